@@ -1,0 +1,124 @@
+package ssm
+
+import (
+	"math"
+	"math/cmplx"
+)
+
+// NewDiscrete allocates the discretised form of a layer, for DiscretizeChannels to fill.
+func NewDiscrete(cfg Config) *Discrete {
+	h, m, dirs := cfg.DModel, cfg.Modes(), cfg.Directions()
+	return &Discrete{
+		H: h, M: m, Directions: dirs,
+		LogLambda: make([]complex128, h*m),
+		BBar:      make([]complex128, h*m),
+		W:         make([]complex128, dirs*h*m),
+		D:         make([]float64, h),
+	}
+}
+
+// Discretize returns log λ̄, B̄ and W = C·B̄ at a rate: the number of training samples that one input sample
+// now stands for, 2 when every second sample is kept. Every a = Δ·A and the scale of B̄ are multiplied by it
+// (spec §1.6, §2.6 item 5).
+func (p *Params) Discretize(disc Disc, rate float64) *Discrete {
+	d := NewDiscrete(p.Config)
+	p.DiscretizeChannels(d, disc, rate, 0, p.DModel)
+	return d
+}
+
+// DiscretizeChannels is Discretize for channels [lo, hi) of an allocated d. It allocates nothing; disjoint
+// ranges may run at the same time.
+func (p *Params) DiscretizeChannels(d *Discrete, disc Disc, rate float64, lo, hi int) {
+	m, s, h := p.Modes(), p.Copies(), p.DModel
+	for c := lo; c < hi; c++ {
+		step := math.Exp(p.LogStep[c]) * rate
+		own, shared := c*m, c%s*m
+		for n := range m {
+			r := respond(disc, p.exponent(shared+n, step, rate))
+			bBar := p.B[shared+n] * complex(step, 0) * r.input
+			d.LogLambda[own+n] = r.logLambda
+			d.BBar[own+n] = bBar
+			for dir := range p.Directions() {
+				i := dir*h*m + own + n
+				d.W[i] = p.C[i] * bBar
+			}
+		}
+		d.D[c] = p.D[c]
+	}
+}
+
+// exponent returns a of mode i (copy and mode in one index): Δ·A for S4D, −ρξ + iθ for DFouT, where step is
+// Δ or ξ times the rate.
+func (p *Params) exponent(i int, step, rate float64) complex128 {
+	decay := 0 - math.Exp(p.LogDecay[i])*step // 0 − x: a pole on the unit circle gets +0
+	if p.Discrete() {
+		return complex(decay, p.Freq[i]*rate)
+	}
+	return complex(decay, p.Freq[i]*step)
+}
+
+// response is a mode's discretisation as a function of its exponent a: λ̄ = exp(logLambda) and
+// B̄ = B·step·input.
+type response struct {
+	logLambda complex128
+	input     complex128
+	dLog, dIn complex128 // derivatives of logLambda and input with respect to a
+}
+
+// respond discretises (spec §1.3, §7). Neither formula divides by A, so A = 0 is a pole like any other.
+func respond(disc Disc, a complex128) response {
+	if disc == Bilinear {
+		return bilinear(a)
+	}
+	f, df := phi(a)
+	return response{logLambda: a, input: f, dLog: 1, dIn: df}
+}
+
+// bilinear is λ̄ = (1 + a/2)/(1 − a/2), input = 1/(1 − a/2).
+//
+// The modulus goes through log1p, so that Re a = 0 gives exactly |λ̄| = 1 and small decays keep their digits.
+// It is kept above e^−60: at a = −2 the pole is 0, where the derivative of the logarithm has no value, but
+// its product with the first tap, of order λ̄, has.
+func bilinear(a complex128) response {
+	const minLog = -60
+	x, y := real(a)/2, imag(a)/2
+	den := (1-x)*(1-x) + y*y // |1 − a/2|²
+	change := 4 * x / den    // |λ̄|² − 1
+	logAbs := 0.5 * math.Log1p(change)
+	if change < -0.5 {
+		logAbs = max(0.5*math.Log(((1+x)*(1+x)+y*y)/den), minLog)
+	}
+	logLambda := complex(logAbs, math.Atan2(y, 1+x)+math.Atan2(y, 1-x))
+	q := 1 / (1 - a/2)
+	return response{
+		logLambda: logLambda,
+		input:     q,
+		dLog:      q * q / cmplx.Exp(logLambda), // dλ̄/da = 1/(1 − a/2)²
+		dIn:       q * q / 2,
+	}
+}
+
+// phi returns φ(a) = (e^a − 1)/a and E(a) = φ′(a) = (a·e^a − e^a + 1)/a². Near 0, where these cancel, it
+// takes the series Σ a^k/(k+1)!; E is then its derivative by the same Horner scheme.
+func phi(a complex128) (f, df complex128) {
+	if math.Abs(real(a))+math.Abs(imag(a)) < 0.5 {
+		for _, c := range phiSeries {
+			df = df*a + f
+			f = f*a + complex(c, 0)
+		}
+		return f, df
+	}
+	z := cmplx.Exp(a)
+	f = (z - 1) / a
+	return f, (z - f) / a
+}
+
+// phiSeries holds 1/(k+1)!, highest power first; at |a| ≤ ½ the first term left out is below 2⁻⁶⁴.
+var phiSeries = func() (c [17]float64) {
+	factorial := 1.0
+	for k := range c {
+		factorial *= float64(k + 1)
+		c[len(c)-1-k] = 1 / factorial
+	}
+	return c
+}()

@@ -1,0 +1,56 @@
+package ssm
+
+import (
+	"math"
+	"math/cmplx"
+)
+
+// BackwardChannels carries the gradient of a loss from the kernel to the parameters of channels [lo, hi),
+// adding to grad's LogStep, LogDecay, Freq, B and C (spec §7). D has no part in the kernel.
+//
+// g and m, both [directions·H][M], are G_n = Σ_l K′[l]·λ̄_n^l and M_n = Σ_l l·K′[l]·λ̄_n^l with
+// K′ = ∂loss/∂K. The gradient of a complex number holds ∂/∂Re in its real and ∂/∂Im in its imaginary part.
+// It allocates nothing. Channels that share a copy of the poles add to the same entries: ranges may run at
+// the same time only where S = H.
+func (p *Params) BackwardChannels(grad *Params, disc Disc, rate float64, g, m []complex128, lo, hi int) {
+	modes, s := p.Modes(), p.Copies()
+	for c := lo; c < hi; c++ {
+		step := math.Exp(p.LogStep[c]) * rate
+		var logStep float64
+		for n := range modes {
+			shared := c%s*modes + n
+			a := p.exponent(shared, step, rate)
+			r := respond(disc, a)
+			t, wg := p.backwardMode(grad, r, step, g, m, c*modes+n, shared)
+
+			// Re a = −exp(LogDecay)·step in both parametrisations. Im a = Freq·step, or Freq·rate for DFouT,
+			// whose step therefore moves Re a alone. W is proportional to step besides.
+			grad.LogDecay[shared] += 2 * real(t) * real(a)
+			if p.Discrete() {
+				grad.Freq[shared] -= 2 * imag(t) * rate
+				logStep += 2 * (real(t)*real(a) + wg)
+			} else {
+				grad.Freq[shared] -= 2 * imag(t) * step
+				logStep += 2 * (real(t*a) + wg)
+			}
+		}
+		grad.LogStep[c] += logStep
+	}
+}
+
+// backwardMode adds one mode's gradients of C and B. It returns T = Σ ∂W/∂a·G + W·M·∂log λ̄/∂a, such that
+// ∂loss = 2·Re(T·∂a), and Re Σ W·G; both sums are over directions. own and shared index [H][M] and [S][M].
+func (p *Params) backwardMode(grad *Params, r response, step float64, g, m []complex128, own, shared int) (t complex128, wg float64) {
+	b := p.B[shared]
+	input, dIn := complex(step, 0)*r.input, complex(step, 0)*r.dIn
+	for dir := range p.Directions() {
+		i := dir*p.DModel*p.Modes() + own
+		cg := p.C[i] * g[i]
+		w := p.C[i] * b * input
+		t += cg*b*dIn + w*m[i]*r.dLog
+		wg += real(w * g[i])
+		grad.C[i] += 2 * cmplx.Conj(b*input*g[i])
+		grad.B[shared] += 2 * cmplx.Conj(input*cg)
+	}
+	return t, wg
+}

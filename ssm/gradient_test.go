@@ -1,0 +1,152 @@
+package ssm
+
+import (
+	"fmt"
+	"math"
+	"math/cmplx"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/random"
+)
+
+func power(logLambda complex128, l int) complex128 {
+	return cmplx.Exp(complex(float64(l), 0) * logLambda)
+}
+
+const gradTaps = 12
+
+// kernelLoss is Σ dk·K for fixed random dk.
+func kernelLoss(p *Params, rate float64, dk [][]float64) (loss float64) {
+	for row, k := range p.Discretize(p.Disc, rate).Kernel(gradTaps) {
+		for l := range k {
+			loss += dk[row][l] * k[l]
+		}
+	}
+	return loss
+}
+
+func backward(p *Params, rate float64, dk [][]float64) *Params {
+	grad := zeroParams(p.Config)
+	g, m := sums(p.Discretize(p.Disc, rate), dk)
+	p.BackwardChannels(grad, p.Disc, rate, g, m, 0, p.DModel)
+	return grad
+}
+
+func randomTaps(rows int) [][]float64 {
+	s := random.New(5, random.Signal, 0, 0)
+	dk := make([][]float64, rows)
+	for row := range dk {
+		dk[row] = make([]float64, gradTaps)
+		for l := range dk[row] {
+			dk[row][l] = s.Normal(uint64(row*gradTaps + l))
+		}
+	}
+	return dk
+}
+
+// TestGradients holds every gradient against central differences, in every parametrisation.
+func TestGradients(t *testing.T) {
+	for _, cfg := range []Config{
+		{Init: Lin, Disc: ZOH}, {Init: Lin, Disc: Bilinear}, {Init: DFouT, Disc: ZOH}, {Init: LegS, Disc: ZOH, TrainB: true},
+		{Init: Inv, Disc: Bilinear, NSSM: 2, Bidirectional: true}, {Init: Lin, Disc: ZOH, NSSM: 1, Bidirectional: true},
+		{Init: DFouT, Disc: ZOH, Bidirectional: true},
+	} {
+		for _, rate := range []float64{1, 2} {
+			t.Run(fmt.Sprintf("%s/%s/n_ssm=%d/bidirectional=%v/rate=%g", cfg.Init, cfg.Disc, cfg.NSSM, cfg.Bidirectional, rate), func(t *testing.T) {
+				full := config(cfg.Init, 4, 8)
+				full.Disc, full.NSSM, full.Bidirectional, full.TrainB = cfg.Disc, cfg.NSSM, cfg.Bidirectional, cfg.TrainB
+				full.DtMin, full.XiMin = 0.02, 0.02
+				p := mustNew(t, full, 3, 0)
+				perturb(p)
+				checkGradients(t, p, rate)
+			})
+		}
+	}
+}
+
+// perturb takes every parameter off its regular initial value.
+func perturb(p *Params) {
+	s := random.New(6, random.Noise, 0, 0)
+	for i := range p.Freq {
+		p.Freq[i] += 0.1 * s.Normal(uint64(i))
+		p.LogDecay[i] += 0.3 * s.Normal(uint64(1000+i))
+		p.B[i] *= complex(1+0.2*s.Normal(uint64(2000+i)), 0.2*s.Normal(uint64(3000+i)))
+	}
+}
+
+func checkGradients(t *testing.T, p *Params, rate float64) {
+	t.Helper()
+	dk := randomTaps(p.Directions() * p.DModel)
+	grad := backward(p, rate, dk)
+	difference := func(move func(float64)) float64 {
+		const eps = 1e-5
+		move(eps)
+		up := kernelLoss(p, rate, dk)
+		move(-2 * eps)
+		down := kernelLoss(p, rate, dk)
+		move(eps)
+		return (up - down) / (2 * eps)
+	}
+	check := func(name string, i int, got float64, move func(float64)) {
+		t.Helper()
+		want := difference(move)
+		if !(math.Abs(got-want) <= 2e-9+1e-7*math.Abs(want)) {
+			t.Errorf("%s[%d]: gradient %.12g, central difference %.12g", name, i, got, want)
+		}
+	}
+	for name, pair := range map[string][2][]float64{
+		"LogStep": {p.LogStep, grad.LogStep}, "LogDecay": {p.LogDecay, grad.LogDecay}, "Freq": {p.Freq, grad.Freq},
+	} {
+		for i := range pair[0] {
+			check(name, i, pair[1][i], func(e float64) { pair[0][i] += e })
+		}
+	}
+	for name, pair := range map[string][2][]complex128{"B": {p.B, grad.B}, "C": {p.C, grad.C}} {
+		for i := range pair[0] {
+			check("Re "+name, i, real(pair[1][i]), func(e float64) { pair[0][i] += complex(e, 0) })
+			check("Im "+name, i, imag(pair[1][i]), func(e float64) { pair[0][i] += complex(0, e) })
+		}
+	}
+}
+
+// TestGradientsAtZero: a pole at A = 0 exactly, one on the unit circle, and a bilinear pole at λ̄ = 0.
+func TestGradientsAtZero(t *testing.T) {
+	for _, tests := range []struct {
+		name string
+		init Init
+		disc Disc
+	}{{"zoh", Lin, ZOH}, {"bilinear", Lin, Bilinear}, {"dfout", DFouT, ZOH}} {
+		t.Run(tests.name, func(t *testing.T) {
+			cfg := config(tests.init, 1, 4)
+			cfg.Disc = tests.disc
+			p := mustNew(t, cfg, 3, 0)
+			p.LogDecay[0], p.LogDecay[1] = math.Inf(-1), math.Inf(-1)
+			p.Freq[0], p.Freq[1] = 0, 0.7
+			grad := backward(p, 1, randomTaps(1))
+			if grad.LogDecay[0] != 0 || grad.LogDecay[1] != 0 {
+				t.Errorf("gradient of log decay on the unit circle = %v, want 0", grad.LogDecay)
+			}
+			checkGradients(t, p, 1) // would report NaN
+		})
+	}
+	t.Run("bilinear λ=0", func(t *testing.T) {
+		cfg := config(Lin, 1, 2)
+		cfg.Disc = Bilinear
+		p := mustNew(t, cfg, 3, 0)
+		p.LogStep[0], p.LogDecay[0] = math.Log(0.1), math.Log(20) // a = −2
+		checkGradients(t, p, 1)
+	})
+}
+
+func TestNoAllocation(t *testing.T) {
+	cfg := config(Inv, 4, 8)
+	p := mustNew(t, cfg, 1, 0)
+	d, grad := NewDiscrete(cfg), NewParams(cfg)
+	g, m := sums(p.Discretize(ZOH, 1), randomTaps(4))
+	if n := testing.AllocsPerRun(10, func() {
+		p.DiscretizeChannels(d, ZOH, 1, 0, 4)
+		p.BackwardChannels(grad, ZOH, 1, g, m, 0, 4)
+	}); n != 0 {
+		t.Errorf("%v allocations, want 0", n)
+	}
+}

@@ -1,0 +1,272 @@
+package ssm
+
+import (
+	"math"
+	"math/cmplx"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+func config(init Init, h, n int) Config {
+	return Config{DModel: h, DState: n, Init: init, Disc: ZOH, DtMin: 1e-3, DtMax: 0.1, XiMin: 1e-3, XiMax: 0.1, AReal: 0.5}
+}
+
+func mustNew(t *testing.T, cfg Config, seed uint64, layer int) *Params {
+	t.Helper()
+	p, err := New(cfg, seed, layer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// The check values of spec §2.1 for N = 64.
+func TestFrequencies(t *testing.T) {
+	tests := []struct {
+		init Init
+		want map[int]float64
+		tol  float64
+	}{
+		{Lin, map[int]float64{0: 0, 1: math.Pi, 31: 97.38937}, 5e-6},
+		{Inv, map[int]float64{0: 1283.42546, 1: 414.22726, 2: 240.38762, 29: 1.7264265, 30: 1.0018922, 31: 0.3233636}, 1e-5},
+		{LegS, map[int]float64{0: 1303.2738, 1: 433.03076, 2: 258.15222, 29: 1.7029691, 30: 0.9058589, 31: 0.26385742}, 5e-5},
+	}
+	for _, test := range tests {
+		t.Run(string(test.init), func(t *testing.T) {
+			p := mustNew(t, config(test.init, 2, 64), 1, 0)
+			for n, want := range test.want {
+				for c := range 2 {
+					if got := p.Freq[32*c+n]; math.Abs(got-want) > test.tol {
+						t.Errorf("copy %d: Im A[%d] = %.9g, want %.9g", c, n, got, want)
+					}
+				}
+			}
+			if test.init == Lin && p.Freq[0] != 0 {
+				t.Errorf("Im A[0] = %g, want 0 exactly", p.Freq[0])
+			}
+			if p.LogDecay[5] != math.Log(0.5) {
+				t.Errorf("log(−Re A) = %g, want ln ½", p.LogDecay[5])
+			}
+		})
+	}
+}
+
+// The check values of spec §2.2. They are for the eigenvectors of −w; ours belong to +w, so B is conjugate.
+func TestLegS(t *testing.T) {
+	tests := []struct {
+		dState int
+		freq   map[int]float64
+		b      map[int]complex128 // Im before the clip
+		tol    float64
+	}{
+		{8, map[int]float64{0: 19.857410371, 1: 5.354208515, 2: 1.9577941509, 3: 0.4274887123},
+			map[int]complex128{0: 0.1297751 + 5.1539920i, 1: 0.1714430 + 1.8358812i, 2: 0.2907406 + 1.1384203i, 3: 0.6076476 + 0.5195251i}, 6e-10},
+		{64, nil, map[int]complex128{0: 0.0156345 + 40.7518i, 1: 0.0157094 + 13.6056i, 2: 0.0158602 + 8.1890i,
+			29: 0.2087523 + 0.7109971i, 30: 0.3287116 + 0.5955323i, 31: 0.5257909 + 0.2774676i}, 0},
+	}
+	for _, test := range tests {
+		freq, b, err := legS(test.dState)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, want := range test.freq {
+			if math.Abs(freq[n]-want) > test.tol {
+				t.Errorf("N=%d: w[%d] = %.12g, want %.12g", test.dState, n, freq[n], want)
+			}
+		}
+		for n, want := range test.b {
+			if want = cmplx.Conj(clipIm(want)); cmplx.Abs(b[n]-want) > 1e-6 { // the listed B carry float32 rounding
+				t.Errorf("N=%d: B[%d] = %.8g, want %.8g", test.dState, n, b[n], want)
+			}
+		}
+	}
+}
+
+// TestLegSEigen holds the SVD route against the definition: eigenvectors of the Hermitian −iS, found through
+// its real symmetric embedding of twice the size, give the same w and B to 1e-12 relative to the largest w.
+func TestLegSEigen(t *testing.T) {
+	const n = 32
+	s := legSAntisymmetric(n)
+	embedding := mat.NewSymDense(2*n, nil) // −iS = 0 + i(−S) ↦ [[0, S], [−S, 0]]
+	for i := range n {
+		for j := range n {
+			embedding.SetSym(i, n+j, s.At(i, j))
+		}
+	}
+	var eigen mat.EigenSym
+	if !eigen.Factorize(embedding, true) {
+		t.Fatal("no convergence")
+	}
+	var v mat.Dense
+	eigen.VectorsTo(&v)
+	w := eigen.Values(nil) // ascending, each twice
+	freq, b, err := legS(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := range n / 2 {
+		if e := math.Abs(freq[k] + w[2*k]); e > 1e-12*freq[0] {
+			t.Errorf("w[%d] = %.15g, want %.15g", k, freq[k], -w[2*k])
+		}
+		var sum complex128
+		first := complex(v.At(0, 2*k), v.At(n, 2*k))
+		for i := range n {
+			x := complex(v.At(i, 2*k), v.At(n+i, 2*k)) * cmplx.Conj(first) / complex(cmplx.Abs(first), 0)
+			sum += cmplx.Conj(x) * complex(math.Sqrt(float64(2*i+1)), 0)
+		}
+		if want := cmplx.Conj(clipIm(sum)); cmplx.Abs(b[k]-want) > 1e-11 {
+			t.Errorf("B[%d] = %.15g, want %.15g", k, b[k], want)
+		}
+	}
+}
+
+// Σ|B|² over the kept half is 74.8735 after the clip (spec §2.2).
+func TestLegSEnergy(t *testing.T) {
+	_, b, err := legS(64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum float64
+	for _, z := range b {
+		sum += real(z)*real(z) + imag(z)*imag(z)
+	}
+	if math.Abs(sum-74.8735) > 5e-5 {
+		t.Errorf("Σ|B|² = %.6f, want 74.8735", sum)
+	}
+}
+
+// The kernel does not say whether B stands beside C or inside it.
+func TestLegSFold(t *testing.T) {
+	cfg := config(LegS, 3, 16)
+	cfg.Bidirectional = true
+	folded := mustNew(t, cfg, 4, 2)
+	cfg.TrainB = true
+	stored := mustNew(t, cfg, 4, 2)
+	if folded.B[1] != 1 || stored.B[1] == 1 {
+		t.Errorf("B[1]: folded %v, stored %v", folded.B[1], stored.B[1])
+	}
+	a, b := folded.Discretize(ZOH, 1).Kernel(20), stored.Discretize(ZOH, 1).Kernel(20)
+	for row := range a {
+		compare(t, "K", a[row], b[row], 1e-13)
+	}
+}
+
+// All poles of a DFouT layer lie on one grid of spacing 2π/(NH) over [0, π) (spec §2.6).
+func TestLayerwiseGrid(t *testing.T) {
+	const h, n = 128, 64
+	p := mustNew(t, config(DFouT, h, n), 1, 0)
+	angles := slices.Clone(p.Freq)
+	slices.Sort(angles)
+	for i, got := range angles {
+		if want := 2 * math.Pi / (n * h) * float64(i); math.Abs(got-want) > 1e-15*float64(1+i) {
+			t.Fatalf("angle %d = %.17g, want %.17g", i, got, want)
+		}
+	}
+	if first := p.Freq[1*n/2]; math.Abs(first-7.67e-4) > 1e-6 {
+		t.Errorf("channel 1 starts at %g, want one spacing, 7.67e-4", first)
+	}
+}
+
+func TestUnitCircle(t *testing.T) {
+	for _, init := range []Init{Lin, DFouT} {
+		cfg := config(init, 2, 8)
+		cfg.AReal = 0
+		for i, a := range mustNew(t, cfg, 1, 0).Discretize(ZOH, 1).LogLambda {
+			if real(a) != 0 || math.Signbit(real(a)) {
+				t.Errorf("%s: Re log λ̄[%d] = %g, want 0", init, i, real(a))
+			}
+		}
+	}
+}
+
+// RMS of the output at initialisation for white input over 1024 taps (spec §2.6 item 4): with E|C|² = 1 it
+// is √(2 Σ_l Σ_n |B̄_n λ̄_n^l|²). The table's DFouT is the system without phase offset.
+func TestInitialScale(t *testing.T) {
+	tests := []struct {
+		init Init
+		step float64
+		want float64
+		tol  float64
+	}{
+		{Lin, 0.001, 0.2025, 5e-5}, {Lin, 0.01, 0.789, 5e-4}, {Lin, 0.1, 1.405, 5e-4},
+		{Inv, 0.001, 0.202, 5e-4}, {Inv, 0.01, 0.764, 5e-4}, {Inv, 0.1, 1.877, 5e-4},
+		{DFouT, 0.001, 0.1792, 5e-5}, {DFouT, 0.01, 0.708, 5e-4}, {DFouT, 0.1, 2.238, 5e-4},
+	}
+	for _, test := range tests {
+		cfg := config(test.init, 1, 64)
+		cfg.DtMin, cfg.DtMax, cfg.XiMin, cfg.XiMax = test.step, test.step, test.step, test.step
+		d := mustNew(t, cfg, 1, 0).Discretize(ZOH, 1)
+		var power float64
+		for i, b := range d.BBar {
+			r := math.Exp(2 * real(d.LogLambda[i]))
+			power += 2 * (real(b)*real(b) + imag(b)*imag(b)) * (1 - math.Pow(r, 1024)) / (1 - r)
+		}
+		if rms := math.Sqrt(power / float64(d.H)); math.Abs(rms-test.want) > test.tol {
+			t.Errorf("%s, step %g: RMS %.5f, want %.4f", test.init, test.step, rms, test.want)
+		}
+	}
+}
+
+// Moments of the draws: 200,000 of them put the mean within 4 standard errors.
+func TestDistributions(t *testing.T) {
+	cfg := config(Lin, 2000, 200)
+	p := mustNew(t, cfg, 9, 3)
+	var square, re2, step float64
+	for _, c := range p.C {
+		square += real(c)*real(c) + imag(c)*imag(c)
+		re2 += real(c) * real(c)
+	}
+	n := float64(len(p.C))
+	if got := square / n; math.Abs(got-1) > 0.01 {
+		t.Errorf("E|C|² = %.4f, want 1", got)
+	}
+	if got := re2 / n; math.Abs(got-0.5) > 0.007 {
+		t.Errorf("E(Re C)² = %.4f, want ½", got)
+	}
+	for _, s := range p.LogStep {
+		if s < math.Log(1e-3) || s > math.Log(0.1) {
+			t.Fatalf("Δ = %g outside [1e-3, 0.1]", math.Exp(s))
+		}
+		step += s
+	}
+	var together float64 // quantities that shared draws would move together
+	for h, d := range p.D {
+		together += (d*d - 1) * (p.LogStep[h] - math.Log(0.01)) / 2000
+	}
+	if math.Abs(together) > 0.17 {
+		t.Errorf("D² and log Δ have covariance %.3f, want 0", together)
+	}
+	if got, want := step/2000, math.Log(0.01); math.Abs(got-want) > 0.12 {
+		t.Errorf("mean log Δ = %.3f, want %.3f", got, want)
+	}
+}
+
+func TestDraws(t *testing.T) {
+	cfg := config(DFouT, 8, 16)
+	a := mustNew(t, cfg, 1, 0)
+	tests := []struct {
+		name  string
+		seed  uint64
+		layer int
+		same  bool
+	}{{"again", 1, 0, true}, {"other seed", 2, 0, false}, {"other layer", 1, 1, false}}
+	for _, test := range tests {
+		b := mustNew(t, cfg, test.seed, test.layer)
+		if got := slices.Equal(a.C, b.C); got != test.same {
+			t.Errorf("%s: C equal: %v", test.name, got)
+		}
+		if got := slices.Equal(a.LogStep, b.LogStep); got != test.same {
+			t.Errorf("%s: steps equal: %v", test.name, got)
+		}
+		if got := slices.Equal(a.D, b.D); got != test.same {
+			t.Errorf("%s: D equal: %v", test.name, got)
+		}
+	}
+	// Step sizes and D of a channel do not depend on the number of modes or channels.
+	wide := mustNew(t, config(Lin, 16, 32), 1, 0)
+	if !slices.Equal(wide.D[:8], a.D) || !slices.Equal(wide.LogStep[:8], a.LogStep) {
+		t.Error("a wider layer moved the draws of its first channels")
+	}
+}

@@ -1,0 +1,36 @@
+package ssm
+
+import "math/cmplx"
+
+// Kernel returns the convolution kernels by their definition,
+//
+//	K[l] = 2·Re Σ_n W_n λ̄_n^l,  l in [0, length),
+//
+// as [directions·H][length]; the second direction's row reads the future (spec §1.5). D is not part of it.
+// Powers are λ̄^{64i}·λ̄^j with both factors exponentials in float64, so the error does not grow as a
+// recurrence's would.
+func (d *Discrete) Kernel(length int) [][]float64 {
+	k := make([][]float64, d.Directions*d.H)
+	for row := range k {
+		k[row] = make([]float64, length)
+		for n := range d.M {
+			d.addMode(k[row], d.W[row*d.M+n], d.LogLambda[row%d.H*d.M+n])
+		}
+	}
+	return k
+}
+
+// addMode adds 2·Re w·exp(l·logLambda) to k[l].
+func (d *Discrete) addMode(k []float64, w, logLambda complex128) {
+	const block = 64
+	var powers [block]complex128
+	for j := range powers {
+		powers[j] = cmplx.Exp(complex(float64(j), 0) * logLambda)
+	}
+	for start := 0; start < len(k); start += block {
+		anchor := 2 * w * cmplx.Exp(complex(float64(start), 0)*logLambda)
+		for j, p := range powers[:min(block, len(k)-start)] {
+			k[start+j] += real(anchor)*real(p) - imag(anchor)*imag(p)
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package ssm
+
+import (
+	"fmt"
+	"math"
+	"math/cmplx"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// maxImB is v4's clip of Im B (spec §2.2): without it the leading modes of LegS drown the others.
+const maxImB = 2
+
+// legS returns S4D-LegS (spec §2.2): Im A_n > 0, largest first, and B, both [M].
+//
+// HiPPO-LegS is A + PPᵀ = −½I + S with S real and antisymmetric. A singular pair S v = σu of such a matrix
+// also has S u = −σv, hence S(v + iu) = −iσ(v + iu): the eigenvectors come from a real SVD of N×N. The
+// singular values are paired, and either of a pair spans the same complex eigenspace.
+// The modes kept here are those with +iσ, whose eigenvector is the conjugate v − iu; B is V*b in that basis.
+func legS(dState int) (freq []float64, b []complex128, err error) {
+	var svd mat.SVD
+	if !svd.Factorize(legSAntisymmetric(dState), mat.SVDThin) {
+		return nil, nil, fmt.Errorf("ssm: d_state %d: the singular values of HiPPO-LegS did not converge", dState)
+	}
+	var u, v mat.Dense
+	svd.UTo(&u)
+	svd.VTo(&v)
+	sigma := svd.Values(nil) // descending
+
+	freq = make([]float64, dState/2)
+	b = make([]complex128, dState/2)
+	for k := range freq {
+		freq[k] = sigma[2*k]
+		b[k] = clipIm(project(&u, &v, 2*k))
+	}
+	return freq, b, nil
+}
+
+// legSAntisymmetric is S_nk = −½√(2n+1)√(2k+1) for n > k and + for n < k.
+func legSAntisymmetric(dState int) *mat.Dense {
+	s := mat.NewDense(dState, dState, nil)
+	for n := range dState {
+		for k := range n {
+			x := 0.5 * math.Sqrt(float64(2*n+1)) * math.Sqrt(float64(2*k+1))
+			s.Set(n, k, -x)
+			s.Set(k, n, x)
+		}
+	}
+	return s
+}
+
+// project returns w*b, b_n = √(2n+1), for the unit eigenvector w ∝ v − iu of column k whose first component
+// is real and positive: the clip that follows depends on the phase.
+func project(u, v *mat.Dense, k int) complex128 {
+	dState, _ := u.Dims()
+	var sum complex128
+	var norm float64
+	for n := range dState {
+		w := complex(v.At(n, k), -u.At(n, k))
+		norm += real(w)*real(w) + imag(w)*imag(w)
+		sum += cmplx.Conj(w) * complex(math.Sqrt(float64(2*n+1)), 0)
+	}
+	first := complex(v.At(0, k), -u.At(0, k))
+	phase := first / complex(cmplx.Abs(first), 0)
+	return sum * phase / complex(math.Sqrt(norm), 0)
+}
+
+func clipIm(b complex128) complex128 {
+	return complex(real(b), min(max(imag(b), -maxImB), maxImB))
+}

@@ -1,0 +1,55 @@
+package ssm
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+func TestValidate(t *testing.T) {
+	tests := []struct {
+		change func(*Config)
+		want   string
+	}{
+		{func(c *Config) {}, ""},
+		{func(c *Config) { c.AReal = 0 }, ""},
+		{func(c *Config) { c.NSSM = 2 }, ""},
+		{func(c *Config) { c.Init = Imported; c.DtMin, c.DtMax = 0, 0 }, ""},
+		{func(c *Config) { c.XiMin, c.XiMax = 0, 0 }, ""},
+		{func(c *Config) { c.Init = DFouT; c.NSSM = 4 }, ""},
+		{func(c *Config) { c.DModel = 0 }, `ssm: d_model 0: want at least 1`},
+		{func(c *Config) { c.DState = 63 }, `ssm: d_state 63: want an even number ≥ 2`},
+		{func(c *Config) { c.DState = 0 }, `ssm: d_state 0: want an even number ≥ 2`},
+		{func(c *Config) { c.Init = "hippo" }, `ssm: init "hippo": want one of ["lin" "inv" "legs" "dfout" "imported"]`},
+		{func(c *Config) { c.Disc = "dss" }, `ssm: disc "dss": want one of ["zoh" "bilinear"]`},
+		{func(c *Config) { c.Init = DFouT; c.Disc = Bilinear }, `disc "bilinear"`},
+		{func(c *Config) { c.Init = DFouT; c.NSSM = 2 }, `ssm: n_ssm 2: init "dfout"`},
+		{func(c *Config) { c.NSSM = 3 }, `ssm: n_ssm 3 does not divide d_model 4`},
+		{func(c *Config) { c.NSSM = -1 }, `ssm: n_ssm -1`},
+		{func(c *Config) { c.NSSM = 8 }, `ssm: n_ssm 8 does not divide d_model 4`},
+		{func(c *Config) { c.LMax = -1 }, `ssm: l_max -1`},
+		{func(c *Config) { c.AReal = -0.5 }, `ssm: a_real -0.5: want a finite number ≥ 0`},
+		{func(c *Config) { c.AReal = math.NaN() }, `ssm: a_real NaN`},
+		{func(c *Config) { c.AReal = math.Inf(1) }, `ssm: a_real +Inf`},
+		{func(c *Config) { c.DtMin, c.DtMax = 0.1, 0.01 }, `ssm: dt_min 0.1 > dt_max 0.01`},
+		{func(c *Config) { c.DtMin = 0 }, `ssm: dt_min 0: want a finite number > 0`},
+		{func(c *Config) { c.DtMax = math.Inf(1) }, `ssm: dt_max +Inf`},
+		{func(c *Config) { c.XiMin = -1 }, `ssm: xi_min -1`},
+		{func(c *Config) { c.Init = DFouT; c.XiMin, c.XiMax = 0, 0 }, `ssm: xi_min 0`},
+		{func(c *Config) { c.Init = DFouT; c.XiMin = 1 }, `ssm: xi_min 1 > xi_max 0.1`},
+	}
+	for _, test := range tests {
+		cfg := config(Lin, 4, 8)
+		test.change(&cfg)
+		err := cfg.Validate()
+		switch {
+		case test.want == "" && err != nil:
+			t.Errorf("%+v: %v", cfg, err)
+		case test.want != "" && (err == nil || !strings.HasPrefix(err.Error(), "ssm: ") || !strings.Contains(err.Error(), test.want)):
+			t.Errorf("got %v, want %s", err, test.want)
+		}
+		if _, newErr := New(cfg, 1, 0); (newErr == nil) != (err == nil && cfg.Init != Imported) {
+			t.Errorf("New: %v, Validate: %v", newErr, err)
+		}
+	}
+}
