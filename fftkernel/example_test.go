@@ -1,0 +1,27 @@
+package fftkernel_test
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/s4d-fast/s4d-fast/fftkernel"
+)
+
+// A single decaying pole answers an impulse with its powers.
+func Example() {
+	const length = 4
+	v := fftkernel.NewVandermonde(1, length)
+	k := make([]float32, length)
+	v.Kernel(k, []complex128{complex(math.Log(0.5), 0)}, []complex128{0.5}, make([]float32, v.ScratchLen()))
+
+	conv := fftkernel.NewConv(length, length, false)
+	scratch := make([]float32, conv.ScratchLen())
+	khat := make([]float32, conv.SpectrumLen())
+	conv.Spectrum(khat, k, nil, scratch)
+	y := make([]float32, length)
+	conv.Pair(y, nil, []float32{0, 1, 0, 2}, nil, khat, scratch)
+	fmt.Printf("%.3f\n%.3f\n", k, y)
+	// Output:
+	// [1.000 0.500 0.250 0.125]
+	// [0.000 1.000 0.500 2.250]
+}

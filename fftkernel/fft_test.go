@@ -1,0 +1,115 @@
+package fftkernel
+
+import (
+	"fmt"
+	"math"
+	"math/cmplx"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/dsp/fourier"
+
+	"github.com/s4d-fast/s4d-fast/internal/random"
+)
+
+// noise returns n normal draws.
+func noise(n int, stream int) []float32 {
+	r := random.New(7, random.Signal, 0, stream)
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(r.Normal(uint64(i)))
+	}
+	return x
+}
+
+// relativeError transforms one random input and returns the relative L2 errors of the forward transform
+// against gonum in float64, and of forward and inverse together against the input.
+func relativeError(t *testing.T, n, stream int) (forward, round float64) {
+	t.Helper()
+	f, err := NewFFT(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	re, im := noise(n, 2*stream), noise(n, 2*stream+1)
+	in := make([]complex128, n)
+	for i := range in {
+		in[i] = complex(float64(re[i]), float64(im[i]))
+	}
+	want := fourier.NewCmplxFFT(n).Coefficients(nil, in)
+	f.Forward(re, im)
+	var diff, norm float64
+	for i, k := range f.Order() {
+		diff += sq(complex(float64(re[i]), float64(im[i])) - want[k])
+		norm += sq(want[k])
+	}
+	forward = math.Sqrt(diff / norm)
+	f.Inverse(re, im)
+	diff, norm = 0, 0
+	for i := range in {
+		diff += sq(complex(float64(re[i]), float64(im[i]))/complex(float64(n), 0) - in[i])
+		norm += sq(in[i])
+	}
+	return forward, math.Sqrt(diff / norm)
+}
+
+func sq(z complex128) float64 { a := cmplx.Abs(z); return a * a }
+
+func TestFFT(t *testing.T) {
+	for _, odd := range []int{1, 3, 5} {
+		for n := odd; n <= 1<<13; n *= 2 {
+			forward, round := relativeError(t, n, 0)
+			if limit := 2e-7 + 2e-8*math.Log2(float64(n)); !(forward < limit && round < 2*limit) {
+				t.Errorf("n=%d: relative error %.3g forward, %.3g there and back; want below %.3g", n, forward, round, limit)
+			}
+		}
+	}
+}
+
+// The bar is 1.2 times the error of FFTW in single precision, mean of ten inputs.
+func TestFFTAccuracy(t *testing.T) {
+	for n, fftw := range map[int]float64{512: 1.04e-7, 2048: 1.21e-7, 32768: 1.41e-7} {
+		mean := 0.0
+		for i := range 10 {
+			forward, _ := relativeError(t, n, i)
+			mean += forward / 10
+		}
+		t.Logf("n=%d: %.3g (%.2f of FFTW's)", n, mean, mean/fftw)
+		if mean > 1.2*fftw {
+			t.Errorf("n=%d: mean relative error %.3g, want at most %.3g", n, mean, 1.2*fftw)
+		}
+	}
+}
+
+func TestFFTRefusesLengths(t *testing.T) {
+	for _, n := range []int{-1, 0, 7, 9, 15, 25, 28} {
+		if _, err := NewFFT(n); err == nil || !strings.Contains(err.Error(), fmt.Sprint(n)) {
+			t.Errorf("NewFFT(%d): error %v", n, err)
+		}
+	}
+}
+
+func TestGoodLength(t *testing.T) {
+	for n := 1; n < 5000; n++ {
+		m := goodLength(n)
+		if _, err := NewFFT(m); err != nil || m < n || m > 2*n {
+			t.Fatalf("goodLength(%d) = %d: %v", n, m, err)
+		}
+	}
+}
+
+func BenchmarkFFT(b *testing.B) {
+	for _, n := range []int{512, 2048, 8192, 32768, 1536, 2560} {
+		b.Run(fmt.Sprintf("n=%d/level=generic", n), func(b *testing.B) {
+			f, err := NewFFT(n)
+			if err != nil {
+				b.Fatal(err)
+			}
+			re, im := noise(n, 0), noise(n, 1)
+			for b.Loop() {
+				f.Forward(re, im)
+				clear(re[1:]) // keeps the values finite; a fraction of the transform's time
+			}
+			b.ReportMetric(5*float64(n)*math.Log2(float64(n))/float64(b.Elapsed().Nanoseconds())*float64(b.N), "GFLOP/s")
+		})
+	}
+}

@@ -1,0 +1,59 @@
+package vek
+
+// CMul sets d = a·b for split complex vectors; d may be a or b.
+func CMul(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
+	checkComplex("CMul", dRe, dIm, aRe, aIm, bRe, bIm)
+	cmulGeneric(dRe, dIm, aRe, aIm, bRe, bIm)
+}
+
+// CMulConj sets d = a·conj(b); d may be a or b.
+func CMulConj(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
+	checkComplex("CMulConj", dRe, dIm, aRe, aIm, bRe, bIm)
+	cmulConjGeneric(dRe, dIm, aRe, aIm, bRe, bIm)
+}
+
+// CMulConjAdd adds conj(a)·b to d.
+func CMulConjAdd(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
+	checkComplex("CMulConjAdd", dRe, dIm, aRe, aIm, bRe, bIm)
+	cmulConjAddGeneric(dRe, dIm, aRe, aIm, bRe, bIm)
+}
+
+func checkComplex(name string, dRe, dIm, aRe, aIm, bRe, bIm []float32) {
+	n := len(dRe)
+	if len(dIm) != n || len(aRe) != n || len(aIm) != n || len(bRe) != n || len(bIm) != n {
+		panic("vek: " + name + ": lengths differ")
+	}
+}
+
+// (aRe + i·aIm)(bRe + i·bIm)
+func cmulGeneric(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
+	n := len(dRe)
+	dIm, aRe, aIm, bRe, bIm = dIm[:n], aRe[:n], aIm[:n], bRe[:n], bIm[:n]
+	for i := range dRe {
+		xr, xi, yr, yi := aRe[i], aIm[i], bRe[i], bIm[i]
+		dRe[i] = float32(xr*yr) - float32(xi*yi)
+		dIm[i] = float32(xr*yi) + float32(xi*yr)
+	}
+}
+
+// (aRe + i·aIm)(bRe − i·bIm)
+func cmulConjGeneric(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
+	n := len(dRe)
+	dIm, aRe, aIm, bRe, bIm = dIm[:n], aRe[:n], aIm[:n], bRe[:n], bIm[:n]
+	for i := range dRe {
+		xr, xi, yr, yi := aRe[i], aIm[i], bRe[i], bIm[i]
+		dRe[i] = float32(xr*yr) + float32(xi*yi)
+		dIm[i] = float32(xi*yr) - float32(xr*yi)
+	}
+}
+
+// d + (aRe − i·aIm)(bRe + i·bIm)
+func cmulConjAddGeneric(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
+	n := len(dRe)
+	dIm, aRe, aIm, bRe, bIm = dIm[:n], aRe[:n], aIm[:n], bRe[:n], bIm[:n]
+	for i := range dRe {
+		xr, xi, yr, yi := aRe[i], aIm[i], bRe[i], bIm[i]
+		dRe[i] += float32(xr*yr) + float32(xi*yi)
+		dIm[i] += float32(xr*yi) - float32(xi*yr)
+	}
+}
