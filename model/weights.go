@@ -65,6 +65,7 @@ type Weights struct {
 	DecoderBias   []float32 // [d_output]    "decoder.bias"
 
 	tensors []Tensor
+	flat    []float32 // all of them, with zeros between
 }
 
 // Tensors lists every tensor in a fixed order; the Data of each aliases the fields.

@@ -1,0 +1,104 @@
+package convmode
+
+import (
+	"unsafe"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+)
+
+// lineFloats is a cache line in floats: rows start on its multiples.
+const lineFloats = 16
+
+// array is [batch][rows][stride] float32. Its rows start on cache lines, and lie an odd number of lines apart:
+// at a power of two the rows of a tile would crowd into a few sets of the cache.
+type array struct {
+	data         []float32
+	rows, stride int
+}
+
+func newArray(batch, rows, length int) array {
+	stride := rowStride(length)
+	return array{data: aligned(batch * rows * stride), rows: rows, stride: stride}
+}
+
+func rowStride(length int) int { return ((length+lineFloats-1)/lineFloats | 1) * lineFloats }
+
+// row returns the first length positions of channel h of sequence b.
+func (a array) row(b, h, length int) []float32 {
+	at := (b*a.rows + h) * a.stride
+	return a.data[at : at+length]
+}
+
+// tile returns positions [lo, hi) of all channels of sequence b.
+func (a array) tile(b int, s span) vek.Matrix {
+	at := b*a.rows*a.stride + s.lo
+	end := (b+1)*a.rows*a.stride - a.stride + s.hi
+	return vek.Matrix{Data: a.data[at:end], Rows: a.rows, Cols: s.hi - s.lo, Stride: a.stride}
+}
+
+// aligned returns n zeros that start on a cache line.
+func aligned(n int) []float32 {
+	buf := make([]float32, n+lineFloats-1)
+	skip := 0
+	if at := uintptr(unsafe.Pointer(unsafe.SliceData(buf))) % (4 * lineFloats); at != 0 {
+		skip = int(4*lineFloats-at) / 4
+	}
+	return buf[skip : skip+n : skip+n]
+}
+
+// activations are the arrays that a forward pass writes. In training each has its own memory, and Backward
+// reads them; in inference two arrays serve all.
+type activations struct {
+	x []array // [NLayers+1] x_i: input of block i; the last is the output of the last block
+	u []array // [NLayers+1] u_i = entry norm of x_i (x_i itself without one); the last is the pool's input
+	v []array // [NLayers] convolution output + D·u; Backward overwrites it
+	z []array // [NLayers] [2H] mixing before GLU; no memory in inference
+	s []array // [NLayers] residual sum before the exit norm (x_{i+1} itself without one)
+}
+
+func (n *Net) newActivations() {
+	fresh := func(rows int) array { return newArray(n.opt.MaxBatch, rows, n.opt.MaxLen) }
+	h := n.cfg.DModel
+	if !n.opt.Training {
+		n.infer = n.sharedActivations(fresh(h), fresh(h))
+		return
+	}
+	k := &n.keep
+	for i := range n.entry {
+		if i > 0 {
+			out := fresh(h)
+			sum := out
+			if n.exit[i-1] != nil {
+				sum = fresh(h)
+			}
+			k.x, k.s = append(k.x, out), append(k.s, sum)
+			k.v = append(k.v, fresh(h))
+			if n.mixingRows() == 2*h {
+				k.z = append(k.z, fresh(2*h))
+			}
+		} else {
+			k.x = append(k.x, fresh(h))
+		}
+		in := k.x[i]
+		if n.entry[i] != nil {
+			in = fresh(h)
+		}
+		k.u = append(k.u, in)
+	}
+	n.infer = n.sharedActivations(k.x[0], k.v[0])
+	n.grad = fresh(h)
+}
+
+// sharedActivations lays all arrays of an inference pass over two: x in place, v (and u, where a norm makes it
+// differ from x) in the other.
+func (n *Net) sharedActivations(x, v array) (a activations) {
+	for i := range n.entry {
+		u := x
+		if n.entry[i] != nil {
+			u = v
+		}
+		a.x, a.u = append(a.x, x), append(a.u, u)
+		a.v, a.s = append(a.v, v), append(a.s, x)
+	}
+	return a
+}

@@ -1,0 +1,67 @@
+package convmode
+
+import (
+	"fmt"
+
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// Backward takes the gradient of a loss with respect to the logits of the last ForwardTrain, in the same shape,
+// and adds the gradients of all weights to grads (model.NewWeights of the same configuration). It uses up what
+// ForwardTrain kept, except BlockOutput.
+func (n *Net) Backward(dLogits []float32, grads *model.Weights) {
+	if !n.ready {
+		panic("convmode: Backward without a ForwardTrain before it")
+	}
+	if len(dLogits) != n.logitCount() {
+		panic(fmt.Sprintf("convmode: %d gradients of logits, want %d", len(dLogits), n.logitCount()))
+	}
+	n.ready = false
+	n.attach(grads)
+	n.dLogits = dLogits
+
+	n.decodeGrad()
+	if n.batchNorm() {
+		n.pool.For(n.cfg.DModel, n.loops.topNormGrad)
+	}
+	for i := len(n.layers) - 1; i >= 0; i-- {
+		n.block = i
+		n.pool.For(n.groups(), n.loops.groupGrad)
+		n.collect()
+		n.clearPoleGrad()
+		n.pool.For(n.cfg.DModel, n.loops.convGrad)
+		n.poleGrad()
+	}
+	if n.entry[0] != nil && !n.batchNorm() {
+		n.block = -1
+		n.pool.For(n.groups(), n.loops.groupGrad)
+		n.collect()
+	}
+	n.pool.For(n.channelBlocks(), n.loops.encodeGrad)
+}
+
+// attach points layers and norms to their gradients.
+func (n *Net) attach(grads *model.Weights) {
+	have, want := grads.Tensors(), n.w.Tensors()
+	if len(have) != len(want) {
+		panic(fmt.Sprintf("convmode: gradients of %d tensors, want %d", len(have), len(want)))
+	}
+	for i := range want {
+		if have[i].Name != want[i].Name || len(have[i].Data) != len(want[i].Data) {
+			panic(fmt.Sprintf("convmode: gradient of %q has %d values, want %d of %q", have[i].Name, len(have[i].Data), len(want[i].Data), want[i].Name))
+		}
+	}
+	n.grads = grads
+	for i := range n.layers {
+		l, g := &n.layers[i], &grads.Layers[i]
+		l.dMixing, l.dMixBias = n.mixingMatrix(g.MixWeight), g.MixBias
+		for _, nm := range []*norm{n.entry[i], n.exit[i]} {
+			if nm != nil {
+				nm.dGamma, nm.dBeta = g.NormWeight, g.NormBias
+			}
+		}
+	}
+	if nm := n.entry[len(n.layers)]; nm != nil {
+		nm.dGamma, nm.dBeta = grads.NormWeight, grads.NormBias
+	}
+}

@@ -1,0 +1,112 @@
+package convmode
+
+import (
+	"fmt"
+
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// Batch is a number of sequences, padded to the same length.
+type Batch struct {
+	Size, Len int
+	X         []float32 // [Size][d_input][Len], for a linear encoder
+	Tokens    []int32   // [Size][Len], for an embedding
+	Lengths   []int     // [Size] true lengths, 1 … Len; nil: all are Len
+}
+
+// Step is the key of dropout's random numbers: the run's seed and the number of the training step.
+type Step struct {
+	Seed uint64
+	Step int
+}
+
+// tileFloats is the size that a tile [H][width] aims at: 128 KiB, so that a block's tiles share a core's L2.
+const tileFloats = 32768
+
+// grid is the fixed partition of a batch into tiles; it depends on nothing but shapes.
+type grid struct {
+	size, length int
+	width, tiles int // positions of a tile (the last may be shorter), tiles of a sequence
+}
+
+// span is a range of positions.
+type span struct{ lo, hi int }
+
+// tileWidth returns the widest tile's positions, a multiple of lineFloats.
+func tileWidth(channels int) int {
+	return min(max(tileFloats/channels, 64), 512) / lineFloats * lineFloats
+}
+
+func newGrid(size, length, channels int) grid {
+	widest := tileWidth(channels)
+	tiles := (length + widest - 1) / widest
+	width := (length + tiles - 1) / tiles
+	width = (width + lineFloats - 1) / lineFloats * lineFloats
+	return grid{size: size, length: length, width: width, tiles: (length + width - 1) / width}
+}
+
+// items is the number of tiles of the batch.
+func (g grid) items() int { return g.size * g.tiles }
+
+// tile returns the sequence and the positions of an item.
+func (g grid) tile(item int) (b int, s span) {
+	b, t := item/g.tiles, item%g.tiles
+	return b, span{t * g.width, min((t+1)*g.width, g.length)}
+}
+
+// row returns channel h of sequence b over the current length.
+func (n *Net) row(a array, b, h int) []float32 { return a.row(b, h, n.length) }
+
+// trueLen returns the true length of sequence b.
+func (n *Net) trueLen(b int) int {
+	if n.batch.Lengths == nil {
+		return n.length
+	}
+	return n.batch.Lengths[b]
+}
+
+// begin checks a batch and makes it the current one.
+func (n *Net) begin(b Batch, train bool) {
+	n.check(b)
+	n.ready = false
+	n.batch, n.train = b, train
+	n.grid = newGrid(b.Size, b.Len, n.cfg.DModel)
+	n.plan = n.planFor(b.Len)
+	n.acts = &n.infer
+	if train {
+		n.acts = &n.keep
+	}
+}
+
+// check panics on a batch that does not fit.
+func (n *Net) check(b Batch) {
+	if b.Size < 1 || b.Size > n.opt.MaxBatch {
+		panic(fmt.Sprintf("convmode: batch of %d sequences, want 1 to %d", b.Size, n.opt.MaxBatch))
+	}
+	if b.Len < 1 || b.Len > n.opt.MaxLen {
+		panic(fmt.Sprintf("convmode: sequences of length %d, want 1 to %d", b.Len, n.opt.MaxLen))
+	}
+	if n.cfg.Encoder == model.EncoderEmbedding {
+		if len(b.Tokens) != b.Size*b.Len {
+			panic(fmt.Sprintf("convmode: %d tokens, want %d × %d", len(b.Tokens), b.Size, b.Len))
+		}
+		for i, id := range b.Tokens {
+			if id < 0 || int(id) >= n.cfg.DInput {
+				panic(fmt.Sprintf("convmode: token %d of sequence %d is %d, want 0 to %d", i%b.Len, i/b.Len, id, n.cfg.DInput-1))
+			}
+		}
+	} else if len(b.X) != b.Size*n.cfg.DInput*b.Len {
+		panic(fmt.Sprintf("convmode: %d input values, want %d × %d × %d", len(b.X), b.Size, n.cfg.DInput, b.Len))
+	}
+	if b.Lengths == nil {
+		return
+	}
+	if len(b.Lengths) != b.Size {
+		panic(fmt.Sprintf("convmode: %d lengths for %d sequences", len(b.Lengths), b.Size))
+	}
+	for i, l := range b.Lengths {
+		if l < 1 || l > b.Len {
+			panic(fmt.Sprintf("convmode: length %d of sequence %d, want 1 to %d", l, i, b.Len))
+		}
+	}
+}

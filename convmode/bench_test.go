@@ -1,0 +1,42 @@
+package convmode
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+// BenchmarkTrainStep measures forward and backward of one batch, in sequences a second.
+func BenchmarkTrainStep(b *testing.B) {
+	for _, c := range []struct{ h, n, length, layers, batch, threads int }{
+		{128, 64, 1024, 6, 16, 1},
+		{128, 64, 1024, 6, 16, 2}, // the sCIFAR row
+	} {
+		name := fmt.Sprintf("H=%d/N=%d/L=%d/layers=%d/B=%d/threads=%d", c.h, c.n, c.length, c.layers, c.batch, c.threads)
+		b.Run(name, func(b *testing.B) {
+			cfg := model.Default()
+			cfg.DInput, cfg.DOutput, cfg.DModel, cfg.NLayers, cfg.Dropout = 3, 10, c.h, c.layers, 0.1
+			cfg.SSM.DState, cfg.SSM.Init = c.n, ssm.Lin
+			m, err := model.New(cfg, 1)
+			if err != nil {
+				b.Fatal(err)
+			}
+			net, err := New(m, Options{MaxBatch: c.batch, MaxLen: c.length, Workers: c.threads, Training: true})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer net.Close()
+			batch := Batch{Size: c.batch, Len: c.length, X: noise(1, c.batch*3*c.length)}
+			grads := model.NewWeights(cfg)
+			dLogits := noise(2, c.batch*10)
+			b.ReportAllocs()
+			for b.Loop() {
+				net.ForwardTrain(batch, Step{Seed: 1})
+				net.Backward(dLogits, grads)
+			}
+			b.ReportMetric(float64(b.N*c.batch)/b.Elapsed().Seconds(), "sequences/s")
+		})
+	}
+}

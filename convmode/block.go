@@ -1,0 +1,85 @@
+package convmode
+
+import (
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// blockTile runs what follows the convolution of the current block on one tile, so that everything between v_i
+// and x_{i+1} stays in cache: activation, dropout, mixing, GLU, dropout, residual sum, LayerNorm, and the
+// LayerNorm before the next block.
+func (n *Net) blockTile(w, item int) {
+	ws, i := &n.workers[w], n.block
+	b, s := n.tile(item)
+	g := scratchTile(ws.act, n.cfg.DModel, s.hi-s.lo)
+	n.activate(g, b, s)
+
+	out := n.acts.s[i].tile(b, s)
+	if !n.train && n.exit[i] != nil && !n.batchNorm() {
+		out = scratchTile(ws.out, out.Rows, out.Cols) // s_i and x_{i+1} share memory
+	}
+	n.mixTile(ws, out, g, b, s)
+	if nm := n.exit[i]; nm != nil && !n.batchNorm() {
+		n.layerNorm(ws, nm, n.acts.x[i+1].tile(b, s), out, b, s)
+	}
+	n.layerNormBefore(ws, i+1, b, s)
+}
+
+// activate sets g = dropout(GELU(v)) of the current block's tile.
+func (n *Net) activate(g vek.Matrix, b int, s span) {
+	v, scale := n.acts.v[n.block].tile(b, s), n.scales(n.layers[n.block].inner, b)
+	for h := range g.Rows {
+		row := g.Row(h)
+		if n.cfg.Activation == model.ActivationGELU {
+			vek.GELU(row, v.Row(h))
+		} else {
+			copy(row, v.Row(h))
+		}
+		if scale != nil {
+			vek.Scale(row, scale[h], row)
+		}
+	}
+}
+
+// mixTile sets out = x_i + dropout(y), y = a·σ(b) with (a, b) = z = W·g + bias; or y = W·g + bias, or y = g.
+// Overwrites g.
+func (n *Net) mixTile(ws *worker, out, g vek.Matrix, b int, s span) {
+	i := n.block
+	l, x, width := &n.layers[i], n.acts.x[i].tile(b, s), s.hi-s.lo
+	y, h := g, n.cfg.DModel
+	var z vek.Matrix
+	switch n.cfg.Mixing {
+	case model.MixingGLU:
+		z = scratchTile(ws.wide, 2*h, width)
+		if n.train {
+			z = n.acts.z[i].tile(b, s)
+		}
+		n.linear(ws, z, l, g)
+	case model.MixingLinear:
+		y = scratchTile(ws.wide, h, width)
+		n.linear(ws, y, l, g)
+	}
+	scale := n.scales(l.outer, b)
+	for r := range h {
+		row := y.Row(r)
+		if z.Rows > 0 {
+			vek.GLU(row, z.Row(r), z.Row(h+r))
+		}
+		if scale != nil {
+			vek.Scale(row, scale[r], row)
+		}
+		if n.cfg.Residual {
+			vek.Add(out.Row(r), row, x.Row(r))
+		} else {
+			copy(out.Row(r), row)
+		}
+	}
+}
+
+// linear sets z = W·g + bias, the bias first so that the product adds to it in registers.
+func (n *Net) linear(ws *worker, z vek.Matrix, l *layer, g vek.Matrix) {
+	for r := range z.Rows {
+		fill(z.Row(r), l.mixBias[r])
+	}
+	vek.Gemm(z, l.mixing, g, false, false, true, ws.gemm)
+}

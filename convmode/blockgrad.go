@@ -1,0 +1,162 @@
+package convmode
+
+import (
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// maxGroups bounds the groups of tiles that sum weight gradients apart. It limits the workers that a block's
+// backward can use, and the sums' memory.
+const maxGroups = 16
+
+// partial holds a group's sums: views into one array, so that groups are added in one go.
+type partial struct {
+	all                   []float32
+	mixing                vek.Matrix // ∂W
+	mixBias               []float32
+	exitGamma, exitBeta   []float32 // of the norm after the block
+	entryGamma, entryBeta []float32 // of the norm before the next block, or before the pool
+}
+
+func (n *Net) newPartials() {
+	h, rows := n.cfg.DModel, n.mixingRows()
+	n.partials = make([]partial, min(maxGroups, n.opt.MaxBatch*((n.opt.MaxLen+lineFloats-1)/lineFloats)))
+	for g := range n.partials {
+		all := aligned(rows*h + rows + 4*h)
+		rest := all[rows*h:]
+		take := func(size int) []float32 {
+			s := rest[:size]
+			rest = rest[size:]
+			return s
+		}
+		n.partials[g] = partial{
+			all: all, mixing: n.mixingMatrix(all[:rows*h]), mixBias: take(rows),
+			exitGamma: take(h), exitBeta: take(h), entryGamma: take(h), entryBeta: take(h),
+		}
+	}
+}
+
+// groups is the number of groups of the batch's tiles.
+func (n *Net) groups() int { return min(maxGroups, n.items()) }
+
+// groupGrad runs the backward of one group of tiles, in order: the LayerNorm before x_{i+1}'s reader, then the
+// current block down to ∂v_i. Block −1 is the encoder, of which nothing is done here.
+func (n *Net) groupGrad(w, group int) {
+	ws, part := &n.workers[w], &n.partials[group]
+	clear(part.all)
+	groups, items := n.groups(), n.items()
+	for item := group * items / groups; item < (group+1)*items/groups; item++ {
+		b, s := n.tile(item)
+		n.layerNormBeforeGrad(ws, part, n.block+1, b, s)
+		if n.block >= 0 {
+			n.blockGrad(ws, part, b, s)
+		}
+	}
+}
+
+// blockGrad takes ∂x_{i+1} of a tile, in grad, to ∂v_i, in v, and leaves the residual path's ∂x_i in grad.
+func (n *Net) blockGrad(ws *worker, part *partial, b int, s span) {
+	i := n.block
+	grad := n.grad.tile(b, s)
+	if nm := n.exit[i]; nm != nil && !n.batchNorm() {
+		n.layerNormGrad(ws, nm, grad, n.acts.s[i].tile(b, s), part.exitGamma, part.exitBeta, b, s)
+	}
+	dg := scratchTile(ws.out, grad.Rows, grad.Cols)
+	n.mixGrad(ws, part, dg, grad, b, s)
+	n.activateGrad(ws, dg, b, s)
+	if !n.cfg.Residual {
+		for h := range grad.Rows {
+			clear(grad.Row(h))
+		}
+	}
+}
+
+// mixGrad takes ∂s_i of a tile to ∂g, adding the sums of ∂W and ∂bias.
+func (n *Net) mixGrad(ws *worker, part *partial, dg, ds vek.Matrix, b int, s span) {
+	l, rows := &n.layers[n.block], n.mixingRows()
+	if rows == 0 {
+		n.outputGrad(ws, dg, vek.Matrix{}, ds, b)
+		return
+	}
+	dz := scratchTile(ws.wide, rows, ds.Cols)
+	var z vek.Matrix
+	if n.cfg.Mixing == model.MixingGLU {
+		z = n.acts.z[n.block].tile(b, s)
+	}
+	n.outputGrad(ws, dz, z, ds, b)
+	for r := range rows {
+		part.mixBias[r] += vek.Sum(dz.Row(r))
+	}
+	g := scratchTile(ws.act, ds.Rows, ds.Cols)
+	n.activate(g, b, s)
+	vek.Gemm(part.mixing, dz, g, false, true, true, ws.gemm) // ∂W += ∂z·gᵀ
+	vek.Gemm(dg, l.mixing, dz, true, false, false, ws.gemm)  // ∂g = Wᵀ·∂z
+}
+
+// outputGrad takes ∂s_i of a tile across dropout and, where z is given, GLU.
+func (n *Net) outputGrad(ws *worker, dz, z, ds vek.Matrix, b int) {
+	scale, h := n.scales(n.layers[n.block].outer, b), n.cfg.DModel
+	for r := range h {
+		dy := ds.Row(r)
+		if scale != nil {
+			dy = ws.line[:ds.Cols]
+			vek.Scale(dy, scale[r], ds.Row(r))
+		}
+		if z.Rows > 0 {
+			vek.GLUGrad(dz.Row(r), dz.Row(h+r), z.Row(r), z.Row(h+r), dy)
+		} else {
+			copy(dz.Row(r), dy)
+		}
+	}
+}
+
+// activateGrad takes ∂g of a tile to ∂v and stores it in v's place. Overwrites dg.
+func (n *Net) activateGrad(ws *worker, dg vek.Matrix, b int, s span) {
+	v, scale := n.acts.v[n.block].tile(b, s), n.scales(n.layers[n.block].inner, b)
+	for h := range dg.Rows {
+		d := dg.Row(h)
+		if scale != nil {
+			vek.Scale(d, scale[h], d)
+		}
+		if n.cfg.Activation == model.ActivationGELU {
+			vek.GELUGrad(d, v.Row(h), d)
+		}
+		copy(v.Row(h), d)
+	}
+}
+
+// sumChunk is the part of the groups' sums that one item adds up.
+const sumChunk = 2048
+
+// sumPartials adds one chunk of all groups' sums to the first group's.
+func (n *Net) sumPartials(_, chunk int) {
+	first := n.partials[0].all
+	lo, hi := chunk*sumChunk, min((chunk+1)*sumChunk, len(first))
+	for g := 1; g < n.groups(); g++ {
+		vek.Add(first[lo:hi], first[lo:hi], n.partials[g].all[lo:hi])
+	}
+}
+
+// collect adds the groups' sums to the gradients of the current block and of the norm after it.
+func (n *Net) collect() {
+	p := &n.partials[0]
+	n.pool.For((len(p.all)+sumChunk-1)/sumChunk, n.loops.sum)
+	addTo := func(dst, src []float32) {
+		if dst != nil {
+			vek.Add(dst, dst, src)
+		}
+	}
+	if i := n.block; i >= 0 {
+		l := &n.layers[i]
+		addTo(l.dMixing.Data, p.mixing.Data)
+		addTo(l.dMixBias, p.mixBias)
+		if nm := n.exit[i]; nm != nil {
+			addTo(nm.dGamma, p.exitGamma)
+			addTo(nm.dBeta, p.exitBeta)
+		}
+	}
+	if nm := n.entry[n.block+1]; nm != nil {
+		addTo(nm.dGamma, p.entryGamma)
+		addTo(nm.dBeta, p.entryBeta)
+	}
+}

@@ -1,0 +1,147 @@
+package convmode
+
+import (
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+func (n *Net) newDecoder() {
+	size := n.opt.MaxBatch * n.cfg.DOutput
+	if n.cfg.Pool == model.PoolNone {
+		size *= n.opt.MaxLen
+	} else {
+		n.pooled = make([]float32, n.opt.MaxBatch*n.cfg.DModel)
+		n.dPooled = make([]float32, n.opt.MaxBatch*n.cfg.DModel)
+	}
+	n.logits = aligned(size)
+}
+
+// logitCount is the number of logits of the batch.
+func (n *Net) logitCount() int {
+	if n.cfg.Pool == model.PoolNone {
+		return n.size * n.cfg.DOutput * n.length
+	}
+	return n.size * n.cfg.DOutput
+}
+
+// decoderMatrix views the decoder's weight [d_output][H].
+func (n *Net) decoderMatrix(weight []float32) vek.Matrix {
+	return vek.Matrix{Data: weight, Rows: n.cfg.DOutput, Cols: n.cfg.DModel, Stride: n.cfg.DModel}
+}
+
+// rowMajor views data as rows × cols without gaps.
+func rowMajor(data []float32, rows, cols int) vek.Matrix {
+	return vek.Matrix{Data: data[:rows*cols], Rows: rows, Cols: cols, Stride: cols}
+}
+
+// decode pools u_N and applies the decoder: logits = W·pooled + bias.
+func (n *Net) decode() []float32 {
+	logits := n.logits[:n.logitCount()]
+	if n.cfg.Pool == model.PoolNone {
+		n.pool.For(n.items(), n.loops.decode)
+		return logits
+	}
+	n.pool.For(n.size*n.channelBlocks(), n.loops.pool)
+	out := rowMajor(logits, n.size, n.cfg.DOutput)
+	for b := range n.size {
+		copy(out.Row(b), n.w.DecoderBias)
+	}
+	pooled := rowMajor(n.pooled, n.size, n.cfg.DModel)
+	vek.Gemm(out, pooled, n.decoderMatrix(n.w.DecoderWeight), false, true, true, n.workers[0].gemm)
+	return logits
+}
+
+// poolChannels takes the mean over the true length, or the last true position, of one sequence's block of
+// channels.
+func (n *Net) poolChannels(_, item int) {
+	b := item / n.channelBlocks()
+	lo, hi := n.channelRange(item % n.channelBlocks())
+	last := len(n.layers)
+	for h := lo; h < hi; h++ {
+		row := n.row(n.acts.u[last], b, h)[:n.trueLen(b)]
+		p := &n.pooled[b*n.cfg.DModel+h]
+		if n.cfg.Pool == model.PoolLast {
+			*p = row[len(row)-1]
+		} else {
+			*p = vek.Sum(row) / float32(len(row))
+		}
+	}
+}
+
+// logitTile views the logits, or their gradients, of a tile of positions: [d_output][width].
+func (n *Net) logitTile(logits []float32, b int, s span) vek.Matrix {
+	at, o := b*n.cfg.DOutput*n.length, n.cfg.DOutput
+	return vek.Matrix{Data: logits[at+s.lo : at+(o-1)*n.length+s.hi], Rows: o, Cols: s.hi - s.lo, Stride: n.length}
+}
+
+// decodeTile applies the decoder at every position of a tile (pool none).
+func (n *Net) decodeTile(w, item int) {
+	b, s := n.tile(item)
+	out := n.logitTile(n.logits, b, s)
+	for o := range out.Rows {
+		fill(out.Row(o), n.w.DecoderBias[o])
+	}
+	u := n.acts.u[len(n.layers)].tile(b, s)
+	vek.Gemm(out, n.decoderMatrix(n.w.DecoderWeight), u, false, false, true, n.workers[w].gemm)
+}
+
+// decodeGrad adds the decoder's gradients and fills grad with ∂u_N.
+func (n *Net) decodeGrad() {
+	if n.cfg.Pool == model.PoolNone {
+		for b := range n.size {
+			d := n.logitTile(n.dLogits, b, span{0, n.length})
+			for o := range d.Rows {
+				n.grads.DecoderBias[o] += vek.Sum(d.Row(o))
+			}
+		}
+		n.pool.For(n.channelBlocks(), n.loops.decodeGrad)
+	} else {
+		n.pooledGrad()
+	}
+	n.pool.For(n.items(), n.loops.topGrad)
+}
+
+// pooledGrad adds the decoder's gradients and computes ∂pooled.
+func (n *Net) pooledGrad() {
+	d := rowMajor(n.dLogits, n.size, n.cfg.DOutput)
+	for b := range n.size {
+		vek.Add(n.grads.DecoderBias, n.grads.DecoderBias, d.Row(b))
+	}
+	scratch := n.workers[0].gemm
+	pooled, dPooled := rowMajor(n.pooled, n.size, n.cfg.DModel), rowMajor(n.dPooled, n.size, n.cfg.DModel)
+	vek.Gemm(n.decoderMatrix(n.grads.DecoderWeight), d, pooled, true, false, true, scratch)
+	vek.Gemm(dPooled, d, n.decoderMatrix(n.w.DecoderWeight), false, false, false, scratch)
+}
+
+// decodeGradChannels adds a block of columns of ∂W of the decoder, summed over the batch in order (pool none).
+func (n *Net) decodeGradChannels(w, item int) {
+	lo, hi := n.channelRange(item)
+	dw := n.decoderMatrix(n.grads.DecoderWeight)
+	dw.Data, dw.Cols = dw.Data[lo:], hi-lo
+	for b := range n.size {
+		u := n.channels(n.acts.u[len(n.layers)], b, lo, hi)
+		vek.Gemm(dw, n.logitTile(n.dLogits, b, span{0, n.length}), u, false, true, true, n.workers[w].gemm)
+	}
+}
+
+// topGradTile fills a tile of grad with ∂u_N.
+func (n *Net) topGradTile(w, item int) {
+	b, s := n.tile(item)
+	grad := n.grad.tile(b, s)
+	if n.cfg.Pool == model.PoolNone {
+		vek.Gemm(grad, n.decoderMatrix(n.w.DecoderWeight), n.logitTile(n.dLogits, b, s), true, false, false, n.workers[w].gemm)
+		return
+	}
+	used, share := span{0, n.trueLen(b)}, 1/float32(n.trueLen(b))
+	if n.cfg.Pool == model.PoolLast {
+		used, share = span{used.hi - 1, used.hi}, 1
+	}
+	lo, hi := max(used.lo, s.lo)-s.lo, min(used.hi, s.hi)-s.lo
+	for h := range grad.Rows {
+		row := grad.Row(h)
+		clear(row)
+		if lo < hi {
+			fill(row[lo:hi], share*n.dPooled[b*n.cfg.DModel+h])
+		}
+	}
+}

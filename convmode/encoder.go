@@ -1,0 +1,99 @@
+package convmode
+
+import (
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// channelBlock is the number of channels whose encoder and decoder gradients are summed by one item: a cache
+// line of floats.
+const channelBlock = lineFloats
+
+// channelBlocks is the number of such items.
+func (n *Net) channelBlocks() int { return (n.cfg.DModel + channelBlock - 1) / channelBlock }
+
+// channelRange returns the channels of an item.
+func (n *Net) channelRange(item int) (lo, hi int) {
+	return item * channelBlock, min((item+1)*channelBlock, n.cfg.DModel)
+}
+
+// input views sequence b of the batch as [d_input][Len].
+func (n *Net) input(b int) vek.Matrix {
+	c := n.cfg.DInput
+	return vek.Matrix{Data: n.batch.X[b*c*n.length : (b+1)*c*n.length], Rows: c, Cols: n.length, Stride: n.length}
+}
+
+// tokens returns sequence b of the batch.
+func (n *Net) tokens(b int) []int32 { return n.batch.Tokens[b*n.length : (b+1)*n.length] }
+
+// encodeTile computes x_0 of a tile, and the LayerNorm before the first block.
+func (n *Net) encodeTile(w, item int) {
+	ws := &n.workers[w]
+	b, s := n.tile(item)
+	x := n.acts.x[0].tile(b, s)
+	if n.cfg.Encoder == model.EncoderEmbedding {
+		n.embed(x, n.tokens(b)[s.lo:s.hi])
+	} else {
+		in := n.input(b)
+		part := vek.Matrix{Data: in.Data[s.lo : len(in.Data)-n.length+s.hi], Rows: in.Rows, Cols: s.hi - s.lo, Stride: in.Stride}
+		for h := range x.Rows {
+			fill(x.Row(h), n.w.EncoderBias[h])
+		}
+		vek.Gemm(x, n.encoderMatrix(n.w.EncoderWeight, 0, n.cfg.DModel), part, false, false, true, ws.gemm)
+	}
+	n.layerNormBefore(ws, 0, b, s)
+}
+
+// encoderMatrix views rows [lo, hi) of the linear encoder's weight [H][d_input].
+func (n *Net) encoderMatrix(weight []float32, lo, hi int) vek.Matrix {
+	c := n.cfg.DInput
+	return vek.Matrix{Data: weight[lo*c : hi*c], Rows: hi - lo, Cols: c, Stride: c}
+}
+
+// embed sets column t of x to row ids[t] of the embedding.
+func (n *Net) embed(x vek.Matrix, ids []int32) {
+	for h := range x.Rows {
+		row, table := x.Row(h), n.w.EncoderWeight[h:]
+		for t, id := range ids {
+			row[t] = table[int(id)*x.Rows]
+		}
+	}
+}
+
+// encodeGradChannels adds the encoder's gradients of a block of channels, from ∂x_0 in grad: sums over the batch
+// in order.
+func (n *Net) encodeGradChannels(w, item int) {
+	ws := &n.workers[w]
+	lo, hi := n.channelRange(item)
+	if n.cfg.Encoder == model.EncoderEmbedding {
+		n.embedGrad(lo, hi)
+		return
+	}
+	dw := n.encoderMatrix(n.grads.EncoderWeight, lo, hi)
+	for b := range n.size {
+		vek.Gemm(dw, n.channels(n.grad, b, lo, hi), n.input(b), false, true, true, ws.gemm)
+		for h := lo; h < hi; h++ {
+			n.grads.EncoderBias[h] += vek.Sum(n.row(n.grad, b, h))
+		}
+	}
+}
+
+// channels views channels [lo, hi) of sequence b over the whole length.
+func (n *Net) channels(a array, b, lo, hi int) vek.Matrix {
+	at := (b*a.rows + lo) * a.stride
+	return vek.Matrix{Data: a.data[at : at+(hi-lo-1)*a.stride+n.length], Rows: hi - lo, Cols: n.length, Stride: a.stride}
+}
+
+// embedGrad adds ∂x_0 of every position to the row of its token, channels [lo, hi).
+func (n *Net) embedGrad(lo, hi int) {
+	channels := n.cfg.DModel
+	for b := range n.size {
+		ids := n.tokens(b)
+		for h := lo; h < hi; h++ {
+			table := n.grads.EncoderWeight[h:]
+			for t, d := range n.row(n.grad, b, h) {
+				table[int(ids[t])*channels] += d
+			}
+		}
+	}
+}

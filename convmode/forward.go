@@ -1,0 +1,67 @@
+package convmode
+
+import (
+	"fmt"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+)
+
+// Forward runs a batch in inference: running statistics, no dropout. It returns logits [Size][d_output], or
+// [Size][d_output][Len] without pooling, valid until the next call.
+func (n *Net) Forward(b Batch) []float32 {
+	n.begin(b, false)
+	return n.forward()
+}
+
+// ForwardTrain runs a batch in training: BatchNorm takes the batch's statistics and moves the running ones (in
+// the model's weights), and dropout draws for s. It keeps what Backward needs and returns logits as Forward does.
+func (n *Net) ForwardTrain(b Batch, s Step) []float32 {
+	if !n.opt.Training {
+		panic("convmode: ForwardTrain of a Net without Options.Training")
+	}
+	n.begin(b, true)
+	n.step = s
+	logits := n.forward()
+	n.ready = true
+	return logits
+}
+
+func (n *Net) forward() []float32 {
+	n.pool.For(n.items(), n.loops.encode)
+	for i := range n.layers {
+		n.block = i
+		n.w.Layers[i].FillSSM(n.layers[i].params)
+		n.pool.For(n.cfg.DModel, n.loops.conv)
+		n.pool.For(n.items(), n.loops.block)
+	}
+	if n.batchNorm() {
+		n.pool.For(n.cfg.DModel, n.loops.closeNorm)
+	}
+	return n.decode()
+}
+
+// BlockOutput returns a copy of x_{i+1}, the output of block i, [Size][H][Len], after a ForwardTrain that no
+// Forward followed.
+func (n *Net) BlockOutput(i int) []float32 {
+	if n.acts != &n.keep || i < 0 || i >= len(n.layers) {
+		panic(fmt.Sprintf("convmode: no output of block %d is kept", i))
+	}
+	out := make([]float32, 0, n.size*n.cfg.DModel*n.length)
+	for b := range n.size {
+		for h := range n.cfg.DModel {
+			out = append(out, n.row(n.keep.x[i+1], b, h)...)
+		}
+	}
+	return out
+}
+
+func fill(dst []float32, v float32) {
+	for i := range dst {
+		dst[i] = v
+	}
+}
+
+// scratchTile views a worker's buffer as rows × width.
+func scratchTile(buf []float32, rows, width int) vek.Matrix {
+	return vek.Matrix{Data: buf[:rows*width], Rows: rows, Cols: width, Stride: width}
+}

@@ -1,0 +1,105 @@
+package convmode
+
+import (
+	"math"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/random"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+// noise returns standard normal numbers.
+func noise(seed uint64, count int) []float32 {
+	r := random.New(seed, random.Signal, 0, 0)
+	x := make([]float32, count)
+	for i := range x {
+		x[i] = float32(r.Normal(uint64(i)))
+	}
+	return x
+}
+
+// tiny is the configuration that tests vary: H = 6 so that tiles and blocks of channels have ragged ends.
+func tiny() model.Config {
+	c := model.Default()
+	c.DInput, c.DOutput, c.DModel, c.NLayers = 2, 3, 6, 2
+	c.SSM.DState, c.SSM.Init = 8, ssm.Lin
+	return c
+}
+
+// newModel returns a model whose every tensor is off its initial value, so that no scale is 1 and no shift 0.
+func newModel(t testing.TB, c model.Config) *model.Model {
+	t.Helper()
+	m, err := model.New(c, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, tensor := range m.Weights.Tensors() {
+		if tensor.Kind == model.KindNorm || tensor.Kind == model.KindBuffer {
+			for j, v := range noise(uint64(100+i), len(tensor.Data)) {
+				tensor.Data[j] += 0.2 * float32(math.Tanh(float64(v)))
+			}
+		}
+	}
+	return m
+}
+
+func newNet(t testing.TB, m *model.Model, o Options) *Net {
+	t.Helper()
+	n, err := New(m, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(n.Close)
+	return n
+}
+
+// newBatch returns a batch of random input; lengths, if given, are its true lengths.
+func newBatch(c model.Config, seed uint64, size, length int, lengths ...int) Batch {
+	b := Batch{Size: size, Len: length, Lengths: lengths}
+	if c.Encoder == model.EncoderEmbedding {
+		r := random.New(seed, random.Signal, 0, 1)
+		b.Tokens = make([]int32, size*length)
+		for i := range b.Tokens {
+			b.Tokens[i] = int32(r.Uint64(uint64(i)) % uint64(c.DInput))
+		}
+		return b
+	}
+	b.X = noise(seed, size*c.DInput*length)
+	return b
+}
+
+// logitShape returns the number of logits of a batch.
+func logitCount(c model.Config, b Batch) int {
+	if c.Pool == model.PoolNone {
+		return b.Size * c.DOutput * b.Len
+	}
+	return b.Size * c.DOutput
+}
+
+// relative returns |got − want| / |want| in the Euclidean norm, or |got| where want is 0.
+func relative(got []float32, want []float64) float64 {
+	var diff, norm float64
+	for i, w := range want {
+		d := float64(got[i]) - w
+		diff += d * d
+		norm += w * w
+	}
+	if norm == 0 {
+		return math.Sqrt(diff)
+	}
+	return math.Sqrt(diff / norm)
+}
+
+// sameBits reports the first difference of two slices.
+func sameBits(t *testing.T, what string, got, want []float32) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d values, want %d", what, len(got), len(want))
+	}
+	for i := range want {
+		if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
+			t.Fatalf("%s[%d] = %v, want %v to the bit", what, i, got[i], want[i])
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package convmode
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+func TestNewErrors(t *testing.T) {
+	m := newModel(t, tiny())
+	bad := *m
+	bad.Config.Pool = "median"
+	for _, c := range []struct {
+		name string
+		m    *model.Model
+		o    Options
+		want string
+	}{
+		{"no model", nil, Options{MaxBatch: 1, MaxLen: 1}, "convmode: no model"},
+		{"no weights", &model.Model{Config: m.Config}, Options{MaxBatch: 1, MaxLen: 1}, "convmode: no model"},
+		{"configuration", &bad, Options{MaxBatch: 1, MaxLen: 1}, `"median"`},
+		{"batch", m, Options{MaxLen: 1}, "convmode: MaxBatch 0, want at least 1"},
+		{"length", m, Options{MaxBatch: 1, MaxLen: -4}, "convmode: MaxLen -4, want at least 1"},
+		{"rate", m, Options{MaxBatch: 1, MaxLen: 1, Rate: -1}, "convmode: Rate -1, want a positive number"},
+		{"NaN rate", m, Options{MaxBatch: 1, MaxLen: 1, Rate: math.NaN()}, "convmode: Rate NaN, want a positive number"},
+		{"infinite rate", m, Options{MaxBatch: 1, MaxLen: 1, Rate: math.Inf(1)}, "convmode: Rate +Inf, want a positive number"},
+		{"size", m, Options{MaxBatch: 1 << 30, MaxLen: 1 << 30}, "convmode: an array of MaxBatch 1073741824"},
+	} {
+		n, err := New(c.m, c.o)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: New = %v, %v; want an error with %q", c.name, n, err, c.want)
+		}
+	}
+}
+
+func TestPanics(t *testing.T) {
+	c := tiny()
+	n := newNet(t, newModel(t, c), Options{MaxBatch: 2, MaxLen: 8, Training: true})
+	inference := newNet(t, newModel(t, c), Options{MaxBatch: 2, MaxLen: 8})
+	words := tiny()
+	words.Encoder, words.DInput = model.EncoderEmbedding, 5
+	tokens := newNet(t, newModel(t, words), Options{MaxBatch: 2, MaxLen: 8})
+	x, grads := noise(1, 100), model.NewWeights(c)
+	for _, p := range []struct {
+		name string
+		f    func()
+		want string
+	}{
+		{"no sequences", func() { n.Forward(Batch{Len: 8}) }, "convmode: batch of 0 sequences, want 1 to 2"},
+		{"batch", func() { n.Forward(Batch{Size: 3, Len: 8, X: x[:48]}) }, "convmode: batch of 3 sequences, want 1 to 2"},
+		{"length", func() { n.Forward(Batch{Size: 1, Len: 9, X: x[:18]}) }, "convmode: sequences of length 9, want 1 to 8"},
+		{"empty", func() { n.Forward(Batch{Size: 1}) }, "convmode: sequences of length 0, want 1 to 8"},
+		{"values", func() { n.Forward(Batch{Size: 1, Len: 8, X: x[:15]}) }, "convmode: 15 input values, want 1 × 2 × 8"},
+		{"lengths", func() { n.Forward(Batch{Size: 1, Len: 8, X: x[:16], Lengths: []int{1, 2}}) }, "convmode: 2 lengths for 1 sequences"},
+		{"long", func() { n.Forward(Batch{Size: 1, Len: 8, X: x[:16], Lengths: []int{9}}) }, "convmode: length 9 of sequence 0, want 1 to 8"},
+		{"nothing", func() { n.Forward(Batch{Size: 1, Len: 8, X: x[:16], Lengths: []int{0}}) }, "convmode: length 0 of sequence 0, want 1 to 8"},
+		{"tokens", func() { tokens.Forward(Batch{Size: 1, Len: 8, Tokens: make([]int32, 7)}) }, "convmode: 7 tokens, want 1 × 8"},
+		{"token", func() { tokens.Forward(Batch{Size: 2, Len: 2, Tokens: []int32{0, 4, 1, 5}}) }, "convmode: token 1 of sequence 1 is 5, want 0 to 4"},
+		{"negative token", func() { tokens.Forward(Batch{Size: 1, Len: 2, Tokens: []int32{-1, 4}}) }, "convmode: token 0 of sequence 0 is -1, want 0 to 4"},
+		{"no training", func() { inference.ForwardTrain(Batch{Size: 1, Len: 8, X: x[:16]}, Step{}) }, "convmode: ForwardTrain of a Net without Options.Training"},
+		{"nothing kept", func() { inference.BlockOutput(0) }, "convmode: no output of block 0 is kept"},
+		{"no block", func() { n.BlockOutput(2) }, "convmode: no output of block 2 is kept"},
+		{"backward first", func() { n.Backward(x[:3], grads) }, "convmode: Backward without a ForwardTrain"},
+		{"backward after inference", func() {
+			n.ForwardTrain(Batch{Size: 1, Len: 8, X: x[:16]}, Step{})
+			n.Forward(Batch{Size: 1, Len: 8, X: x[:16]})
+			n.Backward(x[:3], grads)
+		}, "convmode: Backward without a ForwardTrain"},
+		{"backward twice", func() {
+			n.ForwardTrain(Batch{Size: 1, Len: 8, X: x[:16]}, Step{})
+			n.Backward(x[:3], grads)
+			n.Backward(x[:3], grads)
+		}, "convmode: Backward without a ForwardTrain"},
+		{"gradients of logits", func() {
+			n.ForwardTrain(Batch{Size: 1, Len: 8, X: x[:16]}, Step{})
+			n.Backward(x[:4], grads)
+		}, "convmode: 4 gradients of logits, want 3"},
+		{"another network's gradients", func() {
+			n.ForwardTrain(Batch{Size: 1, Len: 8, X: x[:16]}, Step{})
+			n.Backward(x[:3], model.NewWeights(words))
+		}, "convmode: gradient"},
+	} {
+		t.Run(p.name, func(t *testing.T) {
+			defer func() {
+				if got, _ := recover().(string); !strings.HasPrefix(got, p.want) {
+					t.Errorf("panic %q, want %q", got, p.want)
+				}
+			}()
+			p.f()
+		})
+	}
+}

@@ -1,0 +1,182 @@
+// Package convmode runs whole sequences through a network, forward and backward.
+//
+// A Batch of sequences goes in and logits come out; Backward takes ∂loss/∂logits and adds the gradient of every
+// weight to a model.Weights. An SSM is one long convolution over pairs of rows (fftkernel); all else works on
+// tiles of [H] × a few hundred positions that stay in cache. Activations are float32 [B][H][L], time contiguous,
+// rows 64-byte aligned. Work is cut into items whose borders and order of summation do not depend on the number
+// of workers, so neither does any bit of the result.
+package convmode
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/s4d-fast/s4d-fast/internal/par"
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+// Options sizes a Net.
+type Options struct {
+	MaxBatch int     // sequences in a batch, at least 1
+	MaxLen   int     // positions in a sequence, at least 1
+	Workers  int     // goroutines that share the work; 0 means 1
+	Training bool    // keep what ForwardTrain and Backward need: about 6·NLayers arrays of [MaxBatch][H][MaxLen]
+	Rate     float64 // training samples that one input sample stands for (spec §1.6); 0 means 1
+}
+
+// Net is a network with its workspaces. It reads the model's weights anew at every call, so a trainer may
+// change them in between. It belongs to one goroutine at a time.
+type Net struct {
+	cfg     model.Config
+	w       *model.Weights
+	rate    float64
+	opt     Options
+	pool    *par.Pool
+	workers []worker
+	layers  []layer
+	entry   []*norm // [NLayers+1] the norm between x_i and its reader: block i or, last, the pool; nil where there is none
+	exit    []*norm // [NLayers] the norm at the end of block i (post-norm networks)
+	plans   map[int]*plan
+	loops   loops
+
+	infer, keep activations // what Forward and ForwardTrain write; keep is empty without Training
+	grad        array       // ∂loss/∂x_i on its way down
+	partials    []partial   // sums over groups of tiles
+	pooled      []float32   // [B][H]
+	dPooled     []float32   // [B][H]
+	logits      []float32
+	gPole       []complex128 // [directions·H][M] G_n of the layer at hand (spec §7)
+	mPole       []complex128 // [directions·H][M] M_n
+	dSSM        *ssm.Params  // gradient of the layer at hand
+
+	// The call at hand.
+	grid
+	batch   Batch
+	plan    *plan
+	acts    *activations
+	train   bool // batch statistics, dropout
+	ready   bool // keep holds a forward pass that Backward may use
+	block   int  // the block whose loops run
+	step    Step
+	grads   *model.Weights
+	dLogits []float32
+}
+
+// layer is what a block owns beside its activations.
+type layer struct {
+	params   *ssm.Params   // the weights in float64
+	disc     *ssm.Discrete // after discretisation
+	spectra  []float32     // [H][spectrum], kept from forward to backward where that is cheap; else nil
+	inner    []float32     // [B][H] dropout after the activation; nil without dropout
+	outer    []float32     // [B][H] dropout on the block's output
+	mixing   vek.Matrix    // [2H][H] or [H][H]
+	mixBias  []float32
+	dMixing  vek.Matrix // the gradients, during Backward
+	dMixBias []float32
+}
+
+// New builds the workspaces to run m. Weights are shared, not copied.
+func New(m *model.Model, opt Options) (*Net, error) {
+	if m == nil || m.Weights == nil {
+		return nil, fmt.Errorf("convmode: no model")
+	}
+	if err := m.Config.Validate(); err != nil {
+		return nil, fmt.Errorf("convmode: %w", err)
+	}
+	opt.Workers = max(opt.Workers, 1)
+	if opt.Rate == 0 {
+		opt.Rate = 1
+	}
+	if err := opt.validate(m.Config); err != nil {
+		return nil, err
+	}
+	n := &Net{cfg: m.Config, w: m.Weights, rate: opt.Rate, opt: opt, plans: map[int]*plan{}}
+	n.newNorms()
+	n.newActivations()
+	n.newLayers()
+	n.newDecoder()
+	if opt.Training {
+		n.newPartials()
+	}
+	n.newWorkers()
+	n.planFor(opt.MaxLen)
+	n.newLoops()
+	n.pool = par.New(opt.Workers)
+	return n, nil
+}
+
+// Close ends the workers. The Net must not be used afterwards.
+func (n *Net) Close() {
+	n.pool.Close()
+	n.plans = nil
+}
+
+func (o Options) validate(c model.Config) error {
+	switch {
+	case o.MaxBatch < 1:
+		return fmt.Errorf("convmode: MaxBatch %d, want at least 1", o.MaxBatch)
+	case o.MaxLen < 1:
+		return fmt.Errorf("convmode: MaxLen %d, want at least 1", o.MaxLen)
+	case !(o.Rate > 0) || math.IsInf(o.Rate, 1):
+		return fmt.Errorf("convmode: Rate %v, want a positive number", o.Rate)
+	}
+	widest := max(2*c.DModel, c.DOutput, 4*c.SSM.Directions()*c.DModel)
+	if floats := float64(o.MaxBatch) * float64(widest) * float64(o.MaxLen); floats > 1<<36 {
+		return fmt.Errorf("convmode: an array of MaxBatch %d × %d channels × MaxLen %d takes %.0f GiB", o.MaxBatch, widest, o.MaxLen, floats/(1<<28))
+	}
+	return nil
+}
+
+// newLayers allocates what blocks own.
+func (n *Net) newLayers() {
+	c := n.cfg.NewSSMParams().Config
+	n.layers = make([]layer, n.cfg.NLayers)
+	for i := range n.layers {
+		l, w := &n.layers[i], &n.w.Layers[i]
+		l.params, l.disc = n.cfg.NewSSMParams(), ssm.NewDiscrete(c)
+		if n.opt.Training && n.cfg.Dropout > 0 {
+			l.inner = make([]float32, n.opt.MaxBatch*c.DModel)
+			l.outer = make([]float32, n.opt.MaxBatch*c.DModel)
+		}
+		l.mixing, l.mixBias = n.mixingMatrix(w.MixWeight), w.MixBias
+	}
+	if n.opt.Training {
+		modes := c.Directions() * c.DModel * c.Modes()
+		n.gPole, n.mPole = make([]complex128, modes), make([]complex128, modes)
+		n.dSSM = n.cfg.NewSSMParams()
+	}
+}
+
+// mixingRows returns the outputs of the position-wise linear map: 2H, H, or 0 without one.
+func (n *Net) mixingRows() int {
+	switch n.cfg.Mixing {
+	case model.MixingGLU:
+		return 2 * n.cfg.DModel
+	case model.MixingLinear:
+		return n.cfg.DModel
+	}
+	return 0
+}
+
+func (n *Net) mixingMatrix(data []float32) vek.Matrix {
+	return vek.Matrix{Data: data, Rows: n.mixingRows(), Cols: n.cfg.DModel, Stride: n.cfg.DModel}
+}
+
+// loops holds the bodies of the parallel loops, made once so that a step allocates no closure.
+type loops struct {
+	encode, conv, block, closeNorm, pool, decode               func(worker, item int)
+	topGrad, decodeGrad, topNormGrad, groupGrad, sum, convGrad func(worker, item int)
+	encodeGrad                                                 func(worker, item int)
+}
+
+func (n *Net) newLoops() {
+	n.loops = loops{
+		encode: n.encodeTile, conv: n.convChannel, block: n.blockTile, closeNorm: n.closeNormChannel,
+		pool: n.poolChannels, decode: n.decodeTile,
+		topGrad: n.topGradTile, decodeGrad: n.decodeGradChannels, topNormGrad: n.topNormGradChannel,
+		groupGrad: n.groupGrad, sum: n.sumPartials, convGrad: n.convGradChannel,
+		encodeGrad: n.encodeGradChannels,
+	}
+}

@@ -1,0 +1,200 @@
+package convmode
+
+import (
+	"math"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+const (
+	normEps      = 1e-5
+	normMomentum = 0.1 // of the running statistics
+)
+
+// norm is one LayerNorm or BatchNorm.
+type norm struct {
+	gamma, beta     []float32 // [H]
+	runMean, runVar []float32 // [H] BatchNorm
+	dGamma, dBeta   []float32 // [H] the gradients, during Backward
+	mean, rstd      []float32 // of the last training pass: LayerNorm [B][stride], BatchNorm [H]
+	stride          int
+}
+
+// newNorms places the norms: before each block, or after it, and one before the pool where configured.
+func (n *Net) newNorms() {
+	layers := n.cfg.NLayers
+	n.entry, n.exit = make([]*norm, layers+1), make([]*norm, layers)
+	if n.cfg.Norm == model.NormNone {
+		return
+	}
+	for i := range n.w.Layers {
+		l := &n.w.Layers[i]
+		nm := n.newNorm(l.NormWeight, l.NormBias, l.RunningMean, l.RunningVar)
+		if n.cfg.PreNorm {
+			n.entry[i] = nm
+		} else {
+			n.exit[i] = nm
+		}
+	}
+	if n.cfg.FinalNorm {
+		n.entry[layers] = n.newNorm(n.w.NormWeight, n.w.NormBias, n.w.RunningMean, n.w.RunningVar)
+	}
+}
+
+func (n *Net) newNorm(gamma, beta, runMean, runVar []float32) *norm {
+	nm := &norm{gamma: gamma, beta: beta, runMean: runMean, runVar: runVar}
+	size := n.cfg.DModel
+	if !n.batchNorm() {
+		nm.stride = rowStride(n.opt.MaxLen)
+		size = n.opt.MaxBatch * nm.stride
+		if !n.opt.Training {
+			return nm
+		}
+	}
+	nm.mean, nm.rstd = aligned(size), aligned(size)
+	return nm
+}
+
+func (n *Net) batchNorm() bool { return n.cfg.Norm == model.NormBatch }
+
+// moments returns where a LayerNorm keeps mean and 1/std of a tile's positions.
+func (n *Net) moments(ws *worker, nm *norm, b int, s span) (mean, rstd []float32) {
+	width := s.hi - s.lo
+	if !n.train {
+		return ws.moment[:width], ws.moment[width : 2*width]
+	}
+	at := b*nm.stride + s.lo
+	return nm.mean[at : at+width], nm.rstd[at : at+width]
+}
+
+// layerNorm normalises a tile over its channels: y = (x − mean)·rstd·γ + β.
+func (n *Net) layerNorm(ws *worker, nm *norm, y, x vek.Matrix, b int, s span) {
+	mean, rstd := n.moments(ws, nm, b, s)
+	vek.LayerNorm(y, x, nm.gamma, nm.beta, mean, rstd, normEps)
+}
+
+// layerNormGrad takes ∂y of a tile to ∂x in place and adds to the partial sums of ∂γ and ∂β.
+func (n *Net) layerNormGrad(ws *worker, nm *norm, dy, x vek.Matrix, dGamma, dBeta []float32, b int, s span) {
+	mean, rstd := n.moments(ws, nm, b, s)
+	vek.LayerNormGrad(dy, dy, x, nm.gamma, mean, rstd, dGamma, dBeta, ws.moment[2*x.Cols:][:2*x.Cols])
+}
+
+// layerNormBefore applies the LayerNorm between x_i and its reader to a tile, where there is one.
+func (n *Net) layerNormBefore(ws *worker, i, b int, s span) {
+	if nm := n.entry[i]; nm != nil && !n.batchNorm() {
+		n.layerNorm(ws, nm, n.acts.u[i].tile(b, s), n.acts.x[i].tile(b, s), b, s)
+	}
+}
+
+// layerNormBeforeGrad is its backward. ∂u_i of a block stands in v_i and is added to the residual path's ∂x_i;
+// the pool's stands in grad itself.
+func (n *Net) layerNormBeforeGrad(ws *worker, part *partial, i, b int, s span) {
+	nm := n.entry[i]
+	if nm == nil || n.batchNorm() {
+		return
+	}
+	grad := n.grad.tile(b, s)
+	dy := grad
+	if i < len(n.layers) {
+		dy = n.acts.v[i].tile(b, s)
+	}
+	n.layerNormGrad(ws, nm, dy, n.acts.x[i].tile(b, s), part.entryGamma, part.entryBeta, b, s)
+	if i < len(n.layers) {
+		for h := range grad.Rows {
+			vek.Add(grad.Row(h), grad.Row(h), dy.Row(h))
+		}
+	}
+}
+
+// batchNormBefore applies the BatchNorms between block i−1 and the reader of x_i to channel h: the exit norm of
+// the block before, s_{i−1} → x_i, or the entry norm, x_i → u_i.
+func (n *Net) batchNormBefore(ws *worker, i, h int) {
+	if !n.batchNorm() {
+		return
+	}
+	if i > 0 && n.exit[i-1] != nil {
+		n.batchNormForward(ws, n.exit[i-1], n.acts.x[i], n.acts.s[i-1], h)
+	}
+	if n.entry[i] != nil {
+		n.batchNormForward(ws, n.entry[i], n.acts.u[i], n.acts.x[i], h)
+	}
+}
+
+// closeNormChannel is batchNormBefore for the pool.
+func (n *Net) closeNormChannel(w, h int) { n.batchNormBefore(&n.workers[w], len(n.layers), h) }
+
+// batchNormForward normalises channel h over batch and length, padding included: by the batch's statistics in
+// training, which also move the running ones (spec §3.3), else by the running ones.
+func (n *Net) batchNormForward(ws *worker, nm *norm, dst, src array, h int) {
+	mean, rstd := nm.runMean[h], float32(1/math.Sqrt(float64(nm.runVar[h])+normEps))
+	if n.train {
+		mean, rstd = n.batchStatistics(ws, nm, src, h)
+		nm.mean[h], nm.rstd[h] = mean, rstd
+	}
+	centred := ws.line[:n.length]
+	for b := range n.size {
+		vek.AddConst(centred, n.row(src, b, h), -mean)
+		vek.ScaleShift(n.row(dst, b, h), centred, nm.gamma[h]*rstd, nm.beta[h])
+	}
+}
+
+// batchStatistics computes mean and 1/std of channel h in two passes, and moves the running statistics.
+func (n *Net) batchStatistics(ws *worker, nm *norm, src array, h int) (mean, rstd float32) {
+	count := float64(n.size * n.length)
+	var sum, squares float64
+	for b := range n.size {
+		sum += float64(vek.Sum(n.row(src, b, h)))
+	}
+	mean = float32(sum / count)
+	centred := ws.line[:n.length]
+	for b := range n.size {
+		vek.AddConst(centred, n.row(src, b, h), -mean)
+		squares += float64(vek.SumSquares(centred))
+	}
+	unbiased := squares / max(count-1, 1)
+	nm.runMean[h] = float32((1-normMomentum)*float64(nm.runMean[h]) + normMomentum*float64(mean))
+	nm.runVar[h] = float32((1-normMomentum)*float64(nm.runVar[h]) + normMomentum*unbiased)
+	return mean, float32(1 / math.Sqrt(squares/count+normEps))
+}
+
+// batchNormGrad takes ∂y of channel h to ∂x in place and adds to ∂γ and ∂β. With c = x − mean and r = rstd:
+//
+//	∂β = Σ∂y,  ∂γ = r·Σ∂y·c,  ∂x = γr·(∂y − Σ∂y/n − c·r²·Σ(∂y·c)/n)
+func (n *Net) batchNormGrad(ws *worker, nm *norm, dy, x array, h int) {
+	centred := ws.line[:n.length]
+	var sum, dot float64
+	for b := range n.size {
+		d := n.row(dy, b, h)
+		vek.AddConst(centred, n.row(x, b, h), -nm.mean[h])
+		sum += float64(vek.Sum(d))
+		dot += float64(vek.Dot(d, centred))
+	}
+	r, count := float64(nm.rstd[h]), float64(n.size*n.length)
+	nm.dGamma[h] += float32(r * dot)
+	nm.dBeta[h] += float32(sum)
+
+	scale := float64(nm.gamma[h]) * r
+	slope, shift := -scale*r*r*dot/count, -scale*sum/count
+	for b := range n.size {
+		d := n.row(dy, b, h)
+		vek.AddConst(centred, n.row(x, b, h), -nm.mean[h])
+		vek.AffineGrad(d, d, centred, float32(scale), float32(slope), float32(shift))
+	}
+}
+
+// exitBatchNormGrad undoes the BatchNorm at the end of block i on channel h of grad, where there is one.
+func (n *Net) exitBatchNormGrad(ws *worker, i, h int) {
+	if n.batchNorm() && n.exit[i] != nil {
+		n.batchNormGrad(ws, n.exit[i], n.grad, n.acts.s[i], h)
+	}
+}
+
+// topNormGradChannel undoes the BatchNorms before the pool on channel h of grad.
+func (n *Net) topNormGradChannel(w, h int) {
+	ws, last := &n.workers[w], len(n.layers)
+	if n.entry[last] != nil {
+		n.batchNormGrad(ws, n.entry[last], n.grad, n.acts.x[last], h)
+	}
+	n.exitBatchNormGrad(ws, last-1, h)
+}

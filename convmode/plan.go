@@ -1,0 +1,47 @@
+package convmode
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/s4d-fast/s4d-fast/fftkernel"
+)
+
+// plan is all that depends on the length of a batch.
+type plan struct {
+	conv    *fftkernel.Conv
+	kernel  *fftkernel.Vandermonde
+	length  int // planned sequence length, at least the batch's
+	taps    int // kernel taps
+	scratch int // floats that conv and kernel need
+}
+
+// planFor returns the plan for batches of a length. Lengths are rounded up to one of eight to the octave, so
+// that the cache stays small (eight plans an octave below MaxLen) and batches of varying length share plans.
+func (n *Net) planFor(length int) *plan {
+	planned := min(roundLength(length), n.opt.MaxLen)
+	p := n.plans[planned]
+	if p == nil {
+		p = n.newPlan(planned)
+		n.plans[planned] = p
+		n.growWorkers(p)
+	}
+	return p
+}
+
+func (n *Net) newPlan(length int) *plan {
+	taps := length
+	if n.cfg.SSM.LMax > 0 {
+		taps = min(length, max(1, int(math.Round(float64(n.cfg.SSM.LMax)/n.rate))))
+	}
+	conv := fftkernel.NewConv(length, taps, n.cfg.SSM.Bidirectional)
+	kernel := fftkernel.NewVandermonde(n.cfg.SSM.Modes(), taps)
+	return &plan{conv: conv, kernel: kernel, length: length, taps: taps, scratch: max(conv.ScratchLen(), kernel.ScratchLen())}
+}
+
+// roundLength rounds up to four significant bits.
+func roundLength(length int) int {
+	drop := max(bits.Len(uint(length))-4, 0)
+	unit := 1 << drop
+	return (length + unit - 1) / unit * unit
+}

@@ -1,0 +1,174 @@
+package convmode
+
+import (
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+)
+
+// keepSpectraBatch is the batch size from which on the kernels' spectra, four rows a channel, are kept from
+// forward to backward. Below it they would take as much memory as the activations, and are computed again.
+const keepSpectraBatch = 4
+
+// convChannel runs the convolution of one channel of the current block for the whole batch: v = k ∗ mask(u) + D·u.
+func (n *Net) convChannel(w, h int) {
+	ws, l := &n.workers[w], &n.layers[n.block]
+	n.batchNormBefore(ws, n.block, h)
+	n.dropChannel(l, h)
+	l.params.DiscretizeChannels(l.disc, n.cfg.SSM.Disc, n.rate, h, h+1)
+	khat := n.spectrum(ws, l, h)
+	u, v := n.acts.u[n.block], n.acts.v[n.block]
+	for b := 0; b < n.size; b += 2 {
+		u0, u1 := n.pair(ws, u, b, h)
+		v0, v1 := n.row(v, b, h), []float32(nil)
+		if u1 != nil {
+			v1 = n.row(v, b+1, h)
+		}
+		n.plan.conv.Pair(v0, v1, u0, u1, khat, ws.conv)
+	}
+}
+
+// spectrum computes the spectrum of channel h's kernel from the discretised layer. D·u rides along as part of
+// the kernel's first tap, forward and backward.
+func (n *Net) spectrum(ws *worker, l *layer, h int) []float32 {
+	k0, k1 := n.kernels(ws, l, h)
+	k0[0] += float32(l.disc.D[h])
+	khat := n.khat(ws, l, h)
+	n.plan.conv.Spectrum(khat, k0, k1, ws.conv)
+	return khat
+}
+
+// kernels computes channel h's kernel, and its backward kernel (nil when causal), by their definition
+// K[l] = 2·Re Σ W λ̄^l.
+func (n *Net) kernels(ws *worker, l *layer, h int) (k0, k1 []float32) {
+	modes, d := l.disc.M, l.disc
+	lambda := d.LogLambda[h*modes : (h+1)*modes]
+	k0 = ws.taps[0][:n.plan.taps]
+	n.plan.kernel.Kernel(k0, lambda, d.W[h*modes:(h+1)*modes], ws.conv)
+	if n.cfg.SSM.Bidirectional {
+		k1 = ws.taps[1][:n.plan.taps]
+		n.plan.kernel.Kernel(k1, lambda, d.W[(d.H+h)*modes:(d.H+h+1)*modes], ws.conv)
+	}
+	return k0, k1
+}
+
+// khat returns where channel h's spectrum lives: in the layer when it is kept for backward, else in scratch.
+func (n *Net) khat(ws *worker, l *layer, h int) []float32 {
+	size := n.plan.conv.SpectrumLen()
+	if l.spectra == nil {
+		return ws.spectra[0][:size]
+	}
+	return l.spectra[h*size : (h+1)*size]
+}
+
+// pair returns channel h of sequences b and b+1 (nil past the last) with the padding zeroed.
+func (n *Net) pair(ws *worker, a array, b, h int) (u0, u1 []float32) {
+	u0 = n.maskedRow(ws.masked[0], a, b, h)
+	if b+1 < n.size {
+		u1 = n.maskedRow(ws.masked[1], a, b+1, h)
+	}
+	return u0, u1
+}
+
+func (n *Net) maskedRow(buf []float32, a array, b, h int) []float32 {
+	row, true_ := n.row(a, b, h), n.trueLen(b)
+	if true_ == n.length {
+		return row
+	}
+	buf = buf[:n.length]
+	copy(buf, row[:true_])
+	clear(buf[true_:])
+	return buf
+}
+
+// convGradChannel takes ∂v of one channel in v to ∂u there, and from it to the gradient of x_i; it adds the
+// gradients of the channel's poles, weights and D.
+func (n *Net) convGradChannel(w, h int) {
+	ws, l := &n.workers[w], &n.layers[n.block]
+	khat := n.khat(ws, l, h)
+	if l.spectra == nil {
+		n.spectrum(ws, l, h)
+	}
+	acc := ws.spectra[1][:n.plan.conv.SpectrumLen()]
+	clear(acc)
+	u, dv := n.acts.u[n.block], n.acts.v[n.block]
+	for b := 0; b < n.size; b += 2 {
+		u0, u1 := n.pair(ws, u, b, h)
+		d0, d1 := n.row(dv, b, h), []float32(nil)
+		if u1 != nil {
+			d1 = n.row(dv, b+1, h)
+		}
+		n.plan.conv.PairGrad(d0, d1, acc, d0, d1, u0, u1, khat, ws.conv)
+		clear(d0[n.trueLen(b):])
+		if d1 != nil {
+			clear(d1[n.trueLen(b+1):])
+		}
+	}
+	n.kernelGrad(ws, l, h, acc)
+	n.inputGrad(ws, h)
+}
+
+// kernelGrad carries the gradient of channel h's kernel, a spectrum summed over the batch, to the parameters.
+func (n *Net) kernelGrad(ws *worker, l *layer, h int, acc []float32) {
+	modes, d, p := l.disc.M, l.disc, n.plan
+	dk0, dk1 := ws.taps[0][:p.taps], []float32(nil)
+	if n.cfg.SSM.Bidirectional {
+		dk1 = ws.taps[1][:p.taps]
+	}
+	p.conv.KernelGrad(dk0, dk1, acc, ws.conv)
+	n.dSSM.D[h] = float64(dk0[0])
+
+	lambda := d.LogLambda[h*modes : (h+1)*modes]
+	for dir, dk := range [2][]float32{dk0, dk1} {
+		if dk == nil {
+			continue
+		}
+		at, used := (dir*d.H+h)*modes, min(n.length, p.taps) // taps past the batch's length meet no sample
+		p.kernel.Grad(n.gPole[at:at+modes], n.mPole[at:at+modes], dk[:used], lambda, ws.conv)
+	}
+	if n.ownPoles() {
+		l.params.BackwardChannels(n.dSSM, n.cfg.SSM.Disc, n.rate, n.gPole, n.mPole, h, h+1)
+	}
+}
+
+// ownPoles reports whether every channel has its own copy of the poles, so that channels are independent.
+func (n *Net) ownPoles() bool { return n.dSSM.Copies() == n.cfg.DModel }
+
+// poleGrad completes the gradient of the current block's SSM after all channels and adds it to the weights'.
+// Channels that share poles add to the same entries, hence one after the other.
+func (n *Net) poleGrad() {
+	if !n.ownPoles() {
+		n.layers[n.block].params.BackwardChannels(n.dSSM, n.cfg.SSM.Disc, n.rate, n.gPole, n.mPole, 0, n.cfg.DModel)
+	}
+	n.grads.Layers[n.block].AddSSM(n.dSSM)
+}
+
+// clearPoleGrad zeroes what the channels of a block add to.
+func (n *Net) clearPoleGrad() {
+	d := n.dSSM
+	clear(d.LogStep)
+	clear(d.LogDecay)
+	clear(d.Freq)
+	clear(d.B)
+	clear(d.C)
+}
+
+// inputGrad carries ∂u of channel h, now in v, across what stands between x_i and u_i as far as one channel can:
+// without an entry norm it is added to ∂x_i; a BatchNorm is undone here, a LayerNorm by the tiles of the next loop.
+func (n *Net) inputGrad(ws *worker, h int) {
+	du := n.acts.v[n.block]
+	switch {
+	case n.entry[n.block] == nil:
+		for b := range n.size {
+			g := n.row(n.grad, b, h)
+			vek.Add(g, g, n.row(du, b, h))
+		}
+	case n.batchNorm():
+		n.batchNormGrad(ws, n.entry[n.block], du, n.acts.x[n.block], h)
+		for b := range n.size {
+			g := n.row(n.grad, b, h)
+			vek.Add(g, g, n.row(du, b, h))
+		}
+	}
+	if n.block > 0 {
+		n.exitBatchNormGrad(ws, n.block-1, h)
+	}
+}

@@ -1,0 +1,68 @@
+package convmode
+
+import "github.com/s4d-fast/s4d-fast/internal/vek"
+
+// worker is one worker's scratch.
+type worker struct {
+	act    []float32 // [H][width] activation output g
+	out    []float32 // [H][width] block output y; in backward ∂g
+	wide   []float32 // [2H][width] mixing z; in backward ∂z
+	moment []float32 // [4][width] mean and rstd of an inference LayerNorm; sums of its backward
+	gemm   []float32
+
+	line    []float32    // one row, or one of a tile
+	masked  [2][]float32 // [stride] rows whose padding is zeroed
+	taps    [2][]float32 // a channel's kernels, or their gradients
+	spectra [2][]float32 // a kernel's spectrum, and its gradient
+	conv    []float32
+}
+
+func (n *Net) newWorkers() {
+	h, width := n.cfg.DModel, tileWidth(n.cfg.DModel)
+	stride := max(rowStride(n.opt.MaxLen), width)
+	n.workers = make([]worker, n.opt.Workers)
+	for i := range n.workers {
+		n.workers[i] = worker{
+			act: aligned(h * width), out: aligned(h * width), wide: aligned(2 * h * width),
+			moment: aligned(4 * width),
+			gemm:   aligned(n.gemmScratch(width)),
+			line:   aligned(stride),
+			masked: [2][]float32{aligned(stride), aligned(stride)},
+		}
+	}
+}
+
+// gemmScratch is what the largest of all matrix products needs.
+func (n *Net) gemmScratch(width int) int {
+	h, rows, in, out := n.cfg.DModel, n.mixingRows(), n.cfg.DInput, n.cfg.DOutput
+	return max(
+		vek.GemmScratch(rows, width, h), vek.GemmScratch(rows, h, width), vek.GemmScratch(h, width, rows),
+		vek.GemmScratch(h, width, in), vek.GemmScratch(channelBlock, in, n.opt.MaxLen),
+		vek.GemmScratch(out, width, h), vek.GemmScratch(h, width, out), vek.GemmScratch(out, channelBlock, n.opt.MaxLen),
+		vek.GemmScratch(n.opt.MaxBatch, out, h), vek.GemmScratch(n.opt.MaxBatch, h, out), vek.GemmScratch(out, h, n.opt.MaxBatch),
+	)
+}
+
+// growWorkers makes room for a plan.
+func (n *Net) growWorkers(p *plan) {
+	grow := func(buf *[]float32, length int) {
+		if len(*buf) < length {
+			*buf = aligned(length)
+		}
+	}
+	spectrum := p.conv.SpectrumLen()
+	for i := range n.workers {
+		ws := &n.workers[i]
+		for dir := range n.cfg.SSM.Directions() {
+			grow(&ws.taps[dir], p.taps)
+		}
+		grow(&ws.spectra[0], spectrum)
+		grow(&ws.spectra[1], spectrum)
+		grow(&ws.conv, p.scratch)
+	}
+	if n.opt.Training && n.opt.MaxBatch >= keepSpectraBatch {
+		for i := range n.layers {
+			grow(&n.layers[i].spectra, n.cfg.DModel*spectrum)
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package convmode
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+// TestWorkers checks that no bit depends on the number of workers.
+func TestWorkers(t *testing.T) {
+	networks := map[string]func(c *model.Config){
+		"post-norm": func(c *model.Config) {},
+		"pre-norm":  func(c *model.Config) { c.PreNorm, c.FinalNorm = true, true },
+		"batch norm, shared poles": func(c *model.Config) {
+			c.Norm, c.SSM.NSSM, c.SSM.TrainB = model.NormBatch, 2, true
+		},
+		"every position": func(c *model.Config) { c.Pool, c.SSM.Bidirectional = model.PoolNone, true },
+		"tokens":         func(c *model.Config) { c.Encoder, c.DInput = model.EncoderEmbedding, 11 },
+	}
+	for name, change := range networks {
+		for _, size := range []int{1, 3, 9} {
+			t.Run(fmt.Sprintf("%s/B=%d", name, size), func(t *testing.T) {
+				c := tiny()
+				c.Dropout, c.DModel = 0.2, 24
+				change(&c)
+				// 700 positions are two tiles, the last one shorter: 18 tiles in 16 groups for the largest batch.
+				b := newBatch(c, 3, size, 700, slices.Repeat([]int{700, 500, 1}, 3)[:size]...)
+				var logits, inference, outputs []float32
+				var grads *model.Weights
+				var first *model.Model
+				for workers := 1; workers <= 3; workers++ {
+					m := newModel(t, c)
+					n := newNet(t, m, Options{MaxBatch: size, MaxLen: 700, Workers: workers, Training: true})
+					g := model.NewWeights(c)
+					got := slices.Clone(n.ForwardTrain(b, Step{Seed: 5, Step: 2}))
+					n.Backward(noise(9, logitCount(c, b)), g)
+					out, inf := n.BlockOutput(0), slices.Clone(n.Forward(b))
+					if workers == 1 {
+						logits, outputs, inference, grads, first = got, out, inf, g, m
+						continue
+					}
+					sameBits(t, "logits", got, logits)
+					sameBits(t, "block output", out, outputs)
+					sameBits(t, "inference", inf, inference)
+					for i, tensor := range grads.Tensors() {
+						sameBits(t, "gradient of "+tensor.Name, g.Tensors()[i].Data, tensor.Data)
+						sameBits(t, tensor.Name, m.Weights.Tensors()[i].Data, first.Weights.Tensors()[i].Data)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestNoAllocation checks that a training step and an inference allocate nothing once their length has been seen.
+func TestNoAllocation(t *testing.T) {
+	for _, norm := range []string{model.NormLayer, model.NormBatch} {
+		c := tiny()
+		c.Dropout, c.Norm, c.SSM.Init = 0.1, norm, ssm.DFouT
+		n := newNet(t, newModel(t, c), Options{MaxBatch: 5, MaxLen: 200, Workers: 2, Training: true})
+		long, short := newBatch(c, 1, 5, 200), newBatch(c, 2, 4, 90, 90, 3, 50, 1)
+		g, d := model.NewWeights(c), noise(3, 5*c.DOutput)
+		step := func() {
+			for _, b := range []Batch{long, short} {
+				n.ForwardTrain(b, Step{Seed: 1, Step: 1})
+				n.Backward(d[:b.Size*c.DOutput], g)
+				n.Forward(b)
+			}
+		}
+		step()
+		if got := testing.AllocsPerRun(20, step); got != 0 {
+			t.Errorf("norm %s: %v allocations a step, want 0", norm, got)
+		}
+	}
+}
+
+// TestPlans checks that lengths share plans, and that a batch shorter than its plan gives what a Net of exactly
+// its length gives.
+func TestPlans(t *testing.T) {
+	for length, want := range map[int]int{1: 1, 15: 15, 16: 16, 17: 18, 1000: 1024, 1024: 1024, 1025: 1152, 65536: 65536} {
+		if got := roundLength(length); got != want {
+			t.Errorf("roundLength(%d) = %d, want %d", length, got, want)
+		}
+	}
+	c := tiny()
+	m := newModel(t, c)
+	n := newNet(t, m, Options{MaxBatch: 2, MaxLen: 4096})
+	for length := 1; length <= 4096; length += 37 {
+		n.planFor(length)
+	}
+	if len(n.plans) > 8*12 {
+		t.Errorf("%d plans for lengths up to 4096, want at most eight an octave", len(n.plans))
+	}
+	for _, length := range []int{1, 2, 17, 129, 1025} {
+		b := newBatch(c, 1, 2, length)
+		got := slices.Clone(n.Forward(b))
+		want := newNet(t, m, Options{MaxBatch: 2, MaxLen: length}).Forward(b)
+		for i := range want {
+			if d := got[i] - want[i]; d > 1e-5 || d < -1e-5 {
+				t.Errorf("length %d: logit %d = %v, want %v", length, i, got[i], want[i])
+			}
+		}
+	}
+}
+
+// TestMemory checks the room that training takes at the shape of PathX-256 (H=256, 6 layers, one sequence; a
+// sixteenth of its 65,536 positions): below 36 arrays of [H][Len], so 2.3 GiB at the full length.
+func TestMemory(t *testing.T) {
+	const h, length = 256, 4096
+	for _, pre := range []bool{false, true} {
+		c := model.Default()
+		c.DModel, c.NLayers, c.PreNorm = h, 6, pre
+		m := newModel(t, c)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		newNet(t, m, Options{MaxBatch: 1, MaxLen: length, Workers: 2, Training: true})
+		runtime.ReadMemStats(&after)
+		fixed := uint64(maxGroups*2*h*h*4 + 24<<20) // sums of weight gradients; poles and tiles
+		if got, want := after.TotalAlloc-before.TotalAlloc, uint64(36*h*length*4)+fixed; got > want {
+			t.Errorf("prenorm %v: %d MiB, want at most %d", pre, got>>20, want>>20)
+		}
+	}
+}

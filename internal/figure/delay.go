@@ -1,0 +1,113 @@
+package figure
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+)
+
+// delayWindow is how many samples of a sequence the picture shows: the signal's fastest swing lasts four.
+const delayWindow = 120
+
+// Delay draws one sequence of the delay task (spec §5.1): above, a stretch of the input; below, as many
+// samples later as the task asks for, the target and the network's output. Where the network has learned the
+// task, the two panels show the same curve. x, target and output hold a value a sample, rate is in samples a
+// second. The title gives Σ(output − target)²/Σ target² over the whole sequence.
+func Delay(path string, x, target, output []float32, rate float64) error {
+	if len(x) == 0 || len(target) != len(x) || len(output) != len(x) {
+		return fmt.Errorf("figure: delay: %d input, %d target and %d output samples: want as many of each, at least 1",
+			len(x), len(target), len(output))
+	}
+	if !(rate > 0) {
+		return fmt.Errorf("figure: delay: rate %v: want a positive number of samples a second", rate)
+	}
+	delay := max(firstNonzero(target)-firstNonzero(x), 0)
+	from, to := window(len(x), delay)
+	ms := 1000 / rate
+
+	title := fmt.Sprintf("Delay task: repeat the input %s samples (%.4g ms) later.  Relative squared error: %s",
+		thousands(delay), float64(delay)*ms, percent(relativeError(target, output)))
+	above := panel(title, "time [ms]", "input")
+	below := panel("", "time [ms]", "output")
+	if err := line(above, "input", points(x, from-delay, to-delay, ms), grey, vg.Points(1.5)); err != nil {
+		return err
+	}
+	if err := line(below, "target: the input, delayed", points(target, from, to, ms), orange, vg.Points(5)); err != nil {
+		return err
+	}
+	if err := line(below, "network's output", points(output, from, to, ms), blue, vg.Points(1.5)); err != nil {
+		return err
+	}
+	frame(above, below)
+	return save(path, above, below)
+}
+
+// frame gives the panels one vertical range, with room for the legends, and marks at the same distances.
+func frame(panels ...*plot.Plot) {
+	top := 0.0
+	for _, p := range panels {
+		top = max(top, -p.Y.Min, p.Y.Max)
+	}
+	for _, p := range panels {
+		p.Y.Min, p.Y.Max = -1.15*top, 1.6*top
+		p.X.Tick.Marker, p.Y.Tick.Marker = ticks(6), ticks(4)
+	}
+}
+
+// window returns the stretch [from, to) of target samples to show: behind the delay, where there is room.
+func window(length, delay int) (from, to int) {
+	n := min(delayWindow, length-delay)
+	from = delay + (length-delay-n)/2
+	return from, from + n
+}
+
+func points(x []float32, from, to int, ms float64) plotter.XYs {
+	p := make(plotter.XYs, to-from)
+	for i := range p {
+		p[i] = plotter.XY{X: float64(from+i) * ms, Y: float64(x[from+i])}
+	}
+	return p
+}
+
+func firstNonzero(x []float32) int {
+	for i, v := range x {
+		if v != 0 {
+			return i
+		}
+	}
+	return 0
+}
+
+func relativeError(target, output []float32) float64 {
+	num, den := 0.0, 0.0
+	for i, t := range target {
+		d := float64(output[i]) - float64(t)
+		num += d * d
+		den += float64(t) * float64(t)
+	}
+	return num / den
+}
+
+func percent(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return "undefined"
+	}
+	return fmt.Sprintf("%.2g %%", 100*v)
+}
+
+// thousands writes n with a comma between groups of three digits.
+func thousands(n int) string {
+	s := fmt.Sprint(n)
+	var b strings.Builder
+	for i, r := range s {
+		if i > 0 && (len(s)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

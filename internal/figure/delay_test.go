@@ -1,0 +1,145 @@
+package figure
+
+import (
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/random"
+)
+
+// signal makes a smooth random input, its delayed copy and a nearly right answer.
+func signal(length, delay int) (x, target, output []float32) {
+	noise := random.New(1, random.Signal, 0, 0)
+	x, target, output = make([]float32, length), make([]float32, length), make([]float32, length)
+	a, b := 0.0, 0.0
+	for l := 1; l < length; l++ {
+		a += 0.6 * (0.9*noise.Normal(uint64(l)) - a)
+		b += 0.6 * (a - b)
+		x[l] = float32(b)
+	}
+	for l := range target {
+		if l >= delay {
+			target[l] = x[l-delay]
+		}
+		output[l] = target[l] + float32(0.05*noise.Normal(uint64(length+l)))
+	}
+	return x, target, output
+}
+
+func TestDelay(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "delay.png")
+	x, target, output := signal(1000, 250)
+	if err := Delay(path, x, target, output, 4000); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	img, err := png.Decode(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := img.Bounds().Size(); got != image.Pt(widthPx, heightPx) {
+		t.Errorf("size %v, want %d×%d", got, widthPx, heightPx)
+	}
+	for name, c := range map[string]color.RGBA{"input": grey, "target": orange, "output": blue} {
+		if n := count(img, c); n < 500 {
+			t.Errorf("%s: %d pixels of its colour, want a line", name, n)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*.tmp")); len(left) > 0 {
+		t.Errorf("temporary files left: %v", left)
+	}
+}
+
+func count(img image.Image, c color.RGBA) int {
+	n := 0
+	for y := range img.Bounds().Dy() {
+		for x := range img.Bounds().Dx() {
+			if color.RGBAModel.Convert(img.At(x, y)) == c {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// The stretch of input shown is the one that the target shown repeats, at any length.
+func TestWindow(t *testing.T) {
+	for _, c := range []struct{ length, delay int }{{1000, 250}, {4000, 1000}, {40, 10}, {121, 1}, {300, 0}} {
+		from, to := window(c.length, c.delay)
+		if from < c.delay || to > c.length || to-from != min(delayWindow, c.length-c.delay) {
+			t.Errorf("window(%d, %d) = %d, %d", c.length, c.delay, from, to)
+		}
+		x, target, _ := signal(c.length, c.delay)
+		if got := firstNonzero(target) - firstNonzero(x); got != c.delay {
+			t.Errorf("delay %d recognised as %d", c.delay, got)
+		}
+	}
+}
+
+func TestTicks(t *testing.T) {
+	for _, c := range []struct {
+		n      ticks
+		lo, hi float64
+		want   string
+	}{
+		{6, 141, 171, "145 150 155 160 165 170"},
+		{4, -0.95, 1.3, "-0.5 0 0.5 1"},
+		{6, 0, 1200, "0 200 400 600 800 1000 1200"},
+		{6, 1, 1, ""},
+	} {
+		var got []string
+		for _, m := range c.n.Ticks(c.lo, c.hi) {
+			got = append(got, m.Label)
+		}
+		if s := strings.Join(got, " "); s != c.want {
+			t.Errorf("ticks in [%v, %v]: %s, want %s", c.lo, c.hi, s, c.want)
+		}
+	}
+}
+
+func TestRelativeError(t *testing.T) {
+	if got := relativeError([]float32{3, 4}, []float32{3, 3}); got != 1.0/25 {
+		t.Errorf("relative error %v, want 0.04", got)
+	}
+	if got := percent(relativeError([]float32{0}, []float32{1})); got != "undefined" {
+		t.Errorf("relative error of a silent target: %q", got)
+	}
+}
+
+func TestThousands(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 250: "250", 1000: "1,000", 1234567: "1,234,567"} {
+		if got := thousands(n); got != want {
+			t.Errorf("thousands(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestDelayRefuses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "delay.png")
+	x, target, output := signal(100, 10)
+	for _, c := range []struct {
+		want string
+		err  error
+	}{
+		{"99 output", Delay(path, x, target, output[:99], 4000)},
+		{"at least 1", Delay(path, nil, nil, nil, 4000)},
+		{"rate 0", Delay(path, x, target, output, 0)},
+		{"nowhere", Delay(filepath.Join(t.TempDir(), "nowhere", "d.png"), x, target, output, 4000)},
+	} {
+		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
+			t.Errorf("error %v, want one that says %q", c.err, c.want)
+		}
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("a refused picture was written")
+	}
+}

@@ -1,0 +1,70 @@
+package wav
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// decoder returns the function that turns little-endian samples into float32s, nil for an unknown format.
+// Integers of b bits become value/2^(b−1); those of 8 bits are stored with 128 added.
+func decoder(tag uint16, bits int) func(dst []float32, src []byte) {
+	switch {
+	case tag == tagPCM && bits == 8:
+		return decode8
+	case tag == tagPCM && bits == 16:
+		return decode16
+	case tag == tagPCM && bits == 24:
+		return decode24
+	case tag == tagPCM && bits == 32:
+		return decode32
+	case tag == tagFloat && bits == 32:
+		return decodeFloat
+	}
+	return nil
+}
+
+func decode8(dst []float32, src []byte) {
+	for i := range dst {
+		dst[i] = float32(int(src[i])-128) / (1 << 7)
+	}
+}
+
+func decode16(dst []float32, src []byte) {
+	for i := range dst {
+		dst[i] = float32(int16(binary.LittleEndian.Uint16(src[2*i:]))) / (1 << 15)
+	}
+}
+
+func decode24(dst []float32, src []byte) {
+	for i := range dst {
+		b := src[3*i : 3*i+3]
+		v := int32(uint32(b[0])<<8|uint32(b[1])<<16|uint32(b[2])<<24) >> 8
+		dst[i] = float32(v) / (1 << 23)
+	}
+}
+
+// belowOne is the largest float32 below 1: the largest 32-bit integers would round to 1.
+const belowOne = 1 - 0x1p-24
+
+func decode32(dst []float32, src []byte) {
+	for i := range dst {
+		v := int32(binary.LittleEndian.Uint32(src[4*i:]))
+		dst[i] = min(float32(v)/(1<<31), belowOne)
+	}
+}
+
+func decodeFloat(dst []float32, src []byte) {
+	for i := range dst {
+		dst[i] = math.Float32frombits(binary.LittleEndian.Uint32(src[4*i:]))
+	}
+}
+
+// notFinite returns the index of the first NaN or infinity, len(x) if there is none.
+func notFinite(x []float32) int {
+	for i, v := range x {
+		if v-v != 0 {
+			return i
+		}
+	}
+	return len(x)
+}

@@ -1,0 +1,119 @@
+package wav
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+)
+
+// ReadFile reads all samples of a file, the channels of a frame side by side. Errors name the file; one that
+// ends before its header says wraps ErrTruncated.
+func ReadFile(path string) ([]float32, Format, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, Format{}, fmt.Errorf("wav: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, Format{}, fmt.Errorf("wav: %w", err)
+	}
+	r, err := NewReader(f)
+	if err != nil {
+		return nil, Format{}, fmt.Errorf("%s: %w", path, err)
+	}
+	samples, err := r.readAll(info.Size())
+	if err != nil {
+		return nil, Format{}, fmt.Errorf("%s: %w", path, err)
+	}
+	if r.Truncated {
+		return nil, Format{}, fmt.Errorf("%s: %w", path, r.truncation())
+	}
+	return samples, r.Format, nil
+}
+
+func (r *Reader) truncation() error {
+	if r.SizeUnknown {
+		return fmt.Errorf("wav: %w: it ends inside a frame after %d bytes of data", ErrTruncated, r.got)
+	}
+	return fmt.Errorf("wav: %w: the data chunk declares %d bytes, the file has %d", ErrTruncated, r.declared, r.got)
+}
+
+// readAll reads to the end. It sets aside room for what the header declares, but never for more than a file
+// of this size (in bytes) can hold.
+func (r *Reader) readAll(size int64) ([]float32, error) {
+	room := size
+	if !r.SizeUnknown {
+		room = min(size, r.declared)
+	}
+	// One frame more, so that the last read meets the end without growing.
+	samples := make([]float32, 0, room/int64(r.Format.Bits/8)+int64(r.Format.Channels))
+	for {
+		samples = slices.Grow(samples, r.Format.Channels)
+		n, err := r.Read(samples[len(samples):cap(samples)])
+		samples = samples[:len(samples)+n]
+		if err == io.EOF {
+			return samples, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// WriteFile writes one channel of samples as 16-bit PCM; values beyond [−1, 1) are clipped.
+func WriteFile(path string, rate int, samples []float32) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("wav: %w", err)
+	}
+	if err := Write(f, rate, samples); err != nil {
+		f.Close()
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if err := f.Close(); err != nil {
+		return fmt.Errorf("wav: %w", err)
+	}
+	return nil
+}
+
+// Write writes one channel of samples as a WAVE file of 16-bit PCM; values beyond [−1, 1) are clipped.
+func Write(w io.Writer, rate int, samples []float32) error {
+	const headerBytes = 44
+	size := 2 * int64(len(samples))
+	if rate < 1 || rate > 1<<30 || size+headerBytes >= placeholder {
+		return fmt.Errorf("wav: cannot write %d samples at %d Hz", len(samples), rate)
+	}
+	if i := notFinite(samples); i < len(samples) {
+		return fmt.Errorf("wav: sample %d is %v", i, samples[i])
+	}
+	b := make([]byte, 0, headerBytes)
+	b = append(b, "RIFF"...)
+	b = binary.LittleEndian.AppendUint32(b, uint32(size+headerBytes-8))
+	b = append(b, "WAVEfmt "...)
+	b = binary.LittleEndian.AppendUint32(b, 16)
+	b = binary.LittleEndian.AppendUint16(b, tagPCM)
+	b = binary.LittleEndian.AppendUint16(b, 1)
+	b = binary.LittleEndian.AppendUint32(b, uint32(rate))
+	b = binary.LittleEndian.AppendUint32(b, uint32(2*rate))
+	b = binary.LittleEndian.AppendUint16(b, 2)
+	b = binary.LittleEndian.AppendUint16(b, 16)
+	b = append(b, "data"...)
+	b = binary.LittleEndian.AppendUint32(b, uint32(size))
+
+	out := bufio.NewWriter(w)
+	out.Write(b)
+	for _, v := range samples {
+		s := math.RoundToEven(float64(v) * (1 << 15))
+		s = min(max(s, math.MinInt16), math.MaxInt16)
+		out.Write(binary.LittleEndian.AppendUint16(out.AvailableBuffer(), uint16(int16(s))))
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("wav: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,362 @@
+package wav
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// chunk is an id, a size and a body, padded to even length.
+func chunk(id string, body []byte) []byte {
+	b := binary.LittleEndian.AppendUint32([]byte(id), uint32(len(body)))
+	b = append(b, body...)
+	if len(body)%2 == 1 {
+		b = append(b, 0)
+	}
+	return b
+}
+
+// format is the body of a fmt chunk.
+func format(tag, channels, rate, bits int) []byte {
+	le := binary.LittleEndian
+	b := le.AppendUint16(nil, uint16(tag))
+	b = le.AppendUint16(b, uint16(channels))
+	b = le.AppendUint32(b, uint32(rate))
+	b = le.AppendUint32(b, uint32(rate*channels*bits/8))
+	b = le.AppendUint16(b, uint16(channels*bits/8))
+	return le.AppendUint16(b, uint16(bits))
+}
+
+// extensible is the body of a fmt chunk whose tag is in a GUID.
+func extensible(tag, channels, rate, bits int) []byte {
+	b := format(tagExtensible, channels, rate, bits)
+	b = append(b, 22, 0, byte(bits), 0, 0, 0, 0, 0)
+	b = append(b, byte(tag), 0)
+	return append(b, "\x00\x00\x00\x00\x10\x00\x80\x00\x00\xaa\x008\x9bq"...)
+}
+
+func riff(chunks ...[]byte) []byte {
+	body := append([]byte("WAVE"), bytes.Join(chunks, nil)...)
+	return append(binary.LittleEndian.AppendUint32([]byte("RIFF"), uint32(len(body))), body...)
+}
+
+// all reads to the end in blocks of n samples.
+func all(r *Reader, n int) ([]float32, error) {
+	var out []float32
+	buf := make([]float32, n)
+	for {
+		k, err := r.Read(buf)
+		out = append(out, buf[:k]...)
+		if err == io.EOF {
+			return out, nil
+		}
+		if err != nil {
+			return out, err
+		}
+	}
+}
+
+func TestReaderDecodes(t *testing.T) {
+	float := func(v ...float32) []byte {
+		var b []byte
+		for _, x := range v {
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+		}
+		return b
+	}
+	tests := []struct {
+		name string
+		fmt  []byte
+		data []byte
+		want []float32
+		f    Format
+	}{
+		{"u8", format(1, 1, 8000, 8), []byte{128, 0, 255}, []float32{0, -1, 127.0 / 128}, Format{8000, 1, 8, false}},
+		{"s16", format(1, 1, 8000, 16), []byte{0, 0, 0xff, 0x7f, 0, 0x80, 1, 0}, []float32{0, 32767.0 / 32768, -1, 1.0 / 32768}, Format{8000, 1, 16, false}},
+		{"s16 stereo", format(1, 2, 44100, 16), []byte{1, 0, 2, 0, 3, 0, 4, 0}, []float32{1.0 / 32768, 2.0 / 32768, 3.0 / 32768, 4.0 / 32768}, Format{44100, 2, 16, false}},
+		{"s24", format(1, 1, 96000, 24), []byte{0, 0, 0x80, 0xff, 0xff, 0x7f, 1, 0, 0, 0xff, 0xff, 0xff}, []float32{-1, 8388607.0 / 8388608, 1.0 / 8388608, -1.0 / 8388608}, Format{96000, 1, 24, false}},
+		{"s32", format(1, 1, 48000, 32), []byte{0, 0, 0, 0x80, 0xff, 0xff, 0xff, 0x7f, 0, 0, 0, 0x40}, []float32{-1, 1 - 0x1p-24, 0.5}, Format{48000, 1, 32, false}},
+		{"float", format(3, 1, 48000, 32), float(0.25, -1.5, 1e-30), []float32{0.25, -1.5, 1e-30}, Format{48000, 1, 32, true}},
+		{"extensible s16", extensible(1, 1, 8000, 16), []byte{0, 0x40}, []float32{0.5}, Format{8000, 1, 16, false}},
+		{"extensible float", extensible(3, 2, 8000, 32), float(0.5, -0.5), []float32{0.5, -0.5}, Format{8000, 2, 32, true}},
+		{"fmt chunk of 18 bytes", append(format(1, 1, 8000, 16), 0, 0), []byte{0, 0x40}, []float32{0.5}, Format{8000, 1, 16, false}},
+	}
+	for _, tt := range tests {
+		file := riff(chunk("JUNK", []byte{1, 2, 3}), chunk("fmt ", tt.fmt), chunk("LIST", make([]byte, 7)), chunk("data", tt.data), chunk("LIST", make([]byte, 10)))
+		for kind, in := range map[string]io.Reader{"whole": bytes.NewReader(file), "bytewise": iotest.OneByteReader(bytes.NewReader(file))} {
+			r, err := NewReader(in)
+			if err != nil {
+				t.Errorf("%s %s: %v", tt.name, kind, err)
+				continue
+			}
+			if r.Format != tt.f {
+				t.Errorf("%s %s: format %+v, want %+v", tt.name, kind, r.Format, tt.f)
+			}
+			got, err := all(r, r.Format.Channels)
+			if err != nil || !slices.Equal(got, tt.want) || r.Truncated || r.SizeUnknown {
+				t.Errorf("%s %s: %v, %v, truncated %t, size unknown %t; want %v", tt.name, kind, got, err, r.Truncated, r.SizeUnknown, tt.want)
+			}
+		}
+	}
+}
+
+// The samples do not depend on how many are asked for at a time, beyond the reader's own block too.
+func TestBlockSizes(t *testing.T) {
+	want := make([]float32, 3*blockBytes/2+1)
+	for i := range want {
+		want[i] = float32(i%1001-500) / 1024
+	}
+	var file bytes.Buffer
+	if err := Write(&file, 8000, want); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{1, 7, blockBytes / 2, blockBytes, len(want), len(want) + 1} {
+		r, err := NewReader(bytes.NewReader(file.Bytes()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := all(r, n); err != nil || !slices.Equal(got, want) {
+			t.Errorf("blocks of %d: %d samples, error %v; want %d", n, len(got), err, len(want))
+		}
+	}
+}
+
+func TestWrongSizes(t *testing.T) {
+	const sizeAt = 40
+	var file bytes.Buffer
+	if err := Write(&file, 8000, []float32{0.5, -0.5, 0.25}); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name               string
+		size               uint32
+		drop               int // bytes
+		samples            int
+		unknown, truncated bool
+		fileError          string // of ReadFile
+	}{
+		{"right", 6, 0, 3, false, false, ""},
+		{"zero", 0, 0, 3, true, false, ""},
+		{"all ones", 0xFFFFFFFF, 0, 3, true, false, ""},
+		{"sox", 0x7FFFF000, 0, 3, true, false, ""},
+		{"arecord", 0x80000000, 0, 3, true, false, ""},
+		{"no samples", 0, 6, 0, true, false, ""},
+		{"smaller than the data", 4, 0, 2, false, false, ""},
+		{"half a sample too many", 5, 0, 2, false, false, ""},
+		{"larger than the data", 1 << 20, 0, 3, false, true, "declares 1048576 bytes, the file has 6"},
+		{"cut", 6, 2, 2, false, true, "declares 6 bytes, the file has 4"},
+		{"cut inside a sample", 6, 1, 2, false, true, "declares 6 bytes, the file has 5"},
+		{"cut to nothing", 6, 6, 0, false, true, "declares 6 bytes, the file has 0"},
+		{"unknown, cut inside a sample", 0, 1, 2, true, true, "inside a frame after 5 bytes"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := bytes.Clone(file.Bytes()[:file.Len()-tt.drop])
+			binary.LittleEndian.PutUint32(b[sizeAt:], tt.size)
+			r, err := NewReader(bytes.NewReader(b))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := all(r, 10)
+			if want := []float32{0.5, -0.5, 0.25}[:tt.samples]; err != nil || !slices.Equal(got, want) {
+				t.Errorf("stream: %v, error %v; want %v", got, err, want)
+			}
+			if r.SizeUnknown != tt.unknown || r.Truncated != tt.truncated {
+				t.Errorf("size unknown %t, truncated %t; want %t, %t", r.SizeUnknown, r.Truncated, tt.unknown, tt.truncated)
+			}
+			path := filepath.Join(t.TempDir(), "clip.wav")
+			if err := os.WriteFile(path, b, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			samples, _, err := ReadFile(path)
+			if tt.fileError == "" {
+				if err != nil || len(samples) != tt.samples {
+					t.Errorf("file: %d samples, error %v; want %d", len(samples), err, tt.samples)
+				}
+			} else if !errors.Is(err, ErrTruncated) || !strings.Contains(err.Error(), tt.fileError) || !strings.Contains(err.Error(), path) {
+				t.Errorf("file: error %v, want %q and the path", err, tt.fileError)
+			}
+		})
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	data := chunk("data", []byte{1, 0})
+	fmt16 := chunk("fmt ", format(1, 1, 8000, 16))
+	guid := extensible(1, 1, 8000, 16)
+	guid[39]++
+	misaligned := format(1, 1, 8000, 16)
+	misaligned[12] = 3
+	tests := []struct {
+		name string
+		file []byte
+		want string
+	}{
+		{"empty", nil, "after 0 bytes"},
+		{"text", []byte("RIFX this is no wave file"), `starts with "RIFX`},
+		{"another RIFF", append([]byte("RIFF\x10\x00\x00\x00AVI "), data...), `AVI `},
+		{"data first", riff(data, fmt16), "before a fmt chunk"},
+		{"no data", riff(fmt16), "after 36 bytes"},
+		{"short fmt", riff(chunk("fmt ", make([]byte, 14)), data), "fmt chunk of 14 bytes"},
+		{"A-law", riff(chunk("fmt ", format(6, 1, 8000, 8)), data), "tag 0x6 with 8 bits"},
+		{"12 bits", riff(chunk("fmt ", format(1, 1, 8000, 12)), data), "with 12 bits"},
+		{"float of 64 bits", riff(chunk("fmt ", format(3, 1, 8000, 64)), data), "tag 0x3 with 64 bits"},
+		{"foreign GUID", riff(chunk("fmt ", guid), data), "sub-format"},
+		{"extensible without GUID", riff(chunk("fmt ", format(tagExtensible, 1, 8000, 16)), data), "sub-format"},
+		{"no channel", riff(chunk("fmt ", format(1, 0, 8000, 16)), data), "0 channels"},
+		{"no rate", riff(chunk("fmt ", format(1, 1, 0, 16)), data), "at 0 Hz"},
+		{"absurd rate", riff(chunk("fmt ", format(1, 1, 0xFFFFFFFF, 16)), data), "4294967295 Hz"},
+		{"frame size", riff(chunk("fmt ", misaligned), data), "frames of 3 bytes, want 2"},
+		{"absurd unknown chunk", append(riff(), "LIST\xff\xff\xff\xff"...), `"LIST" chunk of 4294967295 bytes`},
+	}
+	for _, tt := range tests {
+		if _, err := NewReader(bytes.NewReader(tt.file)); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
+		}
+	}
+	whole := riff(chunk("JUNK", []byte{1, 2, 3}), chunk("fmt ", extensible(1, 1, 8000, 16)), data)
+	for n := range len(whole) - 2 {
+		if _, err := NewReader(bytes.NewReader(whole[:n])); !errors.Is(err, ErrTruncated) {
+			t.Errorf("header cut to %d bytes: error %v", n, err)
+		}
+	}
+	broken := errors.New("broken")
+	if _, err := NewReader(io.MultiReader(bytes.NewReader(whole[:20]), iotest.ErrReader(broken))); !errors.Is(err, broken) {
+		t.Errorf("failing reader: error %v", err)
+	}
+	if _, _, err := ReadFile(filepath.Join(t.TempDir(), "gone.wav")); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "gone.wav") {
+		t.Errorf("missing file: error %v", err)
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	inf := binary.LittleEndian.AppendUint32([]byte{0, 0, 0, 0}, math.Float32bits(float32(math.Inf(1))))
+	r, err := NewReader(bytes.NewReader(riff(chunk("fmt ", format(3, 1, 8000, 32)), chunk("data", inf))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := all(r, 5); len(got) != 1 || err == nil || !strings.Contains(err.Error(), "sample 1 is +Inf") {
+		t.Errorf("infinite sample: %v, error %v", got, err)
+	}
+	stereo, err := NewReader(bytes.NewReader(riff(chunk("fmt ", format(1, 2, 8000, 16)), chunk("data", make([]byte, 8)))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stereo.Read(make([]float32, 1)); err == nil {
+		t.Error("a buffer without room for a frame: no error")
+	}
+	if n, err := stereo.Read(make([]float32, 3)); n != 2 || err != nil {
+		t.Errorf("a buffer of a frame and a half: %d samples, error %v; want 2", n, err)
+	}
+	broken := errors.New("broken")
+	var file bytes.Buffer
+	if err := Write(&file, 8000, make([]float32, 4)); err != nil {
+		t.Fatal(err)
+	}
+	r, err = NewReader(io.MultiReader(bytes.NewReader(file.Bytes()[:48]), iotest.ErrReader(broken)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := all(r, 5); len(got) != 2 || !errors.Is(err, broken) || r.Truncated {
+		t.Errorf("failing reader: %v, error %v, truncated %t", got, err, r.Truncated)
+	}
+}
+
+// A header comes through a pipe before the first sample, and each sample as soon as it is there.
+func TestPipeDoesNotWait(t *testing.T) {
+	var file bytes.Buffer
+	if err := Write(&file, 8000, []float32{0.5, -0.5}); err != nil {
+		t.Fatal(err)
+	}
+	b := file.Bytes()
+	in, out := io.Pipe()
+	go out.Write(b[:44])
+	r, err := NewReader(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []float32{0.5, -0.5} {
+		go out.Write(b[44+2*i : 46+2*i])
+		got := make([]float32, 1)
+		if n, err := r.Read(got); n != 1 || err != nil || got[0] != want {
+			t.Fatalf("sample %d: %v, %d, %v; want %v", i, got, n, err, want)
+		}
+	}
+	if n, err := r.Read(make([]float32, 1)); n != 0 || err != io.EOF {
+		t.Errorf("after the last sample: %d, %v, want EOF though the pipe is open", n, err)
+	}
+}
+
+// What a header claims is not set aside in advance.
+func TestAbsurdHeaderAllocatesLittle(t *testing.T) {
+	b := riff(chunk("fmt ", format(1, 16383, 8000, 32)), chunk("data", make([]byte, 8)))
+	binary.LittleEndian.PutUint32(b[len(b)-12:], placeholder-1)
+	path := filepath.Join(t.TempDir(), "clip.wav")
+	if err := os.WriteFile(path, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, _, err := ReadFile(path)
+	runtime.ReadMemStats(&after)
+	if !errors.Is(err, ErrTruncated) {
+		t.Errorf("error %v", err)
+	}
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 1<<20 {
+		t.Errorf("reading a file of %d bytes allocated %d", len(b), grown)
+	}
+}
+
+func TestWriteFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "clip.wav")
+	in := []float32{0, 1, -1, 2, -2, 0.5, 1.4 / 32768, 1.6 / 32768}
+	if err := WriteFile(path, 16000, in); err != nil {
+		t.Fatal(err)
+	}
+	const top = 32767.0 / 32768
+	want := []float32{0, top, -1, top, -1, 0.5, 1.0 / 32768, 2.0 / 32768}
+	got, f, err := ReadFile(path)
+	if err != nil || !slices.Equal(got, want) || f != (Format{16000, 1, 16, false}) {
+		t.Errorf("read back %v, %+v, %v; want %v", got, f, err, want)
+	}
+	if err := WriteFile(path, 0, in); err == nil {
+		t.Error("rate 0: no error")
+	}
+	if err := WriteFile(path, 8000, []float32{0, float32(math.NaN())}); err == nil || !strings.Contains(err.Error(), "sample 1 is NaN") {
+		t.Errorf("NaN: error %v", err)
+	}
+	if err := WriteFile(filepath.Join(path, "x.wav"), 8000, in); err == nil {
+		t.Error("a file inside a file: no error")
+	}
+}
+
+func FuzzReader(f *testing.F) {
+	for _, format := range [][]byte{format(1, 1, 8000, 16), format(1, 3, 8000, 24), format(3, 1, 8000, 32), extensible(1, 2, 8000, 8)} {
+		f.Add(riff(chunk("fmt ", format), chunk("data", make([]byte, 24))), 1)
+	}
+	f.Fuzz(func(t *testing.T, file []byte, block int) {
+		r, err := NewReader(bytes.NewReader(file))
+		if err != nil {
+			return
+		}
+		channels := r.Format.Channels
+		got, err1 := all(r, channels*(1+block&0xF))
+		if len(got) > len(file) || len(got)%channels != 0 && err1 == nil {
+			t.Fatalf("%d samples of %d channels from %d bytes", len(got), channels, len(file))
+		}
+		again, _ := NewReader(iotest.OneByteReader(bytes.NewReader(file)))
+		want, err2 := all(again, channels*100)
+		if !slices.Equal(got, want) || (err1 == nil) != (err2 == nil) || r.Truncated != again.Truncated {
+			t.Fatalf("chunking changed the samples: %v, %v against %v, %v", got, err1, want, err2)
+		}
+	})
+}

@@ -1,0 +1,105 @@
+package model
+
+import (
+	"fmt"
+	"math"
+)
+
+// Recipe names the rules that give each tensor its learning rate and weight decay (spec §4.2).
+type Recipe string
+
+// The recipes. In all of them the step size, the poles and B of the SSMs learn at the SSM's rate without decay,
+// and C, D, matrices and embeddings at the global rate with decay; they differ in biases and norms.
+const (
+	RecipeDefault Recipe = "default" // no decay on biases and norms (spec §12)
+	RecipeMinimal Recipe = "minimal" // decay on biases and norms: the trainer of the minimal S4D
+	RecipeV3      Recipe = "v3"      // as minimal, but the step size learns at the global rate
+	RecipeV4      Recipe = "v4"      // no decay on the backbone's biases and norms; the SSM's rate is 0.001 even where the global one is lower
+)
+
+// FollowRule as a learning rate means the recipe's own.
+const FollowRule = -1
+
+// GroupConfig gives every tensor its optimiser group.
+type GroupConfig struct {
+	Recipe      Recipe  `toml:"recipe"`
+	LR          float64 `toml:"lr"`           // global learning rate
+	SSMLR       float64 `toml:"ssm_lr"`       // of step size, poles and B; -1: the recipe's, 0: frozen
+	StepLR      float64 `toml:"step_lr"`      // of log Δ or log ξ alone; -1: as ssm_lr or the recipe's, 0: frozen
+	AngleLR     float64 `toml:"angle_lr"`     // of θ (DFouT) alone; -1: as ssm_lr, 0: frozen
+	WeightDecay float64 `toml:"weight_decay"` // of the tensors that decay
+}
+
+// Validate reports the first value that makes no sense.
+func (g GroupConfig) Validate() error {
+	switch g.Recipe {
+	case RecipeDefault, RecipeMinimal, RecipeV3, RecipeV4:
+	default:
+		return fmt.Errorf("model: recipe %q: want default, minimal, v3 or v4", g.Recipe)
+	}
+	for _, r := range []struct {
+		name         string
+		value, least float64
+	}{
+		{"lr", g.LR, 0}, {"weight_decay", g.WeightDecay, 0},
+		{"ssm_lr", g.SSMLR, FollowRule}, {"step_lr", g.StepLR, FollowRule}, {"angle_lr", g.AngleLR, FollowRule},
+	} {
+		if !(r.value >= 0 || r.value == r.least) || math.IsInf(r.value, 1) {
+			return fmt.Errorf("model: %s %v: want a finite number ≥ 0%s", r.name, r.value, map[bool]string{true: ", or -1 for the recipe's own"}[r.least < 0])
+		}
+	}
+	return nil
+}
+
+// Hyper returns a tensor's learning rate (before the schedule) and weight decay.
+func (g GroupConfig) Hyper(t Tensor) (lr, weightDecay float64) {
+	switch t.Kind {
+	case KindBuffer:
+		return 0, 0
+	case KindStep:
+		return g.stepLR(), 0
+	case KindAngle:
+		if g.AngleLR != FollowRule {
+			return g.AngleLR, 0
+		}
+		return g.ssmLR(), 0
+	case KindDecay, KindFreq, KindB:
+		return g.ssmLR(), 0
+	case KindBias, KindNorm:
+		if !g.decays(t) {
+			return g.LR, 0
+		}
+	}
+	return g.LR, g.WeightDecay
+}
+
+func (g GroupConfig) ssmLR() float64 {
+	switch {
+	case g.SSMLR != FollowRule:
+		return g.SSMLR
+	case g.Recipe == RecipeV4 || g.Recipe == RecipeV3:
+		return 0.001
+	}
+	return min(0.001, g.LR)
+}
+
+func (g GroupConfig) stepLR() float64 {
+	switch {
+	case g.StepLR != FollowRule:
+		return g.StepLR
+	case g.Recipe == RecipeV3 && g.SSMLR == FollowRule:
+		return g.LR
+	}
+	return g.ssmLR()
+}
+
+// decays reports whether the recipe puts weight decay on a bias or norm.
+func (g GroupConfig) decays(t Tensor) bool {
+	switch g.Recipe {
+	case RecipeMinimal, RecipeV3:
+		return true
+	case RecipeV4:
+		return t.Part != PartBackbone
+	}
+	return false
+}

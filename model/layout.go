@@ -1,0 +1,150 @@
+package model
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// alignment of every tensor in the backing array, in floats (64 bytes).
+const alignment = 16
+
+// tensorSpec is a tensor before it has memory, and the field that will view it.
+type tensorSpec struct {
+	Tensor
+	field *[]float32
+}
+
+// specs lists the tensors of a network in their fixed order, each with its field in w.
+func (c Config) specs(w *Weights) []tensorSpec {
+	var list []tensorSpec
+	part := PartEncoder
+	prefix := ""
+	add := func(field *[]float32, name string, kind Kind, shape ...int) {
+		list = append(list, tensorSpec{Tensor{Name: prefix + name, Shape: shape, Kind: kind, Part: part}, field})
+	}
+	if c.Encoder == EncoderEmbedding {
+		add(&w.EncoderWeight, "encoder.weight", KindEmbedding, c.DInput, c.DModel)
+	} else {
+		add(&w.EncoderWeight, "encoder.weight", KindWeight, c.DModel, c.DInput)
+		add(&w.EncoderBias, "encoder.bias", KindBias, c.DModel)
+	}
+	part = PartBackbone
+	for i := range w.Layers {
+		prefix = fmt.Sprintf("layers.%d.", i)
+		c.layerSpecs(&w.Layers[i], add)
+	}
+	prefix = ""
+	if c.FinalNorm {
+		c.normSpecs(&w.NormWeight, &w.NormBias, &w.RunningMean, &w.RunningVar, add)
+	}
+	part = PartDecoder
+	add(&w.DecoderWeight, "decoder.weight", KindWeight, c.DOutput, c.DModel)
+	add(&w.DecoderBias, "decoder.bias", KindBias, c.DOutput)
+	return list
+}
+
+func (c Config) layerSpecs(l *Layer, add func(field *[]float32, name string, kind Kind, shape ...int)) {
+	h, m, s := c.DModel, c.SSM.Modes(), c.ssmConfig().Copies()
+	names, freq := [3]string{"log_dt", "log_A_real", "A_imag"}, KindFreq
+	if c.SSM.Discrete() {
+		names, freq = [3]string{"log_xi", "log_rho", "theta"}, KindAngle
+	}
+	add(&l.LogStep, names[0], KindStep, h)
+	add(&l.LogDecay, names[1], KindDecay, s, m)
+	add(&l.Freq, names[2], freq, s, m)
+	if c.SSM.TrainB {
+		add(&l.B, "B", KindB, s, m, 2)
+	}
+	if c.SSM.Bidirectional {
+		add(&l.C, "C", KindC, 2, h, m, 2)
+	} else {
+		add(&l.C, "C", KindC, h, m, 2)
+	}
+	add(&l.D, "D", KindD, h)
+	switch c.Mixing {
+	case MixingGLU:
+		add(&l.MixWeight, "mix.weight", KindWeight, 2*h, h)
+		add(&l.MixBias, "mix.bias", KindBias, 2*h)
+	case MixingLinear:
+		add(&l.MixWeight, "mix.weight", KindWeight, h, h)
+		add(&l.MixBias, "mix.bias", KindBias, h)
+	}
+	c.normSpecs(&l.NormWeight, &l.NormBias, &l.RunningMean, &l.RunningVar, add)
+}
+
+func (c Config) normSpecs(weight, bias, mean, variance *[]float32, add func(field *[]float32, name string, kind Kind, shape ...int)) {
+	if c.Norm == NormNone {
+		return
+	}
+	add(weight, "norm.weight", KindNorm, c.DModel)
+	add(bias, "norm.bias", KindNorm, c.DModel)
+	if c.Norm == NormBatch {
+		add(mean, "norm.running_mean", KindBuffer, c.DModel)
+		add(variance, "norm.running_var", KindBuffer, c.DModel)
+	}
+}
+
+// NewWeights returns the arrays of a valid configuration, all zero, in one backing array; every tensor
+// begins on a 64-byte border.
+func NewWeights(c Config) *Weights {
+	w := &Weights{Layers: make([]Layer, c.NLayers)}
+	specs := c.specs(w)
+	total := 0
+	for _, s := range specs {
+		total += roundUp(size(s.Shape))
+	}
+	w.flat = alignedFloats(total)
+	at := 0
+	for _, s := range specs {
+		n := size(s.Shape)
+		s.Data = w.flat[at : at+n : at+n]
+		*s.field = s.Data
+		w.tensors = append(w.tensors, s.Tensor)
+		at += roundUp(n)
+	}
+	return w
+}
+
+func roundUp(n int) int { return (n + alignment - 1) / alignment * alignment }
+
+func size(shape []int) int {
+	n := 1
+	for _, d := range shape {
+		n *= d
+	}
+	return n
+}
+
+// alignedFloats allocates n zeros on a 64-byte border.
+func alignedFloats(n int) []float32 {
+	buf := make([]float32, n+alignment)
+	skip := 0
+	if off := uintptr(unsafe.Pointer(unsafe.SliceData(buf))) / 4 % alignment; off != 0 {
+		skip = alignment - int(off)
+	}
+	return buf[skip : skip+n : skip+n]
+}
+
+// Zero sets every element to 0.
+func (w *Weights) Zero() { clear(w.flat) }
+
+// CopyFrom copies the values of weights of the same configuration.
+func (w *Weights) CopyFrom(src *Weights) {
+	if len(w.flat) != len(src.flat) || len(w.tensors) != len(src.tensors) {
+		panic("model: CopyFrom: weights of another configuration")
+	}
+	copy(w.flat, src.flat)
+}
+
+// CountParams returns the number of trainable parameters; complex ones count as two, running statistics do
+// not count (spec §3.6).
+func (c Config) CountParams() int {
+	w := &Weights{Layers: make([]Layer, c.NLayers)}
+	n := 0
+	for _, s := range c.specs(w) {
+		if s.Kind != KindBuffer {
+			n += size(s.Shape)
+		}
+	}
+	return n
+}

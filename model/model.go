@@ -1,0 +1,213 @@
+package model
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/s4d-fast/s4d-fast/internal/random"
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+// New returns a network with initial weights (spec §3.5, ssm.New for every layer), a function of the
+// configuration and the seed alone.
+func New(c Config, seed uint64) (*Model, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	m := &Model{Config: c, Weights: NewWeights(c)}
+	for i := range m.Weights.Layers {
+		p, err := ssm.New(c.ssmConfig(), seed, i)
+		if err != nil {
+			return nil, err
+		}
+		m.Weights.Layers[i].setSSM(p)
+	}
+	for i, t := range m.Weights.Tensors() {
+		t.initialise(random.New(seed, random.Weights, 0, i), c)
+	}
+	return m, nil
+}
+
+// initialise fills a tensor that is no part of an SSM.
+func (t Tensor) initialise(draw random.Stream, c Config) {
+	switch t.Kind {
+	case KindWeight, KindBias:
+		fanIn := c.DModel
+		if t.Part == PartEncoder {
+			fanIn = c.DInput
+		}
+		bound := 1 / math.Sqrt(float64(fanIn))
+		for i := range t.Data {
+			t.Data[i] = float32((2*draw.Float64(uint64(i)) - 1) * bound)
+		}
+	case KindEmbedding:
+		for i := range t.Data {
+			t.Data[i] = float32(draw.Normal(uint64(i)))
+		}
+	}
+	if t.isNormScale() {
+		for i := range t.Data {
+			t.Data[i] = 1
+		}
+	}
+}
+
+// isNormScale reports whether the tensor scales a norm (initially 1): its weight or its running variance.
+func (t Tensor) isNormScale() bool {
+	switch t.Kind {
+	case KindNorm:
+		return t.Name[len(t.Name)-len("weight"):] == "weight"
+	case KindBuffer:
+		return t.Name[len(t.Name)-len("var"):] == "var"
+	}
+	return false
+}
+
+// ssmConfig returns the SSM's configuration with the network's width.
+func (c Config) ssmConfig() ssm.Config {
+	s := c.SSM
+	s.DModel = c.DModel
+	return s
+}
+
+// SSMParams returns a layer's SSM parameters in float64.
+func (m *Model) SSMParams(layer int) *ssm.Params {
+	p := ssm.NewParams(m.Config.ssmConfig())
+	m.Weights.Layers[layer].FillSSM(p)
+	return p
+}
+
+// NewSSMParams returns parameters of the right shapes for the layers of this configuration.
+func (c Config) NewSSMParams() *ssm.Params { return ssm.NewParams(c.ssmConfig()) }
+
+// FillSSM copies the layer's SSM parameters to p, which has the same configuration.
+func (l *Layer) FillSSM(p *ssm.Params) {
+	widen(p.LogStep, l.LogStep)
+	widen(p.LogDecay, l.LogDecay)
+	widen(p.Freq, l.Freq)
+	widen(p.D, l.D)
+	widenComplex(p.C, l.C)
+	if l.B != nil {
+		widenComplex(p.B, l.B)
+	}
+}
+
+// setSSM stores parameters in the layer.
+func (l *Layer) setSSM(p *ssm.Params) {
+	narrow(l.LogStep, p.LogStep)
+	narrow(l.LogDecay, p.LogDecay)
+	narrow(l.Freq, p.Freq)
+	narrow(l.D, p.D)
+	narrowComplex(l.C, p.C)
+	if l.B != nil {
+		narrowComplex(l.B, p.B)
+	}
+}
+
+// AddSSM adds gradients in float64 to the layer's tensors.
+func (l *Layer) AddSSM(g *ssm.Params) {
+	add := func(dst []float32, src []float64) {
+		for i, v := range src {
+			dst[i] += float32(v)
+		}
+	}
+	addComplex := func(dst []float32, src []complex128) {
+		for i, v := range src {
+			dst[2*i] += float32(real(v))
+			dst[2*i+1] += float32(imag(v))
+		}
+	}
+	add(l.LogStep, g.LogStep)
+	add(l.LogDecay, g.LogDecay)
+	add(l.Freq, g.Freq)
+	add(l.D, g.D)
+	addComplex(l.C, g.C)
+	if l.B != nil {
+		addComplex(l.B, g.B)
+	}
+}
+
+func widen(dst []float64, src []float32) {
+	for i, v := range src {
+		dst[i] = float64(v)
+	}
+}
+
+func narrow(dst []float32, src []float64) {
+	for i, v := range src {
+		dst[i] = float32(v)
+	}
+}
+
+func widenComplex(dst []complex128, src []float32) {
+	for i := range dst {
+		dst[i] = complex(float64(src[2*i]), float64(src[2*i+1]))
+	}
+}
+
+func narrowComplex(dst []float32, src []complex128) {
+	for i, v := range src {
+		dst[2*i], dst[2*i+1] = float32(real(v)), float32(imag(v))
+	}
+}
+
+// Default returns the configuration that presets start from (spec §12); DInput, DOutput, DModel and NLayers
+// are the task's.
+func Default() Config {
+	return Config{
+		Encoder: EncoderLinear, DInput: 1, DOutput: 1, DModel: 128, NLayers: 4,
+		Norm: NormLayer, Residual: true, Activation: ActivationGELU, Mixing: MixingGLU, Pool: PoolMean,
+		SSM: ssm.Config{
+			DState: 64, Init: ssm.DFouT, Disc: ssm.ZOH, AReal: 0.5,
+			DtMin: 0.001, DtMax: 0.1, XiMin: 0.001, XiMax: 0.1,
+		},
+	}
+}
+
+// maxSize bounds every size in a configuration, so that products of two fit an int with room to spare.
+const maxSize = 1 << 24
+
+// Validate reports the first value that makes no sense, by its name in configuration files.
+func (c Config) Validate() error {
+	for _, n := range []struct {
+		name  string
+		value int
+	}{{"d_input", c.DInput}, {"d_output", c.DOutput}, {"d_model", c.DModel}, {"n_layers", c.NLayers}} {
+		if n.value < 1 || n.value > maxSize {
+			return fmt.Errorf("model: %s %d: want 1 … %d", n.name, n.value, maxSize)
+		}
+	}
+	if c.SSM.DState > maxSize {
+		return fmt.Errorf("model: d_state %d: want at most %d", c.SSM.DState, maxSize)
+	}
+	for _, s := range []struct {
+		name, value string
+		choices     []string
+	}{
+		{"encoder", c.Encoder, []string{EncoderLinear, EncoderEmbedding}},
+		{"norm", c.Norm, []string{NormLayer, NormBatch, NormNone}},
+		{"activation", c.Activation, []string{ActivationGELU, ActivationNone}},
+		{"mixing", c.Mixing, []string{MixingGLU, MixingLinear, MixingNone}},
+		{"pool", c.Pool, []string{PoolMean, PoolLast, PoolNone}},
+	} {
+		if err := oneOf(s.name, s.value, s.choices); err != nil {
+			return err
+		}
+	}
+	if !(c.Dropout >= 0 && c.Dropout < 1) {
+		return fmt.Errorf("model: dropout %v: want 0 ≤ dropout < 1", c.Dropout)
+	}
+	if c.Norm == NormNone && (c.FinalNorm || c.PreNorm) {
+		return fmt.Errorf("model: norm %q: prenorm and final_norm need a norm", c.Norm)
+	}
+	return c.ssmConfig().Validate()
+}
+
+func oneOf(name, value string, choices []string) error {
+	for _, c := range choices {
+		if value == c {
+			return nil
+		}
+	}
+	return fmt.Errorf("model: %s %q: want one of %q", name, value, choices)
+}

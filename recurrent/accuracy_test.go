@@ -1,0 +1,179 @@
+package recurrent_test
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"math"
+	"math/cmplx"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+// bareConfig is one layer's SSM and nothing else: identity encoder and decoder, an answer per position.
+func bareConfig(h int) model.Config {
+	cfg := baseConfig()
+	cfg.DInput, cfg.DOutput, cfg.DModel, cfg.SSM.DModel, cfg.NLayers = h, h, h, h, 1
+	cfg.Mixing, cfg.Activation, cfg.Norm, cfg.Residual, cfg.Pool = model.MixingNone, model.ActivationNone, model.NormNone, false, model.PoolNone
+	cfg.SSM.DState = 64
+	return cfg
+}
+
+func bareModel(t testing.TB, cfg model.Config) *model.Model {
+	t.Helper()
+	m := newModel(t, cfg, 1)
+	w := m.Weights
+	for _, x := range [][]float32{w.EncoderWeight, w.DecoderWeight, w.EncoderBias, w.DecoderBias} {
+		clear(x)
+	}
+	for h := range cfg.DModel {
+		w.EncoderWeight[h*cfg.DModel+h], w.DecoderWeight[h*cfg.DModel+h] = 1, 1
+	}
+	return m
+}
+
+// TestLongStreams holds one layer against the float64 recursion over 16,384 samples: at ξ = 1e-4 and on the
+// unit circle too, where the rounding of λ̄ to float32 would turn the phase by 1e-3 radians.
+func TestLongStreams(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*ssm.Config)
+		rate   float64
+	}{
+		{"dfout", func(c *ssm.Config) {}, 1},
+		{"dfout ξ=1e-4", func(c *ssm.Config) { c.XiMin, c.XiMax = 1e-4, 1e-4 }, 1},
+		{"dfout ξ=1e-4 rate 2", func(c *ssm.Config) { c.XiMin, c.XiMax = 1e-4, 1e-4 }, 2},
+		{"dfout Re λ=0", func(c *ssm.Config) { c.AReal = 0; c.XiMin, c.XiMax = 0.01, 0.01 }, 1},
+		{"lin Δ=1e-4", func(c *ssm.Config) { c.Init = ssm.Lin; c.DtMin, c.DtMax = 1e-4, 1e-4 }, 1},
+		{"lin Re λ=0", func(c *ssm.Config) { c.Init = ssm.Lin; c.AReal = 0; c.DtMin, c.DtMax = 0.002, 0.1 }, 1},
+		{"lin bilinear Re λ=0", func(c *ssm.Config) { c.Init, c.Disc = ssm.Lin, ssm.Bilinear; c.AReal = 0 }, 1},
+		{"inv", func(c *ssm.Config) { c.Init = ssm.Inv }, 1},
+		{"legs", func(c *ssm.Config) { c.Init = ssm.LegS }, 0.5},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			cfg := bareConfig(4)
+			test.change(&cfg.SSM)
+			checkLayer(t, cfg, test.rate, 16384, 1e-5)
+		})
+	}
+}
+
+// TestEndlessStreams: on the unit circle rounding makes a random walk of √L; a drift that is not corrected
+// grows as L, and would be ten times this bound here.
+func TestEndlessStreams(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a million samples")
+	}
+	for _, init := range []ssm.Init{ssm.DFouT, ssm.Lin} {
+		cfg := bareConfig(4)
+		cfg.SSM.Init, cfg.SSM.AReal = init, 0
+		checkLayer(t, cfg, 1, 1<<19, 5e-5)
+	}
+}
+
+func checkLayer(t *testing.T, cfg model.Config, rate float64, length int, tolerance float64) {
+	t.Helper()
+	m := bareModel(t, cfg)
+	x := signal(3, cfg.DModel, length)
+	got := newNetwork(t, m, rate).NewStream().Process(x, length)
+	d := m.SSMParams(0).Discretize(cfg.SSM.Disc, rate)
+	var worst float64
+	for h := range cfg.DModel {
+		want := recursion(d, h, x[h*length:(h+1)*length])
+		worst = max(worst, relativeError(got[h*length:(h+1)*length], want))
+	}
+	t.Logf("error over %d samples: %.1e of the largest output", length, worst)
+	if worst > tolerance {
+		t.Errorf("error %.1e of the largest output, want ≤ %.0e", worst, tolerance)
+	}
+}
+
+// recursion is h ← λ̄h + W x, y = 2·Re Σ h + D x in float64.
+func recursion(d *ssm.Discrete, channel int, x []float32) []float64 {
+	y := make([]float64, len(x))
+	for l := range x {
+		y[l] = d.D[channel] * float64(x[l])
+	}
+	for n := range d.M {
+		i := channel*d.M + n
+		lambda, w := cmplx.Exp(d.LogLambda[i]), d.W[i]
+		var h complex128
+		for l := range x {
+			h = lambda*h + complex(float64(x[l]), 0)
+			y[l] += 2 * real(w*h)
+		}
+	}
+	return y
+}
+
+// TestKernel: the response to an impulse is the kernel, plus D at 0.
+func TestKernel(t *testing.T) {
+	const length = 2000
+	cfg := bareConfig(3)
+	m := bareModel(t, cfg)
+	x := make([]float32, 3*length)
+	x[0], x[length], x[2*length] = 1, 1, 1
+	got := newNetwork(t, m, 1).NewStream().Process(x, length)
+	d := m.SSMParams(0).Discretize(ssm.ZOH, 1)
+	for h, k := range d.Kernel(length) {
+		k[0] += d.D[h]
+		if e := relativeError(got[h*length:(h+1)*length], k); e > 2e-6 {
+			t.Errorf("channel %d: error %.1e of the largest tap", h, e)
+		}
+	}
+}
+
+// TestSilence: after its signal ends a stream's state decays to 0 exactly, not into denormal numbers, which
+// would slow it down.
+func TestSilence(t *testing.T) {
+	cfg := bareConfig(2)
+	cfg.SSM.XiMin, cfg.SSM.XiMax = 0.1, 0.1
+	s := newNetwork(t, bareModel(t, cfg), 1).NewStream()
+	s.Process(signal(1, 2, 100), 100)
+	silence := make([]float32, 2*8000)
+	s.Process(silence, 8000)
+	for _, y := range s.Process(silence[:2*100], 100) {
+		if y != 0 {
+			t.Fatalf("output %g after 8,000 silent samples, want 0", y)
+		}
+	}
+}
+
+// TestMeanOverDays: a stream that is 2^40 samples old, its sums as large, still adds every position to its running
+// mean; float32 sums would have stopped growing at 2^24.
+func TestMeanOverDays(t *testing.T) {
+	cfg := baseConfig()
+	net := newNetwork(t, newModel(t, cfg, 1), 1)
+	x := signal(1, cfg.DInput, 64)
+	const age = 1 << 40
+	sums := func(snapshot []byte) (v []float64) {
+		for b := snapshot[net.SnapshotBytes()-4-8*cfg.DModel : len(snapshot)-4]; len(b) > 0; b = b[8:] {
+			v = append(v, math.Float64frombits(binary.LittleEndian.Uint64(b)))
+		}
+		return v
+	}
+
+	young := net.NewStream()
+	young.Process(x, 64)
+	old := young.Snapshot(nil)
+	before := sums(old)
+	binary.LittleEndian.PutUint64(old[52:], 64+age)
+	for h := range before {
+		binary.LittleEndian.PutUint64(old[len(old)-4-8*(cfg.DModel-h):], math.Float64bits(before[h]+age))
+	}
+	binary.LittleEndian.PutUint32(old[len(old)-4:], crc32.Checksum(old[:len(old)-4], crc32.MakeTable(crc32.Castagnoli)))
+	aged := net.NewStream()
+	if err := aged.Restore(old); err != nil {
+		t.Fatal(err)
+	}
+
+	young.Process(x, 64)
+	aged.Process(x, 64)
+	for h, want := range sums(young.Snapshot(nil)) {
+		if got := sums(aged.Snapshot(nil))[h] - age; math.Abs(got-want) > 0.02 { // 128 roundings at 2^40
+			t.Errorf("channel %d: the old stream's sum grew to %g, want %g", h, got, want)
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package recurrent_test
+
+import (
+	"fmt"
+	"log"
+	"math"
+
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/recurrent"
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+// A stream reads a signal in pieces of any size, can be stored between two of them, and continues with the
+// same bits.
+func Example() {
+	m, err := model.New(model.Config{
+		Encoder: model.EncoderLinear, DInput: 1, DOutput: 4, DModel: 16, NLayers: 2, Norm: model.NormLayer,
+		Residual: true, Activation: model.ActivationGELU, Mixing: model.MixingGLU, Pool: model.PoolMean,
+		SSM: ssm.Config{DModel: 16, DState: 16, Init: ssm.DFouT, Disc: ssm.ZOH, XiMin: 1e-3, XiMax: 0.1, AReal: 0.5},
+	}, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	net, err := recurrent.New(m, recurrent.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	tone := make([]float32, 1000)
+	for l := range tone {
+		tone[l] = float32(math.Sin(0.3 * float64(l)))
+	}
+
+	s := net.NewStream()
+	s.Process(tone[:700], 700)
+	stored := s.Snapshot(nil)
+	answer := append([]float32(nil), s.Process(tone[700:], 300)...)
+
+	other := net.NewStream()
+	if err := other.Restore(stored); err != nil {
+		log.Fatal(err)
+	}
+	var again []float32
+	for _, x := range tone[700:] {
+		again = other.Step([]float32{x})
+	}
+	fmt.Println("position", other.Position(), "state", net.StateBytes(), "bytes")
+	fmt.Println("same bits:", fmt.Sprint(answer) == fmt.Sprint(again))
+	// Output:
+	// position 1000 state 2176 bytes
+	// same bits: true
+}

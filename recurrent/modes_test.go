@@ -1,0 +1,119 @@
+package recurrent_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/convmode"
+	"github.com/s4d-fast/s4d-fast/internal/random"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/recurrent"
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+// convolve is the other mode's answer to one sequence.
+func convolve(t *testing.T, m *model.Model, x []float32, ids []int32, length int, rate float64) []float64 {
+	t.Helper()
+	net, err := convmode.New(m, convmode.Options{MaxBatch: 1, MaxLen: length, Workers: 1, Rate: rate})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer net.Close()
+	var out []float64
+	for _, y := range net.Forward(convmode.Batch{Size: 1, Len: length, X: x, Tokens: ids}) {
+		out = append(out, float64(y))
+	}
+	return out
+}
+
+// stream runs the signal in random chunks; in the middle it moves to a new stream through a snapshot.
+func stream(t *testing.T, net *recurrent.Network, cfg model.Config, x []float32, ids []int32, length int, seed uint64) []float32 {
+	t.Helper()
+	draw := random.New(seed, random.Shuffle, 0, 0)
+	s := net.NewStream()
+	var out, last []float32
+	if cfg.Pool == model.PoolNone {
+		out = make([]float32, cfg.DOutput*length)
+	}
+	moved := false
+	for at, i := 0, uint64(0); at < length; i++ {
+		n := 1 // a third of the chunks is single samples, the rest log-uniform up to 1000
+		if u := draw.Float64(2 * i); u > 1.0/3 {
+			n = 1 + int(1000*draw.Float64(2*i+1)*draw.Float64(2*i+1)*draw.Float64(2*i+1))
+		}
+		n = min(n, length-at)
+		if ids != nil {
+			last = s.ProcessTokens(ids[at : at+n])
+		} else {
+			last = s.Process(columns(x, cfg.DInput, length, at, n), n)
+		}
+		for c := range len(out) / length {
+			copy(out[c*length+at:], last[c*n:(c+1)*n])
+		}
+		at += n
+		if !moved && at >= length/2 {
+			moved = true
+			next := net.NewStream()
+			if err := next.Restore(s.Snapshot(nil)); err != nil {
+				t.Fatal(err)
+			}
+			s = next
+		}
+	}
+	if out == nil {
+		return last
+	}
+	return out
+}
+
+// TestTwoModes: stream and convolution give the same answers, for networks of every kind that a stream knows.
+func TestTwoModes(t *testing.T) {
+	for name, cfg := range variants() {
+		for _, length := range []int{1, 100, 1500} {
+			t.Run(fmt.Sprintf("%s/%d", name, length), func(t *testing.T) {
+				m := newModel(t, cfg, 1)
+				x, ids := input(cfg, uint64(length), length)
+				want := convolve(t, m, x, ids, length, 1)
+				got := stream(t, newNetwork(t, m, 1), cfg, x, ids, length, 7)
+				if e := relativeError(got, want); e > 2e-5 {
+					t.Errorf("the modes differ by %.1e of the largest output", e)
+				}
+			})
+		}
+	}
+}
+
+// TestTwoModesLong: the same after 16,384 samples, with the slowest poles, with undamped ones, and at another
+// rate.
+func TestTwoModesLong(t *testing.T) {
+	const length = 16384
+	tests := []struct {
+		name   string
+		change func(*ssm.Config)
+		rate   float64
+	}{
+		{"dfout", func(c *ssm.Config) {}, 1},
+		{"dfout ξ=1e-4", func(c *ssm.Config) { c.XiMin, c.XiMax = 1e-4, 1e-4 }, 1},
+		{"dfout Re λ=0", func(c *ssm.Config) { c.AReal = 0 }, 1},
+		{"lin Δ=1e-4 rate 2", func(c *ssm.Config) { c.Init = ssm.Lin; c.DtMin, c.DtMax = 1e-4, 1e-4 }, 2},
+		{"lin Re λ=0", func(c *ssm.Config) { c.Init = ssm.Lin; c.AReal = 0 }, 1},
+	}
+	for _, test := range tests {
+		for _, pool := range []string{model.PoolMean, model.PoolNone} {
+			t.Run(test.name+"/"+pool, func(t *testing.T) {
+				cfg := baseConfig()
+				cfg.Pool = pool
+				test.change(&cfg.SSM)
+				m := newModel(t, cfg, 4)
+				x, _ := input(cfg, 5, length)
+				want := convolve(t, m, x, nil, length, test.rate)
+				got := stream(t, newNetwork(t, m, test.rate), cfg, x, nil, length, 8)
+				e := relativeError(got, want)
+				t.Logf("the modes differ by %.1e of the largest output", e)
+				if e > 1e-4 {
+					t.Errorf("the modes differ by %.1e of the largest output, want ≤ 1e-4", e)
+				}
+			})
+		}
+	}
+}

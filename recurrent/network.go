@@ -1,0 +1,92 @@
+// Package recurrent runs a network sample by sample: streams that never end, in constant memory and time.
+//
+// In go input samples [d_input][n] (already normalised) or tokens, out come the decoder's answers [d_output].
+// A Network holds a model's constants for one sampling rate and is shared; a Stream holds the state of one
+// signal, float32 [H][M] per layer, split into real and imaginary parts, and belongs to one goroutine at a
+// time. Both modes of running read the same weights and give the same numbers; how a signal is cut into
+// calls never changes a bit.
+package recurrent
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// Options of a Network.
+type Options struct {
+	Rate float64 // model samples per input sample: 2 where only every second sample arrives; 0 means 1 (spec §1.6)
+}
+
+// Network is a model made ready for streaming at one rate: immutable, shared by any number of streams.
+type Network struct {
+	cfg    model.Config
+	rate   float64
+	hash   [32]byte // of the model, carried by snapshots
+	layers []layer
+
+	encoder, decoder linear
+	embedding        []float32 // [d_input][H], for tokens
+	final            norm
+
+	mu   sync.Mutex
+	idle []*workspace // one for every call that ever ran at the same moment
+}
+
+// New prepares a model. It refuses models that a stream cannot run: bidirectional ones, whose second kernel
+// reads samples that have not arrived, and truncated kernels, which no finite state reproduces.
+func New(m *model.Model, opt Options) (*Network, error) {
+	cfg := m.Config
+	if opt.Rate == 0 {
+		opt.Rate = 1
+	}
+	switch {
+	case !(opt.Rate > 0) || math.IsInf(opt.Rate, 1):
+		return nil, fmt.Errorf("recurrent: rate %v: want a finite number > 0", opt.Rate)
+	case cfg.SSM.Bidirectional:
+		return nil, errors.New("recurrent: the model is bidirectional: its second kernel reads future samples, which a stream does not have; run it in convolution mode")
+	case cfg.SSM.LMax > 0:
+		return nil, fmt.Errorf("recurrent: the model truncates its kernels (l_max %d), but a recurrence has the whole kernel; run it in convolution mode", cfg.SSM.LMax)
+	}
+
+	n := &Network{cfg: cfg, rate: opt.Rate, hash: m.Hash()}
+	w := m.Weights
+	if cfg.Encoder == model.EncoderEmbedding {
+		n.embedding = slices.Clone(w.EncoderWeight)
+	} else {
+		n.encoder = newLinear(w.EncoderWeight, w.EncoderBias, cfg.DModel)
+	}
+	for i := range cfg.NLayers {
+		n.layers = append(n.layers, newLayer(m, i, opt.Rate))
+	}
+	if cfg.FinalNorm {
+		n.final = newNorm(cfg.Norm, w.NormWeight, w.NormBias, w.RunningMean, w.RunningVar)
+	}
+	n.decoder = newLinear(w.DecoderWeight, w.DecoderBias, cfg.DOutput)
+	return n, nil
+}
+
+// Rate returns the rate that the network was prepared for.
+func (n *Network) Rate() float64 { return n.rate }
+
+// Outputs returns d_output.
+func (n *Network) Outputs() int { return n.cfg.DOutput }
+
+// StateBytes returns the size of one stream's state: 8·H·M bytes a layer, and 8·H for the running mean. Beside
+// it a stream holds its last outputs; the working memory of a call belongs to the network and is reused.
+func (n *Network) StateBytes() int { return 4*n.stateLen() + 8*n.sumLen() }
+
+// stateLen is the number of float32s of h: [layer][re, im][H][M].
+func (n *Network) stateLen() int { return n.cfg.NLayers * 2 * n.cfg.DModel * n.cfg.SSM.Modes() }
+
+// sumLen is the number of float64s of the running mean: [H].
+func (n *Network) sumLen() int {
+	if n.cfg.Pool == model.PoolMean {
+		return n.cfg.DModel
+	}
+	return 0
+}

@@ -1,0 +1,301 @@
+package recurrent_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/random"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/recurrent"
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+// baseConfig is a small network of the usual kind; tests change what they are about.
+func baseConfig() model.Config {
+	return model.Config{
+		Encoder: model.EncoderLinear, DInput: 2, DOutput: 3, DModel: 8, NLayers: 2, Norm: model.NormLayer,
+		Residual: true, Activation: model.ActivationGELU, Mixing: model.MixingGLU, Pool: model.PoolMean,
+		SSM: ssm.Config{DModel: 8, DState: 8, Init: ssm.DFouT, Disc: ssm.ZOH, DtMin: 1e-3, DtMax: 0.1, XiMin: 1e-3, XiMax: 0.1, AReal: 0.5},
+	}
+}
+
+// newModel draws a model and moves norms and running statistics off their trivial initial values.
+func newModel(t testing.TB, cfg model.Config, seed uint64) *model.Model {
+	t.Helper()
+	m, err := model.New(cfg, seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, tensor := range m.Weights.Tensors() {
+		draw := random.New(seed, random.Noise, 0, i)
+		for j := range tensor.Data {
+			switch tensor.Kind {
+			case model.KindNorm:
+				tensor.Data[j] += float32(0.2 * draw.Normal(uint64(j)))
+			case model.KindBuffer:
+				tensor.Data[j] = float32(0.5 + draw.Float64(uint64(j)))
+			}
+		}
+	}
+	return m
+}
+
+func newNetwork(t testing.TB, m *model.Model, rate float64) *recurrent.Network {
+	t.Helper()
+	n, err := recurrent.New(m, recurrent.Options{Rate: rate})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// signal is white noise [channels][length].
+func signal(seed uint64, channels, length int) []float32 {
+	draw := random.New(seed, random.Signal, 0, 0)
+	x := make([]float32, channels*length)
+	for i := range x {
+		x[i] = float32(draw.Normal(uint64(i)))
+	}
+	return x
+}
+
+// variants are networks that between them use every option a stream has.
+func variants() map[string]model.Config {
+	v := map[string]model.Config{}
+	add := func(name string, change func(*model.Config)) {
+		cfg := baseConfig()
+		change(&cfg)
+		v[name] = cfg
+	}
+	add("post-norm", func(c *model.Config) {})
+	add("pre-norm", func(c *model.Config) { c.PreNorm, c.FinalNorm = true, true })
+	add("batch norm", func(c *model.Config) { c.Norm = model.NormBatch; c.Pool = model.PoolLast })
+	add("batch pre-norm", func(c *model.Config) { c.Norm, c.PreNorm, c.FinalNorm = model.NormBatch, true, true })
+	add("no norm", func(c *model.Config) { c.Norm = model.NormNone; c.Pool = model.PoolNone })
+	add("no residual", func(c *model.Config) { c.Residual = false; c.Pool = model.PoolNone })
+	add("linear mixing", func(c *model.Config) { c.Mixing = model.MixingLinear; c.Pool = model.PoolLast })
+	add("bare ssm", func(c *model.Config) {
+		c.Mixing, c.Activation, c.Norm, c.Residual, c.Pool = model.MixingNone, model.ActivationNone, model.NormNone, false, model.PoolNone
+	})
+	add("tokens", func(c *model.Config) { c.Encoder = model.EncoderEmbedding; c.DInput = 11 })
+	add("bilinear, tied", func(c *model.Config) { c.SSM.Init, c.SSM.Disc, c.SSM.NSSM = ssm.Lin, ssm.Bilinear, 2 })
+	add("inv, trained B", func(c *model.Config) { c.SSM.Init, c.SSM.TrainB = ssm.Inv, true })
+	add("legs", func(c *model.Config) { c.SSM.Init = ssm.LegS; c.Pool = model.PoolNone })
+	add("slow", func(c *model.Config) { c.SSM.XiMin, c.SSM.XiMax = 1e-4, 1e-4 })
+	add("unit circle", func(c *model.Config) { c.SSM.AReal = 0; c.Pool = model.PoolLast })
+	return v
+}
+
+// feed runs a signal in chunks of the given sizes, repeated as needed, and returns all answers of pool none as
+// [d_output][length], else the last.
+func feed(s *recurrent.Stream, cfg model.Config, x []float32, ids []int32, length int, chunks []int) []float32 {
+	var out []float32
+	if cfg.Pool == model.PoolNone {
+		out = make([]float32, cfg.DOutput*length)
+	}
+	for at, i := 0, 0; at < length; i++ {
+		n := min(chunks[i%len(chunks)], length-at)
+		var y []float32
+		switch {
+		case ids != nil && n == 1:
+			y = s.StepToken(ids[at])
+		case ids != nil:
+			y = s.ProcessTokens(ids[at : at+n])
+		default:
+			y = s.Process(columns(x, cfg.DInput, length, at, n), n)
+		}
+		if out != nil {
+			for c := range cfg.DOutput {
+				copy(out[c*length+at:c*length+at+n], y[c*n:(c+1)*n])
+			}
+		} else if at+n == length {
+			return slices.Clone(y)
+		}
+		at += n
+	}
+	return out
+}
+
+// columns cuts [at, at+n) out of x [rows][length].
+func columns(x []float32, rows, length, at, n int) []float32 {
+	out := make([]float32, 0, rows*n)
+	for r := range rows {
+		out = append(out, x[r*length+at:r*length+at+n]...)
+	}
+	return out
+}
+
+// input is a signal or a text for a network.
+func input(cfg model.Config, seed uint64, length int) (x []float32, ids []int32) {
+	if cfg.Encoder != model.EncoderEmbedding {
+		return signal(seed, cfg.DInput, length), nil
+	}
+	draw := random.New(seed, random.Signal, 1, 0)
+	for i := range length {
+		ids = append(ids, int32(draw.Float64(uint64(i))*float64(cfg.DInput)))
+	}
+	return nil, ids
+}
+
+// relativeError is the largest difference over the largest wanted value.
+func relativeError(got []float32, want []float64) float64 {
+	var worst, scale float64
+	for i := range want {
+		worst = max(worst, math.Abs(float64(got[i])-want[i]))
+		scale = max(scale, math.Abs(want[i]))
+	}
+	if math.IsNaN(worst) || len(got) != len(want) {
+		return math.Inf(1)
+	}
+	return worst / scale
+}
+
+// TestChunks: any way of cutting a signal gives the same bits, of outputs and of state.
+func TestChunks(t *testing.T) {
+	const length = 300
+	ways := [][]int{{1}, {7}, {64}, {63, 2}, {100, 1, 5}, {65}, {128, 3}, {299}}
+	for name, cfg := range variants() {
+		t.Run(name, func(t *testing.T) {
+			net := newNetwork(t, newModel(t, cfg, 1), 1)
+			x, ids := input(cfg, 2, length)
+			whole := net.NewStream()
+			want := feed(whole, cfg, x, ids, length, []int{length})
+			for _, chunks := range ways {
+				s := net.NewStream()
+				if got := feed(s, cfg, x, ids, length, chunks); !slices.Equal(got, want) {
+					t.Errorf("chunks %v: outputs differ", chunks)
+				}
+				if string(s.Snapshot(nil)) != string(whole.Snapshot(nil)) {
+					t.Errorf("chunks %v: states differ", chunks)
+				}
+				if s.Position() != length {
+					t.Errorf("position %d, want %d", s.Position(), length)
+				}
+			}
+		})
+	}
+}
+
+// TestRunningAnswer: a pooled network answers for the prefix that it has seen.
+func TestRunningAnswer(t *testing.T) {
+	for _, pool := range []string{model.PoolMean, model.PoolLast} {
+		cfg := baseConfig()
+		cfg.Pool = pool
+		net := newNetwork(t, newModel(t, cfg, 1), 1)
+		const length = 70
+		x := signal(2, cfg.DInput, length)
+		s := net.NewStream()
+		for at := range length {
+			got := s.Step(columns(x, cfg.DInput, length, at, 1))
+			want := net.NewStream().Process(columns(x, cfg.DInput, length, 0, at+1), at+1)
+			if !slices.Equal(got, want) {
+				t.Fatalf("%s: answer %d differs from that of the prefix", pool, at)
+			}
+		}
+	}
+}
+
+func TestReset(t *testing.T) {
+	cfg := baseConfig()
+	net := newNetwork(t, newModel(t, cfg, 1), 1)
+	x := signal(2, cfg.DInput, 100)
+	used := net.NewStream()
+	used.Process(x, 100)
+	used.Reset()
+	fresh := net.NewStream()
+	if string(used.Snapshot(nil)) != string(fresh.Snapshot(nil)) {
+		t.Error("the state after Reset is not a new stream's")
+	}
+	if !slices.Equal(used.Process(x, 100), fresh.Process(x, 100)) {
+		t.Error("answers after Reset are not a new stream's")
+	}
+}
+
+func TestNoAllocation(t *testing.T) {
+	for _, name := range []string{"pre-norm", "no norm", "batch norm", "tokens"} {
+		cfg := variants()[name]
+		s := newNetwork(t, newModel(t, cfg, 1), 1).NewStream()
+		x, ids := input(cfg, 2, 100)
+		snapshot := s.Snapshot(nil)
+		if n := testing.AllocsPerRun(10, func() {
+			if ids != nil {
+				s.StepToken(ids[0])
+				s.ProcessTokens(ids)
+			} else {
+				s.Step(x[:cfg.DInput])
+				s.Process(x, 100)
+			}
+			snapshot = s.Snapshot(snapshot[:0])
+			if err := s.Restore(snapshot); err != nil {
+				t.Fatal(err)
+			}
+			s.Reset()
+		}); n != 0 {
+			t.Errorf("%s: %v allocations, want 0", name, n)
+		}
+	}
+}
+
+func TestStateBytes(t *testing.T) {
+	cfg := baseConfig() // 2 layers · 8 channels · 4 modes · 8 bytes, and 8 sums
+	if got := newNetwork(t, newModel(t, cfg, 1), 1).StateBytes(); got != 2*8*4*8+8*8 {
+		t.Errorf("%d bytes, want 576", got)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	tests := []struct {
+		change func(*model.Config)
+		rate   float64
+		want   string
+	}{
+		{func(c *model.Config) { c.SSM.Bidirectional = true }, 1,
+			"recurrent: the model is bidirectional: its second kernel reads future samples, which a stream does not have; run it in convolution mode"},
+		{func(c *model.Config) { c.SSM.LMax = 32 }, 1,
+			"recurrent: the model truncates its kernels (l_max 32), but a recurrence has the whole kernel; run it in convolution mode"},
+		{func(c *model.Config) {}, -1, "recurrent: rate -1: want a finite number > 0"},
+		{func(c *model.Config) {}, math.NaN(), "recurrent: rate NaN: want a finite number > 0"},
+		{func(c *model.Config) {}, math.Inf(1), "recurrent: rate +Inf: want a finite number > 0"},
+	}
+	for _, test := range tests {
+		cfg := baseConfig()
+		test.change(&cfg)
+		_, err := recurrent.New(newModel(t, cfg, 1), recurrent.Options{Rate: test.rate})
+		if err == nil || err.Error() != test.want {
+			t.Errorf("got %v, want %s", err, test.want)
+		}
+	}
+}
+
+func TestMisuse(t *testing.T) {
+	samples := newNetwork(t, newModel(t, baseConfig(), 1), 1).NewStream()
+	tokens := newNetwork(t, newModel(t, variants()["tokens"], 1), 1).NewStream()
+	tests := []struct {
+		name string
+		call func()
+		want string
+	}{
+		{"short sample", func() { samples.Step(make([]float32, 1)) }, "recurrent: 1 values for n = 1 samples of 2 channels"},
+		{"nothing", func() { samples.Process(nil, 0) }, "recurrent: 0 values for n = 0 samples of 2 channels"},
+		{"token", func() { samples.StepToken(1) }, "recurrent: tokens given to a network that reads samples"},
+		{"sample", func() { tokens.Step(make([]float32, 11)) }, "recurrent: samples given to a network that reads tokens"},
+		{"unknown token", func() { tokens.ProcessTokens([]int32{0, 11}) }, "recurrent: token 11: want one in [0, 11)"},
+		{"negative token", func() { tokens.StepToken(-1) }, "recurrent: token -1: want one in [0, 11)"},
+		{"no tokens", func() { tokens.ProcessTokens(nil) }, "recurrent: no tokens"},
+	}
+	for _, test := range tests {
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); got != test.want {
+					t.Errorf("%s: panic %q, want %q", test.name, got, test.want)
+				}
+			}()
+			test.call()
+		}()
+	}
+	if tokens.Position() != 0 {
+		t.Error("a refused call moved the stream")
+	}
+}

@@ -1,0 +1,153 @@
+package recurrent
+
+import (
+	"fmt"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// Stream is the state of one signal. It belongs to one goroutine at a time.
+type Stream struct {
+	net      *Network
+	state    []float32 // [layer][re, im][H][M]
+	sum      []float64 // [H] Σ of the last layer over positions: the running mean's, in float64 so that it stays exact for days
+	position int64
+	out      []float32
+}
+
+// NewStream starts a stream at position 0 with state 0.
+func (n *Network) NewStream() *Stream {
+	return &Stream{
+		net:   n,
+		state: make([]float32, n.stateLen()),
+		sum:   make([]float64, n.sumLen()),
+		out:   make([]float32, n.cfg.DOutput),
+	}
+}
+
+// NewStream prepares a model at rate 1 and starts one stream. For several, share a Network.
+func NewStream(m *model.Model) (*Stream, error) {
+	n, err := New(m, Options{})
+	if err != nil {
+		return nil, err
+	}
+	return n.NewStream(), nil
+}
+
+// Position returns the number of samples since the start.
+func (s *Stream) Position() int64 { return s.position }
+
+// Reset makes the stream equal to a new one.
+func (s *Stream) Reset() {
+	clear(s.state)
+	clear(s.sum)
+	s.position = 0
+}
+
+// Step takes one sample x [d_input], normalised as in training, and returns [d_output]: the decoder of the mean
+// over all positions so far (pool mean), or of this position (last, none). The result is valid until the next
+// call. Nothing is allocated.
+func (s *Stream) Step(x []float32) []float32 { return s.Process(x, 1) }
+
+// Process takes n ≥ 1 samples x [d_input][n] and returns what Step would have returned for the last of them; for
+// pool none all answers, as [d_output][n]. Only a longer n than ever before, with pool none, allocates.
+func (s *Stream) Process(x []float32, n int) []float32 {
+	if s.net.embedding != nil {
+		panic("recurrent: samples given to a network that reads tokens")
+	}
+	if n < 1 || len(x) != s.net.cfg.DInput*n {
+		panic(fmt.Sprintf("recurrent: %d values for n = %d samples of %d channels", len(x), n, s.net.cfg.DInput))
+	}
+	return s.process(x, nil, n)
+}
+
+// StepToken is Step for a network that reads tokens.
+func (s *Stream) StepToken(id int32) []float32 {
+	one := [1]int32{id}
+	return s.ProcessTokens(one[:])
+}
+
+// ProcessTokens is Process for a network that reads tokens.
+func (s *Stream) ProcessTokens(ids []int32) []float32 {
+	if s.net.embedding == nil {
+		panic("recurrent: tokens given to a network that reads samples")
+	}
+	if len(ids) == 0 {
+		panic("recurrent: no tokens")
+	}
+	for _, id := range ids {
+		if id < 0 || int(id) >= s.net.cfg.DInput {
+			panic(fmt.Sprintf("recurrent: token %d: want one in [0, %d)", id, s.net.cfg.DInput))
+		}
+	}
+	return s.process(nil, ids, len(ids))
+}
+
+// process runs x, or ids, block by block.
+func (s *Stream) process(x []float32, ids []int32, n int) []float32 {
+	net := s.net
+	perPosition := net.cfg.Pool == model.PoolNone
+	if perPosition {
+		s.reserve(n)
+	}
+	ws := net.borrow()
+	defer net.giveBack(ws)
+	for at := 0; at < n; {
+		t := min(n-at, block-int(s.position%block))
+		if ids != nil {
+			net.embed(ws, ids[at:at+t])
+		} else {
+			net.encode(ws, x, n, at, t)
+		}
+		s.advance(ws, t)
+		if perPosition {
+			out := vek.Matrix{Data: s.out[at : (net.cfg.DOutput-1)*n+at+t], Rows: net.cfg.DOutput, Cols: t, Stride: n}
+			net.decoder.apply(out, tile(ws.x, net.cfg.DModel, t), ws.gemm)
+		} else if at+t == n {
+			s.answer(ws, t)
+		}
+		at += t
+	}
+	return s.out
+}
+
+// reserve gives out [d_output][n] floats.
+func (s *Stream) reserve(n int) {
+	want := s.net.cfg.DOutput * n
+	if cap(s.out) < want {
+		s.out = make([]float32, want)
+	}
+	s.out = s.out[:want]
+}
+
+// advance runs the layers over the t columns of ws.x, which end no later than the current block.
+func (s *Stream) advance(ws *workspace, t int) {
+	s.net.forward(ws, s.state, t)
+	for h, sum := range s.sum {
+		for _, x := range ws.x[h*t : (h+1)*t] {
+			sum += float64(x)
+		}
+		s.sum[h] = sum
+	}
+	s.position += int64(t)
+	if s.position%block == 0 {
+		perLayer := len(s.state) / s.net.cfg.NLayers
+		for i := range s.net.layers {
+			s.net.layers[i].correct(s.state[i*perLayer : (i+1)*perLayer])
+		}
+	}
+}
+
+// answer decodes the running mean, or the last of the t columns of ws.x.
+func (s *Stream) answer(ws *workspace, t int) {
+	pooled := tile(ws.u, s.net.cfg.DModel, 1)
+	for h := range pooled.Data {
+		if s.net.cfg.Pool == model.PoolMean {
+			pooled.Data[h] = float32(s.sum[h] / float64(s.position))
+		} else {
+			pooled.Data[h] = ws.x[h*t+t-1]
+		}
+	}
+	s.net.decoder.apply(tile(s.out, s.net.cfg.DOutput, 1), pooled, ws.gemm)
+}

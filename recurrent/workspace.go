@@ -1,0 +1,129 @@
+package recurrent
+
+import (
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// block is the number of samples that are run together. Blocks end at multiples of it, counted from the
+// stream's first sample, and there the phases are corrected: so neither depends on how calls cut the signal.
+const block = 64
+
+// workspace is the working memory of one call: activations as [channel][t] tiles of at most block columns.
+type workspace struct {
+	x, u, y    []float32 // [H][t]: the residual stream, a layer's input, its output
+	mix        []float32 // [2H][t]
+	mean, rstd []float32 // [t]
+	gemm       []float32
+}
+
+func newWorkspace(cfg *model.Config) *workspace {
+	h := cfg.DModel
+	scratch := 0
+	for t := 1; t <= block; t++ {
+		scratch = max(scratch, vek.GemmScratch(h, t, cfg.DInput), vek.GemmScratch(2*h, t, h), vek.GemmScratch(h, t, h),
+			vek.GemmScratch(cfg.DOutput, t, h))
+	}
+	return &workspace{
+		x: make([]float32, h*block), u: make([]float32, h*block), y: make([]float32, h*block),
+		mix:  make([]float32, 2*h*block),
+		mean: make([]float32, block), rstd: make([]float32, block),
+		gemm: make([]float32, scratch),
+	}
+}
+
+// tile views a buffer as [rows][t], without gaps.
+func tile(buf []float32, rows, t int) vek.Matrix {
+	return vek.Matrix{Data: buf[:rows*t], Rows: rows, Cols: t, Stride: t}
+}
+
+// borrow takes an idle workspace, or makes one; giveBack returns it.
+func (n *Network) borrow() *workspace {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if last := len(n.idle) - 1; last >= 0 {
+		ws := n.idle[last]
+		n.idle = n.idle[:last]
+		return ws
+	}
+	return newWorkspace(&n.cfg)
+}
+
+func (n *Network) giveBack(ws *workspace) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.idle = append(n.idle, ws)
+}
+
+// encode writes the encoder's answer for columns [at, at+t) of x [d_input][n] to ws.x.
+func (n *Network) encode(ws *workspace, x []float32, length, at, t int) {
+	in := vek.Matrix{Data: x[at : (n.cfg.DInput-1)*length+at+t], Rows: n.cfg.DInput, Cols: t, Stride: length}
+	n.encoder.apply(tile(ws.x, n.cfg.DModel, t), in, ws.gemm)
+}
+
+// embed writes the embeddings of t tokens to ws.x.
+func (n *Network) embed(ws *workspace, ids []int32) {
+	h := n.cfg.DModel
+	for t, id := range ids {
+		for c, e := range n.embedding[int(id)*h : (int(id)+1)*h] {
+			ws.x[c*len(ids)+t] = e
+		}
+	}
+}
+
+// forward runs all layers over the t columns of ws.x, in place, advancing the state.
+func (n *Network) forward(ws *workspace, state []float32, t int) {
+	perLayer := len(state) / n.cfg.NLayers
+	for i := range n.layers {
+		n.block(&n.layers[i], ws, state[i*perLayer:(i+1)*perLayer], t)
+	}
+	n.normalise(&n.final, ws, t)
+}
+
+// block is one layer (spec §3.2): x ← x + mix(act(ssm(norm(x)))) with a pre-norm, x ← norm(x + …) without.
+func (n *Network) block(l *layer, ws *workspace, state []float32, t int) {
+	h := n.cfg.DModel
+	x, u, y := tile(ws.x, h, t), tile(ws.u, h, t), tile(ws.y, h, t)
+	in := x
+	if n.cfg.PreNorm && !l.norm.identity() {
+		l.norm.apply(u, x, ws.mean, ws.rstd)
+		in = u
+	}
+	l.ssm(y, in, state)
+	if n.cfg.Activation == model.ActivationGELU {
+		vek.GELU(y.Data, y.Data)
+	}
+	z := n.mix(&l.mixing, ws, y)
+	if n.cfg.Residual {
+		vek.Add(x.Data, x.Data, z.Data)
+	} else {
+		copy(x.Data, z.Data)
+	}
+	if !n.cfg.PreNorm {
+		n.normalise(&l.norm, ws, t)
+	}
+}
+
+// mix returns the position-wise linear layer's answer to y [H][t].
+func (n *Network) mix(l *linear, ws *workspace, y vek.Matrix) vek.Matrix {
+	z := tile(ws.mix, l.weight.Rows, y.Cols)
+	switch n.cfg.Mixing {
+	case model.MixingNone:
+		return y
+	case model.MixingLinear:
+		l.apply(z, y, ws.gemm)
+		return z
+	}
+	l.apply(z, y, ws.gemm)
+	vek.GLU(y.Data, z.Data[:len(y.Data)], z.Data[len(y.Data):])
+	return y
+}
+
+// normalise replaces ws.x by its norm.
+func (n *Network) normalise(nm *norm, ws *workspace, t int) {
+	if nm.identity() {
+		return
+	}
+	nm.apply(tile(ws.u, n.cfg.DModel, t), tile(ws.x, n.cfg.DModel, t), ws.mean, ws.rstd)
+	ws.x, ws.u = ws.u, ws.x
+}

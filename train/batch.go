@@ -1,0 +1,154 @@
+package train
+
+import (
+	"fmt"
+
+	"github.com/s4d-fast/s4d-fast/convmode"
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+// batch is a number of examples of a set, normalised and padded with zeros to the longest of them, with what the
+// network should answer.
+type batch struct {
+	convmode.Batch
+	info    dataset.Info
+	meta    *model.Meta
+	members []int     // [Size] the examples' numbers in their set
+	labels  []int     // [Size] classification
+	targets []float32 // regression: [Size][Outputs], or [Size][Outputs][Len]
+	err     error     // why the batch could not be loaded
+
+	examples []dataset.Example
+	x        []float32 // the arrays behind X, Tokens, Lengths and targets
+	tokens   []int32
+	lengths  []int
+	values   []float32
+}
+
+// newBatch allocates room for size examples of any length that the data have.
+func newBatch(info dataset.Info, meta *model.Meta, size int) *batch {
+	b := &batch{
+		info: info, meta: meta, examples: make([]dataset.Example, size),
+		members: make([]int, 0, size), labels: make([]int, size), lengths: make([]int, size),
+	}
+	if info.Channels == 0 {
+		b.tokens = make([]int32, size*info.MaxLen)
+	} else {
+		b.x = make([]float32, size*info.Channels*info.MaxLen)
+	}
+	if info.Regression {
+		width := 1
+		if info.PerPosition {
+			width = info.MaxLen
+		}
+		b.values = make([]float32, size*info.Outputs*width)
+	}
+	return b
+}
+
+// load fills the batch with members of a set, as they are in an epoch.
+func (b *batch) load(set dataset.Set, members []int, epoch int) {
+	b.members, b.err = append(b.members[:0], members...), nil
+	b.Size, b.Len = len(members), 0
+	equal := true
+	for i, member := range members {
+		e := &b.examples[i]
+		if err := set.Example(e, member, epoch); err != nil {
+			b.err = err
+			return
+		}
+		if e.Len < 1 || e.Len > b.info.MaxLen {
+			b.err = fmt.Errorf("train: example %d (%s): length %d, want 1 … %d", member, e.Path, e.Len, b.info.MaxLen)
+			return
+		}
+		equal = equal && (i == 0 || e.Len == b.Len)
+		b.Len = max(b.Len, e.Len)
+		b.labels[i], b.lengths[i] = e.Label, e.Len
+	}
+	b.Lengths = nil
+	if !equal {
+		b.Lengths = b.lengths[:b.Size]
+	}
+	b.pack()
+}
+
+// pack lays the examples out for the network.
+func (b *batch) pack() {
+	if b.tokens != nil {
+		b.Tokens = b.tokens[:b.Size*b.Len]
+	} else {
+		b.X = b.x[:b.Size*b.info.Channels*b.Len]
+	}
+	if b.info.Regression {
+		b.targets = b.values[:b.Size*b.info.Outputs*b.rowLen()]
+	}
+	for i := range b.Size {
+		e := &b.examples[i]
+		if b.tokens != nil {
+			row := b.Tokens[i*b.Len : (i+1)*b.Len]
+			clear(row[copy(row, e.Tokens[:e.Len]):])
+		}
+		for c := range b.info.Channels {
+			row := b.X[(i*b.info.Channels+c)*b.Len:][:b.Len]
+			scale, shift := b.meta.Affine(c)
+			vek.ScaleShift(row[:e.Len], e.X[c*e.Len:(c+1)*e.Len], scale, shift)
+			clear(row[e.Len:])
+		}
+		if b.info.Regression {
+			b.packTarget(i, e)
+		}
+	}
+}
+
+func (b *batch) packTarget(i int, e *dataset.Example) {
+	width, n := b.rowLen(), 1
+	if b.info.PerPosition {
+		n = e.Len
+	}
+	for o := range b.info.Outputs {
+		row := b.targets[(i*b.info.Outputs+o)*width:][:width]
+		clear(row[copy(row, e.Target[o*n:(o+1)*n]):])
+	}
+}
+
+// loader reads the batches of an epoch one ahead of their use, in a goroutine of its own.
+type loader struct {
+	ready, free chan *batch
+	stop        chan struct{}
+}
+
+// load starts reading the given batches of a set; close must follow. A nil batch marks the end.
+func newLoader(set dataset.Set, batches [][]int, epoch int, buffers [2]*batch) *loader {
+	l := &loader{ready: make(chan *batch, 1), free: make(chan *batch, 2), stop: make(chan struct{})}
+	for _, b := range buffers {
+		l.free <- b
+	}
+	go func() {
+		defer close(l.ready)
+		for _, members := range batches {
+			select {
+			case b := <-l.free:
+				b.load(set, members, epoch)
+				l.ready <- b
+			case <-l.stop:
+				return
+			}
+		}
+	}()
+	return l
+}
+
+// next returns the next batch, which belongs to the caller until it is given back.
+func (l *loader) next() *batch { return <-l.ready }
+
+// giveBack lets the loader fill a batch anew.
+func (l *loader) giveBack(b *batch) { l.free <- b }
+
+// close ends the loader and waits for its goroutine.
+func (l *loader) close() {
+	close(l.stop)
+	for range l.ready {
+	}
+}

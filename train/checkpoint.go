@@ -1,0 +1,92 @@
+package train
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/s4d-fast/s4d-fast/internal/safetensors"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// stateVersion changes whenever an older checkpoint can no longer be resumed to the same bits.
+const stateVersion = 1
+
+// A checkpoint is one file, replaced in one rename: weights, AdamW's two moments, and the state as metadata. No
+// random state is needed, since every draw is a function of (seed, step, layer, element).
+
+// sections are the parts of a checkpoint, each a set of the network's tensors.
+func (t *Trainer) sections() []section {
+	return []section{{"weights.", t.model.Weights}, {"adam.m.", t.optim.m}, {"adam.v.", t.optim.v}}
+}
+
+type section struct {
+	prefix  string
+	weights *model.Weights
+}
+
+// saveCheckpoint replaces the checkpoint.
+func (t *Trainer) saveCheckpoint() error {
+	t.state.Version = stateVersion
+	text, err := json.Marshal(t.state)
+	if err != nil {
+		return fmt.Errorf("train: checkpoint: %w", err)
+	}
+	f := safetensors.File{Metadata: map[string]string{"format": "s4d-fast checkpoint", "state": string(text)}}
+	for _, s := range t.sections() {
+		for _, x := range s.weights.Tensors() {
+			f.Arrays = append(f.Arrays, safetensors.Array{Name: s.prefix + x.Name, Shape: x.Shape, F32: x.Data})
+		}
+	}
+	return replaceFile(t.path(checkpointFile), func(file *os.File) error {
+		_, err := f.WriteTo(file)
+		return err
+	})
+}
+
+// loadCheckpoint takes up the state of the run's checkpoint.
+func (t *Trainer) loadCheckpoint() error {
+	path := t.path(checkpointFile)
+	file, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return configErrorf("out: %s cannot be resumed: %s is missing", t.dir, checkpointFile)
+	}
+	if err != nil {
+		return fmt.Errorf("train: %w", err)
+	}
+	defer file.Close()
+	f, err := safetensors.Read(file)
+	if err != nil {
+		return fmt.Errorf("train: %s: %w", path, err)
+	}
+	if err := t.restore(f); err != nil {
+		return fmt.Errorf("train: %s: %w", path, err)
+	}
+	return nil
+}
+
+func (t *Trainer) restore(f *safetensors.File) error {
+	var s state
+	if err := json.Unmarshal([]byte(f.Metadata["state"]), &s); err != nil {
+		return fmt.Errorf("state: %w", err)
+	}
+	if s.Version != stateVersion {
+		return fmt.Errorf("version %d of the checkpoint: want %d", s.Version, stateVersion)
+	}
+	for _, part := range t.sections() {
+		for _, x := range part.weights.Tensors() {
+			a := f.Find(part.prefix + x.Name)
+			if a == nil {
+				return fmt.Errorf("tensor %q is missing", part.prefix+x.Name)
+			}
+			if a.I64 != nil || !slices.Equal(a.Shape, x.Shape) {
+				return fmt.Errorf("tensor %q: shape %v, want %v", a.Name, a.Shape, x.Shape)
+			}
+			copy(x.Data, a.F32)
+		}
+	}
+	t.state = s
+	return nil
+}

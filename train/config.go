@@ -1,0 +1,281 @@
+package train
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+// ErrConfig marks errors of the configuration: an unknown key, a value out of range, a run folder in use.
+var ErrConfig = errors.New("invalid configuration")
+
+// Config is a whole run. Its TOML form is what config files, presets and a run folder's config.toml hold.
+type Config struct {
+	Task    string `toml:"task"`
+	Seed    uint64 `toml:"seed"`    // of initial weights, shuffling, dropout and synthetic data; below 2^63
+	Threads int    `toml:"threads"` // 0: one per processor
+	Level   string `toml:"level"`   // kernel level; "" is the one in use
+
+	Data  DataConfig   `toml:"data"`
+	Model model.Config `toml:"model"` // encoder, d_input and d_output come from the data where they are "" and 0
+	SSM   ssm.Config   `toml:"ssm"`
+	Optim OptimConfig  `toml:"optim"`
+	Train LoopConfig   `toml:"train"`
+
+	Out     string                `toml:"-"` // run folder; "" is runs/TASK or the next free number
+	Resume  bool                  `toml:"-"` // go on with the run in Out
+	Loading func(done, total int) `toml:"-"` // told of the recordings that have been read; may be nil
+}
+
+// DataConfig says which data to load. A task uses what applies to it; 0 means its default.
+type DataConfig struct {
+	Dir       string `toml:"dir"`        // the data set's folder
+	Length    int    `toml:"length"`     // delay: samples of a sequence
+	Delay     int    `toml:"delay"`      // delay: samples between input and target
+	TrainSize int    `toml:"train_size"` // delay: fresh sequences an epoch
+	EvalSize  int    `toml:"eval_size"`  // delay: sequences to validate on
+	MaxLen    int    `toml:"max_len"`    // longer examples are cut to this many samples
+	Decimate  int    `toml:"decimate"`   // keep every so many-th sample
+}
+
+// OptimConfig says how weights change: AdamW with the groups of spec §4.2 and a schedule of §4.3.
+type OptimConfig struct {
+	model.GroupConfig
+	Schedule   string     `toml:"schedule"`
+	Warmup     float64    `toml:"warmup"`     // below 1: a fraction of all steps; else steps
+	Milestones []int      `toml:"milestones"` // epochs of multistep
+	Gamma      float64    `toml:"gamma"`      // factor at each milestone
+	Betas      [2]float64 `toml:"betas"`
+	Eps        float64    `toml:"eps"`
+}
+
+// LoopConfig is a run's budget.
+type LoopConfig struct {
+	Epochs          int `toml:"epochs"`
+	Batch           int `toml:"batch"`
+	EvalBatch       int `toml:"eval_batch"`       // 0: batch
+	MaxSteps        int `toml:"max_steps"`        // stop after this many steps; 0: no limit
+	Patience        int `toml:"patience"`         // stop after so many epochs without a better one; 0: never
+	CheckpointEvery int `toml:"checkpoint_every"` // steps; 0: at each epoch's end only
+}
+
+// Default returns the configuration that presets start from (spec §12).
+func Default() Config {
+	m := model.Default()
+	s := m.SSM
+	s.Bidirectional = true
+	m.SSM = ssm.Config{}
+	m.Encoder, m.DInput, m.DOutput = "", 0, 0
+	return Config{
+		Model: m, SSM: s,
+		Optim: OptimConfig{
+			GroupConfig: model.GroupConfig{
+				Recipe: model.RecipeDefault, LR: 0.01, WeightDecay: 0.05,
+				SSMLR: model.FollowRule, StepLR: model.FollowRule, AngleLR: model.FollowRule,
+			},
+			Schedule: CosineWarmup, Warmup: 0.1, Gamma: 0.5, Betas: [2]float64{0.9, 0.999}, Eps: 1e-8,
+			Milestones: []int{},
+		},
+		Train: LoopConfig{Epochs: 10, Batch: 16},
+	}
+}
+
+// taskDelay makes its own data.
+const taskDelay = "delay"
+
+//go:embed presets/*.toml
+var presets embed.FS
+
+// Preset returns the configuration of a task: the defaults, with the values of presets/TASK.toml.
+func Preset(task string) (Config, error) {
+	c := Default()
+	c.Task = task
+	if !slices.Contains(dataset.Tasks(), task) {
+		return c, configErrorf("task %q: want one of %q", task, dataset.Tasks())
+	}
+	name := "presets/" + task + ".toml"
+	text, err := presets.ReadFile(name)
+	if errors.Is(err, os.ErrNotExist) {
+		return c, nil
+	}
+	if err != nil {
+		return c, fmt.Errorf("train: %w", err)
+	}
+	return c, c.Merge(text, name)
+}
+
+// LoadRun returns the configuration of the run in a folder, set to go on with it.
+func LoadRun(dir string) (Config, error) {
+	c := Default()
+	path := filepath.Join(dir, configFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return c, configErrorf("out: %s holds no run: %s is missing", dir, configFile)
+	}
+	if err != nil {
+		return c, fmt.Errorf("train: %w", err)
+	}
+	err = c.Merge(text, path)
+	c.Out, c.Resume = dir, true
+	return c, err
+}
+
+// Validate reports the first value that makes no sense, by its key. What depends on the data is checked by New.
+func (c *Config) Validate() error {
+	for _, check := range []func() error{c.validateTask, c.validateOptim, c.validateSchedule, c.validateLoop} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	n := c.network(dataset.Info{Channels: 1, Outputs: 1})
+	if err := n.Validate(); err != nil {
+		return configError{err}
+	}
+	return nil
+}
+
+func (c *Config) validateTask() error {
+	if !slices.Contains(dataset.Tasks(), c.Task) {
+		return configErrorf("task %q: want one of %q", c.Task, dataset.Tasks())
+	}
+	if c.Data.Dir == "" && c.Task != taskDelay {
+		return configErrorf("task %q needs the folder of its data: --data DIR", c.Task)
+	}
+	if c.Seed > math.MaxInt64 {
+		return configErrorf("seed %d: want below 2^63", c.Seed)
+	}
+	return notNegative([]setting{
+		{"threads", c.Threads}, {"data.length", c.Data.Length}, {"data.delay", c.Data.Delay},
+		{"data.train_size", c.Data.TrainSize}, {"data.eval_size", c.Data.EvalSize},
+		{"data.max_len", c.Data.MaxLen}, {"data.decimate", c.Data.Decimate},
+	})
+}
+
+func (c *Config) validateOptim() error {
+	o := c.Optim
+	for _, v := range []struct {
+		key     string
+		value   float64
+		ok      bool
+		message string
+	}{
+		{"betas[0]", o.Betas[0], o.Betas[0] >= 0 && o.Betas[0] < 1, "0 ≤ beta < 1"},
+		{"betas[1]", o.Betas[1], o.Betas[1] >= 0 && o.Betas[1] < 1, "0 ≤ beta < 1"},
+		{"eps", o.Eps, o.Eps > 0 && o.Eps < 1, "0 < eps < 1"},
+	} {
+		if !v.ok {
+			return configErrorf("optim.%s %v: want %s", v.key, v.value, v.message)
+		}
+	}
+	if err := o.GroupConfig.Validate(); err != nil {
+		return configError{err}
+	}
+	return nil
+}
+
+func (c *Config) validateSchedule() error {
+	o := c.Optim
+	kinds := []string{Constant, CosineEpoch, CosineWarmup, MultiStep}
+	switch {
+	case !slices.Contains(kinds, o.Schedule):
+		return configErrorf("optim.schedule %q: want one of %q", o.Schedule, kinds)
+	case !(o.Warmup >= 0) || math.IsInf(o.Warmup, 1):
+		return configErrorf("optim.warmup %v: want a fraction of the steps below 1, or a number of steps", o.Warmup)
+	case o.Schedule == MultiStep && len(o.Milestones) == 0:
+		return configErrorf("optim.milestones: schedule %q wants at least one epoch", MultiStep)
+	case o.Schedule == MultiStep && !(o.Gamma > 0 && o.Gamma <= 1):
+		return configErrorf("optim.gamma %v: want 0 < gamma ≤ 1", o.Gamma)
+	}
+	return nil
+}
+
+func (c *Config) validateLoop() error {
+	if c.Train.Epochs < 1 {
+		return configErrorf("train.epochs %d: want at least 1", c.Train.Epochs)
+	}
+	if c.Train.Batch < 1 {
+		return configErrorf("train.batch %d: want at least 1", c.Train.Batch)
+	}
+	return notNegative([]setting{
+		{"train.eval_batch", c.Train.EvalBatch}, {"train.max_steps", c.Train.MaxSteps},
+		{"train.patience", c.Train.Patience}, {"train.checkpoint_every", c.Train.CheckpointEvery},
+	})
+}
+
+type setting struct {
+	key   string
+	value int
+}
+
+func notNegative(settings []setting) error {
+	for _, s := range settings {
+		if s.value < 0 {
+			return configErrorf("%s %d: want at least 0", s.key, s.value)
+		}
+	}
+	return nil
+}
+
+// network returns the model's configuration for the data.
+func (c *Config) network(info dataset.Info) model.Config {
+	m := c.Model
+	m.SSM = c.SSM
+	m.SSM.DModel = m.DModel
+	encoder, input := model.EncoderLinear, info.Channels
+	if info.Channels == 0 {
+		encoder, input = model.EncoderEmbedding, info.Vocab
+	}
+	if m.Encoder == "" {
+		m.Encoder = encoder
+	}
+	if m.DInput == 0 {
+		m.DInput = input
+	}
+	if m.DOutput == 0 {
+		m.DOutput = info.Outputs
+	}
+	return m
+}
+
+func (c *Config) dataOptions() dataset.Options {
+	d := c.Data
+	return dataset.Options{
+		Dir: d.Dir, Seed: c.Seed, Progress: c.Loading, MaxLen: d.MaxLen, Decimate: d.Decimate,
+		Length: d.Length, Delay: d.Delay, TrainSize: d.TrainSize, EvalSize: d.EvalSize,
+	}
+}
+
+// threads returns the number of workers.
+func (c *Config) threads() int {
+	if c.Threads == 0 {
+		return runtime.GOMAXPROCS(0)
+	}
+	return c.Threads
+}
+
+// evalBatch returns the examples of an evaluation batch.
+func (c *Config) evalBatch() int {
+	if c.Train.EvalBatch == 0 {
+		return c.Train.Batch
+	}
+	return c.Train.EvalBatch
+}
+
+// configError is an error for which errors.Is(err, ErrConfig) holds.
+type configError struct{ error }
+
+func (e configError) Is(target error) bool { return target == ErrConfig }
+func (e configError) Unwrap() error        { return e.error }
+
+func configErrorf(format string, args ...any) error {
+	return configError{fmt.Errorf("train: "+format, args...)}
+}

@@ -1,0 +1,188 @@
+package train
+
+import (
+	"errors"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/ssm"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+func preset(t *testing.T, task string) Config {
+	t.Helper()
+	c, err := Preset(task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestPresets(t *testing.T) {
+	for _, task := range dataset.Tasks() {
+		c := preset(t, task)
+		c.Data.Dir = "data"
+		if err := c.Validate(); err != nil {
+			t.Errorf("%s: %v", task, err)
+		}
+	}
+	if _, err := Preset("juggling"); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), `"juggling": want one of`) {
+		t.Errorf("unknown task: %v", err)
+	}
+}
+
+func TestPaperDelayConfig(t *testing.T) {
+	text, err := os.ReadFile("../configs/delay-paper.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := preset(t, "delay")
+	if err := c.Merge(text, "delay-paper.toml"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	if c.Data.Length != 4000 || c.Data.Delay != 1000 || c.SSM.DState != 1024 || c.SSM.DtMin != 2.0/1000 {
+		t.Errorf("not the paper's size: %+v %+v", c.Data, c.SSM)
+	}
+}
+
+func TestSet(t *testing.T) {
+	for _, c := range []struct {
+		set  string
+		want any
+		got  func(c *Config) any
+	}{
+		{"ssm.init=legs", ssm.LegS, func(c *Config) any { return c.SSM.Init }},
+		{`ssm.init = "lin"`, ssm.Lin, func(c *Config) any { return c.SSM.Init }},
+		{"ssm.bidirectional=true", true, func(c *Config) any { return c.SSM.Bidirectional }},
+		{"optim.lr=1e-2", 0.01, func(c *Config) any { return c.Optim.LR }},
+		{"optim.lr=1", 1.0, func(c *Config) any { return c.Optim.LR }},
+		{"optim.ssm_lr=0.0005", 0.0005, func(c *Config) any { return c.Optim.SSMLR }},
+		{"train.epochs=3", 3, func(c *Config) any { return c.Train.Epochs }},
+		{"optim.milestones=[10, 20]", []int{10, 20}, func(c *Config) any { return c.Optim.Milestones }},
+		{"optim.betas=[0.8,0.99]", [2]float64{0.8, 0.99}, func(c *Config) any { return c.Optim.Betas }},
+		{"data.dir=some/folder", "some/folder", func(c *Config) any { return c.Data.Dir }},
+		{"data.dir=2024", "2024", func(c *Config) any { return c.Data.Dir }},
+		{"data.dir=a=b \"c\"", `a=b "c"`, func(c *Config) any { return c.Data.Dir }},
+		{"seed=7", uint64(7), func(c *Config) any { return c.Seed }},
+	} {
+		cfg := preset(t, "delay")
+		if err := cfg.Set(c.set); err != nil {
+			t.Errorf("%s: %v", c.set, err)
+		} else if got := c.got(&cfg); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %#v, want %#v", c.set, got, c.want)
+		}
+	}
+}
+
+func TestSetRefuses(t *testing.T) {
+	for set, want := range map[string]string{
+		"nonsense":              "want key=value",
+		"=3":                    "want key=value",
+		"ssm.colour=red":        "unknown key ssm.colour",
+		"colour=3":              "unknown key colour",
+		"train.epochs=many":     `"train.epochs"`,
+		"train.epochs=2.5":      `"train.epochs"`,
+		"ssm.bidirectional=3":   `"ssm.bidirectional"`,
+		"optim.milestones=soon": `"optim.milestones"`,
+		"ssm=3":                 "ssm",
+	} {
+		cfg := preset(t, "delay")
+		err := cfg.Set(set)
+		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), set) {
+			t.Errorf("%s: error %v, want one that says %s", set, err, want)
+		}
+		if !reflect.DeepEqual(cfg, preset(t, "delay")) {
+			t.Errorf("%s: refused, yet changed the configuration", set)
+		}
+	}
+}
+
+func TestMergeRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"[train]\nepoch = 3":             "unknown key train.epoch",
+		"[train]\nepochs = \"three\"":    "train.epochs",
+		"[train\nepochs = 3":             "my.toml",
+		"[trains]\nepochs = 3":           "unknown key trains",
+		"[optim]\nbetas = [0.9]":         "optim.betas",
+		"[optim]\nmilestones = [1, 2.5]": "optim.milestones",
+	} {
+		cfg := preset(t, "delay")
+		err := cfg.Merge([]byte(text), "my.toml")
+		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "my.toml") {
+			t.Errorf("%q: error %v, want one that says my.toml and %s", text, err, want)
+		}
+	}
+}
+
+func TestMergeDoesNotReachBack(t *testing.T) {
+	a := preset(t, "delay")
+	a.Optim.Milestones = []int{1, 2}
+	b := a
+	if err := b.Set("optim.milestones=[7, 8]"); err != nil {
+		t.Fatal(err)
+	}
+	if a.Optim.Milestones[0] != 1 {
+		t.Error("setting a copy's milestones changed the original's")
+	}
+}
+
+func TestValidate(t *testing.T) {
+	for set, want := range map[string]string{
+		"task=juggling":              `task "juggling": want one of`,
+		"task=fsdd":                  "--data",
+		"threads=-1":                 "threads -1",
+		"ssm.d_state=7":              "d_state 7",
+		"model.norm=group":           `norm "group"`,
+		"optim.schedule=linear":      `optim.schedule "linear": want one of`,
+		"optim.warmup=-1":            "optim.warmup -1",
+		"optim.betas=[1.0, 0.9]":     "optim.betas[0] 1",
+		"optim.eps=0":                "optim.eps 0",
+		"optim.schedule=multistep":   "optim.milestones",
+		"optim.lr=-1":                "lr -1",
+		"train.epochs=0":             "train.epochs 0",
+		"train.batch=0":              "train.batch 0",
+		"train.patience=-2":          "train.patience -2",
+		"seed=9223372036854775807":   "",
+		"seed=-1":                    "want below 2^63",
+		"train.checkpoint_every=-10": "train.checkpoint_every -10",
+	} {
+		cfg := preset(t, "delay")
+		if err := cfg.Set(set); err != nil {
+			t.Errorf("%s: %v", set, err)
+			continue
+		}
+		err := cfg.Validate()
+		if want == "" && err != nil || want != "" && (!errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: error %v, want one that says %q", set, err, want)
+		}
+	}
+}
+
+// What config.toml holds is the whole configuration.
+func TestEncode(t *testing.T) {
+	c := preset(t, "speech-commands")
+	c.Seed, c.Optim.Milestones, c.Data.Dir = 12345, []int{3, 4}, `a "folder"`
+	text, err := c.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	back := Default()
+	if err := back.Merge(text, "config.toml"); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(back, c) {
+		t.Errorf("read back\n%+v, want\n%+v", back, c)
+	}
+	if diff, err := c.difference(&back); diff != "" || err != nil {
+		t.Errorf("difference %q, %v", diff, err)
+	}
+	back.SSM.Init, back.Threads, back.Train.Epochs = ssm.Inv, 7, 99
+	if diff, err := c.difference(&back); diff != "ssm.init: there inv, here dfout" || err != nil {
+		t.Errorf("difference %q, %v", diff, err)
+	}
+}

@@ -1,0 +1,187 @@
+package dataset
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/s4d-fast/s4d-fast/internal/wav"
+)
+
+// split is one of a data set's parts.
+type split int
+
+const (
+	train split = iota
+	val
+	test
+)
+
+// entry is a recording to be loaded.
+type entry struct {
+	path  string
+	label int
+	split split
+}
+
+// recording says what a task's clips are and what becomes of them.
+type recording struct {
+	rate     int  // Hz, of the files
+	maxLen   int  // in recorded samples
+	pad      bool // with zeros to maxLen
+	decimate int
+}
+
+// recorded fills the defaults of Options in.
+func (o Options) recorded(r recording) (recording, error) {
+	r.maxLen = cmp.Or(o.MaxLen, r.maxLen)
+	r.decimate = cmp.Or(o.Decimate, 1)
+	if r.maxLen < 1 || r.decimate < 1 {
+		return r, fmt.Errorf("maximal length %d, decimation by %d: want at least 1", r.maxLen, r.decimate)
+	}
+	if o.Length != 0 || o.Delay != 0 || o.TrainSize != 0 || o.EvalSize != 0 {
+		return r, errors.New("length, delay and sizes are options of the delay task")
+	}
+	return r, nil
+}
+
+// clip is a recording in memory: as 16-bit integers where those are exact, as floats elsewhere.
+type clip struct {
+	path  string
+	label int
+	short []int16 // samples·2¹⁵
+	long  []float32
+}
+
+func (c *clip) len() int { return len(c.short) + len(c.long) }
+
+// samples writes the clip's samples to dst, which is as long.
+func (c *clip) samples(dst []float32) {
+	for i, v := range c.short {
+		dst[i] = float32(v) / (1 << 15)
+	}
+	copy(dst, c.long)
+}
+
+// load decodes, cuts and decimates one recording.
+func (r recording) load(e entry) (clip, error) {
+	x, f, err := wav.ReadFile(e.path)
+	switch {
+	case err != nil:
+		return clip{}, err
+	case f.SampleRate != r.rate:
+		return clip{}, fmt.Errorf("%s has a rate of %d Hz, want %d Hz", e.path, f.SampleRate, r.rate)
+	case f.Channels != 1:
+		return clip{}, fmt.Errorf("%s has %d channels, want 1", e.path, f.Channels)
+	case len(x) == 0:
+		return clip{}, fmt.Errorf("%s has no samples", e.path)
+	}
+	x = x[:min(len(x), r.maxLen)]
+	n := 0
+	for i := 0; i < len(x); i += r.decimate {
+		x[n] = x[i]
+		n++
+	}
+	c := clip{path: e.path, label: e.label}
+	if c.short = shorten(x[:n]); c.short == nil {
+		c.long = slices.Clone(x[:n])
+	}
+	return c, nil
+}
+
+// shorten returns x·2¹⁵ as integers, nil if they are not.
+func shorten(x []float32) []int16 {
+	short := make([]int16, len(x))
+	for i, v := range x {
+		s := v * (1 << 15)
+		if s < math.MinInt16 || s > math.MaxInt16 || s != float32(int16(s)) {
+			return nil
+		}
+		short[i] = int16(s)
+	}
+	return short
+}
+
+// clipSet is recordings in memory.
+type clipSet struct {
+	clips []clip
+	pad   int // every example has this length; 0: as long as it is
+}
+
+func (s *clipSet) Len() int { return len(s.clips) }
+
+func (s *clipSet) Length(i int) int { return max(s.clips[i].len(), s.pad) }
+
+func (s *clipSet) Example(dst *Example, i, _ int) error {
+	if i < 0 || i >= len(s.clips) {
+		return outOfRange(i, len(s.clips))
+	}
+	c := &s.clips[i]
+	n := s.Length(i)
+	*dst = Example{X: resize(dst.X, n), Tokens: dst.Tokens[:0], Len: n, Label: c.label, Target: dst.Target[:0], Path: c.path}
+	c.samples(dst.X)
+	clear(dst.X[c.len():])
+	return nil
+}
+
+// loadAll decodes the recordings and completes a data set of one channel and a class per example.
+func (r recording) loadAll(info Info, entries []entry, progress func(done, total int)) (*Dataset, error) {
+	var sets [3]clipSet
+	for i, e := range entries {
+		c, err := r.load(e)
+		if err != nil {
+			return nil, err
+		}
+		sets[e.split].clips = append(sets[e.split].clips, c)
+		info.MaxLen = max(info.MaxLen, c.len())
+		if progress != nil {
+			progress(i+1, len(entries))
+		}
+	}
+	if r.pad {
+		info.MaxLen = (r.maxLen + r.decimate - 1) / r.decimate
+	}
+	info.Channels = 1
+	info.Outputs = len(info.Labels)
+	info.SampleRate = float64(r.rate) / float64(r.decimate)
+	d := &Dataset{Info: info}
+	for i, dst := range []*Set{&d.Train, &d.Val, &d.Test} {
+		if r.pad {
+			sets[i].pad = info.MaxLen
+		}
+		if len(sets[i].clips) > 0 {
+			*dst = &sets[i]
+		}
+	}
+	if d.Train != nil {
+		mean, std := sets[train].moments()
+		d.Mean, d.Std = []float32{mean}, []float32{std}
+	}
+	return d, nil
+}
+
+// moments returns the mean and the standard deviation of all samples, padding left out.
+func (s *clipSet) moments() (mean, std float32) {
+	var x []float32
+	var n int
+	var sum, squares float64
+	for i := range s.clips {
+		c := &s.clips[i]
+		x = resize(x, c.len())
+		c.samples(x)
+		var a, b float64 // sums of one clip
+		for _, v := range x {
+			a += float64(v)
+			b += float64(v) * float64(v)
+		}
+		n, sum, squares = n+len(x), sum+a, squares+b
+	}
+	m := sum / float64(n)
+	std = float32(math.Sqrt(max(squares/float64(n)-m*m, 0)))
+	if std == 0 {
+		std = 1
+	}
+	return float32(m), std
+}

@@ -1,0 +1,182 @@
+// Package dataset loads the data of every task.
+//
+// In goes a task's name and, for recorded data, a folder in the layout in which the data set is published;
+// out come up to three sets of examples (training, validation, test) and what a network for them looks like.
+// Samples are float32, a channel after the other, raw: the caller normalises with the training set's Mean
+// and Std. Made-up data is a function of (seed, epoch, example) alone, so a resumed run meets the same.
+package dataset
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Info describes a task's examples and the network that fits them.
+type Info struct {
+	Task        string
+	Channels    int // of the input; 0: tokens
+	Vocab       int // tokens: how many
+	Outputs     int // classes, or values of a regression
+	Labels      []string
+	Regression  bool    // mean squared error against Target; otherwise cross-entropy against Label
+	PerPosition bool    // an output at every position
+	SampleRate  float64 // Hz, of the examples as delivered; 0: none
+	MaxLen      int     // no example is longer
+}
+
+// Example is one sequence with its answer.
+type Example struct {
+	X      []float32 // [Channels][Len]
+	Tokens []int32   // [Len], instead of X
+	Len    int
+	Label  int       // index into Labels; −1 for a regression
+	Target []float32 // regression: [Outputs], or [Outputs][Len] if per position
+	Path   string    // of the recording
+}
+
+// Set is a list of examples.
+type Set interface {
+	Len() int
+	// Example fills dst with example i, reusing its slices. Made-up training data depends on the epoch,
+	// recorded data does not. Calls with different dst may run at the same time.
+	Example(dst *Example, i, epoch int) error
+}
+
+// Sized is a Set that knows an example's Len without decoding it.
+type Sized interface {
+	Set
+	Length(i int) int
+}
+
+// Dataset is a task's data. A split without examples is nil; every set that Load returns is Sized.
+type Dataset struct {
+	Info
+	Train, Val, Test Set
+	// Mean and Std of each channel over the training set, padding left out; nil without a training set. A
+	// constant channel has Std 1.
+	Mean, Std []float32
+}
+
+// Options says where the data is and how much of it to deliver. The zero value of a field is its default.
+type Options struct {
+	Dir      string // folder of recorded data
+	Seed     uint64 // of made-up data
+	Progress func(done, total int)
+
+	// MaxLen is in recorded samples. fsdd: longer clips are cut (default 8000, 1 s). speech-commands: longer
+	// clips are cut, shorter ones zero-padded (default 16000, 1 s).
+	MaxLen int
+	// Decimate keeps every Decimate-th sample of a recording, without a filter: x[::2] turns 16 kHz into
+	// 8 kHz, to be met with rate 2 (spec §1.6).
+	Decimate int
+
+	// Of the delay task: samples a sequence (default 4000), samples of delay (default a quarter of them), and
+	// examples in an epoch (default 16384) and in the validation set (default 1024).
+	Length, Delay, TrainSize, EvalSize int
+}
+
+var loaders = map[string]func(Options) (*Dataset, error){
+	"delay":           loadDelay,
+	"fsdd":            loadFSDD,
+	"speech-commands": loadSpeechCommands,
+}
+
+// Tasks returns the names of all tasks in alphabetical order.
+func Tasks() []string {
+	names := make([]string, 0, len(loaders))
+	for name := range loaders {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Load returns a task's data. Errors name the task, and the file or folder at fault.
+func Load(task string, opt Options) (*Dataset, error) {
+	load := loaders[task]
+	if load == nil {
+		return nil, fmt.Errorf("dataset: unknown task %q; the tasks are %s", task, strings.Join(Tasks(), ", "))
+	}
+	d, err := load(opt)
+	if err != nil {
+		return nil, fmt.Errorf("dataset: %s: %w", task, err)
+	}
+	return d, nil
+}
+
+// Split returns the set of that name: train, val, test, or all of them one after the other. A split without
+// examples is an error.
+func (d *Dataset) Split(name string) (Set, error) {
+	var s Set
+	switch name {
+	case "train":
+		s = d.Train
+	case "val":
+		s = d.Val
+	case "test":
+		s = d.Test
+	case "all":
+		return d.all(), nil
+	default:
+		return nil, fmt.Errorf("dataset: unknown split %q: want train, val, test or all", name)
+	}
+	if s == nil {
+		return nil, fmt.Errorf("dataset: %s: there are no %s examples", d.Task, name)
+	}
+	return s, nil
+}
+
+func (d *Dataset) all() Set {
+	var c concat
+	for _, s := range []Set{d.Train, d.Val, d.Test} {
+		if s != nil {
+			c = append(c, s.(Sized))
+		}
+	}
+	return c
+}
+
+// concat is sets one after the other.
+type concat []Sized
+
+func (c concat) Len() int {
+	n := 0
+	for _, s := range c {
+		n += s.Len()
+	}
+	return n
+}
+
+// at returns the set that holds example i, and i's index in it.
+func (c concat) at(i int) (Sized, int) {
+	for _, s := range c {
+		if i < s.Len() {
+			return s, i
+		}
+		i -= s.Len()
+	}
+	return nil, i
+}
+
+func (c concat) Length(i int) int {
+	s, k := c.at(i)
+	return s.Length(k)
+}
+
+func (c concat) Example(dst *Example, i, epoch int) error {
+	s, k := c.at(i)
+	if s == nil {
+		return outOfRange(i, c.Len())
+	}
+	return s.Example(dst, k, epoch)
+}
+
+func outOfRange(i, n int) error {
+	return fmt.Errorf("dataset: example %d of %d", i, n)
+}
+
+// resize returns a slice of length n in s's memory if it fits there.
+func resize(s []float32, n int) []float32 {
+	return slices.Grow(s[:0], n)[:n]
+}

@@ -1,0 +1,101 @@
+package dataset
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/wav"
+)
+
+// writeClip writes n samples start, start+1, … (in units of 2⁻¹⁵) as root/name and makes its folder.
+func writeClip(t *testing.T, root, name string, rate, n, start int) {
+	t.Helper()
+	samples := make([]float32, n)
+	for i := range samples {
+		samples[i] = float32(start+i) / (1 << 15)
+	}
+	path := filepath.Join(root, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := wav.WriteFile(path, rate, samples); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func writeText(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mustRefuse fails unless loading ends with an error that says every part.
+func mustRefuse(t *testing.T, name, task string, opt Options, parts ...string) {
+	t.Helper()
+	_, err := Load(task, opt)
+	if err == nil {
+		t.Errorf("%s: no error, want %q", name, parts)
+		return
+	}
+	for _, p := range append(parts, "dataset: "+task+": ") {
+		if !strings.Contains(err.Error(), p) {
+			t.Errorf("%s: error %q does not say %q", name, err, p)
+		}
+	}
+}
+
+// names returns the file names of a set's examples, in order.
+func names(t *testing.T, s Set) []string {
+	t.Helper()
+	var out []string
+	var e Example
+	for i := range s.Len() {
+		mustExample(t, s, &e, i, 0)
+		out = append(out, filepath.Base(e.Path))
+	}
+	return out
+}
+
+func TestTasks(t *testing.T) {
+	if got := Tasks(); !slices.Equal(got, []string{"delay", "fsdd", "speech-commands"}) {
+		t.Errorf("tasks %v", got)
+	}
+	_, err := Load("juggling", Options{})
+	if err == nil || !strings.Contains(err.Error(), `"juggling"`) || !strings.Contains(err.Error(), "delay, fsdd, speech-commands") {
+		t.Errorf("unknown task: error %v", err)
+	}
+}
+
+func TestSplit(t *testing.T) {
+	d := mustLoad(t, "delay", Options{Length: 16, TrainSize: 3, EvalSize: 2})
+	for name, n := range map[string]int{"train": 3, "val": 2, "all": 5} {
+		if s, err := d.Split(name); err != nil || s.Len() != n {
+			t.Errorf("split %s: %v, error %v; want %d examples", name, s, err, n)
+		}
+	}
+	for name, want := range map[string]string{"test": "delay: there are no test examples", "dev": `"dev"`} {
+		if _, err := d.Split(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("split %s: error %v, want %q", name, err, want)
+		}
+	}
+	all, _ := d.Split("all")
+	var a, b Example
+	mustExample(t, all, &a, 4, 0)
+	mustExample(t, d.Val, &b, 1, 0)
+	if !slices.Equal(a.X, b.X) {
+		t.Error("example 4 of all is not example 1 of val")
+	}
+	if err := all.Example(&a, 5, 0); err == nil {
+		t.Error("example 5 of 5: no error")
+	}
+	if err := all.Example(&a, -1, 0); err == nil {
+		t.Error("example -1 of 5: no error")
+	}
+	if got := Lengths(all); !slices.Equal(got, []int{16, 16, 16, 16, 16}) {
+		t.Errorf("lengths %v", got)
+	}
+}

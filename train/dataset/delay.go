@@ -1,0 +1,123 @@
+package dataset
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"sync"
+
+	"gonum.org/v1/gonum/dsp/fourier"
+
+	"github.com/s4d-fast/s4d-fast/internal/random"
+)
+
+// The delay task's signal (spec §5.1): white noise up to the cutoff, half of the digital band.
+const (
+	delayRate   = 4000 // Hz
+	delayCutoff = 1000 // Hz
+	delayRMS    = 0.5
+)
+
+// delay makes sequences: a signal of length samples, and the same signal shift samples later.
+type delay struct {
+	seed          uint64
+	length, shift int
+	half          int       // n_c = ⌈length/2⌉: the signal has period 2·n_c
+	scale         float64   // of a standard normal coefficient
+	pool          sync.Pool // of *delayWork
+}
+
+type delayWork struct {
+	fft   *fourier.FFT
+	coeff []complex128 // [n_c + 1], zero where no noise goes
+	x     []float64    // [2·n_c]
+}
+
+func newDelay(seed uint64, length, shift int) *delay {
+	d := &delay{seed: seed, length: length, shift: shift, half: (length + 1) / 2}
+	// σ = rms·√½, divided by √(1 − cut/n_c) for the power of the bins cut off, times √(2n_c), and the 1/(2n_c)
+	// of the inverse transform.
+	n := float64(d.half)
+	cut := n - float64(d.bins())
+	d.scale = delayRMS * math.Sqrt(0.5) / math.Sqrt(1-cut/n) / math.Sqrt(2*n)
+	d.pool.New = func() any {
+		return &delayWork{fft: fourier.NewFFT(2 * d.half), coeff: make([]complex128, d.half+1), x: make([]float64, 2*d.half)}
+	}
+	return d
+}
+
+// bins returns the highest frequency bin that the cutoff leaves: k/(2·n_c·dt) ≤ cutoff. Bins 1 to this one
+// hold noise; bin 0 is empty.
+func (d *delay) bins() int { return 2 * d.half * delayCutoff / delayRate }
+
+// fill makes the sequence of a stream of random numbers: x[l] = Re irfft(c)[l] minus its first value, so that
+// it starts from 0; y[l] = x[l − shift], 0 before.
+func (d *delay) fill(x, y []float32, s random.Stream) {
+	w := d.pool.Get().(*delayWork)
+	for k := 1; k <= d.bins(); k++ {
+		i := uint64(2 * k)
+		w.coeff[k] = complex(d.scale*s.Normal(i), d.scale*s.Normal(i+1))
+	}
+	w.fft.Sequence(w.x, w.coeff)
+	for l := range x {
+		x[l] = float32(w.x[l] - w.x[0])
+	}
+	d.pool.Put(w)
+	clear(y[:d.shift])
+	copy(y[d.shift:], x)
+}
+
+// delaySet is n sequences, fresh ones every epoch unless fixed.
+type delaySet struct {
+	*delay
+	n     int
+	fixed bool
+}
+
+func (s *delaySet) Len() int       { return s.n }
+func (s *delaySet) Length(int) int { return s.length }
+
+// stream gives training and validation sequences keys that never meet: layer 0 is the validation set's.
+func (s *delaySet) stream(i, epoch int) random.Stream {
+	if s.fixed {
+		return random.New(s.seed, random.Signal, i, 0)
+	}
+	return random.New(s.seed, random.Signal, epoch, i+1)
+}
+
+func (s *delaySet) Example(dst *Example, i, epoch int) error {
+	if i < 0 || i >= s.n {
+		return outOfRange(i, s.n)
+	}
+	*dst = Example{X: resize(dst.X, s.length), Target: resize(dst.Target, s.length), Tokens: dst.Tokens[:0], Len: s.length, Label: -1}
+	s.fill(dst.X, dst.Target, s.stream(i, epoch))
+	return nil
+}
+
+// loadDelay makes the delay (continuous copying) task of spec §5.1: repeat the input, Delay samples later.
+// The rate is 4000 Hz at every length. The signal has variance ¼ about its offset and ½ about zero; a network
+// that answers 0 has a mean squared error of ½·(1 − Delay/Length), 0.375 by default. Mean is 0 and Std 1: the
+// input goes into the network as it is.
+func loadDelay(opt Options) (*Dataset, error) {
+	length := cmp.Or(opt.Length, 4000)
+	shift := cmp.Or(opt.Delay, length/4)
+	train, eval := cmp.Or(opt.TrainSize, 16384), cmp.Or(opt.EvalSize, 1024)
+	switch {
+	case length < 4:
+		return nil, fmt.Errorf("length %d, want at least 4", length)
+	case shift < 1 || shift >= length:
+		return nil, fmt.Errorf("delay %d, want 1 to %d (the length is %d)", shift, length-1, length)
+	case train < 1 || eval < 1:
+		return nil, fmt.Errorf("%d training and %d validation sequences, want at least 1", train, eval)
+	case opt.Decimate > 1 || opt.MaxLen != 0:
+		return nil, fmt.Errorf("decimation %d, maximal length %d: only recordings are cut (the delay task has a length)", opt.Decimate, opt.MaxLen)
+	}
+	d := newDelay(opt.Seed, length, shift)
+	return &Dataset{
+		Info:  Info{Task: "delay", Channels: 1, Outputs: 1, Regression: true, PerPosition: true, SampleRate: delayRate, MaxLen: length},
+		Train: &delaySet{delay: d, n: train},
+		Val:   &delaySet{delay: d, n: eval, fixed: true},
+		Mean:  []float32{0},
+		Std:   []float32{1},
+	}, nil
+}

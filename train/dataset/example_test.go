@@ -1,0 +1,30 @@
+package dataset_test
+
+import (
+	"fmt"
+	"log"
+
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+// The delay task makes its own data: the target is the input, later.
+func ExampleLoad() {
+	d, err := dataset.Load("delay", dataset.Options{Seed: 2, Length: 400, Delay: 100})
+	if err != nil {
+		log.Fatal(err)
+	}
+	var e dataset.Example
+	if err := d.Train.Example(&e, 0, 0); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d training sequences of %d samples at %g Hz\n", d.Train.Len(), e.Len, d.SampleRate)
+	fmt.Printf("input   %.3f\n", e.X[:5])
+	fmt.Printf("target  %.3f … %.3f\n", e.Target[:2], e.Target[100:105])
+	// Output:
+}
+
+// A published pixel order, as torch.manual_seed(0); torch.randperm(1024) gives it.
+func ExampleRandPerm() {
+	fmt.Println(dataset.RandPerm(1024, 0)[:8])
+	// Output: [684 217 933 11 227 705 683 980]
+}

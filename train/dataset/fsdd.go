@@ -1,0 +1,99 @@
+package dataset
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+const fsddSource = "the Free Spoken Digit Dataset is published at github.com/Jakobovski/free-spoken-digit-dataset"
+
+// loadFSDD loads the Free Spoken Digit Dataset: 8 kHz clips {digit}_{speaker}_{index}.wav, in the folder or in
+// its subfolder recordings. Of every speaker and digit, indices 0–4 are the test set, as published, 5–9 the
+// validation set, those from 10 on the training set. Examples are in the order of their file names.
+func loadFSDD(opt Options) (*Dataset, error) {
+	rec, err := opt.recorded(recording{rate: 8000, maxLen: 8000})
+	if err != nil {
+		return nil, err
+	}
+	files, err := readFolder(opt.Dir, fsddSource)
+	if err != nil {
+		return nil, err
+	}
+	dir := opt.Dir
+	if inner := filepath.Join(dir, "recordings"); isFolder(inner) {
+		dir = inner
+		if files, err = readFolder(dir, fsddSource); err != nil {
+			return nil, err
+		}
+	}
+	var entries []entry
+	for _, name := range recordings(files) {
+		e, err := parseFSDD(name)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", filepath.Join(dir, name), err)
+		}
+		e.path = filepath.Join(dir, name)
+		entries = append(entries, e)
+	}
+	if len(entries) == 0 {
+		return nil, fmt.Errorf("%s holds no .wav files; %s", dir, fsddSource)
+	}
+	labels := strings.Split("0123456789", "")
+	return rec.loadAll(Info{Task: "fsdd", Labels: labels}, entries, opt.Progress)
+}
+
+// parseFSDD reads {digit}_{speaker}_{index}.wav.
+func parseFSDD(name string) (entry, error) {
+	digit, rest, _ := strings.Cut(strings.TrimSuffix(name, ".wav"), "_")
+	last := strings.LastIndexByte(rest, '_')
+	if len(digit) != 1 || digit[0] < '0' || digit[0] > '9' || last < 1 {
+		return entry{}, fmt.Errorf("file name %q, want {digit}_{speaker}_{index}.wav", name)
+	}
+	index, err := strconv.ParseUint(rest[last+1:], 10, 31)
+	if err != nil {
+		return entry{}, fmt.Errorf("file name %q, want {digit}_{speaker}_{index}.wav with a number as index", name)
+	}
+	e := entry{label: int(digit[0] - '0'), split: train}
+	if index < 5 {
+		e.split = test
+	} else if index < 10 {
+		e.split = val
+	}
+	return e, nil
+}
+
+// readFolder lists a folder in alphabetical order; source tells where to get what is missing.
+func readFolder(dir, source string) ([]fs.DirEntry, error) {
+	if dir == "" {
+		return nil, fmt.Errorf("which folder is the data in? %s", source)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("data folder: %w; %s", err, source)
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("data folder %s is empty; %s", dir, source)
+	}
+	return files, nil
+}
+
+// isFolder follows links: data often lies on another disk.
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// recordings returns the names of the .wav files, hidden ones left out.
+func recordings(files []fs.DirEntry) []string {
+	var names []string
+	for _, f := range files {
+		if name := f.Name(); strings.HasSuffix(name, ".wav") && name[0] != '.' && !f.IsDir() {
+			names = append(names, name)
+		}
+	}
+	return names
+}

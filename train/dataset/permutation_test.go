@@ -1,0 +1,63 @@
+package dataset
+
+import (
+	"slices"
+	"testing"
+)
+
+// What PyTorch 2's torch.randperm printed (spec §5).
+func TestRandPermIsTorchs(t *testing.T) {
+	tests := []struct {
+		n          int
+		seed       uint64
+		head, tail []int
+	}{
+		{50000, 42, []int{37542, 44491, 216, 43688, 41558, 32245, 27206, 10863, 2190, 31849}, nil},
+		{1024, 0, []int{684, 217, 933, 11, 227, 705, 683, 980, 657, 602, 1023, 517, 124, 445, 762, 728}, []int{288, 775, 487, 467}},
+		{784, 0, []int{60, 361, 167, 578, 107, 772, 313, 626}, nil},
+		{1, 7, []int{0}, nil},
+		{0, 7, nil, nil},
+	}
+	for _, tt := range tests {
+		p := RandPerm(tt.n, tt.seed)
+		if len(p) != tt.n || !slices.Equal(p[:len(tt.head)], tt.head) || !slices.Equal(p[tt.n-len(tt.tail):], tt.tail) {
+			t.Errorf("randperm(%d), seed %d: starts %v, want %v … %v", tt.n, tt.seed, p[:min(16, tt.n)], tt.head, tt.tail)
+		}
+		checkOnce(t, tt.n, p)
+	}
+}
+
+func TestRandPermRefuses(t *testing.T) {
+	for _, n := range []int{-1, 1<<32/20 + 1} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("permutation of %d: no panic", n)
+				}
+			}()
+			RandPerm(n, 0)
+		}()
+	}
+}
+
+func TestRandomSplit(t *testing.T) {
+	parts := RandomSplit(42, 45000, 5000, 0)
+	whole := RandPerm(50000, 42)
+	if len(parts) != 3 || !slices.Equal(parts[0], whole[:45000]) || !slices.Equal(parts[1], whole[45000:]) || len(parts[2]) != 0 {
+		t.Errorf("split of 50000 is not its permutation cut in order")
+	}
+}
+
+// checkOnce fails unless the indices are 0 to n−1, each once.
+func checkOnce(t *testing.T, n int, indices []int) {
+	t.Helper()
+	sorted := slices.Sorted(slices.Values(indices))
+	if len(sorted) != n {
+		t.Fatalf("%d indices, want %d", len(sorted), n)
+	}
+	for i, v := range sorted {
+		if i != v {
+			t.Fatalf("index %d is missing or there twice", i)
+		}
+	}
+}

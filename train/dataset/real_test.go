@@ -1,0 +1,95 @@
+package dataset
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+// realData returns a folder of the data that the project does not hold.
+func realData(t *testing.T, name string) string {
+	t.Helper()
+	root := os.Getenv("S4D_DATA")
+	if root == "" {
+		t.Skip("S4D_DATA is not set: it names a folder that holds " + name)
+	}
+	dir := filepath.Join(root, name)
+	if !isFolder(dir) {
+		t.Skipf("S4D_DATA holds no %s", name)
+	}
+	return dir
+}
+
+func TestRealFSDD(t *testing.T) {
+	dir := realData(t, "fsdd")
+	began := time.Now()
+	d := mustLoad(t, "fsdd", Options{Dir: dir})
+	took := time.Since(began)
+	if d.Train.Len() != 2400 || d.Val.Len() != 300 || d.Test != nil {
+		t.Errorf("%d training and %d validation clips, test set %v; want 2400, 300, none", d.Train.Len(), d.Val.Len(), d.Test)
+	}
+	all, err := d.Split("all")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e Example
+	perDigit := make([]int, 10)
+	for i := range d.Val.Len() {
+		mustExample(t, d.Val, &e, i, 0)
+		perDigit[e.Label]++
+	}
+	for digit, n := range perDigit {
+		if n != 30 {
+			t.Errorf("%d validation clips of digit %d, want 30", n, digit)
+		}
+	}
+	lengths := Lengths(all)
+	if slices.Max(lengths) != 8000 || d.MaxLen != 8000 {
+		t.Errorf("longest clip %d, MaxLen %d", slices.Max(lengths), d.MaxLen)
+	}
+	long := Lengths(mustLoad(t, "fsdd", Options{Dir: dir, MaxLen: 1 << 20}).Train)
+	t.Logf("loaded in %v; mean %.3g, std %.4g; longest training clip %d", took, d.Mean[0], d.Std[0], slices.Max(long))
+}
+
+func TestRealSpeechCommands(t *testing.T) {
+	dir := realData(t, "arabic-sc")
+	d := mustLoad(t, "speech-commands", Options{Dir: dir})
+	if d.Train.Len() != 2160 || d.Val.Len() != 720 || d.Test != nil {
+		t.Fatalf("%d training and %d validation clips, test set %v; want 2160, 720, none", d.Train.Len(), d.Val.Len(), d.Test)
+	}
+	want := []string{"eight", "five", "four", "nine", "no", "one", "seven", "six", "three", "two", "yes", "zero"}
+	if !slices.Equal(d.Labels, want) {
+		t.Errorf("labels %v", d.Labels)
+	}
+	speakers := map[string]Set{}
+	for _, s := range []Set{d.Train, d.Val} {
+		for _, name := range names(t, s) {
+			if other, ok := speakers[name[:8]]; ok && other != s {
+				t.Errorf("speaker %s is in both sets", name[:8])
+			}
+			speakers[name[:8]] = s
+		}
+	}
+	if len(speakers) != 24 {
+		t.Errorf("%d speakers, want 24", len(speakers))
+	}
+
+	half := mustLoad(t, "speech-commands", Options{Dir: dir, Decimate: 2})
+	var whole, e Example
+	mustExample(t, d.Val, &whole, 100, 0)
+	mustExample(t, half.Val, &e, 100, 0)
+	if e.Len != 8000 || e.Label != whole.Label {
+		t.Fatalf("at half the rate length %d, label %d", e.Len, e.Label)
+	}
+	for l, v := range e.X {
+		if v != whole.X[2*l] {
+			t.Fatalf("at half the rate sample %d is %v, want %v", l, v, whole.X[2*l])
+		}
+	}
+	if ratio := float64(half.Std[0] / d.Std[0]); math.Abs(ratio-1) > 0.01 {
+		t.Errorf("the standard deviation changes by a factor of %v at half the rate", ratio)
+	}
+}

@@ -1,0 +1,171 @@
+package dataset
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// speechFolder makes a small set: two words, a noise folder, lists.
+func speechFolder(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	writeClip(t, root, "yes/a_nohash_0.wav", 16000, 16000, 0)
+	writeClip(t, root, "yes/b_nohash_0.wav", 16000, 20000, -10000)
+	writeClip(t, root, "no/a_nohash_0.wav", 16000, 3, 5)
+	writeClip(t, root, "no/b_nohash_0.wav", 16000, 4, 6)
+	writeClip(t, root, "_background_noise_/tap.wav", 44100, 7, 0)
+	writeClip(t, root, ".git/x.wav", 44100, 7, 0)
+	writeText(t, filepath.Join(root, "README.md"), "words")
+	writeText(t, filepath.Join(root, "validation_list.txt"), "yes/b_nohash_0.wav\r\n\nbird/c_nohash_0.wav\n")
+	writeText(t, filepath.Join(root, "testing_list.txt"), "no/b_nohash_0.wav")
+	return root
+}
+
+func TestSpeechCommands(t *testing.T) {
+	root := speechFolder(t)
+	d := mustLoad(t, "speech-commands", Options{Dir: root})
+	if !slices.Equal(d.Labels, []string{"no", "yes"}) || d.Outputs != 2 || d.Channels != 1 || d.SampleRate != 16000 || d.MaxLen != 16000 {
+		t.Errorf("info %+v", d.Info)
+	}
+	if d.Train.Len() != 2 || d.Val.Len() != 1 || d.Test.Len() != 1 {
+		t.Fatalf("%d, %d and %d clips, want 2, 1 and 1", d.Train.Len(), d.Val.Len(), d.Test.Len())
+	}
+	e := Example{X: slices.Repeat([]float32{9}, 20000)}
+	mustExample(t, d.Train, &e, 0, 0)
+	if want := filepath.Join(root, "no", "a_nohash_0.wav"); e.Path != want || e.Label != 0 || e.Len != 16000 || len(e.X) != 16000 {
+		t.Errorf("first training clip is %s with label %d and length %d, want %s", e.Path, e.Label, e.Len, want)
+	}
+	if e.X[0] != 5.0/32768 || e.X[2] != 7.0/32768 || slices.ContainsFunc(e.X[3:], func(v float32) bool { return v != 0 }) {
+		t.Errorf("a clip of 3 samples is not padded with zeros: %v …", e.X[:8])
+	}
+	mustExample(t, d.Val, &e, 0, 0)
+	if filepath.Base(e.Path) != "b_nohash_0.wav" || e.Label != 1 || e.Len != 16000 || e.X[15999] != 5999.0/32768 {
+		t.Errorf("validation clip %s, label %d, length %d, last sample %v", e.Path, e.Label, e.Len, e.X[e.Len-1])
+	}
+	mustExample(t, d.Test, &e, 0, 0)
+	if e.Label != 0 || e.X[0] != 6.0/32768 {
+		t.Errorf("test clip %s, label %d", e.Path, e.Label)
+	}
+	if got := Lengths(d.Train); !slices.Equal(got, []int{16000, 16000}) {
+		t.Errorf("lengths %v", got)
+	}
+}
+
+func TestSpeechCommandsDecimates(t *testing.T) {
+	d := mustLoad(t, "speech-commands", Options{Dir: speechFolder(t), Decimate: 2})
+	var e Example
+	mustExample(t, d.Train, &e, 0, 0)
+	if d.SampleRate != 8000 || d.MaxLen != 8000 || e.Len != 8000 || !slices.Equal(e.X[:3], []float32{5.0 / 32768, 7.0 / 32768, 0}) {
+		t.Errorf("rate %v, length %d of %d, starts %v", d.SampleRate, e.Len, d.MaxLen, e.X[:3])
+	}
+	mustExample(t, d.Train, &e, 1, 0)
+	if e.X[1] != 2.0/32768 || e.X[7999] != 15998.0/32768 {
+		t.Errorf("x[::2] has %v second and %v last", e.X[1], e.X[7999])
+	}
+}
+
+// Padding counts for nothing in Mean and Std.
+func TestSpeechCommandsMoments(t *testing.T) {
+	root := t.TempDir()
+	writeClip(t, root, "a/x.wav", 16000, 2, 999)
+	d := mustLoad(t, "speech-commands", Options{Dir: root, MaxLen: 100})
+	if d.Mean[0] != 999.5/32768 || d.Std[0] != 0.5/32768 || d.MaxLen != 100 {
+		t.Errorf("mean %v, std %v, longest %d", d.Mean, d.Std, d.MaxLen)
+	}
+	if d.Val != nil || d.Test != nil {
+		t.Error("without lists there is more than a training set")
+	}
+}
+
+func TestSpeechCommandsLabels(t *testing.T) {
+	root := t.TempDir()
+	for _, word := range sc35 {
+		writeClip(t, root, word+"/x.wav", 16000, 2, 0)
+	}
+	if len(sc35) != 35 {
+		t.Errorf("%d words", len(sc35))
+	}
+	d := mustLoad(t, "speech-commands", Options{Dir: root})
+	if d.Outputs != 35 || d.Labels[0] != "bed" || d.Labels[34] != "zero" || d.Labels[18] != "bird" {
+		t.Errorf("the 35 words are in the order %v", d.Labels)
+	}
+	var e Example
+	mustExample(t, d.Train, &e, 18, 0)
+	if e.Label != 18 || filepath.Base(filepath.Dir(e.Path)) != "bird" {
+		t.Errorf("clip %s has label %d", e.Path, e.Label)
+	}
+	if err := os.RemoveAll(filepath.Join(root, "bird")); err != nil {
+		t.Fatal(err)
+	}
+	if d := mustLoad(t, "speech-commands", Options{Dir: root}); d.Outputs != 34 || !slices.IsSorted(d.Labels) {
+		t.Errorf("34 words are in the order %v", d.Labels)
+	}
+}
+
+func TestSpeechCommandsErrors(t *testing.T) {
+	const task = "speech-commands"
+	mustRefuse(t, "no folder given", task, Options{}, "folder", "speech_commands_v0.02")
+	missing := filepath.Join(t.TempDir(), "nowhere")
+	mustRefuse(t, "missing folder", task, Options{Dir: missing}, missing, "speech_commands_v0.02")
+	empty := t.TempDir()
+	mustRefuse(t, "empty folder", task, Options{Dir: empty}, empty, "empty")
+	writeClip(t, empty, "_background_noise_/tap.wav", 16000, 7, 0)
+	mustRefuse(t, "no words", task, Options{Dir: empty}, empty, "no folder of a word")
+
+	tests := []struct {
+		name   string
+		change func(root string)
+		want   []string
+	}{
+		{"word without clips", func(root string) { os.Mkdir(filepath.Join(root, "up"), 0o755) }, []string{"up", "no .wav files"}},
+		{"another rate", func(root string) { writeClip(t, root, "no/c.wav", 8000, 5, 0) }, []string{filepath.Join("no", "c.wav"), "8000 Hz", "16000 Hz"}},
+		{"stereo", func(root string) { stereo(t, filepath.Join(root, "no", "a_nohash_0.wav")) }, []string{"a_nohash_0.wav", "2 channels"}},
+		{"truncated", func(root string) { truncate(t, filepath.Join(root, "no", "a_nohash_0.wav"), 46) }, []string{"a_nohash_0.wav", "truncated WAV"}},
+		{"listed clip is missing", func(root string) { os.Remove(filepath.Join(root, "yes", "b_nohash_0.wav")) }, []string{"validation_list.txt", "yes/b_nohash_0.wav", "not there"}},
+		{"listed twice", func(root string) {
+			writeText(t, filepath.Join(root, "testing_list.txt"), "yes/b_nohash_0.wav\n")
+		}, []string{"testing_list.txt", "yes/b_nohash_0.wav", "before"}},
+		{"list of another set", func(root string) { writeText(t, filepath.Join(root, "testing_list.txt"), "bird/c.wav\n") }, []string{"testing_list.txt", "none of the clips"}},
+		{"line of a list", func(root string) { writeText(t, filepath.Join(root, "testing_list.txt"), "\nclip.wav\n") }, []string{"testing_list.txt", "line 2", `"clip.wav"`}},
+		{"list is a folder", func(root string) {
+			os.Remove(filepath.Join(root, "testing_list.txt"))
+			os.Mkdir(filepath.Join(root, "testing_list.txt"), 0o755)
+		}, []string{"testing_list.txt"}},
+	}
+	for _, tt := range tests {
+		root := speechFolder(t)
+		tt.change(root)
+		mustRefuse(t, tt.name, task, Options{Dir: root}, tt.want...)
+	}
+}
+
+func TestParseList(t *testing.T) {
+	got, err := parseList(strings.NewReader(" ./yes/a.wav \r\n\r\n\nno/b.wav"))
+	if err != nil || !slices.Equal(got, []string{"yes/a.wav", "no/b.wav"}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, text := range []string{"a.wav", "a/b/c.wav", "/a.wav", "../a.wav", "a/../../b.wav", "..", strings.Repeat("x", 1<<17)} {
+		if got, err := parseList(strings.NewReader(text)); err == nil {
+			t.Errorf("%.20q: %v, no error", text, got)
+		}
+	}
+}
+
+func FuzzParseList(f *testing.F) {
+	f.Add("yes/a_nohash_0.wav\nno/b.wav\n")
+	f.Add("./x/../y/z.wav\r\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		clips, err := parseList(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		again, err := parseList(strings.NewReader(strings.Join(clips, "\n")))
+		if err != nil || fmt.Sprint(again) != fmt.Sprint(clips) {
+			t.Errorf("%q is read as %q, that as %q, error %v", text, clips, again, err)
+		}
+	})
+}

@@ -1,0 +1,90 @@
+package train
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/convmode"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+// numericGradient checks dlogits against central differences of the batch's mean loss.
+func numericGradient(t *testing.T, b *batch, logits []float32) {
+	t.Helper()
+	dlogits, waste := make([]float32, len(logits)), make([]float32, len(logits))
+	b.loss(dlogits, logits)
+	mean := func(x []float32) float64 {
+		s := b.loss(waste, x)
+		return s.Loss / float64(s.Terms)
+	}
+	const h = 1.0 / 256
+	for i := range logits {
+		up, down := slices.Clone(logits), slices.Clone(logits)
+		up[i] += h
+		down[i] -= h
+		want := (mean(up) - mean(down)) / (2 * h)
+		if math.Abs(float64(dlogits[i])-want) > 2e-4 {
+			t.Errorf("gradient %d: %v, want %v", i, dlogits[i], want)
+		}
+	}
+}
+
+func TestCrossEntropy(t *testing.T) {
+	b := &batch{Batch: convmode.Batch{Size: 2}, info: dataset.Info{Outputs: 3}, labels: []int{2, 0}}
+	logits := []float32{0, 1, 2, 0.5, 3, -1}
+	d := make([]float32, len(logits))
+	got := b.loss(d, logits)
+	want := math.Log(1+math.E+math.Exp(2)) - 2 + math.Log(math.Exp(0.5)+math.Exp(3)+math.Exp(-1)) - 0.5
+	if math.Abs(got.Loss-want) > 1e-6 || got.Correct != 1 || got.Examples != 2 || got.Terms != 2 {
+		t.Errorf("%+v, want loss %v and 1 of 2 correct", got, want)
+	}
+	numericGradient(t, b, logits)
+	r := got.result(b.info)
+	if r.N != 2 || r.Accuracy != 0.5 || math.Abs(r.Loss-want/2) > 1e-6 {
+		t.Errorf("result %+v", r)
+	}
+}
+
+func TestSquaredError(t *testing.T) {
+	b := &batch{
+		Batch:   convmode.Batch{Size: 2, Len: 3},
+		info:    dataset.Info{Outputs: 1, Regression: true, PerPosition: true},
+		targets: []float32{1, 2, 3, 0, 1, 9},
+	}
+	logits := []float32{1, 1, 1, 0, 0, 7}
+	d := make([]float32, len(logits))
+	if got := b.loss(d, logits); got.Loss != 0+1+4+0+1+4 || got.Terms != 6 || got.Power != 1+4+9+1+81 {
+		t.Errorf("%+v", got)
+	}
+	numericGradient(t, b, logits)
+
+	b.Lengths = []int{3, 2} // the padding of the second example does not count
+	got := b.loss(d, logits)
+	if got.Loss != 6 || got.Terms != 5 || got.Power != 15 || d[5] != 0 {
+		t.Errorf("with lengths: %+v, gradient %v", got, d)
+	}
+	numericGradient(t, b, logits)
+	if r := got.result(b.info); r.RMSE != math.Sqrt(6.0/5) || r.RelativeMSE != 6.0/15 {
+		t.Errorf("result %+v", r)
+	}
+
+	whole := &batch{ // an answer a sequence, two outputs
+		Batch:   convmode.Batch{Size: 2, Len: 5, Lengths: []int{5, 2}},
+		info:    dataset.Info{Outputs: 2, Regression: true},
+		targets: []float32{1, 2, 3, 4},
+	}
+	logits = []float32{1, 0, 3, 3}
+	if got := whole.loss(make([]float32, 4), logits); got.Loss != 5 || got.Terms != 4 {
+		t.Errorf("an answer a sequence: %+v", got)
+	}
+	numericGradient(t, whole, logits)
+}
+
+func TestArgmax(t *testing.T) {
+	for want, x := range [][]float32{{3, 1, 3}, {-5, -1, -2}, {0, 0, 1}} {
+		if got := argmax(x); got != want {
+			t.Errorf("argmax(%v) = %d, want %d", x, got, want)
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package train
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// Merge replaces the values that a TOML text gives; name says in errors where the text is from. An unknown key
+// or a value of the wrong type is an error that names it, and then c is unchanged.
+func (c *Config) Merge(text []byte, name string) error {
+	next := *c
+	next.Optim.Milestones = slices.Clone(c.Optim.Milestones)
+	meta, err := toml.Decode(string(text), &next)
+	if err != nil {
+		return configErrorf("%s: %s", name, strings.TrimPrefix(err.Error(), "toml: "))
+	}
+	if unknown := meta.Undecoded(); len(unknown) > 0 {
+		return configErrorf("%s: unknown key %s", name, unknown[0])
+	}
+	*c = next
+	return nil
+}
+
+// Set replaces one value, as in "ssm.init=legs" or "optim.milestones=[10, 20]". The value is TOML; text without
+// quotes is taken as a string where that fits.
+func (c *Config) Set(assignment string) error {
+	key, value, ok := strings.Cut(assignment, "=")
+	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+	if !ok || key == "" {
+		return configErrorf("--set %s: want key=value", assignment)
+	}
+	name := "--set " + assignment
+	asValue := c.Merge([]byte(key+" = "+value), name)
+	if asValue == nil {
+		return nil
+	}
+	quoted, err := quote(key, value)
+	if err != nil {
+		return configErrorf("%s: %v", name, err)
+	}
+	asString := c.Merge(quoted, name)
+	if asString == nil {
+		return nil
+	}
+	if err := toml.Unmarshal([]byte("x = "+value), new(map[string]any)); err != nil {
+		return asString // no TOML value: what matters is why it is not a string either
+	}
+	return asValue
+}
+
+// quote writes key = "value" as TOML.
+func quote(key, value string) ([]byte, error) {
+	var b bytes.Buffer
+	err := toml.NewEncoder(&b).Encode(map[string]string{"x": value})
+	return bytes.Replace(b.Bytes(), []byte("x"), []byte(key), 1), err
+}
+
+// encode writes the configuration as TOML.
+func (c *Config) encode() ([]byte, error) {
+	var b bytes.Buffer
+	e := toml.NewEncoder(&b)
+	e.Indent = ""
+	if err := e.Encode(c); err != nil {
+		return nil, fmt.Errorf("train: configuration: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+// difference names the first value in which a run's recorded configuration differs from c, as "key: there X,
+// here Y", leaving out what a run may change when it is resumed; or "".
+func (c *Config) difference(recorded *Config) (string, error) {
+	here, err := c.flatten()
+	if err != nil {
+		return "", err
+	}
+	there, err := recorded.flatten()
+	if err != nil {
+		return "", err
+	}
+	keys := make([]string, 0, len(here))
+	for k := range here {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	for _, k := range keys {
+		if !slices.Contains(resumable, k) && here[k] != there[k] {
+			return fmt.Sprintf("%s: there %s, here %s", k, there[k], here[k]), nil
+		}
+	}
+	return "", nil
+}
+
+// resumable are the values that may change between the parts of a run.
+var resumable = []string{
+	"threads", "level", "data.dir", "train.epochs", "train.max_steps", "train.patience", "train.eval_batch",
+	"train.checkpoint_every",
+}
+
+// flatten maps "section.key" to the value's text.
+func (c *Config) flatten() (map[string]string, error) {
+	text, err := c.encode()
+	if err != nil {
+		return nil, err
+	}
+	var tree map[string]any
+	if err := toml.Unmarshal(text, &tree); err != nil {
+		return nil, fmt.Errorf("train: configuration: %w", err)
+	}
+	flat := map[string]string{}
+	for k, v := range tree {
+		section, ok := v.(map[string]any)
+		if !ok {
+			flat[k] = fmt.Sprint(v)
+			continue
+		}
+		for sk, sv := range section {
+			flat[k+"."+sk] = fmt.Sprint(sv)
+		}
+	}
+	return flat, nil
+}

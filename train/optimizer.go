@@ -1,0 +1,52 @@
+package train
+
+import (
+	"math"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// optimizer is AdamW over a network's tensors, each with its group's learning rate and weight decay (spec
+// §4.1, §4.2). Buffers are not trained.
+type optimizer struct {
+	config  OptimConfig
+	weights *model.Weights
+	m, v    *model.Weights // running means of the gradient and of its square
+}
+
+func newOptimizer(c OptimConfig, m *model.Model) *optimizer {
+	return &optimizer{config: c, weights: m.Weights, m: model.NewWeights(m.Config), v: model.NewWeights(m.Config)}
+}
+
+// step makes update number t (from 1) with every learning rate times factor.
+func (o *optimizer) step(grads *model.Weights, t int, factor float64) {
+	beta1, beta2 := o.config.Betas[0], o.config.Betas[1]
+	h := vek.AdamWParams{
+		Beta1: float32(beta1), Beta2: float32(beta2), Eps: float32(o.config.Eps),
+		Correction1: float32(1 - math.Pow(beta1, float64(t))),
+		Correction2: float32(1 - math.Pow(beta2, float64(t))),
+	}
+	m, v, g := o.m.Tensors(), o.v.Tensors(), grads.Tensors()
+	for i, p := range o.weights.Tensors() {
+		if p.Kind == model.KindBuffer {
+			continue
+		}
+		lr, decay := o.config.Hyper(p)
+		h.LR, h.WeightDecay = float32(lr*factor), float32(decay)
+		vek.AdamW(p.Data, m[i].Data, v[i].Data, g[i].Data, h)
+	}
+}
+
+// finite reports whether every weight is a number. A log decay of −Inf is one: a pole on the unit circle.
+func finite(w *model.Weights) bool {
+	for _, t := range w.Tensors() {
+		for _, x := range t.Data {
+			v := float64(x)
+			if math.IsNaN(v) || math.IsInf(v, 1) || math.IsInf(v, -1) && t.Kind != model.KindDecay {
+				return false
+			}
+		}
+	}
+	return true
+}

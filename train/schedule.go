@@ -1,0 +1,62 @@
+package train
+
+import "math"
+
+// Schedules of the learning rate (spec §4.3). The strings are the values in configuration files.
+const (
+	Constant     = "constant"
+	CosineEpoch  = "cosine-epoch"  // ½(1 + cos(πe/E)) in epoch e of E
+	CosineWarmup = "cosine-warmup" // s/W up to step W, then ½(1 + cos(π(s−W)/(T−W))) to step T
+	MultiStep    = "multistep"     // times gamma at each milestone (an epoch)
+)
+
+// schedule gives the factor on every group's learning rate.
+type schedule struct {
+	kind          string
+	epochs        int
+	warmup, total int // steps
+	milestones    []int
+	gamma         float64
+}
+
+// newSchedule fits the configured schedule to a run of so many steps.
+func newSchedule(c OptimConfig, epochs, total int) schedule {
+	warmup := c.Warmup
+	if warmup < 1 {
+		warmup *= float64(total)
+	}
+	return schedule{
+		kind: c.Schedule, epochs: epochs, total: total, warmup: int(math.Round(warmup)),
+		milestones: c.Milestones, gamma: c.Gamma,
+	}
+}
+
+// at returns the factor for the update after step steps, epoch epochs being complete.
+func (s schedule) at(step, epoch int) float64 {
+	switch s.kind {
+	case CosineEpoch:
+		return halfCosine(epoch, s.epochs)
+	case CosineWarmup:
+		if step < s.warmup {
+			return float64(step) / float64(s.warmup)
+		}
+		return halfCosine(step-s.warmup, s.total-s.warmup)
+	case MultiStep:
+		f := 1.0
+		for _, m := range s.milestones {
+			if epoch >= m {
+				f *= s.gamma
+			}
+		}
+		return f
+	}
+	return 1
+}
+
+// halfCosine falls from 1 at i = 0 to 0 at i = n and stays there.
+func halfCosine(i, n int) float64 {
+	if i >= n {
+		return 0
+	}
+	return 0.5 * (1 + math.Cos(math.Pi*float64(i)/float64(n)))
+}

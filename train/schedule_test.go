@@ -1,0 +1,38 @@
+package train
+
+import (
+	"math"
+	"testing"
+)
+
+// Values from the formulas of spec §4.3, by hand.
+func TestSchedule(t *testing.T) {
+	half := math.Sqrt2 / 2
+	for _, c := range []struct {
+		name        string
+		cfg         OptimConfig
+		step, epoch int
+		want        float64
+	}{
+		{"constant", OptimConfig{Schedule: Constant}, 17, 3, 1},
+		{"cosine-epoch start", OptimConfig{Schedule: CosineEpoch}, 9, 0, 1},
+		{"cosine-epoch quarter", OptimConfig{Schedule: CosineEpoch}, 250, 2, (1 + half) / 2},
+		{"cosine-epoch middle", OptimConfig{Schedule: CosineEpoch}, 400, 4, 0.5},
+		{"warm-up: the first update has rate 0", OptimConfig{Schedule: CosineWarmup, Warmup: 0.1}, 0, 0, 0},
+		{"warm-up as a fraction", OptimConfig{Schedule: CosineWarmup, Warmup: 0.1}, 40, 0, 0.5},
+		{"warm-up in steps", OptimConfig{Schedule: CosineWarmup, Warmup: 80}, 40, 0, 0.5},
+		{"one step of warm-up", OptimConfig{Schedule: CosineWarmup, Warmup: 1}, 1, 0, 1},
+		{"no warm-up", OptimConfig{Schedule: CosineWarmup}, 0, 0, 1},
+		{"top of the cosine", OptimConfig{Schedule: CosineWarmup, Warmup: 0.1}, 80, 0, 1},
+		{"middle of the cosine", OptimConfig{Schedule: CosineWarmup, Warmup: 0.1}, 440, 4, 0.5},
+		{"end of the cosine", OptimConfig{Schedule: CosineWarmup, Warmup: 0.1}, 800, 8, 0},
+		{"past the end", OptimConfig{Schedule: CosineWarmup, Warmup: 0.1}, 900, 9, 0},
+		{"before a milestone", OptimConfig{Schedule: MultiStep, Milestones: []int{2, 5}, Gamma: 0.5}, 0, 1, 1},
+		{"at a milestone", OptimConfig{Schedule: MultiStep, Milestones: []int{2, 5}, Gamma: 0.5}, 0, 2, 0.5},
+		{"after two", OptimConfig{Schedule: MultiStep, Milestones: []int{2, 5}, Gamma: 0.5}, 0, 7, 0.25},
+	} {
+		if got := newSchedule(c.cfg, 8, 800).at(c.step, c.epoch); math.Abs(got-c.want) > 1e-15 {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,224 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+// How a run may end before its budget is spent.
+var (
+	ErrInterrupted = errors.New("interrupted") // the context was cancelled; a complete checkpoint was written
+	ErrDiverged    = errors.New("diverged")    // the loss or a weight is no number; the last good checkpoint is kept
+)
+
+// Trainer is a run: data, network, optimiser and folder. It belongs to one goroutine at a time.
+type Trainer struct {
+	cfg      Config
+	dir      string
+	data     *dataset.Dataset
+	model    *model.Model
+	grads    *model.Weights
+	optim    *optimizer
+	lengths  []int // of the training examples; zeros where they are not known in advance
+	plan     plan
+	state    state
+	test     *Result
+	reporter Reporter
+}
+
+// plan is the run's budget in steps.
+type plan struct {
+	perEpoch int
+	total    int
+	schedule schedule
+}
+
+// New loads the data, builds the network and makes the run folder, or reads the run to resume. An error of the
+// configuration is an ErrConfig; a run that cannot load its data leaves no folder behind.
+func New(cfg Config) (*Trainer, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if cfg.Level != "" {
+		if err := vek.SetLevel(vek.Level(cfg.Level)); err != nil {
+			return nil, configError{err}
+		}
+	}
+	data, err := dataset.Load(cfg.Task, cfg.dataOptions())
+	if err != nil {
+		return nil, err
+	}
+	t := &Trainer{cfg: cfg, data: data, reporter: silent{}}
+	if err := t.resolve(); err != nil {
+		return nil, err
+	}
+	t.model, err = model.New(t.cfg.network(data.Info), cfg.Seed)
+	if err != nil {
+		return nil, configError{err}
+	}
+	t.model.Meta = model.Meta{
+		Task: cfg.Task, Labels: data.Labels, SampleRate: data.SampleRate, InputMean: data.Mean, InputStd: data.Std,
+	}
+	t.grads = model.NewWeights(t.model.Config)
+	t.optim = newOptimizer(cfg.Optim, t.model)
+	if t.lengths = dataset.Lengths(data.Train); t.lengths == nil {
+		t.lengths = make([]int, data.Train.Len())
+	}
+	t.plan = t.newPlan()
+	if cfg.Resume {
+		return t, t.resume()
+	}
+	return t, t.create()
+}
+
+// resolve fills in what the configuration leaves open and checks it against the data.
+func (t *Trainer) resolve() error {
+	n := t.cfg.network(t.data.Info)
+	t.cfg.Model.Encoder, t.cfg.Model.DInput, t.cfg.Model.DOutput = n.Encoder, n.DInput, n.DOutput
+	t.cfg.Threads, t.cfg.Level = t.cfg.threads(), string(vek.CurrentLevel())
+	t.cfg.Train.EvalBatch = t.cfg.evalBatch()
+	if err := fits(n, t.data.Info); err != nil {
+		return configError{err}
+	}
+	if t.data.Val == nil || t.data.Val.Len() == 0 {
+		return fmt.Errorf("train: task %q: no examples to validate on", t.cfg.Task)
+	}
+	if t.data.Train == nil || t.data.Train.Len() == 0 {
+		return fmt.Errorf("train: task %q: no examples to train on", t.cfg.Task)
+	}
+	if n := t.data.Train.Len(); n < t.cfg.Train.Batch {
+		return configErrorf("train.batch %d: there are %d examples to train on", t.cfg.Train.Batch, n)
+	}
+	return nil
+}
+
+// batches returns the members of an epoch's batches; examples that fill no whole batch are left out.
+func (t *Trainer) batches(epoch int) [][]int {
+	return dataset.Buckets(t.lengths, t.cfg.Train.Batch, t.cfg.Seed, epoch, true)
+}
+
+func (t *Trainer) newPlan() plan {
+	p := plan{perEpoch: t.data.Train.Len() / t.cfg.Train.Batch}
+	p.total = p.perEpoch * t.cfg.Train.Epochs
+	if t.cfg.Train.MaxSteps > 0 {
+		p.total = min(p.total, t.cfg.Train.MaxSteps)
+	}
+	p.schedule = newSchedule(t.cfg.Optim, t.cfg.Train.Epochs, p.total)
+	return p
+}
+
+// create makes the folder of a new run, with a checkpoint of its beginning.
+func (t *Trainer) create() error {
+	var err error
+	if t.dir, err = createFolder(t.cfg.Out, t.cfg.Task); err != nil {
+		return err
+	}
+	t.cfg.Out = t.dir
+	if err := t.writeConfig(); err != nil {
+		return err
+	}
+	return t.saveCheckpoint()
+}
+
+// resume takes up the run in the folder.
+func (t *Trainer) resume() error {
+	t.dir = t.cfg.Out
+	recorded, err := LoadRun(t.dir)
+	if err != nil {
+		return err
+	}
+	diff, err := t.cfg.difference(&recorded)
+	if err != nil {
+		return err
+	}
+	if diff != "" {
+		return configErrorf("out: the run in %s has another configuration: %s", t.dir, diff)
+	}
+	if err := t.loadCheckpoint(); err != nil {
+		return err
+	}
+	if err := cutLines(t.path(metricsFile), t.state.MetricsBytes); err != nil {
+		return err
+	}
+	return t.writeConfig()
+}
+
+func (t *Trainer) writeConfig() error {
+	text, err := t.cfg.encode()
+	if err != nil {
+		return err
+	}
+	return replaceFile(t.path(configFile), func(f *os.File) error {
+		_, err := f.Write(text)
+		return err
+	})
+}
+
+func (t *Trainer) path(name string) string { return filepath.Join(t.dir, filepath.FromSlash(name)) }
+
+// Report has the run's progress told to r.
+func (t *Trainer) Report(r Reporter) { t.reporter = r }
+
+// Config returns the configuration with everything resolved.
+func (t *Trainer) Config() Config { return t.cfg }
+
+// Info describes the data.
+func (t *Trainer) Info() dataset.Info { return t.data.Info }
+
+// Dir returns the run folder.
+func (t *Trainer) Dir() string { return t.dir }
+
+// Step returns the number of complete steps.
+func (t *Trainer) Step() int { return t.state.Step }
+
+// Best returns the best epoch so far, or nil.
+func (t *Trainer) Best() *Metrics { return t.state.Best }
+
+// Test returns how the best weights do on the test split once Fit is through; nil where the data have none.
+func (t *Trainer) Test() *Result { return t.test }
+
+// BestModel reads the model of the best epoch.
+func (t *Trainer) BestModel() (*model.Model, error) { return model.Load(t.path(bestFile)) }
+
+// Describe says in a line what is trained on what.
+func (t *Trainer) Describe() string {
+	m := t.model.Config
+	return fmt.Sprintf("%d×%d channels, %d states (%s), %d parameters; %d sequences of up to %d, %d epochs of %d steps",
+		m.NLayers, m.DModel, m.SSM.DState, m.SSM.Init, m.CountParams(), t.data.Train.Len(), t.data.MaxLen,
+		t.cfg.Train.Epochs, t.plan.perEpoch)
+}
+
+// Sample runs the best weights over a validation example of a task with an answer for every position and
+// returns the first channel of its input, of what is asked for and of the network's output.
+func (t *Trainer) Sample() (x, target, output []float32, err error) {
+	if !t.data.PerPosition || t.data.Channels == 0 {
+		return nil, nil, nil, fmt.Errorf("train: sample: task %q has %s", t.cfg.Task, answers(t.data.Info))
+	}
+	m, err := t.BestModel()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	var e dataset.Example
+	if err := t.data.Val.Example(&e, 0, 0); err != nil {
+		return nil, nil, nil, err
+	}
+	_, err = Evaluate(m, first{t.data.Val}, EvalOptions{
+		Info: t.data.Info, Workers: t.cfg.Threads,
+		Each: func(p Prediction) error {
+			output = append(output, p.Logits[:e.Len]...)
+			return nil
+		},
+	})
+	return e.X[:e.Len], e.Target[:e.Len], output, err
+}
+
+// first is a set's first example.
+type first struct{ dataset.Set }
+
+func (first) Len() int { return 1 }
