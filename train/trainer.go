@@ -50,7 +50,7 @@ func New(cfg Config) (*Trainer, error) {
 			return nil, configError{err}
 		}
 	}
-	data, err := dataset.Load(cfg.Task, cfg.dataOptions())
+	data, err := LoadData(cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ type entry struct {
 // recording says what a task's clips are and what becomes of them.
 type recording struct {
 	rate     int  // Hz, of the files
-	maxLen   int  // in recorded samples
+	maxLen   int  // of training clips (of all, if padded), in recorded samples
 	pad      bool // with zeros to maxLen
 	decimate int
 }
@@ -78,7 +78,9 @@ func (r recording) load(e entry) (clip, error) {
 	case len(x) == 0:
 		return clip{}, fmt.Errorf("%s has no samples", e.path)
 	}
-	x = x[:min(len(x), r.maxLen)]
+	if r.pad || e.split == train { // what is evaluated is heard to its end, as a stream would hear it
+		x = x[:min(len(x), r.maxLen)]
+	}
 	n := 0
 	for i := 0; i < len(x); i += r.decimate {
 		x[n] = x[i]

@@ -64,8 +64,8 @@ type Options struct {
 	Seed     uint64 // of made-up data
 	Progress func(done, total int)
 
-	// MaxLen is in recorded samples. fsdd: longer clips are cut (default 8000, 1 s). speech-commands: longer
-	// clips are cut, shorter ones zero-padded (default 16000, 1 s).
+	// MaxLen is in recorded samples. fsdd: longer training clips are cut (default 8000, 1 s), others are whole.
+	// speech-commands: longer clips are cut, shorter ones zero-padded (default 16000, 1 s).
 	MaxLen int
 	// Decimate keeps every Decimate-th sample of a recording, without a filter: x[::2] turns 16 kHz into
 	// 8 kHz, to be met with rate 2 (spec §1.6).

@@ -21,6 +21,9 @@ func ExampleLoad() {
 	fmt.Printf("input   %.3f\n", e.X[:5])
 	fmt.Printf("target  %.3f … %.3f\n", e.Target[:2], e.Target[100:105])
 	// Output:
+	// 16384 training sequences of 400 samples at 4000 Hz
+	// input   [0.000 -0.588 -0.690 -0.303 -0.387]
+	// target  [0.000 0.000] … [0.000 -0.588 -0.690 -0.303 -0.387]
 }
 
 // A published pixel order, as torch.manual_seed(0); torch.randperm(1024) gives it.

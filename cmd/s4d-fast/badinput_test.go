@@ -1,0 +1,189 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/wav"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// invoke runs one command line in-process.
+func invoke(stdin io.Reader, args ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	if stdin == nil {
+		stdin = strings.NewReader("")
+	}
+	code = run(args, streams{in: stdin, out: &out, err: &errs})
+	return code, out.String(), errs.String()
+}
+
+// mustSay fails unless the command ended with the code and said every part on stderr.
+func mustSay(t *testing.T, stdin io.Reader, args []string, code int, parts ...string) {
+	t.Helper()
+	got, _, stderr := invoke(stdin, args...)
+	if got != code {
+		t.Errorf("s4d-fast %s: exit code %d, want %d; stderr: %s", strings.Join(args, " "), got, code, stderr)
+	}
+	for _, p := range parts {
+		if !strings.Contains(stderr, p) {
+			t.Errorf("s4d-fast %s: stderr %q does not say %q", strings.Join(args, " "), stderr, p)
+		}
+	}
+}
+
+// digitsModel saves a small untrained audio network that expects 8 kHz.
+func digitsModel(t *testing.T) string {
+	t.Helper()
+	c := model.Default()
+	c.DInput, c.DOutput, c.DModel, c.NLayers, c.SSM.DState = 1, 3, 4, 2, 8
+	m, err := model.New(c, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Meta = model.Meta{Task: "fsdd", Labels: []string{"a", "b", "c"}, SampleRate: 8000, InputMean: []float32{0.1}, InputStd: []float32{0.5}}
+	path := filepath.Join(t.TempDir(), "m.safetensors")
+	if err := m.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// clip writes n samples of a tone and returns the file's path.
+func clip(t *testing.T, rate, n int) string {
+	t.Helper()
+	samples := make([]float32, n)
+	for i := range samples {
+		samples[i] = float32(i%17)/17 - 0.5
+	}
+	path := filepath.Join(t.TempDir(), "0_tone_5.wav")
+	if err := wav.WriteFile(path, rate, samples); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func write(t *testing.T, name string, b []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestUsageErrors(t *testing.T) {
+	m := digitsModel(t)
+	mustSay(t, nil, []string{"fly"}, exitUsage, "fly")
+	mustSay(t, nil, []string{"train", "juggling"}, exitUsage, `"juggling"`, "delay", "fsdd")
+	mustSay(t, nil, []string{"train", "--set", "ssm.colour=red"}, exitUsage, "ssm.colour")
+	mustSay(t, nil, []string{"train", "--set", "train.epochs=many"}, exitUsage, "train.epochs")
+	mustSay(t, nil, []string{"train", "--set", "nonsense"}, exitUsage, "nonsense", "key=value")
+	mustSay(t, nil, []string{"train", "--set", "ssm.d_state=7"}, exitUsage, "d_state 7")
+	mustSay(t, nil, []string{"--level", "avx9000", "version"}, exitUsage, "avx9000", "generic")
+	mustSay(t, nil, []string{"stream", m, "--format", "mp3"}, exitUsage, "mp3", "s16le")
+	mustSay(t, nil, []string{"eval", m, "--task", "juggling", "--data", "."}, exitUsage, `"juggling"`)
+}
+
+func TestStdinIsATerminal(t *testing.T) {
+	var out, errs bytes.Buffer
+	code := run([]string{"stream", digitsModel(t), "-"}, streams{in: strings.NewReader(""), out: &out, err: &errs, inTTY: true})
+	if code != exitUsage || !strings.Contains(errs.String(), "terminal") {
+		t.Errorf("exit code %d, stderr %q", code, errs.String())
+	}
+}
+
+func TestBadData(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "nowhere")
+	out := filepath.Join(t.TempDir(), "run")
+	for _, task := range []string{"fsdd", "speech-commands"} {
+		mustSay(t, nil, []string{"train", task, "--data", missing, "--out", out}, exitBadInput, missing)
+		empty := t.TempDir()
+		mustSay(t, nil, []string{"train", task, "--data", empty, "--out", out}, exitBadInput, empty)
+		mustSay(t, nil, []string{"train", task, "--out", out}, exitUsage, "--data")
+	}
+	fast := clip(t, 11025, 100)
+	mustSay(t, nil, []string{"train", "fsdd", "--data", filepath.Dir(fast), "--out", out}, exitBadInput, "0_tone_5.wav", "11025", "8000")
+	whole := read(t, clip(t, 8000, 100))
+	cut := write(t, "0_tone_5.wav", whole[:len(whole)-50])
+	mustSay(t, nil, []string{"train", "fsdd", "--data", filepath.Dir(cut), "--out", out}, exitBadInput, "0_tone_5.wav", "truncated")
+	if _, err := os.Stat(out); err == nil {
+		t.Errorf("a run that could not load its data left %s behind", out)
+	}
+}
+
+func TestBadAudio(t *testing.T) {
+	m := digitsModel(t)
+	mustSay(t, nil, []string{"stream", m, clip(t, 16000, 100)}, exitBadInput, "16000", "8000")
+	mustSay(t, nil, []string{"stream", m, "--format", "s16le", "--rate", "44100", "-"}, exitBadInput, "44100", "8000")
+	mustSay(t, strings.NewReader("RIFX this is no wave file at all......."), []string{"stream", m, "-"}, exitBadInput, "standard input", "WAVE")
+	mustSay(t, strings.NewReader("abc"), []string{"stream", m, "--format", "s16le", "-"}, exitBadInput, "after sample 1")
+	mustSay(t, nil, []string{"stream", m, filepath.Join(t.TempDir(), "gone.wav")}, exitBadInput, "gone.wav")
+}
+
+// A pipe's writer cannot know the length: it leaves 0, all ones or a guess in the header, and the samples count.
+func TestWrongSizeFieldFromPipe(t *testing.T) {
+	m := digitsModel(t)
+	whole := read(t, clip(t, 8000, 1000))
+	_, want, _ := invoke(bytes.NewReader(whole), "stream", m, "-")
+	for _, size := range []uint32{0, 0xFFFFFFFF, 1 << 20} {
+		b := bytes.Clone(whole)
+		binary.LittleEndian.PutUint32(b[4:], size)
+		binary.LittleEndian.PutUint32(b[40:], size)
+		code, got, stderr := invoke(bytes.NewReader(b), "stream", m, "-")
+		if code != exitOK || frames(got) != frames(want) {
+			t.Errorf("size field %d: exit code %d, stderr %q, output %q, want %q", size, code, stderr, got, want)
+		}
+	}
+}
+
+// frames drops the last line, whose timing differs from run to run.
+func frames(out string) string {
+	lines := strings.SplitAfter(strings.TrimSpace(out), "\n")
+	return strings.Join(lines[:len(lines)-1], "")
+}
+
+func TestBadModelFiles(t *testing.T) {
+	whole := read(t, digitsModel(t))
+	audio := clip(t, 8000, 100)
+	cut := write(t, "cut.safetensors", whole[:len(whole)/2])
+	absurd := bytes.Clone(whole)
+	binary.LittleEndian.PutUint64(absurd, 1<<60)
+	huge := write(t, "huge.safetensors", absurd)
+	for _, args := range [][]string{{"inspect"}, {"stream", audio}, {"eval", "--task", "fsdd", "--data", "."}} {
+		for _, path := range []string{cut, huge} {
+			line := append([]string{args[0], path}, args[1:]...)
+			mustSay(t, nil, line, exitBadInput, path)
+		}
+	}
+}
+
+func TestBadCheckpoints(t *testing.T) {
+	whole := read(t, filepath.Join("..", "..", "internal", "golden", "testdata", "train-tiny-postnorm.pth"))
+	out := filepath.Join(t.TempDir(), "out.safetensors")
+	cut := write(t, "cut.pth", whole[:len(whole)*2/3])
+	mustSay(t, nil, []string{"convert", cut, out}, exitBadInput, cut)
+	mutated := bytes.Clone(whole)
+	i := bytes.Index(mutated, []byte("log_A_real"))
+	mutated[i] = 'x'
+	bad := write(t, "mutated.pth", mutated)
+	mustSay(t, nil, []string{"convert", bad, out}, exitBadInput, bad)
+	mustSay(t, nil, []string{"convert", bad, "out.bin"}, exitUsage, "out.bin", ".safetensors")
+	if _, err := os.Stat(out); err == nil {
+		t.Errorf("a failed conversion left %s behind", out)
+	}
+}

@@ -1,0 +1,126 @@
+// Command s4d-fast trains and runs diagonal state space models.
+//
+// One file a command: flags to calls of the public packages, nothing else. Results go to stdout (JSON Lines
+// where a program may read them), logs and progress to stderr. Exit codes are in exit.go.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+)
+
+// cli is the whole command line; every command has a Run method in its own file.
+type cli struct {
+	Level string `help:"Kernel level to use instead of the best one available (see version)." placeholder:"LEVEL"`
+
+	Train   trainCmd   `cmd:"" help:"Train a network on a task (default: delay, which makes its own data)."`
+	Eval    evalCmd    `cmd:"" help:"Evaluate a model on a split of a task."`
+	Stream  streamCmd  `cmd:"" help:"Run a model over audio, sample by sample, and print what it hears."`
+	Inspect inspectCmd `cmd:"" help:"Show a model file: configuration, parameters, poles, labels."`
+	Convert convertCmd `cmd:"" help:"Convert a PyTorch checkpoint to a model file."`
+	Version versionCmd `cmd:"" help:"Show version, processor and kernel levels."`
+}
+
+// streams are the process's standard streams, replaced in tests.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+	inTTY    bool // stdin is a terminal
+	errTTY   bool // stderr is a terminal
+}
+
+func main() {
+	os.Exit(run(os.Args[1:], terminal()))
+}
+
+// run executes one command line and returns its exit code.
+func run(args []string, std streams) int {
+	var c cli
+	exited := -1
+	parser, err := kong.New(&c,
+		kong.Name("s4d-fast"),
+		kong.Description("Train and run diagonal state space models (S4D, S4D-DFouT) on the processor you have."),
+		kong.Writers(std.out, std.err),
+		kong.Exit(func(code int) { exited = code }),
+		kong.Vars{"tasks": taskNames()},
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+	)
+	if err != nil {
+		panic(err)
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err := parser.Parse(args)
+	if exited >= 0 { // --help
+		return exited
+	}
+	if err != nil {
+		fmt.Fprintf(std.err, "s4d-fast: %v\nRun 's4d-fast --help' for usage.\n", err)
+		return exitUsage
+	}
+	ctx, received := notifyContext()
+	log := slog.New(slog.NewTextHandler(std.err, &slog.HandlerOptions{ReplaceAttr: dropTime}))
+	err = setLevel(c.Level)
+	if err == nil {
+		err = parsed.Run(&std, log, &ctxBox{ctx})
+	}
+	if err == nil {
+		return exitOK
+	}
+	code := exitCode(err, received())
+	fmt.Fprintf(std.err, "s4d-fast: %v\n", err)
+	return code
+}
+
+// ctxBox lets kong bind a context to commands.
+type ctxBox struct{ context.Context }
+
+// setLevel applies --level, or else reports an S4D_LEVEL that this machine lacks.
+func setLevel(name string) error {
+	if name == "" {
+		return usageError(vek.StartupErr())
+	}
+	return usageError(vek.SetLevel(vek.Level(name)))
+}
+
+// notifyContext is cancelled by SIGINT or SIGTERM; received tells which came (0 for none). A second signal
+// ends the process at once.
+func notifyContext() (ctx context.Context, received func() syscall.Signal) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		s := <-c
+		cancel(signalError{s.(syscall.Signal)})
+		signal.Stop(c)
+	}()
+	return ctx, func() syscall.Signal {
+		var s signalError
+		if errors.As(context.Cause(ctx), &s) {
+			return s.Signal
+		}
+		return 0
+	}
+}
+
+type signalError struct{ syscall.Signal }
+
+func (s signalError) Error() string { return "interrupted by " + s.Signal.String() }
+
+func dropTime(groups []string, a slog.Attr) slog.Attr {
+	if a.Key == slog.TimeKey && len(groups) == 0 {
+		return slog.Attr{}
+	}
+	return a
+}

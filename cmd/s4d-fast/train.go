@@ -1,0 +1,154 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/s4d-fast/s4d-fast/internal/figure"
+	"github.com/s4d-fast/s4d-fast/train"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+type trainCmd struct {
+	Task    string   `arg:"" optional:"" default:"delay" help:"Task: ${tasks}."`
+	Data    string   `help:"Folder of the data set (delay makes its own)." type:"path" placeholder:"DIR"`
+	Config  string   `help:"TOML file whose values replace the task's preset." type:"path" placeholder:"FILE"`
+	Set     []string `help:"Replace one value, for example ssm.init=lin; repeatable, wins over --config." placeholder:"KEY=VALUE" sep:"none"`
+	Out     string   `help:"Run folder (default: runs/TASK, or runs/TASK-2, …)." type:"path" placeholder:"DIR"`
+	Resume  bool     `help:"Go on with the interrupted run in --out."`
+	Seed    *uint64  `help:"Seed of weights, shuffling, dropout and made-up data." placeholder:"N"`
+	Threads int      `help:"Worker threads (default: one per processor)." placeholder:"N"`
+}
+
+func (c *trainCmd) Help() string {
+	return `The run folder gets config.toml (every value that was used), metrics.jsonl, best.safetensors and last/, from
+which --resume goes on to the same bits. Ctrl-C stops at the next step and saves.
+
+Examples:
+  s4d-fast train
+  s4d-fast train --config configs/delay-paper.toml --set ssm.init=lin
+  s4d-fast train fsdd --data fsdd --out runs/fsdd
+  s4d-fast train fsdd --out runs/fsdd --resume`
+}
+
+func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
+	cfg, err := c.config()
+	if err != nil {
+		return trainError(err)
+	}
+	t, err := train.New(cfg)
+	if err != nil {
+		return trainError(err)
+	}
+	fmt.Fprintf(std.err, "%s in %s\n%s\n", cfg.Task, t.Dir(), t.Describe())
+	if std.errTTY {
+		t.Report(train.Bar(std.err))
+	} else {
+		t.Report(train.LogLines(log))
+	}
+	err = t.Fit(ctx)
+	if errors.Is(err, train.ErrInterrupted) {
+		fmt.Fprintf(std.err, "stopped after step %d; go on with: s4d-fast train %s --out %s --resume\n", t.Step(), cfg.Task, t.Dir())
+	}
+	if err != nil {
+		return trainError(err)
+	}
+	return c.finish(std, t)
+}
+
+// config resolves defaults < preset (or the run to resume) < --config < --set < flags.
+func (c *trainCmd) config() (train.Config, error) {
+	cfg, err := train.Preset(c.Task)
+	if err != nil {
+		return cfg, err
+	}
+	if c.Resume {
+		if c.Out == "" {
+			return cfg, usageError(errors.New("--resume needs --out: the folder of the run"))
+		}
+		if cfg, err = train.LoadRun(c.Out); err != nil {
+			return cfg, err
+		}
+	}
+	if c.Config != "" {
+		text, err := os.ReadFile(c.Config)
+		if err != nil {
+			return cfg, usageError(err)
+		}
+		if err := cfg.Merge(text, c.Config); err != nil {
+			return cfg, err
+		}
+	}
+	for _, s := range c.Set {
+		if err := cfg.Set(s); err != nil {
+			return cfg, err
+		}
+	}
+	cfg.Out = c.Out
+	if c.Data != "" {
+		cfg.Data.Dir = c.Data
+	}
+	if c.Seed != nil {
+		cfg.Seed = *c.Seed
+	}
+	if c.Threads != 0 {
+		cfg.Threads = c.Threads
+	}
+	if cfg.Data.Dir == "" && cfg.Task != "delay" {
+		return cfg, usageError(fmt.Errorf("task %q needs --data: the folder of its data set", cfg.Task))
+	}
+	return cfg, nil
+}
+
+// finish prints the result in a sentence and draws the picture of a delay run.
+func (c *trainCmd) finish(std *streams, t *train.Trainer) error {
+	best := t.Best()
+	if best == nil {
+		return errors.New("no epoch was completed")
+	}
+	if best.ValAccuracy != nil {
+		fmt.Fprintf(std.out, "Best epoch %d: %.1f %% of the validation set right.\n", best.Epoch, 100**best.ValAccuracy)
+	}
+	if best.RelativeMSE != nil {
+		fmt.Fprintf(std.out, "Best epoch %d: the network repeats the signal with %.2g %% of its power wrong (silence would have 100 %%).\n",
+			best.Epoch, 100**best.RelativeMSE)
+	}
+	if r := t.Test(); r != nil && best.ValAccuracy != nil {
+		fmt.Fprintf(std.out, "Test set: %.1f %% right.\n", 100*r.Accuracy)
+	}
+	fmt.Fprintf(std.out, "Model: %s\n", filepath.Join(t.Dir(), "best.safetensors"))
+	if !t.Info().PerPosition {
+		return nil
+	}
+	x, target, output, err := t.Sample()
+	if err != nil {
+		return err
+	}
+	picture := filepath.Join(t.Dir(), "delay.png")
+	if err := figure.Delay(picture, x, target, output, t.Info().SampleRate); err != nil {
+		return err
+	}
+	fmt.Fprintf(std.out, "Picture: %s\n", picture)
+	return nil
+}
+
+// trainError gives an error of package train its exit code: the configuration is the user's line, anything that
+// New cannot read is bad input.
+func trainError(err error) error {
+	switch {
+	case errors.Is(err, train.ErrInterrupted), errors.Is(err, train.ErrDiverged):
+		return err
+	case errors.Is(err, train.ErrConfig):
+		return usageError(err)
+	case errors.Is(err, train.ErrData):
+		return badInput(err)
+	}
+	return err
+}
+
+// taskNames lists the tasks for help texts.
+func taskNames() string { return strings.Join(dataset.Tasks(), ", ") }

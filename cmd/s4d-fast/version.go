@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/klauspost/cpuid/v2"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+)
+
+type versionCmd struct {
+	Levels bool `help:"Print only the kernel levels available here, weakest first."`
+}
+
+func (c *versionCmd) Run(std *streams) error {
+	var levels []string
+	for _, l := range vek.Levels() {
+		levels = append(levels, string(l))
+	}
+	if c.Levels {
+		fmt.Fprintln(std.out, strings.Join(levels, " "))
+		return nil
+	}
+	fmt.Fprintf(std.out, "s4d-fast %s (%s %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	fmt.Fprintf(std.out, "processor  %s, %d logical cores\n", processor(), runtime.NumCPU())
+	fmt.Fprintf(std.out, "level      %s (available: %s)\n", vek.CurrentLevel(), strings.Join(levels, ", "))
+	return nil
+}
+
+// version is the module's version, or the revision it was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	revision, dirty := "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			revision = s.Value[:min(12, len(s.Value))]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			dirty = "+changes"
+		}
+	}
+	if revision != "" && (info.Main.Version == "" || info.Main.Version == "(devel)") {
+		return revision + dirty
+	}
+	if info.Main.Version == "" {
+		return "(devel)"
+	}
+	return info.Main.Version
+}
+
+// processor names the machine's processor.
+func processor() string {
+	if cpuid.CPU.BrandName == "" {
+		return "unknown processor"
+	}
+	return cpuid.CPU.BrandName
+}
