@@ -88,6 +88,7 @@ func TestReaderDecodes(t *testing.T) {
 		{"float", format(3, 1, 48000, 32), float(0.25, -1.5, 1e-30), []float32{0.25, -1.5, 1e-30}, Format{48000, 1, 32, true}},
 		{"extensible s16", extensible(1, 1, 8000, 16), []byte{0, 0x40}, []float32{0.5}, Format{8000, 1, 16, false}},
 		{"extensible float", extensible(3, 2, 8000, 32), float(0.5, -0.5), []float32{0.5, -0.5}, Format{8000, 2, 32, true}},
+		{"fmt chunk of 17 bytes", append(format(1, 1, 8000, 16), 0), []byte{0, 0x40}, []float32{0.5}, Format{8000, 1, 16, false}},
 		{"fmt chunk of 18 bytes", append(format(1, 1, 8000, 16), 0, 0), []byte{0, 0x40}, []float32{0.5}, Format{8000, 1, 16, false}},
 	}
 	for _, tt := range tests {
@@ -214,7 +215,7 @@ func TestRefuses(t *testing.T) {
 		{"extensible without GUID", riff(chunk("fmt ", format(tagExtensible, 1, 8000, 16)), data), "sub-format"},
 		{"no channel", riff(chunk("fmt ", format(1, 0, 8000, 16)), data), "0 channels"},
 		{"no rate", riff(chunk("fmt ", format(1, 1, 0, 16)), data), "at 0 Hz"},
-		{"absurd rate", riff(chunk("fmt ", format(1, 1, 0xFFFFFFFF, 16)), data), "4294967295 Hz"},
+		{"absurd rate", riff(chunk("fmt ", format(1, 1, -1, 16)), data), "4294967295 Hz"},
 		{"frame size", riff(chunk("fmt ", misaligned), data), "frames of 3 bytes, want 2"},
 		{"absurd unknown chunk", append(riff(), "LIST\xff\xff\xff\xff"...), `"LIST" chunk of 4294967295 bytes`},
 	}

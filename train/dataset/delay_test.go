@@ -37,7 +37,7 @@ func TestDelayDefaults(t *testing.T) {
 	if d.Train.Len() != 16384 || d.Val.Len() != 1024 || d.Test != nil {
 		t.Errorf("%d training and %d validation sequences, test set %v", d.Train.Len(), d.Val.Len(), d.Test)
 	}
-	var e Example
+	e := Example{Target: slices.Repeat([]float32{9}, 5000)}
 	mustExample(t, d.Train, &e, 5, 1)
 	if e.Len != 4000 || len(e.X) != 4000 || e.X[0] != 0 {
 		t.Fatalf("length %d, starts with %v", e.Len, e.X[0])

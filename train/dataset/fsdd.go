@@ -14,6 +14,7 @@ const fsddSource = "the Free Spoken Digit Dataset is published at github.com/Jak
 // loadFSDD loads the Free Spoken Digit Dataset: 8 kHz clips {digit}_{speaker}_{index}.wav, in the folder or in
 // its subfolder recordings. Of every speaker and digit, indices 0–4 are the test set, as published, 5–9 the
 // validation set, those from 10 on the training set. Examples are in the order of their file names.
+// Training clips longer than MaxLen are cut, the others are whole, as a stream would hear them.
 func loadFSDD(opt Options) (*Dataset, error) {
 	rec, err := opt.recorded(recording{rate: 8000, maxLen: 8000})
 	if err != nil {

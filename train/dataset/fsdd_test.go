@@ -77,8 +77,8 @@ func TestFSDDMoments(t *testing.T) {
 	if math.Abs(float64(d.Mean[0])-mean) > 1e-9 || math.Abs(float64(d.Std[0])-math.Sqrt(variance)) > 1e-9 {
 		t.Errorf("mean %v, std %v; want %v, %v", d.Mean, d.Std, mean, math.Sqrt(variance))
 	}
-	if d.MaxLen != 2 || d.Test != nil {
-		t.Errorf("longest %d, test set %v", d.MaxLen, d.Test)
+	if lengths := Lengths(d.Val); lengths[0] != 4 || d.MaxLen != 4 || d.Test != nil {
+		t.Errorf("validation clip of %d samples, longest %d, test set %v; want it whole: 4, 4, none", lengths[0], d.MaxLen, d.Test)
 	}
 
 	silent := t.TempDir()
@@ -107,11 +107,16 @@ func TestFSDDDecimates(t *testing.T) {
 	}
 }
 
-// A clip that 16 bits do not hold stays exact: here float samples, one of them beyond 1.
+// A clip that 16 bits do not hold stays exact.
 func TestFloatClip(t *testing.T) {
+	for _, want := range [][]float32{{1.5, 0}, {0.5, 1e-7}} {
+		testFloatClip(t, want)
+	}
+}
+
+func testFloatClip(t *testing.T, want []float32) {
 	root := t.TempDir()
 	file := []byte("RIFF\x00\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x03\x00\x01\x00\x40\x1f\x00\x00\x00\x7d\x00\x00\x04\x00\x20\x00data\x08\x00\x00\x00")
-	want := []float32{1.5, 1e-7}
 	for _, v := range want {
 		b := math.Float32bits(v)
 		file = append(file, byte(b), byte(b>>8), byte(b>>16), byte(b>>24))

@@ -53,6 +53,24 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
+// With equal lengths nothing is sorted: the batches are pieces of the order, in an order of their own.
+func TestBucketsShufflesBatches(t *testing.T) {
+	const n, batch = 400, 4
+	places := func(epoch int) (p []int) {
+		pieces := slices.Collect(slices.Chunk(Order(n, 1, epoch), batch))
+		for _, b := range Buckets(make([]int, n), batch, 1, epoch, true) {
+			p = append(p, slices.IndexFunc(pieces, func(piece []int) bool { return slices.Equal(piece, b) }))
+		}
+		return p
+	}
+	a, b := places(0), places(1)
+	checkOnce(t, n/batch, a)
+	checkOnce(t, n/batch, b)
+	if slices.Equal(a, b) || slices.IsSorted(a) {
+		t.Error("two epochs shuffle their batches alike")
+	}
+}
+
 func TestBucketsEdges(t *testing.T) {
 	if b := Buckets(nil, 4, 1, 0, false); len(b) != 0 {
 		t.Errorf("no examples: %v", b)

@@ -144,11 +144,11 @@ func TestSpeechCommandsErrors(t *testing.T) {
 }
 
 func TestParseList(t *testing.T) {
-	got, err := parseList(strings.NewReader(" ./yes/a.wav \r\n\r\n\nno/b.wav"))
+	got, err := parseList(strings.NewReader(" yes/a.wav \r\n\r\n\nno/b.wav"))
 	if err != nil || !slices.Equal(got, []string{"yes/a.wav", "no/b.wav"}) {
 		t.Errorf("%v, %v", got, err)
 	}
-	for _, text := range []string{"a.wav", "a/b/c.wav", "/a.wav", "../a.wav", "a/../../b.wav", "..", strings.Repeat("x", 1<<17)} {
+	for _, text := range []string{"a.wav", "a/b/c.wav", "/a.wav", "a/", "./a/b.wav", "..", strings.Repeat("x", 1<<17)} {
 		if got, err := parseList(strings.NewReader(text)); err == nil {
 			t.Errorf("%.20q: %v, no error", text, got)
 		}

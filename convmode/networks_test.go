@@ -1,0 +1,88 @@
+package convmode
+
+import (
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+// network is a configuration and a batch shape to compare with the reference.
+type network struct {
+	name    string
+	change  func(c *model.Config)
+	size    int
+	length  int
+	lengths []int
+	rate    float64
+}
+
+// networks covers every option of model.Config, with uneven lengths, odd batches and single sequences.
+var networks = []network{
+	{name: "post-norm", size: 3, length: 40},
+	{name: "post-norm, lengths", size: 5, length: 33, lengths: []int{33, 7, 1, 20, 32}},
+	{name: "pre-norm, final norm", size: 3, length: 40, lengths: []int{40, 17, 2},
+		change: func(c *model.Config) { c.PreNorm, c.FinalNorm = true, true }},
+	{name: "pre-norm", size: 2, length: 31, change: func(c *model.Config) { c.PreNorm = true }},
+	{name: "post-norm, final norm", size: 2, length: 31, lengths: []int{30, 31}, change: func(c *model.Config) { c.FinalNorm = true }},
+	{name: "no norm", size: 2, length: 31, lengths: []int{31, 12}, change: func(c *model.Config) { c.Norm = model.NormNone }},
+	{name: "batch norm", size: 3, length: 29, lengths: []int{29, 8, 15}, change: func(c *model.Config) { c.Norm = model.NormBatch }},
+	{name: "batch norm, pre and final", size: 3, length: 29, lengths: []int{29, 8, 15},
+		change: func(c *model.Config) { c.Norm, c.PreNorm, c.FinalNorm = model.NormBatch, true, true }},
+	{name: "batch norm, post and final", size: 2, length: 16, change: func(c *model.Config) { c.Norm, c.FinalNorm = model.NormBatch, true }},
+	{name: "no residual", size: 2, length: 24, lengths: []int{24, 11}, change: func(c *model.Config) { c.Residual = false }},
+	{name: "no residual, pre-norm", size: 2, length: 24, lengths: []int{24, 11},
+		change: func(c *model.Config) { c.Residual, c.PreNorm = false, true }},
+	{name: "no residual, no norm", size: 1, length: 24, change: func(c *model.Config) { c.Residual, c.Norm = false, model.NormNone }},
+	{name: "linear mixing", size: 3, length: 24, change: func(c *model.Config) { c.Mixing = model.MixingLinear }},
+	{name: "linear mixing, no norm", size: 1, length: 24, lengths: []int{19},
+		change: func(c *model.Config) { c.Mixing, c.Norm = model.MixingLinear, model.NormNone }},
+	{name: "no mixing", size: 3, length: 24, change: func(c *model.Config) { c.Mixing = model.MixingNone }},
+	{name: "no activation", size: 3, length: 24, change: func(c *model.Config) { c.Activation = model.ActivationNone }},
+	{name: "bare SSM", size: 2, length: 50, change: func(c *model.Config) {
+		c.Activation, c.Mixing, c.Norm, c.Residual = model.ActivationNone, model.MixingNone, model.NormNone, false
+		c.Pool, c.NLayers = model.PoolNone, 1
+	}},
+	{name: "bidirectional", size: 3, length: 37, lengths: []int{37, 20, 1}, change: func(c *model.Config) { c.SSM.Bidirectional = true }},
+	{name: "bidirectional, pre-norm", size: 1, length: 64,
+		change: func(c *model.Config) { c.SSM.Bidirectional, c.PreNorm, c.FinalNorm = true, true, true }},
+	{name: "bidirectional, one position", size: 2, length: 1, change: func(c *model.Config) { c.SSM.Bidirectional = true }},
+	{name: "truncated", size: 3, length: 40, lengths: []int{40, 3, 30}, change: func(c *model.Config) { c.SSM.LMax = 9 }},
+	{name: "truncated, bidirectional", size: 2, length: 40, change: func(c *model.Config) { c.SSM.LMax, c.SSM.Bidirectional = 9, true }},
+	{name: "truncated beyond the length", size: 2, length: 20, change: func(c *model.Config) { c.SSM.LMax = 31 }},
+	{name: "truncated, rate", size: 2, length: 20, rate: 2, change: func(c *model.Config) { c.SSM.LMax = 15 }},
+	{name: "shared poles", size: 3, length: 30, change: func(c *model.Config) { c.SSM.NSSM = 2 }},
+	{name: "one set of poles, bidirectional, B", size: 3, length: 30,
+		change: func(c *model.Config) { c.SSM.NSSM, c.SSM.Bidirectional, c.SSM.TrainB = 1, true, true }},
+	{name: "trained B", size: 2, length: 30, change: func(c *model.Config) { c.SSM.TrainB = true }},
+	{name: "bilinear", size: 2, length: 30, change: func(c *model.Config) { c.SSM.Disc, c.SSM.Init = ssm.Bilinear, ssm.Inv }},
+	{name: "bilinear, rate", size: 2, length: 30, rate: 2, change: func(c *model.Config) { c.SSM.Disc = ssm.Bilinear }},
+	{name: "LegS", size: 2, length: 30, change: func(c *model.Config) { c.SSM.Init, c.SSM.TrainB = ssm.LegS, true }},
+	{name: "DFouT", size: 3, length: 50, change: func(c *model.Config) { c.SSM.Init = ssm.DFouT }},
+	{name: "DFouT, rate", size: 3, length: 50, rate: 2, change: func(c *model.Config) { c.SSM.Init, c.SSM.TrainB = ssm.DFouT, true }},
+	{name: "undamped", size: 2, length: 60, change: func(c *model.Config) { c.SSM.AReal = 0 }},
+	{name: "tokens", size: 3, length: 28, lengths: []int{28, 5, 13},
+		change: func(c *model.Config) { c.Encoder, c.DInput = model.EncoderEmbedding, 7 }},
+	{name: "last position", size: 3, length: 28, lengths: []int{28, 5, 1}, change: func(c *model.Config) { c.Pool = model.PoolLast }},
+	{name: "every position", size: 3, length: 28, lengths: []int{28, 5, 13}, change: func(c *model.Config) { c.Pool = model.PoolNone }},
+	{name: "dropout", size: 5, length: 28, change: func(c *model.Config) { c.Dropout = 0.4 }},
+	{name: "dropout, no mixing, no activation", size: 4, length: 28,
+		change: func(c *model.Config) {
+			c.Dropout, c.Mixing, c.Activation = 0.4, model.MixingNone, model.ActivationNone
+		}},
+	{name: "dropout, linear, batch norm", size: 4, length: 28,
+		change: func(c *model.Config) { c.Dropout, c.Mixing, c.Norm, c.PreNorm = 0.4, model.MixingLinear, model.NormBatch, true }},
+	{name: "several tiles", size: 3, length: 1100, lengths: []int{1100, 600, 12},
+		change: func(c *model.Config) { c.NLayers, c.Dropout, c.PreNorm, c.FinalNorm = 1, 0.2, true, true }},
+	{name: "more tiles than groups", size: 9, length: 530,
+		change: func(c *model.Config) { c.NLayers, c.DModel = 1, 4 }},
+	{name: "one position", size: 1, length: 1},
+	{name: "wide", size: 3, length: 90, change: func(c *model.Config) { c.DModel, c.NLayers, c.DInput = 40, 1, 1 }},
+}
+
+// config returns the network's configuration.
+func (w network) config() model.Config {
+	c := tiny()
+	if w.change != nil {
+		w.change(&c)
+	}
+	return c
+}

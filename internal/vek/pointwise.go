@@ -1,0 +1,55 @@
+package vek
+
+// Add sets dst = a + b. dst may be a or b.
+func Add(dst, a, b []float32) {
+	sameLen("Add", len(dst), a, b)
+	a, b = a[:len(dst)], b[:len(dst)]
+	for i := range dst {
+		dst[i] = a[i] + b[i]
+	}
+}
+
+// AddConst sets dst = x + c. dst may be x.
+func AddConst(dst, x []float32, c float32) {
+	sameLen("AddConst", len(dst), x)
+	x = x[:len(dst)]
+	for i := range dst {
+		dst[i] = x[i] + c
+	}
+}
+
+// Axpy adds alpha·x to dst.
+func Axpy(dst []float32, alpha float32, x []float32) {
+	sameLen("Axpy", len(dst), x)
+	x = x[:len(dst)]
+	for i := range dst {
+		dst[i] += float32(alpha * x[i])
+	}
+}
+
+// Mul sets dst = a·b. dst may be a or b.
+func Mul(dst, a, b []float32) {
+	sameLen("Mul", len(dst), a, b)
+	a, b = a[:len(dst)], b[:len(dst)]
+	for i := range dst {
+		dst[i] = a[i] * b[i]
+	}
+}
+
+// Scale sets dst = alpha·x. dst may be x.
+func Scale(dst []float32, alpha float32, x []float32) {
+	sameLen("Scale", len(dst), x)
+	x = x[:len(dst)]
+	for i := range dst {
+		dst[i] = alpha * x[i]
+	}
+}
+
+// ScaleShift sets dst = scale·x + shift. dst may be x.
+func ScaleShift(dst, x []float32, scale, shift float32) {
+	sameLen("ScaleShift", len(dst), x)
+	x = x[:len(dst)]
+	for i := range dst {
+		dst[i] = float32(scale*x[i]) + shift
+	}
+}

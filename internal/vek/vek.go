@@ -1,0 +1,16 @@
+// Package vek holds every hot loop of the project: float32 slices in, slices out, nothing allocated.
+//
+// An exported function checks its arguments and panics with "vek: NAME: …" on misuse; the body behind it
+// (nameGeneric in plain Go) carries the formula. Complex vectors are split (re, im). A destination may be one of
+// its sources, element for element, where the doc says so, and may not overlap it otherwise. Products that must
+// not be fused into the next addition are written float32(x*y).
+package vek
+
+// sameLen panics unless every slice has n elements.
+func sameLen(name string, n int, slices ...[]float32) {
+	for _, s := range slices {
+		if len(s) != n {
+			panic("vek: " + name + ": lengths differ")
+		}
+	}
+}
