@@ -6,6 +6,13 @@ import (
 	"fmt"
 )
 
+// Bounds of a pickle. One opcode makes gopickle allocate some 250 bytes at most.
+const (
+	maxPickle  = 4 << 20 // bytes
+	maxOpcodes = 1 << 19
+	maxMarks   = 64 // open at the same time
+)
+
 // operand says how an opcode's argument is stored.
 type operand int
 
@@ -20,60 +27,100 @@ const (
 	twoLines // two texts, each ended by a newline
 )
 
+// The opcodes that are looked at more closely.
+const (
+	opMark     = '('
+	opStop     = '.'
+	opGlobal   = 'c'
+	opTuple    = 't'
+	opAppends  = 'e'
+	opSetItems = 'u'
+)
+
 // opcodes are those that a state dict is written with. All else is refused before anything is run.
 var opcodes = map[byte]operand{
-	'\x80': fixed1, // PROTO
-	'.':    none,   // STOP
-	'(':    none,   // MARK
-	'N':    none,   // NONE
-	'\x88': none,   // NEWTRUE
-	'\x89': none,   // NEWFALSE
-	'K':    fixed1, // BININT1
-	'M':    fixed2, // BININT2
-	'J':    fixed4, // BININT
-	'\x8a': counted1,
-	'G':    fixed8,                           // BINFLOAT
-	'X':    counted4,                         // BINUNICODE
-	'\x8c': counted1,                         // SHORT_BINUNICODE
-	'c':    twoLines,                         // GLOBAL
-	')':    none,                             // EMPTY_TUPLE
-	't':    none,                             // TUPLE
-	'\x85': none, '\x86': none, '\x87': none, // TUPLE1, TUPLE2, TUPLE3
-	']': none,                // EMPTY_LIST
-	'a': none,                // APPEND
-	'e': none,                // APPENDS
-	'}': none,                // EMPTY_DICT
-	's': none,                // SETITEM
-	'u': none,                // SETITEMS
-	'R': none,                // REDUCE
-	'b': none,                // BUILD
-	'Q': none,                // BINPERSID
-	'q': fixed1, 'r': fixed4, // BINPUT, LONG_BINPUT
-	'h': fixed1, 'j': fixed4, // BINGET, LONG_BINGET
+	'\x80':     fixed1, // PROTO
+	opStop:     none,
+	opMark:     none,
+	opGlobal:   twoLines,
+	opTuple:    none,
+	opAppends:  none,
+	opSetItems: none,
+	'N':        none,     // NONE
+	'\x88':     none,     // NEWTRUE
+	'\x89':     none,     // NEWFALSE
+	'K':        fixed1,   // BININT1
+	'M':        fixed2,   // BININT2
+	'J':        fixed4,   // BININT
+	'\x8a':     counted1, // LONG1
+	'G':        fixed8,   // BINFLOAT
+	'X':        counted4, // BINUNICODE
+	'\x8c':     counted1, // SHORT_BINUNICODE
+	')':        none,     // EMPTY_TUPLE
+	'\x85':     none,     // TUPLE1
+	'\x86':     none,     // TUPLE2
+	'\x87':     none,     // TUPLE3
+	']':        none,     // EMPTY_LIST
+	'a':        none,     // APPEND
+	'}':        none,     // EMPTY_DICT
+	's':        none,     // SETITEM
+	'R':        none,     // REDUCE
+	'b':        none,     // BUILD
+	'Q':        none,     // BINPERSID
+	'q':        fixed1,   // BINPUT
+	'r':        fixed4,   // LONG_BINPUT
+	'h':        fixed1,   // BINGET
+	'j':        fixed4,   // LONG_BINGET
 }
 
-// checkOpcodes walks a pickle without running it: every opcode must be known, and every length that it
-// declares must lie inside the data.
-func checkOpcodes(p []byte) error {
-	for at := 0; at < len(p); {
+// checkPickle walks a pickle without running it: every opcode and every global name must be known, every length
+// that is declared must lie inside the data, and the whole must stay within bounds. A pickle has no jumps, so
+// what is walked is what will run.
+func checkPickle(p []byte) error {
+	if len(p) > maxPickle {
+		return fmt.Errorf("pickle of %d bytes: want at most %d", len(p), maxPickle)
+	}
+	marks := 0
+	for at, count := 0, 0; at < len(p); count++ {
 		op := p[at]
-		kind, known := opcodes[op]
-		if !known {
+		kind, ok := opcodes[op]
+		if !ok {
 			return fmt.Errorf("pickle opcode %q at byte %d is not one that a state dict needs", op, at)
 		}
 		n, ok := operandLength(kind, p[at+1:])
 		if !ok {
 			return fmt.Errorf("pickle opcode %q at byte %d reaches past the end", op, at)
 		}
-		at += 1 + n
-		if op == '.' {
-			if at != len(p) {
-				return fmt.Errorf("%d bytes after the end of the pickle", len(p)-at)
+		switch op {
+		case opMark:
+			marks++
+		case opTuple, opAppends, opSetItems:
+			marks--
+		case opGlobal:
+			if err := checkGlobal(p[at+1:][:n]); err != nil {
+				return err
+			}
+		case opStop:
+			if end := at + 1; end != len(p) {
+				return fmt.Errorf("%d bytes after the end of the pickle", len(p)-end)
 			}
 			return nil
 		}
+		if marks < 0 || marks > maxMarks || count > maxOpcodes {
+			return fmt.Errorf("pickle opcode %q at byte %d: %d marks open, %d opcodes read: not what a state dict looks like", op, at, marks, count)
+		}
+		at += 1 + n
 	}
 	return fmt.Errorf("the pickle has no end")
+}
+
+// checkGlobal compares "module\nname\n" with the names that a state dict needs.
+func checkGlobal(lines []byte) error {
+	text := bytes.Split(lines, []byte{'\n'})
+	if module, name := string(text[0]), string(text[1]); !known(module, name) {
+		return fmt.Errorf("%.64q in the pickle: only float tensors in plain dictionaries are read", module+"."+name)
+	}
+	return nil
 }
 
 func operandLength(kind operand, rest []byte) (n int, ok bool) {
@@ -95,7 +142,11 @@ func operandLength(kind operand, rest []byte) (n int, ok bool) {
 		if len(rest) < 4 {
 			return 0, false
 		}
-		n = 4 + int(binary.LittleEndian.Uint32(rest))
+		count := binary.LittleEndian.Uint32(rest)
+		if uint64(count) > uint64(len(rest)) {
+			return 0, false
+		}
+		n = 4 + int(count)
 	case twoLines:
 		for range 2 {
 			i := bytes.IndexByte(rest[n:], '\n')
@@ -105,5 +156,5 @@ func operandLength(kind operand, rest []byte) (n int, ok bool) {
 			n += i + 1
 		}
 	}
-	return n, n >= 0 && n <= len(rest)
+	return n, n <= len(rest)
 }

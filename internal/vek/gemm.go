@@ -1,7 +1,7 @@
 package vek
 
 const (
-	gemmMR, gemmNR = 4, 4
+	gemmMR, gemmNR = 4, 2
 	gemmKC         = 256
 	gemmNC         = 256
 	gemmMC         = 64
@@ -56,17 +56,21 @@ func gemmGeneric(c, a, b Matrix, transA, transB, acc bool, scratch []float32, m,
 				packPanels(pa, a, transA, p0, kc, i0, mc, gemmMR)
 				for j := 0; j < nc; j += gemmNR {
 					for i := 0; i < mc; i += gemmMR {
-						var t [16]float32
-						gemmKernel(&t, pa[i*kc:(i+gemmMR)*kc], pb[j*kc:(j+gemmNR)*kc])
-						for r := range min(gemmMR, mc-i) {
-							row := c.Row(i0 + i + r)[j0+j:]
-							for q := range min(gemmNR, nc-j) {
-								row[q] += t[r*4+q]
-							}
-						}
+						t := gemmKernel(pa[i*kc:(i+gemmMR)*kc], pb[j*kc:(j+gemmNR)*kc])
+						addTile(c, i0+i, j0+j, min(gemmMR, mc-i), min(gemmNR, nc-j), &t)
 					}
 				}
 			}
+		}
+	}
+}
+
+// addTile adds the upper left rows×cols corner of a kernel's result to c at (i, j).
+func addTile(c Matrix, i, j, rows, cols int, t *[gemmMR * gemmNR]float32) {
+	for r := range rows {
+		row := c.Data[(i+r)*c.Stride+j:][:cols]
+		for q := range row {
+			row[q] += t[r*gemmNR+q]
 		}
 	}
 }
@@ -80,8 +84,13 @@ func packPanels(dst []float32, m Matrix, alongRows bool, p0, kc, x0, nx, width i
 			clear(d)
 		}
 		if alongRows {
-			for p := range kc {
-				copy(d[p*width:p*width+w], m.Data[(p0+p)*m.Stride+x0+x:][:w])
+			src := m.Data[p0*m.Stride+x0+x:]
+			for p := range kc { // an element at a time: rows of a panel are too short for copy
+				row := src[p*m.Stride:][:w]
+				out := d[p*width:][:len(row)]
+				for q, v := range row {
+					out[q] = v
+				}
 			}
 			continue
 		}
@@ -94,32 +103,80 @@ func packPanels(dst []float32, m Matrix, alongRows bool, p0, kc, x0, nx, width i
 	}
 }
 
-func gemmKernel(t *[16]float32, a, b []float32) {
-	var c00, c01, c02, c03, c10, c11, c12, c13 float32
-	var d00, d01, d02, d03, d10, d11, d12, d13 float32
-	for len(a) >= 4 && len(b) >= 4 {
-		b0, b1, b2, b3 := b[0], b[1], b[2], b[3]
-		x := a[0]
-		c00 += float32(x * b0)
-		c01 += float32(x * b1)
-		c02 += float32(x * b2)
-		c03 += float32(x * b3)
-		x = a[1]
-		c10 += float32(x * b0)
-		c11 += float32(x * b1)
-		c12 += float32(x * b2)
-		c13 += float32(x * b3)
-		x = a[2]
-		d00 += float32(x * b0)
-		d01 += float32(x * b1)
-		d02 += float32(x * b2)
-		d03 += float32(x * b3)
-		x = a[3]
-		d10 += float32(x * b0)
-		d11 += float32(x * b1)
-		d12 += float32(x * b2)
-		d13 += float32(x * b3)
-		a, b = a[4:], b[4:]
+// gemmKernel returns the product of a panel of four rows and a panel of two columns. Eight sums and three operands
+// fit the registers of a scalar processor; four steps a round hide the loop.
+func gemmKernel(a, b []float32) [gemmMR * gemmNR]float32 {
+	var c00, c01, c10, c11, c20, c21, c30, c31, v, x, y float32
+	for len(a) >= 16 && len(b) >= 8 {
+		x, y = b[0], b[1]
+		v = a[0]
+		c00 += float32(v * x)
+		c01 += float32(v * y)
+		v = a[1]
+		c10 += float32(v * x)
+		c11 += float32(v * y)
+		v = a[2]
+		c20 += float32(v * x)
+		c21 += float32(v * y)
+		v = a[3]
+		c30 += float32(v * x)
+		c31 += float32(v * y)
+		x, y = b[2], b[3]
+		v = a[4]
+		c00 += float32(v * x)
+		c01 += float32(v * y)
+		v = a[5]
+		c10 += float32(v * x)
+		c11 += float32(v * y)
+		v = a[6]
+		c20 += float32(v * x)
+		c21 += float32(v * y)
+		v = a[7]
+		c30 += float32(v * x)
+		c31 += float32(v * y)
+		x, y = b[4], b[5]
+		v = a[8]
+		c00 += float32(v * x)
+		c01 += float32(v * y)
+		v = a[9]
+		c10 += float32(v * x)
+		c11 += float32(v * y)
+		v = a[10]
+		c20 += float32(v * x)
+		c21 += float32(v * y)
+		v = a[11]
+		c30 += float32(v * x)
+		c31 += float32(v * y)
+		x, y = b[6], b[7]
+		v = a[12]
+		c00 += float32(v * x)
+		c01 += float32(v * y)
+		v = a[13]
+		c10 += float32(v * x)
+		c11 += float32(v * y)
+		v = a[14]
+		c20 += float32(v * x)
+		c21 += float32(v * y)
+		v = a[15]
+		c30 += float32(v * x)
+		c31 += float32(v * y)
+		a, b = a[16:], b[8:]
 	}
-	*t = [16]float32{c00, c01, c02, c03, c10, c11, c12, c13, d00, d01, d02, d03, d10, d11, d12, d13}
+	for len(a) >= 4 && len(b) >= 2 {
+		x, y = b[0], b[1]
+		v = a[0]
+		c00 += float32(v * x)
+		c01 += float32(v * y)
+		v = a[1]
+		c10 += float32(v * x)
+		c11 += float32(v * y)
+		v = a[2]
+		c20 += float32(v * x)
+		c21 += float32(v * y)
+		v = a[3]
+		c30 += float32(v * x)
+		c31 += float32(v * y)
+		a, b = a[4:], b[2:]
+	}
+	return [gemmMR * gemmNR]float32{c00, c01, c10, c11, c20, c21, c30, c31}
 }

@@ -1,0 +1,271 @@
+package pth
+
+import (
+	"archive/zip"
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestParse(t *testing.T) {
+	two := vector("FloatStorage", "0", 2)
+	a := Tensor{"a", []int{2}, []float32{1.5, -2}}
+	tests := []struct {
+		name     string
+		pickle   string
+		storages [][]byte
+		want     []Tensor
+	}{
+		{"plain", dict(text("a"), two), [][]byte{floats(1.5, -2)}, []Tensor{a}},
+		{"ordered", orderedDict + "(" + text("a") + two + "u", [][]byte{floats(1.5, -2)}, []Tensor{a}},
+		{"wrapped", dict(text("model"), dict(text("a"), two), text("acc"), "G\x40\x55\x00\x00\x00\x00\x00\x00", text("epoch"), "K\x07"),
+			[][]byte{floats(1.5, -2)}, []Tensor{a}},
+		{"wrapped late", dict(text("epoch"), "K\x07", text("net"), dict(text("a"), two)), [][]byte{floats(1.5, -2)}, []Tensor{a}},
+		{"module prefix", dict(text("module.a"), two), [][]byte{floats(1.5, -2)}, []Tensor{a}},
+		{"doubles", dict(text("a"), vector("DoubleStorage", "0", 2)), [][]byte{doubles(1.5, -2)}, []Tensor{a}},
+		{"file order", dict(text("b"), vector("FloatStorage", "1", 1), text("a"), two), [][]byte{floats(1.5, -2), floats(3)},
+			[]Tensor{{"b", []int{1}, []float32{3}}, a}},
+		{"view of a storage", dict(text("a"), tensor(storage("FloatStorage", "0", 7), 1, []int{2, 3}, []int{3, 1})),
+			[][]byte{floats(0, 1, 2, 3, 4, 5, 6)}, []Tensor{{"a", []int{2, 3}, []float32{1, 2, 3, 4, 5, 6}}}},
+		{"stride of a dimension of 1", dict(text("a"), tensor(storage("FloatStorage", "0", 2), 0, []int{2, 1}, []int{1, 99})),
+			[][]byte{floats(4, 5)}, []Tensor{{"a", []int{2, 1}, []float32{4, 5}}}},
+		{"scalar", dict(text("a"), tensor(storage("FloatStorage", "0", 1), 0, nil, nil)), [][]byte{floats(4)},
+			[]Tensor{{"a", []int{}, []float32{4}}}},
+		{"empty", dict(text("a"), tensor(storage("FloatStorage", "0", 1), 0, []int{0}, []int{1})), [][]byte{floats(4)},
+			[]Tensor{{"a", []int{0}, []float32{}}}},
+	}
+	for _, tt := range tests {
+		got, err := Parse(checkpoint(t, whole(tt.pickle), tt.storages...))
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		if !slices.EqualFunc(got, tt.want, same) {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// Every file that is not a state dict of floats is refused, and the error says what is wrong.
+func TestRefused(t *testing.T) {
+	one := vector("FloatStorage", "0", 1)
+	good := whole(dict(text("a"), one))
+	sum := checkpoint(t, good, floats(12345))
+	sum[bytes.Index(sum, floats(12345))]++
+	tests := []struct {
+		name string
+		file []byte
+		want string
+	}{
+		{"empty", nil, "not a zip file"},
+		{"text", []byte("hello"), "not a zip file"},
+		{"old format", []byte(good), "before 1.6"},
+		{"cut short", sum[:len(sum)-30], "cut short"},
+		{"damaged storage", sum, `"ckpt/data/0": damaged`},
+		{"compressed", zipped(t, zip.Deflate, file{"ckpt/data.pkl", []byte(good)}), "compressed"},
+		{"entry twice", zipped(t, zip.Store, file{"ckpt/data.pkl", []byte(good)}, file{"ckpt/data.pkl", []byte(good)}), `"ckpt/data.pkl" comes twice`},
+		{"another zip file", zipped(t, zip.Store, file{"word/document.xml", []byte("x")}), "no data.pkl"},
+		{"big endian", zipped(t, zip.Store, file{"x/data.pkl", []byte(good)}, file{"x/byteorder", []byte("big")}), `byte order "big"`},
+
+		{"code", checkpoint(t, whole("cos\nsystem\n"+tuple(text("true"))+"R")), `"os.system"`},
+		{"a whole module", checkpoint(t, whole("c__main__\nS4Model\n)R")), `"__main__.S4Model"`},
+		{"object", checkpoint(t, whole("c__builtin__\nobject\n)R")), `"__builtin__.object"`},
+		{"parameter", checkpoint(t, whole(dict(text("a"), "ctorch._utils\n_rebuild_parameter\n)R"))), `"torch._utils._rebuild_parameter"`},
+		{"numpy value", checkpoint(t, whole(dict(text("acc"), "cnumpy.core.multiarray\nscalar\n)R"))), `"numpy.core.multiarray.scalar"`},
+		{"global inside a text that is long", checkpoint(t, whole("c"+repeated("x", 1000)+"\ny\n")), `xxx"`},
+		{"global by stack", checkpoint(t, whole(text("os")+text("system")+"\x93")), `opcode '\u0093'`},
+		{"instance", checkpoint(t, whole("(ios\nsystem\n")), `opcode 'i'`},
+		{"opcode 255", checkpoint(t, whole("\xff")), `opcode 'ÿ'`},
+		{"no end", checkpoint(t, "\x80\x02}"), "no end"},
+		{"after the end", checkpoint(t, good+"x"), "1 bytes after the end"},
+		{"text past the end", checkpoint(t, whole("X\xff\xff\xff\x7fabc")), "reaches past the end"},
+		{"global past the end", checkpoint(t, "\x80\x02ctorch"), "reaches past the end"},
+		{"empty pickle", checkpoint(t, ""), "no end"},
+		{"empty stack", checkpoint(t, whole("s")), "malformed pickle"},
+		{"odd items", checkpoint(t, whole("}("+text("a")+"u")), "malformed pickle"},
+		{"tuple without a mark", checkpoint(t, whole("t")), "-1 marks"},
+		{"many marks", checkpoint(t, whole(repeated("(", 100))), "65 marks"},
+		{"many opcodes", checkpoint(t, whole(repeated("N", maxOpcodes+9))), "opcodes read"},
+		{"large pickle", checkpoint(t, whole(text(repeated("a", maxPickle)))), "want at most"},
+
+		{"no dictionary", checkpoint(t, whole("K\x07")), "holds no dictionary"},
+		{"list", checkpoint(t, whole("]"+text("a")+"a")), "holds no dictionary"},
+		{"model is a tensor", checkpoint(t, whole(dict(text("model"), one)), floats(1)), `"model" is no dictionary`},
+		{"number as key", checkpoint(t, whole(dict("K\x07", one)), floats(1)), "a key is no name"},
+		{"long key", checkpoint(t, whole(dict(text(repeated("k", 300)), one)), floats(1)), "a key is no name"},
+		{"number as value", checkpoint(t, whole(dict(text("a"), one, text("epoch"), "K\x07")), floats(1)), `"epoch" is no tensor`},
+		{"halves", checkpoint(t, whole(dict(text("a"), vector("HalfStorage", "0", 2))), floats(1)), `tensor "a": values in a HalfStorage`},
+		{"integers", checkpoint(t, whole(dict(text("n"), vector("LongStorage", "0", 1))), doubles(1)), `tensor "n": values in a LongStorage`},
+		{"complex", checkpoint(t, whole(dict(text("a"), vector("ComplexFloatStorage", "0", 1))), doubles(1)), "ComplexFloatStorage"},
+		{"missing storage", checkpoint(t, whole(dict(text("a"), one))), `storage "0" is missing`},
+		{"storage larger than its entry", checkpoint(t, whole(dict(text("a"), vector("FloatStorage", "0", 1<<30))), floats(1)), "1073741824 elements of 4 bytes declared, 4 bytes there"},
+		{"storage smaller than its entry", checkpoint(t, whole(dict(text("a"), one)), floats(1, 2)), "8 bytes there"},
+		{"negative count", checkpoint(t, whole(dict(text("a"), vector("FloatStorage", "0", -1))), floats(1)), "-1 elements"},
+		{"no storage", checkpoint(t, whole(text("a")+"Q")), "a storage is not described"},
+		{"storage by halves", checkpoint(t, whole(tuple(text("storage"), "N", "N", "N", "N")+"Q")), "a storage is not described"},
+		{"tensor past its storage", checkpoint(t, whole(dict(text("a"), tensor(storage("FloatStorage", "0", 1), 1, []int{1}, []int{1}))), floats(1)), "outside its storage"},
+		{"huge tensor", checkpoint(t, whole(dict(text("a"), tensor(storage("FloatStorage", "0", 1), 0, []int{1 << 30, 1 << 30, 1 << 30}, []int{1, 1, 1}))), floats(1)), "outside its storage"},
+		{"huge product", checkpoint(t, whole(dict(text("a"), tensor(storage("FloatStorage", "0", 1), 0, []int{1 << 30, 1 << 30}, []int{1 << 30, 1}))), floats(1)), "outside its storage"},
+		{"negative offset", checkpoint(t, whole(dict(text("a"), tensor(storage("FloatStorage", "0", 1), -1, []int{1}, []int{1}))), floats(1)), "outside its storage"},
+		{"negative size", checkpoint(t, whole(dict(text("a"), tensor(storage("FloatStorage", "0", 1), 0, []int{-1}, []int{1}))), floats(1)), "a tensor is not described"},
+		{"transposed", checkpoint(t, whole(dict(text("a"), tensor(storage("FloatStorage", "0", 6), 0, []int{2, 3}, []int{1, 2}))), floats(1, 2, 3, 4, 5, 6)), "not contiguous"},
+		{"expanded", checkpoint(t, whole(dict(text("a"), tensor(storage("FloatStorage", "0", 1), 0, []int{9}, []int{0}))), floats(1)), "not contiguous"},
+		{"nine dimensions", checkpoint(t, whole(dict(text("a"), tensor(storage("FloatStorage", "0", 1), 0, make([]int, 9), make([]int, 9)))), floats(1)), "a tensor is not described"},
+		{"strides of another rank", checkpoint(t, whole(dict(text("a"), tensor(storage("FloatStorage", "0", 1), 0, []int{1}, nil))), floats(1)), "a tensor is not described"},
+		{"tensor of one value", checkpoint(t, whole("ctorch._utils\n_rebuild_tensor_v2\n"+tuple("N")+"R")), "1 values"},
+		{"one storage, many tensors", checkpoint(t, whole(manyViews(100, 100)), make([]byte, 400)), "larger than the file"},
+	}
+	for _, tt := range tests {
+		got, err := Parse(tt.file)
+		switch {
+		case err == nil:
+			t.Errorf("%s: read as %v, want an error", tt.name, got)
+		case !strings.Contains(err.Error(), tt.want):
+			t.Errorf("%s: error %q does not say %q", tt.name, err, tt.want)
+		case len(err.Error()) > 300:
+			t.Errorf("%s: an error of %d bytes", tt.name, len(err.Error()))
+		}
+	}
+}
+
+// manyViews is a state dict of n tensors that share one storage of size elements.
+func manyViews(n, size int) string {
+	items := []string{}
+	for i := range n {
+		ref := "h\x01"
+		if i == 0 {
+			ref = tensor(storage("FloatStorage", "0", size), 0, []int{size}, []int{1}) + "q\x01"
+		}
+		items = append(items, text(strings.Repeat("a", i+1)), ref)
+	}
+	return dict(items...)
+}
+
+// A zip directory may claim one run of bytes for many entries; together they are then larger than the file.
+func TestOverlappingEntries(t *testing.T) {
+	var files []file
+	data := bytes.Repeat([]byte{7}, 1000)
+	for i := range 10 {
+		files = append(files, file{"x/data/" + string(rune('0'+i)), data})
+	}
+	b := zipped(t, zip.Store, files...)
+	z, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	for i, f := range z.File { // only the first entry keeps its bytes
+		h := f.FileHeader
+		if h.Flags = 0; i > 0 {
+			h.CompressedSize64 = 0
+		}
+		raw, err := w.CreateRaw(&h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			raw.Write(data)
+		}
+	}
+	w.Close()
+	_, err = Parse(out.Bytes())
+	if err == nil || !strings.Contains(err.Error(), "x/data/") {
+		t.Errorf("error %v, want one that names an entry", err)
+	}
+}
+
+func TestLoadNamesThePath(t *testing.T) {
+	dir := t.TempDir()
+	bad := filepath.Join(dir, "bad.pth")
+	if err := os.WriteFile(bad, []byte("hello"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{bad, dir, filepath.Join(dir, "gone.pth"), os.DevNull} {
+		if _, err := Load(path); err == nil || strings.Count(err.Error(), path) != 1 {
+			t.Errorf("Load(%s): error %v, want one that names the path once", path, err)
+		}
+	}
+}
+
+// The worst that a small pickle can ask of the unpickler stays in bounds.
+func TestNoAmplification(t *testing.T) {
+	for name, body := range map[string]string{
+		"lists":         repeated("]", 400_000),
+		"tuples":        repeated("(t", 200_000),
+		"dictionaries":  repeated("}", 400_000),
+		"ordered dicts": orderedDict + "ccollections\nOrderedDict\nq\x01" + repeated("h\x01)R", 150_000),
+		"nested":        "]q\x01" + repeated("h\x01h\x01\x86q\x01", 100_000), // 2^100000 leaves, shared
+		"itself":        "]q\x01h\x01a",
+	} {
+		b := checkpoint(t, whole(body))
+		got := allocated(func() {
+			if tensors, _ := Parse(b); len(tensors) > 0 {
+				t.Errorf("%s: %d tensors", name, len(tensors))
+			}
+		})
+		t.Logf("%s: %d MiB", name, got>>20)
+		if got > 200<<20 {
+			t.Errorf("%s: %d bytes of pickle made Parse allocate %d MiB", name, len(body), got>>20)
+		}
+	}
+}
+
+// allocated returns how many bytes f allocates.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// Any single wrong byte in a pickle whose sum is right gives an error or tensors, never a panic or a great
+// allocation.
+func TestMutatedPickle(t *testing.T) {
+	pickle := whole(dict(text("model"), orderedDict+"("+text("a")+vector("FloatStorage", "0", 3)+text("b")+
+		tensor(storage("DoubleStorage", "1", 4), 2, []int{2, 1}, []int{1, 1})+"u", text("acc"), "K\x05"))
+	r := rand.New(rand.NewPCG(1, 2))
+	errors := 0
+	for i := range 6000 {
+		p := []byte(pickle)
+		p[i%len(p)] ^= byte(1 + r.IntN(255))
+		b := checkpoint(t, string(p), floats(1, 2, 3), doubles(1, 2, 3, 4))
+		var err error
+		if got := allocated(func() { _, err = Parse(b) }); got > 4<<20 {
+			t.Fatalf("byte %d = %#x: %d bytes allocated, error %v", i%len(p), p[i%len(p)], got, err)
+		}
+		if err != nil {
+			errors++
+		}
+	}
+	if errors < 3000 {
+		t.Errorf("%d of 6000 mutated pickles refused: the mutations do not bite", errors)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(whole(dict(text("a"), vector("FloatStorage", "0", 3)))))
+	f.Add([]byte(whole(dict(text("model"), orderedDict+"("+text("a")+vector("DoubleStorage", "1", 4)+"u"))))
+	f.Add([]byte(whole("]q\x01h\x01a")))
+	f.Fuzz(func(t *testing.T, pickle []byte) {
+		tensors, err := Parse(checkpoint(t, string(pickle), floats(1, 2, 3), doubles(1, 2, 3, 4)))
+		if err != nil {
+			return
+		}
+		for _, x := range tensors {
+			n := 1
+			for _, d := range x.Shape {
+				n *= d
+			}
+			if n != len(x.Data) {
+				t.Errorf("tensor %q: shape %v, %d values", x.Name, x.Shape, len(x.Data))
+			}
+		}
+	})
+}

@@ -1,0 +1,164 @@
+package pth
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/nlpodyssey/gopickle/types"
+)
+
+// widths are the known storage classes of module torch, in bytes an element. All may stand in a file; a state
+// dict's tensors must be of the two that read takes.
+var widths = map[string]int{
+	"FloatStorage": 4, "DoubleStorage": 8, "HalfStorage": 2, "BFloat16Storage": 2, "LongStorage": 8,
+	"IntStorage": 4, "ShortStorage": 2, "CharStorage": 1, "ByteStorage": 1, "BoolStorage": 1,
+	"ComplexFloatStorage": 8, "ComplexDoubleStorage": 16,
+}
+
+// known reports whether a global name of the pickle is one that a state dict needs.
+func known(module, name string) bool {
+	switch module {
+	case "collections":
+		return name == "OrderedDict"
+	case "torch._utils":
+		return name == "_rebuild_tensor_v2"
+	case "torch":
+		return widths[name] != 0
+	}
+	return false
+}
+
+// storageType is what the pickle's name of a storage class stands for.
+type storageType string
+
+// findClass resolves the known names; collections.OrderedDict is the unpickler's own.
+func findClass(module, name string) (any, error) {
+	switch {
+	case !known(module, name):
+		return nil, fmt.Errorf("%s.%s is not known", module, name)
+	case module == "torch":
+		return storageType(name), nil
+	}
+	return rebuildTensor{}, nil
+}
+
+// storageRef is one storage's bytes, which nobody has looked at yet.
+type storageRef struct {
+	class string
+	width int // bytes an element
+	count int // elements
+	data  []byte
+}
+
+// storage resolves ("storage", type, key, device, count).
+func (a *archive) storage(id any) (any, error) {
+	t, ok := id.(*types.Tuple)
+	if !ok || t.Len() < 5 {
+		return nil, fmt.Errorf("a storage is not described by five values")
+	}
+	class, ok1 := t.Get(1).(storageType)
+	key, ok2 := t.Get(2).(string)
+	count, ok3 := t.Get(4).(int)
+	if t.Get(0) != "storage" || !ok1 || !ok2 || !ok3 {
+		return nil, fmt.Errorf("a storage is not described by type, key, device and count")
+	}
+	data, width := a.storages[key], widths[string(class)]
+	if data == nil {
+		return nil, fmt.Errorf("storage %.64q is missing in the zip file", key)
+	}
+	if count < 0 || count > len(data) || count*width != len(data) {
+		return nil, fmt.Errorf("storage %q: %d elements of %d bytes declared, %d bytes there", key, count, width, len(data))
+	}
+	return &storageRef{class: string(class), width: width, count: count, data: data}, nil
+}
+
+// tensorRef is a tensor whose values are not yet read.
+type tensorRef struct {
+	storage *storageRef
+	offset  int
+	shape   []int
+	stride  []int
+}
+
+// rebuildTensor stands for torch._utils._rebuild_tensor_v2(storage, offset, size, stride, …).
+type rebuildTensor struct{}
+
+// Call implements types.Callable.
+func (rebuildTensor) Call(args ...any) (any, error) {
+	if len(args) < 4 {
+		return nil, fmt.Errorf("a tensor is described by %d values, want at least 4", len(args))
+	}
+	s, ok1 := args[0].(*storageRef)
+	offset, ok2 := args[1].(int)
+	shape, ok3 := ints(args[2])
+	stride, ok4 := ints(args[3])
+	if !ok1 || !ok2 || !ok3 || !ok4 || len(shape) != len(stride) {
+		return nil, fmt.Errorf("a tensor is not described by storage, offset, size and stride")
+	}
+	t := &tensorRef{storage: s, offset: offset, shape: shape, stride: stride}
+	return t, t.check()
+}
+
+// maxRank bounds a tensor's dimensions.
+const maxRank = 8
+
+func ints(v any) ([]int, bool) {
+	t, ok := v.(*types.Tuple)
+	if !ok || t.Len() > maxRank {
+		return nil, false
+	}
+	list := make([]int, t.Len())
+	for i := range list {
+		if list[i], ok = t.Get(i).(int); !ok || list[i] < 0 || list[i] > math.MaxInt32 {
+			return nil, false
+		}
+	}
+	return list, true
+}
+
+// check requires a contiguous tensor that lies inside its storage.
+func (t *tensorRef) check() error {
+	size := 1
+	for i := len(t.shape) - 1; i >= 0; i-- {
+		if t.shape[i] != 1 && t.stride[i] != size {
+			return fmt.Errorf("a tensor of shape %v with strides %v is not contiguous", t.shape, t.stride)
+		}
+		size *= t.shape[i]
+		if size > t.storage.count {
+			break // further factors could overflow
+		}
+	}
+	if t.offset < 0 || t.offset > t.storage.count || size > t.storage.count-t.offset {
+		return fmt.Errorf("a tensor of shape %v at %d lies outside its storage of %d", t.shape, t.offset, t.storage.count)
+	}
+	return nil
+}
+
+// size returns the number of elements.
+func (t *tensorRef) size() int {
+	n := 1
+	for _, d := range t.shape {
+		n *= d
+	}
+	return n
+}
+
+// read returns the values in single precision.
+func (t *tensorRef) read() ([]float32, error) {
+	out := make([]float32, t.size())
+	b := t.storage.data[t.offset*t.storage.width:]
+	switch t.storage.class {
+	case "FloatStorage":
+		for i := range out {
+			out[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+		}
+	case "DoubleStorage":
+		for i := range out {
+			out[i] = float32(math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:])))
+		}
+	default:
+		return nil, fmt.Errorf("values in a %s: only FloatStorage and DoubleStorage are read", t.storage.class)
+	}
+	return out, nil
+}
