@@ -1,0 +1,144 @@
+// Package golden holds values that PyTorch computed with the official S4D code in float64, and the inputs that
+// they belong to. Only tests import it.
+//
+// A Tiny is a two-layer network with every gradient and twenty losses; a Checkpoint is a real network trained
+// on CIFAR-10, whose weights stay outside the repository.
+package golden
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+//go:embed testdata
+var files embed.FS
+
+// Tiny is the golden file of a network of 2 layers, d_model 8, d_state 16, 2 inputs and 5 outputs, trained on 6
+// sequences of 96 samples with AdamW: lr 0.01 and weight decay 0.01 on everything but log_dt, log_A_real and
+// A_imag, which learn at 0.001 without decay.
+type Tiny struct {
+	Losses    []float64           `json:"losses_before_each_step"`
+	Gradients map[string]Gradient `json:"gradients_at_step_0"` // by PyTorch's tensor names
+	pth       []byte
+}
+
+// Gradient is ∂loss/∂tensor, row-major.
+type Gradient struct {
+	Shape  []int     `json:"shape"`
+	Values []float64 `json:"values"`
+}
+
+// Sizes of the tiny networks' batch.
+const (
+	TinyBatch, TinyLen, TinyInputs = 6, 96, 2
+)
+
+// LoadTiny returns the golden values of the "postnorm" or "prenorm" network.
+func LoadTiny(t testing.TB, name string) *Tiny {
+	t.Helper()
+	g := new(Tiny)
+	load(t, "train-tiny-"+name+".json", g)
+	var err error
+	if g.pth, err = files.ReadFile("testdata/train-tiny-" + name + ".pth"); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// WritePth writes the network's PyTorch checkpoint to a temporary file and returns its path.
+func (g *Tiny) WritePth(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "tiny.pth")
+	if err := os.WriteFile(path, g.pth, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TinyInput returns the batch [TinyBatch][TinyInputs][TinyLen], in float64, and the labels.
+func TinyInput() (x []float64, labels []int) {
+	for i := range TinyBatch {
+		for c := range TinyInputs {
+			for s := range TinyLen {
+				x = append(x, math.Sin(0.05*float64(i+1)*float64(c+1)*float64(s)+0.3*float64(i)))
+			}
+		}
+		labels = append(labels, i%5)
+	}
+	return x, labels
+}
+
+// Checkpoint is the golden file of a real network of 4 layers, d_model 128, d_state 64, 3 inputs, 10 outputs.
+type Checkpoint struct {
+	Name   string
+	Logits [][]float64   `json:"logits_float64"`                      // [4][10]
+	Places [][2]int      `json:"trace_h_t"`                           // channel and time of the trace
+	Trace  [][]float64   `json:"trace_after_block_sequence0_float64"` // [layer][place], sequence 0
+	Kernel KernelSamples `json:"kernel_float64"`
+	MaxAbs []float64     `json:"kernel_max_abs"` // [layer]
+}
+
+// KernelSamples are taps of some channels' kernels.
+type KernelSamples struct {
+	Rows   []int         `json:"rows"`
+	Taps   []int         `json:"taps"`
+	Values [][][]float64 `json:"values"` // [layer][row][tap]
+}
+
+// Sizes of the checkpoints' batch.
+const (
+	CheckpointBatch, CheckpointLen, CheckpointInputs = 4, 1024, 3
+)
+
+// Checkpoints returns the golden files of both real networks.
+func Checkpoints(t testing.TB) []*Checkpoint {
+	t.Helper()
+	var list []*Checkpoint
+	for _, name := range []string{"ethorondor", "EskildAndersen"} {
+		g := &Checkpoint{Name: name + "-s4d-cifar10"}
+		load(t, g.Name+".json", g)
+		list = append(list, g)
+	}
+	return list
+}
+
+// Path returns the checkpoint's file below S4D_DATA, and skips the test where that is not set.
+func (g *Checkpoint) Path(t testing.TB) string {
+	t.Helper()
+	dir := os.Getenv("S4D_DATA")
+	if dir == "" {
+		t.Skip("S4D_DATA is not set: the real checkpoints are not at hand")
+	}
+	return filepath.Join(dir, "checkpoints", g.Name+".pth")
+}
+
+// CheckpointInput returns the batch [CheckpointBatch][CheckpointInputs][CheckpointLen], rounded to float32 as
+// the golden values' input was.
+func CheckpointInput() []float32 {
+	var x []float32
+	for i := range CheckpointBatch {
+		for c := range CheckpointInputs {
+			for s := range CheckpointLen {
+				v := math.Sin(0.01*float64(i+1)*float64(c+1)*float64(s)) + 0.5*math.Cos(0.37*float64(i+1)*float64(s)+float64(c))
+				x = append(x, float32(v))
+			}
+		}
+	}
+	return x
+}
+
+func load(t testing.TB, name string, v any) {
+	t.Helper()
+	text, err := files.ReadFile("testdata/" + name)
+	if err == nil {
+		err = json.Unmarshal(text, v)
+	}
+	if err != nil {
+		t.Fatal(fmt.Errorf("golden: %s: %w", name, err))
+	}
+}

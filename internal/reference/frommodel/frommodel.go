@@ -1,0 +1,97 @@
+// Package frommodel builds a reference network from a model, and names the reference's arrays as the model does.
+// Only tests import it.
+package frommodel
+
+import (
+	"fmt"
+
+	"github.com/s4d-fast/s4d-fast/internal/reference"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+// Network widens a model's weights to float64. rate is the sampling-rate factor (1 as trained).
+func Network(m *model.Model, rate float64) *reference.Network {
+	c, w := m.Config, m.Weights
+	s := c.SSM
+	s.DModel = c.DModel
+	n := &reference.Network{
+		Config: reference.Config{
+			Embedding: c.Encoder == model.EncoderEmbedding, DInput: c.DInput, DOutput: c.DOutput,
+			H: c.DModel, NLayers: c.NLayers, M: s.Modes(), Copies: s.Copies(), Bidirectional: s.Bidirectional,
+			Discrete: s.Discrete(), Bilinear: s.Disc == ssm.Bilinear, LMax: s.LMax, Rate: rate,
+			NormKind: c.Norm, PreNorm: c.PreNorm, FinalNorm: c.FinalNorm,
+			Residual: c.Residual, Activation: c.Activation == model.ActivationGELU, Mixing: c.Mixing, Pool: c.Pool,
+		},
+		EncW: widen(w.EncoderWeight), EncB: widen(w.EncoderBias),
+		Norm: reference.Norm{Weight: widen(w.NormWeight), Bias: widen(w.NormBias), Mean: widen(w.RunningMean), Var: widen(w.RunningVar)},
+		DecW: widen(w.DecoderWeight), DecB: widen(w.DecoderBias),
+	}
+	for i := range w.Layers {
+		l := &w.Layers[i]
+		b := pairs(l.B)
+		if b == nil {
+			b = make([]complex128, len(l.LogDecay))
+			for k := range b {
+				b[k] = 1
+			}
+		}
+		n.Layers = append(n.Layers, reference.Layer{
+			LogStep: widen(l.LogStep), LogDecay: widen(l.LogDecay), Freq: widen(l.Freq),
+			B: b, C: pairs(l.C), D: widen(l.D), MixW: widen(l.MixWeight), MixB: widen(l.MixBias),
+			Norm: reference.Norm{Weight: widen(l.NormWeight), Bias: widen(l.NormBias), Mean: widen(l.RunningMean), Var: widen(l.RunningVar)},
+		})
+	}
+	return n
+}
+
+func widen(x []float32) []float64 {
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = float64(v)
+	}
+	return y
+}
+
+func pairs(x []float32) []complex128 {
+	if x == nil {
+		return nil
+	}
+	y := make([]complex128, len(x)/2)
+	for i := range y {
+		y[i] = complex(float64(x[2*i]), float64(x[2*i+1]))
+	}
+	return y
+}
+
+// Arrays returns the reference's arrays (parameters or gradients) by the names of the model's tensors; complex
+// ones as (re, im) pairs. Real arrays are shared with n, complex ones copied.
+func Arrays(m *model.Model, n *reference.Network) map[string][]float64 {
+	names := [3]string{"log_dt", "log_A_real", "A_imag"}
+	if m.Config.SSM.Discrete() {
+		names = [3]string{"log_xi", "log_rho", "theta"}
+	}
+	a := map[string][]float64{
+		"encoder.weight": n.EncW, "encoder.bias": n.EncB, "decoder.weight": n.DecW, "decoder.bias": n.DecB,
+		"norm.weight": n.Norm.Weight, "norm.bias": n.Norm.Bias, "norm.running_mean": n.Norm.Mean, "norm.running_var": n.Norm.Var,
+	}
+	for i := range n.Layers {
+		l := &n.Layers[i]
+		for name, x := range map[string][]float64{
+			names[0]: l.LogStep, names[1]: l.LogDecay, names[2]: l.Freq, "B": flat(l.B), "C": flat(l.C), "D": l.D,
+			"mix.weight": l.MixW, "mix.bias": l.MixB, "norm.weight": l.Norm.Weight, "norm.bias": l.Norm.Bias,
+			"norm.running_mean": l.Norm.Mean, "norm.running_var": l.Norm.Var,
+		} {
+			a[fmt.Sprintf("layers.%d.%s", i, name)] = x
+		}
+	}
+	return a
+}
+
+func flat(x []complex128) []float64 {
+	y := make([]float64, 0, 2*len(x))
+	for _, v := range x {
+		y = append(y, real(v), imag(v))
+	}
+	return y
+}

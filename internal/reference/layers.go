@@ -1,0 +1,242 @@
+package reference
+
+import "math"
+
+// encode: x = W·input + b at every position, or the token's row of W.
+func (n *Network) encode(b *Batch) []float64 {
+	x := zeros(b.Size * n.H * b.Len)
+	for i := range b.Size {
+		for h := range n.H {
+			for t := range b.Len {
+				at := (i*n.H+h)*b.Len + t
+				if n.Embedding {
+					x[at] = n.EncW[b.Tokens[i*b.Len+t]*n.H+h]
+					continue
+				}
+				x[at] = n.EncB[h]
+				for c := range n.DInput {
+					x[at] += n.EncW[h*n.DInput+c] * b.X[(i*n.DInput+c)*b.Len+t]
+				}
+			}
+		}
+	}
+	return x
+}
+
+func (n *Network) encodeBack(g *Network, b *Batch, d []float64) {
+	for i := range b.Size {
+		for h := range n.H {
+			for t := range b.Len {
+				v := d[(i*n.H+h)*b.Len+t]
+				if n.Embedding {
+					g.EncW[b.Tokens[i*b.Len+t]*n.H+h] += v
+					continue
+				}
+				g.EncB[h] += v
+				for c := range n.DInput {
+					g.EncW[h*n.DInput+c] += v * b.X[(i*n.DInput+c)*b.Len+t]
+				}
+			}
+		}
+	}
+}
+
+// pooled says with which weight position t of sequence i enters the pooled vector.
+func (n *Network) poolWeight(b *Batch, i, t int) float64 {
+	last := b.length(i) - 1
+	switch {
+	case n.Pool == "mean" && t <= last:
+		return 1 / float64(last+1)
+	case n.Pool == "last" && t == last:
+		return 1
+	}
+	return 0
+}
+
+// decode pools and applies the linear decoder; without a pool it applies it at every position.
+func (n *Network) decode(b *Batch, top []float64) (pooled, logits []float64) {
+	if n.Pool == "none" {
+		logits = zeros(b.Size * n.DOutput * b.Len)
+		for i := range b.Size {
+			for o := range n.DOutput {
+				for t := range b.Len {
+					v := n.DecB[o]
+					for h := range n.H {
+						v += n.DecW[o*n.H+h] * top[(i*n.H+h)*b.Len+t]
+					}
+					logits[(i*n.DOutput+o)*b.Len+t] = v
+				}
+			}
+		}
+		return nil, logits
+	}
+	pooled, logits = zeros(b.Size*n.H), zeros(b.Size*n.DOutput)
+	for i := range b.Size {
+		for h := range n.H {
+			for t := range b.Len {
+				pooled[i*n.H+h] += n.poolWeight(b, i, t) * top[(i*n.H+h)*b.Len+t]
+			}
+		}
+		for o := range n.DOutput {
+			logits[i*n.DOutput+o] = n.DecB[o]
+			for h := range n.H {
+				logits[i*n.DOutput+o] += n.DecW[o*n.H+h] * pooled[i*n.H+h]
+			}
+		}
+	}
+	return pooled, logits
+}
+
+func (n *Network) decodeBack(g *Network, t *Tape, dLogits []float64) []float64 {
+	b := &t.Batch
+	d := zeros(b.Size * n.H * b.Len)
+	for i := range b.Size {
+		for o := range n.DOutput {
+			for h := range n.H {
+				if n.Pool != "none" {
+					v := dLogits[i*n.DOutput+o]
+					g.DecW[o*n.H+h] += v * t.Pooled[i*n.H+h]
+					for s := range b.Len {
+						d[(i*n.H+h)*b.Len+s] += v * n.DecW[o*n.H+h] * n.poolWeight(b, i, s)
+					}
+					continue
+				}
+				for s := range b.Len {
+					v := dLogits[(i*n.DOutput+o)*b.Len+s]
+					g.DecW[o*n.H+h] += v * t.Top[(i*n.H+h)*b.Len+s]
+					d[(i*n.H+h)*b.Len+s] += v * n.DecW[o*n.H+h]
+				}
+			}
+		}
+	}
+	per := len(dLogits) / (b.Size * n.DOutput)
+	for k, v := range dLogits {
+		g.DecB[k/per%n.DOutput] += v
+	}
+	return d
+}
+
+// mask sets positions from the true length on to 0.
+func (n *Network) mask(b *Batch, x []float64) []float64 {
+	y := zeros(len(x))
+	for k, v := range x {
+		if k%b.Len < b.length(k/b.Len/n.H) {
+			y[k] = v
+		}
+	}
+	return y
+}
+
+// activate: x·Φ(x), or x.
+func (n *Network) activate(x []float64) []float64 {
+	y := zeros(len(x))
+	for k, v := range x {
+		y[k] = v
+		if n.Activation {
+			y[k] = v * phi(v)
+		}
+	}
+	return y
+}
+
+func (n *Network) activateBack(x, d []float64) []float64 {
+	g := zeros(len(x))
+	for k, v := range x {
+		g[k] = d[k]
+		if n.Activation {
+			g[k] = d[k] * (phi(v) + v*math.Exp(-v*v/2)/math.Sqrt(2*math.Pi))
+		}
+	}
+	return g
+}
+
+func phi(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
+
+func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+
+// mix: z = W·v + b at every position; with GLU the first half times the sigmoid of the second.
+func (n *Network) mix(l *Layer, b *Batch, v []float64) (z, y []float64) {
+	if n.Mixing == "none" {
+		return nil, v
+	}
+	rows := len(l.MixB)
+	z = zeros(b.Size * rows * b.Len)
+	for i := range b.Size {
+		for r := range rows {
+			for t := range b.Len {
+				s := l.MixB[r]
+				for h := range n.H {
+					s += l.MixW[r*n.H+h] * v[(i*n.H+h)*b.Len+t]
+				}
+				z[(i*rows+r)*b.Len+t] = s
+			}
+		}
+	}
+	if n.Mixing == "linear" {
+		return z, z
+	}
+	y = zeros(b.Size * n.H * b.Len)
+	for k := range y {
+		a, gate := n.halves(b, k)
+		y[k] = z[a] * sigmoid(z[gate])
+	}
+	return z, y
+}
+
+// halves returns where element k of [B][H][L] finds its two halves in [B][2H][L].
+func (n *Network) halves(b *Batch, k int) (a, gate int) {
+	i, rest := k/(n.H*b.Len), k%(n.H*b.Len)
+	a = 2*i*n.H*b.Len + rest
+	return a, a + n.H*b.Len
+}
+
+func (n *Network) mixBack(g, l *Layer, b *Batch, t *BlockTape, dy []float64) []float64 {
+	if n.Mixing == "none" {
+		return dy
+	}
+	dz := dy
+	if n.Mixing == "glu" {
+		dz = zeros(len(t.Mixed))
+		for k, d := range dy {
+			a, gate := n.halves(b, k)
+			s := sigmoid(t.Mixed[gate])
+			dz[a] = d * s
+			dz[gate] = d * t.Mixed[a] * s * (1 - s)
+		}
+	}
+	rows := len(l.MixB)
+	dv := zeros(b.Size * n.H * b.Len)
+	for i := range b.Size {
+		for r := range rows {
+			for s := range b.Len {
+				d := dz[(i*rows+r)*b.Len+s]
+				g.MixB[r] += d
+				for h := range n.H {
+					g.MixW[r*n.H+h] += d * t.Active[(i*n.H+h)*b.Len+s]
+					dv[(i*n.H+h)*b.Len+s] += d * l.MixW[r*n.H+h]
+				}
+			}
+		}
+	}
+	return dv
+}
+
+// scaleRows multiplies the row of every (sequence, channel) by its dropout factor.
+func scaleRows(x []float64, factors [][]float64, layer, length int) []float64 {
+	if factors == nil {
+		return x
+	}
+	y := zeros(len(x))
+	for k, v := range x {
+		y[k] = v * factors[layer][k/length]
+	}
+	return y
+}
+
+func add(x, y []float64) []float64 {
+	s := zeros(len(x))
+	for i := range s {
+		s[i] = x[i] + y[i]
+	}
+	return s
+}

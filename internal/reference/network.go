@@ -1,0 +1,186 @@
+// Package reference is the whole network once more: naive, in float64, without FFT, forward and backward. It is
+// the truth that every fast path is tested against, and only tests import it.
+//
+// A Network and a Batch go in; Forward returns a Tape with every intermediate result, Backward the gradient of
+// every parameter as another Network. Arrays are row-major; activations are [B][H][L].
+package reference
+
+// Config says what the network computes (spec §3).
+type Config struct {
+	Embedding            bool // tokens instead of channels
+	DInput, DOutput      int
+	H, NLayers           int
+	M, Copies            int  // complex modes per SSM, sets of poles
+	Bidirectional        bool // C has two directions
+	Discrete             bool // DFouT: a = −ρξ + iθ; else a = Δ·A
+	Bilinear             bool
+	LMax                 int     // taps of the kernel, 0: all
+	Rate                 float64 // samples of training that one sample stands for
+	NormKind             string  // "layer", "batch", "none"
+	PreNorm, FinalNorm   bool
+	Residual, Activation bool
+	Mixing               string // "glu", "linear", "none"
+	Pool                 string // "mean", "last", "none"
+}
+
+// Norm is the scale and shift of a norm, and the running statistics of a batch norm.
+type Norm struct {
+	Weight, Bias, Mean, Var []float64 // [H]
+}
+
+// Layer is one block's parameters; channel h uses pole set h mod Copies.
+type Layer struct {
+	LogStep        []float64    // [H]
+	LogDecay, Freq []float64    // [Copies][M]
+	B              []complex128 // [Copies][M]
+	C              []complex128 // [directions][H][M]
+	D              []float64    // [H]
+	MixW, MixB     []float64    // [2H or H][H], [2H or H]
+	Norm           Norm
+}
+
+// Network is a network's parameters, or their gradients.
+type Network struct {
+	Config
+	EncW, EncB []float64 // [H][DInput], [H]; embedding: [DInput][H]
+	Layers     []Layer
+	Norm       Norm
+	DecW, DecB []float64 // [DOutput][H], [DOutput]
+}
+
+// Batch is the input.
+type Batch struct {
+	Size, Len    int
+	X            []float64   // [Size][DInput][Len]
+	Tokens       []int       // [Size][Len]
+	Lengths      []int       // nil: all Len
+	Train        bool        // batch norms use the batch's statistics
+	Inner, Outer [][]float64 // [layer][Size·H] dropout factors after the activation and on the block's output; nil: 1
+}
+
+func (b *Batch) length(i int) int {
+	if b.Lengths == nil {
+		return b.Len
+	}
+	return b.Lengths[i]
+}
+
+// Tape is what Forward computed.
+type Tape struct {
+	Batch  Batch
+	Blocks []BlockTape
+	Last   []float64 // [B][H][L] what the final norm reads, if there is one
+	Final  NormTape
+	Top    []float64 // [B][H][L] what the pool reads
+	Pooled []float64 // [B][H]
+	Logits []float64 // [B][DOutput], or [B][DOutput][L]
+}
+
+// BlockTape is one block's intermediate results, [B][H][L] unless said otherwise.
+type BlockTape struct {
+	In, U    []float64   // the block's input; what the SSM reads (normalised, masked)
+	Kernels  [][]float64 // [directions·H][L]
+	Conv     []float64
+	Active   []float64 // after activation and dropout
+	Mixed    []float64 // [B][2H or H][L]
+	Sum      []float64 // after the residual, before a post-norm
+	Out      []float64
+	NormTape NormTape
+}
+
+func zeros(n int) []float64 { return make([]float64, n) }
+
+// zeroLike returns a network of zeros with n's shapes.
+func (n *Network) zeroLike() *Network {
+	g := &Network{
+		Config: n.Config, EncW: zeros(len(n.EncW)), EncB: zeros(len(n.EncB)), Norm: n.Norm.zeroLike(),
+		DecW: zeros(len(n.DecW)), DecB: zeros(len(n.DecB)),
+	}
+	for _, l := range n.Layers {
+		g.Layers = append(g.Layers, Layer{
+			LogStep: zeros(len(l.LogStep)), LogDecay: zeros(len(l.LogDecay)), Freq: zeros(len(l.Freq)),
+			B: make([]complex128, len(l.B)), C: make([]complex128, len(l.C)), D: zeros(len(l.D)),
+			MixW: zeros(len(l.MixW)), MixB: zeros(len(l.MixB)), Norm: l.Norm.zeroLike(),
+		})
+	}
+	return g
+}
+
+func (n Norm) zeroLike() Norm {
+	return Norm{Weight: zeros(len(n.Weight)), Bias: zeros(len(n.Bias)), Mean: zeros(len(n.Mean)), Var: zeros(len(n.Var))}
+}
+
+// Forward runs the network.
+func (n *Network) Forward(b Batch) *Tape {
+	t := &Tape{Batch: b}
+	x := n.encode(&b)
+	for i := range n.Layers {
+		t.Blocks = append(t.Blocks, n.block(i, &b, x))
+		x = t.Blocks[i].Out
+	}
+	t.Last, t.Top = x, x
+	if n.FinalNorm {
+		t.Top, t.Final = n.norm(n.Norm, &b, x)
+	}
+	t.Pooled, t.Logits = n.decode(&b, t.Top)
+	return t
+}
+
+// Backward returns the gradients for ∂loss/∂logits.
+func (n *Network) Backward(t *Tape, dLogits []float64) *Network {
+	g := n.zeroLike()
+	d := n.decodeBack(g, t, dLogits)
+	if n.FinalNorm {
+		d = n.normBack(&g.Norm, n.Norm, &t.Batch, t.Last, t.Final, d)
+	}
+	for i := len(n.Layers) - 1; i >= 0; i-- {
+		d = n.blockBack(g, i, t, d)
+	}
+	n.encodeBack(g, &t.Batch, d)
+	return g
+}
+
+// block: x → norm → mask → SSM → activation → dropout → mixing → dropout → residual → norm (spec §3.2).
+func (n *Network) block(i int, b *Batch, x []float64) BlockTape {
+	l := &n.Layers[i]
+	t := BlockTape{In: x}
+	u := x
+	if n.PreNorm {
+		u, t.NormTape = n.norm(l.Norm, b, x)
+	}
+	t.U = n.mask(b, u)
+	t.Kernels = n.kernels(l, b.Len)
+	t.Conv = n.convolve(l, b, t.U, t.Kernels)
+	t.Active = scaleRows(n.activate(t.Conv), b.Inner, i, b.Len)
+	var y []float64
+	t.Mixed, y = n.mix(l, b, t.Active)
+	t.Sum = scaleRows(y, b.Outer, i, b.Len)
+	if n.Residual {
+		t.Sum = add(t.Sum, x)
+	}
+	t.Out = t.Sum
+	if n.hasNorm() && !n.PreNorm {
+		t.Out, t.NormTape = n.norm(l.Norm, b, t.Sum)
+	}
+	return t
+}
+
+func (n *Network) blockBack(g *Network, i int, tape *Tape, d []float64) []float64 {
+	l, gl, t, b := &n.Layers[i], &g.Layers[i], &tape.Blocks[i], &tape.Batch
+	if n.hasNorm() && !n.PreNorm {
+		d = n.normBack(&gl.Norm, l.Norm, b, t.Sum, t.NormTape, d)
+	}
+	dy := scaleRows(d, b.Outer, i, b.Len)
+	dActive := n.mixBack(gl, l, b, t, dy)
+	dConv := n.activateBack(t.Conv, scaleRows(dActive, b.Inner, i, b.Len))
+	du := n.mask(b, n.convolveBack(gl, l, b, t, dConv))
+	if n.PreNorm {
+		du = n.normBack(&gl.Norm, l.Norm, b, t.In, t.NormTape, du)
+	}
+	if n.Residual {
+		return add(du, d)
+	}
+	return du
+}
+
+func (n *Network) hasNorm() bool { return n.NormKind != "none" }

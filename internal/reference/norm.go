@@ -1,0 +1,79 @@
+package reference
+
+import "math"
+
+const normEps = 1e-5
+
+// NormTape is what a norm computed.
+type NormTape struct {
+	Hat  []float64 // (x − mean)/√(var + eps)
+	Rstd []float64 // 1/√(var + eps) of every element's group
+	// Mean and Var are a batch norm's running statistics after this batch: 0.9·old + 0.1·new, the variance unbiased.
+	Mean, Var []float64
+}
+
+// group returns which mean element k of [B][H][L] belongs to: its position (layer) or its channel (batch).
+func (n *Network) group(b *Batch, k int) int {
+	if n.NormKind == "layer" {
+		return k/(n.H*b.Len)*b.Len + k%b.Len
+	}
+	return k / b.Len % n.H
+}
+
+func (n *Network) groups(b *Batch) (count int, size float64) {
+	if n.NormKind == "layer" {
+		return b.Size * b.Len, float64(n.H)
+	}
+	return n.H, float64(b.Size * b.Len)
+}
+
+// norm: y = (x − mean)/√(var + eps)·weight + bias, over a position's channels or a channel's batch.
+func (n *Network) norm(p Norm, b *Batch, x []float64) ([]float64, NormTape) {
+	count, size := n.groups(b)
+	mean, variance := zeros(count), zeros(count)
+	for k, v := range x {
+		mean[n.group(b, k)] += v / size
+	}
+	for k, v := range x {
+		d := v - mean[n.group(b, k)]
+		variance[n.group(b, k)] += d * d / size
+	}
+	t := NormTape{Hat: zeros(len(x)), Rstd: zeros(len(x))}
+	if n.NormKind == "batch" {
+		t.Mean, t.Var = zeros(n.H), zeros(n.H)
+		for h := range n.H {
+			t.Mean[h] = 0.9*p.Mean[h] + 0.1*mean[h]
+			t.Var[h] = 0.9*p.Var[h] + 0.1*variance[h]*size/(size-1)
+		}
+		if !b.Train {
+			mean, variance = p.Mean, p.Var
+		}
+	}
+	y := zeros(len(x))
+	for k, v := range x {
+		g, h := n.group(b, k), k/b.Len%n.H
+		t.Rstd[k] = 1 / math.Sqrt(variance[g]+normEps)
+		t.Hat[k] = (v - mean[g]) * t.Rstd[k]
+		y[k] = t.Hat[k]*p.Weight[h] + p.Bias[h]
+	}
+	return y, t
+}
+
+// normBack: with e = d·weight, dx = rstd·(e − mean(e) − hat·mean(e·hat)) over the group; batch norm as in training.
+func (n *Network) normBack(g *Norm, p Norm, b *Batch, x []float64, t NormTape, d []float64) []float64 {
+	count, size := n.groups(b)
+	sum, dot := zeros(count), zeros(count)
+	for k, v := range d {
+		h, i := k/b.Len%n.H, n.group(b, k)
+		g.Weight[h] += v * t.Hat[k]
+		g.Bias[h] += v
+		sum[i] += v * p.Weight[h] / size
+		dot[i] += v * p.Weight[h] * t.Hat[k] / size
+	}
+	dx := zeros(len(x))
+	for k, v := range d {
+		i := n.group(b, k)
+		dx[k] = t.Rstd[k] * (v*p.Weight[k/b.Len%n.H] - sum[i] - t.Hat[k]*dot[i])
+	}
+	return dx
+}

@@ -1,0 +1,172 @@
+package reference
+
+import (
+	"math"
+	"math/cmplx"
+)
+
+// mode is one complex mode of one channel after discretisation: K[l] = 2·Re(C·B·step·beta·exp(l·pole)).
+type mode struct {
+	a           complex128 // the exponent: Δ·A, or −ρξ + iθ
+	step        float64    // Δ or ξ
+	beta, dBeta complex128 // input factor and its derivative by a
+	pole, dPole complex128 // log λ̄ and its derivative by a
+	aDecay      float64    // ∂a/∂LogDecay, real
+	aFreq       complex128 // ∂a/∂Freq
+}
+
+// discretize returns mode m of channel h (spec §1.3, §1.6, §2.6).
+func (n *Network) discretize(l *Layer, h, m int) mode {
+	k := h%n.Copies*n.M + m
+	decay, freq := math.Exp(l.LogDecay[k]), l.Freq[k]
+	x := mode{step: n.Rate * math.Exp(l.LogStep[h])}
+	if n.Discrete {
+		x.a = complex(-decay*x.step, n.Rate*freq)
+		x.aDecay, x.aFreq = -decay*x.step, complex(0, n.Rate)
+	} else {
+		x.a = complex(-decay*x.step, freq*x.step)
+		x.aDecay, x.aFreq = -decay*x.step, complex(0, x.step)
+	}
+	if n.Bilinear {
+		q := 1 - x.a/2
+		x.beta, x.dBeta = 1/q, 1/(2*q*q)
+		x.pole, x.dPole = cmplx.Log((1+x.a/2)/q), 1/(q*(1+x.a/2))
+		return x
+	}
+	x.beta, x.dBeta = zohFactor(x.a)
+	x.pole, x.dPole = x.a, 1
+	return x
+}
+
+// zohFactor returns (e^a − 1)/a and its derivative, by series where a is small.
+func zohFactor(a complex128) (f, df complex128) {
+	if cmplx.Abs(a) > 0.5 {
+		f = (cmplx.Exp(a) - 1) / a
+		return f, (cmplx.Exp(a) - f) / a
+	}
+	power, factorial := complex(1, 0), 1.0
+	for k := range 20 { // Σ a^k/(k+1)!
+		factorial *= float64(k + 1)
+		f += power / complex(factorial, 0)
+		df += power * complex(float64(k+1)/(factorial*float64(k+2)), 0)
+		power *= a
+	}
+	return f, df
+}
+
+func (n *Network) directions() int {
+	if n.Bidirectional {
+		return 2
+	}
+	return 1
+}
+
+// taps returns the length of the kernels for sequences of a length.
+func (n *Network) taps(length int) int {
+	if n.LMax == 0 {
+		return length
+	}
+	return min(length, max(1, int(math.Round(float64(n.LMax)/n.Rate))))
+}
+
+// kernels returns [directions·H][taps], one tap at a time.
+func (n *Network) kernels(l *Layer, length int) [][]float64 {
+	list := make([][]float64, n.directions()*n.H)
+	for r := range list {
+		h := r % n.H
+		list[r] = zeros(n.taps(length))
+		for m := range n.M {
+			x := n.discretize(l, h, m)
+			w := l.C[r*n.M+m] * l.B[h%n.Copies*n.M+m] * complex(x.step, 0) * x.beta
+			for s := range list[r] {
+				list[r][s] += 2 * real(w*cmplx.Exp(x.pole*complex(float64(s), 0)))
+			}
+		}
+	}
+	return list
+}
+
+// convolve: y[t] = Σ_j k0[j]·u[t−j] + Σ_j k1[j]·u[t+1+j] + D·u[t] (spec §1.5).
+func (n *Network) convolve(l *Layer, b *Batch, u []float64, kernels [][]float64) []float64 {
+	y := zeros(len(u))
+	for row := range b.Size * n.H {
+		h := row % n.H
+		in, out := u[row*b.Len:(row+1)*b.Len], y[row*b.Len:(row+1)*b.Len]
+		for t := range out {
+			out[t] = l.D[h] * in[t]
+			for j, k := range kernels[h] {
+				if t-j >= 0 {
+					out[t] += k * in[t-j]
+				}
+			}
+			if n.Bidirectional {
+				for j, k := range kernels[n.H+h] {
+					if t+1+j < b.Len {
+						out[t] += k * in[t+1+j]
+					}
+				}
+			}
+		}
+	}
+	return y
+}
+
+// convolveBack returns ∂loss/∂u and adds the gradients of D, C, B and the poles.
+func (n *Network) convolveBack(g, l *Layer, b *Batch, tape *BlockTape, d []float64) []float64 {
+	du := zeros(len(d))
+	dk := make([][]float64, len(tape.Kernels))
+	for r := range dk {
+		dk[r] = zeros(len(tape.Kernels[r]))
+	}
+	for row := range b.Size * n.H {
+		h := row % n.H
+		in, out, dIn := tape.U[row*b.Len:(row+1)*b.Len], d[row*b.Len:(row+1)*b.Len], du[row*b.Len:(row+1)*b.Len]
+		for t, v := range out {
+			g.D[h] += v * in[t]
+			dIn[t] += v * l.D[h]
+			for j, k := range tape.Kernels[h] {
+				if t-j >= 0 {
+					dk[h][j] += v * in[t-j]
+					dIn[t-j] += v * k
+				}
+			}
+			if n.Bidirectional {
+				for j, k := range tape.Kernels[n.H+h] {
+					if t+1+j < b.Len {
+						dk[n.H+h][j] += v * in[t+1+j]
+						dIn[t+1+j] += v * k
+					}
+				}
+			}
+		}
+	}
+	for r := range dk {
+		n.kernelBack(g, l, r, dk[r])
+	}
+	return du
+}
+
+// kernelBack takes ∂loss/∂K of row r to the parameters, tap by tap, from K[s] = 2·Re(C·B·step·beta·exp(s·pole)).
+func (n *Network) kernelBack(g, l *Layer, r int, dk []float64) {
+	h := r % n.H
+	for m := range n.M {
+		k := h%n.Copies*n.M + m
+		x := n.discretize(l, h, m)
+		b, c, step := l.B[k], l.C[r*n.M+m], complex(x.step, 0)
+		for s, d := range dk {
+			e := cmplx.Exp(x.pole * complex(float64(s), 0))
+			tap := complex(2*d, 0)
+			g.C[r*n.M+m] += cmplx.Conj(tap * b * step * x.beta * e)
+			g.B[k] += cmplx.Conj(tap * c * step * x.beta * e)
+			byA := tap * c * b * step * (x.dBeta + x.beta*x.dPole*complex(float64(s), 0)) * e
+			g.LogDecay[k] += real(byA) * x.aDecay
+			g.Freq[k] += real(byA * x.aFreq)
+			g.LogStep[h] += real(tap * c * b * step * x.beta * e) // by the step itself
+			if n.Discrete {
+				g.LogStep[h] += real(byA) * x.aDecay
+			} else {
+				g.LogStep[h] += real(byA * x.a)
+			}
+		}
+	}
+}
