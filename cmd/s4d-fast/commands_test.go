@@ -1,0 +1,269 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/internal/golden"
+	"github.com/s4d-fast/s4d-fast/internal/wav"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// ok runs a command line that must succeed and returns its stdout.
+func ok(t *testing.T, args ...string) string {
+	t.Helper()
+	code, stdout, stderr := invoke(nil, args...)
+	if code != exitOK {
+		t.Fatalf("s4d-fast %s: exit code %d, stderr %s", strings.Join(args, " "), code, stderr)
+	}
+	return stdout
+}
+
+// tones makes a data set in FSDD's layout: three digits, each a tone of its own pitch, of varying lengths.
+func tones(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for digit := range 3 {
+		for index := 5; index < 14; index++ {
+			samples := make([]float32, 300+37*index+11*digit)
+			for i := range samples {
+				samples[i] = 0.3 * float32(math.Sin(float64(i*(digit+1))*0.2+float64(index)))
+			}
+			name := fmt.Sprintf("%d_tone_%d.wav", digit, index)
+			if err := wav.WriteFile(filepath.Join(dir, name), 8000, samples); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return dir
+}
+
+// small are settings for a run of a second.
+var small = []string{
+	"--set", "model.d_model=6", "--set", "model.n_layers=2", "--set", "ssm.d_state=8", "--set", "train.epochs=2", "--set", "train.batch=4",
+}
+
+// A model that train leaves gives eval's figures again, and stream's last posterior is eval's.
+func TestTrainEvalStream(t *testing.T) {
+	data, out := tones(t), filepath.Join(t.TempDir(), "run")
+	ok(t, append([]string{"train", "fsdd", "--data", data, "--out", out}, small...)...)
+	best := filepath.Join(out, "best.safetensors")
+	predictions := filepath.Join(t.TempDir(), "predictions.jsonl")
+	var e evaluation
+	decode(t, ok(t, "eval", best, "--task", "fsdd", "--data", data, "--json", "--predictions", predictions), &e)
+	if e.Task != "fsdd" || e.Split != "val" || e.N != 15 || e.Accuracy == nil {
+		t.Fatalf("evaluation %+v", e)
+	}
+	if want := bestAccuracy(t, filepath.Join(out, "metrics.jsonl")); *e.Accuracy != want {
+		t.Errorf("eval's accuracy is %v, the best epoch's was %v", *e.Accuracy, want)
+	}
+	for _, line := range strings.Split(strings.TrimSpace(string(read(t, predictions))), "\n") {
+		var p predictionLine
+		decode(t, line, &p)
+		want := model.Posterior(p.Logits)
+		code, stdout, stderr := invoke(bytes.NewReader(read(t, p.Path)), "stream", best, "--format", "wav", "--emit", "frames", "-")
+		if code != exitOK {
+			t.Fatalf("stream: exit code %d: %s", code, stderr)
+		}
+		last := lastFrame(t, stdout)
+		for i, v := range last.Posterior {
+			if math.Abs(float64(v-want[i])) > 1e-4 {
+				t.Errorf("%s: last posterior %v, eval's %v", p.Path, last.Posterior, want)
+				break
+			}
+		}
+		if last.Label != p.Prediction {
+			t.Errorf("%s: stream hears %q, eval %q", p.Path, last.Label, p.Prediction)
+		}
+	}
+}
+
+func bestAccuracy(t *testing.T, path string) float64 {
+	t.Helper()
+	best := -1.0
+	for _, line := range strings.Split(strings.TrimSpace(string(read(t, path))), "\n") {
+		var m struct {
+			Accuracy float64 `json:"val_accuracy"`
+		}
+		decode(t, line, &m)
+		best = max(best, m.Accuracy)
+	}
+	return best
+}
+
+func decode(t *testing.T, line string, v any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(line), v); err != nil {
+		t.Fatalf("%q: %v", line, err)
+	}
+}
+
+// lastFrame checks the lines' kinds and returns the last frame.
+func lastFrame(t *testing.T, stdout string) frameLine {
+	t.Helper()
+	lines := strings.Split(strings.TrimSpace(stdout), "\n")
+	var start startLine
+	var end endLine
+	var frame frameLine
+	decode(t, lines[0], &start)
+	decode(t, lines[len(lines)-1], &end)
+	decode(t, lines[len(lines)-2], &frame)
+	if start.Type != "start" || start.Rate != 8000 || end.Type != "end" || frame.Type != "frame" || frame.Sample != end.Samples {
+		t.Fatalf("lines of a stream: %q", lines)
+	}
+	return frame
+}
+
+// However a stream's input is cut, and whatever form it comes in, the frames are the same.
+func TestStreamForms(t *testing.T) {
+	m, audio := digitsModel(t), clip(t, 8000, 2500)
+	samples, _, err := wav.ReadFile(audio)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := posteriors(t, ok(t, "stream", m, audio))
+	if len(want) != 4 { // at 800, 1600, 2400 and 2500 samples
+		t.Fatalf("%d frames, want 4", len(want))
+	}
+	var raw bytes.Buffer
+	for _, v := range samples {
+		s := int16(v * 32768)
+		raw.Write([]byte{byte(s), byte(s >> 8)})
+	}
+	code, stdout, stderr := invoke(&raw, "stream", m, "--format", "s16le", "--rate", "8000")
+	if code != exitOK {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	if got := posteriors(t, stdout); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("raw samples give %v, the WAV file %v", got, want)
+	}
+}
+
+func posteriors(t *testing.T, stdout string) (list [][]float32) {
+	t.Helper()
+	for _, line := range strings.Split(strings.TrimSpace(stdout), "\n") {
+		var f frameLine
+		decode(t, line, &f)
+		if f.Type == "frame" {
+			list = append(list, f.Posterior)
+		}
+	}
+	return list
+}
+
+func TestDelayLeavesPicture(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	stdout := ok(t, "train", "--out", out, "--set", "data.length=200", "--set", "data.delay=50", "--set", "ssm.d_state=16",
+		"--set", "data.train_size=64", "--set", "data.eval_size=8", "--set", "train.epochs=1", "--set", "train.batch=16")
+	if png := read(t, filepath.Join(out, "delay.png")); !bytes.HasPrefix(png, []byte("\x89PNG")) {
+		t.Error("delay.png is no picture")
+	}
+	if !strings.Contains(stdout, "delay.png") || !strings.Contains(stdout, "best.safetensors") {
+		t.Errorf("stdout %q names neither model nor picture", stdout)
+	}
+	mustSay(t, nil, []string{"train", "--out", out}, exitUsage, out, "already holds a run")
+	var e evaluation
+	decode(t, ok(t, "eval", filepath.Join(out, "best.safetensors"), "--json", "--set", "data.length=200", "--set", "data.delay=50", "--set", "data.eval_size=8"), &e)
+	if e.RMSE == nil || e.N != 8 {
+		t.Errorf("evaluation %+v", e)
+	}
+}
+
+func TestDivergenceExitCode(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	mustSay(t, nil, []string{"train", "--out", out, "--set", "data.length=64", "--set", "data.delay=16", "--set", "ssm.d_state=8",
+		"--set", "data.train_size=256", "--set", "data.eval_size=8", "--set", "optim.lr=1e30"}, exitDiverged, "diverged")
+}
+
+// An interrupt stops at a step, saves, tells how to go on, and ends with 130; the run can be resumed.
+func TestInterruptAndResume(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	line := []string{"train", "--out", out, "--set", "data.length=64", "--set", "data.delay=16", "--set", "ssm.d_state=8",
+		"--set", "data.train_size=64", "--set", "data.eval_size=8", "--set", "train.epochs=1000000"}
+	type result struct {
+		code   int
+		stderr string
+	}
+	done := make(chan result)
+	go func() {
+		code, _, stderr := invoke(nil, line...)
+		done <- result{code, stderr}
+	}()
+	waitFor(t, filepath.Join(out, "metrics.jsonl"))
+	if err := interruptSelf(); err != nil {
+		t.Skipf("this system has no interrupt to send: %v", err)
+	}
+	r := <-done
+	if r.code != 128+int(syscall.SIGINT) || !strings.Contains(r.stderr, "--resume") {
+		t.Fatalf("exit code %d, stderr %s", r.code, r.stderr)
+	}
+	epochs := strings.Count(string(read(t, filepath.Join(out, "metrics.jsonl"))), "\n")
+	ok(t, "train", "--out", out, "--resume", "--set", fmt.Sprintf("train.epochs=%d", epochs+2))
+	if got := strings.Count(string(read(t, filepath.Join(out, "metrics.jsonl"))), "\n"); got != epochs+2 {
+		t.Errorf("%d epochs after the resumed run, want %d", got, epochs+2)
+	}
+}
+
+// waitFor returns when a file has something in it.
+func waitFor(t *testing.T, path string) {
+	t.Helper()
+	for range 1000 {
+		if info, err := os.Stat(path); err == nil && info.Size() > 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("%s did not come", path)
+}
+
+func interruptSelf() error {
+	p, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		return err
+	}
+	return p.Signal(os.Interrupt)
+}
+
+func TestConvertInspect(t *testing.T) {
+	pth := golden.LoadTiny(t, "postnorm").WritePth(t)
+	out := filepath.Join(t.TempDir(), "tiny.safetensors")
+	ok(t, "convert", pth, out, "--mean", "0,1", "--std", "1,2", "--labels", "a,b,c,d,e")
+	var info inspection
+	decode(t, ok(t, "inspect", out, "--json"), &info)
+	if info.Parameters != 933 || len(info.Poles) != 2 || info.Meta.Labels[4] != "e" || info.Poles[0].Modulus[1] > 1 {
+		t.Errorf("inspection %+v", info)
+	}
+	text := ok(t, "inspect", out)
+	for _, part := range []string{"933", "d_state 16", "a b c d e", "poles 1", "layers.1.mix.weight", "mean 1, standard deviation 2"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("inspect does not say %q:\n%s", part, text)
+		}
+	}
+	mustSay(t, nil, []string{"convert", pth, out, "--mean", "0", "--std", "1"}, exitUsage, "2 input channels")
+	mustSay(t, nil, []string{"convert", pth, out, "--labels", "a"}, exitUsage, "5 outputs")
+}
+
+func TestVersion(t *testing.T) {
+	if got := strings.TrimSpace(ok(t, "version", "--levels")); !strings.HasPrefix(got, "generic") {
+		t.Errorf("levels %q", got)
+	}
+	if got := ok(t, "version"); !strings.Contains(got, "level") || !strings.Contains(got, "processor") {
+		t.Errorf("version prints %q", got)
+	}
+}
+
+func TestHelp(t *testing.T) {
+	for _, command := range []string{"train", "eval", "stream", "convert", "inspect"} {
+		if got := ok(t, command, "--help"); !strings.Contains(got, "Example") || !strings.Contains(got, "s4d-fast "+command) {
+			t.Errorf("%s --help shows no example: %q", command, got)
+		}
+	}
+}
