@@ -85,11 +85,15 @@ func packPanels(dst []float32, m Matrix, alongRows bool, p0, kc, x0, nx, width i
 		}
 		if alongRows {
 			src := m.Data[p0*m.Stride+x0+x:]
-			for p := range kc { // an element at a time: rows of a panel are too short for copy
-				row := src[p*m.Stride:][:w]
-				out := d[p*width:][:len(row)]
-				for q, v := range row {
-					out[q] = v
+			for p := range kc {
+				row, out := src[p*m.Stride:][:w], d[p*width:][:w]
+				switch w { // full panels without a call
+				case gemmNR:
+					out[0], out[1] = row[0], row[1]
+				case gemmMR:
+					out[0], out[1], out[2], out[3] = row[0], row[1], row[2], row[3]
+				default:
+					copy(out, row)
 				}
 			}
 			continue
