@@ -63,7 +63,7 @@ func (n *Net) blockGrad(ws *worker, part *partial, b int, s span) {
 	}
 	dg := scratchTile(ws.out, grad.Rows, grad.Cols)
 	n.mixGrad(ws, part, dg, grad, b, s)
-	n.activateGrad(ws, dg, b, s)
+	n.activateGrad(dg, b, s)
 	if !n.cfg.Residual {
 		for h := range grad.Rows {
 			clear(grad.Row(h))
@@ -111,7 +111,7 @@ func (n *Net) outputGrad(ws *worker, dz, z, ds vek.Matrix, b int) {
 }
 
 // activateGrad takes ∂g of a tile to ∂v and stores it in v's place. Overwrites dg.
-func (n *Net) activateGrad(ws *worker, dg vek.Matrix, b int, s span) {
+func (n *Net) activateGrad(dg vek.Matrix, b int, s span) {
 	v, scale := n.acts.v[n.block].tile(b, s), n.scales(n.layers[n.block].inner, b)
 	for h := range dg.Rows {
 		d := dg.Row(h)
@@ -119,9 +119,10 @@ func (n *Net) activateGrad(ws *worker, dg vek.Matrix, b int, s span) {
 			vek.Scale(d, scale[h], d)
 		}
 		if n.cfg.Activation == model.ActivationGELU {
-			vek.GELUGrad(d, v.Row(h), d)
+			vek.GELUGrad(v.Row(h), v.Row(h), d)
+		} else {
+			copy(v.Row(h), d)
 		}
-		copy(v.Row(h), d)
 	}
 }
 

@@ -69,7 +69,7 @@ func newBatch(c model.Config, seed uint64, size, length int, lengths ...int) Bat
 	return b
 }
 
-// logitShape returns the number of logits of a batch.
+// logitCount returns the number of logits of a batch.
 func logitCount(c model.Config, b Batch) int {
 	if c.Pool == model.PoolNone {
 		return b.Size * c.DOutput * b.Len
@@ -79,16 +79,14 @@ func logitCount(c model.Config, b Batch) int {
 
 // relative returns |got − want| / |want| in the Euclidean norm, or |got| where want is 0.
 func relative(got []float32, want []float64) float64 {
-	var diff, norm float64
+	diff := make([]float64, len(want))
 	for i, w := range want {
-		d := float64(got[i]) - w
-		diff += d * d
-		norm += w * w
+		diff[i] = float64(got[i]) - w
 	}
-	if norm == 0 {
-		return math.Sqrt(diff)
+	if size := norm2(want); size > 0 {
+		return norm2(diff) / size
 	}
-	return math.Sqrt(diff / norm)
+	return norm2(diff)
 }
 
 // sameBits reports the first difference of two slices.

@@ -69,7 +69,9 @@ var networks = []network{
 			c.Dropout, c.Mixing, c.Activation = 0.4, model.MixingNone, model.ActivationNone
 		}},
 	{name: "dropout, linear, batch norm", size: 4, length: 28,
-		change: func(c *model.Config) { c.Dropout, c.Mixing, c.Norm, c.PreNorm = 0.4, model.MixingLinear, model.NormBatch, true }},
+		change: func(c *model.Config) {
+			c.Dropout, c.Mixing, c.Norm, c.PreNorm = 0.4, model.MixingLinear, model.NormBatch, true
+		}},
 	{name: "several tiles", size: 3, length: 1100, lengths: []int{1100, 600, 12},
 		change: func(c *model.Config) { c.NLayers, c.Dropout, c.PreNorm, c.FinalNorm = 1, 0.2, true, true }},
 	{name: "more tiles than groups", size: 9, length: 530,

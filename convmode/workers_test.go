@@ -21,11 +21,15 @@ func TestWorkers(t *testing.T) {
 		"every position": func(c *model.Config) { c.Pool, c.SSM.Bidirectional = model.PoolNone, true },
 		"tokens":         func(c *model.Config) { c.Encoder, c.DInput = model.EncoderEmbedding, 11 },
 	}
+	sizes, channels := []int{1, 9}, 20
+	if testing.Short() {
+		sizes, channels = []int{3}, 6
+	}
 	for name, change := range networks {
-		for _, size := range []int{1, 3, 9} {
+		for _, size := range sizes {
 			t.Run(fmt.Sprintf("%s/B=%d", name, size), func(t *testing.T) {
 				c := tiny()
-				c.Dropout, c.DModel = 0.2, 24
+				c.Dropout, c.DModel = 0.2, channels
 				change(&c)
 				// 700 positions are two tiles, the last one shorter: 18 tiles in 16 groups for the largest batch.
 				b := newBatch(c, 3, size, 700, slices.Repeat([]int{700, 500, 1}, 3)[:size]...)
@@ -72,7 +76,7 @@ func TestNoAllocation(t *testing.T) {
 			}
 		}
 		step()
-		if got := testing.AllocsPerRun(20, step); got != 0 {
+		if got := testing.AllocsPerRun(4, step); got != 0 {
 			t.Errorf("norm %s: %v allocations a step, want 0", norm, got)
 		}
 	}
@@ -110,6 +114,9 @@ func TestPlans(t *testing.T) {
 // TestMemory checks the room that training takes at the shape of PathX-256 (H=256, 6 layers, one sequence; a
 // sixteenth of its 65,536 positions): below 36 arrays of [H][Len], so 2.3 GiB at the full length.
 func TestMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes 300 MiB")
+	}
 	const h, length = 256, 4096
 	for _, pre := range []bool{false, true} {
 		c := model.Default()

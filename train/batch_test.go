@@ -36,6 +36,7 @@ var rampInfo = dataset.Info{Channels: 2, Outputs: 3, MaxLen: 8}
 
 func TestBatchPads(t *testing.T) {
 	b := newBatch(rampInfo, &model.Meta{InputMean: []float32{1, 0}, InputStd: []float32{2, 0.5}}, 2)
+	b.load(ramps{8, -1}, []int{7, 7}, 1) // leaves its values behind
 	b.load(ramps{5, -1}, []int{2, 0}, 1)
 	if b.err != nil {
 		t.Fatal(b.err)

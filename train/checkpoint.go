@@ -58,11 +58,11 @@ func (t *Trainer) loadCheckpoint() error {
 	}
 	defer file.Close()
 	f, err := safetensors.Read(file)
-	if err != nil {
-		return fmt.Errorf("train: %s: %w", path, err)
+	if err == nil {
+		err = t.restore(f)
 	}
-	if err := t.restore(f); err != nil {
-		return fmt.Errorf("train: %s: %w", path, err)
+	if err != nil {
+		return dataError{fmt.Errorf("train: %s: %w", path, err)}
 	}
 	return nil
 }

@@ -6,7 +6,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// ErrData marks errors of the data: a folder that is missing or empty, a recording that cannot be used.
+// ErrData marks errors of what a run reads: a folder that is missing or empty, a recording that cannot be used, a
+// damaged checkpoint.
 var ErrData = errors.New("bad data")
 
 // dataError is an error that is ErrData and keeps its own text.

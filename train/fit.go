@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/convmode"
+	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
@@ -29,7 +30,7 @@ type state struct {
 // ErrInterrupted after writing a checkpoint. A loss that is no number ends it with ErrDiverged.
 func (t *Trainer) Fit(ctx context.Context) error {
 	net, err := convmode.New(t.model, convmode.Options{
-		MaxBatch: t.cfg.Train.Batch, MaxLen: t.data.MaxLen, Workers: t.cfg.Threads, Training: true,
+		MaxBatch: t.cfg.Train.Batch, MaxLen: t.longest(), Workers: t.cfg.Threads, Training: true,
 	})
 	if err != nil {
 		return err
@@ -51,8 +52,9 @@ func (t *Trainer) Fit(ctx context.Context) error {
 
 // finished reports whether the budget is spent or patience at an end.
 func (t *Trainer) finished() bool {
-	return t.state.Epoch >= t.cfg.Train.Epochs || t.spent() ||
-		t.cfg.Train.Patience > 0 && t.state.Stale >= t.cfg.Train.Patience
+	closed := t.state.Batch == 0 // else an epoch is under way, or not yet validated
+	return t.state.Epoch >= t.cfg.Train.Epochs || t.spent() && closed ||
+		t.cfg.Train.Patience > 0 && t.state.Stale >= t.cfg.Train.Patience && closed
 }
 
 // spent reports whether the limit on steps is reached.
@@ -132,7 +134,7 @@ func (s *stepper) step(b *batch) error {
 
 // closeEpoch validates, records the epoch and writes a checkpoint.
 func (t *Trainer) closeEpoch(ctx context.Context) error {
-	val, err := t.evaluate(ctx, t.data.Val)
+	val, err := t.evaluate(ctx, t.model, t.data.Val)
 	if err != nil {
 		return err
 	}
@@ -165,13 +167,11 @@ func (t *Trainer) evaluateBest(ctx context.Context) error {
 	if t.data.Test == nil || t.data.Test.Len() == 0 || t.state.Best == nil {
 		return nil
 	}
-	last := t.model
-	defer func() { t.model = last }()
-	var err error
-	if t.model, err = t.BestModel(); err != nil {
+	best, err := t.BestModel()
+	if err != nil {
 		return err
 	}
-	r, err := t.evaluate(ctx, t.data.Test)
+	r, err := t.evaluate(ctx, best, t.data.Test)
 	if err != nil {
 		return err
 	}
@@ -189,9 +189,9 @@ func (t *Trainer) evaluateBest(ctx context.Context) error {
 	return err
 }
 
-// evaluate runs the network over a set of the run's data.
-func (t *Trainer) evaluate(ctx context.Context, set dataset.Set) (Result, error) {
-	r, err := Evaluate(t.model, set, EvalOptions{
+// evaluate runs a network over a set of the run's data.
+func (t *Trainer) evaluate(ctx context.Context, m *model.Model, set dataset.Set) (Result, error) {
+	r, err := Evaluate(m, set, EvalOptions{
 		Info: t.data.Info, Batch: t.cfg.Train.EvalBatch, Workers: t.cfg.Threads, Context: ctx,
 	})
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {

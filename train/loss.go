@@ -13,7 +13,7 @@ type Result struct {
 	Loss        float64 // mean cross-entropy (nats), or mean square error
 	Accuracy    float64 // classification: the fraction of examples whose largest logit is the label's
 	RMSE        float64 // regression, in the target's unit
-	RelativeMSE float64 // regression: mean square error over that of predicting 0
+	RelativeMSE float64 // regression: mean square error over that of predicting 0; +Inf where every target is 0
 }
 
 // sums are what a Result is made of, over any number of batches, in their order.
@@ -36,7 +36,10 @@ func (s *sums) add(o sums) {
 func (s *sums) result(info dataset.Info) Result {
 	r := Result{N: s.Examples, Loss: s.Loss / float64(s.Terms)}
 	if info.Regression {
-		r.RMSE, r.RelativeMSE = math.Sqrt(r.Loss), s.Loss/s.Power
+		r.RMSE, r.RelativeMSE = math.Sqrt(r.Loss), math.Inf(1)
+		if s.Power > 0 {
+			r.RelativeMSE = s.Loss / s.Power
+		}
 	} else {
 		r.Accuracy = float64(s.Correct) / float64(s.Terms)
 	}

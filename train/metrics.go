@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -30,7 +31,10 @@ type Metrics struct {
 func newMetrics(info dataset.Info, train, val Result) Metrics {
 	m := Metrics{TrainLoss: train.Loss, ValLoss: val.Loss}
 	if info.Regression {
-		m.TrainRMSE, m.ValRMSE, m.RelativeMSE = &train.RMSE, &val.RMSE, &val.RelativeMSE
+		m.TrainRMSE, m.ValRMSE = &train.RMSE, &val.RMSE
+		if !math.IsInf(val.RelativeMSE, 0) {
+			m.RelativeMSE = &val.RelativeMSE
+		}
 	} else {
 		m.TrainAccuracy, m.ValAccuracy = &train.Accuracy, &val.Accuracy
 	}
@@ -94,7 +98,7 @@ func cutLines(path string, size int64) error {
 		return fmt.Errorf("train: %w", err)
 	}
 	if info.Size() < size {
-		return fmt.Errorf("train: %s: %d bytes, the checkpoint was written after %d", path, info.Size(), size)
+		return dataError{fmt.Errorf("train: %s: %d bytes, the checkpoint was written after %d", path, info.Size(), size)}
 	}
 	if err := os.Truncate(path, size); err != nil {
 		return fmt.Errorf("train: %w", err)

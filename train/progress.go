@@ -77,7 +77,7 @@ type bar struct {
 func (b *bar) Begin(p Progress) {
 	b.bar = progressbar.NewOptions(p.Steps,
 		progressbar.OptionSetWriter(b.w), progressbar.OptionSetWidth(24), progressbar.OptionThrottle(100*time.Millisecond),
-		progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish())
+		progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true))
 	b.show(p)
 }
 

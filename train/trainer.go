@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -87,15 +88,23 @@ func (t *Trainer) resolve() error {
 		return configError{err}
 	}
 	if t.data.Val == nil || t.data.Val.Len() == 0 {
-		return fmt.Errorf("train: task %q: no examples to validate on", t.cfg.Task)
+		return dataError{fmt.Errorf("train: task %q: no examples to validate on", t.cfg.Task)}
 	}
 	if t.data.Train == nil || t.data.Train.Len() == 0 {
-		return fmt.Errorf("train: task %q: no examples to train on", t.cfg.Task)
+		return dataError{fmt.Errorf("train: task %q: no examples to train on", t.cfg.Task)}
 	}
 	if n := t.data.Train.Len(); n < t.cfg.Train.Batch {
 		return configErrorf("train.batch %d: there are %d examples to train on", t.cfg.Train.Batch, n)
 	}
 	return nil
+}
+
+// longest returns the length of the longest training example.
+func (t *Trainer) longest() int {
+	if n := slices.Max(t.lengths); n > 0 {
+		return n
+	}
+	return t.data.MaxLen
 }
 
 // batches returns the members of an epoch's batches; examples that fill no whole batch are left out.

@@ -1,0 +1,161 @@
+package convmode
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/golden"
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// TestTinyGolden trains the two tiny networks for twenty steps: the gradients at step 0 and every loss are
+// PyTorch's, evaluated in float64.
+func TestTinyGolden(t *testing.T) {
+	for _, name := range []string{"postnorm", "prenorm"} {
+		t.Run(name, func(t *testing.T) {
+			g := golden.LoadTiny(t, name)
+			m, err := model.ImportPyTorch(g.WritePth(t), model.ImportOptions{PreNorm: name == "prenorm"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			x, labels := golden.TinyInput()
+			b := Batch{Size: golden.TinyBatch, Len: golden.TinyLen, X: make([]float32, len(x))}
+			for i, v := range x {
+				b.X[i] = float32(v)
+			}
+			n := newNet(t, m, Options{MaxBatch: b.Size, MaxLen: b.Len, Workers: 2, Training: true})
+			opt := newAdamW(m)
+			for step, want := range g.Losses {
+				grads := model.NewWeights(m.Config)
+				loss := crossEntropyStep(n, b, labels, grads)
+				if math.Abs(loss-want) > 1e-4 {
+					t.Errorf("loss before step %d: %.7f, want %.7f", step, loss, want)
+				}
+				if step == 0 {
+					compareGolden(t, grads, g.Gradients)
+				}
+				opt.update(grads)
+			}
+		})
+	}
+}
+
+func compareGolden(t *testing.T, grads *model.Weights, want map[string]golden.Gradient) {
+	t.Helper()
+	if len(grads.Tensors()) != len(want) {
+		t.Errorf("%d gradients, want %d", len(grads.Tensors()), len(want))
+	}
+	for _, tensor := range grads.Tensors() {
+		within(t, "gradient of "+tensor.Name, tensor.Data, want[pyTorchName(tensor.Name)].Values, 1e-5)
+	}
+}
+
+// pyTorchName maps "layers.0.mix.weight" to "s4_layers.0.output_linear.0.weight" and so on.
+func pyTorchName(name string) string {
+	part, ok := strings.CutPrefix(name, "layers.")
+	if !ok {
+		return name
+	}
+	layer, rest, _ := strings.Cut(part, ".")
+	switch {
+	case strings.HasPrefix(rest, "norm."):
+		return "norms." + layer + strings.TrimPrefix(rest, "norm")
+	case strings.HasPrefix(rest, "mix."):
+		return "s4_layers." + layer + ".output_linear.0" + strings.TrimPrefix(rest, "mix")
+	case rest == "D":
+		return "s4_layers." + layer + ".D"
+	}
+	return "s4_layers." + layer + ".kernel." + rest
+}
+
+// crossEntropyStep runs a forward and backward pass and returns the mean cross-entropy.
+func crossEntropyStep(n *Net, b Batch, labels []int, grads *model.Weights) float64 {
+	logits := n.ForwardTrain(b, Step{})
+	k := len(logits) / b.Size
+	d, loss := make([]float32, len(logits)), 0.0
+	for i, label := range labels {
+		loss += float64(vek.SoftmaxCrossEntropy(d[i*k:(i+1)*k], logits[i*k:(i+1)*k], label)) / float64(b.Size)
+	}
+	vek.Scale(d, 1/float32(b.Size), d)
+	n.Backward(d, grads)
+	return loss
+}
+
+// adamW is the golden run's optimiser: the recipe "minimal" at lr 0.01, SSM lr 0.001, weight decay 0.01.
+type adamW struct {
+	m     *model.Model
+	first *model.Weights // moments
+	other *model.Weights
+	step  int
+}
+
+func newAdamW(m *model.Model) *adamW {
+	return &adamW{m: m, first: model.NewWeights(m.Config), other: model.NewWeights(m.Config)}
+}
+
+func (o *adamW) update(grads *model.Weights) {
+	o.step++
+	rule := model.GroupConfig{Recipe: model.RecipeMinimal, LR: 0.01, WeightDecay: 0.01,
+		SSMLR: model.FollowRule, StepLR: model.FollowRule, AngleLR: model.FollowRule}
+	for i, p := range o.m.Weights.Tensors() {
+		lr, decay := rule.Hyper(p)
+		vek.AdamW(p.Data, o.first.Tensors()[i].Data, o.other.Tensors()[i].Data, grads.Tensors()[i].Data, vek.AdamWParams{
+			LR: float32(lr), WeightDecay: float32(decay), Beta1: 0.9, Beta2: 0.999, Eps: 1e-8,
+			Correction1: float32(1 - math.Pow(0.9, float64(o.step))), Correction2: float32(1 - math.Pow(0.999, float64(o.step))),
+		})
+	}
+}
+
+// TestCheckpoints compares kernels, activations and logits of two real networks with PyTorch's in float64.
+func TestCheckpoints(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	for _, g := range golden.Checkpoints(t) {
+		t.Run(g.Name, func(t *testing.T) {
+			m, err := model.ImportPyTorch(g.Path(t), model.ImportOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := Batch{Size: golden.CheckpointBatch, Len: golden.CheckpointLen, X: golden.CheckpointInput()}
+			n := newNet(t, m, Options{MaxBatch: b.Size, MaxLen: b.Len, Workers: 2, Training: true})
+			logits := n.ForwardTrain(b, Step{})
+			compareLogits(t, logits, g)
+			for i, trace := range g.Trace {
+				out := n.BlockOutput(i)
+				for j, place := range g.Places {
+					if got := float64(out[place[0]*b.Len+place[1]]); !(math.Abs(got-trace[j]) <= 1e-4) {
+						t.Errorf("block %d, channel %d, position %d: %v, want %v", i, place[0], place[1], got, trace[j])
+					}
+				}
+				compareKernels(t, n, i, g)
+			}
+			compareLogits(t, n.Forward(b), g)
+		})
+	}
+}
+
+func compareLogits(t *testing.T, logits []float32, g *golden.Checkpoint) {
+	t.Helper()
+	for i, row := range g.Logits {
+		for k, want := range row {
+			if got := float64(logits[i*len(row)+k]); !(math.Abs(got-want) <= 1e-4) {
+				t.Errorf("sequence %d, class %d: %v, want %v", i, k, got, want)
+			}
+		}
+	}
+}
+
+func compareKernels(t *testing.T, n *Net, i int, g *golden.Checkpoint) {
+	t.Helper()
+	for r, h := range g.Kernel.Rows {
+		k, _ := n.kernels(&n.workers[0], &n.layers[i], h)
+		for s, tap := range g.Kernel.Taps {
+			if want := g.Kernel.Values[i][r][s]; !(math.Abs(float64(k[tap])-want) <= 1e-6*g.MaxAbs[i]) {
+				t.Errorf("block %d, channel %d, tap %d: %v, want %v", i, h, tap, k[tap], want)
+			}
+		}
+	}
+}

@@ -1,0 +1,287 @@
+package train
+
+import (
+	"math"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/convmode"
+	"github.com/s4d-fast/s4d-fast/internal/random"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+// adam is spec §4.1 in float64, one weight at a time.
+type adam struct{ m, v map[string][]float64 }
+
+func newAdam() *adam { return &adam{map[string][]float64{}, map[string][]float64{}} }
+
+// step updates p, step number t (from 1) with learning rates times factor.
+func (a *adam) step(p map[string][]float64, grads *model.Weights, c OptimConfig, t int, factor float64) {
+	for _, g := range grads.Tensors() {
+		if a.m[g.Name] == nil {
+			a.m[g.Name], a.v[g.Name] = make([]float64, len(g.Data)), make([]float64, len(g.Data))
+		}
+		lr, decay := c.Hyper(g)
+		lr *= factor
+		for i, x := range g.Data {
+			m, v := &a.m[g.Name][i], &a.v[g.Name][i]
+			*m = c.Betas[0]**m + (1-c.Betas[0])*float64(x)
+			*v = c.Betas[1]**v + (1-c.Betas[1])*float64(x)*float64(x)
+			mHat := *m / (1 - math.Pow(c.Betas[0], float64(t)))
+			vHat := *v / (1 - math.Pow(c.Betas[1], float64(t)))
+			p[g.Name][i] = p[g.Name][i]*(1-lr*decay) - lr*mHat/(math.Sqrt(vHat)+c.Eps)
+		}
+	}
+}
+
+func widen(w *model.Weights) map[string][]float64 {
+	p := map[string][]float64{}
+	for _, t := range w.Tensors() {
+		for _, x := range t.Data {
+			p[t.Name] = append(p[t.Name], float64(x))
+		}
+	}
+	return p
+}
+
+func closeTo(t *testing.T, w *model.Weights, want map[string][]float64, tolerance float64) {
+	t.Helper()
+	for _, x := range w.Tensors() {
+		for i, got := range x.Data {
+			if d := math.Abs(float64(got) - want[x.Name][i]); !(d <= tolerance*(1+math.Abs(want[x.Name][i]))) {
+				t.Errorf("%s[%d] = %v, want %v", x.Name, i, got, want[x.Name][i])
+				break
+			}
+		}
+	}
+}
+
+func TestOptimizer(t *testing.T) {
+	tr := newTrainer(t, tiny(t, "model.norm=layer"))
+	want, a := widen(tr.model.Weights), newAdam()
+	grads := model.NewWeights(tr.model.Config)
+	for step := 1; step <= 3; step++ {
+		for n, g := range grads.Tensors() {
+			draw := random.New(1, random.Noise, step, n)
+			for i := range g.Data {
+				g.Data[i] = float32(draw.Normal(uint64(i)))
+			}
+		}
+		tr.optim.step(grads, step, 0.5)
+		a.step(want, grads, tr.cfg.Optim, step, 0.5)
+	}
+	closeTo(t, tr.model.Weights, want, 1e-6)
+}
+
+// The loop against a plain one: which examples, which dropout, which learning rate, and what is recorded.
+func TestLoop(t *testing.T) {
+	cfg := tiny(t, "model.norm=layer", "train.epochs=2", "optim.eps=1e-4")
+	tr := fit(t, cfg)
+	cfg.Out += "-by-hand"
+	hand := newTrainer(t, cfg)
+	net, err := convmode.New(hand.model, convmode.Options{MaxBatch: 4, MaxLen: 48, Training: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer net.Close()
+	weights, a := widen(hand.model.Weights), newAdam()
+	var lines []Metrics
+	for epoch := range 2 {
+		loss := 0.0
+		for i, members := range dataset.Buckets(make([]int, 20), 4, 5, epoch, true) {
+			step := 5*epoch + i
+			var x, target []float32
+			for _, m := range members {
+				var e dataset.Example
+				if err := hand.data.Train.Example(&e, m, epoch); err != nil {
+					t.Fatal(err)
+				}
+				x, target = append(x, e.X...), append(target, e.Target...)
+			}
+			logits := net.ForwardTrain(convmode.Batch{Size: 4, Len: 48, X: x}, convmode.Step{Seed: 5, Step: step})
+			d := make([]float32, len(logits))
+			for j, y := range logits {
+				diff := float64(y) - float64(target[j])
+				loss += diff * diff / float64(5*len(logits))
+				d[j] = float32(2 * diff / float64(len(logits)))
+			}
+			grads := model.NewWeights(hand.model.Config)
+			net.Backward(d, grads)
+			factor := 1.0 // one step of warm-up of ten steps
+			switch step {
+			case 0:
+				factor = 0
+			default:
+				factor = (1 + math.Cos(math.Pi*float64(step-1)/9)) / 2
+			}
+			a.step(weights, grads, cfg.Optim, step+1, factor)
+			for _, p := range hand.model.Weights.Tensors() {
+				for j := range p.Data {
+					p.Data[j] = float32(weights[p.Name][j])
+				}
+			}
+		}
+		lines = append(lines, Metrics{Epoch: epoch + 1, Step: 5 * (epoch + 1), TrainLoss: loss})
+	}
+	closeTo(t, tr.model.Weights, weights, 1e-4)
+	for i, got := range metricsOf(t, tr.dir) {
+		want := lines[i]
+		if got.Epoch != want.Epoch || got.Step != want.Step || math.Abs(got.TrainLoss-want.TrainLoss) > 1e-4 {
+			t.Errorf("line %d: %+v, want %+v", i+1, got, want)
+		}
+		if got.ValLoss <= 0 || math.Abs(*got.ValRMSE-math.Sqrt(got.ValLoss)) > 1e-12 || got.ValAccuracy != nil {
+			t.Errorf("line %d: validation %+v", i+1, got)
+		}
+	}
+}
+
+func TestBetterThan(t *testing.T) {
+	epoch := func(accuracy, loss float64) *Metrics { return &Metrics{ValAccuracy: &accuracy, ValLoss: loss} }
+	for _, c := range []struct {
+		a, b *Metrics
+		want bool
+	}{
+		{epoch(0.5, 2), nil, true},
+		{epoch(0.6, 3), epoch(0.5, 2), true},
+		{epoch(0.4, 1), epoch(0.5, 2), false},
+		{epoch(0.5, 1), epoch(0.5, 2), true},
+		{epoch(0.5, 2), epoch(0.5, 2), false},
+		{&Metrics{ValLoss: 1}, &Metrics{ValLoss: 2}, true},
+		{&Metrics{ValLoss: 2}, &Metrics{ValLoss: 1}, false},
+	} {
+		if got := c.a.betterThan(c.b); got != c.want {
+			t.Errorf("%+v better than %+v: %v, want %v", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+func TestFinite(t *testing.T) {
+	inf, nan := float32(math.Inf(1)), float32(math.NaN())
+	for _, c := range []struct {
+		value  float32
+		inC    bool
+		decays bool
+	}{{1, true, true}, {nan, false, false}, {inf, false, false}, {-inf, false, true}} {
+		w := newTrainer(t, tiny(t)).model.Weights
+		w.Layers[1].C[3] = c.value
+		if finite(w) != c.inC {
+			t.Errorf("C of %v: finite %v", c.value, !c.inC)
+		}
+		w.Layers[1].C[3], w.Layers[0].LogDecay[2] = 0, c.value
+		if finite(w) != c.decays {
+			t.Errorf("log decay of %v: finite %v", c.value, !c.decays)
+		}
+	}
+}
+
+// Example 0 is the longest of a set.
+type shrinking struct{ ramps }
+
+func (s shrinking) Length(i int) int { return s.n - i }
+
+func (s shrinking) Example(e *dataset.Example, i, epoch int) error {
+	if err := s.ramps.Example(e, s.n-1-i, epoch); err != nil {
+		return err
+	}
+	e.Label = i % 3
+	return nil
+}
+
+// What a network says to an example does not depend on its company, and predictions come in the set's order.
+func TestEvaluateMixedLengths(t *testing.T) {
+	c := model.Default()
+	c.DInput, c.DOutput, c.DModel, c.NLayers = 2, 3, 4, 2
+	c.SSM = ssm.Config{DState: 4, Init: ssm.DFouT, Disc: ssm.ZOH, AReal: 0.5, XiMin: 0.1, XiMax: 0.2}
+	m, err := model.New(c, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Meta.InputMean, m.Meta.InputStd = []float32{30, 20}, []float32{40, 30}
+	var runs [2][]Prediction
+	var results [2]Result
+	for i, batch := range []int{1, 4} {
+		results[i], err = Evaluate(m, shrinking{ramps{7, -1}}, EvalOptions{
+			Info: rampInfo, Batch: batch, Workers: 1,
+			Each: func(p Prediction) error {
+				if p.Index != len(runs[i]) || p.Label != p.Index%3 || p.Answer != argmax(p.Logits) {
+					t.Errorf("prediction %d is %+v", len(runs[i]), p)
+				}
+				runs[i] = append(runs[i], p)
+				return nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, p := range runs[0] {
+		for j, v := range p.Logits {
+			if math.Abs(float64(v-runs[1][i].Logits[j])) > 1e-5 {
+				t.Errorf("example %d: logits %v alone, %v in a batch", i, p.Logits, runs[1][i].Logits)
+				break
+			}
+		}
+	}
+	if r := results[0]; r.N != 7 || r.Accuracy != results[1].Accuracy || math.Abs(r.Loss-results[1].Loss) > 1e-5 {
+		t.Errorf("results %+v and %+v", r, results[1])
+	}
+}
+
+// dataDir returns a folder of real data, or skips.
+func dataDir(t *testing.T, name string) string {
+	t.Helper()
+	root := os.Getenv("S4D_DATA")
+	if root == "" {
+		t.Skip("S4D_DATA is not set: it names the folder of the real data sets")
+	}
+	if testing.Short() {
+		t.Skip("reads a real data set")
+	}
+	return root + "/" + name
+}
+
+// A few steps on real recordings: the loss is that of a network which knows nothing, and falls.
+func TestRealAudio(t *testing.T) {
+	for task, folder := range map[string]string{"fsdd": "fsdd", "speech-commands": "arabic-sc"} {
+		c := preset(t, task)
+		for _, s := range []string{
+			"data.max_len=1600", "data.decimate=2", "model.d_model=8", "model.n_layers=1", "ssm.d_state=8",
+			"optim.schedule=constant", "optim.lr=0.01", "train.max_steps=24", "train.batch=8", "train.eval_batch=32", "threads=2",
+		} {
+			if err := c.Set(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.Data.Dir, c.Out = dataDir(t, folder), t.TempDir()+"/run"
+		tr := newTrainer(t, c)
+		classes := math.Log(float64(tr.Info().Outputs))
+		var losses []float64
+		before := sums{}
+		tr.Report(spy{func(Progress) {
+			now := tr.state.Sums
+			losses = append(losses, (now.Loss-before.Loss)/float64(now.Terms-before.Terms))
+			before = now
+		}})
+		if err := tr.Fit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		first, last := mean(losses[:8]), mean(losses[16:])
+		if math.Abs(first-classes) > 0.5 || last > first {
+			t.Errorf("%s: loss %.3f, then %.3f; chance is %.3f", task, first, last, classes)
+		}
+		if m, err := tr.BestModel(); err != nil || !slices.Equal(m.Meta.Labels, tr.Info().Labels) || m.Meta.InputStd[0] <= 0 {
+			t.Errorf("%s: best model %+v, %v", task, m.Meta, err)
+		}
+	}
+}
+
+func mean(x []float64) float64 {
+	s := 0.0
+	for _, v := range x {
+		s += v
+	}
+	return s / float64(len(x))
+}

@@ -1,0 +1,171 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/random"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+func TestResumeIsBitEqual(t *testing.T) {
+	whole := fit(t, tiny(t))
+	steps := whole.plan.total
+	draw := random.New(9, random.Noise, 0, 0)
+	for i := range 4 {
+		stop := 1 + int(draw.Uint64(uint64(i))%uint64(steps))
+		if i == 0 {
+			stop = 2 * whole.plan.perEpoch // before the validation of an epoch
+		}
+		cfg := tiny(t)
+		first := newTrainer(t, cfg)
+		ctx, cancel := context.WithCancel(t.Context())
+		first.Report(stopAt(stop, cancel))
+		if err := first.Fit(ctx); !errors.Is(err, ErrInterrupted) || first.Step() != stop {
+			t.Fatalf("stopped at step %d with error %v, want step %d and ErrInterrupted", first.Step(), err, stop)
+		}
+		again, err := LoadRun(cfg.Out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameRun(t, fmt.Sprint("stopped at step ", stop), whole, fit(t, again))
+	}
+}
+
+// A crash leaves the last checkpoint, and perhaps more lines and a newer best.safetensors than belong to it.
+func TestResumeAfterCrash(t *testing.T) {
+	whole := fit(t, tiny(t))
+	cfg := tiny(t)
+	first := newTrainer(t, cfg)
+	ctx, cancel := context.WithCancel(t.Context())
+	first.Report(stopAt(11, cancel))
+	begin, err := os.ReadFile(first.path(checkpointFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Fit(ctx); !errors.Is(err, ErrInterrupted) {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(first.path(checkpointFile), begin, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(first.path(checkpointFile)+".tmp", []byte("half a checkp"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	again, err := LoadRun(cfg.Out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameRun(t, "crash", whole, fit(t, again))
+}
+
+// A finished run can be resumed with a larger budget; what defines it cannot change.
+func TestResumeAndChange(t *testing.T) {
+	cfg := tiny(t, "optim.schedule=constant", "train.epochs=2")
+	fit(t, cfg)
+	more, err := LoadRun(cfg.Out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	more.Train.Epochs = 4
+	sameRun(t, "prolonged", fit(t, tiny(t, "optim.schedule=constant")), fit(t, more))
+
+	more.Optim.LR = 0.5
+	if _, err := New(more); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "optim.lr: there 0.01, here 0.5") {
+		t.Errorf("another learning rate: error %v", err)
+	}
+}
+
+func TestDamagedCheckpoint(t *testing.T) {
+	cfg := tiny(t)
+	path := newTrainer(t, cfg).path(checkpointFile)
+	cfg.Resume = true
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, text := range map[string]string{
+		"cut short":                  string(whole[:len(whole)-5]),
+		"version 9":                  strings.Replace(string(whole), `\"version\":1`, `\"version\":9`, 1),
+		`"adam.m.layers.1.C"`:        strings.Replace(string(whole), `"adam.m.layers.1.C"`, `"adam.n.layers.1.C"`, 1),
+		checkpointFile + " is missi": "",
+	} {
+		if text == "" {
+			err = os.Remove(path)
+		} else {
+			err = os.WriteFile(path, []byte(text), 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one that says %s", err, want)
+		}
+		if err := os.WriteFile(path, whole, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// tripwire is a set that calls trip when its first example is asked for.
+type tripwire struct {
+	dataset.Set
+	trip func()
+}
+
+func (s tripwire) Example(e *dataset.Example, i, epoch int) error {
+	s.trip()
+	return s.Set.Example(e, i, epoch)
+}
+
+// An interrupt during an evaluation leaves the checkpoint of the training under way, and a resume evaluates again.
+func TestInterruptedEvaluation(t *testing.T) {
+	for name, wire := range map[string]func(tr *Trainer, trip func()){
+		"validation": func(tr *Trainer, trip func()) { tr.data.Val = tripwire{tr.data.Val, trip} },
+		"test":       func(tr *Trainer, trip func()) { tr.data.Test = tripwire{tr.data.Val, trip} },
+	} {
+		whole := fit(t, tiny(t, "train.max_steps=20"))
+		cfg := tiny(t, "train.max_steps=20")
+		first := newTrainer(t, cfg)
+		ctx, cancel := context.WithCancel(t.Context())
+		wire(first, func() {
+			if first.Step() == 20 {
+				cancel()
+			}
+		})
+		if err := first.Fit(ctx); !errors.Is(err, ErrInterrupted) {
+			t.Fatalf("%s: error %v, want ErrInterrupted", name, err)
+		}
+		again, err := LoadRun(cfg.Out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameRun(t, name, whole, fit(t, again))
+	}
+}
+
+func TestCheckpointEvery(t *testing.T) {
+	cfg := tiny(t, "train.checkpoint_every=3")
+	tr := newTrainer(t, cfg)
+	ctx, cancel := context.WithCancel(t.Context())
+	var steps []int
+	tr.Report(spy{func(Progress) {
+		again := cfg
+		again.Resume = true
+		steps = append(steps, newTrainer(t, again).Step())
+		if len(steps) == 7 {
+			cancel()
+		}
+	}})
+	if err := tr.Fit(ctx); !errors.Is(err, ErrInterrupted) {
+		t.Fatal(err)
+	}
+	if want := []int{0, 0, 0, 3, 3, 5, 6}; !slices.Equal(steps, want) {
+		t.Errorf("checkpoints seen after steps 1, 2, …: of steps %v, want %v", steps, want)
+	}
+}
