@@ -1,6 +1,12 @@
 package model
 
-import "github.com/s4d-fast/s4d-fast/ssm"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
 
 // Choices of a network. The strings are the values in configuration files.
 const (
@@ -40,4 +46,90 @@ type Config struct {
 	Dropout    float64    `toml:"dropout" json:"dropout"` // tied over time; after the activation and on the block's output (spec §3.2)
 	Pool       string     `toml:"pool" json:"pool"`
 	SSM        ssm.Config `toml:"-" json:"ssm"`
+}
+
+// Default returns the configuration that presets start from (spec §12); DInput, DOutput, DModel and NLayers
+// are the task's.
+func Default() Config {
+	return Config{
+		Encoder: EncoderLinear, DInput: 1, DOutput: 1, DModel: 128, NLayers: 4,
+		Norm: NormLayer, Residual: true, Activation: ActivationGELU, Mixing: MixingGLU, Pool: PoolMean,
+		SSM: ssm.Config{
+			DState: 64, Init: ssm.DFouT, Disc: ssm.ZOH, AReal: 0.5,
+			DtMin: 0.001, DtMax: 0.1, XiMin: 0.001, XiMax: 0.1,
+		},
+	}
+}
+
+// Bounds of a configuration. The first two keep every product of sizes inside an int.
+const (
+	maxSize   = 1 << 24
+	maxLayers = 1 << 12
+	maxParams = 1 << 31
+)
+
+// Validate reports the first value that makes no sense, by its name in configuration files.
+func (c Config) Validate() error {
+	if err := c.validate(); err != nil {
+		return fmt.Errorf("model: %w", err)
+	}
+	return nil
+}
+
+// validate is Validate, for errors that will say "model" themselves.
+func (c Config) validate() error {
+	for _, check := range []func() error{c.validateSizes, c.validateChoices, c.ssmConfig().Validate} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	if n := c.CountParams(); n > maxParams {
+		return fmt.Errorf("%d parameters: want ≤ %d", n, maxParams)
+	}
+	return nil
+}
+
+func (c Config) validateSizes() error {
+	for _, n := range []struct {
+		name              string
+		value, least, top int
+	}{
+		{"d_input", c.DInput, 1, maxSize}, {"d_output", c.DOutput, 1, maxSize}, {"d_model", c.DModel, 1, maxSize},
+		{"n_layers", c.NLayers, 1, maxLayers}, {"d_state", c.SSM.DState, 2, maxSize},
+	} {
+		if n.value < n.least {
+			return fmt.Errorf("%s %d: want ≥ %d", n.name, n.value, n.least)
+		}
+		if n.value > n.top {
+			return fmt.Errorf("%s %d: want ≤ %d", n.name, n.value, n.top)
+		}
+	}
+	return nil
+}
+
+func (c Config) validateChoices() error {
+	for _, s := range []struct {
+		name, value string
+		choices     []string
+	}{
+		{"encoder", c.Encoder, []string{EncoderLinear, EncoderEmbedding}},
+		{"norm", c.Norm, []string{NormLayer, NormBatch, NormNone}},
+		{"activation", c.Activation, []string{ActivationGELU, ActivationNone}},
+		{"mixing", c.Mixing, []string{MixingGLU, MixingLinear, MixingNone}},
+		{"pool", c.Pool, []string{PoolMean, PoolLast, PoolNone}},
+	} {
+		if !slices.Contains(s.choices, s.value) {
+			last := len(s.choices) - 1
+			return fmt.Errorf("%s %q: want %s or %s", s.name, s.value, strings.Join(s.choices[:last], ", "), s.choices[last])
+		}
+	}
+	switch {
+	case !(c.Dropout >= 0 && c.Dropout < 1):
+		return fmt.Errorf("dropout %v: want 0 ≤ dropout < 1", c.Dropout)
+	case c.Norm == NormNone && c.PreNorm:
+		return fmt.Errorf("prenorm: there is no norm (norm %q)", c.Norm)
+	case c.Norm == NormNone && c.FinalNorm:
+		return fmt.Errorf("final_norm: there is no norm (norm %q)", c.Norm)
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -29,91 +30,128 @@ func Load(path string) (*Model, error) {
 		return nil, fmt.Errorf("model: %w", err)
 	}
 	defer f.Close()
-	m, err := Read(bufio.NewReaderSize(f, 1<<16))
+	m, err := read(bufio.NewReaderSize(f, 1<<16))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("model: %s: %w", path, err)
 	}
 	return m, nil
 }
 
 // Read reads a model file from r.
 func Read(r io.Reader) (*Model, error) {
-	file, err := safetensors.Read(r)
+	m, err := read(r)
 	if err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}
-	switch v := file.Metadata[formatKey]; v {
-	case formatVersion:
-	case "":
-		return nil, fmt.Errorf("model: no s4d-fast model: the file's metadata has no %q", formatKey)
-	default:
-		return nil, fmt.Errorf("model: format version %q: this program reads %q", v, formatVersion)
+	return m, nil
+}
+
+func read(r io.Reader) (*Model, error) {
+	file, err := safetensors.Read(r)
+	if err != nil {
+		return nil, err
+	}
+	switch v, ok := file.Metadata[formatKey]; {
+	case !ok:
+		return nil, fmt.Errorf("not an s4d-fast file: its metadata has no %q", formatKey)
+	case v != formatVersion:
+		return nil, fmt.Errorf("format version %.64q: this program reads %q", v, formatVersion)
 	}
 	m := &Model{}
 	if err := strictJSON(file.Metadata[configKey], &m.Config); err != nil {
-		return nil, fmt.Errorf("model: configuration: %w", err)
+		return nil, fmt.Errorf("metadata %q: %w", configKey, err)
 	}
 	if err := strictJSON(file.Metadata[metaKey], &m.Meta); err != nil {
-		return nil, fmt.Errorf("model: meta: %w", err)
+		return nil, fmt.Errorf("metadata %q: %w", metaKey, err)
 	}
-	if err := m.Config.Validate(); err != nil {
+	if err := m.validate(); err != nil {
 		return nil, err
 	}
-	if err := m.Meta.validate(m.Config); err != nil {
-		return nil, err
-	}
-	m.Weights, err = m.Config.weightsFrom(file.Arrays)
+	m.Weights, err = m.Config.fromArrays(file.Arrays)
 	return m, err
 }
 
+// validate checks what a file's metadata holds.
+func (m *Model) validate() error {
+	if err := m.Config.validate(); err != nil {
+		return err
+	}
+	return m.Meta.validate(m.Config)
+}
+
+// strictJSON decodes one JSON value without unknown fields.
 func strictJSON(text string, v any) error {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
-	return d.Decode(v)
+	switch err := d.Decode(v); {
+	case errors.Is(err, io.EOF):
+		return errors.New("is missing or empty")
+	case err != nil:
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows the JSON value")
+	}
+	return nil
 }
 
-// weightsFrom allocates and fills the weights, after every array's name and shape has been found right: a
-// configuration that promises more than the file holds costs nothing.
-func (c Config) weightsFrom(arrays []safetensors.Array) (*Weights, error) {
+// fromArrays returns the weights that the arrays hold, no more and no fewer than the configuration has.
+func (c Config) fromArrays(arrays []safetensors.Array) (*Weights, error) {
 	if c.NLayers > len(arrays) {
-		return nil, fmt.Errorf("model: n_layers %d in a file of %d tensors", c.NLayers, len(arrays))
+		return nil, fmt.Errorf("n_layers %d in a file of %d tensors", c.NLayers, len(arrays))
 	}
 	byName := map[string]*safetensors.Array{}
 	for i := range arrays {
 		byName[arrays[i].Name] = &arrays[i]
 	}
-	specs := c.specs(&Weights{Layers: make([]Layer, c.NLayers)})
-	for _, s := range specs {
-		a := byName[s.Name]
+	w, err := c.fill(func(t Tensor) (stored, error) {
+		a := byName[t.Name]
+		delete(byName, t.Name)
 		switch {
 		case a == nil:
-			return nil, fmt.Errorf("model: tensor %q is missing", s.Name)
-		case a.F32 == nil && size(s.Shape) > 0:
-			return nil, fmt.Errorf("model: tensor %q is not F32", s.Name)
-		case !slices.Equal(a.Shape, s.Shape):
-			return nil, fmt.Errorf("model: tensor %q: shape %v, want %v", s.Name, a.Shape, s.Shape)
+			return stored{}, fmt.Errorf("tensor %q is missing", t.Name)
+		case a.F32 == nil:
+			return stored{}, fmt.Errorf("tensor %q holds integers, want %s", t.Name, safetensors.F32)
+		}
+		return stored{name: a.Name, shape: a.Shape, want: t.Shape, data: a.F32}, nil
+	})
+	for _, a := range arrays {
+		if err == nil && byName[a.Name] != nil {
+			return nil, fmt.Errorf("tensor %q, shape %v, does not belong to the network", a.Name, a.Shape)
 		}
 	}
-	if len(arrays) > len(specs) {
-		return nil, fmt.Errorf("model: tensor %q does not belong to the network", unexpected(arrays, specs))
+	return w, err
+}
+
+// stored is a tensor in a file: under the file's name, with the shape it has and should have there.
+type stored struct {
+	name        string
+	shape, want []int
+	data        []float32
+}
+
+// fill returns weights with the values that find gives for each tensor. Memory is taken after every tensor has
+// been found in its right shape: a configuration that promises more than the file holds costs nothing.
+func (c Config) fill(find func(t Tensor) (stored, error)) (*Weights, error) {
+	var sources []stored
+	for _, s := range c.specs(&Weights{Layers: make([]Layer, c.NLayers)}) {
+		src, err := find(s.Tensor)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Equal(src.shape, src.want) {
+			return nil, fmt.Errorf("tensor %q: shape %v, want %v", src.name, src.shape, src.want)
+		}
+		sources = append(sources, src)
 	}
 	w := NewWeights(c)
-	for _, t := range w.tensors {
-		copy(t.Data, byName[t.Name].F32)
+	for i, t := range w.tensors {
+		copy(t.Data, sources[i].data)
 		if err := t.checkValues(); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("tensor %q: %w", sources[i].name, err)
 		}
 	}
 	return w, nil
-}
-
-func unexpected(arrays []safetensors.Array, specs []tensorSpec) string {
-	for _, a := range arrays {
-		if !slices.ContainsFunc(specs, func(s tensorSpec) bool { return s.Name == a.Name }) {
-			return a.Name
-		}
-	}
-	return arrays[0].Name
 }
 
 // checkValues refuses values that no training leaves behind. A log decay of −Inf is a pole on the unit circle.
@@ -121,42 +159,35 @@ func (t Tensor) checkValues() error {
 	for i, x := range t.Data {
 		v := float64(x)
 		if math.IsNaN(v) || math.IsInf(v, 1) || math.IsInf(v, -1) && t.Kind != KindDecay {
-			return fmt.Errorf("model: tensor %q: element %d is %v", t.Name, i, v)
+			return fmt.Errorf("element %d is %v", i, v)
 		}
 		if t.Kind == KindBuffer && t.isNormScale() && v < 0 {
-			return fmt.Errorf("model: tensor %q: element %d is %v: a variance is not negative", t.Name, i, v)
+			return fmt.Errorf("element %d is %v: a variance is not negative", i, v)
 		}
 	}
 	return nil
 }
 
-func (m *Meta) validate(c Config) error {
-	switch {
-	case len(m.Labels) > 0 && len(m.Labels) != c.DOutput:
-		return fmt.Errorf("model: meta: %d labels for %d outputs", len(m.Labels), c.DOutput)
-	case len(m.InputMean) != len(m.InputStd) || len(m.InputMean) > 0 && len(m.InputMean) != c.DInput:
-		return fmt.Errorf("model: meta: %d means and %d standard deviations for %d input channels", len(m.InputMean), len(m.InputStd), c.DInput)
-	case !(m.SampleRate >= 0) || math.IsInf(m.SampleRate, 1):
-		return fmt.Errorf("model: meta: sample rate %v", m.SampleRate)
-	}
-	for i, s := range m.InputStd {
-		mean := float64(m.InputMean[i])
-		if !(s > 0) || math.IsInf(float64(s), 1) || math.IsNaN(mean) || math.IsInf(mean, 0) {
-			return fmt.Errorf("model: meta: input channel %d has mean %v and standard deviation %v", i, mean, s)
-		}
-	}
-	return nil
-}
-
-// WriteTo writes the model file.
+// WriteTo writes the model file. A configuration or Meta that Read would refuse is refused here.
 func (m *Model) WriteTo(w io.Writer) (int64, error) {
+	n, err := m.writeTo(w)
+	if err != nil {
+		return n, fmt.Errorf("model: %w", err)
+	}
+	return n, nil
+}
+
+func (m *Model) writeTo(w io.Writer) (int64, error) {
+	if err := m.validate(); err != nil {
+		return 0, err
+	}
 	config, err := json.Marshal(m.Config)
 	if err != nil {
-		return 0, fmt.Errorf("model: configuration: %w", err)
+		return 0, err
 	}
 	meta, err := json.Marshal(m.Meta)
 	if err != nil {
-		return 0, fmt.Errorf("model: meta: %w", err)
+		return 0, err
 	}
 	file := safetensors.File{Metadata: map[string]string{
 		formatKey: formatVersion, configKey: string(config), metaKey: string(meta),
@@ -181,7 +212,7 @@ func (m *Model) Save(path string) (err error) {
 			err = fmt.Errorf("model: %s: %w", path, err)
 		}
 	}()
-	if _, err = m.WriteTo(f); err != nil {
+	if _, err = m.writeTo(f); err != nil {
 		return err
 	}
 	if err = f.Chmod(0o644); err != nil {

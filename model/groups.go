@@ -25,8 +25,8 @@ type GroupConfig struct {
 	Recipe      Recipe  `toml:"recipe"`
 	LR          float64 `toml:"lr"`           // global learning rate
 	SSMLR       float64 `toml:"ssm_lr"`       // of step size, poles and B; -1: the recipe's, 0: frozen
-	StepLR      float64 `toml:"step_lr"`      // of log Δ or log ξ alone; -1: as ssm_lr or the recipe's, 0: frozen
-	AngleLR     float64 `toml:"angle_lr"`     // of θ (DFouT) alone; -1: as ssm_lr, 0: frozen
+	StepLR      float64 `toml:"step_lr"`      // of log Δ or log ξ alone; -1: the global rate in v3, else as ssm_lr; 0: frozen
+	AngleLR     float64 `toml:"angle_lr"`     // of θ (DFouT) alone; -1: as ssm_lr; 0: frozen
 	WeightDecay float64 `toml:"weight_decay"` // of the tensors that decay
 }
 
@@ -38,14 +38,19 @@ func (g GroupConfig) Validate() error {
 		return fmt.Errorf("model: recipe %q: want default, minimal, v3 or v4", g.Recipe)
 	}
 	for _, r := range []struct {
-		name         string
-		value, least float64
-	}{
-		{"lr", g.LR, 0}, {"weight_decay", g.WeightDecay, 0},
-		{"ssm_lr", g.SSMLR, FollowRule}, {"step_lr", g.StepLR, FollowRule}, {"angle_lr", g.AngleLR, FollowRule},
-	} {
-		if !(r.value >= 0 || r.value == r.least) || math.IsInf(r.value, 1) {
-			return fmt.Errorf("model: %s %v: want a finite number ≥ 0%s", r.name, r.value, map[bool]string{true: ", or -1 for the recipe's own"}[r.least < 0])
+		name  string
+		value float64
+	}{{"lr", g.LR}, {"weight_decay", g.WeightDecay}} {
+		if !(r.value >= 0) || math.IsInf(r.value, 1) {
+			return fmt.Errorf("model: %s %v: want a finite number ≥ 0", r.name, r.value)
+		}
+	}
+	for _, r := range []struct {
+		name  string
+		value float64
+	}{{"ssm_lr", g.SSMLR}, {"step_lr", g.StepLR}, {"angle_lr", g.AngleLR}} {
+		if !(r.value >= 0 || r.value == FollowRule) || math.IsInf(r.value, 1) {
+			return fmt.Errorf("model: %s %v: want a finite number ≥ 0, or %d for the recipe's own", r.name, r.value, FollowRule)
 		}
 	}
 	return nil
@@ -87,7 +92,7 @@ func (g GroupConfig) stepLR() float64 {
 	switch {
 	case g.StepLR != FollowRule:
 		return g.StepLR
-	case g.Recipe == RecipeV3 && g.SSMLR == FollowRule:
+	case g.Recipe == RecipeV3:
 		return g.LR
 	}
 	return g.ssmLR()

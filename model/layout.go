@@ -87,7 +87,7 @@ func (c Config) normSpecs(weight, bias, mean, variance *[]float32, add func(fiel
 // NewWeights returns the arrays of a valid configuration, all zero, in one backing array; every tensor
 // begins on a 64-byte border.
 func NewWeights(c Config) *Weights {
-	w := &Weights{Layers: make([]Layer, c.NLayers)}
+	w := &Weights{Layers: make([]Layer, c.NLayers), config: c}
 	specs := c.specs(w)
 	total := 0
 	for _, s := range specs {
@@ -125,26 +125,17 @@ func alignedFloats(n int) []float32 {
 	return buf[skip : skip+n : skip+n]
 }
 
-// Zero sets every element to 0.
-func (w *Weights) Zero() { clear(w.flat) }
-
-// CopyFrom copies the values of weights of the same configuration.
-func (w *Weights) CopyFrom(src *Weights) {
-	if len(w.flat) != len(src.flat) || len(w.tensors) != len(src.tensors) {
-		panic("model: CopyFrom: weights of another configuration")
-	}
-	copy(w.flat, src.flat)
-}
-
 // CountParams returns the number of trainable parameters; complex ones count as two, running statistics do
 // not count (spec §3.6).
 func (c Config) CountParams() int {
-	w := &Weights{Layers: make([]Layer, c.NLayers)}
-	n := 0
-	for _, s := range c.specs(w) {
-		if s.Kind != KindBuffer {
-			n += size(s.Shape)
+	count := func(layers int) (n int) {
+		for _, s := range c.specs(&Weights{Layers: make([]Layer, layers)}) {
+			if s.Kind != KindBuffer {
+				n += size(s.Shape)
+			}
 		}
+		return n
 	}
-	return n
+	outside := count(0)
+	return outside + c.NLayers*(count(1)-outside)
 }

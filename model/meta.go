@@ -1,6 +1,9 @@
 package model
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // Meta is what a model file says beside the network: enough to serve it with no other file.
 type Meta struct {
@@ -35,4 +38,23 @@ func Posterior(logits []float32) []float32 {
 		p[i] = float32(math.Exp(float64(v)-top) / sum)
 	}
 	return p
+}
+
+// validate reports the first value that does not fit the network.
+func (m *Meta) validate(c Config) error {
+	switch {
+	case len(m.Labels) > 0 && len(m.Labels) != c.DOutput:
+		return fmt.Errorf("meta: %d labels for %d outputs", len(m.Labels), c.DOutput)
+	case len(m.InputMean) != len(m.InputStd) || len(m.InputMean) > 0 && len(m.InputMean) != c.DInput:
+		return fmt.Errorf("meta: %d means and %d standard deviations for %d input channels", len(m.InputMean), len(m.InputStd), c.DInput)
+	case !(m.SampleRate >= 0) || math.IsInf(m.SampleRate, 1):
+		return fmt.Errorf("meta: sample rate %v", m.SampleRate)
+	}
+	for i, std := range m.InputStd {
+		scale, shift := m.Affine(i)
+		if !(std > 0) || !(scale > 0) || math.IsInf(float64(scale), 0) || math.IsInf(float64(shift), 0) || math.IsNaN(float64(shift)) {
+			return fmt.Errorf("meta: input channel %d has mean %v and standard deviation %v", i, m.InputMean[i], std)
+		}
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/ssm"
@@ -18,7 +19,7 @@ func New(c Config, seed uint64) (*Model, error) {
 	for i := range m.Weights.Layers {
 		p, err := ssm.New(c.ssmConfig(), seed, i)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("model: %w", err)
 		}
 		m.Weights.Layers[i].setSSM(p)
 	}
@@ -56,9 +57,9 @@ func (t Tensor) initialise(draw random.Stream, c Config) {
 func (t Tensor) isNormScale() bool {
 	switch t.Kind {
 	case KindNorm:
-		return t.Name[len(t.Name)-len("weight"):] == "weight"
+		return strings.HasSuffix(t.Name, "weight")
 	case KindBuffer:
-		return t.Name[len(t.Name)-len("var"):] == "var"
+		return strings.HasSuffix(t.Name, "var")
 	}
 	return false
 }
@@ -149,65 +150,4 @@ func narrowComplex(dst []float32, src []complex128) {
 	for i, v := range src {
 		dst[2*i], dst[2*i+1] = float32(real(v)), float32(imag(v))
 	}
-}
-
-// Default returns the configuration that presets start from (spec §12); DInput, DOutput, DModel and NLayers
-// are the task's.
-func Default() Config {
-	return Config{
-		Encoder: EncoderLinear, DInput: 1, DOutput: 1, DModel: 128, NLayers: 4,
-		Norm: NormLayer, Residual: true, Activation: ActivationGELU, Mixing: MixingGLU, Pool: PoolMean,
-		SSM: ssm.Config{
-			DState: 64, Init: ssm.DFouT, Disc: ssm.ZOH, AReal: 0.5,
-			DtMin: 0.001, DtMax: 0.1, XiMin: 0.001, XiMax: 0.1,
-		},
-	}
-}
-
-// maxSize bounds every size in a configuration, so that products of two fit an int with room to spare.
-const maxSize = 1 << 24
-
-// Validate reports the first value that makes no sense, by its name in configuration files.
-func (c Config) Validate() error {
-	for _, n := range []struct {
-		name  string
-		value int
-	}{{"d_input", c.DInput}, {"d_output", c.DOutput}, {"d_model", c.DModel}, {"n_layers", c.NLayers}} {
-		if n.value < 1 || n.value > maxSize {
-			return fmt.Errorf("model: %s %d: want 1 … %d", n.name, n.value, maxSize)
-		}
-	}
-	if c.SSM.DState > maxSize {
-		return fmt.Errorf("model: d_state %d: want at most %d", c.SSM.DState, maxSize)
-	}
-	for _, s := range []struct {
-		name, value string
-		choices     []string
-	}{
-		{"encoder", c.Encoder, []string{EncoderLinear, EncoderEmbedding}},
-		{"norm", c.Norm, []string{NormLayer, NormBatch, NormNone}},
-		{"activation", c.Activation, []string{ActivationGELU, ActivationNone}},
-		{"mixing", c.Mixing, []string{MixingGLU, MixingLinear, MixingNone}},
-		{"pool", c.Pool, []string{PoolMean, PoolLast, PoolNone}},
-	} {
-		if err := oneOf(s.name, s.value, s.choices); err != nil {
-			return err
-		}
-	}
-	if !(c.Dropout >= 0 && c.Dropout < 1) {
-		return fmt.Errorf("model: dropout %v: want 0 ≤ dropout < 1", c.Dropout)
-	}
-	if c.Norm == NormNone && (c.FinalNorm || c.PreNorm) {
-		return fmt.Errorf("model: norm %q: prenorm and final_norm need a norm", c.Norm)
-	}
-	return c.ssmConfig().Validate()
-}
-
-func oneOf(name, value string, choices []string) error {
-	for _, c := range choices {
-		if value == c {
-			return nil
-		}
-	}
-	return fmt.Errorf("model: %s %q: want one of %q", name, value, choices)
 }

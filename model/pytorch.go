@@ -42,32 +42,27 @@ func fromPyTorch(tensors []pth.Tensor, opt ImportOptions) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{Config: c, Weights: NewWeights(c)}
-	for _, t := range m.Weights.tensors {
-		name := pyTorchName(t.Name)
-		src := byName[name]
-		if src == nil {
-			return nil, fmt.Errorf("tensor %q is missing", name)
-		}
-		want := t.Shape
+	w, err := c.fill(func(t Tensor) (stored, error) {
+		name, want := pyTorchName(t.Name), t.Shape
 		if t.Kind == KindWeight && t.Part == PartBackbone {
 			want = append(slices.Clone(want), 1) // a convolution of width 1
 		}
-		if !slices.Equal(src.Shape, want) {
-			return nil, fmt.Errorf("tensor %q: shape %v, want %v", name, src.Shape, want)
-		}
-		copy(t.Data, src.Data)
-		if err := t.checkValues(); err != nil {
-			return nil, err
-		}
+		src := byName[name]
 		delete(byName, name)
+		if src == nil {
+			return stored{}, fmt.Errorf("tensor %q is missing", name)
+		}
+		return stored{name: name, shape: src.Shape, want: want, data: src.Data}, nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	for _, t := range tensors { // in the file's order
 		if byName[t.Name] != nil {
 			return nil, fmt.Errorf("tensor %q, shape %v, is not one of a network of minimal S4D layers", t.Name, t.Shape)
 		}
 	}
-	return m, nil
+	return &Model{Config: c, Weights: w}, nil
 }
 
 // pyTorchName maps a tensor's name to the checkpoint's.
@@ -90,38 +85,31 @@ func pyTorchName(name string) string {
 
 // configFromPyTorch reads the sizes off the tensors' shapes.
 func configFromPyTorch(byName map[string]*pth.Tensor, opt ImportOptions) (Config, error) {
-	dim := func(name string, rank, axis int) (int, error) {
-		t := byName[name]
-		if t == nil {
-			return 0, fmt.Errorf("tensor %q is missing", name)
-		}
-		if len(t.Shape) != rank {
-			return 0, fmt.Errorf("tensor %q: shape %v, want %d dimensions", name, t.Shape, rank)
-		}
-		return t.Shape[axis], nil
-	}
 	c := Default()
 	c.PreNorm = opt.PreNorm
 	c.SSM = ssm.Config{Init: ssm.Imported, Disc: ssm.ZOH}
-	c.NLayers = 0
-	for byName[fmt.Sprintf("s4_layers.%d.D", c.NLayers)] != nil {
-		c.NLayers++
-	}
 	modes := 0
 	for _, s := range []struct {
-		field      *int
+		size       *int
 		name       string
 		rank, axis int
 	}{
 		{&c.DModel, "encoder.weight", 2, 0}, {&c.DInput, "encoder.weight", 2, 1},
 		{&c.DOutput, "decoder.weight", 2, 0}, {&modes, "s4_layers.0.kernel.A_imag", 2, 1},
 	} {
-		n, err := dim(s.name, s.rank, s.axis)
-		if err != nil {
-			return c, err
+		t := byName[s.name]
+		if t == nil {
+			return c, fmt.Errorf("tensor %q is missing: not a network of minimal S4D layers", s.name)
 		}
-		*s.field = n
+		if len(t.Shape) != s.rank {
+			return c, fmt.Errorf("tensor %q: shape %v, want %d dimensions", s.name, t.Shape, s.rank)
+		}
+		*s.size = t.Shape[s.axis]
 	}
 	c.SSM.DState = 2 * modes
-	return c, c.Validate()
+	c.NLayers = 1
+	for byName[fmt.Sprintf("s4_layers.%d.D", c.NLayers)] != nil {
+		c.NLayers++
+	}
+	return c, c.validate()
 }

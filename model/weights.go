@@ -64,12 +64,34 @@ type Weights struct {
 	DecoderWeight []float32 // [d_output][H] "decoder.weight"
 	DecoderBias   []float32 // [d_output]    "decoder.bias"
 
+	config  Config
 	tensors []Tensor
-	flat    []float32 // all of them, with zeros between
+	flat    []float32
 }
 
 // Tensors lists every tensor in a fixed order; the Data of each aliases the fields.
 func (w *Weights) Tensors() []Tensor { return w.tensors }
+
+// Flat returns the backing array: all tensors in their order, each on a 64-byte border, zeros between them.
+func (w *Weights) Flat() []float32 { return w.flat }
+
+// Zero sets every element to 0.
+func (w *Weights) Zero() { clear(w.flat) }
+
+// CopyFrom copies the values of weights of the same configuration.
+func (w *Weights) CopyFrom(src *Weights) {
+	if w.config != src.config {
+		panic("model: CopyFrom: weights of another configuration")
+	}
+	copy(w.flat, src.flat)
+}
+
+// Clone returns a copy with memory of its own.
+func (w *Weights) Clone() *Weights {
+	out := NewWeights(w.config)
+	copy(out.flat, w.flat)
+	return out
+}
 
 // Model is a network: configuration, weights and metadata. Once built it is not changed, except by its
 // trainer, and may be shared between goroutines.

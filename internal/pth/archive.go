@@ -26,14 +26,14 @@ func openArchive(b []byte) (*archive, error) {
 	dir := ""
 	for _, f := range z.File {
 		if contents[f.Name] != nil {
-			return nil, fmt.Errorf("zip entry %q comes twice", f.Name)
+			return nil, fmt.Errorf("zip entry %.64q comes twice", f.Name)
 		}
 		if f.UncompressedSize64 > left {
-			return nil, fmt.Errorf("zip entry %q: the entries together are larger than the file", f.Name)
+			return nil, fmt.Errorf("zip entry %.64q: the entries together are larger than the file", f.Name)
 		}
 		left -= f.UncompressedSize64
 		if contents[f.Name], err = content(b, f); err != nil {
-			return nil, fmt.Errorf("zip entry %q: %w", f.Name, err)
+			return nil, fmt.Errorf("zip entry %.64q: %w", f.Name, err)
 		}
 		if path.Base(f.Name) == "data.pkl" {
 			dir = strings.TrimSuffix(f.Name, "data.pkl")

@@ -6,11 +6,14 @@ import (
 	"fmt"
 )
 
-// Bounds of a pickle. One opcode makes gopickle allocate some 250 bytes at most.
+// Bounds of a pickle. One opcode makes gopickle allocate some 250 bytes at most; a text that serves as a key again
+// and again, or a dictionary that is built into another as often, would cost time without end.
 const (
 	maxPickle  = 4 << 20 // bytes
 	maxOpcodes = 1 << 19
-	maxMarks   = 64 // open at the same time
+	maxMarks   = 64   // open at the same time
+	maxText    = 4096 // bytes of one text
+	maxBuilds  = 64   // a state dict needs one
 )
 
 // operand says how an opcode's argument is stored.
@@ -35,6 +38,8 @@ const (
 	opTuple    = 't'
 	opAppends  = 'e'
 	opSetItems = 'u'
+	opBuild    = 'b'
+	opText     = 'X'
 )
 
 // opcodes are those that a state dict is written with. All else is refused before anything is run.
@@ -46,6 +51,8 @@ var opcodes = map[byte]operand{
 	opTuple:    none,
 	opAppends:  none,
 	opSetItems: none,
+	opBuild:    none,
+	opText:     counted4, // BINUNICODE
 	'N':        none,     // NONE
 	'\x88':     none,     // NEWTRUE
 	'\x89':     none,     // NEWFALSE
@@ -54,7 +61,6 @@ var opcodes = map[byte]operand{
 	'J':        fixed4,   // BININT
 	'\x8a':     counted1, // LONG1
 	'G':        fixed8,   // BINFLOAT
-	'X':        counted4, // BINUNICODE
 	'\x8c':     counted1, // SHORT_BINUNICODE
 	')':        none,     // EMPTY_TUPLE
 	'\x85':     none,     // TUPLE1
@@ -65,7 +71,6 @@ var opcodes = map[byte]operand{
 	'}':        none,     // EMPTY_DICT
 	's':        none,     // SETITEM
 	'R':        none,     // REDUCE
-	'b':        none,     // BUILD
 	'Q':        none,     // BINPERSID
 	'q':        fixed1,   // BINPUT
 	'r':        fixed4,   // LONG_BINPUT
@@ -80,7 +85,7 @@ func checkPickle(p []byte) error {
 	if len(p) > maxPickle {
 		return fmt.Errorf("pickle of %d bytes: want at most %d", len(p), maxPickle)
 	}
-	marks := 0
+	marks, builds := 0, 0
 	for at, count := 0, 0; at < len(p); count++ {
 		op := p[at]
 		kind, ok := opcodes[op]
@@ -99,6 +104,14 @@ func checkPickle(p []byte) error {
 		case opGlobal:
 			if err := checkGlobal(p[at+1:][:n]); err != nil {
 				return err
+			}
+		case opBuild:
+			if builds++; builds > maxBuilds {
+				return fmt.Errorf("pickle: more than %d BUILD opcodes: not what a state dict looks like", maxBuilds)
+			}
+		case opText:
+			if n-4 > maxText {
+				return fmt.Errorf("pickle: a text of %d bytes: want at most %d", n-4, maxText)
 			}
 		case opStop:
 			if end := at + 1; end != len(p) {

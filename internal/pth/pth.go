@@ -80,6 +80,9 @@ func Parse(b []byte) ([]Tensor, error) {
 		if !ok {
 			return nil, fmt.Errorf("state dict: %q is no tensor", key)
 		}
+		if err := ref.check(); err != nil {
+			return nil, fmt.Errorf("tensor %q: %w", key, err)
+		}
 		if left -= ref.size() * ref.storage.width; left < 0 {
 			return nil, fmt.Errorf("tensor %q: the tensors together are larger than the file", key)
 		}
@@ -99,7 +102,7 @@ func (a *archive) unpickle() (root any, err error) {
 	}
 	defer func() { // gopickle panics on some malformed pickles
 		if v := recover(); v != nil {
-			root, err = nil, fmt.Errorf("malformed pickle: %v", v)
+			root, err = nil, malformed(fmt.Sprint(v))
 		}
 	}()
 	u := pickle.NewUnpickler(bytes.NewReader(a.pickle))
@@ -107,10 +110,13 @@ func (a *archive) unpickle() (root any, err error) {
 	u.PersistentLoad = a.storage
 	root, err = u.Load()
 	if err != nil {
-		return nil, fmt.Errorf("malformed pickle: %w", err)
+		return nil, malformed(err.Error())
 	}
 	return root, nil
 }
+
+// malformed cuts gopickle's messages, which may hold whole objects.
+func malformed(message string) error { return fmt.Errorf("malformed pickle: %.200s", message) }
 
 // stateDict finds the dictionary of tensors.
 func stateDict(root any) ([]types.DictEntry, error) {

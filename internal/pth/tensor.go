@@ -51,6 +51,9 @@ type storageRef struct {
 	data  []byte
 }
 
+// GoString keeps the bytes out of gopickle's messages.
+func (s *storageRef) GoString() string { return s.class }
+
 // storage resolves ("storage", type, key, device, count).
 func (a *archive) storage(id any) (any, error) {
 	t, ok := id.(*types.Tuple)
@@ -73,7 +76,7 @@ func (a *archive) storage(id any) (any, error) {
 	return &storageRef{class: string(class), width: width, count: count, data: data}, nil
 }
 
-// tensorRef is a tensor whose values are not yet read.
+// tensorRef is a tensor as the pickle describes it, not yet checked or read.
 type tensorRef struct {
 	storage *storageRef
 	offset  int
@@ -96,8 +99,7 @@ func (rebuildTensor) Call(args ...any) (any, error) {
 	if !ok1 || !ok2 || !ok3 || !ok4 || len(shape) != len(stride) {
 		return nil, fmt.Errorf("a tensor is not described by storage, offset, size and stride")
 	}
-	t := &tensorRef{storage: s, offset: offset, shape: shape, stride: stride}
-	return t, t.check()
+	return &tensorRef{storage: s, offset: offset, shape: shape, stride: stride}, nil
 }
 
 // maxRank bounds a tensor's dimensions.
@@ -122,7 +124,7 @@ func (t *tensorRef) check() error {
 	size := 1
 	for i := len(t.shape) - 1; i >= 0; i-- {
 		if t.shape[i] != 1 && t.stride[i] != size {
-			return fmt.Errorf("a tensor of shape %v with strides %v is not contiguous", t.shape, t.stride)
+			return fmt.Errorf("shape %v with strides %v is not contiguous", t.shape, t.stride)
 		}
 		size *= t.shape[i]
 		if size > t.storage.count {
@@ -130,7 +132,7 @@ func (t *tensorRef) check() error {
 		}
 	}
 	if t.offset < 0 || t.offset > t.storage.count || size > t.storage.count-t.offset {
-		return fmt.Errorf("a tensor of shape %v at %d lies outside its storage of %d", t.shape, t.offset, t.storage.count)
+		return fmt.Errorf("shape %v at %d lies outside its storage of %d", t.shape, t.offset, t.storage.count)
 	}
 	return nil
 }

@@ -1,0 +1,79 @@
+package pth
+
+import (
+	"archive/zip"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Pickles that make the unpickler hash a long key or copy a large dictionary again and again: refused, and at once.
+func TestNoEndlessWork(t *testing.T) {
+	long := text(repeated("k", 3<<20)) + "q\x02"
+	entries := "}(" + repeated("\x8c\x01aN", 100_000) + "u"
+	tests := []struct{ name, body, want string }{
+		{"long key", orderedDict + long + "Ns" + repeated("h\x02Ns", 100_000), "a text of 3145728 bytes: want at most 4096"},
+		{"longest key", orderedDict + text(repeated("k", maxText)) + "q\x02Ns" + repeated("h\x02Ns", 150_000), "a key is no name"},
+		{"many builds", orderedDict + "q\x01" + entries + "q\x02b" + repeated("h\x02b", 100_000), "more than 64 BUILD opcodes"},
+		{"some builds", orderedDict + "q\x01" + entries + "q\x02b" + repeated("h\x02b", maxBuilds-1) + "s", "malformed pickle"},
+	}
+	for _, tt := range tests {
+		b := checkpoint(t, whole(tt.body))
+		start := time.Now()
+		_, err := Parse(b)
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: error %v, want one that says %q", tt.name, err, tt.want)
+		}
+		if took := time.Since(start); took > 20*time.Second { // minutes without the bounds
+			t.Errorf("%s: %v", tt.name, took)
+		}
+	}
+}
+
+// The unpickler's messages hold whole objects; what comes out is short and took little memory.
+func TestShortMessages(t *testing.T) {
+	const values = 1 << 20
+	tests := map[string][]byte{
+		"storage called":         checkpoint(t, whole(storage("FloatStorage", "0", values)+")R"), make([]byte, 4*values)),
+		"storage as an argument": checkpoint(t, whole("ccollections\nOrderedDict\n"+storage("FloatStorage", "0", values)+"\x85R"), make([]byte, 4*values)),
+		"storage as state":       checkpoint(t, whole(storage("FloatStorage", "0", values)+"}b"), make([]byte, 4*values)),
+		"list called":            checkpoint(t, whole("]("+repeated("N", 100_000)+"e)R")),
+		"list in itself":         checkpoint(t, whole("]q\x01h\x01a)R")),
+		"text called":            checkpoint(t, whole(text(repeated("ä", 2000))+")R")),
+		"name of an entry":       zipped(t, zip.Deflate, file{repeated("x", 60_000), []byte("x")}),
+	}
+	for name, b := range tests {
+		var err error
+		used := allocated(func() { _, err = Parse(b) })
+		if err == nil || len(err.Error()) > 600 {
+			t.Errorf("%s: error %.100v…, want a short one", name, err)
+		}
+		if used > 64<<20 {
+			t.Errorf("%s: %d bytes allocated", name, used)
+		}
+	}
+}
+
+// Tensors that nobody asks for may have any layout; those of the state dict are named.
+func TestLayoutIsCheckedByName(t *testing.T) {
+	odd := tensor(storage("FloatStorage", "0", 6), 0, []int{2, 3}, []int{1, 2})
+	good := tensor(storage("FloatStorage", "0", 6), 4, []int{2}, []int{1})
+	data := floats(1, 2, 3, 4, 5, 6)
+	got, err := Parse(checkpoint(t, whole(dict(text("best"), odd, text("model"), dict(text("a"), good))), data))
+	if err != nil || len(got) != 1 || !same(got[0], Tensor{"a", []int{2}, []float32{5, 6}}) {
+		t.Errorf("got %v, %v", got, err)
+	}
+	_, err = Parse(checkpoint(t, whole(dict(text("a"), good, text("b"), odd)), data))
+	if err == nil || err.Error() != `tensor "b": shape [2 3] with strides [1 2] is not contiguous` {
+		t.Errorf("error %v", err)
+	}
+}
+
+// Two names that differ by the prefix "module." alone come out alike: whoever wants one of each sees both.
+func TestPrefixKeepsBoth(t *testing.T) {
+	one := vector("FloatStorage", "0", 1)
+	got, err := Parse(checkpoint(t, whole(dict(text("a"), one, text("module.a"), one)), floats(1)))
+	if err != nil || len(got) != 2 || got[0].Name != "a" || got[1].Name != "a" {
+		t.Errorf("got %v, %v", got, err)
+	}
+}

@@ -1,0 +1,187 @@
+package safetensors
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+)
+
+// place is an array's description with its name.
+type place struct {
+	name string
+	entry
+}
+
+// Read reads a whole file. Every error names what is wrong and, where there is one, the array.
+func Read(r io.Reader) (*File, error) {
+	header, err := readHeader(r)
+	if err != nil {
+		return nil, err
+	}
+	metadata, places, err := parseHeader(header)
+	if err != nil {
+		return nil, err
+	}
+	f := &File{Metadata: metadata, Arrays: make([]Array, len(places))}
+	for i, p := range places {
+		if f.Arrays[i], err = p.read(r); err != nil {
+			return nil, fmt.Errorf("safetensors: array %q: %w", p.name, err)
+		}
+	}
+	switch _, err := io.ReadFull(r, make([]byte, 1)); {
+	case err == nil:
+		return nil, fmt.Errorf("safetensors: bytes after the last array")
+	case !errors.Is(err, io.EOF):
+		return nil, fmt.Errorf("safetensors: %w", err)
+	}
+	return f, nil
+}
+
+func readHeader(r io.Reader) ([]byte, error) {
+	var size [8]byte
+	if _, err := io.ReadFull(r, size[:]); err != nil {
+		return nil, fmt.Errorf("safetensors: header's length: %w", cutShort(err))
+	}
+	n := binary.LittleEndian.Uint64(size[:])
+	if n < 2 || n > maxHeader {
+		return nil, fmt.Errorf("safetensors: header of %d bytes: want 2 … %d", n, maxHeader)
+	}
+	var header bytes.Buffer // grows with the bytes that arrive
+	if got, err := io.CopyN(&header, r, int64(n)); err != nil {
+		return nil, fmt.Errorf("safetensors: header: %w: %d of %d bytes", cutShort(err), got, n)
+	}
+	return header.Bytes(), nil
+}
+
+var errCutShort = errors.New("the file is cut short")
+
+// cutShort gives the end of a file where more was promised a name.
+func cutShort(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errCutShort
+	}
+	return err
+}
+
+// parseHeader returns the metadata and the arrays' places in the order of the bytes, which they cover without
+// overlap or gap.
+func parseHeader(header []byte) (metadata map[string]string, places []place, err error) {
+	d := json.NewDecoder(bytes.NewReader(header))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, nil, fmt.Errorf("safetensors: header: no JSON object")
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return nil, nil, fmt.Errorf("safetensors: header: %w", err)
+		}
+		name := t.(string) // the decoder accepts nothing else as a key
+		if seen[name] || len(seen) > maxArrays {
+			return nil, nil, fmt.Errorf("safetensors: header: %q is one too many: the name comes twice, or there are more than %d", name, maxArrays)
+		}
+		seen[name] = true
+		if name == metadataKey {
+			if err := d.Decode(&metadata); err != nil {
+				return nil, nil, fmt.Errorf("safetensors: metadata: %w", err)
+			}
+			continue
+		}
+		p := place{name: name}
+		if err := d.Decode(&p.entry); err != nil {
+			return nil, nil, fmt.Errorf("safetensors: array %q: %w", name, err)
+		}
+		if err := p.check(); err != nil {
+			return nil, nil, fmt.Errorf("safetensors: array %q: %w", name, err)
+		}
+		places = append(places, p)
+	}
+	if _, err := d.Token(); err != nil { // the closing brace
+		return nil, nil, fmt.Errorf("safetensors: header: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, nil, fmt.Errorf("safetensors: header: something follows the JSON object")
+	}
+	return metadata, places, arrange(places)
+}
+
+// arrange sorts the arrays by their place and refuses overlaps and gaps. Empty arrays keep the header's order.
+func arrange(places []place) error {
+	slices.SortStableFunc(places, func(a, b place) int { return slices.Compare(a.Offsets[:], b.Offsets[:]) })
+	end := int64(0)
+	for _, p := range places {
+		if p.Offsets[0] != end {
+			return fmt.Errorf("safetensors: array %q begins at byte %d, want %d: arrays overlap or leave a gap", p.name, p.Offsets[0], end)
+		}
+		end = p.Offsets[1]
+	}
+	return nil
+}
+
+var widths = map[string]int64{F32: 4, I64: 8}
+
+// check compares type, shape and place with each other.
+func (e *entry) check() error {
+	size := widths[e.DType]
+	if size == 0 {
+		return fmt.Errorf("type %q: only F32 and I64 are read", e.DType)
+	}
+	if len(e.Shape) > maxRank {
+		return fmt.Errorf("%d dimensions: want at most %d", len(e.Shape), maxRank)
+	}
+	for _, d := range e.Shape {
+		if d < 0 || d > maxBytes || d > 0 && size > maxBytes/d {
+			return fmt.Errorf("shape %v makes no sense", e.Shape)
+		}
+		size *= d
+	}
+	if e.Offsets[0] < 0 || e.Offsets[1]-e.Offsets[0] != size {
+		return fmt.Errorf("shape %v takes %d bytes, its place is %v", e.Shape, size, e.Offsets)
+	}
+	return nil
+}
+
+// chunk is how much is read at a time, in bytes.
+const chunk = 1 << 16
+
+// read takes the array's bytes from r. Memory grows with the bytes that arrive, whatever the header promises.
+func (p *place) read(r io.Reader) (Array, error) {
+	a := Array{Name: p.name, Shape: make([]int, len(p.Shape))}
+	for i, d := range p.Shape {
+		a.Shape[i] = int(d)
+	}
+	left := p.Offsets[1] - p.Offsets[0]
+	count := min(left, chunk) / widths[p.DType]
+	if p.DType == I64 {
+		a.I64 = make([]int64, 0, count)
+	} else {
+		a.F32 = make([]float32, 0, count)
+	}
+	buf := make([]byte, min(left, chunk))
+	for ; left > 0; left -= int64(len(buf)) {
+		buf = buf[:min(left, chunk)]
+		if _, err := io.ReadFull(r, buf); err != nil {
+			return a, cutShort(err)
+		}
+		a.decode(buf)
+	}
+	return a, nil
+}
+
+// decode appends values.
+func (a *Array) decode(b []byte) {
+	if a.I64 != nil {
+		for ; len(b) > 0; b = b[8:] {
+			a.I64 = append(a.I64, int64(binary.LittleEndian.Uint64(b)))
+		}
+		return
+	}
+	for ; len(b) > 0; b = b[4:] {
+		a.F32 = append(a.F32, math.Float32frombits(binary.LittleEndian.Uint32(b)))
+	}
+}

@@ -1,0 +1,112 @@
+package safetensors
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+)
+
+// WriteTo writes the file.
+func (f *File) WriteTo(w io.Writer) (int64, error) {
+	header, err := f.header()
+	if err != nil {
+		return 0, err
+	}
+	var out bytes.Buffer
+	out.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(header))))
+	out.Write(header)
+	total, err := out.WriteTo(w)
+	for i := range f.Arrays {
+		if err != nil {
+			break
+		}
+		var n int
+		n, err = w.Write(f.Arrays[i].bytes())
+		total += int64(n)
+	}
+	return total, err
+}
+
+// header renders the JSON header with the arrays in order, padded with spaces so that the data begins on a
+// 64-byte border.
+func (f *File) header() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	if len(f.Metadata) > 0 {
+		if err := member(&b, metadataKey, f.Metadata); err != nil {
+			return nil, err
+		}
+	}
+	at := int64(0)
+	for i := range f.Arrays {
+		e, err := f.Arrays[i].entry(at)
+		if err != nil {
+			return nil, err
+		}
+		if err := member(&b, f.Arrays[i].Name, e); err != nil {
+			return nil, err
+		}
+		at = e.Offsets[1]
+	}
+	b.WriteByte('}')
+	for (b.Len()+8)%64 != 0 {
+		b.WriteByte(' ')
+	}
+	return b.Bytes(), nil
+}
+
+// member appends "name": value to an open JSON object.
+func member(b *bytes.Buffer, name string, value any) error {
+	key, err := json.Marshal(name)
+	if err != nil {
+		return fmt.Errorf("safetensors: name %q: %w", name, err)
+	}
+	body, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("safetensors: %q: %w", name, err)
+	}
+	if b.Len() > 1 {
+		b.WriteByte(',')
+	}
+	b.Write(key)
+	b.WriteByte(':')
+	b.Write(body)
+	return nil
+}
+
+// entry describes the array at byte position at.
+func (a *Array) entry(at int64) (entry, error) {
+	e := entry{DType: F32, Shape: []int64{}}
+	count, width := len(a.F32), int64(4)
+	if a.I64 != nil {
+		e.DType, count, width = I64, len(a.I64), 8
+	}
+	want := 1
+	for _, d := range a.Shape {
+		e.Shape = append(e.Shape, int64(d))
+		want *= d
+	}
+	if count != want || a.F32 != nil && a.I64 != nil {
+		return e, fmt.Errorf("safetensors: array %q: shape %v with %d values", a.Name, a.Shape, len(a.F32)+len(a.I64))
+	}
+	e.Offsets = [2]int64{at, at + int64(count)*width}
+	return e, nil
+}
+
+func (a *Array) bytes() []byte {
+	if a.I64 != nil {
+		out := make([]byte, 0, 8*len(a.I64))
+		for _, v := range a.I64 {
+			out = binary.LittleEndian.AppendUint64(out, uint64(v))
+		}
+		return out
+	}
+	out := make([]byte, 0, 4*len(a.F32))
+	for _, v := range a.F32 {
+		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(v))
+	}
+	return out
+}

@@ -1,0 +1,312 @@
+package model
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/safetensors"
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+func sampleMeta() Meta {
+	return Meta{
+		Task: "digits", Labels: []string{"null", "één", "два", "三", ""}, SampleRate: 8000,
+		InputMean: []float32{0.1, -2, 0}, InputStd: []float32{0.5, 3, 1e-3},
+	}
+}
+
+func encode(t testing.TB, m *Model) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	n, err := m.WriteTo(&b)
+	if err != nil || n != int64(b.Len()) {
+		t.Fatalf("WriteTo: %d, %v; %d bytes arrived", n, err, b.Len())
+	}
+	return b.Bytes()
+}
+
+func TestSaveAndLoad(t *testing.T) {
+	for name, c := range variants() {
+		m := mustNew(t, c, 2)
+		if name == "default" {
+			m.Meta = sampleMeta()
+		}
+		path := filepath.Join(t.TempDir(), "m.safetensors")
+		if err := os.WriteFile(path, []byte("an older file"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Save(path); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		got, err := Load(path)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got.Config != m.Config || !reflect.DeepEqual(got.Meta, m.Meta) {
+			t.Errorf("%s: got %+v, %+v; want %+v, %+v", name, got.Config, got.Meta, m.Config, m.Meta)
+		}
+		for i, v := range got.Weights.Flat() {
+			if math.Float32bits(v) != math.Float32bits(m.Weights.Flat()[i]) {
+				t.Fatalf("%s: weight %d is %v, want %v", name, i, v, m.Weights.Flat()[i])
+			}
+		}
+		if got.Hash() != m.Hash() {
+			t.Errorf("%s: another hash", name)
+		}
+		onlyFile(t, filepath.Dir(path), "m.safetensors")
+	}
+}
+
+func onlyFile(t *testing.T, dir, name string) {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 1 || files[0].Name() != name {
+		t.Errorf("the folder holds %v, want %s alone (%v)", files, name, err)
+	}
+}
+
+// A save that fails leaves the old file, and nothing else.
+func TestFailedSave(t *testing.T) {
+	m := mustNew(t, tiny(), 1)
+	path := filepath.Join(t.TempDir(), "m.safetensors")
+	if err := m.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	old, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Meta.Labels = []string{"one"}
+	if err := m.Save(path); err == nil || err.Error() != "model: "+path+": meta: 1 labels for 5 outputs" {
+		t.Errorf("error %v", err)
+	}
+	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, old) {
+		t.Errorf("the file has changed (%v)", err)
+	}
+	onlyFile(t, filepath.Dir(path), "m.safetensors")
+	gone := filepath.Join(t.TempDir(), "no", "folder", "m.safetensors")
+	if err := m.Save(gone); err == nil || !strings.Contains(err.Error(), filepath.Dir(gone)) {
+		t.Errorf("save in a folder that is not there: error %v", err)
+	}
+}
+
+func TestLoadNamesThePath(t *testing.T) {
+	dir := t.TempDir()
+	bad := filepath.Join(dir, "bad.safetensors")
+	if err := os.WriteFile(bad, []byte("hello"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{bad, filepath.Join(dir, "gone.safetensors"), dir} {
+		_, err := Load(path)
+		if err == nil || !strings.Contains(err.Error(), path) || !strings.HasPrefix(err.Error(), "model: ") {
+			t.Errorf("Load(%s): error %v", path, err)
+		}
+	}
+}
+
+// The hash stands for what the network computes: configuration, input normalisation, every weight.
+func TestHash(t *testing.T) {
+	fresh := func() *Model {
+		m := mustNew(t, tiny(), 1)
+		m.Meta = sampleMeta()
+		return m
+	}
+	want := fresh().Hash()
+	for name, change := range map[string]func(m *Model){
+		"pool":             func(m *Model) { m.Config.Pool = PoolLast },
+		"SSM":              func(m *Model) { m.Config.SSM.LMax = 7 },
+		"mean":             func(m *Model) { m.Meta.InputMean[1]++ },
+		"std":              func(m *Model) { m.Meta.InputStd[1]++ },
+		"no normalisation": func(m *Model) { m.Meta.InputMean, m.Meta.InputStd = nil, nil },
+		"first weight":     func(m *Model) { m.Weights.EncoderWeight[0]++ },
+		"sign of zero":     func(m *Model) { m.Weights.Layers[0].NormBias[1] = float32(math.Copysign(0, -1)) },
+		"last weight":      func(m *Model) { m.Weights.DecoderBias[4]++ },
+	} {
+		m := fresh()
+		if change(m); m.Hash() == want {
+			t.Errorf("%s: the hash does not change", name)
+		}
+	}
+	m := fresh()
+	m.Meta.Labels[0], m.Meta.Task, m.Meta.SampleRate = "other", "other", 1
+	if m.Hash() != want {
+		t.Error("names change the hash")
+	}
+}
+
+// altered writes a model after a change to the file's arrays and metadata.
+func altered(t testing.TB, c Config, change func(f *safetensors.File)) []byte {
+	t.Helper()
+	f, err := safetensors.Read(bytes.NewReader(encode(t, mustNew(t, c, 1))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(f)
+	var b bytes.Buffer
+	if _, err := f.WriteTo(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// config returns a change of the configuration in a file's metadata.
+func config(change func(c *Config)) func(f *safetensors.File) {
+	return func(f *safetensors.File) {
+		var c Config
+		if err := json.Unmarshal([]byte(f.Metadata[configKey]), &c); err != nil {
+			panic(err)
+		}
+		change(&c)
+		text, err := json.Marshal(c)
+		if err != nil {
+			panic(err)
+		}
+		f.Metadata[configKey] = string(text)
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	type file = safetensors.File
+	set := func(key, text string) func(f *file) { return func(f *file) { f.Metadata[key] = text } }
+	value := func(name string, v float64) func(f *file) {
+		return func(f *file) { f.Find(name).F32[1] = float32(v) }
+	}
+	tests := []struct {
+		name   string
+		change func(f *file)
+		want   string
+	}{
+		{"no metadata", func(f *file) { f.Metadata = nil }, `not an s4d-fast file: its metadata has no "s4d-fast"`},
+		{"other version", set(formatKey, "2"), `format version "2": this program reads "1"`},
+		{"no configuration", func(f *file) { delete(f.Metadata, configKey) }, `metadata "config": is missing or empty`},
+		{"no meta", func(f *file) { delete(f.Metadata, metaKey) }, `metadata "meta": is missing or empty`},
+		{"configuration that is no JSON", set(configKey, "d_model = 3"), `metadata "config": invalid character`},
+		{"two configurations", set(configKey, "{} {}"), `metadata "config": something follows`},
+		{"unknown field", set(configKey, `{"colour":"red"}`), `metadata "config": json: unknown field "colour"`},
+		{"number as text", set(configKey, `{"d_model":"3"}`), `metadata "config": json:`},
+		{"empty configuration", set(configKey, "{}"), "d_input 0: want ≥ 1"},
+		{"10⁹ layers", config(func(c *Config) { c.NLayers = 1e9 }), "n_layers 1000000000: want ≤ 4096"},
+		{"many layers", config(func(c *Config) { c.NLayers = 4096 }), "n_layers 4096 in a file of 22 tensors"},
+		{"one more layer", config(func(c *Config) { c.NLayers = 3 }), `tensor "layers.2.log_xi" is missing`},
+		{"fewer layers", config(func(c *Config) { c.NLayers = 1 }), `tensor "layers.1.log_xi", shape [6], does not belong to the network`},
+		{"wide", config(func(c *Config) { c.DModel = 10_000 }), `tensor "encoder.weight": shape [6 3], want [10000 3]`},
+		{"wrong modes", config(func(c *Config) { c.SSM.DState = 16 }), `tensor "layers.0.log_rho": shape [6 4], want [6 8]`},
+		{"other scheme", config(func(c *Config) { c.SSM.Init = ssm.Lin }), `tensor "layers.0.log_dt" is missing`},
+		{"other norm", config(func(c *Config) { c.Norm = NormBatch }), `tensor "layers.0.norm.running_mean" is missing`},
+		{"wrong choice", config(func(c *Config) { c.Pool = "max" }), `pool "max": want mean, last or none`},
+		{"missing tensor", func(f *file) { f.Arrays = f.Arrays[:len(f.Arrays)-1] }, `tensor "decoder.bias" is missing`},
+		{"renamed tensor", func(f *file) { f.Find("layers.1.C").Name = "layers.1.c" }, `tensor "layers.1.C" is missing`},
+		{"extra tensor", func(f *file) { f.Arrays = append(f.Arrays, safetensors.Array{Name: "x", Shape: []int{0}}) }, `tensor "x", shape [0], does not belong`},
+		{"transposed", func(f *file) { f.Find("layers.1.C").Shape = []int{4, 6, 2} }, `tensor "layers.1.C": shape [4 6 2], want [6 4 2]`},
+		{"flattened", func(f *file) { f.Find("layers.1.C").Shape = []int{48} }, `tensor "layers.1.C": shape [48], want [6 4 2]`},
+		{"integers", func(f *file) { a := f.Find("decoder.bias"); a.F32, a.I64 = nil, make([]int64, 5) }, `tensor "decoder.bias" holds integers, want F32`},
+		{"NaN", value("layers.1.C", math.NaN()), `tensor "layers.1.C": element 1 is NaN`},
+		{"+Inf", value("layers.0.log_rho", math.Inf(1)), `tensor "layers.0.log_rho": element 1 is +Inf`},
+		{"−Inf", value("layers.0.log_xi", math.Inf(-1)), `tensor "layers.0.log_xi": element 1 is -Inf`},
+		{"labels", set(metaKey, `{"labels":["a"]}`), "meta: 1 labels for 5 outputs"},
+		{"means", set(metaKey, `{"input_mean":[1,2,3]}`), "meta: 3 means and 0 standard deviations"},
+		{"channels", set(metaKey, `{"input_mean":[1],"input_std":[1]}`), "meta: 1 means and 1 standard deviations for 3 input channels"},
+		{"no deviation", set(metaKey, `{"input_mean":[0,1,0],"input_std":[1,0,1]}`), "meta: input channel 1 has mean 1 and standard deviation 0"},
+		{"tiny deviation", set(metaKey, `{"input_mean":[0,1,0],"input_std":[1,1e-44,1]}`), "meta: input channel 1"},
+		{"huge mean", set(metaKey, `{"input_mean":[0,1e38,0],"input_std":[1,1e-5,1]}`), "meta: input channel 1"},
+		{"rate", set(metaKey, `{"sample_rate":-1}`), "meta: sample rate -1"},
+	}
+	for _, tt := range tests {
+		b := altered(t, tiny(), tt.change)
+		var err error
+		used := allocated(func() { _, err = Read(bytes.NewReader(b)) })
+		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Count(err.Error(), "model: ") != 1 {
+			t.Errorf("%s: error %v, want one that says %q", tt.name, err, tt.want)
+		}
+		if used > 1<<20 {
+			t.Errorf("%s: %d bytes allocated", tt.name, used)
+		}
+	}
+	b := altered(t, variants()["batch norm"], value("layers.0.norm.running_var", -1))
+	if _, err := Read(bytes.NewReader(b)); err == nil || !strings.Contains(err.Error(), `tensor "layers.0.norm.running_var": element 1 is -1: a variance`) {
+		t.Errorf("negative variance: error %v", err)
+	}
+}
+
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// smallest returns a model file of few bytes.
+func smallest(t testing.TB) []byte {
+	c := tiny()
+	c.DModel, c.NLayers, c.SSM.DState, c.DInput, c.DOutput = 2, 1, 2, 1, 2
+	m := mustNew(t, c, 1)
+	m.Meta = Meta{Task: "x", Labels: []string{"a", "b"}, SampleRate: 8000, InputMean: []float32{1}, InputStd: []float32{2}}
+	return encode(t, m)
+}
+
+// valid fails the test unless a model that came out of a file is one that can be used.
+func valid(t testing.TB, m *Model) {
+	t.Helper()
+	if err := m.validate(); err != nil {
+		t.Errorf("an invalid model was read: %v", err)
+	}
+	for _, x := range m.Weights.Tensors() {
+		if err := x.checkValues(); err != nil {
+			t.Errorf("an invalid model was read: %s: %v", x.Name, err)
+		}
+	}
+	if _, err := Read(bytes.NewReader(encode(t, m))); err != nil {
+		t.Errorf("what was read cannot be written and read again: %v", err)
+	}
+}
+
+// Every truncation and thousands of wrong bytes give an error or a valid model, in little memory.
+func TestMutatedFiles(t *testing.T) {
+	whole := smallest(t)
+	for n := range whole {
+		if _, err := Read(bytes.NewReader(whole[:n])); err == nil {
+			t.Errorf("%d of %d bytes: no error", n, len(whole))
+		}
+	}
+	r := rand.New(rand.NewPCG(5, 6))
+	refused := 0
+	const mutations = 6000
+	for i := range mutations {
+		b := bytes.Clone(whole)
+		at := i % len(b)
+		b[at] ^= byte(1 + r.IntN(255))
+		var m *Model
+		var err error
+		if used := allocated(func() { m, err = Read(bytes.NewReader(b)) }); used > 4<<20 {
+			t.Fatalf("byte %d = %#x: %d bytes allocated, error %v", at, b[at], used, err)
+		}
+		if err != nil {
+			refused++
+			continue
+		}
+		valid(t, m)
+	}
+	if refused < mutations/2 {
+		t.Errorf("%d of %d mutated files refused: the mutations do not bite", refused, mutations)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(smallest(f))
+	f.Add(smallest(f)[:100])
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if m, err := Read(bytes.NewReader(b)); err == nil {
+			valid(t, m)
+		}
+	})
+}

@@ -1,0 +1,111 @@
+package model
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// classOf sorts tensors into the rows of spec §4.2's table by their names.
+var classOf = map[string]string{
+	"log_dt": "step", "log_xi": "step", "log_A_real": "pole", "A_imag": "pole", "log_rho": "pole", "theta": "pole", "B": "pole",
+	"C": "weight", "D": "weight", "encoder.weight": "weight", "decoder.weight": "weight", "mix.weight": "weight",
+	"mix.bias": "backbone bias", "encoder.bias": "edge bias", "decoder.bias": "edge bias",
+	"norm.weight": "norm", "norm.bias": "norm", "norm.running_mean": "buffer", "norm.running_var": "buffer",
+}
+
+func className(tensor string) string {
+	return classOf[strings.TrimPrefix(strings.TrimPrefix(tensor, "layers.0."), "layers.1.")]
+}
+
+type rates struct{ lr, wd float64 }
+
+// The columns of the table, and spec §12.
+func TestHyper(t *testing.T) {
+	const lr, wd = 0.01, 0.05
+	all, slow, plain := rates{lr, wd}, rates{0.001, 0}, rates{lr, 0}
+	for recipe, want := range map[Recipe]map[string]rates{
+		RecipeDefault: {"step": slow, "pole": slow, "backbone bias": plain, "norm": plain, "edge bias": plain},
+		RecipeMinimal: {"step": slow, "pole": slow, "backbone bias": all, "norm": all, "edge bias": all},
+		RecipeV3:      {"step": plain, "pole": slow, "backbone bias": all, "norm": all, "edge bias": all},
+		RecipeV4:      {"step": slow, "pole": slow, "backbone bias": plain, "norm": plain, "edge bias": all},
+	} {
+		want["weight"], want["buffer"] = all, rates{}
+		g := GroupConfig{Recipe: recipe, LR: lr, WeightDecay: wd, SSMLR: FollowRule, StepLR: FollowRule, AngleLR: FollowRule}
+		if err := g.Validate(); err != nil {
+			t.Errorf("%s: %v", recipe, err)
+		}
+		for _, variant := range []string{"batch norm", "tied and bidirectional", "embedding"} {
+			for _, x := range NewWeights(variants()[variant]).Tensors() {
+				class := className(x.Name)
+				if class == "" {
+					t.Fatalf("%s is in no class", x.Name)
+				}
+				if gotLR, gotWD := g.Hyper(x); (rates{gotLR, gotWD}) != want[class] {
+					t.Errorf("%s, %s: lr %v, wd %v; want %v", recipe, x.Name, gotLR, gotWD, want[class])
+				}
+			}
+		}
+	}
+}
+
+// Learning rates under changes of the configuration, by kind.
+func TestRates(t *testing.T) {
+	follow := func(r Recipe, lr float64) GroupConfig {
+		return GroupConfig{Recipe: r, LR: lr, WeightDecay: 0.1, SSMLR: FollowRule, StepLR: FollowRule, AngleLR: FollowRule}
+	}
+	tests := []struct {
+		name                        string
+		base                        GroupConfig
+		change                      func(g *GroupConfig)
+		step, decay, freq, angle, b float64
+	}{
+		{"default, low rate", follow(RecipeDefault, 1e-4), nil, 1e-4, 1e-4, 1e-4, 1e-4, 1e-4},
+		{"minimal, low rate", follow(RecipeMinimal, 1e-4), nil, 1e-4, 1e-4, 1e-4, 1e-4, 1e-4},
+		{"v4, low rate", follow(RecipeV4, 1e-4), nil, 1e-3, 1e-3, 1e-3, 1e-3, 1e-3},
+		{"v3, low rate", follow(RecipeV3, 1e-4), nil, 1e-4, 1e-3, 1e-3, 1e-3, 1e-3},
+		{"v3, PathX", follow(RecipeV3, 0.004), func(g *GroupConfig) { g.SSMLR = 5e-4 }, 0.004, 5e-4, 5e-4, 5e-4, 5e-4},
+		{"v4, step at the global rate", follow(RecipeV4, 0.01), func(g *GroupConfig) { g.StepLR = 0.01 }, 0.01, 1e-3, 1e-3, 1e-3, 1e-3},
+		{"ssm_lr", follow(RecipeDefault, 0.01), func(g *GroupConfig) { g.SSMLR = 0.002 }, 0.002, 0.002, 0.002, 0.002, 0.002},
+		{"frozen SSM", follow(RecipeDefault, 0.01), func(g *GroupConfig) { g.SSMLR = 0 }, 0, 0, 0, 0, 0},
+		{"frozen steps", follow(RecipeV3, 0.01), func(g *GroupConfig) { g.StepLR = 0 }, 0, 1e-3, 1e-3, 1e-3, 1e-3},
+		{"slow angles", follow(RecipeDefault, 0.01), func(g *GroupConfig) { g.AngleLR = 1e-4 }, 1e-3, 1e-3, 1e-3, 1e-4, 1e-3},
+		{"frozen angles alone", follow(RecipeMinimal, 0.01), func(g *GroupConfig) { g.AngleLR, g.SSMLR = 0, 0.003 }, 0.003, 0.003, 0.003, 0, 0.003},
+		{"nothing learns", follow(RecipeDefault, 0), nil, 0, 0, 0, 0, 0},
+	}
+	for _, tt := range tests {
+		g := tt.base
+		if tt.change != nil {
+			tt.change(&g)
+		}
+		if err := g.Validate(); err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+		for kind, want := range map[Kind]float64{KindStep: tt.step, KindDecay: tt.decay, KindFreq: tt.freq, KindAngle: tt.angle, KindB: tt.b, KindC: g.LR, KindD: g.LR, KindWeight: g.LR} {
+			if lr, _ := g.Hyper(Tensor{Kind: kind, Part: PartBackbone}); lr != want {
+				t.Errorf("%s, kind %d: lr %v, want %v", tt.name, kind, lr, want)
+			}
+		}
+	}
+}
+
+func TestGroupConfigRefuses(t *testing.T) {
+	good := GroupConfig{Recipe: RecipeDefault, LR: 0.01, SSMLR: FollowRule, StepLR: FollowRule, AngleLR: FollowRule}
+	for want, change := range map[string]func(g *GroupConfig){
+		`model: recipe "adam": want default, minimal, v3 or v4`:                      func(g *GroupConfig) { g.Recipe = "adam" },
+		"model: lr -1: want a finite number ≥ 0":                                     func(g *GroupConfig) { g.LR = -1 },
+		"model: lr NaN: want a finite number ≥ 0":                                    func(g *GroupConfig) { g.LR = math.NaN() },
+		"model: lr +Inf: want a finite number ≥ 0":                                   func(g *GroupConfig) { g.LR = math.Inf(1) },
+		"model: weight_decay -0.1: want a finite number ≥ 0":                         func(g *GroupConfig) { g.WeightDecay = -0.1 },
+		"model: ssm_lr -0.5: want a finite number ≥ 0, or -1 for the recipe's own":   func(g *GroupConfig) { g.SSMLR = -0.5 },
+		"model: step_lr NaN: want a finite number ≥ 0, or -1 for the recipe's own":   func(g *GroupConfig) { g.StepLR = math.NaN() },
+		"model: angle_lr +Inf: want a finite number ≥ 0, or -1 for the recipe's own": func(g *GroupConfig) { g.AngleLR = math.Inf(1) },
+		"model: angle_lr -2: want a finite number ≥ 0, or -1 for the recipe's own":   func(g *GroupConfig) { g.AngleLR = -2 },
+	} {
+		g := good
+		change(&g)
+		if err := g.Validate(); err == nil || err.Error() != want {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package model
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/golden"
+	"github.com/s4d-fast/s4d-fast/internal/pth"
+)
+
+// Networks of the full official layer (v3 and v4) are not minimal S4D layers: refused by a tensor's name.
+func TestImportRefusesFullLayers(t *testing.T) {
+	files, err := filepath.Glob("testdata/import-*.pth")
+	if err != nil || len(files) != 5 {
+		t.Fatalf("%d files, want 5 (%v)", len(files), err)
+	}
+	for _, path := range files {
+		_, err := ImportPyTorch(path, ImportOptions{})
+		if err == nil || !strings.HasPrefix(err.Error(), "model: "+path+`: tensor "s4_layers.0.`) {
+			t.Errorf("%s: error %v, want one that names a tensor", path, err)
+		}
+	}
+}
+
+// storageOrder is the order in which PyTorch wrote the tiny networks' tensors: storage I holds tensor I.
+var storageOrder = func() []string {
+	list := []string{"encoder.weight", "encoder.bias"}
+	for i := range 2 {
+		for _, name := range []string{"D", "C", "log_dt", "log_A_real", "A_imag", "mix.weight", "mix.bias"} {
+			list = append(list, fmt.Sprintf("layers.%d.%s", i, name))
+		}
+	}
+	return append(list, "layers.0.norm.weight", "layers.0.norm.bias", "layers.1.norm.weight", "layers.1.norm.bias",
+		"decoder.weight", "decoder.bias")
+}()
+
+// Every value of the imported network is the one in the zip file's storage, bit by bit.
+func TestImportedBits(t *testing.T) {
+	for name, prenorm := range map[string]bool{"postnorm": false, "prenorm": true} {
+		path := golden.LoadTiny(t, name).WritePth(t)
+		m, err := ImportPyTorch(path, ImportOptions{PreNorm: prenorm})
+		if err != nil {
+			t.Fatal(err)
+		}
+		z, err := zip.OpenReader(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer z.Close()
+		storages := map[string][]byte{}
+		for _, f := range z.File {
+			if _, key, ok := strings.Cut(f.Name, "/data/"); ok {
+				storages[key] = entry(t, f)
+			}
+		}
+		if len(storages) != len(storageOrder) {
+			t.Errorf("%s: %d storages, want %d", name, len(storages), len(storageOrder))
+		}
+		for _, x := range m.Weights.Tensors() {
+			want := storages[fmt.Sprint(slices.Index(storageOrder, x.Name))]
+			var got []byte
+			for _, v := range x.Data {
+				got = binary.LittleEndian.AppendUint32(got, math.Float32bits(v))
+			}
+			if !bytes.Equal(got, want) {
+				t.Errorf("%s: %s: bytes %x…, want %x…", name, x.Name, got[:8], want[:min(8, len(want))])
+			}
+		}
+	}
+}
+
+// checkpointOf writes tensors as a checkpoint, in a dictionary under key unless that is empty.
+func checkpointOf(t testing.TB, tensors []pth.Tensor, key string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z := zip.NewWriter(&out)
+	add := func(name string, data []byte) {
+		w, err := z.CreateHeader(&zip.FileHeader{Name: "x/" + name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Write(data)
+	}
+	text := func(s string) string {
+		return "X" + string(binary.LittleEndian.AppendUint32(nil, uint32(len(s)))) + s
+	}
+	number := func(n int) string { return "J" + string(binary.LittleEndian.AppendUint32(nil, uint32(n))) }
+	dict := "}("
+	for i, x := range tensors {
+		var data []byte
+		for _, v := range x.Data {
+			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
+		}
+		add(fmt.Sprintf("data/%d", i), data)
+		shape, stride := "(", "("
+		for axis, n := range x.Shape {
+			shape += number(n)
+			stride += number(size(x.Shape[axis+1:]))
+		}
+		storage := "(" + text("storage") + "ctorch\nFloatStorage\n" + text(fmt.Sprint(i)) + text("cpu") + number(len(x.Data)) + "tQ"
+		dict += text(x.Name) + "ctorch._utils\n_rebuild_tensor_v2\n(" + storage + number(0) + shape + "t" + stride + "t" +
+			"\x89ccollections\nOrderedDict\n)RtR"
+	}
+	dict += "u"
+	if key != "" {
+		dict = "}(" + text("epoch") + number(7) + text(key) + dict + "u"
+	}
+	add("data.pkl", []byte("\x80\x02"+dict+"."))
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// The same tensors, wrapped in whatever people wrap them, give the same model.
+func TestImportWrappings(t *testing.T) {
+	plain := tinyTensors(t)
+	prefixed := slices.Clone(plain)
+	for i := range prefixed {
+		prefixed[i].Name = "module." + prefixed[i].Name
+	}
+	reversed := slices.Clone(plain)
+	slices.Reverse(reversed)
+	want, err := ImportPyTorch(golden.LoadTiny(t, "postnorm").WritePth(t), ImportOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string][]byte{
+		"plain": checkpointOf(t, plain, ""), "prefixed": checkpointOf(t, prefixed, ""), "reversed": checkpointOf(t, reversed, ""),
+		"model": checkpointOf(t, plain, "model"), "state_dict": checkpointOf(t, prefixed, "state_dict"),
+		"model_state_dict": checkpointOf(t, plain, "model_state_dict"), "net": checkpointOf(t, plain, "net"),
+	} {
+		m, err := parse(t, b)
+		if err != nil || m.Hash() != want.Hash() {
+			t.Errorf("%s: error %v, or another model", name, err)
+		}
+	}
+	both := append(slices.Clone(plain), prefixed[3])
+	for want, b := range map[string][]byte{
+		`tensor "` + plain[3].Name + `" comes twice`: checkpointOf(t, both, "net"),
+		`"epoch" is no tensor`:                       checkpointOf(t, plain, "weights"),
+		`tensor "encoder.weight" is missing`:         checkpointOf(t, plain[1:], "net"),
+	} {
+		if _, err := parse(t, b); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one that says %q", err, want)
+		}
+	}
+}
+
+// scrambled returns a copy of b in which a few runs of bytes are other ones, taken from b itself or drawn.
+func scrambled(b []byte, r *rand.Rand) []byte {
+	out := bytes.Clone(b)
+	for range 1 + r.IntN(4) {
+		at := r.IntN(len(out))
+		run := out[at:min(len(out), at+1+r.IntN(12))]
+		if r.IntN(2) == 0 {
+			copy(run, b[r.IntN(len(b)):])
+			continue
+		}
+		for i := range run {
+			run[i] = byte(r.IntN(256))
+		}
+	}
+	return out
+}
+
+// Several wrong bytes at once, in the checkpoint, its pickle or a model file: an error or a valid model, in
+// little memory.
+func TestScrambledFiles(t *testing.T) {
+	whole, pickle := tinyCheckpoint(t)
+	file := smallest(t)
+	readModel := func(b []byte) error {
+		m, err := Read(bytes.NewReader(b))
+		if err == nil {
+			valid(t, m)
+		}
+		return err
+	}
+	importModel := func(b []byte) error { _, err := parse(t, b); return err }
+	r := rand.New(rand.NewPCG(9, 10))
+	for name, tt := range map[string]struct {
+		next func() []byte
+		read func(b []byte) error
+	}{
+		"checkpoint": {func() []byte { return scrambled(whole, r) }, importModel},
+		"directory": {func() []byte { // the zip file's end
+			cut := len(whole) - 1500
+			return append(bytes.Clone(whole[:cut]), scrambled(whole[cut:], r)...)
+		}, importModel},
+		"pickle":     {func() []byte { return repacked(t, whole, scrambled(pickle, r)) }, importModel},
+		"model file": {func() []byte { return scrambled(file, r) }, readModel},
+	} {
+		const rounds = 1000
+		refused := 0
+		for i := range rounds {
+			b := tt.next()
+			var err error
+			if used := allocated(func() { err = tt.read(b) }); used > 8<<20 {
+				t.Fatalf("%s, round %d: %d bytes allocated, error %v", name, i, used, err)
+			}
+			if err != nil {
+				refused++
+			}
+		}
+		if refused < rounds/2 {
+			t.Errorf("%s: %d of %d refused: the changes do not bite", name, refused, rounds)
+		}
+	}
+}
+
+// A checkpoint cut anywhere is refused.
+func TestTruncatedCheckpoint(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "cut.pth")
+	whole, _ := tinyCheckpoint(t)
+	for n := 0; n < len(whole); n += 211 {
+		if err := os.WriteFile(path, whole[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ImportPyTorch(path, ImportOptions{}); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%d of %d bytes: error %v", n, len(whole), err)
+		}
+	}
+}

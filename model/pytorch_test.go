@@ -1,0 +1,347 @@
+package model
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/json"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/golden"
+	"github.com/s4d-fast/s4d-fast/internal/pth"
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+// imported is what Python's own pickle and zipfile modules read in a tensor of a checkpoint.
+type imported struct {
+	Shape    []int
+	First    float64
+	Last     float64
+	Weighted float64 // Σ (i+1)·x[i]
+}
+
+// checkImport compares a model with testdata/imported.json, tensor by tensor.
+func checkImport(t *testing.T, file string, m *Model) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/imported.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all map[string]map[string]imported
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	want := all[file]
+	ours := strings.NewReplacer("s4_layers.", "layers.", ".kernel.", ".", "output_linear.0.", "mix.")
+	byName := map[string]imported{}
+	for name, x := range want {
+		if rest, ok := strings.CutPrefix(name, "norms."); ok { // norms.I.weight
+			name = "layers." + strings.Replace(rest, ".", ".norm.", 1)
+		}
+		byName[ours.Replace(name)] = x
+	}
+	if len(m.Weights.Tensors()) != len(want) || len(want) == 0 {
+		t.Errorf("%s: %d tensors, the file has %d", file, len(m.Weights.Tensors()), len(want))
+	}
+	for _, x := range m.Weights.Tensors() {
+		w, ok := byName[x.Name]
+		if !ok {
+			t.Errorf("%s: %s is not in the file", file, x.Name)
+			continue
+		}
+		if len(w.Shape) == 3 && w.Shape[2] == 1 {
+			w.Shape = w.Shape[:2] // a convolution of width 1
+		}
+		sum, size := 0.0, 0.0
+		for i, v := range x.Data {
+			sum += float64(i+1) * float64(v)
+			size += math.Abs(float64(i+1) * float64(v))
+		}
+		if !slices.Equal(x.Shape, w.Shape) || float64(x.Data[0]) != w.First || float64(x.Data[len(x.Data)-1]) != w.Last || math.Abs(sum-w.Weighted) > 1e-12*size {
+			t.Errorf("%s: %s: shape %v, first %v, last %v, Σ(i+1)x %v; want %+v", file, x.Name, x.Shape, x.Data[0], x.Data[len(x.Data)-1], sum, w)
+		}
+	}
+}
+
+func TestImportTiny(t *testing.T) {
+	for name, prenorm := range map[string]bool{"postnorm": false, "prenorm": true} {
+		m, err := ImportPyTorch(golden.LoadTiny(t, name).WritePth(t), ImportOptions{PreNorm: prenorm})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := Config{
+			Encoder: EncoderLinear, DInput: 2, DOutput: 5, DModel: 8, NLayers: 2, Norm: NormLayer, PreNorm: prenorm,
+			Residual: true, Activation: ActivationGELU, Mixing: MixingGLU, Pool: PoolMean,
+			SSM: ssm.Config{DState: 16, Init: ssm.Imported, Disc: ssm.ZOH},
+		}
+		if m.Config != want {
+			t.Errorf("%s: %+v, want %+v", name, m.Config, want)
+		}
+		checkImport(t, "train-tiny-"+name, m)
+		valid(t, m)
+	}
+}
+
+func TestImportCheckpoints(t *testing.T) {
+	for _, g := range golden.Checkpoints(t) {
+		m, err := ImportPyTorch(g.Path(t), ImportOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := m.Config
+		if c.DInput != 3 || c.DOutput != 10 || c.DModel != 128 || c.NLayers != 4 || c.SSM.DState != 64 || c.CountParams() != 201482 {
+			t.Errorf("%s: %+v", g.Name, c)
+		}
+		checkImport(t, g.Name, m)
+	}
+}
+
+// tinyTensors returns the tensors of the tiny network's checkpoint.
+func tinyTensors(t testing.TB) []pth.Tensor {
+	t.Helper()
+	tensors, err := pth.Load(golden.LoadTiny(t, "postnorm").WritePth(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tensors
+}
+
+func TestImportRefuses(t *testing.T) {
+	type list = []pth.Tensor
+	find := func(l list, name string) *pth.Tensor {
+		for i := range l {
+			if l[i].Name == name {
+				return &l[i]
+			}
+		}
+		panic(name)
+	}
+	rename := func(from, to string) func(l list) list {
+		return func(l list) list { find(l, from).Name = to; return l }
+	}
+	replaceAll := func(from, to string) func(l list) list {
+		return func(l list) list {
+			for i := range l {
+				l[i].Name = strings.Replace(l[i].Name, from, to, 1)
+			}
+			return l
+		}
+	}
+	reshape := func(name string, shape ...int) func(l list) list {
+		return func(l list) list { find(l, name).Shape = shape; return l }
+	}
+	zeros := func(name string, shape ...int) func(l list) list {
+		return func(l list) list { x := find(l, name); x.Shape, x.Data = shape, nil; return l }
+	}
+	without := func(names ...string) func(l list) list {
+		return func(l list) list {
+			return slices.DeleteFunc(l, func(x pth.Tensor) bool { return slices.Contains(names, x.Name) })
+		}
+	}
+	add := func(x pth.Tensor) func(l list) list { return func(l list) list { return append(l, x) } }
+	tests := []struct {
+		name   string
+		change func(l list) list
+		want   string
+	}{
+		{"nothing", func(list) list { return nil }, `tensor "encoder.weight" is missing: not a network of minimal S4D layers`},
+		{"no C", without("s4_layers.1.kernel.C"), `tensor "s4_layers.1.kernel.C" is missing`},
+		{"no D", without("s4_layers.1.D"), `tensor "s4_layers.1.kernel.C", shape [8 8 2], is not one of`},
+		{"no first D", without("s4_layers.0.D"), `tensor "s4_layers.0.D" is missing`},
+		{"no layers", replaceAll("s4_layers", "lstm"), `tensor "s4_layers.0.kernel.A_imag" is missing: not a network`},
+		{"no norm", without("norms.0.weight", "norms.0.bias", "norms.1.weight", "norms.1.bias"), `tensor "norms.0.weight" is missing`},
+		{"renamed", rename("s4_layers.0.kernel.log_A_real", "s4_layers.0.kernel.log_A_rea1"), `tensor "s4_layers.0.kernel.log_A_real" is missing`},
+		{"v3 layer", replaceAll(".kernel.", ".kernel.kernel."), `tensor "s4_layers.0.kernel.A_imag" is missing: not a network`},
+		{"v4 layer", replaceAll(".kernel.", ".layer.kernel."), `tensor "s4_layers.0.kernel.A_imag" is missing: not a network`},
+		{"trained B", add(pth.Tensor{Name: "s4_layers.0.kernel.B", Shape: []int{8, 8, 2}}), `tensor "s4_layers.0.kernel.B", shape [8 8 2], is not one of a network of minimal S4D layers`},
+		{"batch norm", add(pth.Tensor{Name: "norms.0.running_mean", Shape: []int{8}}), `tensor "norms.0.running_mean", shape [8], is not one of`},
+		{"twice", add(pth.Tensor{Name: "decoder.bias", Shape: []int{5}}), `tensor "decoder.bias" comes twice`},
+		{"another kernel", reshape("s4_layers.1.kernel.C", 8, 4, 4), `tensor "s4_layers.1.kernel.C": shape [8 4 4], want [8 8 2]`},
+		{"bidirectional", zeros("s4_layers.1.kernel.C", 16, 8, 2), `tensor "s4_layers.1.kernel.C": shape [16 8 2], want [8 8 2]`},
+		{"no GLU", zeros("s4_layers.0.output_linear.0.weight", 8, 8, 1), `tensor "s4_layers.0.output_linear.0.weight": shape [8 8 1], want [16 8 1]`},
+		{"linear for convolution", reshape("s4_layers.0.output_linear.0.weight", 16, 8), `shape [16 8], want [16 8 1]`},
+		{"encoder of rank 3", reshape("encoder.weight", 8, 2, 1), `tensor "encoder.weight": shape [8 2 1], want 2 dimensions`},
+		{"no inputs", zeros("encoder.weight", 8, 0), "d_input 0: want ≥ 1"},
+		{"no modes", zeros("s4_layers.0.kernel.A_imag", 8, 0), "d_state 0: want ≥ 2"},
+		{"modes without bytes", zeros("s4_layers.0.kernel.A_imag", 0, 1<<22), `want [8 4194304]`},
+		{"width without bytes", zeros("encoder.weight", 10_000, 1), `tensor "encoder.bias": shape [8], want [10000]`},
+		{"overflow", zeros("s4_layers.0.kernel.A_imag", 0, math.MaxInt32), "d_state 4294967294: want ≤ 16777216"},
+		{"NaN", func(l list) list { find(l, "norms.1.bias").Data[3] = float32(math.NaN()); return l }, `tensor "norms.1.bias": element 3 is NaN`},
+		{"infinite", func(l list) list { find(l, "s4_layers.0.D").Data[0] = float32(math.Inf(-1)); return l }, `tensor "s4_layers.0.D": element 0 is -Inf`},
+	}
+	for _, tt := range tests {
+		l := tt.change(tinyTensors(t))
+		var err error
+		used := allocated(func() { _, err = fromPyTorch(l, ImportOptions{}) })
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: error %v, want one that says %q", tt.name, err, tt.want)
+		}
+		if used > 1<<20 {
+			t.Errorf("%s: %d bytes allocated", tt.name, used)
+		}
+	}
+}
+
+func TestImportNamesThePath(t *testing.T) {
+	dir := t.TempDir()
+	whole, err := os.ReadFile(golden.LoadTiny(t, "postnorm").WritePth(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string][]byte{"text.pth": []byte("hello"), "cut.pth": whole[:len(whole)/2]} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, b, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err := ImportPyTorch(path, ImportOptions{})
+		if err == nil || !strings.HasPrefix(err.Error(), "model: "+path+": ") || strings.Count(err.Error(), path) != 1 {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+	if _, err := ImportPyTorch(filepath.Join(dir, "gone.pth"), ImportOptions{}); err == nil || !os.IsNotExist(unwrapAll(err)) {
+		t.Errorf("a file that is not there: error %v", err)
+	}
+}
+
+// unwrapAll returns the last error of a chain.
+func unwrapAll(err error) error {
+	for {
+		u, ok := err.(interface{ Unwrap() error })
+		if !ok || u.Unwrap() == nil {
+			return err
+		}
+		err = u.Unwrap()
+	}
+}
+
+// parse is ImportPyTorch without a file. Whatever comes out must be a model that can be used.
+func parse(t testing.TB, b []byte) (*Model, error) {
+	tensors, err := pth.Parse(b)
+	if err != nil {
+		return nil, err
+	}
+	m, err := fromPyTorch(tensors, ImportOptions{})
+	if err == nil {
+		valid(t, m)
+	}
+	return m, err
+}
+
+// repacked is the checkpoint with another pickle, whose sum is right.
+func repacked(t testing.TB, whole, pickle []byte) []byte {
+	t.Helper()
+	z, err := zip.NewReader(bytes.NewReader(whole), int64(len(whole)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	for _, f := range z.File {
+		data := pickle
+		if !strings.HasSuffix(f.Name, "data.pkl") {
+			data = entry(t, f)
+		}
+		dst, err := w.CreateHeader(&zip.FileHeader{Name: f.Name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		dst.Write(data)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func entry(t testing.TB, f *zip.File) []byte {
+	t.Helper()
+	r, err := f.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	b, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// tinyCheckpoint returns the bytes of the tiny checkpoint and of its pickle.
+func tinyCheckpoint(t testing.TB) (whole, pickle []byte) {
+	t.Helper()
+	whole, err := os.ReadFile(golden.LoadTiny(t, "postnorm").WritePth(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := zip.NewReader(bytes.NewReader(whole), int64(len(whole)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return whole, entry(t, z.File[slices.IndexFunc(z.File, func(f *zip.File) bool { return strings.HasSuffix(f.Name, "data.pkl") })])
+}
+
+// Truncations and thousands of wrong bytes, in the file and in its pickle, give an error or a valid model, in
+// little memory. The file's sums see to it that what a wrong byte leaves readable is the same model.
+func TestMutatedCheckpoint(t *testing.T) {
+	whole, pickle := tinyCheckpoint(t)
+	original, err := parse(t, repacked(t, whole, pickle))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := 0; n < len(whole); n += 7 {
+		if _, err := parse(t, whole[:n]); err == nil {
+			t.Errorf("%d of %d bytes: no error", n, len(whole))
+		}
+	}
+	r := rand.New(rand.NewPCG(7, 8))
+	for name, mutate := range map[string]func(i int) []byte{
+		"file":   func(i int) []byte { return changed(whole, 3*i, r) },
+		"pickle": func(i int) []byte { return repacked(t, whole, changed(pickle, i, r)) },
+	} {
+		const mutations = 3000
+		refused := 0
+		for i := range mutations {
+			b := mutate(i)
+			var m *Model
+			var err error
+			if used := allocated(func() { m, err = parse(t, b) }); used > 4<<20 {
+				t.Fatalf("%s, mutation %d: %d bytes allocated, error %v", name, i, used, err)
+			}
+			switch {
+			case err != nil:
+				refused++
+			case name == "file" && m.Hash() != original.Hash():
+				t.Errorf("%s, mutation %d: another model", name, i)
+			}
+		}
+		if refused < mutations/2 {
+			t.Errorf("%s: %d of %d mutations refused: they do not bite", name, refused, mutations)
+		}
+	}
+}
+
+// changed returns a copy of b with another byte at i (mod its length).
+func changed(b []byte, i int, r *rand.Rand) []byte {
+	b = bytes.Clone(b)
+	b[i%len(b)] ^= byte(1 + r.IntN(255))
+	return b
+}
+
+func FuzzImportPyTorch(f *testing.F) {
+	whole, pickle := tinyCheckpoint(f)
+	f.Add(pickle, true)
+	f.Add(whole, false)
+	f.Fuzz(func(t *testing.T, b []byte, isPickle bool) {
+		if isPickle {
+			b = repacked(t, whole, b)
+		}
+		parse(t, b)
+	})
+}

@@ -1,0 +1,192 @@
+package model
+
+import (
+	"slices"
+	"testing"
+	"unsafe"
+)
+
+func TestTensorNames(t *testing.T) {
+	block := func(names ...string) []string {
+		return append(names, "C", "D")
+	}
+	dfout := block("log_xi", "log_rho", "theta")
+	s4d := []string{"log_dt", "log_A_real", "A_imag", "B", "C", "D"}
+	mix := []string{"mix.weight", "mix.bias"}
+	norm := []string{"norm.weight", "norm.bias"}
+	batch := append(slices.Clone(norm), "norm.running_mean", "norm.running_var")
+	linear := []string{"encoder.weight", "encoder.bias"}
+	tests := map[string]struct{ encoder, layer, final []string }{
+		"default":                {linear, slices.Concat(dfout, mix, norm), nil},
+		"embedding":              {linear[:1], slices.Concat(dfout, mix, norm), nil},
+		"batch norm":             {linear, slices.Concat(dfout, mix, batch), batch},
+		"final layer norm":       {linear, slices.Concat(dfout, mix, norm), norm},
+		"bare":                   {linear, dfout, nil},
+		"linear mixing":          {linear, slices.Concat(dfout, mix, norm), nil},
+		"tied and bidirectional": {linear, slices.Concat(s4d, mix, norm), nil},
+		"unit circle":            {linear, slices.Concat(block("log_dt", "log_A_real", "A_imag"), mix, norm), nil},
+	}
+	for name, c := range variants() {
+		want := slices.Clone(tests[name].encoder)
+		for _, layer := range []string{"layers.0.", "layers.1."} {
+			for _, n := range tests[name].layer {
+				want = append(want, layer+n)
+			}
+		}
+		want = append(append(want, tests[name].final...), "decoder.weight", "decoder.bias")
+		var got []string
+		for _, x := range NewWeights(c).Tensors() {
+			got = append(got, x.Name)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s:\ngot  %v\nwant %v", name, got, want)
+		}
+	}
+}
+
+func TestTensorShapes(t *testing.T) {
+	c := variants()["tied and bidirectional"] // H = 6, M = 4, S = 2, two directions
+	want := map[string][]int{
+		"encoder.weight": {6, 3}, "encoder.bias": {6}, "decoder.weight": {5, 6}, "decoder.bias": {5},
+		"layers.1.log_dt": {6}, "layers.1.log_A_real": {2, 4}, "layers.1.A_imag": {2, 4}, "layers.1.B": {2, 4, 2},
+		"layers.1.C": {2, 6, 4, 2}, "layers.1.D": {6}, "layers.1.mix.weight": {12, 6}, "layers.1.mix.bias": {12},
+		"layers.1.norm.weight": {6}, "layers.1.norm.bias": {6},
+	}
+	seen := 0
+	for _, x := range NewWeights(c).Tensors() {
+		if shape, ok := want[x.Name]; ok {
+			seen++
+			if !slices.Equal(x.Shape, shape) {
+				t.Errorf("%s: shape %v, want %v", x.Name, x.Shape, shape)
+			}
+		}
+		if len(x.Data) != size(x.Shape) {
+			t.Errorf("%s: %d values for shape %v", x.Name, len(x.Data), x.Shape)
+		}
+	}
+	if seen != len(want) {
+		t.Errorf("%d of %d tensors found", seen, len(want))
+	}
+	for name, shape := range map[string][]int{"default": {6, 4, 2}, "linear mixing": {6, 4, 2}} {
+		for _, x := range NewWeights(variants()[name]).Tensors() {
+			if x.Kind == KindC && !slices.Equal(x.Shape, shape) {
+				t.Errorf("%s: %s: shape %v, want %v", name, x.Name, x.Shape, shape)
+			}
+		}
+	}
+}
+
+func TestPartsAndKinds(t *testing.T) {
+	want := map[string]struct {
+		kind Kind
+		part Part
+	}{
+		"encoder.weight": {KindWeight, PartEncoder}, "encoder.bias": {KindBias, PartEncoder},
+		"layers.0.log_xi": {KindStep, PartBackbone}, "layers.0.log_rho": {KindDecay, PartBackbone},
+		"layers.0.theta": {KindAngle, PartBackbone}, "layers.0.C": {KindC, PartBackbone}, "layers.0.D": {KindD, PartBackbone},
+		"layers.0.mix.weight": {KindWeight, PartBackbone}, "layers.0.mix.bias": {KindBias, PartBackbone},
+		"layers.0.norm.weight": {KindNorm, PartBackbone}, "layers.0.norm.running_var": {KindBuffer, PartBackbone},
+		"norm.bias": {KindNorm, PartBackbone}, "norm.running_mean": {KindBuffer, PartBackbone},
+		"decoder.weight": {KindWeight, PartDecoder}, "decoder.bias": {KindBias, PartDecoder},
+	}
+	for _, x := range NewWeights(variants()["batch norm"]).Tensors() {
+		if w, ok := want[x.Name]; ok && (x.Kind != w.kind || x.Part != w.part) {
+			t.Errorf("%s: kind %d, part %d; want %d, %d", x.Name, x.Kind, x.Part, w.kind, w.part)
+		}
+	}
+	kinds := map[string]Kind{"layers.0.log_dt": KindStep, "layers.0.log_A_real": KindDecay, "layers.0.A_imag": KindFreq, "layers.0.B": KindB}
+	for _, x := range NewWeights(variants()["tied and bidirectional"]).Tensors() {
+		if k, ok := kinds[x.Name]; ok && x.Kind != k {
+			t.Errorf("%s: kind %d, want %d", x.Name, x.Kind, k)
+		}
+	}
+	if e := NewWeights(variants()["embedding"]).Tensors()[0]; e.Kind != KindEmbedding || e.Part != PartEncoder {
+		t.Errorf("%s: kind %d, part %d", e.Name, e.Kind, e.Part)
+	}
+}
+
+// All tensors lie in one array, each on a 64-byte border; what lies between stays zero.
+func TestBackingArray(t *testing.T) {
+	for name, c := range variants() {
+		w := NewWeights(c)
+		flat := w.Flat()
+		base := uintptr(unsafe.Pointer(unsafe.SliceData(flat)))
+		if base%64 != 0 {
+			t.Errorf("%s: the array begins at %#x", name, base)
+		}
+		owned := make([]bool, len(flat))
+		end := uintptr(0)
+		for _, x := range w.Tensors() {
+			off := uintptr(unsafe.Pointer(unsafe.SliceData(x.Data))) - base
+			if off%64 != 0 || off < end || int(off/4)+len(x.Data) > len(flat) {
+				t.Fatalf("%s: %s begins at byte %d, after byte %d", name, x.Name, off, end)
+			}
+			end = off + uintptr(4*len(x.Data))
+			if cap(x.Data) != len(x.Data) {
+				t.Errorf("%s: an append to %s would reach the next tensor", name, x.Name)
+			}
+			for i := range x.Data {
+				x.Data[i] = 7
+				owned[int(off/4)+i] = true
+			}
+		}
+		for i, v := range flat {
+			if owned[i] != (v == 7) || !owned[i] && v != 0 {
+				t.Fatalf("%s: element %d is %v, part of a tensor: %t", name, i, v, owned[i])
+			}
+		}
+		if w.Zero(); slices.ContainsFunc(flat, func(v float32) bool { return v != 0 }) {
+			t.Errorf("%s: Zero leaves values", name)
+		}
+	}
+}
+
+// The fields are views of the same memory.
+func TestFieldsAreViews(t *testing.T) {
+	w := NewWeights(variants()["batch norm"])
+	l := &w.Layers[1]
+	fields := map[string][]float32{
+		"encoder.weight": w.EncoderWeight, "encoder.bias": w.EncoderBias, "decoder.weight": w.DecoderWeight, "decoder.bias": w.DecoderBias,
+		"norm.weight": w.NormWeight, "norm.bias": w.NormBias, "norm.running_mean": w.RunningMean, "norm.running_var": w.RunningVar,
+		"layers.1.log_xi": l.LogStep, "layers.1.log_rho": l.LogDecay, "layers.1.theta": l.Freq, "layers.1.C": l.C, "layers.1.D": l.D,
+		"layers.1.mix.weight": l.MixWeight, "layers.1.mix.bias": l.MixBias, "layers.1.norm.weight": l.NormWeight,
+		"layers.1.norm.bias": l.NormBias, "layers.1.norm.running_mean": l.RunningMean, "layers.1.norm.running_var": l.RunningVar,
+	}
+	for _, x := range w.Tensors() {
+		if f, ok := fields[x.Name]; ok {
+			if unsafe.SliceData(f) != unsafe.SliceData(x.Data) || len(f) != len(x.Data) {
+				t.Errorf("%s: the field is no view of the tensor", x.Name)
+			}
+			delete(fields, x.Name)
+		}
+	}
+	if len(fields) > 0 || l.B != nil {
+		t.Errorf("fields without a tensor: %v, B %v", fields, l.B)
+	}
+}
+
+func TestCloneAndCopy(t *testing.T) {
+	m, err := New(tiny(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := m.Weights
+	clone, copied := w.Clone(), NewWeights(tiny())
+	copied.CopyFrom(w)
+	for name, v := range map[string]*Weights{"Clone": clone, "CopyFrom": copied} {
+		if !slices.Equal(v.Flat(), w.Flat()) {
+			t.Errorf("%s: other values", name)
+		}
+		if v.Layers[1].C[3]++; v.Layers[1].C[3] == w.Layers[1].C[3] {
+			t.Errorf("%s: shared memory", name)
+		}
+	}
+	other := tiny()
+	other.DOutput++
+	defer func() {
+		if recover() == nil {
+			t.Error("CopyFrom weights of another configuration: no panic")
+		}
+	}()
+	NewWeights(other).CopyFrom(w)
+}
