@@ -14,7 +14,8 @@ func (n *Net) Forward(b Batch) []float32 {
 }
 
 // ForwardTrain runs a batch in training: BatchNorm takes the batch's statistics and moves the running ones (in
-// the model's weights), and dropout draws for s. It keeps what Backward needs and returns logits as Forward does.
+// the model's weights), and dropout draws for s. It keeps what Backward needs, the batch's slices among it, and
+// returns logits as Forward does.
 func (n *Net) ForwardTrain(b Batch, s Step) []float32 {
 	if !n.opt.Training {
 		panic("convmode: ForwardTrain of a Net without Options.Training")

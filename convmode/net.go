@@ -22,7 +22,7 @@ type Options struct {
 	MaxBatch int     // sequences in a batch, at least 1
 	MaxLen   int     // positions in a sequence, at least 1
 	Workers  int     // goroutines that share the work; 0 means 1
-	Training bool    // keep what ForwardTrain and Backward need: about 6·NLayers arrays of [MaxBatch][H][MaxLen]
+	Training bool    // keep what ForwardTrain and Backward need: about 5·NLayers + 2 arrays of [MaxBatch][H][MaxLen]
 	Rate     float64 // training samples that one input sample stands for (spec §1.6); 0 means 1
 }
 
@@ -108,10 +108,7 @@ func New(m *model.Model, opt Options) (*Net, error) {
 }
 
 // Close ends the workers. The Net must not be used afterwards.
-func (n *Net) Close() {
-	n.pool.Close()
-	n.plans = nil
-}
+func (n *Net) Close() { n.pool.Close() }
 
 func (o Options) validate(c model.Config) error {
 	switch {

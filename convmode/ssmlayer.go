@@ -1,8 +1,6 @@
 package convmode
 
-import (
-	"github.com/s4d-fast/s4d-fast/internal/vek"
-)
+import "github.com/s4d-fast/s4d-fast/internal/vek"
 
 // keepSpectraBatch is the batch size from which on the kernels' spectra, four rows a channel, are kept from
 // forward to backward. Below it they would take as much memory as the activations, and are computed again.
@@ -69,13 +67,12 @@ func (n *Net) pair(ws *worker, a array, b, h int) (u0, u1 []float32) {
 }
 
 func (n *Net) maskedRow(buf []float32, a array, b, h int) []float32 {
-	row, true_ := n.row(a, b, h), n.trueLen(b)
-	if true_ == n.length {
+	row, used := n.row(a, b, h), n.trueLen(b)
+	if used == n.length {
 		return row
 	}
 	buf = buf[:n.length]
-	copy(buf, row[:true_])
-	clear(buf[true_:])
+	clear(buf[copy(buf, row[:used]):])
 	return buf
 }
 
@@ -85,7 +82,7 @@ func (n *Net) convGradChannel(w, h int) {
 	ws, l := &n.workers[w], &n.layers[n.block]
 	khat := n.khat(ws, l, h)
 	if l.spectra == nil {
-		n.spectrum(ws, l, h)
+		khat = n.spectrum(ws, l, h)
 	}
 	acc := ws.spectra[1][:n.plan.conv.SpectrumLen()]
 	clear(acc)
