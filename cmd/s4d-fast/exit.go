@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"syscall"
 
@@ -14,7 +15,7 @@ const (
 	exitUsage    = 2 // wrong flags, unknown task or key
 	exitBadInput = 3 // bad data, audio or model file
 	exitDiverged = 4 // training diverged
-	// 128 + signal after an interrupt that left a complete checkpoint: 130 (SIGINT), 143 (SIGTERM)
+	// 128 + signal after an interrupt: 130 (SIGINT), 143 (SIGTERM); train has then written a complete checkpoint
 )
 
 // coded is an error with the exit code it calls for.
@@ -39,10 +40,7 @@ func withCode(err error, code int) error {
 func exitCode(err error, sig syscall.Signal) int {
 	var c coded
 	switch {
-	case errors.Is(err, train.ErrInterrupted):
-		if sig == 0 {
-			sig = syscall.SIGINT
-		}
+	case sig != 0 && isInterrupt(err):
 		return 128 + int(sig)
 	case errors.Is(err, train.ErrDiverged):
 		return exitDiverged
@@ -52,10 +50,8 @@ func exitCode(err error, sig syscall.Signal) int {
 	return exitFailed
 }
 
-// brokenPipe turns a reader that went away into a clean end.
-func brokenPipe(err error) error {
-	if errors.Is(err, syscall.EPIPE) {
-		return nil
-	}
-	return err
+// isInterrupt reports whether an error is the answer to a signal.
+func isInterrupt(err error) bool {
+	var s signalError
+	return errors.Is(err, train.ErrInterrupted) || errors.Is(err, context.Canceled) || errors.As(err, &s)
 }

@@ -69,13 +69,14 @@ func run(args []string, std streams) int {
 		fmt.Fprintf(std.err, "s4d-fast: %v\nRun 's4d-fast --help' for usage.\n", err)
 		return exitUsage
 	}
-	ctx, received := notifyContext()
+	ctx, received, stop := notifyContext()
+	defer stop()
 	log := slog.New(slog.NewTextHandler(std.err, &slog.HandlerOptions{ReplaceAttr: dropTime}))
 	err = setLevel(c.Level)
 	if err == nil {
 		err = parsed.Run(&std, log, &ctxBox{ctx})
 	}
-	if err == nil {
+	if err == nil || isBrokenPipe(err) { // whoever read the results has seen enough
 		return exitOK
 	}
 	code := exitCode(err, received())
@@ -95,22 +96,29 @@ func setLevel(name string) error {
 }
 
 // notifyContext is cancelled by SIGINT or SIGTERM; received tells which came (0 for none). A second signal
-// ends the process at once.
-func notifyContext() (ctx context.Context, received func() syscall.Signal) {
+// ends the process at once. A reader of stdout that goes away is an error of the next write, no signal.
+func notifyContext() (ctx context.Context, received func() syscall.Signal, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
+	ignoreBrokenPipes()
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
 	go func() {
-		s := <-c
-		cancel(signalError{s.(syscall.Signal)})
-		signal.Stop(c)
+		if s, ok := <-c; ok {
+			cancel(signalError{s.(syscall.Signal)})
+			signal.Stop(c)
+		}
 	}()
-	return ctx, func() syscall.Signal {
+	received = func() syscall.Signal {
 		var s signalError
 		if errors.As(context.Cause(ctx), &s) {
 			return s.Signal
 		}
 		return 0
+	}
+	return ctx, received, func() {
+		signal.Stop(c)
+		cancel(nil)
+		close(c)
 	}
 }
 

@@ -1,18 +1,20 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/internal/wav"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/recurrent"
 )
+
+// maxHop bounds the samples between two frames.
+const maxHop = 1 << 24
 
 type streamCmd struct {
 	Model  string `arg:"" help:"Model file (.safetensors)." type:"path"`
@@ -33,6 +35,12 @@ Examples:
 }
 
 func (c *streamCmd) Run(std *streams, ctx *ctxBox) error {
+	if c.Hop < 0 || c.Hop > maxHop {
+		return usageError(fmt.Errorf("--hop %d: want 1 … %d samples", c.Hop, maxHop))
+	}
+	if c.Rate < 0 {
+		return usageError(fmt.Errorf("--rate %d: want a positive number of samples a second", c.Rate))
+	}
 	in, name, err := c.open(std)
 	if err != nil {
 		return err
@@ -42,7 +50,7 @@ func (c *streamCmd) Run(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return badInput(err)
 	}
-	audio, rate, err := c.decode(in, name, m)
+	audio, rate, err := c.decodeOrStop(ctx, in, name, m)
 	if err != nil {
 		return badInput(err)
 	}
@@ -53,18 +61,26 @@ func (c *streamCmd) Run(std *streams, ctx *ctxBox) error {
 	if m.Config.Encoder != model.EncoderLinear || m.Config.DInput != 1 {
 		return badInput(fmt.Errorf("%s: the network reads %s input with d_input %d; audio has 1 channel", c.Model, m.Config.Encoder, m.Config.DInput))
 	}
-	f := framer{
-		stream: net.NewStream(), model: m, hop: c.hop(rate), rate: rate,
-		out: json.NewEncoder(std.out),
+	hop := c.Hop
+	if hop == 0 {
+		hop = max(int(rate/10), 1)
 	}
+	f := newFramer(net, m, rate, hop, std.out)
 	start := startLine{
 		Type: "start", Format: c.Format, Rate: rate, Model: c.Model, Task: m.Meta.Task,
-		Labels: m.Meta.Labels, Level: string(vek.CurrentLevel()), Hop: f.hop,
+		Labels: m.Meta.Labels, Level: string(vek.CurrentLevel()), Hop: hop,
 	}
 	if err := f.out.Encode(start); err != nil {
-		return brokenPipe(err)
+		return err
 	}
-	return brokenPipe(f.run(ctx, audio))
+	truncated, err := f.run(ctx, audio)
+	if err != nil {
+		return err
+	}
+	if truncated && c.File != "-" { // from a pipe, a size that was promised means little
+		return badInput(fmt.Errorf("%s: %w after sample %d", name, wav.ErrTruncated, f.stream.Position()))
+	}
+	return nil
 }
 
 // open returns the audio's bytes and a name for messages.
@@ -77,6 +93,26 @@ func (c *streamCmd) open(std *streams) (io.ReadCloser, string, error) {
 		return nil, "", usageError(errors.New("standard input is a terminal: pipe audio into it or name a file"))
 	}
 	return io.NopCloser(std.in), "standard input", nil
+}
+
+// decodeOrStop is decode, given up when ctx is cancelled while the input keeps its header waiting.
+func (c *streamCmd) decodeOrStop(ctx context.Context, in io.Reader, name string, m *model.Model) (wav.Source, float64, error) {
+	type decoded struct {
+		audio wav.Source
+		rate  float64
+		err   error
+	}
+	done := make(chan decoded, 1)
+	go func() {
+		audio, rate, err := c.decode(in, name, m)
+		done <- decoded{audio, rate, err}
+	}()
+	select {
+	case d := <-done:
+		return d.audio, d.rate, d.err
+	case <-ctx.Done():
+		return nil, 0, context.Cause(ctx)
+	}
 }
 
 // decode returns a reader of samples at the model's rate.
@@ -111,107 +147,4 @@ func (c *streamCmd) decode(in io.Reader, name string, m *model.Model) (wav.Sourc
 		return nil, 0, fmt.Errorf("%s has a rate of %g Hz, not --rate %d", name, rate, c.Rate)
 	}
 	return r, rate, nil
-}
-
-func (c *streamCmd) hop(rate float64) int {
-	if c.Hop > 0 {
-		return c.Hop
-	}
-	return max(int(rate/10), 1)
-}
-
-// Lines of the output. Times are sample counts.
-type (
-	startLine struct {
-		Type   string   `json:"type"`
-		Format string   `json:"format"`
-		Rate   float64  `json:"rate"`
-		Model  string   `json:"model"`
-		Task   string   `json:"task,omitempty"`
-		Labels []string `json:"labels,omitempty"`
-		Level  string   `json:"level"`
-		Hop    int      `json:"hop"`
-	}
-	frameLine struct {
-		Type      string    `json:"type"`
-		Sample    int64     `json:"sample"`
-		Label     string    `json:"label,omitempty"`
-		Posterior []float32 `json:"posterior,omitempty"`
-		Output    []float32 `json:"output,omitempty"` // regression models, and models that answer at every sample
-	}
-	endLine struct {
-		Type           string  `json:"type"`
-		Samples        int64   `json:"samples"`
-		Seconds        float64 `json:"seconds"`          // of audio
-		RealTimeFactor float64 `json:"real_time_factor"` // computing time / audio time
-	}
-)
-
-// framer feeds a stream and prints a frame every hop.
-type framer struct {
-	stream *recurrent.Stream
-	model  *model.Model
-	hop    int
-	rate   float64
-	out    *json.Encoder
-	busy   time.Duration
-}
-
-func (f *framer) run(ctx *ctxBox, audio wav.Source) error {
-	buf := make([]float32, f.hop)
-	scale, shift := f.model.Meta.Affine(0)
-	for ctx.Err() == nil {
-		n, err := readFull(audio, buf)
-		if n > 0 {
-			began := time.Now()
-			vek.ScaleShift(buf[:n], buf[:n], scale, shift)
-			y := f.stream.Process(buf[:n], n)
-			f.busy += time.Since(began)
-			if err := f.frame(y); err != nil {
-				return err
-			}
-		}
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return badInput(fmt.Errorf("after sample %d: %w", f.stream.Position(), err))
-		}
-	}
-	seconds := float64(f.stream.Position()) / f.rate
-	end := endLine{Type: "end", Samples: f.stream.Position(), Seconds: seconds}
-	if seconds > 0 {
-		end.RealTimeFactor = f.busy.Seconds() / seconds
-	}
-	return f.out.Encode(end)
-}
-
-// readFull reads until buf is full or the source ends, whatever the chunks it delivers.
-func readFull(s wav.Source, buf []float32) (int, error) {
-	n := 0
-	for n < len(buf) {
-		k, err := s.Read(buf[n:])
-		n += k
-		if err != nil {
-			return n, err
-		}
-	}
-	return n, nil
-}
-
-func (f *framer) frame(y []float32) error {
-	line := frameLine{Type: "frame", Sample: f.stream.Position()}
-	if len(f.model.Meta.Labels) == 0 || f.model.Config.Pool == model.PoolNone {
-		line.Output = y
-		return f.out.Encode(line)
-	}
-	line.Posterior = model.Posterior(y)
-	best := 0
-	for i, p := range line.Posterior {
-		if p > line.Posterior[best] {
-			best = i
-		}
-	}
-	line.Label = f.model.Meta.Labels[best]
-	return f.out.Encode(line)
 }

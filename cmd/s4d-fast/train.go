@@ -9,12 +9,13 @@ import (
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/internal/figure"
+	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
 type trainCmd struct {
-	Task    string   `arg:"" optional:"" default:"delay" help:"Task: ${tasks}."`
+	Task    string   `arg:"" optional:"" help:"Task: ${tasks} (default: that of the run or configuration, else delay)."`
 	Data    string   `help:"Folder of the data set (delay makes its own)." type:"path" placeholder:"DIR"`
 	Config  string   `help:"TOML file whose values replace the task's preset." type:"path" placeholder:"FILE"`
 	Set     []string `help:"Replace one value, for example ssm.init=lin; repeatable, wins over --config." placeholder:"KEY=VALUE" sep:"none"`
@@ -62,31 +63,24 @@ func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 
 // config resolves defaults < preset (or the run to resume) < --config < --set < flags.
 func (c *trainCmd) config() (train.Config, error) {
-	cfg, err := train.Preset(c.Task)
+	text, err := c.configText()
+	if err != nil {
+		return train.Config{}, err
+	}
+	cfg, err := c.start(text)
 	if err != nil {
 		return cfg, err
 	}
-	if c.Resume {
-		if c.Out == "" {
-			return cfg, usageError(errors.New("--resume needs --out: the folder of the run"))
-		}
-		if cfg, err = train.LoadRun(c.Out); err != nil {
-			return cfg, err
-		}
-	}
-	if c.Config != "" {
-		text, err := os.ReadFile(c.Config)
-		if err != nil {
-			return cfg, usageError(err)
-		}
-		if err := cfg.Merge(text, c.Config); err != nil {
-			return cfg, err
-		}
+	if err := cfg.Merge(text, c.Config); err != nil {
+		return cfg, err
 	}
 	for _, s := range c.Set {
 		if err := cfg.Set(s); err != nil {
 			return cfg, err
 		}
+	}
+	if c.Task != "" && cfg.Task != c.Task {
+		return cfg, usageError(fmt.Errorf("task %q: the configuration is of task %q", c.Task, cfg.Task))
 	}
 	cfg.Out = c.Out
 	if c.Data != "" {
@@ -98,10 +92,45 @@ func (c *trainCmd) config() (train.Config, error) {
 	if c.Threads != 0 {
 		cfg.Threads = c.Threads
 	}
-	if cfg.Data.Dir == "" && cfg.Task != "delay" {
+	cfg.Level = string(vek.CurrentLevel()) // --level and S4D_LEVEL have been applied
+	if cfg.Data.Dir == "" && cfg.Task != defaultTask {
 		return cfg, usageError(fmt.Errorf("task %q needs --data: the folder of its data set", cfg.Task))
 	}
 	return cfg, nil
+}
+
+// defaultTask needs no data.
+const defaultTask = "delay"
+
+func (c *trainCmd) configText() ([]byte, error) {
+	if c.Config == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(c.Config)
+	return text, usageError(err)
+}
+
+// start returns what --config and --set build upon: the run to resume, or the preset of the task, which may be
+// named by the configuration alone.
+func (c *trainCmd) start(text []byte) (train.Config, error) {
+	if c.Resume {
+		if c.Out == "" {
+			return train.Config{}, usageError(errors.New("--resume needs --out: the folder of the run"))
+		}
+		return train.LoadRun(c.Out)
+	}
+	task := c.Task
+	if task == "" {
+		task = defaultTask
+		named := train.Default()
+		if err := named.Merge(text, c.Config); err != nil {
+			return named, err
+		}
+		if named.Task != "" {
+			task = named.Task
+		}
+	}
+	return train.Preset(task)
 }
 
 // finish prints the result in a sentence and draws the picture of a delay run.
@@ -114,8 +143,8 @@ func (c *trainCmd) finish(std *streams, t *train.Trainer) error {
 		fmt.Fprintf(std.out, "Best epoch %d: %.1f %% of the validation set right.\n", best.Epoch, 100**best.ValAccuracy)
 	}
 	if best.RelativeMSE != nil {
-		fmt.Fprintf(std.out, "Best epoch %d: the network repeats the signal with %.2g %% of its power wrong (silence would have 100 %%).\n",
-			best.Epoch, 100**best.RelativeMSE)
+		fmt.Fprintf(std.out, "Best epoch %d: the network repeats the signal with %s of its power wrong (silence would have 100 %%).\n",
+			best.Epoch, percent(*best.RelativeMSE))
 	}
 	if r := t.Test(); r != nil && best.ValAccuracy != nil {
 		fmt.Fprintf(std.out, "Test set: %.1f %% right.\n", 100*r.Accuracy)
@@ -148,6 +177,14 @@ func trainError(err error) error {
 		return badInput(err)
 	}
 	return err
+}
+
+// percent writes a fraction with three digits.
+func percent(x float64) string {
+	if x >= 1 {
+		return fmt.Sprintf("%.0f %%", 100*x)
+	}
+	return fmt.Sprintf("%.3g %%", 100*x)
 }
 
 // taskNames lists the tasks for help texts.

@@ -82,19 +82,22 @@ func parseHeader(header []byte) (metadata map[string]string, places []place, err
 			return nil, nil, fmt.Errorf("safetensors: header: %w", err)
 		}
 		name := t.(string) // the decoder accepts nothing else as a key
+		if len(name) > maxName {
+			return nil, nil, fmt.Errorf("safetensors: header: a name of %d bytes: want at most %d", len(name), maxName)
+		}
 		if seen[name] || len(seen) > maxArrays {
 			return nil, nil, fmt.Errorf("safetensors: header: %q is one too many: the name comes twice, or there are more than %d", name, maxArrays)
 		}
 		seen[name] = true
 		if name == metadataKey {
 			if err := d.Decode(&metadata); err != nil {
-				return nil, nil, fmt.Errorf("safetensors: metadata: %w", err)
+				return nil, nil, fmt.Errorf("safetensors: metadata: %.200s", err) // may hold a whole value
 			}
 			continue
 		}
 		p := place{name: name}
 		if err := d.Decode(&p.entry); err != nil {
-			return nil, nil, fmt.Errorf("safetensors: array %q: %w", name, err)
+			return nil, nil, fmt.Errorf("safetensors: array %q: %.200s", name, err)
 		}
 		if err := p.check(); err != nil {
 			return nil, nil, fmt.Errorf("safetensors: array %q: %w", name, err)
@@ -129,7 +132,7 @@ var widths = map[string]int64{F32: 4, I64: 8}
 func (e *entry) check() error {
 	size := widths[e.DType]
 	if size == 0 {
-		return fmt.Errorf("type %q: only F32 and I64 are read", e.DType)
+		return fmt.Errorf("type %.64q: only F32 and I64 are read", e.DType)
 	}
 	if len(e.Shape) > maxRank {
 		return fmt.Errorf("%d dimensions: want at most %d", len(e.Shape), maxRank)

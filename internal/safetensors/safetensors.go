@@ -17,6 +17,7 @@ const (
 	maxArrays = 1 << 16
 	maxRank   = 8
 	maxBytes  = 1 << 40 // of an array
+	maxName   = 256     // bytes of an array's name, when read
 )
 
 // metadataKey is the header's entry that is no array.

@@ -137,6 +137,10 @@ func TestRefused(t *testing.T) {
 		{"a terabyte", raw(`{"a":{"dtype":"F32","shape":[274877906944],"data_offsets":[0,1099511627776]}}`, four...), `array "a": the file is cut short`},
 		{"bytes left over", raw(`{`+one+`}`, 0, 0, 0, 0, 0), "bytes after the last array"},
 		{"deep JSON", raw(`{"a":` + strings.Repeat("[", 100_000) + `}`), `array "a"`},
+		{"long name", raw(`{"` + strings.Repeat("n", 1<<20) + `":7}`), "a name of 1048576 bytes: want at most 256"},
+		{"long type", raw(`{"a":{"dtype":"` + strings.Repeat("F", 1<<20) + `"}}`), `array "a": type "FFF`},
+		{"long number", raw(`{"a":{"shape":[` + strings.Repeat("9", 1<<20) + `]}}`), `array "a": json: cannot unmarshal number 999`},
+		{"long number in the metadata", raw(`{"__metadata__":{"a":` + strings.Repeat("9", 1<<20) + `}}`), `metadata: json: cannot unmarshal number`},
 		{"many arrays", raw(`{` + strings.TrimSuffix(manyEmpty(maxArrays+2), ",") + `}`), "one too many"},
 	}
 	for _, tt := range tests {
@@ -148,6 +152,9 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: read as %v, want an error", tt.name, got)
 		case !strings.Contains(err.Error(), tt.want) || !strings.HasPrefix(err.Error(), "safetensors: "):
 			t.Errorf("%s: error %q does not say %q", tt.name, err, tt.want)
+		}
+		if err != nil && len(err.Error()) > 500 {
+			t.Errorf("%s: an error of %d bytes", tt.name, len(err.Error()))
 		}
 		if limit := uint64(1<<20 + 20*len(tt.file)); bytesUsed > limit {
 			t.Errorf("%s: %d bytes allocated for a file of %d", tt.name, bytesUsed, len(tt.file))

@@ -16,7 +16,7 @@ const fsddSource = "the Free Spoken Digit Dataset is published at github.com/Jak
 // validation set, those from 10 on the training set. Examples are in the order of their file names.
 // Training clips longer than MaxLen are cut, the others are whole, as a stream would hear them.
 func loadFSDD(opt Options) (*Dataset, error) {
-	rec, err := opt.recorded(recording{rate: 8000, maxLen: 8000})
+	rec, err := opt.recorded(recording{rate: fsddRate, maxLen: 8000})
 	if err != nil {
 		return nil, err
 	}

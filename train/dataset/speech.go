@@ -27,7 +27,7 @@ var sc35 = strings.Fields(`bed cat down five forward go house left marvin no on 
 // Clips are cut or zero-padded to one second. Mean and Std are over all samples of the training set; the
 // statistic per time index of the official trainer (spec §5.5) is not computed here.
 func loadSpeechCommands(opt Options) (*Dataset, error) {
-	rec, err := opt.recorded(recording{rate: 16000, maxLen: 16000, pad: true})
+	rec, err := opt.recorded(recording{rate: speechRate, maxLen: 16000, pad: true})
 	if err != nil {
 		return nil, err
 	}
