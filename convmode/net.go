@@ -89,7 +89,7 @@ func New(m *model.Model, opt Options) (*Net, error) {
 	if opt.Rate == 0 {
 		opt.Rate = 1
 	}
-	if err := opt.validate(m.Config); err != nil {
+	if err := opt.Validate(m.Config); err != nil {
 		return nil, err
 	}
 	n := &Net{cfg: m.Config, w: m.Weights, rate: opt.Rate, opt: opt, plans: map[int]*plan{}}
@@ -110,13 +110,14 @@ func New(m *model.Model, opt Options) (*Net, error) {
 // Close ends the workers. The Net must not be used afterwards.
 func (n *Net) Close() { n.pool.Close() }
 
-func (o Options) validate(c model.Config) error {
+// Validate reports what New would refuse for a network of a valid configuration.
+func (o Options) Validate(c model.Config) error {
 	switch {
 	case o.MaxBatch < 1:
 		return fmt.Errorf("convmode: MaxBatch %d, want at least 1", o.MaxBatch)
 	case o.MaxLen < 1:
 		return fmt.Errorf("convmode: MaxLen %d, want at least 1", o.MaxLen)
-	case !(o.Rate > 0) || math.IsInf(o.Rate, 1):
+	case !(o.Rate >= 0) || math.IsInf(o.Rate, 1):
 		return fmt.Errorf("convmode: Rate %v, want a positive number", o.Rate)
 	}
 	widest := max(2*c.DModel, c.DOutput, 4*c.SSM.Directions()*c.DModel)

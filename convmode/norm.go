@@ -7,10 +7,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-const (
-	normEps      = 1e-5
-	normMomentum = 0.1 // of the running statistics
-)
+const normMomentum = 0.1 // of the running statistics
 
 // norm is one LayerNorm or BatchNorm.
 type norm struct {
@@ -71,7 +68,7 @@ func (n *Net) moments(ws *worker, nm *norm, b int, s span) (mean, rstd []float32
 // layerNorm normalises a tile over its channels: y = (x − mean)·rstd·γ + β.
 func (n *Net) layerNorm(ws *worker, nm *norm, y, x vek.Matrix, b int, s span) {
 	mean, rstd := n.moments(ws, nm, b, s)
-	vek.LayerNorm(y, x, nm.gamma, nm.beta, mean, rstd, normEps)
+	vek.LayerNorm(y, x, nm.gamma, nm.beta, mean, rstd, model.NormEps)
 }
 
 // layerNormGrad takes ∂y of a tile to ∂x in place and adds to the partial sums of ∂γ and ∂β.
@@ -127,7 +124,7 @@ func (n *Net) closeNormChannel(w, h int) { n.batchNormBefore(&n.workers[w], len(
 // batchNormForward normalises channel h over batch and length, padding included: by the batch's statistics in
 // training, which also move the running ones (spec §3.3), else by the running ones.
 func (n *Net) batchNormForward(ws *worker, nm *norm, dst, src array, h int) {
-	mean, rstd := nm.runMean[h], float32(1/math.Sqrt(float64(nm.runVar[h])+normEps))
+	mean, rstd := nm.runMean[h], float32(1/math.Sqrt(float64(nm.runVar[h])+model.NormEps))
 	if n.train {
 		mean, rstd = n.batchStatistics(ws, nm, src, h)
 		nm.mean[h], nm.rstd[h] = mean, rstd
@@ -155,7 +152,7 @@ func (n *Net) batchStatistics(ws *worker, nm *norm, src array, h int) (mean, rst
 	unbiased := squares / max(count-1, 1)
 	nm.runMean[h] = float32((1-normMomentum)*float64(nm.runMean[h]) + normMomentum*float64(mean))
 	nm.runVar[h] = float32((1-normMomentum)*float64(nm.runVar[h]) + normMomentum*unbiased)
-	return mean, float32(1 / math.Sqrt(squares/count+normEps))
+	return mean, float32(1 / math.Sqrt(squares/count+model.NormEps))
 }
 
 // batchNormGrad takes ∂y of channel h to ∂x in place and adds to ∂γ and ∂β. With c = x − mean and r = rstd:

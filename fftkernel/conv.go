@@ -2,7 +2,6 @@ package fftkernel
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
@@ -57,9 +56,8 @@ func (c *Conv) split(z []float32) (re, im []float32) { return z[:c.n:c.n], z[c.n
 // Spectrum transforms the kernel k0 (and k1, the future's, when bidirectional; else nil) to khat, with 1/n
 // folded in. Kernels shorter than kernelLen are allowed.
 func (c *Conv) Spectrum(khat, k0, k1, scratch []float32) {
-	if len(khat) != c.SpectrumLen() || len(k0) > c.kernelLen || len(k1) > c.kernelLen || (k1 != nil) != c.bidirectional {
-		panic("fftkernel: Spectrum: lengths do not match the plan")
-	}
+	c.checkKernel("Spectrum", k0, k1)
+	c.checkWork("Spectrum", khat, scratch)
 	re, im := c.split(khat)
 	clear(khat)
 	scale := float32(1 / float64(c.n))
@@ -71,27 +69,54 @@ func (c *Conv) Spectrum(khat, k0, k1, scratch []float32) {
 	c.fft.forward(re, im, c.kernelHalf)
 }
 
-// leak is the greatest ratio of the norms of two rows that share a transform. Each row's rounding error is
-// relative to the louder one, so the quieter row's relative error stays below about leak times a single row's.
+// leak is the greatest ratio of the norms of two rows that share a transform. Both rows' rounding errors are
+// relative to the louder one, so a quiet row's relative error stays below leak times what it is alone.
 const leak = 32
 
-// together reports whether two rows may share a transform: both finite, and of like energy.
+// together reports whether two rows may share a transform: both finite, of like energy, and far enough from the
+// ends of float32's range for energies to tell.
 func together(a, b []float32) bool {
+	const least, most = 0x1p-110, 0x1p120
 	x, y := float64(vek.SumSquares(a)), float64(vek.SumSquares(b))
-	return x <= y*leak*leak && y <= x*leak*leak && !math.IsInf(x+y, 0)
+	return min(x, y) >= least && max(x, y) <= most && max(x, y) <= leak*leak*min(x, y)
+}
+
+// silent reports whether a row is all zeros.
+func silent(u []float32) bool {
+	for _, v := range u {
+		if v != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // Pair convolves two rows of up to seqLen samples; y has the length of its row and may be it. A nil u1 (and
-// y1) leaves a single row. Rows of very unequal energy, or where one is not finite, are transformed singly.
+// y1) leaves a single row.
+//
+// Rows whose norms differ by more than a factor of 32, or of which one is not finite, are transformed singly: a
+// broken row leaves its partner the bits that it has alone, and a partner changes a row's y by rounding errors
+// only, in norm at most 32 times those that the row has alone. A row of zeros costs nothing and gives zeros.
 func (c *Conv) Pair(y0, y1, u0, u1, khat, scratch []float32) {
 	c.checkRow("Pair", y0, u0)
 	c.checkRow("Pair", y1, u1)
-	if u1 != nil && !together(u0, u1) {
-		c.pair(y0, nil, u0, nil, khat, scratch)
-		c.pair(y1, nil, u1, nil, khat, scratch)
+	c.checkWork("Pair", khat, scratch)
+	if u1 != nil && together(u0, u1) {
+		c.pair(y0, y1, u0, u1, khat, scratch)
 		return
 	}
-	c.pair(y0, y1, u0, u1, khat, scratch)
+	c.single(y0, u0, khat, scratch)
+	if u1 != nil {
+		c.single(y1, u1, khat, scratch)
+	}
+}
+
+func (c *Conv) single(y, u, khat, scratch []float32) {
+	if silent(u) {
+		clear(y)
+		return
+	}
+	c.pair(y, nil, u, nil, khat, scratch)
 }
 
 func (c *Conv) pair(y0, y1, u0, u1, khat, scratch []float32) {
@@ -103,17 +128,36 @@ func (c *Conv) pair(y0, y1, u0, u1, khat, scratch []float32) {
 	c.store(y0, y1, z)
 }
 
-// PairGrad is Pair's transpose. du = ∂loss/∂u is written (du may be dy; nil du0 skips it), and the spectrum
-// acc gains what KernelGrad turns into ∂loss/∂k.
+// PairGrad is Pair's transpose, from dy = ∂loss/∂y of the same rows. du = ∂loss/∂u is written (du may be dy; a nil
+// du is skipped), and the spectrum acc gains what KernelGrad turns into ∂loss/∂k. What Pair says about unequal
+// rows holds for dy and du.
 func (c *Conv) PairGrad(du0, du1, acc, dy0, dy1, u0, u1, khat, scratch []float32) {
 	c.checkRow("PairGrad", dy0, u0)
 	c.checkRow("PairGrad", dy1, u1)
-	if u1 != nil && !together(dy0, dy1) {
-		c.pairGrad(du0, nil, acc, dy0, nil, u0, nil, khat, scratch)
-		c.pairGrad(du1, nil, acc, dy1, nil, u1, nil, khat, scratch)
+	if du0 != nil {
+		c.checkRow("PairGrad", du0, u0)
+	}
+	if du1 != nil {
+		c.checkRow("PairGrad", du1, u1)
+	}
+	c.checkWork("PairGrad", khat, scratch)
+	c.checkWork("PairGrad", acc, scratch)
+	if u1 != nil && together(dy0, dy1) {
+		c.pairGrad(du0, du1, acc, dy0, dy1, u0, u1, khat, scratch)
 		return
 	}
-	c.pairGrad(du0, du1, acc, dy0, dy1, u0, u1, khat, scratch)
+	c.singleGrad(du0, acc, dy0, u0, khat, scratch)
+	if u1 != nil {
+		c.singleGrad(du1, acc, dy1, u1, khat, scratch)
+	}
+}
+
+func (c *Conv) singleGrad(du, acc, dy, u, khat, scratch []float32) {
+	if silent(dy) {
+		clear(du)
+		return
+	}
+	c.pairGrad(du, nil, acc, dy, nil, u, nil, khat, scratch)
 }
 
 func (c *Conv) pairGrad(du0, du1, acc, dy0, dy1, u0, u1, khat, scratch []float32) {
@@ -123,8 +167,9 @@ func (c *Conv) pairGrad(du0, du1, acc, dy0, dy1, u0, u1, khat, scratch []float32
 	dr, di := c.split(d)
 	zr, zi := c.split(z)
 	ar, ai := c.split(acc)
+	// conj(Û)·D̂ = (conj Û_0 − i·conj Û_1)(D̂_0 + i·D̂_1): the rows' products add up in what becomes the real part.
 	vek.CMulConjAdd(ar, ai, zr, zi, dr, di)
-	if du0 == nil {
+	if du0 == nil && du1 == nil {
 		return
 	}
 	kr, ki := c.split(khat)
@@ -134,9 +179,8 @@ func (c *Conv) pairGrad(du0, du1, acc, dy0, dy1, u0, u1, khat, scratch []float32
 
 // KernelGrad writes ∂loss/∂k0 (and ∂loss/∂k1) from the spectrum that PairGrad filled; acc is overwritten.
 func (c *Conv) KernelGrad(dk0, dk1, acc, scratch []float32) {
-	if len(dk0) > c.kernelLen || len(dk1) > c.kernelLen || (dk1 != nil) != c.bidirectional {
-		panic("fftkernel: KernelGrad: lengths do not match the plan")
-	}
+	c.checkKernel("KernelGrad", dk0, dk1)
+	c.checkWork("KernelGrad", acc, scratch)
 	re, im := c.split(acc)
 	c.fft.inverse(re, im, c.kernelHalf)
 	scale := float32(1 / float64(c.n))
@@ -171,8 +215,23 @@ func (c *Conv) store(y0, y1, z []float32) {
 	copy(y1, im)
 }
 
+// checkRow: y and its row u have the same length, at most the plan's; both may be nil.
 func (c *Conv) checkRow(name string, y, u []float32) {
-	if len(u) > c.seqLen || y != nil && len(y) != len(u) {
+	if len(u) > c.seqLen || len(y) != len(u) {
 		panic(fmt.Sprintf("fftkernel: %s: rows of %d and %d samples in a plan of %d", name, len(y), len(u), c.seqLen))
+	}
+}
+
+func (c *Conv) checkKernel(name string, k0, k1 []float32) {
+	if len(k0) > c.kernelLen || len(k1) > c.kernelLen || (k1 != nil) != c.bidirectional {
+		panic(fmt.Sprintf("fftkernel: %s: kernels of %d and %d taps in a plan of %d, bidirectional %t",
+			name, len(k0), len(k1), c.kernelLen, c.bidirectional))
+	}
+}
+
+func (c *Conv) checkWork(name string, spectrum, scratch []float32) {
+	if len(spectrum) != c.SpectrumLen() || len(scratch) < c.ScratchLen() {
+		panic(fmt.Sprintf("fftkernel: %s: a spectrum of %d floats and scratch of %d, want %d and %d",
+			name, len(spectrum), len(scratch), c.SpectrumLen(), c.ScratchLen()))
 	}
 }

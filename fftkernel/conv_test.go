@@ -171,50 +171,6 @@ func addTo(dst, src []float64) {
 	}
 }
 
-// A quiet row beside a loud one keeps its own accuracy, and a clean row beside a broken one its bits.
-func TestPartnersDoNotLeak(t *testing.T) {
-	const n = 500
-	conv := NewConv(n, n, false)
-	scratch, khat := dirty(conv.ScratchLen()), dirty(conv.SpectrumLen())
-	k := noise(n, 10)
-	conv.Spectrum(khat, k, nil, scratch)
-	quiet, alone := noise(n, 1), dirty(n)
-	conv.Pair(alone, nil, quiet, nil, khat, scratch)
-	want := directConv(quiet, k, nil)
-
-	for _, scale := range []float32{10, 31, 1e4, 1e20} {
-		loud := noise(n, 2)
-		for i := range loud {
-			loud[i] *= scale
-		}
-		y0, y1 := dirty(n), dirty(n)
-		conv.Pair(y0, y1, quiet, loud, khat, scratch)
-		if e := l2(y0, want); !(e < leak*2e-7) || scale > leak && !(e < convTolerance) {
-			t.Errorf("beside a row %g times louder: relative error %.3g", scale, e)
-		}
-		conv.Pair(y1, y0, loud, quiet, khat, scratch)
-		if e := l2(y0, want); !(e < leak*2e-7) || scale > leak && !(e < convTolerance) {
-			t.Errorf("after a row %g times louder: relative error %.3g", scale, e)
-		}
-	}
-	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
-		broken := noise(n, 2)
-		broken[77] = float32(bad)
-		y0, y1 := dirty(n), dirty(n)
-		conv.Pair(y0, y1, quiet, broken, khat, scratch)
-		for i := range y0 {
-			if y0[i] != alone[i] {
-				t.Fatalf("beside a row with %v: y[%d] = %v, alone %v", bad, i, y0[i], alone[i])
-			}
-		}
-		du0, du1, acc := dirty(n), dirty(n), make([]float32, conv.SpectrumLen())
-		conv.PairGrad(du0, du1, acc, quiet, broken, quiet, quiet, khat, scratch)
-		if math.IsNaN(float64(du0[n-1])) {
-			t.Errorf("a gradient row with %v spoiled its partner", bad)
-		}
-	}
-}
-
 func TestConvAllocatesNothing(t *testing.T) {
 	conv := NewConv(300, 300, true)
 	scratch, khat := dirty(conv.ScratchLen()), dirty(conv.SpectrumLen())
@@ -227,21 +183,5 @@ func TestConvAllocatesNothing(t *testing.T) {
 		conv.KernelGrad(k0, k1, acc, scratch)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
-	}
-}
-
-func BenchmarkConv(b *testing.B) {
-	for _, n := range []int{256, 1024, 4096, 16384} {
-		b.Run(fmt.Sprintf("L=%d/level=generic", n), func(b *testing.B) {
-			conv := NewConv(n, n, false)
-			scratch, khat := make([]float32, conv.ScratchLen()), make([]float32, conv.SpectrumLen())
-			conv.Spectrum(khat, noise(n, 1), nil, scratch)
-			u0, u1 := noise(n, 2), noise(n, 3)
-			y0, y1 := make([]float32, n), make([]float32, n)
-			for b.Loop() {
-				conv.Pair(y0, y1, u0, u1, khat, scratch)
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/2, "ns/row")
-		})
 	}
 }

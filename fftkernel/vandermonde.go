@@ -2,9 +2,7 @@ package fftkernel
 
 import (
 	"fmt"
-	"math"
 	"math/bits"
-	"math/cmplx"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
@@ -15,8 +13,8 @@ import (
 //
 //	K[a][b] = Σ_n [2·Re(w_n λ_n^{a·block}), −2·Im(w_n λ_n^{a·block})] · [Re(λ_n^b); Im(λ_n^b)],
 //
-// whose factors are filled by products of exact powers in float64 and rounded once, so that the error does not
-// grow with the length.
+// whose factors, anchors and table, are filled by products of exact powers in float64 and rounded once, so that
+// the error does not grow with the length. The gradient's sums are the same product backwards.
 type Vandermonde struct {
 	modes, length int
 	block, rows   int // block·rows ≥ length
@@ -31,102 +29,127 @@ func NewVandermonde(modes, length int) *Vandermonde {
 	return &Vandermonde{modes: modes, length: length, block: block, rows: (length + block - 1) / block}
 }
 
-// vandermondeScratch is the plan's scratch, cut up.
+// vandermondeScratch is the plan's scratch, cut up. Rows (columns) n and modes+n are a mode's two parts.
 type vandermondeScratch struct {
-	table, weighted vek.Matrix // [2·modes][block] [Re; Im](λ^b), and the same times b
-	anchors, sums   vek.Matrix // [rows][2·modes]
-	taps            vek.Matrix // [rows][block]
-	gemm            []float32
-}
-
-func (v *Vandermonde) gemmScratch() int {
-	return max(vek.GemmScratch(v.rows, v.block, 2*v.modes), vek.GemmScratch(v.rows, 2*v.modes, v.block))
+	table   vek.Matrix // [2·modes][block]
+	anchors vek.Matrix // [2·rows][2·modes]; Kernel uses the upper half
+	taps    vek.Matrix // [2·rows][block]; Kernel uses the upper half
+	gemm    []float32
 }
 
 // ScratchLen returns the floats of scratch that both methods need.
 func (v *Vandermonde) ScratchLen() int {
-	return 2*(2*v.modes*v.block) + 2*(v.rows*2*v.modes) + v.rows*v.block + v.gemmScratch()
+	gemm := max(vek.GemmScratch(v.rows, v.block, 2*v.modes), vek.GemmScratch(2*v.rows, 2*v.modes, v.block))
+	return 2*v.modes*v.block + 4*v.rows*v.modes + 2*v.rows*v.block + gemm
 }
 
 func (v *Vandermonde) cut(scratch []float32) vandermondeScratch {
 	take := func(rows, cols int) vek.Matrix {
-		m := vek.Matrix{Data: scratch[: rows*cols : rows*cols], Rows: rows, Cols: cols, Stride: cols}
+		m := matrix(scratch[:rows*cols:rows*cols], rows, cols)
 		scratch = scratch[rows*cols:]
 		return m
 	}
 	s := vandermondeScratch{
-		table: take(2*v.modes, v.block), weighted: take(2*v.modes, v.block),
-		anchors: take(v.rows, 2*v.modes), sums: take(v.rows, 2*v.modes),
-		taps: take(v.rows, v.block),
+		table: take(2*v.modes, v.block), anchors: take(2*v.rows, 2*v.modes), taps: take(2*v.rows, v.block),
 	}
 	s.gemm = scratch
 	return s
 }
 
-// fillTable writes row 2n, 2n+1: Re and Im of λ_n^b.
-func (v *Vandermonde) fillTable(table vek.Matrix, logLambda []complex128) {
-	for n, l := range logLambda {
-		vek.Powers(table.Row(2*n), table.Row(2*n+1), v.block, 1, 1, power(l, 1))
-	}
-}
-
-// power returns λ^l. A decay beyond float32's range counts as none left, which keeps denormals out.
-func power(logLambda complex128, l int) complex128 {
-	re := real(logLambda) * float64(l)
-	if re < -150 {
-		return 0
-	}
-	turns := imag(logLambda) / (2 * math.Pi) * float64(l)
-	turns -= math.Round(turns)
-	return cmplx.Rect(math.Exp(re), 2*math.Pi*turns)
-}
-
 // Kernel writes k[l] for 0 ≤ l < len(k) ≤ length. logLambda is log λ (real part ≤ 0), w the weights.
 func (v *Vandermonde) Kernel(k []float32, logLambda, w []complex128, scratch []float32) {
-	if len(k) > v.length || len(logLambda) != v.modes || len(w) != v.modes {
+	if len(k) > v.length || len(logLambda) != v.modes || len(w) != v.modes || len(scratch) < v.ScratchLen() {
 		panic("fftkernel: Vandermonde.Kernel: lengths do not match the plan")
 	}
 	s := v.cut(scratch)
-	v.fillTable(s.table, logLambda)
-	for n, l := range logLambda {
-		anchor := s.anchors.Data[2*n:]
-		// conj: the imaginary column enters with a minus.
-		vek.Powers(anchor, anchor[1:], v.rows, s.anchors.Stride, 2*cmplx.Conj(w[n]), cmplx.Conj(power(l, v.block)))
+	var p poles
+	for at := 0; at < v.modes; at += len(p.re) {
+		n := p.load(logLambda[at:])
+		v.fillTable(s.table, &p, at, n)
+		p.power(v.block, n)
+		for i, c := range w[at : at+n] {
+			// conj: the imaginary columns enter with a minus.
+			p.wRe[i], p.wIm[i] = 2*real(c), -2*imag(c)
+			p.im[i] = -p.im[i]
+		}
+		re, im := columns(s.anchors, v.rows, at, n), columns(s.anchors, v.rows, v.modes+at, n)
+		vek.PowerColumns(re, im, p.wRe[:n], p.wIm[:n], p.re[:n], p.im[:n])
 	}
-	vek.Gemm(s.taps, s.anchors, s.table, false, false, false, s.gemm)
-	copy(k, s.taps.Data)
+	taps := rows(s.taps, 0, v.rows)
+	vek.Gemm(taps, rows(s.anchors, 0, v.rows), s.table, false, false, false, s.gemm)
+	copy(k, taps.Data)
 }
 
 // Grad writes G_n = Σ_l dk[l]·λ_n^l and M_n = Σ_l l·dk[l]·λ_n^l (spec §7); len(dk) ≤ length.
 func (v *Vandermonde) Grad(g, m []complex128, dk []float32, logLambda []complex128, scratch []float32) {
-	if len(dk) > v.length || len(logLambda) != v.modes || len(g) != v.modes || len(m) != v.modes {
+	if len(dk) > v.length || len(logLambda) != v.modes || len(g) != v.modes || len(m) != v.modes || len(scratch) < v.ScratchLen() {
 		panic("fftkernel: Vandermonde.Grad: lengths do not match the plan")
 	}
 	s := v.cut(scratch)
-	v.fillTable(s.table, logLambda)
-	for i := range s.table.Rows {
-		row := s.weighted.Row(i)
-		for b, x := range s.table.Row(i) {
-			row[b] = float32(b) * x
-		}
+	lower, upper := rows(s.taps, 0, v.rows), rows(s.taps, v.rows, v.rows)
+	clear(lower.Data[copy(lower.Data, dk):])
+	vek.MulIndex(upper.Data, lower.Data)
+	var p poles
+	for at := 0; at < v.modes; at += len(p.re) {
+		v.fillTable(s.table, &p, at, p.load(logLambda[at:]))
 	}
-	clear(s.taps.Data[copy(s.taps.Data, dk):])
-	// S_a = Σ_b dk[a·block+b]·λ^b and T_a = Σ_b b·dk[a·block+b]·λ^b.
-	vek.Gemm(s.sums, s.taps, s.table, false, true, false, s.gemm)
-	vek.Gemm(s.anchors, s.taps, s.weighted, false, true, false, s.gemm)
-	for n, l := range logLambda {
-		g[n], m[n] = v.combine(s.sums, s.anchors, n, power(l, v.block))
+	// Σ_b λ^b·dk[a·block+b], and below it the same of l·dk[l]
+	vek.Gemm(s.anchors, s.taps, s.table, false, true, false, s.gemm)
+	for at := 0; at < v.modes; at += len(p.re) {
+		n := p.load(logLambda[at:])
+		p.power(v.block, n)
+		v.sum(g[at:at+n], rows(s.anchors, 0, v.rows), &p, at)
+		v.sum(m[at:at+n], rows(s.anchors, v.rows, v.rows), &p, at)
 	}
 }
 
-// combine returns Σ_a r^a·S_a and Σ_a r^a·(a·block·S_a + T_a) for mode n, r = λ^block, by Horner's rule.
-func (v *Vandermonde) combine(sums, weighted vek.Matrix, n int, r complex128) (g, m complex128) {
-	for a := v.rows - 1; a >= 0; a-- {
-		i := a*sums.Stride + 2*n
-		s := complex(float64(sums.Data[i]), float64(sums.Data[i+1]))
-		t := complex(float64(weighted.Data[i]), float64(weighted.Data[i+1]))
-		g = g*r + s
-		m = m*r + complex(float64(a*v.block), 0)*s + t
+// fillTable writes the rows of modes at … at+n−1: Re and Im of λ^b.
+func (v *Vandermonde) fillTable(table vek.Matrix, p *poles, at, n int) {
+	p.power(1, n)
+	vek.PowerRows(rows(table, at, n), rows(table, v.modes+at, n), p.re[:n], p.im[:n])
+}
+
+// sum returns Σ_a λ^{a·block}·S_a for the modes from at on.
+func (v *Vandermonde) sum(dst []complex128, s vek.Matrix, p *poles, at int) {
+	n := len(dst)
+	re, im := columns(s, v.rows, at, n), columns(s, v.rows, v.modes+at, n)
+	vek.PowerSums(p.wRe[:n], p.wIm[:n], re, im, p.re[:n], p.im[:n])
+	for i := range dst {
+		dst[i] = complex(p.wRe[i], p.wIm[i])
 	}
-	return g, m
+}
+
+// poles are a few modes, split: log λ, one power of λ, and weights (or sums).
+type poles struct {
+	logRe, logIm, re, im, wRe, wIm [16]float64
+}
+
+// load takes as many modes as fit.
+func (p *poles) load(logLambda []complex128) (n int) {
+	n = min(len(logLambda), len(p.logRe))
+	for i, l := range logLambda[:n] {
+		p.logRe[i], p.logIm[i] = real(l), imag(l)
+	}
+	return n
+}
+
+// power sets re + i·im = λ^l.
+func (p *poles) power(l, n int) {
+	vek.ComplexPowers(p.re[:n], p.im[:n], p.logRe[:n], p.logIm[:n], l)
+}
+
+func matrix(data []float32, rows, cols int) vek.Matrix {
+	return vek.Matrix{Data: data, Rows: rows, Cols: cols, Stride: cols}
+}
+
+// rows returns rows at … at+n−1 of m.
+func rows(m vek.Matrix, at, n int) vek.Matrix {
+	m.Data, m.Rows = m.Data[at*m.Stride:(at+n)*m.Stride], n
+	return m
+}
+
+// columns returns columns at … at+n−1 of m's first rows.
+func columns(m vek.Matrix, rows, at, n int) vek.Matrix {
+	m.Data, m.Rows, m.Cols = m.Data[at:], rows, n
+	return m
 }

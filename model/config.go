@@ -29,6 +29,9 @@ const (
 	PoolNone = "none" // the decoder answers at every position
 )
 
+// NormEps is added to the variance in every norm (spec §3.3).
+const NormEps = 1e-5
+
 // Config describes a network: encoder → NLayers × (SSM → activation → mixing, residual, norm) → pool → decoder
 // (spec §3).
 type Config struct {

@@ -10,10 +10,10 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/s4d-fast/s4d-fast/internal/atomicfile"
 	"github.com/s4d-fast/s4d-fast/internal/safetensors"
 )
 
@@ -198,33 +198,16 @@ func (m *Model) writeTo(w io.Writer) (int64, error) {
 	return file.WriteTo(w)
 }
 
-// Save writes the model file by way of a temporary name in the same folder: a crash leaves the old file or
-// the new one.
-func (m *Model) Save(path string) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
+// Save writes the model file; a crash leaves the old file or the new one.
+func (m *Model) Save(path string) error {
+	err := atomicfile.Write(path, func(w io.Writer) error {
+		_, err := m.writeTo(w)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("model: %w", err)
 	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-			err = fmt.Errorf("model: %s: %w", path, err)
-		}
-	}()
-	if _, err = m.writeTo(f); err != nil {
-		return err
-	}
-	if err = f.Chmod(0o644); err != nil {
-		return err
-	}
-	if err = f.Sync(); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return nil
 }
 
 // Hash identifies what the network computes: configuration, input normalisation and weights.

@@ -38,8 +38,8 @@ type Tensor struct {
 	Data  []float32
 }
 
-// Layer is one block's weights; a slice is nil where the configuration has no such tensor. S is the number
-// of pole copies, R the number of directions.
+// Layer is one block's weights; a slice is nil where the configuration has no such tensor. M is the number of
+// complex modes, S that of pole copies.
 type Layer struct {
 	LogStep                 []float32 // [H]       "log_dt",     DFouT "log_xi"
 	LogDecay                []float32 // [S][M]    "log_A_real", DFouT "log_rho"

@@ -89,8 +89,6 @@ type norm struct {
 	weight, shift []float32 // [H]
 }
 
-const normEps = 1e-5 // spec §3.3
-
 func newNorm(kind string, weight, bias, mean, variance []float32) norm {
 	n := norm{perChannel: kind == model.NormBatch}
 	if kind == model.NormNone {
@@ -99,7 +97,7 @@ func newNorm(kind string, weight, bias, mean, variance []float32) norm {
 	n.weight, n.shift = slices.Clone(weight), slices.Clone(bias)
 	if n.perChannel {
 		for h := range n.weight {
-			scale := float64(weight[h]) / math.Sqrt(float64(variance[h])+normEps)
+			scale := float64(weight[h]) / math.Sqrt(float64(variance[h])+model.NormEps)
 			n.weight[h] = float32(scale)
 			n.shift[h] = float32(float64(bias[h]) - scale*float64(mean[h]))
 		}
@@ -112,7 +110,7 @@ func (n *norm) identity() bool { return n.weight == nil }
 // apply writes y [H][t] from x [H][t]; mean and rstd are scratch [t].
 func (n *norm) apply(y, x vek.Matrix, mean, rstd []float32) {
 	if !n.perChannel {
-		vek.LayerNorm(y, x, n.weight, n.shift, mean[:x.Cols], rstd[:x.Cols], normEps)
+		vek.LayerNorm(y, x, n.weight, n.shift, mean[:x.Cols], rstd[:x.Cols], model.NormEps)
 		return
 	}
 	for h := range n.weight {

@@ -119,7 +119,7 @@ type loader struct {
 	stop        chan struct{}
 }
 
-// load starts reading the given batches of a set; close must follow. A nil batch marks the end.
+// newLoader starts reading the given batches of a set; close must follow. A nil batch marks the end.
 func newLoader(set dataset.Set, batches [][]int, epoch int, buffers [2]*batch) *loader {
 	l := &loader{ready: make(chan *batch, 1), free: make(chan *batch, 2), stop: make(chan struct{})}
 	for _, b := range buffers {

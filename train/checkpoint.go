@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 
@@ -40,8 +41,8 @@ func (t *Trainer) saveCheckpoint() error {
 			f.Arrays = append(f.Arrays, safetensors.Array{Name: s.prefix + x.Name, Shape: x.Shape, F32: x.Data})
 		}
 	}
-	return replaceFile(t.path(checkpointFile), func(file *os.File) error {
-		_, err := f.WriteTo(file)
+	return replaceFile(t.path(checkpointFile), func(w io.Writer) error {
+		_, err := f.WriteTo(w)
 		return err
 	})
 }

@@ -58,9 +58,10 @@ type OptimConfig struct {
 	Eps        float64    `toml:"eps"`
 }
 
-// LoopConfig is a run's budget.
+// LoopConfig is a run's budget. A run may be resumed with more epochs: under the schedules constant and multistep it
+// then ends as one that had them from the beginning; the cosine schedules bend to the new end.
 type LoopConfig struct {
-	Epochs          int `toml:"epochs"`
+	Epochs          int `toml:"epochs"` // together with max_steps what the cosine schedules end at
 	Batch           int `toml:"batch"`
 	EvalBatch       int `toml:"eval_batch"`       // 0: batch
 	MaxSteps        int `toml:"max_steps"`        // stop after this many steps; 0: no limit
@@ -116,6 +117,9 @@ func Preset(task string) (Config, error) {
 // LoadRun returns the configuration of the run in a folder, set to go on with it.
 func LoadRun(dir string) (Config, error) {
 	c := Default()
+	if err := folderOrNothing(dir); err != nil {
+		return c, err
+	}
 	path := filepath.Join(dir, configFile)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -140,7 +144,10 @@ func (c *Config) Validate() error {
 	if err := n.Validate(); err != nil {
 		return configError{err}
 	}
-	return nil
+	if c.SSM.Init == ssm.LegS && c.SSM.DState > maxLegS {
+		return configErrorf("ssm.d_state %d: want at most %d with init %q", c.SSM.DState, maxLegS, ssm.LegS)
+	}
+	return within([]setting{{"ssm.d_state", c.SSM.DState, 2, maxStates}})
 }
 
 func (c *Config) validateTask() error {
@@ -153,10 +160,11 @@ func (c *Config) validateTask() error {
 	if c.Seed > math.MaxInt64 {
 		return configErrorf("seed %d: want below 2^63", c.Seed)
 	}
-	return notNegative([]setting{
-		{"threads", c.Threads}, {"data.length", c.Data.Length}, {"data.delay", c.Data.Delay},
-		{"data.train_size", c.Data.TrainSize}, {"data.eval_size", c.Data.EvalSize},
-		{"data.max_len", c.Data.MaxLen}, {"data.decimate", c.Data.Decimate},
+	return within([]setting{
+		{"threads", c.Threads, 0, maxThreads},
+		{"data.length", c.Data.Length, 0, math.MaxInt32}, {"data.delay", c.Data.Delay, 0, math.MaxInt32},
+		{"data.train_size", c.Data.TrainSize, 0, maxExamples}, {"data.eval_size", c.Data.EvalSize, 0, maxExamples},
+		{"data.max_len", c.Data.MaxLen, 0, math.MaxInt32}, {"data.decimate", c.Data.Decimate, 0, math.MaxInt32},
 	})
 }
 
@@ -188,7 +196,7 @@ func (c *Config) validateSchedule() error {
 	switch {
 	case !slices.Contains(kinds, o.Schedule):
 		return configErrorf("optim.schedule %q: want one of %q", o.Schedule, kinds)
-	case !(o.Warmup >= 0) || math.IsInf(o.Warmup, 1):
+	case !(o.Warmup >= 0 && o.Warmup <= maxWarmup):
 		return configErrorf("optim.warmup %v: want a fraction of the steps below 1, or a number of steps", o.Warmup)
 	case o.Schedule == MultiStep && len(o.Milestones) == 0:
 		return configErrorf("optim.milestones: schedule %q wants at least one epoch", MultiStep)
@@ -199,27 +207,35 @@ func (c *Config) validateSchedule() error {
 }
 
 func (c *Config) validateLoop() error {
-	if c.Train.Epochs < 1 {
-		return configErrorf("train.epochs %d: want at least 1", c.Train.Epochs)
-	}
-	if c.Train.Batch < 1 {
-		return configErrorf("train.batch %d: want at least 1", c.Train.Batch)
-	}
-	return notNegative([]setting{
-		{"train.eval_batch", c.Train.EvalBatch}, {"train.max_steps", c.Train.MaxSteps},
-		{"train.patience", c.Train.Patience}, {"train.checkpoint_every", c.Train.CheckpointEvery},
+	return within([]setting{
+		{"train.epochs", c.Train.Epochs, 1, math.MaxInt32},
+		{"train.batch", c.Train.Batch, 1, maxExamples}, {"train.eval_batch", c.Train.EvalBatch, 0, maxExamples},
+		{"train.max_steps", c.Train.MaxSteps, 0, math.MaxInt}, {"train.patience", c.Train.Patience, 0, math.MaxInt},
+		{"train.checkpoint_every", c.Train.CheckpointEvery, 0, math.MaxInt},
 	})
 }
 
+// Bounds of a configuration. Beyond them is a typing error; within, sums and products of sizes stay exact.
+const (
+	maxThreads  = 1024
+	maxExamples = 1 << 24
+	maxWarmup   = 1 << 53
+	maxStates   = 1 << 16
+	maxLegS     = 2048 // states: its decomposition takes time in their third power
+)
+
 type setting struct {
-	key   string
-	value int
+	key               string
+	value, least, top int
 }
 
-func notNegative(settings []setting) error {
+func within(settings []setting) error {
 	for _, s := range settings {
-		if s.value < 0 {
-			return configErrorf("%s %d: want at least 0", s.key, s.value)
+		if s.value < s.least {
+			return configErrorf("%s %d: want at least %d", s.key, s.value, s.least)
+		}
+		if s.value > s.top {
+			return configErrorf("%s %d: want at most %d", s.key, s.value, s.top)
 		}
 	}
 	return nil
@@ -230,10 +246,7 @@ func (c *Config) network(info dataset.Info) model.Config {
 	m := c.Model
 	m.SSM = c.SSM
 	m.SSM.DModel = m.DModel
-	encoder, input := model.EncoderLinear, info.Channels
-	if info.Channels == 0 {
-		encoder, input = model.EncoderEmbedding, info.Vocab
-	}
+	encoder, input := info.Encoder()
 	if m.Encoder == "" {
 		m.Encoder = encoder
 	}

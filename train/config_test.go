@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -81,20 +82,39 @@ func TestSet(t *testing.T) {
 
 func TestSetRefuses(t *testing.T) {
 	for set, want := range map[string]string{
-		"nonsense":              "want key=value",
-		"=3":                    "want key=value",
-		"ssm.colour=red":        "unknown key ssm.colour",
-		"colour=3":              "unknown key colour",
-		"train.epochs=many":     `"train.epochs"`,
-		"train.epochs=2.5":      `"train.epochs"`,
-		"ssm.bidirectional=3":   `"ssm.bidirectional"`,
-		"optim.milestones=soon": `"optim.milestones"`,
-		"ssm=3":                 "ssm",
+		"nonsense":                       "want key=value",
+		"=3":                             "want key=value",
+		"seed=3\nthreads=2":              "want one line",
+		"seed\n=3":                       "want",
+		"data.dir=a\rb":                  "want one line",
+		"ssm.colour=red":                 "unknown key ssm.colour",
+		"colour=3":                       "unknown key colour",
+		"train.epochs=many":              `"many" is not a valid whole number for train.epochs`,
+		"train.epochs=2.5":               `"2.5" is not a valid whole number for train.epochs`,
+		"train.epochs=":                  `"" is not a valid whole number for train.epochs`,
+		"threads=9999999999999999999999": "is not a valid whole number for threads",
+		"optim.lr=1e400":                 `"1e400" is not a valid number for optim.lr`,
+		"ssm.bidirectional=3":            `"3" is not a valid truth value (true or false) for ssm.bidirectional`,
+		"optim.milestones=soon":          `"soon" is not a valid list for optim.milestones`,
+		"ssm=3":                          "ssm is a section",
+		"ssm.init.name=3":                "unknown key ssm.init.name",
+		"optim..lr=3":                    "unknown key optim..lr",
+		`"seed"=3`:                       "letters, digits, _ and dots",
+		"#seed=3":                        "letters, digits, _ and dots",
+		"se ed=3":                        "letters, digits, _ and dots",
 	} {
 		cfg := preset(t, "delay")
 		err := cfg.Set(set)
-		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), set) {
+		if err == nil {
+			t.Errorf("%q: no error", set)
+			continue
+		}
+		named := strings.Contains(err.Error(), set) || strings.Contains(err.Error(), strconv.Quote(set))
+		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) || !named {
 			t.Errorf("%s: error %v, want one that says %s", set, err, want)
+		}
+		if strings.Contains(err.Error(), "line 1") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: error %q speaks of the TOML that it became", set, err)
 		}
 		if !reflect.DeepEqual(cfg, preset(t, "delay")) {
 			t.Errorf("%s: refused, yet changed the configuration", set)
@@ -136,6 +156,17 @@ func TestValidate(t *testing.T) {
 		"task=juggling":              `task "juggling": want one of`,
 		"task=fsdd":                  "--data",
 		"threads=-1":                 "threads -1",
+		"threads=1025":               "threads 1025: want at most 1024",
+		"threads=1024":               "",
+		"data.length=2147483648":     "data.length 2147483648: want at most",
+		"data.max_len=9999999999":    "data.max_len 9999999999: want at most",
+		"data.train_size=16777217":   "data.train_size 16777217: want at most",
+		"train.epochs=2147483648":    "train.epochs 2147483648: want at most",
+		"train.batch=9999999999":     "train.batch 9999999999: want at most",
+		"train.eval_batch=999999999": "train.eval_batch 999999999: want at most",
+		"optim.warmup=1e300":         "optim.warmup 1e+300",
+		"model.d_model=99999999":     "d_model 99999999: want",
+		"ssm.d_state=2000000000":     "d_state 2000000000: want",
 		"ssm.d_state=7":              "d_state 7",
 		"model.norm=group":           `norm "group"`,
 		"optim.schedule=linear":      `optim.schedule "linear": want one of`,
@@ -159,6 +190,21 @@ func TestValidate(t *testing.T) {
 		err := cfg.Validate()
 		if want == "" && err != nil || want != "" && (!errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: error %v, want one that says %q", set, err, want)
+		}
+	}
+}
+
+// HiPPO-LegS begins with a decomposition of an N×N matrix.
+func TestLegSIsBounded(t *testing.T) {
+	for states, ok := range map[string]bool{"2048": true, "4096": false} {
+		cfg := preset(t, "delay")
+		for _, s := range []string{"ssm.init=legs", "ssm.d_state=" + states} {
+			if err := cfg.Set(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := cfg.Validate(); (err == nil) != ok || !ok && !strings.Contains(err.Error(), "ssm.d_state 4096: want at most 2048") {
+			t.Errorf("%s states: error %v", states, err)
 		}
 	}
 }

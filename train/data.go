@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"errors"
 
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -16,9 +17,15 @@ type dataError struct{ error }
 func (dataError) Is(target error) bool { return target == ErrData }
 func (e dataError) Unwrap() error      { return e.error }
 
-// LoadData loads the data that a configuration names. Errors are ErrData.
-func LoadData(c Config) (*dataset.Dataset, error) {
-	data, err := dataset.Load(c.Task, c.dataOptions())
+// LoadData loads the data that a configuration names: one split of it, or every one ("" or "all"). Without the
+// training set the data have no Mean and Std. Errors are ErrData, or ErrInterrupted when ctx ended it.
+func LoadData(ctx context.Context, c Config, split string) (*dataset.Dataset, error) {
+	opt := c.dataOptions()
+	opt.Context, opt.Split = ctx, split
+	data, err := dataset.Load(c.Task, opt)
+	if ctx.Err() != nil {
+		return nil, interruptedBefore("the data were loaded")
+	}
 	if err != nil {
 		return nil, dataError{err}
 	}

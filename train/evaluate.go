@@ -3,7 +3,9 @@ package train
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 
@@ -32,21 +34,24 @@ type Prediction struct {
 	Target []float32 // regression, shaped as Logits
 }
 
-// Evaluate runs a network over a whole set.
+// Evaluate runs a network over a whole set. A network that does not fit the data is an ErrData, a value out of range
+// in the options an ErrConfig. Where outputs are no numbers the error names the first example of which that is true.
 func Evaluate(m *model.Model, set dataset.Set, opt EvalOptions) (Result, error) {
-	opt.setDefaults()
-	if err := fits(m.Config, opt.Info); err != nil {
+	if err := opt.resolve(); err != nil {
 		return Result{}, err
 	}
+	if err := cmp.Or(fits(m.Config, opt.Info), sameLabels(m.Meta.Labels, opt.Info.Labels)); err != nil {
+		return Result{}, dataError{err}
+	}
 	if set == nil || set.Len() == 0 {
-		return Result{}, fmt.Errorf("train: no examples to evaluate on")
+		return Result{}, dataError{errors.New("train: no examples to evaluate on")}
 	}
 	size := min(opt.Batch, set.Len())
 	net, err := convmode.New(m, convmode.Options{
 		MaxBatch: size, MaxLen: opt.Info.MaxLen, Workers: opt.Workers, Rate: opt.Rate,
 	})
 	if err != nil {
-		return Result{}, err
+		return Result{}, configError{fmt.Errorf("train: %w", err)}
 	}
 	defer net.Close()
 	buffers := [2]*batch{newBatch(opt.Info, &m.Meta, size), newBatch(opt.Info, &m.Meta, size)}
@@ -55,11 +60,13 @@ func Evaluate(m *model.Model, set dataset.Set, opt EvalOptions) (Result, error) 
 	var total sums
 	var scratch []float32
 	var said []Prediction
+	var wild *wildOutput
 	for b := load.next(); b != nil; b = load.next() {
 		if b.err != nil {
-			return Result{}, b.err
+			return Result{}, dataError{b.err}
 		}
 		logits := net.Forward(b.Batch)
+		wild = wild.earlier(b.wildOutput(logits))
 		scratch = append(scratch[:0], logits...)
 		total.add(b.loss(scratch, logits))
 		if opt.Each != nil {
@@ -70,16 +77,26 @@ func Evaluate(m *model.Model, set dataset.Set, opt EvalOptions) (Result, error) 
 			return Result{}, context.Cause(opt.Context)
 		}
 	}
+	r := total.result(opt.Info)
+	if wild != nil {
+		return r, wild
+	}
+	if math.IsNaN(r.Loss) || math.IsInf(r.Loss, 0) {
+		return r, fmt.Errorf("train: the loss is %v: %w", r.Loss, errNotFinite)
+	}
 	slices.SortFunc(said, func(a, b Prediction) int { return cmp.Compare(a.Index, b.Index) })
 	for _, p := range said {
 		if err := opt.Each(p); err != nil {
 			return Result{}, err
 		}
 	}
-	return total.result(opt.Info), nil
+	return r, nil
 }
 
-func (o *EvalOptions) setDefaults() {
+func (o *EvalOptions) resolve() error {
+	if err := within([]setting{{"batch", o.Batch, 0, maxExamples}, {"threads", o.Workers, 0, maxThreads}}); err != nil {
+		return err
+	}
 	if o.Batch == 0 {
 		o.Batch = 16
 	}
@@ -89,6 +106,7 @@ func (o *EvalOptions) setDefaults() {
 	if o.Context == nil {
 		o.Context = context.Background()
 	}
+	return nil
 }
 
 // predictions appends a copy of what the network says to each example of the batch.
@@ -123,10 +141,7 @@ func byLength(set dataset.Set, size int) [][]int {
 
 // fits reports where a network does not fit the data.
 func fits(c model.Config, info dataset.Info) error {
-	encoder, input := model.EncoderLinear, info.Channels
-	if info.Channels == 0 {
-		encoder, input = model.EncoderEmbedding, info.Vocab
-	}
+	encoder, input := info.Encoder()
 	switch {
 	case c.Encoder != encoder:
 		return fmt.Errorf("train: encoder %q: task %q wants %q", c.Encoder, info.Task, encoder)
@@ -136,6 +151,24 @@ func fits(c model.Config, info dataset.Info) error {
 		return fmt.Errorf("train: d_output %d: task %q has %d", c.DOutput, info.Task, info.Outputs)
 	case (c.Pool == model.PoolNone) != info.PerPosition:
 		return fmt.Errorf("train: pool %q: task %q has %s", c.Pool, info.Task, answers(info))
+	}
+	return nil
+}
+
+// sameLabels reports the first label in which a network that names its classes differs from the data.
+func sameLabels(network, data []string) error {
+	if len(network) == 0 {
+		return nil
+	}
+	for i := range max(len(network), len(data)) {
+		switch {
+		case i >= len(data):
+			return fmt.Errorf("train: label %d is %q in the model; the data have %d labels", i, network[i], len(data))
+		case i >= len(network):
+			return fmt.Errorf("train: label %d is %q in the data; the model has %d labels", i, data[i], len(network))
+		case network[i] != data[i]:
+			return fmt.Errorf("train: label %d is %q in the model and %q in the data", i, network[i], data[i])
+		}
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func Example() {
 		}
 	}
 	cfg.Out = filepath.Join(dir, "run")
-	t, err := train.New(cfg)
+	t, err := train.New(context.Background(), cfg)
 	if err != nil {
 		panic(err)
 	}

@@ -29,9 +29,7 @@ type state struct {
 // Fit trains until the budget is spent, patience is at an end or ctx is cancelled; then it returns
 // ErrInterrupted after writing a checkpoint. A loss that is no number ends it with ErrDiverged.
 func (t *Trainer) Fit(ctx context.Context) error {
-	net, err := convmode.New(t.model, convmode.Options{
-		MaxBatch: t.cfg.Train.Batch, MaxLen: t.longest(), Workers: t.cfg.Threads, Training: true,
-	})
+	net, err := convmode.New(t.model, t.netOptions())
 	if err != nil {
 		return err
 	}
@@ -74,7 +72,7 @@ func (t *Trainer) epoch(ctx context.Context, s *stepper) error {
 		}
 		b := load.next()
 		if b.err != nil {
-			return b.err
+			return dataError{b.err}
 		}
 		if err := s.step(b); err != nil {
 			return err
@@ -135,11 +133,11 @@ func (s *stepper) step(b *batch) error {
 // closeEpoch validates, records the epoch and writes a checkpoint.
 func (t *Trainer) closeEpoch(ctx context.Context) error {
 	val, err := t.evaluate(ctx, t.model, t.data.Val)
+	if errors.Is(err, errNotFinite) || err == nil && !finite(t.model.Weights) {
+		return t.diverged(fmt.Sprintf("validation loss %v", val.Loss))
+	}
 	if err != nil {
 		return err
-	}
-	if math.IsNaN(val.Loss) || math.IsInf(val.Loss, 0) || !finite(t.model.Weights) {
-		return t.diverged(fmt.Sprintf("validation loss %v", val.Loss))
 	}
 	st := &t.state
 	m := newMetrics(t.data.Info, st.Sums.result(t.data.Info), val)

@@ -3,8 +3,12 @@ package train
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"syscall"
+
+	"github.com/s4d-fast/s4d-fast/internal/atomicfile"
 )
 
 // The files of a run folder.
@@ -21,6 +25,9 @@ func createFolder(out, task string) (string, error) {
 	if out == "" {
 		return nextFolder(filepath.Join("runs", task))
 	}
+	if err := folderOrNothing(out); err != nil {
+		return "", err
+	}
 	for _, name := range []string{configFile, metricsFile, bestFile, checkpointFile} {
 		if _, err := os.Stat(filepath.Join(out, name)); err == nil {
 			return "", configErrorf("out: %s already holds a run (%s): resume it or choose another folder", out, name)
@@ -30,6 +37,15 @@ func createFolder(out, task string) (string, error) {
 		return "", fmt.Errorf("train: %w", err)
 	}
 	return out, nil
+}
+
+// folderOrNothing refuses a path at or above which there is a file.
+func folderOrNothing(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && !info.IsDir() || errors.Is(err, syscall.ENOTDIR) {
+		return configErrorf("out: %s is no folder", path)
+	}
+	return nil
 }
 
 func nextFolder(base string) (string, error) {
@@ -55,26 +71,10 @@ func nextFolder(base string) (string, error) {
 	}
 }
 
-// replaceFile writes a file by way of a temporary name, so that a crash leaves the old one or the new one.
-func replaceFile(path string, write func(*os.File) error) error {
-	temp := path + ".tmp" // one name: a crash leaves at most one behind, which the next write takes over
-	f, err := os.Create(temp)
-	if err != nil {
+// replaceFile writes a file of the run folder; a crash leaves the old one or the new one.
+func replaceFile(path string, write func(io.Writer) error) error {
+	if err := atomicfile.Write(path, write); err != nil {
 		return fmt.Errorf("train: %w", err)
-	}
-	err = write(f)
-	if err == nil {
-		err = f.Sync()
-	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(temp, path)
-	}
-	if err != nil {
-		os.Remove(temp)
-		return fmt.Errorf("train: %s: %w", path, err)
 	}
 	return nil
 }

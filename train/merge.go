@@ -3,6 +3,7 @@ package train
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -30,26 +31,60 @@ func (c *Config) Merge(text []byte, name string) error {
 func (c *Config) Set(assignment string) error {
 	key, value, ok := strings.Cut(assignment, "=")
 	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
-	if !ok || key == "" {
+	switch {
+	case strings.ContainsAny(assignment, "\r\n"):
+		return configErrorf("--set %q: want one line", assignment)
+	case !ok || key == "":
 		return configErrorf("--set %s: want key=value", assignment)
+	case !plainKey.MatchString(key):
+		return configErrorf("--set %q: key %q: want letters, digits, _ and dots", assignment, key)
 	}
-	name := "--set " + assignment
-	asValue := c.Merge([]byte(key+" = "+value), name)
-	if asValue == nil {
+	want, err := kindOf(key)
+	if err != nil {
+		return configErrorf("--set %s: %w", assignment, err)
+	}
+	if c.Merge([]byte(key+" = "+value), "") == nil {
 		return nil
 	}
 	quoted, err := quote(key, value)
 	if err != nil {
-		return configErrorf("%s: %v", name, err)
+		return configErrorf("--set %s: %w", assignment, err)
 	}
-	asString := c.Merge(quoted, name)
-	if asString == nil {
+	if c.Merge(quoted, "") == nil {
 		return nil
 	}
-	if err := toml.Unmarshal([]byte("x = "+value), new(map[string]any)); err != nil {
-		return asString // no TOML value: what matters is why it is not a string either
+	return configErrorf("--set %s: %q is not a valid %s for %s", assignment, value, want, key)
+}
+
+var plainKey = regexp.MustCompile(`^[A-Za-z0-9_.]+$`)
+
+// kindOf returns what a key's value is, in words, or an error that names the unknown key.
+func kindOf(key string) (string, error) {
+	all := Default()
+	tree, err := all.tree()
+	if err != nil {
+		return "", err
 	}
-	return asValue
+	var at any = tree
+	for part := range strings.SplitSeq(key, ".") {
+		section, _ := at.(map[string]any)
+		if at = section[part]; at == nil {
+			return "", fmt.Errorf("unknown key %s", key)
+		}
+	}
+	switch at.(type) {
+	case map[string]any:
+		return "", fmt.Errorf("%s is a section: set one of its keys, as in %s.KEY=VALUE", key, key)
+	case bool:
+		return "truth value (true or false)", nil
+	case int64:
+		return "whole number", nil
+	case float64:
+		return "number", nil
+	case []any:
+		return "list", nil
+	}
+	return "text", nil
 }
 
 // quote writes key = "value" as TOML.
@@ -94,21 +129,17 @@ func (c *Config) difference(recorded *Config) (string, error) {
 	return "", nil
 }
 
-// resumable are the values that may change between the parts of a run.
+// resumable are the values that may change between the parts of a run. train.max_steps is none: a run that it
+// ended in the middle of an epoch has closed that epoch.
 var resumable = []string{
-	"threads", "level", "data.dir", "train.epochs", "train.max_steps", "train.patience", "train.eval_batch",
-	"train.checkpoint_every",
+	"threads", "level", "data.dir", "train.epochs", "train.patience", "train.eval_batch", "train.checkpoint_every",
 }
 
 // flatten maps "section.key" to the value's text.
 func (c *Config) flatten() (map[string]string, error) {
-	text, err := c.encode()
+	tree, err := c.tree()
 	if err != nil {
 		return nil, err
-	}
-	var tree map[string]any
-	if err := toml.Unmarshal(text, &tree); err != nil {
-		return nil, fmt.Errorf("train: configuration: %w", err)
 	}
 	flat := map[string]string{}
 	for k, v := range tree {
@@ -122,4 +153,17 @@ func (c *Config) flatten() (map[string]string, error) {
 		}
 	}
 	return flat, nil
+}
+
+// tree is the configuration as TOML sees it: values, and sections of values.
+func (c *Config) tree() (map[string]any, error) {
+	text, err := c.encode()
+	if err != nil {
+		return nil, err
+	}
+	var tree map[string]any
+	if err := toml.Unmarshal(text, &tree); err != nil {
+		return nil, fmt.Errorf("train: configuration: %w", err)
+	}
+	return tree, nil
 }

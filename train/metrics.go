@@ -94,6 +94,9 @@ func cutLines(path string, size int64) error {
 	if os.IsNotExist(err) && size == 0 {
 		return nil
 	}
+	if os.IsNotExist(err) {
+		return dataError{fmt.Errorf("train: %s is missing; the checkpoint was written after %d bytes of it", path, size)}
+	}
 	if err != nil {
 		return fmt.Errorf("train: %w", err)
 	}

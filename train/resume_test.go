@@ -75,8 +75,13 @@ func TestResumeAndChange(t *testing.T) {
 	more.Train.Epochs = 4
 	sameRun(t, "prolonged", fit(t, tiny(t, "optim.schedule=constant")), fit(t, more))
 
+	steps := more
+	steps.Train.MaxSteps = 7
+	if _, err := New(t.Context(), steps); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "train.max_steps: there 0, here 7") {
+		t.Errorf("another limit of steps: error %v", err)
+	}
 	more.Optim.LR = 0.5
-	if _, err := New(more); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "optim.lr: there 0.01, here 0.5") {
+	if _, err := New(t.Context(), more); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "optim.lr: there 0.01, here 0.5") {
 		t.Errorf("another learning rate: error %v", err)
 	}
 }
@@ -103,11 +108,28 @@ func TestDamagedCheckpoint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := New(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one that says %s", err, want)
 		}
 		if err := os.WriteFile(path, whole, 0o644); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// What a run has written must be there when it is resumed.
+func TestResumeWithoutItsFiles(t *testing.T) {
+	for name, damage := range map[string]func(path string) error{
+		bestFile: os.Remove, metricsFile: os.Remove, "cut " + bestFile: func(path string) error { return os.Truncate(path, 100) },
+	} {
+		cfg := tiny(t, "train.epochs=1")
+		file := strings.TrimPrefix(name, "cut ")
+		if err := damage(fit(t, cfg).path(file)); err != nil {
+			t.Fatal(err)
+		}
+		cfg.Resume = true
+		if _, err := New(t.Context(), cfg); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), file) {
+			t.Errorf("%s: error %v, want ErrData that names it", name, err)
 		}
 	}
 }

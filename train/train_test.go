@@ -37,7 +37,7 @@ func tiny(t *testing.T, sets ...string) Config {
 
 func newTrainer(t *testing.T, c Config) *Trainer {
 	t.Helper()
-	tr, err := New(c)
+	tr, err := New(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,11 +147,11 @@ func TestFolders(t *testing.T) {
 		}
 	}
 	cfg.Out = "runs/delay"
-	if _, err := New(cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "runs/delay already holds a run") {
+	if _, err := New(t.Context(), cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "runs/delay already holds a run") {
 		t.Errorf("a folder in use: error %v", err)
 	}
 	cfg.Out, cfg.Resume = "elsewhere", true
-	if _, err := New(cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "elsewhere holds no run") {
+	if _, err := New(t.Context(), cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "elsewhere holds no run") {
 		t.Errorf("resume without a run: error %v", err)
 	}
 }

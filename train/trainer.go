@@ -1,9 +1,10 @@
 package train
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"path/filepath"
 	"slices"
 
@@ -14,7 +15,7 @@ import (
 
 // How a run may end before its budget is spent.
 var (
-	ErrInterrupted = errors.New("interrupted") // the context was cancelled; a complete checkpoint was written
+	ErrInterrupted = errors.New("interrupted") // the context was cancelled; what Fit did is in a complete checkpoint
 	ErrDiverged    = errors.New("diverged")    // the loss or a weight is no number; the last good checkpoint is kept
 )
 
@@ -41,8 +42,8 @@ type plan struct {
 }
 
 // New loads the data, builds the network and makes the run folder, or reads the run to resume. An error of the
-// configuration is an ErrConfig; a run that cannot load its data leaves no folder behind.
-func New(cfg Config) (*Trainer, error) {
+// configuration is an ErrConfig, the end of ctx an ErrInterrupted; a run that cannot begin leaves no folder behind.
+func New(ctx context.Context, cfg Config) (*Trainer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
@@ -51,7 +52,7 @@ func New(cfg Config) (*Trainer, error) {
 			return nil, configError{err}
 		}
 	}
-	data, err := LoadData(cfg)
+	data, err := LoadData(ctx, cfg, "")
 	if err != nil {
 		return nil, err
 	}
@@ -59,23 +60,49 @@ func New(cfg Config) (*Trainer, error) {
 	if err := t.resolve(); err != nil {
 		return nil, err
 	}
-	t.model, err = model.New(t.cfg.network(data.Info), cfg.Seed)
+	if err := t.build(); err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, interruptedBefore("the first step")
+	}
+	if cfg.Resume {
+		err = t.resume()
+	} else {
+		err = t.create()
+	}
 	if err != nil {
-		return nil, configError{err}
+		return nil, err
+	}
+	return t, nil
+}
+
+// interruptedBefore is the error of a run that has nothing to save.
+func interruptedBefore(what string) error {
+	return fmt.Errorf("train: %w before %s", ErrInterrupted, what)
+}
+
+// build makes the network, with all that belongs to its weights.
+func (t *Trainer) build() error {
+	if t.lengths = dataset.Lengths(t.data.Train); t.lengths == nil {
+		t.lengths = make([]int, t.data.Train.Len())
+	}
+	c := t.cfg.network(t.data.Info)
+	if err := t.checkSize(c); err != nil {
+		return err
+	}
+	var err error
+	if t.model, err = model.New(c, t.cfg.Seed); err != nil {
+		return configError{err}
 	}
 	t.model.Meta = model.Meta{
-		Task: cfg.Task, Labels: data.Labels, SampleRate: data.SampleRate, InputMean: data.Mean, InputStd: data.Std,
+		Task: t.cfg.Task, Labels: t.data.Labels, SampleRate: t.data.SampleRate,
+		InputMean: t.data.Mean, InputStd: t.data.Std,
 	}
-	t.grads = model.NewWeights(t.model.Config)
-	t.optim = newOptimizer(cfg.Optim, t.model)
-	if t.lengths = dataset.Lengths(data.Train); t.lengths == nil {
-		t.lengths = make([]int, data.Train.Len())
-	}
+	t.grads = model.NewWeights(c)
+	t.optim = newOptimizer(t.cfg.Optim, t.model)
 	t.plan = t.newPlan()
-	if cfg.Resume {
-		return t, t.resume()
-	}
-	return t, t.create()
+	return nil
 }
 
 // resolve fills in what the configuration leaves open and checks it against the data.
@@ -152,6 +179,11 @@ func (t *Trainer) resume() error {
 	if err := t.loadCheckpoint(); err != nil {
 		return err
 	}
+	if t.state.Best != nil {
+		if _, err := t.BestModel(); err != nil {
+			return err
+		}
+	}
 	if err := cutLines(t.path(metricsFile), t.state.MetricsBytes); err != nil {
 		return err
 	}
@@ -163,8 +195,8 @@ func (t *Trainer) writeConfig() error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(t.path(configFile), func(f *os.File) error {
-		_, err := f.Write(text)
+	return replaceFile(t.path(configFile), func(w io.Writer) error {
+		_, err := w.Write(text)
 		return err
 	})
 }
@@ -192,14 +224,20 @@ func (t *Trainer) Best() *Metrics { return t.state.Best }
 // Test returns how the best weights do on the test split once Fit is through; nil where the data have none.
 func (t *Trainer) Test() *Result { return t.test }
 
-// BestModel reads the model of the best epoch.
-func (t *Trainer) BestModel() (*model.Model, error) { return model.Load(t.path(bestFile)) }
+// BestModel reads the model of the best epoch. Errors are ErrData.
+func (t *Trainer) BestModel() (*model.Model, error) {
+	m, err := model.Load(t.path(bestFile))
+	if err != nil {
+		return nil, dataError{fmt.Errorf("train: the best epoch's model: %w", err)}
+	}
+	return m, nil
+}
 
 // Describe says in a line what is trained on what.
 func (t *Trainer) Describe() string {
 	m := t.model.Config
 	return fmt.Sprintf("%d×%d channels, %d states (%s), %d parameters; %d sequences of up to %d, %d epochs of %d steps",
-		m.NLayers, m.DModel, m.SSM.DState, m.SSM.Init, m.CountParams(), t.data.Train.Len(), t.data.MaxLen,
+		m.NLayers, m.DModel, m.SSM.DState, m.SSM.Init, m.CountParams(), t.data.Train.Len(), t.longest(),
 		t.cfg.Train.Epochs, t.plan.perEpoch)
 }
 

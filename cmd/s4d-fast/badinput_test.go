@@ -187,3 +187,41 @@ func TestBadCheckpoints(t *testing.T) {
 		t.Errorf("a failed conversion left %s behind", out)
 	}
 }
+
+// A file that ends before its header says is an error after its frames; from a pipe the end line tells.
+func TestTruncatedAudio(t *testing.T) {
+	m := digitsModel(t)
+	whole := read(t, clip(t, 8000, 1000))
+	cut := whole[:len(whole)-501]
+	path := write(t, "cut.wav", cut)
+	code, stdout, stderr := invoke(nil, "stream", m, path)
+	if code != exitBadInput || !strings.Contains(stderr, path) || !strings.Contains(stderr, "truncated") || !strings.Contains(stdout, `"sample":749`) {
+		t.Errorf("named file: exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+	code, stdout, _ = invoke(bytes.NewReader(cut), "stream", m, "-")
+	if code != exitOK || !strings.Contains(stdout, `"truncated":true`) {
+		t.Errorf("pipe: exit code %d, stdout %q", code, stdout)
+	}
+}
+
+func TestBadNumbers(t *testing.T) {
+	m := digitsModel(t)
+	mustSay(t, nil, []string{"stream", m, "--hop=-5"}, exitUsage, "--hop -5")
+	mustSay(t, nil, []string{"stream", m, "--hop=100000000000"}, exitUsage, "--hop")
+	mustSay(t, nil, []string{"stream", m, "--rate=-5", "--format", "s16le"}, exitUsage, "--rate -5")
+	mustSay(t, nil, []string{"eval", m, "--data", ".", "--batch=-1"}, exitUsage, "--batch -1")
+	mustSay(t, nil, []string{"train", "--threads", "100000000"}, exitUsage, "threads")
+	mustSay(t, nil, []string{"train", "--set", "model.d_model=100000000"}, exitUsage, "d_model")
+	loud := []byte{0xff, 0xff, 0x7f, 0x7f, 0xff, 0xff, 0x7f, 0x7f} // the largest float32, twice
+	mustSay(t, bytes.NewReader(loud), []string{"stream", m, "--format", "f32le"}, exitBadInput, "after sample 2", "too loud")
+}
+
+// The task of a resumed run, or of a configuration file, is not silently another than the one named.
+func TestTaskMismatch(t *testing.T) {
+	config := write(t, "c.toml", []byte("task = \"delay\"\n"))
+	mustSay(t, nil, []string{"train", "fsdd", "--config", config, "--data", "."}, exitUsage, `"fsdd"`, `"delay"`)
+	out := filepath.Join(t.TempDir(), "run")
+	ok(t, "train", "--out", out, "--set", "data.length=64", "--set", "data.delay=16", "--set", "ssm.d_state=8",
+		"--set", "data.train_size=64", "--set", "data.eval_size=8", "--set", "train.epochs=1")
+	mustSay(t, nil, []string{"train", "fsdd", "--out", out, "--resume"}, exitUsage, `"fsdd"`, `"delay"`)
+}

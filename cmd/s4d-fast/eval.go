@@ -1,14 +1,14 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
-	"path/filepath"
 
+	"github.com/s4d-fast/s4d-fast/internal/atomicfile"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -20,7 +20,9 @@ type evalCmd struct {
 	Data        string   `help:"Folder of the data set (delay makes its own)." type:"path" placeholder:"DIR"`
 	Split       string   `help:"Examples to use: ${enum}." enum:"train,val,test,all" default:"val"`
 	Rate        float64  `help:"Sampling rate to evaluate at in Hz: the model's, divided by a whole number." placeholder:"HZ"`
-	Set         []string `help:"Replace one value of the task's preset, for example data.length=4000." placeholder:"KEY=VALUE" sep:"none"`
+	Config      string   `help:"TOML file whose [data] replaces the task's preset: a run folder's config.toml repeats its data." type:"path" placeholder:"FILE"`
+	Set         []string `help:"Replace one value, for example data.length=4000; repeatable, wins over --config." placeholder:"KEY=VALUE" sep:"none"`
+	Seed        *uint64  `help:"Seed of made-up data." placeholder:"N"`
 	Batch       int      `help:"Examples at once." default:"16"`
 	Threads     int      `help:"Worker threads (default: one per processor)." placeholder:"N"`
 	JSON        bool     `name:"json" help:"Print one JSON object instead of text."`
@@ -59,67 +61,95 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return badInput(err)
 	}
-	data, decimate, err := c.load(m)
+	if c.Batch < 1 || c.Threads < 0 {
+		return usageError(fmt.Errorf("--batch %d, --threads %d: want at least 1 and 0", c.Batch, c.Threads))
+	}
+	cfg, err := c.config(m)
+	if err != nil {
+		return trainError(err)
+	}
+	stride, err := c.atRate(&cfg, m)
 	if err != nil {
 		return err
+	}
+	data, err := train.LoadData(ctx, cfg, c.Split)
+	if err != nil {
+		return trainError(err)
 	}
 	set, err := data.Split(c.Split)
 	if err != nil {
 		return badInput(err)
 	}
-	opt := train.EvalOptions{Info: data.Info, Batch: c.Batch, Workers: c.Threads, Rate: float64(decimate), Context: ctx}
+	opt := train.EvalOptions{Info: data.Info, Batch: c.Batch, Workers: c.Threads, Rate: stride, Context: ctx}
 	r, err := c.evaluate(m, set, opt)
 	if err != nil {
-		return err
+		return trainError(err)
 	}
 	return c.print(std, data.Info, r)
 }
 
-// load reads the data at the rate asked for and returns the factor by which it was thinned out.
-func (c *evalCmd) load(m *model.Model) (*dataset.Dataset, int, error) {
+// config resolves the data to evaluate on: preset of the task < --config < --set < flags.
+func (c *evalCmd) config(m *model.Model) (train.Config, error) {
 	task := c.Task
 	if task == "" {
 		task = m.Meta.Task
 	}
 	if task == "" {
-		return nil, 0, usageError(errors.New("the model names no task: say --task"))
+		return train.Config{}, usageError(errors.New("the model names no task: say --task"))
 	}
 	cfg, err := train.Preset(task)
+	if err == nil && c.Config != "" {
+		var text []byte
+		if text, err = os.ReadFile(c.Config); err != nil {
+			return cfg, usageError(err)
+		}
+		err = cfg.Merge(text, c.Config)
+	}
 	for _, s := range c.Set {
 		if err == nil {
 			err = cfg.Set(s)
 		}
 	}
 	if err != nil {
-		return nil, 0, trainError(err)
+		return cfg, err
 	}
-	cfg.Data.Dir = c.Data
-	if c.Data == "" && task != "delay" {
-		return nil, 0, usageError(fmt.Errorf("task %q needs --data: the folder of its data set", task))
+	if cfg.Task != task {
+		return cfg, usageError(fmt.Errorf("task %q: %s is of task %q", task, c.Config, cfg.Task))
 	}
-	decimate, err := c.decimation(m)
-	if err != nil {
-		return nil, 0, err
+	if c.Data != "" {
+		cfg.Data.Dir = c.Data
 	}
-	if decimate > 1 {
-		cfg.Data.Decimate = decimate
+	if c.Seed != nil {
+		cfg.Seed = *c.Seed
 	}
-	data, err := train.LoadData(cfg)
-	return data, decimate, trainError(err)
+	if cfg.Data.Dir == "" && task != defaultTask {
+		return cfg, usageError(fmt.Errorf("task %q needs --data: the folder of its data set", task))
+	}
+	return cfg, nil
 }
 
-func (c *evalCmd) decimation(m *model.Model) (int, error) {
-	if c.Rate == 0 {
+// atRate sets the data's decimation so that the samples come at --rate (or the model's rate), and returns how
+// many samples of training one of them stands for.
+func (c *evalCmd) atRate(cfg *train.Config, m *model.Model) (stride float64, err error) {
+	trained, recorded := m.Meta.SampleRate, dataset.RecordedRate(cfg.Task)
+	if trained == 0 || recorded == 0 {
+		if c.Rate != 0 {
+			return 0, badInput(fmt.Errorf("%s states no sample rate, so --rate cannot be related to it", c.Model))
+		}
 		return 1, nil
 	}
-	if m.Meta.SampleRate == 0 {
-		return 0, badInput(fmt.Errorf("%s states no sample rate, so --rate cannot be related to it", c.Model))
+	wanted := c.Rate
+	if wanted == 0 {
+		wanted = trained
 	}
-	factor := math.Round(m.Meta.SampleRate / c.Rate)
-	if factor < 1 || math.Abs(factor*c.Rate-m.Meta.SampleRate) > 1e-6*m.Meta.SampleRate {
-		return 0, usageError(fmt.Errorf("--rate %g: want the model's %g Hz divided by a whole number", c.Rate, m.Meta.SampleRate))
+	decimate := math.Round(recorded / wanted)
+	if !(decimate >= 1) || math.Abs(decimate*wanted-recorded) > 1e-6*recorded {
+		return 0, usageError(fmt.Errorf("%g Hz: task %q is recorded at %g Hz, which can only be divided by whole numbers", wanted, cfg.Task, recorded))
 	}
-	return int(factor), nil
+	if decimate > 1 {
+		cfg.Data.Decimate = int(decimate)
+	}
+	return trained / wanted, nil
 }
 
 // evaluate runs the model and writes the predictions, by way of a temporary name.
@@ -127,28 +157,13 @@ func (c *evalCmd) evaluate(m *model.Model, set dataset.Set, opt train.EvalOption
 	if c.Predictions == "" {
 		return train.Evaluate(m, set, opt)
 	}
-	f, err := os.CreateTemp(filepath.Dir(c.Predictions), filepath.Base(c.Predictions)+".*.tmp")
-	if err != nil {
-		return train.Result{}, err
-	}
-	defer os.Remove(f.Name()) // fails once it is renamed
-	defer f.Close()
-	w := bufio.NewWriter(f)
-	lines := json.NewEncoder(w)
-	opt.Each = func(p train.Prediction) error { return lines.Encode(predictionOf(p, opt.Info)) }
-	r, err := train.Evaluate(m, set, opt)
-	if err == nil {
-		err = w.Flush()
-	}
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if err == nil {
-		err = f.Close()
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), c.Predictions)
-	}
+	var r train.Result
+	err := atomicfile.Write(c.Predictions, func(w io.Writer) (err error) {
+		lines := json.NewEncoder(w)
+		opt.Each = func(p train.Prediction) error { return lines.Encode(predictionOf(p, opt.Info)) }
+		r, err = train.Evaluate(m, set, opt)
+		return err
+	})
 	return r, err
 }
 
@@ -174,7 +189,7 @@ func (c *evalCmd) print(std *streams, info dataset.Info, r train.Result) error {
 		return json.NewEncoder(std.out).Encode(e)
 	}
 	if info.Regression {
-		fmt.Fprintf(std.out, "%s, %s: %d examples, RMSE %.4g, %.3g %% of the power wrong\n", e.Task, e.Split, e.N, r.RMSE, 100*r.RelativeMSE)
+		fmt.Fprintf(std.out, "%s, %s: %d examples, RMSE %.4g, %s of the power wrong\n", e.Task, e.Split, e.N, r.RMSE, percent(r.RelativeMSE))
 		return nil
 	}
 	fmt.Fprintf(std.out, "%s, %s: %d examples, %.2f %% right, loss %.4f\n", e.Task, e.Split, e.N, 100*r.Accuracy, r.Loss)

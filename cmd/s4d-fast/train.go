@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -41,7 +42,10 @@ func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	if err != nil {
 		return trainError(err)
 	}
-	t, err := train.New(cfg)
+	if std.errTTY {
+		cfg.Loading = loading(std.err)
+	}
+	t, err := train.New(ctx, cfg)
 	if err != nil {
 		return trainError(err)
 	}
@@ -177,6 +181,18 @@ func trainError(err error) error {
 		return badInput(err)
 	}
 	return err
+}
+
+// loading tells on a terminal how many recordings have been read.
+func loading(w io.Writer) func(done, total int) {
+	return func(done, total int) {
+		switch {
+		case done == total:
+			fmt.Fprintf(w, "\r%d recordings read    \n", total)
+		case done%100 == 0:
+			fmt.Fprintf(w, "\rreading recordings: %d of %d", done, total)
+		}
+	}
 }
 
 // percent writes a fraction with three digits.

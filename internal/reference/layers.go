@@ -41,7 +41,7 @@ func (n *Network) encodeBack(g *Network, b *Batch, d []float64) {
 	}
 }
 
-// pooled says with which weight position t of sequence i enters the pooled vector.
+// poolWeight returns the weight with which position t of sequence i enters the pooled vector.
 func (n *Network) poolWeight(b *Batch, i, t int) float64 {
 	last := b.length(i) - 1
 	switch {

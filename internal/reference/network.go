@@ -79,7 +79,7 @@ type Tape struct {
 // BlockTape is one block's intermediate results, [B][H][L] unless said otherwise.
 type BlockTape struct {
 	In, U    []float64   // the block's input; what the SSM reads (normalised, masked)
-	Kernels  [][]float64 // [directions·H][L]
+	Kernels  [][]float64 // [directions·H][taps]
 	Conv     []float64
 	Active   []float64 // after activation and dropout
 	Mixed    []float64 // [B][2H or H][L]
@@ -126,8 +126,11 @@ func (n *Network) Forward(b Batch) *Tape {
 	return t
 }
 
-// Backward returns the gradients for ∂loss/∂logits.
+// Backward returns the gradients for ∂loss/∂logits. A batch norm must have used the batch's statistics.
 func (n *Network) Backward(t *Tape, dLogits []float64) *Network {
+	if n.NormKind == "batch" && !t.Batch.Train {
+		panic("reference: Backward: the batch norm used running statistics")
+	}
 	g := n.zeroLike()
 	d := n.decodeBack(g, t, dLogits)
 	if n.FinalNorm {

@@ -104,7 +104,7 @@ func TestGradientsByDifferences(t *testing.T) {
 				for i := range grads[tensor.Name] {
 					want := difference(n, b, at(m, n, tensor.Name, i))
 					got := grads[tensor.Name][i]
-					if math.Abs(got-want) > 1e-6*(1+math.Abs(want)) {
+					if !(math.Abs(got-want) < 1e-8*(1+math.Abs(want))) {
 						t.Fatalf("%s[%d]: gradient %.10g, by differences %.10g", tensor.Name, i, got, want)
 					}
 				}
@@ -178,7 +178,7 @@ func TestGoldenTraining(t *testing.T) {
 			for step, want := range g.Losses {
 				tape := n.Forward(b)
 				loss, dLogits := reference.CrossEntropy(tape.Logits, labels)
-				if math.Abs(loss-want) > 1e-10 {
+				if !(math.Abs(loss-want) < 1e-10) {
 					t.Errorf("loss before step %d is %.12f, want %.12f", step, loss, want)
 				}
 				grads := n.Backward(tape, dLogits)
@@ -205,7 +205,7 @@ func compareGradients(t *testing.T, g *golden.Tiny, m *model.Model, grads *refer
 			diff += (got[i] - w) * (got[i] - w)
 			norm += w * w
 		}
-		if math.Sqrt(diff/norm) > 1e-10 {
+		if !(math.Sqrt(diff/norm) < 1e-10) {
 			t.Errorf("%s: relative error %.3g", tensor.Name, math.Sqrt(diff/norm))
 		}
 	}

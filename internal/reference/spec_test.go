@@ -27,6 +27,11 @@ func TestSpecVectors(t *testing.T) {
 	n, l = s4d()
 	g := &Layer{LogStep: zeros(1), LogDecay: zeros(4), Freq: zeros(4), B: make([]complex128, 4), C: make([]complex128, 4)}
 	n.kernelBack(g, l, 0, []float64{1. / 8, 2. / 8, 3. / 8, 4. / 8, 5. / 8, 6. / 8, 7. / 8, 1})
+	loss := 0.0
+	for i, k := range n.kernels(l, 8)[0] {
+		loss += k * float64(i+1) / 8
+	}
+	compare(t, "loss", []float64{loss}, 0.21031057929071834)
 	compare(t, "d/d log dt", g.LogStep, 0.043787855959293)
 	compare(t, "d/d log_A_real", g.LogDecay, -0.050149460674611, 0.019382232922698, 0.00737884518711, 0.0001484236344)
 	compare(t, "d/d A_imag", g.Freq, 0, -0.029243392757671, 0.027456899761868, -0.023759575731551)

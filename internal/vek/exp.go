@@ -20,8 +20,8 @@ const (
 	ln2Lo = 1.42860682030941723212145817656807550e-6 // ln 2 − ln2Hi
 	magic = 3 << 22                                  // x + magic rounds x to an integer, |x| < 2²²
 
-	expMax = 88.72283 // exp of more overflows
-	expMin = -87.3365 // exp of less is below 2⁻¹²⁶
+	expMax = 88.72283  // exp of more overflows
+	expMin = -87.33654 // exp of less is below 2⁻¹²⁶
 )
 
 // Coefficients of exp on [−ln2/2, ln2/2], least maximal relative error (1.9e-9).

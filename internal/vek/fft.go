@@ -1,91 +1,131 @@
 package vek
 
-// FFT passes work in place on split complex data, one stage of a mixed-radix transform over every block of
-// radix·q elements. Forward passes decimate in frequency: an r-point transform over the elements q apart,
-// then a product with the twiddles w^{jk}, w = exp(−2πi/(r·q)). Inverse passes decimate in time and undo
-// them: the product with the conjugate twiddles first. Run in opposite order they need no reordering; a full
-// inverse returns n times the input.
+// FFTLanes is the number of interleaved transforms that the passes work on side by side.
 //
-// tw holds (radix−1) rows of q complex twiddles, row k−1 for output k: all real parts of a row, then all
-// imaginary ones. Where q = 1 they are all 1 and tw is not read.
+// A transform of length n = 16·m sees its data as m vectors of 16 lanes: element 16j+r is lane r of vector j.
+// Passes transform over j, every lane by itself and all lanes with the same twiddles; a last stage then multiplies
+// by w_n^{rk} and transforms over the lanes:
+//
+//	X[k + m·p] = Σ_r w_16^{rp} · w_n^{rk} · Σ_j w_m^{jk} x[16j+r],   w_N = exp(−2πi/N).
+//
+// Forward passes decimate in frequency, inverse passes decimate in time and undo them from last to first, so that
+// nothing is ever reordered; an inverse returns n times the input. All work is in place on split data.
+const FFTLanes = 16
 
-// FFTForward runs one forward pass of radix 2, 3, 4 or 5.
+// lanes is one vector.
+type lanes = [FFTLanes]float32
+
+// vector returns vector i of x.
+func vector(x []float32, i int) *lanes { return (*lanes)(x[i*FFTLanes:]) }
+
+// FFTForward runs one forward pass of radix 2 (q = 1 only), 3, 4, 5 or 8 over every block of radix·q vectors: a
+// radix-point transform of the vectors q apart, output k of vector j times w^{jk}, w = exp(−2πi/(radix·q)).
+// tw holds the twiddles as FFTTwiddles fills them; where q = 1 they are all 1.
 func FFTForward(radix int, re, im, tw []float32, q int) {
 	checkFFT("FFTForward", radix, re, im, tw, q)
-	switch radix {
-	case 2:
-		fftForward2Generic(re, im, tw, q)
-	case 3:
+	switch {
+	case radix == 2:
+		fft2Generic(re, im)
+	case radix == 3:
 		fftForward3Generic(re, im, tw, q)
-	case 4:
-		if q == 1 {
-			fftForward4LastGeneric(re, im)
-			return
-		}
+	case radix == 4 && q == 1:
+		fftForward4LastGeneric(re, im)
+	case radix == 4:
 		fftForward4Generic(re, im, tw, q)
-	case 5:
+	case radix == 5:
 		fftForward5Generic(re, im, tw, q)
+	case radix == 8:
+		fftForward8Generic(re, im, tw, q)
 	}
 }
 
-// FFTInverse runs one inverse pass of radix 2, 3, 4 or 5.
+// FFTInverse runs the pass that undoes FFTForward's (up to the factor radix): every vector's product with the
+// conjugate twiddles, then the transform with the opposite sign.
 func FFTInverse(radix int, re, im, tw []float32, q int) {
 	checkFFT("FFTInverse", radix, re, im, tw, q)
-	switch radix {
-	case 2:
-		fftInverse2Generic(re, im, tw, q)
-	case 3:
+	switch {
+	case radix == 2:
+		fft2Generic(re, im)
+	case radix == 3:
 		fftInverse3Generic(re, im, tw, q)
-	case 4:
-		if q == 1 {
-			fftInverse4FirstGeneric(re, im)
-			return
-		}
+	case radix == 4 && q == 1:
+		fftInverse4FirstGeneric(re, im)
+	case radix == 4:
 		fftInverse4Generic(re, im, tw, q)
-	case 5:
+	case radix == 5:
 		fftInverse5Generic(re, im, tw, q)
+	case radix == 8:
+		fftInverse8Generic(re, im, tw, q)
 	}
 }
 
-// FFTForwardHalf is FFTForward of radix 2 or 4 over one block whose upper half is zero (and is not read).
+// FFTForwardHalf is FFTForward of radix 4 or 8 over a single block whose upper half is zero (and is not read).
 func FFTForwardHalf(radix int, re, im, tw []float32, q int) {
-	checkFFT("FFTForwardHalf", radix, re, im, tw, q)
-	if len(re) != radix*q || radix%2 != 0 {
-		panic("vek: FFTForwardHalf: want one block of radix 2 or 4")
-	}
-	if radix == 2 {
-		fftForward2HalfGeneric(re, im, tw, q)
+	checkFFTHalf("FFTForwardHalf", radix, re, im, tw, q)
+	if radix == 4 {
+		fftForward4HalfGeneric(re, im, tw, q)
 		return
 	}
-	fftForward4HalfGeneric(re, im, tw, q)
+	fftForward8HalfGeneric(re, im, tw, q)
 }
 
-// FFTInverseHalf is FFTInverse of radix 2 or 4 over one block; only the lower half of the result is written.
+// FFTInverseHalf is FFTInverse of radix 4 or 8 over a single block of whose result only the lower half is wanted;
+// what stands in the upper half afterwards is undefined.
 func FFTInverseHalf(radix int, re, im, tw []float32, q int) {
-	checkFFT("FFTInverseHalf", radix, re, im, tw, q)
-	if len(re) != radix*q || radix%2 != 0 {
-		panic("vek: FFTInverseHalf: want one block of radix 2 or 4")
-	}
-	if radix == 2 {
-		fftInverse2HalfGeneric(re, im, tw, q)
+	checkFFTHalf("FFTInverseHalf", radix, re, im, tw, q)
+	if radix == 4 {
+		fftInverse4HalfGeneric(re, im, tw, q)
 		return
 	}
-	fftInverse4HalfGeneric(re, im, tw, q)
+	fftInverse8HalfGeneric(re, im, tw, q)
+}
+
+// FFTForwardLanes is the forward transform's last stage: the product with tw (FFTLaneTwiddles), then a 16-point
+// transform over the lanes of every vector. Each group of 16 vectors is left transposed, and so are the vectors
+// that remain: output p of vector g of a group of t vectors becomes element p·t+g of the group.
+func FFTForwardLanes(re, im, tw []float32) {
+	checkFFTLanes("FFTForwardLanes", re, im, tw)
+	fftForwardLanesGeneric(re, im, tw)
+}
+
+// FFTInverseLanes is the inverse transform's first stage; it undoes FFTForwardLanes (up to the factor 16).
+func FFTInverseLanes(re, im, tw []float32) {
+	checkFFTLanes("FFTInverseLanes", re, im, tw)
+	fftInverseLanesGeneric(re, im, tw)
 }
 
 func checkFFT(name string, radix int, re, im, tw []float32, q int) {
 	switch {
-	case radix < 2 || radix > 5:
-		panic("vek: " + name + ": radix must be 2, 3, 4 or 5")
-	case q < 1 || len(re) != len(im) || len(re)%(radix*q) != 0:
+	case radix < 2 || radix > 8 || radix == 6 || radix == 7:
+		panic("vek: " + name + ": radix must be 2, 3, 4, 5 or 8")
+	case q < 1 || radix == 2 && q > 1:
+		panic("vek: " + name + ": q must be at least 1, and 1 for radix 2")
+	case len(re) != len(im) || len(re)%(radix*q*FFTLanes) != 0:
 		panic("vek: " + name + ": data is no whole number of blocks")
-	case q > 1 && len(tw) < 2*(radix-1)*q:
+	case len(tw) < 2*(radix-1)*q:
 		panic("vek: " + name + ": twiddles too short")
 	}
 }
 
-// twiddleRow returns row k (from 1) of a pass's twiddles.
-func twiddleRow(tw []float32, k, q int) (re, im []float32) {
-	row := tw[2*(k-1)*q : 2*k*q]
-	return row[:q:q], row[q:]
+func checkFFTHalf(name string, radix int, re, im, tw []float32, q int) {
+	checkFFT(name, radix, re, im, tw, q)
+	if radix != 4 && radix != 8 || len(re) != radix*q*FFTLanes {
+		panic("vek: " + name + ": want a single block of radix 4 or 8")
+	}
+}
+
+func checkFFTLanes(name string, re, im, tw []float32) {
+	if len(re) != len(im) || len(re)%FFTLanes != 0 || len(tw) < 2*len(re) {
+		panic("vek: " + name + ": data is no whole number of vectors, or twiddles too short")
+	}
+}
+
+// rotate returns x·w.
+func rotate(xr, xi, wr, wi float32) (float32, float32) {
+	return float32(xr*wr) - float32(xi*wi), float32(xr*wi) + float32(xi*wr)
+}
+
+// rotateBack returns x·conj(w).
+func rotateBack(xr, xi, wr, wi float32) (float32, float32) {
+	return float32(xr*wr) + float32(xi*wi), float32(xi*wr) - float32(xr*wi)
 }

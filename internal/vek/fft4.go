@@ -1,130 +1,124 @@
 package vek
 
-// quarters returns the four quarters of a block, each of length q.
-func quarters(x []float32, q int) (a, b, c, d []float32) {
-	return x[:q:q], x[q : 2*q : 2*q], x[2*q : 3*q : 3*q], x[3*q : 4*q : 4*q]
-}
-
 // y_k = w^{jk} Σ_m x_m (−i)^{mk}
 func fftForward4Generic(re, im, tw []float32, q int) {
-	w1r, w1i := twiddleRow(tw, 1, q)
-	w2r, w2i := twiddleRow(tw, 2, q)
-	w3r, w3i := twiddleRow(tw, 3, q)
-	for at := 0; at < len(re); at += 4 * q {
-		ar, br, cr, dr := quarters(re[at:], q)
-		ai, bi, ci, di := quarters(im[at:], q)
+	for at := 0; at < len(re)/FFTLanes; at += 4 * q {
 		for j := range q {
-			s0r, s0i := ar[j]+cr[j], ai[j]+ci[j]
-			s1r, s1i := ar[j]-cr[j], ai[j]-ci[j]
-			s2r, s2i := br[j]+dr[j], bi[j]+di[j]
-			s3r, s3i := br[j]-dr[j], bi[j]-di[j]
-			ar[j], ai[j] = s0r+s2r, s0i+s2i
-			yr, yi := s1r+s3i, s1i-s3r
-			br[j], bi[j] = float32(yr*w1r[j])-float32(yi*w1i[j]), float32(yr*w1i[j])+float32(yi*w1r[j])
-			yr, yi = s0r-s2r, s0i-s2i
-			cr[j], ci[j] = float32(yr*w2r[j])-float32(yi*w2i[j]), float32(yr*w2i[j])+float32(yi*w2r[j])
-			yr, yi = s1r-s3i, s1i+s3r
-			dr[j], di[j] = float32(yr*w3r[j])-float32(yi*w3i[j]), float32(yr*w3i[j])+float32(yi*w3r[j])
+			w := (*[6]float32)(tw[6*j:])
+			w1r, w1i, w2r, w2i, w3r, w3i := w[0], w[1], w[2], w[3], w[4], w[5]
+			ar, br, cr, dr := quarters(re, at+j, q)
+			ai, bi, ci, di := quarters(im, at+j, q)
+			for l := range ar {
+				s0r, s0i := ar[l]+cr[l], ai[l]+ci[l]
+				s1r, s1i := ar[l]-cr[l], ai[l]-ci[l]
+				s2r, s2i := br[l]+dr[l], bi[l]+di[l]
+				s3r, s3i := br[l]-dr[l], bi[l]-di[l]
+				ar[l], ai[l] = s0r+s2r, s0i+s2i
+				br[l], bi[l] = rotate(s1r+s3i, s1i-s3r, w1r, w1i)
+				cr[l], ci[l] = rotate(s0r-s2r, s0i-s2i, w2r, w2i)
+				dr[l], di[l] = rotate(s1r-s3i, s1i+s3r, w3r, w3i)
+			}
 		}
 	}
 }
 
+// quarters returns the four vectors of x that a radix-4 butterfly at vector i joins.
+func quarters(x []float32, i, q int) (a, b, c, d *lanes) {
+	return vector(x, i), vector(x, i+q), vector(x, i+2*q), vector(x, i+3*q)
+}
+
 // The same with x_2 = x_3 = 0.
 func fftForward4HalfGeneric(re, im, tw []float32, q int) {
-	if q == 1 {
-		re[2], re[3], im[2], im[3] = 0, 0, 0, 0
-		fftForward4LastGeneric(re, im)
-		return
-	}
-	w1r, w1i := twiddleRow(tw, 1, q)
-	w2r, w2i := twiddleRow(tw, 2, q)
-	w3r, w3i := twiddleRow(tw, 3, q)
-	ar, br, cr, dr := quarters(re, q)
-	ai, bi, ci, di := quarters(im, q)
 	for j := range q {
-		xr, xi, zr, zi := ar[j], ai[j], br[j], bi[j]
-		ar[j], ai[j] = xr+zr, xi+zi
-		yr, yi := xr+zi, xi-zr
-		br[j], bi[j] = float32(yr*w1r[j])-float32(yi*w1i[j]), float32(yr*w1i[j])+float32(yi*w1r[j])
-		yr, yi = xr-zr, xi-zi
-		cr[j], ci[j] = float32(yr*w2r[j])-float32(yi*w2i[j]), float32(yr*w2i[j])+float32(yi*w2r[j])
-		yr, yi = xr-zi, xi+zr
-		dr[j], di[j] = float32(yr*w3r[j])-float32(yi*w3i[j]), float32(yr*w3i[j])+float32(yi*w3r[j])
+		w := (*[6]float32)(tw[6*j:])
+		w1r, w1i, w2r, w2i, w3r, w3i := w[0], w[1], w[2], w[3], w[4], w[5]
+		ar, br, cr, dr := quarters(re, j, q)
+		ai, bi, ci, di := quarters(im, j, q)
+		for l := range ar {
+			x0r, x0i, x1r, x1i := ar[l], ai[l], br[l], bi[l]
+			ar[l], ai[l] = x0r+x1r, x0i+x1i
+			br[l], bi[l] = rotate(x0r+x1i, x0i-x1r, w1r, w1i)
+			cr[l], ci[l] = rotate(x0r-x1r, x0i-x1i, w2r, w2i)
+			dr[l], di[l] = rotate(x0r-x1i, x0i+x1r, w3r, w3i)
+		}
 	}
 }
 
 // The pass with q = 1: no twiddles.
 func fftForward4LastGeneric(re, im []float32) {
-	for len(re) >= 4 && len(im) >= 4 {
-		s0r, s0i := re[0]+re[2], im[0]+im[2]
-		s1r, s1i := re[0]-re[2], im[0]-im[2]
-		s2r, s2i := re[1]+re[3], im[1]+im[3]
-		s3r, s3i := re[1]-re[3], im[1]-im[3]
-		re[0], im[0] = s0r+s2r, s0i+s2i
-		re[1], im[1] = s1r+s3i, s1i-s3r
-		re[2], im[2] = s0r-s2r, s0i-s2i
-		re[3], im[3] = s1r-s3i, s1i+s3r
-		re, im = re[4:], im[4:]
+	for at := 0; at < len(re)/FFTLanes; at += 4 {
+		ar, br, cr, dr := quarters(re, at, 1)
+		ai, bi, ci, di := quarters(im, at, 1)
+		for l := range ar {
+			s0r, s0i := ar[l]+cr[l], ai[l]+ci[l]
+			s1r, s1i := ar[l]-cr[l], ai[l]-ci[l]
+			s2r, s2i := br[l]+dr[l], bi[l]+di[l]
+			s3r, s3i := br[l]-dr[l], bi[l]-di[l]
+			ar[l], ai[l] = s0r+s2r, s0i+s2i
+			br[l], bi[l] = s1r+s3i, s1i-s3r
+			cr[l], ci[l] = s0r-s2r, s0i-s2i
+			dr[l], di[l] = s1r-s3i, s1i+s3r
+		}
 	}
 }
 
 // y_m = Σ_k conj(w^{jk}) x_k i^{mk}
 func fftInverse4Generic(re, im, tw []float32, q int) {
-	w1r, w1i := twiddleRow(tw, 1, q)
-	w2r, w2i := twiddleRow(tw, 2, q)
-	w3r, w3i := twiddleRow(tw, 3, q)
-	for at := 0; at < len(re); at += 4 * q {
-		ar, br, cr, dr := quarters(re[at:], q)
-		ai, bi, ci, di := quarters(im[at:], q)
+	for at := 0; at < len(re)/FFTLanes; at += 4 * q {
 		for j := range q {
-			x1r, x1i := float32(br[j]*w1r[j])+float32(bi[j]*w1i[j]), float32(bi[j]*w1r[j])-float32(br[j]*w1i[j])
-			x2r, x2i := float32(cr[j]*w2r[j])+float32(ci[j]*w2i[j]), float32(ci[j]*w2r[j])-float32(cr[j]*w2i[j])
-			x3r, x3i := float32(dr[j]*w3r[j])+float32(di[j]*w3i[j]), float32(di[j]*w3r[j])-float32(dr[j]*w3i[j])
-			s0r, s0i := ar[j]+x2r, ai[j]+x2i
-			s1r, s1i := ar[j]-x2r, ai[j]-x2i
-			s2r, s2i := x1r+x3r, x1i+x3i
-			s3r, s3i := x1r-x3r, x1i-x3i
-			ar[j], ai[j] = s0r+s2r, s0i+s2i
-			br[j], bi[j] = s1r-s3i, s1i+s3r
-			cr[j], ci[j] = s0r-s2r, s0i-s2i
-			dr[j], di[j] = s1r+s3i, s1i-s3r
+			w := (*[6]float32)(tw[6*j:])
+			w1r, w1i, w2r, w2i, w3r, w3i := w[0], w[1], w[2], w[3], w[4], w[5]
+			ar, br, cr, dr := quarters(re, at+j, q)
+			ai, bi, ci, di := quarters(im, at+j, q)
+			for l := range ar {
+				x2r, x2i := rotateBack(cr[l], ci[l], w2r, w2i)
+				s0r, s0i := ar[l]+x2r, ai[l]+x2i
+				s1r, s1i := ar[l]-x2r, ai[l]-x2i
+				x1r, x1i := rotateBack(br[l], bi[l], w1r, w1i)
+				x3r, x3i := rotateBack(dr[l], di[l], w3r, w3i)
+				s2r, s2i := x1r+x3r, x1i+x3i
+				s3r, s3i := x1r-x3r, x1i-x3i
+				ar[l], ai[l] = s0r+s2r, s0i+s2i
+				br[l], bi[l] = s1r-s3i, s1i+s3r
+				cr[l], ci[l] = s0r-s2r, s0i-s2i
+				dr[l], di[l] = s1r+s3i, s1i-s3r
+			}
 		}
 	}
 }
 
 // The same, writing only y_0 and y_1.
 func fftInverse4HalfGeneric(re, im, tw []float32, q int) {
-	if q == 1 {
-		fftInverse4FirstGeneric(re, im)
-		return
-	}
-	w1r, w1i := twiddleRow(tw, 1, q)
-	w2r, w2i := twiddleRow(tw, 2, q)
-	w3r, w3i := twiddleRow(tw, 3, q)
-	ar, br, cr, dr := quarters(re, q)
-	ai, bi, ci, di := quarters(im, q)
 	for j := range q {
-		x1r, x1i := float32(br[j]*w1r[j])+float32(bi[j]*w1i[j]), float32(bi[j]*w1r[j])-float32(br[j]*w1i[j])
-		x2r, x2i := float32(cr[j]*w2r[j])+float32(ci[j]*w2i[j]), float32(ci[j]*w2r[j])-float32(cr[j]*w2i[j])
-		x3r, x3i := float32(dr[j]*w3r[j])+float32(di[j]*w3i[j]), float32(di[j]*w3r[j])-float32(dr[j]*w3i[j])
-		s1r, s1i := ar[j]-x2r, ai[j]-x2i
-		s3r, s3i := x1r-x3r, x1i-x3i
-		ar[j], ai[j] = (ar[j]+x2r)+(x1r+x3r), (ai[j]+x2i)+(x1i+x3i)
-		br[j], bi[j] = s1r-s3i, s1i+s3r
+		w := (*[6]float32)(tw[6*j:])
+		w1r, w1i, w2r, w2i, w3r, w3i := w[0], w[1], w[2], w[3], w[4], w[5]
+		ar, br, cr, dr := quarters(re, j, q)
+		ai, bi, ci, di := quarters(im, j, q)
+		for l := range ar {
+			x2r, x2i := rotateBack(cr[l], ci[l], w2r, w2i)
+			x1r, x1i := rotateBack(br[l], bi[l], w1r, w1i)
+			x3r, x3i := rotateBack(dr[l], di[l], w3r, w3i)
+			s1r, s1i := ar[l]-x2r, ai[l]-x2i
+			ar[l], ai[l] = (ar[l]+x2r)+(x1r+x3r), (ai[l]+x2i)+(x1i+x3i)
+			br[l], bi[l] = s1r-(x1i-x3i), s1i+(x1r-x3r)
+		}
 	}
 }
 
 // The inverse pass with q = 1: no twiddles.
 func fftInverse4FirstGeneric(re, im []float32) {
-	for len(re) >= 4 && len(im) >= 4 {
-		s0r, s0i := re[0]+re[2], im[0]+im[2]
-		s1r, s1i := re[0]-re[2], im[0]-im[2]
-		s2r, s2i := re[1]+re[3], im[1]+im[3]
-		s3r, s3i := re[1]-re[3], im[1]-im[3]
-		re[0], im[0] = s0r+s2r, s0i+s2i
-		re[1], im[1] = s1r-s3i, s1i+s3r
-		re[2], im[2] = s0r-s2r, s0i-s2i
-		re[3], im[3] = s1r+s3i, s1i-s3r
-		re, im = re[4:], im[4:]
+	for at := 0; at < len(re)/FFTLanes; at += 4 {
+		ar, br, cr, dr := quarters(re, at, 1)
+		ai, bi, ci, di := quarters(im, at, 1)
+		for l := range ar {
+			s0r, s0i := ar[l]+cr[l], ai[l]+ci[l]
+			s1r, s1i := ar[l]-cr[l], ai[l]-ci[l]
+			s2r, s2i := br[l]+dr[l], bi[l]+di[l]
+			s3r, s3i := br[l]-dr[l], bi[l]-di[l]
+			ar[l], ai[l] = s0r+s2r, s0i+s2i
+			br[l], bi[l] = s1r-s3i, s1i+s3r
+			cr[l], ci[l] = s0r-s2r, s0i-s2i
+			dr[l], di[l] = s1r+s3i, s1i-s3r
+		}
 	}
 }

@@ -1,77 +1,5 @@
 package vek
 
-import "math"
-
-// cmulTwiddle stores (xr + i·xi)·w^{±1}; the sign of wi chooses.
-func rotate(xr, xi, wr, wi float32) (float32, float32) {
-	return float32(xr*wr) - float32(xi*wi), float32(xr*wi) + float32(xi*wr)
-}
-
-func fftForward2Generic(re, im, tw []float32, q int) {
-	for at := 0; at < len(re); at += 2 * q {
-		ar, br := re[at:at+q:at+q], re[at+q:at+2*q]
-		ai, bi := im[at:at+q:at+q], im[at+q:at+2*q]
-		if q == 1 {
-			ar[0], br[0] = ar[0]+br[0], ar[0]-br[0]
-			ai[0], bi[0] = ai[0]+bi[0], ai[0]-bi[0]
-			continue
-		}
-		wr, wi := twiddleRow(tw, 1, q)
-		for j := range wr {
-			xr, xi := ar[j]-br[j], ai[j]-bi[j]
-			ar[j], ai[j] = ar[j]+br[j], ai[j]+bi[j]
-			br[j], bi[j] = rotate(xr, xi, wr[j], wi[j])
-		}
-	}
-}
-
-// The same with x_1 = 0.
-func fftForward2HalfGeneric(re, im, tw []float32, q int) {
-	if q == 1 {
-		re[1], im[1] = re[0], im[0]
-		return
-	}
-	wr, wi := twiddleRow(tw, 1, q)
-	ar, br := re[:q:q], re[q:2*q]
-	ai, bi := im[:q:q], im[q:2*q]
-	for j := range wr {
-		br[j], bi[j] = rotate(ar[j], ai[j], wr[j], wi[j])
-	}
-}
-
-func fftInverse2Generic(re, im, tw []float32, q int) {
-	for at := 0; at < len(re); at += 2 * q {
-		ar, br := re[at:at+q:at+q], re[at+q:at+2*q]
-		ai, bi := im[at:at+q:at+q], im[at+q:at+2*q]
-		if q == 1 {
-			ar[0], br[0] = ar[0]+br[0], ar[0]-br[0]
-			ai[0], bi[0] = ai[0]+bi[0], ai[0]-bi[0]
-			continue
-		}
-		wr, wi := twiddleRow(tw, 1, q)
-		for j := range wr {
-			xr, xi := rotate(br[j], bi[j], wr[j], -wi[j])
-			br[j], bi[j] = ar[j]-xr, ai[j]-xi
-			ar[j], ai[j] = ar[j]+xr, ai[j]+xi
-		}
-	}
-}
-
-// The same, writing only y_0.
-func fftInverse2HalfGeneric(re, im, tw []float32, q int) {
-	if q == 1 {
-		re[0], im[0] = re[0]+re[1], im[0]+im[1]
-		return
-	}
-	wr, wi := twiddleRow(tw, 1, q)
-	ar, br := re[:q:q], re[q:2*q]
-	ai, bi := im[:q:q], im[q:2*q]
-	for j := range wr {
-		xr, xi := rotate(br[j], bi[j], wr[j], -wi[j])
-		ar[j], ai[j] = ar[j]+xr, ai[j]+xi
-	}
-}
-
 const (
 	sin3  = 0.866025403784438646763723170752936183 // sin 2π/3
 	cos5a = 0.309016994374947424102293417182819059 // cos 2π/5
@@ -80,132 +8,120 @@ const (
 	sin5b = 0.587785252292473129168705954639072769 // sin 4π/5
 )
 
-// dft3 is the 3-point transform; s = +1 forward (exponent −2πi/3), −1 inverse.
-func dft3(xr, xi *[3]float32, s float32) {
-	tr, ti := xr[1]+xr[2], xi[1]+xi[2]
-	ur, ui := float32(sin3*s)*(xr[1]-xr[2]), float32(sin3*s)*(xi[1]-xi[2])
-	mr, mi := xr[0]-float32(0.5*tr), xi[0]-float32(0.5*ti)
-	xr[0], xi[0] = xr[0]+tr, xi[0]+ti
-	xr[1], xi[1] = mr+ui, mi-ur
-	xr[2], xi[2] = mr-ui, mi+ur
+// y_0 = x_0 + x_1, y_1 = x_0 − x_1; its own inverse up to the factor 2.
+func fft2Generic(re, im []float32) {
+	for at := 0; at < len(re)/FFTLanes; at += 2 {
+		ar, br, ai, bi := vector(re, at), vector(re, at+1), vector(im, at), vector(im, at+1)
+		for l := range ar {
+			ar[l], br[l] = ar[l]+br[l], ar[l]-br[l]
+			ai[l], bi[l] = ai[l]+bi[l], ai[l]-bi[l]
+		}
+	}
 }
 
-// dft5 is the 5-point transform; s as in dft3.
-func dft5(xr, xi *[5]float32, s float32) {
-	ar, ai, br, bi := xr[1]+xr[4], xi[1]+xi[4], xr[2]+xr[3], xi[2]+xi[3]
-	cr, ci, dr, di := xr[1]-xr[4], xi[1]-xi[4], xr[2]-xr[3], xi[2]-xi[3]
-	mr, mi := xr[0]+(float32(cos5a*ar)+float32(cos5b*br)), xi[0]+(float32(cos5a*ai)+float32(cos5b*bi))
-	nr, ni := xr[0]+(float32(cos5b*ar)+float32(cos5a*br)), xi[0]+(float32(cos5b*ai)+float32(cos5a*bi))
-	ur, ui := s*(float32(sin5a*cr)+float32(sin5b*dr)), s*(float32(sin5a*ci)+float32(sin5b*di))
-	vr, vi := s*(float32(sin5b*cr)-float32(sin5a*dr)), s*(float32(sin5b*ci)-float32(sin5a*di))
-	xr[0], xi[0] = xr[0]+(ar+br), xi[0]+(ai+bi)
-	xr[1], xi[1] = mr+ui, mi-ur
-	xr[4], xi[4] = mr-ui, mi+ur
-	xr[2], xi[2] = nr+vi, ni-vr
-	xr[3], xi[3] = nr-vi, ni+vr
-}
-
+// y_k = w^{jk} Σ_m x_m w_3^{mk}
 func fftForward3Generic(re, im, tw []float32, q int) {
-	var xr, xi [3]float32
-	for at := 0; at < len(re); at += 3 * q {
-		for j := at; j < at+q; j++ {
-			for k := range xr {
-				xr[k], xi[k] = re[j+k*q], im[j+k*q]
-			}
-			dft3(&xr, &xi, 1)
-			storeTwiddled(re, im, tw, xr[:], xi[:], j, j-at, q)
-		}
-	}
-}
-
-func fftForward5Generic(re, im, tw []float32, q int) {
-	var xr, xi [5]float32
-	for at := 0; at < len(re); at += 5 * q {
-		for j := at; j < at+q; j++ {
-			for k := range xr {
-				xr[k], xi[k] = re[j+k*q], im[j+k*q]
-			}
-			dft5(&xr, &xi, 1)
-			storeTwiddled(re, im, tw, xr[:], xi[:], j, j-at, q)
-		}
-	}
-}
-
-// storeTwiddled writes x_k·w^{jk} to element at+k·q.
-func storeTwiddled(re, im, tw, xr, xi []float32, at, j, q int) {
-	re[at], im[at] = xr[0], xi[0]
-	for k := 1; k < len(xr); k++ {
-		if q > 1 {
-			wr, wi := twiddleRow(tw, k, q)
-			xr[k], xi[k] = rotate(xr[k], xi[k], wr[j], wi[j])
-		}
-		re[at+k*q], im[at+k*q] = xr[k], xi[k]
-	}
-}
-
-// loadTwiddled reads x_k·conj(w^{jk}) from element at+k·q.
-func loadTwiddled(re, im, tw, xr, xi []float32, at, j, q int) {
-	for k := range xr {
-		xr[k], xi[k] = re[at+k*q], im[at+k*q]
-		if k > 0 && q > 1 {
-			wr, wi := twiddleRow(tw, k, q)
-			xr[k], xi[k] = rotate(xr[k], xi[k], wr[j], -wi[j])
-		}
-	}
-}
-
-func fftInverse3Generic(re, im, tw []float32, q int) {
-	var xr, xi [3]float32
-	for at := 0; at < len(re); at += 3 * q {
-		for j := at; j < at+q; j++ {
-			loadTwiddled(re, im, tw, xr[:], xi[:], j, j-at, q)
-			dft3(&xr, &xi, -1)
-			for k := range xr {
-				re[j+k*q], im[j+k*q] = xr[k], xi[k]
-			}
-		}
-	}
-}
-
-func fftInverse5Generic(re, im, tw []float32, q int) {
-	var xr, xi [5]float32
-	for at := 0; at < len(re); at += 5 * q {
-		for j := at; j < at+q; j++ {
-			loadTwiddled(re, im, tw, xr[:], xi[:], j, j-at, q)
-			dft5(&xr, &xi, -1)
-			for k := range xr {
-				re[j+k*q], im[j+k*q] = xr[k], xi[k]
-			}
-		}
-	}
-}
-
-// FFTTwiddles fills the table of one pass: w^{jk} = exp(−2πi·jk/(radix·q)), each rounded once from float64
-// with the octant's symmetry exact.
-func FFTTwiddles(tw []float32, radix, q int) {
-	n := radix * q
-	for k := 1; k < radix; k++ {
-		wr, wi := twiddleRow(tw, k, q)
+	for at := 0; at < len(re)/FFTLanes; at += 3 * q {
 		for j := range q {
-			c, s := unitRoot(j*k%n, n)
-			wr[j], wi[j] = float32(c), float32(-s)
+			w := (*[4]float32)(tw[4*j:])
+			i := at + j
+			ar, br, cr := vector(re, i), vector(re, i+q), vector(re, i+2*q)
+			ai, bi, ci := vector(im, i), vector(im, i+q), vector(im, i+2*q)
+			for l := range ar {
+				sr, si := br[l]+cr[l], bi[l]+ci[l]
+				dr, di := float32(sin3*(br[l]-cr[l])), float32(sin3*(bi[l]-ci[l]))
+				mr, mi := ar[l]-float32(0.5*sr), ai[l]-float32(0.5*si)
+				ar[l], ai[l] = ar[l]+sr, ai[l]+si
+				br[l], bi[l] = rotate(mr+di, mi-dr, w[0], w[1])
+				cr[l], ci[l] = rotate(mr-di, mi+dr, w[2], w[3])
+			}
 		}
 	}
 }
 
-// unitRoot returns cos and sin of 2π·j/n, 0 ≤ j < n, from an angle reduced exactly to [0, π/4].
-func unitRoot(j, n int) (cos, sin float64) {
-	switch {
-	case 2*j > n:
-		c, s := unitRoot(n-j, n)
-		return c, -s
-	case 4*j > n:
-		c, s := unitRoot(n-2*j, 2*n)
-		return -c, s
-	case 8*j > n:
-		c, s := unitRoot(n-4*j, 4*n)
-		return s, c
+// y_m = Σ_k conj(w^{jk}) x_k w_3^{−mk}
+func fftInverse3Generic(re, im, tw []float32, q int) {
+	for at := 0; at < len(re)/FFTLanes; at += 3 * q {
+		for j := range q {
+			w := (*[4]float32)(tw[4*j:])
+			i := at + j
+			ar, br, cr := vector(re, i), vector(re, i+q), vector(re, i+2*q)
+			ai, bi, ci := vector(im, i), vector(im, i+q), vector(im, i+2*q)
+			for l := range ar {
+				x1r, x1i := rotateBack(br[l], bi[l], w[0], w[1])
+				x2r, x2i := rotateBack(cr[l], ci[l], w[2], w[3])
+				sr, si := x1r+x2r, x1i+x2i
+				dr, di := float32(sin3*(x1r-x2r)), float32(sin3*(x1i-x2i))
+				mr, mi := ar[l]-float32(0.5*sr), ai[l]-float32(0.5*si)
+				ar[l], ai[l] = ar[l]+sr, ai[l]+si
+				br[l], bi[l] = mr-di, mi+dr
+				cr[l], ci[l] = mr+di, mi-dr
+			}
+		}
 	}
-	sin, cos = math.Sincos(2 * math.Pi * float64(j) / float64(n))
-	return cos, sin
+}
+
+// y_k = w^{jk} Σ_m x_m w_5^{mk}
+func fftForward5Generic(re, im, tw []float32, q int) {
+	for at := 0; at < len(re)/FFTLanes; at += 5 * q {
+		for j := range q {
+			w := (*[8]float32)(tw[8*j:])
+			r0, r1, r2, r3, r4 := fifths(re, at+j, q)
+			i0, i1, i2, i3, i4 := fifths(im, at+j, q)
+			for l := range r0 {
+				ar, ai, br, bi := r1[l]+r4[l], i1[l]+i4[l], r2[l]+r3[l], i2[l]+i3[l]
+				cr, ci, dr, di := r1[l]-r4[l], i1[l]-i4[l], r2[l]-r3[l], i2[l]-i3[l]
+				mr, mi, nr, ni := cosines5(r0[l], i0[l], ar, ai, br, bi)
+				ur, ui, vr, vi := sines5(cr, ci, dr, di)
+				r0[l], i0[l] = r0[l]+(ar+br), i0[l]+(ai+bi)
+				r1[l], i1[l] = rotate(mr+ui, mi-ur, w[0], w[1])
+				r4[l], i4[l] = rotate(mr-ui, mi+ur, w[6], w[7])
+				r2[l], i2[l] = rotate(nr+vi, ni-vr, w[2], w[3])
+				r3[l], i3[l] = rotate(nr-vi, ni+vr, w[4], w[5])
+			}
+		}
+	}
+}
+
+// y_m = Σ_k conj(w^{jk}) x_k w_5^{−mk}
+func fftInverse5Generic(re, im, tw []float32, q int) {
+	for at := 0; at < len(re)/FFTLanes; at += 5 * q {
+		for j := range q {
+			w := (*[8]float32)(tw[8*j:])
+			r0, r1, r2, r3, r4 := fifths(re, at+j, q)
+			i0, i1, i2, i3, i4 := fifths(im, at+j, q)
+			for l := range r0 {
+				x1r, x1i := rotateBack(r1[l], i1[l], w[0], w[1])
+				x4r, x4i := rotateBack(r4[l], i4[l], w[6], w[7])
+				x2r, x2i := rotateBack(r2[l], i2[l], w[2], w[3])
+				x3r, x3i := rotateBack(r3[l], i3[l], w[4], w[5])
+				ar, ai, br, bi := x1r+x4r, x1i+x4i, x2r+x3r, x2i+x3i
+				cr, ci, dr, di := x1r-x4r, x1i-x4i, x2r-x3r, x2i-x3i
+				mr, mi, nr, ni := cosines5(r0[l], i0[l], ar, ai, br, bi)
+				ur, ui, vr, vi := sines5(cr, ci, dr, di)
+				r0[l], i0[l] = r0[l]+(ar+br), i0[l]+(ai+bi)
+				r1[l], i1[l] = mr-ui, mi+ur
+				r4[l], i4[l] = mr+ui, mi-ur
+				r2[l], i2[l] = nr-vi, ni+vr
+				r3[l], i3[l] = nr+vi, ni-vr
+			}
+		}
+	}
+}
+
+// fifths returns the five vectors of x that a radix-5 butterfly at vector i joins.
+func fifths(x []float32, i, q int) (a, b, c, d, e *lanes) {
+	return vector(x, i), vector(x, i+q), vector(x, i+2*q), vector(x, i+3*q), vector(x, i+4*q)
+}
+
+// cosines5 returns x + a·cos 2π/5 + b·cos 4π/5 and x + a·cos 4π/5 + b·cos 2π/5.
+func cosines5(xr, xi, ar, ai, br, bi float32) (mr, mi, nr, ni float32) {
+	return xr + (float32(cos5a*ar) + float32(cos5b*br)), xi + (float32(cos5a*ai) + float32(cos5b*bi)),
+		xr + (float32(cos5b*ar) + float32(cos5a*br)), xi + (float32(cos5b*ai) + float32(cos5a*bi))
+}
+
+// sines5 returns c·sin 2π/5 + d·sin 4π/5 and c·sin 4π/5 − d·sin 2π/5.
+func sines5(cr, ci, dr, di float32) (ur, ui, vr, vi float32) {
+	return float32(sin5a*cr) + float32(sin5b*dr), float32(sin5a*ci) + float32(sin5b*di),
+		float32(sin5b*cr) - float32(sin5a*dr), float32(sin5b*ci) - float32(sin5a*di)
 }

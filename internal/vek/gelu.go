@@ -9,7 +9,8 @@ func GELU(dst, x []float32) {
 	geluGeneric(dst, x)
 }
 
-// GELUGrad sets dx = dy·(Φ(x) + x·φ(x)), φ the normal density. dx may be x or dy.
+// GELUGrad sets dx = dy·(Φ(x) + x·φ(x)), φ the normal density; the slope below −13 counts
+// as 0. dx may be x or dy.
 func GELUGrad(dx, x, dy []float32) {
 	sameLen("GELUGrad", len(dx), x, dy)
 	geluGradGeneric(dx, x, dy)
@@ -51,6 +52,8 @@ func geluGeneric(dst, x []float32) {
 	for i := range dst {
 		v := x[i]
 		switch {
+		case v >= 13: // +Inf, too
+			dst[i] = v
 		case v >= 0:
 			_, tail := normalTail(v)
 			dst[i] = v - float32(v*tail)

@@ -19,6 +19,8 @@ const (
 	test
 )
 
+func (s split) String() string { return [...]string{"train", "val", "test"}[s] }
+
 // entry is a recording to be loaded.
 type entry struct {
 	path  string
@@ -32,12 +34,14 @@ type recording struct {
 	maxLen   int  // of training clips (of all, if padded), in recorded samples
 	pad      bool // with zeros to maxLen
 	decimate int
+	options  Options
 }
 
 // recorded fills the defaults of Options in.
 func (o Options) recorded(r recording) (recording, error) {
 	r.maxLen = cmp.Or(o.MaxLen, r.maxLen)
 	r.decimate = cmp.Or(o.Decimate, 1)
+	r.options = o
 	if r.maxLen < 1 || r.decimate < 1 {
 		return r, fmt.Errorf("maximal length %d, decimation by %d: want at least 1", r.maxLen, r.decimate)
 	}
@@ -128,18 +132,23 @@ func (s *clipSet) Example(dst *Example, i, _ int) error {
 	return nil
 }
 
-// loadAll decodes the recordings and completes a data set of one channel and a class per example.
-func (r recording) loadAll(info Info, entries []entry, progress func(done, total int)) (*Dataset, error) {
+// loadAll decodes the recordings of the splits asked for and completes a data set of one channel and a class per
+// example.
+func (r recording) loadAll(info Info, entries []entry) (*Dataset, error) {
+	entries = slices.DeleteFunc(entries, func(e entry) bool { return !r.options.wants(e.split) })
 	var sets [3]clipSet
 	for i, e := range entries {
+		if err := r.options.Context.Err(); err != nil {
+			return nil, err
+		}
 		c, err := r.load(e)
 		if err != nil {
 			return nil, err
 		}
 		sets[e.split].clips = append(sets[e.split].clips, c)
 		info.MaxLen = max(info.MaxLen, c.len())
-		if progress != nil {
-			progress(i+1, len(entries))
+		if r.options.Progress != nil {
+			r.options.Progress(i+1, len(entries))
 		}
 	}
 	if r.pad {

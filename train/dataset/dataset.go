@@ -7,9 +7,12 @@
 package dataset
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/s4d-fast/s4d-fast/model"
 )
 
 // Info describes a task's examples and the network that fits them.
@@ -23,6 +26,14 @@ type Info struct {
 	PerPosition bool    // an output at every position
 	SampleRate  float64 // Hz, of the examples as delivered; 0: none
 	MaxLen      int     // no example is longer
+}
+
+// Encoder returns the encoder that a network needs for the task, and its d_input.
+func (i Info) Encoder() (kind string, inputs int) {
+	if i.Channels == 0 {
+		return model.EncoderEmbedding, i.Vocab
+	}
+	return model.EncoderLinear, i.Channels
 }
 
 // Example is one sequence with its answer.
@@ -49,7 +60,8 @@ type Sized interface {
 	Length(i int) int
 }
 
-// Dataset is a task's data. A split without examples is nil; every set that Load returns is Sized.
+// Dataset is a task's data. A split without examples, or not asked for, is nil; every set that Load returns is
+// Sized. MaxLen is that of the splits loaded.
 type Dataset struct {
 	Info
 	Train, Val, Test Set
@@ -62,7 +74,9 @@ type Dataset struct {
 type Options struct {
 	Dir      string // folder of recorded data
 	Seed     uint64 // of made-up data
+	Split    string // the only split to load: train, val or test; "" or "all": every one
 	Progress func(done, total int)
+	Context  context.Context // ends Load early, with the context's error
 
 	// MaxLen is in recorded samples. fsdd: longer training clips are cut (default 8000, 1 s), others are whole.
 	// speech-commands: longer clips are cut, shorter ones zero-padded (default 16000, 1 s).
@@ -98,6 +112,12 @@ func Load(task string, opt Options) (*Dataset, error) {
 	if load == nil {
 		return nil, fmt.Errorf("dataset: unknown task %q; the tasks are %s", task, strings.Join(Tasks(), ", "))
 	}
+	if !slices.Contains([]string{"", "train", "val", "test", "all"}, opt.Split) {
+		return nil, unknownSplit(opt.Split)
+	}
+	if opt.Context == nil {
+		opt.Context = context.Background()
+	}
 	d, err := load(opt)
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %s: %w", task, err)
@@ -119,12 +139,21 @@ func (d *Dataset) Split(name string) (Set, error) {
 	case "all":
 		return d.all(), nil
 	default:
-		return nil, fmt.Errorf("dataset: unknown split %q: want train, val, test or all", name)
+		return nil, unknownSplit(name)
 	}
 	if s == nil {
 		return nil, fmt.Errorf("dataset: %s: there are no %s examples", d.Task, name)
 	}
 	return s, nil
+}
+
+func unknownSplit(name string) error {
+	return fmt.Errorf("dataset: unknown split %q: want train, val, test or all", name)
+}
+
+// wants reports whether a split is to be loaded.
+func (o Options) wants(s split) bool {
+	return o.Split == "" || o.Split == "all" || o.Split == s.String()
 }
 
 func (d *Dataset) all() Set {

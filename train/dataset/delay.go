@@ -101,23 +101,28 @@ func (s *delaySet) Example(dst *Example, i, epoch int) error {
 func loadDelay(opt Options) (*Dataset, error) {
 	length := cmp.Or(opt.Length, 4000)
 	shift := cmp.Or(opt.Delay, length/4)
-	train, eval := cmp.Or(opt.TrainSize, 16384), cmp.Or(opt.EvalSize, 1024)
+	fresh, eval := cmp.Or(opt.TrainSize, 16384), cmp.Or(opt.EvalSize, 1024)
 	switch {
 	case length < 4:
 		return nil, fmt.Errorf("length %d, want at least 4", length)
 	case shift < 1 || shift >= length:
 		return nil, fmt.Errorf("delay %d, want 1 to %d (the length is %d)", shift, length-1, length)
-	case train < 1 || eval < 1:
-		return nil, fmt.Errorf("%d training and %d validation sequences, want at least 1", train, eval)
+	case fresh < 1 || eval < 1:
+		return nil, fmt.Errorf("%d training and %d validation sequences, want at least 1", fresh, eval)
 	case opt.Decimate > 1 || opt.MaxLen != 0:
 		return nil, fmt.Errorf("decimation %d, maximal length %d: only recordings are cut (the delay task has a length)", opt.Decimate, opt.MaxLen)
 	}
-	d := newDelay(opt.Seed, length, shift)
-	return &Dataset{
-		Info:  Info{Task: "delay", Channels: 1, Outputs: 1, Regression: true, PerPosition: true, SampleRate: delayRate, MaxLen: length},
-		Train: &delaySet{delay: d, n: train},
-		Val:   &delaySet{delay: d, n: eval, fixed: true},
-		Mean:  []float32{0},
-		Std:   []float32{1},
-	}, nil
+	made := newDelay(opt.Seed, length, shift)
+	d := &Dataset{
+		Info: Info{Task: "delay", Channels: 1, Outputs: 1, Regression: true, PerPosition: true, SampleRate: delayRate, MaxLen: length},
+		Mean: []float32{0},
+		Std:  []float32{1},
+	}
+	if opt.wants(train) {
+		d.Train = &delaySet{delay: made, n: fresh}
+	}
+	if opt.wants(val) {
+		d.Val = &delaySet{delay: made, n: eval, fixed: true}
+	}
+	return d, nil
 }

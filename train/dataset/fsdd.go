@@ -44,7 +44,7 @@ func loadFSDD(opt Options) (*Dataset, error) {
 		return nil, fmt.Errorf("%s holds no .wav files; %s", dir, fsddSource)
 	}
 	labels := strings.Split("0123456789", "")
-	return rec.loadAll(Info{Task: "fsdd", Labels: labels}, entries, opt.Progress)
+	return rec.loadAll(Info{Task: "fsdd", Labels: labels}, entries)
 }
 
 // parseFSDD reads {digit}_{speaker}_{index}.wav.

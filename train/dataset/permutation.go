@@ -7,7 +7,8 @@ import (
 )
 
 // RandPerm returns the permutation of [0, n) that torch.manual_seed(seed); torch.randperm(n) gives on the
-// CPU, for n below 2³²/20 (spec §5). Published splits and pixel orders are defined by it.
+// CPU, for n below 2³²/20 (spec §5). The image tasks' published splits and the pixel order of permuted images are
+// defined by it; the tasks loaded so far have splits of their own.
 func RandPerm(n int, seed uint64) []int {
 	if n < 0 || uint64(n) >= 1<<32/20 {
 		panic(fmt.Sprintf("dataset: permutation of %d: want 0 to 2^32/20", n))
@@ -25,7 +26,8 @@ func RandPerm(n int, seed uint64) []int {
 	return r
 }
 
-// RandomSplit cuts RandPerm(sum of sizes, seed) into consecutive parts, as torch.utils.data.random_split does.
+// RandomSplit cuts RandPerm(sum of sizes, seed) into consecutive parts, as torch.utils.data.random_split does: the
+// training and validation sets of spec §5 where a data set has no published validation set.
 func RandomSplit(seed uint64, sizes ...int) [][]int {
 	total := 0
 	for _, n := range sizes {

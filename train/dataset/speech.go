@@ -60,7 +60,7 @@ func loadSpeechCommands(opt Options) (*Dataset, error) {
 			return nil, err
 		}
 	}
-	return rec.loadAll(Info{Task: "speech-commands", Labels: words}, entries, opt.Progress)
+	return rec.loadAll(Info{Task: "speech-commands", Labels: words}, entries)
 }
 
 // speechWords returns the word folders in the order of their labels.

@@ -1,0 +1,37 @@
+package convmode
+
+import "github.com/s4d-fast/s4d-fast/model"
+
+// Memory estimates the bytes that a Net takes beside the model's weights.
+func (o Options) Memory(c model.Config) float64 {
+	h, layers := float64(c.DModel), float64(c.NLayers)
+	stride := float64(o.MaxLen + 2*lineFloats)
+	modes := layers * float64(c.SSM.Directions()*c.SSM.Modes()) * h
+	floats := float64(o.MaxBatch)*stride*h*o.arrays(c) + float64(max(o.Workers, 1))*20*stride
+	if c.Pool == model.PoolNone {
+		floats += float64(o.MaxBatch) * stride * float64(c.DOutput)
+	}
+	if o.Training && o.MaxBatch >= keepSpectraBatch {
+		floats += layers * h * 4 * stride // of the kernels
+	}
+	return 4*floats + 8*8*modes // parameters, poles and kernel factors in float64
+}
+
+// arrays returns how many arrays [MaxBatch][H][MaxLen] the activations are (see newActivations).
+func (o Options) arrays(c model.Config) float64 {
+	if !o.Training {
+		return 2
+	}
+	each := 2 // x and v
+	if c.Mixing == model.MixingGLU {
+		each += 2
+	}
+	if c.Norm != model.NormNone {
+		each++ // u or s
+	}
+	n := each*c.NLayers + 2 // and the encoder's output, the gradient
+	if c.FinalNorm {
+		n++
+	}
+	return float64(n)
+}

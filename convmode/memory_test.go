@@ -1,0 +1,41 @@
+package convmode
+
+import (
+	"runtime"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// The estimate is near what New takes from the heap.
+func TestMemoryEstimate(t *testing.T) {
+	for name, change := range map[string]func(c *model.Config, o *Options){
+		"inference": func(c *model.Config, o *Options) { o.Training = false },
+		"glu":       func(c *model.Config, o *Options) {},
+		"prenorm":   func(c *model.Config, o *Options) { c.PreNorm, c.FinalNorm = true, true },
+		"linear":    func(c *model.Config, o *Options) { c.Mixing, c.Norm = model.MixingNone, model.NormNone },
+		"one long":  func(c *model.Config, o *Options) { o.MaxBatch, o.MaxLen = 1, 40000 },
+		"two-sided": func(c *model.Config, o *Options) { c.SSM.Bidirectional = true },
+		"positions": func(c *model.Config, o *Options) { c.Pool, c.DOutput = model.PoolNone, 40 },
+	} {
+		c, o := model.Default(), Options{MaxBatch: 8, MaxLen: 5000, Workers: 2, Training: true}
+		c.DModel, c.NLayers, c.SSM.DState = 16, 3, 16
+		change(&c, &o)
+		m, err := model.New(c, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		n, err := New(m, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		n.Close()
+		took := float64(after.TotalAlloc - before.TotalAlloc)
+		if got := o.Memory(c); got < 0.6*took || got > 1.7*took {
+			t.Errorf("%s: estimated %.3g bytes, took %.3g", name, got, took)
+		}
+	}
+}

@@ -1,0 +1,33 @@
+package fftkernel
+
+import (
+	"math/bits"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+)
+
+// goodLength returns the cheapest length of at least n that the lanes divide.
+func goodLength(n int) int {
+	m := (max(n, 1) + vek.FFTLanes - 1) / vek.FFTLanes
+	best := 1 << bits.Len(uint(m-1))
+	for _, odd := range []int{3, 5} {
+		other := odd
+		for other < m {
+			other *= 2
+		}
+		if transformCost(other) < transformCost(best) {
+			best = other
+		}
+	}
+	return best * vek.FFTLanes
+}
+
+// transformCost estimates the time of an m-point transform and the stage over the lanes, in units of a radix-4
+// pass over one vector.
+func transformCost(m int) float64 {
+	perVector := 2.0 // the stage over the lanes
+	for _, radix := range radices(m) {
+		perVector += map[int]float64{2: 0.4, 3: 1, 4: 1, 5: 1.6, 8: 1.6}[radix]
+	}
+	return perVector * float64(m)
+}

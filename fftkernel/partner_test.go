@@ -1,0 +1,166 @@
+package fftkernel
+
+import (
+	"fmt"
+	"math"
+	"testing"
+)
+
+// convolver is a causal plan with a random kernel and its spectrum.
+type convolver struct {
+	*Conv
+	k, khat, scratch []float32
+}
+
+func newConvolver(n int) convolver {
+	c := convolver{Conv: NewConv(n, n, false), k: noise(n, 10)}
+	c.khat, c.scratch = dirty(c.SpectrumLen()), dirty(c.ScratchLen())
+	c.Spectrum(c.khat, c.k, nil, c.scratch)
+	return c
+}
+
+func (c convolver) pair(u0, u1 []float32) (y0, y1 []float32) {
+	y0, y1 = dirty(len(u0)), dirty(len(u1))
+	c.Pair(y0, y1, u0, u1, c.khat, c.scratch)
+	return y0, y1
+}
+
+func (c convolver) alone(u []float32) []float32 {
+	y := dirty(len(u))
+	c.Pair(y, nil, u, nil, c.khat, c.scratch)
+	return y
+}
+
+// grad returns both rows' ∂loss/∂u and what the pair adds to the kernel's gradient.
+func (c convolver) grad(dy0, dy1, u0, u1 []float32) (du0, du1, dk []float32) {
+	du0, du1, dk = dirty(len(dy0)), dirty(len(dy1)), dirty(len(c.k))
+	acc := make([]float32, c.SpectrumLen())
+	c.PairGrad(du0, du1, acc, dy0, dy1, u0, u1, c.khat, c.scratch)
+	c.KernelGrad(dk, nil, acc, c.scratch)
+	return du0, du1, dk
+}
+
+func scaled(scale float32, x []float32) []float32 {
+	y := make([]float32, len(x))
+	for i := range x {
+		y[i] = scale * x[i]
+	}
+	return y
+}
+
+func widen(x []float32) []float64 {
+	y := make([]float64, len(x))
+	for i := range x {
+		y[i] = float64(x[i])
+	}
+	return y
+}
+
+// A row's result beside any partner differs from its result alone by rounding errors, in norm at most leak times
+// those of a row alone.
+func TestPartnersDoNotLeak(t *testing.T) {
+	const rounding = 3e-7 // of a row alone, relative L2
+	c := newConvolver(500)
+	quiet := noise(500, 1)
+	alone, want := c.alone(quiet), directConv(quiet, c.k, nil)
+	wantGrad, _, _ := directGrad(quiet, quiet, c.k, nil)
+	if e := l2(alone, want); !(e < rounding) {
+		t.Errorf("alone: relative error %.3g", e)
+	}
+	for _, scale := range []float32{1e-20, 1e-4, 1, 31, 33, 1e4, 1e10, 1e20, 1e35} {
+		ratio := float64(max(scale, 1/scale))
+		limit := rounding * min(ratio, leak)
+		if ratio > 1.5*leak {
+			limit = rounding // apart
+		}
+		partner := scaled(scale, noise(500, 2))
+		y0, _ := c.pair(quiet, partner)
+		_, y1 := c.pair(partner, quiet)
+		du0, _, _ := c.grad(quiet, partner, quiet, quiet)
+		_, du1, _ := c.grad(partner, quiet, quiet, quiet)
+		for name, e := range map[string]float64{
+			"y0": l2(y0, want), "y1": l2(y1, want), "du0": l2(du0, wantGrad), "du1": l2(du1, wantGrad),
+			"y0 from alone": l2(y0, widen(alone)), "y1 from alone": l2(y1, widen(alone)),
+		} {
+			if !(e < limit) {
+				t.Errorf("beside a row %g times as loud: %s: relative error %.3g, want below %.3g", scale, name, e, limit)
+			}
+		}
+	}
+}
+
+// A broken row keeps to itself: its partner has the bits that it has alone.
+func TestBrokenPartner(t *testing.T) {
+	c := newConvolver(300)
+	clean := noise(300, 1)
+	want := c.alone(clean)
+	wantGrad, _, _ := c.grad(clean, nil, clean, nil)
+	for _, bad := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		broken := noise(300, 2)
+		broken[77] = float32(bad)
+		y0, other := c.pair(clean, broken)
+		other2, y1 := c.pair(broken, clean)
+		du0, _, _ := c.grad(clean, broken, clean, clean)
+		_, du1, _ := c.grad(broken, clean, clean, clean)
+		for i := range want {
+			if y0[i] != want[i] || y1[i] != want[i] || du0[i] != wantGrad[i] || du1[i] != wantGrad[i] {
+				t.Fatalf("beside a row with %v: [%d] = %v, %v, du %v, %v; alone %v, %v",
+					bad, i, y0[i], y1[i], du0[i], du1[i], want[i], wantGrad[i])
+			}
+		}
+		if !math.IsNaN(float64(other[299])) || !math.IsNaN(float64(other2[299])) {
+			t.Errorf("a row with %v went unnoticed: y[299] = %v, %v", bad, other[299], other2[299])
+		}
+	}
+}
+
+// A row of zeros gives exact zeros whatever its partner, and adds nothing to a gradient.
+func TestSilentPartner(t *testing.T) {
+	c := newConvolver(100)
+	u, zeros := noise(100, 1), make([]float32, 100)
+	want := c.alone(u)
+	y0, y1 := c.pair(zeros, u)
+	du0, du1, dk := c.grad(zeros, u, noise(100, 3), u)
+	_, dk0, _ := directGrad(u, u, c.k, nil)
+	for i := range want {
+		if y0[i] != 0 || y1[i] != want[i] || du0[i] != 0 {
+			t.Fatalf("[%d]: y0 = %v, du0 = %v, want 0; y1 = %v, want %v", i, y0[i], du0[i], y1[i], want[i])
+		}
+	}
+	if duAlone, _, _ := c.grad(u, nil, u, nil); l2(du1, widen(duAlone)) != 0 {
+		t.Errorf("du beside zeros differs from du alone")
+	}
+	if e := l2(dk, dk0); !(e < convTolerance) {
+		t.Errorf("dk: relative error %.3g", e)
+	}
+}
+
+func TestConvRefusesMisuse(t *testing.T) {
+	c, two := NewConv(10, 4, false), NewConv(10, 4, true)
+	row, long, khat, scratch := make([]float32, 10), make([]float32, 11), make([]float32, c.SpectrumLen()), make([]float32, two.ScratchLen())
+	for name, f := range map[string]func(){
+		"no samples":           func() { NewConv(0, 1, false) },
+		"no taps":              func() { NewConv(1, 0, false) },
+		"row too long":         func() { c.Pair(long, nil, long, nil, khat, scratch) },
+		"lengths differ":       func() { c.Pair(row[:9], nil, row, nil, khat, scratch) },
+		"y1 without u1":        func() { c.Pair(row, row, row, nil, khat, scratch) },
+		"spectrum too short":   func() { c.Pair(row, nil, row, nil, khat[:9], scratch) },
+		"scratch too short":    func() { c.Pair(row, nil, row, nil, khat, scratch[:9]) },
+		"du too short":         func() { c.PairGrad(row[:9], nil, khat, row, nil, row, nil, khat, scratch) },
+		"gradient's spectrum":  func() { c.PairGrad(row, nil, khat[:9], row, nil, row, nil, khat, scratch) },
+		"kernel too long":      func() { c.Spectrum(khat, row, nil, scratch) },
+		"causal, two kernels":  func() { c.Spectrum(khat, row[:4], row[:4], scratch) },
+		"one kernel missing":   func() { two.Spectrum(make([]float32, two.SpectrumLen()), row[:4], nil, scratch) },
+		"gradient's kernel":    func() { c.KernelGrad(row, nil, khat, scratch) },
+		"gradient's other one": func() { two.KernelGrad(row[:4], nil, make([]float32, two.SpectrumLen()), scratch) },
+	} {
+		func() {
+			defer func() {
+				if s := fmt.Sprint(recover()); len(s) < 11 || s[:11] != "fftkernel: " {
+					t.Errorf("%s: panic %q", name, s)
+				}
+			}()
+			f()
+		}()
+	}
+}

@@ -1,0 +1,273 @@
+package reference
+
+import (
+	"fmt"
+	"math"
+	"math/cmplx"
+	"math/rand/v2"
+	"testing"
+)
+
+// Differences prove that Backward belongs to Forward. These tests say what Forward means, by other means.
+
+func normals(r *rand.Rand, n int) []float64 {
+	x := zeros(n)
+	for i := range x {
+		x[i] = r.NormFloat64()
+	}
+	return x
+}
+
+func normalPairs(r *rand.Rand, n int) []complex128 {
+	z := make([]complex128, n)
+	for i := range z {
+		z[i] = complex(r.NormFloat64(), r.NormFloat64())
+	}
+	return z
+}
+
+// randomLayer fills the SSM of a layer.
+func randomLayer(r *rand.Rand, c Config) *Layer {
+	n := &Network{Config: c}
+	l := &Layer{
+		LogStep: normals(r, c.H), LogDecay: normals(r, c.Copies*c.M), Freq: normals(r, c.Copies*c.M),
+		B: normalPairs(r, c.Copies*c.M), C: normalPairs(r, n.directions()*c.H*c.M), D: normals(r, c.H),
+	}
+	for h := range l.LogStep {
+		l.LogStep[h] -= 2
+	}
+	return l
+}
+
+// discrete returns λ̄ and B̄ of a mode as spec §1.3 and §2.6 write them.
+func discrete(c Config, l *Layer, h, m int) (lambda, bbar complex128) {
+	k := h%c.Copies*c.M + m
+	if c.Discrete { // λ̄ = e^a, B̄ = B·ξ(e^a − 1)/a
+		xi := c.Rate * math.Exp(l.LogStep[h])
+		a := complex(-math.Exp(l.LogDecay[k])*xi, c.Rate*l.Freq[k])
+		return cmplx.Exp(a), l.B[k] * complex(xi, 0) * (cmplx.Exp(a) - 1) / a
+	}
+	dt, a := complex(c.Rate*math.Exp(l.LogStep[h]), 0), complex(-math.Exp(l.LogDecay[k]), l.Freq[k])
+	if c.Bilinear { // λ̄ = (1 + ΔA/2)/(1 − ΔA/2), B̄ = BΔ/(1 − ΔA/2)
+		return (1 + dt*a/2) / (1 - dt*a/2), l.B[k] * dt / (1 - dt*a/2)
+	}
+	return cmplx.Exp(dt * a), l.B[k] * (cmplx.Exp(dt*a) - 1) / a
+}
+
+// recur runs the SSM as a recurrence: h ← λ̄h + B̄x, y = 2·Re Ch + Dx; backwards in time for the second direction,
+// whose output is read one sample late (spec §1.1, §1.5, §6).
+func recur(c Config, l *Layer, h int, x []float64) []float64 {
+	y := zeros(len(x))
+	for t, v := range x {
+		y[t] = l.D[h] * v
+	}
+	for m := range c.M {
+		lambda, bbar := discrete(c, l, h, m)
+		state := complex128(0)
+		for t, v := range x {
+			state = lambda*state + bbar*complex(v, 0)
+			y[t] += 2 * real(l.C[h*c.M+m]*state)
+		}
+		if !c.Bidirectional {
+			continue
+		}
+		state = 0
+		for t := len(x) - 1; t >= 0; t-- {
+			y[t] += 2 * real(l.C[(c.H+h)*c.M+m]*state)
+			state = lambda*state + bbar*complex(x[t], 0)
+		}
+	}
+	return y
+}
+
+func TestConvolutionIsRecurrence(t *testing.T) {
+	for name, c := range map[string]Config{
+		"ZOH":            {Copies: 4, Rate: 1},
+		"ZOH, rate":      {Copies: 4, Rate: 2},
+		"bilinear":       {Copies: 4, Rate: 1, Bilinear: true},
+		"bilinear, rate": {Copies: 4, Rate: 0.5, Bilinear: true},
+		"DFouT":          {Copies: 4, Rate: 1, Discrete: true},
+		"DFouT, rate":    {Copies: 4, Rate: 2, Discrete: true},
+		"tied":           {Copies: 2, Rate: 1},
+		"one copy":       {Copies: 1, Rate: 1, Bidirectional: true},
+		"bidirectional":  {Copies: 4, Rate: 1, Bidirectional: true},
+	} {
+		c.H, c.M = 4, 3
+		r := rand.New(rand.NewPCG(1, 2))
+		n, l, b := &Network{Config: c}, randomLayer(r, c), &Batch{Size: 2, Len: 11}
+		x := normals(r, b.Size*c.H*b.Len)
+		y := n.convolve(l, b, x, n.kernels(l, b.Len))
+		for row := range b.Size * c.H {
+			from, to := row*b.Len, (row+1)*b.Len
+			compare(t, fmt.Sprintf("%s, row %d", name, row), y[from:to], recur(c, l, row%c.H, x[from:to])...)
+		}
+	}
+}
+
+// Spec §1.5: L_k = min(L, round(l_max/rate)), of the same kernel; here at least one tap.
+func TestTruncation(t *testing.T) {
+	for _, c := range []struct {
+		lMax int
+		rate float64
+		want int
+	}{{0, 1, 10}, {4, 1, 4}, {20, 1, 10}, {8, 2, 4}, {4, 0.5, 8}, {9, 0.5, 10}, {1, 4, 1}} {
+		n := &Network{Config: Config{H: 2, M: 2, Copies: 2, Rate: c.rate, Bidirectional: true}}
+		l := randomLayer(rand.New(rand.NewPCG(3, 4)), n.Config)
+		whole := n.kernels(l, 10)
+		n.LMax = c.lMax
+		for i, k := range n.kernels(l, 10) {
+			compare(t, fmt.Sprintf("l_max %d, rate %v, kernel %d", c.lMax, c.rate, i), k, whole[i][:c.want]...)
+		}
+	}
+}
+
+// randomNetwork returns two blocks with the layer's SSM and a linear mixing.
+func randomNetwork(c Config) *Network {
+	r := rand.New(rand.NewPCG(5, 6))
+	c.DInput, c.DOutput, c.H, c.M, c.Copies, c.Rate, c.NLayers = 2, 3, 4, 2, 4, 1, 2
+	c.Mixing, c.Activation, c.Residual = "linear", true, true
+	norm := func() Norm { return Norm{Weight: normals(r, c.H), Bias: normals(r, c.H)} }
+	n := &Network{
+		Config: c, EncW: normals(r, c.H*c.DInput), EncB: normals(r, c.H),
+		DecW: normals(r, c.DOutput*c.H), DecB: normals(r, c.DOutput), Norm: norm(),
+	}
+	for range c.NLayers {
+		l := randomLayer(r, c)
+		l.MixW, l.MixB, l.Norm = normals(r, c.H*c.H), normals(r, c.H), norm()
+		n.Layers = append(n.Layers, *l)
+	}
+	return n
+}
+
+// A padded sequence gives what it gives alone, whatever stands in the padding (spec §3.1, §3.4).
+func TestPaddingIsNotSeen(t *testing.T) {
+	const length, channels = 9, 2
+	for _, pool := range []string{"mean", "last", "none"} {
+		for _, prenorm := range []bool{false, true} {
+			n := randomNetwork(Config{Bidirectional: true, NormKind: "layer", PreNorm: prenorm, FinalNorm: prenorm, Pool: pool})
+			lengths := []int{length, 4, 1}
+			x := normals(rand.New(rand.NewPCG(7, 8)), len(lengths)*channels*length)
+			padded := n.Forward(Batch{Size: len(lengths), Len: length, X: x, Lengths: lengths}).Logits
+			per := len(padded) / len(lengths) / n.DOutput // positions answered
+			for i, own := range lengths {
+				var cut []float64
+				for c := range channels {
+					from := (i*channels + c) * length
+					cut = append(cut, x[from:from+own]...)
+				}
+				alone := n.Forward(Batch{Size: 1, Len: own, X: cut}).Logits
+				for o := range n.DOutput {
+					at, positions := (i*n.DOutput+o)*per, len(alone)/n.DOutput
+					name := fmt.Sprintf("pool %s, prenorm %v, sequence %d, output %d", pool, prenorm, i, o)
+					compare(t, name, padded[at:at+positions], alone[o*positions:(o+1)*positions]...)
+				}
+			}
+		}
+	}
+}
+
+// Without lengths the mean is over all positions, and last is the last one.
+func TestPools(t *testing.T) {
+	n := &Network{Config: Config{H: 2, DOutput: 1}, DecW: []float64{1, 10}, DecB: []float64{0.5}}
+	top := []float64{1, 2, 6, 4, 5, 9} // [1][2][3]
+	for pool, want := range map[string][]float64{
+		"mean": {3 + 60 + 0.5}, "last": {6 + 90 + 0.5}, "none": {41.5, 52.5, 96.5},
+	} {
+		n.Pool = pool
+		_, logits := n.decode(&Batch{Size: 1, Len: 3}, top)
+		compare(t, pool, logits, want...)
+	}
+}
+
+// Spec §3.3 by hand: one channel, mean 3, variance 3.5 (unbiased 14/3); before the batch 10 and 2.
+func TestBatchNorm(t *testing.T) {
+	n := &Network{Config: Config{H: 1, NormKind: "batch"}}
+	p := Norm{Weight: []float64{2}, Bias: []float64{7}, Mean: []float64{10}, Var: []float64{2}}
+	x := []float64{1, 2, 3, 6}
+	for _, c := range []struct {
+		train          bool
+		mean, variance float64
+	}{{true, 3, 3.5}, {false, 10, 2}} {
+		y, tape := n.norm(p, &Batch{Size: 2, Len: 2, Train: c.train}, x)
+		var want []float64
+		for _, v := range x {
+			want = append(want, 2*(v-c.mean)/math.Sqrt(c.variance+1e-5)+7)
+		}
+		compare(t, fmt.Sprintf("train %v", c.train), y, want...)
+		if c.train {
+			compare(t, "running mean", tape.Mean, 0.9*10+0.1*3)
+			compare(t, "running variance", tape.Var, 0.9*2+0.1*14/3)
+		}
+	}
+}
+
+// Padding is part of a batch norm's statistics (spec §3.3).
+func TestBatchNormCountsPadding(t *testing.T) {
+	n := randomNetwork(Config{NormKind: "batch", PreNorm: true, Pool: "mean"})
+	for i := range n.Layers {
+		n.Layers[i].Norm.Mean, n.Layers[i].Norm.Var = zeros(n.H), zeros(n.H)
+	}
+	b := Batch{Size: 2, Len: 5, X: normals(rand.New(rand.NewPCG(9, 10)), 2*2*5), Lengths: []int{5, 2}, Train: true}
+	tape := n.Forward(b)
+	for h := range n.H {
+		mean := 0.0
+		for i := range b.Size {
+			for _, v := range tape.Blocks[0].In[(i*n.H+h)*b.Len : (i*n.H+h+1)*b.Len] {
+				mean += v / 10
+			}
+		}
+		compare(t, "running mean", tape.Blocks[0].NormTape.Mean[h:h+1], 0.1*mean)
+	}
+}
+
+// Each block has its own factors: the second block's outer ones switch off its output, its inner ones all but
+// the bias of the mixing.
+func TestDropoutPlaces(t *testing.T) {
+	n := randomNetwork(Config{NormKind: "none", Pool: "mean"})
+	b := Batch{Size: 2, Len: 3, X: normals(rand.New(rand.NewPCG(11, 12)), 2*2*3)}
+	plain := n.Forward(b)
+	ones := zeros(b.Size * n.H)
+	for i := range ones {
+		ones[i] = 1
+	}
+	off := [][]float64{ones, zeros(len(ones))}
+
+	b.Outer = off
+	tape := n.Forward(b)
+	compare(t, "first block", tape.Blocks[0].Out, plain.Blocks[0].Out...)
+	compare(t, "outer", tape.Blocks[1].Out, plain.Blocks[0].Out...)
+
+	b.Outer, b.Inner = nil, off
+	tape = n.Forward(b)
+	compare(t, "first block", tape.Blocks[0].Out, plain.Blocks[0].Out...)
+	want := zeros(len(plain.Blocks[0].Out))
+	for k, v := range plain.Blocks[0].Out {
+		want[k] = v + n.Layers[1].MixB[k/b.Len%n.H]
+	}
+	compare(t, "inner", tape.Blocks[1].Out, want...)
+}
+
+func TestLosses(t *testing.T) {
+	loss, grad := SquaredError([]float64{1, 2, 3, 4}, []float64{1, 0, 0, 8})
+	compare(t, "squared error", []float64{loss}, (4.+9+16)/4)
+	compare(t, "its gradient", grad, 0, 1, 1.5, -2)
+
+	loss, grad = CrossEntropy([]float64{0, math.Log(3), math.Log(4), 0}, []int{1, 0}) // softmax ¼ ¾, ⅘ ⅕
+	compare(t, "cross entropy", []float64{loss}, -(math.Log(0.75)+math.Log(0.8))/2)
+	compare(t, "its gradient", grad, 0.125, -0.125, -0.1, 0.1)
+}
+
+// Backward of a batch norm exists for training alone.
+func TestBackwardAfterInference(t *testing.T) {
+	n := randomNetwork(Config{NormKind: "batch", Pool: "mean"})
+	for i := range n.Layers {
+		n.Layers[i].Norm.Mean, n.Layers[i].Norm.Var = zeros(n.H), zeros(n.H)
+	}
+	tape := n.Forward(Batch{Size: 1, Len: 2, X: zeros(4)})
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	n.Backward(tape, zeros(len(tape.Logits)))
+}

@@ -1,0 +1,38 @@
+package vek
+
+// maxDFT is the longest transform by definition.
+const maxDFT = 40
+
+// FFTRoots fills roots with exp(−2πi·j/n) for j < n = len(roots)/2, (re, im) pairs rounded once.
+func FFTRoots(roots []float32) {
+	n := len(roots) / 2
+	for j := range n {
+		c, s := unitRoot(j, n)
+		roots[2*j], roots[2*j+1] = float32(c), float32(-s)
+	}
+}
+
+// DFT transforms n = len(re) ≤ 40 numbers in place by definition, in natural order: for lengths too short for the
+// passes. roots is FFTRoots' table.
+func DFT(re, im, roots []float32) {
+	if len(re) > maxDFT || len(im) != len(re) || len(roots) != 2*len(re) {
+		panic("vek: DFT: lengths differ, or more than 40")
+	}
+	dftGeneric(re, im, roots)
+}
+
+// y_k = Σ_j x_j exp(−2πi·jk/n)
+func dftGeneric(re, im, roots []float32) {
+	var xr, xi [maxDFT]float32
+	n := copy(xr[:], re)
+	copy(xi[:], im)
+	for k := range n {
+		var sr, si float32
+		for j := range n {
+			w := 2 * (j * k % n)
+			tr, ti := rotate(xr[j], xi[j], roots[w], roots[w+1])
+			sr, si = sr+tr, si+ti
+		}
+		re[k], im[k] = sr, si
+	}
+}

@@ -1,0 +1,47 @@
+package vek
+
+import "math"
+
+// FFTTwiddles fills the table of one pass: for each j < q the radix−1 numbers w^{jk}, k ≥ 1, as (re, im) pairs,
+// w = exp(−2πi/(radix·q)); 2·(radix−1)·q floats, each rounded once.
+func FFTTwiddles(tw []float32, radix, q int) {
+	n := radix * q
+	for j := range q {
+		row := tw[2*(radix-1)*j:][:2*(radix-1)]
+		for k := 1; k < radix; k++ {
+			c, s := unitRoot(j*k%n, n)
+			row[2*k-2], row[2*k-1] = float32(c), float32(-s)
+		}
+	}
+}
+
+// FFTLaneTwiddles fills the table of the stage over the lanes: for vector g, where frequency order[g] of the
+// m = len(order) vectors' transform stands, w_n^{r·order[g]} for r < 16, n = 16·m, real parts before imaginary
+// ones; 32·m floats, each rounded once.
+func FFTLaneTwiddles(tw []float32, order []int) {
+	n := FFTLanes * len(order)
+	for g, k := range order {
+		re, im := vector(tw, 2*g), vector(tw, 2*g+1)
+		for r := range FFTLanes {
+			c, s := unitRoot(r*k%n, n)
+			re[r], im[r] = float32(c), float32(-s)
+		}
+	}
+}
+
+// unitRoot returns cos and sin of 2π·j/n, 0 ≤ j < n, from an angle reduced exactly to [0, π/4].
+func unitRoot(j, n int) (cos, sin float64) {
+	switch {
+	case 2*j > n:
+		c, s := unitRoot(n-j, n)
+		return c, -s
+	case 4*j > n:
+		c, s := unitRoot(n-2*j, 2*n)
+		return -c, s
+	case 8*j > n:
+		c, s := unitRoot(n-4*j, 4*n)
+		return s, c
+	}
+	sin, cos = math.Sincos(2 * math.Pi * float64(j) / float64(n))
+	return cos, sin
+}

@@ -1,0 +1,213 @@
+package vek_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/internal/vektest"
+)
+
+// product is one call of Gemm.
+type product struct {
+	m, n, k             int
+	transA, transB, acc bool
+	gap                 int // strides exceed the columns by gap
+}
+
+func (p product) String() string {
+	return fmt.Sprintf("m=%d n=%d k=%d transA=%v transB=%v acc=%v gap=%d", p.m, p.n, p.k, p.transA, p.transB, p.acc, p.gap)
+}
+
+// matrix returns a matrix of normal numbers without a gap.
+func matrix(r *rand.Rand, rows, cols int) vek.Matrix {
+	return vek.Matrix{Data: normals(r, rows*cols), Rows: rows, Cols: cols, Stride: cols}
+}
+
+// at returns element (i, j) of m or of its transpose.
+func at(m vek.Matrix, trans bool, i, j int) float64 {
+	if trans {
+		i, j = j, i
+	}
+	return float64(m.Data[i*m.Stride+j])
+}
+
+func shape(trans bool, rows, cols int) (int, int) {
+	if trans {
+		return cols, rows
+	}
+	return rows, cols
+}
+
+// check multiplies and compares with the sums in float64.
+func (p product) check(t *testing.T, c *vektest.Call, r *rand.Rand) {
+	t.Helper()
+	rows, cols := shape(p.transA, p.m, p.k)
+	x := matrix(r, rows, cols)
+	rows, cols = shape(p.transB, p.k, p.n)
+	y := matrix(r, rows, cols)
+	old := matrix(r, p.m, p.n)
+
+	c.Again()
+	a, b := c.InMatrix(x, x.Cols+p.gap), c.InMatrix(y, y.Cols+p.gap)
+	var got vek.Matrix
+	if p.acc {
+		got = c.InOutMatrix(old, p.n+p.gap)
+	} else {
+		got = c.OutMatrix(p.m, p.n, p.n+p.gap)
+	}
+	scratch := c.Scratch(vek.GemmScratch(p.m, p.n, p.k))
+	if !c.Do(func() { vek.Gemm(got, a, b, p.transA, p.transB, p.acc, scratch) }) {
+		t.Fatalf("%v", p)
+	}
+	for i := range p.m {
+		for j := range p.n {
+			var want near
+			if p.acc {
+				want.add(at(old, false, i, j))
+			}
+			for l := range p.k {
+				want.add(at(x, p.transA, i, l) * at(y, p.transB, l, j))
+			}
+			if !want.check(t, got.Row(i)[j], "%v: c[%d][%d]", p, i, j) {
+				return
+			}
+		}
+	}
+}
+
+// each calls f with every transposition, with and without acc.
+func (p product) each(f func(product)) {
+	for bits := range 8 {
+		p.transA, p.transB, p.acc = bits&1 != 0, bits&2 != 0, bits&4 != 0
+		f(p)
+	}
+}
+
+func TestGemmSmall(t *testing.T) {
+	sizes := []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 49}
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		c, r := vektest.NewCall(t), generator(1)
+		places := vektest.Placements()
+		i := 0
+		for _, m := range sizes {
+			for _, n := range sizes {
+				for _, k := range []int{0, 1, 3, 4, 5, 18} {
+					product{m: m, n: n, k: k, gap: i % 3}.each(func(p product) {
+						// All of the small products, an eighth of the others.
+						if i++; i%8 == 0 || max(m, n, k) <= 9 {
+							c.Begin(places[i%len(places)])
+							p.check(t, c, r)
+						}
+					})
+				}
+			}
+		}
+	})
+}
+
+// Sizes on both sides of the cache blocks.
+func TestGemmBlocks(t *testing.T) {
+	tests := []product{
+		{m: 63, n: 10, k: 255}, {m: 64, n: 10, k: 256}, {m: 65, n: 10, k: 257}, {m: 131, n: 3, k: 515},
+		{m: 5, n: 255, k: 20}, {m: 5, n: 256, k: 20}, {m: 5, n: 257, k: 20, gap: 7}, {m: 3, n: 515, k: 259},
+		{m: 70, n: 260, k: 9}, {m: 1, n: 1, k: 1000}, {m: 1, n: 1000, k: 1}, {m: 1000, n: 1, k: 1},
+	}
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		c, r := vektest.NewCall(t), generator(2)
+		for i, p := range tests {
+			c.Begin(vektest.Placements()[i])
+			p.each(func(p product) { p.check(t, c, r) })
+		}
+	})
+}
+
+// A block of columns, or of rows, computed apart has the bits of the whole.
+func TestGemmBlocksApart(t *testing.T) {
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		r := generator(3)
+		for _, p := range []product{{m: 9, n: 70, k: 300}, {m: 33, n: 37, k: 64, acc: true}, {m: 66, n: 300, k: 17}} {
+			x, y, c := matrix(r, p.m, p.k), matrix(r, p.k, p.n), matrix(r, p.m, p.n)
+			apart := c
+			apart.Data = append([]float32(nil), c.Data...)
+			scratch := make([]float32, vek.GemmScratch(p.m, p.n, p.k))
+			vek.Gemm(c, x, y, false, false, p.acc, scratch)
+			for j := 0; j < p.n; {
+				w := min(1+r.IntN(40), p.n-j)
+				vek.Gemm(columns(apart, j, w), x, columns(y, j, w), false, false, p.acc, scratch)
+				j += w
+			}
+			for i := range p.m {
+				sameBits(t, fmt.Sprintf("%v: columns apart, row %d", p, i), apart.Row(i), c.Row(i))
+			}
+			if p.acc {
+				continue
+			}
+			for i := range p.m {
+				row := vek.Matrix{Data: make([]float32, p.n), Rows: 1, Cols: p.n, Stride: p.n}
+				one := vek.Matrix{Data: x.Row(i), Rows: 1, Cols: p.k, Stride: p.k}
+				vek.Gemm(row, one, y, false, false, false, scratch)
+				sameBits(t, fmt.Sprintf("%v: row %d apart", p, i), row.Data, c.Row(i))
+			}
+		}
+	})
+}
+
+// Both layouts of an operand give the same bits, as a transposed product is only packed in another way.
+func TestGemmTransposedBits(t *testing.T) {
+	const m, n, k = 19, 45, 270
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		r := generator(4)
+		x, y := matrix(r, m, k), matrix(r, k, n)
+		scratch := make([]float32, vek.GemmScratch(m, n, k))
+		want := matrix(r, m, n)
+		vek.Gemm(want, x, y, false, false, false, scratch)
+		got := matrix(r, m, n)
+		vek.Gemm(got, transposed(x), transposed(y), true, true, false, scratch)
+		sameBits(t, "product of the transposed", got.Data, want.Data)
+	})
+}
+
+func transposed(m vek.Matrix) vek.Matrix {
+	t := vek.Matrix{Data: make([]float32, m.Rows*m.Cols), Rows: m.Cols, Cols: m.Rows, Stride: m.Rows}
+	for i := range t.Rows {
+		for j := range t.Cols {
+			t.Row(i)[j] = m.Row(j)[i]
+		}
+	}
+	return t
+}
+
+// columns returns the view of w columns of m from j on.
+func columns(m vek.Matrix, j, w int) vek.Matrix {
+	return vek.Matrix{Data: m.Data[j:], Rows: m.Rows, Cols: w, Stride: m.Stride}
+}
+
+func TestGemmAllocatesNothing(t *testing.T) {
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		r := generator(5)
+		c, x, y := matrix(r, 20, 30), matrix(r, 20, 10), matrix(r, 10, 30)
+		scratch := make([]float32, vek.GemmScratch(20, 30, 10))
+		if n := testing.AllocsPerRun(5, func() { vek.Gemm(c, x, y, false, false, false, scratch) }); n != 0 {
+			t.Errorf("%v allocations a call", n)
+		}
+	})
+}
+
+func FuzzGemm(f *testing.F) {
+	f.Add(uint64(1), uint16(3), uint16(4), uint16(5), uint8(0), uint8(0))
+	f.Add(uint64(2), uint16(65), uint16(17), uint16(9), uint8(7), uint8(1))
+	f.Add(uint64(3), uint16(2), uint16(90), uint16(70), uint8(3), uint8(16))
+	f.Fuzz(func(t *testing.T, seed uint64, m, n, k uint16, bits, place uint8) {
+		p := product{
+			m: int(m % 100), n: int(n % 100), k: int(k % 100),
+			transA: bits&1 != 0, transB: bits&2 != 0, acc: bits&4 != 0, gap: int(bits>>3) % 5,
+		}
+		vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+			c := vektest.NewCall(t)
+			c.Begin(vektest.Placements()[place%17])
+			p.check(t, c, generator(seed))
+		})
+	})
+}

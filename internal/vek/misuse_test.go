@@ -1,0 +1,91 @@
+package vek_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+)
+
+func TestMisusePanics(t *testing.T) {
+	x, y := make([]float32, 4), make([]float32, 5)
+	three, f := make([]float32, 48), make([]float64, 3)
+	two := vek.Matrix{Data: x, Rows: 2, Cols: 2, Stride: 2}
+	one := vek.Matrix{Data: x, Rows: 1, Cols: 1, Stride: 1}
+	short := vek.Matrix{Data: x, Rows: 2, Cols: 3, Stride: 3}
+	narrow := vek.Matrix{Data: y, Rows: 3, Cols: 2, Stride: 1}
+	tests := []struct {
+		message string // its start, after "vek: "
+		call    func()
+	}{
+		{"Add: ", func() { vek.Add(x, x, y) }},
+		{"AddConst: ", func() { vek.AddConst(x, y, 1) }},
+		{"Axpy: ", func() { vek.Axpy(x, 1, y) }},
+		{"Mul: ", func() { vek.Mul(x, y, x) }},
+		{"Scale: ", func() { vek.Scale(x, 1, y) }},
+		{"ScaleShift: ", func() { vek.ScaleShift(x, y, 1, 1) }},
+		{"Dot: ", func() { vek.Dot(x, y) }},
+		{"Exp: ", func() { vek.Exp(x, y) }},
+		{"Sigmoid: ", func() { vek.Sigmoid(x, y) }},
+		{"GELU: ", func() { vek.GELU(x, y) }},
+		{"GELUGrad: ", func() { vek.GELUGrad(x, x, y) }},
+		{"GLU: ", func() { vek.GLU(x, x, y) }},
+		{"GLUGrad: ", func() { vek.GLUGrad(x, y, x, x, x) }},
+		{"CMul: ", func() { vek.CMul(x, x, x, x, x, y) }},
+		{"CMulConj: ", func() { vek.CMulConj(x, y, x, x, x, x) }},
+		{"CMulConjAdd: ", func() { vek.CMulConjAdd(y, x, x, x, x, x) }},
+		{"AdamW: ", func() { vek.AdamW(x, x, x, y, vek.AdamWParams{}) }},
+		{"AffineGrad: ", func() { vek.AffineGrad(x, x, y, 1, 1, 1) }},
+		{"SoftmaxCrossEntropy: lengths", func() { vek.SoftmaxCrossEntropy(x, y, 0) }},
+		{"SoftmaxCrossEntropy: label", func() { vek.SoftmaxCrossEntropy(x, x, 4) }},
+		{"SSMBlock: ", func() { vek.SSMBlock(x, y, x, x, x, x, x, x, 1) }},
+		{"SSMBlock: ", func() { vek.SSMBlock(x, x, x, x, x, y, x, x, 1) }},
+		{"LayerNorm: ", func() { vek.LayerNorm(two, two, x[:1], x[:2], x[:2], x[:2], 1) }},
+		{"LayerNorm: 2×3", func() { vek.LayerNorm(short, short, x[:2], x[:2], x[:3], x[:3], 1) }},
+		{"LayerNormGrad: ", func() { vek.LayerNormGrad(two, two, two, x[:2], x[:2], x[:2], x[:2], x[:2], x[:3]) }},
+		{"Gemm: shapes", func() { vek.Gemm(two, two, one, false, false, false, three) }},
+		{"Gemm: scratch", func() { vek.Gemm(two, two, two, false, false, false, nil) }},
+		{"Gemm a: ", func() { vek.Gemm(two, short, narrow, false, false, false, three) }},
+		{"ComplexPowers: ", func() { vek.ComplexPowers(f[:2], f, f, f, 1) }},
+		{"PowerRows: shapes", func() { vek.PowerRows(two, one, f[:2], f[:2]) }},
+		{"PowerRows: shapes", func() { vek.PowerRows(two, two, f, f) }},
+		{"PowerRows: 2×3", func() { vek.PowerRows(short, short, f[:2], f[:2]) }},
+		{"PowerColumns: shapes", func() { vek.PowerColumns(two, two, f[:2], f[:2], f[:2], f) }},
+		{"PowerColumns: lengths", func() { vek.PowerColumns(two, two, f, f, f[:2], f[:2]) }},
+		{"PowerSums: lengths", func() { vek.PowerSums(f, f, two, two, f[:2], f[:2]) }},
+		{"MulIndex: ", func() { vek.MulIndex(x, y) }},
+		{"FFTForward: radix", func() { vek.FFTForward(6, nil, nil, nil, 1) }},
+		{"FFTForward: q", func() { vek.FFTForward(2, nil, nil, nil, 2) }},
+		{"FFTForward: twiddles", func() { vek.FFTForward(3, three, three, three[:3], 1) }},
+		{"FFTInverse: data", func() { vek.FFTInverse(4, three, three, three, 1) }},
+		{"FFTForwardHalf: ", func() { vek.FFTForwardHalf(3, three, three, three, 1) }},
+		{"FFTInverseHalf: ", func() { vek.FFTInverseHalf(5, nil, nil, three, 1) }},
+		{"FFTForwardLanes: ", func() { vek.FFTForwardLanes(x, x, three) }},
+		{"FFTInverseLanes: ", func() { vek.FFTInverseLanes(three, three, three) }},
+		{"FFTForwardLanes: ", func() { vek.FFTForwardLanes(three[:16], three[:16], three[:31]) }},
+		{"DFT: ", func() { vek.DFT(x, x, x) }},
+		{"DFT: ", func() { vek.DFT(three[:41], three[:41], make([]float32, 82)) }},
+	}
+	for _, test := range tests {
+		message := func() (v any) {
+			defer func() { v = recover() }()
+			test.call()
+			return nil
+		}()
+		if !strings.HasPrefix(fmt.Sprint(message), "vek: "+test.message) {
+			t.Errorf("got panic %v, want one that starts with %q", message, "vek: "+test.message)
+		}
+	}
+}
+
+func TestSetLevel(t *testing.T) {
+	old := vek.CurrentLevel()
+	err := vek.SetLevel("abacus")
+	if err == nil || !strings.Contains(err.Error(), `"abacus"`) || !strings.Contains(err.Error(), string(vek.Generic)) {
+		t.Errorf("an unknown level gives the error %v, want one with its name and the available ones", err)
+	}
+	if vek.CurrentLevel() != old {
+		t.Errorf("level %v after a refused SetLevel, want %v", vek.CurrentLevel(), old)
+	}
+}

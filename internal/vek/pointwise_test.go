@@ -1,0 +1,172 @@
+package vek_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/internal/vektest"
+)
+
+// Scalars that are no powers of two, as the kernels see them.
+const (
+	alpha float32 = 1.7
+	beta  float32 = -0.3
+	gamma float32 = 0.9
+
+	alpha64, beta64, gamma64 = float64(alpha), float64(beta), float64(gamma)
+)
+
+var (
+	add = vektest.Pointwise{
+		Ins: 2, Alias: [][]int{{0}, {1}},
+		Run:   func(out, in [][]float32) { vek.Add(out[0], in[0], in[1]) },
+		Truth: func(out, in []float64) { out[0] = in[0] + in[1] },
+	}
+	mul = vektest.Pointwise{
+		Ins: 2, Alias: [][]int{{0}, {1}},
+		Run:   func(out, in [][]float32) { vek.Mul(out[0], in[0], in[1]) },
+		Truth: func(out, in []float64) { out[0] = in[0] * in[1] },
+	}
+	addConst = vektest.Pointwise{
+		Ins: 1, Alias: [][]int{{0}},
+		Run:   func(out, in [][]float32) { vek.AddConst(out[0], in[0], alpha) },
+		Truth: func(out, in []float64) { out[0] = in[0] + alpha64 },
+	}
+	scale = vektest.Pointwise{
+		Ins: 1, Alias: [][]int{{0}},
+		Run:   func(out, in [][]float32) { vek.Scale(out[0], alpha, in[0]) },
+		Truth: func(out, in []float64) { out[0] = alpha64 * in[0] },
+	}
+	scaleShift = vektest.Pointwise{
+		Ins: 1, Alias: [][]int{{0}}, ULP: 2,
+		Run:   func(out, in [][]float32) { vek.ScaleShift(out[0], in[0], alpha, beta) },
+		Truth: func(out, in []float64) { out[0] = alpha64*in[0] + beta64 },
+		Scale: func(size, in []float64) { size[0] = abs(alpha64*in[0], beta64) },
+	}
+	axpy = vektest.Pointwise{
+		Ins: 2, Updates: true, ULP: 2,
+		Run:   func(out, in [][]float32) { vek.Axpy(out[0], alpha, in[1]) },
+		Truth: func(out, in []float64) { out[0] = in[0] + alpha64*in[1] },
+		Scale: func(size, in []float64) { size[0] = abs(in[0], alpha64*in[1]) },
+	}
+	affineGrad = vektest.Pointwise{
+		Ins: 2, Alias: [][]int{{0}, {1}}, ULP: 3,
+		Run:   func(out, in [][]float32) { vek.AffineGrad(out[0], in[0], in[1], alpha, beta, gamma) },
+		Truth: func(out, in []float64) { out[0] = alpha64*in[0] + beta64*in[1] + gamma64 },
+		Scale: func(size, in []float64) { size[0] = abs(alpha64*in[0], beta64*in[1], gamma64) },
+	}
+)
+
+// abs is the sum of the terms' sizes.
+func abs(terms ...float64) float64 {
+	sum := 0.0
+	for _, v := range terms {
+		sum += math.Abs(v)
+	}
+	return sum
+}
+
+func TestAdd(t *testing.T)        { add.Test(t) }
+func TestMul(t *testing.T)        { mul.Test(t) }
+func TestAddConst(t *testing.T)   { addConst.Test(t) }
+func TestScale(t *testing.T)      { scale.Test(t) }
+func TestScaleShift(t *testing.T) { scaleShift.Test(t) }
+func TestAxpy(t *testing.T)       { axpy.Test(t) }
+func TestAffineGrad(t *testing.T) { affineGrad.Test(t) }
+
+func FuzzAdd(f *testing.F)       { add.Fuzz(f) }
+func FuzzPointwise(f *testing.F) { affineGrad.Fuzz(f) }
+
+var (
+	sum = vektest.Reduction{
+		Ins: 1, Error: 520, // a block's, whatever the length
+		Run:  func(in [][]float32) float32 { return vek.Sum(in[0]) },
+		Term: func(in []float64) float64 { return in[0] },
+	}
+	dot = vektest.Reduction{
+		Ins: 2, Error: 520,
+		Run:  func(in [][]float32) float32 { return vek.Dot(in[0], in[1]) },
+		Term: func(in []float64) float64 { return in[0] * in[1] },
+	}
+	sumSquares = vektest.Reduction{
+		Ins: 1, Error: 520,
+		Run:  func(in [][]float32) float32 { return vek.SumSquares(in[0]) },
+		Term: func(in []float64) float64 { return in[0] * in[0] },
+	}
+)
+
+func TestSum(t *testing.T)        { sum.Test(t) }
+func TestDot(t *testing.T)        { dot.Test(t) }
+func TestSumSquares(t *testing.T) { sumSquares.Test(t) }
+
+func FuzzSum(f *testing.F) { sum.Fuzz(f) }
+func FuzzDot(f *testing.F) { dot.Fuzz(f) }
+
+// The error of a long sum of one sign stays near a rounding, since the blocks add up in float64.
+func TestLongSum(t *testing.T) {
+	x := make([]float32, 1<<20)
+	want := 0.0
+	for i := range x {
+		x[i] = 0.1 + float32(i%7)/64
+		want += float64(x[i])
+	}
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		if e := vektest.ULPs(vek.Sum(x), want, want); e > 8 {
+			t.Errorf("a sum of %d elements is off by %.1f ulp", len(x), e)
+		}
+	})
+}
+
+// generator returns the source of a test's numbers.
+func generator(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 5)) }
+
+// normals returns n standard normal numbers.
+func normals(r *rand.Rand, n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(r.NormFloat64())
+	}
+	return x
+}
+
+// sameBits fails t at the first element where the bits of got and want differ.
+func sameBits(t testing.TB, what string, got, want []float32) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Errorf("%s: %d elements, want %d", what, len(got), len(want))
+		return
+	}
+	for i := range got {
+		if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
+			t.Errorf("%s: element %d is %v, want the bits of %v", what, i, got[i], want[i])
+			return
+		}
+	}
+}
+
+// near is a sum in float64 with the size of its terms.
+type near struct {
+	value, size float64
+	n           int
+}
+
+func (s *near) add(terms ...float64) {
+	for _, v := range terms {
+		s.value += v
+		s.size += math.Abs(v)
+		s.n++
+	}
+}
+
+// check fails t where got is off by more than (n+8)·ε·Σ|terms|, the bound of any order of summation.
+func (s near) check(t testing.TB, got float32, format string, args ...any) bool {
+	t.Helper()
+	bound := float64(s.n+8)*vektest.Epsilon*s.size + 0x1p-126
+	if !(math.Abs(float64(got)-s.value) <= bound) {
+		t.Errorf(format+": got %v, want %v ± %.3g", append(args, got, s.value, bound)...)
+		return false
+	}
+	return true
+}

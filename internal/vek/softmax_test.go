@@ -1,0 +1,62 @@
+package vek_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/internal/vektest"
+)
+
+func TestSoftmaxCrossEntropy(t *testing.T) {
+	tests := []struct {
+		name   string
+		logits []float32
+	}{
+		{"one class", []float32{3}},
+		{"equal", []float32{0, 0, 0, 0}},
+		{"spread", []float32{-4, 2.5, 0.125, 7, -1}},
+		{"huge", []float32{1e4, 1e4 - 1, -1e4}},
+		{"certain", []float32{0, 300, -300}},
+	}
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		for _, test := range tests {
+			for label := range test.logits {
+				want, gradient := crossEntropy(test.logits, label)
+				got := make([]float32, len(test.logits))
+				loss := vek.SoftmaxCrossEntropy(got, test.logits, label)
+				want.check(t, loss, "%s: loss of label %d", test.name, label)
+				for i := range got {
+					gradient[i].check(t, got[i], "%s: gradient %d of label %d", test.name, i, label)
+				}
+
+				alias := append([]float32(nil), test.logits...)
+				if l := vek.SoftmaxCrossEntropy(alias, alias, label); l != loss {
+					t.Errorf("%s: loss %v in place, want %v", test.name, l, loss)
+				}
+				sameBits(t, test.name+" in place", alias, got)
+			}
+		}
+	})
+}
+
+// crossEntropy is the loss and its gradient, every probability from the logits' differences to its own.
+func crossEntropy(logits []float32, label int) (loss near, gradient []near) {
+	top := float64(slices.Max(logits))
+	sum := 0.0
+	for i := range logits {
+		sum += math.Exp(float64(logits[i]) - top)
+		inverse := 0.0 // 1/p_i = Σ_j exp(x_j − x_i)
+		for _, v := range logits {
+			inverse += math.Exp(float64(v) - float64(logits[i]))
+		}
+		var g near
+		if g.add(1 / inverse); i == label {
+			g.add(-1)
+		}
+		gradient = append(gradient, g)
+	}
+	loss.add(math.Log(sum), top-float64(logits[label]))
+	return loss, gradient
+}

@@ -1,0 +1,166 @@
+package vek_test
+
+import (
+	"math"
+	"math/big"
+	"math/cmplx"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/internal/vektest"
+)
+
+// twoPi is 2π to 60 digits.
+const twoPi = "6.28318530717958647692528676655900576839433879875021164194989"
+
+// power returns exp(l·(re + i·im)) from a phase reduced exactly.
+func power(re, im float64, l int) complex128 {
+	exact := func(x float64) *big.Float { return new(big.Float).SetPrec(300).SetFloat64(x) }
+	period, _ := new(big.Float).SetPrec(300).SetString(twoPi)
+	turns := new(big.Float).Quo(new(big.Float).Mul(exact(im), exact(float64(l))), period)
+	whole, _ := turns.Int(nil)
+	turns.Sub(turns, new(big.Float).SetPrec(300).SetInt(whole))
+	phase, _ := turns.Mul(turns, period).Float64()
+	return cmplx.Rect(math.Exp(re*float64(l)), phase)
+}
+
+func TestComplexPowers(t *testing.T) {
+	re := []float64{0, 0, -1e-7, -1e-4, -0.3, -1300, math.Inf(-1), -1e-3}
+	im := []float64{0, 3.14159, 2.5, -1.7, 0.1, 1, 0, 1e3}
+	n := len(re)
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		for _, l := range []int{1, 2, 31, 1024, 1 << 20} {
+			gotRe, gotIm := make([]float64, n), make([]float64, n)
+			vek.ComplexPowers(gotRe, gotIm, re, im, l)
+			for i := range re {
+				want := power(re[i], im[i], l)
+				if re[i]*float64(l) < -150 {
+					want = 0
+				}
+				// the phase in radians is rounded a few times relative to l·im
+				tolerance := cmplx.Abs(want) * (4 + 4*math.Abs(im[i])*float64(l)) * 0x1p-53
+				if e := cmplx.Abs(complex(gotRe[i], gotIm[i]) - want); !(e <= tolerance) {
+					t.Errorf("exp(%d·(%v + %vi)) = %v + %vi, want %v: off by %.3g", l, re[i], im[i], gotRe[i], gotIm[i], want, e)
+				}
+			}
+		}
+	})
+}
+
+// bases are numbers of modulus at most 1, of all speeds of decay.
+func bases() (re, im []float64) {
+	for _, z := range []complex128{1, -1i, cmplx.Rect(1, 1.234), cmplx.Rect(0.999, -2), cmplx.Rect(0.9, 3.1),
+		cmplx.Rect(0.5, 0.1), cmplx.Rect(0.01, 1), 0, cmplx.Rect(1e-30, 2)} {
+		re, im = append(re, real(z)), append(im, imag(z))
+	}
+	return re, im
+}
+
+// fades reports whether got is right for the value want of a power whose first has the modulus first: rounded once,
+// and zero where it is 2⁻⁵⁰ of the first or less; the exact border is the kernel's.
+func fades(got float32, want complex128, part float64, first float64) bool {
+	modulus := cmplx.Abs(want) / first
+	if got == 0 && modulus < 0x1p-49 {
+		return true
+	}
+	return modulus >= 0x1p-51 && math.Abs(float64(got)-part) <= 0.5001*vektest.ULP(part)+1e-13*cmplx.Abs(want)
+}
+
+func TestPowerRows(t *testing.T) {
+	lamRe, lamIm := bases()
+	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
+		for _, cols := range []int{0, 1, 2, 3, 4, 5, 17, 64, 1024} {
+			c.Again()
+			re, im := c.OutMatrix(len(lamRe), cols, cols+3), c.OutMatrix(len(lamRe), cols, cols)
+			if !c.Do(func() { vek.PowerRows(re, im, lamRe, lamIm) }) {
+				return
+			}
+			for n := range lamRe {
+				want := 1 + 0i
+				for b := range cols {
+					if !fades(re.Row(n)[b], want, real(want), 1) || !fades(im.Row(n)[b], want, imag(want), 1) {
+						t.Fatalf("(%v + %vi)^%d = %v + %vi, want %v", lamRe[n], lamIm[n], b, re.Row(n)[b], im.Row(n)[b], want)
+					}
+					want *= complex(lamRe[n], lamIm[n])
+				}
+			}
+		}
+	})
+}
+
+func TestPowerColumns(t *testing.T) {
+	lamRe, lamIm := bases()
+	wRe, wIm := make([]float64, len(lamRe)), make([]float64, len(lamRe))
+	for n := range wRe {
+		wRe[n], wIm[n] = math.Ldexp(1.1, -4*n), math.Ldexp(-0.3, -4*n)
+	}
+	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
+		for _, rows := range []int{0, 1, 2, 5, 33, 512} {
+			c.Again()
+			re, im := c.OutMatrix(rows, len(lamRe), len(lamRe)+5), c.OutMatrix(rows, len(lamRe), len(lamRe))
+			if !c.Do(func() { vek.PowerColumns(re, im, wRe, wIm, lamRe, lamIm) }) {
+				return
+			}
+			for n := range lamRe {
+				want := complex(wRe[n], wIm[n])
+				first := cmplx.Abs(want)
+				for a := range rows {
+					if !fades(re.Row(a)[n], want, real(want), first) || !fades(im.Row(a)[n], want, imag(want), first) {
+						t.Fatalf("w·(%v + %vi)^%d = %v + %vi, want %v", lamRe[n], lamIm[n], a, re.Row(a)[n], im.Row(a)[n], want)
+					}
+					want *= complex(lamRe[n], lamIm[n])
+				}
+			}
+		}
+	})
+}
+
+func TestPowerSums(t *testing.T) {
+	lamRe, lamIm := bases()
+	modes := len(lamRe)
+	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
+		for _, rows := range []int{0, 1, 2, 7, 200} {
+			c.Again()
+			x := vek.Matrix{Data: normals(generator(1), rows*modes), Rows: rows, Cols: modes, Stride: modes}
+			y := vek.Matrix{Data: normals(generator(2), rows*modes), Rows: rows, Cols: modes, Stride: modes}
+			re, im := c.InMatrix(x, modes+1), c.InMatrix(y, modes)
+			gotRe, gotIm := make([]float64, modes), make([]float64, modes)
+			if !c.Do(func() { vek.PowerSums(gotRe, gotIm, re, im, lamRe, lamIm) }) {
+				return
+			}
+			for n := range lamRe {
+				want, terms, p := 0i, 0.0, 1+0i
+				for a := range rows {
+					v := p * complex(float64(x.Row(a)[n]), float64(y.Row(a)[n]))
+					want, terms = want+v, terms+cmplx.Abs(v)
+					p *= complex(lamRe[n], lamIm[n])
+				}
+				if e := cmplx.Abs(complex(gotRe[n], gotIm[n]) - want); !(e <= 1e-13*terms) {
+					t.Errorf("%d rows, λ = %v + %vi: %v + %vi, want %v", rows, lamRe[n], lamIm[n], gotRe[n], gotIm[n], want)
+				}
+			}
+		}
+	})
+}
+
+func TestMulIndex(t *testing.T) {
+	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
+		for _, n := range vektest.Sizes() {
+			x := normals(generator(1), n)
+			c.Again()
+			in, dst := c.In(x), c.Out(n)
+			apart := c.Do(func() { vek.MulIndex(dst, in) })
+			got := append([]float32(nil), dst...)
+			c.Again()
+			both := c.InOut(x)
+			if !apart || !c.Do(func() { vek.MulIndex(both, both) }) {
+				return
+			}
+			for l := range x {
+				if want := float32(l) * x[l]; got[l] != want || both[l] != want {
+					t.Fatalf("n=%d: [%d] = %v, in place %v, want %v", n, l, got[l], both[l], want)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,169 @@
+package vektest
+
+import (
+	"fmt"
+	"math"
+	"runtime/debug"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+)
+
+// Call places the arguments of kernel calls and checks what a call did to them. Begin starts a call's arguments, In,
+// InOut, Out, Scratch and their matrix forms add one each, Do makes the call. It belongs to one test.
+type Call struct {
+	tb     testing.TB
+	memory []*memory
+	args   []arg
+	at     Placement
+}
+
+// arg is one argument of the call being made.
+type arg struct {
+	kind   kind
+	view   vek.Matrix
+	before []float32 // an input's data
+}
+
+type kind int
+
+const (
+	input kind = iota
+	inOut
+	output
+	scratch
+)
+
+// NewCall returns a Call that reports to tb.
+func NewCall(tb testing.TB) *Call { return &Call{tb: tb} }
+
+// EachCall runs f at every level and placement.
+func EachCall(t *testing.T, f func(t *testing.T, c *Call)) {
+	t.Helper()
+	EachLevel(t, func(t *testing.T, _ vek.Level) {
+		c := NewCall(t)
+		for _, at := range Placements() {
+			c.Begin(at)
+			f(t, c)
+		}
+	})
+}
+
+// Begin forgets the arguments of the last call. The next ones lie at a placement; away from AtEnd their alignments
+// differ.
+func (c *Call) Begin(at Placement) {
+	c.args, c.at = c.args[:0], at
+}
+
+// Again forgets the arguments of the last call and keeps the placement.
+func (c *Call) Again() { c.Begin(c.at) }
+
+// In returns a copy of x that the call must leave as it is.
+func (c *Call) In(x []float32) []float32 { return c.InMatrix(row(x), len(x)).Data }
+
+// InOut returns a copy of x that the call may change.
+func (c *Call) InOut(x []float32) []float32 { return c.InOutMatrix(row(x), len(x)).Data }
+
+// Out returns n dirty floats that the call must write, every one.
+func (c *Call) Out(n int) []float32 { return c.OutMatrix(1, n, n).Data }
+
+// Scratch returns n dirty floats.
+func (c *Call) Scratch(n int) []float32 {
+	return c.add(scratch, vek.Matrix{Rows: 1, Cols: n, Stride: n}).Data
+}
+
+// InMatrix returns a copy of x with a stride of its own, which the call must leave as it is.
+func (c *Call) InMatrix(x vek.Matrix, stride int) vek.Matrix { return c.copied(input, x, stride) }
+
+// InOutMatrix returns a copy of x with a stride of its own, which the call may change, between the rows excepted.
+func (c *Call) InOutMatrix(x vek.Matrix, stride int) vek.Matrix { return c.copied(inOut, x, stride) }
+
+// OutMatrix returns a dirty matrix that the call must write, every element and nothing between the rows.
+func (c *Call) OutMatrix(rows, cols, stride int) vek.Matrix {
+	return c.add(output, vek.Matrix{Rows: rows, Cols: cols, Stride: stride})
+}
+
+func row(x []float32) vek.Matrix { return vek.Matrix{Data: x, Rows: 1, Cols: len(x), Stride: len(x)} }
+
+func (c *Call) copied(k kind, x vek.Matrix, stride int) vek.Matrix {
+	m := c.add(k, vek.Matrix{Rows: x.Rows, Cols: x.Cols, Stride: stride})
+	for i := range m.Rows {
+		copy(m.Row(i), x.Row(i))
+	}
+	if k == input {
+		a := &c.args[len(c.args)-1]
+		a.before = append(a.before, m.Data...)
+	}
+	return m
+}
+
+// add gives the next argument its memory.
+func (c *Call) add(k kind, m vek.Matrix) vek.Matrix {
+	n, i := 0, len(c.args)
+	if m.Rows > 0 {
+		n = (m.Rows-1)*m.Stride + m.Cols
+	}
+	if i == len(c.memory) {
+		c.memory = append(c.memory, newMemory(c.tb, max(n, LargestSize)))
+	}
+	if need := n + 2*edge + maxLanes; need > len(c.memory[i].floats) {
+		c.memory[i] = newMemory(c.tb, need)
+	}
+	at := c.at
+	if at != AtEnd {
+		at = (at + Placement(5*i)) % maxLanes
+	}
+	m.Data = c.memory[i].place(n, at)
+	c.args = append(c.args, arg{kind: k, view: m})
+	return m
+}
+
+// Do makes the call and fails the test where it reads or writes outside its arguments, changes an input, or leaves
+// part of an output unwritten. It reports whether all went well.
+func (c *Call) Do(kernel func()) bool {
+	c.tb.Helper()
+	err := fault(kernel)
+	for i := 0; err == nil && i < len(c.args); i++ {
+		if err = c.memory[i].intact(); err == nil {
+			err = c.args[i].check()
+		}
+		if err != nil {
+			err = fmt.Errorf("argument %d: %w", i, err)
+		}
+	}
+	if err != nil {
+		c.tb.Errorf("placement %d: %v", c.at, err)
+	}
+	return err == nil
+}
+
+func (a *arg) check() error {
+	for i, v := range a.view.Data {
+		between := i%max(a.view.Stride, 1) >= a.view.Cols
+		switch {
+		case between && !poisoned(v):
+			return fmt.Errorf("element %d, between two rows, was written", i)
+		case a.kind == output && !between && poisoned(v):
+			return fmt.Errorf("element %d of %d was not written", i, len(a.view.Data))
+		case a.kind == input && math.Float32bits(v) != math.Float32bits(a.before[i]):
+			return fmt.Errorf("element %d of an input was changed from %v to %v", i, a.before[i], v)
+		}
+	}
+	return nil
+}
+
+// fault runs kernel and returns an access to a guard page as an error; any other panic goes on.
+func fault(kernel func()) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if v := recover(); v != nil {
+			f, ok := v.(interface{ Addr() uintptr })
+			if !ok {
+				panic(v)
+			}
+			err = fmt.Errorf("access outside the arguments at address %#x", f.Addr())
+		}
+	}()
+	kernel()
+	return nil
+}

@@ -1,0 +1,34 @@
+//go:build linux || darwin
+
+package vektest
+
+import (
+	"os"
+	"syscall"
+	"testing"
+)
+
+// edge is the distance in floats that an argument keeps from the guard pages.
+const edge = 0
+
+// guarded returns zeroed memory with a page on each side that faults on any access; bytes is a multiple of the
+// page size.
+func guarded(tb testing.TB, bytes int) []byte {
+	tb.Helper()
+	page := os.Getpagesize()
+	all, err := syscall.Mmap(-1, 0, bytes+2*page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		tb.Fatalf("vektest: mapping %d bytes: %v", bytes, err)
+	}
+	tb.Cleanup(func() {
+		if err := syscall.Munmap(all); err != nil {
+			tb.Errorf("vektest: unmapping: %v", err)
+		}
+	})
+	for _, guard := range [][]byte{all[:page], all[page+bytes:]} {
+		if err := syscall.Mprotect(guard, syscall.PROT_NONE); err != nil {
+			tb.Fatalf("vektest: protecting a guard page: %v", err)
+		}
+	}
+	return all[page : page+bytes : page+bytes]
+}

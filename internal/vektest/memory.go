@@ -1,0 +1,81 @@
+package vektest
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"testing"
+	"unsafe"
+)
+
+// Placement says where an argument lies in its memory: AtEnd, its last float right before a guard page, or n ≥ 0,
+// its first float n floats after one.
+type Placement int
+
+// AtEnd ends an argument at a guard page.
+const AtEnd Placement = -1
+
+// Placements returns AtEnd and the offsets 0 … 15 from a 64-byte boundary.
+func Placements() []Placement {
+	p := []Placement{AtEnd}
+	for o := range maxLanes {
+		p = append(p, Placement(o))
+	}
+	return p
+}
+
+// poison fills what a kernel must not touch and what it must not read: a quiet NaN that no arithmetic makes.
+const poison = 0x7FEDBEEF
+
+// margin is the number of poisoned floats kept on each side of an argument, up to the guard page.
+const margin = 64
+
+// memory holds one argument between two guard pages.
+type memory struct {
+	floats   []float32
+	from, to int // the argument
+}
+
+// newMemory maps room for capacity floats (a multiple of the page size, so that a placement means what it says).
+func newMemory(tb testing.TB, capacity int) *memory {
+	page := os.Getpagesize()
+	bytes := (4*(capacity+2*edge+maxLanes) + page - 1) / page * page
+	mem := guarded(tb, bytes)
+	return &memory{floats: unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(mem))), bytes/4)}
+}
+
+// place returns n poisoned floats with poisoned surroundings.
+func (m *memory) place(n int, at Placement) []float32 {
+	m.from = edge + int(at)
+	if at == AtEnd {
+		m.from = len(m.floats) - edge - n
+	}
+	m.to = m.from + n
+	for i := range m.around() {
+		m.floats[i] = math.Float32frombits(poison)
+	}
+	return m.floats[m.from:m.to:m.to]
+}
+
+// around yields the argument's indices and those of its surroundings.
+func (m *memory) around() func(yield func(int) bool) {
+	return func(yield func(int) bool) {
+		for i := max(0, m.from-margin); i < min(len(m.floats), m.to+margin); i++ {
+			if !yield(i) {
+				return
+			}
+		}
+	}
+}
+
+// intact reports a write outside the argument.
+func (m *memory) intact() error {
+	for i := range m.around() {
+		if (i < m.from || i >= m.to) && !poisoned(m.floats[i]) {
+			return fmt.Errorf("element %d of %d was written", i-m.from, m.to-m.from)
+		}
+	}
+	return nil
+}
+
+func poisoned(v float32) bool { return math.Float32bits(v) == poison }

@@ -1,0 +1,178 @@
+package vektest
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+)
+
+// Pointwise describes a kernel whose outputs at i depend on its inputs at i alone.
+type Pointwise struct {
+	Outs, Ins int  // arguments; 0 outputs means 1
+	Updates   bool // output o starts as input o and is the same memory
+	Run       func(out, in [][]float32)
+
+	// Truth is the formula at one element. An error is counted in units in the last place of Scale, or of the
+	// result where Scale is nil; ULP 0 demands the float32 next to the truth. Errors below Floor do not count.
+	Truth      func(out, in []float64)
+	Scale      func(scale, in []float64)
+	ULP, Floor float64
+
+	Draw  func(r *rand.Rand, arg int) float32 // an input; nil draws standard normal numbers
+	Alias [][]int                             // permitted aliases: for every output the input it may be, or −1
+}
+
+// Test tests the kernel at every level, size, placement and alias. Whatever these are, an element's result must have
+// the same bits.
+func (p Pointwise) Test(t *testing.T) {
+	t.Helper()
+	EachLevel(t, func(t *testing.T, _ vek.Level) { p.check(t) })
+}
+
+func (p Pointwise) check(tb testing.TB) {
+	tb.Helper()
+	r := rand.New(rand.NewPCG(1, 2))
+	in := make([][]float32, p.Ins)
+	for a := range in {
+		in[a] = make([]float32, LargestSize)
+		for i := range in[a] {
+			in[a][i] = p.draw(r, a)
+		}
+	}
+	want, _ := p.call(tb, NewCall(tb), in, p.aliases()[0])
+	if !p.accurate(tb, in, want) {
+		return
+	}
+	for _, alias := range p.aliases() {
+		c := NewCall(tb)
+		for _, n := range Sizes() {
+			for _, at := range Placements() {
+				c.Begin(at)
+				got, ok := p.call(tb, c, heads(in, n), alias)
+				if err := same(got, heads(want, n)); err != nil || !ok {
+					tb.Errorf("n = %d, placement %d, alias %v: %v", n, at, alias, err)
+					return
+				}
+			}
+		}
+	}
+}
+
+// Fuzz fuzzes the kernel's inputs, bit by bit, its length and its arguments' places.
+func (p Pointwise) Fuzz(f *testing.F) {
+	for n := range uint8(40) {
+		raw := []byte{0, 0, 0x80, 0x7f, 0, 0, 0xc0, 0x7f, 1, 0, 0, 0, 0xff, 0xff, 0x7f, 0xff, 0, 0, 0, 0x80}
+		f.Add(uint64(n), n, n%17, raw[n%5*4:])
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, n, at uint8, raw []byte) {
+		in := make([][]float32, p.Ins)
+		r := rand.New(rand.NewPCG(seed, 0))
+		for a := range in {
+			in[a] = make([]float32, n)
+			for i := range in[a] {
+				if in[a][i] = p.draw(r, a); len(raw) >= 4 && p.Draw == nil {
+					in[a][i], raw = floatFrom(raw), raw[4:]
+				}
+			}
+		}
+		EachLevel(t, func(t *testing.T, _ vek.Level) {
+			for _, alias := range p.aliases() {
+				c := NewCall(t)
+				c.Begin(Placements()[int(at)%len(Placements())])
+				if out, ok := p.call(t, c, in, alias); ok {
+					p.accurate(t, in, out)
+				}
+			}
+		})
+	})
+}
+
+func (p Pointwise) outs() int { return max(p.Outs, 1) }
+
+func (p Pointwise) draw(r *rand.Rand, arg int) float32 {
+	if p.Draw == nil {
+		return float32(r.NormFloat64())
+	}
+	return p.Draw(r, arg)
+}
+
+// aliases lists the ways to call the kernel, the plain one first.
+func (p Pointwise) aliases() [][]int {
+	plain := make([]int, p.outs())
+	for o := range plain {
+		plain[o] = -1
+		if p.Updates {
+			plain[o] = o
+		}
+	}
+	return append([][]int{plain}, p.Alias...)
+}
+
+// call runs the kernel once and returns its outputs.
+func (p Pointwise) call(tb testing.TB, c *Call, in [][]float32, alias []int) (out [][]float32, ok bool) {
+	tb.Helper()
+	c.Again()
+	args := make([][]float32, p.Ins)
+	out = make([][]float32, p.outs())
+	for o, a := range alias {
+		if a >= 0 {
+			args[a] = c.InOut(in[a])
+			out[o] = args[a]
+		}
+	}
+	for a := range args {
+		if args[a] == nil {
+			args[a] = c.In(in[a])
+		}
+	}
+	for o := range out {
+		if alias[o] < 0 {
+			out[o] = c.Out(len(in[0]))
+		}
+	}
+	ok = c.Do(func() { p.Run(out, args) })
+	return out, ok
+}
+
+// accurate compares outputs with the formula.
+func (p Pointwise) accurate(tb testing.TB, in, out [][]float32) bool {
+	tb.Helper()
+	x, want, scale := make([]float64, p.Ins), make([]float64, p.outs()), make([]float64, p.outs())
+	for i := range out[0] {
+		for a := range x {
+			x[a] = float64(in[a][i])
+		}
+		p.Truth(want, x)
+		copy(scale, want)
+		if p.Scale != nil {
+			p.Scale(scale, x)
+		}
+		for o := range want {
+			if err := p.judge(out[o][i], want[o], scale[o]); err != nil {
+				tb.Errorf("element %d: output %d of %v: %v", i, o, x, err)
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (p Pointwise) judge(got float32, want, scale float64) error {
+	switch {
+	case p.ULP == 0 && (got == float32(want) || got != got && want != want):
+		return nil
+	case p.ULP == 0:
+		return fmt.Errorf("got %v, want %v", got, float32(want))
+	case p.Scale != nil && !(scale < 0x1p127): // a term overflows, or is no number
+		return nil
+	case math.Abs(float64(got)-want) <= p.Floor:
+		return nil
+	}
+	if e := ULPs(got, want, scale); !(e <= p.ULP) {
+		return fmt.Errorf("got %v, want %v: %.3g ulp of %.3g, want ≤ %g", got, want, e, scale, p.ULP)
+	}
+	return nil
+}

@@ -1,0 +1,39 @@
+package vektest
+
+import "math"
+
+// Epsilon is half a unit in the last place of 1: the relative error of one rounding to float32.
+const Epsilon = 0x1p-24
+
+// ULP returns the distance between the float32 numbers around |x|; below 2⁻¹²⁶ it is 2⁻¹⁴⁹, beyond the largest
+// number 2¹⁰⁴.
+func ULP(x float64) float64 {
+	_, e := math.Frexp(max(math.Abs(clip(x)), 0x1p-126)) // |x| in [2^(e−1), 2^e)
+	return math.Ldexp(1, min(e, 128)-24)
+}
+
+// ULPs returns |got − want| in units of ULP(scale). An infinity counts as ±2¹²⁸, so that an overflow is right where
+// rounding makes one; NaN agrees with NaN alone.
+func ULPs(got float32, want, scale float64) float64 {
+	g := float64(got)
+	switch {
+	case math.IsNaN(g) && math.IsNaN(want), g == want:
+		return 0
+	case math.IsNaN(g), math.IsNaN(want):
+		return math.Inf(1)
+	}
+	return math.Abs(clip(g)-clip(want)) / ULP(scale)
+}
+
+func clip(x float64) float64 { return min(max(x, -0x1p128), 0x1p128) }
+
+// RelativeL2 returns ‖got − want‖/‖want‖.
+func RelativeL2(got []float32, want []float64) float64 {
+	var diff, norm float64
+	for i, w := range want {
+		d := float64(got[i]) - w
+		diff += d * d
+		norm += w * w
+	}
+	return math.Sqrt(diff / norm)
+}

@@ -1,0 +1,103 @@
+package train
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+// rampNet is a network for rampInfo.
+func rampNet(t *testing.T) *model.Model {
+	t.Helper()
+	c := model.Default()
+	c.DInput, c.DOutput, c.DModel, c.NLayers, c.SSM.DState = 2, 3, 4, 1, 4
+	m, err := model.New(c, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestEvaluateRefuses(t *testing.T) {
+	info := rampInfo
+	info.Labels = []string{"a", "b", "c"}
+	for name, c := range map[string]struct {
+		labels []string
+		change func(o *EvalOptions)
+		is     error
+		want   string
+	}{
+		"other label":      {[]string{"a", "x", "c"}, nil, ErrData, `label 1 is "x" in the model and "b" in the data`},
+		"a label more":     {[]string{"a", "b", "c", "d"}, nil, ErrData, `label 3 is "d" in the model; the data have 3`},
+		"a label less":     {[]string{"a", "b"}, nil, ErrData, `label 2 is "c" in the data; the model has 2`},
+		"other channels":   {nil, func(o *EvalOptions) { o.Info.Channels = 3 }, ErrData, "d_input 2"},
+		"batch":            {nil, func(o *EvalOptions) { o.Batch = -1 }, ErrConfig, "batch -1"},
+		"threads":          {nil, func(o *EvalOptions) { o.Workers = -2 }, ErrConfig, "threads -2"},
+		"too many threads": {nil, func(o *EvalOptions) { o.Workers = 5000 }, ErrConfig, "threads 5000"},
+		"rate":             {nil, func(o *EvalOptions) { o.Rate = -1 }, ErrConfig, "Rate -1"},
+	} {
+		m, opt := rampNet(t), EvalOptions{Info: info}
+		m.Meta.Labels = c.labels
+		if c.change != nil {
+			c.change(&opt)
+		}
+		if _, err := Evaluate(m, ramps{3, -1}, opt); !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %v that says %s", name, err, c.is, c.want)
+		}
+	}
+	m := rampNet(t)
+	m.Meta.Labels = info.Labels
+	if _, err := Evaluate(m, ramps{3, -1}, EvalOptions{Info: info}); err != nil {
+		t.Errorf("equal labels: error %v", err)
+	}
+	if _, err := Evaluate(m, nil, EvalOptions{Info: info}); !errors.Is(err, ErrData) {
+		t.Errorf("no set: error %v", err)
+	}
+}
+
+// spoilt has a NaN in its examples from one on, and a name for each.
+type spoilt struct {
+	shrinking
+	from int
+}
+
+func (s spoilt) Example(e *dataset.Example, i, epoch int) error {
+	if err := s.shrinking.Example(e, i, epoch); err != nil {
+		return err
+	}
+	e.Path = "clip"
+	if i >= s.from {
+		e.X[0] = float32(math.NaN())
+	}
+	return nil
+}
+
+// The shortest examples come first, and are the last of this set: the error names the set's first all the same.
+func TestEvaluateNotFinite(t *testing.T) {
+	_, err := Evaluate(rampNet(t), spoilt{shrinking{ramps{7, -1}}, 2}, EvalOptions{
+		Info: rampInfo, Batch: 2, Workers: 1,
+		Each: func(p Prediction) error {
+			t.Errorf("told of example %d", p.Index)
+			return nil
+		},
+	})
+	if !errors.Is(err, errNotFinite) || !strings.Contains(err.Error(), "example 2 (clip): the network's output is NaN") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// Finite outputs whose squares are not.
+func TestEvaluateLossNotFinite(t *testing.T) {
+	tr := newTrainer(t, tiny(t))
+	for i := range tr.model.Weights.DecoderBias {
+		tr.model.Weights.DecoderBias[i] = 1e30
+	}
+	r, err := Evaluate(tr.model, tr.data.Val, EvalOptions{Info: tr.Info()})
+	if !errors.Is(err, errNotFinite) || !math.IsInf(r.Loss, 1) {
+		t.Errorf("result %+v, error %v", r, err)
+	}
+}

@@ -1,0 +1,35 @@
+package train
+
+import (
+	"fmt"
+
+	"github.com/s4d-fast/s4d-fast/convmode"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// netOptions sizes the network for training.
+func (t *Trainer) netOptions() convmode.Options {
+	return convmode.Options{
+		MaxBatch: t.cfg.Train.Batch, MaxLen: t.longest(), Workers: t.cfg.Threads, Training: true,
+	}
+}
+
+// checkSize refuses a network that this machine cannot train or validate, before any memory is taken for it.
+func (t *Trainer) checkSize(c model.Config) error {
+	training := t.netOptions()
+	evaluation := convmode.Options{
+		MaxBatch: min(t.cfg.Train.EvalBatch, t.data.Val.Len()), MaxLen: t.data.MaxLen, Workers: t.cfg.Threads,
+	}
+	for _, o := range []convmode.Options{training, evaluation} {
+		if err := o.Validate(c); err != nil {
+			return configError{fmt.Errorf("train: %w", err)}
+		}
+	}
+	const copies = 4 * 4 // bytes: weights, gradients and two moments
+	need := float64(c.CountParams())*copies + training.Memory(c) + evaluation.Memory(c)
+	if has := physicalMemory(); has > 0 && need > has {
+		return configErrorf("model.d_model %d, train.batch %d, sequences of %d: training takes %.3g GiB of memory, there are %.3g",
+			c.DModel, training.MaxBatch, training.MaxLen, need/(1<<30), has/(1<<30))
+	}
+	return nil
+}

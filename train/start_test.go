@@ -1,0 +1,137 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/internal/wav"
+)
+
+// noFolder fails if a refused run left its folder behind.
+func noFolder(t *testing.T, dir string) {
+	t.Helper()
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s was left behind (%v)", dir, err)
+	}
+}
+
+// Sizes that no machine has are refused at once and leave nothing behind.
+func TestTooLarge(t *testing.T) {
+	for set, want := range map[string]string{
+		"model.d_model=1000000":   "",
+		"ssm.d_state=16000000":    "ssm.d_state 16000000: want at most 65536",
+		"data.length=2000000000":  "MaxLen 2000000000",
+		"data.eval_size=16777216": "MaxBatch",
+		"model.mixing=glu":        "",
+	} {
+		cfg := tiny(t, "model.mixing=none", "data.length=10000", "train.eval_batch=10000000", set)
+		if set == "model.mixing=glu" {
+			cfg.Model.DModel, want = 1000000, "parameters: want"
+		}
+		began := time.Now()
+		if _, err := New(t.Context(), cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want ErrConfig that says %q", set, err, want)
+		}
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("%s: refused after %v", set, took)
+		}
+		noFolder(t, cfg.Out)
+	}
+}
+
+func TestMoreThanTheMachineHas(t *testing.T) {
+	if physicalMemory() == 0 {
+		t.Skip("how much memory the machine has is known on Linux only")
+	}
+	// About 800 arrays of 2³³ floats, each allowed by itself: 25 TiB.
+	cfg := tiny(t, "model.mixing=none", "model.norm=none", "model.n_layers=400",
+		"data.length=500000000", "train.eval_batch=1")
+	if _, err := New(t.Context(), cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "GiB of memory, there are") {
+		t.Errorf("error %v", err)
+	}
+	noFolder(t, cfg.Out)
+}
+
+func TestOutIsAFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte("here first"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, out := range []string{file, filepath.Join(file, "run")} {
+		for _, resume := range []bool{false, true} {
+			cfg := tiny(t)
+			cfg.Out, cfg.Resume = out, resume
+			if _, err := New(t.Context(), cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), out+" is no folder") {
+				t.Errorf("resume %v: error %v", resume, err)
+			}
+		}
+	}
+	if text, err := os.ReadFile(file); err != nil || string(text) != "here first" {
+		t.Errorf("the file holds %q (%v)", text, err)
+	}
+}
+
+// digits returns a run on recordings of its own.
+func digits(t *testing.T) Config {
+	t.Helper()
+	c := preset(t, "fsdd")
+	c.Data.Dir, c.Out = t.TempDir(), filepath.Join(t.TempDir(), "run")
+	c.Train.Batch, c.Threads = 2, 1
+	for _, name := range []string{"0_jo_10", "1_jo_10", "0_jo_11", "2_jo_5", "0_jo_1"} {
+		if err := wav.WriteFile(filepath.Join(c.Data.Dir, name+".wav"), 8000, make([]float32, 300)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c
+}
+
+func TestInterruptedStart(t *testing.T) {
+	cfg := digits(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	loaded := 0
+	cfg.Loading = func(done, total int) {
+		if loaded = done; done == 2 {
+			cancel()
+		}
+	}
+	if _, err := New(ctx, cfg); !errors.Is(err, ErrInterrupted) || loaded != 2 {
+		t.Errorf("error %v after %d recordings, want ErrInterrupted after 2", err, loaded)
+	}
+	noFolder(t, cfg.Out)
+
+	made := tiny(t) // no recordings to be stopped at
+	if _, err := New(ctx, made); !errors.Is(err, ErrInterrupted) {
+		t.Errorf("error %v, want ErrInterrupted", err)
+	}
+	noFolder(t, made.Out)
+}
+
+func TestLoadSplit(t *testing.T) {
+	cfg := digits(t)
+	cfg.Loading = func(_, total int) {
+		if total != 1 {
+			t.Errorf("%d recordings to load, want 1", total)
+		}
+	}
+	data, err := LoadData(t.Context(), cfg, "val")
+	if err != nil || data.Train != nil || data.Val.Len() != 1 || data.Test != nil || data.Mean != nil {
+		t.Errorf("data %+v, error %v; want one example to validate on", data, err)
+	}
+	if _, err := LoadData(t.Context(), cfg, "dev"); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), `unknown split "dev"`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// max_len cuts training examples only.
+func TestDescribe(t *testing.T) {
+	cfg := digits(t)
+	cfg.Data.MaxLen = 120
+	if got := newTrainer(t, cfg).Describe(); !strings.Contains(got, "3 sequences of up to 120,") {
+		t.Errorf("%s", got)
+	}
+}
