@@ -181,7 +181,10 @@ func predictionOf(p train.Prediction, info dataset.Info) predictionLine {
 func (c *evalCmd) print(std *streams, info dataset.Info, r train.Result) error {
 	e := evaluation{Task: info.Task, Split: c.Split, N: r.N, Rate: info.SampleRate, Loss: r.Loss}
 	if info.Regression {
-		e.RMSE, e.Relative = &r.RMSE, &r.RelativeMSE
+		e.RMSE = &r.RMSE
+		if !math.IsInf(r.RelativeMSE, 0) && !math.IsNaN(r.RelativeMSE) { // every target is 0
+			e.Relative = &r.RelativeMSE
+		}
 	} else {
 		e.Accuracy = &r.Accuracy
 	}
