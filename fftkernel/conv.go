@@ -41,7 +41,7 @@ func NewConv(seqLen, kernelLen int, bidirectional bool) *Conv {
 	return &Conv{
 		fft: fft, n: n, seqLen: seqLen, kernelLen: kernelLen, bidirectional: bidirectional,
 		rowHalf:    half && 2*seqLen <= n,
-		kernelHalf: half && 2*taps <= n && !bidirectional,
+		kernelHalf: half && !bidirectional, // taps ≤ seqLen and seqLen + taps ≤ n + 1
 	}
 }
 

@@ -25,3 +25,26 @@ func Example() {
 	// [1.000 0.500 0.250 0.125]
 	// [0.000 1.000 0.500 2.250]
 }
+
+// A transformed array stands in the plan's own order, which Order tells.
+func ExampleFFT() {
+	const n = 48
+	f, err := fftkernel.NewFFT(n)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	re, im := make([]float32, n), make([]float32, n)
+	for j := range re {
+		re[j] = float32(math.Cos(2 * math.Pi * 5 * float64(j) / n)) // five turns
+	}
+	f.Forward(re, im)
+	for i, k := range f.Order() {
+		if re[i] > 1 {
+			fmt.Printf("frequency %d: %.0f\n", k, re[i])
+		}
+	}
+	// Unordered output:
+	// frequency 5: 24
+	// frequency 43: 24
+}

@@ -96,3 +96,23 @@ func TestGoodLength(t *testing.T) {
 		}
 	}
 }
+
+// Plans of one length are one, whoever asks first.
+func TestFFTPlansAreShared(t *testing.T) {
+	plans := make(chan *FFT)
+	for range 4 {
+		go func() {
+			f, err := NewFFT(96)
+			if err != nil {
+				t.Error(err)
+			}
+			plans <- f
+		}()
+	}
+	first := <-plans
+	for range 3 {
+		if f := <-plans; f != first {
+			t.Error("two plans for one length")
+		}
+	}
+}

@@ -1,8 +1,13 @@
 package vek
 
+import "math"
+
 // tiny is the modulus below which a state counts as 0: kept above float32's denormals, which would slow down a
 // stream that fell silent.
 const tiny = 1e-30
+
+// tinyBits is tiny without its sign bit: one comparison that is nearly always false, whatever a state's sign.
+var tinyBits = math.Float32bits(tiny) << 1
 
 // SSMBlock advances one channel of a diagonal SSM over a block of samples. For every t in turn
 //
@@ -50,16 +55,16 @@ func twoModes(s, x []float32, ar, ai, alr, ali, acr, aci, br, bi, blr, bli, bcr,
 	for t, u := range x {
 		ar, ai = float32(alr*ar)-float32(ali*ai)+u, float32(alr*ai)+float32(ali*ar)
 		br, bi = float32(blr*br)-float32(bli*bi)+u, float32(blr*bi)+float32(bli*br)
-		if ar < tiny && ar > -tiny {
+		if math.Float32bits(ar)<<1 < tinyBits {
 			ar = 0
 		}
-		if ai < tiny && ai > -tiny {
+		if math.Float32bits(ai)<<1 < tinyBits {
 			ai = 0
 		}
-		if br < tiny && br > -tiny {
+		if math.Float32bits(br)<<1 < tinyBits {
 			br = 0
 		}
-		if bi < tiny && bi > -tiny {
+		if math.Float32bits(bi)<<1 < tinyBits {
 			bi = 0
 		}
 		s[t] += (float32(acr*ar) - float32(aci*ai)) + (float32(bcr*br) - float32(bci*bi))

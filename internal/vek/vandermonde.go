@@ -45,16 +45,17 @@ func PowerRows(re, im Matrix, lamRe, lamIm []float64) {
 // Four interleaved chains hide the latency of the products.
 func powerRowsGeneric(re, im Matrix, lamRe, lamIm []float64) {
 	for n := range lamRe {
-		rowRe, rowIm := re.Row(n), im.Row(n)
+		rowRe, rowIm := re.Row(n), im.Row(n) // of one length
 		lam := complex(lamRe[n], lamIm[n])
 		two := lam * lam
 		four := two * two
 		p0, p1, p2, p3 := 1+0i, lam, two, two*lam
-		for len(rowRe) >= 4 && len(rowIm) >= 4 && size(p3) >= faded {
-			rowRe[0], rowIm[0] = float32(real(p0)), float32(imag(p0))
-			rowRe[1], rowIm[1] = float32(real(p1)), float32(imag(p1))
-			rowRe[2], rowIm[2] = float32(real(p2)), float32(imag(p2))
-			rowRe[3], rowIm[3] = float32(real(p3)), float32(imag(p3))
+		for len(rowRe) >= 4 && size(p3) >= faded {
+			re, im := (*[4]float32)(rowRe), (*[4]float32)(rowIm)
+			re[0], im[0] = float32(real(p0)), float32(imag(p0))
+			re[1], im[1] = float32(real(p1)), float32(imag(p1))
+			re[2], im[2] = float32(real(p2)), float32(imag(p2))
+			re[3], im[3] = float32(real(p3)), float32(imag(p3))
 			p0, p1, p2, p3 = p0*four, p1*four, p2*four, p3*four
 			rowRe, rowIm = rowRe[4:], rowIm[4:]
 		}

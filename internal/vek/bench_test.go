@@ -1,0 +1,106 @@
+package vek_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/internal/vektest"
+)
+
+// benchElements benchmarks f at every level; it treats n elements a call.
+func benchElements(b *testing.B, name string, n int, f func()) {
+	vektest.BenchEachLevel(b, name, func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			f()
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/element")
+	})
+}
+
+const benchLen = 1024 // fits the first cache
+
+func benchUnary(b *testing.B, f func(dst, x []float32)) {
+	dst, x := make([]float32, benchLen), normals(generator(1), benchLen)
+	benchElements(b, fmt.Sprintf("n=%d", benchLen), benchLen, func() { f(dst, x) })
+}
+
+func benchBinary(b *testing.B, f func(dst, x, y []float32)) {
+	y := normals(generator(2), benchLen)
+	benchUnary(b, func(dst, x []float32) { f(dst, x, y) })
+}
+
+func BenchmarkAdd(b *testing.B)      { benchBinary(b, vek.Add) }
+func BenchmarkExp(b *testing.B)      { benchUnary(b, vek.Exp) }
+func BenchmarkSigmoid(b *testing.B)  { benchUnary(b, vek.Sigmoid) }
+func BenchmarkGELU(b *testing.B)     { benchUnary(b, vek.GELU) }
+func BenchmarkGELUGrad(b *testing.B) { benchBinary(b, vek.GELUGrad) }
+func BenchmarkGLU(b *testing.B)      { benchBinary(b, vek.GLU) }
+
+func BenchmarkGLUGrad(b *testing.B) {
+	db, dy := make([]float32, benchLen), normals(generator(3), benchLen)
+	benchBinary(b, func(da, x, y []float32) { vek.GLUGrad(da, db, x, y, dy) })
+}
+
+func BenchmarkDot(b *testing.B) {
+	benchBinary(b, func(dst, x, y []float32) { dst[0] = vek.Dot(x, y) })
+}
+
+func BenchmarkCMul(b *testing.B) {
+	r := generator(4)
+	dIm, aIm, bIm := make([]float32, benchLen), normals(r, benchLen), normals(r, benchLen)
+	benchBinary(b, func(d, x, y []float32) { vek.CMul(d, dIm, x, aIm, y, bIm) })
+}
+
+func BenchmarkAdamW(b *testing.B) {
+	p, m, v := make([]float32, benchLen), make([]float32, benchLen), make([]float32, benchLen)
+	benchUnary(b, func(_, g []float32) { vek.AdamW(p, m, v, g, step3) })
+}
+
+func BenchmarkGemm(b *testing.B) {
+	for _, s := range []struct{ m, n, k int }{{256, 1024, 128}, {128, 1024, 1}, {64, 64, 64}} {
+		r := generator(5)
+		c, x, y := matrix(r, s.m, s.n), matrix(r, s.m, s.k), matrix(r, s.k, s.n)
+		scratch := make([]float32, vek.GemmScratch(s.m, s.n, s.k))
+		vektest.BenchEachLevel(b, fmt.Sprintf("m=%d/n=%d/k=%d", s.m, s.n, s.k), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				vek.Gemm(c, x, y, false, false, false, scratch)
+			}
+			flops := 2 * float64(s.m) * float64(s.n) * float64(s.k) * float64(b.N)
+			b.ReportMetric(flops/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
+		})
+	}
+}
+
+func BenchmarkLayerNorm(b *testing.B) {
+	const rows, cols = 128, 256
+	r := generator(6)
+	x, y := matrix(r, rows, cols), matrix(r, rows, cols)
+	gamma, beta, mean, rstd := normals(r, rows), normals(r, rows), normals(r, cols), normals(r, cols)
+	benchElements(b, fmt.Sprintf("rows=%d/cols=%d", rows, cols), rows*cols, func() {
+		vek.LayerNorm(y, x, gamma, beta, mean, rstd, normEps)
+	})
+}
+
+func BenchmarkLayerNormGrad(b *testing.B) {
+	const rows, cols = 128, 256
+	r := generator(7)
+	x, dy, dx := matrix(r, rows, cols), matrix(r, rows, cols), matrix(r, rows, cols)
+	gamma, dgamma, dbeta := normals(r, rows), normals(r, rows), normals(r, rows)
+	mean, rstd, scratch := normals(r, cols), normals(r, cols), make([]float32, 2*cols)
+	benchElements(b, fmt.Sprintf("rows=%d/cols=%d", rows, cols), rows*cols, func() {
+		vek.LayerNormGrad(dx, dy, x, gamma, mean, rstd, dgamma, dbeta, scratch)
+	})
+}
+
+// An element is one mode's step. A faded signal must not be slower than noise: that would be denormal numbers.
+func BenchmarkSSMBlock(b *testing.B) {
+	const m = 32
+	x, y := normals(generator(8), benchLen), make([]float32, benchLen)
+	for name, x := range map[string][]float32{"": x, "/silence": make([]float32, benchLen)} {
+		c := newChannel(generator(9), m)
+		benchElements(b, fmt.Sprintf("M=%d%s", m, name), m*benchLen, func() { c.run(y, x) })
+	}
+}

@@ -1,0 +1,172 @@
+package vek_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/internal/vektest"
+)
+
+// The bounds are those of the doc comments; GELU's error is 6.2 ulp at most on a fine grid, its slope's 6.0 of Φ + |x·φ|. A floor allows for 0 in
+// place of numbers below 2⁻¹²⁶ and, for GELU, of results below −13.
+var (
+	exp = vektest.Pointwise{
+		Ins: 1, Alias: [][]int{{0}}, ULP: 2, Floor: 0x1p-126,
+		Run:   func(out, in [][]float32) { vek.Exp(out[0], in[0]) },
+		Truth: func(out, in []float64) { out[0] = math.Exp(in[0]) },
+	}
+	sigmoid = vektest.Pointwise{
+		Ins: 1, Alias: [][]int{{0}}, ULP: 3, Floor: 0x1p-126,
+		Run:   func(out, in [][]float32) { vek.Sigmoid(out[0], in[0]) },
+		Truth: func(out, in []float64) { out[0] = logistic(in[0]) },
+	}
+	gelu = vektest.Pointwise{
+		Ins: 1, Alias: [][]int{{0}}, ULP: 8, Floor: 1e-37,
+		Run:   func(out, in [][]float32) { vek.GELU(out[0], in[0]) },
+		Truth: func(out, in []float64) { out[0] = gelu64(in[0]) },
+	}
+	geluGrad = vektest.Pointwise{
+		Ins: 2, Alias: [][]int{{0}, {1}}, ULP: 8, Floor: 1e-32, Draw: broad,
+		Run: func(out, in [][]float32) { vek.GELUGrad(out[0], in[0], in[1]) },
+		Truth: func(out, in []float64) {
+			out[0] = in[1] * (phi(in[0]) + density(in[0]))
+		},
+		Scale: func(size, in []float64) { size[0] = math.Abs(in[1]) * abs(phi(in[0]), density(in[0])) },
+	}
+	glu = vektest.Pointwise{
+		Ins: 2, Alias: [][]int{{0}, {1}}, ULP: 4, Floor: 1e-34, Draw: broad,
+		Run:   func(out, in [][]float32) { vek.GLU(out[0], in[0], in[1]) },
+		Truth: func(out, in []float64) { out[0] = in[0] * logistic(in[1]) },
+	}
+	gluGrad = vektest.Pointwise{
+		Outs: 2, Ins: 3, ULP: 8, Floor: 1e-32, Draw: broad,
+		Alias: [][]int{{0, 1}, {0, -1}, {-1, 1}, {2, -1}, {-1, 2}},
+		Run:   func(out, in [][]float32) { vek.GLUGrad(out[0], out[1], in[0], in[1], in[2]) },
+		Truth: func(out, in []float64) {
+			a, b, dy := in[0], in[1], in[2]
+			out[0] = dy * logistic(b)
+			out[1] = dy * a * logistic(b) * logistic(-b)
+		},
+	}
+)
+
+func TestExp(t *testing.T)      { exp.Test(t) }
+func TestSigmoid(t *testing.T)  { sigmoid.Test(t) }
+func TestGELU(t *testing.T)     { gelu.Test(t) }
+func TestGELUGrad(t *testing.T) { geluGrad.Test(t) }
+func TestGLU(t *testing.T)      { glu.Test(t) }
+func TestGLUGrad(t *testing.T)  { gluGrad.Test(t) }
+
+func FuzzExp(f *testing.F)      { exp.Fuzz(f) }
+func FuzzSigmoid(f *testing.F)  { sigmoid.Fuzz(f) }
+func FuzzGELU(f *testing.F)     { gelu.Fuzz(f) }
+func FuzzGELUGrad(f *testing.F) { geluGrad.Fuzz(f) }
+func FuzzGLU(f *testing.F)      { glu.Fuzz(f) }
+func FuzzGLUGrad(f *testing.F)  { gluGrad.Fuzz(f) }
+
+// broad draws numbers of sizes from 1e-4 to about 100.
+func broad(r *rand.Rand, _ int) float32 {
+	return float32(r.NormFloat64() * math.Pow(10, -4+5.5*r.Float64()))
+}
+
+func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+
+// phi is the standard normal distribution function, density x times its derivative.
+func phi(x float64) float64 { return 0.5 * math.Erfc(-x/math.Sqrt2) }
+
+func density(x float64) float64 {
+	if math.IsInf(x, 0) {
+		return 0
+	}
+	return x * math.Exp(-x*x/2) / math.Sqrt(2*math.Pi)
+}
+
+func gelu64(x float64) float64 {
+	if math.IsInf(x, -1) {
+		return 0
+	}
+	return x * phi(x)
+}
+
+// sweep returns arguments of both signs over all binades, denser between 2⁻⁸ and 2⁸, and the special ones.
+func sweep() []float32 {
+	var x []float32
+	r := generator(7)
+	both := func(v float32) { x = append(x, v, -v) }
+	for e := -149; e <= 127; e++ {
+		n := 4
+		if e >= -8 && e <= 8 {
+			n = 2000
+		}
+		for range n {
+			both(float32(math.Ldexp(1+r.Float64(), e)))
+		}
+		both(float32(math.Ldexp(1, e)))
+	}
+	for _, v := range []float64{0, math.Inf(1), math.MaxFloat32, 87.3365, 87.33654, 88.72283, 103.98, 13, 14.5, 0.75179} {
+		both(float32(v))
+		both(math.Nextafter32(float32(v), 0))
+		both(math.Nextafter32(float32(v), 1e30))
+	}
+	return append(x, float32(math.NaN()))
+}
+
+func TestFunctionsOnTheWholeLine(t *testing.T) {
+	x := sweep()
+	ones := make([]float32, len(x))
+	for i := range ones {
+		ones[i] = 1
+	}
+	tests := []struct {
+		name       string
+		f          func(dst, x []float32)
+		want, size func(x float64) float64
+		ulp, floor float64
+	}{
+		{"Exp", vek.Exp, math.Exp, math.Exp, 2, 0x1p-126},
+		{"Sigmoid", vek.Sigmoid, logistic, logistic, 3, 0x1p-126},
+		{"GLU", func(dst, x []float32) { vek.GLU(dst, ones, x) }, logistic, logistic, 3, 0x1p-126},
+		{"GELU", vek.GELU, gelu64, gelu64, 8, 1e-37},
+		{"GELUGrad", func(dst, x []float32) { vek.GELUGrad(dst, x, ones) },
+			func(x float64) float64 { return phi(x) + density(x) },
+			func(x float64) float64 { return abs(phi(x), density(x)) }, 8, 2e-36},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+				got := make([]float32, len(x))
+				test.f(got, x)
+				for i, v := range x {
+					want := test.want(float64(v))
+					if e := vektest.ULPs(got[i], want, test.size(float64(v))); !(e <= test.ulp) && !(math.Abs(float64(got[i])-want) <= test.floor) {
+						t.Fatalf("x = %v: got %v, want %v: %.3g ulp, want ≤ %g", v, got[i], want, e, test.ulp)
+					}
+				}
+			})
+		})
+	}
+}
+
+// The slopes are those of the functions: central differences in float64.
+func TestSlopesAgainstDifferences(t *testing.T) {
+	const h = 1e-5
+	slope := func(f func(float64) float64, x float64) float64 { return (f(x+h) - f(x-h)) / (2 * h) }
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		for x := float32(-9); x < 9; x += 0.37 {
+			got, da, db := []float32{0}, []float32{0}, []float32{0}
+			vek.GELUGrad(got, []float32{x}, []float32{2})
+			vek.GLUGrad(da, db, []float32{1.5}, []float32{x}, []float32{2})
+			for name, pair := range map[string][2]float64{
+				"GELUGrad":   {float64(got[0]), 2 * slope(gelu64, float64(x))},
+				"GLUGrad da": {float64(da[0]), 2 * slope(func(a float64) float64 { return a * logistic(float64(x)) }, 1.5)},
+				"GLUGrad db": {float64(db[0]), 2 * slope(func(b float64) float64 { return 1.5 * logistic(b) }, float64(x))},
+			} {
+				if math.Abs(pair[0]-pair[1]) > 1e-6 {
+					t.Errorf("%s at %v: got %v, want %v", name, x, pair[0], pair[1])
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,282 @@
+package vek_test
+
+import (
+	"fmt"
+	"math"
+	"math/cmplx"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/internal/vektest"
+)
+
+const lanes = vek.FFTLanes
+
+// root is exp(−2πi·j/n) in float64, its angle reduced to a turn.
+func root(j, n int) complex128 {
+	return cmplx.Exp(complex(0, -2*math.Pi*float64(j%n)/float64(n)))
+}
+
+// complexSum is a sum of complex terms.
+type complexSum struct{ re, im near }
+
+func (s *complexSum) add(v complex128) {
+	size := cmplx.Abs(v)
+	s.re.value, s.re.size, s.re.n = s.re.value+real(v), s.re.size+size, s.re.n+1
+	s.im.value, s.im.size, s.im.n = s.im.value+imag(v), s.im.size+size, s.im.n+1
+}
+
+func checkComplex(t testing.TB, re, im []float32, want []complexSum, format string, args ...any) {
+	t.Helper()
+	what := fmt.Sprintf(format, args...)
+	for i := range want {
+		if !want[i].re.check(t, re[i], "%s: re[%d]", what, i) || !want[i].im.check(t, im[i], "%s: im[%d]", what, i) {
+			return
+		}
+	}
+}
+
+func complexAt(re, im []float32, i int) complex128 { return complex(float64(re[i]), float64(im[i])) }
+
+// pass is one kind of FFT pass.
+type pass struct {
+	radix, q, blocks int
+	inverse, half    bool
+}
+
+func (p pass) String() string {
+	return fmt.Sprintf("radix=%d q=%d blocks=%d inverse=%v half=%v", p.radix, p.q, p.blocks, p.inverse, p.half)
+}
+
+func (p pass) twiddles() []float32 {
+	tw := make([]float32, 2*(p.radix-1)*p.q)
+	vek.FFTTwiddles(tw, p.radix, p.q)
+	return tw
+}
+
+func (p pass) run(re, im, tw []float32) {
+	switch {
+	case p.half && p.inverse:
+		vek.FFTInverseHalf(p.radix, re, im, tw, p.q)
+	case p.half:
+		vek.FFTForwardHalf(p.radix, re, im, tw, p.q)
+	case p.inverse:
+		vek.FFTInverse(p.radix, re, im, tw, p.q)
+	default:
+		vek.FFTForward(p.radix, re, im, tw, p.q)
+	}
+}
+
+// truth is the pass by its definition, term by term.
+func (p pass) truth(re, im []float32) []complexSum {
+	out := make([]complexSum, len(re))
+	for i := range out {
+		vector, lane := i/lanes, i%lanes
+		block, k, j := vector/(p.radix*p.q), vector/p.q%p.radix, vector%p.q
+		for m := range p.radix {
+			at := ((block*p.radix+m)*p.q+j)*lanes + lane
+			w := root(j*k, p.radix*p.q) * root(m*k, p.radix)
+			if p.inverse { // k is the output of the transform back, m the input with its twiddle
+				w = cmplx.Conj(root(j*m, p.radix*p.q) * root(m*k, p.radix))
+			}
+			if !p.half || p.inverse || m < p.radix/2 {
+				out[i].add(w * complexAt(re, im, at))
+			}
+		}
+		out[i].re.n += 4
+		out[i].im.n += 4
+	}
+	return out
+}
+
+func (p pass) check(t *testing.T, c *vektest.Call, r *rand.Rand) {
+	t.Helper()
+	n := p.radix * p.q * p.blocks * lanes
+	re, im := normals(r, n), normals(r, n)
+	want := p.truth(re, im)
+	if p.half && !p.inverse {
+		for i := n / 2; i < n; i++ { // is not read
+			re[i], im[i] = float32(math.NaN()), float32(math.NaN())
+		}
+	}
+	c.Again()
+	gotRe, gotIm, tw := c.InOut(re), c.InOut(im), c.In(p.twiddles())
+	c.Do(func() { p.run(gotRe, gotIm, tw) })
+	if p.half && p.inverse {
+		want = want[:n/2]
+	}
+	if checkComplex(t, gotRe, gotIm, want, "%v", p); t.Failed() {
+		t.FailNow()
+	}
+}
+
+func passes() []pass {
+	var all []pass
+	for _, radix := range []int{2, 3, 4, 5, 8} {
+		for _, q := range []int{1, 2, 3, 4, 5, 8, 9} {
+			for _, inverse := range []bool{false, true} {
+				if radix == 2 && q > 1 {
+					continue
+				}
+				for blocks := range 4 {
+					all = append(all, pass{radix, q, blocks, inverse, false})
+				}
+				if radix == 4 || radix == 8 {
+					all = append(all, pass{radix, q, 1, inverse, true})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// transform is a full one of length 16·m: passes with these radices, then the stage over the lanes.
+type transform struct {
+	radices []int
+	m       int
+	order   []int // the frequency of each vector after the passes
+	lanesTw []float32
+}
+
+func newTransform(radices ...int) transform {
+	x := transform{radices: radices, m: 1, order: []int{0}}
+	for i := len(radices) - 1; i >= 0; i-- {
+		r := radices[i]
+		var order []int
+		for k := range r { // output k of the pass holds the frequencies k modulo its radix
+			for _, f := range x.order {
+				order = append(order, k+r*f)
+			}
+		}
+		x.order, x.m = order, x.m*r
+	}
+	x.lanesTw = make([]float32, 2*lanes*x.m)
+	vek.FFTLaneTwiddles(x.lanesTw, x.order)
+	return x
+}
+
+func (x transform) forward(re, im []float32) {
+	q := x.m
+	for _, radix := range x.radices {
+		q /= radix
+		p := pass{radix: radix, q: q}
+		p.run(re, im, p.twiddles())
+	}
+	vek.FFTForwardLanes(re, im, x.lanesTw)
+}
+
+func (x transform) inverse(re, im []float32) {
+	vek.FFTInverseLanes(re, im, x.lanesTw)
+	q := 1
+	for i := len(x.radices) - 1; i >= 0; i-- {
+		p := pass{radix: x.radices[i], q: q, inverse: true}
+		p.run(re, im, p.twiddles())
+		q *= x.radices[i]
+	}
+}
+
+// place returns where frequency order[g] + m·p lies after a forward transform: groups of 16 vectors are transposed.
+func (x transform) place(g, p int) int {
+	first := g / lanes * lanes
+	t := min(lanes, x.m-first)
+	return first*lanes + p*t + g - first
+}
+
+func transforms() []transform {
+	var all []transform
+	for _, radices := range [][]int{{}, {2}, {3}, {4}, {5}, {8}, {3, 2}, {4, 4}, {8, 2}, {5, 4}, {4, 5}, {3, 3, 4}, {8, 3, 2}, {8, 8}, {4, 8, 3}} {
+		all = append(all, newTransform(radices...))
+	}
+	return all
+}
+
+// A full transform is the discrete Fourier transform, and its inverse gives n times the input.
+func TestFFTTransform(t *testing.T) {
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		r := generator(2)
+		for _, x := range transforms() {
+			n := lanes * x.m
+			re, im := normals(r, n), normals(r, n)
+			gotRe, gotIm := append([]float32(nil), re...), append([]float32(nil), im...)
+			x.forward(gotRe, gotIm)
+			norm, e := 0.0, 0.0
+			for g, k := range x.order {
+				for p := range lanes {
+					want := 0i
+					for l := range n {
+						want += root(l*(k+x.m*p), n) * complexAt(re, im, l)
+					}
+					got := complexAt(gotRe, gotIm, x.place(g, p))
+					norm, e = norm+sq(want), e+sq(got-want)
+				}
+			}
+			if e = math.Sqrt(e / norm); !(e < 3e-7) {
+				t.Errorf("radices %v: relative error %.3g forward", x.radices, e)
+			}
+			x.inverse(gotRe, gotIm)
+			e, norm = 0, 0
+			for l := range n {
+				norm, e = norm+sq(complexAt(re, im, l)), e+sq(complexAt(gotRe, gotIm, l)/complex(float64(n), 0)-complexAt(re, im, l))
+			}
+			if e = math.Sqrt(e / norm); !(e < 4e-7) {
+				t.Errorf("radices %v: relative error %.3g there and back", x.radices, e)
+			}
+		}
+	})
+}
+
+func sq(z complex128) float64 { return real(z)*real(z) + imag(z)*imag(z) }
+
+// checkLanes compares the stage over the lanes with its definition, both ways.
+func checkLanes(t *testing.T, c *vektest.Call, r *rand.Rand, m int) {
+	t.Helper()
+	x := transform{m: m, order: r.Perm(m), lanesTw: make([]float32, 2*lanes*m)}
+	vek.FFTLaneTwiddles(x.lanesTw, x.order)
+	re, im := normals(r, lanes*m), normals(r, lanes*m)
+	forward, inverse := make([]complexSum, lanes*m), make([]complexSum, lanes*m)
+	for g, k := range x.order {
+		for p := range lanes {
+			for l := range lanes {
+				w := root(l*p, lanes) * root(l*k, lanes*m)
+				forward[x.place(g, p)].add(w * complexAt(re, im, g*lanes+l))
+				inverse[g*lanes+l].add(cmplx.Conj(w) * complexAt(re, im, x.place(g, p)))
+			}
+		}
+	}
+	c.Again()
+	gotRe, gotIm, tw := c.InOut(re), c.InOut(im), c.In(x.lanesTw)
+	c.Do(func() { vek.FFTForwardLanes(gotRe, gotIm, tw) })
+	checkComplex(t, gotRe, gotIm, forward, "forward, m=%d", m)
+	c.Again()
+	gotRe, gotIm, tw = c.InOut(re), c.InOut(im), c.In(x.lanesTw)
+	c.Do(func() { vek.FFTInverseLanes(gotRe, gotIm, tw) })
+	checkComplex(t, gotRe, gotIm, inverse, "inverse, m=%d", m)
+}
+
+func FuzzFFT(f *testing.F) {
+	all := passes()
+	for i := range all { // every pass, and all places in turn
+		f.Add(uint64(i), uint16(i), uint8(i))
+	}
+	f.Fuzz(func(t *testing.T, seed uint64, which uint16, place uint8) {
+		vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+			c, r := vektest.NewCall(t), generator(seed)
+			c.Begin(vektest.Placements()[place%17])
+			all[int(which)%len(all)].check(t, c, r)
+			checkLanes(t, c, r, int(which%50))
+		})
+	})
+}
+
+func BenchmarkFFT(b *testing.B) {
+	x := newTransform(8, 8)
+	n := lanes * x.m
+	re, im := make([]float32, n), make([]float32, n) // stay zero, whose bits do not grow
+	for _, p := range []pass{{radix: 8, q: 8}, {radix: 8, q: 8, inverse: true}, {radix: 4, q: 16}} {
+		tw := p.twiddles()
+		name := fmt.Sprintf("radix=%d/q=%d/inverse=%v", p.radix, p.q, p.inverse)
+		benchElements(b, name, n, func() { p.run(re, im, tw) })
+	}
+	benchElements(b, "lanes", n, func() { vek.FFTForwardLanes(re, im, x.lanesTw) })
+}
