@@ -20,7 +20,7 @@ func AdamW(p, m, v, g []float32, h AdamWParams) {
 
 func adamWGeneric(p, m, v, g []float32, h AdamWParams) {
 	m, v, g = m[:len(p)], v[:len(p)], g[:len(p)]
-	keep := float32(1 - float64(h.LR)*float64(h.WeightDecay))
+	keep := float32(1 - float64(float64(h.LR)*float64(h.WeightDecay)))
 	step := float32(float64(h.LR) / float64(h.Correction1))
 	root := float32(1 / math.Sqrt(float64(h.Correction2)))
 	a1, a2 := 1-h.Beta1, 1-h.Beta2

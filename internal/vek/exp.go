@@ -8,78 +8,94 @@ func Exp(dst, x []float32) {
 	expGeneric(dst, x)
 }
 
-// Sigmoid sets dst = 1/(1 + exp(−x)) with an error below 3 ulp. dst may be x.
+// Sigmoid sets dst = 1/(1 + exp(−x)) with an error below 3 ulp; results below 2⁻¹²⁶ are 0. dst may be x.
 func Sigmoid(dst, x []float32) {
 	sameLen("Sigmoid", len(dst), x)
 	sigmoidGeneric(dst, x)
 }
 
+// exp(x) = 2ⁿ·2ᶠ with n + f = x/ln 2 and |f| ≤ 1/2. A scalar processor works as fast in float64, where n + f needs no
+// care. The steps are small enough to be inlined into the loops:
+//
+//	n, f := exp2Split(float64(x * log2e))
+//	e := exp2Join(n, exp2Poly(f))
 const (
 	log2e = 1.44269504088896340735992468100189214
-	ln2Hi = 0.693145751953125                        // 16 bits: n·ln2Hi is exact for |n| < 256
-	ln2Lo = 1.42860682030941723212145817656807550e-6 // ln 2 − ln2Hi
-	magic = 3 << 22                                  // x + magic rounds x to an integer, |x| < 2²²
+	magic = 3 << 51 // x + magic rounds x to an integer, |x| < 2⁵¹
 
 	expMax = 88.72283  // exp of more overflows
 	expMin = -87.33654 // exp of less is below 2⁻¹²⁶
 )
 
-// Coefficients of exp on [−ln2/2, ln2/2], least maximal relative error (1.9e-9).
-const (
-	exp2 = 0.49999992079791494
-	exp3 = 0.16666420169870214
-	exp4 = 0.041668225575175084
-	exp5 = 0.008374815802985462
-	exp6 = 0.0013836845674144403
-)
-
-// expSum returns exp(hi + lo) for |lo| ≪ 1: with n = round(hi/ln 2) and r = hi + lo − n·ln 2, 2ⁿ·p(r).
-func expSum(hi, lo float32) float32 {
-	switch {
-	case hi > expMax:
-		return float32(math.Inf(1))
-	case hi < expMin:
-		return 0
-	}
-	n := float32(hi*log2e) + magic
-	n -= magic
-	r := (hi - float32(n*ln2Hi)) + (lo - float32(n*ln2Lo))
-	p := float32(float32(float32(float32(exp6*r)+exp5)*r)+exp4)*r + exp3
-	p = float32(p*r) + exp2
-	p = float32(float32(p*r)*r) + r + 1
-	// 2ⁿ in two factors: n runs from −126 to 128.
-	k := int32(n)
-	half := k >> 1
-	return p * pow2(half) * pow2(k-half)
+// exp2Split returns n + magic and f.
+func exp2Split(x float64) (n, f float64) {
+	n = x + magic
+	return n, x - (n - magic)
 }
 
-// pow2 returns 2ⁿ, −126 ≤ n ≤ 127.
-func pow2(n int32) float32 { return math.Float32frombits(uint32(n+127) << 23) }
+// exp2Poly returns 2ᶠ with the least maximal relative error of a polynomial of its degree (1.9e-9). It takes pairs of
+// terms at once: a long chain of products would leave the processor waiting.
+func exp2Poly(f float64) float64 {
+	const (
+		c0 = 1.00000000055424865
+		c1 = 0.693147205736915174
+		c2 = 0.240226468904466696
+		c3 = 0.0555032877679535294
+		c4 = 0.0096184889646109839
+		c5 = 0.00133999313918372269
+		c6 = 0.000153458117991258405
+	)
+	s := f * f
+	return (c0 + float64(c1*f)) + float64(s*((c2+float64(c3*f))+float64(s*((c4+float64(c5*f))+float64(c6*s)))))
+}
+
+// exp2Join returns 2ⁿ·p: the low bits of n + magic are n, and go to p's exponent.
+func exp2Join(n, p float64) float64 {
+	return math.Float64frombits(math.Float64bits(p) + math.Float64bits(n)<<52)
+}
 
 func expGeneric(dst, x []float32) {
 	x = x[:len(dst)]
-	for i := range dst {
-		v := x[i]
-		if v != v {
-			dst[i] = v
+	for i, v := range x {
+		if !(v >= expMin && v <= expMax) {
+			dst[i] = expBeyond(v)
 			continue
 		}
-		dst[i] = expSum(v, 0)
+		n, f := exp2Split(float64(float64(v) * log2e))
+		dst[i] = float32(exp2Join(n, exp2Poly(f)))
 	}
 }
 
-// sigmoid evaluates the form whose exponential does not overflow.
-func sigmoid(x float32) float32 {
-	if x >= 0 {
-		return 1 / (1 + expSum(-x, 0))
+func expBeyond(x float32) float32 {
+	switch {
+	case x > expMax:
+		return float32(math.Inf(1))
+	case x < expMin:
+		return 0
 	}
-	e := expSum(x, 0)
-	return e / (1 + e)
+	return x
 }
 
+// σ(x) = 1/(1 + exp(−x)) does not overflow in float64, nor does its error grow on either side of 0.
 func sigmoidGeneric(dst, x []float32) {
 	x = x[:len(dst)]
-	for i := range dst {
-		dst[i] = sigmoid(x[i])
+	for i, v := range x {
+		if !(v >= expMin && v <= -expMin) {
+			dst[i] = sigmoidBeyond(v)
+			continue
+		}
+		n, f := exp2Split(float64(float64(v) * -log2e))
+		dst[i] = float32(1 / (1 + exp2Join(n, exp2Poly(f))))
 	}
+}
+
+// sigmoidBeyond returns σ(x) where exp(−|x|) is 0 in float32.
+func sigmoidBeyond(x float32) float32 {
+	switch {
+	case x > 0:
+		return 1
+	case x < 0:
+		return 0
+	}
+	return x
 }

@@ -1,5 +1,7 @@
 package vek
 
+import "fmt"
+
 const (
 	gemmMR, gemmNR = 4, 2
 	gemmKC         = 256
@@ -15,7 +17,9 @@ func GemmScratch(m, n, k int) int {
 
 func roundUp(n, m int) int { return (n + m - 1) / m * m }
 
-// Gemm sets c = A·B, or adds to it when acc; A is m×k (a, or its transpose when transA), B is k×n.
+// Gemm sets c = A·B, or adds to it when acc; A is m×k (a, or its transpose when transA), B is k×n. Every element of
+// c is summed over k in an order that k alone decides: c may be computed by blocks of rows or columns with the same
+// bits. c may not overlap a or b.
 func Gemm(c, a, b Matrix, transA, transB, acc bool, scratch []float32) {
 	m, k := a.Rows, a.Cols
 	if transA {
@@ -26,17 +30,19 @@ func Gemm(c, a, b Matrix, transA, transB, acc bool, scratch []float32) {
 		kb, n = n, kb
 	}
 	if kb != k || c.Rows != m || c.Cols != n {
-		panic("vek: Gemm: shapes do not match")
+		panic(fmt.Sprintf("vek: Gemm: shapes: %d×%d by %d×%d into %d×%d", m, k, kb, n, c.Rows, c.Cols))
 	}
 	c.check("Gemm c")
 	a.check("Gemm a")
 	b.check("Gemm b")
-	if len(scratch) < GemmScratch(m, n, k) {
-		panic("vek: Gemm: scratch too short")
+	if need := GemmScratch(m, n, k); len(scratch) < need {
+		panic(fmt.Sprintf("vek: Gemm: scratch of %d floats, want %d", len(scratch), need))
 	}
 	gemmGeneric(c, a, b, transA, transB, acc, scratch, m, n, k)
 }
 
+// Blocks of k, rows and columns that stay in the caches: a product of panels adds its sum over up to gemmKC elements
+// of k to c. Panels are padded with zeros to gemmMR rows and gemmNR columns.
 func gemmGeneric(c, a, b Matrix, transA, transB, acc bool, scratch []float32, m, n, k int) {
 	if !acc {
 		for i := range m {

@@ -2,6 +2,7 @@ package vek_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -191,6 +192,26 @@ func TestGemmAllocatesNothing(t *testing.T) {
 		scratch := make([]float32, vek.GemmScratch(20, 30, 10))
 		if n := testing.AllocsPerRun(5, func() { vek.Gemm(c, x, y, false, false, false, scratch) }); n != 0 {
 			t.Errorf("%v allocations a call", n)
+		}
+	})
+}
+
+// A NaN reaches its own row, an infinity its own column, and nothing else, whatever pads the panels.
+func TestGemmContainsNaN(t *testing.T) {
+	const m, n, k = 7, 5, 3
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		r := generator(6)
+		x, y, c := matrix(r, m, k), matrix(r, k, n), matrix(r, m, n)
+		x.Row(m - 1)[1] = float32(math.NaN())
+		y.Row(2)[n-1] = float32(math.Inf(1))
+		vek.Gemm(c, x, y, false, false, false, make([]float32, vek.GemmScratch(m, n, k)))
+		for i := range m {
+			for j, v := range c.Row(i) {
+				finite := !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0)
+				if reached := i == m-1 || j == n-1; finite == reached {
+					t.Errorf("c[%d][%d] = %v", i, j, v)
+				}
+			}
 		}
 	})
 }

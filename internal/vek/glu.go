@@ -12,33 +12,32 @@ func GLUGrad(da, db, a, b, dy []float32) {
 	gluGradGeneric(da, db, a, b, dy)
 }
 
+// σ(b) is computed as in sigmoidGeneric.
 func gluGeneric(dst, a, b []float32) {
 	a, b = a[:len(dst)], b[:len(dst)]
-	for i := range dst {
-		dst[i] = a[i] * sigmoid(b[i])
-	}
-}
-
-func gluGradGeneric(da, db, a, b, dy []float32) {
-	n := len(da)
-	db, a, b, dy = db[:n], a[:n], b[:n], dy[:n]
-	for i := range da {
-		// 1 − σ(b) = σ(−b), without cancellation.
-		v, e := a[i], expSum(-abs(b[i]), 0)
-		r := 1 / (1 + e)
-		s, c := r, e*r
-		if b[i] < 0 {
-			s, c = c, s
+	for i, v := range b {
+		if !(v >= expMin && v <= -expMin) {
+			dst[i] = a[i] * sigmoidBeyond(v)
+			continue
 		}
-		g := dy[i] * s
-		da[i] = g
-		db[i] = g * v * c
+		n, f := exp2Split(float64(float64(v) * -log2e))
+		dst[i] = float32(float64(a[i]) / (1 + exp2Join(n, exp2Poly(f))))
 	}
 }
 
-func abs(x float32) float32 {
-	if x < 0 {
-		return -x
+// With e = exp(−b), σ(b) = 1/(1+e) and 1 − σ(b) = e/(1+e), without cancellation.
+func gluGradGeneric(da, db, a, b, dy []float32) {
+	db, a, b, dy = db[:len(da)], a[:len(da)], b[:len(da)], dy[:len(da)]
+	for i, v := range b {
+		if !(v >= expMin && v <= -expMin) {
+			s := sigmoidBeyond(v)
+			da[i], db[i] = dy[i]*s, dy[i]*a[i]*(s*sigmoidBeyond(-v))
+			continue
+		}
+		n, f := exp2Split(float64(float64(v) * -log2e))
+		e := exp2Join(n, exp2Poly(f))
+		s := 1 / (1 + e)
+		g := float64(dy[i]) * s
+		da[i], db[i] = float32(g), float32(g*float64(a[i])*(e*s))
 	}
-	return x
 }

@@ -1,6 +1,9 @@
 package vek
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // LayerNorm normalises every column of x (a position; rows are channels) and writes y:
 //
@@ -10,9 +13,7 @@ import "math"
 // are written. y may be x. A column's result does not depend on the other columns.
 func LayerNorm(y, x Matrix, gamma, beta, mean, rstd []float32, eps float32) {
 	checkNorm("LayerNorm", y, x, gamma, mean, rstd)
-	if len(beta) != x.Rows {
-		panic("vek: LayerNorm: lengths differ")
-	}
+	sameLen("LayerNorm", x.Rows, beta)
 	layerNormGeneric(y, x, gamma, beta, mean[:x.Cols], rstd[:x.Cols], eps)
 }
 
@@ -20,9 +21,10 @@ func LayerNorm(y, x Matrix, gamma, beta, mean, rstd []float32, eps float32) {
 // rstd are LayerNorm's; scratch has 2·Cols floats. dx may be dy.
 func LayerNormGrad(dx, dy, x Matrix, gamma, mean, rstd, dgamma, dbeta, scratch []float32) {
 	checkNorm("LayerNormGrad", dy, x, gamma, mean, rstd)
-	checkNorm("LayerNormGrad", dx, x, dgamma, mean, rstd)
-	if len(dbeta) != x.Rows || len(scratch) < 2*x.Cols {
-		panic("vek: LayerNormGrad: lengths differ")
+	checkNorm("LayerNormGrad", dx, x, gamma, mean, rstd)
+	sameLen("LayerNormGrad", x.Rows, dgamma, dbeta)
+	if len(scratch) < 2*x.Cols {
+		panic(fmt.Sprintf("vek: LayerNormGrad: scratch of %d floats, want %d", len(scratch), 2*x.Cols))
 	}
 	layerNormGradGeneric(dx, dy, x, gamma, mean[:x.Cols], rstd[:x.Cols], dgamma, dbeta, scratch[:2*x.Cols])
 }
@@ -30,82 +32,159 @@ func LayerNormGrad(dx, dy, x Matrix, gamma, mean, rstd, dgamma, dbeta, scratch [
 func checkNorm(name string, y, x Matrix, gamma, mean, rstd []float32) {
 	x.check(name)
 	y.check(name)
-	if y.Rows != x.Rows || y.Cols != x.Cols || len(gamma) != x.Rows || len(mean) < x.Cols || len(rstd) < x.Cols {
-		panic("vek: " + name + ": shapes differ")
+	if y.Rows != x.Rows || y.Cols != x.Cols {
+		panic(fmt.Sprintf("vek: %s: shapes differ: %d×%d and %d×%d", name, y.Rows, y.Cols, x.Rows, x.Cols))
+	}
+	sameLen(name, x.Rows, gamma)
+	if len(mean) < x.Cols || len(rstd) < x.Cols {
+		panic(fmt.Sprintf("vek: %s: %d means and %d deviations of %d columns", name, len(mean), len(rstd), x.Cols))
 	}
 }
 
-// Two passes: the mean first, then the squared deviations from it.
+// normBlock is how many columns a norm works on at a time: what it keeps for them stays in the nearest cache, and a
+// row's sums over them stay short.
+const normBlock = 128
+
+// columns returns w columns of m from t on.
+func (m Matrix) columns(t, w int) Matrix {
+	if m.Rows > 0 {
+		m.Data = m.Data[t:]
+	}
+	m.Cols = w
+	return m
+}
+
+// Three passes: the mean, the deviations from it, the result. The deviations' own mean is what rounding left in the
+// first one, so the second corrects it.
 func layerNormGeneric(y, x Matrix, gamma, beta, mean, rstd []float32, eps float32) {
-	clear(mean)
-	clear(rstd)
-	for h := range x.Rows {
-		row := x.Row(h)[:len(mean)]
-		for t := range mean {
-			mean[t] += row[t]
-		}
-	}
 	n := 1 / float32(x.Rows)
-	for t := range mean {
-		mean[t] *= n
-	}
-	for h := range x.Rows {
-		row := x.Row(h)[:len(mean)]
-		rstd := rstd[:len(mean)]
-		for t, m := range mean {
-			d := row[t] - m
-			rstd[t] += float32(d * d)
+	for t := 0; t < x.Cols; t += normBlock {
+		w := min(normBlock, x.Cols-t)
+		var buf [normBlock]float32
+		x, y, mean, rstd, dev := x.columns(t, w), y.columns(t, w), mean[t:t+w], rstd[t:t+w], buf[:w]
+		columnSums(mean, x)
+		for t := range mean {
+			mean[t] *= n
+		}
+		columnDeviations(dev, rstd, x, mean)
+		for t, d := range dev {
+			d = float32(d * n)
+			mean[t] += d
+			rstd[t] = float32(1 / math.Sqrt(float64(float32(rstd[t]*n)-float32(d*d)+eps)))
+		}
+		for h := range x.Rows {
+			in, out, rstd := x.Row(h)[:w], y.Row(h)[:w], rstd[:w]
+			g, b := gamma[h], beta[h]
+			for t, m := range mean[:w] {
+				out[t] = float32((in[t]-m)*rstd[t]*g) + b
+			}
 		}
 	}
-	for t, v := range rstd {
-		rstd[t] = float32(1 / math.Sqrt(float64(v*n+eps)))
+}
+
+// columnSums sets sum to the sums of x over its rows, four at a time.
+func columnSums(sum []float32, x Matrix) {
+	clear(sum)
+	h := 0
+	for ; h+4 <= x.Rows; h += 4 {
+		a, b, c, d := x.Row(h)[:len(sum)], x.Row(h + 1)[:len(sum)], x.Row(h + 2)[:len(sum)], x.Row(h + 3)[:len(sum)]
+		for t := range sum {
+			sum[t] += (a[t] + b[t]) + (c[t] + d[t])
+		}
 	}
-	for h := range x.Rows {
-		in, out := x.Row(h)[:len(mean)], y.Row(h)[:len(mean)]
-		rstd := rstd[:len(mean)]
-		g, b := gamma[h], beta[h]
+	for ; h < x.Rows; h++ {
+		a := x.Row(h)[:len(sum)]
+		for t := range sum {
+			sum[t] += a[t]
+		}
+	}
+}
+
+// columnDeviations sets sum and squares to the sums of x − mean and of its square over the rows, two at a time.
+func columnDeviations(sum, squares []float32, x Matrix, mean []float32) {
+	clear(sum)
+	clear(squares)
+	w := len(mean)
+	sum, squares = sum[:w], squares[:w]
+	h := 0
+	for ; h+2 <= x.Rows; h += 2 {
+		a, b := x.Row(h)[:w], x.Row(h + 1)[:w]
 		for t, m := range mean {
-			out[t] = float32((in[t]-m)*rstd[t]*g) + b
+			u, v := a[t]-m, b[t]-m
+			sum[t] += u + v
+			squares[t] += float32(u*u) + float32(v*v)
+		}
+	}
+	if h < x.Rows {
+		a := x.Row(h)[:w]
+		for t, m := range mean {
+			u := a[t] - m
+			sum[t] += u
+			squares[t] += float32(u * u)
 		}
 	}
 }
 
 // With x̂ = (x − mean)·rstd and g = dy·gamma, dx = rstd·(g − mean(g) − x̂·mean(g·x̂)).
 func layerNormGradGeneric(dx, dy, x Matrix, gamma, mean, rstd, dgamma, dbeta, scratch []float32) {
-	cols := len(mean)
-	sum, dot := scratch[:cols], scratch[cols:2*cols]
-	clear(scratch)
-	for h := range x.Rows {
-		in, d := x.Row(h)[:cols], dy.Row(h)[:cols]
-		rstd, sum, dot := rstd[:cols], sum[:cols], dot[:cols]
-		gamma := gamma[h]
-		var dg, db [2]float32 // two chains each
-		for t, m := range mean {
-			hat := float32((in[t] - m) * rstd[t])
-			v := d[t]
-			dg[t&1] += float32(v * hat)
-			db[t&1] += v
-			g := float32(v * gamma)
-			sum[t] += g
-			dot[t] += float32(g * hat)
-		}
-		dgamma[h] += dg[0] + dg[1]
-		dbeta[h] += db[0] + db[1]
-	}
 	n := 1 / float32(x.Rows)
-	for t := range sum {
-		sum[t] *= n
-		dot[t] *= n
-	}
-	for h := range x.Rows {
-		in, d, out := x.Row(h)[:cols], dy.Row(h)[:cols], dx.Row(h)[:cols]
-		rstd, sum, dot := rstd[:cols], sum[:cols], dot[:cols]
-		gamma := gamma[h]
-		for t, m := range mean {
-			hat := float32((in[t] - m) * rstd[t])
-			out[t] = rstd[t] * (float32(d[t]*gamma) - sum[t] - float32(hat*dot[t]))
+	for t := 0; t < x.Cols; t += normBlock {
+		w := min(normBlock, x.Cols-t)
+		dx, dy, x, mean, rstd := dx.columns(t, w), dy.columns(t, w), x.columns(t, w), mean[t:t+w], rstd[t:t+w]
+		sum, dot := scratch[:w], scratch[w:2*w]
+		clear(sum)
+		clear(dot)
+		for h := range x.Rows {
+			dg, db := normGradSums(sum, dot, dy.Row(h), x.Row(h), mean, rstd, gamma[h])
+			dgamma[h] += dg
+			dbeta[h] += db
+		}
+		for t := range sum {
+			sum[t] *= n
+			dot[t] *= n
+		}
+		for h := range x.Rows {
+			in, d, out := x.Row(h)[:w], dy.Row(h)[:w], dx.Row(h)[:w]
+			rstd, sum, dot := rstd[:w], sum[:w], dot[:w]
+			gamma := gamma[h]
+			for t, m := range mean[:w] {
+				hat := (in[t] - m) * rstd[t]
+				out[t] = rstd[t] * (float32(d[t]*gamma) - sum[t] - float32(hat*dot[t]))
+			}
 		}
 	}
+}
+
+// normGradSums adds g and g·x̂ of one row to sum and dot, and returns the row's sums of dy·x̂ and dy, in two chains
+// each.
+func normGradSums(sum, dot, dy, x, mean, rstd []float32, gamma float32) (dg, db float32) {
+	w := len(mean)
+	sum, dot, dy, x, rstd = sum[:w], dot[:w], dy[:w], x[:w], rstd[:w]
+	var dg1, db1 float32
+	t := 0
+	for ; t+1 < w; t += 2 {
+		v0, v1 := dy[t], dy[t+1]
+		h0, h1 := float32((x[t]-mean[t])*rstd[t]), float32((x[t+1]-mean[t+1])*rstd[t+1])
+		g0, g1 := float32(v0*gamma), float32(v1*gamma)
+		dg += float32(v0 * h0)
+		dg1 += float32(v1 * h1)
+		db += v0
+		db1 += v1
+		sum[t] += g0
+		sum[t+1] += g1
+		dot[t] += float32(g0 * h0)
+		dot[t+1] += float32(g1 * h1)
+	}
+	if t < w {
+		v := dy[t]
+		hat := float32((x[t] - mean[t]) * rstd[t])
+		g := float32(v * gamma)
+		dg += float32(v * hat)
+		db += v
+		sum[t] += g
+		dot[t] += float32(g * hat)
+	}
+	return dg + dg1, db + db1
 }
 
 // AffineGrad sets dx = a·dy + b·x + c, one row of BatchNorm's backward. dx may be dy or x.

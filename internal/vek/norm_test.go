@@ -226,6 +226,36 @@ func TestLayerNormColumnsApart(t *testing.T) {
 	})
 }
 
+// Far from 0 a float32 sum of a column loses the digits that tell its elements apart: nothing but the rounding of the
+// mean itself may reach the result.
+func TestLayerNormFarFromZero(t *testing.T) {
+	const rows, cols, shift = 1024, 9, 1e5
+	r := generator(5)
+	x, y := matrix(r, rows, cols), matrix(r, rows, cols)
+	for i := range x.Data {
+		x.Data[i] += shift
+	}
+	gamma, beta := make([]float32, rows), make([]float32, rows)
+	for h := range gamma {
+		gamma[h] = 1
+	}
+	mean, rstd := make([]float32, cols), make([]float32, cols)
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		vek.LayerNorm(y, x, gamma, beta, mean, rstd, normEps)
+		for j := range cols {
+			c := columnOf(x, j, gamma)
+			if e := math.Abs(float64(rstd[j])/c.rstd - 1); e > 5e-6 {
+				t.Errorf("column %d: rstd is off by %.2g", j, e)
+			}
+			for h := range rows {
+				if e := math.Abs(float64(y.Row(h)[j]) - c.hat(h)); e > 1.5*vektest.Epsilon*shift+1e-5 {
+					t.Fatalf("y[%d][%d] is off by %.2g", h, j, e)
+				}
+			}
+		}
+	})
+}
+
 func FuzzLayerNorm(f *testing.F) {
 	f.Add(uint64(1), uint8(3), uint8(17), uint8(2), int8(0), false)
 	f.Add(uint64(2), uint8(40), uint8(70), uint8(0), int8(30), true)

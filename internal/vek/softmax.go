@@ -1,25 +1,36 @@
 package vek
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // SoftmaxCrossEntropy returns −log softmax(logits)[label] and sets dlogits to its gradient, softmax − onehot.
 // Rows are short (a value a class), so it computes in float64. dlogits may be logits.
 func SoftmaxCrossEntropy(dlogits, logits []float32, label int) (loss float32) {
 	sameLen("SoftmaxCrossEntropy", len(dlogits), logits)
 	if label < 0 || label >= len(logits) {
-		panic("vek: SoftmaxCrossEntropy: label out of range")
+		panic(fmt.Sprintf("vek: SoftmaxCrossEntropy: label %d of %d classes", label, len(logits)))
 	}
+	return softmaxCrossEntropyGeneric(dlogits, logits, label)
+}
+
+// With p = exp(x − max x)/Σ exp(x − max x), the loss is log Σ − (x[label] − max x).
+func softmaxCrossEntropyGeneric(dlogits, logits []float32, label int) float32 {
 	top := math.Inf(-1)
 	for _, v := range logits {
 		top = max(top, float64(v))
 	}
-	sum, at := 0.0, float64(logits[label])
+	sum, at := 0.0, float64(logits[label])-top
 	for _, v := range logits {
 		sum += math.Exp(float64(v) - top)
 	}
 	for i, v := range logits {
-		dlogits[i] = float32(math.Exp(float64(v)-top) / sum)
+		p := math.Exp(float64(v)-top) / sum
+		if i == label {
+			p--
+		}
+		dlogits[i] = float32(p)
 	}
-	dlogits[label]--
-	return float32(math.Log(sum) - (at - top))
+	return float32(math.Log(sum) - at)
 }

@@ -60,3 +60,20 @@ func crossEntropy(logits []float32, label int) (loss near, gradient []near) {
 	loss.add(math.Log(sum), top-float64(logits[label]))
 	return loss, gradient
 }
+
+// The gradient of a label that is nearly certain is p − 1 before any rounding to float32: −(1 − p), not 0.
+func TestSoftmaxCrossEntropyNearCertainty(t *testing.T) {
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		got := make([]float32, 2)
+		loss := vek.SoftmaxCrossEntropy(got, []float32{20, 0}, 0)
+		p := 1 / (1 + math.Exp(20)) // of the other class
+		for i, want := range []float64{-p, p} {
+			if math.Abs(float64(got[i])-want) > 1e-6*p {
+				t.Errorf("gradient %d is %v, want %v", i, got[i], want)
+			}
+		}
+		if want := math.Log1p(math.Exp(-20)); math.Abs(float64(loss)-want) > 1e-6*want {
+			t.Errorf("loss %v, want %v", loss, want)
+		}
+	})
+}

@@ -5,6 +5,7 @@ import (
 	"math/cmplx"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
@@ -149,6 +150,51 @@ func TestSSMBlockFlushesState(t *testing.T) {
 					t.Errorf("M=%d: h[%d] = %v + %vi after 300 halvings", m, n, c.hRe[n], c.hIm[n])
 				}
 			}
+		}
+	})
+}
+
+// A part of a state that dies alone becomes 0 as well: beside a real pole's driven real part, say, an imaginary part
+// left over from before.
+func TestSSMBlockFlushesParts(t *testing.T) {
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		c := newChannel(generator(4), 5)
+		for n := range c.lamRe {
+			c.lamRe[n], c.lamIm[n] = 0.9, 0
+		}
+		x := normals(generator(5), 1000)
+		c.run(make([]float32, len(x)), x)
+		for n := range c.hIm {
+			if c.hIm[n] != 0 || c.hRe[n] == 0 {
+				t.Errorf("h[%d] = %v + %vi, want a real number", n, c.hRe[n], c.hIm[n])
+			}
+		}
+	})
+}
+
+// The samples in which states pass the range of denormal numbers take no longer than loud ones. Denormals would cost
+// tens of times as much, so a wide margin is enough.
+func TestSSMBlockSpeedOfSilence(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures time")
+	}
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		start := newChannel(generator(6), 32)
+		for n := range start.lamRe {
+			start.lamRe[n], start.lamIm[n] = 0.9*start.lamRe[n], 0.9*start.lamIm[n]
+		}
+		noise, y := normals(generator(7), 4096), make([]float32, 4096)
+		quickest := func(x []float32) time.Duration {
+			best := time.Hour
+			for range 20 {
+				c, begin := start.clone(), time.Now()
+				c.run(y, x)
+				best = min(best, time.Since(begin))
+			}
+			return best
+		}
+		if loud, silent := quickest(noise), quickest(make([]float32, len(noise))); silent > 4*loud {
+			t.Errorf("%d samples of silence take %v, of noise %v", len(noise), silent, loud)
 		}
 	})
 }

@@ -2,15 +2,18 @@
 //
 // An exported function checks its arguments and panics with "vek: NAME: …" on misuse; the body behind it
 // (nameGeneric in plain Go) carries the formula. Complex vectors are split (re, im). A destination may be one of
-// its sources, element for element, where the doc says so, and may not overlap it otherwise. Products that must
-// not be fused into the next addition are written float32(x*y).
+// its sources, element for element, where the doc says so, and may not overlap it otherwise. A result at i depends
+// on the sources at i alone, bit for bit, wherever i lies in a vector. Products that must not be fused into the next
+// addition are written float32(x*y).
 package vek
+
+import "fmt"
 
 // sameLen panics unless every slice has n elements.
 func sameLen(name string, n int, slices ...[]float32) {
 	for _, s := range slices {
 		if len(s) != n {
-			panic("vek: " + name + ": lengths differ")
+			panic(fmt.Sprintf("vek: %s: lengths differ: %d and %d", name, n, len(s)))
 		}
 	}
 }
