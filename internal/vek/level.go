@@ -9,32 +9,49 @@ import (
 // Level names a set of kernels for one kind of processor.
 type Level string
 
-// Generic is plain Go and runs everywhere.
-const Generic Level = "generic"
+const (
+	Generic Level = "generic" // plain Go, everywhere
+	AVX2    Level = "avx2"    // amd64 with AVX2 and FMA
+	AVX512  Level = "avx512"  // amd64 with AVX-512 F, DQ, BW and VL
+)
+
+// isa is a level as the kernels' switches read it.
+type isa int
+
+const (
+	generic isa = iota
+	avx2
+	avx512
+)
+
+var names = [...]Level{generic: Generic, avx2: AVX2, avx512: AVX512}
 
 var (
-	current    = Generic
+	current    isa
 	startupErr error
 )
 
+// The strongest level is in use unless the environment names another.
 func init() {
+	levels := Levels()
+	current = isa(slices.Index(names[:], levels[len(levels)-1]))
 	if name := os.Getenv("S4D_LEVEL"); name != "" {
 		startupErr = SetLevel(Level(name))
 	}
 }
 
 // Levels lists the levels available on this machine, weakest first.
-func Levels() []Level { return []Level{Generic} }
+func Levels() []Level { return append([]Level{Generic}, assemblyLevels()...) }
 
 // CurrentLevel returns the level in use.
-func CurrentLevel() Level { return current }
+func CurrentLevel() Level { return names[current] }
 
 // SetLevel selects a level for the whole process; it must not run beside kernels.
 func SetLevel(l Level) error {
 	if !slices.Contains(Levels(), l) {
 		return fmt.Errorf("vek: level %q is not available here; available: %v", l, Levels())
 	}
-	current = l
+	current = isa(slices.Index(names[:], l))
 	return nil
 }
 

@@ -3,6 +3,10 @@ package vek
 // Add sets dst = a + b. dst may be a or b.
 func Add(dst, a, b []float32) {
 	sameLen("Add", len(dst), a, b)
+	add(dst, a, b)
+}
+
+func addGeneric(dst, a, b []float32) {
 	a, b = a[:len(dst)], b[:len(dst)]
 	for i := range dst {
 		dst[i] = a[i] + b[i]
@@ -30,6 +34,10 @@ func Axpy(dst []float32, alpha float32, x []float32) {
 // Mul sets dst = a·b. dst may be a or b.
 func Mul(dst, a, b []float32) {
 	sameLen("Mul", len(dst), a, b)
+	mul(dst, a, b)
+}
+
+func mulGeneric(dst, a, b []float32) {
 	a, b = a[:len(dst)], b[:len(dst)]
 	for i := range dst {
 		dst[i] = a[i] * b[i]

@@ -7,7 +7,13 @@
 // addition are written float32(x*y).
 package vek
 
+//go:generate go -C ../../asm test -count=1 -run Generated -write .
+
 import "fmt"
+
+// longestRun bounds the elements of one call of assembly, which Go cannot preempt: no call takes much longer than
+// 100 µs.
+const longestRun = 1 << 16
 
 // sameLen panics unless every slice has n elements.
 func sameLen(name string, n int, slices ...[]float32) {

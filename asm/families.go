@@ -1,0 +1,12 @@
+package asm
+
+// family names the files of one generator.
+type family struct {
+	name     string
+	generate func(*file)
+}
+
+// families lists every generator; each lives in the file of its name.
+var families = []family{
+	{"pointwise", pointwise},
+}

@@ -1,0 +1,223 @@
+package asm
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"strings"
+
+	"github.com/mmcloughlin/avo/attr"
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/pass"
+	"github.com/mmcloughlin/avo/printer"
+)
+
+// level is one instruction set that kernels are generated for.
+type level struct {
+	suffix string   // of its symbols; in lower case the name of its constant in internal/vek
+	lanes  int      // float32 lanes of a vector
+	isa    []string // the extensions that its kernels may use, as avo names them
+}
+
+var (
+	avx2   = level{"AVX2", 8, []string{"SSE", "SSE2", "AVX", "AVX2", "FMA3"}}
+	avx512 = level{"AVX512", 16, []string{"SSE", "SSE2", "AVX", "AVX2", "FMA3", "AVX512F", "AVX512DQ", "AVX512BW", "AVX512VL"}}
+)
+
+// file collects the kernels of a family.
+type file struct {
+	name    string
+	ctx     *build.Context
+	kernels []kernel
+	levels  map[string]level // by symbol
+	consts  map[string]bool
+}
+
+// kernel is one function of internal/vek with an implementation a level.
+type kernel struct {
+	name, signature string
+	levels          []level // weakest first
+	cut             bool    // long slices are cut, as elementwise says
+}
+
+// kernel generates name+suffix for both levels from one description. signature is a Go function type, its
+// parameters named. The plain Go is name+"Generic".
+func (f *file) kernel(name, signature string, describe func(*gen)) {
+	f.kernelAt([]level{avx2, avx512}, name, signature, describe)
+}
+
+// kernelAt is kernel for some levels; the others run the plain Go.
+func (f *file) kernelAt(levels []level, name, signature string, describe func(*gen)) {
+	for _, l := range levels {
+		f.symbol(l, name, signature, describe)
+	}
+	f.kernels = append(f.kernels, kernel{name: name, signature: signature, levels: levels})
+}
+
+// elementwise is kernel for slices of one length whose elements do not meet: the switch cuts them into runs of at most
+// longestRun elements, since Go cannot preempt assembly.
+func (f *file) elementwise(name, signature string, describe func(*gen)) {
+	f.kernel(name, signature, describe)
+	f.kernels[len(f.kernels)-1].cut = true
+}
+
+// symbol generates one function, name+suffix, for one level and no switch: for code that chooses a level by itself.
+func (f *file) symbol(l level, name, signature string, describe func(*gen)) {
+	symbol := name + l.suffix
+	f.ctx.Function(symbol)
+	f.ctx.Attributes(attr.NOSPLIT)
+	f.ctx.SignatureExpr(signature)
+	f.ctx.Pragma("noescape")
+	f.levels[symbol] = l
+	g := &gen{Context: f.ctx, level: l, file: f}
+	describe(g)
+	g.ret()
+}
+
+// output is the text of a family's files, by name.
+func (fam family) output() (map[string][]byte, error) {
+	f := &file{name: fam.name, ctx: build.NewContext(), levels: map[string]level{}, consts: map[string]bool{}}
+	f.ctx.ConstraintExpr("!purego")
+	fam.generate(f)
+	ir, err := f.ctx.Result()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", fam.name, err)
+	}
+	if err := pass.Compile.Execute(ir); err != nil {
+		return nil, fmt.Errorf("%s: %w", fam.name, err)
+	}
+	for _, fn := range ir.Functions() {
+		if err := gate(f.levels[fn.Name], fn.ISA); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", fam.name, fn.Name, err)
+		}
+	}
+	config := printer.Config{Name: "package asm", Pkg: "vek"}
+	text, err := printer.NewGoAsm(config).Print(ir)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", fam.name, err)
+	}
+	out := map[string][]byte{fam.name + "_amd64.s": text}
+	stubs, err := f.stubs(config)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", fam.name, err)
+	}
+	for suffix, source := range map[string]string{"_amd64.go": stubs, "_noasm.go": f.noasm(config)} {
+		if source == "" {
+			continue
+		}
+		text, err := format.Source([]byte(source))
+		if err != nil {
+			return nil, fmt.Errorf("%s%s: %w\n%s", fam.name, suffix, err, source)
+		}
+		out[fam.name+suffix] = text
+	}
+	return out, nil
+}
+
+// gate refuses an instruction set that a level does not promise.
+func gate(l level, used []string) error {
+	for _, isa := range used {
+		if !strings.Contains(" "+strings.Join(l.isa, " ")+" ", " "+isa+" ") {
+			return fmt.Errorf("uses %s, which level %s does not promise", isa, l.suffix)
+		}
+	}
+	return nil
+}
+
+// stubs declares the assembly and, kernel by kernel, switches to it.
+func (f *file) stubs(config printer.Config) (string, error) {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "// %s\n\n//go:build !purego\n\npackage vek\n", config.GeneratedWarning())
+	for _, k := range f.kernels {
+		call, result, err := k.call()
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "\nfunc %s%s {\n", k.name, strings.TrimPrefix(k.signature, "func"))
+		if k.cut {
+			fmt.Fprint(&b, k.cutLoop())
+		}
+		fmt.Fprint(&b, "switch current {\n")
+		for i := len(k.levels) - 1; i >= 0; i-- {
+			l := k.levels[i]
+			fmt.Fprintf(&b, "case %s:\n%s%s%s%s\n", strings.ToLower(l.suffix), result, k.name, l.suffix, call)
+		}
+		fmt.Fprintf(&b, "default:\n%s%sGeneric%s\n}\n}\n", result, k.name, call)
+	}
+	ir, err := f.ctx.Result()
+	if err != nil {
+		return "", err
+	}
+	for _, fn := range ir.Functions() {
+		b.WriteString("\n")
+		for _, line := range fn.Doc {
+			fmt.Fprintf(&b, "// %s\n", line)
+		}
+		fmt.Fprintf(&b, "//go:noescape\n%s\n", fn.Stub())
+	}
+	return b.String(), nil
+}
+
+// noasm calls the plain Go.
+func (f *file) noasm(config printer.Config) string {
+	if len(f.kernels) == 0 {
+		return ""
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "// %s\n\n//go:build !amd64 || purego\n\npackage vek\n", config.GeneratedWarning())
+	for _, k := range f.kernels {
+		call, result, _ := k.call() // stubs has reported what is wrong
+		fmt.Fprintf(&b, "\nfunc %s%s { %s%sGeneric%s }\n", k.name, strings.TrimPrefix(k.signature, "func"), result, k.name, call)
+	}
+	return b.String()
+}
+
+// call returns the arguments in parentheses and "return " where there is a result.
+func (k kernel) call() (call, result string, err error) {
+	fn, err := k.function()
+	if err != nil {
+		return "", "", err
+	}
+	var names []string
+	for _, field := range fn.Params.List {
+		for _, n := range field.Names {
+			names = append(names, n.Name)
+		}
+	}
+	if fn.Results != nil {
+		result = "return "
+	}
+	return "(" + strings.Join(names, ", ") + ")", result, nil
+}
+
+func (k kernel) function() (*ast.FuncType, error) {
+	expr, err := parser.ParseExpr(k.signature)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", k.name, err)
+	}
+	fn, ok := expr.(*ast.FuncType)
+	if !ok {
+		return nil, fmt.Errorf("%s: %q is no function type", k.name, k.signature)
+	}
+	return fn, nil
+}
+
+// cutLoop calls the kernel for the first longestRun elements of every slice as long as there are more.
+func (k kernel) cutLoop() string {
+	fn, _ := k.function()
+	var args, slices, rest []string
+	for _, field := range fn.Params.List {
+		for _, n := range field.Names {
+			if _, ok := field.Type.(*ast.ArrayType); !ok {
+				args = append(args, n.Name)
+				continue
+			}
+			args = append(args, n.Name+"[:longestRun]")
+			slices, rest = append(slices, n.Name), append(rest, n.Name+"[longestRun:]")
+		}
+	}
+	return fmt.Sprintf("for len(%s) > longestRun {\n%s(%s)\n%s = %s\n}\n",
+		slices[0], k.name, strings.Join(args, ", "), strings.Join(slices, ", "), strings.Join(rest, ", "))
+}

@@ -1,0 +1,69 @@
+package asm
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var write = flag.Bool("write", false, "write internal/vek's generated files")
+
+const target = "../internal/vek"
+
+// The generated files are what the generators would write, and there are no others.
+func TestGenerated(t *testing.T) {
+	var all []string
+	for _, fam := range families {
+		t.Run(fam.name, func(t *testing.T) {
+			files, err := fam.output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, want := range files {
+				all = append(all, name)
+				path := filepath.Join(target, name)
+				if *write {
+					if err := os.WriteFile(path, want, 0o666); err != nil {
+						t.Error(err)
+					}
+					continue
+				}
+				if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
+					t.Errorf("%s is not what its generator writes (%v): run go generate ./internal/vek", path, err)
+				}
+			}
+		})
+	}
+	if len(all) < 2*len(families) {
+		return // a part was selected
+	}
+	for _, pattern := range []string{"*_amd64.s", "*_amd64.go", "*_noasm.go"} {
+		paths, err := filepath.Glob(filepath.Join(target, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasPrefix(string(text), "// Code generated") && !slices.Contains(all, filepath.Base(path)) {
+				t.Errorf("%s has no generator: delete it", path)
+			}
+		}
+	}
+}
+
+// A kernel that uses more than its level promises is refused.
+func TestGate(t *testing.T) {
+	if err := gate(avx2, []string{"AVX", "FMA3"}); err != nil {
+		t.Error(err)
+	}
+	if err := gate(avx2, []string{"AVX512F"}); err == nil {
+		t.Error("AVX512F passed level AVX2's gate")
+	}
+}

@@ -1,0 +1,236 @@
+package asm
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// gen writes one function at one level: avo's instructions, which take either width of vector, and a few words for
+// what differs between the levels.
+type gen struct {
+	*build.Context
+	level
+	file   *file
+	labels int
+}
+
+// wide reports whether this is AVX-512.
+func (g *gen) wide() bool { return g.lanes == 16 }
+
+// vec returns a new vector register of the level's width, vecs several.
+func (g *gen) vec() reg.VecVirtual {
+	if g.wide() {
+		return g.ZMM()
+	}
+	return g.YMM()
+}
+
+func (g *gen) vecs(n int) []reg.VecVirtual {
+	v := make([]reg.VecVirtual, n)
+	for i := range v {
+		v[i] = g.vec()
+	}
+	return v
+}
+
+// ptr loads the address of a slice parameter's first element, length its length, arg an integer or a pointer.
+func (g *gen) ptr(name string) reg.Register {
+	return g.Load(g.Param(name).Base(), g.GP64())
+}
+
+func (g *gen) length(name string) reg.Register {
+	return g.Load(g.Param(name).Len(), g.GP64())
+}
+
+func (g *gen) arg(name string) reg.Register {
+	return g.Load(g.Param(name), g.GP64())
+}
+
+// broadcastArg returns a vector of a float32 parameter.
+func (g *gen) broadcastArg(name string) reg.VecVirtual {
+	v := g.vec()
+	c, err := g.Param(name).Resolve()
+	if err != nil {
+		panic(fmt.Sprintf("%s: %v", name, err))
+	}
+	g.VBROADCASTSS(c.Addr, v)
+	return v
+}
+
+// constant returns v as an operand for arithmetic: a register where there are 32 of them, so that it is to be called
+// before a loop; else a vector in memory, which costs a load and no register.
+func (g *gen) constant(v float64) operand.Op { return g.bits(math.Float32bits(float32(v))) }
+
+// bits is constant for a bit pattern.
+func (g *gen) bits(v uint32) operand.Op {
+	name := fmt.Sprintf("x%08x", v)
+	if g.wide() {
+		r := g.vec()
+		g.VBROADCASTSS(g.table(name, slices.Repeat([]uint32{v}, 8)), r)
+		return r
+	}
+	return g.table(name, slices.Repeat([]uint32{v}, 8))
+}
+
+// inRegister is constant in a register at either level.
+func (g *gen) inRegister(v float64) reg.VecVirtual {
+	bits := math.Float32bits(float32(v))
+	r := g.vec()
+	g.VBROADCASTSS(g.table(fmt.Sprintf("x%08x", bits), slices.Repeat([]uint32{bits}, 8)), r)
+	return r
+}
+
+// table returns an array of bit patterns in memory.
+func (g *gen) table(name string, bits []uint32) operand.Mem {
+	name = g.file.name + "_" + name
+	if !g.file.consts[name] {
+		g.file.consts[name] = true
+		g.ConstData(name, operand.U32(bits[0]))
+		for i, b := range bits[1:] {
+			g.AddDatum(4*(i+1), operand.U32(b))
+		}
+	}
+	return operand.NewDataAddr(operand.NewStaticSymbol(name), 0)
+}
+
+// zero returns a register of zeros.
+func (g *gen) zero() reg.VecVirtual {
+	r := g.vec()
+	g.clear(r)
+	return r
+}
+
+func (g *gen) clear(r reg.VecVirtual) {
+	if g.wide() {
+		g.VPXORD(r, r, r)
+		return
+	}
+	g.VXORPS(r, r, r)
+}
+
+// label returns a new label; labels are local to a function.
+func (g *gen) label(name string) string {
+	g.labels++
+	return fmt.Sprintf("%s%d", name, g.labels)
+}
+
+// ret ends the function.
+func (g *gen) ret() {
+	g.VZEROUPPER()
+	g.RET()
+}
+
+// mask selects the first lanes of a vector: an opmask, or a vector of all-ones for VMASKMOVPS.
+type mask struct {
+	k reg.OpmaskVirtual
+	v reg.VecVirtual
+}
+
+// firstLanes returns the mask of the first n lanes, n at least 0 (and all of them from the number of lanes on).
+func (g *gen) firstLanes(n reg.Register) mask {
+	iota16 := make([]uint32, 16)
+	for i := range iota16 {
+		iota16[i] = uint32(i)
+	}
+	lane := g.table("lanes", iota16)
+	count := g.vec()
+	if g.wide() {
+		g.VPBROADCASTD(n.(reg.GPVirtual).As32(), count)
+		index := g.vec()
+		g.VMOVDQU32(lane, index)
+		k := g.K()
+		g.VPCMPUD(operand.Imm(1), count, index, k) // index < count
+		return mask{k: k}
+	}
+	low := g.XMM()
+	g.VMOVD(n.(reg.GPVirtual).As32(), low)
+	g.VPBROADCASTD(low, count)
+	m := g.vec()
+	g.VPCMPGTD(lane, count, m) // count > index
+	return mask{v: m}
+}
+
+// loadMasked loads the selected lanes and zeros the others; no other memory is touched.
+func (g *gen) loadMasked(m mask, src operand.Mem, dst reg.VecVirtual) {
+	if g.wide() {
+		g.VMOVUPS_Z(src, m.k, dst)
+		return
+	}
+	g.VMASKMOVPS(src, m.v, dst)
+}
+
+// storeMasked stores the selected lanes.
+func (g *gen) storeMasked(m mask, src reg.VecVirtual, dst operand.Mem) {
+	if g.wide() {
+		g.VMOVUPS(src, m.k, dst)
+		return
+	}
+	g.VMASKMOVPS(src, m.v, dst)
+}
+
+// run is a stretch of an elementwise loop: vecs vectors from index on, or a masked last one.
+type run struct {
+	g     *gen
+	index reg.Register
+	vecs  int
+	mask  *mask
+}
+
+// at returns the address of the run's u-th vector in an array of floats.
+func (r *run) at(base reg.Register, u int) operand.Mem {
+	return operand.Mem{Base: base, Index: r.index, Scale: 4, Disp: 4 * r.g.lanes * u}
+}
+
+// load returns the run's u-th vector of an array.
+func (r *run) load(base reg.Register, u int) reg.VecVirtual {
+	v := r.g.vec()
+	if r.mask != nil {
+		r.g.loadMasked(*r.mask, r.at(base, u), v)
+	} else {
+		r.g.VMOVUPS(r.at(base, u), v)
+	}
+	return v
+}
+
+// store stores the run's u-th vector of an array.
+func (r *run) store(v reg.VecVirtual, base reg.Register, u int) {
+	if r.mask != nil {
+		r.g.storeMasked(*r.mask, v, r.at(base, u))
+	} else {
+		r.g.VMOVUPS(v, r.at(base, u))
+	}
+}
+
+// each covers n elements (n is used up): unroll vectors at a time, then one at a time, then the rest under a mask.
+// body is called once for each kind of run, and does what r.vecs asks for.
+func (g *gen) each(n reg.Register, unroll int, body func(r *run)) {
+	index := g.GP64()
+	g.XORQ(index, index)
+	steps := []int{unroll, 1}
+	if unroll == 1 {
+		steps = steps[:1]
+	}
+	for _, vecs := range steps {
+		loop, done := g.label("loop"), g.label("done")
+		step := operand.U32(vecs * g.lanes)
+		g.Label(loop)
+		g.CMPQ(n, step)
+		g.JL(operand.LabelRef(done))
+		body(&run{g: g, index: index, vecs: vecs})
+		g.ADDQ(step, index)
+		g.SUBQ(step, n)
+		g.JMP(operand.LabelRef(loop))
+		g.Label(done)
+	}
+	end := g.label("end")
+	g.TESTQ(n, n)
+	g.JLE(operand.LabelRef(end))
+	m := g.firstLanes(n)
+	body(&run{g: g, index: index, vecs: 1, mask: &m})
+	g.Label(end)
+}
