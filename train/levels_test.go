@@ -1,0 +1,62 @@
+package train
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/internal/vektest"
+)
+
+// A network gives a recorded digit the same class at every level, unless its two best answers are within 1e-3.
+func TestLevelsAgreeOnDigits(t *testing.T) {
+	c := preset(t, "fsdd")
+	for _, s := range []string{
+		"model.d_model=16", "model.n_layers=2", "ssm.d_state=16", "train.batch=8", "train.max_steps=60",
+		"optim.schedule=constant", "optim.lr=0.01", "data.decimate=2", "threads=2",
+	} {
+		if err := c.Set(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.Data.Dir, c.Out = dataDir(t, "fsdd"), t.TempDir()+"/run"
+	tr := newTrainer(t, c)
+	if err := tr.Fit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	m, err := tr.BestModel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := LoadData(t.Context(), c, "val")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first []Prediction
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		var said []Prediction
+		r, err := Evaluate(m, data.Val, EvalOptions{Info: data.Info, Batch: 30, Each: func(p Prediction) error {
+			p.Logits = slices.Clone(p.Logits)
+			said = append(said, p)
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = said
+			t.Logf("accuracy %.3f of %d clips", r.Accuracy, r.N)
+		}
+		for i, p := range said {
+			if p.Answer != first[i].Answer && margin(first[i].Logits) > 1e-3 {
+				t.Errorf("%s: %d, at the first level %d; logits %v and %v", p.Path, p.Answer, first[i].Answer, p.Logits, first[i].Logits)
+			}
+		}
+	})
+}
+
+// margin is the distance between the two largest logits.
+func margin(logits []float32) float32 {
+	s := slices.Sorted(slices.Values(logits))
+	return s[len(s)-1] - s[len(s)-2]
+}
