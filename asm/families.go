@@ -8,5 +8,6 @@ type family struct {
 
 // families lists every generator; each lives in the file of its name.
 var families = []family{
+	{"gemm", gemm},
 	{"pointwise", pointwise},
 }

@@ -105,13 +105,8 @@ func (g *gen) zero() reg.VecVirtual {
 	return r
 }
 
-func (g *gen) clear(r reg.VecVirtual) {
-	if g.wide() {
-		g.VPXORD(r, r, r)
-		return
-	}
-	g.VXORPS(r, r, r)
-}
+// clear sets a register to zeros. (Of several ways avo knows this one not to read the register.)
+func (g *gen) clear(r reg.VecVirtual) { g.VXORPS(r, r, r) }
 
 // label returns a new label; labels are local to a function.
 func (g *gen) label(name string) string {
@@ -131,7 +126,7 @@ type mask struct {
 	v reg.VecVirtual
 }
 
-// firstLanes returns the mask of the first n lanes, n at least 0 (and all of them from the number of lanes on).
+// firstLanes returns the mask of the first n lanes: none where n ≤ 0, all of them from the number of lanes on.
 func (g *gen) firstLanes(n reg.Register) mask {
 	iota16 := make([]uint32, 16)
 	for i := range iota16 {
@@ -144,7 +139,7 @@ func (g *gen) firstLanes(n reg.Register) mask {
 		index := g.vec()
 		g.VMOVDQU32(lane, index)
 		k := g.K()
-		g.VPCMPUD(operand.Imm(1), count, index, k) // index < count
+		g.VPCMPD(operand.Imm(1), count, index, k) // index < count
 		return mask{k: k}
 	}
 	low := g.XMM()

@@ -58,22 +58,6 @@ func BenchmarkAdamW(b *testing.B) {
 	benchUnary(b, func(_, g []float32) { vek.AdamW(p, m, v, g, step3) })
 }
 
-func BenchmarkGemm(b *testing.B) {
-	for _, s := range []struct{ m, n, k int }{{256, 1024, 128}, {128, 1024, 1}, {64, 64, 64}} {
-		r := generator(5)
-		c, x, y := matrix(r, s.m, s.n), matrix(r, s.m, s.k), matrix(r, s.k, s.n)
-		scratch := make([]float32, vek.GemmScratch(s.m, s.n, s.k))
-		vektest.BenchEachLevel(b, fmt.Sprintf("m=%d/n=%d/k=%d", s.m, s.n, s.k), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				vek.Gemm(c, x, y, false, false, false, scratch)
-			}
-			flops := 2 * float64(s.m) * float64(s.n) * float64(s.k) * float64(b.N)
-			b.ReportMetric(flops/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
-		})
-	}
-}
-
 func BenchmarkLayerNorm(b *testing.B) {
 	const rows, cols = 128, 256
 	r := generator(6)
@@ -102,5 +86,34 @@ func BenchmarkSSMBlock(b *testing.B) {
 	for name, x := range map[string][]float32{"": x, "/silence": make([]float32, benchLen)} {
 		c := newChannel(generator(9), m)
 		benchElements(b, fmt.Sprintf("M=%d%s", m, name), m*benchLen, func() { c.run(y, x) })
+	}
+}
+
+// The three products of a linear layer on a tile, and the sizes that libraries are compared at.
+func BenchmarkGemm(b *testing.B) {
+	for _, p := range []product{
+		{m: 256, n: 256, k: 128}, {m: 128, n: 256, k: 256, transA: true}, {m: 256, n: 128, k: 256, transB: true},
+		{m: 128, n: 256, k: 64}, {m: 64, n: 256, k: 128, transA: true}, {m: 128, n: 64, k: 256, transB: true},
+		{m: 256, n: 64, k: 128}, {m: 256, n: 1, k: 128},
+		{m: 256, n: 1024, k: 128}, {m: 512, n: 1024, k: 256},
+	} {
+		r := generator(1)
+		rows, cols := shape(p.transA, p.m, p.k)
+		x := matrix(r, rows, cols)
+		rows, cols = shape(p.transB, p.k, p.n)
+		y, c := matrix(r, rows, cols), matrix(r, p.m, p.n)
+		scratch := make([]float32, vek.GemmScratch(p.m, p.n, p.k))
+		trans := "nn"
+		if p.transA {
+			trans = "tn"
+		} else if p.transB {
+			trans = "nt"
+		}
+		vektest.BenchEachLevel(b, fmt.Sprintf("m=%d/n=%d/k=%d/%s", p.m, p.n, p.k, trans), func(b *testing.B) {
+			for b.Loop() {
+				vek.Gemm(c, x, y, p.transA, p.transB, false, scratch)
+			}
+			b.ReportMetric(2*float64(p.m*p.n*p.k)/float64(b.Elapsed().Nanoseconds())*float64(b.N), "GFLOP/s")
+		})
 	}
 }

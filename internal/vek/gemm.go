@@ -9,19 +9,44 @@ const (
 	gemmMC         = 64
 )
 
-// GemmScratch returns the floats of scratch that Gemm needs for an m×n result and an inner length of k.
+// GemmScratch returns the floats of scratch that Gemm and GemmBias need for an m×n result and an inner length of k.
 func GemmScratch(m, n, k int) int {
 	kc := min(k, gemmKC)
-	return (roundUp(min(m, gemmMC), gemmMR) + roundUp(min(n, gemmNC), gemmNR)) * kc
+	return max((roundUp(min(m, gemmMC), gemmMR)+roundUp(min(n, gemmNC), gemmNR))*kc, gemmVectorScratch(m, n, k))
 }
 
 func roundUp(n, m int) int { return (n + m - 1) / m * m }
+
+// gemmMode says what becomes of a product.
+type gemmMode int
+
+const (
+	gemmSet  gemmMode = iota // c = A·B
+	gemmAdd                  // c += A·B
+	gemmBias                 // c = A·B + bias, a value a row
+)
 
 // Gemm sets c = A·B, or adds to it when acc; A is m×k (a, or its transpose when transA), B is k×n. Every element of
 // c is summed over k in an order that k alone decides: c may be computed by blocks of rows or columns with the same
 // bits. c may not overlap a or b.
 func Gemm(c, a, b Matrix, transA, transB, acc bool, scratch []float32) {
-	m, k := a.Rows, a.Cols
+	m, n, k := checkGemm("Gemm", c, a, b, transA, transB, scratch)
+	mode := gemmSet
+	if acc {
+		mode = gemmAdd
+	}
+	gemm(c, a, b, transA, transB, mode, nil, scratch, m, n, k)
+}
+
+// GemmBias sets c = a·b + bias, one value for each row of c: the position-wise linear layer. For the rest it is Gemm.
+func GemmBias(c, a, b Matrix, bias, scratch []float32) {
+	m, n, k := checkGemm("GemmBias", c, a, b, false, false, scratch)
+	sameLen("GemmBias", m, bias)
+	gemm(c, a, b, false, false, gemmBias, bias, scratch, m, n, k)
+}
+
+func checkGemm(name string, c, a, b Matrix, transA, transB bool, scratch []float32) (m, n, k int) {
+	m, k = a.Rows, a.Cols
 	if transA {
 		m, k = k, m
 	}
@@ -30,23 +55,29 @@ func Gemm(c, a, b Matrix, transA, transB, acc bool, scratch []float32) {
 		kb, n = n, kb
 	}
 	if kb != k || c.Rows != m || c.Cols != n {
-		panic(fmt.Sprintf("vek: Gemm: shapes: %d×%d by %d×%d into %d×%d", m, k, kb, n, c.Rows, c.Cols))
+		panic(fmt.Sprintf("vek: %s: shapes: %d×%d by %d×%d into %d×%d", name, m, k, kb, n, c.Rows, c.Cols))
 	}
-	c.check("Gemm c")
-	a.check("Gemm a")
-	b.check("Gemm b")
+	c.check(name)
+	a.check(name)
+	b.check(name)
 	if need := GemmScratch(m, n, k); len(scratch) < need {
-		panic(fmt.Sprintf("vek: Gemm: scratch of %d floats, want %d", len(scratch), need))
+		panic(fmt.Sprintf("vek: %s: scratch of %d floats, want %d", name, len(scratch), need))
 	}
-	gemmGeneric(c, a, b, transA, transB, acc, scratch, m, n, k)
+	return m, n, k
 }
 
 // Blocks of k, rows and columns that stay in the caches: a product of panels adds its sum over up to gemmKC elements
 // of k to c. Panels are padded with zeros to gemmMR rows and gemmNR columns.
-func gemmGeneric(c, a, b Matrix, transA, transB, acc bool, scratch []float32, m, n, k int) {
-	if !acc {
-		for i := range m {
-			clear(c.Row(i))
+func gemmGeneric(c, a, b Matrix, transA, transB bool, mode gemmMode, bias, scratch []float32, m, n, k int) {
+	for i := range m {
+		row := c.Row(i)
+		switch mode {
+		case gemmSet:
+			clear(row)
+		case gemmBias:
+			for j := range row {
+				row[j] = bias[i]
+			}
 		}
 	}
 	kc := min(k, gemmKC)

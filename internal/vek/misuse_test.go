@@ -46,7 +46,7 @@ func TestMisusePanics(t *testing.T) {
 		{"LayerNormGrad: ", func() { vek.LayerNormGrad(two, two, two, x[:2], x[:2], x[:2], x[:2], x[:2], x[:3]) }},
 		{"Gemm: shapes", func() { vek.Gemm(two, two, one, false, false, false, three) }},
 		{"Gemm: scratch", func() { vek.Gemm(two, two, two, false, false, false, nil) }},
-		{"Gemm a: ", func() { vek.Gemm(two, short, narrow, false, false, false, three) }},
+		{"Gemm: 2×3 with stride 3 in 4 floats", func() { vek.Gemm(two, short, narrow, false, false, false, three) }},
 		{"ComplexPowers: ", func() { vek.ComplexPowers(f[:2], f, f, f, 1) }},
 		{"PowerRows: shapes", func() { vek.PowerRows(two, one, f[:2], f[:2]) }},
 		{"PowerRows: shapes", func() { vek.PowerRows(two, two, f, f) }},

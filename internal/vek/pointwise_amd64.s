@@ -130,7 +130,7 @@ done4:
 	JLE          end5
 	VPBROADCASTD BX, Z0
 	VMOVDQU32    pointwise_lanes<>+0(SB), Z1
-	VPCMPUD      $0x01, Z0, Z1, K1
+	VPCMPD       $0x01, Z0, Z1, K1
 	VMOVUPS.Z    (CX)(SI*4), K1, Z0
 	VMOVUPS.Z    (DX)(SI*4), K1, Z1
 	VADDPS       Z0, Z1, Z0
@@ -248,7 +248,7 @@ done4:
 	JLE          end5
 	VPBROADCASTD BX, Z0
 	VMOVDQU32    pointwise_lanes<>+0(SB), Z1
-	VPCMPUD      $0x01, Z0, Z1, K1
+	VPCMPD       $0x01, Z0, Z1, K1
 	VMOVUPS.Z    (CX)(SI*4), K1, Z0
 	VMOVUPS.Z    (DX)(SI*4), K1, Z1
 	VMULPS       Z0, Z1, Z0

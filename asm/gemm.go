@@ -1,0 +1,296 @@
+package asm
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// tileRows is the height of the largest tile that a level's registers hold beside two vectors of b and one of a.
+func tileRows(l level) int {
+	if l.lanes == 16 {
+		return 14
+	}
+	return 6
+}
+
+// gemm generates the product of two panels and the two ways to pack a panel.
+func gemm(f *file) {
+	for _, l := range []level{avx2, avx512} {
+		f.symbol(l, "gemmTile", "func(rows, k int, a, b *float32, ldb int, c *float32, ldc, cols, mode int, bias *float32)", gemmTile)
+		f.symbol(l, "packStraight", "func(dst *float32, width int, src *float32, stride, cols, k int)", packStraight)
+		f.symbol(l, "packTransposed", "func(dst *float32, width int, src *float32, stride, rows, k int)", packTransposed)
+	}
+}
+
+// gemmTile: c[i][j] = Σ_p a[p·rows+i]·b[p·ldb+j], two vectors wide, the sums in registers from the first p to the last.
+// Each height has its own loop.
+func gemmTile(g *gen) {
+	rows := g.arg("rows")
+	end := g.label("end")
+	for r := tileRows(g.level); r >= 1; r-- {
+		next := g.label("next")
+		g.CMPQ(rows, operand.Imm(uint64(r)))
+		g.JNE(operand.LabelRef(next))
+		g.tile(r)
+		g.JMP(operand.LabelRef(end))
+		g.Label(next)
+	}
+	g.Label(end)
+}
+
+func (g *gen) tile(rows int) {
+	k, a, b, ldb := g.arg("k"), g.arg("a"), g.arg("b"), g.arg("ldb")
+	g.SHLQ(operand.Imm(2), ldb)
+	acc := g.vecs(2 * rows)
+	for _, v := range acc {
+		g.clear(v)
+	}
+	b0, b1, x := g.vec(), g.vec(), g.vec()
+	loop, done := g.label("loop"), g.label("done")
+	g.TESTQ(k, k)
+	g.JLE(operand.LabelRef(done))
+	g.Label(loop)
+	g.VMOVUPS(operand.Mem{Base: b}, b0)
+	g.VMOVUPS(operand.Mem{Base: b, Disp: 4 * g.lanes}, b1)
+	for r := range rows {
+		g.VBROADCASTSS(operand.Mem{Base: a, Disp: 4 * r}, x)
+		g.VFMADD231PS(b0, x, acc[2*r])
+		g.VFMADD231PS(b1, x, acc[2*r+1])
+	}
+	g.ADDQ(operand.U32(4*rows), a)
+	g.ADDQ(ldb, b)
+	g.DECQ(k)
+	g.JNZ(operand.LabelRef(loop))
+	g.Label(done)
+	g.finish(rows, acc, b0)
+}
+
+// The modes of gemmTile: the sums are the result, are added to what is there, or a value a row is added to them.
+const (
+	modeSet = iota
+	modeAdd
+	modeBias
+)
+
+// finish stores the sums; spare is a register that may be used.
+func (g *gen) finish(rows int, acc []reg.VecVirtual, spare reg.VecVirtual) {
+	mode, c, ldc, cols := g.arg("mode"), g.arg("c"), g.arg("ldc"), g.arg("cols")
+	g.SHLQ(operand.Imm(2), ldc)
+	plain := g.label("plain")
+	g.CMPQ(mode, operand.Imm(modeBias))
+	g.JNE(operand.LabelRef(plain))
+	bias := g.arg("bias")
+	for r := range rows {
+		g.VBROADCASTSS(operand.Mem{Base: bias, Disp: 4 * r}, spare)
+		g.VADDPS(spare, acc[2*r], acc[2*r])
+		g.VADDPS(spare, acc[2*r+1], acc[2*r+1])
+	}
+	g.Label(plain)
+
+	edge, end := g.label("edge"), g.label("end")
+	g.CMPQ(cols, operand.Imm(uint64(2*g.lanes)))
+	g.JL(operand.LabelRef(edge))
+	g.eachMode(mode, func(add bool) {
+		row := g.GP64()
+		g.MOVQ(c, row)
+		for r := range rows {
+			for j := range 2 {
+				v, at := acc[2*r+j], operand.Mem{Base: row, Disp: 4 * g.lanes * j}
+				if add {
+					g.VADDPS(at, v, v)
+				}
+				g.VMOVUPS(v, at)
+			}
+			g.ADDQ(ldc, row)
+		}
+	})
+	g.JMP(operand.LabelRef(end))
+	g.Label(edge)
+	var masks [2]mask
+	for j := range masks {
+		masks[j] = g.firstLanes(cols)
+		g.SUBQ(operand.Imm(uint64(g.lanes)), cols)
+	}
+	g.eachMode(mode, func(add bool) {
+		row := g.GP64()
+		g.MOVQ(c, row)
+		for r := range rows {
+			for j, m := range masks {
+				v, at := acc[2*r+j], operand.Mem{Base: row, Disp: 4 * g.lanes * j}
+				if add {
+					g.loadMasked(m, at, spare)
+					g.VADDPS(spare, v, v)
+				}
+				g.storeMasked(m, v, at)
+			}
+			g.ADDQ(ldc, row)
+		}
+	})
+	g.Label(end)
+}
+
+// eachMode writes body for stores that add and for those that do not, and the choice between them.
+func (g *gen) eachMode(mode reg.Register, body func(add bool)) {
+	set, end := g.label("set"), g.label("end")
+	g.CMPQ(mode, operand.Imm(modeAdd))
+	g.JNE(operand.LabelRef(set))
+	body(true)
+	g.JMP(operand.LabelRef(end))
+	g.Label(set)
+	body(false)
+	g.Label(end)
+}
+
+// packStraight: dst[p·width+j] = src[p·stride+j] for j < cols ≤ 2 vectors, and 0 for cols ≤ j < width.
+func packStraight(g *gen) {
+	dst, src, k := g.arg("dst"), g.arg("src"), g.arg("k")
+	width, stride, cols := g.arg("width"), g.arg("stride"), g.arg("cols")
+	g.SHLQ(operand.Imm(2), stride)
+	var from, to [2]mask
+	rest := g.GP64()
+	g.MOVQ(width, rest)
+	for j := range from {
+		from[j], to[j] = g.firstLanes(cols), g.firstLanes(rest)
+		g.SUBQ(operand.Imm(uint64(g.lanes)), cols)
+		g.SUBQ(operand.Imm(uint64(g.lanes)), rest)
+	}
+	g.SHLQ(operand.Imm(2), width)
+	// Full vectors need no masks, which AVX2 processors store slowly.
+	full := g.label("full")
+	g.TESTQ(cols, cols)
+	g.JGE(operand.LabelRef(full))
+	g.times(k, func() {
+		v := g.vecs(2)
+		for j := range v {
+			g.loadMasked(from[j], operand.Mem{Base: src, Disp: 4 * g.lanes * j}, v[j])
+			g.storeMasked(to[j], v[j], operand.Mem{Base: dst, Disp: 4 * g.lanes * j})
+		}
+		g.ADDQ(stride, src)
+		g.ADDQ(width, dst)
+	})
+	g.ret()
+	g.Label(full)
+	g.times(k, func() {
+		v := g.vecs(2)
+		for j := range v {
+			g.VMOVUPS(operand.Mem{Base: src, Disp: 4 * g.lanes * j}, v[j])
+			g.VMOVUPS(v[j], operand.Mem{Base: dst, Disp: 4 * g.lanes * j})
+		}
+		g.ADDQ(stride, src)
+		g.ADDQ(width, dst)
+	})
+}
+
+// times runs body n times (n is used up).
+func (g *gen) times(n reg.Register, body func()) {
+	loop, done := g.label("loop"), g.label("done")
+	g.TESTQ(n, n)
+	g.JLE(operand.LabelRef(done))
+	g.Label(loop)
+	body()
+	g.DECQ(n)
+	g.JNZ(operand.LabelRef(loop))
+	g.Label(done)
+}
+
+// packTransposed: dst[p·width+i] = src[i·stride+p] for i < rows ≤ one vector; the lanes from rows on are not written.
+// Square blocks are transposed in registers.
+func packTransposed(g *gen) {
+	dst, src, k := g.arg("dst"), g.arg("src"), g.arg("k")
+	width, stride, rows := g.arg("width"), g.arg("stride"), g.arg("rows")
+	g.SHLQ(operand.Imm(2), width)
+	g.SHLQ(operand.Imm(2), stride)
+	n := g.lanes
+	store := g.firstLanes(rows)
+
+	loop, tail, end := g.label("loop"), g.label("tail"), g.label("end")
+	block := func(load func(src operand.Mem, dst reg.VecVirtual), put func(i int, v reg.VecVirtual)) {
+		x := g.vecs(n)
+		row, left, loaded := g.GP64(), g.GP64(), g.label("loaded")
+		g.MOVQ(src, row)
+		g.MOVQ(rows, left)
+		for i := range x {
+			g.clear(x[i])
+		}
+		for i := range x {
+			load(operand.Mem{Base: row}, x[i])
+			g.ADDQ(stride, row)
+			g.DECQ(left)
+			g.JZ(operand.LabelRef(loaded))
+		}
+		g.Label(loaded)
+		for i, v := range g.transpose(x) {
+			put(i, v)
+		}
+	}
+	out := func(v reg.VecVirtual) {
+		g.storeMasked(store, v, operand.Mem{Base: dst})
+		g.ADDQ(width, dst)
+	}
+	g.Label(loop)
+	g.CMPQ(k, operand.Imm(uint64(n)))
+	g.JL(operand.LabelRef(tail))
+	block(func(src operand.Mem, dst reg.VecVirtual) { g.VMOVUPS(src, dst) }, func(_ int, v reg.VecVirtual) { out(v) })
+	g.ADDQ(operand.Imm(uint64(4*n)), src)
+	g.SUBQ(operand.Imm(uint64(n)), k)
+	g.JMP(operand.LabelRef(loop))
+	g.Label(tail)
+	g.TESTQ(k, k)
+	g.JLE(operand.LabelRef(end))
+	m := g.firstLanes(k)
+	block(func(src operand.Mem, dst reg.VecVirtual) { g.loadMasked(m, src, dst) }, func(i int, v reg.VecVirtual) {
+		out(v)
+		g.DECQ(k)
+		g.JZ(operand.LabelRef(end))
+	})
+	g.Label(end)
+}
+
+// transpose returns the transposed square of vectors: pairs of floats, pairs of pairs, then the 128-bit quarters.
+func (g *gen) transpose(x []reg.VecVirtual) []reg.VecVirtual {
+	n := g.lanes
+	if len(x) != n {
+		panic(fmt.Sprintf("transpose: %d vectors of %d lanes", len(x), n))
+	}
+	t := make([]reg.VecVirtual, n)
+	for i := 0; i < n; i += 4 { // 4×4 blocks in each quarter
+		ab0, ab1, cd0, cd1 := g.vec(), g.vec(), g.vec(), g.vec()
+		g.VUNPCKLPS(x[i+1], x[i], ab0)
+		g.VUNPCKHPS(x[i+1], x[i], ab1)
+		g.VUNPCKLPS(x[i+3], x[i+2], cd0)
+		g.VUNPCKHPS(x[i+3], x[i+2], cd1)
+		for j := range 4 {
+			t[i+j] = g.vec()
+		}
+		g.VUNPCKLPD(cd0, ab0, t[i])
+		g.VUNPCKHPD(cd0, ab0, t[i+1])
+		g.VUNPCKLPD(cd1, ab1, t[i+2])
+		g.VUNPCKHPD(cd1, ab1, t[i+3])
+	}
+	y := make([]reg.VecVirtual, n)
+	if !g.wide() {
+		for j := range 4 { // t[j] and t[j+4] exchange halves
+			y[j], y[j+4] = g.vec(), g.vec()
+			g.VPERM2F128(operand.Imm(0x20), t[j+4], t[j], y[j])
+			g.VPERM2F128(operand.Imm(0x31), t[j+4], t[j], y[j+4])
+		}
+		return y
+	}
+	for j := range 4 { // a 4×4 transposition of quarters
+		lo0, hi0, lo1, hi1 := g.vec(), g.vec(), g.vec(), g.vec()
+		g.VSHUFF32X4(operand.Imm(0x44), t[j+4], t[j], lo0)
+		g.VSHUFF32X4(operand.Imm(0xEE), t[j+4], t[j], hi0)
+		g.VSHUFF32X4(operand.Imm(0x44), t[j+12], t[j+8], lo1)
+		g.VSHUFF32X4(operand.Imm(0xEE), t[j+12], t[j+8], hi1)
+		for q := range 4 {
+			y[j+4*q] = g.vec()
+		}
+		g.VSHUFF32X4(operand.Imm(0x88), lo1, lo0, y[j])
+		g.VSHUFF32X4(operand.Imm(0xDD), lo1, lo0, y[j+4])
+		g.VSHUFF32X4(operand.Imm(0x88), hi1, hi0, y[j+8])
+		g.VSHUFF32X4(operand.Imm(0xDD), hi1, hi0, y[j+12])
+	}
+	return y
+}

@@ -1,0 +1,184 @@
+//go:build amd64 && !purego
+
+package vek
+
+// The vector levels multiply panels: a's of up to tileRows rows, [k][rows], by b's of two vectors of columns,
+// [k][panelCols], zeros where b has no more. A tile of c stays in registers for the whole of a block of k.
+const (
+	panelKC = 256 // a panel of b fits the nearest cache
+	panelMC = 252 // blocks of rows and columns whose panels fit the next one; multiples of both levels' tiles
+	panelNC = 256
+)
+
+// gemm sets c = A·B, adds it to c, or sets c = A·B + bias, by mode.
+func gemm(c, a, b Matrix, transA, transB bool, mode gemmMode, bias, scratch []float32, m, n, k int) {
+	if current == generic {
+		gemmGeneric(c, a, b, transA, transB, mode, bias, scratch, m, n, k)
+		return
+	}
+	g := panels{c: c, a: a, b: b, transA: transA, transB: transB, bias: bias}
+	g.tileRows, g.cols = 6, 16
+	if current == avx512 {
+		g.tileRows, g.cols = 14, 32
+	}
+	if n <= g.tileRows && n < m { // Cᵀ = Bᵀ·Aᵀ fills the vectors
+		g.turned = true
+		g.a, g.b, g.transA, g.transB = b, a, !transB, !transA
+		m, n = n, m
+	}
+	g.multiply(mode, scratch, m, n, k)
+}
+
+// gemmVectorScratch is what panels need: both levels' panels, and a tile of a turned product.
+func gemmVectorScratch(m, n, k int) int {
+	kc := min(k, panelKC)
+	straight := roundUp(min(n, panelNC), 32)*kc + min(m, panelMC)*kc
+	turned := roundUp(min(m, panelNC), 32)*kc + min(n, panelMC)*kc
+	return max(straight, turned) + 14*32
+}
+
+// panels is one product.
+type panels struct {
+	c, a, b        Matrix
+	transA, transB bool
+	turned         bool // c is the transposed result
+	bias           []float32
+	tileRows, cols int // of a tile
+	tile           []float32
+}
+
+func (g *panels) multiply(mode gemmMode, scratch []float32, m, n, k int) {
+	g.tile, scratch = scratch[:g.tileRows*g.cols], scratch[g.tileRows*g.cols:]
+	for p0 := 0; p0 == 0 || p0 < k; p0 += panelKC {
+		kc := min(panelKC, k-p0)
+		for j0 := 0; j0 < n; j0 += panelNC {
+			nc := min(panelNC, n-j0)
+			pb := scratch[:roundUp(nc, g.cols)*kc]
+			g.packB(pb, p0, kc, j0, nc)
+			for i0 := 0; i0 < m; i0 += panelMC {
+				mc := min(panelMC, m-i0)
+				pa := scratch[len(pb):][:mc*kc]
+				g.packA(pa, p0, kc, i0, mc)
+				g.block(mode, pa, pb, kc, i0, mc, j0, nc)
+			}
+		}
+		mode = gemmAdd
+	}
+}
+
+// cut divides rows into panels of nearly the same height.
+type cut struct{ count, low, more int }
+
+func (g *panels) cut(rows int) cut {
+	count := (rows + g.tileRows - 1) / g.tileRows
+	return cut{count, rows / count, rows % count}
+}
+
+// panel returns where panel i begins and its height.
+func (c cut) panel(i int) (at, rows int) {
+	at = i*c.low + min(i, c.more)
+	if i < c.more {
+		return at, c.low + 1
+	}
+	return at, c.low
+}
+
+func (g *panels) packA(pa []float32, p0, kc, i0, mc int) {
+	if kc == 0 {
+		return
+	}
+	cut := g.cut(mc)
+	for i := range cut.count {
+		at, rows := cut.panel(i)
+		if g.transA {
+			packStraight(&pa[at*kc], rows, &g.a.Data[p0*g.a.Stride+i0+at], g.a.Stride, rows, kc)
+			continue
+		}
+		packTransposed(&pa[at*kc], rows, &g.a.Data[(i0+at)*g.a.Stride+p0], g.a.Stride, rows, kc)
+	}
+}
+
+func (g *panels) packB(pb []float32, p0, kc, j0, nc int) {
+	if kc == 0 {
+		return
+	}
+	for j := 0; j < nc; j += g.cols {
+		dst, cols := pb[j*kc:(j+g.cols)*kc], min(g.cols, nc-j)
+		if !g.transB {
+			packStraight(&dst[0], g.cols, &g.b.Data[p0*g.b.Stride+j0+j], g.b.Stride, cols, kc)
+			continue
+		}
+		if cols < g.cols {
+			clear(dst)
+		}
+		for q := 0; q < cols; q += g.cols / 2 {
+			packTransposed(&dst[q], g.cols, &g.b.Data[(j0+j+q)*g.b.Stride+p0], g.b.Stride, min(g.cols/2, cols-q), kc)
+		}
+	}
+}
+
+// block multiplies panel by panel: one of b's stays in the nearest cache while a's pass by.
+func (g *panels) block(mode gemmMode, pa, pb []float32, kc, i0, mc, j0, nc int) {
+	cut := g.cut(mc)
+	var none float32
+	for j := 0; j < nc; j += g.cols {
+		cols := min(g.cols, nc-j)
+		for i := range cut.count {
+			at, rows := cut.panel(i)
+			a, b, bias := &none, &none, &none
+			if kc > 0 {
+				a, b = &pa[at*kc], &pb[j*kc]
+			}
+			if g.turned {
+				gemmTile(rows, kc, a, b, g.cols, &g.tile[0], g.cols, g.cols, int(gemmSet), bias)
+				g.scatter(mode, rows, cols, i0+at, j0+j)
+				continue
+			}
+			if mode == gemmBias {
+				bias = &g.bias[i0+at]
+			}
+			gemmTile(rows, kc, a, b, g.cols, &g.c.Data[(i0+at)*g.c.Stride+j0+j], g.c.Stride, cols, int(mode), bias)
+		}
+	}
+}
+
+// scatter stores a turned tile: its rows are columns of c.
+func (g *panels) scatter(mode gemmMode, rows, cols, i, j int) {
+	for q := range cols {
+		out := g.c.Data[(j+q)*g.c.Stride+i:][:rows]
+		for r := range out {
+			v := g.tile[r*g.cols+q]
+			switch mode {
+			case gemmAdd:
+				v += out[r]
+			case gemmBias:
+				v += g.bias[j+q]
+			}
+			out[r] = v
+		}
+	}
+}
+
+func gemmTile(rows, k int, a, b *float32, ldb int, c *float32, ldc, cols, mode int, bias *float32) {
+	if current == avx512 {
+		gemmTileAVX512(rows, k, a, b, ldb, c, ldc, cols, mode, bias)
+		return
+	}
+	gemmTileAVX2(rows, k, a, b, ldb, c, ldc, cols, mode, bias)
+}
+
+func packStraight(dst *float32, width int, src *float32, stride, cols, k int) {
+	if current == avx512 {
+		packStraightAVX512(dst, width, src, stride, cols, k)
+		return
+	}
+	packStraightAVX2(dst, width, src, stride, cols, k)
+}
+
+func packTransposed(dst *float32, width int, src *float32, stride, rows, k int) {
+	if current == avx512 {
+		packTransposedAVX512(dst, width, src, stride, rows, k)
+		return
+	}
+	packTransposedAVX2(dst, width, src, stride, rows, k)
+}
