@@ -190,6 +190,10 @@ func normGradSums(sum, dot, dy, x, mean, rstd []float32, gamma float32) (dg, db 
 // AffineGrad sets dx = a·dy + b·x + c, one row of BatchNorm's backward. dx may be dy or x.
 func AffineGrad(dx, dy, x []float32, a, b, c float32) {
 	sameLen("AffineGrad", len(dx), dy, x)
+	affineGrad(dx, dy, x, a, b, c)
+}
+
+func affineGradGeneric(dx, dy, x []float32, a, b, c float32) {
 	dy, x = dy[:len(dx)], x[:len(dx)]
 	for i := range dx {
 		dx[i] = float32(a*dy[i]) + float32(b*x[i]) + c

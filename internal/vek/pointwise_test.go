@@ -79,6 +79,18 @@ func TestAffineGrad(t *testing.T) { affineGrad.Test(t) }
 func FuzzAdd(f *testing.F)       { add.Fuzz(f) }
 func FuzzPointwise(f *testing.F) { affineGrad.Fuzz(f) }
 
+func BenchmarkAddConst(b *testing.B) { benchUnary(b, func(dst, x []float32) { vek.AddConst(dst, x, alpha) }) }
+func BenchmarkScale(b *testing.B)    { benchUnary(b, func(dst, x []float32) { vek.Scale(dst, alpha, x) }) }
+func BenchmarkAxpy(b *testing.B)     { benchUnary(b, func(dst, x []float32) { vek.Axpy(dst, alpha, x) }) }
+
+func BenchmarkScaleShift(b *testing.B) {
+	benchUnary(b, func(dst, x []float32) { vek.ScaleShift(dst, x, alpha, beta) })
+}
+
+func BenchmarkAffineGrad(b *testing.B) {
+	benchBinary(b, func(dst, x, y []float32) { vek.AffineGrad(dst, x, y, alpha, beta, gamma) })
+}
+
 // blockError bounds a sum's error in units of ε·Σ|terms|: that of 16 lanes over a block of 512, whatever the length.
 const blockError = 38
 
@@ -106,6 +118,8 @@ func TestSumSquares(t *testing.T) { sumSquares.Test(t) }
 
 func FuzzSum(f *testing.F) { sum.Fuzz(f) }
 func FuzzDot(f *testing.F) { dot.Fuzz(f) }
+
+func BenchmarkSum(b *testing.B) { benchUnary(b, func(dst, x []float32) { dst[0] = vek.Sum(x) }) }
 
 // The error of a long sum of one sign stays near a rounding, since the blocks add up in float64: 16 lanes over the whole
 // length would drift by hundreds of ulp.
