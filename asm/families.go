@@ -9,4 +9,5 @@ type family struct {
 // families lists every generator; each lives in the file of its name.
 var families = []family{
 	{"pointwise", pointwise},
+	{"reduce", reduce},
 }

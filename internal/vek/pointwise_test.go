@@ -79,9 +79,11 @@ func TestAffineGrad(t *testing.T) { affineGrad.Test(t) }
 func FuzzAdd(f *testing.F)       { add.Fuzz(f) }
 func FuzzPointwise(f *testing.F) { affineGrad.Fuzz(f) }
 
-func BenchmarkAddConst(b *testing.B) { benchUnary(b, func(dst, x []float32) { vek.AddConst(dst, x, alpha) }) }
-func BenchmarkScale(b *testing.B)    { benchUnary(b, func(dst, x []float32) { vek.Scale(dst, alpha, x) }) }
-func BenchmarkAxpy(b *testing.B)     { benchUnary(b, func(dst, x []float32) { vek.Axpy(dst, alpha, x) }) }
+func BenchmarkAddConst(b *testing.B) {
+	benchUnary(b, func(dst, x []float32) { vek.AddConst(dst, x, alpha) })
+}
+func BenchmarkScale(b *testing.B) { benchUnary(b, func(dst, x []float32) { vek.Scale(dst, alpha, x) }) }
+func BenchmarkAxpy(b *testing.B)  { benchUnary(b, func(dst, x []float32) { vek.Axpy(dst, alpha, x) }) }
 
 func BenchmarkScaleShift(b *testing.B) {
 	benchUnary(b, func(dst, x []float32) { vek.ScaleShift(dst, x, alpha, beta) })
@@ -116,10 +118,14 @@ func TestSum(t *testing.T)        { sum.Test(t) }
 func TestDot(t *testing.T)        { dot.Test(t) }
 func TestSumSquares(t *testing.T) { sumSquares.Test(t) }
 
-func FuzzSum(f *testing.F) { sum.Fuzz(f) }
-func FuzzDot(f *testing.F) { dot.Fuzz(f) }
+func FuzzSum(f *testing.F)        { sum.Fuzz(f) }
+func FuzzDot(f *testing.F)        { dot.Fuzz(f) }
+func FuzzSumSquares(f *testing.F) { sumSquares.Fuzz(f) }
 
 func BenchmarkSum(b *testing.B) { benchUnary(b, func(dst, x []float32) { dst[0] = vek.Sum(x) }) }
+func BenchmarkSumSquares(b *testing.B) {
+	benchUnary(b, func(dst, x []float32) { dst[0] = vek.SumSquares(x) })
+}
 
 // The error of a long sum of one sign stays near a rounding, since the blocks add up in float64: 16 lanes over the whole
 // length would drift by hundreds of ulp.
