@@ -14,7 +14,11 @@ import (
 func LayerNorm(y, x Matrix, gamma, beta, mean, rstd []float32, eps float32) {
 	checkNorm("LayerNorm", y, x, gamma, mean, rstd)
 	sameLen("LayerNorm", x.Rows, beta)
-	layerNormGeneric(y, x, gamma, beta, mean[:x.Cols], rstd[:x.Cols], eps)
+	for t := 0; t < x.Cols; t += normBlock {
+		w := min(normBlock, x.Cols-t)
+		x, y := x.columns(t, w), y.columns(t, w)
+		layerNorm(y.Data, x.Data, y.Stride, x.Stride, gamma, beta, mean[t:t+w], rstd[t:t+w], 1/float32(x.Rows), eps)
+	}
 }
 
 // LayerNormGrad writes dx = ∂loss/∂x from dy = ∂loss/∂y and adds to dgamma and dbeta, a value a row. mean and
@@ -54,30 +58,27 @@ func (m Matrix) columns(t, w int) Matrix {
 	return m
 }
 
-// Three passes: the mean, the deviations from it, the result. The deviations' own mean is what rounding left in the
-// first one, so the second corrects it.
-func layerNormGeneric(y, x Matrix, gamma, beta, mean, rstd []float32, eps float32) {
-	n := 1 / float32(x.Rows)
-	for t := 0; t < x.Cols; t += normBlock {
-		w := min(normBlock, x.Cols-t)
-		var buf [normBlock]float32
-		x, y, mean, rstd, dev := x.columns(t, w), y.columns(t, w), mean[t:t+w], rstd[t:t+w], buf[:w]
-		columnSums(mean, x)
-		for t := range mean {
-			mean[t] *= n
-		}
-		columnDeviations(dev, rstd, x, mean)
-		for t, d := range dev {
-			d = float32(d * n)
-			mean[t] += d
-			rstd[t] = float32(1 / math.Sqrt(float64(float32(rstd[t]*n)-float32(d*d)+eps)))
-		}
-		for h := range x.Rows {
-			in, out, rstd := x.Row(h)[:w], y.Row(h)[:w], rstd[:w]
-			g, b := gamma[h], beta[h]
-			for t, m := range mean[:w] {
-				out[t] = float32((in[t]-m)*rstd[t]*g) + b
-			}
+// Three passes over len(gamma) rows and len(mean) ≤ normBlock columns: the mean, the deviations from it, the result.
+// The deviations' own mean is what rounding left in the first one, so the second corrects it. share is 1/rows.
+func layerNormGeneric(y, x []float32, yStride, xStride int, gamma, beta, mean, rstd []float32, share, eps float32) {
+	w := len(mean)
+	var buf [normBlock]float32
+	in, out, dev := Matrix{x, len(gamma), w, xStride}, Matrix{y, len(gamma), w, yStride}, buf[:w]
+	columnSums(mean, in)
+	for t := range mean {
+		mean[t] *= share
+	}
+	columnDeviations(dev, rstd, in, mean)
+	for t, d := range dev {
+		d = float32(d * share)
+		mean[t] += d
+		rstd[t] = float32(1 / math.Sqrt(float64(float32(rstd[t]*share)-float32(d*d)+eps)))
+	}
+	for h := range gamma {
+		in, out, rstd := in.Row(h)[:w], out.Row(h)[:w], rstd[:w]
+		g, b := gamma[h], beta[h]
+		for t, m := range mean[:w] {
+			out[t] = float32((in[t]-m)*rstd[t]*g) + b
 		}
 	}
 }
