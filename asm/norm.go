@@ -9,6 +9,8 @@ import (
 func norm(f *file) {
 	f.kernel("layerNorm", "func(y, x []float32, yStride, xStride int, gamma, beta, mean, rstd []float32, share, eps float32)",
 		(*gen).layerNorm)
+	f.kernel("layerNormGrad", "func(dx, dy, x []float32, dxStride, dyStride, xStride int, "+
+		"gamma, mean, rstd, dgamma, dbeta, sum, dot []float32, share float32)", (*gen).layerNormGrad)
 }
 
 // layerNorm takes strips of a few vectors of columns: their sums stay in registers, and their elements, read three
@@ -181,4 +183,134 @@ func (g *gen) zeros(n int) []reg.VecVirtual {
 		g.clear(r)
 	}
 	return v
+}
+
+// layerNormGrad goes over the tile twice: for the sums along rows and columns, then for dx.
+func (g *gen) layerNormGrad() {
+	g.normGradSums()
+	unroll := 2
+	if g.wide() {
+		unroll = 4
+	}
+	g.each(g.length("mean"), unroll, g.normGradStrip)
+}
+
+// normGradSums takes two rows at a time along the columns. With c = x − mean it adds gamma·dy to sum and gamma·dy·c
+// to dot, and the rows' sums of dy·c·rstd and dy to dgamma and dbeta.
+func (g *gen) normGradSums() {
+	x, dy, xStep, dyStep := g.ptr("x"), g.ptr("dy"), g.stride("xStride"), g.stride("dyStride")
+	mean, rstd, sum, dot := g.ptr("mean"), g.ptr("rstd"), g.ptr("sum"), g.ptr("dot")
+	h := g.GP64()
+	g.XORQ(h, h)
+	g.down(g.length("gamma"), []int{2, 1}, func(rows int) {
+		dgamma, dbeta, scale := g.zeros(rows), g.zeros(rows), g.vecs(rows)
+		gamma := g.ptr("gamma")
+		for i := range rows {
+			g.VBROADCASTSS(operand.Mem{Base: gamma, Index: h, Scale: 4, Disp: 4 * i}, scale[i])
+		}
+		g.each(g.length("mean"), 1, func(r *run) {
+			m, rs, s, d := r.load(mean, 0), r.load(rstd, 0), r.load(sum, 0), r.load(dot, 0)
+			for i := range rows {
+				in, c := r.fetch(r.along(dy, dyStep, i)), r.fetch(r.along(x, xStep, i))
+				g.VSUBPS(m, c, c)
+				g.VMULPS(in, c, c)
+				g.VADDPS(in, dbeta[i], dbeta[i])
+				g.VFMADD231PS(in, scale[i], s)
+				g.VFMADD231PS(rs, c, dgamma[i])
+				g.VFMADD231PS(c, scale[i], d)
+			}
+			r.store(s, sum, 0)
+			r.store(d, dot, 0)
+		})
+		g.addPairs(dgamma, dbeta, h)
+		g.nextRows(x, xStep, rows)
+		g.nextRows(dy, dyStep, rows)
+		g.ADDQ(operand.Imm(uint64(rows)), h)
+	})
+}
+
+// along returns the address of the run's vector i rows below p, which is a row's start.
+func (r *run) along(p, step reg.Register, i int) operand.Mem {
+	if i == 0 {
+		return r.at(p, 0)
+	}
+	below := r.g.GP64()
+	r.g.LEAQ(operand.Mem{Base: p, Index: step, Scale: uint8(i)}, below)
+	return r.at(below, 0)
+}
+
+// addPairs adds the lanes' sums of one or two rows to dgamma[h:] and dbeta[h:].
+func (g *gen) addPairs(dgamma, dbeta []reg.VecVirtual, h reg.Register) {
+	last := len(dgamma) - 1
+	s := g.foldFour(dgamma[0], dgamma[last], dbeta[0], dbeta[last])
+	g.addPair(s, g.ptr("dgamma"), h, last == 1)
+	g.VUNPCKHPD(s, s, s)
+	g.addPair(s, g.ptr("dbeta"), h, last == 1)
+}
+
+// addPair adds one or two lanes of s to dst[h:].
+func (g *gen) addPair(s, dst, h reg.Register, both bool) {
+	at, v := operand.Mem{Base: dst, Index: h, Scale: 4}, g.XMM()
+	if both {
+		g.VMOVSD(at, v)
+		g.VADDPS(s, v, v)
+		g.VMOVSD(v, at)
+	} else {
+		g.VMOVSS(at, v)
+		g.VADDSS(s, v, v)
+		g.VMOVSS(v, at)
+	}
+}
+
+// foldFour returns the sums of the lanes of four vectors.
+func (g *gen) foldFour(a, b, c, d reg.VecVirtual) reg.Register {
+	low, high, s, t := g.vec(), g.vec(), g.vec(), g.vec()
+	g.VUNPCKLPS(b, a, low)
+	g.VUNPCKHPS(b, a, high)
+	g.VADDPS(high, low, s)
+	g.VUNPCKLPS(d, c, low)
+	g.VUNPCKHPS(d, c, high)
+	g.VADDPS(high, low, t)
+	g.VUNPCKLPD(t, s, low)
+	g.VUNPCKHPD(t, s, high)
+	g.VADDPS(high, low, s)
+	if g.wide() {
+		g.VEXTRACTF32X8(operand.U8(1), s, t.AsY())
+		g.VADDPS(t.AsY(), s.AsY(), s.AsY())
+	}
+	g.VEXTRACTF128(operand.U8(1), s.AsY(), t.AsX())
+	g.VADDPS(t.AsX(), s.AsX(), s.AsX())
+	return s.AsX()
+}
+
+// normGradStrip writes dx = rstd·(gamma·dy − mean(gamma·dy) − c·rstd²·mean(gamma·dy·c)) down a strip of columns.
+func (g *gen) normGradStrip(r *run) {
+	share, sum, dot := g.broadcastArg("share"), g.ptr("sum"), g.ptr("dot")
+	meanIn, rstdIn := g.ptr("mean"), g.ptr("rstd")
+	mean, rstd, s, slope := make([]reg.VecVirtual, r.vecs), make([]reg.VecVirtual, r.vecs), make([]reg.VecVirtual, r.vecs), make([]reg.VecVirtual, r.vecs)
+	for u := range r.vecs {
+		mean[u], rstd[u], s[u], slope[u] = r.load(meanIn, u), r.load(rstdIn, u), r.load(sum, u), r.load(dot, u)
+		g.VMULPS(share, s[u], s[u])
+		g.VMULPS(share, slope[u], slope[u])
+		g.VMULPS(rstd[u], slope[u], slope[u])
+		g.VMULPS(rstd[u], slope[u], slope[u])
+	}
+	in, dy, dx, gamma := r.top(g.ptr("x")), r.top(g.ptr("dy")), r.top(g.ptr("dx")), g.ptr("gamma")
+	xStep, dyStep, dxStep := g.stride("xStride"), g.stride("dyStride"), g.stride("dxStride")
+	g.down(g.length("gamma"), []int{1}, func(int) {
+		scale := g.vec()
+		g.VBROADCASTSS(operand.Mem{Base: gamma}, scale)
+		for u := range r.vecs {
+			c := r.fetch(r.row(in, xStep, 0, u))
+			g.VSUBPS(mean[u], c, c)
+			g.VFNMSUB213PS(s[u], slope[u], c)
+			g.VFMADD231PS(r.fetch(r.row(dy, dyStep, 0, u)), scale, c)
+			g.VMULPS(rstd[u], c, c)
+			r.put(c, r.row(dx, dxStep, 0, u))
+		}
+		g.ADDQ(xStep, in)
+		g.ADDQ(dyStep, dy)
+		g.ADDQ(dxStep, dx)
+		g.ADDQ(operand.Imm(4), gamma)
+	})
 }

@@ -30,7 +30,14 @@ func LayerNormGrad(dx, dy, x Matrix, gamma, mean, rstd, dgamma, dbeta, scratch [
 	if len(scratch) < 2*x.Cols {
 		panic(fmt.Sprintf("vek: LayerNormGrad: scratch of %d floats, want %d", len(scratch), 2*x.Cols))
 	}
-	layerNormGradGeneric(dx, dy, x, gamma, mean[:x.Cols], rstd[:x.Cols], dgamma, dbeta, scratch[:2*x.Cols])
+	for t := 0; t < x.Cols; t += normBlock {
+		w := min(normBlock, x.Cols-t)
+		dx, dy, x, sum, dot := dx.columns(t, w), dy.columns(t, w), x.columns(t, w), scratch[:w], scratch[w:2*w]
+		clear(sum)
+		clear(dot)
+		layerNormGrad(dx.Data, dy.Data, x.Data, dx.Stride, dy.Stride, x.Stride, gamma, mean[t:t+w], rstd[t:t+w],
+			dgamma, dbeta, sum, dot, 1/float32(x.Rows))
+	}
 }
 
 func checkNorm(name string, y, x Matrix, gamma, mean, rstd []float32) {
@@ -126,32 +133,27 @@ func columnDeviations(sum, squares []float32, x Matrix, mean []float32) {
 	}
 }
 
-// With x̂ = (x − mean)·rstd and g = dy·gamma, dx = rstd·(g − mean(g) − x̂·mean(g·x̂)).
-func layerNormGradGeneric(dx, dy, x Matrix, gamma, mean, rstd, dgamma, dbeta, scratch []float32) {
-	n := 1 / float32(x.Rows)
-	for t := 0; t < x.Cols; t += normBlock {
-		w := min(normBlock, x.Cols-t)
-		dx, dy, x, mean, rstd := dx.columns(t, w), dy.columns(t, w), x.columns(t, w), mean[t:t+w], rstd[t:t+w]
-		sum, dot := scratch[:w], scratch[w:2*w]
-		clear(sum)
-		clear(dot)
-		for h := range x.Rows {
-			dg, db := normGradSums(sum, dot, dy.Row(h), x.Row(h), mean, rstd, gamma[h])
-			dgamma[h] += dg
-			dbeta[h] += db
-		}
-		for t := range sum {
-			sum[t] *= n
-			dot[t] *= n
-		}
-		for h := range x.Rows {
-			in, d, out := x.Row(h)[:w], dy.Row(h)[:w], dx.Row(h)[:w]
-			rstd, sum, dot := rstd[:w], sum[:w], dot[:w]
-			gamma := gamma[h]
-			for t, m := range mean[:w] {
-				hat := (in[t] - m) * rstd[t]
-				out[t] = rstd[t] * (float32(d[t]*gamma) - sum[t] - float32(hat*dot[t]))
-			}
+// With x̂ = (x − mean)·rstd and g = dy·gamma, dx = rstd·(g − mean(g) − x̂·mean(g·x̂)). sum and dot are zeros and take
+// the columns' sums of g and g·x̂; share is 1/rows.
+func layerNormGradGeneric(dx, dy, x []float32, dxStride, dyStride, xStride int,
+	gamma, mean, rstd, dgamma, dbeta, sum, dot []float32, share float32) {
+	w := len(mean)
+	in, grad, out := Matrix{x, len(gamma), w, xStride}, Matrix{dy, len(gamma), w, dyStride}, Matrix{dx, len(gamma), w, dxStride}
+	for h, g := range gamma {
+		dg, db := normGradSums(sum, dot, grad.Row(h), in.Row(h), mean, rstd, g)
+		dgamma[h] += dg
+		dbeta[h] += db
+	}
+	for t := range sum {
+		sum[t] *= share
+		dot[t] *= share
+	}
+	for h, gamma := range gamma {
+		in, d, out := in.Row(h)[:w], grad.Row(h)[:w], out.Row(h)[:w]
+		rstd, sum, dot := rstd[:w], sum[:w], dot[:w]
+		for t, m := range mean[:w] {
+			hat := (in[t] - m) * rstd[t]
+			out[t] = rstd[t] * (float32(d[t]*gamma) - sum[t] - float32(hat*dot[t]))
 		}
 	}
 }

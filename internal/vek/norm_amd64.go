@@ -15,8 +15,25 @@ func layerNorm(y, x []float32, yStride, xStride int, gamma, beta, mean, rstd []f
 	}
 }
 
+func layerNormGrad(dx, dy, x []float32, dxStride, dyStride, xStride int, gamma, mean, rstd, dgamma, dbeta, sum, dot []float32, share float32) {
+	switch current {
+	case avx512:
+		layerNormGradAVX512(dx, dy, x, dxStride, dyStride, xStride, gamma, mean, rstd, dgamma, dbeta, sum, dot, share)
+	case avx2:
+		layerNormGradAVX2(dx, dy, x, dxStride, dyStride, xStride, gamma, mean, rstd, dgamma, dbeta, sum, dot, share)
+	default:
+		layerNormGradGeneric(dx, dy, x, dxStride, dyStride, xStride, gamma, mean, rstd, dgamma, dbeta, sum, dot, share)
+	}
+}
+
 //go:noescape
 func layerNormAVX2(y []float32, x []float32, yStride int, xStride int, gamma []float32, beta []float32, mean []float32, rstd []float32, share float32, eps float32)
 
 //go:noescape
 func layerNormAVX512(y []float32, x []float32, yStride int, xStride int, gamma []float32, beta []float32, mean []float32, rstd []float32, share float32, eps float32)
+
+//go:noescape
+func layerNormGradAVX2(dx []float32, dy []float32, x []float32, dxStride int, dyStride int, xStride int, gamma []float32, mean []float32, rstd []float32, dgamma []float32, dbeta []float32, sum []float32, dot []float32, share float32)
+
+//go:noescape
+func layerNormGradAVX512(dx []float32, dy []float32, x []float32, dxStride int, dyStride int, xStride int, gamma []float32, mean []float32, rstd []float32, dgamma []float32, dbeta []float32, sum []float32, dot []float32, share float32)

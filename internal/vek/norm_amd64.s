@@ -1013,3 +1013,817 @@ rowsDone35:
 end25:
 	VZEROUPPER
 	RET
+
+// func layerNormGradAVX2(dx []float32, dy []float32, x []float32, dxStride int, dyStride int, xStride int, gamma []float32, mean []float32, rstd []float32, dgamma []float32, dbeta []float32, sum []float32, dot []float32, share float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·layerNormGradAVX2(SB), NOSPLIT, $0-268
+	MOVQ x_base+48(FP), AX
+	MOVQ dy_base+24(FP), CX
+	MOVQ xStride+88(FP), DX
+	SHLQ $0x02, DX
+	MOVQ dyStride+80(FP), BX
+	SHLQ $0x02, BX
+	MOVQ mean_base+120(FP), SI
+	MOVQ rstd_base+144(FP), DI
+	MOVQ sum_base+216(FP), R8
+	MOVQ dot_base+240(FP), R9
+	XORQ R10, R10
+	MOVQ gamma_len+104(FP), R11
+	SUBQ $0x02, R11
+	JL   rowsDone2
+
+rows1:
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	MOVQ         gamma_base+96(FP), R12
+	VBROADCASTSS (R12)(R10*4), Y4
+	VBROADCASTSS 4(R12)(R10*4), Y5
+	MOVQ         mean_len+128(FP), R12
+	XORQ         R13, R13
+
+loop3:
+	CMPQ        R12, $0x00000008
+	JL          done4
+	VMOVUPS     (SI)(R13*4), Y6
+	VMOVUPS     (DI)(R13*4), Y7
+	VMOVUPS     (R8)(R13*4), Y8
+	VMOVUPS     (R9)(R13*4), Y9
+	VMOVUPS     (CX)(R13*4), Y10
+	VMOVUPS     (AX)(R13*4), Y11
+	VSUBPS      Y6, Y11, Y11
+	VMULPS      Y10, Y11, Y11
+	VADDPS      Y10, Y2, Y2
+	VFMADD231PS Y10, Y4, Y8
+	VFMADD231PS Y7, Y11, Y0
+	VFMADD231PS Y11, Y4, Y9
+	LEAQ        (CX)(BX*1), R14
+	VMOVUPS     (R14)(R13*4), Y10
+	LEAQ        (AX)(DX*1), R14
+	VMOVUPS     (R14)(R13*4), Y11
+	VSUBPS      Y6, Y11, Y11
+	VMULPS      Y10, Y11, Y11
+	VADDPS      Y10, Y3, Y3
+	VFMADD231PS Y10, Y5, Y8
+	VFMADD231PS Y7, Y11, Y1
+	VFMADD231PS Y11, Y5, Y9
+	VMOVUPS     Y8, (R8)(R13*4)
+	VMOVUPS     Y9, (R9)(R13*4)
+	ADDQ        $0x00000008, R13
+	SUBQ        $0x00000008, R12
+	JMP         loop3
+
+done4:
+	TESTQ        R12, R12
+	JLE          end5
+	VMOVD        R12, X6
+	VPBROADCASTD X6, Y6
+	VPCMPGTD     norm_lanes<>+0(SB), Y6, Y6
+	VMASKMOVPS   (SI)(R13*4), Y6, Y7
+	VMASKMOVPS   (DI)(R13*4), Y6, Y8
+	VMASKMOVPS   (R8)(R13*4), Y6, Y9
+	VMASKMOVPS   (R9)(R13*4), Y6, Y10
+	VMASKMOVPS   (CX)(R13*4), Y6, Y11
+	VMASKMOVPS   (AX)(R13*4), Y6, Y12
+	VSUBPS       Y7, Y12, Y12
+	VMULPS       Y11, Y12, Y12
+	VADDPS       Y11, Y2, Y2
+	VFMADD231PS  Y11, Y4, Y9
+	VFMADD231PS  Y8, Y12, Y0
+	VFMADD231PS  Y12, Y4, Y10
+	LEAQ         (CX)(BX*1), R12
+	VMASKMOVPS   (R12)(R13*4), Y6, Y4
+	LEAQ         (AX)(DX*1), R12
+	VMASKMOVPS   (R12)(R13*4), Y6, Y11
+	VSUBPS       Y7, Y11, Y11
+	VMULPS       Y4, Y11, Y11
+	VADDPS       Y4, Y3, Y3
+	VFMADD231PS  Y4, Y5, Y9
+	VFMADD231PS  Y8, Y11, Y1
+	VFMADD231PS  Y11, Y5, Y10
+	VMASKMOVPS   Y9, Y6, (R8)(R13*4)
+	VMASKMOVPS   Y10, Y6, (R9)(R13*4)
+
+end5:
+	VUNPCKLPS    Y1, Y0, Y4
+	VUNPCKHPS    Y1, Y0, Y0
+	VADDPS       Y0, Y4, Y1
+	VUNPCKLPS    Y3, Y2, Y4
+	VUNPCKHPS    Y3, Y2, Y0
+	VADDPS       Y0, Y4, Y0
+	VUNPCKLPD    Y0, Y1, Y4
+	VUNPCKHPD    Y0, Y1, Y0
+	VADDPS       Y0, Y4, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X0, X1, X1
+	MOVQ         dgamma_base+168(FP), R12
+	VMOVSD       (R12)(R10*4), X0
+	VADDPS       X1, X0, X0
+	VMOVSD       X0, (R12)(R10*4)
+	VUNPCKHPD    X1, X1, X1
+	MOVQ         dbeta_base+192(FP), R12
+	VMOVSD       (R12)(R10*4), X0
+	VADDPS       X1, X0, X0
+	VMOVSD       X0, (R12)(R10*4)
+	LEAQ         (AX)(DX*2), AX
+	LEAQ         (CX)(BX*2), CX
+	ADDQ         $0x02, R10
+	SUBQ         $0x02, R11
+	JGE          rows1
+
+rowsDone2:
+	ADDQ $0x02, R11
+	SUBQ $0x01, R11
+	JL   rowsDone7
+
+rows6:
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	MOVQ         gamma_base+96(FP), R12
+	VBROADCASTSS (R12)(R10*4), Y2
+	MOVQ         mean_len+128(FP), R12
+	XORQ         R13, R13
+
+loop8:
+	CMPQ        R12, $0x00000008
+	JL          done9
+	VMOVUPS     (SI)(R13*4), Y3
+	VMOVUPS     (DI)(R13*4), Y4
+	VMOVUPS     (R8)(R13*4), Y5
+	VMOVUPS     (R9)(R13*4), Y6
+	VMOVUPS     (CX)(R13*4), Y7
+	VMOVUPS     (AX)(R13*4), Y8
+	VSUBPS      Y3, Y8, Y8
+	VMULPS      Y7, Y8, Y8
+	VADDPS      Y7, Y1, Y1
+	VFMADD231PS Y7, Y2, Y5
+	VFMADD231PS Y4, Y8, Y0
+	VFMADD231PS Y8, Y2, Y6
+	VMOVUPS     Y5, (R8)(R13*4)
+	VMOVUPS     Y6, (R9)(R13*4)
+	ADDQ        $0x00000008, R13
+	SUBQ        $0x00000008, R12
+	JMP         loop8
+
+done9:
+	TESTQ        R12, R12
+	JLE          end10
+	VMOVD        R12, X3
+	VPBROADCASTD X3, Y3
+	VPCMPGTD     norm_lanes<>+0(SB), Y3, Y3
+	VMASKMOVPS   (SI)(R13*4), Y3, Y4
+	VMASKMOVPS   (DI)(R13*4), Y3, Y5
+	VMASKMOVPS   (R8)(R13*4), Y3, Y6
+	VMASKMOVPS   (R9)(R13*4), Y3, Y7
+	VMASKMOVPS   (CX)(R13*4), Y3, Y8
+	VMASKMOVPS   (AX)(R13*4), Y3, Y9
+	VSUBPS       Y4, Y9, Y9
+	VMULPS       Y8, Y9, Y9
+	VADDPS       Y8, Y1, Y1
+	VFMADD231PS  Y8, Y2, Y6
+	VFMADD231PS  Y5, Y9, Y0
+	VFMADD231PS  Y9, Y2, Y7
+	VMASKMOVPS   Y6, Y3, (R8)(R13*4)
+	VMASKMOVPS   Y7, Y3, (R9)(R13*4)
+
+end10:
+	VUNPCKLPS    Y0, Y0, Y2
+	VUNPCKHPS    Y0, Y0, Y0
+	VADDPS       Y0, Y2, Y3
+	VUNPCKLPS    Y1, Y1, Y2
+	VUNPCKHPS    Y1, Y1, Y0
+	VADDPS       Y0, Y2, Y0
+	VUNPCKLPD    Y0, Y3, Y2
+	VUNPCKHPD    Y0, Y3, Y0
+	VADDPS       Y0, Y2, Y3
+	VEXTRACTF128 $0x01, Y3, X0
+	VADDPS       X0, X3, X3
+	MOVQ         dgamma_base+168(FP), R12
+	VMOVSS       (R12)(R10*4), X0
+	VADDSS       X3, X0, X0
+	VMOVSS       X0, (R12)(R10*4)
+	VUNPCKHPD    X3, X3, X3
+	MOVQ         dbeta_base+192(FP), R12
+	VMOVSS       (R12)(R10*4), X0
+	VADDSS       X3, X0, X0
+	VMOVSS       X0, (R12)(R10*4)
+	LEAQ         (AX)(DX*1), AX
+	LEAQ         (CX)(BX*1), CX
+	ADDQ         $0x01, R10
+	SUBQ         $0x01, R11
+	JGE          rows6
+
+rowsDone7:
+	ADDQ $0x01, R11
+	MOVQ mean_len+128(FP), AX
+	XORQ CX, CX
+
+loop11:
+	CMPQ         AX, $0x00000010
+	JL           done12
+	VBROADCASTSS share+264(FP), Y0
+	MOVQ         sum_base+216(FP), DX
+	MOVQ         dot_base+240(FP), BX
+	MOVQ         mean_base+120(FP), SI
+	MOVQ         rstd_base+144(FP), DI
+	VMOVUPS      (SI)(CX*4), Y1
+	VMOVUPS      (DI)(CX*4), Y2
+	VMOVUPS      (DX)(CX*4), Y3
+	VMOVUPS      (BX)(CX*4), Y4
+	VMULPS       Y0, Y3, Y3
+	VMULPS       Y0, Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VMOVUPS      32(SI)(CX*4), Y5
+	VMOVUPS      32(DI)(CX*4), Y6
+	VMOVUPS      32(DX)(CX*4), Y7
+	VMOVUPS      32(BX)(CX*4), Y8
+	VMULPS       Y0, Y7, Y7
+	VMULPS       Y0, Y8, Y8
+	VMULPS       Y6, Y8, Y8
+	VMULPS       Y6, Y8, Y8
+	MOVQ         x_base+48(FP), DX
+	LEAQ         (DX)(CX*4), DX
+	MOVQ         dy_base+24(FP), BX
+	LEAQ         (BX)(CX*4), BX
+	MOVQ         dx_base+0(FP), SI
+	LEAQ         (SI)(CX*4), SI
+	MOVQ         gamma_base+96(FP), DI
+	MOVQ         xStride+88(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         dyStride+80(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         dxStride+72(FP), R10
+	SHLQ         $0x02, R10
+	MOVQ         gamma_len+104(FP), R11
+	SUBQ         $0x01, R11
+	JL           rowsDone14
+
+rows13:
+	VBROADCASTSS (DI), Y0
+	VMOVUPS      (DX), Y9
+	VSUBPS       Y1, Y9, Y9
+	VFNMSUB213PS Y3, Y4, Y9
+	VMOVUPS      (BX), Y10
+	VFMADD231PS  Y10, Y0, Y9
+	VMULPS       Y2, Y9, Y9
+	VMOVUPS      Y9, (SI)
+	VMOVUPS      32(DX), Y9
+	VSUBPS       Y5, Y9, Y9
+	VFNMSUB213PS Y7, Y8, Y9
+	VMOVUPS      32(BX), Y10
+	VFMADD231PS  Y10, Y0, Y9
+	VMULPS       Y6, Y9, Y9
+	VMOVUPS      Y9, 32(SI)
+	ADDQ         R8, DX
+	ADDQ         R9, BX
+	ADDQ         R10, SI
+	ADDQ         $0x04, DI
+	SUBQ         $0x01, R11
+	JGE          rows13
+
+rowsDone14:
+	ADDQ $0x01, R11
+	ADDQ $0x00000010, CX
+	SUBQ $0x00000010, AX
+	JMP  loop11
+
+done12:
+loop15:
+	CMPQ         AX, $0x00000008
+	JL           done16
+	VBROADCASTSS share+264(FP), Y0
+	MOVQ         sum_base+216(FP), DX
+	MOVQ         dot_base+240(FP), BX
+	MOVQ         mean_base+120(FP), SI
+	MOVQ         rstd_base+144(FP), DI
+	VMOVUPS      (SI)(CX*4), Y1
+	VMOVUPS      (DI)(CX*4), Y2
+	VMOVUPS      (DX)(CX*4), Y3
+	VMOVUPS      (BX)(CX*4), Y4
+	VMULPS       Y0, Y3, Y3
+	VMULPS       Y0, Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	MOVQ         x_base+48(FP), DX
+	LEAQ         (DX)(CX*4), DX
+	MOVQ         dy_base+24(FP), BX
+	LEAQ         (BX)(CX*4), BX
+	MOVQ         dx_base+0(FP), SI
+	LEAQ         (SI)(CX*4), SI
+	MOVQ         gamma_base+96(FP), DI
+	MOVQ         xStride+88(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         dyStride+80(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         dxStride+72(FP), R10
+	SHLQ         $0x02, R10
+	MOVQ         gamma_len+104(FP), R11
+	SUBQ         $0x01, R11
+	JL           rowsDone18
+
+rows17:
+	VBROADCASTSS (DI), Y0
+	VMOVUPS      (DX), Y5
+	VSUBPS       Y1, Y5, Y5
+	VFNMSUB213PS Y3, Y4, Y5
+	VMOVUPS      (BX), Y6
+	VFMADD231PS  Y6, Y0, Y5
+	VMULPS       Y2, Y5, Y5
+	VMOVUPS      Y5, (SI)
+	ADDQ         R8, DX
+	ADDQ         R9, BX
+	ADDQ         R10, SI
+	ADDQ         $0x04, DI
+	SUBQ         $0x01, R11
+	JGE          rows17
+
+rowsDone18:
+	ADDQ $0x01, R11
+	ADDQ $0x00000008, CX
+	SUBQ $0x00000008, AX
+	JMP  loop15
+
+done16:
+	TESTQ        AX, AX
+	JLE          end19
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     norm_lanes<>+0(SB), Y0, Y0
+	VBROADCASTSS share+264(FP), Y1
+	MOVQ         sum_base+216(FP), AX
+	MOVQ         dot_base+240(FP), DX
+	MOVQ         mean_base+120(FP), BX
+	MOVQ         rstd_base+144(FP), SI
+	VMASKMOVPS   (BX)(CX*4), Y0, Y2
+	VMASKMOVPS   (SI)(CX*4), Y0, Y3
+	VMASKMOVPS   (AX)(CX*4), Y0, Y4
+	VMASKMOVPS   (DX)(CX*4), Y0, Y5
+	VMULPS       Y1, Y4, Y4
+	VMULPS       Y1, Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	MOVQ         x_base+48(FP), AX
+	LEAQ         (AX)(CX*4), AX
+	MOVQ         dy_base+24(FP), DX
+	LEAQ         (DX)(CX*4), DX
+	MOVQ         dx_base+0(FP), BX
+	LEAQ         (BX)(CX*4), CX
+	MOVQ         gamma_base+96(FP), BX
+	MOVQ         xStride+88(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         dyStride+80(FP), DI
+	SHLQ         $0x02, DI
+	MOVQ         dxStride+72(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         gamma_len+104(FP), R9
+	SUBQ         $0x01, R9
+	JL           rowsDone21
+
+rows20:
+	VBROADCASTSS (BX), Y1
+	VMASKMOVPS   (AX), Y0, Y6
+	VSUBPS       Y2, Y6, Y6
+	VFNMSUB213PS Y4, Y5, Y6
+	VMASKMOVPS   (DX), Y0, Y7
+	VFMADD231PS  Y7, Y1, Y6
+	VMULPS       Y3, Y6, Y6
+	VMASKMOVPS   Y6, Y0, (CX)
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	ADDQ         R8, CX
+	ADDQ         $0x04, BX
+	SUBQ         $0x01, R9
+	JGE          rows20
+
+rowsDone21:
+	ADDQ $0x01, R9
+
+end19:
+	VZEROUPPER
+	RET
+
+// func layerNormGradAVX512(dx []float32, dy []float32, x []float32, dxStride int, dyStride int, xStride int, gamma []float32, mean []float32, rstd []float32, dgamma []float32, dbeta []float32, sum []float32, dot []float32, share float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·layerNormGradAVX512(SB), NOSPLIT, $0-268
+	MOVQ x_base+48(FP), AX
+	MOVQ dy_base+24(FP), CX
+	MOVQ xStride+88(FP), DX
+	SHLQ $0x02, DX
+	MOVQ dyStride+80(FP), BX
+	SHLQ $0x02, BX
+	MOVQ mean_base+120(FP), SI
+	MOVQ rstd_base+144(FP), DI
+	MOVQ sum_base+216(FP), R8
+	MOVQ dot_base+240(FP), R9
+	XORQ R10, R10
+	MOVQ gamma_len+104(FP), R11
+	SUBQ $0x02, R11
+	JL   rowsDone2
+
+rows1:
+	VPXORD       Z0, Z0, Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	VPXORD       Z3, Z3, Z3
+	MOVQ         gamma_base+96(FP), R12
+	VBROADCASTSS (R12)(R10*4), Z4
+	VBROADCASTSS 4(R12)(R10*4), Z5
+	MOVQ         mean_len+128(FP), R12
+	XORQ         R13, R13
+
+loop3:
+	CMPQ        R12, $0x00000010
+	JL          done4
+	VMOVUPS     (SI)(R13*4), Z6
+	VMOVUPS     (DI)(R13*4), Z7
+	VMOVUPS     (R8)(R13*4), Z8
+	VMOVUPS     (R9)(R13*4), Z9
+	VMOVUPS     (CX)(R13*4), Z10
+	VMOVUPS     (AX)(R13*4), Z11
+	VSUBPS      Z6, Z11, Z11
+	VMULPS      Z10, Z11, Z11
+	VADDPS      Z10, Z2, Z2
+	VFMADD231PS Z10, Z4, Z8
+	VFMADD231PS Z7, Z11, Z0
+	VFMADD231PS Z11, Z4, Z9
+	LEAQ        (CX)(BX*1), R14
+	VMOVUPS     (R14)(R13*4), Z10
+	LEAQ        (AX)(DX*1), R14
+	VMOVUPS     (R14)(R13*4), Z11
+	VSUBPS      Z6, Z11, Z11
+	VMULPS      Z10, Z11, Z11
+	VADDPS      Z10, Z3, Z3
+	VFMADD231PS Z10, Z5, Z8
+	VFMADD231PS Z7, Z11, Z1
+	VFMADD231PS Z11, Z5, Z9
+	VMOVUPS     Z8, (R8)(R13*4)
+	VMOVUPS     Z9, (R9)(R13*4)
+	ADDQ        $0x00000010, R13
+	SUBQ        $0x00000010, R12
+	JMP         loop3
+
+done4:
+	TESTQ        R12, R12
+	JLE          end5
+	VPBROADCASTD R12, Z6
+	VMOVDQU32    norm_lanes<>+0(SB), Z7
+	VPCMPUD      $0x01, Z6, Z7, K1
+	VMOVUPS.Z    (SI)(R13*4), K1, Z6
+	VMOVUPS.Z    (DI)(R13*4), K1, Z7
+	VMOVUPS.Z    (R8)(R13*4), K1, Z8
+	VMOVUPS.Z    (R9)(R13*4), K1, Z9
+	VMOVUPS.Z    (CX)(R13*4), K1, Z10
+	VMOVUPS.Z    (AX)(R13*4), K1, Z11
+	VSUBPS       Z6, Z11, Z11
+	VMULPS       Z10, Z11, Z11
+	VADDPS       Z10, Z2, Z2
+	VFMADD231PS  Z10, Z4, Z8
+	VFMADD231PS  Z7, Z11, Z0
+	VFMADD231PS  Z11, Z4, Z9
+	LEAQ         (CX)(BX*1), R12
+	VMOVUPS.Z    (R12)(R13*4), K1, Z4
+	LEAQ         (AX)(DX*1), R12
+	VMOVUPS.Z    (R12)(R13*4), K1, Z10
+	VSUBPS       Z6, Z10, Z10
+	VMULPS       Z4, Z10, Z10
+	VADDPS       Z4, Z3, Z3
+	VFMADD231PS  Z4, Z5, Z8
+	VFMADD231PS  Z7, Z10, Z1
+	VFMADD231PS  Z10, Z5, Z9
+	VMOVUPS      Z8, K1, (R8)(R13*4)
+	VMOVUPS      Z9, K1, (R9)(R13*4)
+
+end5:
+	VUNPCKLPS     Z1, Z0, Z4
+	VUNPCKHPS     Z1, Z0, Z5
+	VADDPS        Z5, Z4, Z6
+	VUNPCKLPS     Z3, Z2, Z4
+	VUNPCKHPS     Z3, Z2, Z5
+	VADDPS        Z5, Z4, Z5
+	VUNPCKLPD     Z5, Z6, Z4
+	VUNPCKHPD     Z5, Z6, Z5
+	VADDPS        Z5, Z4, Z6
+	VEXTRACTF32X8 $0x01, Z6, Y5
+	VADDPS        Y5, Y6, Y6
+	VEXTRACTF128  $0x01, Y6, X5
+	VADDPS        X5, X6, X6
+	MOVQ          dgamma_base+168(FP), R12
+	VMOVSD        (R12)(R10*4), X4
+	VADDPS        X6, X4, X4
+	VMOVSD        X4, (R12)(R10*4)
+	VUNPCKHPD     X6, X6, X6
+	MOVQ          dbeta_base+192(FP), R12
+	VMOVSD        (R12)(R10*4), X4
+	VADDPS        X6, X4, X4
+	VMOVSD        X4, (R12)(R10*4)
+	LEAQ          (AX)(DX*2), AX
+	LEAQ          (CX)(BX*2), CX
+	ADDQ          $0x02, R10
+	SUBQ          $0x02, R11
+	JGE           rows1
+
+rowsDone2:
+	ADDQ $0x02, R11
+	SUBQ $0x01, R11
+	JL   rowsDone7
+
+rows6:
+	VPXORD       Z12, Z12, Z12
+	VPXORD       Z13, Z13, Z13
+	MOVQ         gamma_base+96(FP), R12
+	VBROADCASTSS (R12)(R10*4), Z0
+	MOVQ         mean_len+128(FP), R12
+	XORQ         R13, R13
+
+loop8:
+	CMPQ        R12, $0x00000010
+	JL          done9
+	VMOVUPS     (SI)(R13*4), Z1
+	VMOVUPS     (DI)(R13*4), Z2
+	VMOVUPS     (R8)(R13*4), Z3
+	VMOVUPS     (R9)(R13*4), Z4
+	VMOVUPS     (CX)(R13*4), Z5
+	VMOVUPS     (AX)(R13*4), Z6
+	VSUBPS      Z1, Z6, Z6
+	VMULPS      Z5, Z6, Z6
+	VADDPS      Z5, Z13, Z13
+	VFMADD231PS Z5, Z0, Z3
+	VFMADD231PS Z2, Z6, Z12
+	VFMADD231PS Z6, Z0, Z4
+	VMOVUPS     Z3, (R8)(R13*4)
+	VMOVUPS     Z4, (R9)(R13*4)
+	ADDQ        $0x00000010, R13
+	SUBQ        $0x00000010, R12
+	JMP         loop8
+
+done9:
+	TESTQ        R12, R12
+	JLE          end10
+	VPBROADCASTD R12, Z1
+	VMOVDQU32    norm_lanes<>+0(SB), Z2
+	VPCMPUD      $0x01, Z1, Z2, K1
+	VMOVUPS.Z    (SI)(R13*4), K1, Z1
+	VMOVUPS.Z    (DI)(R13*4), K1, Z2
+	VMOVUPS.Z    (R8)(R13*4), K1, Z3
+	VMOVUPS.Z    (R9)(R13*4), K1, Z4
+	VMOVUPS.Z    (CX)(R13*4), K1, Z5
+	VMOVUPS.Z    (AX)(R13*4), K1, Z6
+	VSUBPS       Z1, Z6, Z6
+	VMULPS       Z5, Z6, Z6
+	VADDPS       Z5, Z13, Z13
+	VFMADD231PS  Z5, Z0, Z3
+	VFMADD231PS  Z2, Z6, Z12
+	VFMADD231PS  Z6, Z0, Z4
+	VMOVUPS      Z3, K1, (R8)(R13*4)
+	VMOVUPS      Z4, K1, (R9)(R13*4)
+
+end10:
+	VUNPCKLPS     Z12, Z12, Z0
+	VUNPCKHPS     Z12, Z12, Z1
+	VADDPS        Z1, Z0, Z2
+	VUNPCKLPS     Z13, Z13, Z0
+	VUNPCKHPS     Z13, Z13, Z1
+	VADDPS        Z1, Z0, Z1
+	VUNPCKLPD     Z1, Z2, Z0
+	VUNPCKHPD     Z1, Z2, Z1
+	VADDPS        Z1, Z0, Z2
+	VEXTRACTF32X8 $0x01, Z2, Y1
+	VADDPS        Y1, Y2, Y2
+	VEXTRACTF128  $0x01, Y2, X1
+	VADDPS        X1, X2, X2
+	MOVQ          dgamma_base+168(FP), R12
+	VMOVSS        (R12)(R10*4), X0
+	VADDSS        X2, X0, X0
+	VMOVSS        X0, (R12)(R10*4)
+	VUNPCKHPD     X2, X2, X2
+	MOVQ          dbeta_base+192(FP), R12
+	VMOVSS        (R12)(R10*4), X0
+	VADDSS        X2, X0, X0
+	VMOVSS        X0, (R12)(R10*4)
+	LEAQ          (AX)(DX*1), AX
+	LEAQ          (CX)(BX*1), CX
+	ADDQ          $0x01, R10
+	SUBQ          $0x01, R11
+	JGE           rows6
+
+rowsDone7:
+	ADDQ $0x01, R11
+	MOVQ mean_len+128(FP), AX
+	XORQ CX, CX
+
+loop11:
+	CMPQ         AX, $0x00000040
+	JL           done12
+	VBROADCASTSS share+264(FP), Z0
+	MOVQ         sum_base+216(FP), DX
+	MOVQ         dot_base+240(FP), BX
+	MOVQ         mean_base+120(FP), SI
+	MOVQ         rstd_base+144(FP), DI
+	VMOVUPS      (SI)(CX*4), Z1
+	VMOVUPS      (DI)(CX*4), Z2
+	VMOVUPS      (DX)(CX*4), Z3
+	VMOVUPS      (BX)(CX*4), Z4
+	VMULPS       Z0, Z3, Z3
+	VMULPS       Z0, Z4, Z4
+	VMULPS       Z2, Z4, Z4
+	VMULPS       Z2, Z4, Z4
+	VMOVUPS      64(SI)(CX*4), Z5
+	VMOVUPS      64(DI)(CX*4), Z6
+	VMOVUPS      64(DX)(CX*4), Z7
+	VMOVUPS      64(BX)(CX*4), Z8
+	VMULPS       Z0, Z7, Z7
+	VMULPS       Z0, Z8, Z8
+	VMULPS       Z6, Z8, Z8
+	VMULPS       Z6, Z8, Z8
+	VMOVUPS      128(SI)(CX*4), Z9
+	VMOVUPS      128(DI)(CX*4), Z10
+	VMOVUPS      128(DX)(CX*4), Z11
+	VMOVUPS      128(BX)(CX*4), Z12
+	VMULPS       Z0, Z11, Z11
+	VMULPS       Z0, Z12, Z12
+	VMULPS       Z10, Z12, Z12
+	VMULPS       Z10, Z12, Z12
+	VMOVUPS      192(SI)(CX*4), Z13
+	VMOVUPS      192(DI)(CX*4), Z14
+	VMOVUPS      192(DX)(CX*4), Z15
+	VMOVUPS      192(BX)(CX*4), Z16
+	VMULPS       Z0, Z15, Z15
+	VMULPS       Z0, Z16, Z16
+	VMULPS       Z14, Z16, Z16
+	VMULPS       Z14, Z16, Z16
+	MOVQ         x_base+48(FP), DX
+	LEAQ         (DX)(CX*4), DX
+	MOVQ         dy_base+24(FP), BX
+	LEAQ         (BX)(CX*4), BX
+	MOVQ         dx_base+0(FP), SI
+	LEAQ         (SI)(CX*4), SI
+	MOVQ         gamma_base+96(FP), DI
+	MOVQ         xStride+88(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         dyStride+80(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         dxStride+72(FP), R10
+	SHLQ         $0x02, R10
+	MOVQ         gamma_len+104(FP), R11
+	SUBQ         $0x01, R11
+	JL           rowsDone14
+
+rows13:
+	VBROADCASTSS (DI), Z0
+	VMOVUPS      (DX), Z17
+	VSUBPS       Z1, Z17, Z17
+	VFNMSUB213PS Z3, Z4, Z17
+	VMOVUPS      (BX), Z18
+	VFMADD231PS  Z18, Z0, Z17
+	VMULPS       Z2, Z17, Z17
+	VMOVUPS      Z17, (SI)
+	VMOVUPS      64(DX), Z17
+	VSUBPS       Z5, Z17, Z17
+	VFNMSUB213PS Z7, Z8, Z17
+	VMOVUPS      64(BX), Z18
+	VFMADD231PS  Z18, Z0, Z17
+	VMULPS       Z6, Z17, Z17
+	VMOVUPS      Z17, 64(SI)
+	VMOVUPS      128(DX), Z17
+	VSUBPS       Z9, Z17, Z17
+	VFNMSUB213PS Z11, Z12, Z17
+	VMOVUPS      128(BX), Z18
+	VFMADD231PS  Z18, Z0, Z17
+	VMULPS       Z10, Z17, Z17
+	VMOVUPS      Z17, 128(SI)
+	VMOVUPS      192(DX), Z17
+	VSUBPS       Z13, Z17, Z17
+	VFNMSUB213PS Z15, Z16, Z17
+	VMOVUPS      192(BX), Z18
+	VFMADD231PS  Z18, Z0, Z17
+	VMULPS       Z14, Z17, Z17
+	VMOVUPS      Z17, 192(SI)
+	ADDQ         R8, DX
+	ADDQ         R9, BX
+	ADDQ         R10, SI
+	ADDQ         $0x04, DI
+	SUBQ         $0x01, R11
+	JGE          rows13
+
+rowsDone14:
+	ADDQ $0x01, R11
+	ADDQ $0x00000040, CX
+	SUBQ $0x00000040, AX
+	JMP  loop11
+
+done12:
+loop15:
+	CMPQ         AX, $0x00000010
+	JL           done16
+	VBROADCASTSS share+264(FP), Z0
+	MOVQ         sum_base+216(FP), DX
+	MOVQ         dot_base+240(FP), BX
+	MOVQ         mean_base+120(FP), SI
+	MOVQ         rstd_base+144(FP), DI
+	VMOVUPS      (SI)(CX*4), Z1
+	VMOVUPS      (DI)(CX*4), Z2
+	VMOVUPS      (DX)(CX*4), Z3
+	VMOVUPS      (BX)(CX*4), Z4
+	VMULPS       Z0, Z3, Z3
+	VMULPS       Z0, Z4, Z4
+	VMULPS       Z2, Z4, Z4
+	VMULPS       Z2, Z4, Z4
+	MOVQ         x_base+48(FP), DX
+	LEAQ         (DX)(CX*4), DX
+	MOVQ         dy_base+24(FP), BX
+	LEAQ         (BX)(CX*4), BX
+	MOVQ         dx_base+0(FP), SI
+	LEAQ         (SI)(CX*4), SI
+	MOVQ         gamma_base+96(FP), DI
+	MOVQ         xStride+88(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         dyStride+80(FP), R9
+	SHLQ         $0x02, R9
+	MOVQ         dxStride+72(FP), R10
+	SHLQ         $0x02, R10
+	MOVQ         gamma_len+104(FP), R11
+	SUBQ         $0x01, R11
+	JL           rowsDone18
+
+rows17:
+	VBROADCASTSS (DI), Z0
+	VMOVUPS      (DX), Z5
+	VSUBPS       Z1, Z5, Z5
+	VFNMSUB213PS Z3, Z4, Z5
+	VMOVUPS      (BX), Z6
+	VFMADD231PS  Z6, Z0, Z5
+	VMULPS       Z2, Z5, Z5
+	VMOVUPS      Z5, (SI)
+	ADDQ         R8, DX
+	ADDQ         R9, BX
+	ADDQ         R10, SI
+	ADDQ         $0x04, DI
+	SUBQ         $0x01, R11
+	JGE          rows17
+
+rowsDone18:
+	ADDQ $0x01, R11
+	ADDQ $0x00000010, CX
+	SUBQ $0x00000010, AX
+	JMP  loop15
+
+done16:
+	TESTQ        AX, AX
+	JLE          end19
+	VPBROADCASTD AX, Z0
+	VMOVDQU32    norm_lanes<>+0(SB), Z1
+	VPCMPUD      $0x01, Z0, Z1, K1
+	VBROADCASTSS share+264(FP), Z0
+	MOVQ         sum_base+216(FP), AX
+	MOVQ         dot_base+240(FP), DX
+	MOVQ         mean_base+120(FP), BX
+	MOVQ         rstd_base+144(FP), SI
+	VMOVUPS.Z    (BX)(CX*4), K1, Z1
+	VMOVUPS.Z    (SI)(CX*4), K1, Z2
+	VMOVUPS.Z    (AX)(CX*4), K1, Z3
+	VMOVUPS.Z    (DX)(CX*4), K1, Z4
+	VMULPS       Z0, Z3, Z3
+	VMULPS       Z0, Z4, Z4
+	VMULPS       Z2, Z4, Z4
+	VMULPS       Z2, Z4, Z4
+	MOVQ         x_base+48(FP), AX
+	LEAQ         (AX)(CX*4), AX
+	MOVQ         dy_base+24(FP), DX
+	LEAQ         (DX)(CX*4), DX
+	MOVQ         dx_base+0(FP), BX
+	LEAQ         (BX)(CX*4), CX
+	MOVQ         gamma_base+96(FP), BX
+	MOVQ         xStride+88(FP), SI
+	SHLQ         $0x02, SI
+	MOVQ         dyStride+80(FP), DI
+	SHLQ         $0x02, DI
+	MOVQ         dxStride+72(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         gamma_len+104(FP), R9
+	SUBQ         $0x01, R9
+	JL           rowsDone21
+
+rows20:
+	VBROADCASTSS (BX), Z0
+	VMOVUPS.Z    (AX), K1, Z5
+	VSUBPS       Z1, Z5, Z5
+	VFNMSUB213PS Z3, Z4, Z5
+	VMOVUPS.Z    (DX), K1, Z6
+	VFMADD231PS  Z6, Z0, Z5
+	VMULPS       Z2, Z5, Z5
+	VMOVUPS      Z5, K1, (CX)
+	ADDQ         SI, AX
+	ADDQ         DI, DX
+	ADDQ         R8, CX
+	ADDQ         $0x04, BX
+	SUBQ         $0x01, R9
+	JGE          rows20
+
+rowsDone21:
+	ADDQ $0x01, R9
+
+end19:
+	VZEROUPPER
+	RET

@@ -7,3 +7,7 @@ package vek
 func layerNorm(y, x []float32, yStride, xStride int, gamma, beta, mean, rstd []float32, share, eps float32) {
 	layerNormGeneric(y, x, yStride, xStride, gamma, beta, mean, rstd, share, eps)
 }
+
+func layerNormGrad(dx, dy, x []float32, dxStride, dyStride, xStride int, gamma, mean, rstd, dgamma, dbeta, sum, dot []float32, share float32) {
+	layerNormGradGeneric(dx, dy, x, dxStride, dyStride, xStride, gamma, mean, rstd, dgamma, dbeta, sum, dot, share)
+}
