@@ -37,6 +37,34 @@ func reduce(f *file) {
 			g.VFMADD231PS(a, a, acc)
 		})
 	})
+	f.kernel("centralSquares", "func(x []float32, c float32) float64", func(g *gen) {
+		x, c := g.ptr("x"), g.broadcastArg("c")
+		g.sumBlocks(g.length("x"), []reg.Register{x}, func(r *run, acc reg.VecVirtual, u int) {
+			a := g.lessIn(r, r.load(x, u), c)
+			g.VFMADD231PS(a, a, acc)
+		})
+	})
+	f.kernel("centralDot", "func(x, y []float32, c float32) float64", func(g *gen) {
+		x, y, c := g.ptr("x"), g.ptr("y"), g.broadcastArg("c")
+		g.sumBlocks(g.length("x"), []reg.Register{x, y}, func(r *run, acc reg.VecVirtual, u int) {
+			b := g.lessIn(r, r.load(y, u), c)
+			g.VFMADD231PS(r.load(x, u), b, acc)
+		})
+	})
+}
+
+// lessIn subtracts c in the lanes that the run covers.
+func (g *gen) lessIn(r *run, v, c reg.VecVirtual) reg.VecVirtual {
+	g.VSUBPS(c, v, v)
+	if r.mask == nil {
+		return v
+	}
+	if g.wide() {
+		g.VMOVAPS_Z(v, r.mask.k, v)
+	} else {
+		g.VANDPS(r.mask.v, v, v)
+	}
+	return v
 }
 
 // sumBlocks returns the sum of n terms: add adds those of a run's u-th vector to a vector of partial sums. It moves

@@ -26,6 +26,7 @@ func TestMisusePanics(t *testing.T) {
 		{"Scale: ", func() { vek.Scale(x, 1, y) }},
 		{"ScaleShift: ", func() { vek.ScaleShift(x, y, 1, 1) }},
 		{"Dot: ", func() { vek.Dot(x, y) }},
+		{"CentralDot: ", func() { vek.CentralDot(x, y, 1) }},
 		{"Exp: ", func() { vek.Exp(x, y) }},
 		{"Sigmoid: ", func() { vek.Sigmoid(x, y) }},
 		{"GELU: ", func() { vek.GELU(x, y) }},

@@ -112,19 +112,42 @@ var (
 		Run:  func(in [][]float32) float32 { return vek.SumSquares(in[0]) },
 		Term: func(in []float64) float64 { return in[0] * in[0] },
 	}
+	// The rounding of a difference weighs on its term: its share of the bound is the term's size.
+	centralSquares = vektest.Reduction{
+		Ins: 1, Error: blockError + 2,
+		Run:  func(in [][]float32) float32 { return vek.CentralSquares(in[0], alpha) },
+		Term: func(in []float64) float64 { return (in[0] - alpha64) * (in[0] - alpha64) },
+	}
+	centralDot = vektest.Reduction{
+		Ins: 2, Error: blockError + 1,
+		Run:  func(in [][]float32) float32 { return vek.CentralDot(in[0], in[1], alpha) },
+		Term: func(in []float64) float64 { return in[0] * (in[1] - alpha64) },
+	}
 )
 
-func TestSum(t *testing.T)        { sum.Test(t) }
-func TestDot(t *testing.T)        { dot.Test(t) }
-func TestSumSquares(t *testing.T) { sumSquares.Test(t) }
+func TestSum(t *testing.T)            { sum.Test(t) }
+func TestDot(t *testing.T)            { dot.Test(t) }
+func TestSumSquares(t *testing.T)     { sumSquares.Test(t) }
+func TestCentralSquares(t *testing.T) { centralSquares.Test(t) }
+func TestCentralDot(t *testing.T)     { centralDot.Test(t) }
 
-func FuzzSum(f *testing.F)        { sum.Fuzz(f) }
-func FuzzDot(f *testing.F)        { dot.Fuzz(f) }
-func FuzzSumSquares(f *testing.F) { sumSquares.Fuzz(f) }
+func FuzzSum(f *testing.F)            { sum.Fuzz(f) }
+func FuzzDot(f *testing.F)            { dot.Fuzz(f) }
+func FuzzCentralDot(f *testing.F)     { centralDot.Fuzz(f) }
+func FuzzCentralSquares(f *testing.F) { centralSquares.Fuzz(f) }
+func FuzzSumSquares(f *testing.F)     { sumSquares.Fuzz(f) }
 
 func BenchmarkSum(b *testing.B) { benchUnary(b, func(dst, x []float32) { dst[0] = vek.Sum(x) }) }
 func BenchmarkSumSquares(b *testing.B) {
 	benchUnary(b, func(dst, x []float32) { dst[0] = vek.SumSquares(x) })
+}
+
+func BenchmarkCentralSquares(b *testing.B) {
+	benchUnary(b, func(dst, x []float32) { dst[0] = vek.CentralSquares(x, alpha) })
+}
+
+func BenchmarkCentralDot(b *testing.B) {
+	benchBinary(b, func(dst, x, y []float32) { dst[0] = vek.CentralDot(x, y, alpha) })
 }
 
 // The error of a long sum of one sign stays near a rounding, since the blocks add up in float64: 16 lanes over the whole

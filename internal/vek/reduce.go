@@ -36,6 +36,27 @@ func SumSquares(x []float32) float32 {
 	return float32(total + sumSquares(x))
 }
 
+// CentralSquares returns Σ (x − c)².
+func CentralSquares(x []float32, c float32) float32 {
+	total := 0.0
+	for len(x) > longestRun {
+		total += centralSquares(x[:longestRun], c)
+		x = x[longestRun:]
+	}
+	return float32(total + centralSquares(x, c))
+}
+
+// CentralDot returns Σ x·(y − c).
+func CentralDot(x, y []float32, c float32) float32 {
+	sameLen("CentralDot", len(x), y)
+	total := 0.0
+	for len(x) > longestRun {
+		total += centralDot(x[:longestRun], y[:longestRun], c)
+		x, y = x[longestRun:], y[longestRun:]
+	}
+	return float32(total + centralDot(x, y, c))
+}
+
 func sumGeneric(x []float32) float64 {
 	total := 0.0
 	for len(x) > 0 {
@@ -57,6 +78,30 @@ func dotGeneric(x, y []float32) float64 {
 }
 
 func sumSquaresGeneric(x []float32) float64 { return dotGeneric(x, x) }
+
+func centralSquaresGeneric(x []float32, c float32) float64 {
+	var buf [sumBlock]float32
+	total := 0.0
+	for len(x) > 0 {
+		n := min(len(x), sumBlock)
+		addConstGeneric(buf[:n], x[:n], -c)
+		total += float64(blockDot(buf[:n], buf[:n]))
+		x = x[n:]
+	}
+	return total
+}
+
+func centralDotGeneric(x, y []float32, c float32) float64 {
+	var buf [sumBlock]float32
+	total := 0.0
+	for len(x) > 0 {
+		n := min(len(x), sumBlock)
+		addConstGeneric(buf[:n], y[:n], -c)
+		total += float64(blockDot(x[:n], buf[:n]))
+		x, y = x[n:], y[n:]
+	}
+	return total
+}
 
 // partial holds the sums of the elements whose indices are equal modulo 16.
 type partial [16]float32

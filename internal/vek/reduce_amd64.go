@@ -37,6 +37,28 @@ func sumSquares(x []float32) float64 {
 	}
 }
 
+func centralSquares(x []float32, c float32) float64 {
+	switch current {
+	case avx512:
+		return centralSquaresAVX512(x, c)
+	case avx2:
+		return centralSquaresAVX2(x, c)
+	default:
+		return centralSquaresGeneric(x, c)
+	}
+}
+
+func centralDot(x, y []float32, c float32) float64 {
+	switch current {
+	case avx512:
+		return centralDotAVX512(x, y, c)
+	case avx2:
+		return centralDotAVX2(x, y, c)
+	default:
+		return centralDotGeneric(x, y, c)
+	}
+}
+
 //go:noescape
 func sumAVX2(x []float32) float64
 
@@ -54,3 +76,15 @@ func sumSquaresAVX2(x []float32) float64
 
 //go:noescape
 func sumSquaresAVX512(x []float32) float64
+
+//go:noescape
+func centralSquaresAVX2(x []float32, c float32) float64
+
+//go:noescape
+func centralSquaresAVX512(x []float32, c float32) float64
+
+//go:noescape
+func centralDotAVX2(x []float32, y []float32, c float32) float64
+
+//go:noescape
+func centralDotAVX512(x []float32, y []float32, c float32) float64

@@ -567,3 +567,447 @@ end7:
 	VMOVSD        X8, ret+24(FP)
 	VZEROUPPER
 	RET
+
+// func centralSquaresAVX2(x []float32, c float32) float64
+// Requires: AVX, AVX2, FMA3
+TEXT ·centralSquaresAVX2(SB), NOSPLIT, $0-40
+	MOVQ         x_base+0(FP), AX
+	VBROADCASTSS c+24(FP), Y0
+	MOVQ         x_len+8(FP), CX
+	VXORPS       Y9, Y9, Y9
+	VXORPS       Y10, Y10, Y10
+
+block1:
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	MOVQ   CX, DX
+	CMPQ   DX, $0x00000800
+	JLE    last2
+	MOVQ   $0x00000800, DX
+
+last2:
+	XORQ BX, BX
+
+loop3:
+	CMPQ        DX, $0x00000040
+	JL          done4
+	VMOVUPS     (AX)(BX*4), Y11
+	VSUBPS      Y0, Y11, Y11
+	VFMADD231PS Y11, Y11, Y1
+	VMOVUPS     32(AX)(BX*4), Y11
+	VSUBPS      Y0, Y11, Y11
+	VFMADD231PS Y11, Y11, Y2
+	VMOVUPS     64(AX)(BX*4), Y11
+	VSUBPS      Y0, Y11, Y11
+	VFMADD231PS Y11, Y11, Y3
+	VMOVUPS     96(AX)(BX*4), Y11
+	VSUBPS      Y0, Y11, Y11
+	VFMADD231PS Y11, Y11, Y4
+	VMOVUPS     128(AX)(BX*4), Y11
+	VSUBPS      Y0, Y11, Y11
+	VFMADD231PS Y11, Y11, Y5
+	VMOVUPS     160(AX)(BX*4), Y11
+	VSUBPS      Y0, Y11, Y11
+	VFMADD231PS Y11, Y11, Y6
+	VMOVUPS     192(AX)(BX*4), Y11
+	VSUBPS      Y0, Y11, Y11
+	VFMADD231PS Y11, Y11, Y7
+	VMOVUPS     224(AX)(BX*4), Y11
+	VSUBPS      Y0, Y11, Y11
+	VFMADD231PS Y11, Y11, Y8
+	ADDQ        $0x00000040, BX
+	SUBQ        $0x00000040, DX
+	JMP         loop3
+
+done4:
+loop5:
+	CMPQ        DX, $0x00000008
+	JL          done6
+	VMOVUPS     (AX)(BX*4), Y11
+	VSUBPS      Y0, Y11, Y11
+	VFMADD231PS Y11, Y11, Y1
+	ADDQ        $0x00000008, BX
+	SUBQ        $0x00000008, DX
+	JMP         loop5
+
+done6:
+	TESTQ        DX, DX
+	JLE          end7
+	VMOVD        DX, X11
+	VPBROADCASTD X11, Y11
+	VPCMPGTD     reduce_lanes<>+0(SB), Y11, Y11
+	VMASKMOVPS   (AX)(BX*4), Y11, Y12
+	VSUBPS       Y0, Y12, Y12
+	VANDPS       Y11, Y12, Y12
+	VFMADD231PS  Y12, Y12, Y1
+
+end7:
+	VADDPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y2
+	VADDPS       Y7, Y3, Y3
+	VADDPS       Y8, Y4, Y4
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y4, Y2, Y2
+	VADDPS       Y2, Y1, Y1
+	VCVTPS2PD    X1, Y2
+	VADDPD       Y2, Y9, Y9
+	VEXTRACTF128 $0x01, Y1, X1
+	VCVTPS2PD    X1, Y2
+	VADDPD       Y2, Y10, Y10
+	ADDQ         $0x00002000, AX
+	SUBQ         $0x00000800, CX
+	JG           block1
+	VADDPD       Y10, Y9, Y9
+	VEXTRACTF128 $0x01, Y9, X0
+	VADDPD       X0, X9, X9
+	VUNPCKHPD    X9, X9, X0
+	VADDSD       X0, X9, X9
+	VMOVSD       X9, ret+32(FP)
+	VZEROUPPER
+	RET
+
+// func centralSquaresAVX512(x []float32, c float32) float64
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·centralSquaresAVX512(SB), NOSPLIT, $0-40
+	MOVQ         x_base+0(FP), AX
+	VBROADCASTSS c+24(FP), Z0
+	MOVQ         x_len+8(FP), CX
+	VPXORD       Z9, Z9, Z9
+	VPXORD       Z10, Z10, Z10
+
+block1:
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	MOVQ   CX, DX
+	CMPQ   DX, $0x00000800
+	JLE    last2
+	MOVQ   $0x00000800, DX
+
+last2:
+	XORQ BX, BX
+
+loop3:
+	CMPQ        DX, $0x00000080
+	JL          done4
+	VMOVUPS     (AX)(BX*4), Z11
+	VSUBPS      Z0, Z11, Z11
+	VFMADD231PS Z11, Z11, Z1
+	VMOVUPS     64(AX)(BX*4), Z11
+	VSUBPS      Z0, Z11, Z11
+	VFMADD231PS Z11, Z11, Z2
+	VMOVUPS     128(AX)(BX*4), Z11
+	VSUBPS      Z0, Z11, Z11
+	VFMADD231PS Z11, Z11, Z3
+	VMOVUPS     192(AX)(BX*4), Z11
+	VSUBPS      Z0, Z11, Z11
+	VFMADD231PS Z11, Z11, Z4
+	VMOVUPS     256(AX)(BX*4), Z11
+	VSUBPS      Z0, Z11, Z11
+	VFMADD231PS Z11, Z11, Z5
+	VMOVUPS     320(AX)(BX*4), Z11
+	VSUBPS      Z0, Z11, Z11
+	VFMADD231PS Z11, Z11, Z6
+	VMOVUPS     384(AX)(BX*4), Z11
+	VSUBPS      Z0, Z11, Z11
+	VFMADD231PS Z11, Z11, Z7
+	VMOVUPS     448(AX)(BX*4), Z11
+	VSUBPS      Z0, Z11, Z11
+	VFMADD231PS Z11, Z11, Z8
+	ADDQ        $0x00000080, BX
+	SUBQ        $0x00000080, DX
+	JMP         loop3
+
+done4:
+loop5:
+	CMPQ        DX, $0x00000010
+	JL          done6
+	VMOVUPS     (AX)(BX*4), Z11
+	VSUBPS      Z0, Z11, Z11
+	VFMADD231PS Z11, Z11, Z1
+	ADDQ        $0x00000010, BX
+	SUBQ        $0x00000010, DX
+	JMP         loop5
+
+done6:
+	TESTQ        DX, DX
+	JLE          end7
+	VPBROADCASTD DX, Z11
+	VMOVDQU32    reduce_lanes<>+0(SB), Z12
+	VPCMPUD      $0x01, Z11, Z12, K1
+	VMOVUPS.Z    (AX)(BX*4), K1, Z11
+	VSUBPS       Z0, Z11, Z11
+	VMOVAPS.Z    Z11, K1, Z11
+	VFMADD231PS  Z11, Z11, Z1
+
+end7:
+	VADDPS        Z5, Z1, Z1
+	VADDPS        Z6, Z2, Z2
+	VADDPS        Z7, Z3, Z3
+	VADDPS        Z8, Z4, Z4
+	VADDPS        Z3, Z1, Z1
+	VADDPS        Z4, Z2, Z2
+	VADDPS        Z2, Z1, Z1
+	VCVTPS2PD     Y1, Z11
+	VADDPD        Z11, Z9, Z9
+	VEXTRACTF32X8 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z11
+	VADDPD        Z11, Z10, Z10
+	ADDQ          $0x00002000, AX
+	SUBQ          $0x00000800, CX
+	JG            block1
+	VADDPD        Z10, Z9, Z9
+	VEXTRACTF64X4 $0x01, Z9, Y0
+	VADDPD        Y0, Y9, Y9
+	VEXTRACTF128  $0x01, Y9, X0
+	VADDPD        X0, X9, X9
+	VUNPCKHPD     X9, X9, X0
+	VADDSD        X0, X9, X9
+	VMOVSD        X9, ret+32(FP)
+	VZEROUPPER
+	RET
+
+// func centralDotAVX2(x []float32, y []float32, c float32) float64
+// Requires: AVX, AVX2, FMA3
+TEXT ·centralDotAVX2(SB), NOSPLIT, $0-64
+	MOVQ         x_base+0(FP), AX
+	MOVQ         y_base+24(FP), CX
+	VBROADCASTSS c+48(FP), Y0
+	MOVQ         x_len+8(FP), DX
+	VXORPS       Y9, Y9, Y9
+	VXORPS       Y10, Y10, Y10
+
+block1:
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	MOVQ   DX, BX
+	CMPQ   BX, $0x00000800
+	JLE    last2
+	MOVQ   $0x00000800, BX
+
+last2:
+	XORQ SI, SI
+
+loop3:
+	CMPQ        BX, $0x00000040
+	JL          done4
+	VMOVUPS     (CX)(SI*4), Y11
+	VSUBPS      Y0, Y11, Y11
+	VMOVUPS     (AX)(SI*4), Y12
+	VFMADD231PS Y12, Y11, Y1
+	VMOVUPS     32(CX)(SI*4), Y11
+	VSUBPS      Y0, Y11, Y11
+	VMOVUPS     32(AX)(SI*4), Y12
+	VFMADD231PS Y12, Y11, Y2
+	VMOVUPS     64(CX)(SI*4), Y11
+	VSUBPS      Y0, Y11, Y11
+	VMOVUPS     64(AX)(SI*4), Y12
+	VFMADD231PS Y12, Y11, Y3
+	VMOVUPS     96(CX)(SI*4), Y11
+	VSUBPS      Y0, Y11, Y11
+	VMOVUPS     96(AX)(SI*4), Y12
+	VFMADD231PS Y12, Y11, Y4
+	VMOVUPS     128(CX)(SI*4), Y11
+	VSUBPS      Y0, Y11, Y11
+	VMOVUPS     128(AX)(SI*4), Y12
+	VFMADD231PS Y12, Y11, Y5
+	VMOVUPS     160(CX)(SI*4), Y11
+	VSUBPS      Y0, Y11, Y11
+	VMOVUPS     160(AX)(SI*4), Y12
+	VFMADD231PS Y12, Y11, Y6
+	VMOVUPS     192(CX)(SI*4), Y11
+	VSUBPS      Y0, Y11, Y11
+	VMOVUPS     192(AX)(SI*4), Y12
+	VFMADD231PS Y12, Y11, Y7
+	VMOVUPS     224(CX)(SI*4), Y11
+	VSUBPS      Y0, Y11, Y11
+	VMOVUPS     224(AX)(SI*4), Y12
+	VFMADD231PS Y12, Y11, Y8
+	ADDQ        $0x00000040, SI
+	SUBQ        $0x00000040, BX
+	JMP         loop3
+
+done4:
+loop5:
+	CMPQ        BX, $0x00000008
+	JL          done6
+	VMOVUPS     (CX)(SI*4), Y11
+	VSUBPS      Y0, Y11, Y11
+	VMOVUPS     (AX)(SI*4), Y12
+	VFMADD231PS Y12, Y11, Y1
+	ADDQ        $0x00000008, SI
+	SUBQ        $0x00000008, BX
+	JMP         loop5
+
+done6:
+	TESTQ        BX, BX
+	JLE          end7
+	VMOVD        BX, X11
+	VPBROADCASTD X11, Y11
+	VPCMPGTD     reduce_lanes<>+0(SB), Y11, Y11
+	VMASKMOVPS   (CX)(SI*4), Y11, Y12
+	VSUBPS       Y0, Y12, Y12
+	VANDPS       Y11, Y12, Y12
+	VMASKMOVPS   (AX)(SI*4), Y11, Y11
+	VFMADD231PS  Y11, Y12, Y1
+
+end7:
+	VADDPS       Y5, Y1, Y1
+	VADDPS       Y6, Y2, Y2
+	VADDPS       Y7, Y3, Y3
+	VADDPS       Y8, Y4, Y4
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y4, Y2, Y2
+	VADDPS       Y2, Y1, Y1
+	VCVTPS2PD    X1, Y2
+	VADDPD       Y2, Y9, Y9
+	VEXTRACTF128 $0x01, Y1, X1
+	VCVTPS2PD    X1, Y2
+	VADDPD       Y2, Y10, Y10
+	ADDQ         $0x00002000, AX
+	ADDQ         $0x00002000, CX
+	SUBQ         $0x00000800, DX
+	JG           block1
+	VADDPD       Y10, Y9, Y9
+	VEXTRACTF128 $0x01, Y9, X0
+	VADDPD       X0, X9, X9
+	VUNPCKHPD    X9, X9, X0
+	VADDSD       X0, X9, X9
+	VMOVSD       X9, ret+56(FP)
+	VZEROUPPER
+	RET
+
+// func centralDotAVX512(x []float32, y []float32, c float32) float64
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·centralDotAVX512(SB), NOSPLIT, $0-64
+	MOVQ         x_base+0(FP), AX
+	MOVQ         y_base+24(FP), CX
+	VBROADCASTSS c+48(FP), Z0
+	MOVQ         x_len+8(FP), DX
+	VPXORD       Z9, Z9, Z9
+	VPXORD       Z10, Z10, Z10
+
+block1:
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	MOVQ   DX, BX
+	CMPQ   BX, $0x00000800
+	JLE    last2
+	MOVQ   $0x00000800, BX
+
+last2:
+	XORQ SI, SI
+
+loop3:
+	CMPQ        BX, $0x00000080
+	JL          done4
+	VMOVUPS     (CX)(SI*4), Z11
+	VSUBPS      Z0, Z11, Z11
+	VMOVUPS     (AX)(SI*4), Z12
+	VFMADD231PS Z12, Z11, Z1
+	VMOVUPS     64(CX)(SI*4), Z11
+	VSUBPS      Z0, Z11, Z11
+	VMOVUPS     64(AX)(SI*4), Z12
+	VFMADD231PS Z12, Z11, Z2
+	VMOVUPS     128(CX)(SI*4), Z11
+	VSUBPS      Z0, Z11, Z11
+	VMOVUPS     128(AX)(SI*4), Z12
+	VFMADD231PS Z12, Z11, Z3
+	VMOVUPS     192(CX)(SI*4), Z11
+	VSUBPS      Z0, Z11, Z11
+	VMOVUPS     192(AX)(SI*4), Z12
+	VFMADD231PS Z12, Z11, Z4
+	VMOVUPS     256(CX)(SI*4), Z11
+	VSUBPS      Z0, Z11, Z11
+	VMOVUPS     256(AX)(SI*4), Z12
+	VFMADD231PS Z12, Z11, Z5
+	VMOVUPS     320(CX)(SI*4), Z11
+	VSUBPS      Z0, Z11, Z11
+	VMOVUPS     320(AX)(SI*4), Z12
+	VFMADD231PS Z12, Z11, Z6
+	VMOVUPS     384(CX)(SI*4), Z11
+	VSUBPS      Z0, Z11, Z11
+	VMOVUPS     384(AX)(SI*4), Z12
+	VFMADD231PS Z12, Z11, Z7
+	VMOVUPS     448(CX)(SI*4), Z11
+	VSUBPS      Z0, Z11, Z11
+	VMOVUPS     448(AX)(SI*4), Z12
+	VFMADD231PS Z12, Z11, Z8
+	ADDQ        $0x00000080, SI
+	SUBQ        $0x00000080, BX
+	JMP         loop3
+
+done4:
+loop5:
+	CMPQ        BX, $0x00000010
+	JL          done6
+	VMOVUPS     (CX)(SI*4), Z11
+	VSUBPS      Z0, Z11, Z11
+	VMOVUPS     (AX)(SI*4), Z12
+	VFMADD231PS Z12, Z11, Z1
+	ADDQ        $0x00000010, SI
+	SUBQ        $0x00000010, BX
+	JMP         loop5
+
+done6:
+	TESTQ        BX, BX
+	JLE          end7
+	VPBROADCASTD BX, Z11
+	VMOVDQU32    reduce_lanes<>+0(SB), Z12
+	VPCMPUD      $0x01, Z11, Z12, K1
+	VMOVUPS.Z    (CX)(SI*4), K1, Z11
+	VSUBPS       Z0, Z11, Z11
+	VMOVAPS.Z    Z11, K1, Z11
+	VMOVUPS.Z    (AX)(SI*4), K1, Z12
+	VFMADD231PS  Z12, Z11, Z1
+
+end7:
+	VADDPS        Z5, Z1, Z1
+	VADDPS        Z6, Z2, Z2
+	VADDPS        Z7, Z3, Z3
+	VADDPS        Z8, Z4, Z4
+	VADDPS        Z3, Z1, Z1
+	VADDPS        Z4, Z2, Z2
+	VADDPS        Z2, Z1, Z1
+	VCVTPS2PD     Y1, Z11
+	VADDPD        Z11, Z9, Z9
+	VEXTRACTF32X8 $0x01, Z1, Y1
+	VCVTPS2PD     Y1, Z11
+	VADDPD        Z11, Z10, Z10
+	ADDQ          $0x00002000, AX
+	ADDQ          $0x00002000, CX
+	SUBQ          $0x00000800, DX
+	JG            block1
+	VADDPD        Z10, Z9, Z9
+	VEXTRACTF64X4 $0x01, Z9, Y0
+	VADDPD        Y0, Y9, Y9
+	VEXTRACTF128  $0x01, Y9, X0
+	VADDPD        X0, X9, X9
+	VUNPCKHPD     X9, X9, X0
+	VADDSD        X0, X9, X9
+	VMOVSD        X9, ret+56(FP)
+	VZEROUPPER
+	RET
