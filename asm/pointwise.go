@@ -23,6 +23,14 @@ func pointwise(f *file) {
 		c := g.broadcastArg("c")
 		g.unary(func(x reg.VecVirtual) { g.VADDPS(c, x, x) })
 	})
+	f.elementwise("fill", "func(dst []float32, c float32)", func(g *gen) {
+		dst, c := g.ptr("dst"), g.broadcastArg("c")
+		g.each(g.length("dst"), 4, func(r *run) {
+			for u := range r.vecs {
+				r.store(c, dst, u)
+			}
+		})
+	})
 	f.elementwise("scale", "func(dst []float32, alpha float32, x []float32)", func(g *gen) {
 		alpha := g.broadcastArg("alpha")
 		g.unary(func(x reg.VecVirtual) { g.VMULPS(alpha, x, x) })

@@ -79,7 +79,7 @@ func (n *Net) mixTile(ws *worker, out, g vek.Matrix, b int, s span) {
 // linear sets z = W·g + bias, the bias first so that the product adds to it in registers.
 func (n *Net) linear(ws *worker, z vek.Matrix, l *layer, g vek.Matrix) {
 	for r := range z.Rows {
-		fill(z.Row(r), l.mixBias[r])
+		vek.Fill(z.Row(r), l.mixBias[r])
 	}
 	vek.Gemm(z, l.mixing, g, false, false, true, ws.gemm)
 }

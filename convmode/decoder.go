@@ -79,7 +79,7 @@ func (n *Net) decodeTile(w, item int) {
 	b, s := n.tile(item)
 	out := n.logitTile(n.logits, b, s)
 	for o := range out.Rows {
-		fill(out.Row(o), n.w.DecoderBias[o])
+		vek.Fill(out.Row(o), n.w.DecoderBias[o])
 	}
 	u := n.acts.u[len(n.layers)].tile(b, s)
 	vek.Gemm(out, n.decoderMatrix(n.w.DecoderWeight), u, false, false, true, n.workers[w].gemm)
@@ -141,7 +141,7 @@ func (n *Net) topGradTile(w, item int) {
 		row := grad.Row(h)
 		clear(row)
 		if lo < hi {
-			fill(row[lo:hi], share*n.dPooled[b*n.cfg.DModel+h])
+			vek.Fill(row[lo:hi], share*n.dPooled[b*n.cfg.DModel+h])
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (n *Net) encodeTile(w, item int) {
 		in := n.input(b)
 		part := vek.Matrix{Data: in.Data[s.lo : len(in.Data)-n.length+s.hi], Rows: in.Rows, Cols: s.hi - s.lo, Stride: in.Stride}
 		for h := range x.Rows {
-			fill(x.Row(h), n.w.EncoderBias[h])
+			vek.Fill(x.Row(h), n.w.EncoderBias[h])
 		}
 		vek.Gemm(x, n.encoderMatrix(n.w.EncoderWeight, 0, n.cfg.DModel), part, false, false, true, ws.gemm)
 	}

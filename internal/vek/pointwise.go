@@ -39,6 +39,15 @@ func axpyGeneric(dst []float32, alpha float32, x []float32) {
 	}
 }
 
+// Fill sets every element of dst to c.
+func Fill(dst []float32, c float32) { fill(dst, c) }
+
+func fillGeneric(dst []float32, c float32) {
+	for i := range dst {
+		dst[i] = c
+	}
+}
+
 // Mul sets dst = a·b. dst may be a or b.
 func Mul(dst, a, b []float32) {
 	sameLen("Mul", len(dst), a, b)

@@ -49,6 +49,21 @@ func addConst(dst, x []float32, c float32) {
 	}
 }
 
+func fill(dst []float32, c float32) {
+	for len(dst) > longestRun {
+		fill(dst[:longestRun], c)
+		dst = dst[longestRun:]
+	}
+	switch current {
+	case avx512:
+		fillAVX512(dst, c)
+	case avx2:
+		fillAVX2(dst, c)
+	default:
+		fillGeneric(dst, c)
+	}
+}
+
 func scale(dst []float32, alpha float32, x []float32) {
 	for len(dst) > longestRun {
 		scale(dst[:longestRun], alpha, x[:longestRun])
@@ -126,6 +141,12 @@ func addConstAVX2(dst []float32, x []float32, c float32)
 
 //go:noescape
 func addConstAVX512(dst []float32, x []float32, c float32)
+
+//go:noescape
+func fillAVX2(dst []float32, c float32)
+
+//go:noescape
+func fillAVX512(dst []float32, c float32)
 
 //go:noescape
 func scaleAVX2(dst []float32, alpha float32, x []float32)

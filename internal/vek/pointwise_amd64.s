@@ -364,6 +364,86 @@ end5:
 	VZEROUPPER
 	RET
 
+// func fillAVX2(dst []float32, c float32)
+// Requires: AVX, AVX2
+TEXT ·fillAVX2(SB), NOSPLIT, $0-28
+	MOVQ         dst_base+0(FP), AX
+	VBROADCASTSS c+24(FP), Y0
+	MOVQ         dst_len+8(FP), CX
+	XORQ         DX, DX
+
+loop1:
+	CMPQ    CX, $0x00000020
+	JL      done2
+	VMOVUPS Y0, (AX)(DX*4)
+	VMOVUPS Y0, 32(AX)(DX*4)
+	VMOVUPS Y0, 64(AX)(DX*4)
+	VMOVUPS Y0, 96(AX)(DX*4)
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000020, CX
+	JMP     loop1
+
+done2:
+loop3:
+	CMPQ    CX, $0x00000008
+	JL      done4
+	VMOVUPS Y0, (AX)(DX*4)
+	ADDQ    $0x00000008, DX
+	SUBQ    $0x00000008, CX
+	JMP     loop3
+
+done4:
+	TESTQ        CX, CX
+	JLE          end5
+	VMOVD        CX, X1
+	VPBROADCASTD X1, Y1
+	VPCMPGTD     pointwise_lanes<>+0(SB), Y1, Y1
+	VMASKMOVPS   Y0, Y1, (AX)(DX*4)
+
+end5:
+	VZEROUPPER
+	RET
+
+// func fillAVX512(dst []float32, c float32)
+// Requires: AVX, AVX512F
+TEXT ·fillAVX512(SB), NOSPLIT, $0-28
+	MOVQ         dst_base+0(FP), AX
+	VBROADCASTSS c+24(FP), Z0
+	MOVQ         dst_len+8(FP), CX
+	XORQ         DX, DX
+
+loop1:
+	CMPQ    CX, $0x00000040
+	JL      done2
+	VMOVUPS Z0, (AX)(DX*4)
+	VMOVUPS Z0, 64(AX)(DX*4)
+	VMOVUPS Z0, 128(AX)(DX*4)
+	VMOVUPS Z0, 192(AX)(DX*4)
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000040, CX
+	JMP     loop1
+
+done2:
+loop3:
+	CMPQ    CX, $0x00000010
+	JL      done4
+	VMOVUPS Z0, (AX)(DX*4)
+	ADDQ    $0x00000010, DX
+	SUBQ    $0x00000010, CX
+	JMP     loop3
+
+done4:
+	TESTQ        CX, CX
+	JLE          end5
+	VPBROADCASTD CX, Z1
+	VMOVDQU32    pointwise_lanes<>+0(SB), Z2
+	VPCMPUD      $0x01, Z1, Z2, K1
+	VMOVUPS      Z0, K1, (AX)(DX*4)
+
+end5:
+	VZEROUPPER
+	RET
+
 // func scaleAVX2(dst []float32, alpha float32, x []float32)
 // Requires: AVX, AVX2
 TEXT ·scaleAVX2(SB), NOSPLIT, $0-56

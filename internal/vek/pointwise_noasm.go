@@ -10,6 +10,8 @@ func mul(dst, a, b []float32) { mulGeneric(dst, a, b) }
 
 func addConst(dst, x []float32, c float32) { addConstGeneric(dst, x, c) }
 
+func fill(dst []float32, c float32) { fillGeneric(dst, c) }
+
 func scale(dst []float32, alpha float32, x []float32) { scaleGeneric(dst, alpha, x) }
 
 func scaleShift(dst, x []float32, scale, shift float32) { scaleShiftGeneric(dst, x, scale, shift) }

@@ -34,6 +34,11 @@ var (
 		Run:   func(out, in [][]float32) { vek.AddConst(out[0], in[0], alpha) },
 		Truth: func(out, in []float64) { out[0] = in[0] + alpha64 },
 	}
+	fill = vektest.Pointwise{
+		Ins: 1, Updates: true, // what was there must not matter
+		Run:   func(out, _ [][]float32) { vek.Fill(out[0], alpha) },
+		Truth: func(out, _ []float64) { out[0] = alpha64 },
+	}
 	scale = vektest.Pointwise{
 		Ins: 1, Alias: [][]int{{0}},
 		Run:   func(out, in [][]float32) { vek.Scale(out[0], alpha, in[0]) },
@@ -71,6 +76,7 @@ func abs(terms ...float64) float64 {
 func TestAdd(t *testing.T)        { add.Test(t) }
 func TestMul(t *testing.T)        { mul.Test(t) }
 func TestAddConst(t *testing.T)   { addConst.Test(t) }
+func TestFill(t *testing.T)       { fill.Test(t) }
 func TestScale(t *testing.T)      { scale.Test(t) }
 func TestScaleShift(t *testing.T) { scaleShift.Test(t) }
 func TestAxpy(t *testing.T)       { axpy.Test(t) }
@@ -79,6 +85,7 @@ func TestAffineGrad(t *testing.T) { affineGrad.Test(t) }
 func FuzzAdd(f *testing.F)       { add.Fuzz(f) }
 func FuzzPointwise(f *testing.F) { affineGrad.Fuzz(f) }
 
+func BenchmarkFill(b *testing.B) { benchUnary(b, func(dst, _ []float32) { vek.Fill(dst, alpha) }) }
 func BenchmarkAddConst(b *testing.B) {
 	benchUnary(b, func(dst, x []float32) { vek.AddConst(dst, x, alpha) })
 }
