@@ -9,6 +9,7 @@ type family struct {
 // families lists every generator; each lives in the file of its name.
 var families = []family{
 	{"adamw", adamW},
+	{"embed", embed},
 	{"norm", norm},
 	{"pointwise", pointwise},
 	{"reduce", reduce},
