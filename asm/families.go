@@ -8,6 +8,10 @@ type family struct {
 
 // families lists every generator; each lives in the file of its name.
 var families = []family{
+	{"adamw", adamW},
+	{"embed", embed},
 	{"gemm", gemm},
+	{"norm", norm},
 	{"pointwise", pointwise},
+	{"reduce", reduce},
 }

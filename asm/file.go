@@ -2,6 +2,7 @@ package asm
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/format"
@@ -10,8 +11,10 @@ import (
 
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/ir"
 	"github.com/mmcloughlin/avo/pass"
 	"github.com/mmcloughlin/avo/printer"
+	"github.com/mmcloughlin/avo/reg"
 )
 
 // level is one instruction set that kernels are generated for.
@@ -81,20 +84,21 @@ func (fam family) output() (map[string][]byte, error) {
 	f := &file{name: fam.name, ctx: build.NewContext(), levels: map[string]level{}, consts: map[string]bool{}}
 	f.ctx.ConstraintExpr("!purego")
 	fam.generate(f)
-	ir, err := f.ctx.Result()
+	result, err := f.ctx.Result()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", fam.name, err)
 	}
-	if err := pass.Compile.Execute(ir); err != nil {
+	if err := pass.Compile.Execute(result); err != nil {
 		return nil, fmt.Errorf("%s: %w", fam.name, err)
 	}
-	for _, fn := range ir.Functions() {
-		if err := gate(f.levels[fn.Name], fn.ISA); err != nil {
+	for _, fn := range result.Functions() {
+		l := f.levels[fn.Name]
+		if err := cmp.Or(gate(l, fn.ISA), registers(l, fn)); err != nil {
 			return nil, fmt.Errorf("%s: %s: %w", fam.name, fn.Name, err)
 		}
 	}
 	config := printer.Config{Name: "package asm", Pkg: "vek"}
-	text, err := printer.NewGoAsm(config).Print(ir)
+	text, err := printer.NewGoAsm(config).Print(result)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", fam.name, err)
 	}
@@ -126,6 +130,22 @@ func gate(l level, used []string) error {
 	return nil
 }
 
+// registers refuses the vector registers from 16 on outside AVX-512: avo hands them out when the others are in use, and
+// counts their instructions as AVX.
+func registers(l level, fn *ir.Function) error {
+	if l.lanes == 16 {
+		return nil
+	}
+	for _, i := range fn.Instructions() {
+		for _, r := range i.Registers() {
+			if p, ok := r.(reg.Physical); ok && r.Kind() == reg.KindVector && p.PhysicalIndex() >= 16 {
+				return fmt.Errorf("needs more than 16 vector registers: %s", i.Opcode)
+			}
+		}
+	}
+	return nil
+}
+
 // stubs declares the assembly and, kernel by kernel, switches to it.
 func (f *file) stubs(config printer.Config) (string, error) {
 	var b bytes.Buffer
@@ -146,11 +166,11 @@ func (f *file) stubs(config printer.Config) (string, error) {
 		}
 		fmt.Fprintf(&b, "default:\n%s%sGeneric%s\n}\n}\n", result, k.name, call)
 	}
-	ir, err := f.ctx.Result()
+	result, err := f.ctx.Result()
 	if err != nil {
 		return "", err
 	}
-	for _, fn := range ir.Functions() {
+	for _, fn := range result.Functions() {
 		b.WriteString("\n")
 		for _, line := range fn.Doc {
 			fmt.Fprintf(&b, "// %s\n", line)

@@ -2,7 +2,7 @@ package asm
 
 import "github.com/mmcloughlin/avo/reg"
 
-// pointwise generates the kernels of one rounding or one fused product and sum an element.
+// pointwise generates the kernels of one rounding or of fused products and sums.
 func pointwise(f *file) {
 	binary := func(name string, op func(g *gen, a, b, d reg.VecVirtual)) {
 		f.elementwise(name, "func(dst, a, b []float32)", func(g *gen) {
@@ -18,4 +18,59 @@ func pointwise(f *file) {
 	}
 	binary("add", func(g *gen, a, b, d reg.VecVirtual) { g.VADDPS(a, b, d) })
 	binary("mul", func(g *gen, a, b, d reg.VecVirtual) { g.VMULPS(a, b, d) })
+
+	f.elementwise("addConst", "func(dst, x []float32, c float32)", func(g *gen) {
+		c := g.broadcastArg("c")
+		g.unary(func(x reg.VecVirtual) { g.VADDPS(c, x, x) })
+	})
+	f.elementwise("fill", "func(dst []float32, c float32)", func(g *gen) {
+		dst, c := g.ptr("dst"), g.broadcastArg("c")
+		g.each(g.length("dst"), 4, func(r *run) {
+			for u := range r.vecs {
+				r.store(c, dst, u)
+			}
+		})
+	})
+	f.elementwise("scale", "func(dst []float32, alpha float32, x []float32)", func(g *gen) {
+		alpha := g.broadcastArg("alpha")
+		g.unary(func(x reg.VecVirtual) { g.VMULPS(alpha, x, x) })
+	})
+	f.elementwise("scaleShift", "func(dst, x []float32, scale, shift float32)", func(g *gen) {
+		scale, shift := g.broadcastArg("scale"), g.broadcastArg("shift")
+		g.unary(func(x reg.VecVirtual) { g.VFMADD213PS(shift, scale, x) })
+	})
+	f.elementwise("axpy", "func(dst []float32, alpha float32, x []float32)", func(g *gen) {
+		dst, x, alpha := g.ptr("dst"), g.ptr("x"), g.broadcastArg("alpha")
+		g.each(g.length("dst"), 4, func(r *run) {
+			for u := range r.vecs {
+				sum := r.load(dst, u)
+				g.VFMADD231PS(r.load(x, u), alpha, sum)
+				r.store(sum, dst, u)
+			}
+		})
+	})
+	f.elementwise("affineGrad", "func(dx, dy, x []float32, a, b, c float32)", func(g *gen) {
+		dx, dy, x := g.ptr("dx"), g.ptr("dy"), g.ptr("x")
+		a, b, c := g.broadcastArg("a"), g.broadcastArg("b"), g.broadcastArg("c")
+		g.each(g.length("dx"), 4, func(r *run) {
+			for u := range r.vecs {
+				d, v := r.load(dy, u), r.load(x, u)
+				g.VFMADD213PS(c, b, v)
+				g.VFMADD231PS(d, a, v)
+				r.store(v, dx, u)
+			}
+		})
+	})
+}
+
+// unary is the loop of a kernel whose parameters include dst and x: op changes a vector of x into one of dst.
+func (g *gen) unary(op func(x reg.VecVirtual)) {
+	dst, x := g.ptr("dst"), g.ptr("x")
+	g.each(g.length("dst"), 4, func(r *run) {
+		for u := range r.vecs {
+			v := r.load(x, u)
+			op(v)
+			r.store(v, dst, u)
+		}
+	})
 }

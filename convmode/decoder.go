@@ -78,11 +78,8 @@ func (n *Net) logitTile(logits []float32, b int, s span) vek.Matrix {
 func (n *Net) decodeTile(w, item int) {
 	b, s := n.tile(item)
 	out := n.logitTile(n.logits, b, s)
-	for o := range out.Rows {
-		fill(out.Row(o), n.w.DecoderBias[o])
-	}
 	u := n.acts.u[len(n.layers)].tile(b, s)
-	vek.Gemm(out, n.decoderMatrix(n.w.DecoderWeight), u, false, false, true, n.workers[w].gemm)
+	vek.GemmBias(out, n.decoderMatrix(n.w.DecoderWeight), u, n.w.DecoderBias, n.workers[w].gemm)
 }
 
 // decodeGrad adds the decoder's gradients and fills grad with ∂u_N.
@@ -141,7 +138,7 @@ func (n *Net) topGradTile(w, item int) {
 		row := grad.Row(h)
 		clear(row)
 		if lo < hi {
-			fill(row[lo:hi], share*n.dPooled[b*n.cfg.DModel+h])
+			vek.Fill(row[lo:hi], share*n.dPooled[b*n.cfg.DModel+h])
 		}
 	}
 }

@@ -23,7 +23,8 @@ func dropoutScale(s random.Stream, element int, p float64) float32 {
 	return float32(1 / (1 - p))
 }
 
-// dropChannel draws the scales of channel h of the current block for every sequence.
+// dropChannel draws the scales of channel h of the current block for every sequence: two numbers where the block
+// computes with a thousand positions or more, which is why the generator has no kernel.
 func (n *Net) dropChannel(l *layer, h int) {
 	if !n.train || l.inner == nil {
 		return

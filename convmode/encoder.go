@@ -32,14 +32,11 @@ func (n *Net) encodeTile(w, item int) {
 	b, s := n.tile(item)
 	x := n.acts.x[0].tile(b, s)
 	if n.cfg.Encoder == model.EncoderEmbedding {
-		n.embed(x, n.tokens(b)[s.lo:s.hi])
+		vek.Embed(x, n.embedding(n.w.EncoderWeight, 0, n.cfg.DModel), n.tokens(b)[s.lo:s.hi])
 	} else {
 		in := n.input(b)
 		part := vek.Matrix{Data: in.Data[s.lo : len(in.Data)-n.length+s.hi], Rows: in.Rows, Cols: s.hi - s.lo, Stride: in.Stride}
-		for h := range x.Rows {
-			fill(x.Row(h), n.w.EncoderBias[h])
-		}
-		vek.Gemm(x, n.encoderMatrix(n.w.EncoderWeight, 0, n.cfg.DModel), part, false, false, true, ws.gemm)
+		vek.GemmBias(x, n.encoderMatrix(n.w.EncoderWeight, 0, n.cfg.DModel), part, n.w.EncoderBias, ws.gemm)
 	}
 	n.layerNormBefore(ws, 0, b, s)
 }
@@ -50,14 +47,9 @@ func (n *Net) encoderMatrix(weight []float32, lo, hi int) vek.Matrix {
 	return vek.Matrix{Data: weight[lo*c : hi*c], Rows: hi - lo, Cols: c, Stride: c}
 }
 
-// embed sets column t of x to row ids[t] of the embedding.
-func (n *Net) embed(x vek.Matrix, ids []int32) {
-	for h := range x.Rows {
-		row, table := x.Row(h), n.w.EncoderWeight[h:]
-		for t, id := range ids {
-			row[t] = table[int(id)*x.Rows]
-		}
-	}
+// embedding views channels [lo, hi) of the embedding's weight [d_input][H], a row a token.
+func (n *Net) embedding(weight []float32, lo, hi int) vek.Matrix {
+	return vek.Matrix{Data: weight[lo:], Rows: n.cfg.DInput, Cols: hi - lo, Stride: n.cfg.DModel}
 }
 
 // encodeGradChannels adds the encoder's gradients of a block of channels, from ∂x_0 in grad: sums over the batch
@@ -66,7 +58,10 @@ func (n *Net) encodeGradChannels(w, item int) {
 	ws := &n.workers[w]
 	lo, hi := n.channelRange(item)
 	if n.cfg.Encoder == model.EncoderEmbedding {
-		n.embedGrad(lo, hi)
+		table := n.embedding(n.grads.EncoderWeight, lo, hi)
+		for b := range n.size {
+			vek.EmbedGrad(table, n.channels(n.grad, b, lo, hi), n.tokens(b))
+		}
 		return
 	}
 	dw := n.encoderMatrix(n.grads.EncoderWeight, lo, hi)
@@ -82,18 +77,4 @@ func (n *Net) encodeGradChannels(w, item int) {
 func (n *Net) channels(a array, b, lo, hi int) vek.Matrix {
 	at := (b*a.rows + lo) * a.stride
 	return vek.Matrix{Data: a.data[at : at+(hi-lo-1)*a.stride+n.length], Rows: hi - lo, Cols: n.length, Stride: a.stride}
-}
-
-// embedGrad adds ∂x_0 of every position to the row of its token, channels [lo, hi).
-func (n *Net) embedGrad(lo, hi int) {
-	channels := n.cfg.DModel
-	for b := range n.size {
-		ids := n.tokens(b)
-		for h := lo; h < hi; h++ {
-			table := n.grads.EncoderWeight[h:]
-			for t, d := range n.row(n.grad, b, h) {
-				table[int(ids[t])*channels] += d
-			}
-		}
-	}
 }

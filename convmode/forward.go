@@ -56,12 +56,6 @@ func (n *Net) BlockOutput(i int) []float32 {
 	return out
 }
 
-func fill(dst []float32, v float32) {
-	for i := range dst {
-		dst[i] = v
-	}
-}
-
 // scratchTile views a worker's buffer as rows × width.
 func scratchTile(buf []float32, rows, width int) vek.Matrix {
 	return vek.Matrix{Data: buf[:rows*width], Rows: rows, Cols: width, Stride: width}

@@ -102,8 +102,8 @@ func (o *adamW) update(grads *model.Weights) {
 	for i, p := range o.m.Weights.Tensors() {
 		lr, decay := rule.Hyper(p)
 		vek.AdamW(p.Data, o.first.Tensors()[i].Data, o.other.Tensors()[i].Data, grads.Tensors()[i].Data, vek.AdamWParams{
-			LR: float32(lr), WeightDecay: float32(decay), Beta1: 0.9, Beta2: 0.999, Eps: 1e-8,
-			Correction1: float32(1 - math.Pow(0.9, float64(o.step))), Correction2: float32(1 - math.Pow(0.999, float64(o.step))),
+			LR: lr, WeightDecay: decay, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8,
+			Correction1: 1 - math.Pow(0.9, float64(o.step)), Correction2: 1 - math.Pow(0.999, float64(o.step)),
 		})
 	}
 }

@@ -106,48 +106,46 @@ func (n *Net) layerNormBeforeGrad(ws *worker, part *partial, i, b int, s span) {
 
 // batchNormBefore applies the BatchNorms between block i−1 and the reader of x_i to channel h: the exit norm of
 // the block before, s_{i−1} → x_i, or the entry norm, x_i → u_i.
-func (n *Net) batchNormBefore(ws *worker, i, h int) {
+func (n *Net) batchNormBefore(i, h int) {
 	if !n.batchNorm() {
 		return
 	}
 	if i > 0 && n.exit[i-1] != nil {
-		n.batchNormForward(ws, n.exit[i-1], n.acts.x[i], n.acts.s[i-1], h)
+		n.batchNormForward(n.exit[i-1], n.acts.x[i], n.acts.s[i-1], h)
 	}
 	if n.entry[i] != nil {
-		n.batchNormForward(ws, n.entry[i], n.acts.u[i], n.acts.x[i], h)
+		n.batchNormForward(n.entry[i], n.acts.u[i], n.acts.x[i], h)
 	}
 }
 
 // closeNormChannel is batchNormBefore for the pool.
-func (n *Net) closeNormChannel(w, h int) { n.batchNormBefore(&n.workers[w], len(n.layers), h) }
+func (n *Net) closeNormChannel(_, h int) { n.batchNormBefore(len(n.layers), h) }
 
 // batchNormForward normalises channel h over batch and length, padding included: by the batch's statistics in
 // training, which also move the running ones (spec §3.3), else by the running ones.
-func (n *Net) batchNormForward(ws *worker, nm *norm, dst, src array, h int) {
+func (n *Net) batchNormForward(nm *norm, dst, src array, h int) {
 	mean, rstd := nm.runMean[h], float32(1/math.Sqrt(float64(nm.runVar[h])+model.NormEps))
 	if n.train {
-		mean, rstd = n.batchStatistics(ws, nm, src, h)
+		mean, rstd = n.batchStatistics(nm, src, h)
 		nm.mean[h], nm.rstd[h] = mean, rstd
 	}
-	centred := ws.line[:n.length]
+	scale := nm.gamma[h] * rstd
+	shift := float32(float64(nm.beta[h]) - float64(scale)*float64(mean))
 	for b := range n.size {
-		vek.AddConst(centred, n.row(src, b, h), -mean)
-		vek.ScaleShift(n.row(dst, b, h), centred, nm.gamma[h]*rstd, nm.beta[h])
+		vek.ScaleShift(n.row(dst, b, h), n.row(src, b, h), scale, shift)
 	}
 }
 
 // batchStatistics computes mean and 1/std of channel h in two passes, and moves the running statistics.
-func (n *Net) batchStatistics(ws *worker, nm *norm, src array, h int) (mean, rstd float32) {
+func (n *Net) batchStatistics(nm *norm, src array, h int) (mean, rstd float32) {
 	count := float64(n.size * n.length)
 	var sum, squares float64
 	for b := range n.size {
 		sum += float64(vek.Sum(n.row(src, b, h)))
 	}
 	mean = float32(sum / count)
-	centred := ws.line[:n.length]
 	for b := range n.size {
-		vek.AddConst(centred, n.row(src, b, h), -mean)
-		squares += float64(vek.SumSquares(centred))
+		squares += float64(vek.CentralSquares(n.row(src, b, h), mean))
 	}
 	unbiased := squares / max(count-1, 1)
 	nm.runMean[h] = float32((1-normMomentum)*float64(nm.runMean[h]) + normMomentum*float64(mean))
@@ -158,40 +156,39 @@ func (n *Net) batchStatistics(ws *worker, nm *norm, src array, h int) (mean, rst
 // batchNormGrad takes ∂y of channel h to ∂x in place and adds to ∂γ and ∂β. With c = x − mean and r = rstd:
 //
 //	∂β = Σ∂y,  ∂γ = r·Σ∂y·c,  ∂x = γr·(∂y − Σ∂y/n − c·r²·Σ(∂y·c)/n)
-func (n *Net) batchNormGrad(ws *worker, nm *norm, dy, x array, h int) {
-	centred := ws.line[:n.length]
+func (n *Net) batchNormGrad(nm *norm, dy, x array, h int) {
+	mean := nm.mean[h]
 	var sum, dot float64
 	for b := range n.size {
 		d := n.row(dy, b, h)
-		vek.AddConst(centred, n.row(x, b, h), -nm.mean[h])
 		sum += float64(vek.Sum(d))
-		dot += float64(vek.Dot(d, centred))
+		dot += float64(vek.CentralDot(d, n.row(x, b, h), mean))
 	}
 	r, count := float64(nm.rstd[h]), float64(n.size*n.length)
 	nm.dGamma[h] += float32(r * dot)
 	nm.dBeta[h] += float32(sum)
 
 	scale := float64(nm.gamma[h]) * r
-	slope, shift := -scale*r*r*dot/count, -scale*sum/count
+	slope := float32(-scale * r * r * dot / count)
+	shift := -scale*sum/count - float64(slope)*float64(mean)
 	for b := range n.size {
 		d := n.row(dy, b, h)
-		vek.AddConst(centred, n.row(x, b, h), -nm.mean[h])
-		vek.AffineGrad(d, d, centred, float32(scale), float32(slope), float32(shift))
+		vek.AffineGrad(d, d, n.row(x, b, h), float32(scale), slope, float32(shift))
 	}
 }
 
 // exitBatchNormGrad undoes the BatchNorm at the end of block i on channel h of grad, where there is one.
-func (n *Net) exitBatchNormGrad(ws *worker, i, h int) {
+func (n *Net) exitBatchNormGrad(i, h int) {
 	if n.batchNorm() && n.exit[i] != nil {
-		n.batchNormGrad(ws, n.exit[i], n.grad, n.acts.s[i], h)
+		n.batchNormGrad(n.exit[i], n.grad, n.acts.s[i], h)
 	}
 }
 
 // topNormGradChannel undoes the BatchNorms before the pool on channel h of grad.
-func (n *Net) topNormGradChannel(w, h int) {
-	ws, last := &n.workers[w], len(n.layers)
+func (n *Net) topNormGradChannel(_, h int) {
+	last := len(n.layers)
 	if n.entry[last] != nil {
-		n.batchNormGrad(ws, n.entry[last], n.grad, n.acts.x[last], h)
+		n.batchNormGrad(n.entry[last], n.grad, n.acts.x[last], h)
 	}
-	n.exitBatchNormGrad(ws, last-1, h)
+	n.exitBatchNormGrad(last-1, h)
 }

@@ -9,7 +9,7 @@ const keepSpectraBatch = 4
 // convChannel runs the convolution of one channel of the current block for the whole batch: v = k ∗ mask(u) + D·u.
 func (n *Net) convChannel(w, h int) {
 	ws, l := &n.workers[w], &n.layers[n.block]
-	n.batchNormBefore(ws, n.block, h)
+	n.batchNormBefore(n.block, h)
 	n.dropChannel(l, h)
 	l.params.DiscretizeChannels(l.disc, n.cfg.SSM.Disc, n.rate, h, h+1)
 	khat := n.spectrum(ws, l, h)
@@ -159,13 +159,13 @@ func (n *Net) inputGrad(ws *worker, h int) {
 			vek.Add(g, g, n.row(du, b, h))
 		}
 	case n.batchNorm():
-		n.batchNormGrad(ws, n.entry[n.block], du, n.acts.x[n.block], h)
+		n.batchNormGrad(n.entry[n.block], du, n.acts.x[n.block], h)
 		for b := range n.size {
 			g := n.row(n.grad, b, h)
 			vek.Add(g, g, n.row(du, b, h))
 		}
 	}
 	if n.block > 0 {
-		n.exitBatchNormGrad(ws, n.block-1, h)
+		n.exitBatchNormGrad(n.block-1, h)
 	}
 }

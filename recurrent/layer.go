@@ -72,7 +72,9 @@ func newLinear(weight, bias []float32, rows int) linear {
 }
 
 // apply writes y [rows][t] from x [columns][t].
-func (l *linear) apply(y, x vek.Matrix, scratch []float32) { vek.GemmBias(y, l.weight, x, l.bias, scratch) }
+func (l *linear) apply(y, x vek.Matrix, scratch []float32) {
+	vek.GemmBias(y, l.weight, x, l.bias, scratch)
+}
 
 // norm is a LayerNorm over the channels of each position, or a BatchNorm by its running statistics, folded
 // to a scale and a shift per channel; with no weights it is the identity.

@@ -23,9 +23,9 @@ func newOptimizer(c OptimConfig, m *model.Model) *optimizer {
 func (o *optimizer) step(grads *model.Weights, t int, factor float64) {
 	beta1, beta2 := o.config.Betas[0], o.config.Betas[1]
 	h := vek.AdamWParams{
-		Beta1: float32(beta1), Beta2: float32(beta2), Eps: float32(o.config.Eps),
-		Correction1: float32(1 - math.Pow(beta1, float64(t))),
-		Correction2: float32(1 - math.Pow(beta2, float64(t))),
+		Beta1: beta1, Beta2: beta2, Eps: o.config.Eps,
+		Correction1: 1 - math.Pow(beta1, float64(t)),
+		Correction2: 1 - math.Pow(beta2, float64(t)),
 	}
 	m, v, g := o.m.Tensors(), o.v.Tensors(), grads.Tensors()
 	for i, p := range o.weights.Tensors() {
@@ -33,7 +33,7 @@ func (o *optimizer) step(grads *model.Weights, t int, factor float64) {
 			continue
 		}
 		lr, decay := o.config.Hyper(p)
-		h.LR, h.WeightDecay = float32(lr*factor), float32(decay)
+		h.LR, h.WeightDecay = lr*factor, decay
 		vek.AdamW(p.Data, m[i].Data, v[i].Data, g[i].Data, h)
 	}
 }

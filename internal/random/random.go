@@ -58,17 +58,24 @@ func (s Stream) Float64(i uint64) float64 {
 	return float64(s.Uint64(i)>>11) * 0x1p-53
 }
 
-// Normal returns draw i of a standard normal distribution (Box–Muller on the two halves of one block).
+// Normal returns draw i of a standard normal distribution.
 func (s Stream) Normal(i uint64) float64 {
+	even, odd := s.NormalPair(i &^ 1)
+	if i&1 == 0 {
+		return even
+	}
+	return odd
+}
+
+// NormalPair returns Normal(i) and Normal(i+1) of an even i, in the time of one (Box–Muller on the two halves of one
+// block).
+func (s Stream) NormalPair(i uint64) (even, odd float64) {
 	b := s.block(i >> 1)
 	u := (float64(uint64(b[0])|uint64(b[1])<<32)*0x1p-64 + 0x1p-65)
 	v := float64(uint64(b[2])|uint64(b[3])<<32) * 0x1p-64
 	r := math.Sqrt(-2 * math.Log(u))
 	sin, cos := math.Sincos(2 * math.Pi * v)
-	if i&1 == 0 {
-		return r * cos
-	}
-	return r * sin
+	return r * cos, r * sin
 }
 
 // Perm returns a permutation of [0, n) (Fisher–Yates on the stream's first n draws).

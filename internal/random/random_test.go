@@ -75,6 +75,15 @@ func TestNormalMoments(t *testing.T) {
 	checkMean(t, "P(|x| < 1)", inside, p, p*(1-p))
 }
 
+func TestNormalPair(t *testing.T) {
+	s := random.New(5, random.Signal, 3, 2)
+	for i := uint64(0); i < 100; i += 2 {
+		if even, odd := s.NormalPair(i); even != s.Normal(i) || odd != s.Normal(i+1) {
+			t.Errorf("pair %d is %v, %v, want %v, %v", i, even, odd, s.Normal(i), s.Normal(i+1))
+		}
+	}
+}
+
 // A stream differs from another in seed, purpose, step or layer, and does not agree with it at more than chance's rate.
 func TestStreamsDiffer(t *testing.T) {
 	base := random.New(1, random.Weights, 2, 3)

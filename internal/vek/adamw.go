@@ -2,9 +2,10 @@ package vek
 
 import "math"
 
-// AdamWParams are one update's factors; Correction1 = 1 − β1ᵗ, Correction2 = 1 − β2ᵗ.
+// AdamWParams are one update's factors; Correction1 = 1 − β1ᵗ, Correction2 = 1 − β2ᵗ. They are float64 since what a
+// moment gains a step, 1 − β2 = 10⁻³, would carry the rounding of 0.999 to float32 as 1.3·10⁻⁵ of itself.
 type AdamWParams struct {
-	LR, WeightDecay, Beta1, Beta2, Eps, Correction1, Correction2 float32
+	LR, WeightDecay, Beta1, Beta2, Eps, Correction1, Correction2 float64
 }
 
 // AdamW makes one update of p with gradient g and running moments m, v (spec §4.1):
@@ -15,19 +16,18 @@ type AdamWParams struct {
 // An element that is −Inf with gradient 0 stays as it is.
 func AdamW(p, m, v, g []float32, h AdamWParams) {
 	sameLen("AdamW", len(p), m, v, g)
-	adamWGeneric(p, m, v, g, h)
+	adamW(p, m, v, g, float32(1-h.Beta1), float32(1-h.Beta2), float32(1-h.LR*h.WeightDecay),
+		float32(h.LR/h.Correction1), float32(1/math.Sqrt(h.Correction2)), float32(h.Eps))
 }
 
-func adamWGeneric(p, m, v, g []float32, h AdamWParams) {
+// new1 and new2 are what the gradient and its square weigh in the moments: β·m = m − (1−β)·m needs no second constant,
+// whose rounding would not match. keep = 1 − lr·wd, step = lr/c1, root = 1/√c2.
+func adamWGeneric(p, m, v, g []float32, new1, new2, keep, step, root, eps float32) {
 	m, v, g = m[:len(p)], v[:len(p)], g[:len(p)]
-	keep := float32(1 - float64(float64(h.LR)*float64(h.WeightDecay)))
-	step := float32(float64(h.LR) / float64(h.Correction1))
-	root := float32(1 / math.Sqrt(float64(h.Correction2)))
-	a1, a2 := 1-h.Beta1, 1-h.Beta2
 	for i, d := range g {
-		mi := float32(h.Beta1*m[i]) + float32(a1*d)
-		vi := float32(h.Beta2*v[i]) + float32(float32(a2*d)*d)
+		mi := m[i] - float32(new1*m[i]) + float32(new1*d)
+		vi := v[i] - float32(new2*v[i]) + float32(float32(new2*d)*d)
 		m[i], v[i] = mi, vi
-		p[i] = float32(p[i]*keep) - step*mi/(float32(float32(math.Sqrt(float64(vi)))*root)+h.Eps)
+		p[i] = float32(p[i]*keep) - float32(step*(mi/(float32(float32(math.Sqrt(float64(vi)))*root)+eps)))
 	}
 }

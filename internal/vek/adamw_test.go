@@ -40,12 +40,11 @@ func FuzzAdamW(f *testing.F) { adamW.Fuzz(f) }
 
 // torchAdamW is one update as PyTorch's documentation of AdamW writes it.
 func torchAdamW(p, m, v, g float64, h vek.AdamWParams) (p1, m1, v1 float64) {
-	lr, b1, b2 := float64(h.LR), float64(h.Beta1), float64(h.Beta2)
-	p *= 1 - lr*float64(h.WeightDecay)
-	m = b1*m + (1-b1)*g
-	v = b2*v + (1-b2)*g*g
-	mHat, vHat := m/float64(h.Correction1), v/float64(h.Correction2)
-	return p - lr*mHat/(math.Sqrt(vHat)+float64(h.Eps)), m, v
+	p *= 1 - h.LR*h.WeightDecay
+	m = h.Beta1*m + (1-h.Beta1)*g
+	v = h.Beta2*v + (1-h.Beta2)*g*g
+	mHat, vHat := m/h.Correction1, v/h.Correction2
+	return p - h.LR*mHat/(math.Sqrt(vHat)+h.Eps), m, v
 }
 
 func TestAdamWCases(t *testing.T) {
@@ -81,8 +80,8 @@ func TestAdamWRun(t *testing.T) {
 		p, m, v := []float32{1, -2, 0.5}, make([]float32, 3), make([]float32, 3)
 		want, wm, wv := []float64{1, -2, 0.5}, make([]float64, 3), make([]float64, 3)
 		for step := 1; step <= 20; step++ {
-			h.Correction1 = float32(1 - math.Pow(float64(h.Beta1), float64(step)))
-			h.Correction2 = float32(1 - math.Pow(float64(h.Beta2), float64(step)))
+			h.Correction1 = 1 - math.Pow(h.Beta1, float64(step))
+			h.Correction2 = 1 - math.Pow(h.Beta2, float64(step))
 			g := []float32{2 * p[0], float32(math.Sin(float64(step))), 1e-3}
 			for i := range want {
 				want[i], wm[i], wv[i] = torchAdamW(want[i], wm[i], wv[i], float64(g[i]), h)

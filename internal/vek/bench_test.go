@@ -58,23 +58,29 @@ func BenchmarkAdamW(b *testing.B) {
 	benchUnary(b, func(_, g []float32) { vek.AdamW(p, m, v, g, step3) })
 }
 
-func BenchmarkLayerNorm(b *testing.B) {
-	const rows, cols = 128, 256
-	r := generator(6)
-	x, y := matrix(r, rows, cols), matrix(r, rows, cols)
+// A tile of a training step: its rows lie an odd number of cache lines apart.
+func benchTile(seed uint64) vek.Matrix {
+	const rows, cols, stride = 128, 256, 65 * 16
+	data := normals(generator(seed), rows*stride)
+	return vek.Matrix{Data: data, Rows: rows, Cols: cols, Stride: stride}
+}
+
+func benchNorm(b *testing.B, f func(gamma, beta, mean, rstd []float32)) {
+	tile, r := benchTile(6), generator(7)
+	rows, cols := tile.Rows, tile.Cols
 	gamma, beta, mean, rstd := normals(r, rows), normals(r, rows), normals(r, cols), normals(r, cols)
-	benchElements(b, fmt.Sprintf("rows=%d/cols=%d", rows, cols), rows*cols, func() {
-		vek.LayerNorm(y, x, gamma, beta, mean, rstd, normEps)
-	})
+	benchElements(b, fmt.Sprintf("rows=%d/cols=%d", rows, cols), rows*cols, func() { f(gamma, beta, mean, rstd) })
+}
+
+func BenchmarkLayerNorm(b *testing.B) {
+	x, y := benchTile(8), benchTile(9)
+	benchNorm(b, func(gamma, beta, mean, rstd []float32) { vek.LayerNorm(y, x, gamma, beta, mean, rstd, normEps) })
 }
 
 func BenchmarkLayerNormGrad(b *testing.B) {
-	const rows, cols = 128, 256
-	r := generator(7)
-	x, dy, dx := matrix(r, rows, cols), matrix(r, rows, cols), matrix(r, rows, cols)
-	gamma, dgamma, dbeta := normals(r, rows), normals(r, rows), normals(r, rows)
-	mean, rstd, scratch := normals(r, cols), normals(r, cols), make([]float32, 2*cols)
-	benchElements(b, fmt.Sprintf("rows=%d/cols=%d", rows, cols), rows*cols, func() {
+	x, dy, dx := benchTile(8), benchTile(9), benchTile(10)
+	scratch, dgamma, dbeta := make([]float32, 2*x.Cols), make([]float32, x.Rows), make([]float32, x.Rows)
+	benchNorm(b, func(gamma, _, mean, rstd []float32) {
 		vek.LayerNormGrad(dx, dy, x, gamma, mean, rstd, dgamma, dbeta, scratch)
 	})
 }

@@ -14,7 +14,11 @@ import (
 func LayerNorm(y, x Matrix, gamma, beta, mean, rstd []float32, eps float32) {
 	checkNorm("LayerNorm", y, x, gamma, mean, rstd)
 	sameLen("LayerNorm", x.Rows, beta)
-	layerNormGeneric(y, x, gamma, beta, mean[:x.Cols], rstd[:x.Cols], eps)
+	for t := 0; t < x.Cols; t += normBlock {
+		w := min(normBlock, x.Cols-t)
+		x, y := x.columns(t, w), y.columns(t, w)
+		layerNorm(y.Data, x.Data, y.Stride, x.Stride, gamma, beta, mean[t:t+w], rstd[t:t+w], 1/float32(x.Rows), eps)
+	}
 }
 
 // LayerNormGrad writes dx = ∂loss/∂x from dy = ∂loss/∂y and adds to dgamma and dbeta, a value a row. mean and
@@ -26,7 +30,14 @@ func LayerNormGrad(dx, dy, x Matrix, gamma, mean, rstd, dgamma, dbeta, scratch [
 	if len(scratch) < 2*x.Cols {
 		panic(fmt.Sprintf("vek: LayerNormGrad: scratch of %d floats, want %d", len(scratch), 2*x.Cols))
 	}
-	layerNormGradGeneric(dx, dy, x, gamma, mean[:x.Cols], rstd[:x.Cols], dgamma, dbeta, scratch[:2*x.Cols])
+	for t := 0; t < x.Cols; t += normBlock {
+		w := min(normBlock, x.Cols-t)
+		dx, dy, x, sum, dot := dx.columns(t, w), dy.columns(t, w), x.columns(t, w), scratch[:w], scratch[w:2*w]
+		clear(sum)
+		clear(dot)
+		layerNormGrad(dx.Data, dy.Data, x.Data, dx.Stride, dy.Stride, x.Stride, gamma, mean[t:t+w], rstd[t:t+w],
+			dgamma, dbeta, sum, dot, 1/float32(x.Rows))
+	}
 }
 
 func checkNorm(name string, y, x Matrix, gamma, mean, rstd []float32) {
@@ -54,30 +65,27 @@ func (m Matrix) columns(t, w int) Matrix {
 	return m
 }
 
-// Three passes: the mean, the deviations from it, the result. The deviations' own mean is what rounding left in the
-// first one, so the second corrects it.
-func layerNormGeneric(y, x Matrix, gamma, beta, mean, rstd []float32, eps float32) {
-	n := 1 / float32(x.Rows)
-	for t := 0; t < x.Cols; t += normBlock {
-		w := min(normBlock, x.Cols-t)
-		var buf [normBlock]float32
-		x, y, mean, rstd, dev := x.columns(t, w), y.columns(t, w), mean[t:t+w], rstd[t:t+w], buf[:w]
-		columnSums(mean, x)
-		for t := range mean {
-			mean[t] *= n
-		}
-		columnDeviations(dev, rstd, x, mean)
-		for t, d := range dev {
-			d = float32(d * n)
-			mean[t] += d
-			rstd[t] = float32(1 / math.Sqrt(float64(float32(rstd[t]*n)-float32(d*d)+eps)))
-		}
-		for h := range x.Rows {
-			in, out, rstd := x.Row(h)[:w], y.Row(h)[:w], rstd[:w]
-			g, b := gamma[h], beta[h]
-			for t, m := range mean[:w] {
-				out[t] = float32((in[t]-m)*rstd[t]*g) + b
-			}
+// Three passes over len(gamma) rows and len(mean) ≤ normBlock columns: the mean, the deviations from it, the result.
+// The deviations' own mean is what rounding left in the first one, so the second corrects it. share is 1/rows.
+func layerNormGeneric(y, x []float32, yStride, xStride int, gamma, beta, mean, rstd []float32, share, eps float32) {
+	w := len(mean)
+	var buf [normBlock]float32
+	in, out, dev := Matrix{x, len(gamma), w, xStride}, Matrix{y, len(gamma), w, yStride}, buf[:w]
+	columnSums(mean, in)
+	for t := range mean {
+		mean[t] *= share
+	}
+	columnDeviations(dev, rstd, in, mean)
+	for t, d := range dev {
+		d = float32(d * share)
+		mean[t] += d
+		rstd[t] = float32(1 / math.Sqrt(float64(float32(rstd[t]*share)-float32(d*d)+eps)))
+	}
+	for h := range gamma {
+		in, out, rstd := in.Row(h)[:w], out.Row(h)[:w], rstd[:w]
+		g, b := gamma[h], beta[h]
+		for t, m := range mean[:w] {
+			out[t] = float32((in[t]-m)*rstd[t]*g) + b
 		}
 	}
 }
@@ -125,32 +133,27 @@ func columnDeviations(sum, squares []float32, x Matrix, mean []float32) {
 	}
 }
 
-// With x̂ = (x − mean)·rstd and g = dy·gamma, dx = rstd·(g − mean(g) − x̂·mean(g·x̂)).
-func layerNormGradGeneric(dx, dy, x Matrix, gamma, mean, rstd, dgamma, dbeta, scratch []float32) {
-	n := 1 / float32(x.Rows)
-	for t := 0; t < x.Cols; t += normBlock {
-		w := min(normBlock, x.Cols-t)
-		dx, dy, x, mean, rstd := dx.columns(t, w), dy.columns(t, w), x.columns(t, w), mean[t:t+w], rstd[t:t+w]
-		sum, dot := scratch[:w], scratch[w:2*w]
-		clear(sum)
-		clear(dot)
-		for h := range x.Rows {
-			dg, db := normGradSums(sum, dot, dy.Row(h), x.Row(h), mean, rstd, gamma[h])
-			dgamma[h] += dg
-			dbeta[h] += db
-		}
-		for t := range sum {
-			sum[t] *= n
-			dot[t] *= n
-		}
-		for h := range x.Rows {
-			in, d, out := x.Row(h)[:w], dy.Row(h)[:w], dx.Row(h)[:w]
-			rstd, sum, dot := rstd[:w], sum[:w], dot[:w]
-			gamma := gamma[h]
-			for t, m := range mean[:w] {
-				hat := (in[t] - m) * rstd[t]
-				out[t] = rstd[t] * (float32(d[t]*gamma) - sum[t] - float32(hat*dot[t]))
-			}
+// With x̂ = (x − mean)·rstd and g = dy·gamma, dx = rstd·(g − mean(g) − x̂·mean(g·x̂)). sum and dot are zeros and take
+// the columns' sums of g and g·x̂; share is 1/rows.
+func layerNormGradGeneric(dx, dy, x []float32, dxStride, dyStride, xStride int,
+	gamma, mean, rstd, dgamma, dbeta, sum, dot []float32, share float32) {
+	w := len(mean)
+	in, grad, out := Matrix{x, len(gamma), w, xStride}, Matrix{dy, len(gamma), w, dyStride}, Matrix{dx, len(gamma), w, dxStride}
+	for h, g := range gamma {
+		dg, db := normGradSums(sum, dot, grad.Row(h), in.Row(h), mean, rstd, g)
+		dgamma[h] += dg
+		dbeta[h] += db
+	}
+	for t := range sum {
+		sum[t] *= share
+		dot[t] *= share
+	}
+	for h, gamma := range gamma {
+		in, d, out := in.Row(h)[:w], grad.Row(h)[:w], out.Row(h)[:w]
+		rstd, sum, dot := rstd[:w], sum[:w], dot[:w]
+		for t, m := range mean[:w] {
+			hat := (in[t] - m) * rstd[t]
+			out[t] = rstd[t] * (float32(d[t]*gamma) - sum[t] - float32(hat*dot[t]))
 		}
 	}
 }
@@ -190,6 +193,10 @@ func normGradSums(sum, dot, dy, x, mean, rstd []float32, gamma float32) (dg, db 
 // AffineGrad sets dx = a·dy + b·x + c, one row of BatchNorm's backward. dx may be dy or x.
 func AffineGrad(dx, dy, x []float32, a, b, c float32) {
 	sameLen("AffineGrad", len(dx), dy, x)
+	affineGrad(dx, dy, x, a, b, c)
+}
+
+func affineGradGeneric(dx, dy, x []float32, a, b, c float32) {
 	dy, x = dy[:len(dx)], x[:len(dx)]
 	for i := range dx {
 		dx[i] = float32(a*dy[i]) + float32(b*x[i]) + c

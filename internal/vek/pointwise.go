@@ -16,6 +16,10 @@ func addGeneric(dst, a, b []float32) {
 // AddConst sets dst = x + c. dst may be x.
 func AddConst(dst, x []float32, c float32) {
 	sameLen("AddConst", len(dst), x)
+	addConst(dst, x, c)
+}
+
+func addConstGeneric(dst, x []float32, c float32) {
 	x = x[:len(dst)]
 	for i := range dst {
 		dst[i] = x[i] + c
@@ -25,9 +29,22 @@ func AddConst(dst, x []float32, c float32) {
 // Axpy adds alpha·x to dst.
 func Axpy(dst []float32, alpha float32, x []float32) {
 	sameLen("Axpy", len(dst), x)
+	axpy(dst, alpha, x)
+}
+
+func axpyGeneric(dst []float32, alpha float32, x []float32) {
 	x = x[:len(dst)]
 	for i := range dst {
 		dst[i] += float32(alpha * x[i])
+	}
+}
+
+// Fill sets every element of dst to c.
+func Fill(dst []float32, c float32) { fill(dst, c) }
+
+func fillGeneric(dst []float32, c float32) {
+	for i := range dst {
+		dst[i] = c
 	}
 }
 
@@ -47,6 +64,10 @@ func mulGeneric(dst, a, b []float32) {
 // Scale sets dst = alpha·x. dst may be x.
 func Scale(dst []float32, alpha float32, x []float32) {
 	sameLen("Scale", len(dst), x)
+	scale(dst, alpha, x)
+}
+
+func scaleGeneric(dst []float32, alpha float32, x []float32) {
 	x = x[:len(dst)]
 	for i := range dst {
 		dst[i] = alpha * x[i]
@@ -56,6 +77,10 @@ func Scale(dst []float32, alpha float32, x []float32) {
 // ScaleShift sets dst = scale·x + shift. dst may be x.
 func ScaleShift(dst, x []float32, scale, shift float32) {
 	sameLen("ScaleShift", len(dst), x)
+	scaleShift(dst, x, scale, shift)
+}
+
+func scaleShiftGeneric(dst, x []float32, scale, shift float32) {
 	x = x[:len(dst)]
 	for i := range dst {
 		dst[i] = float32(scale*x[i]) + shift

@@ -34,6 +34,96 @@ func mul(dst, a, b []float32) {
 	}
 }
 
+func addConst(dst, x []float32, c float32) {
+	for len(dst) > longestRun {
+		addConst(dst[:longestRun], x[:longestRun], c)
+		dst, x = dst[longestRun:], x[longestRun:]
+	}
+	switch current {
+	case avx512:
+		addConstAVX512(dst, x, c)
+	case avx2:
+		addConstAVX2(dst, x, c)
+	default:
+		addConstGeneric(dst, x, c)
+	}
+}
+
+func fill(dst []float32, c float32) {
+	for len(dst) > longestRun {
+		fill(dst[:longestRun], c)
+		dst = dst[longestRun:]
+	}
+	switch current {
+	case avx512:
+		fillAVX512(dst, c)
+	case avx2:
+		fillAVX2(dst, c)
+	default:
+		fillGeneric(dst, c)
+	}
+}
+
+func scale(dst []float32, alpha float32, x []float32) {
+	for len(dst) > longestRun {
+		scale(dst[:longestRun], alpha, x[:longestRun])
+		dst, x = dst[longestRun:], x[longestRun:]
+	}
+	switch current {
+	case avx512:
+		scaleAVX512(dst, alpha, x)
+	case avx2:
+		scaleAVX2(dst, alpha, x)
+	default:
+		scaleGeneric(dst, alpha, x)
+	}
+}
+
+func scaleShift(dst, x []float32, scale, shift float32) {
+	for len(dst) > longestRun {
+		scaleShift(dst[:longestRun], x[:longestRun], scale, shift)
+		dst, x = dst[longestRun:], x[longestRun:]
+	}
+	switch current {
+	case avx512:
+		scaleShiftAVX512(dst, x, scale, shift)
+	case avx2:
+		scaleShiftAVX2(dst, x, scale, shift)
+	default:
+		scaleShiftGeneric(dst, x, scale, shift)
+	}
+}
+
+func axpy(dst []float32, alpha float32, x []float32) {
+	for len(dst) > longestRun {
+		axpy(dst[:longestRun], alpha, x[:longestRun])
+		dst, x = dst[longestRun:], x[longestRun:]
+	}
+	switch current {
+	case avx512:
+		axpyAVX512(dst, alpha, x)
+	case avx2:
+		axpyAVX2(dst, alpha, x)
+	default:
+		axpyGeneric(dst, alpha, x)
+	}
+}
+
+func affineGrad(dx, dy, x []float32, a, b, c float32) {
+	for len(dx) > longestRun {
+		affineGrad(dx[:longestRun], dy[:longestRun], x[:longestRun], a, b, c)
+		dx, dy, x = dx[longestRun:], dy[longestRun:], x[longestRun:]
+	}
+	switch current {
+	case avx512:
+		affineGradAVX512(dx, dy, x, a, b, c)
+	case avx2:
+		affineGradAVX2(dx, dy, x, a, b, c)
+	default:
+		affineGradGeneric(dx, dy, x, a, b, c)
+	}
+}
+
 //go:noescape
 func addAVX2(dst []float32, a []float32, b []float32)
 
@@ -45,3 +135,39 @@ func mulAVX2(dst []float32, a []float32, b []float32)
 
 //go:noescape
 func mulAVX512(dst []float32, a []float32, b []float32)
+
+//go:noescape
+func addConstAVX2(dst []float32, x []float32, c float32)
+
+//go:noescape
+func addConstAVX512(dst []float32, x []float32, c float32)
+
+//go:noescape
+func fillAVX2(dst []float32, c float32)
+
+//go:noescape
+func fillAVX512(dst []float32, c float32)
+
+//go:noescape
+func scaleAVX2(dst []float32, alpha float32, x []float32)
+
+//go:noescape
+func scaleAVX512(dst []float32, alpha float32, x []float32)
+
+//go:noescape
+func scaleShiftAVX2(dst []float32, x []float32, scale float32, shift float32)
+
+//go:noescape
+func scaleShiftAVX512(dst []float32, x []float32, scale float32, shift float32)
+
+//go:noescape
+func axpyAVX2(dst []float32, alpha float32, x []float32)
+
+//go:noescape
+func axpyAVX512(dst []float32, alpha float32, x []float32)
+
+//go:noescape
+func affineGradAVX2(dx []float32, dy []float32, x []float32, a float32, b float32, c float32)
+
+//go:noescape
+func affineGradAVX512(dx []float32, dy []float32, x []float32, a float32, b float32, c float32)

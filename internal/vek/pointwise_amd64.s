@@ -257,3 +257,657 @@ done4:
 end5:
 	VZEROUPPER
 	RET
+
+// func addConstAVX2(dst []float32, x []float32, c float32)
+// Requires: AVX, AVX2
+TEXT ·addConstAVX2(SB), NOSPLIT, $0-52
+	VBROADCASTSS c+48(FP), Y0
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         dst_len+8(FP), DX
+	XORQ         BX, BX
+
+loop1:
+	CMPQ    DX, $0x00000020
+	JL      done2
+	VMOVUPS (CX)(BX*4), Y1
+	VADDPS  Y0, Y1, Y1
+	VMOVUPS Y1, (AX)(BX*4)
+	VMOVUPS 32(CX)(BX*4), Y1
+	VADDPS  Y0, Y1, Y1
+	VMOVUPS Y1, 32(AX)(BX*4)
+	VMOVUPS 64(CX)(BX*4), Y1
+	VADDPS  Y0, Y1, Y1
+	VMOVUPS Y1, 64(AX)(BX*4)
+	VMOVUPS 96(CX)(BX*4), Y1
+	VADDPS  Y0, Y1, Y1
+	VMOVUPS Y1, 96(AX)(BX*4)
+	ADDQ    $0x00000020, BX
+	SUBQ    $0x00000020, DX
+	JMP     loop1
+
+done2:
+loop3:
+	CMPQ    DX, $0x00000008
+	JL      done4
+	VMOVUPS (CX)(BX*4), Y1
+	VADDPS  Y0, Y1, Y1
+	VMOVUPS Y1, (AX)(BX*4)
+	ADDQ    $0x00000008, BX
+	SUBQ    $0x00000008, DX
+	JMP     loop3
+
+done4:
+	TESTQ        DX, DX
+	JLE          end5
+	VMOVD        DX, X1
+	VPBROADCASTD X1, Y1
+	VPCMPGTD     pointwise_lanes<>+0(SB), Y1, Y1
+	VMASKMOVPS   (CX)(BX*4), Y1, Y2
+	VADDPS       Y0, Y2, Y2
+	VMASKMOVPS   Y2, Y1, (AX)(BX*4)
+
+end5:
+	VZEROUPPER
+	RET
+
+// func addConstAVX512(dst []float32, x []float32, c float32)
+// Requires: AVX, AVX512F
+TEXT ·addConstAVX512(SB), NOSPLIT, $0-52
+	VBROADCASTSS c+48(FP), Z0
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         dst_len+8(FP), DX
+	XORQ         BX, BX
+
+loop1:
+	CMPQ    DX, $0x00000040
+	JL      done2
+	VMOVUPS (CX)(BX*4), Z1
+	VADDPS  Z0, Z1, Z1
+	VMOVUPS Z1, (AX)(BX*4)
+	VMOVUPS 64(CX)(BX*4), Z1
+	VADDPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(AX)(BX*4)
+	VMOVUPS 128(CX)(BX*4), Z1
+	VADDPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(AX)(BX*4)
+	VMOVUPS 192(CX)(BX*4), Z1
+	VADDPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(AX)(BX*4)
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000040, DX
+	JMP     loop1
+
+done2:
+loop3:
+	CMPQ    DX, $0x00000010
+	JL      done4
+	VMOVUPS (CX)(BX*4), Z1
+	VADDPS  Z0, Z1, Z1
+	VMOVUPS Z1, (AX)(BX*4)
+	ADDQ    $0x00000010, BX
+	SUBQ    $0x00000010, DX
+	JMP     loop3
+
+done4:
+	TESTQ        DX, DX
+	JLE          end5
+	VPBROADCASTD DX, Z1
+	VMOVDQU32    pointwise_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z1, Z2, K1
+	VMOVUPS.Z    (CX)(BX*4), K1, Z1
+	VADDPS       Z0, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)(BX*4)
+
+end5:
+	VZEROUPPER
+	RET
+
+// func fillAVX2(dst []float32, c float32)
+// Requires: AVX, AVX2
+TEXT ·fillAVX2(SB), NOSPLIT, $0-28
+	MOVQ         dst_base+0(FP), AX
+	VBROADCASTSS c+24(FP), Y0
+	MOVQ         dst_len+8(FP), CX
+	XORQ         DX, DX
+
+loop1:
+	CMPQ    CX, $0x00000020
+	JL      done2
+	VMOVUPS Y0, (AX)(DX*4)
+	VMOVUPS Y0, 32(AX)(DX*4)
+	VMOVUPS Y0, 64(AX)(DX*4)
+	VMOVUPS Y0, 96(AX)(DX*4)
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000020, CX
+	JMP     loop1
+
+done2:
+loop3:
+	CMPQ    CX, $0x00000008
+	JL      done4
+	VMOVUPS Y0, (AX)(DX*4)
+	ADDQ    $0x00000008, DX
+	SUBQ    $0x00000008, CX
+	JMP     loop3
+
+done4:
+	TESTQ        CX, CX
+	JLE          end5
+	VMOVD        CX, X1
+	VPBROADCASTD X1, Y1
+	VPCMPGTD     pointwise_lanes<>+0(SB), Y1, Y1
+	VMASKMOVPS   Y0, Y1, (AX)(DX*4)
+
+end5:
+	VZEROUPPER
+	RET
+
+// func fillAVX512(dst []float32, c float32)
+// Requires: AVX, AVX512F
+TEXT ·fillAVX512(SB), NOSPLIT, $0-28
+	MOVQ         dst_base+0(FP), AX
+	VBROADCASTSS c+24(FP), Z0
+	MOVQ         dst_len+8(FP), CX
+	XORQ         DX, DX
+
+loop1:
+	CMPQ    CX, $0x00000040
+	JL      done2
+	VMOVUPS Z0, (AX)(DX*4)
+	VMOVUPS Z0, 64(AX)(DX*4)
+	VMOVUPS Z0, 128(AX)(DX*4)
+	VMOVUPS Z0, 192(AX)(DX*4)
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000040, CX
+	JMP     loop1
+
+done2:
+loop3:
+	CMPQ    CX, $0x00000010
+	JL      done4
+	VMOVUPS Z0, (AX)(DX*4)
+	ADDQ    $0x00000010, DX
+	SUBQ    $0x00000010, CX
+	JMP     loop3
+
+done4:
+	TESTQ        CX, CX
+	JLE          end5
+	VPBROADCASTD CX, Z1
+	VMOVDQU32    pointwise_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z1, Z2, K1
+	VMOVUPS      Z0, K1, (AX)(DX*4)
+
+end5:
+	VZEROUPPER
+	RET
+
+// func scaleAVX2(dst []float32, alpha float32, x []float32)
+// Requires: AVX, AVX2
+TEXT ·scaleAVX2(SB), NOSPLIT, $0-56
+	VBROADCASTSS alpha+24(FP), Y0
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+32(FP), CX
+	MOVQ         dst_len+8(FP), DX
+	XORQ         BX, BX
+
+loop1:
+	CMPQ    DX, $0x00000020
+	JL      done2
+	VMOVUPS (CX)(BX*4), Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, (AX)(BX*4)
+	VMOVUPS 32(CX)(BX*4), Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, 32(AX)(BX*4)
+	VMOVUPS 64(CX)(BX*4), Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, 64(AX)(BX*4)
+	VMOVUPS 96(CX)(BX*4), Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, 96(AX)(BX*4)
+	ADDQ    $0x00000020, BX
+	SUBQ    $0x00000020, DX
+	JMP     loop1
+
+done2:
+loop3:
+	CMPQ    DX, $0x00000008
+	JL      done4
+	VMOVUPS (CX)(BX*4), Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, (AX)(BX*4)
+	ADDQ    $0x00000008, BX
+	SUBQ    $0x00000008, DX
+	JMP     loop3
+
+done4:
+	TESTQ        DX, DX
+	JLE          end5
+	VMOVD        DX, X1
+	VPBROADCASTD X1, Y1
+	VPCMPGTD     pointwise_lanes<>+0(SB), Y1, Y1
+	VMASKMOVPS   (CX)(BX*4), Y1, Y2
+	VMULPS       Y0, Y2, Y2
+	VMASKMOVPS   Y2, Y1, (AX)(BX*4)
+
+end5:
+	VZEROUPPER
+	RET
+
+// func scaleAVX512(dst []float32, alpha float32, x []float32)
+// Requires: AVX, AVX512F
+TEXT ·scaleAVX512(SB), NOSPLIT, $0-56
+	VBROADCASTSS alpha+24(FP), Z0
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+32(FP), CX
+	MOVQ         dst_len+8(FP), DX
+	XORQ         BX, BX
+
+loop1:
+	CMPQ    DX, $0x00000040
+	JL      done2
+	VMOVUPS (CX)(BX*4), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, (AX)(BX*4)
+	VMOVUPS 64(CX)(BX*4), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, 64(AX)(BX*4)
+	VMOVUPS 128(CX)(BX*4), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, 128(AX)(BX*4)
+	VMOVUPS 192(CX)(BX*4), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, 192(AX)(BX*4)
+	ADDQ    $0x00000040, BX
+	SUBQ    $0x00000040, DX
+	JMP     loop1
+
+done2:
+loop3:
+	CMPQ    DX, $0x00000010
+	JL      done4
+	VMOVUPS (CX)(BX*4), Z1
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, (AX)(BX*4)
+	ADDQ    $0x00000010, BX
+	SUBQ    $0x00000010, DX
+	JMP     loop3
+
+done4:
+	TESTQ        DX, DX
+	JLE          end5
+	VPBROADCASTD DX, Z1
+	VMOVDQU32    pointwise_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z1, Z2, K1
+	VMOVUPS.Z    (CX)(BX*4), K1, Z1
+	VMULPS       Z0, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)(BX*4)
+
+end5:
+	VZEROUPPER
+	RET
+
+// func scaleShiftAVX2(dst []float32, x []float32, scale float32, shift float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·scaleShiftAVX2(SB), NOSPLIT, $0-56
+	VBROADCASTSS scale+48(FP), Y0
+	VBROADCASTSS shift+52(FP), Y1
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         dst_len+8(FP), DX
+	XORQ         BX, BX
+
+loop1:
+	CMPQ        DX, $0x00000020
+	JL          done2
+	VMOVUPS     (CX)(BX*4), Y2
+	VFMADD213PS Y1, Y0, Y2
+	VMOVUPS     Y2, (AX)(BX*4)
+	VMOVUPS     32(CX)(BX*4), Y2
+	VFMADD213PS Y1, Y0, Y2
+	VMOVUPS     Y2, 32(AX)(BX*4)
+	VMOVUPS     64(CX)(BX*4), Y2
+	VFMADD213PS Y1, Y0, Y2
+	VMOVUPS     Y2, 64(AX)(BX*4)
+	VMOVUPS     96(CX)(BX*4), Y2
+	VFMADD213PS Y1, Y0, Y2
+	VMOVUPS     Y2, 96(AX)(BX*4)
+	ADDQ        $0x00000020, BX
+	SUBQ        $0x00000020, DX
+	JMP         loop1
+
+done2:
+loop3:
+	CMPQ        DX, $0x00000008
+	JL          done4
+	VMOVUPS     (CX)(BX*4), Y2
+	VFMADD213PS Y1, Y0, Y2
+	VMOVUPS     Y2, (AX)(BX*4)
+	ADDQ        $0x00000008, BX
+	SUBQ        $0x00000008, DX
+	JMP         loop3
+
+done4:
+	TESTQ        DX, DX
+	JLE          end5
+	VMOVD        DX, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     pointwise_lanes<>+0(SB), Y2, Y2
+	VMASKMOVPS   (CX)(BX*4), Y2, Y3
+	VFMADD213PS  Y1, Y0, Y3
+	VMASKMOVPS   Y3, Y2, (AX)(BX*4)
+
+end5:
+	VZEROUPPER
+	RET
+
+// func scaleShiftAVX512(dst []float32, x []float32, scale float32, shift float32)
+// Requires: AVX, AVX512F
+TEXT ·scaleShiftAVX512(SB), NOSPLIT, $0-56
+	VBROADCASTSS scale+48(FP), Z0
+	VBROADCASTSS shift+52(FP), Z1
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	MOVQ         dst_len+8(FP), DX
+	XORQ         BX, BX
+
+loop1:
+	CMPQ        DX, $0x00000040
+	JL          done2
+	VMOVUPS     (CX)(BX*4), Z2
+	VFMADD213PS Z1, Z0, Z2
+	VMOVUPS     Z2, (AX)(BX*4)
+	VMOVUPS     64(CX)(BX*4), Z2
+	VFMADD213PS Z1, Z0, Z2
+	VMOVUPS     Z2, 64(AX)(BX*4)
+	VMOVUPS     128(CX)(BX*4), Z2
+	VFMADD213PS Z1, Z0, Z2
+	VMOVUPS     Z2, 128(AX)(BX*4)
+	VMOVUPS     192(CX)(BX*4), Z2
+	VFMADD213PS Z1, Z0, Z2
+	VMOVUPS     Z2, 192(AX)(BX*4)
+	ADDQ        $0x00000040, BX
+	SUBQ        $0x00000040, DX
+	JMP         loop1
+
+done2:
+loop3:
+	CMPQ        DX, $0x00000010
+	JL          done4
+	VMOVUPS     (CX)(BX*4), Z2
+	VFMADD213PS Z1, Z0, Z2
+	VMOVUPS     Z2, (AX)(BX*4)
+	ADDQ        $0x00000010, BX
+	SUBQ        $0x00000010, DX
+	JMP         loop3
+
+done4:
+	TESTQ        DX, DX
+	JLE          end5
+	VPBROADCASTD DX, Z2
+	VMOVDQU32    pointwise_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z2, Z3, K1
+	VMOVUPS.Z    (CX)(BX*4), K1, Z2
+	VFMADD213PS  Z1, Z0, Z2
+	VMOVUPS      Z2, K1, (AX)(BX*4)
+
+end5:
+	VZEROUPPER
+	RET
+
+// func axpyAVX2(dst []float32, alpha float32, x []float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·axpyAVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+32(FP), CX
+	VBROADCASTSS alpha+24(FP), Y0
+	MOVQ         dst_len+8(FP), DX
+	XORQ         BX, BX
+
+loop1:
+	CMPQ        DX, $0x00000020
+	JL          done2
+	VMOVUPS     (AX)(BX*4), Y1
+	VMOVUPS     (CX)(BX*4), Y2
+	VFMADD231PS Y2, Y0, Y1
+	VMOVUPS     Y1, (AX)(BX*4)
+	VMOVUPS     32(AX)(BX*4), Y1
+	VMOVUPS     32(CX)(BX*4), Y2
+	VFMADD231PS Y2, Y0, Y1
+	VMOVUPS     Y1, 32(AX)(BX*4)
+	VMOVUPS     64(AX)(BX*4), Y1
+	VMOVUPS     64(CX)(BX*4), Y2
+	VFMADD231PS Y2, Y0, Y1
+	VMOVUPS     Y1, 64(AX)(BX*4)
+	VMOVUPS     96(AX)(BX*4), Y1
+	VMOVUPS     96(CX)(BX*4), Y2
+	VFMADD231PS Y2, Y0, Y1
+	VMOVUPS     Y1, 96(AX)(BX*4)
+	ADDQ        $0x00000020, BX
+	SUBQ        $0x00000020, DX
+	JMP         loop1
+
+done2:
+loop3:
+	CMPQ        DX, $0x00000008
+	JL          done4
+	VMOVUPS     (AX)(BX*4), Y1
+	VMOVUPS     (CX)(BX*4), Y2
+	VFMADD231PS Y2, Y0, Y1
+	VMOVUPS     Y1, (AX)(BX*4)
+	ADDQ        $0x00000008, BX
+	SUBQ        $0x00000008, DX
+	JMP         loop3
+
+done4:
+	TESTQ        DX, DX
+	JLE          end5
+	VMOVD        DX, X1
+	VPBROADCASTD X1, Y1
+	VPCMPGTD     pointwise_lanes<>+0(SB), Y1, Y1
+	VMASKMOVPS   (AX)(BX*4), Y1, Y2
+	VMASKMOVPS   (CX)(BX*4), Y1, Y3
+	VFMADD231PS  Y3, Y0, Y2
+	VMASKMOVPS   Y2, Y1, (AX)(BX*4)
+
+end5:
+	VZEROUPPER
+	RET
+
+// func axpyAVX512(dst []float32, alpha float32, x []float32)
+// Requires: AVX, AVX512F
+TEXT ·axpyAVX512(SB), NOSPLIT, $0-56
+	MOVQ         dst_base+0(FP), AX
+	MOVQ         x_base+32(FP), CX
+	VBROADCASTSS alpha+24(FP), Z0
+	MOVQ         dst_len+8(FP), DX
+	XORQ         BX, BX
+
+loop1:
+	CMPQ        DX, $0x00000040
+	JL          done2
+	VMOVUPS     (AX)(BX*4), Z1
+	VMOVUPS     (CX)(BX*4), Z2
+	VFMADD231PS Z2, Z0, Z1
+	VMOVUPS     Z1, (AX)(BX*4)
+	VMOVUPS     64(AX)(BX*4), Z1
+	VMOVUPS     64(CX)(BX*4), Z2
+	VFMADD231PS Z2, Z0, Z1
+	VMOVUPS     Z1, 64(AX)(BX*4)
+	VMOVUPS     128(AX)(BX*4), Z1
+	VMOVUPS     128(CX)(BX*4), Z2
+	VFMADD231PS Z2, Z0, Z1
+	VMOVUPS     Z1, 128(AX)(BX*4)
+	VMOVUPS     192(AX)(BX*4), Z1
+	VMOVUPS     192(CX)(BX*4), Z2
+	VFMADD231PS Z2, Z0, Z1
+	VMOVUPS     Z1, 192(AX)(BX*4)
+	ADDQ        $0x00000040, BX
+	SUBQ        $0x00000040, DX
+	JMP         loop1
+
+done2:
+loop3:
+	CMPQ        DX, $0x00000010
+	JL          done4
+	VMOVUPS     (AX)(BX*4), Z1
+	VMOVUPS     (CX)(BX*4), Z2
+	VFMADD231PS Z2, Z0, Z1
+	VMOVUPS     Z1, (AX)(BX*4)
+	ADDQ        $0x00000010, BX
+	SUBQ        $0x00000010, DX
+	JMP         loop3
+
+done4:
+	TESTQ        DX, DX
+	JLE          end5
+	VPBROADCASTD DX, Z1
+	VMOVDQU32    pointwise_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z1, Z2, K1
+	VMOVUPS.Z    (AX)(BX*4), K1, Z1
+	VMOVUPS.Z    (CX)(BX*4), K1, Z2
+	VFMADD231PS  Z2, Z0, Z1
+	VMOVUPS      Z1, K1, (AX)(BX*4)
+
+end5:
+	VZEROUPPER
+	RET
+
+// func affineGradAVX2(dx []float32, dy []float32, x []float32, a float32, b float32, c float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·affineGradAVX2(SB), NOSPLIT, $0-84
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         dy_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	VBROADCASTSS a+72(FP), Y0
+	VBROADCASTSS b+76(FP), Y1
+	VBROADCASTSS c+80(FP), Y2
+	MOVQ         dx_len+8(FP), BX
+	XORQ         SI, SI
+
+loop1:
+	CMPQ        BX, $0x00000020
+	JL          done2
+	VMOVUPS     (CX)(SI*4), Y3
+	VMOVUPS     (DX)(SI*4), Y4
+	VFMADD213PS Y2, Y1, Y4
+	VFMADD231PS Y3, Y0, Y4
+	VMOVUPS     Y4, (AX)(SI*4)
+	VMOVUPS     32(CX)(SI*4), Y3
+	VMOVUPS     32(DX)(SI*4), Y4
+	VFMADD213PS Y2, Y1, Y4
+	VFMADD231PS Y3, Y0, Y4
+	VMOVUPS     Y4, 32(AX)(SI*4)
+	VMOVUPS     64(CX)(SI*4), Y3
+	VMOVUPS     64(DX)(SI*4), Y4
+	VFMADD213PS Y2, Y1, Y4
+	VFMADD231PS Y3, Y0, Y4
+	VMOVUPS     Y4, 64(AX)(SI*4)
+	VMOVUPS     96(CX)(SI*4), Y3
+	VMOVUPS     96(DX)(SI*4), Y4
+	VFMADD213PS Y2, Y1, Y4
+	VFMADD231PS Y3, Y0, Y4
+	VMOVUPS     Y4, 96(AX)(SI*4)
+	ADDQ        $0x00000020, SI
+	SUBQ        $0x00000020, BX
+	JMP         loop1
+
+done2:
+loop3:
+	CMPQ        BX, $0x00000008
+	JL          done4
+	VMOVUPS     (CX)(SI*4), Y3
+	VMOVUPS     (DX)(SI*4), Y4
+	VFMADD213PS Y2, Y1, Y4
+	VFMADD231PS Y3, Y0, Y4
+	VMOVUPS     Y4, (AX)(SI*4)
+	ADDQ        $0x00000008, SI
+	SUBQ        $0x00000008, BX
+	JMP         loop3
+
+done4:
+	TESTQ        BX, BX
+	JLE          end5
+	VMOVD        BX, X3
+	VPBROADCASTD X3, Y3
+	VPCMPGTD     pointwise_lanes<>+0(SB), Y3, Y3
+	VMASKMOVPS   (CX)(SI*4), Y3, Y4
+	VMASKMOVPS   (DX)(SI*4), Y3, Y5
+	VFMADD213PS  Y2, Y1, Y5
+	VFMADD231PS  Y4, Y0, Y5
+	VMASKMOVPS   Y5, Y3, (AX)(SI*4)
+
+end5:
+	VZEROUPPER
+	RET
+
+// func affineGradAVX512(dx []float32, dy []float32, x []float32, a float32, b float32, c float32)
+// Requires: AVX, AVX512F
+TEXT ·affineGradAVX512(SB), NOSPLIT, $0-84
+	MOVQ         dx_base+0(FP), AX
+	MOVQ         dy_base+24(FP), CX
+	MOVQ         x_base+48(FP), DX
+	VBROADCASTSS a+72(FP), Z0
+	VBROADCASTSS b+76(FP), Z1
+	VBROADCASTSS c+80(FP), Z2
+	MOVQ         dx_len+8(FP), BX
+	XORQ         SI, SI
+
+loop1:
+	CMPQ        BX, $0x00000040
+	JL          done2
+	VMOVUPS     (CX)(SI*4), Z3
+	VMOVUPS     (DX)(SI*4), Z4
+	VFMADD213PS Z2, Z1, Z4
+	VFMADD231PS Z3, Z0, Z4
+	VMOVUPS     Z4, (AX)(SI*4)
+	VMOVUPS     64(CX)(SI*4), Z3
+	VMOVUPS     64(DX)(SI*4), Z4
+	VFMADD213PS Z2, Z1, Z4
+	VFMADD231PS Z3, Z0, Z4
+	VMOVUPS     Z4, 64(AX)(SI*4)
+	VMOVUPS     128(CX)(SI*4), Z3
+	VMOVUPS     128(DX)(SI*4), Z4
+	VFMADD213PS Z2, Z1, Z4
+	VFMADD231PS Z3, Z0, Z4
+	VMOVUPS     Z4, 128(AX)(SI*4)
+	VMOVUPS     192(CX)(SI*4), Z3
+	VMOVUPS     192(DX)(SI*4), Z4
+	VFMADD213PS Z2, Z1, Z4
+	VFMADD231PS Z3, Z0, Z4
+	VMOVUPS     Z4, 192(AX)(SI*4)
+	ADDQ        $0x00000040, SI
+	SUBQ        $0x00000040, BX
+	JMP         loop1
+
+done2:
+loop3:
+	CMPQ        BX, $0x00000010
+	JL          done4
+	VMOVUPS     (CX)(SI*4), Z3
+	VMOVUPS     (DX)(SI*4), Z4
+	VFMADD213PS Z2, Z1, Z4
+	VFMADD231PS Z3, Z0, Z4
+	VMOVUPS     Z4, (AX)(SI*4)
+	ADDQ        $0x00000010, SI
+	SUBQ        $0x00000010, BX
+	JMP         loop3
+
+done4:
+	TESTQ        BX, BX
+	JLE          end5
+	VPBROADCASTD BX, Z3
+	VMOVDQU32    pointwise_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z3, Z4, K1
+	VMOVUPS.Z    (CX)(SI*4), K1, Z3
+	VMOVUPS.Z    (DX)(SI*4), K1, Z4
+	VFMADD213PS  Z2, Z1, Z4
+	VFMADD231PS  Z3, Z0, Z4
+	VMOVUPS      Z4, K1, (AX)(SI*4)
+
+end5:
+	VZEROUPPER
+	RET

@@ -7,3 +7,15 @@ package vek
 func add(dst, a, b []float32) { addGeneric(dst, a, b) }
 
 func mul(dst, a, b []float32) { mulGeneric(dst, a, b) }
+
+func addConst(dst, x []float32, c float32) { addConstGeneric(dst, x, c) }
+
+func fill(dst []float32, c float32) { fillGeneric(dst, c) }
+
+func scale(dst []float32, alpha float32, x []float32) { scaleGeneric(dst, alpha, x) }
+
+func scaleShift(dst, x []float32, scale, shift float32) { scaleShiftGeneric(dst, x, scale, shift) }
+
+func axpy(dst []float32, alpha float32, x []float32) { axpyGeneric(dst, alpha, x) }
+
+func affineGrad(dx, dy, x []float32, a, b, c float32) { affineGradGeneric(dx, dy, x, a, b, c) }

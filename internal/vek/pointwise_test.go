@@ -34,6 +34,11 @@ var (
 		Run:   func(out, in [][]float32) { vek.AddConst(out[0], in[0], alpha) },
 		Truth: func(out, in []float64) { out[0] = in[0] + alpha64 },
 	}
+	fill = vektest.Pointwise{
+		Ins: 1, Updates: true, // what was there must not matter
+		Run:   func(out, _ [][]float32) { vek.Fill(out[0], alpha) },
+		Truth: func(out, _ []float64) { out[0] = alpha64 },
+	}
 	scale = vektest.Pointwise{
 		Ins: 1, Alias: [][]int{{0}},
 		Run:   func(out, in [][]float32) { vek.Scale(out[0], alpha, in[0]) },
@@ -71,6 +76,7 @@ func abs(terms ...float64) float64 {
 func TestAdd(t *testing.T)        { add.Test(t) }
 func TestMul(t *testing.T)        { mul.Test(t) }
 func TestAddConst(t *testing.T)   { addConst.Test(t) }
+func TestFill(t *testing.T)       { fill.Test(t) }
 func TestScale(t *testing.T)      { scale.Test(t) }
 func TestScaleShift(t *testing.T) { scaleShift.Test(t) }
 func TestAxpy(t *testing.T)       { axpy.Test(t) }
@@ -78,6 +84,21 @@ func TestAffineGrad(t *testing.T) { affineGrad.Test(t) }
 
 func FuzzAdd(f *testing.F)       { add.Fuzz(f) }
 func FuzzPointwise(f *testing.F) { affineGrad.Fuzz(f) }
+
+func BenchmarkFill(b *testing.B) { benchUnary(b, func(dst, _ []float32) { vek.Fill(dst, alpha) }) }
+func BenchmarkAddConst(b *testing.B) {
+	benchUnary(b, func(dst, x []float32) { vek.AddConst(dst, x, alpha) })
+}
+func BenchmarkScale(b *testing.B) { benchUnary(b, func(dst, x []float32) { vek.Scale(dst, alpha, x) }) }
+func BenchmarkAxpy(b *testing.B)  { benchUnary(b, func(dst, x []float32) { vek.Axpy(dst, alpha, x) }) }
+
+func BenchmarkScaleShift(b *testing.B) {
+	benchUnary(b, func(dst, x []float32) { vek.ScaleShift(dst, x, alpha, beta) })
+}
+
+func BenchmarkAffineGrad(b *testing.B) {
+	benchBinary(b, func(dst, x, y []float32) { vek.AffineGrad(dst, x, y, alpha, beta, gamma) })
+}
 
 // blockError bounds a sum's error in units of ε·Σ|terms|: that of 16 lanes over a block of 512, whatever the length.
 const blockError = 38
@@ -98,14 +119,43 @@ var (
 		Run:  func(in [][]float32) float32 { return vek.SumSquares(in[0]) },
 		Term: func(in []float64) float64 { return in[0] * in[0] },
 	}
+	// The rounding of a difference weighs on its term: its share of the bound is the term's size.
+	centralSquares = vektest.Reduction{
+		Ins: 1, Error: blockError + 2,
+		Run:  func(in [][]float32) float32 { return vek.CentralSquares(in[0], alpha) },
+		Term: func(in []float64) float64 { return (in[0] - alpha64) * (in[0] - alpha64) },
+	}
+	centralDot = vektest.Reduction{
+		Ins: 2, Error: blockError + 1,
+		Run:  func(in [][]float32) float32 { return vek.CentralDot(in[0], in[1], alpha) },
+		Term: func(in []float64) float64 { return in[0] * (in[1] - alpha64) },
+	}
 )
 
-func TestSum(t *testing.T)        { sum.Test(t) }
-func TestDot(t *testing.T)        { dot.Test(t) }
-func TestSumSquares(t *testing.T) { sumSquares.Test(t) }
+func TestSum(t *testing.T)            { sum.Test(t) }
+func TestDot(t *testing.T)            { dot.Test(t) }
+func TestSumSquares(t *testing.T)     { sumSquares.Test(t) }
+func TestCentralSquares(t *testing.T) { centralSquares.Test(t) }
+func TestCentralDot(t *testing.T)     { centralDot.Test(t) }
 
-func FuzzSum(f *testing.F) { sum.Fuzz(f) }
-func FuzzDot(f *testing.F) { dot.Fuzz(f) }
+func FuzzSum(f *testing.F)            { sum.Fuzz(f) }
+func FuzzDot(f *testing.F)            { dot.Fuzz(f) }
+func FuzzCentralDot(f *testing.F)     { centralDot.Fuzz(f) }
+func FuzzCentralSquares(f *testing.F) { centralSquares.Fuzz(f) }
+func FuzzSumSquares(f *testing.F)     { sumSquares.Fuzz(f) }
+
+func BenchmarkSum(b *testing.B) { benchUnary(b, func(dst, x []float32) { dst[0] = vek.Sum(x) }) }
+func BenchmarkSumSquares(b *testing.B) {
+	benchUnary(b, func(dst, x []float32) { dst[0] = vek.SumSquares(x) })
+}
+
+func BenchmarkCentralSquares(b *testing.B) {
+	benchUnary(b, func(dst, x []float32) { dst[0] = vek.CentralSquares(x, alpha) })
+}
+
+func BenchmarkCentralDot(b *testing.B) {
+	benchBinary(b, func(dst, x, y []float32) { dst[0] = vek.CentralDot(x, y, alpha) })
+}
 
 // The error of a long sum of one sign stays near a rounding, since the blocks add up in float64: 16 lanes over the whole
 // length would drift by hundreds of ulp.

@@ -1,40 +1,112 @@
 package vek
 
-// Sums run in blocks of at most sumBlock elements: 16 interleaved partial sums a block, folded by halves, and the
-// blocks in float64. The order depends on the length alone, and the error does not grow with it: below
-// (sumBlock/16 + 6)·2⁻²⁴·Σ|terms|.
-const sumBlock = 512
+// Sums run in blocks: within one at least 16 interleaved partial sums of at most 32 elements each, folded by halves,
+// and the blocks in float64. The order depends on the length (and the level) alone, and the error does not grow with
+// it: below (32 + 6)·2⁻²⁴·Σ|terms|.
+const sumBlock = 512 // of the plain Go
 
 // Sum returns Σ x.
 func Sum(x []float32) float32 {
 	total := 0.0
-	for len(x) > 0 {
-		n := min(len(x), sumBlock)
-		total += float64(sumGeneric(x[:n]))
-		x = x[n:]
+	for len(x) > longestRun {
+		total += sum(x[:longestRun])
+		x = x[longestRun:]
 	}
-	return float32(total)
+	return float32(total + sum(x))
 }
 
 // Dot returns Σ x·y.
 func Dot(x, y []float32) float32 {
 	sameLen("Dot", len(x), y)
 	total := 0.0
-	for len(x) > 0 {
-		n := min(len(x), sumBlock)
-		total += float64(dotGeneric(x[:n], y[:n]))
-		x, y = x[n:], y[n:]
+	for len(x) > longestRun {
+		total += dot(x[:longestRun], y[:longestRun])
+		x, y = x[longestRun:], y[longestRun:]
 	}
-	return float32(total)
+	return float32(total + dot(x, y))
 }
 
 // SumSquares returns Σ x².
-func SumSquares(x []float32) float32 { return Dot(x, x) }
+func SumSquares(x []float32) float32 {
+	total := 0.0
+	for len(x) > longestRun {
+		total += sumSquares(x[:longestRun])
+		x = x[longestRun:]
+	}
+	return float32(total + sumSquares(x))
+}
+
+// CentralSquares returns Σ (x − c)².
+func CentralSquares(x []float32, c float32) float32 {
+	total := 0.0
+	for len(x) > longestRun {
+		total += centralSquares(x[:longestRun], c)
+		x = x[longestRun:]
+	}
+	return float32(total + centralSquares(x, c))
+}
+
+// CentralDot returns Σ x·(y − c).
+func CentralDot(x, y []float32, c float32) float32 {
+	sameLen("CentralDot", len(x), y)
+	total := 0.0
+	for len(x) > longestRun {
+		total += centralDot(x[:longestRun], y[:longestRun], c)
+		x, y = x[longestRun:], y[longestRun:]
+	}
+	return float32(total + centralDot(x, y, c))
+}
+
+func sumGeneric(x []float32) float64 {
+	total := 0.0
+	for len(x) > 0 {
+		n := min(len(x), sumBlock)
+		total += float64(blockSum(x[:n]))
+		x = x[n:]
+	}
+	return total
+}
+
+func dotGeneric(x, y []float32) float64 {
+	total := 0.0
+	for len(x) > 0 {
+		n := min(len(x), sumBlock)
+		total += float64(blockDot(x[:n], y[:n]))
+		x, y = x[n:], y[n:]
+	}
+	return total
+}
+
+func sumSquaresGeneric(x []float32) float64 { return dotGeneric(x, x) }
+
+func centralSquaresGeneric(x []float32, c float32) float64 {
+	var buf [sumBlock]float32
+	total := 0.0
+	for len(x) > 0 {
+		n := min(len(x), sumBlock)
+		addConstGeneric(buf[:n], x[:n], -c)
+		total += float64(blockDot(buf[:n], buf[:n]))
+		x = x[n:]
+	}
+	return total
+}
+
+func centralDotGeneric(x, y []float32, c float32) float64 {
+	var buf [sumBlock]float32
+	total := 0.0
+	for len(x) > 0 {
+		n := min(len(x), sumBlock)
+		addConstGeneric(buf[:n], y[:n], -c)
+		total += float64(blockDot(x[:n], buf[:n]))
+		x, y = x[n:], y[n:]
+	}
+	return total
+}
 
 // partial holds the sums of the elements whose indices are equal modulo 16.
 type partial [16]float32
 
-func sumGeneric(x []float32) float32 {
+func blockSum(x []float32) float32 {
 	var s partial
 	for ; len(x) >= 4*len(s); x = x[4*len(s):] { // four steps at once spare s's way through memory
 		a, b, c, d := (*partial)(x), (*partial)(x[16:]), (*partial)(x[32:]), (*partial)(x[48:])
@@ -48,7 +120,7 @@ func sumGeneric(x []float32) float32 {
 	return s.fold()
 }
 
-func dotGeneric(x, y []float32) float32 {
+func blockDot(x, y []float32) float32 {
 	var s partial
 	for ; len(x) >= 2*len(s) && len(y) >= 2*len(s); x, y = x[2*len(s):], y[2*len(s):] {
 		a, b, c, d := (*partial)(x), (*partial)(y), (*partial)(x[16:]), (*partial)(y[16:])

@@ -6,7 +6,8 @@ import (
 )
 
 // SoftmaxCrossEntropy returns −log softmax(logits)[label] and sets dlogits to its gradient, softmax − onehot.
-// Rows are short (a value a class), so it computes in float64. dlogits may be logits.
+// Rows are short, a value a class, and there is one a sequence: it computes in float64, and no level has assembly for
+// it. dlogits may be logits.
 func SoftmaxCrossEntropy(dlogits, logits []float32, label int) (loss float32) {
 	sameLen("SoftmaxCrossEntropy", len(dlogits), logits)
 	if label < 0 || label >= len(logits) {

@@ -55,8 +55,8 @@ func (d *delay) bins() int { return 2 * d.half * delayCutoff / delayRate }
 func (d *delay) fill(x, y []float32, s random.Stream) {
 	w := d.pool.Get().(*delayWork)
 	for k := 1; k <= d.bins(); k++ {
-		i := uint64(2 * k)
-		w.coeff[k] = complex(d.scale*s.Normal(i), d.scale*s.Normal(i+1))
+		re, im := s.NormalPair(uint64(2 * k))
+		w.coeff[k] = complex(d.scale*re, d.scale*im)
 	}
 	w.fft.Sequence(w.x, w.coeff)
 	for l := range x {

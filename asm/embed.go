@@ -1,0 +1,106 @@
+package asm
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// embed generates the products with one-hot columns: squares of 8 tokens by 8 channels, transposed in registers.
+// Their shuffles go at the same pace at either width of vector, so both levels use the narrow one.
+func embed(f *file) {
+	f.kernel("embed", "func(x []float32, xStride int, table []float32, tableStride int, ids []int32, channels int)",
+		func(g *gen) {
+			x, step, entry := g.ptr("x"), g.stride("xStride"), g.entries()
+			g.squares(x, step, func(row func(int) operand.Mem, h reg.Register) {
+				for i, v := range g.transpose8(func(t, half int) operand.Mem {
+					return operand.Mem{Base: entry[t], Index: h, Scale: 4, Disp: 16 * half}
+				}) {
+					g.VMOVUPS(v, row(i))
+				}
+			})
+		})
+	f.kernel("embedGrad", "func(table []float32, tableStride int, x []float32, xStride int, ids []int32, channels int)",
+		func(g *gen) {
+			x, step, entry := g.ptr("x"), g.stride("xStride"), g.entries()
+			g.squares(x, step, func(row func(int) operand.Mem, h reg.Register) {
+				for t, v := range g.transpose8(func(i, half int) operand.Mem { return row(i).Offset(16 * half) }) {
+					at := operand.Mem{Base: entry[t], Index: h, Scale: 4} // in order: tokens may be equal
+					g.VADDPS(at, v, v)
+					g.VMOVUPS(v, at)
+				}
+			})
+		})
+}
+
+// entries returns the addresses of eight tokens' rows of the table.
+func (g *gen) entries() []reg.Register {
+	table, step, ids := g.ptr("table"), g.stride("tableStride"), g.ptr("ids")
+	entry := make([]reg.Register, 8)
+	for t := range entry {
+		entry[t] = g.GP64()
+		g.MOVLQSX(operand.Mem{Base: ids, Disp: 4 * t}, entry[t])
+		g.IMULQ(step, entry[t])
+		g.ADDQ(table, entry[t])
+	}
+	return entry
+}
+
+// squares takes eight channels h at a time down x, whose i-th row of them is row(i).
+func (g *gen) squares(x, step reg.Register, body func(row func(int) operand.Mem, h reg.Register)) {
+	lower, step3, h := g.GP64(), g.GP64(), g.GP64()
+	g.LEAQ(operand.Mem{Base: step, Index: step, Scale: 2}, step3)
+	g.XORQ(h, h)
+	loop, done, channels := g.label("loop"), g.label("done"), operand.Mem(g.paramAddr("channels"))
+	g.Label(loop)
+	g.CMPQ(h, channels)
+	g.JGE(operand.LabelRef(done))
+	g.LEAQ(operand.Mem{Base: x, Index: step, Scale: 4}, lower)
+	body(func(i int) operand.Mem {
+		m := operand.Mem{Base: []reg.Register{x, lower}[i/4], Index: step, Scale: uint8(i % 4)}
+		switch i % 4 {
+		case 0:
+			m.Index, m.Scale = nil, 0
+		case 3:
+			m.Index, m.Scale = step3, 1
+		}
+		return m
+	}, h)
+	g.LEAQ(operand.Mem{Base: x, Index: step, Scale: 8}, x)
+	g.ADDQ(operand.Imm(8), h)
+	g.JMP(operand.LabelRef(loop))
+	g.Label(done)
+}
+
+// paramAddr returns where a parameter lies.
+func (g *gen) paramAddr(name string) operand.Mem {
+	c, err := g.Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return c.Addr
+}
+
+// transpose8 returns the columns of an 8×8 square whose row i has its halves of four at at(i, 0) and at(i, 1).
+func (g *gen) transpose8(at func(i, half int) operand.Mem) []reg.VecVirtual {
+	columns := make([]reg.VecVirtual, 8)
+	for half := range 2 {
+		rows, mixed := make([]reg.VecVirtual, 4), make([]reg.VecVirtual, 4)
+		for i := range rows {
+			rows[i] = g.YMM()
+			g.VMOVUPS(at(i, half), rows[i].AsX())
+			g.VINSERTF128(operand.Imm(1), at(i+4, half), rows[i], rows[i])
+		}
+		for i := range 2 {
+			mixed[2*i], mixed[2*i+1] = g.YMM(), rows[2*i]
+			g.VUNPCKLPS(rows[2*i+1], rows[2*i], mixed[2*i])
+			g.VUNPCKHPS(rows[2*i+1], rows[2*i], mixed[2*i+1])
+		}
+		for i := range 2 {
+			low, high := g.YMM(), mixed[2+i]
+			g.VUNPCKLPD(mixed[2+i], mixed[i], low)
+			g.VUNPCKHPD(mixed[2+i], mixed[i], high)
+			columns[4*half+2*i], columns[4*half+2*i+1] = low, high
+		}
+	}
+	return columns
+}

@@ -1,0 +1,138 @@
+package asm
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// reduceBlock is how many elements are summed in float32: 32 terms a lane at AVX2, 16 at AVX-512.
+const reduceBlock = 2048
+
+// reduce generates sums over a slice: eight vectors of partial sums a block, and the blocks in float64.
+func reduce(f *file) {
+	f.kernel("sum", "func(x []float32) float64", func(g *gen) {
+		x := g.ptr("x")
+		g.sumBlocks(g.length("x"), []reg.Register{x}, func(r *run, acc reg.VecVirtual, u int) {
+			if r.mask == nil {
+				g.VADDPS(r.at(x, u), acc, acc)
+			} else {
+				g.VADDPS(r.load(x, u), acc, acc)
+			}
+		})
+	})
+	f.kernel("dot", "func(x, y []float32) float64", func(g *gen) {
+		x, y := g.ptr("x"), g.ptr("y")
+		g.sumBlocks(g.length("x"), []reg.Register{x, y}, func(r *run, acc reg.VecVirtual, u int) {
+			if a := r.load(x, u); r.mask == nil {
+				g.VFMADD231PS(r.at(y, u), a, acc)
+			} else {
+				g.VFMADD231PS(r.load(y, u), a, acc)
+			}
+		})
+	})
+	f.kernel("sumSquares", "func(x []float32) float64", func(g *gen) {
+		x := g.ptr("x")
+		g.sumBlocks(g.length("x"), []reg.Register{x}, func(r *run, acc reg.VecVirtual, u int) {
+			a := r.load(x, u)
+			g.VFMADD231PS(a, a, acc)
+		})
+	})
+	f.kernel("centralSquares", "func(x []float32, c float32) float64", func(g *gen) {
+		x, c := g.ptr("x"), g.broadcastArg("c")
+		g.sumBlocks(g.length("x"), []reg.Register{x}, func(r *run, acc reg.VecVirtual, u int) {
+			a := g.lessIn(r, r.load(x, u), c)
+			g.VFMADD231PS(a, a, acc)
+		})
+	})
+	f.kernel("centralDot", "func(x, y []float32, c float32) float64", func(g *gen) {
+		x, y, c := g.ptr("x"), g.ptr("y"), g.broadcastArg("c")
+		g.sumBlocks(g.length("x"), []reg.Register{x, y}, func(r *run, acc reg.VecVirtual, u int) {
+			b := g.lessIn(r, r.load(y, u), c)
+			g.VFMADD231PS(r.load(x, u), b, acc)
+		})
+	})
+}
+
+// lessIn subtracts c in the lanes that the run covers.
+func (g *gen) lessIn(r *run, v, c reg.VecVirtual) reg.VecVirtual {
+	g.VSUBPS(c, v, v)
+	if r.mask == nil {
+		return v
+	}
+	if g.wide() {
+		g.VMOVAPS_Z(v, r.mask.k, v)
+	} else {
+		g.VANDPS(r.mask.v, v, v)
+	}
+	return v
+}
+
+// sumBlocks returns the sum of n terms: add adds those of a run's u-th vector to a vector of partial sums. It moves
+// the arrays' addresses.
+func (g *gen) sumBlocks(n reg.Register, arrays []reg.Register, add func(r *run, acc reg.VecVirtual, u int)) {
+	acc := g.vecs(8)
+	low, high := g.zero(), g.zero() // float64
+	block, last, count := g.label("block"), g.label("last"), g.GP64()
+	g.Label(block)
+	for _, v := range acc {
+		g.clear(v)
+	}
+	g.MOVQ(n, count)
+	g.CMPQ(count, operand.U32(reduceBlock))
+	g.JLE(operand.LabelRef(last))
+	g.MOVQ(operand.U32(reduceBlock), count)
+	g.Label(last)
+	g.each(count, len(acc), func(r *run) {
+		for u := range r.vecs {
+			add(r, acc[u], u)
+		}
+	})
+	for half := len(acc) / 2; half > 0; half /= 2 {
+		for i := range half {
+			g.VADDPS(acc[i+half], acc[i], acc[i])
+		}
+	}
+	g.addWidened(acc[0], low, high)
+	for _, p := range arrays {
+		g.ADDQ(operand.U32(4*reduceBlock), p)
+	}
+	g.SUBQ(operand.U32(reduceBlock), n)
+	g.JG(operand.LabelRef(block))
+	g.VADDPD(high, low, low)
+	g.returnSum64(low)
+}
+
+// addWidened adds v's lower and upper half to float64 sums.
+func (g *gen) addWidened(v, low, high reg.VecVirtual) {
+	part := g.vec()
+	if g.wide() {
+		g.VCVTPS2PD(v.AsY(), part)
+		g.VADDPD(part, low, low)
+		g.VEXTRACTF32X8(operand.U8(1), v, v.AsY())
+		g.VCVTPS2PD(v.AsY(), part)
+	} else {
+		g.VCVTPS2PD(v.AsX(), part)
+		g.VADDPD(part, low, low)
+		g.VEXTRACTF128(operand.U8(1), v, v.AsX())
+		g.VCVTPS2PD(v.AsX(), part)
+	}
+	g.VADDPD(part, high, high)
+}
+
+// returnSum64 returns the sum of v's float64 lanes, by halves.
+func (g *gen) returnSum64(v reg.VecVirtual) {
+	half := g.vec()
+	if g.wide() {
+		g.VEXTRACTF64X4(operand.U8(1), v, half.AsY())
+		g.VADDPD(half.AsY(), v.AsY(), v.AsY())
+	}
+	g.VEXTRACTF128(operand.U8(1), v.AsY(), half.AsX())
+	g.VADDPD(half.AsX(), v.AsX(), v.AsX())
+	g.VUNPCKHPD(v.AsX(), v.AsX(), half.AsX())
+	g.VADDSD(half.AsX(), v.AsX(), v.AsX())
+	c, err := g.ReturnIndex(0).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	g.VMOVSD(v.AsX(), c.Addr)
+}
