@@ -12,6 +12,7 @@ var families = []family{
 	{"embed", embed},
 	{"gemm", gemm},
 	{"norm", norm},
+	{"math", mathematics},
 	{"pointwise", pointwise},
 	{"reduce", reduce},
 }

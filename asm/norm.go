@@ -128,7 +128,7 @@ func (g *gen) moments(r *run, sum []reg.VecVirtual, x, step, rows reg.Register) 
 		g.nextRows(p, step, n)
 	})
 	share = g.broadcastArg("share")
-	eps, one := g.broadcastArg("eps"), g.inRegister(1)
+	eps, one := g.broadcastArg("eps"), g.broadcast(1)
 	meanOut, rstdOut := g.ptr("mean"), g.ptr("rstd")
 	for u, m := range mean {
 		d, v := dev[u], squares[u]

@@ -62,27 +62,19 @@ func (g *gen) broadcastArg(name string) reg.VecVirtual {
 	return v
 }
 
-// constant returns v as an operand for arithmetic: a register where there are 32 of them, so that it is to be called
-// before a loop; else a vector in memory, which costs a load and no register.
-func (g *gen) constant(v float64) operand.Op { return g.bits(math.Float32bits(float32(v))) }
+// float returns a constant in memory: one float to be broadcast where instructions can do that, else a vector of them.
+func (g *gen) float(v float64) operand.Mem { return g.repeated(math.Float32bits(float32(v))) }
 
-// bits is constant for a bit pattern.
-func (g *gen) bits(v uint32) operand.Op {
-	name := fmt.Sprintf("x%08x", v)
-	if g.wide() {
-		r := g.vec()
-		g.VBROADCASTSS(g.table(name, slices.Repeat([]uint32{v}, 8)), r)
-		return r
-	}
-	return g.table(name, slices.Repeat([]uint32{v}, 8))
+// broadcast returns a register full of v.
+func (g *gen) broadcast(v float64) reg.VecVirtual {
+	r := g.vec()
+	g.VBROADCASTSS(g.float(v), r)
+	return r
 }
 
-// inRegister is constant in a register at either level.
-func (g *gen) inRegister(v float64) reg.VecVirtual {
-	bits := math.Float32bits(float32(v))
-	r := g.vec()
-	g.VBROADCASTSS(g.table(fmt.Sprintf("x%08x", bits), slices.Repeat([]uint32{bits}, 8)), r)
-	return r
+// repeated returns a bit pattern in memory, as often as an AVX2 vector has lanes.
+func (g *gen) repeated(v uint32) operand.Mem {
+	return g.table(fmt.Sprintf("x%08x", v), slices.Repeat([]uint32{v}, 8))
 }
 
 // table returns an array of bit patterns in memory.

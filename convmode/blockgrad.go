@@ -74,6 +74,8 @@ func (n *Net) blockGrad(ws *worker, part *partial, b int, s span) {
 // mixGrad takes ∂s_i of a tile to ∂g, adding the sums of ∂W and ∂bias.
 func (n *Net) mixGrad(ws *worker, part *partial, dg, ds vek.Matrix, b int, s span) {
 	l, rows := &n.layers[n.block], n.mixingRows()
+	g := scratchTile(ws.act, ds.Rows, ds.Cols)
+	n.activateAgain(g, b, s)
 	if rows == 0 {
 		n.outputGrad(ws, dg, vek.Matrix{}, ds, b)
 		return
@@ -87,8 +89,6 @@ func (n *Net) mixGrad(ws *worker, part *partial, dg, ds vek.Matrix, b int, s spa
 	for r := range rows {
 		part.mixBias[r] += vek.Sum(dz.Row(r))
 	}
-	g := scratchTile(ws.act, ds.Rows, ds.Cols)
-	n.activate(g, b, s)
 	vek.Gemm(part.mixing, dz, g, false, true, true, ws.gemm) // ∂W += ∂z·gᵀ
 	vek.Gemm(dg, l.mixing, dz, true, false, false, ws.gemm)  // ∂g = Wᵀ·∂z
 }
@@ -110,7 +110,23 @@ func (n *Net) outputGrad(ws *worker, dz, z, ds vek.Matrix, b int) {
 	}
 }
 
-// activateGrad takes ∂g of a tile to ∂v and stores it in v's place. Overwrites dg.
+// activateAgain sets g as activate does and leaves the activation's slope in v's place.
+func (n *Net) activateAgain(g vek.Matrix, b int, s span) {
+	if n.cfg.Activation != model.ActivationGELU {
+		n.activate(g, b, s)
+		return
+	}
+	v, scale := n.acts.v[n.block].tile(b, s), n.scales(n.layers[n.block].inner, b)
+	for h := range g.Rows {
+		row := g.Row(h)
+		vek.GELUSlope(row, v.Row(h), v.Row(h))
+		if scale != nil {
+			vek.Scale(row, scale[h], row)
+		}
+	}
+}
+
+// activateGrad takes ∂g of a tile to ∂v and stores it in v's place, where activateAgain left the slope. Overwrites dg.
 func (n *Net) activateGrad(dg vek.Matrix, b int, s span) {
 	v, scale := n.acts.v[n.block].tile(b, s), n.scales(n.layers[n.block].inner, b)
 	for h := range dg.Rows {
@@ -119,7 +135,7 @@ func (n *Net) activateGrad(dg vek.Matrix, b int, s span) {
 			vek.Scale(d, scale[h], d)
 		}
 		if n.cfg.Activation == model.ActivationGELU {
-			vek.GELUGrad(v.Row(h), v.Row(h), d)
+			vek.Mul(v.Row(h), v.Row(h), d)
 		} else {
 			copy(v.Row(h), d)
 		}

@@ -36,6 +36,10 @@ func BenchmarkExp(b *testing.B)      { benchUnary(b, vek.Exp) }
 func BenchmarkSigmoid(b *testing.B)  { benchUnary(b, vek.Sigmoid) }
 func BenchmarkGELU(b *testing.B)     { benchUnary(b, vek.GELU) }
 func BenchmarkGELUGrad(b *testing.B) { benchBinary(b, vek.GELUGrad) }
+func BenchmarkGELUSlope(b *testing.B) {
+	benchBinary(b, func(dst, x, y []float32) { vek.GELUSlope(dst, y, x) })
+}
+
 func BenchmarkGLU(b *testing.B)      { benchBinary(b, vek.GLU) }
 
 func BenchmarkGLUGrad(b *testing.B) {

@@ -5,13 +5,13 @@ import "math"
 // Exp sets dst = exp(x) with an error below 2 ulp; results below 2⁻¹²⁶ are 0. dst may be x.
 func Exp(dst, x []float32) {
 	sameLen("Exp", len(dst), x)
-	expGeneric(dst, x)
+	exp(dst, x)
 }
 
 // Sigmoid sets dst = 1/(1 + exp(−x)) with an error below 3 ulp; results below 2⁻¹²⁶ are 0. dst may be x.
 func Sigmoid(dst, x []float32) {
 	sameLen("Sigmoid", len(dst), x)
-	sigmoidGeneric(dst, x)
+	sigmoid(dst, x)
 }
 
 // exp(x) = 2ⁿ·2ᶠ with n + f = x/ln 2 and |f| ≤ 1/2. A scalar processor works as fast in float64, where n + f needs no

@@ -170,3 +170,31 @@ func TestSlopesAgainstDifferences(t *testing.T) {
 		}
 	})
 }
+
+// GELUSlope has the bits of GELU and of GELUGrad with a gradient of 1.
+func TestGELUSlope(t *testing.T) {
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		x := append(normals(generator(31), 1000), 0, float32(math.Copysign(0, -1)), 13, -13, 40, -40,
+			float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN()))
+		n := len(x)
+		ones, want, grad := make([]float32, n), make([]float32, n), make([]float32, n)
+		for i := range ones {
+			ones[i] = 1
+		}
+		vek.GELU(want, x)
+		vek.GELUGrad(grad, x, ones)
+		c := vektest.NewCall(t)
+		for _, at := range vektest.Placements() {
+			c.Begin(at)
+			in, y, slope := c.In(x), c.Out(n), c.Out(n)
+			if !c.Do(func() { vek.GELUSlope(y, slope, in) }) {
+				t.FailNow()
+			}
+			sameBits(t, "y", y, want)
+			sameBits(t, "slope", slope, grad)
+		}
+		vek.GELUSlope(ones, x, x)
+		sameBits(t, "y", ones, want)
+		sameBits(t, "slope over x", x, grad)
+	})
+}

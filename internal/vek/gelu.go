@@ -6,14 +6,14 @@ import "math"
 // 4 ulp of the result on the whole line; results of x ≤ −13 are 0. dst may be x.
 func GELU(dst, x []float32) {
 	sameLen("GELU", len(dst), x)
-	geluGeneric(dst, x)
+	gelu(dst, x)
 }
 
 // GELUGrad sets dx = dy·(Φ(x) + x·φ(x)), φ the normal density; the slope at x ≤ −13 counts as 0.
 // The error is below 4 ulp of dy·(Φ(x) + |x|·φ(x)). dx may be x or dy.
 func GELUGrad(dx, x, dy []float32) {
 	sameLen("GELUGrad", len(dx), x, dy)
-	geluGradGeneric(dx, x, dy)
+	geluGrad(dx, x, dy)
 }
 
 // geluMax is where the line ends: beyond, Φ(−|x|) is below 2⁻¹²⁶.
@@ -74,5 +74,28 @@ func geluGradGeneric(dx, x, dy []float32) {
 		w := exp2Join(n, exp2Poly(f)) * (float64(invSqrt2Pi*a) - tailNum(a)/tailDen(a))
 		one := math.Copysign(1, float64(v))
 		dx[i] = float32((0.5 + float64(0.5*one) + float64(one*w)) * float64(dy[i]))
+	}
+}
+
+// GELUSlope sets y = x·Φ(x) and slope to its derivative, Φ(x) + x·φ(x), in one pass; both with the errors of GELU and
+// GELUGrad. y or slope may be x.
+func GELUSlope(y, slope, x []float32) {
+	sameLen("GELUSlope", len(y), slope, x)
+	geluSlope(y, slope, x)
+}
+
+func geluSlopeGeneric(y, slope, x []float32) {
+	y, slope = y[:len(x)], slope[:len(x)]
+	for i, v := range x {
+		if !(v > -geluMax && v < geluMax) {
+			y[i], slope[i] = max(v, 0), sigmoidBeyond(v)
+			continue
+		}
+		a := math.Abs(float64(v))
+		n, f := exp2Split(float64(a * a * (-0.5 * log2e)))
+		e, r := exp2Join(n, exp2Poly(f)), tailNum(a)/tailDen(a)
+		one := math.Copysign(1, float64(v))
+		y[i] = float32(float64(0.5*(float64(v)+a)) - float64(a*e*r))
+		slope[i] = float32(0.5 + float64(0.5*one) + float64(one*e*(float64(invSqrt2Pi*a)-r)))
 	}
 }

@@ -3,13 +3,13 @@ package vek
 // GLU sets dst = a·σ(b). dst may be a or b.
 func GLU(dst, a, b []float32) {
 	sameLen("GLU", len(dst), a, b)
-	gluGeneric(dst, a, b)
+	glu(dst, a, b)
 }
 
 // GLUGrad sets da = dy·σ(b) and db = dy·a·σ(b)·(1 − σ(b)). da may be a, db may be b, and either dy.
 func GLUGrad(da, db, a, b, dy []float32) {
 	sameLen("GLUGrad", len(da), db, a, b, dy)
-	gluGradGeneric(da, db, a, b, dy)
+	gluGrad(da, db, a, b, dy)
 }
 
 // σ(b) is computed as in sigmoidGeneric.

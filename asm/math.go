@@ -1,0 +1,397 @@
+package asm
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// math generates the exponential and what is made of it. The formulas, coefficients and limits are those of the plain Go
+// (internal/vek/exp.go, gelu.go, glu.go); what is float64 there is float32 here with the low part of a product carried
+// along by fused operations.
+func mathematics(f *file) {
+	f.elementwise("exp", "func(dst, x []float32)", func(g *gen) {
+		g.function(func(x reg.VecVirtual) reg.VecVirtual {
+			y := g.exponential(x, 1)
+			g.keep(y, g.compare(notBelow, x, expMin))
+			return g.blend(g.compare(above, x, expMax), g.broadcast(math.Inf(1)), y)
+		})
+	})
+	f.elementwise("sigmoid", "func(dst, x []float32)", func(g *gen) {
+		g.function(func(x reg.VecVirtual) reg.VecVirtual { s, _ := g.logistic(x); return s })
+	})
+	f.elementwise("glu", "func(dst, a, b []float32)", func(g *gen) {
+		dst, a, b := g.ptr("dst"), g.ptr("a"), g.ptr("b")
+		g.each(g.length("dst"), 2, func(r *run) {
+			for u := range r.vecs {
+				y, _ := g.logistic(r.load(b, u))
+				g.VMULPS(r.load(a, u), y, y)
+				r.store(y, dst, u)
+			}
+		})
+	})
+	f.elementwise("gluGrad", "func(da, db, a, b, dy []float32)", gluGrad)
+	f.elementwise("gelu", "func(dst, x []float32)", func(g *gen) {
+		g.function(func(x reg.VecVirtual) reg.VecVirtual {
+			t := g.normalTail(x)
+			return g.geluOf(x, t)
+		})
+	})
+	f.elementwise("geluGrad", "func(dx, x, dy []float32)", func(g *gen) {
+		dx, x, dy := g.ptr("dx"), g.ptr("x"), g.ptr("dy")
+		g.each(g.length("dx"), 2, func(r *run) {
+			for u := range r.vecs {
+				v := r.load(x, u)
+				y := g.geluSlope(v, g.normalTail(v))
+				g.VMULPS(r.load(dy, u), y, y)
+				r.store(y, dx, u)
+			}
+		})
+	})
+	f.elementwise("geluSlope", "func(y, slope, x []float32)", func(g *gen) {
+		y, slope, x := g.ptr("y"), g.ptr("slope"), g.ptr("x")
+		g.each(g.length("y"), 2, func(r *run) {
+			for u := range r.vecs {
+				v := r.load(x, u)
+				t := g.normalTail(v)
+				r.store(g.geluOf(v, t), y, u)
+				r.store(g.geluSlope(v, t), slope, u)
+			}
+		})
+	})
+}
+
+// Limits of the plain Go.
+const (
+	expMax  = 88.72283
+	expMin  = -87.33654
+	geluMax = 13
+)
+
+// 2^f on |f| ≤ 1/2.
+var exp2Poly = []float64{
+	1.00000000055424865, 0.693147205736915174, 0.240226468904466696, 0.0555032877679535294, 0.0096184889646109839,
+	0.00133999313918372269, 0.000153458117991258405,
+}
+
+// R(a) = (1 − Φ(a))·exp(a²/2) on 0 ≤ a < 15 in 16 pieces, a quarter of an octave of a + 1 each: the places, and the
+// coefficients of the polynomials in a's distance from them, lowest first, with a relative error below 9e-8. (A
+// quotient of two polynomials, as in the plain Go, would round nine times on the way to one answer.)
+var (
+	tailPlaces = []float64{
+		0.130859375, 0.364257812, 0.624023438, 0.869140625, 1.22851562, 1.7265625, 2.25, 2.74804688,
+		3.4765625, 4.546875, 5.5234375, 6.4765625, 7.96875, 9.921875, 12.0625, 14.0703125,
+	}
+	tailPolys = [][]float64{
+		{
+			0.451795071, 0.382377207, 0.323548496, 0.280676246, 0.233155727, 0.18699953, 0.153651938, 0.130801827,
+			0.106975272, 0.083998628, 0.0700611994, 0.0602235757, 0.0493095592, 0.0398117714, 0.0328501686, 0.0282123759,
+		},
+		{
+			-0.339820653, -0.259658396, -0.197040439, -0.154995158, -0.112506777, -0.0760758817, -0.0532254204, -0.0394927301,
+			-0.0270360671, -0.0170110315, -0.0119636282, -0.00890052877, -0.00600675633, -0.00393485976, -0.00268712244, -0.00198533665,
+		},
+		{
+			0.203662694, 0.143896982, 0.100294963, 0.0729816779, 0.0474687219, 0.0278244615, 0.0169471819, 0.011136801,
+			0.00649082242, 0.00332572032, 0.00199038861, 0.0012893572, 0.000721518183, 0.000385268824, 0.000218376794, 0.000139032898,
+		},
+		{
+			-0.104388341, -0.069083184, -0.0448171012, -0.0305207428, -0.0180677902, -0.00934686977, -0.00503128534, -0.00296266284,
+			-0.00148990005, -0.000629389251, -0.000323164888, -0.000183291268, -8.55466496e-05, -3.73947732e-05, -1.7631075e-05, -9.68957102e-06,
+		},
+		{
+			0.0476443358, 0.0297633298, 0.0181389395, 0.0116423508, 0.00637044292, 0.00294219586, 0.00141537073, 0.000754277338,
+			0.000333485281, 0.000116936797, 5.17409535e-05, 2.57535594e-05, 1.0203943e-05, 3.63740128e-06, 1.42748581e-06, 6.7725091e-07,
+		},
+		{
+			-0.0198625904, -0.0114510078, -0.00676215999, -0.0040892628, -0.00199116184, -0.00083015539, -0.000374684809, -0.000181002761,
+			-6.88653599e-05, -2.19405774e-05, -8.19890465e-06, -3.47151422e-06, -1.15301248e-06, -3.3180666e-07, -1.1744595e-07, -4.74983928e-08,
+		},
+	}
+)
+
+// function writes the loop of dst = body(x).
+func (g *gen) function(body func(x reg.VecVirtual) reg.VecVirtual) {
+	dst, x := g.ptr("dst"), g.ptr("x")
+	g.each(g.length("dst"), 2, func(r *run) {
+		for u := range r.vecs {
+			r.store(body(r.load(x, u)), dst, u)
+		}
+	})
+}
+
+// mulAdd sets p = p·f + c, mul x·c, clampUp max(x, c) and clampDown min(x, c), of which the last two keep NaN.
+func (g *gen) mulAdd(p, f reg.VecVirtual, c float64) {
+	if g.wide() {
+		g.VFMADD213PS_BCST(g.float(c), f, p)
+		return
+	}
+	g.VFMADD213PS(g.float(c), f, p)
+}
+
+// addMul sets p = p + f·c.
+func (g *gen) addMul(p, f reg.VecVirtual, c float64) {
+	if g.wide() {
+		g.VFMADD231PS_BCST(g.float(c), f, p)
+		return
+	}
+	g.VFMADD231PS(g.float(c), f, p)
+}
+
+func (g *gen) addConst(x reg.VecVirtual, c float64) reg.VecVirtual {
+	y := g.vec()
+	if g.wide() {
+		g.VADDPS_BCST(g.float(c), x, y)
+	} else {
+		g.VADDPS(g.float(c), x, y)
+	}
+	return y
+}
+
+// within clamps x to [lo, hi]; NaN stays NaN.
+func (g *gen) within(x reg.VecVirtual, lo, hi float64) reg.VecVirtual {
+	y := g.broadcast(lo)
+	g.VMAXPS(x, y, y) // the second source, x, where one is NaN
+	z := g.broadcast(hi)
+	g.VMINPS(y, z, z)
+	return z
+}
+
+// horner returns the polynomial with coefficients c, lowest first, at x.
+func (g *gen) horner(x reg.VecVirtual, c []float64) reg.VecVirtual {
+	p := g.broadcast(c[len(c)-1])
+	for i := len(c) - 2; i >= 0; i-- {
+		g.mulAdd(p, x, c[i])
+	}
+	return p
+}
+
+// condition is a comparison's result: an opmask or a vector of all-ones.
+type condition = mask
+
+// Predicates of VCMPPS. Comparisons with NaN are false, but for the negated one.
+const (
+	notBelow = 5 // not less than, true for NaN
+	above    = 14
+)
+
+func (g *gen) compare(predicate uint8, x reg.VecVirtual, c float64) condition {
+	if g.wide() {
+		k := g.K()
+		g.VCMPPS_BCST(operand.Imm(uint64(predicate)), g.float(c), x, k)
+		return condition{k: k}
+	}
+	m := g.vec()
+	g.VCMPPS(operand.Imm(uint64(predicate)), g.float(c), x, m)
+	return condition{v: m}
+}
+
+// keep zeros v where the condition does not hold.
+func (g *gen) keep(v reg.VecVirtual, c condition) {
+	if g.wide() {
+		g.VMOVAPS_Z(v, c.k, v)
+		return
+	}
+	g.VANDPS(c.v, v, v)
+}
+
+// blend returns yes where the condition holds, else no.
+func (g *gen) blend(c condition, yes, no reg.VecVirtual) reg.VecVirtual {
+	y := g.vec()
+	if g.wide() {
+		g.VBLENDMPS(yes, no, c.k, y)
+		return y
+	}
+	g.VBLENDVPS(c.v, yes, no, y)
+	return y
+}
+
+const magic = 3 << 22 // x + magic rounds x to an integer, |x| < 2²²
+
+// power returns 2^(n+f), n an integer in low bits above magic: the bits of n go to the exponent of 2^f.
+func (g *gen) power(n, f reg.VecVirtual) reg.VecVirtual {
+	p := g.horner(f, exp2Poly)
+	g.VPSLLD(operand.Imm(23), n, n)
+	g.VPADDD(n, p, p)
+	return p
+}
+
+// low is what float32 loses of c.
+func low(c float64) float64 { return c - float64(float32(c)) }
+
+// exponential returns exp(sign·x), x held within the range of float32's normal numbers.
+func (g *gen) exponential(x reg.VecVirtual, sign float64) reg.VecVirtual {
+	lo, hi := expMin, expMax
+	if sign < 0 {
+		lo, hi = -hi, -lo
+	}
+	x = g.within(x, lo, hi)
+	n := g.broadcast(magic)
+	g.addMul(n, x, sign*math.Log2E)
+	f := g.addConst(n, -magic)
+	whole := f
+	f = g.fraction(x, whole, sign*math.Log2E)
+	return g.power(n, f)
+}
+
+// fraction returns x·c − whole, correct to float32's last bits.
+func (g *gen) fraction(x, whole reg.VecVirtual, c float64) reg.VecVirtual {
+	f := g.broadcast(c)
+	g.VFMSUB213PS(whole, x, f)
+	g.addMul(f, x, low(c))
+	return f
+}
+
+// logistic returns σ(x) and exp(−x), the latter 0 below 2⁻¹²⁶.
+func (g *gen) logistic(x reg.VecVirtual) (s, e reg.VecVirtual) {
+	e = g.exponential(x, -1)
+	s = g.reciprocal(g.addConst(e, 1))
+	g.keep(s, g.compare(notBelow, x, expMin))
+	return s, e
+}
+
+// reciprocal returns 1/d, d ≥ 1: by division, or by an estimate of 14 bits and a step of Newton's.
+func (g *gen) reciprocal(d reg.VecVirtual) reg.VecVirtual {
+	if !g.wide() {
+		y := g.broadcast(1)
+		g.VDIVPS(d, y, y)
+		return y
+	}
+	y, err := g.vec(), g.broadcast(1)
+	g.VRCP14PS(d, y)
+	g.VFNMADD231PS(d, y, err)
+	g.VFMADD231PS(err, y, y)
+	return y
+}
+
+// gluGrad: da = dy·σ(b), db = dy·a·σ(b)·(1 − σ(b)), and 1 − σ = e·σ.
+func gluGrad(g *gen) {
+	da, db, a, b, dy := g.ptr("da"), g.ptr("db"), g.ptr("a"), g.ptr("b"), g.ptr("dy")
+	g.each(g.length("da"), 2, func(r *run) {
+		for u := range r.vecs {
+			x := r.load(b, u)
+			s, e := g.logistic(x)
+			g.keep(e, g.compare(notAbove, x, -expMin))
+			v, y := r.load(a, u), r.load(dy, u)
+			g.VMULPS(s, y, y) // dy·σ
+			g.VMULPS(s, e, e) // 1 − σ
+			r.store(y, da, u)
+			g.VMULPS(v, y, y)
+			g.VMULPS(e, y, y)
+			r.store(y, db, u)
+		}
+	})
+}
+
+const notAbove = 10 // not greater than, true for NaN
+
+// tail is what GELU and its slope share: a = min(|x|, 13), exp(−a²/2) and R(a) = (1 − Φ(a))·exp(a²/2).
+type tail struct{ a, e, r reg.VecVirtual }
+
+func (g *gen) normalTail(x reg.VecVirtual) tail {
+	const c = -0.5 * math.Log2E
+	a := g.and(x, 0x7FFFFFFF)
+	top := g.broadcast(geluMax)
+	g.VMINPS(a, top, top) // NaN stays
+	a = top
+
+	// a² = s + rest, exactly
+	s, rest := g.vec(), g.vec()
+	g.VMULPS(a, a, s)
+	g.VMOVAPS(s, rest)
+	g.VFMSUB231PS(a, a, rest)
+	n := g.broadcast(magic)
+	g.addMul(n, s, c)
+	f := g.fraction(s, g.addConst(n, -magic), c)
+	g.addMul(f, rest, c)
+	e := g.power(n, f)
+
+	return tail{a, e, g.tailRatio(a)}
+}
+
+// tailRatio returns R(a), 0 ≤ a ≤ 13. The piece is in the last two bits of the exponent and the first two of the mantissa of
+// a + 1: 12 … 15 in [1, 2), then 0 … 3, 4 … 7 and 8 … 11.
+func (g *gen) tailRatio(a reg.VecVirtual) reg.VecVirtual {
+	piece := g.addConst(a, 1)
+	g.VPSRLD(operand.Imm(21), piece, piece)
+	upper := g.vec() // the sign is the fourth bit of piece
+	if !g.wide() {
+		g.VPSLLD(operand.Imm(28), piece, upper)
+	}
+	d := g.lookup("place", tailPlaces, piece, upper)
+	g.VSUBPS(d, a, d)
+	top := len(tailPolys) - 1
+	r := g.lookup(fmt.Sprint("tail", top), tailPolys[top], piece, upper)
+	for k := top - 1; k >= 0; k-- {
+		g.VFMADD213PS(g.lookup(fmt.Sprint("tail", k), tailPolys[k], piece, upper), d, r)
+	}
+	return r
+}
+
+// lookup returns the entries of a table of 16 for the pieces.
+func (g *gen) lookup(name string, values []float64, piece, upper reg.VecVirtual) reg.VecVirtual {
+	bits := make([]uint32, 16)
+	for i, v := range values {
+		bits[(i+12)%16] = math.Float32bits(float32(v))
+	}
+	entries, v := g.table(name, bits), g.vec()
+	g.VPERMPS(entries, piece, v)
+	if !g.wide() {
+		high := g.vec()
+		g.VPERMPS(entries.Offset(32), piece, high)
+		g.VBLENDVPS(upper, high, v, v)
+	}
+	return v
+}
+
+// geluOf returns max(x, 0) − a·(1 − Φ(a)), and 0 from −13 downwards.
+func (g *gen) geluOf(x reg.VecVirtual, t tail) reg.VecVirtual {
+	q, y := g.vec(), g.zero()
+	g.VMULPS(t.e, t.r, q)
+	g.VMAXPS(x, y, y) // NaN stays
+	g.VFNMADD231PS(t.a, q, y)
+	g.keep(y, g.compare(notAtMost, x, -geluMax))
+	return y
+}
+
+const notAtMost = 6 // not (x ≤ c), true for NaN
+
+// geluSlope returns 1 + w for x ≥ 0 and −w for x < 0, w = a·φ(a) − (1 − Φ(a)), and 0 from −13 downwards.
+func (g *gen) geluSlope(x reg.VecVirtual, t tail) reg.VecVirtual {
+	w := g.broadcast(1 / math.Sqrt(2*math.Pi))
+	g.VFMSUB213PS(t.r, t.a, w)
+	g.VMULPS(t.e, w, w)
+	negative := g.vec()
+	g.VPSRAD(operand.Imm(31), x, negative)
+	g.xor(w, g.and(x, 0x80000000))
+	one := g.broadcast(1)
+	if g.wide() {
+		g.VPANDND(one, negative, one)
+	} else {
+		g.VPANDN(one, negative, one)
+	}
+	g.VADDPS(one, w, w)
+	g.keep(w, g.compare(notAtMost, x, -geluMax))
+	return w
+}
+
+// and returns x with some bits only.
+func (g *gen) and(x reg.VecVirtual, bits uint32) reg.VecVirtual {
+	y := g.vec()
+	if g.wide() {
+		g.VPANDD_BCST(g.repeated(bits), x, y)
+	} else {
+		g.VPAND(g.repeated(bits), x, y)
+	}
+	return y
+}
+
+func (g *gen) xor(x, bits reg.VecVirtual) {
+	if g.wide() {
+		g.VPXORD(bits, x, x)
+	} else {
+		g.VPXOR(bits, x, x)
+	}
+}
