@@ -10,6 +10,7 @@ type family struct {
 var families = []family{
 	{"adamw", adamW},
 	{"embed", embed},
+	{"fft", fft},
 	{"gemm", gemm},
 	{"norm", norm},
 	{"math", mathematics},

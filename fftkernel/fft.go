@@ -161,7 +161,7 @@ func (f *FFT) forward(re, im []float32, half bool) {
 	for i := range f.passes {
 		p := &f.passes[i]
 		if i == 0 && half {
-			vek.FFTForwardHalf(p.radix, re, im, p.tw, p.q)
+			vek.FFTForwardHalf(p.radix, re, im, re[:f.n/2], im[:f.n/2], p.tw, p.q)
 			continue
 		}
 		vek.FFTForward(p.radix, re, im, p.tw, p.q)
@@ -180,7 +180,7 @@ func (f *FFT) inverse(re, im []float32, half bool) {
 	for i := len(f.passes) - 1; i >= 0; i-- {
 		p := &f.passes[i]
 		if i == 0 && half {
-			vek.FFTInverseHalf(p.radix, re, im, p.tw, p.q)
+			vek.FFTInverseHalf(p.radix, re[:f.n/2], im[:f.n/2], re, im, p.tw, p.q)
 			continue
 		}
 		vek.FFTInverse(p.radix, re, im, p.tw, p.q)

@@ -23,19 +23,29 @@ func vector(x []float32, i int) *lanes { return (*lanes)(x[i*FFTLanes:]) }
 // tw holds the twiddles as FFTTwiddles fills them; where q = 1 they are all 1.
 func FFTForward(radix int, re, im, tw []float32, q int) {
 	checkFFT("FFTForward", radix, re, im, tw, q)
+	for len(re) > 0 {
+		run, count := fftRun(radix, len(re), q)
+		for from := 0; from < q; from += count {
+			fftForward(radix, re[:run], im[:run], tw, q, from, min(count, q-from))
+		}
+		re, im = re[run:], im[run:]
+	}
+}
+
+func fftForward(radix int, re, im, tw []float32, q, from, count int) {
 	switch {
 	case radix == 2:
-		fft2Generic(re, im)
+		fft2(re, im, tw, q, from, count)
 	case radix == 3:
-		fftForward3Generic(re, im, tw, q)
+		fftForward3(re, im, tw, q, from, count)
 	case radix == 4 && q == 1:
-		fftForward4LastGeneric(re, im)
+		fftForward4Last(re, im, tw, q, from, count)
 	case radix == 4:
-		fftForward4Generic(re, im, tw, q)
+		fftForward4(re, im, tw, q, from, count)
 	case radix == 5:
-		fftForward5Generic(re, im, tw, q)
+		fftForward5(re, im, tw, q, from, count)
 	case radix == 8:
-		fftForward8Generic(re, im, tw, q)
+		fftForward8(re, im, tw, q, from, count)
 	}
 }
 
@@ -43,41 +53,67 @@ func FFTForward(radix int, re, im, tw []float32, q int) {
 // conjugate twiddles, then the transform with the opposite sign.
 func FFTInverse(radix int, re, im, tw []float32, q int) {
 	checkFFT("FFTInverse", radix, re, im, tw, q)
+	for len(re) > 0 {
+		run, count := fftRun(radix, len(re), q)
+		for from := 0; from < q; from += count {
+			fftInverse(radix, re[:run], im[:run], tw, q, from, min(count, q-from))
+		}
+		re, im = re[run:], im[run:]
+	}
+}
+
+func fftInverse(radix int, re, im, tw []float32, q, from, count int) {
 	switch {
 	case radix == 2:
-		fft2Generic(re, im)
+		fft2(re, im, tw, q, from, count)
 	case radix == 3:
-		fftInverse3Generic(re, im, tw, q)
+		fftInverse3(re, im, tw, q, from, count)
 	case radix == 4 && q == 1:
-		fftInverse4FirstGeneric(re, im)
+		fftInverse4First(re, im, tw, q, from, count)
 	case radix == 4:
-		fftInverse4Generic(re, im, tw, q)
+		fftInverse4(re, im, tw, q, from, count)
 	case radix == 5:
-		fftInverse5Generic(re, im, tw, q)
+		fftInverse5(re, im, tw, q, from, count)
 	case radix == 8:
-		fftInverse8Generic(re, im, tw, q)
+		fftInverse8(re, im, tw, q, from, count)
 	}
 }
 
-// FFTForwardHalf is FFTForward of radix 4 or 8 over a single block whose upper half is zero (and is not read).
-func FFTForwardHalf(radix int, re, im, tw []float32, q int) {
-	checkFFTHalf("FFTForwardHalf", radix, re, im, tw, q)
-	if radix == 4 {
-		fftForward4HalfGeneric(re, im, tw, q)
-		return
+// fftRun cuts a pass over n floats: a call takes whole blocks of run floats, or count of one block's q butterflies.
+func fftRun(radix, n, q int) (run, count int) {
+	block := radix * q * FFTLanes
+	if block > longestRun {
+		return block, max(1, longestRun/FFTLanes/radix)
 	}
-	fftForward8HalfGeneric(re, im, tw, q)
+	return min(n, longestRun/block*block), q
 }
 
-// FFTInverseHalf is FFTInverse of radix 4 or 8 over a single block of whose result only the lower half is wanted;
-// what stands in the upper half afterwards is undefined.
-func FFTInverseHalf(radix int, re, im, tw []float32, q int) {
-	checkFFTHalf("FFTInverseHalf", radix, re, im, tw, q)
-	if radix == 4 {
-		fftInverse4HalfGeneric(re, im, tw, q)
-		return
+// FFTForwardHalf is FFTForward of radix 4 or 8 over a single block whose lower half is x and whose upper half is zero.
+// x may be the lower half of re and im.
+func FFTForwardHalf(radix int, re, im, xRe, xIm, tw []float32, q int) {
+	checkFFTHalf("FFTForwardHalf", radix, re, im, xRe, xIm, tw, q)
+	_, count := fftRun(radix, len(re), q)
+	for from := 0; from < q; from += count {
+		if count := min(count, q-from); radix == 4 {
+			fftForward4Half(re, im, xRe, xIm, tw, q, from, count)
+		} else {
+			fftForward8Half(re, im, xRe, xIm, tw, q, from, count)
+		}
 	}
-	fftInverse8HalfGeneric(re, im, tw, q)
+}
+
+// FFTInverseHalf is FFTInverse of radix 4 or 8 over a single block of whose result only the lower half is wanted, and
+// written to y, which may be the lower half of re and im; re and im are used up.
+func FFTInverseHalf(radix int, yRe, yIm, re, im, tw []float32, q int) {
+	checkFFTHalf("FFTInverseHalf", radix, re, im, yRe, yIm, tw, q)
+	_, count := fftRun(radix, len(re), q)
+	for from := 0; from < q; from += count {
+		if count := min(count, q-from); radix == 4 {
+			fftInverse4Half(yRe, yIm, re, im, tw, q, from, count)
+		} else {
+			fftInverse8Half(yRe, yIm, re, im, tw, q, from, count)
+		}
+	}
 }
 
 // FFTForwardLanes is the forward transform's last stage: the product with tw (FFTLaneTwiddles), then a 16-point
@@ -107,10 +143,10 @@ func checkFFT(name string, radix int, re, im, tw []float32, q int) {
 	}
 }
 
-func checkFFTHalf(name string, radix int, re, im, tw []float32, q int) {
+func checkFFTHalf(name string, radix int, re, im, xRe, xIm, tw []float32, q int) {
 	checkFFT(name, radix, re, im, tw, q)
-	if radix != 4 && radix != 8 || len(re) != radix*q*FFTLanes {
-		panic("vek: " + name + ": want a single block of radix 4 or 8")
+	if radix != 4 && radix != 8 || len(re) != radix*q*FFTLanes || len(xRe) != len(re)/2 || len(xIm) != len(re)/2 {
+		panic("vek: " + name + ": want a single block of radix 4 or 8, and half of it")
 	}
 }
 

@@ -1,9 +1,9 @@
 package vek
 
 // y_k = w^{jk} Σ_m x_m (−i)^{mk}
-func fftForward4Generic(re, im, tw []float32, q int) {
+func fftForward4Generic(re, im, tw []float32, q, from, count int) {
 	for at := 0; at < len(re)/FFTLanes; at += 4 * q {
-		for j := range q {
+		for j := from; j < from+count; j++ {
 			w := (*[6]float32)(tw[6*j:])
 			w1r, w1i, w2r, w2i, w3r, w3i := w[0], w[1], w[2], w[3], w[4], w[5]
 			ar, br, cr, dr := quarters(re, at+j, q)
@@ -27,15 +27,16 @@ func quarters(x []float32, i, q int) (a, b, c, d *lanes) {
 	return vector(x, i), vector(x, i+q), vector(x, i+2*q), vector(x, i+3*q)
 }
 
-// The same with x_2 = x_3 = 0.
-func fftForward4HalfGeneric(re, im, tw []float32, q int) {
-	for j := range q {
+// The same with x_0 and x_1 in x and x_2 = x_3 = 0.
+func fftForward4HalfGeneric(re, im, xRe, xIm, tw []float32, q, from, count int) {
+	for j := from; j < from+count; j++ {
 		w := (*[6]float32)(tw[6*j:])
 		w1r, w1i, w2r, w2i, w3r, w3i := w[0], w[1], w[2], w[3], w[4], w[5]
 		ar, br, cr, dr := quarters(re, j, q)
 		ai, bi, ci, di := quarters(im, j, q)
+		pr, pi, qr, qi := vector(xRe, j), vector(xIm, j), vector(xRe, j+q), vector(xIm, j+q)
 		for l := range ar {
-			x0r, x0i, x1r, x1i := ar[l], ai[l], br[l], bi[l]
+			x0r, x0i, x1r, x1i := pr[l], pi[l], qr[l], qi[l]
 			ar[l], ai[l] = x0r+x1r, x0i+x1i
 			br[l], bi[l] = rotate(x0r+x1i, x0i-x1r, w1r, w1i)
 			cr[l], ci[l] = rotate(x0r-x1r, x0i-x1i, w2r, w2i)
@@ -45,7 +46,7 @@ func fftForward4HalfGeneric(re, im, tw []float32, q int) {
 }
 
 // The pass with q = 1: no twiddles.
-func fftForward4LastGeneric(re, im []float32) {
+func fftForward4LastGeneric(re, im, _ []float32, _, _, _ int) {
 	for at := 0; at < len(re)/FFTLanes; at += 4 {
 		ar, br, cr, dr := quarters(re, at, 1)
 		ai, bi, ci, di := quarters(im, at, 1)
@@ -63,9 +64,9 @@ func fftForward4LastGeneric(re, im []float32) {
 }
 
 // y_m = Σ_k conj(w^{jk}) x_k i^{mk}
-func fftInverse4Generic(re, im, tw []float32, q int) {
+func fftInverse4Generic(re, im, tw []float32, q, from, count int) {
 	for at := 0; at < len(re)/FFTLanes; at += 4 * q {
-		for j := range q {
+		for j := from; j < from+count; j++ {
 			w := (*[6]float32)(tw[6*j:])
 			w1r, w1i, w2r, w2i, w3r, w3i := w[0], w[1], w[2], w[3], w[4], w[5]
 			ar, br, cr, dr := quarters(re, at+j, q)
@@ -87,26 +88,27 @@ func fftInverse4Generic(re, im, tw []float32, q int) {
 	}
 }
 
-// The same, writing only y_0 and y_1.
-func fftInverse4HalfGeneric(re, im, tw []float32, q int) {
-	for j := range q {
+// The same, writing only y_0 and y_1, to y.
+func fftInverse4HalfGeneric(yRe, yIm, re, im, tw []float32, q, from, count int) {
+	for j := from; j < from+count; j++ {
 		w := (*[6]float32)(tw[6*j:])
 		w1r, w1i, w2r, w2i, w3r, w3i := w[0], w[1], w[2], w[3], w[4], w[5]
 		ar, br, cr, dr := quarters(re, j, q)
 		ai, bi, ci, di := quarters(im, j, q)
+		pr, pi, qr, qi := vector(yRe, j), vector(yIm, j), vector(yRe, j+q), vector(yIm, j+q)
 		for l := range ar {
 			x2r, x2i := rotateBack(cr[l], ci[l], w2r, w2i)
 			x1r, x1i := rotateBack(br[l], bi[l], w1r, w1i)
 			x3r, x3i := rotateBack(dr[l], di[l], w3r, w3i)
 			s1r, s1i := ar[l]-x2r, ai[l]-x2i
-			ar[l], ai[l] = (ar[l]+x2r)+(x1r+x3r), (ai[l]+x2i)+(x1i+x3i)
-			br[l], bi[l] = s1r-(x1i-x3i), s1i+(x1r-x3r)
+			pr[l], pi[l] = (ar[l]+x2r)+(x1r+x3r), (ai[l]+x2i)+(x1i+x3i)
+			qr[l], qi[l] = s1r-(x1i-x3i), s1i+(x1r-x3r)
 		}
 	}
 }
 
 // The inverse pass with q = 1: no twiddles.
-func fftInverse4FirstGeneric(re, im []float32) {
+func fftInverse4FirstGeneric(re, im, _ []float32, _, _, _ int) {
 	for at := 0; at < len(re)/FFTLanes; at += 4 {
 		ar, br, cr, dr := quarters(re, at, 1)
 		ai, bi, ci, di := quarters(im, at, 1)

@@ -11,9 +11,9 @@ func eighths(x []float32, i, q int) (a, b, c, d, e, f, g, h *lanes) {
 
 // y_k = w^{jk} Σ_m x_m w_8^{mk}: the even outputs are a 4-point transform of x_m + x_{m+4}, the odd ones of
 // (x_m − x_{m+4})·w_8^m.
-func fftForward8Generic(re, im, tw []float32, q int) {
+func fftForward8Generic(re, im, tw []float32, q, from, count int) {
 	for at := 0; at < len(re)/FFTLanes; at += 8 * q {
-		for j := range q {
+		for j := from; j < from+count; j++ {
 			w := (*[14]float32)(tw[14*j:])
 			r0, r1, r2, r3, r4, r5, r6, r7 := eighths(re, at+j, q)
 			i0, i1, i2, i3, i4, i5, i6, i7 := eighths(im, at+j, q)
@@ -48,15 +48,17 @@ func fftForward8Generic(re, im, tw []float32, q int) {
 	}
 }
 
-// The same with x_4 … x_7 = 0.
-func fftForward8HalfGeneric(re, im, tw []float32, q int) {
-	for j := range q {
+// The same with x_0 … x_3 in x and x_4 … x_7 = 0.
+func fftForward8HalfGeneric(re, im, xRe, xIm, tw []float32, q, from, count int) {
+	for j := from; j < from+count; j++ {
 		w := (*[14]float32)(tw[14*j:])
 		r0, r1, r2, r3, r4, r5, r6, r7 := eighths(re, j, q)
 		i0, i1, i2, i3, i4, i5, i6, i7 := eighths(im, j, q)
+		x0r, x1r, x2r, x3r := quarters(xRe, j, q)
+		x0i, x1i, x2i, x3i := quarters(xIm, j, q)
 		for l := range r0 {
-			ar, ai, br, bi := r0[l], i0[l], r1[l], i1[l]
-			cr, ci, dr, di := r2[l], i2[l], r3[l], i3[l]
+			ar, ai, br, bi := x0r[l], x0i[l], x1r[l], x1i[l]
+			cr, ci, dr, di := x2r[l], x2i[l], x3r[l], x3i[l]
 
 			s0r, s0i, s1r, s1i := ar+cr, ai+ci, ar-cr, ai-ci
 			s2r, s2i, s3r, s3i := br+dr, bi+di, br-dr, bi-di
@@ -77,9 +79,9 @@ func fftForward8HalfGeneric(re, im, tw []float32, q int) {
 }
 
 // y_m = Σ_k conj(w^{jk}) x_k w_8^{−mk} = A_m + w_8^{−m}·B_m, A and B the 4-point transforms of the even and odd inputs.
-func fftInverse8Generic(re, im, tw []float32, q int) {
+func fftInverse8Generic(re, im, tw []float32, q, from, count int) {
 	for at := 0; at < len(re)/FFTLanes; at += 8 * q {
-		for j := range q {
+		for j := from; j < from+count; j++ {
 			w := (*[14]float32)(tw[14*j:])
 			r0, r1, r2, r3, r4, r5, r6, r7 := eighths(re, at+j, q)
 			i0, i1, i2, i3, i4, i5, i6, i7 := eighths(im, at+j, q)
@@ -114,12 +116,14 @@ func fftInverse8Generic(re, im, tw []float32, q int) {
 	}
 }
 
-// The same, writing only y_0 … y_3.
-func fftInverse8HalfGeneric(re, im, tw []float32, q int) {
-	for j := range q {
+// The same, writing only y_0 … y_3, to y.
+func fftInverse8HalfGeneric(yRe, yIm, re, im, tw []float32, q, from, count int) {
+	for j := from; j < from+count; j++ {
 		w := (*[14]float32)(tw[14*j:])
 		r0, r1, r2, r3, r4, r5, r6, r7 := eighths(re, j, q)
 		i0, i1, i2, i3, i4, i5, i6, i7 := eighths(im, j, q)
+		y0r, y1r, y2r, y3r := quarters(yRe, j, q)
+		y0i, y1i, y2i, y3i := quarters(yIm, j, q)
 		for l := range r0 {
 			x1r, x1i := rotateBack(r1[l], i1[l], w[0], w[1])
 			x5r, x5i := rotateBack(r5[l], i5[l], w[8], w[9])
@@ -137,10 +141,10 @@ func fftInverse8HalfGeneric(re, im, tw []float32, q int) {
 			x6r, x6i := rotateBack(r6[l], i6[l], w[10], w[11])
 			s0r, s0i, s1r, s1i = r0[l]+x4r, i0[l]+x4i, r0[l]-x4r, i0[l]-x4i
 			s2r, s2i, s3r, s3i = x2r+x6r, x2i+x6i, x2r-x6r, x2i-x6i
-			r0[l], i0[l] = (s0r+s2r)+b0r, (s0i+s2i)+b0i
-			r2[l], i2[l] = (s0r-s2r)-b2i, (s0i-s2i)+b2r
-			r1[l], i1[l] = (s1r-s3i)+b1r, (s1i+s3r)+b1i
-			r3[l], i3[l] = (s1r+s3i)-b3r, (s1i-s3r)+b3i
+			y0r[l], y0i[l] = (s0r+s2r)+b0r, (s0i+s2i)+b0i
+			y2r[l], y2i[l] = (s0r-s2r)-b2i, (s0i-s2i)+b2r
+			y1r[l], y1i[l] = (s1r-s3i)+b1r, (s1i+s3r)+b1i
+			y3r[l], y3i[l] = (s1r+s3i)-b3r, (s1i-s3r)+b3i
 		}
 	}
 }

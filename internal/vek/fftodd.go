@@ -9,7 +9,7 @@ const (
 )
 
 // y_0 = x_0 + x_1, y_1 = x_0 − x_1; its own inverse up to the factor 2.
-func fft2Generic(re, im []float32) {
+func fft2Generic(re, im, _ []float32, _, _, _ int) {
 	for at := 0; at < len(re)/FFTLanes; at += 2 {
 		ar, br, ai, bi := vector(re, at), vector(re, at+1), vector(im, at), vector(im, at+1)
 		for l := range ar {
@@ -20,9 +20,9 @@ func fft2Generic(re, im []float32) {
 }
 
 // y_k = w^{jk} Σ_m x_m w_3^{mk}
-func fftForward3Generic(re, im, tw []float32, q int) {
+func fftForward3Generic(re, im, tw []float32, q, from, count int) {
 	for at := 0; at < len(re)/FFTLanes; at += 3 * q {
-		for j := range q {
+		for j := from; j < from+count; j++ {
 			w := (*[4]float32)(tw[4*j:])
 			i := at + j
 			ar, br, cr := vector(re, i), vector(re, i+q), vector(re, i+2*q)
@@ -40,9 +40,9 @@ func fftForward3Generic(re, im, tw []float32, q int) {
 }
 
 // y_m = Σ_k conj(w^{jk}) x_k w_3^{−mk}
-func fftInverse3Generic(re, im, tw []float32, q int) {
+func fftInverse3Generic(re, im, tw []float32, q, from, count int) {
 	for at := 0; at < len(re)/FFTLanes; at += 3 * q {
-		for j := range q {
+		for j := from; j < from+count; j++ {
 			w := (*[4]float32)(tw[4*j:])
 			i := at + j
 			ar, br, cr := vector(re, i), vector(re, i+q), vector(re, i+2*q)
@@ -62,9 +62,9 @@ func fftInverse3Generic(re, im, tw []float32, q int) {
 }
 
 // y_k = w^{jk} Σ_m x_m w_5^{mk}
-func fftForward5Generic(re, im, tw []float32, q int) {
+func fftForward5Generic(re, im, tw []float32, q, from, count int) {
 	for at := 0; at < len(re)/FFTLanes; at += 5 * q {
-		for j := range q {
+		for j := from; j < from+count; j++ {
 			w := (*[8]float32)(tw[8*j:])
 			r0, r1, r2, r3, r4 := fifths(re, at+j, q)
 			i0, i1, i2, i3, i4 := fifths(im, at+j, q)
@@ -84,9 +84,9 @@ func fftForward5Generic(re, im, tw []float32, q int) {
 }
 
 // y_m = Σ_k conj(w^{jk}) x_k w_5^{−mk}
-func fftInverse5Generic(re, im, tw []float32, q int) {
+func fftInverse5Generic(re, im, tw []float32, q, from, count int) {
 	for at := 0; at < len(re)/FFTLanes; at += 5 * q {
-		for j := range q {
+		for j := from; j < from+count; j++ {
 			w := (*[8]float32)(tw[8*j:])
 			r0, r1, r2, r3, r4 := fifths(re, at+j, q)
 			i0, i1, i2, i3, i4 := fifths(im, at+j, q)

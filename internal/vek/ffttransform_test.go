@@ -58,9 +58,9 @@ func (p pass) twiddles() []float32 {
 func (p pass) run(re, im, tw []float32) {
 	switch {
 	case p.half && p.inverse:
-		vek.FFTInverseHalf(p.radix, re, im, tw, p.q)
+		vek.FFTInverseHalf(p.radix, re[:len(re)/2], im[:len(im)/2], re, im, tw, p.q)
 	case p.half:
-		vek.FFTForwardHalf(p.radix, re, im, tw, p.q)
+		vek.FFTForwardHalf(p.radix, re, im, re[:len(re)/2], im[:len(im)/2], tw, p.q)
 	case p.inverse:
 		vek.FFTInverse(p.radix, re, im, tw, p.q)
 	default:
