@@ -9,8 +9,10 @@ type family struct {
 // families lists every generator; each lives in the file of its name.
 var families = []family{
 	{"adamw", adamW},
+	{"cmul", cmul},
 	{"embed", embed},
 	{"fft", fft},
+	{"fftlanes", fftlanes},
 	{"gemm", gemm},
 	{"norm", norm},
 	{"math", mathematics},

@@ -66,7 +66,7 @@ func (c *Conv) Spectrum(khat, k0, k1, scratch []float32) {
 	for j, v := range k1[:min(len(k1), c.seqLen-1)] {
 		re[c.n-1-j] = v * scale
 	}
-	c.fft.forward(re, im, c.kernelHalf)
+	c.forward(re, im, c.kernelHalf)
 }
 
 // leak is the greatest ratio of the norms of two rows that share a transform. Both rows' rounding errors are
@@ -122,10 +122,12 @@ func (c *Conv) single(y, u, khat, scratch []float32) {
 func (c *Conv) pair(y0, y1, u0, u1, khat, scratch []float32) {
 	z := scratch[:2*c.n]
 	c.load(z, u0, u1)
-	re, im := c.split(z)
+	c.store(y0, y1, z, c.product(khat, false))
+}
+
+func (c *Conv) product(khat []float32, conj bool) product {
 	kr, ki := c.split(khat)
-	vek.CMul(re, im, re, im, kr, ki)
-	c.store(y0, y1, z)
+	return product{kr, ki, conj}
 }
 
 // PairGrad is Pair's transpose, from dy = ∂loss/∂y of the same rows. du = ∂loss/∂u is written (du may be dy; a nil
@@ -172,9 +174,7 @@ func (c *Conv) pairGrad(du0, du1, acc, dy0, dy1, u0, u1, khat, scratch []float32
 	if du0 == nil && du1 == nil {
 		return
 	}
-	kr, ki := c.split(khat)
-	vek.CMulConj(dr, di, dr, di, kr, ki)
-	c.store(du0, du1, d)
+	c.store(du0, du1, d, c.product(khat, true))
 }
 
 // KernelGrad writes ∂loss/∂k0 (and ∂loss/∂k1) from the spectrum that PairGrad filled; acc is overwritten.
@@ -182,7 +182,7 @@ func (c *Conv) KernelGrad(dk0, dk1, acc, scratch []float32) {
 	c.checkKernel("KernelGrad", dk0, dk1)
 	c.checkWork("KernelGrad", acc, scratch)
 	re, im := c.split(acc)
-	c.fft.inverse(re, im, c.kernelHalf)
+	c.inverse(re, im, c.kernelHalf, product{})
 	scale := float32(1 / float64(c.n))
 	k := min(len(dk0), c.seqLen)
 	vek.Scale(dk0[:k], scale, re[:k])
@@ -195,22 +195,49 @@ func (c *Conv) KernelGrad(dk0, dk1, acc, scratch []float32) {
 	}
 }
 
-// load transforms two rows, one in the real and one in the imaginary part.
+// forward transforms in place; half says that the upper half is zero.
+func (c *Conv) forward(re, im []float32, half bool) {
+	if half {
+		c.fft.forward(re, im, re[:c.n/2], im[:c.n/2])
+		return
+	}
+	c.fft.forward(re, im, nil, nil)
+}
+
+// inverse transforms back in place; half says that only the lower half is wanted.
+func (c *Conv) inverse(re, im []float32, half bool, k product) {
+	if half {
+		c.fft.inverse(re[:c.n/2], im[:c.n/2], re, im, k)
+		return
+	}
+	c.fft.inverse(nil, nil, re, im, k)
+}
+
+// load transforms two rows, one in the real and one in the imaginary part. Rows that fill the lower half are read where
+// they are.
 func (c *Conv) load(z, u0, u1 []float32) {
 	re, im := c.split(z)
+	if c.rowHalf && 2*len(u0) == c.n && len(u1) == len(u0) {
+		c.fft.forward(re, im, u0, u1)
+		return
+	}
 	end := c.n
 	if c.rowHalf {
 		end /= 2
 	}
 	clear(re[copy(re, u0):end])
 	clear(im[copy(im, u1):end])
-	c.fft.forward(re, im, c.rowHalf)
+	c.forward(re, im, c.rowHalf)
 }
 
-// store transforms back and cuts the rows out.
-func (c *Conv) store(y0, y1, z []float32) {
+// store transforms back, after the product, and cuts the rows out.
+func (c *Conv) store(y0, y1, z []float32, k product) {
 	re, im := c.split(z)
-	c.fft.inverse(re, im, c.rowHalf)
+	if c.rowHalf && 2*len(y0) == c.n && len(y1) == len(y0) {
+		c.fft.inverse(y0, y1, re, im, k)
+		return
+	}
+	c.inverse(re, im, c.rowHalf, k)
 	copy(y0, re)
 	copy(y1, im)
 }

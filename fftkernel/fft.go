@@ -122,10 +122,10 @@ func vectorOrder(order []int, passes []pass, frequency, step int) {
 func (f *FFT) fillOrder(vectors []int) {
 	m, order := len(vectors), f.order
 	for len(vectors) > 0 {
-		t := min(len(vectors), vek.FFTLanes)
+		t := min(len(vectors), vek.FFTGroup)
 		for p := range vek.FFTLanes {
 			for g, k := range vectors[:t] {
-				order[p*t+g] = k + m*p
+				order[(p/4*t+g)*4+p%4] = k + m*p
 			}
 		}
 		vectors, order = vectors[t:], order[t*vek.FFTLanes:]
@@ -140,49 +140,119 @@ func (f *FFT) Len() int { return f.n }
 func (f *FFT) Order() []int { return f.order }
 
 // Forward transforms in place, Z_k = Σ_j z_j exp(−2πi·jk/n); the result stands in the plan's order.
-func (f *FFT) Forward(re, im []float32) { f.forward(re, im, false) }
+func (f *FFT) Forward(re, im []float32) { f.forward(re[:f.n], im[:f.n], nil, nil) }
 
 // Inverse transforms in place, z_j = Σ_k Z_k exp(+2πi·jk/n), from the plan's order to the natural one. It
 // does not divide by n.
-func (f *FFT) Inverse(re, im []float32) { f.inverse(re, im, false) }
+func (f *FFT) Inverse(re, im []float32) { f.inverse(nil, nil, re[:f.n], im[:f.n], product{}) }
 
 // halves reports whether the first pass can skip an empty upper half, and its inverse an unwanted one.
 func (f *FFT) halves() bool {
 	return len(f.passes) > 0 && f.passes[0].radix >= 4 && f.passes[0].radix%2 == 0
 }
 
-// forward; half says that the upper half of the input is zero (and is not read).
-func (f *FFT) forward(re, im []float32, half bool) {
-	re, im = re[:f.n], im[:f.n]
+// forward transforms re and im in place or, where it is given, the half-length x, whose other half is zero: into re
+// and im, of which x may be the lower half.
+func (f *FFT) forward(re, im, xRe, xIm []float32) {
 	if f.roots != nil {
 		vek.DFT(re, im, f.roots)
 		return
 	}
-	for i := range f.passes {
-		p := &f.passes[i]
-		if i == 0 && half {
-			vek.FFTForwardHalf(p.radix, re, im, re[:f.n/2], im[:f.n/2], p.tw, p.q)
-			continue
-		}
-		vek.FFTForward(p.radix, re, im, p.tw, p.q)
+	passes := f.passes
+	if xRe != nil {
+		p := &passes[0]
+		vek.FFTForwardHalf(p.radix, re, im, xRe, xIm, p.tw, p.q)
+		f.forwardBlocks(passes[1:], re, im, f.lanes, p.q)
+		return
 	}
-	vek.FFTForwardLanes(re, im, f.lanes)
+	f.forwardBlocks(passes, re, im, f.lanes, f.n/vek.FFTLanes)
 }
 
-// inverse; half says that only the lower half of the result is wanted.
-func (f *FFT) inverse(re, im []float32, half bool) {
-	re, im = re[:f.n], im[:f.n]
+// nearby is the number of floats in one part of an array that stays in the second cache, with the other part and the
+// twiddles.
+const nearby = 1 << 15
+
+// forwardBlocks runs the passes over every block of m vectors, and the stage over the lanes. While a block does not fit
+// the cache it is cut by the next pass; then it is finished before the next one is begun.
+func (f *FFT) forwardBlocks(passes []pass, re, im, lanes []float32, m int) {
+	block := m * vek.FFTLanes
+	if len(re) > nearby && block < len(re) {
+		per := max(block, nearby/block*block) // whole blocks that fit
+		for at := 0; at < len(re); at += per {
+			end := min(at+per, len(re))
+			f.forwardBlocks(passes, re[at:end], im[at:end], lanes[2*at:2*end], m)
+		}
+		return
+	}
+	for i := range passes {
+		p := &passes[i]
+		vek.FFTForward(p.radix, re, im, p.tw, p.q)
+		if len(re) > nearby {
+			f.forwardBlocks(passes[i+1:], re, im, lanes, p.q)
+			return
+		}
+	}
+	vek.FFTForwardLanes(re, im, lanes)
+}
+
+// product is a spectrum that an inverse transform's input is multiplied by, or by its conjugate; without one, nothing.
+type product struct {
+	re, im []float32
+	conj   bool
+}
+
+func (p product) part(lo, hi int) product {
+	if p.re == nil {
+		return p
+	}
+	return product{p.re[lo:hi], p.im[lo:hi], p.conj}
+}
+
+// inverse transforms re and im in place, after the product. Where y is given, only the lower half of the result is
+// wanted, and goes to y; re and im are used up.
+func (f *FFT) inverse(yRe, yIm, re, im []float32, k product) {
 	if f.roots != nil {
+		if k.re != nil && k.conj {
+			vek.CMulConj(re, im, re, im, k.re, k.im)
+		} else if k.re != nil {
+			vek.CMul(re, im, re, im, k.re, k.im)
+		}
 		vek.DFT(im, re, f.roots) // exchanging the parts turns the exponent's sign
 		return
 	}
-	vek.FFTInverseLanes(re, im, f.lanes)
-	for i := len(f.passes) - 1; i >= 0; i-- {
-		p := &f.passes[i]
-		if i == 0 && half {
-			vek.FFTInverseHalf(p.radix, re[:f.n/2], im[:f.n/2], re, im, p.tw, p.q)
-			continue
+	if yRe != nil {
+		p := &f.passes[0]
+		f.inverseBlocks(f.passes[1:], re, im, f.lanes, p.q, k)
+		vek.FFTInverseHalf(p.radix, yRe, yIm, re, im, p.tw, p.q)
+		return
+	}
+	f.inverseBlocks(f.passes, re, im, f.lanes, f.n/vek.FFTLanes, k)
+}
+
+// inverseBlocks undoes forwardBlocks, block by block in the same manner.
+func (f *FFT) inverseBlocks(passes []pass, re, im, lanes []float32, m int, k product) {
+	block := m * vek.FFTLanes
+	if len(re) > nearby && block < len(re) {
+		per := max(block, nearby/block*block)
+		for at := 0; at < len(re); at += per {
+			end := min(at+per, len(re))
+			f.inverseBlocks(passes, re[at:end], im[at:end], lanes[2*at:2*end], m, k.part(at, end))
 		}
+		return
+	}
+	if len(re) > nearby && len(passes) > 0 {
+		p := &passes[0]
+		f.inverseBlocks(passes[1:], re, im, lanes, p.q, k)
+		vek.FFTInverse(p.radix, re, im, p.tw, p.q)
+		return
+	}
+	if k.re == nil {
+		vek.FFTInverseLanes(re, im, lanes)
+	} else {
+		vek.FFTInverseLanesMul(re, im, k.re, k.im, lanes, k.conj)
+	}
+	for i := len(passes) - 1; i >= 0; i-- {
+		p := &passes[i]
 		vek.FFTInverse(p.radix, re, im, p.tw, p.q)
 	}
 }

@@ -40,7 +40,7 @@ func BenchmarkGELUSlope(b *testing.B) {
 	benchBinary(b, func(dst, x, y []float32) { vek.GELUSlope(dst, y, x) })
 }
 
-func BenchmarkGLU(b *testing.B)      { benchBinary(b, vek.GLU) }
+func BenchmarkGLU(b *testing.B) { benchBinary(b, vek.GLU) }
 
 func BenchmarkGLUGrad(b *testing.B) {
 	db, dy := make([]float32, benchLen), normals(generator(3), benchLen)

@@ -3,19 +3,19 @@ package vek
 // CMul sets d = a·b for split complex vectors; d may be a or b.
 func CMul(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
 	checkComplex("CMul", dRe, dIm, aRe, aIm, bRe, bIm)
-	cmulGeneric(dRe, dIm, aRe, aIm, bRe, bIm)
+	cmul(dRe, dIm, aRe, aIm, bRe, bIm)
 }
 
 // CMulConj sets d = a·conj(b); d may be a or b.
 func CMulConj(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
 	checkComplex("CMulConj", dRe, dIm, aRe, aIm, bRe, bIm)
-	cmulConjGeneric(dRe, dIm, aRe, aIm, bRe, bIm)
+	cmulConj(dRe, dIm, aRe, aIm, bRe, bIm)
 }
 
 // CMulConjAdd adds conj(a)·b to d.
 func CMulConjAdd(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
 	checkComplex("CMulConjAdd", dRe, dIm, aRe, aIm, bRe, bIm)
-	cmulConjAddGeneric(dRe, dIm, aRe, aIm, bRe, bIm)
+	cmulConjAdd(dRe, dIm, aRe, aIm, bRe, bIm)
 }
 
 func checkComplex(name string, dRe, dIm, aRe, aIm, bRe, bIm []float32) {

@@ -116,20 +116,6 @@ func FFTInverseHalf(radix int, yRe, yIm, re, im, tw []float32, q int) {
 	}
 }
 
-// FFTForwardLanes is the forward transform's last stage: the product with tw (FFTLaneTwiddles), then a 16-point
-// transform over the lanes of every vector. Each group of 16 vectors is left transposed, and so are the vectors
-// that remain: output p of vector g of a group of t vectors becomes element p·t+g of the group.
-func FFTForwardLanes(re, im, tw []float32) {
-	checkFFTLanes("FFTForwardLanes", re, im, tw)
-	fftForwardLanesGeneric(re, im, tw)
-}
-
-// FFTInverseLanes is the inverse transform's first stage; it undoes FFTForwardLanes (up to the factor 16).
-func FFTInverseLanes(re, im, tw []float32) {
-	checkFFTLanes("FFTInverseLanes", re, im, tw)
-	fftInverseLanesGeneric(re, im, tw)
-}
-
 func checkFFT(name string, radix int, re, im, tw []float32, q int) {
 	switch {
 	case radix < 2 || radix > 8 || radix == 6 || radix == 7:
@@ -147,12 +133,6 @@ func checkFFTHalf(name string, radix int, re, im, xRe, xIm, tw []float32, q int)
 	checkFFT(name, radix, re, im, tw, q)
 	if radix != 4 && radix != 8 || len(re) != radix*q*FFTLanes || len(xRe) != len(re)/2 || len(xIm) != len(re)/2 {
 		panic("vek: " + name + ": want a single block of radix 4 or 8, and half of it")
-	}
-}
-
-func checkFFTLanes(name string, re, im, tw []float32) {
-	if len(re) != len(im) || len(re)%FFTLanes != 0 || len(tw) < 2*len(re) {
-		panic("vek: " + name + ": data is no whole number of vectors, or twiddles too short")
 	}
 }
 

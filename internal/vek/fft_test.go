@@ -50,11 +50,11 @@ func lanesTruth(x []complex128, order []int) []complex128 {
 	y := make([]complex128, len(x))
 	m := len(order)
 	for g, k := range order {
-		first := g / vek.FFTLanes * vek.FFTLanes
-		t := min(m-first, vek.FFTLanes)
+		first := g / vek.FFTGroup * vek.FFTGroup
+		t := min(m-first, vek.FFTGroup)
 		for p := range vek.FFTLanes {
 			for r := range vek.FFTLanes {
-				y[first*vek.FFTLanes+p*t+g-first] += x[g*vek.FFTLanes+r] * cmplx.Conj(wave(r*(k+m*p), vek.FFTLanes*m))
+				y[first*vek.FFTLanes+(p/4*t+g-first)*4+p%4] += x[g*vek.FFTLanes+r] * cmplx.Conj(wave(r*(k+m*p), vek.FFTLanes*m))
 			}
 		}
 	}
@@ -161,8 +161,37 @@ func TestFFTLanes(t *testing.T) {
 				return
 			}
 			closeTo(t, fmt.Sprintf("inverse m=%d", m), re, im, complexes(x, y))
+			checkLanesMul(t, c, x, y, tw)
 		}
 	})
+}
+
+// checkLanesMul: the inverse stage of a product is the inverse stage after the product.
+func checkLanesMul(t *testing.T, c *vektest.Call, x, y, tw []float32) {
+	t.Helper()
+	n := len(x)
+	kRe, kIm := normals(generator(4), n), normals(generator(5), n)
+	for _, conj := range []bool{false, true} {
+		want := complexes(x, y)
+		for i, k := range complexes(kRe, kIm) {
+			if conj {
+				k = cmplx.Conj(k)
+			}
+			want[i] *= k
+		}
+		wantRe, wantIm := make([]float32, n), make([]float32, n)
+		for i, v := range want {
+			wantRe[i], wantIm[i] = float32(real(v)), float32(imag(v))
+		}
+		vek.FFTInverseLanes(wantRe, wantIm, tw)
+
+		c.Again()
+		re, im, kr, ki, w := c.InOut(x), c.InOut(y), c.In(kRe), c.In(kIm), c.In(tw)
+		if !c.Do(func() { vek.FFTInverseLanesMul(re, im, kr, ki, w, conj) }) {
+			return
+		}
+		closeTo(t, fmt.Sprintf("product, n=%d, conj %v", n, conj), re, im, complexes(wantRe, wantIm))
+	}
 }
 
 func TestDFT(t *testing.T) {

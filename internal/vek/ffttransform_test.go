@@ -176,11 +176,11 @@ func (x transform) inverse(re, im []float32) {
 	}
 }
 
-// place returns where frequency order[g] + m·p lies after a forward transform: groups of 16 vectors are transposed.
+// place returns where frequency order[g] + m·p lies after a forward transform: in a group of four vectors.
 func (x transform) place(g, p int) int {
-	first := g / lanes * lanes
-	t := min(lanes, x.m-first)
-	return first*lanes + p*t + g - first
+	first := g / vek.FFTGroup * vek.FFTGroup
+	t := min(vek.FFTGroup, x.m-first)
+	return first*lanes + (p/4*t+g-first)*4 + p%4
 }
 
 func transforms() []transform {

@@ -1,0 +1,379 @@
+package asm
+
+import (
+	"math"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// fftlanes generates the stage over the lanes, in groups of four vectors (the last group may have fewer): quarters of
+// vectors change places, so that a register has the same quarter of each; four-point transforms across the registers;
+// a 4×4 transposition in each quarter; and again across the registers. An AVX2 register takes two vectors' quarters.
+func fftlanes(f *file) {
+	f.kernel("fftForwardLanes", "func(re, im, tw []float32)", func(g *gen) { g.lanesStage(forwardLanes) })
+	f.kernel("fftInverseLanes", "func(re, im, tw []float32)", func(g *gen) { g.lanesStage(inverseLanes) })
+	const product = "func(re, im, kRe, kIm, tw []float32)"
+	f.kernel("fftInverseLanesMul", product, func(g *gen) { g.lanesStage(inverseLanesMul) })
+	f.kernel("fftInverseLanesMulConj", product, func(g *gen) { g.lanesStage(inverseLanesMulConj) })
+}
+
+type lanesKind int
+
+const (
+	forwardLanes lanesKind = iota
+	inverseLanes
+	inverseLanesMul
+	inverseLanesMulConj
+)
+
+// lanesGroup is the state of the stage: a group of rows vectors begins at re, im and tw.
+type lanesGroup struct {
+	*gen
+	kind       lanesKind
+	re, im, tw reg.Register
+	kRe, kIm   reg.Register
+	step       reg.Register // bytes of a group's result for one h: 16·rows
+	twist      [4]complexVec
+	spill      operand.Mem
+}
+
+func (g *gen) lanesStage(kind lanesKind) {
+	b := &lanesGroup{gen: g, kind: kind}
+	b.re, b.im, b.tw = g.ptr("re"), g.ptr("im"), g.ptr("tw")
+	if kind >= inverseLanesMul {
+		b.kRe, b.kIm = g.ptr("kRe"), g.ptr("kIm")
+	}
+	if g.wide() {
+		b.loadTwist()
+	} else {
+		b.spill = g.AllocLocal(8 * 4 * g.lanes)
+	}
+	left := g.length("re")
+	g.SHRQ(operand.Imm(4), left)
+	b.step = g.GP64()
+	g.MOVQ(operand.U32(64), b.step)
+	loop, rest, end := g.label("loop"), g.label("rest"), g.label("end")
+	g.Label(loop)
+	g.CMPQ(left, operand.Imm(4))
+	g.JL(operand.LabelRef(rest))
+	b.group(4)
+	for _, p := range []reg.Register{b.re, b.im, b.kRe, b.kIm} {
+		if p != nil {
+			g.ADDQ(operand.U32(256), p)
+		}
+	}
+	g.ADDQ(operand.U32(512), b.tw)
+	g.SUBQ(operand.Imm(4), left)
+	g.JMP(operand.LabelRef(loop))
+	g.Label(rest)
+	for rows := 1; rows < 4; rows++ {
+		next := g.label("next")
+		g.CMPQ(left, operand.Imm(uint64(rows)))
+		g.JNE(operand.LabelRef(next))
+		g.MOVQ(operand.U32(16*rows), b.step)
+		b.group(rows)
+		g.JMP(operand.LabelRef(end))
+		g.Label(next)
+	}
+	g.Label(end)
+}
+
+// twistBits is part (re or im) of w_16^{kl} in lane l of every quarter.
+func (b *lanesGroup) twistTable(k, part int) operand.Mem {
+	bits := make([]uint32, 16)
+	for i := range bits {
+		s, c := math.Sincos(-2 * math.Pi * float64(k*(i%4)%16) / 16)
+		bits[i] = math.Float32bits(float32([2]float64{c, s}[part]))
+	}
+	return b.table([4][2]string{1: {"twist1re", "twist1im"}, 2: {"twist2re", "twist2im"}, 3: {"twist3re", "twist3im"}}[k][part], bits)
+}
+
+func (b *lanesGroup) loadTwist() {
+	for k := 1; k < 4; k++ {
+		b.twist[k] = complexVec{b.vec(), b.vec()}
+		b.VMOVUPS(b.twistTable(k, 0), b.twist[k].re)
+		b.VMOVUPS(b.twistTable(k, 1), b.twist[k].im)
+	}
+}
+
+// twistOf returns w_16^{kl} as operands.
+func (b *lanesGroup) twistOf(k int) complexVec {
+	if b.wide() {
+		return b.twist[k]
+	}
+	w := complexVec{b.vec(), b.vec()}
+	b.VMOVUPS(b.twistTable(k, 0), w.re)
+	b.VMOVUPS(b.twistTable(k, 1), w.im)
+	return w
+}
+
+// group treats up to four vectors: at once, or two by two. Two's results would overwrite the others' inputs, so the
+// first two wait.
+func (b *lanesGroup) group(rows int) {
+	if b.wide() {
+		b.part(rows, 0, rows, func(store func()) { store() })
+		return
+	}
+	if rows <= 2 {
+		b.part(rows, 0, rows, func(store func()) { store() })
+		return
+	}
+	b.part(rows, 0, 2, nil)
+	b.part(rows, 2, rows-2, func(store func()) { store() })
+	b.release(rows)
+}
+
+// place is where one of the four vectors of a part comes from or goes to: its address and how many floats of it count.
+type place struct {
+	re, im operand.Mem
+	floats int
+}
+
+// part treats vectors first … first+n−1 of a group. store nil puts the results away for release.
+func (b *lanesGroup) part(rows, first, n int, store func(func())) {
+	var x [4]complexVec
+	var to []place
+	if b.kind == forwardLanes {
+		x = b.dft4(b.collect(first, n), false)
+		for k := 1; k < 4; k++ {
+			w := b.twistOf(k)
+			b.rotate(x[k], w.re, w.im)
+		}
+		x = b.dft4(b.transposed4(x), false)
+		to = b.columns(first, n)
+	} else {
+		x = b.dft4(b.spectrum(first, n), true)
+		x = b.transposed4(x)
+		for k := 1; k < 4; k++ {
+			w := b.twistOf(k)
+			b.rotateBack(x[k], w.re, w.im)
+		}
+		x, to = b.distribute(b.dft4(x, true), first, n)
+	}
+	for i, p := range to {
+		if store == nil {
+			b.VMOVUPS(x[i].re, b.spill.Offset(64*i))
+			b.VMOVUPS(x[i].im, b.spill.Offset(64*i+32))
+			continue
+		}
+		b.storeFirst(x[i].re, p.re, p.floats)
+		b.storeFirst(x[i].im, p.im, p.floats)
+	}
+}
+
+// release stores what the first part put away.
+func (b *lanesGroup) release(rows int) {
+	to := b.columns(0, 2)
+	if b.kind != forwardLanes {
+		to = b.rows(0, 2)
+	}
+	for i, p := range to {
+		re, im := b.vec(), b.vec()
+		b.VMOVUPS(b.spill.Offset(64*i), re)
+		b.VMOVUPS(b.spill.Offset(64*i+32), im)
+		b.VMOVUPS(re, p.re)
+		b.VMOVUPS(im, p.im)
+	}
+}
+
+// columns are the places of outputs h = 0 … 3 of a part's vectors in the transformed group.
+func (b *lanesGroup) columns(first, n int) []place {
+	step3 := b.GP64()
+	b.LEAQ(operand.Mem{Base: b.step, Index: b.step, Scale: 2}, step3)
+	at := func(base reg.Register, h int) operand.Mem {
+		m := operand.Mem{Base: base, Disp: 16 * first}
+		switch h {
+		case 1, 2:
+			m.Index, m.Scale = b.step, uint8(h)
+		case 3:
+			m.Index, m.Scale = step3, 1
+		}
+		return m
+	}
+	p := make([]place, 4)
+	for h := range p {
+		p[h] = place{at(b.re, h), at(b.im, h), 4 * n}
+	}
+	return p
+}
+
+// rows are the places of a part's vectors, in registers.
+func (b *lanesGroup) rows(first, n int) []place {
+	var p []place
+	for v := first; v < first+n; v++ {
+		for disp := 64 * v; disp < 64*(v+1); disp += 4 * b.lanes {
+			p = append(p, place{operand.Mem{Base: b.re, Disp: disp}, operand.Mem{Base: b.im, Disp: disp}, b.lanes})
+		}
+	}
+	return p
+}
+
+// laneTwiddle loads the twiddles of a register of vectors: 16 real parts, then 16 imaginary ones.
+func (b *lanesGroup) laneTwiddle(p place) (wr, wi reg.VecVirtual) {
+	vector, within := p.re.Disp/64, p.re.Disp%64
+	wr, wi = b.vec(), b.vec()
+	b.VMOVUPS(operand.Mem{Base: b.tw, Disp: 128*vector + within}, wr)
+	b.VMOVUPS(operand.Mem{Base: b.tw, Disp: 128*vector + 64 + within}, wi)
+	return wr, wi
+}
+
+// collect loads a part's vectors times their twiddles and gives each quarter of them a register; vectors that are
+// missing count as zero.
+func (b *lanesGroup) collect(first, n int) [4]complexVec {
+	var x [4]complexVec
+	for i, p := range b.rows(first, n) {
+		x[i] = complexVec{b.vec(), b.vec()}
+		b.VMOVUPS(p.re, x[i].re)
+		b.VMOVUPS(p.im, x[i].im)
+		wr, wi := b.laneTwiddle(p)
+		b.rotate(x[i], wr, wi)
+	}
+	for i := range x {
+		if x[i].re == nil {
+			x[i] = complexVec{b.zero(), b.zero()}
+		}
+	}
+	return b.quarters(x)
+}
+
+// distribute undoes collect: it returns the vectors and their places.
+func (b *lanesGroup) distribute(x [4]complexVec, first, n int) ([4]complexVec, []place) {
+	x = b.quartersBack(x)
+	to := b.rows(first, n)
+	for i, p := range to {
+		wr, wi := b.laneTwiddle(p)
+		b.rotateBack(x[i], wr, wi)
+	}
+	return x, to
+}
+
+// spectrum loads a part's columns, times the kernel's where there is one.
+func (b *lanesGroup) spectrum(first, n int) [4]complexVec {
+	load := func(p place) complexVec {
+		return complexVec{b.loadFirst(p.re, p.floats), b.loadFirst(p.im, p.floats)}
+	}
+	var x [4]complexVec
+	for h, p := range b.columns(first, n) {
+		x[h] = load(p)
+		if b.kind < inverseLanesMul {
+			continue
+		}
+		p.re.Base, p.im.Base = b.kRe, b.kIm
+		k := load(p)
+		if b.kind == inverseLanesMul {
+			b.rotate(x[h], k.re, k.im)
+		} else {
+			b.rotateBack(x[h], k.re, k.im)
+		}
+	}
+	return x
+}
+
+// loadFirst and storeFirst move the first floats of a register, a multiple of four.
+func (b *lanesGroup) loadFirst(src operand.Mem, floats int) reg.VecVirtual {
+	v := b.vec()
+	switch {
+	case floats == b.lanes:
+		b.VMOVUPS(src, v)
+	case floats == 4 && b.wide():
+		b.VBROADCASTF32X4(src, v) // what stands in the other lanes does not matter
+	case floats == 4:
+		b.VBROADCASTF128(src, v)
+	default:
+		b.loadMasked(b.firstFloats(floats), src, v)
+	}
+	return v
+}
+
+func (b *lanesGroup) storeFirst(v reg.VecVirtual, dst operand.Mem, floats int) {
+	switch {
+	case floats == b.lanes:
+		b.VMOVUPS(v, dst)
+	case floats == 4:
+		b.VMOVUPS(v.AsX(), dst)
+	default:
+		b.storeMasked(b.firstFloats(floats), v, dst)
+	}
+}
+
+func (b *lanesGroup) firstFloats(n int) mask {
+	count := b.GP64()
+	b.MOVQ(operand.U32(n), count)
+	return b.firstLanes(count)
+}
+
+// quarters: register s has quarter s of every vector, of four in AVX-512; of two in AVX2, whose vectors are two
+// registers each.
+func (b *lanesGroup) quarters(x [4]complexVec) (y [4]complexVec) {
+	re, im := b.exchange([4]reg.VecVirtual{x[0].re, x[1].re, x[2].re, x[3].re}), b.exchange([4]reg.VecVirtual{x[0].im, x[1].im, x[2].im, x[3].im})
+	for i := range y {
+		y[i] = complexVec{re[i], im[i]}
+	}
+	return y
+}
+
+// exchange takes x0 = (0 1 2 3), … to (x0.0 x1.0 x2.0 x3.0), …; in AVX2 the registers (a.0 a.1), (a.2 a.3), (b.0 b.1),
+// (b.2 b.3) to (a.0 b.0), (a.1 b.1), (a.2 b.2), (a.3 b.3).
+func (b *lanesGroup) exchange(x [4]reg.VecVirtual) (y [4]reg.VecVirtual) {
+	if !b.wide() {
+		for i := range 2 {
+			y[2*i], y[2*i+1] = b.vec(), x[i]
+			b.VPERM2F128(operand.Imm(0x20), x[2+i], x[i], y[2*i])
+			b.VPERM2F128(operand.Imm(0x31), x[2+i], x[i], y[2*i+1])
+		}
+		return y
+	}
+	lo0, lo1 := b.vec(), b.vec()
+	b.VSHUFF32X4(operand.Imm(0x44), x[1], x[0], lo0)
+	b.VSHUFF32X4(operand.Imm(0xEE), x[1], x[0], x[0])
+	b.VSHUFF32X4(operand.Imm(0x44), x[3], x[2], lo1)
+	b.VSHUFF32X4(operand.Imm(0xEE), x[3], x[2], x[2])
+	for i := range y {
+		y[i] = b.vec()
+	}
+	b.VSHUFF32X4(operand.Imm(0x88), lo1, lo0, y[0])
+	b.VSHUFF32X4(operand.Imm(0xDD), lo1, lo0, y[1])
+	b.VSHUFF32X4(operand.Imm(0x88), x[2], x[0], y[2])
+	b.VSHUFF32X4(operand.Imm(0xDD), x[2], x[0], y[3])
+	return y
+}
+
+// quartersBack undoes quarters. The exchange of four is its own inverse.
+func (b *lanesGroup) quartersBack(x [4]complexVec) (y [4]complexVec) {
+	if b.wide() {
+		return b.quarters(x)
+	}
+	for i := range 2 {
+		y[i], y[i+2] = complexVec{b.vec(), b.vec()}, x[2*i]
+		b.VPERM2F128(operand.Imm(0x20), x[2*i+1].re, x[2*i].re, y[i].re)
+		b.VPERM2F128(operand.Imm(0x31), x[2*i+1].re, x[2*i].re, y[i+2].re)
+		b.VPERM2F128(operand.Imm(0x20), x[2*i+1].im, x[2*i].im, y[i].im)
+		b.VPERM2F128(operand.Imm(0x31), x[2*i+1].im, x[2*i].im, y[i+2].im)
+	}
+	return y
+}
+
+// transposed4 transposes the 4×4 numbers that lie in the same quarter of four registers.
+func (b *lanesGroup) transposed4(x [4]complexVec) (y [4]complexVec) {
+	re := b.transposeQuarters([4]reg.VecVirtual{x[0].re, x[1].re, x[2].re, x[3].re})
+	im := b.transposeQuarters([4]reg.VecVirtual{x[0].im, x[1].im, x[2].im, x[3].im})
+	for i := range y {
+		y[i] = complexVec{re[i], im[i]}
+	}
+	return y
+}
+
+func (g *gen) transposeQuarters(x [4]reg.VecVirtual) (y [4]reg.VecVirtual) {
+	low0, low1 := g.vec(), g.vec()
+	g.VUNPCKLPS(x[1], x[0], low0)
+	g.VUNPCKHPS(x[1], x[0], x[0])
+	g.VUNPCKLPS(x[3], x[2], low1)
+	g.VUNPCKHPS(x[3], x[2], x[2])
+	y = [4]reg.VecVirtual{g.vec(), low1, g.vec(), x[2]}
+	g.VUNPCKLPD(low1, low0, y[0])
+	g.VUNPCKHPD(low1, low0, y[1])
+	g.VUNPCKLPD(x[2], x[0], y[2])
+	g.VUNPCKHPD(x[2], x[0], y[3])
+	return y
+}
