@@ -18,4 +18,5 @@ var families = []family{
 	{"math", mathematics},
 	{"pointwise", pointwise},
 	{"reduce", reduce},
+	{"ssm", ssm},
 }

@@ -12,32 +12,29 @@ import (
 // layer is one block's constants. B̄ is folded into C, which a diagonal system with one input allows:
 // h ← λ̄h + x, y = 2·Re Σ W h + D x.
 type layer struct {
-	lambdaRe, lambdaIm []float32 // [H][M] λ̄ rounded to float32
-	wRe, wIm           []float32 // [H][M] W = C·B̄
-	skip               []float32 // [H] D
-	turnRe, turnIm     []float32 // [H][M] correction at the end of a block
-	mixing             linear
-	norm               norm
+	ssm            vek.SSM   // λ̄ rounded to float32, C·B̄ and D
+	turnRe, turnIm []float32 // [H][M] correction at the end of a block
+	mixing         linear
+	norm           norm
 }
 
 func newLayer(m *model.Model, i int, rate float64) layer {
 	cfg, w := m.Config, &m.Weights.Layers[i]
 	d := m.SSMParams(i).Discretize(cfg.SSM.Disc, rate)
+	floats := func() []float32 { return make([]float32, d.H*d.M) }
 	l := layer{
-		lambdaRe: make([]float32, d.H*d.M), lambdaIm: make([]float32, d.H*d.M),
-		wRe: make([]float32, d.H*d.M), wIm: make([]float32, d.H*d.M),
-		turnRe: make([]float32, d.H*d.M), turnIm: make([]float32, d.H*d.M),
-		skip: make([]float32, d.H),
+		ssm:    vek.SSM{LambdaRe: floats(), LambdaIm: floats(), CRe: floats(), CIm: floats(), D: make([]float32, d.H)},
+		turnRe: floats(), turnIm: floats(),
 		norm: newNorm(cfg.Norm, w.NormWeight, w.NormBias, w.RunningMean, w.RunningVar),
 	}
 	for h, x := range d.D {
-		l.skip[h] = float32(x)
+		l.ssm.D[h] = float32(x)
 	}
 	for n, logLambda := range d.LogLambda {
-		l.wRe[n], l.wIm[n] = float32(real(d.W[n])), float32(imag(d.W[n]))
+		l.ssm.CRe[n], l.ssm.CIm[n] = float32(real(d.W[n])), float32(imag(d.W[n]))
 		exact := cmplx.Exp(logLambda)
 		re, im := round(exact)
-		l.lambdaRe[n], l.lambdaIm[n] = re, im
+		l.ssm.LambdaRe[n], l.ssm.LambdaIm[n] = re, im
 		l.turnRe[n], l.turnIm[n] = turn(exact, complex(float64(re), float64(im)))
 	}
 	switch cfg.Mixing {
@@ -49,15 +46,9 @@ func newLayer(m *model.Model, i int, rate float64) layer {
 	return l
 }
 
-// ssm runs the H systems over a tile: y [H][t] from x [H][t], advancing the layer's state [re, im][H][M].
-func (l *layer) ssm(y, x vek.Matrix, state []float32) {
-	re, im := state[:len(state)/2], state[len(state)/2:]
-	modes := len(l.lambdaRe) / len(l.skip)
-	for h := range l.skip {
-		at, end := h*modes, (h+1)*modes
-		vek.SSMBlock(y.Row(h), x.Row(h), re[at:end], im[at:end], l.lambdaRe[at:end], l.lambdaIm[at:end],
-			l.wRe[at:end], l.wIm[at:end], l.skip[h])
-	}
+// run runs the H systems over a tile: y [H][t] from x [H][t], advancing the layer's state [re, im][H][M].
+func (l *layer) run(y, x vek.Matrix, state, scratch []float32) {
+	vek.SSMBlock(y, x, state[:len(state)/2], state[len(state)/2:], &l.ssm, scratch)
 }
 
 // linear is y = A x + b with A [rows][columns].

@@ -14,7 +14,7 @@ type workspace struct {
 	x, u, y    []float32 // [H][t]: the residual stream, a layer's input, its output
 	mix        []float32 // [2H][t]
 	mean, rstd []float32 // [t]
-	gemm       []float32
+	gemm, ssm  []float32 // scratch
 }
 
 func newWorkspace(cfg *model.Config) *workspace {
@@ -28,7 +28,7 @@ func newWorkspace(cfg *model.Config) *workspace {
 		x: make([]float32, h*block), u: make([]float32, h*block), y: make([]float32, h*block),
 		mix:  make([]float32, 2*h*block),
 		mean: make([]float32, block), rstd: make([]float32, block),
-		gemm: make([]float32, scratch),
+		gemm: make([]float32, scratch), ssm: make([]float32, vek.SSMScratch),
 	}
 }
 
@@ -89,7 +89,7 @@ func (n *Network) block(l *layer, ws *workspace, state []float32, t int) {
 		l.norm.apply(u, x, ws.mean, ws.rstd)
 		in = u
 	}
-	l.ssm(y, in, state)
+	l.run(y, in, state, ws.ssm)
 	if n.cfg.Activation == model.ActivationGELU {
 		vek.GELU(y.Data, y.Data)
 	}

@@ -91,11 +91,16 @@ func BenchmarkLayerNormGrad(b *testing.B) {
 
 // An element is one mode's step. A faded signal must not be slower than noise: that would be denormal numbers.
 func BenchmarkSSMBlock(b *testing.B) {
-	const m = 32
-	x, y := normals(generator(8), benchLen), make([]float32, benchLen)
-	for name, x := range map[string][]float32{"": x, "/silence": make([]float32, benchLen)} {
-		c := newChannel(generator(9), m)
-		benchElements(b, fmt.Sprintf("M=%d%s", m, name), m*benchLen, func() { c.run(y, x) })
+	const h, m = 128, 32
+	for _, n := range []int{1, 64} {
+		noise, y, scratch := normals(generator(8), h*n), make([]float32, h*n), make([]float32, vek.SSMScratch)
+		for name, x := range map[string][]float32{"": noise, "/silence": make([]float32, h*n)} {
+			s := newSystems(generator(9), h, m)
+			in, out := span(x, h, n, 0, n), span(y, h, n, 0, n)
+			benchElements(b, fmt.Sprintf("H=%d/M=%d/n=%d%s", h, m, n, name), h*m*n, func() {
+				vek.SSMBlock(out, in, s.hRe, s.hIm, &s.SSM, scratch)
+			})
+		}
 	}
 }
 

@@ -12,7 +12,7 @@ func CMulConj(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
 	cmulConj(dRe, dIm, aRe, aIm, bRe, bIm)
 }
 
-// CMulConjAdd adds conj(a)·b to d.
+// CMulConjAdd adds conj(a)·b to d; d may be a or b as well.
 func CMulConjAdd(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
 	checkComplex("CMulConjAdd", dRe, dIm, aRe, aIm, bRe, bIm)
 	cmulConjAdd(dRe, dIm, aRe, aIm, bRe, bIm)

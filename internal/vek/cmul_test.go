@@ -1,6 +1,7 @@
 package vek_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
@@ -42,6 +43,20 @@ var (
 func TestCMul(t *testing.T)        { cmul.Test(t) }
 func TestCMulConj(t *testing.T)    { cmulConj.Test(t) }
 func TestCMulConjAdd(t *testing.T) { cmulConjAdd.Test(t) }
+
+// A state is turned in place.
+func TestCMulConjAddInPlace(t *testing.T) {
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		const n = 37
+		r := generator(1)
+		aRe, aIm, bRe, bIm := normals(r, n), normals(r, n), normals(r, n), normals(r, n)
+		wantRe, wantIm := slices.Clone(bRe), slices.Clone(bIm)
+		vek.CMulConjAdd(wantRe, wantIm, aRe, aIm, slices.Clone(bRe), slices.Clone(bIm))
+		vek.CMulConjAdd(bRe, bIm, aRe, aIm, bRe, bIm)
+		sameBits(t, "re", bRe, wantRe)
+		sameBits(t, "im", bIm, wantIm)
+	})
+}
 
 func FuzzCMul(f *testing.F)        { cmul.Fuzz(f) }
 func FuzzCMulConj(f *testing.F)    { cmulConj.Fuzz(f) }

@@ -41,8 +41,8 @@ func TestKernelsAllocateNothing(t *testing.T) {
 	r := generator(1)
 	x, y, z, out, out2 := normals(r, n), normals(r, n), normals(r, n), make([]float32, n), make([]float32, n)
 	a, b, c := matrix(r, 10, 10), matrix(r, 10, 10), matrix(r, 10, 10)
-	scratch := make([]float32, 2*n)
-	s := newChannel(r, 30)
+	scratch := make([]float32, vek.SSMScratch)
+	s, block := newSystems(r, 1, 30), vek.Matrix{Data: x, Rows: 1, Cols: n, Stride: n}
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 		for name, call := range map[string]func(){
 			"Add":                 func() { vek.Add(out, x, y) },
@@ -56,7 +56,7 @@ func TestKernelsAllocateNothing(t *testing.T) {
 			"Dot":                 func() { out[0] = vek.Dot(x, y) },
 			"SoftmaxCrossEntropy": func() { out[0] = vek.SoftmaxCrossEntropy(out2, x, 3) },
 			"AdamW":               func() { vek.AdamW(out, x, z, y, step3) },
-			"SSMBlock":            func() { s.run(out, x) },
+			"SSMBlock":            func() { vek.SSMBlock(block, block, s.hRe, s.hIm, &s.SSM, scratch) },
 			"LayerNorm":           func() { vek.LayerNorm(c, a, x[:10], y[:10], out, out2, 1) },
 			"LayerNormGrad":       func() { vek.LayerNormGrad(c, a, b, x[:10], y[:10], z[:10], out[:10], out2[:10], scratch) },
 		} {

@@ -15,6 +15,7 @@ func TestMisusePanics(t *testing.T) {
 	one := vek.Matrix{Data: x, Rows: 1, Cols: 1, Stride: 1}
 	short := vek.Matrix{Data: x, Rows: 2, Cols: 3, Stride: 3}
 	narrow := vek.Matrix{Data: y, Rows: 3, Cols: 2, Stride: 1}
+	ssm, long := vek.SSM{LambdaRe: x, LambdaIm: x, CRe: x, CIm: x, D: x[:2]}, make([]float32, vek.SSMScratch)
 	tests := []struct {
 		message string // its start, after "vek: "
 		call    func()
@@ -40,8 +41,10 @@ func TestMisusePanics(t *testing.T) {
 		{"AffineGrad: ", func() { vek.AffineGrad(x, x, y, 1, 1, 1) }},
 		{"SoftmaxCrossEntropy: lengths", func() { vek.SoftmaxCrossEntropy(x, y, 0) }},
 		{"SoftmaxCrossEntropy: label", func() { vek.SoftmaxCrossEntropy(x, x, 4) }},
-		{"SSMBlock: ", func() { vek.SSMBlock(x, y, x, x, x, x, x, x, 1) }},
-		{"SSMBlock: ", func() { vek.SSMBlock(x, x, x, x, x, y, x, x, 1) }},
+		{"SSMBlock: 2×2 from 1×1: want 2 channels", func() { vek.SSMBlock(two, one, x, x, &ssm, long) }},
+		{"SSMBlock: lengths", func() { vek.SSMBlock(two, two, x, y, &ssm, long) }},
+		{"SSMBlock: 2×3", func() { vek.SSMBlock(short, short, x, x, &ssm, long) }},
+		{"SSMBlock: scratch", func() { vek.SSMBlock(two, two, x, x, &ssm, x) }},
 		{"LayerNorm: ", func() { vek.LayerNorm(two, two, x[:1], x[:2], x[:2], x[:2], 1) }},
 		{"LayerNorm: 2×3", func() { vek.LayerNorm(short, short, x[:2], x[:2], x[:3], x[:3], 1) }},
 		{"LayerNormGrad: ", func() { vek.LayerNormGrad(two, two, two, x[:2], x[:2], x[:2], x[:2], x[:2], x[:3]) }},

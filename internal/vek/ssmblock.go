@@ -1,21 +1,60 @@
 package vek
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
-// tinyBits is the bit pattern of 1e-30, below which a part of a state counts as 0: kept above float32's denormals,
-// which would slow down a stream that fell silent.
+// tinyBits is the bit pattern of 1e-30, below which plain Go takes a part of a state for 0. The denormal numbers below
+// 1e-38, which assembly has the processor round to 0, would slow down a stream that fell silent.
 const tinyBits = 0x0DA24260
 
-// SSMBlock advances one channel of a diagonal SSM over a block of samples. For every t in turn
+// SSM is a set of diagonal systems, H channels of M modes.
+type SSM struct {
+	LambdaRe, LambdaIm []float32 // [H][M] poles λ
+	CRe, CIm           []float32 // [H][M] weights c
+	D                  []float32 // [H] weight of the input itself
+}
+
+// SSMScratch is the least length of SSMBlock's scratch.
+const SSMScratch = ssmRows*16 + ssmRows
+
+// ssmRows is how many sums over the modes, of channels and samples, wait to be added up at a time: the vectors of
+// partial sums stay in the nearest cache.
+const ssmRows = 128
+
+// SSMBlock advances every channel of s over a block of samples, y and x [H][samples]. For every t in turn
 //
-//	h_n = λ_n·h_n + x[t],  y[t] = 2·Re Σ_n c_n·h_n + d·x[t]
+//	h_n = λ_n·h_n + x[t],  y[t] = 2·Re Σ_n c_n·h_n + D·x[t]
 //
-// with modes split in (re, im) slices of M elements; h is the state before and after. Parts of the state below
-// 1e-30 become 0, sample by sample. Any split of a block into smaller ones gives the same bits. y may be x.
-func SSMBlock(y, x, hRe, hIm, lamRe, lamIm, cRe, cIm []float32, d float32) {
-	sameLen("SSMBlock", len(y), x)
-	sameLen("SSMBlock", len(hRe), hIm, lamRe, lamIm, cRe, cIm)
-	ssmBlockGeneric(y, x, hRe, hIm, lamRe, lamIm, cRe, cIm, d)
+// where hRe and hIm, [H][M], are the state before and after. Parts of the state below 1e-30 become 0 before they are
+// denormal numbers. Any split of a block into smaller ones gives the same bits. y may be x.
+func SSMBlock(y, x Matrix, hRe, hIm []float32, s *SSM, scratch []float32) {
+	y.check("SSMBlock")
+	x.check("SSMBlock")
+	channels := len(s.D)
+	if y.Rows != channels || x.Rows != channels || y.Cols != x.Cols {
+		panic(fmt.Sprintf("vek: SSMBlock: %d×%d from %d×%d: want %d channels", y.Rows, y.Cols, x.Rows, x.Cols, channels))
+	}
+	sameLen("SSMBlock", len(hRe), hIm, s.LambdaRe, s.LambdaIm, s.CRe, s.CIm)
+	if channels == 0 || y.Cols == 0 {
+		return
+	}
+	if len(hRe)%channels != 0 {
+		panic(fmt.Sprintf("vek: SSMBlock: %d modes for %d channels", len(hRe), channels))
+	}
+	if len(scratch) < SSMScratch {
+		panic(fmt.Sprintf("vek: SSMBlock: scratch of %d floats: want %d", len(scratch), SSMScratch))
+	}
+	ssmBlock(y, x, hRe, hIm, s, scratch)
+}
+
+func ssmBlockGeneric(y, x Matrix, hRe, hIm []float32, s *SSM) {
+	modes := len(hRe) / len(s.D)
+	for h, d := range s.D {
+		i, j := h*modes, (h+1)*modes
+		ssmChannel(y.Row(h), x.Row(h), hRe[i:j], hIm[i:j], s.LambdaRe[i:j], s.LambdaIm[i:j], s.CRe[i:j], s.CIm[i:j], d)
+	}
 }
 
 // blockStep is how many samples pass over four modes at a time; their partial sums stay in a small buffer.
@@ -24,7 +63,7 @@ const blockStep = 64
 // quad is one part (re or im) of four modes' states, poles or weights.
 type quad = [4]float32
 
-func ssmBlockGeneric(y, x, hRe, hIm, lamRe, lamIm, cRe, cIm []float32, d float32) {
+func ssmChannel(y, x, hRe, hIm, lamRe, lamIm, cRe, cIm []float32, d float32) {
 	var sums [blockStep]float32
 	for len(x) > 0 {
 		in := x[:min(len(x), blockStep)]

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/cmplx"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -11,30 +12,54 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
 )
 
-// channel is one channel's constants and state.
+// systems are channels' constants and state.
+type systems struct {
+	vek.SSM
+	hRe, hIm []float32
+}
+
+// newSystems draws channels of m modes, |λ| between 0.4 and 1.
+func newSystems(r *rand.Rand, channels, m int) systems {
+	n := channels * m
+	s := systems{hRe: normals(r, n), hIm: normals(r, n), SSM: vek.SSM{CRe: normals(r, n), CIm: normals(r, n), D: normals(r, channels)}}
+	for range n {
+		lam := cmplx.Exp(complex(-0.9*r.Float64()*r.Float64(), 6*r.Float64()))
+		s.LambdaRe, s.LambdaIm = append(s.LambdaRe, float32(real(lam))), append(s.LambdaIm, float32(imag(lam)))
+	}
+	return s
+}
+
+// clone returns systems with a state of their own.
+func (s systems) clone() systems {
+	s.hRe, s.hIm = slices.Clone(s.hRe), slices.Clone(s.hIm)
+	return s
+}
+
+// span views x [rows][n] from column at to end.
+func span(x []float32, rows, n, at, end int) vek.Matrix {
+	m := vek.Matrix{Rows: rows, Cols: end - at, Stride: n}
+	if rows > 0 {
+		m.Data = x[at : (rows-1)*n+end]
+	}
+	return m
+}
+
+// run takes columns at … end of x and y, [channels][n].
+func (s systems) run(y, x []float32, n, at, end int) {
+	h := len(s.D)
+	vek.SSMBlock(span(y, h, n, at, end), span(x, h, n, at, end), s.hRe, s.hIm, &s.SSM, make([]float32, vek.SSMScratch))
+}
+
+// channel is one of the systems.
 type channel struct {
 	hRe, hIm, lamRe, lamIm, cRe, cIm []float32
 	d                                float32
 }
 
-// newChannel draws a channel of m modes, |λ| between 0.4 and 1.
-func newChannel(r *rand.Rand, m int) channel {
-	c := channel{hRe: normals(r, m), hIm: normals(r, m), cRe: normals(r, m), cIm: normals(r, m), d: float32(r.NormFloat64())}
-	for range m {
-		lam := cmplx.Exp(complex(-0.9*r.Float64()*r.Float64(), 6*r.Float64()))
-		c.lamRe, c.lamIm = append(c.lamRe, float32(real(lam))), append(c.lamIm, float32(imag(lam)))
-	}
-	return c
-}
-
-// clone returns a channel with a state of its own.
-func (c channel) clone() channel {
-	c.hRe, c.hIm = append([]float32(nil), c.hRe...), append([]float32(nil), c.hIm...)
-	return c
-}
-
-func (c channel) run(y, x []float32) {
-	vek.SSMBlock(y, x, c.hRe, c.hIm, c.lamRe, c.lamIm, c.cRe, c.cIm, c.d)
+func (s systems) channel(h int) channel {
+	m := len(s.hRe) / len(s.D)
+	i, j := h*m, (h+1)*m
+	return channel{s.hRe[i:j], s.hIm[i:j], s.LambdaRe[i:j], s.LambdaIm[i:j], s.CRe[i:j], s.CIm[i:j], s.D[h]}
 }
 
 // truth runs the recursion in complex128. size bounds the terms that a value sums up, rounding by rounding.
@@ -66,9 +91,9 @@ func (c channel) truth(x []float32) (y []near, re, im []near) {
 	return y, re, im
 }
 
-func (c channel) check(t *testing.T, call *vektest.Call, x []float32, alias bool) {
+func (s systems) check(t *testing.T, call *vektest.Call, x []float32, n int, alias bool) {
 	t.Helper()
-	want, re, im := c.truth(x)
+	h, m := len(s.D), len(s.hRe)/len(s.D)
 	call.Again()
 	var in, y []float32
 	if alias {
@@ -77,15 +102,20 @@ func (c channel) check(t *testing.T, call *vektest.Call, x []float32, alias bool
 	} else {
 		in, y = call.In(x), call.Out(len(x))
 	}
-	hRe, hIm := call.InOut(c.hRe), call.InOut(c.hIm)
-	lamRe, lamIm, cRe, cIm := call.In(c.lamRe), call.In(c.lamIm), call.In(c.cRe), call.In(c.cIm)
-	call.Do(func() { vek.SSMBlock(y, in, hRe, hIm, lamRe, lamIm, cRe, cIm, c.d) })
-	for i := range want {
-		want[i].check(t, y[i], "M=%d, %d samples: y[%d]", len(hRe), len(x), i)
-	}
-	for n := range re {
-		re[n].check(t, hRe[n], "M=%d, %d samples: re h[%d]", len(hRe), len(x), n)
-		im[n].check(t, hIm[n], "M=%d, %d samples: im h[%d]", len(hRe), len(x), n)
+	hRe, hIm, scratch := call.InOut(s.hRe), call.InOut(s.hIm), call.Scratch(vek.SSMScratch)
+	ssm := vek.SSM{LambdaRe: call.In(s.LambdaRe), LambdaIm: call.In(s.LambdaIm), CRe: call.In(s.CRe), CIm: call.In(s.CIm), D: call.In(s.D)}
+	call.Do(func() {
+		vek.SSMBlock(span(y, h, n, 0, n), span(in, h, n, 0, n), hRe, hIm, &ssm, scratch)
+	})
+	for c := range h {
+		want, re, im := s.channel(c).truth(x[c*n : (c+1)*n])
+		for i := range want {
+			want[i].check(t, y[c*n+i], "M=%d, %d samples: y[%d][%d]", m, n, c, i)
+		}
+		for i := range re {
+			re[i].check(t, hRe[c*m+i], "M=%d, %d samples: re h[%d][%d]", m, n, c, i)
+			im[i].check(t, hIm[c*m+i], "M=%d, %d samples: im h[%d][%d]", m, n, c, i)
+		}
 	}
 	if t.Failed() {
 		t.FailNow()
@@ -95,34 +125,48 @@ func (c channel) check(t *testing.T, call *vektest.Call, x []float32, alias bool
 func TestSSMBlock(t *testing.T) {
 	vektest.EachCall(t, func(t *testing.T, call *vektest.Call) {
 		r := generator(1)
-		for _, m := range []int{0, 1, 2, 3, 4, 7, 8, 15, 16, 17, 32, 33} {
-			for _, n := range []int{0, 1, 2, 3, 16, 17, 63, 64, 65, 200} {
-				newChannel(r, m).check(t, call, normals(r, n), n%2 == 1)
+		for i, m := range []int{0, 1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 65} {
+			for _, n := range []int{0, 1, 2, 3, 16, 17, 63, 64, 65, 130} {
+				h := 1 + (i+n)%4
+				newSystems(r, h, m).check(t, call, normals(r, h*n), n, n%2 == 1)
 			}
 		}
+		newSystems(r, 131, 5).check(t, call, normals(r, 131), 1, false)
+		newSystems(r, 67, 3).check(t, call, normals(r, 67*3), 3, true)
 	})
 }
 
-// Any split of the input gives the same outputs and state, bit for bit.
+// Any split of the input gives the same outputs and state, bit for bit, and so do the other channels beside one.
 func TestSSMBlockSplits(t *testing.T) {
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 		r := generator(2)
-		for _, m := range []int{1, 2, 5, 16, 31, 32} {
-			x := normals(r, 333)
-			whole := newChannel(r, m)
+		const h, n = 3, 333
+		for _, m := range []int{1, 2, 5, 16, 31, 32, 70} {
+			x := normals(r, h*n)
+			whole := newSystems(r, h, m)
 			want := make([]float32, len(x))
 			start := whole.clone()
-			whole.run(want, x)
+			whole.run(want, x, n, 0, n)
 			for _, widest := range []int{1, 2, 40, 100, 300} {
 				parts, got := start.clone(), make([]float32, len(x))
-				for i := 0; i < len(x); {
-					w := min(1+r.IntN(widest), len(x)-i)
-					parts.run(got[i:i+w], x[i:i+w])
-					i += w
+				for at := 0; at < n; {
+					end := min(at+1+r.IntN(widest), n)
+					parts.run(got, x, n, at, end)
+					at = end
 				}
 				sameBits(t, "y", got, want)
 				sameBits(t, "re h", parts.hRe, whole.hRe)
 				sameBits(t, "im h", parts.hIm, whole.hIm)
+			}
+			for c := range h {
+				k := start.channel(c)
+				alone := systems{
+					vek.SSM{LambdaRe: k.lamRe, LambdaIm: k.lamIm, CRe: k.cRe, CIm: k.cIm, D: []float32{k.d}},
+					slices.Clone(k.hRe), slices.Clone(k.hIm),
+				}
+				got := make([]float32, n)
+				alone.run(got, x[c*n:(c+1)*n], n, 0, n)
+				sameBits(t, "y of a channel alone", got, want[c*n:(c+1)*n])
 			}
 		}
 	})
@@ -130,24 +174,26 @@ func TestSSMBlockSplits(t *testing.T) {
 
 // In silence a state fades to exactly 0 and never is a denormal number.
 func TestSSMBlockFlushesState(t *testing.T) {
+	const smallest = 0x1p-126 // of the normal numbers
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 		for _, m := range []int{1, 2, 3, 16, 33} {
-			c := newChannel(generator(3), m)
-			for n := range m {
-				c.lamRe[n], c.lamIm[n] = 0.4, -0.3 // halves the state
+			s := newSystems(generator(3), 2, m)
+			for n := range s.hRe {
+				s.LambdaRe[n], s.LambdaIm[n] = 0.4, -0.3 // halves the state
 			}
-			silence, y := make([]float32, 10), make([]float32, 10)
+			const n = 10
+			silence, y := make([]float32, 2*n), make([]float32, 2*n)
 			for range 30 {
-				c.run(y, silence)
-				for n, v := range append(append([]float32(nil), c.hRe...), c.hIm...) {
-					if v != 0 && math.Abs(float64(v)) < 1e-30 {
-						t.Fatalf("M=%d: part %d of the state is %v, want 0", m, n, v)
+				s.run(y, silence, n, 0, n)
+				for i, v := range slices.Concat(s.hRe, s.hIm) {
+					if v != 0 && math.Abs(float64(v)) < smallest {
+						t.Fatalf("M=%d: part %d of the state is %v, want 0", m, i, v)
 					}
 				}
 			}
-			for n := range m {
-				if c.hRe[n] != 0 || c.hIm[n] != 0 {
-					t.Errorf("M=%d: h[%d] = %v + %vi after 300 halvings", m, n, c.hRe[n], c.hIm[n])
+			for i := range s.hRe {
+				if s.hRe[i] != 0 || s.hIm[i] != 0 {
+					t.Errorf("M=%d: h[%d] = %v + %vi after 300 halvings", m, i, s.hRe[i], s.hIm[i])
 				}
 			}
 		}
@@ -158,16 +204,28 @@ func TestSSMBlockFlushesState(t *testing.T) {
 // left over from before.
 func TestSSMBlockFlushesParts(t *testing.T) {
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
-		c := newChannel(generator(4), 5)
-		for n := range c.lamRe {
-			c.lamRe[n], c.lamIm[n] = 0.9, 0
+		s := newSystems(generator(4), 1, 5)
+		for n := range s.LambdaRe {
+			s.LambdaRe[n], s.LambdaIm[n] = 0.9, 0
 		}
 		x := normals(generator(5), 1000)
-		c.run(make([]float32, len(x)), x)
-		for n := range c.hIm {
-			if c.hIm[n] != 0 || c.hRe[n] == 0 {
-				t.Errorf("h[%d] = %v + %vi, want a real number", n, c.hRe[n], c.hIm[n])
+		s.run(make([]float32, len(x)), x, len(x), 0, len(x))
+		for n := range s.hIm {
+			if s.hIm[n] != 0 || s.hRe[n] == 0 {
+				t.Errorf("h[%d] = %v + %vi, want a real number", n, s.hRe[n], s.hIm[n])
 			}
+		}
+	})
+}
+
+// Denormal numbers are 0 within a call only: the processor's settings are the caller's afterwards.
+func TestSSMBlockRestoresDenormals(t *testing.T) {
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		s := newSystems(generator(8), 2, 5)
+		s.run(make([]float32, 20), normals(generator(9), 20), 10, 0, 10)
+		tiny := math.Float32frombits(uint32(len(s.D))) // two of the smallest, unknown to the compiler
+		if half := tiny / 2; half != math.SmallestNonzeroFloat32 {
+			t.Errorf("%v / 2 = %v afterwards", tiny, half)
 		}
 	})
 }
@@ -179,34 +237,40 @@ func TestSSMBlockSpeedOfSilence(t *testing.T) {
 		t.Skip("measures time")
 	}
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
-		start := newChannel(generator(6), 32)
-		for n := range start.lamRe {
-			start.lamRe[n], start.lamIm[n] = 0.9*start.lamRe[n], 0.9*start.lamIm[n]
+		start := newSystems(generator(6), 1, 32)
+		for n := range start.LambdaRe {
+			start.LambdaRe[n], start.LambdaIm[n] = 0.9*start.LambdaRe[n], 0.9*start.LambdaIm[n]
 		}
-		noise, y := normals(generator(7), 4096), make([]float32, 4096)
+		const n = 4096
+		noise, y := normals(generator(7), n), make([]float32, n)
 		quickest := func(x []float32) time.Duration {
 			best := time.Hour
 			for range 20 {
-				c, begin := start.clone(), time.Now()
-				c.run(y, x)
+				s, begin := start.clone(), time.Now()
+				s.run(y, x, n, 0, n)
 				best = min(best, time.Since(begin))
 			}
 			return best
 		}
-		if loud, silent := quickest(noise), quickest(make([]float32, len(noise))); silent > 4*loud {
-			t.Errorf("%d samples of silence take %v, of noise %v", len(noise), silent, loud)
+		if loud, silent := quickest(noise), quickest(make([]float32, n)); silent > 4*loud {
+			t.Errorf("%d samples of silence take %v, of noise %v", n, silent, loud)
 		}
 	})
 }
 
 func FuzzSSMBlock(f *testing.F) {
-	f.Add(uint64(1), uint8(1), uint16(1), uint8(0), false)
-	f.Add(uint64(2), uint8(32), uint16(129), uint8(5), true)
-	f.Fuzz(func(t *testing.T, seed uint64, m uint8, n uint16, place uint8, alias bool) {
+	f.Add(uint64(1), uint8(1), uint8(1), uint16(1), uint8(0), false)
+	f.Add(uint64(2), uint8(3), uint8(32), uint16(129), uint8(5), true)
+	f.Add(uint64(3), uint8(140), uint8(2), uint16(1), uint8(6), true)
+	f.Fuzz(func(t *testing.T, seed uint64, channels, m uint8, n uint16, place uint8, alias bool) {
 		vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 			call, r := vektest.NewCall(t), generator(seed)
 			call.Begin(vektest.Placements()[place%17])
-			newChannel(r, int(m%70)).check(t, call, normals(r, int(n%300)), alias)
+			h, samples := 1+int(channels), int(n%300)
+			if h > 8 {
+				samples %= 10
+			}
+			newSystems(r, h, int(m%70)).check(t, call, normals(r, h*samples), samples, alias)
 		})
 	})
 }

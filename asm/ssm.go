@@ -1,0 +1,269 @@
+package asm
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// ssm generates the step of diagonal systems: the modes' states in registers while the samples pass, then the sums
+// over the modes, a vector of samples at a time.
+func ssm(f *file) {
+	for _, l := range []level{avx2, avx512} {
+		f.symbol(l, "ssmModes", "func(sums *float32, x *float32, xStride, samples, channels, modes int, "+
+			"hRe, hIm, lamRe, lamIm, cRe, cIm *float32)", (*gen).ssmModes)
+		f.symbol(l, "sumLanes", "func(dst, rows *float32, n int)", sumLanes)
+		f.symbol(l, "ssmOutput", "func(y, x, sums *float32, n int, d float32)", ssmOutput)
+	}
+}
+
+// ssmModes advances the states of [channels][modes], two channels and two vectors of modes at a time: four chains hide
+// the latency of the products. sums[channel][sample] becomes a vector whose lanes add up to Re Σ c·h; the rows of a
+// channel more are written if their number is odd. Results that would be denormal numbers are 0.
+func (g *gen) ssmModes() {
+	saved := g.flushDenormals()
+	var kept operand.Mem
+	if !g.wide() {
+		kept = g.AllocLocal(4 * 2 * 2 * 4 * g.lanes)
+	}
+	first, left := g.GP64(), g.arg("channels") // the first channel's first mode
+	g.XORQ(first, first)
+	sums, x := g.arg("sums"), g.arg("x")
+	loop, done := g.label("channels"), g.label("done")
+	g.Label(loop)
+	g.TESTQ(left, left)
+	g.JLE(operand.LabelRef(done))
+	// The second channel of a last odd one is that channel itself.
+	second, x1 := g.GP64(), g.GP64()
+	g.MOVQ(first, second)
+	g.MOVQ(x, x1)
+	alone := g.label("alone")
+	g.CMPQ(left, operand.Imm(1))
+	g.JE(operand.LabelRef(alone))
+	modes, stride := g.arg("modes"), g.stride("xStride")
+	g.ADDQ(modes, second)
+	g.ADDQ(stride, x1)
+	g.Label(alone)
+	g.ssmChannels(sums, [2]reg.Register{x, x1}, [2]reg.Register{first, second}, kept)
+
+	rows := g.arg("samples")
+	g.IMUL3Q(operand.U32(8*g.lanes), rows, rows)
+	g.ADDQ(rows, sums)
+	stride = g.stride("xStride")
+	g.LEAQ(operand.Mem{Base: x, Index: stride, Scale: 2}, x)
+	g.LEAQ(operand.Mem{Base: first, Index: g.arg("modes"), Scale: 2}, first)
+	g.SUBQ(operand.Imm(2), left)
+	g.JMP(operand.LabelRef(loop))
+	g.Label(done)
+	g.LDMXCSR(saved)
+}
+
+// flushDenormals lets the processor turn denormal numbers to 0, and returns where the settings before are kept.
+func (g *gen) flushDenormals() (saved operand.Mem) {
+	const flushToZero, denormalsAreZero = 1 << 15, 1 << 6
+	frame, r := g.AllocLocal(8), g.GP32()
+	g.STMXCSR(frame)
+	g.MOVL(frame, r)
+	g.ORL(operand.U32(flushToZero|denormalsAreZero), r)
+	g.MOVL(r, frame.Offset(4))
+	g.LDMXCSR(frame.Offset(4))
+	return frame
+}
+
+// ssmChannels runs two channels over the samples: as many vectors of modes as there are, two at a time.
+func (g *gen) ssmChannels(sums reg.Register, x, at [2]reg.Register, kept operand.Mem) {
+	n := g.arg("modes")
+	index := [2]reg.Register{g.GP64(), g.GP64()}
+	for c := range index {
+		g.MOVQ(at[c], index[c])
+	}
+	g.ssmStrip(sums, x, index, n, kept, true)
+	next, end := g.label("strips"), g.label("end")
+	g.Label(next)
+	g.SUBQ(operand.Imm(uint64(2*g.lanes)), n)
+	g.JLE(operand.LabelRef(end))
+	for _, i := range index {
+		g.ADDQ(operand.Imm(uint64(2*g.lanes)), i)
+	}
+	g.ssmStrip(sums, x, index, n, kept, false)
+	g.JMP(operand.LabelRef(next))
+	g.Label(end)
+}
+
+// ssmStrip chooses the loop for the n modes that are left: none but full vectors, or one or two under masks.
+func (g *gen) ssmStrip(sums reg.Register, x, index [2]reg.Register, n reg.Register, kept operand.Mem, first bool) {
+	narrow, end := g.label("narrow"), g.label("stripEnd")
+	g.CMPQ(n, operand.Imm(uint64(g.lanes)))
+	g.JLE(operand.LabelRef(narrow))
+	g.ssmLoop(sums, x, index, n, 2, kept, first)
+	g.JMP(operand.LabelRef(end))
+	g.Label(narrow)
+	g.ssmLoop(sums, x, index, n, 1, kept, first)
+	g.Label(end)
+}
+
+// constants are a strip's values of one parameter, [channel][vector]: registers, or copies on the stack where registers
+// are too few. Modes that do not exist are 0.
+type constants [2][2]operand.Op
+
+// ssmLoop runs up to vecs vectors of modes of two channels over the samples. The sums of the first strip are set,
+// those of others added.
+func (g *gen) ssmLoop(sums reg.Register, x, index [2]reg.Register, n reg.Register, vecs int, kept operand.Mem, first bool) {
+	at := func(p reg.Register, c, v int) operand.Mem {
+		return operand.Mem{Base: p, Index: index[c], Scale: 4, Disp: 4 * g.lanes * v}
+	}
+	masks := g.stripMasks(n, vecs)
+	read := func(name string, put func(c, v int, r reg.VecVirtual)) {
+		p := g.arg(name)
+		for c := range 2 {
+			for v := range vecs {
+				r := g.vec()
+				g.loadMasked(masks[v], at(p, c, v), r)
+				put(c, v, r)
+			}
+		}
+	}
+	constant := func(name string) (k constants) {
+		read(name, func(c, v int, r reg.VecVirtual) {
+			k[c][v] = r
+			if !g.wide() {
+				g.VMOVUPS(r, kept)
+				k[c][v] = kept
+				kept = kept.Offset(4 * g.lanes)
+			}
+		})
+		return k
+	}
+	lamRe, lamIm, cRe, cIm := constant("lamRe"), constant("lamIm"), constant("cRe"), constant("cIm")
+	var re, im [2][2]reg.VecVirtual
+	read("hRe", func(c, v int, r reg.VecVirtual) { re[c][v] = r })
+	read("hIm", func(c, v int, r reg.VecVirtual) { im[c][v] = r })
+
+	rows, apart, t, samples := g.GP64(), g.GP64(), g.GP64(), g.arg("samples")
+	g.MOVQ(sums, rows)
+	g.MOVQ(samples, apart)
+	g.IMUL3Q(operand.U32(4*g.lanes), apart, apart)
+	g.XORQ(t, t)
+	loop := g.label("samples")
+	g.Label(loop)
+	for c := range 2 {
+		u, s := g.vec(), g.vec()
+		g.VBROADCASTSS(operand.Mem{Base: x[c], Index: t, Scale: 4}, u)
+		for v := range vecs {
+			r, i, turned := re[c][v], im[c][v], g.vec()
+			g.VMULPS(lamIm[c][v], r, turned)
+			g.VFMADD132PS(lamRe[c][v], u, r)
+			g.VFNMADD231PS(lamIm[c][v], i, r)
+			g.VFMADD132PS(lamRe[c][v], turned, i)
+			if v == 0 {
+				g.VMULPS(cRe[c][v], r, s)
+			} else {
+				g.VFMADD231PS(cRe[c][v], r, s)
+			}
+			g.VFNMADD231PS(cIm[c][v], i, s)
+		}
+		row := operand.Mem{Base: rows}
+		if c == 1 {
+			row.Index, row.Scale = apart, 1
+		}
+		if !first {
+			g.VADDPS(row, s, s)
+		}
+		g.VMOVUPS(s, row)
+	}
+	g.ADDQ(operand.U32(4*g.lanes), rows)
+	g.INCQ(t)
+	g.CMPQ(t, samples)
+	g.JL(operand.LabelRef(loop))
+
+	masks = g.stripMasks(n, vecs)
+	write := func(name string, h [2][2]reg.VecVirtual) {
+		p := g.arg(name)
+		for c := range 2 {
+			for v := range vecs {
+				g.storeMasked(masks[v], h[c][v], at(p, c, v))
+			}
+		}
+	}
+	write("hRe", re)
+	write("hIm", im)
+}
+
+// stripMasks returns the masks of a strip of n modes.
+func (g *gen) stripMasks(n reg.Register, vecs int) []mask {
+	masks, rest := make([]mask, vecs), g.GP64()
+	g.MOVQ(n, rest)
+	for v := range masks {
+		masks[v] = g.firstLanes(rest)
+		g.SUBQ(operand.Imm(uint64(g.lanes)), rest)
+	}
+	return masks
+}
+
+// sumLanes: dst[i] = the sum of the lanes of rows[i], for n rounded up to whole vectors.
+func sumLanes(g *gen) {
+	dst, rows, n := g.arg("dst"), g.arg("rows"), g.arg("n")
+	loop, done := g.label("loop"), g.label("done")
+	g.Label(loop)
+	g.TESTQ(n, n)
+	g.JLE(operand.LabelRef(done))
+	g.VMOVUPS(g.sumRows(rows), operand.Mem{Base: dst})
+	g.ADDQ(operand.U32(4*g.lanes*g.lanes), rows)
+	g.ADDQ(operand.U32(4*g.lanes), dst)
+	g.SUBQ(operand.U32(g.lanes), n)
+	g.JMP(operand.LabelRef(loop))
+	g.Label(done)
+}
+
+// sumRows returns the sums of the lanes of as many vectors as a vector has lanes. Whatever its place, the lanes of a
+// vector are added in the same order.
+func (g *gen) sumRows(rows reg.Register) reg.VecVirtual {
+	quarters := make([]reg.VecVirtual, g.lanes/4)
+	for q := range quarters {
+		var pairs [2]reg.VecVirtual
+		for i := range pairs {
+			even, odd := g.vec(), operand.Mem{Base: rows, Disp: 4 * g.lanes * (4*q + 2*i + 1)}
+			g.VMOVUPS(odd.Offset(-4*g.lanes), even)
+			low, high := g.vec(), g.vec()
+			g.VUNPCKLPS(odd, even, low)
+			g.VUNPCKHPS(odd, even, high)
+			g.VADDPS(high, low, low)
+			pairs[i] = low
+		}
+		low, high := g.vec(), g.vec()
+		g.VUNPCKLPD(pairs[1], pairs[0], low)
+		g.VUNPCKHPD(pairs[1], pairs[0], high)
+		g.VADDPS(high, low, low)
+		quarters[q] = low
+	}
+	fold := func(a, b reg.VecVirtual, low, high uint8) reg.VecVirtual {
+		l, h := g.vec(), g.vec()
+		if g.wide() {
+			g.VSHUFF32X4(operand.U8(low), b, a, l)
+			g.VSHUFF32X4(operand.U8(high), b, a, h)
+		} else {
+			g.VPERM2F128(operand.U8(low), b, a, l)
+			g.VPERM2F128(operand.U8(high), b, a, h)
+		}
+		g.VADDPS(h, l, l)
+		return l
+	}
+	if !g.wide() {
+		return fold(quarters[0], quarters[1], 0x20, 0x31)
+	}
+	a, b := fold(quarters[0], quarters[1], 0x44, 0xEE), fold(quarters[2], quarters[3], 0x44, 0xEE)
+	return fold(a, b, 0x88, 0xDD)
+}
+
+// ssmOutput: y = 2·sums + d·x, n of them, rounding the product as plain Go does.
+func ssmOutput(g *gen) {
+	y, x, sums, d := g.arg("y"), g.arg("x"), g.arg("sums"), g.broadcastArg("d")
+	g.each(g.arg("n"), 2, func(r *run) {
+		for u := range r.vecs {
+			s, v := r.load(sums, u), r.load(x, u)
+			g.VADDPS(s, s, s)
+			g.VMULPS(d, v, v)
+			g.VADDPS(v, s, s)
+			r.store(s, y, u)
+		}
+	})
+}

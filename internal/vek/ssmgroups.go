@@ -1,0 +1,63 @@
+//go:build amd64 && !purego
+
+package vek
+
+// ssmBlock takes as many channels at a time as fill ssmRows with their samples: the states of a few over a long block,
+// or those of many over one sample.
+func ssmBlock(y, x Matrix, hRe, hIm []float32, s *SSM, scratch []float32) {
+	if current == generic {
+		ssmBlockGeneric(y, x, hRe, hIm, s)
+		return
+	}
+	modes := len(hRe) / len(s.D)
+	for at := 0; at < x.Cols; {
+		n := min(x.Cols-at, ssmRows/2)
+		channels := ssmRows / n &^ 1 // pairs
+		for h := 0; h < len(s.D); h += channels {
+			g := ssmGroup{at: at, samples: n, channel: h, channels: min(channels, len(s.D)-h)}
+			if modes > 0 {
+				g.modes(x, hRe[h*modes:], hIm[h*modes:], s.LambdaRe[h*modes:], s.LambdaIm[h*modes:], s.CRe[h*modes:], s.CIm[h*modes:], modes, scratch)
+			} else {
+				clear(scratch)
+			}
+			g.output(y, x, s.D, scratch[16*ssmRows:])
+		}
+		at += n
+	}
+}
+
+// ssmGroup is some samples of some channels.
+type ssmGroup struct{ at, samples, channel, channels int }
+
+// modes advances the states and leaves Re Σ c·h, [channels][samples], in scratch, from 16·ssmRows on.
+func (g ssmGroup) modes(x Matrix, hRe, hIm, lamRe, lamIm, cRe, cIm []float32, modes int, scratch []float32) {
+	in := &x.Data[g.channel*x.Stride+g.at]
+	rows, sums := &scratch[0], &scratch[16*ssmRows]
+	switch current {
+	case avx512:
+		ssmModesAVX512(rows, in, x.Stride, g.samples, g.channels, modes, &hRe[0], &hIm[0], &lamRe[0], &lamIm[0], &cRe[0], &cIm[0])
+		sumLanesAVX512(sums, rows, g.channels*g.samples)
+	default:
+		ssmModesAVX2(rows, in, x.Stride, g.samples, g.channels, modes, &hRe[0], &hIm[0], &lamRe[0], &lamIm[0], &cRe[0], &cIm[0])
+		sumLanesAVX2(sums, rows, g.channels*g.samples)
+	}
+}
+
+// output writes y = 2·sums + D·x.
+func (g ssmGroup) output(y, x Matrix, d, sums []float32) {
+	for h := range g.channels {
+		d := d[g.channel+h]
+		out := y.Row(g.channel + h)[g.at : g.at+g.samples]
+		in, s := x.Row(g.channel + h)[g.at:g.at+g.samples], sums[h*g.samples:(h+1)*g.samples]
+		switch {
+		case len(out) < 8:
+			for t, u := range in {
+				out[t] = 2*s[t] + float32(d*u)
+			}
+		case current == avx512:
+			ssmOutputAVX512(&out[0], &in[0], &s[0], len(out), d)
+		default:
+			ssmOutputAVX2(&out[0], &in[0], &s[0], len(out), d)
+		}
+	}
+}

@@ -1,0 +1,7 @@
+//go:build !amd64 || purego
+
+package vek
+
+func ssmBlock(y, x Matrix, hRe, hIm []float32, s *SSM, _ []float32) {
+	ssmBlockGeneric(y, x, hRe, hIm, s)
+}
