@@ -19,4 +19,5 @@ var families = []family{
 	{"pointwise", pointwise},
 	{"reduce", reduce},
 	{"ssm", ssm},
+	{"vandermonde", vandermonde},
 }

@@ -18,16 +18,21 @@ func tileRows(l level) int {
 // gemm generates the product of two panels and the two ways to pack a panel.
 func gemm(f *file) {
 	for _, l := range []level{avx2, avx512} {
-		f.symbol(l, "gemmTile", "func(rows, k int, a, b *float32, ldb int, c *float32, ldc, cols, mode int, bias *float32)", gemmTile)
+		f.symbol(l, "gemmTile", "func(rows, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc, cols, mode int, bias *float32)", gemmTile)
 		f.symbol(l, "packStraight", "func(dst *float32, width int, src *float32, stride, cols, k int)", packStraight)
 		f.symbol(l, "packTransposed", "func(dst *float32, width int, src *float32, stride, rows, k int)", packTransposed)
 	}
 }
 
-// gemmTile: c[i][j] = Σ_p a[p·rows+i]·b[p·ldb+j], two vectors wide, the sums in registers from the first p to the last.
+// gemmTile: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j], two vectors wide, the sums in registers from the first p to the last.
 // Each height has its own loop.
 func gemmTile(g *gen) {
 	rows := g.arg("rows")
+	mode, normal := g.arg("mode"), g.label("normal")
+	g.CMPQ(mode, operand.Imm(modeFlush))
+	g.JNE(operand.LabelRef(normal))
+	saved := g.flushDenormals()
+	g.Label(normal)
 	end := g.label("end")
 	for r := tileRows(g.level); r >= 1; r-- {
 		next := g.label("next")
@@ -38,11 +43,15 @@ func gemmTile(g *gen) {
 		g.Label(next)
 	}
 	g.Label(end)
+	mode, restored := g.arg("mode"), g.label("restored")
+	g.CMPQ(mode, operand.Imm(modeFlush))
+	g.JNE(operand.LabelRef(restored))
+	g.LDMXCSR(saved)
+	g.Label(restored)
 }
 
 func (g *gen) tile(rows int) {
-	k, a, b, ldb := g.arg("k"), g.arg("a"), g.arg("b"), g.arg("ldb")
-	g.SHLQ(operand.Imm(2), ldb)
+	k, a, b, lda, ldb := g.arg("k"), g.arg("a"), g.arg("b"), g.stride("lda"), g.stride("ldb")
 	acc := g.vecs(2 * rows)
 	for _, v := range acc {
 		g.clear(v)
@@ -59,7 +68,7 @@ func (g *gen) tile(rows int) {
 		g.VFMADD231PS(b0, x, acc[2*r])
 		g.VFMADD231PS(b1, x, acc[2*r+1])
 	}
-	g.ADDQ(operand.U32(4*rows), a)
+	g.ADDQ(lda, a)
 	g.ADDQ(ldb, b)
 	g.DECQ(k)
 	g.JNZ(operand.LabelRef(loop))
@@ -67,11 +76,13 @@ func (g *gen) tile(rows int) {
 	g.finish(rows, acc, b0)
 }
 
-// The modes of gemmTile: the sums are the result, are added to what is there, or a value a row is added to them.
+// The modes of gemmTile: the sums are the result, are added to what is there, a value a row is added to them, or they are
+// the result and 0 where they would be denormal numbers.
 const (
 	modeSet = iota
 	modeAdd
 	modeBias
+	modeFlush
 )
 
 // finish stores the sums; spare is a register that may be used.

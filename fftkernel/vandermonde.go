@@ -32,25 +32,34 @@ func NewVandermonde(modes, length int) *Vandermonde {
 // vandermondeScratch is the plan's scratch, cut up. Rows (columns) n and modes+n are a mode's two parts.
 type vandermondeScratch struct {
 	table   vek.Matrix // [2·modes][block]
-	anchors vek.Matrix // [2·rows][2·modes]; Kernel uses the upper half
-	taps    vek.Matrix // [2·rows][block]; Kernel uses the upper half
+	anchors vek.Matrix // [2·modes][rows], of Kernel
+	taps    vek.Matrix // [2·rows][block], of Grad
+	sums    vek.Matrix // [2·rows][2·modes], of Grad
 	gemm    []float32
 }
 
+// padded is the stride of the factors: whole panels, and rows that do not all begin in the same place of a cache.
+func padded(cols int) int { return vek.RoundToPanels(cols) + 16 }
+
 // ScratchLen returns the floats of scratch that both methods need.
 func (v *Vandermonde) ScratchLen() int {
-	gemm := max(vek.GemmScratch(v.rows, v.block, 2*v.modes), vek.GemmScratch(2*v.rows, 2*v.modes, v.block))
-	return 2*v.modes*v.block + 4*v.rows*v.modes + 2*v.rows*v.block + gemm
+	kernel := 2*v.modes*padded(v.rows) + vek.GemmScratch(v.rows, v.block, 2*v.modes)
+	grad := 2*v.rows*v.block + 4*v.rows*v.modes + vek.GemmScratch(2*v.rows, 2*v.modes, v.block)
+	return 2*v.modes*padded(v.block) + max(kernel, grad)
 }
 
-func (v *Vandermonde) cut(scratch []float32) vandermondeScratch {
-	take := func(rows, cols int) vek.Matrix {
-		m := matrix(scratch[:rows*cols:rows*cols], rows, cols)
-		scratch = scratch[rows*cols:]
+// cut cuts up the scratch for the one or the other method.
+func (v *Vandermonde) cut(scratch []float32, grad bool) vandermondeScratch {
+	take := func(rows, cols, stride int) vek.Matrix {
+		m := vek.Matrix{Data: scratch[: rows*stride : rows*stride], Rows: rows, Cols: cols, Stride: stride}
+		scratch = scratch[rows*stride:]
 		return m
 	}
-	s := vandermondeScratch{
-		table: take(2*v.modes, v.block), anchors: take(2*v.rows, 2*v.modes), taps: take(2*v.rows, v.block),
+	s := vandermondeScratch{table: take(2*v.modes, v.block, padded(v.block))}
+	if grad {
+		s.taps, s.sums = take(2*v.rows, v.block, v.block), take(2*v.rows, 2*v.modes, 2*v.modes)
+	} else {
+		s.anchors = take(2*v.modes, v.rows, padded(v.rows))
 	}
 	s.gemm = scratch
 	return s
@@ -61,23 +70,29 @@ func (v *Vandermonde) Kernel(k []float32, logLambda, w []complex128, scratch []f
 	if len(k) > v.length || len(logLambda) != v.modes || len(w) != v.modes || len(scratch) < v.ScratchLen() {
 		panic("fftkernel: Vandermonde.Kernel: lengths do not match the plan")
 	}
-	s := v.cut(scratch)
+	s := v.cut(scratch, false)
 	var p poles
 	for at := 0; at < v.modes; at += len(p.re) {
 		n := p.load(logLambda[at:])
-		v.fillTable(s.table, &p, at, n)
+		p.fillTable(s.table, at, n)
 		p.power(v.block, n)
 		for i, c := range w[at : at+n] {
-			// conj: the imaginary columns enter with a minus.
+			// conj: the imaginary parts enter with a minus.
 			p.wRe[i], p.wIm[i] = 2*real(c), -2*imag(c)
 			p.im[i] = -p.im[i]
 		}
-		re, im := columns(s.anchors, v.rows, at, n), columns(s.anchors, v.rows, v.modes+at, n)
-		vek.PowerColumns(re, im, p.wRe[:n], p.wIm[:n], p.re[:n], p.im[:n])
+		p.fillRows(s.anchors, at, n)
 	}
-	taps := rows(s.taps, 0, v.rows)
-	vek.Gemm(taps, rows(s.anchors, 0, v.rows), s.table, false, false, false, s.gemm)
-	copy(k, taps.Data)
+	whole := len(k) / v.block
+	v.product(k, s, 0, whole, v.block)
+	v.product(k[whole*v.block:], s, whole, min(len(k)-whole*v.block, 1), len(k)-whole*v.block)
+}
+
+// product writes n rows of cols taps, those of the anchors from at on.
+func (v *Vandermonde) product(k []float32, s vandermondeScratch, at, n, cols int) {
+	table, anchors := s.table, columns(s.anchors, s.anchors.Rows, at, n)
+	table.Cols = cols
+	vek.PowerProduct(vek.Matrix{Data: k, Rows: n, Cols: cols, Stride: v.block}, anchors, table, s.gemm)
 }
 
 // Grad writes G_n = Σ_l dk[l]·λ_n^l and M_n = Σ_l l·dk[l]·λ_n^l (spec §7); len(dk) ≤ length.
@@ -85,28 +100,22 @@ func (v *Vandermonde) Grad(g, m []complex128, dk []float32, logLambda []complex1
 	if len(dk) > v.length || len(logLambda) != v.modes || len(g) != v.modes || len(m) != v.modes || len(scratch) < v.ScratchLen() {
 		panic("fftkernel: Vandermonde.Grad: lengths do not match the plan")
 	}
-	s := v.cut(scratch)
+	s := v.cut(scratch, true)
 	lower, upper := rows(s.taps, 0, v.rows), rows(s.taps, v.rows, v.rows)
 	clear(lower.Data[copy(lower.Data, dk):])
 	vek.MulIndex(upper.Data, lower.Data)
 	var p poles
 	for at := 0; at < v.modes; at += len(p.re) {
-		v.fillTable(s.table, &p, at, p.load(logLambda[at:]))
+		p.fillTable(s.table, at, p.load(logLambda[at:]))
 	}
 	// Σ_b λ^b·dk[a·block+b], and below it the same of l·dk[l]
-	vek.Gemm(s.anchors, s.taps, s.table, false, true, false, s.gemm)
+	vek.Gemm(s.sums, s.taps, s.table, false, true, false, s.gemm)
 	for at := 0; at < v.modes; at += len(p.re) {
 		n := p.load(logLambda[at:])
 		p.power(v.block, n)
-		v.sum(g[at:at+n], rows(s.anchors, 0, v.rows), &p, at)
-		v.sum(m[at:at+n], rows(s.anchors, v.rows, v.rows), &p, at)
+		v.sum(g[at:at+n], rows(s.sums, 0, v.rows), &p, at)
+		v.sum(m[at:at+n], rows(s.sums, v.rows, v.rows), &p, at)
 	}
-}
-
-// fillTable writes the rows of modes at … at+n−1: Re and Im of λ^b.
-func (v *Vandermonde) fillTable(table vek.Matrix, p *poles, at, n int) {
-	p.power(1, n)
-	vek.PowerRows(rows(table, at, n), rows(table, v.modes+at, n), p.re[:n], p.im[:n])
 }
 
 // sum returns Σ_a λ^{a·block}·S_a for the modes from at on.
@@ -121,7 +130,7 @@ func (v *Vandermonde) sum(dst []complex128, s vek.Matrix, p *poles, at int) {
 
 // poles are a few modes, split: log λ, one power of λ, and weights (or sums).
 type poles struct {
-	logRe, logIm, re, im, wRe, wIm [16]float64
+	logRe, logIm, re, im, wRe, wIm [32]float64
 }
 
 // load takes as many modes as fit.
@@ -138,8 +147,18 @@ func (p *poles) power(l, n int) {
 	vek.ComplexPowers(p.re[:n], p.im[:n], p.logRe[:n], p.logIm[:n], l)
 }
 
-func matrix(data []float32, rows, cols int) vek.Matrix {
-	return vek.Matrix{Data: data, Rows: rows, Cols: cols, Stride: cols}
+// fillTable writes Re and Im of λ^b to the rows of modes at … at+n−1.
+func (p *poles) fillTable(table vek.Matrix, at, n int) {
+	p.power(1, n)
+	for i := range n {
+		p.wRe[i], p.wIm[i] = 1, 0
+	}
+	p.fillRows(table, at, n)
+}
+
+// fillRows writes the parts of w·(re + i·im)^b to the rows of modes at … at+n−1.
+func (p *poles) fillRows(m vek.Matrix, at, n int) {
+	vek.PowerRows(rows(m, at, n), rows(m, m.Rows/2+at, n), p.wRe[:n], p.wIm[:n], p.re[:n], p.im[:n])
 }
 
 // rows returns rows at … at+n−1 of m.

@@ -21,9 +21,10 @@ func roundUp(n, m int) int { return (n + m - 1) / m * m }
 type gemmMode int
 
 const (
-	gemmSet  gemmMode = iota // c = A·B
-	gemmAdd                  // c += A·B
-	gemmBias                 // c = A·B + bias, a value a row
+	gemmSet   gemmMode = iota // c = A·B
+	gemmAdd                   // c += A·B
+	gemmBias                  // c = A·B + bias, a value a row
+	gemmFlush                 // c = A·B, 0 where that is a denormal number
 )
 
 // Gemm sets c = A·B, or adds to it when acc; A is m×k (a, or its transpose when transA), B is k×n. Every element of

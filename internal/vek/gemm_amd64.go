@@ -5,7 +5,7 @@
 package vek
 
 //go:noescape
-func gemmTileAVX2(rows int, k int, a *float32, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
+func gemmTileAVX2(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
 
 //go:noescape
 func packStraightAVX2(dst *float32, width int, src *float32, stride int, cols int, k int)
@@ -14,7 +14,7 @@ func packStraightAVX2(dst *float32, width int, src *float32, stride int, cols in
 func packTransposedAVX2(dst *float32, width int, src *float32, stride int, rows int, k int)
 
 //go:noescape
-func gemmTileAVX512(rows int, k int, a *float32, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
+func gemmTileAVX512(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
 
 //go:noescape
 func packStraightAVX512(dst *float32, width int, src *float32, stride int, cols int, k int)

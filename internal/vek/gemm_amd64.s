@@ -4,17 +4,29 @@
 
 #include "textflag.h"
 
-// func gemmTileAVX2(rows int, k int, a *float32, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
-// Requires: AVX, AVX2, FMA3
-TEXT ·gemmTileAVX2(SB), NOSPLIT, $0-80
-	MOVQ   rows+0(FP), AX
+// func gemmTileAVX2(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
+// Requires: AVX, AVX2, FMA3, SSE
+TEXT ·gemmTileAVX2(SB), NOSPLIT, $8-88
+	MOVQ    rows+0(FP), AX
+	MOVQ    mode+72(FP), CX
+	CMPQ    CX, $0x03
+	JNE     normal1
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 4(SP)
+	LDMXCSR 4(SP)
+
+normal1:
 	CMPQ   AX, $0x06
-	JNE    next2
+	JNE    next3
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
-	MOVQ   b+24(FP), DX
-	MOVQ   ldb+32(FP), BX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
 	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -28,9 +40,9 @@ TEXT ·gemmTileAVX2(SB), NOSPLIT, $0-80
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
 	TESTQ  AX, AX
-	JLE    done4
+	JLE    done5
 
-loop3:
+loop4:
 	VMOVUPS      (DX), Y12
 	VMOVUPS      32(DX), Y13
 	VBROADCASTSS (CX), Y14
@@ -51,20 +63,20 @@ loop3:
 	VBROADCASTSS 20(CX), Y14
 	VFMADD231PS  Y12, Y14, Y10
 	VFMADD231PS  Y13, Y14, Y11
-	ADDQ         $0x00000018, CX
-	ADDQ         BX, DX
+	ADDQ         BX, CX
+	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop3
+	JNZ          loop4
 
-done4:
-	MOVQ         mode+64(FP), AX
-	MOVQ         c+40(FP), CX
-	MOVQ         ldc+48(FP), DX
-	MOVQ         cols+56(FP), BX
+done5:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain5
-	MOVQ         bias+72(FP), SI
+	JNE          plain6
+	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Y12
 	VADDPS       Y12, Y0, Y0
 	VADDPS       Y12, Y1, Y1
@@ -84,11 +96,11 @@ done4:
 	VADDPS       Y12, Y10, Y10
 	VADDPS       Y12, Y11, Y11
 
-plain5:
+plain6:
 	CMPQ    BX, $0x10
-	JL      edge6
+	JL      edge7
 	CMPQ    AX, $0x01
-	JNE     set8
+	JNE     set9
 	MOVQ    CX, AX
 	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
@@ -120,9 +132,9 @@ plain5:
 	VADDPS  32(AX), Y11, Y11
 	VMOVUPS Y11, 32(AX)
 	ADDQ    DX, AX
-	JMP     end9
+	JMP     end10
 
-set8:
+set9:
 	MOVQ    CX, AX
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
@@ -143,10 +155,10 @@ set8:
 	VMOVUPS Y11, 32(AX)
 	ADDQ    DX, AX
 
-end9:
-	JMP end7
+end10:
+	JMP end8
 
-edge6:
+edge7:
 	VMOVD        BX, X12
 	VPBROADCASTD X12, Y12
 	VPCMPGTD     gemm_lanes<>+0(SB), Y12, Y13
@@ -156,7 +168,7 @@ edge6:
 	VPCMPGTD     gemm_lanes<>+0(SB), Y12, Y14
 	SUBQ         $0x08, BX
 	CMPQ         AX, $0x01
-	JNE          set10
+	JNE          set11
 	MOVQ         CX, AX
 	VMASKMOVPS   (AX), Y13, Y12
 	VADDPS       Y12, Y0, Y0
@@ -200,9 +212,9 @@ edge6:
 	VADDPS       Y12, Y11, Y11
 	VMASKMOVPS   Y11, Y14, 32(AX)
 	ADDQ         DX, AX
-	JMP          end11
+	JMP          end12
 
-set10:
+set11:
 	MOVQ       CX, AX
 	VMASKMOVPS Y0, Y13, (AX)
 	VMASKMOVPS Y1, Y14, 32(AX)
@@ -223,18 +235,20 @@ set10:
 	VMASKMOVPS Y11, Y14, 32(AX)
 	ADDQ       DX, AX
 
-end11:
-end7:
-	JMP end1
+end12:
+end8:
+	JMP end2
 
-next2:
+next3:
 	CMPQ   AX, $0x05
-	JNE    next12
+	JNE    next13
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
-	MOVQ   b+24(FP), DX
-	MOVQ   ldb+32(FP), BX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
 	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -246,9 +260,9 @@ next2:
 	VXORPS Y8, Y8, Y8
 	VXORPS Y9, Y9, Y9
 	TESTQ  AX, AX
-	JLE    done14
+	JLE    done15
 
-loop13:
+loop14:
 	VMOVUPS      (DX), Y10
 	VMOVUPS      32(DX), Y11
 	VBROADCASTSS (CX), Y12
@@ -266,20 +280,20 @@ loop13:
 	VBROADCASTSS 16(CX), Y12
 	VFMADD231PS  Y10, Y12, Y8
 	VFMADD231PS  Y11, Y12, Y9
-	ADDQ         $0x00000014, CX
-	ADDQ         BX, DX
+	ADDQ         BX, CX
+	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop13
+	JNZ          loop14
 
-done14:
-	MOVQ         mode+64(FP), AX
-	MOVQ         c+40(FP), CX
-	MOVQ         ldc+48(FP), DX
-	MOVQ         cols+56(FP), BX
+done15:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain15
-	MOVQ         bias+72(FP), SI
+	JNE          plain16
+	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Y10
 	VADDPS       Y10, Y0, Y0
 	VADDPS       Y10, Y1, Y1
@@ -296,11 +310,11 @@ done14:
 	VADDPS       Y10, Y8, Y8
 	VADDPS       Y10, Y9, Y9
 
-plain15:
+plain16:
 	CMPQ    BX, $0x10
-	JL      edge16
+	JL      edge17
 	CMPQ    AX, $0x01
-	JNE     set18
+	JNE     set19
 	MOVQ    CX, AX
 	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
@@ -327,9 +341,9 @@ plain15:
 	VADDPS  32(AX), Y9, Y9
 	VMOVUPS Y9, 32(AX)
 	ADDQ    DX, AX
-	JMP     end19
+	JMP     end20
 
-set18:
+set19:
 	MOVQ    CX, AX
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
@@ -347,10 +361,10 @@ set18:
 	VMOVUPS Y9, 32(AX)
 	ADDQ    DX, AX
 
-end19:
-	JMP end17
+end20:
+	JMP end18
 
-edge16:
+edge17:
 	VMOVD        BX, X10
 	VPBROADCASTD X10, Y10
 	VPCMPGTD     gemm_lanes<>+0(SB), Y10, Y11
@@ -360,7 +374,7 @@ edge16:
 	VPCMPGTD     gemm_lanes<>+0(SB), Y10, Y12
 	SUBQ         $0x08, BX
 	CMPQ         AX, $0x01
-	JNE          set20
+	JNE          set21
 	MOVQ         CX, AX
 	VMASKMOVPS   (AX), Y11, Y10
 	VADDPS       Y10, Y0, Y0
@@ -397,9 +411,9 @@ edge16:
 	VADDPS       Y10, Y9, Y9
 	VMASKMOVPS   Y9, Y12, 32(AX)
 	ADDQ         DX, AX
-	JMP          end21
+	JMP          end22
 
-set20:
+set21:
 	MOVQ       CX, AX
 	VMASKMOVPS Y0, Y11, (AX)
 	VMASKMOVPS Y1, Y12, 32(AX)
@@ -417,18 +431,20 @@ set20:
 	VMASKMOVPS Y9, Y12, 32(AX)
 	ADDQ       DX, AX
 
-end21:
-end17:
-	JMP end1
+end22:
+end18:
+	JMP end2
 
-next12:
+next13:
 	CMPQ   AX, $0x04
-	JNE    next22
+	JNE    next23
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
-	MOVQ   b+24(FP), DX
-	MOVQ   ldb+32(FP), BX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
 	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -438,9 +454,9 @@ next12:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	TESTQ  AX, AX
-	JLE    done24
+	JLE    done25
 
-loop23:
+loop24:
 	VMOVUPS      (DX), Y8
 	VMOVUPS      32(DX), Y9
 	VBROADCASTSS (CX), Y10
@@ -455,20 +471,20 @@ loop23:
 	VBROADCASTSS 12(CX), Y10
 	VFMADD231PS  Y8, Y10, Y6
 	VFMADD231PS  Y9, Y10, Y7
-	ADDQ         $0x00000010, CX
-	ADDQ         BX, DX
+	ADDQ         BX, CX
+	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop23
+	JNZ          loop24
 
-done24:
-	MOVQ         mode+64(FP), AX
-	MOVQ         c+40(FP), CX
-	MOVQ         ldc+48(FP), DX
-	MOVQ         cols+56(FP), BX
+done25:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain25
-	MOVQ         bias+72(FP), SI
+	JNE          plain26
+	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Y8
 	VADDPS       Y8, Y0, Y0
 	VADDPS       Y8, Y1, Y1
@@ -482,11 +498,11 @@ done24:
 	VADDPS       Y8, Y6, Y6
 	VADDPS       Y8, Y7, Y7
 
-plain25:
+plain26:
 	CMPQ    BX, $0x10
-	JL      edge26
+	JL      edge27
 	CMPQ    AX, $0x01
-	JNE     set28
+	JNE     set29
 	MOVQ    CX, AX
 	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
@@ -508,9 +524,9 @@ plain25:
 	VADDPS  32(AX), Y7, Y7
 	VMOVUPS Y7, 32(AX)
 	ADDQ    DX, AX
-	JMP     end29
+	JMP     end30
 
-set28:
+set29:
 	MOVQ    CX, AX
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
@@ -525,10 +541,10 @@ set28:
 	VMOVUPS Y7, 32(AX)
 	ADDQ    DX, AX
 
-end29:
-	JMP end27
+end30:
+	JMP end28
 
-edge26:
+edge27:
 	VMOVD        BX, X8
 	VPBROADCASTD X8, Y8
 	VPCMPGTD     gemm_lanes<>+0(SB), Y8, Y9
@@ -538,7 +554,7 @@ edge26:
 	VPCMPGTD     gemm_lanes<>+0(SB), Y8, Y10
 	SUBQ         $0x08, BX
 	CMPQ         AX, $0x01
-	JNE          set30
+	JNE          set31
 	MOVQ         CX, AX
 	VMASKMOVPS   (AX), Y9, Y8
 	VADDPS       Y8, Y0, Y0
@@ -568,9 +584,9 @@ edge26:
 	VADDPS       Y8, Y7, Y7
 	VMASKMOVPS   Y7, Y10, 32(AX)
 	ADDQ         DX, AX
-	JMP          end31
+	JMP          end32
 
-set30:
+set31:
 	MOVQ       CX, AX
 	VMASKMOVPS Y0, Y9, (AX)
 	VMASKMOVPS Y1, Y10, 32(AX)
@@ -585,18 +601,20 @@ set30:
 	VMASKMOVPS Y7, Y10, 32(AX)
 	ADDQ       DX, AX
 
-end31:
-end27:
-	JMP end1
+end32:
+end28:
+	JMP end2
 
-next22:
+next23:
 	CMPQ   AX, $0x03
-	JNE    next32
+	JNE    next33
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
-	MOVQ   b+24(FP), DX
-	MOVQ   ldb+32(FP), BX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
 	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -604,9 +622,9 @@ next22:
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
 	TESTQ  AX, AX
-	JLE    done34
+	JLE    done35
 
-loop33:
+loop34:
 	VMOVUPS      (DX), Y6
 	VMOVUPS      32(DX), Y7
 	VBROADCASTSS (CX), Y8
@@ -618,20 +636,20 @@ loop33:
 	VBROADCASTSS 8(CX), Y8
 	VFMADD231PS  Y6, Y8, Y4
 	VFMADD231PS  Y7, Y8, Y5
-	ADDQ         $0x0000000c, CX
-	ADDQ         BX, DX
+	ADDQ         BX, CX
+	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop33
+	JNZ          loop34
 
-done34:
-	MOVQ         mode+64(FP), AX
-	MOVQ         c+40(FP), CX
-	MOVQ         ldc+48(FP), DX
-	MOVQ         cols+56(FP), BX
+done35:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain35
-	MOVQ         bias+72(FP), SI
+	JNE          plain36
+	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Y6
 	VADDPS       Y6, Y0, Y0
 	VADDPS       Y6, Y1, Y1
@@ -642,11 +660,11 @@ done34:
 	VADDPS       Y6, Y4, Y4
 	VADDPS       Y6, Y5, Y5
 
-plain35:
+plain36:
 	CMPQ    BX, $0x10
-	JL      edge36
+	JL      edge37
 	CMPQ    AX, $0x01
-	JNE     set38
+	JNE     set39
 	MOVQ    CX, AX
 	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
@@ -663,9 +681,9 @@ plain35:
 	VADDPS  32(AX), Y5, Y5
 	VMOVUPS Y5, 32(AX)
 	ADDQ    DX, AX
-	JMP     end39
+	JMP     end40
 
-set38:
+set39:
 	MOVQ    CX, AX
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
@@ -677,10 +695,10 @@ set38:
 	VMOVUPS Y5, 32(AX)
 	ADDQ    DX, AX
 
-end39:
-	JMP end37
+end40:
+	JMP end38
 
-edge36:
+edge37:
 	VMOVD        BX, X6
 	VPBROADCASTD X6, Y6
 	VPCMPGTD     gemm_lanes<>+0(SB), Y6, Y7
@@ -690,7 +708,7 @@ edge36:
 	VPCMPGTD     gemm_lanes<>+0(SB), Y6, Y8
 	SUBQ         $0x08, BX
 	CMPQ         AX, $0x01
-	JNE          set40
+	JNE          set41
 	MOVQ         CX, AX
 	VMASKMOVPS   (AX), Y7, Y6
 	VADDPS       Y6, Y0, Y0
@@ -713,9 +731,9 @@ edge36:
 	VADDPS       Y6, Y5, Y5
 	VMASKMOVPS   Y5, Y8, 32(AX)
 	ADDQ         DX, AX
-	JMP          end41
+	JMP          end42
 
-set40:
+set41:
 	MOVQ       CX, AX
 	VMASKMOVPS Y0, Y7, (AX)
 	VMASKMOVPS Y1, Y8, 32(AX)
@@ -727,26 +745,28 @@ set40:
 	VMASKMOVPS Y5, Y8, 32(AX)
 	ADDQ       DX, AX
 
-end41:
-end37:
-	JMP end1
+end42:
+end38:
+	JMP end2
 
-next32:
+next33:
 	CMPQ   AX, $0x02
-	JNE    next42
+	JNE    next43
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
-	MOVQ   b+24(FP), DX
-	MOVQ   ldb+32(FP), BX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
 	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	TESTQ  AX, AX
-	JLE    done44
+	JLE    done45
 
-loop43:
+loop44:
 	VMOVUPS      (DX), Y4
 	VMOVUPS      32(DX), Y5
 	VBROADCASTSS (CX), Y6
@@ -755,20 +775,20 @@ loop43:
 	VBROADCASTSS 4(CX), Y6
 	VFMADD231PS  Y4, Y6, Y2
 	VFMADD231PS  Y5, Y6, Y3
-	ADDQ         $0x00000008, CX
-	ADDQ         BX, DX
+	ADDQ         BX, CX
+	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop43
+	JNZ          loop44
 
-done44:
-	MOVQ         mode+64(FP), AX
-	MOVQ         c+40(FP), CX
-	MOVQ         ldc+48(FP), DX
-	MOVQ         cols+56(FP), BX
+done45:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain45
-	MOVQ         bias+72(FP), SI
+	JNE          plain46
+	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Y4
 	VADDPS       Y4, Y0, Y0
 	VADDPS       Y4, Y1, Y1
@@ -776,11 +796,11 @@ done44:
 	VADDPS       Y4, Y2, Y2
 	VADDPS       Y4, Y3, Y3
 
-plain45:
+plain46:
 	CMPQ    BX, $0x10
-	JL      edge46
+	JL      edge47
 	CMPQ    AX, $0x01
-	JNE     set48
+	JNE     set49
 	MOVQ    CX, AX
 	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
@@ -792,9 +812,9 @@ plain45:
 	VADDPS  32(AX), Y3, Y3
 	VMOVUPS Y3, 32(AX)
 	ADDQ    DX, AX
-	JMP     end49
+	JMP     end50
 
-set48:
+set49:
 	MOVQ    CX, AX
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
@@ -803,10 +823,10 @@ set48:
 	VMOVUPS Y3, 32(AX)
 	ADDQ    DX, AX
 
-end49:
-	JMP end47
+end50:
+	JMP end48
 
-edge46:
+edge47:
 	VMOVD        BX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     gemm_lanes<>+0(SB), Y4, Y5
@@ -816,7 +836,7 @@ edge46:
 	VPCMPGTD     gemm_lanes<>+0(SB), Y4, Y6
 	SUBQ         $0x08, BX
 	CMPQ         AX, $0x01
-	JNE          set50
+	JNE          set51
 	MOVQ         CX, AX
 	VMASKMOVPS   (AX), Y5, Y4
 	VADDPS       Y4, Y0, Y0
@@ -832,9 +852,9 @@ edge46:
 	VADDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y6, 32(AX)
 	ADDQ         DX, AX
-	JMP          end51
+	JMP          end52
 
-set50:
+set51:
 	MOVQ       CX, AX
 	VMASKMOVPS Y0, Y5, (AX)
 	VMASKMOVPS Y1, Y6, 32(AX)
@@ -843,70 +863,72 @@ set50:
 	VMASKMOVPS Y3, Y6, 32(AX)
 	ADDQ       DX, AX
 
-end51:
-end47:
-	JMP end1
+end52:
+end48:
+	JMP end2
 
-next42:
+next43:
 	CMPQ   AX, $0x01
-	JNE    next52
+	JNE    next53
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
-	MOVQ   b+24(FP), DX
-	MOVQ   ldb+32(FP), BX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
 	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	TESTQ  AX, AX
-	JLE    done54
+	JLE    done55
 
-loop53:
+loop54:
 	VMOVUPS      (DX), Y2
 	VMOVUPS      32(DX), Y3
 	VBROADCASTSS (CX), Y4
 	VFMADD231PS  Y2, Y4, Y0
 	VFMADD231PS  Y3, Y4, Y1
-	ADDQ         $0x00000004, CX
-	ADDQ         BX, DX
+	ADDQ         BX, CX
+	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop53
+	JNZ          loop54
 
-done54:
-	MOVQ         mode+64(FP), AX
-	MOVQ         c+40(FP), CX
-	MOVQ         ldc+48(FP), DX
-	MOVQ         cols+56(FP), BX
+done55:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain55
-	MOVQ         bias+72(FP), SI
+	JNE          plain56
+	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Y2
 	VADDPS       Y2, Y0, Y0
 	VADDPS       Y2, Y1, Y1
 
-plain55:
+plain56:
 	CMPQ    BX, $0x10
-	JL      edge56
+	JL      edge57
 	CMPQ    AX, $0x01
-	JNE     set58
+	JNE     set59
 	MOVQ    CX, AX
 	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
 	VADDPS  32(AX), Y1, Y1
 	VMOVUPS Y1, 32(AX)
 	ADDQ    DX, AX
-	JMP     end59
+	JMP     end60
 
-set58:
+set59:
 	MOVQ    CX, AX
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	ADDQ    DX, AX
 
-end59:
-	JMP end57
+end60:
+	JMP end58
 
-edge56:
+edge57:
 	VMOVD        BX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     gemm_lanes<>+0(SB), Y2, Y3
@@ -916,7 +938,7 @@ edge56:
 	VPCMPGTD     gemm_lanes<>+0(SB), Y2, Y4
 	SUBQ         $0x08, BX
 	CMPQ         AX, $0x01
-	JNE          set60
+	JNE          set61
 	MOVQ         CX, AX
 	VMASKMOVPS   (AX), Y3, Y2
 	VADDPS       Y2, Y0, Y0
@@ -925,20 +947,26 @@ edge56:
 	VADDPS       Y2, Y1, Y1
 	VMASKMOVPS   Y1, Y4, 32(AX)
 	ADDQ         DX, AX
-	JMP          end61
+	JMP          end62
 
-set60:
+set61:
 	MOVQ       CX, AX
 	VMASKMOVPS Y0, Y3, (AX)
 	VMASKMOVPS Y1, Y4, 32(AX)
 	ADDQ       DX, AX
 
-end61:
-end57:
-	JMP end1
+end62:
+end58:
+	JMP end2
 
-next52:
-end1:
+next53:
+end2:
+	MOVQ    mode+72(FP), AX
+	CMPQ    AX, $0x03
+	JNE     restored63
+	LDMXCSR (SP)
+
+restored63:
 	VZEROUPPER
 	RET
 
@@ -1241,17 +1269,29 @@ end3:
 	VZEROUPPER
 	RET
 
-// func gemmTileAVX512(rows int, k int, a *float32, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·gemmTileAVX512(SB), NOSPLIT, $0-80
-	MOVQ   rows+0(FP), AX
+// func gemmTileAVX512(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
+// Requires: AVX, AVX512DQ, AVX512F, SSE
+TEXT ·gemmTileAVX512(SB), NOSPLIT, $8-88
+	MOVQ    rows+0(FP), AX
+	MOVQ    mode+72(FP), CX
+	CMPQ    CX, $0x03
+	JNE     normal1
+	STMXCSR (SP)
+	MOVL    (SP), CX
+	ORL     $0x00008040, CX
+	MOVL    CX, 4(SP)
+	LDMXCSR 4(SP)
+
+normal1:
 	CMPQ   AX, $0x0e
-	JNE    next2
+	JNE    next3
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
-	MOVQ   b+24(FP), DX
-	MOVQ   ldb+32(FP), BX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
 	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
@@ -1281,9 +1321,9 @@ TEXT ·gemmTileAVX512(SB), NOSPLIT, $0-80
 	VXORPS Z26, Z26, Z26
 	VXORPS Z27, Z27, Z27
 	TESTQ  AX, AX
-	JLE    done4
+	JLE    done5
 
-loop3:
+loop4:
 	VMOVUPS      (DX), Z28
 	VMOVUPS      64(DX), Z29
 	VBROADCASTSS (CX), Z30
@@ -1328,20 +1368,20 @@ loop3:
 	VBROADCASTSS 52(CX), Z30
 	VFMADD231PS  Z28, Z30, Z26
 	VFMADD231PS  Z29, Z30, Z27
-	ADDQ         $0x00000038, CX
-	ADDQ         BX, DX
+	ADDQ         BX, CX
+	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop3
+	JNZ          loop4
 
-done4:
-	MOVQ         mode+64(FP), AX
-	MOVQ         c+40(FP), CX
-	MOVQ         ldc+48(FP), DX
-	MOVQ         cols+56(FP), BX
+done5:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain5
-	MOVQ         bias+72(FP), SI
+	JNE          plain6
+	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z28
 	VADDPS       Z28, Z0, Z0
 	VADDPS       Z28, Z1, Z1
@@ -1385,11 +1425,11 @@ done4:
 	VADDPS       Z28, Z26, Z26
 	VADDPS       Z28, Z27, Z27
 
-plain5:
+plain6:
 	CMPQ    BX, $0x20
-	JL      edge6
+	JL      edge7
 	CMPQ    AX, $0x01
-	JNE     set8
+	JNE     set9
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -1461,9 +1501,9 @@ plain5:
 	VADDPS  64(AX), Z27, Z27
 	VMOVUPS Z27, 64(AX)
 	ADDQ    DX, AX
-	JMP     end9
+	JMP     end10
 
-set8:
+set9:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -1508,10 +1548,10 @@ set8:
 	VMOVUPS Z27, 64(AX)
 	ADDQ    DX, AX
 
-end9:
-	JMP end7
+end10:
+	JMP end8
 
-edge6:
+edge7:
 	VPBROADCASTD BX, Z28
 	VMOVDQU32    gemm_lanes<>+0(SB), Z29
 	VPCMPD       $0x01, Z28, Z29, K1
@@ -1521,7 +1561,7 @@ edge6:
 	VPCMPD       $0x01, Z28, Z29, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set10
+	JNE          set11
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z28
 	VADDPS       Z28, Z0, Z0
@@ -1621,9 +1661,9 @@ edge6:
 	VADDPS       Z28, Z27, Z27
 	VMOVUPS      Z27, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end11
+	JMP          end12
 
-set10:
+set11:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -1668,18 +1708,20 @@ set10:
 	VMOVUPS Z27, K2, 64(AX)
 	ADDQ    DX, AX
 
-end11:
-end7:
-	JMP end1
+end12:
+end8:
+	JMP end2
 
-next2:
+next3:
 	CMPQ   AX, $0x0d
-	JNE    next12
+	JNE    next13
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
-	MOVQ   b+24(FP), DX
-	MOVQ   ldb+32(FP), BX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
 	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
@@ -1707,9 +1749,9 @@ next2:
 	VXORPS Z24, Z24, Z24
 	VXORPS Z25, Z25, Z25
 	TESTQ  AX, AX
-	JLE    done14
+	JLE    done15
 
-loop13:
+loop14:
 	VMOVUPS      (DX), Z26
 	VMOVUPS      64(DX), Z27
 	VBROADCASTSS (CX), Z28
@@ -1751,20 +1793,20 @@ loop13:
 	VBROADCASTSS 48(CX), Z28
 	VFMADD231PS  Z26, Z28, Z24
 	VFMADD231PS  Z27, Z28, Z25
-	ADDQ         $0x00000034, CX
-	ADDQ         BX, DX
+	ADDQ         BX, CX
+	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop13
+	JNZ          loop14
 
-done14:
-	MOVQ         mode+64(FP), AX
-	MOVQ         c+40(FP), CX
-	MOVQ         ldc+48(FP), DX
-	MOVQ         cols+56(FP), BX
+done15:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain15
-	MOVQ         bias+72(FP), SI
+	JNE          plain16
+	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z26
 	VADDPS       Z26, Z0, Z0
 	VADDPS       Z26, Z1, Z1
@@ -1805,11 +1847,11 @@ done14:
 	VADDPS       Z26, Z24, Z24
 	VADDPS       Z26, Z25, Z25
 
-plain15:
+plain16:
 	CMPQ    BX, $0x20
-	JL      edge16
+	JL      edge17
 	CMPQ    AX, $0x01
-	JNE     set18
+	JNE     set19
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -1876,9 +1918,9 @@ plain15:
 	VADDPS  64(AX), Z25, Z25
 	VMOVUPS Z25, 64(AX)
 	ADDQ    DX, AX
-	JMP     end19
+	JMP     end20
 
-set18:
+set19:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -1920,10 +1962,10 @@ set18:
 	VMOVUPS Z25, 64(AX)
 	ADDQ    DX, AX
 
-end19:
-	JMP end17
+end20:
+	JMP end18
 
-edge16:
+edge17:
 	VPBROADCASTD BX, Z26
 	VMOVDQU32    gemm_lanes<>+0(SB), Z27
 	VPCMPD       $0x01, Z26, Z27, K1
@@ -1933,7 +1975,7 @@ edge16:
 	VPCMPD       $0x01, Z26, Z27, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set20
+	JNE          set21
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z26
 	VADDPS       Z26, Z0, Z0
@@ -2026,9 +2068,9 @@ edge16:
 	VADDPS       Z26, Z25, Z25
 	VMOVUPS      Z25, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end21
+	JMP          end22
 
-set20:
+set21:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -2070,18 +2112,20 @@ set20:
 	VMOVUPS Z25, K2, 64(AX)
 	ADDQ    DX, AX
 
-end21:
-end17:
-	JMP end1
+end22:
+end18:
+	JMP end2
 
-next12:
+next13:
 	CMPQ   AX, $0x0c
-	JNE    next22
+	JNE    next23
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
-	MOVQ   b+24(FP), DX
-	MOVQ   ldb+32(FP), BX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
 	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
@@ -2107,9 +2151,9 @@ next12:
 	VXORPS Z22, Z22, Z22
 	VXORPS Z23, Z23, Z23
 	TESTQ  AX, AX
-	JLE    done24
+	JLE    done25
 
-loop23:
+loop24:
 	VMOVUPS      (DX), Z24
 	VMOVUPS      64(DX), Z25
 	VBROADCASTSS (CX), Z26
@@ -2148,20 +2192,20 @@ loop23:
 	VBROADCASTSS 44(CX), Z26
 	VFMADD231PS  Z24, Z26, Z22
 	VFMADD231PS  Z25, Z26, Z23
-	ADDQ         $0x00000030, CX
-	ADDQ         BX, DX
+	ADDQ         BX, CX
+	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop23
+	JNZ          loop24
 
-done24:
-	MOVQ         mode+64(FP), AX
-	MOVQ         c+40(FP), CX
-	MOVQ         ldc+48(FP), DX
-	MOVQ         cols+56(FP), BX
+done25:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain25
-	MOVQ         bias+72(FP), SI
+	JNE          plain26
+	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z24
 	VADDPS       Z24, Z0, Z0
 	VADDPS       Z24, Z1, Z1
@@ -2199,11 +2243,11 @@ done24:
 	VADDPS       Z24, Z22, Z22
 	VADDPS       Z24, Z23, Z23
 
-plain25:
+plain26:
 	CMPQ    BX, $0x20
-	JL      edge26
+	JL      edge27
 	CMPQ    AX, $0x01
-	JNE     set28
+	JNE     set29
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -2265,9 +2309,9 @@ plain25:
 	VADDPS  64(AX), Z23, Z23
 	VMOVUPS Z23, 64(AX)
 	ADDQ    DX, AX
-	JMP     end29
+	JMP     end30
 
-set28:
+set29:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -2306,10 +2350,10 @@ set28:
 	VMOVUPS Z23, 64(AX)
 	ADDQ    DX, AX
 
-end29:
-	JMP end27
+end30:
+	JMP end28
 
-edge26:
+edge27:
 	VPBROADCASTD BX, Z24
 	VMOVDQU32    gemm_lanes<>+0(SB), Z25
 	VPCMPD       $0x01, Z24, Z25, K1
@@ -2319,7 +2363,7 @@ edge26:
 	VPCMPD       $0x01, Z24, Z25, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set30
+	JNE          set31
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z24
 	VADDPS       Z24, Z0, Z0
@@ -2405,9 +2449,9 @@ edge26:
 	VADDPS       Z24, Z23, Z23
 	VMOVUPS      Z23, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end31
+	JMP          end32
 
-set30:
+set31:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -2446,18 +2490,20 @@ set30:
 	VMOVUPS Z23, K2, 64(AX)
 	ADDQ    DX, AX
 
-end31:
-end27:
-	JMP end1
+end32:
+end28:
+	JMP end2
 
-next22:
+next23:
 	CMPQ   AX, $0x0b
-	JNE    next32
+	JNE    next33
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
-	MOVQ   b+24(FP), DX
-	MOVQ   ldb+32(FP), BX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
 	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
@@ -2481,9 +2527,9 @@ next22:
 	VXORPS Z20, Z20, Z20
 	VXORPS Z21, Z21, Z21
 	TESTQ  AX, AX
-	JLE    done34
+	JLE    done35
 
-loop33:
+loop34:
 	VMOVUPS      (DX), Z22
 	VMOVUPS      64(DX), Z23
 	VBROADCASTSS (CX), Z24
@@ -2519,20 +2565,20 @@ loop33:
 	VBROADCASTSS 40(CX), Z24
 	VFMADD231PS  Z22, Z24, Z20
 	VFMADD231PS  Z23, Z24, Z21
-	ADDQ         $0x0000002c, CX
-	ADDQ         BX, DX
+	ADDQ         BX, CX
+	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop33
+	JNZ          loop34
 
-done34:
-	MOVQ         mode+64(FP), AX
-	MOVQ         c+40(FP), CX
-	MOVQ         ldc+48(FP), DX
-	MOVQ         cols+56(FP), BX
+done35:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain35
-	MOVQ         bias+72(FP), SI
+	JNE          plain36
+	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z22
 	VADDPS       Z22, Z0, Z0
 	VADDPS       Z22, Z1, Z1
@@ -2567,11 +2613,11 @@ done34:
 	VADDPS       Z22, Z20, Z20
 	VADDPS       Z22, Z21, Z21
 
-plain35:
+plain36:
 	CMPQ    BX, $0x20
-	JL      edge36
+	JL      edge37
 	CMPQ    AX, $0x01
-	JNE     set38
+	JNE     set39
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -2628,9 +2674,9 @@ plain35:
 	VADDPS  64(AX), Z21, Z21
 	VMOVUPS Z21, 64(AX)
 	ADDQ    DX, AX
-	JMP     end39
+	JMP     end40
 
-set38:
+set39:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -2666,10 +2712,10 @@ set38:
 	VMOVUPS Z21, 64(AX)
 	ADDQ    DX, AX
 
-end39:
-	JMP end37
+end40:
+	JMP end38
 
-edge36:
+edge37:
 	VPBROADCASTD BX, Z22
 	VMOVDQU32    gemm_lanes<>+0(SB), Z23
 	VPCMPD       $0x01, Z22, Z23, K1
@@ -2679,7 +2725,7 @@ edge36:
 	VPCMPD       $0x01, Z22, Z23, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set40
+	JNE          set41
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z22
 	VADDPS       Z22, Z0, Z0
@@ -2758,9 +2804,9 @@ edge36:
 	VADDPS       Z22, Z21, Z21
 	VMOVUPS      Z21, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end41
+	JMP          end42
 
-set40:
+set41:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -2796,18 +2842,20 @@ set40:
 	VMOVUPS Z21, K2, 64(AX)
 	ADDQ    DX, AX
 
-end41:
-end37:
-	JMP end1
+end42:
+end38:
+	JMP end2
 
-next32:
+next33:
 	CMPQ   AX, $0x0a
-	JNE    next42
+	JNE    next43
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
-	MOVQ   b+24(FP), DX
-	MOVQ   ldb+32(FP), BX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
 	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
@@ -2829,9 +2877,9 @@ next32:
 	VXORPS Z18, Z18, Z18
 	VXORPS Z19, Z19, Z19
 	TESTQ  AX, AX
-	JLE    done44
+	JLE    done45
 
-loop43:
+loop44:
 	VMOVUPS      (DX), Z20
 	VMOVUPS      64(DX), Z21
 	VBROADCASTSS (CX), Z22
@@ -2864,20 +2912,20 @@ loop43:
 	VBROADCASTSS 36(CX), Z22
 	VFMADD231PS  Z20, Z22, Z18
 	VFMADD231PS  Z21, Z22, Z19
-	ADDQ         $0x00000028, CX
-	ADDQ         BX, DX
+	ADDQ         BX, CX
+	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop43
+	JNZ          loop44
 
-done44:
-	MOVQ         mode+64(FP), AX
-	MOVQ         c+40(FP), CX
-	MOVQ         ldc+48(FP), DX
-	MOVQ         cols+56(FP), BX
+done45:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain45
-	MOVQ         bias+72(FP), SI
+	JNE          plain46
+	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z20
 	VADDPS       Z20, Z0, Z0
 	VADDPS       Z20, Z1, Z1
@@ -2909,11 +2957,11 @@ done44:
 	VADDPS       Z20, Z18, Z18
 	VADDPS       Z20, Z19, Z19
 
-plain45:
+plain46:
 	CMPQ    BX, $0x20
-	JL      edge46
+	JL      edge47
 	CMPQ    AX, $0x01
-	JNE     set48
+	JNE     set49
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -2965,9 +3013,9 @@ plain45:
 	VADDPS  64(AX), Z19, Z19
 	VMOVUPS Z19, 64(AX)
 	ADDQ    DX, AX
-	JMP     end49
+	JMP     end50
 
-set48:
+set49:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -3000,10 +3048,10 @@ set48:
 	VMOVUPS Z19, 64(AX)
 	ADDQ    DX, AX
 
-end49:
-	JMP end47
+end50:
+	JMP end48
 
-edge46:
+edge47:
 	VPBROADCASTD BX, Z20
 	VMOVDQU32    gemm_lanes<>+0(SB), Z21
 	VPCMPD       $0x01, Z20, Z21, K1
@@ -3013,7 +3061,7 @@ edge46:
 	VPCMPD       $0x01, Z20, Z21, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set50
+	JNE          set51
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z20
 	VADDPS       Z20, Z0, Z0
@@ -3085,9 +3133,9 @@ edge46:
 	VADDPS       Z20, Z19, Z19
 	VMOVUPS      Z19, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end51
+	JMP          end52
 
-set50:
+set51:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -3120,18 +3168,20 @@ set50:
 	VMOVUPS Z19, K2, 64(AX)
 	ADDQ    DX, AX
 
-end51:
-end47:
-	JMP end1
+end52:
+end48:
+	JMP end2
 
-next42:
+next43:
 	CMPQ   AX, $0x09
-	JNE    next52
+	JNE    next53
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
-	MOVQ   b+24(FP), DX
-	MOVQ   ldb+32(FP), BX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
 	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
@@ -3151,9 +3201,9 @@ next42:
 	VXORPS Z16, Z16, Z16
 	VXORPS Z17, Z17, Z17
 	TESTQ  AX, AX
-	JLE    done54
+	JLE    done55
 
-loop53:
+loop54:
 	VMOVUPS      (DX), Z18
 	VMOVUPS      64(DX), Z19
 	VBROADCASTSS (CX), Z20
@@ -3183,20 +3233,20 @@ loop53:
 	VBROADCASTSS 32(CX), Z20
 	VFMADD231PS  Z18, Z20, Z16
 	VFMADD231PS  Z19, Z20, Z17
-	ADDQ         $0x00000024, CX
-	ADDQ         BX, DX
+	ADDQ         BX, CX
+	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop53
+	JNZ          loop54
 
-done54:
-	MOVQ         mode+64(FP), AX
-	MOVQ         c+40(FP), CX
-	MOVQ         ldc+48(FP), DX
-	MOVQ         cols+56(FP), BX
+done55:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain55
-	MOVQ         bias+72(FP), SI
+	JNE          plain56
+	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z18
 	VADDPS       Z18, Z0, Z0
 	VADDPS       Z18, Z1, Z1
@@ -3225,11 +3275,11 @@ done54:
 	VADDPS       Z18, Z16, Z16
 	VADDPS       Z18, Z17, Z17
 
-plain55:
+plain56:
 	CMPQ    BX, $0x20
-	JL      edge56
+	JL      edge57
 	CMPQ    AX, $0x01
-	JNE     set58
+	JNE     set59
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -3276,9 +3326,9 @@ plain55:
 	VADDPS  64(AX), Z17, Z17
 	VMOVUPS Z17, 64(AX)
 	ADDQ    DX, AX
-	JMP     end59
+	JMP     end60
 
-set58:
+set59:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -3308,10 +3358,10 @@ set58:
 	VMOVUPS Z17, 64(AX)
 	ADDQ    DX, AX
 
-end59:
-	JMP end57
+end60:
+	JMP end58
 
-edge56:
+edge57:
 	VPBROADCASTD BX, Z18
 	VMOVDQU32    gemm_lanes<>+0(SB), Z19
 	VPCMPD       $0x01, Z18, Z19, K1
@@ -3321,7 +3371,7 @@ edge56:
 	VPCMPD       $0x01, Z18, Z19, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set60
+	JNE          set61
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z18
 	VADDPS       Z18, Z0, Z0
@@ -3386,9 +3436,9 @@ edge56:
 	VADDPS       Z18, Z17, Z17
 	VMOVUPS      Z17, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end61
+	JMP          end62
 
-set60:
+set61:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -3418,18 +3468,20 @@ set60:
 	VMOVUPS Z17, K2, 64(AX)
 	ADDQ    DX, AX
 
-end61:
-end57:
-	JMP end1
+end62:
+end58:
+	JMP end2
 
-next52:
+next53:
 	CMPQ   AX, $0x08
-	JNE    next62
+	JNE    next63
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
-	MOVQ   b+24(FP), DX
-	MOVQ   ldb+32(FP), BX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
 	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
@@ -3447,9 +3499,9 @@ next52:
 	VXORPS Z14, Z14, Z14
 	VXORPS Z15, Z15, Z15
 	TESTQ  AX, AX
-	JLE    done64
+	JLE    done65
 
-loop63:
+loop64:
 	VMOVUPS      (DX), Z16
 	VMOVUPS      64(DX), Z17
 	VBROADCASTSS (CX), Z18
@@ -3476,20 +3528,20 @@ loop63:
 	VBROADCASTSS 28(CX), Z18
 	VFMADD231PS  Z16, Z18, Z14
 	VFMADD231PS  Z17, Z18, Z15
-	ADDQ         $0x00000020, CX
-	ADDQ         BX, DX
+	ADDQ         BX, CX
+	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop63
+	JNZ          loop64
 
-done64:
-	MOVQ         mode+64(FP), AX
-	MOVQ         c+40(FP), CX
-	MOVQ         ldc+48(FP), DX
-	MOVQ         cols+56(FP), BX
+done65:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain65
-	MOVQ         bias+72(FP), SI
+	JNE          plain66
+	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z16
 	VADDPS       Z16, Z0, Z0
 	VADDPS       Z16, Z1, Z1
@@ -3515,11 +3567,11 @@ done64:
 	VADDPS       Z16, Z14, Z14
 	VADDPS       Z16, Z15, Z15
 
-plain65:
+plain66:
 	CMPQ    BX, $0x20
-	JL      edge66
+	JL      edge67
 	CMPQ    AX, $0x01
-	JNE     set68
+	JNE     set69
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -3561,9 +3613,9 @@ plain65:
 	VADDPS  64(AX), Z15, Z15
 	VMOVUPS Z15, 64(AX)
 	ADDQ    DX, AX
-	JMP     end69
+	JMP     end70
 
-set68:
+set69:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -3590,10 +3642,10 @@ set68:
 	VMOVUPS Z15, 64(AX)
 	ADDQ    DX, AX
 
-end69:
-	JMP end67
+end70:
+	JMP end68
 
-edge66:
+edge67:
 	VPBROADCASTD BX, Z16
 	VMOVDQU32    gemm_lanes<>+0(SB), Z17
 	VPCMPD       $0x01, Z16, Z17, K1
@@ -3603,7 +3655,7 @@ edge66:
 	VPCMPD       $0x01, Z16, Z17, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set70
+	JNE          set71
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z16
 	VADDPS       Z16, Z0, Z0
@@ -3661,9 +3713,9 @@ edge66:
 	VADDPS       Z16, Z15, Z15
 	VMOVUPS      Z15, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end71
+	JMP          end72
 
-set70:
+set71:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -3690,18 +3742,20 @@ set70:
 	VMOVUPS Z15, K2, 64(AX)
 	ADDQ    DX, AX
 
-end71:
-end67:
-	JMP end1
+end72:
+end68:
+	JMP end2
 
-next62:
+next63:
 	CMPQ   AX, $0x07
-	JNE    next72
+	JNE    next73
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
-	MOVQ   b+24(FP), DX
-	MOVQ   ldb+32(FP), BX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
 	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
@@ -3717,9 +3771,9 @@ next62:
 	VXORPS Z12, Z12, Z12
 	VXORPS Z13, Z13, Z13
 	TESTQ  AX, AX
-	JLE    done74
+	JLE    done75
 
-loop73:
+loop74:
 	VMOVUPS      (DX), Z14
 	VMOVUPS      64(DX), Z15
 	VBROADCASTSS (CX), Z16
@@ -3743,20 +3797,20 @@ loop73:
 	VBROADCASTSS 24(CX), Z16
 	VFMADD231PS  Z14, Z16, Z12
 	VFMADD231PS  Z15, Z16, Z13
-	ADDQ         $0x0000001c, CX
-	ADDQ         BX, DX
+	ADDQ         BX, CX
+	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop73
+	JNZ          loop74
 
-done74:
-	MOVQ         mode+64(FP), AX
-	MOVQ         c+40(FP), CX
-	MOVQ         ldc+48(FP), DX
-	MOVQ         cols+56(FP), BX
+done75:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain75
-	MOVQ         bias+72(FP), SI
+	JNE          plain76
+	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z14
 	VADDPS       Z14, Z0, Z0
 	VADDPS       Z14, Z1, Z1
@@ -3779,11 +3833,11 @@ done74:
 	VADDPS       Z14, Z12, Z12
 	VADDPS       Z14, Z13, Z13
 
-plain75:
+plain76:
 	CMPQ    BX, $0x20
-	JL      edge76
+	JL      edge77
 	CMPQ    AX, $0x01
-	JNE     set78
+	JNE     set79
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -3820,9 +3874,9 @@ plain75:
 	VADDPS  64(AX), Z13, Z13
 	VMOVUPS Z13, 64(AX)
 	ADDQ    DX, AX
-	JMP     end79
+	JMP     end80
 
-set78:
+set79:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -3846,10 +3900,10 @@ set78:
 	VMOVUPS Z13, 64(AX)
 	ADDQ    DX, AX
 
-end79:
-	JMP end77
+end80:
+	JMP end78
 
-edge76:
+edge77:
 	VPBROADCASTD BX, Z14
 	VMOVDQU32    gemm_lanes<>+0(SB), Z15
 	VPCMPD       $0x01, Z14, Z15, K1
@@ -3859,7 +3913,7 @@ edge76:
 	VPCMPD       $0x01, Z14, Z15, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set80
+	JNE          set81
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z14
 	VADDPS       Z14, Z0, Z0
@@ -3910,9 +3964,9 @@ edge76:
 	VADDPS       Z14, Z13, Z13
 	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end81
+	JMP          end82
 
-set80:
+set81:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -3936,18 +3990,20 @@ set80:
 	VMOVUPS Z13, K2, 64(AX)
 	ADDQ    DX, AX
 
-end81:
-end77:
-	JMP end1
+end82:
+end78:
+	JMP end2
 
-next72:
+next73:
 	CMPQ   AX, $0x06
-	JNE    next82
+	JNE    next83
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
-	MOVQ   b+24(FP), DX
-	MOVQ   ldb+32(FP), BX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
 	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
@@ -3961,9 +4017,9 @@ next72:
 	VXORPS Z10, Z10, Z10
 	VXORPS Z11, Z11, Z11
 	TESTQ  AX, AX
-	JLE    done84
+	JLE    done85
 
-loop83:
+loop84:
 	VMOVUPS      (DX), Z12
 	VMOVUPS      64(DX), Z13
 	VBROADCASTSS (CX), Z14
@@ -3984,20 +4040,20 @@ loop83:
 	VBROADCASTSS 20(CX), Z14
 	VFMADD231PS  Z12, Z14, Z10
 	VFMADD231PS  Z13, Z14, Z11
-	ADDQ         $0x00000018, CX
-	ADDQ         BX, DX
+	ADDQ         BX, CX
+	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop83
+	JNZ          loop84
 
-done84:
-	MOVQ         mode+64(FP), AX
-	MOVQ         c+40(FP), CX
-	MOVQ         ldc+48(FP), DX
-	MOVQ         cols+56(FP), BX
+done85:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain85
-	MOVQ         bias+72(FP), SI
+	JNE          plain86
+	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z12
 	VADDPS       Z12, Z0, Z0
 	VADDPS       Z12, Z1, Z1
@@ -4017,11 +4073,11 @@ done84:
 	VADDPS       Z12, Z10, Z10
 	VADDPS       Z12, Z11, Z11
 
-plain85:
+plain86:
 	CMPQ    BX, $0x20
-	JL      edge86
+	JL      edge87
 	CMPQ    AX, $0x01
-	JNE     set88
+	JNE     set89
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -4053,9 +4109,9 @@ plain85:
 	VADDPS  64(AX), Z11, Z11
 	VMOVUPS Z11, 64(AX)
 	ADDQ    DX, AX
-	JMP     end89
+	JMP     end90
 
-set88:
+set89:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -4076,10 +4132,10 @@ set88:
 	VMOVUPS Z11, 64(AX)
 	ADDQ    DX, AX
 
-end89:
-	JMP end87
+end90:
+	JMP end88
 
-edge86:
+edge87:
 	VPBROADCASTD BX, Z12
 	VMOVDQU32    gemm_lanes<>+0(SB), Z13
 	VPCMPD       $0x01, Z12, Z13, K1
@@ -4089,7 +4145,7 @@ edge86:
 	VPCMPD       $0x01, Z12, Z13, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set90
+	JNE          set91
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z12
 	VADDPS       Z12, Z0, Z0
@@ -4133,9 +4189,9 @@ edge86:
 	VADDPS       Z12, Z11, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end91
+	JMP          end92
 
-set90:
+set91:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -4156,18 +4212,20 @@ set90:
 	VMOVUPS Z11, K2, 64(AX)
 	ADDQ    DX, AX
 
-end91:
-end87:
-	JMP end1
+end92:
+end88:
+	JMP end2
 
-next82:
+next83:
 	CMPQ   AX, $0x05
-	JNE    next92
+	JNE    next93
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
-	MOVQ   b+24(FP), DX
-	MOVQ   ldb+32(FP), BX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
 	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
@@ -4179,9 +4237,9 @@ next82:
 	VXORPS Z8, Z8, Z8
 	VXORPS Z9, Z9, Z9
 	TESTQ  AX, AX
-	JLE    done94
+	JLE    done95
 
-loop93:
+loop94:
 	VMOVUPS      (DX), Z10
 	VMOVUPS      64(DX), Z11
 	VBROADCASTSS (CX), Z12
@@ -4199,20 +4257,20 @@ loop93:
 	VBROADCASTSS 16(CX), Z12
 	VFMADD231PS  Z10, Z12, Z8
 	VFMADD231PS  Z11, Z12, Z9
-	ADDQ         $0x00000014, CX
-	ADDQ         BX, DX
+	ADDQ         BX, CX
+	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop93
+	JNZ          loop94
 
-done94:
-	MOVQ         mode+64(FP), AX
-	MOVQ         c+40(FP), CX
-	MOVQ         ldc+48(FP), DX
-	MOVQ         cols+56(FP), BX
+done95:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain95
-	MOVQ         bias+72(FP), SI
+	JNE          plain96
+	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z10
 	VADDPS       Z10, Z0, Z0
 	VADDPS       Z10, Z1, Z1
@@ -4229,11 +4287,11 @@ done94:
 	VADDPS       Z10, Z8, Z8
 	VADDPS       Z10, Z9, Z9
 
-plain95:
+plain96:
 	CMPQ    BX, $0x20
-	JL      edge96
+	JL      edge97
 	CMPQ    AX, $0x01
-	JNE     set98
+	JNE     set99
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -4260,9 +4318,9 @@ plain95:
 	VADDPS  64(AX), Z9, Z9
 	VMOVUPS Z9, 64(AX)
 	ADDQ    DX, AX
-	JMP     end99
+	JMP     end100
 
-set98:
+set99:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -4280,10 +4338,10 @@ set98:
 	VMOVUPS Z9, 64(AX)
 	ADDQ    DX, AX
 
-end99:
-	JMP end97
+end100:
+	JMP end98
 
-edge96:
+edge97:
 	VPBROADCASTD BX, Z10
 	VMOVDQU32    gemm_lanes<>+0(SB), Z11
 	VPCMPD       $0x01, Z10, Z11, K1
@@ -4293,7 +4351,7 @@ edge96:
 	VPCMPD       $0x01, Z10, Z11, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set100
+	JNE          set101
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z10
 	VADDPS       Z10, Z0, Z0
@@ -4330,9 +4388,9 @@ edge96:
 	VADDPS       Z10, Z9, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end101
+	JMP          end102
 
-set100:
+set101:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -4350,18 +4408,20 @@ set100:
 	VMOVUPS Z9, K2, 64(AX)
 	ADDQ    DX, AX
 
-end101:
-end97:
-	JMP end1
+end102:
+end98:
+	JMP end2
 
-next92:
+next93:
 	CMPQ   AX, $0x04
-	JNE    next102
+	JNE    next103
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
-	MOVQ   b+24(FP), DX
-	MOVQ   ldb+32(FP), BX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
 	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
@@ -4371,9 +4431,9 @@ next92:
 	VXORPS Z6, Z6, Z6
 	VXORPS Z7, Z7, Z7
 	TESTQ  AX, AX
-	JLE    done104
+	JLE    done105
 
-loop103:
+loop104:
 	VMOVUPS      (DX), Z8
 	VMOVUPS      64(DX), Z9
 	VBROADCASTSS (CX), Z10
@@ -4388,20 +4448,20 @@ loop103:
 	VBROADCASTSS 12(CX), Z10
 	VFMADD231PS  Z8, Z10, Z6
 	VFMADD231PS  Z9, Z10, Z7
-	ADDQ         $0x00000010, CX
-	ADDQ         BX, DX
+	ADDQ         BX, CX
+	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop103
+	JNZ          loop104
 
-done104:
-	MOVQ         mode+64(FP), AX
-	MOVQ         c+40(FP), CX
-	MOVQ         ldc+48(FP), DX
-	MOVQ         cols+56(FP), BX
+done105:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain105
-	MOVQ         bias+72(FP), SI
+	JNE          plain106
+	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z8
 	VADDPS       Z8, Z0, Z0
 	VADDPS       Z8, Z1, Z1
@@ -4415,11 +4475,11 @@ done104:
 	VADDPS       Z8, Z6, Z6
 	VADDPS       Z8, Z7, Z7
 
-plain105:
+plain106:
 	CMPQ    BX, $0x20
-	JL      edge106
+	JL      edge107
 	CMPQ    AX, $0x01
-	JNE     set108
+	JNE     set109
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -4441,9 +4501,9 @@ plain105:
 	VADDPS  64(AX), Z7, Z7
 	VMOVUPS Z7, 64(AX)
 	ADDQ    DX, AX
-	JMP     end109
+	JMP     end110
 
-set108:
+set109:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -4458,10 +4518,10 @@ set108:
 	VMOVUPS Z7, 64(AX)
 	ADDQ    DX, AX
 
-end109:
-	JMP end107
+end110:
+	JMP end108
 
-edge106:
+edge107:
 	VPBROADCASTD BX, Z8
 	VMOVDQU32    gemm_lanes<>+0(SB), Z9
 	VPCMPD       $0x01, Z8, Z9, K1
@@ -4471,7 +4531,7 @@ edge106:
 	VPCMPD       $0x01, Z8, Z9, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set110
+	JNE          set111
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z8
 	VADDPS       Z8, Z0, Z0
@@ -4501,9 +4561,9 @@ edge106:
 	VADDPS       Z8, Z7, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end111
+	JMP          end112
 
-set110:
+set111:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -4518,18 +4578,20 @@ set110:
 	VMOVUPS Z7, K2, 64(AX)
 	ADDQ    DX, AX
 
-end111:
-end107:
-	JMP end1
+end112:
+end108:
+	JMP end2
 
-next102:
+next103:
 	CMPQ   AX, $0x03
-	JNE    next112
+	JNE    next113
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
-	MOVQ   b+24(FP), DX
-	MOVQ   ldb+32(FP), BX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
 	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
@@ -4537,9 +4599,9 @@ next102:
 	VXORPS Z4, Z4, Z4
 	VXORPS Z5, Z5, Z5
 	TESTQ  AX, AX
-	JLE    done114
+	JLE    done115
 
-loop113:
+loop114:
 	VMOVUPS      (DX), Z6
 	VMOVUPS      64(DX), Z7
 	VBROADCASTSS (CX), Z8
@@ -4551,20 +4613,20 @@ loop113:
 	VBROADCASTSS 8(CX), Z8
 	VFMADD231PS  Z6, Z8, Z4
 	VFMADD231PS  Z7, Z8, Z5
-	ADDQ         $0x0000000c, CX
-	ADDQ         BX, DX
+	ADDQ         BX, CX
+	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop113
+	JNZ          loop114
 
-done114:
-	MOVQ         mode+64(FP), AX
-	MOVQ         c+40(FP), CX
-	MOVQ         ldc+48(FP), DX
-	MOVQ         cols+56(FP), BX
+done115:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain115
-	MOVQ         bias+72(FP), SI
+	JNE          plain116
+	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z6
 	VADDPS       Z6, Z0, Z0
 	VADDPS       Z6, Z1, Z1
@@ -4575,11 +4637,11 @@ done114:
 	VADDPS       Z6, Z4, Z4
 	VADDPS       Z6, Z5, Z5
 
-plain115:
+plain116:
 	CMPQ    BX, $0x20
-	JL      edge116
+	JL      edge117
 	CMPQ    AX, $0x01
-	JNE     set118
+	JNE     set119
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -4596,9 +4658,9 @@ plain115:
 	VADDPS  64(AX), Z5, Z5
 	VMOVUPS Z5, 64(AX)
 	ADDQ    DX, AX
-	JMP     end119
+	JMP     end120
 
-set118:
+set119:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -4610,10 +4672,10 @@ set118:
 	VMOVUPS Z5, 64(AX)
 	ADDQ    DX, AX
 
-end119:
-	JMP end117
+end120:
+	JMP end118
 
-edge116:
+edge117:
 	VPBROADCASTD BX, Z6
 	VMOVDQU32    gemm_lanes<>+0(SB), Z7
 	VPCMPD       $0x01, Z6, Z7, K1
@@ -4623,7 +4685,7 @@ edge116:
 	VPCMPD       $0x01, Z6, Z7, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set120
+	JNE          set121
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z6
 	VADDPS       Z6, Z0, Z0
@@ -4646,9 +4708,9 @@ edge116:
 	VADDPS       Z6, Z5, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end121
+	JMP          end122
 
-set120:
+set121:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -4660,26 +4722,28 @@ set120:
 	VMOVUPS Z5, K2, 64(AX)
 	ADDQ    DX, AX
 
-end121:
-end117:
-	JMP end1
+end122:
+end118:
+	JMP end2
 
-next112:
+next113:
 	CMPQ   AX, $0x02
-	JNE    next122
+	JNE    next123
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
-	MOVQ   b+24(FP), DX
-	MOVQ   ldb+32(FP), BX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
 	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
 	VXORPS Z3, Z3, Z3
 	TESTQ  AX, AX
-	JLE    done124
+	JLE    done125
 
-loop123:
+loop124:
 	VMOVUPS      (DX), Z4
 	VMOVUPS      64(DX), Z5
 	VBROADCASTSS (CX), Z6
@@ -4688,20 +4752,20 @@ loop123:
 	VBROADCASTSS 4(CX), Z6
 	VFMADD231PS  Z4, Z6, Z2
 	VFMADD231PS  Z5, Z6, Z3
-	ADDQ         $0x00000008, CX
-	ADDQ         BX, DX
+	ADDQ         BX, CX
+	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop123
+	JNZ          loop124
 
-done124:
-	MOVQ         mode+64(FP), AX
-	MOVQ         c+40(FP), CX
-	MOVQ         ldc+48(FP), DX
-	MOVQ         cols+56(FP), BX
+done125:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain125
-	MOVQ         bias+72(FP), SI
+	JNE          plain126
+	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z4
 	VADDPS       Z4, Z0, Z0
 	VADDPS       Z4, Z1, Z1
@@ -4709,11 +4773,11 @@ done124:
 	VADDPS       Z4, Z2, Z2
 	VADDPS       Z4, Z3, Z3
 
-plain125:
+plain126:
 	CMPQ    BX, $0x20
-	JL      edge126
+	JL      edge127
 	CMPQ    AX, $0x01
-	JNE     set128
+	JNE     set129
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -4725,9 +4789,9 @@ plain125:
 	VADDPS  64(AX), Z3, Z3
 	VMOVUPS Z3, 64(AX)
 	ADDQ    DX, AX
-	JMP     end129
+	JMP     end130
 
-set128:
+set129:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -4736,10 +4800,10 @@ set128:
 	VMOVUPS Z3, 64(AX)
 	ADDQ    DX, AX
 
-end129:
-	JMP end127
+end130:
+	JMP end128
 
-edge126:
+edge127:
 	VPBROADCASTD BX, Z4
 	VMOVDQU32    gemm_lanes<>+0(SB), Z5
 	VPCMPD       $0x01, Z4, Z5, K1
@@ -4749,7 +4813,7 @@ edge126:
 	VPCMPD       $0x01, Z4, Z5, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set130
+	JNE          set131
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z4
 	VADDPS       Z4, Z0, Z0
@@ -4765,9 +4829,9 @@ edge126:
 	VADDPS       Z4, Z3, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end131
+	JMP          end132
 
-set130:
+set131:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -4776,70 +4840,72 @@ set130:
 	VMOVUPS Z3, K2, 64(AX)
 	ADDQ    DX, AX
 
-end131:
-end127:
-	JMP end1
+end132:
+end128:
+	JMP end2
 
-next122:
+next123:
 	CMPQ   AX, $0x01
-	JNE    next132
+	JNE    next133
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
-	MOVQ   b+24(FP), DX
-	MOVQ   ldb+32(FP), BX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
 	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	TESTQ  AX, AX
-	JLE    done134
+	JLE    done135
 
-loop133:
+loop134:
 	VMOVUPS      (DX), Z2
 	VMOVUPS      64(DX), Z3
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  Z2, Z4, Z0
 	VFMADD231PS  Z3, Z4, Z1
-	ADDQ         $0x00000004, CX
-	ADDQ         BX, DX
+	ADDQ         BX, CX
+	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop133
+	JNZ          loop134
 
-done134:
-	MOVQ         mode+64(FP), AX
-	MOVQ         c+40(FP), CX
-	MOVQ         ldc+48(FP), DX
-	MOVQ         cols+56(FP), BX
+done135:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain135
-	MOVQ         bias+72(FP), SI
+	JNE          plain136
+	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z2
 	VADDPS       Z2, Z0, Z0
 	VADDPS       Z2, Z1, Z1
 
-plain135:
+plain136:
 	CMPQ    BX, $0x20
-	JL      edge136
+	JL      edge137
 	CMPQ    AX, $0x01
-	JNE     set138
+	JNE     set139
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
 	VADDPS  64(AX), Z1, Z1
 	VMOVUPS Z1, 64(AX)
 	ADDQ    DX, AX
-	JMP     end139
+	JMP     end140
 
-set138:
+set139:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	ADDQ    DX, AX
 
-end139:
-	JMP end137
+end140:
+	JMP end138
 
-edge136:
+edge137:
 	VPBROADCASTD BX, Z2
 	VMOVDQU32    gemm_lanes<>+0(SB), Z3
 	VPCMPD       $0x01, Z2, Z3, K1
@@ -4849,7 +4915,7 @@ edge136:
 	VPCMPD       $0x01, Z2, Z3, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set140
+	JNE          set141
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z2
 	VADDPS       Z2, Z0, Z0
@@ -4858,20 +4924,26 @@ edge136:
 	VADDPS       Z2, Z1, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end141
+	JMP          end142
 
-set140:
+set141:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    DX, AX
 
-end141:
-end137:
-	JMP end1
+end142:
+end138:
+	JMP end2
 
-next132:
-end1:
+next133:
+end2:
+	MOVQ    mode+72(FP), AX
+	CMPQ    AX, $0x03
+	JNE     restored143
+	LDMXCSR (SP)
+
+restored143:
 	VZEROUPPER
 	RET
 

@@ -16,11 +16,7 @@ func gemm(c, a, b Matrix, transA, transB bool, mode gemmMode, bias, scratch []fl
 		gemmGeneric(c, a, b, transA, transB, mode, bias, scratch, m, n, k)
 		return
 	}
-	g := panels{c: c, a: a, b: b, transA: transA, transB: transB, bias: bias}
-	g.tileRows, g.cols = 6, 16
-	if current == avx512 {
-		g.tileRows, g.cols = 14, 32
-	}
+	g := panels{tiling: tiles(), c: c, a: a, b: b, transA: transA, transB: transB, bias: bias}
 	if n <= g.tileRows && n < m { // Cᵀ = Bᵀ·Aᵀ fills the vectors
 		g.turned = true
 		g.a, g.b, g.transA, g.transB = b, a, !transB, !transA
@@ -37,13 +33,23 @@ func gemmVectorScratch(m, n, k int) int {
 	return max(straight, turned) + 14*32
 }
 
+// tiling is a level's largest tile.
+type tiling struct{ tileRows, cols int }
+
+func tiles() tiling {
+	if current == avx512 {
+		return tiling{14, 32}
+	}
+	return tiling{6, 16}
+}
+
 // panels is one product.
 type panels struct {
+	tiling
 	c, a, b        Matrix
 	transA, transB bool
 	turned         bool // c is the transposed result
 	bias           []float32
-	tileRows, cols int // of a tile
 	tile           []float32
 }
 
@@ -69,8 +75,8 @@ func (g *panels) multiply(mode gemmMode, scratch []float32, m, n, k int) {
 // cut divides rows into panels of nearly the same height.
 type cut struct{ count, low, more int }
 
-func (g *panels) cut(rows int) cut {
-	count := (rows + g.tileRows - 1) / g.tileRows
+func (t tiling) cut(rows int) cut {
+	count := (rows + t.tileRows - 1) / t.tileRows
 	return cut{count, rows / count, rows % count}
 }
 
@@ -130,14 +136,14 @@ func (g *panels) block(mode gemmMode, pa, pb []float32, kc, i0, mc, j0, nc int) 
 				a, b = &pa[at*kc], &pb[j*kc]
 			}
 			if g.turned {
-				gemmTile(rows, kc, a, b, g.cols, &g.tile[0], g.cols, g.cols, int(gemmSet), bias)
+				gemmTile(rows, kc, a, rows, b, g.cols, &g.tile[0], g.cols, g.cols, gemmSet, bias)
 				g.scatter(mode, rows, cols, i0+at, j0+j)
 				continue
 			}
 			if mode == gemmBias {
 				bias = &g.bias[i0+at]
 			}
-			gemmTile(rows, kc, a, b, g.cols, &g.c.Data[(i0+at)*g.c.Stride+j0+j], g.c.Stride, cols, int(mode), bias)
+			gemmTile(rows, kc, a, rows, b, g.cols, &g.c.Data[(i0+at)*g.c.Stride+j0+j], g.c.Stride, cols, mode, bias)
 		}
 	}
 }
@@ -159,12 +165,33 @@ func (g *panels) scatter(mode gemmMode, rows, cols, i, j int) {
 	}
 }
 
-func gemmTile(rows, k int, a, b *float32, ldb int, c *float32, ldc, cols, mode int, bias *float32) {
-	if current == avx512 {
-		gemmTileAVX512(rows, k, a, b, ldb, c, ldc, cols, mode, bias)
+// powerProduct needs no packing: both factors have a row for every term of a sum.
+func powerProduct(k, anchors, table Matrix, scratch []float32) {
+	if current == generic {
+		gemmGeneric(k, anchors, table, true, false, gemmSet, nil, scratch, k.Rows, k.Cols, table.Rows)
 		return
 	}
-	gemmTileAVX2(rows, k, a, b, ldb, c, ldc, cols, mode, bias)
+	if k.Rows == 0 || k.Cols == 0 {
+		return
+	}
+	t := tiles()
+	cut := t.cut(k.Rows)
+	var none float32
+	for j := 0; j < k.Cols; j += t.cols {
+		for i := range cut.count {
+			at, rows := cut.panel(i)
+			gemmTile(rows, table.Rows, &anchors.Data[at], anchors.Stride, &table.Data[j], table.Stride,
+				&k.Data[at*k.Stride+j], k.Stride, min(t.cols, k.Cols-j), gemmFlush, &none)
+		}
+	}
+}
+
+func gemmTile(rows, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc, cols int, mode gemmMode, bias *float32) {
+	if current == avx512 {
+		gemmTileAVX512(rows, k, a, lda, b, ldb, c, ldc, cols, int(mode), bias)
+		return
+	}
+	gemmTileAVX2(rows, k, a, lda, b, ldb, c, ldc, cols, int(mode), bias)
 }
 
 func packStraight(dst *float32, width int, src *float32, stride, cols, k int) {

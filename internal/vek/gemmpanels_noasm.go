@@ -7,3 +7,7 @@ func gemm(c, a, b Matrix, transA, transB bool, mode gemmMode, bias, scratch []fl
 }
 
 func gemmVectorScratch(m, n, k int) int { return 0 }
+
+func powerProduct(k, anchors, table Matrix, scratch []float32) {
+	gemmGeneric(k, anchors, table, true, false, gemmSet, nil, scratch, k.Rows, k.Cols, table.Rows)
+}

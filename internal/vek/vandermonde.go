@@ -1,12 +1,16 @@
 package vek
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
-// The factors of a Vandermonde product are powers of complex numbers λ_n, one row or one column a number, filled
-// by products from a few exact ones in float64 and rounded once. |λ_n| ≤ 1.
+// The factors of a Vandermonde product are powers of complex numbers λ_n, one row a number, filled by products from a
+// few exact ones in float64 and rounded once. |λ_n| ≤ 1.
 
-// faded is the modulus, relative to the first, below which powers are written as zero: a product of two such
-// factors is then no denormal number, which a processor would take a hundred times longer for.
+// faded is the modulus, relative to the first, below which plain Go writes powers as zero: a product of two such
+// factors is then no denormal number, which a processor would take a hundred times longer for. (Assembly has the
+// processor take denormal numbers for zero.)
 const faded = 0x1p-50
 
 // ComplexPowers sets re + i·im = exp(l·(logRe + i·logIm)), element for element; a power below e⁻¹⁵⁰ is zero. The
@@ -15,17 +19,17 @@ func ComplexPowers(re, im, logRe, logIm []float64, l int) {
 	if len(im) != len(re) || len(logRe) != len(re) || len(logIm) != len(re) {
 		panic("vek: ComplexPowers: lengths differ")
 	}
-	complexPowersGeneric(re, im, logRe, logIm, l)
+	complexPowers(re, im, logRe, logIm, float64(l))
 }
 
-func complexPowersGeneric(re, im, logRe, logIm []float64, l int) {
+func complexPowersGeneric(re, im, logRe, logIm []float64, l float64) {
 	for n := range re {
-		decay := logRe[n] * float64(l)
+		decay := logRe[n] * l
 		if decay < -150 {
 			re[n], im[n] = 0, 0
 			continue
 		}
-		turns := logIm[n] / (2 * math.Pi) * float64(l)
+		turns := logIm[n] / (2 * math.Pi) * l
 		turns -= math.Round(turns)
 		r := math.Exp(decay)
 		sin, cos := math.Sincos(2 * math.Pi * turns)
@@ -36,61 +40,75 @@ func complexPowersGeneric(re, im, logRe, logIm []float64, l int) {
 // size is |z| within a factor of √2.
 func size(z complex128) float64 { return math.Abs(real(z)) + math.Abs(imag(z)) }
 
-// PowerRows fills row n of re and im with λ_n^b, b < Cols.
-func PowerRows(re, im Matrix, lamRe, lamIm []float64) {
+// mulUnfused is a·b of which no compiler fuses a product into a sum.
+func mulUnfused(a, b complex128) complex128 {
+	return complex(float64(real(a)*real(b))-float64(imag(a)*imag(b)), float64(real(a)*imag(b))+float64(imag(a)*real(b)))
+}
+
+// PowerRows fills row n of re and im with w_n·λ_n^b, b < Cols. Powers may become zero below 2⁻⁵⁰ of w_n, and are never
+// denormal numbers.
+func PowerRows(re, im Matrix, wRe, wIm, lamRe, lamIm []float64) {
 	checkPowers("PowerRows", re, im, re.Rows, lamRe, lamIm)
-	powerRowsGeneric(re, im, lamRe, lamIm)
-}
-
-// Four interleaved chains hide the latency of the products.
-func powerRowsGeneric(re, im Matrix, lamRe, lamIm []float64) {
-	for n := range lamRe {
-		rowRe, rowIm := re.Row(n), im.Row(n) // of one length
-		lam := complex(lamRe[n], lamIm[n])
-		two := lam * lam
-		four := two * two
-		p0, p1, p2, p3 := 1+0i, lam, two, two*lam
-		for len(rowRe) >= 4 && size(p3) >= faded {
-			re, im := (*[4]float32)(rowRe), (*[4]float32)(rowIm)
-			re[0], im[0] = float32(real(p0)), float32(imag(p0))
-			re[1], im[1] = float32(real(p1)), float32(imag(p1))
-			re[2], im[2] = float32(real(p2)), float32(imag(p2))
-			re[3], im[3] = float32(real(p3)), float32(imag(p3))
-			p0, p1, p2, p3 = p0*four, p1*four, p2*four, p3*four
-			rowRe, rowIm = rowRe[4:], rowIm[4:]
-		}
-		for i := range rowRe {
-			if size(p0) < faded {
-				p0 = 0
-			}
-			rowRe[i], rowIm[i] = float32(real(p0)), float32(imag(p0))
-			p0 *= lam
-		}
-	}
-}
-
-// PowerColumns fills column n of re and im with w_n·λ_n^a, a < Rows.
-func PowerColumns(re, im Matrix, wRe, wIm, lamRe, lamIm []float64) {
-	checkPowers("PowerColumns", re, im, re.Cols, lamRe, lamIm)
 	if len(wRe) != len(lamRe) || len(wIm) != len(lamRe) {
-		panic("vek: PowerColumns: lengths differ")
+		panic("vek: PowerRows: lengths differ")
 	}
-	powerColumnsGeneric(re, im, wRe, wIm, lamRe, lamIm)
+	powerRows(re.Data, im.Data, re.Stride, im.Stride, re.Cols, wRe, wIm, lamRe, lamIm)
 }
 
-func powerColumnsGeneric(re, im Matrix, wRe, wIm, lamRe, lamIm []float64) {
+func powerRowsGeneric(re, im []float32, reStride, imStride, cols int, wRe, wIm, lamRe, lamIm []float64) {
 	for n := range lamRe {
-		p, lam := complex(wRe[n], wIm[n]), complex(lamRe[n], lamIm[n])
-		least := faded * size(p)
-		for a := range re.Rows {
-			if size(p) < least {
-				p = 0
-			}
-			re.Data[a*re.Stride+n], im.Data[a*im.Stride+n] = float32(real(p)), float32(imag(p))
-			p *= lam
-		}
+		at, atIm := n*reStride, n*imStride
+		powerRow(re[at:at+cols], im[atIm:atIm+cols], complex(wRe[n], wIm[n]), complex(lamRe[n], lamIm[n]))
 	}
 }
+
+// powerRow runs four interleaved chains, which hide the latency of the products.
+func powerRow(rowRe, rowIm []float32, w, lam complex128) {
+	two := mulUnfused(lam, lam)
+	four := mulUnfused(two, two)
+	p0, p1, p2 := w, mulUnfused(w, lam), mulUnfused(w, two)
+	p3 := mulUnfused(p1, two)
+	least := faded * size(w)
+	for len(rowRe) >= 4 && size(p3) >= least {
+		re, im := (*[4]float32)(rowRe), (*[4]float32)(rowIm)
+		re[0], im[0] = float32(real(p0)), float32(imag(p0))
+		re[1], im[1] = float32(real(p1)), float32(imag(p1))
+		re[2], im[2] = float32(real(p2)), float32(imag(p2))
+		re[3], im[3] = float32(real(p3)), float32(imag(p3))
+		p0, p1, p2, p3 = mulUnfused(p0, four), mulUnfused(p1, four), mulUnfused(p2, four), mulUnfused(p3, four)
+		rowRe, rowIm = rowRe[4:], rowIm[4:]
+	}
+	for i := range rowRe {
+		if size(p0) < least {
+			p0 = 0
+		}
+		rowRe[i], rowIm[i] = float32(real(p0)), float32(imag(p0))
+		p0 = mulUnfused(p0, lam)
+	}
+}
+
+// PowerProduct sets k[a][b] = Σ_q anchors[q][a]·table[q][b]; sums may become zero where they would be denormal numbers.
+// Behind table's columns there must be room up to a whole number of panels (RoundToPanels); what is there does not
+// matter.
+func PowerProduct(k, anchors, table Matrix, scratch []float32) {
+	k.check("PowerProduct")
+	anchors.check("PowerProduct")
+	table.check("PowerProduct")
+	if k.Rows != anchors.Cols || k.Cols != table.Cols || anchors.Rows != table.Rows {
+		panic(fmt.Sprintf("vek: PowerProduct: shapes %d×%d, %d×%d and %d×%d do not match",
+			k.Rows, k.Cols, anchors.Rows, anchors.Cols, table.Rows, table.Cols))
+	}
+	if table.Stride < RoundToPanels(table.Cols) || len(table.Data) < table.Rows*table.Stride {
+		panic(fmt.Sprintf("vek: PowerProduct: table of %d columns with stride %d in %d floats", table.Cols, table.Stride, len(table.Data)))
+	}
+	if len(scratch) < GemmScratch(k.Rows, k.Cols, table.Rows) {
+		panic(fmt.Sprintf("vek: PowerProduct: scratch of %d floats: want %d", len(scratch), GemmScratch(k.Rows, k.Cols, table.Rows)))
+	}
+	powerProduct(k, anchors, table, scratch)
+}
+
+// RoundToPanels returns the least multiple of a panel's columns from n on.
+func RoundToPanels(n int) int { return roundUp(n, 32) }
 
 // PowerSums sets sum_n = Σ_a λ_n^a·x_{an}, the sum over the rows of x = re + i·im.
 func PowerSums(sumRe, sumIm []float64, re, im Matrix, lamRe, lamIm []float64) {
@@ -98,16 +116,16 @@ func PowerSums(sumRe, sumIm []float64, re, im Matrix, lamRe, lamIm []float64) {
 	if len(sumRe) != len(lamRe) || len(sumIm) != len(lamRe) {
 		panic("vek: PowerSums: lengths differ")
 	}
-	powerSumsGeneric(sumRe, sumIm, re, im, lamRe, lamIm)
+	powerSums(sumRe, sumIm, re.Data, im.Data, re.Stride, im.Stride, re.Rows, lamRe, lamIm)
 }
 
 // Horner's rule, row by row for all n: s ← s·λ + x_a.
-func powerSumsGeneric(sumRe, sumIm []float64, re, im Matrix, lamRe, lamIm []float64) {
+func powerSumsGeneric(sumRe, sumIm []float64, re, im []float32, reStride, imStride, rows int, lamRe, lamIm []float64) {
 	clear(sumRe)
 	clear(sumIm)
 	sumIm, lamRe, lamIm = sumIm[:len(sumRe)], lamRe[:len(sumRe)], lamIm[:len(sumRe)]
-	for a := re.Rows - 1; a >= 0; a-- {
-		xr, xi := re.Row(a)[:len(sumRe)], im.Row(a)[:len(sumRe)]
+	for a := rows - 1; a >= 0; a-- {
+		xr, xi := re[a*reStride:][:len(sumRe)], im[a*imStride:][:len(sumRe)]
 		for n := range sumRe {
 			sr, si, lr, li := sumRe[n], sumIm[n], lamRe[n], lamIm[n]
 			sumRe[n] = float64(sr*lr) - float64(si*li) + float64(xr[n])
@@ -121,7 +139,7 @@ func MulIndex(dst, x []float32) {
 	if len(dst) != len(x) {
 		panic("vek: MulIndex: lengths differ")
 	}
-	mulIndexGeneric(dst, x)
+	mulIndex(dst, x)
 }
 
 func mulIndexGeneric(dst, x []float32) {

@@ -56,30 +56,35 @@ func bases() (re, im []float64) {
 	return re, im
 }
 
-// fades reports whether got is right for the value want of a power whose first has the modulus first: rounded once,
-// and zero where it is 2⁻⁵⁰ of the first or less; the exact border is the kernel's.
+// fades reports whether got is right for one part of the value want of a power whose first has the modulus first:
+// rounded once, or zero where the power is 2⁻⁵⁰ of the first or less or a denormal number; the exact border is the
+// kernel's.
 func fades(got float32, want complex128, part float64, first float64) bool {
-	modulus := cmplx.Abs(want) / first
-	if got == 0 && modulus < 0x1p-49 {
+	if got == 0 && (cmplx.Abs(want) < 0x1p-49*first || math.Abs(part) < 0x1.01p-126) {
 		return true
 	}
-	return modulus >= 0x1p-51 && math.Abs(float64(got)-part) <= 0.5001*vektest.ULP(part)+1e-13*cmplx.Abs(want)
+	return math.Abs(float64(got)) >= 0x1p-126 && math.Abs(float64(got)-part) <= 0.5001*vektest.ULP(part)+1e-13*cmplx.Abs(want)
 }
 
 func TestPowerRows(t *testing.T) {
 	lamRe, lamIm := bases()
+	wRe, wIm := make([]float64, len(lamRe)), make([]float64, len(lamRe))
+	for n := range wRe {
+		wRe[n], wIm[n] = math.Ldexp(1.1, -4*n), math.Ldexp(-0.3, -4*n)
+	}
 	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
-		for _, cols := range []int{0, 1, 2, 3, 4, 5, 17, 64, 1024} {
+		for _, cols := range []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 17, 64, 1024} {
 			c.Again()
 			re, im := c.OutMatrix(len(lamRe), cols, cols+3), c.OutMatrix(len(lamRe), cols, cols)
-			if !c.Do(func() { vek.PowerRows(re, im, lamRe, lamIm) }) {
+			if !c.Do(func() { vek.PowerRows(re, im, wRe, wIm, lamRe, lamIm) }) {
 				return
 			}
 			for n := range lamRe {
-				want := 1 + 0i
+				want := complex(wRe[n], wIm[n])
+				first := cmplx.Abs(want)
 				for b := range cols {
-					if !fades(re.Row(n)[b], want, real(want), 1) || !fades(im.Row(n)[b], want, imag(want), 1) {
-						t.Fatalf("(%v + %vi)^%d = %v + %vi, want %v", lamRe[n], lamIm[n], b, re.Row(n)[b], im.Row(n)[b], want)
+					if !fades(re.Row(n)[b], want, real(want), first) || !fades(im.Row(n)[b], want, imag(want), first) {
+						t.Fatalf("w·(%v + %vi)^%d = %v + %vi, want %v", lamRe[n], lamIm[n], b, re.Row(n)[b], im.Row(n)[b], want)
 					}
 					want *= complex(lamRe[n], lamIm[n])
 				}
@@ -88,27 +93,40 @@ func TestPowerRows(t *testing.T) {
 	})
 }
 
-func TestPowerColumns(t *testing.T) {
-	lamRe, lamIm := bases()
-	wRe, wIm := make([]float64, len(lamRe)), make([]float64, len(lamRe))
-	for n := range wRe {
-		wRe[n], wIm[n] = math.Ldexp(1.1, -4*n), math.Ldexp(-0.3, -4*n)
-	}
+// Products of tiny factors are 0 or normal numbers, and others those of float64, whatever lies behind the table.
+func TestPowerProduct(t *testing.T) {
 	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
-		for _, rows := range []int{0, 1, 2, 5, 33, 512} {
+		r := generator(3)
+		for _, s := range [][3]int{{1, 1, 1}, {32, 32, 64}, {15, 33, 7}, {6, 16, 4}, {1, 31, 30}, {29, 100, 2}, {0, 5, 3}, {5, 0, 3}} {
+			rows, cols, terms := s[0], s[1], s[2]
+			anchors, table := matrix(r, terms, rows), matrix(r, terms, cols)
+			for q := range terms {
+				if q%3 == 2 {
+					vek.Scale(anchors.Row(q), 0x1p-70, anchors.Row(q))
+					vek.Scale(table.Row(q), 0x1p-65, table.Row(q))
+				}
+			}
 			c.Again()
-			re, im := c.OutMatrix(rows, len(lamRe), len(lamRe)+5), c.OutMatrix(rows, len(lamRe), len(lamRe))
-			if !c.Do(func() { vek.PowerColumns(re, im, wRe, wIm, lamRe, lamIm) }) {
+			wide := vek.RoundToPanels(cols)
+			a, padded := c.InMatrix(anchors, rows+5), c.Scratch(terms*wide)
+			b := vek.Matrix{Data: padded, Rows: terms, Cols: cols, Stride: wide}
+			for q := range terms {
+				copy(b.Row(q), table.Row(q))
+			}
+			k, scratch := c.OutMatrix(rows, cols, cols+2), c.Scratch(vek.GemmScratch(rows, cols, terms))
+			if !c.Do(func() { vek.PowerProduct(k, a, b, scratch) }) {
 				return
 			}
-			for n := range lamRe {
-				want := complex(wRe[n], wIm[n])
-				first := cmplx.Abs(want)
-				for a := range rows {
-					if !fades(re.Row(a)[n], want, real(want), first) || !fades(im.Row(a)[n], want, imag(want), first) {
-						t.Fatalf("w·(%v + %vi)^%d = %v + %vi, want %v", lamRe[n], lamIm[n], a, re.Row(a)[n], im.Row(a)[n], want)
+			for i := range rows {
+				for j := range cols {
+					want := near{n: terms}
+					for q := range terms {
+						want.add(float64(anchors.Row(q)[i]) * float64(table.Row(q)[j]))
 					}
-					want *= complex(lamRe[n], lamIm[n])
+					got := k.Row(i)[j]
+					if want.check(t, got, "%v: [%d][%d]", s, i, j); got != 0 && math.Abs(float64(got)) < 0x1p-126 && vek.CurrentLevel() != vek.Generic {
+						t.Errorf("%v: [%d][%d] is the denormal number %v", s, i, j, got)
+					}
 				}
 			}
 		}

@@ -1,0 +1,164 @@
+package asm
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// Words for float64: vectors have half as many lanes.
+
+// double returns a constant in memory: one float64 to be broadcast where instructions can do that, else a vector of them.
+func (g *gen) double(v float64) operand.Mem { return g.repeated64(math.Float64bits(v)) }
+
+// repeated64 returns a bit pattern in memory, as often as an AVX2 vector has lanes.
+func (g *gen) repeated64(bits uint64) operand.Mem {
+	low, high := uint32(bits), uint32(bits>>32)
+	return g.table(fmt.Sprintf("x%016x", bits), []uint32{low, high, low, high, low, high, low, high})
+}
+
+// broadcastDouble returns a register full of v.
+func (g *gen) broadcastDouble(v float64) reg.VecVirtual {
+	r := g.vec()
+	g.VBROADCASTSD(g.double(v), r)
+	return r
+}
+
+// mulAddDouble sets p = p·f + c.
+func (g *gen) mulAddDouble(p, f reg.VecVirtual, c float64) {
+	if g.wide() {
+		g.VFMADD213PD_BCST(g.double(c), f, p)
+		return
+	}
+	g.VFMADD213PD(g.double(c), f, p)
+}
+
+// addMulDouble sets p = p + f·c.
+func (g *gen) addMulDouble(p, f reg.VecVirtual, c float64) {
+	if g.wide() {
+		g.VFMADD231PD_BCST(g.double(c), f, p)
+		return
+	}
+	g.VFMADD231PD(g.double(c), f, p)
+}
+
+// mulDouble returns x·c.
+func (g *gen) mulDouble(x reg.VecVirtual, c float64) reg.VecVirtual {
+	y := g.vec()
+	if g.wide() {
+		g.VMULPD_BCST(g.double(c), x, y)
+	} else {
+		g.VMULPD(g.double(c), x, y)
+	}
+	return y
+}
+
+// taylor returns Σ c_k·x^k, c given highest first.
+func (g *gen) taylor(x reg.VecVirtual, c []float64) reg.VecVirtual {
+	p := g.broadcastDouble(c[0])
+	for _, v := range c[1:] {
+		g.mulAddDouble(p, x, v)
+	}
+	return p
+}
+
+const magicDouble = 3 << 51 // x + magicDouble rounds x to an integer, |x| < 2⁵¹
+
+// exponentialDouble returns exp(x) to about 1e-16, |x| < 700: the Taylor series of a number below ln 2/2, its power of
+// two put into the exponent.
+func (g *gen) exponentialDouble(x reg.VecVirtual) reg.VecVirtual {
+	const low = 1.9082149292705877e-10 // of ln 2: the high part has few enough bits for exact products
+	n, whole, r := g.broadcastDouble(magicDouble), g.vec(), x
+	g.addMulDouble(n, x, math.Log2E)
+	magic := g.broadcastDouble(magicDouble)
+	g.VSUBPD(magic, n, whole)
+	g.addMulDouble(r, whole, -(math.Ln2 - low))
+	g.addMulDouble(r, whole, -low)
+	p := g.taylor(r, factorials(13, 1))
+	g.VPSLLQ(operand.Imm(52), n, n)
+	g.VPADDQ(n, p, p)
+	return p
+}
+
+// factorials returns 1/n!, 1/(n−step)!, … with alternating signs if step is 2, down to 0! or 1!.
+func factorials(n, step int) (c []float64) {
+	for ; n >= 0; n -= step {
+		v := 1 / math.Gamma(float64(n)+1)
+		if step == 2 && n/2%2 == 1 {
+			v = -v
+		}
+		c = append(c, v)
+	}
+	return c
+}
+
+// rotation returns cos and sin of 2π·turns to about 1e-16, |turns| < 2⁴⁹: the Taylor series of up to an eighth of a turn,
+// exchanged and signed by the quarter.
+func (g *gen) rotation(turns reg.VecVirtual) complexVec {
+	n, r := g.broadcastDouble(magicDouble), g.mulDouble(turns, 4)
+	g.VADDPD(r, n, n)
+	whole, magic := g.vec(), g.broadcastDouble(magicDouble)
+	g.VSUBPD(magic, n, whole)
+	g.VSUBPD(whole, r, r)
+	angle := g.mulDouble(r, math.Pi/2)
+	square := g.vec()
+	g.VMULPD(angle, angle, square)
+	cos, sin := g.taylor(square, factorials(16, 2)), g.taylor(square, factorials(17, 2))
+	g.VMULPD(angle, sin, sin)
+
+	z := complexVec{g.vec(), g.vec()}
+	if g.wide() {
+		odd := g.K()
+		g.VPTESTMQ_BCST(g.repeated64(1), n, odd)
+		g.VBLENDMPD(sin, cos, odd, z.re)
+		g.VBLENDMPD(cos, sin, odd, z.im)
+	} else {
+		odd := g.vec()
+		g.VPSLLQ(operand.Imm(63), n, odd)
+		g.VBLENDVPD(odd, sin, cos, z.re)
+		g.VBLENDVPD(odd, cos, sin, z.im)
+	}
+	next, one := g.vec(), g.vec()
+	g.VPBROADCASTQ(g.repeated64(1), one)
+	g.VPADDQ(one, n, next) // cos(q + 1/4) = −sin: a quarter ahead
+	g.VPSLLQ(operand.Imm(62), next, next)
+	g.VPSLLQ(operand.Imm(62), n, n)
+	sign := g.vec()
+	g.VPBROADCASTQ(g.repeated64(1<<63), sign)
+	g.flip(z.re, next, sign)
+	g.flip(z.im, n, sign)
+	return z
+}
+
+// flip changes v's signs where bits have the sign bit.
+func (g *gen) flip(v, bits, sign reg.VecVirtual) {
+	if g.wide() {
+		g.VPTERNLOGQ(operand.U8(0x78), sign, bits, v) // v ^ (bits & sign)
+		return
+	}
+	masked := g.vec()
+	g.VPAND(sign, bits, masked)
+	g.VPXOR(masked, v, v)
+}
+
+// compareDouble and keepDouble are compare and keep.
+func (g *gen) compareDouble(predicate uint8, x reg.VecVirtual, c float64) condition {
+	if g.wide() {
+		k := g.K()
+		g.VCMPPD_BCST(operand.Imm(uint64(predicate)), g.double(c), x, k)
+		return condition{k: k}
+	}
+	m := g.vec()
+	g.VCMPPD(operand.Imm(uint64(predicate)), g.double(c), x, m)
+	return condition{v: m}
+}
+
+func (g *gen) keepDouble(v reg.VecVirtual, c condition) {
+	if g.wide() {
+		g.VMOVAPD_Z(v, c.k, v)
+		return
+	}
+	g.VANDPD(c.v, v, v)
+}
