@@ -9,6 +9,7 @@ type family struct {
 // families lists every generator; each lives in the file of its name.
 var families = []family{
 	{"adamw", adamW},
+	{"cexp", cexp},
 	{"cmul", cmul},
 	{"embed", embed},
 	{"fft", fft},

@@ -13,11 +13,7 @@ import (
 // along by fused operations.
 func mathematics(f *file) {
 	f.elementwise("exp", "func(dst, x []float32)", func(g *gen) {
-		g.function(func(x reg.VecVirtual) reg.VecVirtual {
-			y := g.exponential(x, 1)
-			g.keep(y, g.compare(notBelow, x, expMin))
-			return g.blend(g.compare(above, x, expMax), g.broadcast(math.Inf(1)), y)
-		})
+		g.function(g.realExponential)
 	})
 	f.elementwise("sigmoid", "func(dst, x []float32)", func(g *gen) {
 		g.function(func(x reg.VecVirtual) reg.VecVirtual { s, _ := g.logistic(x); return s })
@@ -230,10 +226,14 @@ func (g *gen) exponential(x reg.VecVirtual, sign float64) reg.VecVirtual {
 	x = g.within(x, lo, hi)
 	n := g.broadcast(magic)
 	g.addMul(n, x, sign*math.Log2E)
-	f := g.addConst(n, -magic)
-	whole := f
-	f = g.fraction(x, whole, sign*math.Log2E)
-	return g.power(n, f)
+	return g.power(n, g.fraction(x, g.addConst(n, -magic), sign*math.Log2E))
+}
+
+// realExponential returns exp(x): 0 below 2⁻¹²⁶, and infinity.
+func (g *gen) realExponential(x reg.VecVirtual) reg.VecVirtual {
+	y := g.exponential(x, 1)
+	g.keep(y, g.compare(notBelow, x, expMin))
+	return g.blend(g.compare(above, x, expMax), g.broadcast(math.Inf(1)), y)
 }
 
 // fraction returns x·c − whole, correct to float32's last bits.

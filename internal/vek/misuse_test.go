@@ -29,6 +29,8 @@ func TestMisusePanics(t *testing.T) {
 		{"Dot: ", func() { vek.Dot(x, y) }},
 		{"CentralDot: ", func() { vek.CentralDot(x, y, 1) }},
 		{"Exp: ", func() { vek.Exp(x, y) }},
+		{"CExp: ", func() { vek.CExp(x, x, x, y) }},
+		{"CExpTurns: ", func() { vek.CExpTurns(x, x, x, f) }},
 		{"Sigmoid: ", func() { vek.Sigmoid(x, y) }},
 		{"GELU: ", func() { vek.GELU(x, y) }},
 		{"GELUGrad: ", func() { vek.GELUGrad(x, x, y) }},

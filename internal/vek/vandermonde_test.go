@@ -25,14 +25,17 @@ func power(re, im float64, l int) complex128 {
 }
 
 func TestComplexPowers(t *testing.T) {
-	re := []float64{0, 0, -1e-7, -1e-4, -0.3, -1300, math.Inf(-1), -1e-3}
-	im := []float64{0, 3.14159, 2.5, -1.7, 0.1, 1, 0, 1e3}
-	n := len(re)
-	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
-		for _, l := range []int{1, 2, 31, 1024, 1 << 20} {
-			gotRe, gotIm := make([]float64, n), make([]float64, n)
-			vek.ComplexPowers(gotRe, gotIm, re, im, l)
-			for i := range re {
+	re := []float64{0, 0, -1e-7, -1e-4, -0.3, -1300, math.Inf(-1), -1e-3, -149.9, -150.1, -1e-300, -5}
+	im := []float64{0, 3.14159, 2.5, -1.7, 0.1, 1, 0, 1e3, 0.5, -0.5, 1e-9, -44}
+	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
+		for n := 0; n <= len(re); n++ {
+			c.Again()
+			gotRe, gotIm, logRe, logIm := c.OutDoubles(n), c.OutDoubles(n), c.InDoubles(re[:n]), c.InDoubles(im[:n])
+			l := []int{1, 2, 31, 1024, 1 << 20}[n%5]
+			if !c.Do(func() { vek.ComplexPowers(gotRe, gotIm, logRe, logIm, l) }) {
+				return
+			}
+			for i := range n {
 				want := power(re[i], im[i], l)
 				if re[i]*float64(l) < -150 {
 					want = 0
@@ -76,7 +79,8 @@ func TestPowerRows(t *testing.T) {
 		for _, cols := range []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 17, 64, 1024} {
 			c.Again()
 			re, im := c.OutMatrix(len(lamRe), cols, cols+3), c.OutMatrix(len(lamRe), cols, cols)
-			if !c.Do(func() { vek.PowerRows(re, im, wRe, wIm, lamRe, lamIm) }) {
+			w, v, lr, li := c.InDoubles(wRe), c.InDoubles(wIm), c.InDoubles(lamRe), c.InDoubles(lamIm)
+			if !c.Do(func() { vek.PowerRows(re, im, w, v, lr, li) }) {
 				return
 			}
 			for n := range lamRe {
@@ -142,8 +146,9 @@ func TestPowerSums(t *testing.T) {
 			x := vek.Matrix{Data: normals(generator(1), rows*modes), Rows: rows, Cols: modes, Stride: modes}
 			y := vek.Matrix{Data: normals(generator(2), rows*modes), Rows: rows, Cols: modes, Stride: modes}
 			re, im := c.InMatrix(x, modes+1), c.InMatrix(y, modes)
-			gotRe, gotIm := make([]float64, modes), make([]float64, modes)
-			if !c.Do(func() { vek.PowerSums(gotRe, gotIm, re, im, lamRe, lamIm) }) {
+			gotRe, gotIm := c.OutDoubles(modes), c.OutDoubles(modes)
+			lr, li := c.InDoubles(lamRe), c.InDoubles(lamIm)
+			if !c.Do(func() { vek.PowerSums(gotRe, gotIm, re, im, lr, li) }) {
 				return
 			}
 			for n := range lamRe {

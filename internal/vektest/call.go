@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime/debug"
 	"testing"
+	"unsafe"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
@@ -69,7 +70,30 @@ func (c *Call) Out(n int) []float32 { return c.OutMatrix(1, n, n).Data }
 
 // Scratch returns n dirty floats.
 func (c *Call) Scratch(n int) []float32 {
-	return c.add(scratch, vek.Matrix{Rows: 1, Cols: n, Stride: n}).Data
+	return c.add(scratch, vek.Matrix{Rows: 1, Cols: n, Stride: n}, 1).Data
+}
+
+// InDoubles returns a copy of x that the call must leave as it is, at an even placement.
+func (c *Call) InDoubles(x []float64) []float64 {
+	m := c.add(input, doubles(len(x)), 2)
+	y := asDoubles(m.Data)
+	copy(y, x)
+	a := &c.args[len(c.args)-1]
+	a.before = append(a.before, m.Data...)
+	return y
+}
+
+// OutDoubles returns n dirty float64s that the call must write, every one.
+func (c *Call) OutDoubles(n int) []float64 { return asDoubles(c.add(output, doubles(n), 2).Data) }
+
+// doubles is the shape of n float64s in floats, the rows of which are pairs.
+func doubles(n int) vek.Matrix { return vek.Matrix{Rows: n, Cols: 2, Stride: 2} }
+
+func asDoubles(x []float32) []float64 {
+	if len(x) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*float64)(unsafe.Pointer(&x[0])), len(x)/2)
 }
 
 // InMatrix returns a copy of x with a stride of its own, which the call must leave as it is.
@@ -80,13 +104,13 @@ func (c *Call) InOutMatrix(x vek.Matrix, stride int) vek.Matrix { return c.copie
 
 // OutMatrix returns a dirty matrix that the call must write, every element and nothing between the rows.
 func (c *Call) OutMatrix(rows, cols, stride int) vek.Matrix {
-	return c.add(output, vek.Matrix{Rows: rows, Cols: cols, Stride: stride})
+	return c.add(output, vek.Matrix{Rows: rows, Cols: cols, Stride: stride}, 1)
 }
 
 func row(x []float32) vek.Matrix { return vek.Matrix{Data: x, Rows: 1, Cols: len(x), Stride: len(x)} }
 
 func (c *Call) copied(k kind, x vek.Matrix, stride int) vek.Matrix {
-	m := c.add(k, vek.Matrix{Rows: x.Rows, Cols: x.Cols, Stride: stride})
+	m := c.add(k, vek.Matrix{Rows: x.Rows, Cols: x.Cols, Stride: stride}, 1)
 	for i := range m.Rows {
 		copy(m.Row(i), x.Row(i))
 	}
@@ -97,8 +121,8 @@ func (c *Call) copied(k kind, x vek.Matrix, stride int) vek.Matrix {
 	return m
 }
 
-// add gives the next argument its memory.
-func (c *Call) add(k kind, m vek.Matrix) vek.Matrix {
+// add gives the next argument its memory, at a multiple of unit floats.
+func (c *Call) add(k kind, m vek.Matrix, unit Placement) vek.Matrix {
 	n, i := 0, len(c.args)
 	if m.Rows > 0 {
 		n = (m.Rows-1)*m.Stride + m.Cols
@@ -112,6 +136,7 @@ func (c *Call) add(k kind, m vek.Matrix) vek.Matrix {
 	at := c.at
 	if at != AtEnd {
 		at = (at + Placement(5*i)) % maxLanes
+		at = at / unit * unit
 	}
 	m.Data = c.memory[i].place(n, at)
 	c.args = append(c.args, arg{kind: k, view: m})

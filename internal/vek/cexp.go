@@ -1,0 +1,68 @@
+package vek
+
+import "math"
+
+// CExp sets d = exp(re + i·im), im in radians, with errors below 2 ulp of the larger component for |im| ≤ 10⁴. Beyond,
+// the angle loses about 10⁻¹⁶·|im| radians, and beyond 4·10⁶, where neighbouring floats are half a radian apart, it is
+// arbitrary. Sizes are those of Exp. d may be re + i·im.
+func CExp(dRe, dIm, re, im []float32) {
+	sameLen("CExp", len(dRe), dIm, re, im)
+	cexp(dRe, dIm, re, im)
+}
+
+// CExpTurns sets d = exp(re + 2πi·turns), with errors below 2 ulp of the larger component for |turns| ≤ 2⁴⁰: what is
+// whole of a turn is taken off in float64. dRe may be re.
+func CExpTurns(dRe, dIm, re []float32, turns []float64) {
+	sameLen("CExpTurns", len(dRe), dIm, re)
+	if len(turns) != len(dRe) {
+		panic("vek: CExpTurns: lengths differ")
+	}
+	cexpTurns(dRe, dIm, re, turns)
+}
+
+func cexpGeneric(dRe, dIm, re, im []float32) {
+	n := len(dRe)
+	dIm, re, im = dIm[:n], re[:n], im[:n]
+	for i, x := range re {
+		quarters := float64(im[i]) * (2 / math.Pi)
+		dRe[i], dIm[i] = expRotated(x, quarters)
+	}
+}
+
+func cexpTurnsGeneric(dRe, dIm, re []float32, turns []float64) {
+	n := len(dRe)
+	dIm, re, turns = dIm[:n], re[:n], turns[:n]
+	for i, x := range re {
+		dRe[i], dIm[i] = expRotated(x, 4*turns[i])
+	}
+}
+
+// expRotated returns the parts of exp(x), turned by so many quarters.
+func expRotated(x float32, quarters float64) (re, im float32) {
+	n := quarters + magic
+	angle := (quarters - (n - magic)) * (math.Pi / 2)
+	s := angle * angle
+	cos, sin := 1+float64(s*(-0.5+float64(s*cosPoly(s)))), angle+float64(angle*float64(s*sinPoly(s)))
+	// Branches on the quarter would be mispredicted: odd ones exchange the parts, and the next bit is a sign.
+	quarter, c, d := math.Float64bits(n), math.Float64bits(cos), math.Float64bits(sin)
+	exchanged := (c ^ d) & -(quarter & 1)
+	cos = math.Float64frombits(c ^ exchanged ^ (quarter+1)&2<<62)
+	sin = math.Float64frombits(d ^ exchanged ^ quarter&2<<62)
+	if !(x >= expMin && x <= expMax) {
+		size := expBeyond(x)
+		return size * float32(cos), size * float32(sin)
+	}
+	m, f := exp2Split(float64(x) * log2e)
+	size := exp2Join(m, exp2Poly(f))
+	return float32(size * cos), float32(size * sin)
+}
+
+// sinPoly is (sin θ/θ − 1)/θ² and cosPoly (cos θ − 1 + θ²/2)/θ⁴ of s = θ², θ up to π/4, with errors of sine and cosine
+// below 4e-9 and 1e-10.
+func sinPoly(s float64) float64 {
+	return -0.166666549368 + float64(s*(0.00833217768921+float64(s*-0.000195172349886)))
+}
+
+func cosPoly(s float64) float64 {
+	return 0.0416666468549 + float64(s*(-0.00138873669203+float64(s*2.44383804907e-5)))
+}
