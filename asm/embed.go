@@ -71,15 +71,6 @@ func (g *gen) squares(x, step reg.Register, body func(row func(int) operand.Mem,
 	g.Label(done)
 }
 
-// paramAddr returns where a parameter lies.
-func (g *gen) paramAddr(name string) operand.Mem {
-	c, err := g.Param(name).Resolve()
-	if err != nil {
-		panic(err)
-	}
-	return c.Addr
-}
-
 // transpose8 returns the columns of an 8×8 square whose row i has its halves of four at at(i, 0) and at(i, 1).
 func (g *gen) transpose8(at func(i, half int) operand.Mem) []reg.VecVirtual {
 	columns := make([]reg.VecVirtual, 8)

@@ -16,6 +16,7 @@ var families = []family{
 	{"fftlanes", fftlanes},
 	{"gemm", gemm},
 	{"norm", norm},
+	{"peak", peak},
 	{"math", mathematics},
 	{"pointwise", pointwise},
 	{"reduce", reduce},

@@ -130,9 +130,5 @@ func (g *gen) returnSum64(v reg.VecVirtual) {
 	g.VADDPD(half.AsX(), v.AsX(), v.AsX())
 	g.VUNPCKHPD(v.AsX(), v.AsX(), half.AsX())
 	g.VADDSD(half.AsX(), v.AsX(), v.AsX())
-	c, err := g.ReturnIndex(0).Resolve()
-	if err != nil {
-		panic(err)
-	}
-	g.VMOVSD(v.AsX(), c.Addr)
+	g.VMOVSD(v.AsX(), g.result(0))
 }

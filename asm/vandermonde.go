@@ -24,11 +24,7 @@ const powerMin = -150
 func complexPowers(g *gen) {
 	re, im, logRe, logIm := g.ptr("re"), g.ptr("im"), g.ptr("logRe"), g.ptr("logIm")
 	l := g.vec()
-	c, err := g.Param("l").Resolve()
-	if err != nil {
-		panic(err)
-	}
-	g.VBROADCASTSD(c.Addr, l)
+	g.VBROADCASTSD(g.paramAddr("l"), l)
 	n := g.length("re")
 	g.SHLQ(operand.Imm(1), n) // a float64 takes the place of two floats
 	g.each(n, 1, func(r *run) {

@@ -54,12 +54,26 @@ func (g *gen) arg(name string) reg.Register {
 // broadcastArg returns a vector of a float32 parameter.
 func (g *gen) broadcastArg(name string) reg.VecVirtual {
 	v := g.vec()
+	g.VBROADCASTSS(g.paramAddr(name), v)
+	return v
+}
+
+// paramAddr returns where a parameter lies.
+func (g *gen) paramAddr(name string) operand.Mem {
 	c, err := g.Param(name).Resolve()
 	if err != nil {
-		panic(fmt.Sprintf("%s: %v", name, err))
+		panic(err)
 	}
-	g.VBROADCASTSS(c.Addr, v)
-	return v
+	return c.Addr
+}
+
+// result returns where a result goes.
+func (g *gen) result(i int) operand.Mem {
+	c, err := g.ReturnIndex(i).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return c.Addr
 }
 
 // float returns a constant in memory: one float to be broadcast where instructions can do that, else a vector of them.

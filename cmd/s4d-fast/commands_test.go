@@ -12,7 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/s4d-fast/s4d-fast/bench"
 	"github.com/s4d-fast/s4d-fast/internal/golden"
+	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/internal/wav"
 	"github.com/s4d-fast/s4d-fast/model"
 )
@@ -255,13 +257,16 @@ func TestVersion(t *testing.T) {
 	if got := strings.TrimSpace(ok(t, "version", "--levels")); !strings.HasPrefix(got, "generic") {
 		t.Errorf("levels %q", got)
 	}
-	if got := ok(t, "version"); !strings.Contains(got, "level") || !strings.Contains(got, "processor") {
-		t.Errorf("version prints %q", got)
+	text := ok(t, "version")
+	for _, want := range []string{"processor  ", "caches     ", "level      " + string(vek.CurrentLevel()) + " (available: generic"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("version without %q:\n%s", want, text)
+		}
 	}
 }
 
 func TestHelp(t *testing.T) {
-	for _, command := range []string{"train", "eval", "stream", "convert", "inspect"} {
+	for _, command := range []string{"train", "eval", "stream", "convert", "inspect", "bench"} {
 		if got := ok(t, command, "--help"); !strings.Contains(got, "Example") || !strings.Contains(got, "s4d-fast "+command) {
 			t.Errorf("%s --help shows no example: %q", command, got)
 		}
@@ -294,5 +299,30 @@ func TestEvalRepeatsTheRun(t *testing.T) {
 	decode(t, ok(t, "eval", filepath.Join(delay, "best.safetensors"), "--config", filepath.Join(delay, "config.toml"), "--json"), &e)
 	if e.Loss != m.Loss {
 		t.Errorf("eval's loss is %v, the run's %v", e.Loss, m.Loss)
+	}
+}
+
+// bench prints a row an operation, size, level and number of threads, in both forms.
+func TestBench(t *testing.T) {
+	levels := vek.Levels()
+	args := []string{"bench", "--op", "peak,cexp", "--threads", "1,2", "--time", "1ms"}
+	lines := strings.Split(strings.TrimSpace(ok(t, append(args, "--json")...)), "\n")
+	if want := 2 * 2 * len(levels); len(lines) != want {
+		t.Fatalf("%d lines, want %d", len(lines), want)
+	}
+	for i, line := range lines {
+		var r bench.Row
+		if err := json.Unmarshal([]byte(line), &r); err != nil || r.Level != string(levels[i%len(levels)]) || !(r.NS > 0) {
+			t.Errorf("line %d, error %v: %s", i, err, line)
+		}
+	}
+	table := ok(t, "bench", "--op", "copy", "--level", "generic,generic", "--time", "1ms")
+	if strings.Count(table, "GB/s") != 2*3 || strings.Count(table, "generic") != 2*3 {
+		t.Errorf("table of two levels:\n%s", table)
+	}
+	for flag, value := range map[string]string{"--op": "divide", "--level": "abacus", "--threads": "0", "--time": "-1s"} {
+		if code, _, stderr := invoke(nil, "bench", flag+"="+value); code != exitUsage || !strings.Contains(stderr, value) {
+			t.Errorf("bench %s %s: exit code %d, stderr %s", flag, value, code, stderr)
+		}
 	}
 }

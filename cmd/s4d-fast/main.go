@@ -12,10 +12,12 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
 
+	"github.com/s4d-fast/s4d-fast/bench"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
@@ -28,6 +30,7 @@ type cli struct {
 	Stream  streamCmd  `cmd:"" help:"Run a model over audio, sample by sample, and print what it hears."`
 	Inspect inspectCmd `cmd:"" help:"Show a model file: configuration, parameters, poles, labels."`
 	Convert convertCmd `cmd:"" help:"Convert a PyTorch checkpoint to a model file."`
+	Bench   benchCmd   `cmd:"" help:"Measure the kernels and a training step on this machine."`
 	Version versionCmd `cmd:"" help:"Show version, processor and kernel levels."`
 }
 
@@ -52,7 +55,7 @@ func run(args []string, std streams) int {
 		kong.Description("Train and run diagonal state space models (S4D, S4D-DFouT) on the processor you have."),
 		kong.Writers(std.out, std.err),
 		kong.Exit(func(code int) { exited = code }),
-		kong.Vars{"tasks": taskNames()},
+		kong.Vars{"tasks": taskNames(), "ops": strings.Join(bench.Names(), ", ")},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
 	if err != nil {
@@ -72,9 +75,11 @@ func run(args []string, std streams) int {
 	ctx, received, stop := notifyContext()
 	defer stop()
 	log := slog.New(slog.NewTextHandler(std.err, &slog.HandlerOptions{ReplaceAttr: dropTime}))
-	err = setLevel(c.Level)
+	if parsed.Command() != "bench" { // which takes several
+		err = setLevel(c.Level)
+	}
 	if err == nil {
-		err = parsed.Run(&std, log, &ctxBox{ctx})
+		err = parsed.Run(&std, log, &ctxBox{ctx}, &c)
 	}
 	if err == nil || isBrokenPipe(err) { // whoever read the results has seen enough
 		return exitOK

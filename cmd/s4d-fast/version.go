@@ -26,6 +26,7 @@ func (c *versionCmd) Run(std *streams) error {
 	}
 	fmt.Fprintf(std.out, "s4d-fast %s (%s %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	fmt.Fprintf(std.out, "processor  %s, %d logical cores\n", processor(), runtime.NumCPU())
+	fmt.Fprintf(std.out, "caches     %s\n", caches())
 	fmt.Fprintf(std.out, "level      %s (available: %s)\n", vek.CurrentLevel(), strings.Join(levels, ", "))
 	return nil
 }
@@ -52,6 +53,21 @@ func version() string {
 		return "(devel)"
 	}
 	return info.Main.Version
+}
+
+// caches lists the sizes of a core's caches, nearest first.
+func caches() string {
+	c := cpuid.CPU.Cache
+	var known []string
+	for i, bytes := range []int{c.L1D, c.L2, c.L3} {
+		if bytes > 0 {
+			known = append(known, fmt.Sprintf("L%d %d KiB", i+1, bytes/1024))
+		}
+	}
+	if known == nil {
+		return "unknown"
+	}
+	return strings.Join(known, ", ")
 }
 
 // processor names the machine's processor.

@@ -1,0 +1,131 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+)
+
+// tiny has every operation at a size that takes no time.
+var tiny = []workload{
+	fma, copying(64), cexpOf(64), fftOf(64), convOf(32), vandermondeOf(2, 4, 32), gemmOf(4, 8, 16), stepOf(2, 4, 16),
+	trainOf(shape{h: 4, modes: 2, length: 16, batch: 2, layers: 1}),
+}
+
+func collect(t *testing.T, o Options, cases []workload) []Row {
+	t.Helper()
+	var rows []Row
+	if err := o.run(t.Context(), cases, func(r Row) error { rows = append(rows, r); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+func TestEveryOp(t *testing.T) {
+	before := vek.CurrentLevel()
+	rows := collect(t, Options{Threads: []int{1, 2}, Time: time.Nanosecond}, tiny)
+	if vek.CurrentLevel() != before {
+		t.Errorf("level %s afterwards, %s before", vek.CurrentLevel(), before)
+	}
+	levels := vek.Levels()
+	if want := len(tiny) * 2 * len(levels); len(rows) != want {
+		t.Fatalf("%d rows, want %d", len(rows), want)
+	}
+	for i, r := range rows {
+		w := tiny[i/len(levels)/2]
+		if r.Op != w.op || r.Level != string(levels[i%len(levels)]) || r.Threads != i/len(levels)%2+1 || r.Sizes != w.Sizes {
+			t.Errorf("row %d is %+v", i, r)
+		}
+		counted := !slices.Contains([]string{"copy", "cexp"}, r.Op)
+		for what, v := range map[string]struct {
+			value float64
+			there bool
+		}{
+			"ns": {r.NS, true}, "gflops": {r.GFLOPS, counted}, "peak": {r.Peak, counted},
+			"gb_per_second": {r.GBPerSecond, r.Op == "copy"}, "sequences_per_second": {r.SequencesPerSecond, r.Op == "train"},
+		} {
+			if v.there != (v.value > 0) || math.IsInf(v.value, 0) || math.IsNaN(v.value) {
+				t.Errorf("%s, %s, %d threads: %s is %v", r.Op, r.Level, r.Threads, what, v.value)
+			}
+		}
+	}
+}
+
+// Every operation has rows of its own name, and its tiny twin above.
+func TestTable(t *testing.T) {
+	for i, op := range Ops() {
+		if op.Unit == "" || len(op.cases) == 0 || tiny[i].op != op.Name {
+			t.Errorf("op %q: unit %q, %d cases, tested as %q", op.Name, op.Unit, len(op.cases), tiny[i].op)
+		}
+		for _, w := range op.cases {
+			if w.op != op.Name || w.units == 0 {
+				t.Errorf("op %q has a case of op %q with %v units", op.Name, w.op, w.units)
+			}
+		}
+	}
+}
+
+// The names in JSON are those that the documents promise; M and m are two.
+func TestJSON(t *testing.T) {
+	r := Row{
+		Op: "train", Level: "avx2", Threads: 2, NS: 1, GFLOPS: 2, Peak: 0.5, GBPerSecond: 3, SequencesPerSecond: 4,
+		Sizes: Sizes{N: 1, L: 2, H: 3, M: 4, Rows: 5, K: 6, B: 7, Layers: 8},
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"op":"train","level":"avx2","threads":2,"n":1,"L":2,"H":3,"M":4,"m":5,"k":6,"B":7,"layers":8,` +
+		`"ns":1,"gflops":2,"peak":0.5,"gb_per_second":3,"sequences_per_second":4}`
+	if string(text) != want {
+		t.Errorf("got  %s\nwant %s", text, want)
+	}
+	var back Row
+	if err := json.Unmarshal(text, &back); err != nil || back != r {
+		t.Errorf("read back %+v, error %v", back, err)
+	}
+	if got := (Sizes{N: 8, Rows: 4, K: 16}).String(); got != "m=4 n=8 k=16" {
+		t.Errorf("sizes %q", got)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	for want, o := range map[string]Options{
+		`op "divide": want one of peak`: {Ops: []string{"fft", "divide"}},
+		`level "abacus" is not avail`:   {Levels: []string{"generic", "abacus"}},
+		"0 threads":                     {Threads: []int{1, 0}},
+		"-1ns":                          {Time: -1},
+	} {
+		err := Run(t.Context(), o, nil)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: error %v, want one with %q", o, err, want)
+		}
+	}
+}
+
+// A run ends between two samples with its context, and with whoever reads the rows.
+func TestEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	seen := 0
+	err := Options{Time: time.Nanosecond}.run(ctx, tiny, func(Row) error { seen++; cancel(); return nil })
+	if !errors.Is(err, context.Canceled) || seen != len(vek.Levels()) {
+		t.Errorf("after %d rows: %v", seen, err)
+	}
+	full := errors.New("full")
+	if err := (Options{Time: time.Nanosecond}).run(t.Context(), tiny, func(Row) error { return full }); !errors.Is(err, full) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestMedian(t *testing.T) {
+	if a, b := median([]float64{5, 1, 3}), median([]float64{4, 1, 2, 9}); a != 3 || b != 3 {
+		t.Errorf("medians %v and %v, want 3", a, b)
+	}
+}

@@ -1,0 +1,164 @@
+package bench
+
+import (
+	"github.com/s4d-fast/s4d-fast/fftkernel"
+	"github.com/s4d-fast/s4d-fast/internal/random"
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/recurrent"
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+// fmaRounds of vek.FMAPeak make one call.
+const fmaRounds = 1 << 14
+
+// fma is the ceiling of all others, measured beside each of them. What a call of it counts depends on the level.
+var fma = workload{
+	op: "peak", units: 1,
+	start: perThread(func() (func(), error) {
+		return func() { vek.FMAPeak(fmaRounds) }, nil
+	}),
+}
+
+// copying moves n floats: the ceiling of what memory gives. Go's copy is the same at every level.
+func copying(n int) workload {
+	return workload{
+		op: "copy", Sizes: Sizes{N: n}, units: float64(n), bytes: 8 * float64(n),
+		start: perThread(func() (func(), error) {
+			dst, src := ramp(n, 0, 1), ramp(n, 1, 0)
+			return func() { copy(dst, src) }, nil
+		}),
+	}
+}
+
+// cexpOf is exp(re + i·im) over the magnitudes and phases that poles have.
+func cexpOf(n int) workload {
+	return workload{
+		op: "cexp", Sizes: Sizes{N: n}, units: float64(n),
+		start: perThread(func() (func(), error) {
+			re, im := ramp(n, -8, 0.2), ramp(n, -100, 100)
+			dRe, dIm := make([]float32, n), make([]float32, n)
+			return func() { vek.CExp(dRe, dIm, re, im) }, nil
+		}),
+	}
+}
+
+// fftOf transforms in place, forward. Every transform makes the data √n times as large; they start anew after some,
+// at less than a hundredth of the time.
+func fftOf(n int) workload {
+	const transforms = 8
+	return workload{
+		op: "fft", Sizes: Sizes{N: n}, units: transforms, flops: transforms * transformFlops(n),
+		start: perThread(func() (func(), error) {
+			plan, err := fftkernel.NewFFT(n)
+			if err != nil {
+				return nil, err
+			}
+			zRe, zIm := noise(n, 1), noise(n, 2)
+			re, im := make([]float32, n), make([]float32, n)
+			return func() {
+				copy(re, zRe)
+				copy(im, zIm)
+				for range transforms {
+					plan.Forward(re, im)
+				}
+			}, nil
+		}),
+	}
+}
+
+// convOf convolves two rows of n samples with a kernel of as many taps, its spectrum given.
+func convOf(n int) workload {
+	const rows = 2
+	return workload{
+		op: "conv", Sizes: Sizes{L: n}, units: rows,
+		flops: 2*transformFlops(2*n) + 6*2*float64(n), // of the pair: a transform, a product, a transform back
+		start: perThread(func() (func(), error) {
+			conv := fftkernel.NewConv(n, n, false)
+			scratch, khat := make([]float32, conv.ScratchLen()), make([]float32, conv.SpectrumLen())
+			conv.Spectrum(khat, noise(n, 1), nil, scratch)
+			u0, u1, y0, y1 := noise(n, 2), noise(n, 3), make([]float32, n), make([]float32, n)
+			return func() { conv.Pair(y0, y1, u0, u1, khat, scratch) }, nil
+		}),
+	}
+}
+
+// vandermondeOf makes the kernels of a layer of S4D-Lin.
+func vandermondeOf(h, modes, length int) workload {
+	return workload{
+		op: "vandermonde", Sizes: Sizes{H: h, M: modes, L: length}, units: 1,
+		flops: 4 * float64(modes) * float64(length) * float64(h), // a product of two real matrices a channel
+		start: perThread(func() (func(), error) {
+			p, err := ssm.New(ssm.Config{DModel: h, DState: 2 * modes, Init: ssm.Lin, Disc: ssm.ZOH, AReal: 0.5, DtMin: 0.001, DtMax: 0.1}, 1, 0)
+			if err != nil {
+				return nil, err
+			}
+			d := p.Discretize(ssm.ZOH, 1)
+			plan := fftkernel.NewVandermonde(modes, length)
+			k, scratch := make([]float32, h*length), make([]float32, plan.ScratchLen())
+			return func() {
+				for c := range h {
+					plan.Kernel(k[c*length:(c+1)*length], d.LogLambda[c*modes:(c+1)*modes], d.W[c*modes:(c+1)*modes], scratch)
+				}
+			}, nil
+		}),
+	}
+}
+
+// gemmOf is c = a·b, a m×k and b k×n.
+func gemmOf(m, n, k int) workload {
+	return workload{
+		op: "gemm", Sizes: Sizes{Rows: m, N: n, K: k}, units: 1, flops: 2 * float64(m) * float64(n) * float64(k),
+		start: perThread(func() (func(), error) {
+			matrix := func(rows, cols int, data []float32) vek.Matrix {
+				return vek.Matrix{Data: data, Rows: rows, Cols: cols, Stride: cols}
+			}
+			a, b, c := matrix(m, k, noise(m*k, 1)), matrix(k, n, noise(k*n, 2)), matrix(m, n, make([]float32, m*n))
+			scratch := make([]float32, vek.GemmScratch(m, n, k))
+			return func() { vek.Gemm(c, a, b, false, false, false, scratch) }, nil
+		}),
+	}
+}
+
+// stepOf streams blocks of samples through one layer that is nothing but its SSMs. An encoder hands each of them the
+// same signal and a decoder reads the last position: a few percent of the time.
+func stepOf(h, modes, block int) workload {
+	return workload{
+		op: "step", Sizes: Sizes{H: h, M: modes, L: block}, units: float64(block),
+		flops: float64(block) * float64(h) * (12*float64(modes) + 2), // six FMAs a mode, and D·x
+		start: perThread(func() (func(), error) {
+			c := model.Default()
+			c.DModel, c.NLayers, c.SSM.DState, c.SSM.Init = h, 1, 2*modes, ssm.Lin
+			c.Norm, c.Activation, c.Mixing, c.Residual, c.Pool = model.NormNone, model.ActivationNone, model.MixingNone, false, model.PoolLast
+			m, err := model.New(c, 1)
+			if err != nil {
+				return nil, err
+			}
+			stream, err := recurrent.NewStream(m)
+			if err != nil {
+				return nil, err
+			}
+			x := noise(block, 1)
+			return func() { stream.Process(x, block) }, nil
+		}),
+	}
+}
+
+// noise returns n standard normal numbers.
+func noise(n int, seed uint64) []float32 {
+	r := random.New(seed, random.Signal, 0, 0)
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(r.Normal(uint64(i)))
+	}
+	return x
+}
+
+// ramp returns n numbers from lo up to, but not, hi.
+func ramp(n int, lo, hi float32) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = lo + (hi-lo)*float32(i)/float32(n)
+	}
+	return x
+}

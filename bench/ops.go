@@ -1,0 +1,48 @@
+package bench
+
+import "math"
+
+// Op is something to measure.
+type Op struct {
+	Name  string
+	Unit  string // what ns is the time of
+	cases []workload
+}
+
+// Ops lists the operations in the order in which they run.
+func Ops() []Op { return ops }
+
+var ops = []Op{
+	{"peak", "2^14 rounds of 12 vector FMAs on registers", []workload{fma}},
+	{"copy", "element of 4 bytes", []workload{copying(1 << 12), copying(1 << 16), copying(1 << 22)}},
+	{"cexp", "element", []workload{cexpOf(4096)}},
+	{"fft", "transform", each(fftOf,
+		512, 1024, 2048, 4096, 8192, 16384, 32768,
+		3<<8, 3<<9, 3<<10, 3<<11, 3<<12, 3<<13,
+		5<<7, 5<<8, 5<<9, 5<<10, 5<<11, 5<<12)},
+	{"conv", "row", each(convOf, 256, 512, 1024, 2048, 4096, 8192, 16384)},
+	{"vandermonde", "kernels of all H channels", []workload{vandermondeOf(128, 32, 1024)}},
+	{"gemm", "product", []workload{gemmOf(256, 1024, 128), gemmOf(512, 1024, 256)}},
+	{"step", "sample of all H channels, in blocks of L samples", []workload{stepOf(128, 32, 1024)}},
+	{"train", "step", []workload{trainOf(shape{h: 128, modes: 32, length: 1024, batch: 16, layers: 6})}},
+}
+
+// Names lists the operations' names.
+func Names() []string {
+	var all []string
+	for _, op := range ops {
+		all = append(all, op.Name)
+	}
+	return all
+}
+
+func each(f func(n int) workload, sizes ...int) []workload {
+	var all []workload
+	for _, n := range sizes {
+		all = append(all, f(n))
+	}
+	return all
+}
+
+// transformFlops is the usual count for a complex transform of n points, whatever its algorithm needs.
+func transformFlops(n int) float64 { return 5 * float64(n) * math.Log2(float64(n)) }

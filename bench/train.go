@@ -1,0 +1,95 @@
+package bench
+
+import (
+	"github.com/s4d-fast/s4d-fast/convmode"
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+// The task of the training step: colour images, pixel by pixel, in ten classes.
+const (
+	colours = 3
+	classes = 10
+)
+
+// shape is a network and its batch.
+type shape struct{ h, modes, length, batch, layers int }
+
+// trainOf is one training step of S4D-Lin without dropout: forward, loss, backward and AdamW.
+func trainOf(s shape) workload {
+	return workload{
+		op: "train", Sizes: Sizes{H: s.h, M: s.modes, L: s.length, B: s.batch, Layers: s.layers},
+		units: 1, flops: s.flops(), sequences: float64(s.batch), shared: true,
+		start: func(threads int) (engine, error) {
+			t, err := newTrainer(s, threads)
+			if err != nil {
+				return engine{}, err
+			}
+			return engine{run: func(n int) { repeat(t.step, n) }, stop: t.net.Close}, nil
+		},
+	}
+}
+
+// flops counts, layer by layer, what a step cannot do without: three products with the mixing matrix [2H][H], five
+// transforms and three products of spectra for a pair of rows, two transforms for a kernel, and kernels forward and
+// (twice as much) backward.
+func (s shape) flops() float64 {
+	h, l, b := float64(s.h), float64(s.length), float64(s.batch)
+	transform := transformFlops(2 * s.length)
+	mixing := 3 * 2 * 2 * h * h * l * b
+	convolution := h * (b/2*(5*transform+3*6*2*l) + 2*transform)
+	kernels := 3 * 4 * float64(s.modes) * l * h
+	return float64(s.layers) * (mixing + convolution + kernels)
+}
+
+// trainer is a training run on one batch.
+type trainer struct {
+	net      *convmode.Net
+	batch    convmode.Batch
+	labels   []int
+	dLogits  []float32
+	weights  *model.Weights
+	grads    *model.Weights
+	m, v     *model.Weights // AdamW's moments
+	finished int            // steps
+}
+
+func newTrainer(s shape, threads int) (*trainer, error) {
+	c := model.Default()
+	c.DInput, c.DOutput, c.DModel, c.NLayers = colours, classes, s.h, s.layers
+	c.SSM.DState, c.SSM.Init = 2*s.modes, ssm.Lin
+	m, err := model.New(c, 1)
+	if err != nil {
+		return nil, err
+	}
+	net, err := convmode.New(m, convmode.Options{MaxBatch: s.batch, MaxLen: s.length, Workers: threads, Training: true})
+	if err != nil {
+		return nil, err
+	}
+	t := &trainer{
+		net: net, batch: convmode.Batch{Size: s.batch, Len: s.length, X: noise(s.batch*colours*s.length, 1)},
+		labels: make([]int, s.batch), dLogits: make([]float32, s.batch*classes),
+		weights: m.Weights, grads: model.NewWeights(c), m: model.NewWeights(c), v: model.NewWeights(c),
+	}
+	for i := range t.labels {
+		t.labels[i] = i % classes
+	}
+	return t, nil
+}
+
+func (t *trainer) step() {
+	t.finished++
+	logits := t.net.ForwardTrain(t.batch, convmode.Step{Seed: 1, Step: t.finished})
+	for i, label := range t.labels {
+		at, end := i*classes, (i+1)*classes
+		vek.SoftmaxCrossEntropy(t.dLogits[at:end], logits[at:end], label)
+	}
+	vek.Scale(t.dLogits, 1/float32(len(t.labels)), t.dLogits)
+	t.grads.Zero()
+	t.net.Backward(t.dLogits, t.grads)
+	// At this rate, and with the moments' corrections left out, the weights hardly move: a run of any length stays
+	// where it started.
+	vek.AdamW(t.weights.Flat(), t.m.Flat(), t.v.Flat(), t.grads.Flat(),
+		vek.AdamWParams{LR: 1e-6, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, Correction1: 1, Correction2: 1})
+}

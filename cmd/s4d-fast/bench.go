@@ -1,0 +1,78 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/bench"
+)
+
+type benchCmd struct {
+	Op      []string      `help:"Operations to measure: ${ops} (default: all)." placeholder:"OP,..."`
+	Threads []int         `help:"Numbers of threads (default: 1, and for train one a processor as well)." placeholder:"N,..."`
+	Time    time.Duration `help:"Time to spend on each row." default:"250ms"`
+	JSON    bool          `name:"json" help:"Print JSON Lines instead of a table."`
+}
+
+func (c *benchCmd) Help() string {
+	var b strings.Builder
+	b.WriteString("Every level of the processor is measured, or those that --level names, separated by commas. What ns counts:\n")
+	for _, op := range bench.Ops() {
+		fmt.Fprintf(&b, "  %-12s %s\n", op.Name, op.Unit)
+	}
+	b.WriteString(`
+peak is GFLOP/s over those of multiply-adds on registers, measured in turns with the row.
+
+Example:
+  s4d-fast bench --op fft,conv --level generic,avx2`)
+	return b.String()
+}
+
+func (c *benchCmd) Run(std *streams, ctx *ctxBox, all *cli) error {
+	o := bench.Options{Ops: c.Op, Threads: c.Threads, Time: c.Time}
+	if all.Level != "" {
+		o.Levels = strings.Split(all.Level, ",")
+	}
+	if err := o.Validate(); err != nil {
+		return usageError(err)
+	}
+	if c.JSON {
+		out := json.NewEncoder(std.out)
+		return bench.Run(ctx, o, func(r bench.Row) error { return out.Encode(r) })
+	}
+	return benchTable(std.out, func(emit func(bench.Row) error) error { return bench.Run(ctx, o, emit) })
+}
+
+// benchTable prints rows as they come, all in columns of the same widths.
+func benchTable(w io.Writer, run func(emit func(bench.Row) error) error) error {
+	const line = "%-12s %-36s %-8s %7s %12s %9s %6s  %s\n"
+	if _, err := fmt.Fprintf(w, line, "op", "sizes", "level", "threads", "ns", "GFLOP/s", "peak", ""); err != nil {
+		return err
+	}
+	return run(func(r bench.Row) error {
+		gflops, share, note := "", "", ""
+		if r.GFLOPS > 0 {
+			gflops, share = fmt.Sprintf("%.1f", r.GFLOPS), fmt.Sprintf("%.0f%%", 100*r.Peak)
+		}
+		switch {
+		case r.GBPerSecond > 0:
+			note = fmt.Sprintf("%.1f GB/s", r.GBPerSecond)
+		case r.SequencesPerSecond > 0:
+			note = fmt.Sprintf("%.1f sequences/s", r.SequencesPerSecond)
+		}
+		_, err := fmt.Fprintf(w, line, r.Op, r.Sizes, r.Level, fmt.Sprint(r.Threads), nanoseconds(r.NS), gflops, share, note)
+		return err
+	})
+}
+
+// nanoseconds spells a time with four digits or more.
+func nanoseconds(ns float64) string {
+	digits := 0
+	for limit := 1000.0; ns < limit && digits < 3; limit /= 10 {
+		digits++
+	}
+	return fmt.Sprintf("%.*f", digits, ns)
+}
