@@ -23,6 +23,15 @@ type Options struct {
 	Levels  []string      // levels available here; nil: all of them
 	Threads []int         // numbers of threads; nil: 1, and for train one a processor as well
 	Time    time.Duration // to spend on measuring a row; 0: DefaultTime
+	Peers   []Peer        // take turns with the levels
+}
+
+// Peer is somebody else's code for the same operations.
+type Peer interface {
+	Name() string
+	// Measure runs the operation that r names by Op, Threads and Sizes for about d, and returns the nanoseconds of a
+	// unit of it, or 0 if the peer does not do it. Calls for the same operation follow each other.
+	Measure(r Row, d time.Duration) (ns float64, err error)
 }
 
 // DefaultTime lets a run of all operations at all levels end within a minute.
@@ -32,7 +41,8 @@ const DefaultTime = 250 * time.Millisecond
 // of them takes; a training step shares its work among the threads. GFLOPS counts all threads.
 type Row struct {
 	Op      string `json:"op"`
-	Level   string `json:"level"`
+	Level   string `json:"level,omitempty"`
+	Peer    string `json:"peer,omitempty"` // who is measured, if not a level
 	Threads int    `json:"threads"`
 	Sizes
 	NS                 float64 `json:"ns"`                             // of one unit of the operation
@@ -123,7 +133,7 @@ func (o Options) run(ctx context.Context, cases []workload, emit func(Row) error
 	defer func() { _ = vek.SetLevel(before) }() // it was in use
 	for _, w := range cases {
 		for _, threads := range o.threads(w) {
-			rows, err := w.measure(ctx, levels, threads, o.Time)
+			rows, err := w.measure(ctx, levels, o.Peers, threads, o.Time)
 			if err != nil {
 				return fmt.Errorf("bench: %s: %w", w.op, err)
 			}

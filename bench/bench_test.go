@@ -129,3 +129,37 @@ func TestMedian(t *testing.T) {
 		t.Errorf("medians %v and %v, want 3", a, b)
 	}
 }
+
+// patient is a peer that has transforms alone, and counts how often it is asked.
+type patient struct {
+	asked int
+	err   error
+}
+
+func (p *patient) Name() string { return "patient" }
+
+func (p *patient) Measure(r Row, _ time.Duration) (float64, error) {
+	if r.Op != "fft" {
+		return 0, nil
+	}
+	p.asked++
+	return float64(100 * p.asked), p.err
+}
+
+func TestPeer(t *testing.T) {
+	p := &patient{}
+	o := Options{Levels: []string{"generic"}, Time: time.Nanosecond, Peers: []Peer{p}}
+	rows := collect(t, o, []workload{fftOf(64), convOf(32)})
+	if len(rows) != 3 || rows[1].Peer != "patient" || rows[0].Peer != "" || rows[2].Peer != "" {
+		t.Fatalf("rows %+v", rows)
+	}
+	// Asked once before it counts, and once in the only round whose time it has not used up.
+	r := rows[1]
+	if r.Op != "fft" || r.N != 64 || r.Level != "" || r.NS != 200 || r.GFLOPS != transformFlops(64)/200 {
+		t.Errorf("row %+v after %d requests", r, p.asked)
+	}
+	p.err = errors.New("tired")
+	if err := o.run(t.Context(), []workload{fftOf(64)}, func(Row) error { return nil }); err == nil || !strings.Contains(err.Error(), "bench: fft: patient: tired") {
+		t.Errorf("error %v", err)
+	}
+}

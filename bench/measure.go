@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -65,6 +66,13 @@ func repeat(f func(), n int) {
 	}
 }
 
+// guest is a peer in the measurement of a row.
+type guest struct {
+	peer  Peer
+	ns    []float64 // of a unit, sample by sample
+	spent time.Duration
+}
+
 // contender is a level in the measurement of a row.
 type contender struct {
 	level         vek.Level
@@ -80,19 +88,29 @@ type sampler struct {
 	ns    []float64 // of a call, sample by sample
 }
 
-// measure returns a row a level.
-func (w workload) measure(ctx context.Context, levels []vek.Level, threads int, budget time.Duration) ([]Row, error) {
+// measure returns a row a level, and then one a peer that does the same.
+func (w workload) measure(ctx context.Context, levels []vek.Level, peers []Peer, threads int, budget time.Duration) ([]Row, error) {
 	rounds := max(leastRounds, int(budget/longest))
+	slice := budget / time.Duration(rounds)
 	contenders := make([]contender, len(levels))
 	for i, level := range levels {
 		c := &contenders[i]
 		c.level, c.budget = level, budget
-		if err := c.begin(ctx, w, threads, budget/time.Duration(rounds)); err != nil {
+		if err := c.begin(ctx, w, threads, slice); err != nil {
 			return nil, err
 		}
 		defer c.work.stop()
 	}
+	guests, err := w.invite(ctx, peers, threads, slice)
+	if err != nil {
+		return nil, err
+	}
 	for round := range rounds {
+		for i := range guests {
+			if err := guests[i].sample(w.plain(threads), slice, budget); err != nil {
+				return nil, err
+			}
+		}
 		for i := range contenders {
 			if err := ctx.Err(); err != nil {
 				return nil, err
@@ -102,11 +120,49 @@ func (w workload) measure(ctx context.Context, levels []vek.Level, threads int, 
 			}
 		}
 	}
-	rows := make([]Row, len(levels))
+	var rows []Row
 	for i := range contenders {
-		rows[i] = w.row(&contenders[i], threads)
+		rows = append(rows, w.row(&contenders[i], threads))
+	}
+	for i := range guests {
+		rows = append(rows, w.guestRow(&guests[i], threads))
 	}
 	return rows, nil
+}
+
+// plain is what all rows of the workload have in common.
+func (w workload) plain(threads int) Row { return Row{Op: w.op, Threads: threads, Sizes: w.Sizes} }
+
+// invite returns those peers that do the workload, warmed up.
+func (w workload) invite(ctx context.Context, peers []Peer, threads int, d time.Duration) ([]guest, error) {
+	var all []guest
+	for _, p := range peers {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		ns, err := p.Measure(w.plain(threads), d)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", p.Name(), err)
+		}
+		if ns > 0 {
+			all = append(all, guest{peer: p})
+		}
+	}
+	return all, nil
+}
+
+// sample measures one round, unless the peer has used up its time.
+func (g *guest) sample(r Row, d, budget time.Duration) error {
+	if len(g.ns) > 0 && g.spent >= budget {
+		return nil
+	}
+	begin := time.Now()
+	ns, err := g.peer.Measure(r, d)
+	if err != nil {
+		return fmt.Errorf("%s: %w", g.peer.Name(), err)
+	}
+	g.ns, g.spent = append(g.ns, ns), g.spent+time.Since(begin)
+	return nil
 }
 
 // begin starts the engines at their level and warms them up, to take samples of the length d.
@@ -169,17 +225,31 @@ func (s *sampler) sample() time.Duration {
 
 // row turns a contender's times into figures.
 func (w workload) row(c *contender, threads int) Row {
-	ns := median(c.work.ns)
-	r := Row{Op: w.op, Level: string(c.level), Threads: threads, Sizes: w.Sizes, NS: ns / w.units, SequencesPerSecond: 1e9 * w.sequences / ns}
-	copies, flops := float64(threads), w.flops
+	if w.op == fma.op {
+		w.flops = c.peakFlops
+	}
+	r := w.timed(median(c.work.ns)/w.units, threads)
+	r.Level = string(c.level)
+	r.Peak = r.GFLOPS / (float64(threads) * c.peakFlops / median(c.peak.ns))
+	return r
+}
+
+func (w workload) guestRow(g *guest, threads int) Row {
+	r := w.timed(median(g.ns), threads)
+	r.Peer = g.peer.Name()
+	return r
+}
+
+// timed fills in what follows from the time of a unit.
+func (w workload) timed(ns float64, threads int) Row {
+	copies := float64(threads)
 	if w.shared {
 		copies = 1
 	}
-	if w.op == fma.op {
-		flops = c.peakFlops
-	}
-	r.GFLOPS, r.GBPerSecond = copies*flops/ns, copies*w.bytes/ns
-	r.Peak = r.GFLOPS / (float64(threads) * c.peakFlops / median(c.peak.ns))
+	r := w.plain(threads)
+	call := ns * w.units
+	r.NS, r.GFLOPS, r.GBPerSecond = ns, copies*w.flops/call, copies*w.bytes/call
+	r.SequencesPerSecond = 1e9 * w.sequences / call
 	return r
 }
 

@@ -1,0 +1,97 @@
+// Command peers measures s4d-fast beside other people's code, in turns, and prints one table of ratios.
+//
+//	go run ./bench/peers
+//
+// FFTW, OpenBLAS and SLEEF are programs in C and PyTorch one in Python, all in the folder sources; a C compiler builds
+// the former into a temporary folder. On Debian they come with
+//
+//	apt-get install gcc libfftw3-dev libopenblas-dev libsleef-dev python3-torch
+//
+// A peer that is not installed is left out, and the command says so. gonum is part of this program.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/s4d-fast/s4d-fast/bench"
+)
+
+type options struct {
+	Op      []string      `help:"Operations to measure: ${ops} (default: those that a peer has)." placeholder:"OP,..."`
+	Level   []string      `help:"Levels to measure (default: all)." placeholder:"LEVEL,..."`
+	Threads []int         `help:"Numbers of threads (default: 1, and for train one a processor as well)." placeholder:"N,..."`
+	Peers   []string      `help:"Peers: ${peers} (default: all)." placeholder:"PEER,..."`
+	Time    time.Duration `help:"Time to spend on each row." default:"500ms"`
+	JSON    bool          `name:"json" help:"Print JSON Lines, as s4d-fast bench does, instead of a table."`
+}
+
+func main() {
+	var o options
+	ctx := kong.Parse(&o, kong.Name("peers"), kong.Description("Measure s4d-fast beside other people's code."),
+		kong.Vars{"ops": strings.Join(bench.Names(), ", "), "peers": strings.Join(names(), ", ")})
+	ctx.FatalIfErrorf(o.run())
+}
+
+func (o options) run() error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	peers, err := start(ctx, o.Peers)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		for _, p := range peers {
+			p.stop()
+		}
+	}()
+	if o.Op == nil {
+		o.Op = []string{"cexp", "fft", "conv", "vandermonde", "gemm", "step", "train"}
+	}
+	bo := bench.Options{Ops: o.Op, Levels: o.Level, Threads: o.Threads, Time: o.Time}
+	for _, p := range peers {
+		bo.Peers = append(bo.Peers, p)
+	}
+	if o.JSON {
+		out := json.NewEncoder(os.Stdout)
+		return bench.Run(ctx, bo, func(r bench.Row) error { return out.Encode(r) })
+	}
+	t := newTable(os.Stdout)
+	if err := bench.Run(ctx, bo, t.add); err != nil {
+		return err
+	}
+	return t.finish()
+}
+
+// start starts the peers of those names, or all, and says on the standard error output which it cannot start.
+func start(ctx context.Context, wanted []string) ([]peer, error) {
+	if err := known(wanted); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "peers")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	var all []peer
+	for _, p := range registry(ctx, dir) {
+		if wanted != nil && !slices.Contains(wanted, p.name) {
+			continue
+		}
+		started, err := p.start()
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "%s is left out: %v\n", p.name, err)
+			continue
+		}
+		all = append(all, started)
+	}
+	return all, nil
+}

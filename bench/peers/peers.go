@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/cpu"
+
+	"github.com/s4d-fast/s4d-fast/bench"
+)
+
+// peer is a bench.Peer that holds something until it is stopped.
+type peer interface {
+	bench.Peer
+	stop()
+}
+
+// entry is a peer that may be started here.
+type entry struct {
+	name  string
+	start func() (peer, error)
+}
+
+// registry lists the peers. They are built in the folder dir and end with ctx.
+func registry(ctx context.Context, dir string) []entry {
+	c := func(name, source string, env []string, flags ...string) entry {
+		return entry{name, func() (peer, error) { return compiled(ctx, dir, name, source, flags, env) }}
+	}
+	all := []entry{
+		c("fftw", "fftw", nil, "-lfftw3f", "-lm"),
+		c("openblas", "openblas", []string{"OPENBLAS_NUM_THREADS=1"}, "-lopenblas"),
+		c("openblas-avx2", "openblas", []string{"OPENBLAS_NUM_THREADS=1", "OPENBLAS_CORETYPE=Haswell"}, "-lopenblas"),
+		c("sleef-avx2", "sleef", nil, "-DWIDTH=8", "-mavx2", "-mfma", "-lsleef"),
+	}
+	if cpu.X86.HasAVX512F {
+		all = append(all, c("sleef-avx512", "sleef", nil, "-DWIDTH=16", "-lsleef"))
+	}
+	return append(all,
+		entry{"torch", func() (peer, error) { return interpreted(ctx, dir, "torch") }},
+		entry{"gonum", func() (peer, error) { return newGonum(), nil }},
+	)
+}
+
+func names() []string {
+	var all []string
+	for _, e := range registry(context.Background(), "") {
+		all = append(all, e.name)
+	}
+	return all
+}
+
+// known reports the first name that is no peer's.
+func known(wanted []string) error {
+	for _, name := range wanted {
+		if !slices.Contains(names(), name) {
+			return fmt.Errorf("peer %q: want one of %s", name, strings.Join(names(), ", "))
+		}
+	}
+	return nil
+}

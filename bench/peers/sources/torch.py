@@ -1,0 +1,128 @@
+"""PyTorch on the processor: S4D as its users write it. Requests and answers as in peer.h."""
+
+import math
+import sys
+import time
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+class SSM(nn.Module):
+    """S4D-Lin with zero-order hold: the kernels of all channels, and the convolution with them."""
+
+    def __init__(self, channels, modes):
+        super().__init__()
+        self.log_dt = nn.Parameter(torch.empty(channels).uniform_(math.log(0.001), math.log(0.1)))
+        self.log_a_real = nn.Parameter(torch.full((channels, modes), math.log(0.5)))
+        self.a_imag = nn.Parameter(math.pi * torch.arange(modes).repeat(channels, 1).float())
+        self.c = nn.Parameter(torch.randn(channels, modes, 2))
+        self.d = nn.Parameter(torch.randn(channels))
+
+    def kernel(self, length):
+        a = torch.complex(-self.log_a_real.exp(), self.a_imag)
+        step = a * self.log_dt.exp().unsqueeze(-1)
+        powers = (step.unsqueeze(-1) * torch.arange(length)).exp()
+        weights = torch.view_as_complex(self.c) * (step.exp() - 1) / a
+        return 2 * torch.einsum("hm,hml->hl", weights, powers).real
+
+    def convolve(self, u, kernel):
+        length = u.shape[-1]
+        spectrum = torch.fft.rfft(u, n=2 * length) * torch.fft.rfft(kernel, n=2 * length)
+        return torch.fft.irfft(spectrum, n=2 * length)[..., :length] + self.d.unsqueeze(-1) * u
+
+    def forward(self, u):
+        return self.convolve(u, self.kernel(u.shape[-1]))
+
+
+class Network(nn.Module):
+    """Encoder, post-norm blocks of SSM, GELU, mixing and GLU, mean over the positions, decoder."""
+
+    def __init__(self, colours, channels, modes, layers, classes):
+        super().__init__()
+        self.encoder = nn.Linear(colours, channels)
+        self.decoder = nn.Linear(channels, classes)
+        self.ssms = nn.ModuleList(SSM(channels, modes) for _ in range(layers))
+        self.mixings = nn.ModuleList(nn.Conv1d(channels, 2 * channels, 1) for _ in range(layers))
+        self.norms = nn.ModuleList(nn.LayerNorm(channels) for _ in range(layers))
+
+    def forward(self, x):
+        x = self.encoder(x).mT
+        for ssm, mixing, norm in zip(self.ssms, self.mixings, self.norms):
+            y = F.gelu(ssm(x))
+            # On processors a product is several times as fast as the convolution of width 1.
+            y = torch.matmul(mixing.weight[:, :, 0], y) + mixing.bias.unsqueeze(-1)
+            x = norm((x + F.glu(y, dim=-2)).mT).mT
+        return self.decoder(x.mean(-1))
+
+
+def vandermonde(r):
+    ssm = SSM(r["H"], r["M"])
+    return lambda: ssm.kernel(r["L"]), 1
+
+
+def conv(r):
+    rows, channels = 16, 128
+    ssm = SSM(channels, 2)
+    u, kernel = torch.randn(rows, channels, r["L"]), torch.randn(channels, r["L"])
+    return lambda: ssm.convolve(u, kernel), rows * channels
+
+
+def step(r):
+    channels, modes = r["H"], r["M"]
+    decay = torch.exp(torch.complex(-torch.rand(channels, modes), torch.randn(channels, modes)))
+    b, c = torch.randn(2, channels, modes, dtype=torch.cfloat)
+    x = torch.randn(channels)
+    state = torch.zeros_like(b)
+
+    def sample():
+        nonlocal state
+        state = decay * state + b * x.unsqueeze(-1)
+        return 2 * (c * state).sum(-1).real
+
+    return sample, 1
+
+
+def train(r):
+    colours, classes = 3, 10
+    net = Network(colours, r["H"], r["M"], r["layers"], classes)
+    optimizer = torch.optim.AdamW(net.parameters(), lr=1e-6)
+    x, labels = torch.randn(r["B"], r["L"], colours), torch.arange(r["B"]) % classes
+
+    def update():
+        optimizer.zero_grad()
+        with torch.enable_grad():
+            F.cross_entropy(net(x), labels).backward()
+        optimizer.step()
+
+    return update, 1
+
+
+def time_of(call, calls):
+    begin = time.perf_counter()
+    for _ in range(calls):
+        call()
+    return time.perf_counter() - begin
+
+
+def main():
+    torch.set_grad_enabled(False)
+    torch.manual_seed(0)
+    operations = {f.__name__: f for f in (vandermonde, conv, step, train)}
+    last, call, calls, units = None, None, 1, 1
+    for line in sys.stdin:
+        op, threads, *sizes, seconds = line.split()
+        seconds = float(seconds)
+        if [op, threads, sizes] != last:
+            last = [op, threads, sizes]
+            call = None
+            if op in operations and (threads == "1" or op == "train"):
+                torch.set_num_threads(int(threads))
+                call, units = operations[op](dict(zip("n L H M m k B layers".split(), map(int, sizes))))
+                time_of(call, 1)
+                calls = max(1, int(seconds / time_of(call, 1)))
+        print(f"{1e9 * time_of(call, calls) / calls / units:.6g}" if call else "0", flush=True)
+
+
+main()

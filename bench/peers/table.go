@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/s4d-fast/s4d-fast/bench"
+)
+
+// table prints, for every operation that a peer has, the peer's time, and how many times as fast the levels are. It is
+// Markdown.
+type table struct {
+	w      io.Writer
+	rows   []bench.Row // of the operation that is being measured
+	titled bool
+}
+
+func newTable(w io.Writer) *table { return &table{w: w} }
+
+func (t *table) add(r bench.Row) error {
+	if len(t.rows) > 0 && !same(t.rows[0], r) {
+		if err := t.flush(); err != nil {
+			return err
+		}
+	}
+	t.rows = append(t.rows, r)
+	return nil
+}
+
+func (t *table) finish() error { return t.flush() }
+
+// same says whether two rows differ in nothing but who is measured.
+func same(a, b bench.Row) bool { return a.Op == b.Op && a.Sizes == b.Sizes && a.Threads == b.Threads }
+
+func (t *table) flush() error {
+	var ours, theirs []bench.Row
+	for _, r := range t.rows {
+		if r.Peer != "" {
+			theirs = append(theirs, r)
+		} else {
+			ours = append(ours, r)
+		}
+	}
+	t.rows = nil
+	if err := t.title(ours); err != nil {
+		return err
+	}
+	for _, their := range theirs {
+		cells := []string{their.Op, their.Sizes.String(), fmt.Sprint(their.Threads), their.Peer, duration(their.NS)}
+		for _, our := range ours {
+			cells = append(cells, fmt.Sprintf("%s (%.2f×)", duration(our.NS), their.NS/our.NS))
+		}
+		if err := t.line(cells); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *table) title(ours []bench.Row) error {
+	if t.titled {
+		return nil
+	}
+	t.titled = true
+	cells, rule := []string{"op", "sizes", "threads", "peer", "time"}, []string{"---", "---", "---:", "---", "---:"}
+	for _, r := range ours {
+		cells, rule = append(cells, r.Level), append(rule, "---:")
+	}
+	if err := t.line(cells); err != nil {
+		return err
+	}
+	return t.line(rule)
+}
+
+func (t *table) line(cells []string) error {
+	_, err := fmt.Fprintf(t.w, "| %s |\n", strings.Join(cells, " | "))
+	return err
+}
+
+// duration spells a time of nanoseconds with three digits.
+func duration(ns float64) string {
+	unit := "ns"
+	for _, next := range []string{"µs", "ms", "s"} {
+		if ns < 999.5 {
+			break
+		}
+		ns, unit = ns/1000, next
+	}
+	digits := 0
+	for limit := 99.95; ns < limit && digits < 2; limit /= 10 {
+		digits++
+	}
+	return fmt.Sprintf("%.*f %s", digits, ns, unit)
+}
