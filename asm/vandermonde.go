@@ -10,8 +10,8 @@ import (
 // vandermonde generates what fills the factors of a Vandermonde product and sums up its gradient, in float64. (The
 // product itself is gemm's.)
 func vandermonde(f *file) {
-	f.kernel("complexPowers", "func(re, im, logRe, logIm []float64, l float64)", complexPowers)
-	f.kernel("powerRows", "func(re, im []float32, reStride, imStride, cols int, wRe, wIm, lamRe, lamIm []float64)", (*gen).powerRows)
+	f.kernel("complexPowers", "func(re, im []float64, log []complex128, l float64)", (*gen).complexPowers)
+	f.kernel("powerRows", "func(rows []float32, stride, cols int, w, log []complex128, l, lIm float64)", (*gen).powerRows)
 	f.kernel("powerSums", "func(sumRe, sumIm []float64, re, im []float32, reStride, imStride, rows int, lamRe, lamIm []float64)",
 		(*gen).powerSums)
 	f.kernel("mulIndex", "func(dst, x []float32)", mulIndex)
@@ -20,106 +20,166 @@ func vandermonde(f *file) {
 // Powers below e⁻¹⁵⁰ are 0.
 const powerMin = -150
 
-// complexPowers: re + i·im = exp(l·(logRe + i·logIm)).
-func complexPowers(g *gen) {
-	re, im, logRe, logIm := g.ptr("re"), g.ptr("im"), g.ptr("logRe"), g.ptr("logIm")
+// complexPowers: re + i·im = exp(l·log).
+func (g *gen) complexPowers() {
+	re, im := g.ptr("re"), g.ptr("im")
 	l := g.vec()
 	g.VBROADCASTSD(g.paramAddr("l"), l)
-	n := g.length("re")
-	g.SHLQ(operand.Imm(1), n) // a float64 takes the place of two floats
-	g.each(n, 1, func(r *run) {
-		decay, turns := r.load(logRe, 0), g.mulDouble(r.load(logIm, 0), 1/(2*math.Pi))
-		g.VMULPD(l, decay, decay)
-		g.VMULPD(l, turns, turns)
-		live := g.compareDouble(notBelow, decay, powerMin)
-		floor := g.broadcastDouble(powerMin)
-		g.VMAXPD(decay, floor, decay)
-		size := g.exponentialDouble(decay)
-		g.keepDouble(size, live)
-		z := g.rotation(turns)
-		g.VMULPD(size, z.re, z.re)
-		g.VMULPD(size, z.im, z.im)
-		r.store(z.re, re, 0)
-		r.store(z.im, im, 0)
+	g.eachGroup(g.length("re"), func(at, n reg.Register) {
+		z := g.complexPower(g.loadComplex("log", at, n), l, l)
+		twice := g.GP64()
+		g.LEAQ(operand.Mem{Base: n, Index: n, Scale: 1}, twice)
+		m := g.firstLanes(twice)
+		g.storeMasked(m, z.re, operand.Mem{Base: re, Index: at, Scale: 8})
+		g.storeMasked(m, z.im, operand.Mem{Base: im, Index: at, Scale: 8})
 	})
 }
 
-// powerRows fills row n with w_n·λ_n^b, b < cols. As many modes as a vector has float64s are squared together; then
-// each makes its row, a vector of columns from the one before, by one power of λ. Results that would be denormal
-// numbers are 0.
+// eachGroup runs body for 0, then for as many numbers on as a vector has float64s, and so on; n is how many there are
+// from at on.
+func (g *gen) eachGroup(n reg.Register, body func(at, n reg.Register)) {
+	at, group, end := g.GP64(), g.label("group"), g.label("end")
+	g.XORQ(at, at)
+	g.TESTQ(n, n)
+	g.JLE(operand.LabelRef(end))
+	g.Label(group)
+	body(at, n)
+	g.ADDQ(operand.Imm(uint64(g.lanes/2)), at)
+	g.SUBQ(operand.Imm(uint64(g.lanes/2)), n)
+	g.JG(operand.LabelRef(group))
+	g.Label(end)
+}
+
+// loadComplex takes a vector of complex numbers apart, those from at on, of which there are n.
+func (g *gen) loadComplex(name string, at, n reg.Register) complexVec {
+	p, floats := g.ptr(name), g.GP64()
+	offset := g.GP64()
+	g.MOVQ(at, offset)
+	g.SHLQ(operand.Imm(4), offset)
+	g.ADDQ(offset, p)
+	g.MOVQ(n, floats)
+	g.SHLQ(operand.Imm(2), floats)
+	a, b := g.vec(), g.vec()
+	g.loadMasked(g.firstLanes(floats), operand.Mem{Base: p}, a)
+	g.SUBQ(operand.Imm(uint64(g.lanes)), floats)
+	g.loadMasked(g.firstLanes(floats), operand.Mem{Base: p, Disp: 4 * g.lanes}, b)
+	z := complexVec{g.vec(), g.vec()}
+	if g.wide() {
+		for odd, dst := range []reg.VecVirtual{z.re, z.im} {
+			index := make([]uint32, 16) // each of 64 bits
+			for i := range 8 {
+				index[2*i] = uint32(2*i + odd) // of 16: those of b follow those of a
+			}
+			g.VMOVUPD(g.table([]string{"even", "odd"}[odd], index), dst)
+			g.VPERMI2PD(b, a, dst)
+		}
+		return z
+	}
+	g.VUNPCKLPD(b, a, z.re)
+	g.VUNPCKHPD(b, a, z.im)
+	g.VPERMPD(operand.Imm(0xd8), z.re, z.re)
+	g.VPERMPD(operand.Imm(0xd8), z.im, z.im)
+	return z
+}
+
+// complexPower returns exp(l·log.re + i·lIm·log.im). It uses log up.
+func (g *gen) complexPower(log complexVec, l, lIm reg.VecVirtual) complexVec {
+	decay, turns := log.re, g.mulDouble(log.im, 1/(2*math.Pi))
+	g.VMULPD(l, decay, decay)
+	g.VMULPD(lIm, turns, turns)
+	live := g.compareDouble(notBelow, decay, powerMin)
+	floor := g.broadcastDouble(powerMin)
+	g.VMAXPD(decay, floor, decay)
+	size := g.exponentialDouble(decay)
+	g.keepDouble(size, live)
+	z := g.rotation(turns)
+	g.VMULPD(size, z.re, z.re)
+	g.VMULPD(size, z.im, z.im)
+	return z
+}
+
+// powerRows fills row n with Re w_n·λ_n^b, b < cols, where λ_n is exp(l·log.re + i·lIm·log.im), and the rows behind
+// those with Im. What begins a row is made for as many modes together as a vector has float64s; then each makes its
+// row, a vector of columns from the one before, by one power of λ. Results that would be denormal numbers are 0.
 func (g *gen) powerRows() {
 	saved := g.flushDenormals()
 	half := g.lanes / 2
-	squares := 2 // λ, λ² and λ⁴; and λ⁸ where vectors are that long
-	if g.wide() {
-		squares = 3
-	}
-	kept := g.AllocLocal((squares + 1) * 2 * 4 * g.lanes)
+	// Kept are w·λ^j for j < 4, the power that a row goes on by and, where vectors are longer, λ⁴.
+	const last = 4
+	kept := g.AllocLocal((last + 2) * 2 * 4 * g.lanes)
 	power := func(s, part int) operand.Mem { return kept.Offset((2*s + part) * 4 * g.lanes) }
-
-	re, im, reStep, imStep := g.ptr("re"), g.ptr("im"), g.stride("reStride"), g.stride("imStride")
-	odd := g.oddLanes(squares)
-	n, at := g.length("lamRe"), g.GP64()
-	g.XORQ(at, at)
-	group, end := g.label("group"), g.label("end")
-	g.Label(group)
-	g.TESTQ(n, n)
-	g.JLE(operand.LabelRef(end))
-	g.keepSquares(n, at, squares, power)
-
-	count := g.GP64()
-	g.MOVQ(n, count)
-	enough, modes := g.label("enough"), g.label("modes")
-	g.CMPQ(count, operand.Imm(uint64(half)))
-	g.JLE(operand.LabelRef(enough))
-	g.MOVQ(operand.U32(half), count)
-	g.Label(enough)
-	g.SUBQ(count, n)
-	which := g.GP64()
-	g.XORQ(which, which)
-	g.Label(modes)
-	z := g.firstPowers(which, odd, power)
-	w := complexVec{g.vec(), g.vec()}
-	wRe, wIm := g.ptr("wRe"), g.ptr("wIm")
-	g.VBROADCASTSD(operand.Mem{Base: wRe, Index: at, Scale: 8}, w.re)
-	g.VBROADCASTSD(operand.Mem{Base: wIm, Index: at, Scale: 8}, w.im)
-	g.rotateDouble(z, w.re, w.im)
-	step := complexVec{g.vec(), g.vec()}
-	g.VBROADCASTSD(power(squares, 0).Idx(which, 8), step.re)
-	g.VBROADCASTSD(power(squares, 1).Idx(which, 8), step.im)
-	g.powerRow(z, step, re, im)
-	g.ADDQ(reStep, re)
-	g.ADDQ(imStep, im)
-	g.INCQ(at)
-	g.INCQ(which)
-	g.CMPQ(which, count)
-	g.JL(operand.LabelRef(modes))
-	g.JMP(operand.LabelRef(group))
-	g.Label(end)
-	g.LDMXCSR(saved)
-}
-
-// keepSquares stores λ, λ², λ⁴ … of the modes from at on, of which there are n.
-func (g *gen) keepSquares(n, at reg.Register, squares int, power func(s, part int) operand.Mem) {
-	twice := g.GP64()
-	g.LEAQ(operand.Mem{Base: n, Index: n, Scale: 1}, twice)
-	m := g.firstLanes(twice)
-	p := complexVec{g.vec(), g.vec()}
-	lamRe, lamIm := g.ptr("lamRe"), g.ptr("lamIm")
-	g.loadMasked(m, operand.Mem{Base: lamRe, Index: at, Scale: 8}, p.re)
-	g.loadMasked(m, operand.Mem{Base: lamIm, Index: at, Scale: 8}, p.im)
-	for s := 0; ; s++ {
-		g.VMOVUPD(p.re, power(s, 0))
-		g.VMOVUPD(p.im, power(s, 1))
-		if s == squares {
-			return
-		}
-		q := complexVec{g.vec(), g.vec()}
-		g.VMOVAPD(p.re, q.re)
-		g.VMOVAPD(p.im, q.im)
-		g.rotateDouble(q, p.re, p.im)
-		p = q
+	keep := func(s int, z complexVec) {
+		g.VMOVUPD(z.re, power(s, 0))
+		g.VMOVUPD(z.im, power(s, 1))
 	}
+
+	re, im, step := g.ptr("rows"), g.length("log"), g.stride("stride")
+	g.IMULQ(step, im)
+	g.ADDQ(re, im)
+	odd := g.laneBits(half)
+	l, lIm := g.GP64(), g.GP64()
+	g.MOVQ(g.paramAddr("l"), l)
+	g.MOVQ(g.paramAddr("lIm"), lIm)
+	lam := complexVec{g.vec(), g.vec()} // of the next modes: it takes long, and is made while rows are stored
+	lambda := func(at, n reg.Register) {
+		z := g.complexPower(g.loadComplex("log", at, n), g.broadcastFrom(l), g.broadcastFrom(lIm))
+		g.VMOVAPD(z.re, lam.re)
+		g.VMOVAPD(z.im, lam.im)
+	}
+	number, zero := g.length("log"), g.GP64()
+	g.XORQ(zero, zero)
+	lambda(zero, number)
+	g.eachGroup(number, func(at, n reg.Register) {
+		w := g.loadComplex("w", at, n)
+		keep(0, w)
+		keep(1, g.complexProduct(w, lam))
+		square := g.complexProduct(lam, lam)
+		keep(2, g.complexProduct(w, square))
+		keep(3, g.complexProduct(g.complexProduct(w, lam), square))
+		fourth := g.complexProduct(square, square)
+		if g.wide() {
+			keep(last+1, fourth)
+			fourth = g.complexProduct(fourth, fourth)
+		}
+		keep(last, fourth)
+
+		count, after, rest := g.GP64(), g.GP64(), g.GP64()
+		g.MOVQ(n, count)
+		enough, modes := g.label("enough"), g.label("modes")
+		g.CMPQ(count, operand.Imm(uint64(half)))
+		g.JLE(operand.LabelRef(enough))
+		g.MOVQ(operand.U32(half), count)
+		g.LEAQ(operand.Mem{Base: at, Disp: half}, after)
+		g.LEAQ(operand.Mem{Base: n, Disp: -half}, rest)
+		lambda(after, rest)
+		g.Label(enough)
+		which := g.GP64()
+		g.XORQ(which, which)
+		g.Label(modes)
+		z := complexVec{g.vec(), g.vec()}
+		for part, v := range []reg.VecVirtual{z.re, z.im} {
+			g.VBROADCASTSD(power(0, part).Idx(which, 8), v)
+			for j := 1; j < 4; j++ {
+				g.broadcastTo(odd[j], power(j, part).Idx(which, 8), v)
+			}
+		}
+		if g.wide() {
+			x := complexVec{g.broadcastDouble(1), g.zero()}
+			g.broadcastTo(odd[4], power(last+1, 0).Idx(which, 8), x.re)
+			g.broadcastTo(odd[4], power(last+1, 1).Idx(which, 8), x.im)
+			g.rotateDouble(z, x.re, x.im)
+		}
+		on := complexVec{g.vec(), g.vec()}
+		g.VBROADCASTSD(power(last, 0).Idx(which, 8), on.re)
+		g.VBROADCASTSD(power(last, 1).Idx(which, 8), on.im)
+		g.powerRow(z, on, re, im)
+		g.ADDQ(step, re)
+		g.ADDQ(step, im)
+		g.INCQ(which)
+		g.CMPQ(which, count)
+		g.JL(operand.LabelRef(modes))
+	})
+	g.LDMXCSR(saved)
 }
 
 // lanes selects some lanes of float64s.
@@ -128,47 +188,52 @@ type lanes struct {
 	imm uint8
 }
 
-// oddLanes selects, for each of the first bits, the lanes whose number has it.
-func (g *gen) oddLanes(bits int) []lanes {
-	odd := make([]lanes, bits)
-	for s := range odd {
-		for i := range g.lanes / 2 {
-			odd[s].imm |= uint8(i >> s & 1 << i)
-		}
-		if g.wide() {
-			odd[s].k = g.K()
-			r := g.GP32()
-			g.MOVL(operand.U32(odd[s].imm), r)
-			g.KMOVW(r, odd[s].k)
+// laneBits selects, by index: for 1, 2 and 3 the lanes whose number leaves that over when divided by 4; for 4 those
+// from the fifth on.
+func (g *gen) laneBits(n int) [5]lanes {
+	var all [5]lanes
+	for i := range n {
+		all[i%4].imm |= 1 << i
+		if i >= 4 {
+			all[4].imm |= 1 << i
 		}
 	}
-	return odd
+	for j := 1; j < len(all) && g.wide(); j++ {
+		all[j].k = g.K()
+		r := g.GP32()
+		g.MOVL(operand.U32(all[j].imm), r)
+		g.KMOVW(r, all[j].k)
+	}
+	return all
 }
 
-// firstPowers returns λ^0, λ^1, λ^2 …, a lane each, of one of the kept modes: the product of the squares whose bits a
-// lane's number has.
-func (g *gen) firstPowers(which reg.Register, odd []lanes, power func(s, part int) operand.Mem) complexVec {
-	var z complexVec
-	for s, l := range odd {
-		x := complexVec{g.broadcastDouble(1), g.zero()}
-		re, im := power(s, 0).Idx(which, 8), power(s, 1).Idx(which, 8)
-		if g.wide() {
-			g.VBROADCASTSD(re, l.k, x.re)
-			g.VBROADCASTSD(im, l.k, x.im)
-		} else {
-			v := complexVec{g.vec(), g.vec()}
-			g.VBROADCASTSD(re, v.re)
-			g.VBROADCASTSD(im, v.im)
-			g.VBLENDPD(operand.U8(l.imm), v.re, x.re, x.re)
-			g.VBLENDPD(operand.U8(l.imm), v.im, x.im, x.im)
-		}
-		if s == 0 {
-			z = x
-		} else {
-			g.rotateDouble(z, x.re, x.im)
-		}
+// broadcastTo writes a float64 to some lanes of v.
+func (g *gen) broadcastTo(l lanes, src operand.Mem, v reg.VecVirtual) {
+	if g.wide() {
+		g.VBROADCASTSD(src, l.k, v)
+		return
 	}
-	return z
+	x := g.vec()
+	g.VBROADCASTSD(src, x)
+	g.VBLENDPD(operand.U8(l.imm), x, v, v)
+}
+
+// broadcastFrom returns a vector of the float64 whose bits are in r.
+func (g *gen) broadcastFrom(r reg.GPVirtual) reg.VecVirtual {
+	v := g.vec()
+	g.VMOVQ(r, v.AsX())
+	g.VBROADCASTSD(v.AsX(), v)
+	return v
+}
+
+// complexProduct returns x·y.
+func (g *gen) complexProduct(x, y complexVec) complexVec {
+	re, im := g.vec(), g.vec()
+	g.VMULPD(y.im, x.im, re)
+	g.VMULPD(y.im, x.re, im)
+	g.VFMSUB231PD(y.re, x.re, re)
+	g.VFMADD231PD(y.re, x.im, im)
+	return complexVec{re, im}
 }
 
 // rotateDouble multiplies x by w.
@@ -207,13 +272,13 @@ func (g *gen) powerRow(z, step complexVec, re, im reg.Register) {
 	g.JL(operand.LabelRef(tail))
 	g.VMOVUPS(narrow(floats(z.re)), operand.Mem{Base: toRe})
 	g.VMOVUPS(narrow(floats(z.im)), operand.Mem{Base: toIm})
+	g.JE(operand.LabelRef(end)) // the last product would be for nothing
 	g.rotateDouble(z, step.re, step.im)
 	g.ADDQ(operand.Imm(4*half), toRe)
 	g.ADDQ(operand.Imm(4*half), toIm)
 	g.JMP(operand.LabelRef(loop))
 	g.Label(tail)
 	g.ADDQ(operand.Imm(half), cols)
-	g.JLE(operand.LabelRef(end))
 	m := g.firstLanes(cols)
 	for part, to := range []reg.Register{toRe, toIm} {
 		v := floats([]reg.VecVirtual{z.re, z.im}[part])

@@ -3,6 +3,7 @@ package fftkernel
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
@@ -11,13 +12,15 @@ import (
 //
 // With l = a·block + b the kernel is a small real matrix product,
 //
-//	K[a][b] = Σ_n [2·Re(w_n λ_n^{a·block}), −2·Im(w_n λ_n^{a·block})] · [Re(λ_n^b); Im(λ_n^b)],
+//	K[a][b] = 2·Σ_n [Re(w_n λ_n^{a·block}), Im(w_n λ_n^{a·block})] · [Re(λ_n^b); −Im(λ_n^b)],
 //
 // whose factors, anchors and table, are filled by products of exact powers in float64 and rounded once, so that
 // the error does not grow with the length. The gradient's sums are the same product backwards.
 type Vandermonde struct {
 	modes, length int
-	block, rows   int // block·rows ≥ length
+	block, rows   int          // block·rows ≥ length
+	scratch       int          // floats that the methods need
+	ones, twos    []complex128 // what the table begins with, mode by mode
 }
 
 // NewVandermonde plans kernels of modes complex modes and length taps, both at least 1.
@@ -26,7 +29,14 @@ func NewVandermonde(modes, length int) *Vandermonde {
 		panic(fmt.Sprintf("fftkernel: NewVandermonde(%d, %d): want at least 1", modes, length))
 	}
 	block := 1 << ((bits.Len(uint(length-1)) + 1) / 2)
-	return &Vandermonde{modes: modes, length: length, block: block, rows: (length + block - 1) / block}
+	rows := (length + block - 1) / block
+	kernel := 2*modes*padded(rows) + vek.GemmScratch(rows, block, 2*modes)
+	grad := 2*rows*block + 4*rows*modes + vek.GemmScratch(2*rows, 2*modes, block)
+	return &Vandermonde{
+		modes: modes, length: length, block: block, rows: rows,
+		scratch: 2*modes*padded(block) + max(kernel, grad),
+		ones:    slices.Repeat([]complex128{1}, modes), twos: slices.Repeat([]complex128{2}, modes),
+	}
 }
 
 // vandermondeScratch is the plan's scratch, cut up. Rows (columns) n and modes+n are a mode's two parts.
@@ -42,11 +52,7 @@ type vandermondeScratch struct {
 func padded(cols int) int { return vek.RoundToPanels(cols) + 16 }
 
 // ScratchLen returns the floats of scratch that both methods need.
-func (v *Vandermonde) ScratchLen() int {
-	kernel := 2*v.modes*padded(v.rows) + vek.GemmScratch(v.rows, v.block, 2*v.modes)
-	grad := 2*v.rows*v.block + 4*v.rows*v.modes + vek.GemmScratch(2*v.rows, 2*v.modes, v.block)
-	return 2*v.modes*padded(v.block) + max(kernel, grad)
-}
+func (v *Vandermonde) ScratchLen() int { return v.scratch }
 
 // cut cuts up the scratch for the one or the other method.
 func (v *Vandermonde) cut(scratch []float32, grad bool) vandermondeScratch {
@@ -67,25 +73,17 @@ func (v *Vandermonde) cut(scratch []float32, grad bool) vandermondeScratch {
 
 // Kernel writes k[l] for 0 ≤ l < len(k) ≤ length. logLambda is log λ (real part ≤ 0), w the weights.
 func (v *Vandermonde) Kernel(k []float32, logLambda, w []complex128, scratch []float32) {
-	if len(k) > v.length || len(logLambda) != v.modes || len(w) != v.modes || len(scratch) < v.ScratchLen() {
+	if len(k) > v.length || len(logLambda) != v.modes || len(w) != v.modes || len(scratch) < v.scratch {
 		panic("fftkernel: Vandermonde.Kernel: lengths do not match the plan")
 	}
 	s := v.cut(scratch, false)
-	var p poles
-	for at := 0; at < v.modes; at += len(p.re) {
-		n := p.load(logLambda[at:])
-		p.fillTable(s.table, at, n)
-		p.power(v.block, n)
-		for i, c := range w[at : at+n] {
-			// conj: the imaginary parts enter with a minus.
-			p.wRe[i], p.wIm[i] = 2*real(c), -2*imag(c)
-			p.im[i] = -p.im[i]
-		}
-		p.fillRows(s.anchors, at, n)
-	}
+	vek.PowerRows(s.table, v.twos, logLambda, 1, true)
+	vek.PowerRows(s.anchors, w, logLambda, v.block, false)
 	whole := len(k) / v.block
 	v.product(k, s, 0, whole, v.block)
-	v.product(k[whole*v.block:], s, whole, min(len(k)-whole*v.block, 1), len(k)-whole*v.block)
+	if rest := k[whole*v.block:]; len(rest) > 0 {
+		v.product(rest, s, whole, 1, len(rest))
+	}
 }
 
 // product writes n rows of cols taps, those of the anchors from at on.
@@ -97,68 +95,38 @@ func (v *Vandermonde) product(k []float32, s vandermondeScratch, at, n, cols int
 
 // Grad writes G_n = Σ_l dk[l]·λ_n^l and M_n = Σ_l l·dk[l]·λ_n^l (spec §7); len(dk) ≤ length.
 func (v *Vandermonde) Grad(g, m []complex128, dk []float32, logLambda []complex128, scratch []float32) {
-	if len(dk) > v.length || len(logLambda) != v.modes || len(g) != v.modes || len(m) != v.modes || len(scratch) < v.ScratchLen() {
+	if len(dk) > v.length || len(logLambda) != v.modes || len(g) != v.modes || len(m) != v.modes || len(scratch) < v.scratch {
 		panic("fftkernel: Vandermonde.Grad: lengths do not match the plan")
 	}
 	s := v.cut(scratch, true)
 	lower, upper := rows(s.taps, 0, v.rows), rows(s.taps, v.rows, v.rows)
 	clear(lower.Data[copy(lower.Data, dk):])
 	vek.MulIndex(upper.Data, lower.Data)
-	var p poles
-	for at := 0; at < v.modes; at += len(p.re) {
-		p.fillTable(s.table, at, p.load(logLambda[at:]))
-	}
+	vek.PowerRows(s.table, v.ones, logLambda, 1, false)
 	// Σ_b λ^b·dk[a·block+b], and below it the same of l·dk[l]
 	vek.Gemm(s.sums, s.taps, s.table, false, true, false, s.gemm)
+	var p poles
 	for at := 0; at < v.modes; at += len(p.re) {
-		n := p.load(logLambda[at:])
-		p.power(v.block, n)
+		n := min(v.modes-at, len(p.re))
+		vek.ComplexPowers(p.re[:n], p.im[:n], logLambda[at:at+n], v.block)
 		v.sum(g[at:at+n], rows(s.sums, 0, v.rows), &p, at)
 		v.sum(m[at:at+n], rows(s.sums, v.rows, v.rows), &p, at)
 	}
+}
+
+// poles are λ^block of a few modes, and sums.
+type poles struct {
+	re, im, sumRe, sumIm [32]float64
 }
 
 // sum returns Σ_a λ^{a·block}·S_a for the modes from at on.
 func (v *Vandermonde) sum(dst []complex128, s vek.Matrix, p *poles, at int) {
 	n := len(dst)
 	re, im := columns(s, v.rows, at, n), columns(s, v.rows, v.modes+at, n)
-	vek.PowerSums(p.wRe[:n], p.wIm[:n], re, im, p.re[:n], p.im[:n])
+	vek.PowerSums(p.sumRe[:n], p.sumIm[:n], re, im, p.re[:n], p.im[:n])
 	for i := range dst {
-		dst[i] = complex(p.wRe[i], p.wIm[i])
+		dst[i] = complex(p.sumRe[i], p.sumIm[i])
 	}
-}
-
-// poles are a few modes, split: log λ, one power of λ, and weights (or sums).
-type poles struct {
-	logRe, logIm, re, im, wRe, wIm [32]float64
-}
-
-// load takes as many modes as fit.
-func (p *poles) load(logLambda []complex128) (n int) {
-	n = min(len(logLambda), len(p.logRe))
-	for i, l := range logLambda[:n] {
-		p.logRe[i], p.logIm[i] = real(l), imag(l)
-	}
-	return n
-}
-
-// power sets re + i·im = λ^l.
-func (p *poles) power(l, n int) {
-	vek.ComplexPowers(p.re[:n], p.im[:n], p.logRe[:n], p.logIm[:n], l)
-}
-
-// fillTable writes Re and Im of λ^b to the rows of modes at … at+n−1.
-func (p *poles) fillTable(table vek.Matrix, at, n int) {
-	p.power(1, n)
-	for i := range n {
-		p.wRe[i], p.wIm[i] = 1, 0
-	}
-	p.fillRows(table, at, n)
-}
-
-// fillRows writes the parts of w·(re + i·im)^b to the rows of modes at … at+n−1.
-func (p *poles) fillRows(m vek.Matrix, at, n int) {
-	vek.PowerRows(rows(m, at, n), rows(m, m.Rows/2+at, n), p.wRe[:n], p.wIm[:n], p.re[:n], p.im[:n])
 }
 
 // rows returns rows at … at+n−1 of m.

@@ -11,6 +11,7 @@ import (
 func TestMisusePanics(t *testing.T) {
 	x, y := make([]float32, 4), make([]float32, 5)
 	three, f := make([]float32, 48), make([]float64, 3)
+	z := make([]complex128, 3)
 	two := vek.Matrix{Data: x, Rows: 2, Cols: 2, Stride: 2}
 	one := vek.Matrix{Data: x, Rows: 1, Cols: 1, Stride: 1}
 	short := vek.Matrix{Data: x, Rows: 2, Cols: 3, Stride: 3}
@@ -56,11 +57,10 @@ func TestMisusePanics(t *testing.T) {
 		{"Gemm: shapes", func() { vek.Gemm(two, two, one, false, false, false, three) }},
 		{"Gemm: scratch", func() { vek.Gemm(two, two, two, false, false, false, nil) }},
 		{"Gemm: 2×3 with stride 3 in 4 floats", func() { vek.Gemm(two, short, narrow, false, false, false, three) }},
-		{"ComplexPowers: ", func() { vek.ComplexPowers(f[:2], f, f, f, 1) }},
-		{"PowerRows: shapes", func() { vek.PowerRows(two, one, f[:2], f[:2], f[:2], f[:2]) }},
-		{"PowerRows: shapes", func() { vek.PowerRows(two, two, f[:2], f[:2], f[:2], f) }},
-		{"PowerRows: 2×3", func() { vek.PowerRows(short, short, f[:2], f[:2], f[:2], f[:2]) }},
-		{"PowerRows: lengths", func() { vek.PowerRows(two, two, f, f, f[:2], f[:2]) }},
+		{"ComplexPowers: ", func() { vek.ComplexPowers(f[:2], f[:2], z, 1) }},
+		{"PowerRows: 2 rows for 2 weights", func() { vek.PowerRows(two, z[:2], z[:2], 1, false) }},
+		{"PowerRows: 2×3", func() { vek.PowerRows(short, z[:1], z[:1], 1, false) }},
+		{"PowerRows: 2 rows for 2 weights and 1", func() { vek.PowerRows(two, z[:2], z[:1], 1, false) }},
 		{"PowerProduct: shapes", func() { vek.PowerProduct(two, two, one, three) }},
 		{"PowerProduct: table", func() { vek.PowerProduct(two, two, two, three) }},
 		{"PowerSums: lengths", func() { vek.PowerSums(f, f, two, two, f[:2], f[:2]) }},

@@ -45,21 +45,22 @@ func checkPower(t *testing.T, what string, re, im float32, first, lam complex128
 func checkPowers(t *testing.T, c *vektest.Call, r *rand.Rand, n, powers, gap int) {
 	t.Helper()
 	lamRe, lamIm := poles(r, n)
-	wRe, wIm := make([]float64, n), make([]float64, n)
-	for i := range wRe {
-		wRe[i], wIm[i] = 100*r.NormFloat64(), r.NormFloat64()
+	w, log := make([]complex128, n), make([]complex128, n)
+	for i := range w {
+		w[i], log[i] = complex(100*r.NormFloat64(), r.NormFloat64()), cmplx.Log(complex(lamRe[i], lamIm[i]))
 	}
 	c.Again()
-	re, im := c.OutMatrix(n, powers, powers+gap), c.OutMatrix(n, powers, powers+gap)
-	c.Do(func() { vek.PowerRows(re, im, wRe, wIm, lamRe, lamIm) })
+	rows := c.OutMatrix(2*n, powers, powers+gap)
+	c.Do(func() { vek.PowerRows(rows, w, log, 1, false) })
 	for i := range n {
 		for k := range powers {
-			checkPower(t, "PowerRows", re.Row(i)[k], im.Row(i)[k], complex(wRe[i], wIm[i]), complex(lamRe[i], lamIm[i]), k)
+			checkPower(t, "PowerRows", rows.Row(i)[k], rows.Row(n + i)[k], w[i], complex(lamRe[i], lamIm[i]), k)
 		}
 	}
 
+	wRe, wIm := make([]float64, n), make([]float64, n)
 	c.Again()
-	re, im = c.InMatrix(matrix(r, powers, n), n+gap), c.InMatrix(matrix(r, powers, n), n+gap)
+	re, im := c.InMatrix(matrix(r, powers, n), n+gap), c.InMatrix(matrix(r, powers, n), n+gap)
 	c.Do(func() { vek.PowerSums(wRe, wIm, re, im, lamRe, lamIm) })
 	for i := range n {
 		want, size := 0i, 0.0

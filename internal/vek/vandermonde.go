@@ -13,28 +13,33 @@ import (
 // processor take denormal numbers for zero.)
 const faded = 0x1p-50
 
-// ComplexPowers sets re + i·im = exp(l·(logRe + i·logIm)), element for element; a power below e⁻¹⁵⁰ is zero. The
-// phase is reduced modulo one turn before it is rounded, so that the error does not grow with l.
-func ComplexPowers(re, im, logRe, logIm []float64, l int) {
-	if len(im) != len(re) || len(logRe) != len(re) || len(logIm) != len(re) {
+// ComplexPowers sets re + i·im = exp(l·log), element for element; a power below e⁻¹⁵⁰ is zero. The phase is reduced
+// modulo one turn before it is rounded, so that the error does not grow with l.
+func ComplexPowers(re, im []float64, log []complex128, l int) {
+	if len(re) != len(log) || len(im) != len(log) {
 		panic("vek: ComplexPowers: lengths differ")
 	}
-	complexPowers(re, im, logRe, logIm, float64(l))
+	complexPowers(re, im, log, float64(l))
 }
 
-func complexPowersGeneric(re, im, logRe, logIm []float64, l float64) {
-	for n := range re {
-		decay := logRe[n] * l
-		if decay < -150 {
-			re[n], im[n] = 0, 0
-			continue
-		}
-		turns := logIm[n] / (2 * math.Pi) * l
-		turns -= math.Round(turns)
-		r := math.Exp(decay)
-		sin, cos := math.Sincos(2 * math.Pi * turns)
-		re[n], im[n] = r*cos, r*sin
+func complexPowersGeneric(re, im []float64, log []complex128, l float64) {
+	for n, z := range log {
+		power := complexPower(z, l, l)
+		re[n], im[n] = real(power), imag(power)
 	}
+}
+
+// complexPower is exp(l·Re log + i·lIm·Im log).
+func complexPower(log complex128, l, lIm float64) complex128 {
+	decay := real(log) * l
+	if decay < -150 {
+		return 0
+	}
+	turns := imag(log) / (2 * math.Pi) * lIm
+	turns -= math.Round(turns)
+	r := math.Exp(decay)
+	sin, cos := math.Sincos(2 * math.Pi * turns)
+	return complex(r*cos, r*sin)
 }
 
 // size is |z| within a factor of √2.
@@ -45,20 +50,25 @@ func mulUnfused(a, b complex128) complex128 {
 	return complex(float64(real(a)*real(b))-float64(imag(a)*imag(b)), float64(real(a)*imag(b))+float64(imag(a)*real(b)))
 }
 
-// PowerRows fills row n of re and im with w_n·λ_n^b, b < Cols. Powers may become zero below 2⁻⁵⁰ of w_n, and are never
-// denormal numbers.
-func PowerRows(re, im Matrix, wRe, wIm, lamRe, lamIm []float64) {
-	checkPowers("PowerRows", re, im, re.Rows, lamRe, lamIm)
-	if len(wRe) != len(lamRe) || len(wIm) != len(lamRe) {
-		panic("vek: PowerRows: lengths differ")
+// PowerRows fills row n of rows with Re w_n·λ_n^b, b < Cols, and row len(w) + n with Im, where λ_n is exp(l·log_n) or,
+// if conj, its complex conjugate. Re log_n ≤ 0. Powers may become zero below 2⁻⁵⁰ of w_n, and are never denormal
+// numbers.
+func PowerRows(rows Matrix, w, log []complex128, l int, conj bool) {
+	rows.check("PowerRows")
+	if len(w) != len(log) || rows.Rows != 2*len(log) {
+		panic(fmt.Sprintf("vek: PowerRows: %d rows for %d weights and %d logarithms", rows.Rows, len(w), len(log)))
 	}
-	powerRows(re.Data, im.Data, re.Stride, im.Stride, re.Cols, wRe, wIm, lamRe, lamIm)
+	lIm := float64(l)
+	if conj {
+		lIm = -lIm
+	}
+	powerRows(rows.Data, rows.Stride, rows.Cols, w, log, float64(l), lIm)
 }
 
-func powerRowsGeneric(re, im []float32, reStride, imStride, cols int, wRe, wIm, lamRe, lamIm []float64) {
-	for n := range lamRe {
-		at, atIm := n*reStride, n*imStride
-		powerRow(re[at:at+cols], im[atIm:atIm+cols], complex(wRe[n], wIm[n]), complex(lamRe[n], lamIm[n]))
+func powerRowsGeneric(rows []float32, stride, cols int, w, log []complex128, l, lIm float64) {
+	for n := range log {
+		re, im := rows[n*stride:], rows[(len(log)+n)*stride:]
+		powerRow(re[:cols], im[:cols], w[n], complexPower(log[n], l, lIm))
 	}
 }
 
@@ -112,8 +122,12 @@ func RoundToPanels(n int) int { return roundUp(n, 32) }
 
 // PowerSums sets sum_n = Σ_a λ_n^a·x_{an}, the sum over the rows of x = re + i·im.
 func PowerSums(sumRe, sumIm []float64, re, im Matrix, lamRe, lamIm []float64) {
-	checkPowers("PowerSums", re, im, re.Cols, lamRe, lamIm)
-	if len(sumRe) != len(lamRe) || len(sumIm) != len(lamRe) {
+	re.check("PowerSums")
+	im.check("PowerSums")
+	if im.Rows != re.Rows || im.Cols != re.Cols || re.Cols != len(lamRe) {
+		panic("vek: PowerSums: shapes do not match")
+	}
+	if len(sumRe) != len(lamRe) || len(sumIm) != len(lamRe) || len(lamIm) != len(lamRe) {
 		panic("vek: PowerSums: lengths differ")
 	}
 	powerSums(sumRe, sumIm, re.Data, im.Data, re.Stride, im.Stride, re.Rows, lamRe, lamIm)
@@ -146,13 +160,5 @@ func mulIndexGeneric(dst, x []float32) {
 	dst = dst[:len(x)]
 	for l, v := range x {
 		dst[l] = float32(l) * v
-	}
-}
-
-func checkPowers(name string, re, im Matrix, n int, lamRe, lamIm []float64) {
-	re.check(name)
-	im.check(name)
-	if im.Rows != re.Rows || im.Cols != re.Cols || len(lamRe) != n || len(lamIm) != n {
-		panic("vek: " + name + ": shapes do not match")
 	}
 }

@@ -4,25 +4,25 @@
 
 package vek
 
-func complexPowers(re, im, logRe, logIm []float64, l float64) {
+func complexPowers(re, im []float64, log []complex128, l float64) {
 	switch current {
 	case avx512:
-		complexPowersAVX512(re, im, logRe, logIm, l)
+		complexPowersAVX512(re, im, log, l)
 	case avx2:
-		complexPowersAVX2(re, im, logRe, logIm, l)
+		complexPowersAVX2(re, im, log, l)
 	default:
-		complexPowersGeneric(re, im, logRe, logIm, l)
+		complexPowersGeneric(re, im, log, l)
 	}
 }
 
-func powerRows(re, im []float32, reStride, imStride, cols int, wRe, wIm, lamRe, lamIm []float64) {
+func powerRows(rows []float32, stride, cols int, w, log []complex128, l, lIm float64) {
 	switch current {
 	case avx512:
-		powerRowsAVX512(re, im, reStride, imStride, cols, wRe, wIm, lamRe, lamIm)
+		powerRowsAVX512(rows, stride, cols, w, log, l, lIm)
 	case avx2:
-		powerRowsAVX2(re, im, reStride, imStride, cols, wRe, wIm, lamRe, lamIm)
+		powerRowsAVX2(rows, stride, cols, w, log, l, lIm)
 	default:
-		powerRowsGeneric(re, im, reStride, imStride, cols, wRe, wIm, lamRe, lamIm)
+		powerRowsGeneric(rows, stride, cols, w, log, l, lIm)
 	}
 }
 
@@ -49,16 +49,16 @@ func mulIndex(dst, x []float32) {
 }
 
 //go:noescape
-func complexPowersAVX2(re []float64, im []float64, logRe []float64, logIm []float64, l float64)
+func complexPowersAVX2(re []float64, im []float64, log []complex128, l float64)
 
 //go:noescape
-func complexPowersAVX512(re []float64, im []float64, logRe []float64, logIm []float64, l float64)
+func complexPowersAVX512(re []float64, im []float64, log []complex128, l float64)
 
 //go:noescape
-func powerRowsAVX2(re []float32, im []float32, reStride int, imStride int, cols int, wRe []float64, wIm []float64, lamRe []float64, lamIm []float64)
+func powerRowsAVX2(rows []float32, stride int, cols int, w []complex128, log []complex128, l float64, lIm float64)
 
 //go:noescape
-func powerRowsAVX512(re []float32, im []float32, reStride int, imStride int, cols int, wRe []float64, wIm []float64, lamRe []float64, lamIm []float64)
+func powerRowsAVX512(rows []float32, stride int, cols int, w []complex128, log []complex128, l float64, lIm float64)
 
 //go:noescape
 func powerSumsAVX2(sumRe []float64, sumIm []float64, re []float32, im []float32, reStride int, imStride int, rows int, lamRe []float64, lamIm []float64)

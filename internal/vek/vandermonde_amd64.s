@@ -4,144 +4,74 @@
 
 #include "textflag.h"
 
-// func complexPowersAVX2(re []float64, im []float64, logRe []float64, logIm []float64, l float64)
+// func complexPowersAVX2(re []float64, im []float64, log []complex128, l float64)
 // Requires: AVX, AVX2, FMA3
-TEXT ·complexPowersAVX2(SB), NOSPLIT, $0-104
+TEXT ·complexPowersAVX2(SB), NOSPLIT, $0-80
 	MOVQ         re_base+0(FP), AX
 	MOVQ         im_base+24(FP), CX
-	MOVQ         logRe_base+48(FP), DX
-	MOVQ         logIm_base+72(FP), BX
-	VBROADCASTSD l+96(FP), Y0
-	MOVQ         re_len+8(FP), SI
-	SHLQ         $0x01, SI
-	XORQ         DI, DI
+	VBROADCASTSD l+72(FP), Y0
+	MOVQ         re_len+8(FP), DX
+	XORQ         BX, BX
+	TESTQ        DX, DX
+	JLE          end2
 
-loop1:
-	CMPQ         SI, $0x00000008
-	JL           done2
-	VMOVUPS      (DX)(DI*4), Y1
-	VMOVUPS      (BX)(DI*4), Y2
-	VMULPD       vandermonde_x3fc45f306dc9c883<>+0(SB), Y2, Y2
-	VMULPD       Y0, Y1, Y1
-	VMULPD       Y0, Y2, Y2
-	VCMPPD       $0x05, vandermonde_xc062c00000000000<>+0(SB), Y1, Y3
-	VBROADCASTSD vandermonde_xc062c00000000000<>+0(SB), Y4
-	VMAXPD       Y1, Y4, Y1
-	VBROADCASTSD vandermonde_x4338000000000000<>+0(SB), Y4
-	VFMADD231PD  vandermonde_x3ff71547652b82fe<>+0(SB), Y1, Y4
-	VBROADCASTSD vandermonde_x4338000000000000<>+0(SB), Y5
-	VSUBPD       Y5, Y4, Y5
-	VFMADD231PD  vandermonde_xbfe62e42fee00000<>+0(SB), Y5, Y1
-	VFMADD231PD  vandermonde_xbdea39ef35793c76<>+0(SB), Y5, Y1
-	VBROADCASTSD vandermonde_x3de6124613a86d09<>+0(SB), Y5
-	VFMADD213PD  vandermonde_x3e21eed8eff8d898<>+0(SB), Y1, Y5
-	VFMADD213PD  vandermonde_x3e5ae64567f544e4<>+0(SB), Y1, Y5
-	VFMADD213PD  vandermonde_x3e927e4fb7789f5c<>+0(SB), Y1, Y5
-	VFMADD213PD  vandermonde_x3ec71de3a556c734<>+0(SB), Y1, Y5
-	VFMADD213PD  vandermonde_x3efa01a01a01a01a<>+0(SB), Y1, Y5
-	VFMADD213PD  vandermonde_x3f2a01a01a01a01a<>+0(SB), Y1, Y5
-	VFMADD213PD  vandermonde_x3f56c16c16c16c17<>+0(SB), Y1, Y5
-	VFMADD213PD  vandermonde_x3f81111111111111<>+0(SB), Y1, Y5
-	VFMADD213PD  vandermonde_x3fa5555555555555<>+0(SB), Y1, Y5
-	VFMADD213PD  vandermonde_x3fc5555555555555<>+0(SB), Y1, Y5
-	VFMADD213PD  vandermonde_x3fe0000000000000<>+0(SB), Y1, Y5
-	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y1, Y5
-	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y1, Y5
-	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       Y4, Y5, Y5
-	VANDPD       Y3, Y5, Y5
-	VBROADCASTSD vandermonde_x4338000000000000<>+0(SB), Y1
-	VMULPD       vandermonde_x4010000000000000<>+0(SB), Y2, Y2
-	VADDPD       Y2, Y1, Y1
-	VBROADCASTSD vandermonde_x4338000000000000<>+0(SB), Y3
-	VSUBPD       Y3, Y1, Y3
-	VSUBPD       Y3, Y2, Y2
-	VMULPD       vandermonde_x3ff921fb54442d18<>+0(SB), Y2, Y2
-	VMULPD       Y2, Y2, Y3
-	VBROADCASTSD vandermonde_x3d2ae7f3e733b81f<>+0(SB), Y4
-	VFMADD213PD  vandermonde_xbda93974a8c07c9d<>+0(SB), Y3, Y4
-	VFMADD213PD  vandermonde_x3e21eed8eff8d898<>+0(SB), Y3, Y4
-	VFMADD213PD  vandermonde_xbe927e4fb7789f5c<>+0(SB), Y3, Y4
-	VFMADD213PD  vandermonde_x3efa01a01a01a01a<>+0(SB), Y3, Y4
-	VFMADD213PD  vandermonde_xbf56c16c16c16c17<>+0(SB), Y3, Y4
-	VFMADD213PD  vandermonde_x3fa5555555555555<>+0(SB), Y3, Y4
-	VFMADD213PD  vandermonde_xbfe0000000000000<>+0(SB), Y3, Y4
-	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y3, Y4
-	VBROADCASTSD vandermonde_x3ce952c77030ad4a<>+0(SB), Y6
-	VFMADD213PD  vandermonde_xbd6ae7f3e733b81f<>+0(SB), Y3, Y6
-	VFMADD213PD  vandermonde_x3de6124613a86d09<>+0(SB), Y3, Y6
-	VFMADD213PD  vandermonde_xbe5ae64567f544e4<>+0(SB), Y3, Y6
-	VFMADD213PD  vandermonde_x3ec71de3a556c734<>+0(SB), Y3, Y6
-	VFMADD213PD  vandermonde_xbf2a01a01a01a01a<>+0(SB), Y3, Y6
-	VFMADD213PD  vandermonde_x3f81111111111111<>+0(SB), Y3, Y6
-	VFMADD213PD  vandermonde_xbfc5555555555555<>+0(SB), Y3, Y6
-	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y3, Y6
-	VMULPD       Y2, Y6, Y6
-	VPSLLQ       $0x3f, Y1, Y3
-	VBLENDVPD    Y3, Y6, Y4, Y2
-	VBLENDVPD    Y3, Y4, Y6, Y3
-	VPBROADCASTQ vandermonde_x0000000000000001<>+0(SB), Y4
-	VPADDQ       Y4, Y1, Y4
-	VPSLLQ       $0x3e, Y4, Y4
-	VPSLLQ       $0x3e, Y1, Y1
-	VPBROADCASTQ vandermonde_x8000000000000000<>+0(SB), Y6
-	VPAND        Y6, Y4, Y4
-	VPXOR        Y4, Y2, Y2
-	VPAND        Y6, Y1, Y1
-	VPXOR        Y1, Y3, Y3
-	VMULPD       Y5, Y2, Y2
-	VMULPD       Y5, Y3, Y3
-	VMOVUPS      Y2, (AX)(DI*4)
-	VMOVUPS      Y3, (CX)(DI*4)
-	ADDQ         $0x00000008, DI
-	SUBQ         $0x00000008, SI
-	JMP          loop1
-
-done2:
-	TESTQ        SI, SI
-	JLE          end3
-	VMOVD        SI, X1
+group1:
+	MOVQ         log_base+48(FP), SI
+	MOVQ         BX, DI
+	SHLQ         $0x04, DI
+	ADDQ         DI, SI
+	MOVQ         DX, DI
+	SHLQ         $0x02, DI
+	VMOVD        DI, X1
 	VPBROADCASTD X1, Y1
 	VPCMPGTD     vandermonde_lanes<>+0(SB), Y1, Y1
-	VMASKMOVPS   (DX)(DI*4), Y1, Y2
-	VMASKMOVPS   (BX)(DI*4), Y1, Y3
-	VMULPD       vandermonde_x3fc45f306dc9c883<>+0(SB), Y3, Y3
-	VMULPD       Y0, Y2, Y2
+	VMASKMOVPS   (SI), Y1, Y1
+	SUBQ         $0x08, DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     vandermonde_lanes<>+0(SB), Y2, Y2
+	VMASKMOVPS   32(SI), Y2, Y2
+	VUNPCKLPD    Y2, Y1, Y3
+	VUNPCKHPD    Y2, Y1, Y1
+	VPERMPD      $0xd8, Y3, Y3
+	VPERMPD      $0xd8, Y1, Y1
+	VMULPD       vandermonde_x3fc45f306dc9c883<>+0(SB), Y1, Y1
 	VMULPD       Y0, Y3, Y3
-	VCMPPD       $0x05, vandermonde_xc062c00000000000<>+0(SB), Y2, Y0
+	VMULPD       Y0, Y1, Y1
+	VCMPPD       $0x05, vandermonde_xc062c00000000000<>+0(SB), Y3, Y2
 	VBROADCASTSD vandermonde_xc062c00000000000<>+0(SB), Y4
-	VMAXPD       Y2, Y4, Y2
+	VMAXPD       Y3, Y4, Y3
 	VBROADCASTSD vandermonde_x4338000000000000<>+0(SB), Y4
-	VFMADD231PD  vandermonde_x3ff71547652b82fe<>+0(SB), Y2, Y4
+	VFMADD231PD  vandermonde_x3ff71547652b82fe<>+0(SB), Y3, Y4
 	VBROADCASTSD vandermonde_x4338000000000000<>+0(SB), Y5
 	VSUBPD       Y5, Y4, Y5
-	VFMADD231PD  vandermonde_xbfe62e42fee00000<>+0(SB), Y5, Y2
-	VFMADD231PD  vandermonde_xbdea39ef35793c76<>+0(SB), Y5, Y2
+	VFMADD231PD  vandermonde_xbfe62e42fee00000<>+0(SB), Y5, Y3
+	VFMADD231PD  vandermonde_xbdea39ef35793c76<>+0(SB), Y5, Y3
 	VBROADCASTSD vandermonde_x3de6124613a86d09<>+0(SB), Y5
-	VFMADD213PD  vandermonde_x3e21eed8eff8d898<>+0(SB), Y2, Y5
-	VFMADD213PD  vandermonde_x3e5ae64567f544e4<>+0(SB), Y2, Y5
-	VFMADD213PD  vandermonde_x3e927e4fb7789f5c<>+0(SB), Y2, Y5
-	VFMADD213PD  vandermonde_x3ec71de3a556c734<>+0(SB), Y2, Y5
-	VFMADD213PD  vandermonde_x3efa01a01a01a01a<>+0(SB), Y2, Y5
-	VFMADD213PD  vandermonde_x3f2a01a01a01a01a<>+0(SB), Y2, Y5
-	VFMADD213PD  vandermonde_x3f56c16c16c16c17<>+0(SB), Y2, Y5
-	VFMADD213PD  vandermonde_x3f81111111111111<>+0(SB), Y2, Y5
-	VFMADD213PD  vandermonde_x3fa5555555555555<>+0(SB), Y2, Y5
-	VFMADD213PD  vandermonde_x3fc5555555555555<>+0(SB), Y2, Y5
-	VFMADD213PD  vandermonde_x3fe0000000000000<>+0(SB), Y2, Y5
-	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y2, Y5
-	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y2, Y5
+	VFMADD213PD  vandermonde_x3e21eed8eff8d898<>+0(SB), Y3, Y5
+	VFMADD213PD  vandermonde_x3e5ae64567f544e4<>+0(SB), Y3, Y5
+	VFMADD213PD  vandermonde_x3e927e4fb7789f5c<>+0(SB), Y3, Y5
+	VFMADD213PD  vandermonde_x3ec71de3a556c734<>+0(SB), Y3, Y5
+	VFMADD213PD  vandermonde_x3efa01a01a01a01a<>+0(SB), Y3, Y5
+	VFMADD213PD  vandermonde_x3f2a01a01a01a01a<>+0(SB), Y3, Y5
+	VFMADD213PD  vandermonde_x3f56c16c16c16c17<>+0(SB), Y3, Y5
+	VFMADD213PD  vandermonde_x3f81111111111111<>+0(SB), Y3, Y5
+	VFMADD213PD  vandermonde_x3fa5555555555555<>+0(SB), Y3, Y5
+	VFMADD213PD  vandermonde_x3fc5555555555555<>+0(SB), Y3, Y5
+	VFMADD213PD  vandermonde_x3fe0000000000000<>+0(SB), Y3, Y5
+	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y3, Y5
+	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y3, Y5
 	VPSLLQ       $0x34, Y4, Y4
 	VPADDQ       Y4, Y5, Y5
-	VANDPD       Y0, Y5, Y5
-	VBROADCASTSD vandermonde_x4338000000000000<>+0(SB), Y0
-	VMULPD       vandermonde_x4010000000000000<>+0(SB), Y3, Y2
-	VADDPD       Y2, Y0, Y0
+	VANDPD       Y2, Y5, Y5
+	VBROADCASTSD vandermonde_x4338000000000000<>+0(SB), Y2
+	VMULPD       vandermonde_x4010000000000000<>+0(SB), Y1, Y1
+	VADDPD       Y1, Y2, Y2
 	VBROADCASTSD vandermonde_x4338000000000000<>+0(SB), Y3
-	VSUBPD       Y3, Y0, Y3
-	VSUBPD       Y3, Y2, Y2
-	VMULPD       vandermonde_x3ff921fb54442d18<>+0(SB), Y2, Y2
-	VMULPD       Y2, Y2, Y3
+	VSUBPD       Y3, Y2, Y3
+	VSUBPD       Y3, Y1, Y1
+	VMULPD       vandermonde_x3ff921fb54442d18<>+0(SB), Y1, Y1
+	VMULPD       Y1, Y1, Y3
 	VBROADCASTSD vandermonde_x3d2ae7f3e733b81f<>+0(SB), Y4
 	VFMADD213PD  vandermonde_xbda93974a8c07c9d<>+0(SB), Y3, Y4
 	VFMADD213PD  vandermonde_x3e21eed8eff8d898<>+0(SB), Y3, Y4
@@ -160,27 +90,52 @@ done2:
 	VFMADD213PD  vandermonde_x3f81111111111111<>+0(SB), Y3, Y6
 	VFMADD213PD  vandermonde_xbfc5555555555555<>+0(SB), Y3, Y6
 	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y3, Y6
-	VMULPD       Y2, Y6, Y6
-	VPSLLQ       $0x3f, Y0, Y3
-	VBLENDVPD    Y3, Y6, Y4, Y2
+	VMULPD       Y1, Y6, Y6
+	VPSLLQ       $0x3f, Y2, Y3
+	VBLENDVPD    Y3, Y6, Y4, Y1
 	VBLENDVPD    Y3, Y4, Y6, Y3
 	VPBROADCASTQ vandermonde_x0000000000000001<>+0(SB), Y4
-	VPADDQ       Y4, Y0, Y4
+	VPADDQ       Y4, Y2, Y4
 	VPSLLQ       $0x3e, Y4, Y4
-	VPSLLQ       $0x3e, Y0, Y0
+	VPSLLQ       $0x3e, Y2, Y2
 	VPBROADCASTQ vandermonde_x8000000000000000<>+0(SB), Y6
 	VPAND        Y6, Y4, Y4
-	VPXOR        Y4, Y2, Y2
-	VPAND        Y6, Y0, Y0
-	VPXOR        Y0, Y3, Y3
-	VMULPD       Y5, Y2, Y2
+	VPXOR        Y4, Y1, Y1
+	VPAND        Y6, Y2, Y2
+	VPXOR        Y2, Y3, Y3
+	VMULPD       Y5, Y1, Y1
 	VMULPD       Y5, Y3, Y3
-	VMASKMOVPS   Y2, Y1, (AX)(DI*4)
-	VMASKMOVPS   Y3, Y1, (CX)(DI*4)
+	LEAQ         (DX)(DX*1), SI
+	VMOVD        SI, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     vandermonde_lanes<>+0(SB), Y2, Y2
+	VMASKMOVPS   Y1, Y2, (AX)(BX*8)
+	VMASKMOVPS   Y3, Y2, (CX)(BX*8)
+	ADDQ         $0x04, BX
+	SUBQ         $0x04, DX
+	JG           group1
 
-end3:
+end2:
 	VZEROUPPER
 	RET
+
+DATA vandermonde_lanes<>+0(SB)/4, $0x00000000
+DATA vandermonde_lanes<>+4(SB)/4, $0x00000001
+DATA vandermonde_lanes<>+8(SB)/4, $0x00000002
+DATA vandermonde_lanes<>+12(SB)/4, $0x00000003
+DATA vandermonde_lanes<>+16(SB)/4, $0x00000004
+DATA vandermonde_lanes<>+20(SB)/4, $0x00000005
+DATA vandermonde_lanes<>+24(SB)/4, $0x00000006
+DATA vandermonde_lanes<>+28(SB)/4, $0x00000007
+DATA vandermonde_lanes<>+32(SB)/4, $0x00000008
+DATA vandermonde_lanes<>+36(SB)/4, $0x00000009
+DATA vandermonde_lanes<>+40(SB)/4, $0x0000000a
+DATA vandermonde_lanes<>+44(SB)/4, $0x0000000b
+DATA vandermonde_lanes<>+48(SB)/4, $0x0000000c
+DATA vandermonde_lanes<>+52(SB)/4, $0x0000000d
+DATA vandermonde_lanes<>+56(SB)/4, $0x0000000e
+DATA vandermonde_lanes<>+60(SB)/4, $0x0000000f
+GLOBL vandermonde_lanes<>(SB), RODATA|NOPTR, $64
 
 DATA vandermonde_x3fc45f306dc9c883<>+0(SB)/4, $0x6dc9c883
 DATA vandermonde_x3fc45f306dc9c883<>+4(SB)/4, $0x3fc45f30
@@ -512,462 +467,833 @@ DATA vandermonde_x8000000000000000<>+24(SB)/4, $0x00000000
 DATA vandermonde_x8000000000000000<>+28(SB)/4, $0x80000000
 GLOBL vandermonde_x8000000000000000<>(SB), RODATA|NOPTR, $32
 
-DATA vandermonde_lanes<>+0(SB)/4, $0x00000000
-DATA vandermonde_lanes<>+4(SB)/4, $0x00000001
-DATA vandermonde_lanes<>+8(SB)/4, $0x00000002
-DATA vandermonde_lanes<>+12(SB)/4, $0x00000003
-DATA vandermonde_lanes<>+16(SB)/4, $0x00000004
-DATA vandermonde_lanes<>+20(SB)/4, $0x00000005
-DATA vandermonde_lanes<>+24(SB)/4, $0x00000006
-DATA vandermonde_lanes<>+28(SB)/4, $0x00000007
-DATA vandermonde_lanes<>+32(SB)/4, $0x00000008
-DATA vandermonde_lanes<>+36(SB)/4, $0x00000009
-DATA vandermonde_lanes<>+40(SB)/4, $0x0000000a
-DATA vandermonde_lanes<>+44(SB)/4, $0x0000000b
-DATA vandermonde_lanes<>+48(SB)/4, $0x0000000c
-DATA vandermonde_lanes<>+52(SB)/4, $0x0000000d
-DATA vandermonde_lanes<>+56(SB)/4, $0x0000000e
-DATA vandermonde_lanes<>+60(SB)/4, $0x0000000f
-GLOBL vandermonde_lanes<>(SB), RODATA|NOPTR, $64
-
-// func complexPowersAVX512(re []float64, im []float64, logRe []float64, logIm []float64, l float64)
+// func complexPowersAVX512(re []float64, im []float64, log []complex128, l float64)
 // Requires: AVX, AVX512F
-TEXT ·complexPowersAVX512(SB), NOSPLIT, $0-104
+TEXT ·complexPowersAVX512(SB), NOSPLIT, $0-80
 	MOVQ         re_base+0(FP), AX
 	MOVQ         im_base+24(FP), CX
-	MOVQ         logRe_base+48(FP), DX
-	MOVQ         logIm_base+72(FP), BX
-	VBROADCASTSD l+96(FP), Z0
-	MOVQ         re_len+8(FP), SI
-	SHLQ         $0x01, SI
-	XORQ         DI, DI
+	VBROADCASTSD l+72(FP), Z0
+	MOVQ         re_len+8(FP), DX
+	XORQ         BX, BX
+	TESTQ        DX, DX
+	JLE          end2
 
-loop1:
-	CMPQ             SI, $0x00000010
-	JL               done2
-	VMOVUPS          (DX)(DI*4), Z1
-	VMOVUPS          (BX)(DI*4), Z2
-	VMULPD.BCST      vandermonde_x3fc45f306dc9c883<>+0(SB), Z2, Z2
+group1:
+	MOVQ             log_base+48(FP), SI
+	MOVQ             BX, DI
+	SHLQ             $0x04, DI
+	ADDQ             DI, SI
+	MOVQ             DX, DI
+	SHLQ             $0x02, DI
+	VPBROADCASTD     DI, Z1
+	VMOVDQU32        vandermonde_lanes<>+0(SB), Z2
+	VPCMPD           $0x01, Z1, Z2, K1
+	VMOVUPS.Z        (SI), K1, Z1
+	SUBQ             $0x10, DI
+	VPBROADCASTD     DI, Z2
+	VMOVDQU32        vandermonde_lanes<>+0(SB), Z3
+	VPCMPD           $0x01, Z2, Z3, K1
+	VMOVUPS.Z        64(SI), K1, Z2
+	VMOVUPD          vandermonde_even<>+0(SB), Z3
+	VPERMI2PD        Z2, Z1, Z3
+	VMOVUPD          vandermonde_odd<>+0(SB), Z4
+	VPERMI2PD        Z2, Z1, Z4
+	VMULPD.BCST      vandermonde_x3fc45f306dc9c883<>+0(SB), Z4, Z1
+	VMULPD           Z0, Z3, Z3
 	VMULPD           Z0, Z1, Z1
-	VMULPD           Z0, Z2, Z2
-	VCMPPD.BCST      $0x05, vandermonde_xc062c00000000000<>+0(SB), Z1, K1
-	VBROADCASTSD     vandermonde_xc062c00000000000<>+0(SB), Z7
-	VMAXPD           Z1, Z7, Z1
-	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z7
-	VFMADD231PD.BCST vandermonde_x3ff71547652b82fe<>+0(SB), Z1, Z7
-	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z8
-	VSUBPD           Z8, Z7, Z8
-	VFMADD231PD.BCST vandermonde_xbfe62e42fee00000<>+0(SB), Z8, Z1
-	VFMADD231PD.BCST vandermonde_xbdea39ef35793c76<>+0(SB), Z8, Z1
-	VBROADCASTSD     vandermonde_x3de6124613a86d09<>+0(SB), Z8
-	VFMADD213PD.BCST vandermonde_x3e21eed8eff8d898<>+0(SB), Z1, Z8
-	VFMADD213PD.BCST vandermonde_x3e5ae64567f544e4<>+0(SB), Z1, Z8
-	VFMADD213PD.BCST vandermonde_x3e927e4fb7789f5c<>+0(SB), Z1, Z8
-	VFMADD213PD.BCST vandermonde_x3ec71de3a556c734<>+0(SB), Z1, Z8
-	VFMADD213PD.BCST vandermonde_x3efa01a01a01a01a<>+0(SB), Z1, Z8
-	VFMADD213PD.BCST vandermonde_x3f2a01a01a01a01a<>+0(SB), Z1, Z8
-	VFMADD213PD.BCST vandermonde_x3f56c16c16c16c17<>+0(SB), Z1, Z8
-	VFMADD213PD.BCST vandermonde_x3f81111111111111<>+0(SB), Z1, Z8
-	VFMADD213PD.BCST vandermonde_x3fa5555555555555<>+0(SB), Z1, Z8
-	VFMADD213PD.BCST vandermonde_x3fc5555555555555<>+0(SB), Z1, Z8
-	VFMADD213PD.BCST vandermonde_x3fe0000000000000<>+0(SB), Z1, Z8
-	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z1, Z8
-	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z1, Z8
-	VPSLLQ           $0x34, Z7, Z7
-	VPADDQ           Z7, Z8, Z8
-	VMOVAPD.Z        Z8, K1, Z8
-	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z1
-	VMULPD.BCST      vandermonde_x4010000000000000<>+0(SB), Z2, Z2
-	VADDPD           Z2, Z1, Z1
-	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z7
-	VSUBPD           Z7, Z1, Z7
-	VSUBPD           Z7, Z2, Z2
-	VMULPD.BCST      vandermonde_x3ff921fb54442d18<>+0(SB), Z2, Z2
-	VMULPD           Z2, Z2, Z7
-	VBROADCASTSD     vandermonde_x3d2ae7f3e733b81f<>+0(SB), Z9
-	VFMADD213PD.BCST vandermonde_xbda93974a8c07c9d<>+0(SB), Z7, Z9
-	VFMADD213PD.BCST vandermonde_x3e21eed8eff8d898<>+0(SB), Z7, Z9
-	VFMADD213PD.BCST vandermonde_xbe927e4fb7789f5c<>+0(SB), Z7, Z9
-	VFMADD213PD.BCST vandermonde_x3efa01a01a01a01a<>+0(SB), Z7, Z9
-	VFMADD213PD.BCST vandermonde_xbf56c16c16c16c17<>+0(SB), Z7, Z9
-	VFMADD213PD.BCST vandermonde_x3fa5555555555555<>+0(SB), Z7, Z9
-	VFMADD213PD.BCST vandermonde_xbfe0000000000000<>+0(SB), Z7, Z9
-	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z7, Z9
-	VBROADCASTSD     vandermonde_x3ce952c77030ad4a<>+0(SB), Z10
-	VFMADD213PD.BCST vandermonde_xbd6ae7f3e733b81f<>+0(SB), Z7, Z10
-	VFMADD213PD.BCST vandermonde_x3de6124613a86d09<>+0(SB), Z7, Z10
-	VFMADD213PD.BCST vandermonde_xbe5ae64567f544e4<>+0(SB), Z7, Z10
-	VFMADD213PD.BCST vandermonde_x3ec71de3a556c734<>+0(SB), Z7, Z10
-	VFMADD213PD.BCST vandermonde_xbf2a01a01a01a01a<>+0(SB), Z7, Z10
-	VFMADD213PD.BCST vandermonde_x3f81111111111111<>+0(SB), Z7, Z10
-	VFMADD213PD.BCST vandermonde_xbfc5555555555555<>+0(SB), Z7, Z10
-	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z7, Z10
-	VMULPD           Z2, Z10, Z10
-	VPTESTMQ.BCST    vandermonde_x0000000000000001<>+0(SB), Z1, K1
-	VBLENDMPD        Z10, Z9, K1, Z3
-	VBLENDMPD        Z9, Z10, K1, Z4
-	VPBROADCASTQ     vandermonde_x0000000000000001<>+0(SB), Z2
-	VPADDQ           Z2, Z1, Z2
-	VPSLLQ           $0x3e, Z2, Z2
+	VCMPPD.BCST      $0x05, vandermonde_xc062c00000000000<>+0(SB), Z3, K1
+	VBROADCASTSD     vandermonde_xc062c00000000000<>+0(SB), Z2
+	VMAXPD           Z3, Z2, Z3
+	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z2
+	VFMADD231PD.BCST vandermonde_x3ff71547652b82fe<>+0(SB), Z3, Z2
+	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z4
+	VSUBPD           Z4, Z2, Z4
+	VFMADD231PD.BCST vandermonde_xbfe62e42fee00000<>+0(SB), Z4, Z3
+	VFMADD231PD.BCST vandermonde_xbdea39ef35793c76<>+0(SB), Z4, Z3
+	VBROADCASTSD     vandermonde_x3de6124613a86d09<>+0(SB), Z4
+	VFMADD213PD.BCST vandermonde_x3e21eed8eff8d898<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_x3e5ae64567f544e4<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_x3e927e4fb7789f5c<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_x3ec71de3a556c734<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_x3efa01a01a01a01a<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_x3f2a01a01a01a01a<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_x3f56c16c16c16c17<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_x3f81111111111111<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_x3fa5555555555555<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_x3fc5555555555555<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_x3fe0000000000000<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z3, Z4
+	VPSLLQ           $0x34, Z2, Z2
+	VPADDQ           Z2, Z4, Z4
+	VMOVAPD.Z        Z4, K1, Z4
+	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z2
+	VMULPD.BCST      vandermonde_x4010000000000000<>+0(SB), Z1, Z1
+	VADDPD           Z1, Z2, Z2
+	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z3
+	VSUBPD           Z3, Z2, Z3
+	VSUBPD           Z3, Z1, Z1
+	VMULPD.BCST      vandermonde_x3ff921fb54442d18<>+0(SB), Z1, Z1
+	VMULPD           Z1, Z1, Z3
+	VBROADCASTSD     vandermonde_x3d2ae7f3e733b81f<>+0(SB), Z7
+	VFMADD213PD.BCST vandermonde_xbda93974a8c07c9d<>+0(SB), Z3, Z7
+	VFMADD213PD.BCST vandermonde_x3e21eed8eff8d898<>+0(SB), Z3, Z7
+	VFMADD213PD.BCST vandermonde_xbe927e4fb7789f5c<>+0(SB), Z3, Z7
+	VFMADD213PD.BCST vandermonde_x3efa01a01a01a01a<>+0(SB), Z3, Z7
+	VFMADD213PD.BCST vandermonde_xbf56c16c16c16c17<>+0(SB), Z3, Z7
+	VFMADD213PD.BCST vandermonde_x3fa5555555555555<>+0(SB), Z3, Z7
+	VFMADD213PD.BCST vandermonde_xbfe0000000000000<>+0(SB), Z3, Z7
+	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z3, Z7
+	VBROADCASTSD     vandermonde_x3ce952c77030ad4a<>+0(SB), Z8
+	VFMADD213PD.BCST vandermonde_xbd6ae7f3e733b81f<>+0(SB), Z3, Z8
+	VFMADD213PD.BCST vandermonde_x3de6124613a86d09<>+0(SB), Z3, Z8
+	VFMADD213PD.BCST vandermonde_xbe5ae64567f544e4<>+0(SB), Z3, Z8
+	VFMADD213PD.BCST vandermonde_x3ec71de3a556c734<>+0(SB), Z3, Z8
+	VFMADD213PD.BCST vandermonde_xbf2a01a01a01a01a<>+0(SB), Z3, Z8
+	VFMADD213PD.BCST vandermonde_x3f81111111111111<>+0(SB), Z3, Z8
+	VFMADD213PD.BCST vandermonde_xbfc5555555555555<>+0(SB), Z3, Z8
+	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z3, Z8
+	VMULPD           Z1, Z8, Z8
+	VPTESTMQ.BCST    vandermonde_x0000000000000001<>+0(SB), Z2, K1
+	VBLENDMPD        Z8, Z7, K1, Z5
+	VBLENDMPD        Z7, Z8, K1, Z6
+	VPBROADCASTQ     vandermonde_x0000000000000001<>+0(SB), Z1
+	VPADDQ           Z1, Z2, Z1
 	VPSLLQ           $0x3e, Z1, Z1
-	VPBROADCASTQ     vandermonde_x8000000000000000<>+0(SB), Z7
-	VPTERNLOGQ       $0x78, Z7, Z2, Z3
-	VPTERNLOGQ       $0x78, Z7, Z1, Z4
-	VMULPD           Z8, Z3, Z3
-	VMULPD           Z8, Z4, Z4
-	VMOVUPS          Z3, (AX)(DI*4)
-	VMOVUPS          Z4, (CX)(DI*4)
-	ADDQ             $0x00000010, DI
-	SUBQ             $0x00000010, SI
-	JMP              loop1
-
-done2:
-	TESTQ            SI, SI
-	JLE              end3
+	VPSLLQ           $0x3e, Z2, Z2
+	VPBROADCASTQ     vandermonde_x8000000000000000<>+0(SB), Z3
+	VPTERNLOGQ       $0x78, Z3, Z1, Z5
+	VPTERNLOGQ       $0x78, Z3, Z2, Z6
+	VMULPD           Z4, Z5, Z5
+	VMULPD           Z4, Z6, Z6
+	LEAQ             (DX)(DX*1), SI
 	VPBROADCASTD     SI, Z1
 	VMOVDQU32        vandermonde_lanes<>+0(SB), Z2
 	VPCMPD           $0x01, Z1, Z2, K1
-	VMOVUPS.Z        (DX)(DI*4), K1, Z1
-	VMOVUPS.Z        (BX)(DI*4), K1, Z2
-	VMULPD.BCST      vandermonde_x3fc45f306dc9c883<>+0(SB), Z2, Z2
-	VMULPD           Z0, Z1, Z1
-	VMULPD           Z0, Z2, Z2
-	VCMPPD.BCST      $0x05, vandermonde_xc062c00000000000<>+0(SB), Z1, K2
-	VBROADCASTSD     vandermonde_xc062c00000000000<>+0(SB), Z0
-	VMAXPD           Z1, Z0, Z1
-	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z0
-	VFMADD231PD.BCST vandermonde_x3ff71547652b82fe<>+0(SB), Z1, Z0
-	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z3
-	VSUBPD           Z3, Z0, Z3
-	VFMADD231PD.BCST vandermonde_xbfe62e42fee00000<>+0(SB), Z3, Z1
-	VFMADD231PD.BCST vandermonde_xbdea39ef35793c76<>+0(SB), Z3, Z1
-	VBROADCASTSD     vandermonde_x3de6124613a86d09<>+0(SB), Z3
-	VFMADD213PD.BCST vandermonde_x3e21eed8eff8d898<>+0(SB), Z1, Z3
-	VFMADD213PD.BCST vandermonde_x3e5ae64567f544e4<>+0(SB), Z1, Z3
-	VFMADD213PD.BCST vandermonde_x3e927e4fb7789f5c<>+0(SB), Z1, Z3
-	VFMADD213PD.BCST vandermonde_x3ec71de3a556c734<>+0(SB), Z1, Z3
-	VFMADD213PD.BCST vandermonde_x3efa01a01a01a01a<>+0(SB), Z1, Z3
-	VFMADD213PD.BCST vandermonde_x3f2a01a01a01a01a<>+0(SB), Z1, Z3
-	VFMADD213PD.BCST vandermonde_x3f56c16c16c16c17<>+0(SB), Z1, Z3
-	VFMADD213PD.BCST vandermonde_x3f81111111111111<>+0(SB), Z1, Z3
-	VFMADD213PD.BCST vandermonde_x3fa5555555555555<>+0(SB), Z1, Z3
-	VFMADD213PD.BCST vandermonde_x3fc5555555555555<>+0(SB), Z1, Z3
-	VFMADD213PD.BCST vandermonde_x3fe0000000000000<>+0(SB), Z1, Z3
-	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z1, Z3
-	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z1, Z3
-	VPSLLQ           $0x34, Z0, Z0
-	VPADDQ           Z0, Z3, Z3
-	VMOVAPD.Z        Z3, K2, Z3
-	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z0
-	VMULPD.BCST      vandermonde_x4010000000000000<>+0(SB), Z2, Z1
-	VADDPD           Z1, Z0, Z0
-	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z2
-	VSUBPD           Z2, Z0, Z2
-	VSUBPD           Z2, Z1, Z1
-	VMULPD.BCST      vandermonde_x3ff921fb54442d18<>+0(SB), Z1, Z1
-	VMULPD           Z1, Z1, Z2
-	VBROADCASTSD     vandermonde_x3d2ae7f3e733b81f<>+0(SB), Z4
-	VFMADD213PD.BCST vandermonde_xbda93974a8c07c9d<>+0(SB), Z2, Z4
-	VFMADD213PD.BCST vandermonde_x3e21eed8eff8d898<>+0(SB), Z2, Z4
-	VFMADD213PD.BCST vandermonde_xbe927e4fb7789f5c<>+0(SB), Z2, Z4
-	VFMADD213PD.BCST vandermonde_x3efa01a01a01a01a<>+0(SB), Z2, Z4
-	VFMADD213PD.BCST vandermonde_xbf56c16c16c16c17<>+0(SB), Z2, Z4
-	VFMADD213PD.BCST vandermonde_x3fa5555555555555<>+0(SB), Z2, Z4
-	VFMADD213PD.BCST vandermonde_xbfe0000000000000<>+0(SB), Z2, Z4
-	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z2, Z4
-	VBROADCASTSD     vandermonde_x3ce952c77030ad4a<>+0(SB), Z7
-	VFMADD213PD.BCST vandermonde_xbd6ae7f3e733b81f<>+0(SB), Z2, Z7
-	VFMADD213PD.BCST vandermonde_x3de6124613a86d09<>+0(SB), Z2, Z7
-	VFMADD213PD.BCST vandermonde_xbe5ae64567f544e4<>+0(SB), Z2, Z7
-	VFMADD213PD.BCST vandermonde_x3ec71de3a556c734<>+0(SB), Z2, Z7
-	VFMADD213PD.BCST vandermonde_xbf2a01a01a01a01a<>+0(SB), Z2, Z7
-	VFMADD213PD.BCST vandermonde_x3f81111111111111<>+0(SB), Z2, Z7
-	VFMADD213PD.BCST vandermonde_xbfc5555555555555<>+0(SB), Z2, Z7
-	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z2, Z7
-	VMULPD           Z1, Z7, Z7
-	VPTESTMQ.BCST    vandermonde_x0000000000000001<>+0(SB), Z0, K2
-	VBLENDMPD        Z7, Z4, K2, Z5
-	VBLENDMPD        Z4, Z7, K2, Z6
-	VPBROADCASTQ     vandermonde_x0000000000000001<>+0(SB), Z1
-	VPADDQ           Z1, Z0, Z1
-	VPSLLQ           $0x3e, Z1, Z1
-	VPSLLQ           $0x3e, Z0, Z0
-	VPBROADCASTQ     vandermonde_x8000000000000000<>+0(SB), Z2
-	VPTERNLOGQ       $0x78, Z2, Z1, Z5
-	VPTERNLOGQ       $0x78, Z2, Z0, Z6
-	VMULPD           Z3, Z5, Z5
-	VMULPD           Z3, Z6, Z6
-	VMOVUPS          Z5, K1, (AX)(DI*4)
-	VMOVUPS          Z6, K1, (CX)(DI*4)
+	VMOVUPS          Z5, K1, (AX)(BX*8)
+	VMOVUPS          Z6, K1, (CX)(BX*8)
+	ADDQ             $0x08, BX
+	SUBQ             $0x08, DX
+	JG               group1
 
-end3:
+end2:
 	VZEROUPPER
 	RET
 
-// func powerRowsAVX2(re []float32, im []float32, reStride int, imStride int, cols int, wRe []float64, wIm []float64, lamRe []float64, lamIm []float64)
-// Requires: AVX, AVX2, FMA3, SSE
-TEXT ·powerRowsAVX2(SB), NOSPLIT, $200-168
-	STMXCSR (SP)
-	MOVL    (SP), AX
-	ORL     $0x00008040, AX
-	MOVL    AX, 4(SP)
-	LDMXCSR 4(SP)
-	MOVQ    re_base+0(FP), AX
-	MOVQ    im_base+24(FP), CX
-	MOVQ    reStride+48(FP), DX
-	SHLQ    $0x02, DX
-	MOVQ    imStride+56(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    lamRe_len+128(FP), SI
-	XORQ    DI, DI
+DATA vandermonde_even<>+0(SB)/4, $0x00000000
+DATA vandermonde_even<>+4(SB)/4, $0x00000000
+DATA vandermonde_even<>+8(SB)/4, $0x00000002
+DATA vandermonde_even<>+12(SB)/4, $0x00000000
+DATA vandermonde_even<>+16(SB)/4, $0x00000004
+DATA vandermonde_even<>+20(SB)/4, $0x00000000
+DATA vandermonde_even<>+24(SB)/4, $0x00000006
+DATA vandermonde_even<>+28(SB)/4, $0x00000000
+DATA vandermonde_even<>+32(SB)/4, $0x00000008
+DATA vandermonde_even<>+36(SB)/4, $0x00000000
+DATA vandermonde_even<>+40(SB)/4, $0x0000000a
+DATA vandermonde_even<>+44(SB)/4, $0x00000000
+DATA vandermonde_even<>+48(SB)/4, $0x0000000c
+DATA vandermonde_even<>+52(SB)/4, $0x00000000
+DATA vandermonde_even<>+56(SB)/4, $0x0000000e
+DATA vandermonde_even<>+60(SB)/4, $0x00000000
+GLOBL vandermonde_even<>(SB), RODATA|NOPTR, $64
 
-group1:
-	TESTQ        SI, SI
-	JLE          end2
-	LEAQ         (SI)(SI*1), R8
+DATA vandermonde_odd<>+0(SB)/4, $0x00000001
+DATA vandermonde_odd<>+4(SB)/4, $0x00000000
+DATA vandermonde_odd<>+8(SB)/4, $0x00000003
+DATA vandermonde_odd<>+12(SB)/4, $0x00000000
+DATA vandermonde_odd<>+16(SB)/4, $0x00000005
+DATA vandermonde_odd<>+20(SB)/4, $0x00000000
+DATA vandermonde_odd<>+24(SB)/4, $0x00000007
+DATA vandermonde_odd<>+28(SB)/4, $0x00000000
+DATA vandermonde_odd<>+32(SB)/4, $0x00000009
+DATA vandermonde_odd<>+36(SB)/4, $0x00000000
+DATA vandermonde_odd<>+40(SB)/4, $0x0000000b
+DATA vandermonde_odd<>+44(SB)/4, $0x00000000
+DATA vandermonde_odd<>+48(SB)/4, $0x0000000d
+DATA vandermonde_odd<>+52(SB)/4, $0x00000000
+DATA vandermonde_odd<>+56(SB)/4, $0x0000000f
+DATA vandermonde_odd<>+60(SB)/4, $0x00000000
+GLOBL vandermonde_odd<>(SB), RODATA|NOPTR, $64
+
+// func powerRowsAVX2(rows []float32, stride int, cols int, w []complex128, log []complex128, l float64, lIm float64)
+// Requires: AVX, AVX2, FMA3, SSE
+TEXT ·powerRowsAVX2(SB), NOSPLIT, $392-104
+	STMXCSR      (SP)
+	MOVL         (SP), AX
+	ORL          $0x00008040, AX
+	MOVL         AX, 4(SP)
+	LDMXCSR      4(SP)
+	MOVQ         rows_base+0(FP), AX
+	MOVQ         log_len+72(FP), CX
+	MOVQ         stride+24(FP), DX
+	SHLQ         $0x02, DX
+	IMULQ        DX, CX
+	ADDQ         AX, CX
+	MOVQ         l+88(FP), BX
+	MOVQ         lIm+96(FP), SI
+	MOVQ         log_len+72(FP), DI
+	XORQ         R8, R8
+	MOVQ         log_base+64(FP), R9
+	SHLQ         $0x04, R8
+	ADDQ         R8, R9
+	MOVQ         DI, R8
+	SHLQ         $0x02, R8
 	VMOVD        R8, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     vandermonde_lanes<>+0(SB), Y0, Y0
-	MOVQ         lamRe_base+120(FP), R8
-	MOVQ         lamIm_base+144(FP), R9
-	VMASKMOVPS   (R8)(DI*8), Y0, Y1
-	VMASKMOVPS   (R9)(DI*8), Y0, Y0
-	VMOVUPD      Y1, 8(SP)
-	VMOVUPD      Y0, 40(SP)
-	VMOVAPD      Y1, Y2
-	VMOVAPD      Y0, Y3
-	VMULPD       Y0, Y3, Y4
-	VMULPD       Y0, Y2, Y0
-	VFMSUB213PD  Y4, Y1, Y2
-	VFMADD213PD  Y0, Y1, Y3
-	VMOVUPD      Y2, 72(SP)
-	VMOVUPD      Y3, 104(SP)
-	VMOVAPD      Y2, Y0
-	VMOVAPD      Y3, Y1
-	VMULPD       Y3, Y1, Y4
-	VMULPD       Y3, Y0, Y3
-	VFMSUB213PD  Y4, Y2, Y0
-	VFMADD213PD  Y3, Y2, Y1
-	VMOVUPD      Y0, 136(SP)
-	VMOVUPD      Y1, 168(SP)
-	MOVQ         SI, R8
-	CMPQ         R8, $0x04
-	JLE          enough3
-	MOVQ         $0x00000004, R8
+	VMASKMOVPS   (R9), Y0, Y0
+	SUBQ         $0x08, R8
+	VMOVD        R8, X1
+	VPBROADCASTD X1, Y1
+	VPCMPGTD     vandermonde_lanes<>+0(SB), Y1, Y1
+	VMASKMOVPS   32(R9), Y1, Y1
+	VUNPCKLPD    Y1, Y0, Y2
+	VUNPCKHPD    Y1, Y0, Y1
+	VPERMPD      $0xd8, Y2, Y2
+	VPERMPD      $0xd8, Y1, Y1
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Y0
+	VMOVQ        SI, X3
+	VBROADCASTSD X3, Y3
+	VMULPD       vandermonde_x3fc45f306dc9c883<>+0(SB), Y1, Y1
+	VMULPD       Y0, Y2, Y2
+	VMULPD       Y3, Y1, Y1
+	VCMPPD       $0x05, vandermonde_xc062c00000000000<>+0(SB), Y2, Y3
+	VBROADCASTSD vandermonde_xc062c00000000000<>+0(SB), Y0
+	VMAXPD       Y2, Y0, Y2
+	VBROADCASTSD vandermonde_x4338000000000000<>+0(SB), Y4
+	VFMADD231PD  vandermonde_x3ff71547652b82fe<>+0(SB), Y2, Y4
+	VBROADCASTSD vandermonde_x4338000000000000<>+0(SB), Y0
+	VSUBPD       Y0, Y4, Y0
+	VFMADD231PD  vandermonde_xbfe62e42fee00000<>+0(SB), Y0, Y2
+	VFMADD231PD  vandermonde_xbdea39ef35793c76<>+0(SB), Y0, Y2
+	VBROADCASTSD vandermonde_x3de6124613a86d09<>+0(SB), Y0
+	VFMADD213PD  vandermonde_x3e21eed8eff8d898<>+0(SB), Y2, Y0
+	VFMADD213PD  vandermonde_x3e5ae64567f544e4<>+0(SB), Y2, Y0
+	VFMADD213PD  vandermonde_x3e927e4fb7789f5c<>+0(SB), Y2, Y0
+	VFMADD213PD  vandermonde_x3ec71de3a556c734<>+0(SB), Y2, Y0
+	VFMADD213PD  vandermonde_x3efa01a01a01a01a<>+0(SB), Y2, Y0
+	VFMADD213PD  vandermonde_x3f2a01a01a01a01a<>+0(SB), Y2, Y0
+	VFMADD213PD  vandermonde_x3f56c16c16c16c17<>+0(SB), Y2, Y0
+	VFMADD213PD  vandermonde_x3f81111111111111<>+0(SB), Y2, Y0
+	VFMADD213PD  vandermonde_x3fa5555555555555<>+0(SB), Y2, Y0
+	VFMADD213PD  vandermonde_x3fc5555555555555<>+0(SB), Y2, Y0
+	VFMADD213PD  vandermonde_x3fe0000000000000<>+0(SB), Y2, Y0
+	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y2, Y0
+	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y2, Y0
+	VPSLLQ       $0x34, Y4, Y4
+	VPADDQ       Y4, Y0, Y0
+	VANDPD       Y3, Y0, Y0
+	VBROADCASTSD vandermonde_x4338000000000000<>+0(SB), Y2
+	VMULPD       vandermonde_x4010000000000000<>+0(SB), Y1, Y1
+	VADDPD       Y1, Y2, Y2
+	VBROADCASTSD vandermonde_x4338000000000000<>+0(SB), Y3
+	VSUBPD       Y3, Y2, Y3
+	VSUBPD       Y3, Y1, Y1
+	VMULPD       vandermonde_x3ff921fb54442d18<>+0(SB), Y1, Y3
+	VMULPD       Y3, Y3, Y5
+	VBROADCASTSD vandermonde_x3d2ae7f3e733b81f<>+0(SB), Y1
+	VFMADD213PD  vandermonde_xbda93974a8c07c9d<>+0(SB), Y5, Y1
+	VFMADD213PD  vandermonde_x3e21eed8eff8d898<>+0(SB), Y5, Y1
+	VFMADD213PD  vandermonde_xbe927e4fb7789f5c<>+0(SB), Y5, Y1
+	VFMADD213PD  vandermonde_x3efa01a01a01a01a<>+0(SB), Y5, Y1
+	VFMADD213PD  vandermonde_xbf56c16c16c16c17<>+0(SB), Y5, Y1
+	VFMADD213PD  vandermonde_x3fa5555555555555<>+0(SB), Y5, Y1
+	VFMADD213PD  vandermonde_xbfe0000000000000<>+0(SB), Y5, Y1
+	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y5, Y1
+	VBROADCASTSD vandermonde_x3ce952c77030ad4a<>+0(SB), Y4
+	VFMADD213PD  vandermonde_xbd6ae7f3e733b81f<>+0(SB), Y5, Y4
+	VFMADD213PD  vandermonde_x3de6124613a86d09<>+0(SB), Y5, Y4
+	VFMADD213PD  vandermonde_xbe5ae64567f544e4<>+0(SB), Y5, Y4
+	VFMADD213PD  vandermonde_x3ec71de3a556c734<>+0(SB), Y5, Y4
+	VFMADD213PD  vandermonde_xbf2a01a01a01a01a<>+0(SB), Y5, Y4
+	VFMADD213PD  vandermonde_x3f81111111111111<>+0(SB), Y5, Y4
+	VFMADD213PD  vandermonde_xbfc5555555555555<>+0(SB), Y5, Y4
+	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y5, Y4
+	VMULPD       Y3, Y4, Y4
+	VPSLLQ       $0x3f, Y2, Y5
+	VBLENDVPD    Y5, Y4, Y1, Y3
+	VBLENDVPD    Y5, Y1, Y4, Y1
+	VPBROADCASTQ vandermonde_x0000000000000001<>+0(SB), Y4
+	VPADDQ       Y4, Y2, Y4
+	VPSLLQ       $0x3e, Y4, Y4
+	VPSLLQ       $0x3e, Y2, Y2
+	VPBROADCASTQ vandermonde_x8000000000000000<>+0(SB), Y5
+	VPAND        Y5, Y4, Y4
+	VPXOR        Y4, Y3, Y3
+	VPAND        Y5, Y2, Y2
+	VPXOR        Y2, Y1, Y1
+	VMULPD       Y0, Y3, Y3
+	VMULPD       Y0, Y1, Y1
+	VMOVAPD      Y3, Y0
+	VMOVAPD      Y1, Y1
+	XORQ         R8, R8
+	TESTQ        DI, DI
+	JLE          end2
 
-enough3:
-	SUBQ R8, SI
-	XORQ R9, R9
-
-modes4:
-	VBROADCASTSD vandermonde_x3ff0000000000000<>+0(SB), Y0
-	VXORPS       Y1, Y1, Y1
-	VBROADCASTSD 8(SP)(R9*8), Y2
-	VBROADCASTSD 40(SP)(R9*8), Y3
-	VBLENDPD     $0x0a, Y2, Y0, Y0
-	VBLENDPD     $0x0a, Y3, Y1, Y1
-	VBROADCASTSD vandermonde_x3ff0000000000000<>+0(SB), Y2
-	VXORPS       Y3, Y3, Y3
-	VBROADCASTSD 72(SP)(R9*8), Y4
-	VBROADCASTSD 104(SP)(R9*8), Y5
-	VBLENDPD     $0x0c, Y4, Y2, Y2
-	VBLENDPD     $0x0c, Y5, Y3, Y3
-	VMULPD       Y3, Y1, Y4
-	VMULPD       Y3, Y0, Y3
-	VFMSUB213PD  Y4, Y2, Y0
-	VFMADD213PD  Y3, Y2, Y1
-	MOVQ         wRe_base+72(FP), R10
-	MOVQ         wIm_base+96(FP), R11
-	VBROADCASTSD (R10)(DI*8), Y2
-	VBROADCASTSD (R11)(DI*8), Y3
-	VMULPD       Y3, Y1, Y4
-	VMULPD       Y3, Y0, Y3
-	VFMSUB213PD  Y4, Y2, Y0
-	VFMADD213PD  Y3, Y2, Y1
-	VBROADCASTSD 136(SP)(R9*8), Y2
-	VBROADCASTSD 168(SP)(R9*8), Y3
-	MOVQ         cols+64(FP), R10
-	MOVQ         AX, R11
-	MOVQ         CX, R12
-
-columns5:
-	SUBQ        $0x04, R10
-	JL          tail6
-	VCVTPD2PSY  Y0, X4
-	VMOVUPS     X4, (R11)
-	VCVTPD2PSY  Y1, X4
-	VMOVUPS     X4, (R12)
-	VMULPD      Y3, Y1, Y4
-	VMULPD      Y3, Y0, Y5
-	VFMSUB213PD Y4, Y2, Y0
-	VFMADD213PD Y5, Y2, Y1
-	ADDQ        $0x10, R11
-	ADDQ        $0x10, R12
-	JMP         columns5
-
-tail6:
-	ADDQ         $0x04, R10
-	JLE          rowEnd7
+group1:
+	MOVQ         w_base+40(FP), R9
+	MOVQ         R8, R10
+	SHLQ         $0x04, R10
+	ADDQ         R10, R9
+	MOVQ         DI, R10
+	SHLQ         $0x02, R10
 	VMOVD        R10, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     vandermonde_lanes<>+0(SB), Y2, Y2
-	VCVTPD2PSY   Y0, X0
-	VMASKMOVPS   X0, X2, (R11)
-	VCVTPD2PSY   Y1, X0
-	VMASKMOVPS   X0, X2, (R12)
+	VMASKMOVPS   (R9), Y2, Y2
+	SUBQ         $0x08, R10
+	VMOVD        R10, X3
+	VPBROADCASTD X3, Y3
+	VPCMPGTD     vandermonde_lanes<>+0(SB), Y3, Y3
+	VMASKMOVPS   32(R9), Y3, Y3
+	VUNPCKLPD    Y3, Y2, Y4
+	VUNPCKHPD    Y3, Y2, Y2
+	VPERMPD      $0xd8, Y4, Y4
+	VPERMPD      $0xd8, Y2, Y2
+	VMOVUPD      Y4, 8(SP)
+	VMOVUPD      Y2, 40(SP)
+	VMULPD       Y1, Y2, Y3
+	VMULPD       Y1, Y4, Y5
+	VFMSUB231PD  Y0, Y4, Y3
+	VFMADD231PD  Y0, Y2, Y5
+	VMOVUPD      Y3, 72(SP)
+	VMOVUPD      Y5, 104(SP)
+	VMULPD       Y1, Y1, Y3
+	VMULPD       Y1, Y0, Y5
+	VFMSUB231PD  Y0, Y0, Y3
+	VFMADD231PD  Y0, Y1, Y5
+	VMULPD       Y5, Y2, Y6
+	VMULPD       Y5, Y4, Y7
+	VFMSUB231PD  Y3, Y4, Y6
+	VFMADD231PD  Y3, Y2, Y7
+	VMOVUPD      Y6, 136(SP)
+	VMOVUPD      Y7, 168(SP)
+	VMULPD       Y1, Y2, Y6
+	VMULPD       Y1, Y4, Y7
+	VFMSUB231PD  Y0, Y4, Y6
+	VFMADD231PD  Y0, Y2, Y7
+	VMULPD       Y5, Y7, Y2
+	VMULPD       Y5, Y6, Y4
+	VFMSUB231PD  Y3, Y6, Y2
+	VFMADD231PD  Y3, Y7, Y4
+	VMOVUPD      Y2, 200(SP)
+	VMOVUPD      Y4, 232(SP)
+	VMULPD       Y5, Y5, Y2
+	VMULPD       Y5, Y3, Y4
+	VFMSUB231PD  Y3, Y3, Y2
+	VFMADD231PD  Y3, Y5, Y4
+	VMOVUPD      Y2, 264(SP)
+	VMOVUPD      Y4, 296(SP)
+	MOVQ         DI, R9
+	CMPQ         R9, $0x04
+	JLE          enough3
+	MOVQ         $0x00000004, R9
+	LEAQ         4(R8), R10
+	LEAQ         -4(DI), R11
+	MOVQ         log_base+64(FP), R12
+	SHLQ         $0x04, R10
+	ADDQ         R10, R12
+	MOVQ         R11, R10
+	SHLQ         $0x02, R10
+	VMOVD        R10, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     vandermonde_lanes<>+0(SB), Y0, Y0
+	VMASKMOVPS   (R12), Y0, Y0
+	SUBQ         $0x08, R10
+	VMOVD        R10, X1
+	VPBROADCASTD X1, Y1
+	VPCMPGTD     vandermonde_lanes<>+0(SB), Y1, Y1
+	VMASKMOVPS   32(R12), Y1, Y1
+	VUNPCKLPD    Y1, Y0, Y2
+	VUNPCKHPD    Y1, Y0, Y1
+	VPERMPD      $0xd8, Y2, Y2
+	VPERMPD      $0xd8, Y1, Y1
+	VMOVQ        BX, X0
+	VBROADCASTSD X0, Y0
+	VMOVQ        SI, X3
+	VBROADCASTSD X3, Y3
+	VMULPD       vandermonde_x3fc45f306dc9c883<>+0(SB), Y1, Y1
+	VMULPD       Y0, Y2, Y2
+	VMULPD       Y3, Y1, Y1
+	VCMPPD       $0x05, vandermonde_xc062c00000000000<>+0(SB), Y2, Y3
+	VBROADCASTSD vandermonde_xc062c00000000000<>+0(SB), Y0
+	VMAXPD       Y2, Y0, Y2
+	VBROADCASTSD vandermonde_x4338000000000000<>+0(SB), Y4
+	VFMADD231PD  vandermonde_x3ff71547652b82fe<>+0(SB), Y2, Y4
+	VBROADCASTSD vandermonde_x4338000000000000<>+0(SB), Y0
+	VSUBPD       Y0, Y4, Y0
+	VFMADD231PD  vandermonde_xbfe62e42fee00000<>+0(SB), Y0, Y2
+	VFMADD231PD  vandermonde_xbdea39ef35793c76<>+0(SB), Y0, Y2
+	VBROADCASTSD vandermonde_x3de6124613a86d09<>+0(SB), Y0
+	VFMADD213PD  vandermonde_x3e21eed8eff8d898<>+0(SB), Y2, Y0
+	VFMADD213PD  vandermonde_x3e5ae64567f544e4<>+0(SB), Y2, Y0
+	VFMADD213PD  vandermonde_x3e927e4fb7789f5c<>+0(SB), Y2, Y0
+	VFMADD213PD  vandermonde_x3ec71de3a556c734<>+0(SB), Y2, Y0
+	VFMADD213PD  vandermonde_x3efa01a01a01a01a<>+0(SB), Y2, Y0
+	VFMADD213PD  vandermonde_x3f2a01a01a01a01a<>+0(SB), Y2, Y0
+	VFMADD213PD  vandermonde_x3f56c16c16c16c17<>+0(SB), Y2, Y0
+	VFMADD213PD  vandermonde_x3f81111111111111<>+0(SB), Y2, Y0
+	VFMADD213PD  vandermonde_x3fa5555555555555<>+0(SB), Y2, Y0
+	VFMADD213PD  vandermonde_x3fc5555555555555<>+0(SB), Y2, Y0
+	VFMADD213PD  vandermonde_x3fe0000000000000<>+0(SB), Y2, Y0
+	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y2, Y0
+	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y2, Y0
+	VPSLLQ       $0x34, Y4, Y4
+	VPADDQ       Y4, Y0, Y0
+	VANDPD       Y3, Y0, Y0
+	VBROADCASTSD vandermonde_x4338000000000000<>+0(SB), Y2
+	VMULPD       vandermonde_x4010000000000000<>+0(SB), Y1, Y1
+	VADDPD       Y1, Y2, Y2
+	VBROADCASTSD vandermonde_x4338000000000000<>+0(SB), Y3
+	VSUBPD       Y3, Y2, Y3
+	VSUBPD       Y3, Y1, Y1
+	VMULPD       vandermonde_x3ff921fb54442d18<>+0(SB), Y1, Y3
+	VMULPD       Y3, Y3, Y5
+	VBROADCASTSD vandermonde_x3d2ae7f3e733b81f<>+0(SB), Y1
+	VFMADD213PD  vandermonde_xbda93974a8c07c9d<>+0(SB), Y5, Y1
+	VFMADD213PD  vandermonde_x3e21eed8eff8d898<>+0(SB), Y5, Y1
+	VFMADD213PD  vandermonde_xbe927e4fb7789f5c<>+0(SB), Y5, Y1
+	VFMADD213PD  vandermonde_x3efa01a01a01a01a<>+0(SB), Y5, Y1
+	VFMADD213PD  vandermonde_xbf56c16c16c16c17<>+0(SB), Y5, Y1
+	VFMADD213PD  vandermonde_x3fa5555555555555<>+0(SB), Y5, Y1
+	VFMADD213PD  vandermonde_xbfe0000000000000<>+0(SB), Y5, Y1
+	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y5, Y1
+	VBROADCASTSD vandermonde_x3ce952c77030ad4a<>+0(SB), Y4
+	VFMADD213PD  vandermonde_xbd6ae7f3e733b81f<>+0(SB), Y5, Y4
+	VFMADD213PD  vandermonde_x3de6124613a86d09<>+0(SB), Y5, Y4
+	VFMADD213PD  vandermonde_xbe5ae64567f544e4<>+0(SB), Y5, Y4
+	VFMADD213PD  vandermonde_x3ec71de3a556c734<>+0(SB), Y5, Y4
+	VFMADD213PD  vandermonde_xbf2a01a01a01a01a<>+0(SB), Y5, Y4
+	VFMADD213PD  vandermonde_x3f81111111111111<>+0(SB), Y5, Y4
+	VFMADD213PD  vandermonde_xbfc5555555555555<>+0(SB), Y5, Y4
+	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y5, Y4
+	VMULPD       Y3, Y4, Y4
+	VPSLLQ       $0x3f, Y2, Y5
+	VBLENDVPD    Y5, Y4, Y1, Y3
+	VBLENDVPD    Y5, Y1, Y4, Y1
+	VPBROADCASTQ vandermonde_x0000000000000001<>+0(SB), Y4
+	VPADDQ       Y4, Y2, Y4
+	VPSLLQ       $0x3e, Y4, Y4
+	VPSLLQ       $0x3e, Y2, Y2
+	VPBROADCASTQ vandermonde_x8000000000000000<>+0(SB), Y5
+	VPAND        Y5, Y4, Y4
+	VPXOR        Y4, Y3, Y3
+	VPAND        Y5, Y2, Y2
+	VPXOR        Y2, Y1, Y1
+	VMULPD       Y0, Y3, Y3
+	VMULPD       Y0, Y1, Y1
+	VMOVAPD      Y3, Y0
+	VMOVAPD      Y1, Y1
+
+enough3:
+	XORQ R10, R10
+
+modes4:
+	VBROADCASTSD 8(SP)(R10*8), Y2
+	VBROADCASTSD 72(SP)(R10*8), Y3
+	VBLENDPD     $0x02, Y3, Y2, Y2
+	VBROADCASTSD 136(SP)(R10*8), Y3
+	VBLENDPD     $0x04, Y3, Y2, Y2
+	VBROADCASTSD 200(SP)(R10*8), Y3
+	VBLENDPD     $0x08, Y3, Y2, Y2
+	VBROADCASTSD 40(SP)(R10*8), Y3
+	VBROADCASTSD 104(SP)(R10*8), Y4
+	VBLENDPD     $0x02, Y4, Y3, Y3
+	VBROADCASTSD 168(SP)(R10*8), Y4
+	VBLENDPD     $0x04, Y4, Y3, Y3
+	VBROADCASTSD 232(SP)(R10*8), Y4
+	VBLENDPD     $0x08, Y4, Y3, Y3
+	VBROADCASTSD 264(SP)(R10*8), Y4
+	VBROADCASTSD 296(SP)(R10*8), Y5
+	MOVQ         cols+32(FP), R11
+	MOVQ         AX, R12
+	MOVQ         CX, R13
+
+columns5:
+	SUBQ        $0x04, R11
+	JL          tail6
+	VCVTPD2PSY  Y2, X6
+	VMOVUPS     X6, (R12)
+	VCVTPD2PSY  Y3, X6
+	VMOVUPS     X6, (R13)
+	JE          rowEnd7
+	VMULPD      Y5, Y3, Y6
+	VMULPD      Y5, Y2, Y7
+	VFMSUB213PD Y6, Y4, Y2
+	VFMADD213PD Y7, Y4, Y3
+	ADDQ        $0x10, R12
+	ADDQ        $0x10, R13
+	JMP         columns5
+
+tail6:
+	ADDQ         $0x04, R11
+	VMOVD        R11, X4
+	VPBROADCASTD X4, Y4
+	VPCMPGTD     vandermonde_lanes<>+0(SB), Y4, Y4
+	VCVTPD2PSY   Y2, X2
+	VMASKMOVPS   X2, X4, (R12)
+	VCVTPD2PSY   Y3, X2
+	VMASKMOVPS   X2, X4, (R13)
 
 rowEnd7:
 	ADDQ DX, AX
-	ADDQ BX, CX
-	INCQ DI
-	INCQ R9
-	CMPQ R9, R8
+	ADDQ DX, CX
+	INCQ R10
+	CMPQ R10, R9
 	JL   modes4
-	JMP  group1
+	ADDQ $0x04, R8
+	SUBQ $0x04, DI
+	JG   group1
 
 end2:
 	LDMXCSR (SP)
 	VZEROUPPER
 	RET
 
-// func powerRowsAVX512(re []float32, im []float32, reStride int, imStride int, cols int, wRe []float64, wIm []float64, lamRe []float64, lamIm []float64)
+// func powerRowsAVX512(rows []float32, stride int, cols int, w []complex128, log []complex128, l float64, lIm float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, SSE
-TEXT ·powerRowsAVX512(SB), NOSPLIT, $520-168
-	STMXCSR (SP)
-	MOVL    (SP), AX
-	ORL     $0x00008040, AX
-	MOVL    AX, 4(SP)
-	LDMXCSR 4(SP)
-	MOVQ    re_base+0(FP), AX
-	MOVQ    im_base+24(FP), CX
-	MOVQ    reStride+48(FP), DX
-	SHLQ    $0x02, DX
-	MOVQ    imStride+56(FP), BX
-	SHLQ    $0x02, BX
-	MOVL    $0x000000aa, SI
-	KMOVW   SI, K1
-	MOVL    $0x000000cc, SI
-	KMOVW   SI, K2
-	MOVL    $0x000000f0, SI
-	KMOVW   SI, K3
-	MOVQ    lamRe_len+128(FP), SI
-	XORQ    DI, DI
+TEXT ·powerRowsAVX512(SB), NOSPLIT, $776-104
+	STMXCSR          (SP)
+	MOVL             (SP), AX
+	ORL              $0x00008040, AX
+	MOVL             AX, 4(SP)
+	LDMXCSR          4(SP)
+	MOVQ             rows_base+0(FP), AX
+	MOVQ             log_len+72(FP), CX
+	MOVQ             stride+24(FP), DX
+	SHLQ             $0x02, DX
+	IMULQ            DX, CX
+	ADDQ             AX, CX
+	MOVL             $0x00000022, BX
+	KMOVW            BX, K1
+	MOVL             $0x00000044, BX
+	KMOVW            BX, K2
+	MOVL             $0x00000088, BX
+	KMOVW            BX, K3
+	MOVL             $0x000000f0, BX
+	KMOVW            BX, K4
+	MOVQ             l+88(FP), BX
+	MOVQ             lIm+96(FP), SI
+	MOVQ             log_len+72(FP), DI
+	XORQ             R8, R8
+	MOVQ             log_base+64(FP), R9
+	SHLQ             $0x04, R8
+	ADDQ             R8, R9
+	MOVQ             DI, R8
+	SHLQ             $0x02, R8
+	VPBROADCASTD     R8, Z0
+	VMOVDQU32        vandermonde_lanes<>+0(SB), Z2
+	VPCMPD           $0x01, Z0, Z2, K5
+	VMOVUPS.Z        (R9), K5, Z0
+	SUBQ             $0x10, R8
+	VPBROADCASTD     R8, Z2
+	VMOVDQU32        vandermonde_lanes<>+0(SB), Z3
+	VPCMPD           $0x01, Z2, Z3, K5
+	VMOVUPS.Z        64(R9), K5, Z2
+	VMOVUPD          vandermonde_even<>+0(SB), Z3
+	VPERMI2PD        Z2, Z0, Z3
+	VMOVUPD          vandermonde_odd<>+0(SB), Z4
+	VPERMI2PD        Z2, Z0, Z4
+	VMOVQ            BX, X0
+	VBROADCASTSD     X0, Z0
+	VMOVQ            SI, X2
+	VBROADCASTSD     X2, Z2
+	VMULPD.BCST      vandermonde_x3fc45f306dc9c883<>+0(SB), Z4, Z4
+	VMULPD           Z0, Z3, Z3
+	VMULPD           Z2, Z4, Z4
+	VCMPPD.BCST      $0x05, vandermonde_xc062c00000000000<>+0(SB), Z3, K5
+	VBROADCASTSD     vandermonde_xc062c00000000000<>+0(SB), Z0
+	VMAXPD           Z3, Z0, Z3
+	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z0
+	VFMADD231PD.BCST vandermonde_x3ff71547652b82fe<>+0(SB), Z3, Z0
+	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z2
+	VSUBPD           Z2, Z0, Z2
+	VFMADD231PD.BCST vandermonde_xbfe62e42fee00000<>+0(SB), Z2, Z3
+	VFMADD231PD.BCST vandermonde_xbdea39ef35793c76<>+0(SB), Z2, Z3
+	VBROADCASTSD     vandermonde_x3de6124613a86d09<>+0(SB), Z2
+	VFMADD213PD.BCST vandermonde_x3e21eed8eff8d898<>+0(SB), Z3, Z2
+	VFMADD213PD.BCST vandermonde_x3e5ae64567f544e4<>+0(SB), Z3, Z2
+	VFMADD213PD.BCST vandermonde_x3e927e4fb7789f5c<>+0(SB), Z3, Z2
+	VFMADD213PD.BCST vandermonde_x3ec71de3a556c734<>+0(SB), Z3, Z2
+	VFMADD213PD.BCST vandermonde_x3efa01a01a01a01a<>+0(SB), Z3, Z2
+	VFMADD213PD.BCST vandermonde_x3f2a01a01a01a01a<>+0(SB), Z3, Z2
+	VFMADD213PD.BCST vandermonde_x3f56c16c16c16c17<>+0(SB), Z3, Z2
+	VFMADD213PD.BCST vandermonde_x3f81111111111111<>+0(SB), Z3, Z2
+	VFMADD213PD.BCST vandermonde_x3fa5555555555555<>+0(SB), Z3, Z2
+	VFMADD213PD.BCST vandermonde_x3fc5555555555555<>+0(SB), Z3, Z2
+	VFMADD213PD.BCST vandermonde_x3fe0000000000000<>+0(SB), Z3, Z2
+	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z3, Z2
+	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z3, Z2
+	VPSLLQ           $0x34, Z0, Z0
+	VPADDQ           Z0, Z2, Z2
+	VMOVAPD.Z        Z2, K5, Z2
+	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z0
+	VMULPD.BCST      vandermonde_x4010000000000000<>+0(SB), Z4, Z3
+	VADDPD           Z3, Z0, Z0
+	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z4
+	VSUBPD           Z4, Z0, Z4
+	VSUBPD           Z4, Z3, Z3
+	VMULPD.BCST      vandermonde_x3ff921fb54442d18<>+0(SB), Z3, Z3
+	VMULPD           Z3, Z3, Z4
+	VBROADCASTSD     vandermonde_x3d2ae7f3e733b81f<>+0(SB), Z8
+	VFMADD213PD.BCST vandermonde_xbda93974a8c07c9d<>+0(SB), Z4, Z8
+	VFMADD213PD.BCST vandermonde_x3e21eed8eff8d898<>+0(SB), Z4, Z8
+	VFMADD213PD.BCST vandermonde_xbe927e4fb7789f5c<>+0(SB), Z4, Z8
+	VFMADD213PD.BCST vandermonde_x3efa01a01a01a01a<>+0(SB), Z4, Z8
+	VFMADD213PD.BCST vandermonde_xbf56c16c16c16c17<>+0(SB), Z4, Z8
+	VFMADD213PD.BCST vandermonde_x3fa5555555555555<>+0(SB), Z4, Z8
+	VFMADD213PD.BCST vandermonde_xbfe0000000000000<>+0(SB), Z4, Z8
+	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z4, Z8
+	VBROADCASTSD     vandermonde_x3ce952c77030ad4a<>+0(SB), Z9
+	VFMADD213PD.BCST vandermonde_xbd6ae7f3e733b81f<>+0(SB), Z4, Z9
+	VFMADD213PD.BCST vandermonde_x3de6124613a86d09<>+0(SB), Z4, Z9
+	VFMADD213PD.BCST vandermonde_xbe5ae64567f544e4<>+0(SB), Z4, Z9
+	VFMADD213PD.BCST vandermonde_x3ec71de3a556c734<>+0(SB), Z4, Z9
+	VFMADD213PD.BCST vandermonde_xbf2a01a01a01a01a<>+0(SB), Z4, Z9
+	VFMADD213PD.BCST vandermonde_x3f81111111111111<>+0(SB), Z4, Z9
+	VFMADD213PD.BCST vandermonde_xbfc5555555555555<>+0(SB), Z4, Z9
+	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z4, Z9
+	VMULPD           Z3, Z9, Z9
+	VPTESTMQ.BCST    vandermonde_x0000000000000001<>+0(SB), Z0, K5
+	VBLENDMPD        Z9, Z8, K5, Z5
+	VBLENDMPD        Z8, Z9, K5, Z1
+	VPBROADCASTQ     vandermonde_x0000000000000001<>+0(SB), Z3
+	VPADDQ           Z3, Z0, Z3
+	VPSLLQ           $0x3e, Z3, Z3
+	VPSLLQ           $0x3e, Z0, Z0
+	VPBROADCASTQ     vandermonde_x8000000000000000<>+0(SB), Z4
+	VPTERNLOGQ       $0x78, Z4, Z3, Z5
+	VPTERNLOGQ       $0x78, Z4, Z0, Z1
+	VMULPD           Z2, Z5, Z5
+	VMULPD           Z2, Z1, Z1
+	VMOVAPD          Z5, Z0
+	VMOVAPD          Z1, Z1
+	XORQ             R8, R8
+	TESTQ            DI, DI
+	JLE              end2
 
 group1:
-	TESTQ        SI, SI
-	JLE          end2
-	LEAQ         (SI)(SI*1), R8
-	VPBROADCASTD R8, Z0
-	VMOVDQU32    vandermonde_lanes<>+0(SB), Z1
-	VPCMPD       $0x01, Z0, Z1, K4
-	MOVQ         lamRe_base+120(FP), R8
-	MOVQ         lamIm_base+144(FP), R9
-	VMOVUPS.Z    (R8)(DI*8), K4, Z0
-	VMOVUPS.Z    (R9)(DI*8), K4, Z1
-	VMOVUPD      Z0, 8(SP)
-	VMOVUPD      Z1, 72(SP)
-	VMOVAPD      Z0, Z2
-	VMOVAPD      Z1, Z3
-	VMULPD       Z1, Z3, Z4
-	VMULPD       Z1, Z2, Z1
-	VFMSUB213PD  Z4, Z0, Z2
-	VFMADD213PD  Z1, Z0, Z3
-	VMOVUPD      Z2, 136(SP)
-	VMOVUPD      Z3, 200(SP)
-	VMOVAPD      Z2, Z0
-	VMOVAPD      Z3, Z1
-	VMULPD       Z3, Z1, Z4
-	VMULPD       Z3, Z0, Z3
-	VFMSUB213PD  Z4, Z2, Z0
-	VFMADD213PD  Z3, Z2, Z1
-	VMOVUPD      Z0, 264(SP)
-	VMOVUPD      Z1, 328(SP)
-	VMOVAPD      Z0, Z2
-	VMOVAPD      Z1, Z3
-	VMULPD       Z1, Z3, Z4
-	VMULPD       Z1, Z2, Z1
-	VFMSUB213PD  Z4, Z0, Z2
-	VFMADD213PD  Z1, Z0, Z3
-	VMOVUPD      Z2, 392(SP)
-	VMOVUPD      Z3, 456(SP)
-	MOVQ         SI, R8
-	CMPQ         R8, $0x08
-	JLE          enough3
-	MOVQ         $0x00000008, R8
+	MOVQ             w_base+40(FP), R9
+	MOVQ             R8, R10
+	SHLQ             $0x04, R10
+	ADDQ             R10, R9
+	MOVQ             DI, R10
+	SHLQ             $0x02, R10
+	VPBROADCASTD     R10, Z2
+	VMOVDQU32        vandermonde_lanes<>+0(SB), Z3
+	VPCMPD           $0x01, Z2, Z3, K5
+	VMOVUPS.Z        (R9), K5, Z2
+	SUBQ             $0x10, R10
+	VPBROADCASTD     R10, Z3
+	VMOVDQU32        vandermonde_lanes<>+0(SB), Z4
+	VPCMPD           $0x01, Z3, Z4, K5
+	VMOVUPS.Z        64(R9), K5, Z3
+	VMOVUPD          vandermonde_even<>+0(SB), Z4
+	VPERMI2PD        Z3, Z2, Z4
+	VMOVUPD          vandermonde_odd<>+0(SB), Z5
+	VPERMI2PD        Z3, Z2, Z5
+	VMOVUPD          Z4, 8(SP)
+	VMOVUPD          Z5, 72(SP)
+	VMULPD           Z1, Z5, Z2
+	VMULPD           Z1, Z4, Z3
+	VFMSUB231PD      Z0, Z4, Z2
+	VFMADD231PD      Z0, Z5, Z3
+	VMOVUPD          Z2, 136(SP)
+	VMOVUPD          Z3, 200(SP)
+	VMULPD           Z1, Z1, Z2
+	VMULPD           Z1, Z0, Z3
+	VFMSUB231PD      Z0, Z0, Z2
+	VFMADD231PD      Z0, Z1, Z3
+	VMULPD           Z3, Z5, Z8
+	VMULPD           Z3, Z4, Z9
+	VFMSUB231PD      Z2, Z4, Z8
+	VFMADD231PD      Z2, Z5, Z9
+	VMOVUPD          Z8, 264(SP)
+	VMOVUPD          Z9, 328(SP)
+	VMULPD           Z1, Z5, Z8
+	VMULPD           Z1, Z4, Z9
+	VFMSUB231PD      Z0, Z4, Z8
+	VFMADD231PD      Z0, Z5, Z9
+	VMULPD           Z3, Z9, Z4
+	VMULPD           Z3, Z8, Z5
+	VFMSUB231PD      Z2, Z8, Z4
+	VFMADD231PD      Z2, Z9, Z5
+	VMOVUPD          Z4, 392(SP)
+	VMOVUPD          Z5, 456(SP)
+	VMULPD           Z3, Z3, Z4
+	VMULPD           Z3, Z2, Z5
+	VFMSUB231PD      Z2, Z2, Z4
+	VFMADD231PD      Z2, Z3, Z5
+	VMOVUPD          Z4, 648(SP)
+	VMOVUPD          Z5, 712(SP)
+	VMULPD           Z5, Z5, Z2
+	VMULPD           Z5, Z4, Z3
+	VFMSUB231PD      Z4, Z4, Z2
+	VFMADD231PD      Z4, Z5, Z3
+	VMOVUPD          Z2, 520(SP)
+	VMOVUPD          Z3, 584(SP)
+	MOVQ             DI, R9
+	CMPQ             R9, $0x08
+	JLE              enough3
+	MOVQ             $0x00000008, R9
+	LEAQ             8(R8), R10
+	LEAQ             -8(DI), R11
+	MOVQ             log_base+64(FP), R12
+	SHLQ             $0x04, R10
+	ADDQ             R10, R12
+	MOVQ             R11, R10
+	SHLQ             $0x02, R10
+	VPBROADCASTD     R10, Z0
+	VMOVDQU32        vandermonde_lanes<>+0(SB), Z1
+	VPCMPD           $0x01, Z0, Z1, K5
+	VMOVUPS.Z        (R12), K5, Z0
+	SUBQ             $0x10, R10
+	VPBROADCASTD     R10, Z1
+	VMOVDQU32        vandermonde_lanes<>+0(SB), Z2
+	VPCMPD           $0x01, Z1, Z2, K5
+	VMOVUPS.Z        64(R12), K5, Z1
+	VMOVUPD          vandermonde_even<>+0(SB), Z2
+	VPERMI2PD        Z1, Z0, Z2
+	VMOVUPD          vandermonde_odd<>+0(SB), Z3
+	VPERMI2PD        Z1, Z0, Z3
+	VMOVQ            BX, X0
+	VBROADCASTSD     X0, Z0
+	VMOVQ            SI, X1
+	VBROADCASTSD     X1, Z1
+	VMULPD.BCST      vandermonde_x3fc45f306dc9c883<>+0(SB), Z3, Z3
+	VMULPD           Z0, Z2, Z2
+	VMULPD           Z1, Z3, Z3
+	VCMPPD.BCST      $0x05, vandermonde_xc062c00000000000<>+0(SB), Z2, K5
+	VBROADCASTSD     vandermonde_xc062c00000000000<>+0(SB), Z0
+	VMAXPD           Z2, Z0, Z2
+	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z0
+	VFMADD231PD.BCST vandermonde_x3ff71547652b82fe<>+0(SB), Z2, Z0
+	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z1
+	VSUBPD           Z1, Z0, Z1
+	VFMADD231PD.BCST vandermonde_xbfe62e42fee00000<>+0(SB), Z1, Z2
+	VFMADD231PD.BCST vandermonde_xbdea39ef35793c76<>+0(SB), Z1, Z2
+	VBROADCASTSD     vandermonde_x3de6124613a86d09<>+0(SB), Z1
+	VFMADD213PD.BCST vandermonde_x3e21eed8eff8d898<>+0(SB), Z2, Z1
+	VFMADD213PD.BCST vandermonde_x3e5ae64567f544e4<>+0(SB), Z2, Z1
+	VFMADD213PD.BCST vandermonde_x3e927e4fb7789f5c<>+0(SB), Z2, Z1
+	VFMADD213PD.BCST vandermonde_x3ec71de3a556c734<>+0(SB), Z2, Z1
+	VFMADD213PD.BCST vandermonde_x3efa01a01a01a01a<>+0(SB), Z2, Z1
+	VFMADD213PD.BCST vandermonde_x3f2a01a01a01a01a<>+0(SB), Z2, Z1
+	VFMADD213PD.BCST vandermonde_x3f56c16c16c16c17<>+0(SB), Z2, Z1
+	VFMADD213PD.BCST vandermonde_x3f81111111111111<>+0(SB), Z2, Z1
+	VFMADD213PD.BCST vandermonde_x3fa5555555555555<>+0(SB), Z2, Z1
+	VFMADD213PD.BCST vandermonde_x3fc5555555555555<>+0(SB), Z2, Z1
+	VFMADD213PD.BCST vandermonde_x3fe0000000000000<>+0(SB), Z2, Z1
+	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z2, Z1
+	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z2, Z1
+	VPSLLQ           $0x34, Z0, Z0
+	VPADDQ           Z0, Z1, Z1
+	VMOVAPD.Z        Z1, K5, Z1
+	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z0
+	VMULPD.BCST      vandermonde_x4010000000000000<>+0(SB), Z3, Z2
+	VADDPD           Z2, Z0, Z0
+	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z3
+	VSUBPD           Z3, Z0, Z3
+	VSUBPD           Z3, Z2, Z2
+	VMULPD.BCST      vandermonde_x3ff921fb54442d18<>+0(SB), Z2, Z2
+	VMULPD           Z2, Z2, Z3
+	VBROADCASTSD     vandermonde_x3d2ae7f3e733b81f<>+0(SB), Z4
+	VFMADD213PD.BCST vandermonde_xbda93974a8c07c9d<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_x3e21eed8eff8d898<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_xbe927e4fb7789f5c<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_x3efa01a01a01a01a<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_xbf56c16c16c16c17<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_x3fa5555555555555<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_xbfe0000000000000<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z3, Z4
+	VBROADCASTSD     vandermonde_x3ce952c77030ad4a<>+0(SB), Z5
+	VFMADD213PD.BCST vandermonde_xbd6ae7f3e733b81f<>+0(SB), Z3, Z5
+	VFMADD213PD.BCST vandermonde_x3de6124613a86d09<>+0(SB), Z3, Z5
+	VFMADD213PD.BCST vandermonde_xbe5ae64567f544e4<>+0(SB), Z3, Z5
+	VFMADD213PD.BCST vandermonde_x3ec71de3a556c734<>+0(SB), Z3, Z5
+	VFMADD213PD.BCST vandermonde_xbf2a01a01a01a01a<>+0(SB), Z3, Z5
+	VFMADD213PD.BCST vandermonde_x3f81111111111111<>+0(SB), Z3, Z5
+	VFMADD213PD.BCST vandermonde_xbfc5555555555555<>+0(SB), Z3, Z5
+	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z3, Z5
+	VMULPD           Z2, Z5, Z5
+	VPTESTMQ.BCST    vandermonde_x0000000000000001<>+0(SB), Z0, K5
+	VBLENDMPD        Z5, Z4, K5, Z6
+	VBLENDMPD        Z4, Z5, K5, Z7
+	VPBROADCASTQ     vandermonde_x0000000000000001<>+0(SB), Z2
+	VPADDQ           Z2, Z0, Z2
+	VPSLLQ           $0x3e, Z2, Z2
+	VPSLLQ           $0x3e, Z0, Z0
+	VPBROADCASTQ     vandermonde_x8000000000000000<>+0(SB), Z3
+	VPTERNLOGQ       $0x78, Z3, Z2, Z6
+	VPTERNLOGQ       $0x78, Z3, Z0, Z7
+	VMULPD           Z1, Z6, Z6
+	VMULPD           Z1, Z7, Z7
+	VMOVAPD          Z6, Z0
+	VMOVAPD          Z7, Z1
 
 enough3:
-	SUBQ R8, SI
-	XORQ R9, R9
+	XORQ R10, R10
 
 modes4:
-	VBROADCASTSD vandermonde_x3ff0000000000000<>+0(SB), Z0
-	VXORPS       Z1, Z1, Z1
-	VBROADCASTSD 8(SP)(R9*8), K1, Z0
-	VBROADCASTSD 72(SP)(R9*8), K1, Z1
-	VBROADCASTSD vandermonde_x3ff0000000000000<>+0(SB), Z2
-	VXORPS       Z3, Z3, Z3
-	VBROADCASTSD 136(SP)(R9*8), K2, Z2
-	VBROADCASTSD 200(SP)(R9*8), K2, Z3
-	VMULPD       Z3, Z1, Z4
-	VMULPD       Z3, Z0, Z3
-	VFMSUB213PD  Z4, Z2, Z0
-	VFMADD213PD  Z3, Z2, Z1
-	VBROADCASTSD vandermonde_x3ff0000000000000<>+0(SB), Z2
-	VXORPS       Z3, Z3, Z3
-	VBROADCASTSD 264(SP)(R9*8), K3, Z2
-	VBROADCASTSD 328(SP)(R9*8), K3, Z3
-	VMULPD       Z3, Z1, Z4
-	VMULPD       Z3, Z0, Z3
-	VFMSUB213PD  Z4, Z2, Z0
-	VFMADD213PD  Z3, Z2, Z1
-	MOVQ         wRe_base+72(FP), R10
-	MOVQ         wIm_base+96(FP), R11
-	VBROADCASTSD (R10)(DI*8), Z2
-	VBROADCASTSD (R11)(DI*8), Z3
-	VMULPD       Z3, Z1, Z4
-	VMULPD       Z3, Z0, Z3
-	VFMSUB213PD  Z4, Z2, Z0
-	VFMADD213PD  Z3, Z2, Z1
-	VBROADCASTSD 392(SP)(R9*8), Z2
-	VBROADCASTSD 456(SP)(R9*8), Z3
-	MOVQ         cols+64(FP), R10
-	MOVQ         AX, R11
-	MOVQ         CX, R12
+	VBROADCASTSD 8(SP)(R10*8), Z2
+	VBROADCASTSD 136(SP)(R10*8), K1, Z2
+	VBROADCASTSD 264(SP)(R10*8), K2, Z2
+	VBROADCASTSD 392(SP)(R10*8), K3, Z2
+	VBROADCASTSD 72(SP)(R10*8), Z3
+	VBROADCASTSD 200(SP)(R10*8), K1, Z3
+	VBROADCASTSD 328(SP)(R10*8), K2, Z3
+	VBROADCASTSD 456(SP)(R10*8), K3, Z3
+	VBROADCASTSD vandermonde_x3ff0000000000000<>+0(SB), Z4
+	VXORPS       Z5, Z5, Z5
+	VBROADCASTSD 648(SP)(R10*8), K4, Z4
+	VBROADCASTSD 712(SP)(R10*8), K4, Z5
+	VMULPD       Z5, Z3, Z8
+	VMULPD       Z5, Z2, Z5
+	VFMSUB213PD  Z8, Z4, Z2
+	VFMADD213PD  Z5, Z4, Z3
+	VBROADCASTSD 520(SP)(R10*8), Z4
+	VBROADCASTSD 584(SP)(R10*8), Z5
+	MOVQ         cols+32(FP), R11
+	MOVQ         AX, R12
+	MOVQ         CX, R13
 
 columns5:
-	SUBQ        $0x08, R10
+	SUBQ        $0x08, R11
 	JL          tail6
-	VCVTPD2PS   Z0, Y4
-	VMOVUPS     Y4, (R11)
-	VCVTPD2PS   Z1, Y4
-	VMOVUPS     Y4, (R12)
-	VMULPD      Z3, Z1, Z4
-	VMULPD      Z3, Z0, Z5
-	VFMSUB213PD Z4, Z2, Z0
-	VFMADD213PD Z5, Z2, Z1
-	ADDQ        $0x20, R11
+	VCVTPD2PS   Z2, Y8
+	VMOVUPS     Y8, (R12)
+	VCVTPD2PS   Z3, Y8
+	VMOVUPS     Y8, (R13)
+	JE          rowEnd7
+	VMULPD      Z5, Z3, Z8
+	VMULPD      Z5, Z2, Z9
+	VFMSUB213PD Z8, Z4, Z2
+	VFMADD213PD Z9, Z4, Z3
 	ADDQ        $0x20, R12
+	ADDQ        $0x20, R13
 	JMP         columns5
 
 tail6:
-	ADDQ         $0x08, R10
-	JLE          rowEnd7
-	VPBROADCASTD R10, Z2
-	VMOVDQU32    vandermonde_lanes<>+0(SB), Z3
-	VPCMPD       $0x01, Z2, Z3, K4
-	VCVTPD2PS    Z0, Y0
-	VMOVUPS      Y0, K4, (R11)
-	VCVTPD2PS    Z1, Y0
-	VMOVUPS      Y0, K4, (R12)
+	ADDQ         $0x08, R11
+	VPBROADCASTD R11, Z4
+	VMOVDQU32    vandermonde_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K5
+	VCVTPD2PS    Z2, Y2
+	VMOVUPS      Y2, K5, (R12)
+	VCVTPD2PS    Z3, Y2
+	VMOVUPS      Y2, K5, (R13)
 
 rowEnd7:
 	ADDQ DX, AX
-	ADDQ BX, CX
-	INCQ DI
-	INCQ R9
-	CMPQ R9, R8
+	ADDQ DX, CX
+	INCQ R10
+	CMPQ R10, R9
 	JL   modes4
-	JMP  group1
+	ADDQ $0x08, R8
+	SUBQ $0x08, DI
+	JG   group1
 
 end2:
 	LDMXCSR (SP)

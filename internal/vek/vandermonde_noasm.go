@@ -4,12 +4,12 @@
 
 package vek
 
-func complexPowers(re, im, logRe, logIm []float64, l float64) {
-	complexPowersGeneric(re, im, logRe, logIm, l)
+func complexPowers(re, im []float64, log []complex128, l float64) {
+	complexPowersGeneric(re, im, log, l)
 }
 
-func powerRows(re, im []float32, reStride, imStride, cols int, wRe, wIm, lamRe, lamIm []float64) {
-	powerRowsGeneric(re, im, reStride, imStride, cols, wRe, wIm, lamRe, lamIm)
+func powerRows(rows []float32, stride, cols int, w, log []complex128, l, lIm float64) {
+	powerRowsGeneric(rows, stride, cols, w, log, l, lIm)
 }
 
 func powerSums(sumRe, sumIm []float64, re, im []float32, reStride, imStride, rows int, lamRe, lamIm []float64) {

@@ -1,10 +1,13 @@
 package vek_test
 
 import (
+	"fmt"
 	"math"
 	"math/big"
 	"math/cmplx"
+	"slices"
 	"testing"
+	"unsafe"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
@@ -21,6 +24,9 @@ func power(re, im float64, l int) complex128 {
 	whole, _ := turns.Int(nil)
 	turns.Sub(turns, new(big.Float).SetPrec(300).SetInt(whole))
 	phase, _ := turns.Mul(turns, period).Float64()
+	if l == 0 {
+		return 1
+	}
 	return cmplx.Rect(math.Exp(re*float64(l)), phase)
 }
 
@@ -30,9 +36,9 @@ func TestComplexPowers(t *testing.T) {
 	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
 		for n := 0; n <= len(re); n++ {
 			c.Again()
-			gotRe, gotIm, logRe, logIm := c.OutDoubles(n), c.OutDoubles(n), c.InDoubles(re[:n]), c.InDoubles(im[:n])
+			gotRe, gotIm, log := c.OutDoubles(n), c.OutDoubles(n), inComplex(c, re[:n], im[:n])
 			l := []int{1, 2, 31, 1024, 1 << 20}[n%5]
-			if !c.Do(func() { vek.ComplexPowers(gotRe, gotIm, logRe, logIm, l) }) {
+			if !c.Do(func() { vek.ComplexPowers(gotRe, gotIm, log, l) }) {
 				return
 			}
 			for i := range n {
@@ -50,13 +56,20 @@ func TestComplexPowers(t *testing.T) {
 	})
 }
 
-// bases are numbers of modulus at most 1, of all speeds of decay.
-func bases() (re, im []float64) {
-	for _, z := range []complex128{1, -1i, cmplx.Rect(1, 1.234), cmplx.Rect(0.999, -2), cmplx.Rect(0.9, 3.1),
-		cmplx.Rect(0.5, 0.1), cmplx.Rect(0.01, 1), 0, cmplx.Rect(1e-30, 2)} {
-		re, im = append(re, real(z)), append(im, imag(z))
+// inComplex is c.InDoubles for complex numbers.
+func inComplex(c *vektest.Call, re, im []float64) []complex128 {
+	parts := make([]float64, 0, 2*len(re))
+	for i := range re {
+		parts = append(parts, re[i], im[i])
 	}
-	return re, im
+	x := c.InDoubles(parts)
+	return unsafe.Slice((*complex128)(unsafe.Pointer(unsafe.SliceData(x))), len(re))
+}
+
+// logBases are logarithms of numbers of modulus at most 1, of all speeds of decay.
+func logBases() (re, im []float64) {
+	return []float64{0, 0, 0, -0.001, -0.1, -0.7, -4.6, math.Inf(-1), -69, -1e-5, -0.02},
+		[]float64{0, -math.Pi / 2, 1.234, -2, 3.1, 0.1, 1, 0, 2, 40, -3}
 }
 
 // fades reports whether got is right for one part of the value want of a power whose first has the modulus first:
@@ -70,27 +83,31 @@ func fades(got float32, want complex128, part float64, first float64) bool {
 }
 
 func TestPowerRows(t *testing.T) {
-	lamRe, lamIm := bases()
-	wRe, wIm := make([]float64, len(lamRe)), make([]float64, len(lamRe))
+	logRe, logIm := logBases()
+	wRe, wIm := make([]float64, len(logRe)), make([]float64, len(logRe))
 	for n := range wRe {
 		wRe[n], wIm[n] = math.Ldexp(1.1, -4*n), math.Ldexp(-0.3, -4*n)
 	}
 	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
-		for _, cols := range []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 17, 64, 1024} {
+		for i, cols := range []int{0, 1, 2, 3, 4, 5, 7, 8, 9, 17, 64, 1024} {
+			modes, l, conj := len(logRe)-i%9, 1+i%3, i%2 == 1
 			c.Again()
-			re, im := c.OutMatrix(len(lamRe), cols, cols+3), c.OutMatrix(len(lamRe), cols, cols)
-			w, v, lr, li := c.InDoubles(wRe), c.InDoubles(wIm), c.InDoubles(lamRe), c.InDoubles(lamIm)
-			if !c.Do(func() { vek.PowerRows(re, im, w, v, lr, li) }) {
+			rows := c.OutMatrix(2*modes, cols, cols+i%4)
+			w, log := inComplex(c, wRe[:modes], wIm[:modes]), inComplex(c, logRe[:modes], logIm[:modes])
+			if !c.Do(func() { vek.PowerRows(rows, w, log, l, conj) }) {
 				return
 			}
-			for n := range lamRe {
-				want := complex(wRe[n], wIm[n])
-				first := cmplx.Abs(want)
+			for n := range modes {
+				re, im, first := rows.Row(n), rows.Row(modes+n), cmplx.Abs(w[n])
 				for b := range cols {
-					if !fades(re.Row(n)[b], want, real(want), first) || !fades(im.Row(n)[b], want, imag(want), first) {
-						t.Fatalf("w·(%v + %vi)^%d = %v + %vi, want %v", lamRe[n], lamIm[n], b, re.Row(n)[b], im.Row(n)[b], want)
+					z := power(logRe[n], logIm[n], l*b)
+					if conj {
+						z = cmplx.Conj(z)
 					}
-					want *= complex(lamRe[n], lamIm[n])
+					want := w[n] * z
+					if !fades(re[b], want, real(want), first) || !fades(im[b], want, imag(want), first) {
+						t.Fatalf("w·exp(%d·%v)^%d, conjugate %v: %v + %vi, want %v", l, log[n], b, conj, re[b], im[b], want)
+					}
 				}
 			}
 		}
@@ -138,7 +155,11 @@ func TestPowerProduct(t *testing.T) {
 }
 
 func TestPowerSums(t *testing.T) {
-	lamRe, lamIm := bases()
+	lamRe, lamIm := logBases()
+	for n := range lamRe {
+		z := power(lamRe[n], lamIm[n], 1)
+		lamRe[n], lamIm[n] = real(z), imag(z)
+	}
 	modes := len(lamRe)
 	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
 		for _, rows := range []int{0, 1, 2, 7, 200} {
@@ -187,3 +208,54 @@ func TestMulIndex(t *testing.T) {
 		}
 	})
 }
+
+// The parts of a kernel of 1024 taps from 32 modes.
+const (
+	benchModes  = 32
+	benchPowers = 32
+)
+
+// benchPoles returns the logarithms of decaying oscillations, and room for two real numbers of each.
+func benchPoles() (log []complex128, re, im []float64) {
+	for i := range benchModes {
+		log = append(log, complex(-0.01, 0.03*float64(i)))
+	}
+	return log, make([]float64, benchModes), make([]float64, benchModes)
+}
+
+func BenchmarkComplexPowers(b *testing.B) {
+	log, re, im := benchPoles()
+	benchElements(b, fmt.Sprintf("M=%d", benchModes), benchModes, func() { vek.ComplexPowers(re, im, log, 3) })
+}
+
+func BenchmarkPowerRows(b *testing.B) {
+	log, _, _ := benchPoles()
+	rows := benchFactor(2 * benchModes)
+	benchElements(b, fmt.Sprintf("M=%d,L=%d", benchModes, benchPowers), benchModes*benchPowers,
+		func() { vek.PowerRows(rows, log, log, 1, true) })
+}
+
+func BenchmarkPowerProduct(b *testing.B) {
+	anchors, table := benchFactor(2*benchModes), benchFactor(2*benchModes)
+	k := vek.Matrix{Data: make([]float32, benchPowers*benchPowers), Rows: benchPowers, Cols: benchPowers, Stride: benchPowers}
+	scratch := make([]float32, vek.GemmScratch(benchPowers, benchPowers, 2*benchModes))
+	benchElements(b, fmt.Sprintf("M=%d,L=%d", benchModes, benchPowers*benchPowers), benchPowers*benchPowers,
+		func() { vek.PowerProduct(k, anchors, table, scratch) })
+}
+
+func BenchmarkPowerSums(b *testing.B) {
+	log, re, im := benchPoles()
+	lamRe, lamIm := slices.Clone(re), slices.Clone(im)
+	vek.ComplexPowers(lamRe, lamIm, log, 1)
+	xRe, xIm := benchFactor(benchPowers), benchFactor(benchPowers)
+	benchElements(b, fmt.Sprintf("M=%d,L=%d", benchModes, benchPowers), benchModes*benchPowers,
+		func() { vek.PowerSums(re, im, xRe, xIm, lamRe, lamIm) })
+}
+
+// benchFactor returns a matrix of benchPowers columns with the stride of a Vandermonde product's factors.
+func benchFactor(rows int) vek.Matrix {
+	stride := vek.RoundToPanels(benchPowers) + 16
+	return vek.Matrix{Data: make([]float32, rows*stride), Rows: rows, Cols: benchPowers, Stride: stride}
+}
+
+func BenchmarkMulIndex(b *testing.B) { benchUnary(b, vek.MulIndex) }
