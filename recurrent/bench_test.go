@@ -4,32 +4,58 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/vektest"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/recurrent"
 )
 
 // BenchmarkLayer is one layer's SSM, H=128, M=32, in blocks; a sample is one position of all channels.
 func BenchmarkLayer(b *testing.B) {
 	cfg := bareConfig(128)
 	cfg.Pool = model.PoolLast
-	benchmark(b, cfg, 64)
+	benchmarkProcess(b, "H=128/M=32", cfg, 64)
 }
 
-// BenchmarkNetwork is six layers of H=128, M=32 with mixing, by block size.
+// deepConfig is six layers of H=128, M=32 with mixing.
+func deepConfig() model.Config {
+	cfg := baseConfig()
+	cfg.DModel, cfg.SSM.DModel, cfg.SSM.DState, cfg.NLayers = 128, 128, 64, 6
+	return cfg
+}
+
+// BenchmarkNetwork is one stream, by block size.
 func BenchmarkNetwork(b *testing.B) {
 	for _, n := range []int{1, 16, 64, 1024} {
-		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			cfg := baseConfig()
-			cfg.DModel, cfg.SSM.DModel, cfg.SSM.DState, cfg.NLayers = 128, 128, 64, 6
-			benchmark(b, cfg, n)
-		})
+		benchmarkProcess(b, "layers=6/H=128/M=32", deepConfig(), n)
 	}
 }
 
-func benchmark(b *testing.B, cfg model.Config, n int) {
+// BenchmarkStepMany is the same network with one sample each of many streams.
+func BenchmarkStepMany(b *testing.B) {
+	for _, n := range []int{1, 16, 64} {
+		cfg := deepConfig()
+		net := newNetwork(b, newModel(b, cfg, 1), 1)
+		streams := make([]*recurrent.Stream, n)
+		for i := range streams {
+			streams[i] = net.NewStream()
+		}
+		x, dst := signal(1, cfg.DInput, n), make([]float32, cfg.DOutput*n)
+		benchmark(b, fmt.Sprintf("layers=6/H=128/M=32/streams=%d", n), n, func() { net.StepMany(dst, x, streams) })
+	}
+}
+
+func benchmarkProcess(b *testing.B, size string, cfg model.Config, n int) {
 	s := newNetwork(b, newModel(b, cfg, 1), 1).NewStream()
 	x := signal(1, cfg.DInput, n)
-	for b.Loop() {
-		s.Process(x, n)
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n)/1e3, "µs/sample")
+	benchmark(b, fmt.Sprintf("%s/n=%d", size, n), n, func() { s.Process(x, n) })
+}
+
+// benchmark times a call that takes n samples.
+func benchmark(b *testing.B, size string, n int, call func()) {
+	vektest.BenchEachLevel(b, size, func(b *testing.B) {
+		for b.Loop() {
+			call()
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n)/1e3, "µs/sample")
+	})
 }

@@ -46,7 +46,7 @@ func newLayer(m *model.Model, i int, rate float64) layer {
 	return l
 }
 
-// run runs the H systems over a tile: y [H][t] from x [H][t], advancing the layer's state [re, im][H][M].
+// run runs the H systems over some columns: y [H][t] from x [H][t], advancing the state [re, im][H][M].
 func (l *layer) run(y, x vek.Matrix, state, scratch []float32) {
 	vek.SSMBlock(y, x, state[:len(state)/2], state[len(state)/2:], &l.ssm, scratch)
 }

@@ -4,7 +4,7 @@
 // A Network holds a model's constants for one sampling rate and is shared; a Stream holds the state of one
 // signal, float32 [H][M] per layer, split into real and imaginary parts, and belongs to one goroutine at a
 // time. Both modes of running read the same weights and give the same numbers; how a signal is cut into
-// calls never changes a bit.
+// calls, or which streams run together (StepMany), never changes a bit.
 package recurrent
 
 import (

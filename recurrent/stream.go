@@ -14,6 +14,7 @@ type Stream struct {
 	sum      []float64 // [H] Σ of the last layer over positions: the running mean's, in float64 so that it stays exact for days
 	position int64
 	out      []float32
+	entered  bool // by StepMany
 }
 
 // NewStream starts a stream at position 0 with state 0.
@@ -70,18 +71,22 @@ func (s *Stream) StepToken(id int32) []float32 {
 
 // ProcessTokens is Process for a network that reads tokens.
 func (s *Stream) ProcessTokens(ids []int32) []float32 {
-	if s.net.embedding == nil {
-		panic("recurrent: tokens given to a network that reads samples")
-	}
 	if len(ids) == 0 {
 		panic("recurrent: no tokens")
 	}
+	s.net.checkTokens(ids)
+	return s.process(nil, ids, len(ids))
+}
+
+func (n *Network) checkTokens(ids []int32) {
+	if n.embedding == nil {
+		panic("recurrent: tokens given to a network that reads samples")
+	}
 	for _, id := range ids {
-		if id < 0 || int(id) >= s.net.cfg.DInput {
-			panic(fmt.Sprintf("recurrent: token %d: want one in [0, %d)", id, s.net.cfg.DInput))
+		if id < 0 || int(id) >= n.cfg.DInput {
+			panic(fmt.Sprintf("recurrent: token %d: want one in [0, %d)", id, n.cfg.DInput))
 		}
 	}
-	return s.process(nil, ids, len(ids))
 }
 
 // process runs x, or ids, block by block.
@@ -91,6 +96,7 @@ func (s *Stream) process(x []float32, ids []int32, n int) []float32 {
 	if perPosition {
 		s.reserve(n)
 	}
+	alone := [1]*Stream{s}
 	ws := net.borrow()
 	defer net.giveBack(ws)
 	for at := 0; at < n; {
@@ -100,12 +106,12 @@ func (s *Stream) process(x []float32, ids []int32, n int) []float32 {
 		} else {
 			net.encode(ws, x, n, at, t)
 		}
-		s.advance(ws, t)
+		net.advance(ws, alone[:], t)
 		if perPosition {
 			out := vek.Matrix{Data: s.out[at : (net.cfg.DOutput-1)*n+at+t], Rows: net.cfg.DOutput, Cols: t, Stride: n}
 			net.decoder.apply(out, tile(ws.x, net.cfg.DModel, t), ws.gemm)
 		} else if at+t == n {
-			s.answer(ws, t)
+			net.answer(tile(s.out, net.cfg.DOutput, 1), ws, alone[:], t)
 		}
 		at += t
 	}
@@ -119,35 +125,4 @@ func (s *Stream) reserve(n int) {
 		s.out = make([]float32, want)
 	}
 	s.out = s.out[:want]
-}
-
-// advance runs the layers over the t columns of ws.x, which end no later than the current block.
-func (s *Stream) advance(ws *workspace, t int) {
-	s.net.forward(ws, s.state, t)
-	for h, sum := range s.sum {
-		for _, x := range ws.x[h*t : (h+1)*t] {
-			sum += float64(x)
-		}
-		s.sum[h] = sum
-	}
-	s.position += int64(t)
-	if s.position%block == 0 {
-		perLayer := len(s.state) / s.net.cfg.NLayers
-		for i := range s.net.layers {
-			s.net.layers[i].correct(s.state[i*perLayer : (i+1)*perLayer])
-		}
-	}
-}
-
-// answer decodes the running mean, or the last of the t columns of ws.x.
-func (s *Stream) answer(ws *workspace, t int) {
-	pooled := tile(ws.u, s.net.cfg.DModel, 1)
-	for h := range pooled.Data {
-		if s.net.cfg.Pool == model.PoolMean {
-			pooled.Data[h] = float32(s.sum[h] / float64(s.position))
-		} else {
-			pooled.Data[h] = ws.x[h*t+t-1]
-		}
-	}
-	s.net.decoder.apply(tile(s.out, s.net.cfg.DOutput, 1), pooled, ws.gemm)
 }

@@ -37,6 +37,12 @@ func tile(buf []float32, rows, t int) vek.Matrix {
 	return vek.Matrix{Data: buf[:rows*t], Rows: rows, Cols: t, Stride: t}
 }
 
+// columnsOf returns columns at … at+n−1 of m.
+func columnsOf(m vek.Matrix, at, n int) vek.Matrix {
+	m.Data, m.Cols = m.Data[at:], n
+	return m
+}
+
 // borrow takes an idle workspace, or makes one; giveBack returns it.
 func (n *Network) borrow() *workspace {
 	n.mu.Lock()
@@ -71,25 +77,26 @@ func (n *Network) embed(ws *workspace, ids []int32) {
 	}
 }
 
-// forward runs all layers over the t columns of ws.x, in place, advancing the state.
-func (n *Network) forward(ws *workspace, state []float32, t int) {
-	perLayer := len(state) / n.cfg.NLayers
+// forward runs all layers over ws.x, in place, t columns of each stream in turn, advancing their states.
+func (n *Network) forward(ws *workspace, streams []*Stream, t int) {
 	for i := range n.layers {
-		n.block(&n.layers[i], ws, state[i*perLayer:(i+1)*perLayer], t)
+		n.block(i, ws, streams, t)
 	}
-	n.normalise(&n.final, ws, t)
+	n.normalise(&n.final, ws, len(streams)*t)
 }
 
 // block is one layer (spec §3.2): x ← x + mix(act(ssm(norm(x)))) with a pre-norm, x ← norm(x + …) without.
-func (n *Network) block(l *layer, ws *workspace, state []float32, t int) {
-	h := n.cfg.DModel
-	x, u, y := tile(ws.x, h, t), tile(ws.u, h, t), tile(ws.y, h, t)
+func (n *Network) block(i int, ws *workspace, streams []*Stream, t int) {
+	l, h, columns := &n.layers[i], n.cfg.DModel, len(streams)*t
+	x, u, y := tile(ws.x, h, columns), tile(ws.u, h, columns), tile(ws.y, h, columns)
 	in := x
 	if n.cfg.PreNorm && !l.norm.identity() {
 		l.norm.apply(u, x, ws.mean, ws.rstd)
 		in = u
 	}
-	l.run(y, in, state, ws.ssm)
+	for j, s := range streams {
+		l.run(columnsOf(y, j*t, t), columnsOf(in, j*t, t), n.layerState(s, i), ws.ssm)
+	}
 	if n.cfg.Activation == model.ActivationGELU {
 		vek.GELU(y.Data, y.Data)
 	}
@@ -100,7 +107,7 @@ func (n *Network) block(l *layer, ws *workspace, state []float32, t int) {
 		copy(x.Data, z.Data)
 	}
 	if !n.cfg.PreNorm {
-		n.normalise(&l.norm, ws, t)
+		n.normalise(&l.norm, ws, columns)
 	}
 }
 

@@ -1,0 +1,119 @@
+package recurrent_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/recurrent"
+)
+
+// together are streams at different positions, two of every one: some to be run together, some alone.
+func together(net *recurrent.Network, x []float32, ids []int32, channels, n int) (many, alone []*recurrent.Stream) {
+	for i := range n {
+		for _, group := range []*[]*recurrent.Stream{&many, &alone} {
+			s := net.NewStream()
+			switch before := i * 5 % 97; {
+			case before == 0:
+			case ids != nil:
+				s.ProcessTokens(ids[:before])
+			default:
+				s.Process(x[:channels*before], before)
+			}
+			*group = append(*group, s)
+		}
+	}
+	return many, alone
+}
+
+// TestStepMany: streams run together give the answers and end in the states of streams run alone, bit for bit.
+func TestStepMany(t *testing.T) {
+	const steps = 3
+	for name, cfg := range variants() {
+		t.Run(name, func(t *testing.T) {
+			net := newNetwork(t, newModel(t, cfg, 1), 1)
+			for _, n := range []int{0, 1, 2, 64, 65, 97} {
+				x, ids := input(cfg, 2, 97)
+				many, alone := together(net, x, ids, cfg.DInput, n)
+				dst := make([]float32, cfg.DOutput*n)
+				for step := range steps {
+					x, ids := input(cfg, uint64(3+step), n)
+					if cfg.Encoder == "embedding" {
+						net.StepManyTokens(dst, ids, many)
+					} else {
+						net.StepMany(dst, x, many)
+					}
+					for i, s := range alone {
+						var want []float32
+						if ids != nil {
+							want = s.StepToken(ids[i])
+						} else {
+							want = s.Step(columns(x, cfg.DInput, n, i, 1))
+						}
+						if got := columns(dst, cfg.DOutput, n, i, 1); !slices.Equal(got, want) {
+							t.Fatalf("stream %d of %d: %v, alone %v", i, n, got, want)
+						}
+					}
+				}
+				for i := range n {
+					if string(many[i].Snapshot(nil)) != string(alone[i].Snapshot(nil)) {
+						t.Fatalf("stream %d of %d: the state is not that of the stream alone", i, n)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestStepManyNoAllocation(t *testing.T) {
+	for _, name := range []string{"pre-norm", "no norm", "tokens"} {
+		cfg := variants()[name]
+		net := newNetwork(t, newModel(t, cfg, 1), 1)
+		x, ids := input(cfg, 2, 100)
+		many, _ := together(net, x, ids, cfg.DInput, 100)
+		dst := make([]float32, cfg.DOutput*100)
+		if n := testing.AllocsPerRun(10, func() {
+			if ids != nil {
+				net.StepManyTokens(dst, ids, many)
+			} else {
+				net.StepMany(dst, x, many)
+			}
+		}); n != 0 {
+			t.Errorf("%s: %v allocations, want 0", name, n)
+		}
+	}
+}
+
+func TestStepManyMisuse(t *testing.T) {
+	net := newNetwork(t, newModel(t, baseConfig(), 1), 1)
+	text := newNetwork(t, newModel(t, variants()["tokens"], 1), 1)
+	a, b, token := net.NewStream(), net.NewStream(), text.NewStream()
+	x, dst := make([]float32, 4), make([]float32, 6)
+	tests := []struct {
+		call func()
+		want string
+	}{
+		{func() { net.StepMany(dst, x[:3], []*recurrent.Stream{a, b}) }, "recurrent: 3 values for samples of 2 channels of 2 streams"},
+		{func() { net.StepMany(dst[:5], x, []*recurrent.Stream{a, b}) }, "recurrent: room for 5 answers: want 3 of each of 2 streams"},
+		{func() { net.StepMany(dst, x, []*recurrent.Stream{a, a}) }, "recurrent: stream 1 is of another network, or given twice"},
+		{func() { net.StepMany(dst, x, []*recurrent.Stream{a, token}) }, "recurrent: stream 1 is of another network, or given twice"},
+		{func() { text.StepMany(dst, x, []*recurrent.Stream{token, token}) }, "recurrent: samples given to a network that reads tokens"},
+		{func() { net.StepManyTokens(dst[:3], []int32{1}, []*recurrent.Stream{a}) }, "recurrent: tokens given to a network that reads samples"},
+		{func() { text.StepManyTokens(dst[:3], []int32{1, 2}, []*recurrent.Stream{token}) }, "recurrent: 2 tokens for 1 streams"},
+		{func() { text.StepManyTokens(dst[:3], []int32{11}, []*recurrent.Stream{token}) }, "recurrent: token 11: want one in [0, 11)"},
+	}
+	for _, test := range tests {
+		func() {
+			defer func() {
+				if got := fmt.Sprint(recover()); got != test.want {
+					t.Errorf("panic %q, want %q", got, test.want)
+				}
+			}()
+			test.call()
+		}()
+	}
+	net.StepMany(dst, x, []*recurrent.Stream{a, b}) // none is left marked
+	if a.Position() != 1 || b.Position() != 1 || token.Position() != 0 {
+		t.Error("a refused call moved a stream")
+	}
+}
