@@ -35,6 +35,13 @@ var (
 		},
 		Scale: func(size, in []float64) { size[0] = math.Abs(in[1]) * abs(phi(in[0]), density(in[0])) },
 	}
+	geluSlope = vektest.Pointwise{
+		Outs: 2, Ins: 1, ULP: 4, Floor: 1e-32, Draw: broad,
+		Alias: [][]int{{0, -1}, {-1, 0}},
+		Run:   func(out, in [][]float32) { vek.GELUSlope(out[0], out[1], in[0]) },
+		Truth: func(out, in []float64) { out[0], out[1] = gelu64(in[0]), phi(in[0])+density(in[0]) },
+		Scale: func(size, in []float64) { size[0], size[1] = math.Abs(gelu64(in[0])), abs(phi(in[0]), density(in[0])) },
+	}
 	glu = vektest.Pointwise{
 		Ins: 2, Alias: [][]int{{0}, {1}}, ULP: 4, Floor: 1e-34, Draw: broad,
 		Run:   func(out, in [][]float32) { vek.GLU(out[0], in[0], in[1]) },
@@ -59,12 +66,13 @@ func TestGELUGrad(t *testing.T) { geluGrad.Test(t) }
 func TestGLU(t *testing.T)      { glu.Test(t) }
 func TestGLUGrad(t *testing.T)  { gluGrad.Test(t) }
 
-func FuzzExp(f *testing.F)      { exp.Fuzz(f) }
-func FuzzSigmoid(f *testing.F)  { sigmoid.Fuzz(f) }
-func FuzzGELU(f *testing.F)     { gelu.Fuzz(f) }
-func FuzzGELUGrad(f *testing.F) { geluGrad.Fuzz(f) }
-func FuzzGLU(f *testing.F)      { glu.Fuzz(f) }
-func FuzzGLUGrad(f *testing.F)  { gluGrad.Fuzz(f) }
+func FuzzExp(f *testing.F)       { exp.Fuzz(f) }
+func FuzzSigmoid(f *testing.F)   { sigmoid.Fuzz(f) }
+func FuzzGELU(f *testing.F)      { gelu.Fuzz(f) }
+func FuzzGELUGrad(f *testing.F)  { geluGrad.Fuzz(f) }
+func FuzzGELUSlope(f *testing.F) { geluSlope.Fuzz(f) }
+func FuzzGLU(f *testing.F)       { glu.Fuzz(f) }
+func FuzzGLUGrad(f *testing.F)   { gluGrad.Fuzz(f) }
 
 // broad draws numbers of sizes from 1e-4 to about 100.
 func broad(r *rand.Rand, _ int) float32 {
@@ -173,6 +181,7 @@ func TestSlopesAgainstDifferences(t *testing.T) {
 
 // GELUSlope has the bits of GELU and of GELUGrad with a gradient of 1.
 func TestGELUSlope(t *testing.T) {
+	geluSlope.Test(t)
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 		x := append(normals(generator(31), 1000), 0, float32(math.Copysign(0, -1)), 13, -13, 40, -40,
 			float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN()))

@@ -167,7 +167,7 @@ func (g *panels) scatter(mode gemmMode, rows, cols, i, j int) {
 
 // powerProduct needs no packing: both factors have a row for every term of a sum.
 func powerProduct(k, anchors, table Matrix, scratch []float32) {
-	if current == generic {
+	if current == generic || table.Rows == 0 {
 		gemmGeneric(k, anchors, table, true, false, gemmSet, nil, scratch, k.Rows, k.Cols, table.Rows)
 		return
 	}

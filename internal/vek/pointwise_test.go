@@ -82,8 +82,14 @@ func TestScaleShift(t *testing.T) { scaleShift.Test(t) }
 func TestAxpy(t *testing.T)       { axpy.Test(t) }
 func TestAffineGrad(t *testing.T) { affineGrad.Test(t) }
 
-func FuzzAdd(f *testing.F)       { add.Fuzz(f) }
-func FuzzPointwise(f *testing.F) { affineGrad.Fuzz(f) }
+func FuzzAdd(f *testing.F)        { add.Fuzz(f) }
+func FuzzMul(f *testing.F)        { mul.Fuzz(f) }
+func FuzzAddConst(f *testing.F)   { addConst.Fuzz(f) }
+func FuzzFill(f *testing.F)       { fill.Fuzz(f) }
+func FuzzScale(f *testing.F)      { scale.Fuzz(f) }
+func FuzzScaleShift(f *testing.F) { scaleShift.Fuzz(f) }
+func FuzzAxpy(f *testing.F)       { axpy.Fuzz(f) }
+func FuzzAffineGrad(f *testing.F) { affineGrad.Fuzz(f) }
 
 func BenchmarkFill(b *testing.B) { benchUnary(b, func(dst, _ []float32) { vek.Fill(dst, alpha) }) }
 func BenchmarkAddConst(b *testing.B) {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/big"
 	"math/cmplx"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"unsafe"
@@ -35,25 +36,29 @@ func TestComplexPowers(t *testing.T) {
 	im := []float64{0, 3.14159, 2.5, -1.7, 0.1, 1, 0, 1e3, 0.5, -0.5, 1e-9, -44}
 	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
 		for n := 0; n <= len(re); n++ {
-			c.Again()
-			gotRe, gotIm, log := c.OutDoubles(n), c.OutDoubles(n), inComplex(c, re[:n], im[:n])
-			l := []int{1, 2, 31, 1024, 1 << 20}[n%5]
-			if !c.Do(func() { vek.ComplexPowers(gotRe, gotIm, log, l) }) {
-				return
-			}
-			for i := range n {
-				want := power(re[i], im[i], l)
-				if re[i]*float64(l) < -150 {
-					want = 0
-				}
-				// the phase in radians is rounded a few times relative to l·im
-				tolerance := cmplx.Abs(want) * (4 + 4*math.Abs(im[i])*float64(l)) * 0x1p-53
-				if e := cmplx.Abs(complex(gotRe[i], gotIm[i]) - want); !(e <= tolerance) {
-					t.Errorf("exp(%d·(%v + %vi)) = %v + %vi, want %v: off by %.3g", l, re[i], im[i], gotRe[i], gotIm[i], want, e)
-				}
-			}
+			checkComplexPowers(t, c, re[:n], im[:n], []int{1, 2, 31, 1024, 1 << 20}[n%5])
 		}
 	})
+}
+
+func checkComplexPowers(t *testing.T, c *vektest.Call, re, im []float64, l int) {
+	t.Helper()
+	c.Again()
+	gotRe, gotIm, log := c.OutDoubles(len(re)), c.OutDoubles(len(re)), inComplex(c, re, im)
+	if !c.Do(func() { vek.ComplexPowers(gotRe, gotIm, log, l) }) {
+		t.FailNow()
+	}
+	for i := range re {
+		want := power(re[i], im[i], l)
+		if re[i]*float64(l) < -150 {
+			want = 0
+		}
+		// the phase in radians is rounded a few times relative to l·im
+		tolerance := cmplx.Abs(want) * (4 + 4*math.Abs(im[i])*float64(l)) * 0x1p-53
+		if e := cmplx.Abs(complex(gotRe[i], gotIm[i]) - want); !(e <= tolerance) {
+			t.Errorf("exp(%d·(%v + %vi)) = %v + %vi, want %v: off by %.3g", l, re[i], im[i], gotRe[i], gotIm[i], want, e)
+		}
+	}
 }
 
 // inComplex is c.InDoubles for complex numbers.
@@ -118,40 +123,44 @@ func TestPowerRows(t *testing.T) {
 func TestPowerProduct(t *testing.T) {
 	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
 		r := generator(3)
-		for _, s := range [][3]int{{1, 1, 1}, {32, 32, 64}, {15, 33, 7}, {6, 16, 4}, {1, 31, 30}, {29, 100, 2}, {0, 5, 3}, {5, 0, 3}} {
-			rows, cols, terms := s[0], s[1], s[2]
-			anchors, table := matrix(r, terms, rows), matrix(r, terms, cols)
-			for q := range terms {
-				if q%3 == 2 {
-					vek.Scale(anchors.Row(q), 0x1p-70, anchors.Row(q))
-					vek.Scale(table.Row(q), 0x1p-65, table.Row(q))
-				}
-			}
-			c.Again()
-			wide := vek.RoundToPanels(cols)
-			a, padded := c.InMatrix(anchors, rows+5), c.Scratch(terms*wide)
-			b := vek.Matrix{Data: padded, Rows: terms, Cols: cols, Stride: wide}
-			for q := range terms {
-				copy(b.Row(q), table.Row(q))
-			}
-			k, scratch := c.OutMatrix(rows, cols, cols+2), c.Scratch(vek.GemmScratch(rows, cols, terms))
-			if !c.Do(func() { vek.PowerProduct(k, a, b, scratch) }) {
-				return
-			}
-			for i := range rows {
-				for j := range cols {
-					want := near{n: terms}
-					for q := range terms {
-						want.add(float64(anchors.Row(q)[i]) * float64(table.Row(q)[j]))
-					}
-					got := k.Row(i)[j]
-					if want.check(t, got, "%v: [%d][%d]", s, i, j); got != 0 && math.Abs(float64(got)) < 0x1p-126 && vek.CurrentLevel() != vek.Generic {
-						t.Errorf("%v: [%d][%d] is the denormal number %v", s, i, j, got)
-					}
-				}
-			}
+		for _, s := range [][3]int{{1, 1, 1}, {32, 32, 64}, {15, 33, 7}, {6, 16, 4}, {1, 31, 30}, {29, 100, 2}, {0, 5, 3}, {5, 0, 3}, {3, 4, 0}} {
+			checkPowerProduct(t, c, r, s[0], s[1], s[2])
 		}
 	})
+}
+
+func checkPowerProduct(t *testing.T, c *vektest.Call, r *rand.Rand, rows, cols, terms int) {
+	t.Helper()
+	anchors, table := matrix(r, terms, rows), matrix(r, terms, cols)
+	for q := range terms {
+		if q%3 == 2 {
+			vek.Scale(anchors.Row(q), 0x1p-70, anchors.Row(q))
+			vek.Scale(table.Row(q), 0x1p-65, table.Row(q))
+		}
+	}
+	c.Again()
+	wide := vek.RoundToPanels(cols)
+	a, padded := c.InMatrix(anchors, rows+5), c.Scratch(terms*wide)
+	b := vek.Matrix{Data: padded, Rows: terms, Cols: cols, Stride: wide}
+	for q := range terms {
+		copy(b.Row(q), table.Row(q))
+	}
+	k, scratch := c.OutMatrix(rows, cols, cols+2), c.Scratch(vek.GemmScratch(rows, cols, terms))
+	if !c.Do(func() { vek.PowerProduct(k, a, b, scratch) }) {
+		t.FailNow()
+	}
+	for i := range rows {
+		for j := range cols {
+			want := near{n: terms}
+			for q := range terms {
+				want.add(float64(anchors.Row(q)[i]) * float64(table.Row(q)[j]))
+			}
+			got := k.Row(i)[j]
+			if want.check(t, got, "%d×%d×%d: [%d][%d]", rows, cols, terms, i, j); got != 0 && math.Abs(float64(got)) < 0x1p-126 && vek.CurrentLevel() != vek.Generic {
+				t.Errorf("%d×%d×%d: [%d][%d] is the denormal number %v", rows, cols, terms, i, j, got)
+			}
+		}
+	}
 }
 
 func TestPowerSums(t *testing.T) {
@@ -190,22 +199,115 @@ func TestPowerSums(t *testing.T) {
 func TestMulIndex(t *testing.T) {
 	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
 		for _, n := range vektest.Sizes() {
-			x := normals(generator(1), n)
-			c.Again()
-			in, dst := c.In(x), c.Out(n)
-			apart := c.Do(func() { vek.MulIndex(dst, in) })
-			got := append([]float32(nil), dst...)
-			c.Again()
-			both := c.InOut(x)
-			if !apart || !c.Do(func() { vek.MulIndex(both, both) }) {
-				return
-			}
-			for l := range x {
-				if want := float32(l) * x[l]; got[l] != want || both[l] != want {
-					t.Fatalf("n=%d: [%d] = %v, in place %v, want %v", n, l, got[l], both[l], want)
-				}
-			}
+			checkMulIndex(t, c, normals(generator(1), n))
 		}
+	})
+}
+
+func checkMulIndex(t *testing.T, c *vektest.Call, x []float32) {
+	t.Helper()
+	c.Again()
+	in, dst := c.In(x), c.Out(len(x))
+	apart := c.Do(func() { vek.MulIndex(dst, in) })
+	got := slices.Clone(dst)
+	c.Again()
+	both := c.InOut(x)
+	if !apart || !c.Do(func() { vek.MulIndex(both, both) }) {
+		t.FailNow()
+	}
+	for l := range x {
+		if want := float32(l) * x[l]; got[l] != want || both[l] != want {
+			t.Fatalf("n=%d: [%d] = %v, in place %v, want %v", len(x), l, got[l], both[l], want)
+		}
+	}
+}
+
+// poles draws n numbers in the unit disc, one of them on its edge.
+func poles(r *rand.Rand, n int) (re, im []float64) {
+	for i := range n {
+		lam := cmplx.Exp(complex(-math.Pow(10, -4+5*r.Float64()), 7*r.NormFloat64()))
+		if i == 0 {
+			lam = cmplx.Exp(1i)
+		}
+		re, im = append(re, real(lam)), append(im, imag(lam))
+	}
+	return re, im
+}
+
+// checkPower compares an element with first·λ^k: one rounding, the products' roundings in float64, and 0 for powers
+// below 2⁻⁵⁰ of the first.
+func checkPower(t *testing.T, what string, re, im float32, first, lam complex128, k int) {
+	t.Helper()
+	want := first
+	if k > 0 {
+		want *= cmplx.Exp(complex(float64(k), 0) * cmplx.Log(lam))
+	}
+	size := cmplx.Abs(first)
+	bound := 1.001*vektest.Epsilon*cmplx.Abs(want) + size*(float64(k)*1e-15+0x1p-50)
+	if e := cmplx.Abs(complex(float64(re), float64(im)) - want); !(e <= math.Sqrt2*bound) {
+		t.Fatalf("%s: power %d of %v: got %v + %vi, want %v", what, k, lam, re, im, want)
+	}
+	for _, v := range []float32{re, im} {
+		if v != 0 && math.Abs(float64(v)) < 0x1p-126 {
+			t.Fatalf("%s: power %d of %v: part %v is a denormal number", what, k, lam, v)
+		}
+	}
+}
+
+func checkPowers(t *testing.T, c *vektest.Call, r *rand.Rand, n, powers, gap int) {
+	t.Helper()
+	lamRe, lamIm := poles(r, n)
+	w, log := make([]complex128, n), make([]complex128, n)
+	for i := range w {
+		w[i], log[i] = complex(100*r.NormFloat64(), r.NormFloat64()), cmplx.Log(complex(lamRe[i], lamIm[i]))
+	}
+	c.Again()
+	rows := c.OutMatrix(2*n, powers, powers+gap)
+	c.Do(func() { vek.PowerRows(rows, w, log, 1, false) })
+	for i := range n {
+		for k := range powers {
+			checkPower(t, "PowerRows", rows.Row(i)[k], rows.Row(n + i)[k], w[i], complex(lamRe[i], lamIm[i]), k)
+		}
+	}
+
+	wRe, wIm := make([]float64, n), make([]float64, n)
+	c.Again()
+	re, im := c.InMatrix(matrix(r, powers, n), n+gap), c.InMatrix(matrix(r, powers, n), n+gap)
+	c.Do(func() { vek.PowerSums(wRe, wIm, re, im, lamRe, lamIm) })
+	for i := range n {
+		want, size := 0i, 0.0
+		for k := range powers {
+			term := cmplx.Pow(complex(lamRe[i], lamIm[i]), complex(float64(k), 0)) *
+				complex(float64(re.Row(k)[i]), float64(im.Row(k)[i]))
+			want += term
+			size += cmplx.Abs(term)
+		}
+		if e := cmplx.Abs(complex(wRe[i], wIm[i]) - want); !(e <= float64(powers+8)*4e-16*size) {
+			t.Fatalf("PowerSums: sum %d of %d: got %v + %vi, want %v", i, powers, wRe[i], wIm[i], want)
+		}
+	}
+}
+
+// FuzzPowers fuzzes everything of a Vandermonde product.
+func FuzzPowers(f *testing.F) {
+	f.Add(uint64(1), uint8(1), uint8(1), uint8(0))
+	for i := range uint8(68) { // sizes around vectors and chains, all places
+		f.Add(uint64(i), i%19, i%11, i)
+	}
+	f.Add(uint64(2), uint8(33), uint8(130), uint8(5))
+	f.Fuzz(func(t *testing.T, seed uint64, modes, powers, place uint8) {
+		vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+			c, r, n := vektest.NewCall(t), generator(seed), int(modes%70)
+			c.Begin(vektest.Placements()[place%17])
+			checkPowers(t, c, r, n, int(powers), int(place%4))
+			checkPowerProduct(t, c, r, n, int(powers), int(place%40))
+			checkMulIndex(t, c, normals(r, int(powers)))
+			re, im := make([]float64, n), make([]float64, n)
+			for i := range re {
+				re[i], im[i] = -math.Ldexp(r.Float64(), 8-r.IntN(40)), 10*r.NormFloat64()
+			}
+			checkComplexPowers(t, c, re, im, int(powers)<<(place%20))
+		})
 	})
 }
 
