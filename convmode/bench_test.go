@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/vektest"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
@@ -15,7 +16,7 @@ func BenchmarkTrainStep(b *testing.B) {
 		{128, 64, 1024, 6, 16, 2}, // the sCIFAR row
 	} {
 		name := fmt.Sprintf("H=%d/N=%d/L=%d/layers=%d/B=%d/threads=%d", c.h, c.n, c.length, c.layers, c.batch, c.threads)
-		b.Run(name, func(b *testing.B) {
+		vektest.BenchEachLevel(b, name, func(b *testing.B) {
 			cfg := model.Default()
 			cfg.DInput, cfg.DOutput, cfg.DModel, cfg.NLayers, cfg.Dropout = 3, 10, c.h, c.layers, 0.1
 			cfg.SSM.DState, cfg.SSM.Init = c.n, ssm.Lin

@@ -65,6 +65,20 @@ func TestFFT(t *testing.T) {
 	}
 }
 
+// Plans longer than any cache.
+func TestFFTLong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
+	for _, n := range []int{1 << 21, 3 << 19, 5 << 18, 1 << 17} {
+		if forward, round := relativeError(t, n, 0); !(forward < 2.5e-7 && round < 5e-7) {
+			t.Errorf("n=%d: relative error %.3g forward, %.3g there and back", n, forward, round)
+		} else {
+			t.Logf("n=%d: relative error %.3g forward, %.3g there and back", n, forward, round)
+		}
+	}
+}
+
 // The bar is 1.2 times the error of FFTW in single precision, mean of ten inputs.
 func TestFFTAccuracy(t *testing.T) {
 	for n, fftw := range map[int]float64{512: 1.04e-7, 2048: 1.21e-7, 32768: 1.41e-7} {

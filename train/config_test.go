@@ -2,7 +2,6 @@ package train
 
 import (
 	"errors"
-	"os"
 	"reflect"
 	"strconv"
 	"strings"
@@ -34,19 +33,10 @@ func TestPresets(t *testing.T) {
 	}
 }
 
-func TestPaperDelayConfig(t *testing.T) {
-	text, err := os.ReadFile("../configs/delay-paper.toml")
-	if err != nil {
-		t.Fatal(err)
-	}
+// The task of the first command has the paper's size.
+func TestDelayPreset(t *testing.T) {
 	c := preset(t, "delay")
-	if err := c.Merge(text, "delay-paper.toml"); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	if c.Data.Length != 4000 || c.Data.Delay != 1000 || c.SSM.DState != 1024 || c.SSM.DtMin != 2.0/1000 {
+	if c.Data.Length != 4000 || c.Data.Delay != 1000 || c.SSM.DState != 1024 || c.SSM.DtMin != 2.0/1000 || c.Train.Epochs != 20 {
 		t.Errorf("not the paper's size: %+v %+v", c.Data, c.SSM)
 	}
 }

@@ -32,7 +32,7 @@ which --resume goes on to the same bits. Ctrl-C stops at the next step and saves
 
 Examples:
   s4d-fast train
-  s4d-fast train --config configs/delay-paper.toml --set ssm.init=lin
+  s4d-fast train --set ssm.init=lin
   s4d-fast train fsdd --data fsdd --out runs/fsdd
   s4d-fast train fsdd --out runs/fsdd --resume`
 }

@@ -247,12 +247,15 @@ func TestDelayAllocatesNothing(t *testing.T) {
 	}
 }
 
+// BenchmarkDelay draws examples, which no assembly does.
 func BenchmarkDelay(b *testing.B) {
-	d := mustLoad(b, "delay", Options{})
-	var e Example
-	i := 0
-	for b.Loop() {
-		mustExample(b, d.Train, &e, i%16384, 0)
-		i++
-	}
+	d := mustLoad(b, "delay", Options{Length: 4000})
+	b.Run("L=4000/level=generic", func(b *testing.B) {
+		var e Example
+		i := 0
+		for b.Loop() {
+			mustExample(b, d.Train, &e, i%16384, 0)
+			i++
+		}
+	})
 }
