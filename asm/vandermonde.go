@@ -10,11 +10,11 @@ import (
 // vandermonde generates what fills the factors of a Vandermonde product and sums up its gradient, in float64. (The
 // product itself is gemm's.)
 func vandermonde(f *file) {
-	f.kernel("complexPowers", "func(re, im []float64, log []complex128, l float64)", (*gen).complexPowers)
-	f.kernel("powerRows", "func(rows []float32, stride, cols int, w, log []complex128, l, lIm float64)", (*gen).powerRows)
+	f.elementwise("complexPowers", "func(re, im []float64, log []complex128, l float64)", (*gen).complexPowers)
+	f.kernel("powerRows", "func(re, im []float32, stride, cols int, w, log []complex128, l, lIm float64)", (*gen).powerRows)
 	f.kernel("powerSums", "func(sumRe, sumIm []float64, re, im []float32, reStride, imStride, rows int, lamRe, lamIm []float64)",
 		(*gen).powerSums)
-	f.kernel("mulIndex", "func(dst, x []float32)", mulIndex)
+	f.kernel("mulIndex", "func(dst, x []float32, first float32)", mulIndex)
 }
 
 // Powers below e⁻¹⁵⁰ are 0.
@@ -98,9 +98,9 @@ func (g *gen) complexPower(log complexVec, l, lIm reg.VecVirtual) complexVec {
 	return z
 }
 
-// powerRows fills row n with Re w_n·λ_n^b, b < cols, where λ_n is exp(l·log.re + i·lIm·log.im), and the rows behind
-// those with Im. What begins a row is made for as many modes together as a vector has float64s; then each makes its
-// row, a vector of columns from the one before, by one power of λ. Results that would be denormal numbers are 0.
+// powerRows fills row n with w_n·λ_n^b, b < cols, where λ_n is exp(l·log.re + i·lIm·log.im). What begins a row is made
+// for as many modes together as a vector has float64s; then each makes its row, a vector of columns from the one
+// before, by one power of λ. Results that would be denormal numbers are 0.
 func (g *gen) powerRows() {
 	saved := g.flushDenormals()
 	half := g.lanes / 2
@@ -113,9 +113,7 @@ func (g *gen) powerRows() {
 		g.VMOVUPD(z.im, power(s, 1))
 	}
 
-	re, im, step := g.ptr("rows"), g.length("log"), g.stride("stride")
-	g.IMULQ(step, im)
-	g.ADDQ(re, im)
+	re, im, step := g.ptr("re"), g.ptr("im"), g.stride("stride")
 	odd := g.laneBits(half)
 	l, lIm := g.GP64(), g.GP64()
 	g.MOVQ(g.paramAddr("l"), l)
@@ -392,14 +390,15 @@ func (g *gen) sumStrip(at reg.Register, vecs int, n reg.Register) {
 	store("sumIm", sIm)
 }
 
-// mulIndex: dst[l] = l·x[l].
+// mulIndex: dst[l] = (first + l)·x[l].
 func mulIndex(g *gen) {
 	lanes := make([]uint32, 16)
 	for i := range lanes {
 		lanes[i] = math.Float32bits(float32(i))
 	}
 	index, step := g.vec(), g.broadcast(float64(g.lanes))
-	g.VMOVUPS(g.table("indices", lanes), index)
+	g.VBROADCASTSS(g.paramAddr("first"), index)
+	g.VADDPS(g.table("indices", lanes), index, index)
 	dst, x := g.ptr("dst"), g.ptr("x")
 	g.each(g.length("dst"), 2, func(r *run) {
 		for u := range r.vecs {

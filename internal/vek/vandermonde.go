@@ -62,13 +62,17 @@ func PowerRows(rows Matrix, w, log []complex128, l int, conj bool) {
 	if conj {
 		lIm = -lIm
 	}
-	powerRows(rows.Data, rows.Stride, rows.Cols, w, log, float64(l), lIm)
+	most := max(1, longestRun/max(1, rows.Cols))
+	for at := 0; at < len(log); at += most {
+		n := min(most, len(log)-at)
+		re, im := rows.Data[at*rows.Stride:], rows.Data[(len(log)+at)*rows.Stride:]
+		powerRows(re, im, rows.Stride, rows.Cols, w[at:at+n], log[at:at+n], float64(l), lIm)
+	}
 }
 
-func powerRowsGeneric(rows []float32, stride, cols int, w, log []complex128, l, lIm float64) {
+func powerRowsGeneric(re, im []float32, stride, cols int, w, log []complex128, l, lIm float64) {
 	for n := range log {
-		re, im := rows[n*stride:], rows[(len(log)+n)*stride:]
-		powerRow(re[:cols], im[:cols], w[n], complexPower(log[n], l, lIm))
+		powerRow(re[n*stride:][:cols], im[n*stride:][:cols], w[n], complexPower(log[n], l, lIm))
 	}
 }
 
@@ -130,7 +134,12 @@ func PowerSums(sumRe, sumIm []float64, re, im Matrix, lamRe, lamIm []float64) {
 	if len(sumRe) != len(lamRe) || len(sumIm) != len(lamRe) || len(lamIm) != len(lamRe) {
 		panic("vek: PowerSums: lengths differ")
 	}
-	powerSums(sumRe, sumIm, re.Data, im.Data, re.Stride, im.Stride, re.Rows, lamRe, lamIm)
+	most := max(32, longestRun/max(1, re.Rows))
+	for at := 0; at < len(lamRe); at += most {
+		n := min(most, len(lamRe)-at)
+		powerSums(sumRe[at:at+n], sumIm[at:at+n], re.Data[min(at, len(re.Data)):], im.Data[min(at, len(im.Data)):], re.Stride, im.Stride, re.Rows,
+			lamRe[at:at+n], lamIm[at:at+n])
+	}
 }
 
 // Horner's rule, row by row for all n: s ← s·λ + x_a.
@@ -153,12 +162,15 @@ func MulIndex(dst, x []float32) {
 	if len(dst) != len(x) {
 		panic("vek: MulIndex: lengths differ")
 	}
-	mulIndex(dst, x)
+	for at := 0; at < len(x); at += longestRun {
+		n := min(longestRun, len(x)-at)
+		mulIndex(dst[at:at+n], x[at:at+n], float32(at))
+	}
 }
 
-func mulIndexGeneric(dst, x []float32) {
+func mulIndexGeneric(dst, x []float32, first float32) {
 	dst = dst[:len(x)]
 	for l, v := range x {
-		dst[l] = float32(l) * v
+		dst[l] = (first + float32(l)) * v
 	}
 }

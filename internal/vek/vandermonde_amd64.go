@@ -5,6 +5,10 @@
 package vek
 
 func complexPowers(re, im []float64, log []complex128, l float64) {
+	for len(re) > longestRun {
+		complexPowers(re[:longestRun], im[:longestRun], log[:longestRun], l)
+		re, im, log = re[longestRun:], im[longestRun:], log[longestRun:]
+	}
 	switch current {
 	case avx512:
 		complexPowersAVX512(re, im, log, l)
@@ -15,14 +19,14 @@ func complexPowers(re, im []float64, log []complex128, l float64) {
 	}
 }
 
-func powerRows(rows []float32, stride, cols int, w, log []complex128, l, lIm float64) {
+func powerRows(re, im []float32, stride, cols int, w, log []complex128, l, lIm float64) {
 	switch current {
 	case avx512:
-		powerRowsAVX512(rows, stride, cols, w, log, l, lIm)
+		powerRowsAVX512(re, im, stride, cols, w, log, l, lIm)
 	case avx2:
-		powerRowsAVX2(rows, stride, cols, w, log, l, lIm)
+		powerRowsAVX2(re, im, stride, cols, w, log, l, lIm)
 	default:
-		powerRowsGeneric(rows, stride, cols, w, log, l, lIm)
+		powerRowsGeneric(re, im, stride, cols, w, log, l, lIm)
 	}
 }
 
@@ -37,14 +41,14 @@ func powerSums(sumRe, sumIm []float64, re, im []float32, reStride, imStride, row
 	}
 }
 
-func mulIndex(dst, x []float32) {
+func mulIndex(dst, x []float32, first float32) {
 	switch current {
 	case avx512:
-		mulIndexAVX512(dst, x)
+		mulIndexAVX512(dst, x, first)
 	case avx2:
-		mulIndexAVX2(dst, x)
+		mulIndexAVX2(dst, x, first)
 	default:
-		mulIndexGeneric(dst, x)
+		mulIndexGeneric(dst, x, first)
 	}
 }
 
@@ -55,10 +59,10 @@ func complexPowersAVX2(re []float64, im []float64, log []complex128, l float64)
 func complexPowersAVX512(re []float64, im []float64, log []complex128, l float64)
 
 //go:noescape
-func powerRowsAVX2(rows []float32, stride int, cols int, w []complex128, log []complex128, l float64, lIm float64)
+func powerRowsAVX2(re []float32, im []float32, stride int, cols int, w []complex128, log []complex128, l float64, lIm float64)
 
 //go:noescape
-func powerRowsAVX512(rows []float32, stride int, cols int, w []complex128, log []complex128, l float64, lIm float64)
+func powerRowsAVX512(re []float32, im []float32, stride int, cols int, w []complex128, log []complex128, l float64, lIm float64)
 
 //go:noescape
 func powerSumsAVX2(sumRe []float64, sumIm []float64, re []float32, im []float32, reStride int, imStride int, rows int, lamRe []float64, lamIm []float64)
@@ -67,7 +71,7 @@ func powerSumsAVX2(sumRe []float64, sumIm []float64, re []float32, im []float32,
 func powerSumsAVX512(sumRe []float64, sumIm []float64, re []float32, im []float32, reStride int, imStride int, rows int, lamRe []float64, lamIm []float64)
 
 //go:noescape
-func mulIndexAVX2(dst []float32, x []float32)
+func mulIndexAVX2(dst []float32, x []float32, first float32)
 
 //go:noescape
-func mulIndexAVX512(dst []float32, x []float32)
+func mulIndexAVX512(dst []float32, x []float32, first float32)

@@ -616,25 +616,23 @@ DATA vandermonde_odd<>+56(SB)/4, $0x0000000f
 DATA vandermonde_odd<>+60(SB)/4, $0x00000000
 GLOBL vandermonde_odd<>(SB), RODATA|NOPTR, $64
 
-// func powerRowsAVX2(rows []float32, stride int, cols int, w []complex128, log []complex128, l float64, lIm float64)
+// func powerRowsAVX2(re []float32, im []float32, stride int, cols int, w []complex128, log []complex128, l float64, lIm float64)
 // Requires: AVX, AVX2, FMA3, SSE
-TEXT ·powerRowsAVX2(SB), NOSPLIT, $392-104
+TEXT ·powerRowsAVX2(SB), NOSPLIT, $392-128
 	STMXCSR      (SP)
 	MOVL         (SP), AX
 	ORL          $0x00008040, AX
 	MOVL         AX, 4(SP)
 	LDMXCSR      4(SP)
-	MOVQ         rows_base+0(FP), AX
-	MOVQ         log_len+72(FP), CX
-	MOVQ         stride+24(FP), DX
+	MOVQ         re_base+0(FP), AX
+	MOVQ         im_base+24(FP), CX
+	MOVQ         stride+48(FP), DX
 	SHLQ         $0x02, DX
-	IMULQ        DX, CX
-	ADDQ         AX, CX
-	MOVQ         l+88(FP), BX
-	MOVQ         lIm+96(FP), SI
-	MOVQ         log_len+72(FP), DI
+	MOVQ         l+112(FP), BX
+	MOVQ         lIm+120(FP), SI
+	MOVQ         log_len+96(FP), DI
 	XORQ         R8, R8
-	MOVQ         log_base+64(FP), R9
+	MOVQ         log_base+88(FP), R9
 	SHLQ         $0x04, R8
 	ADDQ         R8, R9
 	MOVQ         DI, R8
@@ -733,7 +731,7 @@ TEXT ·powerRowsAVX2(SB), NOSPLIT, $392-104
 	JLE          end2
 
 group1:
-	MOVQ         w_base+40(FP), R9
+	MOVQ         w_base+64(FP), R9
 	MOVQ         R8, R10
 	SHLQ         $0x04, R10
 	ADDQ         R10, R9
@@ -792,7 +790,7 @@ group1:
 	MOVQ         $0x00000004, R9
 	LEAQ         4(R8), R10
 	LEAQ         -4(DI), R11
-	MOVQ         log_base+64(FP), R12
+	MOVQ         log_base+88(FP), R12
 	SHLQ         $0x04, R10
 	ADDQ         R10, R12
 	MOVQ         R11, R10
@@ -907,7 +905,7 @@ modes4:
 	VBLENDPD     $0x08, Y4, Y3, Y3
 	VBROADCASTSD 264(SP)(R10*8), Y4
 	VBROADCASTSD 296(SP)(R10*8), Y5
-	MOVQ         cols+32(FP), R11
+	MOVQ         cols+56(FP), R11
 	MOVQ         AX, R12
 	MOVQ         CX, R13
 
@@ -952,20 +950,18 @@ end2:
 	VZEROUPPER
 	RET
 
-// func powerRowsAVX512(rows []float32, stride int, cols int, w []complex128, log []complex128, l float64, lIm float64)
+// func powerRowsAVX512(re []float32, im []float32, stride int, cols int, w []complex128, log []complex128, l float64, lIm float64)
 // Requires: AVX, AVX512DQ, AVX512F, AVX512VL, SSE
-TEXT ·powerRowsAVX512(SB), NOSPLIT, $776-104
+TEXT ·powerRowsAVX512(SB), NOSPLIT, $776-128
 	STMXCSR          (SP)
 	MOVL             (SP), AX
 	ORL              $0x00008040, AX
 	MOVL             AX, 4(SP)
 	LDMXCSR          4(SP)
-	MOVQ             rows_base+0(FP), AX
-	MOVQ             log_len+72(FP), CX
-	MOVQ             stride+24(FP), DX
+	MOVQ             re_base+0(FP), AX
+	MOVQ             im_base+24(FP), CX
+	MOVQ             stride+48(FP), DX
 	SHLQ             $0x02, DX
-	IMULQ            DX, CX
-	ADDQ             AX, CX
 	MOVL             $0x00000022, BX
 	KMOVW            BX, K1
 	MOVL             $0x00000044, BX
@@ -974,11 +970,11 @@ TEXT ·powerRowsAVX512(SB), NOSPLIT, $776-104
 	KMOVW            BX, K3
 	MOVL             $0x000000f0, BX
 	KMOVW            BX, K4
-	MOVQ             l+88(FP), BX
-	MOVQ             lIm+96(FP), SI
-	MOVQ             log_len+72(FP), DI
+	MOVQ             l+112(FP), BX
+	MOVQ             lIm+120(FP), SI
+	MOVQ             log_len+96(FP), DI
 	XORQ             R8, R8
-	MOVQ             log_base+64(FP), R9
+	MOVQ             log_base+88(FP), R9
 	SHLQ             $0x04, R8
 	ADDQ             R8, R9
 	MOVQ             DI, R8
@@ -1075,7 +1071,7 @@ TEXT ·powerRowsAVX512(SB), NOSPLIT, $776-104
 	JLE              end2
 
 group1:
-	MOVQ             w_base+40(FP), R9
+	MOVQ             w_base+64(FP), R9
 	MOVQ             R8, R10
 	SHLQ             $0x04, R10
 	ADDQ             R10, R9
@@ -1140,7 +1136,7 @@ group1:
 	MOVQ             $0x00000008, R9
 	LEAQ             8(R8), R10
 	LEAQ             -8(DI), R11
-	MOVQ             log_base+64(FP), R12
+	MOVQ             log_base+88(FP), R12
 	SHLQ             $0x04, R10
 	ADDQ             R10, R12
 	MOVQ             R11, R10
@@ -1255,7 +1251,7 @@ modes4:
 	VFMADD213PD  Z5, Z4, Z3
 	VBROADCASTSD 520(SP)(R10*8), Z4
 	VBROADCASTSD 584(SP)(R10*8), Z5
-	MOVQ         cols+32(FP), R11
+	MOVQ         cols+56(FP), R11
 	MOVQ         AX, R12
 	MOVQ         CX, R13
 
@@ -1690,11 +1686,12 @@ end9:
 	VZEROUPPER
 	RET
 
-// func mulIndexAVX2(dst []float32, x []float32)
+// func mulIndexAVX2(dst []float32, x []float32, first float32)
 // Requires: AVX, AVX2
-TEXT ·mulIndexAVX2(SB), NOSPLIT, $0-48
+TEXT ·mulIndexAVX2(SB), NOSPLIT, $0-52
 	VBROADCASTSS vandermonde_x41000000<>+0(SB), Y1
-	VMOVUPS      vandermonde_indices<>+0(SB), Y0
+	VBROADCASTSS first+48(FP), Y0
+	VADDPS       vandermonde_indices<>+0(SB), Y0, Y0
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         dst_len+8(FP), DX
@@ -1770,11 +1767,12 @@ DATA vandermonde_indices<>+56(SB)/4, $0x41600000
 DATA vandermonde_indices<>+60(SB)/4, $0x41700000
 GLOBL vandermonde_indices<>(SB), RODATA|NOPTR, $64
 
-// func mulIndexAVX512(dst []float32, x []float32)
+// func mulIndexAVX512(dst []float32, x []float32, first float32)
 // Requires: AVX, AVX512F
-TEXT ·mulIndexAVX512(SB), NOSPLIT, $0-48
+TEXT ·mulIndexAVX512(SB), NOSPLIT, $0-52
 	VBROADCASTSS vandermonde_x41800000<>+0(SB), Z1
-	VMOVUPS      vandermonde_indices<>+0(SB), Z0
+	VBROADCASTSS first+48(FP), Z0
+	VADDPS       vandermonde_indices<>+0(SB), Z0, Z0
 	MOVQ         dst_base+0(FP), AX
 	MOVQ         x_base+24(FP), CX
 	MOVQ         dst_len+8(FP), DX

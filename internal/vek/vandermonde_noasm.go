@@ -8,12 +8,12 @@ func complexPowers(re, im []float64, log []complex128, l float64) {
 	complexPowersGeneric(re, im, log, l)
 }
 
-func powerRows(rows []float32, stride, cols int, w, log []complex128, l, lIm float64) {
-	powerRowsGeneric(rows, stride, cols, w, log, l, lIm)
+func powerRows(re, im []float32, stride, cols int, w, log []complex128, l, lIm float64) {
+	powerRowsGeneric(re, im, stride, cols, w, log, l, lIm)
 }
 
 func powerSums(sumRe, sumIm []float64, re, im []float32, reStride, imStride, rows int, lamRe, lamIm []float64) {
 	powerSumsGeneric(sumRe, sumIm, re, im, reStride, imStride, rows, lamRe, lamIm)
 }
 
-func mulIndex(dst, x []float32) { mulIndexGeneric(dst, x) }
+func mulIndex(dst, x []float32, first float32) { mulIndexGeneric(dst, x, first) }

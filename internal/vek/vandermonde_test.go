@@ -311,6 +311,39 @@ func FuzzPowers(f *testing.F) {
 	})
 }
 
+// Calls that are long enough to be cut have the bits of short ones.
+func TestLongPowers(t *testing.T) {
+	const modes, powers, rows = 70, 9000, 2100
+	r := generator(4)
+	log, w := make([]complex128, modes), make([]complex128, modes)
+	lamRe, lamIm, sumRe, sumIm := make([]float64, modes), make([]float64, modes), make([]float64, modes), make([]float64, modes)
+	for n := range log {
+		log[n], w[n] = complex(-1e-3*r.Float64(), 7*r.NormFloat64()), complex(r.NormFloat64(), r.NormFloat64())
+	}
+	re, im := matrix(r, rows, modes), matrix(r, rows, modes)
+	all, one := vek.Matrix{Data: make([]float32, 2*modes*powers), Rows: 2 * modes, Cols: powers, Stride: powers}, make([]float32, 2*powers)
+	x := normals(r, 1<<16+9)
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		vek.ComplexPowers(lamRe, lamIm, log, 1)
+		vek.PowerRows(all, w, log, 1, false)
+		vek.PowerSums(sumRe, sumIm, re, im, lamRe, lamIm)
+		for n := range modes {
+			vek.PowerRows(vek.Matrix{Data: one, Rows: 2, Cols: powers, Stride: powers}, w[n:n+1], log[n:n+1], 1, false)
+			sameBits(t, "Re", all.Row(n), one[:powers])
+			sameBits(t, "Im", all.Row(modes+n), one[powers:])
+			column := func(m vek.Matrix) vek.Matrix {
+				return vek.Matrix{Data: m.Data[n:], Rows: rows, Cols: 1, Stride: m.Stride}
+			}
+			var aloneRe, aloneIm [1]float64
+			vek.PowerSums(aloneRe[:], aloneIm[:], column(re), column(im), lamRe[n:n+1], lamIm[n:n+1])
+			if aloneRe[0] != sumRe[n] || aloneIm[0] != sumIm[n] {
+				t.Fatalf("sum %d: %v + %vi, alone %v + %vi", n, sumRe[n], sumIm[n], aloneRe[0], aloneIm[0])
+			}
+		}
+		checkMulIndex(t, vektest.NewCall(t), x)
+	})
+}
+
 // The parts of a kernel of 1024 taps from 32 modes.
 const (
 	benchModes  = 32
