@@ -76,6 +76,14 @@ func (g *gen) reduceTurns(r *run, turns reg.Register) (angle, quarter reg.VecVir
 		g.VINSERTI32X8(operand.U8(1), bits.AsY(), quarter, quarter)
 		return angle, quarter
 	}
+	if g.neon() {
+		high := g.vec()
+		g.VCVTPD2PSX(angles[0], angle)
+		g.VCVTPD2PSX(angles[1], high)
+		g.VUNPCKLPD(high, angle, angle)
+		g.VSHUFPS(operand.U8(0x88), quarters[1], quarters[0], quarter)
+		return angle, quarter
+	}
 	high := g.XMM()
 	g.VCVTPD2PSY(angles[0], angle.AsX())
 	g.VCVTPD2PSY(angles[1], high)
@@ -99,6 +107,10 @@ func (r *run) loadDoubles(base reg.Register, half int) reg.VecVirtual {
 			g.KSHIFTRW(operand.U8(8), r.mask.k, k)
 		}
 		g.VMOVUPD_Z(at, k, v)
+	case g.neon():
+		floats := g.GP64()
+		g.LEAQ(operand.Mem{Base: r.mask.n, Index: r.mask.n, Scale: 1, Disp: -4 * half}, floats)
+		g.loadMasked(mask{n: floats}, at, v)
 	default:
 		m := g.vec()
 		if half == 0 {

@@ -22,17 +22,32 @@ func (g *gen) repeated64(bits uint64) operand.Mem {
 // broadcastDouble returns a register full of v.
 func (g *gen) broadcastDouble(v float64) reg.VecVirtual {
 	r := g.vec()
-	g.VBROADCASTSD(g.double(v), r)
+	g.spreadDouble(g.double(v), r)
 	return r
 }
 
-// mulAddDouble sets p = p·f + c.
-func (g *gen) mulAddDouble(p, f reg.VecVirtual, c float64) {
-	if g.wide() {
-		g.VFMADD213PD_BCST(g.double(c), f, p)
+// spreadDouble fills v with a float64.
+func (g *gen) spreadDouble(src operand.Op, v reg.VecVirtual) {
+	if g.neon() {
+		g.VMOVDDUP(src, v)
 		return
 	}
-	g.VFMADD213PD(g.double(c), f, p)
+	g.VBROADCASTSD(src, v)
+}
+
+// mulAddDouble returns p·f + c; p is used up.
+func (g *gen) mulAddDouble(p, f reg.VecVirtual, c float64) reg.VecVirtual {
+	switch {
+	case g.wide():
+		g.VFMADD213PD_BCST(g.double(c), f, p)
+	case g.neon():
+		sum := g.broadcastDouble(c)
+		g.VFMADD231PD(f, p, sum)
+		return sum
+	default:
+		g.VFMADD213PD(g.double(c), f, p)
+	}
+	return p
 }
 
 // addMulDouble sets p = p + f·c.
@@ -59,7 +74,7 @@ func (g *gen) mulDouble(x reg.VecVirtual, c float64) reg.VecVirtual {
 func (g *gen) taylor(x reg.VecVirtual, c []float64) reg.VecVirtual {
 	p := g.broadcastDouble(c[0])
 	for _, v := range c[1:] {
-		g.mulAddDouble(p, x, v)
+		p = g.mulAddDouble(p, x, v)
 	}
 	return p
 }
@@ -77,6 +92,16 @@ func (g *gen) exponentialDouble(x reg.VecVirtual) reg.VecVirtual {
 	g.addMulDouble(r, whole, -(math.Ln2 - low))
 	g.addMulDouble(r, whole, -low)
 	p := g.taylor(r, factorials(13, 1))
+	const least = magicDouble - 1<<50
+	switch { // as power does it
+	case g.wide():
+		g.VSCALEFPD(whole, p, p)
+		return p
+	case g.neon():
+		g.atLeast(opMaxNumberDouble, n, g.broadcastDouble(least))
+	default:
+		g.VMAXPD(g.double(least), n, n)
+	}
 	g.VPSLLQ(operand.Imm(52), n, n)
 	g.VPADDQ(n, p, p)
 	return p

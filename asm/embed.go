@@ -12,6 +12,17 @@ func embed(f *file) {
 		func(g *gen) {
 			x, step, entry := g.ptr("x"), g.stride("xStride"), g.entries()
 			g.squares(x, step, func(row func(int) operand.Mem, h reg.Register) {
+				if g.neon() {
+					for i := range 4 {
+						channels, tokens := 4*(i/2), 4*(i%2)
+						for c, v := range g.square4(func(t int) operand.Mem {
+							return operand.Mem{Base: entry[tokens+t], Index: h, Scale: 4, Disp: 4 * channels}
+						}) {
+							g.VMOVUPS(v, row(channels+c).Offset(4*tokens))
+						}
+					}
+					return
+				}
 				for i, v := range g.transpose8(func(t, half int) operand.Mem {
 					return operand.Mem{Base: entry[t], Index: h, Scale: 4, Disp: 16 * half}
 				}) {
@@ -23,6 +34,17 @@ func embed(f *file) {
 		func(g *gen) {
 			x, step, entry := g.ptr("x"), g.stride("xStride"), g.entries()
 			g.squares(x, step, func(row func(int) operand.Mem, h reg.Register) {
+				if g.neon() {
+					for i := range 4 {
+						channels, tokens := 4*(i/2), 4*(i%2)
+						for t, v := range g.square4(func(c int) operand.Mem { return row(channels + c).Offset(4 * tokens) }) {
+							at := operand.Mem{Base: entry[tokens+t], Index: h, Scale: 4, Disp: 4 * channels}
+							g.VADDPS(at, v, v)
+							g.VMOVUPS(v, at)
+						}
+					}
+					return
+				}
 				for t, v := range g.transpose8(func(i, half int) operand.Mem { return row(i).Offset(16 * half) }) {
 					at := operand.Mem{Base: entry[t], Index: h, Scale: 4} // in order: tokens may be equal
 					g.VADDPS(at, v, v)
@@ -69,6 +91,16 @@ func (g *gen) squares(x, step reg.Register, body func(row func(int) operand.Mem,
 	g.ADDQ(operand.Imm(8), h)
 	g.JMP(operand.LabelRef(loop))
 	g.Label(done)
+}
+
+// square4 returns the columns of a 4×4 square whose row i is at(i).
+func (g *gen) square4(at func(i int) operand.Mem) [4]reg.VecVirtual {
+	var rows [4]reg.VecVirtual
+	for i := range rows {
+		rows[i] = g.vec()
+		g.VMOVUPS(at(i), rows[i])
+	}
+	return g.transposeQuarters(rows)
 }
 
 // transpose8 returns the columns of an 8×8 square whose row i has its halves of four at at(i, 0) and at(i, 1).

@@ -3,6 +3,7 @@ package asm
 import (
 	"math"
 
+	"github.com/mmcloughlin/avo/ir"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -56,7 +57,7 @@ type butterfly struct {
 
 func (p fftPass) generate(g *gen) {
 	b := &butterfly{gen: g, fftPass: p}
-	if p.radix == 8 && !g.wide() {
+	if p.radix == 8 && !g.roomy() {
 		b.spill = g.AllocLocal(8 * 4 * g.lanes)
 	}
 	b.step = g.arg("q")
@@ -197,8 +198,7 @@ func (b *butterfly) raw(k int) complexVec {
 func (b *butterfly) input(k int) complexVec {
 	x := b.raw(k)
 	if b.inverse && !b.plain && k > 0 {
-		wr, wi := b.twiddle(k)
-		b.rotateBack(x, wr, wi)
+		return b.twist(x, k)
 	}
 	return x
 }
@@ -206,35 +206,86 @@ func (b *butterfly) input(k int) complexVec {
 // output stores result k, times its twiddle where the pass is forward.
 func (b *butterfly) output(k int, y complexVec) {
 	if !b.inverse && !b.plain && k > 0 {
-		wr, wi := b.twiddle(k)
-		b.rotate(y, wr, wi)
+		y = b.twist(y, k)
 	}
 	b.VMOVUPS(y.re, b.at(b.to[0], k))
 	b.VMOVUPS(y.im, b.at(b.to[1], k))
 }
 
-func (b *butterfly) twiddle(k int) (wr, wi reg.VecVirtual) {
-	wr, wi = b.vec(), b.vec()
-	b.VBROADCASTSS(operand.Mem{Base: b.tw, Disp: 8 * (k - 1)}, wr)
-	b.VBROADCASTSS(operand.Mem{Base: b.tw, Disp: 8*(k-1) + 4}, wi)
-	return wr, wi
+// twist multiplies x by the k-th twiddle, or in an inverse pass by its conjugate. x is used up.
+func (b *butterfly) twist(x complexVec, k int) complexVec {
+	at := operand.Mem{Base: b.tw, Disp: 8 * (k - 1)}
+	if b.neon() { // multiplies by an element: no broadcast
+		w := b.vec()
+		b.VMOVSD(at, w)
+		return b.rotateByElements(x, w, b.inverse)
+	}
+	wr, wi := b.vec(), b.vec()
+	b.VBROADCASTSS(at, wr)
+	b.VBROADCASTSS(at.Offset(4), wi)
+	if b.inverse {
+		return b.rotateBack(x, wr, wi)
+	}
+	return b.rotate(x, wr, wi)
 }
 
-// rotate sets x = x·w, rotateBack x = x·conj(w).
-func (g *gen) rotate(x complexVec, wr, wi operand.Op) {
+// rotateByElements returns x·w or x·conj(w), w the first two elements of a vector.
+func (g *gen) rotateByElements(x complexVec, w reg.VecVirtual, conj bool) complexVec {
+	y, plus, minus := complexVec{g.vec(), g.vec()}, opAddLane, opSubLane
+	if conj {
+		plus, minus = minus, plus
+	}
+	g.lane(opMulLane, 0, w, x.re, y.re)
+	g.lane(opMulLane, 0, w, x.im, y.im)
+	g.lane(minus, 1, w, x.im, y.re)
+	g.lane(plus, 1, w, x.re, y.im)
+	return y
+}
+
+// lane writes an instruction by element i of m, at level neon.
+func (g *gen) lane(opcode string, i int, m, n, d reg.VecVirtual) {
+	inputs := []operand.Op{m, n}
+	if opcode != opMulLane {
+		inputs = append(inputs, d)
+	}
+	g.Instruction(&ir.Instruction{
+		Opcode: opcode, Operands: []operand.Op{operand.Imm(uint64(i)), m, n, d}, Inputs: inputs, Outputs: []operand.Op{d},
+	})
+}
+
+// rotate returns x·w, rotateBack x·conj(w); x is used up.
+func (g *gen) rotate(x complexVec, wr, wi operand.Op) complexVec {
+	if g.neon() {
+		y := complexVec{g.vec(), g.vec()}
+		g.VMULPS(wr, x.re, y.re)
+		g.VMULPS(wr, x.im, y.im)
+		g.VFNMADD231PS(wi, x.im, y.re)
+		g.VFMADD231PS(wi, x.re, y.im)
+		return y
+	}
 	t, u := g.vec(), g.vec()
 	g.VMULPS(wi, x.im, t)
 	g.VMULPS(wi, x.re, u)
 	g.VFMSUB213PS(t, wr, x.re)
 	g.VFMADD213PS(u, wr, x.im)
+	return x
 }
 
-func (g *gen) rotateBack(x complexVec, wr, wi reg.VecVirtual) {
+func (g *gen) rotateBack(x complexVec, wr, wi reg.VecVirtual) complexVec {
+	if g.neon() {
+		y := complexVec{g.vec(), g.vec()}
+		g.VMULPS(wr, x.re, y.re)
+		g.VMULPS(wr, x.im, y.im)
+		g.VFMADD231PS(wi, x.im, y.re)
+		g.VFNMADD231PS(wi, x.re, y.im)
+		return y
+	}
 	t, u := g.vec(), g.vec()
 	g.VMULPS(wi, x.im, t)
 	g.VMULPS(wi, x.re, u)
 	g.VFMADD213PS(t, wr, x.re)
 	g.VFMSUB213PS(u, wr, x.im)
+	return x
 }
 
 // sumDiff returns x + y and x − y in x's registers and new ones.
@@ -318,8 +369,7 @@ func (b *butterfly) eightForward() {
 	}
 	even := b.dft4(x, false)
 	for k := 1; k < 4; k++ {
-		wr, wi := b.twiddle(2 * k)
-		b.rotate(even[k], wr, wi)
+		even[k] = b.twist(even[k], 2*k)
 	}
 	b.hold(even)
 
@@ -360,7 +410,7 @@ func (b *butterfly) halves(s, p complexVec, sign float64) (plus, minus complexVe
 
 // hold puts four vectors away, held returns one of them; with 32 registers there is nothing to do.
 func (b *butterfly) hold(x [4]complexVec) {
-	if b.wide() {
+	if b.roomy() {
 		return
 	}
 	for k, v := range x {
@@ -370,7 +420,7 @@ func (b *butterfly) hold(x [4]complexVec) {
 }
 
 func (b *butterfly) held(x [4]complexVec, k int) complexVec {
-	if b.wide() {
+	if b.roomy() {
 		return x[k]
 	}
 	v := complexVec{b.vec(), b.vec()}

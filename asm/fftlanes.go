@@ -44,9 +44,12 @@ func (g *gen) lanesStage(kind lanesKind) {
 	if kind >= inverseLanesMul {
 		b.kRe, b.kIm = g.ptr("kRe"), g.ptr("kIm")
 	}
-	if g.wide() {
+	switch {
+	case g.wide():
 		b.loadTwist()
-	} else {
+	case g.neon():
+		b.spill = g.AllocLocal(3 * 8 * 4 * g.lanes)
+	default:
 		b.spill = g.AllocLocal(8 * 4 * g.lanes)
 	}
 	left := g.length("re")
@@ -108,20 +111,17 @@ func (b *lanesGroup) twistOf(k int) complexVec {
 	return w
 }
 
-// group treats up to four vectors: at once, or two by two. Two's results would overwrite the others' inputs, so the
-// first two wait.
+// group treats up to four vectors, as many at once as four registers hold. Their results would overwrite the others'
+// inputs, so all but the last wait.
 func (b *lanesGroup) group(rows int) {
-	if b.wide() {
-		b.part(rows, 0, rows, func(store func()) { store() })
-		return
+	at, n := 0, b.lanes/4
+	for ; at+n < rows; at += n {
+		b.part(at, n, false)
 	}
-	if rows <= 2 {
-		b.part(rows, 0, rows, func(store func()) { store() })
-		return
+	b.part(at, rows-at, true)
+	for at := 0; at+n < rows; at += n {
+		b.release(at, n)
 	}
-	b.part(rows, 0, 2, nil)
-	b.part(rows, 2, rows-2, func(store func()) { store() })
-	b.release(rows)
 }
 
 // place is where one of the four vectors of a part comes from or goes to: its address and how many floats of it count.
@@ -130,15 +130,15 @@ type place struct {
 	floats int
 }
 
-// part treats vectors first … first+n−1 of a group. store nil puts the results away for release.
-func (b *lanesGroup) part(rows, first, n int, store func(func())) {
+// part treats vectors first … first+n−1 of a group and stores the results, or puts them away for release.
+func (b *lanesGroup) part(first, n int, store bool) {
 	var x [4]complexVec
 	var to []place
 	if b.kind == forwardLanes {
 		x = b.dft4(b.collect(first, n), false)
 		for k := 1; k < 4; k++ {
 			w := b.twistOf(k)
-			b.rotate(x[k], w.re, w.im)
+			x[k] = b.rotate(x[k], w.re, w.im)
 		}
 		x = b.dft4(b.transposed4(x), false)
 		to = b.columns(first, n)
@@ -147,14 +147,15 @@ func (b *lanesGroup) part(rows, first, n int, store func(func())) {
 		x = b.transposed4(x)
 		for k := 1; k < 4; k++ {
 			w := b.twistOf(k)
-			b.rotateBack(x[k], w.re, w.im)
+			x[k] = b.rotateBack(x[k], w.re, w.im)
 		}
 		x, to = b.distribute(b.dft4(x, true), first, n)
 	}
 	for i, p := range to {
-		if store == nil {
-			b.VMOVUPS(x[i].re, b.spill.Offset(64*i))
-			b.VMOVUPS(x[i].im, b.spill.Offset(64*i+32))
+		if !store {
+			re, im := b.spilled(first, i)
+			b.VMOVUPS(x[i].re, re)
+			b.VMOVUPS(x[i].im, im)
 			continue
 		}
 		b.storeFirst(x[i].re, p.re, p.floats)
@@ -162,16 +163,23 @@ func (b *lanesGroup) part(rows, first, n int, store func(func())) {
 	}
 }
 
-// release stores what the first part put away.
-func (b *lanesGroup) release(rows int) {
-	to := b.columns(0, 2)
+// spilled returns where register i of a part waits.
+func (b *lanesGroup) spilled(first, i int) (re, im operand.Mem) {
+	re = b.spill.Offset((8*(first/(b.lanes/4)) + 2*i) * 4 * b.lanes)
+	return re, re.Offset(4 * b.lanes)
+}
+
+// release stores what a part put away.
+func (b *lanesGroup) release(first, n int) {
+	to := b.columns(first, n)
 	if b.kind != forwardLanes {
-		to = b.rows(0, 2)
+		to = b.rows(first, n)
 	}
 	for i, p := range to {
 		re, im := b.vec(), b.vec()
-		b.VMOVUPS(b.spill.Offset(64*i), re)
-		b.VMOVUPS(b.spill.Offset(64*i+32), im)
+		fromRe, fromIm := b.spilled(first, i)
+		b.VMOVUPS(fromRe, re)
+		b.VMOVUPS(fromIm, im)
 		b.VMOVUPS(re, p.re)
 		b.VMOVUPS(im, p.im)
 	}
@@ -227,7 +235,7 @@ func (b *lanesGroup) collect(first, n int) [4]complexVec {
 		b.VMOVUPS(p.re, x[i].re)
 		b.VMOVUPS(p.im, x[i].im)
 		wr, wi := b.laneTwiddle(p)
-		b.rotate(x[i], wr, wi)
+		x[i] = b.rotate(x[i], wr, wi)
 	}
 	for i := range x {
 		if x[i].re == nil {
@@ -243,7 +251,7 @@ func (b *lanesGroup) distribute(x [4]complexVec, first, n int) ([4]complexVec, [
 	to := b.rows(first, n)
 	for i, p := range to {
 		wr, wi := b.laneTwiddle(p)
-		b.rotateBack(x[i], wr, wi)
+		x[i] = b.rotateBack(x[i], wr, wi)
 	}
 	return x, to
 }
@@ -262,9 +270,9 @@ func (b *lanesGroup) spectrum(first, n int) [4]complexVec {
 		p.re.Base, p.im.Base = b.kRe, b.kIm
 		k := load(p)
 		if b.kind == inverseLanesMul {
-			b.rotate(x[h], k.re, k.im)
+			x[h] = b.rotate(x[h], k.re, k.im)
 		} else {
-			b.rotateBack(x[h], k.re, k.im)
+			x[h] = b.rotateBack(x[h], k.re, k.im)
 		}
 	}
 	return x
@@ -304,8 +312,11 @@ func (b *lanesGroup) firstFloats(n int) mask {
 }
 
 // quarters: register s has quarter s of every vector, of four in AVX-512; of two in AVX2, whose vectors are two
-// registers each.
+// registers each; of one in NEON, whose vectors are four.
 func (b *lanesGroup) quarters(x [4]complexVec) (y [4]complexVec) {
+	if b.neon() {
+		return x
+	}
 	re, im := b.exchange([4]reg.VecVirtual{x[0].re, x[1].re, x[2].re, x[3].re}), b.exchange([4]reg.VecVirtual{x[0].im, x[1].im, x[2].im, x[3].im})
 	for i := range y {
 		y[i] = complexVec{re[i], im[i]}
@@ -341,7 +352,7 @@ func (b *lanesGroup) exchange(x [4]reg.VecVirtual) (y [4]reg.VecVirtual) {
 
 // quartersBack undoes quarters. The exchange of four is its own inverse.
 func (b *lanesGroup) quartersBack(x [4]complexVec) (y [4]complexVec) {
-	if b.wide() {
+	if b.wide() || b.neon() {
 		return b.quarters(x)
 	}
 	for i := range 2 {

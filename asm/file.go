@@ -7,6 +7,7 @@ import (
 	"go/ast"
 	"go/format"
 	"go/parser"
+	"slices"
 	"strings"
 
 	"github.com/mmcloughlin/avo/attr"
@@ -20,19 +21,25 @@ import (
 // level is one instruction set that kernels are generated for.
 type level struct {
 	suffix string   // of its symbols; in lower case the name of its constant in internal/vek
+	arch   string   // the processors that have it, as Go names them
 	lanes  int      // float32 lanes of a vector
+	regs   int      // vector registers
 	isa    []string // the extensions that its kernels may use, as avo names them
 }
 
 var (
-	avx2   = level{"AVX2", 8, []string{"SSE", "SSE2", "AVX", "AVX2", "FMA3"}}
-	avx512 = level{"AVX512", 16, []string{"SSE", "SSE2", "AVX", "AVX2", "FMA3", "AVX512F", "AVX512DQ", "AVX512BW", "AVX512VL"}}
+	avx2   = level{"AVX2", "amd64", 8, 16, []string{"SSE", "SSE2", "AVX", "AVX2", "FMA3"}}
+	avx512 = level{"AVX512", "amd64", 16, 32,
+		[]string{"SSE", "SSE2", "AVX", "AVX2", "FMA3", "AVX512F", "AVX512DQ", "AVX512BW", "AVX512VL"}}
+	armNEON = level{"NEON", "arm64", 4, lowerVecs, nil} // what lowering knows
+
+	levels = []level{avx2, avx512, armNEON} // of one architecture, the weakest first
 )
 
 // file collects the kernels of a family.
 type file struct {
 	name    string
-	ctx     *build.Context
+	ctx     map[string]*build.Context // by architecture
 	kernels []kernel
 	levels  map[string]level // by symbol
 	consts  map[string]bool
@@ -41,22 +48,23 @@ type file struct {
 // kernel is one function of internal/vek with an implementation a level.
 type kernel struct {
 	name, signature string
-	levels          []level // weakest first
-	cut             bool    // long slices are cut, as elementwise says
+	cut             bool // long slices are cut, as elementwise says
+	plain           bool // there is plain Go
 }
 
-// kernel generates name+suffix for both levels from one description. signature is a Go function type, its
+// kernel generates name+suffix for every level from one description. signature is a Go function type, its
 // parameters named. The plain Go is name+"Generic".
 func (f *file) kernel(name, signature string, describe func(*gen)) {
-	f.kernelAt([]level{avx2, avx512}, name, signature, describe)
+	f.part(name, signature, describe)
+	f.kernels[len(f.kernels)-1].plain = true
 }
 
-// kernelAt is kernel for some levels; the others run the plain Go.
-func (f *file) kernelAt(levels []level, name, signature string, describe func(*gen)) {
+// part is kernel for a function that plain Go has no use for: its callers see to it that the level is another.
+func (f *file) part(name, signature string, describe func(*gen)) {
 	for _, l := range levels {
 		f.symbol(l, name, signature, describe)
 	}
-	f.kernels = append(f.kernels, kernel{name: name, signature: signature, levels: levels})
+	f.kernels = append(f.kernels, kernel{name: name, signature: signature})
 }
 
 // elementwise is kernel for slices of one length whose elements do not meet: the switch cuts them into runs of at most
@@ -66,48 +74,36 @@ func (f *file) elementwise(name, signature string, describe func(*gen)) {
 	f.kernels[len(f.kernels)-1].cut = true
 }
 
-// symbol generates one function, name+suffix, for one level and no switch: for code that chooses a level by itself.
+// symbol generates one function, name+suffix, for one level.
 func (f *file) symbol(l level, name, signature string, describe func(*gen)) {
-	symbol := name + l.suffix
-	f.ctx.Function(symbol)
-	f.ctx.Attributes(attr.NOSPLIT)
-	f.ctx.SignatureExpr(signature)
-	f.ctx.Pragma("noescape")
+	symbol, ctx := name+l.suffix, f.ctx[l.arch]
+	ctx.Function(symbol)
+	ctx.Attributes(attr.NOSPLIT)
+	ctx.SignatureExpr(signature)
+	ctx.Pragma("noescape")
 	f.levels[symbol] = l
-	g := &gen{Context: f.ctx, level: l, file: f}
+	g := &gen{Context: ctx, level: l, file: f}
 	describe(g)
 	g.ret()
 }
 
 // output is the text of a family's files, by name.
 func (fam family) output() (map[string][]byte, error) {
-	f := &file{name: fam.name, ctx: build.NewContext(), levels: map[string]level{}, consts: map[string]bool{}}
-	f.ctx.ConstraintExpr("!purego")
+	f := &file{name: fam.name, ctx: map[string]*build.Context{}, levels: map[string]level{}, consts: map[string]bool{}}
+	for arch := range assemblers {
+		f.ctx[arch] = build.NewContext()
+	}
+	f.ctx["amd64"].ConstraintExpr("!purego")
 	fam.generate(f)
-	result, err := f.ctx.Result()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", fam.name, err)
-	}
-	if err := pass.Compile.Execute(result); err != nil {
-		return nil, fmt.Errorf("%s: %w", fam.name, err)
-	}
-	for _, fn := range result.Functions() {
-		l := f.levels[fn.Name]
-		if err := cmp.Or(gate(l, fn.ISA), registers(l, fn)); err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", fam.name, fn.Name, err)
+	out, sources := map[string][]byte{}, map[string]string{"_noasm.go": f.noasm()}
+	for arch, assemble := range assemblers {
+		text, stubs, err := f.assembly(arch, assemble)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", fam.name, arch, err)
 		}
+		out[fam.name+"_"+arch+".s"], sources["_"+arch+".go"] = text, stubs
 	}
-	config := printer.Config{Name: "package asm", Pkg: "vek"}
-	text, err := printer.NewGoAsm(config).Print(result)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", fam.name, err)
-	}
-	out := map[string][]byte{fam.name + "_amd64.s": text}
-	stubs, err := f.stubs(config)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", fam.name, err)
-	}
-	for suffix, source := range map[string]string{"_amd64.go": stubs, "_noasm.go": f.noasm(config)} {
+	for suffix, source := range sources {
 		if source == "" {
 			continue
 		}
@@ -118,6 +114,43 @@ func (fam family) output() (map[string][]byte, error) {
 		out[fam.name+suffix] = text
 	}
 	return out, nil
+}
+
+var config = printer.Config{Name: "package asm", Pkg: "vek"}
+
+// assemblers write an architecture's text.
+var assemblers = map[string]func(f *file, result *ir.File) ([]byte, error){
+	"amd64": func(f *file, result *ir.File) ([]byte, error) {
+		if err := pass.Compile.Execute(result); err != nil {
+			return nil, err
+		}
+		for _, fn := range result.Functions() {
+			l := f.levels[fn.Name]
+			if err := cmp.Or(gate(l, fn.ISA), registers(l, fn)); err != nil {
+				return nil, fmt.Errorf("%s: %w", fn.Name, err)
+			}
+		}
+		return printer.NewGoAsm(config).Print(result)
+	},
+	"arm64": func(f *file, result *ir.File) ([]byte, error) {
+		if err := lowerPasses.Execute(result); err != nil {
+			return nil, err
+		}
+		text, err := lowered(result, f.name, config.GeneratedWarning())
+		return []byte(text), err
+	},
+}
+
+func (f *file) assembly(arch string, assemble func(*file, *ir.File) ([]byte, error)) (text []byte, stubs string, err error) {
+	result, err := f.ctx[arch].Result()
+	if err != nil {
+		return nil, "", err
+	}
+	if text, err = assemble(f, result); err != nil {
+		return nil, "", err
+	}
+	stubs, err = f.stubs(arch, result)
+	return text, stubs, err
 }
 
 // gate refuses an instruction set that a level does not promise.
@@ -133,7 +166,7 @@ func gate(l level, used []string) error {
 // registers refuses the vector registers from 16 on outside AVX-512: avo hands them out when the others are in use, and
 // counts their instructions as AVX.
 func registers(l level, fn *ir.Function) error {
-	if l.lanes == 16 {
+	if l.regs > 16 {
 		return nil
 	}
 	for _, i := range fn.Instructions() {
@@ -146,12 +179,12 @@ func registers(l level, fn *ir.Function) error {
 	return nil
 }
 
-// stubs declares the assembly and, kernel by kernel, switches to it.
-func (f *file) stubs(config printer.Config) (string, error) {
+// stubs declares an architecture's assembly and, kernel by kernel, switches to it.
+func (f *file) stubs(arch string, result *ir.File) (string, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "// %s\n\n//go:build !purego\n\npackage vek\n", config.GeneratedWarning())
 	for _, k := range f.kernels {
-		call, result, err := k.call()
+		call, returns, err := k.call()
 		if err != nil {
 			return "", err
 		}
@@ -160,15 +193,15 @@ func (f *file) stubs(config printer.Config) (string, error) {
 			fmt.Fprint(&b, k.cutLoop())
 		}
 		fmt.Fprint(&b, "switch current {\n")
-		for i := len(k.levels) - 1; i >= 0; i-- {
-			l := k.levels[i]
-			fmt.Fprintf(&b, "case %s:\n%s%s%s%s\n", strings.ToLower(l.suffix), result, k.name, l.suffix, call)
+		for _, l := range slices.Backward(levels) {
+			if l.arch == arch {
+				fmt.Fprintf(&b, "case %s:\n%s%s%s%s\n", strings.ToLower(l.suffix), returns, k.name, l.suffix, call)
+			}
 		}
-		fmt.Fprintf(&b, "default:\n%s%sGeneric%s\n}\n}\n", result, k.name, call)
-	}
-	result, err := f.ctx.Result()
-	if err != nil {
-		return "", err
+		if k.plain {
+			fmt.Fprintf(&b, "default:\n%s%sGeneric%s\n", returns, k.name, call)
+		}
+		fmt.Fprint(&b, "}\n}\n")
 	}
 	for _, fn := range result.Functions() {
 		b.WriteString("\n")
@@ -181,13 +214,16 @@ func (f *file) stubs(config printer.Config) (string, error) {
 }
 
 // noasm calls the plain Go.
-func (f *file) noasm(config printer.Config) string {
-	if len(f.kernels) == 0 {
+func (f *file) noasm() string {
+	if !slices.ContainsFunc(f.kernels, func(k kernel) bool { return k.plain }) {
 		return ""
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "// %s\n\n//go:build !amd64 || purego\n\npackage vek\n", config.GeneratedWarning())
+	fmt.Fprintf(&b, "// %s\n\n//go:build (!amd64 && !arm64) || purego\n\npackage vek\n", config.GeneratedWarning())
 	for _, k := range f.kernels {
+		if !k.plain {
+			continue
+		}
 		call, result, _ := k.call() // stubs has reported what is wrong
 		fmt.Fprintf(&b, "\nfunc %s%s { %s%sGeneric%s }\n", k.name, strings.TrimPrefix(k.signature, "func"), result, k.name, call)
 	}

@@ -7,25 +7,27 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// tileRows is the height of the largest tile that a level's registers hold beside two vectors of b and one of a.
-func tileRows(l level) int {
-	if l.lanes == 16 {
-		return 14
+// tileSize is the largest tile that a level's registers hold beside a row of b and what is needed of a: its height, and
+// its width in vectors.
+func tileSize(l level) (rows, vecs int) {
+	switch l.lanes {
+	case 16:
+		return 14, 2
+	case 8:
+		return 6, 2
 	}
-	return 6
+	return 8, 3
 }
 
 // gemm generates the product of two panels and the two ways to pack a panel.
 func gemm(f *file) {
-	for _, l := range []level{avx2, avx512} {
-		f.symbol(l, "gemmTile", "func(rows, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc, cols, mode int, bias *float32)", gemmTile)
-		f.symbol(l, "packStraight", "func(dst *float32, width int, src *float32, stride, cols, k int)", packStraight)
-		f.symbol(l, "packTransposed", "func(dst *float32, width int, src *float32, stride, rows, k int)", packTransposed)
-	}
+	f.part("gemmTile", "func(rows, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc, cols, mode int, bias *float32)", gemmTile)
+	f.part("packStraight", "func(dst *float32, width int, src *float32, stride, cols, k int)", packStraight)
+	f.part("packTransposed", "func(dst *float32, width int, src *float32, stride, rows, k int)", packTransposed)
 }
 
-// gemmTile: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j], two vectors wide, the sums in registers from the first p to the last.
-// Each height has its own loop.
+// gemmTile: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j], as wide as the tile, the sums in registers from the first p to the
+// last. Each height has its own loop.
 func gemmTile(g *gen) {
 	rows := g.arg("rows")
 	mode, normal := g.arg("mode"), g.label("normal")
@@ -34,7 +36,8 @@ func gemmTile(g *gen) {
 	saved := g.flushDenormals()
 	g.Label(normal)
 	end := g.label("end")
-	for r := tileRows(g.level); r >= 1; r-- {
+	tallest, _ := tileSize(g.level)
+	for r := tallest; r >= 1; r-- {
 		next := g.label("next")
 		g.CMPQ(rows, operand.Imm(uint64(r)))
 		g.JNE(operand.LabelRef(next))
@@ -52,28 +55,60 @@ func gemmTile(g *gen) {
 
 func (g *gen) tile(rows int) {
 	k, a, b, lda, ldb := g.arg("k"), g.arg("a"), g.arg("b"), g.stride("lda"), g.stride("ldb")
-	acc := g.vecs(2 * rows)
+	_, wide := tileSize(g.level)
+	acc := g.vecs(wide * rows)
 	for _, v := range acc {
 		g.clear(v)
 	}
-	b0, b1, x := g.vec(), g.vec(), g.vec()
+	bs := g.vecs(wide)
 	loop, done := g.label("loop"), g.label("done")
 	g.TESTQ(k, k)
 	g.JLE(operand.LabelRef(done))
 	g.Label(loop)
-	g.VMOVUPS(operand.Mem{Base: b}, b0)
-	g.VMOVUPS(operand.Mem{Base: b, Disp: 4 * g.lanes}, b1)
-	for r := range rows {
-		g.VBROADCASTSS(operand.Mem{Base: a, Disp: 4 * r}, x)
-		g.VFMADD231PS(b0, x, acc[2*r])
-		g.VFMADD231PS(b1, x, acc[2*r+1])
+	for j, v := range bs {
+		g.VMOVUPS(operand.Mem{Base: b, Disp: 4 * g.lanes * j}, v)
+	}
+	if g.neon() {
+		g.tileProducts(rows, a, bs, acc)
+	} else {
+		x := g.vec()
+		for r := range rows {
+			g.VBROADCASTSS(operand.Mem{Base: a, Disp: 4 * r}, x)
+			for j, v := range bs {
+				g.VFMADD231PS(v, x, acc[wide*r+j])
+			}
+		}
 	}
 	g.ADDQ(lda, a)
 	g.ADDQ(ldb, b)
 	g.DECQ(k)
 	g.JNZ(operand.LabelRef(loop))
 	g.Label(done)
-	g.finish(rows, acc, b0)
+	g.finish(rows, acc, bs[0])
+}
+
+// tileProducts adds a column of a times a row of b, by a's elements.
+func (g *gen) tileProducts(rows int, a reg.Register, bs, acc []reg.VecVirtual) {
+	var x reg.VecVirtual
+	element := 0
+	for r := range rows {
+		at := operand.Mem{Base: a, Disp: 4 * r}
+		switch left := rows - r; { // nothing is read behind the column
+		case r%4 == 0 && left >= 4:
+			x, element = g.vec(), 0
+			g.VMOVUPS(at, x)
+		case r%4 == 0 && left >= 2:
+			x, element = g.vec(), 0
+			g.VMOVSD(at, x)
+		case r%4 == 0 || r%4 == 2 && left == 1:
+			x, element = g.vec(), 0
+			g.VMOVSS(at, x)
+		}
+		for j, v := range bs {
+			g.lane(opAddLane, element, x, v, acc[len(bs)*r+j])
+		}
+		element++
+	}
 }
 
 // The modes of gemmTile: the sums are the result, are added to what is there, a value a row is added to them, or they are
@@ -92,23 +127,24 @@ func (g *gen) finish(rows int, acc []reg.VecVirtual, spare reg.VecVirtual) {
 	plain := g.label("plain")
 	g.CMPQ(mode, operand.Imm(modeBias))
 	g.JNE(operand.LabelRef(plain))
-	bias := g.arg("bias")
+	bias, wide := g.arg("bias"), len(acc)/rows
 	for r := range rows {
 		g.VBROADCASTSS(operand.Mem{Base: bias, Disp: 4 * r}, spare)
-		g.VADDPS(spare, acc[2*r], acc[2*r])
-		g.VADDPS(spare, acc[2*r+1], acc[2*r+1])
+		for _, v := range acc[wide*r : wide*(r+1)] {
+			g.VADDPS(spare, v, v)
+		}
 	}
 	g.Label(plain)
 
 	edge, end := g.label("edge"), g.label("end")
-	g.CMPQ(cols, operand.Imm(uint64(2*g.lanes)))
+	g.CMPQ(cols, operand.Imm(uint64(wide*g.lanes)))
 	g.JL(operand.LabelRef(edge))
 	g.eachMode(mode, func(add bool) {
 		row := g.GP64()
 		g.MOVQ(c, row)
 		for r := range rows {
-			for j := range 2 {
-				v, at := acc[2*r+j], operand.Mem{Base: row, Disp: 4 * g.lanes * j}
+			for j := range wide {
+				v, at := acc[wide*r+j], operand.Mem{Base: row, Disp: 4 * g.lanes * j}
 				if add {
 					g.VADDPS(at, v, v)
 				}
@@ -119,7 +155,7 @@ func (g *gen) finish(rows int, acc []reg.VecVirtual, spare reg.VecVirtual) {
 	})
 	g.JMP(operand.LabelRef(end))
 	g.Label(edge)
-	var masks [2]mask
+	masks := make([]mask, wide)
 	for j := range masks {
 		masks[j] = g.firstLanes(cols)
 		g.SUBQ(operand.Imm(uint64(g.lanes)), cols)
@@ -129,7 +165,7 @@ func (g *gen) finish(rows int, acc []reg.VecVirtual, spare reg.VecVirtual) {
 		g.MOVQ(c, row)
 		for r := range rows {
 			for j, m := range masks {
-				v, at := acc[2*r+j], operand.Mem{Base: row, Disp: 4 * g.lanes * j}
+				v, at := acc[wide*r+j], operand.Mem{Base: row, Disp: 4 * g.lanes * j}
 				if add {
 					g.loadMasked(m, at, spare)
 					g.VADDPS(spare, v, v)
@@ -154,12 +190,13 @@ func (g *gen) eachMode(mode reg.Register, body func(add bool)) {
 	g.Label(end)
 }
 
-// packStraight: dst[p·width+j] = src[p·stride+j] for j < cols ≤ 2 vectors, and 0 for cols ≤ j < width.
+// packStraight: dst[p·width+j] = src[p·stride+j] for j < cols ≤ a tile's width, and 0 for cols ≤ j < width.
 func packStraight(g *gen) {
 	dst, src, k := g.arg("dst"), g.arg("src"), g.arg("k")
 	width, stride, cols := g.arg("width"), g.arg("stride"), g.arg("cols")
 	g.SHLQ(operand.Imm(2), stride)
-	var from, to [2]mask
+	_, wide := tileSize(g.level)
+	from, to := make([]mask, wide), make([]mask, wide)
 	rest := g.GP64()
 	g.MOVQ(width, rest)
 	for j := range from {
@@ -173,7 +210,7 @@ func packStraight(g *gen) {
 	g.TESTQ(cols, cols)
 	g.JGE(operand.LabelRef(full))
 	g.times(k, func() {
-		v := g.vecs(2)
+		v := g.vecs(wide)
 		for j := range v {
 			g.loadMasked(from[j], operand.Mem{Base: src, Disp: 4 * g.lanes * j}, v[j])
 			g.storeMasked(to[j], v[j], operand.Mem{Base: dst, Disp: 4 * g.lanes * j})
@@ -184,7 +221,7 @@ func packStraight(g *gen) {
 	g.ret()
 	g.Label(full)
 	g.times(k, func() {
-		v := g.vecs(2)
+		v := g.vecs(wide)
 		for j := range v {
 			g.VMOVUPS(operand.Mem{Base: src, Disp: 4 * g.lanes * j}, v[j])
 			g.VMOVUPS(v[j], operand.Mem{Base: dst, Disp: 4 * g.lanes * j})
@@ -279,6 +316,9 @@ func (g *gen) transpose(x []reg.VecVirtual) []reg.VecVirtual {
 		g.VUNPCKHPD(cd0, ab0, t[i+1])
 		g.VUNPCKLPD(cd1, ab1, t[i+2])
 		g.VUNPCKHPD(cd1, ab1, t[i+3])
+	}
+	if g.neon() {
+		return t
 	}
 	y := make([]reg.VecVirtual, n)
 	if !g.wide() {

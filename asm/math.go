@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/mmcloughlin/avo/ir"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -118,13 +119,19 @@ func (g *gen) function(body func(x reg.VecVirtual) reg.VecVirtual) {
 	})
 }
 
-// mulAdd sets p = p·f + c, mul x·c, clampUp max(x, c) and clampDown min(x, c), of which the last two keep NaN.
-func (g *gen) mulAdd(p, f reg.VecVirtual, c float64) {
-	if g.wide() {
+// mulAdd returns p·f + c; p is used up.
+func (g *gen) mulAdd(p, f reg.VecVirtual, c float64) reg.VecVirtual {
+	switch {
+	case g.wide():
 		g.VFMADD213PS_BCST(g.float(c), f, p)
-		return
+	case g.neon(): // whose sums stay where the summand was
+		sum := g.broadcast(c)
+		g.VFMADD231PS(f, p, sum)
+		return sum
+	default:
+		g.VFMADD213PS(g.float(c), f, p)
 	}
-	g.VFMADD213PS(g.float(c), f, p)
+	return p
 }
 
 // addMul sets p = p + f·c.
@@ -159,7 +166,7 @@ func (g *gen) within(x reg.VecVirtual, lo, hi float64) reg.VecVirtual {
 func (g *gen) horner(x reg.VecVirtual, c []float64) reg.VecVirtual {
 	p := g.broadcast(c[len(c)-1])
 	for i := len(c) - 2; i >= 0; i-- {
-		g.mulAdd(p, x, c[i])
+		p = g.mulAdd(p, x, c[i])
 	}
 	return p
 }
@@ -206,12 +213,31 @@ func (g *gen) blend(c condition, yes, no reg.VecVirtual) reg.VecVirtual {
 
 const magic = 3 << 22 // x + magic rounds x to an integer, |x| < 2²²
 
-// power returns 2^(n+f), n an integer in low bits above magic: the bits of n go to the exponent of 2^f.
-func (g *gen) power(n, f reg.VecVirtual) reg.VecVirtual {
+// power returns 2^(n+f), n an integer in low bits above magic, and whole the same number as a float: n's bits go to the
+// exponent of 2^f. NaN stays NaN.
+func (g *gen) power(n, whole, f reg.VecVirtual) reg.VecVirtual {
 	p := g.horner(f, exp2Poly)
+	if g.wide() {
+		g.VSCALEFPS(whole, p, p)
+		return p
+	}
+	// The bits of a NaN would spoil those of p.
+	const low = magic - 1<<21
+	if g.neon() {
+		g.atLeast(opMaxNumber, n, g.broadcast(low))
+	} else {
+		g.VMAXPS(g.float(low), n, n)
+	}
 	g.VPSLLD(operand.Imm(23), n, n)
 	g.VPADDD(n, p, p)
 	return p
+}
+
+// atLeast raises n to low at level neon, and where n is NaN.
+func (g *gen) atLeast(opcode string, n, low reg.VecVirtual) {
+	g.Instruction(&ir.Instruction{
+		Opcode: opcode, Operands: []operand.Op{low, n, n}, Inputs: []operand.Op{low, n}, Outputs: []operand.Op{n},
+	})
 }
 
 // low is what float32 loses of c.
@@ -226,7 +252,8 @@ func (g *gen) exponential(x reg.VecVirtual, sign float64) reg.VecVirtual {
 	x = g.within(x, lo, hi)
 	n := g.broadcast(magic)
 	g.addMul(n, x, sign*math.Log2E)
-	return g.power(n, g.fraction(x, g.addConst(n, -magic), sign*math.Log2E))
+	whole := g.addConst(n, -magic)
+	return g.power(n, whole, g.fraction(x, whole, sign*math.Log2E))
 }
 
 // realExponential returns exp(x): 0 below 2⁻¹²⁶, and infinity.
@@ -304,9 +331,10 @@ func (g *gen) normalTail(x reg.VecVirtual) tail {
 	g.VFMSUB231PS(a, a, rest)
 	n := g.broadcast(magic)
 	g.addMul(n, s, c)
-	f := g.fraction(s, g.addConst(n, -magic), c)
+	whole := g.addConst(n, -magic)
+	f := g.fraction(s, whole, c)
 	g.addMul(f, rest, c)
-	e := g.power(n, f)
+	e := g.power(n, whole, f)
 
 	return tail{a, e, g.tailRatio(a)}
 }
@@ -317,8 +345,11 @@ func (g *gen) tailRatio(a reg.VecVirtual) reg.VecVirtual {
 	piece := g.addConst(a, 1)
 	g.VPSRLD(operand.Imm(21), piece, piece)
 	upper := g.vec() // the sign is the fourth bit of piece
-	if !g.wide() {
+	if !g.wide() && !g.neon() {
 		g.VPSLLD(operand.Imm(28), piece, upper)
+	}
+	if g.neon() {
+		return g.tailRows(a, piece)
 	}
 	d := g.lookup("place", tailPlaces, piece, upper)
 	g.VSUBPS(d, a, d)
@@ -326,6 +357,44 @@ func (g *gen) tailRatio(a reg.VecVirtual) reg.VecVirtual {
 	r := g.lookup(fmt.Sprint("tail", top), tailPolys[top], piece, upper)
 	for k := top - 1; k >= 0; k-- {
 		g.VFMADD213PS(g.lookup(fmt.Sprint("tail", k), tailPolys[k], piece, upper), d, r)
+	}
+	return r
+}
+
+// tailRows is the end of tailRatio for NEON: each lane loads a row of its piece's place and coefficients, and the rows are
+// transposed.
+func (g *gen) tailRows(a, piece reg.VecVirtual) reg.VecVirtual {
+	columns := append([][]float64{tailPlaces}, tailPolys...)
+	var bits []uint32
+	for row := range 16 {
+		for column := range 8 {
+			v := 0.0
+			if column < len(columns) {
+				v = columns[column][(row+4)%16]
+			}
+			bits = append(bits, math.Float32bits(float32(v)))
+		}
+	}
+	table := g.GP64()
+	g.LEAQ(g.table("tailRows", bits), table)
+	var low, high [4]reg.VecVirtual
+	for lane := range low {
+		row := g.GP64()
+		g.VPEXTRD(operand.Imm(uint64(lane)), piece, row.As32())
+		g.ANDL(operand.Imm(15), row.As32())
+		g.SHLQ(operand.Imm(5), row)
+		low[lane], high[lane] = g.vec(), g.vec()
+		g.ADDQ(table, row)
+		g.VMOVUPS(operand.Mem{Base: row}, low[lane])
+		g.VMOVUPS(operand.Mem{Base: row, Disp: 16}, high[lane])
+	}
+	first, second := g.transposeQuarters(low), g.transposeQuarters(high)
+	c := append(first[:], second[:]...)
+	d, r := c[0], c[len(columns)-1]
+	g.VSUBPS(d, a, d)
+	for k := len(columns) - 2; k >= 1; k-- {
+		g.VFMADD231PS(d, r, c[k])
+		r = c[k]
 	}
 	return r
 }

@@ -189,7 +189,7 @@ func (g *gen) zeros(n int) []reg.VecVirtual {
 func (g *gen) layerNormGrad() {
 	g.normGradSums()
 	unroll := 2
-	if g.wide() {
+	if g.roomy() {
 		unroll = 4
 	}
 	g.each(g.length("mean"), unroll, g.normGradStrip)
@@ -278,8 +278,10 @@ func (g *gen) foldFour(a, b, c, d reg.VecVirtual) reg.Register {
 		g.VEXTRACTF32X8(operand.U8(1), s, t.AsY())
 		g.VADDPS(t.AsY(), s.AsY(), s.AsY())
 	}
-	g.VEXTRACTF128(operand.U8(1), s.AsY(), t.AsX())
-	g.VADDPS(t.AsX(), s.AsX(), s.AsX())
+	if !g.neon() {
+		g.VEXTRACTF128(operand.U8(1), s.AsY(), t.AsX())
+		g.VADDPS(t.AsX(), s.AsX(), s.AsX())
+	}
 	return s.AsX()
 }
 

@@ -10,7 +10,7 @@ func peak(f *file) {
 		chains, factor, rounds := g.zeros(peakChains), g.broadcast(0.5), g.arg("rounds")
 		g.times(rounds, func() {
 			for _, c := range chains {
-				g.VFMADD213PS(factor, factor, c)
+				g.VFMADD231PS(factor, factor, c)
 			}
 		})
 		for _, c := range chains[1:] {

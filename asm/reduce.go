@@ -59,9 +59,12 @@ func (g *gen) lessIn(r *run, v, c reg.VecVirtual) reg.VecVirtual {
 	if r.mask == nil {
 		return v
 	}
-	if g.wide() {
+	switch {
+	case g.wide():
 		g.VMOVAPS_Z(v, r.mask.k, v)
-	} else {
+	case g.neon():
+		g.VANDPS(g.lanesBelow(r.mask.n).v, v, v)
+	default:
 		g.VANDPS(r.mask.v, v, v)
 	}
 	return v
@@ -105,12 +108,18 @@ func (g *gen) sumBlocks(n reg.Register, arrays []reg.Register, add func(r *run, 
 // addWidened adds v's lower and upper half to float64 sums.
 func (g *gen) addWidened(v, low, high reg.VecVirtual) {
 	part := g.vec()
-	if g.wide() {
+	switch {
+	case g.neon():
+		g.VCVTPS2PD(v, part)
+		g.VADDPD(part, low, low)
+		g.VUNPCKHPD(v, v, part)
+		g.VCVTPS2PD(part, part)
+	case g.wide():
 		g.VCVTPS2PD(v.AsY(), part)
 		g.VADDPD(part, low, low)
 		g.VEXTRACTF32X8(operand.U8(1), v, v.AsY())
 		g.VCVTPS2PD(v.AsY(), part)
-	} else {
+	default:
 		g.VCVTPS2PD(v.AsX(), part)
 		g.VADDPD(part, low, low)
 		g.VEXTRACTF128(operand.U8(1), v, v.AsX())
@@ -126,8 +135,10 @@ func (g *gen) returnSum64(v reg.VecVirtual) {
 		g.VEXTRACTF64X4(operand.U8(1), v, half.AsY())
 		g.VADDPD(half.AsY(), v.AsY(), v.AsY())
 	}
-	g.VEXTRACTF128(operand.U8(1), v.AsY(), half.AsX())
-	g.VADDPD(half.AsX(), v.AsX(), v.AsX())
+	if !g.neon() {
+		g.VEXTRACTF128(operand.U8(1), v.AsY(), half.AsX())
+		g.VADDPD(half.AsX(), v.AsX(), v.AsX())
+	}
 	g.VUNPCKHPD(v.AsX(), v.AsX(), half.AsX())
 	g.VADDSD(half.AsX(), v.AsX(), v.AsX())
 	g.VMOVSD(v.AsX(), g.result(0))

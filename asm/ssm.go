@@ -8,12 +8,10 @@ import (
 // ssm generates the step of diagonal systems: the modes' states in registers while the samples pass, then the sums
 // over the modes, a vector of samples at a time.
 func ssm(f *file) {
-	for _, l := range []level{avx2, avx512} {
-		f.symbol(l, "ssmModes", "func(sums *float32, x *float32, xStride, samples, channels, modes int, "+
-			"hRe, hIm, lamRe, lamIm, cRe, cIm *float32)", (*gen).ssmModes)
-		f.symbol(l, "sumLanes", "func(dst, rows *float32, n int)", sumLanes)
-		f.symbol(l, "ssmOutput", "func(y, x, sums *float32, n int, d float32)", ssmOutput)
-	}
+	f.part("ssmModes", "func(sums *float32, x *float32, xStride, samples, channels, modes int, "+
+		"hRe, hIm, lamRe, lamIm, cRe, cIm *float32)", (*gen).ssmModes)
+	f.part("sumLanes", "func(dst, rows *float32, n int)", sumLanes)
+	f.part("ssmOutput", "func(y, x, sums *float32, n int, d float32)", ssmOutput)
 }
 
 // ssmModes advances the states of [channels][modes], two channels and two vectors of modes at a time: four chains hide
@@ -22,7 +20,7 @@ func ssm(f *file) {
 func (g *gen) ssmModes() {
 	saved := g.flushDenormals()
 	var kept operand.Mem
-	if !g.wide() {
+	if !g.roomy() {
 		kept = g.AllocLocal(4 * 2 * 2 * 4 * g.lanes)
 	}
 	first, left := g.GP64(), g.arg("channels") // the first channel's first mode
@@ -60,10 +58,14 @@ func (g *gen) ssmModes() {
 // flushDenormals lets the processor turn denormal numbers to 0, and returns where the settings before are kept.
 func (g *gen) flushDenormals() (saved operand.Mem) {
 	const flushToZero, denormalsAreZero = 1 << 15, 1 << 6
+	bits := flushToZero | denormalsAreZero
+	if g.neon() {
+		bits = 1 << 24 // both
+	}
 	frame, r := g.AllocLocal(8), g.GP32()
 	g.STMXCSR(frame)
 	g.MOVL(frame, r)
-	g.ORL(operand.U32(flushToZero|denormalsAreZero), r)
+	g.ORL(operand.U32(bits), r)
 	g.MOVL(r, frame.Offset(4))
 	g.LDMXCSR(frame.Offset(4))
 	return frame
@@ -125,7 +127,7 @@ func (g *gen) ssmLoop(sums reg.Register, x, index [2]reg.Register, n reg.Registe
 	constant := func(name string) (k constants) {
 		read(name, func(c, v int, r reg.VecVirtual) {
 			k[c][v] = r
-			if !g.wide() {
+			if !g.roomy() {
 				g.VMOVUPS(r, kept)
 				k[c][v] = kept
 				kept = kept.Offset(4 * g.lanes)
@@ -151,9 +153,17 @@ func (g *gen) ssmLoop(sums reg.Register, x, index [2]reg.Register, n reg.Registe
 		for v := range vecs {
 			r, i, turned := re[c][v], im[c][v], g.vec()
 			g.VMULPS(lamIm[c][v], r, turned)
-			g.VFMADD132PS(lamRe[c][v], u, r)
-			g.VFNMADD231PS(lamIm[c][v], i, r)
-			g.VFMADD132PS(lamRe[c][v], turned, i)
+			if g.neon() { // a product must stand where its summand was
+				g.VMULPS(lamRe[c][v], r, r)
+				g.VFNMADD231PS(lamIm[c][v], i, r)
+				g.VADDPS(u, r, r)
+				g.VMULPS(lamRe[c][v], i, i)
+				g.VADDPS(turned, i, i)
+			} else {
+				g.VFMADD132PS(lamRe[c][v], u, r)
+				g.VFNMADD231PS(lamIm[c][v], i, r)
+				g.VFMADD132PS(lamRe[c][v], turned, i)
+			}
 			if v == 0 {
 				g.VMULPS(cRe[c][v], r, s)
 			} else {
@@ -234,6 +244,9 @@ func (g *gen) sumRows(rows reg.Register) reg.VecVirtual {
 		g.VUNPCKHPD(pairs[1], pairs[0], high)
 		g.VADDPS(high, low, low)
 		quarters[q] = low
+	}
+	if g.neon() {
+		return quarters[0]
 	}
 	fold := func(a, b reg.VecVirtual, low, high uint8) reg.VecVirtual {
 		l, h := g.vec(), g.vec()

@@ -24,7 +24,7 @@ const powerMin = -150
 func (g *gen) complexPowers() {
 	re, im := g.ptr("re"), g.ptr("im")
 	l := g.vec()
-	g.VBROADCASTSD(g.paramAddr("l"), l)
+	g.spreadDouble(g.paramAddr("l"), l)
 	g.eachGroup(g.length("re"), func(at, n reg.Register) {
 		z := g.complexPower(g.loadComplex("log", at, n), l, l)
 		twice := g.GP64()
@@ -77,8 +77,10 @@ func (g *gen) loadComplex(name string, at, n reg.Register) complexVec {
 	}
 	g.VUNPCKLPD(b, a, z.re)
 	g.VUNPCKHPD(b, a, z.im)
-	g.VPERMPD(operand.Imm(0xd8), z.re, z.re)
-	g.VPERMPD(operand.Imm(0xd8), z.im, z.im)
+	if !g.neon() {
+		g.VPERMPD(operand.Imm(0xd8), z.re, z.re)
+		g.VPERMPD(operand.Imm(0xd8), z.im, z.im)
+	}
 	return z
 }
 
@@ -104,7 +106,8 @@ func (g *gen) complexPower(log complexVec, l, lIm reg.VecVirtual) complexVec {
 func (g *gen) powerRows() {
 	saved := g.flushDenormals()
 	half := g.lanes / 2
-	// Kept are w·λ^j for j < 4, the power that a row goes on by and, where vectors are longer, λ⁴.
+	// Kept are w·λ^j for j < 4 (2 where vectors have no more), the power that a row goes on by and, where vectors are
+	// longer, λ⁴.
 	const last = 4
 	kept := g.AllocLocal((last + 2) * 2 * 4 * g.lanes)
 	power := func(s, part int) operand.Mem { return kept.Offset((2*s + part) * 4 * g.lanes) }
@@ -131,15 +134,17 @@ func (g *gen) powerRows() {
 		w := g.loadComplex("w", at, n)
 		keep(0, w)
 		keep(1, g.complexProduct(w, lam))
-		square := g.complexProduct(lam, lam)
-		keep(2, g.complexProduct(w, square))
-		keep(3, g.complexProduct(g.complexProduct(w, lam), square))
-		fourth := g.complexProduct(square, square)
-		if g.wide() {
-			keep(last+1, fourth)
-			fourth = g.complexProduct(fourth, fourth)
+		onward := g.complexProduct(lam, lam)
+		if !g.neon() {
+			keep(2, g.complexProduct(w, onward))
+			keep(3, g.complexProduct(g.complexProduct(w, lam), onward))
+			onward = g.complexProduct(onward, onward)
 		}
-		keep(last, fourth)
+		if g.wide() {
+			keep(last+1, onward)
+			onward = g.complexProduct(onward, onward)
+		}
+		keep(last, onward)
 
 		count, after, rest := g.GP64(), g.GP64(), g.GP64()
 		g.MOVQ(n, count)
@@ -156,8 +161,8 @@ func (g *gen) powerRows() {
 		g.Label(modes)
 		z := complexVec{g.vec(), g.vec()}
 		for part, v := range []reg.VecVirtual{z.re, z.im} {
-			g.VBROADCASTSD(power(0, part).Idx(which, 8), v)
-			for j := 1; j < 4; j++ {
+			g.spreadDouble(power(0, part).Idx(which, 8), v)
+			for j := 1; j < min(half, 4); j++ {
 				g.broadcastTo(odd[j], power(j, part).Idx(which, 8), v)
 			}
 		}
@@ -168,8 +173,8 @@ func (g *gen) powerRows() {
 			g.rotateDouble(z, x.re, x.im)
 		}
 		on := complexVec{g.vec(), g.vec()}
-		g.VBROADCASTSD(power(last, 0).Idx(which, 8), on.re)
-		g.VBROADCASTSD(power(last, 1).Idx(which, 8), on.im)
+		g.spreadDouble(power(last, 0).Idx(which, 8), on.re)
+		g.spreadDouble(power(last, 1).Idx(which, 8), on.im)
 		g.powerRow(z, on, re, im)
 		g.ADDQ(step, re)
 		g.ADDQ(step, im)
@@ -207,12 +212,16 @@ func (g *gen) laneBits(n int) [5]lanes {
 
 // broadcastTo writes a float64 to some lanes of v.
 func (g *gen) broadcastTo(l lanes, src operand.Mem, v reg.VecVirtual) {
-	if g.wide() {
+	switch {
+	case g.wide():
 		g.VBROADCASTSD(src, l.k, v)
+		return
+	case g.neon(): // the upper one
+		g.VMOVHPD(src, v, v)
 		return
 	}
 	x := g.vec()
-	g.VBROADCASTSD(src, x)
+	g.spreadDouble(src, x)
 	g.VBLENDPD(operand.U8(l.imm), x, v, v)
 }
 
@@ -220,7 +229,7 @@ func (g *gen) broadcastTo(l lanes, src operand.Mem, v reg.VecVirtual) {
 func (g *gen) broadcastFrom(r reg.GPVirtual) reg.VecVirtual {
 	v := g.vec()
 	g.VMOVQ(r, v.AsX())
-	g.VBROADCASTSD(v.AsX(), v)
+	g.spreadDouble(v.AsX(), v)
 	return v
 }
 
@@ -252,24 +261,31 @@ func (g *gen) powerRow(z, step complexVec, re, im reg.Register) {
 	loop, tail, end := g.label("columns"), g.label("tail"), g.label("rowEnd")
 	floats := func(v reg.VecVirtual) reg.VecVirtual {
 		f := g.vec()
-		if g.wide() {
+		switch {
+		case g.wide():
 			g.VCVTPD2PS(v, f.AsY())
-		} else {
+		case g.neon():
+			g.VCVTPD2PSX(v, f)
+		default:
 			g.VCVTPD2PSY(v, f.AsX())
 		}
 		return f
 	}
-	narrow := func(v reg.VecVirtual) reg.Register {
-		if g.wide() {
-			return v.AsY()
+	store := func(v reg.VecVirtual, to reg.Register) {
+		switch {
+		case g.wide():
+			g.VMOVUPS(v.AsY(), operand.Mem{Base: to})
+		case g.neon():
+			g.VMOVSD(v, operand.Mem{Base: to})
+		default:
+			g.VMOVUPS(v.AsX(), operand.Mem{Base: to})
 		}
-		return v.AsX()
 	}
 	g.Label(loop)
 	g.SUBQ(operand.Imm(half), cols)
 	g.JL(operand.LabelRef(tail))
-	g.VMOVUPS(narrow(floats(z.re)), operand.Mem{Base: toRe})
-	g.VMOVUPS(narrow(floats(z.im)), operand.Mem{Base: toIm})
+	store(floats(z.re), toRe)
+	store(floats(z.im), toIm)
 	g.JE(operand.LabelRef(end)) // the last product would be for nothing
 	g.rotateDouble(z, step.re, step.im)
 	g.ADDQ(operand.Imm(4*half), toRe)
@@ -280,9 +296,12 @@ func (g *gen) powerRow(z, step complexVec, re, im reg.Register) {
 	m := g.firstLanes(cols)
 	for part, to := range []reg.Register{toRe, toIm} {
 		v := floats([]reg.VecVirtual{z.re, z.im}[part])
-		if g.wide() {
+		switch {
+		case g.wide():
 			g.VMOVUPS(v.AsY(), m.k, operand.Mem{Base: to})
-		} else {
+		case g.neon():
+			g.storeMasked(m, v, operand.Mem{Base: to})
+		default:
 			g.VMASKMOVPS(v.AsX(), m.v.AsX(), operand.Mem{Base: to})
 		}
 	}
@@ -351,10 +370,14 @@ func (g *gen) sumStrip(at reg.Register, vecs int, n reg.Register) {
 		var src operand.Op = m
 		if n != nil {
 			low := g.vec()
-			if g.wide() {
+			switch {
+			case g.wide():
 				g.VMOVUPS_Z(m, floats.k, low.AsY())
 				src = low.AsY()
-			} else {
+			case g.neon():
+				g.loadMasked(floats, m, low)
+				src = low
+			default:
 				g.VMASKMOVPS(m, floats.v.AsX(), low.AsX())
 				src = low.AsX()
 			}

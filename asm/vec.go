@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/ir"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -19,13 +20,21 @@ type gen struct {
 	labels int
 }
 
-// wide reports whether this is AVX-512.
+// wide reports whether this is AVX-512, neon whether it is NEON.
 func (g *gen) wide() bool { return g.lanes == 16 }
+
+func (g *gen) neon() bool { return g.lanes == 4 }
+
+// roomy reports whether there are about 32 vector registers, not 16.
+func (g *gen) roomy() bool { return g.regs > 16 }
 
 // vec returns a new vector register of the level's width, vecs several.
 func (g *gen) vec() reg.VecVirtual {
-	if g.wide() {
+	switch {
+	case g.wide():
 		return g.ZMM()
+	case g.neon():
+		return g.XMM()
 	}
 	return g.YMM()
 }
@@ -94,8 +103,8 @@ func (g *gen) repeated(v uint32) operand.Mem {
 // table returns an array of bit patterns in memory.
 func (g *gen) table(name string, bits []uint32) operand.Mem {
 	name = g.file.name + "_" + name
-	if !g.file.consts[name] {
-		g.file.consts[name] = true
+	if !g.file.consts[g.arch+name] {
+		g.file.consts[g.arch+name] = true
 		g.ConstData(name, operand.U32(bits[0]))
 		for i, b := range bits[1:] {
 			g.AddDatum(4*(i+1), operand.U32(b))
@@ -126,14 +135,25 @@ func (g *gen) ret() {
 	g.RET()
 }
 
-// mask selects the first lanes of a vector: an opmask, or a vector of all-ones for VMASKMOVPS.
+// mask selects the first lanes of a vector: an opmask, a vector of all-ones for VMASKMOVPS, or their number for NEON.
 type mask struct {
 	k reg.OpmaskVirtual
 	v reg.VecVirtual
+	n reg.GPVirtual
 }
 
 // firstLanes returns the mask of the first n lanes: none where n ≤ 0, all of them from the number of lanes on.
 func (g *gen) firstLanes(n reg.Register) mask {
+	if g.neon() {
+		count := g.GP64()
+		g.MOVQ(n, count)
+		return mask{n: count}
+	}
+	return g.lanesBelow(n)
+}
+
+// lanesBelow is firstLanes as an opmask or a vector.
+func (g *gen) lanesBelow(n reg.Register) mask {
 	iota16 := make([]uint32, 16)
 	for i := range iota16 {
 		iota16[i] = uint32(i)
@@ -158,20 +178,30 @@ func (g *gen) firstLanes(n reg.Register) mask {
 
 // loadMasked loads the selected lanes and zeros the others; no other memory is touched.
 func (g *gen) loadMasked(m mask, src operand.Mem, dst reg.VecVirtual) {
-	if g.wide() {
+	switch {
+	case g.wide():
 		g.VMOVUPS_Z(src, m.k, dst)
-		return
+	case g.neon():
+		g.Instruction(&ir.Instruction{
+			Opcode: opLoadFirst, Operands: []operand.Op{m.n, src, dst}, Inputs: []operand.Op{m.n, src}, Outputs: []operand.Op{dst},
+		})
+	default:
+		g.VMASKMOVPS(src, m.v, dst)
 	}
-	g.VMASKMOVPS(src, m.v, dst)
 }
 
 // storeMasked stores the selected lanes.
 func (g *gen) storeMasked(m mask, src reg.VecVirtual, dst operand.Mem) {
-	if g.wide() {
+	switch {
+	case g.wide():
 		g.VMOVUPS(src, m.k, dst)
-		return
+	case g.neon():
+		g.Instruction(&ir.Instruction{
+			Opcode: opStoreFirst, Operands: []operand.Op{m.n, src, dst}, Inputs: []operand.Op{m.n, src}, Outputs: []operand.Op{dst},
+		})
+	default:
+		g.VMASKMOVPS(src, m.v, dst)
 	}
-	g.VMASKMOVPS(src, m.v, dst)
 }
 
 // run is a stretch of an elementwise loop: vecs vectors from index on, or a masked last one.

@@ -4,20 +4,47 @@
 
 package vek
 
+func gemmTile(rows, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc, cols, mode int, bias *float32) {
+	switch current {
+	case avx512:
+		gemmTileAVX512(rows, k, a, lda, b, ldb, c, ldc, cols, mode, bias)
+	case avx2:
+		gemmTileAVX2(rows, k, a, lda, b, ldb, c, ldc, cols, mode, bias)
+	}
+}
+
+func packStraight(dst *float32, width int, src *float32, stride, cols, k int) {
+	switch current {
+	case avx512:
+		packStraightAVX512(dst, width, src, stride, cols, k)
+	case avx2:
+		packStraightAVX2(dst, width, src, stride, cols, k)
+	}
+}
+
+func packTransposed(dst *float32, width int, src *float32, stride, rows, k int) {
+	switch current {
+	case avx512:
+		packTransposedAVX512(dst, width, src, stride, rows, k)
+	case avx2:
+		packTransposedAVX2(dst, width, src, stride, rows, k)
+	}
+}
+
 //go:noescape
 func gemmTileAVX2(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
-
-//go:noescape
-func packStraightAVX2(dst *float32, width int, src *float32, stride int, cols int, k int)
-
-//go:noescape
-func packTransposedAVX2(dst *float32, width int, src *float32, stride int, rows int, k int)
 
 //go:noescape
 func gemmTileAVX512(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
 
 //go:noescape
+func packStraightAVX2(dst *float32, width int, src *float32, stride int, cols int, k int)
+
+//go:noescape
 func packStraightAVX512(dst *float32, width int, src *float32, stride int, cols int, k int)
+
+//go:noescape
+func packTransposedAVX2(dst *float32, width int, src *float32, stride int, rows int, k int)
 
 //go:noescape
 func packTransposedAVX512(dst *float32, width int, src *float32, stride int, rows int, k int)

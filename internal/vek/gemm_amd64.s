@@ -988,287 +988,6 @@ DATA gemm_lanes<>+56(SB)/4, $0x0000000e
 DATA gemm_lanes<>+60(SB)/4, $0x0000000f
 GLOBL gemm_lanes<>(SB), RODATA|NOPTR, $64
 
-// func packStraightAVX2(dst *float32, width int, src *float32, stride int, cols int, k int)
-// Requires: AVX, AVX2
-TEXT ·packStraightAVX2(SB), NOSPLIT, $0-48
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+16(FP), CX
-	MOVQ         k+40(FP), DX
-	MOVQ         width+8(FP), BX
-	MOVQ         stride+24(FP), SI
-	MOVQ         cols+32(FP), DI
-	SHLQ         $0x02, SI
-	MOVQ         BX, R8
-	VMOVD        DI, X0
-	VPBROADCASTD X0, Y0
-	VPCMPGTD     gemm_lanes<>+0(SB), Y0, Y0
-	VMOVD        R8, X1
-	VPBROADCASTD X1, Y1
-	VPCMPGTD     gemm_lanes<>+0(SB), Y1, Y1
-	SUBQ         $0x08, DI
-	SUBQ         $0x08, R8
-	VMOVD        DI, X2
-	VPBROADCASTD X2, Y2
-	VPCMPGTD     gemm_lanes<>+0(SB), Y2, Y2
-	VMOVD        R8, X3
-	VPBROADCASTD X3, Y3
-	VPCMPGTD     gemm_lanes<>+0(SB), Y3, Y3
-	SUBQ         $0x08, DI
-	SUBQ         $0x08, R8
-	SHLQ         $0x02, BX
-	TESTQ        DI, DI
-	JGE          full1
-	TESTQ        DX, DX
-	JLE          done3
-
-loop2:
-	VMASKMOVPS (CX), Y0, Y4
-	VMASKMOVPS Y4, Y1, (AX)
-	VMASKMOVPS 32(CX), Y2, Y4
-	VMASKMOVPS Y4, Y3, 32(AX)
-	ADDQ       SI, CX
-	ADDQ       BX, AX
-	DECQ       DX
-	JNZ        loop2
-
-done3:
-	VZEROUPPER
-	RET
-
-full1:
-	TESTQ DX, DX
-	JLE   done5
-
-loop4:
-	VMOVUPS (CX), Y0
-	VMOVUPS Y0, (AX)
-	VMOVUPS 32(CX), Y0
-	VMOVUPS Y0, 32(AX)
-	ADDQ    SI, CX
-	ADDQ    BX, AX
-	DECQ    DX
-	JNZ     loop4
-
-done5:
-	VZEROUPPER
-	RET
-
-// func packTransposedAVX2(dst *float32, width int, src *float32, stride int, rows int, k int)
-// Requires: AVX, AVX2
-TEXT ·packTransposedAVX2(SB), NOSPLIT, $0-48
-	MOVQ         dst+0(FP), AX
-	MOVQ         src+16(FP), CX
-	MOVQ         k+40(FP), DX
-	MOVQ         width+8(FP), BX
-	MOVQ         stride+24(FP), SI
-	MOVQ         rows+32(FP), DI
-	SHLQ         $0x02, BX
-	SHLQ         $0x02, SI
-	VMOVD        DI, X0
-	VPBROADCASTD X0, Y0
-	VPCMPGTD     gemm_lanes<>+0(SB), Y0, Y0
-
-loop1:
-	CMPQ    DX, $0x08
-	JL      tail2
-	MOVQ    CX, R8
-	MOVQ    DI, R9
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y2, Y2, Y2
-	VXORPS  Y3, Y3, Y3
-	VXORPS  Y4, Y4, Y4
-	VXORPS  Y5, Y5, Y5
-	VXORPS  Y6, Y6, Y6
-	VXORPS  Y7, Y7, Y7
-	VXORPS  Y8, Y8, Y8
-	VMOVUPS (R8), Y1
-	ADDQ    SI, R8
-	DECQ    R9
-	JZ      loaded4
-	VMOVUPS (R8), Y2
-	ADDQ    SI, R8
-	DECQ    R9
-	JZ      loaded4
-	VMOVUPS (R8), Y3
-	ADDQ    SI, R8
-	DECQ    R9
-	JZ      loaded4
-	VMOVUPS (R8), Y4
-	ADDQ    SI, R8
-	DECQ    R9
-	JZ      loaded4
-	VMOVUPS (R8), Y5
-	ADDQ    SI, R8
-	DECQ    R9
-	JZ      loaded4
-	VMOVUPS (R8), Y6
-	ADDQ    SI, R8
-	DECQ    R9
-	JZ      loaded4
-	VMOVUPS (R8), Y7
-	ADDQ    SI, R8
-	DECQ    R9
-	JZ      loaded4
-	VMOVUPS (R8), Y8
-	ADDQ    SI, R8
-	DECQ    R9
-	JZ      loaded4
-
-loaded4:
-	VUNPCKLPS  Y2, Y1, Y9
-	VUNPCKHPS  Y2, Y1, Y1
-	VUNPCKLPS  Y4, Y3, Y2
-	VUNPCKHPS  Y4, Y3, Y3
-	VUNPCKLPD  Y2, Y9, Y4
-	VUNPCKHPD  Y2, Y9, Y2
-	VUNPCKLPD  Y3, Y1, Y9
-	VUNPCKHPD  Y3, Y1, Y1
-	VUNPCKLPS  Y6, Y5, Y3
-	VUNPCKHPS  Y6, Y5, Y5
-	VUNPCKLPS  Y8, Y7, Y6
-	VUNPCKHPS  Y8, Y7, Y7
-	VUNPCKLPD  Y6, Y3, Y8
-	VUNPCKHPD  Y6, Y3, Y3
-	VUNPCKLPD  Y7, Y5, Y6
-	VUNPCKHPD  Y7, Y5, Y5
-	VPERM2F128 $0x20, Y8, Y4, Y7
-	VPERM2F128 $0x31, Y8, Y4, Y4
-	VPERM2F128 $0x20, Y3, Y2, Y8
-	VPERM2F128 $0x31, Y3, Y2, Y2
-	VPERM2F128 $0x20, Y6, Y9, Y3
-	VPERM2F128 $0x31, Y6, Y9, Y6
-	VPERM2F128 $0x20, Y5, Y1, Y9
-	VPERM2F128 $0x31, Y5, Y1, Y1
-	VMASKMOVPS Y7, Y0, (AX)
-	ADDQ       BX, AX
-	VMASKMOVPS Y8, Y0, (AX)
-	ADDQ       BX, AX
-	VMASKMOVPS Y3, Y0, (AX)
-	ADDQ       BX, AX
-	VMASKMOVPS Y9, Y0, (AX)
-	ADDQ       BX, AX
-	VMASKMOVPS Y4, Y0, (AX)
-	ADDQ       BX, AX
-	VMASKMOVPS Y2, Y0, (AX)
-	ADDQ       BX, AX
-	VMASKMOVPS Y6, Y0, (AX)
-	ADDQ       BX, AX
-	VMASKMOVPS Y1, Y0, (AX)
-	ADDQ       BX, AX
-	ADDQ       $0x20, CX
-	SUBQ       $0x08, DX
-	JMP        loop1
-
-tail2:
-	TESTQ        DX, DX
-	JLE          end3
-	VMOVD        DX, X1
-	VPBROADCASTD X1, Y1
-	VPCMPGTD     gemm_lanes<>+0(SB), Y1, Y1
-	MOVQ         DI, DI
-	VXORPS       Y2, Y2, Y2
-	VXORPS       Y3, Y3, Y3
-	VXORPS       Y4, Y4, Y4
-	VXORPS       Y5, Y5, Y5
-	VXORPS       Y6, Y6, Y6
-	VXORPS       Y7, Y7, Y7
-	VXORPS       Y8, Y8, Y8
-	VXORPS       Y9, Y9, Y9
-	VMASKMOVPS   (CX), Y1, Y2
-	ADDQ         SI, CX
-	DECQ         DI
-	JZ           loaded5
-	VMASKMOVPS   (CX), Y1, Y3
-	ADDQ         SI, CX
-	DECQ         DI
-	JZ           loaded5
-	VMASKMOVPS   (CX), Y1, Y4
-	ADDQ         SI, CX
-	DECQ         DI
-	JZ           loaded5
-	VMASKMOVPS   (CX), Y1, Y5
-	ADDQ         SI, CX
-	DECQ         DI
-	JZ           loaded5
-	VMASKMOVPS   (CX), Y1, Y6
-	ADDQ         SI, CX
-	DECQ         DI
-	JZ           loaded5
-	VMASKMOVPS   (CX), Y1, Y7
-	ADDQ         SI, CX
-	DECQ         DI
-	JZ           loaded5
-	VMASKMOVPS   (CX), Y1, Y8
-	ADDQ         SI, CX
-	DECQ         DI
-	JZ           loaded5
-	VMASKMOVPS   (CX), Y1, Y9
-	ADDQ         SI, CX
-	DECQ         DI
-	JZ           loaded5
-
-loaded5:
-	VUNPCKLPS  Y3, Y2, Y1
-	VUNPCKHPS  Y3, Y2, Y2
-	VUNPCKLPS  Y5, Y4, Y3
-	VUNPCKHPS  Y5, Y4, Y4
-	VUNPCKLPD  Y3, Y1, Y5
-	VUNPCKHPD  Y3, Y1, Y1
-	VUNPCKLPD  Y4, Y2, Y3
-	VUNPCKHPD  Y4, Y2, Y2
-	VUNPCKLPS  Y7, Y6, Y4
-	VUNPCKHPS  Y7, Y6, Y6
-	VUNPCKLPS  Y9, Y8, Y7
-	VUNPCKHPS  Y9, Y8, Y8
-	VUNPCKLPD  Y7, Y4, Y9
-	VUNPCKHPD  Y7, Y4, Y4
-	VUNPCKLPD  Y8, Y6, Y7
-	VUNPCKHPD  Y8, Y6, Y6
-	VPERM2F128 $0x20, Y9, Y5, Y8
-	VPERM2F128 $0x31, Y9, Y5, Y5
-	VPERM2F128 $0x20, Y4, Y1, Y9
-	VPERM2F128 $0x31, Y4, Y1, Y1
-	VPERM2F128 $0x20, Y7, Y3, Y4
-	VPERM2F128 $0x31, Y7, Y3, Y3
-	VPERM2F128 $0x20, Y6, Y2, Y7
-	VPERM2F128 $0x31, Y6, Y2, Y2
-	VMASKMOVPS Y8, Y0, (AX)
-	ADDQ       BX, AX
-	DECQ       DX
-	JZ         end3
-	VMASKMOVPS Y9, Y0, (AX)
-	ADDQ       BX, AX
-	DECQ       DX
-	JZ         end3
-	VMASKMOVPS Y4, Y0, (AX)
-	ADDQ       BX, AX
-	DECQ       DX
-	JZ         end3
-	VMASKMOVPS Y7, Y0, (AX)
-	ADDQ       BX, AX
-	DECQ       DX
-	JZ         end3
-	VMASKMOVPS Y5, Y0, (AX)
-	ADDQ       BX, AX
-	DECQ       DX
-	JZ         end3
-	VMASKMOVPS Y1, Y0, (AX)
-	ADDQ       BX, AX
-	DECQ       DX
-	JZ         end3
-	VMASKMOVPS Y3, Y0, (AX)
-	ADDQ       BX, AX
-	DECQ       DX
-	JZ         end3
-	VMASKMOVPS Y2, Y0, (AX)
-	ADDQ       BX, AX
-	DECQ       DX
-	JZ         end3
-
-end3:
-	VZEROUPPER
-	RET
-
 // func gemmTileAVX512(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
 // Requires: AVX, AVX512DQ, AVX512F, SSE
 TEXT ·gemmTileAVX512(SB), NOSPLIT, $8-88
@@ -4947,6 +4666,71 @@ restored143:
 	VZEROUPPER
 	RET
 
+// func packStraightAVX2(dst *float32, width int, src *float32, stride int, cols int, k int)
+// Requires: AVX, AVX2
+TEXT ·packStraightAVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+16(FP), CX
+	MOVQ         k+40(FP), DX
+	MOVQ         width+8(FP), BX
+	MOVQ         stride+24(FP), SI
+	MOVQ         cols+32(FP), DI
+	SHLQ         $0x02, SI
+	MOVQ         BX, R8
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     gemm_lanes<>+0(SB), Y0, Y0
+	VMOVD        R8, X1
+	VPBROADCASTD X1, Y1
+	VPCMPGTD     gemm_lanes<>+0(SB), Y1, Y1
+	SUBQ         $0x08, DI
+	SUBQ         $0x08, R8
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     gemm_lanes<>+0(SB), Y2, Y2
+	VMOVD        R8, X3
+	VPBROADCASTD X3, Y3
+	VPCMPGTD     gemm_lanes<>+0(SB), Y3, Y3
+	SUBQ         $0x08, DI
+	SUBQ         $0x08, R8
+	SHLQ         $0x02, BX
+	TESTQ        DI, DI
+	JGE          full1
+	TESTQ        DX, DX
+	JLE          done3
+
+loop2:
+	VMASKMOVPS (CX), Y0, Y4
+	VMASKMOVPS Y4, Y1, (AX)
+	VMASKMOVPS 32(CX), Y2, Y4
+	VMASKMOVPS Y4, Y3, 32(AX)
+	ADDQ       SI, CX
+	ADDQ       BX, AX
+	DECQ       DX
+	JNZ        loop2
+
+done3:
+	VZEROUPPER
+	RET
+
+full1:
+	TESTQ DX, DX
+	JLE   done5
+
+loop4:
+	VMOVUPS (CX), Y0
+	VMOVUPS Y0, (AX)
+	VMOVUPS 32(CX), Y0
+	VMOVUPS Y0, 32(AX)
+	ADDQ    SI, CX
+	ADDQ    BX, AX
+	DECQ    DX
+	JNZ     loop4
+
+done5:
+	VZEROUPPER
+	RET
+
 // func packStraightAVX512(dst *float32, width int, src *float32, stride int, cols int, k int)
 // Requires: AVX, AVX512F
 TEXT ·packStraightAVX512(SB), NOSPLIT, $0-48
@@ -5009,6 +4793,222 @@ loop4:
 	JNZ     loop4
 
 done5:
+	VZEROUPPER
+	RET
+
+// func packTransposedAVX2(dst *float32, width int, src *float32, stride int, rows int, k int)
+// Requires: AVX, AVX2
+TEXT ·packTransposedAVX2(SB), NOSPLIT, $0-48
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+16(FP), CX
+	MOVQ         k+40(FP), DX
+	MOVQ         width+8(FP), BX
+	MOVQ         stride+24(FP), SI
+	MOVQ         rows+32(FP), DI
+	SHLQ         $0x02, BX
+	SHLQ         $0x02, SI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     gemm_lanes<>+0(SB), Y0, Y0
+
+loop1:
+	CMPQ    DX, $0x08
+	JL      tail2
+	MOVQ    CX, R8
+	MOVQ    DI, R9
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	VXORPS  Y8, Y8, Y8
+	VMOVUPS (R8), Y1
+	ADDQ    SI, R8
+	DECQ    R9
+	JZ      loaded4
+	VMOVUPS (R8), Y2
+	ADDQ    SI, R8
+	DECQ    R9
+	JZ      loaded4
+	VMOVUPS (R8), Y3
+	ADDQ    SI, R8
+	DECQ    R9
+	JZ      loaded4
+	VMOVUPS (R8), Y4
+	ADDQ    SI, R8
+	DECQ    R9
+	JZ      loaded4
+	VMOVUPS (R8), Y5
+	ADDQ    SI, R8
+	DECQ    R9
+	JZ      loaded4
+	VMOVUPS (R8), Y6
+	ADDQ    SI, R8
+	DECQ    R9
+	JZ      loaded4
+	VMOVUPS (R8), Y7
+	ADDQ    SI, R8
+	DECQ    R9
+	JZ      loaded4
+	VMOVUPS (R8), Y8
+	ADDQ    SI, R8
+	DECQ    R9
+	JZ      loaded4
+
+loaded4:
+	VUNPCKLPS  Y2, Y1, Y9
+	VUNPCKHPS  Y2, Y1, Y1
+	VUNPCKLPS  Y4, Y3, Y2
+	VUNPCKHPS  Y4, Y3, Y3
+	VUNPCKLPD  Y2, Y9, Y4
+	VUNPCKHPD  Y2, Y9, Y2
+	VUNPCKLPD  Y3, Y1, Y9
+	VUNPCKHPD  Y3, Y1, Y1
+	VUNPCKLPS  Y6, Y5, Y3
+	VUNPCKHPS  Y6, Y5, Y5
+	VUNPCKLPS  Y8, Y7, Y6
+	VUNPCKHPS  Y8, Y7, Y7
+	VUNPCKLPD  Y6, Y3, Y8
+	VUNPCKHPD  Y6, Y3, Y3
+	VUNPCKLPD  Y7, Y5, Y6
+	VUNPCKHPD  Y7, Y5, Y5
+	VPERM2F128 $0x20, Y8, Y4, Y7
+	VPERM2F128 $0x31, Y8, Y4, Y4
+	VPERM2F128 $0x20, Y3, Y2, Y8
+	VPERM2F128 $0x31, Y3, Y2, Y2
+	VPERM2F128 $0x20, Y6, Y9, Y3
+	VPERM2F128 $0x31, Y6, Y9, Y6
+	VPERM2F128 $0x20, Y5, Y1, Y9
+	VPERM2F128 $0x31, Y5, Y1, Y1
+	VMASKMOVPS Y7, Y0, (AX)
+	ADDQ       BX, AX
+	VMASKMOVPS Y8, Y0, (AX)
+	ADDQ       BX, AX
+	VMASKMOVPS Y3, Y0, (AX)
+	ADDQ       BX, AX
+	VMASKMOVPS Y9, Y0, (AX)
+	ADDQ       BX, AX
+	VMASKMOVPS Y4, Y0, (AX)
+	ADDQ       BX, AX
+	VMASKMOVPS Y2, Y0, (AX)
+	ADDQ       BX, AX
+	VMASKMOVPS Y6, Y0, (AX)
+	ADDQ       BX, AX
+	VMASKMOVPS Y1, Y0, (AX)
+	ADDQ       BX, AX
+	ADDQ       $0x20, CX
+	SUBQ       $0x08, DX
+	JMP        loop1
+
+tail2:
+	TESTQ        DX, DX
+	JLE          end3
+	VMOVD        DX, X1
+	VPBROADCASTD X1, Y1
+	VPCMPGTD     gemm_lanes<>+0(SB), Y1, Y1
+	MOVQ         DI, DI
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	VXORPS       Y6, Y6, Y6
+	VXORPS       Y7, Y7, Y7
+	VXORPS       Y8, Y8, Y8
+	VXORPS       Y9, Y9, Y9
+	VMASKMOVPS   (CX), Y1, Y2
+	ADDQ         SI, CX
+	DECQ         DI
+	JZ           loaded5
+	VMASKMOVPS   (CX), Y1, Y3
+	ADDQ         SI, CX
+	DECQ         DI
+	JZ           loaded5
+	VMASKMOVPS   (CX), Y1, Y4
+	ADDQ         SI, CX
+	DECQ         DI
+	JZ           loaded5
+	VMASKMOVPS   (CX), Y1, Y5
+	ADDQ         SI, CX
+	DECQ         DI
+	JZ           loaded5
+	VMASKMOVPS   (CX), Y1, Y6
+	ADDQ         SI, CX
+	DECQ         DI
+	JZ           loaded5
+	VMASKMOVPS   (CX), Y1, Y7
+	ADDQ         SI, CX
+	DECQ         DI
+	JZ           loaded5
+	VMASKMOVPS   (CX), Y1, Y8
+	ADDQ         SI, CX
+	DECQ         DI
+	JZ           loaded5
+	VMASKMOVPS   (CX), Y1, Y9
+	ADDQ         SI, CX
+	DECQ         DI
+	JZ           loaded5
+
+loaded5:
+	VUNPCKLPS  Y3, Y2, Y1
+	VUNPCKHPS  Y3, Y2, Y2
+	VUNPCKLPS  Y5, Y4, Y3
+	VUNPCKHPS  Y5, Y4, Y4
+	VUNPCKLPD  Y3, Y1, Y5
+	VUNPCKHPD  Y3, Y1, Y1
+	VUNPCKLPD  Y4, Y2, Y3
+	VUNPCKHPD  Y4, Y2, Y2
+	VUNPCKLPS  Y7, Y6, Y4
+	VUNPCKHPS  Y7, Y6, Y6
+	VUNPCKLPS  Y9, Y8, Y7
+	VUNPCKHPS  Y9, Y8, Y8
+	VUNPCKLPD  Y7, Y4, Y9
+	VUNPCKHPD  Y7, Y4, Y4
+	VUNPCKLPD  Y8, Y6, Y7
+	VUNPCKHPD  Y8, Y6, Y6
+	VPERM2F128 $0x20, Y9, Y5, Y8
+	VPERM2F128 $0x31, Y9, Y5, Y5
+	VPERM2F128 $0x20, Y4, Y1, Y9
+	VPERM2F128 $0x31, Y4, Y1, Y1
+	VPERM2F128 $0x20, Y7, Y3, Y4
+	VPERM2F128 $0x31, Y7, Y3, Y3
+	VPERM2F128 $0x20, Y6, Y2, Y7
+	VPERM2F128 $0x31, Y6, Y2, Y2
+	VMASKMOVPS Y8, Y0, (AX)
+	ADDQ       BX, AX
+	DECQ       DX
+	JZ         end3
+	VMASKMOVPS Y9, Y0, (AX)
+	ADDQ       BX, AX
+	DECQ       DX
+	JZ         end3
+	VMASKMOVPS Y4, Y0, (AX)
+	ADDQ       BX, AX
+	DECQ       DX
+	JZ         end3
+	VMASKMOVPS Y7, Y0, (AX)
+	ADDQ       BX, AX
+	DECQ       DX
+	JZ         end3
+	VMASKMOVPS Y5, Y0, (AX)
+	ADDQ       BX, AX
+	DECQ       DX
+	JZ         end3
+	VMASKMOVPS Y1, Y0, (AX)
+	ADDQ       BX, AX
+	DECQ       DX
+	JZ         end3
+	VMASKMOVPS Y3, Y0, (AX)
+	ADDQ       BX, AX
+	DECQ       DX
+	JZ         end3
+	VMASKMOVPS Y2, Y0, (AX)
+	ADDQ       BX, AX
+	DECQ       DX
+	JZ         end3
+
+end3:
 	VZEROUPPER
 	RET
 

@@ -1,12 +1,12 @@
-//go:build amd64 && !purego
+//go:build (amd64 || arm64) && !purego
 
 package vek
 
-// The vector levels multiply panels: a's of up to tileRows rows, [k][rows], by b's of two vectors of columns,
-// [k][panelCols], zeros where b has no more. A tile of c stays in registers for the whole of a block of k.
+// The vector levels multiply panels: a's of up to tileRows rows, [k][rows], by b's of a few vectors of columns,
+// [k][cols], zeros where b has no more. A tile of c stays in registers for the whole of a block of k.
 const (
 	panelKC = 256 // a panel of b fits the nearest cache
-	panelMC = 252 // blocks of rows and columns whose panels fit the next one; multiples of both levels' tiles
+	panelMC = 252 // blocks of rows and columns whose panels fit the next one, but for what a tile is too many
 	panelNC = 256
 )
 
@@ -25,22 +25,25 @@ func gemm(c, a, b Matrix, transA, transB bool, mode gemmMode, bias, scratch []fl
 	g.multiply(mode, scratch, m, n, k)
 }
 
-// gemmVectorScratch is what panels need: both levels' panels, and a tile of a turned product.
+// gemmVectorScratch is what panels need: any level's panels, and a tile of a turned product.
 func gemmVectorScratch(m, n, k int) int {
 	kc := min(k, panelKC)
-	straight := roundUp(min(n, panelNC), 32)*kc + min(m, panelMC)*kc
-	turned := roundUp(min(m, panelNC), 32)*kc + min(n, panelMC)*kc
+	straight := RoundToPanels(min(n, panelNC))*kc + min(m, panelMC)*kc
+	turned := RoundToPanels(min(m, panelNC))*kc + min(n, panelMC)*kc
 	return max(straight, turned) + 14*32
 }
 
-// tiling is a level's largest tile.
-type tiling struct{ tileRows, cols int }
+// tiling is a level's largest tile, and a vector's lanes.
+type tiling struct{ tileRows, cols, lanes int }
 
 func tiles() tiling {
-	if current == avx512 {
-		return tiling{14, 32}
+	switch current {
+	case avx512:
+		return tiling{14, 32, 16}
+	case neon:
+		return tiling{8, 12, 4}
 	}
-	return tiling{6, 16}
+	return tiling{6, 16, 8}
 }
 
 // panels is one product.
@@ -57,8 +60,9 @@ func (g *panels) multiply(mode gemmMode, scratch []float32, m, n, k int) {
 	g.tile, scratch = scratch[:g.tileRows*g.cols], scratch[g.tileRows*g.cols:]
 	for p0 := 0; p0 == 0 || p0 < k; p0 += panelKC {
 		kc := min(panelKC, k-p0)
-		for j0 := 0; j0 < n; j0 += panelNC {
-			nc := min(panelNC, n-j0)
+		wide := panelNC / g.cols * g.cols
+		for j0 := 0; j0 < n; j0 += wide {
+			nc := min(wide, n-j0)
 			pb := scratch[:roundUp(nc, g.cols)*kc]
 			g.packB(pb, p0, kc, j0, nc)
 			for i0 := 0; i0 < m; i0 += panelMC {
@@ -100,7 +104,9 @@ func (g *panels) packA(pa []float32, p0, kc, i0, mc int) {
 			packStraight(&pa[at*kc], rows, &g.a.Data[p0*g.a.Stride+i0+at], g.a.Stride, rows, kc)
 			continue
 		}
-		packTransposed(&pa[at*kc], rows, &g.a.Data[(i0+at)*g.a.Stride+p0], g.a.Stride, rows, kc)
+		for q := 0; q < rows; q += g.lanes {
+			packTransposed(&pa[at*kc+q], rows, &g.a.Data[(i0+at+q)*g.a.Stride+p0], g.a.Stride, min(g.lanes, rows-q), kc)
+		}
 	}
 }
 
@@ -117,8 +123,8 @@ func (g *panels) packB(pb []float32, p0, kc, j0, nc int) {
 		if cols < g.cols {
 			clear(dst)
 		}
-		for q := 0; q < cols; q += g.cols / 2 {
-			packTransposed(&dst[q], g.cols, &g.b.Data[(j0+j+q)*g.b.Stride+p0], g.b.Stride, min(g.cols/2, cols-q), kc)
+		for q := 0; q < cols; q += g.lanes {
+			packTransposed(&dst[q], g.cols, &g.b.Data[(j0+j+q)*g.b.Stride+p0], g.b.Stride, min(g.lanes, cols-q), kc)
 		}
 	}
 }
@@ -136,14 +142,14 @@ func (g *panels) block(mode gemmMode, pa, pb []float32, kc, i0, mc, j0, nc int) 
 				a, b = &pa[at*kc], &pb[j*kc]
 			}
 			if g.turned {
-				gemmTile(rows, kc, a, rows, b, g.cols, &g.tile[0], g.cols, g.cols, gemmSet, bias)
+				gemmTile(rows, kc, a, rows, b, g.cols, &g.tile[0], g.cols, g.cols, int(gemmSet), bias)
 				g.scatter(mode, rows, cols, i0+at, j0+j)
 				continue
 			}
 			if mode == gemmBias {
 				bias = &g.bias[i0+at]
 			}
-			gemmTile(rows, kc, a, rows, b, g.cols, &g.c.Data[(i0+at)*g.c.Stride+j0+j], g.c.Stride, cols, mode, bias)
+			gemmTile(rows, kc, a, rows, b, g.cols, &g.c.Data[(i0+at)*g.c.Stride+j0+j], g.c.Stride, cols, int(mode), bias)
 		}
 	}
 }
@@ -181,31 +187,7 @@ func powerProduct(k, anchors, table Matrix, scratch []float32) {
 		for i := range cut.count {
 			at, rows := cut.panel(i)
 			gemmTile(rows, table.Rows, &anchors.Data[at], anchors.Stride, &table.Data[j], table.Stride,
-				&k.Data[at*k.Stride+j], k.Stride, min(t.cols, k.Cols-j), gemmFlush, &none)
+				&k.Data[at*k.Stride+j], k.Stride, min(t.cols, k.Cols-j), int(gemmFlush), &none)
 		}
 	}
-}
-
-func gemmTile(rows, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc, cols int, mode gemmMode, bias *float32) {
-	if current == avx512 {
-		gemmTileAVX512(rows, k, a, lda, b, ldb, c, ldc, cols, int(mode), bias)
-		return
-	}
-	gemmTileAVX2(rows, k, a, lda, b, ldb, c, ldc, cols, int(mode), bias)
-}
-
-func packStraight(dst *float32, width int, src *float32, stride, cols, k int) {
-	if current == avx512 {
-		packStraightAVX512(dst, width, src, stride, cols, k)
-		return
-	}
-	packStraightAVX2(dst, width, src, stride, cols, k)
-}
-
-func packTransposed(dst *float32, width int, src *float32, stride, rows, k int) {
-	if current == avx512 {
-		packTransposedAVX512(dst, width, src, stride, rows, k)
-		return
-	}
-	packTransposedAVX2(dst, width, src, stride, rows, k)
 }

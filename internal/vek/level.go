@@ -13,6 +13,7 @@ const (
 	Generic Level = "generic" // plain Go, everywhere
 	AVX2    Level = "avx2"    // amd64 with AVX2 and FMA
 	AVX512  Level = "avx512"  // amd64 with AVX-512 F, DQ, BW and VL
+	NEON    Level = "neon"    // arm64
 )
 
 // isa is a level as the kernels' switches read it.
@@ -22,9 +23,10 @@ const (
 	generic isa = iota
 	avx2
 	avx512
+	neon
 )
 
-var names = [...]Level{generic: Generic, avx2: AVX2, avx512: AVX512}
+var names = [...]Level{generic: Generic, avx2: AVX2, avx512: AVX512, neon: NEON}
 
 var (
 	current    isa

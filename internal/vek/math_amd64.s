@@ -33,6 +33,7 @@ loop1:
 	VFMADD213PS  math_x3e75fded<>+0(SB), Y4, Y2
 	VFMADD213PS  math_x3f317218<>+0(SB), Y4, Y2
 	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y2
+	VMAXPS       math_x4b200000<>+0(SB), Y1, Y1
 	VPSLLD       $0x17, Y1, Y1
 	VPADDD       Y1, Y2, Y2
 	VCMPPS       $0x05, math_xc2aeac4f<>+0(SB), Y0, Y1
@@ -59,6 +60,7 @@ loop1:
 	VFMADD213PS  math_x3e75fded<>+0(SB), Y4, Y2
 	VFMADD213PS  math_x3f317218<>+0(SB), Y4, Y2
 	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y2
+	VMAXPS       math_x4b200000<>+0(SB), Y1, Y1
 	VPSLLD       $0x17, Y1, Y1
 	VPADDD       Y1, Y2, Y2
 	VCMPPS       $0x05, math_xc2aeac4f<>+0(SB), Y0, Y1
@@ -93,6 +95,7 @@ loop3:
 	VFMADD213PS  math_x3e75fded<>+0(SB), Y4, Y2
 	VFMADD213PS  math_x3f317218<>+0(SB), Y4, Y2
 	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y2
+	VMAXPS       math_x4b200000<>+0(SB), Y1, Y1
 	VPSLLD       $0x17, Y1, Y1
 	VPADDD       Y1, Y2, Y2
 	VCMPPS       $0x05, math_xc2aeac4f<>+0(SB), Y0, Y1
@@ -129,6 +132,7 @@ done4:
 	VFMADD213PS  math_x3e75fded<>+0(SB), Y5, Y3
 	VFMADD213PS  math_x3f317218<>+0(SB), Y5, Y3
 	VFMADD213PS  math_x3f800000<>+0(SB), Y5, Y3
+	VMAXPS       math_x4b200000<>+0(SB), Y2, Y2
 	VPSLLD       $0x17, Y2, Y2
 	VPADDD       Y2, Y3, Y3
 	VCMPPS       $0x05, math_xc2aeac4f<>+0(SB), Y1, Y2
@@ -272,6 +276,16 @@ DATA math_x3f800000<>+24(SB)/4, $0x3f800000
 DATA math_x3f800000<>+28(SB)/4, $0x3f800000
 GLOBL math_x3f800000<>(SB), RODATA|NOPTR, $32
 
+DATA math_x4b200000<>+0(SB)/4, $0x4b200000
+DATA math_x4b200000<>+4(SB)/4, $0x4b200000
+DATA math_x4b200000<>+8(SB)/4, $0x4b200000
+DATA math_x4b200000<>+12(SB)/4, $0x4b200000
+DATA math_x4b200000<>+16(SB)/4, $0x4b200000
+DATA math_x4b200000<>+20(SB)/4, $0x4b200000
+DATA math_x4b200000<>+24(SB)/4, $0x4b200000
+DATA math_x4b200000<>+28(SB)/4, $0x4b200000
+GLOBL math_x4b200000<>(SB), RODATA|NOPTR, $32
+
 DATA math_x7f800000<>+0(SB)/4, $0x7f800000
 DATA math_x7f800000<>+4(SB)/4, $0x7f800000
 DATA math_x7f800000<>+8(SB)/4, $0x7f800000
@@ -318,19 +332,18 @@ loop1:
 	VMINPS           Z1, Z2, Z2
 	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
 	VFMADD231PS.BCST math_x3fb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z7
-	VBROADCASTSS     math_x3fb8aa3b<>+0(SB), Z8
-	VFMSUB213PS      Z7, Z2, Z8
-	VFMADD231PS.BCST math_x32a57060<>+0(SB), Z2, Z8
+	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
+	VBROADCASTSS     math_x3fb8aa3b<>+0(SB), Z7
+	VFMSUB213PS      Z1, Z2, Z7
+	VFMADD231PS.BCST math_x32a57060<>+0(SB), Z2, Z7
 	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z8, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z8, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z8, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z8, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z8, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z8, Z2
-	VPSLLD           $0x17, Z1, Z1
-	VPADDD           Z1, Z2, Z2
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z7, Z2
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z7, Z2
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z7, Z2
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z7, Z2
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z7, Z2
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z7, Z2
+	VSCALEFPS        Z1, Z2, Z2
 	VCMPPS.BCST      $0x05, math_xc2aeac4f<>+0(SB), Z0, K1
 	VMOVAPS.Z        Z2, K1, Z2
 	VCMPPS.BCST      $0x0e, math_x42b17217<>+0(SB), Z0, K1
@@ -344,19 +357,18 @@ loop1:
 	VMINPS           Z1, Z2, Z2
 	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
 	VFMADD231PS.BCST math_x3fb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z7
-	VBROADCASTSS     math_x3fb8aa3b<>+0(SB), Z8
-	VFMSUB213PS      Z7, Z2, Z8
-	VFMADD231PS.BCST math_x32a57060<>+0(SB), Z2, Z8
+	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
+	VBROADCASTSS     math_x3fb8aa3b<>+0(SB), Z7
+	VFMSUB213PS      Z1, Z2, Z7
+	VFMADD231PS.BCST math_x32a57060<>+0(SB), Z2, Z7
 	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z8, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z8, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z8, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z8, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z8, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z8, Z2
-	VPSLLD           $0x17, Z1, Z1
-	VPADDD           Z1, Z2, Z2
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z7, Z2
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z7, Z2
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z7, Z2
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z7, Z2
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z7, Z2
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z7, Z2
+	VSCALEFPS        Z1, Z2, Z2
 	VCMPPS.BCST      $0x05, math_xc2aeac4f<>+0(SB), Z0, K1
 	VMOVAPS.Z        Z2, K1, Z2
 	VCMPPS.BCST      $0x0e, math_x42b17217<>+0(SB), Z0, K1
@@ -378,19 +390,18 @@ loop3:
 	VMINPS           Z1, Z2, Z2
 	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
 	VFMADD231PS.BCST math_x3fb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z3
-	VBROADCASTSS     math_x3fb8aa3b<>+0(SB), Z4
-	VFMSUB213PS      Z3, Z2, Z4
-	VFMADD231PS.BCST math_x32a57060<>+0(SB), Z2, Z4
+	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
+	VBROADCASTSS     math_x3fb8aa3b<>+0(SB), Z3
+	VFMSUB213PS      Z1, Z2, Z3
+	VFMADD231PS.BCST math_x32a57060<>+0(SB), Z2, Z3
 	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z4, Z2
-	VPSLLD           $0x17, Z1, Z1
-	VPADDD           Z1, Z2, Z2
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z2
+	VSCALEFPS        Z1, Z2, Z2
 	VCMPPS.BCST      $0x05, math_xc2aeac4f<>+0(SB), Z0, K1
 	VMOVAPS.Z        Z2, K1, Z2
 	VCMPPS.BCST      $0x0e, math_x42b17217<>+0(SB), Z0, K1
@@ -414,19 +425,18 @@ done4:
 	VMINPS           Z1, Z2, Z2
 	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
 	VFMADD231PS.BCST math_x3fb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z3
-	VBROADCASTSS     math_x3fb8aa3b<>+0(SB), Z4
-	VFMSUB213PS      Z3, Z2, Z4
-	VFMADD231PS.BCST math_x32a57060<>+0(SB), Z2, Z4
+	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
+	VBROADCASTSS     math_x3fb8aa3b<>+0(SB), Z3
+	VFMSUB213PS      Z1, Z2, Z3
+	VFMADD231PS.BCST math_x32a57060<>+0(SB), Z2, Z3
 	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z4, Z2
-	VPSLLD           $0x17, Z1, Z1
-	VPADDD           Z1, Z2, Z2
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z2
+	VSCALEFPS        Z1, Z2, Z2
 	VCMPPS.BCST      $0x05, math_xc2aeac4f<>+0(SB), Z0, K2
 	VMOVAPS.Z        Z2, K2, Z2
 	VCMPPS.BCST      $0x0e, math_x42b17217<>+0(SB), Z0, K2
@@ -467,6 +477,7 @@ loop1:
 	VFMADD213PS  math_x3e75fded<>+0(SB), Y4, Y2
 	VFMADD213PS  math_x3f317218<>+0(SB), Y4, Y2
 	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y2
+	VMAXPS       math_x4b200000<>+0(SB), Y1, Y1
 	VPSLLD       $0x17, Y1, Y1
 	VPADDD       Y1, Y2, Y2
 	VADDPS       math_x3f800000<>+0(SB), Y2, Y1
@@ -493,6 +504,7 @@ loop1:
 	VFMADD213PS  math_x3e75fded<>+0(SB), Y4, Y2
 	VFMADD213PS  math_x3f317218<>+0(SB), Y4, Y2
 	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y2
+	VMAXPS       math_x4b200000<>+0(SB), Y1, Y1
 	VPSLLD       $0x17, Y1, Y1
 	VPADDD       Y1, Y2, Y2
 	VADDPS       math_x3f800000<>+0(SB), Y2, Y1
@@ -527,6 +539,7 @@ loop3:
 	VFMADD213PS  math_x3e75fded<>+0(SB), Y4, Y2
 	VFMADD213PS  math_x3f317218<>+0(SB), Y4, Y2
 	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y2
+	VMAXPS       math_x4b200000<>+0(SB), Y1, Y1
 	VPSLLD       $0x17, Y1, Y1
 	VPADDD       Y1, Y2, Y2
 	VADDPS       math_x3f800000<>+0(SB), Y2, Y1
@@ -563,6 +576,7 @@ done4:
 	VFMADD213PS  math_x3e75fded<>+0(SB), Y5, Y3
 	VFMADD213PS  math_x3f317218<>+0(SB), Y5, Y3
 	VFMADD213PS  math_x3f800000<>+0(SB), Y5, Y3
+	VMAXPS       math_x4b200000<>+0(SB), Y2, Y2
 	VPSLLD       $0x17, Y2, Y2
 	VPADDD       Y2, Y3, Y3
 	VADDPS       math_x3f800000<>+0(SB), Y3, Y2
@@ -634,19 +648,18 @@ loop1:
 	VMINPS           Z1, Z2, Z2
 	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
 	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z3
-	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z4
-	VFMSUB213PS      Z3, Z2, Z4
-	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z4
+	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
+	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z3
+	VFMSUB213PS      Z1, Z2, Z3
+	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z3
 	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z4, Z2
-	VPSLLD           $0x17, Z1, Z1
-	VPADDD           Z1, Z2, Z2
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z2
+	VSCALEFPS        Z1, Z2, Z2
 	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z1
 	VBROADCASTSS     math_x3f800000<>+0(SB), Z3
 	VRCP14PS         Z1, Z2
@@ -662,19 +675,18 @@ loop1:
 	VMINPS           Z1, Z2, Z2
 	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
 	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z3
-	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z4
-	VFMSUB213PS      Z3, Z2, Z4
-	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z4
+	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
+	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z3
+	VFMSUB213PS      Z1, Z2, Z3
+	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z3
 	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z4, Z2
-	VPSLLD           $0x17, Z1, Z1
-	VPADDD           Z1, Z2, Z2
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z2
+	VSCALEFPS        Z1, Z2, Z2
 	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z1
 	VBROADCASTSS     math_x3f800000<>+0(SB), Z3
 	VRCP14PS         Z1, Z2
@@ -698,19 +710,18 @@ loop3:
 	VMINPS           Z1, Z2, Z2
 	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
 	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z3
-	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z4
-	VFMSUB213PS      Z3, Z2, Z4
-	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z4
+	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
+	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z3
+	VFMSUB213PS      Z1, Z2, Z3
+	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z3
 	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z4, Z2
-	VPSLLD           $0x17, Z1, Z1
-	VPADDD           Z1, Z2, Z2
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z2
+	VSCALEFPS        Z1, Z2, Z2
 	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z1
 	VBROADCASTSS     math_x3f800000<>+0(SB), Z3
 	VRCP14PS         Z1, Z2
@@ -736,19 +747,18 @@ done4:
 	VMINPS           Z1, Z2, Z2
 	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
 	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z3
-	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z4
-	VFMSUB213PS      Z3, Z2, Z4
-	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z4
+	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
+	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z3
+	VFMSUB213PS      Z1, Z2, Z3
+	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z3
 	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z4, Z2
-	VPSLLD           $0x17, Z1, Z1
-	VPADDD           Z1, Z2, Z2
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z2
+	VSCALEFPS        Z1, Z2, Z2
 	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z1
 	VBROADCASTSS     math_x3f800000<>+0(SB), Z3
 	VRCP14PS         Z1, Z2
@@ -792,6 +802,7 @@ loop1:
 	VFMADD213PS  math_x3e75fded<>+0(SB), Y4, Y2
 	VFMADD213PS  math_x3f317218<>+0(SB), Y4, Y2
 	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y2
+	VMAXPS       math_x4b200000<>+0(SB), Y1, Y1
 	VPSLLD       $0x17, Y1, Y1
 	VPADDD       Y1, Y2, Y2
 	VADDPS       math_x3f800000<>+0(SB), Y2, Y1
@@ -820,6 +831,7 @@ loop1:
 	VFMADD213PS  math_x3e75fded<>+0(SB), Y4, Y2
 	VFMADD213PS  math_x3f317218<>+0(SB), Y4, Y2
 	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y2
+	VMAXPS       math_x4b200000<>+0(SB), Y1, Y1
 	VPSLLD       $0x17, Y1, Y1
 	VPADDD       Y1, Y2, Y2
 	VADDPS       math_x3f800000<>+0(SB), Y2, Y1
@@ -856,6 +868,7 @@ loop3:
 	VFMADD213PS  math_x3e75fded<>+0(SB), Y4, Y2
 	VFMADD213PS  math_x3f317218<>+0(SB), Y4, Y2
 	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y2
+	VMAXPS       math_x4b200000<>+0(SB), Y1, Y1
 	VPSLLD       $0x17, Y1, Y1
 	VPADDD       Y1, Y2, Y2
 	VADDPS       math_x3f800000<>+0(SB), Y2, Y1
@@ -894,6 +907,7 @@ done4:
 	VFMADD213PS  math_x3e75fded<>+0(SB), Y5, Y3
 	VFMADD213PS  math_x3f317218<>+0(SB), Y5, Y3
 	VFMADD213PS  math_x3f800000<>+0(SB), Y5, Y3
+	VMAXPS       math_x4b200000<>+0(SB), Y2, Y2
 	VPSLLD       $0x17, Y2, Y2
 	VPADDD       Y2, Y3, Y3
 	VADDPS       math_x3f800000<>+0(SB), Y3, Y2
@@ -928,19 +942,18 @@ loop1:
 	VMINPS           Z1, Z2, Z2
 	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
 	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z3
-	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z4
-	VFMSUB213PS      Z3, Z2, Z4
-	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z4
+	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
+	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z3
+	VFMSUB213PS      Z1, Z2, Z3
+	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z3
 	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z4, Z2
-	VPSLLD           $0x17, Z1, Z1
-	VPADDD           Z1, Z2, Z2
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z2
+	VSCALEFPS        Z1, Z2, Z2
 	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z1
 	VBROADCASTSS     math_x3f800000<>+0(SB), Z3
 	VRCP14PS         Z1, Z2
@@ -958,19 +971,18 @@ loop1:
 	VMINPS           Z1, Z2, Z2
 	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
 	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z3
-	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z4
-	VFMSUB213PS      Z3, Z2, Z4
-	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z4
+	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
+	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z3
+	VFMSUB213PS      Z1, Z2, Z3
+	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z3
 	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z4, Z2
-	VPSLLD           $0x17, Z1, Z1
-	VPADDD           Z1, Z2, Z2
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z2
+	VSCALEFPS        Z1, Z2, Z2
 	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z1
 	VBROADCASTSS     math_x3f800000<>+0(SB), Z3
 	VRCP14PS         Z1, Z2
@@ -996,19 +1008,18 @@ loop3:
 	VMINPS           Z1, Z2, Z2
 	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
 	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z3
-	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z4
-	VFMSUB213PS      Z3, Z2, Z4
-	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z4
+	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
+	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z3
+	VFMSUB213PS      Z1, Z2, Z3
+	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z3
 	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z4, Z2
-	VPSLLD           $0x17, Z1, Z1
-	VPADDD           Z1, Z2, Z2
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z2
+	VSCALEFPS        Z1, Z2, Z2
 	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z1
 	VBROADCASTSS     math_x3f800000<>+0(SB), Z3
 	VRCP14PS         Z1, Z2
@@ -1036,19 +1047,18 @@ done4:
 	VMINPS           Z1, Z2, Z2
 	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
 	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z3
-	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z4
-	VFMSUB213PS      Z3, Z2, Z4
-	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z4
+	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
+	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z3
+	VFMSUB213PS      Z1, Z2, Z3
+	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z3
 	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z4, Z2
-	VPSLLD           $0x17, Z1, Z1
-	VPADDD           Z1, Z2, Z2
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z2
+	VSCALEFPS        Z1, Z2, Z2
 	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z1
 	VBROADCASTSS     math_x3f800000<>+0(SB), Z3
 	VRCP14PS         Z1, Z2
@@ -1096,6 +1106,7 @@ loop1:
 	VFMADD213PS  math_x3e75fded<>+0(SB), Y4, Y2
 	VFMADD213PS  math_x3f317218<>+0(SB), Y4, Y2
 	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y2
+	VMAXPS       math_x4b200000<>+0(SB), Y1, Y1
 	VPSLLD       $0x17, Y1, Y1
 	VPADDD       Y1, Y2, Y2
 	VADDPS       math_x3f800000<>+0(SB), Y2, Y1
@@ -1131,6 +1142,7 @@ loop1:
 	VFMADD213PS  math_x3e75fded<>+0(SB), Y4, Y2
 	VFMADD213PS  math_x3f317218<>+0(SB), Y4, Y2
 	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y2
+	VMAXPS       math_x4b200000<>+0(SB), Y1, Y1
 	VPSLLD       $0x17, Y1, Y1
 	VPADDD       Y1, Y2, Y2
 	VADDPS       math_x3f800000<>+0(SB), Y2, Y1
@@ -1174,6 +1186,7 @@ loop3:
 	VFMADD213PS  math_x3e75fded<>+0(SB), Y4, Y2
 	VFMADD213PS  math_x3f317218<>+0(SB), Y4, Y2
 	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y2
+	VMAXPS       math_x4b200000<>+0(SB), Y1, Y1
 	VPSLLD       $0x17, Y1, Y1
 	VPADDD       Y1, Y2, Y2
 	VADDPS       math_x3f800000<>+0(SB), Y2, Y1
@@ -1219,6 +1232,7 @@ done4:
 	VFMADD213PS  math_x3e75fded<>+0(SB), Y5, Y3
 	VFMADD213PS  math_x3f317218<>+0(SB), Y5, Y3
 	VFMADD213PS  math_x3f800000<>+0(SB), Y5, Y3
+	VMAXPS       math_x4b200000<>+0(SB), Y2, Y2
 	VPSLLD       $0x17, Y2, Y2
 	VPADDD       Y2, Y3, Y3
 	VADDPS       math_x3f800000<>+0(SB), Y3, Y2
@@ -1262,19 +1276,18 @@ loop1:
 	VMINPS           Z1, Z2, Z2
 	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
 	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z3
-	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z4
-	VFMSUB213PS      Z3, Z2, Z4
-	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z4
+	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
+	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z3
+	VFMSUB213PS      Z1, Z2, Z3
+	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z3
 	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z4, Z2
-	VPSLLD           $0x17, Z1, Z1
-	VPADDD           Z1, Z2, Z2
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z2
+	VSCALEFPS        Z1, Z2, Z2
 	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z1
 	VBROADCASTSS     math_x3f800000<>+0(SB), Z4
 	VRCP14PS         Z1, Z3
@@ -1299,19 +1312,18 @@ loop1:
 	VMINPS           Z1, Z2, Z2
 	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
 	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z3
-	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z4
-	VFMSUB213PS      Z3, Z2, Z4
-	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z4
+	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
+	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z3
+	VFMSUB213PS      Z1, Z2, Z3
+	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z3
 	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z4, Z2
-	VPSLLD           $0x17, Z1, Z1
-	VPADDD           Z1, Z2, Z2
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z2
+	VSCALEFPS        Z1, Z2, Z2
 	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z1
 	VBROADCASTSS     math_x3f800000<>+0(SB), Z4
 	VRCP14PS         Z1, Z3
@@ -1344,19 +1356,18 @@ loop3:
 	VMINPS           Z1, Z2, Z2
 	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
 	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z3
-	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z4
-	VFMSUB213PS      Z3, Z2, Z4
-	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z4
+	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
+	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z3
+	VFMSUB213PS      Z1, Z2, Z3
+	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z3
 	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z4, Z2
-	VPSLLD           $0x17, Z1, Z1
-	VPADDD           Z1, Z2, Z2
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z2
+	VSCALEFPS        Z1, Z2, Z2
 	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z1
 	VBROADCASTSS     math_x3f800000<>+0(SB), Z4
 	VRCP14PS         Z1, Z3
@@ -1391,19 +1402,18 @@ done4:
 	VMINPS           Z1, Z2, Z2
 	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
 	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z3
-	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z4
-	VFMSUB213PS      Z3, Z2, Z4
-	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z4
+	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
+	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z3
+	VFMSUB213PS      Z1, Z2, Z3
+	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z3
 	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z4, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z4, Z2
-	VPSLLD           $0x17, Z1, Z1
-	VPADDD           Z1, Z2, Z2
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z2
+	VSCALEFPS        Z1, Z2, Z2
 	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z1
 	VBROADCASTSS     math_x3f800000<>+0(SB), Z4
 	VRCP14PS         Z1, Z3
@@ -1458,6 +1468,7 @@ loop1:
 	VFMADD213PS  math_x3e75fded<>+0(SB), Y6, Y1
 	VFMADD213PS  math_x3f317218<>+0(SB), Y6, Y1
 	VFMADD213PS  math_x3f800000<>+0(SB), Y6, Y1
+	VMAXPS       math_x4b200000<>+0(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
 	VPADDD       Y4, Y1, Y1
 	VADDPS       math_x3f800000<>+0(SB), Y2, Y3
@@ -1518,6 +1529,7 @@ loop1:
 	VFMADD213PS  math_x3e75fded<>+0(SB), Y6, Y1
 	VFMADD213PS  math_x3f317218<>+0(SB), Y6, Y1
 	VFMADD213PS  math_x3f800000<>+0(SB), Y6, Y1
+	VMAXPS       math_x4b200000<>+0(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
 	VPADDD       Y4, Y1, Y1
 	VADDPS       math_x3f800000<>+0(SB), Y2, Y3
@@ -1586,6 +1598,7 @@ loop3:
 	VFMADD213PS  math_x3e75fded<>+0(SB), Y6, Y1
 	VFMADD213PS  math_x3f317218<>+0(SB), Y6, Y1
 	VFMADD213PS  math_x3f800000<>+0(SB), Y6, Y1
+	VMAXPS       math_x4b200000<>+0(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
 	VPADDD       Y4, Y1, Y1
 	VADDPS       math_x3f800000<>+0(SB), Y2, Y3
@@ -1656,6 +1669,7 @@ done4:
 	VFMADD213PS  math_x3e75fded<>+0(SB), Y7, Y2
 	VFMADD213PS  math_x3f317218<>+0(SB), Y7, Y2
 	VFMADD213PS  math_x3f800000<>+0(SB), Y7, Y2
+	VMAXPS       math_x4b200000<>+0(SB), Y5, Y5
 	VPSLLD       $0x17, Y5, Y5
 	VPADDD       Y5, Y2, Y2
 	VADDPS       math_x3f800000<>+0(SB), Y3, Y4
@@ -1896,20 +1910,19 @@ loop1:
 	VFMSUB231PS      Z2, Z2, Z3
 	VBROADCASTSS     math_x4b400000<>+0(SB), Z4
 	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z1, Z4
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z5
-	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z6
-	VFMSUB213PS      Z5, Z1, Z6
-	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z6
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z6
+	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z4
+	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z5
+	VFMSUB213PS      Z4, Z1, Z5
+	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z5
+	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z5
 	VBROADCASTSS     math_x3920e99a<>+0(SB), Z1
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z6, Z1
-	VPSLLD           $0x17, Z4, Z4
-	VPADDD           Z4, Z1, Z1
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z5, Z1
+	VSCALEFPS        Z4, Z1, Z1
 	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z3
 	VPSRLD           $0x15, Z3, Z3
 	VPERMPS          math_place<>+0(SB), Z3, Z4
@@ -1941,20 +1954,19 @@ loop1:
 	VFMSUB231PS      Z2, Z2, Z3
 	VBROADCASTSS     math_x4b400000<>+0(SB), Z4
 	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z1, Z4
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z5
-	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z6
-	VFMSUB213PS      Z5, Z1, Z6
-	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z6
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z6
+	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z4
+	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z5
+	VFMSUB213PS      Z4, Z1, Z5
+	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z5
+	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z5
 	VBROADCASTSS     math_x3920e99a<>+0(SB), Z1
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z6, Z1
-	VPSLLD           $0x17, Z4, Z4
-	VPADDD           Z4, Z1, Z1
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z5, Z1
+	VSCALEFPS        Z4, Z1, Z1
 	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z3
 	VPSRLD           $0x15, Z3, Z3
 	VPERMPS          math_place<>+0(SB), Z3, Z4
@@ -1994,20 +2006,19 @@ loop3:
 	VFMSUB231PS      Z2, Z2, Z3
 	VBROADCASTSS     math_x4b400000<>+0(SB), Z4
 	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z1, Z4
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z5
-	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z6
-	VFMSUB213PS      Z5, Z1, Z6
-	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z6
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z6
+	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z4
+	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z5
+	VFMSUB213PS      Z4, Z1, Z5
+	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z5
+	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z5
 	VBROADCASTSS     math_x3920e99a<>+0(SB), Z1
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z6, Z1
-	VPSLLD           $0x17, Z4, Z4
-	VPADDD           Z4, Z1, Z1
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z5, Z1
+	VSCALEFPS        Z4, Z1, Z1
 	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z3
 	VPSRLD           $0x15, Z3, Z3
 	VPERMPS          math_place<>+0(SB), Z3, Z4
@@ -2049,20 +2060,19 @@ done4:
 	VFMSUB231PS      Z2, Z2, Z3
 	VBROADCASTSS     math_x4b400000<>+0(SB), Z4
 	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z1, Z4
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z5
-	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z6
-	VFMSUB213PS      Z5, Z1, Z6
-	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z6
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z6
+	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z4
+	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z5
+	VFMSUB213PS      Z4, Z1, Z5
+	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z5
+	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z5
 	VBROADCASTSS     math_x3920e99a<>+0(SB), Z1
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z6, Z1
-	VPSLLD           $0x17, Z4, Z4
-	VPADDD           Z4, Z1, Z1
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z5, Z1
+	VSCALEFPS        Z4, Z1, Z1
 	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z3
 	VPSRLD           $0x15, Z3, Z3
 	VPERMPS          math_place<>+0(SB), Z3, Z4
@@ -2123,6 +2133,7 @@ loop1:
 	VFMADD213PS  math_x3e75fded<>+0(SB), Y6, Y1
 	VFMADD213PS  math_x3f317218<>+0(SB), Y6, Y1
 	VFMADD213PS  math_x3f800000<>+0(SB), Y6, Y1
+	VMAXPS       math_x4b200000<>+0(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
 	VPADDD       Y4, Y1, Y1
 	VADDPS       math_x3f800000<>+0(SB), Y2, Y3
@@ -2190,6 +2201,7 @@ loop1:
 	VFMADD213PS  math_x3e75fded<>+0(SB), Y6, Y1
 	VFMADD213PS  math_x3f317218<>+0(SB), Y6, Y1
 	VFMADD213PS  math_x3f800000<>+0(SB), Y6, Y1
+	VMAXPS       math_x4b200000<>+0(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
 	VPADDD       Y4, Y1, Y1
 	VADDPS       math_x3f800000<>+0(SB), Y2, Y3
@@ -2265,6 +2277,7 @@ loop3:
 	VFMADD213PS  math_x3e75fded<>+0(SB), Y6, Y1
 	VFMADD213PS  math_x3f317218<>+0(SB), Y6, Y1
 	VFMADD213PS  math_x3f800000<>+0(SB), Y6, Y1
+	VMAXPS       math_x4b200000<>+0(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
 	VPADDD       Y4, Y1, Y1
 	VADDPS       math_x3f800000<>+0(SB), Y2, Y3
@@ -2342,6 +2355,7 @@ done4:
 	VFMADD213PS  math_x3e75fded<>+0(SB), Y7, Y2
 	VFMADD213PS  math_x3f317218<>+0(SB), Y7, Y2
 	VFMADD213PS  math_x3f800000<>+0(SB), Y7, Y2
+	VMAXPS       math_x4b200000<>+0(SB), Y5, Y5
 	VPSLLD       $0x17, Y5, Y5
 	VPADDD       Y5, Y2, Y2
 	VADDPS       math_x3f800000<>+0(SB), Y3, Y4
@@ -2434,20 +2448,19 @@ loop1:
 	VFMSUB231PS      Z2, Z2, Z3
 	VBROADCASTSS     math_x4b400000<>+0(SB), Z4
 	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z1, Z4
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z5
-	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z6
-	VFMSUB213PS      Z5, Z1, Z6
-	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z6
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z6
+	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z4
+	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z5
+	VFMSUB213PS      Z4, Z1, Z5
+	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z5
+	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z5
 	VBROADCASTSS     math_x3920e99a<>+0(SB), Z1
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z6, Z1
-	VPSLLD           $0x17, Z4, Z4
-	VPADDD           Z4, Z1, Z1
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z5, Z1
+	VSCALEFPS        Z4, Z1, Z1
 	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z3
 	VPSRLD           $0x15, Z3, Z3
 	VPERMPS          math_place<>+0(SB), Z3, Z4
@@ -2486,20 +2499,19 @@ loop1:
 	VFMSUB231PS      Z2, Z2, Z3
 	VBROADCASTSS     math_x4b400000<>+0(SB), Z4
 	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z1, Z4
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z5
-	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z6
-	VFMSUB213PS      Z5, Z1, Z6
-	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z6
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z6
+	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z4
+	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z5
+	VFMSUB213PS      Z4, Z1, Z5
+	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z5
+	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z5
 	VBROADCASTSS     math_x3920e99a<>+0(SB), Z1
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z6, Z1
-	VPSLLD           $0x17, Z4, Z4
-	VPADDD           Z4, Z1, Z1
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z5, Z1
+	VSCALEFPS        Z4, Z1, Z1
 	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z3
 	VPSRLD           $0x15, Z3, Z3
 	VPERMPS          math_place<>+0(SB), Z3, Z4
@@ -2546,20 +2558,19 @@ loop3:
 	VFMSUB231PS      Z2, Z2, Z3
 	VBROADCASTSS     math_x4b400000<>+0(SB), Z4
 	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z1, Z4
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z5
-	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z6
-	VFMSUB213PS      Z5, Z1, Z6
-	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z6
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z6
+	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z4
+	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z5
+	VFMSUB213PS      Z4, Z1, Z5
+	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z5
+	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z5
 	VBROADCASTSS     math_x3920e99a<>+0(SB), Z1
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z6, Z1
-	VPSLLD           $0x17, Z4, Z4
-	VPADDD           Z4, Z1, Z1
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z5, Z1
+	VSCALEFPS        Z4, Z1, Z1
 	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z3
 	VPSRLD           $0x15, Z3, Z3
 	VPERMPS          math_place<>+0(SB), Z3, Z4
@@ -2608,20 +2619,19 @@ done4:
 	VFMSUB231PS      Z2, Z2, Z3
 	VBROADCASTSS     math_x4b400000<>+0(SB), Z4
 	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z1, Z4
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z5
-	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z6
-	VFMSUB213PS      Z5, Z1, Z6
-	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z6
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z6
+	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z4
+	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z5
+	VFMSUB213PS      Z4, Z1, Z5
+	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z5
+	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z5
 	VBROADCASTSS     math_x3920e99a<>+0(SB), Z1
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z6, Z1
-	VPSLLD           $0x17, Z4, Z4
-	VPADDD           Z4, Z1, Z1
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z5, Z1
+	VSCALEFPS        Z4, Z1, Z1
 	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z3
 	VPSRLD           $0x15, Z3, Z3
 	VPERMPS          math_place<>+0(SB), Z3, Z4
@@ -2689,6 +2699,7 @@ loop1:
 	VFMADD213PS  math_x3e75fded<>+0(SB), Y6, Y1
 	VFMADD213PS  math_x3f317218<>+0(SB), Y6, Y1
 	VFMADD213PS  math_x3f800000<>+0(SB), Y6, Y1
+	VMAXPS       math_x4b200000<>+0(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
 	VPADDD       Y4, Y1, Y1
 	VADDPS       math_x3f800000<>+0(SB), Y2, Y3
@@ -2761,6 +2772,7 @@ loop1:
 	VFMADD213PS  math_x3e75fded<>+0(SB), Y6, Y1
 	VFMADD213PS  math_x3f317218<>+0(SB), Y6, Y1
 	VFMADD213PS  math_x3f800000<>+0(SB), Y6, Y1
+	VMAXPS       math_x4b200000<>+0(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
 	VPADDD       Y4, Y1, Y1
 	VADDPS       math_x3f800000<>+0(SB), Y2, Y3
@@ -2841,6 +2853,7 @@ loop3:
 	VFMADD213PS  math_x3e75fded<>+0(SB), Y6, Y1
 	VFMADD213PS  math_x3f317218<>+0(SB), Y6, Y1
 	VFMADD213PS  math_x3f800000<>+0(SB), Y6, Y1
+	VMAXPS       math_x4b200000<>+0(SB), Y4, Y4
 	VPSLLD       $0x17, Y4, Y4
 	VPADDD       Y4, Y1, Y1
 	VADDPS       math_x3f800000<>+0(SB), Y2, Y3
@@ -2923,6 +2936,7 @@ done4:
 	VFMADD213PS  math_x3e75fded<>+0(SB), Y7, Y2
 	VFMADD213PS  math_x3f317218<>+0(SB), Y7, Y2
 	VFMADD213PS  math_x3f800000<>+0(SB), Y7, Y2
+	VMAXPS       math_x4b200000<>+0(SB), Y5, Y5
 	VPSLLD       $0x17, Y5, Y5
 	VPADDD       Y5, Y2, Y2
 	VADDPS       math_x3f800000<>+0(SB), Y3, Y4
@@ -3000,20 +3014,19 @@ loop1:
 	VFMSUB231PS      Z2, Z2, Z3
 	VBROADCASTSS     math_x4b400000<>+0(SB), Z4
 	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z1, Z4
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z5
-	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z6
-	VFMSUB213PS      Z5, Z1, Z6
-	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z6
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z6
+	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z4
+	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z5
+	VFMSUB213PS      Z4, Z1, Z5
+	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z5
+	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z5
 	VBROADCASTSS     math_x3920e99a<>+0(SB), Z1
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z6, Z1
-	VPSLLD           $0x17, Z4, Z4
-	VPADDD           Z4, Z1, Z1
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z5, Z1
+	VSCALEFPS        Z4, Z1, Z1
 	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z3
 	VPSRLD           $0x15, Z3, Z3
 	VPERMPS          math_place<>+0(SB), Z3, Z4
@@ -3057,20 +3070,19 @@ loop1:
 	VFMSUB231PS      Z2, Z2, Z3
 	VBROADCASTSS     math_x4b400000<>+0(SB), Z4
 	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z1, Z4
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z5
-	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z6
-	VFMSUB213PS      Z5, Z1, Z6
-	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z6
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z6
+	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z4
+	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z5
+	VFMSUB213PS      Z4, Z1, Z5
+	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z5
+	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z5
 	VBROADCASTSS     math_x3920e99a<>+0(SB), Z1
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z6, Z1
-	VPSLLD           $0x17, Z4, Z4
-	VPADDD           Z4, Z1, Z1
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z5, Z1
+	VSCALEFPS        Z4, Z1, Z1
 	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z3
 	VPSRLD           $0x15, Z3, Z3
 	VPERMPS          math_place<>+0(SB), Z3, Z4
@@ -3122,20 +3134,19 @@ loop3:
 	VFMSUB231PS      Z2, Z2, Z3
 	VBROADCASTSS     math_x4b400000<>+0(SB), Z4
 	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z1, Z4
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z5
-	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z6
-	VFMSUB213PS      Z5, Z1, Z6
-	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z6
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z6
+	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z4
+	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z5
+	VFMSUB213PS      Z4, Z1, Z5
+	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z5
+	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z5
 	VBROADCASTSS     math_x3920e99a<>+0(SB), Z1
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z6, Z1
-	VPSLLD           $0x17, Z4, Z4
-	VPADDD           Z4, Z1, Z1
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z5, Z1
+	VSCALEFPS        Z4, Z1, Z1
 	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z3
 	VPSRLD           $0x15, Z3, Z3
 	VPERMPS          math_place<>+0(SB), Z3, Z4
@@ -3189,20 +3200,19 @@ done4:
 	VFMSUB231PS      Z2, Z2, Z3
 	VBROADCASTSS     math_x4b400000<>+0(SB), Z4
 	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z1, Z4
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z5
-	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z6
-	VFMSUB213PS      Z5, Z1, Z6
-	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z6
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z6
+	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z4
+	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z5
+	VFMSUB213PS      Z4, Z1, Z5
+	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z5
+	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z5
 	VBROADCASTSS     math_x3920e99a<>+0(SB), Z1
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z6, Z1
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z6, Z1
-	VPSLLD           $0x17, Z4, Z4
-	VPADDD           Z4, Z1, Z1
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z5, Z1
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z5, Z1
+	VSCALEFPS        Z4, Z1, Z1
 	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z3
 	VPSRLD           $0x15, Z3, Z3
 	VPERMPS          math_place<>+0(SB), Z3, Z4

@@ -4,20 +4,47 @@
 
 package vek
 
+func ssmModes(sums *float32, x *float32, xStride, samples, channels, modes int, hRe, hIm, lamRe, lamIm, cRe, cIm *float32) {
+	switch current {
+	case avx512:
+		ssmModesAVX512(sums, x, xStride, samples, channels, modes, hRe, hIm, lamRe, lamIm, cRe, cIm)
+	case avx2:
+		ssmModesAVX2(sums, x, xStride, samples, channels, modes, hRe, hIm, lamRe, lamIm, cRe, cIm)
+	}
+}
+
+func sumLanes(dst, rows *float32, n int) {
+	switch current {
+	case avx512:
+		sumLanesAVX512(dst, rows, n)
+	case avx2:
+		sumLanesAVX2(dst, rows, n)
+	}
+}
+
+func ssmOutput(y, x, sums *float32, n int, d float32) {
+	switch current {
+	case avx512:
+		ssmOutputAVX512(y, x, sums, n, d)
+	case avx2:
+		ssmOutputAVX2(y, x, sums, n, d)
+	}
+}
+
 //go:noescape
 func ssmModesAVX2(sums *float32, x *float32, xStride int, samples int, channels int, modes int, hRe *float32, hIm *float32, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
-
-//go:noescape
-func sumLanesAVX2(dst *float32, rows *float32, n int)
-
-//go:noescape
-func ssmOutputAVX2(y *float32, x *float32, sums *float32, n int, d float32)
 
 //go:noescape
 func ssmModesAVX512(sums *float32, x *float32, xStride int, samples int, channels int, modes int, hRe *float32, hIm *float32, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
 
 //go:noescape
+func sumLanesAVX2(dst *float32, rows *float32, n int)
+
+//go:noescape
 func sumLanesAVX512(dst *float32, rows *float32, n int)
+
+//go:noescape
+func ssmOutputAVX2(y *float32, x *float32, sums *float32, n int, d float32)
 
 //go:noescape
 func ssmOutputAVX512(y *float32, x *float32, sums *float32, n int, d float32)

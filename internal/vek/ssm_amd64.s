@@ -457,111 +457,6 @@ DATA ssm_lanes<>+56(SB)/4, $0x0000000e
 DATA ssm_lanes<>+60(SB)/4, $0x0000000f
 GLOBL ssm_lanes<>(SB), RODATA|NOPTR, $64
 
-// func sumLanesAVX2(dst *float32, rows *float32, n int)
-// Requires: AVX
-TEXT ·sumLanesAVX2(SB), NOSPLIT, $0-24
-	MOVQ dst+0(FP), AX
-	MOVQ rows+8(FP), CX
-	MOVQ n+16(FP), DX
-
-loop1:
-	TESTQ      DX, DX
-	JLE        done2
-	VMOVUPS    (CX), Y0
-	VUNPCKLPS  32(CX), Y0, Y1
-	VUNPCKHPS  32(CX), Y0, Y0
-	VADDPS     Y0, Y1, Y1
-	VMOVUPS    64(CX), Y0
-	VUNPCKLPS  96(CX), Y0, Y2
-	VUNPCKHPS  96(CX), Y0, Y0
-	VADDPS     Y0, Y2, Y2
-	VUNPCKLPD  Y2, Y1, Y0
-	VUNPCKHPD  Y2, Y1, Y1
-	VADDPS     Y1, Y0, Y0
-	VMOVUPS    128(CX), Y1
-	VUNPCKLPS  160(CX), Y1, Y2
-	VUNPCKHPS  160(CX), Y1, Y1
-	VADDPS     Y1, Y2, Y2
-	VMOVUPS    192(CX), Y1
-	VUNPCKLPS  224(CX), Y1, Y3
-	VUNPCKHPS  224(CX), Y1, Y1
-	VADDPS     Y1, Y3, Y3
-	VUNPCKLPD  Y3, Y2, Y1
-	VUNPCKHPD  Y3, Y2, Y2
-	VADDPS     Y2, Y1, Y1
-	VPERM2F128 $0x20, Y1, Y0, Y2
-	VPERM2F128 $0x31, Y1, Y0, Y0
-	VADDPS     Y0, Y2, Y2
-	VMOVUPS    Y2, (AX)
-	ADDQ       $0x00000100, CX
-	ADDQ       $0x00000020, AX
-	SUBQ       $0x00000008, DX
-	JMP        loop1
-
-done2:
-	VZEROUPPER
-	RET
-
-// func ssmOutputAVX2(y *float32, x *float32, sums *float32, n int, d float32)
-// Requires: AVX, AVX2
-TEXT ·ssmOutputAVX2(SB), NOSPLIT, $0-36
-	MOVQ         y+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         sums+16(FP), DX
-	VBROADCASTSS d+32(FP), Y0
-	MOVQ         n+24(FP), BX
-	XORQ         SI, SI
-
-loop1:
-	CMPQ    BX, $0x00000010
-	JL      done2
-	VMOVUPS (DX)(SI*4), Y1
-	VMOVUPS (CX)(SI*4), Y2
-	VADDPS  Y1, Y1, Y1
-	VMULPS  Y0, Y2, Y2
-	VADDPS  Y2, Y1, Y1
-	VMOVUPS Y1, (AX)(SI*4)
-	VMOVUPS 32(DX)(SI*4), Y1
-	VMOVUPS 32(CX)(SI*4), Y2
-	VADDPS  Y1, Y1, Y1
-	VMULPS  Y0, Y2, Y2
-	VADDPS  Y2, Y1, Y1
-	VMOVUPS Y1, 32(AX)(SI*4)
-	ADDQ    $0x00000010, SI
-	SUBQ    $0x00000010, BX
-	JMP     loop1
-
-done2:
-loop3:
-	CMPQ    BX, $0x00000008
-	JL      done4
-	VMOVUPS (DX)(SI*4), Y1
-	VMOVUPS (CX)(SI*4), Y2
-	VADDPS  Y1, Y1, Y1
-	VMULPS  Y0, Y2, Y2
-	VADDPS  Y2, Y1, Y1
-	VMOVUPS Y1, (AX)(SI*4)
-	ADDQ    $0x00000008, SI
-	SUBQ    $0x00000008, BX
-	JMP     loop3
-
-done4:
-	TESTQ        BX, BX
-	JLE          end5
-	VMOVD        BX, X1
-	VPBROADCASTD X1, Y1
-	VPCMPGTD     ssm_lanes<>+0(SB), Y1, Y1
-	VMASKMOVPS   (DX)(SI*4), Y1, Y2
-	VMASKMOVPS   (CX)(SI*4), Y1, Y3
-	VADDPS       Y2, Y2, Y2
-	VMULPS       Y0, Y3, Y3
-	VADDPS       Y3, Y2, Y2
-	VMASKMOVPS   Y2, Y1, (AX)(SI*4)
-
-end5:
-	VZEROUPPER
-	RET
-
 // func ssmModesAVX512(sums *float32, x *float32, xStride int, samples int, channels int, modes int, hRe *float32, hIm *float32, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
 // Requires: AVX, AVX512F, SSE
 TEXT ·ssmModesAVX512(SB), NOSPLIT, $8-96
@@ -949,6 +844,51 @@ done2:
 	VZEROUPPER
 	RET
 
+// func sumLanesAVX2(dst *float32, rows *float32, n int)
+// Requires: AVX
+TEXT ·sumLanesAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ rows+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop1:
+	TESTQ      DX, DX
+	JLE        done2
+	VMOVUPS    (CX), Y0
+	VUNPCKLPS  32(CX), Y0, Y1
+	VUNPCKHPS  32(CX), Y0, Y0
+	VADDPS     Y0, Y1, Y1
+	VMOVUPS    64(CX), Y0
+	VUNPCKLPS  96(CX), Y0, Y2
+	VUNPCKHPS  96(CX), Y0, Y0
+	VADDPS     Y0, Y2, Y2
+	VUNPCKLPD  Y2, Y1, Y0
+	VUNPCKHPD  Y2, Y1, Y1
+	VADDPS     Y1, Y0, Y0
+	VMOVUPS    128(CX), Y1
+	VUNPCKLPS  160(CX), Y1, Y2
+	VUNPCKHPS  160(CX), Y1, Y1
+	VADDPS     Y1, Y2, Y2
+	VMOVUPS    192(CX), Y1
+	VUNPCKLPS  224(CX), Y1, Y3
+	VUNPCKHPS  224(CX), Y1, Y1
+	VADDPS     Y1, Y3, Y3
+	VUNPCKLPD  Y3, Y2, Y1
+	VUNPCKHPD  Y3, Y2, Y2
+	VADDPS     Y2, Y1, Y1
+	VPERM2F128 $0x20, Y1, Y0, Y2
+	VPERM2F128 $0x31, Y1, Y0, Y0
+	VADDPS     Y0, Y2, Y2
+	VMOVUPS    Y2, (AX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000020, AX
+	SUBQ       $0x00000008, DX
+	JMP        loop1
+
+done2:
+	VZEROUPPER
+	RET
+
 // func sumLanesAVX512(dst *float32, rows *float32, n int)
 // Requires: AVX, AVX512F
 TEXT ·sumLanesAVX512(SB), NOSPLIT, $0-24
@@ -1019,6 +959,66 @@ loop1:
 	JMP        loop1
 
 done2:
+	VZEROUPPER
+	RET
+
+// func ssmOutputAVX2(y *float32, x *float32, sums *float32, n int, d float32)
+// Requires: AVX, AVX2
+TEXT ·ssmOutputAVX2(SB), NOSPLIT, $0-36
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         sums+16(FP), DX
+	VBROADCASTSS d+32(FP), Y0
+	MOVQ         n+24(FP), BX
+	XORQ         SI, SI
+
+loop1:
+	CMPQ    BX, $0x00000010
+	JL      done2
+	VMOVUPS (DX)(SI*4), Y1
+	VMOVUPS (CX)(SI*4), Y2
+	VADDPS  Y1, Y1, Y1
+	VMULPS  Y0, Y2, Y2
+	VADDPS  Y2, Y1, Y1
+	VMOVUPS Y1, (AX)(SI*4)
+	VMOVUPS 32(DX)(SI*4), Y1
+	VMOVUPS 32(CX)(SI*4), Y2
+	VADDPS  Y1, Y1, Y1
+	VMULPS  Y0, Y2, Y2
+	VADDPS  Y2, Y1, Y1
+	VMOVUPS Y1, 32(AX)(SI*4)
+	ADDQ    $0x00000010, SI
+	SUBQ    $0x00000010, BX
+	JMP     loop1
+
+done2:
+loop3:
+	CMPQ    BX, $0x00000008
+	JL      done4
+	VMOVUPS (DX)(SI*4), Y1
+	VMOVUPS (CX)(SI*4), Y2
+	VADDPS  Y1, Y1, Y1
+	VMULPS  Y0, Y2, Y2
+	VADDPS  Y2, Y1, Y1
+	VMOVUPS Y1, (AX)(SI*4)
+	ADDQ    $0x00000008, SI
+	SUBQ    $0x00000008, BX
+	JMP     loop3
+
+done4:
+	TESTQ        BX, BX
+	JLE          end5
+	VMOVD        BX, X1
+	VPBROADCASTD X1, Y1
+	VPCMPGTD     ssm_lanes<>+0(SB), Y1, Y1
+	VMASKMOVPS   (DX)(SI*4), Y1, Y2
+	VMASKMOVPS   (CX)(SI*4), Y1, Y3
+	VADDPS       Y2, Y2, Y2
+	VMULPS       Y0, Y3, Y3
+	VADDPS       Y3, Y2, Y2
+	VMASKMOVPS   Y2, Y1, (AX)(SI*4)
+
+end5:
 	VZEROUPPER
 	RET
 

@@ -1,4 +1,4 @@
-//go:build amd64 && !purego
+//go:build (amd64 || arm64) && !purego
 
 package vek
 
@@ -33,14 +33,8 @@ type ssmGroup struct{ at, samples, channel, channels int }
 func (g ssmGroup) modes(x Matrix, hRe, hIm, lamRe, lamIm, cRe, cIm []float32, modes int, scratch []float32) {
 	in := &x.Data[g.channel*x.Stride+g.at]
 	rows, sums := &scratch[0], &scratch[16*ssmRows]
-	switch current {
-	case avx512:
-		ssmModesAVX512(rows, in, x.Stride, g.samples, g.channels, modes, &hRe[0], &hIm[0], &lamRe[0], &lamIm[0], &cRe[0], &cIm[0])
-		sumLanesAVX512(sums, rows, g.channels*g.samples)
-	default:
-		ssmModesAVX2(rows, in, x.Stride, g.samples, g.channels, modes, &hRe[0], &hIm[0], &lamRe[0], &lamIm[0], &cRe[0], &cIm[0])
-		sumLanesAVX2(sums, rows, g.channels*g.samples)
-	}
+	ssmModes(rows, in, x.Stride, g.samples, g.channels, modes, &hRe[0], &hIm[0], &lamRe[0], &lamIm[0], &cRe[0], &cIm[0])
+	sumLanes(sums, rows, g.channels*g.samples)
 }
 
 // output writes y = 2·sums + D·x.
@@ -49,15 +43,12 @@ func (g ssmGroup) output(y, x Matrix, d, sums []float32) {
 		d := d[g.channel+h]
 		out := y.Row(g.channel + h)[g.at : g.at+g.samples]
 		in, s := x.Row(g.channel + h)[g.at:g.at+g.samples], sums[h*g.samples:(h+1)*g.samples]
-		switch {
-		case len(out) < 8:
+		if len(out) < 8 {
 			for t, u := range in {
 				out[t] = 2*s[t] + float32(d*u)
 			}
-		case current == avx512:
-			ssmOutputAVX512(&out[0], &in[0], &s[0], len(out), d)
-		default:
-			ssmOutputAVX2(&out[0], &in[0], &s[0], len(out), d)
+			continue
 		}
+		ssmOutput(&out[0], &in[0], &s[0], len(out), d)
 	}
 }

@@ -121,8 +121,8 @@ func PowerProduct(k, anchors, table Matrix, scratch []float32) {
 	powerProduct(k, anchors, table, scratch)
 }
 
-// RoundToPanels returns the least multiple of a panel's columns from n on.
-func RoundToPanels(n int) int { return roundUp(n, 32) }
+// RoundToPanels returns how many columns the panels of n have at any level.
+func RoundToPanels(n int) int { return max(roundUp(n, 32), roundUp(n, 12)) }
 
 // PowerSums sets sum_n = Σ_a λ_n^a·x_{an}, the sum over the rows of x = re + i·im.
 func PowerSums(sumRe, sumIm []float64, re, im Matrix, lamRe, lamIm []float64) {

@@ -87,6 +87,22 @@ func fades(got float32, want complex128, part float64, first float64) bool {
 	return math.Abs(float64(got)) >= 0x1p-126 && math.Abs(float64(got)-part) <= 0.5001*vektest.ULP(part)+1e-13*cmplx.Abs(want)
 }
 
+// What is no number stays none, whatever its bits.
+func TestPowersOfNaN(t *testing.T) {
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		for _, bits := range []uint64{0x7FF8000000000000, 0x7FF8000000000001, 0xFFFFFFFFFFFFFFFF, 0x7FF80000000003FF} {
+			nan := math.Float64frombits(bits)
+			for _, log := range []complex128{complex(nan, 0), complex(nan, nan), complex(-0.1, nan)} {
+				var re, im [3]float64
+				vek.ComplexPowers(re[:], im[:], []complex128{-0.1, log, -0.2}, 1)
+				if re[1] == re[1] || im[1] == im[1] || re[0] != re[0] || re[2] != re[2] {
+					t.Errorf("exp(%v), NaN of bits %x, between others: %v + %vi", log, bits, re, im)
+				}
+			}
+		}
+	})
+}
+
 func TestPowerRows(t *testing.T) {
 	logRe, logIm := logBases()
 	wRe, wIm := make([]float64, len(logRe)), make([]float64, len(logRe))

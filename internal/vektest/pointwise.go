@@ -61,11 +61,13 @@ func (p Pointwise) check(tb testing.TB) {
 	}
 }
 
-// Fuzz fuzzes the kernel's inputs, bit by bit, its length and its arguments' places.
+// Fuzz fuzzes the kernel's inputs, bit by bit, its length and its arguments' places. Of bits that are no number the
+// kernel sees all, of others none if it draws its inputs itself.
 func (p Pointwise) Fuzz(f *testing.F) {
 	for n := range uint8(40) {
-		raw := []byte{0, 0, 0x80, 0x7f, 0, 0, 0xc0, 0x7f, 1, 0, 0, 0, 0xff, 0xff, 0x7f, 0xff, 0, 0, 0, 0x80}
-		f.Add(uint64(n), n, n%17, raw[n%5*4:])
+		raw := []byte{0, 0, 0x80, 0x7f, 0, 0, 0xc0, 0x7f, 1, 0, 0, 0, 0xff, 0xff, 0x7f, 0xff, 0, 0, 0, 0x80,
+			1, 0, 0xc0, 0x7f, 0xff, 0xff, 0xff, 0xff} // several NaNs
+		f.Add(uint64(n), n, n%17, raw[n%7*4:])
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, n, at uint8, raw []byte) {
 		in := make([][]float32, p.Ins)
@@ -73,9 +75,14 @@ func (p Pointwise) Fuzz(f *testing.F) {
 		for a := range in {
 			in[a] = make([]float32, n)
 			for i := range in[a] {
-				if in[a][i] = p.draw(r, a); len(raw) >= 4 && p.Draw == nil {
-					in[a][i], raw = floatFrom(raw), raw[4:]
+				in[a][i] = p.draw(r, a)
+				if len(raw) < 4 {
+					continue
 				}
+				if v := floatFrom(raw); (p.Draw == nil || v != v) && math.Float32bits(v) != poison {
+					in[a][i] = v
+				}
+				raw = raw[4:]
 			}
 		}
 		EachLevel(t, func(t *testing.T, _ vek.Level) {
