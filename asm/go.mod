@@ -2,10 +2,12 @@ module github.com/s4d-fast/s4d-fast/asm
 
 go 1.26.0
 
-require github.com/mmcloughlin/avo v0.6.0
+require (
+	github.com/mmcloughlin/avo v0.6.0
+	golang.org/x/arch v0.32.0
+)
 
 require (
-	golang.org/x/arch v0.32.0 // indirect
 	golang.org/x/mod v0.39.0 // indirect
 	golang.org/x/sync v0.22.0 // indirect
 	golang.org/x/tools v0.49.0 // indirect
