@@ -80,6 +80,12 @@ func (s Sizes) String() string {
 
 // Validate reports the first option that makes no sense here.
 func (o Options) Validate() error {
+	if o.Ops != nil && len(o.Ops) == 0 {
+		return fmt.Errorf("bench: no op: want some of %s", strings.Join(Names(), ", "))
+	}
+	if o.Threads != nil && len(o.Threads) == 0 {
+		return fmt.Errorf("bench: no number of threads")
+	}
 	for _, name := range o.Ops {
 		if !slices.ContainsFunc(ops, func(op Op) bool { return op.Name == name }) {
 			return fmt.Errorf("bench: op %q: want one of %s", name, strings.Join(Names(), ", "))

@@ -33,8 +33,9 @@ func copying(n int) workload {
 
 // cexpOf is exp(re + i·im) over the magnitudes and phases that poles have.
 func cexpOf(n int) workload {
+	const flops = 55 // products and sums of the reductions and polynomials for one element
 	return workload{
-		op: "cexp", Sizes: Sizes{N: n}, units: float64(n),
+		op: "cexp", Sizes: Sizes{N: n}, units: float64(n), flops: flops * float64(n),
 		start: perThread(func() (func(), error) {
 			re, im := ramp(n, -8, 0.2), ramp(n, -100, 100)
 			dRe, dIm := make([]float32, n), make([]float32, n)
@@ -76,7 +77,7 @@ func convOf(n int) workload {
 		start: perThread(func() (func(), error) {
 			conv := fftkernel.NewConv(n, n, false)
 			scratch, khat := make([]float32, conv.ScratchLen()), make([]float32, conv.SpectrumLen())
-			conv.Spectrum(khat, noise(n, 1), nil, scratch)
+			conv.Spectrum(khat, noise(n, 1), nil)
 			u0, u1, y0, y1 := noise(n, 2), noise(n, 3), make([]float32, n), make([]float32, n)
 			return func() { conv.Pair(y0, y1, u0, u1, khat, scratch) }, nil
 		}),

@@ -10,11 +10,13 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
-// Every level of a row is measured at least so often, and for so long at a time at most (but for slow workloads); the
-// median counts.
+// Every level of a row is measured at least leastRounds times, or leastSlow times where calls are longer than the time
+// for them all, and for so long at a time at most; the median counts.
 const (
 	leastRounds = 9
+	leastSlow   = 3
 	longest     = 50 * time.Millisecond
+	leastPeak   = 5 * time.Millisecond // threads take a while to get going
 )
 
 // workload is an operation at one size.
@@ -153,7 +155,7 @@ func (w workload) invite(ctx context.Context, peers []Peer, threads int, d time.
 
 // sample measures one round, unless the peer has used up its time.
 func (g *guest) sample(r Row, d, budget time.Duration) error {
-	if len(g.ns) > 0 && g.spent >= budget {
+	if len(g.ns) >= leastSlow && g.spent >= budget {
 		return nil
 	}
 	begin := time.Now()
@@ -180,14 +182,14 @@ func (c *contender) begin(ctx context.Context, w workload, threads int, d time.D
 		return err
 	}
 	_, c.peakFlops = vek.FMAPeak(fmaRounds)
-	c.peak.warmUp(d / 8)
+	c.peak.warmUp(max(d/8, leastPeak))
 	c.work.warmUp(d)
 	return nil
 }
 
 // sample measures one round, unless a slow workload has used up its time.
 func (c *contender) sample(round int) error {
-	if round > 0 && c.spent >= c.budget {
+	if round >= leastSlow && c.spent >= c.budget {
 		return nil
 	}
 	if err := vek.SetLevel(c.level); err != nil {

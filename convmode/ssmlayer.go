@@ -30,7 +30,7 @@ func (n *Net) spectrum(ws *worker, l *layer, h int) []float32 {
 	k0, k1 := n.kernels(ws, l, h)
 	k0[0] += float32(l.disc.D[h])
 	khat := n.khat(ws, l, h)
-	n.plan.conv.Spectrum(khat, k0, k1, ws.conv)
+	n.plan.conv.Spectrum(khat, k0, k1)
 	return khat
 }
 
@@ -110,7 +110,7 @@ func (n *Net) kernelGrad(ws *worker, l *layer, h int, acc []float32) {
 	if n.cfg.SSM.Bidirectional {
 		dk1 = ws.taps[1][:p.taps]
 	}
-	p.conv.KernelGrad(dk0, dk1, acc, ws.conv)
+	p.conv.KernelGrad(dk0, dk1, acc)
 	n.dSSM.D[h] = float64(dk0[0])
 
 	lambda := d.LogLambda[h*modes : (h+1)*modes]

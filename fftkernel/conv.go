@@ -48,16 +48,16 @@ func NewConv(seqLen, kernelLen int, bidirectional bool) *Conv {
 // SpectrumLen returns the floats in a kernel's spectrum.
 func (c *Conv) SpectrumLen() int { return 2 * c.n }
 
-// ScratchLen returns the floats of scratch that every method needs.
+// ScratchLen returns the floats of scratch that Pair and PairGrad need.
 func (c *Conv) ScratchLen() int { return 4 * c.n }
 
 func (c *Conv) split(z []float32) (re, im []float32) { return z[:c.n:c.n], z[c.n : 2*c.n : 2*c.n] }
 
 // Spectrum transforms the kernel k0 (and k1, the future's, when bidirectional; else nil) to khat, with 1/n
 // folded in. Kernels shorter than kernelLen are allowed.
-func (c *Conv) Spectrum(khat, k0, k1, scratch []float32) {
+func (c *Conv) Spectrum(khat, k0, k1 []float32) {
 	c.checkKernel("Spectrum", k0, k1)
-	c.checkWork("Spectrum", khat, scratch)
+	c.checkSpectrum("Spectrum", khat)
 	re, im := c.split(khat)
 	clear(khat)
 	scale := float32(1 / float64(c.n))
@@ -178,9 +178,9 @@ func (c *Conv) pairGrad(du0, du1, acc, dy0, dy1, u0, u1, khat, scratch []float32
 }
 
 // KernelGrad writes ∂loss/∂k0 (and ∂loss/∂k1) from the spectrum that PairGrad filled; acc is overwritten.
-func (c *Conv) KernelGrad(dk0, dk1, acc, scratch []float32) {
+func (c *Conv) KernelGrad(dk0, dk1, acc []float32) {
 	c.checkKernel("KernelGrad", dk0, dk1)
-	c.checkWork("KernelGrad", acc, scratch)
+	c.checkSpectrum("KernelGrad", acc)
 	re, im := c.split(acc)
 	c.inverse(re, im, c.kernelHalf, product{})
 	scale := float32(1 / float64(c.n))
@@ -256,9 +256,15 @@ func (c *Conv) checkKernel(name string, k0, k1 []float32) {
 	}
 }
 
+func (c *Conv) checkSpectrum(name string, spectrum []float32) {
+	if len(spectrum) != c.SpectrumLen() {
+		panic(fmt.Sprintf("fftkernel: %s: a spectrum of %d floats, want %d", name, len(spectrum), c.SpectrumLen()))
+	}
+}
+
 func (c *Conv) checkWork(name string, spectrum, scratch []float32) {
-	if len(spectrum) != c.SpectrumLen() || len(scratch) < c.ScratchLen() {
-		panic(fmt.Sprintf("fftkernel: %s: a spectrum of %d floats and scratch of %d, want %d and %d",
-			name, len(spectrum), len(scratch), c.SpectrumLen(), c.ScratchLen()))
+	c.checkSpectrum(name, spectrum)
+	if len(scratch) < c.ScratchLen() {
+		panic(fmt.Sprintf("fftkernel: %s: scratch of %d floats, want %d", name, len(scratch), c.ScratchLen()))
 	}
 }

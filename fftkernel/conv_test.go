@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/internal/vektest"
 )
 
 // directConv is the definition, in float64.
@@ -56,7 +59,7 @@ type convCase struct {
 
 func convCases() []convCase {
 	var cases []convCase
-	lengths := []int{1, 2, 3, 5, 7, 8, 100, 427}
+	lengths := []int{1, 2, 3, 5, 7, 8, 32, 100, 256, 427} // of 32 and 256, rows are read and written in place
 	if !testing.Short() {
 		lengths = append(lengths, 1000, 4000)
 	}
@@ -91,65 +94,69 @@ func dirty(n int) []float32 {
 const convTolerance = 1e-6
 
 func TestConvAgainstDefinition(t *testing.T) {
-	for _, c := range convCases() {
-		conv := NewConv(c.seqLen, c.kernelLen, c.bidirectional)
-		scratch, khat := dirty(conv.ScratchLen()), dirty(conv.SpectrumLen())
-		k0, k1 := c.kernels()
-		conv.Spectrum(khat, k0, k1, scratch)
-		u0, u1 := noise(c.seqLen, 1), noise(c.seqLen, 2)
-		y0, y1 := dirty(c.seqLen), dirty(c.seqLen)
-		conv.Pair(y0, y1, u0, u1, khat, scratch)
-		if e0, e1 := l2(y0, directConv(u0, k0, k1)), l2(y1, directConv(u1, k0, k1)); !(e0 < convTolerance && e1 < convTolerance) {
-			t.Errorf("%v: relative errors %.3g, %.3g", c, e0, e1)
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		for _, c := range convCases() {
+			conv := NewConv(c.seqLen, c.kernelLen, c.bidirectional)
+			scratch, khat := dirty(conv.ScratchLen()), dirty(conv.SpectrumLen())
+			k0, k1 := c.kernels()
+			conv.Spectrum(khat, k0, k1)
+			u0, u1 := noise(c.seqLen, 1), noise(c.seqLen, 2)
+			y0, y1 := dirty(c.seqLen), dirty(c.seqLen)
+			conv.Pair(y0, y1, u0, u1, khat, scratch)
+			if e0, e1 := l2(y0, directConv(u0, k0, k1)), l2(y1, directConv(u1, k0, k1)); !(e0 < convTolerance && e1 < convTolerance) {
+				t.Errorf("%v: relative errors %.3g, %.3g", c, e0, e1)
+			}
+			short := (c.seqLen + 1) / 2 // a shorter row, alone and in place
+			row := noise(short, 1)
+			want := directConv(row, k0, k1)
+			conv.Pair(row, nil, row, nil, khat, scratch)
+			if e := l2(row, want); !(e < convTolerance) {
+				t.Errorf("%v: short row alone: relative error %.3g", c, e)
+			}
 		}
-		short := (c.seqLen + 1) / 2 // a shorter row, alone and in place
-		row := noise(short, 1)
-		want := directConv(row, k0, k1)
-		conv.Pair(row, nil, row, nil, khat, scratch)
-		if e := l2(row, want); !(e < convTolerance) {
-			t.Errorf("%v: short row alone: relative error %.3g", c, e)
-		}
-	}
+	})
 }
 
 func TestConvGradAgainstDefinition(t *testing.T) {
-	for _, c := range convCases() {
-		conv := NewConv(c.seqLen, c.kernelLen, c.bidirectional)
-		scratch, khat := dirty(conv.ScratchLen()), dirty(conv.SpectrumLen())
-		acc := make([]float32, conv.SpectrumLen())
-		k0, k1 := c.kernels()
-		conv.Spectrum(khat, k0, k1, scratch)
-		want0, want1 := make([]float64, len(k0)), make([]float64, len(k1))
-		energy := 0.0 // Σ ‖u‖²‖dy‖²: every tap's rounding error is relative to its root over √n
-		for pair := range 2 {
-			u := [2][]float32{noise(c.seqLen, 4*pair), noise(c.seqLen, 4*pair+1)}
-			dy := [2][]float32{noise(c.seqLen, 4*pair+2), noise(c.seqLen, 4*pair+3)}
-			var wantU [2][]float64
-			for i := range u {
-				energy += sumSquares(u[i]) * sumSquares(dy[i])
-				du, dk0, dk1 := directGrad(dy[i], u[i], k0, k1)
-				wantU[i] = du
-				addTo(want0, dk0)
-				addTo(want1, dk1)
-			}
-			conv.PairGrad(dy[0], dy[1], acc, dy[0], dy[1], u[0], u[1], khat, scratch) // du in place of dy
-			for i := range dy {
-				if e := l2(dy[i], wantU[i]); !(e < convTolerance) {
-					t.Errorf("%v: du%d: relative error %.3g", c, i, e)
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		for _, c := range convCases() {
+			conv := NewConv(c.seqLen, c.kernelLen, c.bidirectional)
+			scratch, khat := dirty(conv.ScratchLen()), dirty(conv.SpectrumLen())
+			acc := make([]float32, conv.SpectrumLen())
+			k0, k1 := c.kernels()
+			conv.Spectrum(khat, k0, k1)
+			want0, want1 := make([]float64, len(k0)), make([]float64, len(k1))
+			energy := 0.0 // Σ ‖u‖²‖dy‖²: every tap's rounding error is relative to its root over √n
+			for pair := range 2 {
+				u := [2][]float32{noise(c.seqLen, 4*pair), noise(c.seqLen, 4*pair+1)}
+				dy := [2][]float32{noise(c.seqLen, 4*pair+2), noise(c.seqLen, 4*pair+3)}
+				var wantU [2][]float64
+				for i := range u {
+					energy += sumSquares(u[i]) * sumSquares(dy[i])
+					du, dk0, dk1 := directGrad(dy[i], u[i], k0, k1)
+					wantU[i] = du
+					addTo(want0, dk0)
+					addTo(want1, dk1)
+				}
+				conv.PairGrad(dy[0], dy[1], acc, dy[0], dy[1], u[0], u[1], khat, scratch) // du in place of dy
+				for i := range dy {
+					if e := l2(dy[i], wantU[i]); !(e < convTolerance) {
+						t.Errorf("%v: du%d: relative error %.3g", c, i, e)
+					}
 				}
 			}
+			dk0 := dirty(len(k0))
+			var dk1 []float32
+			if c.bidirectional {
+				dk1 = dirty(len(k1))
+			}
+			conv.KernelGrad(dk0, dk1, acc)
+			limit := convTolerance * math.Sqrt(energy*float64(c.kernelLen)/float64(c.seqLen))
+			if e0, e1 := distance(dk0, want0), distance(dk1, want1); !(e0 < limit && e1 < limit) {
+				t.Errorf("%v: dk: errors %.3g, %.3g, want below %.3g", c, e0, e1, limit)
+			}
 		}
-		dk0 := dirty(len(k0))
-		var dk1 []float32
-		if c.bidirectional {
-			dk1 = dirty(len(k1))
-		}
-		conv.KernelGrad(dk0, dk1, acc, scratch)
-		limit := convTolerance * math.Sqrt(energy*float64(c.kernelLen)/float64(c.seqLen))
-		if e0, e1 := distance(dk0, want0), distance(dk1, want1); !(e0 < limit && e1 < limit) {
-			t.Errorf("%v: dk: errors %.3g, %.3g, want below %.3g", c, e0, e1, limit)
-		}
-	}
+	})
 }
 
 func sumSquares(x []float32) float64 {
@@ -181,10 +188,10 @@ func TestConvAllocatesNothing(t *testing.T) {
 	acc := make([]float32, conv.SpectrumLen())
 	k0, k1, u0, u1 := noise(300, 1), noise(300, 2), noise(300, 3), noise(300, 4)
 	if n := testing.AllocsPerRun(5, func() {
-		conv.Spectrum(khat, k0, k1, scratch)
+		conv.Spectrum(khat, k0, k1)
 		conv.Pair(u0, u1, u0, u1, khat, scratch)
 		conv.PairGrad(u0, u1, acc, u0, u1, u0, u1, khat, scratch)
-		conv.KernelGrad(k0, k1, acc, scratch)
+		conv.KernelGrad(k0, k1, acc)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
 	}

@@ -17,7 +17,7 @@ func Example() {
 	conv := fftkernel.NewConv(length, length, false)
 	scratch := make([]float32, conv.ScratchLen())
 	khat := make([]float32, conv.SpectrumLen())
-	conv.Spectrum(khat, k, nil, scratch)
+	conv.Spectrum(khat, k, nil)
 	y := make([]float32, length)
 	conv.Pair(y, nil, []float32{0, 1, 0, 2}, nil, khat, scratch)
 	fmt.Printf("%.3f\n%.3f\n", k, y)

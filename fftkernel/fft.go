@@ -139,12 +139,24 @@ func (f *FFT) Len() int { return f.n }
 // changed.
 func (f *FFT) Order() []int { return f.order }
 
-// Forward transforms in place, Z_k = Σ_j z_j exp(−2πi·jk/n); the result stands in the plan's order.
-func (f *FFT) Forward(re, im []float32) { f.forward(re[:f.n], im[:f.n], nil, nil) }
+// Forward transforms n numbers in place, Z_k = Σ_j z_j exp(−2πi·jk/n); the result stands in the plan's order.
+func (f *FFT) Forward(re, im []float32) {
+	f.check("Forward", re, im)
+	f.forward(re, im, nil, nil)
+}
 
-// Inverse transforms in place, z_j = Σ_k Z_k exp(+2πi·jk/n), from the plan's order to the natural one. It
+// Inverse transforms n numbers in place, z_j = Σ_k Z_k exp(+2πi·jk/n), from the plan's order to the natural one. It
 // does not divide by n.
-func (f *FFT) Inverse(re, im []float32) { f.inverse(nil, nil, re[:f.n], im[:f.n], product{}) }
+func (f *FFT) Inverse(re, im []float32) {
+	f.check("Inverse", re, im)
+	f.inverse(nil, nil, re, im, product{})
+}
+
+func (f *FFT) check(name string, re, im []float32) {
+	if len(re) != f.n || len(im) != f.n {
+		panic(fmt.Sprintf("fftkernel: FFT.%s: %d and %d floats: want %d each", name, len(re), len(im), f.n))
+	}
+}
 
 // halves reports whether the first pass can skip an empty upper half, and its inverse an unwanted one.
 func (f *FFT) halves() bool {

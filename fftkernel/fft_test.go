@@ -10,6 +10,8 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 
 	"github.com/s4d-fast/s4d-fast/internal/random"
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/internal/vektest"
 )
 
 // noise returns n normal draws.
@@ -55,43 +57,49 @@ func relativeError(t *testing.T, n, stream int) (forward, round float64) {
 func sq(z complex128) float64 { a := cmplx.Abs(z); return a * a }
 
 func TestFFT(t *testing.T) {
-	for _, odd := range []int{1, 3, 5} {
-		for n := odd; n <= 1<<13; n *= 2 {
-			forward, round := relativeError(t, n, 0)
-			if limit := 2e-7 + 2e-8*math.Log2(float64(n)); !(forward < limit && round < 2*limit) {
-				t.Errorf("n=%d: relative error %.3g forward, %.3g there and back; want below %.3g", n, forward, round, limit)
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		for _, odd := range []int{1, 3, 5} {
+			for n := odd; n <= 1<<13; n *= 2 {
+				forward, round := relativeError(t, n, 0)
+				if limit := 2e-7 + 2e-8*math.Log2(float64(n)); !(forward < limit && round < 2*limit) {
+					t.Errorf("n=%d: relative error %.3g forward, %.3g there and back; want below %.3g", n, forward, round, limit)
+				}
 			}
 		}
-	}
+	})
 }
 
 // Plans longer than any cache.
 func TestFFTLong(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long")
-	}
-	for _, n := range []int{1 << 21, 3 << 19, 5 << 18, 1 << 17} {
-		if forward, round := relativeError(t, n, 0); !(forward < 2.5e-7 && round < 5e-7) {
-			t.Errorf("n=%d: relative error %.3g forward, %.3g there and back", n, forward, round)
-		} else {
-			t.Logf("n=%d: relative error %.3g forward, %.3g there and back", n, forward, round)
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		if testing.Short() {
+			t.Skip("long")
 		}
-	}
+		for _, n := range []int{1 << 21, 3 << 19, 5 << 18, 1 << 17} {
+			if forward, round := relativeError(t, n, 0); !(forward < 2.5e-7 && round < 5e-7) {
+				t.Errorf("n=%d: relative error %.3g forward, %.3g there and back", n, forward, round)
+			} else {
+				t.Logf("n=%d: relative error %.3g forward, %.3g there and back", n, forward, round)
+			}
+		}
+	})
 }
 
 // The bar is 1.2 times the error of FFTW in single precision, mean of ten inputs.
 func TestFFTAccuracy(t *testing.T) {
-	for n, fftw := range map[int]float64{512: 1.04e-7, 2048: 1.21e-7, 32768: 1.41e-7} {
-		mean := 0.0
-		for i := range 10 {
-			forward, _ := relativeError(t, n, i)
-			mean += forward / 10
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		for n, fftw := range map[int]float64{512: 1.04e-7, 2048: 1.21e-7, 32768: 1.41e-7} {
+			mean := 0.0
+			for i := range 10 {
+				forward, _ := relativeError(t, n, i)
+				mean += forward / 10
+			}
+			t.Logf("n=%d: %.3g (%.2f of FFTW's)", n, mean, mean/fftw)
+			if mean > 1.2*fftw {
+				t.Errorf("n=%d: mean relative error %.3g, want at most %.3g", n, mean, 1.2*fftw)
+			}
 		}
-		t.Logf("n=%d: %.3g (%.2f of FFTW's)", n, mean, mean/fftw)
-		if mean > 1.2*fftw {
-			t.Errorf("n=%d: mean relative error %.3g, want at most %.3g", n, mean, 1.2*fftw)
-		}
-	}
+	})
 }
 
 func TestFFTRefusesLengths(t *testing.T) {

@@ -10,13 +10,14 @@ import (
 func FuzzConv(f *testing.F) {
 	f.Add(uint16(1), uint16(1), false, uint8(0), uint8(0))
 	f.Add(uint16(100), uint16(300), true, uint8(10), uint8(3))
+	f.Add(uint16(255), uint16(255), false, uint8(120), uint8(0)) // 256 of both
 	f.Add(uint16(257), uint16(31), true, uint8(200), uint8(100))
 	f.Fuzz(func(t *testing.T, seqLen, taps uint16, bidirectional bool, gain, missing uint8) {
 		c := convCase{int(seqLen)%600 + 1, int(taps)%900 + 1, bidirectional}
 		conv := NewConv(c.seqLen, c.kernelLen, c.bidirectional)
 		scratch, khat := dirty(conv.ScratchLen()), dirty(conv.SpectrumLen())
 		k0, k1 := c.kernels()
-		conv.Spectrum(khat, k0, k1, scratch)
+		conv.Spectrum(khat, k0, k1)
 		scale := float32(math.Exp(float64(gain)/4 - 32))
 		u := [2][]float32{noise(c.seqLen, int(gain)), scaled(scale, noise(c.seqLen-int(missing)%c.seqLen, int(missing)+300))}
 		y := [2][]float32{dirty(len(u[0])), dirty(len(u[1]))}

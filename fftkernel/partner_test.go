@@ -15,7 +15,7 @@ type convolver struct {
 func newConvolver(n int) convolver {
 	c := convolver{Conv: NewConv(n, n, false), k: noise(n, 10)}
 	c.khat, c.scratch = dirty(c.SpectrumLen()), dirty(c.ScratchLen())
-	c.Spectrum(c.khat, c.k, nil, c.scratch)
+	c.Spectrum(c.khat, c.k, nil)
 	return c
 }
 
@@ -36,7 +36,7 @@ func (c convolver) grad(dy0, dy1, u0, u1 []float32) (du0, du1, dk []float32) {
 	du0, du1, dk = dirty(len(dy0)), dirty(len(dy1)), dirty(len(c.k))
 	acc := make([]float32, c.SpectrumLen())
 	c.PairGrad(du0, du1, acc, dy0, dy1, u0, u1, c.khat, c.scratch)
-	c.KernelGrad(dk, nil, acc, c.scratch)
+	c.KernelGrad(dk, nil, acc)
 	return du0, du1, dk
 }
 
@@ -136,7 +136,16 @@ func TestSilentPartner(t *testing.T) {
 	}
 }
 
-func TestConvRefusesMisuse(t *testing.T) {
+func planFFT(t *testing.T, n int) *FFT {
+	t.Helper()
+	f, err := NewFFT(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestRefusesMisuse(t *testing.T) {
 	c, two := NewConv(10, 4, false), NewConv(10, 4, true)
 	row, long, khat, scratch := make([]float32, 10), make([]float32, 11), make([]float32, c.SpectrumLen()), make([]float32, two.ScratchLen())
 	for name, f := range map[string]func(){
@@ -149,11 +158,13 @@ func TestConvRefusesMisuse(t *testing.T) {
 		"scratch too short":    func() { c.Pair(row, nil, row, nil, khat, scratch[:9]) },
 		"du too short":         func() { c.PairGrad(row[:9], nil, khat, row, nil, row, nil, khat, scratch) },
 		"gradient's spectrum":  func() { c.PairGrad(row, nil, khat[:9], row, nil, row, nil, khat, scratch) },
-		"kernel too long":      func() { c.Spectrum(khat, row, nil, scratch) },
-		"causal, two kernels":  func() { c.Spectrum(khat, row[:4], row[:4], scratch) },
-		"one kernel missing":   func() { two.Spectrum(make([]float32, two.SpectrumLen()), row[:4], nil, scratch) },
-		"gradient's kernel":    func() { c.KernelGrad(row, nil, khat, scratch) },
-		"gradient's other one": func() { two.KernelGrad(row[:4], nil, make([]float32, two.SpectrumLen()), scratch) },
+		"transform too short":  func() { planFFT(t, 32).Forward(khat[:16], khat[:32]) },
+		"inverse too long":     func() { planFFT(t, 4).Inverse(khat[:5], khat[:4]) },
+		"kernel too long":      func() { c.Spectrum(khat, row, nil) },
+		"causal, two kernels":  func() { c.Spectrum(khat, row[:4], row[:4]) },
+		"one kernel missing":   func() { two.Spectrum(make([]float32, two.SpectrumLen()), row[:4], nil) },
+		"gradient's kernel":    func() { c.KernelGrad(row, nil, khat) },
+		"gradient's other one": func() { two.KernelGrad(row[:4], nil, make([]float32, two.SpectrumLen())) },
 	} {
 		func() {
 			defer func() {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/random"
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/internal/vektest"
 )
 
 // truth is the definition in complex128, each power from an angle reduced in float64.
@@ -43,70 +45,76 @@ func maxError(got []float32, want []float64) float64 {
 }
 
 func TestKernelAccuracy(t *testing.T) {
-	lengths := []int{1, 2, 3, 17, 1000, 1024, 4096}
-	if !testing.Short() {
-		lengths = append(lengths, 1<<14, 1<<17, 1<<20)
-	}
-	for _, length := range lengths {
-		for _, xi := range []float64{0, 1e-4, 1e-2, 0.1, 2} {
-			modes := 32
-			if length > 1<<16 {
-				modes = 4
-			}
-			logLambda, w := randomPoles(modes, xi, 1)
-			v := NewVandermonde(modes, length)
-			k := dirty(length)
-			v.Kernel(k, logLambda, w, dirty(v.ScratchLen()))
-			e := maxError(k, truth(logLambda, w, max(length, 1024)))
-			if length >= 1024 {
-				t.Logf("L=%d ξ=%g: %.3g", length, xi, e)
-			}
-			if !(e <= 1e-6) {
-				t.Errorf("L=%d ξ=%g: max error %.3g of the maximum, want at most 1e-6", length, xi, e)
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		lengths := []int{1, 2, 3, 17, 1000, 1024, 4096}
+		if !testing.Short() {
+			lengths = append(lengths, 1<<14, 1<<17, 1<<20)
+		}
+		for _, length := range lengths {
+			for _, xi := range []float64{0, 1e-4, 1e-2, 0.1, 2} {
+				modes := 32
+				if length > 1<<16 {
+					modes = 4
+				}
+				logLambda, w := randomPoles(modes, xi, 1)
+				v := NewVandermonde(modes, length)
+				k := dirty(length)
+				v.Kernel(k, logLambda, w, dirty(v.ScratchLen()))
+				e := maxError(k, truth(logLambda, w, max(length, 1024)))
+				if length >= 1024 {
+					t.Logf("L=%d ξ=%g: %.3g", length, xi, e)
+				}
+				if !(e <= 1e-6) {
+					t.Errorf("L=%d ξ=%g: max error %.3g of the maximum, want at most 1e-6", length, xi, e)
+				}
 			}
 		}
-	}
+	})
 }
 
 // Poles that decay at once leave exact zeros, not denormals or NaNs.
 func TestKernelUnderflow(t *testing.T) {
-	v := NewVandermonde(2, 300)
-	k := dirty(300)
-	v.Kernel(k, []complex128{complex(-1300, 1), complex(math.Inf(-1), 0)}, []complex128{1, 1}, dirty(v.ScratchLen()))
-	for l, got := range k {
-		if want := map[bool]float32{true: 4}[l == 0]; got != want {
-			t.Fatalf("k[%d] = %v, want %v", l, got, want)
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		v := NewVandermonde(2, 300)
+		k := dirty(300)
+		v.Kernel(k, []complex128{complex(-1300, 1), complex(math.Inf(-1), 0)}, []complex128{1, 1}, dirty(v.ScratchLen()))
+		for l, got := range k {
+			if want := map[bool]float32{true: 4}[l == 0]; got != want {
+				t.Fatalf("k[%d] = %v, want %v", l, got, want)
+			}
 		}
-	}
+	})
 }
 
 func TestKernelGrad(t *testing.T) {
-	for _, length := range []int{1, 2, 5, 100, 1024, 5000} {
-		for _, xi := range []float64{0, 1e-3, 0.5} {
-			logLambda, _ := randomPoles(6, xi, 2)
-			dk := noise(length, 5)
-			v := NewVandermonde(6, length)
-			g, m := make([]complex128, 6), make([]complex128, 6)
-			v.Grad(g, m, dk, logLambda, dirty(v.ScratchLen()))
-			for n, l := range logLambda {
-				var wantG, wantM complex128
-				var termsG, termsM float64
-				for i, d := range dk {
-					p := complex(float64(d), 0) * cmplx.Exp(complex(float64(i), 0)*l)
-					wantG += p
-					wantM += complex(float64(i), 0) * p
-					termsG += cmplx.Abs(p) * cmplx.Abs(p)
-					termsM += cmplx.Abs(p) * cmplx.Abs(p) * float64(i) * float64(i)
-				}
-				if e := cmplx.Abs(g[n]-wantG) / math.Sqrt(termsG); !(e < 1e-6) {
-					t.Errorf("L=%d ξ=%g mode %d: G off by %.3g", length, xi, n, e)
-				}
-				if e := cmplx.Abs(m[n]-wantM) / (math.Sqrt(termsM) + 1e-30); !(e < 1e-6) {
-					t.Errorf("L=%d ξ=%g mode %d: M off by %.3g", length, xi, n, e)
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		for _, length := range []int{1, 2, 5, 100, 1024, 5000} {
+			for _, xi := range []float64{0, 1e-3, 0.5} {
+				logLambda, _ := randomPoles(6, xi, 2)
+				dk := noise(length, 5)
+				v := NewVandermonde(6, length)
+				g, m := make([]complex128, 6), make([]complex128, 6)
+				v.Grad(g, m, dk, logLambda, dirty(v.ScratchLen()))
+				for n, l := range logLambda {
+					var wantG, wantM complex128
+					var termsG, termsM float64
+					for i, d := range dk {
+						p := complex(float64(d), 0) * cmplx.Exp(complex(float64(i), 0)*l)
+						wantG += p
+						wantM += complex(float64(i), 0) * p
+						termsG += cmplx.Abs(p) * cmplx.Abs(p)
+						termsM += cmplx.Abs(p) * cmplx.Abs(p) * float64(i) * float64(i)
+					}
+					if e := cmplx.Abs(g[n]-wantG) / math.Sqrt(termsG); !(e < 1e-6) {
+						t.Errorf("L=%d ξ=%g mode %d: G off by %.3g", length, xi, n, e)
+					}
+					if e := cmplx.Abs(m[n]-wantM) / (math.Sqrt(termsM) + 1e-30); !(e < 1e-6) {
+						t.Errorf("L=%d ξ=%g mode %d: M off by %.3g", length, xi, n, e)
+					}
 				}
 			}
 		}
-	}
+	})
 }
 
 func TestVandermondeAllocatesNothing(t *testing.T) {

@@ -38,7 +38,7 @@ func registry(ctx context.Context, dir string) []entry {
 		all = append(all, c("sleef-avx512", "sleef", nil, "-DWIDTH=16", "-lsleef"))
 	}
 	return append(all,
-		entry{"torch", func() (peer, error) { return interpreted(ctx, dir, "torch") }},
+		entry{"torch", func() (peer, error) { return interpreted(ctx, "torch") }},
 		entry{"gonum", func() (peer, error) { return newGonum(), nil }},
 	)
 }

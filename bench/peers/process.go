@@ -68,10 +68,7 @@ func compiled(ctx context.Context, dir, name, source string, flags, env []string
 }
 
 // interpreted starts sources/NAME.py, whose modules Python must have.
-func interpreted(ctx context.Context, dir, name string) (peer, error) {
-	if err := unpack(dir, name+".py"); err != nil {
-		return nil, err
-	}
+func interpreted(ctx context.Context, name string) (peer, error) {
 	python := "python3"
 	for _, p := range []string{"/usr/bin/python3", python} { // Debian's own has Debian's packages
 		if err := exec.CommandContext(ctx, p, "-c", "import "+name).Run(); err == nil {

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/bench"
+	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
 type benchCmd struct {
@@ -19,12 +21,12 @@ type benchCmd struct {
 
 func (c *benchCmd) Help() string {
 	var b strings.Builder
-	b.WriteString("Every level of the processor is measured, or those that --level names, separated by commas. What ns counts:\n")
+	b.WriteString("Every level of the processor is measured, or those that --level names, separated by commas (or S4D_LEVEL names).\nWhat ns counts:\n")
 	for _, op := range bench.Ops() {
 		fmt.Fprintf(&b, "  %-12s %s\n", op.Name, op.Unit)
 	}
 	b.WriteString(`
-peak is GFLOP/s over those of multiply-adds on registers, measured in turns with the row.
+peak is GFLOP/s over those of multiply-adds on registers, measured in turns with the row (copy has neither).
 
 Example:
   s4d-fast bench --op fft,conv --level generic,avx2`)
@@ -35,6 +37,11 @@ func (c *benchCmd) Run(std *streams, ctx *ctxBox, all *cli) error {
 	o := bench.Options{Ops: c.Op, Threads: c.Threads, Time: c.Time}
 	if all.Level != "" {
 		o.Levels = strings.Split(all.Level, ",")
+	} else if os.Getenv("S4D_LEVEL") != "" {
+		o.Levels = []string{string(vek.CurrentLevel())}
+	}
+	if c.Time <= 0 {
+		return usageError(fmt.Errorf("bench: time %v: want more than 0", c.Time))
 	}
 	if err := o.Validate(); err != nil {
 		return usageError(err)

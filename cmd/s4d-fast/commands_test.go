@@ -320,9 +320,23 @@ func TestBench(t *testing.T) {
 	if strings.Count(table, "GB/s") != 2*3 || strings.Count(table, "generic") != 2*3 {
 		t.Errorf("table of two levels:\n%s", table)
 	}
+	before := vek.CurrentLevel()
+	t.Setenv("S4D_LEVEL", "generic") // as if the process had started with it
+	if err := vek.SetLevel(vek.Generic); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = vek.SetLevel(before) }() // it was in use
+	if lines := ok(t, "bench", "--op", "copy", "--time", "1ms", "--json"); strings.Count(lines, `"generic"`) != 3 || strings.Count(lines, "\n") != 3 {
+		t.Errorf("rows under S4D_LEVEL=generic:\n%s", lines)
+	}
 	for flag, value := range map[string]string{"--op": "divide", "--level": "abacus", "--threads": "0", "--time": "-1s"} {
 		if code, _, stderr := invoke(nil, "bench", flag+"="+value); code != exitUsage || !strings.Contains(stderr, value) {
 			t.Errorf("bench %s %s: exit code %d, stderr %s", flag, value, code, stderr)
+		}
+	}
+	for _, flag := range []string{"--op=", "--threads=", "--time=0s"} {
+		if code, stdout, stderr := invoke(nil, "bench", flag); code != exitUsage || stdout != "" || !strings.Contains(stderr, "bench: ") {
+			t.Errorf("bench %s: exit code %d, stdout %s, stderr %s", flag, code, stdout, stderr)
 		}
 	}
 }

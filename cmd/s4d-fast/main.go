@@ -75,7 +75,7 @@ func run(args []string, std streams) int {
 	ctx, received, stop := notifyContext()
 	defer stop()
 	log := slog.New(slog.NewTextHandler(std.err, &slog.HandlerOptions{ReplaceAttr: dropTime}))
-	if parsed.Command() != "bench" { // which takes several
+	if parsed.Command() != "bench" || c.Level == "" { // bench takes several
 		err = setLevel(c.Level)
 	}
 	if err == nil {

@@ -1,6 +1,7 @@
 package vek_test
 
 import (
+	"fmt"
 	"math"
 	"math/cmplx"
 	"testing"
@@ -163,6 +164,6 @@ func BenchmarkCExp(b *testing.B) {
 		im[i] *= 100
 		turns[i] = 1e6 * float64(im[i])
 	}
-	benchElements(b, "radians", benchLen, func() { vek.CExp(dRe, dIm, re, im) })
-	benchElements(b, "turns", benchLen, func() { vek.CExpTurns(dRe, dIm, re, turns) })
+	benchElements(b, fmt.Sprintf("radians/n=%d", benchLen), benchLen, func() { vek.CExp(dRe, dIm, re, im) })
+	benchElements(b, fmt.Sprintf("turns/n=%d", benchLen), benchLen, func() { vek.CExpTurns(dRe, dIm, re, turns) })
 }

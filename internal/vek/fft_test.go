@@ -10,55 +10,12 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
 )
 
-// wave returns exp(2πi·j/n).
-func wave(j, n int) complex128 {
-	s, c := math.Sincos(2 * math.Pi * float64(j%n) / float64(n))
-	return complex(c, s)
-}
-
 func complexes(re, im []float32) []complex128 {
 	z := make([]complex128, len(re))
 	for i := range z {
 		z[i] = complex(float64(re[i]), float64(im[i]))
 	}
 	return z
-}
-
-// passTruth is a pass by its formula: sign −1 forward, +1 inverse.
-func passTruth(x []complex128, radix, q, sign int) []complex128 {
-	n := radix * q
-	y := make([]complex128, len(x))
-	for i := range x {
-		vector, lane := i/vek.FFTLanes, i%vek.FFTLanes
-		block, k, j := vector/n*n, vector%n/q, vector%q
-		for m := range radix {
-			v := x[(block+m*q+j)*vek.FFTLanes+lane]
-			if sign > 0 {
-				v *= wave(j*m, n)
-			}
-			y[i] += v * wave(sign*m*k+radix*radix, radix)
-		}
-		if sign < 0 {
-			y[i] *= cmplx.Conj(wave(j*k, n))
-		}
-	}
-	return y
-}
-
-// lanesTruth is the stage over the lanes, forward, its result at the place where the kernel leaves it.
-func lanesTruth(x []complex128, order []int) []complex128 {
-	y := make([]complex128, len(x))
-	m := len(order)
-	for g, k := range order {
-		first := g / vek.FFTGroup * vek.FFTGroup
-		t := min(m-first, vek.FFTGroup)
-		for p := range vek.FFTLanes {
-			for r := range vek.FFTLanes {
-				y[first*vek.FFTLanes+(p/4*t+g-first)*4+p%4] += x[g*vek.FFTLanes+r] * cmplx.Conj(wave(r*(k+m*p), vek.FFTLanes*m))
-			}
-		}
-	}
-	return y
 }
 
 // closeTo fails t where an element differs from the truth by more than the rounding of a few levels of sums.
@@ -76,64 +33,28 @@ func closeTo(t *testing.T, what string, re, im []float32, want []complex128) {
 	}
 }
 
-type fftPass struct{ radix, q, blocks int }
-
-func fftPasses() []fftPass {
-	p := []fftPass{{2, 1, 1}, {2, 1, 3}}
-	for _, radix := range []int{3, 4, 5, 8} {
-		for _, q := range []int{1, 2, 3, 8} {
-			p = append(p, fftPass{radix, q, 1}, fftPass{radix, q, 3})
-		}
-	}
-	return p
-}
-
 func TestFFTPasses(t *testing.T) {
 	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
-		for _, p := range fftPasses() {
-			n := p.radix * p.q * p.blocks * vek.FFTLanes
-			x, y := normals(generator(1), n), normals(generator(2), n)
-			tw := make([]float32, 2*(p.radix-1)*p.q)
-			vek.FFTTwiddles(tw, p.radix, p.q)
-			for sign, run := range map[int]func(int, []float32, []float32, []float32, int){-1: vek.FFTForward, 1: vek.FFTInverse} {
-				c.Again()
-				re, im, w := c.InOut(x), c.InOut(y), c.In(tw)
-				if !c.Do(func() { run(p.radix, re, im, w, p.q) }) {
-					return
-				}
-				closeTo(t, fmt.Sprintf("%+v sign %d", p, sign), re, im, passTruth(complexes(x, y), p.radix, p.q, sign))
+		for _, p := range passes() {
+			if p.q <= 3 || p.blocks == 1 { // FuzzFFT's seeds have all of them
+				p.check(t, c, generator(1))
 			}
 		}
 	})
 }
 
-// The half-empty pass reads nothing of the upper half, the half-wanted one writes the lower half as the full one does.
-func TestFFTHalfPasses(t *testing.T) {
-	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
-		for _, radix := range []int{4, 8} {
-			for _, q := range []int{1, 2, 3, 8} {
-				half := radix * q * vek.FFTLanes / 2
-				x, y := normals(generator(1), 2*half), normals(generator(2), 2*half)
-				tw := make([]float32, 2*(radix-1)*q)
-				vek.FFTTwiddles(tw, radix, q)
-				c.Again()
-				re, im, w := c.Out(2*half), c.Out(2*half), c.In(tw)
-				copy(re, x[:half])
-				copy(im, y[:half])
-				if !c.Do(func() { vek.FFTForwardHalf(radix, re, im, re[:half], im[:half], w, q) }) {
-					return
+// Passes that are so long that they are cut.
+func TestFFTLongPasses(t *testing.T) {
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		c := vektest.NewCall(t)
+		c.Begin(vektest.Placements()[3])
+		for _, radix := range []int{3, 4, 5, 8} {
+			for _, inverse := range []bool{false, true} {
+				p := pass{radix: radix, q: 4096/radix + 3, blocks: 2, inverse: inverse}
+				p.check(t, c, generator(1))
+				if p.blocks, p.half = 1, true; radix == 4 || radix == 8 {
+					p.check(t, c, generator(1))
 				}
-				z := complexes(x, y)
-				clear(z[half:])
-				closeTo(t, fmt.Sprintf("forward radix %d q=%d", radix, q), re, im, passTruth(z, radix, q, -1))
-
-				c.Again()
-				re, im, w = c.InOut(x), c.InOut(y), c.In(tw)
-				if !c.Do(func() { vek.FFTInverseHalf(radix, re[:half], im[:half], re, im, w, q) }) {
-					return
-				}
-				want := passTruth(complexes(x, y), radix, q, 1)[:half]
-				closeTo(t, fmt.Sprintf("inverse radix %d q=%d", radix, q), re[:half], im[:half], want)
 			}
 		}
 	})
@@ -142,26 +63,7 @@ func TestFFTHalfPasses(t *testing.T) {
 func TestFFTLanes(t *testing.T) {
 	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
 		for _, m := range []int{1, 2, 3, 5, 8, 15, 16, 20, 32, 41} {
-			order := generator(3).Perm(m)
-			x, y := normals(generator(1), m*vek.FFTLanes), normals(generator(2), m*vek.FFTLanes)
-			tw := make([]float32, 2*m*vek.FFTLanes)
-			vek.FFTLaneTwiddles(tw, order)
-			c.Again()
-			re, im, w := c.InOut(x), c.InOut(y), c.In(tw)
-			if !c.Do(func() { vek.FFTForwardLanes(re, im, w) }) {
-				return
-			}
-			closeTo(t, fmt.Sprintf("forward m=%d", m), re, im, lanesTruth(complexes(x, y), order))
-
-			z := lanesTruth(complexes(x, y), order)
-			for i, v := range z {
-				re[i], im[i] = float32(real(v)/vek.FFTLanes), float32(imag(v)/vek.FFTLanes)
-			}
-			if !c.Do(func() { vek.FFTInverseLanes(re, im, w) }) {
-				return
-			}
-			closeTo(t, fmt.Sprintf("inverse m=%d", m), re, im, complexes(x, y))
-			checkLanesMul(t, c, x, y, tw)
+			checkLanes(t, c, generator(3), m)
 		}
 	})
 }
@@ -208,7 +110,7 @@ func TestDFT(t *testing.T) {
 			want := make([]complex128, n)
 			for k := range want {
 				for j, v := range complexes(x, y) {
-					want[k] += v * cmplx.Conj(wave(j*k, n))
+					want[k] += v * root(j*k, n)
 				}
 			}
 			closeTo(t, fmt.Sprintf("n=%d", n), re, im, want)
@@ -225,7 +127,7 @@ func TestFFTTwiddles(t *testing.T) {
 		for j := range q {
 			for k := 1; k < radix; k++ {
 				at := 2 * ((radix-1)*j + k - 1)
-				want := cmplx.Conj(wave(j*k, radix*q))
+				want := root(j*k, radix*q)
 				for part, v := range []float64{real(want), imag(want)} {
 					if e := math.Abs(float64(tw[at+part]) - v); e > 0.5001*vektest.ULP(v)+1e-15 {
 						t.Fatalf("radix %d q=%d: w^%d part %d = %v, want %v", radix, q, j*k, part, tw[at+part], v)

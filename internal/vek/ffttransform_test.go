@@ -100,15 +100,36 @@ func (p pass) check(t *testing.T, c *vektest.Call, r *rand.Rand) {
 			re[i], im[i] = float32(math.NaN()), float32(math.NaN())
 		}
 	}
-	c.Again()
-	gotRe, gotIm, tw := c.InOut(re), c.InOut(im), c.In(p.twiddles())
-	c.Do(func() { p.run(gotRe, gotIm, tw) })
 	if p.half && p.inverse {
 		want = want[:n/2]
 	}
-	if checkComplex(t, gotRe, gotIm, want, "%v", p); t.Failed() {
+	c.Again()
+	gotRe, gotIm, tw := c.InOut(re), c.InOut(im), c.In(p.twiddles())
+	c.Do(func() { p.run(gotRe, gotIm, tw) })
+	checkComplex(t, gotRe, gotIm, want, "%v", p)
+	if p.half {
+		gotRe, gotIm = p.apart(c, re, im)
+		checkComplex(t, gotRe, gotIm, want, "%v, from or to other arrays", p)
+	}
+	if t.Failed() {
 		t.FailNow()
 	}
+}
+
+// apart runs a half pass whose shorter arrays lie elsewhere.
+func (p pass) apart(c *vektest.Call, re, im []float32) (gotRe, gotIm []float32) {
+	c.Again()
+	half, tw := len(re)/2, c.In(p.twiddles())
+	if p.inverse {
+		gotRe, gotIm = c.Out(half), c.Out(half)
+		inRe, inIm := c.InOut(re), c.InOut(im)
+		c.Do(func() { vek.FFTInverseHalf(p.radix, gotRe, gotIm, inRe, inIm, tw, p.q) })
+		return gotRe, gotIm
+	}
+	gotRe, gotIm = c.Out(2*half), c.Out(2*half)
+	xRe, xIm := c.In(re[:half]), c.In(im[:half])
+	c.Do(func() { vek.FFTForwardHalf(p.radix, gotRe, gotIm, xRe, xIm, tw, p.q) })
+	return gotRe, gotIm
 }
 
 func passes() []pass {
@@ -228,7 +249,7 @@ func TestFFTTransform(t *testing.T) {
 
 func sq(z complex128) float64 { return real(z)*real(z) + imag(z)*imag(z) }
 
-// checkLanes compares the stage over the lanes with its definition, both ways.
+// checkLanes compares the stage over the lanes with its definition, both ways, and with a product.
 func checkLanes(t *testing.T, c *vektest.Call, r *rand.Rand, m int) {
 	t.Helper()
 	x := transform{m: m, order: r.Perm(m), lanesTw: make([]float32, 2*lanes*m)}
@@ -252,6 +273,7 @@ func checkLanes(t *testing.T, c *vektest.Call, r *rand.Rand, m int) {
 	gotRe, gotIm, tw = c.InOut(re), c.InOut(im), c.In(x.lanesTw)
 	c.Do(func() { vek.FFTInverseLanes(gotRe, gotIm, tw) })
 	checkComplex(t, gotRe, gotIm, inverse, "inverse, m=%d", m)
+	checkLanesMul(t, c, re, im, x.lanesTw)
 }
 
 func FuzzFFT(f *testing.F) {
@@ -275,8 +297,8 @@ func BenchmarkFFT(b *testing.B) {
 	re, im := make([]float32, n), make([]float32, n) // stay zero, whose bits do not grow
 	for _, p := range []pass{{radix: 8, q: 8}, {radix: 8, q: 8, inverse: true}, {radix: 4, q: 16}} {
 		tw := p.twiddles()
-		name := fmt.Sprintf("radix=%d/q=%d/inverse=%v", p.radix, p.q, p.inverse)
+		name := fmt.Sprintf("n=%d/radix=%d/q=%d/inverse=%v", n, p.radix, p.q, p.inverse)
 		benchElements(b, name, n, func() { p.run(re, im, tw) })
 	}
-	benchElements(b, "lanes", n, func() { vek.FFTForwardLanes(re, im, x.lanesTw) })
+	benchElements(b, fmt.Sprintf("n=%d/lanes", n), n, func() { vek.FFTForwardLanes(re, im, x.lanesTw) })
 }

@@ -74,6 +74,9 @@ func TestMisusePanics(t *testing.T) {
 		{"FFTForwardLanes: ", func() { vek.FFTForwardLanes(x, x, three) }},
 		{"FFTInverseLanes: ", func() { vek.FFTInverseLanes(three, three, three) }},
 		{"FFTForwardLanes: ", func() { vek.FFTForwardLanes(three[:16], three[:16], three[:31]) }},
+		{"FFTInverseLanesMul: ", func() { vek.FFTInverseLanesMul(three[:16], three[:16], three[:16], three[:15], three[:32], false) }},
+		{"GemmBias: ", func() { vek.GemmBias(two, two, two, three[:1], make([]float32, 1<<12)) }},
+		{"GELUSlope: ", func() { vek.GELUSlope(x, y, x) }},
 		{"DFT: ", func() { vek.DFT(x, x, x) }},
 		{"DFT: ", func() { vek.DFT(three[:41], three[:41], make([]float32, 82)) }},
 	}

@@ -52,7 +52,7 @@ func mulUnfused(a, b complex128) complex128 {
 
 // PowerRows fills row n of rows with Re w_n·λ_n^b, b < Cols, and row len(w) + n with Im, where λ_n is exp(l·log_n) or,
 // if conj, its complex conjugate. Re log_n ≤ 0. Powers may become zero below 2⁻⁵⁰ of w_n, and are never denormal
-// numbers.
+// numbers. A row is one call of assembly: more than 2¹⁸ columns would hold up the scheduler.
 func PowerRows(rows Matrix, w, log []complex128, l int, conj bool) {
 	rows.check("PowerRows")
 	if len(w) != len(log) || rows.Rows != 2*len(log) {

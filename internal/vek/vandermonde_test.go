@@ -382,7 +382,7 @@ func BenchmarkComplexPowers(b *testing.B) {
 func BenchmarkPowerRows(b *testing.B) {
 	log, _, _ := benchPoles()
 	rows := benchFactor(2 * benchModes)
-	benchElements(b, fmt.Sprintf("M=%d,L=%d", benchModes, benchPowers), benchModes*benchPowers,
+	benchElements(b, fmt.Sprintf("M=%d/L=%d", benchModes, benchPowers), benchModes*benchPowers,
 		func() { vek.PowerRows(rows, log, log, 1, true) })
 }
 
@@ -390,7 +390,7 @@ func BenchmarkPowerProduct(b *testing.B) {
 	anchors, table := benchFactor(2*benchModes), benchFactor(2*benchModes)
 	k := vek.Matrix{Data: make([]float32, benchPowers*benchPowers), Rows: benchPowers, Cols: benchPowers, Stride: benchPowers}
 	scratch := make([]float32, vek.GemmScratch(benchPowers, benchPowers, 2*benchModes))
-	benchElements(b, fmt.Sprintf("M=%d,L=%d", benchModes, benchPowers*benchPowers), benchPowers*benchPowers,
+	benchElements(b, fmt.Sprintf("M=%d/L=%d", benchModes, benchPowers*benchPowers), benchPowers*benchPowers,
 		func() { vek.PowerProduct(k, anchors, table, scratch) })
 }
 
@@ -399,7 +399,7 @@ func BenchmarkPowerSums(b *testing.B) {
 	lamRe, lamIm := slices.Clone(re), slices.Clone(im)
 	vek.ComplexPowers(lamRe, lamIm, log, 1)
 	xRe, xIm := benchFactor(benchPowers), benchFactor(benchPowers)
-	benchElements(b, fmt.Sprintf("M=%d,L=%d", benchModes, benchPowers), benchModes*benchPowers,
+	benchElements(b, fmt.Sprintf("M=%d/L=%d", benchModes, benchPowers), benchModes*benchPowers,
 		func() { vek.PowerSums(re, im, xRe, xIm, lamRe, lamIm) })
 }
 

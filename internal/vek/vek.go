@@ -12,7 +12,7 @@ package vek
 import "fmt"
 
 // longestRun bounds the elements of one call of assembly, which Go cannot preempt: no call takes much longer than
-// 100 µs.
+// 150 µs.
 const longestRun = 1 << 16
 
 // sameLen panics unless every slice has n elements.

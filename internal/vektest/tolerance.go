@@ -26,14 +26,3 @@ func ULPs(got float32, want, scale float64) float64 {
 }
 
 func clip(x float64) float64 { return min(max(x, -0x1p128), 0x1p128) }
-
-// RelativeL2 returns ‖got − want‖/‖want‖.
-func RelativeL2(got []float32, want []float64) float64 {
-	var diff, norm float64
-	for i, w := range want {
-		d := float64(got[i]) - w
-		diff += d * d
-		norm += w * w
-	}
-	return math.Sqrt(diff / norm)
-}
