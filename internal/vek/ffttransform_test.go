@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/cmplx"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
@@ -15,8 +16,18 @@ const lanes = vek.FFTLanes
 
 // root is exp(−2πi·j/n) in float64, its angle reduced to a turn.
 func root(j, n int) complex128 {
-	return cmplx.Exp(complex(0, -2*math.Pi*float64(j%n)/float64(n)))
+	if all, ok := roots.Load(n); ok {
+		return all.([]complex128)[j%n]
+	}
+	all := make([]complex128, n)
+	for j := range all {
+		all[j] = cmplx.Exp(complex(0, -2*math.Pi*float64(j)/float64(n)))
+	}
+	roots.Store(n, all)
+	return all[j%n]
 }
+
+var roots sync.Map // of every n that was asked for
 
 // complexSum is a sum of complex terms.
 type complexSum struct{ re, im near }
