@@ -304,6 +304,7 @@ func TestEvalRepeatsTheRun(t *testing.T) {
 
 // bench prints a row an operation, size, level and number of threads, in both forms.
 func TestBench(t *testing.T) {
+	t.Setenv("S4D_LEVEL", "")
 	levels := vek.Levels()
 	args := []string{"bench", "--op", "peak,cexp", "--threads", "1,2", "--time", "1ms"}
 	lines := strings.Split(strings.TrimSpace(ok(t, append(args, "--json")...)), "\n")
