@@ -2,6 +2,7 @@ package asm
 
 import (
 	"math"
+	"slices"
 
 	"github.com/mmcloughlin/avo/ir"
 	"github.com/mmcloughlin/avo/operand"
@@ -148,24 +149,54 @@ func (b *butterfly) run(fromRe, fromIm, toRe, toIm reg.Register) {
 			}
 		}
 	}
+	if b.neon() { // whose stores are cheapest without an offset
+		b.parts()
+		return
+	}
 	for b.disp = 0; b.disp < 64; b.disp += 4 * b.lanes {
-		switch {
-		case b.radix == 2:
-			x, y := b.input(0), b.input(1)
-			x, y = b.sumDiff(x, y)
-			b.output(0, x)
-			b.output(1, y)
-		case b.radix == 3:
-			b.three()
-		case b.radix == 4:
-			b.four()
-		case b.radix == 5:
-			b.five()
-		case b.inverse:
-			b.eightInverse()
-		default:
-			b.eightForward()
+		b.part()
+	}
+}
+
+// parts runs the parts of a vector one by one.
+func (b *butterfly) parts() {
+	var pointers []reg.Register
+	for _, p := range []reg.Register{b.from[0][0], b.from[1][0], b.from[0][1], b.from[1][1], b.to[0][0], b.to[1][0], b.to[0][1], b.to[1][1]} {
+		if p != nil && !slices.Contains(pointers, p) {
+			pointers = append(pointers, p)
 		}
+	}
+	n := b.GP64()
+	b.MOVQ(operand.U32(16/b.lanes), n)
+	b.times(n, func() {
+		b.part()
+		for _, p := range pointers {
+			b.ADDQ(operand.Imm(uint64(4*b.lanes)), p)
+		}
+	})
+	for _, p := range pointers {
+		b.SUBQ(operand.Imm(64), p)
+	}
+}
+
+// part transforms as many lanes of a vector as a register has.
+func (b *butterfly) part() {
+	switch {
+	case b.radix == 2:
+		x, y := b.input(0), b.input(1)
+		x, y = b.sumDiff(x, y)
+		b.output(0, x)
+		b.output(1, y)
+	case b.radix == 3:
+		b.three()
+	case b.radix == 4:
+		b.four()
+	case b.radix == 5:
+		b.five()
+	case b.inverse:
+		b.eightInverse()
+	default:
+		b.eightForward()
 	}
 }
 
@@ -364,7 +395,12 @@ func (b *butterfly) eightForward() {
 		return x
 	}
 	var x [4]complexVec
+	var differences [4]complexVec
 	for m := range x {
+		if b.neon() && !b.half { // has the registers, and no sums with memory
+			x[m], differences[m] = b.sumDiff(b.raw(m), b.raw(m+4))
+			continue
+		}
 		x[m] = pair(m, true)
 	}
 	even := b.dft4(x, false)
@@ -374,7 +410,9 @@ func (b *butterfly) eightForward() {
 	b.hold(even)
 
 	for m := range x {
-		x[m] = pair(m, false)
+		if x[m] = differences[m]; x[m].re == nil {
+			x[m] = pair(m, false)
+		}
 	}
 	// f·w_8 + h·w_8³ = (u − i·v)/√2 and f·w_8³ + h·w_8 = −(u + i·v)/√2 with u = f − h, v = f + h
 	v, u := b.sumDiff(x[1], x[3])
@@ -399,6 +437,12 @@ func (b *butterfly) oddPair(k, l int, s, p complexVec, sign float64) {
 
 func (b *butterfly) halves(s, p complexVec, sign float64) (plus, minus complexVec) {
 	plus = complexVec{b.vec(), b.vec()}
+	if b.neon() { // where a product and two sums take no longer than a copy and two multiply-adds
+		c := b.broadcast(sign * math.Sqrt2 / 2)
+		b.VMULPS(c, p.re, p.re)
+		b.VMULPS(c, p.im, p.im)
+		return b.sumDiff(s, p)
+	}
 	b.VMOVAPS(s.re, plus.re)
 	b.VMOVAPS(s.im, plus.im)
 	b.addMul(plus.re, p.re, sign*math.Sqrt2/2)

@@ -43,6 +43,8 @@ const (
 	opAddLane    = "FMLA"       // i, m, n, d: d = d + n·m[i]
 	opSubLane    = "FMLS"       // i, m, n, d: d = d − n·m[i]
 
+	opNarrowUpper = "NARROWUPPER" // a, d: d's upper floats are the float64s of a
+
 	opMaxNumber       = "MAXNUMBERPS" // a, b, d: the larger, or the one that is a number
 	opMaxNumberDouble = "MAXNUMBERPD"
 )

@@ -2,6 +2,7 @@ package asm
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/mmcloughlin/avo/ir"
 	"github.com/mmcloughlin/avo/operand"
@@ -156,7 +157,12 @@ func (l *lowering) whole(size string, o []operand.Op) {
 	if m, ok := o[0].(operand.Mem); ok {
 		l.op("FMOV%s %s, F%d", size, l.memory(m), vector(o[1]))
 	} else if m, ok := o[1].(operand.Mem); ok {
-		l.op("FMOV%s F%d, %s", size, vector(o[0]), l.memory(m))
+		to := l.memory(m)
+		if at, ok := strings.CutPrefix(to, "0("); ok && size == "Q" { // half the work of FMOVQ on some processors
+			l.op("VST1 [V%d.S4], (%s", vector(o[0]), at)
+			return
+		}
+		l.op("FMOV%s F%d, %s", size, vector(o[0]), to)
 	} else {
 		l.move(vector(o[0]), vector(o[1]))
 	}
@@ -195,6 +201,8 @@ func (l *lowering) vectorOther(opcode string, o []operand.Op) bool {
 		l.word(neon.Widen(false, vector(o[1]), l.halfSource(o[0])))
 	case "VCVTPD2PSX":
 		l.word(neon.Narrow(false, vector(o[1]), vector(o[0])))
+	case opNarrowUpper:
+		l.word(neon.Narrow(true, vector(o[1]), vector(o[0])))
 	case "VSHUFPS": // the even elements of b and a
 		if immediate(o[0]) != 0x88 {
 			return false

@@ -3,6 +3,7 @@ package asm
 import (
 	"math"
 
+	"github.com/mmcloughlin/avo/ir"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -106,8 +107,8 @@ func (g *gen) complexPower(log complexVec, l, lIm reg.VecVirtual) complexVec {
 func (g *gen) powerRows() {
 	saved := g.flushDenormals()
 	half := g.lanes / 2
-	// Kept are w·λ^j for j < 4 (2 where vectors have no more), the power that a row goes on by and, where vectors are
-	// longer, λ⁴.
+	// Kept are w·λ^j for j < 4, the power that a row goes on by and, where vectors are longer, λ⁴; at level neon, where
+	// they have two, w, w·λ, λ², λ⁴ and λ⁸.
 	const last = 4
 	kept := g.AllocLocal((last + 2) * 2 * 4 * g.lanes)
 	power := func(s, part int) operand.Mem { return kept.Offset((2*s + part) * 4 * g.lanes) }
@@ -135,11 +136,15 @@ func (g *gen) powerRows() {
 		keep(0, w)
 		keep(1, g.complexProduct(w, lam))
 		onward := g.complexProduct(lam, lam)
-		if !g.neon() {
+		if g.neon() {
+			keep(2, onward)
+			onward = g.complexProduct(onward, onward)
+			keep(3, onward)
+		} else {
 			keep(2, g.complexProduct(w, onward))
 			keep(3, g.complexProduct(g.complexProduct(w, lam), onward))
-			onward = g.complexProduct(onward, onward)
 		}
+		onward = g.complexProduct(onward, onward)
 		if g.wide() {
 			keep(last+1, onward)
 			onward = g.complexProduct(onward, onward)
@@ -172,10 +177,19 @@ func (g *gen) powerRows() {
 			g.broadcastTo(odd[4], power(last+1, 1).Idx(which, 8), x.im)
 			g.rotateDouble(z, x.re, x.im)
 		}
-		on := complexVec{g.vec(), g.vec()}
-		g.spreadDouble(power(last, 0).Idx(which, 8), on.re)
-		g.spreadDouble(power(last, 1).Idx(which, 8), on.im)
-		g.powerRow(z, on, re, im)
+		one := func(s int) complexVec {
+			v := complexVec{g.vec(), g.vec()}
+			g.spreadDouble(power(s, 0).Idx(which, 8), v.re)
+			g.spreadDouble(power(s, 1).Idx(which, 8), v.im)
+			return v
+		}
+		if g.neon() {
+			next := g.complexProduct(z, one(2))
+			square := one(3)
+			g.powerRowByFour([4]complexVec{z, next, g.complexProduct(z, square), g.complexProduct(next, square)}, one(last), re, im)
+		} else {
+			g.powerRow(z, one(last), re, im)
+		}
 		g.ADDQ(step, re)
 		g.ADDQ(step, im)
 		g.INCQ(which)
@@ -236,6 +250,13 @@ func (g *gen) broadcastFrom(r reg.GPVirtual) reg.VecVirtual {
 // complexProduct returns x·y.
 func (g *gen) complexProduct(x, y complexVec) complexVec {
 	re, im := g.vec(), g.vec()
+	if g.neon() { // which subtracts products alone
+		g.VMULPD(y.re, x.re, re)
+		g.VMULPD(y.re, x.im, im)
+		g.VFNMADD231PD(y.im, x.im, re)
+		g.VFMADD231PD(y.im, x.re, im)
+		return complexVec{re, im}
+	}
 	g.VMULPD(y.im, x.im, re)
 	g.VMULPD(y.im, x.re, im)
 	g.VFMSUB231PD(y.re, x.re, re)
@@ -261,31 +282,24 @@ func (g *gen) powerRow(z, step complexVec, re, im reg.Register) {
 	loop, tail, end := g.label("columns"), g.label("tail"), g.label("rowEnd")
 	floats := func(v reg.VecVirtual) reg.VecVirtual {
 		f := g.vec()
-		switch {
-		case g.wide():
+		if g.wide() {
 			g.VCVTPD2PS(v, f.AsY())
-		case g.neon():
-			g.VCVTPD2PSX(v, f)
-		default:
+		} else {
 			g.VCVTPD2PSY(v, f.AsX())
 		}
 		return f
 	}
-	store := func(v reg.VecVirtual, to reg.Register) {
-		switch {
-		case g.wide():
-			g.VMOVUPS(v.AsY(), operand.Mem{Base: to})
-		case g.neon():
-			g.VMOVSD(v, operand.Mem{Base: to})
-		default:
-			g.VMOVUPS(v.AsX(), operand.Mem{Base: to})
+	narrow := func(v reg.VecVirtual) reg.Register {
+		if g.wide() {
+			return v.AsY()
 		}
+		return v.AsX()
 	}
 	g.Label(loop)
 	g.SUBQ(operand.Imm(half), cols)
 	g.JL(operand.LabelRef(tail))
-	store(floats(z.re), toRe)
-	store(floats(z.im), toIm)
+	g.VMOVUPS(narrow(floats(z.re)), operand.Mem{Base: toRe})
+	g.VMOVUPS(narrow(floats(z.im)), operand.Mem{Base: toIm})
 	g.JE(operand.LabelRef(end)) // the last product would be for nothing
 	g.rotateDouble(z, step.re, step.im)
 	g.ADDQ(operand.Imm(4*half), toRe)
@@ -296,15 +310,56 @@ func (g *gen) powerRow(z, step complexVec, re, im reg.Register) {
 	m := g.firstLanes(cols)
 	for part, to := range []reg.Register{toRe, toIm} {
 		v := floats([]reg.VecVirtual{z.re, z.im}[part])
-		switch {
-		case g.wide():
+		if g.wide() {
 			g.VMOVUPS(v.AsY(), m.k, operand.Mem{Base: to})
-		case g.neon():
-			g.storeMasked(m, v, operand.Mem{Base: to})
-		default:
+		} else {
 			g.VMASKMOVPS(v.AsX(), m.v.AsX(), operand.Mem{Base: to})
 		}
 	}
+	g.Label(end)
+}
+
+// powerRowByFour is powerRow at level neon, whose vectors have two float64s: four of them side by side hide the latency
+// of the products.
+func (g *gen) powerRowByFour(z [4]complexVec, step complexVec, re, im reg.Register) {
+	cols, toRe, toIm := g.arg("cols"), g.GP64(), g.GP64()
+	g.MOVQ(re, toRe)
+	g.MOVQ(im, toIm)
+	floats := func(low, high reg.VecVirtual) reg.VecVirtual {
+		f := g.vec()
+		g.VCVTPD2PSX(low, f)
+		g.Instruction(&ir.Instruction{
+			Opcode: opNarrowUpper, Operands: []operand.Op{high, f}, Inputs: []operand.Op{high, f}, Outputs: []operand.Op{f},
+		})
+		return f
+	}
+	each := func(put func(v reg.VecVirtual, at operand.Mem)) {
+		for i := 0; i < len(z); i += 2 {
+			put(floats(z[i].re, z[i+1].re), operand.Mem{Base: toRe, Disp: 8 * i})
+			put(floats(z[i].im, z[i+1].im), operand.Mem{Base: toIm, Disp: 8 * i})
+		}
+	}
+	loop, tail, end := g.label("columns"), g.label("tail"), g.label("rowEnd")
+	g.Label(loop)
+	g.SUBQ(operand.Imm(8), cols)
+	g.JL(operand.LabelRef(tail))
+	each(func(v reg.VecVirtual, at operand.Mem) { g.VMOVUPS(v, at) })
+	g.CMPQ(cols, operand.Imm(0))
+	g.JE(operand.LabelRef(end)) // the last products would be for nothing
+	for i, x := range z {
+		y := g.complexProduct(x, step)
+		g.VMOVAPD(y.re, z[i].re)
+		g.VMOVAPD(y.im, z[i].im)
+	}
+	g.ADDQ(operand.Imm(32), toRe)
+	g.ADDQ(operand.Imm(32), toIm)
+	g.JMP(operand.LabelRef(loop))
+	g.Label(tail)
+	g.ADDQ(operand.Imm(8), cols)
+	masks := []mask{g.firstLanes(cols), {}}
+	g.SUBQ(operand.Imm(4), cols)
+	masks[1] = g.firstLanes(cols)
+	each(func(v reg.VecVirtual, at operand.Mem) { g.storeMasked(masks[at.Disp/16], v, at) })
 	g.Label(end)
 }
 

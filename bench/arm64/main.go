@@ -1,0 +1,193 @@
+// Command arm64 estimates how fast the NEON kernels' hot loops are, where no arm64 processor is at hand:
+//
+//	go run ./bench/arm64
+//
+// It builds the kernels, finds each loop in their disassembly and has llvm-mca count its cycles on LLVM's models of
+// processors, beside the least that their floating-point pipes allow. On Debian the tools come with
+//
+//	apt-get install llvm-19
+//
+// The table on standard output is Markdown; bench/arm64.md keeps one.
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// processor is one of LLVM's scheduling models.
+type processor struct {
+	name  string
+	pipes int // for floating point, 128 bits each
+}
+
+var processors = []processor{{"neoverse-n1", 2}, {"neoverse-n2", 2}, {"neoverse-v1", 4}, {"neoverse-v2", 4}}
+
+// hot is a kernel's innermost loop with the most floating-point instructions.
+type hot struct {
+	what, function string
+	elements       int // that one iteration treats
+	unit           string
+}
+
+var loops = []hot{
+	{"GEMM, Vandermonde product", "gemmTile", 8 * 12, "multiply-add"},
+	{"FFT pass, radix 8 forward", "fftForward8", 8 * 4, "complex number"},
+	{"FFT pass, radix 8 inverse", "fftInverse8", 8 * 4, "complex number"},
+	{"FFT pass, radix 4 forward", "fftForward4", 4 * 4, "complex number"},
+	{"FFT pass, radix 5 forward", "fftForward5", 5 * 4, "complex number"},
+	{"FFT stage over the lanes", "fftForwardLanes", 4 * 16, "complex number"},
+	{"Vandermonde factors", "powerRows", 8, "power"},
+	{"SSM step", "ssmModes", 2 * 8, "mode"},
+	{"GELU and slope", "geluSlope", 8, "element"},
+	{"GLU", "glu", 8, "element"},
+	{"complex exponential", "cexp", 8, "element"},
+}
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "arm64:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	dir, err := os.MkdirTemp("", "arm64")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	program := filepath.Join(dir, "kernels")
+	build := exec.Command("go", "test", "-c", "-o", program, "github.com/s4d-fast/s4d-fast/internal/vek")
+	build.Env = append(os.Environ(), "GOOS=linux", "GOARCH=arm64", "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("go test -c: %w: %s", err, out)
+	}
+	fmt.Println("| loop | an iteration treats | FP instructions | processor | cycles | limit | of the limit | cycles an element |")
+	fmt.Println("| --- | --- | ---: | --- | ---: | ---: | ---: | ---: |")
+	for _, h := range loops {
+		text, err := disassemble(program, h.function)
+		if err != nil {
+			return err
+		}
+		body := innermost(text)
+		if body == nil {
+			return fmt.Errorf("%s: no loop", h.function)
+		}
+		for _, p := range processors {
+			cycles, err := estimate(dir, body, p)
+			if err != nil {
+				return fmt.Errorf("%s: %s: %w", h.function, p.name, err)
+			}
+			limit := float64(arithmetic(body)) / float64(p.pipes)
+			fmt.Printf("| %s | %d × %s | %d | %s | %.1f | %.1f | %.0f %% | %.3f |\n", h.what, h.elements, h.unit, arithmetic(body), p.name,
+				cycles, limit, 100*limit/cycles, cycles/float64(h.elements))
+		}
+	}
+	return nil
+}
+
+// instruction is a line of a disassembly.
+type instruction struct {
+	address int64
+	text    string
+}
+
+var line = regexp.MustCompile(`^\s*([0-9a-f]+):\s+(.*?)(?:\s+<.*>)?$`)
+
+// disassemble returns a kernel's instructions.
+func disassemble(program, function string) ([]instruction, error) {
+	symbol := "github.com/s4d-fast/s4d-fast/internal/vek." + function + "NEON.abi0"
+	out, err := exec.Command("llvm-objdump-19", "-d", "--no-show-raw-insn", "--disassemble-symbols="+symbol, program).Output()
+	if err != nil {
+		return nil, fmt.Errorf("llvm-objdump-19: %w", err)
+	}
+	var all []instruction
+	for l := range strings.Lines(string(out)) {
+		m := line.FindStringSubmatch(strings.TrimRight(l, "\n"))
+		if m == nil {
+			continue
+		}
+		address, err := strconv.ParseInt(m[1], 16, 64)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, instruction{address, strings.TrimSpace(m[2])})
+	}
+	return all, nil
+}
+
+var back = regexp.MustCompile(`^b(?:\.[a-z]+)?\s+0x([0-9a-f]+)$`)
+
+// innermost returns the loop without a loop in it that has the most floating-point instructions.
+func innermost(text []instruction) (best []string) {
+	index := map[int64]int{}
+	for i, in := range text {
+		index[in.address] = i
+	}
+	last := -1 // the begin of the last loop that ended
+	for i, in := range text {
+		m := back.FindStringSubmatch(in.text)
+		if m == nil {
+			continue
+		}
+		target, err := strconv.ParseInt(m[1], 16, 64)
+		begin, ok := index[target]
+		if err != nil || !ok || begin > i || begin <= last {
+			continue
+		}
+		last = begin
+		body := []string{"loop:"}
+		for _, in := range text[begin:i] {
+			if back.MatchString(in.text) { // out of the loop, not taken
+				body = append(body, strings.Fields(in.text)[0]+" done")
+				continue
+			}
+			body = append(body, in.text)
+		}
+		body = append(body, strings.Fields(in.text)[0]+" loop", "done:")
+		if arithmetic(body) > arithmetic(best) {
+			best = body
+		}
+	}
+	return best
+}
+
+var floating = regexp.MustCompile(`^f(?:add|sub|mul|mla|mls|neg|div|sqrt|max|min|maxnm|minnm|cmg[te]|cvtl2?|cvtn2?|abs)\b`)
+
+// arithmetic counts floating-point instructions.
+func arithmetic(body []string) int {
+	n := 0
+	for _, l := range body {
+		if floating.MatchString(l) {
+			n++
+		}
+	}
+	return n
+}
+
+var total = regexp.MustCompile(`Total Cycles:\s+(\d+)`)
+
+// estimate returns the cycles of an iteration, data in the nearest cache.
+func estimate(dir string, body []string, p processor) (float64, error) {
+	const iterations = 500
+	path := filepath.Join(dir, "loop.s")
+	if err := os.WriteFile(path, []byte(strings.Join(body, "\n")+"\n"), 0o600); err != nil {
+		return 0, err
+	}
+	out, err := exec.Command("llvm-mca-19", "-mtriple=aarch64", "-mcpu="+p.name, fmt.Sprintf("-iterations=%d", iterations), path).CombinedOutput()
+	if err != nil {
+		return 0, fmt.Errorf("llvm-mca-19: %w: %s", err, out)
+	}
+	m := total.FindSubmatch(out)
+	if m == nil {
+		return 0, fmt.Errorf("llvm-mca-19 counts no cycles: %s", out)
+	}
+	cycles, err := strconv.ParseFloat(string(m[1]), 64)
+	return cycles / iterations, err
+}
