@@ -3,10 +3,12 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -36,6 +38,9 @@ func TestMain(m *testing.M) {
 
 func TestProcess(t *testing.T) {
 	p, err := launch(exec.CommandContext(t.Context(), os.Args[0]), "fake", []string{fake + "=1"})
+	if errors.Is(err, syscall.ENOEXEC) {
+		t.Skip("an emulated program cannot start itself")
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
