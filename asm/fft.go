@@ -526,6 +526,12 @@ func (b *butterfly) three() {
 
 // turnedBy returns x − i·c·y and x + i·c·y.
 func (b *butterfly) turnedBy(x, y complexVec, c float64) (minus, plus complexVec) {
+	if b.neon() { // as halves does it
+		scale := b.broadcast(c)
+		b.VMULPS(scale, y.re, y.re)
+		b.VMULPS(scale, y.im, y.im)
+		return b.turned(x, y)
+	}
 	minus = complexVec{b.vec(), b.vec()}
 	b.VMOVAPS(x.re, minus.re)
 	b.VMOVAPS(x.im, minus.im)
