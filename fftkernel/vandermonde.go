@@ -39,36 +39,15 @@ func NewVandermonde(modes, length int) *Vandermonde {
 	}
 }
 
-// vandermondeScratch is the plan's scratch, cut up. Rows (columns) n and modes+n are a mode's two parts.
-type vandermondeScratch struct {
-	table   vek.Matrix // [2·modes][block]
-	anchors vek.Matrix // [2·modes][rows], of Kernel
-	taps    vek.Matrix // [2·rows][block], of Grad
-	sums    vek.Matrix // [2·rows][2·modes], of Grad
-	gemm    []float32
-}
-
 // padded is the stride of the factors: whole panels, and rows that do not all begin in the same place of a cache.
 func padded(cols int) int { return vek.RoundToPanels(cols) + 16 }
 
 // ScratchLen returns the floats of scratch that both methods need.
 func (v *Vandermonde) ScratchLen() int { return v.scratch }
 
-// cut cuts up the scratch for the one or the other method.
-func (v *Vandermonde) cut(scratch []float32, grad bool) vandermondeScratch {
-	take := func(rows, cols, stride int) vek.Matrix {
-		m := vek.Matrix{Data: scratch[: rows*stride : rows*stride], Rows: rows, Cols: cols, Stride: stride}
-		scratch = scratch[rows*stride:]
-		return m
-	}
-	s := vandermondeScratch{table: take(2*v.modes, v.block, padded(v.block))}
-	if grad {
-		s.taps, s.sums = take(2*v.rows, v.block, v.block), take(2*v.rows, 2*v.modes, 2*v.modes)
-	} else {
-		s.anchors = take(2*v.modes, v.rows, padded(v.rows))
-	}
-	s.gemm = scratch
-	return s
+// cut takes a matrix from scratch. Rows (columns) n and modes+n of the factors are a mode's two parts.
+func cut(scratch []float32, rows, cols, stride int) (m vek.Matrix, rest []float32) {
+	return vek.Matrix{Data: scratch[: rows*stride : rows*stride], Rows: rows, Cols: cols, Stride: stride}, scratch[rows*stride:]
 }
 
 // Kernel writes k[l] for 0 ≤ l < len(k) ≤ length. logLambda is log λ (real part ≤ 0), w the weights.
@@ -76,21 +55,18 @@ func (v *Vandermonde) Kernel(k []float32, logLambda, w []complex128, scratch []f
 	if len(k) > v.length || len(logLambda) != v.modes || len(w) != v.modes || len(scratch) < v.scratch {
 		panic("fftkernel: Vandermonde.Kernel: lengths do not match the plan")
 	}
-	s := v.cut(scratch, false)
-	vek.PowerRows(s.table, v.twos, logLambda, 1, true)
-	vek.PowerRows(s.anchors, w, logLambda, v.block, false)
+	table, scratch := cut(scratch, 2*v.modes, v.block, padded(v.block))
+	anchors, scratch := cut(scratch, 2*v.modes, v.rows, padded(v.rows))
+	vek.PowerRows(table, v.twos, logLambda, 1, true)
+	vek.PowerRows(anchors, w, logLambda, v.block, false)
 	whole := len(k) / v.block
-	v.product(k, s, 0, whole, v.block)
-	if rest := k[whole*v.block:]; len(rest) > 0 {
-		v.product(rest, s, whole, 1, len(rest))
+	rest := k[whole*v.block:]
+	anchors.Cols = whole
+	vek.PowerProduct(vek.Matrix{Data: k, Rows: whole, Cols: v.block, Stride: v.block}, anchors, table, scratch)
+	if len(rest) > 0 {
+		anchors.Data, anchors.Cols, table.Cols = anchors.Data[whole:], 1, len(rest)
+		vek.PowerProduct(vek.Matrix{Data: rest, Rows: 1, Cols: len(rest), Stride: v.block}, anchors, table, scratch)
 	}
-}
-
-// product writes n rows of cols taps, those of the anchors from at on.
-func (v *Vandermonde) product(k []float32, s vandermondeScratch, at, n, cols int) {
-	table, anchors := s.table, columns(s.anchors, s.anchors.Rows, at, n)
-	table.Cols = cols
-	vek.PowerProduct(vek.Matrix{Data: k, Rows: n, Cols: cols, Stride: v.block}, anchors, table, s.gemm)
 }
 
 // Grad writes G_n = Σ_l dk[l]·λ_n^l and M_n = Σ_l l·dk[l]·λ_n^l (spec §7); len(dk) ≤ length.
@@ -98,19 +74,22 @@ func (v *Vandermonde) Grad(g, m []complex128, dk []float32, logLambda []complex1
 	if len(dk) > v.length || len(logLambda) != v.modes || len(g) != v.modes || len(m) != v.modes || len(scratch) < v.scratch {
 		panic("fftkernel: Vandermonde.Grad: lengths do not match the plan")
 	}
-	s := v.cut(scratch, true)
-	lower, upper := rows(s.taps, 0, v.rows), rows(s.taps, v.rows, v.rows)
-	clear(lower.Data[copy(lower.Data, dk):])
-	vek.MulIndex(upper.Data, lower.Data)
-	vek.PowerRows(s.table, v.ones, logLambda, 1, false)
+	table, scratch := cut(scratch, 2*v.modes, v.block, padded(v.block))
+	taps, scratch := cut(scratch, 2*v.rows, v.block, v.block)
+	sums, scratch := cut(scratch, 2*v.rows, 2*v.modes, 2*v.modes)
+	half := v.rows * v.block
+	lower, upper := taps.Data[:half], taps.Data[half:]
+	clear(lower[copy(lower, dk):])
+	vek.MulIndex(upper, lower)
+	vek.PowerRows(table, v.ones, logLambda, 1, false)
 	// Σ_b λ^b·dk[a·block+b], and below it the same of l·dk[l]
-	vek.Gemm(s.sums, s.taps, s.table, false, true, false, s.gemm)
+	vek.Gemm(sums, taps, table, false, true, false, scratch)
 	var p poles
 	for at := 0; at < v.modes; at += len(p.re) {
 		n := min(v.modes-at, len(p.re))
 		vek.ComplexPowers(p.re[:n], p.im[:n], logLambda[at:at+n], v.block)
-		v.sum(g[at:at+n], rows(s.sums, 0, v.rows), &p, at)
-		v.sum(m[at:at+n], rows(s.sums, v.rows, v.rows), &p, at)
+		v.sum(g[at:at+n], rows(sums, 0, v.rows), &p, at)
+		v.sum(m[at:at+n], rows(sums, v.rows, v.rows), &p, at)
 	}
 }
 
