@@ -107,8 +107,8 @@ func (g *gen) complexPower(log complexVec, l, lIm reg.VecVirtual) complexVec {
 func (g *gen) powerRows() {
 	saved := g.flushDenormals()
 	half := g.lanes / 2
-	// Kept are w·λ^j for j < 4, the power that a row goes on by and, where vectors are longer, λ⁴; at level neon, where
-	// they have two, w, w·λ, λ², λ⁴ and λ⁸.
+	// Kept are w·λ^j for j < 4 (in AVX-512 mode by mode), the power that a row goes on by and, where vectors are longer,
+	// λ⁴; at level neon, where they have two, w, w·λ, λ², λ⁴ and λ⁸.
 	const last = 4
 	kept := g.AllocLocal((last + 2) * 2 * 4 * g.lanes)
 	power := func(s, part int) operand.Mem { return kept.Offset((2*s + part) * 4 * g.lanes) }
@@ -118,7 +118,10 @@ func (g *gen) powerRows() {
 	}
 
 	re, im, step := g.ptr("re"), g.ptr("im"), g.stride("stride")
-	odd := g.laneBits(half)
+	var upper reg.OpmaskVirtual
+	if g.wide() {
+		upper = g.upperHalf()
+	}
 	l, lIm := g.GP64(), g.GP64()
 	g.MOVQ(g.paramAddr("l"), l)
 	g.MOVQ(g.paramAddr("lIm"), lIm)
@@ -133,22 +136,26 @@ func (g *gen) powerRows() {
 	lambda(zero, number)
 	g.eachGroup(number, func(at, n reg.Register) {
 		w := g.loadComplex("w", at, n)
-		keep(0, w)
-		keep(1, g.complexProduct(w, lam))
-		onward := g.complexProduct(lam, lam)
-		if g.neon() {
+		next, onward := g.complexProduct(w, lam), g.complexProduct(lam, lam)
+		switch {
+		case g.neon():
+			keep(0, w)
+			keep(1, next)
 			keep(2, onward)
 			onward = g.complexProduct(onward, onward)
 			keep(3, onward)
-		} else {
+		case g.wide():
+			first := [4]complexVec{w, next, g.complexProduct(w, onward), g.complexProduct(next, onward)}
+			g.keepByMode(kept, first)
+			onward = g.complexProduct(onward, onward)
+			keep(last+1, onward)
+		default:
+			keep(0, w)
+			keep(1, next)
 			keep(2, g.complexProduct(w, onward))
-			keep(3, g.complexProduct(g.complexProduct(w, lam), onward))
+			keep(3, g.complexProduct(next, onward))
 		}
 		onward = g.complexProduct(onward, onward)
-		if g.wide() {
-			keep(last+1, onward)
-			onward = g.complexProduct(onward, onward)
-		}
 		keep(last, onward)
 
 		count, after, rest := g.GP64(), g.GP64(), g.GP64()
@@ -161,20 +168,26 @@ func (g *gen) powerRows() {
 		g.LEAQ(operand.Mem{Base: n, Disp: -half}, rest)
 		lambda(after, rest)
 		g.Label(enough)
-		which := g.GP64()
+		which, quad := g.GP64(), g.GP64()
 		g.XORQ(which, which)
+		g.XORQ(quad, quad)
 		g.Label(modes)
 		z := complexVec{g.vec(), g.vec()}
 		for part, v := range []reg.VecVirtual{z.re, z.im} {
+			if g.wide() {
+				g.VBROADCASTF64X4(kept.Offset(32*half*part).Idx(quad, 1), v)
+				continue
+			}
 			g.spreadDouble(power(0, part).Idx(which, 8), v)
-			for j := 1; j < min(half, 4); j++ {
-				g.broadcastTo(odd[j], power(j, part).Idx(which, 8), v)
+			for j := 1; j < half; j++ {
+				g.insertDouble(j, power(j, part).Idx(which, 8), v)
 			}
 		}
 		if g.wide() {
+			g.ADDQ(operand.Imm(32), quad)
 			x := complexVec{g.broadcastDouble(1), g.zero()}
-			g.broadcastTo(odd[4], power(last+1, 0).Idx(which, 8), x.re)
-			g.broadcastTo(odd[4], power(last+1, 1).Idx(which, 8), x.im)
+			g.VBROADCASTSD(power(last+1, 0).Idx(which, 8), upper, x.re)
+			g.VBROADCASTSD(power(last+1, 1).Idx(which, 8), upper, x.im)
 			g.rotateDouble(z, x.re, x.im)
 		}
 		one := func(s int) complexVec {
@@ -199,44 +212,49 @@ func (g *gen) powerRows() {
 	g.LDMXCSR(saved)
 }
 
-// lanes selects some lanes of float64s.
-type lanes struct {
-	k   reg.OpmaskVirtual
-	imm uint8
-}
-
-// laneBits selects, by index: for 1, 2 and 3 the lanes whose number leaves that over when divided by 4; for 4 those
-// from the fifth on.
-func (g *gen) laneBits(n int) [5]lanes {
-	var all [5]lanes
-	for i := range n {
-		all[i%4].imm |= 1 << i
-		if i >= 4 {
-			all[4].imm |= 1 << i
+// keepByMode stores four numbers of each mode side by side, the real parts of all modes and then the imaginary ones.
+func (g *gen) keepByMode(kept operand.Mem, x [4]complexVec) {
+	mix := func(name string, index [8]uint32, a, b reg.VecVirtual) reg.VecVirtual {
+		bits := make([]uint32, 16) // each of 64 bits; those of b follow those of a
+		for i, v := range index {
+			bits[2*i] = v
+		}
+		dst := g.vec()
+		g.VMOVUPD(g.table(name, bits), dst)
+		g.VPERMI2PD(b, a, dst)
+		return dst
+	}
+	for part := range 2 {
+		v := func(j int) reg.VecVirtual { return []reg.VecVirtual{x[j].re, x[j].im}[part] }
+		for half := range 2 { // of the modes
+			name := []string{"low", "high"}[half]
+			first := uint32(4 * half)
+			pairs := [8]uint32{first, first + 8, first + 1, first + 9, first + 2, first + 10, first + 3, first + 11}
+			a, b := mix(name+"pairs", pairs, v(0), v(1)), mix(name+"pairs", pairs, v(2), v(3))
+			at := kept.Offset(256*part + 128*half)
+			g.VMOVUPD(mix("lowquads", [8]uint32{0, 1, 8, 9, 2, 3, 10, 11}, a, b), at)
+			g.VMOVUPD(mix("highquads", [8]uint32{4, 5, 12, 13, 6, 7, 14, 15}, a, b), at.Offset(64))
 		}
 	}
-	for j := 1; j < len(all) && g.wide(); j++ {
-		all[j].k = g.K()
-		r := g.GP32()
-		g.MOVL(operand.U32(all[j].imm), r)
-		g.KMOVW(r, all[j].k)
-	}
-	return all
 }
 
-// broadcastTo writes a float64 to some lanes of v.
-func (g *gen) broadcastTo(l lanes, src operand.Mem, v reg.VecVirtual) {
-	switch {
-	case g.wide():
-		g.VBROADCASTSD(src, l.k, v)
-		return
-	case g.neon(): // the upper one
-		g.VMOVHPD(src, v, v)
+// upperHalf selects the upper half of an AVX-512 vector's float64s.
+func (g *gen) upperHalf() reg.OpmaskVirtual {
+	k, r := g.K(), g.GP32()
+	g.MOVL(operand.U32(0xF0), r)
+	g.KMOVW(r, k)
+	return k
+}
+
+// insertDouble writes a float64 to lane i of v, in AVX2 and NEON.
+func (g *gen) insertDouble(i int, src operand.Mem, v reg.VecVirtual) {
+	if g.neon() {
+		g.VMOVHPD(src, v, v) // lane 1
 		return
 	}
 	x := g.vec()
-	g.spreadDouble(src, x)
-	g.VBLENDPD(operand.U8(l.imm), x, v, v)
+	g.VBROADCASTSD(src, x)
+	g.VBLENDPD(operand.U8(1<<i), x, v, v)
 }
 
 // broadcastFrom returns a vector of the float64 whose bits are in r.

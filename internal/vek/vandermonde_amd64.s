@@ -761,40 +761,36 @@ group1:
 	VUNPCKHPD    Y3, Y2, Y2
 	VPERMPD      $0xd8, Y4, Y4
 	VPERMPD      $0xd8, Y2, Y2
-	VMOVUPD      Y4, 8(SP)
-	VMOVUPD      Y2, 40(SP)
 	VMULPD       Y1, Y2, Y3
 	VMULPD       Y1, Y4, Y5
 	VFMSUB231PD  Y0, Y4, Y3
 	VFMADD231PD  Y0, Y2, Y5
+	VMULPD       Y1, Y1, Y6
+	VMULPD       Y1, Y0, Y7
+	VFMSUB231PD  Y0, Y0, Y6
+	VFMADD231PD  Y0, Y1, Y7
+	VMOVUPD      Y4, 8(SP)
+	VMOVUPD      Y2, 40(SP)
 	VMOVUPD      Y3, 72(SP)
 	VMOVUPD      Y5, 104(SP)
-	VMULPD       Y1, Y1, Y3
-	VMULPD       Y1, Y0, Y5
-	VFMSUB231PD  Y0, Y0, Y3
-	VFMADD231PD  Y0, Y1, Y5
-	VMULPD       Y5, Y2, Y6
-	VMULPD       Y5, Y4, Y7
-	VFMSUB231PD  Y3, Y4, Y6
-	VFMADD231PD  Y3, Y2, Y7
-	VMOVUPD      Y6, 136(SP)
-	VMOVUPD      Y7, 168(SP)
-	VMULPD       Y1, Y2, Y6
-	VMULPD       Y1, Y4, Y7
-	VFMSUB231PD  Y0, Y4, Y6
-	VFMADD231PD  Y0, Y2, Y7
-	VMULPD       Y5, Y7, Y2
-	VMULPD       Y5, Y6, Y4
-	VFMSUB231PD  Y3, Y6, Y2
-	VFMADD231PD  Y3, Y7, Y4
+	VMULPD       Y7, Y2, Y8
+	VMULPD       Y7, Y4, Y9
+	VFMSUB231PD  Y6, Y4, Y8
+	VFMADD231PD  Y6, Y2, Y9
+	VMOVUPD      Y8, 136(SP)
+	VMOVUPD      Y9, 168(SP)
+	VMULPD       Y7, Y5, Y2
+	VMULPD       Y7, Y3, Y4
+	VFMSUB231PD  Y6, Y3, Y2
+	VFMADD231PD  Y6, Y5, Y4
 	VMOVUPD      Y2, 200(SP)
 	VMOVUPD      Y4, 232(SP)
-	VMULPD       Y5, Y5, Y2
-	VMULPD       Y5, Y3, Y4
-	VFMSUB231PD  Y3, Y3, Y2
-	VFMADD231PD  Y3, Y5, Y4
+	VMULPD       Y7, Y7, Y2
+	VMULPD       Y7, Y6, Y3
+	VFMSUB231PD  Y6, Y6, Y2
+	VFMADD231PD  Y6, Y7, Y3
 	VMOVUPD      Y2, 264(SP)
-	VMOVUPD      Y4, 296(SP)
+	VMOVUPD      Y3, 296(SP)
 	MOVQ         DI, R9
 	CMPQ         R9, $0x04
 	JLE          enough3
@@ -899,6 +895,7 @@ group1:
 
 enough3:
 	XORQ R10, R10
+	XORQ R11, R11
 
 modes4:
 	VBROADCASTSD 8(SP)(R10*8), Y2
@@ -974,14 +971,8 @@ TEXT ·powerRowsAVX512(SB), NOSPLIT, $776-128
 	MOVQ             im_base+24(FP), CX
 	MOVQ             stride+48(FP), DX
 	SHLQ             $0x02, DX
-	MOVL             $0x00000022, BX
-	KMOVW            BX, K1
-	MOVL             $0x00000044, BX
-	KMOVW            BX, K2
-	MOVL             $0x00000088, BX
-	KMOVW            BX, K3
 	MOVL             $0x000000f0, BX
-	KMOVW            BX, K4
+	KMOVW            BX, K1
 	MOVQ             l+112(FP), BX
 	MOVQ             lIm+120(FP), SI
 	MOVQ             log_len+96(FP), DI
@@ -993,13 +984,13 @@ TEXT ·powerRowsAVX512(SB), NOSPLIT, $776-128
 	SHLQ             $0x02, R8
 	VPBROADCASTD     R8, Z0
 	VMOVDQU32        vandermonde_lanes<>+0(SB), Z2
-	VPCMPD           $0x01, Z0, Z2, K5
-	VMOVUPS.Z        (R9), K5, Z0
+	VPCMPD           $0x01, Z0, Z2, K2
+	VMOVUPS.Z        (R9), K2, Z0
 	SUBQ             $0x10, R8
 	VPBROADCASTD     R8, Z2
 	VMOVDQU32        vandermonde_lanes<>+0(SB), Z3
-	VPCMPD           $0x01, Z2, Z3, K5
-	VMOVUPS.Z        64(R9), K5, Z2
+	VPCMPD           $0x01, Z2, Z3, K2
+	VMOVUPS.Z        64(R9), K2, Z2
 	VMOVUPD          vandermonde_even<>+0(SB), Z3
 	VPERMI2PD        Z2, Z0, Z3
 	VMOVUPD          vandermonde_odd<>+0(SB), Z4
@@ -1011,7 +1002,7 @@ TEXT ·powerRowsAVX512(SB), NOSPLIT, $776-128
 	VMULPD.BCST      vandermonde_x3fc45f306dc9c883<>+0(SB), Z4, Z4
 	VMULPD           Z0, Z3, Z3
 	VMULPD           Z2, Z4, Z4
-	VCMPPD.BCST      $0x05, vandermonde_xc062c00000000000<>+0(SB), Z3, K5
+	VCMPPD.BCST      $0x05, vandermonde_xc062c00000000000<>+0(SB), Z3, K2
 	VBROADCASTSD     vandermonde_xc062c00000000000<>+0(SB), Z0
 	VMAXPD           Z3, Z0, Z3
 	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z0
@@ -1035,7 +1026,7 @@ TEXT ·powerRowsAVX512(SB), NOSPLIT, $776-128
 	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z3, Z2
 	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z3, Z2
 	VSCALEFPD        Z0, Z2, Z2
-	VMOVAPD.Z        Z2, K5, Z2
+	VMOVAPD.Z        Z2, K2, Z2
 	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z0
 	VMULPD.BCST      vandermonde_x4010000000000000<>+0(SB), Z4, Z3
 	VADDPD           Z3, Z0, Z0
@@ -1063,9 +1054,9 @@ TEXT ·powerRowsAVX512(SB), NOSPLIT, $776-128
 	VFMADD213PD.BCST vandermonde_xbfc5555555555555<>+0(SB), Z4, Z9
 	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z4, Z9
 	VMULPD           Z3, Z9, Z9
-	VPTESTMQ.BCST    vandermonde_x0000000000000001<>+0(SB), Z0, K5
-	VBLENDMPD        Z9, Z8, K5, Z5
-	VBLENDMPD        Z8, Z9, K5, Z1
+	VPTESTMQ.BCST    vandermonde_x0000000000000001<>+0(SB), Z0, K2
+	VBLENDMPD        Z9, Z8, K2, Z5
+	VBLENDMPD        Z8, Z9, K2, Z1
 	VPBROADCASTQ     vandermonde_x0000000000000001<>+0(SB), Z3
 	VPADDQ           Z3, Z0, Z3
 	VPSLLQ           $0x3e, Z3, Z3
@@ -1090,57 +1081,85 @@ group1:
 	SHLQ             $0x02, R10
 	VPBROADCASTD     R10, Z2
 	VMOVDQU32        vandermonde_lanes<>+0(SB), Z3
-	VPCMPD           $0x01, Z2, Z3, K5
-	VMOVUPS.Z        (R9), K5, Z2
+	VPCMPD           $0x01, Z2, Z3, K2
+	VMOVUPS.Z        (R9), K2, Z2
 	SUBQ             $0x10, R10
 	VPBROADCASTD     R10, Z3
 	VMOVDQU32        vandermonde_lanes<>+0(SB), Z4
-	VPCMPD           $0x01, Z3, Z4, K5
-	VMOVUPS.Z        64(R9), K5, Z3
+	VPCMPD           $0x01, Z3, Z4, K2
+	VMOVUPS.Z        64(R9), K2, Z3
 	VMOVUPD          vandermonde_even<>+0(SB), Z4
 	VPERMI2PD        Z3, Z2, Z4
 	VMOVUPD          vandermonde_odd<>+0(SB), Z5
 	VPERMI2PD        Z3, Z2, Z5
-	VMOVUPD          Z4, 8(SP)
-	VMOVUPD          Z5, 72(SP)
 	VMULPD           Z1, Z5, Z2
 	VMULPD           Z1, Z4, Z3
 	VFMSUB231PD      Z0, Z4, Z2
 	VFMADD231PD      Z0, Z5, Z3
-	VMOVUPD          Z2, 136(SP)
-	VMOVUPD          Z3, 200(SP)
-	VMULPD           Z1, Z1, Z2
-	VMULPD           Z1, Z0, Z3
-	VFMSUB231PD      Z0, Z0, Z2
-	VFMADD231PD      Z0, Z1, Z3
-	VMULPD           Z3, Z5, Z8
-	VMULPD           Z3, Z4, Z9
-	VFMSUB231PD      Z2, Z4, Z8
-	VFMADD231PD      Z2, Z5, Z9
-	VMOVUPD          Z8, 264(SP)
-	VMOVUPD          Z9, 328(SP)
-	VMULPD           Z1, Z5, Z8
-	VMULPD           Z1, Z4, Z9
-	VFMSUB231PD      Z0, Z4, Z8
-	VFMADD231PD      Z0, Z5, Z9
-	VMULPD           Z3, Z9, Z4
-	VMULPD           Z3, Z8, Z5
-	VFMSUB231PD      Z2, Z8, Z4
-	VFMADD231PD      Z2, Z9, Z5
+	VMULPD           Z1, Z1, Z8
+	VMULPD           Z1, Z0, Z9
+	VFMSUB231PD      Z0, Z0, Z8
+	VFMADD231PD      Z0, Z1, Z9
+	VMULPD           Z9, Z5, Z10
+	VMULPD           Z9, Z4, Z11
+	VFMSUB231PD      Z8, Z4, Z10
+	VFMADD231PD      Z8, Z5, Z11
+	VMULPD           Z9, Z3, Z12
+	VMULPD           Z9, Z2, Z13
+	VFMSUB231PD      Z8, Z2, Z12
+	VFMADD231PD      Z8, Z3, Z13
+	VMOVUPD          vandermonde_lowpairs<>+0(SB), Z14
+	VPERMI2PD        Z2, Z4, Z14
+	VMOVUPD          vandermonde_lowpairs<>+0(SB), Z15
+	VPERMI2PD        Z12, Z10, Z15
+	VMOVUPD          vandermonde_lowquads<>+0(SB), Z16
+	VPERMI2PD        Z15, Z14, Z16
+	VMOVUPD          Z16, 8(SP)
+	VMOVUPD          vandermonde_highquads<>+0(SB), Z16
+	VPERMI2PD        Z15, Z14, Z16
+	VMOVUPD          Z16, 72(SP)
+	VMOVUPD          vandermonde_highpairs<>+0(SB), Z14
+	VPERMI2PD        Z2, Z4, Z14
+	VMOVUPD          vandermonde_highpairs<>+0(SB), Z2
+	VPERMI2PD        Z12, Z10, Z2
+	VMOVUPD          vandermonde_lowquads<>+0(SB), Z4
+	VPERMI2PD        Z2, Z14, Z4
+	VMOVUPD          Z4, 136(SP)
+	VMOVUPD          vandermonde_highquads<>+0(SB), Z4
+	VPERMI2PD        Z2, Z14, Z4
+	VMOVUPD          Z4, 200(SP)
+	VMOVUPD          vandermonde_lowpairs<>+0(SB), Z2
+	VPERMI2PD        Z3, Z5, Z2
+	VMOVUPD          vandermonde_lowpairs<>+0(SB), Z4
+	VPERMI2PD        Z13, Z11, Z4
+	VMOVUPD          vandermonde_lowquads<>+0(SB), Z10
+	VPERMI2PD        Z4, Z2, Z10
+	VMOVUPD          Z10, 264(SP)
+	VMOVUPD          vandermonde_highquads<>+0(SB), Z10
+	VPERMI2PD        Z4, Z2, Z10
+	VMOVUPD          Z10, 328(SP)
+	VMOVUPD          vandermonde_highpairs<>+0(SB), Z2
+	VPERMI2PD        Z3, Z5, Z2
+	VMOVUPD          vandermonde_highpairs<>+0(SB), Z3
+	VPERMI2PD        Z13, Z11, Z3
+	VMOVUPD          vandermonde_lowquads<>+0(SB), Z4
+	VPERMI2PD        Z3, Z2, Z4
 	VMOVUPD          Z4, 392(SP)
-	VMOVUPD          Z5, 456(SP)
+	VMOVUPD          vandermonde_highquads<>+0(SB), Z4
+	VPERMI2PD        Z3, Z2, Z4
+	VMOVUPD          Z4, 456(SP)
+	VMULPD           Z9, Z9, Z2
+	VMULPD           Z9, Z8, Z3
+	VFMSUB231PD      Z8, Z8, Z2
+	VFMADD231PD      Z8, Z9, Z3
+	VMOVUPD          Z2, 648(SP)
+	VMOVUPD          Z3, 712(SP)
 	VMULPD           Z3, Z3, Z4
 	VMULPD           Z3, Z2, Z5
 	VFMSUB231PD      Z2, Z2, Z4
 	VFMADD231PD      Z2, Z3, Z5
-	VMOVUPD          Z4, 648(SP)
-	VMOVUPD          Z5, 712(SP)
-	VMULPD           Z5, Z5, Z2
-	VMULPD           Z5, Z4, Z3
-	VFMSUB231PD      Z4, Z4, Z2
-	VFMADD231PD      Z4, Z5, Z3
-	VMOVUPD          Z2, 520(SP)
-	VMOVUPD          Z3, 584(SP)
+	VMOVUPD          Z4, 520(SP)
+	VMOVUPD          Z5, 584(SP)
 	MOVQ             DI, R9
 	CMPQ             R9, $0x08
 	JLE              enough3
@@ -1154,13 +1173,13 @@ group1:
 	SHLQ             $0x02, R10
 	VPBROADCASTD     R10, Z0
 	VMOVDQU32        vandermonde_lanes<>+0(SB), Z1
-	VPCMPD           $0x01, Z0, Z1, K5
-	VMOVUPS.Z        (R12), K5, Z0
+	VPCMPD           $0x01, Z0, Z1, K2
+	VMOVUPS.Z        (R12), K2, Z0
 	SUBQ             $0x10, R10
 	VPBROADCASTD     R10, Z1
 	VMOVDQU32        vandermonde_lanes<>+0(SB), Z2
-	VPCMPD           $0x01, Z1, Z2, K5
-	VMOVUPS.Z        64(R12), K5, Z1
+	VPCMPD           $0x01, Z1, Z2, K2
+	VMOVUPS.Z        64(R12), K2, Z1
 	VMOVUPD          vandermonde_even<>+0(SB), Z2
 	VPERMI2PD        Z1, Z0, Z2
 	VMOVUPD          vandermonde_odd<>+0(SB), Z3
@@ -1172,7 +1191,7 @@ group1:
 	VMULPD.BCST      vandermonde_x3fc45f306dc9c883<>+0(SB), Z3, Z3
 	VMULPD           Z0, Z2, Z2
 	VMULPD           Z1, Z3, Z3
-	VCMPPD.BCST      $0x05, vandermonde_xc062c00000000000<>+0(SB), Z2, K5
+	VCMPPD.BCST      $0x05, vandermonde_xc062c00000000000<>+0(SB), Z2, K2
 	VBROADCASTSD     vandermonde_xc062c00000000000<>+0(SB), Z0
 	VMAXPD           Z2, Z0, Z2
 	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z0
@@ -1196,7 +1215,7 @@ group1:
 	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z2, Z1
 	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z2, Z1
 	VSCALEFPD        Z0, Z1, Z1
-	VMOVAPD.Z        Z1, K5, Z1
+	VMOVAPD.Z        Z1, K2, Z1
 	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z0
 	VMULPD.BCST      vandermonde_x4010000000000000<>+0(SB), Z3, Z2
 	VADDPD           Z2, Z0, Z0
@@ -1224,9 +1243,9 @@ group1:
 	VFMADD213PD.BCST vandermonde_xbfc5555555555555<>+0(SB), Z3, Z5
 	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z3, Z5
 	VMULPD           Z2, Z5, Z5
-	VPTESTMQ.BCST    vandermonde_x0000000000000001<>+0(SB), Z0, K5
-	VBLENDMPD        Z5, Z4, K5, Z6
-	VBLENDMPD        Z4, Z5, K5, Z7
+	VPTESTMQ.BCST    vandermonde_x0000000000000001<>+0(SB), Z0, K2
+	VBLENDMPD        Z5, Z4, K2, Z6
+	VBLENDMPD        Z4, Z5, K2, Z7
 	VPBROADCASTQ     vandermonde_x0000000000000001<>+0(SB), Z2
 	VPADDQ           Z2, Z0, Z2
 	VPSLLQ           $0x3e, Z2, Z2
@@ -1241,55 +1260,51 @@ group1:
 
 enough3:
 	XORQ R10, R10
+	XORQ R11, R11
 
 modes4:
-	VBROADCASTSD 8(SP)(R10*8), Z2
-	VBROADCASTSD 136(SP)(R10*8), K1, Z2
-	VBROADCASTSD 264(SP)(R10*8), K2, Z2
-	VBROADCASTSD 392(SP)(R10*8), K3, Z2
-	VBROADCASTSD 72(SP)(R10*8), Z3
-	VBROADCASTSD 200(SP)(R10*8), K1, Z3
-	VBROADCASTSD 328(SP)(R10*8), K2, Z3
-	VBROADCASTSD 456(SP)(R10*8), K3, Z3
-	VBROADCASTSD vandermonde_x3ff0000000000000<>+0(SB), Z4
-	VXORPS       Z5, Z5, Z5
-	VBROADCASTSD 648(SP)(R10*8), K4, Z4
-	VBROADCASTSD 712(SP)(R10*8), K4, Z5
-	VMULPD       Z5, Z3, Z8
-	VMULPD       Z5, Z2, Z5
-	VFMSUB213PD  Z8, Z4, Z2
-	VFMADD213PD  Z5, Z4, Z3
-	VBROADCASTSD 520(SP)(R10*8), Z4
-	VBROADCASTSD 584(SP)(R10*8), Z5
-	MOVQ         cols+56(FP), R11
-	MOVQ         AX, R12
-	MOVQ         CX, R13
+	VBROADCASTF64X4 8(SP)(R11*1), Z2
+	VBROADCASTF64X4 264(SP)(R11*1), Z3
+	ADDQ            $0x20, R11
+	VBROADCASTSD    vandermonde_x3ff0000000000000<>+0(SB), Z4
+	VXORPS          Z5, Z5, Z5
+	VBROADCASTSD    648(SP)(R10*8), K1, Z4
+	VBROADCASTSD    712(SP)(R10*8), K1, Z5
+	VMULPD          Z5, Z3, Z8
+	VMULPD          Z5, Z2, Z5
+	VFMSUB213PD     Z8, Z4, Z2
+	VFMADD213PD     Z5, Z4, Z3
+	VBROADCASTSD    520(SP)(R10*8), Z4
+	VBROADCASTSD    584(SP)(R10*8), Z5
+	MOVQ            cols+56(FP), R12
+	MOVQ            AX, R13
+	MOVQ            CX, R14
 
 columns5:
-	SUBQ        $0x08, R11
+	SUBQ        $0x08, R12
 	JL          tail6
 	VCVTPD2PS   Z2, Y8
-	VMOVUPS     Y8, (R12)
-	VCVTPD2PS   Z3, Y8
 	VMOVUPS     Y8, (R13)
+	VCVTPD2PS   Z3, Y8
+	VMOVUPS     Y8, (R14)
 	JE          rowEnd7
 	VMULPD      Z5, Z3, Z8
 	VMULPD      Z5, Z2, Z9
 	VFMSUB213PD Z8, Z4, Z2
 	VFMADD213PD Z9, Z4, Z3
-	ADDQ        $0x20, R12
 	ADDQ        $0x20, R13
+	ADDQ        $0x20, R14
 	JMP         columns5
 
 tail6:
-	ADDQ         $0x08, R11
-	VPBROADCASTD R11, Z4
+	ADDQ         $0x08, R12
+	VPBROADCASTD R12, Z4
 	VMOVDQU32    vandermonde_lanes<>+0(SB), Z5
-	VPCMPD       $0x01, Z4, Z5, K5
+	VPCMPD       $0x01, Z4, Z5, K2
 	VCVTPD2PS    Z2, Y2
-	VMOVUPS      Y2, K5, (R12)
+	VMOVUPS      Y2, K2, (R13)
 	VCVTPD2PS    Z3, Y2
-	VMOVUPS      Y2, K5, (R13)
+	VMOVUPS      Y2, K2, (R14)
 
 rowEnd7:
 	ADDQ DX, AX
@@ -1305,6 +1320,78 @@ end2:
 	LDMXCSR (SP)
 	VZEROUPPER
 	RET
+
+DATA vandermonde_lowpairs<>+0(SB)/4, $0x00000000
+DATA vandermonde_lowpairs<>+4(SB)/4, $0x00000000
+DATA vandermonde_lowpairs<>+8(SB)/4, $0x00000008
+DATA vandermonde_lowpairs<>+12(SB)/4, $0x00000000
+DATA vandermonde_lowpairs<>+16(SB)/4, $0x00000001
+DATA vandermonde_lowpairs<>+20(SB)/4, $0x00000000
+DATA vandermonde_lowpairs<>+24(SB)/4, $0x00000009
+DATA vandermonde_lowpairs<>+28(SB)/4, $0x00000000
+DATA vandermonde_lowpairs<>+32(SB)/4, $0x00000002
+DATA vandermonde_lowpairs<>+36(SB)/4, $0x00000000
+DATA vandermonde_lowpairs<>+40(SB)/4, $0x0000000a
+DATA vandermonde_lowpairs<>+44(SB)/4, $0x00000000
+DATA vandermonde_lowpairs<>+48(SB)/4, $0x00000003
+DATA vandermonde_lowpairs<>+52(SB)/4, $0x00000000
+DATA vandermonde_lowpairs<>+56(SB)/4, $0x0000000b
+DATA vandermonde_lowpairs<>+60(SB)/4, $0x00000000
+GLOBL vandermonde_lowpairs<>(SB), RODATA|NOPTR, $64
+
+DATA vandermonde_lowquads<>+0(SB)/4, $0x00000000
+DATA vandermonde_lowquads<>+4(SB)/4, $0x00000000
+DATA vandermonde_lowquads<>+8(SB)/4, $0x00000001
+DATA vandermonde_lowquads<>+12(SB)/4, $0x00000000
+DATA vandermonde_lowquads<>+16(SB)/4, $0x00000008
+DATA vandermonde_lowquads<>+20(SB)/4, $0x00000000
+DATA vandermonde_lowquads<>+24(SB)/4, $0x00000009
+DATA vandermonde_lowquads<>+28(SB)/4, $0x00000000
+DATA vandermonde_lowquads<>+32(SB)/4, $0x00000002
+DATA vandermonde_lowquads<>+36(SB)/4, $0x00000000
+DATA vandermonde_lowquads<>+40(SB)/4, $0x00000003
+DATA vandermonde_lowquads<>+44(SB)/4, $0x00000000
+DATA vandermonde_lowquads<>+48(SB)/4, $0x0000000a
+DATA vandermonde_lowquads<>+52(SB)/4, $0x00000000
+DATA vandermonde_lowquads<>+56(SB)/4, $0x0000000b
+DATA vandermonde_lowquads<>+60(SB)/4, $0x00000000
+GLOBL vandermonde_lowquads<>(SB), RODATA|NOPTR, $64
+
+DATA vandermonde_highquads<>+0(SB)/4, $0x00000004
+DATA vandermonde_highquads<>+4(SB)/4, $0x00000000
+DATA vandermonde_highquads<>+8(SB)/4, $0x00000005
+DATA vandermonde_highquads<>+12(SB)/4, $0x00000000
+DATA vandermonde_highquads<>+16(SB)/4, $0x0000000c
+DATA vandermonde_highquads<>+20(SB)/4, $0x00000000
+DATA vandermonde_highquads<>+24(SB)/4, $0x0000000d
+DATA vandermonde_highquads<>+28(SB)/4, $0x00000000
+DATA vandermonde_highquads<>+32(SB)/4, $0x00000006
+DATA vandermonde_highquads<>+36(SB)/4, $0x00000000
+DATA vandermonde_highquads<>+40(SB)/4, $0x00000007
+DATA vandermonde_highquads<>+44(SB)/4, $0x00000000
+DATA vandermonde_highquads<>+48(SB)/4, $0x0000000e
+DATA vandermonde_highquads<>+52(SB)/4, $0x00000000
+DATA vandermonde_highquads<>+56(SB)/4, $0x0000000f
+DATA vandermonde_highquads<>+60(SB)/4, $0x00000000
+GLOBL vandermonde_highquads<>(SB), RODATA|NOPTR, $64
+
+DATA vandermonde_highpairs<>+0(SB)/4, $0x00000004
+DATA vandermonde_highpairs<>+4(SB)/4, $0x00000000
+DATA vandermonde_highpairs<>+8(SB)/4, $0x0000000c
+DATA vandermonde_highpairs<>+12(SB)/4, $0x00000000
+DATA vandermonde_highpairs<>+16(SB)/4, $0x00000005
+DATA vandermonde_highpairs<>+20(SB)/4, $0x00000000
+DATA vandermonde_highpairs<>+24(SB)/4, $0x0000000d
+DATA vandermonde_highpairs<>+28(SB)/4, $0x00000000
+DATA vandermonde_highpairs<>+32(SB)/4, $0x00000006
+DATA vandermonde_highpairs<>+36(SB)/4, $0x00000000
+DATA vandermonde_highpairs<>+40(SB)/4, $0x0000000e
+DATA vandermonde_highpairs<>+44(SB)/4, $0x00000000
+DATA vandermonde_highpairs<>+48(SB)/4, $0x00000007
+DATA vandermonde_highpairs<>+52(SB)/4, $0x00000000
+DATA vandermonde_highpairs<>+56(SB)/4, $0x0000000f
+DATA vandermonde_highpairs<>+60(SB)/4, $0x00000000
+GLOBL vandermonde_highpairs<>(SB), RODATA|NOPTR, $64
 
 // func powerSumsAVX2(sumRe []float64, sumIm []float64, re []float32, im []float32, reStride int, imStride int, rows int, lamRe []float64, lamIm []float64)
 // Requires: AVX, AVX2, FMA3
