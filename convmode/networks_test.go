@@ -57,6 +57,20 @@ var networks = []network{
 	{name: "bilinear, rate", size: 2, length: 30, rate: 2, change: func(c *model.Config) { c.SSM.Disc = ssm.Bilinear }},
 	{name: "LegS", size: 2, length: 30, change: func(c *model.Config) { c.SSM.Init, c.SSM.TrainB = ssm.LegS, true }},
 	{name: "DFouT", size: 3, length: 50, change: func(c *model.Config) { c.SSM.Init = ssm.DFouT }},
+	{name: "grid d, b_scale one, rate", size: 3, length: 50, rate: 2, change: func(c *model.Config) {
+		c.SSM.Init, c.SSM.Grid, c.SSM.BScale, c.SSM.XiMin = ssm.DFouT, ssm.GridD, ssm.ScaleOne, 0.02
+	}},
+	{name: "half, b_scale zoh-1", size: 3, length: 50, change: func(c *model.Config) {
+		c.SSM.Init, c.SSM.BScale = ssm.DFouTHalf, ssm.ScaleZOH1
+	}},
+	{name: "batched, b_scale gamma", size: 3, length: 50, change: func(c *model.Config) {
+		c.SSM.Init, c.SSM.BScale, c.SSM.XiPer = ssm.BatchedDFouT, ssm.ScaleGamma, ssm.XiPerBoth
+	}},
+	{name: "rndimag, continuous", size: 3, length: 50, change: func(c *model.Config) {
+		c.SSM.Init, c.SSM.Param = ssm.RndImag, ssm.ParamContinuous
+	}},
+	{name: "token, bilinear", size: 3, length: 50, change: func(c *model.Config) { c.SSM.Init, c.SSM.Disc = ssm.Token, ssm.Bilinear }},
+	{name: "real", size: 3, length: 50, change: func(c *model.Config) { c.SSM.Init = ssm.Real }},
 	{name: "DFouT, rate", size: 3, length: 50, rate: 2, change: func(c *model.Config) { c.SSM.Init, c.SSM.TrainB = ssm.DFouT, true }},
 	{name: "undamped", size: 2, length: 60, change: func(c *model.Config) { c.SSM.AReal = 0 }},
 	{name: "tokens", size: 3, length: 28, lengths: []int{28, 5, 13},

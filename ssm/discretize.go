@@ -34,8 +34,9 @@ func (p *Params) DiscretizeChannels(d *Discrete, disc Disc, rate float64, lo, hi
 		step := math.Exp(p.LogStep[c]) * rate
 		own, shared := c*m, c%s*m
 		for n := range m {
-			r := respond(disc, p.exponent(shared+n, step, rate))
-			bBar := p.B[shared+n] * complex(step, 0) * r.input
+			a := p.exponent(shared+n, step, rate)
+			r := respond(disc, a)
+			bBar := p.B[shared+n] * p.gain(r, a, step, rate).value
 			d.LogLambda[own+n] = r.logLambda
 			d.BBar[own+n] = bBar
 			for dir := range p.Directions() {
@@ -47,8 +48,8 @@ func (p *Params) DiscretizeChannels(d *Discrete, disc Disc, rate float64, lo, hi
 	}
 }
 
-// exponent returns a of mode i (copy and mode in one index): Δ·A for S4D, −ρξ + iθ for DFouT, where step is
-// Δ or ξ times the rate.
+// exponent returns a of mode i (copy and mode in one index): Δ·A for S4D, −ρξ + iθ for discrete parameters, where step
+// is Δ or ξ times the rate.
 func (p *Params) exponent(i int, step, rate float64) complex128 {
 	decay := 0 - math.Exp(p.LogDecay[i])*step // 0 − x: a pole on the unit circle gets +0
 	if p.Discrete() {
@@ -57,8 +58,38 @@ func (p *Params) exponent(i int, step, rate float64) complex128 {
 	return complex(decay, p.Freq[i]*step)
 }
 
-// response is a mode's discretisation as a function of its exponent a: λ̄ = exp(logLambda) and
-// B̄ = B·step·input.
+// gain is B̄/B of a mode.
+type gain struct {
+	value     complex128
+	slope     complex128 // its derivative with respect to the exponent a, where it has one
+	realSlope float64    // or with respect to Re a, of which alone the modulus depends
+	ofStep    float64    // 1 where it is proportional to the step besides
+}
+
+// gain applies the scale of B̄ (spec §2.6 items 4 and 5).
+func (p *Params) gain(r response, a complex128, step, rate float64) gain {
+	scale := ScaleZOHXi
+	if p.Discrete() && p.BScale != "" {
+		scale = p.BScale
+	}
+	switch scale {
+	case ScaleZOH1:
+		return gain{value: complex(rate, 0) * r.input, slope: complex(rate, 0) * r.dIn}
+	case ScaleOne:
+		return gain{value: complex(rate, 0)}
+	case ScaleGamma:
+		gamma := math.Sqrt(-math.Expm1(2 * real(a)))
+		g := gain{value: complex(rate*gamma, 0)}
+		if gamma > 0 {
+			g.realSlope = -rate * math.Exp(2*real(a)) / gamma
+		}
+		return g
+	}
+	return gain{value: complex(step, 0) * r.input, slope: complex(step, 0) * r.dIn, ofStep: 1}
+}
+
+// response is a mode's discretisation as a function of its exponent a: λ̄ = exp(logLambda), and input what ZOH and
+// bilinear make of B̄/(B·step).
 type response struct {
 	logLambda complex128
 	input     complex128

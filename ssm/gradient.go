@@ -21,10 +21,10 @@ func (p *Params) BackwardChannels(grad *Params, disc Disc, rate float64, g, m []
 			shared := c%s*modes + n
 			a := p.exponent(shared, step, rate)
 			r := respond(disc, a)
-			t, wg := p.backwardMode(grad, r, step, g, m, c*modes+n, shared)
+			t, wg := p.backwardMode(grad, r, p.gain(r, a, step, rate), g, m, c*modes+n, shared)
 
-			// Re a = −exp(LogDecay)·step in both parametrisations. Im a = Freq·step, or Freq·rate for DFouT,
-			// whose step therefore moves Re a alone. W is proportional to step besides.
+			// Re a = −exp(LogDecay)·step in both parametrisations. Im a = Freq·step, or Freq·rate for discrete
+			// parameters, whose step therefore moves Re a alone. W may be proportional to step besides.
 			grad.LogDecay[shared] += 2 * real(t) * real(a)
 			if p.Discrete() {
 				grad.Freq[shared] -= 2 * imag(t) * rate
@@ -39,18 +39,18 @@ func (p *Params) BackwardChannels(grad *Params, disc Disc, rate float64, g, m []
 }
 
 // backwardMode adds one mode's gradients of C and B. It returns T = Σ ∂W/∂a·G + W·M·∂log λ̄/∂a, such that
-// ∂loss = 2·Re(T·∂a), and Re Σ W·G; both sums are over directions. own and shared index [H][M] and [S][M].
-func (p *Params) backwardMode(grad *Params, r response, step float64, g, m []complex128, own, shared int) (t complex128, wg float64) {
+// ∂loss = 2·Re(T·∂a), and the gain's part Re Σ W·G of ∂loss/∂log step; both sums are over directions. own and shared
+// index [H][M] and [S][M].
+func (p *Params) backwardMode(grad *Params, r response, k gain, g, m []complex128, own, shared int) (t complex128, wg float64) {
 	b := p.B[shared]
-	input, dIn := complex(step, 0)*r.input, complex(step, 0)*r.dIn
 	for dir := range p.Directions() {
 		i := dir*p.DModel*p.Modes() + own
 		cg := p.C[i] * g[i]
-		w := p.C[i] * b * input
-		t += cg*b*dIn + w*m[i]*r.dLog
-		wg += real(w * g[i])
-		grad.C[i] += 2 * cmplx.Conj(b*input*g[i])
-		grad.B[shared] += 2 * cmplx.Conj(input*cg)
+		w := p.C[i] * b * k.value
+		t += cg*b*k.slope + complex(real(cg*b)*k.realSlope, 0) + w*m[i]*r.dLog
+		wg += k.ofStep * real(w*g[i])
+		grad.C[i] += 2 * cmplx.Conj(b*k.value*g[i])
+		grad.B[shared] += 2 * cmplx.Conj(k.value*cg)
 	}
 	return t, wg
 }

@@ -49,11 +49,15 @@ func TestGradients(t *testing.T) {
 	for _, cfg := range []Config{
 		{Init: Lin, Disc: ZOH}, {Init: Lin, Disc: Bilinear}, {Init: DFouT, Disc: ZOH}, {Init: LegS, Disc: ZOH, TrainB: true},
 		{Init: Inv, Disc: Bilinear, NSSM: 2, Bidirectional: true}, {Init: Lin, Disc: ZOH, NSSM: 1, Bidirectional: true},
-		{Init: DFouT, Disc: ZOH, Bidirectional: true},
+		{Init: DFouT, Disc: ZOH, Bidirectional: true}, {Init: DFouT, Disc: Bilinear},
+		{Init: DFouT, Disc: ZOH, BScale: ScaleZOH1}, {Init: DFouT, Disc: ZOH, BScale: ScaleOne, Bidirectional: true},
+		{Init: DFouT, Disc: ZOH, BScale: ScaleGamma}, {Init: RndImag, Disc: ZOH, Param: ParamContinuous},
+		{Init: DFouTHalf, Disc: ZOH, XiPer: XiPerBoth},
 	} {
 		for _, rate := range []float64{1, 2} {
-			t.Run(fmt.Sprintf("%s/%s/n_ssm=%d/bidirectional=%v/rate=%g", cfg.Init, cfg.Disc, cfg.NSSM, cfg.Bidirectional, rate), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s/%s/b_scale=%s/n_ssm=%d/bidirectional=%v/rate=%g", cfg.Init, cfg.Disc, cfg.BScale, cfg.NSSM, cfg.Bidirectional, rate), func(t *testing.T) {
 				full := config(cfg.Init, 4, 8)
+				full.BScale, full.Param, full.XiPer = cfg.BScale, cfg.Param, cfg.XiPer
 				full.Disc, full.NSSM, full.Bidirectional, full.TrainB = cfg.Disc, cfg.NSSM, cfg.Bidirectional, cfg.TrainB
 				full.DtMin, full.XiMin = 0.02, 0.02
 				p := mustNew(t, full, 3, 0)

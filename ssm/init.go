@@ -13,6 +13,8 @@ const (
 	drawStep uint64 = 0 << 32 // + h: uniform
 	drawC    uint64 = 1 << 32 // + 2·((direction·H + h)·M + n), and + 1 for the imaginary part: normal
 	drawD    uint64 = 2 << 32 // + h: normal
+	drawFreq uint64 = 3 << 32 // + s·M + n: normal or uniform
+	drawXi   uint64 = 4 << 32 // + s·M + n, or + n: uniform
 )
 
 // NewParams returns parameters of the right shapes: B = 1, all else 0. The same type holds gradients.
@@ -48,20 +50,24 @@ func New(cfg Config, seed uint64, layer int) (*Params, error) {
 	draw := random.New(seed, random.Poles, 0, layer)
 	p.initSteps(draw)
 	p.initOutput(draw)
-	return p, p.initPoles()
+	return p, p.initPoles(draw)
 }
 
 // initSteps draws Δ or ξ, one per channel, log-uniform over its range.
 func (p *Params) initSteps(draw random.Stream) {
+	for h := range p.LogStep {
+		p.LogStep[h] = p.logStep(draw.Float64(drawStep + uint64(h)))
+	}
+}
+
+// logStep maps [0, 1) to the logarithm of a step.
+func (p *Params) logStep(u float64) float64 {
 	lo, hi := p.DtMin, p.DtMax
-	if p.Discrete() {
+	if p.Angles() {
 		lo, hi = p.XiMin, p.XiMax
 	}
 	logLo, logHi := math.Log(lo), math.Log(hi)
-	for h := range p.LogStep {
-		u := draw.Float64(drawStep + uint64(h))
-		p.LogStep[h] = logLo + u*(logHi-logLo)
-	}
+	return logLo + u*(logHi-logLo)
 }
 
 // initOutput draws C and D.
@@ -76,33 +82,48 @@ func (p *Params) initOutput(draw random.Stream) {
 }
 
 // initPoles sets LogDecay, Freq and, for LegS, B.
-func (p *Params) initPoles() error {
+func (p *Params) initPoles(draw random.Stream) error {
 	logDecay := math.Log(p.AReal) // −Inf for 0: the unit circle
 	for i := range p.LogDecay {
 		p.LogDecay[i] = logDecay
 	}
+	if p.Angles() {
+		p.initAngles(draw)
+		return nil
+	}
+	n := float64(p.DState)
 	switch p.Init {
 	case Lin:
-		p.repeatFreq(linFreq(p.DState))
+		p.repeatFreq(func(i float64) float64 { return math.Pi * i })
 	case Inv:
-		p.repeatFreq(invFreq(p.DState))
-	case DFouT:
-		p.layerwiseAngles()
+		p.repeatFreq(func(i float64) float64 { return n / math.Pi * (n/(2*i+1) - 1) })
+	case Inv2:
+		p.repeatFreq(func(i float64) float64 { return n / math.Pi * (n/(i+1) - 1) })
+	case Quad:
+		p.repeatFreq(func(i float64) float64 { return (2*i + 1) * (2*i + 1) / math.Pi })
+	case Real:
+		for i := range p.LogDecay {
+			p.LogDecay[i] = math.Log(float64(i%p.Modes() + 1))
+		}
+	case Rand:
+		for i := range p.Freq {
+			p.Freq[i] = math.Exp(draw.Normal(drawFreq + uint64(i)))
+		}
 	case LegS:
 		freq, b, err := legS(p.DState)
 		if err != nil {
 			return err
 		}
-		p.repeatFreq(freq)
+		p.repeatFreq(func(i float64) float64 { return freq[int(i)] })
 		p.setB(b)
 	}
 	return nil
 }
 
-// repeatFreq gives every copy the same frequencies.
-func (p *Params) repeatFreq(freq []float64) {
-	for i := 0; i < len(p.Freq); i += len(freq) {
-		copy(p.Freq[i:], freq)
+// repeatFreq gives every copy the same frequencies, f(0), f(1) … (spec §2.1).
+func (p *Params) repeatFreq(f func(n float64) float64) {
+	for i := range p.Freq {
+		p.Freq[i] = f(float64(i % p.Modes()))
 	}
 }
 
@@ -114,36 +135,5 @@ func (p *Params) setB(b []complex128) {
 	}
 	for i := range dst {
 		dst[i] *= b[i%len(b)]
-	}
-}
-
-// linFreq is S4D-Lin: Im A_n = πn (spec §2.1).
-func linFreq(dState int) []float64 {
-	freq := make([]float64, dState/2)
-	for n := range freq {
-		freq[n] = math.Pi * float64(n)
-	}
-	return freq
-}
-
-// invFreq is S4D-Inv: Im A_n = (N/π)(N/(2n+1) − 1) (spec §2.1).
-func invFreq(dState int) []float64 {
-	freq := make([]float64, dState/2)
-	size := float64(dState)
-	for n := range freq {
-		freq[n] = size / math.Pi * (size/float64(2*n+1) - 1)
-	}
-	return freq
-}
-
-// layerwiseAngles is S4D-DFouT, option A (spec §2.6): θ_{h,n} = 2π(nH + h)/(NH), so that the layer's poles
-// together form one uniform grid of NH/2 angles on [0, π).
-func (p *Params) layerwiseAngles() {
-	h, m := p.DModel, p.Modes()
-	spacing := 2 * math.Pi / float64(p.DState*h)
-	for c := range h {
-		for n := range m {
-			p.Freq[c*m+n] = spacing * float64(n*h+c)
-		}
 	}
 }

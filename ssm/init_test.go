@@ -31,6 +31,9 @@ func TestFrequencies(t *testing.T) {
 	}{
 		{Lin, map[int]float64{0: 0, 1: math.Pi, 31: 97.38937}, 5e-6},
 		{Inv, map[int]float64{0: 1283.42546, 1: 414.22726, 2: 240.38762, 29: 1.7264265, 30: 1.0018922, 31: 0.3233636}, 1e-5},
+		{Inv2, map[int]float64{0: 1283.42546, 1: 631.5268, 2: 414.22726, 31: 20.371832}, 1e-4},
+		{Quad, map[int]float64{0: 0.31831, 1: 2.86479, 2: 7.95775, 31: 1263.372}, 5e-4},
+		{Real, map[int]float64{0: 0, 31: 0}, 0},
 		{LegS, map[int]float64{0: 1303.2738, 1: 433.03076, 2: 258.15222, 29: 1.7029691, 30: 0.9058589, 31: 0.26385742}, 5e-5},
 	}
 	for _, test := range tests {
@@ -46,8 +49,12 @@ func TestFrequencies(t *testing.T) {
 			if test.init == Lin && p.Freq[0] != 0 {
 				t.Errorf("Im A[0] = %g, want 0 exactly", p.Freq[0])
 			}
-			if p.LogDecay[5] != math.Log(0.5) {
-				t.Errorf("log(−Re A) = %g, want ln ½", p.LogDecay[5])
+			decay := 0.5
+			if test.init == Real {
+				decay = 6 // Re A_n = −(n+1)
+			}
+			if p.LogDecay[5] != math.Log(decay) {
+				t.Errorf("log(−Re A) = %g, want ln %g", p.LogDecay[5], decay)
 			}
 		})
 	}
@@ -185,18 +192,22 @@ func TestUnitCircle(t *testing.T) {
 // is √(2 Σ_l Σ_n |B̄_n λ̄_n^l|²). The table's DFouT is the system without phase offset.
 func TestInitialScale(t *testing.T) {
 	tests := []struct {
-		init Init
-		step float64
-		want float64
-		tol  float64
+		init  Init
+		scale BScale
+		step  float64
+		want  float64
+		tol   float64
 	}{
-		{Lin, 0.001, 0.2025, 5e-5}, {Lin, 0.01, 0.789, 5e-4}, {Lin, 0.1, 1.405, 5e-4},
-		{Inv, 0.001, 0.202, 5e-4}, {Inv, 0.01, 0.764, 5e-4}, {Inv, 0.1, 1.877, 5e-4},
-		{DFouT, 0.001, 0.1792, 5e-5}, {DFouT, 0.01, 0.708, 5e-4}, {DFouT, 0.1, 2.238, 5e-4},
+		{Lin, "", 0.001, 0.2025, 5e-5}, {Lin, "", 0.01, 0.789, 5e-4}, {Lin, "", 0.1, 1.405, 5e-4},
+		{Inv, "", 0.001, 0.202, 5e-4}, {Inv, "", 0.01, 0.764, 5e-4}, {Inv, "", 0.1, 1.877, 5e-4},
+		{DFouT, "", 0.001, 0.1792, 5e-5}, {DFouT, "", 0.01, 0.708, 5e-4}, {DFouT, "", 0.1, 2.238, 5e-4},
+		{DFouT, ScaleZOH1, 0.001, 179.2, 5e-2}, {DFouT, ScaleZOH1, 0.01, 70.8, 5e-2}, {DFouT, ScaleZOH1, 0.1, 22.4, 5e-2},
+		{DFouT, ScaleOne, 0.001, 202.6, 5e-2}, {DFouT, ScaleOne, 0.01, 80.2, 5e-2}, {DFouT, ScaleOne, 0.1, 25.9, 5e-2},
+		{DFouT, ScaleGamma, 0.001, 6.40, 5e-3}, {DFouT, ScaleGamma, 0.01, 8.0, 5e-2}, {DFouT, ScaleGamma, 0.1, 8.0, 5e-2},
 	}
 	for _, test := range tests {
 		cfg := config(test.init, 1, 64)
-		cfg.DtMin, cfg.DtMax, cfg.XiMin, cfg.XiMax = test.step, test.step, test.step, test.step
+		cfg.DtMin, cfg.DtMax, cfg.XiMin, cfg.XiMax, cfg.BScale = test.step, test.step, test.step, test.step, test.scale
 		d := mustNew(t, cfg, 1, 0).Discretize(ZOH, 1)
 		var power float64
 		for i, b := range d.BBar {
@@ -204,7 +215,7 @@ func TestInitialScale(t *testing.T) {
 			power += 2 * (real(b)*real(b) + imag(b)*imag(b)) * (1 - math.Pow(r, 1024)) / (1 - r)
 		}
 		if rms := math.Sqrt(power / float64(d.H)); math.Abs(rms-test.want) > test.tol {
-			t.Errorf("%s, step %g: RMS %.5f, want %.4f", test.init, test.step, rms, test.want)
+			t.Errorf("%s %s, step %g: RMS %.5f, want %.4f", test.init, test.scale, test.step, rms, test.want)
 		}
 	}
 }

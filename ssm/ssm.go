@@ -6,16 +6,71 @@
 // means M = N/2 stored complex modes and y = 2·Re Σ C h + D x (spec §1.1).
 package ssm
 
+import "slices"
+
 // Init names an initialisation scheme of the poles (spec §2).
 type Init string
 
-// The schemes. Imported marks parameters that came from a file; New refuses it.
+// The schemes. Those of the second group place angles on the unit circle, with ξ in Δ's place. Imported marks
+// parameters that came from a file; New refuses it.
 const (
-	Lin      Init = "lin"   // S4D-Lin:  Im A_n = πn
-	Inv      Init = "inv"   // S4D-Inv:  Im A_n = (N/π)(N/(2n+1) − 1)
-	LegS     Init = "legs"  // S4D-LegS: eigenvalues of HiPPO-LegS, largest first, with its B
-	DFouT    Init = "dfout" // S4D-DFouT layer-wise: a uniform grid of angles over all SSMs of a layer
+	Lin  Init = "lin"  // S4D-Lin:  Im A_n = πn
+	Inv  Init = "inv"  // S4D-Inv:  Im A_n = (N/π)(N/(2n+1) − 1)
+	Inv2 Init = "inv2" // Im A_n = (N/π)(N/(n+1) − 1)
+	Quad Init = "quad" // Im A_n = (2n+1)²/π
+	LegS Init = "legs" // S4D-LegS: eigenvalues of HiPPO-LegS, largest first, with its B
+	Real Init = "real" // S4D-Real: A_n = −(n+1)
+	Rand Init = "rand" // Im A_n = exp(N(0,1))
+
+	DFouT        Init = "dfout"         // S4D-DFouT layer-wise: a uniform grid of angles over all SSMs of a layer
+	DFouTSingle  Init = "dfout-single"  // S4D-DFouT of a single SSM, the same in all: 2πn/N
+	DFouTHalf    Init = "dfout-half"    // dfout with grid "b": the paper's N⁺ = N/2 + 1 poles
+	Token        Init = "token"         // S4D-Token: 2π/(n+1), the same in all SSMs
+	RndImag      Init = "rndimag"       // S4D-RndImag: uniform at random
+	BatchedDFouT Init = "batched-dfout" // S4D-Batched-DFouT: adjacent angles of dfout's grid in one SSM
+
 	Imported Init = "imported"
+)
+
+// Grid names what spec §2.6 item 1 leaves open of DFouT's angles.
+type Grid string
+
+// The grids. With H SSMs, h counting them:
+const (
+	GridA Grid = "a" // M = N/2 modes, 2πn/N + 2πh/(NH): the upper half circle, once (default)
+	GridB Grid = "b" // M = N/2 + 1: the same and the next pole, π + 2πh/(NH)
+	GridC Grid = "c" // M = N: the full circle, whose lower half repeats the upper one's frequencies
+	GridD Grid = "d" // M = N: πn/N + πh/(NH), twice as dense on the upper half circle
+)
+
+// BScale names the factor s of B̄ that spec §2.6 item 4 leaves open, a being a mode's exponent.
+type BScale string
+
+// The scales. S4D's, with Δ for ξ, is the first.
+const (
+	ScaleZOHXi BScale = "zoh-xi" // ξ(e^a − 1)/a (default)
+	ScaleZOH1  BScale = "zoh-1"  // (e^a − 1)/a
+	ScaleOne   BScale = "one"    // 1
+	ScaleGamma BScale = "gamma"  // √(1 − |λ̄|²)
+)
+
+// Param names the trained quantities of a scheme on the unit circle (spec §2.6 item 3).
+type Param string
+
+// The parametrisations.
+const (
+	ParamDiscrete   Param = "discrete"   // P2: a = −ρξ + iθ, trained ξ, ρ and θ (default)
+	ParamContinuous Param = "continuous" // P1: S4D's a = Δ·A with Δ = ξ and Im A = θ/ξ at the start
+)
+
+// XiPer says which poles share a damping ξ at the start (spec §2.6 item 2).
+type XiPer string
+
+// The choices. The scale of B̄ is that of the SSM's ξ in all of them.
+const (
+	XiPerSSM  XiPer = "ssm"  // one for each SSM (default)
+	XiPerMode XiPer = "mode" // one for each mode n, in all SSMs
+	XiPerBoth XiPer = "both" // one for each mode of each SSM
 )
 
 // Disc names a discretisation (spec §1.3).
@@ -32,7 +87,11 @@ type Config struct {
 	DModel        int     `toml:"-" json:"-"`                         // H, set by the owner of the layer
 	DState        int     `toml:"d_state" json:"d_state"`             // N, even; M = N/2 complex modes are stored
 	Init          Init    `toml:"init" json:"init"`                   // scheme of the poles
-	Disc          Disc    `toml:"disc" json:"disc"`                   // zoh or bilinear (DFouT: zoh only)
+	Disc          Disc    `toml:"disc" json:"disc"`                   // zoh or bilinear
+	Grid          Grid    `toml:"grid" json:"grid,omitempty"`         // of dfout; "" means a
+	BScale        BScale  `toml:"b_scale" json:"b_scale,omitempty"`   // of discrete parameters; "" means zoh-xi
+	Param         Param   `toml:"param" json:"param,omitempty"`       // of angles; "" means discrete
+	XiPer         XiPer   `toml:"xi_per" json:"xi_per,omitempty"`     // of angles; "" means ssm
 	DtMin         float64 `toml:"dt_min" json:"dt_min"`               // Δ log-uniform in [DtMin, DtMax]
 	DtMax         float64 `toml:"dt_max" json:"dt_max"`               //
 	XiMin         float64 `toml:"xi_min" json:"xi_min"`               // ξ log-uniform in [XiMin, XiMax] (DFouT)
@@ -44,12 +103,38 @@ type Config struct {
 	LMax          int     `toml:"l_max" json:"l_max"`                 // kernel truncated to this many taps; 0 means none
 }
 
-// Discrete reports whether the poles are parameterised in the discrete domain, a = −ρξ + iθ (DFouT, spec
-// §2.6 P2), rather than as a = Δ·A.
-func (c Config) Discrete() bool { return c.Init == DFouT }
+// Angles reports whether the scheme places angles on the unit circle, with dampings ξ.
+func (c Config) Angles() bool {
+	return slices.Contains([]Init{DFouT, DFouTSingle, DFouTHalf, Token, RndImag, BatchedDFouT}, c.Init)
+}
+
+// Discrete reports whether the poles are parameterised in the discrete domain, a = −ρξ + iθ (spec §2.6 P2), rather
+// than as a = Δ·A.
+func (c Config) Discrete() bool { return c.Angles() && c.Param != ParamContinuous }
+
+// grid returns the grid in use.
+func (c Config) grid() Grid {
+	switch {
+	case c.Init == DFouTHalf:
+		return GridB
+	case c.Grid == "":
+		return GridA
+	}
+	return c.Grid
+}
 
 // Modes returns M, the number of stored complex modes per SSM.
-func (c Config) Modes() int { return c.DState / 2 }
+func (c Config) Modes() int {
+	if c.Init == DFouT || c.Init == DFouTHalf {
+		switch c.grid() {
+		case GridB:
+			return c.DState/2 + 1
+		case GridC, GridD:
+			return c.DState
+		}
+	}
+	return c.DState / 2
+}
 
 // Copies returns S, the number of independent pole sets.
 func (c Config) Copies() int {
@@ -69,8 +154,8 @@ func (c Config) Directions() int {
 
 // Params are the trainable quantities of a layer in float64; channel h uses pole copy h mod S.
 //
-//	S4D:   a = Δ·A, A = −exp(LogDecay) + i·Freq, Δ = exp(LogStep)
-//	DFouT: a = −ρξ + iθ, ρ = exp(LogDecay), ξ = exp(LogStep), θ = Freq
+//	S4D:      a = Δ·A, A = −exp(LogDecay) + i·Freq, Δ = exp(LogStep)
+//	discrete: a = −ρξ + iθ, ρ = exp(LogDecay), ξ = exp(LogStep), θ = Freq
 //
 // LogDecay = −Inf is allowed: a pole on the unit circle, whose decay has gradient 0.
 type Params struct {

@@ -33,17 +33,40 @@ func (c Config) validateShape() error {
 	return nil
 }
 
+// Inits lists the schemes that New draws, in the order of spec §2.
+func Inits() []Init {
+	return []Init{Lin, Inv, LegS, Real, Inv2, Quad, Rand, DFouT, DFouTSingle, DFouTHalf, Token, RndImag, BatchedDFouT}
+}
+
 func (c Config) validateScheme() error {
-	inits := []Init{Lin, Inv, LegS, DFouT, Imported}
+	inits := append(Inits(), Imported)
 	discs := []Disc{ZOH, Bilinear}
+	grids, scales := []Grid{"", GridA, GridB, GridC, GridD}, []BScale{"", ScaleZOHXi, ScaleZOH1, ScaleOne, ScaleGamma}
+	params, shares := []Param{"", ParamDiscrete, ParamContinuous}, []XiPer{"", XiPerSSM, XiPerMode, XiPerBoth}
 	switch {
+	case !slices.Contains(grids, c.Grid):
+		return fmt.Errorf("ssm: grid %q: want one of %q", c.Grid, grids[1:])
+	case !slices.Contains(scales, c.BScale):
+		return fmt.Errorf("ssm: b_scale %q: want one of %q", c.BScale, scales[1:])
+	case !slices.Contains(params, c.Param):
+		return fmt.Errorf("ssm: param %q: want one of %q", c.Param, params[1:])
+	case !slices.Contains(shares, c.XiPer):
+		return fmt.Errorf("ssm: xi_per %q: want one of %q", c.XiPer, shares[1:])
 	case !slices.Contains(inits, c.Init):
 		return fmt.Errorf("ssm: init %q: want one of %q", c.Init, inits)
 	case !slices.Contains(discs, c.Disc):
 		return fmt.Errorf("ssm: disc %q: want one of %q", c.Disc, discs)
-	case c.Init == DFouT && c.Disc != ZOH:
-		return fmt.Errorf("ssm: disc %q: init %q has poles in the discrete domain and wants %q", c.Disc, c.Init, ZOH)
-	case c.Init == DFouT && c.Copies() != c.DModel:
+	case c.Grid != "" && c.Grid != GridA && c.Init != DFouT && c.Init != DFouTHalf:
+		return fmt.Errorf("ssm: grid %q: init %q has no grid to choose", c.Grid, c.Init)
+	case c.Init == DFouTHalf && c.Grid != "" && c.Grid != GridB:
+		return fmt.Errorf("ssm: grid %q: init %q is grid %q", c.Grid, c.Init, GridB)
+	case c.BScale != "" && c.BScale != ScaleZOHXi && !c.Discrete():
+		return fmt.Errorf("ssm: b_scale %q: only poles in the discrete domain have it; others have %q", c.BScale, ScaleZOHXi)
+	case (c.Param == ParamContinuous || c.XiPer != "" && c.XiPer != XiPerSSM) && !c.Angles():
+		return fmt.Errorf("ssm: param %q, xi_per %q: init %q places no angles", c.Param, c.XiPer, c.Init)
+	case c.Disc == Bilinear && c.BScale != "" && c.BScale != ScaleZOHXi:
+		return fmt.Errorf("ssm: b_scale %q: disc %q has its own", c.BScale, c.Disc)
+	case c.Angles() && c.Copies() != c.DModel:
 		return fmt.Errorf("ssm: n_ssm %d: init %q gives every channel its own angles and wants d_model = %d copies",
 			c.NSSM, c.Init, c.DModel)
 	}
@@ -55,10 +78,10 @@ func (c Config) validateRanges() error {
 		return fmt.Errorf("ssm: a_real %v: want a finite number ≥ 0", c.AReal)
 	}
 	drawn := c.Init != Imported // imported steps come from a file, not from a range
-	if err := validateRange("dt_min", "dt_max", c.DtMin, c.DtMax, drawn && !c.Discrete()); err != nil {
+	if err := validateRange("dt_min", "dt_max", c.DtMin, c.DtMax, drawn && !c.Angles()); err != nil {
 		return err
 	}
-	return validateRange("xi_min", "xi_max", c.XiMin, c.XiMax, drawn && c.Discrete())
+	return validateRange("xi_min", "xi_max", c.XiMin, c.XiMax, drawn && c.Angles())
 }
 
 // validateRange checks the ends of a log-uniform range. One that the scheme does not use may be left out.

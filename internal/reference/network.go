@@ -10,9 +10,10 @@ type Config struct {
 	Embedding            bool // tokens instead of channels
 	DInput, DOutput      int
 	H, NLayers           int
-	M, Copies            int  // complex modes per SSM, sets of poles
-	Bidirectional        bool // C has two directions
-	Discrete             bool // DFouT: a = −ρξ + iθ; else a = Δ·A
+	M, Copies            int    // complex modes per SSM, sets of poles
+	Bidirectional        bool   // C has two directions
+	Discrete             bool   // DFouT: a = −ρξ + iθ; else a = Δ·A
+	BScale               string // of B̄ where Discrete: "" (zoh-xi), zoh-1, one or gamma
 	Bilinear             bool
 	LMax                 int     // taps of the kernel, 0: all
 	Rate                 float64 // samples of training that one sample stands for

@@ -8,8 +8,10 @@ import (
 // mode is one complex mode of one channel after discretisation: K[l] = 2·Re(C·B·step·beta·exp(l·pole)).
 type mode struct {
 	a           complex128 // the exponent: Δ·A, or −ρξ + iθ
-	step        float64    // Δ or ξ
+	step        float64    // Δ or ξ; 1 where B̄ is not proportional to it
+	byStep      float64    // 1 where it is
 	beta, dBeta complex128 // input factor and its derivative by a
+	dReal       float64    // or by Re a, where it is a function of that alone
 	pole, dPole complex128 // log λ̄ and its derivative by a
 	aDecay      float64    // ∂a/∂LogDecay, real
 	aFreq       complex128 // ∂a/∂Freq
@@ -19,7 +21,7 @@ type mode struct {
 func (n *Network) discretize(l *Layer, h, m int) mode {
 	k := h%n.Copies*n.M + m
 	decay, freq := math.Exp(l.LogDecay[k]), l.Freq[k]
-	x := mode{step: n.Rate * math.Exp(l.LogStep[h])}
+	x := mode{step: n.Rate * math.Exp(l.LogStep[h]), byStep: 1}
 	if n.Discrete {
 		x.a = complex(-decay*x.step, n.Rate*freq)
 		x.aDecay, x.aFreq = -decay*x.step, complex(0, n.Rate)
@@ -35,6 +37,17 @@ func (n *Network) discretize(l *Layer, h, m int) mode {
 	}
 	x.beta, x.dBeta = zohFactor(x.a)
 	x.pole, x.dPole = x.a, 1
+	if n.BScale != "" {
+		x.step, x.byStep = n.Rate, 0
+	}
+	switch n.BScale {
+	case "one":
+		x.beta, x.dBeta = 1, 0
+	case "gamma":
+		square := 1 - math.Exp(2*real(x.a))
+		x.beta, x.dBeta = complex(math.Sqrt(square), 0), 0
+		x.dReal = (square - 1) / math.Sqrt(square)
+	}
 	return x
 }
 
@@ -159,11 +172,12 @@ func (n *Network) kernelBack(g, l *Layer, r int, dk []float64) {
 			g.C[r*n.M+m] += cmplx.Conj(tap * b * step * x.beta * e)
 			g.B[k] += cmplx.Conj(tap * c * step * x.beta * e)
 			byA := tap * c * b * step * (x.dBeta + x.beta*x.dPole*complex(float64(s), 0)) * e
-			g.LogDecay[k] += real(byA) * x.aDecay
+			byReal := real(byA + tap*c*b*step*complex(x.dReal, 0)*e)
+			g.LogDecay[k] += byReal * x.aDecay
 			g.Freq[k] += real(byA * x.aFreq)
-			g.LogStep[h] += real(tap * c * b * step * x.beta * e) // by the step itself
+			g.LogStep[h] += x.byStep * real(tap*c*b*step*x.beta*e) // by the step itself
 			if n.Discrete {
-				g.LogStep[h] += real(byA) * x.aDecay
+				g.LogStep[h] += byReal * x.aDecay
 			} else {
 				g.LogStep[h] += real(byA * x.a)
 			}

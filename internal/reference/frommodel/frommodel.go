@@ -4,6 +4,7 @@ package frommodel
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/s4d-fast/s4d-fast/internal/reference"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -20,6 +21,7 @@ func Network(m *model.Model, rate float64) *reference.Network {
 			Embedding: c.Encoder == model.EncoderEmbedding, DInput: c.DInput, DOutput: c.DOutput,
 			H: c.DModel, NLayers: c.NLayers, M: s.Modes(), Copies: s.Copies(), Bidirectional: s.Bidirectional,
 			Discrete: s.Discrete(), Bilinear: s.Disc == ssm.Bilinear, LMax: s.LMax, Rate: rate,
+			BScale:   strings.TrimPrefix(string(s.BScale), string(ssm.ScaleZOHXi)),
 			NormKind: c.Norm, PreNorm: c.PreNorm, FinalNorm: c.FinalNorm,
 			Residual: c.Residual, Activation: c.Activation == model.ActivationGELU, Mixing: c.Mixing, Pool: c.Pool,
 		},

@@ -1,0 +1,57 @@
+package ssm
+
+import (
+	"math"
+
+	"github.com/s4d-fast/s4d-fast/internal/random"
+)
+
+// initAngles sets Freq, and what LogDecay needs of it, for the schemes on the unit circle (spec §2.5 – §2.7).
+func (p *Params) initAngles(draw random.Stream) {
+	m := p.Modes()
+	for s := range p.Copies() {
+		for n := range m {
+			p.Freq[s*m+n] = p.angle(s, n, draw)
+		}
+	}
+	if p.XiPer == XiPerMode || p.XiPer == XiPerBoth {
+		p.spreadXi(draw)
+	}
+	if !p.Discrete() { // Im A = θ/ξ; copy s belongs to channel s, since every SSM has its own
+		for i := range p.Freq {
+			p.Freq[i] /= math.Exp(p.LogStep[i/m])
+		}
+	}
+}
+
+// angle returns the initial angle of mode n of SSM h in radians.
+func (p *Params) angle(h, n int, draw random.Stream) float64 {
+	size, channels, modes := float64(p.DState), float64(p.DModel), float64(p.Modes())
+	switch p.Init {
+	case DFouTSingle:
+		return 2 * math.Pi * float64(n) / size
+	case Token:
+		return 2 * math.Pi / float64(n+1)
+	case RndImag:
+		return 2 * math.Pi * draw.Float64(drawFreq+uint64(h*p.Modes()+n))
+	case BatchedDFouT: // the upper half circle, as grid a: N/2 adjacent angles an SSM
+		return math.Pi * (float64(h) + float64(n)/modes) / channels
+	}
+	fine := 2 * math.Pi / (size * channels)
+	if p.grid() == GridD {
+		fine /= 2
+	}
+	return fine * float64(n*p.DModel+h)
+}
+
+// spreadXi gives modes a damping of their own: ρ takes the ratio to the SSM's ξ.
+func (p *Params) spreadXi(draw random.Stream) {
+	m := p.Modes()
+	for i := range p.LogDecay {
+		own := i
+		if p.XiPer == XiPerMode {
+			own = i % m
+		}
+		p.LogDecay[i] += p.logStep(draw.Float64(drawXi+uint64(own))) - p.LogStep[i/m]
+	}
+}

@@ -1,0 +1,126 @@
+package ssm
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// angles returns the initial angles of the poles, log λ̄'s imaginary parts, sorted.
+func angles(t *testing.T, cfg Config) []float64 {
+	t.Helper()
+	var all []float64
+	for _, a := range mustNew(t, cfg, 1, 0).Discretize(ZOH, 1).LogLambda {
+		all = append(all, imag(a))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Every grid is uniform over its part of the circle (spec §2.6 item 1, §2.7).
+func TestGrids(t *testing.T) {
+	const h, n = 6, 8
+	for name, test := range map[string]struct {
+		init    Init
+		grid    Grid
+		modes   int
+		spacing float64
+	}{
+		"a": {DFouT, GridA, n / 2, 2 * math.Pi / (n * h)}, "b": {DFouT, GridB, n/2 + 1, 2 * math.Pi / (n * h)},
+		"c": {DFouT, GridC, n, 2 * math.Pi / (n * h)}, "d": {DFouT, GridD, n, math.Pi / (n * h)},
+		"half": {DFouTHalf, "", n/2 + 1, 2 * math.Pi / (n * h)}, "batched": {BatchedDFouT, "", n / 2, 2 * math.Pi / (n * h)},
+	} {
+		cfg := config(test.init, h, n)
+		cfg.Grid = test.grid
+		all := angles(t, cfg)
+		if cfg.Modes() != test.modes || len(all) != h*test.modes {
+			t.Errorf("%s: %d modes, %d angles", name, cfg.Modes(), len(all))
+		}
+		for i, got := range all {
+			if want := test.spacing * float64(i); math.Abs(got-want) > 1e-14*float64(1+i) {
+				t.Errorf("%s: angle %d is %v, want %v", name, i, got, want)
+			}
+		}
+	}
+}
+
+func TestAngleSchemes(t *testing.T) {
+	const h, n = 3, 8
+	token, single := mustNew(t, config(Token, h, n), 1, 0), mustNew(t, config(DFouTSingle, h, n), 1, 0)
+	batched := mustNew(t, config(BatchedDFouT, h, n), 1, 0)
+	for c := range h {
+		for i := range n / 2 {
+			at := c*n/2 + i
+			if want := 2 * math.Pi / float64(i+1); token.Freq[at] != want {
+				t.Errorf("token: Ω_%d = %v, want %v", i, token.Freq[at], want)
+			}
+			if want := 2 * math.Pi * float64(i) / n; single.Freq[at] != want {
+				t.Errorf("single: Ω_%d = %v, want %v", i, single.Freq[at], want)
+			}
+			// SSM c has its N/2 angles side by side
+			if want := math.Pi * float64(c*n/2+i) / (h * n / 2); math.Abs(batched.Freq[at]-want) > 1e-15*float64(1+at) {
+				t.Errorf("batched: SSM %d, Ω_%d = %v, want %v", c, i, batched.Freq[at], want)
+			}
+		}
+	}
+}
+
+// Random frequencies: uniform over the circle, and log-normal for "rand"; each pole has its own.
+func TestRandomFrequencies(t *testing.T) {
+	uniform, normal := mustNew(t, config(RndImag, 100, 64), 1, 0).Freq, mustNew(t, config(Rand, 100, 64), 1, 0).Freq
+	var mean, square, logMean, logSquare float64
+	for i, f := range uniform {
+		if f < 0 || f >= 2*math.Pi || slices.Contains(uniform[:i], f) {
+			t.Fatalf("rndimag: Ω = %v, twice or outside the circle", f)
+		}
+		mean += f / float64(len(uniform))
+		square += f * f / float64(len(uniform))
+		logMean += math.Log(normal[i]) / float64(len(uniform))
+		logSquare += math.Log(normal[i]) * math.Log(normal[i]) / float64(len(uniform))
+	}
+	if math.Abs(mean-math.Pi) > 0.13 || math.Abs(square-4*math.Pi*math.Pi/3) > 0.8 {
+		t.Errorf("rndimag: mean %v, mean square %v", mean, square)
+	}
+	if math.Abs(logMean) > 0.08 || math.Abs(logSquare-1) > 0.12 {
+		t.Errorf("rand: the logarithms' mean is %v, their mean square %v", logMean, logSquare)
+	}
+}
+
+// Both parametrisations, and all ways to share ξ, begin with the same angles; the first two with the same system.
+func TestAngleOptions(t *testing.T) {
+	base := config(DFouT, 4, 8)
+	first := mustNew(t, base, 1, 0).Discretize(ZOH, 1)
+	continuous := base
+	continuous.Param = ParamContinuous
+	p := mustNew(t, continuous, 1, 0)
+	if continuous.Discrete() || !base.Discrete() {
+		t.Error("which parameters are discrete")
+	}
+	second := p.Discretize(ZOH, 1)
+	for i, a := range first.LogLambda {
+		if b := second.LogLambda[i]; math.Abs(real(a-b)) > 1e-16 || math.Abs(imag(a-b)) > 1e-14 {
+			t.Errorf("log λ̄[%d] = %v, want %v", i, b, a)
+		}
+		if w := second.W[i]; math.Abs(real(w-first.W[i]))+math.Abs(imag(w-first.W[i])) > 1e-14 {
+			t.Errorf("W[%d] = %v, want %v", i, w, first.W[i])
+		}
+	}
+	for share, distinct := range map[XiPer]int{XiPerSSM: 4, XiPerMode: 4, XiPerBoth: 16} {
+		cfg := base
+		cfg.XiPer = share
+		d := mustNew(t, cfg, 1, 0).Discretize(ZOH, 1)
+		seen := map[float64]bool{}
+		for i, a := range d.LogLambda {
+			if imag(a) != imag(first.LogLambda[i]) {
+				t.Errorf("xi_per %s moves an angle", share)
+			}
+			if xi := -2 * real(a); xi < base.XiMin*(1-1e-12) || xi > base.XiMax*(1+1e-12) {
+				t.Errorf("xi_per %s: ξ = %v outside its range", share, xi)
+			}
+			seen[math.Round(-2e12*real(a))] = true
+		}
+		if len(seen) != distinct {
+			t.Errorf("xi_per %s: %d different dampings of 16, want %d", share, len(seen), distinct)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package ssm
+
+import (
+	"math"
+	"math/cmplx"
+	"slices"
+	"testing"
+)
+
+// The response is the transform of the kernel, whose end has decayed.
+func TestResponse(t *testing.T) {
+	for _, cfg := range []Config{config(Lin, 2, 16), config(DFouT, 2, 16), config(Inv, 2, 8)} {
+		cfg.DtMin, cfg.XiMin, cfg.Bidirectional = 0.02, 0.02, true
+		d := mustNew(t, cfg, 1, 0).Discretize(ZOH, 1)
+		const length = 8000 // e^{−ξl/2} < 1e-34
+		for row, k := range d.Kernel(length) {
+			for _, theta := range []float64{0, 1e-3, 0.3, 1, math.Pi / 2, 3, math.Pi} {
+				want, size := 0i, 0.0
+				for l, v := range k {
+					want += complex(v, 0) * cmplx.Exp(complex(0, -theta*float64(l)))
+					size += math.Abs(v)
+				}
+				if got := d.Response(row, theta); cmplx.Abs(got-want) > 1e-11*size {
+					t.Errorf("%s, row %d: H(%v) = %v, want %v", cfg.Init, row, theta, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestOneMinusExp(t *testing.T) {
+	for _, z := range []complex128{-1e-12, complex(-1e-9, 1e-9), complex(-0.3, 2), complex(-1e-8, 2*math.Pi), complex(-5, -40)} {
+		want := 1 - cmplx.Exp(z)
+		if cmplx.Abs(z) < 1e-6 {
+			want = -z - z*z/2
+		}
+		if got := oneMinusExp(z); cmplx.Abs(got-want) > 1e-15*cmplx.Abs(want)+1e-15*math.Abs(imag(z)) {
+			t.Errorf("1 − exp(%v) = %v, want %v", z, got, want)
+		}
+	}
+}
+
+// The numbers of spec §8 for N = 64.
+func TestCoverageAndAliases(t *testing.T) {
+	for _, test := range []struct {
+		init Init
+		step float64
+		want int
+	}{
+		{Lin, 0.001, 0}, {Lin, 0.025, 0}, {Lin, 0.1, 22}, {Inv, 0.001, 0}, {Inv, 0.00245, 1}, {Inv, 0.025, 4}, {Inv, 0.1, 13},
+		{DFouT, 0.001, 0}, {DFouT, 0.1, 0},
+	} {
+		cfg := config(test.init, 2, 64)
+		cfg.DtMin, cfg.DtMax, cfg.XiMin, cfg.XiMax = test.step, test.step, test.step, test.step
+		d := mustNew(t, cfg, 1, 0).Discretize(ZOH, 1)
+		if got := d.Aliased(1); got != test.want {
+			t.Errorf("%s at %v: %d modes alias, want %d", test.init, test.step, got, test.want)
+		}
+		gap := d.Coverage()
+		if test.init == DFouT && math.Abs(gap-2*math.Pi/(64*2)) > 1e-14 {
+			t.Errorf("DFouT's largest gap is %v, want 2π/(NH)", gap)
+		}
+		if want := math.Pi * test.step; test.init == Lin && test.want == 0 && math.Abs(gap-want) > 1e-12 {
+			t.Errorf("Lin's largest gap at Δ = %v is %v, want πΔ", test.step, gap)
+		}
+	}
+}
+
+// The peak is no lower than on a grid of four million angles, and not above what the modes can add up to, with resonances
+// as narrow as 1e-4 radians between others.
+func TestHInf(t *testing.T) {
+	for _, init := range []Init{Lin, Inv, DFouT, RndImag} {
+		for seed := range uint64(4) {
+			cfg := config(init, 1, 32)
+			cfg.DtMin, cfg.XiMin, cfg.XiMax, cfg.XiPer = 0.05, 2e-4, 0.5, map[bool]XiPer{true: XiPerBoth}[cfg.Angles()]
+			d := mustNew(t, cfg, seed, 0).Discretize(ZOH, 1)
+			got := d.HInf(0)
+			const grid = 1 << 15
+			dense, at := 0.0, 0.0
+			look := func(theta float64) {
+				if g := cmplx.Abs(d.Response(0, theta)); g > dense {
+					dense, at = g, theta
+				}
+			}
+			for i := range grid + 1 {
+				look(math.Pi * float64(i) / grid)
+			}
+			for _, a := range d.LogLambda { // a hundred angles across every resonance
+				for i := -100; i <= 100; i++ {
+					look(folded(a) + float64(i)*0.05*real(a))
+				}
+			}
+			if got.Gain < dense*(1-1e-9) || got.Gain > dense*1.01 {
+				t.Errorf("%s, seed %d: peak %v, a dense grid's is %v at %v", init, seed, got, dense, at)
+			}
+			if g := cmplx.Abs(d.Response(0, got.Theta)); g != got.Gain {
+				t.Errorf("%s: |H(%v)| = %v, not %v", init, got.Theta, g, got.Gain)
+			}
+		}
+	}
+}
+
+func TestScores(t *testing.T) {
+	cfg := config(DFouT, 2, 8)
+	cfg.Bidirectional = true
+	d := mustNew(t, cfg, 1, 0).Discretize(ZOH, 1)
+	scores := d.ModeScores()
+	for i, s := range scores {
+		w, a := d.W[i], d.LogLambda[i/4%2*4+i%4]
+		want := math.Pow(cmplx.Abs(w)/(1-cmplx.Abs(cmplx.Exp(a))), 2)
+		if math.Abs(s-want) > 1e-9*want {
+			t.Errorf("score %d is %v, want %v", i, s, want)
+		}
+	}
+	last := d.LAST()
+	top := slices.Index(last, 1)
+	if top < 0 || slices.Max(last) != 1 {
+		t.Fatalf("LAST scores %v: want the largest to be 1", last)
+	}
+	// recomputed by the definition
+	raw := make([]float64, len(last))
+	for i := range raw {
+		c := (cmplx.Abs(d.W[i]) + cmplx.Abs(d.W[len(raw)+i])) / 2
+		raw[i] = c * c / (math.Pow(1-cmplx.Abs(cmplx.Exp(d.LogLambda[i])), 2) + 1e-8)
+	}
+	for i, got := range last {
+		sum := 0.0
+		for _, r := range raw {
+			if r >= raw[i] {
+				sum += r
+			}
+		}
+		if want := raw[i] / sum; math.Abs(got-want) > 1e-9*want {
+			t.Errorf("LAST %d is %v, want %v", i, got, want)
+		}
+	}
+	cfg.AReal = 0
+	if p := mustNew(t, cfg, 1, 0).Discretize(ZOH, 1).HInf(0); !math.IsInf(p.Gain, 1) {
+		t.Errorf("a pole on the unit circle has the gain %v", p.Gain)
+	}
+}

@@ -1,0 +1,119 @@
+package ssm
+
+import (
+	"cmp"
+	"math"
+	"math/cmplx"
+	"slices"
+)
+
+// ModeScores returns the H∞ score of every mode, |C|²·|B̄|²/(1 − |λ̄|)², as [directions·H][M] (spec §8). A pole on the unit
+// circle scores +Inf.
+func (d *Discrete) ModeScores() []float64 {
+	s := make([]float64, len(d.W))
+	for i, w := range d.W {
+		a := d.LogLambda[i/d.M%d.H*d.M+i%d.M]
+		gain := cmplx.Abs(w) / -math.Expm1(real(a))
+		s[i] = gain * gain
+	}
+	return s
+}
+
+// Peak is where a frequency response is largest.
+type Peak struct {
+	Theta float64 // radians per sample, in [0, π]
+	Gain  float64 // |H(e^{iθ})|
+}
+
+// HInf returns the peak of a row's frequency response; its gain squared is the paper's score of an SSM. Every resonance is
+// looked at, however narrow: candidates lie around each pole's angle, at distances on the scale of its decay, and on
+// a grid, and the best of them are refined.
+func (d *Discrete) HInf(row int) Peak {
+	const grid, best = 2048, 6
+	thetas := make([]float64, 0, grid+1+9*d.M)
+	for i := range grid + 1 {
+		thetas = append(thetas, math.Pi*float64(i)/grid)
+	}
+	for _, a := range d.LogLambda[row%d.H*d.M : (row%d.H+1)*d.M] {
+		center, width := folded(a), -real(a)
+		if width == 0 {
+			return Peak{Theta: center, Gain: math.Inf(1)}
+		}
+		for _, k := range []float64{-4, -1, -0.5, -0.2, 0, 0.2, 0.5, 1, 4} {
+			if theta := center + k*width; theta >= 0 && theta <= math.Pi {
+				thetas = append(thetas, theta)
+			}
+		}
+	}
+	slices.Sort(thetas)
+	thetas = slices.Compact(thetas)
+	gains := make([]float64, len(thetas))
+	for i, theta := range thetas {
+		gains[i] = cmplx.Abs(d.Response(row, theta))
+	}
+	var tops []int // local maxima
+	for i := range gains {
+		if (i == 0 || gains[i] >= gains[i-1]) && (i == len(gains)-1 || gains[i] >= gains[i+1]) {
+			tops = append(tops, i)
+		}
+	}
+	slices.SortFunc(tops, func(i, j int) int { return cmp.Compare(gains[j], gains[i]) })
+	var peak Peak
+	for _, i := range tops[:min(best, len(tops))] {
+		p := d.refine(row, thetas[max(i-1, 0)], thetas[i], thetas[min(i+1, len(thetas)-1)])
+		if p.Gain > peak.Gain {
+			peak = p
+		}
+	}
+	return peak
+}
+
+// refine finds the maximum between lo and hi by golden sections.
+func (d *Discrete) refine(row int, lo, mid, hi float64) Peak {
+	const golden = 0.6180339887498949
+	gain := func(theta float64) float64 { return cmplx.Abs(d.Response(row, theta)) }
+	best := Peak{mid, gain(mid)}
+	for range 60 {
+		a, b := hi-golden*(hi-lo), lo+golden*(hi-lo)
+		ga, gb := gain(a), gain(b)
+		if ga > best.Gain {
+			best = Peak{a, ga}
+		}
+		if gb > best.Gain {
+			best = Peak{b, gb}
+		}
+		if ga > gb {
+			hi = b
+		} else {
+			lo = a
+		}
+	}
+	return best
+}
+
+// LAST returns the pruning scores of Gwak et al. (2024) of a layer's states, [H][M]: a state's H∞ score over the sum of
+// it and of all that are larger in the layer, so that the largest has 1 (spec §8). Directions count together.
+func (d *Discrete) LAST() []float64 {
+	score := make([]float64, d.H*d.M)
+	for i := range score {
+		size := 0.0
+		for dir := range d.Directions {
+			size += cmplx.Abs(d.W[dir*d.H*d.M+i]) / float64(d.Directions)
+		}
+		decay := -math.Expm1(real(d.LogLambda[i]))
+		score[i] = size * size / (decay*decay + 1e-8)
+	}
+	order := make([]int, len(score))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(score[j], score[i]) })
+	sum := 0.0
+	for _, i := range order {
+		sum += score[i]
+		if sum > 0 {
+			score[i] /= sum
+		}
+	}
+	return score
+}
