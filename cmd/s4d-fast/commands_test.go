@@ -341,3 +341,26 @@ func TestBench(t *testing.T) {
 		}
 	}
 }
+
+// plot draws initialisations and models, and refuses what it cannot draw.
+func TestPlot(t *testing.T) {
+	dir := t.TempDir()
+	for name, args := range map[string][]string{
+		"poles.png":    {"poles", "--init", "lin,dfout-half", "--step", "0.1"},
+		"learned.svg":  {"poles", digitsModel(t)},
+		"response.svg": {"response", "--init", "lin,dfout", "--decay", "0,0.5"},
+	} {
+		path := filepath.Join(dir, name)
+		ok(t, append(append([]string{"plot"}, args...), "--out", path)...)
+		if info, err := os.Stat(path); err != nil || info.Size() < 5000 {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+	for want, args := range map[string][]string{
+		`init "circle"`: {"poles", "--init", "circle"}, "dt_min -1": {"response", "--step=-1"}, ".png or .svg": {"poles", "--out", filepath.Join(dir, "x.jpg")},
+	} {
+		if code, _, stderr := invoke(nil, append([]string{"plot"}, args...)...); code == exitOK || !strings.Contains(stderr, want) {
+			t.Errorf("plot %v: exit code %d, stderr %s", args, code, stderr)
+		}
+	}
+}

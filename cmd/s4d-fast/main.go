@@ -29,6 +29,7 @@ type cli struct {
 	Eval    evalCmd    `cmd:"" help:"Evaluate a model on a split of a task."`
 	Stream  streamCmd  `cmd:"" help:"Run a model over audio, sample by sample, and print what it hears."`
 	Inspect inspectCmd `cmd:"" help:"Show a model file: configuration, parameters, poles, labels."`
+	Plot    plotCmd    `cmd:"" help:"Draw what the paper's figures show."`
 	Convert convertCmd `cmd:"" help:"Convert a PyTorch checkpoint to a model file."`
 	Bench   benchCmd   `cmd:"" help:"Measure the kernels and a training step on this machine."`
 	Version versionCmd `cmd:"" help:"Show version, processor and kernel levels."`

@@ -1,15 +1,14 @@
 // Package figure draws pictures of signals and networks.
 //
-// Samples go in as slices, a PNG file comes out. Every picture states its units and names its lines; the
+// Samples go in as slices, a PNG or SVG file comes out. Every picture states its units and names its lines; the
 // colours are from the palette of Okabe and Ito, which colour-blind readers can tell apart.
 package figure
 
 import (
-	"bytes"
 	"fmt"
 	"image/color"
+	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 
@@ -19,9 +18,12 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/s4d-fast/s4d-fast/internal/atomicfile"
 )
 
-// Size of every picture. A point is 1/72 inch.
+// Size of a picture of signals. A point is 1/72 inch.
 const (
 	dotsPerInch = 96
 	widthPx     = 1200
@@ -94,42 +96,44 @@ func (n ticks) Ticks(lo, hi float64) []plot.Tick {
 	return marks
 }
 
-// save draws the panels below one another and writes them as a PNG, by way of a temporary name.
+// save draws the panels below one another, in the common size.
 func save(path string, panels ...*plot.Plot) error {
-	canvas := vgimg.NewWith(
-		vgimg.UseWH(widthPx*vg.Inch/dotsPerInch, heightPx*vg.Inch/dotsPerInch), vgimg.UseDPI(dotsPerInch))
 	rows := make([][]*plot.Plot, len(panels))
 	for i, p := range panels {
 		rows[i] = []*plot.Plot{p}
 	}
+	return saveGrid(path, widthPx, heightPx, rows)
+}
+
+// saveGrid draws rows of panels of one number and writes them as the file's name says, PNG or SVG, by way of a temporary
+// name. An empty place is nil.
+func saveGrid(path string, width, height int, rows [][]*plot.Plot) error {
+	w, h := vg.Length(width)*vg.Inch/dotsPerInch, vg.Length(height)*vg.Inch/dotsPerInch
+	var canvas interface {
+		vg.CanvasSizer
+		io.WriterTo
+	}
+	switch ext := filepath.Ext(path); ext {
+	case ".svg":
+		canvas = vgsvg.New(w, h)
+	case ".png":
+		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(dotsPerInch))}
+	default:
+		return fmt.Errorf("figure: %s: want a name that ends in .png or .svg", path)
+	}
 	margin := vg.Points(14)
 	tiles := draw.Tiles{
-		Rows: len(panels), Cols: 1,
-		PadTop: margin, PadBottom: margin, PadLeft: margin, PadRight: margin, PadY: margin,
+		Rows: len(rows), Cols: len(rows[0]),
+		PadTop: margin, PadBottom: margin, PadLeft: margin, PadRight: margin, PadX: margin, PadY: margin,
 	}
 	for i, row := range plot.Align(rows, tiles, draw.New(canvas)) {
-		panels[i].Draw(row[0])
+		for j, tile := range row {
+			if rows[i][j] != nil {
+				rows[i][j].Draw(tile)
+			}
+		}
 	}
-	var png bytes.Buffer
-	if _, err := (vgimg.PngCanvas{Canvas: canvas}).WriteTo(&png); err != nil {
-		return fmt.Errorf("figure: %s: %w", path, err)
-	}
-	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return fmt.Errorf("figure: %w", err)
-	}
-	defer os.Remove(temp.Name())
-	_, err = temp.Write(png.Bytes())
-	if e := temp.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Chmod(temp.Name(), 0o644)
-	}
-	if err == nil {
-		err = os.Rename(temp.Name(), path)
-	}
-	if err != nil {
+	if err := atomicfile.Write(path, func(w io.Writer) error { _, err := canvas.WriteTo(w); return err }); err != nil {
 		return fmt.Errorf("figure: %w", err)
 	}
 	return nil
