@@ -364,3 +364,32 @@ func TestPlot(t *testing.T) {
 		}
 	}
 }
+
+// prune writes a model with fewer modes, and says so.
+func TestPrune(t *testing.T) {
+	from, to := digitsModel(t), filepath.Join(t.TempDir(), "small.safetensors")
+	var p pruning
+	if err := json.Unmarshal([]byte(ok(t, "prune", from, to, "--keep", "0.5", "--json")), &p); err != nil {
+		t.Fatal(err)
+	}
+	m, err := model.Load(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Modes[1] != (p.Modes[0]+1)/2 || m.Config.SSM.Modes() != p.Modes[1] || m.Config.CountParams() != p.Parameters[1] || p.Parameters[1] >= p.Parameters[0] {
+		t.Errorf("%+v, and a file of %d modes", p, m.Config.SSM.Modes())
+	}
+	if p.Microsecs == nil || !(p.Microsecs[1] > 0) {
+		t.Errorf("stream's times %v", p.Microsecs)
+	}
+	if text := ok(t, "prune", from, to, "--keep", "1"); !strings.Contains(text, "µs a sample") || !strings.Contains(text, "parameters") {
+		t.Errorf("text:\n%s", text)
+	}
+	for want, args := range map[string][]string{
+		"keep 2": {from, to, "--keep", "2"}, "nowhere": {"nowhere.safetensors", to, "--keep", "0.5"}, ".safetensors": {from, "x.bin", "--keep", "0.5"},
+	} {
+		if code, _, stderr := invoke(nil, append([]string{"prune"}, args...)...); code == exitOK || !strings.Contains(stderr, want) {
+			t.Errorf("prune %v: exit code %d, stderr %s", args, code, stderr)
+		}
+	}
+}

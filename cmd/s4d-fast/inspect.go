@@ -39,13 +39,17 @@ type tensorInfo struct {
 }
 
 // poleRange is the span of a layer's discrete poles: the modulus |λ̄|, the angle in radians a sample (folded
-// into [0, π]), and how many modes alias, that is, turn by π or more a sample.
+// into [0, π]), the largest gap between angles, how many modes alias, that is, turn by π or more a sample, and the
+// largest frequency response of the layer's SSMs with its angle (spec §8).
 type poleRange struct {
-	Layer   int        `json:"layer"`
-	Modulus [2]float64 `json:"modulus"`
-	Angle   [2]float64 `json:"angle"`
-	Aliased int        `json:"aliased"`
-	Modes   int        `json:"modes"`
+	Layer     int        `json:"layer"`
+	Modulus   [2]float64 `json:"modulus"`
+	Angle     [2]float64 `json:"angle"`
+	Gap       float64    `json:"largest_gap"`
+	Aliased   int        `json:"aliased"`
+	Modes     int        `json:"modes"`
+	HInf      float64    `json:"h_inf"`
+	HInfAngle float64    `json:"h_inf_angle"`
 }
 
 func (c *inspectCmd) Run(std *streams) error {
@@ -67,15 +71,20 @@ func inspect(m *model.Model) inspection {
 	}
 	for i := range m.Config.NLayers {
 		d := m.SSMParams(i).Discretize(m.Config.SSM.Disc, 1)
-		p := poleRange{Layer: i, Modulus: [2]float64{math.Inf(1), 0}, Angle: [2]float64{math.Inf(1), 0}, Modes: len(d.LogLambda)}
+		p := poleRange{Layer: i, Modulus: [2]float64{math.Inf(1), 0}, Angle: [2]float64{math.Inf(1), 0}, Modes: len(d.LogLambda), Gap: d.Coverage()}
+		for h := range d.H {
+			p.Aliased += d.Aliased(h)
+		}
+		for row := range d.H * d.Directions {
+			if peak := d.HInf(row); peak.Gain > p.HInf && !math.IsInf(peak.Gain, 1) { // JSON has no infinity
+				p.HInf, p.HInfAngle = peak.Gain, peak.Theta
+			}
+		}
 		for _, l := range d.LogLambda {
 			modulus := math.Exp(real(l))
 			angle := math.Abs(cmplx.Phase(cmplx.Rect(1, imag(l))))
 			p.Modulus = [2]float64{min(p.Modulus[0], modulus), max(p.Modulus[1], modulus)}
 			p.Angle = [2]float64{min(p.Angle[0], angle), max(p.Angle[1], angle)}
-			if math.Abs(imag(l)) >= math.Pi {
-				p.Aliased++
-			}
 		}
 		info.Poles = append(info.Poles, p)
 	}
@@ -107,8 +116,8 @@ func (i inspection) print(w io.Writer) error {
 	}
 	row("hash", "%s", i.Hash[:16])
 	for _, p := range i.Poles {
-		row(fmt.Sprintf("poles %d", p.Layer), "modulus %.6f … %.6f, angle %.5f … %.5f rad a sample, %d of %d modes aliased",
-			p.Modulus[0], p.Modulus[1], p.Angle[0], p.Angle[1], p.Aliased, p.Modes)
+		row(fmt.Sprintf("poles %d", p.Layer), "modulus %.6f … %.6f, angle %.5f … %.5f rad a sample, largest gap %.5f, %d of %d modes aliased, H∞ %.4g at %.5f",
+			p.Modulus[0], p.Modulus[1], p.Angle[0], p.Angle[1], p.Gap, p.Aliased, p.Modes, p.HInf, p.HInfAngle)
 	}
 	fmt.Fprintln(t)
 	for _, x := range i.Tensors {

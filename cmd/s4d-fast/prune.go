@@ -1,0 +1,155 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/recurrent"
+	"github.com/s4d-fast/s4d-fast/train"
+)
+
+type pruneCmd struct {
+	Model string  `arg:"" help:"Model file (.safetensors)." type:"path"`
+	Out   string  `arg:"" help:"Model file to write (.safetensors)." type:"path"`
+	Keep  float64 `help:"Share of every SSM's modes to keep, those with the largest H∞ scores." required:"" placeholder:"SHARE"`
+	Task  string  `help:"Task to evaluate both models on (default: the model's)." placeholder:"TASK"`
+	Data  string  `help:"Folder of the task's data: says what accuracy is left on the validation split." type:"path" placeholder:"DIR"`
+	JSON  bool    `name:"json" help:"Print one JSON object instead of text."`
+}
+
+func (c *pruneCmd) Help() string {
+	return `Nothing is trained again. The stream's time is that of blocks of 64 samples of noise, on one core.
+
+Example:
+  s4d-fast prune runs/fsdd/best.safetensors half.safetensors --keep 0.5 --data fsdd`
+}
+
+// pruning is what prune says: of the model before and after.
+type pruning struct {
+	Modes      [2]int      `json:"modes"` // of an SSM
+	Parameters [2]int      `json:"parameters"`
+	Microsecs  *[2]float64 `json:"stream_us_per_sample,omitempty"` // of models that can stream
+	Split      string      `json:"split,omitempty"`
+	N          int         `json:"n,omitempty"`
+	Accuracy   *[2]float64 `json:"accuracy,omitempty"` // of a classification
+	RMSE       *[2]float64 `json:"rmse,omitempty"`     // of a regression
+}
+
+func (c *pruneCmd) Run(std *streams, ctx *ctxBox) error {
+	if !strings.HasSuffix(c.Out, ".safetensors") {
+		return usageError(fmt.Errorf("output %q: want a name that ends in .safetensors", c.Out))
+	}
+	m, err := model.Load(c.Model)
+	if err != nil {
+		return badInput(err)
+	}
+	small, err := m.Prune(c.Keep)
+	if err != nil {
+		return usageError(err)
+	}
+	p := pruning{
+		Modes:      [2]int{m.Config.SSM.Modes(), small.Config.SSM.Modes()},
+		Parameters: [2]int{m.Config.CountParams(), small.Config.CountParams()},
+	}
+	p.Microsecs = streamTimes(m, small)
+	if c.Data != "" {
+		if err := c.evaluate(ctx, &p, m, small); err != nil {
+			return trainError(err)
+		}
+	}
+	if err := small.Save(c.Out); err != nil {
+		return err
+	}
+	fmt.Fprintln(std.err, "wrote", c.Out)
+	if c.JSON {
+		return json.NewEncoder(std.out).Encode(p)
+	}
+	return p.print(std.out)
+}
+
+// streamTimes returns the microseconds a sample of both models' streams, taking turns; nil if they cannot stream.
+func streamTimes(models ...*model.Model) *[2]float64 {
+	const block, rounds, calls = 64, 9, 20
+	var streams [2]*recurrent.Stream
+	for i, m := range models {
+		net, err := recurrent.New(m, recurrent.Options{})
+		if err != nil {
+			return nil // bidirectional, or with truncated kernels
+		}
+		streams[i] = net.NewStream()
+	}
+	cfg := models[0].Config
+	x, ids := make([]float32, cfg.DInput*block), make([]int32, block)
+	for i := range x {
+		x[i] = float32(i%13) - 6
+	}
+	var times [2][]float64
+	for range rounds {
+		for i, s := range streams {
+			begin := time.Now()
+			for range calls {
+				if cfg.Encoder == model.EncoderEmbedding {
+					s.ProcessTokens(ids)
+				} else {
+					s.Process(x, block)
+				}
+			}
+			times[i] = append(times[i], time.Since(begin).Seconds()*1e6/(block*calls))
+		}
+	}
+	var median [2]float64
+	for i := range times {
+		slices.Sort(times[i])
+		median[i] = times[i][rounds/2]
+	}
+	return &median
+}
+
+// evaluate adds what both models reach on the validation split.
+func (c *pruneCmd) evaluate(ctx *ctxBox, p *pruning, models ...*model.Model) error {
+	e := evalCmd{Model: c.Model, Task: c.Task, Data: c.Data, Split: "val", Batch: 16}
+	cfg, err := e.config(models[0])
+	if err != nil {
+		return err
+	}
+	stride, err := e.atRate(&cfg, models[0])
+	if err != nil {
+		return err
+	}
+	data, err := train.LoadData(ctx, cfg, e.Split)
+	if err != nil {
+		return err
+	}
+	var accuracy, rmse [2]float64
+	for i, m := range models {
+		r, err := train.Evaluate(m, data.Val, train.EvalOptions{Info: data.Info, Batch: e.Batch, Rate: stride, Context: ctx})
+		if err != nil {
+			return err
+		}
+		p.Split, p.N = e.Split, r.N
+		accuracy[i], rmse[i] = r.Accuracy, r.RMSE
+	}
+	if p.Accuracy = &accuracy; data.Info.Regression {
+		p.Accuracy, p.RMSE = nil, &rmse
+	}
+	return nil
+}
+
+func (p pruning) print(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "modes of an SSM   %d → %d\nparameters        %d → %d\n", p.Modes[0], p.Modes[1], p.Parameters[0], p.Parameters[1])
+	if t := p.Microsecs; err == nil && t != nil {
+		_, err = fmt.Fprintf(w, "stream            %.2f → %.2f µs a sample\n", t[0], t[1])
+	}
+	if a := p.Accuracy; err == nil && a != nil {
+		_, err = fmt.Fprintf(w, "accuracy          %.2f → %.2f %% of %d examples (%s)\n", 100*a[0], 100*a[1], p.N, p.Split)
+	}
+	if a := p.RMSE; err == nil && a != nil {
+		_, err = fmt.Fprintf(w, "RMSE              %.4g → %.4g of %d examples (%s)\n", a[0], a[1], p.N, p.Split)
+	}
+	return err
+}

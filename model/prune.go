@@ -1,0 +1,65 @@
+package model
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+// Prune returns a model of which every SSM keeps a share of its modes, those with the largest H∞ scores (spec §8; Gwak
+// et al. 2024 order the states of a layer by the same scores): keep·M, rounded, at least one. Nothing is trained again.
+// All SSMs keep as many, so that both modes of running have less to do; pole copies that were shared become each
+// SSM's own.
+func (m *Model) Prune(keep float64) (*Model, error) {
+	if !(keep > 0 && keep <= 1) {
+		return nil, fmt.Errorf("model: prune: keep %v: want a share of the modes, in (0, 1]", keep)
+	}
+	c := m.Config
+	modes := c.SSM.Modes()
+	kept := max(1, int(math.Round(keep*float64(modes))))
+	c.SSM.DState, c.SSM.NSSM, c.SSM.Grid = 2*kept, 0, ""
+	if c.SSM.Init == ssm.DFouTHalf { // which names a number of modes besides
+		c.SSM.Init = ssm.DFouT
+	}
+	out := &Model{Config: c, Meta: m.Meta, Weights: NewWeights(c)}
+	old := map[string]Tensor{}
+	for _, t := range m.Weights.Tensors() {
+		old[t.Name] = t
+	}
+	for _, t := range out.Weights.Tensors() {
+		if from := old[t.Name]; slices.Equal(from.Shape, t.Shape) {
+			copy(t.Data, from.Data)
+		}
+	}
+	for i := range c.NLayers {
+		d := m.SSMParams(i).Discretize(c.SSM.Disc, 1)
+		m.Weights.Layers[i].keepModes(&out.Weights.Layers[i], d, kept, m.Config.ssmConfig().Copies())
+	}
+	return out, nil
+}
+
+// keepModes copies each channel's best modes to a layer that has kept of them, in their order.
+func (l *Layer) keepModes(to *Layer, d *ssm.Discrete, kept, copies int) {
+	score := d.LAST()
+	order := make([]int, d.M)
+	for h := range d.H {
+		for n := range order {
+			order[n] = n
+		}
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(score[h*d.M+b], score[h*d.M+a]) })
+		best := slices.Sorted(slices.Values(order[:kept]))
+		for i, n := range best {
+			from, at := h%copies*d.M+n, h*kept+i
+			to.LogDecay[at], to.Freq[at] = l.LogDecay[from], l.Freq[from]
+			if l.B != nil {
+				copy(to.B[2*at:2*at+2], l.B[2*from:])
+			}
+			for dir := range d.Directions {
+				copy(to.C[2*(dir*d.H*kept+at):][:2], l.C[2*(dir*d.H*d.M+h*d.M+n):])
+			}
+		}
+	}
+}

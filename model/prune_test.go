@@ -1,0 +1,90 @@
+package model
+
+import (
+	"math/cmplx"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+func pruneConfig(change func(*Config)) Config {
+	c := Default()
+	c.DInput, c.DOutput, c.DModel, c.NLayers = 2, 3, 4, 2
+	c.SSM.DState = 16
+	change(&c)
+	return c
+}
+
+// What is left of every SSM is the sum of its best modes, and everything else is as it was.
+func TestPrune(t *testing.T) {
+	for name, change := range map[string]func(*Config){
+		"dfout":              func(c *Config) {},
+		"half, B trained":    func(c *Config) { c.SSM.Init, c.SSM.TrainB = ssm.DFouTHalf, true },
+		"lin, bidirectional": func(c *Config) { c.SSM.Init, c.SSM.Bidirectional, c.SSM.NSSM = ssm.Lin, true, 2 },
+		"grid d, gamma":      func(c *Config) { c.SSM.Grid, c.SSM.BScale = ssm.GridD, ssm.ScaleGamma },
+	} {
+		m, err := New(pruneConfig(change), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		modes := m.Config.SSM.Modes()
+		for _, kept := range []int{1, 3, modes} {
+			p, err := m.Prune(float64(kept) / float64(modes))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Config.SSM.Modes() != kept || p.Config.Validate() != nil {
+				t.Fatalf("%s: %d modes, want %d; %v", name, p.Config.SSM.Modes(), kept, p.Config.Validate())
+			}
+			if !slices.Equal(p.Weights.DecoderWeight, m.Weights.DecoderWeight) || !slices.Equal(p.Weights.Layers[1].MixWeight, m.Weights.Layers[1].MixWeight) {
+				t.Errorf("%s: other weights changed", name)
+			}
+			for i := range m.Config.NLayers {
+				checkPruned(t, name, m.SSMParams(i).Discretize(ssm.ZOH, 1), p.SSMParams(i).Discretize(ssm.ZOH, 1))
+			}
+		}
+	}
+}
+
+func checkPruned(t *testing.T, name string, before, after *ssm.Discrete) {
+	t.Helper()
+	score := before.LAST()
+	for h := range before.H {
+		order := make([]int, before.M)
+		for n := range order {
+			order[n] = n
+		}
+		slices.SortStableFunc(order, func(a, b int) int {
+			if score[h*before.M+a] > score[h*before.M+b] {
+				return -1
+			}
+			return 1
+		})
+		best := slices.Sorted(slices.Values(order[:after.M]))
+		for i, n := range best {
+			if after.LogLambda[h*after.M+i] != before.LogLambda[h*before.M+n] {
+				t.Errorf("%s: channel %d: pole %d is not mode %d's", name, h, i, n)
+			}
+			for dir := range before.Directions {
+				got, want := after.W[(dir*after.H+h)*after.M+i], before.W[(dir*before.H+h)*before.M+n]
+				if cmplx.Abs(got-want) > 1e-12*cmplx.Abs(want) {
+					t.Errorf("%s: channel %d: weight %d is %v, want %v", name, h, i, got, want)
+				}
+			}
+		}
+	}
+}
+
+func TestPruneRefuses(t *testing.T) {
+	m, err := New(pruneConfig(func(*Config) {}), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, keep := range []float64{0, -1, 1.5} {
+		if _, err := m.Prune(keep); err == nil || !strings.Contains(err.Error(), "keep") {
+			t.Errorf("keep %v: error %v", keep, err)
+		}
+	}
+}
