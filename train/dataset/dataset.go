@@ -93,6 +93,11 @@ type Options struct {
 var loaders = map[string]func(Options) (*Dataset, error){
 	"delay":           loadDelay,
 	"fsdd":            loadFSDD,
+	"image":           cifar("image", false, false).load,
+	"pscifar":         cifar("pscifar", true, true).load,
+	"psmnist":         mnist("psmnist", true).load,
+	"scifar":          cifar("scifar", true, false).load,
+	"smnist":          mnist("smnist", false).load,
 	"speech-commands": loadSpeechCommands,
 }
 

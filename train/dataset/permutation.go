@@ -7,8 +7,8 @@ import (
 )
 
 // RandPerm returns the permutation of [0, n) that torch.manual_seed(seed); torch.randperm(n) gives on the
-// CPU, for n below 2³²/20 (spec §5). The image tasks' published splits and the pixel order of permuted images are
-// defined by it; the tasks loaded so far have splits of their own.
+// CPU, for n below 2³²/20 (spec §5). The image tasks' splits and the pixel order of permuted images are
+// defined by it.
 func RandPerm(n int, seed uint64) []int {
 	if n < 0 || uint64(n) >= 1<<32/20 {
 		panic(fmt.Sprintf("dataset: permutation of %d: want 0 to 2^32/20", n))
