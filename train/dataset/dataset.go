@@ -91,6 +91,9 @@ type Options struct {
 }
 
 var loaders = map[string]func(Options) (*Dataset, error){
+	"bidmc-hr":        bidmc("bidmc-hr"),
+	"bidmc-rr":        bidmc("bidmc-rr"),
+	"bidmc-spo2":      bidmc("bidmc-spo2"),
 	"delay":           loadDelay,
 	"fsdd":            loadFSDD,
 	"image":           cifar("image", false, false).load,
@@ -99,6 +102,7 @@ var loaders = map[string]func(Options) (*Dataset, error){
 	"scifar":          cifar("scifar", true, false).load,
 	"smnist":          mnist("smnist", false).load,
 	"speech-commands": loadSpeechCommands,
+	"ts":              loadTS,
 }
 
 // Tasks returns the names of all tasks in alphabetical order.

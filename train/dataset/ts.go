@@ -1,0 +1,283 @@
+package dataset
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	tsSource    = "data sets of time series are published at www.timeseriesclassification.com and tseregression.org: want a folder with NAME_TRAIN.ts and NAME_TEST.ts"
+	bidmcSource = "BIDMC32HR, BIDMC32RR and BIDMC32SpO2 are published at tseregression.org: want a folder with NAME_TRAIN.ts and NAME_TEST.ts"
+)
+
+// series are the examples of one .ts file.
+type series struct {
+	path       string
+	channels   int
+	classes    []string // of a classification
+	regression bool
+	x          [][]float32 // [channels][length] each
+	labels     []int
+	targets    []float32
+}
+
+// loadTS loads any data set in the .ts format of the UEA, UCR and TSER archives, of classes or of one number, of one or
+// several channels, of one or several lengths. A tenth of the training file, chosen by PyTorch's split of seed 42, is
+// the validation set, the test file is the test set.
+func loadTS(opt Options) (*Dataset, error) {
+	train, test, err := readTS(opt, tsSource)
+	if err != nil {
+		return nil, err
+	}
+	n := len(train.x)
+	parts := RandomSplit(42, n-n/10, n/10)
+	all := make([]int, len(test.x))
+	for i := range all {
+		all[i] = i
+	}
+	return train.dataset("ts", opt, &tsSet{train, parts[0]}, &tsSet{train, parts[1]}, &tsSet{test, all}), nil
+}
+
+// bidmc loads one target of BIDMC32 (spec §5.6): both files together, 30 % of them, as scikit-learn splits with
+// seed 0, halved with seed 1 into validation and test set.
+func bidmc(task string) func(Options) (*Dataset, error) {
+	return func(opt Options) (*Dataset, error) {
+		s, rest, err := readTS(opt, bidmcSource)
+		if err != nil {
+			return nil, err
+		}
+		s.x, s.labels, s.targets = append(s.x, rest.x...), append(s.labels, rest.labels...), append(s.targets, rest.targets...)
+		if !s.regression {
+			return nil, fmt.Errorf("%s has classes, want a number for each series", s.path)
+		}
+		evaluated, trained := sklearnSplit(len(s.x), 0.3, 0)
+		first, second := sklearnSplit(len(evaluated), 0.5, 1)
+		pick := func(of []int) []int {
+			var out []int
+			for _, i := range of {
+				out = append(out, evaluated[i])
+			}
+			return out
+		}
+		return s.dataset(task, opt, &tsSet{s, trained}, &tsSet{s, pick(second)}, &tsSet{s, pick(first)}), nil
+	}
+}
+
+// dataset makes a data set of three splits.
+func (s *series) dataset(task string, opt Options, trained, validated, tested *tsSet) *Dataset {
+	d := &Dataset{Info: Info{Task: task, Channels: s.channels, Regression: s.regression, Labels: s.classes, Outputs: max(len(s.classes), 1)}}
+	for _, part := range []struct {
+		split split
+		set   *tsSet
+		dst   *Set
+	}{{train, trained, &d.Train}, {val, validated, &d.Val}, {test, tested, &d.Test}} {
+		if !opt.wants(part.split) || part.set.Len() == 0 {
+			continue
+		}
+		*part.dst = part.set
+		d.MaxLen = max(d.MaxLen, slices.Max(Lengths(part.set)))
+	}
+	if d.Train != nil {
+		d.Mean, d.Std = trained.moments()
+	}
+	return d
+}
+
+// tsSet is some of the series.
+type tsSet struct {
+	*series
+	members []int
+}
+
+func (s *tsSet) Len() int { return len(s.members) }
+
+func (s *tsSet) Length(i int) int { return len(s.x[s.members[i]]) / s.channels }
+
+func (s *tsSet) Example(dst *Example, i, _ int) error {
+	if i < 0 || i >= len(s.members) {
+		return outOfRange(i, len(s.members))
+	}
+	k := s.members[i]
+	*dst = Example{X: append(dst.X[:0], s.x[k]...), Tokens: dst.Tokens[:0], Len: s.Length(i), Label: -1, Target: dst.Target[:0]}
+	if s.regression {
+		dst.Target = append(dst.Target, s.targets[k])
+	} else {
+		dst.Label = s.labels[k]
+	}
+	return nil
+}
+
+// moments returns the mean and the standard deviation of every channel.
+func (s *tsSet) moments() (mean, std []float32) {
+	for c := range s.channels {
+		var n int
+		var sum, squares float64
+		for i, k := range s.members {
+			l := s.Length(i)
+			for _, v := range s.x[k][c*l : (c+1)*l] {
+				sum += float64(v)
+				squares += float64(v) * float64(v)
+			}
+			n += l
+		}
+		m := sum / float64(n)
+		sd := float32(math.Sqrt(max(squares/float64(n)-m*m, 0)))
+		if sd == 0 {
+			sd = 1
+		}
+		mean, std = append(mean, float32(m)), append(std, sd)
+	}
+	return mean, std
+}
+
+// readTS reads the two files of a folder.
+func readTS(opt Options, source string) (train, test *series, err error) {
+	if opt.MaxLen != 0 || opt.Decimate > 1 || opt.Length != 0 || opt.Delay != 0 || opt.TrainSize != 0 || opt.EvalSize != 0 {
+		return nil, nil, errors.New("max_len, decimate, length, delay, train_size and eval_size are options of other tasks")
+	}
+	if _, err := readFolder(opt.Dir, source); err != nil {
+		return nil, nil, err
+	}
+	names, err := filepath.Glob(filepath.Join(opt.Dir, "*_TRAIN.ts"))
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(names) != 1 {
+		return nil, nil, fmt.Errorf("data folder %s holds %d files *_TRAIN.ts, want one; %s", opt.Dir, len(names), source)
+	}
+	if train, err = readTSFile(names[0]); err != nil {
+		return nil, nil, err
+	}
+	if test, err = readTSFile(strings.TrimSuffix(names[0], "_TRAIN.ts") + "_TEST.ts"); err != nil {
+		return nil, nil, err
+	}
+	if train.channels != test.channels || train.regression != test.regression || !slices.Equal(train.classes, test.classes) {
+		return nil, nil, fmt.Errorf("%s and %s differ in channels or classes", train.path, test.path)
+	}
+	return train, test, nil
+}
+
+func readTSFile(path string) (*series, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	s, err := parseTS(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	s.path = path
+	return s, nil
+}
+
+// parseTS reads a .ts file: lines of comments (#), of the header (@key value …) up to @data, and then one series a line,
+// its channels separated by colons and their values by commas, and behind the last colon a class or a number.
+func parseTS(r io.Reader) (*series, error) {
+	s := &series{}
+	in := bufio.NewScanner(r)
+	in.Buffer(nil, 1<<26) // of one series
+	inData := false
+	for line := 1; in.Scan(); line++ {
+		text := strings.TrimSpace(in.Text())
+		var err error
+		switch {
+		case text == "" || text[0] == '#':
+		case inData:
+			err = s.example(text)
+		case text[0] == '@':
+			inData, err = s.header(strings.Fields(text))
+		default:
+			err = errors.New("data before @data")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", line, err)
+		}
+	}
+	switch err := in.Err(); {
+	case err != nil:
+		return nil, err
+	case len(s.x) == 0:
+		return nil, errors.New("there are no series")
+	}
+	return s, nil
+}
+
+// header takes in one line of the header; data is true for its last.
+func (s *series) header(f []string) (data bool, err error) {
+	value := ""
+	if len(f) > 1 {
+		value = strings.ToLower(f[1])
+	}
+	switch strings.ToLower(f[0]) {
+	case "@data":
+		if s.classes == nil && !s.regression {
+			return false, errors.New("neither @classLabel true nor @targetLabel true before @data")
+		}
+		return true, nil
+	case "@timestamps":
+		if value == "true" {
+			return false, errors.New("series with time stamps cannot be read")
+		}
+	case "@classlabel":
+		if value == "true" {
+			s.classes = f[2:]
+			if len(s.classes) == 0 {
+				return false, errors.New("@classLabel names no class")
+			}
+		}
+	case "@targetlabel":
+		s.regression = value == "true"
+	}
+	return false, nil
+}
+
+// example takes in one series.
+func (s *series) example(text string) error {
+	parts := strings.Split(text, ":")
+	channels := parts[:len(parts)-1]
+	if s.channels == 0 {
+		s.channels = len(channels)
+	}
+	if len(channels) != s.channels || s.channels == 0 {
+		return fmt.Errorf("%d channels, want %d", len(channels), s.channels)
+	}
+	var x []float32
+	length := strings.Count(channels[0], ",") + 1
+	for c, values := range channels {
+		if n := strings.Count(values, ",") + 1; n != length {
+			return fmt.Errorf("channel %d has %d values, the first %d", c+1, n, length)
+		}
+		for v := range strings.SplitSeq(values, ",") {
+			f, err := strconv.ParseFloat(strings.TrimSpace(v), 32)
+			if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+				return fmt.Errorf("channel %d: value %q: want a number", c+1, v)
+			}
+			x = append(x, float32(f))
+		}
+	}
+	answer := strings.TrimSpace(parts[len(parts)-1])
+	if s.regression {
+		f, err := strconv.ParseFloat(answer, 32)
+		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+			return fmt.Errorf("target %q: want a number", answer)
+		}
+		s.targets = append(s.targets, float32(f))
+	} else {
+		label := slices.Index(s.classes, answer)
+		if label < 0 {
+			return fmt.Errorf("class %q is not one of %q", answer, s.classes)
+		}
+		s.labels = append(s.labels, label)
+	}
+	s.x = append(s.x, x)
+	return nil
+}
