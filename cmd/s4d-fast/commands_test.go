@@ -17,6 +17,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/internal/wav"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
 // ok runs a command line that must succeed and returns its stdout.
@@ -391,5 +392,18 @@ func TestPrune(t *testing.T) {
 		if code, _, stderr := invoke(nil, append([]string{"prune"}, args...)...); code == exitOK || !strings.Contains(stderr, want) {
 			t.Errorf("prune %v: exit code %d, stderr %s", args, code, stderr)
 		}
+	}
+}
+
+// data listops writes what train listops reads.
+func TestDataListOps(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "made")
+	ok(t, "data", "listops", "--out", dir, "--n", "3", "--eval", "2")
+	d, err := dataset.Load("listops", dataset.Options{Dir: dir})
+	if err != nil || d.Train.Len() != 3 || d.Val.Len() != 2 || d.Test.Len() != 2 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	if code, _, stderr := invoke(nil, "data", "listops", "--out", dir, "--n", "0"); code != exitUsage || !strings.Contains(stderr, "--n 0") {
+		t.Errorf("no expressions: exit code %d, %s", code, stderr)
 	}
 }

@@ -29,6 +29,7 @@ type cli struct {
 	Eval    evalCmd    `cmd:"" help:"Evaluate a model on a split of a task."`
 	Stream  streamCmd  `cmd:"" help:"Run a model over audio, sample by sample, and print what it hears."`
 	Inspect inspectCmd `cmd:"" help:"Show a model file: configuration, parameters, poles, labels."`
+	Data    dataCmd    `cmd:"" help:"Make data sets."`
 	Prune   pruneCmd   `cmd:"" help:"Write a smaller model with the most active modes of every SSM."`
 	Plot    plotCmd    `cmd:"" help:"Draw what the paper's figures show."`
 	Convert convertCmd `cmd:"" help:"Convert a PyTorch checkpoint to a model file."`

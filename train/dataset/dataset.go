@@ -97,6 +97,7 @@ var loaders = map[string]func(Options) (*Dataset, error){
 	"delay":           loadDelay,
 	"fsdd":            loadFSDD,
 	"image":           cifar("image", false, false).load,
+	"listops":         loadListOps,
 	"pscifar":         cifar("pscifar", true, true).load,
 	"psmnist":         mnist("psmnist", true).load,
 	"scifar":          cifar("scifar", true, false).load,

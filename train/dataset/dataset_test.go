@@ -61,12 +61,12 @@ func names(t *testing.T, s Set) []string {
 }
 
 func TestTasks(t *testing.T) {
-	if got := Tasks(); !slices.Equal(got, []string{"bidmc-hr", "bidmc-rr", "bidmc-spo2", "delay", "fsdd", "image",
+	if got := Tasks(); !slices.Equal(got, []string{"bidmc-hr", "bidmc-rr", "bidmc-spo2", "delay", "fsdd", "image", "listops",
 		"pscifar", "psmnist", "scifar", "smnist", "speech-commands", "ts"}) {
 		t.Errorf("tasks %v", got)
 	}
 	_, err := Load("juggling", Options{})
-	if err == nil || !strings.Contains(err.Error(), `"juggling"`) || !strings.Contains(err.Error(), "delay, fsdd, image, pscifar, psmnist, scifar, smnist, speech-commands, ts") {
+	if err == nil || !strings.Contains(err.Error(), `"juggling"`) || !strings.Contains(err.Error(), "delay, fsdd, image, listops, pscifar, psmnist, scifar, smnist, speech-commands, ts") {
 		t.Errorf("unknown task: error %v", err)
 	}
 }

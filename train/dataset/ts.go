@@ -140,8 +140,8 @@ func (s *tsSet) moments() (mean, std []float32) {
 
 // readTS reads the two files of a folder.
 func readTS(opt Options, source string) (train, test *series, err error) {
-	if opt.MaxLen != 0 || opt.Decimate > 1 || opt.Length != 0 || opt.Delay != 0 || opt.TrainSize != 0 || opt.EvalSize != 0 {
-		return nil, nil, errors.New("max_len, decimate, length, delay, train_size and eval_size are options of other tasks")
+	if err := opt.refuseRecorded(); err != nil {
+		return nil, nil, err
 	}
 	if _, err := readFolder(opt.Dir, source); err != nil {
 		return nil, nil, err

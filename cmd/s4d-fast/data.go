@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/s4d-fast/s4d-fast/internal/atomicfile"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+// dataCmd makes data sets.
+type dataCmd struct {
+	Listops dataListOpsCmd `cmd:"" help:"Make ListOps: expressions over digits, in the layout of the Long Range Arena."`
+}
+
+type dataListOpsCmd struct {
+	Out  string `help:"Folder to write." required:"" type:"path" placeholder:"DIR"`
+	N    int    `help:"Training expressions." default:"96000"`
+	Eval int    `help:"Validation expressions, and as many for the test." default:"2000"`
+	Seed uint64 `help:"Seed." default:"1"`
+}
+
+func (c *dataListOpsCmd) Help() string {
+	return `Example:
+  s4d-fast data listops --out data/listops --n 20000
+  s4d-fast train listops --data data/listops`
+}
+
+func (c *dataListOpsCmd) Run(std *streams) error {
+	if c.N < 1 || c.Eval < 1 {
+		return usageError(fmt.Errorf("--n %d, --eval %d: want at least 1", c.N, c.Eval))
+	}
+	if err := os.MkdirAll(c.Out, 0o777); err != nil {
+		return err
+	}
+	for part, name := range []string{"train", "val", "test"} {
+		n := c.Eval
+		if part == 0 {
+			n = c.N
+		}
+		path := filepath.Join(c.Out, "basic_"+name+".tsv")
+		if err := atomicfile.Write(path, func(w io.Writer) error { return dataset.WriteListOps(w, n, c.Seed, part) }); err != nil {
+			return err
+		}
+		fmt.Fprintf(std.err, "wrote %s: %d expressions\n", path, n)
+	}
+	return nil
+}

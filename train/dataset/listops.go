@@ -1,0 +1,164 @@
+package dataset
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const listOpsSource = "LRA's ListOps is published at github.com/google-research/long-range-arena (basic_train.tsv, basic_val.tsv, basic_test.tsv); " +
+	"`s4d-fast data listops` makes such files"
+
+// listOpsMax is how many tokens of an expression count, without the end (spec §5.3).
+const listOpsMax = 2047
+
+// loadListOps loads basic_train.tsv, basic_val.tsv and basic_test.tsv: a header and lines of an expression, a tab and its
+// value. The vocabulary is that of the training file.
+func loadListOps(opt Options) (*Dataset, error) {
+	if err := opt.refuseRecorded(); err != nil {
+		return nil, err
+	}
+	if _, err := readFolder(opt.Dir, listOpsSource); err != nil {
+		return nil, err
+	}
+	texts := map[split][][]string{}
+	sets := map[split]*tokenSet{}
+	for _, s := range []split{train, val, test} {
+		if s != train && !opt.wants(s) { // the vocabulary is made of the training file
+			continue
+		}
+		path := filepath.Join(opt.Dir, "basic_"+s.String()+".tsv")
+		lines, labels, err := readListOps(path)
+		switch {
+		case errors.Is(err, os.ErrNotExist) && s != train:
+			continue
+		case errors.Is(err, os.ErrNotExist):
+			return nil, fmt.Errorf("%w; %s", err, listOpsSource)
+		case err != nil:
+			return nil, err
+		}
+		texts[s], sets[s] = lines, &tokenSet{labels: labels}
+	}
+	counts := map[string]int{}
+	for _, symbols := range texts[train] {
+		for _, s := range symbols {
+			counts[s]++
+		}
+	}
+	v := newVocabulary(counts, 1)
+	for s, lines := range texts {
+		for _, symbols := range lines {
+			var tokens []uint16
+			for _, x := range symbols[:min(len(symbols), listOpsMax)] {
+				tokens = v.encode(tokens, x)
+			}
+			sets[s].tokens = append(sets[s].tokens, append(tokens, tokenEnd))
+		}
+	}
+	return tokenDataset(Info{Task: "listops", Vocab: v.size(), Labels: strings.Split("0123456789", "")}, opt, sets), nil
+}
+
+// refuseRecorded refuses options that tasks without samples do not have.
+func (o Options) refuseRecorded() error {
+	if o.MaxLen != 0 || o.Decimate > 1 || o.Length != 0 || o.Delay != 0 || o.TrainSize != 0 || o.EvalSize != 0 {
+		return errors.New("max_len, decimate, length, delay, train_size and eval_size are options of other tasks")
+	}
+	return nil
+}
+
+// readListOps returns the symbols of every expression and its value.
+func readListOps(path string) (lines [][]string, labels []int, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	in := bufio.NewScanner(f)
+	in.Buffer(nil, 1<<20)
+	for n := 1; in.Scan(); n++ {
+		if n == 1 { // the header
+			continue
+		}
+		source, target, ok := strings.Cut(in.Text(), "\t")
+		label, err := strconv.Atoi(strings.TrimSpace(target))
+		if !ok || err != nil || label < 0 || label > 9 {
+			return nil, nil, fmt.Errorf("%s: line %d: want an expression, a tab and a digit", path, n)
+		}
+		lines, labels = append(lines, listOpsSymbols(source)), append(labels, label)
+	}
+	return lines, labels, in.Err()
+}
+
+// listOpsSymbols leaves out the parentheses and calls the closing bracket X.
+func listOpsSymbols(expression string) []string {
+	return strings.Fields(strings.NewReplacer("]", "X", "(", " ", ")", " ").Replace(expression))
+}
+
+// EvaluateListOps returns the value of an expression of MIN, MAX, MED, SM (the sum modulo 10), FIRST and LAST over
+// digits, in brackets: "[MAX 2 9 [MIN 4 7 ] 0 ]". Parentheses do not matter. MED of an even number of values is
+// the mean of the middle two, rounded down.
+func EvaluateListOps(expression string) (int, error) {
+	symbols := listOpsSymbols(expression)
+	v, rest, err := listOpsValue(symbols)
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("%q follows the expression", rest[0])
+	}
+	if err != nil {
+		return 0, fmt.Errorf("dataset: listops: %w", err)
+	}
+	return v, nil
+}
+
+func listOpsValue(symbols []string) (v int, rest []string, err error) {
+	if len(symbols) == 0 {
+		return 0, nil, errors.New("the expression ends too early")
+	}
+	s, rest := symbols[0], symbols[1:]
+	if len(s) == 1 && s[0] >= '0' && s[0] <= '9' {
+		return int(s[0] - '0'), rest, nil
+	}
+	var args []int
+	for len(rest) > 0 && rest[0] != "X" {
+		var a int
+		if a, rest, err = listOpsValue(rest); err != nil {
+			return 0, nil, err
+		}
+		args = append(args, a)
+	}
+	switch {
+	case !slices.Contains([]string{"[MIN", "[MAX", "[MED", "[SM", "[FIRST", "[LAST"}, s):
+		return 0, nil, fmt.Errorf("%q is neither a digit nor an operator", s)
+	case len(rest) == 0:
+		return 0, nil, fmt.Errorf("%s is not closed", s)
+	case len(args) == 0:
+		return 0, nil, fmt.Errorf("%s has no arguments", s)
+	}
+	return listOpsApply(s[1:], args), rest[1:], nil
+}
+
+// listOpsApply applies an operator to at least one value, which it sorts.
+func listOpsApply(op string, args []int) int {
+	first, last, sum := args[0], args[len(args)-1], 0
+	for _, a := range args {
+		sum += a
+	}
+	slices.Sort(args)
+	switch n := len(args); op {
+	case "MIN":
+		return args[0]
+	case "MAX":
+		return args[n-1]
+	case "MED":
+		return (args[(n-1)/2] + args[n/2]) / 2
+	case "FIRST":
+		return first
+	case "LAST":
+		return last
+	}
+	return sum % 10
+}

@@ -1,0 +1,154 @@
+package dataset
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func TestEvaluateListOps(t *testing.T) {
+	for expression, want := range map[string]int{
+		"7": 7, "[MAX 2 9 [MIN 4 7 ] 0 ]": 9, "[SM 6 5 9 0 ]": 0, "[MED 1 4 ]": 2, "[MED 9 1 5 ]": 5, "[FIRST 3 8 ]": 3, "[LAST 3 8 ]": 8,
+		"( ( ( [SM ( ( ( [MIN 3 ) 2 ) ] ) ) 9 ) ] )": 1,
+	} {
+		if got, err := EvaluateListOps(expression); err != nil || got != want {
+			t.Errorf("%s = %d, %v; want %d", expression, got, err, want)
+		}
+	}
+	for expression, want := range map[string]string{
+		"": "ends too early", "[MAX 1 2": "not closed", "[MAX ]": "no arguments", "[AVG 1 2 ]": `"[AVG"`, "12": `"12"`, "1 2": `"2" follows`, "[MAX 1 [ ]": `"["`,
+	} {
+		if _, err := EvaluateListOps(expression); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want one with %q", expression, err, want)
+		}
+	}
+}
+
+// Every published line has the value that the evaluator finds.
+func TestRealListOps(t *testing.T) {
+	dir := realData(t, "listops")
+	files, err := filepath.Glob(filepath.Join(dir, "*.tsv"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	n := 0
+	for _, path := range files {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := bufio.NewScanner(f)
+		in.Buffer(nil, 1<<20)
+		for in.Scan() {
+			label, tree, _ := strings.Cut(in.Text(), "\t")
+			if got, err := EvaluateListOps(tree); err != nil || strconv.Itoa(got) != label {
+				t.Fatalf("%s: %s = %d, %v; want %s", path, tree, got, err, label)
+			}
+			n++
+		}
+		f.Close()
+	}
+	t.Logf("%d expressions", n)
+}
+
+// Made expressions are what LRA's are: of its length, its operators and its spelling, each once, with their values; and the
+// same again for the same seed.
+func TestWriteListOps(t *testing.T) {
+	const n = 60
+	dir := t.TempDir()
+	var again [2]bytes.Buffer
+	for i := range again {
+		if err := WriteListOps(&again[i], n, 5, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !bytes.Equal(again[0].Bytes(), again[1].Bytes()) {
+		t.Error("the same seed made other expressions")
+	}
+	write(t, filepath.Join(dir, "basic_train.tsv"), again[0].Bytes())
+	var other bytes.Buffer
+	if err := WriteListOps(&other, 10, 5, 1); err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(again[0].Bytes(), bytes.Split(other.Bytes(), []byte("\n"))[1]) {
+		t.Error("two parts share an expression")
+	}
+	write(t, filepath.Join(dir, "basic_val.tsv"), other.Bytes())
+
+	lines, labels, err := readListOps(filepath.Join(dir, "basic_train.tsv"))
+	if err != nil || len(lines) != n {
+		t.Fatalf("%d lines, %v", len(lines), err)
+	}
+	seen, used, digits := map[string]bool{}, map[string]int{}, map[int]int{}
+	for i, symbols := range lines {
+		length := 0
+		for _, s := range symbols {
+			used[s]++
+			if s != "X" { // which is the second of an operator's two
+				length++
+			}
+		}
+		length += used["X"] - used["counted"]
+		used["counted"] = used["X"]
+		if length <= listOpsAbove || length >= listOpsBelow {
+			t.Errorf("an expression of length %d", length)
+		}
+		text := strings.Join(symbols, " ")
+		if seen[text] {
+			t.Error("an expression twice")
+		}
+		seen[text] = true
+		digits[labels[i]]++
+		if got, err := EvaluateListOps(strings.ReplaceAll(text, "X", "]")); err != nil || got != labels[i] {
+			t.Errorf("value %d, %v; want %d", got, err, labels[i])
+		}
+	}
+	delete(used, "counted")
+	if len(used) != 15 || len(digits) < 5 { // four operators, the bracket, ten digits
+		t.Errorf("symbols %v, values %v", used, digits)
+	}
+
+	d := mustLoad(t, "listops", Options{Dir: dir})
+	if d.Train.Len() != n || d.Val.Len() != 10 || d.Test != nil || d.Vocab != 18 || d.Channels != 0 || d.Outputs != 10 || d.MaxLen > 2048 {
+		t.Fatalf("%d, %d examples, test %v; %+v", d.Train.Len(), d.Val.Len(), d.Test, d.Info)
+	}
+	var e Example
+	mustExample(t, d.Train, &e, 3, 0)
+	if e.Len != min(len(lines[3]), 2047)+1 || e.Tokens[e.Len-1] != tokenEnd || e.Label != labels[3] || slices.Max(e.Tokens) >= 18 {
+		t.Errorf("example 3: %d tokens of %d symbols, label %d", e.Len, len(lines[3]), e.Label)
+	}
+}
+
+func TestListOpsVocabulary(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "basic_train.tsv"), []byte("Source\tTarget\n( ( ( [MAX 2 ) 2 ) ] )\t2\n3\t3\n"))
+	write(t, filepath.Join(dir, "basic_test.tsv"), []byte("Source\tTarget\n( ( ( [MIN 3 ) 2 ) ] )\t2\n"))
+	d := mustLoad(t, "listops", Options{Dir: dir})
+	var e Example
+	mustExample(t, d.Train, &e, 0, 0) // 2 occurs twice; of the others 3 < X < [MAX
+	if want := []int32{6, 3, 3, 5, 2}; !slices.Equal(e.Tokens, want) {
+		t.Errorf("tokens %v, want %v", e.Tokens, want)
+	}
+	mustExample(t, d.Test, &e, 0, 0)
+	if want := []int32{1, 4, 3, 5, 2}; !slices.Equal(e.Tokens, want) {
+		t.Errorf("tokens of a test expression %v, want %v", e.Tokens, want)
+	}
+	mustRefuse(t, "no training file", "listops", Options{Dir: filepath.Dir(dir)}, "basic_train.tsv", "long-range-arena")
+	write(t, filepath.Join(dir, "basic_val.tsv"), []byte("Source\tTarget\n[MAX 1 2 ]\tten\n"))
+	mustRefuse(t, "no digit", "listops", Options{Dir: dir}, "basic_val.tsv: line 2")
+}
+
+func FuzzEvaluateListOps(f *testing.F) {
+	f.Add("[MAX 2 9 [MIN 4 7 ] 0 ]")
+	f.Add("( ( [SM ) ]")
+	f.Fuzz(func(t *testing.T, text string) {
+		if v, err := EvaluateListOps(text); err == nil && (v < 0 || v > 9) {
+			t.Errorf("%q = %d", text, v)
+		}
+	})
+}

@@ -1,0 +1,92 @@
+package dataset
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/s4d-fast/s4d-fast/internal/random"
+)
+
+// The shape of generated expressions (spec §5.3): a tree no deeper than 10 whose inner nodes have 2 to 10 arguments; of
+// a node's length a digit is 1 and an operator 2 and its arguments. Only those longer than 500 and shorter than 2000
+// are kept, each once.
+const (
+	listOpsDepth   = 10
+	listOpsArgs    = 10
+	listOpsDigits  = 0.25 // share of operators among the nodes above the greatest depth
+	listOpsAbove   = 500
+	listOpsBelow   = 2000
+	listOpsAttempt = 1 << 16 // draws of one tree at most
+)
+
+var listOpsOperators = []string{"MIN", "MAX", "MED", "SM"}
+
+// WriteListOps writes n expressions in LRA's format, header and all, a function of (seed, part): parts of one seed, for
+// training, validation and test, have different expressions but for rare chance.
+func WriteListOps(w io.Writer, n int, seed uint64, part int) error {
+	out := bufio.NewWriter(w)
+	fmt.Fprintln(out, "Source\tTarget")
+	seen := map[string]bool{}
+	for i := 0; len(seen) < n; i++ {
+		d := listOpsDraw{stream: random.New(seed, random.Signal, part, i)}
+		tree, ok := d.expression()
+		if !ok || seen[tree] {
+			continue
+		}
+		seen[tree] = true
+		v, err := EvaluateListOps(tree)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%s\t%d\n", tree, v)
+	}
+	return out.Flush()
+}
+
+// listOpsDraw draws a tree.
+type listOpsDraw struct {
+	stream random.Stream
+	used   uint64
+}
+
+func (d *listOpsDraw) uniform() float64 {
+	d.used++
+	return d.stream.Float64(d.used - 1)
+}
+
+// expression draws until a tree has the right length; ok is false where it gives up.
+func (d *listOpsDraw) expression() (string, bool) {
+	for range listOpsAttempt {
+		var b strings.Builder
+		if n := d.node(&b, 1); n > listOpsAbove && n < listOpsBelow {
+			return b.String(), true
+		}
+	}
+	return "", false
+}
+
+// node writes a subtree as the published files spell it, "( ( ( [OP a ) b ) ] )", and returns its length. It stops
+// writing once a tree is too long.
+func (d *listOpsDraw) node(b *strings.Builder, depth int) (length int) {
+	if depth >= listOpsDepth || d.uniform() > listOpsDigits {
+		fmt.Fprint(b, int(10*d.uniform()))
+		return 1
+	}
+	op := listOpsOperators[int(float64(len(listOpsOperators))*d.uniform())]
+	args := 2 + int((listOpsArgs-1)*d.uniform())
+	b.WriteString(strings.Repeat("( ", args+1))
+	b.WriteString("[" + op)
+	length = 2
+	for range args {
+		b.WriteByte(' ')
+		length += d.node(b, depth+1)
+		b.WriteString(" )")
+		if b.Len() > 64*listOpsBelow {
+			break
+		}
+	}
+	b.WriteString(" ] )")
+	return length
+}

@@ -1,0 +1,82 @@
+package dataset
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Tokens that every vocabulary begins with (spec §5.3). Padding is never part of an example here: true lengths mask it.
+const (
+	tokenPad = iota
+	tokenUnknown
+	tokenEnd
+	tokensOwn // how many
+)
+
+// vocabulary numbers symbols of a training set by how often they occur, most often first, ties in their order.
+type vocabulary[S cmp.Ordered] map[S]int
+
+// newVocabulary counts symbols; those that occur fewer than least times become unknown.
+func newVocabulary[S cmp.Ordered](counts map[S]int, least int) vocabulary[S] {
+	var symbols []S
+	for s, n := range counts {
+		if n >= least {
+			symbols = append(symbols, s)
+		}
+	}
+	slices.SortFunc(symbols, func(a, b S) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
+	v := vocabulary[S]{}
+	for i, s := range symbols {
+		v[s] = tokensOwn + i
+	}
+	return v
+}
+
+// size counts all tokens.
+func (v vocabulary[S]) size() int { return tokensOwn + len(v) }
+
+// encode appends the token of a symbol.
+func (v vocabulary[S]) encode(dst []uint16, s S) []uint16 {
+	if t, ok := v[s]; ok {
+		return append(dst, uint16(t))
+	}
+	return append(dst, tokenUnknown)
+}
+
+// tokenSet is sequences of tokens with a class each.
+type tokenSet struct {
+	tokens [][]uint16
+	labels []int
+	paths  []string // of texts in files of their own
+}
+
+func (s *tokenSet) Len() int { return len(s.tokens) }
+
+func (s *tokenSet) Length(i int) int { return len(s.tokens[i]) }
+
+func (s *tokenSet) Example(dst *Example, i, _ int) error {
+	if i < 0 || i >= len(s.tokens) {
+		return outOfRange(i, len(s.tokens))
+	}
+	*dst = Example{X: dst.X[:0], Tokens: dst.Tokens[:0], Len: len(s.tokens[i]), Label: s.labels[i], Target: dst.Target[:0]}
+	for _, t := range s.tokens[i] {
+		dst.Tokens = append(dst.Tokens, int32(t))
+	}
+	if s.paths != nil {
+		dst.Path = s.paths[i]
+	}
+	return nil
+}
+
+// tokenDataset makes a data set of what was asked for of three splits.
+func tokenDataset(info Info, opt Options, sets map[split]*tokenSet) *Dataset {
+	d := &Dataset{Info: info}
+	d.Outputs = len(info.Labels)
+	for s, dst := range map[split]*Set{train: &d.Train, val: &d.Val, test: &d.Test} {
+		if set := sets[s]; set != nil && set.Len() > 0 && opt.wants(s) {
+			*dst = set
+			d.MaxLen = max(d.MaxLen, slices.Max(Lengths(set)))
+		}
+	}
+	return d
+}
