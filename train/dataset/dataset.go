@@ -103,6 +103,7 @@ var loaders = map[string]func(Options) (*Dataset, error){
 	"scifar":          cifar("scifar", true, false).load,
 	"smnist":          mnist("smnist", false).load,
 	"speech-commands": loadSpeechCommands,
+	"text":            loadText,
 	"ts":              loadTS,
 }
 

@@ -1,0 +1,122 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const textSource = "the Large Movie Review Dataset is published at ai.stanford.edu/~amaas/data/sentiment: want its folder aclImdb, or what is in it"
+
+// Characters of a review that count, without the end, and how often one must occur in the training set to have a token of
+// its own (spec §5.3).
+const (
+	textMax   = 4095
+	textLeast = 15
+)
+
+// loadText loads aclImdb's reviews character by character: train/{neg,pos}/*.txt and test/{neg,pos}/*.txt. As in the
+// official code the test set is also the validation set; where it is missing, a tenth of the training reviews,
+// chosen by PyTorch's split of seed 42, is.
+func loadText(opt Options) (*Dataset, error) {
+	if err := opt.refuseRecorded(); err != nil {
+		return nil, err
+	}
+	if _, err := readFolder(opt.Dir, textSource); err != nil {
+		return nil, err
+	}
+	dir := opt.Dir
+	if inner := filepath.Join(dir, "aclImdb"); isFolder(inner) {
+		dir = inner
+	}
+	texts, trained, err := readReviews(filepath.Join(dir, "train"), opt)
+	if errors.Is(err, os.ErrNotExist) {
+		err = fmt.Errorf("%w; %s", err, textSource)
+	}
+	if err != nil {
+		return nil, err
+	}
+	counts := map[rune]int{}
+	for _, text := range texts {
+		for _, c := range text {
+			counts[c]++
+		}
+	}
+	v := newVocabulary(counts, textLeast)
+	trained.encode(texts, v)
+
+	sets := map[split]*tokenSet{train: trained}
+	if isFolder(filepath.Join(dir, "test")) {
+		if opt.wants(val) || opt.wants(test) {
+			texts, tested, err := readReviews(filepath.Join(dir, "test"), opt)
+			if err != nil {
+				return nil, err
+			}
+			tested.encode(texts, v)
+			sets[val], sets[test] = tested, tested
+		}
+	} else {
+		n := trained.Len()
+		parts := RandomSplit(42, n-n/10, n/10)
+		sets[train], sets[val] = trained.pick(parts[0]), trained.pick(parts[1])
+	}
+	return tokenDataset(Info{Task: "text", Vocab: v.size(), Labels: []string{"neg", "pos"}}, opt, sets), nil
+}
+
+// readReviews reads a folder's reviews, the negative ones first, in the order of their names.
+func readReviews(dir string, opt Options) (texts []string, set *tokenSet, err error) {
+	set = &tokenSet{}
+	for label, class := range []string{"neg", "pos"} {
+		files, err := os.ReadDir(filepath.Join(dir, class))
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, f := range files {
+			if !strings.HasSuffix(f.Name(), ".txt") {
+				continue
+			}
+			if err := opt.Context.Err(); err != nil {
+				return nil, nil, err
+			}
+			path := filepath.Join(dir, class, f.Name())
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return nil, nil, err
+			}
+			texts = append(texts, string(text))
+			set.labels, set.paths = append(set.labels, label), append(set.paths, path)
+			if opt.Progress != nil {
+				opt.Progress(len(texts), max(len(texts), 2*len(files)))
+			}
+		}
+	}
+	if len(texts) == 0 {
+		return nil, nil, fmt.Errorf("%s holds no reviews neg/*.txt and pos/*.txt", dir)
+	}
+	return texts, set, nil
+}
+
+// encode fills in the tokens of texts.
+func (s *tokenSet) encode(texts []string, v vocabulary[rune]) {
+	for _, text := range texts {
+		tokens := make([]uint16, 0, min(len(text), textMax)+1)
+		for _, c := range text {
+			if len(tokens) == textMax {
+				break
+			}
+			tokens = v.encode(tokens, c)
+		}
+		s.tokens = append(s.tokens, append(tokens, tokenEnd))
+	}
+}
+
+// pick returns some of the examples.
+func (s *tokenSet) pick(members []int) *tokenSet {
+	out := &tokenSet{}
+	for _, i := range members {
+		out.tokens, out.labels, out.paths = append(out.tokens, s.tokens[i]), append(out.labels, s.labels[i]), append(out.paths, s.paths[i])
+	}
+	return out
+}

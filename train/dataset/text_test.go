@@ -1,0 +1,53 @@
+package dataset
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// reviews writes n reviews a class.
+func reviews(t *testing.T, dir string, n int) {
+	t.Helper()
+	for i := range n {
+		write(t, filepath.Join(dir, "neg", fmt.Sprintf("%d_1.txt", i)), []byte("bad"))
+		write(t, filepath.Join(dir, "pos", fmt.Sprintf("%d_9.txt", i)), []byte("good é"))
+	}
+}
+
+func TestText(t *testing.T) {
+	dir := t.TempDir()
+	reviews(t, filepath.Join(dir, "aclImdb", "train"), 20)
+	whole := mustLoad(t, "text", Options{Dir: dir})
+	if whole.Train.Len() != 36 || whole.Val.Len() != 4 || whole.Test != nil {
+		t.Fatalf("%d, %d examples without a test folder", whole.Train.Len(), whole.Val.Len())
+	}
+	// d and o occur 40 times, the others 20, in the order of their numbers: space a b g é
+	if whole.Vocab != 3+7 || whole.Outputs != 2 || whole.MaxLen != 7 || whole.Channels != 0 {
+		t.Errorf("%+v", whole.Info)
+	}
+	reviews(t, filepath.Join(dir, "aclImdb", "test"), 1)
+	write(t, filepath.Join(dir, "aclImdb", "test", "pos", "long.txt"), []byte(strings.Repeat("go!", 3000)))
+	d := mustLoad(t, "text", Options{Dir: dir})
+	if d.Train.Len() != 40 || d.Val.Len() != 3 || d.Test.Len() != 3 || d.MaxLen != 4096 {
+		t.Fatalf("%d, %d, %d examples, MaxLen %d", d.Train.Len(), d.Val.Len(), d.Test.Len(), d.MaxLen)
+	}
+	var e Example
+	mustExample(t, d.Test, &e, 1, 0)
+	if want := []int32{8, 4, 4, 3, 5, 9, 2}; e.Label != 1 || !slices.Equal(e.Tokens, want) || filepath.Base(e.Path) != "0_9.txt" {
+		t.Errorf("%s: label %d, tokens %v, want %v", e.Path, e.Label, e.Tokens, want)
+	}
+	mustExample(t, d.Test, &e, 2, 0)
+	if e.Len != 4096 || e.Tokens[2] != tokenUnknown || e.Tokens[4095] != tokenEnd {
+		t.Errorf("a long review: %d tokens, %v …", e.Len, e.Tokens[:4])
+	}
+	if only := mustLoad(t, "text", Options{Dir: dir, Split: "test"}); only.Train != nil || only.Test.Len() != 3 || only.Vocab != d.Vocab {
+		t.Errorf("the test set alone: %+v", only)
+	}
+	mustRefuse(t, "no reviews", "text", Options{Dir: t.TempDir()}, "ai.stanford.edu")
+	os.RemoveAll(filepath.Join(dir, "aclImdb", "train", "pos"))
+	mustRefuse(t, "no class", "text", Options{Dir: dir}, "pos")
+}
