@@ -12,7 +12,7 @@ import (
 // complexVec is a vector of complex numbers.
 type complexVec struct{ re, im reg.VecVirtual }
 
-// fft generates the passes over vectors of 16 lanes; an AVX2 vector is half of one. (What the passes compute, and why
+// fft generates the passes over vectors of 16 lanes; an AVX2 vector is half of one, a NEON vector a quarter. (What the passes compute, and why
 // in this order, is in internal/vek/fft.go, fft4.go, fft8.go and fftodd.go.)
 func fft(f *file) {
 	const pass = "func(re, im, tw []float32, q, from, count int)"
@@ -354,13 +354,20 @@ func (g *gen) dft4(x [4]complexVec, inverse bool) (y [4]complexVec) {
 func (b *butterfly) four() {
 	if b.half && !b.inverse { // x_2 = x_3 = 0
 		x0, x1 := b.raw(0), b.raw(1)
-		again := complexVec{b.vec(), b.vec()}
-		b.VMOVAPS(x0.re, again.re)
-		b.VMOVAPS(x0.im, again.im)
-		y0, y2 := b.sumDiff(x0, x1)
-		y1, y3 := b.turned(again, x1)
-		for k, y := range []complexVec{y0, y1, y2, y3} {
-			b.output(k, y)
+		var y [4]complexVec // x0 + x1, x0 − i·x1, x0 − x1, x0 + i·x1
+		for k := range y {
+			y[k] = complexVec{b.vec(), b.vec()}
+		}
+		b.VADDPS(x1.re, x0.re, y[0].re)
+		b.VADDPS(x1.im, x0.im, y[0].im)
+		b.VADDPS(x1.im, x0.re, y[1].re)
+		b.VSUBPS(x1.re, x0.im, y[1].im)
+		b.VSUBPS(x1.re, x0.re, y[2].re)
+		b.VSUBPS(x1.im, x0.im, y[2].im)
+		b.VSUBPS(x1.im, x0.re, y[3].re)
+		b.VADDPS(x1.re, x0.im, y[3].im)
+		for k := range y {
+			b.output(k, y[k])
 		}
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mmcloughlin/avo/operand"
 	"golang.org/x/arch/arm64/arm64asm"
 )
 
@@ -68,7 +69,13 @@ func TestReservedRegisters(t *testing.T) {
 // Instructions without a lowering, and registers that lowering needs itself, are refused.
 func TestLoweringRefuses(t *testing.T) {
 	for name, describe := range map[string]func(*gen){
-		"no lowering of VPMADDWD": func(g *gen) { v := g.zero(); g.VPMADDWD(v, v, v) },
+		"one register twice": func(g *gen) { a, b := g.arg("x"), g.arg("x"); g.XORQ(a, b) },
+		"is no register": func(g *gen) {
+			r := g.GP64()
+			g.IMUL3Q(operand.Imm(3), operand.Mem{Base: g.arg("x")}, r)
+		},
+		"a source and a destination": func(g *gen) { v := g.zero(); g.VMOVSS(v, v, v) },
+		"no lowering of VPMADDWD":    func(g *gen) { v := g.zero(); g.VPMADDWD(v, v, v) },
 		"more vector registers": func(g *gen) {
 			v := g.zeros(31)
 			for _, x := range v[1:] {

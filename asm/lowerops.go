@@ -27,7 +27,7 @@ func shape(opcode string) neon.Shape {
 var threes = map[string]string{
 	"VADDPS": "FADD", "VSUBPS": "FSUB", "VMULPS": "FMUL", "VDIVPS": "FDIV", "VMAXPS": "FMAX", "VMINPS": "FMIN",
 	opMaxNumber: "FMAXNM", opMaxNumberDouble: "FMAXNM",
-	"VADDPD": "FADD", "VSUBPD": "FSUB", "VMULPD": "FMUL", "VDIVPD": "FDIV", "VMAXPD": "FMAX", "VMINPD": "FMIN",
+	"VADDPD": "FADD", "VSUBPD": "FSUB", "VMULPD": "FMUL", "VMAXPD": "FMAX",
 }
 
 // natives are d = b op a in instructions that Go's assembler has.
@@ -49,11 +49,9 @@ var fused = map[string]struct {
 	order           string
 	product, addend int
 }{
-	"VFMADD231PS": {"231", 1, 1}, "VFMADD213PS": {"213", 1, 1}, "VFMADD132PS": {"132", 1, 1},
-	"VFMADD231PD": {"231", 1, 1}, "VFMADD213PD": {"213", 1, 1},
+	"VFMADD231PS": {"231", 1, 1}, "VFMADD213PS": {"213", 1, 1}, "VFMADD231PD": {"231", 1, 1},
 	"VFMSUB231PS": {"231", 1, -1}, "VFMSUB213PS": {"213", 1, -1},
-	"VFMSUB231PD": {"231", 1, -1}, "VFMSUB213PD": {"213", 1, -1},
-	"VFNMADD231PS": {"231", -1, 1}, "VFNMADD213PS": {"213", -1, 1}, "VFNMADD231PD": {"231", -1, 1},
+	"VFNMADD231PS": {"231", -1, 1}, "VFNMADD231PD": {"231", -1, 1},
 	"VFNMSUB213PS": {"213", -1, -1},
 }
 
@@ -89,11 +87,8 @@ func (l *lowering) instruction(i *ir.Instruction) {
 func (l *lowering) fuse(s neon.Shape, order string, product, addend int, o []operand.Op) {
 	third, second, d := l.source(o[0]), vector(o[1]), vector(o[2])
 	x, y, z := second, third, d // 231
-	switch order {
-	case "213":
+	if order == "213" {
 		x, y, z = second, d, third
-	case "132":
-		x, y, z = d, third, second
 	}
 	op := map[int]string{1: "FMLA", -1: "FMLS"}[product]
 	if order == "231" {
@@ -106,10 +101,7 @@ func (l *lowering) fuse(s neon.Shape, order string, product, addend int, o []ope
 		}
 		return
 	}
-	sum := scratchVec - 1
-	if z == scratchVec {
-		sum = scratchVec
-	}
+	const sum = scratchVec - 1
 	if addend < 0 {
 		l.word(neon.Two("FNEG", s, sum, z))
 	} else {
@@ -152,8 +144,18 @@ func (l *lowering) vectorMove(opcode string, o []operand.Op) bool {
 	return true
 }
 
+// same refuses two operands that are not one.
+func same(a, b operand.Op) {
+	if number(a) != number(b) {
+		panic("want one register twice")
+	}
+}
+
 // whole moves a vector or its lowest element.
 func (l *lowering) whole(size string, o []operand.Op) {
+	if len(o) != 2 {
+		panic("want a source and a destination")
+	}
 	if m, ok := o[0].(operand.Mem); ok {
 		l.op("FMOV%s %s, F%d", size, l.memory(m), vector(o[1]))
 	} else if m, ok := o[1].(operand.Mem); ok {
@@ -273,8 +275,10 @@ func (l *lowering) integerOp(opcode string, o []operand.Op) bool {
 	case "CMPQ":
 		l.op("CMP %s, %s", l.integerSource(o[1]), integer(o[0]))
 	case "TESTQ":
+		same(o[0], o[1])
 		l.op("CMP $0, %s", integer(o[0]))
 	case "XORQ":
+		same(o[0], o[1])
 		l.op("MOVD ZR, %s", integer(o[1]))
 	case "SHLQ":
 		l.op("LSL $%d, %s", immediate(o[0]), integer(o[1]))
@@ -287,6 +291,7 @@ func (l *lowering) integerOp(opcode string, o []operand.Op) bool {
 	case "IMULQ":
 		l.op("MUL %s, %s", l.integerSource(o[0]), integer(o[1]))
 	case "IMUL3Q":
+		number(o[1]) // a register: there is but one for what lies in memory
 		l.op("MOVD $%d, %s", immediate(o[0]), scratchInt)
 		l.op("MUL %s, %s, %s", scratchInt, l.integerSource(o[1]), integer(o[2]))
 	case "STMXCSR": // the control register's part in this is FPCR's

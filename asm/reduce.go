@@ -5,7 +5,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// reduceBlock is how many elements are summed in float32: 32 terms a lane at AVX2, 16 at AVX-512.
+// reduceBlock is how many elements are summed in float32: 64 terms a lane at NEON, 32 at AVX2, 16 at
+// AVX-512.
 const reduceBlock = 2048
 
 // reduce generates sums over a slice: eight vectors of partial sums a block, and the blocks in float64.

@@ -141,7 +141,8 @@ func compareLogits(t *testing.T, logits []float32, g *golden.Checkpoint) {
 	t.Helper()
 	for i, row := range g.Logits {
 		for k, want := range row {
-			if got := float64(logits[i*len(row)+k]); !(math.Abs(got-want) <= 1e-4) {
+			// 5e-5 of PyTorch's, so that two processors are no further than 1e-4 apart
+			if got := float64(logits[i*len(row)+k]); !(math.Abs(got-want) <= 5e-5) {
 				t.Errorf("sequence %d, class %d: %v, want %v", i, k, got, want)
 			}
 		}

@@ -57,8 +57,8 @@ var networks = []network{
 	{name: "bilinear, rate", size: 2, length: 30, rate: 2, change: func(c *model.Config) { c.SSM.Disc = ssm.Bilinear }},
 	{name: "LegS", size: 2, length: 30, change: func(c *model.Config) { c.SSM.Init, c.SSM.TrainB = ssm.LegS, true }},
 	{name: "DFouT", size: 3, length: 50, change: func(c *model.Config) { c.SSM.Init = ssm.DFouT }},
-	{name: "grid d, b_scale one, rate", size: 3, length: 50, rate: 2, change: func(c *model.Config) {
-		c.SSM.Init, c.SSM.Grid, c.SSM.BScale, c.SSM.XiMin = ssm.DFouT, ssm.GridD, ssm.ScaleOne, 0.02
+	{name: "grid d, b_scale one, rate", size: 3, length: 20, rate: 2, change: func(c *model.Config) { // few taps: without ξ in B̄ the gains are large
+		c.SSM.Init, c.SSM.Grid, c.SSM.BScale, c.SSM.XiMin = ssm.DFouT, ssm.GridD, ssm.ScaleOne, 0.1
 	}},
 	{name: "half, b_scale zoh-1", size: 3, length: 50, change: func(c *model.Config) {
 		c.SSM.Init, c.SSM.BScale = ssm.DFouTHalf, ssm.ScaleZOH1

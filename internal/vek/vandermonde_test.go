@@ -139,7 +139,7 @@ func TestPowerRows(t *testing.T) {
 func TestPowerProduct(t *testing.T) {
 	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
 		r := generator(3)
-		for _, s := range [][3]int{{1, 1, 1}, {32, 32, 64}, {15, 33, 7}, {6, 16, 4}, {1, 31, 30}, {29, 100, 2}, {0, 5, 3}, {5, 0, 3}, {3, 4, 0}} {
+		for _, s := range [][3]int{{1, 1, 1}, {32, 32, 64}, {15, 33, 7}, {6, 16, 4}, {1, 31, 30}, {29, 100, 2}, {0, 5, 3}, {5, 0, 3}, {3, 4, 0}, {2, 9, 5}, {4, 24, 6}} {
 			checkPowerProduct(t, c, r, s[0], s[1], s[2])
 		}
 	})

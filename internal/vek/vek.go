@@ -13,7 +13,7 @@ import "fmt"
 
 // longestRun bounds the elements of one call of assembly, which Go cannot preempt: no call takes much longer than
 // 150 µs.
-const longestRun = 1 << 16
+const longestRun = 1 << 15
 
 // sameLen panics unless every slice has n elements.
 func sameLen(name string, n int, slices ...[]float32) {

@@ -1,6 +1,7 @@
 package vektest
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"runtime/debug"
@@ -18,6 +19,9 @@ type Call struct {
 	args   []arg
 	at     Placement
 }
+
+// half is a factor that no compiler knows.
+var half float32 = 0.5
 
 // arg is one argument of the call being made.
 type arg struct {
@@ -143,11 +147,14 @@ func (c *Call) add(k kind, m vek.Matrix, unit Placement) vek.Matrix {
 	return m
 }
 
-// Do makes the call and fails the test where it reads or writes outside its arguments, changes an input, or leaves
-// part of an output unwritten. It reports whether all went well.
+// Do makes the call and fails the test where it reads or writes outside its arguments, changes an input, leaves part of
+// an output unwritten, or leaves the processor flushing denormal numbers. It reports whether all went well.
 func (c *Call) Do(kernel func()) bool {
 	c.tb.Helper()
 	err := fault(kernel)
+	if tiny := float32(0x1p-148); err == nil && tiny*half == 0 {
+		err = errors.New("denormal numbers are left to be flushed")
+	}
 	for i := 0; err == nil && i < len(c.args); i++ {
 		if err = c.memory[i].intact(); err == nil {
 			err = c.args[i].check()
