@@ -26,6 +26,7 @@ type cli struct {
 	Level string `help:"Kernel level to use instead of the best one available (see version)." placeholder:"LEVEL"`
 
 	Train   trainCmd   `cmd:"" help:"Train a network on a task (default: delay, which makes its own data)."`
+	Sweep   sweepCmd   `cmd:"" help:"Train a grid of configurations; a table and a picture of the results."`
 	Eval    evalCmd    `cmd:"" help:"Evaluate a model on a split of a task."`
 	Stream  streamCmd  `cmd:"" help:"Run a model over audio, sample by sample, and print what it hears."`
 	Inspect inspectCmd `cmd:"" help:"Show a model file: configuration, parameters, poles, labels."`

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 )
 
 // Curve is a named line.
@@ -20,11 +21,14 @@ type Curve struct {
 type Panel struct {
 	Title, X, Y string
 	Curves      []Curve
-	LogX        bool
+	LogX, LogY  bool
 	YMin, YMax  float64 // both 0: those of the curves
 	Marks       []float64
 	MarkName    string // what the vertical lines at Marks are
 }
+
+// fewPoints get a mark each.
+const fewPoints = 40
 
 // palette is that of Okabe and Ito, the colours apart for all readers.
 var palette = []color.RGBA{
@@ -42,7 +46,11 @@ func Curves(path string, panels []Panel) error {
 		} else {
 			pl.X.Tick.Marker = ticks(8)
 		}
-		pl.Y.Tick.Marker = ticks(5)
+		if p.LogY {
+			pl.Y.Scale, pl.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+		} else {
+			pl.Y.Tick.Marker = ticks(5)
+		}
 		for i, c := range p.Curves {
 			if len(c.X) != len(c.Y) {
 				return fmt.Errorf("figure: %s: %d and %d coordinates", c.Name, len(c.X), len(c.Y))
@@ -57,7 +65,11 @@ func Curves(path string, panels []Panel) error {
 		if err := marks(pl, p); err != nil {
 			return err
 		}
-		pl.Y.Max += 0.2 * (pl.Y.Max - pl.Y.Min) // room for the legend
+		if p.LogY { // room for the legend
+			pl.Y.Max *= math.Pow(pl.Y.Max/pl.Y.Min, 0.2)
+		} else {
+			pl.Y.Max += 0.2 * (pl.Y.Max - pl.Y.Min)
+		}
 		all = append(all, []*plot.Plot{pl})
 	}
 	return saveGrid(path, widthPx, 320*len(all)+80, all)
@@ -77,6 +89,14 @@ func curve(p *plot.Plot, c Curve, colour color.Color) error {
 		}
 		l.Color, l.Width = colour, vg.Points(1.5)
 		p.Add(l)
+		if len(c.X) <= fewPoints {
+			s, err := plotter.NewScatter(stretch)
+			if err != nil {
+				return fmt.Errorf("figure: %s: %w", c.Name, err)
+			}
+			s.GlyphStyle = draw.GlyphStyle{Color: colour, Radius: vg.Points(2.5), Shape: draw.CircleGlyph{}}
+			p.Add(s)
+		}
 		if !named && c.Name != "" {
 			p.Legend.Add(c.Name, l)
 			named = true

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/s4d-fast/s4d-fast/internal/figure"
+	"github.com/s4d-fast/s4d-fast/train"
+)
+
+type sweepCmd struct {
+	Task    string   `arg:"" help:"Task: ${tasks}."`
+	Data    string   `help:"Folder of the data set (delay makes its own)." type:"path" placeholder:"DIR"`
+	Config  string   `help:"TOML file whose values replace the task's preset." type:"path" placeholder:"FILE"`
+	Set     []string `help:"A value, or several to sweep over: ssm.init=lin,dfout; keys joined by + take the same: ssm.dt_min+ssm.dt_max=0.001,0.01. Repeatable." placeholder:"KEY=VALUE,..." sep:"none"`
+	Seeds   int      `help:"Runs of every combination, with seeds from 1 on." default:"1"`
+	Out     string   `help:"Folder of the runs and of sweep.csv and sweep.png; started again, a sweep goes on." required:"" type:"path" placeholder:"DIR"`
+	Threads int      `help:"Worker threads (default: one per processor)." placeholder:"N"`
+}
+
+func (c *sweepCmd) Help() string {
+	return `The picture shows the last swept key that is a number, a curve for each combination of the others.
+
+Example (the paper's Figure 4, where Δ and ξ take the same values):
+  s4d-fast sweep delay --set ssm.init=lin,inv,legs,dfout --set train.epochs=5 \
+    --set ssm.dt_min+ssm.dt_max+ssm.xi_min+ssm.xi_max=0.001,0.0015,0.002,0.0025,0.003,0.004,0.006,0.01 --out runs/figure4`
+}
+
+func (c *sweepCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
+	s := train.Sweep{Seeds: c.Seeds, Dir: c.Out}
+	base := trainCmd{Task: c.Task, Data: c.Data, Config: c.Config, Threads: c.Threads}
+	for _, set := range c.Set {
+		a, err := train.ParseAxis(set)
+		if err != nil {
+			return trainError(err)
+		}
+		if len(a.Values) > 1 {
+			s.Axes = append(s.Axes, a)
+			continue
+		}
+		for _, key := range a.Keys {
+			base.Set = append(base.Set, key+"="+a.Values[0])
+		}
+	}
+	var err error
+	if s.Base, err = base.config(); err != nil {
+		return trainError(err)
+	}
+	s.Begin = func(run, runs int, name string, t *train.Trainer) {
+		fmt.Fprintf(std.err, "run %d of %d: %s\n", run, runs, name)
+		if std.errTTY {
+			t.Report(train.Bar(std.err))
+		} else {
+			t.Report(train.LogLines(log))
+		}
+	}
+	rows, err := s.Run(ctx)
+	if errors.Is(err, train.ErrInterrupted) {
+		fmt.Fprintf(std.err, "stopped in run %d; the same command goes on\n", len(rows)+1)
+	}
+	if err != nil {
+		return trainError(err)
+	}
+	fmt.Fprintln(std.out, "Table:", filepath.Join(c.Out, "sweep.csv"))
+	panel, ok := sweepPanel(c.Task, s.Axes, rows)
+	if !ok {
+		return nil
+	}
+	picture := filepath.Join(c.Out, "sweep.png")
+	if err := figure.Curves(picture, []figure.Panel{panel}); err != nil {
+		return err
+	}
+	fmt.Fprintln(std.out, "Picture:", picture)
+	return nil
+}
+
+// sweepPanel draws the best epochs' results over the last axis of numbers, the mean of the seeds; ok is false without
+// such an axis.
+func sweepPanel(task string, axes []train.Axis, rows []train.SweepRow) (p figure.Panel, ok bool) {
+	at := -1
+	for i, a := range axes {
+		if !slices.ContainsFunc(a.Values, func(v string) bool { _, err := strconv.ParseFloat(v, 64); return err != nil }) {
+			at = i
+		}
+	}
+	if at < 0 {
+		return p, false
+	}
+	p = figure.Panel{Title: "Sweep of " + task, X: axes[at].Name(), Y: "validation accuracy [%]"}
+	low, high := math.Inf(1), math.Inf(-1)
+	sums := map[string]map[float64][]float64{} // by curve and place
+	var names []string
+	for _, r := range rows {
+		x, _ := strconv.ParseFloat(r.Values[at], 64) // is a number
+		low, high = min(low, x), max(high, x)
+		var name []string
+		for i, v := range r.Values {
+			if i != at {
+				name = append(name, v)
+			}
+		}
+		curve := strings.Join(name, ", ")
+		if sums[curve] == nil {
+			sums[curve] = map[float64][]float64{}
+			names = append(names, curve)
+		}
+		y := math.NaN() // diverged
+		switch m := r.Best; {
+		case m == nil:
+		case m.ValAccuracy != nil:
+			y = 100 * *m.ValAccuracy
+		case m.RelativeMSE != nil:
+			y, p.Y, p.LogY = *m.RelativeMSE, "validation MSE over the signal's power", true
+		case m.ValRMSE != nil:
+			y, p.Y = *m.ValRMSE, "validation RMSE"
+		}
+		sums[curve][x] = append(sums[curve][x], y)
+	}
+	p.LogX = low > 0 && high > 8*low
+	for _, name := range names {
+		c := figure.Curve{Name: name}
+		for _, x := range slices.Sorted(maps.Keys(sums[name])) {
+			mean := 0.0
+			for _, y := range sums[name][x] {
+				mean += y / float64(len(sums[name][x]))
+			}
+			c.X, c.Y = append(c.X, x), append(c.Y, mean)
+		}
+		p.Curves = append(p.Curves, c)
+	}
+	return p, true
+}

@@ -1,0 +1,180 @@
+package train
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/s4d-fast/s4d-fast/internal/atomicfile"
+)
+
+// Axis is one direction of a sweep's grid: values that one key of the configuration takes, or several keys together.
+type Axis struct {
+	Keys   []string
+	Values []string
+}
+
+// ParseAxis reads "ssm.init=lin,inv", or "ssm.dt_min+ssm.dt_max=0.001,0.003" for keys that move together. Commas in
+// brackets part no values.
+func ParseAxis(s string) (Axis, error) {
+	keys, values, ok := strings.Cut(s, "=")
+	a := Axis{Keys: strings.Split(keys, "+")}
+	depth, from := 0, 0
+	for i, r := range values + "," {
+		switch {
+		case r == '[':
+			depth++
+		case r == ']':
+			depth--
+		case r == ',' && depth == 0:
+			a.Values = append(a.Values, strings.TrimSpace(values[from:i]))
+			from = i + 1
+		}
+	}
+	for _, part := range append(append([]string{}, a.Keys...), a.Values...) {
+		if part == "" || !ok {
+			return a, configErrorf("sweep: %q: want KEY=VALUE,VALUE,… or KEY+KEY=VALUE,…", s)
+		}
+	}
+	return a, nil
+}
+
+// Name is the axis's keys, as a table's heading.
+func (a Axis) Name() string { return strings.Join(a.Keys, "+") }
+
+// Sweep is a grid of runs: every combination of the axes' values with every seed from 1 on.
+type Sweep struct {
+	Base  Config
+	Axes  []Axis
+	Seeds int
+	Dir   string // a folder for each run, and sweep.csv
+	Begin func(run, runs int, name string, t *Trainer)
+}
+
+// SweepRow is one run's result. Best is nil where the run diverged before its first epoch's end.
+type SweepRow struct {
+	Values   []string // one an axis
+	Seed     uint64
+	Diverged bool
+	Best     *Metrics
+	Test     *Result
+}
+
+// Run makes the runs, one after the other, and rewrites sweep.csv after each. Runs that the folder holds already are
+// taken as they are, or gone on with. It ends early with ctx, after a checkpoint.
+func (s Sweep) Run(ctx context.Context) ([]SweepRow, error) {
+	if s.Seeds < 1 {
+		return nil, configErrorf("sweep: %d seeds: want at least 1", s.Seeds)
+	}
+	grid := [][]string{nil}
+	for _, a := range s.Axes {
+		var longer [][]string
+		for _, point := range grid {
+			for _, v := range a.Values {
+				longer = append(longer, append(append([]string{}, point...), v))
+			}
+		}
+		grid = longer
+	}
+	if err := os.MkdirAll(s.Dir, 0o777); err != nil {
+		return nil, fmt.Errorf("train: %w", err)
+	}
+	var rows []SweepRow
+	for i, point := range grid {
+		for seed := range s.Seeds {
+			row, err := s.run(ctx, point, uint64(seed+1), i*s.Seeds+seed+1, len(grid)*s.Seeds)
+			if err != nil {
+				return rows, err
+			}
+			rows = append(rows, row)
+			if err := s.write(rows); err != nil {
+				return rows, err
+			}
+		}
+	}
+	return rows, nil
+}
+
+// run makes one run, or takes it up.
+func (s Sweep) run(ctx context.Context, point []string, seed uint64, number, of int) (SweepRow, error) {
+	row := SweepRow{Values: point, Seed: seed}
+	cfg := s.Base
+	var name []string
+	for i, a := range s.Axes {
+		for _, key := range a.Keys {
+			if err := cfg.Set(key + "=" + point[i]); err != nil {
+				return row, err
+			}
+		}
+		name = append(name, a.Name()+"="+point[i])
+	}
+	cfg.Seed = seed
+	name = append(name, fmt.Sprintf("seed=%d", seed))
+	cfg.Out = filepath.Join(s.Dir, strings.ReplaceAll(strings.Join(name, ","), string(filepath.Separator), "_"))
+	_, err := os.Stat(filepath.Join(cfg.Out, configFile))
+	cfg.Resume = err == nil
+	t, err := New(ctx, cfg)
+	if err != nil {
+		return row, fmt.Errorf("%s: %w", strings.Join(name, " "), err)
+	}
+	if s.Begin != nil {
+		s.Begin(number, of, strings.Join(name, " "), t)
+	}
+	err = t.Fit(ctx)
+	if row.Diverged = errors.Is(err, ErrDiverged); err != nil && !row.Diverged {
+		return row, err
+	}
+	row.Best, row.Test = t.Best(), t.Test()
+	return row, nil
+}
+
+// write replaces sweep.csv.
+func (s Sweep) write(rows []SweepRow) error {
+	err := atomicfile.Write(filepath.Join(s.Dir, "sweep.csv"), func(w io.Writer) error {
+		out := csv.NewWriter(w)
+		var head []string
+		for _, a := range s.Axes {
+			head = append(head, a.Name())
+		}
+		_ = out.Write(append(head, "seed", "diverged", "epoch", "step", "val_loss", "val_accuracy", "val_rmse", "relative_mse", "test_accuracy", "test_rmse")) // Flush tells
+		for _, r := range rows {
+			_ = out.Write(r.fields())
+		}
+		out.Flush()
+		return out.Error()
+	})
+	if err != nil {
+		return fmt.Errorf("train: %w", err)
+	}
+	return nil
+}
+
+// fields are a row of the table; what a task does not have is empty.
+func (r SweepRow) fields() []string {
+	f := append(append([]string{}, r.Values...), fmt.Sprint(r.Seed), fmt.Sprint(r.Diverged))
+	number := func(v *float64) string {
+		if v == nil {
+			return ""
+		}
+		return strconv.FormatFloat(*v, 'g', 6, 64)
+	}
+	best := Metrics{}
+	var loss *float64
+	if r.Best != nil {
+		best, loss = *r.Best, &r.Best.ValLoss
+	}
+	f = append(f, fmt.Sprint(best.Epoch), fmt.Sprint(best.Step), number(loss), number(best.ValAccuracy), number(best.ValRMSE), number(best.RelativeMSE))
+	switch {
+	case r.Test == nil:
+		return append(f, "", "")
+	case best.ValAccuracy != nil:
+		return append(f, number(&r.Test.Accuracy), "")
+	}
+	return append(f, "", number(&r.Test.RMSE))
+}
