@@ -30,7 +30,9 @@ func (n *Net) Backward(dLogits []float32, grads *model.Weights) {
 		n.collect()
 		n.clearPoleGrad()
 		n.pool.For(n.cfg.DModel, n.loops.convGrad)
-		n.poleGrad()
+		if n.cfg.HasSSM(i) {
+			n.poleGrad()
+		}
 	}
 	if n.entry[0] != nil && !n.batchNorm() {
 		n.block = -1

@@ -6,7 +6,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// Batch is a number of sequences, padded to the same length.
+// Batch is a number of sequences, padded to the same length. A network of pairs compares sequences 2i and 2i+1.
 type Batch struct {
 	Size, Len int
 	X         []float32 // [Size][d_input][Len], for a linear encoder
@@ -82,6 +82,9 @@ func (n *Net) begin(b Batch, train bool) {
 func (n *Net) check(b Batch) {
 	if b.Size < 1 || b.Size > n.opt.MaxBatch {
 		panic(fmt.Sprintf("convmode: batch of %d sequences, want 1 to %d", b.Size, n.opt.MaxBatch))
+	}
+	if b.Size%n.cfg.Towers() != 0 {
+		panic(fmt.Sprintf("convmode: batch of %d sequences, want pairs", b.Size))
 	}
 	if b.Len < 1 || b.Len > n.opt.MaxLen {
 		panic(fmt.Sprintf("convmode: sequences of length %d, want 1 to %d", b.Len, n.opt.MaxLen))

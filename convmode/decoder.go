@@ -13,6 +13,9 @@ func (n *Net) newDecoder() {
 		n.pooled = make([]float32, n.opt.MaxBatch*n.cfg.DModel)
 		n.dPooled = make([]float32, n.opt.MaxBatch*n.cfg.DModel)
 	}
+	if n.cfg.Pairs {
+		n.pairs = newPairs(n.opt.MaxBatch/2, n.cfg.DModel)
+	}
 	n.logits = aligned(size)
 }
 
@@ -21,8 +24,11 @@ func (n *Net) logitCount() int {
 	if n.cfg.Pool == model.PoolNone {
 		return n.size * n.cfg.DOutput * n.length
 	}
-	return n.size * n.cfg.DOutput
+	return n.answers() * n.cfg.DOutput
 }
+
+// answers is the number of answers of a pooled batch, one a sequence or one a pair.
+func (n *Net) answers() int { return n.size / n.cfg.Towers() }
 
 // decoderMatrix views the decoder's weight [d_output][H].
 func (n *Net) decoderMatrix(weight []float32) vek.Matrix {
@@ -34,7 +40,8 @@ func rowMajor(data []float32, rows, cols int) vek.Matrix {
 	return vek.Matrix{Data: data[:rows*cols], Rows: rows, Cols: cols, Stride: cols}
 }
 
-// decode pools u_N and applies the decoder: logits = W·pooled + bias.
+// decode pools u_N and applies the decoder: logits = W·f + bias, where f is what was pooled, or of pairs what they are
+// compared by.
 func (n *Net) decode() []float32 {
 	logits := n.logits[:n.logitCount()]
 	if n.cfg.Pool == model.PoolNone {
@@ -42,12 +49,15 @@ func (n *Net) decode() []float32 {
 		return logits
 	}
 	n.pool.For(n.size*n.channelBlocks(), n.loops.pool)
-	out := rowMajor(logits, n.size, n.cfg.DOutput)
-	for b := range n.size {
+	f := rowMajor(n.pooled, n.size, n.cfg.DModel)
+	if n.cfg.Pairs {
+		f = n.compare()
+	}
+	out := rowMajor(logits, n.answers(), n.cfg.DOutput)
+	for b := range out.Rows {
 		copy(out.Row(b), n.w.DecoderBias)
 	}
-	pooled := rowMajor(n.pooled, n.size, n.cfg.DModel)
-	vek.Gemm(out, pooled, n.decoderMatrix(n.w.DecoderWeight), false, true, true, n.workers[0].gemm)
+	vek.Gemm(out, f, n.decoderMatrix(n.w.DecoderWeight), false, true, true, n.workers[0].gemm)
 	return logits
 }
 
@@ -100,14 +110,20 @@ func (n *Net) decodeGrad() {
 
 // pooledGrad adds the decoder's gradients and computes ∂pooled.
 func (n *Net) pooledGrad() {
-	d := rowMajor(n.dLogits, n.size, n.cfg.DOutput)
-	for b := range n.size {
+	d := rowMajor(n.dLogits, n.answers(), n.cfg.DOutput)
+	for b := range d.Rows {
 		vek.Add(n.grads.DecoderBias, n.grads.DecoderBias, d.Row(b))
 	}
 	scratch := n.workers[0].gemm
-	pooled, dPooled := rowMajor(n.pooled, n.size, n.cfg.DModel), rowMajor(n.dPooled, n.size, n.cfg.DModel)
-	vek.Gemm(n.decoderMatrix(n.grads.DecoderWeight), d, pooled, true, false, true, scratch)
-	vek.Gemm(dPooled, d, n.decoderMatrix(n.w.DecoderWeight), false, false, false, scratch)
+	f, df := rowMajor(n.pooled, n.size, n.cfg.DModel), rowMajor(n.dPooled, n.size, n.cfg.DModel)
+	if n.cfg.Pairs {
+		f, df = n.pairs.active.to(d.Rows), n.pairs.dActive.to(d.Rows)
+	}
+	vek.Gemm(n.decoderMatrix(n.grads.DecoderWeight), d, f, true, false, true, scratch)
+	vek.Gemm(df, d, n.decoderMatrix(n.w.DecoderWeight), false, false, false, scratch)
+	if n.cfg.Pairs {
+		n.compareGrad()
+	}
 }
 
 // decodeGradChannels adds a block of columns of ∂W of the decoder, summed over the batch in order (pool none).

@@ -6,8 +6,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
-// Forward runs a batch in inference: running statistics, no dropout. It returns logits [Size][d_output], or
-// [Size][d_output][Len] without pooling, valid until the next call.
+// Forward runs a batch in inference: running statistics, no dropout. It returns logits [Size][d_output],
+// [Size/2][d_output] of pairs, or [Size][d_output][Len] without pooling, valid until the next call.
 func (n *Net) Forward(b Batch) []float32 {
 	n.begin(b, false)
 	return n.forward()
@@ -31,7 +31,9 @@ func (n *Net) forward() []float32 {
 	n.pool.For(n.items(), n.loops.encode)
 	for i := range n.layers {
 		n.block = i
-		n.w.Layers[i].FillSSM(n.layers[i].params)
+		if n.cfg.HasSSM(i) {
+			n.w.Layers[i].FillSSM(n.layers[i].params)
+		}
 		n.pool.For(n.cfg.DModel, n.loops.conv)
 		n.pool.For(n.items(), n.loops.block)
 	}

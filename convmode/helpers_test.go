@@ -74,7 +74,7 @@ func logitCount(c model.Config, b Batch) int {
 	if c.Pool == model.PoolNone {
 		return b.Size * c.DOutput * b.Len
 	}
-	return b.Size * c.DOutput
+	return b.Size / c.Towers() * c.DOutput
 }
 
 // relative returns |got − want| / |want| in the Euclidean norm, or |got| where want is 0.

@@ -4,15 +4,16 @@ import "github.com/s4d-fast/s4d-fast/model"
 
 // Memory estimates the bytes that a Net takes beside the model's weights.
 func (o Options) Memory(c model.Config) float64 {
-	h, layers := float64(c.DModel), float64(c.NLayers)
+	h := float64(c.DModel)
 	stride := float64(o.MaxLen + 2*lineFloats)
-	modes := layers * float64(c.SSM.Directions()*c.SSM.Modes()) * h
+	ssms := float64(c.CountSSM())
+	modes := ssms * float64(c.SSM.Directions()*c.SSM.Modes()) * h
 	floats := float64(o.MaxBatch)*stride*h*o.arrays(c) + float64(max(o.Workers, 1))*20*stride
 	if c.Pool == model.PoolNone {
 		floats += float64(o.MaxBatch) * stride * float64(c.DOutput)
 	}
 	if o.Training && o.MaxBatch >= keepSpectraBatch {
-		floats += layers * h * 4 * stride // of the kernels
+		floats += ssms * h * 4 * stride // of the kernels
 	}
 	return 4*floats + 8*8*modes // parameters, poles and kernel factors in float64
 }

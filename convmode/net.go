@@ -46,6 +46,7 @@ type Net struct {
 	partials    []partial   // sums over groups of tiles
 	pooled      []float32   // [B][H]
 	dPooled     []float32   // [B][H]
+	pairs       pairs       // of networks that compare two sequences
 	logits      []float32
 	gPole       []complex128 // [directions·H][M] G_n of the layer at hand (spec §7)
 	mPole       []complex128 // [directions·H][M] M_n
@@ -66,7 +67,7 @@ type Net struct {
 
 // layer is what a block owns beside its activations.
 type layer struct {
-	params   *ssm.Params   // the weights in float64
+	params   *ssm.Params   // the weights in float64; nil without an SSM
 	disc     *ssm.Discrete // after discretisation
 	spectra  []float32     // [H][spectrum], kept from forward to backward where that is cheap; else nil
 	inner    []float32     // [B][H] dropout after the activation; nil without dropout
@@ -117,6 +118,8 @@ func (o Options) Validate(c model.Config) error {
 		return fmt.Errorf("convmode: MaxBatch %d, want at least 1", o.MaxBatch)
 	case o.MaxLen < 1:
 		return fmt.Errorf("convmode: MaxLen %d, want at least 1", o.MaxLen)
+	case o.MaxBatch%c.Towers() != 0:
+		return fmt.Errorf("convmode: MaxBatch %d, want an even number: sequences come in pairs", o.MaxBatch)
 	case !(o.Rate >= 0) || math.IsInf(o.Rate, 1):
 		return fmt.Errorf("convmode: Rate %v, want a positive number", o.Rate)
 	}
@@ -133,7 +136,9 @@ func (n *Net) newLayers() {
 	n.layers = make([]layer, n.cfg.NLayers)
 	for i := range n.layers {
 		l, w := &n.layers[i], &n.w.Layers[i]
-		l.params, l.disc = n.cfg.NewSSMParams(), ssm.NewDiscrete(c)
+		if n.cfg.HasSSM(i) {
+			l.params, l.disc = n.cfg.NewSSMParams(), ssm.NewDiscrete(c)
+		}
 		if n.opt.Training && n.cfg.Dropout > 0 {
 			l.inner = make([]float32, n.opt.MaxBatch*c.DModel)
 			l.outer = make([]float32, n.opt.MaxBatch*c.DModel)

@@ -6,11 +6,16 @@ import "github.com/s4d-fast/s4d-fast/internal/vek"
 // forward to backward. Below it they would take as much memory as the activations, and are computed again.
 const keepSpectraBatch = 4
 
-// convChannel runs the convolution of one channel of the current block for the whole batch: v = k ∗ mask(u) + D·u.
+// convChannel runs the convolution of one channel of the current block for the whole batch: v = k ∗ mask(u) + D·u, or
+// v = mask(u) in a block without an SSM.
 func (n *Net) convChannel(w, h int) {
 	ws, l := &n.workers[w], &n.layers[n.block]
 	n.batchNormBefore(n.block, h)
 	n.dropChannel(l, h)
+	if l.params == nil {
+		n.passChannel(h)
+		return
+	}
 	l.params.DiscretizeChannels(l.disc, n.cfg.SSM.Disc, n.rate, h, h+1)
 	khat := n.spectrum(ws, l, h)
 	u, v := n.acts.u[n.block], n.acts.v[n.block]
@@ -21,6 +26,15 @@ func (n *Net) convChannel(w, h int) {
 			v1 = n.row(v, b+1, h)
 		}
 		n.plan.conv.Pair(v0, v1, u0, u1, khat, ws.conv)
+	}
+}
+
+// passChannel sets v = mask(u).
+func (n *Net) passChannel(h int) {
+	for b := range n.size {
+		v, used := n.row(n.acts.v[n.block], b, h), n.trueLen(b)
+		copy(v[:used], n.row(n.acts.u[n.block], b, h))
+		clear(v[used:])
 	}
 }
 
@@ -80,6 +94,13 @@ func (n *Net) maskedRow(buf []float32, a array, b, h int) []float32 {
 // gradients of the channel's poles, weights and D.
 func (n *Net) convGradChannel(w, h int) {
 	ws, l := &n.workers[w], &n.layers[n.block]
+	if l.params == nil {
+		for b := range n.size {
+			clear(n.row(n.acts.v[n.block], b, h)[n.trueLen(b):])
+		}
+		n.inputGrad(ws, h)
+		return
+	}
 	khat := n.khat(ws, l, h)
 	if l.spectra == nil {
 		khat = n.spectrum(ws, l, h)

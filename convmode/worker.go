@@ -35,8 +35,12 @@ func (n *Net) newWorkers() {
 // gemmScratch is what the largest of all matrix products needs.
 func (n *Net) gemmScratch(width int) int {
 	h, rows, in, out := n.cfg.DModel, n.mixingRows(), n.cfg.DInput, n.cfg.DOutput
+	compare := 0
+	if p := n.opt.MaxBatch / 2; n.cfg.Pairs {
+		compare = max(vek.GemmScratch(p, h, 4*h), vek.GemmScratch(h, 4*h, p), vek.GemmScratch(p, 4*h, h))
+	}
 	return max(
-		vek.GemmScratch(rows, width, h), vek.GemmScratch(rows, h, width), vek.GemmScratch(h, width, rows),
+		compare, vek.GemmScratch(rows, width, h), vek.GemmScratch(rows, h, width), vek.GemmScratch(h, width, rows),
 		vek.GemmScratch(h, width, in), vek.GemmScratch(channelBlock, in, n.opt.MaxLen),
 		vek.GemmScratch(out, width, h), vek.GemmScratch(h, width, out), vek.GemmScratch(out, channelBlock, n.opt.MaxLen),
 		vek.GemmScratch(n.opt.MaxBatch, out, h), vek.GemmScratch(n.opt.MaxBatch, h, out), vek.GemmScratch(out, h, n.opt.MaxBatch),
@@ -61,7 +65,7 @@ func (n *Net) growWorkers(p *plan) {
 		grow(&ws.conv, p.scratch)
 	}
 	if n.opt.Training && n.opt.MaxBatch >= keepSpectraBatch {
-		for i := range n.layers {
+		for i := range n.cfg.CountSSM() {
 			grow(&n.layers[i].spectra, n.cfg.DModel*spectrum)
 		}
 	}

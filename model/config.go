@@ -48,6 +48,8 @@ type Config struct {
 	Mixing     string     `toml:"mixing" json:"mixing"`
 	Dropout    float64    `toml:"dropout" json:"dropout"` // tied over time; after the activation and on the block's output (spec §3.2)
 	Pool       string     `toml:"pool" json:"pool"`
+	Pairs      bool       `toml:"-" json:"pairs,omitempty"`      // an example is two sequences, pooled to a and b; the decoder reads GELU(W·[a, b, a−b, a·b] + bias), [H] (spec §3.4)
+	SSMLayers  int        `toml:"-" json:"ssm_layers,omitempty"` // only the first so many blocks have an SSM, the others pass the sequence on (spec §8, layer ablation); 0: all
 	SSM        ssm.Config `toml:"-" json:"ssm"`
 }
 
@@ -62,6 +64,25 @@ func Default() Config {
 			DtMin: 0.001, DtMax: 0.1, XiMin: 0.001, XiMax: 0.1,
 		},
 	}
+}
+
+// Towers returns the number of sequences in an example.
+func (c Config) Towers() int {
+	if c.Pairs {
+		return 2
+	}
+	return 1
+}
+
+// HasSSM reports whether block i has an SSM.
+func (c Config) HasSSM(i int) bool { return c.SSMLayers == 0 || i < c.SSMLayers }
+
+// CountSSM returns how many blocks have an SSM: the first ones.
+func (c Config) CountSSM() int {
+	if c.SSMLayers == 0 {
+		return c.NLayers
+	}
+	return c.SSMLayers
 }
 
 // Bounds of a configuration. The first two keep every product of sizes inside an int.
@@ -99,6 +120,7 @@ func (c Config) validateSizes() error {
 	}{
 		{"d_input", c.DInput, 1, maxSize}, {"d_output", c.DOutput, 1, maxSize}, {"d_model", c.DModel, 1, maxSize},
 		{"n_layers", c.NLayers, 1, maxLayers}, {"d_state", c.SSM.DState, 2, maxSize},
+		{"ssm_layers", c.SSMLayers, 0, c.NLayers},
 	} {
 		if n.value < n.least {
 			return fmt.Errorf("%s %d: want ≥ %d", n.name, n.value, n.least)
@@ -129,6 +151,8 @@ func (c Config) validateChoices() error {
 	switch {
 	case !(c.Dropout >= 0 && c.Dropout < 1):
 		return fmt.Errorf("dropout %v: want 0 ≤ dropout < 1", c.Dropout)
+	case c.Pairs && c.Pool == PoolNone:
+		return fmt.Errorf("pool %q: two sequences are compared when each is pooled", c.Pool)
 	case c.Norm == NormNone && c.PreNorm:
 		return fmt.Errorf("prenorm: there is no norm (norm %q)", c.Norm)
 	case c.Norm == NormNone && c.FinalNorm:

@@ -33,6 +33,8 @@ func variants() map[string]Config {
 	add("tied and bidirectional", func(c *Config) {
 		c.SSM.Init, c.SSM.Disc, c.SSM.NSSM, c.SSM.TrainB, c.SSM.Bidirectional = ssm.LegS, ssm.Bilinear, 2, true, true
 	})
+	add("pairs", func(c *Config) { c.Pairs = true })
+	add("one SSM of three", func(c *Config) { c.NLayers, c.SSMLayers = 3, 1 })
 	add("unit circle", func(c *Config) { c.SSM.Init, c.SSM.AReal = ssm.Lin, 0 })
 	return list
 }
@@ -70,6 +72,9 @@ func TestValidateRefuses(t *testing.T) {
 		{func(c *Config) { c.Activation = "relu" }, `model: activation "relu": want gelu or none`},
 		{func(c *Config) { c.Mixing = "GLU" }, `model: mixing "GLU": want glu, linear or none`},
 		{func(c *Config) { c.Pool = "max" }, `model: pool "max": want mean, last or none`},
+		{func(c *Config) { c.SSMLayers = -1 }, "model: ssm_layers -1: want ≥ 0"},
+		{func(c *Config) { c.SSMLayers = 3 }, "model: ssm_layers 3: want ≤ 2"},
+		{func(c *Config) { c.Pairs, c.Pool = true, PoolNone }, `model: pool "none": two sequences`},
 		{func(c *Config) { c.Dropout = 1 }, "model: dropout 1: want 0 ≤ dropout < 1"},
 		{func(c *Config) { c.Dropout = -0.1 }, "model: dropout -0.1"},
 		{func(c *Config) { c.Dropout = math.NaN() }, "model: dropout NaN"},
@@ -127,11 +132,8 @@ func TestCountParams(t *testing.T) {
 			if r.tokens {
 				c.Encoder = EncoderEmbedding
 			}
-			got := c.CountParams()
-			if r.twoTowers { // Linear(4H→H), GELU, Linear(H→2) takes the decoder's place (spec §3.4)
-				got += 4*r.h*r.h + r.h
-			}
-			if got != column.want {
+			c.Pairs = r.twoTowers
+			if got := c.CountParams(); got != column.want {
 				t.Errorf("%s, n_ssm %d, full %t: %d parameters, want %d", r.task, column.nssm, column.full, got, column.want)
 			}
 		}

@@ -14,6 +14,12 @@ type tensorSpec struct {
 	field *[]float32
 }
 
+// The linear layer that compares two sequences.
+const (
+	compareWeight = "compare.weight"
+	compareBias   = "compare.bias"
+)
+
 // specs lists the tensors of a network in their fixed order, each with its field in w.
 func (c Config) specs(w *Weights) []tensorSpec {
 	var list []tensorSpec
@@ -31,19 +37,27 @@ func (c Config) specs(w *Weights) []tensorSpec {
 	part = PartBackbone
 	for i := range w.Layers {
 		prefix = fmt.Sprintf("layers.%d.", i)
-		c.layerSpecs(&w.Layers[i], add)
+		if c.HasSSM(i) {
+			c.ssmSpecs(&w.Layers[i], add)
+		}
+		c.mixSpecs(&w.Layers[i], add)
 	}
 	prefix = ""
 	if c.FinalNorm {
 		c.normSpecs(&w.NormWeight, &w.NormBias, &w.RunningMean, &w.RunningVar, add)
 	}
 	part = PartDecoder
+	if c.Pairs {
+		add(&w.CompareWeight, compareWeight, KindWeight, c.DModel, 4*c.DModel)
+		add(&w.CompareBias, compareBias, KindBias, c.DModel)
+	}
 	add(&w.DecoderWeight, "decoder.weight", KindWeight, c.DOutput, c.DModel)
 	add(&w.DecoderBias, "decoder.bias", KindBias, c.DOutput)
 	return list
 }
 
-func (c Config) layerSpecs(l *Layer, add func(field *[]float32, name string, kind Kind, shape ...int)) {
+// ssmSpecs are the tensors of a block's SSM.
+func (c Config) ssmSpecs(l *Layer, add func(field *[]float32, name string, kind Kind, shape ...int)) {
 	h, m, s := c.DModel, c.SSM.Modes(), c.ssmConfig().Copies()
 	names, freq := [3]string{"log_dt", "log_A_real", "A_imag"}, KindFreq
 	if c.SSM.Discrete() {
@@ -61,6 +75,11 @@ func (c Config) layerSpecs(l *Layer, add func(field *[]float32, name string, kin
 		add(&l.C, "C", KindC, h, m, 2)
 	}
 	add(&l.D, "D", KindD, h)
+}
+
+// mixSpecs are the tensors of a block after its SSM.
+func (c Config) mixSpecs(l *Layer, add func(field *[]float32, name string, kind Kind, shape ...int)) {
+	h := c.DModel
 	switch c.Mixing {
 	case MixingGLU:
 		add(&l.MixWeight, "mix.weight", KindWeight, 2*h, h)
@@ -128,7 +147,8 @@ func alignedFloats(n int) []float32 {
 // CountParams returns the number of trainable parameters; complex ones count as two, running statistics do
 // not count (spec §3.6).
 func (c Config) CountParams() int {
-	count := func(layers int) (n int) {
+	count := func(layers, ssms int) (n int) {
+		c.SSMLayers = ssms
 		for _, s := range c.specs(&Weights{Layers: make([]Layer, layers)}) {
 			if s.Kind != KindBuffer {
 				n += size(s.Shape)
@@ -136,6 +156,7 @@ func (c Config) CountParams() int {
 		}
 		return n
 	}
-	outside := count(0)
-	return outside + c.NLayers*(count(1)-outside)
+	ssms := c.CountSSM()
+	outside, with, both := count(0, 1), count(1, 1), count(2, 1)
+	return outside + ssms*(with-outside) + (c.NLayers-ssms)*(both-with)
 }

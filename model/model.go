@@ -16,7 +16,7 @@ func New(c Config, seed uint64) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{Config: c, Weights: NewWeights(c)}
-	for i := range m.Weights.Layers {
+	for i := range c.CountSSM() {
 		p, err := ssm.New(c.ssmConfig(), seed, i)
 		if err != nil {
 			return nil, fmt.Errorf("model: %w", err)
@@ -34,8 +34,11 @@ func (t Tensor) initialise(draw random.Stream, c Config) {
 	switch t.Kind {
 	case KindWeight, KindBias:
 		fanIn := c.DModel
-		if t.Part == PartEncoder {
+		switch {
+		case t.Part == PartEncoder:
 			fanIn = c.DInput
+		case t.Name == compareWeight, t.Name == compareBias:
+			fanIn = 4 * c.DModel
 		}
 		bound := 1 / math.Sqrt(float64(fanIn))
 		for i := range t.Data {
@@ -71,7 +74,7 @@ func (c Config) ssmConfig() ssm.Config {
 	return s
 }
 
-// SSMParams returns a layer's SSM parameters in float64.
+// SSMParams returns the SSM parameters in float64 of a layer that has an SSM.
 func (m *Model) SSMParams(layer int) *ssm.Params {
 	p := ssm.NewParams(m.Config.ssmConfig())
 	m.Weights.Layers[layer].FillSSM(p)

@@ -92,7 +92,7 @@ func moments(x []float32) (mean, variance, largest float64) {
 func TestSSMParams(t *testing.T) {
 	for name, c := range variants() {
 		m := mustNew(t, c, 9)
-		for layer := range c.NLayers {
+		for layer := range c.CountSSM() {
 			want, err := ssm.New(c.ssmConfig(), 9, layer)
 			if err != nil {
 				t.Fatal(err)
@@ -130,13 +130,13 @@ func TestAddSSM(t *testing.T) {
 	for name, c := range variants() {
 		m := mustNew(t, c, 4)
 		grads := NewWeights(c)
-		p := m.SSMParams(1)
+		p := m.SSMParams(0)
 		for range 2 {
-			grads.Layers[1].AddSSM(p)
+			grads.Layers[0].AddSSM(p)
 		}
 		for i, x := range grads.Tensors() {
 			src := m.Weights.Tensors()[i]
-			isSSM := x.Kind <= KindD && len(x.Name) > 9 && x.Name[:9] == "layers.1."
+			isSSM := x.Kind <= KindD && len(x.Name) > 9 && x.Name[:9] == "layers.0."
 			for j, v := range x.Data {
 				want := float32(0)
 				if isSSM {

@@ -34,7 +34,7 @@ func (m *Model) Prune(keep float64) (*Model, error) {
 			copy(t.Data, from.Data)
 		}
 	}
-	for i := range c.NLayers {
+	for i := range c.CountSSM() {
 		d := m.SSMParams(i).Discretize(c.SSM.Disc, 1)
 		m.Weights.Layers[i].keepModes(&out.Weights.Layers[i], d, kept, m.Config.ssmConfig().Copies())
 	}

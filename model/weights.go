@@ -61,6 +61,8 @@ type Weights struct {
 	NormBias      []float32
 	RunningMean   []float32 // [H]          "norm.running_mean": the final norm, batch norm
 	RunningVar    []float32
+	CompareWeight []float32 // [H][4H]      "compare.weight", of pairs
+	CompareBias   []float32 // [H]          "compare.bias"
 	DecoderWeight []float32 // [d_output][H] "decoder.weight"
 	DecoderBias   []float32 // [d_output]    "decoder.bias"
 

@@ -2,6 +2,7 @@ package model
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"unsafe"
 )
@@ -24,9 +25,13 @@ func TestTensorNames(t *testing.T) {
 		"bare":                   {linear, dfout, nil},
 		"linear mixing":          {linear, slices.Concat(dfout, mix, norm), nil},
 		"tied and bidirectional": {linear, slices.Concat(s4d, mix, norm), nil},
+		"pairs":                  {linear, slices.Concat(dfout, mix, norm), []string{"compare.weight", "compare.bias"}},
 		"unit circle":            {linear, slices.Concat(block("log_dt", "log_A_real", "A_imag"), mix, norm), nil},
 	}
 	for name, c := range variants() {
+		if name == "one SSM of three" { // below
+			continue
+		}
 		want := slices.Clone(tests[name].encoder)
 		for _, layer := range []string{"layers.0.", "layers.1."} {
 			for _, n := range tests[name].layer {
@@ -40,6 +45,15 @@ func TestTensorNames(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s:\ngot  %v\nwant %v", name, got, want)
+		}
+	}
+}
+
+// A block without an SSM has no tensors of one.
+func TestTensorNamesWithoutSSM(t *testing.T) {
+	for _, x := range NewWeights(variants()["one SSM of three"]).Tensors() {
+		if of := x.Kind <= KindD; of != (strings.HasPrefix(x.Name, "layers.0.") && !strings.Contains(x.Name, "mix") && !strings.Contains(x.Name, "norm")) {
+			t.Errorf("%s: a tensor of an SSM: %t", x.Name, of)
 		}
 	}
 }

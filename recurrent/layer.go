@@ -7,6 +7,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 // layer is one block's constants. B̄ is folded into C, which a diagonal system with one input allows:
@@ -20,13 +21,24 @@ type layer struct {
 
 func newLayer(m *model.Model, i int, rate float64) layer {
 	cfg, w := m.Config, &m.Weights.Layers[i]
-	d := m.SSMParams(i).Discretize(cfg.SSM.Disc, rate)
-	floats := func() []float32 { return make([]float32, d.H*d.M) }
-	l := layer{
-		ssm:    vek.SSM{LambdaRe: floats(), LambdaIm: floats(), CRe: floats(), CIm: floats(), D: make([]float32, d.H)},
-		turnRe: floats(), turnIm: floats(),
-		norm: newNorm(cfg.Norm, w.NormWeight, w.NormBias, w.RunningMean, w.RunningVar),
+	l := layer{norm: newNorm(cfg.Norm, w.NormWeight, w.NormBias, w.RunningMean, w.RunningVar)}
+	if cfg.HasSSM(i) {
+		l.setSSM(m.SSMParams(i).Discretize(cfg.SSM.Disc, rate))
 	}
+	switch cfg.Mixing {
+	case model.MixingGLU:
+		l.mixing = newLinear(w.MixWeight, w.MixBias, 2*cfg.DModel)
+	case model.MixingLinear:
+		l.mixing = newLinear(w.MixWeight, w.MixBias, cfg.DModel)
+	}
+	return l
+}
+
+// setSSM rounds the poles to float32 and keeps what the rounding lost.
+func (l *layer) setSSM(d *ssm.Discrete) {
+	floats := func() []float32 { return make([]float32, d.H*d.M) }
+	l.ssm = vek.SSM{LambdaRe: floats(), LambdaIm: floats(), CRe: floats(), CIm: floats(), D: make([]float32, d.H)}
+	l.turnRe, l.turnIm = floats(), floats()
 	for h, x := range d.D {
 		l.ssm.D[h] = float32(x)
 	}
@@ -37,13 +49,6 @@ func newLayer(m *model.Model, i int, rate float64) layer {
 		l.ssm.LambdaRe[n], l.ssm.LambdaIm[n] = re, im
 		l.turnRe[n], l.turnIm[n] = turn(exact, complex(float64(re), float64(im)))
 	}
-	switch cfg.Mixing {
-	case model.MixingGLU:
-		l.mixing = newLinear(w.MixWeight, w.MixBias, 2*cfg.DModel)
-	case model.MixingLinear:
-		l.mixing = newLinear(w.MixWeight, w.MixBias, cfg.DModel)
-	}
-	return l
 }
 
 // run runs the H systems over some columns: y [H][t] from x [H][t], advancing the state [re, im][H][M].

@@ -85,16 +85,16 @@ func (n *Network) advance(ws *workspace, streams []*Stream, t int) {
 		}
 		s.position += int64(t)
 		if s.position%block == 0 {
-			for l := range n.layers {
+			for l := range n.cfg.CountSSM() {
 				n.layers[l].correct(n.layerState(s, l))
 			}
 		}
 	}
 }
 
-// layerState returns a stream's state [re, im][H][M] of layer l.
+// layerState returns a stream's state [re, im][H][M] of layer l, which has an SSM.
 func (n *Network) layerState(s *Stream, l int) []float32 {
-	perLayer := len(s.state) / n.cfg.NLayers
+	perLayer := len(s.state) / n.cfg.CountSSM()
 	return s.state[l*perLayer : (l+1)*perLayer]
 }
 

@@ -38,7 +38,7 @@ type Network struct {
 }
 
 // New prepares a model. It refuses models that a stream cannot run: bidirectional ones, whose second kernel
-// reads samples that have not arrived, and truncated kernels, which no finite state reproduces.
+// reads samples that have not arrived, truncated kernels, which no finite state reproduces, and those of two sequences.
 func New(m *model.Model, opt Options) (*Network, error) {
 	cfg := m.Config
 	if opt.Rate == 0 {
@@ -49,6 +49,8 @@ func New(m *model.Model, opt Options) (*Network, error) {
 		return nil, fmt.Errorf("recurrent: rate %v: want a finite number > 0", opt.Rate)
 	case cfg.SSM.Bidirectional:
 		return nil, errors.New("recurrent: the model is bidirectional: its second kernel reads future samples, which a stream does not have; run it in convolution mode")
+	case cfg.Pairs:
+		return nil, errors.New("recurrent: the model compares two sequences, a stream is one; run it in convolution mode")
 	case cfg.SSM.LMax > 0:
 		return nil, fmt.Errorf("recurrent: the model truncates its kernels (l_max %d), but a recurrence has the whole kernel; run it in convolution mode", cfg.SSM.LMax)
 	}
@@ -76,12 +78,12 @@ func (n *Network) Rate() float64 { return n.rate }
 // Outputs returns d_output.
 func (n *Network) Outputs() int { return n.cfg.DOutput }
 
-// StateBytes returns the size of one stream's state: 8·H·M bytes a layer, and 8·H for the running mean. Beside
+// StateBytes returns the size of one stream's state: 8·H·M bytes a layer with an SSM, and 8·H for the running mean. Beside
 // it a stream holds its last outputs; the working memory of a call belongs to the network and is reused.
 func (n *Network) StateBytes() int { return 4*n.stateLen() + 8*n.sumLen() }
 
 // stateLen is the number of float32s of h: [layer][re, im][H][M].
-func (n *Network) stateLen() int { return n.cfg.NLayers * 2 * n.cfg.DModel * n.cfg.SSM.Modes() }
+func (n *Network) stateLen() int { return n.cfg.CountSSM() * 2 * n.cfg.DModel * n.cfg.SSM.Modes() }
 
 // sumLen is the number of float64s of the running mean: [H].
 func (n *Network) sumLen() int {

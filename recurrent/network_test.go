@@ -86,6 +86,8 @@ func variants() map[string]model.Config {
 	add("token, gamma", func(c *model.Config) { c.SSM.Init, c.SSM.BScale = ssm.Token, ssm.ScaleGamma })
 	add("real, bilinear", func(c *model.Config) { c.SSM.Init, c.SSM.Disc = ssm.Real, ssm.Bilinear })
 	add("legs", func(c *model.Config) { c.SSM.Init = ssm.LegS; c.Pool = model.PoolNone })
+	add("one SSM of two", func(c *model.Config) { c.SSMLayers = 1 })
+	add("one SSM of two, pre-norm", func(c *model.Config) { c.SSMLayers, c.PreNorm, c.Pool = 1, true, model.PoolNone })
 	add("slow", func(c *model.Config) { c.SSM.XiMin, c.SSM.XiMax = 1e-4, 1e-4 })
 	add("unit circle", func(c *model.Config) { c.SSM.AReal = 0; c.Pool = model.PoolLast })
 	return v

@@ -94,8 +94,12 @@ func (n *Network) block(i int, ws *workspace, streams []*Stream, t int) {
 		l.norm.apply(u, x, ws.mean, ws.rstd)
 		in = u
 	}
-	for j, s := range streams {
-		l.run(columnsOf(y, j*t, t), columnsOf(in, j*t, t), n.layerState(s, i), ws.ssm)
+	if n.cfg.HasSSM(i) {
+		for j, s := range streams {
+			l.run(columnsOf(y, j*t, t), columnsOf(in, j*t, t), n.layerState(s, i), ws.ssm)
+		}
+	} else {
+		copy(y.Data, in.Data)
 	}
 	if n.cfg.Activation == model.ActivationGELU {
 		vek.GELU(y.Data, y.Data)

@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/s4d-fast/s4d-fast/convmode"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
@@ -15,9 +16,9 @@ type batch struct {
 	convmode.Batch
 	info    dataset.Info
 	meta    *model.Meta
-	members []int     // [Size] the examples' numbers in their set
-	labels  []int     // [Size] classification
-	targets []float32 // regression: [Size][Outputs], or [Size][Outputs][Len]
+	members []int     // [examples] their numbers in their set; Size is as many, or twice as many of pairs
+	labels  []int     // [examples] classification
+	targets []float32 // regression: [examples][Outputs], or [examples][Outputs][Len]
 	err     error     // why the batch could not be loaded
 
 	examples []dataset.Example
@@ -31,10 +32,10 @@ type batch struct {
 func newBatch(info dataset.Info, meta *model.Meta, size int) *batch {
 	b := &batch{
 		info: info, meta: meta, examples: make([]dataset.Example, size),
-		members: make([]int, 0, size), labels: make([]int, size), lengths: make([]int, size),
+		members: make([]int, 0, size), labels: make([]int, size), lengths: make([]int, towers(info)*size),
 	}
 	if info.Channels == 0 {
-		b.tokens = make([]int32, size*info.MaxLen)
+		b.tokens = make([]int32, towers(info)*size*info.MaxLen)
 	} else {
 		b.x = make([]float32, size*info.Channels*info.MaxLen)
 	}
@@ -48,28 +49,41 @@ func newBatch(info dataset.Info, meta *model.Meta, size int) *batch {
 	return b
 }
 
+// towers is the number of sequences in an example.
+func towers(info dataset.Info) int {
+	if info.Pairs {
+		return 2
+	}
+	return 1
+}
+
 // load fills the batch with members of a set, as they are in an epoch.
 func (b *batch) load(set dataset.Set, members []int, epoch int) {
 	b.members, b.err = append(b.members[:0], members...), nil
-	b.Size, b.Len = len(members), 0
-	equal := true
+	b.Size, b.Len = towers(b.info)*len(members), 0
 	for i, member := range members {
 		e := &b.examples[i]
 		if err := set.Example(e, member, epoch); err != nil {
 			b.err = err
 			return
 		}
-		if e.Len < 1 || e.Len > b.info.MaxLen {
-			b.err = fmt.Errorf("train: example %d (%s): length %d, want 1 … %d", member, e.Path, e.Len, b.info.MaxLen)
+		b.labels[i] = e.Label
+		b.lengths[i*b.Size/len(members)] = e.Len
+		if b.info.Pairs {
+			b.lengths[2*i+1] = len(e.Other)
+		}
+	}
+	for i, n := range b.lengths[:b.Size] {
+		if n < 1 || n > b.info.MaxLen {
+			e := i * len(members) / b.Size
+			b.err = fmt.Errorf("train: example %d (%s): length %d, want 1 … %d", members[e], b.examples[e].Path, n, b.info.MaxLen)
 			return
 		}
-		equal = equal && (i == 0 || e.Len == b.Len)
-		b.Len = max(b.Len, e.Len)
-		b.labels[i], b.lengths[i] = e.Label, e.Len
+		b.Len = max(b.Len, n)
 	}
-	b.Lengths = nil
-	if !equal {
-		b.Lengths = b.lengths[:b.Size]
+	b.Lengths = b.lengths[:b.Size]
+	if slices.Min(b.Lengths) == b.Len {
+		b.Lengths = nil
 	}
 	b.pack()
 }
@@ -82,13 +96,15 @@ func (b *batch) pack() {
 		b.X = b.x[:b.Size*b.info.Channels*b.Len]
 	}
 	if b.info.Regression {
-		b.targets = b.values[:b.Size*b.info.Outputs*b.rowLen()]
+		b.targets = b.values[:len(b.members)*b.info.Outputs*b.rowLen()]
 	}
-	for i := range b.Size {
+	for i := range b.members {
 		e := &b.examples[i]
-		if b.tokens != nil {
-			row := b.Tokens[i*b.Len : (i+1)*b.Len]
-			clear(row[copy(row, e.Tokens[:e.Len]):])
+		if b.info.Pairs {
+			b.packTokens(2*i, e.Tokens)
+			b.packTokens(2*i+1, e.Other)
+		} else if b.tokens != nil {
+			b.packTokens(i, e.Tokens)
 		}
 		for c := range b.info.Channels {
 			row := b.X[(i*b.info.Channels+c)*b.Len:][:b.Len]
@@ -100,6 +116,12 @@ func (b *batch) pack() {
 			b.packTarget(i, e)
 		}
 	}
+}
+
+// packTokens lays out sequence i.
+func (b *batch) packTokens(i int, tokens []int32) {
+	row := b.Tokens[i*b.Len : (i+1)*b.Len]
+	clear(row[copy(row, tokens):])
 }
 
 func (b *batch) packTarget(i int, e *dataset.Example) {

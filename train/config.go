@@ -25,11 +25,12 @@ type Config struct {
 	Threads int    `toml:"threads"` // 0: one per processor
 	Level   string `toml:"level"`   // kernel level; "" is the one in use
 
-	Data  DataConfig   `toml:"data"`
-	Model model.Config `toml:"model"` // encoder, d_input and d_output come from the data where they are "" and 0
-	SSM   ssm.Config   `toml:"ssm"`
-	Optim OptimConfig  `toml:"optim"`
-	Train LoopConfig   `toml:"train"`
+	Data   DataConfig   `toml:"data"`
+	Model  model.Config `toml:"model"` // encoder, d_input and d_output come from the data where they are "" and 0
+	SSM    ssm.Config   `toml:"ssm"`
+	Ablate AblateConfig `toml:"ablate"`
+	Optim  OptimConfig  `toml:"optim"`
+	Train  LoopConfig   `toml:"train"`
 
 	Out     string                `toml:"-"` // run folder; "" is runs/TASK or the next free number
 	Resume  bool                  `toml:"-"` // go on with the run in Out
@@ -45,6 +46,11 @@ type DataConfig struct {
 	EvalSize  int    `toml:"eval_size"`  // delay: sequences to validate on
 	MaxLen    int    `toml:"max_len"`    // longer examples are cut to this many samples
 	Decimate  int    `toml:"decimate"`   // keep every so many-th sample
+}
+
+// AblateConfig takes parts of the network away, to see what they are worth (spec §8).
+type AblateConfig struct {
+	Layers int `toml:"layers"` // only the first so many layers keep their SSM, the others pass the sequence on; 0: all
 }
 
 // OptimConfig says how weights change: AdamW with the groups of spec §4.2 and a schedule of §4.3.
@@ -139,6 +145,9 @@ func (c *Config) Validate() error {
 		if err := check(); err != nil {
 			return err
 		}
+	}
+	if err := within([]setting{{"ablate.layers", c.Ablate.Layers, 0, c.Model.NLayers}}); err != nil {
+		return err
 	}
 	n := c.network(dataset.Info{Channels: 1, Outputs: 1})
 	if err := n.Validate(); err != nil {
@@ -246,6 +255,7 @@ func (c *Config) network(info dataset.Info) model.Config {
 	m := c.Model
 	m.SSM = c.SSM
 	m.SSM.DModel = m.DModel
+	m.SSMLayers = c.Ablate.Layers
 	encoder, input := info.Encoder()
 	if m.Encoder == "" {
 		m.Encoder = encoder
@@ -253,6 +263,7 @@ func (c *Config) network(info dataset.Info) model.Config {
 	if m.DInput == 0 {
 		m.DInput = input
 	}
+	m.Pairs = info.Pairs
 	if m.DOutput == 0 {
 		m.DOutput = info.Outputs
 	}

@@ -48,7 +48,7 @@ func Evaluate(m *model.Model, set dataset.Set, opt EvalOptions) (Result, error) 
 	}
 	size := min(opt.Batch, set.Len())
 	net, err := convmode.New(m, convmode.Options{
-		MaxBatch: size, MaxLen: opt.Info.MaxLen, Workers: opt.Workers, Rate: opt.Rate,
+		MaxBatch: size * towers(opt.Info), MaxLen: opt.Info.MaxLen, Workers: opt.Workers, Rate: opt.Rate,
 	})
 	if err != nil {
 		return Result{}, configError{fmt.Errorf("train: %w", err)}
@@ -111,7 +111,7 @@ func (o *EvalOptions) resolve() error {
 
 // predictions appends a copy of what the network says to each example of the batch.
 func (b *batch) predictions(said []Prediction, logits []float32) []Prediction {
-	width := len(logits) / b.Size
+	width := len(logits) / len(b.members)
 	for i, member := range b.members {
 		p := Prediction{
 			Index: member, Path: b.examples[i].Path, Label: b.labels[i],
@@ -149,6 +149,10 @@ func fits(c model.Config, info dataset.Info) error {
 		return fmt.Errorf("train: d_input %d: task %q has %d", c.DInput, info.Task, input)
 	case c.DOutput != info.Outputs:
 		return fmt.Errorf("train: d_output %d: task %q has %d", c.DOutput, info.Task, info.Outputs)
+	case c.Pairs && !info.Pairs:
+		return fmt.Errorf("train: the network compares two sequences: task %q has one an example", info.Task)
+	case info.Pairs && !c.Pairs:
+		return fmt.Errorf("train: the network reads one sequence: task %q has two an example", info.Task)
 	case (c.Pool == model.PoolNone) != info.PerPosition:
 		return fmt.Errorf("train: pool %q: task %q has %s", c.Pool, info.Task, answers(info))
 	}

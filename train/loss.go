@@ -55,24 +55,25 @@ func (b *batch) loss(dlogits, logits []float32) sums {
 	return b.crossEntropy(dlogits, logits)
 }
 
-// crossEntropy: logits [Size][Outputs].
+// crossEntropy: logits [examples][Outputs].
 func (b *batch) crossEntropy(dlogits, logits []float32) sums {
 	k := b.info.Outputs
-	s := sums{Examples: b.Size, Terms: b.Size}
-	for i, label := range b.labels[:b.Size] {
+	n := len(b.members)
+	s := sums{Examples: n, Terms: n}
+	for i, label := range b.labels[:n] {
 		row := logits[i*k : (i+1)*k]
 		s.Loss += float64(vek.SoftmaxCrossEntropy(dlogits[i*k:(i+1)*k], row, label))
 		if argmax(row) == label {
 			s.Correct++
 		}
 	}
-	vek.Scale(dlogits, 1/float32(b.Size), dlogits)
+	vek.Scale(dlogits, 1/float32(n), dlogits)
 	return s
 }
 
-// squaredError: logits and targets [Size][Outputs], or [Size][Outputs][Len] of which an example's own length counts.
+// squaredError: logits and targets [examples][Outputs], or [examples][Outputs][Len] of which an example's own length counts.
 func (b *batch) squaredError(dlogits, logits []float32) sums {
-	s := sums{Examples: b.Size}
+	s := sums{Examples: len(b.members)}
 	width := b.rowLen()
 	for r := range len(logits) / width {
 		n := b.counted(r / b.info.Outputs)

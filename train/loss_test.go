@@ -31,7 +31,7 @@ func numericGradient(t *testing.T, b *batch, logits []float32) {
 }
 
 func TestCrossEntropy(t *testing.T) {
-	b := &batch{Batch: convmode.Batch{Size: 2}, info: dataset.Info{Outputs: 3}, labels: []int{2, 0}}
+	b := &batch{Batch: convmode.Batch{Size: 2}, info: dataset.Info{Outputs: 3}, members: []int{0, 1}, labels: []int{2, 0}}
 	logits := []float32{0, 1, 2, 0.5, 3, -1}
 	d := make([]float32, len(logits))
 	got := b.loss(d, logits)

@@ -35,7 +35,7 @@ func (w *wildOutput) earlier(o *wildOutput) *wildOutput {
 }
 
 // wildOutput finds the first example in the set's order whose outputs are not all finite, padding left out; or nil.
-// Logits: [Size][Outputs], or [Size][Outputs][Len].
+// Logits: [examples][Outputs], or [examples][Outputs][Len].
 func (b *batch) wildOutput(logits []float32) (first *wildOutput) {
 	width := b.rowLen()
 	for r := range len(logits) / width {

@@ -69,7 +69,7 @@ func inspect(m *model.Model) inspection {
 	for _, t := range m.Weights.Tensors() {
 		info.Tensors = append(info.Tensors, tensorInfo{t.Name, t.Shape, len(t.Data)})
 	}
-	for i := range m.Config.NLayers {
+	for i := range m.Config.CountSSM() {
 		d := m.SSMParams(i).Discretize(m.Config.SSM.Disc, 1)
 		p := poleRange{Layer: i, Modulus: [2]float64{math.Inf(1), 0}, Angle: [2]float64{math.Inf(1), 0}, Modes: len(d.LogLambda), Gap: d.Coverage()}
 		for h := range d.H {
@@ -102,7 +102,7 @@ func (i inspection) print(w io.Writer) error {
 	}
 	row("network", "%d layers, d_model %d, d_state %d, %s → %d outputs", c.NLayers, c.DModel, c.SSM.DState, encoderText(c), c.DOutput)
 	row("block", "%s", blockText(c))
-	row("ssm", "init %s, %s, %s%s", c.SSM.Init, c.SSM.Disc, directionText(c), truncationText(c))
+	row("ssm", "init %s, %s, %s%s%s", c.SSM.Init, c.SSM.Disc, directionText(c), truncationText(c), ablationText(c))
 	row("pool", "%s", c.Pool)
 	row("parameters", "%d", i.Parameters)
 	if i.Meta.SampleRate > 0 {
@@ -153,6 +153,13 @@ func directionText(c model.Config) string {
 		return "bidirectional"
 	}
 	return "causal"
+}
+
+func ablationText(c model.Config) string {
+	if c.CountSSM() == c.NLayers {
+		return ""
+	}
+	return fmt.Sprintf(", in the first %d layers alone", c.SSMLayers)
 }
 
 func truncationText(c model.Config) string {

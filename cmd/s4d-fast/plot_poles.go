@@ -91,7 +91,7 @@ func learnedPoles(path string) ([][]figure.Poles, error) {
 	}
 	const perRow = 3
 	var rows [][]figure.Poles
-	for i := range m.Config.NLayers {
+	for i := range m.Config.CountSSM() {
 		d := m.SSMParams(i).Discretize(m.Config.SSM.Disc, 1)
 		p := figure.Poles{Title: fmt.Sprintf("layer %d", i+1)}
 		scores := d.ModeScores()

@@ -70,13 +70,8 @@ func (n *Network) decode(b *Batch, top []float64) (pooled, logits []float64) {
 		}
 		return nil, logits
 	}
-	pooled, logits = zeros(b.Size*n.H), zeros(b.Size*n.DOutput)
+	pooled, logits = n.pool(b, top), zeros(b.Size*n.DOutput)
 	for i := range b.Size {
-		for h := range n.H {
-			for t := range b.Len {
-				pooled[i*n.H+h] += n.poolWeight(b, i, t) * top[(i*n.H+h)*b.Len+t]
-			}
-		}
 		for o := range n.DOutput {
 			logits[i*n.DOutput+o] = n.DecB[o]
 			for h := range n.H {
@@ -144,13 +139,16 @@ func (n *Network) activateBack(x, d []float64) []float64 {
 	for k, v := range x {
 		g[k] = d[k]
 		if n.Activation {
-			g[k] = d[k] * (phi(v) + v*math.Exp(-v*v/2)/math.Sqrt(2*math.Pi))
+			g[k] = d[k] * geluSlope(v)
 		}
 	}
 	return g
 }
 
 func phi(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
+
+// geluSlope: the derivative of x·Φ(x).
+func geluSlope(x float64) float64 { return phi(x) + x*math.Exp(-x*x/2)/math.Sqrt(2*math.Pi) }
 
 func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 

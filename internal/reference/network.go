@@ -16,6 +16,8 @@ type Config struct {
 	BScale               string // of B̄ where Discrete: "" (zoh-xi), zoh-1, one or gamma
 	Bilinear             bool
 	LMax                 int     // taps of the kernel, 0: all
+	Pairs                bool    // sequences 2i and 2i+1 are compared
+	SSMLayers            int     // the blocks that have an SSM, 0: all; the SSM of others is the identity
 	Rate                 float64 // samples of training that one sample stands for
 	NormKind             string  // "layer", "batch", "none"
 	PreNorm, FinalNorm   bool
@@ -46,6 +48,7 @@ type Network struct {
 	EncW, EncB []float64 // [H][DInput], [H]; embedding: [DInput][H]
 	Layers     []Layer
 	Norm       Norm
+	CmpW, CmpB []float64 // [H][4H], [H] of pairs
 	DecW, DecB []float64 // [DOutput][H], [DOutput]
 }
 
@@ -74,7 +77,7 @@ type Tape struct {
 	Final  NormTape
 	Top    []float64 // [B][H][L] what the pool reads
 	Pooled []float64 // [B][H]
-	Logits []float64 // [B][DOutput], or [B][DOutput][L]
+	Logits []float64 // [B][DOutput], [B/2][DOutput] of pairs, or [B][DOutput][L]
 }
 
 // BlockTape is one block's intermediate results, [B][H][L] unless said otherwise.
@@ -95,7 +98,7 @@ func zeros(n int) []float64 { return make([]float64, n) }
 func (n *Network) zeroLike() *Network {
 	g := &Network{
 		Config: n.Config, EncW: zeros(len(n.EncW)), EncB: zeros(len(n.EncB)), Norm: n.Norm.zeroLike(),
-		DecW: zeros(len(n.DecW)), DecB: zeros(len(n.DecB)),
+		CmpW: zeros(len(n.CmpW)), CmpB: zeros(len(n.CmpB)), DecW: zeros(len(n.DecW)), DecB: zeros(len(n.DecB)),
 	}
 	for _, l := range n.Layers {
 		g.Layers = append(g.Layers, Layer{
@@ -123,6 +126,11 @@ func (n *Network) Forward(b Batch) *Tape {
 	if n.FinalNorm {
 		t.Top, t.Final = n.norm(n.Norm, &b, x)
 	}
+	if n.Pairs {
+		t.Pooled = n.pool(&b, t.Top)
+		t.Logits = n.comparePairs(&b, t.Pooled)
+		return t
+	}
 	t.Pooled, t.Logits = n.decode(&b, t.Top)
 	return t
 }
@@ -133,7 +141,12 @@ func (n *Network) Backward(t *Tape, dLogits []float64) *Network {
 		panic("reference: Backward: the batch norm used running statistics")
 	}
 	g := n.zeroLike()
-	d := n.decodeBack(g, t, dLogits)
+	var d []float64
+	if n.Pairs {
+		d = n.poolBack(&t.Batch, n.comparePairsBack(g, &t.Batch, t.Pooled, dLogits))
+	} else {
+		d = n.decodeBack(g, t, dLogits)
+	}
 	if n.FinalNorm {
 		d = n.normBack(&g.Norm, n.Norm, &t.Batch, t.Last, t.Final, d)
 	}
@@ -153,8 +166,11 @@ func (n *Network) block(i int, b *Batch, x []float64) BlockTape {
 		u, t.NormTape = n.norm(l.Norm, b, x)
 	}
 	t.U = n.mask(b, u)
-	t.Kernels = n.kernels(l, b.Len)
-	t.Conv = n.convolve(l, b, t.U, t.Kernels)
+	t.Conv = t.U
+	if n.hasSSM(i) {
+		t.Kernels = n.kernels(l, b.Len)
+		t.Conv = n.convolve(l, b, t.U, t.Kernels)
+	}
 	t.Active = scaleRows(n.activate(t.Conv), b.Inner, i, b.Len)
 	var y []float64
 	t.Mixed, y = n.mix(l, b, t.Active)
@@ -177,7 +193,11 @@ func (n *Network) blockBack(g *Network, i int, tape *Tape, d []float64) []float6
 	dy := scaleRows(d, b.Outer, i, b.Len)
 	dActive := n.mixBack(gl, l, b, t, dy)
 	dConv := n.activateBack(t.Conv, scaleRows(dActive, b.Inner, i, b.Len))
-	du := n.mask(b, n.convolveBack(gl, l, b, t, dConv))
+	du := dConv
+	if n.hasSSM(i) {
+		du = n.convolveBack(gl, l, b, t, dConv)
+	}
+	du = n.mask(b, du)
 	if n.PreNorm {
 		du = n.normBack(&gl.Norm, l.Norm, b, t.In, t.NormTape, du)
 	}
@@ -186,5 +206,7 @@ func (n *Network) blockBack(g *Network, i int, tape *Tape, d []float64) []float6
 	}
 	return du
 }
+
+func (n *Network) hasSSM(i int) bool { return n.SSMLayers == 0 || i < n.SSMLayers }
 
 func (n *Network) hasNorm() bool { return n.NormKind != "none" }

@@ -32,6 +32,9 @@ var options = map[string]func(c *model.Config){
 	"tied":             func(c *model.Config) { c.SSM.Init, c.SSM.NSSM, c.SSM.TrainB = ssm.Lin, 2, true },
 	"bidirectional":    func(c *model.Config) { c.SSM.Bidirectional = true },
 	"truncated":        func(c *model.Config) { c.SSM.LMax, c.SSM.Bidirectional = 4, true },
+	"pairs":            func(c *model.Config) { c.Pairs = true },
+	"pairs, last":      func(c *model.Config) { c.Pairs, c.Pool = true, model.PoolLast },
+	"one SSM of two":   func(c *model.Config) { c.SSMLayers, c.PreNorm = 1, true },
 	"on the circle":    func(c *model.Config) { c.SSM.AReal = 0 },
 	"dropout":          func(c *model.Config) { c.Dropout = 0.3 },
 	"another rate":     func(c *model.Config) {},
@@ -60,6 +63,9 @@ func build(t *testing.T, name string) (*model.Model, *reference.Network, referen
 	for i := range size * length {
 		b.Tokens = append(b.Tokens, int(r.Uint64(uint64(i))%uint64(c.DInput)))
 		b.X = append(b.X, r.Normal(uint64(2*i)), r.Normal(uint64(2*i+1)))
+	}
+	if c.Pairs {
+		b.Size = 2
 	}
 	if c.Dropout > 0 {
 		for range c.NLayers {

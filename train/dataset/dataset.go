@@ -24,6 +24,7 @@ type Info struct {
 	Labels      []string
 	Regression  bool    // mean squared error against Target; otherwise cross-entropy against Label
 	PerPosition bool    // an output at every position
+	Pairs       bool    // an example is two sequences of tokens, and the answer compares them
 	SampleRate  float64 // Hz, of the examples as delivered; 0: none
 	MaxLen      int     // no example is longer
 }
@@ -40,6 +41,7 @@ func (i Info) Encoder() (kind string, inputs int) {
 type Example struct {
 	X      []float32 // [Channels][Len]
 	Tokens []int32   // [Len], instead of X
+	Other  []int32   // Pairs: the second sequence, at least one token
 	Len    int
 	Label  int       // index into Labels; −1 for a regression
 	Target []float32 // regression: [Outputs], or [Outputs][Len] if per position
@@ -54,7 +56,7 @@ type Set interface {
 	Example(dst *Example, i, epoch int) error
 }
 
-// Sized is a Set that knows an example's Len without decoding it.
+// Sized is a Set that knows an example's Len, or that of its longer sequence, without decoding it.
 type Sized interface {
 	Set
 	Length(i int) int
@@ -98,6 +100,7 @@ var loaders = map[string]func(Options) (*Dataset, error){
 	"fsdd":            loadFSDD,
 	"image":           cifar("image", false, false).load,
 	"listops":         loadListOps,
+	"retrieval":       loadRetrieval,
 	"pscifar":         cifar("pscifar", true, true).load,
 	"psmnist":         mnist("psmnist", true).load,
 	"scifar":          cifar("scifar", true, false).load,

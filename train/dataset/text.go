@@ -45,7 +45,7 @@ func loadText(opt Options) (*Dataset, error) {
 		}
 	}
 	v := newVocabulary(counts, textLeast)
-	trained.encode(texts, v)
+	trained.tokens = encodeTexts(texts, v, textMax)
 
 	sets := map[split]*tokenSet{train: trained}
 	if isFolder(filepath.Join(dir, "test")) {
@@ -54,7 +54,7 @@ func loadText(opt Options) (*Dataset, error) {
 			if err != nil {
 				return nil, err
 			}
-			tested.encode(texts, v)
+			tested.tokens = encodeTexts(texts, v, textMax)
 			sets[val], sets[test] = tested, tested
 		}
 	} else {
@@ -96,20 +96,6 @@ func readReviews(dir string, opt Options) (texts []string, set *tokenSet, err er
 		return nil, nil, fmt.Errorf("%s holds no reviews neg/*.txt and pos/*.txt", dir)
 	}
 	return texts, set, nil
-}
-
-// encode fills in the tokens of texts.
-func (s *tokenSet) encode(texts []string, v vocabulary[rune]) {
-	for _, text := range texts {
-		tokens := make([]uint16, 0, min(len(text), textMax)+1)
-		for _, c := range text {
-			if len(tokens) == textMax {
-				break
-			}
-			tokens = v.encode(tokens, c)
-		}
-		s.tokens = append(s.tokens, append(tokens, tokenEnd))
-	}
 }
 
 // pick returns some of the examples.

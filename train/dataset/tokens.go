@@ -43,29 +43,61 @@ func (v vocabulary[S]) encode(dst []uint16, s S) []uint16 {
 	return append(dst, tokenUnknown)
 }
 
-// tokenSet is sequences of tokens with a class each.
+// encodeTexts returns the tokens of the first most characters of each text, and the end's.
+func encodeTexts(texts []string, v vocabulary[rune], most int) [][]uint16 {
+	all := make([][]uint16, 0, len(texts))
+	for _, text := range texts {
+		tokens := make([]uint16, 0, min(len(text), most)+1)
+		for _, c := range text {
+			if len(tokens) == most {
+				break
+			}
+			tokens = v.encode(tokens, c)
+		}
+		all = append(all, append(tokens, tokenEnd))
+	}
+	return all
+}
+
+// tokenSet is sequences of tokens, or pairs of them, with a class each.
 type tokenSet struct {
 	tokens [][]uint16
+	others [][]uint16 // of pairs: the second ones
 	labels []int
 	paths  []string // of texts in files of their own
 }
 
 func (s *tokenSet) Len() int { return len(s.tokens) }
 
-func (s *tokenSet) Length(i int) int { return len(s.tokens[i]) }
+func (s *tokenSet) Length(i int) int {
+	if s.others == nil {
+		return len(s.tokens[i])
+	}
+	return max(len(s.tokens[i]), len(s.others[i]))
+}
 
 func (s *tokenSet) Example(dst *Example, i, _ int) error {
 	if i < 0 || i >= len(s.tokens) {
 		return outOfRange(i, len(s.tokens))
 	}
-	*dst = Example{X: dst.X[:0], Tokens: dst.Tokens[:0], Len: len(s.tokens[i]), Label: s.labels[i], Target: dst.Target[:0]}
-	for _, t := range s.tokens[i] {
-		dst.Tokens = append(dst.Tokens, int32(t))
+	*dst = Example{
+		X: dst.X[:0], Tokens: appendTokens(dst.Tokens[:0], s.tokens[i]), Other: dst.Other[:0],
+		Len: len(s.tokens[i]), Label: s.labels[i], Target: dst.Target[:0],
+	}
+	if s.others != nil {
+		dst.Other = appendTokens(dst.Other, s.others[i])
 	}
 	if s.paths != nil {
 		dst.Path = s.paths[i]
 	}
 	return nil
+}
+
+func appendTokens(dst []int32, tokens []uint16) []int32 {
+	for _, t := range tokens {
+		dst = append(dst, int32(t))
+	}
+	return dst
 }
 
 // tokenDataset makes a data set of what was asked for of three splits.

@@ -20,14 +20,14 @@ func Network(m *model.Model, rate float64) *reference.Network {
 		Config: reference.Config{
 			Embedding: c.Encoder == model.EncoderEmbedding, DInput: c.DInput, DOutput: c.DOutput,
 			H: c.DModel, NLayers: c.NLayers, M: s.Modes(), Copies: s.Copies(), Bidirectional: s.Bidirectional,
-			Discrete: s.Discrete(), Bilinear: s.Disc == ssm.Bilinear, LMax: s.LMax, Rate: rate,
+			Discrete: s.Discrete(), Bilinear: s.Disc == ssm.Bilinear, LMax: s.LMax, Pairs: c.Pairs, SSMLayers: c.SSMLayers, Rate: rate,
 			BScale:   strings.TrimPrefix(string(s.BScale), string(ssm.ScaleZOHXi)),
 			NormKind: c.Norm, PreNorm: c.PreNorm, FinalNorm: c.FinalNorm,
 			Residual: c.Residual, Activation: c.Activation == model.ActivationGELU, Mixing: c.Mixing, Pool: c.Pool,
 		},
 		EncW: widen(w.EncoderWeight), EncB: widen(w.EncoderBias),
 		Norm: reference.Norm{Weight: widen(w.NormWeight), Bias: widen(w.NormBias), Mean: widen(w.RunningMean), Var: widen(w.RunningVar)},
-		DecW: widen(w.DecoderWeight), DecB: widen(w.DecoderBias),
+		CmpW: widen(w.CompareWeight), CmpB: widen(w.CompareBias), DecW: widen(w.DecoderWeight), DecB: widen(w.DecoderBias),
 	}
 	for i := range w.Layers {
 		l := &w.Layers[i]
@@ -75,6 +75,7 @@ func Arrays(m *model.Model, n *reference.Network) map[string][]float64 {
 	}
 	a := map[string][]float64{
 		"encoder.weight": n.EncW, "encoder.bias": n.EncB, "decoder.weight": n.DecW, "decoder.bias": n.DecB,
+		"compare.weight": n.CmpW, "compare.bias": n.CmpB,
 		"norm.weight": n.Norm.Weight, "norm.bias": n.Norm.Bias, "norm.running_mean": n.Norm.Mean, "norm.running_var": n.Norm.Var,
 	}
 	for i := range n.Layers {

@@ -1,0 +1,180 @@
+package dataset
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+)
+
+const retrievalSource = "LRA's Retrieval, pairs of papers of the ACL Anthology Network, is published at github.com/google-research/long-range-arena: " +
+	"want the folder of new_aan_pairs.train.tsv, new_aan_pairs.eval.tsv and new_aan_pairs.test.tsv, or lra_release, which has them in tsv_data"
+
+// retrievalMax is how many characters of a paper count, without the end (spec §5.3).
+const retrievalMax = 3999
+
+// loadRetrieval loads pairs of papers, character by character, and whether they are linked. The vocabulary is that of
+// the training file.
+func loadRetrieval(opt Options) (*Dataset, error) {
+	if err := opt.refuseRecorded(); err != nil {
+		return nil, err
+	}
+	if _, err := readFolder(opt.Dir, retrievalSource); err != nil {
+		return nil, err
+	}
+	dir := opt.Dir
+	if inner := filepath.Join(dir, "tsv_data"); isFolder(inner) {
+		dir = inner
+	}
+	papers := paperSet{index: map[string]int{}}
+	pairs := map[split]*paperPairs{}
+	for _, s := range []split{train, val, test} {
+		if s != train && !opt.wants(s) { // the vocabulary is made of the training file
+			continue
+		}
+		name := s.String()
+		if s == val {
+			name = "eval"
+		}
+		p, err := papers.read(filepath.Join(dir, "new_aan_pairs."+name+".tsv"), opt)
+		switch {
+		case errors.Is(err, os.ErrNotExist) && s != train:
+			continue
+		case errors.Is(err, os.ErrNotExist):
+			return nil, fmt.Errorf("%w; %s", err, retrievalSource)
+		case err != nil:
+			return nil, err
+		}
+		pairs[s] = p
+	}
+	v := papers.vocabulary(pairs[train])
+	tokens := encodeTexts(papers.texts, v, retrievalMax)
+	sets := map[split]*tokenSet{}
+	for s, p := range pairs {
+		set := &tokenSet{labels: p.labels}
+		for i := range p.first {
+			set.tokens, set.others = append(set.tokens, tokens[p.first[i]]), append(set.others, tokens[p.second[i]])
+		}
+		sets[s] = set
+	}
+	return tokenDataset(Info{Task: "retrieval", Vocab: v.size(), Labels: []string{"unlinked", "linked"}, Pairs: true}, opt, sets), nil
+}
+
+// paperSet holds each paper once: a paper is part of many pairs.
+type paperSet struct {
+	texts []string // cut to retrievalMax characters
+	index map[string]int
+}
+
+// paperPairs are pairs of papers, by their numbers.
+type paperPairs struct {
+	first, second []int
+	labels        []int
+}
+
+// read reads a file of lines: label (0 or 1, also as 0.0 or 1.0), two names, two texts, separated by tabs.
+func (s *paperSet) read(path string, opt Options) (*paperPairs, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	size := 0
+	if info, err := f.Stat(); err == nil {
+		size = int(info.Size())
+	}
+	p := &paperPairs{}
+	in, at := bufio.NewReader(f), 0
+	for n := 1; ; n++ {
+		line, err := in.ReadString('\n')
+		if err == io.EOF && line == "" {
+			break
+		}
+		if err != nil && err != io.EOF {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if err := opt.Context.Err(); err != nil {
+			return nil, err
+		}
+		if err := s.add(p, strings.TrimRight(line, "\r\n")); err != nil {
+			return nil, fmt.Errorf("%s: line %d: %w", path, n, err)
+		}
+		at += len(line)
+		if opt.Progress != nil {
+			opt.Progress(at, size)
+		}
+	}
+	if len(p.labels) == 0 {
+		return nil, fmt.Errorf("%s holds no pairs", path)
+	}
+	return p, nil
+}
+
+// add adds a line's pair.
+func (s *paperSet) add(p *paperPairs, line string) error {
+	fields := strings.Split(line, "\t")
+	if len(fields) != 5 {
+		return fmt.Errorf("%d fields, want a label, two names and two texts", len(fields))
+	}
+	label := 0
+	switch fields[0] {
+	case "0", "0.0":
+	case "1", "1.0":
+		label = 1
+	default:
+		return fmt.Errorf("label %.20q, want 0 or 1", fields[0])
+	}
+	p.labels = append(p.labels, label)
+	p.first, p.second = append(p.first, s.number(fields[3])), append(p.second, s.number(fields[4]))
+	return nil
+}
+
+// number returns the number of a paper.
+func (s *paperSet) number(text string) int {
+	text = firstCharacters(text, retrievalMax)
+	i, ok := s.index[text]
+	if !ok {
+		i = len(s.texts)
+		text = strings.Clone(text) // the line goes
+		s.texts, s.index[text] = append(s.texts, text), i
+	}
+	return i
+}
+
+// firstCharacters cuts a text to n characters.
+func firstCharacters(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	at := 0
+	for range n {
+		_, size := utf8.DecodeRuneInString(text[at:])
+		if at += size; at == len(text) {
+			break
+		}
+	}
+	return text[:at]
+}
+
+// vocabulary counts the characters of every paper as often as it is part of a pair.
+func (s *paperSet) vocabulary(p *paperPairs) vocabulary[rune] {
+	uses := make([]int, len(s.texts))
+	for i := range p.first {
+		uses[p.first[i]]++
+		uses[p.second[i]]++
+	}
+	counts := map[rune]int{}
+	for i, n := range uses {
+		if n == 0 { // of another file
+			continue
+		}
+		for _, c := range s.texts[i] {
+			counts[c] += n
+		}
+	}
+	return newVocabulary(counts, 1)
+}

@@ -1,0 +1,116 @@
+package train
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/random"
+)
+
+// pairFiles writes LRA's Retrieval in miniature: two texts are linked if both are of the letters a and b, or both of c and d.
+func pairFiles(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	r := random.New(3, random.Signal, 0, 0)
+	at := uint64(0)
+	draw := func(n int) int {
+		at++
+		return int(r.Uint64(at) % uint64(n))
+	}
+	for name, n := range map[string]int{"train": 120, "eval": 40} {
+		var lines strings.Builder
+		for range n {
+			var kinds [2]int
+			var texts [2]string
+			for k := range texts {
+				kinds[k] = draw(2)
+				for range 5 + draw(20) {
+					texts[k] += string([]string{"ab", "cd"}[kinds[k]][draw(2)])
+				}
+			}
+			linked := 0
+			if kinds[0] == kinds[1] {
+				linked = 1
+			}
+			fmt.Fprintf(&lines, "%d\tX\tY\t%s\t%s\n", linked, texts[0], texts[1])
+		}
+		if err := os.WriteFile(filepath.Join(dir, "new_aan_pairs."+name+".tsv"), []byte(lines.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// A network of two towers learns to compare, and what it says of a pair does not depend on the batch around it.
+func TestRetrieval(t *testing.T) {
+	c := preset(t, "retrieval")
+	for _, s := range []string{
+		"threads=2", "model.d_model=16", "model.n_layers=1", "model.norm=layer", "ssm.d_state=8", "train.epochs=15", "train.batch=8",
+		"optim.lr=0.02",
+	} {
+		if err := c.Set(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.Data.Dir, c.Out = pairFiles(t), filepath.Join(t.TempDir(), "run")
+	run := fit(t, c)
+	if best := run.Best(); *best.ValAccuracy < 0.95 {
+		t.Errorf("validation accuracy %v", *best.ValAccuracy)
+	}
+	m, err := run.BestModel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !m.Config.Pairs || m.Meta.Labels[1] != "linked" {
+		t.Errorf("configuration %+v, labels %q", m.Config, m.Meta.Labels)
+	}
+	var said [2][]Prediction
+	for i, batch := range []int{1, 7} {
+		_, err := Evaluate(m, run.data.Val, EvalOptions{Info: run.data.Info, Batch: batch, Each: func(p Prediction) error {
+			said[i] = append(said[i], p)
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(said[0]) != 40 || len(said[1]) != 40 {
+		t.Fatalf("%d and %d predictions of 40 pairs", len(said[0]), len(said[1]))
+	}
+	for i, p := range said[0] {
+		q := said[1][i]
+		if p.Index != q.Index || p.Answer != q.Answer || slices.ContainsFunc([]int{0, 1}, func(k int) bool {
+			return math.Abs(float64(p.Logits[k]-q.Logits[k])) > 1e-4*(1+math.Abs(float64(p.Logits[k])))
+		}) {
+			t.Errorf("pair %d alone: %v, in a batch: %v", i, p.Logits, q.Logits)
+		}
+	}
+	if _, err := Evaluate(m, ramps{3, -1}, EvalOptions{Info: rampInfo}); err == nil {
+		t.Error("a task of single sequences was evaluated")
+	}
+}
+
+// ablate.layers takes the SSMs of the later layers away, in the network and in the file.
+func TestAblation(t *testing.T) {
+	c := tiny(t, "model.n_layers=3", "ablate.layers=1", "train.epochs=1")
+	m, err := fit(t, c).BestModel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Config.SSMLayers != 1 || len(m.Weights.Layers[0].C) == 0 || m.Weights.Layers[1].C != nil || m.Weights.Layers[2].D != nil {
+		t.Errorf("ssm_layers %d, %d values of C in the first layer", m.Config.SSMLayers, len(m.Weights.Layers[0].C))
+	}
+	recorded, err := LoadRun(c.Out)
+	if err != nil || recorded.Ablate.Layers != 1 {
+		t.Errorf("the run's configuration has ablate.layers %d, error %v", recorded.Ablate.Layers, err)
+	}
+	c = tiny(t, "ablate.layers=3")
+	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "ablate.layers 3: want at most 2") {
+		t.Errorf("more layers than there are: error %v", err)
+	}
+}
