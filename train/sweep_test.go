@@ -92,3 +92,44 @@ func TestSweepRefuses(t *testing.T) {
 		}
 	}
 }
+
+// Every value of every preset makes a run that can begin, on its own and with the others' first values.
+func TestSweepPresets(t *testing.T) {
+	for _, name := range SweepPresets() {
+		axes, err := SweepPreset(name, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range axes {
+			for _, v := range a.Values {
+				cfg := preset(t, "scifar")
+				cfg.Data.Dir = "somewhere"
+				for _, b := range axes {
+					value := b.Values[0]
+					if b.Name() == a.Name() {
+						value = v
+					}
+					for _, key := range b.Keys {
+						if err := cfg.Set(key + "=" + value); err != nil {
+							t.Fatalf("%s: %v", name, err)
+						}
+					}
+				}
+				if err := cfg.Validate(); err != nil {
+					t.Errorf("%s: %s=%s: %v", name, a.Name(), v, err)
+				}
+			}
+		}
+	}
+	given := Axis{[]string{"ssm.init"}, []string{"real"}}
+	axes, err := SweepPreset("step", []Axis{given})
+	if err != nil || len(axes) != 3 || !reflect.DeepEqual(axes[2], given) || axes[0].Name() != "train.epochs" || len(axes[1].Keys) != 4 {
+		t.Errorf("step with ssm.init=real: %v, %v", axes, err)
+	}
+	if axes, err := SweepPreset("", []Axis{given}); err != nil || len(axes) != 1 {
+		t.Errorf("no preset: %v, %v", axes, err)
+	}
+	if _, err := SweepPreset("figure12", nil); !errors.Is(err, ErrConfig) {
+		t.Errorf("unknown preset: error %v", err)
+	}
+}

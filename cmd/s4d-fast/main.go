@@ -19,6 +19,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/bench"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/train"
 )
 
 // cli is the whole command line; every command has a Run method in its own file.
@@ -59,7 +60,7 @@ func run(args []string, std streams) int {
 		kong.Description("Train and run diagonal state space models (S4D, S4D-DFouT) on the processor you have."),
 		kong.Writers(std.out, std.err),
 		kong.Exit(func(code int) { exited = code }),
-		kong.Vars{"tasks": taskNames(), "ops": strings.Join(bench.Names(), ", ")},
+		kong.Vars{"tasks": taskNames(), "sweeps": strings.Join(train.SweepPresets(), ", "), "ops": strings.Join(bench.Names(), ", ")},
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
 	if err != nil {

@@ -19,6 +19,7 @@ type sweepCmd struct {
 	Task    string   `arg:"" help:"Task: ${tasks}."`
 	Data    string   `help:"Folder of the data set (delay makes its own)." type:"path" placeholder:"DIR"`
 	Config  string   `help:"TOML file whose values replace the task's preset." type:"path" placeholder:"FILE"`
+	Preset  string   `help:"One of the paper's ablations: ${sweeps}; --set replaces its values." placeholder:"NAME"`
 	Set     []string `help:"A value, or several to sweep over: ssm.init=lin,dfout; keys joined by + take the same: ssm.dt_min+ssm.dt_max=0.001,0.01. Repeatable." placeholder:"KEY=VALUE,..." sep:"none"`
 	Seeds   int      `help:"Runs of every combination, with seeds from 1 on." default:"1"`
 	Out     string   `help:"Folder of the runs and of sweep.csv and sweep.png; started again, a sweep goes on." required:"" type:"path" placeholder:"DIR"`
@@ -28,19 +29,31 @@ type sweepCmd struct {
 func (c *sweepCmd) Help() string {
 	return `The picture shows the last swept key that is a number, a curve for each combination of the others.
 
-Example (the paper's Figure 4, where Δ and ξ take the same values):
-  s4d-fast sweep delay --set ssm.init=lin,inv,legs,dfout --set train.epochs=5 \
-    --set ssm.dt_min+ssm.dt_max+ssm.xi_min+ssm.xi_max=0.001,0.0015,0.002,0.0025,0.003,0.004,0.006,0.01 --out runs/figure4`
+Presets: step is Figure 4, where Δ and ξ take the same values; step-max Figures 6 and 8; kernel-length and ssm-layers
+Figure 5.
+
+Examples:
+  s4d-fast sweep delay --preset step --out runs/figure4
+  s4d-fast sweep scifar --data data/cifar --preset kernel-length --set train.epochs=10 --out runs/figure5
+  s4d-fast sweep fsdd --data data/fsdd --set ssm.init=lin,dfout --set ssm.dt_max+ssm.xi_max=0.01,0.1 --seeds 3 --out runs/max`
 }
 
 func (c *sweepCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	s := train.Sweep{Seeds: c.Seeds, Dir: c.Out}
 	base := trainCmd{Task: c.Task, Data: c.Data, Config: c.Config, Threads: c.Threads}
+	var axes []train.Axis
 	for _, set := range c.Set {
 		a, err := train.ParseAxis(set)
 		if err != nil {
 			return trainError(err)
 		}
+		axes = append(axes, a)
+	}
+	axes, err := train.SweepPreset(c.Preset, axes)
+	if err != nil {
+		return trainError(err)
+	}
+	for _, a := range axes {
 		if len(a.Values) > 1 {
 			s.Axes = append(s.Axes, a)
 			continue
@@ -49,7 +62,6 @@ func (c *sweepCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 			base.Set = append(base.Set, key+"="+a.Values[0])
 		}
 	}
-	var err error
 	if s.Base, err = base.config(); err != nil {
 		return trainError(err)
 	}
