@@ -149,7 +149,7 @@ func (c *Config) Validate() error {
 	if err := within([]setting{{"ablate.layers", c.Ablate.Layers, 0, c.Model.NLayers}}); err != nil {
 		return err
 	}
-	n := c.network(dataset.Info{Channels: 1, Outputs: 1})
+	n := c.Network(dataset.Info{Channels: 1, Outputs: 1})
 	if err := n.Validate(); err != nil {
 		return configError{err}
 	}
@@ -251,7 +251,7 @@ func within(settings []setting) error {
 }
 
 // network returns the model's configuration for the data.
-func (c *Config) network(info dataset.Info) model.Config {
+func (c *Config) Network(info dataset.Info) model.Config {
 	m := c.Model
 	m.SSM = c.SSM
 	m.SSM.DModel = m.DModel

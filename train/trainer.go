@@ -87,7 +87,7 @@ func (t *Trainer) build() error {
 	if t.lengths = dataset.Lengths(t.data.Train); t.lengths == nil {
 		t.lengths = make([]int, t.data.Train.Len())
 	}
-	c := t.cfg.network(t.data.Info)
+	c := t.cfg.Network(t.data.Info)
 	if err := t.checkSize(c); err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (t *Trainer) build() error {
 
 // resolve fills in what the configuration leaves open and checks it against the data.
 func (t *Trainer) resolve() error {
-	n := t.cfg.network(t.data.Info)
+	n := t.cfg.Network(t.data.Info)
 	t.cfg.Model.Encoder, t.cfg.Model.DInput, t.cfg.Model.DOutput = n.Encoder, n.DInput, n.DOutput
 	t.cfg.Threads, t.cfg.Level = t.cfg.threads(), string(vek.CurrentLevel())
 	t.cfg.Train.EvalBatch = t.cfg.evalBatch()

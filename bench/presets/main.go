@@ -1,0 +1,200 @@
+// Command presets runs training steps of every preset at its full size, on noise, and prints a table of time and memory:
+//
+//	go run ./bench/presets [-memory 8] [-threads N] [TASK...]
+//
+// A batch whose network would take more than so many GiB is halved until it fits; the table says so. Each preset has a
+// process of its own, whose peak of resident memory is the one shown (Linux only).
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/convmode"
+	"github.com/s4d-fast/s4d-fast/internal/random"
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/train"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+// tasks are the data sets as they are published (spec §4.4, §5).
+var tasks = []dataset.Info{
+	{Task: "scifar", Channels: 3, Outputs: 10, MaxLen: 1024},
+	{Task: "pscifar", Channels: 3, Outputs: 10, MaxLen: 1024},
+	{Task: "image", Channels: 1, Outputs: 10, MaxLen: 1024},
+	{Task: "listops", Vocab: 18, Outputs: 10, MaxLen: 2048},
+	{Task: "text", Vocab: 135, Outputs: 2, MaxLen: 4096},
+	{Task: "retrieval", Vocab: 98, Outputs: 2, MaxLen: 4000, Pairs: true},
+	{Task: "pathfinder", Channels: 1, Outputs: 2, MaxLen: 1024},
+	{Task: "pathx128", Channels: 1, Outputs: 2, MaxLen: 16384},
+	{Task: "pathx256", Channels: 1, Outputs: 2, MaxLen: 65536},
+	{Task: "speech-commands", Channels: 1, Outputs: 35, MaxLen: 16000},
+	{Task: "bidmc-hr", Channels: 2, Outputs: 1, MaxLen: 4000, Regression: true},
+	{Task: "bidmc-rr", Channels: 2, Outputs: 1, MaxLen: 4000, Regression: true},
+	{Task: "bidmc-spo2", Channels: 2, Outputs: 1, MaxLen: 4000, Regression: true},
+	{Task: "delay", Channels: 1, Outputs: 1, MaxLen: 4000, Regression: true, PerPosition: true},
+	{Task: "smnist", Channels: 1, Outputs: 10, MaxLen: 784},
+	{Task: "psmnist", Channels: 1, Outputs: 10, MaxLen: 784},
+	{Task: "fsdd", Channels: 1, Outputs: 10, MaxLen: 5000},
+}
+
+// result is one preset's row.
+type result struct {
+	Network    string
+	Length     int
+	Batch      int // examples
+	Preset     int // the preset's batch
+	Parameters int
+	Seconds    float64 // of the second step
+	Peak       float64 // GiB of resident memory; 0: unknown
+}
+
+func main() {
+	memory := flag.Float64("memory", 8, "`GiB` that a network may take")
+	threads := flag.Int("threads", runtime.NumCPU(), "worker threads")
+	child := flag.Bool("child", false, "print one preset's row as JSON (used by the program itself)")
+	flag.Parse()
+	if *child {
+		r, err := measure(info(flag.Arg(0)), *memory, *threads)
+		fail(err)
+		fail(json.NewEncoder(os.Stdout).Encode(r))
+		return
+	}
+	fmt.Printf("%d threads, level %s\n\n", *threads, vek.CurrentLevel())
+	fmt.Println("| preset | network | length | batch | parameters | seconds a step | peak memory |")
+	fmt.Println("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+	for _, t := range tasks {
+		if flag.NArg() > 0 && !slices.Contains(flag.Args(), t.Task) {
+			continue
+		}
+		r, err := run(t.Task, *memory, *threads)
+		if err != nil {
+			fail(fmt.Errorf("%s: %w", t.Task, err))
+		}
+		fmt.Println(r.row(t.Task))
+	}
+}
+
+func fail(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "presets:", err)
+		os.Exit(1)
+	}
+}
+
+// info returns a task's data set.
+func info(task string) dataset.Info {
+	i := slices.IndexFunc(tasks, func(t dataset.Info) bool { return t.Task == task })
+	if i < 0 {
+		fail(fmt.Errorf("task %q: no such preset", task))
+	}
+	return tasks[i]
+}
+
+// run measures a preset in a process of its own.
+func run(task string, memory float64, threads int) (r result, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return r, err
+	}
+	cmd := exec.Command(self, "-child", "-memory", fmt.Sprint(memory), "-threads", strconv.Itoa(threads), task)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return r, err
+	}
+	return r, json.Unmarshal(out, &r)
+}
+
+func (r result) row(task string) string {
+	batch, peak := strconv.Itoa(r.Batch), "–"
+	if r.Batch != r.Preset {
+		batch += fmt.Sprintf(" of %d", r.Preset)
+	}
+	if r.Peak > 0 {
+		peak = fmt.Sprintf("%.2f GiB", r.Peak)
+	}
+	return fmt.Sprintf("| %s | %s | %d | %s | %d | %.3g | %s |", task, r.Network, r.Length, batch, r.Parameters, r.Seconds, peak)
+}
+
+// measure makes two training steps, forward, backward and AdamW, and times the second.
+func measure(info dataset.Info, memory float64, threads int) (result, error) {
+	cfg, err := train.Preset(info.Task)
+	if err != nil {
+		return result{}, err
+	}
+	c := cfg.Network(info)
+	r := result{
+		Network: fmt.Sprintf("%d×%d, N=%d", c.NLayers, c.DModel, c.SSM.DState), Length: info.MaxLen,
+		Batch: cfg.Train.Batch, Preset: cfg.Train.Batch, Parameters: c.CountParams(),
+	}
+	opt := convmode.Options{MaxLen: info.MaxLen, Workers: threads, Training: true}
+	for opt.MaxBatch = r.Batch * c.Towers(); r.Batch > 1 && opt.Memory(c) > memory*(1<<30); opt.MaxBatch = r.Batch * c.Towers() {
+		r.Batch /= 2
+	}
+	m, err := model.New(c, 1)
+	if err != nil {
+		return r, err
+	}
+	net, err := convmode.New(m, opt)
+	if err != nil {
+		return r, err
+	}
+	defer net.Close()
+	b, grads, m1, m2 := noise(c, opt), model.NewWeights(c), model.NewWeights(c), model.NewWeights(c)
+	var dLogits []float32
+	for step := range 2 {
+		began := time.Now()
+		logits := net.ForwardTrain(b, convmode.Step{Seed: 1, Step: step})
+		dLogits = append(dLogits[:0], logits...) // of the loss Σ logits²/2
+		grads.Zero()
+		net.Backward(dLogits, grads)
+		vek.AdamW(m.Weights.Flat(), m1.Flat(), m2.Flat(), grads.Flat(),
+			vek.AdamWParams{LR: 1e-6, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, Correction1: 1, Correction2: 1})
+		r.Seconds = time.Since(began).Seconds()
+	}
+	r.Peak = peak()
+	return r, nil
+}
+
+// noise fills a batch.
+func noise(c model.Config, opt convmode.Options) convmode.Batch {
+	b := convmode.Batch{Size: opt.MaxBatch, Len: opt.MaxLen}
+	draw := random.New(1, random.Signal, 0, 0)
+	if c.Encoder == model.EncoderEmbedding {
+		b.Tokens = make([]int32, b.Size*b.Len)
+		for i := range b.Tokens {
+			b.Tokens[i] = int32(draw.Uint64(uint64(i)) % uint64(c.DInput))
+		}
+		return b
+	}
+	b.X = make([]float32, b.Size*c.DInput*b.Len)
+	for i := range b.X {
+		b.X[i] = float32(draw.Normal(uint64(i)))
+	}
+	return b
+}
+
+// peak returns the process's largest resident memory in GiB, 0 where the system does not tell.
+func peak() float64 {
+	text, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		if kib, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			n, _ := strconv.ParseFloat(strings.Fields(kib)[0], 64)
+			return n / (1 << 20)
+		}
+	}
+	return 0
+}
