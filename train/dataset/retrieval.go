@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"unicode/utf8"
 )
 
 const retrievalSource = "LRA's Retrieval, pairs of papers of the ACL Anthology Network, is published at github.com/google-research/long-range-arena: " +
@@ -143,21 +142,6 @@ func (s *paperSet) number(text string) int {
 		s.texts, s.index[text] = append(s.texts, text), i
 	}
 	return i
-}
-
-// firstCharacters cuts a text to n characters.
-func firstCharacters(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	at := 0
-	for range n {
-		_, size := utf8.DecodeRuneInString(text[at:])
-		if at += size; at == len(text) {
-			break
-		}
-	}
-	return text[:at]
 }
 
 // vocabulary counts the characters of every paper as often as it is part of a pair.

@@ -40,7 +40,7 @@ func loadText(opt Options) (*Dataset, error) {
 	}
 	counts := map[rune]int{}
 	for _, text := range texts {
-		for _, c := range text {
+		for _, c := range firstCharacters(text, textMax) {
 			counts[c]++
 		}
 	}

@@ -3,6 +3,7 @@ package dataset
 import (
 	"cmp"
 	"slices"
+	"unicode/utf8"
 )
 
 // Tokens that every vocabulary begins with (spec §5.3). Padding is never part of an example here: true lengths mask it.
@@ -41,6 +42,21 @@ func (v vocabulary[S]) encode(dst []uint16, s S) []uint16 {
 		return append(dst, uint16(t))
 	}
 	return append(dst, tokenUnknown)
+}
+
+// firstCharacters cuts a text to n characters.
+func firstCharacters(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	at := 0
+	for range n {
+		_, size := utf8.DecodeRuneInString(text[at:])
+		if at += size; at == len(text) {
+			break
+		}
+	}
+	return text[:at]
 }
 
 // encodeTexts returns the tokens of the first most characters of each text, and the end's.
