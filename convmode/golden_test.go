@@ -8,6 +8,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/golden"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 // TestTinyGolden trains the two tiny networks for twenty steps: the gradients at step 0 and every loss are
@@ -158,5 +159,46 @@ func compareKernels(t *testing.T, n *Net, i int, g *golden.Checkpoint) {
 				t.Errorf("block %d, channel %d, tap %d: %v, want %v", i, h, tap, k[tap], want)
 			}
 		}
+	}
+}
+
+// TestImportGolden runs networks of the full official layers, versions 3 and 4: activations and logits are PyTorch's.
+func TestImportGolden(t *testing.T) {
+	all := golden.Imports(t)
+	if len(all) != 5 {
+		t.Errorf("%d networks", len(all))
+	}
+	for _, g := range all {
+		t.Run(g.Name, func(t *testing.T) {
+			opt := model.ImportOptions{Disc: ssm.Disc(g.Config.Disc)}
+			if g.Config.Version == "v4" {
+				opt.Step = g.Config.DtTransform
+			}
+			m, err := model.ImportPyTorch(g.WritePth(t), opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x, _ := golden.TinyInput()
+			b := Batch{Size: golden.ImportBatch, Len: golden.TinyLen}
+			for _, v := range x[:b.Size*golden.TinyInputs*b.Len] {
+				b.X = append(b.X, float32(v))
+			}
+			n := newNet(t, m, Options{MaxBatch: b.Size, MaxLen: b.Len, Workers: 2, Training: true})
+			var logits []float64
+			for _, row := range g.Logits {
+				logits = append(logits, row...)
+			}
+			within(t, "logits", n.ForwardTrain(b, Step{}), logits, 1e-5)
+			for i, rows := range g.Trace {
+				out := n.BlockOutput(i)
+				for h, row := range rows {
+					for k, at := range golden.ImportTimes {
+						if got := float64(out[h*b.Len+at]); math.Abs(got-row[k]) > 1e-5*(1+math.Abs(row[k])) {
+							t.Errorf("block %d, channel %d, position %d: %v, want %v", i, h, at, got, row[k])
+						}
+					}
+				}
+			}
+		})
 	}
 }

@@ -128,6 +128,7 @@ type stored struct {
 	name        string
 	shape, want []int
 	data        []float32
+	value       func(float64) float64 // what becomes of each; nil: it stays
 }
 
 // fill returns weights with the values that find gives for each tensor. Memory is taken after every tensor has
@@ -147,6 +148,11 @@ func (c Config) fill(find func(t Tensor) (stored, error)) (*Weights, error) {
 	w := NewWeights(c)
 	for i, t := range w.tensors {
 		copy(t.Data, sources[i].data)
+		if value := sources[i].value; value != nil {
+			for k, x := range t.Data {
+				t.Data[k] = float32(value(float64(x)))
+			}
+		}
 		if err := t.checkValues(); err != nil {
 			return nil, fmt.Errorf("tensor %q: %w", sources[i].name, err)
 		}

@@ -4,7 +4,9 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -15,19 +17,56 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/internal/golden"
 	"github.com/s4d-fast/s4d-fast/internal/pth"
+	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// Networks of the full official layer (v3 and v4) are not minimal S4D layers: refused by a tensor's name.
-func TestImportRefusesFullLayers(t *testing.T) {
-	files, err := filepath.Glob("testdata/import-*.pth")
-	if err != nil || len(files) != 5 {
-		t.Fatalf("%d files, want 5 (%v)", len(files), err)
-	}
-	for _, path := range files {
-		_, err := ImportPyTorch(path, ImportOptions{})
-		if err == nil || !strings.HasPrefix(err.Error(), "model: "+path+`: tensor "s4_layers.0.`) {
-			t.Errorf("%s: error %v, want one that names a tensor", path, err)
+// What the file of a full layer leaves open must be said, and what does not apply must not; the error says which.
+func TestImportOptions(t *testing.T) {
+	for _, g := range golden.Imports(t) {
+		path := g.WritePth(t)
+		v4 := g.Config.Version == "v4"
+		whole := ImportOptions{Disc: ssm.ZOH}
+		if v4 {
+			whole.Step = StepExp
 		}
+		var theirs, ours []string
+		whole.Moved = func(from, to string) {
+			theirs, ours = append(theirs, from), append(ours, to)
+		}
+		m, err := ImportPyTorch(path, whole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := m.Config
+		if c.NLayers != 2 || c.DModel != 8 || c.SSM.DState != 16 || c.SSM.Bidirectional != g.Config.Bidirectional || !c.SSM.TrainB {
+			t.Errorf("%s: %+v", g.Name, c)
+		}
+		if slices.Sort(theirs); !slices.Equal(theirs, slices.Sorted(maps.Keys(g.Tensors))) {
+			t.Errorf("%s: told of %q, the file holds %v", g.Name, theirs, g.Tensors)
+		}
+		for _, x := range m.Weights.Tensors() {
+			if !slices.Contains(ours, x.Name) {
+				t.Errorf("%s: %s comes from nowhere", g.Name, x.Name)
+			}
+		}
+		for want, opt := range map[string]ImportOptions{
+			"discretise":             {Step: whole.Step},
+			`disc "dss": want "zoh"`: {Disc: "dss", Step: whole.Step},
+			map[bool]string{true: `step "relu": want "exp"`, false: `step "softplus": full S4 layers of version 3 have "exp"`}[v4]: {
+				Disc: ssm.Bilinear, Step: map[bool]string{true: "relu", false: StepSoftplus}[v4]},
+		} {
+			_, err := ImportPyTorch(path, opt)
+			if !errors.Is(err, ErrImportOption) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %+v: error %v, want one that says %s", g.Name, opt, err, want)
+			}
+		}
+		if _, err := ImportPyTorch(path, ImportOptions{Disc: ssm.ZOH}); v4 && (!errors.Is(err, ErrImportOption) || !strings.Contains(err.Error(), "store the step")) {
+			t.Errorf("%s: no step: error %v", g.Name, err)
+		}
+	}
+	minimal := golden.LoadTiny(t, "postnorm").WritePth(t)
+	if _, err := ImportPyTorch(minimal, ImportOptions{Disc: ssm.Bilinear}); !errors.Is(err, ErrImportOption) {
+		t.Errorf("minimal layers, bilinear: error %v", err)
 	}
 }
 
@@ -128,6 +167,10 @@ func TestImportWrappings(t *testing.T) {
 	for i := range prefixed {
 		prefixed[i].Name = "module." + prefixed[i].Name
 	}
+	lightning := slices.Clone(plain)
+	for i := range lightning {
+		lightning[i].Name = "model." + lightning[i].Name
+	}
 	reversed := slices.Clone(plain)
 	slices.Reverse(reversed)
 	want, err := ImportPyTorch(golden.LoadTiny(t, "postnorm").WritePth(t), ImportOptions{})
@@ -136,7 +179,8 @@ func TestImportWrappings(t *testing.T) {
 	}
 	for name, b := range map[string][]byte{
 		"plain": checkpointOf(t, plain, ""), "prefixed": checkpointOf(t, prefixed, ""), "reversed": checkpointOf(t, reversed, ""),
-		"model": checkpointOf(t, plain, "model"), "state_dict": checkpointOf(t, prefixed, "state_dict"),
+		"lightning": checkpointOf(t, lightning, "state_dict"),
+		"model":     checkpointOf(t, plain, "model"), "state_dict": checkpointOf(t, prefixed, "state_dict"),
 		"model_state_dict": checkpointOf(t, plain, "model_state_dict"), "net": checkpointOf(t, plain, "net"),
 	} {
 		m, err := parse(t, b)

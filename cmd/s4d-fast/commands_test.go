@@ -434,3 +434,25 @@ func TestSweep(t *testing.T) {
 		t.Errorf("no value: exit code %d, %s", code, stderr)
 	}
 }
+
+// convert reads full layers, prints what became of each tensor, and asks for what the file cannot tell.
+func TestConvertFullLayers(t *testing.T) {
+	for _, g := range golden.Imports(t) {
+		in, out := g.WritePth(t), filepath.Join(t.TempDir(), "m.safetensors")
+		args := []string{"convert", in, out, "--disc", g.Config.Disc}
+		if g.Config.Version == "v4" {
+			code, _, stderr := invoke(nil, args...)
+			if code != exitUsage || !strings.Contains(stderr, `want step "exp" or "softplus"`) {
+				t.Errorf("%s without a step: exit code %d, %s", g.Name, code, stderr)
+			}
+			args = append(args, "--step", g.Config.DtTransform)
+		}
+		stdout := ok(t, args...)
+		if n := strings.Count(stdout, "\n"); n != len(g.Tensors) || strings.Count(stdout, "(not used)") != map[string]int{"v3": 2, "v4": 0}[g.Config.Version] {
+			t.Errorf("%s: %d lines for %d tensors\n%s", g.Name, n, len(g.Tensors), stdout)
+		}
+		if _, err := model.Load(out); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,17 +1,22 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 type convertCmd struct {
-	In      string    `arg:"" help:"PyTorch checkpoint (.pth, .pt) of a network of minimal S4D layers (state-spaces/s4: s4d.py in example.py)." type:"path"`
+	In      string    `arg:"" help:"PyTorch checkpoint (.pth, .pt) of the network of state-spaces/s4's example.py, with minimal S4D layers (s4d.py) or full S4 layers, versions 3 and 4." type:"path"`
 	Out     string    `arg:"" help:"Model file to write (.safetensors)." type:"path"`
 	PreNorm bool      `name:"prenorm" help:"The network normalises before each block (the file cannot tell)."`
+	Disc    string    `help:"Full layers: the discretisation, zoh or bilinear (the file cannot tell)." placeholder:"NAME"`
+	Step    string    `help:"Full layers of version 4: how the step is stored, exp or softplus (the file cannot tell; softplus in the official configurations)." placeholder:"NAME"`
 	Labels  []string  `help:"Names of the classes, in order, separated by commas."`
 	Task    string    `help:"Task that the network was trained on."`
 	Mean    []float32 `help:"Per-channel mean of the input, separated by commas."`
@@ -20,8 +25,11 @@ type convertCmd struct {
 }
 
 func (c *convertCmd) Help() string {
-	return `Example:
-  s4d-fast convert ckpt.pth cifar10.safetensors --mean 0.4914,0.4822,0.4465 --std 0.2023,0.1994,0.2010`
+	return `Prints what became of each tensor.
+
+Examples:
+  s4d-fast convert ckpt.pth cifar10.safetensors --mean 0.4914,0.4822,0.4465 --std 0.2023,0.1994,0.2010
+  s4d-fast convert v4.ckpt model.safetensors --disc zoh --step softplus`
 }
 
 func (c *convertCmd) Run(std *streams) error {
@@ -31,7 +39,14 @@ func (c *convertCmd) Run(std *streams) error {
 	if len(c.Mean) != len(c.Std) {
 		return usageError(errors.New("--mean and --std go together, one value per input channel each"))
 	}
-	m, err := model.ImportPyTorch(c.In, model.ImportOptions{PreNorm: c.PreNorm})
+	moves := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	m, err := model.ImportPyTorch(c.In, model.ImportOptions{
+		PreNorm: c.PreNorm, Disc: ssm.Disc(c.Disc), Step: c.Step,
+		Moved: func(theirs, ours string) { fmt.Fprintf(moves, "%s\t%s\n", theirs, cmp.Or(ours, "(not used)")) },
+	})
+	if errors.Is(err, model.ErrImportOption) {
+		return usageError(err)
+	}
 	if err != nil {
 		return badInput(err)
 	}
@@ -43,6 +58,9 @@ func (c *convertCmd) Run(std *streams) error {
 	}
 	m.Meta = model.Meta{Task: c.Task, Labels: c.Labels, SampleRate: c.Rate, InputMean: c.Mean, InputStd: c.Std}
 	if err := m.Save(c.Out); err != nil {
+		return err
+	}
+	if err := moves.Flush(); err != nil {
 		return err
 	}
 	fmt.Fprintf(std.err, "wrote %s: %d layers, d_model %d, d_state %d, %d parameters\n",

@@ -70,7 +70,7 @@ func Parse(b []byte) ([]Tensor, error) {
 		return nil, err
 	}
 	tensors := make([]Tensor, 0, len(dict))
-	left := len(b) // what the tensors may take: a file cannot hold one storage and claim it a thousand times
+	left := 2 * len(b) // what the tensors may take: some are views of one storage, but not a thousand times
 	for _, e := range dict {
 		key, ok := e.Key.(string)
 		if !ok || len(key) > maxName {
@@ -84,13 +84,13 @@ func Parse(b []byte) ([]Tensor, error) {
 			return nil, fmt.Errorf("tensor %q: %w", key, err)
 		}
 		if left -= ref.size() * ref.storage.width; left < 0 {
-			return nil, fmt.Errorf("tensor %q: the tensors together are larger than the file", key)
+			return nil, fmt.Errorf("tensor %q: the tensors together are more than twice as large as the file", key)
 		}
-		data, err := ref.read()
+		shape, data, err := ref.read()
 		if err != nil {
 			return nil, fmt.Errorf("tensor %q: %w", key, err)
 		}
-		tensors = append(tensors, Tensor{Name: strings.TrimPrefix(key, "module."), Shape: ref.shape, Data: data})
+		tensors = append(tensors, Tensor{Name: strings.TrimPrefix(key, "module."), Shape: shape, Data: data})
 	}
 	return tensors, nil
 }

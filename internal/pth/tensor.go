@@ -2,14 +2,17 @@ package pth
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/nlpodyssey/gopickle/types"
 )
 
 // widths are the known storage classes of module torch, in bytes an element. All may stand in a file; a state
-// dict's tensors must be of the two that read takes.
+// dict's tensors must be of those that read takes.
 var widths = map[string]int{
 	"FloatStorage": 4, "DoubleStorage": 8, "HalfStorage": 2, "BFloat16Storage": 2, "LongStorage": 8,
 	"IntStorage": 4, "ShortStorage": 2, "CharStorage": 1, "ByteStorage": 1, "BoolStorage": 1,
@@ -22,7 +25,7 @@ func known(module, name string) bool {
 	case "collections":
 		return name == "OrderedDict"
 	case "torch._utils":
-		return name == "_rebuild_tensor_v2"
+		return name == "_rebuild_tensor_v2" || name == "_rebuild_parameter"
 	case "torch":
 		return widths[name] != 0
 	}
@@ -39,6 +42,8 @@ func findClass(module, name string) (any, error) {
 		return nil, fmt.Errorf("%s.%s is not known", module, name)
 	case module == "torch":
 		return storageType(name), nil
+	case name == "_rebuild_parameter":
+		return rebuildParameter{}, nil
 	}
 	return rebuildTensor{}, nil
 }
@@ -102,6 +107,21 @@ func (rebuildTensor) Call(args ...any) (any, error) {
 	return &tensorRef{storage: s, offset: offset, shape: shape, stride: stride}, nil
 }
 
+// rebuildParameter stands for torch._utils._rebuild_parameter(tensor, requires grad, hooks).
+type rebuildParameter struct{}
+
+// Call implements types.Callable.
+func (rebuildParameter) Call(args ...any) (any, error) {
+	if len(args) < 1 {
+		return nil, errors.New("a parameter without a tensor")
+	}
+	t, ok := args[0].(*tensorRef)
+	if !ok {
+		return nil, errors.New("a parameter is made of no tensor")
+	}
+	return t, nil
+}
+
 // maxRank bounds a tensor's dimensions.
 const maxRank = 8
 
@@ -119,20 +139,23 @@ func ints(v any) ([]int, bool) {
 	return list, true
 }
 
-// check requires a contiguous tensor that lies inside its storage.
+// check requires a tensor that lies inside its storage and has no more elements than that.
 func (t *tensorRef) check() error {
-	size := 1
-	for i := len(t.shape) - 1; i >= 0; i-- {
-		if t.shape[i] != 1 && t.stride[i] != size {
-			return fmt.Errorf("shape %v with strides %v is not contiguous", t.shape, t.stride)
+	size, last := 1, t.offset
+	for i, n := range t.shape {
+		if n == 0 {
+			size, last = 0, t.offset
+			break
 		}
-		size *= t.shape[i]
-		if size > t.storage.count {
-			break // further factors could overflow
+		if size > t.storage.count/n || t.stride[i] > 0 && n-1 > (t.storage.count-last)/t.stride[i] {
+			size = t.storage.count + 1 // further factors could overflow
+			break
 		}
+		size *= n
+		last += (n - 1) * t.stride[i]
 	}
-	if t.offset < 0 || t.offset > t.storage.count || size > t.storage.count-t.offset {
-		return fmt.Errorf("shape %v at %d lies outside its storage of %d", t.shape, t.offset, t.storage.count)
+	if t.offset < 0 || size > t.storage.count || size > 0 && last >= t.storage.count {
+		return fmt.Errorf("shape %v with strides %v at %d lies outside its storage of %d", t.shape, t.stride, t.offset, t.storage.count)
 	}
 	return nil
 }
@@ -146,21 +169,45 @@ func (t *tensorRef) size() int {
 	return n
 }
 
-// read returns the values in single precision.
-func (t *tensorRef) read() ([]float32, error) {
-	out := make([]float32, t.size())
-	b := t.storage.data[t.offset*t.storage.width:]
+// read returns the values in single precision, row-major; a complex tensor's as pairs, in one dimension more.
+func (t *tensorRef) read() (shape []int, values []float32, err error) {
+	b, single := t.storage.data, func(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) }
+	double := func(b []byte) float32 { return float32(math.Float64frombits(binary.LittleEndian.Uint64(b))) }
+	shape = t.shape
+	parts := 1
+	if strings.HasPrefix(t.storage.class, "Complex") {
+		shape, parts = append(slices.Clone(shape), 2), 2
+	}
+	values = make([]float32, 0, parts*t.size())
 	switch t.storage.class {
 	case "FloatStorage":
-		for i := range out {
-			out[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
-		}
+		t.each(func(i int) { values = append(values, single(b[4*i:])) })
 	case "DoubleStorage":
-		for i := range out {
-			out[i] = float32(math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:])))
-		}
+		t.each(func(i int) { values = append(values, double(b[8*i:])) })
+	case "ComplexFloatStorage":
+		t.each(func(i int) { values = append(values, single(b[8*i:]), single(b[8*i+4:])) })
+	case "ComplexDoubleStorage":
+		t.each(func(i int) { values = append(values, double(b[16*i:]), double(b[16*i+8:])) })
 	default:
-		return nil, fmt.Errorf("values in a %s: only FloatStorage and DoubleStorage are read", t.storage.class)
+		return nil, nil, fmt.Errorf("values in a %s: FloatStorage, DoubleStorage and their complex kin are read", t.storage.class)
 	}
-	return out, nil
+	return shape, values, nil
+}
+
+// each visits the places of the elements in their storage, the last index fastest.
+func (t *tensorRef) each(visit func(i int)) {
+	at := make([]int, len(t.shape))
+	place := t.offset
+	for range t.size() {
+		visit(place)
+		for axis := len(at) - 1; axis >= 0; axis-- {
+			at[axis]++
+			place += t.stride[axis]
+			if at[axis] < t.shape[axis] {
+				break
+			}
+			place -= at[axis] * t.stride[axis]
+			at[axis] = 0
+		}
+	}
 }

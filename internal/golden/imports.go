@@ -1,0 +1,61 @@
+package golden
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Import is the golden file of a network of full official layers, of two layers, d_model 8, d_state 16, 2 inputs and
+// 5 outputs.
+type Import struct {
+	Name   string `json:"model"`
+	Config struct {
+		Version       string // v3 or v4
+		Disc          string // zoh or bilinear
+		DtTransform   string `json:"dt_transform"` // exp or softplus
+		Bidirectional bool
+	}
+	Logits  [][]float64      // [ImportBatch][5]
+	Trace   [][][]float64    `json:"trace_after_block_sequence0_h_by_t_0_17_95"` // [layer][channel] at ImportTimes
+	Tensors map[string][]int // names and shapes in the checkpoint
+}
+
+// ImportBatch is the number of sequences, the first of TinyInput's.
+const ImportBatch = 3
+
+// ImportTimes are the positions of a trace.
+var ImportTimes = [3]int{0, 17, 95}
+
+// Imports returns the golden values of all networks of full layers.
+func Imports(t testing.TB) []*Import {
+	t.Helper()
+	names, err := files.ReadDir("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []*Import
+	for _, f := range names {
+		if strings.HasPrefix(f.Name(), "import-") && strings.HasSuffix(f.Name(), ".json") {
+			g := new(Import)
+			load(t, f.Name(), g)
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// WritePth writes the network's PyTorch checkpoint to a temporary file and returns its path.
+func (g *Import) WritePth(t testing.TB) string {
+	t.Helper()
+	data, err := files.ReadFile("testdata/" + g.Name + ".pth")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), g.Name+".pth")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

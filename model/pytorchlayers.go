@@ -1,0 +1,169 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/s4d-fast/s4d-fast/internal/pth"
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+// layerKind is one of the official implementations of a layer: where its checkpoint keeps what ours does (spec §1.2).
+type layerKind struct {
+	name    string
+	full    bool              // B is trained, poles may be shared; D and C have a leading dimension of channels
+	version int               // of the full layer
+	fields  map[string]string // our tensor of a layer, without "layers.I.": what it is called after "s4_layers.I."
+	unused  string            // what the layer stores and does not read
+	width1  bool              // the mixing is a convolution of width 1
+}
+
+// layerKinds are told apart by the name of A_imag.
+var layerKinds = []layerKind{
+	{
+		name: "minimal S4D layers", width1: true,
+		fields: map[string]string{
+			"log_dt": "kernel.log_dt", "log_A_real": "kernel.log_A_real", "A_imag": "kernel.A_imag", "C": "kernel.C", "D": "D",
+		},
+	},
+	{
+		name: "full S4 layers of version 3", full: true, version: 3, width1: true,
+		fields: map[string]string{
+			"log_dt": "kernel.kernel.log_dt", "log_A_real": "kernel.kernel.inv_A_real", "A_imag": "kernel.kernel.A_imag",
+			"B": "kernel.kernel.B", "C": "kernel.kernel.C", "D": "D",
+		},
+		unused: "kernel.kernel.A", // as it was before training
+	},
+	{
+		name: "full S4 layers of version 4", full: true, version: 4,
+		fields: map[string]string{
+			"log_dt": "layer.kernel.inv_dt", "log_A_real": "layer.kernel.A_real", "A_imag": "layer.kernel.A_imag",
+			"B": "layer.kernel.B", "C": "layer.kernel.C", "D": "layer.D",
+		},
+	},
+}
+
+// ErrImportOption marks errors of ImportOptions: one that the file leaves open is missing, or one does not apply.
+var ErrImportOption = errors.New("import option")
+
+type importOptionError struct{ error }
+
+func (importOptionError) Is(target error) bool { return target == ErrImportOption }
+
+// kindOf finds the kind of layer that the tensors belong to.
+func kindOf(byName map[string]*pth.Tensor) *layerKind {
+	for i := range layerKinds {
+		if byName["s4_layers.0."+layerKinds[i].fields["A_imag"]] != nil {
+			return &layerKinds[i]
+		}
+	}
+	return &layerKinds[0]
+}
+
+// check reports an option that the kind of layer wants or does not have.
+func (k *layerKind) check(o ImportOptions) error {
+	var err error
+	switch {
+	case !k.full && o.Disc != "" && o.Disc != ssm.ZOH:
+		err = fmt.Errorf("disc %q: minimal S4D layers have %q", o.Disc, ssm.ZOH)
+	case k.full && o.Disc == "":
+		err = fmt.Errorf("the file does not say how its %s discretise: want disc %q or %q", k.name, ssm.ZOH, ssm.Bilinear)
+	case k.full && o.Disc != ssm.ZOH && o.Disc != ssm.Bilinear:
+		err = fmt.Errorf("disc %q: want %q or %q", o.Disc, ssm.ZOH, ssm.Bilinear)
+	case k.version != 4 && o.Step != "" && o.Step != StepExp:
+		err = fmt.Errorf("step %q: %s have %q", o.Step, k.name, StepExp)
+	case k.version == 4 && o.Step == "":
+		err = fmt.Errorf("the file does not say how its %s store the step: want step %q or %q", k.name, StepExp, StepSoftplus)
+	case k.version == 4 && o.Step != StepExp && o.Step != StepSoftplus:
+		err = fmt.Errorf("step %q: want %q or %q", o.Step, StepExp, StepSoftplus)
+	default:
+		return nil
+	}
+	return importOptionError{err}
+}
+
+// source finds the checkpoint's tensor for one of ours: its name, the shape it should have there, and how a value of it
+// becomes one of ours (nil: as it is).
+func (k *layerKind) source(t Tensor, o ImportOptions, directions int) (name string, shape []int, value func(float64) float64) {
+	var layer int
+	if _, err := fmt.Sscanf(t.Name, "layers.%d.", &layer); err != nil {
+		return t.Name, t.Shape, nil
+	}
+	own, shape := strings.SplitN(t.Name, ".", 3)[2], t.Shape
+	prefix := fmt.Sprintf("s4_layers.%d.", layer)
+	switch own {
+	case "mix.weight":
+		if k.width1 {
+			shape = append(slices.Clone(shape), 1)
+		}
+		return prefix + "output_linear.0.weight", shape, nil
+	case "mix.bias":
+		return prefix + "output_linear.0.bias", shape, nil
+	case "norm.weight", "norm.bias":
+		return fmt.Sprintf("norms.%d.%s", layer, own[len("norm."):]), shape, nil
+	}
+	if k.full && (own == "D" || own == "C" && directions == 1 || own == "B" && k.version == 4) {
+		shape = append([]int{1}, shape...)
+	}
+	if k.version == 4 {
+		switch own {
+		case "log_dt":
+			shape = append(slices.Clone(shape), 1)
+			if o.Step == StepSoftplus {
+				value = func(x float64) float64 { return math.Log(math.Log1p(math.Exp(-math.Abs(x))) + max(x, 0)) }
+			}
+		case "A_imag":
+			value = func(x float64) float64 { return -x } // A is stored conjugated, C and B are not
+		}
+	}
+	return prefix + k.fields[own], shape, value
+}
+
+// configFromPyTorch reads the sizes off the tensors' shapes.
+func (k *layerKind) config(byName map[string]*pth.Tensor, o ImportOptions) (Config, error) {
+	c := Default()
+	c.PreNorm = o.PreNorm
+	c.SSM = ssm.Config{Init: ssm.Imported, Disc: ssm.ZOH}
+	first := func(own string) string { return "s4_layers.0." + k.fields[own] }
+	copies, modes, directions := 0, 0, 1
+	type place struct {
+		size       *int
+		name       string
+		rank, axis int
+	}
+	places := []place{
+		{&c.DModel, "encoder.weight", 2, 0}, {&c.DInput, "encoder.weight", 2, 1}, {&c.DOutput, "decoder.weight", 2, 0},
+		{&copies, first("A_imag"), 2, 0}, {&modes, first("A_imag"), 2, 1},
+	}
+	if k.full {
+		places = append(places, place{&directions, first("C"), 4, 0})
+	}
+	for _, s := range places {
+		t := byName[s.name]
+		if t == nil {
+			return c, fmt.Errorf("tensor %q is missing: not a network of %s", s.name, k.name)
+		}
+		if len(t.Shape) != s.rank {
+			return c, fmt.Errorf("tensor %q: shape %v, want %d dimensions", s.name, t.Shape, s.rank)
+		}
+		*s.size = t.Shape[s.axis]
+	}
+	c.SSM.DState = 2 * modes
+	if k.full {
+		if directions != 1 && directions != 2 {
+			return c, fmt.Errorf("tensor %q: %d channels, want 1, or 2 of a bidirectional layer", first("C"), directions)
+		}
+		if c.SSM.NSSM = copies; copies == c.DModel {
+			c.SSM.NSSM = 0
+		}
+		c.SSM.Disc, c.SSM.TrainB, c.SSM.Bidirectional = o.Disc, true, directions == 2
+	}
+	c.NLayers = 1
+	for byName[fmt.Sprintf("s4_layers.%d.%s", c.NLayers, k.fields["D"])] != nil {
+		c.NLayers++
+	}
+	return c, c.validate()
+}
