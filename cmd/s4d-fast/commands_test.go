@@ -456,3 +456,30 @@ func TestConvertFullLayers(t *testing.T) {
 		}
 	}
 }
+
+// convert writes a checkpoint, and reads it back as the same network.
+func TestConvertToPyTorch(t *testing.T) {
+	m := digitsModel(t)
+	dir := t.TempDir()
+	out, back := filepath.Join(dir, "m.pth"), filepath.Join(dir, "m.safetensors")
+	stdout := ok(t, "convert", m, out, "--to", "pytorch")
+	if !strings.Contains(stdout, "input 0: subtract") {
+		t.Errorf("stdout %q", stdout)
+	}
+	ok(t, "convert", out, back)
+	a, err := model.Load(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := model.Load(back)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.Config.DModel != b.Config.DModel || a.Config.NLayers != b.Config.NLayers || a.Weights.Layers[0].MixWeight[3] != b.Weights.Layers[0].MixWeight[3] {
+		t.Errorf("%+v became %+v", a.Config, b.Config)
+	}
+	mustSay(t, nil, []string{"convert", m, back, "--to", "pytorch"}, exitUsage, ".pth")
+	mustSay(t, nil, []string{"convert", m, out, "--to", "pytorch", "--disc", "zoh"}, exitUsage, "takes no other option")
+	mustSay(t, nil, []string{"convert", m, out, "--to", "onnx"}, exitUsage, "onnx")
+	mustSay(t, nil, []string{"convert", out, out, "--to", "pytorch"}, exitBadInput, out)
+}

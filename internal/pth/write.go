@@ -1,0 +1,116 @@
+package pth
+
+import (
+	"archive/zip"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+)
+
+// Write writes tensors as a checkpoint that torch.load reads: a zip file of a pickled OrderedDict, in protocol 2, and a
+// file of float32 for each tensor.
+func Write(w io.Writer, tensors []Tensor) error {
+	z := zip.NewWriter(w)
+	add := func(name string, data []byte) error {
+		f, err := z.CreateHeader(&zip.FileHeader{Name: "archive/" + name, Method: zip.Store})
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(data)
+		return err
+	}
+	p := pickler{'\x80', 2}
+	p.class("collections", "OrderedDict")
+	p.op(")R(")
+	for i, t := range tensors {
+		if len(t.Name) > maxName {
+			return fmt.Errorf("tensor %.40q…: a name of %d bytes, want at most %d", t.Name, len(t.Name), maxName)
+		}
+		if err := t.checkSize(); err != nil {
+			return err
+		}
+		p.text(t.Name)
+		p.tensor(t, i)
+	}
+	p.op("u.")
+	if err := add("data.pkl", p); err != nil {
+		return err
+	}
+	if err := add("byteorder", []byte("little")); err != nil {
+		return err
+	}
+	for i, t := range tensors {
+		data := make([]byte, 0, 4*len(t.Data))
+		for _, v := range t.Data {
+			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
+		}
+		if err := add(fmt.Sprintf("data/%d", i), data); err != nil {
+			return err
+		}
+	}
+	if err := add("version", []byte("3\n")); err != nil {
+		return err
+	}
+	return z.Close()
+}
+
+// checkSize compares the shape with the values.
+func (t Tensor) checkSize() error {
+	n := 1
+	for _, d := range t.Shape {
+		n *= d
+	}
+	if n != len(t.Data) || n > math.MaxInt32 {
+		return fmt.Errorf("tensor %q: %d values in shape %v", t.Name, len(t.Data), t.Shape)
+	}
+	return nil
+}
+
+// pickler is a pickle as it is written.
+type pickler []byte
+
+func (p *pickler) op(s string) { *p = append(*p, s...) }
+
+// class pushes a global name.
+func (p *pickler) class(module, name string) { p.op("c" + module + "\n" + name + "\n") }
+
+func (p *pickler) text(s string) {
+	p.op(string(opText))
+	*p = binary.LittleEndian.AppendUint32(*p, uint32(len(s)))
+	p.op(s)
+}
+
+func (p *pickler) number(n int) {
+	p.op("J")
+	*p = binary.LittleEndian.AppendUint32(*p, uint32(n))
+}
+
+// tensor pushes _rebuild_tensor_v2(storage, offset, size, stride, requires grad, hooks), where storage is the persistent
+// ("storage", type, key, device, count).
+func (p *pickler) tensor(t Tensor, key int) {
+	p.class("torch._utils", "_rebuild_tensor_v2")
+	p.op("((")
+	p.text("storage")
+	p.class("torch", "FloatStorage")
+	p.text(fmt.Sprint(key))
+	p.text("cpu")
+	p.number(len(t.Data))
+	p.op("tQ")
+	p.number(0)
+	p.op("(")
+	for _, n := range t.Shape {
+		p.number(n)
+	}
+	p.op("t(")
+	for axis := range t.Shape {
+		stride := 1
+		for _, n := range t.Shape[axis+1:] {
+			stride *= n
+		}
+		p.number(stride)
+	}
+	p.op("t\x89")
+	p.class("collections", "OrderedDict")
+	p.op(")RtR")
+}

@@ -1,0 +1,31 @@
+package pth
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestWrite(t *testing.T) {
+	want := []Tensor{
+		{"encoder.weight", []int{2, 3}, []float32{1, 2, 3, 4, 5, -6.5}}, {"scalar", []int{}, []float32{7}}, {"empty", []int{0, 4}, []float32{}},
+		{"s4_layers.0.é", []int{1, 2, 1}, []float32{8, 9}},
+	}
+	var b bytes.Buffer
+	if err := Write(&b, want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Parse(b.Bytes())
+	if err != nil || !slices.EqualFunc(got, want, same) {
+		t.Errorf("%v, %v; want %v", got, err, want)
+	}
+	for says, bad := range map[string]Tensor{
+		"3 values in shape [2 2]": {"a", []int{2, 2}, []float32{1, 2, 3}},
+		"a name of 300 bytes":     {strings.Repeat("n", 300), []int{}, []float32{1}},
+	} {
+		if err := Write(&b, []Tensor{bad}); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("error %v, want one that says %q", err, says)
+		}
+	}
+}

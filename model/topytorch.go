@@ -1,0 +1,107 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/cmplx"
+	"slices"
+
+	"github.com/s4d-fast/s4d-fast/internal/atomicfile"
+	"github.com/s4d-fast/s4d-fast/internal/pth"
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+// ExportPyTorch writes a checkpoint that the network of state-spaces/s4's example.py loads, with minimal S4D layers. Whatever
+// the poles' parameters and discretisation are, the minimal layer's can say the same: A = log λ̄/Δ, and C takes up B̄. A
+// network with something that example.py lacks is refused by its name.
+func (m *Model) ExportPyTorch(path string) error {
+	tensors, err := m.minimal()
+	if err != nil {
+		return fmt.Errorf("model: to PyTorch: %w", err)
+	}
+	err = atomicfile.Write(path, func(w io.Writer) error { return pth.Write(w, tensors) })
+	if err != nil {
+		return fmt.Errorf("model: %w", err)
+	}
+	return nil
+}
+
+// minimal returns the tensors of the network with minimal S4D layers.
+func (m *Model) minimal() ([]pth.Tensor, error) {
+	if err := m.Config.minimal(); err != nil {
+		return nil, err
+	}
+	plain := m.Config
+	plain.SSM = ssm.Config{DState: 2 * m.Config.SSM.Modes(), Init: ssm.Imported, Disc: ssm.ZOH}
+	out := &Model{Config: plain, Weights: NewWeights(plain)}
+	ours := map[string][]float32{}
+	for _, t := range m.Weights.Tensors() {
+		ours[t.Name] = t.Data
+	}
+	for _, t := range out.Weights.Tensors() {
+		if len(ours[t.Name]) == len(t.Data) {
+			copy(t.Data, ours[t.Name])
+		}
+	}
+	if c := m.Config.SSM; c.Discrete() || c.Disc != ssm.ZOH || c.TrainB || m.Config.ssmConfig().Copies() != m.Config.DModel {
+		for i := range out.Weights.Layers {
+			if err := out.Weights.Layers[i].setMinimal(m.SSMParams(i), c.Disc); err != nil {
+				return nil, fmt.Errorf("layer %d: %w", i, err)
+			}
+		}
+	}
+	var tensors []pth.Tensor
+	for _, t := range out.Weights.Tensors() {
+		name, shape, _ := layerKinds[0].source(t, ImportOptions{}, 1)
+		tensors = append(tensors, pth.Tensor{Name: name, Shape: shape, Data: t.Data})
+	}
+	return tensors, nil
+}
+
+// minimal names the first thing that example.py's network lacks.
+func (c Config) minimal() error {
+	for _, lack := range []struct {
+		is   bool
+		what string
+	}{
+		{c.Encoder != EncoderLinear, "the encoder is an embedding"}, {c.Pairs, "it compares two sequences"},
+		{c.Norm != NormLayer, fmt.Sprintf("norm %q", c.Norm)}, {c.FinalNorm, "there is a norm after the last layer"},
+		{!c.Residual, "there is no residual path"}, {c.Activation != ActivationGELU, fmt.Sprintf("activation %q", c.Activation)},
+		{c.Mixing != MixingGLU, fmt.Sprintf("mixing %q", c.Mixing)}, {c.Pool != PoolMean, fmt.Sprintf("pool %q", c.Pool)},
+		{c.CountSSM() != c.NLayers, "some layers have no SSM"},
+		{c.SSM.Bidirectional, "the SSMs are bidirectional"}, {c.SSM.LMax > 0, "kernels are truncated"},
+	} {
+		if lack.is {
+			return fmt.Errorf("%s, which the network of minimal S4D layers cannot say", lack.what)
+		}
+	}
+	return nil
+}
+
+// setMinimal sets the parameters of a minimal layer that has the same poles and weights: with a = log λ̄ and W = C·B̄ of
+// the layer, A = a/Δ and C = W·A/(e^a − 1).
+func (l *Layer) setMinimal(p *ssm.Params, disc ssm.Disc) error {
+	d := p.Discretize(disc, 1)
+	for h := range d.H {
+		step := math.Exp(float64(float32(p.LogStep[h])))
+		l.LogStep[h] = float32(p.LogStep[h])
+		for n := range d.M {
+			i := h*d.M + n
+			a := d.LogLambda[i]
+			if a == 0 {
+				return errors.New("a pole λ̄ = 1, for which the minimal layer divides by 0")
+			}
+			l.LogDecay[i], l.Freq[i] = float32(math.Log(-real(a)/step)), float32(imag(a)/step)
+			// C for the A that float32 leaves.
+			at := complex(-math.Exp(float64(l.LogDecay[i])), float64(l.Freq[i]))
+			c := d.W[i] * at / (cmplx.Exp(at*complex(step, 0)) - 1)
+			l.C[2*i], l.C[2*i+1] = float32(real(c)), float32(imag(c))
+		}
+	}
+	if slices.ContainsFunc(l.C, func(x float32) bool { return math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) }) {
+		return errors.New("a weight is beyond float32")
+	}
+	return nil
+}

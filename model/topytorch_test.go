@@ -1,0 +1,188 @@
+package model_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/convmode"
+	"github.com/s4d-fast/s4d-fast/internal/golden"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+// exported are networks whose SSMs are not minimal layers, and one whose are.
+func exported(t *testing.T) map[string]*model.Model {
+	t.Helper()
+	list := map[string]*model.Model{}
+	for name, change := range map[string]func(c *ssm.Config){
+		"S4D-Lin":              func(c *ssm.Config) { c.Init = ssm.Lin },
+		"DFouT":                func(c *ssm.Config) {},
+		"DFouT half, zoh-1":    func(c *ssm.Config) { c.Init, c.BScale = ssm.DFouTHalf, ssm.ScaleZOH1 },
+		"DFouT, gamma":         func(c *ssm.Config) { c.BScale = ssm.ScaleGamma },
+		"DFouT, continuous":    func(c *ssm.Config) { c.Param = ssm.ParamContinuous },
+		"bilinear, B, 2 sets":  func(c *ssm.Config) { c.Init, c.Disc, c.TrainB, c.NSSM = ssm.Inv, ssm.Bilinear, true, 2 },
+		"on the unit circle":   func(c *ssm.Config) { c.AReal = 0 },
+		"LegS, one set, fixed": func(c *ssm.Config) { c.Init, c.NSSM = ssm.LegS, 1 },
+	} {
+		c := model.Default()
+		c.DInput, c.DOutput, c.DModel, c.NLayers, c.SSM.DState = golden.TinyInputs, 5, 8, 2, 16
+		change(&c.SSM)
+		if c.SSM.AReal == 0 { // the first angle is 0, where the minimal layer divides by 0
+			c.SSM.Init, c.SSM.Grid = ssm.Token, ""
+		}
+		m, err := model.New(c, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.SSM.TrainB {
+			for _, x := range m.Weights.Tensors() {
+				if x.Kind == model.KindB {
+					for i := range x.Data {
+						x.Data[i] += 0.1 * float32(i%7)
+					}
+				}
+			}
+		}
+		list[name] = m
+	}
+	return list
+}
+
+func logits(t *testing.T, m *model.Model) []float32 {
+	t.Helper()
+	x, _ := golden.TinyInput()
+	b := convmode.Batch{Size: golden.TinyBatch, Len: golden.TinyLen}
+	for _, v := range x {
+		b.X = append(b.X, float32(v))
+	}
+	n, err := convmode.New(m, convmode.Options{MaxBatch: b.Size, MaxLen: b.Len})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer n.Close()
+	return slices.Clone(n.Forward(b))
+}
+
+func near(t *testing.T, what string, got float64, want float32) {
+	t.Helper()
+	if !(math.Abs(got-float64(want)) <= 1e-5*(1+math.Abs(float64(want)))) {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+// What is exported comes back as a network of minimal layers that says the same.
+func TestExportAndImport(t *testing.T) {
+	for name, m := range exported(t) {
+		path := filepath.Join(t.TempDir(), "m.pth")
+		if err := m.ExportPyTorch(path); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		back, err := model.ImportPyTorch(path, model.ImportOptions{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got := logits(t, back)
+		for i, want := range logits(t, m) {
+			near(t, name, float64(got[i]), want)
+		}
+	}
+	// A minimal network's file comes back bit by bit.
+	m, err := model.ImportPyTorch(golden.LoadTiny(t, "prenorm").WritePth(t), model.ImportOptions{PreNorm: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "m.pth")
+	if err := m.ExportPyTorch(path); err != nil {
+		t.Fatal(err)
+	}
+	if back, err := model.ImportPyTorch(path, model.ImportOptions{PreNorm: true}); err != nil || back.Hash() != m.Hash() {
+		t.Errorf("a minimal network: another one, or error %v", err)
+	}
+}
+
+func TestExportRefuses(t *testing.T) {
+	for want, change := range map[string]func(c *model.Config){
+		"the encoder is an embedding":   func(c *model.Config) { c.Encoder = model.EncoderEmbedding },
+		`norm "batch"`:                  func(c *model.Config) { c.Norm = model.NormBatch },
+		"a norm after the last layer":   func(c *model.Config) { c.PreNorm, c.FinalNorm = true, true },
+		"no residual path":              func(c *model.Config) { c.Residual = false },
+		`activation "none"`:             func(c *model.Config) { c.Activation = model.ActivationNone },
+		`mixing "linear"`:               func(c *model.Config) { c.Mixing = model.MixingLinear },
+		`pool "last"`:                   func(c *model.Config) { c.Pool = model.PoolLast },
+		"some layers have no SSM":       func(c *model.Config) { c.SSMLayers = 1 },
+		"compares two sequences":        func(c *model.Config) { c.Pairs = true },
+		"the SSMs are bidirectional":    func(c *model.Config) { c.SSM.Bidirectional = true },
+		"kernels are truncated":         func(c *model.Config) { c.SSM.LMax = 7 },
+		"layer 0: a pole λ̄ = 1, for w": func(c *model.Config) { c.SSM.AReal = 0 },
+	} {
+		c := model.Default()
+		c.DModel, c.NLayers, c.SSM.DState = 8, 2, 8
+		change(&c)
+		m, err := model.New(c, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "m.pth")
+		if err := m.ExportPyTorch(path); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one that says %q", err, want)
+		}
+	}
+}
+
+// python returns a Python that has PyTorch, or skips the test.
+func python(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"/usr/bin/python3", "python3"} {
+		if exec.Command(name, "-c", "import torch").Run() == nil {
+			return name
+		}
+	}
+	t.Skip("no Python with PyTorch is installed (Debian's python3-torch)")
+	return ""
+}
+
+// PyTorch loads the exported file strictly and computes the same logits.
+func TestExportedFileInPyTorch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts PyTorch")
+	}
+	interpreter := python(t)
+	flat, _ := golden.TinyInput()
+	var x [][][]float64
+	for rows := range slices.Chunk(slices.Collect(slices.Chunk(flat, golden.TinyLen)), golden.TinyInputs) {
+		x = append(x, rows)
+	}
+	input, err := json.Marshal(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, m := range exported(t) {
+		path := filepath.Join(t.TempDir(), "m.pth")
+		if err := m.ExportPyTorch(path); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(interpreter, "testdata/minimal.py", path)
+		var stderr bytes.Buffer
+		cmd.Stdin, cmd.Stderr = bytes.NewReader(input), &stderr
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%s: %v: %s", name, err, stderr.String())
+		}
+		var theirs [][]float64
+		if err := json.Unmarshal(out, &theirs); err != nil {
+			t.Fatal(err)
+		}
+		got := slices.Concat(theirs...)
+		for i, want := range logits(t, m) {
+			near(t, name, got[i], want)
+		}
+	}
+}
