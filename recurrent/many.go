@@ -88,6 +88,9 @@ func (n *Network) advance(ws *workspace, streams []*Stream, t int) {
 			for l := range n.cfg.CountSSM() {
 				n.layers[l].correct(n.layerState(s, l))
 			}
+			if n.blocks > 0 {
+				s.turnWindow()
+			}
 		}
 	}
 }
@@ -98,7 +101,7 @@ func (n *Network) layerState(s *Stream, l int) []float32 {
 	return s.state[l*perLayer : (l+1)*perLayer]
 }
 
-// answer decodes, after advance, the running mean of each stream or the last of its t columns of ws.x; dst is
+// answer decodes, after advance, the mean of each stream or the last of its t columns of ws.x; dst is
 // [d_output][len(streams)].
 func (n *Network) answer(dst vek.Matrix, ws *workspace, streams []*Stream, t int) {
 	pooled := tile(ws.u, n.cfg.DModel, len(streams))
@@ -106,7 +109,7 @@ func (n *Network) answer(dst vek.Matrix, ws *workspace, streams []*Stream, t int
 		row := pooled.Row(h)
 		for i, s := range streams {
 			if n.cfg.Pool == model.PoolMean {
-				row[i] = float32(s.sum[h] / float64(s.position))
+				row[i] = float32((s.past[h] + s.sum[h]) / float64(s.pooled()))
 			} else {
 				row[i] = ws.x[(h*len(streams)+i+1)*t-1]
 			}

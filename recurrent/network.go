@@ -20,12 +20,17 @@ import (
 // Options of a Network.
 type Options struct {
 	Rate float64 // model samples per input sample: 2 where only every second sample arrives; 0 means 1 (spec §1.6)
+
+	// Window is how many samples the mean pool looks back: at least so many, and up to 126 more, since it forgets whole
+	// blocks of 64. 0: all since the start. A stream that never ends wants one.
+	Window int
 }
 
 // Network is a model made ready for streaming at one rate: immutable, shared by any number of streams.
 type Network struct {
 	cfg    model.Config
 	rate   float64
+	blocks int      // complete blocks that the mean pool looks back, 0: all
 	hash   [32]byte // of the model, carried by snapshots
 	layers []layer
 
@@ -37,6 +42,9 @@ type Network struct {
 	idle []*workspace // one for every call that ever ran at the same moment
 }
 
+// maxWindow bounds Options.Window.
+const maxWindow = 1 << 30
+
 // New prepares a model. It refuses models that a stream cannot run: bidirectional ones, whose second kernel
 // reads samples that have not arrived, truncated kernels, which no finite state reproduces, and those of two sequences.
 func New(m *model.Model, opt Options) (*Network, error) {
@@ -47,6 +55,10 @@ func New(m *model.Model, opt Options) (*Network, error) {
 	switch {
 	case !(opt.Rate > 0) || math.IsInf(opt.Rate, 1):
 		return nil, fmt.Errorf("recurrent: rate %v: want a finite number > 0", opt.Rate)
+	case opt.Window < 0 || opt.Window > maxWindow:
+		return nil, fmt.Errorf("recurrent: window %d: want 0 … %d samples", opt.Window, maxWindow)
+	case opt.Window > 0 && cfg.Pool != model.PoolMean:
+		return nil, fmt.Errorf("recurrent: window %d: the network's pool is %q, want %q", opt.Window, cfg.Pool, model.PoolMean)
 	case cfg.SSM.Bidirectional:
 		return nil, errors.New("recurrent: the model is bidirectional: its second kernel reads future samples, which a stream does not have; run it in convolution mode")
 	case cfg.Pairs:
@@ -55,7 +67,7 @@ func New(m *model.Model, opt Options) (*Network, error) {
 		return nil, fmt.Errorf("recurrent: the model truncates its kernels (l_max %d), but a recurrence has the whole kernel; run it in convolution mode", cfg.SSM.LMax)
 	}
 
-	n := &Network{cfg: cfg, rate: opt.Rate, hash: m.Hash()}
+	n := &Network{cfg: cfg, rate: opt.Rate, blocks: (opt.Window + block - 1) / block, hash: m.Hash()}
 	w := m.Weights
 	if cfg.Encoder == model.EncoderEmbedding {
 		n.embedding = slices.Clone(w.EncoderWeight)
@@ -78,9 +90,10 @@ func (n *Network) Rate() float64 { return n.rate }
 // Outputs returns d_output.
 func (n *Network) Outputs() int { return n.cfg.DOutput }
 
-// StateBytes returns the size of one stream's state: 8·H·M bytes a layer with an SSM, and 8·H for the running mean. Beside
-// it a stream holds its last outputs; the working memory of a call belongs to the network and is reused.
-func (n *Network) StateBytes() int { return 4*n.stateLen() + 8*n.sumLen() }
+// StateBytes returns the size of one stream's state: 8·H·M bytes a layer with an SSM, and 8·H for the running mean, or
+// for each block of a window. Beside it a stream holds its last outputs; the working memory of a call belongs to the network
+// and is reused.
+func (n *Network) StateBytes() int { return 4*n.stateLen() + 8*n.sumLen()*(1+n.blocks) }
 
 // stateLen is the number of float32s of h: [layer][re, im][H][M].
 func (n *Network) stateLen() int { return n.cfg.CountSSM() * 2 * n.cfg.DModel * n.cfg.SSM.Modes() }

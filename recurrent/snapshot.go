@@ -13,17 +13,19 @@ import (
 //
 //	offset  bytes
 //	     0      8  "S4DSTATE"
-//	     8      4  version, 1
+//	     8      4  version, 2
 //	    12     32  hash of the model
 //	    44      8  rate, float64
 //	    52      8  position, int64
-//	    60     4N  h, float32 [layer][re, im][H][M]
-//	60+4N     8H  with mean pooling: Σ over positions, float64 [H]
+//	    60      8  blocks of the window, int64; 0 without one
+//	    68     4N  h, float32 [layer][re, im][H][M]
+//	68+4N     8H  with mean pooling: Σ over positions, float64 [H]
+//	               with a window, then: Σ over each complete block, float64 [blocks][H]
 //	   end      4  CRC-32 (Castagnoli) of all before
 const (
 	snapshotMagic   = "S4DSTATE"
-	snapshotVersion = 1
-	snapshotHeader  = 60
+	snapshotVersion = 2
+	snapshotHeader  = 68
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -41,11 +43,14 @@ func (s *Stream) Snapshot(dst []byte) []byte {
 	dst = append(dst, s.net.hash[:]...)
 	dst = le.AppendUint64(dst, math.Float64bits(s.net.rate))
 	dst = le.AppendUint64(dst, uint64(s.position))
+	dst = le.AppendUint64(dst, uint64(s.net.blocks))
 	for _, x := range s.state {
 		dst = le.AppendUint32(dst, math.Float32bits(x))
 	}
-	for _, x := range s.sum {
-		dst = le.AppendUint64(dst, math.Float64bits(x))
+	for _, list := range [][]float64{s.sum, s.ring} {
+		for _, x := range list {
+			dst = le.AppendUint64(dst, math.Float64bits(x))
+		}
 	}
 	return le.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli))
 }
@@ -62,9 +67,13 @@ func (s *Stream) Restore(b []byte) error {
 		s.state[i] = math.Float32frombits(le.Uint32(b[4*i:]))
 	}
 	b = b[4*len(s.state):]
-	for i := range s.sum {
-		s.sum[i] = math.Float64frombits(le.Uint64(b[8*i:]))
+	for _, list := range [][]float64{s.sum, s.ring} {
+		for i := range list {
+			list[i] = math.Float64frombits(le.Uint64(b[8*i:]))
+		}
+		b = b[8*len(list):]
 	}
+	s.sumRing()
 	return nil
 }
 
@@ -85,6 +94,9 @@ func (n *Network) checkSnapshot(b []byte) error {
 	}
 	if rate := math.Float64frombits(le.Uint64(b[44:])); rate != n.rate {
 		return fmt.Errorf("recurrent: snapshot: taken at rate %v, this network runs at %v", rate, n.rate)
+	}
+	if blocks := le.Uint64(b[60:]); blocks != uint64(n.blocks) {
+		return fmt.Errorf("recurrent: snapshot: a window of %d blocks, this network's has %d", blocks, n.blocks)
 	}
 	if len(b) != n.SnapshotBytes() {
 		return fmt.Errorf("recurrent: snapshot: %d bytes, want %d", len(b), n.SnapshotBytes())

@@ -75,7 +75,7 @@ func TestRestoreRefuses(t *testing.T) {
 	}{
 		{"nothing", nil, "not a snapshot of a stream"},
 		{"other file", []byte(strings.Repeat("RIFF", 100)), "not a snapshot of a stream"},
-		{"other version", edit(8, 3), "version 2, this program reads version 1"},
+		{"other version", edit(8, 3), "version 1, this program reads version 2"},
 		{"other model", otherModel, "taken from another model (hash "},
 		{"other rate", otherRate, "taken at rate 2, this network runs at 1"},
 		{"cut short", snapshot[:len(snapshot)-1], "damaged or cut short"},

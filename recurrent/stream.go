@@ -11,7 +11,9 @@ import (
 type Stream struct {
 	net      *Network
 	state    []float32 // [layer][re, im][H][M]
-	sum      []float64 // [H] Σ of the last layer over positions: the running mean's, in float64 so that it stays exact for days
+	sum      []float64 // [H] Σ of the last layer over positions, or those of the block at hand: in float64, exact for days
+	ring     []float64 // [blocks][H] with a window: sums of the last complete blocks
+	past     []float64 // [H] Σ of ring
 	position int64
 	out      []float32
 	entered  bool // by StepMany
@@ -23,6 +25,8 @@ func (n *Network) NewStream() *Stream {
 		net:   n,
 		state: make([]float32, n.stateLen()),
 		sum:   make([]float64, n.sumLen()),
+		ring:  make([]float64, n.blocks*n.sumLen()),
+		past:  make([]float64, n.sumLen()),
 		out:   make([]float32, n.cfg.DOutput),
 	}
 }
@@ -43,7 +47,34 @@ func (s *Stream) Position() int64 { return s.position }
 func (s *Stream) Reset() {
 	clear(s.state)
 	clear(s.sum)
+	clear(s.ring)
+	clear(s.past)
 	s.position = 0
+}
+
+// turnWindow moves the sums of a complete block into the ring, in the place of the oldest.
+func (s *Stream) turnWindow() {
+	h := len(s.sum)
+	at := int((s.position/block - 1) % int64(s.net.blocks))
+	copy(s.ring[at*h:], s.sum)
+	clear(s.sum)
+	s.sumRing()
+}
+
+// sumRing sums the ring anew, so that nothing drifts.
+func (s *Stream) sumRing() {
+	clear(s.past)
+	for i, v := range s.ring {
+		s.past[i%len(s.past)] += v
+	}
+}
+
+// pooled returns the number of positions that the mean is taken over.
+func (s *Stream) pooled() int64 {
+	if s.net.blocks == 0 {
+		return s.position
+	}
+	return min(s.position, int64(s.net.blocks)*block+s.position%block)
 }
 
 // Step takes one sample x [d_input], normalised as in training, and returns [d_output]: the decoder of the mean

@@ -1,0 +1,85 @@
+package recurrent_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/recurrent"
+)
+
+// windowed prepares a network whose mean pool looks back.
+func windowed(t *testing.T, m *model.Model, window int) *recurrent.Network {
+	t.Helper()
+	net, err := recurrent.New(m, recurrent.Options{Window: window})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return net
+}
+
+// The answer of a stream with a window is the mean of the per-position answers since the block in which the window
+// begins (the decoder is linear), and no cut of the signal and no snapshot changes a bit of it.
+func TestWindow(t *testing.T) {
+	cfg := baseConfig()
+	m := newModel(t, cfg, 3)
+	every := *m
+	every.Config.Pool = model.PoolNone
+	const length = 1000
+	x, _ := input(cfg, 4, length)
+	answers := newNetwork(t, &every, 1).NewStream().Process(x, length) // [d_output][length]
+	for _, window := range []int{1, 64, 100, 256, 5000} {
+		net := windowed(t, m, window)
+		s := net.NewStream()
+		blocks := (window + 63) / 64
+		for at := range length {
+			got := s.Step(columns(x, cfg.DInput, length, at, 1))
+			if at%37 != 0 && at%64 != 63 && at%64 != 0 {
+				continue
+			}
+			n := at + 1
+			from := max(0, n-n%64-64*blocks)
+			for o, y := range got {
+				want := 0.0
+				for _, v := range answers[o*length+from : o*length+n] {
+					want += float64(v)
+				}
+				want /= float64(n - from)
+				if math.Abs(float64(y)-want) > 1e-5*(1+math.Abs(want)) {
+					t.Fatalf("window %d, after %d samples: %v, want %v, the mean of %d", window, n, y, want, n-from)
+				}
+			}
+		}
+		last := fmt.Sprint(s.Step(columns(x, cfg.DInput, length, 0, 1)))
+		other := net.NewStream()
+		for at, n := range []int{1, 300, 63, 64, 500, 72} {
+			start := []int{0, 1, 301, 364, 428, 928}[at]
+			other.Process(columns(x, cfg.DInput, length, start, n), n)
+			next := net.NewStream()
+			if err := next.Restore(other.Snapshot(nil)); err != nil {
+				t.Fatal(err)
+			}
+			other = next
+		}
+		if got := fmt.Sprint(other.Step(columns(x, cfg.DInput, length, 0, 1))); got != last {
+			t.Errorf("window %d: in pieces %s, sample by sample %s", window, got, last)
+		}
+		other.Reset()
+		fresh := net.NewStream()
+		if got, want := fmt.Sprint(other.Process(x, length)), fmt.Sprint(fresh.Process(x, length)); got != want {
+			t.Errorf("window %d: after Reset %s, a new stream %s", window, got, want)
+		}
+	}
+	snapshot := windowed(t, m, 64).NewStream().Snapshot(nil)
+	if err := windowed(t, m, 65).NewStream().Restore(snapshot); err == nil || !strings.Contains(err.Error(), "a window of 1 blocks, this network's has 2") {
+		t.Errorf("another window's snapshot: error %v", err)
+	}
+	if _, err := recurrent.New(&every, recurrent.Options{Window: 5}); err == nil || !strings.Contains(err.Error(), `pool is "none"`) {
+		t.Errorf("a window without a mean: error %v", err)
+	}
+	if _, err := recurrent.New(m, recurrent.Options{Window: -5}); err == nil || !strings.Contains(err.Error(), "window -5") {
+		t.Errorf("a negative window: error %v", err)
+	}
+}
