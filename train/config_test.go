@@ -41,6 +41,25 @@ func TestDelayPreset(t *testing.T) {
 	}
 }
 
+// The paper's rows of Pathfinder and Path-X (spec §4.4), with a first epoch of warm-up.
+func TestPathfinderPresets(t *testing.T) {
+	for task, want := range map[string]struct {
+		lr, decay, least float64
+		batch, epochs    int
+	}{"pathfinder": {0.001, 0.03, 0.001, 64, 200}, "pathx128": {0.0005, 0.05, 0.0001, 32, 50}, "pathx256": {0.0001, 0.05, 0.0001, 16, 20}} {
+		c := preset(t, task)
+		if c.Model.NLayers != 6 || c.Model.DModel != 256 || c.SSM.DState != 128 || !c.SSM.Bidirectional || c.Model.Norm != "batch" || !c.Model.PreNorm || c.Model.Dropout != 0 {
+			t.Errorf("%s: network %+v %+v", task, c.Model, c.SSM)
+		}
+		if c.SSM.XiMin != want.least || c.SSM.DtMin != want.least || c.SSM.XiMax != 0.1 || c.SSM.DtMax != 0.1 {
+			t.Errorf("%s: ξ in [%v, %v], Δ in [%v, %v]", task, c.SSM.XiMin, c.SSM.XiMax, c.SSM.DtMin, c.SSM.DtMax)
+		}
+		if c.Optim.LR != want.lr || c.Optim.WeightDecay != want.decay || c.Train.Batch != want.batch || c.Train.Epochs != want.epochs || c.Optim.Warmup*float64(want.epochs) != 1 {
+			t.Errorf("%s: %+v %+v", task, c.Optim, c.Train)
+		}
+	}
+}
+
 func TestSet(t *testing.T) {
 	for _, c := range []struct {
 		set  string

@@ -408,6 +408,24 @@ func TestDataListOps(t *testing.T) {
 	}
 }
 
+// data pathfinder writes what train pathfinder reads, and so for Path-X.
+func TestDataPathfinder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "made")
+	ok(t, "data", "pathfinder", "--out", dir, "--n", "10")
+	ok(t, "data", "pathfinder", "--out", dir, "--n", "10", "--size", "128", "--seed", "7")
+	for task, length := range map[string]int{"pathfinder": 1024, "pathx128": 16384} {
+		d, err := dataset.Load(task, dataset.Options{Dir: dir})
+		if err != nil || d.Train.Len() != 8 || d.Val.Len() != 1 || d.Test.Len() != 1 || d.MaxLen != length {
+			t.Errorf("%+v, %v", d, err)
+		}
+	}
+	out := filepath.Join(t.TempDir(), "run")
+	ok(t, append([]string{"train", "pathfinder", "--data", dir, "--out", out}, small...)...)
+	mustSay(t, nil, []string{"data", "pathfinder", "--out", dir, "--n", "0"}, exitUsage, "--n 0")
+	mustSay(t, nil, []string{"data", "pathfinder", "--out", dir, "--size", "64"}, exitUsage, "64")
+	mustSay(t, nil, []string{"train", "pathx256", "--data", dir, "--out", out + "2"}, exitBadInput, "pathfinder256", "lra_release.gz", "data pathfinder")
+}
+
 // sweep makes a table and a picture, and started again nothing more.
 func TestSweep(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "grid")

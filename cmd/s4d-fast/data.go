@@ -12,7 +12,8 @@ import (
 
 // dataCmd makes data sets.
 type dataCmd struct {
-	Listops dataListOpsCmd `cmd:"" help:"Make ListOps: expressions over digits, in the layout of the Long Range Arena."`
+	Listops    dataListOpsCmd    `cmd:"" help:"Make ListOps: expressions over digits, in the layout of the Long Range Arena."`
+	Pathfinder dataPathfinderCmd `cmd:"" help:"Make Pathfinder or Path-X: pictures of dashed contours, in the layout of the Long Range Arena."`
 }
 
 type dataListOpsCmd struct {
@@ -47,4 +48,26 @@ func (c *dataListOpsCmd) Run(std *streams) error {
 		fmt.Fprintf(std.err, "wrote %s: %d expressions\n", path, n)
 	}
 	return nil
+}
+
+type dataPathfinderCmd struct {
+	Out  string `help:"Folder to write." required:"" type:"path" placeholder:"DIR"`
+	N    int    `help:"Images." default:"200000"`
+	Size int    `help:"Pixels of a side: 32 for the task pathfinder, 128 for pathx128, 256 for pathx256." enum:"32,128,256" default:"32"`
+	Seed uint64 `help:"Seed." default:"1"`
+}
+
+func (c *dataPathfinderCmd) Help() string {
+	return `Example:
+  s4d-fast data pathfinder --out data/pathfinder --n 20000
+  s4d-fast train pathfinder --data data/pathfinder`
+}
+
+func (c *dataPathfinderCmd) Run(std *streams, ctx *ctxBox) error {
+	if c.N < 1 {
+		return usageError(fmt.Errorf("--n %d: want at least 1", c.N))
+	}
+	return dataset.WritePathfinder(ctx, c.Out, c.Size, c.N, c.Seed, func(path string, images int) {
+		fmt.Fprintf(std.err, "wrote %s: %d images\n", path, images)
+	})
 }

@@ -68,7 +68,7 @@ type Dataset struct {
 	Info
 	Train, Val, Test Set
 	// Mean and Std of each channel over the training set, padding left out; nil without a training set. A
-	// constant channel has Std 1.
+	// constant channel has Std 1. Pathfinder's are ½ and ½, whatever its images.
 	Mean, Std []float32
 }
 
@@ -100,9 +100,12 @@ var loaders = map[string]func(Options) (*Dataset, error){
 	"fsdd":            loadFSDD,
 	"image":           cifar("image", false, false).load,
 	"listops":         loadListOps,
-	"retrieval":       loadRetrieval,
+	"pathfinder":      pathfinder("pathfinder", 32),
+	"pathx128":        pathfinder("pathx128", 128),
+	"pathx256":        pathfinder("pathx256", 256),
 	"pscifar":         cifar("pscifar", true, true).load,
 	"psmnist":         mnist("psmnist", true).load,
+	"retrieval":       loadRetrieval,
 	"scifar":          cifar("scifar", true, false).load,
 	"smnist":          mnist("smnist", false).load,
 	"speech-commands": loadSpeechCommands,

@@ -30,7 +30,7 @@ func WriteListOps(w io.Writer, n int, seed uint64, part int) error {
 	fmt.Fprintln(out, "Source\tTarget")
 	seen := map[string]bool{}
 	for i := 0; len(seen) < n; i++ {
-		d := listOpsDraw{stream: random.New(seed, random.Signal, part, i)}
+		d := listOpsDraw{draws{stream: random.New(seed, random.Signal, part, i)}}
 		tree, ok := d.expression()
 		if !ok || seen[tree] {
 			continue
@@ -46,15 +46,7 @@ func WriteListOps(w io.Writer, n int, seed uint64, part int) error {
 }
 
 // listOpsDraw draws a tree.
-type listOpsDraw struct {
-	stream random.Stream
-	used   uint64
-}
-
-func (d *listOpsDraw) uniform() float64 {
-	d.used++
-	return d.stream.Float64(d.used - 1)
-}
+type listOpsDraw struct{ draws }
 
 // expression draws until a tree has the right length; ok is false where it gives up.
 func (d *listOpsDraw) expression() (string, bool) {
@@ -71,11 +63,11 @@ func (d *listOpsDraw) expression() (string, bool) {
 // writing once a tree is too long.
 func (d *listOpsDraw) node(b *strings.Builder, depth int) (length int) {
 	if depth >= listOpsDepth || d.uniform() > listOpsDigits {
-		fmt.Fprint(b, int(10*d.uniform()))
+		fmt.Fprint(b, d.below(10))
 		return 1
 	}
-	op := listOpsOperators[int(float64(len(listOpsOperators))*d.uniform())]
-	args := 2 + int((listOpsArgs-1)*d.uniform())
+	op := listOpsOperators[d.below(len(listOpsOperators))]
+	args := 2 + d.below(listOpsArgs-1)
 	b.WriteString(strings.Repeat("( ", args+1))
 	b.WriteString("[" + op)
 	length = 2

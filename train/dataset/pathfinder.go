@@ -1,0 +1,190 @@
+package dataset
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const pathfinderSource = "LRA's Pathfinder is published as storage.googleapis.com/long-range/lra_release.gz, named by github.com/google-research/long-range-arena: " +
+	"want its folder lra_release or one of pathfinder32, pathfinder128 and pathfinder256 in it; `s4d-fast data pathfinder` makes such files"
+
+// pathfinderLevel is the set of the hardest images, the one that results are about: contours of 14 paddles.
+const pathfinderLevel = "curv_contour_length_14"
+
+// pathfinderLabels: the circles are at ends of two contours, or of one.
+var pathfinderLabels = []string{"disconnected", "connected"}
+
+// pathfinderName is the published folder of images of side × side pixels.
+func pathfinderName(side int) string { return "pathfinder" + strconv.Itoa(side) }
+
+// pathfinder loads LRA's Pathfinder at 32×32 pixels, or its Path-X at 128×128 or 256×256, pixel by pixel, row after row
+// (spec §5.4). A tenth of the images is the validation set and a tenth the test set, chosen by PyTorch's split of
+// seed 42. Images stay on the disk: at 256×256 they are 13 GB.
+func pathfinder(task string, side int) func(Options) (*Dataset, error) {
+	return func(opt Options) (*Dataset, error) {
+		if err := opt.refuseRecorded(); err != nil {
+			return nil, err
+		}
+		if _, err := readFolder(opt.Dir, pathfinderSource); err != nil {
+			return nil, err
+		}
+		files, err := readPathfinder(opt.Dir, side)
+		if err != nil {
+			return nil, err
+		}
+		if err := files.check(opt); err != nil {
+			return nil, err
+		}
+		d := &Dataset{Info: Info{Task: task, Channels: 1, Outputs: len(pathfinderLabels), Labels: pathfinderLabels, MaxLen: side * side}}
+		n := len(files.paths)
+		parts := RandomSplit(imageSeed, n-2*(n/10), n/10, n/10)
+		for s, dst := range map[split]*Set{train: &d.Train, val: &d.Val, test: &d.Test} {
+			if opt.wants(s) && len(parts[s]) > 0 {
+				*dst = &pathfinderSet{files, parts[s]}
+			}
+		}
+		if d.Train != nil { // [0, 1] becomes [−1, 1]
+			d.Mean, d.Std = []float32{0.5}, []float32{0.5}
+		}
+		return d, nil
+	}
+}
+
+// pathfinderFiles are images in files of their own.
+type pathfinderFiles struct {
+	side   int
+	paths  []string
+	labels []uint8
+}
+
+// pathfinderSet is a split: some of the images.
+type pathfinderSet struct {
+	*pathfinderFiles
+	members []int
+}
+
+func (s *pathfinderSet) Len() int { return len(s.members) }
+
+func (s *pathfinderSet) Length(int) int { return s.side * s.side }
+
+func (s *pathfinderSet) Example(dst *Example, i, _ int) error {
+	if i < 0 || i >= len(s.members) {
+		return outOfRange(i, len(s.members))
+	}
+	k, n := s.members[i], s.side*s.side
+	image := rawImages{channels: 1, pixels: make([]byte, 0, n)}
+	if err := image.decode(s.paths[k], s.side); err != nil {
+		return fmt.Errorf("dataset: %s: %w", s.paths[k], err)
+	}
+	*dst = Example{
+		X: resize(dst.X, n), Tokens: dst.Tokens[:0], Len: n, Label: int(s.labels[k]), Target: dst.Target[:0], Path: s.paths[k],
+	}
+	for at, v := range image.pixels {
+		dst.X[at] = float32(v) / 255
+	}
+	return nil
+}
+
+// readPathfinder reads the metadata files of a size, in the order of their numbers.
+func readPathfinder(dir string, side int) (*pathfinderFiles, error) {
+	level, err := pathfinderFolder(dir, side)
+	if err != nil {
+		return nil, err
+	}
+	metadata, err := os.ReadDir(filepath.Join(level, "metadata"))
+	if err != nil {
+		return nil, err
+	}
+	numbers := map[string]int{}
+	var names []string
+	for _, f := range metadata {
+		stem, ok := strings.CutSuffix(f.Name(), ".npy")
+		if !ok || strings.HasPrefix(stem, ".") {
+			continue
+		}
+		if numbers[f.Name()], err = strconv.Atoi(stem); err != nil {
+			return nil, fmt.Errorf("%s: want a number for a name, as 0.npy", filepath.Join(level, "metadata", f.Name()))
+		}
+		names = append(names, f.Name())
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(numbers[a], numbers[b]) })
+	files := &pathfinderFiles{side: side}
+	for _, name := range names {
+		if err := files.read(level, filepath.Join(level, "metadata", name)); err != nil {
+			return nil, err
+		}
+	}
+	if len(files.paths) == 0 {
+		return nil, fmt.Errorf("%s names no images; %s", filepath.Join(level, "metadata"), pathfinderSource)
+	}
+	return files, nil
+}
+
+// pathfinderFolder finds the hardest images of a size: in the folder itself, in the size's folder in it, or in that of the
+// release (whose archive holds lra_release/lra_release).
+func pathfinderFolder(dir string, side int) (string, error) {
+	name := pathfinderName(side)
+	for _, inner := range []string{"", name, filepath.Join("lra_release", name), filepath.Join("lra_release", "lra_release", name)} {
+		if level := filepath.Join(dir, inner, pathfinderLevel); isFolder(filepath.Join(level, "metadata")) {
+			return level, nil
+		}
+	}
+	return "", fmt.Errorf("data folder %s holds neither %s/metadata nor %s/%[2]s/metadata; %[4]s", dir, pathfinderLevel, name, pathfinderSource)
+}
+
+// read takes in the images that a metadata file names. They are texts in spite of their names: a line an image, its
+// columns a folder, a file, a number and the label; further ones do not matter.
+func (p *pathfinderFiles) read(level, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	in := bufio.NewScanner(f)
+	for n := 1; in.Scan(); n++ {
+		columns := strings.Fields(in.Text())
+		if len(columns) < 4 || !filepath.IsLocal(filepath.FromSlash(columns[0])) || !filepath.IsLocal(columns[1]) {
+			return fmt.Errorf("%s: line %d: want a folder, a file, a number and a label", path, n)
+		}
+		label, err := strconv.ParseUint(columns[3], 10, 8)
+		if err != nil || label > 1 {
+			return fmt.Errorf("%s: line %d: label %q: want 0 or 1", path, n, columns[3])
+		}
+		p.paths = append(p.paths, filepath.Join(level, filepath.FromSlash(columns[0]), columns[1]))
+		p.labels = append(p.labels, uint8(label))
+	}
+	if err := in.Err(); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// check finds missing and empty images, which an incomplete copy has, and images of another size, before a long run does.
+func (p *pathfinderFiles) check(opt Options) error {
+	for i, path := range p.paths {
+		if err := opt.Context.Err(); err != nil {
+			return err
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		if info.Size() == 0 {
+			return fmt.Errorf("%s is empty", path)
+		}
+		if opt.Progress != nil {
+			opt.Progress(i+1, len(p.paths))
+		}
+	}
+	first := rawImages{channels: 1}
+	if err := first.decode(p.paths[0], p.side); err != nil {
+		return fmt.Errorf("%s: %w", p.paths[0], err)
+	}
+	return nil
+}

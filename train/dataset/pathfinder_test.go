@@ -1,0 +1,193 @@
+package dataset
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// shade is a made-up image's pixel.
+func shade(img, at int) byte { return byte(img*31 + at*7) }
+
+// grayPNG returns a made-up image of side × side pixels.
+func grayPNG(t *testing.T, img, side int) []byte {
+	t.Helper()
+	m := image.NewGray(image.Rect(0, 0, side, side))
+	for at := range side * side {
+		m.SetGray(at%side, at/side, color.Gray{Y: shade(img, at)})
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, m); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// pathfinderImages writes images in the published layout, so many a metadata file; image i has label i/2 mod 2.
+func pathfinderImages(t *testing.T, dir string, side int, batches ...int) (level string) {
+	t.Helper()
+	level = filepath.Join(dir, "curv_contour_length_14")
+	img := 0
+	for b, n := range batches {
+		var lines strings.Builder
+		for i := range n {
+			name := fmt.Sprintf("sample_%d.png", i)
+			write(t, filepath.Join(level, "imgs", fmt.Sprint(b), name), grayPNG(t, img, side))
+			fmt.Fprintf(&lines, "imgs/%d %s %d %d 1.0 14 4 2 0.5 1 1\n", b, name, i, img/2%2)
+			img++
+		}
+		write(t, filepath.Join(level, "metadata", fmt.Sprintf("%d.npy", b)), []byte(lines.String()))
+	}
+	return level
+}
+
+func TestPathfinder(t *testing.T) {
+	dir := t.TempDir()
+	release := filepath.Join(dir, "lra_release", "lra_release")
+	one := []int{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 13} // 10.npy comes after 2.npy
+	level := pathfinderImages(t, filepath.Join(release, "pathfinder32"), 32, one...)
+	write(t, filepath.Join(level, "metadata", "._0.npy"), []byte("of another system"))
+	calls := 0
+	d := mustLoad(t, "pathfinder", Options{Dir: dir, Progress: func(done, total int) { calls++ }})
+	if d.Train.Len() != 19 || d.Val.Len() != 2 || d.Test.Len() != 2 || d.Channels != 1 || d.Outputs != 2 || d.MaxLen != 1024 || calls != 23 {
+		t.Fatalf("%d, %d, %d examples, %d calls; %+v", d.Train.Len(), d.Val.Len(), d.Test.Len(), calls, d.Info)
+	}
+	if !slices.Equal(d.Mean, []float32{0.5}) || !slices.Equal(d.Std, []float32{0.5}) {
+		t.Errorf("mean %v, standard deviation %v: want ½ and ½", d.Mean, d.Std)
+	}
+	parts := RandomSplit(42, 19, 2, 2)
+	e := Example{Label: 7, Target: []float32{1}, Tokens: []int32{2}}
+	for s, set := range []Set{d.Train, d.Val, d.Test} {
+		for i, k := range parts[s] {
+			mustExample(t, set, &e, i, 0)
+			if e.Label != k/2%2 || e.Len != 1024 || len(e.X) != 1024 || len(e.Target) != 0 || len(e.Tokens) != 0 {
+				t.Fatalf("image %d: label %d, length %d of %d", k, e.Label, e.Len, len(e.X))
+			}
+			for at, v := range e.X {
+				if want := float32(shade(k, at)) / 255; v != want {
+					t.Fatalf("image %d (%s): pixel %d is %v, want %v", k, e.Path, at, v, want)
+				}
+			}
+		}
+	}
+	if err := d.Val.Example(&e, 2, 0); err == nil {
+		t.Error("example 2 of 2: no error")
+	}
+	for _, inner := range []string{"lra_release", "lra_release/lra_release", "lra_release/lra_release/pathfinder32"} {
+		if again := mustLoad(t, "pathfinder", Options{Dir: filepath.Join(dir, inner), Split: "test"}); again.Train != nil || again.Mean != nil || again.Test.Len() != 2 {
+			t.Errorf("%s: the test set alone: %+v", inner, again)
+		}
+	}
+}
+
+// Larger images are other tasks; a few of them are training images alone.
+func TestPathX(t *testing.T) {
+	dir := t.TempDir()
+	for task, side := range map[string]int{"pathx128": 128, "pathx256": 256} {
+		pathfinderImages(t, filepath.Join(dir, fmt.Sprintf("pathfinder%d", side)), side, 3)
+		d := mustLoad(t, task, Options{Dir: dir})
+		if d.Train.Len() != 3 || d.Val != nil || d.Test != nil || d.MaxLen != side*side || !slices.Equal(Lengths(d.Train), []int{side * side, side * side, side * side}) {
+			t.Errorf("%s: %d examples, %+v", task, d.Train.Len(), d.Info)
+		}
+		var e Example
+		mustExample(t, d.Train, &e, 1, 0)
+		if k, at := RandomSplit(42, 3)[0][1], 77*side+5; e.X[at] != float32(shade(k, at))/255 {
+			t.Errorf("%s: row 77, column 5 of image %d is %v", task, k, e.X[at])
+		}
+	}
+}
+
+func TestBadPathfinder(t *testing.T) {
+	dir := t.TempDir()
+	opt := Options{Dir: dir}
+	mustRefuse(t, "no folder named", "pathfinder", Options{}, "which folder", "lra_release.gz")
+	mustRefuse(t, "empty", "pathfinder", opt, "is empty", "long-range-arena", "s4d-fast data pathfinder")
+	mustRefuse(t, "an option of delay", "pathfinder", Options{Dir: dir, Length: 5}, "other tasks")
+	level := pathfinderImages(t, dir, 32, 2, 2)
+	metadata := filepath.Join(level, "metadata", "1.npy")
+	mustRefuse(t, "another size", "pathx128", opt, "sample_0.png", "32×32 pixels, want 128×128")
+	mustRefuse(t, "another folder", "pathfinder", Options{Dir: level}, "neither curv_contour_length_14/metadata nor pathfinder32/curv", "lra_release.gz")
+	for text, want := range map[string]string{
+		"imgs/0 sample_0.png 0 1\nimgs/0 sample_1.png\n":   "1.npy: line 2: want a folder",
+		"../../imgs/0 sample_0.png 0 1\n":                  "1.npy: line 1: want a folder",
+		"imgs/0 ../1/sample_0.png 0 1\n":                   "1.npy: line 1: want a folder",
+		"imgs/0 sample_0.png 0 2\n":                        `1.npy: line 1: label "2": want 0 or 1`,
+		"imgs/0 sample_0.png 0 yes\n":                      `1.npy: line 1: label "yes"`,
+		"\x93NUMPY" + strings.Repeat("x", 1<<17):           "1.npy: ",
+		"imgs/0 sample_0.png 0 1\nimgs/0 sample_9.png 0 1": "sample_9.png",
+	} {
+		write(t, metadata, []byte(text))
+		mustRefuse(t, fmt.Sprintf("%.50q", text), "pathfinder", opt, want)
+	}
+	write(t, metadata, []byte("imgs/1 sample_0.png 0 0\n"))
+	small := filepath.Join(level, "imgs", "1", "sample_0.png")
+	for content, want := range map[string]string{
+		string(grayPNG(t, 0, 16)):      "16×16 pixels, want 32×32",
+		string(grayPNG(t, 0, 32)[:60]): "png: invalid format",
+		"no picture":                   "unknown format",
+	} {
+		write(t, small, []byte(content))
+		d := mustLoad(t, "pathfinder", opt)
+		all, err := d.Split("all")
+		if err != nil {
+			t.Fatal(err)
+		}
+		failed := 0
+		for i := range all.Len() {
+			var e Example
+			if err := all.Example(&e, i, 0); err != nil {
+				failed++
+				if !strings.Contains(err.Error(), small) || !strings.Contains(err.Error(), want) {
+					t.Errorf("error %q names neither %s nor %q", err, small, want)
+				}
+			}
+		}
+		if failed != 1 {
+			t.Errorf("%s: %d images fail, want 1", want, failed)
+		}
+	}
+	write(t, small, nil)
+	mustRefuse(t, "an empty image", "pathfinder", opt, small+" is empty")
+	write(t, metadata, nil)
+	write(t, filepath.Join(level, "metadata", "0.npy"), nil)
+	mustRefuse(t, "empty metadata", "pathfinder", opt, "names no images")
+	write(t, filepath.Join(level, "metadata", "combined.npy"), nil)
+	mustRefuse(t, "no number", "pathfinder", opt, "combined.npy", "want a number")
+
+	whole := t.TempDir()
+	pathfinderImages(t, whole, 32, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Load("pathfinder", Options{Dir: whole, Context: ctx}); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: error %v", err)
+	}
+}
+
+func BenchmarkPathfinder(b *testing.B) {
+	for _, side := range []int{32, 128, 256} {
+		b.Run(fmt.Sprintf("side=%d", side), func(b *testing.B) {
+			dir := b.TempDir()
+			if err := WritePathfinder(b.Context(), dir, side, 10, 1, func(string, int) {}); err != nil {
+				b.Fatal(err)
+			}
+			files, err := readPathfinder(dir, side)
+			if err != nil {
+				b.Fatal(err)
+			}
+			set := &pathfinderSet{files, RandPerm(10, 0)}
+			var e Example
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				mustExample(b, set, &e, i%10, 0)
+			}
+		})
+	}
+}
