@@ -97,6 +97,7 @@ var loaders = map[string]func(Options) (*Dataset, error){
 	"bidmc-rr":        bidmc("bidmc-rr"),
 	"bidmc-spo2":      bidmc("bidmc-spo2"),
 	"delay":           loadDelay,
+	"digits":          loadDigits,
 	"fsdd":            loadFSDD,
 	"image":           cifar("image", false, false).load,
 	"listops":         loadListOps,

@@ -61,12 +61,12 @@ func names(t *testing.T, s Set) []string {
 }
 
 func TestTasks(t *testing.T) {
-	if got := Tasks(); !slices.Equal(got, []string{"bidmc-hr", "bidmc-rr", "bidmc-spo2", "delay", "fsdd", "image", "listops",
+	if got := Tasks(); !slices.Equal(got, []string{"bidmc-hr", "bidmc-rr", "bidmc-spo2", "delay", "digits", "fsdd", "image", "listops",
 		"pathfinder", "pathx128", "pathx256", "pscifar", "psmnist", "retrieval", "scifar", "smnist", "speech-commands", "text", "ts"}) {
 		t.Errorf("tasks %v", got)
 	}
 	_, err := Load("juggling", Options{})
-	if err == nil || !strings.Contains(err.Error(), `"juggling"`) || !strings.Contains(err.Error(), "delay, fsdd, image, listops, pathfinder, pathx128, pathx256, pscifar, psmnist, retrieval, scifar, smnist, speech-commands, text, ts") {
+	if err == nil || !strings.Contains(err.Error(), `"juggling"`) || !strings.Contains(err.Error(), "delay, digits, fsdd, image, listops, pathfinder, pathx128, pathx256, pscifar, psmnist, retrieval, scifar, smnist, speech-commands, text, ts") {
 		t.Errorf("unknown task: error %v", err)
 	}
 }

@@ -1,0 +1,107 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+)
+
+// digitsData makes clips of a loud tone: 20 to train on, of 500 to 690 samples.
+func digitsData(t *testing.T) *Dataset {
+	t.Helper()
+	dir := t.TempDir()
+	for i := range 20 {
+		writeClip(t, dir, fmt.Sprintf("%d_jo_%d.wav", i%10, 10+i), 8000, 500+10*i, 3000)
+	}
+	writeClip(t, dir, "4_jo_5.wav", 8000, 500, 3000)
+	return mustLoad(t, "digits", Options{Dir: dir, Seed: 3})
+}
+
+func TestDigits(t *testing.T) {
+	d := digitsData(t)
+	if d.Train.Len() != 24 || d.Val.Len() != 1 || d.Outputs != 11 || d.Labels[10] != "none" || d.Labels[3] != "3" || d.SampleRate != 8000 {
+		t.Fatalf("%d and %d examples, %+v", d.Train.Len(), d.Val.Len(), d.Info)
+	}
+	const room = 3200 // 0.4 s
+	if want := 690 + room; d.MaxLen != want {
+		t.Errorf("MaxLen %d, want %d", d.MaxLen, want)
+	}
+	var e, again Example
+	heard := map[string]bool{}
+	for epoch := range 12 {
+		for i := range d.Train.Len() {
+			mustExample(t, d.Train, &e, i, epoch)
+			mustExample(t, d.Train, &again, i, epoch)
+			if !slices.Equal(e.X, again.X) || e.Label != again.Label {
+				t.Fatalf("example %d of epoch %d is not the same twice", i, epoch)
+			}
+			if most := d.Train.(Sized).Length(i); e.Len != len(e.X) || e.Len > most || e.Len < 500 {
+				t.Fatalf("example %d of epoch %d has %d samples, want 500 … %d", i, epoch, e.Len, most)
+			}
+			if slices.ContainsFunc(e.X, func(v float32) bool { return math.IsNaN(float64(v)) || math.Abs(float64(v)) > 8 }) {
+				t.Fatalf("example %d of epoch %d is not a sound", i, epoch)
+			}
+			want := digitsNone
+			if i < 20 {
+				want = []int{0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9}[i] // in the order of the names
+			}
+			if e.Label != want {
+				t.Fatalf("example %d of epoch %d: label %d, want %d", i, epoch, e.Label, want)
+			}
+			heard[fmt.Sprint(e.X)] = true
+		}
+	}
+	if len(heard) != 12*24 {
+		t.Errorf("%d different examples in 12 epochs of 24", len(heard))
+	}
+	mustExample(t, d.Val, &e, 0, 0)
+	if e.Len != 500 || e.X[0] != 3000.0/32768 || e.Label != 4 {
+		t.Errorf("a validation clip is not as recorded: %d samples, %v", e.Len, e.X[0])
+	}
+}
+
+// A digit stands in noise that is as far below it as the range says, and begins anywhere in its room.
+func TestDigitInNoise(t *testing.T) {
+	d := digitsData(t)
+	s := d.Train.(*digitsSet)
+	var clip, e Example
+	mustExample(t, s.clips, &clip, 19, 0)
+	loud := rms(clip.X)
+	low, high := math.Inf(1), math.Inf(-1)
+	lengths := map[int]bool{}
+	for epoch := range 200 {
+		mustExample(t, s, &e, 19, epoch)
+		level := 20 * math.Log10(rms(e.X)*math.Sqrt(float64(e.Len)/690)/loud)
+		low, high = min(low, level), max(high, level)
+		lengths[e.Len] = true
+	}
+	if low < digitsGainLow-0.1 || low > digitsGainLow+3 || high > digitsGainHigh+3 || high < digitsGainHigh-3 {
+		t.Errorf("levels %.1f … %.1f dB, want %d … %d and some noise", low, high, digitsGainLow, digitsGainHigh)
+	}
+	if len(lengths) < 150 {
+		t.Errorf("%d lengths in 200 epochs", len(lengths))
+	}
+}
+
+// Noise has the level asked for, and colours from white to nearly brown.
+func TestNoise(t *testing.T) {
+	d := &soundDraw{rate: 8000}
+	lowest, highest := 1.0, -1.0
+	x := make([]float32, 20001)
+	for range 50 {
+		d.noise(x, 0.1)
+		if r := rms(x); math.Abs(r-0.1) > 0.02 {
+			t.Errorf("level %v, want 0.1", r)
+		}
+		sum := 0.0
+		for i, v := range x[1:] {
+			sum += float64(v) * float64(x[i])
+		}
+		pole := sum / (rms(x) * rms(x) * float64(len(x)))
+		lowest, highest = min(lowest, pole), max(highest, pole)
+	}
+	if lowest > 0.15 || highest < 0.93 {
+		t.Errorf("neighbours correlate by %.2f … %.2f", lowest, highest)
+	}
+}
