@@ -16,7 +16,7 @@ type plotPolesCmd struct {
 	Step     []float64 `help:"Values of Δ, or of ξ for angles, a column each." default:"0.001,0.025,0.1" placeholder:"X,..."`
 	Modes    int       `help:"Complex modes of an SSM." default:"32" placeholder:"M"`
 	Channels int       `help:"SSMs of the layer." default:"1" placeholder:"H"`
-	Out      string    `help:"Picture to write, PNG or SVG by its name." default:"poles.png" type:"path" placeholder:"FILE"`
+	Out      picture   `help:"Picture to write, PNG or SVG by its name." default:"poles.png" type:"path" placeholder:"FILE"`
 }
 
 func (c *plotPolesCmd) Help() string {
@@ -37,10 +37,10 @@ func (c *plotPolesCmd) Run(std *streams) error {
 	if err != nil {
 		return err
 	}
-	if err := figure.PolePlane(c.Out, "gain [dB]", rows); err != nil {
+	if err := figure.PolePlane(string(c.Out), "gain [dB]", rows); err != nil {
 		return err
 	}
-	fmt.Fprintln(std.err, "wrote", c.Out)
+	c.Out.wrote(std)
 	return nil
 }
 

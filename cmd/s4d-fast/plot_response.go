@@ -14,7 +14,7 @@ type plotResponseCmd struct {
 	Step  float64   `help:"Δ, or ξ for angles." default:"0.1" placeholder:"X"`
 	Modes int       `help:"Complex modes." default:"10" placeholder:"M"`
 	Decay []float64 `help:"Values of −Re A, a curve each; 0 puts the poles on the unit circle." default:"0,0.5" placeholder:"X,..."`
-	Out   string    `help:"Picture to write, PNG or SVG by its name." default:"response.png" type:"path" placeholder:"FILE"`
+	Out   picture   `help:"Picture to write, PNG or SVG by its name." default:"response.png" type:"path" placeholder:"FILE"`
 }
 
 func (c *plotResponseCmd) Help() string {
@@ -44,10 +44,10 @@ func (c *plotResponseCmd) Run(std *streams) error {
 		}
 		panels = append(panels, p)
 	}
-	if err := figure.Curves(c.Out, panels); err != nil {
+	if err := figure.Curves(string(c.Out), panels); err != nil {
 		return err
 	}
-	fmt.Fprintln(std.err, "wrote", c.Out)
+	c.Out.wrote(std)
 	return nil
 }
 

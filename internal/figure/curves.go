@@ -11,24 +11,32 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Curve is a named line.
+// Curve is a named line. Curves of one panel are told apart by their colours and, past seven, by dashes and shapes.
 type Curve struct {
-	Name string
-	X, Y []float64
+	Name   string // in the legend; "" for none
+	X, Y   []float64
+	Points bool    // a point for each value, and no line
+	Runs   []Point // single results whose mean the curve is: small points of its colour
 }
 
-// Panel is a coordinate system with curves in it. Values that are not finite break a line off.
+// Point is a place in a panel.
+type Point struct{ X, Y float64 }
+
+// Panel is a coordinate system with curves in it. Values that are not finite break a line off; on a logarithmic axis so do
+// those that are not positive.
 type Panel struct {
 	Title, X, Y string
 	Curves      []Curve
 	LogX, LogY  bool
 	YMin, YMax  float64 // both 0: those of the curves
 	Marks       []float64
-	MarkName    string // what the vertical lines at Marks are
+	MarkName    string // what the vertical lines at Marks are, in the legend; "" for no entry
 }
 
-// fewPoints get a mark each.
-const fewPoints = 40
+const (
+	fewPoints  = 40   // have a mark each
+	manyPoints = 5000 // are more than a picture's columns and are thinned
+)
 
 // palette is that of Okabe and Ito, the colours apart for all readers.
 var palette = []color.RGBA{
@@ -36,97 +44,224 @@ var palette = []color.RGBA{
 	{R: 0xcc, G: 0x79, B: 0xa7, A: 0xff}, {R: 0x56, G: 0xb4, B: 0xe9, A: 0xff}, grey,
 }
 
-// Curves draws panels below one another.
+// look is how a curve is drawn.
+type look struct {
+	colour color.Color
+	dashes []vg.Length
+	shape  draw.GlyphDrawer
+}
+
+// lookOf returns the look of a panel's i-th curve.
+func lookOf(i int) look {
+	l := look{colour: palette[i%len(palette)]}
+	switch i / len(palette) % 3 {
+	case 0:
+		l.shape = draw.CircleGlyph{}
+	case 1:
+		l.shape, l.dashes = draw.PyramidGlyph{}, []vg.Length{vg.Points(6), vg.Points(3)}
+	case 2:
+		l.shape, l.dashes = draw.BoxGlyph{}, []vg.Length{vg.Points(2), vg.Points(2)}
+	}
+	return l
+}
+
+// Curves draws panels below one another, their legends beside them.
 func Curves(path string, panels []Panel) error {
-	var all [][]*plot.Plot
-	for _, p := range panels {
-		pl := panel(p.Title, p.X, p.Y)
-		if p.LogX {
-			pl.X.Scale, pl.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-		} else {
-			pl.X.Tick.Marker = ticks(8)
-		}
-		if p.LogY {
-			pl.Y.Scale, pl.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-		} else {
-			pl.Y.Tick.Marker = ticks(5)
-		}
-		for i, c := range p.Curves {
-			if len(c.X) != len(c.Y) {
-				return fmt.Errorf("figure: %s: %d and %d coordinates", c.Name, len(c.X), len(c.Y))
-			}
-			if err := curve(pl, c, palette[i%len(palette)]); err != nil {
-				return err
-			}
-		}
-		if p.YMin != p.YMax {
-			pl.Y.Min, pl.Y.Max = p.YMin, p.YMax
-		}
-		if err := marks(pl, p); err != nil {
+	plots, legends := make([]*plot.Plot, len(panels)), make([]*plot.Legend, len(panels))
+	for i, p := range panels {
+		var err error
+		if plots[i], legends[i], err = p.plot(); err != nil {
 			return err
 		}
-		if p.LogY { // room for the legend
-			pl.Y.Max *= math.Pow(pl.Y.Max/pl.Y.Min, 0.2)
-		} else {
-			pl.Y.Max += 0.2 * (pl.Y.Max - pl.Y.Min)
-		}
-		all = append(all, []*plot.Plot{pl})
 	}
-	return saveGrid(path, widthPx, 320*len(all)+80, all)
+	each := 320
+	switch {
+	case len(panels) == 1:
+		each = 420
+	case len(panels) > 3:
+		each = 230
+	}
+	return saveBeside(path, each*len(panels)+80, plots, legends)
 }
 
-// curve draws the finite stretches of a curve, which share one entry of the legend.
-func curve(p *plot.Plot, c Curve, colour color.Color) error {
-	var stretch plotter.XYs
-	named := false
-	flush := func() error {
-		if len(stretch) == 0 {
-			return nil
+// plot draws the panel; its legend is apart, to stand where it covers no curve.
+func (p Panel) plot() (*plot.Plot, *plot.Legend, error) {
+	pl := panel(p.Title, p.X, p.Y)
+	scale(&pl.X, p.LogX, 8)
+	scale(&pl.Y, p.LogY, 5)
+	lines := verticals{p.Marks, draw.LineStyle{Color: silver, Width: vg.Points(1), Dashes: []vg.Length{vg.Points(3), vg.Points(3)}}}
+	pl.Add(lines)
+	for i, c := range p.Curves {
+		if len(c.X) != len(c.Y) {
+			return nil, nil, fmt.Errorf("figure: %s: %d and %d coordinates", c.Name, len(c.X), len(c.Y))
 		}
-		l, err := plotter.NewLine(stretch)
-		if err != nil {
-			return fmt.Errorf("figure: %s: %w", c.Name, err)
+		if err := p.add(pl, c, lookOf(i)); err != nil {
+			return nil, nil, fmt.Errorf("figure: %s: %w", c.Name, err)
 		}
-		l.Color, l.Width = colour, vg.Points(1.5)
-		p.Add(l)
-		if len(c.X) <= fewPoints {
-			s, err := plotter.NewScatter(stretch)
-			if err != nil {
-				return fmt.Errorf("figure: %s: %w", c.Name, err)
-			}
-			s.GlyphStyle = draw.GlyphStyle{Color: colour, Radius: vg.Points(2.5), Shape: draw.CircleGlyph{}}
-			p.Add(s)
-		}
-		if !named && c.Name != "" {
-			p.Legend.Add(c.Name, l)
-			named = true
-		}
-		stretch = nil
-		return nil
 	}
-	for i, y := range c.Y {
-		if math.IsNaN(y) || math.IsInf(y, 0) {
-			if err := flush(); err != nil {
-				return err
-			}
+	if p.YMin != p.YMax {
+		pl.Y.Min, pl.Y.Max = p.YMin, p.YMax
+	}
+	if len(p.Marks) > 0 && p.MarkName != "" {
+		pl.Legend.Add(p.MarkName, lines)
+	}
+	widen(&pl.X, p.LogX)
+	widen(&pl.Y, p.LogY)
+	legend := pl.Legend
+	legend.Left = true // text behind the line
+	pl.Legend = plot.NewLegend()
+	return pl, &legend, nil
+}
+
+// scale makes an axis linear, with about n marks, or logarithmic.
+func scale(axis *plot.Axis, logarithmic bool, n int) {
+	axis.Tick.Marker = ticks(n)
+	if logarithmic {
+		axis.Scale, axis.Tick.Marker = plot.LogScale{}, logTicks(n)
+	}
+}
+
+// widen lets an axis reach past its ends by less than a pixel, so that a mark there is not lost by rounding. Without values
+// it has ends all the same.
+func widen(axis *plot.Axis, logarithmic bool) {
+	const hair = 1e-6
+	if axis.Min > axis.Max {
+		axis.Min, axis.Max = 1, 10
+	}
+	if logarithmic {
+		grow := math.Pow(axis.Max/axis.Min, hair)
+		axis.Min, axis.Max = axis.Min/grow, axis.Max*grow
+		return
+	}
+	grow := (axis.Max - axis.Min) * hair
+	axis.Min, axis.Max = axis.Min-grow, axis.Max+grow
+}
+
+// shown reports whether a point has a place in the panel.
+func (p Panel) shown(x, y float64) bool {
+	for _, v := range []struct {
+		value       float64
+		logarithmic bool
+	}{{x, p.LogX}, {y, p.LogY}} {
+		if math.IsNaN(v.value) || math.IsInf(v.value, 0) || v.logarithmic && v.value <= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// add draws a curve: its stretches of points that can be shown, its single runs, and one entry of the legend.
+func (p Panel) add(pl *plot.Plot, c Curve, look look) error {
+	var all plotter.XYs
+	var thumb []plot.Thumbnailer
+	for _, stretch := range p.stretches(c) {
+		all = append(all, stretch...)
+		if c.Points {
 			continue
 		}
-		stretch = append(stretch, plotter.XY{X: c.X[i], Y: y})
-	}
-	return flush()
-}
-
-func marks(p *plot.Plot, panel Panel) error {
-	for i, x := range panel.Marks {
-		l, err := plotter.NewLine(plotter.XYs{{X: x, Y: p.Y.Min}, {X: x, Y: p.Y.Max}})
+		l, err := plotter.NewLine(thin(stretch))
 		if err != nil {
-			return fmt.Errorf("figure: %s: %w", panel.MarkName, err)
+			return err
 		}
-		l.Color, l.Width, l.Dashes = grey, vg.Points(1), []vg.Length{vg.Points(3), vg.Points(3)}
-		p.Add(l)
-		if i == 0 {
-			p.Legend.Add(panel.MarkName, l)
+		l.Color, l.Width, l.Dashes = look.colour, vg.Points(1.5), look.dashes
+		pl.Add(l)
+		thumb = []plot.Thumbnailer{l}
+	}
+	if len(all) > 0 && (c.Points || len(c.X) <= fewPoints) {
+		s, err := scatter(pl, all, look, 2.5)
+		if err != nil {
+			return err
 		}
+		thumb = append(thumb, s)
+	}
+	var runs plotter.XYs
+	for _, r := range c.Runs {
+		if p.shown(r.X, r.Y) {
+			runs = append(runs, plotter.XY(r))
+		}
+	}
+	if len(runs) > 0 {
+		if _, err := scatter(pl, runs, look, 1.3); err != nil {
+			return err
+		}
+	}
+	if c.Name != "" {
+		pl.Legend.Add(c.Name, thumb...)
 	}
 	return nil
+}
+
+// stretches cuts a curve where a value cannot be shown.
+func (p Panel) stretches(c Curve) (list []plotter.XYs) {
+	open := false
+	for i, y := range c.Y {
+		if !p.shown(c.X[i], y) {
+			open = false
+			continue
+		}
+		if !open {
+			list = append(list, nil)
+			open = true
+		}
+		list[len(list)-1] = append(list[len(list)-1], plotter.XY{X: c.X[i], Y: y})
+	}
+	return list
+}
+
+// thin leaves of a line with more points than the picture has columns its ends and the lowest and the highest of every
+// few: what is drawn is the same.
+func thin(line plotter.XYs) plotter.XYs {
+	group := 2 * len(line) / manyPoints
+	if group <= 2 {
+		return line
+	}
+	thinned := plotter.XYs{line[0]}
+	for from := 0; from < len(line); from += group {
+		low, high := from, from
+		for i := from; i < min(from+group, len(line)); i++ {
+			if line[i].Y < line[low].Y {
+				low = i
+			}
+			if line[i].Y > line[high].Y {
+				high = i
+			}
+		}
+		thinned = append(thinned, line[min(low, high)])
+		if low != high {
+			thinned = append(thinned, line[max(low, high)])
+		}
+	}
+	return append(thinned, line[len(line)-1])
+}
+
+// scatter adds points of a radius in typographic points.
+func scatter(pl *plot.Plot, xy plotter.XYs, look look, radius float64) (*plotter.Scatter, error) {
+	s, err := plotter.NewScatter(xy)
+	if err != nil {
+		return nil, err
+	}
+	s.GlyphStyle = draw.GlyphStyle{Color: look.colour, Radius: vg.Points(radius), Shape: look.shape}
+	pl.Add(s)
+	return s, nil
+}
+
+// verticals are lines over the height of a panel, beneath what is added after them.
+type verticals struct {
+	at    []float64
+	style draw.LineStyle
+}
+
+// Plot implements plot.Plotter.
+func (v verticals) Plot(c draw.Canvas, p *plot.Plot) {
+	toX, _ := p.Transforms(&c)
+	for _, at := range v.at {
+		if x := toX(at); c.ContainsX(x) {
+			c.StrokeLine2(v.style, x, c.Min.Y, x, c.Max.Y)
+		}
+	}
+}
+
+// Thumbnail implements plot.Thumbnailer.
+func (v verticals) Thumbnail(c *draw.Canvas) {
+	c.StrokeLine2(v.style, c.Min.X, c.Center().Y, c.Max.X, c.Center().Y)
 }

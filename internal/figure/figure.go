@@ -11,6 +11,7 @@ import (
 	"math"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -34,6 +35,7 @@ var (
 	grey   = color.RGBA{R: 0x59, G: 0x59, B: 0x59, A: 0xff}
 	orange = color.RGBA{R: 0xe6, G: 0x9f, B: 0x00, A: 0xff}
 	blue   = color.RGBA{R: 0x00, G: 0x5a, B: 0x9c, A: 0xff}
+	silver = color.RGBA{R: 0x99, G: 0x99, B: 0x99, A: 0xff}
 	faint  = color.RGBA{R: 0xe0, G: 0xe0, B: 0xe0, A: 0xff}
 )
 
@@ -91,9 +93,47 @@ func (n ticks) Ticks(lo, hi float64) []plot.Tick {
 	}
 	var marks []plot.Tick
 	for i := math.Ceil(lo / step); i*step <= hi; i++ {
-		marks = append(marks, plot.Tick{Value: i * step, Label: strconv.FormatFloat(i*step+0, 'g', 6, 64)})
+		marks = append(marks, plot.Tick{Value: i * step, Label: number(i*step + 0)})
 	}
 	return marks
+}
+
+// logTicks marks about this many values on a logarithmic axis: where it is long, powers of ten, where it is short, their
+// multiples by 2 and 5 as well, and where it is shorter than that, as on a linear axis.
+type logTicks int
+
+// Ticks implements plot.Ticker.
+func (n logTicks) Ticks(lo, hi float64) []plot.Tick {
+	if !(lo > 0) || !(hi > lo) {
+		return nil
+	}
+	if hi < 5*lo {
+		return ticks(n).Ticks(lo, hi)
+	}
+	first, last := int(math.Floor(math.Log10(lo))), int(math.Floor(math.Log10(hi)))
+	every := 1 + (last-first)/(2*int(n)) // decades from label to label
+	few := hi < 100*lo
+	var marks []plot.Tick
+	for decade := first; decade <= last; decade++ {
+		for digit := 1; digit < 10; digit++ {
+			v := float64(digit) * math.Pow(10, float64(decade))
+			if v < lo*(1-1e-12) || v > hi*(1+1e-12) {
+				continue
+			}
+			t := plot.Tick{Value: v}
+			if digit == 1 && decade%every == 0 || few && (digit == 2 || digit == 5) {
+				t.Label = number(v)
+			}
+			marks = append(marks, t)
+		}
+	}
+	return marks
+}
+
+// number writes a value in six digits at most, an exponent without sign and zeros that say nothing.
+func number(v float64) string {
+	s := strconv.FormatFloat(v, 'g', 6, 64)
+	return strings.NewReplacer("e+0", "e", "e+", "e", "e-0", "e-").Replace(s)
 }
 
 // save draws the panels below one another, in the common size.
@@ -108,6 +148,49 @@ func save(path string, panels ...*plot.Plot) error {
 // saveGrid draws rows of panels of one number and writes them as the file's name says, PNG or SVG, by way of a temporary
 // name. An empty place is nil.
 func saveGrid(path string, width, height int, rows [][]*plot.Plot) error {
+	return saveCanvas(path, width, height, func(c draw.Canvas) { drawGrid(c, rows) })
+}
+
+// saveBeside draws panels below one another, each with its legend in a strip on the right.
+func saveBeside(path string, height int, panels []*plot.Plot, legends []*plot.Legend) error {
+	return saveCanvas(path, widthPx, height, func(c draw.Canvas) {
+		rows, strip := make([][]*plot.Plot, len(panels)), vg.Length(0)
+		for i, p := range panels {
+			rows[i] = []*plot.Plot{p}
+			strip = max(strip, legends[i].Rectangle(c).Size().X)
+		}
+		if strip > 0 {
+			strip += margin
+		}
+		for i, tile := range drawGrid(draw.Crop(c, 0, -strip, 0, 0), rows) {
+			beside := panels[i].DataCanvas(tile[0])
+			beside.Min.X, beside.Max.X = c.Max.X-strip, c.Max.X
+			legends[i].Draw(beside)
+		}
+	})
+}
+
+// margin is around panels and between them.
+const margin = 14 * vg.Inch / 72
+
+// drawGrid draws rows of panels with axes of one size, and returns where.
+func drawGrid(c draw.Canvas, rows [][]*plot.Plot) [][]draw.Canvas {
+	places := plot.Align(rows, draw.Tiles{
+		Rows: len(rows), Cols: len(rows[0]),
+		PadTop: margin, PadBottom: margin, PadLeft: margin, PadRight: margin, PadX: margin, PadY: margin,
+	}, c)
+	for i, row := range places {
+		for j, tile := range row {
+			if rows[i][j] != nil {
+				rows[i][j].Draw(tile)
+			}
+		}
+	}
+	return places
+}
+
+// saveCanvas writes what drawing leaves on a canvas of that many pixels.
+func saveCanvas(path string, width, height int, drawing func(draw.Canvas)) error {
 	w, h := vg.Length(width)*vg.Inch/dotsPerInch, vg.Length(height)*vg.Inch/dotsPerInch
 	var canvas interface {
 		vg.CanvasSizer
@@ -121,18 +204,7 @@ func saveGrid(path string, width, height int, rows [][]*plot.Plot) error {
 	default:
 		return fmt.Errorf("figure: %s: want a name that ends in .png or .svg", path)
 	}
-	margin := vg.Points(14)
-	tiles := draw.Tiles{
-		Rows: len(rows), Cols: len(rows[0]),
-		PadTop: margin, PadBottom: margin, PadLeft: margin, PadRight: margin, PadX: margin, PadY: margin,
-	}
-	for i, row := range plot.Align(rows, tiles, draw.New(canvas)) {
-		for j, tile := range row {
-			if rows[i][j] != nil {
-				rows[i][j].Draw(tile)
-			}
-		}
-	}
+	drawing(draw.New(canvas))
 	if err := atomicfile.Write(path, func(w io.Writer) error { _, err := canvas.WriteTo(w); return err }); err != nil {
 		return fmt.Errorf("figure: %w", err)
 	}

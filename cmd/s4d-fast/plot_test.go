@@ -1,0 +1,126 @@
+package main
+
+import (
+	"encoding/xml"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+// saved writes an untrained network of two layers of four channels, with changes, and returns its file's path.
+func saved(t *testing.T, change func(*model.Config)) string {
+	t.Helper()
+	c := model.Default()
+	c.DModel, c.NLayers, c.DOutput, c.SSM.DState = 4, 2, 3, 8
+	change(&c)
+	m, err := model.New(c, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "m.safetensors")
+	if err := m.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// drawn runs a plot command twice, to a PNG of the size and an SVG whose texts are returned.
+func drawn(t *testing.T, width, height int, args ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	bitmap, vector := filepath.Join(dir, "picture.png"), filepath.Join(dir, "picture.svg")
+	ok(t, append(append([]string{"plot"}, args...), "--out", bitmap)...)
+	mustBePNG(t, bitmap, width, height)
+	ok(t, append(append([]string{"plot"}, args...), "--out", vector)...)
+	if left, _ := filepath.Glob(filepath.Join(dir, "*.tmp*")); len(left) > 0 {
+		t.Errorf("plot %v leaves %v", args, left)
+	}
+	return svgTexts(t, vector)
+}
+
+// mustBePNG fails unless the file is a picture of that size with something on it; 0 is any size.
+func mustBePNG(t *testing.T, path string, width, height int) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	img, err := png.Decode(f)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	if got := img.Bounds().Size(); width > 0 && got != image.Pt(width, height) {
+		t.Errorf("%s: %v pixels, want %d×%d", filepath.Base(path), got, width, height)
+	}
+	colours := map[any]bool{}
+	for y := range img.Bounds().Dy() {
+		for x := range img.Bounds().Dx() {
+			colours[img.At(x, y)] = true
+		}
+	}
+	if len(colours) < 10 {
+		t.Errorf("%s has %d colours: is there a curve?", filepath.Base(path), len(colours))
+	}
+}
+
+// svgTexts returns the texts of a well-formed SVG, a line each.
+func svgTexts(t *testing.T, path string) string {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var texts []string
+	d := xml.NewDecoder(f)
+	for {
+		token, err := d.Token()
+		if token == nil {
+			if err.Error() != "EOF" {
+				t.Errorf("%s: %v", path, err)
+			}
+			return strings.Join(texts, "\n") + "\n"
+		}
+		if text, ok := token.(xml.CharData); ok && len(strings.TrimSpace(string(text))) > 0 {
+			texts = append(texts, string(text))
+		}
+	}
+}
+
+// mustHave fails for each line that the texts lack.
+func mustHave(t *testing.T, texts string, lines ...string) {
+	t.Helper()
+	for _, line := range lines {
+		if !strings.Contains("\n"+texts, "\n"+line+"\n") {
+			t.Errorf("the picture does not say %q:\n%s", line, texts)
+		}
+	}
+}
+
+func TestPlotKernels(t *testing.T) {
+	both := saved(t, func(c *model.Config) { c.SSM.Bidirectional, c.SSM.Init, c.SSM.LMax = true, ssm.Lin, 90 })
+	texts := drawn(t, 1200, 2*320+80, "kernels", both)
+	mustHave(t, texts, "layer 1 of 2: mean over 4 channels, first 90 taps", "layer 2 of 2", "samples past", "samples ahead",
+		"multiples of 32", "mean |K[l]|", "lag l [samples]")
+
+	causal := saved(t, func(c *model.Config) {})
+	if texts := drawn(t, 1200, 420+80, "kernels", causal, "--first", "1", "--stride", "0", "--length", "6000"); strings.Contains(texts, "multiples") || strings.Contains(texts, "layer 2") {
+		t.Errorf("one layer without marks:\n%s", texts)
+	}
+	out := filepath.Join(t.TempDir(), "k.png")
+	if code, _, stderr := invoke(nil, "plot", "kernels", causal, "--length", "65536", "--out", out); code != exitOK || !strings.Contains(stderr, "2048 multiples") {
+		t.Errorf("65536 taps: exit code %d, %s", code, stderr)
+	}
+	mustSay(t, nil, []string{"plot", "kernels", causal, "--length", "0"}, exitUsage, "--length 0")
+	mustSay(t, nil, []string{"plot", "kernels", causal, "--stride=-1"}, exitUsage, "--stride -1")
+	mustSay(t, nil, []string{"plot", "kernels", "nowhere.safetensors"}, exitBadInput, "nowhere.safetensors")
+	mustSay(t, nil, []string{"plot", "kernels", write(t, "bad.safetensors", []byte("no model")), "--out", out}, exitBadInput, "bad.safetensors")
+	mustSay(t, nil, []string{"plot", "kernels", causal, "--out", "k.gif"}, exitUsage, ".png or .svg")
+}

@@ -1,0 +1,38 @@
+package convmode
+
+import (
+	"math"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+// The mean is that of the kernels by their definition, in both directions and of either length.
+func TestMeanKernel(t *testing.T) {
+	c := model.Default()
+	c.DModel, c.NLayers, c.SSM.DState, c.SSM.Bidirectional, c.SSM.Init = 5, 2, 16, true, ssm.Lin
+	for lmax, taps := range map[int]int{0: 300, 40: 40, 1000: 300} {
+		c.SSM.LMax = lmax
+		m, err := model.New(c, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := m.SSMParams(1).Discretize(ssm.ZOH, 1).Kernel(taps)
+		got := MeanKernel(m, 1, 300)
+		if len(got) != 2 || len(got[0]) != taps || len(got[1]) != taps {
+			t.Fatalf("l_max %d: %d directions of %d taps, want 2 of %d", lmax, len(got), len(got[0]), taps)
+		}
+		for dir := range got {
+			for l, v := range got[dir] {
+				mean := 0.0
+				for h := range c.DModel {
+					mean += math.Abs(want[dir*c.DModel+h][l]) / float64(c.DModel)
+				}
+				if math.Abs(v-mean) > 1e-6 {
+					t.Fatalf("l_max %d, direction %d: mean |K[%d]| = %v, want %v", lmax, dir, l, v, mean)
+				}
+			}
+		}
+	}
+}
