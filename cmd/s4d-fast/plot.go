@@ -10,6 +10,7 @@ type plotCmd struct {
 	Poles    plotPolesCmd    `cmd:"" help:"Poles in the complex plane: of initialisations (Figure 3), or of a trained model (Figure 9)."`
 	Response plotResponseCmd `cmd:"" help:"Frequency responses of initialisations, with and without decay (Figure 2)."`
 	Kernels  plotKernelsCmd  `cmd:"" help:"Kernels of a model: the mean of |K[l]| in each layer (Figures 1 and 7)."`
+	Spectrum plotSpectrumCmd `cmd:"" help:"Mean power spectrum of a task's training sequences (Figure 7)."`
 }
 
 // picture is the name of a picture to write, PNG or SVG.

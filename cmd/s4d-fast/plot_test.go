@@ -124,3 +124,23 @@ func TestPlotKernels(t *testing.T) {
 	mustSay(t, nil, []string{"plot", "kernels", write(t, "bad.safetensors", []byte("no model")), "--out", out}, exitBadInput, "bad.safetensors")
 	mustSay(t, nil, []string{"plot", "kernels", causal, "--out", "k.gif"}, exitUsage, ".png or .svg")
 }
+
+func TestPlotSpectrum(t *testing.T) {
+	texts := drawn(t, 1200, 500, "spectrum", "delay", "--set", "data.length=256", "--set", "data.delay=64", "--n", "50", "--stride", "32")
+	mustHave(t, texts, "delay: mean power spectrum of 50 of 16384 training sequences", "power [dB; white noise: 0]", "angle [radians a sample]", "multiples of 2π/32")
+	clips := tones(t)
+	mustHave(t, drawn(t, 1200, 500, "spectrum", "fsdd", "--data", clips, "--mark", "0.2,0.4"), "fsdd: mean power spectrum of all 12 training sequences", "0.2 0.4")
+	tokens := filepath.Join(t.TempDir(), "made")
+	ok(t, "data", "listops", "--out", tokens, "--n", "3", "--eval", "2")
+	mustHave(t, drawn(t, 1200, 500, "spectrum", "listops", "--data", tokens), "listops: mean power spectrum of all 3 training sequences, token numbers")
+
+	out := filepath.Join(t.TempDir(), "s.png")
+	nowhere := filepath.Join(t.TempDir(), "nowhere")
+	mustSay(t, nil, []string{"plot", "spectrum", "juggling"}, exitUsage, `"juggling"`)
+	mustSay(t, nil, []string{"plot", "spectrum", "smnist"}, exitUsage, "--data")
+	mustSay(t, nil, []string{"plot", "spectrum", "smnist", "--data", nowhere, "--out", out}, exitBadInput, nowhere)
+	mustSay(t, nil, []string{"plot", "spectrum", "delay", "--n", "0"}, exitUsage, "--n 0")
+	mustSay(t, nil, []string{"plot", "spectrum", "delay", "--mark", "4"}, exitUsage, "--mark 4")
+	mustSay(t, nil, []string{"plot", "spectrum", "delay", "--mark", "1", "--stride", "32"}, exitUsage, "--stride", "--mark")
+	mustSay(t, nil, []string{"plot", "spectrum", "delay", "--set", "data.length=2"}, exitBadInput, "length 2")
+}

@@ -1,0 +1,140 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/dsp/fourier"
+)
+
+// Spectrum is the mean power spectrum of a data set's sequences (paper, Figure 7).
+type Spectrum struct {
+	Sequences int         // whose mean it is
+	Length    int         // points of the transform: bin k lies at 2πk/Length radians a sample
+	Power     [][]float64 // [channels][Length/2 + 1] mean of |X[k]|²/Len; white noise of variance 1 has 1
+}
+
+// MeanSpectrum transforms n training sequences, chosen by the permutation of a seed, or all where there are fewer.
+// Samples are normalised by the training set's mean and standard deviation, as the network meets them. Tokens have no
+// natural values: their numbers are taken for samples, less their mean and over their standard deviation in the
+// sequences chosen. Shorter sequences are padded with zeros to the longest, and divided by their own length. The transform
+// is of that length, or where a prime above 7 divides it of the next that none does.
+func (d *Dataset) MeanSpectrum(ctx context.Context, n int, seed uint64) (*Spectrum, error) {
+	set, ok := d.Train.(Sized)
+	if !ok || set.Len() == 0 || n < 1 {
+		return nil, fmt.Errorf("dataset: %s: a spectrum of %d training sequences: want at least 1", d.Task, n)
+	}
+	members := Order(set.Len(), seed, 0)
+	members = members[:min(n, len(members))]
+	longest := 0
+	for _, i := range members {
+		longest = max(longest, set.Length(i))
+	}
+	s := &Spectrum{Sequences: len(members), Length: transformLength(longest)}
+	mean, std, err := d.sampleMoments(ctx, set, members)
+	if err != nil {
+		return nil, err
+	}
+	s.Power = make([][]float64, len(mean))
+	for c := range s.Power {
+		s.Power[c] = make([]float64, s.Length/2+1)
+	}
+	plan := fourier.NewFFT(s.Length)
+	x, bins := make([]float64, s.Length), make([]complex128, s.Length/2+1)
+	err = eachExample(ctx, set, members, func(e *Example) {
+		for c := range mean {
+			clear(x)
+			for l := range e.Len {
+				x[l] = (e.sample(c, l) - mean[c]) / std[c]
+			}
+			for k, v := range plan.Coefficients(bins, x) {
+				s.Power[c][k] += (real(v)*real(v) + imag(v)*imag(v)) / float64(e.Len*len(members))
+			}
+		}
+	})
+	return s, err
+}
+
+// sampleMoments returns what the channels are normalised by: the training set's moments, or those of tokens' numbers.
+func (d *Dataset) sampleMoments(ctx context.Context, set Set, members []int) (mean, std []float64, err error) {
+	for c := range d.Channels {
+		mean, std = append(mean, float64(d.Mean[c])), append(std, float64(d.Std[c]))
+	}
+	if d.Channels > 0 {
+		return mean, std, nil
+	}
+	var n, sum, squares float64
+	err = eachExample(ctx, set, members, func(e *Example) {
+		for _, t := range e.Tokens {
+			n, sum, squares = n+1, sum+float64(t), squares+float64(t)*float64(t)
+		}
+	})
+	m := sum / n
+	variance := squares/n - m*m
+	if variance <= 0 {
+		variance = 1
+	}
+	return []float64{m}, []float64{math.Sqrt(variance)}, err
+}
+
+// eachExample visits examples of an epoch one after the other.
+func eachExample(ctx context.Context, set Set, members []int, visit func(*Example)) error {
+	var e Example
+	for _, i := range members {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := set.Example(&e, i, 0); err != nil {
+			return err
+		}
+		if e.Len < 1 {
+			return errors.New("dataset: an example without samples has no spectrum")
+		}
+		visit(&e)
+	}
+	return nil
+}
+
+// sample is sample l of channel c, or the number of token l.
+func (e *Example) sample(c, l int) float64 {
+	if len(e.Tokens) > 0 {
+		return float64(e.Tokens[l])
+	}
+	return float64(e.X[c*e.Len+l])
+}
+
+// transformLength returns the least length from n on without a prime factor above 7, with which a transform would be slow.
+func transformLength(n int) int {
+	for ; ; n++ {
+		rest := n
+		for _, p := range []int{2, 3, 5, 7} {
+			for rest%p == 0 {
+				rest /= p
+			}
+		}
+		if rest == 1 {
+			return n
+		}
+	}
+}
+
+// Angles returns the angle of every bin in radians a sample, from 0 to π.
+func (s *Spectrum) Angles() []float64 {
+	angles := make([]float64, s.Length/2+1)
+	for k := range angles {
+		angles[k] = 2 * math.Pi * float64(k) / float64(s.Length)
+	}
+	return angles
+}
+
+// Decibels returns the power of a channel as 10·log₁₀, −Inf where there is none.
+func (s *Spectrum) Decibels(channel int) []float64 {
+	db := slices.Clone(s.Power[channel])
+	for k, p := range db {
+		db[k] = 10 * math.Log10(p)
+	}
+	return db
+}

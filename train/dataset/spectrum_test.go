@@ -1,0 +1,141 @@
+package dataset
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// waves are sequences of two channels: cosines of random phase at an angle each, of an amplitude √2, and constants.
+type waves struct {
+	theta   float64
+	lengths []int
+}
+
+func (w waves) Len() int         { return len(w.lengths) }
+func (w waves) Length(i int) int { return w.lengths[i] }
+func (w waves) Example(dst *Example, i, _ int) error {
+	n := w.lengths[i]
+	*dst = Example{X: make([]float32, 2*n), Len: n}
+	for l := range n {
+		dst.X[l] = float32(5 + 3*math.Sqrt2*math.Cos(w.theta*float64(l)+float64(i)))
+		dst.X[n+l] = 7
+	}
+	return nil
+}
+
+func waveData(theta float64, lengths ...int) *Dataset {
+	return &Dataset{Info: Info{Task: "waves", Channels: 2}, Train: waves{theta, lengths}, Mean: []float32{5, 7}, Std: []float32{3, 1}}
+}
+
+// A cosine of variance 1 has L/2 at its angle, whatever its phase, and nothing at the other bins.
+func TestSpectrumOfACosine(t *testing.T) {
+	const length, bin = 128, 12
+	s, err := waveData(2*math.Pi*bin/length, length, length, length).MeanSpectrum(t.Context(), 10, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Sequences != 3 || s.Length != length || len(s.Power) != 2 || s.Angles()[length/2] != math.Pi {
+		t.Fatalf("%d sequences of %d bins in %d channels", s.Sequences, s.Length, len(s.Power))
+	}
+	for k, p := range s.Power[0] {
+		want := 0.0
+		if k == bin {
+			want = length / 2
+		}
+		if math.Abs(p-want) > 1e-5 {
+			t.Errorf("bin %d: power %v, want %v", k, p, want)
+		}
+	}
+	if got, want := s.Decibels(0)[bin], 10*math.Log10(length/2); math.Abs(got-want) > 1e-6 {
+		t.Errorf("%v dB at the peak, want %v", got, want)
+	}
+	if db := s.Decibels(1); !math.IsInf(db[3], -1) {
+		t.Errorf("a constant has %v dB", db[3])
+	}
+}
+
+// A padded cosine of half the length has its peak at the same angle, L/4 high, spread over its neighbours; the power of all
+// angles together stays 1.
+func TestSpectrumPads(t *testing.T) {
+	theta := 2 * math.Pi * 16 / 125
+	s, err := waveData(theta, 250, 125).MeanSpectrum(t.Context(), 2, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	peak := 0
+	for k, p := range s.Power[0] {
+		if p > s.Power[0][peak] {
+			peak = k
+		}
+	}
+	if got := s.Angles()[peak]; math.Abs(got-theta) > 1e-12 {
+		t.Errorf("peak at %v, want %v", got, theta)
+	}
+	if got, want := s.Power[0][peak], (250.0/2+125.0/2)/2; math.Abs(got-want) > 0.5 {
+		t.Errorf("power %v at the peak, want %v", got, want)
+	}
+	total := s.Power[0][0] + s.Power[0][s.Length/2]
+	for _, p := range s.Power[0][1 : s.Length/2] {
+		total += 2 * p
+	}
+	if total /= float64(s.Length); math.Abs(total-1) > 0.01 {
+		t.Errorf("mean power %v, want 1", total)
+	}
+}
+
+// White noise has 0 dB; so have tokens drawn at random, whatever their numbers.
+func TestSpectrumOfTokens(t *testing.T) {
+	set := &tokenSet{}
+	for i := range 400 {
+		var row []uint16
+		for l := range 64 {
+			row = append(row, uint16(100+RandPerm(17, uint64(64*i+l))[0]))
+		}
+		set.tokens, set.labels = append(set.tokens, row), append(set.labels, 0)
+	}
+	s, err := (&Dataset{Info: Info{Task: "dice"}, Train: set}).MeanSpectrum(t.Context(), 400, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, db := range s.Decibels(0) {
+		if math.Abs(db) > 1.1 { // four standard deviations of the mean of 400 exponential variables, twice at the ends
+			t.Errorf("bin %d: %v dB, want 0", k, db)
+		}
+	}
+}
+
+// The choice of sequences is the seed's.
+func TestSpectrumChoice(t *testing.T) {
+	d := waveData(1, 50, 60, 70, 80, 90, 100)
+	first, err := d.MeanSpectrum(t.Context(), 2, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, _ := d.MeanSpectrum(t.Context(), 2, 1)
+	if first.Sequences != 2 || !slices.Equal(first.Power[0], again.Power[0]) {
+		t.Error("the same seed chooses other sequences")
+	}
+	different := false
+	for seed := range uint64(8) {
+		other, _ := d.MeanSpectrum(t.Context(), 2, seed)
+		different = different || other.Length != first.Length || !slices.Equal(first.Power[0], other.Power[0])
+	}
+	if !different {
+		t.Error("the seed chooses nothing")
+	}
+	if _, err := d.MeanSpectrum(t.Context(), 0, 1); err == nil {
+		t.Error("no sequences: no error")
+	}
+	if _, err := (&Dataset{Info: Info{Task: "empty"}}).MeanSpectrum(t.Context(), 1, 1); err == nil {
+		t.Error("no training set: no error")
+	}
+}
+
+func TestTransformLength(t *testing.T) {
+	for n, want := range map[int]int{1: 1, 784: 784, 1024: 1024, 1999: 2000, 4093: 4096, 16000: 16000} {
+		if got := transformLength(n); got != want {
+			t.Errorf("transform of %d: %d, want %d", n, got, want)
+		}
+	}
+}
