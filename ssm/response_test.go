@@ -134,6 +134,12 @@ func TestScores(t *testing.T) {
 			t.Errorf("LAST %d is %v, want %v", i, got, want)
 		}
 	}
+	for h, got := range d.SSMScores() {
+		a, b := d.HInf(h).Gain, d.HInf(2+h).Gain
+		if want := max(a*a, b*b); got != want {
+			t.Errorf("SSM %d: score %v, want %v of the peaks %v and %v", h, got, want, a, b)
+		}
+	}
 	cfg.AReal = 0
 	if p := mustNew(t, cfg, 1, 0).Discretize(ZOH, 1).HInf(0); !math.IsInf(p.Gain, 1) {
 		t.Errorf("a pole on the unit circle has the gain %v", p.Gain)

@@ -68,6 +68,17 @@ func (d *Discrete) HInf(row int) Peak {
 	return peak
 }
 
+// SSMScores returns the H∞ score of every SSM, sup_θ |H(e^{iθ})|² (spec §8), [H]; of two directions the larger. A pole on the
+// unit circle scores +Inf. D is no part of it.
+func (d *Discrete) SSMScores() []float64 {
+	s := make([]float64, d.H)
+	for row := range d.Directions * d.H {
+		gain := d.HInf(row).Gain
+		s[row%d.H] = max(s[row%d.H], gain*gain)
+	}
+	return s
+}
+
 // refine finds the maximum between lo and hi by golden sections.
 func (d *Discrete) refine(row int, lo, mid, hi float64) Peak {
 	const golden = 0.6180339887498949

@@ -11,6 +11,7 @@ type plotCmd struct {
 	Response plotResponseCmd `cmd:"" help:"Frequency responses of initialisations, with and without decay (Figure 2)."`
 	Kernels  plotKernelsCmd  `cmd:"" help:"Kernels of a model: the mean of |K[l]| in each layer (Figures 1 and 7)."`
 	Spectrum plotSpectrumCmd `cmd:"" help:"Mean power spectrum of a task's training sequences (Figure 7)."`
+	Hinf     plotHinfCmd     `cmd:"" help:"H∞ scores of a model's SSMs against their Δ, or ξ (Figure 5)."`
 }
 
 // picture is the name of a picture to write, PNG or SVG.

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+
+	"github.com/s4d-fast/s4d-fast/internal/figure"
+	"github.com/s4d-fast/s4d-fast/internal/par"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+type plotHinfCmd struct {
+	Model string  `arg:"" help:"Model file (.safetensors)." type:"path"`
+	Out   picture `help:"Picture to write, PNG or SVG by its name." default:"hinf.png" type:"path" placeholder:"FILE"`
+}
+
+func (c *plotHinfCmd) Help() string {
+	return `The score of an SSM is the square of its largest frequency response, sup |H|², without D; a bidirectional one has the
+larger of its two kernels'. Scores are divided by the largest of all layers. SSMs with poles on the unit circle, whose
+response has no bound, are left out.
+
+Example:
+  s4d-fast plot hinf runs/scifar/best.safetensors --out hinf.svg`
+}
+
+func (c *plotHinfCmd) Run(std *streams) error {
+	m, err := model.Load(c.Model)
+	if err != nil {
+		return badInput(err)
+	}
+	p, err := hinfPanel(m)
+	if err != nil {
+		return badInput(fmt.Errorf("%s: %w", c.Model, err))
+	}
+	if err := figure.Curves(string(c.Out), []figure.Panel{p}); err != nil {
+		return err
+	}
+	c.Out.wrote(std)
+	return nil
+}
+
+var errNoScore = errors.New("no SSM has a bounded response above 0: there is no score to divide by")
+
+// hinfPanel draws the points of a layer in a colour each.
+func hinfPanel(m *model.Model) (figure.Panel, error) {
+	curves, largest, scored := hinfScores(m)
+	if largest == 0 {
+		return figure.Panel{}, errNoScore
+	}
+	for _, curve := range curves {
+		for i := range curve.Y {
+			curve.Y[i] /= largest
+		}
+	}
+	step, all := "step Δ", m.Config.NLayers*m.Config.DModel
+	if m.Config.SSM.Angles() {
+		step = "damping ξ"
+	}
+	p := figure.Panel{
+		Title: fmt.Sprintf("H∞ scores of %d SSMs, divided by the largest (%.3g)", scored, largest),
+		X:     step, Y: "normalised H∞ score, without D", LogX: true, LogY: true, Curves: curves,
+	}
+	if scored < all {
+		p.Title += fmt.Sprintf("; %d unbounded", all-scored)
+	}
+	return p, nil
+}
+
+// hinfScores returns the scores of a layer's SSMs over their steps in a curve each, the largest of all, and how many are
+// bounded. Those that are not have the score NaN.
+func hinfScores(m *model.Model) (curves []figure.Curve, largest float64, scored int) {
+	curves = make([]figure.Curve, m.Config.NLayers)
+	pool := par.New(runtime.GOMAXPROCS(0))
+	defer pool.Close()
+	pool.For(len(curves), func(_, i int) {
+		p := m.SSMParams(i)
+		curve := figure.Curve{Name: fmt.Sprintf("layer %d", i+1), Points: true, Y: p.Discretize(m.Config.SSM.Disc, 1).SSMScores()}
+		for _, logStep := range p.LogStep {
+			curve.X = append(curve.X, math.Exp(logStep))
+		}
+		curves[i] = curve
+	})
+	for _, curve := range curves {
+		for i, y := range curve.Y {
+			if math.IsInf(y, 1) {
+				curve.Y[i] = math.NaN()
+				continue
+			}
+			scored++
+			largest = max(largest, y)
+		}
+	}
+	return curves, largest, scored
+}
