@@ -1,6 +1,7 @@
 package convmode
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/s4d-fast/s4d-fast/fftkernel"
@@ -30,4 +31,27 @@ func MeanKernel(m *model.Model, layer, length int) [][]float64 {
 		}
 	}
 	return mean
+}
+
+// ImpulseResponse returns what a network without pooling answers, in its first output, to a sample of 1 among zeros at time
+// 0 in its first channel, less what it answers to zeros alone, [length]. A network without activation, norm and gate,
+// as that of the delay task, is one convolution, and this its kernel, D included (paper, Figure 4).
+func ImpulseResponse(m *model.Model, length int) ([]float32, error) {
+	c := m.Config
+	if c.Encoder != model.EncoderLinear || c.Pool != model.PoolNone {
+		return nil, fmt.Errorf("convmode: impulse response: encoder %q, pool %q: want %q and %q", c.Encoder, c.Pool, model.EncoderLinear, model.PoolNone)
+	}
+	n, err := New(m, Options{MaxBatch: 2, MaxLen: length})
+	if err != nil {
+		return nil, err
+	}
+	defer n.Close()
+	x := make([]float32, 2*c.DInput*length)
+	x[0] = 1
+	y := n.Forward(Batch{Size: 2, Len: length, X: x})
+	k := make([]float32, length)
+	for l := range k {
+		k[l] = y[l] - y[c.DOutput*length+l]
+	}
+	return k, nil
 }

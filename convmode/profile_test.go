@@ -36,3 +36,40 @@ func TestMeanKernel(t *testing.T) {
 		}
 	}
 }
+
+// The response of a linear network is the sum of its SSMs' kernels between encoder and decoder, with D at once.
+func TestImpulseResponse(t *testing.T) {
+	c := model.Default()
+	c.DModel, c.NLayers, c.SSM.DState, c.DInput, c.DOutput = 3, 1, 8, 2, 2
+	c.Norm, c.Residual, c.Activation, c.Mixing, c.Pool = model.NormNone, false, model.ActivationNone, model.MixingNone, model.PoolNone
+	m, err := model.New(c, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const length = 70
+	got, err := ImpulseResponse(m, length)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kernels, p := m.SSMParams(0).Discretize(ssm.ZOH, 1).Kernel(length), m.SSMParams(0)
+	for l, v := range got {
+		want := 0.0
+		for h := range c.DModel {
+			k := kernels[h][l]
+			if l == 0 {
+				k += p.D[h]
+			}
+			want += float64(m.Weights.EncoderWeight[h*c.DInput]) * k * float64(m.Weights.DecoderWeight[h])
+		}
+		if math.Abs(float64(v)-want) > 1e-6 {
+			t.Fatalf("answer %v at %d, want %v", v, l, want)
+		}
+	}
+	c.Pool = model.PoolMean
+	if m, err = model.New(c, 5); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ImpulseResponse(m, length); err == nil {
+		t.Error("a network with pooling: no error")
+	}
+}

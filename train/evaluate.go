@@ -93,6 +93,32 @@ func Evaluate(m *model.Model, set dataset.Set, opt EvalOptions) (Result, error) 
 	return r, nil
 }
 
+// Sample runs a network over the first validation example of a task with an answer for every position and returns the
+// first channel of its input, of what is asked for and of the network's output. A network or data that do not fit are an
+// ErrData.
+func Sample(m *model.Model, data *dataset.Dataset, workers int) (x, target, output []float32, err error) {
+	if !data.PerPosition || data.Channels == 0 {
+		return nil, nil, nil, dataError{fmt.Errorf("train: sample: task %q has %s", data.Task, answers(data.Info))}
+	}
+	var e dataset.Example
+	if err := data.Val.Example(&e, 0, 0); err != nil {
+		return nil, nil, nil, dataError{err}
+	}
+	_, err = Evaluate(m, first{data.Val}, EvalOptions{
+		Info: data.Info, Workers: workers,
+		Each: func(p Prediction) error {
+			output = append(output, p.Logits[:e.Len]...)
+			return nil
+		},
+	})
+	return e.X[:e.Len], e.Target[:e.Len], output, err
+}
+
+// first is a set's first example.
+type first struct{ dataset.Set }
+
+func (first) Len() int { return 1 }
+
 func (o *EvalOptions) resolve() error {
 	if err := within([]setting{{"batch", o.Batch, 0, maxExamples}, {"threads", o.Workers, 0, maxThreads}}); err != nil {
 		return err

@@ -241,31 +241,11 @@ func (t *Trainer) Describe() string {
 		t.cfg.Train.Epochs, t.plan.perEpoch)
 }
 
-// Sample runs the best weights over a validation example of a task with an answer for every position and
-// returns the first channel of its input, of what is asked for and of the network's output.
+// Sample is Sample of the best weights.
 func (t *Trainer) Sample() (x, target, output []float32, err error) {
-	if !t.data.PerPosition || t.data.Channels == 0 {
-		return nil, nil, nil, fmt.Errorf("train: sample: task %q has %s", t.cfg.Task, answers(t.data.Info))
-	}
 	m, err := t.BestModel()
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	var e dataset.Example
-	if err := t.data.Val.Example(&e, 0, 0); err != nil {
-		return nil, nil, nil, err
-	}
-	_, err = Evaluate(m, first{t.data.Val}, EvalOptions{
-		Info: t.data.Info, Workers: t.cfg.Threads,
-		Each: func(p Prediction) error {
-			output = append(output, p.Logits[:e.Len]...)
-			return nil
-		},
-	})
-	return e.X[:e.Len], e.Target[:e.Len], output, err
+	return Sample(m, t.data, t.cfg.Threads)
 }
-
-// first is a set's first example.
-type first struct{ dataset.Set }
-
-func (first) Len() int { return 1 }

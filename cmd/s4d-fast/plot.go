@@ -12,6 +12,7 @@ type plotCmd struct {
 	Kernels  plotKernelsCmd  `cmd:"" help:"Kernels of a model: the mean of |K[l]| in each layer (Figures 1 and 7)."`
 	Spectrum plotSpectrumCmd `cmd:"" help:"Mean power spectrum of a task's training sequences (Figure 7)."`
 	Hinf     plotHinfCmd     `cmd:"" help:"H∞ scores of a model's SSMs against their Δ, or ξ (Figure 5)."`
+	Delay    plotDelayCmd    `cmd:"" help:"The delay task: an example, and the kernels that networks have learned (Figure 4)."`
 }
 
 // picture is the name of a picture to write, PNG or SVG.

@@ -67,10 +67,10 @@ func lookOf(i int) look {
 
 // Curves draws panels below one another, their legends beside them.
 func Curves(path string, panels []Panel) error {
-	plots, legends := make([]*plot.Plot, len(panels)), make([]*plot.Legend, len(panels))
+	plots := make([]*plot.Plot, len(panels))
 	for i, p := range panels {
 		var err error
-		if plots[i], legends[i], err = p.plot(); err != nil {
+		if plots[i], err = p.plot(); err != nil {
 			return err
 		}
 	}
@@ -81,11 +81,11 @@ func Curves(path string, panels []Panel) error {
 	case len(panels) > 3:
 		each = 230
 	}
-	return saveBeside(path, each*len(panels)+80, plots, legends)
+	return saveBeside(path, each*len(panels)+80, plots)
 }
 
-// plot draws the panel; its legend is apart, to stand where it covers no curve.
-func (p Panel) plot() (*plot.Plot, *plot.Legend, error) {
+// plot draws the panel.
+func (p Panel) plot() (*plot.Plot, error) {
 	pl := panel(p.Title, p.X, p.Y)
 	scale(&pl.X, p.LogX, 8)
 	scale(&pl.Y, p.LogY, 5)
@@ -93,10 +93,10 @@ func (p Panel) plot() (*plot.Plot, *plot.Legend, error) {
 	pl.Add(lines)
 	for i, c := range p.Curves {
 		if len(c.X) != len(c.Y) {
-			return nil, nil, fmt.Errorf("figure: %s: %d and %d coordinates", c.Name, len(c.X), len(c.Y))
+			return nil, fmt.Errorf("figure: %s: %d and %d coordinates", c.Name, len(c.X), len(c.Y))
 		}
 		if err := p.add(pl, c, lookOf(i)); err != nil {
-			return nil, nil, fmt.Errorf("figure: %s: %w", c.Name, err)
+			return nil, fmt.Errorf("figure: %s: %w", c.Name, err)
 		}
 	}
 	if p.YMin != p.YMax {
@@ -107,10 +107,7 @@ func (p Panel) plot() (*plot.Plot, *plot.Legend, error) {
 	}
 	widen(&pl.X, p.LogX)
 	widen(&pl.Y, p.LogY)
-	legend := pl.Legend
-	legend.Left = true // text behind the line
-	pl.Legend = plot.NewLegend()
-	return pl, &legend, nil
+	return pl, nil
 }
 
 // scale makes an axis linear, with about n marks, or logarithmic.

@@ -13,24 +13,32 @@ import (
 // delayWindow is how many samples of a sequence the picture shows: the signal's fastest swing lasts four.
 const delayWindow = 120
 
-// Delay draws one sequence of the delay task (spec §5.1): above, a stretch of the input; below, as many
-// samples later as the task asks for, the target and the network's output. Where the network has learned the
-// task, the two panels show the same curve. x, target and output hold a value a sample, rate is in samples a
-// second. The title gives Σ(output − target)²/Σ target² over the whole sequence.
-func Delay(path string, x, target, output []float32, rate float64) error {
+// Sequence is one of the delay task (spec §5.1), a value a sample.
+type Sequence struct {
+	Input, Target, Output []float32
+	Rate                  float64 // samples a second
+	Network               string  // whose output it is; "" where there is one network only
+}
+
+// Delay draws a sequence: above, a stretch of the input; below, as many samples later as the task asks for, the target
+// and the network's output. Where the network has learned the task, the two panels show the same curve. The title gives
+// Σ(output − target)²/Σ target² over the whole sequence. Panels that follow, such as of learned kernels (paper, Figure
+// 4), are drawn below.
+func Delay(path string, s Sequence, follow ...Panel) error {
+	x, target, output := s.Input, s.Target, s.Output
 	if len(x) == 0 || len(target) != len(x) || len(output) != len(x) {
 		return fmt.Errorf("figure: delay: %d input, %d target and %d output samples: want as many of each, at least 1",
 			len(x), len(target), len(output))
 	}
-	if !(rate > 0) {
-		return fmt.Errorf("figure: delay: rate %v: want a positive number of samples a second", rate)
+	if !(s.Rate > 0) {
+		return fmt.Errorf("figure: delay: rate %v: want a positive number of samples a second", s.Rate)
 	}
 	delay := max(firstNonzero(target)-firstNonzero(x), 0)
 	from, to := window(len(x), delay)
-	ms := 1000 / rate
+	ms := 1000 / s.Rate
 
 	title := fmt.Sprintf("Delay task: repeat the input %s samples (%.4g ms) later.  Relative squared error: %s",
-		thousands(delay), float64(delay)*ms, percent(relativeError(target, output)))
+		Thousands(delay), float64(delay)*ms, percent(relativeError(target, output)))
 	above := panel(title, "time [ms]", "input")
 	below := panel("", "time [ms]", "output")
 	if err := line(above, "input", points(x, from-delay, to-delay, ms), grey, vg.Points(1.5)); err != nil {
@@ -39,21 +47,33 @@ func Delay(path string, x, target, output []float32, rate float64) error {
 	if err := line(below, "target: the input, delayed", points(target, from, to, ms), orange, vg.Points(5)); err != nil {
 		return err
 	}
-	if err := line(below, "network's output", points(output, from, to, ms), blue, vg.Points(1.5)); err != nil {
+	name := "network's output"
+	if s.Network != "" {
+		name = "output of " + s.Network
+	}
+	if err := line(below, name, points(output, from, to, ms), blue, vg.Points(1.5)); err != nil {
 		return err
 	}
 	frame(above, below)
-	return save(path, above, below)
+	panels := []*plot.Plot{above, below}
+	for _, f := range follow {
+		p, err := f.plot()
+		if err != nil {
+			return err
+		}
+		panels = append(panels, p)
+	}
+	return saveBeside(path, heightPx+240*len(follow), panels)
 }
 
-// frame gives the panels one vertical range, with room for the legends, and marks at the same distances.
+// frame gives the panels one vertical range, and marks at the same distances.
 func frame(panels ...*plot.Plot) {
 	top := 0.0
 	for _, p := range panels {
 		top = max(top, -p.Y.Min, p.Y.Max)
 	}
 	for _, p := range panels {
-		p.Y.Min, p.Y.Max = -1.15*top, 1.6*top
+		p.Y.Min, p.Y.Max = -1.1*top, 1.1*top
 		p.X.Tick.Marker, p.Y.Tick.Marker = ticks(6), ticks(4)
 	}
 }
@@ -99,8 +119,8 @@ func percent(v float64) string {
 	return fmt.Sprintf("%.2g %%", 100*v)
 }
 
-// thousands writes n with a comma between groups of three digits.
-func thousands(n int) string {
+// Thousands writes n with a comma between groups of three digits.
+func Thousands(n int) string {
 	s := fmt.Sprint(n)
 	var b strings.Builder
 	for i, r := range s {

@@ -86,9 +86,11 @@ func (n ticks) Ticks(lo, hi float64) []plot.Tick {
 	}
 	step := math.Pow(10, math.Floor(math.Log10(raw)))
 	switch r := raw / step; {
-	case r >= 5:
+	case r >= 7:
+		step *= 10
+	case r >= 3.5:
 		step *= 5
-	case r >= 2:
+	case r >= 1.5:
 		step *= 2
 	}
 	var marks []plot.Tick
@@ -136,26 +138,19 @@ func number(v float64) string {
 	return strings.NewReplacer("e+0", "e", "e+", "e", "e-0", "e-").Replace(s)
 }
 
-// save draws the panels below one another, in the common size.
-func save(path string, panels ...*plot.Plot) error {
-	rows := make([][]*plot.Plot, len(panels))
-	for i, p := range panels {
-		rows[i] = []*plot.Plot{p}
-	}
-	return saveGrid(path, widthPx, heightPx, rows)
-}
-
 // saveGrid draws rows of panels of one number and writes them as the file's name says, PNG or SVG, by way of a temporary
 // name. An empty place is nil.
 func saveGrid(path string, width, height int, rows [][]*plot.Plot) error {
 	return saveCanvas(path, width, height, func(c draw.Canvas) { drawGrid(c, rows) })
 }
 
-// saveBeside draws panels below one another, each with its legend in a strip on the right.
-func saveBeside(path string, height int, panels []*plot.Plot, legends []*plot.Legend) error {
+// saveBeside draws panels below one another, their legends in a strip on the right, where they cover nothing.
+func saveBeside(path string, height int, panels []*plot.Plot) error {
 	return saveCanvas(path, widthPx, height, func(c draw.Canvas) {
-		rows, strip := make([][]*plot.Plot, len(panels)), vg.Length(0)
+		rows, legends, strip := make([][]*plot.Plot, len(panels)), make([]plot.Legend, len(panels)), vg.Length(0)
 		for i, p := range panels {
+			legends[i], p.Legend = p.Legend, plot.NewLegend()
+			legends[i].Left = true // the text behind the line
 			rows[i] = []*plot.Plot{p}
 			strip = max(strip, legends[i].Rectangle(c).Size().X)
 		}

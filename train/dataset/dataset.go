@@ -27,6 +27,7 @@ type Info struct {
 	Pairs       bool    // an example is two sequences of tokens, and the answer compares them
 	SampleRate  float64 // Hz, of the examples as delivered; 0: none
 	MaxLen      int     // no example is longer
+	Delay       int     // of the delay task: samples from the input to the target
 }
 
 // Encoder returns the encoder that a network needs for the task, and its d_input.

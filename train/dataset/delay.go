@@ -114,7 +114,7 @@ func loadDelay(opt Options) (*Dataset, error) {
 	}
 	made := newDelay(opt.Seed, length, shift)
 	d := &Dataset{
-		Info: Info{Task: "delay", Channels: 1, Outputs: 1, Regression: true, PerPosition: true, SampleRate: delayRate, MaxLen: length},
+		Info: Info{Task: "delay", Channels: 1, Outputs: 1, Regression: true, PerPosition: true, SampleRate: delayRate, MaxLen: length, Delay: shift},
 		Mean: []float32{0},
 		Std:  []float32{1},
 	}
