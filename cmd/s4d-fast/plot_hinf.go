@@ -54,7 +54,7 @@ func hinfPanel(m *model.Model) (figure.Panel, error) {
 			curve.Y[i] /= largest
 		}
 	}
-	step, all := "step Δ", m.Config.NLayers*m.Config.DModel
+	step, all := "step Δ", m.Config.CountSSM()*m.Config.DModel
 	if m.Config.SSM.Angles() {
 		step = "damping ξ"
 	}
@@ -71,7 +71,7 @@ func hinfPanel(m *model.Model) (figure.Panel, error) {
 // hinfScores returns the scores of a layer's SSMs over their steps in a curve each, the largest of all, and how many are
 // bounded. Those that are not have the score NaN.
 func hinfScores(m *model.Model) (curves []figure.Curve, largest float64, scored int) {
-	curves = make([]figure.Curve, m.Config.NLayers)
+	curves = make([]figure.Curve, m.Config.CountSSM())
 	pool := par.New(runtime.GOMAXPROCS(0))
 	defer pool.Close()
 	pool.For(len(curves), func(_, i int) {

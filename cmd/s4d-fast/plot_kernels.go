@@ -53,7 +53,7 @@ func (c *plotKernelsCmd) Run(std *streams) error {
 
 // panels draws a layer each. The axis of lags is named below the last of them, the lines in the first.
 func (c *plotKernelsCmd) panels(m *model.Model) []figure.Panel {
-	layers := m.Config.NLayers
+	layers := m.Config.CountSSM()
 	if c.First > 0 {
 		layers = min(layers, c.First)
 	}

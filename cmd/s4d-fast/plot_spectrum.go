@@ -13,7 +13,7 @@ import (
 type plotSpectrumCmd struct {
 	Task   string    `arg:"" help:"Task: ${tasks}."`
 	Data   string    `help:"Folder of the data set (delay makes its own)." type:"path" placeholder:"DIR"`
-	N      int       `help:"Training sequences, chosen at random." default:"10000"`
+	N      int       `help:"Training examples, chosen at random." default:"10000"`
 	Seed   uint64    `help:"Seed of the choice and of made-up data." default:"0" placeholder:"N"`
 	Set    []string  `help:"Replace one value of the task's preset, for example data.length=1000; repeatable." placeholder:"KEY=VALUE" sep:"none"`
 	Stride int       `help:"Mark the multiples of 2π/N, such as those of an image's rows of N pixels." placeholder:"N" xor:"marks"`
@@ -67,12 +67,12 @@ func (c *plotSpectrumCmd) Run(std *streams, ctx *ctxBox) error {
 
 // panel draws a curve a channel.
 func (c *plotSpectrumCmd) panel(data *dataset.Dataset, s *dataset.Spectrum) figure.Panel {
-	of := fmt.Sprintf("%d of %d", s.Sequences, data.Train.Len())
-	if s.Sequences == data.Train.Len() {
-		of = fmt.Sprintf("all %d", s.Sequences)
+	of := fmt.Sprintf("%d of %d", s.Examples, data.Train.Len())
+	if s.Examples == data.Train.Len() {
+		of = fmt.Sprintf("all %d", s.Examples)
 	}
 	p := figure.Panel{
-		Title: fmt.Sprintf("%s: mean power spectrum of %s training sequences", c.Task, of),
+		Title: fmt.Sprintf("%s: mean power spectrum of %s training examples", c.Task, of),
 		X:     "angle [radians a sample]", Y: "power [dB; white noise: 0]",
 	}
 	if data.Channels == 0 {

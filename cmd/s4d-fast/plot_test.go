@@ -106,9 +106,12 @@ func mustHave(t *testing.T, texts string, lines ...string) {
 }
 
 func TestPlotKernels(t *testing.T) {
-	both := saved(t, func(c *model.Config) { c.SSM.Bidirectional, c.SSM.Init, c.SSM.LMax = true, ssm.Lin, 90 })
+	both := saved(t, func(c *model.Config) {
+		c.NLayers, c.SSMLayers = 3, 2
+		c.SSM.Bidirectional, c.SSM.Init, c.SSM.LMax = true, ssm.Lin, 90
+	})
 	texts := drawn(t, 1200, 2*320+80, "kernels", both)
-	mustHave(t, texts, "layer 1 of 2: mean over 4 channels, first 90 taps", "layer 2 of 2", "samples past", "samples ahead",
+	mustHave(t, texts, "layer 1 of 3: mean over 4 channels, first 90 taps", "layer 2 of 3", "samples past", "samples ahead",
 		"multiples of 32", "mean |K[l]|", "lag l [samples]")
 
 	causal := saved(t, func(c *model.Config) {})
@@ -128,12 +131,12 @@ func TestPlotKernels(t *testing.T) {
 
 func TestPlotSpectrum(t *testing.T) {
 	texts := drawn(t, 1200, 500, "spectrum", "delay", "--set", "data.length=256", "--set", "data.delay=64", "--n", "50", "--stride", "32")
-	mustHave(t, texts, "delay: mean power spectrum of 50 of 16384 training sequences", "power [dB; white noise: 0]", "angle [radians a sample]", "multiples of 2π/32")
+	mustHave(t, texts, "delay: mean power spectrum of 50 of 16384 training examples", "power [dB; white noise: 0]", "angle [radians a sample]", "multiples of 2π/32")
 	clips := tones(t)
-	mustHave(t, drawn(t, 1200, 500, "spectrum", "fsdd", "--data", clips, "--mark", "0.2,0.4"), "fsdd: mean power spectrum of all 12 training sequences", "0.2 0.4")
+	mustHave(t, drawn(t, 1200, 500, "spectrum", "fsdd", "--data", clips, "--mark", "0.2,0.4"), "fsdd: mean power spectrum of all 12 training examples", "0.2 0.4")
 	tokens := filepath.Join(t.TempDir(), "made")
 	ok(t, "data", "listops", "--out", tokens, "--n", "3", "--eval", "2")
-	mustHave(t, drawn(t, 1200, 500, "spectrum", "listops", "--data", tokens), "listops: mean power spectrum of all 3 training sequences, token numbers")
+	mustHave(t, drawn(t, 1200, 500, "spectrum", "listops", "--data", tokens), "listops: mean power spectrum of all 3 training examples, token numbers")
 
 	out := filepath.Join(t.TempDir(), "s.png")
 	nowhere := filepath.Join(t.TempDir(), "nowhere")
@@ -148,7 +151,7 @@ func TestPlotSpectrum(t *testing.T) {
 
 func TestPlotHinf(t *testing.T) {
 	for init, step := range map[ssm.Init]string{ssm.Lin: "step Δ", ssm.DFouT: "damping ξ"} {
-		path := saved(t, func(c *model.Config) { c.SSM.Init, c.SSM.Bidirectional = init, true })
+		path := saved(t, func(c *model.Config) { c.SSM.Init, c.SSM.Bidirectional, c.NLayers, c.SSMLayers = init, true, 3, 2 })
 		mustHave(t, drawn(t, 1200, 500, "hinf", path), "layer 1", "layer 2", step, "normalised H∞ score, without D")
 	}
 	pinned := saved(t, func(c *model.Config) { c.SSM.AReal = 0 })

@@ -12,12 +12,12 @@ import (
 
 // Spectrum is the mean power spectrum of a data set's sequences (paper, Figure 7).
 type Spectrum struct {
-	Sequences int         // whose mean it is
-	Length    int         // points of the transform: bin k lies at 2πk/Length radians a sample
-	Power     [][]float64 // [channels][Length/2 + 1] mean of |X[k]|²/Len; white noise of variance 1 has 1
+	Examples int         // whose mean it is; of pairs, both sequences count
+	Length   int         // points of the transform: bin k lies at 2πk/Length radians a sample
+	Power    [][]float64 // [channels][Length/2 + 1] mean of |X[k]|²/Len; white noise of variance 1 has 1
 }
 
-// MeanSpectrum transforms n training sequences, chosen by the permutation of a seed, or all where there are fewer.
+// MeanSpectrum transforms n training examples, chosen by the permutation of a seed, or all where there are fewer.
 // Samples are normalised by the training set's mean and standard deviation, as the network meets them. Tokens have no
 // natural values: their numbers are taken for samples, less their mean and over their standard deviation in the
 // sequences chosen. Shorter sequences are padded with zeros to the longest, and divided by their own length. The transform
@@ -25,7 +25,7 @@ type Spectrum struct {
 func (d *Dataset) MeanSpectrum(ctx context.Context, n int, seed uint64) (*Spectrum, error) {
 	set, ok := d.Train.(Sized)
 	if !ok || set.Len() == 0 || n < 1 {
-		return nil, fmt.Errorf("dataset: %s: a spectrum of %d training sequences: want at least 1", d.Task, n)
+		return nil, fmt.Errorf("dataset: %s: a spectrum of %d training examples: want at least 1", d.Task, n)
 	}
 	members := Order(set.Len(), seed, 0)
 	members = members[:min(n, len(members))]
@@ -33,7 +33,7 @@ func (d *Dataset) MeanSpectrum(ctx context.Context, n int, seed uint64) (*Spectr
 	for _, i := range members {
 		longest = max(longest, set.Length(i))
 	}
-	s := &Spectrum{Sequences: len(members), Length: transformLength(longest)}
+	s := &Spectrum{Examples: len(members), Length: transformLength(longest)}
 	mean, std, err := d.sampleMoments(ctx, set, members)
 	if err != nil {
 		return nil, err
@@ -44,17 +44,24 @@ func (d *Dataset) MeanSpectrum(ctx context.Context, n int, seed uint64) (*Spectr
 	}
 	plan := fourier.NewFFT(s.Length)
 	x, bins := make([]float64, s.Length), make([]complex128, s.Length/2+1)
-	err = eachExample(ctx, set, members, func(e *Example) {
+	sequences := 0
+	err = eachSequence(ctx, set, members, func(e *Example) {
+		sequences++
 		for c := range mean {
 			clear(x)
 			for l := range e.Len {
 				x[l] = (e.sample(c, l) - mean[c]) / std[c]
 			}
 			for k, v := range plan.Coefficients(bins, x) {
-				s.Power[c][k] += (real(v)*real(v) + imag(v)*imag(v)) / float64(e.Len*len(members))
+				s.Power[c][k] += (real(v)*real(v) + imag(v)*imag(v)) / float64(e.Len)
 			}
 		}
 	})
+	for _, power := range s.Power {
+		for k := range power {
+			power[k] /= float64(sequences)
+		}
+	}
 	return s, err
 }
 
@@ -67,7 +74,7 @@ func (d *Dataset) sampleMoments(ctx context.Context, set Set, members []int) (me
 		return mean, std, nil
 	}
 	var n, sum, squares float64
-	err = eachExample(ctx, set, members, func(e *Example) {
+	err = eachSequence(ctx, set, members, func(e *Example) {
 		for _, t := range e.Tokens {
 			n, sum, squares = n+1, sum+float64(t), squares+float64(t)*float64(t)
 		}
@@ -80,8 +87,9 @@ func (d *Dataset) sampleMoments(ctx context.Context, set Set, members []int) (me
 	return []float64{m}, []float64{math.Sqrt(variance)}, err
 }
 
-// eachExample visits examples of an epoch one after the other.
-func eachExample(ctx context.Context, set Set, members []int, visit func(*Example)) error {
+// eachSequence visits the sequences of examples, as they are in an epoch, one after the other; those of a pair as two
+// examples.
+func eachSequence(ctx context.Context, set Set, members []int, visit func(*Example)) error {
 	var e Example
 	for _, i := range members {
 		if ctx.Err() != nil {
@@ -94,6 +102,9 @@ func eachExample(ctx context.Context, set Set, members []int, visit func(*Exampl
 			return errors.New("dataset: an example without samples has no spectrum")
 		}
 		visit(&e)
+		if len(e.Other) > 0 {
+			visit(&Example{Tokens: e.Other, Len: len(e.Other)})
+		}
 	}
 	return nil
 }

@@ -35,8 +35,8 @@ func TestSpectrumOfACosine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Sequences != 3 || s.Length != length || len(s.Power) != 2 || s.Angles()[length/2] != math.Pi {
-		t.Fatalf("%d sequences of %d bins in %d channels", s.Sequences, s.Length, len(s.Power))
+	if s.Examples != 3 || s.Length != length || len(s.Power) != 2 || s.Angles()[length/2] != math.Pi {
+		t.Fatalf("%d sequences of %d bins in %d channels", s.Examples, s.Length, len(s.Power))
 	}
 	for k, p := range s.Power[0] {
 		want := 0.0
@@ -105,6 +105,28 @@ func TestSpectrumOfTokens(t *testing.T) {
 	}
 }
 
+// The two sequences of a pair count as those of two examples do.
+func TestSpectrumOfPairs(t *testing.T) {
+	a, b, c := []uint16{3, 4, 5, 6}, []uint16{9, 3, 3, 9}, []uint16{4, 8}
+	spectrum := func(set *tokenSet) *Spectrum {
+		s, err := (&Dataset{Info: Info{Task: "pairs"}, Train: set}).MeanSpectrum(t.Context(), 9, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	pairs := spectrum(&tokenSet{tokens: [][]uint16{a, c}, others: [][]uint16{b, a}, labels: []int{0, 0}})
+	singles := spectrum(&tokenSet{tokens: [][]uint16{a, b, c, a}, labels: make([]int, 4)})
+	for k, p := range pairs.Power[0] {
+		if math.Abs(p-singles.Power[0][k]) > 1e-12 {
+			t.Errorf("bin %d: %v in pairs, %v alone", k, p, singles.Power[0][k])
+		}
+	}
+	if pairs.Examples != 2 || singles.Examples != 4 {
+		t.Errorf("%d and %d examples", pairs.Examples, singles.Examples)
+	}
+}
+
 // The choice of sequences is the seed's.
 func TestSpectrumChoice(t *testing.T) {
 	d := waveData(1, 50, 60, 70, 80, 90, 100)
@@ -113,7 +135,7 @@ func TestSpectrumChoice(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, _ := d.MeanSpectrum(t.Context(), 2, 1)
-	if first.Sequences != 2 || !slices.Equal(first.Power[0], again.Power[0]) {
+	if first.Examples != 2 || !slices.Equal(first.Power[0], again.Power[0]) {
 		t.Error("the same seed chooses other sequences")
 	}
 	different := false
