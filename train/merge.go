@@ -105,28 +105,53 @@ func (c *Config) encode() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// difference names the first value in which a run's recorded configuration differs from c, as "key: there X,
-// here Y", leaving out what a run may change when it is resumed; or "".
-func (c *Config) difference(recorded *Config) (string, error) {
+// Differences returns the keys of the values in which two runs' configurations differ, in order, leaving out what a run may
+// change when it is resumed.
+func (c *Config) Differences(o *Config) ([]string, error) {
 	here, err := c.flatten()
 	if err != nil {
+		return nil, err
+	}
+	there, err := o.flatten()
+	if err != nil {
+		return nil, err
+	}
+	var keys []string
+	for k := range here {
+		if !slices.Contains(resumable, k) && here[k] != there[k] {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	return keys, nil
+}
+
+// difference names the first value in which a run's recorded configuration differs from c, as "key: there X,
+// here Y", or "".
+func (c *Config) difference(recorded *Config) (string, error) {
+	keys, err := c.Differences(recorded)
+	if err != nil || len(keys) == 0 {
 		return "", err
 	}
-	there, err := recorded.flatten()
+	here, err := c.Value(keys[0])
 	if err != nil {
 		return "", err
 	}
-	keys := make([]string, 0, len(here))
-	for k := range here {
-		keys = append(keys, k)
+	there, err := recorded.Value(keys[0])
+	return fmt.Sprintf("%s: there %s, here %s", keys[0], there, here), err
+}
+
+// Value returns one value's text, as in Value("ssm.init").
+func (c *Config) Value(key string) (string, error) {
+	flat, err := c.flatten()
+	if err != nil {
+		return "", err
 	}
-	slices.Sort(keys)
-	for _, k := range keys {
-		if !slices.Contains(resumable, k) && here[k] != there[k] {
-			return fmt.Sprintf("%s: there %s, here %s", k, there[k], here[k]), nil
-		}
+	v, ok := flat[key]
+	if !ok {
+		return "", configErrorf("unknown key %s", key)
 	}
-	return "", nil
+	return v, nil
 }
 
 // resumable are the values that may change between the parts of a run. train.max_steps is none: a run that it

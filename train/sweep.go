@@ -2,16 +2,11 @@ package train
 
 import (
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
-
-	"github.com/s4d-fast/s4d-fast/internal/atomicfile"
 )
 
 // Axis is one direction of a sweep's grid: values that one key of the configuration takes, or several keys together.
@@ -101,22 +96,33 @@ func (s Sweep) Run(ctx context.Context) ([]SweepRow, error) {
 	return rows, nil
 }
 
+// runName says which run a row is.
+func runName(axes []Axis, point []string, seed uint64) (name []string) {
+	for i, a := range axes {
+		name = append(name, a.Name()+"="+point[i])
+	}
+	return append(name, fmt.Sprintf("seed=%d", seed))
+}
+
+// runFolder returns the folder of a sweep's run.
+func runFolder(dir string, name []string) string {
+	return filepath.Join(dir, strings.ReplaceAll(strings.Join(name, ","), string(filepath.Separator), "_"))
+}
+
 // run makes one run, or takes it up.
 func (s Sweep) run(ctx context.Context, point []string, seed uint64, number, of int) (SweepRow, error) {
 	row := SweepRow{Values: point, Seed: seed}
 	cfg := s.Base
-	var name []string
 	for i, a := range s.Axes {
 		for _, key := range a.Keys {
 			if err := cfg.Set(key + "=" + point[i]); err != nil {
 				return row, err
 			}
 		}
-		name = append(name, a.Name()+"="+point[i])
 	}
 	cfg.Seed = seed
-	name = append(name, fmt.Sprintf("seed=%d", seed))
-	cfg.Out = filepath.Join(s.Dir, strings.ReplaceAll(strings.Join(name, ","), string(filepath.Separator), "_"))
+	name := runName(s.Axes, point, seed)
+	cfg.Out = runFolder(s.Dir, name)
 	_, err := os.Stat(filepath.Join(cfg.Out, configFile))
 	cfg.Resume = err == nil
 	t, err := New(ctx, cfg)
@@ -132,49 +138,4 @@ func (s Sweep) run(ctx context.Context, point []string, seed uint64, number, of 
 	}
 	row.Best, row.Test = t.Best(), t.Test()
 	return row, nil
-}
-
-// write replaces sweep.csv.
-func (s Sweep) write(rows []SweepRow) error {
-	err := atomicfile.Write(filepath.Join(s.Dir, "sweep.csv"), func(w io.Writer) error {
-		out := csv.NewWriter(w)
-		var head []string
-		for _, a := range s.Axes {
-			head = append(head, a.Name())
-		}
-		_ = out.Write(append(head, "seed", "diverged", "epoch", "step", "val_loss", "val_accuracy", "val_rmse", "relative_mse", "test_accuracy", "test_rmse")) // Flush tells
-		for _, r := range rows {
-			_ = out.Write(r.fields())
-		}
-		out.Flush()
-		return out.Error()
-	})
-	if err != nil {
-		return fmt.Errorf("train: %w", err)
-	}
-	return nil
-}
-
-// fields are a row of the table; what a task does not have is empty.
-func (r SweepRow) fields() []string {
-	f := append(append([]string{}, r.Values...), fmt.Sprint(r.Seed), fmt.Sprint(r.Diverged))
-	number := func(v *float64) string {
-		if v == nil {
-			return ""
-		}
-		return strconv.FormatFloat(*v, 'g', 6, 64)
-	}
-	best := Metrics{}
-	var loss *float64
-	if r.Best != nil {
-		best, loss = *r.Best, &r.Best.ValLoss
-	}
-	f = append(f, fmt.Sprint(best.Epoch), fmt.Sprint(best.Step), number(loss), number(best.ValAccuracy), number(best.ValRMSE), number(best.RelativeMSE))
-	switch {
-	case r.Test == nil:
-		return append(f, "", "")
-	case best.ValAccuracy != nil:
-		return append(f, number(&r.Test.Accuracy), "")
-	}
-	return append(f, "", number(&r.Test.RMSE))
 }

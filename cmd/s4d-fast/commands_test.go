@@ -441,6 +441,11 @@ func TestSweep(t *testing.T) {
 	if err != nil || strings.Count(string(table), "\n") != 1+6 || !strings.Contains(out, "sweep.png") {
 		t.Errorf("%v\n%s\n%s", err, table, out)
 	}
+	redrawn := filepath.Join(t.TempDir(), "again.png")
+	ok(t, "plot", "sweep", dir, "--out", redrawn)
+	if !bytes.Equal(read(t, redrawn), read(t, filepath.Join(dir, "sweep.png"))) {
+		t.Error("plot sweep draws another picture than sweep")
+	}
 	ok(t, args...)
 	if again, _ := os.ReadFile(filepath.Join(dir, "sweep.csv")); string(again) != string(table) {
 		t.Errorf("the second time\n%s\nthe first\n%s", again, table)

@@ -13,6 +13,7 @@ type plotCmd struct {
 	Spectrum plotSpectrumCmd `cmd:"" help:"Mean power spectrum of a task's training sequences (Figure 7)."`
 	Hinf     plotHinfCmd     `cmd:"" help:"H∞ scores of a model's SSMs against their Δ, or ξ (Figure 5)."`
 	Delay    plotDelayCmd    `cmd:"" help:"The delay task: an example, and the kernels that networks have learned (Figure 4)."`
+	Sweep    plotSweepCmd    `cmd:"" help:"Results of one sweep, or of several over the same key (Figures 4, 5, 6 and 8)."`
 }
 
 // picture is the name of a picture to write, PNG or SVG.

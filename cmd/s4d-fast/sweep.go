@@ -4,12 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"math"
 	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/s4d-fast/s4d-fast/internal/figure"
 	"github.com/s4d-fast/s4d-fast/train"
@@ -81,9 +76,12 @@ func (c *sweepCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 		return trainError(err)
 	}
 	fmt.Fprintln(std.out, "Table:", filepath.Join(c.Out, "sweep.csv"))
-	panel, ok := sweepPanel(c.Task, s.Axes, rows)
-	if !ok {
+	panel, err := sweepPanel([]string{c.Out}, "")
+	if errors.Is(err, errNoAxis) || errors.Is(err, errNoResult) {
 		return nil
+	}
+	if err != nil {
+		return err
 	}
 	picture := filepath.Join(c.Out, "sweep.png")
 	if err := figure.Curves(picture, []figure.Panel{panel}); err != nil {
@@ -91,61 +89,4 @@ func (c *sweepCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	}
 	fmt.Fprintln(std.out, "Picture:", picture)
 	return nil
-}
-
-// sweepPanel draws the best epochs' results over the last axis of numbers, the mean of the seeds; ok is false without
-// such an axis.
-func sweepPanel(task string, axes []train.Axis, rows []train.SweepRow) (p figure.Panel, ok bool) {
-	at := -1
-	for i, a := range axes {
-		if !slices.ContainsFunc(a.Values, func(v string) bool { _, err := strconv.ParseFloat(v, 64); return err != nil }) {
-			at = i
-		}
-	}
-	if at < 0 {
-		return p, false
-	}
-	p = figure.Panel{Title: "Sweep of " + task, X: axes[at].Name(), Y: "validation accuracy [%]"}
-	low, high := math.Inf(1), math.Inf(-1)
-	sums := map[string]map[float64][]float64{} // by curve and place
-	var names []string
-	for _, r := range rows {
-		x, _ := strconv.ParseFloat(r.Values[at], 64) // is a number
-		low, high = min(low, x), max(high, x)
-		var name []string
-		for i, v := range r.Values {
-			if i != at {
-				name = append(name, v)
-			}
-		}
-		curve := strings.Join(name, ", ")
-		if sums[curve] == nil {
-			sums[curve] = map[float64][]float64{}
-			names = append(names, curve)
-		}
-		y := math.NaN() // diverged
-		switch m := r.Best; {
-		case m == nil:
-		case m.ValAccuracy != nil:
-			y = 100 * *m.ValAccuracy
-		case m.RelativeMSE != nil:
-			y, p.Y, p.LogY = *m.RelativeMSE, "validation MSE over the signal's power", true
-		case m.ValRMSE != nil:
-			y, p.Y = *m.ValRMSE, "validation RMSE"
-		}
-		sums[curve][x] = append(sums[curve][x], y)
-	}
-	p.LogX = low > 0 && high > 8*low
-	for _, name := range names {
-		c := figure.Curve{Name: name}
-		for _, x := range slices.Sorted(maps.Keys(sums[name])) {
-			mean := 0.0
-			for _, y := range sums[name][x] {
-				mean += y / float64(len(sums[name][x]))
-			}
-			c.X, c.Y = append(c.X, x), append(c.Y, mean)
-		}
-		p.Curves = append(p.Curves, c)
-	}
-	return p, true
 }

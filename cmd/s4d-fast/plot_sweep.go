@@ -1,0 +1,291 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/s4d-fast/s4d-fast/internal/figure"
+	"github.com/s4d-fast/s4d-fast/train"
+)
+
+type plotSweepCmd struct {
+	Dirs []string `arg:"" help:"Folders of sweeps." type:"path"`
+	X    string   `help:"Swept key to show along the axis (default: the last that is a number)." placeholder:"KEY"`
+	Log  bool     `help:"Logarithmic axis of that key (default: where its values differ more than eightfold)."`
+	Out  picture  `help:"Picture to write, PNG or SVG by its name." default:"sweep.png" type:"path" placeholder:"FILE"`
+}
+
+func (c *plotSweepCmd) Help() string {
+	return `Curves are the means of the seeds, small points the single runs; each combination of the other swept keys has a curve.
+Several folders have to sweep the same key; what else differs between them is in the curves' names.
+
+Examples:
+  s4d-fast plot sweep runs/figure4 --out figure4.svg
+  s4d-fast plot sweep runs/figure4-s4d runs/figure4-dfout --x ssm.dt_min --log`
+}
+
+func (c *plotSweepCmd) Run(std *streams) error {
+	p, err := sweepPanel(c.Dirs, c.X)
+	if err != nil {
+		return err
+	}
+	if c.Log {
+		for _, curve := range p.Curves {
+			if x := slices.Min(curve.X); x <= 0 {
+				return usageError(fmt.Errorf("--log: %s has the value %g", p.X, x))
+			}
+		}
+		p.LogX = true
+	}
+	if err := figure.Curves(string(c.Out), []figure.Panel{p}); err != nil {
+		return err
+	}
+	c.Out.wrote(std)
+	return nil
+}
+
+// Why a sweep has no picture.
+var (
+	errNoAxis   = errors.New("no swept key is a number: there is no axis to draw along")
+	errNoResult = errors.New("every run diverged in its first epoch")
+)
+
+// sweepPanel draws the best epochs' validation results of sweeps over one key.
+func sweepPanel(dirs []string, x string) (figure.Panel, error) {
+	var tables []*train.SweepTable
+	for _, dir := range dirs {
+		t, err := train.ReadSweep(dir)
+		if err != nil {
+			return figure.Panel{}, trainError(err)
+		}
+		tables = append(tables, t)
+	}
+	axes, err := commonAxis(tables, x)
+	if err != nil {
+		return figure.Panel{}, err
+	}
+	curves := sweepCurves(tables, axes)
+	p := figure.Panel{Title: sweepTitle(tables, curves), X: axisText(tables[0].Axes[axes[0]])}
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, c := range curves {
+		if p.Y == "" {
+			p.Y, p.LogY = c.measure, c.measure == relativeMSE
+		}
+		if c.measure != "" && c.measure != p.Y {
+			return p, badInput(fmt.Errorf("%s: %s: the sweeps measure different things, %s and %s", strings.Join(dirs, ", "), c.name, p.Y, c.measure))
+		}
+		low, high = min(low, slices.Min(c.xs)), max(high, slices.Max(c.xs))
+		p.Curves = append(p.Curves, c.mean())
+	}
+	if p.Y == "" {
+		return p, badInput(fmt.Errorf("%s: %w", strings.Join(dirs, ", "), errNoResult))
+	}
+	p.LogX = low > 0 && high > 8*low
+	return p, nil
+}
+
+// commonAxis returns, for each table, which axis has the key x: a number in all rows, and the same keys in all tables.
+func commonAxis(tables []*train.SweepTable, x string) ([]int, error) {
+	axes := make([]int, len(tables))
+	for i, t := range tables {
+		axes[i] = -1
+		for k, a := range t.Axes {
+			if x == "" && numbers(a.Values) || x != "" && (a.Name() == x || slices.Contains(a.Keys, x)) {
+				axes[i] = k
+			}
+		}
+		if axes[i] < 0 && x != "" {
+			return nil, usageError(fmt.Errorf("--x %s: %s does not sweep it", x, t.Dir))
+		}
+		if axes[i] < 0 {
+			return nil, badInput(fmt.Errorf("%s: %w", t.Dir, errNoAxis))
+		}
+		first, here := tables[0].Axes[axes[0]], t.Axes[axes[i]]
+		if !numbers(here.Values) {
+			return nil, usageError(fmt.Errorf("--x %s: %s: %q are no numbers", x, t.Dir, here.Values))
+		}
+		if here.Name() != first.Name() {
+			return nil, usageError(fmt.Errorf("%s sweeps %s, %s %s: choose a key of both with --x", tables[0].Dir, first.Name(), t.Dir, here.Name()))
+		}
+	}
+	return axes, nil
+}
+
+func numbers(values []string) bool {
+	return !slices.ContainsFunc(values, func(v string) bool { _, err := strconv.ParseFloat(v, 64); return err != nil })
+}
+
+// sweepCurve is the runs of one combination of values.
+type sweepCurve struct {
+	name, dir string
+	measure   string // of ys; "" while no run has a result
+	xs, ys    []float64
+	diverged  int
+}
+
+// What a run is judged by.
+const (
+	accuracy    = "validation accuracy [%]"
+	relativeMSE = "validation MSE / power"
+	rmse        = "validation RMSE"
+)
+
+// sweepCurves gathers the rows of each table by their values of the keys that are not x.
+func sweepCurves(tables []*train.SweepTable, axes []int) (curves []*sweepCurve) {
+	keys := namingKeys(tables, axes)
+	for i, t := range tables {
+		own := map[string]*sweepCurve{}
+		for _, r := range t.Rows {
+			name := curveName(t, r, keys)
+			c := own[name]
+			if c == nil {
+				c = &sweepCurve{name: name, dir: t.Dir}
+				own[name], curves = c, append(curves, c)
+			}
+			x, _ := strconv.ParseFloat(r.Values[axes[i]], 64) // commonAxis saw to it
+			c.add(x, r)
+		}
+	}
+	named := map[string]int{}
+	for _, c := range curves {
+		named[c.name]++
+	}
+	for _, c := range curves {
+		if len(tables) > 1 && (c.name == "" || named[c.name] > 1) { // or nobody could tell the folders apart
+			c.name = strings.TrimSpace(c.name + " " + filepath.Base(c.dir))
+		}
+	}
+	return curves
+}
+
+// namingKeys returns the keys that tell curves apart: of each other axis the first, and those in which the tables' fixed values
+// differ.
+func namingKeys(tables []*train.SweepTable, axes []int) (keys []string) {
+	swept := []string{"seed"}
+	for i, t := range tables {
+		for k, a := range t.Axes {
+			if k != axes[i] && !slices.Contains(keys, a.Keys[0]) {
+				keys = append(keys, a.Keys[0])
+			}
+			swept = append(swept, a.Keys...)
+		}
+	}
+	first, err := tables[0].Config(tables[0].Rows[0])
+	for _, t := range tables[1:] {
+		cfg, e := t.Config(t.Rows[0])
+		if err != nil || e != nil { // a table that was moved away from its runs
+			continue
+		}
+		differ, _ := first.Differences(&cfg) // fails on no configuration that was read
+		for _, key := range differ {
+			if !slices.Contains(swept, key) && !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
+}
+
+// curveName is a row's values of the keys, of which those that its sweep does not vary are in its run's folder.
+func curveName(t *train.SweepTable, r train.SweepRow, keys []string) string {
+	var parts []string
+	for _, key := range keys {
+		value := ""
+		for k, a := range t.Axes {
+			if a.Keys[0] == key {
+				value = r.Values[k]
+			}
+		}
+		if value == "" {
+			if cfg, err := t.Config(r); err == nil {
+				value, _ = cfg.Value(key) // the key is one of a configuration
+			}
+		}
+		if numbers([]string{value}) {
+			value = key[strings.LastIndex(key, ".")+1:] + "=" + value
+		}
+		if value != "" {
+			parts = append(parts, value)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// add takes a run in.
+func (c *sweepCurve) add(x float64, r train.SweepRow) {
+	if r.Diverged {
+		c.diverged++
+	}
+	y := math.NaN() // diverged in the first epoch
+	switch m := r.Best; {
+	case m == nil:
+	case m.ValAccuracy != nil:
+		y, c.measure = 100**m.ValAccuracy, accuracy
+	case m.RelativeMSE != nil:
+		y, c.measure = *m.RelativeMSE, relativeMSE
+	case m.ValRMSE != nil:
+		y, c.measure = *m.ValRMSE, rmse
+	}
+	c.xs, c.ys = append(c.xs, x), append(c.ys, y)
+}
+
+// mean draws the mean of the seeds, which has no value where one of them has none, and of several seeds the single runs.
+func (c *sweepCurve) mean() figure.Curve {
+	curve := figure.Curve{Name: c.name}
+	if c.diverged > 0 {
+		curve.Name = fmt.Sprintf("%s (%d diverged)", c.name, c.diverged)
+	}
+	for _, x := range slices.Compact(slices.Sorted(slices.Values(c.xs))) {
+		sum, n := 0.0, 0.0
+		for i, y := range c.ys {
+			if c.xs[i] == x {
+				sum, n = sum+y, n+1
+			}
+		}
+		curve.X, curve.Y = append(curve.X, x), append(curve.Y, sum/n)
+	}
+	if len(c.xs) > len(curve.X) {
+		for i, y := range c.ys {
+			curve.Runs = append(curve.Runs, figure.Point{X: c.xs[i], Y: y})
+		}
+	}
+	return curve
+}
+
+// sweepTitle names the tasks, which the first run of each sweep knows, and says what is drawn of several seeds.
+func sweepTitle(tables []*train.SweepTable, curves []*sweepCurve) string {
+	var tasks []string
+	for _, t := range tables {
+		if cfg, err := t.Config(t.Rows[0]); err == nil && !slices.Contains(tasks, cfg.Task) {
+			tasks = append(tasks, cfg.Task)
+		}
+	}
+	title := "Sweep"
+	if len(tasks) > 0 {
+		title += " of " + strings.Join(tasks, ", ")
+	}
+	if slices.ContainsFunc(curves, func(c *sweepCurve) bool { return len(c.mean().Runs) > 0 }) {
+		title += ": means, and single runs as points"
+	}
+	return title
+}
+
+// axisText is what an axis is called: the symbols of steps, or else its keys.
+func axisText(a train.Axis) string {
+	symbols := map[string]string{"ssm.dt_min": "Δ min", "ssm.dt_max": "Δ max", "ssm.xi_min": "ξ min", "ssm.xi_max": "ξ max"}
+	var parts []string
+	for _, key := range a.Keys {
+		symbol, ok := symbols[key]
+		if !ok {
+			return a.Name()
+		}
+		parts = append(parts, symbol)
+	}
+	text := strings.Join(parts, ", ")
+	return strings.NewReplacer("Δ min, Δ max", "Δ", "ξ min, ξ max", "ξ").Replace(text)
+}

@@ -1,0 +1,79 @@
+package train
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// A table is read as it was written, to six digits.
+func TestReadSweep(t *testing.T) {
+	accuracy, mse, rmse := 0.75, 0.125, 3.5
+	s := Sweep{Dir: t.TempDir(), Axes: []Axis{
+		{[]string{"ssm.init"}, []string{"lin", "dfout"}}, {[]string{"ssm.dt_min", "ssm.dt_max"}, []string{"0.1", "0.2"}}}}
+	rows := []SweepRow{
+		{Values: []string{"lin", "0.1"}, Seed: 1, Best: &Metrics{Epoch: 2, Step: 30, ValLoss: 0.5, ValAccuracy: &accuracy}, Test: &Result{Accuracy: 0.25}},
+		{Values: []string{"lin", "0.2"}, Seed: 2, Diverged: true},
+		{Values: []string{"dfout", "0.1"}, Seed: 1, Diverged: true, Best: &Metrics{Epoch: 1, Step: 15, ValLoss: 2, ValRMSE: &rmse, RelativeMSE: &mse}, Test: &Result{RMSE: 4}},
+	}
+	if err := s.write(rows); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadSweep(s.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got.Axes, s.Axes) {
+		t.Errorf("axes %v, want %v", got.Axes, s.Axes)
+	}
+	if !reflect.DeepEqual(got.Rows, rows) {
+		t.Errorf("rows %+v, want %+v", got.Rows, rows)
+	}
+}
+
+// A row leads to its run's configuration.
+func TestSweepTableConfig(t *testing.T) {
+	s := Sweep{Base: tiny(t), Dir: t.TempDir(), Seeds: 1, Axes: []Axis{{[]string{"ssm.init"}, []string{"inv"}}}}
+	if _, err := s.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	table, err := ReadSweep(s.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := table.Config(table.Rows[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := cfg.Value("ssm.init"); err != nil || v != "inv" || cfg.Task != s.Base.Task {
+		t.Errorf("task %q, ssm.init %q, %v", cfg.Task, v, err)
+	}
+	if _, err := cfg.Value("ssm.colour"); !errors.Is(err, ErrConfig) {
+		t.Errorf("unknown key: error %v", err)
+	}
+}
+
+func TestReadSweepRefuses(t *testing.T) {
+	head := "ssm.init," + strings.Join(sweepColumns, ",") + "\n"
+	for want, text := range map[string]string{
+		"no run":                         head,
+		"columns":                        "a,b\n1,2\n",
+		"wrong number of fields":         head + "lin,1\n",
+		`val_loss "much"`:                head + "lin,1,false,1,2,much,,,,,\n",
+		`seed "-1": want a whole number`: head + "lin,-1,false,1,2,0.5,,,,,\n",
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, sweepFile), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadSweep(dir); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), dir) {
+			t.Errorf("%q: error %v, want one that says %q", text, err, want)
+		}
+	}
+	if _, err := ReadSweep(filepath.Join(t.TempDir(), "nowhere")); !errors.Is(err, ErrData) {
+		t.Errorf("no folder: error %v", err)
+	}
+}
