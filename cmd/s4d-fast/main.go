@@ -60,7 +60,7 @@ func run(args []string, std streams) int {
 		kong.Description("Train and run diagonal state space models (S4D, S4D-DFouT) on the processor you have."),
 		kong.Writers(std.out, std.err),
 		kong.Exit(func(code int) { exited = code }),
-		kong.Vars{"tasks": taskNames(), "sweeps": strings.Join(train.SweepPresets(), ", "), "ops": strings.Join(bench.Names(), ", ")},
+		variables(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
 	if err != nil {
@@ -92,6 +92,11 @@ func run(args []string, std streams) int {
 	code := exitCode(err, received())
 	fmt.Fprintf(std.err, "s4d-fast: %v\n", err)
 	return code
+}
+
+// variables are what help texts list.
+func variables() kong.Vars {
+	return kong.Vars{"tasks": taskNames(), "sweeps": strings.Join(train.SweepPresets(), ", "), "ops": strings.Join(bench.Names(), ", ")}
 }
 
 // ctxBox lets kong bind a context to commands.

@@ -14,6 +14,7 @@ type plotCmd struct {
 	Hinf     plotHinfCmd     `cmd:"" help:"H∞ scores of a model's SSMs against their Δ, or ξ (Figure 5)."`
 	Delay    plotDelayCmd    `cmd:"" help:"The delay task: an example, and the kernels that networks have learned (Figure 4)."`
 	Sweep    plotSweepCmd    `cmd:"" help:"Results of one sweep, or of several over the same key (Figures 4, 5, 6 and 8)."`
+	All      plotAllCmd      `cmd:"" help:"All pictures for which there is input, in one folder."`
 }
 
 // picture is the name of a picture to write, PNG or SVG.

@@ -32,8 +32,12 @@ Examples:
 }
 
 func (c *plotSpectrumCmd) Run(std *streams, ctx *ctxBox) error {
-	if c.N < 1 || c.Stride < 0 || c.Stride > 2*maxMarks {
-		return usageError(fmt.Errorf("--n %d, --stride %d: want at least 1, and 0 to %d", c.N, c.Stride, 2*maxMarks))
+	if c.N < 1 || c.Stride < 0 {
+		return usageError(fmt.Errorf("--n %d, --stride %d: want at least 1 and 0", c.N, c.Stride))
+	}
+	if c.Stride/2 > maxMarks {
+		fmt.Fprintf(std.err, "no marks: there are %d multiples of 2π/%d\n", c.Stride/2, c.Stride)
+		c.Stride = 0
 	}
 	for _, x := range c.Mark {
 		if !(x >= 0 && x <= math.Pi) {

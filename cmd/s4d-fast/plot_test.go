@@ -310,3 +310,51 @@ func sweepOf(t *testing.T, set ...string) string {
 	ok(t, args...)
 	return dir
 }
+
+// plot all makes what there is input for, and tells what it would take to make the rest.
+func TestPlotAll(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "made", "here")
+	delay := delayRunDir(t, "delay")
+	code, _, stderr := invoke(nil, "plot", "all", "--out", dir, "--model", digitsModel(t), "--delay", delay+","+delay, "--sweep", sweepOf(t),
+		"--task", "fsdd", "--data", tones(t))
+	names := []string{"poles", "response", "learned", "kernels", "hinf", "delay", "sweep", "spectrum"}
+	if code != exitOK || strings.Contains(stderr, "left out") || strings.Count(stderr, "wrote ") != len(names) {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	for _, name := range names {
+		mustBePNG(t, filepath.Join(dir, name+".png"), 0, 0)
+		if !strings.Contains(stderr, "wrote "+filepath.Join(dir, name+".png")+"\n") {
+			t.Errorf("%s is not reported: %s", name, stderr)
+		}
+	}
+
+	bare := t.TempDir()
+	pinned := saved(t, func(c *model.Config) { c.SSM.AReal = 0 })
+	_, _, stderr = invoke(nil, "plot", "all", "--out", bare, "--format", "svg", "--task", "smnist", "--model", pinned)
+	for name, why := range map[string]string{"hinf": "no SSM has a bounded response", "delay": "it wants --delay", "sweep": "it wants --sweep", "spectrum": "it wants --data"} {
+		path := filepath.Join(bare, name+".svg")
+		if !strings.Contains(stderr, "left out "+path+": ") || !strings.Contains(stderr, why) {
+			t.Errorf("nothing said of %s (%s): %s", name, why, stderr)
+		}
+		if _, err := os.Stat(path); err == nil {
+			t.Errorf("%s was written", path)
+		}
+	}
+	for _, name := range []string{"poles", "response", "learned", "kernels"} {
+		svgTexts(t, filepath.Join(bare, name+".svg"))
+	}
+	mustSay(t, nil, []string{"plot", "all"}, exitUsage, "--out")
+	mustSay(t, nil, []string{"plot", "all", "--out", bare, "--format", "gif"}, exitUsage, "gif")
+	mustSay(t, nil, []string{"plot", "all", "--out", bare, "--model", "nowhere.safetensors"}, exitBadInput, "nowhere.safetensors")
+	mustSay(t, nil, []string{"plot", "all", "--out", write(t, "file", nil)}, exitFailed, "file")
+	mustSay(t, nil, []string{"plot", "all", "--out", bare, "--task", "juggling"}, exitUsage, "juggling")
+}
+
+// Every plot command's help shows how to use it.
+func TestPlotHelp(t *testing.T) {
+	for _, command := range []string{"poles", "response", "kernels", "spectrum", "hinf", "delay", "sweep", "all"} {
+		if got := ok(t, "plot", command, "--help"); !strings.Contains(got, "Example") || !strings.Contains(got, "s4d-fast plot "+command) {
+			t.Errorf("plot %s --help shows no example: %q", command, got)
+		}
+	}
+}

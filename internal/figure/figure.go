@@ -199,7 +199,10 @@ func saveCanvas(path string, width, height int, drawing func(draw.Canvas)) error
 	default:
 		return fmt.Errorf("figure: %s: want a name that ends in .png or .svg", path)
 	}
-	drawing(draw.New(canvas))
+	c := draw.New(canvas)
+	c.SetColor(color.White) // an SVG has no ground of its own
+	c.Fill(c.Rectangle.Path())
+	drawing(c)
 	if err := atomicfile.Write(path, func(w io.Writer) error { _, err := canvas.WriteTo(w); return err }); err != nil {
 		return fmt.Errorf("figure: %w", err)
 	}
