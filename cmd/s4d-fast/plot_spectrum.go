@@ -85,7 +85,7 @@ func (c *plotSpectrumCmd) panel(data *dataset.Dataset, s *dataset.Spectrum) figu
 	for channel := range s.Power {
 		curve := figure.Curve{X: s.Angles(), Y: s.Decibels(channel)}
 		if len(s.Power) > 1 {
-			curve.Name = channelName(c.Task, channel)
+			curve.Name, curve.Hue = channelName(c.Task, channel)
 		}
 		p.Curves = append(p.Curves, curve)
 	}
@@ -99,10 +99,10 @@ func (c *plotSpectrumCmd) panel(data *dataset.Dataset, s *dataset.Spectrum) figu
 	return p
 }
 
-// channelName is what a task's input channel is called.
-func channelName(task string, channel int) string {
+// channelName is what a task's input channel is called, and its colour where it is one.
+func channelName(task string, channel int) (string, figure.Hue) {
 	if strings.HasSuffix(task, "cifar") {
-		return []string{"red", "green", "blue"}[channel]
+		return []string{"red", "green", "blue"}[channel], []figure.Hue{figure.Red, figure.Green, figure.Blue}[channel]
 	}
-	return fmt.Sprintf("channel %d", channel+1)
+	return fmt.Sprintf("channel %d", channel+1), figure.AnyHue
 }

@@ -135,6 +135,7 @@ func TestPlotSpectrum(t *testing.T) {
 	mustHave(t, texts, "delay: mean power spectrum of 50 of 16384 training examples", "power [dB; white noise: 0]", "angle [radians a sample]", "multiples of 2π/32")
 	clips := tones(t)
 	mustHave(t, drawn(t, 1200, 500, "spectrum", "fsdd", "--data", clips, "--mark", "0.2,0.4"), "fsdd: mean power spectrum of all 12 training examples", "0.2 0.4")
+	mustHave(t, drawn(t, 1200, 500, "spectrum", "scifar", "--data", pictures(t)), "scifar: mean power spectrum of all 6 training examples", "red", "green", "blue")
 	tokens := filepath.Join(t.TempDir(), "made")
 	ok(t, "data", "listops", "--out", tokens, "--n", "3", "--eval", "2")
 	mustHave(t, drawn(t, 1200, 500, "spectrum", "listops", "--data", tokens), "listops: mean power spectrum of all 3 training examples, token numbers")
@@ -357,4 +358,31 @@ func TestPlotHelp(t *testing.T) {
 			t.Errorf("plot %s --help shows no example: %q", command, got)
 		}
 	}
+}
+
+// pictures are six images of CIFAR's size in two classes, for tests of colours.
+func pictures(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for i := range 6 {
+		img := image.NewRGBA(image.Rect(0, 0, 32, 32))
+		for at := range img.Pix {
+			img.Pix[at] = byte(at * (i + 3))
+		}
+		class := filepath.Join(dir, "train", []string{"cat", "dog"}[i%2])
+		if err := os.MkdirAll(class, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Create(filepath.Join(class, fmt.Sprint(i, ".png")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := png.Encode(f, img); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
 }

@@ -16,6 +16,7 @@ type Curve struct {
 	Name   string // in the legend; "" for none
 	X, Y   []float64
 	Points bool    // a point for each value, and no line
+	Hue    Hue     // for curves whose names are colours
 	Runs   []Point // single results whose mean the curve is: small points of its colour
 }
 
@@ -33,6 +34,17 @@ type Panel struct {
 	MarkName    string // what the vertical lines at Marks are, in the legend; "" for no entry
 }
 
+// Hue is a colour of the palette that stands for itself.
+type Hue int
+
+// The hues.
+const (
+	AnyHue Hue = iota // the next of the palette
+	Red
+	Green
+	Blue
+)
+
 const (
 	fewPoints  = 40   // have a mark each
 	manyPoints = 5000 // are more than a picture's columns and are thinned
@@ -43,6 +55,8 @@ var palette = []color.RGBA{
 	blue, orange, {R: 0x00, G: 0x9e, B: 0x73, A: 0xff}, {R: 0xd5, G: 0x5e, B: 0x00, A: 0xff},
 	{R: 0xcc, G: 0x79, B: 0xa7, A: 0xff}, {R: 0x56, G: 0xb4, B: 0xe9, A: 0xff}, grey,
 }
+
+var hues = map[Hue]color.RGBA{Red: palette[3], Green: palette[2], Blue: blue}
 
 // look is how a curve is drawn.
 type look struct {
@@ -84,67 +98,71 @@ func Curves(path string, panels []Panel) error {
 	return saveBeside(path, each*len(panels)+80, plots)
 }
 
-// plot draws the panel.
+// plot draws the panel. The axes of the plot are linear; a logarithmic one holds decades.
 func (p Panel) plot() (*plot.Plot, error) {
 	pl := panel(p.Title, p.X, p.Y)
-	scale(&pl.X, p.LogX, 8)
-	scale(&pl.Y, p.LogY, 5)
-	lines := verticals{p.Marks, draw.LineStyle{Color: silver, Width: vg.Points(1), Dashes: []vg.Length{vg.Points(3), vg.Points(3)}}}
+	pl.X.Tick.Marker, pl.Y.Tick.Marker = ticker(p.LogX, 8), ticker(p.LogY, 5)
+	lines := verticals{style: draw.LineStyle{Color: silver, Width: vg.Points(1), Dashes: []vg.Length{vg.Points(3), vg.Points(3)}}}
+	for _, x := range p.Marks {
+		lines.at = append(lines.at, along(x, p.LogX))
+	}
 	pl.Add(lines)
 	for i, c := range p.Curves {
 		if len(c.X) != len(c.Y) {
 			return nil, fmt.Errorf("figure: %s: %d and %d coordinates", c.Name, len(c.X), len(c.Y))
 		}
-		if err := p.add(pl, c, lookOf(i)); err != nil {
+		look := lookOf(i)
+		if c.Hue != AnyHue {
+			look.colour = hues[c.Hue]
+		}
+		if err := p.add(pl, c, look); err != nil {
 			return nil, fmt.Errorf("figure: %s: %w", c.Name, err)
 		}
 	}
 	if p.YMin != p.YMax {
-		pl.Y.Min, pl.Y.Max = p.YMin, p.YMax
+		pl.Y.Min, pl.Y.Max = along(p.YMin, p.LogY), along(p.YMax, p.LogY)
 	}
 	if len(p.Marks) > 0 && p.MarkName != "" {
 		pl.Legend.Add(p.MarkName, lines)
 	}
-	widen(&pl.X, p.LogX)
-	widen(&pl.Y, p.LogY)
+	widen(&pl.X)
+	widen(&pl.Y)
 	return pl, nil
 }
 
-// scale makes an axis linear, with about n marks, or logarithmic.
-func scale(axis *plot.Axis, logarithmic bool, n int) {
-	axis.Tick.Marker = ticks(n)
+// ticker marks about n values of an axis.
+func ticker(logarithmic bool, n int) plot.Ticker {
 	if logarithmic {
-		axis.Scale, axis.Tick.Marker = plot.LogScale{}, logTicks(n)
+		return logTicks(n)
 	}
+	return ticks(n)
+}
+
+// along returns where on an axis a value is, NaN where it has no place.
+func along(v float64, logarithmic bool) float64 {
+	if logarithmic {
+		v = math.Log10(v)
+	}
+	if math.IsInf(v, 0) {
+		return math.NaN()
+	}
+	return v
+}
+
+// place returns where a point is in the panel, ok being false where it has no place.
+func (p Panel) place(x, y float64) (xy plotter.XY, ok bool) {
+	xy = plotter.XY{X: along(x, p.LogX), Y: along(y, p.LogY)}
+	return xy, !math.IsNaN(xy.X) && !math.IsNaN(xy.Y)
 }
 
 // widen lets an axis reach past its ends by less than a pixel, so that a mark there is not lost by rounding. Without values
 // it has ends all the same.
-func widen(axis *plot.Axis, logarithmic bool) {
-	const hair = 1e-6
+func widen(axis *plot.Axis) {
 	if axis.Min > axis.Max {
-		axis.Min, axis.Max = 1, 10
+		axis.Min, axis.Max = 0, 1
 	}
-	if logarithmic {
-		grow := math.Pow(axis.Max/axis.Min, hair)
-		axis.Min, axis.Max = axis.Min/grow, axis.Max*grow
-		return
-	}
-	grow := (axis.Max - axis.Min) * hair
-	axis.Min, axis.Max = axis.Min-grow, axis.Max+grow
-}
-
-// shown reports whether a point has a place in the panel.
-func (p Panel) shown(x, y float64) bool {
-	for _, v := range []struct {
-		value       float64
-		logarithmic bool
-	}{{x, p.LogX}, {y, p.LogY}} {
-		if math.IsNaN(v.value) || math.IsInf(v.value, 0) || v.logarithmic && v.value <= 0 {
-			return false
-		}
-	}
-	return true
+	hair := 1e-6 * (axis.Max - axis.Min)
+	axis.Min, axis.Max = axis.Min-hair, axis.Max+hair
 }
 
 // add draws a curve: its stretches of points that can be shown, its single runs, and one entry of the legend.
@@ -173,8 +191,8 @@ func (p Panel) add(pl *plot.Plot, c Curve, look look) error {
 	}
 	var runs plotter.XYs
 	for _, r := range c.Runs {
-		if p.shown(r.X, r.Y) {
-			runs = append(runs, plotter.XY(r))
+		if xy, ok := p.place(r.X, r.Y); ok {
+			runs = append(runs, xy)
 		}
 	}
 	if len(runs) > 0 {
@@ -192,7 +210,8 @@ func (p Panel) add(pl *plot.Plot, c Curve, look look) error {
 func (p Panel) stretches(c Curve) (list []plotter.XYs) {
 	open := false
 	for i, y := range c.Y {
-		if !p.shown(c.X[i], y) {
+		xy, ok := p.place(c.X[i], y)
+		if !ok {
 			open = false
 			continue
 		}
@@ -200,7 +219,7 @@ func (p Panel) stretches(c Curve) (list []plotter.XYs) {
 			list = append(list, nil)
 			open = true
 		}
-		list[len(list)-1] = append(list[len(list)-1], plotter.XY{X: c.X[i], Y: y})
+		list[len(list)-1] = append(list[len(list)-1], xy)
 	}
 	return list
 }

@@ -86,8 +86,8 @@ func TestLogTicks(t *testing.T) {
 		{2, 2, ""},
 	} {
 		var got []string
-		for _, m := range logTicks(5).Ticks(c.lo, c.hi) {
-			if m.Value < c.lo*0.999 || m.Value > c.hi*1.001 {
+		for _, m := range logTicks(5).Ticks(math.Log10(c.lo), math.Log10(c.hi)) {
+			if v := math.Pow(10, m.Value); v < c.lo*0.999 || v > c.hi*1.001 {
 				t.Errorf("mark at %v outside [%v, %v]", m.Value, c.lo, c.hi)
 			}
 			if m.Label != "" {
@@ -132,7 +132,8 @@ func TestCurvesApart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "apart.png")
 	p := Panel{LogY: true, Curves: []Curve{
 		{Name: "mean", X: []float64{1, 2, 3, 4}, Y: []float64{1, 0, 10, 100}, Runs: []Point{{1, 0.5}, {4, -1}, {4, 200}}},
-		{Name: "cloud", X: []float64{1, 2}, Y: []float64{3, 4}, Points: true}}}
+		{Name: "cloud", X: []float64{1, 2}, Y: []float64{3, 4}, Points: true},
+		{Name: "green", X: []float64{1, 2}, Y: []float64{3, 4}, Hue: Green}}}
 	if err := Curves(path, []Panel{p}); err != nil {
 		t.Fatal(err)
 	}
@@ -150,6 +151,9 @@ func TestCurvesApart(t *testing.T) {
 	}
 	if line, cloud := count(img, blue), count(img, orange); line < 400 || cloud < 20 || cloud > 200 {
 		t.Errorf("%d pixels of the line's colour, %d of the points'", line, cloud)
+	}
+	if n := count(img, palette[2]); n < 100 {
+		t.Errorf("%d pixels of green", n)
 	}
 	seen := map[string]bool{}
 	for i := range 3 * len(palette) {

@@ -100,31 +100,33 @@ func (n ticks) Ticks(lo, hi float64) []plot.Tick {
 	return marks
 }
 
-// logTicks marks about this many values on a logarithmic axis: where it is long, powers of ten, where it is short, their
-// multiples by 2 and 5 as well, and where it is shorter than that, as on a linear axis.
+// logTicks marks about this many values on an axis that holds decades: where it is long, powers of ten, where it is short,
+// their multiples by 2 and 5 as well, and where it is shorter than that, as on a linear axis.
 type logTicks int
 
 // Ticks implements plot.Ticker.
 func (n logTicks) Ticks(lo, hi float64) []plot.Tick {
-	if !(lo > 0) || !(hi > lo) {
+	if !(hi > lo) || hi-lo > 600 { // the range of float64
 		return nil
 	}
-	if hi < 5*lo {
-		return ticks(n).Ticks(lo, hi)
+	if hi-lo < math.Log10(5) {
+		marks := ticks(n).Ticks(math.Pow(10, lo), math.Pow(10, hi))
+		for i := range marks {
+			marks[i].Value = math.Log10(marks[i].Value)
+		}
+		return marks
 	}
-	first, last := int(math.Floor(math.Log10(lo))), int(math.Floor(math.Log10(hi)))
+	first, last := int(math.Floor(lo)), int(math.Floor(hi))
 	every := 1 + (last-first)/(2*int(n)) // decades from label to label
-	few := hi < 100*lo
 	var marks []plot.Tick
 	for decade := first; decade <= last; decade++ {
 		for digit := 1; digit < 10; digit++ {
-			v := float64(digit) * math.Pow(10, float64(decade))
-			if v < lo*(1-1e-12) || v > hi*(1+1e-12) {
+			t := plot.Tick{Value: float64(decade) + math.Log10(float64(digit))}
+			if t.Value < lo || t.Value > hi {
 				continue
 			}
-			t := plot.Tick{Value: v}
-			if digit == 1 && decade%every == 0 || few && (digit == 2 || digit == 5) {
-				t.Label = number(v)
+			if digit == 1 && decade%every == 0 || hi-lo < 2 && (digit == 2 || digit == 5) {
+				t.Label = number(float64(digit) * math.Pow(10, float64(decade)))
 			}
 			marks = append(marks, t)
 		}
