@@ -1,0 +1,326 @@
+// Package events finds words, or whatever else a model has learned to name, in audio that never ends.
+//
+// In go samples, in chunks of any size; out come events: a label, where it begins and ends, and how sure the model is.
+// A gate tells sound from background by its level. When it opens, the stream's state begins anew, a tenth of a
+// second earlier; so no state is older than the sound at hand. While it is open the model answers every hop for the last
+// second or so, and answers that are sure enough, often enough in a row, make an event. How the audio is cut into
+// calls never changes an event. Times are sample counts.
+package events
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/recurrent"
+)
+
+// None is the label of what is no event.
+const None = "none"
+
+// Options decide what counts as an event. Zero values are the defaults of Defaults.
+type Options struct {
+	Threshold    float64 // posterior that makes an event; higher: more precision, less recall
+	OffThreshold float64 // posterior below which it has ended (default: half of Threshold); higher: shorter events, more of them in a row
+	Confirm      int     // hops in a row that must agree; higher: more precision, less recall of short words
+	Refractory   float64 // seconds after an event's onset in which no other begins, but its label may change; higher: more precision, less recall of words in quick succession
+	Hop          float64 // seconds between answers
+	Window       float64 // seconds that an answer looks back
+}
+
+// Defaults are the options for spoken words.
+func Defaults() Options {
+	return Options{Threshold: 0.8, OffThreshold: 0.4, Confirm: 3, Refractory: 0.4, Hop: 0.03, Window: 1}
+}
+
+// Event is something heard. Onset and End count samples from the stream's beginning; Confidence is the largest posterior
+// of the label meanwhile.
+type Event struct {
+	Onset, End int64
+	Label      string
+	Confidence float64
+}
+
+// frameRate is how many frames the gate has a second; preroll how many of them are heard that came before the sound.
+const (
+	frameRate = 100
+	preroll   = 10
+)
+
+// Finder makes Detectors of one model: immutable, shared.
+type Finder struct {
+	net          *recurrent.Network
+	labels       []string
+	opt          Options
+	rate         float64
+	frame, hop   int // samples, frames
+	refractory   int64
+	scale, shift float32 // of the input normalisation
+}
+
+// New prepares a model of one audio channel with labels, a mean pool and a known sampling rate; recurrent.New says what else
+// it must be.
+func New(m *model.Model, opt Options) (*Finder, error) {
+	c, meta := m.Config, &m.Meta
+	opt = opt.withDefaults()
+	switch {
+	case c.Encoder != model.EncoderLinear || c.DInput != 1:
+		return nil, fmt.Errorf("events: the network reads %s input with d_input %d; audio has 1 channel", c.Encoder, c.DInput)
+	case len(meta.Labels) == 0:
+		return nil, errors.New("events: the model has no labels")
+	case c.Pool != model.PoolMean:
+		return nil, fmt.Errorf("events: the network's pool is %q, want %q", c.Pool, model.PoolMean)
+	case meta.SampleRate < frameRate:
+		return nil, fmt.Errorf("events: the model's sampling rate is %g Hz, want at least %d", meta.SampleRate, frameRate)
+	}
+	if err := opt.validate(); err != nil {
+		return nil, err
+	}
+	net, err := recurrent.New(m, recurrent.Options{Window: int(math.Ceil(opt.Window * meta.SampleRate))})
+	if err != nil {
+		return nil, fmt.Errorf("events: %w", err)
+	}
+	f := &Finder{
+		net: net, labels: meta.Labels, opt: opt, rate: meta.SampleRate,
+		frame: int(math.Round(meta.SampleRate / frameRate)), hop: max(1, int(math.Round(opt.Hop*frameRate))),
+		refractory: int64(opt.Refractory * meta.SampleRate),
+	}
+	f.scale, f.shift = meta.Affine(0)
+	return f, nil
+}
+
+func (o Options) withDefaults() Options {
+	d := Defaults()
+	if o.Threshold != 0 {
+		d.OffThreshold = o.Threshold / 2
+	}
+	for _, v := range []struct{ value, def *float64 }{
+		{&o.Threshold, &d.Threshold}, {&o.OffThreshold, &d.OffThreshold}, {&o.Refractory, &d.Refractory}, {&o.Hop, &d.Hop}, {&o.Window, &d.Window},
+	} {
+		if *v.value == 0 {
+			*v.value = *v.def
+		}
+	}
+	if o.Confirm == 0 {
+		o.Confirm = d.Confirm
+	}
+	return o
+}
+
+// Bounds of Options.
+const (
+	maxConfirm = 1000
+	maxSeconds = 3600
+)
+
+func (o Options) validate() error {
+	for _, v := range []struct {
+		name      string
+		value     float64
+		low, high float64
+	}{
+		{"threshold", o.Threshold, 0, 1}, {"off-threshold", o.OffThreshold, 0, 1}, {"confirm", float64(o.Confirm), 1, maxConfirm},
+		{"refractory", o.Refractory, 0, maxSeconds}, {"hop", o.Hop, 1. / frameRate, maxSeconds}, {"window", o.Window, 1. / frameRate, maxSeconds},
+	} {
+		if !(v.value >= v.low && v.value <= v.high) {
+			return fmt.Errorf("events: %s %v: want %v … %v", v.name, v.value, v.low, v.high)
+		}
+	}
+	if o.OffThreshold > o.Threshold {
+		return fmt.Errorf("events: off-threshold %v is above the threshold, %v", o.OffThreshold, o.Threshold)
+	}
+	return nil
+}
+
+// Rate returns the sampling rate of the audio in Hz.
+func (f *Finder) Rate() float64 { return f.rate }
+
+// Detector listens to one stream. It belongs to one goroutine at a time.
+type Detector struct {
+	*Finder
+	gate     gate
+	stream   *recurrent.Stream
+	position int64     // samples in complete frames
+	partial  []float32 // the frame at hand, as far as it has come
+	past     []float32 // the last frames, normalised
+	logits   []float32 // the stream's last answer
+	heard    hearing
+	chance   []float64 // posterior, scratch
+	events   []Event
+}
+
+// hearing is what has been made of the sound at hand.
+type hearing struct {
+	Onset   int64   // of the sound
+	Frames  int     // of it, since the gate opened
+	Label   int     // that leads with at least the threshold, or −1
+	Run     int     // answers in a row in which it has led
+	Since   int64   // the first of them
+	Active  bool    // there is an event
+	Event   int     // its label
+	Begin   int64   // its onset, or that of the last event
+	Best    float64 // its largest posterior
+	Events  int     // of this sound so far
+	Nothing bool    // the sound goes on and means nothing
+}
+
+// What a sound's parts last, in seconds.
+const (
+	meaningless = 0.6 // of a sound that the model calls none until it counts as background
+	prompt      = 0.6 // between a sound's onset and an answer that is about its beginning
+	delay       = 0.3 // between a word's onset and an answer, inside a sound that goes on
+)
+
+// NewDetector starts listening.
+func (f *Finder) NewDetector() *Detector {
+	return &Detector{
+		Finder: f, gate: newGate(), stream: f.net.NewStream(), chance: make([]float64, len(f.labels)),
+		partial: make([]float32, 0, f.frame), past: make([]float32, 0, (preroll+openFrames-1)*f.frame),
+	}
+}
+
+// Position returns the number of samples heard.
+func (d *Detector) Position() int64 { return d.position + int64(len(d.partial)) }
+
+// Listening reports whether the gate is open.
+func (d *Detector) Listening() bool { return d.gate.Open }
+
+// Process hears samples of full scale ±1 and returns the events that have ended, valid until the next call.
+func (d *Detector) Process(x []float32) []Event {
+	d.events = d.events[:0]
+	for len(x) > 0 {
+		n := min(len(x), d.frame-len(d.partial))
+		d.partial = append(d.partial, x[:n]...)
+		x = x[n:]
+		if len(d.partial) == d.frame {
+			d.step(d.partial)
+			d.partial = d.partial[:0]
+		}
+	}
+	return d.events
+}
+
+// Close ends the stream and returns the event that was under way, if there was one.
+func (d *Detector) Close() []Event {
+	d.events = d.events[:0]
+	if d.gate.Open {
+		d.answer()
+		d.end(d.Position())
+	}
+	d.gate, d.heard = newGate(), hearing{}
+	return d.events
+}
+
+// step hears a frame.
+func (d *Detector) step(x []float32) {
+	level := levelOf(x)
+	vek.ScaleShift(x, x, d.scale, d.shift)
+	start := d.position
+	d.position += int64(d.frame)
+	opened, closed := d.gate.step(level, d.heard.Nothing)
+	if opened {
+		d.stream.Reset()
+		d.heard = hearing{Onset: max(0, start-int64((openFrames-1)*d.frame)), Label: -1}
+		if len(d.past) > 0 {
+			d.stream.Process(d.past, len(d.past))
+		}
+	}
+	d.remember(x)
+	if !d.gate.Open && !closed {
+		return
+	}
+	d.logits = d.stream.Process(x, len(x))
+	d.heard.Frames++
+	if closed {
+		d.answer()
+		d.end(d.position - int64(hangFrames*d.frame))
+		d.heard = hearing{}
+	} else if d.heard.Frames%d.hop == 0 {
+		d.answer()
+	}
+}
+
+// remember keeps a frame in the place of the oldest.
+func (d *Detector) remember(x []float32) {
+	if len(d.past)+len(x) > cap(d.past) {
+		d.past = d.past[:copy(d.past, d.past[len(x):])]
+	}
+	d.past = append(d.past, x...)
+}
+
+// answer weighs what the model says of the sound so far.
+func (d *Detector) answer() {
+	best := d.posterior()
+	h, p := &d.heard, d.chance
+	sure := p[best] >= d.opt.Threshold && d.labels[best] != None
+	switch {
+	case !sure:
+		h.Label, h.Run = -1, 0
+	case best == h.Label:
+		h.Run++
+	default:
+		h.Label, h.Run, h.Since = best, 1, d.position
+	}
+	confirmed := h.Run >= d.opt.Confirm
+	switch {
+	case h.Active && best == h.Event:
+		h.Best = max(h.Best, p[best])
+	case h.Active && confirmed && d.position-h.Begin < d.refractory: // second thoughts
+		h.Event, h.Best = best, p[best]
+	case h.Active && confirmed:
+		d.end(d.onset())
+		d.begin(best)
+	case h.Active && p[h.Event] < d.opt.OffThreshold:
+		d.end(d.position)
+	case !h.Active && confirmed && (h.Events == 0 || d.position-h.Begin >= d.refractory):
+		d.begin(best)
+	}
+	h.Nothing = !h.Active && d.labels[best] == None && float64(h.Frames) > meaningless*frameRate
+}
+
+// posterior fills chance and returns its largest element's index.
+func (d *Detector) posterior() (best int) {
+	sum := 0.0
+	for i, v := range d.logits {
+		if v > d.logits[best] {
+			best = i
+		}
+		d.chance[i] = float64(v)
+	}
+	top := d.chance[best]
+	for i, v := range d.chance {
+		d.chance[i] = math.Exp(v - top)
+		sum += d.chance[i]
+	}
+	for i := range d.chance {
+		d.chance[i] /= sum
+	}
+	return best
+}
+
+// onset returns where the word that leads began: with the sound, or a little before it led.
+func (d *Detector) onset() int64 {
+	h := &d.heard
+	if h.Events == 0 && float64(h.Since-h.Onset) <= prompt*d.rate {
+		return h.Onset
+	}
+	return max(h.Onset, h.Since-int64(delay*d.rate))
+}
+
+func (d *Detector) begin(label int) {
+	h := &d.heard
+	h.Begin = d.onset()
+	h.Active, h.Event, h.Best = true, label, d.chance[label]
+	h.Events++
+}
+
+// end ends the event, if there is one.
+func (d *Detector) end(at int64) {
+	h := &d.heard
+	if h.Active {
+		d.events = append(d.events, Event{Onset: h.Begin, End: max(at, h.Begin), Label: d.labels[h.Event], Confidence: h.Best})
+	}
+	h.Active = false
+}
