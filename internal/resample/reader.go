@@ -1,0 +1,54 @@
+package resample
+
+import "github.com/s4d-fast/s4d-fast/internal/wav"
+
+// Reader is a wav.Source that delivers another one's samples at a new rate. Near full scale they may exceed [−1, 1)
+// a little, as the band-limited signal does between its samples.
+type Reader struct {
+	src     wav.Source
+	r       *Resampler
+	in      []float32
+	out     []float32 // settled outputs
+	pending []float32 // the part of out that was not delivered yet
+	err     error     // the source's, returned after the last output
+}
+
+// NewReader returns a reader of src, whose samples are of one channel at the rate from; its own come at the rate to.
+func NewReader(src wav.Source, from, to int) (*Reader, error) {
+	r, err := New(from, to)
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{src: src, r: r, in: make([]float32, blockLen), out: make([]float32, 0, r.room(blockLen))}, nil
+}
+
+// Delay is the Resampler's.
+func (r *Reader) Delay() int { return r.r.Delay() }
+
+// Read implements wav.Source. It takes no more from the source than dst needs. The source's error, io.EOF or another, comes
+// after everything that the samples before it give.
+func (r *Reader) Read(dst []float32) (int, error) {
+	n := 0
+	for {
+		k := copy(dst[n:], r.pending)
+		r.pending = r.pending[k:]
+		n += k
+		if n == len(dst) {
+			return n, nil
+		}
+		if r.err != nil {
+			return n, r.err
+		}
+		r.fill(len(dst) - n)
+	}
+}
+
+// fill reads towards n more outputs; the pending ones have been delivered.
+func (r *Reader) fill(n int) {
+	want := min(r.r.wanted(min(n, blockLen)), len(r.in))
+	k, err := r.src.Read(r.in[:want])
+	r.pending = r.r.Process(r.out[:0], r.in[:k])
+	if err != nil {
+		r.pending, r.err = r.r.Flush(r.pending), err
+	}
+}

@@ -1,0 +1,100 @@
+package resample
+
+import (
+	"errors"
+	"io"
+	"slices"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/wav"
+)
+
+// source delivers samples, at most so many a read, and then its error.
+type source struct {
+	samples []float32
+	most    int
+	err     error
+	taken   int
+}
+
+func (s *source) Read(dst []float32) (int, error) {
+	n := copy(dst[:min(len(dst), s.most)], s.samples[s.taken:])
+	s.taken += n
+	if s.taken == len(s.samples) {
+		return n, s.err
+	}
+	return n, nil
+}
+
+var _ wav.Source = (*Reader)(nil)
+
+func TestReader(t *testing.T) {
+	broken := errors.New("truncated")
+	eachPair(t, func(t *testing.T, from, to int) {
+		x := noise(20, 7001)
+		want := convert(t, from, to, x)
+		for _, size := range []int{1, 17, 4000, 1 << 17} {
+			for _, end := range []error{io.EOF, broken} {
+				src := &source{samples: x, most: size, err: end}
+				r, err := NewReader(src, from, to)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []float32
+				buf := make([]float32, size)
+				n := size
+				for err == nil {
+					if n != size {
+						t.Fatalf("a read of %d gave %d and no error", size, n)
+					}
+					n, err = r.Read(buf)
+					got = append(got, buf[:n]...)
+				}
+				if err != end || !slices.Equal(got, want) {
+					t.Errorf("reads of %d: %d samples and error %v, want %d and %v", size, len(got), err, len(want), end)
+				}
+				if n, err := r.Read(buf); n != 0 || err != end {
+					t.Errorf("after the end: %d samples and error %v", n, err)
+				}
+			}
+		}
+	})
+}
+
+// TestReaderDoesNotReadAhead wants no more taken than what was read needs: the rest might not come for hours.
+func TestReaderDoesNotReadAhead(t *testing.T) {
+	eachPair(t, func(t *testing.T, from, to int) {
+		src := &source{samples: noise(21, 40000), most: 40000, err: io.EOF}
+		r, err := NewReader(src, from, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		buf := make([]float32, 10)
+		for k := 10; k < 2000; k += 10 {
+			if _, err := r.Read(buf); err != nil {
+				t.Fatal(err)
+			}
+			if want := (k-1)*from/to + 1 + r.Delay(); src.taken > want {
+				t.Fatalf("%d outputs took %d inputs, want %d", k, src.taken, want)
+			}
+		}
+	})
+}
+
+func TestReaderAllocatesNothing(t *testing.T) {
+	src := &source{samples: noise(22, 1<<20), most: 1000, err: io.EOF}
+	r, err := NewReader(src, 44100, 48000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]float32, 4800)
+	if n := testing.AllocsPerRun(100, func() { r.Read(buf) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestReaderRefuses(t *testing.T) {
+	if _, err := NewReader(&source{}, 44101, 8000); err == nil {
+		t.Error("44101 Hz to 8000 Hz: no error")
+	}
+}

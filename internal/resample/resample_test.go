@@ -1,0 +1,394 @@
+package resample
+
+import (
+	"fmt"
+	"math"
+	"math/cmplx"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/internal/vektest"
+)
+
+var pairs = [][2]int{
+	{44100, 8000}, {48000, 8000}, {16000, 8000}, {11025, 8000}, {96000, 8000}, {44100, 16000}, {22050, 16000}, {3, 2},
+	{8000, 16000}, {8000, 44100}, {16000, 22050}, {44100, 48000}, {8000, 8000},
+}
+
+func eachPair(t *testing.T, f func(t *testing.T, from, to int)) {
+	for _, p := range pairs {
+		t.Run(fmt.Sprintf("%d-%d", p[0], p[1]), func(t *testing.T) { f(t, p[0], p[1]) })
+	}
+}
+
+func mustNew(t testing.TB, from, to int) *Resampler {
+	t.Helper()
+	r, err := New(from, to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// convert is the whole signal at the new rate.
+func convert(t testing.TB, from, to int, x []float32) []float32 {
+	r := mustNew(t, from, to)
+	return r.Flush(r.Process(nil, x))
+}
+
+func noise(seed uint64, n int) []float32 {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = 2*rng.Float32() - 1
+	}
+	return x
+}
+
+// direct evaluates output k in float64: the sum over all inputs of a sinc under Kaiser's window for 96 dB and a
+// transition from 0.9 to 1 of the lower Nyquist frequency, divided by the same sum for a constant.
+func direct(x []float32, from, to, k int) float64 {
+	low := min(1, float64(to)/float64(from)) // lower rate in samples an input
+	half := (96 - 7.95) / (2.285 * 0.1 * math.Pi) / 2
+	at := float64(k) * float64(from) / float64(to)
+	sum, norm := 0.0, 0.0
+	for n := int(at - half/low - 1); n <= int(at+half/low+1); n++ {
+		t := (float64(n) - at) * low
+		if math.Abs(t) >= half {
+			continue
+		}
+		w := besselIntegral(0.1102 * (96 - 8.7) * math.Sqrt(1-t*t/half/half))
+		if t != 0 {
+			w *= math.Sin(math.Pi*0.95*t) / (math.Pi * 0.95 * t)
+		}
+		norm += w
+		if n >= 0 && n < len(x) {
+			sum += w * float64(x[n])
+		}
+	}
+	return sum / norm
+}
+
+// besselIntegral is I0(x) as the mean of exp(x·cos φ) over a turn.
+func besselIntegral(x float64) float64 {
+	const n = 64
+	sum := 0.0
+	for i := range n {
+		sum += math.Exp(x * math.Cos(2*math.Pi*float64(i)/n))
+	}
+	return sum / n
+}
+
+func TestAgainstTheDirectSum(t *testing.T) {
+	eachPair(t, func(t *testing.T, from, to int) {
+		if from == to {
+			t.Skip("no filter")
+		}
+		r := mustNew(t, from, to)
+		x := noise(1, 3*r.Delay())
+		want := make([]float64, (len(x)*to+from-1)/from)
+		for k := range want {
+			want[k] = direct(x, from, to, k)
+		}
+		vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+			got := r.Flush(r.Process(nil, x))
+			for k := range want {
+				if math.Abs(float64(got[k])-want[k]) > 1e-6 {
+					t.Fatalf("output %d is %v, want %v", k, got[k], want[k])
+				}
+			}
+		})
+	})
+}
+
+func TestEqualRatesCopy(t *testing.T) {
+	x := noise(2, 3000)
+	r := mustNew(t, 8000, 8000)
+	if y := r.Process(nil, x); !slices.Equal(y, x) || r.Delay() != 0 || len(r.Flush(nil)) != 0 {
+		t.Errorf("%d outputs of %d, delay %d", len(y), len(x), r.Delay())
+	}
+}
+
+// tone returns the response to exp(2πift) relative to it, output by output, away from the ends: the constant 1 where all is
+// passed, 0 where nothing is. What varies is aliases and images.
+func tone(r *Resampler, from, to int, f float64) []complex128 {
+	n := 2*r.Delay() + 100 + 2*from/gcd(from, to)
+	re, im := make([]float32, n), make([]float32, n)
+	for i := range n {
+		sin, cos := math.Sincos(2 * math.Pi * f * float64(i) / float64(from))
+		re[i], im[i] = float32(cos), float32(sin)
+	}
+	y, z := r.Flush(r.Process(nil, re)), r.Flush(r.Process(nil, im))
+	var gains []complex128
+	for k := range y {
+		if at := k * from / to; at < r.Delay() || at > n-1-r.Delay() {
+			continue
+		}
+		w := 2 * math.Pi * f * float64(k) / float64(to)
+		gains = append(gains, complex(float64(y[k]), float64(z[k]))*cmplx.Rect(1, -w))
+	}
+	return gains
+}
+
+// farthest returns the largest distance of a gain from want.
+func farthest(gains []complex128, want complex128) float64 {
+	d := 0.0
+	for _, g := range gains {
+		d = max(d, cmplx.Abs(g-want))
+	}
+	return d
+}
+
+func mean(z []complex128) complex128 {
+	var sum complex128
+	for _, v := range z {
+		sum += v
+	}
+	return sum / complex(float64(len(z)), 0)
+}
+
+func decibels(x float64) float64 { return 20 * math.Log10(x) }
+
+// TestPassband wants amplitude and phase of what is below 0.9 of the lower Nyquist frequency.
+func TestPassband(t *testing.T) {
+	eachPair(t, func(t *testing.T, from, to int) {
+		r := mustNew(t, from, to)
+		worst, ripple := 0.0, 0.0
+		for i := range 37 {
+			gains := tone(r, from, to, 0.9*float64(i)/36*float64(min(from, to))/2)
+			worst = max(worst, farthest(gains, 1))
+			ripple = max(ripple, math.Abs(decibels(cmplx.Abs(mean(gains)))))
+		}
+		t.Logf("largest error %.2g, ripple %.2g dB", worst, ripple)
+		if worst > 1e-4 || ripple > 0.001 {
+			t.Errorf("largest error %.2g, ripple %.2g dB; want 1e-4, 0.001 dB", worst, ripple)
+		}
+	})
+}
+
+// TestStopband wants nothing to fold: what is above the new Nyquist frequency is gone by 90 dB.
+func TestStopband(t *testing.T) {
+	eachPair(t, func(t *testing.T, from, to int) {
+		if from <= to {
+			t.Skip("all that the input can hold fits")
+		}
+		r := mustNew(t, from, to)
+		edge, end := float64(to)/2, float64(from)/2
+		worst := 0.0
+		for i := range 25 {
+			worst = max(worst, farthest(tone(r, from, to, edge*(1+0.1*float64(i)/24)), 0))    // the side lobes next to the edge
+			worst = max(worst, farthest(tone(r, from, to, edge+(end-edge)*float64(i)/24), 0)) // and the rest
+		}
+		t.Logf("%.1f dB", decibels(worst))
+		if decibels(worst) > -90 {
+			t.Errorf("stopband at %.1f dB, want −90", decibels(worst))
+		}
+	})
+}
+
+// TestNoImages wants a tone to give nothing but itself, however much of it is left in the transition band.
+func TestNoImages(t *testing.T) {
+	eachPair(t, func(t *testing.T, from, to int) {
+		r := mustNew(t, from, to)
+		worst := 0.0
+		for i := range 41 {
+			gains := tone(r, from, to, float64(min(from, to))/2*float64(i)/41)
+			worst = max(worst, farthest(gains, mean(gains)))
+		}
+		t.Logf("%.1f dB", decibels(worst))
+		if decibels(worst) > -90 {
+			t.Errorf("images at %.1f dB, want −90", decibels(worst))
+		}
+	})
+}
+
+func TestConstantStaysConstant(t *testing.T) {
+	eachPair(t, func(t *testing.T, from, to int) {
+		if worst := farthest(tone(mustNew(t, from, to), from, to, 0), 1); worst > 4e-7 {
+			t.Errorf("a constant 1 comes out wrong by %g", worst)
+		}
+	})
+}
+
+func TestThereAndBack(t *testing.T) {
+	x := make([]float32, 44100)
+	for i := range x {
+		s := float64(i) / 44100
+		fade := math.Exp(-60 * (s - 0.5) * (s - 0.5))
+		x[i] = float32(fade * (math.Sin(2*math.Pi*150*s) + math.Cos(2*math.Pi*1234.5*s) + math.Sin(2*math.Pi*3400*s+1)) / 3)
+	}
+	y := convert(t, 8000, 44100, convert(t, 44100, 8000, x))
+	if len(y) != len(x) {
+		t.Fatalf("%d samples came back as %d", len(x), len(y))
+	}
+	for i := range x {
+		if d := math.Abs(float64(y[i] - x[i])); d > 1e-4 {
+			t.Fatalf("sample %d came back as %v, was %v", i, y[i], x[i])
+		}
+	}
+}
+
+func TestCount(t *testing.T) {
+	eachPair(t, func(t *testing.T, from, to int) {
+		r := mustNew(t, from, to)
+		x := noise(3, 5000)
+		var y []float32
+		for _, n := range []int{0, 1, 2, 3, 5, 6, 7, 10, 79, 80, 81, 440, 441, 442, 882, 1000, 4411, 5000} {
+			y = r.Flush(r.Process(y[:0], x[:n]))
+			if want := (n*to + from - 1) / from; len(y) != want {
+				t.Errorf("%d inputs give %d outputs, want %d", n, len(y), want)
+			}
+		}
+	})
+}
+
+// TestDelay wants every output as soon as Delay says, and not before.
+func TestDelay(t *testing.T) {
+	eachPair(t, func(t *testing.T, from, to int) {
+		r := mustNew(t, from, to)
+		outputs := 0
+		for i, v := range noise(4, 3*r.Delay()+2000) {
+			outputs += len(r.Process(nil, []float32{v}))
+			want := 0 // outputs k with ⌊k·from/to⌋ ≤ i − Delay
+			if now := i - r.Delay(); now >= 0 {
+				want = ((now+1)*to + from - 1) / from
+			}
+			if outputs != want {
+				t.Fatalf("%d outputs after %d inputs, want %d", outputs, i+1, want)
+			}
+		}
+	})
+}
+
+// TestFlushBeginsAnew wants nothing of a signal in the next one.
+func TestFlushBeginsAnew(t *testing.T) {
+	x := noise(5, 3001)
+	want := convert(t, 44100, 8000, x)
+	r := mustNew(t, 44100, 8000)
+	r.Flush(r.Process(nil, noise(6, 12345))) // longer than what is kept of a signal
+	if got := r.Flush(r.Process(nil, x)); !slices.Equal(got, want) {
+		t.Error("the second signal's outputs depend on the first")
+	}
+}
+
+// TestChunking cuts a signal in many ways.
+func TestChunking(t *testing.T) {
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		eachPair(t, func(t *testing.T, from, to int) {
+			x := noise(7, 12000)
+			want := convert(t, from, to, x)
+			rng := rand.New(rand.NewPCG(8, 0))
+			for _, most := range []int{1, 2, 37, 500, 5000} {
+				r := mustNew(t, from, to)
+				var got []float32
+				for rest := x; len(rest) > 0; {
+					n := min(rng.IntN(most+1), len(rest)) // 0 as well
+					got, rest = r.Process(got, rest[:n]), rest[n:]
+				}
+				if got = r.Flush(got); !slices.Equal(got, want) {
+					t.Errorf("chunks of up to %d change the outputs", most)
+				}
+			}
+		})
+	})
+}
+
+// TestNoDrift wants an impulse after minutes to give the bits that one near the beginning gives.
+func TestNoDrift(t *testing.T) {
+	const from, to = 44100, 8000
+	r := mustNew(t, from, to)
+	silence := make([]float32, 441*1000)
+	impulse := append(make([]float32, 441), 1)
+	want := r.Flush(r.Process(nil, impulse))
+	var got []float32
+	for range 30 { // 5 minutes
+		got = r.Process(got[:0], silence)
+	}
+	got = r.Flush(r.Process(got[:0], impulse))
+	if got = got[len(got)-len(want):]; !slices.Equal(got, want) {
+		t.Error("an impulse after 5 minutes has another response")
+	}
+	if i := slices.Index(got, slices.Max(got)); i != 80 {
+		t.Errorf("its largest output is number %d, want 80", i)
+	}
+}
+
+func TestRefuses(t *testing.T) {
+	tests := []struct {
+		from, to int
+		message  string
+	}{
+		{0, 8000, "0 Hz to 8000 Hz"},
+		{8000, -1, "between 1 and 1000000"},
+		{1_000_001, 8000, "between 1 and 1000000"},
+		{8000, math.MaxInt, "between 1 and 1000000"},
+		{44101, 8000, "ratio 8000/44101"},
+		{1_000_000, 1, "ratio 1/1000000"},
+		{1_000_000, 999_999, "MB"},
+	}
+	for _, tt := range tests {
+		_, err := New(tt.from, tt.to)
+		if err == nil || !strings.HasPrefix(err.Error(), "resample: ") || !strings.Contains(err.Error(), tt.message) {
+			t.Errorf("%d to %d: error %v, want one with %q", tt.from, tt.to, err, tt.message)
+		}
+	}
+}
+
+func TestAllocatesNothing(t *testing.T) {
+	eachPair(t, func(t *testing.T, from, to int) {
+		r := mustNew(t, from, to)
+		x := noise(9, 3000)
+		y := r.Flush(r.Process(nil, x))
+		if n := testing.AllocsPerRun(10, func() { y = r.Flush(r.Process(y[:0], x)) }); n != 0 {
+			t.Errorf("%v allocations", n)
+		}
+	})
+}
+
+// FuzzChunking wants the count and the bits of one chunk from any chunks, at any rates; the bytes are their sizes.
+func FuzzChunking(f *testing.F) {
+	f.Add(uint16(44100), uint16(8000), []byte{1, 0, 255, 30})
+	f.Add(uint16(8000), uint16(16000), []byte{7, 7})
+	f.Add(uint16(3), uint16(2), []byte{})
+	f.Fuzz(func(t *testing.T, from, to uint16, chunks []byte) {
+		r, err := New(int(from), int(to))
+		if err != nil || len(r.taps) > 1<<17 {
+			return // refused, or too slow to make thousands of
+		}
+		n := 0
+		for _, c := range chunks {
+			n += int(c)
+		}
+		x := noise(10, n)
+		want := r.Flush(r.Process(nil, x))
+		if count := (n*int(to) + int(from) - 1) / int(from); len(want) != count {
+			t.Fatalf("%d Hz to %d Hz: %d inputs give %d outputs, want %d", from, to, n, len(want), count)
+		}
+		var got []float32
+		for _, c := range chunks {
+			got, x = r.Process(got, x[:c]), x[c:]
+		}
+		if got = r.Flush(got); !slices.Equal(got, want) {
+			t.Fatalf("%d Hz to %d Hz: chunks %v change the outputs", from, to, chunks)
+		}
+	})
+}
+
+// BenchmarkProcess converts a tenth of a second at a time and reports how many times faster than real time that is.
+func BenchmarkProcess(b *testing.B) {
+	for _, p := range [][2]int{{44100, 8000}, {48000, 8000}, {16000, 8000}, {8000, 16000}, {44100, 16000}} {
+		vektest.BenchEachLevel(b, fmt.Sprintf("rates=%d-%d", p[0], p[1]), func(b *testing.B) {
+			r := mustNew(b, p[0], p[1])
+			x := noise(11, p[0]/10)
+			y := make([]float32, 0, p[1]/10+1)
+			b.ReportAllocs()
+			for b.Loop() {
+				y = r.Process(y[:0], x)
+			}
+			b.ReportMetric(float64(b.N)/10/b.Elapsed().Seconds(), "audio-seconds/s")
+		})
+	}
+}
