@@ -28,6 +28,7 @@ type Options struct {
 	Refractory   float64 // seconds after an event's onset in which no other begins, but its label may change; higher: more precision, less recall of words in quick succession
 	Hop          float64 // seconds between answers
 	Window       float64 // seconds that an answer looks back
+	Rate         float64 // sampling rate of the audio in Hz, where it is not the model's: the steps of its SSMs are scaled (spec §1.6)
 }
 
 // Defaults are the options for spoken words.
@@ -64,7 +65,9 @@ type Finder struct {
 // it must be.
 func New(m *model.Model, opt Options) (*Finder, error) {
 	c, meta := m.Config, &m.Meta
-	opt = opt.withDefaults()
+	if opt.Rate == 0 {
+		opt.Rate = meta.SampleRate
+	}
 	switch {
 	case c.Encoder != model.EncoderLinear || c.DInput != 1:
 		return nil, fmt.Errorf("events: the network reads %s input with d_input %d; audio has 1 channel", c.Encoder, c.DInput)
@@ -75,17 +78,18 @@ func New(m *model.Model, opt Options) (*Finder, error) {
 	case meta.SampleRate < frameRate:
 		return nil, fmt.Errorf("events: the model's sampling rate is %g Hz, want at least %d", meta.SampleRate, frameRate)
 	}
-	if err := opt.validate(); err != nil {
+	if err := opt.Validate(); err != nil {
 		return nil, err
 	}
-	net, err := recurrent.New(m, recurrent.Options{Window: int(math.Ceil(opt.Window * meta.SampleRate))})
+	opt = opt.withDefaults()
+	net, err := recurrent.New(m, recurrent.Options{Rate: meta.SampleRate / opt.Rate, Window: int(math.Ceil(opt.Window * opt.Rate))})
 	if err != nil {
 		return nil, fmt.Errorf("events: %w", err)
 	}
 	f := &Finder{
-		net: net, labels: meta.Labels, opt: opt, rate: meta.SampleRate,
-		frame: int(math.Round(meta.SampleRate / frameRate)), hop: max(1, int(math.Round(opt.Hop*frameRate))),
-		refractory: int64(opt.Refractory * meta.SampleRate),
+		net: net, labels: meta.Labels, opt: opt, rate: opt.Rate,
+		frame: int(math.Round(opt.Rate / frameRate)), hop: max(1, int(math.Round(opt.Hop*frameRate))),
+		refractory: int64(opt.Refractory * opt.Rate),
 	}
 	f.scale, f.shift = meta.Affine(0)
 	return f, nil
@@ -113,9 +117,15 @@ func (o Options) withDefaults() Options {
 const (
 	maxConfirm = 1000
 	maxSeconds = 3600
+	maxRate    = 1e6
 )
 
-func (o Options) validate() error {
+// Validate returns an error that names the first option out of its bounds.
+func (o Options) Validate() error {
+	o = o.withDefaults()
+	if o.Rate == 0 {
+		o.Rate = frameRate
+	}
 	for _, v := range []struct {
 		name      string
 		value     float64
@@ -123,6 +133,7 @@ func (o Options) validate() error {
 	}{
 		{"threshold", o.Threshold, 0, 1}, {"off-threshold", o.OffThreshold, 0, 1}, {"confirm", float64(o.Confirm), 1, maxConfirm},
 		{"refractory", o.Refractory, 0, maxSeconds}, {"hop", o.Hop, 1. / frameRate, maxSeconds}, {"window", o.Window, 1. / frameRate, maxSeconds},
+		{"rate", o.Rate, frameRate, maxRate},
 	} {
 		if !(v.value >= v.low && v.value <= v.high) {
 			return fmt.Errorf("events: %s %v: want %v … %v", v.name, v.value, v.low, v.high)
@@ -136,6 +147,9 @@ func (o Options) validate() error {
 
 // Rate returns the sampling rate of the audio in Hz.
 func (f *Finder) Rate() float64 { return f.rate }
+
+// Frame returns how many samples the gate weighs together, a hundredth of a second's: blocks of so many cost no more than larger ones.
+func (f *Finder) Frame() int { return f.frame }
 
 // Detector listens to one stream. It belongs to one goroutine at a time.
 type Detector struct {
@@ -211,6 +225,15 @@ func (d *Detector) Close() []Event {
 	}
 	d.gate, d.heard = newGate(), hearing{}
 	return d.events
+}
+
+// Skip tells that n samples were lost. It returns the event that was under way, if there was one; behind the gap listening begins anew.
+func (d *Detector) Skip(n int64) []Event {
+	at := d.Position()
+	last := d.Close()
+	d.position = at + n
+	d.partial, d.past = d.partial[:0], d.past[:0]
+	return last
 }
 
 // step hears a frame.

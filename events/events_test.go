@@ -10,78 +10,19 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/internal/random"
+	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/model"
-	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-const rate = 8000
+const rate = tonemodel.Rate
 
-// Frequencies that the test model names, in Hz.
-var pitches = map[string]float64{"low": 500, "high": 1500}
-
-// listener is a model made by hand: two resonators of one mode, whose rectified mean says how loud their pitch is.
 func listener(t testing.TB) *model.Model {
 	t.Helper()
-	c := model.Default()
-	c.DModel, c.DInput, c.DOutput, c.NLayers = 2, 1, 3, 1
-	c.Norm, c.Mixing, c.Residual = model.NormNone, model.MixingNone, false
-	c.SSM = ssm.Config{DState: 2, Init: ssm.Lin, Disc: ssm.ZOH, AReal: 0.5, DtMin: 0.1, DtMax: 0.1}
-	m, err := model.New(c, 1)
+	m, err := tonemodel.New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Meta = model.Meta{Labels: []string{"low", "high", events.None}, SampleRate: rate}
-	w := m.Weights
-	w.Zero()
-	copy(w.EncoderWeight, []float32{1, 1})
-	const step, decay = 1.0, 0.02 // a resonance some 25 Hz wide
-	for h, label := range []string{"low", "high"} {
-		w.Layers[0].LogStep[h] = float32(math.Log(step))
-		w.Layers[0].LogDecay[h] = float32(math.Log(decay))
-		w.Layers[0].Freq[h] = float32(2 * math.Pi * pitches[label] / rate)
-		w.Layers[0].C[2*h] = 2 * decay
-	}
-	copy(w.DecoderWeight, []float32{400, -100, -100, 400, 0, 0})
-	copy(w.DecoderBias, []float32{-4, -4, 0})
 	return m
-}
-
-// sound is a signal under construction.
-type sound struct {
-	x    []float32
-	want []events.Event
-}
-
-func (s *sound) silence(seconds float64) { s.x = append(s.x, make([]float32, int(seconds*rate))...) }
-
-// tone adds a tone of amplitude 0.3 that is an event.
-func (s *sound) tone(label string, seconds float64) {
-	from := len(s.x)
-	s.silence(seconds)
-	for i := from; i < len(s.x); i++ {
-		s.x[i] = float32(0.3 * math.Sin(2*math.Pi*pitches[label]*float64(i-from)/rate))
-	}
-	s.want = append(s.want, events.Event{Onset: int64(from), End: int64(len(s.x)), Label: label})
-}
-
-// noise adds noise of an amplitude to all of it.
-func (s *sound) noise(level float64) {
-	r := random.New(5, random.Noise, 0, 0)
-	for i := range s.x {
-		s.x[i] += float32(level * r.Normal(uint64(i)))
-	}
-}
-
-// words are tones of several lengths with pauses, in noise.
-func words() *sound {
-	s := &sound{}
-	s.silence(0.5)
-	for i, seconds := range []float64{0.3, 0.5, 0.2, 0.8, 0.3, 0.25, 0.6} {
-		s.tone([]string{"low", "high", "high", "low"}[i%4], seconds)
-		s.silence(0.35 + 0.1*float64(i))
-	}
-	s.noise(0.005)
-	return s
 }
 
 func finder(t testing.TB, opt events.Options) *events.Finder {
@@ -106,14 +47,14 @@ func listen(f *events.Finder, x []float32, chunks ...int) []events.Event {
 }
 
 func TestEvents(t *testing.T) {
-	s := words()
-	got := listen(finder(t, events.Options{}), s.x, len(s.x))
-	if len(got) != len(s.want) {
-		t.Fatalf("events %+v, want %+v", got, s.want)
+	s := tonemodel.Words()
+	got := listen(finder(t, events.Options{}), s.Samples, len(s.Samples))
+	if len(got) != len(s.Tones) {
+		t.Fatalf("events %+v, want %+v", got, s.Tones)
 	}
 	const near = 0.05 * rate
 	for i, e := range got {
-		w := s.want[i]
+		w := s.Tones[i]
 		if e.Label != w.Label || math.Abs(float64(e.Onset-w.Onset)) > near || math.Abs(float64(e.End-w.End)) > near {
 			t.Errorf("event %d is %+v, want %+v", i, e, w)
 		}
@@ -125,11 +66,11 @@ func TestEvents(t *testing.T) {
 
 // The same events, to the sample and the bit, however the signal is cut.
 func TestChunks(t *testing.T) {
-	s := words()
+	s := tonemodel.Words()
 	f := finder(t, events.Options{})
-	want := fmt.Sprint(listen(f, s.x, len(s.x)))
+	want := fmt.Sprint(listen(f, s.Samples, len(s.Samples)))
 	for _, chunks := range [][]int{{1}, {79, 1, 80, 81}, {1024}, {3, 777, 4000}} {
-		if got := fmt.Sprint(listen(f, s.x, chunks...)); got != want {
+		if got := fmt.Sprint(listen(f, s.Samples, chunks...)); got != want {
 			t.Errorf("in chunks of %v: %s, want %s", chunks, got, want)
 		}
 	}
@@ -137,13 +78,13 @@ func TestChunks(t *testing.T) {
 
 // Many streams of one Finder at once hear what one hears.
 func TestSharedFinder(t *testing.T) {
-	s := words()
+	s := tonemodel.Words()
 	f := finder(t, events.Options{})
-	want := fmt.Sprint(listen(f, s.x, 800))
+	want := fmt.Sprint(listen(f, s.Samples, 800))
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if got := fmt.Sprint(listen(f, s.x, 800)); got != want {
+			if got := fmt.Sprint(listen(f, s.Samples, 800)); got != want {
 				t.Errorf("%s, want %s", got, want)
 			}
 		})
@@ -156,29 +97,29 @@ func TestSharedFinder(t *testing.T) {
 func TestEndless(t *testing.T) {
 	f := finder(t, events.Options{})
 	for _, level := range []float64{0, 1e-5, 0.003, 0.02} {
-		s := &sound{}
-		s.silence(60)
-		s.tone("high", 0.4)
-		s.silence(0.5)
-		s.noise(level)
+		s := &tonemodel.Sound{}
+		s.Silence(60)
+		s.Tone("high", 0.4)
+		s.Silence(0.5)
+		s.Noise(level)
 		d := f.NewDetector()
-		if got := d.Process(s.x[:59*rate]); len(got) != 0 || d.Listening() {
+		if got := d.Process(s.Samples[:59*rate]); len(got) != 0 || d.Listening() {
 			t.Errorf("noise of %v: events %+v, gate open: %t", level, got, d.Listening())
 		}
-		got := append(slices.Clone(d.Process(s.x[59*rate:])), d.Close()...)
+		got := append(slices.Clone(d.Process(s.Samples[59*rate:])), d.Close()...)
 		if len(got) != 1 || got[0].Label != "high" || math.Abs(float64(got[0].Onset-60*rate)) > 0.05*rate {
 			t.Errorf("noise of %v: events %+v, want one at %d", level, got, 60*rate)
 		}
 	}
 	// Noise that begins all at once is background within two seconds.
-	s := &sound{}
-	s.silence(10)
+	s := &tonemodel.Sound{}
+	s.Silence(10)
 	r := random.New(1, random.Noise, 0, 0)
-	for i := 5 * rate; i < len(s.x); i++ {
-		s.x[i] = float32(0.03 * r.Normal(uint64(i)))
+	for i := 5 * rate; i < len(s.Samples); i++ {
+		s.Samples[i] = float32(0.03 * r.Normal(uint64(i)))
 	}
 	d := f.NewDetector()
-	d.Process(s.x[:7*rate])
+	d.Process(s.Samples[:7*rate])
 	if d.Listening() {
 		t.Error("the gate is open two seconds after noise began")
 	}
@@ -186,18 +127,18 @@ func TestEndless(t *testing.T) {
 
 // A tone that never pauses changes its pitch: an event for each, one after the other.
 func TestWithoutPauses(t *testing.T) {
-	s := &sound{}
-	s.silence(0.3)
+	s := &tonemodel.Sound{}
+	s.Silence(0.3)
 	for i := range 6 {
-		s.tone([]string{"low", "high"}[i%2], 2)
+		s.Tone([]string{"low", "high"}[i%2], 2)
 	}
-	s.silence(0.3)
-	got := listen(finder(t, events.Options{Window: 0.3}), s.x, 500)
+	s.Silence(0.3)
+	got := listen(finder(t, events.Options{Window: 0.3}), s.Samples, 500)
 	if len(got) != 6 {
-		t.Fatalf("events %+v, want %+v", got, s.want)
+		t.Fatalf("events %+v, want %+v", got, s.Tones)
 	}
 	for i, e := range got {
-		if w := s.want[i]; e.Label != w.Label || math.Abs(float64(e.Onset-w.Onset)) > 0.3*rate {
+		if w := s.Tones[i]; e.Label != w.Label || math.Abs(float64(e.Onset-w.Onset)) > 0.3*rate {
 			t.Errorf("event %d is %+v, want %+v", i, e, w)
 		}
 	}
@@ -205,14 +146,14 @@ func TestWithoutPauses(t *testing.T) {
 
 // Each option moves what it says it moves.
 func TestOptions(t *testing.T) {
-	s := &sound{}
-	s.silence(0.5)
+	s := &tonemodel.Sound{}
+	s.Silence(0.5)
 	for range 3 {
-		s.tone("low", 0.06) // too short for many answers
-		s.silence(0.5)
+		s.Tone("low", 0.06) // too short for many answers
+		s.Silence(0.5)
 	}
-	s.noise(0.002)
-	count := func(opt events.Options) int { return len(listen(finder(t, opt), s.x, 800)) }
+	s.Noise(0.002)
+	count := func(opt events.Options) int { return len(listen(finder(t, opt), s.Samples, 800)) }
 	if n := count(events.Options{Confirm: 1, Threshold: 0.3}); n != 3 {
 		t.Errorf("%d events of 3 short tones at threshold 0.3 with 1 answer", n)
 	}
@@ -223,12 +164,12 @@ func TestOptions(t *testing.T) {
 		t.Errorf("%d events at threshold 0.999999", n)
 	}
 
-	s = &sound{}
-	s.silence(0.5)
+	s = &tonemodel.Sound{}
+	s.Silence(0.5)
 	for i := range 6 { // a change of pitch every 0.4 s
-		s.tone([]string{"low", "high"}[i%2], 0.4)
+		s.Tone([]string{"low", "high"}[i%2], 0.4)
 	}
-	s.silence(0.5)
+	s.Silence(0.5)
 	quick, slow := count(events.Options{Window: 0.1, Refractory: 0.1}), count(events.Options{Window: 0.1, Refractory: 3})
 	if quick != 6 || slow != 1 {
 		t.Errorf("%d events with a refractory time of 0.1 s, %d with 3 s; want 6 and 1", quick, slow)
@@ -258,20 +199,80 @@ func TestNewRefuses(t *testing.T) {
 }
 
 func TestAllocations(t *testing.T) {
-	s := words()
+	s := tonemodel.Words()
 	d := finder(t, events.Options{}).NewDetector()
-	d.Process(s.x)
-	if n := testing.AllocsPerRun(3, func() { d.Process(s.x) }); n != 0 {
+	d.Process(s.Samples)
+	if n := testing.AllocsPerRun(3, func() { d.Process(s.Samples) }); n != 0 {
 		t.Errorf("%v allocations a call", n)
 	}
 }
 
 func BenchmarkDetector(b *testing.B) {
-	s := words()
+	s := tonemodel.Words()
 	d := finder(b, events.Options{}).NewDetector()
 	b.ReportAllocs()
 	for b.Loop() {
-		d.Process(s.x)
+		d.Process(s.Samples)
 	}
-	b.ReportMetric(float64(len(s.x))*float64(b.N)/rate/b.Elapsed().Seconds(), "real-time")
+	b.ReportMetric(float64(len(s.Samples))*float64(b.N)/rate/b.Elapsed().Seconds(), "real-time")
+}
+
+// The model hears audio at another rate, its steps scaled, as it hears its own.
+func TestRate(t *testing.T) {
+	s := tonemodel.Words()
+	want := listen(finder(t, events.Options{}), s.Samples, 800)
+	twice := make([]float32, 2*len(s.Samples)) // 16 kHz, by straight lines
+	for i, v := range s.Samples {
+		next := s.Samples[min(i+1, len(s.Samples)-1)]
+		twice[2*i], twice[2*i+1] = v, (v+next)/2
+	}
+	f := finder(t, events.Options{Rate: 2 * rate})
+	if f.Rate() != 2*rate {
+		t.Errorf("rate %v, want %v", f.Rate(), 2*rate)
+	}
+	got := listen(f, twice, 800)
+	if len(got) != len(want) {
+		t.Fatalf("events %+v, want %+v with all times doubled", got, want)
+	}
+	for i, e := range got {
+		if w := want[i]; e.Label != w.Label || math.Abs(float64(e.Onset-2*w.Onset)) > 0.05*2*rate || math.Abs(float64(e.End-2*w.End)) > 0.05*2*rate {
+			t.Errorf("event %d is %+v, want %+v with its times doubled", i, e, w)
+		}
+	}
+}
+
+// Skip ends the event under way, counts what was lost, and forgets.
+func TestSkip(t *testing.T) {
+	s := &tonemodel.Sound{}
+	s.Silence(0.5)
+	s.Tone("low", 0.5)
+	cut := len(s.Samples)
+	s.Silence(0.3)
+	s.Tone("high", 0.5)
+	s.Silence(0.3)
+	f := finder(t, events.Options{})
+	d := f.NewDetector()
+	if got := d.Process(s.Samples[:cut]); len(got) != 0 {
+		t.Fatalf("events %+v before the tone has ended", got)
+	}
+	got := slices.Clone(d.Skip(1234))
+	if len(got) != 1 || got[0].Label != "low" || got[0].End != int64(cut) {
+		t.Errorf("skip returns %+v, want the tone, cut at %d", got, cut)
+	}
+	if d.Position() != int64(cut)+1234 || d.Listening() {
+		t.Errorf("position %d, listening %t", d.Position(), d.Listening())
+	}
+	fresh := f.NewDetector()
+	want := append(slices.Clone(fresh.Process(s.Samples[cut:])), fresh.Close()...)
+	got = append(slices.Clone(d.Process(s.Samples[cut:])), d.Close()...)
+	if len(got) != 1 || len(want) != 1 {
+		t.Fatalf("behind the gap %+v, want %+v later", got, want)
+	}
+	for i := range want {
+		want[i].Onset += int64(cut) + 1234
+		want[i].End += int64(cut) + 1234
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("behind the gap %+v, want %+v", got, want)
+	}
 }

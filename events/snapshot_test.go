@@ -8,20 +8,21 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 )
 
 // A Detector that is replaced by its snapshot, anywhere, as often as one likes, gives the same events.
 func TestSnapshot(t *testing.T) {
-	s := words()
+	s := tonemodel.Words()
 	f := finder(t, events.Options{})
-	want := fmt.Sprint(listen(f, s.x, len(s.x)))
+	want := fmt.Sprint(listen(f, s.Samples, len(s.Samples)))
 	for _, every := range []int{79, 1000, 2417, 9001} {
 		d := f.NewDetector()
 		var got []events.Event
-		for x := s.x; len(x) > 0; x = x[min(every, len(x)):] {
+		for x := s.Samples; len(x) > 0; x = x[min(every, len(x)):] {
 			got = append(got, d.Process(x[:min(every, len(x))])...)
 			next := f.NewDetector()
-			next.Process(s.x[:5000]) // what it knew must not matter
+			next.Process(s.Samples[:5000]) // what it knew must not matter
 			if err := next.Restore(d.Snapshot()); err != nil {
 				t.Fatal(err)
 			}
@@ -38,10 +39,10 @@ func TestSnapshot(t *testing.T) {
 
 // A snapshot that is damaged, or of another detector, is refused and changes nothing.
 func TestRestoreRefuses(t *testing.T) {
-	s := words()
+	s := tonemodel.Words()
 	f := finder(t, events.Options{})
 	d := f.NewDetector()
-	d.Process(s.x[:5000])
+	d.Process(s.Samples[:5000])
 	good := d.Snapshot()
 
 	other := listener(t)
@@ -63,13 +64,13 @@ func TestRestoreRefuses(t *testing.T) {
 		{"not a gob", "snapshot", f, signed([]byte("no snapshot at all"))},
 	} {
 		d := c.finder.NewDetector()
-		d.Process(s.x[:3000])
+		d.Process(s.Samples[:3000])
 		if err := d.Restore(c.snapshot); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one that says %q", c.name, err, c.want)
 		}
 		fresh := c.finder.NewDetector()
-		fresh.Process(s.x[:3000])
-		rest := s.x[3000:]
+		fresh.Process(s.Samples[:3000])
+		rest := s.Samples[3000:]
 		got := fmt.Sprint(append(d.Process(rest), d.Close()...))
 		if want := fmt.Sprint(append(fresh.Process(rest), fresh.Close()...)); got != want {
 			t.Errorf("%s: after the error %s, want %s", c.name, got, want)
@@ -79,18 +80,18 @@ func TestRestoreRefuses(t *testing.T) {
 
 // Changed bytes under a right checksum give an error or a detector that works.
 func FuzzRestore(f *testing.F) {
-	s := words()
+	s := tonemodel.Words()
 	finder := finder(f, events.Options{})
 	for _, n := range []int{0, 3000, 5010, 12345} {
 		d := finder.NewDetector()
-		d.Process(s.x[:n])
+		d.Process(s.Samples[:n])
 		b := d.Snapshot()
 		f.Add(b[:len(b)-crc32.Size])
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		d := finder.NewDetector()
 		if d.Restore(signed(b)) == nil {
-			d.Process(s.x[:4000])
+			d.Process(s.Samples[:4000])
 			d.Close()
 		}
 	})

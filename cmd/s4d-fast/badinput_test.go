@@ -139,12 +139,12 @@ func TestBadAudio(t *testing.T) {
 func TestWrongSizeFieldFromPipe(t *testing.T) {
 	m := digitsModel(t)
 	whole := read(t, clip(t, 8000, 1000))
-	_, want, _ := invoke(bytes.NewReader(whole), "stream", m, "-")
+	_, want, _ := invoke(bytes.NewReader(whole), "stream", m, "-", "--emit", "frames")
 	for _, size := range []uint32{0, 0xFFFFFFFF, 1 << 20} {
 		b := bytes.Clone(whole)
 		binary.LittleEndian.PutUint32(b[4:], size)
 		binary.LittleEndian.PutUint32(b[40:], size)
-		code, got, stderr := invoke(bytes.NewReader(b), "stream", m, "-")
+		code, got, stderr := invoke(bytes.NewReader(b), "stream", m, "-", "--emit", "frames")
 		if code != exitOK || frames(got) != frames(want) {
 			t.Errorf("size field %d: exit code %d, stderr %q, output %q, want %q", size, code, stderr, got, want)
 		}
@@ -194,7 +194,7 @@ func TestTruncatedAudio(t *testing.T) {
 	whole := read(t, clip(t, 8000, 1000))
 	cut := whole[:len(whole)-501]
 	path := write(t, "cut.wav", cut)
-	code, stdout, stderr := invoke(nil, "stream", m, path)
+	code, stdout, stderr := invoke(nil, "stream", m, path, "--emit", "frames")
 	if code != exitBadInput || !strings.Contains(stderr, path) || !strings.Contains(stderr, "truncated") || !strings.Contains(stdout, `"sample":749`) {
 		t.Errorf("named file: exit code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
@@ -213,7 +213,7 @@ func TestBadNumbers(t *testing.T) {
 	mustSay(t, nil, []string{"train", "--threads", "100000000"}, exitUsage, "threads")
 	mustSay(t, nil, []string{"train", "--set", "model.d_model=100000000"}, exitUsage, "d_model")
 	loud := []byte{0xff, 0xff, 0x7f, 0x7f, 0xff, 0xff, 0x7f, 0x7f} // the largest float32, twice
-	mustSay(t, bytes.NewReader(loud), []string{"stream", m, "--format", "f32le"}, exitBadInput, "after sample 2", "too loud")
+	mustSay(t, bytes.NewReader(loud), []string{"stream", m, "--format", "f32le", "--emit", "frames"}, exitBadInput, "after sample 2", "too loud")
 }
 
 // The task of a resumed run, or of a configuration file, is not silently another than the one named.

@@ -132,7 +132,7 @@ func TestStreamForms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := posteriors(t, ok(t, "stream", m, audio))
+	want := posteriors(t, ok(t, "stream", m, audio, "--emit", "frames"))
 	if len(want) != 4 { // at 800, 1600, 2400 and 2500 samples
 		t.Fatalf("%d frames, want 4", len(want))
 	}
@@ -141,7 +141,7 @@ func TestStreamForms(t *testing.T) {
 		s := int16(v * 32768)
 		raw.Write([]byte{byte(s), byte(s >> 8)})
 	}
-	code, stdout, stderr := invoke(&raw, "stream", m, "--format", "s16le", "--rate", "8000")
+	code, stdout, stderr := invoke(&raw, "stream", m, "--format", "s16le", "--rate", "8000", "--emit", "frames")
 	if code != exitOK {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}

@@ -15,18 +15,18 @@ import (
 )
 
 type evalCmd struct {
-	Model       string   `arg:"" help:"Model file (.safetensors)." type:"path"`
-	Task        string   `help:"Task (default: the model's): ${tasks}." placeholder:"TASK"`
-	Data        string   `help:"Folder of the data set (delay makes its own)." type:"path" placeholder:"DIR"`
-	Split       string   `help:"Examples to use: ${enum}." enum:"train,val,test,all" default:"val"`
-	Rate        float64  `help:"Sampling rate to evaluate at in Hz: the model's, divided by a whole number." placeholder:"HZ"`
-	Config      string   `help:"TOML file whose [data] replaces the task's preset: a run folder's config.toml repeats its data." type:"path" placeholder:"FILE"`
-	Set         []string `help:"Replace one value, for example data.length=4000; repeatable, wins over --config." placeholder:"KEY=VALUE" sep:"none"`
-	Seed        *uint64  `help:"Seed of made-up data." placeholder:"N"`
-	Batch       int      `help:"Examples at once." default:"16"`
-	Threads     int      `help:"Worker threads (default: one per processor)." placeholder:"N"`
-	JSON        bool     `name:"json" help:"Print one JSON object instead of text."`
-	Predictions string   `help:"Write a JSON line for every example to FILE." type:"path" placeholder:"FILE"`
+	Model       modelFile `arg:"" help:"Model file (.safetensors), or the name of a built-in model (${models})."`
+	Task        string    `help:"Task (default: the model's): ${tasks}." placeholder:"TASK"`
+	Data        string    `help:"Folder of the data set (delay makes its own)." type:"path" placeholder:"DIR"`
+	Split       string    `help:"Examples to use: ${enum}." enum:"train,val,test,all" default:"val"`
+	Rate        float64   `help:"Sampling rate to evaluate at in Hz: the model's, divided by a whole number." placeholder:"HZ"`
+	Config      string    `help:"TOML file whose [data] replaces the task's preset: a run folder's config.toml repeats its data." type:"path" placeholder:"FILE"`
+	Set         []string  `help:"Replace one value, for example data.length=4000; repeatable, wins over --config." placeholder:"KEY=VALUE" sep:"none"`
+	Seed        *uint64   `help:"Seed of made-up data." placeholder:"N"`
+	Batch       int       `help:"Examples at once." default:"16"`
+	Threads     int       `help:"Worker threads (default: one per processor)." placeholder:"N"`
+	JSON        bool      `name:"json" help:"Print one JSON object instead of text."`
+	Predictions string    `help:"Write a JSON line for every example to FILE." type:"path" placeholder:"FILE"`
 }
 
 func (c *evalCmd) Help() string {
@@ -57,7 +57,7 @@ type predictionLine struct {
 }
 
 func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
-	m, err := model.Load(c.Model)
+	m, err := c.Model.load()
 	if err != nil {
 		return badInput(err)
 	}

@@ -13,8 +13,8 @@ import (
 )
 
 type inspectCmd struct {
-	Model string `arg:"" help:"Model file (.safetensors)." type:"path"`
-	JSON  bool   `name:"json" help:"Print one JSON object instead of text."`
+	Model modelFile `arg:"" help:"Model file (.safetensors), or the name of a built-in model (${models})."`
+	JSON  bool      `name:"json" help:"Print one JSON object instead of text."`
 }
 
 func (c *inspectCmd) Help() string {
@@ -53,7 +53,7 @@ type poleRange struct {
 }
 
 func (c *inspectCmd) Run(std *streams) error {
-	m, err := model.Load(c.Model)
+	m, err := c.Model.load()
 	if err != nil {
 		return badInput(err)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/bench"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/pretrained"
 	"github.com/s4d-fast/s4d-fast/train"
 )
 
@@ -96,7 +97,7 @@ func run(args []string, std streams) int {
 
 // variables are what help texts list.
 func variables() kong.Vars {
-	return kong.Vars{"tasks": taskNames(), "sweeps": strings.Join(train.SweepPresets(), ", "), "ops": strings.Join(bench.Names(), ", ")}
+	return kong.Vars{"tasks": taskNames(), "models": strings.Join(pretrained.Names(), ", "), "sweeps": strings.Join(train.SweepPresets(), ", "), "ops": strings.Join(bench.Names(), ", ")}
 }
 
 // ctxBox lets kong bind a context to commands.

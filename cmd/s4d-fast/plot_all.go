@@ -12,14 +12,14 @@ import (
 )
 
 type plotAllCmd struct {
-	Model  string   `help:"Trained model: its learned poles, kernels and H∞ scores (.safetensors)." type:"path" placeholder:"FILE"`
-	Delay  []string `help:"Run folders or models of the delay task." type:"path" placeholder:"RUN,..."`
-	Sweep  []string `help:"Folders of sweeps over one key." type:"path" placeholder:"DIR,..."`
-	Task   string   `help:"Task whose data's spectrum to draw: ${tasks}." placeholder:"TASK"`
-	Data   string   `help:"Folder of the task's data (delay makes its own)." type:"path" placeholder:"DIR"`
-	Stride int      `help:"Mark the multiples of this many samples, such as an image's rows; 0: none." default:"32" placeholder:"N"`
-	Format string   `help:"Format of the pictures: ${enum}." enum:"png,svg" default:"png"`
-	Out    string   `help:"Folder to write to." required:"" type:"path" placeholder:"DIR"`
+	Model  modelFile `help:"Trained model: its learned poles, kernels and H∞ scores (.safetensors, or ${models})." placeholder:"MODEL"`
+	Delay  []string  `help:"Run folders or models of the delay task." type:"path" placeholder:"RUN,..."`
+	Sweep  []string  `help:"Folders of sweeps over one key." type:"path" placeholder:"DIR,..."`
+	Task   string    `help:"Task whose data's spectrum to draw: ${tasks}." placeholder:"TASK"`
+	Data   string    `help:"Folder of the task's data (delay makes its own)." type:"path" placeholder:"DIR"`
+	Stride int       `help:"Mark the multiples of this many samples, such as an image's rows; 0: none." default:"32" placeholder:"N"`
+	Format string    `help:"Format of the pictures: ${enum}." enum:"png,svg" default:"png"`
+	Out    string    `help:"Folder to write to." required:"" type:"path" placeholder:"DIR"`
 }
 
 func (c *plotAllCmd) Help() string {
@@ -50,9 +50,9 @@ func (c *plotAllCmd) wishes() []wish {
 	return []wish{
 		{name: "poles", args: []string{"poles"}, ok: true},
 		{name: "response", args: []string{"response"}, ok: true},
-		{name: "learned", args: []string{"poles", c.Model}, flag: "--model", ok: c.Model != ""},
-		{name: "kernels", args: []string{"kernels", c.Model, stride}, flag: "--model", ok: c.Model != ""},
-		{name: "hinf", args: []string{"hinf", c.Model}, flag: "--model", ok: c.Model != ""},
+		{name: "learned", args: []string{"poles", string(c.Model)}, flag: "--model", ok: c.Model != ""},
+		{name: "kernels", args: []string{"kernels", string(c.Model), stride}, flag: "--model", ok: c.Model != ""},
+		{name: "hinf", args: []string{"hinf", string(c.Model)}, flag: "--model", ok: c.Model != ""},
 		{name: "delay", args: append([]string{"delay"}, c.Delay...), flag: "--delay", ok: len(c.Delay) > 0},
 		{name: "sweep", args: append([]string{"sweep"}, c.Sweep...), flag: "--sweep", ok: len(c.Sweep) > 0},
 		spectrum,

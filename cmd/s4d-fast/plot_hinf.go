@@ -12,8 +12,8 @@ import (
 )
 
 type plotHinfCmd struct {
-	Model string  `arg:"" help:"Model file (.safetensors)." type:"path"`
-	Out   picture `help:"Picture to write, PNG or SVG by its name." default:"hinf.png" type:"path" placeholder:"FILE"`
+	Model modelFile `arg:"" help:"Model file (.safetensors), or the name of a built-in model (${models})."`
+	Out   picture   `help:"Picture to write, PNG or SVG by its name." default:"hinf.png" type:"path" placeholder:"FILE"`
 }
 
 func (c *plotHinfCmd) Help() string {
@@ -26,7 +26,7 @@ Example:
 }
 
 func (c *plotHinfCmd) Run(std *streams) error {
-	m, err := model.Load(c.Model)
+	m, err := c.Model.load()
 	if err != nil {
 		return badInput(err)
 	}

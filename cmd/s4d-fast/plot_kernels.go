@@ -10,11 +10,11 @@ import (
 )
 
 type plotKernelsCmd struct {
-	Model  string  `arg:"" help:"Model file (.safetensors)." type:"path"`
-	Length int     `help:"Taps to show; no more than the model has, where its kernels are truncated." default:"256" placeholder:"L"`
-	Stride int     `help:"Mark the multiples of this many samples, such as an image's rows; 0: none." default:"32" placeholder:"N"`
-	First  int     `help:"Layers to show, from the first; 0: all." default:"0" placeholder:"N"`
-	Out    picture `help:"Picture to write, PNG or SVG by its name." default:"kernels.png" type:"path" placeholder:"FILE"`
+	Model  modelFile `arg:"" help:"Model file (.safetensors), or the name of a built-in model (${models})."`
+	Length int       `help:"Taps to show; no more than the model has, where its kernels are truncated." default:"256" placeholder:"L"`
+	Stride int       `help:"Mark the multiples of this many samples, such as an image's rows; 0: none." default:"32" placeholder:"N"`
+	First  int       `help:"Layers to show, from the first; 0: all." default:"0" placeholder:"N"`
+	Out    picture   `help:"Picture to write, PNG or SVG by its name." default:"kernels.png" type:"path" placeholder:"FILE"`
 }
 
 func (c *plotKernelsCmd) Help() string {
@@ -36,7 +36,7 @@ func (c *plotKernelsCmd) Run(std *streams) error {
 	if c.Length < 1 || c.Length > maxTaps || c.Stride < 0 || c.First < 0 {
 		return usageError(fmt.Errorf("--length %d, --stride %d, --first %d: want 1 to %d, and at least 0", c.Length, c.Stride, c.First, maxTaps))
 	}
-	m, err := model.Load(c.Model)
+	m, err := c.Model.load()
 	if err != nil {
 		return badInput(err)
 	}

@@ -6,12 +6,11 @@ import (
 	"math/cmplx"
 
 	"github.com/s4d-fast/s4d-fast/internal/figure"
-	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 type plotPolesCmd struct {
-	Model    string    `arg:"" optional:"" help:"Model whose learned poles to draw, a panel a layer (.safetensors)." type:"path"`
+	Model    modelFile `arg:"" optional:"" help:"Model whose learned poles to draw, a panel a layer (.safetensors, or ${models})."`
 	Init     []string  `help:"Initialisations, a row each." default:"lin,inv,dfout" placeholder:"NAME,..."`
 	Step     []float64 `help:"Values of Δ, or of ξ for angles, a column each." default:"0.001,0.025,0.1" placeholder:"X,..."`
 	Modes    int       `help:"Complex modes of an SSM." default:"32" placeholder:"M"`
@@ -84,8 +83,8 @@ func stepName(init ssm.Init) string {
 }
 
 // learnedPoles returns a row of panels, one a layer, of all SSMs' poles, coloured by their modes' gains.
-func learnedPoles(path string) ([][]figure.Poles, error) {
-	m, err := model.Load(path)
+func learnedPoles(file modelFile) ([][]figure.Poles, error) {
+	m, err := file.load()
 	if err != nil {
 		return nil, badInput(err)
 	}

@@ -14,12 +14,12 @@ import (
 )
 
 type pruneCmd struct {
-	Model string  `arg:"" help:"Model file (.safetensors)." type:"path"`
-	Out   string  `arg:"" help:"Model file to write (.safetensors)." type:"path"`
-	Keep  float64 `help:"Share of every SSM's modes to keep, those with the largest H∞ scores." required:"" placeholder:"SHARE"`
-	Task  string  `help:"Task to evaluate both models on (default: the model's)." placeholder:"TASK"`
-	Data  string  `help:"Folder of the task's data: says what accuracy is left on the validation split." type:"path" placeholder:"DIR"`
-	JSON  bool    `name:"json" help:"Print one JSON object instead of text."`
+	Model modelFile `arg:"" help:"Model file (.safetensors), or the name of a built-in model (${models})."`
+	Out   string    `arg:"" help:"Model file to write (.safetensors)." type:"path"`
+	Keep  float64   `help:"Share of every SSM's modes to keep, those with the largest H∞ scores." required:"" placeholder:"SHARE"`
+	Task  string    `help:"Task to evaluate both models on (default: the model's)." placeholder:"TASK"`
+	Data  string    `help:"Folder of the task's data: says what accuracy is left on the validation split." type:"path" placeholder:"DIR"`
+	JSON  bool      `name:"json" help:"Print one JSON object instead of text."`
 }
 
 func (c *pruneCmd) Help() string {
@@ -44,7 +44,7 @@ func (c *pruneCmd) Run(std *streams, ctx *ctxBox) error {
 	if !strings.HasSuffix(c.Out, ".safetensors") {
 		return usageError(fmt.Errorf("output %q: want a name that ends in .safetensors", c.Out))
 	}
-	m, err := model.Load(c.Model)
+	m, err := c.Model.load()
 	if err != nil {
 		return badInput(err)
 	}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/recurrent"
+)
+
+// Lines of a stream's output (docs/stream.md). Times are counts of the input's samples.
+type (
+	startLine struct {
+		Type      string   `json:"type"`
+		Format    string   `json:"format"`
+		Rate      float64  `json:"rate"`
+		ModelRate float64  `json:"model_rate,omitempty"` // where it is another
+		Model     string   `json:"model"`
+		Task      string   `json:"task,omitempty"`
+		Labels    []string `json:"labels,omitempty"`
+		Level     string   `json:"level"`
+		Emit      string   `json:"emit"`
+		Hop       int      `json:"hop,omitempty"`
+	}
+	eventLine struct {
+		Type       string  `json:"type"`
+		Onset      int64   `json:"onset"`
+		End        int64   `json:"end"`
+		Label      string  `json:"label"`
+		Confidence float64 `json:"confidence"`
+	}
+	frameLine struct {
+		Type      string    `json:"type"`
+		Sample    int64     `json:"sample"`
+		Label     string    `json:"label,omitempty"`
+		Posterior []float32 `json:"posterior,omitempty"`
+		Output    []float32 `json:"output,omitempty"` // regression models, and models that answer at every sample
+	}
+	endLine struct {
+		Type           string    `json:"type"`
+		Samples        int64     `json:"samples"`
+		Seconds        float64   `json:"seconds"`          // of audio
+		RealTimeFactor float64   `json:"real_time_factor"` // computing time / audio time
+		Block          blockLine `json:"block"`
+		Dropped        int64     `json:"dropped"`
+		Truncated      bool      `json:"truncated,omitempty"`
+	}
+	blockLine struct {
+		Samples int     `json:"samples"`
+		P50     float64 `json:"p50"` // seconds
+		P99     float64 `json:"p99"`
+		Max     float64 `json:"max"`
+	}
+)
+
+// eventer prints events.
+type eventer struct {
+	detector *events.Detector
+	audio    *audio
+	out      *json.Encoder
+}
+
+func (e *eventer) hear(samples []float32) error {
+	for i, v := range samples {
+		if math.Abs(float64(v)) > tooLoud {
+			return badInput(fmt.Errorf("sample %d is %g: the input is too loud, full scale is 1", e.audio.at(e.detector.Position()+int64(i)), v))
+		}
+	}
+	return e.print(e.detector.Process(samples))
+}
+
+// tooLoud is an amplitude that no audio has.
+const tooLoud = 1e6
+
+func (e *eventer) skip(n int64) error { return e.print(e.detector.Skip(n)) }
+func (e *eventer) finish() error      { return e.print(e.detector.Close()) }
+
+func (e *eventer) print(list []events.Event) error {
+	for _, v := range list {
+		line := eventLine{Type: "event", Onset: e.audio.at(v.Onset), End: e.audio.at(v.End), Label: v.Label, Confidence: v.Confidence}
+		if err := e.out.Encode(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// framer prints a frame for every block.
+type framer struct {
+	stream       *recurrent.Stream
+	model        *model.Model
+	audio        *audio
+	scale, shift float32 // of the input normalisation
+	out          *json.Encoder
+}
+
+func newFramer(net *recurrent.Network, m *model.Model, a *audio, out *json.Encoder) *framer {
+	f := &framer{stream: net.NewStream(), model: m, audio: a, out: out}
+	f.scale, f.shift = m.Meta.Affine(0)
+	return f
+}
+
+func (f *framer) hear(samples []float32) error {
+	vek.ScaleShift(samples, samples, f.scale, f.shift)
+	y := f.stream.Process(samples, len(samples))
+	for _, v := range y {
+		if v := float64(v); math.IsNaN(v) || math.IsInf(v, 0) {
+			return badInput(fmt.Errorf("after sample %d: the network's output is %v: the input is too loud", f.audio.samples(), v))
+		}
+	}
+	line := frameLine{Type: "frame", Sample: f.audio.samples()}
+	if len(f.model.Meta.Labels) == 0 || f.model.Config.Pool == model.PoolNone {
+		line.Output = y
+		return f.out.Encode(line)
+	}
+	line.Posterior = model.Posterior(y)
+	best := 0
+	for i, p := range line.Posterior {
+		if p > line.Posterior[best] {
+			best = i
+		}
+	}
+	line.Label = f.model.Meta.Labels[best]
+	return f.out.Encode(line)
+}
+
+func (f *framer) skip(int64) error { return nil }
+func (f *framer) finish() error    { return nil }

@@ -1,0 +1,46 @@
+// Package pretrained holds the models that come with s4d-fast. README.md in its folder says how each was trained, on what, and how good it is.
+package pretrained
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+//go:embed *.safetensors
+var files embed.FS
+
+const suffix = ".safetensors"
+
+// Names returns the models' names in alphabetical order.
+func Names() []string {
+	entries, err := files.ReadDir(".")
+	if err != nil {
+		panic("pretrained: " + err.Error()) // the files are part of the program
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), suffix))
+	}
+	return names
+}
+
+// Has reports whether there is a model of that name.
+func Has(name string) bool { return slices.Contains(Names(), name) }
+
+// Load returns the model of a name: "digits" hears the ten English digits at 8 kHz.
+func Load(name string) (*model.Model, error) {
+	if !Has(name) {
+		return nil, fmt.Errorf("pretrained: no model %q: there is %s", name, strings.Join(Names(), ", "))
+	}
+	b, err := files.ReadFile(path.Clean(name + suffix))
+	if err != nil {
+		return nil, fmt.Errorf("pretrained: %w", err)
+	}
+	return model.Read(bytes.NewReader(b))
+}
