@@ -15,6 +15,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
@@ -84,6 +85,9 @@ func New(m *model.Model, opt Options) (*Network, error) {
 	n.decoder = newLinear(w.DecoderWeight, w.DecoderBias, cfg.DOutput)
 	return n, nil
 }
+
+// Level names the kernels that all networks run on: "generic", "avx2", "avx512" or "neon".
+func Level() string { return string(vek.CurrentLevel()) }
 
 // Rate returns the rate that the network was prepared for.
 func (n *Network) Rate() float64 { return n.rate }
