@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -92,7 +91,9 @@ func (s *server) serve(ctx context.Context, l net.Listener, grace time.Duration)
 	s.streams.drain()
 	end, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
-	err := errors.Join(h.Shutdown(end), s.streams.wait(end)) // connections that have become WebSockets are not h's
+	h.Shutdown(end) // which knows nothing of WebSockets; who is too slow for it has been kept, or wait tells
+	err := s.streams.wait(end)
+	h.Close()
 	s.cfg.Log.Info("stopped", "took", time.Since(began), "error", err)
 	return err
 }

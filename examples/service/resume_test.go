@@ -41,7 +41,9 @@ func TestResume(t *testing.T) {
 					heard <- answer
 				}()
 				w.Write(audio[:cut])
-				until(t, "heard", func() bool { return in.server.metrics.samples.Load() >= int64(cut/2)-80 })
+				until(t, "heard", func() bool {
+					return in.server.streams.count() == 1 && in.server.metrics.samples.Load() >= int64(cut/2)-80
+				})
 				in.stop()
 				got = read(t, <-heard)
 				w.Close()
@@ -49,9 +51,15 @@ func TestResume(t *testing.T) {
 				c := in.dial("/v1/streams/" + id)
 				c.say(audio[:cut], 3200)
 				until(t, "heard", func() bool { return in.server.metrics.samples.Load() == int64(cut/2) })
-				in.stop()
+				stopped := make(chan bool)
+				go func() {
+					in.stop()
+					close(stopped)
+				}()
 				var status websocket.StatusCode
-				if got, status = c.rest(); status != websocket.StatusServiceRestart {
+				got, status = c.rest()
+				<-stopped
+				if status != websocket.StatusServiceRestart {
 					t.Errorf("%s: closed with %v", id, status)
 				}
 			}

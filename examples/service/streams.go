@@ -3,7 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"errors"
+	"fmt"
 	"net/http"
 	"regexp"
 	"sync"
@@ -70,7 +70,7 @@ func (s *streams) drain() {
 
 func (s *streams) draining() bool { return s.ctx.Err() != nil }
 
-// wait returns when all sessions have ended.
+// wait returns when all clients have heard that it is over, or ctx ends; it is an error only if streams are not kept by then.
 func (s *streams) wait(ctx context.Context) error {
 	done := make(chan bool)
 	go func() {
@@ -79,10 +79,12 @@ func (s *streams) wait(ctx context.Context) error {
 	}()
 	select {
 	case <-done:
-		return nil
 	case <-ctx.Done():
-		return errors.New("some clients took too long to say goodbye")
 	}
+	if n := s.count(); n > 0 {
+		return fmt.Errorf("there was no time to keep %d streams", n)
+	}
+	return nil
 }
 
 // count returns how many streams are connected.
