@@ -115,11 +115,12 @@ func (s *script) listen(f *events.Finder, clip []float32) {
 	}
 }
 
-// client speaks its script over one connection, which it opens at once; the first clip waits.
+// client speaks its script over one connection, which it opens at once and holds until all clients have spoken; its first clip waits.
 func (l *load) client(s *script, wait time.Duration) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	first := time.Now().Add(wait)
+	began := time.Now()
+	first, last := began.Add(wait), began.Add(time.Duration(s.rounds)*l.period+s.duration())
 	conn, _, err := websocket.Dial(ctx, "ws://"+l.address+"/v1/streams", nil)
 	if err != nil {
 		return err
@@ -136,9 +137,7 @@ func (l *load) client(s *script, wait time.Duration) error {
 	}()
 	for n := range sent {
 		due := first.Add(time.Duration(n/len(s.chunks))*l.period + time.Duration(n%len(s.chunks))*time.Second/10)
-		select {
-		case <-time.After(time.Until(due)):
-		case <-ctx.Done():
+		if !sleep(ctx, due) {
 			return <-heard
 		}
 		sent[n].Store(time.Now().UnixNano())
@@ -146,10 +145,21 @@ func (l *load) client(s *script, wait time.Duration) error {
 			return errors.Join(err, <-heard)
 		}
 	}
+	sleep(ctx, last)
 	if err := conn.Write(ctx, websocket.MessageText, []byte(`{"type":"end"}`)); err != nil {
 		return err
 	}
 	return <-heard
+}
+
+// sleep waits for a time, unless ctx is cancelled before.
+func sleep(ctx context.Context, until time.Time) bool {
+	select {
+	case <-time.After(time.Until(until)):
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // listen compares the lines with the script's answers.
