@@ -7,20 +7,21 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
-// The Free Spoken Digit Dataset made fit for real streams: the clips of loadFSDD, each heard anew in every epoch, somewhere
-// in background noise and at another gain; and examples of class "none", which are no digits. Validation and test clips are as
-// recorded.
+// The Free Spoken Digit Dataset made fit for real streams: the clips of loadFSDD, each heard anew in every epoch, now and then as
+// recorded, else somewhere in background noise and at another gain; and examples of class "none", which are no digits.
+// Validation and test clips are as recorded.
 const (
 	digitsNone   = 10   // the class
-	digitsBefore = 0.15 // seconds of background before a clip, at most
-	digitsAfter  = 0.25 // and after it
+	digitsClean  = 3    // one clip in so many is heard as recorded
+	digitsBefore = 0.12 // seconds of background before a clip, at most
+	digitsAfter  = 0.2  // and after it
 	digitsOthers = 5    // an example of class none for so many clips
 )
 
 // Ranges of the augmentation, in decibels.
 const (
-	digitsGainLow, digitsGainHigh   = -20, 6  // of the clip
-	digitsNoiseLow, digitsNoiseHigh = 5, 45   // of the clip over the background
+	digitsGainLow, digitsGainHigh   = -15, 6  // of the clip
+	digitsNoiseLow, digitsNoiseHigh = 8, 48   // of the clip over the background
 	digitsLevelLow, digitsLevelHigh = -60, -8 // of an example of none, root mean square, over full scale
 )
 
@@ -74,7 +75,9 @@ func (s *digitsSet) Example(dst *Example, i, epoch int) error {
 	d := &soundDraw{draws: draws{stream: random.New(s.seed, random.Noise, epoch, i)}, rate: s.rate}
 	if i < n {
 		err := s.clips.Example(dst, i, epoch)
-		d.digit(dst, s.room)
+		if d.below(digitsClean) > 0 {
+			d.digit(dst, s.room)
+		}
 		return err
 	}
 	err := s.clips.Example(dst, (i-n)*digitsOthers+epoch%digitsOthers, epoch)
@@ -122,8 +125,9 @@ func (d *soundDraw) other(x []float32) {
 		d.noise(x, level/100)
 	case 1:
 		d.noise(x, level)
-	case 2: // speech, backwards
-		slices.Reverse(x)
+	case 2: // a digit's end before its beginning
+		half := len(x) / 2
+		copy(x, append(slices.Clone(x[half:]), x[:half]...))
 		d.mix(x, level)
 	case 3: // how a digit begins
 		clear(x[len(x)/4:])
