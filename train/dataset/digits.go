@@ -8,11 +8,12 @@ import (
 )
 
 // The Free Spoken Digit Dataset made fit for real streams: the clips of loadFSDD, each heard anew in every epoch, now and then as
-// recorded, else somewhere in background noise and at another gain; and examples of class "none", which are no digits.
+// recorded, else faster or slower, somewhere in background noise and at another gain; and examples of class "none", which are no digits.
 // Validation and test clips are as recorded.
 const (
 	digitsNone   = 10   // the class
 	digitsClean  = 3    // one clip in so many is heard as recorded
+	digitsSpeed  = 1.1  // the fastest; the slowest is its inverse
 	digitsBefore = 0.12 // seconds of background before a clip, at most
 	digitsAfter  = 0.2  // and after it
 	digitsOthers = 5    // an example of class none for so many clips
@@ -58,7 +59,7 @@ func (s *digitsSet) Len() int { return s.clips.Len() + s.clips.Len()/digitsOther
 func (s *digitsSet) Length(i int) int {
 	n := s.clips.Len()
 	if i < n {
-		return s.clips.Length(i) + s.room
+		return stretched(s.clips.Length(i), digitsSpeed) + s.room
 	}
 	longest := 0
 	for k := range digitsOthers {
@@ -106,7 +107,7 @@ func (d *soundDraw) digit(dst *Example, room int) {
 	share := digitsBefore / (digitsBefore + digitsAfter)
 	before := d.below(1 + int(share*float64(room)))
 	after := d.below(1 + room - int(share*float64(room)))
-	clip := append([]float32(nil), dst.X...)
+	clip := stretch(dst.X, math.Pow(digitsSpeed, d.between(-1, 1)))
 	gain := d.amplitude(digitsGainLow, digitsGainHigh)
 	level := gain * rms(clip) / d.amplitude(digitsNoiseLow, digitsNoiseHigh)
 	dst.Len = before + len(clip) + after
@@ -115,6 +116,23 @@ func (d *soundDraw) digit(dst *Example, room int) {
 	for i, v := range clip {
 		dst.X[before+i] += float32(gain * float64(v))
 	}
+}
+
+// stretched returns how many samples n become.
+func stretched(n int, factor float64) int { return max(1, int(float64(n)*factor)) }
+
+// stretch returns x as it sounds when played more slowly by the factor, by cubic interpolation (Catmull and Rom's).
+func stretch(x []float32, factor float64) []float32 {
+	y := make([]float32, stretched(len(x), factor))
+	at := func(i int) float64 { return float64(x[min(max(i, 0), len(x)-1)]) }
+	for i := range y {
+		t := float64(i) / factor
+		k := int(t)
+		t -= float64(k)
+		a, b, c, d := at(k-1), at(k), at(k+1), at(k+2)
+		y[i] = float32(b + t/2*(c-a+t*(2*a-5*b+4*c-d+t*(3*(b-c)+d-a))))
+	}
+	return y
 }
 
 // other makes x, a clip, something that is no digit, as long as it is.
