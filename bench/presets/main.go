@@ -44,7 +44,7 @@ var tasks = []dataset.Info{
 	{Task: "delay", Channels: 1, Outputs: 1, MaxLen: 4000, Regression: true, PerPosition: true},
 	{Task: "smnist", Channels: 1, Outputs: 10, MaxLen: 784},
 	{Task: "psmnist", Channels: 1, Outputs: 10, MaxLen: 784},
-	{Task: "digits", Channels: 1, Outputs: 11, MaxLen: 8200},
+	{Task: "digits", Channels: 1, Outputs: 11, MaxLen: 8060},
 	{Task: "fsdd", Channels: 1, Outputs: 10, MaxLen: 5000},
 }
 

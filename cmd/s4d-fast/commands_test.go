@@ -359,7 +359,7 @@ func TestPlot(t *testing.T) {
 		}
 	}
 	for want, args := range map[string][]string{
-		`init "circle"`: {"poles", "--init", "circle"}, "dt_min -1": {"response", "--step=-1"}, ".png or .svg": {"poles", "--out", filepath.Join(dir, "x.jpg")},
+		`init "circle"`: {"poles", "--init", "circle"}, "100000000 modes": {"poles", "--modes", "100000000"}, "70000 SSMs": {"poles", "--channels", "70000", "--modes", "2"}, "dt_min -1": {"response", "--step=-1"}, ".png or .svg": {"poles", "--out", filepath.Join(dir, "x.jpg")},
 	} {
 		if code, _, stderr := invoke(nil, append([]string{"plot"}, args...)...); code == exitOK || !strings.Contains(stderr, want) {
 			t.Errorf("plot %v: exit code %d, stderr %s", args, code, stderr)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/s4d-fast/s4d-fast/convmode"
 	"github.com/s4d-fast/s4d-fast/internal/figure"
@@ -66,7 +67,7 @@ func (c *plotDelayCmd) Run(std *streams, ctx *ctxBox) error {
 
 // delayRun is a network of the delay task, with the sequences that it was trained for.
 type delayRun struct {
-	name  string
+	name  string // of the file and of how its SSMs began
 	model *model.Model
 	data  *dataset.Dataset
 }
@@ -81,7 +82,6 @@ func loadDelayRun(ctx *ctxBox, path string) (r delayRun, err error) {
 	if info.IsDir() {
 		dir, file = path, filepath.Join(path, "best.safetensors")
 	}
-	r.name = filepath.Base(path)
 	cfg, err := train.LoadRun(dir)
 	if _, missing := os.Stat(filepath.Join(dir, "config.toml")); missing != nil && !info.IsDir() {
 		cfg, err = train.Preset(defaultTask)
@@ -94,6 +94,10 @@ func loadDelayRun(ctx *ctxBox, path string) (r delayRun, err error) {
 	}
 	if r.model, err = model.Load(file); err != nil {
 		return r, badInput(err)
+	}
+	r.name = stepsText(r.model.Config.SSM)
+	if name := filepath.Base(path); !strings.Contains(name, "=") { // else it is a sweep's, and says the same at length
+		r.name = name + ": " + r.name
 	}
 	if r.data, err = train.LoadData(ctx, cfg, "val"); err != nil {
 		return r, trainError(err)
@@ -115,7 +119,7 @@ func (r delayRun) kernel() (figure.Panel, error) {
 		c.X, c.Y = append(c.X, float64(l)), append(c.Y, math.Abs(float64(v)))
 	}
 	return figure.Panel{
-		Title: fmt.Sprintf("%s: %s", r.name, stepsText(r.model.Config.SSM)), Y: "|K[l]|", Curves: []figure.Curve{c},
+		Title: r.name, Y: "|K[l]|", Curves: []figure.Curve{c},
 		YMax:  1.15 * slices.Max(c.Y), // the mark shows above the peak
 		Marks: []float64{float64(r.data.Delay)}, MarkName: fmt.Sprintf("τ = %s samples", figure.Thousands(r.data.Delay)),
 	}, nil

@@ -63,8 +63,17 @@ func (c *plotPolesCmd) initial() (rows [][]figure.Poles, err error) {
 	return rows, nil
 }
 
+// What a picture shows at most.
+const (
+	maxModes = 4096
+	maxPoles = 1 << 17
+)
+
 // initialLayer draws a layer whose SSMs all have one step, Δ or ξ, and one decay.
 func initialLayer(init ssm.Init, channels, modes int, step, decay float64) (*ssm.Discrete, error) {
+	if modes > maxModes || channels > maxPoles/max(modes, 1) {
+		return nil, fmt.Errorf("%d modes of %d SSMs: want at most %d modes, and %d in all", modes, channels, maxModes, maxPoles)
+	}
 	cfg := ssm.Config{DModel: channels, DState: 2 * modes, Init: init, Disc: ssm.ZOH, AReal: decay,
 		DtMin: step, DtMax: step, XiMin: step, XiMax: step}
 	p, err := ssm.New(cfg, 1, 0)

@@ -71,6 +71,9 @@ func sweepPanel(dirs []string, x string) (figure.Panel, error) {
 	}
 	curves := sweepCurves(tables, axes)
 	p := figure.Panel{Title: sweepTitle(tables, curves), X: axisText(tables[0].Axes[axes[0]])}
+	if strings.Contains(p.X, "ξ") && slices.ContainsFunc(tables, undamped) {
+		p.X += "   (with a_real=0, poles on the unit circle: ξ is a scale alone)"
+	}
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, c := range curves {
 		if p.Y == "" {
@@ -273,6 +276,14 @@ func sweepTitle(tables []*train.SweepTable, curves []*sweepCurve) string {
 		title += ": means, and single runs as points"
 	}
 	return title
+}
+
+// undamped reports whether some networks of a sweep begin with poles on the unit circle, whose modulus ξ does not enter.
+func undamped(t *train.SweepTable) bool {
+	return slices.ContainsFunc(t.Rows, func(r train.SweepRow) bool {
+		cfg, err := t.Config(r)
+		return err == nil && cfg.SSM.AReal == 0 && cfg.SSM.Discrete()
+	})
 }
 
 // axisText is what an axis is called: the symbols of steps, or else its keys.

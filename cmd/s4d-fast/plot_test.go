@@ -214,7 +214,7 @@ func delayRunDir(t *testing.T, name string, set ...string) string {
 func TestPlotDelay(t *testing.T) {
 	one, two := delayRunDir(t, "one"), delayRunDir(t, "two", "data.delay=70", "ssm.init=lin", "ssm.dt_max=0.01")
 	mustHave(t, drawn(t, 1200, 640+240, "delay", one), "network's output", "target: the input, delayed", "τ = 50 samples", "one: dfout, ξ = 0.0025", "|K[l]|", "lag l [samples]")
-	mustHave(t, drawn(t, 1200, 640+2*240, "delay", filepath.Join(one, "best.safetensors"), two), "output of best.safetensors", "best.safetensors: dfout, ξ = 0.0025",
+	mustHave(t, drawn(t, 1200, 640+2*240, "delay", filepath.Join(one, "best.safetensors"), two), "output of best.safetensors: dfout, ξ = 0.0025", "best.safetensors: dfout, ξ = 0.0025",
 		"two: lin, Δ from 0.002 to 0.01", "τ = 70 samples")
 	alone := write(t, "alone.safetensors", read(t, filepath.Join(one, "best.safetensors")))
 	mustHave(t, drawn(t, 1200, 640+240, "delay", alone), "τ = 1,000 samples")
@@ -286,6 +286,19 @@ func TestPlotSweep(t *testing.T) {
 	mustHave(t, drawn(t, 1200, 500, "sweep", a, b, "--x", "ssm.dt_max", "--log"), "lin", "inv", "pinned", "Δ")
 	one, two := sweepOf(t, "ssm.init=dfout"), sweepOf(t, "ssm.init=lin,inv", "ssm.a_real=0.25")
 	mustHave(t, drawn(t, 1200, 500, "sweep", one, two), "Sweep of delay", "dfout, a_real=0.5", "lin, a_real=0.25", "inv, a_real=0.25", "validation MSE / power")
+	const scale = "Δ, ξ   (with a_real=0, poles on the unit circle: ξ is a scale alone)"
+	undamped := sweepOf(t, "ssm.init=lin,dfout", "ssm.a_real=0")
+	mustHave(t, drawn(t, 1200, 500, "sweep", undamped), scale)
+	runs, err := filepath.Glob(filepath.Join(undamped, "*=0.03*"))
+	if err != nil || len(runs) != 2 {
+		t.Fatalf("runs %q, %v", runs, err)
+	}
+	mustHave(t, drawn(t, 1200, 640+2*240, append([]string{"delay"}, runs...)...), "output of dfout, ξ = 0.03", "lin, Δ = 0.03", "dfout, ξ = 0.03")
+	for _, dirs := range [][]string{{one}, {two}} { // Lin's frequencies follow Δ with any real part
+		if p, err := sweepPanel(dirs, ""); err != nil || p.X != "Δ, ξ" {
+			t.Errorf("axis %q, %v", p.X, err)
+		}
+	}
 
 	words := sweepDir(t, "words", "ssm.init"+sweepHead, "lin,1"+result("0.5"))
 	zero := sweepDir(t, "zero", "model.dropout"+sweepHead, "0,1"+result("0.5"), "0.1,1"+result("0.5"))
@@ -297,7 +310,7 @@ func TestPlotSweep(t *testing.T) {
 	mustSay(t, nil, []string{"plot", "sweep", a, "--x", "optim.lr"}, exitUsage, "--x optim.lr", a)
 	mustSay(t, nil, []string{"plot", "sweep", a, zero}, exitUsage, steps, "model.dropout")
 	mustSay(t, nil, []string{"plot", "sweep", zero, "--log"}, exitUsage, "--log")
-	mustSay(t, nil, []string{"plot", "sweep", one, sweepDir(t, "other", steps+sweepHead, "0.1,1"+result("1"))}, exitBadInput, "different things")
+	mustSay(t, nil, []string{"plot", "sweep", one, sweepDir(t, "other", steps+"+ssm.xi_min+ssm.xi_max"+sweepHead, "0.1,1"+result("1"))}, exitBadInput, "different things")
 }
 
 // sweepOf runs a sweep over Δ.
@@ -305,7 +318,8 @@ func sweepOf(t *testing.T, set ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "sweep")
 	args := []string{"sweep", "delay", "--out", dir}
-	for _, s := range append(set, "data.length=64", "data.delay=16", "data.train_size=64", "data.eval_size=8", "ssm.d_state=8", "train.epochs=1", "ssm.dt_min+ssm.dt_max=0.01,0.03") {
+	steps := "ssm.dt_min+ssm.dt_max+ssm.xi_min+ssm.xi_max=0.01,0.03"
+	for _, s := range append(set, "data.length=64", "data.delay=16", "data.train_size=64", "data.eval_size=8", "ssm.d_state=8", "train.epochs=1", steps) {
 		args = append(args, "--set", s)
 	}
 	ok(t, args...)

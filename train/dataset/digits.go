@@ -7,20 +7,22 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
-// The Free Spoken Digit Dataset made fit for real streams: the clips of loadFSDD, each heard anew in every epoch, somewhere
-// in background noise and at another gain; and examples of class "none", which are no digits. Validation and test clips are as
-// recorded.
+// The Free Spoken Digit Dataset made fit for real streams: the clips of loadFSDD, each heard anew in every epoch, now and then as
+// recorded, else faster or slower, somewhere in background noise and at another gain; and examples of class "none", which are no digits.
+// Validation and test clips are as recorded.
 const (
 	digitsNone   = 10   // the class
-	digitsBefore = 0.15 // seconds of background before a clip, at most
-	digitsAfter  = 0.25 // and after it
+	digitsClean  = 3    // one clip in so many is heard as recorded
+	digitsSpeed  = 1.1  // the fastest; the slowest is its inverse
+	digitsBefore = 0.12 // seconds of background before a clip, at most
+	digitsAfter  = 0.2  // and after it
 	digitsOthers = 5    // an example of class none for so many clips
 )
 
 // Ranges of the augmentation, in decibels.
 const (
-	digitsGainLow, digitsGainHigh   = -20, 6  // of the clip
-	digitsNoiseLow, digitsNoiseHigh = 5, 45   // of the clip over the background
+	digitsGainLow, digitsGainHigh   = -15, 6  // of the clip
+	digitsNoiseLow, digitsNoiseHigh = 8, 48   // of the clip over the background
 	digitsLevelLow, digitsLevelHigh = -60, -8 // of an example of none, root mean square, over full scale
 )
 
@@ -57,7 +59,7 @@ func (s *digitsSet) Len() int { return s.clips.Len() + s.clips.Len()/digitsOther
 func (s *digitsSet) Length(i int) int {
 	n := s.clips.Len()
 	if i < n {
-		return s.clips.Length(i) + s.room
+		return stretched(s.clips.Length(i), digitsSpeed) + s.room
 	}
 	longest := 0
 	for k := range digitsOthers {
@@ -74,7 +76,9 @@ func (s *digitsSet) Example(dst *Example, i, epoch int) error {
 	d := &soundDraw{draws: draws{stream: random.New(s.seed, random.Noise, epoch, i)}, rate: s.rate}
 	if i < n {
 		err := s.clips.Example(dst, i, epoch)
-		d.digit(dst, s.room)
+		if d.below(digitsClean) > 0 {
+			d.digit(dst, s.room)
+		}
 		return err
 	}
 	err := s.clips.Example(dst, (i-n)*digitsOthers+epoch%digitsOthers, epoch)
@@ -103,7 +107,7 @@ func (d *soundDraw) digit(dst *Example, room int) {
 	share := digitsBefore / (digitsBefore + digitsAfter)
 	before := d.below(1 + int(share*float64(room)))
 	after := d.below(1 + room - int(share*float64(room)))
-	clip := append([]float32(nil), dst.X...)
+	clip := stretch(dst.X, math.Pow(digitsSpeed, d.between(-1, 1)))
 	gain := d.amplitude(digitsGainLow, digitsGainHigh)
 	level := gain * rms(clip) / d.amplitude(digitsNoiseLow, digitsNoiseHigh)
 	dst.Len = before + len(clip) + after
@@ -114,6 +118,23 @@ func (d *soundDraw) digit(dst *Example, room int) {
 	}
 }
 
+// stretched returns how many samples n become.
+func stretched(n int, factor float64) int { return max(1, int(float64(n)*factor)) }
+
+// stretch returns x as it sounds when played more slowly by the factor, by cubic interpolation (Catmull and Rom's).
+func stretch(x []float32, factor float64) []float32 {
+	y := make([]float32, stretched(len(x), factor))
+	at := func(i int) float64 { return float64(x[min(max(i, 0), len(x)-1)]) }
+	for i := range y {
+		t := float64(i) / factor
+		k := int(t)
+		t -= float64(k)
+		a, b, c, d := at(k-1), at(k), at(k+1), at(k+2)
+		y[i] = float32(b + t/2*(c-a+t*(2*a-5*b+4*c-d+t*(3*(b-c)+d-a))))
+	}
+	return y
+}
+
 // other makes x, a clip, something that is no digit, as long as it is.
 func (d *soundDraw) other(x []float32) {
 	level := d.amplitude(digitsLevelLow, digitsLevelHigh)
@@ -122,8 +143,9 @@ func (d *soundDraw) other(x []float32) {
 		d.noise(x, level/100)
 	case 1:
 		d.noise(x, level)
-	case 2: // speech, backwards
-		slices.Reverse(x)
+	case 2: // a digit's end before its beginning
+		half := len(x) / 2
+		copy(x, append(slices.Clone(x[half:]), x[:half]...))
 		d.mix(x, level)
 	case 3: // how a digit begins
 		clear(x[len(x)/4:])

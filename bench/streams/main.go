@@ -1,0 +1,204 @@
+// Command streams tells how many streams of audio one core keeps up with, in real time:
+//
+//	go run ./bench/streams [-seconds 5] [-block 10ms] [-load 0.9] [-level LEVEL]
+//
+// Two networks: the built-in model of spoken digits at 8 kHz, and six layers of H = 128, N = 64 at 16 kHz. Three ways: a block of
+// 10 ms of every stream in turn (Process), a sample of every stream in turn (Step), and a sample of all streams together
+// (StepMany). The network hears everything, as if the gate of package events were always open. First it finds the number
+// of streams that takes all of the core's time; then it runs so many times load, and tells the latency of a block: from the
+// moment at which that of every stream is there until its own answer is.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/internal/random"
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/pretrained"
+	"github.com/s4d-fast/s4d-fast/recurrent"
+)
+
+func main() {
+	seconds := flag.Float64("seconds", 5, "of wall time a row")
+	block := flag.Duration("block", 10*time.Millisecond, "of audio that arrives at once")
+	load := flag.Float64("load", 0.9, "`share` of the core's time in use while latency is measured")
+	level := flag.String("level", "", "kernel `level` (default: the best one)")
+	flag.Parse()
+	if *level != "" {
+		fail(vek.SetLevel(vek.Level(*level)))
+	}
+	if !(*seconds > 0) || *block <= 0 || !(*load > 0 && *load <= 1) {
+		fail(fmt.Errorf("-seconds %v, -block %v, -load %v: want positive values, and at most 1 of load", *seconds, *block, *load))
+	}
+	runtime.GOMAXPROCS(1)
+	networks, err := networks()
+	fail(err)
+	fmt.Printf("level %s, one core, blocks of %v, latency at %.0f %% load\n\n", vek.CurrentLevel(), *block, 100**load)
+	fmt.Println("| network | way | µs a sample | streams in real time | p50 | p99 | max |")
+	fmt.Println("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+	for _, n := range networks {
+		for _, w := range ways {
+			b := newBench(n, w, *block)
+			perSample, streams := b.capacity(*seconds / 2)
+			late := b.latencies(max(1, int(*load*float64(streams))), *seconds/2)
+			fmt.Printf("| %s | %s | %.3g | %d | %s | %s | %s |\n", n.name, w.name, 1e6*perSample, streams,
+				milliseconds(quantile(late, 0.5)), milliseconds(quantile(late, 0.99)), milliseconds(late[len(late)-1]))
+		}
+	}
+}
+
+func fail(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "streams:", err)
+		os.Exit(1)
+	}
+}
+
+func milliseconds(s float64) string { return fmt.Sprintf("%.2f ms", 1e3*s) }
+
+// quantile returns the q-quantile of sorted values.
+func quantile(x []float64, q float64) float64 {
+	return x[min(int(q*float64(len(x))), len(x)-1)]
+}
+
+// network is what streams run on.
+type network struct {
+	name string
+	net  *recurrent.Network
+	rate float64
+}
+
+func networks() ([]network, error) {
+	digits, err := pretrained.Load("digits")
+	if err != nil {
+		return nil, err
+	}
+	c := model.Default()
+	c.DOutput, c.NLayers = 10, 6
+	large, err := model.New(c, 1)
+	if err != nil {
+		return nil, err
+	}
+	var list []network
+	for _, m := range []struct {
+		name string
+		*model.Model
+		rate float64
+	}{{"digits", digits, digits.Meta.SampleRate}, {"H=128 N=64 layers=6", large, 16000}} {
+		net, err := recurrent.New(m.Model, recurrent.Options{Window: int(m.rate)})
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, network{fmt.Sprintf("%s at %g kHz", m.name, m.rate/1000), net, m.rate})
+	}
+	return list, nil
+}
+
+// way is one of three ways to advance streams by a block; done is called with the number of streams that are up to date.
+type way struct {
+	name string
+	run  func(b *bench, streams []*recurrent.Stream, done func(n int))
+}
+
+var ways = []way{
+	{"Process", func(b *bench, streams []*recurrent.Stream, done func(n int)) {
+		for i, s := range streams {
+			s.Process(b.audio, len(b.audio))
+			done(i + 1)
+		}
+	}},
+	{"Step", func(b *bench, streams []*recurrent.Stream, done func(n int)) {
+		for i, s := range streams {
+			for t := range b.audio {
+				s.Step(b.audio[t : t+1])
+			}
+			done(i + 1)
+		}
+	}},
+	{"StepMany", func(b *bench, streams []*recurrent.Stream, done func(n int)) {
+		x := b.column[:len(streams)]
+		for _, v := range b.audio {
+			for i := range x {
+				x[i] = v
+			}
+			b.net.StepMany(b.answers[:b.outputs*len(streams)], x, streams)
+		}
+		done(len(streams))
+	}},
+}
+
+// bench runs streams of one network in one way.
+type bench struct {
+	network
+	way
+	block           time.Duration
+	audio           []float32 // a block
+	streams         []*recurrent.Stream
+	outputs         int
+	column, answers []float32
+}
+
+func newBench(n network, w way, block time.Duration) *bench {
+	b := &bench{network: n, way: w, block: block, audio: make([]float32, max(1, int(block.Seconds()*n.rate))), outputs: n.net.Outputs()}
+	noise := random.New(1, random.Noise, 0, 0)
+	for i := range b.audio {
+		b.audio[i] = float32(noise.Normal(uint64(i)))
+	}
+	return b
+}
+
+// some returns n streams.
+func (b *bench) some(n int) []*recurrent.Stream {
+	for len(b.streams) < n {
+		b.streams = append(b.streams, b.net.NewStream())
+	}
+	b.column, b.answers = make([]float32, n), make([]float32, n*b.outputs)
+	return b.streams[:n]
+}
+
+// capacity returns the seconds that a sample of one stream takes where so many streams take all of the time.
+func (b *bench) capacity(seconds float64) (perSample float64, streams int) {
+	streams = 16
+	for range 3 { // the more streams, the further away their states
+		perSample = b.time(b.some(streams), seconds/3)
+		streams = max(1, int(1/(b.rate*perSample)))
+	}
+	return perSample, streams
+}
+
+// time returns the median over rounds of the seconds a sample.
+func (b *bench) time(streams []*recurrent.Stream, seconds float64) float64 {
+	b.run(b, streams, func(int) {}) // warm up
+	var rounds []float64
+	for begin := time.Now(); len(rounds) < 3 || time.Since(begin).Seconds() < seconds; {
+		start := time.Now()
+		b.run(b, streams, func(int) {})
+		rounds = append(rounds, time.Since(start).Seconds())
+	}
+	slices.Sort(rounds)
+	return quantile(rounds, 0.5) / float64(len(streams)*len(b.audio))
+}
+
+// latencies returns the sorted latencies of blocks of n streams that arrive together, one block after the other in real time.
+func (b *bench) latencies(n int, seconds float64) (late []float64) {
+	streams := b.some(n)
+	start := time.Now()
+	for round := 0; float64(round)*b.block.Seconds() < seconds; round++ {
+		there := start.Add(time.Duration(round) * b.block)
+		time.Sleep(time.Until(there))
+		told := 0
+		b.run(b, streams, func(done int) {
+			for ; told < done; told++ {
+				late = append(late, time.Since(there).Seconds())
+			}
+		})
+	}
+	slices.Sort(late)
+	return late
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+	"time"
+)
+
+// The ways differ in time, not in what the streams hear; every stream is told of once a block.
+func TestWays(t *testing.T) {
+	networks, err := networks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first []byte
+	for _, w := range ways {
+		b := newBench(networks[0], w, 2*time.Millisecond)
+		streams := b.some(3)
+		told := 0
+		b.run(b, streams, func(done int) { told = done })
+		if told != len(streams) {
+			t.Errorf("%s: %d of %d streams are done", w.name, told, len(streams))
+		}
+		for i, s := range streams {
+			got := s.Snapshot(nil)
+			if s.Position() != 16 {
+				t.Errorf("%s: stream %d is at sample %d, want 16", w.name, i, s.Position())
+			}
+			if first == nil {
+				first = got
+			}
+			if !bytes.Equal(got, first) {
+				t.Errorf("%s: stream %d heard something else", w.name, i)
+			}
+		}
+	}
+}
+
+func TestCapacity(t *testing.T) {
+	networks, err := networks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(networks[0], ways[0], 5*time.Millisecond)
+	perSample, streams := b.capacity(0.01)
+	if perSample <= 0 || streams < 1 || float64(streams) > 1/(b.rate*perSample) && streams > 1 {
+		t.Errorf("%v s a sample, %d streams", perSample, streams)
+	}
+	if late := b.latencies(2, 0.02); len(late) != 8 || late[0] <= 0 {
+		t.Errorf("%d latencies of 2 streams and 4 blocks: %v", len(late), late)
+	}
+}
