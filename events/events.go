@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"unsafe"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -177,15 +178,25 @@ type hearing struct {
 	Begin   int64   // its onset, or that of the last event
 	Best    float64 // its largest posterior
 	Events  int     // of this sound so far
+	Ended   int64   // the end of the last event
+	Sure    int     // frame of the last answer that was sure, or in an event
 	Nothing bool    // the sound goes on and means nothing
 }
 
 // What a sound's parts last, in seconds.
 const (
 	meaningless = 0.6 // of a sound that the model calls none until it counts as background
+	undecided   = 3   // of a sound that the model gives no label for sure until it does, too: there need not be a label none
 	prompt      = 0.6 // between a sound's onset and an answer that is about its beginning
 	delay       = 0.3 // between a word's onset and an answer, inside a sound that goes on
 )
+
+// StateBytes returns what a Detector costs in memory, the state of its stream included. Beside it are only the
+// events that the last call returned; the working memory of a call is shared by the Finder's Detectors.
+func (f *Finder) StateBytes() int {
+	samples := f.frame + (preroll+openFrames-1)*f.frame
+	return int(unsafe.Sizeof(Detector{})) + 8*len(f.labels) + 4*samples + f.net.StreamBytes()
+}
 
 // NewDetector starts listening.
 func (f *Finder) NewDetector() *Detector {
@@ -300,7 +311,11 @@ func (d *Detector) answer() {
 	case !h.Active && confirmed && (h.Events == 0 || d.position-h.Begin >= d.refractory):
 		d.begin(best)
 	}
-	h.Nothing = !h.Active && d.labels[best] == None && float64(h.Frames) > meaningless*frameRate
+	if sure || h.Active {
+		h.Sure = h.Frames
+	}
+	none := d.labels[best] == None && float64(h.Frames) > meaningless*frameRate
+	h.Nothing = !h.Active && (none || float64(h.Frames-h.Sure) > undecided*frameRate)
 }
 
 // posterior fills chance and returns its largest element's index.
@@ -323,13 +338,13 @@ func (d *Detector) posterior() (best int) {
 	return best
 }
 
-// onset returns where the word that leads began: with the sound, or a little before it led.
+// onset returns where the word that leads began: with the sound, or a little before it led, but not before the last event's end.
 func (d *Detector) onset() int64 {
 	h := &d.heard
 	if h.Events == 0 && float64(h.Since-h.Onset) <= prompt*d.rate {
 		return h.Onset
 	}
-	return max(h.Onset, h.Since-int64(delay*d.rate))
+	return max(h.Onset, h.Ended, h.Since-int64(delay*d.rate))
 }
 
 func (d *Detector) begin(label int) {
@@ -343,7 +358,8 @@ func (d *Detector) begin(label int) {
 func (d *Detector) end(at int64) {
 	h := &d.heard
 	if h.Active {
-		d.events = append(d.events, Event{Onset: h.Begin, End: max(at, h.Begin), Label: d.labels[h.Event], Confidence: h.Best})
+		h.Ended = max(at, h.Begin)
+		d.events = append(d.events, Event{Onset: h.Begin, End: h.Ended, Label: d.labels[h.Event], Confidence: h.Best})
 	}
 	h.Active = false
 }

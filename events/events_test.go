@@ -3,6 +3,7 @@ package events_test
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/pretrained"
 )
 
 const rate = tonemodel.Rate
@@ -144,6 +146,62 @@ func TestWithoutPauses(t *testing.T) {
 	}
 }
 
+// Events are in order and never overlap, however hesitantly one label follows another.
+func TestOrder(t *testing.T) {
+	touching := 0
+	for seed := range uint64(20) {
+		r, s := random.New(seed, random.Noise, 1, 0), &tonemodel.Sound{}
+		for i := range uint64(20) {
+			s.Tone([]string{"low", "high"}[int(2*r.Float64(3*i))], 0.1+0.6*r.Float64(3*i+1))
+			s.Silence(max(0, 0.3*r.Float64(3*i+2)-0.15))
+		}
+		s.Noise(0.003)
+		for _, opt := range []events.Options{{Window: 0.2, Refractory: 0.1}, {Window: 0.1, Refractory: 0.05, Confirm: 8}, {OffThreshold: 0.79}} {
+			last := events.Event{}
+			for _, e := range listen(finder(t, opt), s.Samples, 800) {
+				if e.Onset < last.End || e.End < e.Onset {
+					t.Errorf("seed %d, %+v: %+v follows %+v", seed, opt, e, last)
+				}
+				if e.Onset == last.End {
+					touching++
+				}
+				last = e
+			}
+		}
+	}
+	if touching == 0 {
+		t.Error("no event begins where another ends: the signals test nothing")
+	}
+}
+
+// Noise that begins with the stream, and a word in it before the gate knows the noise, do not keep the gate open, whether
+// the model has a label for noise or is only at a loss.
+func TestNoisyStart(t *testing.T) {
+	lost := listener(t)
+	lost.Meta.Labels[2] = "other"
+	lost.Weights.DecoderBias[2] = lost.Weights.DecoderBias[0] // noise is any of the three
+	for name, m := range map[string]*model.Model{"none": listener(t), "lost": lost} {
+		f, err := events.New(m, events.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, deviation := range []float64{0.003, 0.005, 0.02} { // 0.005 is −46 dB
+			for _, at := range []float64{0, 0.1, 0.2, 1} {
+				s := &tonemodel.Sound{}
+				s.Silence(at)
+				s.Tone("low", 0.4)
+				s.Silence(10)
+				s.Noise(deviation)
+				d := f.NewDetector()
+				got := d.Process(s.Samples)
+				if d.Listening() || len(got) != 1 || got[0].Label != "low" {
+					t.Errorf("%s, noise %v, word at %v s: events %+v, gate open: %t", name, deviation, at, got, d.Listening())
+				}
+			}
+		}
+	}
+}
+
 // Each option moves what it says it moves.
 func TestOptions(t *testing.T) {
 	s := &tonemodel.Sound{}
@@ -204,6 +262,34 @@ func TestAllocations(t *testing.T) {
 	d.Process(s.Samples)
 	if n := testing.AllocsPerRun(3, func() { d.Process(s.Samples) }); n != 0 {
 		t.Errorf("%v allocations a call", n)
+	}
+}
+
+// A Detector costs what StateBytes says, and at most an eighth more, by which the runtime rounds sizes up.
+func TestStateBytes(t *testing.T) {
+	digits, err := pretrained.Load("digits")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, m := range map[string]*model.Model{"tones": listener(t), "digits": digits} {
+		f, err := events.New(m, events.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := make([]float32, rate)
+		detectors := make([]*events.Detector, 50)
+		f.NewDetector().Process(x) // the working memory that all share
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for i := range detectors {
+			detectors[i] = f.NewDetector()
+			detectors[i].Process(x)
+		}
+		runtime.ReadMemStats(&after)
+		got, want := float64(after.TotalAlloc-before.TotalAlloc)/50, float64(f.StateBytes())
+		if got < want || got > 1.125*want {
+			t.Errorf("%s: a detector takes %.0f bytes, StateBytes says %.0f", name, got, want)
+		}
 	}
 }
 

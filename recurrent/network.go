@@ -13,7 +13,9 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"unsafe"
 
+	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
@@ -84,6 +86,9 @@ func New(m *model.Model, opt Options) (*Network, error) {
 	return n, nil
 }
 
+// Level names the kernels that all networks run on: "generic", "avx2", "avx512" or "neon".
+func Level() string { return string(vek.CurrentLevel()) }
+
 // Rate returns the rate that the network was prepared for.
 func (n *Network) Rate() float64 { return n.rate }
 
@@ -91,9 +96,14 @@ func (n *Network) Rate() float64 { return n.rate }
 func (n *Network) Outputs() int { return n.cfg.DOutput }
 
 // StateBytes returns the size of one stream's state: 8·H·M bytes a layer with an SSM, and 8·H for the running mean, or
-// for each block of a window. Beside it a stream holds its last outputs; the working memory of a call belongs to the network
-// and is reused.
+// for each block of a window. The working memory of a call belongs to the network and is reused.
 func (n *Network) StateBytes() int { return 4*n.stateLen() + 8*n.sumLen()*(1+n.blocks) }
+
+// StreamBytes returns what a stream costs in memory: its state, the window's sum, its last outputs (one position's) and
+// what holds them together.
+func (n *Network) StreamBytes() int {
+	return int(unsafe.Sizeof(Stream{})) + n.StateBytes() + 8*n.sumLen() + 4*n.cfg.DOutput
+}
 
 // stateLen is the number of float32s of h: [layer][re, im][H][M].
 func (n *Network) stateLen() int { return n.cfg.CountSSM() * 2 * n.cfg.DModel * n.cfg.SSM.Modes() }

@@ -3,6 +3,7 @@ package recurrent_test
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -247,6 +248,34 @@ func TestStateBytes(t *testing.T) {
 	cfg := baseConfig() // 2 layers · 8 channels · 4 modes · 8 bytes, and 8 sums
 	if got := newNetwork(t, newModel(t, cfg, 1), 1).StateBytes(); got != 2*8*4*8+8*8 {
 		t.Errorf("%d bytes, want 576", got)
+	}
+}
+
+// A stream costs what StreamBytes says, and at most an eighth more, by which the runtime rounds sizes up.
+func TestStreamBytes(t *testing.T) {
+	for name, change := range map[string]func(*model.Config, *recurrent.Options){
+		"mean":   func(*model.Config, *recurrent.Options) {},
+		"window": func(_ *model.Config, o *recurrent.Options) { o.Window = 1000 },
+		"last":   func(c *model.Config, _ *recurrent.Options) { c.Pool = model.PoolLast },
+		"larger": func(c *model.Config, _ *recurrent.Options) { c.DModel, c.SSM.DModel, c.SSM.DState = 64, 64, 64 },
+	} {
+		cfg, opt := baseConfig(), recurrent.Options{}
+		change(&cfg, &opt)
+		n, err := recurrent.New(newModel(t, cfg, 1), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		streams := make([]*recurrent.Stream, 100)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for i := range streams {
+			streams[i] = n.NewStream()
+		}
+		runtime.ReadMemStats(&after)
+		got, want := float64(after.TotalAlloc-before.TotalAlloc)/100, float64(n.StreamBytes())
+		if got < want || got > 1.125*want {
+			t.Errorf("%s: a stream takes %.0f bytes, StreamBytes says %.0f", name, got, want)
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/bench"
 	"github.com/s4d-fast/s4d-fast/internal/golden"
+	"github.com/s4d-fast/s4d-fast/internal/report"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/internal/wav"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -110,12 +111,12 @@ func decode(t *testing.T, line string, v any) {
 }
 
 // lastFrame checks the lines' kinds and returns the last frame.
-func lastFrame(t *testing.T, stdout string) frameLine {
+func lastFrame(t *testing.T, stdout string) report.Frame {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
-	var start startLine
-	var end endLine
-	var frame frameLine
+	var start report.Start
+	var end report.End
+	var frame report.Frame
 	decode(t, lines[0], &start)
 	decode(t, lines[len(lines)-1], &end)
 	decode(t, lines[len(lines)-2], &frame)
@@ -153,7 +154,7 @@ func TestStreamForms(t *testing.T) {
 func posteriors(t *testing.T, stdout string) (list [][]float32) {
 	t.Helper()
 	for _, line := range strings.Split(strings.TrimSpace(stdout), "\n") {
-		var f frameLine
+		var f report.Frame
 		decode(t, line, &f)
 		if f.Type == "frame" {
 			list = append(list, f.Posterior)

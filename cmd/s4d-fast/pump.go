@@ -9,6 +9,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/s4d-fast/s4d-fast/internal/report"
 	"github.com/s4d-fast/s4d-fast/internal/wav"
 )
 
@@ -48,7 +49,7 @@ type pump struct {
 	live   bool // rather lose samples than make the source wait
 	out    *json.Encoder
 
-	times   blockTimes
+	times   report.Times
 	busy    time.Duration
 	dropped int64
 }
@@ -152,7 +153,7 @@ func (p *pump) step(b block) error {
 	err := p.hearer.hear(b.samples)
 	took := time.Since(began)
 	p.busy += took
-	p.times.add(took)
+	p.times.Add(took)
 	return err
 }
 
@@ -160,9 +161,9 @@ func (p *pump) end(truncated bool) error {
 	if err := p.hearer.finish(); err != nil {
 		return err
 	}
-	line := endLine{
+	line := report.End{
 		Type: "end", Samples: p.audio.samples(), Seconds: float64(p.audio.position) / p.audio.heard, Dropped: p.audio.at(p.dropped),
-		Block:     blockLine{Samples: p.block, P50: p.times.quantile(0.5), P99: p.times.quantile(0.99), Max: p.times.max},
+		Block:     p.times.Block(p.block),
 		Truncated: truncated,
 	}
 	if line.Seconds > 0 {

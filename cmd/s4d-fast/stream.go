@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/report"
 	"github.com/s4d-fast/s4d-fast/internal/resample"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/internal/wav"
@@ -81,7 +82,7 @@ func (c *streamCmd) Run(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return badInput(fmt.Errorf("%s: %w", c.Model, err))
 	}
-	start := startLine{
+	start := report.Start{
 		Type: "start", Format: c.Format, Rate: a.rate, Model: string(c.Model), Task: m.Meta.Task,
 		Labels: m.Meta.Labels, Level: string(vek.CurrentLevel()), Emit: c.Emit,
 	}

@@ -13,55 +13,26 @@ import (
 	"testing"
 	"time"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
+	"github.com/s4d-fast/s4d-fast/internal/report"
+	"github.com/s4d-fast/s4d-fast/internal/report/reporttest"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/internal/wav"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// schema is that of docs/stream.md.
-func schema(t *testing.T) *jsonschema.Schema {
-	t.Helper()
-	_, text, found := strings.Cut(string(read(t, filepath.Join("..", "..", "docs", "stream.md"))), "```json\n")
-	text, _, closed := strings.Cut(text, "\n```")
-	if !found || !closed {
-		t.Fatal("docs/stream.md shows no schema")
-	}
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("stream.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("stream.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 // lines checks every line of a stream's output against the schema and returns its events and its last line.
-func lines(t *testing.T, stdout string) (heard []eventLine, end endLine) {
+func lines(t *testing.T, stdout string) (heard []report.Event, end report.End) {
 	t.Helper()
-	s := schema(t)
-	all := strings.Split(strings.TrimSpace(stdout), "\n")
+	all := reporttest.Lines(t, stdout)
 	for i, line := range all {
-		v, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
-		if err != nil {
-			t.Fatalf("line %d, %s: %v", i, line, err)
-		}
-		if err := s.Validate(v); err != nil {
-			t.Errorf("line %d, %s: %v", i, line, err)
-		}
-		kind := v.(map[string]any)["type"]
+		var v struct{ Type string }
+		decode(t, line, &v)
+		kind := v.Type
 		if (i == 0) != (kind == "start") || (i == len(all)-1) != (kind == "end") {
 			t.Errorf("line %d of %d is of type %v", i, len(all), kind)
 		}
 		if kind == "event" {
-			var e eventLine
+			var e report.Event
 			decode(t, line, &e)
 			heard = append(heard, e)
 		}
@@ -93,7 +64,7 @@ func encoded(samples []float32, order binary.AppendByteOrder) (b []byte) {
 }
 
 // hearsTones checks that the events are the sound's tones; scale is input samples a sample of the sound.
-func hearsTones(t *testing.T, heard []eventLine, s *tonemodel.Sound, scale float64) {
+func hearsTones(t *testing.T, heard []report.Event, s *tonemodel.Sound, scale float64) {
 	t.Helper()
 	if len(heard) != len(s.Tones) {
 		t.Fatalf("events %+v, want %+v", heard, s.Tones)
@@ -201,7 +172,7 @@ func TestStreamRates(t *testing.T) {
 		if end.Samples != int64(len(twice)) {
 			t.Errorf("%v: %d samples, want %d", args, end.Samples, len(twice))
 		}
-		var start startLine
+		var start report.Start
 		decode(t, strings.SplitN(stdout, "\n", 2)[0], &start)
 		if start.Rate != rate || start.ModelRate != tonemodel.Rate {
 			t.Errorf("%v: rate %v, model rate %v", args, start.Rate, start.ModelRate)
@@ -269,7 +240,7 @@ func TestStreamBuiltIn(t *testing.T) {
 	audio := clip(t, 8000, 4000)
 	for _, args := range [][]string{{"stream", audio}, {"stream", "digits", audio}} {
 		stdout := ok(t, args...)
-		var start startLine
+		var start report.Start
 		decode(t, strings.SplitN(stdout, "\n", 2)[0], &start)
 		if start.Model != "digits" || start.Rate != 8000 || len(start.Labels) != 11 {
 			t.Errorf("%v: start line %+v", args, start)
@@ -335,7 +306,7 @@ func TestStreamPrintsAtOnce(t *testing.T) {
 		printed.Close()
 	}()
 	dec := json.NewDecoder(out)
-	var line eventLine
+	var line report.Event
 	if err := dec.Decode(&line); err != nil || line.Type != "start" {
 		t.Fatalf("%+v, %v", line, err)
 	}

@@ -6,54 +6,10 @@ import (
 	"math"
 
 	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/report"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/recurrent"
-)
-
-// Lines of a stream's output (docs/stream.md). Times are counts of the input's samples.
-type (
-	startLine struct {
-		Type      string   `json:"type"`
-		Format    string   `json:"format"`
-		Rate      float64  `json:"rate"`
-		ModelRate float64  `json:"model_rate,omitempty"` // where it is another
-		Model     string   `json:"model"`
-		Task      string   `json:"task,omitempty"`
-		Labels    []string `json:"labels,omitempty"`
-		Level     string   `json:"level"`
-		Emit      string   `json:"emit"`
-		Hop       int      `json:"hop,omitempty"`
-	}
-	eventLine struct {
-		Type       string  `json:"type"`
-		Onset      int64   `json:"onset"`
-		End        int64   `json:"end"`
-		Label      string  `json:"label"`
-		Confidence float64 `json:"confidence"`
-	}
-	frameLine struct {
-		Type      string    `json:"type"`
-		Sample    int64     `json:"sample"`
-		Label     string    `json:"label,omitempty"`
-		Posterior []float32 `json:"posterior,omitempty"`
-		Output    []float32 `json:"output,omitempty"` // regression models, and models that answer at every sample
-	}
-	endLine struct {
-		Type           string    `json:"type"`
-		Samples        int64     `json:"samples"`
-		Seconds        float64   `json:"seconds"`          // of audio
-		RealTimeFactor float64   `json:"real_time_factor"` // computing time / audio time
-		Block          blockLine `json:"block"`
-		Dropped        int64     `json:"dropped"`
-		Truncated      bool      `json:"truncated,omitempty"`
-	}
-	blockLine struct {
-		Samples int     `json:"samples"`
-		P50     float64 `json:"p50"` // seconds
-		P99     float64 `json:"p99"`
-		Max     float64 `json:"max"`
-	}
 )
 
 // eventer prints events.
@@ -80,8 +36,7 @@ func (e *eventer) finish() error      { return e.print(e.detector.Close()) }
 
 func (e *eventer) print(list []events.Event) error {
 	for _, v := range list {
-		line := eventLine{Type: "event", Onset: e.audio.at(v.Onset), End: e.audio.at(v.End), Label: v.Label, Confidence: v.Confidence}
-		if err := e.out.Encode(line); err != nil {
+		if err := e.out.Encode(report.NewEvent(v, e.audio.at)); err != nil {
 			return err
 		}
 	}
@@ -111,7 +66,7 @@ func (f *framer) hear(samples []float32) error {
 			return badInput(fmt.Errorf("after sample %d: the network's output is %v: the input is too loud", f.audio.samples(), v))
 		}
 	}
-	line := frameLine{Type: "frame", Sample: f.audio.samples()}
+	line := report.Frame{Type: "frame", Sample: f.audio.samples()}
 	if len(f.model.Meta.Labels) == 0 || f.model.Config.Pool == model.PoolNone {
 		line.Output = y
 		return f.out.Encode(line)

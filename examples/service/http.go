@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/internal/wav"
+)
+
+// query is what a client says beside its audio.
+type query struct {
+	format string
+	events int64 // that it has already, −1 where it does not say
+}
+
+func (s *server) query(v url.Values, format string) (query, error) {
+	q := query{format: format, events: -1}
+	for key := range v {
+		value := v.Get(key)
+		var err error
+		switch key {
+		case "format":
+			q.format = value
+		case "events":
+			if q.events, err = strconv.ParseInt(value, 10, 64); err != nil || q.events < 0 {
+				err = fmt.Errorf("events=%q: want the number of events that you have", value)
+			}
+		case "rate":
+			rate, e := strconv.ParseFloat(value, 64)
+			if e != nil {
+				err = fmt.Errorf("rate=%q: want a number of samples a second", value)
+			} else if rate != s.finder.Rate() {
+				err = s.otherRate(rate)
+			}
+		default:
+			err = fmt.Errorf("%q means nothing here; format, rate and events do", key)
+		}
+		if err != nil {
+			return q, refusal(http.StatusBadRequest, "request", "%v", err)
+		}
+	}
+	return q, nil
+}
+
+func (s *server) otherRate(rate float64) error {
+	return fmt.Errorf("the audio has a rate of %g Hz; the model expects %g Hz", rate, s.finder.Rate())
+}
+
+// upload answers a request whose body is audio, while it comes.
+func (s *server) upload(w http.ResponseWriter, r *http.Request) {
+	q, err := s.query(r.URL.Query(), "wav")
+	if err != nil {
+		s.refuse(w, err)
+		return
+	}
+	st, err := s.streams.acquire(r.PathValue("id"), s.client(r), q.events)
+	if err != nil {
+		s.refuse(w, err)
+		return
+	}
+	defer s.streams.handlers.Done()
+	control := http.NewResponseController(w)
+	control.EnableFullDuplex() // answers while the body comes; HTTP/2 does so anyway, and says that it knows no such thing
+	in := &patient{in: r.Body, control: control, ctx: s.streams.ctx, idle: s.cfg.Idle}
+	defer context.AfterFunc(in.ctx, in.wake)()
+	src, err := s.newBody(in, q.format)
+	if err != nil {
+		if _, e := s.streams.release(st, true); e != nil {
+			s.cfg.Log.Error("a snapshot was not written", "error", e)
+		}
+		s.refuse(w, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	w.Header().Set("Stream-Id", st.ID)
+	session := newSession(s, st, &response{w, control, s.cfg.Slow}, q.events, len(src.buf))
+	session.truncated = src.truncated
+	session.run(s.streams.ctx, q.format, src)
+}
+
+// response sends lines in the body of an answer.
+type response struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	slow    time.Duration
+}
+
+func (a *response) send(line any) error {
+	a.control.SetWriteDeadline(time.Now().Add(a.slow))
+	err := json.NewEncoder(a.w).Encode(line)
+	if err == nil {
+		err = a.control.Flush()
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return errSlow
+	}
+	return errGone
+}
+
+// body is the audio in a request's body.
+type body struct {
+	patient *patient
+	wav     *wav.Reader // or nil
+	source  wav.Source
+	buf     []float32
+}
+
+// newBody reads a WAV's header; raw audio has none.
+func (s *server) newBody(p *patient, format string) (*body, error) {
+	b := &body{patient: p, buf: make([]float32, s.finder.Frame())}
+	var err error
+	if format != "wav" {
+		if b.source, err = wav.NewRaw(p, wav.Encoding(format)); err != nil {
+			err = refusal(http.StatusBadRequest, "request", "format=%.20q: want wav, s16le, s16be, f32le or u8", format)
+		}
+		return b, err
+	}
+	if b.wav, err = wav.NewReader(p); err != nil {
+		return nil, b.why(err)
+	}
+	b.source = b.wav
+	switch f := b.wav.Format; {
+	case f.Channels != 1:
+		return nil, refusal(http.StatusBadRequest, "audio", "the audio has %d channels; the model expects 1", f.Channels)
+	case float64(f.SampleRate) != s.finder.Rate():
+		return nil, errAudio(s.otherRate(float64(f.SampleRate)))
+	}
+	return b, nil
+}
+
+func (b *body) truncated() bool { return b.wav != nil && b.wav.Truncated }
+
+// next implements source; the patient reader knows of ctx.
+func (b *body) next(context.Context) ([]float32, error) {
+	n, err := b.source.Read(b.buf)
+	if err != nil {
+		err = b.why(err)
+	}
+	return b.buf[:n], err
+}
+
+// why tells apart the ends of a body: of the audio, of the client, and of our patience.
+func (b *body) why(err error) error {
+	switch p := b.patient; {
+	case p.err != nil:
+		return p.err
+	case err == io.EOF:
+		return err
+	}
+	return errAudio(err)
+}
+
+// patient reads a body, and waits for its next bytes as long as idle.
+type patient struct {
+	in      io.Reader
+	control *http.ResponseController
+	ctx     context.Context
+	idle    time.Duration
+	err     error // other than the end
+}
+
+// wake ends a Read under way.
+func (p *patient) wake() { p.control.SetReadDeadline(time.Unix(1, 0)) }
+
+func (p *patient) Read(b []byte) (int, error) {
+	p.control.SetReadDeadline(time.Now().Add(p.idle))
+	if p.ctx.Err() != nil { // after the deadline was set: it must not undo the one that wakes us
+		p.err = context.Cause(p.ctx)
+		return 0, p.err
+	}
+	n, err := p.in.Read(b)
+	switch {
+	case err == nil || err == io.EOF:
+		return n, err
+	case p.ctx.Err() != nil:
+		p.err = context.Cause(p.ctx)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		p.err = errIdle
+	default:
+		p.err = errGone
+	}
+	return n, p.err
+}

@@ -1,0 +1,368 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/report"
+	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
+)
+
+// A stream that is cut by the server's end, wherever, goes on with another server, and its events are those of an uncut one.
+func TestResume(t *testing.T) {
+	audio := encode(tonemodel.Words().Samples)
+	want := fmt.Sprint(expected(t, audio))
+	dir := t.TempDir()
+	keep := func(c *config) { c.Dir = dir }
+	for i, cut := range []int{2, 8000, 9474, 40002, len(audio) - 2} {
+		for _, transport := range []string{"http", "websocket"} {
+			id := fmt.Sprint(transport, i)
+			in := start(t, tones(t, 0), keep)
+			var got transcript
+			if transport == "http" {
+				r, w := io.Pipe()
+				heard := make(chan string)
+				go func() {
+					_, answer := in.post("/v1/streams/"+id+"?format=s16le", r)
+					heard <- answer
+				}()
+				w.Write(audio[:cut])
+				until(t, "heard", func() bool {
+					return in.server.streams.count() == 1 && in.server.metrics.samples.Load() >= int64(cut/2)-80
+				})
+				in.stop()
+				got = read(t, <-heard)
+				w.Close()
+			} else {
+				c := in.dial("/v1/streams/" + id)
+				c.say(audio[:cut], 3200)
+				until(t, "heard", func() bool { return in.server.metrics.samples.Load() == int64(cut/2) })
+				stopped := make(chan bool)
+				go func() {
+					in.stop()
+					close(stopped)
+				}()
+				var status websocket.StatusCode
+				got, status = c.rest()
+				<-stopped
+				if status != websocket.StatusServiceRestart {
+					t.Errorf("%s: closed with %v", id, status)
+				}
+			}
+			if got.err == nil || got.err.Why != "shutdown" || got.start.Stream != id {
+				t.Fatalf("%s: %+v", id, got)
+			}
+			all, at := got.events, int64(0)
+			if got.err.Samples != nil { // nothing heard, nothing kept
+				at = *got.err.Samples
+			}
+			if at > int64(cut/2) || at < int64(cut/2)-80 {
+				t.Errorf("%s: heard %d samples of %d", id, at, cut/2)
+			}
+
+			in = start(t, tones(t, 0), keep)
+			_, answer := in.post(fmt.Sprintf("/v1/streams/%s?format=s16le&events=%d", id, len(all)), bytes.NewReader(audio[2*at:]))
+			got = read(t, answer)
+			if *got.start.Samples != at {
+				t.Errorf("%s: goes on from sample %d, was left at %d", id, *got.start.Samples, at)
+			}
+			if all = append(all, got.events...); fmt.Sprint(all) != want || got.end == nil || got.end.Samples != int64(len(audio)/2) {
+				t.Errorf("%s, cut at %d: %v, %+v; want %s", id, cut/2, all, got.end, want)
+			}
+			in.stop()
+		}
+	}
+	if files, _ := os.ReadDir(dir); len(files) != 0 {
+		t.Errorf("streams have ended, and %d snapshots are left", len(files))
+	}
+}
+
+// A client that loses its connection gets the events that it has missed, and no event twice.
+func TestLostConnection(t *testing.T) {
+	in := start(t, tones(t, 0), func(c *config) { c.Dir = t.TempDir() })
+	audio := encode(tonemodel.Words().Samples)
+	want := expected(t, audio)
+	const cut = 80000
+	c := in.dial("/v1/streams/mine")
+	c.say(audio[:cut], 1600)
+	until(t, "heard", func() bool { return in.server.metrics.samples.Load() == cut/2 })
+	c.conn.CloseNow() // and nothing was read
+	until(t, "kept", func() bool { return in.server.streams.count() == 0 })
+	c = in.dial("/v1/streams/mine?events=1")
+	var begin report.Start
+	decode(t, c.line(), &begin)
+	if begin.Stream != "mine" || *begin.Samples != cut/2 {
+		t.Fatalf("start line %+v, want %d samples", begin, cut/2)
+	}
+	c.say(audio[cut:], 1600)
+	c.text(`{"type":"end"}`)
+	if got, _ := c.rest(); fmt.Sprint(got.events) != fmt.Sprint(want[1:]) || got.end == nil || got.end.Samples != int64(len(audio)/2) {
+		t.Errorf("events %v, want %v", got.events, want[1:])
+	}
+}
+
+// More events than are remembered are not made up: who lacks more is told so, and may go on without them.
+func TestForgottenEvents(t *testing.T) {
+	in := start(t, tones(t, 0), func(c *config) { c.Dir = t.TempDir() })
+	audio := encode(tonemodel.Words().Samples)
+	c := in.dial("/v1/streams/mine")
+	for range 3 {
+		c.say(audio, 16000)
+	}
+	until(t, "heard", func() bool { return in.server.metrics.samples.Load() == int64(3*len(audio)/2) })
+	c.conn.CloseNow()
+	until(t, "kept", func() bool { return in.server.streams.count() == 0 })
+	status, answer := in.post("/v1/streams/mine?format=s16le&events=0", nil)
+	refused(t, "events=0", status, answer, 410, "events", "16")
+	_, answer = in.post("/v1/streams/mine?format=s16le", nil)
+	if got := read(t, answer); got.end == nil || *got.start.Samples != int64(3*len(audio)/2) || len(got.events) != 0 {
+		t.Errorf("without events: %s", answer)
+	}
+}
+
+// abandon leaves a stream that has heard something.
+func (in *instance) abandon(id string, header ...string) {
+	in.t.Helper()
+	r, w := io.Pipe()
+	before := in.server.metrics.samples.Load()
+	go func() {
+		w.Write(make([]byte, 1600))
+		until(in.t, "heard", func() bool { return in.server.metrics.samples.Load() == before+800 })
+		w.CloseWithError(io.ErrClosedPipe)
+	}()
+	request, err := http.NewRequest("POST", "http://"+in.address+"/v1/streams/"+id+"?format=s16le", r)
+	if err != nil {
+		in.t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		request.Header.Set(header[i], header[i+1])
+	}
+	if answer, err := http.DefaultClient.Do(request); err == nil {
+		io.ReadAll(answer.Body)
+		answer.Body.Close()
+	}
+	until(in.t, "kept", func() bool { return in.server.streams.count() == 0 })
+}
+
+// heardBefore returns where a stream goes on, and ends it.
+func (in *instance) heardBefore(id string, header ...string) int64 {
+	in.t.Helper()
+	status, answer := in.post("/v1/streams/"+id+"?format=s16le", nil, header...)
+	if status != 200 {
+		in.t.Fatalf("%s: status %d, %s", id, status, answer)
+	}
+	return *read(in.t, answer).start.Samples
+}
+
+// Another model's snapshot is refused, and can be deleted; another client's can be neither had nor deleted.
+func TestStrangeSnapshots(t *testing.T) {
+	dir := t.TempDir()
+	change := func(c *config) { c.Dir, c.TokenHeader = dir, "Token" }
+	in := start(t, tones(t, 0), change)
+	in.abandon("mine", "Token", "a")
+	status, answer := in.post("/v1/streams/mine?format=s16le", nil, "Token", "b")
+	refused(t, "another client", status, answer, 403, "owner", "mine")
+	status, answer = in.request("DELETE", "/v1/streams/mine", nil, "Token", "b")
+	refused(t, "another client's DELETE", status, answer, 403, "owner", "mine")
+	in.stop()
+
+	in = start(t, tones(t, 1), change)
+	status, answer = in.post("/v1/streams/mine?format=s16le", nil, "Token", "a")
+	refused(t, "another model", status, answer, 409, "snapshot", "model", "DELETE")
+	in.stop()
+
+	in = start(t, tones(t, 1), change)
+	if status, answer = in.request("DELETE", "/v1/streams/mine", nil, "Token", "a"); status != 204 {
+		t.Errorf("DELETE: status %d, %s", status, answer)
+	}
+	if n := in.heardBefore("mine", "Token", "a"); n != 0 {
+		t.Errorf("a new stream has heard %d samples", n)
+	}
+}
+
+// Snapshots that are too old are removed, here and after a restart.
+func TestExpiry(t *testing.T) {
+	dir := t.TempDir()
+	change := func(c *config) { c.Dir, c.Keep = dir, time.Second }
+	in := start(t, tones(t, 0), change)
+	in.abandon("one")
+	if n := in.heardBefore("one"); n != 800 {
+		t.Errorf("goes on from sample %d, want 800", n)
+	}
+	in.abandon("two")
+	in.stop()
+	time.Sleep(1100 * time.Millisecond)
+	in = start(t, tones(t, 0), change)
+	if files, _ := os.ReadDir(dir); len(files) != 0 {
+		t.Errorf("%d snapshots after their time", len(files))
+	}
+	in.abandon("three")
+	time.Sleep(1100 * time.Millisecond)
+	if n := in.heardBefore("three"); n != 0 {
+		t.Errorf("goes on from sample %d after its time", n)
+	}
+}
+
+// The store takes so many bytes, and so many snapshots of a client, whose oldest then makes room.
+func TestStoreLimits(t *testing.T) {
+	in := start(t, tones(t, 0), func(c *config) { c.Dir, c.MaxPerClient, c.TokenHeader = t.TempDir(), 2, "Token" })
+	for _, id := range []string{"one", "two", "three"} {
+		in.abandon(id, "Token", "a")
+	}
+	in.abandon("other", "Token", "b")
+	if n := in.metric("s4d_snapshots"); n != 3 {
+		t.Errorf("%v snapshots, want 3", n)
+	}
+	size := in.metric("s4d_snapshot_bytes") / 3
+	for id, want := range map[string]int64{"one": 0, "two": 800, "three": 800} {
+		if n := in.heardBefore(id, "Token", "a"); n != want {
+			t.Errorf("%s goes on from sample %d, want %d", id, n, want)
+		}
+	}
+	in.stop()
+
+	in = start(t, tones(t, 0), func(c *config) { c.Dir, c.MaxStore = t.TempDir(), int64(2.5*size) })
+	for _, id := range []string{"one", "two", "three"} {
+		in.abandon(id)
+	}
+	if n, bytes := in.metric("s4d_snapshots"), in.metric("s4d_snapshot_bytes"); n != 2 || bytes > 2.5*size {
+		t.Errorf("%v snapshots of %v bytes, want 2 in %v", n, bytes, 2.5*size)
+	}
+	if n := in.heardBefore("three"); n != 0 {
+		t.Errorf("what had no room goes on from sample %d", n)
+	}
+}
+
+// Damaged snapshots and those that a crash left half are removed; other files are left alone.
+func TestDamagedSnapshots(t *testing.T) {
+	dir := t.TempDir()
+	keep := func(c *config) { c.Dir = dir }
+	in := start(t, tones(t, 0), keep)
+	in.abandon("mine")
+	in.stop()
+	path := in.server.streams.store.path("mine")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[len(b)/2] ^= 4
+	strange := filepath.Join(dir, "other"+suffix)
+	for p, content := range map[string][]byte{path: b, path + ".123.tmp": b[:100], strange: []byte("not ours"), filepath.Join(dir, "notes.txt"): nil} {
+		if err := os.WriteFile(p, content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in = start(t, tones(t, 0), keep)
+	if n := in.heardBefore("mine"); n != 0 {
+		t.Errorf("goes on from sample %d of a damaged snapshot", n)
+	}
+	if files, _ := os.ReadDir(dir); len(files) != 2 {
+		t.Errorf("the folder holds %v, want the two files that are not ours", files)
+	}
+}
+
+// A server that is going down takes nobody in, and says so.
+func TestShutdownRefuses(t *testing.T) {
+	in := start(t, tones(t, 0), nil)
+	in.server.streams.drain()
+	status, answer := in.post("/v1/streams?format=s16le", nil)
+	refused(t, "stream", status, answer, 503, "shutdown", "going down")
+	if status, _ := in.request("GET", "/healthz", nil); status != 503 {
+		t.Errorf("healthz: status %d", status)
+	}
+}
+
+// process runs this program with flags and returns its address.
+func process(t *testing.T, args ...string) (*exec.Cmd, string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	l.Close()
+	cmd := exec.Command(os.Args[0], append([]string{"-listen", address}, args...)...)
+	cmd.Env = append(os.Environ(), "SERVICE_TEST_MAIN=1")
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	until(t, "listening", func() bool {
+		answer, err := http.Get("http://" + address + "/healthz")
+		if err != nil {
+			return false
+		}
+		answer.Body.Close()
+		return answer.StatusCode == 200
+	})
+	return cmd, address
+}
+
+// The same with real processes, a real SIGTERM, and the built-in model.
+func TestSIGTERM(t *testing.T) {
+	dir := t.TempDir()
+	cmd, address := process(t, "-snapshots", dir)
+	in := &instance{t: t, address: address}
+	c := in.dial("/v1/streams/mine")
+	c.line()
+	c.say(make([]byte, 16000), 1600)
+	until(t, "heard", func() bool { return in.metric("s4d_samples_total") == 8000 })
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	got, status := c.rest()
+	if got.err == nil || got.err.Why != "shutdown" || *got.err.Samples != 8000 || status != websocket.StatusServiceRestart {
+		t.Errorf("%+v, closed with %v", got.err, status)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the process ends with %v", err)
+	}
+	_, address = process(t, "-snapshots", dir)
+	in = &instance{t: t, address: address}
+	if n := in.heardBefore("mine"); n != 8000 {
+		t.Errorf("goes on from sample %d, want 8000", n)
+	}
+}
+
+// A snapshot of any bytes is refused or gives a stream.
+func FuzzSnapshot(f *testing.F) {
+	m, err := tonemodel.New()
+	if err != nil {
+		f.Fatal(err)
+	}
+	finder, err := events.New(m, events.Options{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	d := finder.NewDetector()
+	d.Process(tonemodel.Words().Samples[:9000])
+	b, err := encodeSnapshot(snapshot{identity{ID: "a", Told: 1, Recent: []report.Event{{Type: "event"}}}, d.Snapshot(), time.Unix(1, 0)})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Add(b[:headerSize])
+	f.Add([]byte(strings.Repeat("S4DSVC1\n", 3)))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if kept, err := decodeSnapshot(b); err == nil {
+			if _, err := json.Marshal(kept.Identity.ID); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"runtime"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/report"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/recurrent"
+)
+
+// config is what flags say.
+type config struct {
+	Model        string // as named
+	Dir          string // of snapshots, or none
+	Keep         time.Duration
+	MaxStore     int64
+	MaxStreams   int
+	MaxPerClient int
+	MaxMessage   int64
+	Idle, Slow   time.Duration
+	TokenHeader  string
+	Log          *slog.Logger
+}
+
+func defaults() config {
+	return config{
+		Keep: 10 * time.Minute, MaxStore: 1 << 30, MaxStreams: 2000, MaxPerClient: 2000, MaxMessage: 1 << 16,
+		Idle: 2 * time.Minute, Slow: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
+	}
+}
+
+func (c *config) validate() error {
+	for _, v := range []struct {
+		name  string
+		value int64
+	}{
+		{"keep", int64(c.Keep)}, {"max-store", c.MaxStore}, {"max-streams", int64(c.MaxStreams)}, {"max-per-client", int64(c.MaxPerClient)},
+		{"max-message", c.MaxMessage}, {"idle", int64(c.Idle)}, {"slow", int64(c.Slow)},
+	} {
+		if v.value <= 0 {
+			return fmt.Errorf("-%s %d: want more than 0", v.name, v.value)
+		}
+	}
+	return nil
+}
+
+// server is one model and its clients.
+type server struct {
+	cfg     config
+	start   report.Start // but for the format and the stream
+	finder  *events.Finder
+	streams *streams
+	metrics *metrics
+	work    chan struct{} // a place for each processor: who hears a block holds one
+	mux     *http.ServeMux
+}
+
+func newServer(m *model.Model, opt events.Options, cfg config) (*server, error) {
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	f, err := events.New(m, opt)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{
+		cfg: cfg, finder: f, work: make(chan struct{}, runtime.GOMAXPROCS(0)), mux: http.NewServeMux(),
+		start: report.Start{
+			Type: "start", Rate: f.Rate(), Model: cfg.Model, Task: m.Meta.Task, Labels: m.Meta.Labels,
+			Level: recurrent.Level(), Emit: "events",
+		},
+	}
+	if f.Rate() != m.Meta.SampleRate {
+		s.start.ModelRate = m.Meta.SampleRate
+	}
+	var kept *store
+	if cfg.Dir != "" {
+		if kept, err = openStore(cfg.Dir, cfg.Keep, cfg.MaxStore, cfg.MaxPerClient); err != nil {
+			return nil, err
+		}
+	}
+	s.streams = newStreams(f, cfg, kept)
+	s.metrics = newMetrics(s, m.Meta.Labels)
+	for _, path := range []string{"/v1/streams", "/v1/streams/{id}"} {
+		s.mux.HandleFunc("POST "+path, s.upload)
+		s.mux.HandleFunc("PUT "+path, s.upload)
+		s.mux.HandleFunc("GET "+path, s.socket)
+	}
+	s.mux.HandleFunc("DELETE /v1/streams/{id}", s.forget)
+	s.mux.Handle("GET /metrics", s.metrics.handler())
+	s.mux.HandleFunc("GET /healthz", s.health)
+	return s, nil
+}
+
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+
+// health says whether new streams are welcome.
+func (s *server) health(w http.ResponseWriter, _ *http.Request) {
+	if s.streams.draining() {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+}
+
+// client returns who asks: by the header that a proxy sets, else by address; hashed, for it is written to disk.
+func (s *server) client(r *http.Request) string {
+	who := ""
+	if s.cfg.TokenHeader != "" {
+		who = r.Header.Get(s.cfg.TokenHeader)
+	}
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr
+	}
+	sum := sha256.Sum256([]byte(cmp.Or(who, "address "+host)))
+	return hex.EncodeToString(sum[:16])
+}
+
+// fault is an error that a client is told. Why counts it and is for programs.
+type fault struct {
+	status int
+	why    string
+	text   string
+}
+
+func (f *fault) Error() string { return f.text }
+
+func refusal(status int, why, format string, args ...any) *fault {
+	return &fault{status, why, fmt.Sprintf(format, args...)}
+}
+
+// refuse answers a request with an error.
+func (s *server) refuse(w http.ResponseWriter, err error) {
+	f := s.fault(err)
+	w.Header().Set("Content-Type", "application/json")
+	if f.status == http.StatusTooManyRequests || f.status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "5")
+	}
+	w.WriteHeader(f.status)
+	json.NewEncoder(w).Encode(report.Error{Type: "error", Why: f.why, Error: f.text})
+}
+
+// fault returns what to tell of an error, and counts it.
+func (s *server) fault(err error) *fault {
+	f := &fault{http.StatusInternalServerError, "internal", "internal error"}
+	if !errors.As(err, &f) {
+		s.cfg.Log.Error("internal", "error", err)
+	}
+	s.metrics.refused.WithLabelValues(f.why).Inc()
+	return f
+}
+
+// forget ends a stream that is not connected.
+func (s *server) forget(w http.ResponseWriter, r *http.Request) {
+	if err := s.streams.forget(r.PathValue("id"), s.client(r)); err != nil {
+		s.refuse(w, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// blockSeconds is the most audio that is heard in one go: nobody waits longer than for a block of each other stream.
+const blockSeconds = 0.1
+
+func (s *server) blockSize() int { return max(1, int(blockSeconds*s.finder.Rate())) }
+
+// enter waits for a processor, in the order of arrival; who gets nil must leave.
+func (s *server) enter(ctx context.Context) error {
+	select {
+	case s.work <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (s *server) leave() { <-s.work }

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/report"
+)
+
+// source is where a session's samples come from.
+type source interface {
+	// next returns some samples, at most a block, valid until the next call; io.EOF says that the stream has ended. It returns soon
+	// after ctx is cancelled, with the cause.
+	next(ctx context.Context) ([]float32, error)
+}
+
+// sink takes lines, each of which it sends at once.
+type sink interface{ send(line any) error }
+
+// Why a session ends before its stream does.
+var (
+	errShutdown = refusal(http.StatusServiceUnavailable, "shutdown", "the server is going down")
+	errIdle     = refusal(http.StatusRequestTimeout, "idle", "no audio for too long")
+	errGone     = errors.New("the client has gone") // nobody is told
+	errSlow     = fmt.Errorf("%w: it does not read", errGone)
+)
+
+func errAudio(err error) error { return refusal(http.StatusBadRequest, "audio", "%v", err) }
+
+// tooLoud is an amplitude that no audio has.
+const tooLoud = 1e6
+
+// session is a stream while it is connected.
+type session struct {
+	*server
+	stream *stream
+	out    sink
+	have   int64 // events that the client has already
+	block  int   // samples of its audio at a time, at most
+	times  report.Times
+
+	truncated func() bool // whether the audio ended before its header said; or nil
+}
+
+// newSession connects a stream with a client that has a number of its events, or −1: all.
+func newSession(s *server, st *stream, out sink, have int64, block int) *session {
+	if have < 0 {
+		have = st.Told
+	}
+	return &session{server: s, stream: st, out: out, have: have, block: block}
+}
+
+// run sends lines until the audio ends or cannot go on, and returns the error that it has told the client. A stream that ended too early is kept.
+func (s *session) run(ctx context.Context, format string, src source) error {
+	err := s.begin(format)
+	for err == nil {
+		var x []float32
+		x, err = src.next(ctx)
+		came := time.Now()
+		if hearing := s.hear(ctx, x, came); hearing != nil {
+			err = hearing
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		if err = s.end(); err == nil {
+			_, err = s.streams.release(s.stream, false)
+			return err
+		}
+	}
+	return s.broken(err)
+}
+
+// begin sends the start line, and the events that the client lacks.
+func (s *session) begin(format string) error {
+	line, heard := s.start, s.stream.detector.Position()
+	line.Format, line.Stream, line.Samples = format, s.stream.ID, &heard
+	if err := s.out.send(line); err != nil {
+		return err
+	}
+	lacking := max(0, s.stream.Told-s.have)
+	for _, e := range s.stream.Recent[int64(len(s.stream.Recent))-lacking:] {
+		if err := s.out.send(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hear lets the model hear at most a block of samples, which came at a time.
+func (s *session) hear(ctx context.Context, x []float32, came time.Time) error {
+	if len(x) == 0 {
+		return nil
+	}
+	for i, v := range x {
+		if math.Abs(float64(v)) > tooLoud {
+			return refusal(http.StatusBadRequest, "audio", "sample %d is %g: the audio is too loud, full scale is 1", s.stream.detector.Position()+int64(i), v)
+		}
+	}
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	began := time.Now()
+	found := s.stream.detector.Process(x)
+	took := time.Since(began)
+	s.leave()
+	s.stream.Busy += took
+	s.metrics.samples.Add(int64(len(x)))
+	s.metrics.busy.Add(int64(took))
+	err := s.tell(found)
+	waited := time.Since(came)
+	s.times.Add(waited)
+	s.metrics.block.Observe(waited.Seconds())
+	return err
+}
+
+// tell notes events, all of them, and sends those that the client lacks.
+func (s *session) tell(found []events.Event) (err error) {
+	for _, e := range found {
+		line := report.NewEvent(e, func(n int64) int64 { return n })
+		s.stream.note(line)
+		s.metrics.events.WithLabelValues(e.Label).Inc()
+		if s.stream.Told > s.have && err == nil {
+			err = s.out.send(line)
+		}
+	}
+	return err
+}
+
+// end closes the stream and sends its last lines.
+func (s *session) end() error {
+	d := s.stream.detector
+	if err := s.tell(d.Close()); err != nil {
+		return err
+	}
+	line := report.End{
+		Type: "end", Truncated: s.truncated != nil && s.truncated(), Samples: d.Position(), Seconds: float64(d.Position()) / s.finder.Rate(), Block: s.times.Block(s.block),
+	}
+	if line.Seconds > 0 {
+		line.RealTimeFactor = s.stream.Busy.Seconds() / line.Seconds
+	}
+	return s.out.send(line)
+}
+
+// broken keeps the stream, tells the client why, and returns the error.
+func (s *session) broken(err error) error {
+	heard := s.stream.detector.Position()
+	kept, kerr := s.streams.release(s.stream, true)
+	if kerr != nil {
+		s.cfg.Log.Error("a snapshot was not written", "error", kerr)
+	}
+	if errors.Is(err, errGone) {
+		if err == errSlow {
+			s.metrics.refused.WithLabelValues("slow").Inc()
+		}
+		return err
+	}
+	f := s.fault(err)
+	line := report.Error{Type: "error", Why: f.why, Error: f.text}
+	if kept {
+		line.Stream, line.Samples = s.stream.ID, &heard
+	}
+	s.out.send(line)
+	return f
+}

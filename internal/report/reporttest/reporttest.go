@@ -1,0 +1,56 @@
+// Package reporttest checks lines against the schema of docs/stream.md. Imported by tests only.
+package reporttest
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Lines returns the lines of an output, each of which must be valid.
+func Lines(t testing.TB, output string) []string {
+	t.Helper()
+	s := schema(t)
+	all := strings.Split(strings.TrimSpace(output), "\n")
+	for i, line := range all {
+		v, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
+		if err != nil {
+			t.Fatalf("line %d, %s: %v", i, line, err)
+		}
+		if err := s.Validate(v); err != nil {
+			t.Errorf("line %d, %s: %v", i, line, err)
+		}
+	}
+	return all
+}
+
+func schema(t testing.TB) *jsonschema.Schema {
+	t.Helper()
+	_, here, _, _ := runtime.Caller(0)
+	b, err := os.ReadFile(filepath.Join(filepath.Dir(here), "..", "..", "..", "docs", "stream.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, found := strings.Cut(string(b), "```json\n")
+	text, _, closed := strings.Cut(text, "\n```")
+	if !found || !closed {
+		t.Fatal("docs/stream.md shows no schema")
+	}
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("stream.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("stream.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

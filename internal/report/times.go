@@ -1,0 +1,39 @@
+package report
+
+import (
+	"math"
+	"time"
+)
+
+// Times counts durations in bins whose borders are 2^(1/16) apart: quantiles within 4.5 %, in constant memory.
+type Times struct {
+	bins  [640]int64 // from 1 ns to 2^40 ns, 18 minutes
+	count int64
+	max   float64 // seconds
+}
+
+const binsPerOctave = 16
+
+// Add counts a duration.
+func (t *Times) Add(d time.Duration) {
+	i := int(binsPerOctave * math.Log2(float64(max(d, 1))))
+	t.bins[min(i, len(t.bins)-1)]++
+	t.count++
+	t.max = max(t.max, d.Seconds())
+}
+
+// quantile returns the upper border of the bin in which it lies, in seconds, and at most the maximum.
+func (t *Times) quantile(q float64) float64 {
+	left := int64(math.Ceil(q * float64(t.count)))
+	for i, n := range t.bins {
+		if left -= n; left <= 0 && t.count > 0 {
+			return min(t.max, 1e-9*math.Exp2(float64(i+1)/binsPerOctave))
+		}
+	}
+	return 0
+}
+
+// Block returns the quantiles of what was counted for blocks of so many samples.
+func (t *Times) Block(samples int) Block {
+	return Block{Samples: samples, P50: t.quantile(0.5), P99: t.quantile(0.99), Max: t.max}
+}

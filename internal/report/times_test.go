@@ -1,0 +1,30 @@
+package report
+
+import (
+	"testing"
+	"time"
+)
+
+// Quantiles are no smaller than the true ones and at most a bin larger.
+func TestTimes(t *testing.T) {
+	var times Times
+	if got := times.Block(80); got != (Block{Samples: 80}) {
+		t.Errorf("of nothing: %+v", got)
+	}
+	for i := range 1000 {
+		times.Add(time.Duration(i+1) * time.Microsecond)
+	}
+	got := times.Block(80)
+	for _, q := range []struct{ got, want float64 }{{got.P50, 500e-6}, {got.P99, 990e-6}} {
+		if q.got < q.want || q.got > 1.045*q.want {
+			t.Errorf("quantile %v, want %v or 4.5 %% more", q.got, q.want)
+		}
+	}
+	if got.Max != 1000e-6 {
+		t.Errorf("max %v, want 0.001", got.Max)
+	}
+	times.Add(time.Hour) // beyond the last bin
+	if got := times.Block(80).Max; got != 3600 {
+		t.Errorf("max %v, want 3600", got)
+	}
+}
