@@ -441,10 +441,34 @@ func TestPrune(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"keep 2": {from, to, "--keep", "2"}, "nowhere": {"nowhere.safetensors", to, "--keep", "0.5"}, ".safetensors": {from, "x.bin", "--keep", "0.5"},
+		"name another file": {from, from, "--keep", "0.5"}, `task "fsdd" needs --data`: {from, to, "--keep", "0.5", "--task", "fsdd"},
 	} {
 		if code, _, stderr := invoke(nil, append([]string{"prune"}, args...)...); code == exitOK || !strings.Contains(stderr, want) {
 			t.Errorf("prune %v: exit code %d, stderr %s", args, code, stderr)
 		}
+	}
+}
+
+// prune evaluates on a run's own data: at its length and seed, not the preset's.
+func TestPruneEvaluatesOnTheRun(t *testing.T) {
+	run := delayRunDir(t, "run", "seed=7")
+	best, to := filepath.Join(run, "best.safetensors"), filepath.Join(t.TempDir(), "small.safetensors")
+	for _, where := range [][]string{
+		{"--config", filepath.Join(run, "config.toml")},
+		{"--task", "delay", "--set", "data.length=200", "--set", "data.delay=50", "--set", "data.eval_size=8", "--set", "seed=7"},
+	} {
+		var e evaluation
+		decode(t, ok(t, append([]string{"eval", best, "--json"}, where...)...), &e)
+		var p pruning
+		decode(t, ok(t, append([]string{"prune", best, to, "--keep", "0.5", "--json"}, where...)...), &p)
+		if p.N != 8 || p.RMSE == nil || p.RMSE[0] != *e.RMSE {
+			t.Errorf("%v: prune finds %+v, eval %v", where, p, *e.RMSE)
+		}
+	}
+	p := pruning{Microsecs: &[2]float64{0.02345, 0.01849}}
+	var text strings.Builder
+	if err := p.print(&text); err != nil || !strings.Contains(text.String(), "0.0234 → 0.0185 µs") {
+		t.Errorf("%v, %s", err, text.String())
 	}
 }
 
