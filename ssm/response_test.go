@@ -28,13 +28,13 @@ func TestResponse(t *testing.T) {
 	}
 }
 
-func TestOneMinusExp(t *testing.T) {
+func TestAway(t *testing.T) {
 	for _, z := range []complex128{-1e-12, complex(-1e-9, 1e-9), complex(-0.3, 2), complex(-1e-8, 2*math.Pi), complex(-5, -40)} {
 		want := 1 - cmplx.Exp(z)
 		if cmplx.Abs(z) < 1e-6 {
 			want = -z - z*z/2
 		}
-		if got := oneMinusExp(z); cmplx.Abs(got-want) > 1e-15*cmplx.Abs(want)+1e-15*math.Abs(imag(z)) {
+		if got := poleOf(z).away(0); cmplx.Abs(got-want) > 1e-15*cmplx.Abs(want)+1e-15*math.Abs(imag(z)) {
 			t.Errorf("1 − exp(%v) = %v, want %v", z, got, want)
 		}
 	}
@@ -141,7 +141,17 @@ func TestScores(t *testing.T) {
 		}
 	}
 	cfg.AReal = 0
-	if p := mustNew(t, cfg, 1, 0).Discretize(ZOH, 1).HInf(0); !math.IsInf(p.Gain, 1) {
+	pinned := mustNew(t, cfg, 1, 0).Discretize(ZOH, 1)
+	if p := pinned.HInf(0); !math.IsInf(p.Gain, 1) {
 		t.Errorf("a pole on the unit circle has the gain %v", p.Gain)
+	}
+	for n := range 4 { // without weight it has none, and the response at its angle is a number
+		pinned.W[n] = 0
+	}
+	if scores := pinned.ModeScores(); scores[0] != 0 || !math.IsInf(scores[4], 1) {
+		t.Errorf("scores on the unit circle, half of them without weight: %v", scores)
+	}
+	if p, h := pinned.HInf(0), pinned.Response(0, folded(pinned.LogLambda[1])); p.Gain != 0 || h != 0 {
+		t.Errorf("without weight: gain %v, response %v", p.Gain, h)
 	}
 }

@@ -8,10 +8,13 @@ import (
 )
 
 // ModeScores returns the H∞ score of every mode, |C|²·|B̄|²/(1 − |λ̄|)², as [directions·H][M] (spec §8). A pole on the unit
-// circle scores +Inf.
+// circle scores +Inf, and one without weight 0 wherever it is.
 func (d *Discrete) ModeScores() []float64 {
 	s := make([]float64, len(d.W))
 	for i, w := range d.W {
+		if w == 0 {
+			continue
+		}
 		a := d.LogLambda[i/d.M%d.H*d.M+i%d.M]
 		gain := cmplx.Abs(w) / -math.Expm1(real(a))
 		s[i] = gain * gain
@@ -27,18 +30,24 @@ type Peak struct {
 
 // HInf returns the peak of a row's frequency response; its gain squared is the paper's score of an SSM. Every resonance is
 // looked at, however narrow: candidates lie around each pole's angle, at distances on the scale of its decay, and on
-// a grid, and the best of them are refined.
+// a grid, and the best of them are refined. A pole on the unit circle makes the gain +Inf, unless its weight is 0.
 func (d *Discrete) HInf(row int) Peak {
-	const grid, best = 2048, 6
+	const grid, best = 512, 6
+	var f rational
 	thetas := make([]float64, 0, grid+1+9*d.M)
 	for i := range grid + 1 {
 		thetas = append(thetas, math.Pi*float64(i)/grid)
 	}
-	for _, a := range d.LogLambda[row%d.H*d.M : (row%d.H+1)*d.M] {
+	for n, w := range d.W[row*d.M : (row+1)*d.M] {
+		if w == 0 {
+			continue
+		}
+		a := d.LogLambda[row%d.H*d.M+n]
 		center, width := folded(a), -real(a)
 		if width == 0 {
 			return Peak{Theta: center, Gain: math.Inf(1)}
 		}
+		f.weights, f.poles = append(f.weights, w), append(f.poles, poleOf(a))
 		for _, k := range []float64{-4, -1, -0.5, -0.2, 0, 0.2, 0.5, 1, 4} {
 			if theta := center + k*width; theta >= 0 && theta <= math.Pi {
 				thetas = append(thetas, theta)
@@ -49,7 +58,7 @@ func (d *Discrete) HInf(row int) Peak {
 	thetas = slices.Compact(thetas)
 	gains := make([]float64, len(thetas))
 	for i, theta := range thetas {
-		gains[i] = cmplx.Abs(d.Response(row, theta))
+		gains[i] = f.gain(theta)
 	}
 	var tops []int // local maxima
 	for i := range gains {
@@ -60,12 +69,51 @@ func (d *Discrete) HInf(row int) Peak {
 	slices.SortFunc(tops, func(i, j int) int { return cmp.Compare(gains[j], gains[i]) })
 	var peak Peak
 	for _, i := range tops[:min(best, len(tops))] {
-		p := d.refine(row, thetas[max(i-1, 0)], thetas[i], thetas[min(i+1, len(thetas)-1)])
+		p := f.refine(thetas[max(i-1, 0)], Peak{thetas[i], gains[i]}, thetas[min(i+1, len(thetas)-1)])
 		if p.Gain > peak.Gain {
 			peak = p
 		}
 	}
 	return peak
+}
+
+// rational is a row's frequency response, ready for many angles.
+type rational struct {
+	weights []complex128
+	poles   []pole
+}
+
+// gain returns |H(e^{iθ})|.
+func (f rational) gain(theta float64) float64 {
+	var sum complex128
+	for i, w := range f.weights {
+		sum += f.poles[i].answer(w, theta)
+	}
+	return cmplx.Abs(sum)
+}
+
+// refine finds the maximum between lo and hi by golden sections. The gain is flat there: to its last digit the angle need
+// not be known.
+func (f rational) refine(lo float64, best Peak, hi float64) Peak {
+	const golden, sections = 0.6180339887498949, 44
+	at := func(theta float64) Peak {
+		p := Peak{theta, f.gain(theta)}
+		if p.Gain > best.Gain {
+			best = p
+		}
+		return p
+	}
+	a, b := at(hi-golden*(hi-lo)), at(lo+golden*(hi-lo))
+	for range sections {
+		if a.Gain > b.Gain {
+			hi = b.Theta
+			a, b = at(hi-golden*(hi-lo)), a
+		} else {
+			lo = a.Theta
+			a, b = b, at(lo+golden*(hi-lo))
+		}
+	}
+	return best
 }
 
 // SSMScores returns the H∞ score of every SSM, sup_θ |H(e^{iθ})|² (spec §8), [H]; of two directions the larger. A pole on the
@@ -77,29 +125,6 @@ func (d *Discrete) SSMScores() []float64 {
 		s[row%d.H] = max(s[row%d.H], gain*gain)
 	}
 	return s
-}
-
-// refine finds the maximum between lo and hi by golden sections.
-func (d *Discrete) refine(row int, lo, mid, hi float64) Peak {
-	const golden = 0.6180339887498949
-	gain := func(theta float64) float64 { return cmplx.Abs(d.Response(row, theta)) }
-	best := Peak{mid, gain(mid)}
-	for range 60 {
-		a, b := hi-golden*(hi-lo), lo+golden*(hi-lo)
-		ga, gb := gain(a), gain(b)
-		if ga > best.Gain {
-			best = Peak{a, ga}
-		}
-		if gb > best.Gain {
-			best = Peak{b, gb}
-		}
-		if ga > gb {
-			hi = b
-		} else {
-			lo = a
-		}
-	}
-	return best
 }
 
 // LAST returns the pruning scores of Gwak et al. (2024) of a layer's states, [H][M]: a state's H∞ score over the sum of

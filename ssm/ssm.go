@@ -1,5 +1,6 @@
 // Package ssm holds the diagonal state space model in float64: initialisation, discretisation, the kernel
-// by its definition, and the chain rule from the kernel back to the parameters.
+// by its definition, the chain rule from the kernel back to the parameters, and what is asked of a trained
+// model: frequency responses, coverage of the angles, H∞ and pruning scores.
 //
 // Parameters go in as slices; log-poles log λ̄ and weights W = C·B̄ come out as slices, from which
 // fftkernel (convolution mode) and recurrent (recurrent mode) build the fast paths. A configured DState = N

@@ -77,6 +77,9 @@ func (c Config) validateRanges() error {
 	if !(c.AReal >= 0) || math.IsInf(c.AReal, 1) {
 		return fmt.Errorf("ssm: a_real %v: want a finite number ≥ 0", c.AReal)
 	}
+	if c.AReal == 0 && c.Discrete() && c.BScale == ScaleGamma {
+		return fmt.Errorf("ssm: a_real 0: b_scale %q is √(1 − |λ̄|²), 0 on the unit circle: no input would reach the state", c.BScale)
+	}
 	drawn := c.Init != Imported // imported steps come from a file, not from a range
 	if err := validateRange("dt_min", "dt_max", c.DtMin, c.DtMax, drawn && !c.Angles()); err != nil {
 		return err

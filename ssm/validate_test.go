@@ -42,6 +42,8 @@ func TestValidate(t *testing.T) {
 		{func(c *Config) { c.NSSM = -1 }, `ssm: n_ssm -1`},
 		{func(c *Config) { c.NSSM = 8 }, `ssm: n_ssm 8 does not divide d_model 4`},
 		{func(c *Config) { c.LMax = -1 }, `ssm: l_max -1`},
+		{func(c *Config) { c.Init, c.BScale = DFouT, ScaleGamma }, ""},
+		{func(c *Config) { c.Init, c.BScale, c.AReal = DFouT, ScaleGamma, 0 }, `ssm: a_real 0: b_scale "gamma" is √(1 − |λ̄|²), 0 on the unit circle`},
 		{func(c *Config) { c.AReal = -0.5 }, `ssm: a_real -0.5: want a finite number ≥ 0`},
 		{func(c *Config) { c.AReal = math.NaN() }, `ssm: a_real NaN`},
 		{func(c *Config) { c.AReal = math.Inf(1) }, `ssm: a_real +Inf`},

@@ -18,6 +18,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/internal/wav"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
@@ -242,6 +243,9 @@ func TestConvertInspect(t *testing.T) {
 	ok(t, "convert", pth, out, "--mean", "0,1", "--std", "1,2", "--labels", "a,b,c,d,e")
 	var info inspection
 	decode(t, ok(t, "inspect", out, "--json"), &info)
+	if info.Scores != nil {
+		t.Error("inspect prints scores that nobody asked for")
+	}
 	if info.Parameters != 933 || len(info.Poles) != 2 || info.Meta.Labels[4] != "e" || info.Poles[0].Modulus[1] > 1 {
 		t.Errorf("inspection %+v", info)
 	}
@@ -348,9 +352,8 @@ func TestBench(t *testing.T) {
 func TestPlot(t *testing.T) {
 	dir := t.TempDir()
 	for name, args := range map[string][]string{
-		"poles.png":    {"poles", "--init", "lin,dfout-half", "--step", "0.1"},
-		"learned.svg":  {"poles", digitsModel(t)},
-		"response.svg": {"response", "--init", "lin,dfout", "--decay", "0,0.5"},
+		"poles.png":   {"poles", "--init", "lin,dfout-half", "--step", "0.1"},
+		"learned.svg": {"poles", digitsModel(t)},
 	} {
 		path := filepath.Join(dir, name)
 		ok(t, append(append([]string{"plot"}, args...), "--out", path)...)
@@ -365,6 +368,55 @@ func TestPlot(t *testing.T) {
 			t.Errorf("plot %v: exit code %d, stderr %s", args, code, stderr)
 		}
 	}
+}
+
+// The scores of inspect are those of package ssm; the largest gain of a layer is unbounded where one SSM's is.
+func TestInspectScores(t *testing.T) {
+	path := saved(t, func(c *model.Config) { c.SSM.Init, c.SSM.Bidirectional = ssm.Lin, true })
+	m, err := model.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Weights.Layers[1].LogDecay[5] = float32(math.Inf(-1)) // a mode of channel 1
+	mixed := filepath.Join(t.TempDir(), "mixed.safetensors")
+	if err := m.Save(mixed); err != nil {
+		t.Fatal(err)
+	}
+	var info inspection
+	decode(t, ok(t, "inspect", mixed, "--scores", "--json"), &info)
+	if len(info.Scores) != 2 || info.Poles[0].HInf == nil || info.Poles[0].Unbounded != 0 || info.Poles[1].HInf != nil || info.Poles[1].HInfAngle != nil || info.Poles[1].Unbounded != 1 {
+		t.Fatalf("poles %+v, scores %+v", info.Poles, info.Scores)
+	}
+	for i, layer := range info.Scores {
+		d := m.SSMParams(i).Discretize(ssm.ZOH, 1)
+		whole, modes, last := d.SSMScores(), d.ModeScores(), d.LAST()
+		for h, one := range layer.SSMs {
+			if unbounded := i == 1 && h == 1; (one.HInf == nil) != unbounded || !unbounded && *one.HInf != whole[h] {
+				t.Errorf("layer %d, SSM %d: score %v, want %v", i, h, one.HInf, whole[h])
+			}
+			for n, mode := range one.Modes {
+				at := h*d.M + n
+				want := max(modes[at], modes[d.H*d.M+at])
+				if (mode.HInf == nil) != math.IsInf(want, 1) || mode.HInf != nil && *mode.HInf != want || mode.LAST != last[at] {
+					t.Errorf("layer %d, SSM %d, mode %d: %+v, want %v and %v", i, h, n, mode, want, last[at])
+				}
+			}
+		}
+	}
+	text := ok(t, "inspect", mixed, "--scores", "--layer", "1")
+	for _, part := range []string{"H∞ unbounded (1 of 4 SSMs)", "layer 1\nssm  Δ", "LAST", "unbounded", "modes aliased"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("inspect --scores does not say %q:\n%s", part, text)
+		}
+	}
+	if strings.Contains(text, "layer 0") {
+		t.Errorf("--layer 1 prints another layer's scores:\n%s", text)
+	}
+	if text := ok(t, "inspect", saved(t, func(c *model.Config) { c.SSM.Init = ssm.Token })); !strings.Contains(text, "modes beyond π (mirrored)") {
+		t.Errorf("angles on the full circle:\n%s", text)
+	}
+	mustSay(t, nil, []string{"inspect", mixed, "--layer", "1"}, exitUsage, "--scores")
+	mustSay(t, nil, []string{"inspect", mixed, "--scores", "--layer", "2"}, exitUsage, "--layer 2", "0 to 1")
 }
 
 // prune writes a model with fewer modes, and says so.
@@ -389,10 +441,34 @@ func TestPrune(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"keep 2": {from, to, "--keep", "2"}, "nowhere": {"nowhere.safetensors", to, "--keep", "0.5"}, ".safetensors": {from, "x.bin", "--keep", "0.5"},
+		"name another file": {from, from, "--keep", "0.5"}, `task "fsdd" needs --data`: {from, to, "--keep", "0.5", "--task", "fsdd"},
 	} {
 		if code, _, stderr := invoke(nil, append([]string{"prune"}, args...)...); code == exitOK || !strings.Contains(stderr, want) {
 			t.Errorf("prune %v: exit code %d, stderr %s", args, code, stderr)
 		}
+	}
+}
+
+// prune evaluates on a run's own data: at its length and seed, not the preset's.
+func TestPruneEvaluatesOnTheRun(t *testing.T) {
+	run := delayRunDir(t, "run", "seed=7")
+	best, to := filepath.Join(run, "best.safetensors"), filepath.Join(t.TempDir(), "small.safetensors")
+	for _, where := range [][]string{
+		{"--config", filepath.Join(run, "config.toml")},
+		{"--task", "delay", "--set", "data.length=200", "--set", "data.delay=50", "--set", "data.eval_size=8", "--set", "seed=7"},
+	} {
+		var e evaluation
+		decode(t, ok(t, append([]string{"eval", best, "--json"}, where...)...), &e)
+		var p pruning
+		decode(t, ok(t, append([]string{"prune", best, to, "--keep", "0.5", "--json"}, where...)...), &p)
+		if p.N != 8 || p.RMSE == nil || p.RMSE[0] != *e.RMSE {
+			t.Errorf("%v: prune finds %+v, eval %v", where, p, *e.RMSE)
+		}
+	}
+	p := pruning{Microsecs: &[2]float64{0.02345, 0.01849}}
+	var text strings.Builder
+	if err := p.print(&text); err != nil || !strings.Contains(text.String(), "0.0234 → 0.0185 µs") {
+		t.Errorf("%v, %s", err, text.String())
 	}
 }
 

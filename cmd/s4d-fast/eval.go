@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/s4d-fast/s4d-fast/internal/atomicfile"
+	"github.com/s4d-fast/s4d-fast/internal/figure"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -192,7 +193,7 @@ func (c *evalCmd) print(std *streams, info dataset.Info, r train.Result) error {
 		return json.NewEncoder(std.out).Encode(e)
 	}
 	if info.Regression {
-		fmt.Fprintf(std.out, "%s, %s: %d examples, RMSE %.4g, %s of the power wrong\n", e.Task, e.Split, e.N, r.RMSE, percent(r.RelativeMSE))
+		fmt.Fprintf(std.out, "%s, %s: %d examples, RMSE %.4g, %s of the power wrong\n", e.Task, e.Split, e.N, r.RMSE, figure.Percent(r.RelativeMSE))
 		return nil
 	}
 	fmt.Fprintf(std.out, "%s, %s: %d examples, %.2f %% right, loss %.4f\n", e.Task, e.Split, e.N, 100*r.Accuracy, r.Loss)

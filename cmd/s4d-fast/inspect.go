@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -10,26 +11,34 @@ import (
 	"text/tabwriter"
 
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 type inspectCmd struct {
-	Model modelFile `arg:"" help:"Model file (.safetensors), or the name of a built-in model (${models})."`
-	JSON  bool      `name:"json" help:"Print one JSON object instead of text."`
+	Model  modelFile `arg:"" help:"Model file (.safetensors), or the name of a built-in model (${models})."`
+	Scores bool      `help:"Print each SSM's and each mode's H∞ score, and each mode's LAST score, by which prune chooses."`
+	Layer  *int      `help:"Scores of this layer alone, counted from 0 as in the tensors' names." placeholder:"N"`
+	JSON   bool      `name:"json" help:"Print one JSON object instead of text."`
 }
 
 func (c *inspectCmd) Help() string {
-	return `Example:
-  s4d-fast inspect runs/fsdd/best.safetensors`
+	return `H∞ of a layer is the largest gain |H| of its SSMs at any angle, without D. The scores are squares of gains: of an SSM
+sup |H|², of a mode |C|²·|B̄|²/(1 − |λ̄|)². They are unbounded where poles lie on the unit circle.
+
+Examples:
+  s4d-fast inspect runs/fsdd/best.safetensors
+  s4d-fast inspect runs/fsdd/best.safetensors --scores --layer 0`
 }
 
 // inspection is what inspect prints.
 type inspection struct {
-	Config     model.Config `json:"config"`
-	Meta       model.Meta   `json:"meta"`
-	Hash       string       `json:"hash"`
-	Parameters int          `json:"parameters"`
-	Tensors    []tensorInfo `json:"tensors"`
-	Poles      []poleRange  `json:"poles"`
+	Config     model.Config  `json:"config"`
+	Meta       model.Meta    `json:"meta"`
+	Hash       string        `json:"hash"`
+	Parameters int           `json:"parameters"`
+	Tensors    []tensorInfo  `json:"tensors"`
+	Poles      []poleRange   `json:"poles"`
+	Scores     []layerScores `json:"scores,omitempty"`
 }
 
 type tensorInfo struct {
@@ -40,7 +49,7 @@ type tensorInfo struct {
 
 // poleRange is the span of a layer's discrete poles: the modulus |λ̄|, the angle in radians a sample (folded
 // into [0, π]), the largest gap between angles, how many modes alias, that is, turn by π or more a sample, and the
-// largest frequency response of the layer's SSMs with its angle (spec §8).
+// largest frequency response of the layer's SSMs with its angle (spec §8), both null where that of some SSMs has no bound.
 type poleRange struct {
 	Layer     int        `json:"layer"`
 	Modulus   [2]float64 `json:"modulus"`
@@ -48,37 +57,54 @@ type poleRange struct {
 	Gap       float64    `json:"largest_gap"`
 	Aliased   int        `json:"aliased"`
 	Modes     int        `json:"modes"`
-	HInf      float64    `json:"h_inf"`
-	HInfAngle float64    `json:"h_inf_angle"`
+	HInf      *float64   `json:"h_inf"`
+	HInfAngle *float64   `json:"h_inf_angle"`
+	Unbounded int        `json:"unbounded"` // SSMs
 }
 
-func (c *inspectCmd) Run(std *streams) error {
+func (c *inspectCmd) Run(std *streams, ctx *ctxBox) error {
+	if c.Layer != nil && !c.Scores {
+		return usageError(errors.New("--layer chooses among the scores: say --scores"))
+	}
 	m, err := c.Model.load()
 	if err != nil {
 		return badInput(err)
 	}
-	info := inspect(m)
+	if n := m.Config.CountSSM(); c.Layer != nil && (*c.Layer < 0 || *c.Layer >= n) {
+		return usageError(fmt.Errorf("--layer %d: %s has layers 0 to %d", *c.Layer, c.Model, n-1))
+	}
+	var info inspection
+	if err := orInterrupt(ctx, func() error { info = c.inspect(m); return nil }); err != nil {
+		return err
+	}
 	if c.JSON {
 		return json.NewEncoder(std.out).Encode(info)
 	}
 	return info.print(std.out)
 }
 
-func inspect(m *model.Model) inspection {
+func (c *inspectCmd) inspect(m *model.Model) inspection {
 	info := inspection{Config: m.Config, Meta: m.Meta, Hash: fmt.Sprintf("%x", m.Hash()), Parameters: m.Config.CountParams()}
 	for _, t := range m.Weights.Tensors() {
 		info.Tensors = append(info.Tensors, tensorInfo{t.Name, t.Shape, len(t.Data)})
 	}
-	for i := range m.Config.CountSSM() {
-		d := m.SSMParams(i).Discretize(m.Config.SSM.Disc, 1)
+	layers, peaks := discretized(m)
+	for i, d := range layers {
 		p := poleRange{Layer: i, Modulus: [2]float64{math.Inf(1), 0}, Angle: [2]float64{math.Inf(1), 0}, Modes: len(d.LogLambda), Gap: d.Coverage()}
 		for h := range d.H {
 			p.Aliased += d.Aliased(h)
 		}
-		for row := range d.H * d.Directions {
-			if peak := d.HInf(row); peak.Gain > p.HInf && !math.IsInf(peak.Gain, 1) { // JSON has no infinity
-				p.HInf, p.HInfAngle = peak.Gain, peak.Theta
+		var top ssm.Peak
+		for row, peak := range peaks[i] {
+			if peak.Gain > top.Gain {
+				top = peak
 			}
+			if math.IsInf(peak.Gain, 1) && (row < d.H || !math.IsInf(peaks[i][row-d.H].Gain, 1)) { // not counted already
+				p.Unbounded++
+			}
+		}
+		if p.Unbounded == 0 {
+			p.HInf, p.HInfAngle = &top.Gain, &top.Theta
 		}
 		for _, l := range d.LogLambda {
 			modulus := math.Exp(real(l))
@@ -87,6 +113,9 @@ func inspect(m *model.Model) inspection {
 			p.Angle = [2]float64{min(p.Angle[0], angle), max(p.Angle[1], angle)}
 		}
 		info.Poles = append(info.Poles, p)
+		if c.Scores && (c.Layer == nil || *c.Layer == i) {
+			info.Scores = append(info.Scores, scoresOf(i, m.SSMParams(i), d, peaks[i]))
+		}
 	}
 	return info
 }
@@ -116,14 +145,39 @@ func (i inspection) print(w io.Writer) error {
 	}
 	row("hash", "%s", i.Hash[:16])
 	for _, p := range i.Poles {
-		row(fmt.Sprintf("poles %d", p.Layer), "modulus %.6f … %.6f, angle %.5f … %.5f rad a sample, largest gap %.5f, %d of %d modes aliased, H∞ %.4g at %.5f",
-			p.Modulus[0], p.Modulus[1], p.Angle[0], p.Angle[1], p.Gap, p.Aliased, p.Modes, p.HInf, p.HInfAngle)
+		row(fmt.Sprintf("poles %d", p.Layer), "modulus %.6f … %.6f, angle %.5f … %.5f rad a sample, largest gap %.5f, %d of %d modes %s, H∞ %s",
+			p.Modulus[0], p.Modulus[1], p.Angle[0], p.Angle[1], p.Gap, p.Aliased, p.Modes, aliasText(c), p.gainText(c))
 	}
 	fmt.Fprintln(t)
 	for _, x := range i.Tensors {
 		row(x.Name, "%v\t%d", x.Shape, x.Parameters)
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, s := range i.Scores {
+		if err := s.print(w, stepName(c.SSM.Init)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gainText says how large the response of a layer is, and where.
+func (p poleRange) gainText(c model.Config) string {
+	if p.HInf == nil {
+		return fmt.Sprintf("unbounded (%d of %s)", p.Unbounded, plural(c.DModel, "SSM"))
+	}
+	return fmt.Sprintf("%.4g at %.5f", *p.HInf, *p.HInfAngle)
+}
+
+// aliasText is what modes are that turn by π or more a sample. Angles that were placed there come from no faster
+// oscillation.
+func aliasText(c model.Config) string {
+	if c.SSM.Angles() {
+		return "beyond π (mirrored)"
+	}
+	return "aliased"
 }
 
 func encoderText(c model.Config) string {

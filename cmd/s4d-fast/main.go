@@ -138,6 +138,19 @@ func notifyContext() (ctx context.Context, received func() syscall.Signal, stop 
 	}
 }
 
+// orInterrupt returns what f returns, or at once when a signal comes: for work that looks at no context and leaves nothing
+// behind that would have to be cleaned up.
+func orInterrupt(ctx context.Context, f func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 type signalError struct{ syscall.Signal }
 
 func (s signalError) Error() string { return "interrupted by " + s.Signal.String() }

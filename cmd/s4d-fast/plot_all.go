@@ -65,6 +65,9 @@ func (c *plotAllCmd) Run(std *streams, ctx *ctxBox) error {
 			return trainError(err)
 		}
 	}
+	if err := c.check(); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(c.Out, 0o777); err != nil {
 		return err
 	}
@@ -84,6 +87,31 @@ func (c *plotAllCmd) Run(std *streams, ctx *ctxBox) error {
 		}
 		if err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// check reads models and tables, so that what cannot be read is told before any picture is made.
+func (c *plotAllCmd) check() error {
+	if c.Model != "" {
+		if _, err := c.Model.load(); err != nil {
+			return badInput(err)
+		}
+	}
+	for _, run := range c.Delay {
+		if _, _, err := loadDelayModel(run); err != nil {
+			return err
+		}
+	}
+	if len(c.Sweep) > 0 {
+		if _, err := sweepPanel(c.Sweep, ""); err != nil {
+			return err
+		}
+	}
+	if c.Data != "" {
+		if _, err := os.Stat(c.Data); err != nil {
+			return badInput(err)
 		}
 	}
 	return nil

@@ -72,17 +72,29 @@ type delayRun struct {
 	data  *dataset.Dataset
 }
 
-// loadDelayRun reads a run folder or a model file, which may lie in one.
+// loadDelayRun reads a run folder or a model file, and makes its data.
 func loadDelayRun(ctx *ctxBox, path string) (r delayRun, err error) {
+	r, cfg, err := loadDelayModel(path)
+	if err != nil {
+		return r, err
+	}
+	if r.data, err = train.LoadData(ctx, cfg, "val"); err != nil {
+		return r, trainError(err)
+	}
+	return r, nil
+}
+
+// loadDelayModel reads a run folder or a model file, which may lie in one.
+func loadDelayModel(path string) (r delayRun, cfg train.Config, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return r, badInput(err)
+		return r, cfg, badInput(err)
 	}
 	dir, file := filepath.Dir(path), path
 	if info.IsDir() {
 		dir, file = path, filepath.Join(path, "best.safetensors")
 	}
-	cfg, err := train.LoadRun(dir)
+	cfg, err = train.LoadRun(dir)
 	if _, missing := os.Stat(filepath.Join(dir, "config.toml")); missing != nil && !info.IsDir() {
 		cfg, err = train.Preset(defaultTask)
 	}
@@ -90,19 +102,16 @@ func loadDelayRun(ctx *ctxBox, path string) (r delayRun, err error) {
 		err = fmt.Errorf("%s: task %q: want a run of task %q", path, cfg.Task, defaultTask)
 	}
 	if err != nil {
-		return r, badInput(err)
+		return r, cfg, badInput(err)
 	}
 	if r.model, err = model.Load(file); err != nil {
-		return r, badInput(err)
+		return r, cfg, badInput(err)
 	}
 	r.name = stepsText(r.model.Config.SSM)
 	if name := filepath.Base(path); !strings.Contains(name, "=") { // else it is a sweep's, and says the same at length
 		r.name = name + ": " + r.name
 	}
-	if r.data, err = train.LoadData(ctx, cfg, "val"); err != nil {
-		return r, trainError(err)
-	}
-	return r, nil
+	return r, cfg, nil
 }
 
 // kernel draws what the network has learned over a sequence's length, with a mark where the task wants it.
@@ -120,6 +129,7 @@ func (r delayRun) kernel() (figure.Panel, error) {
 	}
 	return figure.Panel{
 		Title: r.name, Y: "|K[l]|", Curves: []figure.Curve{c},
+		XMax:  float64(len(c.X)),
 		YMax:  1.15 * slices.Max(c.Y), // the mark shows above the peak
 		Marks: []float64{float64(r.data.Delay)}, MarkName: fmt.Sprintf("τ = %s samples", figure.Thousands(r.data.Delay)),
 	}, nil

@@ -25,14 +25,20 @@ Example:
   s4d-fast plot hinf runs/scifar/best.safetensors --out hinf.svg`
 }
 
-func (c *plotHinfCmd) Run(std *streams) error {
+func (c *plotHinfCmd) Run(std *streams, ctx *ctxBox) error {
 	m, err := c.Model.load()
 	if err != nil {
 		return badInput(err)
 	}
-	p, err := hinfPanel(m)
+	var p figure.Panel
+	err = orInterrupt(ctx, func() (err error) {
+		if p, err = hinfPanel(m); err != nil {
+			return badInput(fmt.Errorf("%s: %w", c.Model, err))
+		}
+		return nil
+	})
 	if err != nil {
-		return badInput(fmt.Errorf("%s: %w", c.Model, err))
+		return err
 	}
 	if err := figure.Curves(string(c.Out), []figure.Panel{p}); err != nil {
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/s4d-fast/s4d-fast/convmode"
@@ -32,7 +33,7 @@ const (
 	maxMarks = 100 // more run into one another
 )
 
-func (c *plotKernelsCmd) Run(std *streams) error {
+func (c *plotKernelsCmd) Run(std *streams, ctx *ctxBox) error {
 	if c.Length < 1 || c.Length > maxTaps || c.Stride < 0 || c.First < 0 {
 		return usageError(fmt.Errorf("--length %d, --stride %d, --first %d: want 1 to %d, and at least 0", c.Length, c.Stride, c.First, maxTaps))
 	}
@@ -44,7 +45,14 @@ func (c *plotKernelsCmd) Run(std *streams) error {
 		fmt.Fprintf(std.err, "no marks: there are %d multiples of %d samples\n", n, c.Stride)
 		c.Stride = 0
 	}
-	if err := figure.Curves(string(c.Out), c.panels(m)); err != nil {
+	if layers := m.Config.CountSSM(); c.First > layers {
+		return usageError(fmt.Errorf("--first %d: %s has %s with SSMs", c.First, c.Model, plural(layers, "layer")))
+	}
+	var panels []figure.Panel
+	if err := orInterrupt(ctx, func() error { panels = c.panels(m); return nil }); err != nil {
+		return err
+	}
+	if err := figure.Curves(string(c.Out), panels); err != nil {
 		return err
 	}
 	c.Out.wrote(std)
@@ -55,7 +63,7 @@ func (c *plotKernelsCmd) Run(std *streams) error {
 func (c *plotKernelsCmd) panels(m *model.Model) []figure.Panel {
 	layers := m.Config.CountSSM()
 	if c.First > 0 {
-		layers = min(layers, c.First)
+		layers = c.First
 	}
 	panels := make([]figure.Panel, layers)
 	for i := range panels {
@@ -67,8 +75,9 @@ func (c *plotKernelsCmd) panels(m *model.Model) []figure.Panel {
 			p.Curves = append(p.Curves, kernelCurve(k, dir))
 		}
 		p.YMin, p.YMax = kernelRange(p.Curves)
+		p.XMax = float64(max(len(mean[0]), 1))
 		if c.Stride > 0 {
-			for l := c.Stride; l < len(mean[0])+len(mean)-1; l += c.Stride {
+			for l := c.Stride; l <= len(mean[0]); l += c.Stride {
 				p.Marks = append(p.Marks, float64(l))
 			}
 		}
@@ -95,7 +104,7 @@ func kernelCurve(k []float64, dir int) figure.Curve {
 }
 
 // kernelRange leaves out of a logarithmic axis what lies more than five decades below the largest tap, where float32
-// rounds.
+// rounds. It ends at round values, which have a label.
 func kernelRange(curves []figure.Curve) (low, high float64) {
 	for _, c := range curves {
 		high = max(high, slices.Max(c.Y))
@@ -106,5 +115,19 @@ func kernelRange(curves []figure.Curve) (low, high float64) {
 			low = min(low, max(y, high*1e-5))
 		}
 	}
-	return low, high
+	if high == 0 {
+		return low, high
+	}
+	return roundDown(low), 1 / roundDown(1/high)
+}
+
+// roundDown returns the largest power of ten, or 2 or 5 times one, that is not above v.
+func roundDown(v float64) float64 {
+	power := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, digit := range []float64{5, 2} {
+		if v >= digit*power {
+			return digit * power
+		}
+	}
+	return power
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/cmplx"
@@ -11,32 +12,41 @@ import (
 
 type plotPolesCmd struct {
 	Model    modelFile `arg:"" optional:"" help:"Model whose learned poles to draw, a panel a layer (.safetensors, or ${models})."`
-	Init     []string  `help:"Initialisations, a row each." default:"lin,inv,dfout" placeholder:"NAME,..."`
-	Step     []float64 `help:"Values of Δ, or of ξ for angles, a column each." default:"0.001,0.025,0.1" placeholder:"X,..."`
-	Modes    int       `help:"Complex modes of an SSM." default:"32" placeholder:"M"`
-	Channels int       `help:"SSMs of the layer." default:"1" placeholder:"H"`
+	Init     []string  `help:"Initialisations, a row each (default: lin,inv,dfout)." placeholder:"NAME,..."`
+	Step     []float64 `help:"Values of Δ, or of ξ for angles, a column each (default: 0.001,0.025,0.1)." placeholder:"X,..."`
+	Modes    *int      `help:"Complex modes of an SSM (default: 32)." placeholder:"M"`
+	Channels *int      `help:"SSMs of the layer (default: 1)." placeholder:"H"`
+	Set      []string  `help:"Replace one value as in train, for example ssm.xi_per=both or seed=7; repeatable." placeholder:"KEY=VALUE" sep:"none"`
 	Out      picture   `help:"Picture to write, PNG or SVG by its name." default:"poles.png" type:"path" placeholder:"FILE"`
 }
 
 func (c *plotPolesCmd) Help() string {
-	return `Examples:
+	return `Learned poles are coloured by their modes' H∞ scores, |C|²·|B̄|²/(1 − |λ̄|)².
+
+Examples:
   s4d-fast plot poles
   s4d-fast plot poles --init dfout,token,rndimag,batched-dfout --step 0.025 --channels 8 --out angles.svg
+  s4d-fast plot poles --init dfout --step 0.1 --channels 8 --set ssm.xi_per=both --set ssm.xi_min=0.001
   s4d-fast plot poles runs/fsdd/best.safetensors --out learned.png`
 }
 
-func (c *plotPolesCmd) Run(std *streams) error {
+// leastScore is where the scale of modes' scores begins, in dB: what lies below does not show in a kernel.
+const leastScore = -60
+
+func (c *plotPolesCmd) Run(std *streams, ctx *ctxBox) error {
 	var rows [][]figure.Poles
-	var err error
-	if c.Model != "" {
-		rows, err = learnedPoles(c.Model)
-	} else {
-		rows, err = c.initial()
-	}
+	err := orInterrupt(ctx, func() (err error) {
+		if c.Model != "" {
+			rows, err = c.learned()
+		} else {
+			rows, err = c.initial()
+		}
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	if err := figure.PolePlane(string(c.Out), "gain [dB]", rows); err != nil {
+	if err := figure.PolePlane(string(c.Out), "H∞ of the mode [dB]", leastScore, rows); err != nil {
 		return err
 	}
 	c.Out.wrote(std)
@@ -45,14 +55,25 @@ func (c *plotPolesCmd) Run(std *streams) error {
 
 // initial returns a row of panels an initialisation.
 func (c *plotPolesCmd) initial() (rows [][]figure.Poles, err error) {
-	for _, init := range c.Init {
+	inits, steps := orDefault(c.Init, "lin", "inv", "dfout"), orDefault(c.Step, 0.001, 0.025, 0.1)
+	if err := allowOptions(c.Set, "ssm.a_real"); err != nil {
+		return nil, err
+	}
+	for _, init := range inits {
 		var row []figure.Poles
-		for _, step := range c.Step {
-			d, err := initialLayer(ssm.Init(init), c.Channels, c.Modes, step, 0.5)
-			if err != nil {
-				return nil, usageError(err)
+		for _, step := range steps {
+			layer := initialLayer{init: ssm.Init(init), channels: 1, modes: 32, step: step, decay: 0.5, set: c.Set}
+			if c.Channels != nil {
+				layer.channels = *c.Channels
 			}
-			p := figure.Poles{Title: fmt.Sprintf("%s, %s = %g", init, stepName(ssm.Init(init)), step)}
+			if c.Modes != nil {
+				layer.modes = *c.Modes
+			}
+			cfg, d, err := layer.draw()
+			if err != nil {
+				return nil, err
+			}
+			p := figure.Poles{Title: fmt.Sprintf("%s\n%s, %s", stepsText(cfg), plural(d.M, "mode"), plural(d.H, "SSM"))}
 			for _, a := range d.LogLambda {
 				p.Poles = append(p.Poles, cmplx.Exp(a))
 			}
@@ -63,49 +84,27 @@ func (c *plotPolesCmd) initial() (rows [][]figure.Poles, err error) {
 	return rows, nil
 }
 
-// What a picture shows at most.
-const (
-	maxModes = 4096
-	maxPoles = 1 << 17
-)
-
-// initialLayer draws a layer whose SSMs all have one step, Δ or ξ, and one decay.
-func initialLayer(init ssm.Init, channels, modes int, step, decay float64) (*ssm.Discrete, error) {
-	if modes > maxModes || channels > maxPoles/max(modes, 1) {
-		return nil, fmt.Errorf("%d modes of %d SSMs: want at most %d modes, and %d in all", modes, channels, maxModes, maxPoles)
+// learned returns rows of panels, one a layer, of all SSMs' poles, coloured by their modes' scores, the larger one of two
+// directions.
+func (c *plotPolesCmd) learned() (rows [][]figure.Poles, err error) {
+	if c.Init != nil || c.Step != nil || c.Modes != nil || c.Channels != nil || c.Set != nil {
+		return nil, usageError(errors.New("--init, --step, --modes, --channels and --set draw poles before training: leave out the model, or them"))
 	}
-	cfg := ssm.Config{DModel: channels, DState: 2 * modes, Init: init, Disc: ssm.ZOH, AReal: decay,
-		DtMin: step, DtMax: step, XiMin: step, XiMax: step}
-	p, err := ssm.New(cfg, 1, 0)
-	if err != nil {
-		return nil, err
-	}
-	return p.Discretize(ssm.ZOH, 1), nil
-}
-
-// stepName is what an initialisation calls its step.
-func stepName(init ssm.Init) string {
-	if (ssm.Config{Init: init}).Angles() {
-		return "ξ"
-	}
-	return "Δ"
-}
-
-// learnedPoles returns a row of panels, one a layer, of all SSMs' poles, coloured by their modes' gains.
-func learnedPoles(file modelFile) ([][]figure.Poles, error) {
-	m, err := file.load()
+	m, err := c.Model.load()
 	if err != nil {
 		return nil, badInput(err)
 	}
 	const perRow = 3
-	var rows [][]figure.Poles
 	for i := range m.Config.CountSSM() {
 		d := m.SSMParams(i).Discretize(m.Config.SSM.Disc, 1)
-		p := figure.Poles{Title: fmt.Sprintf("layer %d", i+1)}
+		p := figure.Poles{Title: fmt.Sprintf("layer %d: %s, %s", i+1, plural(d.H, "SSM"), plural(len(d.LogLambda), "pole"))}
 		scores := d.ModeScores()
 		for n, a := range d.LogLambda {
-			p.Poles = append(p.Poles, cmplx.Exp(a))
-			p.Value = append(p.Value, max(10*math.Log10(scores[n]), -60))
+			score := scores[n]
+			if d.Directions == 2 {
+				score = max(score, scores[len(d.LogLambda)+n])
+			}
+			p.Poles, p.Value = append(p.Poles, cmplx.Exp(a)), append(p.Value, 10*math.Log10(score))
 		}
 		if i%perRow == 0 {
 			rows = append(rows, nil)
@@ -113,4 +112,12 @@ func learnedPoles(file modelFile) ([][]figure.Poles, error) {
 		rows[len(rows)-1] = append(rows[len(rows)-1], p)
 	}
 	return rows, nil
+}
+
+// orDefault returns what was said on the command line, or else the defaults.
+func orDefault[T any](said []T, defaults ...T) []T {
+	if said == nil {
+		return defaults
+	}
+	return said
 }

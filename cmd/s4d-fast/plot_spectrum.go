@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/internal/figure"
@@ -77,7 +78,7 @@ func (c *plotSpectrumCmd) panel(data *dataset.Dataset, s *dataset.Spectrum) figu
 	}
 	p := figure.Panel{
 		Title: fmt.Sprintf("%s: mean power spectrum of %s training examples", c.Task, of),
-		X:     "angle [radians a sample]", Y: "power [dB; white noise: 0]",
+		X:     "angle [radians a sample]", Y: "power [dB; white noise: 0]", Angles: true,
 	}
 	if data.Channels == 0 {
 		p.Title += ", token numbers"
@@ -89,6 +90,7 @@ func (c *plotSpectrumCmd) panel(data *dataset.Dataset, s *dataset.Spectrum) figu
 		}
 		p.Curves = append(p.Curves, curve)
 	}
+	clipSpectrum(&p)
 	for k := 1; c.Stride > 0 && k <= c.Stride/2; k++ {
 		p.Marks = append(p.Marks, 2*math.Pi*float64(k)/float64(c.Stride))
 		p.MarkName = fmt.Sprintf("multiples of 2π/%d", c.Stride)
@@ -97,6 +99,19 @@ func (c *plotSpectrumCmd) panel(data *dataset.Dataset, s *dataset.Spectrum) figu
 		p.Marks, p.MarkName = c.Mark, strings.Trim(fmt.Sprint(c.Mark), "[]")
 	}
 	return p
+}
+
+// clipSpectrum leaves out what lies so far below the peak that it is rounding, or next to it.
+func clipSpectrum(p *figure.Panel) {
+	const shown = 80 // dB
+	low, peak := math.Inf(1), math.Inf(-1)
+	for _, c := range p.Curves {
+		low, peak = min(low, slices.Min(c.Y)), max(peak, slices.Max(c.Y))
+	}
+	if low < peak-shown {
+		p.YMin, p.YMax = peak-shown, peak+0.02*shown
+		p.Y = fmt.Sprintf("power [dB; white noise: 0; from %d below the peak]", shown)
+	}
 }
 
 // channelName is what a task's input channel is called, and its colour where it is one.

@@ -21,7 +21,7 @@ type plotSweepCmd struct {
 }
 
 func (c *plotSweepCmd) Help() string {
-	return `Curves are the means of the seeds, small points the single runs; each combination of the other swept keys has a curve.
+	return `Curves are the means of the seeds, on a logarithmic axis geometric ones, small points the single runs; each combination of the other swept keys has a curve.
 Several folders have to sweep the same key; what else differs between them is in the curves' names.
 
 Examples:
@@ -154,6 +154,12 @@ func sweepCurves(tables []*train.SweepTable, axes []int) (curves []*sweepCurve) 
 			c.add(x, r)
 		}
 	}
+	if len(curves) == 1 && curves[0].name == "" {
+		curves[0].name = filepath.Base(tables[0].Dir)
+		if cfg, err := tables[0].Config(tables[0].Rows[0]); err == nil {
+			curves[0].name = string(cfg.SSM.Init)
+		}
+	}
 	named := map[string]int{}
 	for _, c := range curves {
 		named[c.name]++
@@ -237,7 +243,8 @@ func (c *sweepCurve) add(x float64, r train.SweepRow) {
 	c.xs, c.ys = append(c.xs, x), append(c.ys, y)
 }
 
-// mean draws the mean of the seeds, which has no value where one of them has none, and of several seeds the single runs.
+// mean draws the mean of the seeds, which has no value where one of them has none, and of several seeds the single runs. On
+// the logarithmic axis of relativeMSE the mean is the geometric one, which lies amid them there.
 func (c *sweepCurve) mean() figure.Curve {
 	curve := figure.Curve{Name: c.name}
 	if c.diverged > 0 {
@@ -246,11 +253,17 @@ func (c *sweepCurve) mean() figure.Curve {
 	for _, x := range slices.Compact(slices.Sorted(slices.Values(c.xs))) {
 		sum, n := 0.0, 0.0
 		for i, y := range c.ys {
+			if c.measure == relativeMSE {
+				y = math.Log(y)
+			}
 			if c.xs[i] == x {
 				sum, n = sum+y, n+1
 			}
 		}
-		curve.X, curve.Y = append(curve.X, x), append(curve.Y, sum/n)
+		if sum /= n; c.measure == relativeMSE {
+			sum = math.Exp(sum)
+		}
+		curve.X, curve.Y = append(curve.X, x), append(curve.Y, sum)
 	}
 	if len(c.xs) > len(curve.X) {
 		for i, y := range c.ys {
@@ -273,7 +286,11 @@ func sweepTitle(tables []*train.SweepTable, curves []*sweepCurve) string {
 		title += " of " + strings.Join(tasks, ", ")
 	}
 	if slices.ContainsFunc(curves, func(c *sweepCurve) bool { return len(c.mean().Runs) > 0 }) {
-		title += ": means, and single runs as points"
+		means := "means"
+		if slices.ContainsFunc(curves, func(c *sweepCurve) bool { return c.measure == relativeMSE }) {
+			means = "geometric means"
+		}
+		title += ": " + means + ", and single runs as points"
 	}
 	return title
 }

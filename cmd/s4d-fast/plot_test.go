@@ -1,16 +1,22 @@
 package main
 
 import (
+	"context"
 	"encoding/xml"
 	"fmt"
 	"image"
 	"image/png"
+	"io"
 	"math"
+	"math/cmplx"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/figure"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
@@ -123,6 +129,7 @@ func TestPlotKernels(t *testing.T) {
 	if code, _, stderr := invoke(nil, "plot", "kernels", causal, "--length", "65536", "--out", out); code != exitOK || !strings.Contains(stderr, "2048 multiples") {
 		t.Errorf("65536 taps: exit code %d, %s", code, stderr)
 	}
+	mustSay(t, nil, []string{"plot", "kernels", both, "--first", "3", "--out", out}, exitUsage, "--first 3", "2 layers")
 	mustSay(t, nil, []string{"plot", "kernels", causal, "--length", "0"}, exitUsage, "--length 0")
 	mustSay(t, nil, []string{"plot", "kernels", causal, "--stride=-1"}, exitUsage, "--stride -1")
 	mustSay(t, nil, []string{"plot", "kernels", "nowhere.safetensors"}, exitBadInput, "nowhere.safetensors")
@@ -130,10 +137,33 @@ func TestPlotKernels(t *testing.T) {
 	mustSay(t, nil, []string{"plot", "kernels", causal, "--out", "k.gif"}, exitUsage, ".png or .svg")
 }
 
+// Axes of kernels end where a label or a mark is.
+func TestKernelAxes(t *testing.T) {
+	m, err := model.Load(saved(t, func(c *model.Config) {}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := (&plotKernelsCmd{Length: 64, Stride: 16}).panels(m)[0]
+	if p.XMax != 64 || fmt.Sprint(p.Marks) != "[16 32 48 64]" {
+		t.Errorf("axis to %v, marks %v", p.XMax, p.Marks)
+	}
+	for _, c := range [][4]float64{{0.03, 0.07, 0.02, 0.1}, {0.1, 0.5, 0.1, 0.5}, {2e-7, 0.9, 9e-6, 1}, {0, 0, 0, 0}} {
+		curve := figure.Curve{Y: []float64{c[0], c[1]}}
+		low, high := kernelRange([]figure.Curve{curve})
+		if math.Abs(high-c[3]) > 1e-9 || low > max(c[0], c[1]*1e-5)*(1+1e-9) || c[0] > 1e-5 && math.Abs(low-c[2]) > 1e-9 {
+			t.Errorf("range of %v to %v: %v to %v", c[0], c[1], low, high)
+		}
+	}
+}
+
 func TestPlotSpectrum(t *testing.T) {
 	texts := drawn(t, 1200, 500, "spectrum", "delay", "--set", "data.length=256", "--set", "data.delay=64", "--n", "50", "--stride", "32")
-	mustHave(t, texts, "delay: mean power spectrum of 50 of 16384 training examples", "power [dB; white noise: 0]", "angle [radians a sample]", "multiples of 2π/32")
+	mustHave(t, texts, "delay: mean power spectrum of 50 of 16384 training examples", "power [dB; white noise: 0; from 80 below the peak]", "angle [radians a sample]", "multiples of 2π/32", "π/2", "π")
 	clips := tones(t)
+	white := figure.Panel{Y: "power", Curves: []figure.Curve{{Y: []float64{0, -70}}}}
+	if clipSpectrum(&white); white.YMin != 0 || white.YMax != 0 || white.Y != "power" {
+		t.Errorf("a spectrum of 70 dB is cut: %+v", white)
+	}
 	mustHave(t, drawn(t, 1200, 500, "spectrum", "fsdd", "--data", clips, "--mark", "0.2,0.4"), "fsdd: mean power spectrum of all 12 training examples", "0.2 0.4")
 	mustHave(t, drawn(t, 1200, 500, "spectrum", "scifar", "--data", pictures(t)), "scifar: mean power spectrum of all 6 training examples", "red", "green", "blue")
 	tokens := filepath.Join(t.TempDir(), "made")
@@ -149,6 +179,120 @@ func TestPlotSpectrum(t *testing.T) {
 	mustSay(t, nil, []string{"plot", "spectrum", "delay", "--mark", "4"}, exitUsage, "--mark 4")
 	mustSay(t, nil, []string{"plot", "spectrum", "delay", "--mark", "1", "--stride", "32"}, exitUsage, "--stride", "--mark")
 	mustSay(t, nil, []string{"plot", "spectrum", "delay", "--set", "data.length=2"}, exitBadInput, "length 2")
+}
+
+// Poles on the unit circle, some of them or all, are a class of their own.
+func TestPlotPolesUnbounded(t *testing.T) {
+	pinned := saved(t, func(c *model.Config) { c.SSM.AReal = 0 })
+	if texts := drawn(t, 0, 0, "poles", pinned); strings.Contains(texts, "NaN") || strings.Contains(texts, "≥") {
+		t.Errorf("all poles on the unit circle:\n%s", texts)
+	} else {
+		mustHave(t, texts, "H∞ of the mode [dB]", "unbounded", "layer 1: 4 SSMs, 16 poles")
+	}
+	m, err := model.Load(saved(t, func(c *model.Config) { c.SSM.Bidirectional = true }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Weights.Layers[1].LogDecay[3] = float32(math.Inf(-1))
+	m.Weights.Layers[0].LogDecay[0] = float32(math.Inf(-1)) // whose weight is 0 in both directions
+	for _, i := range []int{0, 1, 32, 33} {
+		m.Weights.Layers[0].C[i] = 0
+	}
+	mixed := filepath.Join(t.TempDir(), "mixed.safetensors")
+	if err := m.Save(mixed); err != nil {
+		t.Fatal(err)
+	}
+	texts := drawn(t, 0, 0, "poles", mixed)
+	mustHave(t, texts, "unbounded", "less (scale from -60)")
+	if strings.Contains(texts, "NaN") || strings.Count(texts, "≥") != 4 {
+		t.Errorf("one pole on the unit circle:\n%s", texts)
+	}
+	rows, err := (&plotPolesCmd{Model: modelFile(mixed)}).learned()
+	if err != nil || !math.IsInf(rows[0][0].Value[0], -1) || !math.IsInf(rows[0][1].Value[3], 1) {
+		t.Errorf("without weight %v, with weight %v, %v", rows[0][0].Value[0], rows[0][1].Value[3], err)
+	}
+}
+
+// Work that looks at no context ends at the first signal all the same, without a picture.
+func TestPlotInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(signalError{syscall.SIGTERM})
+	modes, out := 400, filepath.Join(t.TempDir(), "p.png")
+	c := plotPolesCmd{Init: []string{"legs"}, Step: []float64{0.1}, Modes: &modes, Out: picture(out)}
+	err := c.Run(&streams{err: io.Discard}, &ctxBox{ctx})
+	if code := exitCode(err, syscall.SIGTERM); code != 128+int(syscall.SIGTERM) {
+		t.Errorf("exit code %d, error %v", code, err)
+	}
+	if _, err := os.Stat(out); err == nil {
+		t.Error("an interrupted picture was written")
+	}
+	if err := orInterrupt(t.Context(), func() error { return io.EOF }); err != io.EOF {
+		t.Errorf("uninterrupted: error %v", err)
+	}
+}
+
+// Before a run the options of train show in the poles, and what would be ignored is refused.
+func TestPlotOptions(t *testing.T) {
+	moduli := func(set ...string) (list []float64) {
+		c := plotPolesCmd{Init: []string{"dfout"}, Step: []float64{0.1}, Channels: new(2), Set: set}
+		rows, err := c.initial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, z := range rows[0][0].Poles {
+			list = append(list, cmplx.Abs(z))
+		}
+		return list
+	}
+	plain, own := moduli(), moduli("ssm.xi_per=both", "ssm.xi_min=0.001")
+	if len(plain) != 64 || slices.Max(plain)-slices.Min(plain) > 1e-12 || slices.Max(own)-slices.Min(own) < 0.01 {
+		t.Errorf("one ξ: %v … %v; one a mode: %v … %v", slices.Min(plain), slices.Max(plain), slices.Min(own), slices.Max(own))
+	}
+	if slices.Equal(own, moduli("ssm.xi_per=both", "ssm.xi_min=0.001", "seed=7")) {
+		t.Error("the seed changes nothing")
+	}
+	if pinned := moduli("ssm.a_real=0"); slices.Min(pinned) < 1-1e-12 {
+		t.Errorf("a_real=0: modulus %v", slices.Min(pinned))
+	}
+	mustHave(t, drawn(t, 440, 420, "poles", "--init", "dfout", "--step", "0.1", "--set", "ssm.grid=d", "--set", "ssm.xi_min=0.01"),
+		"dfout, ξ from 0.01 to 0.1", "64 modes, 1 SSM")
+	mustHave(t, drawn(t, 1200, 720, "response", "--init", "lin,dfout"), "lin, Δ = 0.1, 10 modes", "Re A = 0: unbounded", "Re A = -0.5", "ρ = 0: unbounded", "ρ = 0.5", "0", "π")
+	real := drawn(t, 1200, 500, "response", "--init", "real")
+	if mustHave(t, real, "Re A = -1, -2, …"); strings.Count(real, "Re A") != 1 {
+		t.Errorf("real has one curve:\n%s", real)
+	}
+
+	out, m := filepath.Join(t.TempDir(), "p.png"), digitsModel(t)
+	for want, args := range map[string][]string{
+		"leave out the model": {"poles", m, "--init", "lin"}, "--set": {"poles", m, "--set", "seed=1"}, "--channels": {"poles", m, "--channels", "3"},
+		"--set ssm.init=lin": {"poles", "--set", "ssm.init=lin"}, "--set optim.lr=1": {"response", "--set", "optim.lr=1"},
+		"--set ssm.a_real=1": {"response", "--set", "ssm.a_real=1"}, "has real parts of its own": {"poles", "--init", "lin,real", "--set", "ssm.a_real=1"},
+		"--decay": {"response", "--init", "lin,real", "--decay", "0"}, `grid "b": init "lin"`: {"poles", "--init", "lin", "--set", "ssm.grid=b"},
+		"ssm.d_state 4098: want at most 2048": {"poles", "--init", "legs", "--modes", "2049"}, "d_state 0": {"poles", "--modes", "0"},
+	} {
+		mustSay(t, nil, append(append([]string{"plot"}, args...), "--out", out), exitUsage, want)
+	}
+}
+
+// The range of a response without bound is that of its middle; its peaks are those of the samples and say nothing. A bounded
+// one shows its whole peak.
+func TestResponseRange(t *testing.T) {
+	both, err := (&plotResponseCmd{Step: 0.001, Modes: 10}).panel(ssm.DFouT)
+	if err != nil {
+		t.Fatal(err)
+	}
+	free, damped := both.Curves[0].Y, both.Curves[1].Y
+	if both.YMax > 1.05*slices.Max(damped)+25 || both.YMax < slices.Max(damped) || both.YMin > slices.Min(damped) || slices.Max(free) <= slices.Max(damped) {
+		t.Errorf("range %v … %v, damped %v … %v", both.YMin, both.YMax, slices.Min(damped), slices.Max(damped))
+	}
+	_, d, err := initialLayer{init: ssm.DFouT, channels: 1, modes: 10, step: 0.001, decay: 0.5}.draw()
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(d.W, d.BBar)
+	if peak := 20 * math.Log10(d.HInf(0).Gain); math.Abs(slices.Max(damped)-peak) > 0.01 {
+		t.Errorf("the curve's peak is %v dB, H∞ %v dB", slices.Max(damped), peak)
+	}
 }
 
 func TestPlotHinf(t *testing.T) {
@@ -270,6 +414,10 @@ func TestSweepPanel(t *testing.T) {
 	if fmt.Sprint(lin.X, lin.Y) != "[2 4] [62.5 100]" || !math.IsNaN(inv.Y[0]) || inv.Y[1] != 25 {
 		t.Errorf("means %v and %v", lin.Y, inv.Y)
 	}
+	wrong := sweepDir(t, "b", "model.n_layers"+sweepHead, "2,1,false,1,9,0.5,,0.1,0.01,,", "2,2,false,1,9,0.5,,0.1,1,,")
+	if p, err := sweepPanel([]string{wrong}, ""); err != nil || !p.LogY || p.Curves[0].Name != "b" || math.Abs(p.Curves[0].Y[0]-0.1) > 1e-15 || !strings.HasPrefix(p.Title, "Sweep: geometric means") {
+		t.Errorf("errors of 0.01 and 1: %+v, %v", p, err)
+	}
 	if fmt.Sprint(lin.Runs) != "[{2 50} {2 75} {4 100} {4 100}]" || !strings.HasPrefix(p.Title, "Sweep: means") || p.Y != "validation accuracy [%]" {
 		t.Errorf("runs %v, title %q, axis %q", lin.Runs, p.Title, p.Y)
 	}
@@ -285,6 +433,7 @@ func TestPlotSweep(t *testing.T) {
 	mustHave(t, drawn(t, 1200, 500, "sweep", a), "Sweep", "lin", "inv", "Δ", "validation accuracy [%]")
 	mustHave(t, drawn(t, 1200, 500, "sweep", a, b, "--x", "ssm.dt_max", "--log"), "lin", "inv", "pinned", "Δ")
 	one, two := sweepOf(t, "ssm.init=dfout"), sweepOf(t, "ssm.init=lin,inv", "ssm.a_real=0.25")
+	mustHave(t, drawn(t, 1200, 500, "sweep", one), "dfout")
 	mustHave(t, drawn(t, 1200, 500, "sweep", one, two), "Sweep of delay", "dfout, a_real=0.5", "lin, a_real=0.25", "inv, a_real=0.25", "validation MSE / power")
 	const scale = "Δ, ξ   (with a_real=0, poles on the unit circle: ξ is a scale alone)"
 	undamped := sweepOf(t, "ssm.init=lin,dfout", "ssm.a_real=0")
@@ -360,7 +509,14 @@ func TestPlotAll(t *testing.T) {
 	}
 	mustSay(t, nil, []string{"plot", "all"}, exitUsage, "--out")
 	mustSay(t, nil, []string{"plot", "all", "--out", bare, "--format", "gif"}, exitUsage, "gif")
-	mustSay(t, nil, []string{"plot", "all", "--out", bare, "--model", "nowhere.safetensors"}, exitBadInput, "nowhere.safetensors")
+	nothing := filepath.Join(t.TempDir(), "nothing")
+	words := sweepDir(t, "words", "ssm.init"+sweepHead, "lin,1"+result("0.5"))
+	for flag, bad := range map[string]string{"--model": "nowhere.safetensors", "--delay": "nowhere", "--sweep": words, "--data": "nowhere"} {
+		mustSay(t, nil, []string{"plot", "all", "--out", nothing, flag, bad}, exitBadInput, bad)
+	}
+	if _, err := os.Stat(nothing); err == nil {
+		t.Error("pictures were made before all input was read")
+	}
 	mustSay(t, nil, []string{"plot", "all", "--out", write(t, "file", nil)}, exitFailed, "file")
 	mustSay(t, nil, []string{"plot", "all", "--out", bare, "--task", "juggling"}, exitUsage, "juggling")
 }

@@ -4,29 +4,35 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/pretrained"
 	"github.com/s4d-fast/s4d-fast/recurrent"
 	"github.com/s4d-fast/s4d-fast/train"
 )
 
 type pruneCmd struct {
-	Model modelFile `arg:"" help:"Model file (.safetensors), or the name of a built-in model (${models})."`
-	Out   string    `arg:"" help:"Model file to write (.safetensors)." type:"path"`
-	Keep  float64   `help:"Share of every SSM's modes to keep, those with the largest H∞ scores." required:"" placeholder:"SHARE"`
-	Task  string    `help:"Task to evaluate both models on (default: the model's)." placeholder:"TASK"`
-	Data  string    `help:"Folder of the task's data: says what accuracy is left on the validation split." type:"path" placeholder:"DIR"`
-	JSON  bool      `name:"json" help:"Print one JSON object instead of text."`
+	Model  modelFile `arg:"" help:"Model file (.safetensors), or the name of a built-in model (${models})."`
+	Out    string    `arg:"" help:"Model file to write (.safetensors)." type:"path"`
+	Keep   float64   `help:"Share of every SSM's modes to keep, those with the largest H∞ scores." required:"" placeholder:"SHARE"`
+	Task   string    `help:"Task to evaluate both models on (default: the model's)." placeholder:"TASK"`
+	Data   string    `help:"Folder of the task's data: says what accuracy is left on the validation split." type:"path" placeholder:"DIR"`
+	Config string    `help:"TOML file whose [data] replaces the task's preset: a run folder's config.toml repeats its data." type:"path" placeholder:"FILE"`
+	Set    []string  `help:"Replace one value, for example data.length=4000; repeatable, wins over --config." placeholder:"KEY=VALUE" sep:"none"`
+	JSON   bool      `name:"json" help:"Print one JSON object instead of text."`
 }
 
 func (c *pruneCmd) Help() string {
-	return `Nothing is trained again. The stream's time is that of blocks of 64 samples of noise, on one core.
+	return `Nothing is trained again. The stream's time is that of blocks of 64 samples of noise, on one core. Both models are
+evaluated where --task, --data, --config or --set says on what.
 
-Example:
-  s4d-fast prune runs/fsdd/best.safetensors half.safetensors --keep 0.5 --data fsdd`
+Examples:
+  s4d-fast prune runs/fsdd/best.safetensors half.safetensors --keep 0.5 --data fsdd
+  s4d-fast prune runs/delay/best.safetensors half.safetensors --keep 0.5 --config runs/delay/config.toml`
 }
 
 // pruning is what prune says: of the model before and after.
@@ -44,6 +50,11 @@ func (c *pruneCmd) Run(std *streams, ctx *ctxBox) error {
 	if !strings.HasSuffix(c.Out, ".safetensors") {
 		return usageError(fmt.Errorf("output %q: want a name that ends in .safetensors", c.Out))
 	}
+	if from, err := os.Stat(string(c.Model)); err == nil && !pretrained.Has(string(c.Model)) {
+		if to, err := os.Stat(c.Out); err == nil && os.SameFile(from, to) {
+			return usageError(fmt.Errorf("output %q is the model itself, whose other modes would be lost: name another file", c.Out))
+		}
+	}
 	m, err := c.Model.load()
 	if err != nil {
 		return badInput(err)
@@ -56,12 +67,12 @@ func (c *pruneCmd) Run(std *streams, ctx *ctxBox) error {
 		Modes:      [2]int{m.Config.SSM.Modes(), small.Config.SSM.Modes()},
 		Parameters: [2]int{m.Config.CountParams(), small.Config.CountParams()},
 	}
-	p.Microsecs = streamTimes(m, small)
-	if c.Data != "" {
+	if c.Task != "" || c.Data != "" || c.Config != "" || len(c.Set) > 0 {
 		if err := c.evaluate(ctx, &p, m, small); err != nil {
 			return trainError(err)
 		}
 	}
+	p.Microsecs = streamTimes(m, small)
 	if err := small.Save(c.Out); err != nil {
 		return err
 	}
@@ -112,7 +123,7 @@ func streamTimes(models ...*model.Model) *[2]float64 {
 
 // evaluate adds what both models reach on the validation split.
 func (c *pruneCmd) evaluate(ctx *ctxBox, p *pruning, models ...*model.Model) error {
-	e := evalCmd{Model: c.Model, Task: c.Task, Data: c.Data, Split: "val", Batch: 16}
+	e := evalCmd{Model: c.Model, Task: c.Task, Data: c.Data, Config: c.Config, Set: c.Set, Split: "val", Batch: 16}
 	cfg, err := e.config(models[0])
 	if err != nil {
 		return err
@@ -143,7 +154,7 @@ func (c *pruneCmd) evaluate(ctx *ctxBox, p *pruning, models ...*model.Model) err
 func (p pruning) print(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "modes of an SSM   %d → %d\nparameters        %d → %d\n", p.Modes[0], p.Modes[1], p.Parameters[0], p.Parameters[1])
 	if t := p.Microsecs; err == nil && t != nil {
-		_, err = fmt.Fprintf(w, "stream            %.2f → %.2f µs a sample\n", t[0], t[1])
+		_, err = fmt.Fprintf(w, "stream            %.3g → %.3g µs a sample\n", t[0], t[1])
 	}
 	if a := p.Accuracy; err == nil && a != nil {
 		_, err = fmt.Fprintf(w, "accuracy          %.2f → %.2f %% of %d examples (%s)\n", 100*a[0], 100*a[1], p.N, p.Split)

@@ -148,7 +148,7 @@ func (c *trainCmd) finish(std *streams, t *train.Trainer) error {
 	}
 	if best.RelativeMSE != nil {
 		fmt.Fprintf(std.out, "Best epoch %d: the network repeats the signal with %s of its power wrong (silence would have 100 %%).\n",
-			best.Epoch, percent(*best.RelativeMSE))
+			best.Epoch, figure.Percent(*best.RelativeMSE))
 	}
 	if r := t.Test(); r != nil && best.ValAccuracy != nil {
 		fmt.Fprintf(std.out, "Test set: %.1f %% right.\n", 100*r.Accuracy)
@@ -193,14 +193,6 @@ func loading(w io.Writer) func(done, total int) {
 			fmt.Fprintf(w, "\rreading recordings: %d of %d", done, total)
 		}
 	}
-}
-
-// percent writes a fraction with three digits.
-func percent(x float64) string {
-	if x >= 1 {
-		return fmt.Sprintf("%.0f %%", 100*x)
-	}
-	return fmt.Sprintf("%.3g %%", 100*x)
 }
 
 // taskNames lists the tasks for help texts.

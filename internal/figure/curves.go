@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -29,6 +30,8 @@ type Panel struct {
 	Title, X, Y string
 	Curves      []Curve
 	LogX, LogY  bool
+	Angles      bool    // X is in radians a sample, from 0 to π
+	XMin, XMax  float64 // both 0: those of the curves
 	YMin, YMax  float64 // both 0: those of the curves
 	Marks       []float64
 	MarkName    string // what the vertical lines at Marks are, in the legend; "" for no entry
@@ -119,14 +122,20 @@ func (p Panel) plot() (*plot.Plot, error) {
 			return nil, fmt.Errorf("figure: %s: %w", c.Name, err)
 		}
 	}
-	if p.YMin != p.YMax {
-		pl.Y.Min, pl.Y.Max = along(p.YMin, p.LogY), along(p.YMax, p.LogY)
+	if p.Angles {
+		p.XMin, p.XMax = 0, math.Pi
+		pl.X.Tick.Marker = turns{}
 	}
+	const hair, room = 1e-6, 0.02 // room for points
+	around := hair
+	if slices.ContainsFunc(p.Curves, Curve.hasPoints) {
+		around = room
+	}
+	fit(&pl.X, p.XMin, p.XMax, p.LogX, around, hair)
+	fit(&pl.Y, p.YMin, p.YMax, p.LogY, around, hair)
 	if len(p.Marks) > 0 && p.MarkName != "" {
 		pl.Legend.Add(p.MarkName, lines)
 	}
-	widen(&pl.X)
-	widen(&pl.Y)
 	return pl, nil
 }
 
@@ -155,15 +164,22 @@ func (p Panel) place(x, y float64) (xy plotter.XY, ok bool) {
 	return xy, !math.IsNaN(xy.X) && !math.IsNaN(xy.Y)
 }
 
-// widen lets an axis reach past its ends by less than a pixel, so that a mark there is not lost by rounding. Without values
-// it has ends all the same.
-func widen(axis *plot.Axis) {
-	if axis.Min > axis.Max {
+// fit gives an axis its ends: lo and hi, unless they are equal, or else those of what is drawn with a share of its length
+// around. Either reaches out by a hair, less than a pixel, so that a mark at the end is not lost by rounding. Without
+// values it has ends all the same.
+func fit(axis *plot.Axis, lo, hi float64, logarithmic bool, around, hair float64) {
+	switch {
+	case lo != hi:
+		axis.Min, axis.Max, around = along(lo, logarithmic), along(hi, logarithmic), hair
+	case axis.Min > axis.Max:
 		axis.Min, axis.Max = 0, 1
 	}
-	hair := 1e-6 * (axis.Max - axis.Min)
-	axis.Min, axis.Max = axis.Min-hair, axis.Max+hair
+	around *= axis.Max - axis.Min
+	axis.Min, axis.Max = axis.Min-around, axis.Max+around
 }
+
+// hasPoints reports whether a curve's values have a mark each.
+func (c Curve) hasPoints() bool { return c.Points || len(c.X) <= fewPoints || len(c.Runs) > 0 }
 
 // add draws a curve: its stretches of points that can be shown, its single runs, and one entry of the legend.
 func (p Panel) add(pl *plot.Plot, c Curve, look look) error {

@@ -3,6 +3,8 @@ package figure
 import (
 	"encoding/xml"
 	"fmt"
+	"image"
+	"image/color"
 	"image/png"
 	"math"
 	"os"
@@ -17,12 +19,105 @@ import (
 func TestPolePlane(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "poles.png")
 	rows := [][]Poles{
-		{{Title: "a", Poles: []complex128{0.5, 0.5i, -0.5}, Value: []float64{-10, 0, 10}}, {Title: "b", Poles: []complex128{1}}},
+		{{Title: "a", Poles: []complex128{0.5, 0.5i, -0.5, 1i}, Value: []float64{-10, math.Inf(1), 10, math.Inf(-1)}}, {Title: "b", Poles: []complex128{1}}},
 		{{Title: "c"}},
 	}
-	if err := PolePlane(path, "gain [dB]", rows); err != nil {
+	if err := PolePlane(path, "gain [dB]", -20, rows); err != nil {
 		t.Fatal(err)
 	}
+	img := readPNG(t, path)
+	for i, c := range append([]color.RGBA{unbounded}, steps...) { // every colour is in the legend, and some in the panel
+		if n := count(img, c); n < 10 {
+			t.Errorf("colour %d: %d pixels", i, n)
+		}
+	}
+	if n := count(img, blue); n < 10 {
+		t.Errorf("poles without values: %d pixels", n)
+	}
+	for _, bad := range [][]float64{{1, 2}, {math.NaN()}} {
+		if err := PolePlane(path, "", 0, [][]Poles{{{Poles: []complex128{1}, Value: bad}}}); err == nil {
+			t.Errorf("values %v of one pole: no error", bad)
+		}
+	}
+}
+
+// The classes are those of the finite values alone, and say where the scale begins.
+func TestPoleScale(t *testing.T) {
+	inf := math.Inf(1)
+	for _, c := range []struct {
+		values []float64
+		want   string
+	}{
+		{[]float64{0, 5, 10}, "≥ 8, ≥ 6, ≥ 4, ≥ 2, ≥ 0"},
+		{[]float64{-inf, 40, inf}, "unbounded, ≥ 20, ≥ 0, ≥ -20, ≥ -40, less (scale from -60)"},
+		{[]float64{inf}, "unbounded"},
+		{[]float64{3, 3}, "≥ 3"},
+		{[]float64{-inf}, "less (scale from -60)"},
+	} {
+		path := filepath.Join(t.TempDir(), "poles.svg")
+		if err := PolePlane(path, "H", -60, [][]Poles{{{Poles: make([]complex128, len(c.values)), Value: c.values}}}); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, legend, _ := strings.Cut(string(text), ">H</text>")
+		var got []string
+		for _, part := range strings.Split(legend, "</text>") {
+			if at := strings.LastIndex(part, ">"); strings.Contains(part, "<text") {
+				got = append(got, strings.TrimSpace(part[at+1:]))
+			}
+		}
+		if s := strings.Join(got, ", "); s != c.want {
+			t.Errorf("%v: legend %s, want %s", c.values, s, c.want)
+		}
+	}
+	s := scale{lo: inf, hi: -inf, floor: -60}
+	if err := s.take([]float64{-inf, 40, inf}); err != nil {
+		t.Fatal(err)
+	}
+	for v, want := range map[float64]color.RGBA{-inf: steps[0], -60: steps[0], -1: steps[2], 40: steps[4], inf: unbounded} {
+		if got := s.colour(v); got != want {
+			t.Errorf("colour of %v: %v, want %v", v, got, want)
+		}
+	}
+}
+
+// The unit circle is as wide as it is high in any arrangement, and the strongest of two poles covers the other.
+func TestPolePlaneIsRound(t *testing.T) {
+	for _, size := range [][2]int{{1, 1}, {4, 1}, {2, 6}} {
+		rows := make([][]Poles, size[0])
+		for i := range rows {
+			rows[i] = make([]Poles, size[1])
+		}
+		inf := math.Inf(1)
+		rows[0][0] = Poles{Title: "two\nlines", Poles: []complex128{1, 1i, -1, -1i, 0.5i, 0.5i}, Value: []float64{inf, inf, inf, inf, inf, 3}}
+		path := filepath.Join(t.TempDir(), "round.png")
+		if err := PolePlane(path, "H", 0, rows); err != nil {
+			t.Fatal(err)
+		}
+		img := readPNG(t, path)
+		at := image.Rectangle{}
+		side := img.Bounds().Dx() / size[1] // the first panel
+		for y := range img.Bounds().Dy() / size[0] {
+			for x := range side {
+				if color.RGBAModel.Convert(img.At(x, y)) == unbounded {
+					at = at.Union(image.Rect(x, y, x+1, y+1))
+				}
+			}
+		}
+		if w, h := at.Dx(), at.Dy(); w < 200 || max(w-h, h-w) > 2 {
+			t.Errorf("%v panels: the circle is %d×%d pixels", size, w, h)
+		}
+		if x, y := (at.Min.X+at.Max.X)/2, at.Min.Y+at.Dy()/4; color.RGBAModel.Convert(img.At(x, y)) != unbounded {
+			t.Errorf("%v panels: colour %v where the strongest pole lies", size, img.At(x, y))
+		}
+	}
+}
+
+func readPNG(t *testing.T, path string) image.Image {
+	t.Helper()
 	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -32,17 +127,7 @@ func TestPolePlane(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, c := range steps { // every colour is in the legend, and three more in the panel
-		if n := count(img, c); n < 10 {
-			t.Errorf("colour %d: %d pixels", i, n)
-		}
-	}
-	if n := count(img, blue); n < 10 {
-		t.Errorf("poles without values: %d pixels", n)
-	}
-	if err := PolePlane(path, "", [][]Poles{{{Poles: []complex128{1}, Value: []float64{1, 2}}}}); err == nil {
-		t.Error("two values of one pole: no error")
-	}
+	return img
 }
 
 // An SVG is well-formed, and has the names, the axes and all finite stretches of the lines.
@@ -82,6 +167,7 @@ func TestLogTicks(t *testing.T) {
 		{0.0035, 0.21, "0.005 0.01 0.02 0.05 0.1 0.2"},
 		{1e-6, 1, "1e-6 1e-5 0.0001 0.001 0.01 0.1 1"},
 		{1e-12, 1e6, "1e-12 1e-10 1e-8 1e-6 0.0001 0.01 1 100 10000 1e6"},
+		{0.0009, 0.12, "0.001 0.002 0.005 0.01 0.02 0.05 0.1"},
 		{0, 1, ""},
 		{2, 2, ""},
 	} {
@@ -97,6 +183,46 @@ func TestLogTicks(t *testing.T) {
 		if s := strings.Join(got, " "); s != c.want {
 			t.Errorf("marks in [%v, %v]: %s, want %s", c.lo, c.hi, s, c.want)
 		}
+	}
+}
+
+// Angles have marks at both ends; points keep away from the frame, and lines reach it.
+func TestAxisEnds(t *testing.T) {
+	x, y := make([]float64, 100), make([]float64, 100)
+	for i := range x {
+		x[i], y[i] = float64(i), float64(i)
+	}
+	p := Panel{Curves: []Curve{{X: x, Y: y}}}
+	ends := func(p Panel) [4]float64 {
+		pl, err := p.plot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return [4]float64{pl.X.Min, pl.X.Max, pl.Y.Min, pl.Y.Max}
+	}
+	near := func(a, b float64) bool { return math.Abs(a-b) < 1e-3 }
+	if e := ends(p); !near(e[0], 0) || !near(e[1], 99) {
+		t.Errorf("axis of a line from %v to %v", e[0], e[1])
+	}
+	p.XMax, p.YMin, p.YMax = 128, -1, 7
+	if e := ends(p); !near(e[0], 0) || !near(e[1], 128) || !near(e[2], -1) || !near(e[3], 7) {
+		t.Errorf("axes %v", e)
+	}
+	p.Curves[0].Runs = []Point{{1, 1}}
+	p.XMax, p.YMin, p.YMax = 0, 0, 0
+	if e := ends(p); e[0] > -1 || e[1] < 100 || e[2] > -1 || e[3] < 100 {
+		t.Errorf("axes around points %v", e)
+	}
+	p.Angles = true
+	if e := ends(p); !near(e[0], 0) || !near(e[1], math.Pi) {
+		t.Errorf("axis of angles from %v to %v", e[0], e[1])
+	}
+	var labels []string
+	for _, m := range (turns{}).Ticks(0, math.Pi) {
+		labels = append(labels, m.Label)
+	}
+	if got := strings.Join(labels, " "); got != "0  π/4  π/2  3π/4  π" {
+		t.Errorf("marks of angles: %s", got)
 	}
 }
 
@@ -140,15 +266,7 @@ func TestCurvesApart(t *testing.T) {
 	if got := p.stretches(p.Curves[0]); len(got) != 2 || len(got[0]) != 1 || len(got[1]) != 2 {
 		t.Errorf("stretches %v", got)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	img, err := png.Decode(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	img := readPNG(t, path)
 	if line, cloud := count(img, blue), count(img, orange); line < 400 || cloud < 20 || cloud > 200 {
 		t.Errorf("%d pixels of the line's colour, %d of the points'", line, cloud)
 	}

@@ -38,13 +38,13 @@ func Delay(path string, s Sequence, follow ...Panel) error {
 	ms := 1000 / s.Rate
 
 	title := fmt.Sprintf("Delay task: repeat the input %s samples (%.4g ms) later.  Relative squared error: %s",
-		Thousands(delay), float64(delay)*ms, percent(relativeError(target, output)))
+		Thousands(delay), float64(delay)*ms, Percent(relativeError(target, output)))
 	above := panel(title, "time [ms]", "input")
 	below := panel("", "time [ms]", "output")
 	if err := line(above, "input", points(x, from-delay, to-delay, ms), grey, vg.Points(1.5)); err != nil {
 		return err
 	}
-	if err := line(below, "target: the input, delayed", points(target, from, to, ms), orange, vg.Points(5)); err != nil {
+	if err := line(below, "target: the input, delayed", points(target, from, to, ms), orange, vg.Points(3)); err != nil {
 		return err
 	}
 	name := "network's output"
@@ -112,11 +112,15 @@ func relativeError(target, output []float32) float64 {
 	return num / den
 }
 
-func percent(v float64) string {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
+// Percent writes a fraction in per cent: three digits, or from 100 % on whole ones.
+func Percent(fraction float64) string {
+	switch {
+	case math.IsNaN(fraction) || math.IsInf(fraction, 0):
 		return "undefined"
+	case fraction >= 1:
+		return fmt.Sprintf("%.0f %%", 100*fraction)
 	}
-	return fmt.Sprintf("%.2g %%", 100*v)
+	return fmt.Sprintf("%.3g %%", 100*fraction)
 }
 
 // Thousands writes n with a comma between groups of three digits.

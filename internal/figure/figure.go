@@ -125,10 +125,23 @@ func (n logTicks) Ticks(lo, hi float64) []plot.Tick {
 			if t.Value < lo || t.Value > hi {
 				continue
 			}
-			if digit == 1 && decade%every == 0 || hi-lo < 2 && (digit == 2 || digit == 5) {
+			if digit == 1 && decade%every == 0 || hi-lo < 3 && (digit == 2 || digit == 5) {
 				t.Label = number(float64(digit) * math.Pow(10, float64(decade)))
 			}
 			marks = append(marks, t)
+		}
+	}
+	return marks
+}
+
+// turns marks an axis of angles at fractions of a half turn.
+type turns struct{}
+
+// Ticks implements plot.Ticker.
+func (turns) Ticks(lo, hi float64) (marks []plot.Tick) {
+	for i, label := range []string{"0", "", "π/4", "", "π/2", "", "3π/4", "", "π"} {
+		if v := math.Pi * float64(i) / 8; v >= lo && v <= hi {
+			marks = append(marks, plot.Tick{Value: v, Label: label})
 		}
 	}
 	return marks
@@ -140,10 +153,20 @@ func number(v float64) string {
 	return strings.NewReplacer("e+0", "e", "e+", "e", "e-0", "e-").Replace(s)
 }
 
-// saveGrid draws rows of panels of one number and writes them as the file's name says, PNG or SVG, by way of a temporary
-// name. An empty place is nil.
-func saveGrid(path string, width, height int, rows [][]*plot.Plot) error {
-	return saveCanvas(path, width, height, func(c draw.Canvas) { drawGrid(c, rows) })
+// saveSquares draws rows of panels of one number, the axes of each as long as one another, and writes them as the file's
+// name says, PNG or SVG, by way of a temporary name. An empty place is nil.
+func saveSquares(path string, width, height int, rows [][]*plot.Plot) error {
+	return saveCanvas(path, width, height, func(c draw.Canvas) {
+		for i, row := range align(c, rows) {
+			for j, tile := range row {
+				if p := rows[i][j]; p != nil {
+					size := p.DataCanvas(tile).Size()
+					wide, tall := max(0, size.X-size.Y)/2, max(0, size.Y-size.X)/2
+					p.Draw(draw.Crop(tile, wide, -wide, tall, -tall))
+				}
+			}
+		}
+	})
 }
 
 // saveBeside draws panels below one another, their legends in a strip on the right, where they cover nothing.
@@ -159,7 +182,8 @@ func saveBeside(path string, height int, panels []*plot.Plot) error {
 		if strip > 0 {
 			strip += margin
 		}
-		for i, tile := range drawGrid(draw.Crop(c, 0, -strip, 0, 0), rows) {
+		for i, tile := range align(draw.Crop(c, 0, -strip, 0, 0), rows) {
+			panels[i].Draw(tile[0])
 			beside := panels[i].DataCanvas(tile[0])
 			beside.Min.X, beside.Max.X = c.Max.X-strip, c.Max.X
 			legends[i].Draw(beside)
@@ -170,20 +194,12 @@ func saveBeside(path string, height int, panels []*plot.Plot) error {
 // margin is around panels and between them.
 const margin = 14 * vg.Inch / 72
 
-// drawGrid draws rows of panels with axes of one size, and returns where.
-func drawGrid(c draw.Canvas, rows [][]*plot.Plot) [][]draw.Canvas {
-	places := plot.Align(rows, draw.Tiles{
+// align returns where rows of panels lie so that their axes have one size.
+func align(c draw.Canvas, rows [][]*plot.Plot) [][]draw.Canvas {
+	return plot.Align(rows, draw.Tiles{
 		Rows: len(rows), Cols: len(rows[0]),
 		PadTop: margin, PadBottom: margin, PadLeft: margin, PadRight: margin, PadX: margin, PadY: margin,
 	}, c)
-	for i, row := range places {
-		for j, tile := range row {
-			if rows[i][j] != nil {
-				rows[i][j].Draw(tile)
-			}
-		}
-	}
-	return places
 }
 
 // saveCanvas writes what drawing leaves on a canvas of that many pixels.

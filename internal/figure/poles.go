@@ -1,9 +1,12 @@
 package figure
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -15,7 +18,7 @@ import (
 type Poles struct {
 	Title string
 	Poles []complex128 // of the discrete system
-	Value []float64    // of each pole, to be told by its colour; nil for none
+	Value []float64    // of each pole, to be told by its colour; +Inf is unbounded; nil for none
 }
 
 // steps are the colours of rising values, from dark to light, as readers with any eyes can order them.
@@ -24,17 +27,21 @@ var steps = []color.RGBA{
 	{R: 0xf8, G: 0x95, B: 0x40, A: 0xff}, {R: 0xe8, G: 0xd4, B: 0x00, A: 0xff},
 }
 
+// unbounded is the colour of values without a bound, which no step has.
+var unbounded = color.RGBA{R: 0x56, G: 0xb4, B: 0xe9, A: 0xff}
+
 // PolePlane draws rows of panels, each with its poles beside the unit circle (paper, Figures 3 and 9). Panels with values
-// share one scale of colours, which the first of them explains as label.
-func PolePlane(path, label string, rows [][]Poles) error {
-	lo, hi := math.Inf(1), math.Inf(-1)
+// share one scale of colours, which the first of them explains as label. The scale begins at floor: values below count
+// as that.
+func PolePlane(path, label string, floor float64, rows [][]Poles) error {
+	s := scale{lo: math.Inf(1), hi: math.Inf(-1), floor: floor}
 	for _, row := range rows {
 		for _, p := range row {
 			if p.Value != nil && len(p.Value) != len(p.Poles) {
 				return fmt.Errorf("figure: poles: %d values of %d poles", len(p.Value), len(p.Poles))
 			}
-			for _, v := range p.Value {
-				lo, hi = min(lo, v), max(hi, v)
+			if err := s.take(p.Value); err != nil {
+				return err
 			}
 		}
 	}
@@ -44,12 +51,12 @@ func PolePlane(path, label string, rows [][]Poles) error {
 	for _, row := range rows {
 		var panels []*plot.Plot
 		for _, p := range row {
-			pl, err := polePanel(p, lo, hi)
+			pl, err := polePanel(p, s)
 			if err != nil {
 				return err
 			}
-			if p.Value != nil && !explained {
-				explain(pl, label, lo, hi)
+			if len(p.Value) > 0 && !explained {
+				s.explain(pl, label)
 				explained = true
 			}
 			panels = append(panels, pl)
@@ -59,11 +66,11 @@ func PolePlane(path, label string, rows [][]Poles) error {
 		}
 		plots = append(plots, panels)
 	}
-	return saveGrid(path, side*len(rows[0])+40, (side+20)*len(rows), plots)
+	return saveSquares(path, side*len(rows[0])+40, (side+20)*len(rows), plots)
 }
 
-// polePanel draws one panel. The axes have the same range, so that the circle is round.
-func polePanel(p Poles, lo, hi float64) (*plot.Plot, error) {
+// polePanel draws one panel. The axes have the same range and, by saveSquares, the same length: the circle is round.
+func polePanel(p Poles, s scale) (*plot.Plot, error) {
 	pl := panel(p.Title, "Re λ", "Im λ")
 	pl.X.Min, pl.X.Max, pl.Y.Min, pl.Y.Max = -1.15, 1.15, -1.15, 1.15
 	pl.X.Tick.Marker, pl.Y.Tick.Marker = ticks(4), ticks(4)
@@ -78,14 +85,21 @@ func polePanel(p Poles, lo, hi float64) (*plot.Plot, error) {
 	}
 	l.Color = grey
 	pl.Add(l)
-	xy := make(plotter.XYs, len(p.Poles))
-	for i, z := range p.Poles {
-		xy[i] = plotter.XY{X: real(z), Y: imag(z)}
-	}
-	if len(xy) == 0 {
+	if len(p.Poles) == 0 {
 		return pl, nil
 	}
-	s, err := plotter.NewScatter(xy)
+	order := make([]int, len(p.Poles))
+	for i := range order {
+		order[i] = i
+	}
+	if p.Value != nil { // the strongest are drawn last, over the others
+		slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(p.Value[i], p.Value[j]) })
+	}
+	xy := make(plotter.XYs, len(p.Poles))
+	for at, i := range order {
+		xy[at] = plotter.XY{X: real(p.Poles[i]), Y: imag(p.Poles[i])}
+	}
+	points, err := plotter.NewScatter(xy)
 	if err != nil {
 		return nil, fmt.Errorf("figure: poles: %w", err)
 	}
@@ -93,33 +107,75 @@ func polePanel(p Poles, lo, hi float64) (*plot.Plot, error) {
 	if len(xy) > 500 {
 		size = vg.Points(1.1)
 	}
-	s.GlyphStyleFunc = func(i int) draw.GlyphStyle {
+	points.GlyphStyleFunc = func(at int) draw.GlyphStyle {
 		c := blue
 		if p.Value != nil {
-			c = steps[step(p.Value[i], lo, hi)]
+			c = s.colour(p.Value[order[at]])
 		}
 		return draw.GlyphStyle{Color: c, Radius: size, Shape: draw.CircleGlyph{}}
 	}
-	pl.Add(s)
+	pl.Add(points)
 	return pl, nil
 }
 
-// step returns which fifth of the range a value is in.
-func step(v, lo, hi float64) int {
-	if !(hi > lo) {
-		return 0
-	}
-	return min(int(float64(len(steps))*(v-lo)/(hi-lo)), len(steps)-1)
+// scale orders values in steps between the least and the largest that is finite.
+type scale struct {
+	lo, hi    float64 // of the finite values, none below floor; lo > hi where there are none
+	floor     float64
+	clipped   bool // a value lies below floor
+	unbounded bool // a value is +Inf
 }
 
-// explain adds the legend of colours.
-func explain(p *plot.Plot, label string, lo, hi float64) {
+// take widens the scale to values.
+func (s *scale) take(values []float64) error {
+	for _, v := range values {
+		switch {
+		case math.IsNaN(v):
+			return errors.New("figure: poles: a value is no number")
+		case math.IsInf(v, 1):
+			s.unbounded = true
+			continue
+		case v < s.floor:
+			s.clipped, v = true, s.floor
+		}
+		s.lo, s.hi = min(s.lo, v), max(s.hi, v)
+	}
+	return nil
+}
+
+// colour is that of the fifth of the range that a value is in.
+func (s scale) colour(v float64) color.RGBA {
+	switch {
+	case math.IsInf(v, 1):
+		return unbounded
+	case !(s.hi > s.lo):
+		return steps[0]
+	}
+	return steps[max(0, min(int(float64(len(steps))*(v-s.lo)/(s.hi-s.lo)), len(steps)-1))]
+}
+
+// explain adds the legend of colours, the strongest above.
+func (s scale) explain(p *plot.Plot, label string) {
 	p.Legend.Top, p.Legend.Left = false, true // within the circle
-	p.Legend.XOffs, p.Legend.YOffs = vg.Points(62), vg.Points(90)
-	for i := range steps {
-		from := lo + (hi-lo)*float64(i)/float64(len(steps))
+	p.Legend.XOffs, p.Legend.YOffs = vg.Points(50), vg.Points(78)
+	p.Legend.ThumbnailWidth = vg.Points(14)
+	p.Legend.Add(label)
+	entry := func(c color.Color, text string) {
 		mark, _ := plotter.NewScatter(plotter.XYs{{}}) // of one point, which is finite
-		mark.GlyphStyle = draw.GlyphStyle{Color: steps[i], Radius: vg.Points(3), Shape: draw.CircleGlyph{}}
-		p.Legend.Add(fmt.Sprintf("%s ≥ %.3g", label, from), mark)
+		mark.GlyphStyle = draw.GlyphStyle{Color: c, Radius: vg.Points(3), Shape: draw.CircleGlyph{}}
+		p.Legend.Add(text, mark)
+	}
+	if s.unbounded {
+		entry(unbounded, "unbounded")
+	}
+	for i := len(steps) - 1; i >= 0; i-- {
+		if s.lo > s.hi || s.lo == s.hi && i > 0 {
+			continue
+		}
+		text := fmt.Sprintf("≥ %.3g", s.lo+(s.hi-s.lo)*float64(i)/float64(len(steps)))
+		if i == 0 && s.clipped {
+			text = fmt.Sprintf("less (scale from %g)", s.floor)
+		}
+		entry(steps[i], text)
 	}
 }
