@@ -7,10 +7,17 @@ import (
 )
 
 // Forward runs a batch in inference: running statistics, no dropout. It returns logits [Size][d_output],
-// [Size/2][d_output] of pairs, or [Size][d_output][Len] without pooling, valid until the next call.
+// [Size/2][d_output] of pairs, or [Size][d_output][Len] without pooling, valid until the next call. With
+// Options.Fixed it panics where an SSM's weights are not those of the Net's first call.
 func (n *Net) Forward(b Batch) []float32 {
 	n.begin(b, false)
-	return n.forward()
+	if !n.opt.Fixed {
+		return n.forward()
+	}
+	n.kept.find(n)
+	logits := n.forward()
+	n.kept.plan = n.plan
+	return logits
 }
 
 // ForwardTrain runs a batch in training: BatchNorm takes the batch's statistics and moves the running ones (in
@@ -31,7 +38,7 @@ func (n *Net) forward() []float32 {
 	n.pool.For(n.items(), n.loops.encode)
 	for i := range n.layers {
 		n.block = i
-		if n.cfg.HasSSM(i) {
+		if n.cfg.HasSSM(i) && !n.kept.valid {
 			n.w.Layers[i].FillSSM(n.layers[i].params)
 		}
 		n.pool.For(n.cfg.DModel, n.loops.conv)

@@ -12,7 +12,7 @@ func (o Options) Memory(c model.Config) float64 {
 	if c.Pool == model.PoolNone {
 		floats += float64(o.MaxBatch) * stride * float64(c.DOutput)
 	}
-	if o.Training && o.MaxBatch >= keepSpectraBatch {
+	if o.keepsSpectra() {
 		floats += ssms * h * 4 * stride // of the kernels
 	}
 	return 4*floats + 8*8*modes // parameters, poles and kernel factors in float64

@@ -11,6 +11,7 @@ import (
 func TestMemoryEstimate(t *testing.T) {
 	for name, change := range map[string]func(c *model.Config, o *Options){
 		"inference": func(c *model.Config, o *Options) { o.Training = false },
+		"fixed":     func(c *model.Config, o *Options) { o.Training, o.Fixed = false, true },
 		"glu":       func(c *model.Config, o *Options) {},
 		"prenorm":   func(c *model.Config, o *Options) { c.PreNorm, c.FinalNorm = true, true },
 		"linear":    func(c *model.Config, o *Options) { c.Mixing, c.Norm = model.MixingNone, model.NormNone },

@@ -26,6 +26,7 @@ func TestNewErrors(t *testing.T) {
 		{"rate", m, Options{MaxBatch: 1, MaxLen: 1, Rate: -1}, "convmode: Rate -1, want a positive number"},
 		{"NaN rate", m, Options{MaxBatch: 1, MaxLen: 1, Rate: math.NaN()}, "convmode: Rate NaN, want a positive number"},
 		{"infinite rate", m, Options{MaxBatch: 1, MaxLen: 1, Rate: math.Inf(1)}, "convmode: Rate +Inf, want a positive number"},
+		{"fixed", m, Options{MaxBatch: 1, MaxLen: 1, Fixed: true, Training: true}, "convmode: Fixed with Training"},
 		{"size", m, Options{MaxBatch: 1 << 30, MaxLen: 1 << 30}, "convmode: an array of MaxBatch 1073741824"},
 	} {
 		n, err := New(c.m, c.o)
@@ -39,6 +40,8 @@ func TestPanics(t *testing.T) {
 	c := tiny()
 	n := newNet(t, newModel(t, c), Options{MaxBatch: 2, MaxLen: 8, Training: true})
 	inference := newNet(t, newModel(t, c), Options{MaxBatch: 2, MaxLen: 8})
+	moved := newModel(t, c)
+	fixed := newNet(t, moved, Options{MaxBatch: 2, MaxLen: 8, Fixed: true})
 	words := tiny()
 	words.Encoder, words.DInput = model.EncoderEmbedding, 5
 	tokens := newNet(t, newModel(t, words), Options{MaxBatch: 2, MaxLen: 8})
@@ -60,6 +63,16 @@ func TestPanics(t *testing.T) {
 		{"token", func() { tokens.Forward(Batch{Size: 2, Len: 2, Tokens: []int32{0, 4, 1, 5}}) }, "convmode: token 1 of sequence 1 is 5, want 0 to 4"},
 		{"negative token", func() { tokens.Forward(Batch{Size: 1, Len: 2, Tokens: []int32{-1, 4}}) }, "convmode: token 0 of sequence 0 is -1, want 0 to 4"},
 		{"no training", func() { inference.ForwardTrain(Batch{Size: 1, Len: 8, X: x[:16]}, Step{}) }, "convmode: ForwardTrain of a Net without Options.Training"},
+		{"no training, fixed", func() { fixed.ForwardTrain(Batch{Size: 1, Len: 8, X: x[:16]}, Step{}) }, "convmode: ForwardTrain of a Net without Options.Training"},
+		{"backward, fixed", func() {
+			fixed.Forward(Batch{Size: 1, Len: 8, X: x[:16]})
+			fixed.Backward(x[:3], grads)
+		}, "convmode: Backward without a ForwardTrain"},
+		{"weights moved", func() {
+			fixed.Forward(Batch{Size: 1, Len: 8, X: x[:16]})
+			moved.Weights.Layers[1].Freq[3]++
+			fixed.Forward(Batch{Size: 1, Len: 8, X: x[:16]})
+		}, "convmode: the weights have changed"},
 		{"nothing kept", func() { inference.BlockOutput(0) }, "convmode: no output of block 0 is kept"},
 		{"no block", func() { n.BlockOutput(2) }, "convmode: no output of block 2 is kept"},
 		{"backward first", func() { n.Backward(x[:3], grads) }, "convmode: Backward without a ForwardTrain"},

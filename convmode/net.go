@@ -24,10 +24,15 @@ type Options struct {
 	Workers  int     // goroutines that share the work; 0 means 1
 	Training bool    // keep what ForwardTrain and Backward need: about 5·NLayers + 2 arrays of [MaxBatch][H][MaxLen]
 	Rate     float64 // training samples that one input sample stands for (spec §1.6); 0 means 1
+
+	// Fixed says that the model's weights do not change while the Net lives: the kernels' spectra are computed once and
+	// kept from one Forward to the next, for the length (planned, see planFor) of the last batch. The logits have the same
+	// bits. It takes 16·H·MaxLen bytes a layer, and excludes Training.
+	Fixed bool
 }
 
 // Net is a network with its workspaces. It reads the model's weights anew at every call, so a trainer may
-// change them in between. It belongs to one goroutine at a time.
+// change them in between, unless they are Fixed. It belongs to one goroutine at a time.
 type Net struct {
 	cfg     model.Config
 	w       *model.Weights
@@ -59,7 +64,8 @@ type Net struct {
 	acts    *activations
 	train   bool // batch statistics, dropout
 	ready   bool // keep holds a forward pass that Backward may use
-	block   int  // the block whose loops run
+	kept    keptKernels
+	block   int // the block whose loops run
 	step    Step
 	grads   *model.Weights
 	dLogits []float32
@@ -69,7 +75,7 @@ type Net struct {
 type layer struct {
 	params   *ssm.Params   // the weights in float64; nil without an SSM
 	disc     *ssm.Discrete // after discretisation
-	spectra  []float32     // [H][spectrum], kept from forward to backward where that is cheap; else nil
+	spectra  []float32     // [H][spectrum], kept from forward to backward where that is cheap, or Fixed; else nil
 	inner    []float32     // [B][H] dropout after the activation; nil without dropout
 	outer    []float32     // [B][H] dropout on the block's output
 	mixing   vek.Matrix    // [2H][H] or [H][H]
@@ -122,6 +128,8 @@ func (o Options) Validate(c model.Config) error {
 		return fmt.Errorf("convmode: MaxBatch %d, want an even number: sequences come in pairs", o.MaxBatch)
 	case !(o.Rate >= 0) || math.IsInf(o.Rate, 1):
 		return fmt.Errorf("convmode: Rate %v, want a positive number", o.Rate)
+	case o.Fixed && o.Training:
+		return fmt.Errorf("convmode: Fixed with Training: training changes the weights")
 	}
 	widest := max(2*c.DModel, c.DOutput, 4*c.SSM.Directions()*c.DModel)
 	if floats := float64(o.MaxBatch) * float64(widest) * float64(o.MaxLen); floats > 1<<36 {

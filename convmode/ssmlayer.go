@@ -16,8 +16,11 @@ func (n *Net) convChannel(w, h int) {
 		n.passChannel(h)
 		return
 	}
-	l.params.DiscretizeChannels(l.disc, n.cfg.SSM.Disc, n.rate, h, h+1)
-	khat := n.spectrum(ws, l, h)
+	khat := n.khat(ws, l, h)
+	if !n.kept.valid {
+		l.params.DiscretizeChannels(l.disc, n.cfg.SSM.Disc, n.rate, h, h+1)
+		khat = n.spectrum(ws, l, h)
+	}
 	u, v := n.acts.u[n.block], n.acts.v[n.block]
 	for b := 0; b < n.size; b += 2 {
 		u0, u1 := n.pair(ws, u, b, h)
@@ -62,7 +65,7 @@ func (n *Net) kernels(ws *worker, l *layer, h int) (k0, k1 []float32) {
 	return k0, k1
 }
 
-// khat returns where channel h's spectrum lives: in the layer when it is kept for backward, else in scratch.
+// khat returns where channel h's spectrum lives: in the layer when it is kept, else in scratch.
 func (n *Net) khat(ws *worker, l *layer, h int) []float32 {
 	size := n.plan.conv.SpectrumLen()
 	if l.spectra == nil {

@@ -64,7 +64,7 @@ func (n *Net) growWorkers(p *plan) {
 		grow(&ws.spectra[1], spectrum)
 		grow(&ws.conv, p.scratch)
 	}
-	if n.opt.Training && n.opt.MaxBatch >= keepSpectraBatch {
+	if n.opt.keepsSpectra() {
 		for i := range n.cfg.CountSSM() {
 			grow(&n.layers[i].spectra, n.cfg.DModel*spectrum)
 		}

@@ -149,6 +149,38 @@ func python(t *testing.T) string {
 	return ""
 }
 
+// resave makes PyTorch save a checkpoint's tensors again: as parameters, in double precision, C as complex numbers, under the
+// names and in the dictionaries of a Lightning module.
+const resave = `
+import sys, torch
+own = lambda name, x: torch.view_as_complex(x) if name.endswith(".C") else torch.nn.Parameter(x)
+state = {"model." + name: own(name, x.double()) for name, x in torch.load(sys.argv[1]).items()}
+optimizer = torch.optim.AdamW([torch.zeros(3)])
+torch.save({"epoch": 3, "state_dict": state, "optimizer_states": [optimizer.state_dict()], "acc": 0.5}, sys.argv[2])
+`
+
+// What PyTorch loads and saves again is the same network, bit by bit.
+func TestResavedInPyTorch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts PyTorch")
+	}
+	interpreter := python(t)
+	m, err := model.ImportPyTorch(golden.LoadTiny(t, "postnorm").WritePth(t), model.ImportOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, theirs := filepath.Join(t.TempDir(), "ours.pth"), filepath.Join(t.TempDir(), "theirs.pth")
+	if err := m.ExportPyTorch(ours); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(interpreter, "-c", resave, ours, theirs).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if back, err := model.ImportPyTorch(theirs, model.ImportOptions{}); err != nil || back.Hash() != m.Hash() {
+		t.Errorf("another network, or error %v", err)
+	}
+}
+
 // PyTorch loads the exported file strictly and computes the same logits.
 func TestExportedFileInPyTorch(t *testing.T) {
 	if testing.Short() {

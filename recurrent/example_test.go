@@ -49,3 +49,27 @@ func Example() {
 	// position 1000 state 2176 bytes
 	// same bits: true
 }
+
+// A network of the full S4 layer of state-spaces/s4, trained in PyTorch, runs sample by sample. PyTorch answers the whole
+// signal with 0.3902, −0.5062, −0.4040, 0.0306 and −1.0174.
+func Example_pyTorch() {
+	m, err := model.ImportPyTorch("../internal/golden/testdata/import-v4-zoh-exp-uni.pth", model.ImportOptions{
+		Disc: ssm.ZOH, Step: model.StepExp, // which the file does not say
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	net, err := recurrent.New(m, recurrent.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	s := net.NewStream()
+	var logits []float32
+	for l := range 96 {
+		t := 0.05 * float64(l)
+		logits = s.Step([]float32{float32(math.Sin(t)), float32(math.Sin(2 * t))})
+	}
+	fmt.Printf("%.4f\n", logits)
+	// Output:
+	// [0.3902 -0.5062 -0.4040 0.0306 -1.0174]
+}

@@ -47,9 +47,7 @@ func Evaluate(m *model.Model, set dataset.Set, opt EvalOptions) (Result, error) 
 		return Result{}, dataError{errors.New("train: no examples to evaluate on")}
 	}
 	size := min(opt.Batch, set.Len())
-	net, err := convmode.New(m, convmode.Options{
-		MaxBatch: size * towers(opt.Info), MaxLen: opt.Info.MaxLen, Workers: opt.Workers, Rate: opt.Rate,
-	})
+	net, err := convmode.New(m, opt.sizes(m.Config, size))
 	if err != nil {
 		return Result{}, configError{fmt.Errorf("train: %w", err)}
 	}
@@ -91,6 +89,21 @@ func Evaluate(m *model.Model, set dataset.Set, opt EvalOptions) (Result, error) 
 		}
 	}
 	return r, nil
+}
+
+// maxKept bounds the bytes of kernels that Evaluate keeps from one batch to the next.
+const maxKept = 256 << 20
+
+// sizes returns how to run batches of so many examples. The weights do not change meanwhile, so kernels are kept where they
+// have room.
+func (o *EvalOptions) sizes(c model.Config, examples int) convmode.Options {
+	anew := convmode.Options{MaxBatch: examples * towers(o.Info), MaxLen: o.Info.MaxLen, Workers: o.Workers, Rate: o.Rate}
+	kept := anew
+	kept.Fixed = true
+	if kept.Memory(c)-anew.Memory(c) > maxKept {
+		return anew
+	}
+	return kept
 }
 
 // Sample runs a network over the first validation example of a task with an answer for every position and returns the

@@ -59,6 +59,18 @@ func TestEvaluateRefuses(t *testing.T) {
 	}
 }
 
+// Kernels are kept where they take little.
+func TestEvaluateKeepsKernels(t *testing.T) {
+	c := model.Default()
+	c.DModel, c.NLayers = 128, 4
+	for length, want := range map[int]bool{1024: true, 16000: true, 65536: false} {
+		o := EvalOptions{Info: dataset.Info{MaxLen: length}, Workers: 2}
+		if got := o.sizes(c, 16); got.Fixed != want || got.MaxBatch != 16 || got.MaxLen != length {
+			t.Errorf("length %d: %+v, want Fixed %v", length, got, want)
+		}
+	}
+}
+
 // spoilt has a NaN in its examples from one on, and a name for each.
 type spoilt struct {
 	shrinking

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/convmode"
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/train"
+)
+
+// evaluate returns what s4d-fast says to every image, by the path of `s4d-fast eval`.
+func evaluate(ctx context.Context, m *model.Model, images *images, threads int) (logits [][]float32, err error) {
+	_, err = train.Evaluate(m, images.data.Test, train.EvalOptions{
+		Info: images.data.Info, Workers: threads, Context: ctx,
+		Each: func(p train.Prediction) error {
+			logits = append(logits, p.Logits)
+			return nil
+		},
+	})
+	return logits, err
+}
+
+// normalised returns the images as the network reads them.
+func normalised(m *model.Model, images *images) []float32 {
+	x := slices.Clone(images.x)
+	channel := 0
+	for row := range slices.Chunk(x, images.length()) {
+		scale, shift := m.Meta.Affine(channel % images.channels())
+		vek.ScaleShift(row, row, scale, shift)
+		channel++
+	}
+	return x
+}
+
+// engine is s4d-fast in convolution mode, for one batch and one way with kernels at a time.
+type engine struct {
+	m       *model.Model
+	x       []float32 // [image][channel][position]
+	length  int
+	threads int
+	net     *convmode.Net
+	opt     convmode.Options // of net
+}
+
+func (e *engine) close() {
+	if e.net != nil {
+		e.net.Close()
+	}
+}
+
+// prepare makes a network for batches of a size.
+func (e *engine) prepare(batch int, kept bool) error {
+	opt := convmode.Options{MaxBatch: batch, MaxLen: e.length, Workers: e.threads, Fixed: kept}
+	if e.net != nil && opt == e.opt {
+		return nil
+	}
+	e.close()
+	var err error
+	e.net, err = convmode.New(e.m, opt)
+	e.opt = opt
+	return err
+}
+
+// rate measures with kernels made anew for every batch, or kept.
+func (e *engine) rate(kept bool) measure {
+	return func(batch int, d time.Duration) (float64, error) {
+		if err := e.prepare(batch, kept); err != nil {
+			return 0, err
+		}
+		size := batch * e.m.Config.DInput * e.length
+		forward := func(i int) {
+			at := i % (len(e.x) / size) * size
+			e.net.Forward(convmode.Batch{Size: batch, Len: e.length, X: e.x[at : at+size]})
+		}
+		forward(0)
+		done, begin := 0, time.Now()
+		for done == 0 || time.Since(begin) < d {
+			forward(done)
+			done++
+		}
+		return float64(done*batch) / time.Since(begin).Seconds(), nil
+	}
+}

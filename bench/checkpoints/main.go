@@ -1,0 +1,155 @@
+// Command checkpoints holds s4d-fast against PyTorch on networks that were trained there: the checkpoints of CIFAR-10 pixel by
+// pixel in the folder -data, on images of the archive beside them. Both read the same decoded pixels.
+//
+//	go run ./bench/checkpoints -data DIR [-images 1000] [-batches 1,4,16,50] [-rounds 5] [-time 1s] [-threads N] [CHECKPOINT...]
+//
+// It prints how far logits and predictions are apart, how many are right, and a table of images a second: the median of rounds
+// in which all take turns, with kernels made anew for every batch and with kept ones. It fails where the predictions of an
+// image differ whose first two logits are more than 1e-3 apart. It needs xz, and Python with PyTorch:
+//
+//	apt-get install xz-utils python3-torch
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// What the checkpoints' networks read: pixels less the mean, by the deviation, of each colour.
+var (
+	mean = []float32{0.4914, 0.4822, 0.4465}
+	std  = []float32{0.2023, 0.1994, 0.2010}
+)
+
+type options struct {
+	data    string
+	images  int
+	batches []int
+	rounds  int
+	time    time.Duration
+	threads int
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.data, "data", os.Getenv("S4D_DATA"), "`folder` with checkpoints/*.pth and "+archive+" (default: S4D_DATA)")
+	flag.IntVar(&o.images, "images", 1000, "`number` of images")
+	batches := flag.String("batches", "1,4,16,50", "`numbers` of images at once")
+	flag.IntVar(&o.rounds, "rounds", 5, "`times` that each is measured; 0: compare the answers alone")
+	flag.DurationVar(&o.time, "time", time.Second, "`duration` of each measurement")
+	flag.IntVar(&o.threads, "threads", runtime.NumCPU(), "worker `threads`")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	err := o.parse(*batches)
+	if err == nil {
+		err = o.run(ctx, os.Stdout, flag.Args())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "checkpoints:", err)
+		os.Exit(1)
+	}
+}
+
+// parse reads the list of batches and checks all values.
+func (o *options) parse(batches string) error {
+	if o.data == "" {
+		return errors.New("which folder holds the checkpoints? Say -data, or set S4D_DATA")
+	}
+	if o.images < 1 || o.rounds < 0 || o.time < 0 || o.threads < 1 {
+		return fmt.Errorf("-images %d, -rounds %d, -time %v, -threads %d: want at least 1, 0, 0 and 1", o.images, o.rounds, o.time, o.threads)
+	}
+	for field := range strings.SplitSeq(batches, ",") {
+		n, err := strconv.Atoi(field)
+		if err != nil || n < 1 || n > o.images {
+			return fmt.Errorf("-batches %s: want numbers of 1 to %d", batches, o.images)
+		}
+		o.batches = append(o.batches, n)
+	}
+	return nil
+}
+
+func (o *options) run(ctx context.Context, w io.Writer, checkpoints []string) error {
+	if len(checkpoints) == 0 {
+		var err error
+		if checkpoints, err = filepath.Glob(filepath.Join(o.data, "checkpoints", "*.pth")); err != nil {
+			return err
+		}
+	}
+	if len(checkpoints) == 0 {
+		return fmt.Errorf("%s holds no checkpoints/*.pth", o.data)
+	}
+	dir, err := os.MkdirTemp("", "checkpoints")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	chosen, err := fromArchive(ctx, filepath.Join(o.data, archive), o.images)
+	if err != nil {
+		return err
+	}
+	images, err := decode(dir, chosen)
+	if err != nil {
+		return err
+	}
+	for i, path := range checkpoints {
+		r, err := o.checkpoint(ctx, path, dir, images)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		if i == 0 {
+			fmt.Fprintf(w, "%d images, %d threads, level %s, PyTorch %s\n", len(images.labels), o.threads, vek.CurrentLevel(), r.torch)
+		}
+		fmt.Fprintf(w, "\n%s\n\n%s", filepath.Base(path), r)
+		if r.differ > 0 {
+			return fmt.Errorf("%s: %d predictions differ", path, r.differ)
+		}
+	}
+	return nil
+}
+
+// checkpoint compares and measures one network.
+func (o *options) checkpoint(ctx context.Context, path, dir string, images *images) (*result, error) {
+	m, err := model.ImportPyTorch(path, model.ImportOptions{})
+	if err != nil {
+		return nil, err
+	}
+	m.Meta.InputMean, m.Meta.InputStd = mean, std
+	ours, err := evaluate(ctx, m, images, o.threads)
+	if err != nil {
+		return nil, err
+	}
+	t, err := startTorch(ctx, path, images, o.threads)
+	if err != nil {
+		return nil, err
+	}
+	defer t.stop()
+	theirs, err := t.logits(dir, m.Config.DOutput)
+	if err != nil {
+		return nil, err
+	}
+	r := &result{torch: t.version, agreement: compare(ours, theirs, images.labels)}
+	if o.rounds == 0 {
+		return r, nil
+	}
+	e := &engine{m: m, x: normalised(m, images), length: images.length(), threads: o.threads}
+	defer e.close()
+	r.rates, err = takeTurns(o, []contestant{
+		{ourName, e.rate(false)}, {ourName + ", kept", e.rate(true)},
+		{torchName, t.rate("anew")}, {torchName + ", kept", t.rate("kept")},
+	})
+	return r, err
+}

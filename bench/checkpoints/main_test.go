@@ -1,0 +1,285 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/internal/golden"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+func TestParse(t *testing.T) {
+	for want, c := range map[string]struct {
+		change  func(o *options)
+		batches string
+	}{
+		"-data":               {func(o *options) { o.data = "" }, "1"},
+		"-images 0":           {func(o *options) { o.images = 0 }, "1"},
+		"-threads 0":          {func(o *options) { o.threads = 0 }, "1"},
+		"-batches 1,x: want":  {nil, "1,x"},
+		"-batches 101: want ": {nil, "101"},
+	} {
+		o := options{data: "d", images: 100, threads: 1}
+		if c.change != nil {
+			c.change(&o)
+		}
+		if err := o.parse(c.batches); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one that says %q", err, want)
+		}
+	}
+	o := options{data: "d", images: 100, threads: 1}
+	if err := o.parse("1,100"); err != nil || !slices.Equal(o.batches, []int{1, 100}) {
+		t.Errorf("batches %v, error %v", o.batches, err)
+	}
+}
+
+// archived packs files as tar does.
+func archived(t *testing.T, names ...string) *bytes.Buffer {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	for _, name := range names {
+		if err := w.WriteHeader(&tar.Header{Name: name, Size: int64(len(name)), Mode: 0o600, Typeflag: tar.TypeReg}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return &b
+}
+
+func TestChoose(t *testing.T) {
+	var names []string
+	for i := range 6 {
+		names = append(names, fmt.Sprintf("train/dog/%d.jpg", 5-i), fmt.Sprintf("train/cat/%d.jpg", i))
+	}
+	all, err := readTar(archived(t, append(names, "train/cat/notes.txt")...))
+	if err != nil || len(all) != 12 {
+		t.Fatalf("%d pictures, error %v", len(all), err)
+	}
+	chosen, err := choose(all, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range chosen {
+		got = append(got, p.class+p.name)
+		if want := "train/" + p.class + "/" + p.name; string(p.data) != want {
+			t.Errorf("%s holds %q", want, p.data)
+		}
+	}
+	if want := []string{"cat0.jpg", "cat2.jpg", "cat4.jpg", "dog0.jpg", "dog3.jpg"}; !slices.Equal(got, want) {
+		t.Errorf("chosen %q, want %q", got, want)
+	}
+	if _, err := choose(all, 13); err == nil || !strings.Contains(err.Error(), "6 pictures of cat, want 7") {
+		t.Errorf("13 of 12: error %v", err)
+	}
+	if _, err := choose(nil, 3); err == nil {
+		t.Error("of nothing: no error")
+	}
+}
+
+func TestCompare(t *testing.T) {
+	theirs := [][]float32{{1, 2, 0}, {3, 2.9995, 0}, {0, 0, 5}, {1, 0, 0}}
+	ours := [][]float32{{1, 2.25, 0}, {2.9996, 3, 0}, {5, 0, 0}, {1, 0, 0}}
+	want := agreement{images: 4, difference: 5, sure: 3, differ: 1, right: 3, theirsRight: 3}
+	if got := compare(ours, theirs, []int{1, 1, 2, 0}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	nan := float32(math.NaN())
+	if got := compare([][]float32{{nan, nan}}, [][]float32{{1, 0}}, []int{0}); !math.IsNaN(got.difference) || got.differ != 1 {
+		t.Errorf("NaN: %+v", got)
+	}
+}
+
+func TestResult(t *testing.T) {
+	o := &options{batches: []int{1, 16}, rounds: 3, time: time.Second}
+	rounds := map[int]float64{}
+	var order []int
+	contest := func(speed float64) measure {
+		return func(batch int, d time.Duration) (float64, error) {
+			if d != o.time {
+				t.Errorf("measured for %v", d)
+			}
+			order = append(order, batch)
+			rounds[batch]++
+			return speed * float64(batch) * (1 + rounds[batch]/1000), nil
+		}
+	}
+	r, err := takeTurns(o, []contestant{{"s4d-fast", contest(8)}, {"s4d-fast, kept", contest(9)}, {"PyTorch", contest(2)}, {"PyTorch, kept", contest(1)}})
+	if err != nil || !slices.Equal(order[:9], []int{1, 1, 1, 1, 16, 16, 16, 16, 1}) || len(order) != 24 {
+		t.Fatalf("order %v, error %v", order, err)
+	}
+	got := (&result{agreement: agreement{images: 8, difference: 0.00012, sure: 7, right: 6, theirsRight: 5}, rates: r}).String()
+	want := `largest difference of two logits: 0.00012
+predictions that differ: 0 of 7 with a margin above 0.001
+right: 75.0 % (PyTorch 62.5 %)
+
+| batch | s4d-fast | s4d-fast, kept | PyTorch | PyTorch, kept | ratio | ratio, kept |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: |
+| 1 | 8.04 | 9.05 | 2.01 | 1.01 | 4.0× | 9.0× |
+| 16 | 129 | 145 | 32.2 | 16.1 | 4.0× | 9.0× |
+| best | 129 | 145 | 32.2 | 16.1 | 4.0× | 9.0× |
+`
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	failing := contestant{"", func(int, time.Duration) (float64, error) { return 0, errors.New("tired") }}
+	if _, err := takeTurns(o, []contestant{failing}); err == nil {
+		t.Error("no error")
+	}
+}
+
+// made returns pictures of two classes, in every pixel another colour.
+func made(t *testing.T, n int) []picture {
+	t.Helper()
+	var list []picture
+	for i := range n {
+		img := image.NewRGBA(image.Rect(0, 0, 32, 32))
+		for at := range 32 * 32 {
+			v := at*(i+3)%251 + i
+			img.Set(at%32, at/32, color.RGBA{uint8(v), uint8(2 * v), uint8(255 - v), 255})
+		}
+		var b bytes.Buffer
+		if err := png.Encode(&b, img); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, picture{[]string{"cat", "dog"}[i%2], fmt.Sprintf("%d.png", i), b.Bytes()})
+	}
+	return list
+}
+
+func TestDecode(t *testing.T) {
+	dir := t.TempDir()
+	i, err := decode(dir, made(t, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(i.labels, []int{0, 0, 1}) || len(i.x) != 3*3*1024 || i.length() != 1024 || i.channels() != 3 {
+		t.Fatalf("labels %v, %d values, %+v", i.labels, len(i.x), i.data.Info)
+	}
+	// Picture 1, of a dog, is the third: its pixel 5.
+	for c, want := range []float32{21, 42, 234} {
+		if got := i.x[(2*3+c)*1024+5] * 255; math.Abs(float64(got-want)) > 1e-4 {
+			t.Errorf("channel %d: %v, want %v", c, got, want)
+		}
+	}
+	back, err := readFloats(i.file)
+	if err != nil || !slices.Equal(back, i.x) {
+		t.Errorf("the file holds %d other values, error %v", len(back), err)
+	}
+}
+
+// needsPyTorch skips a test where there is none.
+func needsPyTorch(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts PyTorch")
+	}
+	if _, _, err := python(t.Context()); err != nil {
+		t.Skip(err)
+	}
+}
+
+// The program's network in PyTorch, in float32, is the official one in float64.
+func TestPyTorchGolden(t *testing.T) {
+	needsPyTorch(t)
+	dir := t.TempDir()
+	input := &images{file: filepath.Join(dir, "pixels")}
+	for i, v := range golden.CheckpointInput() { // which PyTorch is to normalise back
+		c := i / golden.CheckpointLen % golden.CheckpointInputs
+		input.x = append(input.x, v*std[c]+mean[c])
+	}
+	if err := writeFloats(input.file, input.x); err != nil {
+		t.Fatal(err)
+	}
+	input.data = &dataset.Dataset{Info: dataset.Info{Channels: golden.CheckpointInputs, MaxLen: golden.CheckpointLen}}
+	for _, g := range golden.Checkpoints(t) {
+		p, err := startTorch(t.Context(), g.Path(t), input, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.stop()
+		theirs, err := p.logits(dir, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, row := range g.Logits {
+			for k, want := range row {
+				if got := float64(theirs[i][k]); !(math.Abs(got-want) <= 2e-4) { // float32, and the input once more rounded
+					t.Errorf("%s: sequence %d, class %d: %v, want %v", g.Name, i, k, got, want)
+				}
+			}
+		}
+	}
+}
+
+// The whole comparison of a small network on made-up pictures.
+func TestMadeUp(t *testing.T) {
+	needsPyTorch(t)
+	c := model.Default()
+	c.DInput, c.DOutput, c.DModel, c.NLayers, c.SSM.DState = 3, 2, 8, 2, 8
+	m, err := model.New(c, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "m.pth")
+	if err := m.ExportPyTorch(path); err != nil {
+		t.Fatal(err)
+	}
+	i, err := decode(dir, made(t, 6))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &options{batches: []int{1, 6}, rounds: 1, threads: 1}
+	r, err := o.checkpoint(t.Context(), path, dir, i)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !(r.difference > 0 && r.difference < 1e-4) || r.differ != 0 || r.right != r.theirsRight {
+		t.Errorf("%+v", r.agreement)
+	}
+	for b, row := range r.median {
+		for k, v := range row {
+			if !(v > 0) {
+				t.Errorf("%s, batch %d: %v images a second", r.names[k], r.batches[b], v)
+			}
+		}
+	}
+}
+
+// The real checkpoints on a few real images.
+func TestReal(t *testing.T) {
+	dir := os.Getenv("S4D_DATA")
+	if dir == "" {
+		t.Skip("S4D_DATA is not set: the real checkpoints and images are not at hand")
+	}
+	needsPyTorch(t)
+	var out strings.Builder
+	o := &options{data: dir, images: 10, threads: 1}
+	if err := o.run(context.Background(), &out, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); strings.Count(got, "predictions that differ: 0 of ") != 2 {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// sureMargin is the distance of PyTorch's first two logits above which a prediction may not differ.
+const sureMargin = 1e-3
+
+// agreement is how two networks' answers compare.
+type agreement struct {
+	images      int
+	difference  float64 // the largest of two logits
+	sure        int     // images whose margin is larger than sureMargin
+	differ      int     // predictions among these
+	right       int     // of s4d-fast's predictions
+	theirsRight int
+}
+
+// compare compares logits, [image][class], with PyTorch's. A NaN counts as a difference of its own size.
+func compare(ours, theirs [][]float32, labels []int) agreement {
+	a := agreement{images: len(labels)}
+	for i, label := range labels {
+		for k, v := range ours[i] {
+			a.difference = math.Max(a.difference, math.Abs(float64(v)-float64(theirs[i][k]))) // NaN if either is
+		}
+		our, _ := top(ours[i])
+		their, margin := top(theirs[i])
+		if !(margin <= sureMargin) {
+			a.sure++
+			if our != their {
+				a.differ++
+			}
+		}
+		if our == label {
+			a.right++
+		}
+		if their == label {
+			a.theirsRight++
+		}
+	}
+	return a
+}
+
+// top returns the class of the largest logit, −1 if all are NaN, and its distance from the second.
+func top(logits []float32) (class int, margin float64) {
+	first, second := math.Inf(-1), math.Inf(-1)
+	class = -1
+	for k, v := range logits {
+		switch v := float64(v); {
+		case v > first:
+			class, first, second = k, v, first
+		case v > second:
+			second = v
+		}
+	}
+	return class, first - second
+}
+
+// measure returns images a second at a batch size, over at least d.
+type measure func(batch int, d time.Duration) (float64, error)
+
+// contestant is one column of the table.
+type contestant struct {
+	name    string
+	measure measure
+}
+
+// rates are the medians of images a second.
+type rates struct {
+	batches []int
+	names   []string
+	median  [][]float64 // [batch][contestant]
+}
+
+// takeTurns measures everything once a round, so that what disturbs the machine disturbs all.
+func takeTurns(o *options, all []contestant) (*rates, error) {
+	r := &rates{batches: o.batches}
+	for _, c := range all {
+		r.names = append(r.names, c.name)
+	}
+	runs := make([][][]float64, len(o.batches)) // [batch][contestant][round]
+	for range o.rounds {
+		for b, batch := range o.batches {
+			if runs[b] == nil {
+				runs[b] = make([][]float64, len(all))
+			}
+			for i, c := range all {
+				v, err := c.measure(batch, o.time)
+				if err != nil {
+					return nil, err
+				}
+				runs[b][i] = append(runs[b][i], v)
+			}
+		}
+	}
+	for _, row := range runs {
+		var medians []float64
+		for _, v := range row {
+			medians = append(medians, median(v))
+		}
+		r.median = append(r.median, medians)
+	}
+	return r, nil
+}
+
+func median(x []float64) float64 {
+	x = slices.Sorted(slices.Values(x))
+	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
+}
+
+// best returns each contestant's largest rate.
+func (r *rates) best() []float64 {
+	best := slices.Clone(r.median[0])
+	for _, row := range r.median[1:] {
+		for i, v := range row {
+			best[i] = max(best[i], v)
+		}
+	}
+	return best
+}
+
+// result is what is printed of a checkpoint.
+type result struct {
+	torch string
+	agreement
+	*rates // nil: not measured
+}
+
+// Names of the contestants, the latter with kernels made anew and kept.
+const (
+	ourName   = "s4d-fast"
+	torchName = "PyTorch"
+)
+
+func (r *result) String() string {
+	var s strings.Builder
+	share := func(n int) float64 { return 100 * float64(n) / float64(r.images) }
+	fmt.Fprintf(&s, "largest difference of two logits: %.2g\n", r.difference)
+	fmt.Fprintf(&s, "predictions that differ: %d of %d with a margin above %g\n", r.differ, r.sure, sureMargin)
+	fmt.Fprintf(&s, "right: %.1f %% (PyTorch %.1f %%)\n", share(r.right), share(r.theirsRight))
+	if r.rates == nil {
+		return s.String()
+	}
+	fmt.Fprintf(&s, "\n| batch | %s | ratio | ratio, kept |\n| --- |%s\n", strings.Join(r.names, " | "), strings.Repeat(" ---: |", len(r.names)+2))
+	for i, row := range r.median {
+		fmt.Fprintf(&s, "| %d %s\n", r.batches[i], cells(row))
+	}
+	fmt.Fprintf(&s, "| best %s\n", cells(r.best()))
+	return s.String()
+}
+
+// cells prints a row of images a second: ours and PyTorch's, each with kernels made anew and kept; and how many times PyTorch's
+// ours are.
+func cells(row []float64) string {
+	var s strings.Builder
+	for _, v := range row {
+		fmt.Fprintf(&s, "| %.3g ", v)
+	}
+	fmt.Fprintf(&s, "| %.1f× | %.1f× |", row[0]/row[2], row[1]/row[3])
+	return s.String()
+}

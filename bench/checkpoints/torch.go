@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	_ "embed"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+//go:embed network.py
+var network string
+
+// torch is the network in PyTorch, in a process of its own.
+type torch struct {
+	version string
+	cmd     *exec.Cmd
+	in      io.WriteCloser
+	answers *bufio.Scanner
+}
+
+// settle is how long PyTorch's threads may spin after its last call, before somebody else is measured.
+const settle = 20 * time.Millisecond
+
+// python finds a Python that has PyTorch.
+func python(ctx context.Context) (path, version string, err error) {
+	for _, p := range []string{"/usr/bin/python3", "python3"} { // Debian's own has Debian's packages
+		out, err := exec.CommandContext(ctx, p, "-c", "import torch; print(torch.__version__)").Output()
+		if err == nil {
+			return p, strings.TrimSpace(string(out)), nil
+		}
+	}
+	return "", "", errors.New("python3 has no module torch (Debian: apt-get install python3-torch)")
+}
+
+// startTorch starts PyTorch on a checkpoint and the images.
+func startTorch(ctx context.Context, checkpoint string, images *images, threads int) (*torch, error) {
+	path, version, err := python(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := func(v []float32) string {
+		text, _ := json.Marshal(v) // finite numbers
+		return string(text)
+	}
+	t := &torch{version: version, cmd: exec.CommandContext(ctx, path, "-c", network,
+		checkpoint, images.file, fmt.Sprint(images.length()), list(mean), list(std), fmt.Sprint(threads))}
+	t.cmd.Stderr = os.Stderr
+	if t.in, err = t.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	out, err := t.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	t.answers = bufio.NewScanner(out)
+	return t, t.cmd.Start()
+}
+
+// stop ends the process: its input ends.
+func (t *torch) stop() {
+	_ = t.in.Close()
+	_ = t.cmd.Wait() // whatever its exit status
+}
+
+// ask sends a request and reads the number that answers it.
+func (t *torch) ask(words ...any) (float64, error) {
+	if _, err := fmt.Fprintln(t.in, words...); err != nil {
+		return 0, fmt.Errorf("PyTorch: %w", err)
+	}
+	if !t.answers.Scan() {
+		return 0, errors.Join(errors.New("PyTorch: it ended"), t.answers.Err())
+	}
+	var v float64
+	if _, err := fmt.Sscan(t.answers.Text(), &v); err != nil {
+		return 0, fmt.Errorf("PyTorch: answer %q: %w", t.answers.Text(), err)
+	}
+	time.Sleep(settle)
+	return v, nil
+}
+
+// logits returns what PyTorch says to every image.
+func (t *torch) logits(dir string, classes int) ([][]float32, error) {
+	file := filepath.Join(dir, "logits")
+	n, err := t.ask("logits", file)
+	if err != nil {
+		return nil, err
+	}
+	flat, err := readFloats(file)
+	if err != nil {
+		return nil, err
+	}
+	if len(flat) != int(n)*classes {
+		return nil, fmt.Errorf("PyTorch: %d logits of %v images, want %d of each", len(flat), n, classes)
+	}
+	return slices.Collect(slices.Chunk(flat, classes)), nil
+}
+
+// rate measures PyTorch with kernels "anew" or "kept".
+func (t *torch) rate(kernels string) measure {
+	return func(batch int, d time.Duration) (float64, error) { return t.ask("rate", kernels, batch, d.Seconds()) }
+}
+
+// writeFloats writes little-endian float32s.
+func writeFloats(file string, x []float32) error {
+	out := make([]byte, 0, 4*len(x))
+	for _, v := range x {
+		out = binary.LittleEndian.AppendUint32(out, math.Float32bits(v))
+	}
+	return os.WriteFile(file, out, 0o600)
+}
+
+// readFloats reads little-endian float32s.
+func readFloats(file string) ([]float32, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	x := make([]float32, 0, len(text)/4)
+	for b := range slices.Chunk(text[:len(text)/4*4], 4) {
+		x = append(x, math.Float32frombits(binary.LittleEndian.Uint32(b)))
+	}
+	return x, nil
+}

@@ -1,0 +1,88 @@
+package convmode
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/internal/vektest"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// Kept kernels give the bits of kernels made anew, in every network, however lengths and levels follow each other.
+func TestFixed(t *testing.T) {
+	for _, w := range networks {
+		if testing.Short() && w.length > 500 {
+			continue
+		}
+		c := w.config()
+		m := newModel(t, c)
+		o := Options{MaxBatch: w.size, MaxLen: w.length, Workers: 2, Rate: w.rate}
+		anew := newNet(t, m, o)
+		o.Fixed = true
+		kept := newNet(t, m, o)
+		short := max(1, w.length/3)
+		compare := func(b Batch) {
+			t.Helper()
+			sameBits(t, w.name, kept.Forward(b), slices.Clone(anew.Forward(b)))
+		}
+		for i, length := range []int{w.length, w.length, short, short, w.length} {
+			compare(newBatch(c, uint64(i), w.size, length))
+		}
+		compare(newBatch(c, 9, w.size, w.length, w.lengths...))
+		vektest.EachLevel(t, func(t *testing.T, level vek.Level) { compare(newBatch(c, 10, w.size, w.length)) })
+	}
+}
+
+// The kernels are not made again: what a layer holds is what the next batch of the length is convolved with, and only that.
+func TestFixedKeeps(t *testing.T) {
+	c := tiny()
+	n := newNet(t, newModel(t, c), Options{MaxBatch: 2, MaxLen: 64, Fixed: true})
+	b := newBatch(c, 1, 2, 64)
+	want := slices.Clone(n.Forward(b))
+	for i := range n.layers {
+		clear(n.layers[i].spectra)
+	}
+	if slices.Equal(n.Forward(b), want) {
+		t.Error("the kept spectra are not used")
+	}
+	n.Forward(newBatch(c, 2, 2, 20))
+	sameBits(t, "after another length", n.Forward(b), want)
+}
+
+// Nothing is allocated once each length has been met.
+func TestFixedAllocations(t *testing.T) {
+	c := tiny()
+	n := newNet(t, newModel(t, c), Options{MaxBatch: 5, MaxLen: 200, Workers: 2, Fixed: true})
+	long, short := newBatch(c, 1, 5, 200), newBatch(c, 2, 4, 90, 90, 3, 50, 1)
+	forward := func() {
+		for _, b := range []Batch{long, long, short, short} {
+			n.Forward(b)
+		}
+	}
+	forward()
+	if got := testing.AllocsPerRun(4, forward); got != 0 {
+		t.Errorf("%v allocations, want 0", got)
+	}
+}
+
+// BenchmarkFixed measures inference with kernels made anew and with kept ones, in sequences a second.
+func BenchmarkFixed(b *testing.B) {
+	c := model.Default()
+	c.DInput, c.DOutput, c.DModel, c.NLayers = 3, 10, 128, 4
+	c.SSM.DState = 64
+	m := newModel(b, c)
+	for _, size := range []int{1, 16} {
+		for name, fixed := range map[string]bool{"anew": false, "kept": true} {
+			b.Run(fmt.Sprintf("%s/B=%d", name, size), func(b *testing.B) {
+				n := newNet(b, m, Options{MaxBatch: size, MaxLen: 1024, Workers: 2, Fixed: fixed})
+				batch := newBatch(c, 1, size, 1024)
+				for b.Loop() {
+					n.Forward(batch)
+				}
+				b.ReportMetric(float64(b.N*size)/b.Elapsed().Seconds(), "sequences/s")
+			})
+		}
+	}
+}
