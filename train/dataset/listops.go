@@ -63,14 +63,6 @@ func loadListOps(opt Options) (*Dataset, error) {
 	return tokenDataset(Info{Task: "listops", Vocab: v.size(), Labels: strings.Split("0123456789", "")}, opt, sets), nil
 }
 
-// refuseRecorded refuses options that tasks without samples do not have.
-func (o Options) refuseRecorded() error {
-	if o.MaxLen != 0 || o.Decimate > 1 || o.Length != 0 || o.Delay != 0 || o.TrainSize != 0 || o.EvalSize != 0 {
-		return errors.New("max_len, decimate, length, delay, train_size and eval_size are options of other tasks")
-	}
-	return nil
-}
-
 // readListOps returns the symbols of every expression and its value.
 func readListOps(path string) (lines [][]string, labels []int, err error) {
 	f, err := os.Open(path)

@@ -39,11 +39,7 @@ func loadTS(opt Options) (*Dataset, error) {
 	}
 	n := len(train.x)
 	parts := RandomSplit(42, n-n/10, n/10)
-	all := make([]int, len(test.x))
-	for i := range all {
-		all[i] = i
-	}
-	return train.dataset("ts", opt, &tsSet{train, parts[0]}, &tsSet{train, parts[1]}, &tsSet{test, all}), nil
+	return train.dataset("ts", opt, &tsSet{train, parts[0]}, &tsSet{train, parts[1]}, &tsSet{test, identity(len(test.x))}), nil
 }
 
 // bidmc loads one target of BIDMC32 (spec §5.6): both files together, 30 % of them, as scikit-learn splits with
@@ -118,22 +114,13 @@ func (s *tsSet) Example(dst *Example, i, _ int) error {
 // moments returns the mean and the standard deviation of every channel.
 func (s *tsSet) moments() (mean, std []float32) {
 	for c := range s.channels {
-		var n int
-		var sum, squares float64
+		var m moments
 		for i, k := range s.members {
 			l := s.Length(i)
-			for _, v := range s.x[k][c*l : (c+1)*l] {
-				sum += float64(v)
-				squares += float64(v) * float64(v)
-			}
-			n += l
+			m.add(s.x[k][c*l : (c+1)*l])
 		}
-		m := sum / float64(n)
-		sd := float32(math.Sqrt(max(squares/float64(n)-m*m, 0)))
-		if sd == 0 {
-			sd = 1
-		}
-		mean, std = append(mean, float32(m)), append(std, sd)
+		center, spread := m.meanStd()
+		mean, std = append(mean, center), append(std, spread)
 	}
 	return mean, std
 }

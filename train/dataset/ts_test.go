@@ -125,7 +125,8 @@ func TestBadTS(t *testing.T) {
 	os.Remove(filepath.Join(dir, "Other_TRAIN.ts"))
 	os.Remove(filepath.Join(dir, "Set_TEST.ts"))
 	mustRefuse(t, "no test file", "ts", Options{Dir: dir}, "Set_TEST.ts")
-	mustRefuse(t, "decimated", "ts", Options{Dir: dir, Decimate: 2}, "options of other tasks")
+	mustRefuse(t, "decimated", "ts", Options{Dir: dir, Decimate: 2}, "options of the tasks of spoken words")
+	mustRefuse(t, "an option of delay", "ts", Options{Dir: dir, EvalSize: 2}, "delay task")
 }
 
 // The three sets at hand: of one channel, of several, and of several lengths.
