@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -89,8 +90,9 @@ func (t imageTask) load(opt Options) (*Dataset, error) {
 		images, err := t.read(opt, true)
 		switch {
 		case err == nil:
-			if d.Labels != nil && len(d.Labels) != len(images.classes) {
-				return nil, fmt.Errorf("%d classes of test images, %d of training images", len(images.classes), len(d.Labels))
+			if d.Labels != nil && !slices.Equal(d.Labels, images.classes) {
+				return nil, fmt.Errorf("%s has the classes %q, %s the classes %q: want the same", filepath.Join(opt.Dir, "train"), d.Labels,
+					filepath.Join(opt.Dir, "test"), images.classes)
 			}
 			d.Labels = images.classes
 			d.Test = t.set(images, identity(len(images.labels)))

@@ -141,6 +141,12 @@ func TestListOpsVocabulary(t *testing.T) {
 	mustRefuse(t, "no training file", "listops", Options{Dir: filepath.Dir(dir)}, "basic_train.tsv", "long-range-arena")
 	write(t, filepath.Join(dir, "basic_val.tsv"), []byte("Source\tTarget\n[MAX 1 2 ]\tten\n"))
 	mustRefuse(t, "no digit", "listops", Options{Dir: dir}, "basic_val.tsv: line 2")
+	write(t, filepath.Join(dir, "basic_val.tsv"), []byte("Source\tTarget\n"))
+	mustRefuse(t, "a header alone", "listops", Options{Dir: dir}, "basic_val.tsv holds no expressions")
+	write(t, filepath.Join(dir, "basic_val.tsv"), []byte("[MAX 1 2 ]\t2\n[MIN 1 2 ]\t1\n"))
+	mustRefuse(t, "no header", "listops", Options{Dir: dir}, "basic_val.tsv: line 1: want the header")
+	write(t, filepath.Join(dir, "basic_val.tsv"), []byte("Source\tTarget\n3\t3\n"+strings.Repeat("( ", 1<<19)+"3\t3\n"))
+	mustRefuse(t, "a long line", "listops", Options{Dir: dir}, "basic_val.tsv: line 3: longer than 1048576 bytes")
 }
 
 func FuzzEvaluateListOps(f *testing.F) {
