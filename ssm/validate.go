@@ -39,7 +39,6 @@ func Inits() []Init {
 }
 
 func (c Config) validateScheme() error {
-	inits := append(Inits(), Imported)
 	discs := []Disc{ZOH, Bilinear}
 	grids, scales := []Grid{"", GridA, GridB, GridC, GridD}, []BScale{"", ScaleZOHXi, ScaleZOH1, ScaleOne, ScaleGamma}
 	params, shares := []Param{"", ParamDiscrete, ParamContinuous}, []XiPer{"", XiPerSSM, XiPerMode, XiPerBoth}
@@ -52,8 +51,8 @@ func (c Config) validateScheme() error {
 		return fmt.Errorf("ssm: param %q: want one of %q", c.Param, params[1:])
 	case !slices.Contains(shares, c.XiPer):
 		return fmt.Errorf("ssm: xi_per %q: want one of %q", c.XiPer, shares[1:])
-	case !slices.Contains(inits, c.Init):
-		return fmt.Errorf("ssm: init %q: want one of %q", c.Init, inits)
+	case c.Init != Imported && !slices.Contains(Inits(), c.Init):
+		return fmt.Errorf("ssm: init %q: want one of %q", c.Init, Inits())
 	case !slices.Contains(discs, c.Disc):
 		return fmt.Errorf("ssm: disc %q: want one of %q", c.Disc, discs)
 	case c.Grid != "" && c.Grid != GridA && c.Init != DFouT && c.Init != DFouTHalf:

@@ -20,7 +20,7 @@ func TestValidate(t *testing.T) {
 		{func(c *Config) { c.DModel = 0 }, `ssm: d_model 0: want at least 1`},
 		{func(c *Config) { c.DState = 63 }, `ssm: d_state 63: want an even number ≥ 2`},
 		{func(c *Config) { c.DState = 0 }, `ssm: d_state 0: want an even number ≥ 2`},
-		{func(c *Config) { c.Init = "hippo" }, `ssm: init "hippo": want one of ["lin" "inv" "legs" "real" "inv2" "quad" "rand" "dfout" "dfout-single" "dfout-half" "token" "rndimag" "batched-dfout" "imported"]`},
+		{func(c *Config) { c.Init = "hippo" }, `ssm: init "hippo": want one of ["lin" "inv" "legs" "real" "inv2" "quad" "rand" "dfout" "dfout-single" "dfout-half" "token" "rndimag" "batched-dfout"]`},
 		{func(c *Config) { c.Disc = "dss" }, `ssm: disc "dss": want one of ["zoh" "bilinear"]`},
 		{func(c *Config) { c.Init = DFouT; c.Disc = Bilinear }, ""},
 		{func(c *Config) {

@@ -68,13 +68,34 @@ func (t *Trainer) loadCheckpoint() error {
 	return nil
 }
 
-func (t *Trainer) restore(f *safetensors.File) error {
-	var s state
+// readState returns the state of a checkpoint alone.
+func readState(path string) (state, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return state{}, err
+	}
+	defer file.Close()
+	f, err := safetensors.Read(file)
+	if err != nil {
+		return state{}, err
+	}
+	return stateOf(f)
+}
+
+func stateOf(f *safetensors.File) (s state, err error) {
 	if err := json.Unmarshal([]byte(f.Metadata["state"]), &s); err != nil {
-		return fmt.Errorf("state: %w", err)
+		return s, fmt.Errorf("state: %w", err)
 	}
 	if s.Version != stateVersion {
-		return fmt.Errorf("version %d of the checkpoint: want %d", s.Version, stateVersion)
+		return s, fmt.Errorf("version %d of the checkpoint: want %d", s.Version, stateVersion)
+	}
+	return s, nil
+}
+
+func (t *Trainer) restore(f *safetensors.File) error {
+	s, err := stateOf(f)
+	if err != nil {
+		return err
 	}
 	for _, part := range t.sections() {
 		for _, x := range part.weights.Tensors() {

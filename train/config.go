@@ -149,6 +149,9 @@ func (c *Config) Validate() error {
 	if err := within([]setting{{"ablate.layers", c.Ablate.Layers, 0, c.Model.NLayers}}); err != nil {
 		return err
 	}
+	if c.SSM.Init == ssm.Imported { // a model file may say so
+		return configErrorf("ssm.init %q: such parameters come from a file: want one of %q", c.SSM.Init, ssm.Inits())
+	}
 	n := c.Network(dataset.Info{Channels: 1, Outputs: 1})
 	if err := n.Validate(); err != nil {
 		return configError{err}
@@ -250,7 +253,7 @@ func within(settings []setting) error {
 	return nil
 }
 
-// network returns the model's configuration for the data.
+// Network returns the model's configuration for the data.
 func (c *Config) Network(info dataset.Info) model.Config {
 	m := c.Model
 	m.SSM = c.SSM

@@ -178,6 +178,8 @@ func TestValidate(t *testing.T) {
 		"ssm.d_state=2000000000":     "d_state 2000000000: want",
 		"ssm.d_state=7":              "d_state 7",
 		"model.norm=group":           `norm "group"`,
+		"ssm.init=imported":          `ssm.init "imported": such parameters come from a file`,
+		"ssm.init=hippo":             `"batched-dfout"]`,
 		"optim.schedule=linear":      `optim.schedule "linear": want one of`,
 		"optim.warmup=-1":            "optim.warmup -1",
 		"optim.betas=[1.0, 0.9]":     "optim.betas[0] 1",

@@ -1,11 +1,13 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -19,7 +21,10 @@ type Axis struct {
 // brackets part no values.
 func ParseAxis(s string) (Axis, error) {
 	keys, values, ok := strings.Cut(s, "=")
-	a := Axis{Keys: strings.Split(keys, "+")}
+	a := Axis{}
+	for key := range strings.SplitSeq(keys, "+") {
+		a.Keys = append(a.Keys, strings.TrimSpace(key))
+	}
 	depth, from := 0, 0
 	for i, r := range values + "," {
 		switch {
@@ -61,39 +66,121 @@ type SweepRow struct {
 	Test     *Result
 }
 
-// Run makes the runs, one after the other, and rewrites sweep.csv after each. Runs that the folder holds already are
-// taken as they are, or gone on with. It ends early with ctx, after a checkpoint.
+// sweepRun is one run of the grid.
+type sweepRun struct {
+	values []string // one an axis
+	seed   uint64
+	name   []string
+	cfg    Config
+}
+
+// Run makes the runs, one after the other, and rewrites sweep.csv after each. A run that the folder holds whole is taken
+// from there as the table has it, without Begin; one that is part done is gone on with. Run ends early with ctx, after a
+// checkpoint. Configurations are checked before the first run.
 func (s Sweep) Run(ctx context.Context) ([]SweepRow, error) {
+	runs, err := s.runs()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(s.Dir, 0o777); err != nil {
+		return nil, fmt.Errorf("train: %w", err)
+	}
+	old := s.oldRows()
+	var rows []SweepRow
+	for i, r := range runs {
+		row, ok := old[strings.Join(r.name, ",")]
+		if !ok || !r.whole(row) {
+			if row, err = s.run(ctx, r, i+1, len(runs)); err != nil {
+				return rows, err
+			}
+		}
+		rows = append(rows, row)
+		table := slices.Clone(rows)
+		for _, later := range runs[i+1:] {
+			if row, ok := old[strings.Join(later.name, ",")]; ok {
+				table = append(table, row)
+			}
+		}
+		if err := s.write(table); err != nil {
+			return rows, err
+		}
+	}
+	return rows, nil
+}
+
+// runs lists the runs, all of them with a valid configuration and no two alike.
+func (s Sweep) runs() ([]sweepRun, error) {
 	if s.Seeds < 1 {
 		return nil, configErrorf("sweep: %d seeds: want at least 1", s.Seeds)
+	}
+	if err := checkAxes(s.Axes); err != nil {
+		return nil, err
 	}
 	grid := [][]string{nil}
 	for _, a := range s.Axes {
 		var longer [][]string
 		for _, point := range grid {
 			for _, v := range a.Values {
-				longer = append(longer, append(append([]string{}, point...), v))
+				longer = append(longer, append(slices.Clone(point), v))
 			}
 		}
 		grid = longer
 	}
-	if err := os.MkdirAll(s.Dir, 0o777); err != nil {
-		return nil, fmt.Errorf("train: %w", err)
-	}
-	var rows []SweepRow
-	for i, point := range grid {
+	var runs []sweepRun
+	names := map[string]string{} // by configuration
+	for _, point := range grid {
 		for seed := range s.Seeds {
-			row, err := s.run(ctx, point, uint64(seed+1), i*s.Seeds+seed+1, len(grid)*s.Seeds)
-			if err != nil {
-				return rows, err
+			r := sweepRun{values: point, seed: uint64(seed + 1), name: runName(s.Axes, point, uint64(seed+1)), cfg: s.Base}
+			if err := r.configure(s.Axes); err != nil {
+				return nil, err
 			}
-			rows = append(rows, row)
-			if err := s.write(rows); err != nil {
-				return rows, err
+			text, err := r.cfg.encode()
+			if err != nil {
+				return nil, err
+			}
+			name := strings.Join(r.name, " ")
+			if other, ok := names[string(text)]; ok {
+				return nil, configErrorf("sweep: %s and %s are the same run", other, name)
+			}
+			names[string(text)] = name
+			r.cfg.Out = runFolder(s.Dir, r.name)
+			runs = append(runs, r)
+		}
+	}
+	return runs, nil
+}
+
+// checkAxes refuses keys that occur twice, and the seed, which is not theirs.
+func checkAxes(axes []Axis) error {
+	seen := map[string]bool{}
+	for _, a := range axes {
+		for _, key := range a.Keys {
+			if key == "seed" {
+				return configErrorf("sweep: seed: every combination is run with the seeds from 1 on: say how many of them (--seeds)")
+			}
+			if seen[key] {
+				return configErrorf("sweep: %s occurs twice: want all its values in one place, as in %[1]s=VALUE,VALUE", key)
+			}
+			seen[key] = true
+		}
+	}
+	return nil
+}
+
+// configure sets the run's own values.
+func (r *sweepRun) configure(axes []Axis) error {
+	for i, a := range axes {
+		for _, key := range a.Keys {
+			if err := r.cfg.Set(key + "=" + r.values[i]); err != nil {
+				return err
 			}
 		}
 	}
-	return rows, nil
+	r.cfg.Seed = r.seed
+	if err := r.cfg.Validate(); err != nil {
+		return fmt.Errorf("%s: %w", strings.Join(r.name, " "), err)
+	}
+	return nil
 }
 
 // runName says which run a row is.
@@ -109,28 +196,50 @@ func runFolder(dir string, name []string) string {
 	return filepath.Join(dir, strings.ReplaceAll(strings.Join(name, ","), string(filepath.Separator), "_"))
 }
 
-// run makes one run, or takes it up.
-func (s Sweep) run(ctx context.Context, point []string, seed uint64, number, of int) (SweepRow, error) {
-	row := SweepRow{Values: point, Seed: seed}
-	cfg := s.Base
-	for i, a := range s.Axes {
-		for _, key := range a.Keys {
-			if err := cfg.Set(key + "=" + point[i]); err != nil {
-				return row, err
-			}
-		}
+// oldRows returns what the folder's table says, if there is one of the same axes, by name.
+func (s Sweep) oldRows() map[string]SweepRow {
+	t, err := ReadSweep(s.Dir)
+	if err != nil || !slices.EqualFunc(t.Axes, s.Axes, func(a, b Axis) bool { return a.Name() == b.Name() }) {
+		return nil
 	}
-	cfg.Seed = seed
-	name := runName(s.Axes, point, seed)
-	cfg.Out = runFolder(s.Dir, name)
-	_, err := os.Stat(filepath.Join(cfg.Out, configFile))
-	cfg.Resume = err == nil
-	t, err := New(ctx, cfg)
+	rows := map[string]SweepRow{}
+	for _, row := range t.Rows {
+		rows[strings.Join(runName(t.Axes, row.Values, row.Seed), ",")] = row
+	}
+	return rows
+}
+
+// whole reports whether the run's folder holds this run, done, with the result that its row tells of.
+func (r *sweepRun) whole(row SweepRow) bool {
+	recorded, err := LoadRun(r.cfg.Out)
 	if err != nil {
-		return row, fmt.Errorf("%s: %w", strings.Join(name, " "), err)
+		return false
+	}
+	c := r.cfg // the data have filled in
+	c.Model.Encoder = cmp.Or(c.Model.Encoder, recorded.Model.Encoder)
+	c.Model.DInput = cmp.Or(c.Model.DInput, recorded.Model.DInput)
+	c.Model.DOutput = cmp.Or(c.Model.DOutput, recorded.Model.DOutput)
+	if different, err := c.Differences(&recorded); err != nil || len(different) > 0 {
+		return false
+	}
+	st, err := readState(filepath.Join(r.cfg.Out, checkpointFile))
+	if err != nil || st.Best == nil || row.Best == nil || st.Best.Step != row.Best.Step {
+		return false
+	}
+	return (&Trainer{cfg: c, state: st}).finished()
+}
+
+// run makes one run, or takes it up.
+func (s Sweep) run(ctx context.Context, r sweepRun, number, of int) (SweepRow, error) {
+	row, name := SweepRow{Values: r.values, Seed: r.seed}, strings.Join(r.name, " ")
+	_, err := os.Stat(filepath.Join(r.cfg.Out, configFile))
+	r.cfg.Resume = err == nil
+	t, err := New(ctx, r.cfg)
+	if err != nil {
+		return row, fmt.Errorf("%s: %w", name, err)
 	}
 	if s.Begin != nil {
-		s.Begin(number, of, strings.Join(name, " "), t)
+		s.Begin(number, of, name, t)
 	}
 	err = t.Fit(ctx)
 	if row.Diverged = errors.Is(err, ErrDiverged); err != nil && !row.Diverged {

@@ -8,15 +8,16 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 )
 
 func TestParseAxis(t *testing.T) {
 	for s, want := range map[string]Axis{
-		"ssm.init=lin,inv":           {[]string{"ssm.init"}, []string{"lin", "inv"}},
-		"ssm.dt_min+ssm.dt_max=0.1":  {[]string{"ssm.dt_min", "ssm.dt_max"}, []string{"0.1"}},
-		"optim.milestones=[1,2],[3]": {[]string{"optim.milestones"}, []string{"[1,2]", "[3]"}},
-		"optim.betas=[0.8,0.9]":      {[]string{"optim.betas"}, []string{"[0.8,0.9]"}},
+		"ssm.init=lin,inv":            {[]string{"ssm.init"}, []string{"lin", "inv"}},
+		"ssm.dt_min + ssm.dt_max=0.1": {[]string{"ssm.dt_min", "ssm.dt_max"}, []string{"0.1"}},
+		"optim.milestones=[1,2],[3]":  {[]string{"optim.milestones"}, []string{"[1,2]", "[3]"}},
+		"optim.betas=[0.8,0.9]":       {[]string{"optim.betas"}, []string{"[0.8,0.9]"}},
 	} {
 		if got, err := ParseAxis(s); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %v, %v", s, got, err)
@@ -76,8 +77,14 @@ func TestSweep(t *testing.T) {
 	if got := table(t, dir); len(got) != 3 {
 		t.Errorf("after two runs the table has %d lines", len(got))
 	}
-	if _, err := sweep(dir).Run(t.Context()); err != nil {
+	var begun []int
+	s = sweep(dir)
+	s.Begin = func(run, _ int, _ string, _ *Trainer) { begun = append(begun, run) }
+	if _, err := s.Run(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	if !slices.Equal(begun, []int{3, 4}) {
+		t.Errorf("resumed sweep begins the runs %v", begun)
 	}
 	if got := table(t, dir); !slices.EqualFunc(got, want, func(a, b []string) bool { return slices.Equal(a, b) }) {
 		t.Errorf("resumed sweep:\n%v\nwant\n%v", got, want)
@@ -85,11 +92,65 @@ func TestSweep(t *testing.T) {
 }
 
 func TestSweepRefuses(t *testing.T) {
-	for _, s := range []Sweep{{Seeds: 0}, {Seeds: 1, Axes: []Axis{{[]string{"ssm.colour"}, []string{"red"}}}}} {
-		s.Base, s.Dir = tiny(t), t.TempDir()
-		if _, err := s.Run(t.Context()); !errors.Is(err, ErrConfig) {
-			t.Errorf("%+v: error %v", s.Axes, err)
+	for want, sets := range map[string][]string{
+		"unknown key ssm.colour":            {"ssm.colour=red"},
+		"say how many of them (--seeds)":    {"seed=5,6"},
+		"ssm.init occurs twice":             {"ssm.init=lin,inv", "ssm.init=dfout,legs"},
+		"ssm.dt_max occurs twice":           {"ssm.dt_min+ssm.dt_max=0.01,0.1", "ssm.dt_max=0.5"},
+		"ssm.init=lin seed=1 are the same":  {"ssm.init=lin,lin"},
+		"optim.lr=1e-2 seed=1 are the same": {"optim.lr=0.01,1e-2"},
+		"ssm.init=dfout optim.lr=-1 seed=1": {"ssm.init=dfout,inv", "optim.lr=0.1,-1"}, // the second run
+		"from a file":                       {"ssm.init=lin,imported"},
+	} {
+		s := Sweep{Seeds: 1, Base: tiny(t), Dir: filepath.Join(t.TempDir(), "sweep")}
+		for _, set := range sets {
+			a, err := ParseAxis(set)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Axes = append(s.Axes, a)
 		}
+		if _, err := s.Run(t.Context()); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", sets, err, want)
+		}
+		if _, err := os.Stat(s.Dir); err == nil {
+			t.Errorf("%q: a run was begun", sets)
+		}
+	}
+	if _, err := (Sweep{Base: tiny(t), Dir: t.TempDir()}).Run(t.Context()); !errors.Is(err, ErrConfig) {
+		t.Errorf("no seeds: error %v", err)
+	}
+}
+
+// While a sweep makes a run again, and one that has not had its epochs, the table keeps the others' rows.
+func TestSweepKeepsRows(t *testing.T) {
+	s := Sweep{Base: tiny(t, "train.epochs=1"), Dir: t.TempDir(), Seeds: 1, Axes: []Axis{{[]string{"ssm.init"}, []string{"lin", "inv", "dfout"}}}}
+	if _, err := s.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := table(t, s.Dir)
+	if err := os.RemoveAll(filepath.Join(s.Dir, "ssm.init=lin,seed=1")); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var begun []string
+	s.Begin = func(_, _ int, name string, _ *Trainer) {
+		if begun = append(begun, name); name == "ssm.init=inv seed=1" {
+			cancel()
+		}
+	}
+	if _, err := s.Run(ctx); err != nil || !slices.Equal(begun, []string{"ssm.init=lin seed=1"}) {
+		t.Errorf("began %q, %v", begun, err)
+	}
+	if err := s.Base.Set("train.epochs=2"); err != nil {
+		t.Fatal(err)
+	}
+	begun = nil
+	if _, err := s.Run(ctx); !errors.Is(err, ErrInterrupted) || len(begun) != 2 {
+		t.Errorf("with more epochs began %q, %v", begun, err)
+	}
+	if got := table(t, s.Dir); len(got) != 4 || got[1][3] != "2" || !reflect.DeepEqual(got[2:], want[2:]) {
+		t.Errorf("table %v, want %v with another first row", got, want)
 	}
 }
 
@@ -128,6 +189,20 @@ func TestSweepPresets(t *testing.T) {
 	}
 	if axes, err := SweepPreset("", []Axis{given}); err != nil || len(axes) != 1 {
 		t.Errorf("no preset: %v, %v", axes, err)
+	}
+	for want, set := range map[string]string{
+		`ssm.dt_min: preset "step" sets it as ssm.dt_min+ssm.dt_max+ssm.xi_min+ssm.xi_max`: "ssm.dt_min=0.4",
+		"ssm.xi_max: preset": "ssm.xi_max+optim.lr=0.01,0.02",
+		"(--seeds)":          "seed=5",
+		"optim.lr occurs":    "optim.lr+optim.lr=0.1",
+	} {
+		a, err := ParseAxis(set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := SweepPreset("step", []Axis{a}); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
+			t.Errorf("step with %s: error %v, want %q", set, err, want)
+		}
 	}
 	if _, err := SweepPreset("figure12", nil); !errors.Is(err, ErrConfig) {
 		t.Errorf("unknown preset: error %v", err)

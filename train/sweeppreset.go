@@ -27,7 +27,8 @@ var sweepPresets = map[string][]string{
 func SweepPresets() []string { return slices.Sorted(maps.Keys(sweepPresets)) }
 
 // SweepPreset returns the axes of one of the paper's ablations, of which some have one value. Axes given beside it come
-// last and replace those of the same keys. The name "" is no preset.
+// last and replace those of the same keys; a part of an axis's keys is refused, and so is a key that is given twice. The
+// name "" is no preset.
 func SweepPreset(name string, given []Axis) ([]Axis, error) {
 	sets, ok := sweepPresets[name]
 	if !ok && name != "" {
@@ -39,10 +40,18 @@ func SweepPreset(name string, given []Axis) ([]Axis, error) {
 		if err != nil {
 			return nil, err
 		}
-		same := func(b Axis) bool { return a.Name() == b.Name() }
-		if !slices.ContainsFunc(given, same) {
+		replaced := false
+		for _, b := range given {
+			replaced = replaced || a.Name() == b.Name()
+			shared := func(key string) bool { return slices.Contains(a.Keys, key) }
+			if i := slices.IndexFunc(b.Keys, shared); i >= 0 && a.Name() != b.Name() {
+				return nil, configErrorf("sweep: %s: preset %q sets it as %s: give other values as %[3]s=VALUE,…", b.Keys[i], name, a.Name())
+			}
+		}
+		if !replaced {
 			axes = append(axes, a)
 		}
 	}
-	return append(axes, given...), nil
+	axes = append(axes, given...)
+	return axes, checkAxes(axes)
 }

@@ -126,6 +126,21 @@ func TestBadData(t *testing.T) {
 	}
 }
 
+// An output that cannot be written is named as it was given.
+func TestUnwritableOut(t *testing.T) {
+	blocked := filepath.Join(write(t, "file", nil), "inner")
+	for _, args := range [][]string{
+		{"plot", "poles", "--init", "lin", "--step", "0.1", "--modes", "4", "--out", filepath.Join(blocked, "a.png")},
+		{"plot", "all", "--out", filepath.Join(blocked, "all")},
+		{"prune", digitsModel(t), "--keep", "0.5", filepath.Join(blocked, "half.safetensors")},
+		{"data", "listops", "--n", "1", "--eval", "1", "--out", filepath.Join(blocked, "listops")},
+		{"data", "pathfinder", "--n", "1", "--out", filepath.Join(blocked, "pathfinder")},
+	} {
+		out := args[len(args)-1]
+		mustSay(t, nil, args, exitFailed, out)
+	}
+}
+
 func TestBadAudio(t *testing.T) {
 	m := digitsModel(t)
 	mustSay(t, nil, []string{"stream", m, clip(t, 16000, 100)}, exitBadInput, "16000", "8000")

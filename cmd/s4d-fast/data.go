@@ -1,12 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 
-	"github.com/s4d-fast/s4d-fast/internal/atomicfile"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
@@ -17,7 +15,7 @@ type dataCmd struct {
 }
 
 type dataListOpsCmd struct {
-	Out  string `help:"Folder to write." required:"" type:"path" placeholder:"DIR"`
+	Out  string `help:"Folder to write. One that holds other data of this kind is refused; what the same command has made there is made again." required:"" type:"path" placeholder:"DIR"`
 	N    int    `help:"Training expressions." default:"96000"`
 	Eval int    `help:"Validation expressions, and as many for the test." default:"2000"`
 	Seed uint64 `help:"Seed." default:"1"`
@@ -29,29 +27,25 @@ func (c *dataListOpsCmd) Help() string {
   s4d-fast train listops --data data/listops`
 }
 
-func (c *dataListOpsCmd) Run(std *streams) error {
+func (c *dataListOpsCmd) Run(std *streams, ctx *ctxBox) error {
 	if c.N < 1 || c.Eval < 1 {
 		return usageError(fmt.Errorf("--n %d, --eval %d: want at least 1", c.N, c.Eval))
 	}
-	if err := os.MkdirAll(c.Out, 0o777); err != nil {
-		return err
-	}
-	for part, name := range []string{"train", "val", "test"} {
-		n := c.Eval
-		if part == 0 {
-			n = c.N
-		}
-		path := filepath.Join(c.Out, "basic_"+name+".tsv")
-		if err := atomicfile.Write(path, func(w io.Writer) error { return dataset.WriteListOps(w, n, c.Seed, part) }); err != nil {
-			return err
-		}
+	return dataError(dataset.WriteListOps(ctx, c.Out, c.N, c.Eval, c.Seed, func(path string, n int) {
 		fmt.Fprintf(std.err, "wrote %s: %d expressions\n", path, n)
+	}))
+}
+
+// dataError gives a folder that holds something else the exit code of a wrong --out.
+func dataError(err error) error {
+	if errors.Is(err, os.ErrExist) {
+		return usageError(err)
 	}
-	return nil
+	return err
 }
 
 type dataPathfinderCmd struct {
-	Out  string `help:"Folder to write." required:"" type:"path" placeholder:"DIR"`
+	Out  string `help:"Folder to write. One that holds other data of this kind is refused; what the same command has made there is made again." required:"" type:"path" placeholder:"DIR"`
 	N    int    `help:"Images." default:"200000"`
 	Size int    `help:"Pixels of a side: 32 for the task pathfinder, 128 for pathx128, 256 for pathx256." enum:"32,128,256" default:"32"`
 	Seed uint64 `help:"Seed." default:"1"`
@@ -67,7 +61,7 @@ func (c *dataPathfinderCmd) Run(std *streams, ctx *ctxBox) error {
 	if c.N < 1 {
 		return usageError(fmt.Errorf("--n %d: want at least 1", c.N))
 	}
-	return dataset.WritePathfinder(ctx, c.Out, c.Size, c.N, c.Seed, func(path string, images int) {
+	return dataError(dataset.WritePathfinder(ctx, c.Out, c.Size, c.N, c.Seed, func(path string, images int) {
 		fmt.Fprintf(std.err, "wrote %s: %d images\n", path, images)
-	})
+	}))
 }

@@ -69,7 +69,7 @@ func (c *plotAllCmd) Run(std *streams, ctx *ctxBox) error {
 		return err
 	}
 	if err := os.MkdirAll(c.Out, 0o777); err != nil {
-		return err
+		return fmt.Errorf("--out %s: %w", c.Out, err)
 	}
 	for _, w := range c.wishes() {
 		if ctx.Err() != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"io"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,5 +38,30 @@ func TestStreamInterrupted(t *testing.T) {
 			t.Fatalf("%s: still running", name)
 		}
 		out.Close()
+	}
+}
+
+// An interrupt ends data listops at the next expression and leaves no part of a file.
+func TestDataListOpsInterrupted(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "made")
+	done := make(chan int)
+	go func() {
+		code, _, _ := invoke(nil, "data", "listops", "--out", dir, "--n", "20000000")
+		done <- code
+	}()
+	waitFor(t, filepath.Join(dir, "made-by.txt"))
+	if err := interruptSelf(); err != nil {
+		t.Skipf("this system has no interrupt to send: %v", err)
+	}
+	select {
+	case code := <-done:
+		if code != 128+int(syscall.SIGINT) {
+			t.Errorf("exit code %d", code)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("still running")
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "basic_*")); err != nil || left != nil {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -45,10 +44,7 @@ func (o Options) recorded(r recording) (recording, error) {
 	if r.maxLen < 1 || r.decimate < 1 {
 		return r, fmt.Errorf("maximal length %d, decimation by %d: want at least 1", r.maxLen, r.decimate)
 	}
-	if o.Length != 0 || o.Delay != 0 || o.TrainSize != 0 || o.EvalSize != 0 {
-		return r, errors.New("length, delay and sizes are options of the delay task")
-	}
-	return r, nil
+	return r, o.refuseDelay()
 }
 
 // clip is a recording in memory: as 16-bit integers where those are exact, as floats elsewhere.
@@ -176,23 +172,12 @@ func (r recording) loadAll(info Info, entries []entry) (*Dataset, error) {
 // moments returns the mean and the standard deviation of all samples, padding left out.
 func (s *clipSet) moments() (mean, std float32) {
 	var x []float32
-	var n int
-	var sum, squares float64
+	var m moments
 	for i := range s.clips {
 		c := &s.clips[i]
 		x = resize(x, c.len())
 		c.samples(x)
-		var a, b float64 // sums of one clip
-		for _, v := range x {
-			a += float64(v)
-			b += float64(v) * float64(v)
-		}
-		n, sum, squares = n+len(x), sum+a, squares+b
+		m.add(x)
 	}
-	m := sum / float64(n)
-	std = float32(math.Sqrt(max(squares/float64(n)-m*m, 0)))
-	if std == 0 {
-		std = 1
-	}
-	return float32(m), std
+	return m.meanStd()
 }

@@ -8,6 +8,7 @@ package dataset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -91,6 +92,22 @@ type Options struct {
 	// Of the delay task: samples a sequence (default 4000), samples of delay (default a quarter of them), and
 	// examples in an epoch (default 16384) and in the validation set (default 1024).
 	Length, Delay, TrainSize, EvalSize int
+}
+
+// refuseDelay refuses the options of the delay task.
+func (o Options) refuseDelay() error {
+	if o.Length != 0 || o.Delay != 0 || o.TrainSize != 0 || o.EvalSize != 0 {
+		return errors.New("length, delay, train_size and eval_size are options of the delay task")
+	}
+	return nil
+}
+
+// refuseRecorded also refuses those of spoken words.
+func (o Options) refuseRecorded() error {
+	if o.MaxLen != 0 || o.Decimate > 1 {
+		return errors.New("max_len and decimate are options of the tasks of spoken words: these examples are neither cut nor decimated")
+	}
+	return o.refuseDelay()
 }
 
 var loaders = map[string]func(Options) (*Dataset, error){

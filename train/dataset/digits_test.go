@@ -20,6 +20,9 @@ func digitsData(t *testing.T) *Dataset {
 
 func TestDigits(t *testing.T) {
 	d := digitsData(t)
+	if RecordedRate("digits") != d.SampleRate {
+		t.Errorf("recorded at %v Hz, delivered at %v", RecordedRate("digits"), d.SampleRate)
+	}
 	if d.Train.Len() != 24 || d.Val.Len() != 1 || d.Outputs != 11 || d.Labels[10] != "none" || d.Labels[3] != "3" || d.SampleRate != 8000 {
 		t.Fatalf("%d and %d examples, %+v", d.Train.Len(), d.Val.Len(), d.Info)
 	}

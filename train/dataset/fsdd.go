@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-const fsddSource = "the Free Spoken Digit Dataset is published at github.com/Jakobovski/free-spoken-digit-dataset"
+const fsddSource = "the Free Spoken Digit Dataset is published at github.com/Jakobovski/free-spoken-digit-dataset: " +
+	"want the folder that holds recordings/{digit}_{speaker}_{index}.wav"
 
 // loadFSDD loads the Free Spoken Digit Dataset: 8 kHz clips {digit}_{speaker}_{index}.wav, in the folder or in
 // its subfolder recordings. Of every speaker and digit, indices 0–4 are the test set, as published, 5–9 the

@@ -138,7 +138,7 @@ func TestFSDDErrors(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "nowhere")
 	mustRefuse(t, "missing folder", "fsdd", Options{Dir: missing}, missing, published)
 	empty := t.TempDir()
-	mustRefuse(t, "empty folder", "fsdd", Options{Dir: empty}, empty, "empty", published)
+	mustRefuse(t, "empty folder", "fsdd", Options{Dir: empty}, empty, "empty", published, "recordings/{digit}_{speaker}_{index}.wav")
 	inner := filepath.Join(empty, "recordings")
 	if err := os.Mkdir(inner, 0o755); err != nil {
 		t.Fatal(err)

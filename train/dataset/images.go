@@ -3,9 +3,9 @@ package dataset
 import (
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -62,11 +62,8 @@ func (t imageTask) load(opt Options) (*Dataset, error) {
 	if opt.Dir == "" {
 		return nil, fmt.Errorf("which folder is the data in? %s", t.source)
 	}
-	if opt.MaxLen != 0 || opt.Decimate > 1 {
-		return nil, errors.New("images are neither cut nor decimated")
-	}
-	if opt.Length != 0 || opt.Delay != 0 || opt.TrainSize != 0 || opt.EvalSize != 0 {
-		return nil, errors.New("length, delay, train_size and eval_size are options of the delay task")
+	if err := opt.refuseRecorded(); err != nil {
+		return nil, err
 	}
 	d := &Dataset{Info: Info{Task: t.name, Channels: 1, MaxLen: t.side * t.side}}
 	if t.colour {
@@ -93,15 +90,12 @@ func (t imageTask) load(opt Options) (*Dataset, error) {
 		images, err := t.read(opt, true)
 		switch {
 		case err == nil:
-			if d.Labels != nil && len(d.Labels) != len(images.classes) {
-				return nil, fmt.Errorf("%d classes of test images, %d of training images", len(images.classes), len(d.Labels))
+			if d.Labels != nil && !slices.Equal(d.Labels, images.classes) {
+				return nil, fmt.Errorf("%s has the classes %q, %s the classes %q: want the same", filepath.Join(opt.Dir, "train"), d.Labels,
+					filepath.Join(opt.Dir, "test"), images.classes)
 			}
 			d.Labels = images.classes
-			all := make([]int, len(images.labels))
-			for i := range all {
-				all[i] = i
-			}
-			d.Test = t.set(images, all)
+			d.Test = t.set(images, identity(len(images.labels)))
 		case !errors.Is(err, os.ErrNotExist) || opt.Split == "test":
 			return nil, err
 		}
@@ -189,21 +183,13 @@ func luminance(r, g, b byte) byte {
 func (s *imageSet) moments() (mean, std []float32) {
 	x := make([]float32, s.length)
 	for c := range s.channels {
-		var sum, squares float64
+		var m moments
 		for _, k := range s.members {
 			s.channel(x, k, c)
-			for _, v := range x {
-				sum += float64(v)
-				squares += float64(v) * float64(v)
-			}
+			m.add(x)
 		}
-		n := float64(s.length * len(s.members))
-		m := sum / n
-		sd := float32(math.Sqrt(max(squares/n-m*m, 0)))
-		if sd == 0 {
-			sd = 1
-		}
-		mean, std = append(mean, float32(m)), append(std, sd)
+		center, spread := m.meanStd()
+		mean, std = append(mean, center), append(std, spread)
 	}
 	return mean, std
 }

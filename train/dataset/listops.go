@@ -17,6 +17,9 @@ const listOpsSource = "LRA's ListOps is published at github.com/google-research/
 // listOpsMax is how many tokens of an expression count, without the end (spec §5.3).
 const listOpsMax = 2047
 
+// listOpsLine bounds a line's bytes: far more than an expression has.
+const listOpsLine = 1 << 20
+
 // loadListOps loads basic_train.tsv, basic_val.tsv and basic_test.tsv: a header and lines of an expression, a tab and its
 // value. The vocabulary is that of the training file.
 func loadListOps(opt Options) (*Dataset, error) {
@@ -63,14 +66,6 @@ func loadListOps(opt Options) (*Dataset, error) {
 	return tokenDataset(Info{Task: "listops", Vocab: v.size(), Labels: strings.Split("0123456789", "")}, opt, sets), nil
 }
 
-// refuseRecorded refuses options that tasks without samples do not have.
-func (o Options) refuseRecorded() error {
-	if o.MaxLen != 0 || o.Decimate > 1 || o.Length != 0 || o.Delay != 0 || o.TrainSize != 0 || o.EvalSize != 0 {
-		return errors.New("max_len, decimate, length, delay, train_size and eval_size are options of other tasks")
-	}
-	return nil
-}
-
 // readListOps returns the symbols of every expression and its value.
 func readListOps(path string) (lines [][]string, labels []int, err error) {
 	f, err := os.Open(path)
@@ -79,19 +74,31 @@ func readListOps(path string) (lines [][]string, labels []int, err error) {
 	}
 	defer f.Close()
 	in := bufio.NewScanner(f)
-	in.Buffer(nil, 1<<20)
-	for n := 1; in.Scan(); n++ {
-		if n == 1 { // the header
+	in.Buffer(nil, listOpsLine)
+	n := 1
+	for ; in.Scan(); n++ {
+		source, target, ok := strings.Cut(in.Text(), "\t")
+		if n == 1 {
+			if source != "Source" || strings.TrimSpace(target) != "Target" {
+				return nil, nil, fmt.Errorf("%s: line 1: want the header: Source, a tab, Target", path)
+			}
 			continue
 		}
-		source, target, ok := strings.Cut(in.Text(), "\t")
 		label, err := strconv.Atoi(strings.TrimSpace(target))
 		if !ok || err != nil || label < 0 || label > 9 {
 			return nil, nil, fmt.Errorf("%s: line %d: want an expression, a tab and a digit", path, n)
 		}
 		lines, labels = append(lines, listOpsSymbols(source)), append(labels, label)
 	}
-	return lines, labels, in.Err()
+	switch err := in.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return nil, nil, fmt.Errorf("%s: line %d: longer than %d bytes", path, n, listOpsLine)
+	case err != nil:
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	case len(lines) == 0:
+		return nil, nil, fmt.Errorf("%s holds no expressions", path)
+	}
+	return lines, labels, nil
 }
 
 // listOpsSymbols leaves out the parentheses and calls the closing bracket X.

@@ -3,6 +3,8 @@ package dataset
 import (
 	"bufio"
 	"bytes"
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -63,7 +65,7 @@ func TestWriteListOps(t *testing.T) {
 	dir := t.TempDir()
 	var again [2]bytes.Buffer
 	for i := range again {
-		if err := WriteListOps(&again[i], n, 5, 0); err != nil {
+		if err := writeListOps(t.Context(), &again[i], n, 5, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -72,7 +74,7 @@ func TestWriteListOps(t *testing.T) {
 	}
 	write(t, filepath.Join(dir, "basic_train.tsv"), again[0].Bytes())
 	var other bytes.Buffer
-	if err := WriteListOps(&other, 10, 5, 1); err != nil {
+	if err := writeListOps(t.Context(), &other, 10, 5, 1); err != nil {
 		t.Fatal(err)
 	}
 	if bytes.Contains(again[0].Bytes(), bytes.Split(other.Bytes(), []byte("\n"))[1]) {
@@ -124,6 +126,44 @@ func TestWriteListOps(t *testing.T) {
 	}
 }
 
+// A folder takes the same again, what an interruption has left of it included, and nothing else.
+func TestWriteListOpsAgain(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "made")
+	silent := func(string, int) {}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	reason := errors.New("enough")
+	whole := func(path string, n int) { cancel(reason) } // after the first file
+	if err := WriteListOps(ctx, dir, 3, 2, 1, whole); !errors.Is(err, reason) {
+		t.Errorf("error %v, want %v", err, reason)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "basic_*"))
+	if err != nil || len(files) != 1 || filepath.Base(files[0]) != "basic_train.tsv" {
+		t.Errorf("an interruption leaves %v, %v", files, err)
+	}
+	for range 2 {
+		if err := WriteListOps(t.Context(), dir, 3, 2, 1, silent); err != nil {
+			t.Error(err)
+		}
+	}
+	before := mustRead(t, filepath.Join(dir, "basic_train.tsv"))
+	other := t.TempDir()
+	write(t, filepath.Join(other, "basic_val.tsv"), nil)
+	for want, err := range map[string]error{
+		"with the data of `s4d-fast data listops --n 3 --eval 2 --seed 1`": WriteListOps(t.Context(), dir, 3, 2, 2, silent),
+		filepath.Join(other, "basic_val.tsv"):                              WriteListOps(t.Context(), other, 3, 2, 1, silent),
+	} {
+		if !errors.Is(err, os.ErrExist) || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+	if !bytes.Equal(before, mustRead(t, filepath.Join(dir, "basic_train.tsv"))) {
+		t.Error("refused, and yet the file has changed")
+	}
+	if err := WriteListOps(t.Context(), t.TempDir(), 0, 2, 1, silent); err == nil {
+		t.Error("no expressions: no error")
+	}
+}
+
 func TestListOpsVocabulary(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "basic_train.tsv"), []byte("Source\tTarget\n( ( ( [MAX 2 ) 2 ) ] )\t2\n3\t3\n"))
@@ -141,6 +181,12 @@ func TestListOpsVocabulary(t *testing.T) {
 	mustRefuse(t, "no training file", "listops", Options{Dir: filepath.Dir(dir)}, "basic_train.tsv", "long-range-arena")
 	write(t, filepath.Join(dir, "basic_val.tsv"), []byte("Source\tTarget\n[MAX 1 2 ]\tten\n"))
 	mustRefuse(t, "no digit", "listops", Options{Dir: dir}, "basic_val.tsv: line 2")
+	write(t, filepath.Join(dir, "basic_val.tsv"), []byte("Source\tTarget\n"))
+	mustRefuse(t, "a header alone", "listops", Options{Dir: dir}, "basic_val.tsv holds no expressions")
+	write(t, filepath.Join(dir, "basic_val.tsv"), []byte("[MAX 1 2 ]\t2\n[MIN 1 2 ]\t1\n"))
+	mustRefuse(t, "no header", "listops", Options{Dir: dir}, "basic_val.tsv: line 1: want the header")
+	write(t, filepath.Join(dir, "basic_val.tsv"), []byte("Source\tTarget\n3\t3\n"+strings.Repeat("( ", 1<<19)+"3\t3\n"))
+	mustRefuse(t, "a long line", "listops", Options{Dir: dir}, "basic_val.tsv: line 3: longer than 1048576 bytes")
 }
 
 func FuzzEvaluateListOps(f *testing.F) {

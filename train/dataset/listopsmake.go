@@ -2,10 +2,13 @@ package dataset
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
+	"github.com/s4d-fast/s4d-fast/internal/atomicfile"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
@@ -23,13 +26,37 @@ const (
 
 var listOpsOperators = []string{"MIN", "MAX", "MED", "SM"}
 
-// WriteListOps writes n expressions in LRA's format, header and all, a function of (seed, part): parts of one seed, for
-// training, validation and test, have different expressions but for rare chance.
-func WriteListOps(w io.Writer, n int, seed uint64, part int) error {
+// WriteListOps writes LRA's basic_train.tsv of n expressions into dir, basic_val.tsv and basic_test.tsv of eval each, and
+// reports each to wrote. They are a function of the arguments; a folder that holds others is refused with an os.ErrExist.
+// The end of ctx is an error, its cause, and leaves whole files only.
+func WriteListOps(ctx context.Context, dir string, n, eval int, seed uint64, wrote func(path string, expressions int)) error {
+	if n < 1 || eval < 1 {
+		return fmt.Errorf("dataset: %d expressions to train on, %d to evaluate on: want at least 1", n, eval)
+	}
+	names := []string{"basic_train.tsv", "basic_val.tsv", "basic_test.tsv"}
+	if err := claim(dir, fmt.Sprintf("s4d-fast data listops --n %d --eval %d --seed %d", n, eval, seed), names...); err != nil {
+		return err
+	}
+	for part, name := range names {
+		path, n := filepath.Join(dir, name), []int{n, eval, eval}[part]
+		if err := atomicfile.Write(path, func(w io.Writer) error { return writeListOps(ctx, w, n, seed, part) }); err != nil {
+			return err
+		}
+		wrote(path, n)
+	}
+	return nil
+}
+
+// writeListOps writes n expressions in LRA's format, header and all, a function of (seed, part): parts of one seed have
+// different expressions but for rare chance.
+func writeListOps(ctx context.Context, w io.Writer, n int, seed uint64, part int) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintln(out, "Source\tTarget")
 	seen := map[string]bool{}
 	for i := 0; len(seen) < n; i++ {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		d := listOpsDraw{draws{stream: random.New(seed, random.Signal, part, i)}}
 		tree, ok := d.expression()
 		if !ok || seen[tree] {

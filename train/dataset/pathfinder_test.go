@@ -110,7 +110,7 @@ func TestBadPathfinder(t *testing.T) {
 	opt := Options{Dir: dir}
 	mustRefuse(t, "no folder named", "pathfinder", Options{}, "which folder", "lra_release.gz")
 	mustRefuse(t, "empty", "pathfinder", opt, "is empty", "long-range-arena", "s4d-fast data pathfinder")
-	mustRefuse(t, "an option of delay", "pathfinder", Options{Dir: dir, Length: 5}, "other tasks")
+	mustRefuse(t, "an option of delay", "pathfinder", Options{Dir: dir, Length: 5}, "delay task")
 	level := pathfinderImages(t, dir, 32, 2, 2)
 	metadata := filepath.Join(level, "metadata", "1.npy")
 	mustRefuse(t, "another size", "pathx128", opt, "sample_0.png", "32×32 pixels, want 128×128")

@@ -222,23 +222,26 @@ func (s *scene) draw() *image.Gray {
 
 // WritePathfinder writes n images of side × side pixels (32, 128 or 256) in LRA's layout into dir/pathfinderSIDE, a
 // thousand to a metadata file, and reports each of those to wrote. Every image is a function of (side, seed, its number):
-// more images of the same seed begin with the same. A folder that holds further ones is refused. The end of ctx is an
-// error, its cause.
+// more images of the same seed begin with the same. A folder that holds other ones is refused with an os.ErrExist. The end
+// of ctx is an error, its cause.
 func WritePathfinder(ctx context.Context, dir string, side, n int, seed uint64, wrote func(path string, images int)) error {
 	if _, ok := pathfinderShapes[side]; !ok || n < 1 {
 		return fmt.Errorf("dataset: %d images of %d×%[2]d pixels: want at least 1 of 32, 128 or 256", n, side)
 	}
-	level := filepath.Join(dir, pathfinderName(side), pathfinderLevel)
-	batches := (n + pathfinderBatch - 1) / pathfinderBatch
-	if further, ok := exists(level, pathfinderMetadata(batches)); ok {
-		return fmt.Errorf("dataset: %s is of more images than %d: want another folder", further, n)
+	folder := filepath.Join(dir, pathfinderName(side))
+	level := filepath.Join(folder, pathfinderLevel)
+	if other, err := pathfinderFolder(dir, side); err == nil && other != level { // one of the two would be read
+		return fmt.Errorf("dataset: %s: %w: want another folder than %s", other, os.ErrExist, dir)
+	}
+	if err := claim(folder, fmt.Sprintf("s4d-fast data pathfinder --size %d --n %d --seed %d", side, n, seed), pathfinderLevel); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(filepath.Join(level, "metadata"), 0o777); err != nil {
 		return err
 	}
-	for b := range batches {
+	for b := range (n + pathfinderBatch - 1) / pathfinderBatch {
 		images := min(pathfinderBatch, n-b*pathfinderBatch)
-		path := filepath.Join(level, pathfinderMetadata(b))
+		path := filepath.Join(level, "metadata", fmt.Sprintf("%d.npy", b))
 		if err := os.MkdirAll(filepath.Join(level, "imgs", fmt.Sprint(b)), 0o777); err != nil {
 			return err
 		}
@@ -248,11 +251,6 @@ func WritePathfinder(ctx context.Context, dir string, side, n int, seed uint64, 
 		wrote(path, images)
 	}
 	return nil
-}
-
-// pathfinderMetadata is a metadata file's place in the set's folder.
-func pathfinderMetadata(batch int) string {
-	return filepath.Join("metadata", fmt.Sprintf("%d.npy", batch))
 }
 
 // writePathfinderBatch writes the images of a batch, and to w a line for each: folder, file, number, label.

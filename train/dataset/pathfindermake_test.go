@@ -313,12 +313,18 @@ func TestWritePathfinderAgain(t *testing.T) {
 	if want := "imgs/0 sample_0.png 0 0\nimgs/0 sample_1.png 1 1\nimgs/0 sample_2.png 2 0\n"; lines != want {
 		t.Errorf("metadata %q, want %q", lines, want)
 	}
-	write(t, filepath.Join(few, inner, "metadata", "1.npy"), []byte(lines))
+	pathfinderWrite(t, few, 32, 3, 1) // the same again
+	published, beside := t.TempDir(), t.TempDir()
+	pathfinderImages(t, filepath.Join(published, "pathfinder32"), 32, 2)
+	pathfinderImages(t, filepath.Join(beside, "lra_release", "pathfinder32"), 32, 2)
 	silent := func(string, int) {}
 	for want, err := range map[string]error{
-		"1.npy is of more images than 1000": WritePathfinder(t.Context(), few, 32, 1000, 1, silent),
-		"0 images of 32×32":                 WritePathfinder(t.Context(), few, 32, 0, 1, silent),
-		"5 images of 64×64":                 WritePathfinder(t.Context(), few, 64, 5, 1, silent),
+		"`s4d-fast data pathfinder --size 32 --n 3 --seed 1`, not of `s4d-fast data pathfinder --size 32 --n 1000 ": WritePathfinder(t.Context(), few, 32, 1000, 1, silent),
+		"--seed 1`, not of `s4d-fast data pathfinder --size 32 --n 3 --seed 2`: want another folder":                WritePathfinder(t.Context(), few, 32, 3, 2, silent),
+		filepath.Join(published, inner):             WritePathfinder(t.Context(), published, 32, 3, 1, silent),
+		filepath.Join(beside, "lra_release", inner): WritePathfinder(t.Context(), beside, 32, 3, 1, silent),
+		"0 images of 32×32":                         WritePathfinder(t.Context(), few, 32, 0, 1, silent),
+		"5 images of 64×64":                         WritePathfinder(t.Context(), few, 64, 5, 1, silent),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

@@ -17,13 +17,19 @@ func RandPerm(n int, seed uint64) []int {
 	}
 	mt := prng.NewMT19937()
 	mt.Seed(seed)
-	r := make([]int, n)
-	for i := range r {
-		r[i] = i
-	}
+	r := identity(n)
 	for i := 0; i < n-1; i++ {
 		z := int(mt.Uint32() % uint32(n-i))
 		r[i], r[i+z] = r[i+z], r[i]
+	}
+	return r
+}
+
+// identity returns 0, 1, …, n−1.
+func identity(n int) []int {
+	r := make([]int, n)
+	for i := range r {
+		r[i] = i
 	}
 	return r
 }
@@ -50,10 +56,7 @@ func RandomSplit(seed uint64, sizes ...int) [][]int {
 func numpyPerm(n int, seed uint64) []int {
 	mt := prng.NewMT19937()
 	mt.Seed(seed)
-	r := make([]int, n)
-	for i := range r {
-		r[i] = i
-	}
+	r := identity(n)
 	for i := n - 1; i > 0; i-- {
 		mask := uint32(1)<<bits.Len32(uint32(i)) - 1
 		j := mt.Uint32() & mask

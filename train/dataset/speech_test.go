@@ -112,7 +112,7 @@ func TestSpeechCommandsErrors(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "nowhere")
 	mustRefuse(t, "missing folder", task, Options{Dir: missing}, missing, "speech_commands_v0.02")
 	empty := t.TempDir()
-	mustRefuse(t, "empty folder", task, Options{Dir: empty}, empty, "empty")
+	mustRefuse(t, "empty folder", task, Options{Dir: empty}, empty, "empty", "WORD/*.wav, validation_list.txt and testing_list.txt")
 	writeClip(t, empty, "_background_noise_/tap.wav", 16000, 7, 0)
 	mustRefuse(t, "no words", task, Options{Dir: empty}, empty, "no folder of a word")
 

@@ -30,7 +30,8 @@ type series struct {
 }
 
 // loadTS loads any data set in the .ts format of the UEA, UCR and TSER archives, of classes or of one number, of one or
-// several channels, of one or several lengths. A tenth of the training file, chosen by PyTorch's split of seed 42, is
+// several channels, of one or several lengths. Missing values are interpolated: between two known ones of a channel
+// linearly, before the first and after the last as these; a channel without any is 0. A tenth of the training file, chosen by PyTorch's split of seed 42, is
 // the validation set, the test file is the test set.
 func loadTS(opt Options) (*Dataset, error) {
 	train, test, err := readTS(opt, tsSource)
@@ -39,11 +40,7 @@ func loadTS(opt Options) (*Dataset, error) {
 	}
 	n := len(train.x)
 	parts := RandomSplit(42, n-n/10, n/10)
-	all := make([]int, len(test.x))
-	for i := range all {
-		all[i] = i
-	}
-	return train.dataset("ts", opt, &tsSet{train, parts[0]}, &tsSet{train, parts[1]}, &tsSet{test, all}), nil
+	return train.dataset("ts", opt, &tsSet{train, parts[0]}, &tsSet{train, parts[1]}, &tsSet{test, identity(len(test.x))}), nil
 }
 
 // bidmc loads one target of BIDMC32 (spec §5.6): both files together, 30 % of them, as scikit-learn splits with
@@ -118,22 +115,13 @@ func (s *tsSet) Example(dst *Example, i, _ int) error {
 // moments returns the mean and the standard deviation of every channel.
 func (s *tsSet) moments() (mean, std []float32) {
 	for c := range s.channels {
-		var n int
-		var sum, squares float64
+		var m moments
 		for i, k := range s.members {
 			l := s.Length(i)
-			for _, v := range s.x[k][c*l : (c+1)*l] {
-				sum += float64(v)
-				squares += float64(v) * float64(v)
-			}
-			n += l
+			m.add(s.x[k][c*l : (c+1)*l])
 		}
-		m := sum / float64(n)
-		sd := float32(math.Sqrt(max(squares/float64(n)-m*m, 0)))
-		if sd == 0 {
-			sd = 1
-		}
-		mean, std = append(mean, float32(m)), append(std, sd)
+		center, spread := m.meanStd()
+		mean, std = append(mean, center), append(std, spread)
 	}
 	return mean, std
 }
@@ -156,7 +144,11 @@ func readTS(opt Options, source string) (train, test *series, err error) {
 	if train, err = readTSFile(names[0]); err != nil {
 		return nil, nil, err
 	}
-	if test, err = readTSFile(strings.TrimSuffix(names[0], "_TRAIN.ts") + "_TEST.ts"); err != nil {
+	test, err = readTSFile(strings.TrimSuffix(names[0], "_TRAIN.ts") + "_TEST.ts")
+	if errors.Is(err, os.ErrNotExist) {
+		err = fmt.Errorf("%w; %s", err, source)
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	if train.channels != test.channels || train.regression != test.regression || !slices.Equal(train.classes, test.classes) {
@@ -180,13 +172,14 @@ func readTSFile(path string) (*series, error) {
 }
 
 // parseTS reads a .ts file: lines of comments (#), of the header (@key value …) up to @data, and then one series a line,
-// its channels separated by colons and their values by commas, and behind the last colon a class or a number.
+// its channels separated by colons and their values by commas, and behind the last colon a class or a number. A value
+// that is missing is a ? or NaN.
 func parseTS(r io.Reader) (*series, error) {
 	s := &series{}
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, 1<<26) // of one series
-	inData := false
-	for line := 1; in.Scan(); line++ {
+	inData, line := false, 1
+	for ; in.Scan(); line++ {
 		text := strings.TrimSpace(in.Text())
 		var err error
 		switch {
@@ -204,7 +197,7 @@ func parseTS(r io.Reader) (*series, error) {
 	}
 	switch err := in.Err(); {
 	case err != nil:
-		return nil, err
+		return nil, fmt.Errorf("line %d: %w", line, err)
 	case len(s.x) == 0:
 		return nil, errors.New("there are no series")
 	}
@@ -225,7 +218,7 @@ func (s *series) header(f []string) (data bool, err error) {
 		return true, nil
 	case "@timestamps":
 		if value == "true" {
-			return false, errors.New("series with time stamps cannot be read")
+			return false, errors.New("@timeStamps true: pairs of a time and a value cannot be read, want values alone, evenly spaced")
 		}
 	case "@classlabel":
 		if value == "true" {
@@ -257,12 +250,17 @@ func (s *series) example(text string) error {
 			return fmt.Errorf("channel %d has %d values, the first %d", c+1, n, length)
 		}
 		for v := range strings.SplitSeq(values, ",") {
-			f, err := strconv.ParseFloat(strings.TrimSpace(v), 32)
-			if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-				return fmt.Errorf("channel %d: value %q: want a number", c+1, v)
+			v = strings.TrimSpace(v)
+			if v == "?" {
+				v = "NaN"
+			}
+			f, err := strconv.ParseFloat(v, 32)
+			if err != nil || math.IsInf(f, 0) {
+				return fmt.Errorf("channel %d: value %q: want a number, or ? where it is missing", c+1, v)
 			}
 			x = append(x, float32(f))
 		}
+		interpolate(x[c*length:])
 	}
 	answer := strings.TrimSpace(parts[len(parts)-1])
 	if s.regression {
@@ -280,4 +278,31 @@ func (s *series) example(text string) error {
 	}
 	s.x = append(s.x, x)
 	return nil
+}
+
+// interpolate fills the gaps (NaN) of a channel: on the line between their neighbours, at an end with the one neighbour,
+// and with 0 where every value is missing.
+func interpolate(x []float32) {
+	last := -1 // the place of the value before the gap
+	for i, v := range x {
+		if math.IsNaN(float64(v)) {
+			continue
+		}
+		from := v
+		if last >= 0 {
+			from = x[last]
+		}
+		for k := last + 1; k < i; k++ {
+			share := float64(k-last) / float64(i-last)
+			x[k] = float32(float64(from)*(1-share) + float64(v)*share)
+		}
+		last = i
+	}
+	var end float32
+	if last >= 0 {
+		end = x[last]
+	}
+	for k := last + 1; k < len(x); k++ {
+		x[k] = end
+	}
 }

@@ -44,6 +44,19 @@ func TestTS(t *testing.T) {
 	checkMoments(t, d)
 }
 
+// Missing values lie on the line between their neighbours.
+func TestMissingValues(t *testing.T) {
+	s, err := parseTS(strings.NewReader(tsClasses + "?,1,?,?,4,?:NaN, ?,?,?,?,?:up\n?,?:7,nan:down\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range [][]float32{{1, 1, 2, 3, 4, 4, 0, 0, 0, 0, 0, 0}, {0, 0, 7, 7}} {
+		if got := s.x[2+i]; !slices.Equal(got, want) {
+			t.Errorf("series %d: %v, want %v", i, got, want)
+		}
+	}
+}
+
 func TestBIDMC(t *testing.T) {
 	train, test := tsNumbers, tsNumbers
 	for i := range 30 { // series i has the target i
@@ -99,13 +112,16 @@ func TestNumpyPerm(t *testing.T) {
 func TestBadTS(t *testing.T) {
 	for want, text := range map[string]string{
 		`value "x"`:              tsClasses + "1,x:1,2:up\n",
-		`value "?"`:              tsClasses + "1,?:1,2:up\n",
+		`value "??"`:             tsClasses + "1,??:1,2:up\n",
+		`value "+Inf"`:           tsClasses + "1,+Inf:1,2:up\n",
+		`value ""`:               tsClasses + "1,:1,2:up\n",
+		`target "?"`:             tsNumbers + "1:?\n",
 		"channel 2 has 1 values": tsClasses + "1,2:1:up\n",
 		"3 channels, want 2":     tsClasses + "1:1:1:up\n",
 		`class "left"`:           tsClasses + "1:1:left\n",
 		"line 11":                tsClasses + "1:1:left\n",
 		"data before @data":      "1,2:up\n",
-		"time stamps":            "@timeStamps true\n",
+		"@timeStamps true: ":     "@timeStamps true\n",
 		"names no class":         "@classLabel true\n",
 		"neither @classLabel":    "@problemName X\n@data\n",
 		"there are no series":    "@targetLabel true\n@data\n",
@@ -124,8 +140,9 @@ func TestBadTS(t *testing.T) {
 	mustRefuse(t, "two sets", "ts", Options{Dir: dir}, "holds 2 files *_TRAIN.ts")
 	os.Remove(filepath.Join(dir, "Other_TRAIN.ts"))
 	os.Remove(filepath.Join(dir, "Set_TEST.ts"))
-	mustRefuse(t, "no test file", "ts", Options{Dir: dir}, "Set_TEST.ts")
-	mustRefuse(t, "decimated", "ts", Options{Dir: dir, Decimate: 2}, "options of other tasks")
+	mustRefuse(t, "no test file", "ts", Options{Dir: dir}, "Set_TEST.ts", "timeseriesclassification.com", "NAME_TEST.ts")
+	mustRefuse(t, "decimated", "ts", Options{Dir: dir, Decimate: 2}, "options of the tasks of spoken words")
+	mustRefuse(t, "an option of delay", "ts", Options{Dir: dir, EvalSize: 2}, "delay task")
 }
 
 // The three sets at hand: of one channel, of several, and of several lengths.
@@ -144,14 +161,15 @@ func TestRealTS(t *testing.T) {
 func FuzzTS(f *testing.F) {
 	f.Add(tsClasses)
 	f.Add(tsNumbers + "1,2:3\n")
+	f.Add(tsNumbers + "1,?,3e38,?,-3e38:?,NaN,?,?,?:3\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := parseTS(strings.NewReader(text))
 		if err != nil {
 			return
 		}
 		for _, x := range s.x {
-			if len(x) == 0 || len(x)%s.channels != 0 {
-				t.Errorf("%d values of %d channels", len(x), s.channels)
+			if len(x) == 0 || len(x)%s.channels != 0 || slices.ContainsFunc(x, func(v float32) bool { return v != v }) {
+				t.Errorf("%v of %d channels", x, s.channels)
 			}
 		}
 		if len(s.x) != len(s.labels)+len(s.targets) {
