@@ -3,7 +3,10 @@ package model_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"math"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -149,6 +152,13 @@ func python(t *testing.T) string {
 	return ""
 }
 
+// pythonCommand runs Python on one thread: on processors that others use, PyTorch's threads wait for each other at length.
+func pythonCommand(interpreter string, args ...string) *exec.Cmd {
+	cmd := exec.Command(interpreter, args...)
+	cmd.Env = append(os.Environ(), "OMP_NUM_THREADS=1")
+	return cmd
+}
+
 // resave makes PyTorch save a checkpoint's tensors again: as parameters, in double precision, C as complex numbers, under the
 // names and in the dictionaries of a Lightning module.
 const resave = `
@@ -173,7 +183,7 @@ func TestResavedInPyTorch(t *testing.T) {
 	if err := m.ExportPyTorch(ours); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command(interpreter, "-c", resave, ours, theirs).CombinedOutput(); err != nil {
+	if out, err := pythonCommand(interpreter, "-c", resave, ours, theirs).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	if back, err := model.ImportPyTorch(theirs, model.ImportOptions{}); err != nil || back.Hash() != m.Hash() {
@@ -196,24 +206,30 @@ func TestExportedFileInPyTorch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, m := range exported(t) {
-		path := filepath.Join(t.TempDir(), "m.pth")
-		if err := m.ExportPyTorch(path); err != nil {
+	networks, dir := exported(t), t.TempDir()
+	names := slices.Sorted(maps.Keys(networks))
+	script := []string{"testdata/minimal.py"}
+	for i, name := range names {
+		script = append(script, filepath.Join(dir, fmt.Sprint(i, ".pth")))
+		if err := networks[name].ExportPyTorch(script[i+1]); err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.Command(interpreter, "testdata/minimal.py", path)
-		var stderr bytes.Buffer
-		cmd.Stdin, cmd.Stderr = bytes.NewReader(input), &stderr
-		out, err := cmd.Output()
-		if err != nil {
-			t.Fatalf("%s: %v: %s", name, err, stderr.String())
-		}
+	}
+	cmd := pythonCommand(interpreter, script...)
+	var stderr bytes.Buffer
+	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, stderr.String())
+	}
+	lines := json.NewDecoder(bytes.NewReader(out))
+	for _, name := range names {
 		var theirs [][]float64
-		if err := json.Unmarshal(out, &theirs); err != nil {
+		if err := lines.Decode(&theirs); err != nil {
 			t.Fatal(err)
 		}
 		got := slices.Concat(theirs...)
-		for i, want := range logits(t, m) {
+		for i, want := range logits(t, networks[name]) {
 			near(t, name, got[i], want)
 		}
 	}

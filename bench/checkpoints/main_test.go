@@ -194,7 +194,7 @@ func needsPyTorch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts PyTorch")
 	}
-	if _, _, err := python(t.Context()); err != nil {
+	if _, err := python(); err != nil {
 		t.Skip(err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -32,20 +33,23 @@ type torch struct {
 // settle is how long PyTorch's threads may spin after its last call, before somebody else is measured.
 const settle = 20 * time.Millisecond
 
-// python finds a Python that has PyTorch.
-func python(ctx context.Context) (path, version string, err error) {
-	for _, p := range []string{"/usr/bin/python3", "python3"} { // Debian's own has Debian's packages
-		out, err := exec.CommandContext(ctx, p, "-c", "import torch; print(torch.__version__)").Output()
+// interpreter is a Python that has PyTorch.
+type interpreter struct{ path, version string }
+
+// python finds one, once: to import PyTorch takes seconds.
+var python = sync.OnceValues(func() (interpreter, error) {
+	for _, path := range []string{"/usr/bin/python3", "python3"} { // Debian's own has Debian's packages
+		out, err := exec.Command(path, "-c", "import torch; print(torch.__version__)").Output()
 		if err == nil {
-			return p, strings.TrimSpace(string(out)), nil
+			return interpreter{path, strings.TrimSpace(string(out))}, nil
 		}
 	}
-	return "", "", errors.New("python3 has no module torch (Debian: apt-get install python3-torch)")
-}
+	return interpreter{}, errors.New("python3 has no module torch (Debian: apt-get install python3-torch)")
+})
 
 // startTorch starts PyTorch on a checkpoint and the images.
 func startTorch(ctx context.Context, checkpoint string, images *images, threads int) (*torch, error) {
-	path, version, err := python(ctx)
+	p, err := python()
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +57,7 @@ func startTorch(ctx context.Context, checkpoint string, images *images, threads 
 		text, _ := json.Marshal(v) // finite numbers
 		return string(text)
 	}
-	t := &torch{version: version, cmd: exec.CommandContext(ctx, path, "-c", network,
+	t := &torch{version: p.version, cmd: exec.CommandContext(ctx, p.path, "-c", network,
 		checkpoint, images.file, fmt.Sprint(images.length()), list(mean), list(std), fmt.Sprint(threads))}
 	t.cmd.Stderr = os.Stderr
 	if t.in, err = t.cmd.StdinPipe(); err != nil {

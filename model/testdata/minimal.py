@@ -1,6 +1,6 @@
-"""The network of minimal S4D layers, under the names of its checkpoints: loads one, strictly, and prints logits as JSON.
+"""The network of minimal S4D layers, under the names of its checkpoints: loads each, strictly, and prints its logits as a line of JSON.
 
-usage: minimal.py CHECKPOINT; the input x[i][c][t] comes on stdin as JSON
+usage: minimal.py CHECKPOINT...; the input x[i][c][t] comes on stdin as JSON
 """
 
 import json
@@ -56,13 +56,15 @@ class Network(nn.Module):
         return self.decoder(x.mean(-1))
 
 
-state = torch.load(sys.argv[1], map_location="cpu")
-channels, inputs = state["encoder.weight"].shape
-network = Network(
-    inputs, channels, state["s4_layers.0.kernel.A_imag"].shape[1],
-    1 + max(int(name.split(".")[1]) for name in state if name.startswith("norms.")), state["decoder.bias"].shape[0],
-)
-network.load_state_dict(state, strict=True)
-network.double()
-with torch.no_grad():
-    print(json.dumps(network(torch.tensor(json.load(sys.stdin), dtype=torch.float64)).tolist()))
+x = torch.tensor(json.load(sys.stdin), dtype=torch.float64)
+for path in sys.argv[1:]:
+    state = torch.load(path, map_location="cpu")
+    channels, inputs = state["encoder.weight"].shape
+    network = Network(
+        inputs, channels, state["s4_layers.0.kernel.A_imag"].shape[1],
+        1 + max(int(name.split(".")[1]) for name in state if name.startswith("norms.")), state["decoder.bias"].shape[0],
+    )
+    network.load_state_dict(state, strict=True)
+    network.double()
+    with torch.no_grad():
+        print(json.dumps(network(x).tolist()))
