@@ -1,0 +1,42 @@
+package pretrained
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Every model is small enough to be part of the binary, has what events need, and a section in README.md.
+func TestModels(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(Names(), []string{"digits"}) {
+		t.Fatalf("models %q", Names())
+	}
+	for _, name := range Names() {
+		m, err := Load(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !Has(name) || len(m.Meta.Labels) != m.Config.DOutput || m.Meta.SampleRate <= 0 || m.Config.SSM.Bidirectional {
+			t.Errorf("%s: %+v cannot stream", name, m.Meta)
+		}
+		if info, err := os.Stat(name + suffix); err != nil || info.Size() > 600_000 {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+		if !strings.Contains(string(readme), "## "+name+"\n") {
+			t.Errorf("README.md says nothing of %s", name)
+		}
+	}
+}
+
+func TestNoModel(t *testing.T) {
+	for _, name := range []string{"", "letters", "../digits", "digits.safetensors"} {
+		if _, err := Load(name); Has(name) || err == nil || !strings.Contains(err.Error(), "digits") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
