@@ -3,88 +3,11 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/s4d-fast/s4d-fast/internal/wav"
-	"github.com/s4d-fast/s4d-fast/model"
 )
-
-// invoke runs one command line in-process.
-func invoke(stdin io.Reader, args ...string) (code int, stdout, stderr string) {
-	var out, errs bytes.Buffer
-	if stdin == nil {
-		stdin = strings.NewReader("")
-	}
-	code = run(args, streams{in: stdin, out: &out, err: &errs})
-	return code, out.String(), errs.String()
-}
-
-// mustSay fails unless the command ended with the code and said every part on stderr.
-func mustSay(t *testing.T, stdin io.Reader, args []string, code int, parts ...string) {
-	t.Helper()
-	got, _, stderr := invoke(stdin, args...)
-	if got != code {
-		t.Errorf("s4d-fast %s: exit code %d, want %d; stderr: %s", strings.Join(args, " "), got, code, stderr)
-	}
-	for _, p := range parts {
-		if !strings.Contains(stderr, p) {
-			t.Errorf("s4d-fast %s: stderr %q does not say %q", strings.Join(args, " "), stderr, p)
-		}
-	}
-}
-
-// digitsModel saves a small untrained audio network that expects 8 kHz.
-func digitsModel(t *testing.T) string {
-	t.Helper()
-	c := model.Default()
-	c.DInput, c.DOutput, c.DModel, c.NLayers, c.SSM.DState = 1, 3, 4, 2, 8
-	m, err := model.New(c, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.Meta = model.Meta{Task: "fsdd", Labels: []string{"a", "b", "c"}, SampleRate: 8000, InputMean: []float32{0.1}, InputStd: []float32{0.5}}
-	path := filepath.Join(t.TempDir(), "m.safetensors")
-	if err := m.Save(path); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// clip writes n samples of a tone and returns the file's path.
-func clip(t *testing.T, rate, n int) string {
-	t.Helper()
-	samples := make([]float32, n)
-	for i := range samples {
-		samples[i] = float32(i%17)/17 - 0.5
-	}
-	path := filepath.Join(t.TempDir(), "0_tone_5.wav")
-	if err := wav.WriteFile(path, rate, samples); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-func read(t *testing.T, path string) []byte {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-func write(t *testing.T, name string, b []byte) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, b, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
 
 func TestUsageErrors(t *testing.T) {
 	m := digitsModel(t)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -19,6 +20,74 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/wav"
 	"github.com/s4d-fast/s4d-fast/model"
 )
+
+// However a stream's input is cut, and whatever form it comes in, the frames are the same.
+func TestStreamForms(t *testing.T) {
+	m, audio := digitsModel(t), clip(t, 8000, 2500)
+	samples, _, err := wav.ReadFile(audio)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := posteriors(t, ok(t, "stream", m, audio, "--emit", "frames"))
+	if len(want) != 4 { // at 800, 1600, 2400 and 2500 samples
+		t.Fatalf("%d frames, want 4", len(want))
+	}
+	var raw bytes.Buffer
+	for _, v := range samples {
+		s := int16(v * 32768)
+		raw.Write([]byte{byte(s), byte(s >> 8)})
+	}
+	code, stdout, stderr := invoke(&raw, "stream", m, "--format", "s16le", "--rate", "8000", "--emit", "frames")
+	if code != exitOK {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	if got := posteriors(t, stdout); fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("raw samples give %v, the WAV file %v", got, want)
+	}
+}
+
+func posteriors(t *testing.T, stdout string) (list [][]float32) {
+	t.Helper()
+	for _, line := range strings.Split(strings.TrimSpace(stdout), "\n") {
+		var f report.Frame
+		decode(t, line, &f)
+		if f.Type == "frame" {
+			list = append(list, f.Posterior)
+		}
+	}
+	return list
+}
+
+// A stream that waits for input ends at a signal with its end line; one whose header has not come ends at once.
+func TestStreamInterrupted(t *testing.T) {
+	m := digitsModel(t)
+	whole := read(t, clip(t, 8000, 1000))
+	for name, sent := range map[string][]byte{"in the header": whole[:10], "after 900 samples": whole[:44+1800]} {
+		in, out := io.Pipe()
+		var stdout, stderr bytes.Buffer
+		done := make(chan int)
+		go func() { done <- run([]string{"stream", m, "-"}, streams{in: in, out: &stdout, err: &stderr}) }()
+		if _, err := out.Write(sent); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(200 * time.Millisecond)
+		if err := interruptSelf(); err != nil {
+			t.Skipf("this system has no interrupt to send: %v", err)
+		}
+		select {
+		case code := <-done:
+			if name == "in the header" && code != 128+int(syscall.SIGINT) {
+				t.Errorf("%s: exit code %d", name, code)
+			}
+			if name != "in the header" && (code != exitOK || !strings.Contains(stdout.String(), `"type":"end"`)) {
+				t.Errorf("%s: exit code %d, stdout %q, stderr %q", name, code, stdout.String(), stderr.String())
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%s: still running", name)
+		}
+		out.Close()
+	}
+}
 
 // lines checks every line of a stream's output against the schema and returns its events and its last line.
 func lines(t *testing.T, stdout string) (heard []report.Event, end report.End) {

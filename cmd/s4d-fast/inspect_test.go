@@ -1,0 +1,60 @@
+package main
+
+import (
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+// The scores of inspect are those of package ssm; the largest gain of a layer is unbounded where one SSM's is.
+func TestInspectScores(t *testing.T) {
+	path := saved(t, func(c *model.Config) { c.SSM.Init, c.SSM.Bidirectional = ssm.Lin, true })
+	m, err := model.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Weights.Layers[1].LogDecay[5] = float32(math.Inf(-1)) // a mode of channel 1
+	mixed := filepath.Join(t.TempDir(), "mixed.safetensors")
+	if err := m.Save(mixed); err != nil {
+		t.Fatal(err)
+	}
+	var info inspection
+	decode(t, ok(t, "inspect", mixed, "--scores", "--json"), &info)
+	if len(info.Scores) != 2 || info.Poles[0].HInf == nil || info.Poles[0].Unbounded != 0 || info.Poles[1].HInf != nil || info.Poles[1].HInfAngle != nil || info.Poles[1].Unbounded != 1 {
+		t.Fatalf("poles %+v, scores %+v", info.Poles, info.Scores)
+	}
+	for i, layer := range info.Scores {
+		d := m.SSMParams(i).Discretize(ssm.ZOH, 1)
+		whole, modes, last := d.SSMScores(), d.ModeScores(), d.LAST()
+		for h, one := range layer.SSMs {
+			if unbounded := i == 1 && h == 1; (one.HInf == nil) != unbounded || !unbounded && *one.HInf != whole[h] {
+				t.Errorf("layer %d, SSM %d: score %v, want %v", i, h, one.HInf, whole[h])
+			}
+			for n, mode := range one.Modes {
+				at := h*d.M + n
+				want := max(modes[at], modes[d.H*d.M+at])
+				if (mode.HInf == nil) != math.IsInf(want, 1) || mode.HInf != nil && *mode.HInf != want || mode.LAST != last[at] {
+					t.Errorf("layer %d, SSM %d, mode %d: %+v, want %v and %v", i, h, n, mode, want, last[at])
+				}
+			}
+		}
+	}
+	text := ok(t, "inspect", mixed, "--scores", "--layer", "1")
+	for _, part := range []string{"H∞ unbounded (1 of 4 SSMs)", "layer 1\nssm  Δ", "LAST", "unbounded", "modes aliased"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("inspect --scores does not say %q:\n%s", part, text)
+		}
+	}
+	if strings.Contains(text, "layer 0") {
+		t.Errorf("--layer 1 prints another layer's scores:\n%s", text)
+	}
+	if text := ok(t, "inspect", saved(t, func(c *model.Config) { c.SSM.Init = ssm.Token })); !strings.Contains(text, "modes beyond π (mirrored)") {
+		t.Errorf("angles on the full circle:\n%s", text)
+	}
+	mustSay(t, nil, []string{"inspect", mixed, "--layer", "1"}, exitUsage, "--scores")
+	mustSay(t, nil, []string{"inspect", mixed, "--scores", "--layer", "2"}, exitUsage, "--layer 2", "0 to 1")
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/internal/wav"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// invoke runs one command line in-process.
+func invoke(stdin io.Reader, args ...string) (code int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	if stdin == nil {
+		stdin = strings.NewReader("")
+	}
+	code = run(args, streams{in: stdin, out: &out, err: &errs})
+	return code, out.String(), errs.String()
+}
+
+// ok runs a command line that must succeed and returns its stdout.
+func ok(t *testing.T, args ...string) string {
+	t.Helper()
+	code, stdout, stderr := invoke(nil, args...)
+	if code != exitOK {
+		t.Fatalf("s4d-fast %s: exit code %d, stderr %s", strings.Join(args, " "), code, stderr)
+	}
+	return stdout
+}
+
+// mustSay fails unless the command ended with the code and said every part on stderr.
+func mustSay(t *testing.T, stdin io.Reader, args []string, code int, parts ...string) {
+	t.Helper()
+	got, _, stderr := invoke(stdin, args...)
+	if got != code {
+		t.Errorf("s4d-fast %s: exit code %d, want %d; stderr: %s", strings.Join(args, " "), got, code, stderr)
+	}
+	for _, p := range parts {
+		if !strings.Contains(stderr, p) {
+			t.Errorf("s4d-fast %s: stderr %q does not say %q", strings.Join(args, " "), stderr, p)
+		}
+	}
+}
+
+func decode(t *testing.T, line string, v any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(line), v); err != nil {
+		t.Fatalf("%q: %v", line, err)
+	}
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func write(t *testing.T, name string, b []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// waitFor returns when a file has something in it.
+func waitFor(t *testing.T, path string) {
+	t.Helper()
+	for range 1000 {
+		if info, err := os.Stat(path); err == nil && info.Size() > 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("%s did not come", path)
+}
+
+func interruptSelf() error {
+	p, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		return err
+	}
+	return p.Signal(os.Interrupt)
+}
+
+// digitsModel saves a small untrained audio network that expects 8 kHz.
+func digitsModel(t *testing.T) string {
+	t.Helper()
+	c := model.Default()
+	c.DInput, c.DOutput, c.DModel, c.NLayers, c.SSM.DState = 1, 3, 4, 2, 8
+	m, err := model.New(c, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Meta = model.Meta{Task: "fsdd", Labels: []string{"a", "b", "c"}, SampleRate: 8000, InputMean: []float32{0.1}, InputStd: []float32{0.5}}
+	path := filepath.Join(t.TempDir(), "m.safetensors")
+	if err := m.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// clip writes n samples of a tone and returns the file's path.
+func clip(t *testing.T, rate, n int) string {
+	t.Helper()
+	samples := make([]float32, n)
+	for i := range samples {
+		samples[i] = float32(i%17)/17 - 0.5
+	}
+	path := filepath.Join(t.TempDir(), "0_tone_5.wav")
+	if err := wav.WriteFile(path, rate, samples); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// tones makes a data set in FSDD's layout: three digits, each a tone of its own pitch, of varying lengths.
+func tones(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for digit := range 3 {
+		for index := 5; index < 14; index++ {
+			samples := make([]float32, 300+37*index+11*digit)
+			for i := range samples {
+				samples[i] = 0.3 * float32(math.Sin(float64(i*(digit+1))*0.2+float64(index)))
+			}
+			name := fmt.Sprintf("%d_tone_%d.wav", digit, index)
+			if err := wav.WriteFile(filepath.Join(dir, name), 8000, samples); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return dir
+}
+
+// small are settings for a run of a second.
+var small = []string{
+	"--set", "model.d_model=6", "--set", "model.n_layers=2", "--set", "ssm.d_state=8", "--set", "train.epochs=2", "--set", "train.batch=4",
+}
+
+func TestVersion(t *testing.T) {
+	if got := strings.TrimSpace(ok(t, "version", "--levels")); !strings.HasPrefix(got, "generic") {
+		t.Errorf("levels %q", got)
+	}
+	text := ok(t, "version")
+	for _, want := range []string{"processor  ", "caches     ", "level      " + string(vek.CurrentLevel()) + " (available: generic"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("version without %q:\n%s", want, text)
+		}
+	}
+}
+
+func TestHelp(t *testing.T) {
+	for _, command := range []string{"train", "eval", "stream", "convert", "inspect", "bench"} {
+		if got := ok(t, command, "--help"); !strings.Contains(got, "Example") || !strings.Contains(got, "s4d-fast "+command) {
+			t.Errorf("%s --help shows no example: %q", command, got)
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// plot all makes what there is input for, and tells what it would take to make the rest.
+func TestPlotAll(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "made", "here")
+	delay := delayRunDir(t, "delay")
+	code, _, stderr := invoke(nil, "plot", "all", "--out", dir, "--model", digitsModel(t), "--delay", delay+","+delay, "--sweep", sweepOf(t),
+		"--task", "fsdd", "--data", tones(t))
+	names := []string{"poles", "response", "learned", "kernels", "hinf", "delay", "sweep", "spectrum"}
+	if code != exitOK || strings.Contains(stderr, "left out") || strings.Count(stderr, "wrote ") != len(names) {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	for _, name := range names {
+		mustBePNG(t, filepath.Join(dir, name+".png"), 0, 0)
+		if !strings.Contains(stderr, "wrote "+filepath.Join(dir, name+".png")+"\n") {
+			t.Errorf("%s is not reported: %s", name, stderr)
+		}
+	}
+
+	bare := t.TempDir()
+	pinned := saved(t, func(c *model.Config) { c.SSM.AReal = 0 })
+	_, _, stderr = invoke(nil, "plot", "all", "--out", bare, "--format", "svg", "--task", "smnist", "--model", pinned)
+	for name, why := range map[string]string{"hinf": "no SSM has a bounded response", "delay": "it wants --delay", "sweep": "it wants --sweep", "spectrum": "it wants --data"} {
+		path := filepath.Join(bare, name+".svg")
+		if !strings.Contains(stderr, "left out "+path+": ") || !strings.Contains(stderr, why) {
+			t.Errorf("nothing said of %s (%s): %s", name, why, stderr)
+		}
+		if _, err := os.Stat(path); err == nil {
+			t.Errorf("%s was written", path)
+		}
+	}
+	for _, name := range []string{"poles", "response", "learned", "kernels"} {
+		svgTexts(t, filepath.Join(bare, name+".svg"))
+	}
+	mustSay(t, nil, []string{"plot", "all"}, exitUsage, "--out")
+	mustSay(t, nil, []string{"plot", "all", "--out", bare, "--format", "gif"}, exitUsage, "gif")
+	nothing := filepath.Join(t.TempDir(), "nothing")
+	words := sweepDir(t, "words", "ssm.init"+sweepHead, "lin,1"+result("0.5"))
+	for flag, bad := range map[string]string{"--model": "nowhere.safetensors", "--delay": "nowhere", "--sweep": words, "--data": "nowhere"} {
+		mustSay(t, nil, []string{"plot", "all", "--out", nothing, flag, bad}, exitBadInput, bad)
+	}
+	if _, err := os.Stat(nothing); err == nil {
+		t.Error("pictures were made before all input was read")
+	}
+	mustSay(t, nil, []string{"plot", "all", "--out", write(t, "file", nil)}, exitFailed, "file")
+	mustSay(t, nil, []string{"plot", "all", "--out", bare, "--task", "juggling"}, exitUsage, "juggling")
+}
+
+// pictures are six images of CIFAR's size in two classes, for tests of colours.
+func pictures(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for i := range 6 {
+		img := image.NewRGBA(image.Rect(0, 0, 32, 32))
+		for at := range img.Pix {
+			img.Pix[at] = byte(at * (i + 3))
+		}
+		class := filepath.Join(dir, "train", []string{"cat", "dog"}[i%2])
+		if err := os.MkdirAll(class, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Create(filepath.Join(class, fmt.Sprint(i, ".png")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := png.Encode(f, img); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}

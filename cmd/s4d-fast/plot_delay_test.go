@@ -1,0 +1,42 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// delayRunDir trains a delay network for a moment.
+func delayRunDir(t *testing.T, name string, set ...string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), name)
+	args := []string{"train", "--out", dir}
+	for _, s := range append([]string{"data.length=200", "data.delay=50", "ssm.d_state=16", "data.train_size=64", "data.eval_size=8", "train.epochs=1", "train.batch=16"}, set...) {
+		args = append(args, "--set", s)
+	}
+	ok(t, args...)
+	return dir
+}
+
+func TestPlotDelay(t *testing.T) {
+	one, two := delayRunDir(t, "one"), delayRunDir(t, "two", "data.delay=70", "ssm.init=lin", "ssm.dt_max=0.01")
+	mustHave(t, drawn(t, 1200, 640+240, "delay", one), "network's output", "target: the input, delayed", "τ = 50 samples", "one: dfout, ξ = 0.0025", "|K[l]|", "lag l [samples]")
+	mustHave(t, drawn(t, 1200, 640+2*240, "delay", filepath.Join(one, "best.safetensors"), two), "output of best.safetensors: dfout, ξ = 0.0025", "best.safetensors: dfout, ξ = 0.0025",
+		"two: lin, Δ from 0.002 to 0.01", "τ = 70 samples")
+	alone := write(t, "alone.safetensors", read(t, filepath.Join(one, "best.safetensors")))
+	mustHave(t, drawn(t, 1200, 640+240, "delay", alone), "τ = 1,000 samples")
+
+	out := filepath.Join(t.TempDir(), "d.png")
+	nowhere := filepath.Join(t.TempDir(), "nowhere")
+	mustSay(t, nil, []string{"plot", "delay"}, exitUsage, "runs")
+	mustSay(t, nil, []string{"plot", "delay", nowhere}, exitBadInput, nowhere)
+	empty := t.TempDir()
+	mustSay(t, nil, []string{"plot", "delay", empty, "--out", out}, exitBadInput, empty, "config.toml is missing")
+	mustSay(t, nil, []string{"plot", "delay", one, digitsModel(t), "--out", out}, exitBadInput, "m.safetensors", "pool")
+	words := filepath.Join(t.TempDir(), "words")
+	ok(t, append([]string{"train", "fsdd", "--data", tones(t), "--out", words}, small...)...)
+	mustSay(t, nil, []string{"plot", "delay", words, "--out", out}, exitBadInput, words, `"fsdd"`)
+	if _, err := os.Stat(out); err == nil {
+		t.Error("a refused picture was written")
+	}
+}

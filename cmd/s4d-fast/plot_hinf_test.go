@@ -1,0 +1,59 @@
+package main
+
+import (
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+func TestPlotHinf(t *testing.T) {
+	for init, step := range map[ssm.Init]string{ssm.Lin: "step Δ", ssm.DFouT: "damping ξ"} {
+		path := saved(t, func(c *model.Config) { c.SSM.Init, c.SSM.Bidirectional, c.NLayers, c.SSMLayers = init, true, 3, 2 })
+		mustHave(t, drawn(t, 1200, 500, "hinf", path), "layer 1", "layer 2", step, "normalised H∞ score, without D")
+	}
+	pinned := saved(t, func(c *model.Config) { c.SSM.AReal = 0 })
+	mustSay(t, nil, []string{"plot", "hinf", pinned, "--out", filepath.Join(t.TempDir(), "h.png")}, exitBadInput, pinned, "bounded response")
+	mustSay(t, nil, []string{"plot", "hinf", "nowhere.safetensors"}, exitBadInput, "nowhere.safetensors")
+}
+
+// The scores are those of the SSMs' responses, over the largest of all layers; SSMs on the unit circle have none.
+func TestHinfPanel(t *testing.T) {
+	m, err := model.Load(saved(t, func(c *model.Config) { c.SSM.Init = ssm.Lin }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range m.Config.SSM.Modes() {
+		m.Weights.Layers[1].LogDecay[n] = float32(math.Inf(-1)) // channel 0 of the second layer
+	}
+	p, err := hinfPanel(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	largest := 0.0
+	for i, c := range p.Curves {
+		params := m.SSMParams(i)
+		for h, y := range c.Y {
+			if i == 1 && h == 0 {
+				if !math.IsNaN(y) {
+					t.Errorf("poles on the unit circle have the score %v", y)
+				}
+				continue
+			}
+			largest = max(largest, y)
+			gain, of := params.Discretize(ssm.ZOH, 1).HInf(h).Gain, m.SSMParams(0).Discretize(ssm.ZOH, 1).HInf(0).Gain
+			if want := gain * gain / (of * of) * p.Curves[0].Y[0]; math.Abs(y-want) > 1e-12*want {
+				t.Errorf("layer %d, SSM %d: score %v, want %v", i+1, h, y, want)
+			}
+			if want := math.Exp(params.LogStep[h]); c.X[h] != want {
+				t.Errorf("layer %d, SSM %d: Δ %v, want %v", i+1, h, c.X[h], want)
+			}
+		}
+	}
+	if largest != 1 || !strings.Contains(p.Title, "of 7 SSMs") || !strings.Contains(p.Title, "1 unbounded") {
+		t.Errorf("largest score %v, title %q", largest, p.Title)
+	}
+}

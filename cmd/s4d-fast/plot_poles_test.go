@@ -1,0 +1,42 @@
+package main
+
+import (
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// Poles on the unit circle, some of them or all, are a class of their own.
+func TestPlotPolesUnbounded(t *testing.T) {
+	pinned := saved(t, func(c *model.Config) { c.SSM.AReal = 0 })
+	if texts := drawn(t, 0, 0, "poles", pinned); strings.Contains(texts, "NaN") || strings.Contains(texts, "≥") {
+		t.Errorf("all poles on the unit circle:\n%s", texts)
+	} else {
+		mustHave(t, texts, "H∞ of the mode [dB]", "unbounded", "layer 1: 4 SSMs, 16 poles")
+	}
+	m, err := model.Load(saved(t, func(c *model.Config) { c.SSM.Bidirectional = true }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Weights.Layers[1].LogDecay[3] = float32(math.Inf(-1))
+	m.Weights.Layers[0].LogDecay[0] = float32(math.Inf(-1)) // whose weight is 0 in both directions
+	for _, i := range []int{0, 1, 32, 33} {
+		m.Weights.Layers[0].C[i] = 0
+	}
+	mixed := filepath.Join(t.TempDir(), "mixed.safetensors")
+	if err := m.Save(mixed); err != nil {
+		t.Fatal(err)
+	}
+	texts := drawn(t, 0, 0, "poles", mixed)
+	mustHave(t, texts, "unbounded", "less (scale from -60)")
+	if strings.Contains(texts, "NaN") || strings.Count(texts, "≥") != 4 {
+		t.Errorf("one pole on the unit circle:\n%s", texts)
+	}
+	rows, err := (&plotPolesCmd{Model: modelFile(mixed)}).learned()
+	if err != nil || !math.IsInf(rows[0][0].Value[0], -1) || !math.IsInf(rows[0][1].Value[3], 1) {
+		t.Errorf("without weight %v, with weight %v, %v", rows[0][0].Value[0], rows[0][1].Value[3], err)
+	}
+}

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+// The range of a response without bound is that of its middle; its peaks are those of the samples and say nothing. A bounded
+// one shows its whole peak.
+func TestResponseRange(t *testing.T) {
+	both, err := (&plotResponseCmd{Step: 0.001, Modes: 10}).panel(ssm.DFouT)
+	if err != nil {
+		t.Fatal(err)
+	}
+	free, damped := both.Curves[0].Y, both.Curves[1].Y
+	if both.YMax > 1.05*slices.Max(damped)+25 || both.YMax < slices.Max(damped) || both.YMin > slices.Min(damped) || slices.Max(free) <= slices.Max(damped) {
+		t.Errorf("range %v … %v, damped %v … %v", both.YMin, both.YMax, slices.Min(damped), slices.Max(damped))
+	}
+	_, d, err := initialLayer{init: ssm.DFouT, channels: 1, modes: 10, step: 0.001, decay: 0.5}.draw()
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(d.W, d.BBar)
+	if peak := 20 * math.Log10(d.HInf(0).Gain); math.Abs(slices.Max(damped)-peak) > 0.01 {
+		t.Errorf("the curve's peak is %v dB, H∞ %v dB", slices.Max(damped), peak)
+	}
+}

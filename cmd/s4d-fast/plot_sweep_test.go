@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// sweepDir makes the folder of a sweep without its runs: lines of sweep.csv.
+func sweepDir(t *testing.T, name string, lines ...string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), name)
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "sweep.csv"), []byte(strings.Join(lines, "\n")+"\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+const (
+	sweepHead = ",seed,diverged,epoch,step,val_loss,val_accuracy,val_rmse,relative_mse,test_accuracy,test_rmse"
+	diverged  = ",true,0,0,,,,,,"
+)
+
+func result(accuracy string) string { return ",false,1,9,0.5," + accuracy + ",,,," }
+
+// A curve is the mean of the seeds over the last key that is a number, with a gap where a run has no result.
+func TestSweepPanel(t *testing.T) {
+	dir := sweepDir(t, "a", "ssm.l_max,ssm.init,model.n_layers"+sweepHead,
+		"8,lin,2,1"+result("0.5"), "8,lin,2,2"+result("0.75"), "8,lin,4,1"+result("1"), "8,lin,4,2"+result("1"),
+		"8,inv,2,1"+result("0.25"), "8,inv,2,2"+diverged, "8,inv,4,1"+result("0.5"), "8,inv,4,2"+result("0"))
+	p, err := sweepPanel([]string{dir}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lin, inv := p.Curves[0], p.Curves[1]
+	if len(p.Curves) != 2 || lin.Name != "l_max=8, lin" || inv.Name != "l_max=8, inv (1 diverged)" || p.X != "model.n_layers" || p.LogX || p.LogY {
+		t.Fatalf("panel %+v", p)
+	}
+	if fmt.Sprint(lin.X, lin.Y) != "[2 4] [62.5 100]" || !math.IsNaN(inv.Y[0]) || inv.Y[1] != 25 {
+		t.Errorf("means %v and %v", lin.Y, inv.Y)
+	}
+	wrong := sweepDir(t, "b", "model.n_layers"+sweepHead, "2,1,false,1,9,0.5,,0.1,0.01,,", "2,2,false,1,9,0.5,,0.1,1,,")
+	if p, err := sweepPanel([]string{wrong}, ""); err != nil || !p.LogY || p.Curves[0].Name != "b" || math.Abs(p.Curves[0].Y[0]-0.1) > 1e-15 || !strings.HasPrefix(p.Title, "Sweep: geometric means") {
+		t.Errorf("errors of 0.01 and 1: %+v, %v", p, err)
+	}
+	if fmt.Sprint(lin.Runs) != "[{2 50} {2 75} {4 100} {4 100}]" || !strings.HasPrefix(p.Title, "Sweep: means") || p.Y != "validation accuracy [%]" {
+		t.Errorf("runs %v, title %q, axis %q", lin.Runs, p.Title, p.Y)
+	}
+	if p, err = sweepPanel([]string{dir}, "ssm.l_max"); err != nil || len(p.Curves) != 4 || p.Curves[1].Name != "lin, n_layers=4" {
+		t.Errorf("over ssm.l_max: %+v, %v", p.Curves, err)
+	}
+}
+
+func TestPlotSweep(t *testing.T) {
+	steps := "ssm.dt_min+ssm.dt_max"
+	a := sweepDir(t, "s4d", "ssm.init,"+steps+sweepHead, "lin,0.001,1"+result("0.5"), "lin,0.1,1"+result("0.75"), "inv,0.001,1"+result("0.2"), "inv,0.1,1"+result("0.3"))
+	b := sweepDir(t, "pinned", steps+sweepHead, "0.001,1"+result("0.5"), "0.1,1"+result("0.75"))
+	mustHave(t, drawn(t, 1200, 500, "sweep", a), "Sweep", "lin", "inv", "Δ", "validation accuracy [%]")
+	mustHave(t, drawn(t, 1200, 500, "sweep", a, b, "--x", "ssm.dt_max", "--log"), "lin", "inv", "pinned", "Δ")
+	one, two := sweepOf(t, "ssm.init=dfout"), sweepOf(t, "ssm.init=lin,inv", "ssm.a_real=0.25")
+	mustHave(t, drawn(t, 1200, 500, "sweep", one), "dfout")
+	mustHave(t, drawn(t, 1200, 500, "sweep", one, two), "Sweep of delay", "dfout, a_real=0.5", "lin, a_real=0.25", "inv, a_real=0.25", "validation MSE / power")
+	const scale = "Δ, ξ   (with a_real=0, poles on the unit circle: ξ is a scale alone)"
+	undamped := sweepOf(t, "ssm.init=lin,dfout", "ssm.a_real=0")
+	mustHave(t, drawn(t, 1200, 500, "sweep", undamped), scale)
+	runs, err := filepath.Glob(filepath.Join(undamped, "*=0.03*"))
+	if err != nil || len(runs) != 2 {
+		t.Fatalf("runs %q, %v", runs, err)
+	}
+	mustHave(t, drawn(t, 1200, 640+2*240, append([]string{"delay"}, runs...)...), "output of dfout, ξ = 0.03", "lin, Δ = 0.03", "dfout, ξ = 0.03")
+	for _, dirs := range [][]string{{one}, {two}} { // Lin's frequencies follow Δ with any real part
+		if p, err := sweepPanel(dirs, ""); err != nil || p.X != "Δ, ξ" {
+			t.Errorf("axis %q, %v", p.X, err)
+		}
+	}
+
+	words := sweepDir(t, "words", "ssm.init"+sweepHead, "lin,1"+result("0.5"))
+	zero := sweepDir(t, "zero", "model.dropout"+sweepHead, "0,1"+result("0.5"), "0.1,1"+result("0.5"))
+	wild := sweepDir(t, "wild", "model.dropout"+sweepHead, "0.1,1"+diverged)
+	mustSay(t, nil, []string{"plot", "sweep", t.TempDir()}, exitBadInput, "sweep.csv")
+	mustSay(t, nil, []string{"plot", "sweep", words}, exitBadInput, words, "no swept key is a number")
+	mustSay(t, nil, []string{"plot", "sweep", wild}, exitBadInput, wild, "diverged")
+	mustSay(t, nil, []string{"plot", "sweep", words, "--x", "ssm.init"}, exitUsage, "--x ssm.init", `"lin"`)
+	mustSay(t, nil, []string{"plot", "sweep", a, "--x", "optim.lr"}, exitUsage, "--x optim.lr", a)
+	mustSay(t, nil, []string{"plot", "sweep", a, zero}, exitUsage, steps, "model.dropout")
+	mustSay(t, nil, []string{"plot", "sweep", zero, "--log"}, exitUsage, "--log")
+	mustSay(t, nil, []string{"plot", "sweep", one, sweepDir(t, "other", steps+"+ssm.xi_min+ssm.xi_max"+sweepHead, "0.1,1"+result("1"))}, exitBadInput, "different things")
+}
+
+// sweepOf runs a sweep over Δ.
+func sweepOf(t *testing.T, set ...string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "sweep")
+	args := []string{"sweep", "delay", "--out", dir}
+	steps := "ssm.dt_min+ssm.dt_max+ssm.xi_min+ssm.xi_max=0.01,0.03"
+	for _, s := range append(set, "data.length=64", "data.delay=16", "data.train_size=64", "data.eval_size=8", "ssm.d_state=8", "train.epochs=1", steps) {
+		args = append(args, "--set", s)
+	}
+	ok(t, args...)
+	return dir
+}

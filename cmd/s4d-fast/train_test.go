@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/report"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// A model that train leaves gives eval's figures again, and stream's last posterior is eval's.
+func TestTrainEvalStream(t *testing.T) {
+	data, out := tones(t), filepath.Join(t.TempDir(), "run")
+	ok(t, append([]string{"train", "fsdd", "--data", data, "--out", out}, small...)...)
+	best := filepath.Join(out, "best.safetensors")
+	predictions := filepath.Join(t.TempDir(), "predictions.jsonl")
+	var e evaluation
+	decode(t, ok(t, "eval", best, "--task", "fsdd", "--data", data, "--json", "--predictions", predictions), &e)
+	if e.Task != "fsdd" || e.Split != "val" || e.N != 15 || e.Accuracy == nil {
+		t.Fatalf("evaluation %+v", e)
+	}
+	if want := bestAccuracy(t, filepath.Join(out, "metrics.jsonl")); *e.Accuracy != want {
+		t.Errorf("eval's accuracy is %v, the best epoch's was %v", *e.Accuracy, want)
+	}
+	for _, line := range strings.Split(strings.TrimSpace(string(read(t, predictions))), "\n") {
+		var p predictionLine
+		decode(t, line, &p)
+		want := model.Posterior(p.Logits)
+		code, stdout, stderr := invoke(bytes.NewReader(read(t, p.Path)), "stream", best, "--format", "wav", "--emit", "frames", "-")
+		if code != exitOK {
+			t.Fatalf("stream: exit code %d: %s", code, stderr)
+		}
+		last := lastFrame(t, stdout)
+		for i, v := range last.Posterior {
+			if math.Abs(float64(v-want[i])) > 1e-4 {
+				t.Errorf("%s: last posterior %v, eval's %v", p.Path, last.Posterior, want)
+				break
+			}
+		}
+		if last.Label != p.Prediction {
+			t.Errorf("%s: stream hears %q, eval %q", p.Path, last.Label, p.Prediction)
+		}
+	}
+}
+
+func bestAccuracy(t *testing.T, path string) float64 {
+	t.Helper()
+	best := -1.0
+	for _, line := range strings.Split(strings.TrimSpace(string(read(t, path))), "\n") {
+		var m struct {
+			Accuracy float64 `json:"val_accuracy"`
+		}
+		decode(t, line, &m)
+		best = max(best, m.Accuracy)
+	}
+	return best
+}
+
+// lastFrame checks the lines' kinds and returns the last frame.
+func lastFrame(t *testing.T, stdout string) report.Frame {
+	t.Helper()
+	lines := strings.Split(strings.TrimSpace(stdout), "\n")
+	var start report.Start
+	var end report.End
+	var frame report.Frame
+	decode(t, lines[0], &start)
+	decode(t, lines[len(lines)-1], &end)
+	decode(t, lines[len(lines)-2], &frame)
+	if start.Type != "start" || start.Rate != 8000 || end.Type != "end" || frame.Type != "frame" || frame.Sample != end.Samples {
+		t.Fatalf("lines of a stream: %q", lines)
+	}
+	return frame
+}
+
+func TestDelayLeavesPicture(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	stdout := ok(t, "train", "--out", out, "--set", "data.length=200", "--set", "data.delay=50", "--set", "ssm.d_state=16",
+		"--set", "data.train_size=64", "--set", "data.eval_size=8", "--set", "train.epochs=1", "--set", "train.batch=16")
+	if png := read(t, filepath.Join(out, "delay.png")); !bytes.HasPrefix(png, []byte("\x89PNG")) {
+		t.Error("delay.png is no picture")
+	}
+	if !strings.Contains(stdout, "delay.png") || !strings.Contains(stdout, "best.safetensors") {
+		t.Errorf("stdout %q names neither model nor picture", stdout)
+	}
+	mustSay(t, nil, []string{"train", "--out", out}, exitUsage, out, "already holds a run")
+	var e evaluation
+	decode(t, ok(t, "eval", filepath.Join(out, "best.safetensors"), "--json", "--set", "data.length=200", "--set", "data.delay=50", "--set", "data.eval_size=8"), &e)
+	if e.RMSE == nil || e.N != 8 {
+		t.Errorf("evaluation %+v", e)
+	}
+}
+
+func TestDivergenceExitCode(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	mustSay(t, nil, []string{"train", "--out", out, "--set", "data.length=64", "--set", "data.delay=16", "--set", "ssm.d_state=8",
+		"--set", "data.train_size=256", "--set", "data.eval_size=8", "--set", "optim.lr=1e30"}, exitDiverged, "diverged")
+}
+
+// An interrupt stops at a step, saves, tells how to go on, and ends with 130; the run can be resumed.
+func TestInterruptAndResume(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	line := []string{"train", "--out", out, "--set", "data.length=64", "--set", "data.delay=16", "--set", "ssm.d_state=8",
+		"--set", "data.train_size=64", "--set", "data.eval_size=8", "--set", "train.epochs=1000000"}
+	type result struct {
+		code   int
+		stderr string
+	}
+	done := make(chan result)
+	go func() {
+		code, _, stderr := invoke(nil, line...)
+		done <- result{code, stderr}
+	}()
+	waitFor(t, filepath.Join(out, "metrics.jsonl"))
+	if err := interruptSelf(); err != nil {
+		t.Skipf("this system has no interrupt to send: %v", err)
+	}
+	r := <-done
+	if r.code != 128+int(syscall.SIGINT) || !strings.Contains(r.stderr, "--resume") {
+		t.Fatalf("exit code %d, stderr %s", r.code, r.stderr)
+	}
+	epochs := strings.Count(string(read(t, filepath.Join(out, "metrics.jsonl"))), "\n")
+	ok(t, "train", "--out", out, "--resume", "--set", fmt.Sprintf("train.epochs=%d", epochs+2))
+	if got := strings.Count(string(read(t, filepath.Join(out, "metrics.jsonl"))), "\n"); got != epochs+2 {
+		t.Errorf("%d epochs after the resumed run, want %d", got, epochs+2)
+	}
+}
