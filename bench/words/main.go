@@ -1,34 +1,27 @@
-// Command words scores a model's events on streams: validation clips of the Free Spoken Digit Dataset with gaps between
-// them, in noise; and noise and music alone, where every event is a false one.
+// Command words scores a model's events on streams: validation clips of the Free Spoken Digit Dataset with gaps of 0.3 to 1.5 s
+// between them, in noise; and noise and music alone, where every event is a false one.
 //
 //	go run ./bench/words -data data/fsdd [-model runs/digits/best.safetensors] [-snr 20] [-seed 1] [-minutes 5] [-out stream.wav]
 package main
 
 import (
-	"cmp"
 	"flag"
 	"fmt"
-	"math"
+	"io"
 	"os"
 	"slices"
 
 	"github.com/s4d-fast/s4d-fast/events"
-	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/internal/wav"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/pretrained"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
-
-// word is a clip in a stream.
-type word struct {
-	onset, end int64
-	label      string
-}
 
 func main() {
 	var opt events.Options
 	data := flag.String("data", "", "`folder` of the Free Spoken Digit Dataset")
-	path := flag.String("model", "", "model `file`")
+	path := flag.String("model", "", "model `file` (default: the model digits in the binary)")
 	snr := flag.Float64("snr", 20, "`dB` of the words over the noise")
 	seed := flag.Uint64("seed", 1, "of gaps, order and noise")
 	minutes := flag.Float64("minutes", 5, "of noise alone, and of music alone")
@@ -38,25 +31,21 @@ func main() {
 	flag.IntVar(&opt.Confirm, "confirm", 0, "as of stream")
 	flag.Float64Var(&opt.Refractory, "refractory", 0, "as of stream")
 	flag.Parse()
-	m, err := model.Load(*path)
+	m, err := load(*path)
 	fail(err)
 	finder, err := events.New(m, opt)
 	fail(err)
 	clips, err := dataset.Load("fsdd", dataset.Options{Dir: *data, Split: "val"})
 	fail(err)
-
+	if finder.Rate() != clips.SampleRate {
+		fail(fmt.Errorf("the model hears audio at %g Hz, the clips have %g Hz", finder.Rate(), clips.SampleRate))
+	}
 	stream, words, err := build(clips, *snr, *seed)
 	fail(err)
 	if *out != "" {
 		fail(wav.WriteFile(*out, int(finder.Rate()), stream))
 	}
-	heard := listen(finder, stream)
-	s := compare(words, heard, int64(0.3*finder.Rate()))
-	fmt.Printf("words   %d in %.1f minutes at %g dB: precision %.3f, recall %.3f, F1 %.3f (%d events; %d of another label, %d where nothing is)\n",
-		len(words), float64(len(stream))/finder.Rate()/60, *snr, s.precision(), s.recall(), s.f1(), len(heard), s.mistaken, s.false)
-	n := int(*minutes * 60 * finder.Rate())
-	fmt.Printf("noise   %.2f false events a minute\n", float64(len(listen(finder, noise(n, *seed)))) / *minutes)
-	fmt.Printf("music   %.2f false events a minute\n", float64(len(listen(finder, music(n, finder.Rate(), *seed)))) / *minutes)
+	measure(finder, stream, words, *minutes, *seed).write(os.Stdout, *snr)
 }
 
 func fail(err error) {
@@ -66,134 +55,42 @@ func fail(err error) {
 	}
 }
 
+// load reads a model file; without a path, the model in the binary.
+func load(path string) (*model.Model, error) {
+	if path == "" {
+		return pretrained.Load("digits")
+	}
+	return model.Load(path)
+}
+
+// result is what a model makes of the streams.
+type result struct {
+	words        score
+	seconds      float64 // of the stream of words
+	noise, music float64 // false events a minute
+}
+
+// measure listens to a stream of words, and to noise and music of some minutes each.
+func measure(f *events.Finder, stream []float32, words []word, minutes float64, seed uint64) result {
+	n := int(minutes * 60 * f.Rate())
+	return result{
+		words:   compare(words, listen(f, stream), int64(0.3*f.Rate())),
+		seconds: float64(len(stream)) / f.Rate(),
+		noise:   float64(len(listen(f, noise(n, seed)))) / minutes,
+		music:   float64(len(listen(f, music(n, f.Rate(), seed)))) / minutes,
+	}
+}
+
 // listen returns all events of a stream.
 func listen(f *events.Finder, x []float32) []events.Event {
 	d := f.NewDetector()
 	return append(slices.Clone(d.Process(x)), d.Close()...)
 }
 
-// speechLevel is the root mean square of a word in a stream: −26 dB over full scale.
-var speechLevel = math.Pow(10, -26./20)
-
-// build puts the clips in random order, each at the same level, with gaps of 0.3 to 1.5 s, into white noise.
-func build(clips *dataset.Dataset, snr float64, seed uint64) (x []float32, words []word, err error) {
-	draw := random.New(seed, random.Noise, 0, 0)
-	gap := func(i int) int { return int((0.3 + 1.2*draw.Float64(uint64(i))) * clips.SampleRate) }
-	var e dataset.Example
-	for i, k := range random.New(seed, random.Shuffle, 0, 0).Perm(clips.Val.Len()) {
-		if err := clips.Val.Example(&e, k, 0); err != nil {
-			return nil, nil, err
-		}
-		x = append(x, make([]float32, gap(i))...)
-		words = append(words, word{int64(len(x)), int64(len(x) + e.Len), clips.Labels[e.Label]})
-		gain := speechLevel / rms(e.X[:e.Len])
-		for _, v := range e.X[:e.Len] {
-			x = append(x, float32(gain*float64(v)))
-		}
-	}
-	x = append(x, make([]float32, gap(clips.Val.Len()))...)
-	level := speechLevel * math.Pow(10, -snr/20)
-	hiss := random.New(seed, random.Noise, 1, 0)
-	for i := range x {
-		x[i] += float32(level * hiss.Normal(uint64(i)))
-	}
-	return x, words, nil
-}
-
-func rms(x []float32) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum += float64(v) * float64(v)
-	}
-	return math.Sqrt(sum / float64(len(x)))
-}
-
-// score counts what became of words and events.
-type score struct{ words, events, right, mistaken, false int }
-
-func (s score) precision() float64 { return float64(s.right) / float64(max(s.events, 1)) }
-func (s score) recall() float64    { return float64(s.right) / float64(max(s.words, 1)) }
-func (s score) f1() float64        { return 2 * float64(s.right) / float64(max(s.words+s.events, 1)) }
-
-// compare gives each event the word whose onset is nearest and within tolerance, each word at most one event of its label.
-func compare(words []word, heard []events.Event, tolerance int64) score {
-	s := score{words: len(words), events: len(heard)}
-	taken := make([]bool, len(words))
-	for _, e := range heard {
-		near := -1
-		for i, w := range words {
-			off := abs(w.onset - e.Onset)
-			if off <= tolerance && (near < 0 || off < abs(words[near].onset-e.Onset)) {
-				near = i
-			}
-		}
-		switch {
-		case near < 0:
-			s.false++
-		case words[near].label != e.Label:
-			s.mistaken++
-		case !taken[near]:
-			taken[near] = true
-			s.right++
-		}
-	}
-	return s
-}
-
-func abs(x int64) int64 { return max(x, -x) }
-
-// noise alternates between white and brown, and between levels, every few seconds.
-func noise(n int, seed uint64) []float32 {
-	x := make([]float32, n)
-	draw, hiss := random.New(seed, random.Noise, 2, 0), random.New(seed, random.Noise, 3, 0)
-	y, pole, level := 0.0, 0.0, 0.01
-	for i := range x {
-		if i%20000 == 0 {
-			k := uint64(i / 10000)
-			pole, level = 0.98*draw.Float64(k), math.Pow(10, -1-2*draw.Float64(k+1))
-		}
-		y = pole*y + math.Sqrt(1-pole*pole)*level*hiss.Normal(uint64(i))
-		x[i] = float32(y)
-	}
-	return x
-}
-
-// voice is a note that sounds.
-type voice struct{ f, from, length, loud, bright float64 }
-
-// music is three voices that play random notes of a scale, with partials, vibrato, attacks and rests.
-func music(n int, rate float64, seed uint64) []float32 {
-	x := make([]float32, n)
-	scale := []int{0, 2, 4, 7, 9, 12, 14, 16, 19, 21, 24}
-	for part := range 3 {
-		draw, used := random.New(seed, random.Noise, 4, part), uint64(0)
-		next := func() float64 { used++; return draw.Float64(used) }
-		for at := 0.0; int(at*rate) < n; {
-			v := voice{
-				f:    110 * math.Pow(2, float64(part)+float64(scale[int(next()*float64(len(scale)))])/12),
-				from: at, length: cmp.Or([]float64{0.15, 0.3, 0.6, 1.2}[int(4*next())], 0.3), loud: 0.02 + 0.1*next(), bright: 0.3 + 0.6*next(),
-			}
-			v.play(x, rate)
-			if at += v.length; next() < 0.2 {
-				at += 0.5 * next()
-			}
-		}
-	}
-	return x
-}
-
-// play adds the note to x.
-func (v voice) play(x []float32, rate float64) {
-	from, to := int(v.from*rate), int((v.from+v.length+0.1)*rate)
-	phase := 0.0
-	for i := from; i < min(to, len(x)); i++ {
-		t := float64(i-from) / rate
-		phase += 2 * math.Pi * v.f / rate * (1 + 0.004*math.Sin(2*math.Pi*5*t))
-		envelope := v.loud * (1 - math.Exp(-t/0.01)) * math.Exp(-t/v.length) * min(1, max(0, v.length+0.1-t)/0.1)
-		amplitude := envelope
-		for k := 1; k <= 8 && float64(k)*v.f < rate/2; k++ {
-			x[i] += float32(amplitude * math.Sin(float64(k)*phase))
-			amplitude *= v.bright
-		}
-	}
+func (r result) write(w io.Writer, snr float64) {
+	s := r.words
+	fmt.Fprintf(w, "words   %d in %.1f minutes at %g dB: precision %.3f, recall %.3f, F1 %.3f (%d events; %d of another label, %d where nothing is)\n",
+		s.words, r.seconds/60, snr, s.precision(), s.recall(), s.f1(), s.events, s.mistaken, s.false)
+	fmt.Fprintf(w, "noise   %.2f false events a minute\n", r.noise)
+	fmt.Fprintf(w, "music   %.2f false events a minute\n", r.music)
 }

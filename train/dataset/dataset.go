@@ -70,7 +70,7 @@ type Dataset struct {
 	Info
 	Train, Val, Test Set
 	// Mean and Std of each channel over the training set, padding left out; nil without a training set. A
-	// constant channel has Std 1. Pathfinder's are ½ and ½, whatever its images.
+	// constant channel has Std 1. Pathfinder's are ½ and ½, whatever its images; the Std of digits is a sixteenth of its clips'.
 	Mean, Std []float32
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // The Free Spoken Digit Dataset made fit for real streams: the clips of loadFSDD, each heard anew in every epoch, now and then as
-// recorded, else faster or slower, somewhere in background noise and at another gain; and examples of class "none", which are no digits.
+// recorded, else faster or slower, somewhere in background noise, at another gain, around a constant that is not 0; and examples of class "none", which are no digits.
 // Validation and test clips are as recorded.
 const (
 	digitsNone   = 10   // the class
@@ -17,13 +17,15 @@ const (
 	digitsBefore = 0.12 // seconds of background before a clip, at most
 	digitsAfter  = 0.2  // and after it
 	digitsOthers = 5    // an example of class none for so many clips
+	digitsLoud   = 16   // the standard deviation of the network's input: the first GELU must bend for quiet sound too
 )
 
 // Ranges of the augmentation, in decibels.
 const (
-	digitsGainLow, digitsGainHigh   = -15, 6  // of the clip
-	digitsNoiseLow, digitsNoiseHigh = 8, 48   // of the clip over the background
-	digitsLevelLow, digitsLevelHigh = -60, -8 // of an example of none, root mean square, over full scale
+	digitsGainLow, digitsGainHigh   = -15, 6   // of the clip
+	digitsNoiseLow, digitsNoiseHigh = 12, 50   // of the clip over the background
+	digitsLevelLow, digitsLevelHigh = -60, -8  // of an example of none, root mean square, over full scale
+	digitsBiasLow, digitsBiasHigh   = -80, -38 // of a constant that is added, as of cheap converters, over full scale
 )
 
 // loadDigits loads the task digits.
@@ -40,6 +42,9 @@ func loadDigits(opt Options) (*Dataset, error) {
 		for i := range d.Train.Len() {
 			d.MaxLen = max(d.MaxLen, d.Train.(Sized).Length(i))
 		}
+	}
+	for i := range d.Std {
+		d.Std[i] /= digitsLoud
 	}
 	return d, nil
 }
@@ -84,6 +89,7 @@ func (s *digitsSet) Example(dst *Example, i, epoch int) error {
 	err := s.clips.Example(dst, (i-n)*digitsOthers+epoch%digitsOthers, epoch)
 	dst.Label, dst.Path = digitsNone, ""
 	d.other(dst.X)
+	d.bias(dst.X)
 	return err
 }
 
@@ -116,6 +122,7 @@ func (d *soundDraw) digit(dst *Example, room int) {
 	for i, v := range clip {
 		dst.X[before+i] += float32(gain * float64(v))
 	}
+	d.bias(dst.X)
 }
 
 // stretched returns how many samples n become.
@@ -187,6 +194,17 @@ func (d *soundDraw) noise(x []float32, level float64) {
 			y = pole*y + drive*b
 			x[i+1] = float32(y)
 		}
+	}
+}
+
+// bias adds a constant.
+func (d *soundDraw) bias(x []float32) {
+	b := float32(d.amplitude(digitsBiasLow, digitsBiasHigh))
+	if d.below(2) == 0 {
+		b = -b
+	}
+	for i := range x {
+		x[i] += b
 	}
 }
 

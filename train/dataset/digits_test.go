@@ -3,23 +3,36 @@ package dataset
 import (
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/random"
+	"github.com/s4d-fast/s4d-fast/internal/wav"
 )
 
-// digitsData makes clips of a loud tone: 20 to train on, of 500 to 690 samples.
-func digitsData(t *testing.T) *Dataset {
+// digitsData makes clips of a tone: 20 to train on, of 500 to 690 samples.
+func digitsData(t *testing.T, amplitude float64) *Dataset {
 	t.Helper()
 	dir := t.TempDir()
-	for i := range 20 {
-		writeClip(t, dir, fmt.Sprintf("%d_jo_%d.wav", i%10, 10+i), 8000, 500+10*i, 3000)
+	tone := func(name string, n int) {
+		samples := make([]float32, n)
+		for i := range samples {
+			samples[i] = float32(amplitude * math.Cos(0.3*float64(i)))
+		}
+		if err := wav.WriteFile(filepath.Join(dir, name), 8000, samples); err != nil {
+			t.Fatal(err)
+		}
 	}
-	writeClip(t, dir, "4_jo_5.wav", 8000, 500, 3000)
+	for i := range 20 {
+		tone(fmt.Sprintf("%d_jo_%d.wav", i%10, 10+i), 500+10*i)
+	}
+	tone("4_jo_5.wav", 500)
 	return mustLoad(t, "digits", Options{Dir: dir, Seed: 3})
 }
 
 func TestDigits(t *testing.T) {
-	d := digitsData(t)
+	d := digitsData(t, 0.125)
 	if RecordedRate("digits") != d.SampleRate {
 		t.Errorf("recorded at %v Hz, delivered at %v", RecordedRate("digits"), d.SampleRate)
 	}
@@ -29,6 +42,9 @@ func TestDigits(t *testing.T) {
 	const room = 2560 // 0.32 s
 	if want := 759 + room; d.MaxLen != want {
 		t.Errorf("MaxLen %d, want %d", d.MaxLen, want)
+	}
+	if want := 0.125 / math.Sqrt2 / digitsLoud; math.Abs(float64(d.Std[0])/want-1) > 0.02 {
+		t.Errorf("the network's input is divided by %v, want %v", d.Std[0], want)
 	}
 	var e, again, clip Example
 	heard, recorded := map[string]bool{}, 0
@@ -66,14 +82,14 @@ func TestDigits(t *testing.T) {
 		t.Errorf("%d clips as recorded and %d different examples in 12 epochs of 24, want a third of 240 as recorded", recorded, len(heard))
 	}
 	mustExample(t, d.Val, &e, 0, 0)
-	if e.Len != 500 || e.X[0] != 3000.0/32768 || e.Label != 4 {
+	if e.Len != 500 || e.X[0] != 0.125 || e.Label != 4 {
 		t.Errorf("a validation clip is not as recorded: %d samples, %v", e.Len, e.X[0])
 	}
 }
 
 // A digit stands in noise that is as far below it as the range says, and begins anywhere in its room.
 func TestDigitInNoise(t *testing.T) {
-	d := digitsData(t)
+	d := digitsData(t, 0.125)
 	s := d.Train.(*digitsSet)
 	var clip, e Example
 	mustExample(t, s.clips, &clip, 19, 0)
@@ -94,6 +110,36 @@ func TestDigitInNoise(t *testing.T) {
 	}
 	if len(lengths) < 100 {
 		t.Errorf("%d lengths in 200 epochs", len(lengths))
+	}
+}
+
+// A bias is a constant, of either sign, and no louder than its range; clips have one unless they are as recorded.
+func TestBias(t *testing.T) {
+	low, high := 0.0, 0.0
+	for epoch := range 200 {
+		d := soundDraw{draws: draws{stream: random.New(1, random.Noise, epoch, 0)}, rate: 8000}
+		x := []float32{0, 0.5, -0.5}
+		d.bias(x)
+		low, high = min(low, float64(x[0])), max(high, float64(x[0]))
+		if math.Abs(float64(x[1]-x[2])-1) > 1e-6 || math.Abs(float64(x[1]-x[0])-0.5) > 1e-6 {
+			t.Fatalf("a bias makes of 0, 0.5, -0.5 %v", x)
+		}
+	}
+	loudest := math.Pow(10, digitsBiasHigh/20.)
+	if high > loudest || -low > loudest || high < loudest/2 || -low < loudest/2 {
+		t.Errorf("biases %v … %v, want up to ±%v", low, high, loudest)
+	}
+	silence := digitsData(t, 0).Train
+	var e Example
+	biased := 0
+	for epoch := range 30 {
+		mustExample(t, silence, &e, 7, epoch)
+		if e.X[0] != 0 && e.X[0] == e.X[e.Len-1] {
+			biased++
+		}
+	}
+	if biased < 15 || biased > 25 { // two thirds: the others are as recorded
+		t.Errorf("%d of 30 silent clips have a bias", biased)
 	}
 }
 

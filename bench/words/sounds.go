@@ -1,0 +1,106 @@
+package main
+
+import (
+	"cmp"
+	"github.com/s4d-fast/s4d-fast/internal/random"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"math"
+)
+
+// word is a clip in a stream.
+type word struct {
+	onset, end int64
+	label      string
+}
+
+// speechLevel is the root mean square of a word in a stream: −26 dB over full scale.
+var speechLevel = math.Pow(10, -26./20)
+
+// build puts the clips in random order, each at the same level, with gaps of 0.3 to 1.5 s, into white noise.
+func build(clips *dataset.Dataset, snr float64, seed uint64) (x []float32, words []word, err error) {
+	draw := random.New(seed, random.Noise, 0, 0)
+	gap := func(i int) int { return int((0.3 + 1.2*draw.Float64(uint64(i))) * clips.SampleRate) }
+	var e dataset.Example
+	for i, k := range random.New(seed, random.Shuffle, 0, 0).Perm(clips.Val.Len()) {
+		if err := clips.Val.Example(&e, k, 0); err != nil {
+			return nil, nil, err
+		}
+		x = append(x, make([]float32, gap(i))...)
+		words = append(words, word{int64(len(x)), int64(len(x) + e.Len), clips.Labels[e.Label]})
+		gain := speechLevel / rms(e.X[:e.Len])
+		for _, v := range e.X[:e.Len] {
+			x = append(x, float32(gain*float64(v)))
+		}
+	}
+	x = append(x, make([]float32, gap(clips.Val.Len()))...)
+	level := speechLevel * math.Pow(10, -snr/20)
+	hiss := random.New(seed, random.Noise, 1, 0)
+	for i := range x {
+		x[i] += float32(level * hiss.Normal(uint64(i)))
+	}
+	return x, words, nil
+}
+
+func rms(x []float32) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += float64(v) * float64(v)
+	}
+	return math.Sqrt(sum / float64(len(x)))
+}
+
+// noise alternates between white and brown, and between levels, every few seconds.
+func noise(n int, seed uint64) []float32 {
+	x := make([]float32, n)
+	draw, hiss := random.New(seed, random.Noise, 2, 0), random.New(seed, random.Noise, 3, 0)
+	y, pole, level := 0.0, 0.0, 0.01
+	for i := range x {
+		if i%20000 == 0 {
+			k := uint64(i / 10000)
+			pole, level = 0.98*draw.Float64(k), math.Pow(10, -1-2*draw.Float64(k+1))
+		}
+		y = pole*y + math.Sqrt(1-pole*pole)*level*hiss.Normal(uint64(i))
+		x[i] = float32(y)
+	}
+	return x
+}
+
+// voice is a note that sounds.
+type voice struct{ f, from, length, loud, bright float64 }
+
+// music is three voices that play random notes of a scale, with partials, vibrato, attacks and rests.
+func music(n int, rate float64, seed uint64) []float32 {
+	x := make([]float32, n)
+	scale := []int{0, 2, 4, 7, 9, 12, 14, 16, 19, 21, 24}
+	for part := range 3 {
+		draw, used := random.New(seed, random.Noise, 4, part), uint64(0)
+		next := func() float64 { used++; return draw.Float64(used) }
+		for at := 0.0; int(at*rate) < n; {
+			v := voice{
+				f:    110 * math.Pow(2, float64(part)+float64(scale[int(next()*float64(len(scale)))])/12),
+				from: at, length: cmp.Or([]float64{0.15, 0.3, 0.6, 1.2}[int(4*next())], 0.3), loud: 0.02 + 0.1*next(), bright: 0.3 + 0.6*next(),
+			}
+			v.play(x, rate)
+			if at += v.length; next() < 0.2 {
+				at += 0.5 * next()
+			}
+		}
+	}
+	return x
+}
+
+// play adds the note to x.
+func (v voice) play(x []float32, rate float64) {
+	from, to := int(v.from*rate), int((v.from+v.length+0.1)*rate)
+	phase := 0.0
+	for i := from; i < min(to, len(x)); i++ {
+		t := float64(i-from) / rate
+		phase += 2 * math.Pi * v.f / rate * (1 + 0.004*math.Sin(2*math.Pi*5*t))
+		envelope := v.loud * (1 - math.Exp(-t/0.01)) * math.Exp(-t/v.length) * min(1, max(0, v.length+0.1-t)/0.1)
+		amplitude := envelope
+		for k := 1; k <= 8 && float64(k)*v.f < rate/2; k++ {
+			x[i] += float32(amplitude * math.Sin(float64(k)*phase))
+			amplitude *= v.bright
+		}
+	}
+}
