@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/s4d-fast/s4d-fast/internal/wav"
+	"github.com/s4d-fast/s4d-fast/wav"
 )
 
 // noFolder fails if a refused run left its folder behind.

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
-	"github.com/s4d-fast/s4d-fast/internal/wav"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/wav"
 )
 
 // invoke runs one command line in-process.

@@ -9,8 +9,8 @@ import (
 	"math"
 	"time"
 
-	"github.com/s4d-fast/s4d-fast/internal/report"
-	"github.com/s4d-fast/s4d-fast/internal/wav"
+	"github.com/s4d-fast/s4d-fast/report"
+	"github.com/s4d-fast/s4d-fast/wav"
 )
 
 // audio is what a stream hears.

@@ -12,13 +12,13 @@ import (
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/events"
-	"github.com/s4d-fast/s4d-fast/internal/report"
 	"github.com/s4d-fast/s4d-fast/internal/resample"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
-	"github.com/s4d-fast/s4d-fast/internal/wav"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/pretrained"
 	"github.com/s4d-fast/s4d-fast/recurrent"
+	"github.com/s4d-fast/s4d-fast/report"
+	"github.com/s4d-fast/s4d-fast/wav"
 )
 
 // maxHop bounds the samples between two frames.

@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/s4d-fast/s4d-fast/internal/report"
-	"github.com/s4d-fast/s4d-fast/internal/report/reporttest"
+	"github.com/s4d-fast/s4d-fast/internal/reporttest"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
-	"github.com/s4d-fast/s4d-fast/internal/wav"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/report"
+	"github.com/s4d-fast/s4d-fast/wav"
 )
 
 // However a stream's input is cut, and whatever form it comes in, the frames are the same.

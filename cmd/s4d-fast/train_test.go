@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/s4d-fast/s4d-fast/internal/report"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/report"
 )
 
 // A model that train leaves gives eval's figures again, and stream's last posterior is eval's.

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/s4d-fast/s4d-fast/internal/wav"
+	"github.com/s4d-fast/s4d-fast/wav"
 )
 
 // query is what a client says beside its audio.

@@ -18,8 +18,8 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/s4d-fast/s4d-fast/events"
-	"github.com/s4d-fast/s4d-fast/internal/report"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
+	"github.com/s4d-fast/s4d-fast/report"
 )
 
 // A stream that is cut by the server's end, wherever, goes on with another server, and its events are those of an uncut one.

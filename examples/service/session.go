@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/events"
-	"github.com/s4d-fast/s4d-fast/internal/report"
+	"github.com/s4d-fast/s4d-fast/report"
 )
 
 // source is where a session's samples come from.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/events"
-	"github.com/s4d-fast/s4d-fast/internal/report"
+	"github.com/s4d-fast/s4d-fast/report"
 )
 
 // recent is how many events a stream remembers for a client that has lost its connection.

@@ -1,6 +1,6 @@
 package resample
 
-import "github.com/s4d-fast/s4d-fast/internal/wav"
+import "github.com/s4d-fast/s4d-fast/wav"
 
 // Reader is a wav.Source that delivers another one's samples at a new rate. Near full scale they may exceed [−1, 1)
 // a little, as the band-limited signal does between its samples.

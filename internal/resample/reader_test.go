@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/s4d-fast/s4d-fast/internal/wav"
+	"github.com/s4d-fast/s4d-fast/wav"
 )
 
 // source delivers samples, at most so many a read, and then its error.

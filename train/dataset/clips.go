@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/s4d-fast/s4d-fast/internal/wav"
+	"github.com/s4d-fast/s4d-fast/wav"
 )
 
 // split is one of a data set's parts.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/s4d-fast/s4d-fast/internal/wav"
+	"github.com/s4d-fast/s4d-fast/wav"
 )
 
 // writeClip writes n samples start, start+1, … (in units of 2⁻¹⁵) as root/name and makes its folder.

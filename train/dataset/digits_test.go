@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/random"
-	"github.com/s4d-fast/s4d-fast/internal/wav"
+	"github.com/s4d-fast/s4d-fast/wav"
 )
 
 // digitsData makes clips of a tone: 20 to train on, of 500 to 690 samples.

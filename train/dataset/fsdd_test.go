@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/s4d-fast/s4d-fast/internal/wav"
+	"github.com/s4d-fast/s4d-fast/wav"
 )
 
 func TestFSDD(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/s4d-fast/s4d-fast/internal/report"
+	"github.com/s4d-fast/s4d-fast/report"
 )
 
 // load is one run: so many clients for so long.

@@ -31,7 +31,7 @@ func Lines(t testing.TB, output string) []string {
 func schema(t testing.TB) *jsonschema.Schema {
 	t.Helper()
 	_, here, _, _ := runtime.Caller(0)
-	b, err := os.ReadFile(filepath.Join(filepath.Dir(here), "..", "..", "..", "docs", "stream.md"))
+	b, err := os.ReadFile(filepath.Join(filepath.Dir(here), "..", "..", "docs", "stream.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
