@@ -58,18 +58,18 @@ func (l *layer) run(y, x vek.Matrix, state, scratch []float32) {
 
 // linear is y = A x + b with A [rows][columns].
 type linear struct {
-	weight vek.Matrix
+	weight *vek.Weights
 	bias   []float32
 }
 
 func newLinear(weight, bias []float32, rows int) linear {
 	columns := len(weight) / rows
-	return linear{vek.Matrix{Data: slices.Clone(weight), Rows: rows, Cols: columns, Stride: columns}, slices.Clone(bias)}
+	return linear{vek.NewWeights(vek.Matrix{Data: slices.Clone(weight), Rows: rows, Cols: columns, Stride: columns}), slices.Clone(bias)}
 }
 
 // apply writes y [rows][t] from x [columns][t].
 func (l *linear) apply(y, x vek.Matrix, scratch []float32) {
-	vek.GemmBias(y, l.weight, x, l.bias, scratch)
+	l.weight.GemmBias(y, x, l.bias, scratch)
 }
 
 // norm is a LayerNorm over the channels of each position, or a BatchNorm by its running statistics, folded

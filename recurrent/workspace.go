@@ -117,15 +117,14 @@ func (n *Network) block(i int, ws *workspace, streams []*Stream, t int) {
 
 // mix returns the position-wise linear layer's answer to y [H][t].
 func (n *Network) mix(l *linear, ws *workspace, y vek.Matrix) vek.Matrix {
-	z := tile(ws.mix, l.weight.Rows, y.Cols)
-	switch n.cfg.Mixing {
-	case model.MixingNone:
+	if n.cfg.Mixing == model.MixingNone {
 		return y
-	case model.MixingLinear:
-		l.apply(z, y, ws.gemm)
+	}
+	z := tile(ws.mix, l.weight.Rows, y.Cols)
+	l.apply(z, y, ws.gemm)
+	if n.cfg.Mixing == model.MixingLinear {
 		return z
 	}
-	l.apply(z, y, ws.gemm)
 	vek.GLU(y.Data, z.Data[:len(y.Data)], z.Data[len(y.Data):])
 	return y
 }

@@ -36,14 +36,36 @@ func Gemm(c, a, b Matrix, transA, transB, acc bool, scratch []float32) {
 	if acc {
 		mode = gemmAdd
 	}
-	gemm(c, a, b, transA, transB, mode, nil, scratch, m, n, k)
+	gemm(c, a, b, transA, transB, mode, nil, scratch, m, n, k, nil)
 }
 
 // GemmBias sets c = a·b + bias, one value for each row of c: the position-wise linear layer. For the rest it is Gemm.
 func GemmBias(c, a, b Matrix, bias, scratch []float32) {
 	m, n, k := checkGemm("GemmBias", c, a, b, false, false, scratch)
 	sameLen("GemmBias", m, bias)
-	gemm(c, a, b, false, false, gemmBias, bias, scratch, m, n, k)
+	gemm(c, a, b, false, false, gemmBias, bias, scratch, m, n, k, nil)
+}
+
+// Weights is a matrix that is laid out once, as products with many others want it: a linear layer's. It is immutable.
+type Weights struct {
+	Matrix
+	level         isa
+	rows, columns []float32 // panels, of the level
+}
+
+// NewWeights lays out a, which must not change afterwards, for the level in use; at another, Weights are no quicker than a.
+func NewWeights(a Matrix) *Weights {
+	a.check("NewWeights")
+	w := &Weights{Matrix: a}
+	w.pack()
+	return w
+}
+
+// GemmBias is GemmBias(c, w.Matrix, b, bias, scratch), to the bit.
+func (w *Weights) GemmBias(c, b Matrix, bias, scratch []float32) {
+	m, n, k := checkGemm("GemmBias", c, w.Matrix, b, false, false, scratch)
+	sameLen("GemmBias", m, bias)
+	gemm(c, w.Matrix, b, false, false, gemmBias, bias, scratch, m, n, k, w)
 }
 
 func checkGemm(name string, c, a, b Matrix, transA, transB bool, scratch []float32) (m, n, k int) {

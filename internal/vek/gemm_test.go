@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
@@ -247,6 +248,35 @@ func (p product) checkBias(t *testing.T, c *vektest.Call, r *rand.Rand) {
 				t.Fatalf("%v: c[%d][%d] is %v, want %v + %v", p, i, j, got, v, b)
 			}
 		}
+	}
+}
+
+// Weights give GemmBias' bits, at the level that laid them out and at any other.
+func TestWeights(t *testing.T) {
+	r := generator(8)
+	for _, p := range []product{
+		{m: 1, n: 1, k: 1}, {m: 256, n: 1, k: 128}, {m: 17, n: 3, k: 300, gap: 3}, {m: 300, n: 9, k: 20, gap: 1}, {m: 20, n: 14, k: 0},
+		{m: 256, n: 64, k: 128}, {m: 300, n: 70, k: 270, gap: 2}, {m: 3, n: 40, k: 5}, {m: 520, n: 2, k: 257}, {m: 0, n: 5, k: 4},
+	} {
+		a, b, bias := matrix(r, p.m, p.k), matrix(r, p.k, p.n), normals(r, p.m)
+		wide := vek.Matrix{Data: make([]float32, p.m*(p.k+p.gap)), Rows: p.m, Cols: p.k, Stride: p.k + p.gap}
+		for i := range p.m {
+			copy(wide.Row(i), a.Row(i))
+		}
+		scratch := make([]float32, vek.GemmScratch(p.m, p.n, p.k))
+		var laid []*vek.Weights
+		vektest.EachLevel(t, func(*testing.T, vek.Level) { laid = append(laid, vek.NewWeights(wide)) })
+		vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+			want, got := matrix(r, p.m, p.n), matrix(r, p.m, p.n)
+			vek.GemmBias(want, a, b, bias, scratch)
+			for i, w := range laid {
+				clear(got.Data)
+				w.GemmBias(got, b, bias, scratch)
+				if !slices.Equal(got.Data, want.Data) {
+					t.Errorf("%v: laid out at level %d of %d: not the same bits", p, i, len(laid))
+				}
+			}
+		})
 	}
 }
 

@@ -10,19 +10,45 @@ const (
 	panelNC = 256
 )
 
-// gemm sets c = A·B, adds it to c, or sets c = A·B + bias, by mode.
-func gemm(c, a, b Matrix, transA, transB bool, mode gemmMode, bias, scratch []float32, m, n, k int) {
+// gemm sets c = A·B, adds it to c, or sets c = A·B + bias, by mode. Where a is w's matrix, its panels are taken from w.
+func gemm(c, a, b Matrix, transA, transB bool, mode gemmMode, bias, scratch []float32, m, n, k int, w *Weights) {
 	if current == generic {
 		gemmGeneric(c, a, b, transA, transB, mode, bias, scratch, m, n, k)
 		return
 	}
 	g := panels{tiling: tiles(), c: c, a: a, b: b, transA: transA, transB: transB, bias: bias}
-	if n <= g.tileRows && n < m { // Cᵀ = Bᵀ·Aᵀ fills the vectors
+	turned := n <= g.tileRows && n < m
+	if w != nil && w.level == current {
+		g.readyA, g.readyB = w.rows, nil
+		if turned {
+			g.readyA, g.readyB = nil, w.columns
+		}
+	}
+	if turned { // Cᵀ = Bᵀ·Aᵀ fills the vectors
 		g.turned = true
 		g.a, g.b, g.transA, g.transB = b, a, !transB, !transA
 		m, n = n, m
 	}
 	g.multiply(mode, scratch, m, n, k)
+}
+
+// pack makes w's panels for the level in use.
+func (w *Weights) pack() {
+	if current == generic {
+		return
+	}
+	m, k := w.Rows, w.Cols
+	g := panels{tiling: tiles(), a: w.Matrix, b: w.Matrix, transB: true}
+	w.level = current
+	w.rows, w.columns = make([]float32, m*k), make([]float32, roundUp(m, g.cols)*k)
+	for p0 := 0; p0 < k; p0 += panelKC {
+		kc := min(panelKC, k-p0)
+		for i0 := 0; i0 < m; i0 += panelMC {
+			mc := min(panelMC, m-i0)
+			g.packA(w.rows[p0*m+i0*kc:][:mc*kc], p0, kc, i0, mc)
+		}
+		g.packB(w.columns[p0*roundUp(m, g.cols):][:roundUp(m, g.cols)*kc], p0, kc, 0, m)
+	}
 }
 
 // gemmVectorScratch is what panels need: any level's panels, and a tile of a turned product.
@@ -54,6 +80,7 @@ type panels struct {
 	turned         bool // c is the transposed result
 	bias           []float32
 	tile           []float32
+	readyA, readyB []float32 // panels of all of a, or of b, packed before
 }
 
 func (g *panels) multiply(mode gemmMode, scratch []float32, m, n, k int) {
@@ -64,11 +91,19 @@ func (g *panels) multiply(mode gemmMode, scratch []float32, m, n, k int) {
 		for j0 := 0; j0 < n; j0 += wide {
 			nc := min(wide, n-j0)
 			pb := scratch[:roundUp(nc, g.cols)*kc]
-			g.packB(pb, p0, kc, j0, nc)
+			if g.readyB != nil {
+				pb = g.readyB[p0*roundUp(n, g.cols)+j0*kc:][:len(pb)]
+			} else {
+				g.packB(pb, p0, kc, j0, nc)
+			}
 			for i0 := 0; i0 < m; i0 += panelMC {
 				mc := min(panelMC, m-i0)
 				pa := scratch[len(pb):][:mc*kc]
-				g.packA(pa, p0, kc, i0, mc)
+				if g.readyA != nil {
+					pa = g.readyA[p0*m+i0*kc:][:len(pa)]
+				} else {
+					g.packA(pa, p0, kc, i0, mc)
+				}
 				g.block(mode, pa, pb, kc, i0, mc, j0, nc)
 			}
 		}
@@ -157,16 +192,18 @@ func (g *panels) block(mode gemmMode, pa, pb []float32, kc, i0, mc, j0, nc int) 
 // scatter stores a turned tile: its rows are columns of c.
 func (g *panels) scatter(mode gemmMode, rows, cols, i, j int) {
 	for q := range cols {
-		out := g.c.Data[(j+q)*g.c.Stride+i:][:rows]
-		for r := range out {
-			v := g.tile[r*g.cols+q]
+		out, bias := g.c.Data[(j+q)*g.c.Stride+i:][:rows], float32(0)
+		if mode == gemmBias {
+			bias = g.bias[j+q]
+		}
+		for r, old := range out {
+			out[r] = g.tile[r*g.cols+q]
 			switch mode {
 			case gemmAdd:
-				v += out[r]
+				out[r] += old
 			case gemmBias:
-				v += g.bias[j+q]
+				out[r] += bias
 			}
-			out[r] = v
 		}
 	}
 }

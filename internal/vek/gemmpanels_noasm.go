@@ -2,9 +2,11 @@
 
 package vek
 
-func gemm(c, a, b Matrix, transA, transB bool, mode gemmMode, bias, scratch []float32, m, n, k int) {
+func gemm(c, a, b Matrix, transA, transB bool, mode gemmMode, bias, scratch []float32, m, n, k int, w *Weights) {
 	gemmGeneric(c, a, b, transA, transB, mode, bias, scratch, m, n, k)
 }
+
+func (w *Weights) pack() {}
 
 func gemmVectorScratch(m, n, k int) int { return 0 }
 

@@ -39,6 +39,13 @@ func (g ssmGroup) modes(x Matrix, hRe, hIm, lamRe, lamIm, cRe, cIm []float32, mo
 
 // output writes y = 2·sums + D·x.
 func (g ssmGroup) output(y, x Matrix, d, sums []float32) {
+	if g.samples == 1 { // a step of a stream: as few instructions as can be
+		out, in := y.Data[g.channel*y.Stride+g.at:], x.Data[g.channel*x.Stride+g.at:]
+		for h, d := range d[g.channel:][:g.channels] {
+			out[h*y.Stride] = 2*sums[h] + float32(d*in[h*x.Stride])
+		}
+		return
+	}
 	for h := range g.channels {
 		d := d[g.channel+h]
 		out := y.Row(g.channel + h)[g.at : g.at+g.samples]
