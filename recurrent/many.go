@@ -9,8 +9,9 @@ import (
 
 // StepMany takes one sample of every stream, x [d_input][len(streams)], and writes what each stream's Step would have
 // returned to dst [d_output][len(streams)], bit for bit. The streams may be at different positions. It costs less than a Step
-// each, because the mixing layers are read once for many streams. It panics if a stream is of another network or given
-// twice. Nothing is allocated.
+// each, because the mixing layers are read once for many streams, whose samples fill the vectors. Where samples come in
+// blocks, Process costs less still, because it reads a state once a block. It panics if a stream is of another network or
+// given twice. Nothing is allocated.
 func (n *Network) StepMany(dst, x []float32, streams []*Stream) {
 	if n.embedding != nil {
 		panic("recurrent: samples given to a network that reads tokens")
