@@ -34,7 +34,7 @@ const (
 )
 
 // ours are the names of snapshots; with more digits, those of writes that a crash has cut.
-var ours = regexp.MustCompile(`^[A-Z2-7]{26}\.stream([0-9]*)$`)
+var ours = regexp.MustCompile(`^[A-Z2-7]{26}\` + suffix + `([0-9]*)$`)
 
 // store is a folder of snapshots, and a list of them.
 type store struct {
@@ -57,8 +57,8 @@ type entry struct {
 	saved  time.Time
 }
 
-// openStore lists the snapshots of a folder, which it makes; those beyond the limits go as put would have them go. Damaged ones are removed,
-// other files are left alone.
+// openStore lists the snapshots of a folder, which it makes. Damaged ones are removed, and the oldest of those beyond the limits; other files are
+// left alone.
 func openStore(dir string, keep time.Duration, maxBytes int64, perClient int) (*store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
