@@ -465,3 +465,49 @@ func TestStoreLimitsAtStart(t *testing.T) {
 		}
 	}
 }
+
+// Wrong flags end the process with 2, as the flag package's own errors do; what else fails, with 1.
+func TestExitCodes(t *testing.T) {
+	for args, want := range map[string]int{
+		"-threshold 5":         2,
+		"-max-streams 0":       2,
+		"-max-streams many":    2,
+		"words.wav":            2,
+		"-model missing":       1,
+		"-listen nowhere:what": 1,
+	} {
+		cmd := exec.Command(os.Args[0], strings.Fields(args)...)
+		cmd.Env = append(os.Environ(), "SERVICE_TEST_MAIN=1")
+		text, _ := cmd.CombinedOutput()
+		if got := cmd.ProcessState.ExitCode(); got != want {
+			t.Errorf("%s: exit code %d, want %d: %s", args, got, want, text)
+		}
+	}
+}
+
+// A second SIGTERM ends the process at once, when the first still waits for a client.
+func TestSecondSIGTERM(t *testing.T) {
+	cmd, address := process(t, "-grace", "1m")
+	conn, err := net.Dial("tcp", address) // which net/http waits for, as it may be about to ask
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := http.Get("http://" + address + "/healthz"); err != nil { // so the one before it was accepted
+		t.Fatal(err)
+	}
+	began := time.Now()
+	gone := make(chan error, 1)
+	go func() { gone <- cmd.Wait() }()
+	for tick := time.Tick(50 * time.Millisecond); ; {
+		select {
+		case err := <-gone:
+			if took := time.Since(began); cmd.ProcessState.Success() || took > 3*time.Second {
+				t.Errorf("ended after %v with %v", took, err)
+			}
+			return
+		case <-tick:
+			cmd.Process.Signal(syscall.SIGTERM)
+		}
+	}
+}
