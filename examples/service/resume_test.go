@@ -432,6 +432,32 @@ func TestStoreTogether(t *testing.T) {
 	}
 }
 
+// A snapshot that cannot be written is not counted, and leaves the stream its last one.
+func TestStoreFails(t *testing.T) {
+	st := &stream{identity: identity{ID: "mine"}, detector: start(t, tones(t, 0), nil).server.finder.NewDetector()}
+	s, err := openStore(filepath.Join(t.TempDir(), "a"), time.Hour, 1<<30, 1)
+	if err == nil {
+		err = s.put(st)
+	}
+	if err == nil {
+		err = os.Rename(s.dir, s.dir+"b")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, before := s.size()
+	if err := s.put(st); err == nil {
+		t.Error("written to a folder that is not there")
+	}
+	if err := os.Rename(s.dir+"b", s.dir); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := s.get("mine", "")
+	if n, after := s.size(); kept == nil || err != nil || n != 1 || after != before {
+		t.Errorf("%v, %v; %d listed of %d bytes, before of %d", kept, err, n, after, before)
+	}
+}
+
 // A server with tighter limits takes over no more than they allow, the newest; whatever the folder's name.
 func TestStoreLimitsAtStart(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a[b]*")
