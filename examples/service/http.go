@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/wav"
@@ -21,14 +23,32 @@ type query struct {
 	events int64 // that it has already, −1 where it does not say
 }
 
-func (s *server) query(v url.Values, format string) (query, error) {
-	q := query{format: format, events: -1}
+// open acquires the stream that a request asks for, in one of some formats, of which the first is the default. Without one it has answered why.
+func (s *server) open(w http.ResponseWriter, r *http.Request, formats ...string) (*stream, query) {
+	q, err := s.query(r.URL.Query(), formats)
+	if err != nil {
+		s.refuse(w, err)
+		return nil, q
+	}
+	st, err := s.streams.acquire(r.PathValue("id"), s.client(r), q.events)
+	if err != nil {
+		s.refuse(w, err)
+		return nil, q
+	}
+	w.Header().Set("Stream-Id", st.ID)
+	return st, q
+}
+
+func (s *server) query(v url.Values, formats []string) (query, error) {
+	q := query{format: formats[0], events: -1}
 	for key := range v {
 		value := v.Get(key)
 		var err error
 		switch key {
 		case "format":
-			q.format = value
+			if q.format = value; !slices.Contains(formats, value) {
+				err = fmt.Errorf("format=%.20q: want %s", value, strings.Join(formats, ", "))
+			}
 		case "events":
 			if q.events, err = strconv.ParseInt(value, 10, 64); err != nil || q.events < 0 {
 				err = fmt.Errorf("events=%q: want the number of events that you have", value)
@@ -56,19 +76,12 @@ func (s *server) otherRate(rate float64) error {
 
 // upload answers a request whose body is audio, while it comes.
 func (s *server) upload(w http.ResponseWriter, r *http.Request) {
-	q, err := s.query(r.URL.Query(), "wav")
-	if err != nil {
-		s.refuse(w, err)
-		return
-	}
-	st, err := s.streams.acquire(r.PathValue("id"), s.client(r), q.events)
-	if err != nil {
-		s.refuse(w, err)
+	st, q := s.open(w, r, "wav", string(wav.S16LE), string(wav.S16BE), string(wav.F32LE), string(wav.U8))
+	if st == nil {
 		return
 	}
 	defer s.streams.handlers.Done()
 	control := http.NewResponseController(w)
-	control.EnableFullDuplex() // answers while the body comes; HTTP/2 does so anyway, and says that it knows no such thing
 	in := &patient{in: r.Body, control: control, ctx: s.streams.ctx, idle: s.cfg.Idle}
 	defer context.AfterFunc(in.ctx, in.wake)()
 	src, err := s.newBody(in, q.format)
@@ -80,7 +93,6 @@ func (s *server) upload(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	w.Header().Set("Stream-Id", st.ID)
 	session := newSession(s, st, &response{w, control, s.cfg.Slow}, q.events, len(src.buf))
 	session.truncated = src.truncated
 	session.run(s.streams.ctx, q.format, src)
@@ -121,9 +133,7 @@ func (s *server) newBody(p *patient, format string) (*body, error) {
 	b := &body{patient: p, buf: make([]float32, s.finder.Frame())}
 	var err error
 	if format != "wav" {
-		if b.source, err = wav.NewRaw(p, wav.Encoding(format)); err != nil {
-			err = refusal(http.StatusBadRequest, "request", "format=%.20q: want wav, s16le, s16be, f32le or u8", format)
-		}
+		b.source, err = wav.NewRaw(p, wav.Encoding(format))
 		return b, err
 	}
 	if b.wav, err = wav.NewReader(p); err != nil {

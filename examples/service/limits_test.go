@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -212,6 +214,16 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
+// By default one client cannot take all streams.
+func TestMaxPerClient(t *testing.T) {
+	in := start(t, tones(t, 0), nil)
+	for range 32 {
+		in.dial("/v1/streams").line()
+	}
+	status, answer := in.post("/v1/streams?format=s16le", nil)
+	refused(t, "the 33rd", status, answer, 429, "client", "32 streams")
+}
+
 // Wrong limits are named.
 func TestConfig(t *testing.T) {
 	for want, change := range map[string]func(*config){
@@ -243,5 +255,73 @@ func TestRate(t *testing.T) {
 	fmt.Fprint(&b, s.otherRate(8000))
 	if !strings.Contains(b.String(), "16000 Hz") {
 		t.Errorf("%s names no 16000 Hz", b.String())
+	}
+}
+
+// Who is refused, or told an error, hears so at once and is soon disconnected, whether it sends nothing more or goes on without end; and so is
+// who sends a body where none is wanted.
+func TestRefusedBodies(t *testing.T) {
+	in := start(t, tones(t, 0), nil)
+	in.dial("/v1/streams/mine").line()
+	var all sync.WaitGroup
+	for _, c := range []struct {
+		name, request string
+		body          string
+		status        int
+		word          string
+	}{
+		{"parameter", "POST /v1/streams?foo=1", "", 400, `"request"`},
+		{"no WAV", "PUT /v1/streams", strings.Repeat("no WAV", 8), 400, `"audio"`},
+		{"NaN", "POST /v1/streams?format=f32le", "\x00\x00\xc0\x7f", 200, `"audio"`},
+		{"busy", "POST /v1/streams/mine?format=s16le", "", 409, `"busy"`},
+		{"GET", "GET /v1/streams", "", 426, `"request"`},
+		{"DELETE", "DELETE /v1/streams/nobody", "", 404, `"unknown"`},
+		{"path", "POST /", "", 404, `"request"`},
+		{"health", "GET /healthz", "", 200, ""},
+	} {
+		for _, endless := range []bool{false, true} {
+			all.Go(func() {
+				conn, err := net.Dial("tcp", in.address)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer conn.Close()
+				conn.SetDeadline(time.Now().Add(8 * time.Second)) // before net/http has had enough at this pace, 256 KiB
+				if endless {
+					fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", c.request)
+					go sendForever(conn, c.body)
+				} else {
+					fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n%s", c.request, c.body)
+				}
+				r := bufio.NewReader(conn)
+				answer, err := http.ReadResponse(r, nil)
+				if err != nil {
+					t.Errorf("%s, endless %v: no answer: %v", c.name, endless, err)
+					return
+				}
+				b, err := io.ReadAll(answer.Body)
+				if err != nil || answer.StatusCode != c.status || !strings.Contains(string(b), c.word) {
+					t.Errorf("%s, endless %v: status %d, %s, %v; want %d, %s", c.name, endless, answer.StatusCode, b, err, c.status, c.word)
+				}
+				if _, err := r.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Errorf("%s, endless %v: still connected after the answer: %v", c.name, endless, err)
+				}
+			})
+		}
+	}
+	all.Wait()
+}
+
+// sendForever sends a body's chunks, some bytes and then silence at the pace of a microphone, until nobody takes it.
+func sendForever(conn net.Conn, body string) {
+	for tick := time.Tick(20 * time.Millisecond); ; <-tick {
+		if body == "" {
+			body = strings.Repeat("\x00", 320)
+		}
+		if _, err := fmt.Fprintf(conn, "%x\r\n%s\r\n", len(body), body); err != nil {
+			return
+		}
+		body = ""
 	}
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -43,11 +44,14 @@ func main() {
 	}
 	if err := run(*listen, *path, opt, cfg, *grace); err != nil {
 		fmt.Fprintln(os.Stderr, "service:", err)
+		if errors.As(err, &usage{}) {
+			os.Exit(2)
+		}
 		os.Exit(1)
 	}
 }
 
-// run serves until SIGTERM or Ctrl-C.
+// run serves until SIGTERM or Ctrl-C; the second of them ends the process at once.
 func run(listen, path string, opt events.Options, cfg config, grace time.Duration) error {
 	m, err := load(path)
 	if err != nil {
@@ -63,7 +67,7 @@ func run(listen, path string, opt events.Options, cfg config, grace time.Duratio
 		return err
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	context.AfterFunc(ctx, stop)
 	cfg.Log.Info("listening", "address", l.Addr().String(), "model", path, "stream_bytes", s.finder.StateBytes())
 	return s.serve(ctx, l, grace)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -254,14 +256,15 @@ func TestDamagedSnapshots(t *testing.T) {
 	in := start(t, tones(t, 0), keep)
 	in.abandon("mine")
 	in.stop()
-	path := in.server.streams.store.path("mine")
+	names, _ := os.ReadDir(dir)
+	path := filepath.Join(dir, names[0].Name())
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b[len(b)/2] ^= 4
 	strange := filepath.Join(dir, "other"+suffix)
-	for p, content := range map[string][]byte{path: b, path + ".123.tmp": b[:100], strange: []byte("not ours"), filepath.Join(dir, "notes.txt"): nil} {
+	for p, content := range map[string][]byte{path: b, path + "123": b[:100], strange: []byte("not ours"), filepath.Join(dir, "notes.txt"): nil} {
 		if err := os.WriteFile(p, content, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -272,6 +275,31 @@ func TestDamagedSnapshots(t *testing.T) {
 	}
 	if files, _ := os.ReadDir(dir); len(files) != 2 {
 		t.Errorf("the folder holds %v, want the two files that are not ours", files)
+	}
+}
+
+// Where a crash has left a stream two snapshots, it goes on from the newer.
+func TestTwoSnapshots(t *testing.T) {
+	finder := start(t, tones(t, 0), nil).server.finder
+	dir := t.TempDir()
+	for n := range 2 {
+		st := &stream{identity: identity{ID: "mine", Told: int64(n)}, detector: finder.NewDetector()}
+		fresh := t.TempDir()
+		s, err := openStore(fresh, time.Hour, 1<<30, 1)
+		if err == nil {
+			err = errors.Join(s.put(st), os.CopyFS(dir, os.DirFS(fresh)))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := openStore(dir, time.Hour, 1<<30, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := s.get("mine", "")
+	if files, _ := os.ReadDir(dir); err != nil || kept.Identity.Told != 1 || len(files) != 1 || s.total != s.list["mine"].size {
+		t.Errorf("%+v, %v; %d files, %d bytes", kept, err, len(files), s.total)
 	}
 }
 
@@ -365,4 +393,147 @@ func FuzzSnapshot(f *testing.F) {
 			}
 		}
 	})
+}
+
+// However many streams a client leaves at once, the list is what the folder holds, and no more than it may have.
+func TestStoreTogether(t *testing.T) {
+	finder := start(t, tones(t, 0), nil).server.finder
+	dir := t.TempDir()
+	for _, perClient := range []int{1, 3} {
+		s, err := openStore(dir, time.Hour, 1<<30, perClient)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for round := range 20 {
+			var all sync.WaitGroup
+			for i := range 8 {
+				all.Go(func() {
+					st := &stream{identity: identity{ID: fmt.Sprint(round, "-", i), Client: "mine"}, detector: finder.NewDetector()}
+					if err := s.put(st); err != nil {
+						t.Error(err)
+					}
+					s.get(st.ID, "mine")
+				})
+			}
+			all.Wait()
+			files, _ := os.ReadDir(dir)
+			bytes := int64(0)
+			for _, f := range files {
+				info, _ := f.Info()
+				bytes += info.Size()
+				if info.Mode().Perm() != 0o600 {
+					t.Fatalf("%s has mode %v", f.Name(), info.Mode())
+				}
+			}
+			if n, listed := s.size(); n != perClient || n != len(files) || listed != bytes {
+				t.Fatalf("%d listed of %d bytes, %d files of %d bytes; want %d of each", n, listed, len(files), bytes, perClient)
+			}
+		}
+	}
+}
+
+// A snapshot that cannot be written is not counted, and leaves the stream its last one.
+func TestStoreFails(t *testing.T) {
+	st := &stream{identity: identity{ID: "mine"}, detector: start(t, tones(t, 0), nil).server.finder.NewDetector()}
+	s, err := openStore(filepath.Join(t.TempDir(), "a"), time.Hour, 1<<30, 1)
+	if err == nil {
+		err = s.put(st)
+	}
+	if err == nil {
+		err = os.Rename(s.dir, s.dir+"b")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, before := s.size()
+	if err := s.put(st); err == nil {
+		t.Error("written to a folder that is not there")
+	}
+	if err := os.Rename(s.dir+"b", s.dir); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := s.get("mine", "")
+	if n, after := s.size(); kept == nil || err != nil || n != 1 || after != before {
+		t.Errorf("%v, %v; %d listed of %d bytes, before of %d", kept, err, n, after, before)
+	}
+}
+
+// A server with tighter limits takes over no more than they allow, the newest; whatever the folder's name.
+func TestStoreLimitsAtStart(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a[b]*")
+	change := func(c *config) { c.Dir, c.TokenHeader = dir, "Token" }
+	in := start(t, tones(t, 0), change)
+	for _, id := range []string{"one", "two", "three"} {
+		in.abandon(id, "Token", "a")
+	}
+	in.abandon("other", "Token", "b")
+	size := in.metric("s4d_snapshot_bytes") / 4
+	in.stop()
+	holds := func(n int, listed float64) {
+		t.Helper()
+		if files, _ := os.ReadDir(dir); len(files) != n || listed != float64(n) {
+			t.Errorf("%d files, %v listed, want %d", len(files), listed, n)
+		}
+	}
+	holds(4, 4)
+
+	in = start(t, tones(t, 0), func(c *config) { change(c); c.MaxPerClient = 2 })
+	holds(3, in.metric("s4d_snapshots"))
+	in.stop()
+	in = start(t, tones(t, 0), func(c *config) { change(c); c.MaxStore = int64(2.5 * size) })
+	holds(2, in.metric("s4d_snapshots"))
+	for _, want := range []struct {
+		id, client string
+		samples    int64
+	}{{"two", "a", 0}, {"three", "a", 800}, {"other", "b", 800}} {
+		if n := in.heardBefore(want.id, "Token", want.client); n != want.samples {
+			t.Errorf("%s goes on from sample %d, want %d", want.id, n, want.samples)
+		}
+	}
+}
+
+// Wrong flags end the process with 2, as the flag package's own errors do; what else fails, with 1.
+func TestExitCodes(t *testing.T) {
+	for args, want := range map[string]int{
+		"-threshold 5":         2,
+		"-max-streams 0":       2,
+		"-max-streams many":    2,
+		"words.wav":            2,
+		"-model missing":       1,
+		"-listen nowhere:what": 1,
+	} {
+		cmd := exec.Command(os.Args[0], strings.Fields(args)...)
+		cmd.Env = append(os.Environ(), "SERVICE_TEST_MAIN=1")
+		text, _ := cmd.CombinedOutput()
+		if got := cmd.ProcessState.ExitCode(); got != want {
+			t.Errorf("%s: exit code %d, want %d: %s", args, got, want, text)
+		}
+	}
+}
+
+// A second SIGTERM ends the process at once, when the first still waits for a client.
+func TestSecondSIGTERM(t *testing.T) {
+	cmd, address := process(t, "-grace", "1m")
+	conn, err := net.Dial("tcp", address) // which net/http waits for, as it may be about to ask
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := http.Get("http://" + address + "/healthz"); err != nil { // so the one before it was accepted
+		t.Fatal(err)
+	}
+	began := time.Now()
+	gone := make(chan error, 1)
+	go func() { gone <- cmd.Wait() }()
+	for tick := time.Tick(50 * time.Millisecond); ; {
+		select {
+		case err := <-gone:
+			if took := time.Since(began); cmd.ProcessState.Success() || took > 3*time.Second {
+				t.Errorf("ended after %v with %v", took, err)
+			}
+			return
+		case <-tick:
+			cmd.Process.Signal(syscall.SIGTERM)
+		}
+	}
 }

@@ -36,7 +36,7 @@ type config struct {
 
 func defaults() config {
 	return config{
-		Keep: 10 * time.Minute, MaxStore: 1 << 30, MaxStreams: 2000, MaxPerClient: 2000, MaxMessage: 1 << 16,
+		Keep: 10 * time.Minute, MaxStore: 1 << 30, MaxStreams: 2000, MaxPerClient: 32, MaxMessage: 1 << 16,
 		Idle: 2 * time.Minute, Slow: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
 	}
 }
@@ -56,6 +56,9 @@ func (c *config) validate() error {
 	return nil
 }
 
+// usage is an error of a flag's value.
+type usage struct{ error }
+
 // server is one model and its clients.
 type server struct {
 	cfg     config
@@ -69,11 +72,11 @@ type server struct {
 
 func newServer(m *model.Model, opt events.Options, cfg config) (*server, error) {
 	if err := cfg.validate(); err != nil {
-		return nil, err
+		return nil, usage{err}
 	}
 	f, err := events.New(m, opt)
 	if err != nil {
-		return nil, err
+		return nil, usage{err}
 	}
 	s := &server{
 		cfg: cfg, finder: f, work: make(chan struct{}, runtime.GOMAXPROCS(0)), mux: http.NewServeMux(),
@@ -104,7 +107,35 @@ func newServer(m *model.Model, opt events.Options, cfg config) (*server, error) 
 	return s, nil
 }
 
-func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+// linger is how long a client whose body nobody reads any more may go on sending it, to be told why.
+const linger = time.Second
+
+// ServeHTTP answers without waiting for the request's body, of which handlers read what they want. A connection that had one is not used
+// again, so that no rest of it is ever taken for a request.
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	control := http.NewResponseController(w)
+	control.EnableFullDuplex() // HTTP/2 does so anyway, and says that it knows no such thing
+	if r.ContentLength != 0 {
+		w.Header().Set("Connection", "close")
+	}
+	if h, pattern := s.mux.Handler(r); pattern == "" {
+		v := verdict{w, 0}
+		h.ServeHTTP(&v, r)
+		s.refuse(w, refusal(v.status, "request", "%s %.64s: %s", r.Method, r.URL.Path, http.StatusText(v.status)))
+	} else {
+		s.mux.ServeHTTP(w, r)
+	}
+	control.SetReadDeadline(time.Now().Add(linger))
+}
+
+// verdict takes an answer's status and header, and drops its text.
+type verdict struct {
+	http.ResponseWriter
+	status int
+}
+
+func (v *verdict) WriteHeader(status int)      { v.status = status }
+func (v *verdict) Write(b []byte) (int, error) { return len(b), nil }
 
 // health says whether new streams are welcome.
 func (s *server) health(w http.ResponseWriter, _ *http.Request) {

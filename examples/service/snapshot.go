@@ -2,26 +2,24 @@ package main
 
 import (
 	"bytes"
-	"crypto/sha256"
+	"crypto/rand"
 	"encoding/binary"
 	"encoding/gob"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
+	"regexp"
 	"sync"
 	"time"
 
-	"github.com/s4d-fast/s4d-fast/internal/atomicfile"
+	"github.com/natefinch/atomic"
 )
 
 // snapshot is a stream that is not connected. Its file has a magic word, the CRC-32 (IEEE, little endian) of what follows, and a gob of
-// this; it is named after a hash of the stream's name, which so may contain anything.
+// this. Every snapshot has a file of a new name, so that to list one is the last step of writing it, and to remove one never hits the next.
 type snapshot struct {
 	Identity identity
 	Detector []byte
@@ -35,6 +33,9 @@ const (
 	writers    = 4 // snapshots in memory at once
 )
 
+// ours are the names of snapshots; with more digits, those of writes that a crash has cut.
+var ours = regexp.MustCompile(`^[A-Z2-7]{26}\` + suffix + `([0-9]*)$`)
+
 // store is a folder of snapshots, and a list of them.
 type store struct {
 	dir       string
@@ -45,58 +46,68 @@ type store struct {
 
 	mu    sync.Mutex
 	list  map[string]entry // by the stream's name
-	total int64            // bytes
+	total int64            // bytes, with those that are being written
+	gone  []string         // files that are listed no more
 }
 
 type entry struct {
+	file   string
 	client string
 	size   int64
 	saved  time.Time
 }
 
-// openStore lists the snapshots of a folder, which it makes. Damaged ones are removed, other files are left alone.
+// openStore lists the snapshots of a folder, which it makes. Damaged ones are removed, and the oldest of those beyond the limits; other files are
+// left alone.
 func openStore(dir string, keep time.Duration, maxBytes int64, perClient int) (*store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	s := &store{dir: dir, keep: keep, max: maxBytes, perClient: perClient, writing: make(chan struct{}, writers), list: map[string]entry{}}
-	paths, err := filepath.Glob(filepath.Join(dir, "*"+suffix+"*"))
+	files, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
-	for _, path := range paths {
-		if strings.HasSuffix(path, ".tmp") { // of a write that a crash has cut
-			err = os.Remove(path)
-		} else {
-			err = s.add(path)
-		}
-		if err != nil {
+	for _, f := range files {
+		if err := s.open(f.Name()); err != nil {
 			return nil, err
 		}
 	}
-	return s, s.expire(time.Now())
+	s.expire(time.Now())
+	for s.total > s.max {
+		id, _ := s.oldest("")
+		s.drop(id)
+	}
+	return s, s.sweep()
 }
 
-func (s *store) add(path string) error {
-	b, err := os.ReadFile(path)
+// open lists a file, if it is a snapshot.
+func (s *store) open(name string) error {
+	parts, file := ours.FindStringSubmatch(name), filepath.Join(s.dir, name)
+	if parts == nil {
+		return nil
+	}
+	if parts[1] != "" {
+		s.gone = append(s.gone, file)
+		return nil
+	}
+	b, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	if !strings.HasPrefix(string(b), magic) {
+	kept, err := decodeSnapshot(b)
+	if err != nil {
+		s.gone = append(s.gone, file)
 		return nil
 	}
-	kept, err := decodeSnapshot(b)
-	if err != nil || s.path(kept.Identity.ID) != path {
-		return os.Remove(path)
+	e := entry{file, kept.Identity.Client, int64(len(b)), kept.Saved}
+	s.total += e.size
+	if other, has := s.list[kept.Identity.ID]; has && other.saved.After(e.saved) { // a crash came between list and sweep
+		s.discard(e)
+		return nil
 	}
-	s.list[kept.Identity.ID] = entry{kept.Identity.Client, int64(len(b)), kept.Saved}
-	s.total += int64(len(b))
+	s.enlist(kept.Identity.ID, e)
 	return nil
-}
-
-func (s *store) path(id string) string {
-	sum := sha256.Sum256([]byte(id))
-	return filepath.Join(s.dir, hex.EncodeToString(sum[:16])+suffix)
 }
 
 func encodeSnapshot(v snapshot) ([]byte, error) {
@@ -119,7 +130,7 @@ func decodeSnapshot(b []byte) (*snapshot, error) {
 	return v, err
 }
 
-// put writes a stream's snapshot. A client that has too many loses its oldest; a full store takes none.
+// put writes a stream's snapshot. A client that then has too many loses its oldest; a full store takes none.
 func (s *store) put(st *stream) error {
 	s.writing <- struct{}{}
 	defer func() { <-s.writing }()
@@ -128,115 +139,140 @@ func (s *store) put(st *stream) error {
 	if err != nil {
 		return err
 	}
-	if err := s.reserve(st.ID, entry{st.Client, int64(len(b)), now}); err != nil {
-		return err
+	e := entry{filepath.Join(s.dir, rand.Text()+suffix), st.Client, int64(len(b)), now}
+	if err := s.reserve(st.ID, e); err != nil {
+		return errors.Join(err, s.sweep())
 	}
-	err = atomicfile.Write(s.path(st.ID), func(w io.Writer) error {
-		_, err := w.Write(b)
-		return err
-	})
+	err = atomic.WriteFile(e.file, bytes.NewReader(b))
+	s.mu.Lock()
 	if err != nil {
-		return errors.Join(err, s.remove(st.ID))
+		s.total -= e.size
+	} else {
+		s.enlist(st.ID, e)
 	}
-	return nil
+	s.mu.Unlock()
+	return errors.Join(err, s.sweep())
 }
 
-// reserve lists a snapshot that is about to be written.
+// reserve counts the bytes of a snapshot that is about to be written; those of the stream's last one do not stand in its way.
 func (s *store) reserve(id string, e entry) error {
-	if err := s.expire(e.saved); err != nil {
-		return err
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, known := s.list[id]; !known {
-		if err := s.makeRoom(e.client); err != nil {
-			return err
-		}
+	s.expire(e.saved)
+	if want := s.total + e.size - s.list[id].size; want > s.max {
+		return fmt.Errorf("%s: stream %s: the snapshots would take %d bytes, at most %d are wanted", s.dir, id, want, s.max)
 	}
-	if s.total+e.size-s.list[id].size > s.max {
-		return fmt.Errorf("%s: stream %s: the snapshots take %d bytes, at most %d are wanted", s.dir, id, s.total+e.size, s.max)
-	}
-	s.total += e.size - s.list[id].size
-	s.list[id] = e
+	s.total += e.size
 	return nil
 }
 
-// makeRoom removes a client's oldest snapshot where it has as many as it may.
-func (s *store) makeRoom(client string) error {
-	n, oldest := 0, ""
+// enlist lists a snapshot whose bytes are counted, in place of the stream's last one, and drops the client's oldest where it has too many.
+// Like all below it is for who holds mu.
+func (s *store) enlist(id string, e entry) {
+	s.drop(id)
+	s.list[id] = e
+	if oldest, n := s.oldest(e.client); n > s.perClient {
+		s.drop(oldest)
+	}
+}
+
+// oldest returns a client's oldest snapshot, and how many it has; "" is all clients.
+func (s *store) oldest(client string) (oldest string, n int) {
 	for id, e := range s.list {
-		if e.client != client {
+		if client != "" && e.client != client {
 			continue
 		}
-		if n++; oldest == "" || e.saved.Before(s.list[oldest].saved) {
+		if n++; n == 1 || e.saved.Before(s.list[oldest].saved) {
 			oldest = id
 		}
 	}
-	if n < s.perClient {
-		return nil
-	}
-	return s.drop(oldest)
+	return oldest, n
 }
 
-// owns reports whether there is a snapshot of the stream; another client's is an error.
-func (s *store) owns(id, client string) (bool, error) {
-	if err := s.expire(time.Now()); err != nil {
-		return false, err
+// expire drops what is too old.
+func (s *store) expire(now time.Time) {
+	for id, e := range s.list {
+		if now.Sub(e.saved) > s.keep {
+			s.drop(id)
+		}
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+}
+
+// drop forgets a snapshot, if there is one; its file is left to sweep.
+func (s *store) drop(id string) {
+	if e, has := s.list[id]; has {
+		delete(s.list, id)
+		s.discard(e)
+	}
+}
+
+// discard takes off a file's bytes and leaves it to sweep.
+func (s *store) discard(e entry) {
+	s.total -= e.size
+	s.gone = append(s.gone, e.file)
+}
+
+// find returns the entry of a stream, or none; another client's is an error.
+func (s *store) find(id, client string) (entry, error) {
+	s.expire(time.Now())
 	e, has := s.list[id]
 	if has && e.client != client {
-		return false, refusal(http.StatusForbidden, "owner", "stream %s is another client's", id)
+		return entry{}, refusal(http.StatusForbidden, "owner", "stream %s is another client's", id)
 	}
-	return has, nil
+	return e, nil
 }
 
-// get returns the snapshot of a stream, or nil; its file stays until the stream ends or is kept again, so that a crash
+// sweep removes the files that are listed no more. It is for who does not hold mu, and comes after all that may drop.
+func (s *store) sweep() error {
+	s.mu.Lock()
+	gone := s.gone
+	s.gone = nil
+	s.mu.Unlock()
+	var all error
+	for _, file := range gone {
+		if err := os.Remove(file); !errors.Is(err, os.ErrNotExist) {
+			all = errors.Join(all, err)
+		}
+	}
+	return all
+}
+
+// get returns the snapshot of a stream, or nil; its file stays until the stream ends, is kept again or makes room, so that a crash
 // loses what came since, not the stream.
 func (s *store) get(id, client string) (*snapshot, error) {
-	has, err := s.owns(id, client)
-	if err != nil || !has {
+	s.mu.Lock()
+	e, err := s.find(id, client)
+	s.mu.Unlock()
+	if err = errors.Join(err, s.sweep()); err != nil || e.file == "" {
 		return nil, err
 	}
-	b, err := os.ReadFile(s.path(id))
+	b, err := os.ReadFile(e.file)
+	if errors.Is(err, os.ErrNotExist) { // it has just made room
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
 	return decodeSnapshot(b)
 }
 
+// remove ends a stream that its session holds.
 func (s *store) remove(id string) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.drop(id)
+	s.drop(id)
+	s.mu.Unlock()
+	return s.sweep()
 }
 
-// drop is remove for who holds mu.
-func (s *store) drop(id string) error {
-	e, has := s.list[id]
-	if !has {
-		return nil
-	}
-	delete(s.list, id)
-	s.total -= e.size
-	if err := os.Remove(s.path(id)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
-// expire removes what is too old.
-func (s *store) expire(now time.Time) error {
+// forget drops a client's stream and reports whether there was one.
+func (s *store) forget(id, client string) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var all error
-	for id, e := range s.list {
-		if now.Sub(e.saved) > s.keep {
-			all = errors.Join(all, s.drop(id))
-		}
+	e, err := s.find(id, client)
+	if err == nil {
+		s.drop(id)
 	}
-	return all
+	return e.file != "", err
 }
 
 // size returns how many snapshots there are, and their bytes.

@@ -214,6 +214,10 @@ func TestBadInput(t *testing.T) {
 	refused(t, "GET", status, answer, 426, "request", "WebSocket")
 	status, answer = in.request("DELETE", "/v1/streams/nobody", nil)
 	refused(t, "DELETE", status, answer, 404, "unknown", "nobody")
+	status, answer = in.request("PUT", "/v2/streams", nil)
+	refused(t, "path", status, answer, 404, "request", "PUT /v2/streams")
+	status, answer = in.request("DELETE", "/metrics", nil)
+	refused(t, "method", status, answer, 405, "request", "DELETE /metrics")
 	for name, path := range map[string]string{"format": "/v1/streams?format=wav", "rate": "/v1/streams?rate=44100"} {
 		_, answer, err := websocket.Dial(t.Context(), "ws://"+in.address+path, nil)
 		if err == nil || answer == nil || answer.StatusCode != 400 {

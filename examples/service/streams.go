@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -190,20 +191,18 @@ func (s *streams) release(st *stream, keep bool) (kept bool, err error) {
 
 // forget removes a stream that is not connected.
 func (s *streams) forget(id, client string) error {
+	had := false
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.free(id); err != nil {
-		return err
+	err := s.free(id)
+	if err == nil && s.store != nil {
+		had, err = s.store.forget(id, client)
 	}
-	has := false
+	s.mu.Unlock()
+	if err == nil && !had {
+		err = refusal(http.StatusNotFound, "unknown", "there is no stream %.64q", id)
+	}
 	if s.store != nil {
-		var err error
-		if has, err = s.store.owns(id, client); err != nil {
-			return err
-		}
+		err = errors.Join(err, s.store.sweep())
 	}
-	if !has {
-		return refusal(http.StatusNotFound, "unknown", "there is no stream %.64q", id)
-	}
-	return s.store.remove(id)
+	return err
 }

@@ -11,29 +11,21 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/s4d-fast/s4d-fast/wav"
 )
 
 // socket speaks WebSocket: binary messages are audio, the text message {"type":"end"} ends it; every answer is a text message with a line.
 func (s *server) socket(w http.ResponseWriter, r *http.Request) {
-	q, err := s.query(r.URL.Query(), "s16le")
-	switch {
-	case err != nil:
-	case !strings.EqualFold(r.Header.Get("Upgrade"), "websocket"):
-		err = refusal(http.StatusUpgradeRequired, "request", "GET is for WebSocket; POST or PUT audio")
-	case q.format != "s16le":
-		err = refusal(http.StatusBadRequest, "request", "format=%.20q: over WebSocket audio is s16le", q.format)
-	}
-	if err != nil {
-		s.refuse(w, err)
+	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+		s.refuse(w, refusal(http.StatusUpgradeRequired, "request", "GET is for WebSocket; POST or PUT audio"))
 		return
 	}
-	st, err := s.streams.acquire(r.PathValue("id"), s.client(r), q.events)
-	if err != nil {
-		s.refuse(w, err)
+	st, q := s.open(w, r, string(wav.S16LE))
+	if st == nil {
 		return
 	}
 	defer s.streams.handlers.Done()
-	w.Header().Set("Stream-Id", st.ID)
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
 	if err != nil { // which Accept has answered
 		s.streams.release(st, true)
