@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -32,5 +33,18 @@ func TestEvalRepeatsTheRun(t *testing.T) {
 	decode(t, ok(t, "eval", filepath.Join(delay, "best.safetensors"), "--config", filepath.Join(delay, "config.toml"), "--json"), &e)
 	if e.Loss != m.Loss {
 		t.Errorf("eval's loss is %v, the run's %v", e.Loss, m.Loss)
+	}
+}
+
+// The model in the binary names the real clips that it was not trained on.
+func TestEvalBuiltIn(t *testing.T) {
+	dir := filepath.Join(os.Getenv("S4D_DATA"), "fsdd")
+	if _, err := os.Stat(dir); os.Getenv("S4D_DATA") == "" || err != nil {
+		t.Skip("S4D_DATA is not set, or holds no fsdd")
+	}
+	var e evaluation
+	decode(t, ok(t, "eval", "digits", "--task", "digits", "--data", dir, "--json"), &e)
+	if e.N != 300 || *e.Accuracy < 0.97 {
+		t.Errorf("%.1f %% of %d clips", 100**e.Accuracy, e.N)
 	}
 }
