@@ -51,7 +51,7 @@ func Read(r io.Reader) (*Model, error) {
 
 func read(r io.Reader) (*Model, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
-	if head, _ := in.Peek(4); string(head) == "PK" {
+	if head, _ := in.Peek(4); string(head) == "PK\x03\x04" {
 		return nil, ErrZip
 	}
 	file, err := safetensors.Read(in)
