@@ -23,6 +23,9 @@ const (
 	configKey, metaKey       = "config", "meta"
 )
 
+// ErrZip is what Load and Read call a PyTorch checkpoint.
+var ErrZip = errors.New("a zip file, as PyTorch checkpoints are, and no model file")
+
 // Load reads a model file; errors name the path and what is wrong in it.
 func Load(path string) (*Model, error) {
 	f, err := os.Open(path)
@@ -30,7 +33,7 @@ func Load(path string) (*Model, error) {
 		return nil, fmt.Errorf("model: %w", err)
 	}
 	defer f.Close()
-	m, err := read(bufio.NewReaderSize(f, 1<<16))
+	m, err := read(f)
 	if err != nil {
 		return nil, fmt.Errorf("model: %s: %w", path, err)
 	}
@@ -47,7 +50,11 @@ func Read(r io.Reader) (*Model, error) {
 }
 
 func read(r io.Reader) (*Model, error) {
-	file, err := safetensors.Read(r)
+	in := bufio.NewReaderSize(r, 1<<16)
+	if head, _ := in.Peek(4); string(head) == "PK\x03\x04" {
+		return nil, ErrZip
+	}
+	file, err := safetensors.Read(in)
 	if err != nil {
 		return nil, err
 	}

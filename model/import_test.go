@@ -50,24 +50,29 @@ func TestImportOptions(t *testing.T) {
 			}
 		}
 		for want, opt := range map[string]ImportOptions{
-			"discretise":             {Step: whole.Step},
-			`disc "dss": want "zoh"`: {Disc: "dss", Step: whole.Step},
-			map[bool]string{true: `step "relu": want "exp"`, false: `step "softplus": full S4 layers of version 3 have "exp"`}[v4]: {
+			"discretise":              {Step: whole.Step},
+			`Disc: "dss": want "zoh"`: {Disc: "dss", Step: whole.Step},
+			map[bool]string{true: `Step: "relu": want "exp"`, false: `Step: "softplus": full S4 layers of version 3 have "exp"`}[v4]: {
 				Disc: ssm.Bilinear, Step: map[bool]string{true: "relu", false: StepSoftplus}[v4]},
 		} {
 			_, err := ImportPyTorch(path, opt)
-			if !errors.Is(err, ErrImportOption) || !strings.Contains(err.Error(), want) {
+			if !isOption(err) || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %+v: error %v, want one that says %s", g.Name, opt, err, want)
 			}
 		}
-		if _, err := ImportPyTorch(path, ImportOptions{Disc: ssm.ZOH}); v4 && (!errors.Is(err, ErrImportOption) || !strings.Contains(err.Error(), "store the step")) {
+		if _, err := ImportPyTorch(path, ImportOptions{Disc: ssm.ZOH}); v4 && (!isOption(err) || !strings.Contains(err.Error(), "store the step")) {
 			t.Errorf("%s: no step: error %v", g.Name, err)
 		}
 	}
 	minimal := golden.LoadTiny(t, "postnorm").WritePth(t)
-	if _, err := ImportPyTorch(minimal, ImportOptions{Disc: ssm.Bilinear}); !errors.Is(err, ErrImportOption) {
+	if _, err := ImportPyTorch(minimal, ImportOptions{Disc: ssm.Bilinear}); !isOption(err) {
 		t.Errorf("minimal layers, bilinear: error %v", err)
 	}
+}
+
+func isOption(err error) bool {
+	var o *ImportOptionError
+	return errors.As(err, &o)
 }
 
 // storageOrder is the order in which PyTorch wrote the tiny networks' tensors: storage I holds tensor I.
@@ -272,5 +277,20 @@ func TestTruncatedCheckpoint(t *testing.T) {
 		if _, err := ImportPyTorch(path, ImportOptions{}); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%d of %d bytes: error %v", n, len(whole), err)
 		}
+	}
+}
+
+// A file of the other format is called what it is, whichever way it was to be read.
+func TestOtherFormat(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.safetensors")
+	if err := mustNew(t, tiny(), 1).Save(path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ImportPyTorch(path, ImportOptions{}); !errors.Is(err, ErrSafetensors) || !strings.Contains(err.Error(), path) {
+		t.Errorf("a model file imported: %v", err)
+	}
+	path = golden.LoadTiny(t, "postnorm").WritePth(t)
+	if _, err := Load(path); !errors.Is(err, ErrZip) || !strings.Contains(err.Error(), path) {
+		t.Errorf("a checkpoint loaded: %v", err)
 	}
 }

@@ -1,7 +1,11 @@
 package model
 
 import (
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/internal/pth"
@@ -29,8 +33,11 @@ type ImportOptions struct {
 // of version 3 (SSKernelDiag) or 4 (SSMKernelDiag): ZOH or bilinear, uni- or bidirectional, with any number of pole copies and
 // Re A stored as its logarithm. Names may begin with "model.", as Lightning writes them. Files with any tensor too
 // many, too few or of another shape are refused by the tensor's name. Nothing in the file is executed. An option that is
-// missing or does not apply is an ErrImportOption.
+// missing or does not apply is an *ImportOptionError, a safetensors file an ErrSafetensors.
 func ImportPyTorch(path string, opt ImportOptions) (*Model, error) {
+	if err := notSafetensors(path); err != nil {
+		return nil, fmt.Errorf("model: %s: %w", path, err)
+	}
 	tensors, err := pth.Load(path)
 	if err != nil {
 		return nil, fmt.Errorf("model: %w", err)
@@ -40,6 +47,23 @@ func ImportPyTorch(path string, opt ImportOptions) (*Model, error) {
 		return nil, fmt.Errorf("model: %s: %w", path, err)
 	}
 	return m, nil
+}
+
+// ErrSafetensors is what ImportPyTorch calls a model file.
+var ErrSafetensors = errors.New("a safetensors file, as model files are, and no PyTorch checkpoint")
+
+// notSafetensors returns ErrSafetensors for a file that begins as one: the header's length in eight bytes, then its brace.
+func notSafetensors(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil // pth.Load says it
+	}
+	defer f.Close()
+	var head [9]byte
+	if _, err := io.ReadFull(f, head[:]); err == nil && binary.LittleEndian.Uint64(head[:]) < 1<<32 && head[8] == '{' {
+		return ErrSafetensors
+	}
+	return nil
 }
 
 func fromPyTorch(tensors []pth.Tensor, opt ImportOptions) (*Model, error) {

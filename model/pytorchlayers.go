@@ -1,7 +1,6 @@
 package model
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -46,12 +45,14 @@ var layerKinds = []layerKind{
 	},
 }
 
-// ErrImportOption marks errors of ImportOptions: one that the file leaves open is missing, or one does not apply.
-var ErrImportOption = errors.New("import option")
+// ImportOptionError is an option that the file leaves open and that is missing, or one that does not apply.
+type ImportOptionError struct {
+	Option  string // the field of ImportOptions: "Disc" or "Step"
+	Problem string
+}
 
-type importOptionError struct{ error }
-
-func (importOptionError) Is(target error) bool { return target == ErrImportOption }
+// Error implements error.
+func (e *ImportOptionError) Error() string { return e.Option + ": " + e.Problem }
 
 // kindOf finds the kind of layer that the tensors belong to.
 func kindOf(byName map[string]*pth.Tensor) *layerKind {
@@ -65,24 +66,27 @@ func kindOf(byName map[string]*pth.Tensor) *layerKind {
 
 // check reports an option that the kind of layer wants or does not have.
 func (k *layerKind) check(o ImportOptions) error {
-	var err error
+	disc := func(format string, args ...any) error {
+		return &ImportOptionError{"Disc", fmt.Sprintf(format, args...)}
+	}
+	step := func(format string, args ...any) error {
+		return &ImportOptionError{"Step", fmt.Sprintf(format, args...)}
+	}
 	switch {
 	case !k.full && o.Disc != "" && o.Disc != ssm.ZOH:
-		err = fmt.Errorf("disc %q: minimal S4D layers have %q", o.Disc, ssm.ZOH)
+		return disc("%q: %s have %q", o.Disc, k.name, ssm.ZOH)
 	case k.full && o.Disc == "":
-		err = fmt.Errorf("the file does not say how its %s discretise: want disc %q or %q", k.name, ssm.ZOH, ssm.Bilinear)
+		return disc("not given, and the file does not say how its %s discretise: want %q or %q", k.name, ssm.ZOH, ssm.Bilinear)
 	case k.full && o.Disc != ssm.ZOH && o.Disc != ssm.Bilinear:
-		err = fmt.Errorf("disc %q: want %q or %q", o.Disc, ssm.ZOH, ssm.Bilinear)
+		return disc("%q: want %q or %q", o.Disc, ssm.ZOH, ssm.Bilinear)
 	case k.version != 4 && o.Step != "" && o.Step != StepExp:
-		err = fmt.Errorf("step %q: %s have %q", o.Step, k.name, StepExp)
+		return step("%q: %s have %q", o.Step, k.name, StepExp)
 	case k.version == 4 && o.Step == "":
-		err = fmt.Errorf("the file does not say how its %s store the step: want step %q or %q", k.name, StepExp, StepSoftplus)
+		return step("not given, and the file does not say how its %s store the step: want %q or %q", k.name, StepExp, StepSoftplus)
 	case k.version == 4 && o.Step != StepExp && o.Step != StepSoftplus:
-		err = fmt.Errorf("step %q: want %q or %q", o.Step, StepExp, StepSoftplus)
-	default:
-		return nil
+		return step("%q: want %q or %q", o.Step, StepExp, StepSoftplus)
 	}
-	return importOptionError{err}
+	return nil
 }
 
 // source finds the checkpoint's tensor for one of ours: its name, the shape it should have there, and how a value of it

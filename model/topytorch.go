@@ -15,11 +15,11 @@ import (
 
 // ExportPyTorch writes a checkpoint that the network of state-spaces/s4's example.py loads, with minimal S4D layers. Whatever
 // the poles' parameters and discretisation are, the minimal layer's can say the same: A = log λ̄/Δ, and C takes up B̄. A
-// network with something that example.py lacks is refused by its name.
+// network with something that example.py lacks is refused by its name, with an errors.ErrUnsupported.
 func (m *Model) ExportPyTorch(path string) error {
 	tensors, err := m.minimal()
 	if err != nil {
-		return fmt.Errorf("model: to PyTorch: %w", err)
+		return fmt.Errorf("model: to PyTorch: %w", unsupported{err})
 	}
 	err = atomicfile.Write(path, func(w io.Writer) error { return pth.Write(w, tensors) })
 	if err != nil {
@@ -27,6 +27,11 @@ func (m *Model) ExportPyTorch(path string) error {
 	}
 	return nil
 }
+
+// unsupported marks an error as errors.ErrUnsupported and leaves its text alone.
+type unsupported struct{ error }
+
+func (unsupported) Is(target error) bool { return target == errors.ErrUnsupported }
 
 // minimal returns the tensors of the network with minimal S4D layers.
 func (m *Model) minimal() ([]pth.Tensor, error) {

@@ -13,8 +13,8 @@ import (
 )
 
 type benchCmd struct {
-	Op      []string      `help:"Operations to measure: ${ops} (default: all)." placeholder:"OP,..."`
-	Threads []int         `help:"Numbers of threads (default: 1, and for train one a processor as well)." placeholder:"N,..."`
+	Op      []string      `help:"Operations to measure: ${ops} (default: all)." placeholder:"OP"`
+	Threads []int         `help:"Numbers of threads (default: 1, and for train one a processor as well)." placeholder:"N"`
 	Time    time.Duration `help:"Time to spend on each row." default:"250ms"`
 	JSON    bool          `name:"json" help:"Print JSON Lines instead of a table."`
 }

@@ -4,56 +4,60 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/pretrained"
 	"github.com/s4d-fast/s4d-fast/ssm"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
 type convertCmd struct {
 	To      string    `help:"What to write: safetensors (a model file), or pytorch, a checkpoint that state-spaces/s4's example.py loads, from a model file." enum:"safetensors,pytorch" default:"safetensors"`
-	In      string    `arg:"" help:"PyTorch checkpoint (.pth, .pt) of the network of state-spaces/s4's example.py, with minimal S4D layers (s4d.py) or full S4 layers, versions 3 and 4." type:"path"`
+	In      modelFile `arg:"" help:"PyTorch checkpoint (.pth, .pt) of the network of state-spaces/s4's example.py, with minimal S4D layers (s4d.py) or full S4 layers, versions 3 and 4; with --to pytorch a model file (.safetensors), or the name of a built-in model (${models})."`
 	Out     string    `arg:"" help:"Model file to write (.safetensors), or checkpoint (.pth, .pt)." type:"path"`
 	PreNorm bool      `name:"prenorm" help:"The network normalises before each block (the file cannot tell)."`
 	Disc    string    `help:"Full layers: the discretisation, zoh or bilinear (the file cannot tell)." placeholder:"NAME"`
 	Step    string    `help:"Full layers of version 4: how the step is stored, exp or softplus (the file cannot tell; softplus in the official configurations)." placeholder:"NAME"`
 	Labels  []string  `help:"Names of the classes, in order, separated by commas."`
-	Task    string    `help:"Task that the network was trained on."`
+	Task    string    `help:"Task that the network was trained on: ${tasks}." placeholder:"TASK"`
 	Mean    []float32 `help:"Per-channel mean of the input, separated by commas."`
 	Std     []float32 `help:"Per-channel standard deviation of the input, separated by commas."`
 	Rate    float64   `help:"Sampling rate of the input in Hz." placeholder:"HZ"`
 }
 
 func (c *convertCmd) Help() string {
-	return `Prints what became of each tensor.
+	return `Prints what became of each tensor; with --to pytorch, what the checkpoint has no place for, as flags of the way back.
 
 Examples:
   s4d-fast convert ckpt.pth cifar10.safetensors --mean 0.4914,0.4822,0.4465 --std 0.2023,0.1994,0.2010
   s4d-fast convert v4.ckpt model.safetensors --disc zoh --step softplus
-  s4d-fast convert runs/fsdd/best.safetensors digits.pth --to pytorch`
+  s4d-fast convert digits digits.pth --to pytorch`
 }
 
 func (c *convertCmd) Run(std *streams) error {
+	if err := outFolder(c.Out); err != nil {
+		return err
+	}
 	if c.To == "pytorch" {
 		return c.export(std)
 	}
-	if !strings.HasSuffix(c.Out, ".safetensors") {
-		return usageError(fmt.Errorf("output %q: want a name that ends in .safetensors", c.Out))
-	}
-	if len(c.Mean) != len(c.Std) {
-		return usageError(errors.New("--mean and --std go together, one value per input channel each"))
+	if err := c.check(); err != nil {
+		return usageError(err)
 	}
 	moves := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
-	m, err := model.ImportPyTorch(c.In, model.ImportOptions{
+	m, err := model.ImportPyTorch(string(c.In), model.ImportOptions{
 		PreNorm: c.PreNorm, Disc: ssm.Disc(c.Disc), Step: c.Step,
 		Moved: func(theirs, ours string) { fmt.Fprintf(moves, "%s\t%s\n", theirs, cmp.Or(ours, "(not used)")) },
 	})
-	if errors.Is(err, model.ErrImportOption) {
-		return usageError(err)
-	}
 	if err != nil {
-		return badInput(err)
+		return c.importError(err)
 	}
 	if len(c.Mean) > 0 && len(c.Mean) != m.Config.DInput {
 		return usageError(fmt.Errorf("--mean has %d values; the network has %d input channels", len(c.Mean), m.Config.DInput))
@@ -70,30 +74,60 @@ func (c *convertCmd) Run(std *streams) error {
 	}
 	fmt.Fprintf(std.err, "wrote %s: %d layers, d_model %d, d_state %d, %d parameters\n",
 		c.Out, m.Config.NLayers, m.Config.DModel, m.Config.SSM.DState, m.Config.CountParams())
+	if !c.PreNorm {
+		fmt.Fprintln(std.err, "assumed, as the checkpoint does not say: each block normalises after its SSM (before it: --prenorm)")
+	}
+	if len(c.Mean) == 0 {
+		fmt.Fprintln(std.err, "assumed, as the checkpoint does not say: the input goes in as it is (normalised: --mean, --std)")
+	}
 	return nil
 }
 
-// export writes a model file's network as a checkpoint.
-func (c *convertCmd) export(std *streams) error {
-	if !strings.HasSuffix(c.Out, ".pth") && !strings.HasSuffix(c.Out, ".pt") {
-		return usageError(fmt.Errorf("output %q: want a name that ends in .pth or .pt", c.Out))
+// check reports the first flag that no checkpoint could go with.
+func (c *convertCmd) check() error {
+	switch {
+	case !strings.HasSuffix(c.Out, ".safetensors"):
+		return fmt.Errorf("output %q: want a name that ends in .safetensors", c.Out)
+	case c.Task != "" && !slices.Contains(dataset.Tasks(), c.Task):
+		return fmt.Errorf("--task %q: want one of %s", c.Task, taskNames())
+	case !(c.Rate >= 0) || math.IsInf(c.Rate, 1):
+		return fmt.Errorf("--rate %g: want samples a second", c.Rate)
+	case len(c.Mean) != len(c.Std):
+		return errors.New("--mean and --std go together, one value per input channel each")
 	}
-	if c.PreNorm || c.Disc != "" || c.Step != "" || c.Task != "" || c.Labels != nil || c.Mean != nil || c.Std != nil || c.Rate != 0 {
-		return usageError(errors.New("--to pytorch takes no other option: the model file says everything"))
+	for _, mean := range c.Mean {
+		if math.IsNaN(float64(mean)) || math.IsInf(float64(mean), 0) {
+			return fmt.Errorf("--mean %g: want a finite number", mean)
+		}
 	}
-	m, err := model.Load(c.In)
-	if err != nil {
-		return badInput(err)
+	for _, std := range c.Std {
+		if !(std > 0) || math.IsInf(float64(std), 1) {
+			return fmt.Errorf("--std %g: want a number above 0", std)
+		}
 	}
-	if err := m.ExportPyTorch(c.Out); err != nil {
-		return badInput(err)
+	return nil
+}
+
+// importError names the flag that is missing or wrong, or what the input is.
+func (c *convertCmd) importError(err error) error {
+	var option *model.ImportOptionError
+	switch {
+	case errors.As(err, &option):
+		return usageError(fmt.Errorf("--%s: %s", strings.ToLower(option.Option), option.Problem))
+	case errors.Is(err, model.ErrSafetensors), pretrained.Has(string(c.In)) && errors.Is(err, fs.ErrNotExist):
+		return badInput(fmt.Errorf("%w: --to pytorch makes a checkpoint of a model", err))
 	}
-	fmt.Fprintln(std.err, "wrote", c.Out)
-	for ch := range m.Meta.InputMean {
-		fmt.Fprintf(std.out, "input %d: subtract %g, divide by %g\n", ch, m.Meta.InputMean[ch], m.Meta.InputStd[ch])
-	}
-	if m.Config.PreNorm {
-		fmt.Fprintln(std.out, "the network normalises before each block: prenorm=True")
+	return badInput(err)
+}
+
+// outFolder reports that the folder of an output is missing, before there is work to lose.
+func outFolder(path string) error {
+	dir := filepath.Dir(path)
+	switch info, err := os.Stat(dir); {
+	case err != nil:
+		return fmt.Errorf("output %s: %w", path, err)
+	case !info.IsDir():
+		return fmt.Errorf("output %s: %s is not a folder", path, dir)
 	}
 	return nil
 }

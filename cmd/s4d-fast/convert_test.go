@@ -1,7 +1,9 @@
 package main
 
 import (
+	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -38,7 +40,7 @@ func TestConvertFullLayers(t *testing.T) {
 		args := []string{"convert", in, out, "--disc", g.Config.Disc}
 		if g.Config.Version == "v4" {
 			code, _, stderr := invoke(nil, args...)
-			if code != exitUsage || !strings.Contains(stderr, `want step "exp" or "softplus"`) {
+			if code != exitUsage || !strings.Contains(stderr, `--step: not given`) {
 				t.Errorf("%s without a step: exit code %d, %s", g.Name, code, stderr)
 			}
 			args = append(args, "--step", g.Config.DtTransform)
@@ -53,29 +55,92 @@ func TestConvertFullLayers(t *testing.T) {
 	}
 }
 
-// convert writes a checkpoint, and reads it back as the same network.
+// convert writes a checkpoint, of a built-in model too, and with the flags that it prints reads it back as the same model.
 func TestConvertToPyTorch(t *testing.T) {
-	m := digitsModel(t)
 	dir := t.TempDir()
 	out, back := filepath.Join(dir, "m.pth"), filepath.Join(dir, "m.safetensors")
-	stdout := ok(t, "convert", m, out, "--to", "pytorch")
-	if !strings.Contains(stdout, "input 0: subtract") {
-		t.Errorf("stdout %q", stdout)
+	for _, name := range []string{digitsModel(t), "digits"} {
+		flags := strings.Fields(ok(t, "convert", name, out, "--to", "pytorch"))
+		ok(t, append([]string{"convert", out, back}, flags...)...)
+		a, err := modelFile(name).load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := model.Load(back)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(a.Meta, b.Meta) || a.Config.DModel != b.Config.DModel || a.Weights.Layers[0].MixWeight[3] != b.Weights.Layers[0].MixWeight[3] {
+			t.Errorf("%+v became %+v, %+v became %+v by %q", a.Config, b.Config, a.Meta, b.Meta, flags)
+		}
 	}
-	ok(t, "convert", out, back)
-	a, err := model.Load(m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := model.Load(back)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a.Config.DModel != b.Config.DModel || a.Config.NLayers != b.Config.NLayers || a.Weights.Layers[0].MixWeight[3] != b.Weights.Layers[0].MixWeight[3] {
-		t.Errorf("%+v became %+v", a.Config, b.Config)
-	}
+	m := digitsModel(t)
 	mustSay(t, nil, []string{"convert", m, back, "--to", "pytorch"}, exitUsage, ".pth")
 	mustSay(t, nil, []string{"convert", m, out, "--to", "pytorch", "--disc", "zoh"}, exitUsage, "takes no other option")
 	mustSay(t, nil, []string{"convert", m, out, "--to", "onnx"}, exitUsage, "onnx")
-	mustSay(t, nil, []string{"convert", out, out, "--to", "pytorch"}, exitBadInput, out)
+}
+
+// The flags come through a shell whatever the labels are.
+func TestConvertFlags(t *testing.T) {
+	m := &model.Model{Meta: model.Meta{Labels: []string{"no", "don't, please", "$(x)"}, SampleRate: 22050.5}}
+	m.Config.PreNorm = true
+	got := importFlags(m)
+	if want := `--labels='no,don'\''t\, please,$(x)'` + "\n--rate=22050.5\n--prenorm\n"; got != want {
+		t.Errorf("flags\n%s, want\n%s", got, want)
+	}
+}
+
+// A flag that is wrong or missing is named as it is spelt.
+func TestConvertBadFlags(t *testing.T) {
+	pth, out := golden.LoadTiny(t, "postnorm").WritePth(t), filepath.Join(t.TempDir(), "m.safetensors")
+	for _, bad := range []struct{ flag, want string }{
+		{"--rate=-5", "--rate -5"}, {"--rate=NaN", "--rate NaN"}, {"--task=juggling", `--task "juggling": want one of`},
+		{"--disc=bilinear", `--disc: "bilinear": minimal S4D layers have "zoh"`}, {"--step=softplus", `--step: "softplus"`},
+	} {
+		mustSay(t, nil, []string{"convert", pth, out, bad.flag}, exitUsage, bad.want)
+	}
+	mustSay(t, nil, []string{"convert", pth, out, "--mean=0,0", "--std=1,0"}, exitUsage, "--std 0")
+	mustSay(t, nil, []string{"convert", pth, out, "--mean=NaN,0", "--std=1,1"}, exitUsage, "--mean NaN")
+	full := golden.Imports(t)[0].WritePth(t)
+	mustSay(t, nil, []string{"convert", full, out, "--step=exp"}, exitUsage, "--disc: not given", "discretise")
+	if _, err := os.Stat(out); err == nil {
+		t.Errorf("a refused conversion left %s behind", out)
+	}
+}
+
+// A file of the wrong kind is called what it is, with the way to convert it.
+func TestConvertWrongWay(t *testing.T) {
+	pth, m, dir := golden.LoadTiny(t, "postnorm").WritePth(t), digitsModel(t), t.TempDir()
+	out, back := filepath.Join(dir, "m.pth"), filepath.Join(dir, "m.safetensors")
+	mustSay(t, nil, []string{"convert", pth, out, "--to", "pytorch"}, exitBadInput, pth, "PyTorch checkpoint", "without --to")
+	mustSay(t, nil, []string{"inspect", pth}, exitBadInput, pth, "PyTorch checkpoint", "convert")
+	mustSay(t, nil, []string{"convert", m, back}, exitBadInput, m, "model file", "--to pytorch")
+	mustSay(t, nil, []string{"convert", "digits", back}, exitBadInput, "digits", "--to pytorch")
+}
+
+// A missing folder is named, not the temporary file that would be in it.
+func TestConvertNoFolder(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "nowhere")
+	for _, args := range [][]string{
+		{"convert", golden.LoadTiny(t, "postnorm").WritePth(t), filepath.Join(missing, "m.safetensors")},
+		{"convert", "digits", filepath.Join(missing, "m.pth"), "--to", "pytorch"},
+	} {
+		code, _, stderr := invoke(nil, args...)
+		if code != exitFailed || !strings.Contains(stderr, missing+": ") || strings.Contains(stderr, ".tmp") || strings.Contains(stderr, "model:") {
+			t.Errorf("exit code %d: %s", code, stderr)
+		}
+	}
+}
+
+// What the file cannot tell and no flag told is said.
+func TestConvertAssumptions(t *testing.T) {
+	pth, out := golden.LoadTiny(t, "prenorm").WritePth(t), filepath.Join(t.TempDir(), "m.safetensors")
+	_, _, stderr := invoke(nil, "convert", pth, out)
+	if !strings.Contains(stderr, "--prenorm") || !strings.Contains(stderr, "--mean") {
+		t.Errorf("what was assumed is not said: %s", stderr)
+	}
+	_, _, stderr = invoke(nil, "convert", pth, out, "--prenorm", "--mean=0,0", "--std=1,1")
+	if strings.Contains(stderr, "assumed") {
+		t.Errorf("nothing was assumed: %s", stderr)
+	}
 }

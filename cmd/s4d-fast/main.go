@@ -27,6 +27,8 @@ import (
 type cli struct {
 	Level string `help:"Kernel level to use instead of the best one available (see version)." placeholder:"LEVEL"`
 
+	ShowVersion versionFlag `name:"version" help:"Show what the command version shows."`
+
 	Train   trainCmd   `cmd:"" help:"Train a network on a task (default: delay, which makes its own data)."`
 	Sweep   sweepCmd   `cmd:"" help:"Train a grid of configurations; a table and a picture of the results."`
 	Eval    evalCmd    `cmd:"" help:"Evaluate a model on a split of a task."`
@@ -35,9 +37,18 @@ type cli struct {
 	Data    dataCmd    `cmd:"" help:"Make data sets."`
 	Prune   pruneCmd   `cmd:"" help:"Write a smaller model with the most active modes of every SSM."`
 	Plot    plotCmd    `cmd:"" help:"Draw what the paper's figures show."`
-	Convert convertCmd `cmd:"" help:"Convert a PyTorch checkpoint to a model file."`
+	Convert convertCmd `cmd:"" help:"Convert a PyTorch checkpoint to a model file, or a model to a checkpoint (--to pytorch)."`
 	Bench   benchCmd   `cmd:"" help:"Measure the kernels and a training step on this machine."`
 	Version versionCmd `cmd:"" help:"Show version, processor and kernel levels."`
+}
+
+// versionFlag is the command version as a flag.
+type versionFlag bool
+
+// BeforeReset is called by kong where the flag is given.
+func (versionFlag) BeforeReset(app *kong.Kong) error {
+	defer app.Exit(exitOK)
+	return (&versionCmd{}).Run(&streams{out: app.Stdout})
 }
 
 // streams are the process's standard streams, replaced in tests.
@@ -71,7 +82,7 @@ func run(args []string, std streams) int {
 		args = []string{"--help"}
 	}
 	parsed, err := parser.Parse(args)
-	if exited >= 0 { // --help
+	if exited >= 0 { // --help, --version
 		return exited
 	}
 	if err != nil {

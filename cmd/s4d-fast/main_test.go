@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/wav"
@@ -159,6 +161,29 @@ func TestVersion(t *testing.T) {
 	for _, want := range []string{"processor  ", "caches     ", "level      " + string(vek.CurrentLevel()) + " (available: generic"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("version without %q:\n%s", want, text)
+		}
+	}
+}
+
+// --version says what version says.
+func TestVersionFlag(t *testing.T) {
+	if got, want := ok(t, "--version"), ok(t, "version"); got != want {
+		t.Errorf("--version: %q, want %q", got, want)
+	}
+}
+
+// Every value of a flag has a name in the help, and lists are marked as such once.
+func TestPlaceholders(t *testing.T) {
+	parser, err := kong.New(&cli{}, variables())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, leaf := range parser.Model.Leaves(false) {
+		for _, f := range leaf.Flags {
+			name := f.FormatPlaceHolder()
+			if !f.IsBool() && (strings.Count(name, ",...") > 1 || name == strings.ToUpper(f.Target.Kind().String())) {
+				t.Errorf("%s --%s=%s", leaf.FullPath(), f.Name, name)
+			}
 		}
 	}
 }

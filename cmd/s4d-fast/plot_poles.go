@@ -12,8 +12,8 @@ import (
 
 type plotPolesCmd struct {
 	Model    modelFile `arg:"" optional:"" help:"Model whose learned poles to draw, a panel a layer (.safetensors, or ${models})."`
-	Init     []string  `help:"Initialisations, a row each (default: lin,inv,dfout)." placeholder:"NAME,..."`
-	Step     []float64 `help:"Values of Δ, or of ξ for angles, a column each (default: 0.001,0.025,0.1)." placeholder:"X,..."`
+	Init     []string  `help:"Initialisations, a row each (default: lin,inv,dfout)." placeholder:"NAME"`
+	Step     []float64 `help:"Values of Δ, or of ξ for angles, a column each (default: 0.001,0.025,0.1)." placeholder:"X"`
 	Modes    *int      `help:"Complex modes of an SSM (default: 32)." placeholder:"M"`
 	Channels *int      `help:"SSMs of the layer (default: 1)." placeholder:"H"`
 	Set      []string  `help:"Replace one value as in train, for example ssm.xi_per=both or seed=7; repeatable." placeholder:"KEY=VALUE" sep:"none"`

@@ -11,10 +11,10 @@ import (
 )
 
 type plotResponseCmd struct {
-	Init  []string  `help:"Initialisations, a panel each." default:"lin" placeholder:"NAME,..."`
+	Init  []string  `help:"Initialisations, a panel each." default:"lin" placeholder:"NAME"`
 	Step  float64   `help:"Δ, or ξ for angles." default:"0.1" placeholder:"X"`
 	Modes int       `help:"Complex modes." default:"10" placeholder:"M"`
-	Decay []float64 `help:"Values of −Re A, or of ρ for angles, a curve each; 0 puts the poles on the unit circle (default: 0,0.5; real has its own)." placeholder:"X,..."`
+	Decay []float64 `help:"Values of −Re A, or of ρ for angles, a curve each; 0 puts the poles on the unit circle (default: 0,0.5; real has its own)." placeholder:"X"`
 	Set   []string  `help:"Replace one value as in train, for example ssm.disc=bilinear or ssm.b_scale=one; repeatable." placeholder:"KEY=VALUE" sep:"none"`
 	Out   picture   `help:"Picture to write, PNG or SVG by its name." default:"response.png" type:"path" placeholder:"FILE"`
 }

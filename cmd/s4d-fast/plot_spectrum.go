@@ -18,7 +18,7 @@ type plotSpectrumCmd struct {
 	Seed   uint64    `help:"Seed of the choice and of made-up data." default:"0" placeholder:"N"`
 	Set    []string  `help:"Replace one value of the task's preset, for example data.length=1000; repeatable." placeholder:"KEY=VALUE" sep:"none"`
 	Stride int       `help:"Mark the multiples of 2π/N, such as those of an image's rows of N pixels." placeholder:"N" xor:"marks"`
-	Mark   []float64 `help:"Angles to mark, in radians a sample." placeholder:"X,..." xor:"marks"`
+	Mark   []float64 `help:"Angles to mark, in radians a sample." placeholder:"X" xor:"marks"`
 	Out    picture   `help:"Picture to write, PNG or SVG by its name." default:"spectrum.png" type:"path" placeholder:"FILE"`
 }
 

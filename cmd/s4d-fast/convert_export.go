@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// export writes a model file's network as a checkpoint.
+func (c *convertCmd) export(std *streams) error {
+	if !strings.HasSuffix(c.Out, ".pth") && !strings.HasSuffix(c.Out, ".pt") {
+		return usageError(fmt.Errorf("output %q: want a name that ends in .pth or .pt", c.Out))
+	}
+	if c.PreNorm || c.Disc != "" || c.Step != "" || c.Task != "" || c.Labels != nil || c.Mean != nil || c.Std != nil || c.Rate != 0 {
+		return usageError(errors.New("--to pytorch takes no other option: the model file says everything"))
+	}
+	m, err := c.In.load()
+	if err != nil {
+		return badInput(err)
+	}
+	err = m.ExportPyTorch(c.Out)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return badInput(err)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(std.err, "wrote", c.Out)
+	_, err = io.WriteString(std.out, importFlags(m))
+	return err
+}
+
+// importFlags is what a checkpoint of the model does not say: a flag of convert a line, as a shell or xargs reads them.
+func importFlags(m *model.Model) string {
+	var labels []string
+	for _, l := range m.Meta.Labels {
+		labels = append(labels, strings.ReplaceAll(l, ",", `\,`))
+	}
+	var text strings.Builder
+	for _, f := range [][2]string{
+		{"mean", commas(m.Meta.InputMean)}, {"std", commas(m.Meta.InputStd)}, {"labels", strings.Join(labels, ",")}, {"task", m.Meta.Task},
+	} {
+		if f[1] != "" {
+			fmt.Fprintf(&text, "--%s=%s\n", f[0], quoted(f[1]))
+		}
+	}
+	if m.Meta.SampleRate > 0 {
+		fmt.Fprintf(&text, "--rate=%v\n", m.Meta.SampleRate)
+	}
+	if m.Config.PreNorm {
+		fmt.Fprintln(&text, "--prenorm")
+	}
+	return text.String()
+}
+
+// commas lists numbers as a flag takes them.
+func commas(values []float32) string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(values), "[]"), " ", ",")
+}
+
+// quoted returns a word that a shell leaves whole.
+func quoted(word string) string {
+	if !strings.ContainsAny(word, " \t\n'\"\\$`&|;<>()*?[]#~!{}") {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
