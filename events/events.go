@@ -21,20 +21,26 @@ import (
 // None is the label of what is no event.
 const None = "none"
 
-// Options decide what counts as an event. Zero values are the defaults of Defaults.
+// Options decide what counts as an event. They are taken as they are: begin with Defaults.
 type Options struct {
 	Threshold    float64 // posterior that makes an event; higher: more precision, less recall
-	OffThreshold float64 // posterior below which it has ended (default: half of Threshold); higher: shorter events, more of them in a row
+	OffThreshold float64 // posterior below which it has ended, 0: its label never ends it; higher: shorter events, more of them in a row
 	Confirm      int     // hops in a row that must agree; higher: more precision, less recall of short words
 	Refractory   float64 // seconds after an event's onset in which no other begins, but its label may change; higher: more precision, less recall of words in quick succession
 	Hop          float64 // seconds between answers
 	Window       float64 // seconds that an answer looks back
-	Rate         float64 // sampling rate of the audio in Hz, where it is not the model's: the steps of its SSMs are scaled (spec §1.6)
+	Rate         float64 // sampling rate of the audio in Hz, 0: the model's; at another the steps of its SSMs are scaled (spec §1.6)
 }
 
 // Defaults are the options for spoken words.
 func Defaults() Options {
-	return Options{Threshold: 0.8, OffThreshold: 0.4, Confirm: 3, Refractory: 0.4, Hop: 0.03, Window: 1}
+	return Options{Confirm: 3, Refractory: 0.4, Hop: 0.03, Window: 1}.WithThreshold(0.8)
+}
+
+// WithThreshold returns the options with another threshold, and half of it to end an event.
+func (o Options) WithThreshold(p float64) Options {
+	o.Threshold, o.OffThreshold = p, p/2
+	return o
 }
 
 // Event is something heard. Onset and End count samples from the stream's beginning; Confidence is the largest posterior
@@ -80,9 +86,8 @@ func New(m *model.Model, opt Options) (*Finder, error) {
 		return nil, fmt.Errorf("events: the model's sampling rate is %g Hz, want at least %d", meta.SampleRate, frameRate)
 	}
 	if err := opt.Validate(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("events: %w", err)
 	}
-	opt = opt.withDefaults()
 	net, err := recurrent.New(m, recurrent.Options{Rate: meta.SampleRate / opt.Rate, Window: int(math.Ceil(opt.Window * opt.Rate))})
 	if err != nil {
 		return nil, fmt.Errorf("events: %w", err)
@@ -96,24 +101,6 @@ func New(m *model.Model, opt Options) (*Finder, error) {
 	return f, nil
 }
 
-func (o Options) withDefaults() Options {
-	d := Defaults()
-	if o.Threshold != 0 {
-		d.OffThreshold = o.Threshold / 2
-	}
-	for _, v := range []struct{ value, def *float64 }{
-		{&o.Threshold, &d.Threshold}, {&o.OffThreshold, &d.OffThreshold}, {&o.Refractory, &d.Refractory}, {&o.Hop, &d.Hop}, {&o.Window, &d.Window},
-	} {
-		if *v.value == 0 {
-			*v.value = *v.def
-		}
-	}
-	if o.Confirm == 0 {
-		o.Confirm = d.Confirm
-	}
-	return o
-}
-
 // Bounds of Options.
 const (
 	maxConfirm = 1000
@@ -121,9 +108,8 @@ const (
 	maxRate    = 1e6
 )
 
-// Validate returns an error that names the first option out of its bounds.
+// Validate returns an error about the first option out of its bounds. It begins with the option's name, as flags have it.
 func (o Options) Validate() error {
-	o = o.withDefaults()
 	if o.Rate == 0 {
 		o.Rate = frameRate
 	}
@@ -137,11 +123,11 @@ func (o Options) Validate() error {
 		{"rate", o.Rate, frameRate, maxRate},
 	} {
 		if !(v.value >= v.low && v.value <= v.high) {
-			return fmt.Errorf("events: %s %v: want %v … %v", v.name, v.value, v.low, v.high)
+			return fmt.Errorf("%s %v: want %v … %v", v.name, v.value, v.low, v.high)
 		}
 	}
 	if o.OffThreshold > o.Threshold {
-		return fmt.Errorf("events: off-threshold %v is above the threshold, %v", o.OffThreshold, o.Threshold)
+		return fmt.Errorf("off-threshold %v is above the threshold, %v", o.OffThreshold, o.Threshold)
 	}
 	return nil
 }
@@ -212,12 +198,38 @@ func (d *Detector) Position() int64 { return d.position + int64(len(d.partial)) 
 // Listening reports whether the gate is open.
 func (d *Detector) Listening() bool { return d.gate.Open }
 
-// Process hears samples of full scale ±1 and returns the events that have ended, valid until the next call.
+// loudest is an amplitude that no audio has.
+const loudest = 1e6
+
+// audible reports whether a sample is a number, and not too large.
+func audible(v float32) bool { return v >= -loudest && v <= loudest }
+
+// Check looks for a sample that no audio of full scale ±1 has: NaN, an infinity, or one beyond ±1e6. It returns how many come
+// before the first of them, and an error that says what it is; or all of them, and nil.
+func Check(x []float32) (good int, err error) {
+	for i, v := range x {
+		if v != v {
+			return i, errors.New("events: a sample is NaN")
+		}
+		if !audible(v) {
+			return i, fmt.Errorf("events: a sample is %v: the audio is too loud, full scale is 1", v)
+		}
+	}
+	return len(x), nil
+}
+
+// Process hears samples of full scale ±1 and returns the events that have ended, valid until the next call. A sample that Check
+// finds is heard as 0, like a gap in the audio.
 func (d *Detector) Process(x []float32) []Event {
 	d.events = d.events[:0]
 	for len(x) > 0 {
 		n := min(len(x), d.frame-len(d.partial))
-		d.partial = append(d.partial, x[:n]...)
+		for _, v := range x[:n] {
+			if !audible(v) {
+				v = 0
+			}
+			d.partial = append(d.partial, v)
+		}
 		x = x[n:]
 		if len(d.partial) == d.frame {
 			d.step(d.partial)
@@ -231,7 +243,9 @@ func (d *Detector) Process(x []float32) []Event {
 func (d *Detector) Close() []Event {
 	d.events = d.events[:0]
 	if d.gate.Open {
-		d.answer()
+		if d.heard.Frames%d.hop != 0 { // else the last frame was answered
+			d.answer()
+		}
 		d.end(d.Position())
 	}
 	d.gate, d.heard = newGate(), hearing{}

@@ -36,6 +36,13 @@ func finder(t testing.TB, opt events.Options) *events.Finder {
 	return f
 }
 
+// with returns the default options with a change.
+func with(change func(o *events.Options)) events.Options {
+	opt := events.Defaults()
+	change(&opt)
+	return opt
+}
+
 // listen feeds a signal in chunks of the sizes given, again and again.
 func listen(f *events.Finder, x []float32, chunks ...int) []events.Event {
 	d := f.NewDetector()
@@ -50,7 +57,7 @@ func listen(f *events.Finder, x []float32, chunks ...int) []events.Event {
 
 func TestEvents(t *testing.T) {
 	s := tonemodel.Words()
-	got := listen(finder(t, events.Options{}), s.Samples, len(s.Samples))
+	got := listen(finder(t, events.Defaults()), s.Samples, len(s.Samples))
 	if len(got) != len(s.Tones) {
 		t.Fatalf("events %+v, want %+v", got, s.Tones)
 	}
@@ -69,7 +76,7 @@ func TestEvents(t *testing.T) {
 // The same events, to the sample and the bit, however the signal is cut.
 func TestChunks(t *testing.T) {
 	s := tonemodel.Words()
-	f := finder(t, events.Options{})
+	f := finder(t, events.Defaults())
 	want := fmt.Sprint(listen(f, s.Samples, len(s.Samples)))
 	for _, chunks := range [][]int{{1}, {79, 1, 80, 81}, {1024}, {3, 777, 4000}} {
 		if got := fmt.Sprint(listen(f, s.Samples, chunks...)); got != want {
@@ -81,7 +88,7 @@ func TestChunks(t *testing.T) {
 // Many streams of one Finder at once hear what one hears.
 func TestSharedFinder(t *testing.T) {
 	s := tonemodel.Words()
-	f := finder(t, events.Options{})
+	f := finder(t, events.Defaults())
 	want := fmt.Sprint(listen(f, s.Samples, 800))
 	var wg sync.WaitGroup
 	for range 8 {
@@ -97,7 +104,7 @@ func TestSharedFinder(t *testing.T) {
 // Silence, and noise of any level that stays, are no events, and the gate closes on them; after a minute of either a word is
 // heard as ever.
 func TestEndless(t *testing.T) {
-	f := finder(t, events.Options{})
+	f := finder(t, events.Defaults())
 	for _, level := range []float64{0, 1e-5, 0.003, 0.02} {
 		s := &tonemodel.Sound{}
 		s.Silence(60)
@@ -135,7 +142,7 @@ func TestWithoutPauses(t *testing.T) {
 		s.Tone([]string{"low", "high"}[i%2], 2)
 	}
 	s.Silence(0.3)
-	got := listen(finder(t, events.Options{Window: 0.3}), s.Samples, 500)
+	got := listen(finder(t, with(func(o *events.Options) { o.Window = 0.3 })), s.Samples, 500)
 	if len(got) != 6 {
 		t.Fatalf("events %+v, want %+v", got, s.Tones)
 	}
@@ -156,7 +163,11 @@ func TestOrder(t *testing.T) {
 			s.Silence(max(0, 0.3*r.Float64(3*i+2)-0.15))
 		}
 		s.Noise(0.003)
-		for _, opt := range []events.Options{{Window: 0.2, Refractory: 0.1}, {Window: 0.1, Refractory: 0.05, Confirm: 8}, {OffThreshold: 0.79}} {
+		for _, opt := range []events.Options{
+			with(func(o *events.Options) { o.Window, o.Refractory = 0.2, 0.1 }),
+			with(func(o *events.Options) { o.Window, o.Refractory, o.Confirm = 0.1, 0.05, 8 }),
+			with(func(o *events.Options) { o.OffThreshold = o.Threshold - 0.01 }),
+		} {
 			last := events.Event{}
 			for _, e := range listen(finder(t, opt), s.Samples, 800) {
 				if e.Onset < last.End || e.End < e.Onset {
@@ -181,7 +192,7 @@ func TestNoisyStart(t *testing.T) {
 	lost.Meta.Labels[2] = "other"
 	lost.Weights.DecoderBias[2] = lost.Weights.DecoderBias[0] // noise is any of the three
 	for name, m := range map[string]*model.Model{"none": listener(t), "lost": lost} {
-		f, err := events.New(m, events.Options{})
+		f, err := events.New(m, events.Defaults())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,13 +223,13 @@ func TestOptions(t *testing.T) {
 	}
 	s.Noise(0.002)
 	count := func(opt events.Options) int { return len(listen(finder(t, opt), s.Samples, 800)) }
-	if n := count(events.Options{Confirm: 1, Threshold: 0.3}); n != 3 {
+	if n := count(with(func(o *events.Options) { *o = o.WithThreshold(0.3); o.Confirm = 1 })); n != 3 {
 		t.Errorf("%d events of 3 short tones at threshold 0.3 with 1 answer", n)
 	}
-	if n := count(events.Options{Confirm: 20, Threshold: 0.3}); n != 0 {
+	if n := count(with(func(o *events.Options) { *o = o.WithThreshold(0.3); o.Confirm = 20 })); n != 0 {
 		t.Errorf("%d events that 20 answers agree on", n)
 	}
-	if n := count(events.Options{Confirm: 1, Threshold: 0.999999}); n != 0 {
+	if n := count(with(func(o *events.Options) { *o = o.WithThreshold(0.999999); o.Confirm = 1 })); n != 0 {
 		t.Errorf("%d events at threshold 0.999999", n)
 	}
 
@@ -228,9 +239,81 @@ func TestOptions(t *testing.T) {
 		s.Tone([]string{"low", "high"}[i%2], 0.4)
 	}
 	s.Silence(0.5)
-	quick, slow := count(events.Options{Window: 0.1, Refractory: 0.1}), count(events.Options{Window: 0.1, Refractory: 3})
+	quick, slow := count(with(func(o *events.Options) { o.Window, o.Refractory = 0.1, 0.1 })), count(with(func(o *events.Options) { o.Window, o.Refractory = 0.1, 3 }))
 	if quick != 6 || slow != 1 {
 		t.Errorf("%d events with a refractory time of 0.1 s, %d with 3 s; want 6 and 1", quick, slow)
+	}
+}
+
+// With an off-threshold of 0 what follows a word without a pause belongs to it, where it is no other: only the gate ends it. A
+// threshold of 0 takes the likeliest label.
+func TestZeroThresholds(t *testing.T) {
+	s := &tonemodel.Sound{}
+	s.Silence(0.5)
+	s.Tone("low", 0.5)
+	from := len(s.Samples)
+	s.Silence(1)
+	for i := from; i < len(s.Samples); i++ { // a pitch that the model calls none
+		s.Samples[i] = float32(0.3 * math.Sin(2*math.Pi*3000*float64(i)/rate))
+	}
+	loud := len(s.Samples)
+	s.Silence(0.5)
+	for off, want := range map[float64]int{0.4: from, 0: loud} {
+		got := listen(finder(t, with(func(o *events.Options) { o.Window, o.OffThreshold = 0.1, off })), s.Samples, 800)
+		if len(got) != 1 || math.Abs(float64(got[0].End)-float64(want)) > 0.2*rate {
+			t.Errorf("off-threshold %v: events %+v, want one that ends at %d", off, got, want)
+		}
+	}
+	got := listen(finder(t, events.Defaults().WithThreshold(0)), tonemodel.Words().Samples, 800)
+	if len(got) != len(tonemodel.Words().Tones) {
+		t.Errorf("threshold 0: events %+v", got)
+	}
+}
+
+// An answer counts once, also when the stream is closed on it.
+func TestCloseCountsOnce(t *testing.T) {
+	s := &tonemodel.Sound{}
+	s.Silence(0.5)
+	s.Tone("low", 0.5)
+	for answers := 1; answers <= 4; answers++ {
+		for confirm := answers; confirm <= answers+1; confirm++ {
+			f := finder(t, with(func(o *events.Options) { o.Confirm = confirm }))
+			d := f.NewDetector()
+			open := 0                                                 // frames
+			for x := s.Samples; open < 3*answers; x = x[f.Frame():] { // 3 are a hop
+				d.Process(x[:f.Frame()])
+				if d.Listening() {
+					open++
+				}
+			}
+			if got, want := len(d.Close()), answers+1-confirm; got != want {
+				t.Errorf("%d events of %d answers with confirm %d, want %d", got, answers, confirm, want)
+			}
+		}
+	}
+}
+
+// What is no audio is found; a Detector that hears it all the same hears silence, and what follows as ever.
+func TestNoAudio(t *testing.T) {
+	s := tonemodel.Words()
+	f := finder(t, events.Defaults())
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	if n, err := events.Check([]float32{1e6, -1e6, 0}); n != 3 || err != nil {
+		t.Errorf("Check of good samples: %d, %v", n, err)
+	}
+	for _, bad := range []float32{nan, inf, -inf, 1.1e6, -math.MaxFloat32} {
+		if n, err := events.Check([]float32{0, 1, bad, nan}); n != 2 || err == nil || !strings.Contains(err.Error(), fmt.Sprint(bad)) {
+			t.Errorf("Check finds %d good samples before %v, error %v", n, bad, err)
+		}
+		x, silent := slices.Clone(s.Samples), slices.Clone(s.Samples)
+		for _, from := range []int{0, 100, int(s.Tones[0].End) - 500, int(s.Tones[1].End) + 100} { // closed and open gates
+			for i := from; i < from+200; i++ {
+				x[i], silent[i] = bad, 0
+			}
+		}
+		if got, want := listen(f, x, 800), listen(f, silent, 800); len(want) == 0 || fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("with samples of %v: %+v, with silence %+v", bad, got, want)
+		}
 	}
 }
 
@@ -238,6 +321,10 @@ func TestNewRefuses(t *testing.T) {
 	good := listener(t)
 	for want, change := range map[string]func(m *model.Model, o *events.Options){
 		"threshold 1.5: want 0 … 1":              func(_ *model.Model, o *events.Options) { o.Threshold = 1.5 },
+		"confirm 0: want 1 … 1000":               func(_ *model.Model, o *events.Options) { o.Confirm = 0 },
+		"hop 0: want 0.01 … 3600":                func(_ *model.Model, o *events.Options) { o.Hop = 0 },
+		"window 0: want 0.01 … 3600":             func(_ *model.Model, o *events.Options) { o.Window = 0 },
+		"rate 50: want 100":                      func(_ *model.Model, o *events.Options) { o.Rate = 50 },
 		"off-threshold 0.9 is above the thresho": func(_ *model.Model, o *events.Options) { o.OffThreshold = 0.9 },
 		"confirm -1: want 1":                     func(_ *model.Model, o *events.Options) { o.Confirm = -1 },
 		"window NaN":                             func(_ *model.Model, o *events.Options) { o.Window = math.NaN() },
@@ -248,7 +335,7 @@ func TestNewRefuses(t *testing.T) {
 		"audio has 1 channel":                    func(m *model.Model, _ *events.Options) { m.Config.DInput = 2 },
 		"bidirectional":                          func(m *model.Model, _ *events.Options) { m.Config.SSM.Bidirectional = true },
 	} {
-		m, opt := *good, events.Options{}
+		m, opt := *good, events.Defaults()
 		change(&m, &opt)
 		if _, err := events.New(&m, opt); err == nil || !strings.HasPrefix(err.Error(), "events: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one that says %q", err, want)
@@ -258,7 +345,7 @@ func TestNewRefuses(t *testing.T) {
 
 func TestAllocations(t *testing.T) {
 	s := tonemodel.Words()
-	d := finder(t, events.Options{}).NewDetector()
+	d := finder(t, events.Defaults()).NewDetector()
 	d.Process(s.Samples)
 	if n := testing.AllocsPerRun(3, func() { d.Process(s.Samples) }); n != 0 {
 		t.Errorf("%v allocations a call", n)
@@ -272,7 +359,7 @@ func TestStateBytes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, m := range map[string]*model.Model{"tones": listener(t), "digits": digits} {
-		f, err := events.New(m, events.Options{})
+		f, err := events.New(m, events.Defaults())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -295,7 +382,7 @@ func TestStateBytes(t *testing.T) {
 
 func BenchmarkDetector(b *testing.B) {
 	s := tonemodel.Words()
-	d := finder(b, events.Options{}).NewDetector()
+	d := finder(b, events.Defaults()).NewDetector()
 	b.ReportAllocs()
 	for b.Loop() {
 		d.Process(s.Samples)
@@ -306,13 +393,13 @@ func BenchmarkDetector(b *testing.B) {
 // The model hears audio at another rate, its steps scaled, as it hears its own.
 func TestRate(t *testing.T) {
 	s := tonemodel.Words()
-	want := listen(finder(t, events.Options{}), s.Samples, 800)
+	want := listen(finder(t, events.Defaults()), s.Samples, 800)
 	twice := make([]float32, 2*len(s.Samples)) // 16 kHz, by straight lines
 	for i, v := range s.Samples {
 		next := s.Samples[min(i+1, len(s.Samples)-1)]
 		twice[2*i], twice[2*i+1] = v, (v+next)/2
 	}
-	f := finder(t, events.Options{Rate: 2 * rate})
+	f := finder(t, with(func(o *events.Options) { o.Rate = 2 * rate }))
 	if f.Rate() != 2*rate {
 		t.Errorf("rate %v, want %v", f.Rate(), 2*rate)
 	}
@@ -336,7 +423,7 @@ func TestSkip(t *testing.T) {
 	s.Silence(0.3)
 	s.Tone("high", 0.5)
 	s.Silence(0.3)
-	f := finder(t, events.Options{})
+	f := finder(t, events.Defaults())
 	d := f.NewDetector()
 	if got := d.Process(s.Samples[:cut]); len(got) != 0 {
 		t.Fatalf("events %+v before the tone has ended", got)

@@ -14,7 +14,7 @@ import (
 // A Detector that is replaced by its snapshot, anywhere, as often as one likes, gives the same events.
 func TestSnapshot(t *testing.T) {
 	s := tonemodel.Words()
-	f := finder(t, events.Options{})
+	f := finder(t, events.Defaults())
 	want := fmt.Sprint(listen(f, s.Samples, len(s.Samples)))
 	for _, every := range []int{79, 1000, 2417, 9001} {
 		d := f.NewDetector()
@@ -40,14 +40,14 @@ func TestSnapshot(t *testing.T) {
 // A snapshot that is damaged, or of another detector, is refused and changes nothing.
 func TestRestoreRefuses(t *testing.T) {
 	s := tonemodel.Words()
-	f := finder(t, events.Options{})
+	f := finder(t, events.Defaults())
 	d := f.NewDetector()
 	d.Process(s.Samples[:5000])
 	good := d.Snapshot()
 
 	other := listener(t)
 	other.Weights.DecoderBias[0]++
-	stranger, err := events.New(other, events.Options{})
+	stranger, err := events.New(other, events.Defaults())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestRestoreRefuses(t *testing.T) {
 		{"empty", "damaged", f, nil},
 		{"cut short", "damaged", f, good[:len(good)-1]},
 		{"a bit changed", "damaged", f, flip(good, len(good)/2)},
-		{"other options", "options", finder(t, events.Options{Threshold: 0.9}), good},
+		{"other options", "options", finder(t, events.Defaults().WithThreshold(0.9)), good},
 		{"other model", "model", stranger, good},
 		{"not a gob", "snapshot", f, signed([]byte("no snapshot at all"))},
 	} {
@@ -81,7 +81,7 @@ func TestRestoreRefuses(t *testing.T) {
 // Changed bytes under a right checksum give an error or a detector that works.
 func FuzzRestore(f *testing.F) {
 	s := tonemodel.Words()
-	finder := finder(f, events.Options{})
+	finder := finder(f, events.Defaults())
 	for _, n := range []int{0, 3000, 5010, 12345} {
 		d := finder.NewDetector()
 		d.Process(s.Samples[:n])

@@ -19,18 +19,21 @@ import (
 )
 
 func main() {
-	var opt events.Options
 	data := flag.String("data", "", "`folder` of the Free Spoken Digit Dataset")
 	path := flag.String("model", "", "model `file` (default: the model digits in the binary)")
 	snr := flag.Float64("snr", 20, "`dB` of the words over the noise")
 	seed := flag.Uint64("seed", 1, "of gaps, order and noise")
 	minutes := flag.Float64("minutes", 5, "of noise alone, and of music alone")
 	out := flag.String("out", "", "WAV `file` to write the stream of words to")
-	flag.Float64Var(&opt.Threshold, "threshold", 0, "as of stream")
-	flag.Float64Var(&opt.OffThreshold, "off-threshold", 0, "as of stream")
-	flag.IntVar(&opt.Confirm, "confirm", 0, "as of stream")
-	flag.Float64Var(&opt.Refractory, "refractory", 0, "as of stream")
+	opt := events.Defaults()
+	threshold := flag.Float64("threshold", opt.Threshold, "as of stream")
+	off := flag.Float64("off-threshold", -1, "as of stream; below 0: half of -threshold")
+	flag.IntVar(&opt.Confirm, "confirm", opt.Confirm, "as of stream")
+	flag.Float64Var(&opt.Refractory, "refractory", opt.Refractory, "as of stream")
 	flag.Parse()
+	if opt = opt.WithThreshold(*threshold); *off >= 0 {
+		opt.OffThreshold = *off
+	}
 	m, err := load(*path)
 	fail(err)
 	finder, err := events.New(m, opt)

@@ -3,10 +3,13 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/model"
 )
 
 func TestUsageErrors(t *testing.T) {
@@ -69,8 +72,18 @@ func TestBadAudio(t *testing.T) {
 	mustSay(t, nil, []string{"stream", m, clip(t, 16000, 100)}, exitBadInput, "16000", "8000")
 	mustSay(t, nil, []string{"stream", m, "--format", "s16le", "--rate", "44100", "-"}, exitBadInput, "44100", "8000")
 	mustSay(t, strings.NewReader("RIFX this is no wave file at all......."), []string{"stream", m, "-"}, exitBadInput, "standard input", "WAVE")
-	mustSay(t, strings.NewReader("abc"), []string{"stream", m, "--format", "s16le", "-"}, exitBadInput, "after sample 1")
+	mustSay(t, nil, []string{"stream", m, write(t, "odd.raw", []byte("abc")), "--format", "s16le"}, exitBadInput, "odd.raw: after sample 1", "1 bytes into a sample of 2")
 	mustSay(t, nil, []string{"stream", m, filepath.Join(t.TempDir(), "gone.wav")}, exitBadInput, "gone.wav")
+	mustSay(t, nil, []string{"stream", "digit"}, exitBadInput, "open digit", "nor is it a built-in model (digits)")
+	for name, change := range map[string]func(b []byte){
+		"channels":       func(b []byte) { b[22], b[32] = 2, 4 },
+		"format tag 0x7": func(b []byte) { b[20] = 7 }, // u-law
+		"starts with":    func(b []byte) { copy(b, "ID3") },
+	} {
+		b := read(t, clip(t, 8000, 100))
+		change(b)
+		mustSay(t, bytes.NewReader(b), []string{"stream", m}, exitBadInput, name, "sox", "docs/stream.md")
+	}
 }
 
 // A pipe's writer cannot know the length: it leaves 0, all ones or a guess in the header, and the samples count.
@@ -126,7 +139,7 @@ func TestBadCheckpoints(t *testing.T) {
 	}
 }
 
-// A file that ends before its header says is an error after its frames; from a pipe the end line tells.
+// A file that ends before its header says, or inside a sample, is an error after its lines; from a pipe the end line tells.
 func TestTruncatedAudio(t *testing.T) {
 	m := digitsModel(t)
 	whole := read(t, clip(t, 8000, 1000))
@@ -136,10 +149,43 @@ func TestTruncatedAudio(t *testing.T) {
 	if code != exitBadInput || !strings.Contains(stderr, path) || !strings.Contains(stderr, "truncated") || !strings.Contains(stdout, `"sample":749`) {
 		t.Errorf("named file: exit code %d, stdout %q, stderr %q", code, stdout, stderr)
 	}
-	code, stdout, _ = invoke(bytes.NewReader(cut), "stream", m, "-")
-	if code != exitOK || !strings.Contains(stdout, `"truncated":true`) {
-		t.Errorf("pipe: exit code %d, stdout %q", code, stdout)
+	if _, end := lines(t, stdout); !end.Truncated {
+		t.Errorf("named file: end line %+v", end)
 	}
+	for format, in := range map[string][]byte{"wav": cut, "s16le": cut[44:], "f32le": make([]byte, 4*749+3)} {
+		code, stdout, stderr = invoke(bytes.NewReader(in), "stream", m, "--format", format)
+		if _, end := lines(t, stdout); code != exitOK || !end.Truncated || end.Samples != 749 {
+			t.Errorf("%s from a pipe: exit code %d, stdout %q, stderr %q", format, code, stdout, stderr)
+		}
+	}
+}
+
+// What is no audio ends a stream with a fault, but what came before it is heard, and the end line is printed.
+func TestNoAudio(t *testing.T) {
+	m := digitsModel(t)
+	for bad, word := range map[float32]string{float32(math.Inf(1)): "+Inf", 2e6: "too loud", -math.MaxFloat32: "too loud"} {
+		in := binary.LittleEndian.AppendUint32(make([]byte, 4*1003), math.Float32bits(bad))
+		in = append(in, make([]byte, 4000)...)
+		for _, emit := range []string{"frames", "events"} {
+			code, stdout, stderr := invoke(bytes.NewReader(in), "stream", m, "--format", "f32le", "--emit", emit)
+			_, end := lines(t, stdout)
+			if code != exitBadInput || end.Samples != 1003 || end.Truncated || !strings.Contains(stderr, "after sample 1003") || !strings.Contains(stderr, word) {
+				t.Errorf("%s, sample of %v: exit code %d, end line %+v, stderr %q", emit, bad, code, end, stderr)
+			}
+		}
+	}
+	wild, err := model.Load(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range wild.Weights.DecoderWeight {
+		wild.Weights.DecoderWeight[i] = math.MaxFloat32
+	}
+	path := filepath.Join(t.TempDir(), "wild.safetensors")
+	if err := wild.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	mustSay(t, nil, []string{"stream", path, clip(t, 8000, 1000), "--emit", "frames"}, exitBadInput, "after sample 800", "the network's output is")
 }
 
 func TestBadNumbers(t *testing.T) {
@@ -150,8 +196,8 @@ func TestBadNumbers(t *testing.T) {
 	mustSay(t, nil, []string{"eval", m, "--data", ".", "--batch=-1"}, exitUsage, "--batch -1")
 	mustSay(t, nil, []string{"train", "--threads", "100000000"}, exitUsage, "threads")
 	mustSay(t, nil, []string{"train", "--set", "model.d_model=100000000"}, exitUsage, "d_model")
-	loud := []byte{0xff, 0xff, 0x7f, 0x7f, 0xff, 0xff, 0x7f, 0x7f} // the largest float32, twice
-	mustSay(t, bytes.NewReader(loud), []string{"stream", m, "--format", "f32le", "--emit", "frames"}, exitBadInput, "after sample 2", "too loud")
+	mustSay(t, nil, []string{"stream", m, "--hop=0", "--emit", "frames"}, exitUsage, "--hop 0")
+	mustSay(t, nil, []string{"stream", m, "--rate=0", "--format", "s16le"}, exitUsage, "--rate 0")
 }
 
 // The task of a resumed run, or of a configuration file, is not silently another than the one named.

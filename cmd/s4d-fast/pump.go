@@ -9,12 +9,14 @@ import (
 	"math"
 	"time"
 
+	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/report"
 	"github.com/s4d-fast/s4d-fast/wav"
 )
 
 // audio is what a stream hears.
 type audio struct {
+	name        string // for messages
 	source      wav.Source
 	wav         *wav.Reader // beneath it, or nil
 	rate, heard float64     // Hz: the input's, and the source's, which may be another
@@ -31,8 +33,10 @@ func (a *audio) at(n int64) int64 {
 
 func (a *audio) samples() int64 { return a.at(a.position) }
 
-// truncated reports whether the audio ended before its header said.
-func (a *audio) truncated() bool { return a.wav != nil && a.wav.Truncated }
+// after tells where an error met the audio.
+func (a *audio) after(err error) error {
+	return fmt.Errorf("%s: after sample %d: %w", a.name, a.samples(), err)
+}
 
 // hearer turns samples into lines.
 type hearer interface {
@@ -54,25 +58,35 @@ type pump struct {
 	dropped int64
 }
 
-// run goes on until the audio ends or ctx is cancelled. It reports whether the audio ended before its header said.
+// run goes on until the audio ends, and prints the end line whatever else it returns. Audio that ended early, inside a sample or before its
+// header said, is an error too, unless it was Ctrl-C that cut it.
 func (p *pump) run(ctx context.Context) (truncated bool, err error) {
-	blocks := p.read(ctx)
+	err = p.listen()
+	truncated = errors.Is(err, wav.ErrTruncated) || errors.Is(err, io.ErrUnexpectedEOF)
+	if truncated && ctx.Err() != nil {
+		truncated, err = false, nil
+	}
+	if e := p.end(truncated); err == nil {
+		err = e
+	}
+	return truncated, err
+}
+
+// listen hears all blocks.
+func (p *pump) listen() error {
+	done := make(chan struct{})
+	defer close(done)
+	blocks := p.read(done)
 	for {
-		select {
-		case <-ctx.Done():
-			return false, p.end(false)
-		case b := <-blocks:
-			if err := p.step(b); err != nil {
-				return false, err
-			}
-			if errors.Is(b.err, io.EOF) {
-				truncated = p.audio.truncated()
-				return truncated, p.end(truncated)
-			}
-			if b.err != nil {
-				err := badInput(fmt.Errorf("after sample %d: %w", p.audio.samples(), b.err))
-				return false, errors.Join(p.hearer.finish(), err)
-			}
+		b := <-blocks
+		if err := p.step(b); err != nil {
+			return err
+		}
+		if b.err == io.EOF {
+			return nil
+		}
+		if b.err != nil {
+			return badInput(p.audio.after(b.err))
 		}
 	}
 }
@@ -87,8 +101,8 @@ type block struct {
 // backlog is the seconds of audio that may pile up when a source does not wait.
 const backlog = 1
 
-// read reads ahead in a goroutine, so that a silent pipe does not keep a signal waiting.
-func (p *pump) read(ctx context.Context) <-chan block {
+// read reads ahead in a goroutine, until there is an error or done is closed.
+func (p *pump) read(done <-chan struct{}) <-chan block {
 	room := 1
 	if p.live {
 		room = max(1, int(backlog*p.audio.heard)/p.block)
@@ -98,7 +112,7 @@ func (p *pump) read(ctx context.Context) <-chan block {
 		lost := int64(0)
 		for {
 			buf := make([]float32, p.block)
-			n, err := readFull(p.audio.source, buf)
+			n, err := p.audio.fill(buf)
 			b := block{buf[:n], lost, err}
 			if p.live && err == nil {
 				select {
@@ -112,7 +126,7 @@ func (p *pump) read(ctx context.Context) <-chan block {
 			select {
 			case out <- b:
 				lost = 0
-			case <-ctx.Done():
+			case <-done:
 				return
 			}
 			if err != nil {
@@ -123,17 +137,20 @@ func (p *pump) read(ctx context.Context) <-chan block {
 	return out
 }
 
-// readFull reads until buf is full or the source ends, whatever the chunks it delivers.
-func readFull(s wav.Source, buf []float32) (int, error) {
-	n := 0
-	for n < len(buf) {
-		k, err := s.Read(buf[n:])
+// fill reads until buf is full, whatever the chunks that the source delivers; or the audio ends, or is none any more.
+func (a *audio) fill(buf []float32) (n int, err error) {
+	for n < len(buf) && err == nil {
+		var k int
+		k, err = a.source.Read(buf[n:])
 		n += k
-		if err != nil {
-			return n, err
-		}
 	}
-	return n, nil
+	if good, bad := events.Check(buf[:n]); bad != nil {
+		return good, bad
+	}
+	if err == io.EOF && a.wav != nil && a.wav.Truncated {
+		err = wav.ErrTruncated
+	}
+	return n, err
 }
 
 // step hears a block.

@@ -7,9 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"strings"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/internal/resample"
@@ -28,24 +32,32 @@ type streamCmd struct {
 	Model     modelFile `arg:"" optional:"" help:"Model file (.safetensors), or the name of a built-in model (${models}); default: digits."`
 	File      string    `arg:"" optional:"" help:"Audio file, or - for standard input; default: -."`
 	Format    string    `help:"Format of the audio: ${enum}." enum:"s16le,s16be,f32le,u8,wav" default:"wav"`
-	Rate      int       `help:"Sampling rate of raw audio in Hz (default: the model's). A WAV file carries its own." placeholder:"HZ"`
+	Rate      *int      `help:"Sampling rate of raw audio in Hz (default: the model's). A WAV file carries its own." placeholder:"HZ"`
 	Resample  bool      `help:"Convert audio of another rate than the model's to that, band-limited." xor:"rates"`
 	AdaptRate bool      `help:"Scale the model's steps to the audio's rate instead." xor:"rates"`
 	Live      bool      `help:"Do not let the source wait: drop audio when more than a second of it has piled up."`
 	Emit      string    `help:"What to print: ${enum}." enum:"events,frames" default:"events"`
-	Hop       int       `help:"Samples between two frames (default: a tenth of a second)." placeholder:"N"`
+	Hop       *int      `help:"Samples between two frames (default: a tenth of a second)." placeholder:"N"`
+	Window    *float64  `help:"Seconds that an answer looks back (default: ${window}; with --emit frames 0, which is everything). Higher: more precision, less recall of short words." placeholder:"S"`
 
-	Threshold    float64  `help:"Posterior that makes an event. Higher: more precision, less recall." default:"0.8" group:"Events"`
-	OffThreshold float64  `help:"Posterior below which it has ended (default: half of --threshold). Higher: shorter events; a word may count twice." placeholder:"P" group:"Events"`
-	Confirm      int      `help:"Answers in a row, 30 ms apart, that must agree. Higher: more precision, less recall of short words." default:"3" group:"Events"`
-	Refractory   *float64 `help:"Seconds after an onset in which no other event begins (default: 0.4). Higher: more precision, less recall of words in quick succession." placeholder:"S" group:"Events"`
-	Window       float64  `help:"Seconds that an answer looks back. Higher: more precision, less recall of short words." default:"1" group:"Events"`
+	Threshold    *float64 `help:"Posterior that makes an event (default: ${threshold}). Higher: more precision, less recall." placeholder:"P" group:"Events"`
+	OffThreshold *float64 `help:"Posterior below which it has ended (default: half of --threshold). Higher: shorter events; a word may count twice." placeholder:"P" group:"Events"`
+	Confirm      *int     `help:"Answers in a row, 30 ms apart, that must agree (default: ${confirm}). Higher: more precision, less recall of short words." placeholder:"N" group:"Events"`
+	Refractory   *float64 `help:"Seconds after an onset in which no other event begins (default: ${refractory}). Higher: more precision, less recall of words in quick succession." placeholder:"S" group:"Events"`
+}
+
+// streamDefaults are what the help says of the flags of events.
+func streamDefaults() kong.Vars {
+	d := events.Defaults()
+	return kong.Vars{
+		"threshold": fmt.Sprint(d.Threshold), "confirm": fmt.Sprint(d.Confirm), "refractory": fmt.Sprint(d.Refractory), "window": fmt.Sprint(d.Window),
+	}
 }
 
 func (c *streamCmd) Help() string {
 	return `Prints JSON Lines (docs/stream.md): a "start" line; an "event" line for everything that the model recognises, when it has ended; an
 "end" line. "onset" and "end" count the audio's samples. With --emit frames a "frame" line every hop and after the last sample instead:
-its "posterior" is the model's answer for everything heard so far.
+its "posterior" is the model's answer for everything heard so far, or for the last --window seconds.
 
 A single argument that is neither a .safetensors file nor a built-in model is the audio.
 
@@ -73,8 +85,11 @@ func (c *streamCmd) Run(std *streams, ctx *ctxBox) error {
 	if m.Config.Encoder != model.EncoderLinear || m.Config.DInput != 1 {
 		return badInput(fmt.Errorf("%s: the network reads %s input with d_input %d; audio has 1 channel", c.Model, m.Config.Encoder, m.Config.DInput))
 	}
-	a, err := c.decodeOrStop(ctx, in, name, m)
-	if err != nil {
+	a, err := c.decode(untilStopped(ctx, in), name, m.Meta.SampleRate)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
 		return badInput(err)
 	}
 	out := json.NewEncoder(std.out)
@@ -99,13 +114,10 @@ func (c *streamCmd) Run(std *streams, ctx *ctxBox) error {
 	}
 	p := pump{audio: a, hearer: h, block: block, live: c.Live, out: out}
 	truncated, err := p.run(ctx)
-	if err != nil {
-		return err
+	if truncated && c.File == "-" { // a pipe's writer may be stopped anywhere, and a size that it promised means little
+		return nil
 	}
-	if truncated && c.File != "-" { // from a pipe, a size that was promised means little
-		return badInput(fmt.Errorf("%s: %w after sample %d", name, wav.ErrTruncated, a.samples()))
-	}
-	return nil
+	return err
 }
 
 // arguments fills in what was left out.
@@ -119,25 +131,53 @@ func (c *streamCmd) arguments() {
 
 func (c *streamCmd) validate() error {
 	switch {
-	case c.Hop < 0 || c.Hop > maxHop:
-		return fmt.Errorf("--hop %d: want 1 … %d samples", c.Hop, maxHop)
-	case c.Hop > 0 && c.Emit != "frames":
+	case c.Hop != nil && (*c.Hop < 1 || *c.Hop > maxHop):
+		return fmt.Errorf("--hop %d: want 1 … %d samples", *c.Hop, maxHop)
+	case c.Hop != nil && c.Emit != "frames":
 		return errors.New("--hop is for --emit frames")
 	case c.Live && c.File != "-":
 		return errors.New("--live is for standard input: a file waits")
-	case c.Rate < 0:
-		return fmt.Errorf("--rate %d: want a positive number of samples a second", c.Rate)
+	case c.Rate != nil && *c.Rate < 1:
+		return fmt.Errorf("--rate %d: want a positive number of samples a second", *c.Rate)
 	}
-	return c.options().Validate()
+	if c.Emit == "frames" {
+		for _, f := range []struct {
+			name  string
+			given bool
+		}{
+			{"threshold", c.Threshold != nil}, {"off-threshold", c.OffThreshold != nil}, {"confirm", c.Confirm != nil}, {"refractory", c.Refractory != nil},
+		} {
+			if f.given {
+				return fmt.Errorf("--%s is for --emit events", f.name)
+			}
+		}
+		if c.Window != nil && *c.Window == 0 {
+			return nil
+		}
+	}
+	if err := c.options().Validate(); err != nil {
+		return fmt.Errorf("--%w", err)
+	}
+	return nil
 }
 
-// options returns what counts as an event.
+// options returns what counts as an event: the defaults, but for what flags say.
 func (c *streamCmd) options() events.Options {
-	opt := events.Options{Threshold: c.Threshold, OffThreshold: c.OffThreshold, Confirm: c.Confirm, Window: c.Window}
-	if c.Refractory != nil {
-		opt.Refractory = cmp.Or(*c.Refractory, math.SmallestNonzeroFloat64) // 0 would be the default
+	opt := events.Defaults()
+	if c.Threshold != nil {
+		opt = opt.WithThreshold(*c.Threshold)
 	}
+	opt.OffThreshold, opt.Confirm = or(c.OffThreshold, opt.OffThreshold), or(c.Confirm, opt.Confirm)
+	opt.Refractory, opt.Window = or(c.Refractory, opt.Refractory), or(c.Window, opt.Window)
 	return opt
+}
+
+// or returns what a flag says, or the default where it was not given.
+func or[T any](flag *T, value T) T {
+	if flag != nil {
+		return *flag
+	}
+	return value
 }
 
 // hearer returns what turns samples into lines, and how many it takes at a time.
@@ -147,15 +187,11 @@ func (c *streamCmd) hearer(m *model.Model, a *audio, out *json.Encoder) (hearer,
 		scaled = m.Meta.SampleRate / a.heard
 	}
 	if c.Emit == "frames" {
-		net, err := recurrent.New(m, recurrent.Options{Rate: scaled})
+		net, err := recurrent.New(m, recurrent.Options{Rate: scaled, Window: int(math.Ceil(or(c.Window, 0) * a.heard))})
 		if err != nil {
 			return nil, 0, err
 		}
-		hop := c.Hop
-		if hop == 0 {
-			hop = max(int(a.heard/10), 1)
-		}
-		return newFramer(net, m, a, out), hop, nil
+		return newFramer(net, m, a, out), or(c.Hop, max(int(a.heard/10), 1)), nil
 	}
 	if len(m.Meta.Labels) == 0 || m.Config.Pool != model.PoolMean {
 		return nil, 0, errors.New("events need a model with labels and a mean pool: say --emit frames")
@@ -173,6 +209,9 @@ func (c *streamCmd) hearer(m *model.Model, a *audio, out *json.Encoder) (hearer,
 func (c *streamCmd) open(std *streams) (io.ReadCloser, string, error) {
 	if c.File != "-" {
 		f, err := os.Open(c.File)
+		if errors.Is(err, fs.ErrNotExist) && filepath.Ext(c.File) == "" {
+			err = fmt.Errorf("%w, nor is it a built-in model (%s)", err, strings.Join(pretrained.Names(), ", "))
+		}
 		return f, c.File, badInput(err)
 	}
 	if std.inTTY {
@@ -181,47 +220,45 @@ func (c *streamCmd) open(std *streams) (io.ReadCloser, string, error) {
 	return io.NopCloser(std.in), "standard input", nil
 }
 
-// decodeOrStop is decode, given up when ctx is cancelled while the input keeps its header waiting.
-func (c *streamCmd) decodeOrStop(ctx context.Context, in io.Reader, name string, m *model.Model) (*audio, error) {
-	type decoded struct {
-		audio *audio
-		err   error
-	}
-	done := make(chan decoded, 1)
+// untilStopped returns the bytes of in; they end when ctx is cancelled, however long in keeps its reader waiting.
+func untilStopped(ctx context.Context, in io.Reader) io.Reader {
+	r, w := io.Pipe()
+	context.AfterFunc(ctx, func() { w.Close() })
 	go func() {
-		a, err := c.decode(in, name, m.Meta.SampleRate)
-		done <- decoded{a, err}
+		_, err := io.Copy(w, in)
+		w.CloseWithError(err)
 	}()
-	select {
-	case d := <-done:
-		return d.audio, d.err
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
+	return r
 }
+
+// convertible is the hint for audio that --format has no word for.
+const convertible = "sox or ffmpeg convert it (docs/stream.md)"
 
 // decode returns the samples that the model is to hear; want is its rate, or 0 if it states none.
 func (c *streamCmd) decode(in io.Reader, name string, want float64) (*audio, error) {
-	a := &audio{rate: float64(c.Rate)}
+	a := &audio{name: name}
 	if c.Format == "wav" {
 		r, err := wav.NewReader(in)
-		if err != nil {
+		switch {
+		case errors.Is(err, wav.ErrTruncated):
 			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		if r.Format.Channels != 1 {
-			return nil, fmt.Errorf("%s has %d channels; the model expects 1", name, r.Format.Channels)
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w: %s", name, err, convertible)
+		case r.Format.Channels != 1:
+			return nil, fmt.Errorf("%s has %d channels; the model expects 1: %s", name, r.Format.Channels, convertible)
 		}
 		a.rate, a.wav, a.source = float64(r.Format.SampleRate), r, r
-		if c.Rate != 0 && float64(c.Rate) != a.rate {
-			return nil, fmt.Errorf("%s has a rate of %g Hz, not --rate %d", name, a.rate, c.Rate)
+		if c.Rate != nil && float64(*c.Rate) != a.rate {
+			return nil, fmt.Errorf("%s has a rate of %g Hz, not --rate %d", name, a.rate, *c.Rate)
 		}
 	} else {
 		raw, err := wav.NewRaw(in, wav.Encoding(c.Format))
 		if err != nil {
 			return nil, err
 		}
-		if a.source = raw; c.Rate == 0 {
-			a.rate = want
+		a.source, a.rate = raw, want
+		if c.Rate != nil {
+			a.rate = float64(*c.Rate)
 		}
 		if a.rate <= 0 {
 			return nil, errors.New("the model states no sample rate: say --rate")

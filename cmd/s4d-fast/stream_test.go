@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/internal/reporttest"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -58,16 +59,30 @@ func posteriors(t *testing.T, stdout string) (list [][]float32) {
 	return list
 }
 
-// A stream that waits for input ends at a signal with its end line; one whose header has not come ends at once.
+// A stream that waits for input ends at a signal: it hears what came, a part of a hop and all, and prints its end line. One
+// whose header has not come prints nothing.
 func TestStreamInterrupted(t *testing.T) {
 	m := digitsModel(t)
-	whole := read(t, clip(t, 8000, 1000))
-	for name, sent := range map[string][]byte{"in the header": whole[:10], "after 900 samples": whole[:44+1800]} {
+	whole := read(t, clip(t, 8000, 3000))
+	for _, c := range []struct {
+		name, format string
+		sent         []byte
+		code         int
+		frames       int
+	}{
+		{"in the header", "wav", whole[:10], 128 + int(syscall.SIGINT), 0},
+		{"WAV", "wav", whole[:44+5000], exitOK, 2},
+		{"raw", "s16le", whole[44 : 44+5000], exitOK, 2},
+		{"in a sample", "s16le", whole[44 : 44+5001], exitOK, 2},
+		{"without samples", "s16le", nil, exitOK, 0},
+	} {
 		in, out := io.Pipe()
 		var stdout, stderr bytes.Buffer
 		done := make(chan int)
-		go func() { done <- run([]string{"stream", m, "-"}, streams{in: in, out: &stdout, err: &stderr}) }()
-		if _, err := out.Write(sent); err != nil {
+		go func() {
+			done <- run([]string{"stream", m, "-", "--format", c.format, "--emit", "frames", "--hop", "2000"}, streams{in: in, out: &stdout, err: &stderr})
+		}()
+		if _, err := out.Write(c.sent); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(200 * time.Millisecond)
@@ -76,14 +91,17 @@ func TestStreamInterrupted(t *testing.T) {
 		}
 		select {
 		case code := <-done:
-			if name == "in the header" && code != 128+int(syscall.SIGINT) {
-				t.Errorf("%s: exit code %d", name, code)
+			if code != c.code || strings.Count(stdout.String(), `"type":"frame"`) != c.frames {
+				t.Errorf("%s: exit code %d, want %d; stdout %q, want %d frames; stderr %q", c.name, code, c.code, stdout.String(), c.frames, stderr.String())
 			}
-			if name != "in the header" && (code != exitOK || !strings.Contains(stdout.String(), `"type":"end"`)) {
-				t.Errorf("%s: exit code %d, stdout %q, stderr %q", name, code, stdout.String(), stderr.String())
+			if code != exitOK {
+				break
+			}
+			if _, end := lines(t, stdout.String()); end.Samples != int64(1250*c.frames) || end.Truncated {
+				t.Errorf("%s: end line %+v", c.name, end)
 			}
 		case <-time.After(10 * time.Second):
-			t.Fatalf("%s: still running", name)
+			t.Fatalf("%s: still running", c.name)
 		}
 		out.Close()
 	}
@@ -332,18 +350,23 @@ func TestStreamBuiltIn(t *testing.T) {
 func TestStreamEventFlags(t *testing.T) {
 	m := toneModel(t)
 	for want, args := range map[string][]string{
-		"threshold 1.5":                  {"--threshold", "1.5"},
-		"off-threshold 0.9 is above":     {"--off-threshold", "0.9"},
-		"confirm -1":                     {"--confirm=-1"},
-		"refractory -2":                  {"--refractory=-2"},
+		"--threshold 1.5: want 0 … 1":    {"--threshold", "1.5"},
+		"--off-threshold 0.9 is above":   {"--off-threshold", "0.9"},
+		"--confirm -1":                   {"--confirm=-1"},
+		"--confirm 0":                    {"--confirm=0"},
+		"--refractory -2":                {"--refractory=-2"},
 		"--hop is for --emit frames":     {"--hop", "80"},
-		"window 1e+09":                   {"--window", "1e9"},
+		"--window 1e+09":                 {"--window", "1e9"},
+		"--window 0:":                    {"--window", "0"},
+		"--window -1":                    {"--window=-1", "--emit", "frames"},
+		"--threshold is for":             {"--threshold", "0.8", "--emit", "frames"},
+		"--off-threshold is for":         {"--off-threshold", "0.1", "--emit", "frames"},
+		"--confirm is for":               {"--confirm", "3", "--emit", "frames"},
+		"--refractory is for":            {"--refractory", "0.4", "--emit", "frames"},
 		"off-threshold 0.6 is above the": {"--threshold", "0.5", "--off-threshold", "0.6"},
 	} {
 		mustSay(t, nil, append([]string{"stream", m, "gone.wav"}, args...), exitUsage, want)
 	}
-	silent := write(t, "loud.f32", []byte{0, 0, 0, 0, 0xff, 0xff, 0x7f, 0x7f})
-	mustSay(t, nil, []string{"stream", m, silent, "--format", "f32le"}, exitBadInput, "sample 1", "too loud")
 	unlabelled := saved(t, func(c *model.Config) { c.DInput, c.DOutput = 1, 3 })
 	mustSay(t, nil, []string{"stream", unlabelled, clip(t, 8000, 10)}, exitBadInput, "labels", "--emit frames")
 
@@ -361,6 +384,62 @@ func TestStreamEventFlags(t *testing.T) {
 	}
 	if all, none := count("--refractory", "0"), count("--threshold", "0.999999999"); all != len(s.Tones) || none >= all {
 		t.Errorf("%d events without a refractory time, %d at threshold 0.999999999", all, none)
+	}
+}
+
+// --threshold alone moves the off-threshold along, and 0 is a value like others.
+func TestStreamOptions(t *testing.T) {
+	zero, low := 0.0, 0.3
+	for _, c := range []struct {
+		cmd            streamCmd
+		threshold, off float64
+		refractory     float64
+	}{
+		{streamCmd{}, events.Defaults().Threshold, events.Defaults().OffThreshold, events.Defaults().Refractory},
+		{streamCmd{Threshold: &low}, 0.3, 0.15, events.Defaults().Refractory},
+		{streamCmd{Threshold: &zero, Refractory: &zero}, 0, 0, 0},
+		{streamCmd{OffThreshold: &zero}, events.Defaults().Threshold, 0, events.Defaults().Refractory},
+		{streamCmd{OffThreshold: &zero, Threshold: &low}, 0.3, 0, events.Defaults().Refractory},
+	} {
+		o := c.cmd.options()
+		if o.Threshold != c.threshold || o.OffThreshold != c.off || o.Refractory != c.refractory {
+			t.Errorf("options %+v, want %v, %v, %v", o, c.threshold, c.off, c.refractory)
+		}
+	}
+	d := events.Defaults()
+	help := strings.Join(strings.Fields(ok(t, "stream", "--help")), " ")
+	doc := string(read(t, filepath.Join("..", "..", "docs", "stream.md")))
+	for flag, value := range map[string]string{
+		"threshold": fmt.Sprint(d.Threshold), "confirm": fmt.Sprint(d.Confirm), "refractory": fmt.Sprint(d.Refractory, " s"), "window": fmt.Sprint(d.Window, " s"),
+	} {
+		if !strings.Contains(doc, fmt.Sprintf("| `--%s` | %s |", flag, value)) {
+			t.Errorf("docs/stream.md does not say that --%s is %s", flag, value)
+		}
+		if !strings.Contains(help, "default: "+strings.TrimSuffix(value, " s")) {
+			t.Errorf("--help does not say that --%s is %s: %s", flag, value, help)
+		}
+	}
+}
+
+// Frames of a window forget what was before it; without one, or with 0, the last is the answer to everything.
+func TestStreamFramesWindow(t *testing.T) {
+	m, s := toneModel(t), &tonemodel.Sound{}
+	s.Tone("low", 8)
+	s.Tone("high", 2)
+	path := filepath.Join(t.TempDir(), "tones.wav")
+	if err := wav.WriteFile(path, tonemodel.Rate, s.Samples); err != nil {
+		t.Fatal(err)
+	}
+	last := func(args ...string) []float32 {
+		all := posteriors(t, ok(t, append([]string{"stream", m, path, "--emit", "frames"}, args...)...))
+		return all[len(all)-1]
+	}
+	whole := last()
+	if near := last("--window", "1"); !(whole[0] > 0.9 && near[1] > 0.9) { // low, high
+		t.Errorf("posterior %v of everything, %v of the last second", whole, near)
+	}
+	if zero := last("--window", "0"); fmt.Sprint(zero) != fmt.Sprint(whole) {
+		t.Errorf("window 0 gives %v, none %v", zero, whole)
 	}
 }
 

@@ -19,20 +19,9 @@ type eventer struct {
 	out      *json.Encoder
 }
 
-func (e *eventer) hear(samples []float32) error {
-	for i, v := range samples {
-		if math.Abs(float64(v)) > tooLoud {
-			return badInput(fmt.Errorf("sample %d is %g: the input is too loud, full scale is 1", e.audio.at(e.detector.Position()+int64(i)), v))
-		}
-	}
-	return e.print(e.detector.Process(samples))
-}
-
-// tooLoud is an amplitude that no audio has.
-const tooLoud = 1e6
-
-func (e *eventer) skip(n int64) error { return e.print(e.detector.Skip(n)) }
-func (e *eventer) finish() error      { return e.print(e.detector.Close()) }
+func (e *eventer) hear(samples []float32) error { return e.print(e.detector.Process(samples)) }
+func (e *eventer) skip(n int64) error           { return e.print(e.detector.Skip(n)) }
+func (e *eventer) finish() error                { return e.print(e.detector.Close()) }
 
 func (e *eventer) print(list []events.Event) error {
 	for _, v := range list {
@@ -63,7 +52,7 @@ func (f *framer) hear(samples []float32) error {
 	y := f.stream.Process(samples, len(samples))
 	for _, v := range y {
 		if v := float64(v); math.IsNaN(v) || math.IsInf(v, 0) {
-			return badInput(fmt.Errorf("after sample %d: the network's output is %v: the input is too loud", f.audio.samples(), v))
+			return badInput(f.audio.after(fmt.Errorf("the network's output is %v", v)))
 		}
 	}
 	line := report.Frame{Type: "frame", Sample: f.audio.samples()}

@@ -66,7 +66,7 @@ func startOn(t *testing.T, m *model.Model, change func(*config), wrap func(net.L
 	if change != nil {
 		change(&cfg)
 	}
-	s, err := newServer(m, events.Options{}, cfg)
+	s, err := newServer(m, events.Defaults(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func encode(samples []float32) (b []byte) {
 // expected returns the events that a detector finds in s16le audio.
 func expected(t *testing.T, audio []byte) (all []report.Event) {
 	t.Helper()
-	f, err := events.New(tones(t, 0), events.Options{})
+	f, err := events.New(tones(t, 0), events.Defaults())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -233,18 +233,20 @@ func TestConfig(t *testing.T) {
 	} {
 		cfg := defaults()
 		change(&cfg)
-		if _, err := newServer(tones(t, 0), events.Options{}, cfg); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := newServer(tones(t, 0), events.Defaults(), cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one that says %q", err, want)
 		}
 	}
-	if _, err := newServer(tones(t, 0), events.Options{Threshold: 2}, defaults()); err == nil || !strings.Contains(err.Error(), "threshold") {
+	if _, err := newServer(tones(t, 0), events.Defaults().WithThreshold(2), defaults()); err == nil || !strings.Contains(err.Error(), "threshold") {
 		t.Errorf("error %v, want one that names the threshold", err)
 	}
 }
 
 // At another rate than the model's the model's steps are scaled, and both rates are told.
 func TestRate(t *testing.T) {
-	s, err := newServer(tones(t, 0), events.Options{Rate: 2 * tonemodel.Rate}, defaults())
+	opt := events.Defaults()
+	opt.Rate = 2 * tonemodel.Rate
+	s, err := newServer(tones(t, 0), opt, defaults())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,9 +25,9 @@ func main() {
 	listen := flag.String("listen", "localhost:8080", "`address` to listen at; port 0 takes a free one")
 	path := flag.String("model", "digits", "model `file`, or the name of a built-in model")
 	grace := flag.Duration("grace", 10*time.Second, "`time` that shutting down may take")
-	var opt events.Options
-	flag.Float64Var(&opt.Rate, "rate", 0, "sampling `rate` of the audio in Hz (default: the model's; at another the model's steps are scaled)")
-	flag.Float64Var(&opt.Threshold, "threshold", 0, "posterior that makes an event (0: 0.8)")
+	opt := events.Defaults()
+	flag.Float64Var(&opt.Rate, "rate", 0, "sampling `rate` of the audio in Hz (0: the model's; at another the model's steps are scaled)")
+	threshold := flag.Float64("threshold", opt.Threshold, "posterior that makes an event; below half of it the event has ended")
 	flag.StringVar(&cfg.Dir, "snapshots", "", "`folder` for the streams that are not connected; without one they are lost")
 	flag.DurationVar(&cfg.Keep, "keep", cfg.Keep, "`time` for which a stream that is not connected can be resumed")
 	flag.Int64Var(&cfg.MaxStore, "max-store", cfg.MaxStore, "`bytes` that the snapshots may take")
@@ -42,7 +42,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "service: no arguments, only flags: -help lists them")
 		os.Exit(2)
 	}
-	if err := run(*listen, *path, opt, cfg, *grace); err != nil {
+	if err := run(*listen, *path, opt.WithThreshold(*threshold), cfg, *grace); err != nil {
 		fmt.Fprintln(os.Stderr, "service:", err)
 		if errors.As(err, &usage{}) {
 			os.Exit(2)

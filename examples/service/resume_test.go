@@ -373,7 +373,7 @@ func FuzzSnapshot(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	finder, err := events.New(m, events.Options{})
+	finder, err := events.New(m, events.Defaults())
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"time"
 
@@ -32,9 +31,6 @@ var (
 )
 
 func errAudio(err error) error { return refusal(http.StatusBadRequest, "audio", "%v", err) }
-
-// tooLoud is an amplitude that no audio has.
-const tooLoud = 1e6
 
 // session is a stream while it is connected.
 type session struct {
@@ -97,10 +93,8 @@ func (s *session) hear(ctx context.Context, x []float32, came time.Time) error {
 	if len(x) == 0 {
 		return nil
 	}
-	for i, v := range x {
-		if math.Abs(float64(v)) > tooLoud {
-			return refusal(http.StatusBadRequest, "audio", "sample %d is %g: the audio is too loud, full scale is 1", s.stream.detector.Position()+int64(i), v)
-		}
+	if n, err := events.Check(x); err != nil {
+		return errAudio(fmt.Errorf("after sample %d: %w", s.stream.detector.Position()+int64(n), err))
 	}
 	if err := s.enter(ctx); err != nil {
 		return err

@@ -202,7 +202,7 @@ func TestBadInput(t *testing.T) {
 	}{
 		{"odd", "/v1/streams?format=s16le", []byte{1, 0, 7}, "1 bytes into a sample of 2"},
 		{"NaN", "/v1/streams?format=f32le", []byte{0, 0, 0xc0, 0x7f}, "NaN"},
-		{"too loud", "/v1/streams?format=f32le", []byte{0, 0, 0, 0, 0xff, 0xff, 0x7f, 0x7f}, "sample 1 is 3.4028235e+38"},
+		{"too loud", "/v1/streams?format=f32le", []byte{0, 0, 0, 0, 0xff, 0xff, 0x7f, 0x7f}, "after sample 1: events: a sample is 3.4028235e+38"},
 	} {
 		status, answer := in.post(c.path, bytes.NewReader(c.body))
 		got := read(t, answer)

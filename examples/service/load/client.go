@@ -56,7 +56,7 @@ func write(name string, files []string, seconds float64, rounds int) ([]*script,
 	if err != nil {
 		return nil, err
 	}
-	f, err := events.New(m, events.Options{})
+	f, err := events.New(m, events.Defaults())
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func service(t *testing.T, twist func(*report.Event)) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := events.New(m, events.Options{})
+	f, err := events.New(m, events.Defaults())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,49 @@
+package events_test
+
+import (
+	"fmt"
+	"log"
+
+	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
+)
+
+// A stream is heard in pieces, stored in the middle of a word, and goes on elsewhere. The model, made by hand, hears two tones;
+// pretrained.Load("digits") hears digits.
+func ExampleFinder() {
+	m, err := tonemodel.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	finder, err := events.New(m, events.Defaults()) // for all streams
+	if err != nil {
+		log.Fatal(err)
+	}
+	sound := &tonemodel.Sound{}
+	sound.Silence(1)
+	sound.Tone("low", 0.4)
+	sound.Silence(1)
+	sound.Tone("high", 0.6)
+	sound.Silence(1)
+	print := func(list []events.Event) {
+		for _, e := range list {
+			fmt.Printf("%-4s  %.1f … %.1f s, sure: %t\n", e.Label, float64(e.Onset)/finder.Rate(), float64(e.End)/finder.Rate(), e.Confidence > 0.9)
+		}
+	}
+
+	d, middle := finder.NewDetector(), 22000
+	print(d.Process(sound.Samples[:middle]))
+	snapshot := d.Snapshot()
+	fmt.Println("stored in a word:", d.Listening())
+
+	d = finder.NewDetector() // in another process, perhaps
+	if err := d.Restore(snapshot); err != nil {
+		log.Fatal(err)
+	}
+	print(d.Process(sound.Samples[middle:]))
+	print(d.Close())
+	// Output:
+	// low   1.0 … 1.4 s, sure: true
+	// stored in a word: true
+	// high  2.4 … 3.0 s, sure: true
+}
