@@ -42,7 +42,7 @@ func TestDigits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	finder, err := events.New(m, events.Options{})
+	finder, err := events.New(m, events.Defaults())
 	if err != nil {
 		t.Fatal(err)
 	}

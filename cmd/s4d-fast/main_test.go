@@ -174,7 +174,7 @@ func TestVersionFlag(t *testing.T) {
 
 // Every value of a flag has a name in the help, and lists are marked as such once.
 func TestPlaceholders(t *testing.T) {
-	parser, err := kong.New(&cli{}, variables())
+	parser, err := kong.New(&cli{}, variables(), streamDefaults())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,8 +5,10 @@
 package atomicfile
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -16,6 +18,9 @@ import (
 func Write(path string, write func(w io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
 	if err != nil {
+		if e, ok := errors.AsType[*fs.PathError](err); ok {
+			err = e.Err // not the temporary name
+		}
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if err := fill(f, write); err != nil {

@@ -98,3 +98,12 @@ func TestRefuses(t *testing.T) {
 		t.Errorf("left behind: %v (%v)", files, err)
 	}
 }
+
+// The error names the file that was wanted, not the one on the way to it.
+func TestNoFolder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "none", "file")
+	err := Write(path, text("x"))
+	if err == nil || !strings.HasPrefix(err.Error(), path+": ") || strings.Contains(err.Error(), ".tmp") {
+		t.Errorf("%v", err)
+	}
+}
