@@ -34,7 +34,7 @@ type Options struct {
 
 // Defaults are the options for spoken words.
 func Defaults() Options {
-	return Options{Confirm: 3, Refractory: 0.4, Hop: 0.03, Window: 1}.WithThreshold(0.8)
+	return Options{Confirm: 4, Refractory: 0.4, Hop: 0.03, Window: 1}.WithThreshold(0.7)
 }
 
 // WithThreshold returns the options with another threshold, and half of it to end an event.
