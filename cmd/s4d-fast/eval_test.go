@@ -42,6 +42,9 @@ func TestEvalBuiltIn(t *testing.T) {
 	if _, err := os.Stat(dir); os.Getenv("S4D_DATA") == "" || err != nil {
 		t.Skip("S4D_DATA is not set, or holds no fsdd")
 	}
+	if testing.Short() {
+		t.Skip("two minutes of speech")
+	}
 	var e evaluation
 	decode(t, ok(t, "eval", "digits", "--task", "digits", "--data", dir, "--json"), &e)
 	if e.N != 300 || *e.Accuracy < 0.97 {
