@@ -54,9 +54,13 @@ var ErrSafetensors = errors.New("a safetensors file, as model files are, and no 
 
 // notSafetensors returns ErrSafetensors for a file that begins as one: the header's length in eight bytes, then its brace.
 func notSafetensors(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil // pth.Load says it
+	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil // pth.Load says it
+		return nil
 	}
 	defer f.Close()
 	var head [9]byte

@@ -2,9 +2,10 @@ package main
 
 import (
 	"cmp"
+	"math"
+
 	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
-	"math"
 )
 
 // word is a clip in a stream.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/model"
@@ -29,15 +30,23 @@ func (c *convertCmd) export(std *streams) error {
 		return err
 	}
 	fmt.Fprintln(std.err, "wrote", c.Out)
+	if slices.ContainsFunc(m.Meta.Labels, unsayable) {
+		fmt.Fprintln(std.err, "the labels are not among the flags: --labels cannot say a backslash or a new line")
+	}
 	_, err = io.WriteString(std.out, importFlags(m))
 	return err
 }
 
+// unsayable reports that --labels has no way to say a label: it splits at commas that have no backslash before them, xargs at lines.
+func unsayable(label string) bool { return strings.ContainsAny(label, "\\\n") }
+
 // importFlags is what a checkpoint of the model does not say: a flag of convert a line, as a shell or xargs reads them.
 func importFlags(m *model.Model) string {
 	var labels []string
-	for _, l := range m.Meta.Labels {
-		labels = append(labels, strings.ReplaceAll(l, ",", `\,`))
+	if !slices.ContainsFunc(m.Meta.Labels, unsayable) {
+		for _, l := range m.Meta.Labels {
+			labels = append(labels, strings.ReplaceAll(l, ",", `\,`))
+		}
 	}
 	var text strings.Builder
 	for _, f := range [][2]string{

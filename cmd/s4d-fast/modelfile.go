@@ -19,7 +19,7 @@ func (f modelFile) load() (*model.Model, error) {
 	}
 	m, err := model.Load(string(f))
 	if errors.Is(err, model.ErrZip) {
-		return nil, fmt.Errorf("%w: 's4d-fast convert' without --to makes one of it", err)
+		return nil, fmt.Errorf("%w: 's4d-fast convert FILE MODEL.safetensors' makes one of it", err)
 	}
 	return m, err
 }

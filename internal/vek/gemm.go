@@ -46,7 +46,8 @@ func GemmBias(c, a, b Matrix, bias, scratch []float32) {
 	gemm(c, a, b, false, false, gemmBias, bias, scratch, m, n, k, nil)
 }
 
-// Weights is a matrix that is laid out once, as products with many others want it: a linear layer's. It is immutable.
+// Weights is a matrix that is laid out once, as products with many others want it: a linear layer's. It is immutable, and takes three
+// times the matrix's memory: products with few columns want it turned.
 type Weights struct {
 	Matrix
 	level         isa

@@ -1,0 +1,50 @@
+package wav_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"log"
+
+	"github.com/s4d-fast/s4d-fast/wav"
+)
+
+// A WAV stream is read as it comes: the header tells the rate, then there are samples until io.EOF.
+func ExampleReader() {
+	var file bytes.Buffer
+	if err := wav.Write(&file, 8000, []float32{0, 0.5, -0.5, -1}); err != nil {
+		log.Fatal(err)
+	}
+	r, err := wav.NewReader(&file)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(r.Format.SampleRate, "Hz")
+	block := make([]float32, 3)
+	for {
+		n, err := r.Read(block)
+		fmt.Println(block[:n])
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	// Output:
+	// 8000 Hz
+	// [0 0.5 -0.5]
+	// [-1]
+}
+
+// A microphone's bytes have no header: their encoding is known beforehand.
+func ExampleNewRaw() {
+	r, err := wav.NewRaw(bytes.NewReader([]byte{0, 0x40, 0, 0xc0}), wav.S16LE)
+	if err != nil {
+		log.Fatal(err)
+	}
+	samples := make([]float32, 2)
+	n, err := r.Read(samples)
+	fmt.Println(samples[:n], err)
+	// Output: [0.5 -0.5] <nil>
+}
