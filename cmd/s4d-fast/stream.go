@@ -62,7 +62,7 @@ its "posterior" is the model's answer for everything heard so far, or for the la
 A single argument that is neither a .safetensors file nor a built-in model is the audio.
 
 Examples:
-  arecord -q -f S16_LE -r 8000 | s4d-fast stream --format s16le --live
+  arecord -q -t raw -f S16_LE -r 8000 -c 1 | s4d-fast stream --format s16le --live
   s4d-fast stream clip.wav
   s4d-fast stream --resample recording-44100.wav --threshold 0.9
   s4d-fast stream runs/fsdd/best.safetensors clip.wav --emit frames`

@@ -409,6 +409,9 @@ func TestStreamOptions(t *testing.T) {
 	d := events.Defaults()
 	help := strings.Join(strings.Fields(ok(t, "stream", "--help")), " ")
 	doc := string(read(t, filepath.Join("..", "..", "docs", "stream.md")))
+	if record := "arecord -q -t raw -f S16_LE -r 8000 -c 1"; !strings.Contains(help, record) || !strings.Contains(doc, record) {
+		t.Errorf("--help or docs/stream.md does not say %q", record)
+	}
 	for flag, value := range map[string]string{
 		"threshold": fmt.Sprint(d.Threshold), "confirm": fmt.Sprint(d.Confirm), "refractory": fmt.Sprint(d.Refractory, " s"), "window": fmt.Sprint(d.Window, " s"),
 	} {
