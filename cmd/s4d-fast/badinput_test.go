@@ -163,14 +163,16 @@ func TestTruncatedAudio(t *testing.T) {
 // What is no audio ends a stream with a fault, but what came before it is heard, and the end line is printed.
 func TestNoAudio(t *testing.T) {
 	m := digitsModel(t)
-	for bad, word := range map[float32]string{float32(math.Inf(1)): "+Inf", 2e6: "too loud", -math.MaxFloat32: "too loud"} {
-		in := binary.LittleEndian.AppendUint32(make([]byte, 4*1003), math.Float32bits(bad))
+	for bad, word := range map[float32]string{
+		float32(math.NaN()): "a sample is NaN", float32(math.Inf(1)): "a sample is +Inf", 2e6: "too loud", -math.MaxFloat32: "too loud",
+	} {
+		in := binary.LittleEndian.AppendUint32(make([]byte, 4*1004), math.Float32bits(bad))
 		in = append(in, make([]byte, 4000)...)
-		for _, emit := range []string{"frames", "events"} {
-			code, stdout, stderr := invoke(bytes.NewReader(in), "stream", m, "--format", "f32le", "--emit", emit)
+		for _, args := range [][]string{{"--emit", "frames"}, {"--emit", "events"}, {"--rate", "16000", "--resample"}} {
+			code, stdout, stderr := invoke(bytes.NewReader(in), append([]string{"stream", m, "--format", "f32le"}, args...)...)
 			_, end := lines(t, stdout)
-			if code != exitBadInput || end.Samples != 1003 || end.Truncated || !strings.Contains(stderr, "after sample 1003") || !strings.Contains(stderr, word) {
-				t.Errorf("%s, sample of %v: exit code %d, end line %+v, stderr %q", emit, bad, code, end, stderr)
+			if code != exitBadInput || end.Samples != 1004 || end.Truncated || !strings.Contains(stderr, "after sample 1004") || !strings.Contains(stderr, word) {
+				t.Errorf("%v, sample of %v: exit code %d, end line %+v, stderr %q", args, bad, code, end, stderr)
 			}
 		}
 	}

@@ -38,6 +38,17 @@ func (a *audio) after(err error) error {
 	return fmt.Errorf("%s: after sample %d: %w", a.name, a.samples(), err)
 }
 
+// sound is a source that ends with an error where its samples are no audio.
+type sound struct{ wav.Source }
+
+func (s sound) Read(dst []float32) (int, error) {
+	n, err := s.Source.Read(dst)
+	if good, bad := events.Check(dst[:n]); bad != nil {
+		return good, bad
+	}
+	return n, err
+}
+
 // hearer turns samples into lines.
 type hearer interface {
 	hear(samples []float32) error // may change them
@@ -137,15 +148,12 @@ func (p *pump) read(done <-chan struct{}) <-chan block {
 	return out
 }
 
-// fill reads until buf is full, whatever the chunks that the source delivers; or the audio ends, or is none any more.
+// fill reads until buf is full, whatever the chunks that the source delivers, or the audio ends.
 func (a *audio) fill(buf []float32) (n int, err error) {
 	for n < len(buf) && err == nil {
 		var k int
 		k, err = a.source.Read(buf[n:])
 		n += k
-	}
-	if good, bad := events.Check(buf[:n]); bad != nil {
-		return good, bad
 	}
 	if err == io.EOF && a.wav != nil && a.wav.Truncated {
 		err = wav.ErrTruncated

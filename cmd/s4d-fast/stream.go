@@ -264,7 +264,7 @@ func (c *streamCmd) decode(in io.Reader, name string, want float64) (*audio, err
 			return nil, errors.New("the model states no sample rate: say --rate")
 		}
 	}
-	a.heard = a.rate
+	a.source, a.heard = sound{a.source}, a.rate
 	switch {
 	case want == 0 || want == a.rate || c.AdaptRate:
 		return a, nil
