@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,6 +62,7 @@ type pump struct {
 	audio  *audio
 	hearer hearer
 	block  int  // samples at a time
+	pipe   bool // its writer may be stopped anywhere, and a size that it promised means little
 	live   bool // rather lose samples than make the source wait
 	out    *json.Encoder
 
@@ -70,17 +72,16 @@ type pump struct {
 }
 
 // run goes on until the audio ends, and prints the end line whatever else it returns. Audio that ended early, inside a sample or before its
-// header said, is an error too, unless it was Ctrl-C that cut it.
-func (p *pump) run(ctx context.Context) (truncated bool, err error) {
-	err = p.listen()
-	truncated = errors.Is(err, wav.ErrTruncated) || errors.Is(err, io.ErrUnexpectedEOF)
-	if truncated && ctx.Err() != nil {
-		truncated, err = false, nil
+// header said, is an error too, unless it came from a pipe or it was Ctrl-C that cut it.
+func (p *pump) run(ctx context.Context) error {
+	err := p.listen()
+	early := errors.Is(err, wav.ErrTruncated) || errors.Is(err, io.ErrUnexpectedEOF)
+	stopped := ctx.Err() != nil
+	if early && (p.pipe || stopped) {
+		err = nil
 	}
-	if e := p.end(truncated); err == nil {
-		err = e
-	}
-	return truncated, err
+	ending := p.end(early && !stopped)
+	return cmp.Or(err, ending)
 }
 
 // listen hears all blocks.

@@ -112,12 +112,8 @@ func (c *streamCmd) Run(std *streams, ctx *ctxBox) error {
 	if err := out.Encode(start); err != nil {
 		return err
 	}
-	p := pump{audio: a, hearer: h, block: block, live: c.Live, out: out}
-	truncated, err := p.run(ctx)
-	if truncated && c.File == "-" { // a pipe's writer may be stopped anywhere, and a size that it promised means little
-		return nil
-	}
-	return err
+	p := pump{audio: a, hearer: h, block: block, pipe: c.File == "-", live: c.Live, out: out}
+	return p.run(ctx)
 }
 
 // arguments fills in what was left out.
