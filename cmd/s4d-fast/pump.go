@@ -128,6 +128,8 @@ func (p *pump) read(done <-chan struct{}) <-chan block {
 			b := block{buf[:n], lost, err}
 			if p.live && err == nil {
 				select {
+				case <-done:
+					return
 				case out <- b:
 					lost = 0
 				default:

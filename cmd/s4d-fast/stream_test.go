@@ -322,6 +322,35 @@ func (h *holding) Write(p []byte) (int, error) {
 	return h.Writer.Write(p)
 }
 
+// Nobody reads on for a listener that has gone, live or not.
+func TestStreamReadsNoFurther(t *testing.T) {
+	for _, live := range []bool{false, true} {
+		reads := make(chan int)
+		p := pump{audio: &audio{source: stepped(reads)}, block: 1, live: live}
+		done := make(chan struct{})
+		p.read(done)
+		close(done)
+		more := func() bool {
+			select {
+			case reads <- 1:
+				return true
+			case <-time.After(200 * time.Millisecond):
+				return false
+			}
+		}
+		for n := 0; more(); n++ {
+			if n == 100 {
+				t.Fatalf("live %v: it reads on", live)
+			}
+		}
+	}
+}
+
+// stepped is a source that delivers the samples that are sent to it.
+type stepped chan int
+
+func (s stepped) Read(dst []float32) (int, error) { return <-s, nil }
+
 // Without a model the built-in one hears; a single argument may be the audio.
 func TestStreamBuiltIn(t *testing.T) {
 	audio := clip(t, 8000, 4000)
