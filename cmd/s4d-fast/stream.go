@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/alecthomas/kong"
 
@@ -85,7 +86,9 @@ func (c *streamCmd) Run(std *streams, ctx *ctxBox) error {
 	if m.Config.Encoder != model.EncoderLinear || m.Config.DInput != 1 {
 		return badInput(fmt.Errorf("%s: the network reads %s input with d_input %d; audio has 1 channel", c.Model, m.Config.Encoder, m.Config.DInput))
 	}
-	a, err := c.decode(untilStopped(ctx, in), name, m.Meta.SampleRate)
+	bytes := untilStopped(ctx, in)
+	defer bytes.Close()
+	a, err := c.decode(bytes, name, m.Meta.SampleRate)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -216,13 +219,31 @@ func (c *streamCmd) open(std *streams) (io.ReadCloser, string, error) {
 	return io.NopCloser(std.in), "standard input", nil
 }
 
-// untilStopped returns the bytes of in; they end when ctx is cancelled, however long in keeps its reader waiting.
-func untilStopped(ctx context.Context, in io.Reader) io.Reader {
+// untilStopped returns the bytes of in. When ctx is cancelled they end behind those that have been read, however long in keeps
+// its reader waiting for more.
+func untilStopped(ctx context.Context, in io.Reader) io.ReadCloser {
 	r, w := io.Pipe()
-	context.AfterFunc(ctx, func() { w.Close() })
+	var writing sync.Mutex // held while bytes are on their way
+	context.AfterFunc(ctx, func() {
+		writing.Lock()
+		defer writing.Unlock()
+		w.Close()
+	})
 	go func() {
-		_, err := io.Copy(w, in)
-		w.CloseWithError(err)
+		buf := make([]byte, 1<<15)
+		for ctx.Err() == nil {
+			n, err := in.Read(buf)
+			if n > 0 {
+				writing.Lock()
+				_, closed := w.Write(buf[:n])
+				writing.Unlock()
+				err = cmp.Or(err, closed)
+			}
+			if err != nil {
+				w.CloseWithError(err)
+				return
+			}
+		}
 	}()
 	return r
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -102,6 +104,49 @@ func TestStreamInterrupted(t *testing.T) {
 			}
 		case <-time.After(10 * time.Second):
 			t.Fatalf("%s: still running", c.name)
+		}
+		out.Close()
+	}
+}
+
+// A signal takes nothing away that has been read, however slowly the lines are taken.
+func TestStreamInterruptedStalled(t *testing.T) {
+	m := digitsModel(t)
+	whole := read(t, clip(t, 8000, 32000))
+	for _, c := range []struct {
+		format string
+		sent   []byte
+		want   int64
+	}{
+		{"s16le", whole[44:], 32000},
+		{"wav", whole[:44+30000], 15000},
+	} {
+		in, out := io.Pipe()
+		printed, stdout := io.Pipe()
+		done := make(chan int, 1)
+		go func() {
+			done <- run([]string{"stream", m, "--format", c.format, "--emit", "frames", "--hop", "1000"}, streams{in: in, out: stdout, err: io.Discard})
+			stdout.Close()
+		}()
+		go out.Write(c.sent)
+		reader := bufio.NewReader(printed)
+		start, err := reader.ReadString('\n') // and no frame
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(200 * time.Millisecond)
+		if err := interruptSelf(); err != nil {
+			t.Skipf("this system has no interrupt to send: %v", err)
+		}
+		time.Sleep(200 * time.Millisecond)
+		time.AfterFunc(10*time.Second, func() { printed.CloseWithError(errors.New("still running")) })
+		rest, err := io.ReadAll(reader)
+		if err != nil {
+			t.Fatalf("%s: %v", c.format, err)
+		}
+		_, end := lines(t, start+string(rest))
+		if code := <-done; code != exitOK || end.Samples != c.want {
+			t.Errorf("%s: exit code %d, end line %+v, want %d samples", c.format, code, end, c.want)
 		}
 		out.Close()
 	}
