@@ -55,7 +55,7 @@ func NewRaw(r io.Reader, e Encoding) (*Raw, error) {
 }
 
 // Read implements Source. Bytes that do not make a whole last sample are an error (io.ErrUnexpectedEOF) after
-// the samples before them, and so is a sample that is no number.
+// the samples before them. Floats are taken as they are, NaN and infinities too.
 func (r *Raw) Read(dst []float32) (int, error) {
 	var buf [4]byte
 	for i := range dst {
@@ -66,11 +66,7 @@ func (r *Raw) Read(dst []float32) (int, error) {
 		if err != nil {
 			return i, err
 		}
-		v := r.decode(buf[:r.width])
-		if v != v || math.IsInf(float64(v), 0) {
-			return i, fmt.Errorf("wav: sample is %v", v)
-		}
-		dst[i] = v
+		dst[i] = r.decode(buf[:r.width])
 	}
 	return len(dst), nil
 }

@@ -20,7 +20,7 @@ func TestRawDecodes(t *testing.T) {
 		{S16LE, []byte{0, 0, 0xff, 0x7f, 0, 0x80, 1, 0}, []float32{0, 32767.0 / 32768, -1, 1.0 / 32768}},
 		{S16BE, []byte{0, 0, 0x7f, 0xff, 0x80, 0, 0, 1}, []float32{0, 32767.0 / 32768, -1, 1.0 / 32768}},
 		{U8, []byte{128, 0, 255}, []float32{0, -1, 127.0 / 128}},
-		{F32LE, []byte{0, 0, 0x80, 0x3f, 0, 0, 0, 0xbf}, []float32{1, -0.5}},
+		{F32LE, []byte{0, 0, 0x80, 0x3f, 0, 0, 0, 0xbf, 0, 0, 0x80, 0x7f}, []float32{1, -0.5, float32(math.Inf(1))}},
 	}
 	for _, tt := range tests {
 		for name, in := range map[string]io.Reader{"whole": bytes.NewReader(tt.bytes), "bytewise": iotest.OneByteReader(bytes.NewReader(tt.bytes))} {
@@ -45,10 +45,5 @@ func TestRawRefuses(t *testing.T) {
 	got := make([]float32, 4)
 	if n, err := r.Read(got); n != 1 || !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "1 bytes into a sample of 2") {
 		t.Errorf("half a sample: %d samples, error %v", n, err)
-	}
-	nan := math.Float32bits(float32(math.NaN()))
-	r, _ = NewRaw(bytes.NewReader([]byte{byte(nan), byte(nan >> 8), byte(nan >> 16), byte(nan >> 24)}), F32LE)
-	if n, err := r.Read(got); n != 0 || err == nil || !strings.Contains(err.Error(), "NaN") {
-		t.Errorf("NaN: %d samples, error %v", n, err)
 	}
 }

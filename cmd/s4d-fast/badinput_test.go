@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -160,17 +161,62 @@ func TestTruncatedAudio(t *testing.T) {
 	}
 }
 
+// A pipe that ends before its header has is bad audio, without lines.
+func TestTruncatedHeader(t *testing.T) {
+	whole := read(t, clip(t, 8000, 100))
+	for _, in := range [][]byte{nil, whole[:20], whole[:43]} {
+		code, stdout, stderr := invoke(bytes.NewReader(in), "stream", digitsModel(t))
+		if code != exitBadInput || stdout != "" || !strings.Contains(stderr, "standard input") || !strings.Contains(stderr, "truncated") {
+			t.Errorf("%d bytes: exit code %d, stdout %q, stderr %q", len(in), code, stdout, stderr)
+		}
+	}
+}
+
+// An end line that cannot be written is a failure, of a pipe that ends early too; a fault of the audio is told first.
+func TestUnwritableEnd(t *testing.T) {
+	m := digitsModel(t)
+	cut := read(t, clip(t, 8000, 100))[:201]
+	for _, c := range []struct {
+		in   []byte
+		args []string
+		code int
+		word string
+	}{
+		{cut, []string{"stream", m}, exitFailed, "no room"},
+		{cut[44:200], []string{"stream", m, "--format", "s16le"}, exitFailed, "no room"},
+		{nil, []string{"stream", m, write(t, "cut.wav", cut)}, exitBadInput, "truncated"},
+	} {
+		var stderr bytes.Buffer
+		code := run(c.args, streams{in: bytes.NewReader(c.in), out: full{}, err: &stderr})
+		if code != c.code || !strings.Contains(stderr.String(), c.word) {
+			t.Errorf("%v: exit code %d, want %d; stderr %q", c.args, code, c.code, stderr.String())
+		}
+	}
+}
+
+// full is a writer that has no room for an end line.
+type full struct{}
+
+func (full) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte(`"end"`)) {
+		return 0, errors.New("no room")
+	}
+	return len(p), nil
+}
+
 // What is no audio ends a stream with a fault, but what came before it is heard, and the end line is printed.
 func TestNoAudio(t *testing.T) {
 	m := digitsModel(t)
-	for bad, word := range map[float32]string{float32(math.Inf(1)): "+Inf", 2e6: "too loud", -math.MaxFloat32: "too loud"} {
-		in := binary.LittleEndian.AppendUint32(make([]byte, 4*1003), math.Float32bits(bad))
+	for bad, word := range map[float32]string{
+		float32(math.NaN()): "a sample is NaN", float32(math.Inf(1)): "a sample is +Inf", 2e6: "too loud", -math.MaxFloat32: "too loud",
+	} {
+		in := binary.LittleEndian.AppendUint32(make([]byte, 4*1004), math.Float32bits(bad))
 		in = append(in, make([]byte, 4000)...)
-		for _, emit := range []string{"frames", "events"} {
-			code, stdout, stderr := invoke(bytes.NewReader(in), "stream", m, "--format", "f32le", "--emit", emit)
+		for _, args := range [][]string{{"--emit", "frames"}, {"--emit", "events"}, {"--rate", "16000", "--resample"}} {
+			code, stdout, stderr := invoke(bytes.NewReader(in), append([]string{"stream", m, "--format", "f32le"}, args...)...)
 			_, end := lines(t, stdout)
-			if code != exitBadInput || end.Samples != 1003 || end.Truncated || !strings.Contains(stderr, "after sample 1003") || !strings.Contains(stderr, word) {
-				t.Errorf("%s, sample of %v: exit code %d, end line %+v, stderr %q", emit, bad, code, end, stderr)
+			if code != exitBadInput || end.Samples != 1004 || end.Truncated || !strings.Contains(stderr, "after sample 1004") || !strings.Contains(stderr, word) {
+				t.Errorf("%v, sample of %v: exit code %d, end line %+v, stderr %q", args, bad, code, end, stderr)
 			}
 		}
 	}

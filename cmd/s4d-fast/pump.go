@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,6 +39,17 @@ func (a *audio) after(err error) error {
 	return fmt.Errorf("%s: after sample %d: %w", a.name, a.samples(), err)
 }
 
+// sound is a source that ends with an error where its samples are no audio.
+type sound struct{ wav.Source }
+
+func (s sound) Read(dst []float32) (int, error) {
+	n, err := s.Source.Read(dst)
+	if good, bad := events.Check(dst[:n]); bad != nil {
+		return good, bad
+	}
+	return n, err
+}
+
 // hearer turns samples into lines.
 type hearer interface {
 	hear(samples []float32) error // may change them
@@ -50,6 +62,7 @@ type pump struct {
 	audio  *audio
 	hearer hearer
 	block  int  // samples at a time
+	pipe   bool // its writer may be stopped anywhere, and a size that it promised means little
 	live   bool // rather lose samples than make the source wait
 	out    *json.Encoder
 
@@ -59,17 +72,16 @@ type pump struct {
 }
 
 // run goes on until the audio ends, and prints the end line whatever else it returns. Audio that ended early, inside a sample or before its
-// header said, is an error too, unless it was Ctrl-C that cut it.
-func (p *pump) run(ctx context.Context) (truncated bool, err error) {
-	err = p.listen()
-	truncated = errors.Is(err, wav.ErrTruncated) || errors.Is(err, io.ErrUnexpectedEOF)
-	if truncated && ctx.Err() != nil {
-		truncated, err = false, nil
+// header said, is an error too, unless it came from a pipe or it was Ctrl-C that cut it.
+func (p *pump) run(ctx context.Context) error {
+	err := p.listen()
+	early := errors.Is(err, wav.ErrTruncated) || errors.Is(err, io.ErrUnexpectedEOF)
+	stopped := ctx.Err() != nil
+	if early && (p.pipe || stopped) {
+		err = nil
 	}
-	if e := p.end(truncated); err == nil {
-		err = e
-	}
-	return truncated, err
+	ending := p.end(early && !stopped)
+	return cmp.Or(err, ending)
 }
 
 // listen hears all blocks.
@@ -116,6 +128,8 @@ func (p *pump) read(done <-chan struct{}) <-chan block {
 			b := block{buf[:n], lost, err}
 			if p.live && err == nil {
 				select {
+				case <-done:
+					return
 				case out <- b:
 					lost = 0
 				default:
@@ -137,15 +151,12 @@ func (p *pump) read(done <-chan struct{}) <-chan block {
 	return out
 }
 
-// fill reads until buf is full, whatever the chunks that the source delivers; or the audio ends, or is none any more.
+// fill reads until buf is full, whatever the chunks that the source delivers, or the audio ends.
 func (a *audio) fill(buf []float32) (n int, err error) {
 	for n < len(buf) && err == nil {
 		var k int
 		k, err = a.source.Read(buf[n:])
 		n += k
-	}
-	if good, bad := events.Check(buf[:n]); bad != nil {
-		return good, bad
 	}
 	if err == io.EOF && a.wav != nil && a.wav.Truncated {
 		err = wav.ErrTruncated

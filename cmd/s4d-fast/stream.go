@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/alecthomas/kong"
 
@@ -62,7 +63,7 @@ its "posterior" is the model's answer for everything heard so far, or for the la
 A single argument that is neither a .safetensors file nor a built-in model is the audio.
 
 Examples:
-  arecord -q -f S16_LE -r 8000 | s4d-fast stream --format s16le --live
+  arecord -q -t raw -f S16_LE -r 8000 -c 1 | s4d-fast stream --format s16le --live
   s4d-fast stream clip.wav
   s4d-fast stream --resample recording-44100.wav --threshold 0.9
   s4d-fast stream runs/fsdd/best.safetensors clip.wav --emit frames`
@@ -85,7 +86,9 @@ func (c *streamCmd) Run(std *streams, ctx *ctxBox) error {
 	if m.Config.Encoder != model.EncoderLinear || m.Config.DInput != 1 {
 		return badInput(fmt.Errorf("%s: the network reads %s input with d_input %d; audio has 1 channel", c.Model, m.Config.Encoder, m.Config.DInput))
 	}
-	a, err := c.decode(untilStopped(ctx, in), name, m.Meta.SampleRate)
+	bytes := untilStopped(ctx, in)
+	defer bytes.Close()
+	a, err := c.decode(bytes, name, m.Meta.SampleRate)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -112,12 +115,8 @@ func (c *streamCmd) Run(std *streams, ctx *ctxBox) error {
 	if err := out.Encode(start); err != nil {
 		return err
 	}
-	p := pump{audio: a, hearer: h, block: block, live: c.Live, out: out}
-	truncated, err := p.run(ctx)
-	if truncated && c.File == "-" { // a pipe's writer may be stopped anywhere, and a size that it promised means little
-		return nil
-	}
-	return err
+	p := pump{audio: a, hearer: h, block: block, pipe: c.File == "-", live: c.Live, out: out}
+	return p.run(ctx)
 }
 
 // arguments fills in what was left out.
@@ -220,13 +219,31 @@ func (c *streamCmd) open(std *streams) (io.ReadCloser, string, error) {
 	return io.NopCloser(std.in), "standard input", nil
 }
 
-// untilStopped returns the bytes of in; they end when ctx is cancelled, however long in keeps its reader waiting.
-func untilStopped(ctx context.Context, in io.Reader) io.Reader {
+// untilStopped returns the bytes of in. When ctx is cancelled they end behind those that have been read, however long in keeps
+// its reader waiting for more.
+func untilStopped(ctx context.Context, in io.Reader) io.ReadCloser {
 	r, w := io.Pipe()
-	context.AfterFunc(ctx, func() { w.Close() })
+	var writing sync.Mutex // held while bytes are on their way
+	context.AfterFunc(ctx, func() {
+		writing.Lock()
+		defer writing.Unlock()
+		w.Close()
+	})
 	go func() {
-		_, err := io.Copy(w, in)
-		w.CloseWithError(err)
+		buf := make([]byte, 1<<15)
+		for ctx.Err() == nil {
+			n, err := in.Read(buf)
+			if n > 0 {
+				writing.Lock()
+				_, closed := w.Write(buf[:n])
+				writing.Unlock()
+				err = cmp.Or(err, closed)
+			}
+			if err != nil {
+				w.CloseWithError(err)
+				return
+			}
+		}
 	}()
 	return r
 }
@@ -264,7 +281,7 @@ func (c *streamCmd) decode(in io.Reader, name string, want float64) (*audio, err
 			return nil, errors.New("the model states no sample rate: say --rate")
 		}
 	}
-	a.heard = a.rate
+	a.source, a.heard = sound{a.source}, a.rate
 	switch {
 	case want == 0 || want == a.rate || c.AdaptRate:
 		return a, nil

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -102,6 +104,49 @@ func TestStreamInterrupted(t *testing.T) {
 			}
 		case <-time.After(10 * time.Second):
 			t.Fatalf("%s: still running", c.name)
+		}
+		out.Close()
+	}
+}
+
+// A signal takes nothing away that has been read, however slowly the lines are taken.
+func TestStreamInterruptedStalled(t *testing.T) {
+	m := digitsModel(t)
+	whole := read(t, clip(t, 8000, 32000))
+	for _, c := range []struct {
+		format string
+		sent   []byte
+		want   int64
+	}{
+		{"s16le", whole[44:], 32000},
+		{"wav", whole[:44+30000], 15000},
+	} {
+		in, out := io.Pipe()
+		printed, stdout := io.Pipe()
+		done := make(chan int, 1)
+		go func() {
+			done <- run([]string{"stream", m, "--format", c.format, "--emit", "frames", "--hop", "1000"}, streams{in: in, out: stdout, err: io.Discard})
+			stdout.Close()
+		}()
+		go out.Write(c.sent)
+		reader := bufio.NewReader(printed)
+		start, err := reader.ReadString('\n') // and no frame
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(200 * time.Millisecond)
+		if err := interruptSelf(); err != nil {
+			t.Skipf("this system has no interrupt to send: %v", err)
+		}
+		time.Sleep(200 * time.Millisecond)
+		time.AfterFunc(10*time.Second, func() { printed.CloseWithError(errors.New("still running")) })
+		rest, err := io.ReadAll(reader)
+		if err != nil {
+			t.Fatalf("%s: %v", c.format, err)
+		}
+		_, end := lines(t, start+string(rest))
+		if code := <-done; code != exitOK || end.Samples != c.want {
+			t.Errorf("%s: exit code %d, end line %+v, want %d samples", c.format, code, end, c.want)
 		}
 		out.Close()
 	}
@@ -322,6 +367,35 @@ func (h *holding) Write(p []byte) (int, error) {
 	return h.Writer.Write(p)
 }
 
+// Nobody reads on for a listener that has gone, live or not.
+func TestStreamReadsNoFurther(t *testing.T) {
+	for _, live := range []bool{false, true} {
+		reads := make(chan int)
+		p := pump{audio: &audio{source: stepped(reads)}, block: 1, live: live}
+		done := make(chan struct{})
+		p.read(done)
+		close(done)
+		more := func() bool {
+			select {
+			case reads <- 1:
+				return true
+			case <-time.After(200 * time.Millisecond):
+				return false
+			}
+		}
+		for n := 0; more(); n++ {
+			if n == 100 {
+				t.Fatalf("live %v: it reads on", live)
+			}
+		}
+	}
+}
+
+// stepped is a source that delivers the samples that are sent to it.
+type stepped chan int
+
+func (s stepped) Read(dst []float32) (int, error) { return <-s, nil }
+
 // Without a model the built-in one hears; a single argument may be the audio.
 func TestStreamBuiltIn(t *testing.T) {
 	audio := clip(t, 8000, 4000)
@@ -409,6 +483,9 @@ func TestStreamOptions(t *testing.T) {
 	d := events.Defaults()
 	help := strings.Join(strings.Fields(ok(t, "stream", "--help")), " ")
 	doc := string(read(t, filepath.Join("..", "..", "docs", "stream.md")))
+	if record := "arecord -q -t raw -f S16_LE -r 8000 -c 1"; !strings.Contains(help, record) || !strings.Contains(doc, record) {
+		t.Errorf("--help or docs/stream.md does not say %q", record)
+	}
 	for flag, value := range map[string]string{
 		"threshold": fmt.Sprint(d.Threshold), "confirm": fmt.Sprint(d.Confirm), "refractory": fmt.Sprint(d.Refractory, " s"), "window": fmt.Sprint(d.Window, " s"),
 	} {
