@@ -121,6 +121,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h, pattern := s.mux.Handler(r); pattern == "" {
 		v := verdict{w, 0}
 		h.ServeHTTP(&v, r)
+		if v.status < http.StatusBadRequest { // to the clean form of a path that is not there either
+			v.status = http.StatusNotFound
+			w.Header().Del("Location")
+		}
 		s.refuse(w, refusal(v.status, "request", "%s %.64s: %s", r.Method, r.URL.Path, http.StatusText(v.status)))
 	} else {
 		s.mux.ServeHTTP(w, r)
