@@ -458,6 +458,18 @@ func TestStoreFails(t *testing.T) {
 	}
 }
 
+// The samples before a bad one are heard, and the stream goes on from there.
+func TestHeardBeforeBad(t *testing.T) {
+	in := start(t, tones(t, 0), func(c *config) { c.Dir = t.TempDir() })
+	_, answer := in.post("/v1/streams/mine?format=f32le", strings.NewReader(strings.Repeat("\x00", 4*100)+"\xff\xff\x7f\x7f"))
+	if got := read(t, answer); got.err == nil || got.err.Samples == nil || *got.err.Samples != 100 || !strings.Contains(got.err.Error, "after sample 100:") {
+		t.Errorf("%s; want an error after sample 100", answer)
+	}
+	if n := in.heardBefore("mine"); n != 100 {
+		t.Errorf("goes on from sample %d, want 100", n)
+	}
+}
+
 // A server with tighter limits takes over no more than they allow, the newest; whatever the folder's name.
 func TestStoreLimitsAtStart(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a[b]*")
