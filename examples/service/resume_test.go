@@ -458,6 +458,23 @@ func TestStoreFails(t *testing.T) {
 	}
 }
 
+// A snapshot that is damaged while the server runs is refused like a strange one, and can be deleted.
+func TestDamagedMeanwhile(t *testing.T) {
+	in := start(t, tones(t, 0), func(c *config) { c.Dir = t.TempDir() })
+	in.abandon("mine")
+	if err := os.WriteFile(in.server.streams.store.list["mine"].file, []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	status, answer := in.post("/v1/streams/mine?format=s16le", nil)
+	refused(t, "damaged", status, answer, 409, "snapshot", "mine", "damaged", "DELETE")
+	if status, answer := in.request("DELETE", "/v1/streams/mine", nil); status != 204 {
+		t.Errorf("DELETE: status %d, %s", status, answer)
+	}
+	if n := in.heardBefore("mine"); n != 0 {
+		t.Errorf("a new stream has heard %d samples", n)
+	}
+}
+
 // The samples before a bad one are heard, and the stream goes on from there.
 func TestHeardBeforeBad(t *testing.T) {
 	in := start(t, tones(t, 0), func(c *config) { c.Dir = t.TempDir() })

@@ -253,7 +253,16 @@ func (s *store) get(id, client string) (*snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decodeSnapshot(b)
+	v, err := decodeSnapshot(b)
+	if err != nil {
+		return nil, useless(id, err)
+	}
+	return v, nil
+}
+
+// useless refuses to go on with a stream whose snapshot cannot be used.
+func useless(id string, err error) error {
+	return refusal(http.StatusConflict, "snapshot", "stream %s cannot go on: %v; DELETE it to begin anew", id, err)
 }
 
 // remove ends a stream that its session holds.

@@ -130,7 +130,7 @@ func (s *streams) resume(id, client string, have int64) (*stream, error) {
 	}
 	st.identity = kept.Identity
 	if err := st.detector.Restore(kept.Detector); err != nil {
-		return nil, refusal(http.StatusConflict, "snapshot", "stream %s cannot go on: %v; DELETE it to begin anew", id, err)
+		return nil, useless(id, err)
 	}
 	if have >= 0 && st.Told-have > int64(len(st.Recent)) {
 		return nil, refusal(http.StatusGone, "events", "of the stream's %d events only the last %d are remembered", st.Told, len(st.Recent))
