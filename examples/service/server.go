@@ -90,7 +90,7 @@ func newServer(m *model.Model, opt events.Options, cfg config) (*server, error) 
 	}
 	var kept *store
 	if cfg.Dir != "" {
-		if kept, err = openStore(cfg.Dir, cfg.Keep, cfg.MaxStore, cfg.MaxPerClient); err != nil {
+		if kept, err = openStore(cfg.Dir, cfg.Keep, cfg.MaxStore, cfg.MaxPerClient, cfg.Log); err != nil {
 			return nil, err
 		}
 	}

@@ -65,8 +65,8 @@ func (s *session) run(ctx context.Context, format string, src source) error {
 	}
 	if errors.Is(err, io.EOF) {
 		if err = s.end(); err == nil {
-			_, err = s.streams.release(s.stream, false)
-			return err
+			s.streams.release(s.stream, false)
+			return nil
 		}
 	}
 	return s.broken(err)
@@ -153,10 +153,7 @@ func (s *session) end() error {
 // broken keeps the stream, tells the client why, and returns the error.
 func (s *session) broken(err error) error {
 	heard := s.stream.detector.Position()
-	kept, kerr := s.streams.release(s.stream, true)
-	if kerr != nil {
-		s.cfg.Log.Error("a snapshot was not written", "error", kerr)
-	}
+	kept := s.streams.release(s.stream, true)
 	if errors.Is(err, errGone) {
 		if err == errSlow {
 			s.metrics.refused.WithLabelValues("slow").Inc()
