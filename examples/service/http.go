@@ -86,9 +86,7 @@ func (s *server) upload(w http.ResponseWriter, r *http.Request) {
 	defer context.AfterFunc(in.ctx, in.wake)()
 	src, err := s.newBody(in, q.format)
 	if err != nil {
-		if _, e := s.streams.release(st, true); e != nil {
-			s.cfg.Log.Error("a snapshot was not written", "error", e)
-		}
+		s.streams.release(st, true)
 		s.refuse(w, err)
 		return
 	}

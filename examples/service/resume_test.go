@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -285,7 +286,7 @@ func TestTwoSnapshots(t *testing.T) {
 	for n := range 2 {
 		st := &stream{identity: identity{ID: "mine", Told: int64(n)}, detector: finder.NewDetector()}
 		fresh := t.TempDir()
-		s, err := openStore(fresh, time.Hour, 1<<30, 1)
+		s, err := openStore(fresh, time.Hour, 1<<30, 1, slog.New(slog.DiscardHandler))
 		if err == nil {
 			err = errors.Join(s.put(st), os.CopyFS(dir, os.DirFS(fresh)))
 		}
@@ -293,7 +294,7 @@ func TestTwoSnapshots(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s, err := openStore(dir, time.Hour, 1<<30, 5)
+	s, err := openStore(dir, time.Hour, 1<<30, 5, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -400,7 +401,7 @@ func TestStoreTogether(t *testing.T) {
 	finder := start(t, tones(t, 0), nil).server.finder
 	dir := t.TempDir()
 	for _, perClient := range []int{1, 3} {
-		s, err := openStore(dir, time.Hour, 1<<30, perClient)
+		s, err := openStore(dir, time.Hour, 1<<30, perClient, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -435,7 +436,7 @@ func TestStoreTogether(t *testing.T) {
 // A snapshot that cannot be written is not counted, and leaves the stream its last one.
 func TestStoreFails(t *testing.T) {
 	st := &stream{identity: identity{ID: "mine"}, detector: start(t, tones(t, 0), nil).server.finder.NewDetector()}
-	s, err := openStore(filepath.Join(t.TempDir(), "a"), time.Hour, 1<<30, 1)
+	s, err := openStore(filepath.Join(t.TempDir(), "a"), time.Hour, 1<<30, 1, slog.New(slog.DiscardHandler))
 	if err == nil {
 		err = s.put(st)
 	}
@@ -455,6 +456,179 @@ func TestStoreFails(t *testing.T) {
 	kept, err := s.get("mine", "")
 	if n, after := s.size(); kept == nil || err != nil || n != 1 || after != before {
 		t.Errorf("%v, %v; %d listed of %d bytes, before of %d", kept, err, n, after, before)
+	}
+}
+
+// jam makes the file of a stream's snapshot one that cannot be removed, even by root, until free makes it one that can.
+func jam(t *testing.T, s *store, id string) (free func()) {
+	t.Helper()
+	file := s.list[id].file
+	inside := filepath.Join(file, "inside")
+	if err := errors.Join(os.Remove(file), os.MkdirAll(inside, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	return func() { os.Remove(inside) }
+}
+
+// A file that cannot be removed counts until it can, is told of once, and is nothing to other streams.
+func TestStuckFile(t *testing.T) {
+	var log journal
+	in := start(t, tones(t, 0), func(c *config) { c.Dir, c.Log = t.TempDir(), log.logger() })
+	s := in.server.streams.store
+	put := func(id string) error {
+		return s.put(&stream{identity: identity{ID: id}, detector: in.server.finder.NewDetector()})
+	}
+	check := func(when string, n int, bytes int64) {
+		t.Helper()
+		if gotN, got := s.size(); gotN != n || got != bytes {
+			t.Errorf("%s: %d snapshots of %d bytes, want %d of %d", when, gotN, got, n, bytes)
+		}
+	}
+	if err := put("a"); err != nil {
+		t.Fatal(err)
+	}
+	size := s.total
+	free := jam(t, s, "a")
+	for i := range 3 {
+		if err := put("a"); err != nil {
+			t.Errorf("put %d: %v", i, err)
+		}
+		check("stuck", 1, 2*size)
+	}
+	if kept, err := s.get("a", ""); kept == nil || err != nil {
+		t.Errorf("get: %v, %v", kept, err)
+	}
+	if kept, err := s.get("b", ""); kept != nil || err != nil {
+		t.Errorf("get of a stream that is not there: %v, %v", kept, err)
+	}
+	s.max = 3*size - 1
+	if err := put("b"); err == nil {
+		t.Error("written beyond the limit")
+	}
+	check("full", 1, 2*size)
+	if n := log.count("a file was not removed"); n != 1 {
+		t.Errorf("logged %d times, want once", n)
+	}
+	free()
+	if status, answer := in.request("DELETE", "/v1/streams/nobody", nil); status != 404 {
+		t.Errorf("DELETE: status %d, %s", status, answer)
+	}
+	check("free", 1, size)
+	if files, _ := os.ReadDir(s.dir); len(files) != 1 {
+		t.Errorf("%d files, want 1", len(files))
+	}
+}
+
+// What a crash has left and cannot be removed counts, and keeps no server from its work.
+func TestStuckAtStart(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, strings.Repeat("A", 26)+suffix+"1", "inside"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var log journal
+	in := start(t, tones(t, 0), func(c *config) { c.Dir, c.Log = dir, log.logger() })
+	in.abandon("mine")
+	if n := in.heardBefore("mine"); n != 800 || log.count("a file was not removed") != 1 {
+		t.Errorf("goes on from sample %d, want 800; log %s", n, &log.text)
+	}
+}
+
+// A stream has ended for its client, whatever becomes of its file; the log tells.
+func TestStuckEnd(t *testing.T) {
+	var log journal
+	in := start(t, tones(t, 0), func(c *config) { c.Dir, c.Log = t.TempDir(), log.logger() })
+	ends := func(id string, end func() (transcript, websocket.StatusCode)) {
+		t.Helper()
+		before := log.count("a file was not removed")
+		if got, status := end(); got.end == nil || got.err != nil || status != websocket.StatusNormalClosure {
+			t.Errorf("%s: %+v, closed with %v", id, got, status)
+		}
+		until(t, "without streams", func() bool { return in.server.streams.count() == 0 })
+		if n := log.count("a file was not removed") - before; n != 1 {
+			t.Errorf("%s: logged %d times, want once", id, n)
+		}
+	}
+	in.abandon("socket")
+	c := in.dial("/v1/streams/socket")
+	c.line()
+	jam(t, in.server.streams.store, "socket")
+	ends("socket", func() (transcript, websocket.StatusCode) {
+		c.text(`{"type":"end"}`)
+		return c.rest()
+	})
+	in.abandon("body")
+	r, w := io.Pipe()
+	heard := make(chan string)
+	go func() {
+		_, answer := in.post("/v1/streams/body?format=s16le", r)
+		heard <- answer
+	}()
+	until(t, "connected", func() bool { return in.server.streams.count() == 1 })
+	before := in.server.metrics.samples.Load()
+	w.Write(make([]byte, 160))
+	until(t, "heard", func() bool { return in.server.metrics.samples.Load() == before+80 })
+	jam(t, in.server.streams.store, "body")
+	ends("body", func() (transcript, websocket.StatusCode) {
+		w.Close()
+		return read(t, <-heard), websocket.StatusNormalClosure
+	})
+}
+
+// A snapshot that cannot be written is logged once, however the session ends.
+func TestUnwrittenIsLogged(t *testing.T) {
+	for _, c := range []struct {
+		name, method, path string
+		header             []string
+	}{
+		{"no WAV", "POST", "/v1/streams/mine", nil},
+		{"half a sample", "POST", "/v1/streams/mine?format=s16le", nil},
+		{"half a handshake", "GET", "/v1/streams/mine", []string{"Connection", "Upgrade", "Upgrade", "websocket"}},
+	} {
+		var log journal
+		in := start(t, tones(t, 0), func(c *config) { c.Dir, c.Log = t.TempDir(), log.logger() })
+		in.abandon("mine")
+		s := in.server.streams.store
+		s.mu.Lock()
+		s.max = 1
+		s.mu.Unlock()
+		var body io.Reader
+		if c.method == "POST" {
+			body = strings.NewReader("odd")
+		}
+		in.request(c.method, c.path, body, c.header...)
+		until(t, "without streams", func() bool { return in.server.streams.count() == 0 })
+		if n := log.count("a snapshot was not written"); n != 1 {
+			t.Errorf("%s: logged %d times, want once", c.name, n)
+		}
+	}
+}
+
+// A snapshot that is damaged while the server runs is refused like a strange one, and can be deleted.
+func TestDamagedMeanwhile(t *testing.T) {
+	in := start(t, tones(t, 0), func(c *config) { c.Dir = t.TempDir() })
+	in.abandon("mine")
+	if err := os.WriteFile(in.server.streams.store.list["mine"].file, []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	status, answer := in.post("/v1/streams/mine?format=s16le", nil)
+	refused(t, "damaged", status, answer, 409, "snapshot", "mine", "damaged", "DELETE")
+	if status, answer := in.request("DELETE", "/v1/streams/mine", nil); status != 204 {
+		t.Errorf("DELETE: status %d, %s", status, answer)
+	}
+	if n := in.heardBefore("mine"); n != 0 {
+		t.Errorf("a new stream has heard %d samples", n)
+	}
+}
+
+// The samples before a bad one are heard, and the stream goes on from there.
+func TestHeardBeforeBad(t *testing.T) {
+	in := start(t, tones(t, 0), func(c *config) { c.Dir = t.TempDir() })
+	_, answer := in.post("/v1/streams/mine?format=f32le", strings.NewReader(strings.Repeat("\x00", 4*100)+"\xff\xff\x7f\x7f"))
+	if got := read(t, answer); got.err == nil || got.err.Samples == nil || *got.err.Samples != 100 || !strings.Contains(got.err.Error, "after sample 100:") {
+		t.Errorf("%s; want an error after sample 100", answer)
+	}
+	if n := in.heardBefore("mine"); n != 100 {
+		t.Errorf("goes on from sample %d, want 100", n)
 	}
 }
 

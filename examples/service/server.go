@@ -90,7 +90,7 @@ func newServer(m *model.Model, opt events.Options, cfg config) (*server, error) 
 	}
 	var kept *store
 	if cfg.Dir != "" {
-		if kept, err = openStore(cfg.Dir, cfg.Keep, cfg.MaxStore, cfg.MaxPerClient); err != nil {
+		if kept, err = openStore(cfg.Dir, cfg.Keep, cfg.MaxStore, cfg.MaxPerClient, cfg.Log); err != nil {
 			return nil, err
 		}
 	}
@@ -121,6 +121,10 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h, pattern := s.mux.Handler(r); pattern == "" {
 		v := verdict{w, 0}
 		h.ServeHTTP(&v, r)
+		if v.status < http.StatusBadRequest { // to the clean form of a path that is not there either
+			v.status = http.StatusNotFound
+			w.Header().Del("Location")
+		}
 		s.refuse(w, refusal(v.status, "request", "%s %.64s: %s", r.Method, r.URL.Path, http.StatusText(v.status)))
 	} else {
 		s.mux.ServeHTTP(w, r)

@@ -65,8 +65,8 @@ func (s *session) run(ctx context.Context, format string, src source) error {
 	}
 	if errors.Is(err, io.EOF) {
 		if err = s.end(); err == nil {
-			_, err = s.streams.release(s.stream, false)
-			return err
+			s.streams.release(s.stream, false)
+			return nil
 		}
 	}
 	return s.broken(err)
@@ -88,13 +88,22 @@ func (s *session) begin(format string) error {
 	return nil
 }
 
-// hear lets the model hear at most a block of samples, which came at a time.
+// hear lets the model hear at most a block of samples, which came at a time, up to the first that is none.
 func (s *session) hear(ctx context.Context, x []float32, came time.Time) error {
+	good, bad := events.Check(x)
+	if err := s.process(ctx, x[:good], came); err != nil {
+		return err
+	}
+	if bad != nil {
+		return errAudio(fmt.Errorf("after sample %d: %w", s.stream.detector.Position(), bad))
+	}
+	return nil
+}
+
+// process lets the model hear samples that are good.
+func (s *session) process(ctx context.Context, x []float32, came time.Time) error {
 	if len(x) == 0 {
 		return nil
-	}
-	if n, err := events.Check(x); err != nil {
-		return errAudio(fmt.Errorf("after sample %d: %w", s.stream.detector.Position()+int64(n), err))
 	}
 	if err := s.enter(ctx); err != nil {
 		return err
@@ -144,10 +153,7 @@ func (s *session) end() error {
 // broken keeps the stream, tells the client why, and returns the error.
 func (s *session) broken(err error) error {
 	heard := s.stream.detector.Position()
-	kept, kerr := s.streams.release(s.stream, true)
-	if kerr != nil {
-		s.cfg.Log.Error("a snapshot was not written", "error", kerr)
-	}
+	kept := s.streams.release(s.stream, true)
 	if errors.Is(err, errGone) {
 		if err == errSlow {
 			s.metrics.refused.WithLabelValues("slow").Inc()

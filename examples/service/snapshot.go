@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -42,12 +43,13 @@ type store struct {
 	keep      time.Duration
 	max       int64 // bytes
 	perClient int
+	log       *slog.Logger
 	writing   chan struct{}
 
 	mu    sync.Mutex
 	list  map[string]entry // by the stream's name
-	total int64            // bytes, with those that are being written
-	gone  []string         // files that are listed no more
+	total int64            // bytes, with those that are being written and those that are stuck
+	gone  []entry          // files that are listed no more
 }
 
 type entry struct {
@@ -55,21 +57,25 @@ type entry struct {
 	client string
 	size   int64
 	saved  time.Time
+	stuck  bool // it could not be removed
 }
 
 // openStore lists the snapshots of a folder, which it makes. Damaged ones are removed, and the oldest of those beyond the limits; other files are
 // left alone.
-func openStore(dir string, keep time.Duration, maxBytes int64, perClient int) (*store, error) {
+func openStore(dir string, keep time.Duration, maxBytes int64, perClient int, log *slog.Logger) (*store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	s := &store{dir: dir, keep: keep, max: maxBytes, perClient: perClient, writing: make(chan struct{}, writers), list: map[string]entry{}}
+	s := &store{
+		dir: dir, keep: keep, max: maxBytes, perClient: perClient, log: log,
+		writing: make(chan struct{}, writers), list: map[string]entry{},
+	}
 	files, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range files {
-		if err := s.open(f.Name()); err != nil {
+		if err := s.open(f); err != nil {
 			return nil, err
 		}
 	}
@@ -78,30 +84,36 @@ func openStore(dir string, keep time.Duration, maxBytes int64, perClient int) (*
 		id, _ := s.oldest("")
 		s.drop(id)
 	}
-	return s, s.sweep()
+	s.sweep()
+	return s, nil
 }
 
 // open lists a file, if it is a snapshot.
-func (s *store) open(name string) error {
-	parts, file := ours.FindStringSubmatch(name), filepath.Join(s.dir, name)
+func (s *store) open(f os.DirEntry) error {
+	parts := ours.FindStringSubmatch(f.Name())
 	if parts == nil {
 		return nil
 	}
+	info, err := f.Info()
+	if err != nil {
+		return err
+	}
+	e := entry{file: filepath.Join(s.dir, f.Name()), size: info.Size()}
+	s.total += e.size
 	if parts[1] != "" {
-		s.gone = append(s.gone, file)
+		s.discard(e)
 		return nil
 	}
-	b, err := os.ReadFile(file)
+	b, err := os.ReadFile(e.file)
 	if err != nil {
 		return err
 	}
 	kept, err := decodeSnapshot(b)
 	if err != nil {
-		s.gone = append(s.gone, file)
+		s.discard(e)
 		return nil
 	}
-	e := entry{file, kept.Identity.Client, int64(len(b)), kept.Saved}
-	s.total += e.size
+	e.client, e.saved = kept.Identity.Client, kept.Saved
 	if other, has := s.list[kept.Identity.ID]; has && other.saved.After(e.saved) { // a crash came between list and sweep
 		s.discard(e)
 		return nil
@@ -139,19 +151,20 @@ func (s *store) put(st *stream) error {
 	if err != nil {
 		return err
 	}
-	e := entry{filepath.Join(s.dir, rand.Text()+suffix), st.Client, int64(len(b)), now}
+	e := entry{file: filepath.Join(s.dir, rand.Text()+suffix), client: st.Client, size: int64(len(b)), saved: now}
+	defer s.sweep()
 	if err := s.reserve(st.ID, e); err != nil {
-		return errors.Join(err, s.sweep())
+		return err
 	}
 	err = atomic.WriteFile(e.file, bytes.NewReader(b))
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if err != nil {
 		s.total -= e.size
-	} else {
-		s.enlist(st.ID, e)
+		return err
 	}
-	s.mu.Unlock()
-	return errors.Join(err, s.sweep())
+	s.enlist(st.ID, e)
+	return nil
 }
 
 // reserve counts the bytes of a snapshot that is about to be written; those of the stream's last one do not stand in its way.
@@ -209,7 +222,7 @@ func (s *store) drop(id string) {
 // discard takes off a file's bytes and leaves it to sweep.
 func (s *store) discard(e entry) {
 	s.total -= e.size
-	s.gone = append(s.gone, e.file)
+	s.gone = append(s.gone, e)
 }
 
 // find returns the entry of a stream, or none; another client's is an error.
@@ -222,19 +235,29 @@ func (s *store) find(id, client string) (entry, error) {
 	return e, nil
 }
 
-// sweep removes the files that are listed no more. It is for who does not hold mu, and comes after all that may drop.
-func (s *store) sweep() error {
+// sweep removes the files that are listed no more. Those that it cannot remove count, and it tries them again when it comes next. It is for
+// who does not hold mu, and comes after all that may drop.
+func (s *store) sweep() {
 	s.mu.Lock()
 	gone := s.gone
 	s.gone = nil
 	s.mu.Unlock()
-	var all error
-	for _, file := range gone {
-		if err := os.Remove(file); !errors.Is(err, os.ErrNotExist) {
-			all = errors.Join(all, err)
+	for _, e := range gone {
+		err := os.Remove(e.file)
+		s.mu.Lock()
+		switch failed := err != nil && !errors.Is(err, os.ErrNotExist); {
+		case failed && !e.stuck:
+			s.log.Error("a file was not removed", "error", err) // once, not at each sweep
+			s.total += e.size
+			e.stuck = true
+			s.gone = append(s.gone, e)
+		case failed:
+			s.gone = append(s.gone, e)
+		case e.stuck:
+			s.total -= e.size
 		}
+		s.mu.Unlock()
 	}
-	return all
 }
 
 // get returns the snapshot of a stream, or nil; its file stays until the stream ends, is kept again or makes room, so that a crash
@@ -243,7 +266,8 @@ func (s *store) get(id, client string) (*snapshot, error) {
 	s.mu.Lock()
 	e, err := s.find(id, client)
 	s.mu.Unlock()
-	if err = errors.Join(err, s.sweep()); err != nil || e.file == "" {
+	s.sweep()
+	if err != nil || e.file == "" {
 		return nil, err
 	}
 	b, err := os.ReadFile(e.file)
@@ -253,15 +277,24 @@ func (s *store) get(id, client string) (*snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decodeSnapshot(b)
+	v, err := decodeSnapshot(b)
+	if err != nil {
+		return nil, useless(id, err)
+	}
+	return v, nil
+}
+
+// useless refuses to go on with a stream whose snapshot cannot be used.
+func useless(id string, err error) error {
+	return refusal(http.StatusConflict, "snapshot", "stream %s cannot go on: %v; DELETE it to begin anew", id, err)
 }
 
 // remove ends a stream that its session holds.
-func (s *store) remove(id string) error {
+func (s *store) remove(id string) {
 	s.mu.Lock()
 	s.drop(id)
 	s.mu.Unlock()
-	return s.sweep()
+	s.sweep()
 }
 
 // forget drops a client's stream and reports whether there was one.

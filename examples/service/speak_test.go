@@ -216,6 +216,8 @@ func TestBadInput(t *testing.T) {
 	refused(t, "DELETE", status, answer, 404, "unknown", "nobody")
 	status, answer = in.request("PUT", "/v2/streams", nil)
 	refused(t, "path", status, answer, 404, "request", "PUT /v2/streams")
+	status, answer = in.request("GET", "/foo//bar", nil)
+	refused(t, "unclean path", status, answer, 404, "request", "GET /foo//bar: Not Found")
 	status, answer = in.request("DELETE", "/metrics", nil)
 	refused(t, "method", status, answer, 405, "request", "DELETE /metrics")
 	for name, path := range map[string]string{"format": "/v1/streams?format=wav", "rate": "/v1/streams?rate=44100"} {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -97,9 +96,8 @@ func (s *streams) count() int {
 
 var goodID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// acquire begins a stream, or resumes it where it was left, for a client that has a number of its events, or −1: all; without an id it
-// gets one. Who gets it must call release, and
-// then, when the client knows, handlers.Done.
+// acquire begins a stream, or resumes it where it was left, for a client that has a number of its events, or −1: all. Without an id it
+// gets one. Who gets the stream must call release and then, when the client knows, handlers.Done.
 func (s *streams) acquire(id, client string, have int64) (*stream, error) {
 	if id == "" {
 		id = rand.Text()
@@ -130,7 +128,7 @@ func (s *streams) resume(id, client string, have int64) (*stream, error) {
 	}
 	st.identity = kept.Identity
 	if err := st.detector.Restore(kept.Detector); err != nil {
-		return nil, refusal(http.StatusConflict, "snapshot", "stream %s cannot go on: %v; DELETE it to begin anew", id, err)
+		return nil, useless(id, err)
 	}
 	if have >= 0 && st.Told-have > int64(len(st.Recent)) {
 		return nil, refusal(http.StatusGone, "events", "of the stream's %d events only the last %d are remembered", st.Told, len(st.Recent))
@@ -176,17 +174,21 @@ func (s *streams) dismiss(id, client string) {
 	}
 }
 
-// release ends the session of a stream: it is forgotten, or kept, where there is a store, and something to keep.
-func (s *streams) release(st *stream, keep bool) (kept bool, err error) {
+// release ends the session of a stream: it is forgotten, or kept, where there is a store, and something to keep. It logs what fails.
+func (s *streams) release(st *stream, keep bool) (kept bool) {
 	defer s.dismiss(st.ID, st.Client)
-	switch {
-	case s.store == nil:
-		return false, nil
-	case !keep || st.detector.Position() == 0:
-		return false, s.store.remove(st.ID)
+	if s.store == nil {
+		return false
 	}
-	err = s.store.put(st)
-	return err == nil, err
+	if !keep || st.detector.Position() == 0 {
+		s.store.remove(st.ID)
+		return false
+	}
+	if err := s.store.put(st); err != nil {
+		s.cfg.Log.Error("a snapshot was not written", "error", err)
+		return false
+	}
+	return true
 }
 
 // forget removes a stream that is not connected.
@@ -202,7 +204,7 @@ func (s *streams) forget(id, client string) error {
 		err = refusal(http.StatusNotFound, "unknown", "there is no stream %.64q", id)
 	}
 	if s.store != nil {
-		err = errors.Join(err, s.store.sweep())
+		s.store.sweep()
 	}
 	return err
 }
