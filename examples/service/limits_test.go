@@ -274,7 +274,7 @@ func TestRefusedBodies(t *testing.T) {
 	}{
 		{"parameter", "POST /v1/streams?foo=1", "", 400, `"request"`},
 		{"no WAV", "PUT /v1/streams", strings.Repeat("no WAV", 8), 400, `"audio"`},
-		{"NaN", "POST /v1/streams?format=f32le", "\x00\x00\xc0\x7f", 200, `"audio"`},
+		{"NaN", "POST /v1/streams?format=f32le", strings.Repeat("\x00\x00\xc0\x7f", 80), 200, `"audio"`}, // a frame
 		{"busy", "POST /v1/streams/mine?format=s16le", "", 409, `"busy"`},
 		{"GET", "GET /v1/streams", "", 426, `"request"`},
 		{"DELETE", "DELETE /v1/streams/nobody", "", 404, `"unknown"`},
