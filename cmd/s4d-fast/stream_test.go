@@ -1,25 +1,20 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
-	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/internal/reporttest"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
-	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/report"
 	"github.com/s4d-fast/s4d-fast/wav"
 )
@@ -59,97 +54,6 @@ func posteriors(t *testing.T, stdout string) (list [][]float32) {
 		}
 	}
 	return list
-}
-
-// A stream that waits for input ends at a signal: it hears what came, a part of a hop and all, and prints its end line. One
-// whose header has not come prints nothing.
-func TestStreamInterrupted(t *testing.T) {
-	m := digitsModel(t)
-	whole := read(t, clip(t, 8000, 3000))
-	for _, c := range []struct {
-		name, format string
-		sent         []byte
-		code         int
-		frames       int
-	}{
-		{"in the header", "wav", whole[:10], 128 + int(syscall.SIGINT), 0},
-		{"WAV", "wav", whole[:44+5000], exitOK, 2},
-		{"raw", "s16le", whole[44 : 44+5000], exitOK, 2},
-		{"in a sample", "s16le", whole[44 : 44+5001], exitOK, 2},
-		{"without samples", "s16le", nil, exitOK, 0},
-	} {
-		in, out := io.Pipe()
-		var stdout, stderr bytes.Buffer
-		done := make(chan int)
-		go func() {
-			done <- run([]string{"stream", m, "-", "--format", c.format, "--emit", "frames", "--hop", "2000"}, streams{in: in, out: &stdout, err: &stderr})
-		}()
-		if _, err := out.Write(c.sent); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(200 * time.Millisecond)
-		if err := interruptSelf(); err != nil {
-			t.Skipf("this system has no interrupt to send: %v", err)
-		}
-		select {
-		case code := <-done:
-			if code != c.code || strings.Count(stdout.String(), `"type":"frame"`) != c.frames {
-				t.Errorf("%s: exit code %d, want %d; stdout %q, want %d frames; stderr %q", c.name, code, c.code, stdout.String(), c.frames, stderr.String())
-			}
-			if code != exitOK {
-				break
-			}
-			if _, end := lines(t, stdout.String()); end.Samples != int64(1250*c.frames) || end.Truncated {
-				t.Errorf("%s: end line %+v", c.name, end)
-			}
-		case <-time.After(10 * time.Second):
-			t.Fatalf("%s: still running", c.name)
-		}
-		out.Close()
-	}
-}
-
-// A signal takes nothing away that has been read, however slowly the lines are taken.
-func TestStreamInterruptedStalled(t *testing.T) {
-	m := digitsModel(t)
-	whole := read(t, clip(t, 8000, 32000))
-	for _, c := range []struct {
-		format string
-		sent   []byte
-		want   int64
-	}{
-		{"s16le", whole[44:], 32000},
-		{"wav", whole[:44+30000], 15000},
-	} {
-		in, out := io.Pipe()
-		printed, stdout := io.Pipe()
-		done := make(chan int, 1)
-		go func() {
-			done <- run([]string{"stream", m, "--format", c.format, "--emit", "frames", "--hop", "1000"}, streams{in: in, out: stdout, err: io.Discard})
-			stdout.Close()
-		}()
-		go out.Write(c.sent)
-		reader := bufio.NewReader(printed)
-		start, err := reader.ReadString('\n') // and no frame
-		if err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(200 * time.Millisecond)
-		if err := interruptSelf(); err != nil {
-			t.Skipf("this system has no interrupt to send: %v", err)
-		}
-		time.Sleep(200 * time.Millisecond)
-		time.AfterFunc(10*time.Second, func() { printed.CloseWithError(errors.New("still running")) })
-		rest, err := io.ReadAll(reader)
-		if err != nil {
-			t.Fatalf("%s: %v", c.format, err)
-		}
-		_, end := lines(t, start+string(rest))
-		if code := <-done; code != exitOK || end.Samples != c.want {
-			t.Errorf("%s: exit code %d, end line %+v, want %d samples", c.format, code, end, c.want)
-		}
-		out.Close()
-	}
 }
 
 // lines checks every line of a stream's output against the schema and returns its events and its last line.
@@ -417,106 +321,6 @@ func TestStreamBuiltIn(t *testing.T) {
 	}
 	if out := ok(t, "inspect", "digits"); !strings.Contains(out, "seven") && !strings.Contains(out, "labels") {
 		t.Errorf("inspect digits prints %s", out)
-	}
-}
-
-// Wrong values of the events' flags are named before any audio is read; a model that can make no events says so.
-func TestStreamEventFlags(t *testing.T) {
-	m := toneModel(t)
-	for want, args := range map[string][]string{
-		"--threshold 1.5: want 0 … 1":    {"--threshold", "1.5"},
-		"--off-threshold 0.9 is above":   {"--off-threshold", "0.9"},
-		"--confirm -1":                   {"--confirm=-1"},
-		"--confirm 0":                    {"--confirm=0"},
-		"--refractory -2":                {"--refractory=-2"},
-		"--hop is for --emit frames":     {"--hop", "80"},
-		"--window 1e+09":                 {"--window", "1e9"},
-		"--window 0:":                    {"--window", "0"},
-		"--window -1":                    {"--window=-1", "--emit", "frames"},
-		"--threshold is for":             {"--threshold", "0.8", "--emit", "frames"},
-		"--off-threshold is for":         {"--off-threshold", "0.1", "--emit", "frames"},
-		"--confirm is for":               {"--confirm", "3", "--emit", "frames"},
-		"--refractory is for":            {"--refractory", "0.4", "--emit", "frames"},
-		"off-threshold 0.6 is above the": {"--threshold", "0.5", "--off-threshold", "0.6"},
-	} {
-		mustSay(t, nil, append([]string{"stream", m, "gone.wav"}, args...), exitUsage, want)
-	}
-	unlabelled := saved(t, func(c *model.Config) { c.DInput, c.DOutput = 1, 3 })
-	mustSay(t, nil, []string{"stream", unlabelled, clip(t, 8000, 10)}, exitBadInput, "labels", "--emit frames")
-
-	s := tonemodel.Words()
-	path := filepath.Join(t.TempDir(), "words.wav")
-	if err := wav.WriteFile(path, tonemodel.Rate, s.Samples); err != nil {
-		t.Fatal(err)
-	}
-	count := func(args ...string) int {
-		heard, _ := lines(t, ok(t, append([]string{"stream", m, path}, args...)...))
-		return len(heard)
-	}
-	if n := count("--confirm", "1000"); n != 0 {
-		t.Errorf("%d events that 1000 answers agree on", n)
-	}
-	if all, none := count("--refractory", "0"), count("--threshold", "0.999999999"); all != len(s.Tones) || none >= all {
-		t.Errorf("%d events without a refractory time, %d at threshold 0.999999999", all, none)
-	}
-}
-
-// --threshold alone moves the off-threshold along, and 0 is a value like others.
-func TestStreamOptions(t *testing.T) {
-	zero, low := 0.0, 0.3
-	for _, c := range []struct {
-		cmd            streamCmd
-		threshold, off float64
-		refractory     float64
-	}{
-		{streamCmd{}, events.Defaults().Threshold, events.Defaults().OffThreshold, events.Defaults().Refractory},
-		{streamCmd{Threshold: &low}, 0.3, 0.15, events.Defaults().Refractory},
-		{streamCmd{Threshold: &zero, Refractory: &zero}, 0, 0, 0},
-		{streamCmd{OffThreshold: &zero}, events.Defaults().Threshold, 0, events.Defaults().Refractory},
-		{streamCmd{OffThreshold: &zero, Threshold: &low}, 0.3, 0, events.Defaults().Refractory},
-	} {
-		o := c.cmd.options()
-		if o.Threshold != c.threshold || o.OffThreshold != c.off || o.Refractory != c.refractory {
-			t.Errorf("options %+v, want %v, %v, %v", o, c.threshold, c.off, c.refractory)
-		}
-	}
-	d := events.Defaults()
-	help := strings.Join(strings.Fields(ok(t, "stream", "--help")), " ")
-	doc := string(read(t, filepath.Join("..", "..", "docs", "stream.md")))
-	if record := "arecord -q -t raw -f S16_LE -r 8000 -c 1"; !strings.Contains(help, record) || !strings.Contains(doc, record) {
-		t.Errorf("--help or docs/stream.md does not say %q", record)
-	}
-	for flag, value := range map[string]string{
-		"threshold": fmt.Sprint(d.Threshold), "confirm": fmt.Sprint(d.Confirm), "refractory": fmt.Sprint(d.Refractory, " s"), "window": fmt.Sprint(d.Window, " s"),
-	} {
-		if !strings.Contains(doc, fmt.Sprintf("| `--%s` | %s |", flag, value)) {
-			t.Errorf("docs/stream.md does not say that --%s is %s", flag, value)
-		}
-		if !strings.Contains(help, "default: "+strings.TrimSuffix(value, " s")) {
-			t.Errorf("--help does not say that --%s is %s: %s", flag, value, help)
-		}
-	}
-}
-
-// Frames of a window forget what was before it; without one, or with 0, the last is the answer to everything.
-func TestStreamFramesWindow(t *testing.T) {
-	m, s := toneModel(t), &tonemodel.Sound{}
-	s.Tone("low", 8)
-	s.Tone("high", 2)
-	path := filepath.Join(t.TempDir(), "tones.wav")
-	if err := wav.WriteFile(path, tonemodel.Rate, s.Samples); err != nil {
-		t.Fatal(err)
-	}
-	last := func(args ...string) []float32 {
-		all := posteriors(t, ok(t, append([]string{"stream", m, path, "--emit", "frames"}, args...)...))
-		return all[len(all)-1]
-	}
-	whole := last()
-	if near := last("--window", "1"); !(whole[0] > 0.9 && near[1] > 0.9) { // low, high
-		t.Errorf("posterior %v of everything, %v of the last second", whole, near)
-	}
-	if zero := last("--window", "0"); fmt.Sprint(zero) != fmt.Sprint(whole) {
-		t.Errorf("window 0 gives %v, none %v", zero, whole)
 	}
 }
 

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/wav"
+)
+
+// Wrong values of the events' flags are named before any audio is read; a model that can make no events says so.
+func TestStreamEventFlags(t *testing.T) {
+	m := toneModel(t)
+	for want, args := range map[string][]string{
+		"--threshold 1.5: want 0 … 1":    {"--threshold", "1.5"},
+		"--off-threshold 0.9 is above":   {"--off-threshold", "0.9"},
+		"--confirm -1":                   {"--confirm=-1"},
+		"--confirm 0":                    {"--confirm=0"},
+		"--refractory -2":                {"--refractory=-2"},
+		"--hop is for --emit frames":     {"--hop", "80"},
+		"--window 1e+09":                 {"--window", "1e9"},
+		"--window 0:":                    {"--window", "0"},
+		"--window -1":                    {"--window=-1", "--emit", "frames"},
+		"--threshold is for":             {"--threshold", "0.8", "--emit", "frames"},
+		"--off-threshold is for":         {"--off-threshold", "0.1", "--emit", "frames"},
+		"--confirm is for":               {"--confirm", "3", "--emit", "frames"},
+		"--refractory is for":            {"--refractory", "0.4", "--emit", "frames"},
+		"off-threshold 0.6 is above the": {"--threshold", "0.5", "--off-threshold", "0.6"},
+	} {
+		mustSay(t, nil, append([]string{"stream", m, "gone.wav"}, args...), exitUsage, want)
+	}
+	unlabelled := saved(t, func(c *model.Config) { c.DInput, c.DOutput = 1, 3 })
+	mustSay(t, nil, []string{"stream", unlabelled, clip(t, 8000, 10)}, exitBadInput, "labels", "--emit frames")
+
+	s := tonemodel.Words()
+	path := filepath.Join(t.TempDir(), "words.wav")
+	if err := wav.WriteFile(path, tonemodel.Rate, s.Samples); err != nil {
+		t.Fatal(err)
+	}
+	count := func(args ...string) int {
+		heard, _ := lines(t, ok(t, append([]string{"stream", m, path}, args...)...))
+		return len(heard)
+	}
+	if n := count("--confirm", "1000"); n != 0 {
+		t.Errorf("%d events that 1000 answers agree on", n)
+	}
+	if all, none := count("--refractory", "0"), count("--threshold", "0.999999999"); all != len(s.Tones) || none >= all {
+		t.Errorf("%d events without a refractory time, %d at threshold 0.999999999", all, none)
+	}
+}
+
+// --threshold alone moves the off-threshold along, and 0 is a value like others.
+func TestStreamOptions(t *testing.T) {
+	zero, low := 0.0, 0.3
+	for _, c := range []struct {
+		cmd            streamCmd
+		threshold, off float64
+		refractory     float64
+	}{
+		{streamCmd{}, events.Defaults().Threshold, events.Defaults().OffThreshold, events.Defaults().Refractory},
+		{streamCmd{Threshold: &low}, 0.3, 0.15, events.Defaults().Refractory},
+		{streamCmd{Threshold: &zero, Refractory: &zero}, 0, 0, 0},
+		{streamCmd{OffThreshold: &zero}, events.Defaults().Threshold, 0, events.Defaults().Refractory},
+		{streamCmd{OffThreshold: &zero, Threshold: &low}, 0.3, 0, events.Defaults().Refractory},
+	} {
+		o := c.cmd.options()
+		if o.Threshold != c.threshold || o.OffThreshold != c.off || o.Refractory != c.refractory {
+			t.Errorf("options %+v, want %v, %v, %v", o, c.threshold, c.off, c.refractory)
+		}
+	}
+	d := events.Defaults()
+	help := strings.Join(strings.Fields(ok(t, "stream", "--help")), " ")
+	doc := string(read(t, filepath.Join("..", "..", "docs", "stream.md")))
+	if record := "arecord -q -t raw -f S16_LE -r 8000 -c 1"; !strings.Contains(help, record) || !strings.Contains(doc, record) {
+		t.Errorf("--help or docs/stream.md does not say %q", record)
+	}
+	for flag, value := range map[string]string{
+		"threshold": fmt.Sprint(d.Threshold), "confirm": fmt.Sprint(d.Confirm), "refractory": fmt.Sprint(d.Refractory, " s"), "window": fmt.Sprint(d.Window, " s"),
+	} {
+		if !strings.Contains(doc, fmt.Sprintf("| `--%s` | %s |", flag, value)) {
+			t.Errorf("docs/stream.md does not say that --%s is %s", flag, value)
+		}
+		if !strings.Contains(help, "default: "+strings.TrimSuffix(value, " s")) {
+			t.Errorf("--help does not say that --%s is %s: %s", flag, value, help)
+		}
+	}
+}
+
+// Frames of a window forget what was before it; without one, or with 0, the last is the answer to everything.
+func TestStreamFramesWindow(t *testing.T) {
+	m, s := toneModel(t), &tonemodel.Sound{}
+	s.Tone("low", 8)
+	s.Tone("high", 2)
+	path := filepath.Join(t.TempDir(), "tones.wav")
+	if err := wav.WriteFile(path, tonemodel.Rate, s.Samples); err != nil {
+		t.Fatal(err)
+	}
+	last := func(args ...string) []float32 {
+		all := posteriors(t, ok(t, append([]string{"stream", m, path, "--emit", "frames"}, args...)...))
+		return all[len(all)-1]
+	}
+	whole := last()
+	if near := last("--window", "1"); !(whole[0] > 0.9 && near[1] > 0.9) { // low, high
+		t.Errorf("posterior %v of everything, %v of the last second", whole, near)
+	}
+	if zero := last("--window", "0"); fmt.Sprint(zero) != fmt.Sprint(whole) {
+		t.Errorf("window 0 gives %v, none %v", zero, whole)
+	}
+}
