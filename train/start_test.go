@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/s4d-fast/s4d-fast/wav"
+	"github.com/s4d-fast/s4d-fast/audio"
 )
 
 // noFolder fails if a refused run left its folder behind.
@@ -83,7 +83,7 @@ func digits(t *testing.T) Config {
 	c.Data.Dir, c.Out = t.TempDir(), filepath.Join(t.TempDir(), "run")
 	c.Train.Batch, c.Threads = 2, 1
 	for _, name := range []string{"0_jo_10", "1_jo_10", "0_jo_11", "2_jo_5", "0_jo_1"} {
-		if err := wav.WriteFile(filepath.Join(c.Data.Dir, name+".wav"), 8000, make([]float32, 300)); err != nil {
+		if err := audio.WriteWAVFile(filepath.Join(c.Data.Dir, name+".wav"), 8000, make([]float32, 300)); err != nil {
 			t.Fatal(err)
 		}
 	}

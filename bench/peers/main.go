@@ -22,7 +22,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/s4d-fast/s4d-fast/bench"
+	"github.com/s4d-fast/s4d-fast/internal/bench"
 )
 
 type options struct {

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/cpu"
 
-	"github.com/s4d-fast/s4d-fast/bench"
+	"github.com/s4d-fast/s4d-fast/internal/bench"
 )
 
 // peer is a bench.Peer that holds something until it is stopped.

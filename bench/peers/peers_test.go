@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/s4d-fast/s4d-fast/bench"
+	"github.com/s4d-fast/s4d-fast/internal/bench"
 )
 
 // fake makes this program a peer, as sources/peer.h describes, that does gemm alone.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/s4d-fast/s4d-fast/bench"
+	"github.com/s4d-fast/s4d-fast/internal/bench"
 )
 
 //go:embed sources

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/s4d-fast/s4d-fast/bench"
+	"github.com/s4d-fast/s4d-fast/internal/bench"
 )
 
 // table prints, for every operation that a peer has, the peer's time, and how many times as fast the levels are. It is

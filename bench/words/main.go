@@ -11,11 +11,11 @@ import (
 	"os"
 	"slices"
 
+	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/pretrained"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
-	"github.com/s4d-fast/s4d-fast/wav"
 )
 
 func main() {
@@ -46,7 +46,7 @@ func main() {
 	stream, words, err := build(clips, *snr, *seed)
 	fail(err)
 	if *out != "" {
-		fail(wav.WriteFile(*out, int(finder.Rate()), stream))
+		fail(audio.WriteWAVFile(*out, int(finder.Rate()), stream))
 	}
 	measure(finder, stream, words, *minutes, *seed).write(os.Stdout, *snr)
 }

@@ -111,12 +111,12 @@ func frames(out string) string {
 
 func TestBadModelFiles(t *testing.T) {
 	whole := read(t, digitsModel(t))
-	audio := clip(t, 8000, 100)
+	recording := clip(t, 8000, 100)
 	cut := write(t, "cut.safetensors", whole[:len(whole)/2])
 	absurd := bytes.Clone(whole)
 	binary.LittleEndian.PutUint64(absurd, 1<<60)
 	huge := write(t, "huge.safetensors", absurd)
-	for _, args := range [][]string{{"inspect"}, {"stream", audio}, {"eval", "--task", "fsdd", "--data", "."}} {
+	for _, args := range [][]string{{"inspect"}, {"stream", recording}, {"eval", "--task", "fsdd", "--data", "."}} {
 		for _, path := range []string{cut, huge} {
 			line := append([]string{args[0], path}, args[1:]...)
 			mustSay(t, nil, line, exitBadInput, path)

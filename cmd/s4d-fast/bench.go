@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/s4d-fast/s4d-fast/bench"
+	"github.com/s4d-fast/s4d-fast/internal/bench"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 

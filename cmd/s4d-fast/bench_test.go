@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/s4d-fast/s4d-fast/bench"
+	"github.com/s4d-fast/s4d-fast/internal/bench"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 

@@ -14,9 +14,9 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
-	"github.com/s4d-fast/s4d-fast/wav"
 )
 
 // invoke runs one command line in-process.
@@ -123,7 +123,7 @@ func clip(t *testing.T, rate, n int) string {
 		samples[i] = float32(i%17)/17 - 0.5
 	}
 	path := filepath.Join(t.TempDir(), "0_tone_5.wav")
-	if err := wav.WriteFile(path, rate, samples); err != nil {
+	if err := audio.WriteWAVFile(path, rate, samples); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -140,7 +140,7 @@ func tones(t *testing.T) string {
 				samples[i] = 0.3 * float32(math.Sin(float64(i*(digit+1))*0.2+float64(index)))
 			}
 			name := fmt.Sprintf("%d_tone_%d.wav", digit, index)
-			if err := wav.WriteFile(filepath.Join(dir, name), 8000, samples); err != nil {
+			if err := audio.WriteWAVFile(filepath.Join(dir, name), 8000, samples); err != nil {
 				t.Fatal(err)
 			}
 		}

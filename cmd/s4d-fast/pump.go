@@ -10,37 +10,37 @@ import (
 	"math"
 	"time"
 
+	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/report"
-	"github.com/s4d-fast/s4d-fast/wav"
 )
 
-// audio is what a stream hears.
-type audio struct {
+// audioInput is the audio that a stream reads.
+type audioInput struct {
 	name        string // for messages
-	source      wav.Source
-	wav         *wav.Reader // beneath it, or nil
-	rate, heard float64     // Hz: the input's, and the source's, which may be another
-	position    int64       // samples that were taken from the source, lost ones included
+	source      audio.Source
+	wav         *audio.WAVReader // beneath it, or nil
+	rate, heard float64          // Hz: the input's, and the source's, which may be another
+	position    int64            // samples that were taken from the source, lost ones included
 }
 
 // at returns the sample of the input that is heard as sample n.
-func (a *audio) at(n int64) int64 {
+func (a *audioInput) at(n int64) int64 {
 	if a.rate == a.heard {
 		return n
 	}
 	return int64(math.Round(float64(n) * a.rate / a.heard))
 }
 
-func (a *audio) samples() int64 { return a.at(a.position) }
+func (a *audioInput) samples() int64 { return a.at(a.position) }
 
 // after tells where an error met the audio.
-func (a *audio) after(err error) error {
+func (a *audioInput) after(err error) error {
 	return fmt.Errorf("%s: after sample %d: %w", a.name, a.samples(), err)
 }
 
 // sound is a source that ends with an error where its samples are no audio.
-type sound struct{ wav.Source }
+type sound struct{ audio.Source }
 
 func (s sound) Read(dst []float32) (int, error) {
 	n, err := s.Source.Read(dst)
@@ -59,7 +59,7 @@ type hearer interface {
 
 // pump feeds a hearer and prints the end line.
 type pump struct {
-	audio  *audio
+	audio  *audioInput
 	hearer hearer
 	block  int  // samples at a time
 	pipe   bool // its writer may be stopped anywhere, and a size that it promised means little
@@ -75,7 +75,7 @@ type pump struct {
 // header said, is an error too, unless it came from a pipe or it was Ctrl-C that cut it.
 func (p *pump) run(ctx context.Context) error {
 	err := p.listen()
-	early := errors.Is(err, wav.ErrTruncated) || errors.Is(err, io.ErrUnexpectedEOF)
+	early := errors.Is(err, audio.ErrTruncated) || errors.Is(err, io.ErrUnexpectedEOF)
 	stopped := ctx.Err() != nil
 	if early && (p.pipe || stopped) {
 		err = nil
@@ -152,14 +152,14 @@ func (p *pump) read(done <-chan struct{}) <-chan block {
 }
 
 // fill reads until buf is full, whatever the chunks that the source delivers, or the audio ends.
-func (a *audio) fill(buf []float32) (n int, err error) {
+func (a *audioInput) fill(buf []float32) (n int, err error) {
 	for n < len(buf) && err == nil {
 		var k int
 		k, err = a.source.Read(buf[n:])
 		n += k
 	}
 	if err == io.EOF && a.wav != nil && a.wav.Truncated {
-		err = wav.ErrTruncated
+		err = audio.ErrTruncated
 	}
 	return n, err
 }

@@ -16,14 +16,13 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/events"
-	"github.com/s4d-fast/s4d-fast/internal/resample"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/pretrained"
 	"github.com/s4d-fast/s4d-fast/recurrent"
 	"github.com/s4d-fast/s4d-fast/report"
-	"github.com/s4d-fast/s4d-fast/wav"
 )
 
 // maxHop bounds the samples between two frames.
@@ -180,7 +179,7 @@ func or[T any](flag *T, value T) T {
 }
 
 // hearer returns what turns samples into lines, and how many it takes at a time.
-func (c *streamCmd) hearer(m *model.Model, a *audio, out *json.Encoder) (hearer, int, error) {
+func (c *streamCmd) hearer(m *model.Model, a *audioInput, out *json.Encoder) (hearer, int, error) {
 	scaled := 1.0 // model samples a sample
 	if c.AdaptRate && m.Meta.SampleRate > 0 {
 		scaled = m.Meta.SampleRate / a.heard
@@ -252,12 +251,12 @@ func untilStopped(ctx context.Context, in io.Reader) io.ReadCloser {
 const convertible = "sox or ffmpeg convert it (docs/stream.md)"
 
 // decode returns the samples that the model is to hear; want is its rate, or 0 if it states none.
-func (c *streamCmd) decode(in io.Reader, name string, want float64) (*audio, error) {
-	a := &audio{name: name}
+func (c *streamCmd) decode(in io.Reader, name string, want float64) (*audioInput, error) {
+	a := &audioInput{name: name}
 	if c.Format == "wav" {
-		r, err := wav.NewReader(in)
+		r, err := audio.NewWAVReader(in)
 		switch {
-		case errors.Is(err, wav.ErrTruncated):
+		case errors.Is(err, audio.ErrTruncated):
 			return nil, fmt.Errorf("%s: %w", name, err)
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w: %s", name, err, convertible)
@@ -269,7 +268,7 @@ func (c *streamCmd) decode(in io.Reader, name string, want float64) (*audio, err
 			return nil, fmt.Errorf("%s has a rate of %g Hz, not --rate %d", name, a.rate, *c.Rate)
 		}
 	} else {
-		raw, err := wav.NewRaw(in, wav.Encoding(c.Format))
+		raw, err := audio.NewRawReader(in, audio.Encoding(c.Format))
 		if err != nil {
 			return nil, err
 		}
@@ -290,7 +289,7 @@ func (c *streamCmd) decode(in io.Reader, name string, want float64) (*audio, err
 	case want != math.Trunc(want):
 		return nil, fmt.Errorf("--resample: the model's rate is %g Hz, not a whole number", want)
 	}
-	converted, err := resample.NewReader(a.source, int(a.rate), int(want))
+	converted, err := audio.NewResampleReader(a.source, int(a.rate), int(want))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/model"
-	"github.com/s4d-fast/s4d-fast/wav"
 )
 
 // Wrong values of the events' flags are named before any audio is read; a model that can make no events says so.
@@ -38,7 +38,7 @@ func TestStreamEventFlags(t *testing.T) {
 
 	s := tonemodel.Words()
 	path := filepath.Join(t.TempDir(), "words.wav")
-	if err := wav.WriteFile(path, tonemodel.Rate, s.Samples); err != nil {
+	if err := audio.WriteWAVFile(path, tonemodel.Rate, s.Samples); err != nil {
 		t.Fatal(err)
 	}
 	count := func(args ...string) int {
@@ -96,7 +96,7 @@ func TestStreamFramesWindow(t *testing.T) {
 	s.Tone("low", 8)
 	s.Tone("high", 2)
 	path := filepath.Join(t.TempDir(), "tones.wav")
-	if err := wav.WriteFile(path, tonemodel.Rate, s.Samples); err != nil {
+	if err := audio.WriteWAVFile(path, tonemodel.Rate, s.Samples); err != nil {
 		t.Fatal(err)
 	}
 	last := func(args ...string) []float32 {

@@ -13,20 +13,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/reporttest"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/report"
-	"github.com/s4d-fast/s4d-fast/wav"
 )
 
 // However a stream's input is cut, and whatever form it comes in, the frames are the same.
 func TestStreamForms(t *testing.T) {
-	m, audio := digitsModel(t), clip(t, 8000, 2500)
-	samples, _, err := wav.ReadFile(audio)
+	m, recording := digitsModel(t), clip(t, 8000, 2500)
+	samples, _, err := audio.ReadWAVFile(recording)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := posteriors(t, ok(t, "stream", m, audio, "--emit", "frames"))
+	want := posteriors(t, ok(t, "stream", m, recording, "--emit", "frames"))
 	if len(want) != 4 { // at 800, 1600, 2400 and 2500 samples
 		t.Fatalf("%d frames, want 4", len(want))
 	}
@@ -133,7 +133,7 @@ func TestStreamEvents(t *testing.T) {
 			}
 		case "wav":
 			var b bytes.Buffer
-			if err := wav.Write(&b, tonemodel.Rate, s.Samples); err != nil {
+			if err := audio.WriteWAV(&b, tonemodel.Rate, s.Samples); err != nil {
 				t.Fatal(err)
 			}
 			in = b.Bytes()
@@ -152,7 +152,7 @@ func TestStreamEvents(t *testing.T) {
 		}
 		if format == "s16le" {
 			want = fmt.Sprint(heard)
-		} else if format != "wav" && fmt.Sprint(heard) != want { // wav.Write rounds
+		} else if format != "wav" && fmt.Sprint(heard) != want { // audio.WriteWAV rounds
 			t.Errorf("%s: events %v, s16le gives %v", format, heard, want)
 		}
 	}
@@ -197,7 +197,7 @@ func TestStreamRates(t *testing.T) {
 		twice[2*i], twice[2*i+1] = v, (v+next)/2
 	}
 	path := filepath.Join(t.TempDir(), "twice.wav")
-	if err := wav.WriteFile(path, rate, twice); err != nil {
+	if err := audio.WriteWAVFile(path, rate, twice); err != nil {
 		t.Fatal(err)
 	}
 	mustSay(t, nil, []string{"stream", m, path}, exitBadInput, path, "16000 Hz", "8000 Hz", "--resample", "--adapt-rate")
@@ -275,7 +275,7 @@ func (h *holding) Write(p []byte) (int, error) {
 func TestStreamReadsNoFurther(t *testing.T) {
 	for _, live := range []bool{false, true} {
 		reads := make(chan int)
-		p := pump{audio: &audio{source: stepped(reads)}, block: 1, live: live}
+		p := pump{audio: &audioInput{source: stepped(reads)}, block: 1, live: live}
 		done := make(chan struct{})
 		p.read(done)
 		close(done)
@@ -302,8 +302,8 @@ func (s stepped) Read(dst []float32) (int, error) { return <-s, nil }
 
 // Without a model the built-in one hears; a single argument may be the audio.
 func TestStreamBuiltIn(t *testing.T) {
-	audio := clip(t, 8000, 4000)
-	for _, args := range [][]string{{"stream", audio}, {"stream", "digits", audio}} {
+	recording := clip(t, 8000, 4000)
+	for _, args := range [][]string{{"stream", recording}, {"stream", "digits", recording}} {
 		stdout := ok(t, args...)
 		var start report.Start
 		decode(t, strings.SplitN(stdout, "\n", 2)[0], &start)

@@ -15,7 +15,7 @@ import (
 // eventer prints events.
 type eventer struct {
 	detector *events.Detector
-	audio    *audio
+	audio    *audioInput
 	out      *json.Encoder
 }
 
@@ -36,12 +36,12 @@ func (e *eventer) print(list []events.Event) error {
 type framer struct {
 	stream       *recurrent.Stream
 	model        *model.Model
-	audio        *audio
+	audio        *audioInput
 	scale, shift float32 // of the input normalisation
 	out          *json.Encoder
 }
 
-func newFramer(net *recurrent.Network, m *model.Model, a *audio, out *json.Encoder) *framer {
+func newFramer(net *recurrent.Network, m *model.Model, a *audioInput, out *json.Encoder) *framer {
 	f := &framer{stream: net.NewStream(), model: m, audio: a, out: out}
 	f.scale, f.shift = m.Meta.Affine(0)
 	return f

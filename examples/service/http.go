@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/s4d-fast/s4d-fast/wav"
+	"github.com/s4d-fast/s4d-fast/audio"
 )
 
 // query is what a client says beside its audio.
@@ -76,7 +76,7 @@ func (s *server) otherRate(rate float64) error {
 
 // upload answers a request whose body is audio, while it comes.
 func (s *server) upload(w http.ResponseWriter, r *http.Request) {
-	st, q := s.open(w, r, "wav", string(wav.S16LE), string(wav.S16BE), string(wav.F32LE), string(wav.U8))
+	st, q := s.open(w, r, "wav", string(audio.S16LE), string(audio.S16BE), string(audio.F32LE), string(audio.U8))
 	if st == nil {
 		return
 	}
@@ -121,8 +121,8 @@ func (a *response) send(line any) error {
 // body is the audio in a request's body.
 type body struct {
 	patient *patient
-	wav     *wav.Reader // or nil
-	source  wav.Source
+	wav     *audio.WAVReader // or nil
+	source  audio.Source
 	buf     []float32
 }
 
@@ -131,10 +131,10 @@ func (s *server) newBody(p *patient, format string) (*body, error) {
 	b := &body{patient: p, buf: make([]float32, s.finder.Frame())}
 	var err error
 	if format != "wav" {
-		b.source, err = wav.NewRaw(p, wav.Encoding(format))
+		b.source, err = audio.NewRawReader(p, audio.Encoding(format))
 		return b, err
 	}
-	if b.wav, err = wav.NewReader(p); err != nil {
+	if b.wav, err = audio.NewWAVReader(p); err != nil {
 		return nil, b.why(err)
 	}
 	b.source = b.wav

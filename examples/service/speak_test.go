@@ -13,39 +13,39 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/report"
-	"github.com/s4d-fast/s4d-fast/wav"
 )
 
 // complete checks a session that heard all of the audio.
-func complete(t *testing.T, name string, got transcript, audio []byte) {
+func complete(t *testing.T, name string, got transcript, pcm []byte) {
 	t.Helper()
-	if want := expected(t, audio); fmt.Sprint(got.events) != fmt.Sprint(want) || len(want) == 0 {
+	if want := expected(t, pcm); fmt.Sprint(got.events) != fmt.Sprint(want) || len(want) == 0 {
 		t.Errorf("%s: events %v, want %v", name, got.events, want)
 	}
-	if got.end == nil || got.end.Samples != int64(len(audio)/2) || got.end.Seconds != float64(len(audio)/2)/tonemodel.Rate || got.end.RealTimeFactor <= 0 {
-		t.Errorf("%s: ends with %+v, %+v; want %d samples", name, got.end, got.err, len(audio)/2)
+	if got.end == nil || got.end.Samples != int64(len(pcm)/2) || got.end.Seconds != float64(len(pcm)/2)/tonemodel.Rate || got.end.RealTimeFactor <= 0 {
+		t.Errorf("%s: ends with %+v, %+v; want %d samples", name, got.end, got.err, len(pcm)/2)
 	}
 }
 
 // A body gives its events, in every format; WAV by default.
 func TestUpload(t *testing.T) {
 	in := start(t, tones(t, 0), nil)
-	audio := encode(tonemodel.Words().Samples)
+	pcm := encode(tonemodel.Words().Samples)
 	var file bytes.Buffer
-	samples := make([]float32, len(audio)/2)
-	raw, _ := wav.NewRaw(bytes.NewReader(audio), wav.S16LE)
+	samples := make([]float32, len(pcm)/2)
+	raw, _ := audio.NewRawReader(bytes.NewReader(pcm), audio.S16LE)
 	raw.Read(samples)
-	if err := wav.Write(&file, tonemodel.Rate, samples); err != nil {
+	if err := audio.WriteWAV(&file, tonemodel.Rate, samples); err != nil {
 		t.Fatal(err)
 	}
 	for path, body := range map[string][]byte{
 		"/v1/streams":                               file.Bytes(),
 		"/v1/streams/mine":                          file.Bytes(),
-		"/v1/streams?format=s16le":                  audio,
-		"/v1/streams/mine?format=s16le&rate=8000":   audio,
-		"/v1/streams/mine?format=s16le&rate=8000.0": audio,
+		"/v1/streams?format=s16le":                  pcm,
+		"/v1/streams/mine?format=s16le&rate=8000":   pcm,
+		"/v1/streams/mine?format=s16le&rate=8000.0": pcm,
 	} {
 		for _, method := range []string{"POST", "PUT"} {
 			status, answer := in.request(method, path, bytes.NewReader(body))
@@ -53,7 +53,7 @@ func TestUpload(t *testing.T) {
 				t.Fatalf("%s: status %d: %s", path, status, answer)
 			}
 			got := read(t, answer)
-			complete(t, path, got, audio)
+			complete(t, path, got, pcm)
 			if strings.Contains(path, "mine") && got.start.Stream != "mine" || got.start.Stream == "" || *got.start.Samples != 0 || got.start.Model != "tones" {
 				t.Errorf("%s: start line %+v", path, got.start)
 			}
@@ -72,14 +72,14 @@ func TestUpload(t *testing.T) {
 func TestUploadAnswersAtOnce(t *testing.T) {
 	in := start(t, tones(t, 0), nil)
 	s := tonemodel.Words()
-	audio := encode(s.Samples)
+	pcm := encode(s.Samples)
 	r, w := io.Pipe()
 	request, err := http.NewRequest("POST", "http://"+in.address+"/v1/streams?format=s16le", r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	settled := 2 * int(s.Tones[0].End+tonemodel.Rate*3/10)
-	go w.Write(audio[:settled]) // and nothing more
+	go w.Write(pcm[:settled]) // and nothing more
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)
@@ -95,10 +95,10 @@ func TestUploadAnswersAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if want := expected(t, audio)[0]; line != want {
+	if want := expected(t, pcm)[0]; line != want {
 		t.Errorf("%+v, want %+v", line, want)
 	}
-	w.Write(audio[settled:])
+	w.Write(pcm[settled:])
 	w.Close()
 	rest, err := io.ReadAll(io.MultiReader(dec.Buffered(), answer.Body))
 	if err != nil || strings.Count(string(rest), `"event"`) != len(s.Tones)-1 {
@@ -110,28 +110,28 @@ func TestUploadAnswersAtOnce(t *testing.T) {
 func TestWebSocket(t *testing.T) {
 	in := start(t, tones(t, 0), nil)
 	s := tonemodel.Words()
-	audio := encode(s.Samples)
+	pcm := encode(s.Samples)
 	for _, size := range []int{2, 1600, 1602, 1 << 16} {
 		c := in.dial("/v1/streams")
 		if size == 2 {
-			c.say(audio[:8000], size)
-			c.say(audio[8000:], 8000)
+			c.say(pcm[:8000], size)
+			c.say(pcm[8000:], 8000)
 		} else {
-			c.say(audio, size)
+			c.say(pcm, size)
 		}
 		c.text(`{"type":"end"}`)
 		got, status := c.rest()
-		complete(t, fmt.Sprint("messages of ", size), got, audio)
+		complete(t, fmt.Sprint("messages of ", size), got, pcm)
 		if status != websocket.StatusNormalClosure {
 			t.Errorf("messages of %d: closed with %v", size, status)
 		}
 	}
 	c := in.dial("/v1/streams/mine?rate=8000")
 	c.line()
-	c.say(audio[:2*(s.Tones[0].End+tonemodel.Rate*3/10)], 1600)
+	c.say(pcm[:2*(s.Tones[0].End+tonemodel.Rate*3/10)], 1600)
 	var line report.Event
 	decode(t, c.line(), &line)
-	if want := expected(t, audio)[0]; line != want {
+	if want := expected(t, pcm)[0]; line != want {
 		t.Errorf("%+v, want %+v", line, want)
 	}
 }
@@ -139,20 +139,20 @@ func TestWebSocket(t *testing.T) {
 // Many at once hear what one hears.
 func TestTogether(t *testing.T) {
 	in := start(t, tones(t, 0), nil)
-	audio := encode(tonemodel.Words().Samples)
+	pcm := encode(tonemodel.Words().Samples)
 	var all sync.WaitGroup
 	for i := range 24 {
 		all.Go(func() {
 			if i%2 == 0 {
-				_, answer := in.post("/v1/streams?format=s16le", bytes.NewReader(audio))
-				complete(t, "body", read(t, answer), audio)
+				_, answer := in.post("/v1/streams?format=s16le", bytes.NewReader(pcm))
+				complete(t, "body", read(t, answer), pcm)
 				return
 			}
 			c := in.dial("/v1/streams")
-			c.say(audio, 1600)
+			c.say(pcm, 1600)
 			c.text(`{"type":"end"}`)
 			got, _ := c.rest()
-			complete(t, "messages", got, audio)
+			complete(t, "messages", got, pcm)
 		})
 	}
 	all.Wait()
@@ -166,7 +166,7 @@ func TestBadInput(t *testing.T) {
 	in := start(t, tones(t, 0), nil)
 	file := func(rate int, change func([]byte) []byte) []byte {
 		var b bytes.Buffer
-		if err := wav.Write(&b, rate, make([]float32, 100)); err != nil {
+		if err := audio.WriteWAV(&b, rate, make([]float32, 100)); err != nil {
 			t.Fatal(err)
 		}
 		return change(b.Bytes())
@@ -246,16 +246,16 @@ func TestBadInput(t *testing.T) {
 // Metrics have their names and count.
 func TestMetrics(t *testing.T) {
 	in := start(t, tones(t, 0), func(c *config) { c.Dir = t.TempDir() })
-	audio := encode(tonemodel.Words().Samples)
+	pcm := encode(tonemodel.Words().Samples)
 	c := in.dial("/v1/streams")
 	c.line()
 	if n := in.metric("s4d_streams"); n != 1 {
 		t.Errorf("%v streams, want 1", n)
 	}
-	c.say(audio, 1600)
+	c.say(pcm, 1600)
 	c.text(`{"type":"end"}`)
 	got, _ := c.rest()
-	complete(t, "messages", got, audio)
+	complete(t, "messages", got, pcm)
 	until(t, "without streams", func() bool { return in.metric("s4d_streams") == 0 })
 	in.post("/v1/streams?format=mp3", nil)
 	counts := map[string]float64{}
@@ -263,12 +263,12 @@ func TestMetrics(t *testing.T) {
 		counts[e.Label]++
 	}
 	for name, want := range map[string]float64{
-		"s4d_samples_total":                float64(len(audio) / 2),
+		"s4d_samples_total":                float64(len(pcm) / 2),
 		`s4d_events_total{label="low"}`:    counts["low"],
 		`s4d_events_total{label="high"}`:   counts["high"],
 		`s4d_refused_total{why="request"}`: 1,
 		"s4d_stream_bytes":                 float64(in.server.finder.StateBytes()),
-		"s4d_block_seconds_count":          math.Ceil(float64(len(audio)) / 1600),
+		"s4d_block_seconds_count":          math.Ceil(float64(len(pcm)) / 1600),
 		"s4d_snapshots":                    0,
 		"s4d_snapshot_bytes":               0,
 	} {
@@ -277,7 +277,7 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	busy, factor := in.metric("s4d_busy_seconds_total"), in.metric("s4d_real_time_factor")
-	if want := busy / (float64(len(audio)/2) / tonemodel.Rate); busy <= 0 || math.Abs(factor/want-1) > 1e-6 {
+	if want := busy / (float64(len(pcm)/2) / tonemodel.Rate); busy <= 0 || math.Abs(factor/want-1) > 1e-6 {
 		t.Errorf("real-time factor %v, want %v", factor, want)
 	}
 	if in.metric("s4d_processors") < 1 || in.metric("process_resident_memory_bytes") < 1e6 || in.metric("go_goroutines") < 1 {

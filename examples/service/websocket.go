@@ -12,7 +12,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/s4d-fast/s4d-fast/wav"
+	"github.com/s4d-fast/s4d-fast/audio"
 )
 
 // socket speaks WebSocket: binary messages are audio, the text message {"type":"end"} ends it; every answer is a text message with a line.
@@ -21,7 +21,7 @@ func (s *server) socket(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, refusal(http.StatusUpgradeRequired, "request", "GET is for WebSocket; POST or PUT audio"))
 		return
 	}
-	st, q := s.open(w, r, string(wav.S16LE))
+	st, q := s.open(w, r, string(audio.S16LE))
 	if st == nil {
 		return
 	}

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/s4d-fast/s4d-fast/wav"
+	"github.com/s4d-fast/s4d-fast/audio"
 )
 
 // split is one of a data set's parts.
@@ -67,7 +67,7 @@ func (c *clip) samples(dst []float32) {
 
 // load decodes, cuts and decimates one recording.
 func (r recording) load(e entry) (clip, error) {
-	x, f, err := wav.ReadFile(e.path)
+	x, f, err := audio.ReadWAVFile(e.path)
 	switch {
 	case err != nil:
 		return clip{}, err

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/s4d-fast/s4d-fast/wav"
+	"github.com/s4d-fast/s4d-fast/audio"
 )
 
 // writeClip writes n samples start, start+1, … (in units of 2⁻¹⁵) as root/name and makes its folder.
@@ -21,7 +21,7 @@ func writeClip(t *testing.T, root, name string, rate, n, start int) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := wav.WriteFile(path, rate, samples); err != nil {
+	if err := audio.WriteWAVFile(path, rate, samples); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/random"
-	"github.com/s4d-fast/s4d-fast/wav"
 )
 
 // digitsData makes clips of a tone: 20 to train on, of 500 to 690 samples.
@@ -20,7 +20,7 @@ func digitsData(t *testing.T, amplitude float64) *Dataset {
 		for i := range samples {
 			samples[i] = float32(amplitude * math.Cos(0.3*float64(i)))
 		}
-		if err := wav.WriteFile(filepath.Join(dir, name), 8000, samples); err != nil {
+		if err := audio.WriteWAVFile(filepath.Join(dir, name), 8000, samples); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/s4d-fast/s4d-fast/wav"
+	"github.com/s4d-fast/s4d-fast/audio"
 )
 
 func TestFSDD(t *testing.T) {
@@ -82,7 +82,7 @@ func TestFSDDMoments(t *testing.T) {
 	}
 
 	silent := t.TempDir()
-	if err := wav.WriteFile(filepath.Join(silent, "0_jo_10.wav"), 8000, make([]float32, 5)); err != nil {
+	if err := audio.WriteWAVFile(filepath.Join(silent, "0_jo_10.wav"), 8000, make([]float32, 5)); err != nil {
 		t.Fatal(err)
 	}
 	if d := mustLoad(t, "fsdd", Options{Dir: silent}); d.Mean[0] != 0 || d.Std[0] != 1 {

@@ -11,11 +11,11 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/pretrained"
 	"github.com/s4d-fast/s4d-fast/report"
-	"github.com/s4d-fast/s4d-fast/wav"
 )
 
 const (
@@ -78,7 +78,7 @@ func (s *script) clip(files []string, seconds float64) ([]float32, error) {
 	clip := make([]float32, int(seconds*s.rate))
 	at := int(pause * s.rate)
 	for _, path := range files {
-		word, format, err := wav.ReadFile(path)
+		word, format, err := audio.ReadWAVFile(path)
 		if err != nil {
 			return nil, err
 		}

@@ -13,10 +13,10 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/report"
-	"github.com/s4d-fast/s4d-fast/wav"
 )
 
 // files saves a model of two tones and three words.
@@ -35,7 +35,7 @@ func files(t *testing.T) (name string, words []string) {
 		s := &tonemodel.Sound{}
 		s.Tone(label, 0.4)
 		path := filepath.Join(dir, string(rune('a'+i))+".wav")
-		if err := wav.WriteFile(path, tonemodel.Rate, s.Samples); err != nil {
+		if err := audio.WriteWAVFile(path, tonemodel.Rate, s.Samples); err != nil {
 			t.Fatal(err)
 		}
 		words = append(words, path)
@@ -123,7 +123,7 @@ func TestWriteRefuses(t *testing.T) {
 		t.Error("no words are no error")
 	}
 	path := filepath.Join(t.TempDir(), "fast.wav")
-	if err := wav.WriteFile(path, 44100, make([]float32, 100)); err != nil {
+	if err := audio.WriteWAVFile(path, 44100, make([]float32, 100)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := write(name, []string{path}, 2, 1); err == nil || !strings.Contains(err.Error(), "44100 Hz") {

@@ -3,8 +3,8 @@
 // In goes an io.Reader, a pipe as well as a file: nothing is sought, and a header's size fields are trusted
 // only as far as the bytes that follow bear them out. Out come float32 samples, in [−1, 1) for the integer
 // formats (16 bit: value/32768), the channels of a frame side by side. A file that ends early is an error
-// for ReadFile; a Reader delivers what came and says so.
-package wav
+// for ReadWAVFile; a WAVReader delivers what came and says so.
+package audio
 
 import (
 	"bufio"
@@ -25,8 +25,8 @@ type Format struct {
 // frameBytes is the size of one sample of every channel.
 func (f Format) frameBytes() int { return f.Channels * f.Bits / 8 }
 
-// Reader decodes a RIFF/WAVE stream: PCM of 8, 16, 24 or 32 bits, or IEEE float of 32.
-type Reader struct {
+// WAVReader decodes a RIFF/WAVE stream: PCM of 8, 16, 24 or 32 bits, or IEEE float of 32.
+type WAVReader struct {
 	Format Format
 
 	// SizeUnknown says that the header left the amount of data open (0, or 0x7FFFF000 and above, as programs
@@ -62,9 +62,9 @@ const (
 // subformat is bytes 2–15 of the GUID that repeats a format tag in WAVE_FORMAT_EXTENSIBLE.
 const subformat = "\x00\x00\x00\x00\x10\x00\x80\x00\x00\xaa\x00\x38\x9b\x71"
 
-// NewReader reads the header up to the first sample, skipping chunks that it does not know. It reads no
+// NewWAVReader reads the header up to the first sample, skipping chunks that it does not know. It reads no
 // further than the header needs before it returns, apart from what one read of r delivers.
-func NewReader(r io.Reader) (*Reader, error) {
+func NewWAVReader(r io.Reader) (*WAVReader, error) {
 	h := header{in: bufio.NewReaderSize(r, blockBytes)}
 	return h.parse()
 }
@@ -90,23 +90,23 @@ func (h *header) skip(n int64, what string) error {
 
 func (h *header) cut(err error, what string) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return fmt.Errorf("wav: %w: it ends after %d bytes, in %s", ErrTruncated, h.read, what)
+		return fmt.Errorf("audio: %w: it ends after %d bytes, in %s", ErrTruncated, h.read, what)
 	}
 	if err != nil {
-		return fmt.Errorf("wav: %s: %w", what, err)
+		return fmt.Errorf("audio: %s: %w", what, err)
 	}
 	return nil
 }
 
-func (h *header) parse() (*Reader, error) {
+func (h *header) parse() (*WAVReader, error) {
 	var riff [12]byte
 	if err := h.fill(riff[:], "the RIFF/WAVE header"); err != nil {
 		return nil, err
 	}
 	if string(riff[:4]) != "RIFF" || string(riff[8:]) != "WAVE" {
-		return nil, fmt.Errorf("wav: not a RIFF/WAVE file: it starts with %q", riff[:])
+		return nil, fmt.Errorf("audio: not a RIFF/WAVE file: it starts with %q", riff[:])
 	}
-	r := &Reader{in: h.in}
+	r := &WAVReader{in: h.in}
 	for {
 		var head [8]byte
 		if err := h.fill(head[:], "the RIFF/WAVE header, before any data chunk"); err != nil {
@@ -115,7 +115,7 @@ func (h *header) parse() (*Reader, error) {
 		id, size := string(head[:4]), int64(binary.LittleEndian.Uint32(head[4:]))
 		switch {
 		case id == "data" && r.decode == nil:
-			return nil, errors.New("wav: the data chunk comes before a fmt chunk")
+			return nil, errors.New("audio: the data chunk comes before a fmt chunk")
 		case id == "data":
 			r.start(size)
 			return r, nil
@@ -133,10 +133,10 @@ func (h *header) parse() (*Reader, error) {
 
 // format reads a fmt chunk: tag, channels, rate (32 bit), bytes a second (32 bit), bytes a frame, bits; in
 // the extensible form then extension size, valid bits, speakers (32 bit) and the GUID that holds the tag.
-func (h *header) format(r *Reader, size int64) error {
+func (h *header) format(r *WAVReader, size int64) error {
 	const what = "its fmt chunk"
 	if size < 16 {
-		return fmt.Errorf("wav: fmt chunk of %d bytes, want at least 16", size)
+		return fmt.Errorf("audio: fmt chunk of %d bytes, want at least 16", size)
 	}
 	var b [40]byte
 	n := min(size, int64(len(b)))
@@ -149,7 +149,7 @@ func (h *header) format(r *Reader, size int64) error {
 	tag := binary.LittleEndian.Uint16(b[0:])
 	if tag == tagExtensible {
 		if n < 40 || string(b[26:40]) != subformat {
-			return fmt.Errorf("wav: extensible format with sub-format % x: want PCM or IEEE float", b[24:])
+			return fmt.Errorf("audio: extensible format with sub-format % x: want PCM or IEEE float", b[24:])
 		}
 		tag = binary.LittleEndian.Uint16(b[24:])
 	}
@@ -162,20 +162,20 @@ func (h *header) format(r *Reader, size int64) error {
 	}
 	decode := decoder(tag, f.Bits)
 	if decode == nil {
-		return fmt.Errorf("wav: format tag %#x with %d bits: want PCM of 8, 16, 24 or 32 bits or IEEE float of 32", tag, f.Bits)
+		return fmt.Errorf("audio: format tag %#x with %d bits: want PCM of 8, 16, 24 or 32 bits or IEEE float of 32", tag, f.Bits)
 	}
 	if f.Channels == 0 || rate == 0 || rate > 1<<31-1 {
-		return fmt.Errorf("wav: %d channels at %d Hz", f.Channels, rate)
+		return fmt.Errorf("audio: %d channels at %d Hz", f.Channels, rate)
 	}
 	if align := int(binary.LittleEndian.Uint16(b[12:])); align != f.frameBytes() {
-		return fmt.Errorf("wav: frames of %d bytes, want %d (%d channels of %d bits)", align, f.frameBytes(), f.Channels, f.Bits)
+		return fmt.Errorf("audio: frames of %d bytes, want %d (%d channels of %d bits)", align, f.frameBytes(), f.Channels, f.Bits)
 	}
 	r.Format, r.decode = f, decode
 	return nil
 }
 
 // start notes the amount of data that is to come.
-func (r *Reader) start(size int64) {
+func (r *WAVReader) start(size int64) {
 	frame := r.Format.frameBytes()
 	r.declared = size
 	r.SizeUnknown = size == 0 || size >= placeholder
@@ -185,10 +185,10 @@ func (r *Reader) start(size int64) {
 // Read fills dst with samples, the channels of a frame side by side, and returns how many it wrote, always
 // whole frames: dst must have room for one. io.EOF comes after the last one. A float sample that is not a
 // finite number is an error.
-func (r *Reader) Read(dst []float32) (int, error) {
+func (r *WAVReader) Read(dst []float32) (int, error) {
 	channels := r.Format.Channels
 	if len(dst) > 0 && len(dst) < channels {
-		return 0, fmt.Errorf("wav: a buffer of %d samples has no room for a frame of %d", len(dst), channels)
+		return 0, fmt.Errorf("audio: a buffer of %d samples has no room for a frame of %d", len(dst), channels)
 	}
 	dst = dst[:len(dst)-len(dst)%channels]
 	n := 0
@@ -204,7 +204,7 @@ func (r *Reader) Read(dst []float32) (int, error) {
 }
 
 // block decodes at most one buffer of frames.
-func (r *Reader) block(dst []float32) (int, error) {
+func (r *WAVReader) block(dst []float32) (int, error) {
 	width := r.Format.Bits / 8
 	want := min(len(dst)*width, len(r.buf))
 	if !r.SizeUnknown {
@@ -226,7 +226,7 @@ func (r *Reader) block(dst []float32) (int, error) {
 	r.decode(dst[:n], r.buf[:whole])
 	if r.Format.Float {
 		if i := notFinite(dst[:n]); i < n {
-			return i, fmt.Errorf("wav: sample %d is %v", first+int64(i), dst[i])
+			return i, fmt.Errorf("audio: sample %d is %v", first+int64(i), dst[i])
 		}
 	}
 	return n, err

@@ -1,12 +1,10 @@
-package resample
+package audio
 
 import (
 	"errors"
 	"io"
 	"slices"
 	"testing"
-
-	"github.com/s4d-fast/s4d-fast/wav"
 )
 
 // source delivers samples, at most so many a read, and then its error.
@@ -26,7 +24,7 @@ func (s *source) Read(dst []float32) (int, error) {
 	return n, nil
 }
 
-var _ wav.Source = (*Reader)(nil)
+var _ Source = (*ResampleReader)(nil)
 
 func TestReader(t *testing.T) {
 	broken := errors.New("truncated")
@@ -36,7 +34,7 @@ func TestReader(t *testing.T) {
 		for _, size := range []int{1, 17, 4000, 1 << 17} {
 			for _, end := range []error{io.EOF, broken} {
 				src := &source{samples: x, most: size, err: end}
-				r, err := NewReader(src, from, to)
+				r, err := NewResampleReader(src, from, to)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -65,7 +63,7 @@ func TestReader(t *testing.T) {
 func TestReaderDoesNotReadAhead(t *testing.T) {
 	eachPair(t, func(t *testing.T, from, to int) {
 		src := &source{samples: noise(21, 40000), most: 40000, err: io.EOF}
-		r, err := NewReader(src, from, to)
+		r, err := NewResampleReader(src, from, to)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +81,7 @@ func TestReaderDoesNotReadAhead(t *testing.T) {
 
 func TestReaderAllocatesNothing(t *testing.T) {
 	src := &source{samples: noise(22, 1<<20), most: 1000, err: io.EOF}
-	r, err := NewReader(src, 44100, 48000)
+	r, err := NewResampleReader(src, 44100, 48000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +92,7 @@ func TestReaderAllocatesNothing(t *testing.T) {
 }
 
 func TestReaderRefuses(t *testing.T) {
-	if _, err := NewReader(&source{}, 44101, 8000); err == nil {
+	if _, err := NewResampleReader(&source{}, 44101, 8000); err == nil {
 		t.Error("44101 Hz to 8000 Hz: no error")
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"log"
 	"time"
 
-	"github.com/s4d-fast/s4d-fast/bench"
+	"github.com/s4d-fast/s4d-fast/internal/bench"
 )
 
 // A row comes for every size of an operation and every level that is asked for.

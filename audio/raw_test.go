@@ -1,4 +1,4 @@
-package wav
+package audio
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ func TestRawDecodes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		for name, in := range map[string]io.Reader{"whole": bytes.NewReader(tt.bytes), "bytewise": iotest.OneByteReader(bytes.NewReader(tt.bytes))} {
-			r, err := NewRaw(in, tt.encoding)
+			r, err := NewRawReader(in, tt.encoding)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -38,10 +38,10 @@ func TestRawDecodes(t *testing.T) {
 }
 
 func TestRawRefuses(t *testing.T) {
-	if _, err := NewRaw(nil, "mp3"); err == nil || !strings.Contains(err.Error(), `"mp3"`) {
+	if _, err := NewRawReader(nil, "mp3"); err == nil || !strings.Contains(err.Error(), `"mp3"`) {
 		t.Errorf("unknown encoding: error %v", err)
 	}
-	r, _ := NewRaw(bytes.NewReader([]byte{1, 0, 7}), S16LE)
+	r, _ := NewRawReader(bytes.NewReader([]byte{1, 0, 7}), S16LE)
 	got := make([]float32, 4)
 	if n, err := r.Read(got); n != 1 || !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "1 bytes into a sample of 2") {
 		t.Errorf("half a sample: %d samples, error %v", n, err)

@@ -1,4 +1,4 @@
-package wav
+package audio
 
 import (
 	"bufio"
@@ -10,19 +10,19 @@ import (
 	"slices"
 )
 
-// ReadFile reads all samples of a file, the channels of a frame side by side. Errors name the file; one that
+// ReadWAVFile reads all samples of a file, the channels of a frame side by side. Errors name the file; one that
 // ends before its header says wraps ErrTruncated.
-func ReadFile(path string) ([]float32, Format, error) {
+func ReadWAVFile(path string) ([]float32, Format, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, Format{}, fmt.Errorf("wav: %w", err)
+		return nil, Format{}, fmt.Errorf("audio: %w", err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, Format{}, fmt.Errorf("wav: %w", err)
+		return nil, Format{}, fmt.Errorf("audio: %w", err)
 	}
-	r, err := NewReader(f)
+	r, err := NewWAVReader(f)
 	if err != nil {
 		return nil, Format{}, fmt.Errorf("%s: %w", path, err)
 	}
@@ -36,16 +36,16 @@ func ReadFile(path string) ([]float32, Format, error) {
 	return samples, r.Format, nil
 }
 
-func (r *Reader) truncation() error {
+func (r *WAVReader) truncation() error {
 	if r.SizeUnknown {
-		return fmt.Errorf("wav: %w: it ends inside a frame after %d bytes of data", ErrTruncated, r.got)
+		return fmt.Errorf("audio: %w: it ends inside a frame after %d bytes of data", ErrTruncated, r.got)
 	}
-	return fmt.Errorf("wav: %w: the data chunk declares %d bytes, the file has %d", ErrTruncated, r.declared, r.got)
+	return fmt.Errorf("audio: %w: the data chunk declares %d bytes, the file has %d", ErrTruncated, r.declared, r.got)
 }
 
 // readAll reads to the end. It sets aside room for what the header declares, but never for more than a file
 // of this size (in bytes) can hold.
-func (r *Reader) readAll(size int64) ([]float32, error) {
+func (r *WAVReader) readAll(size int64) ([]float32, error) {
 	room := size
 	if !r.SizeUnknown {
 		room = min(size, r.declared)
@@ -65,31 +65,31 @@ func (r *Reader) readAll(size int64) ([]float32, error) {
 	}
 }
 
-// WriteFile writes one channel of samples as 16-bit PCM; values beyond [−1, 1) are clipped.
-func WriteFile(path string, rate int, samples []float32) error {
+// WriteWAVFile writes one channel of samples as 16-bit PCM; values beyond [−1, 1) are clipped.
+func WriteWAVFile(path string, rate int, samples []float32) error {
 	f, err := os.Create(path)
 	if err != nil {
-		return fmt.Errorf("wav: %w", err)
+		return fmt.Errorf("audio: %w", err)
 	}
-	if err := Write(f, rate, samples); err != nil {
+	if err := WriteWAV(f, rate, samples); err != nil {
 		f.Close()
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if err := f.Close(); err != nil {
-		return fmt.Errorf("wav: %w", err)
+		return fmt.Errorf("audio: %w", err)
 	}
 	return nil
 }
 
-// Write writes one channel of samples as a WAVE file of 16-bit PCM; values beyond [−1, 1) are clipped.
-func Write(w io.Writer, rate int, samples []float32) error {
+// WriteWAV writes one channel of samples as a WAVE file of 16-bit PCM; values beyond [−1, 1) are clipped.
+func WriteWAV(w io.Writer, rate int, samples []float32) error {
 	const headerBytes = 44
 	size := 2 * int64(len(samples))
 	if rate < 1 || rate > 1<<30 || size+headerBytes >= placeholder {
-		return fmt.Errorf("wav: cannot write %d samples at %d Hz", len(samples), rate)
+		return fmt.Errorf("audio: cannot write %d samples at %d Hz", len(samples), rate)
 	}
 	if i := notFinite(samples); i < len(samples) {
-		return fmt.Errorf("wav: sample %d is %v", i, samples[i])
+		return fmt.Errorf("audio: sample %d is %v", i, samples[i])
 	}
 	b := make([]byte, 0, headerBytes)
 	b = append(b, "RIFF"...)
@@ -113,7 +113,7 @@ func Write(w io.Writer, rate int, samples []float32) error {
 		out.Write(binary.LittleEndian.AppendUint16(out.AvailableBuffer(), uint16(int16(s))))
 	}
 	if err := out.Flush(); err != nil {
-		return fmt.Errorf("wav: %w", err)
+		return fmt.Errorf("audio: %w", err)
 	}
 	return nil
 }

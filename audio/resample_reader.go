@@ -1,11 +1,9 @@
-package resample
+package audio
 
-import "github.com/s4d-fast/s4d-fast/wav"
-
-// Reader is a wav.Source that delivers another one's samples at a new rate. Near full scale they may exceed [−1, 1)
+// ResampleReader is a Source that delivers another one's samples at a new rate. Near full scale they may exceed [−1, 1)
 // a little, as the band-limited signal does between its samples.
-type Reader struct {
-	src     wav.Source
+type ResampleReader struct {
+	src     Source
 	r       *Resampler
 	in      []float32
 	out     []float32 // settled outputs
@@ -13,21 +11,21 @@ type Reader struct {
 	err     error     // the source's, returned after the last output
 }
 
-// NewReader returns a reader of src, whose samples are of one channel at the rate from; its own come at the rate to.
-func NewReader(src wav.Source, from, to int) (*Reader, error) {
-	r, err := New(from, to)
+// NewResampleReader returns a reader of src, whose samples are of one channel at the rate from; its own come at the rate to.
+func NewResampleReader(src Source, from, to int) (*ResampleReader, error) {
+	r, err := NewResampler(from, to)
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{src: src, r: r, in: make([]float32, blockLen), out: make([]float32, 0, r.room(blockLen))}, nil
+	return &ResampleReader{src: src, r: r, in: make([]float32, blockLen), out: make([]float32, 0, r.room(blockLen))}, nil
 }
 
 // Delay is the Resampler's.
-func (r *Reader) Delay() int { return r.r.Delay() }
+func (r *ResampleReader) Delay() int { return r.r.Delay() }
 
-// Read implements wav.Source. It takes no more from the source than dst needs. The source's error, io.EOF or another, comes
+// Read implements Source. It takes no more from the source than dst needs. The source's error, io.EOF or another, comes
 // after everything that the samples before it give.
-func (r *Reader) Read(dst []float32) (int, error) {
+func (r *ResampleReader) Read(dst []float32) (int, error) {
 	n := 0
 	for {
 		k := copy(dst[n:], r.pending)
@@ -44,7 +42,7 @@ func (r *Reader) Read(dst []float32) (int, error) {
 }
 
 // fill reads towards n more outputs; the pending ones have been delivered.
-func (r *Reader) fill(n int) {
+func (r *ResampleReader) fill(n int) {
 	want := min(r.r.wanted(min(n, blockLen)), len(r.in))
 	k, err := r.src.Read(r.in[:want])
 	r.pending = r.r.Process(r.out[:0], r.in[:k])

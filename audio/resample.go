@@ -6,7 +6,7 @@
 // below 0.9 of the lower rate's Nyquist frequency unchanged and stops everything above that frequency. The outputs
 // depend on the inputs alone, never on how they were cut into chunks, and positions are whole numbers that do not
 // grow: a stream may last for ever.
-package resample
+package audio
 
 import (
 	"fmt"
@@ -33,18 +33,18 @@ type Resampler struct {
 	phase  int       // of the next output
 }
 
-// New returns a converter between two rates in Hz, each at most a million. Its table has a filter for each of
+// NewResampler returns a converter between two rates in Hz, each at most a million. Its table has a filter for each of
 // to/gcd(from, to) phases; rates with so little in common that it would exceed 8 MiB are refused.
-func New(from, to int) (*Resampler, error) {
+func NewResampler(from, to int) (*Resampler, error) {
 	if from < 1 || to < 1 || from > maxRate || to > maxRate {
-		return nil, fmt.Errorf("resample: %d Hz to %d Hz: rates are between 1 and %d Hz", from, to, maxRate)
+		return nil, fmt.Errorf("audio: %d Hz to %d Hz: rates are between 1 and %d Hz", from, to, maxRate)
 	}
 	g := gcd(from, to)
 	r := &Resampler{from: from / g, to: to / g}
 	r.ahead = reach(r.from, r.to)
 	r.width = max(2*r.ahead, 1)
 	if size := 4 * int64(r.to) * int64(r.width); size > maxTable {
-		return nil, fmt.Errorf("resample: %d Hz to %d Hz is the ratio %d/%d, whose filters take %d MB: want rates with a larger common divisor",
+		return nil, fmt.Errorf("audio: %d Hz to %d Hz is the ratio %d/%d, whose filters take %d MB: want rates with a larger common divisor",
 			from, to, r.to, r.from, size/1e6)
 	}
 	r.taps = filters(r.from, r.to)

@@ -1,4 +1,4 @@
-package resample
+package audio
 
 import (
 	"fmt"
@@ -26,7 +26,7 @@ func eachPair(t *testing.T, f func(t *testing.T, from, to int)) {
 
 func mustNew(t testing.TB, from, to int) *Resampler {
 	t.Helper()
-	r, err := New(from, to)
+	r, err := NewResampler(from, to)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +316,7 @@ func TestNoDrift(t *testing.T) {
 	}
 }
 
-func TestRefuses(t *testing.T) {
+func TestResamplerErrors(t *testing.T) {
 	tests := []struct {
 		from, to int
 		message  string
@@ -330,8 +330,8 @@ func TestRefuses(t *testing.T) {
 		{1_000_000, 999_999, "MB"},
 	}
 	for _, tt := range tests {
-		_, err := New(tt.from, tt.to)
-		if err == nil || !strings.HasPrefix(err.Error(), "resample: ") || !strings.Contains(err.Error(), tt.message) {
+		_, err := NewResampler(tt.from, tt.to)
+		if err == nil || !strings.HasPrefix(err.Error(), "audio: ") || !strings.Contains(err.Error(), tt.message) {
 			t.Errorf("%d to %d: error %v, want one with %q", tt.from, tt.to, err, tt.message)
 		}
 	}
@@ -354,7 +354,7 @@ func FuzzChunking(f *testing.F) {
 	f.Add(uint16(8000), uint16(16000), []byte{7, 7})
 	f.Add(uint16(3), uint16(2), []byte{})
 	f.Fuzz(func(t *testing.T, from, to uint16, chunks []byte) {
-		r, err := New(int(from), int(to))
+		r, err := NewResampler(int(from), int(to))
 		if err != nil || len(r.taps) > 1<<17 {
 			return // refused, or too slow to make thousands of
 		}

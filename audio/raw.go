@@ -1,4 +1,4 @@
-package wav
+package audio
 
 import (
 	"bufio"
@@ -25,16 +25,16 @@ const (
 	U8    Encoding = "u8"    // unsigned 8 bit
 )
 
-// Raw reads headerless samples of one channel.
-type Raw struct {
+// RawReader reads headerless samples of one channel.
+type RawReader struct {
 	in     *bufio.Reader
 	width  int
 	decode func(b []byte) float32
 }
 
-// NewRaw returns a reader of headerless samples; an unknown encoding is an error.
-func NewRaw(r io.Reader, e Encoding) (*Raw, error) {
-	raw := &Raw{in: bufio.NewReaderSize(r, 1<<15)}
+// NewRawReader returns a reader of headerless samples; an unknown encoding is an error.
+func NewRawReader(r io.Reader, e Encoding) (*RawReader, error) {
+	raw := &RawReader{in: bufio.NewReaderSize(r, 1<<15)}
 	switch e {
 	case S16LE:
 		raw.width = 2
@@ -49,19 +49,19 @@ func NewRaw(r io.Reader, e Encoding) (*Raw, error) {
 		raw.width = 1
 		raw.decode = func(b []byte) float32 { return float32(int(b[0])-128) / (1 << 7) }
 	default:
-		return nil, fmt.Errorf("wav: encoding %q: want s16le, s16be, f32le or u8", e)
+		return nil, fmt.Errorf("audio: encoding %q: want s16le, s16be, f32le or u8", e)
 	}
 	return raw, nil
 }
 
 // Read implements Source. Bytes that do not make a whole last sample are an error (io.ErrUnexpectedEOF) after
 // the samples before them. Floats are taken as they are, NaN and infinities too.
-func (r *Raw) Read(dst []float32) (int, error) {
+func (r *RawReader) Read(dst []float32) (int, error) {
 	var buf [4]byte
 	for i := range dst {
 		n, err := io.ReadFull(r.in, buf[:r.width])
 		if err == io.ErrUnexpectedEOF {
-			return i, fmt.Errorf("wav: the audio ends %d bytes into a sample of %d: %w", n, r.width, err)
+			return i, fmt.Errorf("audio: the audio ends %d bytes into a sample of %d: %w", n, r.width, err)
 		}
 		if err != nil {
 			return i, err

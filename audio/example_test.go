@@ -1,4 +1,4 @@
-package wav_test
+package audio_test
 
 import (
 	"bytes"
@@ -6,16 +6,16 @@ import (
 	"io"
 	"log"
 
-	"github.com/s4d-fast/s4d-fast/wav"
+	"github.com/s4d-fast/s4d-fast/audio"
 )
 
 // A WAV stream is read as it comes: the header tells the rate, then there are samples until io.EOF.
-func ExampleReader() {
+func ExampleWAVReader() {
 	var file bytes.Buffer
-	if err := wav.Write(&file, 8000, []float32{0, 0.5, -0.5, -1}); err != nil {
+	if err := audio.WriteWAV(&file, 8000, []float32{0, 0.5, -0.5, -1}); err != nil {
 		log.Fatal(err)
 	}
-	r, err := wav.NewReader(&file)
+	r, err := audio.NewWAVReader(&file)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -38,8 +38,8 @@ func ExampleReader() {
 }
 
 // A microphone's bytes have no header: their encoding is known beforehand.
-func ExampleNewRaw() {
-	r, err := wav.NewRaw(bytes.NewReader([]byte{0, 0x40, 0, 0xc0}), wav.S16LE)
+func ExampleNewRawReader() {
+	r, err := audio.NewRawReader(bytes.NewReader([]byte{0, 0x40, 0, 0xc0}), audio.S16LE)
 	if err != nil {
 		log.Fatal(err)
 	}

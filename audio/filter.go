@@ -1,4 +1,4 @@
-package resample
+package audio
 
 import "math"
 

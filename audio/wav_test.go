@@ -1,4 +1,4 @@
-package wav
+package audio
 
 import (
 	"bytes"
@@ -50,7 +50,7 @@ func riff(chunks ...[]byte) []byte {
 }
 
 // all reads to the end in blocks of n samples.
-func all(r *Reader, n int) ([]float32, error) {
+func all(r *WAVReader, n int) ([]float32, error) {
 	var out []float32
 	buf := make([]float32, n)
 	for {
@@ -94,7 +94,7 @@ func TestReaderDecodes(t *testing.T) {
 	for _, tt := range tests {
 		file := riff(chunk("JUNK", []byte{1, 2, 3}), chunk("fmt ", tt.fmt), chunk("LIST", make([]byte, 7)), chunk("data", tt.data), chunk("LIST", make([]byte, 10)))
 		for kind, in := range map[string]io.Reader{"whole": bytes.NewReader(file), "bytewise": iotest.OneByteReader(bytes.NewReader(file))} {
-			r, err := NewReader(in)
+			r, err := NewWAVReader(in)
 			if err != nil {
 				t.Errorf("%s %s: %v", tt.name, kind, err)
 				continue
@@ -117,11 +117,11 @@ func TestBlockSizes(t *testing.T) {
 		want[i] = float32(i%1001-500) / 1024
 	}
 	var file bytes.Buffer
-	if err := Write(&file, 8000, want); err != nil {
+	if err := WriteWAV(&file, 8000, want); err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range []int{1, 7, blockBytes / 2, blockBytes, len(want), len(want) + 1} {
-		r, err := NewReader(bytes.NewReader(file.Bytes()))
+		r, err := NewWAVReader(bytes.NewReader(file.Bytes()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +134,7 @@ func TestBlockSizes(t *testing.T) {
 func TestWrongSizes(t *testing.T) {
 	const sizeAt = 40
 	var file bytes.Buffer
-	if err := Write(&file, 8000, []float32{0.5, -0.5, 0.25}); err != nil {
+	if err := WriteWAV(&file, 8000, []float32{0.5, -0.5, 0.25}); err != nil {
 		t.Fatal(err)
 	}
 	tests := []struct {
@@ -163,7 +163,7 @@ func TestWrongSizes(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := bytes.Clone(file.Bytes()[:file.Len()-tt.drop])
 			binary.LittleEndian.PutUint32(b[sizeAt:], tt.size)
-			r, err := NewReader(bytes.NewReader(b))
+			r, err := NewWAVReader(bytes.NewReader(b))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -178,7 +178,7 @@ func TestWrongSizes(t *testing.T) {
 			if err := os.WriteFile(path, b, 0o644); err != nil {
 				t.Fatal(err)
 			}
-			samples, _, err := ReadFile(path)
+			samples, _, err := ReadWAVFile(path)
 			if tt.fileError == "" {
 				if err != nil || len(samples) != tt.samples {
 					t.Errorf("file: %d samples, error %v; want %d", len(samples), err, tt.samples)
@@ -190,7 +190,7 @@ func TestWrongSizes(t *testing.T) {
 	}
 }
 
-func TestRefuses(t *testing.T) {
+func TestWAVErrors(t *testing.T) {
 	data := chunk("data", []byte{1, 0})
 	fmt16 := chunk("fmt ", format(1, 1, 8000, 16))
 	guid := extensible(1, 1, 8000, 16)
@@ -220,35 +220,35 @@ func TestRefuses(t *testing.T) {
 		{"absurd unknown chunk", append(riff(), "LIST\xff\xff\xff\xff"...), `"LIST" chunk of 4294967295 bytes`},
 	}
 	for _, tt := range tests {
-		if _, err := NewReader(bytes.NewReader(tt.file)); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := NewWAVReader(bytes.NewReader(tt.file)); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
 		}
 	}
 	whole := riff(chunk("JUNK", []byte{1, 2, 3}), chunk("fmt ", extensible(1, 1, 8000, 16)), data)
 	for n := range len(whole) - 2 {
-		if _, err := NewReader(bytes.NewReader(whole[:n])); !errors.Is(err, ErrTruncated) {
+		if _, err := NewWAVReader(bytes.NewReader(whole[:n])); !errors.Is(err, ErrTruncated) {
 			t.Errorf("header cut to %d bytes: error %v", n, err)
 		}
 	}
 	broken := errors.New("broken")
-	if _, err := NewReader(io.MultiReader(bytes.NewReader(whole[:20]), iotest.ErrReader(broken))); !errors.Is(err, broken) {
+	if _, err := NewWAVReader(io.MultiReader(bytes.NewReader(whole[:20]), iotest.ErrReader(broken))); !errors.Is(err, broken) {
 		t.Errorf("failing reader: error %v", err)
 	}
-	if _, _, err := ReadFile(filepath.Join(t.TempDir(), "gone.wav")); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "gone.wav") {
+	if _, _, err := ReadWAVFile(filepath.Join(t.TempDir(), "gone.wav")); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "gone.wav") {
 		t.Errorf("missing file: error %v", err)
 	}
 }
 
 func TestReadRefuses(t *testing.T) {
 	inf := binary.LittleEndian.AppendUint32([]byte{0, 0, 0, 0}, math.Float32bits(float32(math.Inf(1))))
-	r, err := NewReader(bytes.NewReader(riff(chunk("fmt ", format(3, 1, 8000, 32)), chunk("data", inf))))
+	r, err := NewWAVReader(bytes.NewReader(riff(chunk("fmt ", format(3, 1, 8000, 32)), chunk("data", inf))))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got, err := all(r, 5); len(got) != 1 || err == nil || !strings.Contains(err.Error(), "sample 1 is +Inf") {
 		t.Errorf("infinite sample: %v, error %v", got, err)
 	}
-	stereo, err := NewReader(bytes.NewReader(riff(chunk("fmt ", format(1, 2, 8000, 16)), chunk("data", make([]byte, 8)))))
+	stereo, err := NewWAVReader(bytes.NewReader(riff(chunk("fmt ", format(1, 2, 8000, 16)), chunk("data", make([]byte, 8)))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,10 +260,10 @@ func TestReadRefuses(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	var file bytes.Buffer
-	if err := Write(&file, 8000, make([]float32, 4)); err != nil {
+	if err := WriteWAV(&file, 8000, make([]float32, 4)); err != nil {
 		t.Fatal(err)
 	}
-	r, err = NewReader(io.MultiReader(bytes.NewReader(file.Bytes()[:48]), iotest.ErrReader(broken)))
+	r, err = NewWAVReader(io.MultiReader(bytes.NewReader(file.Bytes()[:48]), iotest.ErrReader(broken)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,13 +275,13 @@ func TestReadRefuses(t *testing.T) {
 // A header comes through a pipe before the first sample, and each sample as soon as it is there.
 func TestPipeDoesNotWait(t *testing.T) {
 	var file bytes.Buffer
-	if err := Write(&file, 8000, []float32{0.5, -0.5}); err != nil {
+	if err := WriteWAV(&file, 8000, []float32{0.5, -0.5}); err != nil {
 		t.Fatal(err)
 	}
 	b := file.Bytes()
 	in, out := io.Pipe()
 	go out.Write(b[:44])
-	r, err := NewReader(in)
+	r, err := NewWAVReader(in)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +307,7 @@ func TestAbsurdHeaderAllocatesLittle(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	_, _, err := ReadFile(path)
+	_, _, err := ReadWAVFile(path)
 	runtime.ReadMemStats(&after)
 	if !errors.Is(err, ErrTruncated) {
 		t.Errorf("error %v", err)
@@ -320,22 +320,22 @@ func TestAbsurdHeaderAllocatesLittle(t *testing.T) {
 func TestWriteFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "clip.wav")
 	in := []float32{0, 1, -1, 2, -2, 0.5, 1.4 / 32768, 1.6 / 32768}
-	if err := WriteFile(path, 16000, in); err != nil {
+	if err := WriteWAVFile(path, 16000, in); err != nil {
 		t.Fatal(err)
 	}
 	const top = 32767.0 / 32768
 	want := []float32{0, top, -1, top, -1, 0.5, 1.0 / 32768, 2.0 / 32768}
-	got, f, err := ReadFile(path)
+	got, f, err := ReadWAVFile(path)
 	if err != nil || !slices.Equal(got, want) || f != (Format{16000, 1, 16, false}) {
 		t.Errorf("read back %v, %+v, %v; want %v", got, f, err, want)
 	}
-	if err := WriteFile(path, 0, in); err == nil {
+	if err := WriteWAVFile(path, 0, in); err == nil {
 		t.Error("rate 0: no error")
 	}
-	if err := WriteFile(path, 8000, []float32{0, float32(math.NaN())}); err == nil || !strings.Contains(err.Error(), "sample 1 is NaN") {
+	if err := WriteWAVFile(path, 8000, []float32{0, float32(math.NaN())}); err == nil || !strings.Contains(err.Error(), "sample 1 is NaN") {
 		t.Errorf("NaN: error %v", err)
 	}
-	if err := WriteFile(filepath.Join(path, "x.wav"), 8000, in); err == nil {
+	if err := WriteWAVFile(filepath.Join(path, "x.wav"), 8000, in); err == nil {
 		t.Error("a file inside a file: no error")
 	}
 }
@@ -345,7 +345,7 @@ func FuzzReader(f *testing.F) {
 		f.Add(riff(chunk("fmt ", format), chunk("data", make([]byte, 24))), 1)
 	}
 	f.Fuzz(func(t *testing.T, file []byte, block int) {
-		r, err := NewReader(bytes.NewReader(file))
+		r, err := NewWAVReader(bytes.NewReader(file))
 		if err != nil {
 			return
 		}
@@ -354,7 +354,7 @@ func FuzzReader(f *testing.F) {
 		if len(got) > len(file) || len(got)%channels != 0 && err1 == nil {
 			t.Fatalf("%d samples of %d channels from %d bytes", len(got), channels, len(file))
 		}
-		again, _ := NewReader(iotest.OneByteReader(bytes.NewReader(file)))
+		again, _ := NewWAVReader(iotest.OneByteReader(bytes.NewReader(file)))
 		want, err2 := all(again, channels*100)
 		if !slices.Equal(got, want) || (err1 == nil) != (err2 == nil) || r.Truncated != again.Truncated {
 			t.Fatalf("chunking changed the samples: %v, %v against %v, %v", got, err1, want, err2)
