@@ -2,7 +2,7 @@ package convmode
 
 import "github.com/s4d-fast/s4d-fast/internal/random"
 
-// The places of dropout in a block (spec §3.2).
+// The places of dropout in a block (docs/maths.md §3.2).
 const (
 	innerDropout = iota // after the activation
 	outerDropout        // on the block's output, before the residual sum

@@ -23,7 +23,7 @@ type Options struct {
 	MaxLen   int     // positions in a sequence, at least 1
 	Workers  int     // goroutines that share the work; 0 means 1
 	Training bool    // keep what ForwardTrain and Backward need: about 5·NLayers + 2 arrays of [MaxBatch][H][MaxLen]
-	Rate     float64 // training samples that one input sample stands for (spec §1.6); 0 means 1
+	Rate     float64 // training samples that one input sample stands for (docs/maths.md §1.6); 0 means 1
 
 	// Fixed says that the model's weights do not change while the Net lives: the kernels' spectra are computed once and
 	// kept from one Forward to the next, for the length (planned, see planFor) of the last batch. The logits have the same
@@ -53,7 +53,7 @@ type Net struct {
 	dPooled     []float32   // [B][H]
 	pairs       pairs       // of networks that compare two sequences
 	logits      []float32
-	gPole       []complex128 // [directions·H][M] G_n of the layer at hand (spec §7)
+	gPole       []complex128 // [directions·H][M] G_n of the layer at hand (docs/maths.md §7)
 	mPole       []complex128 // [directions·H][M] M_n
 	dSSM        *ssm.Params  // gradient of the layer at hand
 

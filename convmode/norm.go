@@ -122,7 +122,7 @@ func (n *Net) batchNormBefore(i, h int) {
 func (n *Net) closeNormChannel(_, h int) { n.batchNormBefore(len(n.layers), h) }
 
 // batchNormForward normalises channel h over batch and length, padding included: by the batch's statistics in
-// training, which also move the running ones (spec §3.3), else by the running ones.
+// training, which also move the running ones (docs/maths.md §3.3), else by the running ones.
 func (n *Net) batchNormForward(nm *norm, dst, src array, h int) {
 	mean, rstd := nm.runMean[h], float32(1/math.Sqrt(float64(nm.runVar[h])+model.NormEps))
 	if n.train {

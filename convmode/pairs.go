@@ -2,7 +2,7 @@ package convmode
 
 import "github.com/s4d-fast/s4d-fast/internal/vek"
 
-// pairs holds what a network that compares two sequences computes after the pool, a row a pair (spec §3.4).
+// pairs holds what a network that compares two sequences computes after the pool, a row a pair (docs/maths.md §3.4).
 type pairs struct {
 	features, dFeatures rows // [pairs][4H] [a, b, a−b, a·b]
 	linear, dLinear     rows // [pairs][H] W·features + bias

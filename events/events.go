@@ -29,7 +29,7 @@ type Options struct {
 	Refractory   float64 // seconds after an event's onset in which no other begins, but its label may change; higher: more precision, less recall of words in quick succession
 	Hop          float64 // seconds between answers
 	Window       float64 // seconds that an answer looks back
-	Rate         float64 // sampling rate of the audio in Hz, 0: the model's; at another the steps of its SSMs are scaled (spec §1.6)
+	Rate         float64 // sampling rate of the audio in Hz, 0: the model's; at another the steps of its SSMs are scaled (docs/maths.md §1.6)
 }
 
 // Defaults are the options for spoken words.

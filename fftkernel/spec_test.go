@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The kernels of spec §2.8: M = 4, A = −½+iπn, dt = 0.05, B = 1.
+// The kernels of docs/maths.md §2.8: M = 4, A = −½+iπn, dt = 0.05, B = 1.
 func TestSpecKernels(t *testing.T) {
 	c := []complex128{1, 0.5i, complex(-0.25, 0.25), complex(0.1, -0.3)}
 	zoh := func(a complex128, dt float64) (logLambda, b complex128) {
@@ -43,7 +43,7 @@ func TestSpecKernels(t *testing.T) {
 	}
 }
 
-// The gradients of Σ_l (l+1)/8·K_l for the ZOH kernel of spec §2.8, by §7 from the sums G and M.
+// The gradients of Σ_l (l+1)/8·K_l for the ZOH kernel of docs/maths.md §2.8, by §7 from the sums G and M.
 func TestSpecGradients(t *testing.T) {
 	const dt, length = 0.05, 8
 	c := []complex128{1, 0.5i, complex(-0.25, 0.25), complex(0.1, -0.3)}
@@ -87,7 +87,7 @@ func near(t *testing.T, what string, n int, got, want complex128) {
 	}
 }
 
-// DFouT, spec §2.8 G2: N = 8, H = 2, ξ = 0.1, three input scales.
+// DFouT, docs/maths.md §2.8 G2: N = 8, H = 2, ξ = 0.1, three input scales.
 func TestSpecKernelsDFouT(t *testing.T) {
 	c := []complex128{1, 0.5i, complex(-0.25, 0.25), complex(0.1, -0.3)}
 	one := [2][]float64{

@@ -69,7 +69,7 @@ func (v *Vandermonde) Kernel(k []float32, logLambda, w []complex128, scratch []f
 	}
 }
 
-// Grad writes G_n = Σ_l dk[l]·λ_n^l and M_n = Σ_l l·dk[l]·λ_n^l (spec §7); len(dk) ≤ length.
+// Grad writes G_n = Σ_l dk[l]·λ_n^l and M_n = Σ_l l·dk[l]·λ_n^l (docs/maths.md §7); len(dk) ≤ length.
 func (v *Vandermonde) Grad(g, m []complex128, dk []float32, logLambda []complex128, scratch []float32) {
 	if len(dk) > v.length || len(logLambda) != v.modes || len(g) != v.modes || len(m) != v.modes || len(scratch) < v.scratch {
 		panic("fftkernel: Vandermonde.Grad: lengths do not match the plan")

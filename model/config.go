@@ -29,11 +29,11 @@ const (
 	PoolNone = "none" // the decoder answers at every position
 )
 
-// NormEps is added to the variance in every norm (spec §3.3).
+// NormEps is added to the variance in every norm (docs/maths.md §3.3).
 const NormEps = 1e-5
 
 // Config describes a network: encoder → NLayers × (SSM → activation → mixing, residual, norm) → pool → decoder
-// (spec §3).
+// (docs/maths.md §3).
 type Config struct {
 	Encoder    string     `toml:"encoder" json:"encoder"`
 	DInput     int        `toml:"d_input" json:"d_input"`   // input channels, or vocabulary size
@@ -46,14 +46,14 @@ type Config struct {
 	Residual   bool       `toml:"residual" json:"residual"`
 	Activation string     `toml:"activation" json:"activation"`
 	Mixing     string     `toml:"mixing" json:"mixing"`
-	Dropout    float64    `toml:"dropout" json:"dropout"` // tied over time; after the activation and on the block's output (spec §3.2)
+	Dropout    float64    `toml:"dropout" json:"dropout"` // tied over time; after the activation and on the block's output (docs/maths.md §3.2)
 	Pool       string     `toml:"pool" json:"pool"`
-	Pairs      bool       `toml:"-" json:"pairs,omitempty"`      // an example is two sequences, pooled to a and b; the decoder reads GELU(W·[a, b, a−b, a·b] + bias), [H] (spec §3.4)
-	SSMLayers  int        `toml:"-" json:"ssm_layers,omitempty"` // only the first so many blocks have an SSM, the others pass the sequence on (spec §8, layer ablation); 0: all
+	Pairs      bool       `toml:"-" json:"pairs,omitempty"`      // an example is two sequences, pooled to a and b; the decoder reads GELU(W·[a, b, a−b, a·b] + bias), [H] (docs/maths.md §3.4)
+	SSMLayers  int        `toml:"-" json:"ssm_layers,omitempty"` // only the first so many blocks have an SSM, the others pass the sequence on (docs/maths.md §8, layer ablation); 0: all
 	SSM        ssm.Config `toml:"-" json:"ssm"`
 }
 
-// Default returns the configuration that presets start from (spec §12); DInput, DOutput, DModel and NLayers
+// Default returns the configuration that presets start from (docs/configuration.md); DInput, DOutput, DModel and NLayers
 // are the task's.
 func Default() Config {
 	return Config{

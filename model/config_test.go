@@ -98,7 +98,7 @@ func TestValidateRefuses(t *testing.T) {
 	}
 }
 
-// Parameter counts of spec §3.6: the column of the minimal layer, unidirectional, and those of the full layer,
+// Parameter counts of docs/maths.md §3.6: the column of the minimal layer, unidirectional, and those of the full layer,
 // bidirectional with B trained and 1, 2 and H copies of the poles. Tasks with pre-norm have a final norm.
 func TestCountParams(t *testing.T) {
 	type row struct {

@@ -5,13 +5,13 @@ import (
 	"math"
 )
 
-// Recipe names the rules that give each tensor its learning rate and weight decay (spec §4.2).
+// Recipe names the rules that give each tensor its learning rate and weight decay (docs/maths.md §4.2).
 type Recipe string
 
 // The recipes. In all of them the step size, the poles and B of the SSMs learn at the SSM's rate without decay,
 // and C, D, matrices and embeddings at the global rate with decay; they differ in biases and norms.
 const (
-	RecipeDefault Recipe = "default" // no decay on biases and norms (spec §12)
+	RecipeDefault Recipe = "default" // no decay on biases and norms (docs/configuration.md)
 	RecipeMinimal Recipe = "minimal" // decay on biases and norms: the trainer of the minimal S4D
 	RecipeV3      Recipe = "v3"      // as minimal, but the step size learns at the global rate
 	RecipeV4      Recipe = "v4"      // no decay on the backbone's biases and norms; the SSM's rate is 0.001 even where the global one is lower

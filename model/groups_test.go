@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// classOf sorts tensors into the rows of spec §4.2's table by their names.
+// classOf sorts tensors into the rows of docs/maths.md §4.2's table by their names.
 var classOf = map[string]string{
 	"log_dt": "step", "log_xi": "step", "log_A_real": "pole", "A_imag": "pole", "log_rho": "pole", "theta": "pole", "B": "pole",
 	"C": "weight", "D": "weight", "encoder.weight": "weight", "decoder.weight": "weight", "mix.weight": "weight",
@@ -20,7 +20,7 @@ func className(tensor string) string {
 
 type rates struct{ lr, wd float64 }
 
-// The columns of the table, and spec §12.
+// The columns of the table, and docs/configuration.md.
 func TestHyper(t *testing.T) {
 	const lr, wd = 0.01, 0.05
 	all, slow, plain := rates{lr, wd}, rates{0.001, 0}, rates{lr, 0}

@@ -145,7 +145,7 @@ func alignedFloats(n int) []float32 {
 }
 
 // CountParams returns the number of trainable parameters; complex ones count as two, running statistics do
-// not count (spec §3.6).
+// not count (docs/maths.md §3.6).
 func (c Config) CountParams() int {
 	count := func(layers, ssms int) (n int) {
 		c.SSMLayers = ssms

@@ -9,7 +9,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// New returns a network with initial weights (spec §3.5, ssm.New for every layer), a function of the
+// New returns a network with initial weights (docs/maths.md §3.5, ssm.New for every layer), a function of the
 // configuration and the seed alone.
 func New(c Config, seed uint64) (*Model, error) {
 	if err := c.Validate(); err != nil {

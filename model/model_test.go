@@ -38,7 +38,7 @@ func TestNewIsDeterministic(t *testing.T) {
 	}
 }
 
-// Spec §3.5: linear layers uniform in ±1/√fan_in, embeddings normal, norms 1 and 0.
+// docs/maths.md §3.5: linear layers uniform in ±1/√fan_in, embeddings normal, norms 1 and 0.
 func TestInitialWeights(t *testing.T) {
 	c := Default()
 	c.DInput, c.DOutput, c.DModel, c.NLayers, c.SSM.DState = 40, 200, 100, 1, 4

@@ -9,7 +9,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// Prune returns a model of which every SSM keeps a share of its modes, those with the largest H∞ scores (spec §8; Gwak
+// Prune returns a model of which every SSM keeps a share of its modes, those with the largest H∞ scores (docs/maths.md §8; Gwak
 // et al. 2024 order the states of a layer by the same scores): keep·M, rounded, at least one. Nothing is trained again.
 // All SSMs keep as many, so that both modes of running have less to do; pole copies that were shared become each
 // SSM's own.

@@ -10,7 +10,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// layerKind is one of the official implementations of a layer: where its checkpoint keeps what ours does (spec §1.2).
+// layerKind is one of the official implementations of a layer: where its checkpoint keeps what ours does (docs/maths.md §1.2).
 type layerKind struct {
 	name    string
 	full    bool              // B is trained, poles may be shared; D and C have a leading dimension of channels

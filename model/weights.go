@@ -1,6 +1,6 @@
 package model
 
-// Kind says what a tensor is; optimiser groups and weight decay follow from it (spec §4.2).
+// Kind says what a tensor is; optimiser groups and weight decay follow from it (docs/maths.md §4.2).
 type Kind int
 
 // The kinds of tensors.

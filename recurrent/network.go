@@ -21,7 +21,7 @@ import (
 
 // Options of a Network.
 type Options struct {
-	Rate float64 // model samples per input sample: 2 where only every second sample arrives; 0 means 1 (spec §1.6)
+	Rate float64 // model samples per input sample: 2 where only every second sample arrives; 0 means 1 (docs/maths.md §1.6)
 
 	// Window is how many samples the mean pool looks back: at least so many, and up to 126 more, since it forgets whole
 	// blocks of 64. 0: all since the start. A stream that never ends wants one.

@@ -85,7 +85,7 @@ func (n *Network) forward(ws *workspace, streams []*Stream, t int) {
 	n.normalise(&n.final, ws, len(streams)*t)
 }
 
-// block is one layer (spec §3.2): x ← x + mix(act(ssm(norm(x)))) with a pre-norm, x ← norm(x + …) without.
+// block is one layer (docs/maths.md §3.2): x ← x + mix(act(ssm(norm(x)))) with a pre-norm, x ← norm(x + …) without.
 func (n *Network) block(i int, ws *workspace, streams []*Stream, t int) {
 	l, h, columns := &n.layers[i], n.cfg.DModel, len(streams)*t
 	x, u, y := tile(ws.x, h, columns), tile(ws.u, h, columns), tile(ws.y, h, columns)

@@ -6,7 +6,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
-// initAngles sets Freq, and what LogDecay needs of it, for the schemes on the unit circle (spec §2.5 – §2.7).
+// initAngles sets Freq, and what LogDecay needs of it, for the schemes on the unit circle (docs/maths.md §2.5 – §2.7).
 func (p *Params) initAngles(draw random.Stream) {
 	m := p.Modes()
 	for s := range p.Copies() {

@@ -17,7 +17,7 @@ func angles(t *testing.T, cfg Config) []float64 {
 	return all
 }
 
-// Every grid is uniform over its part of the circle (spec §2.6 item 1, §2.7).
+// Every grid is uniform over its part of the circle (docs/maths.md §2.6 item 1, §2.7).
 func TestGrids(t *testing.T) {
 	const h, n = 6, 8
 	for name, test := range map[string]struct {

@@ -19,7 +19,7 @@ func NewDiscrete(cfg Config) *Discrete {
 
 // Discretize returns log λ̄, B̄ and W = C·B̄ at a rate: the number of training samples that one input sample
 // now stands for, 2 when every second sample is kept. Every a = Δ·A and the scale of B̄ are multiplied by it
-// (spec §1.6, §2.6 item 5).
+// (docs/maths.md §1.6, §2.6 item 5).
 func (p *Params) Discretize(disc Disc, rate float64) *Discrete {
 	d := NewDiscrete(p.Config)
 	p.DiscretizeChannels(d, disc, rate, 0, p.DModel)
@@ -66,7 +66,7 @@ type gain struct {
 	ofStep    float64    // 1 where it is proportional to the step besides
 }
 
-// gain applies the scale of B̄ (spec §2.6 items 4 and 5).
+// gain applies the scale of B̄ (docs/maths.md §2.6 items 4 and 5).
 func (p *Params) gain(r response, a complex128, step, rate float64) gain {
 	scale := ScaleZOHXi
 	if p.Discrete() && p.BScale != "" {
@@ -96,7 +96,7 @@ type response struct {
 	dLog, dIn complex128 // derivatives of logLambda and input with respect to a
 }
 
-// respond discretises (spec §1.3, §7). Neither formula divides by A, so A = 0 is a pole like any other.
+// respond discretises (docs/maths.md §1.3, §7). Neither formula divides by A, so A = 0 is a pole like any other.
 func respond(disc Disc, a complex128) response {
 	if disc == Bilinear {
 		return bilinear(a)

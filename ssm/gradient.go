@@ -6,7 +6,7 @@ import (
 )
 
 // BackwardChannels carries the gradient of a loss from the kernel to the parameters of channels [lo, hi),
-// adding to grad's LogStep, LogDecay, Freq, B and C (spec §7). D has no part in the kernel.
+// adding to grad's LogStep, LogDecay, Freq, B and C (docs/maths.md §7). D has no part in the kernel.
 //
 // g and m, both [directions·H][M], are G_n = Σ_l K′[l]·λ̄_n^l and M_n = Σ_l l·K′[l]·λ̄_n^l with
 // K′ = ∂loss/∂K. The gradient of a complex number holds ∂/∂Re in its real and ∂/∂Im in its imaginary part.

@@ -35,7 +35,7 @@ func NewParams(cfg Config) *Params {
 	return p
 }
 
-// New draws the initial parameters of a layer (spec §1.2, §2): the scheme's poles in every copy, log-uniform
+// New draws the initial parameters of a layer (docs/maths.md §1.2, §2): the scheme's poles in every copy, log-uniform
 // steps, C complex normal with unit mean square modulus, D normal. They depend on seed and layer alone.
 //
 // Where B is not trained, the fixed B of LegS multiplies C instead: only C·B acts.
@@ -120,7 +120,7 @@ func (p *Params) initPoles(draw random.Stream) error {
 	return nil
 }
 
-// repeatFreq gives every copy the same frequencies, f(0), f(1) … (spec §2.1).
+// repeatFreq gives every copy the same frequencies, f(0), f(1) … (docs/maths.md §2.1).
 func (p *Params) repeatFreq(f func(n float64) float64) {
 	for i := range p.Freq {
 		p.Freq[i] = f(float64(i % p.Modes()))

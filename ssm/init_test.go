@@ -22,7 +22,7 @@ func mustNew(t *testing.T, cfg Config, seed uint64, layer int) *Params {
 	return p
 }
 
-// The check values of spec §2.1 for N = 64.
+// The check values of docs/maths.md §2.1 for N = 64.
 func TestFrequencies(t *testing.T) {
 	tests := []struct {
 		init Init
@@ -60,7 +60,7 @@ func TestFrequencies(t *testing.T) {
 	}
 }
 
-// The check values of spec §2.2. They are for the eigenvectors of −w; ours belong to +w, so B is conjugate.
+// The check values of docs/maths.md §2.2. They are for the eigenvectors of −w; ours belong to +w, so B is conjugate.
 func TestLegS(t *testing.T) {
 	tests := []struct {
 		dState int
@@ -129,7 +129,7 @@ func TestLegSEigen(t *testing.T) {
 	}
 }
 
-// Σ|B|² over the kept half is 74.8735 after the clip (spec §2.2).
+// Σ|B|² over the kept half is 74.8735 after the clip (docs/maths.md §2.2).
 func TestLegSEnergy(t *testing.T) {
 	_, b, err := legS(64)
 	if err != nil {
@@ -160,7 +160,7 @@ func TestLegSFold(t *testing.T) {
 	}
 }
 
-// All poles of a DFouT layer lie on one grid of spacing 2π/(NH) over [0, π) (spec §2.6).
+// All poles of a DFouT layer lie on one grid of spacing 2π/(NH) over [0, π) (docs/maths.md §2.6).
 func TestLayerwiseGrid(t *testing.T) {
 	const h, n = 128, 64
 	p := mustNew(t, config(DFouT, h, n), 1, 0)
@@ -188,7 +188,7 @@ func TestUnitCircle(t *testing.T) {
 	}
 }
 
-// RMS of the output at initialisation for white input over 1024 taps (spec §2.6 item 4): with E|C|² = 1 it
+// RMS of the output at initialisation for white input over 1024 taps (docs/maths.md §2.6 item 4): with E|C|² = 1 it
 // is √(2 Σ_l Σ_n |B̄_n λ̄_n^l|²). The table's DFouT is the system without phase offset.
 func TestInitialScale(t *testing.T) {
 	tests := []struct {

@@ -8,10 +8,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// maxImB is v4's clip of Im B (spec §2.2): without it the leading modes of LegS drown the others.
+// maxImB is v4's clip of Im B (docs/maths.md §2.2): without it the leading modes of LegS drown the others.
 const maxImB = 2
 
-// legS returns S4D-LegS (spec §2.2): Im A_n > 0, largest first, and B, both [M].
+// legS returns S4D-LegS (docs/maths.md §2.2): Im A_n > 0, largest first, and B, both [M].
 //
 // HiPPO-LegS is A + PPᵀ = −½I + S with S real and antisymmetric. A singular pair S v = σu of such a matrix
 // also has S u = −σv, hence S(v + iu) = −iσ(v + iu): the eigenvectors come from a real SVD of N×N. The

@@ -40,7 +40,7 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// The numbers of spec §8 for N = 64.
+// The numbers of docs/maths.md §8 for N = 64.
 func TestCoverageAndAliases(t *testing.T) {
 	for _, test := range []struct {
 		init Init

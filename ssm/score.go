@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// ModeScores returns the H∞ score of every mode, |C|²·|B̄|²/(1 − |λ̄|)², as [directions·H][M] (spec §8). A pole on the unit
+// ModeScores returns the H∞ score of every mode, |C|²·|B̄|²/(1 − |λ̄|)², as [directions·H][M] (docs/maths.md §8). A pole on the unit
 // circle scores +Inf, and one without weight 0 wherever it is.
 func (d *Discrete) ModeScores() []float64 {
 	s := make([]float64, len(d.W))
@@ -116,7 +116,7 @@ func (f rational) refine(lo float64, best Peak, hi float64) Peak {
 	return best
 }
 
-// SSMScores returns the H∞ score of every SSM, sup_θ |H(e^{iθ})|² (spec §8), [H]; of two directions the larger. A pole on the
+// SSMScores returns the H∞ score of every SSM, sup_θ |H(e^{iθ})|² (docs/maths.md §8), [H]; of two directions the larger. A pole on the
 // unit circle scores +Inf. D is no part of it.
 func (d *Discrete) SSMScores() []float64 {
 	s := make([]float64, d.H)
@@ -128,7 +128,7 @@ func (d *Discrete) SSMScores() []float64 {
 }
 
 // LAST returns the pruning scores of Gwak et al. (2024) of a layer's states, [H][M]: a state's H∞ score over the sum of
-// it and of all that are larger in the layer, so that the largest has 1 (spec §8). Directions count together.
+// it and of all that are larger in the layer, so that the largest has 1 (docs/maths.md §8). Directions count together.
 func (d *Discrete) LAST() []float64 {
 	score := make([]float64, d.H*d.M)
 	for i := range score {

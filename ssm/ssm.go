@@ -4,12 +4,12 @@
 //
 // Parameters go in as slices; log-poles log λ̄ and weights W = C·B̄ come out as slices, from which
 // fftkernel (convolution mode) and recurrent (recurrent mode) build the fast paths. A configured DState = N
-// means M = N/2 stored complex modes and y = 2·Re Σ C h + D x (spec §1.1).
+// means M = N/2 stored complex modes and y = 2·Re Σ C h + D x (docs/maths.md §1.1).
 package ssm
 
 import "slices"
 
-// Init names an initialisation scheme of the poles (spec §2).
+// Init names an initialisation scheme of the poles (docs/maths.md §2).
 type Init string
 
 // The schemes. Those of the second group place angles on the unit circle, with ξ in Δ's place. Imported marks
@@ -33,7 +33,7 @@ const (
 	Imported Init = "imported"
 )
 
-// Grid names what spec §2.6 item 1 leaves open of DFouT's angles.
+// Grid names what docs/maths.md §2.6 item 1 leaves open of DFouT's angles.
 type Grid string
 
 // The grids. With H SSMs, h counting them:
@@ -44,7 +44,7 @@ const (
 	GridD Grid = "d" // M = N: πn/N + πh/(NH), twice as dense on the upper half circle
 )
 
-// BScale names the factor s of B̄ that spec §2.6 item 4 leaves open, a being a mode's exponent.
+// BScale names the factor s of B̄ that docs/maths.md §2.6 item 4 leaves open, a being a mode's exponent.
 type BScale string
 
 // The scales. S4D's, with Δ for ξ, is the first.
@@ -55,7 +55,7 @@ const (
 	ScaleGamma BScale = "gamma"  // √(1 − |λ̄|²)
 )
 
-// Param names the trained quantities of a scheme on the unit circle (spec §2.6 item 3).
+// Param names the trained quantities of a scheme on the unit circle (docs/maths.md §2.6 item 3).
 type Param string
 
 // The parametrisations.
@@ -64,7 +64,7 @@ const (
 	ParamContinuous Param = "continuous" // P1: S4D's a = Δ·A with Δ = ξ and Im A = θ/ξ at the start
 )
 
-// XiPer says which poles share a damping ξ at the start (spec §2.6 item 2).
+// XiPer says which poles share a damping ξ at the start (docs/maths.md §2.6 item 2).
 type XiPer string
 
 // The choices. The scale of B̄ is that of the SSM's ξ in all of them.
@@ -74,7 +74,7 @@ const (
 	XiPerBoth XiPer = "both" // one for each mode of each SSM
 )
 
-// Disc names a discretisation (spec §1.3).
+// Disc names a discretisation (docs/maths.md §1.3).
 type Disc string
 
 // The discretisations.
@@ -100,7 +100,7 @@ type Config struct {
 	AReal         float64 `toml:"a_real" json:"a_real"`               // initial −Re A (or ρ); 0 pins the poles to the unit circle
 	NSSM          int     `toml:"n_ssm" json:"n_ssm"`                 // S, independent copies of the poles; 0 means H
 	TrainB        bool    `toml:"train_b" json:"train_b"`             // B is stored and trained; else B = 1 (LegS: its fixed B is folded into C)
-	Bidirectional bool    `toml:"bidirectional" json:"bidirectional"` // a second kernel reads the future (spec §1.5)
+	Bidirectional bool    `toml:"bidirectional" json:"bidirectional"` // a second kernel reads the future (docs/maths.md §1.5)
 	LMax          int     `toml:"l_max" json:"l_max"`                 // kernel truncated to this many taps; 0 means none
 }
 
@@ -109,7 +109,7 @@ func (c Config) Angles() bool {
 	return slices.Contains([]Init{DFouT, DFouTSingle, DFouTHalf, Token, RndImag, BatchedDFouT}, c.Init)
 }
 
-// Discrete reports whether the poles are parameterised in the discrete domain, a = −ρξ + iθ (spec §2.6 P2), rather
+// Discrete reports whether the poles are parameterised in the discrete domain, a = −ρξ + iθ (docs/maths.md §2.6 P2), rather
 // than as a = Δ·A.
 func (c Config) Discrete() bool { return c.Angles() && c.Param != ParamContinuous }
 

@@ -33,7 +33,7 @@ func (c Config) validateShape() error {
 	return nil
 }
 
-// Inits lists the schemes that New draws, in the order of spec §2.
+// Inits lists the schemes that New draws, in the order of docs/maths.md §2.
 func Inits() []Init {
 	return []Init{Lin, Inv, LegS, Real, Inv2, Quad, Rand, DFouT, DFouTSingle, DFouTHalf, Token, RndImag, BatchedDFouT}
 }

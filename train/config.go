@@ -48,12 +48,12 @@ type DataConfig struct {
 	Decimate  int    `toml:"decimate"`   // keep every so many-th sample
 }
 
-// AblateConfig takes parts of the network away, to see what they are worth (spec §8).
+// AblateConfig takes parts of the network away, to see what they are worth (docs/maths.md §8).
 type AblateConfig struct {
 	Layers int `toml:"layers"` // only the first so many layers keep their SSM, the others pass the sequence on; 0: all
 }
 
-// OptimConfig says how weights change: AdamW with the groups of spec §4.2 and a schedule of §4.3.
+// OptimConfig says how weights change: AdamW with the groups of docs/maths.md §4.2 and a schedule of §4.3.
 type OptimConfig struct {
 	model.GroupConfig
 	Schedule   string     `toml:"schedule"`
@@ -75,7 +75,7 @@ type LoopConfig struct {
 	CheckpointEvery int `toml:"checkpoint_every"` // steps; 0: at each epoch's end only
 }
 
-// Default returns the configuration that presets start from (spec §12).
+// Default returns the configuration that presets start from (docs/configuration.md).
 func Default() Config {
 	m := model.Default()
 	s := m.SSM

@@ -41,7 +41,7 @@ func TestDelayPreset(t *testing.T) {
 	}
 }
 
-// The paper's rows of Pathfinder and Path-X (spec §4.4), with a first epoch of warm-up.
+// The paper's rows of Pathfinder and Path-X (docs/maths.md §4.4), with a first epoch of warm-up.
 func TestPathfinderPresets(t *testing.T) {
 	for task, want := range map[string]struct {
 		lr, decay, least float64

@@ -19,7 +19,7 @@ type EvalOptions struct {
 	Info    dataset.Info           // of the data that the set is part of
 	Batch   int                    // examples at once; 0: 16
 	Workers int                    // goroutines; 0: one per processor
-	Rate    float64                // training samples that one input sample stands for (spec §1.6); 0: 1
+	Rate    float64                // training samples that one input sample stands for (docs/maths.md §1.6); 0: 1
 	Context context.Context        // nil: context.Background()
 	Each    func(Prediction) error // called at the end for every example, in the set's order; may be nil
 }

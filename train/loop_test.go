@@ -13,7 +13,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// adam is spec §4.1 in float64, one weight at a time.
+// adam is docs/maths.md §4.1 in float64, one weight at a time.
 type adam struct{ m, v map[string][]float64 }
 
 func newAdam() *adam { return &adam{map[string][]float64{}, map[string][]float64{}} }

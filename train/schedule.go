@@ -2,7 +2,7 @@ package train
 
 import "math"
 
-// Schedules of the learning rate (spec §4.3). The strings are the values in configuration files.
+// Schedules of the learning rate (docs/maths.md §4.3). The strings are the values in configuration files.
 const (
 	Constant     = "constant"
 	CosineEpoch  = "cosine-epoch"  // ½(1 + cos(πe/E)) in epoch e of E

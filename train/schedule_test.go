@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Values from the formulas of spec §4.3, by hand.
+// Values from the formulas of docs/maths.md §4.3, by hand.
 func TestSchedule(t *testing.T) {
 	half := math.Sqrt2 / 2
 	for _, c := range []struct {

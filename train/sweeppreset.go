@@ -8,14 +8,14 @@ import (
 
 // sweepPresets are the paper's ablations, as values of --set.
 var sweepPresets = map[string][]string{
-	// Figure 4 (spec §5.1): Delay, one Δ or ξ for all SSMs, around 2/τ.
+	// Figure 4 (docs/maths.md §5.1): Delay, one Δ or ξ for all SSMs, around 2/τ.
 	"step": {
 		"train.epochs=5", "ssm.init=lin,inv,legs,dfout",
 		"ssm.dt_min+ssm.dt_max+ssm.xi_min+ssm.xi_max=0.001,0.0015,0.002,0.0025,0.003,0.004,0.006,0.01",
 	},
 	// Figures 6 and 8: the largest Δ or ξ, from the preset's smallest on.
 	"step-max": {"ssm.init=lin,inv,legs,dfout", "ssm.dt_max+ssm.xi_max=0.003,0.01,0.03,0.1,0.3"},
-	// Figure 5: the network of its analysis, four layers of 128 (spec §4.4), with ever shorter kernels.
+	// Figure 5: the network of its analysis, four layers of 128 (docs/maths.md §4.4), with ever shorter kernels.
 	"kernel-length": {
 		"model.n_layers=4", "model.d_model=128", "ssm.init=lin", "ssm.l_max=1024,512,256,128,64,32,16,8,4",
 	},

@@ -26,7 +26,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// tasks are the data sets as they are published (spec §4.4, §5).
+// tasks are the data sets as they are published (docs/maths.md §4.4, §5).
 var tasks = []dataset.Info{
 	{Task: "scifar", Channels: 3, Outputs: 10, MaxLen: 1024},
 	{Task: "pscifar", Channels: 3, Outputs: 10, MaxLen: 1024},

@@ -49,7 +49,7 @@ type tensorInfo struct {
 
 // poleRange is the span of a layer's discrete poles: the modulus |λ̄|, the angle in radians a sample (folded
 // into [0, π]), the largest gap between angles, how many modes alias, that is, turn by π or more a sample, and the
-// largest frequency response of the layer's SSMs with its angle (spec §8), both null where that of some SSMs has no bound.
+// largest frequency response of the layer's SSMs with its angle (docs/maths.md §8), both null where that of some SSMs has no bound.
 type poleRange struct {
 	Layer     int        `json:"layer"`
 	Modulus   [2]float64 `json:"modulus"`

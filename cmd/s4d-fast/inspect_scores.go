@@ -12,7 +12,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// layerScores are what the SSMs of a layer count for (spec §8). A bidirectional SSM has the larger score of its two
+// layerScores are what the SSMs of a layer count for (docs/maths.md §8). A bidirectional SSM has the larger score of its two
 // directions. A score without bound is null in JSON.
 type layerScores struct {
 	Layer int        `json:"layer"`

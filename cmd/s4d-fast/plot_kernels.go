@@ -94,7 +94,7 @@ func (c *plotKernelsCmd) panels(m *model.Model) []figure.Panel {
 }
 
 // kernelCurve is a kernel over the distance to the sample that each tap meets: the second direction begins with the next
-// one (spec §1.5).
+// one (docs/maths.md §1.5).
 func kernelCurve(k []float64, dir int) figure.Curve {
 	c := figure.Curve{Y: k}
 	for l := range k {

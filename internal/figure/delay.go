@@ -13,7 +13,7 @@ import (
 // delayWindow is how many samples of a sequence the picture shows: the signal's fastest swing lasts four.
 const delayWindow = 120
 
-// Sequence is one of the delay task (spec §5.1), a value a sample.
+// Sequence is one of the delay task (docs/maths.md §5.1), a value a sample.
 type Sequence struct {
 	Input, Target, Output []float32
 	Rate                  float64 // samples a second

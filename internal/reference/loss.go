@@ -33,7 +33,7 @@ func SquaredError(y, target []float64) (loss float64, grad []float64) {
 	return loss, grad
 }
 
-// AdamW is the state of one parameter array (spec §4.1).
+// AdamW is the state of one parameter array (docs/maths.md §4.1).
 type AdamW struct {
 	M, V []float64
 	Step int

@@ -39,7 +39,7 @@ func randomLayer(r *rand.Rand, c Config) *Layer {
 	return l
 }
 
-// discrete returns λ̄ and B̄ of a mode as spec §1.3 and §2.6 write them.
+// discrete returns λ̄ and B̄ of a mode as docs/maths.md §1.3 and §2.6 write them.
 func discrete(c Config, l *Layer, h, m int) (lambda, bbar complex128) {
 	k := h%c.Copies*c.M + m
 	if c.Discrete { // λ̄ = e^a, B̄ = B·ξ(e^a − 1)/a
@@ -55,7 +55,7 @@ func discrete(c Config, l *Layer, h, m int) (lambda, bbar complex128) {
 }
 
 // recur runs the SSM as a recurrence: h ← λ̄h + B̄x, y = 2·Re Ch + Dx; backwards in time for the second direction,
-// whose output is read one sample late (spec §1.1, §1.5, §6).
+// whose output is read one sample late (docs/maths.md §1.1, §1.5, §6).
 func recur(c Config, l *Layer, h int, x []float64) []float64 {
 	y := zeros(len(x))
 	for t, v := range x {
@@ -104,7 +104,7 @@ func TestConvolutionIsRecurrence(t *testing.T) {
 	}
 }
 
-// Spec §1.5: L_k = min(L, round(l_max/rate)), of the same kernel; here at least one tap.
+// docs/maths.md §1.5: L_k = min(L, round(l_max/rate)), of the same kernel; here at least one tap.
 func TestTruncation(t *testing.T) {
 	for _, c := range []struct {
 		lMax int
@@ -139,7 +139,7 @@ func randomNetwork(c Config) *Network {
 	return n
 }
 
-// A padded sequence gives what it gives alone, whatever stands in the padding (spec §3.1, §3.4).
+// A padded sequence gives what it gives alone, whatever stands in the padding (docs/maths.md §3.1, §3.4).
 func TestPaddingIsNotSeen(t *testing.T) {
 	const length, channels = 9, 2
 	for _, pool := range []string{"mean", "last", "none"} {
@@ -179,7 +179,7 @@ func TestPools(t *testing.T) {
 	}
 }
 
-// Spec §3.3 by hand: one channel, mean 3, variance 3.5 (unbiased 14/3); before the batch 10 and 2.
+// docs/maths.md §3.3 by hand: one channel, mean 3, variance 3.5 (unbiased 14/3); before the batch 10 and 2.
 func TestBatchNorm(t *testing.T) {
 	n := &Network{Config: Config{H: 1, NormKind: "batch"}}
 	p := Norm{Weight: []float64{2}, Bias: []float64{7}, Mean: []float64{10}, Var: []float64{2}}
@@ -201,7 +201,7 @@ func TestBatchNorm(t *testing.T) {
 	}
 }
 
-// Padding is part of a batch norm's statistics (spec §3.3).
+// Padding is part of a batch norm's statistics (docs/maths.md §3.3).
 func TestBatchNormCountsPadding(t *testing.T) {
 	n := randomNetwork(Config{NormKind: "batch", PreNorm: true, Pool: "mean"})
 	for i := range n.Layers {

@@ -5,7 +5,7 @@
 // every parameter as another Network. Arrays are row-major; activations are [B][H][L].
 package reference
 
-// Config says what the network computes (spec §3).
+// Config says what the network computes (docs/maths.md §3).
 type Config struct {
 	Embedding            bool // tokens instead of channels
 	DInput, DOutput      int
@@ -157,7 +157,7 @@ func (n *Network) Backward(t *Tape, dLogits []float64) *Network {
 	return g
 }
 
-// block: x → norm → mask → SSM → activation → dropout → mixing → dropout → residual → norm (spec §3.2).
+// block: x → norm → mask → SSM → activation → dropout → mixing → dropout → residual → norm (docs/maths.md §3.2).
 func (n *Network) block(i int, b *Batch, x []float64) BlockTape {
 	l := &n.Layers[i]
 	t := BlockTape{In: x}

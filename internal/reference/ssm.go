@@ -17,7 +17,7 @@ type mode struct {
 	aFreq       complex128 // ∂a/∂Freq
 }
 
-// discretize returns mode m of channel h (spec §1.3, §1.6, §2.6).
+// discretize returns mode m of channel h (docs/maths.md §1.3, §1.6, §2.6).
 func (n *Network) discretize(l *Layer, h, m int) mode {
 	k := h%n.Copies*n.M + m
 	decay, freq := math.Exp(l.LogDecay[k]), l.Freq[k]
@@ -99,7 +99,7 @@ func (n *Network) kernels(l *Layer, length int) [][]float64 {
 	return list
 }
 
-// convolve: y[t] = Σ_j k0[j]·u[t−j] + Σ_j k1[j]·u[t+1+j] + D·u[t] (spec §1.5).
+// convolve: y[t] = Σ_j k0[j]·u[t−j] + Σ_j k1[j]·u[t+1+j] + D·u[t] (docs/maths.md §1.5).
 func (n *Network) convolve(l *Layer, b *Batch, u []float64, kernels [][]float64) []float64 {
 	y := zeros(len(u))
 	for row := range b.Size * n.H {

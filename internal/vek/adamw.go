@@ -8,7 +8,7 @@ type AdamWParams struct {
 	LR, WeightDecay, Beta1, Beta2, Eps, Correction1, Correction2 float64
 }
 
-// AdamW makes one update of p with gradient g and running moments m, v (spec §4.1):
+// AdamW makes one update of p with gradient g and running moments m, v (docs/maths.md §4.1):
 //
 //	m = β1·m + (1−β1)·g,  v = β2·v + (1−β2)·g²
 //	p = p·(1 − lr·wd) − lr/c1 · m/(√v/√c2 + eps)

@@ -86,7 +86,7 @@ type Options struct {
 	// speech-commands: longer clips are cut, shorter ones zero-padded (default 16000, 1 s).
 	MaxLen int
 	// Decimate keeps every Decimate-th sample of a recording, without a filter: x[::2] turns 16 kHz into
-	// 8 kHz, to be met with rate 2 (spec §1.6).
+	// 8 kHz, to be met with rate 2 (docs/maths.md §1.6).
 	Decimate int
 
 	// Of the delay task: samples a sequence (default 4000), samples of delay (default a quarter of them), and

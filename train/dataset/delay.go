@@ -11,7 +11,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
-// The delay task's signal (spec §5.1): white noise up to the cutoff, half of the digital band.
+// The delay task's signal (docs/maths.md §5.1): white noise up to the cutoff, half of the digital band.
 const (
 	delayRate   = 4000 // Hz
 	delayCutoff = 1000 // Hz
@@ -94,7 +94,7 @@ func (s *delaySet) Example(dst *Example, i, epoch int) error {
 	return nil
 }
 
-// loadDelay makes the delay (continuous copying) task of spec §5.1: repeat the input, Delay samples later.
+// loadDelay makes the delay (continuous copying) task of docs/maths.md §5.1: repeat the input, Delay samples later.
 // The rate is 4000 Hz at every length. The signal has variance ¼ about its offset and ½ about zero; a network
 // that answers 0 has a mean squared error of ½·(1 − Delay/Length), 0.375 by default. Mean is 0 and Std 1: the
 // input goes into the network as it is.

@@ -53,7 +53,7 @@ func TestDelayDefaults(t *testing.T) {
 	}
 }
 
-// The formulas of spec §5.1 written out, without a fast transform, for an even and an odd length.
+// The formulas of docs/maths.md §5.1 written out, without a fast transform, for an even and an odd length.
 func TestDelayAgainstTheFormula(t *testing.T) {
 	for _, length := range []int{4, 32, 33} {
 		d := mustLoad(t, "delay", Options{Seed: 3, Length: length, Delay: 2})

@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// Images are read pixel by pixel, row after row (spec §5.2). A tenth of the published training images, chosen by
+// Images are read pixel by pixel, row after row (docs/maths.md §5.2). A tenth of the published training images, chosen by
 // PyTorch's split of seed 42, is the validation set; the published test images are the test set.
 const imageSeed = 42
 
-// permutationSeed orders the pixels of permuted images: PyTorch's permutation of seed 0 (spec §5.2).
+// permutationSeed orders the pixels of permuted images: PyTorch's permutation of seed 0 (docs/maths.md §5.2).
 const permutationSeed = 0
 
 const (
@@ -174,7 +174,7 @@ func (s *imageSet) channel(dst []float32, k, c int) {
 	}
 }
 
-// luminance is ITU-R 601's, in integers as PIL computes it (spec §5.2).
+// luminance is ITU-R 601's, in integers as PIL computes it (docs/maths.md §5.2).
 func luminance(r, g, b byte) byte {
 	return byte((19595*uint32(r) + 38470*uint32(g) + 7471*uint32(b) + 32768) >> 16)
 }

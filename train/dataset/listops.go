@@ -14,7 +14,7 @@ import (
 const listOpsSource = "LRA's ListOps is published at github.com/google-research/long-range-arena (basic_train.tsv, basic_val.tsv, basic_test.tsv); " +
 	"`s4d-fast data listops` makes such files"
 
-// listOpsMax is how many tokens of an expression count, without the end (spec §5.3).
+// listOpsMax is how many tokens of an expression count, without the end (docs/maths.md §5.3).
 const listOpsMax = 2047
 
 // listOpsLine bounds a line's bytes: far more than an expression has.

@@ -12,7 +12,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
-// The shape of generated expressions (spec §5.3): a tree no deeper than 10 whose inner nodes have 2 to 10 arguments; of
+// The shape of generated expressions (docs/maths.md §5.3): a tree no deeper than 10 whose inner nodes have 2 to 10 arguments; of
 // a node's length a digit is 1 and an operator 2 and its arguments. Only those longer than 500 and shorter than 2000
 // are kept, each once.
 const (

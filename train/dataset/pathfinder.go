@@ -24,7 +24,7 @@ var pathfinderLabels = []string{"disconnected", "connected"}
 func pathfinderName(side int) string { return "pathfinder" + strconv.Itoa(side) }
 
 // pathfinder loads LRA's Pathfinder at 32×32 pixels, or its Path-X at 128×128 or 256×256, pixel by pixel, row after row
-// (spec §5.4). A tenth of the images is the validation set and a tenth the test set, chosen by PyTorch's split of
+// (docs/maths.md §5.4). A tenth of the images is the validation set and a tenth the test set, chosen by PyTorch's split of
 // seed 42. Images stay on the disk: at 256×256 they are 13 GB.
 func pathfinder(task string, side int) func(Options) (*Dataset, error) {
 	return func(opt Options) (*Dataset, error) {

@@ -9,7 +9,7 @@ import (
 )
 
 // RandPerm returns the permutation of [0, n) that torch.manual_seed(seed); torch.randperm(n) gives on the
-// CPU, for n below 2³²/20 (spec §5). The image tasks' splits and the pixel order of permuted images are
+// CPU, for n below 2³²/20 (docs/maths.md §5). The image tasks' splits and the pixel order of permuted images are
 // defined by it.
 func RandPerm(n int, seed uint64) []int {
 	if n < 0 || uint64(n) >= 1<<32/20 {
@@ -35,7 +35,7 @@ func identity(n int) []int {
 }
 
 // RandomSplit cuts RandPerm(sum of sizes, seed) into consecutive parts, as torch.utils.data.random_split does: the
-// training and validation sets of spec §5 where a data set has no published validation set.
+// training and validation sets of docs/maths.md §5 where a data set has no published validation set.
 func RandomSplit(seed uint64, sizes ...int) [][]int {
 	total := 0
 	for _, n := range sizes {

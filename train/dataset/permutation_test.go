@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What PyTorch 2's torch.randperm printed (spec §5).
+// What PyTorch 2's torch.randperm printed (docs/maths.md §5).
 func TestRandPermIsTorchs(t *testing.T) {
 	tests := []struct {
 		n          int

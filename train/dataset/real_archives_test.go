@@ -28,7 +28,7 @@ func unpack(t *testing.T, archive string, patterns ...string) string {
 	return dir
 }
 
-// CIFAR-10's training images from files: a fifth of them has the published means and deviations (spec §5.2), in colour
+// CIFAR-10's training images from files: a fifth of them has the published means and deviations (docs/maths.md §5.2), in colour
 // and in gray.
 func TestRealCIFAR(t *testing.T) {
 	dir := unpack(t, "cifar10-jpeg-train.tar.xz", "train/*[05].jpg")
@@ -76,7 +76,7 @@ func TestRealMNIST(t *testing.T) {
 }
 
 // Among the first 4095 characters of each published review 131 characters occur 15 times or more: with the tokens of our
-// own 134. (Spec §5.3 says 135; counted over whole reviews there are 136.)
+// own 134. (docs/maths.md §5.3 says 135; counted over whole reviews there are 136.)
 func TestRealText(t *testing.T) {
 	d := mustLoad(t, "text", Options{Dir: unpack(t, "aclImdb-train.tar.xz")})
 	if d.Train.Len() != 22500 || d.Val.Len() != 2500 || d.Test != nil || d.MaxLen != 4096 || d.Vocab != 134 {

@@ -13,7 +13,7 @@ import (
 const retrievalSource = "LRA's Retrieval, pairs of papers of the ACL Anthology Network, is published at github.com/google-research/long-range-arena: " +
 	"want the folder of new_aan_pairs.train.tsv, new_aan_pairs.eval.tsv and new_aan_pairs.test.tsv, or lra_release, which has them in tsv_data"
 
-// retrievalMax is how many characters of a paper count, without the end (spec §5.3).
+// retrievalMax is how many characters of a paper count, without the end (docs/maths.md §5.3).
 const retrievalMax = 3999
 
 // loadRetrieval loads pairs of papers, character by character, and whether they are linked. The vocabulary is that of

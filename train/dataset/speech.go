@@ -15,7 +15,7 @@ import (
 const speechSource = "Speech Commands is published at download.tensorflow.org/data/speech_commands_v0.02.tar.gz: " +
 	"want the folder it is unpacked to, with WORD/*.wav, validation_list.txt and testing_list.txt"
 
-// sc35 is the official order of the 35 words (spec §5.5).
+// sc35 is the official order of the 35 words (docs/maths.md §5.5).
 var sc35 = strings.Fields(`bed cat down five forward go house left marvin no on right sheila tree up visual yes
 	backward bird dog eight follow four happy learn nine off one seven six stop three two wow zero`)
 
@@ -27,7 +27,7 @@ var sc35 = strings.Fields(`bed cat down five forward go house left marvin no on 
 //
 // Clips are cut or zero-padded to one second. Mean and Std are over all samples of the training set; the
 // official trainer's are those of every time index on its own, of audio scaled down by 2¹⁵ once more, which leaves it at
-// a tenth to a quarter of unit variance (spec §5.5); the paper is silent, and one mean and deviation also serve a stream.
+// a tenth to a quarter of unit variance (docs/maths.md §5.5); the paper is silent, and one mean and deviation also serve a stream.
 func loadSpeechCommands(opt Options) (*Dataset, error) {
 	rec, err := opt.recorded(recording{rate: speechRate, maxLen: 16000, pad: true})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 const textSource = "the Large Movie Review Dataset is published at ai.stanford.edu/~amaas/data/sentiment: want its folder aclImdb, or what is in it"
 
 // Characters of a review that count, without the end, and how often one must occur in the training set to have a token of
-// its own (spec §5.3).
+// its own (docs/maths.md §5.3).
 const (
 	textMax   = 4095
 	textLeast = 15

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Tokens that every vocabulary begins with (spec §5.3). Padding is never part of an example here: true lengths mask it.
+// Tokens that every vocabulary begins with (docs/maths.md §5.3). Padding is never part of an example here: true lengths mask it.
 const (
 	tokenPad = iota
 	tokenUnknown

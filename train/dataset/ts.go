@@ -43,7 +43,7 @@ func loadTS(opt Options) (*Dataset, error) {
 	return train.dataset("ts", opt, &tsSet{train, parts[0]}, &tsSet{train, parts[1]}, &tsSet{test, identity(len(test.x))}), nil
 }
 
-// bidmc loads one target of BIDMC32 (spec §5.6): both files together, 30 % of them, as scikit-learn splits with
+// bidmc loads one target of BIDMC32 (docs/maths.md §5.6): both files together, 30 % of them, as scikit-learn splits with
 // seed 0, halved with seed 1 into validation and test set.
 func bidmc(task string) func(Options) (*Dataset, error) {
 	return func(opt Options) (*Dataset, error) {
