@@ -1,0 +1,46 @@
+// Package suggest proposes the known name that is closest to a misspelled one.
+package suggest
+
+import "fmt"
+
+// Name returns the known name that is the fewest edits away from name, or "" if none is close. An edit inserts,
+// deletes or replaces one byte. A name is close if at most one byte in three, rounded up, is edited. Of names that are
+// equally close, the first is returned.
+func Name(name string, known []string) string {
+	best, limit := "", (len(name)+2)/3
+	for _, k := range known {
+		if d := distance(name, k); d <= limit && k != name {
+			best, limit = k, d-1
+		}
+	}
+	return best
+}
+
+// Hint returns `; did you mean "KNOWN"?` for the end of an error message, or "" if no known name is close to name.
+func Hint(name string, known []string) string {
+	if k := Name(name, known); k != "" {
+		return fmt.Sprintf("; did you mean %q?", k)
+	}
+	return ""
+}
+
+// distance returns the Levenshtein distance of a and b in bytes.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1) // distances of a[:i] to every prefix of b
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
