@@ -32,9 +32,9 @@ type Config struct {
 	Optim  OptimConfig  `toml:"optim"`
 	Train  LoopConfig   `toml:"train"`
 
-	Out     string                `toml:"-"` // run folder; "" is runs/TASK or the next free number
-	Resume  bool                  `toml:"-"` // go on with the run in Out
-	Loading func(done, total int) `toml:"-"` // told of the recordings that have been read; may be nil
+	Out          string                `toml:"-"` // run folder; "" is runs/TASK or the next free number
+	Resume       bool                  `toml:"-"` // go on with the run in Out
+	LoadProgress func(done, total int) `toml:"-"` // told of the recordings that have been read; may be nil
 }
 
 // DataConfig says which data to load. A task uses what applies to it; 0 means its default.
@@ -276,7 +276,7 @@ func (c *Config) Network(info dataset.Info) model.Config {
 func (c *Config) dataOptions() dataset.Options {
 	d := c.Data
 	return dataset.Options{
-		Dir: d.Dir, Seed: c.Seed, Progress: c.Loading, MaxLen: d.MaxLen, Decimate: d.Decimate,
+		Dir: d.Dir, Seed: c.Seed, Progress: c.LoadProgress, MaxLen: d.MaxLen, Decimate: d.Decimate,
 		Length: d.Length, Delay: d.Delay, TrainSize: d.TrainSize, EvalSize: d.EvalSize,
 	}
 }

@@ -16,12 +16,12 @@ import (
 
 // EvalOptions says how to evaluate.
 type EvalOptions struct {
-	Info    dataset.Info           // of the data that the set is part of
-	Batch   int                    // examples at once; 0: 16
-	Workers int                    // goroutines; 0: one per processor
-	Rate    float64                // training samples that one input sample stands for (docs/maths.md §1.6); 0: 1
-	Context context.Context        // nil: context.Background()
-	Each    func(Prediction) error // called at the end for every example, in the set's order; may be nil
+	Info      dataset.Info           // of the data that the set is part of
+	Batch     int                    // examples at once; 0: 16
+	Workers   int                    // goroutines; 0: one per processor
+	StepScale float64                // training samples that one input sample stands for (docs/maths.md §1.6); 0: 1
+	Context   context.Context        // nil: context.Background()
+	Each      func(Prediction) error // called at the end for every example, in the set's order; may be nil
 }
 
 // Prediction is what a network says to one example.
@@ -29,7 +29,7 @@ type Prediction struct {
 	Index  int       // in the set
 	Path   string    // of the example's file; "" where it has none
 	Label  int       // what it is
-	Answer int       // the class of the largest logit
+	Class  int       // the class of the largest logit
 	Logits []float32 // [Outputs], or [Outputs][Len] where the network answers at every position
 	Target []float32 // regression, shaped as Logits
 }
@@ -97,7 +97,7 @@ const maxKept = 256 << 20
 // sizes returns how to run batches of so many examples. The weights do not change meanwhile, so kernels are kept where they
 // have room.
 func (o *EvalOptions) sizes(c model.Config, examples int) convmode.Options {
-	anew := convmode.Options{MaxBatch: examples * towers(o.Info), MaxLen: o.Info.MaxLen, Workers: o.Workers, Rate: o.Rate}
+	anew := convmode.Options{MaxBatch: examples * towers(o.Info), MaxLen: o.Info.MaxLen, Workers: o.Workers, Rate: o.StepScale}
 	kept := anew
 	kept.Fixed = true
 	if kept.Memory(c)-anew.Memory(c) > maxKept {
@@ -159,7 +159,7 @@ func (b *batch) predictions(said []Prediction, logits []float32) []Prediction {
 		if b.info.Regression {
 			p.Target = slices.Clone(b.targets[i*width : (i+1)*width])
 		} else {
-			p.Answer = argmax(p.Logits)
+			p.Class = argmax(p.Logits)
 		}
 		said = append(said, p)
 	}

@@ -84,7 +84,7 @@ func TestRetrieval(t *testing.T) {
 	}
 	for i, p := range said[0] {
 		q := said[1][i]
-		if p.Index != q.Index || p.Answer != q.Answer || slices.ContainsFunc([]int{0, 1}, func(k int) bool {
+		if p.Index != q.Index || p.Class != q.Class || slices.ContainsFunc([]int{0, 1}, func(k int) bool {
 			return math.Abs(float64(p.Logits[k]-q.Logits[k])) > 1e-4*(1+math.Abs(float64(p.Logits[k])))
 		}) {
 			t.Errorf("pair %d alone: %v, in a batch: %v", i, p.Logits, q.Logits)

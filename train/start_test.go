@@ -94,7 +94,7 @@ func TestInterruptedStart(t *testing.T) {
 	cfg := digits(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	loaded := 0
-	cfg.Loading = func(done, total int) {
+	cfg.LoadProgress = func(done, total int) {
 		if loaded = done; done == 2 {
 			cancel()
 		}
@@ -113,7 +113,7 @@ func TestInterruptedStart(t *testing.T) {
 
 func TestLoadSplit(t *testing.T) {
 	cfg := digits(t)
-	cfg.Loading = func(_, total int) {
+	cfg.LoadProgress = func(_, total int) {
 		if total != 1 {
 			t.Errorf("%d recordings to load, want 1", total)
 		}

@@ -81,7 +81,7 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return badInput(err)
 	}
-	opt := train.EvalOptions{Info: data.Info, Batch: c.Batch, Workers: c.Threads, Rate: stride, Context: ctx}
+	opt := train.EvalOptions{Info: data.Info, Batch: c.Batch, Workers: c.Threads, StepScale: stride, Context: ctx}
 	r, err := c.evaluate(m, set, opt)
 	if err != nil {
 		return trainError(err)
@@ -174,7 +174,7 @@ func predictionOf(p train.Prediction, info dataset.Info) predictionLine {
 		line.Index = &p.Index
 	}
 	if !info.Regression {
-		line.Label, line.Prediction = info.Labels[p.Label], info.Labels[p.Answer]
+		line.Label, line.Prediction = info.Labels[p.Label], info.Labels[p.Class]
 	}
 	return line
 }

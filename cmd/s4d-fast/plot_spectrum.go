@@ -50,7 +50,7 @@ func (c *plotSpectrumCmd) Run(std *streams, ctx *ctxBox) error {
 		return trainError(err)
 	}
 	if std.errTTY {
-		cfg.Loading = loading(std.err)
+		cfg.LoadProgress = loading(std.err)
 	}
 	data, err := train.LoadData(ctx, cfg, "train")
 	if err != nil {

@@ -138,7 +138,7 @@ func (c *pruneCmd) evaluate(ctx *ctxBox, p *pruning, models ...*model.Model) err
 	}
 	var accuracy, rmse [2]float64
 	for i, m := range models {
-		r, err := train.Evaluate(m, data.Val, train.EvalOptions{Info: data.Info, Batch: e.Batch, Rate: stride, Context: ctx})
+		r, err := train.Evaluate(m, data.Val, train.EvalOptions{Info: data.Info, Batch: e.Batch, StepScale: stride, Context: ctx})
 		if err != nil {
 			return err
 		}

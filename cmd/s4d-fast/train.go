@@ -43,7 +43,7 @@ func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 		return trainError(err)
 	}
 	if std.errTTY {
-		cfg.Loading = loading(std.err)
+		cfg.LoadProgress = loading(std.err)
 	}
 	t, err := train.New(ctx, cfg)
 	if err != nil {
