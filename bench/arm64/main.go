@@ -78,7 +78,7 @@ func run() error {
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("go test -c: %w: %s", err, out)
 	}
-	fmt.Println("| loop | an iteration treats | FP instructions | processor | cycles | limit | of the limit | cycles an element |")
+	fmt.Println("| loop | elements per iteration | FP instructions | processor | cycles | limit | share of limit | cycles per element |")
 	fmt.Println("| --- | --- | ---: | --- | ---: | ---: | ---: | ---: |")
 	for _, h := range loops {
 		text, err := disassemble(program, h.function)
