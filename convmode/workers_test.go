@@ -62,7 +62,7 @@ func TestWorkers(t *testing.T) {
 
 // TestNoAllocation checks that a training step and an inference allocate nothing once their length has been seen.
 func TestNoAllocation(t *testing.T) {
-	for _, norm := range []string{model.NormLayer, model.NormBatch} {
+	for _, norm := range []model.Norm{model.NormLayer, model.NormBatch} {
 		c := tiny()
 		c.Dropout, c.Norm, c.SSM.Init = 0.1, norm, ssm.DFouT
 		n := newNet(t, newModel(t, c), Options{MaxBatch: 5, MaxLen: 200, Workers: 2, Training: true})

@@ -3,30 +3,56 @@ package model
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// Choices of a network. The strings are the values in configuration files.
+// Encoder names the map from an input to the H channels of the first block.
+type Encoder string
+
+// The encoders.
 const (
-	EncoderLinear    = "linear"    // d_input channels → H, with bias
-	EncoderEmbedding = "embedding" // token id in [0, d_input) → H
+	EncoderLinear    Encoder = "linear"    // d_input channels → H, with bias
+	EncoderEmbedding Encoder = "embedding" // token id in [0, d_input) → H
+)
 
-	NormLayer = "layer" // LayerNorm over H, eps 1e-5
-	NormBatch = "batch" // BatchNorm over (batch, length), eps 1e-5, momentum 0.1
-	NormNone  = "none"
+// Norm names the normalisation of a block (docs/maths.md §3.3).
+type Norm string
 
-	ActivationGELU = "gelu" // exact, x·Φ(x)
-	ActivationNone = "none"
+// The norms.
+const (
+	NormLayer Norm = "layer" // LayerNorm over H, eps 1e-5
+	NormBatch Norm = "batch" // BatchNorm over (batch, length), eps 1e-5, momentum 0.1
+	NormNone  Norm = "none"
+)
 
-	MixingGLU    = "glu"    // Linear H→2H, first half × sigmoid(second half)
-	MixingLinear = "linear" // Linear H→H
-	MixingNone   = "none"
+// Activation names the function between a block's SSM and its mixing layer.
+type Activation string
 
-	PoolMean = "mean" // over the true length
-	PoolLast = "last" // the last true position
-	PoolNone = "none" // the decoder answers at every position
+// The activations.
+const (
+	ActivationGELU Activation = "gelu" // exact, x·Φ(x)
+	ActivationNone Activation = "none"
+)
+
+// Mixing names the position-wise layer that ends a block.
+type Mixing string
+
+// The mixing layers.
+const (
+	MixingGLU    Mixing = "glu"    // Linear H→2H, first half × sigmoid(second half)
+	MixingLinear Mixing = "linear" // Linear H→H
+	MixingNone   Mixing = "none"
+)
+
+// Pool names the reduction over time before the decoder.
+type Pool string
+
+// The reductions.
+const (
+	PoolMean Pool = "mean" // mean over the true length
+	PoolLast Pool = "last" // the last true position
+	PoolNone Pool = "none" // none: one output per position
 )
 
 // NormEps is added to the variance in every norm (docs/maths.md §3.3).
@@ -35,19 +61,19 @@ const NormEps = 1e-5
 // Config describes a network: encoder → NLayers × (SSM → activation → mixing, residual, norm) → pool → decoder
 // (docs/maths.md §3).
 type Config struct {
-	Encoder    string     `toml:"encoder" json:"encoder"`
+	Encoder    Encoder    `toml:"encoder" json:"encoder"`
 	DInput     int        `toml:"d_input" json:"d_input"`   // input channels, or vocabulary size
 	DOutput    int        `toml:"d_output" json:"d_output"` // classes, or regression targets
 	DModel     int        `toml:"d_model" json:"d_model"`   // H
 	NLayers    int        `toml:"n_layers" json:"n_layers"`
-	Norm       string     `toml:"norm" json:"norm"`
+	Norm       Norm       `toml:"norm" json:"norm"`
 	PreNorm    bool       `toml:"prenorm" json:"prenorm"`
 	FinalNorm  bool       `toml:"final_norm" json:"final_norm"` // one more norm after the last block (pre-norm networks)
 	Residual   bool       `toml:"residual" json:"residual"`
-	Activation string     `toml:"activation" json:"activation"`
-	Mixing     string     `toml:"mixing" json:"mixing"`
+	Activation Activation `toml:"activation" json:"activation"`
+	Mixing     Mixing     `toml:"mixing" json:"mixing"`
 	Dropout    float64    `toml:"dropout" json:"dropout"` // tied over time; after the activation and on the block's output (docs/maths.md §3.2)
-	Pool       string     `toml:"pool" json:"pool"`
+	Pool       Pool       `toml:"pool" json:"pool"`
 	Pairs      bool       `toml:"-" json:"pairs,omitempty"`      // an example is two sequences, pooled to a and b; the decoder reads GELU(W·[a, b, a−b, a·b] + bias), [H] (docs/maths.md §3.4)
 	SSMLayers  int        `toml:"-" json:"ssm_layers,omitempty"` // only the first so many blocks have an SSM, the others pass the sequence on (docs/maths.md §8, layer ablation); 0: all
 	SSM        ssm.Config `toml:"-" json:"ssm"`
@@ -133,19 +159,15 @@ func (c Config) validateSizes() error {
 }
 
 func (c Config) validateChoices() error {
-	for _, s := range []struct {
-		name, value string
-		choices     []string
-	}{
-		{"encoder", c.Encoder, []string{EncoderLinear, EncoderEmbedding}},
-		{"norm", c.Norm, []string{NormLayer, NormBatch, NormNone}},
-		{"activation", c.Activation, []string{ActivationGELU, ActivationNone}},
-		{"mixing", c.Mixing, []string{MixingGLU, MixingLinear, MixingNone}},
-		{"pool", c.Pool, []string{PoolMean, PoolLast, PoolNone}},
+	for _, err := range []error{
+		choice("encoder", c.Encoder, EncoderLinear, EncoderEmbedding),
+		choice("norm", c.Norm, NormLayer, NormBatch, NormNone),
+		choice("activation", c.Activation, ActivationGELU, ActivationNone),
+		choice("mixing", c.Mixing, MixingGLU, MixingLinear, MixingNone),
+		choice("pool", c.Pool, PoolMean, PoolLast, PoolNone),
 	} {
-		if !slices.Contains(s.choices, s.value) {
-			last := len(s.choices) - 1
-			return fmt.Errorf("%s %q: want %s or %s", s.name, s.value, strings.Join(s.choices[:last], ", "), s.choices[last])
+		if err != nil {
+			return err
 		}
 	}
 	switch {
@@ -159,4 +181,12 @@ func (c Config) validateChoices() error {
 		return fmt.Errorf("final_norm: there is no norm (norm %q)", c.Norm)
 	}
 	return nil
+}
+
+// choice reports a value that is not one of the choices.
+func choice[T ~string](name string, value T, choices ...T) error {
+	if slices.Contains(choices, value) {
+		return nil
+	}
+	return fmt.Errorf("%s %q: expected one of %q", name, value, choices)
 }

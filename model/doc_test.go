@@ -18,7 +18,7 @@ func TestModelFileDocumented(t *testing.T) {
 	layer := regexp.MustCompile(`^layers\.\d+\.`)
 	seen := 0
 	for _, init := range []ssm.Init{ssm.Lin, ssm.DFouT} {
-		for _, encoder := range []string{EncoderLinear, EncoderEmbedding} {
+		for _, encoder := range []Encoder{EncoderLinear, EncoderEmbedding} {
 			c := Default()
 			c.DModel, c.NLayers, c.Encoder, c.Norm, c.FinalNorm, c.Pairs = 4, 1, encoder, NormBatch, true, true
 			c.SSM.Init, c.SSM.TrainB, c.SSM.Bidirectional = init, true, true

@@ -202,7 +202,7 @@ func TestReadRefuses(t *testing.T) {
 		{"wrong modes", config(func(c *Config) { c.SSM.DState = 16 }), `tensor "layers.0.log_rho": shape [6 4], want [6 8]`},
 		{"other scheme", config(func(c *Config) { c.SSM.Init = ssm.Lin }), `tensor "layers.0.log_dt" is missing`},
 		{"other norm", config(func(c *Config) { c.Norm = NormBatch }), `tensor "layers.0.norm.running_mean" is missing`},
-		{"wrong choice", config(func(c *Config) { c.Pool = "max" }), `pool "max": want mean, last or none`},
+		{"wrong choice", config(func(c *Config) { c.Pool = "max" }), `pool "max": expected one of ["mean" "last" "none"]`},
 		{"missing tensor", func(f *file) { f.Arrays = f.Arrays[:len(f.Arrays)-1] }, `tensor "decoder.bias" is missing`},
 		{"renamed tensor", func(f *file) { f.Find("layers.1.C").Name = "layers.1.c" }, `tensor "layers.1.C" is missing`},
 		{"extra tensor", func(f *file) { f.Arrays = append(f.Arrays, safetensors.Array{Name: "x", Shape: []int{0}}) }, `tensor "x", shape [0], does not belong`},

@@ -79,7 +79,7 @@ type norm struct {
 	weight, shift []float32 // [H]
 }
 
-func newNorm(kind string, weight, bias, mean, variance []float32) norm {
+func newNorm(kind model.Norm, weight, bias, mean, variance []float32) norm {
 	n := norm{perChannel: kind == model.NormBatch}
 	if kind == model.NormNone {
 		return n

@@ -102,8 +102,8 @@ func TestTwoModesLong(t *testing.T) {
 		{"lin Re λ=0", func(c *ssm.Config) { c.Init = ssm.Lin; c.AReal = 0 }, 1},
 	}
 	for _, test := range tests {
-		for _, pool := range []string{model.PoolMean, model.PoolNone} {
-			t.Run(test.name+"/"+pool, func(t *testing.T) {
+		for _, pool := range []model.Pool{model.PoolMean, model.PoolNone} {
+			t.Run(test.name+"/"+string(pool), func(t *testing.T) {
 				cfg := baseConfig()
 				cfg.Pool = pool
 				test.change(&cfg.SSM)

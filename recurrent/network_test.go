@@ -186,7 +186,7 @@ func TestChunks(t *testing.T) {
 
 // TestRunningAnswer: a pooled network answers for the prefix that it has seen.
 func TestRunningAnswer(t *testing.T) {
-	for _, pool := range []string{model.PoolMean, model.PoolLast} {
+	for _, pool := range []model.Pool{model.PoolMean, model.PoolLast} {
 		cfg := baseConfig()
 		cfg.Pool = pool
 		net := newNetwork(t, newModel(t, cfg, 1), 1)

@@ -188,7 +188,7 @@ func encoderText(c model.Config) string {
 }
 
 func blockText(c model.Config) string {
-	parts := []string{"conv", c.Activation, c.Mixing}
+	parts := []string{"conv", string(c.Activation), string(c.Mixing)}
 	if c.Residual {
 		parts = append(parts, "residual")
 	}
@@ -197,9 +197,9 @@ func blockText(c model.Config) string {
 	case c.Norm == model.NormNone:
 		return text + ", no norm"
 	case c.PreNorm:
-		return c.Norm + " norm → " + text
+		return string(c.Norm) + " norm → " + text
 	}
-	return text + " → " + c.Norm + " norm"
+	return text + " → " + string(c.Norm) + " norm"
 }
 
 func directionText(c model.Config) string {

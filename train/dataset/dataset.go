@@ -32,7 +32,7 @@ type Info struct {
 }
 
 // Encoder returns the encoder that a network needs for the task, and its d_input.
-func (i Info) Encoder() (kind string, inputs int) {
+func (i Info) Encoder() (kind model.Encoder, inputs int) {
 	if i.Channels == 0 {
 		return model.EncoderEmbedding, i.Vocab
 	}
