@@ -19,11 +19,11 @@ import (
 
 // Options sizes a Net.
 type Options struct {
-	MaxBatch int     // sequences in a batch, at least 1
-	MaxLen   int     // positions in a sequence, at least 1
-	Workers  int     // goroutines that share the work; 0 means 1
-	Training bool    // keep what ForwardTrain and Backward need: about 5·NLayers + 2 arrays of [MaxBatch][H][MaxLen]
-	Rate     float64 // training samples that one input sample stands for (docs/maths.md §1.6); 0 means 1
+	MaxBatch  int     // sequences in a batch, at least 1
+	MaxLen    int     // positions in a sequence, at least 1
+	Workers   int     // goroutines that share the work; 0 means 1
+	Training  bool    // keep what ForwardTrain and Backward need: about 5·NLayers + 2 arrays of [MaxBatch][H][MaxLen]
+	StepScale float64 // training samples that one input sample stands for (docs/maths.md §1.6); 0 means 1
 
 	// Fixed says that the model's weights do not change while the Net lives: the kernels' spectra are computed once and
 	// kept from one Forward to the next, for the length (planned, see planFor) of the last batch. The logits have the same
@@ -34,17 +34,17 @@ type Options struct {
 // Net is a network with its workspaces. It reads the model's weights anew at every call, so a trainer may
 // change them in between, unless they are Fixed. It belongs to one goroutine at a time.
 type Net struct {
-	cfg     model.Config
-	w       *model.Weights
-	rate    float64
-	opt     Options
-	pool    *par.Pool
-	workers []worker
-	layers  []layer
-	entry   []*norm // [NLayers+1] the norm between x_i and its reader: block i or, last, the pool; nil where there is none
-	exit    []*norm // [NLayers] the norm at the end of block i (post-norm networks)
-	plans   map[int]*plan
-	loops   loops
+	cfg       model.Config
+	w         *model.Weights
+	stepScale float64
+	opt       Options
+	pool      *par.Pool
+	workers   []worker
+	layers    []layer
+	entry     []*norm // [NLayers+1] the norm between x_i and its reader: block i or, last, the pool; nil where there is none
+	exit      []*norm // [NLayers] the norm at the end of block i (post-norm networks)
+	plans     map[int]*plan
+	loops     loops
 
 	infer, keep activations // what Forward and ForwardTrain write; keep is empty without Training
 	grad        array       // ∂loss/∂x_i on its way down
@@ -93,13 +93,13 @@ func New(m *model.Model, opt Options) (*Net, error) {
 		return nil, fmt.Errorf("convmode: %w", err)
 	}
 	opt.Workers = max(opt.Workers, 1)
-	if opt.Rate == 0 {
-		opt.Rate = 1
+	if opt.StepScale == 0 {
+		opt.StepScale = 1
 	}
 	if err := opt.Validate(m.Config); err != nil {
 		return nil, err
 	}
-	n := &Net{cfg: m.Config, w: m.Weights, rate: opt.Rate, opt: opt, plans: map[int]*plan{}}
+	n := &Net{cfg: m.Config, w: m.Weights, stepScale: opt.StepScale, opt: opt, plans: map[int]*plan{}}
 	n.newNorms()
 	n.newActivations()
 	n.newLayers()
@@ -126,8 +126,8 @@ func (o Options) Validate(c model.Config) error {
 		return fmt.Errorf("convmode: MaxLen %d, want at least 1", o.MaxLen)
 	case o.MaxBatch%c.Towers() != 0:
 		return fmt.Errorf("convmode: MaxBatch %d, want an even number: sequences come in pairs", o.MaxBatch)
-	case !(o.Rate >= 0) || math.IsInf(o.Rate, 1):
-		return fmt.Errorf("convmode: Rate %v, want a positive number", o.Rate)
+	case !(o.StepScale >= 0) || math.IsInf(o.StepScale, 1):
+		return fmt.Errorf("convmode: StepScale %v, want a positive number", o.StepScale)
 	case o.Fixed && o.Training:
 		return fmt.Errorf("convmode: Fixed with Training: training changes the weights")
 	}

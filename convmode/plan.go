@@ -32,7 +32,7 @@ func (n *Net) planFor(length int) *plan {
 func (n *Net) newPlan(length int) *plan {
 	taps := length
 	if n.cfg.SSM.LMax > 0 {
-		taps = min(length, max(1, int(math.Round(float64(n.cfg.SSM.LMax)/n.rate))))
+		taps = min(length, max(1, int(math.Round(float64(n.cfg.SSM.LMax)/n.stepScale))))
 	}
 	conv := fftkernel.NewConv(length, taps, n.cfg.SSM.Bidirectional)
 	kernel := fftkernel.NewVandermonde(n.cfg.SSM.Modes(), taps)

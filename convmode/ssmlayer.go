@@ -18,7 +18,7 @@ func (n *Net) convChannel(w, h int) {
 	}
 	khat := n.khat(ws, l, h)
 	if !n.kept.valid {
-		l.params.DiscretizeChannels(l.disc, n.cfg.SSM.Disc, n.rate, h, h+1)
+		l.params.DiscretizeChannels(l.disc, n.cfg.SSM.Disc, n.stepScale, h, h+1)
 		khat = n.spectrum(ws, l, h)
 	}
 	u, v := n.acts.u[n.block], n.acts.v[n.block]
@@ -146,7 +146,7 @@ func (n *Net) kernelGrad(ws *worker, l *layer, h int, acc []float32) {
 		p.kernel.Grad(n.gPole[at:at+modes], n.mPole[at:at+modes], dk[:used], lambda, ws.conv)
 	}
 	if n.ownPoles() {
-		l.params.BackwardChannels(n.dSSM, n.cfg.SSM.Disc, n.rate, n.gPole, n.mPole, h, h+1)
+		l.params.BackwardChannels(n.dSSM, n.cfg.SSM.Disc, n.stepScale, n.gPole, n.mPole, h, h+1)
 	}
 }
 
@@ -157,7 +157,7 @@ func (n *Net) ownPoles() bool { return n.dSSM.Copies() == n.cfg.DModel }
 // Channels that share poles add to the same entries, hence one after the other.
 func (n *Net) poleGrad() {
 	if !n.ownPoles() {
-		n.layers[n.block].params.BackwardChannels(n.dSSM, n.cfg.SSM.Disc, n.rate, n.gPole, n.mPole, 0, n.cfg.DModel)
+		n.layers[n.block].params.BackwardChannels(n.dSSM, n.cfg.SSM.Disc, n.stepScale, n.gPole, n.mPole, 0, n.cfg.DModel)
 	}
 	n.grads.Layers[n.block].AddSSM(n.dSSM)
 }

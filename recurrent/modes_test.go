@@ -14,7 +14,7 @@ import (
 // convolve is the other mode's answer to one sequence.
 func convolve(t *testing.T, m *model.Model, x []float32, ids []int32, length int, rate float64) []float64 {
 	t.Helper()
-	net, err := convmode.New(m, convmode.Options{MaxBatch: 1, MaxLen: length, Workers: 1, Rate: rate})
+	net, err := convmode.New(m, convmode.Options{MaxBatch: 1, MaxLen: length, Workers: 1, StepScale: rate})
 	if err != nil {
 		t.Fatal(err)
 	}

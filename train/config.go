@@ -22,7 +22,7 @@ var ErrConfig = errors.New("invalid configuration")
 type Config struct {
 	Task    string `toml:"task"`
 	Seed    uint64 `toml:"seed"`    // of initial weights, shuffling, dropout and synthetic data; below 2^63
-	Threads int    `toml:"threads"` // 0: one per processor
+	Workers int    `toml:"threads"` // 0: one per processor
 	Level   string `toml:"level"`   // kernel level; "" is the one in use
 
 	Data   DataConfig   `toml:"data"`
@@ -173,7 +173,7 @@ func (c *Config) validateTask() error {
 		return configErrorf("seed %d: want below 2^63", c.Seed)
 	}
 	return within([]setting{
-		{"threads", c.Threads, 0, maxThreads},
+		{"threads", c.Workers, 0, maxThreads},
 		{"data.length", c.Data.Length, 0, math.MaxInt32}, {"data.delay", c.Data.Delay, 0, math.MaxInt32},
 		{"data.train_size", c.Data.TrainSize, 0, maxExamples}, {"data.eval_size", c.Data.EvalSize, 0, maxExamples},
 		{"data.max_len", c.Data.MaxLen, 0, math.MaxInt32}, {"data.decimate", c.Data.Decimate, 0, math.MaxInt32},
@@ -283,10 +283,10 @@ func (c *Config) dataOptions() dataset.Options {
 
 // threads returns the number of workers.
 func (c *Config) threads() int {
-	if c.Threads == 0 {
+	if c.Workers == 0 {
 		return runtime.GOMAXPROCS(0)
 	}
-	return c.Threads
+	return c.Workers
 }
 
 // evalBatch returns the examples of an evaluation batch.

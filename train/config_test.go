@@ -238,7 +238,7 @@ func TestEncode(t *testing.T) {
 	if diff, err := c.difference(&back); diff != "" || err != nil {
 		t.Errorf("difference %q, %v", diff, err)
 	}
-	back.SSM.Init, back.Threads, back.Train.Epochs = ssm.Inv, 7, 99
+	back.SSM.Init, back.Workers, back.Train.Epochs = ssm.Inv, 7, 99
 	if diff, err := c.difference(&back); diff != "ssm.init: there inv, here dfout" || err != nil {
 		t.Errorf("difference %q, %v", diff, err)
 	}

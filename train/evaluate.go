@@ -97,7 +97,7 @@ const maxKept = 256 << 20
 // sizes returns how to run batches of so many examples. The weights do not change meanwhile, so kernels are kept where they
 // have room.
 func (o *EvalOptions) sizes(c model.Config, examples int) convmode.Options {
-	anew := convmode.Options{MaxBatch: examples * towers(o.Info), MaxLen: o.Info.MaxLen, Workers: o.Workers, Rate: o.StepScale}
+	anew := convmode.Options{MaxBatch: examples * towers(o.Info), MaxLen: o.Info.MaxLen, Workers: o.Workers, StepScale: o.StepScale}
 	kept := anew
 	kept.Fixed = true
 	if kept.Memory(c)-anew.Memory(c) > maxKept {

@@ -81,7 +81,7 @@ func digits(t *testing.T) Config {
 	t.Helper()
 	c := preset(t, "fsdd")
 	c.Data.Dir, c.Out = t.TempDir(), filepath.Join(t.TempDir(), "run")
-	c.Train.Batch, c.Threads = 2, 1
+	c.Train.Batch, c.Workers = 2, 1
 	for _, name := range []string{"0_jo_10", "1_jo_10", "0_jo_11", "2_jo_5", "0_jo_1"} {
 		if err := audio.WriteWAVFile(filepath.Join(c.Data.Dir, name+".wav"), 8000, make([]float32, 300)); err != nil {
 			t.Fatal(err)

@@ -109,7 +109,7 @@ func (t *Trainer) build() error {
 func (t *Trainer) resolve() error {
 	n := t.cfg.Network(t.data.Info)
 	t.cfg.Model.Encoder, t.cfg.Model.DInput, t.cfg.Model.DOutput = n.Encoder, n.DInput, n.DOutput
-	t.cfg.Threads, t.cfg.Level = t.cfg.threads(), string(vek.CurrentLevel())
+	t.cfg.Workers, t.cfg.Level = t.cfg.threads(), string(vek.CurrentLevel())
 	t.cfg.Train.EvalBatch = t.cfg.evalBatch()
 	if err := fits(n, t.data.Info); err != nil {
 		return configError{err}
@@ -247,5 +247,5 @@ func (t *Trainer) Sample() (x, target, output []float32, err error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	return Sample(m, t.data, t.cfg.Threads)
+	return Sample(m, t.data, t.cfg.Workers)
 }

@@ -39,7 +39,7 @@ func (g *gonum) Measure(r bench.Row, d time.Duration) (float64, error) {
 
 func prepare(r bench.Row) func() {
 	switch {
-	case r.Threads != 1: // gonum chooses their number itself
+	case r.Workers != 1: // gonum chooses their number itself
 		return nil
 	case r.Op == "fft":
 		plan := fourier.NewCmplxFFT(r.N)

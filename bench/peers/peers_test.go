@@ -50,10 +50,10 @@ func TestProcess(t *testing.T) {
 		want float64
 		err  string
 	}{
-		{row: bench.Row{Op: "gemm", Threads: 1, Sizes: bench.Sizes{Rows: 2, N: 3, K: 4}}, want: 234},
-		{row: bench.Row{Op: "conv", Threads: 1}},
-		{row: bench.Row{Op: "fft", Threads: 1}, err: `answer "what?"`},
-		{row: bench.Row{Op: "cexp", Threads: 1}, err: "it ended"},
+		{row: bench.Row{Op: "gemm", Workers: 1, Sizes: bench.Sizes{Rows: 2, N: 3, K: 4}}, want: 234},
+		{row: bench.Row{Op: "conv", Workers: 1}},
+		{row: bench.Row{Op: "fft", Workers: 1}, err: `answer "what?"`},
+		{row: bench.Row{Op: "cexp", Workers: 1}, err: "it ended"},
 	} {
 		got, err := p.Measure(test.row, time.Millisecond)
 		if test.err != "" {
@@ -88,7 +88,7 @@ func TestPeers(t *testing.T) {
 			}
 			defer p.stop()
 			for _, row := range rows {
-				row.Threads = 1
+				row.Workers = 1
 				ns, err := p.Measure(row, time.Millisecond)
 				if err != nil {
 					t.Fatal(err)
@@ -119,13 +119,13 @@ func TestTable(t *testing.T) {
 	var out strings.Builder
 	tab := newTable(&out)
 	for _, r := range []bench.Row{
-		{Op: "fft", Sizes: bench.Sizes{N: 512}, Threads: 1, Level: "avx2", NS: 500},
-		{Op: "fft", Sizes: bench.Sizes{N: 512}, Threads: 1, Level: "avx512", NS: 250},
-		{Op: "fft", Sizes: bench.Sizes{N: 512}, Threads: 1, Peer: "fftw", NS: 1000},
-		{Op: "fft", Sizes: bench.Sizes{N: 512}, Threads: 1, Peer: "gonum", NS: 12345},
-		{Op: "cexp", Sizes: bench.Sizes{N: 64}, Threads: 1, Level: "avx2", NS: 0.5},
-		{Op: "cexp", Sizes: bench.Sizes{N: 64}, Threads: 1, Level: "avx512", NS: 0.25},
-		{Op: "cexp", Sizes: bench.Sizes{N: 64}, Threads: 1, Peer: "sleef", NS: 2},
+		{Op: "fft", Sizes: bench.Sizes{N: 512}, Workers: 1, Level: "avx2", NS: 500},
+		{Op: "fft", Sizes: bench.Sizes{N: 512}, Workers: 1, Level: "avx512", NS: 250},
+		{Op: "fft", Sizes: bench.Sizes{N: 512}, Workers: 1, Peer: "fftw", NS: 1000},
+		{Op: "fft", Sizes: bench.Sizes{N: 512}, Workers: 1, Peer: "gonum", NS: 12345},
+		{Op: "cexp", Sizes: bench.Sizes{N: 64}, Workers: 1, Level: "avx2", NS: 0.5},
+		{Op: "cexp", Sizes: bench.Sizes{N: 64}, Workers: 1, Level: "avx512", NS: 0.25},
+		{Op: "cexp", Sizes: bench.Sizes{N: 64}, Workers: 1, Peer: "sleef", NS: 2},
 	} {
 		if err := tab.add(r); err != nil {
 			t.Fatal(err)

@@ -34,7 +34,7 @@ func (p *process) Name() string { return p.name }
 
 // Measure implements bench.Peer.
 func (p *process) Measure(r bench.Row, d time.Duration) (float64, error) {
-	if _, err := fmt.Fprintln(p.in, r.Op, r.Threads, r.N, r.L, r.H, r.M, r.Rows, r.K, r.B, r.Layers, d.Seconds()); err != nil {
+	if _, err := fmt.Fprintln(p.in, r.Op, r.Workers, r.N, r.L, r.H, r.M, r.Rows, r.K, r.B, r.Layers, d.Seconds()); err != nil {
 		return 0, err
 	}
 	if !p.answers.Scan() {

@@ -31,7 +31,7 @@ func (t *table) add(r bench.Row) error {
 func (t *table) finish() error { return t.flush() }
 
 // same says whether two rows differ in nothing but who is measured.
-func same(a, b bench.Row) bool { return a.Op == b.Op && a.Sizes == b.Sizes && a.Threads == b.Threads }
+func same(a, b bench.Row) bool { return a.Op == b.Op && a.Sizes == b.Sizes && a.Workers == b.Workers }
 
 func (t *table) flush() error {
 	var ours, theirs []bench.Row
@@ -47,7 +47,7 @@ func (t *table) flush() error {
 		return err
 	}
 	for _, their := range theirs {
-		cells := []string{their.Op, their.Sizes.String(), fmt.Sprint(their.Threads), their.Peer, duration(their.NS)}
+		cells := []string{their.Op, their.Sizes.String(), fmt.Sprint(their.Workers), their.Peer, duration(their.NS)}
 		for _, our := range ours {
 			cells = append(cells, fmt.Sprintf("%s (%.2f×)", duration(our.NS), their.NS/our.NS))
 		}

@@ -34,7 +34,7 @@ Example:
 }
 
 func (c *benchCmd) Run(std *streams, ctx *ctxBox, all *cli) error {
-	o := bench.Options{Ops: c.Op, Threads: c.Threads, Time: c.Time}
+	o := bench.Options{Ops: c.Op, Workers: c.Threads, Time: c.Time}
 	if all.Level != "" {
 		o.Levels = strings.Split(all.Level, ",")
 	} else if os.Getenv("S4D_LEVEL") != "" {
@@ -70,7 +70,7 @@ func benchTable(w io.Writer, run func(emit func(bench.Row) error) error) error {
 		case r.SequencesPerSecond > 0:
 			note = fmt.Sprintf("%.1f sequences/s", r.SequencesPerSecond)
 		}
-		_, err := fmt.Fprintf(w, line, r.Op, r.Sizes, r.Level, fmt.Sprint(r.Threads), nanoseconds(r.NS), gflops, share, note)
+		_, err := fmt.Fprintf(w, line, r.Op, r.Sizes, r.Level, fmt.Sprint(r.Workers), nanoseconds(r.NS), gflops, share, note)
 		return err
 	})
 }

@@ -94,7 +94,7 @@ func (c *trainCmd) config() (train.Config, error) {
 		cfg.Seed = *c.Seed
 	}
 	if c.Threads != 0 {
-		cfg.Threads = c.Threads
+		cfg.Workers = c.Threads
 	}
 	cfg.Level = string(vek.CurrentLevel()) // --level and S4D_LEVEL have been applied
 	if cfg.Data.Dir == "" && cfg.Task != defaultTask {

@@ -21,7 +21,7 @@ import (
 type Options struct {
 	Ops     []string      // names that Ops lists; nil: all
 	Levels  []string      // levels available here; nil: all of them
-	Threads []int         // numbers of threads; nil: 1, and for train one a processor as well
+	Workers []int         // numbers of goroutines to measure with; nil: 1, and for train also one per processor
 	Time    time.Duration // to spend on measuring a row; 0: DefaultTime
 	Peers   []Peer        // take turns with the levels
 }
@@ -29,7 +29,7 @@ type Options struct {
 // Peer is somebody else's code for the same operations.
 type Peer interface {
 	Name() string
-	// Measure runs the operation that r names by Op, Threads and Sizes for about d, and returns the nanoseconds of a
+	// Measure runs the operation that r names by Op, Workers and Sizes for about d, and returns the nanoseconds of a
 	// unit of it, or 0 if the peer does not do it. Calls for the same operation follow each other.
 	Measure(r Row, d time.Duration) (ns float64, err error)
 }
@@ -43,7 +43,7 @@ type Row struct {
 	Op      string `json:"op"`
 	Level   string `json:"level,omitempty"`
 	Peer    string `json:"peer,omitempty"` // who is measured, if not a level
-	Threads int    `json:"threads"`
+	Workers int    `json:"threads"`
 	Sizes
 	NS                 float64 `json:"ns"`                             // of one unit of the operation
 	GFLOPS             float64 `json:"gflops,omitempty"`               // 10⁹ nominal operations a second
@@ -83,7 +83,7 @@ func (o Options) Validate() error {
 	if o.Ops != nil && len(o.Ops) == 0 {
 		return fmt.Errorf("bench: no op: want some of %s", strings.Join(Names(), ", "))
 	}
-	if o.Threads != nil && len(o.Threads) == 0 {
+	if o.Workers != nil && len(o.Workers) == 0 {
 		return fmt.Errorf("bench: no number of threads")
 	}
 	for _, name := range o.Ops {
@@ -96,7 +96,7 @@ func (o Options) Validate() error {
 			return fmt.Errorf("bench: level %q is not available here; available: %v", level, vek.Levels())
 		}
 	}
-	for _, n := range o.Threads {
+	for _, n := range o.Workers {
 		if n < 1 || n > maxThreads {
 			return fmt.Errorf("bench: %d threads: want 1 … %d", n, maxThreads)
 		}
@@ -156,8 +156,8 @@ func (o Options) run(ctx context.Context, cases []workload, emit func(Row) error
 func (o Options) threads(w workload) []int {
 	all := runtime.GOMAXPROCS(0)
 	switch {
-	case o.Threads != nil:
-		return o.Threads
+	case o.Workers != nil:
+		return o.Workers
 	case w.shared && all > 1:
 		return []int{1, all}
 	}

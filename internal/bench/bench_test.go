@@ -29,7 +29,7 @@ func collect(t *testing.T, o Options, cases []workload) []Row {
 
 func TestEveryOp(t *testing.T) {
 	before := vek.CurrentLevel()
-	rows := collect(t, Options{Threads: []int{1, 2}, Time: time.Nanosecond}, tiny)
+	rows := collect(t, Options{Workers: []int{1, 2}, Time: time.Nanosecond}, tiny)
 	if vek.CurrentLevel() != before {
 		t.Errorf("level %s afterwards, %s before", vek.CurrentLevel(), before)
 	}
@@ -39,7 +39,7 @@ func TestEveryOp(t *testing.T) {
 	}
 	for i, r := range rows {
 		w := tiny[i/len(levels)/2]
-		if r.Op != w.op || r.Level != string(levels[i%len(levels)]) || r.Threads != i/len(levels)%2+1 || r.Sizes != w.Sizes {
+		if r.Op != w.op || r.Level != string(levels[i%len(levels)]) || r.Workers != i/len(levels)%2+1 || r.Sizes != w.Sizes {
 			t.Errorf("row %d is %+v", i, r)
 		}
 		counted := r.Op != "copy"
@@ -51,7 +51,7 @@ func TestEveryOp(t *testing.T) {
 			"gb_per_second": {r.GBPerSecond, r.Op == "copy"}, "sequences_per_second": {r.SequencesPerSecond, r.Op == "train"},
 		} {
 			if v.there != (v.value > 0) || math.IsInf(v.value, 0) || math.IsNaN(v.value) {
-				t.Errorf("%s, %s, %d threads: %s is %v", r.Op, r.Level, r.Threads, what, v.value)
+				t.Errorf("%s, %s, %d threads: %s is %v", r.Op, r.Level, r.Workers, what, v.value)
 			}
 		}
 	}
@@ -74,7 +74,7 @@ func TestTable(t *testing.T) {
 // The names in JSON are those that the documents promise; M and m are two.
 func TestJSON(t *testing.T) {
 	r := Row{
-		Op: "train", Level: "avx2", Threads: 2, NS: 1, GFLOPS: 2, Peak: 0.5, GBPerSecond: 3, SequencesPerSecond: 4,
+		Op: "train", Level: "avx2", Workers: 2, NS: 1, GFLOPS: 2, Peak: 0.5, GBPerSecond: 3, SequencesPerSecond: 4,
 		Sizes: Sizes{N: 1, L: 2, H: 3, M: 4, Rows: 5, K: 6, B: 7, Layers: 8},
 	}
 	text, err := json.Marshal(r)
@@ -99,9 +99,9 @@ func TestValidate(t *testing.T) {
 	for want, o := range map[string]Options{
 		`op "divide": want one of peak`: {Ops: []string{"fft", "divide"}},
 		`level "abacus" is not avail`:   {Levels: []string{"generic", "abacus"}},
-		"0 threads":                     {Threads: []int{1, 0}},
+		"0 threads":                     {Workers: []int{1, 0}},
 		"no op":                         {Ops: []string{}},
-		"no number of threads":          {Threads: []int{}},
+		"no number of threads":          {Workers: []int{}},
 		"-1ns":                          {Time: -1},
 	} {
 		err := Run(t.Context(), o, nil)

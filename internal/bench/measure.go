@@ -133,7 +133,7 @@ func (w workload) measure(ctx context.Context, levels []vek.Level, peers []Peer,
 }
 
 // plain is what all rows of the workload have in common.
-func (w workload) plain(threads int) Row { return Row{Op: w.op, Threads: threads, Sizes: w.Sizes} }
+func (w workload) plain(threads int) Row { return Row{Op: w.op, Workers: threads, Sizes: w.Sizes} }
 
 // invite returns those peers that do the workload, warmed up.
 func (w workload) invite(ctx context.Context, peers []Peer, threads int, d time.Duration) ([]guest, error) {
