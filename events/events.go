@@ -29,7 +29,7 @@ type Options struct {
 	Refractory   float64 // seconds after an event's onset in which no other begins, but its label may change; higher: more precision, less recall of words in quick succession
 	Hop          float64 // seconds between answers
 	Window       float64 // seconds that an answer looks back
-	Rate         float64 // sampling rate of the audio in Hz, 0: the model's; at another the steps of its SSMs are scaled (docs/maths.md §1.6)
+	SampleRate   float64 // sampling rate of the audio in Hz, 0: the model's; at another the steps of its SSMs are scaled (docs/maths.md §1.6)
 }
 
 // Defaults are the options for spoken words.
@@ -57,8 +57,8 @@ const (
 	preroll   = 10
 )
 
-// Finder makes Detectors of one model: immutable, shared.
-type Finder struct {
+// Recognizer makes Detectors of one model: immutable, shared.
+type Recognizer struct {
 	net          *recurrent.Network
 	labels       []string
 	opt          Options
@@ -70,10 +70,10 @@ type Finder struct {
 
 // New prepares a model of one audio channel with labels, a mean pool and a known sampling rate; recurrent.New says what else
 // it must be.
-func New(m *model.Model, opt Options) (*Finder, error) {
+func New(m *model.Model, opt Options) (*Recognizer, error) {
 	c, meta := m.Config, &m.Meta
-	if opt.Rate == 0 {
-		opt.Rate = meta.SampleRate
+	if opt.SampleRate == 0 {
+		opt.SampleRate = meta.SampleRate
 	}
 	switch {
 	case c.Encoder != model.EncoderLinear || c.DInput != 1:
@@ -88,17 +88,17 @@ func New(m *model.Model, opt Options) (*Finder, error) {
 	if err := opt.Validate(); err != nil {
 		return nil, fmt.Errorf("events: %w", err)
 	}
-	net, err := recurrent.New(m, recurrent.Options{Rate: meta.SampleRate / opt.Rate, Window: int(math.Ceil(opt.Window * opt.Rate))})
+	net, err := recurrent.New(m, recurrent.Options{StepScale: meta.SampleRate / opt.SampleRate, Window: int(math.Ceil(opt.Window * opt.SampleRate))})
 	if err != nil {
 		return nil, fmt.Errorf("events: %w", err)
 	}
-	f := &Finder{
-		net: net, labels: meta.Labels, opt: opt, rate: opt.Rate,
-		frame: int(math.Round(opt.Rate / frameRate)), hop: max(1, int(math.Round(opt.Hop*frameRate))),
-		refractory: int64(opt.Refractory * opt.Rate),
+	r := &Recognizer{
+		net: net, labels: meta.Labels, opt: opt, rate: opt.SampleRate,
+		frame: int(math.Round(opt.SampleRate / frameRate)), hop: max(1, int(math.Round(opt.Hop*frameRate))),
+		refractory: int64(opt.Refractory * opt.SampleRate),
 	}
-	f.scale, f.shift = meta.Affine(0)
-	return f, nil
+	r.scale, r.shift = meta.Affine(0)
+	return r, nil
 }
 
 // Bounds of Options.
@@ -110,8 +110,8 @@ const (
 
 // Validate returns an error about the first option out of its bounds. It begins with the option's name, as flags have it.
 func (o Options) Validate() error {
-	if o.Rate == 0 {
-		o.Rate = frameRate
+	if o.SampleRate == 0 {
+		o.SampleRate = frameRate
 	}
 	for _, v := range []struct {
 		name      string
@@ -120,7 +120,7 @@ func (o Options) Validate() error {
 	}{
 		{"threshold", o.Threshold, 0, 1}, {"off-threshold", o.OffThreshold, 0, 1}, {"confirm", float64(o.Confirm), 1, maxConfirm},
 		{"refractory", o.Refractory, 0, maxSeconds}, {"hop", o.Hop, 1. / frameRate, maxSeconds}, {"window", o.Window, 1. / frameRate, maxSeconds},
-		{"rate", o.Rate, frameRate, maxRate},
+		{"rate", o.SampleRate, frameRate, maxRate},
 	} {
 		if !(v.value >= v.low && v.value <= v.high) {
 			return fmt.Errorf("%s %v: want %v … %v", v.name, v.value, v.low, v.high)
@@ -132,15 +132,15 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// Rate returns the sampling rate of the audio in Hz.
-func (f *Finder) Rate() float64 { return f.rate }
+// SampleRate returns the sampling rate of the audio in Hz.
+func (r *Recognizer) SampleRate() float64 { return r.rate }
 
 // Frame returns how many samples the gate weighs together, a hundredth of a second's: blocks of so many cost no more than larger ones.
-func (f *Finder) Frame() int { return f.frame }
+func (r *Recognizer) Frame() int { return r.frame }
 
 // Detector listens to one stream. It belongs to one goroutine at a time.
 type Detector struct {
-	*Finder
+	*Recognizer
 	gate     gate
 	stream   *recurrent.Stream
 	position int64     // samples in complete frames
@@ -178,25 +178,25 @@ const (
 )
 
 // StateBytes returns what a Detector costs in memory, the state of its stream included. Beside it are only the
-// events that the last call returned; the working memory of a call is shared by the Finder's Detectors.
-func (f *Finder) StateBytes() int {
-	samples := f.frame + (preroll+openFrames-1)*f.frame
-	return int(unsafe.Sizeof(Detector{})) + 8*len(f.labels) + 4*samples + f.net.StreamBytes()
+// events that the last call returned; the working memory of a call is shared by the Recognizer's Detectors.
+func (r *Recognizer) StateBytes() int {
+	samples := r.frame + (preroll+openFrames-1)*r.frame
+	return int(unsafe.Sizeof(Detector{})) + 8*len(r.labels) + 4*samples + r.net.StreamBytes()
 }
 
 // NewDetector starts listening.
-func (f *Finder) NewDetector() *Detector {
+func (r *Recognizer) NewDetector() *Detector {
 	return &Detector{
-		Finder: f, gate: newGate(), stream: f.net.NewStream(), chance: make([]float64, len(f.labels)),
-		partial: make([]float32, 0, f.frame), past: make([]float32, 0, (preroll+openFrames-1)*f.frame),
+		Recognizer: r, gate: newGate(), stream: r.net.NewStream(), chance: make([]float64, len(r.labels)),
+		partial: make([]float32, 0, r.frame), past: make([]float32, 0, (preroll+openFrames-1)*r.frame),
 	}
 }
 
 // Position returns the number of samples heard.
 func (d *Detector) Position() int64 { return d.position + int64(len(d.partial)) }
 
-// Listening reports whether the gate is open.
-func (d *Detector) Listening() bool { return d.gate.Open }
+// GateOpen reports whether the gate is open.
+func (d *Detector) GateOpen() bool { return d.gate.Open }
 
 // loudest is an amplitude that no audio has.
 const loudest = 1e6
@@ -239,8 +239,8 @@ func (d *Detector) Process(x []float32) []Event {
 	return d.events
 }
 
-// Close ends the stream and returns the event that was under way, if there was one.
-func (d *Detector) Close() []Event {
+// Flush ends the stream and returns the event that was under way, if there was one.
+func (d *Detector) Flush() []Event {
 	d.events = d.events[:0]
 	if d.gate.Open {
 		if d.heard.Frames%d.hop != 0 { // else the last frame was answered
@@ -255,7 +255,7 @@ func (d *Detector) Close() []Event {
 // Skip tells that n samples were lost. It returns the event that was under way, if there was one; behind the gap listening begins anew.
 func (d *Detector) Skip(n int64) []Event {
 	at := d.Position()
-	last := d.Close()
+	last := d.Flush()
 	d.position = at + n
 	d.partial, d.past = d.partial[:0], d.past[:0]
 	return last

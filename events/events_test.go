@@ -16,7 +16,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/pretrained"
 )
 
-const rate = tonemodel.Rate
+const rate = tonemodel.SampleRate
 
 func listener(t testing.TB) *model.Model {
 	t.Helper()
@@ -27,7 +27,7 @@ func listener(t testing.TB) *model.Model {
 	return m
 }
 
-func finder(t testing.TB, opt events.Options) *events.Finder {
+func finder(t testing.TB, opt events.Options) *events.Recognizer {
 	t.Helper()
 	f, err := events.New(listener(t), opt)
 	if err != nil {
@@ -44,7 +44,7 @@ func with(change func(o *events.Options)) events.Options {
 }
 
 // listen feeds a signal in chunks of the sizes given, again and again.
-func listen(f *events.Finder, x []float32, chunks ...int) []events.Event {
+func listen(f *events.Recognizer, x []float32, chunks ...int) []events.Event {
 	d := f.NewDetector()
 	var all []events.Event
 	for i := 0; len(x) > 0; i++ {
@@ -52,7 +52,7 @@ func listen(f *events.Finder, x []float32, chunks ...int) []events.Event {
 		all = append(all, d.Process(x[:n])...)
 		x = x[n:]
 	}
-	return append(all, d.Close()...)
+	return append(all, d.Flush()...)
 }
 
 func TestEvents(t *testing.T) {
@@ -85,8 +85,8 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// Many streams of one Finder at once hear what one hears.
-func TestSharedFinder(t *testing.T) {
+// Many streams of one Recognizer at once hear what one hears.
+func TestSharedRecognizer(t *testing.T) {
 	s := tonemodel.Words()
 	f := finder(t, events.Defaults())
 	want := fmt.Sprint(listen(f, s.Samples, 800))
@@ -112,10 +112,10 @@ func TestEndless(t *testing.T) {
 		s.Silence(0.5)
 		s.Noise(level)
 		d := f.NewDetector()
-		if got := d.Process(s.Samples[:59*rate]); len(got) != 0 || d.Listening() {
-			t.Errorf("noise of %v: events %+v, gate open: %t", level, got, d.Listening())
+		if got := d.Process(s.Samples[:59*rate]); len(got) != 0 || d.GateOpen() {
+			t.Errorf("noise of %v: events %+v, gate open: %t", level, got, d.GateOpen())
 		}
-		got := append(slices.Clone(d.Process(s.Samples[59*rate:])), d.Close()...)
+		got := append(slices.Clone(d.Process(s.Samples[59*rate:])), d.Flush()...)
 		if len(got) != 1 || got[0].Label != "high" || math.Abs(float64(got[0].Onset-60*rate)) > 0.05*rate {
 			t.Errorf("noise of %v: events %+v, want one at %d", level, got, 60*rate)
 		}
@@ -129,7 +129,7 @@ func TestEndless(t *testing.T) {
 	}
 	d := f.NewDetector()
 	d.Process(s.Samples[:7*rate])
-	if d.Listening() {
+	if d.GateOpen() {
 		t.Error("the gate is open two seconds after noise began")
 	}
 }
@@ -205,8 +205,8 @@ func TestNoisyStart(t *testing.T) {
 				s.Noise(deviation)
 				d := f.NewDetector()
 				got := d.Process(s.Samples)
-				if d.Listening() || len(got) != 1 || got[0].Label != "low" {
-					t.Errorf("%s, noise %v, word at %v s: events %+v, gate open: %t", name, deviation, at, got, d.Listening())
+				if d.GateOpen() || len(got) != 1 || got[0].Label != "low" {
+					t.Errorf("%s, noise %v, word at %v s: events %+v, gate open: %t", name, deviation, at, got, d.GateOpen())
 				}
 			}
 		}
@@ -282,11 +282,11 @@ func TestCloseCountsOnce(t *testing.T) {
 			open := 0                                                 // frames
 			for x := s.Samples; open < 3*answers; x = x[f.Frame():] { // 3 are a hop
 				d.Process(x[:f.Frame()])
-				if d.Listening() {
+				if d.GateOpen() {
 					open++
 				}
 			}
-			if got, want := len(d.Close()), answers+1-confirm; got != want {
+			if got, want := len(d.Flush()), answers+1-confirm; got != want {
 				t.Errorf("%d events of %d answers with confirm %d, want %d", got, answers, confirm, want)
 			}
 		}
@@ -324,7 +324,7 @@ func TestNewRefuses(t *testing.T) {
 		"confirm 0: want 1 … 1000":               func(_ *model.Model, o *events.Options) { o.Confirm = 0 },
 		"hop 0: want 0.01 … 3600":                func(_ *model.Model, o *events.Options) { o.Hop = 0 },
 		"window 0: want 0.01 … 3600":             func(_ *model.Model, o *events.Options) { o.Window = 0 },
-		"rate 50: want 100":                      func(_ *model.Model, o *events.Options) { o.Rate = 50 },
+		"rate 50: want 100":                      func(_ *model.Model, o *events.Options) { o.SampleRate = 50 },
 		"off-threshold 0.9 is above the thresho": func(_ *model.Model, o *events.Options) { o.OffThreshold = 0.9 },
 		"confirm -1: want 1":                     func(_ *model.Model, o *events.Options) { o.Confirm = -1 },
 		"window NaN":                             func(_ *model.Model, o *events.Options) { o.Window = math.NaN() },
@@ -399,9 +399,9 @@ func TestRate(t *testing.T) {
 		next := s.Samples[min(i+1, len(s.Samples)-1)]
 		twice[2*i], twice[2*i+1] = v, (v+next)/2
 	}
-	f := finder(t, with(func(o *events.Options) { o.Rate = 2 * rate }))
-	if f.Rate() != 2*rate {
-		t.Errorf("rate %v, want %v", f.Rate(), 2*rate)
+	f := finder(t, with(func(o *events.Options) { o.SampleRate = 2 * rate }))
+	if f.SampleRate() != 2*rate {
+		t.Errorf("rate %v, want %v", f.SampleRate(), 2*rate)
 	}
 	got := listen(f, twice, 800)
 	if len(got) != len(want) {
@@ -432,12 +432,12 @@ func TestSkip(t *testing.T) {
 	if len(got) != 1 || got[0].Label != "low" || got[0].End != int64(cut) {
 		t.Errorf("skip returns %+v, want the tone, cut at %d", got, cut)
 	}
-	if d.Position() != int64(cut)+1234 || d.Listening() {
-		t.Errorf("position %d, listening %t", d.Position(), d.Listening())
+	if d.Position() != int64(cut)+1234 || d.GateOpen() {
+		t.Errorf("position %d, listening %t", d.Position(), d.GateOpen())
 	}
 	fresh := f.NewDetector()
-	want := append(slices.Clone(fresh.Process(s.Samples[cut:])), fresh.Close()...)
-	got = append(slices.Clone(d.Process(s.Samples[cut:])), d.Close()...)
+	want := append(slices.Clone(fresh.Process(s.Samples[cut:])), fresh.Flush()...)
+	got = append(slices.Clone(d.Process(s.Samples[cut:])), d.Flush()...)
 	if len(got) != 1 || len(want) != 1 {
 		t.Fatalf("behind the gap %+v, want %+v later", got, want)
 	}

@@ -10,7 +10,7 @@ import (
 
 // A stream is heard in pieces, stored in the middle of a word, and goes on elsewhere. The model, made by hand, hears two tones;
 // pretrained.Load("digits") hears digits.
-func ExampleFinder() {
+func ExampleRecognizer() {
 	m, err := tonemodel.New()
 	if err != nil {
 		log.Fatal(err)
@@ -27,21 +27,21 @@ func ExampleFinder() {
 	sound.Silence(1)
 	print := func(list []events.Event) {
 		for _, e := range list {
-			fmt.Printf("%-4s  %.1f … %.1f s, sure: %t\n", e.Label, float64(e.Onset)/finder.Rate(), float64(e.End)/finder.Rate(), e.Confidence > 0.9)
+			fmt.Printf("%-4s  %.1f … %.1f s, sure: %t\n", e.Label, float64(e.Onset)/finder.SampleRate(), float64(e.End)/finder.SampleRate(), e.Confidence > 0.9)
 		}
 	}
 
 	d, middle := finder.NewDetector(), 22000
 	print(d.Process(sound.Samples[:middle]))
 	snapshot := d.Snapshot()
-	fmt.Println("stored in a word:", d.Listening())
+	fmt.Println("stored in a word:", d.GateOpen())
 
 	d = finder.NewDetector() // in another process, perhaps
 	if err := d.Restore(snapshot); err != nil {
 		log.Fatal(err)
 	}
 	print(d.Process(sound.Samples[middle:]))
-	print(d.Close())
+	print(d.Flush())
 	// Output:
 	// low   1.0 … 1.4 s, sure: true
 	// stored in a word: true

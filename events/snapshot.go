@@ -13,7 +13,7 @@ import (
 
 // memory is all that a Detector knows.
 type memory struct {
-	Options              Options // of its Finder
+	Options              Options // of its Recognizer
 	Gate                 gate
 	Heard                hearing
 	Position             int64
@@ -32,7 +32,7 @@ func (d *Detector) Snapshot() []byte {
 }
 
 // Restore makes the Detector go on where the one that made the snapshot stood: what it then hears gives the same events, to the bit. It must come
-// from a Finder of the same model and options. After an error the Detector is as it was.
+// from a Recognizer of the same model and options. After an error the Detector is as it was.
 func (d *Detector) Restore(snapshot []byte) error {
 	n := len(snapshot) - crc32.Size
 	if n < 0 || crc32.ChecksumIEEE(snapshot[:n]) != binary.LittleEndian.Uint32(snapshot[n:]) {

@@ -26,12 +26,12 @@ func TestSnapshot(t *testing.T) {
 			if err := next.Restore(d.Snapshot()); err != nil {
 				t.Fatal(err)
 			}
-			if next.Position() != d.Position() || next.Listening() != d.Listening() {
-				t.Fatalf("restored at %d, listening %t; want %d, %t", next.Position(), next.Listening(), d.Position(), d.Listening())
+			if next.Position() != d.Position() || next.GateOpen() != d.GateOpen() {
+				t.Fatalf("restored at %d, listening %t; want %d, %t", next.Position(), next.GateOpen(), d.Position(), d.GateOpen())
 			}
 			d = next
 		}
-		if got := fmt.Sprint(append(got, d.Close()...)); got != want {
+		if got := fmt.Sprint(append(got, d.Flush()...)); got != want {
 			t.Errorf("restored every %d samples: %s, want %s", every, got, want)
 		}
 	}
@@ -53,7 +53,7 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, want string
-		finder     *events.Finder
+		finder     *events.Recognizer
 		snapshot   []byte
 	}{
 		{"empty", "damaged", f, nil},
@@ -71,8 +71,8 @@ func TestRestoreRefuses(t *testing.T) {
 		fresh := c.finder.NewDetector()
 		fresh.Process(s.Samples[:3000])
 		rest := s.Samples[3000:]
-		got := fmt.Sprint(append(d.Process(rest), d.Close()...))
-		if want := fmt.Sprint(append(fresh.Process(rest), fresh.Close()...)); got != want {
+		got := fmt.Sprint(append(d.Process(rest), d.Flush()...))
+		if want := fmt.Sprint(append(fresh.Process(rest), fresh.Flush()...)); got != want {
 			t.Errorf("%s: after the error %s, want %s", c.name, got, want)
 		}
 	}
@@ -92,7 +92,7 @@ func FuzzRestore(f *testing.F) {
 		d := finder.NewDetector()
 		if d.Restore(signed(b)) == nil {
 			d.Process(s.Samples[:4000])
-			d.Close()
+			d.Flush()
 		}
 	})
 }

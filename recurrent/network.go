@@ -21,7 +21,7 @@ import (
 
 // Options of a Network.
 type Options struct {
-	Rate float64 // model samples per input sample: 2 where only every second sample arrives; 0 means 1 (docs/maths.md §1.6)
+	StepScale float64 // model samples per input sample: 2 where only every second sample arrives; 0 means 1 (docs/maths.md §1.6)
 
 	// Window is how many samples the mean pool looks back: at least so many, and up to 126 more, since it forgets whole
 	// blocks of 64. 0: all since the start. A stream that never ends wants one.
@@ -30,11 +30,11 @@ type Options struct {
 
 // Network is a model made ready for streaming at one rate: immutable, shared by any number of streams.
 type Network struct {
-	cfg    model.Config
-	rate   float64
-	blocks int      // complete blocks that the mean pool looks back, 0: all
-	hash   [32]byte // of the model, carried by snapshots
-	layers []layer
+	cfg       model.Config
+	stepScale float64
+	blocks    int      // complete blocks that the mean pool looks back, 0: all
+	hash      [32]byte // of the model, carried by snapshots
+	layers    []layer
 
 	encoder, decoder linear
 	embedding        []float32 // [d_input][H], for tokens
@@ -51,12 +51,12 @@ const maxWindow = 1 << 30
 // reads samples that have not arrived, truncated kernels, which no finite state reproduces, and those of two sequences.
 func New(m *model.Model, opt Options) (*Network, error) {
 	cfg := m.Config
-	if opt.Rate == 0 {
-		opt.Rate = 1
+	if opt.StepScale == 0 {
+		opt.StepScale = 1
 	}
 	switch {
-	case !(opt.Rate > 0) || math.IsInf(opt.Rate, 1):
-		return nil, fmt.Errorf("recurrent: rate %v: want a finite number > 0", opt.Rate)
+	case !(opt.StepScale > 0) || math.IsInf(opt.StepScale, 1):
+		return nil, fmt.Errorf("recurrent: rate %v: want a finite number > 0", opt.StepScale)
 	case opt.Window < 0 || opt.Window > maxWindow:
 		return nil, fmt.Errorf("recurrent: window %d: want 0 … %d samples", opt.Window, maxWindow)
 	case opt.Window > 0 && cfg.Pool != model.PoolMean:
@@ -69,7 +69,7 @@ func New(m *model.Model, opt Options) (*Network, error) {
 		return nil, fmt.Errorf("recurrent: the model truncates its kernels (l_max %d), but a recurrence has the whole kernel; run it in convolution mode", cfg.SSM.LMax)
 	}
 
-	n := &Network{cfg: cfg, rate: opt.Rate, blocks: (opt.Window + block - 1) / block, hash: m.Hash()}
+	n := &Network{cfg: cfg, stepScale: opt.StepScale, blocks: (opt.Window + block - 1) / block, hash: m.Hash()}
 	w := m.Weights
 	if cfg.Encoder == model.EncoderEmbedding {
 		n.embedding = slices.Clone(w.EncoderWeight)
@@ -77,7 +77,7 @@ func New(m *model.Model, opt Options) (*Network, error) {
 		n.encoder = newLinear(w.EncoderWeight, w.EncoderBias, cfg.DModel)
 	}
 	for i := range cfg.NLayers {
-		n.layers = append(n.layers, newLayer(m, i, opt.Rate))
+		n.layers = append(n.layers, newLayer(m, i, opt.StepScale))
 	}
 	if cfg.FinalNorm {
 		n.final = newNorm(cfg.Norm, w.NormWeight, w.NormBias, w.RunningMean, w.RunningVar)
@@ -89,8 +89,8 @@ func New(m *model.Model, opt Options) (*Network, error) {
 // Level names the kernels that all networks run on: "generic", "avx2", "avx512" or "neon".
 func Level() string { return string(vek.CurrentLevel()) }
 
-// Rate returns the rate that the network was prepared for.
-func (n *Network) Rate() float64 { return n.rate }
+// StepScale returns the rate that the network was prepared for.
+func (n *Network) StepScale() float64 { return n.stepScale }
 
 // Outputs returns d_output.
 func (n *Network) Outputs() int { return n.cfg.DOutput }

@@ -45,7 +45,7 @@ func newModel(t testing.TB, cfg model.Config, seed uint64) *model.Model {
 
 func newNetwork(t testing.TB, m *model.Model, rate float64) *recurrent.Network {
 	t.Helper()
-	n, err := recurrent.New(m, recurrent.Options{Rate: rate})
+	n, err := recurrent.New(m, recurrent.Options{StepScale: rate})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +296,7 @@ func TestRefusals(t *testing.T) {
 	for _, test := range tests {
 		cfg := baseConfig()
 		test.change(&cfg)
-		_, err := recurrent.New(newModel(t, cfg, 1), recurrent.Options{Rate: test.rate})
+		_, err := recurrent.New(newModel(t, cfg, 1), recurrent.Options{StepScale: test.rate})
 		if err == nil || err.Error() != test.want {
 			t.Errorf("got %v, want %s", err, test.want)
 		}

@@ -41,7 +41,7 @@ func (s *Stream) Snapshot(dst []byte) []byte {
 	dst = append(dst, snapshotMagic...)
 	dst = le.AppendUint32(dst, snapshotVersion)
 	dst = append(dst, s.net.hash[:]...)
-	dst = le.AppendUint64(dst, math.Float64bits(s.net.rate))
+	dst = le.AppendUint64(dst, math.Float64bits(s.net.stepScale))
 	dst = le.AppendUint64(dst, uint64(s.position))
 	dst = le.AppendUint64(dst, uint64(s.net.blocks))
 	for _, x := range s.state {
@@ -92,8 +92,8 @@ func (n *Network) checkSnapshot(b []byte) error {
 	if !bytes.Equal(b[12:44], n.hash[:]) {
 		return fmt.Errorf("recurrent: snapshot: taken from another model (hash %x…, this model's is %x…)", b[12:16], n.hash[:4])
 	}
-	if rate := math.Float64frombits(le.Uint64(b[44:])); rate != n.rate {
-		return fmt.Errorf("recurrent: snapshot: taken at rate %v, this network runs at %v", rate, n.rate)
+	if rate := math.Float64frombits(le.Uint64(b[44:])); rate != n.stepScale {
+		return fmt.Errorf("recurrent: snapshot: taken at rate %v, this network runs at %v", rate, n.stepScale)
 	}
 	if blocks := le.Uint64(b[60:]); blocks != uint64(n.blocks) {
 		return fmt.Errorf("recurrent: snapshot: a window of %d blocks, this network's has %d", blocks, n.blocks)

@@ -6,18 +6,18 @@ import "github.com/s4d-fast/s4d-fast/events"
 
 // Start is the first line.
 type Start struct {
-	Type      string   `json:"type"`
-	Format    string   `json:"format"`
-	Rate      float64  `json:"rate"`
-	ModelRate float64  `json:"model_rate,omitempty"` // where it is another
-	Model     string   `json:"model"`
-	Task      string   `json:"task,omitempty"`
-	Labels    []string `json:"labels,omitempty"`
-	Level     string   `json:"level"`
-	Emit      string   `json:"emit"`
-	Hop       int      `json:"hop,omitempty"`
-	Stream    string   `json:"stream,omitempty"`  // a service's: its name
-	Samples   *int64   `json:"samples,omitempty"` // a service's: heard before
+	Type            string   `json:"type"`
+	Format          string   `json:"format"`
+	SampleRate      float64  `json:"rate"`
+	ModelSampleRate float64  `json:"model_rate,omitempty"` // where it is another
+	Model           string   `json:"model"`
+	Task            string   `json:"task,omitempty"`
+	Labels          []string `json:"labels,omitempty"`
+	Level           string   `json:"level"`
+	Emit            string   `json:"emit"`
+	Hop             int      `json:"hop,omitempty"`
+	Stream          string   `json:"stream,omitempty"`  // a service's: its name
+	Samples         *int64   `json:"samples,omitempty"` // a service's: heard before
 }
 
 // Event is the line of an event.
@@ -65,7 +65,7 @@ type Block struct {
 // Error is a service's last line where the audio has not ended, or the body of its refusal.
 type Error struct {
 	Type    string `json:"type"`
-	Why     string `json:"why"` // for programs
+	Code    string `json:"why"` // for programs
 	Error   string `json:"error"`
 	Stream  string `json:"stream,omitempty"`
 	Samples *int64 `json:"samples,omitempty"` // heard: a stream that can go on does so from here

@@ -40,13 +40,13 @@ func main() {
 	fail(err)
 	clips, err := dataset.Load("fsdd", dataset.Options{Dir: *data, Split: "val"})
 	fail(err)
-	if finder.Rate() != clips.SampleRate {
-		fail(fmt.Errorf("the model hears audio at %g Hz, the clips have %g Hz", finder.Rate(), clips.SampleRate))
+	if finder.SampleRate() != clips.SampleRate {
+		fail(fmt.Errorf("the model hears audio at %g Hz, the clips have %g Hz", finder.SampleRate(), clips.SampleRate))
 	}
 	stream, words, err := build(clips, *snr, *seed)
 	fail(err)
 	if *out != "" {
-		fail(audio.WriteWAVFile(*out, int(finder.Rate()), stream))
+		fail(audio.WriteWAVFile(*out, int(finder.SampleRate()), stream))
 	}
 	measure(finder, stream, words, *minutes, *seed).write(os.Stdout, *snr)
 }
@@ -74,20 +74,20 @@ type result struct {
 }
 
 // measure listens to a stream of words, and to noise and music of some minutes each.
-func measure(f *events.Finder, stream []float32, words []word, minutes float64, seed uint64) result {
-	n := int(minutes * 60 * f.Rate())
+func measure(f *events.Recognizer, stream []float32, words []word, minutes float64, seed uint64) result {
+	n := int(minutes * 60 * f.SampleRate())
 	return result{
-		words:   compare(words, listen(f, stream), int64(0.3*f.Rate())),
-		seconds: float64(len(stream)) / f.Rate(),
+		words:   compare(words, listen(f, stream), int64(0.3*f.SampleRate())),
+		seconds: float64(len(stream)) / f.SampleRate(),
 		noise:   float64(len(listen(f, noise(n, seed)))) / minutes,
-		music:   float64(len(listen(f, music(n, f.Rate(), seed)))) / minutes,
+		music:   float64(len(listen(f, music(n, f.SampleRate(), seed)))) / minutes,
 	}
 }
 
 // listen returns all events of a stream.
-func listen(f *events.Finder, x []float32) []events.Event {
+func listen(f *events.Recognizer, x []float32) []events.Event {
 	d := f.NewDetector()
-	return append(slices.Clone(d.Process(x)), d.Close()...)
+	return append(slices.Clone(d.Process(x)), d.Flush()...)
 }
 
 func (r result) write(w io.Writer, snr float64) {

@@ -100,13 +100,13 @@ func (c *streamCmd) Run(std *streams, ctx *ctxBox) error {
 		return badInput(fmt.Errorf("%s: %w", c.Model, err))
 	}
 	start := report.Start{
-		Type: "start", Format: c.Format, Rate: a.rate, Model: string(c.Model), Task: m.Meta.Task,
+		Type: "start", Format: c.Format, SampleRate: a.rate, Model: string(c.Model), Task: m.Meta.Task,
 		Labels: m.Meta.Labels, Level: string(vek.CurrentLevel()), Emit: c.Emit,
 	}
 	if a.heard != a.rate {
-		start.ModelRate = a.heard
+		start.ModelSampleRate = a.heard
 	} else if c.AdaptRate && a.rate != m.Meta.SampleRate {
-		start.ModelRate = m.Meta.SampleRate
+		start.ModelSampleRate = m.Meta.SampleRate
 	}
 	if c.Emit == "frames" {
 		start.Hop = block
@@ -185,7 +185,7 @@ func (c *streamCmd) hearer(m *model.Model, a *audioInput, out *json.Encoder) (he
 		scaled = m.Meta.SampleRate / a.heard
 	}
 	if c.Emit == "frames" {
-		net, err := recurrent.New(m, recurrent.Options{Rate: scaled, Window: int(math.Ceil(or(c.Window, 0) * a.heard))})
+		net, err := recurrent.New(m, recurrent.Options{StepScale: scaled, Window: int(math.Ceil(or(c.Window, 0) * a.heard))})
 		if err != nil {
 			return nil, 0, err
 		}
@@ -195,7 +195,7 @@ func (c *streamCmd) hearer(m *model.Model, a *audioInput, out *json.Encoder) (he
 		return nil, 0, errors.New("events need a model with labels and a mean pool: say --emit frames")
 	}
 	opt := c.options()
-	opt.Rate = a.heard
+	opt.SampleRate = a.heard
 	f, err := events.New(m, opt)
 	if err != nil {
 		return nil, 0, err

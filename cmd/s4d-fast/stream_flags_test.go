@@ -38,7 +38,7 @@ func TestStreamEventFlags(t *testing.T) {
 
 	s := tonemodel.Words()
 	path := filepath.Join(t.TempDir(), "words.wav")
-	if err := audio.WriteWAVFile(path, tonemodel.Rate, s.Samples); err != nil {
+	if err := audio.WriteWAVFile(path, tonemodel.SampleRate, s.Samples); err != nil {
 		t.Fatal(err)
 	}
 	count := func(args ...string) int {
@@ -96,7 +96,7 @@ func TestStreamFramesWindow(t *testing.T) {
 	s.Tone("low", 8)
 	s.Tone("high", 2)
 	path := filepath.Join(t.TempDir(), "tones.wav")
-	if err := audio.WriteWAVFile(path, tonemodel.Rate, s.Samples); err != nil {
+	if err := audio.WriteWAVFile(path, tonemodel.SampleRate, s.Samples); err != nil {
 		t.Fatal(err)
 	}
 	last := func(args ...string) []float32 {

@@ -108,7 +108,7 @@ func hearsTones(t *testing.T, heard []report.Event, s *tonemodel.Sound, scale fl
 	for i, e := range heard {
 		w := s.Tones[i]
 		near := func(got, want int64) bool {
-			return math.Abs(float64(got)-float64(want)*scale) <= 0.05*tonemodel.Rate*scale
+			return math.Abs(float64(got)-float64(want)*scale) <= 0.05*tonemodel.SampleRate*scale
 		}
 		if e.Label != w.Label || !near(e.Onset, w.Onset) || !near(e.End, w.End) {
 			t.Errorf("event %d is %+v, want %+v times %g", i, e, w, scale)
@@ -133,7 +133,7 @@ func TestStreamEvents(t *testing.T) {
 			}
 		case "wav":
 			var b bytes.Buffer
-			if err := audio.WriteWAV(&b, tonemodel.Rate, s.Samples); err != nil {
+			if err := audio.WriteWAV(&b, tonemodel.SampleRate, s.Samples); err != nil {
 				t.Fatal(err)
 			}
 			in = b.Bytes()
@@ -144,7 +144,7 @@ func TestStreamEvents(t *testing.T) {
 		}
 		heard, end := lines(t, stdout)
 		hearsTones(t, heard, s, 1)
-		if end.Samples != int64(len(s.Samples)) || end.Dropped != 0 || end.Seconds != float64(len(s.Samples))/tonemodel.Rate {
+		if end.Samples != int64(len(s.Samples)) || end.Dropped != 0 || end.Seconds != float64(len(s.Samples))/tonemodel.SampleRate {
 			t.Errorf("%s: end line %+v, want %d samples", format, end, len(s.Samples))
 		}
 		if b := end.Block; b.Samples != 80 || !(b.P50 > 0 && b.P50 <= b.P99 && b.P99 <= b.Max) {
@@ -190,7 +190,7 @@ func (d *dripping) Read(p []byte) (int, error) {
 // Audio at another rate is refused with both rates, or converted, or met by the model; lines count the input's samples.
 func TestStreamRates(t *testing.T) {
 	m, s := toneModel(t), tonemodel.Words()
-	const rate = 2 * tonemodel.Rate
+	const rate = 2 * tonemodel.SampleRate
 	twice := make([]float32, 2*len(s.Samples))
 	for i, v := range s.Samples {
 		next := s.Samples[min(i+1, len(s.Samples)-1)]
@@ -210,8 +210,8 @@ func TestStreamRates(t *testing.T) {
 		}
 		var start report.Start
 		decode(t, strings.SplitN(stdout, "\n", 2)[0], &start)
-		if start.Rate != rate || start.ModelRate != tonemodel.Rate {
-			t.Errorf("%v: rate %v, model rate %v", args, start.Rate, start.ModelRate)
+		if start.SampleRate != rate || start.ModelSampleRate != tonemodel.SampleRate {
+			t.Errorf("%v: rate %v, model rate %v", args, start.SampleRate, start.ModelSampleRate)
 		}
 	}
 	frames := ok(t, "stream", m, path, "--resample", "--emit", "frames", "--hop", "4000")
@@ -252,7 +252,7 @@ func TestStreamLive(t *testing.T) {
 		t.Errorf("end line %+v, want %d samples, some of the first half dropped", end, len(s.Samples))
 	}
 	last := s.Tones[len(s.Tones)-1]
-	if len(heard) < 2 || heard[len(heard)-1].Label != last.Label || math.Abs(float64(heard[len(heard)-1].Onset-last.Onset)) > 0.05*tonemodel.Rate {
+	if len(heard) < 2 || heard[len(heard)-1].Label != last.Label || math.Abs(float64(heard[len(heard)-1].Onset-last.Onset)) > 0.05*tonemodel.SampleRate {
 		t.Errorf("events %+v, the last tone is %+v", heard, last)
 	}
 	mustSay(t, nil, []string{"stream", m, clip(t, 8000, 100), "--live"}, exitUsage, "--live")
@@ -307,7 +307,7 @@ func TestStreamBuiltIn(t *testing.T) {
 		stdout := ok(t, args...)
 		var start report.Start
 		decode(t, strings.SplitN(stdout, "\n", 2)[0], &start)
-		if start.Model != "digits" || start.Rate != 8000 || len(start.Labels) != 11 {
+		if start.Model != "digits" || start.SampleRate != 8000 || len(start.Labels) != 11 {
 			t.Errorf("%v: start line %+v", args, start)
 		}
 		lines(t, stdout)
@@ -339,7 +339,7 @@ func TestStreamPrintsAtOnce(t *testing.T) {
 	if err := dec.Decode(&line); err != nil || line.Type != "start" {
 		t.Fatalf("%+v, %v", line, err)
 	}
-	go w.Write(in[:2*(s.Tones[0].End+tonemodel.Rate*3/10)]) // and nothing more
+	go w.Write(in[:2*(s.Tones[0].End+tonemodel.SampleRate*3/10)]) // and nothing more
 	if err := dec.Decode(&line); err != nil || line.Label != s.Tones[0].Label {
 		t.Errorf("%+v, %v; want %+v", line, err, s.Tones[0])
 	}

@@ -21,7 +21,7 @@ type eventer struct {
 
 func (e *eventer) hear(samples []float32) error { return e.print(e.detector.Process(samples)) }
 func (e *eventer) skip(n int64) error           { return e.print(e.detector.Skip(n)) }
-func (e *eventer) finish() error                { return e.print(e.detector.Close()) }
+func (e *eventer) finish() error                { return e.print(e.detector.Flush()) }
 
 func (e *eventer) print(list []events.Event) error {
 	for _, v := range list {

@@ -71,7 +71,7 @@ func lastFrame(t *testing.T, stdout string) report.Frame {
 	decode(t, lines[0], &start)
 	decode(t, lines[len(lines)-1], &end)
 	decode(t, lines[len(lines)-2], &frame)
-	if start.Type != "start" || start.Rate != 8000 || end.Type != "end" || frame.Type != "frame" || frame.Sample != end.Samples {
+	if start.Type != "start" || start.SampleRate != 8000 || end.Type != "end" || frame.Type != "frame" || frame.Sample != end.Samples {
 		t.Fatalf("lines of a stream: %q", lines)
 	}
 	return frame

@@ -114,7 +114,7 @@ func expected(t *testing.T, audio []byte) (all []report.Event) {
 		x[i] = float32(int16(binary.LittleEndian.Uint16(audio[2*i:]))) / (1 << 15)
 	}
 	d := f.NewDetector()
-	for _, e := range append(slices.Clone(d.Process(x)), d.Close()...) {
+	for _, e := range append(slices.Clone(d.Process(x)), d.Flush()...) {
 		all = append(all, report.NewEvent(e, func(n int64) int64 { return n }))
 	}
 	return all
@@ -195,7 +195,7 @@ func refused(t *testing.T, name string, status int, answer string, wantStatus in
 	t.Helper()
 	var e report.Error
 	decode(t, reporttest.Lines(t, answer)[0], &e)
-	if status != wantStatus || e.Why != why {
+	if status != wantStatus || e.Code != why {
 		t.Errorf("%s: status %d, %s; want %d, %q", name, status, answer, wantStatus, why)
 	}
 	for _, word := range words {

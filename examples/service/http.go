@@ -57,7 +57,7 @@ func (s *server) query(v url.Values, formats []string) (query, error) {
 			rate, e := strconv.ParseFloat(value, 64)
 			if e != nil {
 				err = fmt.Errorf("rate=%q: want a number of samples a second", value)
-			} else if rate != s.finder.Rate() {
+			} else if rate != s.finder.SampleRate() {
 				err = s.otherRate(rate)
 			}
 		default:
@@ -71,7 +71,7 @@ func (s *server) query(v url.Values, formats []string) (query, error) {
 }
 
 func (s *server) otherRate(rate float64) error {
-	return fmt.Errorf("the audio has a rate of %g Hz; the model expects %g Hz", rate, s.finder.Rate())
+	return fmt.Errorf("the audio has a rate of %g Hz; the model expects %g Hz", rate, s.finder.SampleRate())
 }
 
 // upload answers a request whose body is audio, while it comes.
@@ -141,7 +141,7 @@ func (s *server) newBody(p *patient, format string) (*body, error) {
 	switch f := b.wav.Format; {
 	case f.Channels != 1:
 		return nil, refusal(http.StatusBadRequest, "audio", "the audio has %d channels; the model expects 1", f.Channels)
-	case float64(f.SampleRate) != s.finder.Rate():
+	case float64(f.SampleRate) != s.finder.SampleRate():
 		return nil, errAudio(s.otherRate(float64(f.SampleRate)))
 	}
 	return b, nil

@@ -78,7 +78,7 @@ func TestMaxMessage(t *testing.T) {
 	c.say(make([]byte, 5000), 5000)
 	c.say(make([]byte, 5002), 5002)
 	got, status := c.rest()
-	if got.err == nil || got.err.Why != "message" || status != websocket.StatusMessageTooBig {
+	if got.err == nil || got.err.Code != "message" || status != websocket.StatusMessageTooBig {
 		t.Errorf("%+v, closed with %v", got.err, status)
 	}
 }
@@ -92,7 +92,7 @@ func TestIdle(t *testing.T) {
 		time.Sleep(150 * time.Millisecond)
 	}
 	got, status := c.rest()
-	if got.err == nil || got.err.Why != "idle" || status != websocket.StatusPolicyViolation {
+	if got.err == nil || got.err.Code != "idle" || status != websocket.StatusPolicyViolation {
 		t.Errorf("%+v, closed with %v", got.err, status)
 	}
 	if n := in.metric("s4d_samples_total"); n != 4*80 {
@@ -102,7 +102,7 @@ func TestIdle(t *testing.T) {
 	defer w.Close()
 	go w.Write(make([]byte, 1600))
 	_, answer := in.post("/v1/streams?format=s16le", r)
-	if got := read(t, answer); got.err == nil || got.err.Why != "idle" {
+	if got := read(t, answer); got.err == nil || got.err.Code != "idle" {
 		t.Errorf("a silent body gives %s", answer)
 	}
 }
@@ -208,8 +208,8 @@ func TestSlowReader(t *testing.T) {
 			t.Errorf("the metrics lack %s", want)
 		}
 		// It was heard until its lines, of some 90 bytes and one a second, had filled the buffers.
-		if heard := in.server.metrics.samples.Load() - before; heard < 8*tonemodel.Rate || heard > 2*narrowBytes/90*tonemodel.Rate {
-			t.Errorf("client %d was heard for %d s", i, heard/tonemodel.Rate)
+		if heard := in.server.metrics.samples.Load() - before; heard < 8*tonemodel.SampleRate || heard > 2*narrowBytes/90*tonemodel.SampleRate {
+			t.Errorf("client %d was heard for %d s", i, heard/tonemodel.SampleRate)
 		}
 	}
 }
@@ -245,12 +245,12 @@ func TestConfig(t *testing.T) {
 // At another rate than the model's the model's steps are scaled, and both rates are told.
 func TestRate(t *testing.T) {
 	opt := events.Defaults()
-	opt.Rate = 2 * tonemodel.Rate
+	opt.SampleRate = 2 * tonemodel.SampleRate
 	s, err := newServer(tones(t, 0), opt, defaults())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.start.Rate != 2*tonemodel.Rate || s.start.ModelRate != tonemodel.Rate || s.blockSize() != 1600 {
+	if s.start.SampleRate != 2*tonemodel.SampleRate || s.start.ModelSampleRate != tonemodel.SampleRate || s.blockSize() != 1600 {
 		t.Errorf("start line %+v, blocks of %d", s.start, s.blockSize())
 	}
 	var b bytes.Buffer

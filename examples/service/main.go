@@ -26,7 +26,7 @@ func main() {
 	path := flag.String("model", "digits", "model `file`, or the name of a built-in model")
 	grace := flag.Duration("grace", 10*time.Second, "`time` that shutting down may take")
 	opt := events.Defaults()
-	flag.Float64Var(&opt.Rate, "rate", 0, "sampling `rate` of the audio in Hz (0: the model's; at another the model's steps are scaled)")
+	flag.Float64Var(&opt.SampleRate, "rate", 0, "sampling `rate` of the audio in Hz (0: the model's; at another the model's steps are scaled)")
 	threshold := flag.Float64("threshold", opt.Threshold, "posterior that makes an event; below half of it the event has ended")
 	flag.StringVar(&cfg.Dir, "snapshots", "", "`folder` for the streams that are not connected; without one they are lost")
 	flag.DurationVar(&cfg.Keep, "keep", cfg.Keep, "`time` for which a stream that is not connected can be resumed")

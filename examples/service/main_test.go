@@ -53,7 +53,7 @@ func TestSIGTERM(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, status := c.rest()
-	if got.err == nil || got.err.Why != "shutdown" || *got.err.Samples != 8000 || status != websocket.StatusServiceRestart {
+	if got.err == nil || got.err.Code != "shutdown" || *got.err.Samples != 8000 || status != websocket.StatusServiceRestart {
 		t.Errorf("%+v, closed with %v", got.err, status)
 	}
 	if err := cmd.Wait(); err != nil {

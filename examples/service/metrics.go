@@ -47,7 +47,7 @@ func newMetrics(s *server, labels []string) *metrics {
 	gauge("s4d_streams", "Streams connected.", func() float64 { return float64(s.streams.count()) })
 	gauge("s4d_stream_bytes", "Memory of a stream's detector.", func() float64 { return float64(s.finder.StateBytes()) })
 	gauge("s4d_real_time_factor", "Time spent with the model over the time of the audio, since the start.", func() float64 {
-		return busy() / max(samples()/s.finder.Rate(), 1e-9)
+		return busy() / max(samples()/s.finder.SampleRate(), 1e-9)
 	})
 	gauge("s4d_processors", "Blocks that can be heard at once.", func() float64 { return float64(cap(s.work)) })
 	if kept := s.streams.store; kept != nil {

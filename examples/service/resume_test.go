@@ -56,7 +56,7 @@ func TestResume(t *testing.T) {
 					t.Errorf("%s: closed with %v", id, status)
 				}
 			}
-			if got.err == nil || got.err.Why != "shutdown" || got.start.Stream != id {
+			if got.err == nil || got.err.Code != "shutdown" || got.start.Stream != id {
 				t.Fatalf("%s: %+v", id, got)
 			}
 			all, at := got.events, int64(0)

@@ -63,7 +63,7 @@ type usage struct{ error }
 type server struct {
 	cfg     config
 	start   report.Start // but for the format and the stream
-	finder  *events.Finder
+	finder  *events.Recognizer
 	streams *streams
 	metrics *metrics
 	work    chan struct{} // a place for each processor: who hears a block holds one
@@ -81,12 +81,12 @@ func newServer(m *model.Model, opt events.Options, cfg config) (*server, error) 
 	s := &server{
 		cfg: cfg, finder: f, work: make(chan struct{}, runtime.GOMAXPROCS(0)), mux: http.NewServeMux(),
 		start: report.Start{
-			Type: "start", Rate: f.Rate(), Model: cfg.Model, Task: m.Meta.Task, Labels: m.Meta.Labels,
+			Type: "start", SampleRate: f.SampleRate(), Model: cfg.Model, Task: m.Meta.Task, Labels: m.Meta.Labels,
 			Level: recurrent.Level(), Emit: "events",
 		},
 	}
-	if f.Rate() != m.Meta.SampleRate {
-		s.start.ModelRate = m.Meta.SampleRate
+	if f.SampleRate() != m.Meta.SampleRate {
+		s.start.ModelSampleRate = m.Meta.SampleRate
 	}
 	var kept *store
 	if cfg.Dir != "" {
@@ -183,7 +183,7 @@ func (s *server) refuse(w http.ResponseWriter, err error) {
 		w.Header().Set("Retry-After", "5")
 	}
 	w.WriteHeader(f.status)
-	json.NewEncoder(w).Encode(report.Error{Type: "error", Why: f.why, Error: f.text})
+	json.NewEncoder(w).Encode(report.Error{Type: "error", Code: f.why, Error: f.text})
 }
 
 // fault returns what to tell of an error, and counts it.
@@ -208,7 +208,7 @@ func (s *server) forget(w http.ResponseWriter, r *http.Request) {
 // blockSeconds is the most audio that is heard in one go: nobody waits longer than for a block of each other stream.
 const blockSeconds = 0.1
 
-func (s *server) blockSize() int { return max(1, int(blockSeconds*s.finder.Rate())) }
+func (s *server) blockSize() int { return max(1, int(blockSeconds*s.finder.SampleRate())) }
 
 // enter waits for a processor, in the order of arrival; who gets nil must leave.
 func (s *server) enter(ctx context.Context) error {

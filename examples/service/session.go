@@ -138,11 +138,11 @@ func (s *session) tell(found []events.Event) (err error) {
 // end closes the stream and sends its last lines.
 func (s *session) end() error {
 	d := s.stream.detector
-	if err := s.tell(d.Close()); err != nil {
+	if err := s.tell(d.Flush()); err != nil {
 		return err
 	}
 	line := report.End{
-		Type: "end", Truncated: s.truncated != nil && s.truncated(), Samples: d.Position(), Seconds: float64(d.Position()) / s.finder.Rate(), Block: s.times.Block(s.block),
+		Type: "end", Truncated: s.truncated != nil && s.truncated(), Samples: d.Position(), Seconds: float64(d.Position()) / s.finder.SampleRate(), Block: s.times.Block(s.block),
 	}
 	if line.Seconds > 0 {
 		line.RealTimeFactor = s.stream.Busy.Seconds() / line.Seconds
@@ -161,7 +161,7 @@ func (s *session) broken(err error) error {
 		return err
 	}
 	f := s.fault(err)
-	line := report.Error{Type: "error", Why: f.why, Error: f.text}
+	line := report.Error{Type: "error", Code: f.why, Error: f.text}
 	if kept {
 		line.Stream, line.Samples = s.stream.ID, &heard
 	}

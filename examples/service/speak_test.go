@@ -24,7 +24,7 @@ func complete(t *testing.T, name string, got transcript, pcm []byte) {
 	if want := expected(t, pcm); fmt.Sprint(got.events) != fmt.Sprint(want) || len(want) == 0 {
 		t.Errorf("%s: events %v, want %v", name, got.events, want)
 	}
-	if got.end == nil || got.end.Samples != int64(len(pcm)/2) || got.end.Seconds != float64(len(pcm)/2)/tonemodel.Rate || got.end.RealTimeFactor <= 0 {
+	if got.end == nil || got.end.Samples != int64(len(pcm)/2) || got.end.Seconds != float64(len(pcm)/2)/tonemodel.SampleRate || got.end.RealTimeFactor <= 0 {
 		t.Errorf("%s: ends with %+v, %+v; want %d samples", name, got.end, got.err, len(pcm)/2)
 	}
 }
@@ -37,7 +37,7 @@ func TestUpload(t *testing.T) {
 	samples := make([]float32, len(pcm)/2)
 	raw, _ := audio.NewRawReader(bytes.NewReader(pcm), audio.S16LE)
 	raw.Read(samples)
-	if err := audio.WriteWAV(&file, tonemodel.Rate, samples); err != nil {
+	if err := audio.WriteWAV(&file, tonemodel.SampleRate, samples); err != nil {
 		t.Fatal(err)
 	}
 	for path, body := range map[string][]byte{
@@ -78,7 +78,7 @@ func TestUploadAnswersAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settled := 2 * int(s.Tones[0].End+tonemodel.Rate*3/10)
+	settled := 2 * int(s.Tones[0].End+tonemodel.SampleRate*3/10)
 	go w.Write(pcm[:settled]) // and nothing more
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
@@ -128,7 +128,7 @@ func TestWebSocket(t *testing.T) {
 	}
 	c := in.dial("/v1/streams/mine?rate=8000")
 	c.line()
-	c.say(pcm[:2*(s.Tones[0].End+tonemodel.Rate*3/10)], 1600)
+	c.say(pcm[:2*(s.Tones[0].End+tonemodel.SampleRate*3/10)], 1600)
 	var line report.Event
 	decode(t, c.line(), &line)
 	if want := expected(t, pcm)[0]; line != want {
@@ -206,7 +206,7 @@ func TestBadInput(t *testing.T) {
 	} {
 		status, answer := in.post(c.path, bytes.NewReader(c.body))
 		got := read(t, answer)
-		if status != 200 || got.err == nil || got.err.Why != "audio" || !strings.Contains(got.err.Error, c.word) {
+		if status != 200 || got.err == nil || got.err.Code != "audio" || !strings.Contains(got.err.Error, c.word) {
 			t.Errorf("%s: status %d, %s; want an error that says %q", c.name, status, answer, c.word)
 		}
 	}
@@ -277,7 +277,7 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	busy, factor := in.metric("s4d_busy_seconds_total"), in.metric("s4d_real_time_factor")
-	if want := busy / (float64(len(pcm)/2) / tonemodel.Rate); busy <= 0 || math.Abs(factor/want-1) > 1e-6 {
+	if want := busy / (float64(len(pcm)/2) / tonemodel.SampleRate); busy <= 0 || math.Abs(factor/want-1) > 1e-6 {
 		t.Errorf("real-time factor %v, want %v", factor, want)
 	}
 	if in.metric("s4d_processors") < 1 || in.metric("process_resident_memory_bytes") < 1e6 || in.metric("go_goroutines") < 1 {

@@ -41,7 +41,7 @@ func (s *stream) note(e report.Event) {
 
 // streams are those that are connected; the others are in the store.
 type streams struct {
-	finder *events.Finder
+	finder *events.Recognizer
 	cfg    config
 	store  *store // or nil
 	ctx    context.Context
@@ -54,7 +54,7 @@ type streams struct {
 	handlers sync.WaitGroup
 }
 
-func newStreams(f *events.Finder, cfg config, kept *store) *streams {
+func newStreams(f *events.Recognizer, cfg config, kept *store) *streams {
 	s := &streams{finder: f, cfg: cfg, store: kept, live: map[string]bool{}, clients: map[string]int{}}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	return s

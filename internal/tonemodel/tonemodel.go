@@ -9,8 +9,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// Rate is the model's sampling rate in Hz.
-const Rate = 8000
+// SampleRate is the model's sampling rate in Hz.
+const SampleRate = 8000
 
 // Pitches are the tones' frequencies in Hz by their label.
 var Pitches = map[string]float64{"low": 500, "high": 1500}
@@ -26,7 +26,7 @@ func New() (*model.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.Meta = model.Meta{Labels: []string{"low", "high", "none"}, SampleRate: Rate}
+	m.Meta = model.Meta{Labels: []string{"low", "high", "none"}, SampleRate: SampleRate}
 	w := m.Weights
 	w.Zero()
 	copy(w.EncoderWeight, []float32{1, 1})
@@ -34,7 +34,7 @@ func New() (*model.Model, error) {
 	for h, label := range []string{"low", "high"} {
 		w.Layers[0].LogStep[h] = float32(math.Log(step))
 		w.Layers[0].LogDecay[h] = float32(math.Log(decay))
-		w.Layers[0].Freq[h] = float32(2 * math.Pi * Pitches[label] / Rate)
+		w.Layers[0].Freq[h] = float32(2 * math.Pi * Pitches[label] / SampleRate)
 		w.Layers[0].C[2*h] = 2 * decay
 	}
 	copy(w.DecoderWeight, []float32{400, -100, -100, 400, 0, 0})
@@ -56,7 +56,7 @@ type Sound struct {
 
 // Silence adds silence.
 func (s *Sound) Silence(seconds float64) {
-	s.Samples = append(s.Samples, make([]float32, int(seconds*Rate))...)
+	s.Samples = append(s.Samples, make([]float32, int(seconds*SampleRate))...)
 }
 
 // Tone adds a tone of amplitude 0.3.
@@ -64,7 +64,7 @@ func (s *Sound) Tone(label string, seconds float64) {
 	from := len(s.Samples)
 	s.Silence(seconds)
 	for i := from; i < len(s.Samples); i++ {
-		s.Samples[i] = float32(0.3 * math.Sin(2*math.Pi*Pitches[label]*float64(i-from)/Rate))
+		s.Samples[i] = float32(0.3 * math.Sin(2*math.Pi*Pitches[label]*float64(i-from)/SampleRate))
 	}
 	s.Tones = append(s.Tones, Tone{int64(from), int64(len(s.Samples)), label})
 }

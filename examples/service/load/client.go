@@ -62,7 +62,7 @@ func write(name string, files []string, seconds float64, rounds int) ([]*script,
 	}
 	var all []*script
 	for i := range min(maxScripts, len(files)) {
-		s := &script{rate: f.Rate(), rounds: rounds}
+		s := &script{rate: f.SampleRate(), rounds: rounds}
 		clip, err := s.clip(append(files[i:len(files):len(files)], files[:i]...), seconds)
 		if err != nil {
 			return nil, err
@@ -94,7 +94,7 @@ func (s *script) clip(files []string, seconds float64) ([]float32, error) {
 }
 
 // listen cuts the clip into chunks and hears it as often as it will be sent.
-func (s *script) listen(f *events.Finder, clip []float32) {
+func (s *script) listen(f *events.Recognizer, clip []float32) {
 	size := int(chunkSeconds * s.rate)
 	for len(clip) >= size {
 		var b []byte

@@ -35,7 +35,7 @@ func files(t *testing.T) (name string, words []string) {
 		s := &tonemodel.Sound{}
 		s.Tone(label, 0.4)
 		path := filepath.Join(dir, string(rune('a'+i))+".wav")
-		if err := audio.WriteWAVFile(path, tonemodel.Rate, s.Samples); err != nil {
+		if err := audio.WriteWAVFile(path, tonemodel.SampleRate, s.Samples); err != nil {
 			t.Fatal(err)
 		}
 		words = append(words, path)
