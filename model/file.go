@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/s4d-fast/s4d-fast/internal/atomicfile"
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/internal/safetensors"
 )
 

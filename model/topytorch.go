@@ -8,7 +8,7 @@ import (
 	"math/cmplx"
 	"slices"
 
-	"github.com/s4d-fast/s4d-fast/internal/atomicfile"
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/internal/pth"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/s4d-fast/s4d-fast/internal/atomicfile"
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 )
 
 const sweepFile = "sweep.csv"

@@ -1,0 +1,174 @@
+// Package atomicfile writes files whole or not at all.
+//
+// A regular file is written under a temporary name in the same folder, synced and renamed, and the folder is
+// synced. After a crash or a power cut at any moment the path holds either the old content or the new. A crash
+// may leave the temporary file NAME.*.tmp behind. Devices and pipes are written in place.
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+)
+
+// Write writes what write produces to the file at path. A new file gets mode 0666 less the umask. An existing
+// file keeps its mode. A symbolic link stays, and the file that it leads to is written. An error names path, and
+// leaves a regular file unchanged unless only the folder could not be synced.
+func Write(path string, write func(w io.Writer) error) error {
+	var failed error // of write: it may name a file that was read
+	err := writeFile(path, func(w io.Writer) error {
+		failed = write(w)
+		return failed
+	})
+	if err == nil {
+		return nil
+	}
+	if failed == nil {
+		err = bare(err)
+	}
+	return fmt.Errorf("%s: %w", path, err)
+}
+
+func writeFile(path string, write func(io.Writer) error) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return replace(path, nil, write)
+	case err != nil:
+		return err
+	case info.Mode().IsRegular():
+		return replace(path, info, write)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0) // of a folder this is an error
+	if err != nil {
+		return err
+	}
+	return fill(f, write, func() error { return nil })
+}
+
+// replace writes the regular file that path leads to. If there is one, info describes it.
+func replace(path string, info fs.FileInfo, write func(io.Writer) error) error {
+	path, err := follow(path)
+	if err != nil {
+		return err
+	}
+	f, err := createTemp(path, info)
+	if err != nil {
+		return err
+	}
+	renamed := false
+	defer func() {
+		if !renamed { // write failed or panicked
+			os.Remove(f.Name())
+		}
+	}()
+	if err := fill(f, write, f.Sync); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	renamed = true
+	return syncFolder(filepath.Dir(path))
+}
+
+// follow returns the path without symbolic links of the file, existing or not, that path leads to.
+func follow(path string) (string, error) {
+	for range 40 { // as many links as Linux follows
+		dir, name := filepath.Split(path) // Dir would simplify LINK/.. to nothing
+		dir, err := filepath.EvalSymlinks(dir + ".")
+		if err != nil {
+			return "", err
+		}
+		link, err := os.Readlink(filepath.Join(dir, name))
+		switch {
+		case err != nil: // not a link
+			return filepath.Join(dir, name), nil
+		case filepath.IsAbs(link):
+			path = link
+		default:
+			path = dir + string(filepath.Separator) + link
+		}
+	}
+	return "", errors.New("too many symbolic links")
+}
+
+// createTemp creates a file beside path, with the mode of the file at path if info describes one.
+func createTemp(path string, info fs.FileInfo) (*os.File, error) {
+	mode := fs.FileMode(0o666)
+	if info != nil {
+		mode = info.Mode().Perm()
+	}
+	for {
+		f, err := os.OpenFile(fmt.Sprintf("%s.%d.tmp", path, rand.Uint32()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		switch {
+		case errors.Is(err, fs.ErrExist):
+			continue
+		case err != nil || info == nil:
+			return f, err
+		}
+		if err := f.Chmod(mode); err != nil { // the bits that the umask cleared
+			f.Close()
+			os.Remove(f.Name())
+			return nil, err
+		}
+		return f, nil
+	}
+}
+
+// fill writes, syncs and closes f.
+func fill(f *os.File, write func(io.Writer) error, sync func() error) (err error) {
+	defer func() {
+		if e := f.Close(); err == nil {
+			err = e
+		}
+	}()
+	if err := write(writer{f}); err != nil {
+		return err
+	}
+	return sync()
+}
+
+// writer is a file whose errors do not name it, for the name may be a temporary one.
+type writer struct{ file *os.File }
+
+func (w writer) Write(p []byte) (int, error) {
+	n, err := w.file.Write(p)
+	return n, bare(err)
+}
+
+// syncFolder makes a rename in the folder last, where the system and the file system can.
+func syncFolder(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	f, err := os.Open(dir)
+	if errors.Is(err, fs.ErrPermission) { // a folder may be writable only
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := f.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return nil
+}
+
+// bare removes operation and path from an error of package os.
+func bare(err error) error {
+	switch e := err.(type) {
+	case *fs.PathError:
+		return e.Err
+	case *os.LinkError:
+		return e.Err
+	}
+	return err
+}

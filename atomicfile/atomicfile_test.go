@@ -1,0 +1,163 @@
+package atomicfile
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func text(s string) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.WriteString(w, s)
+		return err
+	}
+}
+
+// holds fails unless path is the only file of its folder and has the expected content.
+func holds(t *testing.T, path, want string) {
+	t.Helper()
+	got, err := os.ReadFile(path)
+	if err != nil || string(got) != want {
+		t.Errorf("the file holds %q (%v), expected %q", got, err, want)
+	}
+	files, err := os.ReadDir(filepath.Dir(path))
+	if err != nil || len(files) != 1 {
+		t.Errorf("the folder holds %v (%v), expected one file", files, err)
+	}
+}
+
+func TestWrite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.txt")
+	for _, s := range []string{"a longer first text", "short"} {
+		if err := Write(path, text(s)); err != nil {
+			t.Fatal(err)
+		}
+		holds(t, path, s)
+	}
+}
+
+// The old file stays until the new one is complete.
+func TestOldFileStaysMeanwhile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.txt")
+	if err := Write(path, text("old")); err != nil {
+		t.Fatal(err)
+	}
+	err := Write(path, func(w io.Writer) error {
+		if err := text("new")(w); err != nil {
+			return err
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != "old" {
+			t.Errorf("half-way the file holds %q (%v)", got, err)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	holds(t, path, "new")
+}
+
+func TestFailureLeavesNothing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.txt")
+	if err := Write(path, text("old")); err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("write failed")
+	err := Write(path, func(w io.Writer) error {
+		if err := text("half a fi")(w); err != nil {
+			return err
+		}
+		return broken
+	})
+	if !errors.Is(err, broken) || !strings.Contains(err.Error(), path) {
+		t.Errorf("error %v, expected the function's, with the path", err)
+	}
+	holds(t, path, "old")
+}
+
+// The error names the path, and neither the temporary file nor the operation.
+func TestErrorNamesPath(t *testing.T) {
+	dir := t.TempDir()
+	missing, folder := filepath.Join(dir, "missing", "a.txt"), filepath.Join(dir, "folder")
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{missing, folder} {
+		err := Write(path, text("x"))
+		if err == nil || !strings.HasPrefix(err.Error(), path+": ") || strings.Count(err.Error(), dir) != 1 {
+			t.Errorf("error %v, expected one that names %s once", err, path)
+		}
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
+		t.Errorf("left behind: %v (%v)", files, err)
+	}
+}
+
+// An error of the function that writes is kept: it may name a file that it reads.
+func TestErrorOfWrite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.txt")
+	_, cause := os.Open(filepath.Join(t.TempDir(), "input"))
+	if err := Write(path, func(io.Writer) error { return cause }); err == nil || err.Error() != path+": "+cause.Error() {
+		t.Errorf("error %v, expected %s: %v", err, path, cause)
+	}
+}
+
+func TestPanicLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	func() {
+		defer func() { _ = recover() }()
+		_ = Write(filepath.Join(dir, "a.txt"), func(io.Writer) error { panic("stop") })
+	}()
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
+		t.Errorf("left behind: %v (%v)", files, err)
+	}
+}
+
+func TestFollowsLinks(t *testing.T) {
+	for _, c := range []struct{ name, link, target string }{
+		{"relative", "b/target", "b/target"},
+		{"absolute", "/b/target", "b/target"}, // from the test's folder
+		{"to a missing file", "b/new", "b/new"},
+		{"chain", "link2", "b/target"},
+		{"through a linked folder", "linked/../target", "b/target"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
+			if strings.HasPrefix(c.link, "/") {
+				c.link = path(c.link)
+			}
+			err := errors.Join(os.MkdirAll(path("b/c"), 0o755), os.WriteFile(path("b/target"), []byte("old"), 0o644))
+			links := []string{"b/c", "linked", "b/target", "link2", c.link, "link"}
+			for pair := range slices.Chunk(links, 2) {
+				err = errors.Join(err, os.Symlink(filepath.FromSlash(pair[0]), path(pair[1])))
+			}
+			if err != nil {
+				t.Skip(err)
+			}
+			if err := Write(path("link"), text("new")); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := os.Readlink(path("link")); err != nil || filepath.ToSlash(got) != filepath.ToSlash(c.link) {
+				t.Errorf("the link leads to %q (%v), expected %q", got, err, c.link)
+			}
+			if got, err := os.ReadFile(path(c.target)); err != nil || string(got) != "new" {
+				t.Errorf("%s holds %q (%v), expected %q", c.target, got, err, "new")
+			}
+		})
+	}
+}
+
+func TestLinkLoop(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "loop")
+	if err := os.Symlink("loop", path); err != nil {
+		t.Skip(err)
+	}
+	if err := Write(path, text("x")); err == nil || !strings.HasPrefix(err.Error(), path+": ") {
+		t.Errorf("error %v, expected one that names %s", err, path)
+	}
+}
