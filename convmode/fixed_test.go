@@ -18,7 +18,7 @@ func TestFixed(t *testing.T) {
 		}
 		c := w.config()
 		m := newModel(t, c)
-		o := Options{MaxBatch: w.size, MaxLen: w.length, Workers: 2, StepScale: w.rate}
+		o := Options{MaxBatch: w.size, MaxLen: w.length, Workers: 2, StepScale: w.stepScale}
 		anew := newNet(t, m, o)
 		o.Fixed = true
 		kept := newNet(t, m, o)

@@ -23,9 +23,9 @@ func TestNewErrors(t *testing.T) {
 		{"configuration", &bad, Options{MaxBatch: 1, MaxLen: 1}, `"median"`},
 		{"batch", m, Options{MaxLen: 1}, "convmode: MaxBatch 0, want at least 1"},
 		{"length", m, Options{MaxBatch: 1, MaxLen: -4}, "convmode: MaxLen -4, want at least 1"},
-		{"rate", m, Options{MaxBatch: 1, MaxLen: 1, StepScale: -1}, "convmode: StepScale -1, want a positive number"},
-		{"NaN rate", m, Options{MaxBatch: 1, MaxLen: 1, StepScale: math.NaN()}, "convmode: StepScale NaN, want a positive number"},
-		{"infinite rate", m, Options{MaxBatch: 1, MaxLen: 1, StepScale: math.Inf(1)}, "convmode: StepScale +Inf, want a positive number"},
+		{"step scale", m, Options{MaxBatch: 1, MaxLen: 1, StepScale: -1}, "convmode: StepScale -1, want a positive number"},
+		{"NaN step scale", m, Options{MaxBatch: 1, MaxLen: 1, StepScale: math.NaN()}, "convmode: StepScale NaN, want a positive number"},
+		{"infinite step scale", m, Options{MaxBatch: 1, MaxLen: 1, StepScale: math.Inf(1)}, "convmode: StepScale +Inf, want a positive number"},
 		{"fixed", m, Options{MaxBatch: 1, MaxLen: 1, Fixed: true, Training: true}, "convmode: Fixed with Training"},
 		{"size", m, Options{MaxBatch: 1 << 30, MaxLen: 1 << 30}, "convmode: an array of MaxBatch 1073741824"},
 	} {

@@ -7,12 +7,12 @@ import (
 
 // network is a configuration and a batch shape to compare with the reference.
 type network struct {
-	name    string
-	change  func(c *model.Config)
-	size    int
-	length  int
-	lengths []int
-	rate    float64
+	name      string
+	change    func(c *model.Config)
+	size      int
+	length    int
+	lengths   []int
+	stepScale float64
 }
 
 // networks covers every option of model.Config, with uneven lengths, odd batches and single sequences.
@@ -48,16 +48,16 @@ var networks = []network{
 	{name: "truncated", size: 3, length: 40, lengths: []int{40, 3, 30}, change: func(c *model.Config) { c.SSM.LMax = 9 }},
 	{name: "truncated, bidirectional", size: 2, length: 40, change: func(c *model.Config) { c.SSM.LMax, c.SSM.Bidirectional = 9, true }},
 	{name: "truncated beyond the length", size: 2, length: 20, change: func(c *model.Config) { c.SSM.LMax = 31 }},
-	{name: "truncated, rate", size: 2, length: 20, rate: 2, change: func(c *model.Config) { c.SSM.LMax = 15 }},
+	{name: "truncated, step scale", size: 2, length: 20, stepScale: 2, change: func(c *model.Config) { c.SSM.LMax = 15 }},
 	{name: "shared poles", size: 3, length: 30, change: func(c *model.Config) { c.SSM.NSSM = 2 }},
 	{name: "one set of poles, bidirectional, B", size: 3, length: 30,
 		change: func(c *model.Config) { c.SSM.NSSM, c.SSM.Bidirectional, c.SSM.TrainB = 1, true, true }},
 	{name: "trained B", size: 2, length: 30, change: func(c *model.Config) { c.SSM.TrainB = true }},
 	{name: "bilinear", size: 2, length: 30, change: func(c *model.Config) { c.SSM.Disc, c.SSM.Init = ssm.Bilinear, ssm.Inv }},
-	{name: "bilinear, rate", size: 2, length: 30, rate: 2, change: func(c *model.Config) { c.SSM.Disc = ssm.Bilinear }},
+	{name: "bilinear, step scale", size: 2, length: 30, stepScale: 2, change: func(c *model.Config) { c.SSM.Disc = ssm.Bilinear }},
 	{name: "LegS", size: 2, length: 30, change: func(c *model.Config) { c.SSM.Init, c.SSM.TrainB = ssm.LegS, true }},
 	{name: "DFouT", size: 3, length: 50, change: func(c *model.Config) { c.SSM.Init = ssm.DFouT }},
-	{name: "grid d, b_scale one, rate", size: 3, length: 20, rate: 2, change: func(c *model.Config) { // few taps: without ξ in B̄ the gains are large
+	{name: "grid d, b_scale one, step scale", size: 3, length: 20, stepScale: 2, change: func(c *model.Config) { // few taps: without ξ in B̄ the gains are large
 		c.SSM.Init, c.SSM.Grid, c.SSM.BScale, c.SSM.XiMin = ssm.DFouT, ssm.GridD, ssm.ScaleOne, 0.1
 	}},
 	{name: "half, b_scale zoh-1", size: 3, length: 50, change: func(c *model.Config) {
@@ -71,7 +71,7 @@ var networks = []network{
 	}},
 	{name: "token, bilinear", size: 3, length: 50, change: func(c *model.Config) { c.SSM.Init, c.SSM.Disc = ssm.Token, ssm.Bilinear }},
 	{name: "real", size: 3, length: 50, change: func(c *model.Config) { c.SSM.Init = ssm.Real }},
-	{name: "DFouT, rate", size: 3, length: 50, rate: 2, change: func(c *model.Config) { c.SSM.Init, c.SSM.TrainB = ssm.DFouT, true }},
+	{name: "DFouT, step scale", size: 3, length: 50, stepScale: 2, change: func(c *model.Config) { c.SSM.Init, c.SSM.TrainB = ssm.DFouT, true }},
 	{name: "undamped", size: 2, length: 60, change: func(c *model.Config) { c.SSM.AReal = 0 }},
 	{name: "tokens", size: 3, length: 28, lengths: []int{28, 5, 13},
 		change: func(c *model.Config) { c.Encoder, c.DInput = model.EncoderEmbedding, 7 }},

@@ -26,7 +26,7 @@ func TestReference(t *testing.T) {
 			}
 			c := w.config()
 			m := newModel(t, c)
-			n := newNet(t, m, Options{MaxBatch: w.size, MaxLen: w.length, Workers: 2, Training: true, StepScale: w.rate})
+			n := newNet(t, m, Options{MaxBatch: w.size, MaxLen: w.length, Workers: 2, Training: true, StepScale: w.stepScale})
 			b, step := newBatch(c, 1, w.size, w.length, w.lengths...), Step{Seed: 4, Step: 9}
 			truth := frommodel.Network(m, n.stepScale)
 			in := widenBatch(c, b)

@@ -37,13 +37,13 @@ func bareModel(t testing.TB, cfg model.Config) *model.Model {
 // unit circle too, where the rounding of λ̄ to float32 would turn the phase by 1e-3 radians.
 func TestLongStreams(t *testing.T) {
 	tests := []struct {
-		name   string
-		change func(*ssm.Config)
-		rate   float64
+		name      string
+		change    func(*ssm.Config)
+		stepScale float64
 	}{
 		{"dfout", func(c *ssm.Config) {}, 1},
 		{"dfout ξ=1e-4", func(c *ssm.Config) { c.XiMin, c.XiMax = 1e-4, 1e-4 }, 1},
-		{"dfout ξ=1e-4 rate 2", func(c *ssm.Config) { c.XiMin, c.XiMax = 1e-4, 1e-4 }, 2},
+		{"dfout ξ=1e-4 step scale 2", func(c *ssm.Config) { c.XiMin, c.XiMax = 1e-4, 1e-4 }, 2},
 		{"dfout Re λ=0", func(c *ssm.Config) { c.AReal = 0; c.XiMin, c.XiMax = 0.01, 0.01 }, 1},
 		{"lin Δ=1e-4", func(c *ssm.Config) { c.Init = ssm.Lin; c.DtMin, c.DtMax = 1e-4, 1e-4 }, 1},
 		{"lin Re λ=0", func(c *ssm.Config) { c.Init = ssm.Lin; c.AReal = 0; c.DtMin, c.DtMax = 0.002, 0.1 }, 1},
@@ -55,7 +55,7 @@ func TestLongStreams(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			cfg := bareConfig(4)
 			test.change(&cfg.SSM)
-			checkLayer(t, cfg, test.rate, 16384, 1e-5)
+			checkLayer(t, cfg, test.stepScale, 16384, 1e-5)
 		})
 	}
 }
@@ -73,12 +73,12 @@ func TestEndlessStreams(t *testing.T) {
 	}
 }
 
-func checkLayer(t *testing.T, cfg model.Config, rate float64, length int, tolerance float64) {
+func checkLayer(t *testing.T, cfg model.Config, stepScale float64, length int, tolerance float64) {
 	t.Helper()
 	m := bareModel(t, cfg)
 	x := signal(3, cfg.DModel, length)
-	got := newNetwork(t, m, rate).NewStream().Process(x, length)
-	d := m.SSMParams(0).Discretize(cfg.SSM.Disc, rate)
+	got := newNetwork(t, m, stepScale).NewStream().Process(x, length)
+	d := m.SSMParams(0).Discretize(cfg.SSM.Disc, stepScale)
 	var worst float64
 	for h := range cfg.DModel {
 		want := recursion(d, h, x[h*length:(h+1)*length])

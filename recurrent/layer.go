@@ -19,11 +19,11 @@ type layer struct {
 	norm           norm
 }
 
-func newLayer(m *model.Model, i int, rate float64) layer {
+func newLayer(m *model.Model, i int, stepScale float64) layer {
 	cfg, w := m.Config, &m.Weights.Layers[i]
 	l := layer{norm: newNorm(cfg.Norm, w.NormWeight, w.NormBias, w.RunningMean, w.RunningVar)}
 	if cfg.HasSSM(i) {
-		l.setSSM(m.SSMParams(i).Discretize(cfg.SSM.Disc, rate))
+		l.setSSM(m.SSMParams(i).Discretize(cfg.SSM.Disc, stepScale))
 	}
 	switch cfg.Mixing {
 	case model.MixingGLU:

@@ -12,9 +12,9 @@ import (
 )
 
 // convolve is the other mode's answer to one sequence.
-func convolve(t *testing.T, m *model.Model, x []float32, ids []int32, length int, rate float64) []float64 {
+func convolve(t *testing.T, m *model.Model, x []float32, ids []int32, length int, stepScale float64) []float64 {
 	t.Helper()
-	net, err := convmode.New(m, convmode.Options{MaxBatch: 1, MaxLen: length, Workers: 1, StepScale: rate})
+	net, err := convmode.New(m, convmode.Options{MaxBatch: 1, MaxLen: length, Workers: 1, StepScale: stepScale})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,19 +86,19 @@ func TestTwoModes(t *testing.T) {
 	}
 }
 
-// TestTwoModesLong: the same after 16,384 samples, with the slowest poles, with undamped ones, and at another
-// rate.
+// TestTwoModesLong: the same after 16,384 samples, with the slowest poles, with undamped ones, and at another step
+// scale.
 func TestTwoModesLong(t *testing.T) {
 	const length = 16384
 	tests := []struct {
-		name   string
-		change func(*ssm.Config)
-		rate   float64
+		name      string
+		change    func(*ssm.Config)
+		stepScale float64
 	}{
 		{"dfout", func(c *ssm.Config) {}, 1},
 		{"dfout ξ=1e-4", func(c *ssm.Config) { c.XiMin, c.XiMax = 1e-4, 1e-4 }, 1},
 		{"dfout Re λ=0", func(c *ssm.Config) { c.AReal = 0 }, 1},
-		{"lin Δ=1e-4 rate 2", func(c *ssm.Config) { c.Init = ssm.Lin; c.DtMin, c.DtMax = 1e-4, 1e-4 }, 2},
+		{"lin Δ=1e-4 step scale 2", func(c *ssm.Config) { c.Init = ssm.Lin; c.DtMin, c.DtMax = 1e-4, 1e-4 }, 2},
 		{"lin Re λ=0", func(c *ssm.Config) { c.Init = ssm.Lin; c.AReal = 0 }, 1},
 	}
 	for _, test := range tests {
@@ -109,8 +109,8 @@ func TestTwoModesLong(t *testing.T) {
 				test.change(&cfg.SSM)
 				m := newModel(t, cfg, 4)
 				x, _ := input(cfg, 5, length)
-				want := convolve(t, m, x, nil, length, test.rate)
-				got := stream(t, newNetwork(t, m, test.rate), cfg, x, nil, length, 8)
+				want := convolve(t, m, x, nil, length, test.stepScale)
+				got := stream(t, newNetwork(t, m, test.stepScale), cfg, x, nil, length, 8)
 				e := relativeError(got, want)
 				t.Logf("the modes differ by %.1e of the largest output", e)
 				if e > 1e-4 {

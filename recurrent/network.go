@@ -1,7 +1,7 @@
 // Package recurrent runs a network sample by sample: streams that never end, in constant memory and time.
 //
 // In go input samples [d_input][n] (already normalised) or tokens, out come the decoder's answers [d_output].
-// A Network holds a model's constants for one sampling rate and is shared; a Stream holds the state of one
+// A Network holds a model's constants for one step scale and is shared; a Stream holds the state of one
 // signal, float32 [H][M] per layer, split into real and imaginary parts, and belongs to one goroutine at a
 // time. Both modes of running read the same weights and give the same numbers; how a signal is cut into
 // calls, or which streams run together (StepMany), never changes a bit.
@@ -28,7 +28,7 @@ type Options struct {
 	Window int
 }
 
-// Network is a model made ready for streaming at one rate: immutable, shared by any number of streams.
+// Network is a model made ready for streaming at one step scale: immutable, shared by any number of streams.
 type Network struct {
 	cfg       model.Config
 	stepScale float64
@@ -56,7 +56,7 @@ func New(m *model.Model, opt Options) (*Network, error) {
 	}
 	switch {
 	case !(opt.StepScale > 0) || math.IsInf(opt.StepScale, 1):
-		return nil, fmt.Errorf("recurrent: rate %v: want a finite number > 0", opt.StepScale)
+		return nil, fmt.Errorf("recurrent: step scale %v: want a finite number > 0", opt.StepScale)
 	case opt.Window < 0 || opt.Window > maxWindow:
 		return nil, fmt.Errorf("recurrent: window %d: want 0 … %d samples", opt.Window, maxWindow)
 	case opt.Window > 0 && cfg.Pool != model.PoolMean:
@@ -89,7 +89,7 @@ func New(m *model.Model, opt Options) (*Network, error) {
 // Level names the kernels that all networks run on: "generic", "avx2", "avx512" or "neon".
 func Level() string { return string(vek.CurrentLevel()) }
 
-// StepScale returns the rate that the network was prepared for.
+// StepScale returns the number of model samples per input sample.
 func (n *Network) StepScale() float64 { return n.stepScale }
 
 // Outputs returns d_output.

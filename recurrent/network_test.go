@@ -43,9 +43,9 @@ func newModel(t testing.TB, cfg model.Config, seed uint64) *model.Model {
 	return m
 }
 
-func newNetwork(t testing.TB, m *model.Model, rate float64) *recurrent.Network {
+func newNetwork(t testing.TB, m *model.Model, stepScale float64) *recurrent.Network {
 	t.Helper()
-	n, err := recurrent.New(m, recurrent.Options{StepScale: rate})
+	n, err := recurrent.New(m, recurrent.Options{StepScale: stepScale})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,22 +281,22 @@ func TestStreamBytes(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	tests := []struct {
-		change func(*model.Config)
-		rate   float64
-		want   string
+		change    func(*model.Config)
+		stepScale float64
+		want      string
 	}{
 		{func(c *model.Config) { c.SSM.Bidirectional = true }, 1,
 			"recurrent: the model is bidirectional: its second kernel reads future samples, which a stream does not have; run it in convolution mode"},
 		{func(c *model.Config) { c.SSM.LMax = 32 }, 1,
 			"recurrent: the model truncates its kernels (l_max 32), but a recurrence has the whole kernel; run it in convolution mode"},
-		{func(c *model.Config) {}, -1, "recurrent: rate -1: want a finite number > 0"},
-		{func(c *model.Config) {}, math.NaN(), "recurrent: rate NaN: want a finite number > 0"},
-		{func(c *model.Config) {}, math.Inf(1), "recurrent: rate +Inf: want a finite number > 0"},
+		{func(c *model.Config) {}, -1, "recurrent: step scale -1: want a finite number > 0"},
+		{func(c *model.Config) {}, math.NaN(), "recurrent: step scale NaN: want a finite number > 0"},
+		{func(c *model.Config) {}, math.Inf(1), "recurrent: step scale +Inf: want a finite number > 0"},
 	}
 	for _, test := range tests {
 		cfg := baseConfig()
 		test.change(&cfg)
-		_, err := recurrent.New(newModel(t, cfg, 1), recurrent.Options{StepScale: test.rate})
+		_, err := recurrent.New(newModel(t, cfg, 1), recurrent.Options{StepScale: test.stepScale})
 		if err == nil || err.Error() != test.want {
 			t.Errorf("got %v, want %s", err, test.want)
 		}

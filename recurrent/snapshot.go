@@ -15,7 +15,7 @@ import (
 //	     0      8  "S4DSTATE"
 //	     8      4  version, 2
 //	    12     32  hash of the model
-//	    44      8  rate, float64
+//	    44      8  step scale, float64
 //	    52      8  position, int64
 //	    60      8  blocks of the window, int64; 0 without one
 //	    68     4N  h, float32 [layer][re, im][H][M]
@@ -33,7 +33,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // SnapshotBytes returns the length of a snapshot.
 func (n *Network) SnapshotBytes() int { return snapshotHeader + n.StateBytes() + crc32.Size }
 
-// Snapshot appends the stream's state to dst, which may be nil. A stream of an equal model at the same rate
+// Snapshot appends the stream's state to dst, which may be nil. A stream of an equal model at the same step scale
 // that restores it continues with the same bits.
 func (s *Stream) Snapshot(dst []byte) []byte {
 	start := len(dst)
@@ -92,8 +92,8 @@ func (n *Network) checkSnapshot(b []byte) error {
 	if !bytes.Equal(b[12:44], n.hash[:]) {
 		return fmt.Errorf("recurrent: snapshot: taken from another model (hash %x…, this model's is %x…)", b[12:16], n.hash[:4])
 	}
-	if rate := math.Float64frombits(le.Uint64(b[44:])); rate != n.stepScale {
-		return fmt.Errorf("recurrent: snapshot: taken at rate %v, this network runs at %v", rate, n.stepScale)
+	if stepScale := math.Float64frombits(le.Uint64(b[44:])); stepScale != n.stepScale {
+		return fmt.Errorf("recurrent: snapshot: taken at step scale %v, this network runs at %v", stepScale, n.stepScale)
 	}
 	if blocks := le.Uint64(b[60:]); blocks != uint64(n.blocks) {
 		return fmt.Errorf("recurrent: snapshot: a window of %d blocks, this network's has %d", blocks, n.blocks)

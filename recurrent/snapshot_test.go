@@ -77,7 +77,7 @@ func TestRestoreRefuses(t *testing.T) {
 		{"other file", []byte(strings.Repeat("RIFF", 100)), "not a snapshot of a stream"},
 		{"other version", edit(8, 3), "version 1, this program reads version 2"},
 		{"other model", otherModel, "taken from another model (hash "},
-		{"other rate", otherRate, "taken at rate 2, this network runs at 1"},
+		{"other rate", otherRate, "taken at step scale 2, this network runs at 1"},
 		{"cut short", snapshot[:len(snapshot)-1], "damaged or cut short"},
 		{"too long", long, fmt.Sprintf("%d bytes, want %d", len(snapshot)+4, len(snapshot))},
 		{"bit in the hash", flip(20), "damaged or cut short"},

@@ -31,7 +31,7 @@ func (n *Network) NewStream() *Stream {
 	}
 }
 
-// NewStream prepares a model at rate 1 and starts one stream. For several, share a Network.
+// NewStream prepares a model at step scale 1 and starts one stream. For several, share a Network.
 func NewStream(m *model.Model) (*Stream, error) {
 	n, err := New(m, Options{})
 	if err != nil {

@@ -17,26 +17,26 @@ func NewDiscrete(cfg Config) *Discrete {
 	}
 }
 
-// Discretize returns log λ̄, B̄ and W = C·B̄ at a rate: the number of training samples that one input sample
+// Discretize returns log λ̄, B̄ and W = C·B̄ at a step scale: the number of training samples that one input sample
 // now stands for, 2 when every second sample is kept. Every a = Δ·A and the scale of B̄ are multiplied by it
 // (docs/maths.md §1.6, §2.6 item 5).
-func (p *Params) Discretize(disc Disc, rate float64) *Discrete {
+func (p *Params) Discretize(disc Disc, stepScale float64) *Discrete {
 	d := NewDiscrete(p.Config)
-	p.DiscretizeChannels(d, disc, rate, 0, p.DModel)
+	p.DiscretizeChannels(d, disc, stepScale, 0, p.DModel)
 	return d
 }
 
 // DiscretizeChannels is Discretize for channels [lo, hi) of an allocated d. It allocates nothing; disjoint
 // ranges may run at the same time.
-func (p *Params) DiscretizeChannels(d *Discrete, disc Disc, rate float64, lo, hi int) {
+func (p *Params) DiscretizeChannels(d *Discrete, disc Disc, stepScale float64, lo, hi int) {
 	m, s, h := p.Modes(), p.Copies(), p.DModel
 	for c := lo; c < hi; c++ {
-		step := math.Exp(p.LogStep[c]) * rate
+		step := math.Exp(p.LogStep[c]) * stepScale
 		own, shared := c*m, c%s*m
 		for n := range m {
-			a := p.exponent(shared+n, step, rate)
+			a := p.exponent(shared+n, step, stepScale)
 			r := respond(disc, a)
-			bBar := p.B[shared+n] * p.gain(r, a, step, rate).value
+			bBar := p.B[shared+n] * p.gain(r, a, step, stepScale).value
 			d.LogLambda[own+n] = r.logLambda
 			d.BBar[own+n] = bBar
 			for dir := range p.Directions() {
@@ -49,11 +49,11 @@ func (p *Params) DiscretizeChannels(d *Discrete, disc Disc, rate float64, lo, hi
 }
 
 // exponent returns a of mode i (copy and mode in one index): Δ·A for S4D, −ρξ + iθ for discrete parameters, where step
-// is Δ or ξ times the rate.
-func (p *Params) exponent(i int, step, rate float64) complex128 {
+// is Δ or ξ times the step scale.
+func (p *Params) exponent(i int, step, stepScale float64) complex128 {
 	decay := 0 - math.Exp(p.LogDecay[i])*step // 0 − x: a pole on the unit circle gets +0
 	if p.Discrete() {
-		return complex(decay, p.Freq[i]*rate)
+		return complex(decay, p.Freq[i]*stepScale)
 	}
 	return complex(decay, p.Freq[i]*step)
 }
@@ -67,21 +67,21 @@ type gain struct {
 }
 
 // gain applies the scale of B̄ (docs/maths.md §2.6 items 4 and 5).
-func (p *Params) gain(r response, a complex128, step, rate float64) gain {
+func (p *Params) gain(r response, a complex128, step, stepScale float64) gain {
 	scale := ScaleZOHXi
 	if p.Discrete() && p.BScale != "" {
 		scale = p.BScale
 	}
 	switch scale {
 	case ScaleZOH1:
-		return gain{value: complex(rate, 0) * r.input, slope: complex(rate, 0) * r.dIn}
+		return gain{value: complex(stepScale, 0) * r.input, slope: complex(stepScale, 0) * r.dIn}
 	case ScaleOne:
-		return gain{value: complex(rate, 0)}
+		return gain{value: complex(stepScale, 0)}
 	case ScaleGamma:
 		gamma := math.Sqrt(-math.Expm1(2 * real(a)))
-		g := gain{value: complex(rate*gamma, 0)}
+		g := gain{value: complex(stepScale*gamma, 0)}
 		if gamma > 0 {
-			g.realSlope = -rate * math.Exp(2*real(a)) / gamma
+			g.realSlope = -stepScale * math.Exp(2*real(a)) / gamma
 		}
 		return g
 	}

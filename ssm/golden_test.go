@@ -44,17 +44,17 @@ func TestGoldenKernels(t *testing.T) {
 		return k
 	}
 	tests := []struct {
-		name string
-		p    *Params
-		rate float64
-		row  int
-		want []float64
+		name      string
+		p         *Params
+		stepScale float64
+		row       int
+		want      []float64
 	}{
 		{"G1 zoh", caseG1(ZOH), 1, 0, []float64{0.083128438329907, 0.078692693866859, 0.072280748429062, 0.063484763856252,
 			0.052959786328227, 0.042207242605974, 0.033153791917316, 0.027633822106467}},
 		{"G1 bilinear", caseG1(Bilinear), 1, 0, []float64{0.083016154194732, 0.078423485826196, 0.07211553822732, 0.063659405528614,
 			0.053586565404458, 0.043218129235731, 0.0343030950726, 0.028560378934558}},
-		{"G1 zoh rate 2", caseG1(ZOH), 2, 0, []float64{0.161821132196766, 0.135765512285314, 0.095167028934201, 0.060787614023783,
+		{"G1 zoh step scale 2", caseG1(ZOH), 2, 0, []float64{0.161821132196766, 0.135765512285314, 0.095167028934201, 0.060787614023783,
 			0.058182542070088, 0.091596083361946, 0.137063388875651, 0.160284157270502}},
 		{"G2 one, channel 0", caseG2(ScaleOne), 1, 0, []float64{1.7, 1.023271670833892, 0.814353676232364, 2.030047451712342,
 			1.064349979001377, 1.498618363549017}},
@@ -71,7 +71,7 @@ func TestGoldenKernels(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			k := test.p.Discretize(test.p.Disc, test.rate).Kernel(len(test.want))[test.row]
+			k := test.p.Discretize(test.p.Disc, test.stepScale).Kernel(len(test.want))[test.row]
 			compare(t, "K", k, test.want, 1e-12)
 		})
 	}

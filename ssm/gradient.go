@@ -12,22 +12,22 @@ import (
 // K′ = ∂loss/∂K. The gradient of a complex number holds ∂/∂Re in its real and ∂/∂Im in its imaginary part.
 // It allocates nothing. Channels that share a copy of the poles add to the same entries: ranges may run at
 // the same time only where S = H.
-func (p *Params) BackwardChannels(grad *Params, disc Disc, rate float64, g, m []complex128, lo, hi int) {
+func (p *Params) BackwardChannels(grad *Params, disc Disc, stepScale float64, g, m []complex128, lo, hi int) {
 	modes, s := p.Modes(), p.Copies()
 	for c := lo; c < hi; c++ {
-		step := math.Exp(p.LogStep[c]) * rate
+		step := math.Exp(p.LogStep[c]) * stepScale
 		var logStep float64
 		for n := range modes {
 			shared := c%s*modes + n
-			a := p.exponent(shared, step, rate)
+			a := p.exponent(shared, step, stepScale)
 			r := respond(disc, a)
-			t, wg := p.backwardMode(grad, r, p.gain(r, a, step, rate), g, m, c*modes+n, shared)
+			t, wg := p.backwardMode(grad, r, p.gain(r, a, step, stepScale), g, m, c*modes+n, shared)
 
-			// Re a = −exp(LogDecay)·step in both parametrisations. Im a = Freq·step, or Freq·rate for discrete
+			// Re a = −exp(LogDecay)·step in both parametrisations. Im a = Freq·step, or Freq·stepScale for discrete
 			// parameters, whose step therefore moves Re a alone. W may be proportional to step besides.
 			grad.LogDecay[shared] += 2 * real(t) * real(a)
 			if p.Discrete() {
-				grad.Freq[shared] -= 2 * imag(t) * rate
+				grad.Freq[shared] -= 2 * imag(t) * stepScale
 				logStep += 2 * (real(t)*real(a) + wg)
 			} else {
 				grad.Freq[shared] -= 2 * imag(t) * step

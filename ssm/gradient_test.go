@@ -16,8 +16,8 @@ func power(logLambda complex128, l int) complex128 {
 const gradTaps = 12
 
 // kernelLoss is Σ dk·K for fixed random dk.
-func kernelLoss(p *Params, rate float64, dk [][]float64) (loss float64) {
-	for row, k := range p.Discretize(p.Disc, rate).Kernel(gradTaps) {
+func kernelLoss(p *Params, stepScale float64, dk [][]float64) (loss float64) {
+	for row, k := range p.Discretize(p.Disc, stepScale).Kernel(gradTaps) {
 		for l := range k {
 			loss += dk[row][l] * k[l]
 		}
@@ -25,10 +25,10 @@ func kernelLoss(p *Params, rate float64, dk [][]float64) (loss float64) {
 	return loss
 }
 
-func backward(p *Params, rate float64, dk [][]float64) *Params {
+func backward(p *Params, stepScale float64, dk [][]float64) *Params {
 	grad := zeroParams(p.Config)
-	g, m := sums(p.Discretize(p.Disc, rate), dk)
-	p.BackwardChannels(grad, p.Disc, rate, g, m, 0, p.DModel)
+	g, m := sums(p.Discretize(p.Disc, stepScale), dk)
+	p.BackwardChannels(grad, p.Disc, stepScale, g, m, 0, p.DModel)
 	return grad
 }
 
@@ -54,15 +54,15 @@ func TestGradients(t *testing.T) {
 		{Init: DFouT, Disc: ZOH, BScale: ScaleGamma}, {Init: RndImag, Disc: ZOH, Param: ParamContinuous},
 		{Init: DFouTHalf, Disc: ZOH, XiPer: XiPerBoth},
 	} {
-		for _, rate := range []float64{1, 2} {
-			t.Run(fmt.Sprintf("%s/%s/b_scale=%s/n_ssm=%d/bidirectional=%v/rate=%g", cfg.Init, cfg.Disc, cfg.BScale, cfg.NSSM, cfg.Bidirectional, rate), func(t *testing.T) {
+		for _, stepScale := range []float64{1, 2} {
+			t.Run(fmt.Sprintf("%s/%s/b_scale=%s/n_ssm=%d/bidirectional=%v/step_scale=%g", cfg.Init, cfg.Disc, cfg.BScale, cfg.NSSM, cfg.Bidirectional, stepScale), func(t *testing.T) {
 				full := config(cfg.Init, 4, 8)
 				full.BScale, full.Param, full.XiPer = cfg.BScale, cfg.Param, cfg.XiPer
 				full.Disc, full.NSSM, full.Bidirectional, full.TrainB = cfg.Disc, cfg.NSSM, cfg.Bidirectional, cfg.TrainB
 				full.DtMin, full.XiMin = 0.02, 0.02
 				p := mustNew(t, full, 3, 0)
 				perturb(p)
-				checkGradients(t, p, rate)
+				checkGradients(t, p, stepScale)
 			})
 		}
 	}
@@ -78,16 +78,16 @@ func perturb(p *Params) {
 	}
 }
 
-func checkGradients(t *testing.T, p *Params, rate float64) {
+func checkGradients(t *testing.T, p *Params, stepScale float64) {
 	t.Helper()
 	dk := randomTaps(p.Directions() * p.DModel)
-	grad := backward(p, rate, dk)
+	grad := backward(p, stepScale, dk)
 	difference := func(move func(float64)) float64 {
 		const eps = 1e-5
 		move(eps)
-		up := kernelLoss(p, rate, dk)
+		up := kernelLoss(p, stepScale, dk)
 		move(-2 * eps)
-		down := kernelLoss(p, rate, dk)
+		down := kernelLoss(p, stepScale, dk)
 		move(eps)
 		return (up - down) / (2 * eps)
 	}

@@ -38,7 +38,7 @@ func TestEvaluateRefuses(t *testing.T) {
 		"batch":            {nil, func(o *EvalOptions) { o.Batch = -1 }, ErrConfig, "batch -1"},
 		"threads":          {nil, func(o *EvalOptions) { o.Workers = -2 }, ErrConfig, "threads -2"},
 		"too many threads": {nil, func(o *EvalOptions) { o.Workers = 5000 }, ErrConfig, "threads 5000"},
-		"rate":             {nil, func(o *EvalOptions) { o.StepScale = -1 }, ErrConfig, "Rate -1"},
+		"rate":             {nil, func(o *EvalOptions) { o.StepScale = -1 }, ErrConfig, "StepScale -1"},
 	} {
 		m, opt := rampNet(t), EvalOptions{Info: info}
 		m.Meta.Labels = c.labels

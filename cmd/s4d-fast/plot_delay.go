@@ -54,7 +54,7 @@ func (c *plotDelayCmd) Run(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return trainError(fmt.Errorf("%s: %w", c.Runs[0], err))
 	}
-	sequence := figure.Sequence{Input: x, Target: target, Output: output, Rate: first.data.SampleRate}
+	sequence := figure.Sequence{Input: x, Target: target, Output: output, SampleRate: first.data.SampleRate}
 	if len(c.Runs) > 1 {
 		sequence.Network = first.name
 	}

@@ -16,7 +16,7 @@ const delayWindow = 120
 // Sequence is one of the delay task (docs/maths.md §5.1), a value a sample.
 type Sequence struct {
 	Input, Target, Output []float32
-	Rate                  float64 // samples a second
+	SampleRate            float64 // samples a second
 	Network               string  // whose output it is; "" where there is one network only
 }
 
@@ -30,12 +30,12 @@ func Delay(path string, s Sequence, follow ...Panel) error {
 		return fmt.Errorf("figure: delay: %d input, %d target and %d output samples: want as many of each, at least 1",
 			len(x), len(target), len(output))
 	}
-	if !(s.Rate > 0) {
-		return fmt.Errorf("figure: delay: rate %v: want a positive number of samples a second", s.Rate)
+	if !(s.SampleRate > 0) {
+		return fmt.Errorf("figure: delay: rate %v: want a positive number of samples a second", s.SampleRate)
 	}
 	delay := max(firstNonzero(target)-firstNonzero(x), 0)
 	from, to := window(len(x), delay)
-	ms := 1000 / s.Rate
+	ms := 1000 / s.SampleRate
 
 	title := fmt.Sprintf("Delay task: repeat the input %s samples (%.4g ms) later.  Relative squared error: %s",
 		Thousands(delay), float64(delay)*ms, Percent(relativeError(target, output)))

@@ -34,7 +34,7 @@ func signal(length, delay int) (x, target, output []float32) {
 func TestDelay(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "delay.png")
 	x, target, output := signal(1000, 250)
-	if err := Delay(path, Sequence{Input: x, Target: target, Output: output, Rate: 4000}); err != nil {
+	if err := Delay(path, Sequence{Input: x, Target: target, Output: output, SampleRate: 4000}); err != nil {
 		t.Fatal(err)
 	}
 	f, err := os.Open(path)
@@ -135,10 +135,10 @@ func TestDelayRefuses(t *testing.T) {
 		want string
 		err  error
 	}{
-		{"99 output", Delay(path, Sequence{Input: x, Target: target, Output: output[:99], Rate: 4000})},
-		{"at least 1", Delay(path, Sequence{Rate: 4000})},
+		{"99 output", Delay(path, Sequence{Input: x, Target: target, Output: output[:99], SampleRate: 4000})},
+		{"at least 1", Delay(path, Sequence{SampleRate: 4000})},
 		{"rate 0", Delay(path, Sequence{Input: x, Target: target, Output: output})},
-		{"nowhere", Delay(filepath.Join(t.TempDir(), "nowhere", "d.png"), Sequence{Input: x, Target: target, Output: output, Rate: 4000})},
+		{"nowhere", Delay(filepath.Join(t.TempDir(), "nowhere", "d.png"), Sequence{Input: x, Target: target, Output: output, SampleRate: 4000})},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
 			t.Errorf("error %v, want one that says %q", c.err, c.want)

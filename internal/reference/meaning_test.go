@@ -43,11 +43,11 @@ func randomLayer(r *rand.Rand, c Config) *Layer {
 func discrete(c Config, l *Layer, h, m int) (lambda, bbar complex128) {
 	k := h%c.Copies*c.M + m
 	if c.Discrete { // λ̄ = e^a, B̄ = B·ξ(e^a − 1)/a
-		xi := c.Rate * math.Exp(l.LogStep[h])
-		a := complex(-math.Exp(l.LogDecay[k])*xi, c.Rate*l.Freq[k])
+		xi := c.StepScale * math.Exp(l.LogStep[h])
+		a := complex(-math.Exp(l.LogDecay[k])*xi, c.StepScale*l.Freq[k])
 		return cmplx.Exp(a), l.B[k] * complex(xi, 0) * (cmplx.Exp(a) - 1) / a
 	}
-	dt, a := complex(c.Rate*math.Exp(l.LogStep[h]), 0), complex(-math.Exp(l.LogDecay[k]), l.Freq[k])
+	dt, a := complex(c.StepScale*math.Exp(l.LogStep[h]), 0), complex(-math.Exp(l.LogDecay[k]), l.Freq[k])
 	if c.Bilinear { // λ̄ = (1 + ΔA/2)/(1 − ΔA/2), B̄ = BΔ/(1 − ΔA/2)
 		return (1 + dt*a/2) / (1 - dt*a/2), l.B[k] * dt / (1 - dt*a/2)
 	}
@@ -82,15 +82,15 @@ func recur(c Config, l *Layer, h int, x []float64) []float64 {
 
 func TestConvolutionIsRecurrence(t *testing.T) {
 	for name, c := range map[string]Config{
-		"ZOH":            {Copies: 4, Rate: 1},
-		"ZOH, rate":      {Copies: 4, Rate: 2},
-		"bilinear":       {Copies: 4, Rate: 1, Bilinear: true},
-		"bilinear, rate": {Copies: 4, Rate: 0.5, Bilinear: true},
-		"DFouT":          {Copies: 4, Rate: 1, Discrete: true},
-		"DFouT, rate":    {Copies: 4, Rate: 2, Discrete: true},
-		"tied":           {Copies: 2, Rate: 1},
-		"one copy":       {Copies: 1, Rate: 1, Bidirectional: true},
-		"bidirectional":  {Copies: 4, Rate: 1, Bidirectional: true},
+		"ZOH":                  {Copies: 4, StepScale: 1},
+		"ZOH, step scale":      {Copies: 4, StepScale: 2},
+		"bilinear":             {Copies: 4, StepScale: 1, Bilinear: true},
+		"bilinear, step scale": {Copies: 4, StepScale: 0.5, Bilinear: true},
+		"DFouT":                {Copies: 4, StepScale: 1, Discrete: true},
+		"DFouT, step scale":    {Copies: 4, StepScale: 2, Discrete: true},
+		"tied":                 {Copies: 2, StepScale: 1},
+		"one copy":             {Copies: 1, StepScale: 1, Bidirectional: true},
+		"bidirectional":        {Copies: 4, StepScale: 1, Bidirectional: true},
 	} {
 		c.H, c.M = 4, 3
 		r := rand.New(rand.NewPCG(1, 2))
@@ -104,19 +104,19 @@ func TestConvolutionIsRecurrence(t *testing.T) {
 	}
 }
 
-// docs/maths.md §1.5: L_k = min(L, round(l_max/rate)), of the same kernel; here at least one tap.
+// docs/maths.md §1.5: L_k = min(L, round(l_max/r)), of the same kernel; here at least one tap.
 func TestTruncation(t *testing.T) {
 	for _, c := range []struct {
-		lMax int
-		rate float64
-		want int
+		lMax      int
+		stepScale float64
+		want      int
 	}{{0, 1, 10}, {4, 1, 4}, {20, 1, 10}, {8, 2, 4}, {4, 0.5, 8}, {9, 0.5, 10}, {1, 4, 1}} {
-		n := &Network{Config: Config{H: 2, M: 2, Copies: 2, Rate: c.rate, Bidirectional: true}}
+		n := &Network{Config: Config{H: 2, M: 2, Copies: 2, StepScale: c.stepScale, Bidirectional: true}}
 		l := randomLayer(rand.New(rand.NewPCG(3, 4)), n.Config)
 		whole := n.kernels(l, 10)
 		n.LMax = c.lMax
 		for i, k := range n.kernels(l, 10) {
-			compare(t, fmt.Sprintf("l_max %d, rate %v, kernel %d", c.lMax, c.rate, i), k, whole[i][:c.want]...)
+			compare(t, fmt.Sprintf("l_max %d, step scale %v, kernel %d", c.lMax, c.stepScale, i), k, whole[i][:c.want]...)
 		}
 	}
 }
@@ -124,7 +124,7 @@ func TestTruncation(t *testing.T) {
 // randomNetwork returns two blocks with the layer's SSM and a linear mixing.
 func randomNetwork(c Config) *Network {
 	r := rand.New(rand.NewPCG(5, 6))
-	c.DInput, c.DOutput, c.H, c.M, c.Copies, c.Rate, c.NLayers = 2, 3, 4, 2, 4, 1, 2
+	c.DInput, c.DOutput, c.H, c.M, c.Copies, c.StepScale, c.NLayers = 2, 3, 4, 2, 4, 1, 2
 	c.Mixing, c.Activation, c.Residual = "linear", true, true
 	norm := func() Norm { return Norm{Weight: normals(r, c.H), Bias: normals(r, c.H)} }
 	n := &Network{

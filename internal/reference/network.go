@@ -18,7 +18,7 @@ type Config struct {
 	LMax                 int     // taps of the kernel, 0: all
 	Pairs                bool    // sequences 2i and 2i+1 are compared
 	SSMLayers            int     // the blocks that have an SSM, 0: all; the SSM of others is the identity
-	Rate                 float64 // samples of training that one sample stands for
+	StepScale            float64 // samples of training that one sample stands for
 	NormKind             string  // "layer", "batch", "none"
 	PreNorm, FinalNorm   bool
 	Residual, Activation bool

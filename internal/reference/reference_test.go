@@ -15,30 +15,30 @@ import (
 
 // options are networks that together use every option.
 var options = map[string]func(c *model.Config){
-	"default":          func(c *model.Config) {},
-	"prenorm":          func(c *model.Config) { c.PreNorm, c.FinalNorm = true, true },
-	"batch norm":       func(c *model.Config) { c.Norm = model.NormBatch },
-	"batch prenorm":    func(c *model.Config) { c.Norm, c.PreNorm, c.FinalNorm = model.NormBatch, true, true },
-	"no norm":          func(c *model.Config) { c.Norm = model.NormNone },
-	"no residual":      func(c *model.Config) { c.Residual = false },
-	"linear mixing":    func(c *model.Config) { c.Mixing = model.MixingLinear },
-	"no mixing":        func(c *model.Config) { c.Mixing, c.Activation = model.MixingNone, model.ActivationNone },
-	"last":             func(c *model.Config) { c.Pool = model.PoolLast },
-	"every position":   func(c *model.Config) { c.Pool = model.PoolNone },
-	"tokens":           func(c *model.Config) { c.Encoder, c.DInput = model.EncoderEmbedding, 5 },
-	"lin":              func(c *model.Config) { c.SSM.Init = ssm.Lin },
-	"legs with B":      func(c *model.Config) { c.SSM.Init, c.SSM.TrainB = ssm.LegS, true },
-	"bilinear":         func(c *model.Config) { c.SSM.Init, c.SSM.Disc = ssm.Inv, ssm.Bilinear },
-	"tied":             func(c *model.Config) { c.SSM.Init, c.SSM.NSSM, c.SSM.TrainB = ssm.Lin, 2, true },
-	"bidirectional":    func(c *model.Config) { c.SSM.Bidirectional = true },
-	"truncated":        func(c *model.Config) { c.SSM.LMax, c.SSM.Bidirectional = 4, true },
-	"pairs":            func(c *model.Config) { c.Pairs = true },
-	"pairs, last":      func(c *model.Config) { c.Pairs, c.Pool = true, model.PoolLast },
-	"one SSM of two":   func(c *model.Config) { c.SSMLayers, c.PreNorm = 1, true },
-	"on the circle":    func(c *model.Config) { c.SSM.AReal = 0 },
-	"dropout":          func(c *model.Config) { c.Dropout = 0.3 },
-	"another rate":     func(c *model.Config) {},
-	"another rate lin": func(c *model.Config) { c.SSM.Init = ssm.Lin },
+	"default":                func(c *model.Config) {},
+	"prenorm":                func(c *model.Config) { c.PreNorm, c.FinalNorm = true, true },
+	"batch norm":             func(c *model.Config) { c.Norm = model.NormBatch },
+	"batch prenorm":          func(c *model.Config) { c.Norm, c.PreNorm, c.FinalNorm = model.NormBatch, true, true },
+	"no norm":                func(c *model.Config) { c.Norm = model.NormNone },
+	"no residual":            func(c *model.Config) { c.Residual = false },
+	"linear mixing":          func(c *model.Config) { c.Mixing = model.MixingLinear },
+	"no mixing":              func(c *model.Config) { c.Mixing, c.Activation = model.MixingNone, model.ActivationNone },
+	"last":                   func(c *model.Config) { c.Pool = model.PoolLast },
+	"every position":         func(c *model.Config) { c.Pool = model.PoolNone },
+	"tokens":                 func(c *model.Config) { c.Encoder, c.DInput = model.EncoderEmbedding, 5 },
+	"lin":                    func(c *model.Config) { c.SSM.Init = ssm.Lin },
+	"legs with B":            func(c *model.Config) { c.SSM.Init, c.SSM.TrainB = ssm.LegS, true },
+	"bilinear":               func(c *model.Config) { c.SSM.Init, c.SSM.Disc = ssm.Inv, ssm.Bilinear },
+	"tied":                   func(c *model.Config) { c.SSM.Init, c.SSM.NSSM, c.SSM.TrainB = ssm.Lin, 2, true },
+	"bidirectional":          func(c *model.Config) { c.SSM.Bidirectional = true },
+	"truncated":              func(c *model.Config) { c.SSM.LMax, c.SSM.Bidirectional = 4, true },
+	"pairs":                  func(c *model.Config) { c.Pairs = true },
+	"pairs, last":            func(c *model.Config) { c.Pairs, c.Pool = true, model.PoolLast },
+	"one SSM of two":         func(c *model.Config) { c.SSMLayers, c.PreNorm = 1, true },
+	"on the circle":          func(c *model.Config) { c.SSM.AReal = 0 },
+	"dropout":                func(c *model.Config) { c.Dropout = 0.3 },
+	"another step scale":     func(c *model.Config) {},
+	"another step scale lin": func(c *model.Config) { c.SSM.Init = ssm.Lin },
 }
 
 const size, length = 3, 9
@@ -54,9 +54,9 @@ func build(t *testing.T, name string) (*model.Model, *reference.Network, referen
 	if err != nil {
 		t.Fatal(err)
 	}
-	rate := 1.0
-	if name == "another rate" || name == "another rate lin" {
-		rate = 2
+	stepScale := 1.0
+	if name == "another step scale" || name == "another step scale lin" {
+		stepScale = 2
 	}
 	r := random.New(1, random.Signal, 0, 0)
 	b := reference.Batch{Size: size, Len: length, Lengths: []int{length, 4, 7}, Train: true}
@@ -72,7 +72,7 @@ func build(t *testing.T, name string) (*model.Model, *reference.Network, referen
 			b.Inner, b.Outer = append(b.Inner, factors(r, 100, c)), append(b.Outer, factors(r, 200, c))
 		}
 	}
-	return m, frommodel.Network(m, rate), b
+	return m, frommodel.Network(m, stepScale), b
 }
 
 func factors(r random.Stream, from uint64, c model.Config) []float64 {

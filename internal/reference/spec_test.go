@@ -9,7 +9,7 @@ import (
 func TestSpecVectors(t *testing.T) {
 	c := []complex128{1, 0.5i, complex(-0.25, 0.25), complex(0.1, -0.3)}
 	s4d := func() (*Network, *Layer) {
-		n := &Network{Config: Config{H: 1, M: 4, Copies: 1, Rate: 1}}
+		n := &Network{Config: Config{H: 1, M: 4, Copies: 1, StepScale: 1}}
 		l := &Layer{LogStep: []float64{math.Log(0.05)}, B: []complex128{1, 1, 1, 1}, C: c, D: []float64{0}}
 		for i := range 4 {
 			l.LogDecay = append(l.LogDecay, math.Log(0.5))
@@ -21,8 +21,8 @@ func TestSpecVectors(t *testing.T) {
 	compare(t, "ZOH", n.kernels(l, 8)[0], 0.083128438329907, 0.078692693866859, 0.072280748429062, 0.063484763856252, 0.052959786328227, 0.042207242605974, 0.033153791917316, 0.027633822106467)
 	n.Bilinear = true
 	compare(t, "bilinear", n.kernels(l, 8)[0], 0.083016154194732, 0.078423485826196, 0.07211553822732, 0.063659405528614, 0.053586565404458, 0.043218129235731, 0.0343030950726, 0.028560378934558)
-	n.Bilinear, n.Rate = false, 2
-	compare(t, "rate 2", n.kernels(l, 8)[0], 0.161821132196766, 0.135765512285314, 0.095167028934201, 0.060787614023783, 0.058182542070088, 0.091596083361946, 0.137063388875651, 0.160284157270502)
+	n.Bilinear, n.StepScale = false, 2
+	compare(t, "step scale 2", n.kernels(l, 8)[0], 0.161821132196766, 0.135765512285314, 0.095167028934201, 0.060787614023783, 0.058182542070088, 0.091596083361946, 0.137063388875651, 0.160284157270502)
 
 	n, l = s4d()
 	g := &Layer{LogStep: zeros(1), LogDecay: zeros(4), Freq: zeros(4), B: make([]complex128, 4), C: make([]complex128, 4)}
@@ -38,7 +38,7 @@ func TestSpecVectors(t *testing.T) {
 	compare(t, "d/dC", parts(g.C), 0.395968058024283, 0, 0.262659775181438, -0.269634952825833, -0.014249889016993, -0.321894945558299, -0.193505328235829, -0.151405982127537)
 	compare(t, "d/dB", parts(g.B), 0.395968058024283, 0, -0.134817476412917, -0.131329887590719, -0.076911264135326, 0.084036208643823, 0.026071261814678, -0.073192196683502)
 
-	n = &Network{Config: Config{H: 2, M: 4, Copies: 2, Rate: 1, Discrete: true}}
+	n = &Network{Config: Config{H: 2, M: 4, Copies: 2, StepScale: 1, Discrete: true}}
 	l = &Layer{LogStep: []float64{math.Log(0.1), math.Log(0.1)}, C: append(c, c...)}
 	for h := range 2 {
 		for i := range 4 {

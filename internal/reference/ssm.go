@@ -21,10 +21,10 @@ type mode struct {
 func (n *Network) discretize(l *Layer, h, m int) mode {
 	k := h%n.Copies*n.M + m
 	decay, freq := math.Exp(l.LogDecay[k]), l.Freq[k]
-	x := mode{step: n.Rate * math.Exp(l.LogStep[h]), byStep: 1}
+	x := mode{step: n.StepScale * math.Exp(l.LogStep[h]), byStep: 1}
 	if n.Discrete {
-		x.a = complex(-decay*x.step, n.Rate*freq)
-		x.aDecay, x.aFreq = -decay*x.step, complex(0, n.Rate)
+		x.a = complex(-decay*x.step, n.StepScale*freq)
+		x.aDecay, x.aFreq = -decay*x.step, complex(0, n.StepScale)
 	} else {
 		x.a = complex(-decay*x.step, freq*x.step)
 		x.aDecay, x.aFreq = -decay*x.step, complex(0, x.step)
@@ -38,7 +38,7 @@ func (n *Network) discretize(l *Layer, h, m int) mode {
 	x.beta, x.dBeta = zohFactor(x.a)
 	x.pole, x.dPole = x.a, 1
 	if n.BScale != "" {
-		x.step, x.byStep = n.Rate, 0
+		x.step, x.byStep = n.StepScale, 0
 	}
 	switch n.BScale {
 	case "one":
@@ -79,7 +79,7 @@ func (n *Network) taps(length int) int {
 	if n.LMax == 0 {
 		return length
 	}
-	return min(length, max(1, int(math.Round(float64(n.LMax)/n.Rate))))
+	return min(length, max(1, int(math.Round(float64(n.LMax)/n.StepScale))))
 }
 
 // kernels returns [directions·H][taps], one tap at a time.

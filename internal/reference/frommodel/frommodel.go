@@ -11,8 +11,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// Network widens a model's weights to float64. rate is the sampling-rate factor (1 as trained).
-func Network(m *model.Model, rate float64) *reference.Network {
+// Network widens a model's weights to float64. stepScale is the number of training samples per sample.
+func Network(m *model.Model, stepScale float64) *reference.Network {
 	c, w := m.Config, m.Weights
 	s := c.SSM
 	s.DModel = c.DModel
@@ -20,7 +20,7 @@ func Network(m *model.Model, rate float64) *reference.Network {
 		Config: reference.Config{
 			Embedding: c.Encoder == model.EncoderEmbedding, DInput: c.DInput, DOutput: c.DOutput,
 			H: c.DModel, NLayers: c.NLayers, M: s.Modes(), Copies: s.Copies(), Bidirectional: s.Bidirectional,
-			Discrete: s.Discrete(), Bilinear: s.Disc == ssm.Bilinear, LMax: s.LMax, Pairs: c.Pairs, SSMLayers: c.SSMLayers, Rate: rate,
+			Discrete: s.Discrete(), Bilinear: s.Disc == ssm.Bilinear, LMax: s.LMax, Pairs: c.Pairs, SSMLayers: c.SSMLayers, StepScale: stepScale,
 			BScale:   strings.TrimPrefix(string(s.BScale), string(ssm.ScaleZOHXi)),
 			NormKind: string(c.Norm), PreNorm: c.PreNorm, FinalNorm: c.FinalNorm,
 			Residual: c.Residual, Activation: c.Activation == model.ActivationGELU, Mixing: string(c.Mixing), Pool: string(c.Pool),
