@@ -27,12 +27,12 @@ type query struct {
 func (s *server) open(w http.ResponseWriter, r *http.Request, formats ...string) (*stream, query) {
 	q, err := s.query(r.URL.Query(), formats)
 	if err != nil {
-		s.refuse(w, err)
+		s.writeError(w, err)
 		return nil, q
 	}
 	st, err := s.streams.acquire(r.PathValue("id"), s.client(r), q.events)
 	if err != nil {
-		s.refuse(w, err)
+		s.writeError(w, err)
 		return nil, q
 	}
 	w.Header().Set("Stream-Id", st.ID)
@@ -57,21 +57,21 @@ func (s *server) query(v url.Values, formats []string) (query, error) {
 			rate, e := strconv.ParseFloat(value, 64)
 			if e != nil {
 				err = fmt.Errorf("rate=%q: want a number of samples a second", value)
-			} else if rate != s.finder.SampleRate() {
+			} else if rate != s.recognizer.SampleRate() {
 				err = s.otherRate(rate)
 			}
 		default:
 			err = fmt.Errorf("%q means nothing here; format, rate and events do", key)
 		}
 		if err != nil {
-			return q, refusal(http.StatusBadRequest, "request", "%v", err)
+			return q, newError(http.StatusBadRequest, "request", "%v", err)
 		}
 	}
 	return q, nil
 }
 
 func (s *server) otherRate(rate float64) error {
-	return fmt.Errorf("the audio has a rate of %g Hz; the model expects %g Hz", rate, s.finder.SampleRate())
+	return fmt.Errorf("the audio has a rate of %g Hz; the model expects %g Hz", rate, s.recognizer.SampleRate())
 }
 
 // upload answers a request whose body is audio, while it comes.
@@ -82,28 +82,28 @@ func (s *server) upload(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.streams.handlers.Done()
 	control := http.NewResponseController(w)
-	in := &patient{in: r.Body, control: control, ctx: s.streams.ctx, idle: s.cfg.Idle}
+	in := &bodyReader{in: r.Body, control: control, ctx: s.streams.ctx, idle: s.cfg.Idle}
 	defer context.AfterFunc(in.ctx, in.wake)()
-	src, err := s.newBody(in, q.format)
+	src, err := s.newBodySource(in, q.format)
 	if err != nil {
 		s.streams.release(st, true)
-		s.refuse(w, err)
+		s.writeError(w, err)
 		return
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	session := newSession(s, st, &response{w, control, s.cfg.Slow}, q.events, len(src.buf))
+	session := newSession(s, st, &responseSink{w, control, s.cfg.Slow}, q.events, len(src.buf))
 	session.truncated = src.truncated
 	session.run(s.streams.ctx, q.format, src)
 }
 
 // response sends lines in the body of an answer.
-type response struct {
+type responseSink struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	slow    time.Duration
 }
 
-func (a *response) send(line any) error {
+func (a *responseSink) send(line any) error {
 	a.control.SetWriteDeadline(time.Now().Add(a.slow))
 	err := json.NewEncoder(a.w).Encode(line)
 	if err == nil {
@@ -119,16 +119,16 @@ func (a *response) send(line any) error {
 }
 
 // body is the audio in a request's body.
-type body struct {
-	patient *patient
-	wav     *audio.WAVReader // or nil
-	source  audio.Source
-	buf     []float32
+type bodySource struct {
+	reader *bodyReader
+	wav    *audio.WAVReader // or nil
+	source audio.Source
+	buf    []float32
 }
 
-// newBody reads a WAV's header; raw audio has none.
-func (s *server) newBody(p *patient, format string) (*body, error) {
-	b := &body{patient: p, buf: make([]float32, s.finder.Frame())}
+// newBodySource reads a WAV's header; raw audio has none.
+func (s *server) newBodySource(p *bodyReader, format string) (*bodySource, error) {
+	b := &bodySource{reader: p, buf: make([]float32, s.recognizer.Frame())}
 	var err error
 	if format != "wav" {
 		b.source, err = audio.NewRawReader(p, audio.Encoding(format))
@@ -140,17 +140,17 @@ func (s *server) newBody(p *patient, format string) (*body, error) {
 	b.source = b.wav
 	switch f := b.wav.Format; {
 	case f.Channels != 1:
-		return nil, refusal(http.StatusBadRequest, "audio", "the audio has %d channels; the model expects 1", f.Channels)
-	case float64(f.SampleRate) != s.finder.SampleRate():
+		return nil, newError(http.StatusBadRequest, "audio", "the audio has %d channels; the model expects 1", f.Channels)
+	case float64(f.SampleRate) != s.recognizer.SampleRate():
 		return nil, errAudio(s.otherRate(float64(f.SampleRate)))
 	}
 	return b, nil
 }
 
-func (b *body) truncated() bool { return b.wav != nil && b.wav.Truncated }
+func (b *bodySource) truncated() bool { return b.wav != nil && b.wav.Truncated }
 
-// next implements source; the patient reader knows of ctx.
-func (b *body) next(context.Context) ([]float32, error) {
+// next implements source; bodyReader knows of ctx.
+func (b *bodySource) next(context.Context) ([]float32, error) {
 	n, err := b.source.Read(b.buf)
 	if err != nil {
 		err = b.why(err)
@@ -159,8 +159,8 @@ func (b *body) next(context.Context) ([]float32, error) {
 }
 
 // why tells apart the ends of a body: of the audio, of the client, and of our patience.
-func (b *body) why(err error) error {
-	switch p := b.patient; {
+func (b *bodySource) why(err error) error {
+	switch p := b.reader; {
 	case p.err != nil:
 		return p.err
 	case err == io.EOF:
@@ -169,8 +169,8 @@ func (b *body) why(err error) error {
 	return errAudio(err)
 }
 
-// patient reads a body, and waits for its next bytes as long as idle.
-type patient struct {
+// bodyReader reads a body, and waits for its next bytes as long as idle.
+type bodyReader struct {
 	in      io.Reader
 	control *http.ResponseController
 	ctx     context.Context
@@ -179,9 +179,9 @@ type patient struct {
 }
 
 // wake ends a Read under way.
-func (p *patient) wake() { p.control.SetReadDeadline(time.Unix(1, 0)) }
+func (p *bodyReader) wake() { p.control.SetReadDeadline(time.Unix(1, 0)) }
 
-func (p *patient) Read(b []byte) (int, error) {
+func (p *bodyReader) Read(b []byte) (int, error) {
 	p.control.SetReadDeadline(time.Now().Add(p.idle))
 	if p.ctx.Err() != nil { // after the deadline was set: it must not undo the one that wakes us
 		p.err = context.Cause(p.ctx)

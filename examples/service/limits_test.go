@@ -48,10 +48,10 @@ func TestMaxStreams(t *testing.T) {
 	refused(t, "the client's third", status, answer, 429, "client", "2 streams")
 	status, answer = in.post("/v1/streams?format=s16le", nil, "Token", "c")
 	refused(t, "the fourth", status, answer, 503, "streams", "3 streams")
-	if got := in.metric(`s4d_refused_total{why="client"}`); got != 2 {
+	if got := in.metric(`s4d_rejected_total{why="client"}`); got != 2 {
 		t.Errorf("%v refused for their client, want 2", got)
 	}
-	if got := in.metric(`s4d_refused_total{why="streams"}`); got != 3 {
+	if got := in.metric(`s4d_rejected_total{why="streams"}`); got != 3 {
 		t.Errorf("%v refused for their number, want 3", got)
 	}
 	first.CloseNow()
@@ -204,7 +204,7 @@ func TestSlowReader(t *testing.T) {
 		until(t, "without streams", func() bool { return in.server.streams.count() == 0 })
 		w := httptest.NewRecorder() // a socket of this service is too narrow
 		in.server.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
-		if want := fmt.Sprintf(`s4d_refused_total{why="slow"} %d`, i+1); !strings.Contains(w.Body.String(), want) {
+		if want := fmt.Sprintf(`s4d_rejected_total{why="slow"} %d`, i+1); !strings.Contains(w.Body.String(), want) {
 			t.Errorf("the metrics lack %s", want)
 		}
 		// It was heard until its lines, of some 90 bytes and one a second, had filled the buffers.

@@ -44,7 +44,7 @@ func main() {
 	}
 	if err := run(*listen, *path, opt.WithThreshold(*threshold), cfg, *grace); err != nil {
 		fmt.Fprintln(os.Stderr, "service:", err)
-		if errors.As(err, &usage{}) {
+		if errors.As(err, &usageError{}) {
 			os.Exit(2)
 		}
 		os.Exit(1)
@@ -68,7 +68,7 @@ func run(listen, path string, opt events.Options, cfg config, grace time.Duratio
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
-	cfg.Log.Info("listening", "address", l.Addr().String(), "model", path, "stream_bytes", s.finder.StateBytes())
+	cfg.Log.Info("listening", "address", l.Addr().String(), "model", path, "stream_bytes", s.recognizer.StateBytes())
 	return s.serve(ctx, l, grace)
 }
 

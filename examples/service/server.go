@@ -57,29 +57,29 @@ func (c *config) validate() error {
 }
 
 // usage is an error of a flag's value.
-type usage struct{ error }
+type usageError struct{ error }
 
 // server is one model and its clients.
 type server struct {
-	cfg     config
-	start   report.Start // but for the format and the stream
-	finder  *events.Recognizer
-	streams *streams
-	metrics *metrics
-	work    chan struct{} // a place for each processor: who hears a block holds one
-	mux     *http.ServeMux
+	cfg        config
+	start      report.Start // but for the format and the stream
+	recognizer *events.Recognizer
+	streams    *streams
+	metrics    *metrics
+	processors chan struct{} // a place for each processor: who hears a block holds one
+	mux        *http.ServeMux
 }
 
 func newServer(m *model.Model, opt events.Options, cfg config) (*server, error) {
 	if err := cfg.validate(); err != nil {
-		return nil, usage{err}
+		return nil, usageError{err}
 	}
 	f, err := events.New(m, opt)
 	if err != nil {
-		return nil, usage{err}
+		return nil, usageError{err}
 	}
 	s := &server{
-		cfg: cfg, finder: f, work: make(chan struct{}, runtime.GOMAXPROCS(0)), mux: http.NewServeMux(),
+		cfg: cfg, recognizer: f, processors: make(chan struct{}, runtime.GOMAXPROCS(0)), mux: http.NewServeMux(),
 		start: report.Start{
 			Type: "start", SampleRate: f.SampleRate(), Model: cfg.Model, Task: m.Meta.Task, Labels: m.Meta.Labels,
 			Level: recurrent.Level(), Emit: "events",
@@ -119,27 +119,27 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close")
 	}
 	if h, pattern := s.mux.Handler(r); pattern == "" {
-		v := verdict{w, 0}
+		v := statusRecorder{w, 0}
 		h.ServeHTTP(&v, r)
 		if v.status < http.StatusBadRequest { // to the clean form of a path that is not there either
 			v.status = http.StatusNotFound
 			w.Header().Del("Location")
 		}
-		s.refuse(w, refusal(v.status, "request", "%s %.64s: %s", r.Method, r.URL.Path, http.StatusText(v.status)))
+		s.writeError(w, newError(v.status, "request", "%s %.64s: %s", r.Method, r.URL.Path, http.StatusText(v.status)))
 	} else {
 		s.mux.ServeHTTP(w, r)
 	}
 	control.SetReadDeadline(time.Now().Add(linger))
 }
 
-// verdict takes an answer's status and header, and drops its text.
-type verdict struct {
+// statusRecorder takes an answer's status and header, and drops its text.
+type statusRecorder struct {
 	http.ResponseWriter
 	status int
 }
 
-func (v *verdict) WriteHeader(status int)      { v.status = status }
-func (v *verdict) Write(b []byte) (int, error) { return len(b), nil }
+func (v *statusRecorder) WriteHeader(status int)      { v.status = status }
+func (v *statusRecorder) Write(b []byte) (int, error) { return len(b), nil }
 
 // health says whether new streams are welcome.
 func (s *server) health(w http.ResponseWriter, _ *http.Request) {
@@ -163,21 +163,21 @@ func (s *server) client(r *http.Request) string {
 }
 
 // fault is an error that a client is told. Why counts it and is for programs.
-type fault struct {
+type apiError struct {
 	status int
 	why    string
 	text   string
 }
 
-func (f *fault) Error() string { return f.text }
+func (f *apiError) Error() string { return f.text }
 
-func refusal(status int, why, format string, args ...any) *fault {
-	return &fault{status, why, fmt.Sprintf(format, args...)}
+func newError(status int, why, format string, args ...any) *apiError {
+	return &apiError{status, why, fmt.Sprintf(format, args...)}
 }
 
 // refuse answers a request with an error.
-func (s *server) refuse(w http.ResponseWriter, err error) {
-	f := s.fault(err)
+func (s *server) writeError(w http.ResponseWriter, err error) {
+	f := s.asAPIError(err)
 	w.Header().Set("Content-Type", "application/json")
 	if f.status == http.StatusTooManyRequests || f.status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "5")
@@ -187,19 +187,19 @@ func (s *server) refuse(w http.ResponseWriter, err error) {
 }
 
 // fault returns what to tell of an error, and counts it.
-func (s *server) fault(err error) *fault {
-	f := &fault{http.StatusInternalServerError, "internal", "internal error"}
+func (s *server) asAPIError(err error) *apiError {
+	f := &apiError{http.StatusInternalServerError, "internal", "internal error"}
 	if !errors.As(err, &f) {
 		s.cfg.Log.Error("internal", "error", err)
 	}
-	s.metrics.refused.WithLabelValues(f.why).Inc()
+	s.metrics.rejected.WithLabelValues(f.why).Inc()
 	return f
 }
 
 // forget ends a stream that is not connected.
 func (s *server) forget(w http.ResponseWriter, r *http.Request) {
 	if err := s.streams.forget(r.PathValue("id"), s.client(r)); err != nil {
-		s.refuse(w, err)
+		s.writeError(w, err)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -208,16 +208,16 @@ func (s *server) forget(w http.ResponseWriter, r *http.Request) {
 // blockSeconds is the most audio that is heard in one go: nobody waits longer than for a block of each other stream.
 const blockSeconds = 0.1
 
-func (s *server) blockSize() int { return max(1, int(blockSeconds*s.finder.SampleRate())) }
+func (s *server) blockSize() int { return max(1, int(blockSeconds*s.recognizer.SampleRate())) }
 
 // enter waits for a processor, in the order of arrival; who gets nil must leave.
-func (s *server) enter(ctx context.Context) error {
+func (s *server) acquireProcessor(ctx context.Context) error {
 	select {
-	case s.work <- struct{}{}:
+	case s.processors <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-func (s *server) leave() { <-s.work }
+func (s *server) releaseProcessor() { <-s.processors }

@@ -24,13 +24,13 @@ type sink interface{ send(line any) error }
 
 // Why a session ends before its stream does.
 var (
-	errShutdown = refusal(http.StatusServiceUnavailable, "shutdown", "the server is going down")
-	errIdle     = refusal(http.StatusRequestTimeout, "idle", "no audio for too long")
+	errShutdown = newError(http.StatusServiceUnavailable, "shutdown", "the server is going down")
+	errIdle     = newError(http.StatusRequestTimeout, "idle", "no audio for too long")
 	errGone     = errors.New("the client has gone") // nobody is told
 	errSlow     = fmt.Errorf("%w: it does not read", errGone)
 )
 
-func errAudio(err error) error { return refusal(http.StatusBadRequest, "audio", "%v", err) }
+func errAudio(err error) error { return newError(http.StatusBadRequest, "audio", "%v", err) }
 
 // session is a stream while it is connected.
 type session struct {
@@ -47,7 +47,7 @@ type session struct {
 // newSession connects a stream with a client that has a number of its events, or −1: all.
 func newSession(s *server, st *stream, out sink, have int64, block int) *session {
 	if have < 0 {
-		have = st.Told
+		have = st.EventCount
 	}
 	return &session{server: s, stream: st, out: out, have: have, block: block}
 }
@@ -59,8 +59,8 @@ func (s *session) run(ctx context.Context, format string, src source) error {
 		var x []float32
 		x, err = src.next(ctx)
 		came := time.Now()
-		if hearing := s.hear(ctx, x, came); hearing != nil {
-			err = hearing
+		if failed := s.process(ctx, x, came); failed != nil {
+			err = failed
 		}
 	}
 	if errors.Is(err, io.EOF) {
@@ -69,7 +69,7 @@ func (s *session) run(ctx context.Context, format string, src source) error {
 			return nil
 		}
 	}
-	return s.broken(err)
+	return s.abort(err)
 }
 
 // begin sends the start line, and the events that the client lacks.
@@ -79,7 +79,7 @@ func (s *session) begin(format string) error {
 	if err := s.out.send(line); err != nil {
 		return err
 	}
-	lacking := max(0, s.stream.Told-s.have)
+	lacking := max(0, s.stream.EventCount-s.have)
 	for _, e := range s.stream.Recent[int64(len(s.stream.Recent))-lacking:] {
 		if err := s.out.send(e); err != nil {
 			return err
@@ -89,9 +89,9 @@ func (s *session) begin(format string) error {
 }
 
 // hear lets the model hear at most a block of samples, which came at a time, up to the first that is none.
-func (s *session) hear(ctx context.Context, x []float32, came time.Time) error {
+func (s *session) process(ctx context.Context, x []float32, came time.Time) error {
 	good, bad := events.Check(x)
-	if err := s.process(ctx, x[:good], came); err != nil {
+	if err := s.recognize(ctx, x[:good], came); err != nil {
 		return err
 	}
 	if bad != nil {
@@ -101,21 +101,21 @@ func (s *session) hear(ctx context.Context, x []float32, came time.Time) error {
 }
 
 // process lets the model hear samples that are good.
-func (s *session) process(ctx context.Context, x []float32, came time.Time) error {
+func (s *session) recognize(ctx context.Context, x []float32, came time.Time) error {
 	if len(x) == 0 {
 		return nil
 	}
-	if err := s.enter(ctx); err != nil {
+	if err := s.acquireProcessor(ctx); err != nil {
 		return err
 	}
 	began := time.Now()
 	found := s.stream.detector.Process(x)
 	took := time.Since(began)
-	s.leave()
+	s.releaseProcessor()
 	s.stream.Busy += took
 	s.metrics.samples.Add(int64(len(x)))
 	s.metrics.busy.Add(int64(took))
-	err := s.tell(found)
+	err := s.emit(found)
 	waited := time.Since(came)
 	s.times.Add(waited)
 	s.metrics.block.Observe(waited.Seconds())
@@ -123,12 +123,12 @@ func (s *session) process(ctx context.Context, x []float32, came time.Time) erro
 }
 
 // tell notes events, all of them, and sends those that the client lacks.
-func (s *session) tell(found []events.Event) (err error) {
+func (s *session) emit(found []events.Event) (err error) {
 	for _, e := range found {
 		line := report.NewEvent(e, func(n int64) int64 { return n })
-		s.stream.note(line)
+		s.stream.record(line)
 		s.metrics.events.WithLabelValues(e.Label).Inc()
-		if s.stream.Told > s.have && err == nil {
+		if s.stream.EventCount > s.have && err == nil {
 			err = s.out.send(line)
 		}
 	}
@@ -138,11 +138,11 @@ func (s *session) tell(found []events.Event) (err error) {
 // end closes the stream and sends its last lines.
 func (s *session) end() error {
 	d := s.stream.detector
-	if err := s.tell(d.Flush()); err != nil {
+	if err := s.emit(d.Flush()); err != nil {
 		return err
 	}
 	line := report.End{
-		Type: "end", Truncated: s.truncated != nil && s.truncated(), Samples: d.Position(), Seconds: float64(d.Position()) / s.finder.SampleRate(), Block: s.times.Block(s.block),
+		Type: "end", Truncated: s.truncated != nil && s.truncated(), Samples: d.Position(), Seconds: float64(d.Position()) / s.recognizer.SampleRate(), Block: s.times.Block(s.block),
 	}
 	if line.Seconds > 0 {
 		line.RealTimeFactor = s.stream.Busy.Seconds() / line.Seconds
@@ -151,16 +151,16 @@ func (s *session) end() error {
 }
 
 // broken keeps the stream, tells the client why, and returns the error.
-func (s *session) broken(err error) error {
+func (s *session) abort(err error) error {
 	heard := s.stream.detector.Position()
 	kept := s.streams.release(s.stream, true)
 	if errors.Is(err, errGone) {
 		if err == errSlow {
-			s.metrics.refused.WithLabelValues("slow").Inc()
+			s.metrics.rejected.WithLabelValues("slow").Inc()
 		}
 		return err
 	}
-	f := s.fault(err)
+	f := s.asAPIError(err)
 	line := report.Error{Type: "error", Code: f.why, Error: f.text}
 	if kept {
 		line.Stream, line.Samples = s.stream.ID, &heard

@@ -28,14 +28,14 @@ type snapshot struct {
 }
 
 const (
-	magic      = "S4DSVC1\n"
+	magic      = "S4DSVC2\n"
 	suffix     = ".stream"
 	headerSize = len(magic) + crc32.Size
 	writers    = 4 // snapshots in memory at once
 )
 
 // ours are the names of snapshots; with more digits, those of writes that a crash has cut.
-var ours = regexp.MustCompile(`^[A-Z2-7]{26}\` + suffix + `([0-9]*)$`)
+var snapshotName = regexp.MustCompile(`^[A-Z2-7]{26}\` + suffix + `([0-9]*)$`)
 
 // store is a folder of snapshots, and a list of them.
 type store struct {
@@ -46,10 +46,10 @@ type store struct {
 	log       *slog.Logger
 	writing   chan struct{}
 
-	mu    sync.Mutex
-	list  map[string]entry // by the stream's name
-	total int64            // bytes, with those that are being written and those that are stuck
-	gone  []entry          // files that are listed no more
+	mu       sync.Mutex
+	list     map[string]entry // by the stream's name
+	total    int64            // bytes, with those that are being written and those that are stuck
+	obsolete []entry          // files no longer listed, to be deleted
 }
 
 type entry struct {
@@ -84,13 +84,13 @@ func openStore(dir string, keep time.Duration, maxBytes int64, perClient int, lo
 		id, _ := s.oldest("")
 		s.drop(id)
 	}
-	s.sweep()
+	s.deleteObsolete()
 	return s, nil
 }
 
 // open lists a file, if it is a snapshot.
 func (s *store) open(f os.DirEntry) error {
-	parts := ours.FindStringSubmatch(f.Name())
+	parts := snapshotName.FindStringSubmatch(f.Name())
 	if parts == nil {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (s *store) open(f os.DirEntry) error {
 	e := entry{file: filepath.Join(s.dir, f.Name()), size: info.Size()}
 	s.total += e.size
 	if parts[1] != "" {
-		s.discard(e)
+		s.retire(e)
 		return nil
 	}
 	b, err := os.ReadFile(e.file)
@@ -110,15 +110,15 @@ func (s *store) open(f os.DirEntry) error {
 	}
 	kept, err := decodeSnapshot(b)
 	if err != nil {
-		s.discard(e)
+		s.retire(e)
 		return nil
 	}
 	e.client, e.saved = kept.Identity.Client, kept.Saved
 	if other, has := s.list[kept.Identity.ID]; has && other.saved.After(e.saved) { // a crash came between list and sweep
-		s.discard(e)
+		s.retire(e)
 		return nil
 	}
-	s.enlist(kept.Identity.ID, e)
+	s.add(kept.Identity.ID, e)
 	return nil
 }
 
@@ -152,7 +152,7 @@ func (s *store) put(st *stream) error {
 		return err
 	}
 	e := entry{file: filepath.Join(s.dir, rand.Text()+suffix), client: st.Client, size: int64(len(b)), saved: now}
-	defer s.sweep()
+	defer s.deleteObsolete()
 	if err := s.reserve(st.ID, e); err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (s *store) put(st *stream) error {
 		s.total -= e.size
 		return err
 	}
-	s.enlist(st.ID, e)
+	s.add(st.ID, e)
 	return nil
 }
 
@@ -181,7 +181,7 @@ func (s *store) reserve(id string, e entry) error {
 
 // enlist lists a snapshot whose bytes are counted, in place of the stream's last one, and drops the client's oldest where it has too many.
 // Like all below it is for who holds mu.
-func (s *store) enlist(id string, e entry) {
+func (s *store) add(id string, e entry) {
 	s.drop(id)
 	s.list[id] = e
 	if oldest, n := s.oldest(e.client); n > s.perClient {
@@ -215,14 +215,14 @@ func (s *store) expire(now time.Time) {
 func (s *store) drop(id string) {
 	if e, has := s.list[id]; has {
 		delete(s.list, id)
-		s.discard(e)
+		s.retire(e)
 	}
 }
 
 // discard takes off a file's bytes and leaves it to sweep.
-func (s *store) discard(e entry) {
+func (s *store) retire(e entry) {
 	s.total -= e.size
-	s.gone = append(s.gone, e)
+	s.obsolete = append(s.obsolete, e)
 }
 
 // find returns the entry of a stream, or none; another client's is an error.
@@ -230,19 +230,19 @@ func (s *store) find(id, client string) (entry, error) {
 	s.expire(time.Now())
 	e, has := s.list[id]
 	if has && e.client != client {
-		return entry{}, refusal(http.StatusForbidden, "owner", "stream %s is another client's", id)
+		return entry{}, newError(http.StatusForbidden, "owner", "stream %s is another client's", id)
 	}
 	return e, nil
 }
 
 // sweep removes the files that are listed no more. Those that it cannot remove count, and it tries them again when it comes next. It is for
 // who does not hold mu, and comes after all that may drop.
-func (s *store) sweep() {
+func (s *store) deleteObsolete() {
 	s.mu.Lock()
-	gone := s.gone
-	s.gone = nil
+	obsolete := s.obsolete
+	s.obsolete = nil
 	s.mu.Unlock()
-	for _, e := range gone {
+	for _, e := range obsolete {
 		err := os.Remove(e.file)
 		s.mu.Lock()
 		switch failed := err != nil && !errors.Is(err, os.ErrNotExist); {
@@ -250,9 +250,9 @@ func (s *store) sweep() {
 			s.log.Error("a file was not removed", "error", err) // once, not at each sweep
 			s.total += e.size
 			e.stuck = true
-			s.gone = append(s.gone, e)
+			s.obsolete = append(s.obsolete, e)
 		case failed:
-			s.gone = append(s.gone, e)
+			s.obsolete = append(s.obsolete, e)
 		case e.stuck:
 			s.total -= e.size
 		}
@@ -266,7 +266,7 @@ func (s *store) get(id, client string) (*snapshot, error) {
 	s.mu.Lock()
 	e, err := s.find(id, client)
 	s.mu.Unlock()
-	s.sweep()
+	s.deleteObsolete()
 	if err != nil || e.file == "" {
 		return nil, err
 	}
@@ -279,14 +279,14 @@ func (s *store) get(id, client string) (*snapshot, error) {
 	}
 	v, err := decodeSnapshot(b)
 	if err != nil {
-		return nil, useless(id, err)
+		return nil, errUnusable(id, err)
 	}
 	return v, nil
 }
 
 // useless refuses to go on with a stream whose snapshot cannot be used.
-func useless(id string, err error) error {
-	return refusal(http.StatusConflict, "snapshot", "stream %s cannot go on: %v; DELETE it to begin anew", id, err)
+func errUnusable(id string, err error) error {
+	return newError(http.StatusConflict, "snapshot", "stream %s cannot go on: %v; DELETE it to begin anew", id, err)
 }
 
 // remove ends a stream that its session holds.
@@ -294,7 +294,7 @@ func (s *store) remove(id string) {
 	s.mu.Lock()
 	s.drop(id)
 	s.mu.Unlock()
-	s.sweep()
+	s.deleteObsolete()
 }
 
 // forget drops a client's stream and reports whether there was one.

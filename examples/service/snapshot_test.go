@@ -130,10 +130,10 @@ func TestDamagedSnapshots(t *testing.T) {
 
 // Where a crash has left a stream two snapshots, it goes on from the newer.
 func TestTwoSnapshots(t *testing.T) {
-	finder := start(t, tones(t, 0), nil).server.finder
+	recognizer := start(t, tones(t, 0), nil).server.recognizer
 	dir := t.TempDir()
 	for n := range 2 {
-		st := &stream{identity: identity{ID: "mine", Told: int64(n)}, detector: finder.NewDetector()}
+		st := &stream{identity: identity{ID: "mine", EventCount: int64(n)}, detector: recognizer.NewDetector()}
 		fresh := t.TempDir()
 		s, err := openStore(fresh, time.Hour, 1<<30, 1, slog.New(slog.DiscardHandler))
 		if err == nil {
@@ -148,7 +148,7 @@ func TestTwoSnapshots(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept, err := s.get("mine", "")
-	if files, _ := os.ReadDir(dir); err != nil || kept.Identity.Told != 1 || len(files) != 1 || s.total != s.list["mine"].size {
+	if files, _ := os.ReadDir(dir); err != nil || kept.Identity.EventCount != 1 || len(files) != 1 || s.total != s.list["mine"].size {
 		t.Errorf("%+v, %v; %d files, %d bytes", kept, err, len(files), s.total)
 	}
 }
@@ -159,19 +159,19 @@ func FuzzSnapshot(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	finder, err := events.New(m, events.Defaults())
+	recognizer, err := events.New(m, events.Defaults())
 	if err != nil {
 		f.Fatal(err)
 	}
-	d := finder.NewDetector()
+	d := recognizer.NewDetector()
 	d.Process(tonemodel.Words().Samples[:9000])
-	b, err := encodeSnapshot(snapshot{identity{ID: "a", Told: 1, Recent: []report.Event{{Type: "event"}}}, d.Snapshot(), time.Unix(1, 0)})
+	b, err := encodeSnapshot(snapshot{identity{ID: "a", EventCount: 1, Recent: []report.Event{{Type: "event"}}}, d.Snapshot(), time.Unix(1, 0)})
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(b)
 	f.Add(b[:headerSize])
-	f.Add([]byte(strings.Repeat("S4DSVC1\n", 3)))
+	f.Add([]byte(strings.Repeat(magic, 3)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if kept, err := decodeSnapshot(b); err == nil {
 			if _, err := json.Marshal(kept.Identity.ID); err != nil {
@@ -183,7 +183,7 @@ func FuzzSnapshot(f *testing.F) {
 
 // However many streams a client leaves at once, the list is what the folder holds, and no more than it may have.
 func TestStoreTogether(t *testing.T) {
-	finder := start(t, tones(t, 0), nil).server.finder
+	recognizer := start(t, tones(t, 0), nil).server.recognizer
 	dir := t.TempDir()
 	for _, perClient := range []int{1, 3} {
 		s, err := openStore(dir, time.Hour, 1<<30, perClient, slog.New(slog.DiscardHandler))
@@ -194,7 +194,7 @@ func TestStoreTogether(t *testing.T) {
 			var all sync.WaitGroup
 			for i := range 8 {
 				all.Go(func() {
-					st := &stream{identity: identity{ID: fmt.Sprint(round, "-", i), Client: "mine"}, detector: finder.NewDetector()}
+					st := &stream{identity: identity{ID: fmt.Sprint(round, "-", i), Client: "mine"}, detector: recognizer.NewDetector()}
 					if err := s.put(st); err != nil {
 						t.Error(err)
 					}
@@ -220,7 +220,7 @@ func TestStoreTogether(t *testing.T) {
 
 // A snapshot that cannot be written is not counted, and leaves the stream its last one.
 func TestStoreFails(t *testing.T) {
-	st := &stream{identity: identity{ID: "mine"}, detector: start(t, tones(t, 0), nil).server.finder.NewDetector()}
+	st := &stream{identity: identity{ID: "mine"}, detector: start(t, tones(t, 0), nil).server.recognizer.NewDetector()}
 	s, err := openStore(filepath.Join(t.TempDir(), "a"), time.Hour, 1<<30, 1, slog.New(slog.DiscardHandler))
 	if err == nil {
 		err = s.put(st)
@@ -261,7 +261,7 @@ func TestStuckFile(t *testing.T) {
 	in := start(t, tones(t, 0), func(c *config) { c.Dir, c.Log = t.TempDir(), log.logger() })
 	s := in.server.streams.store
 	put := func(id string) error {
-		return s.put(&stream{identity: identity{ID: id}, detector: in.server.finder.NewDetector()})
+		return s.put(&stream{identity: identity{ID: id}, detector: in.server.recognizer.NewDetector()})
 	}
 	check := func(when string, n int, bytes int64) {
 		t.Helper()

@@ -263,14 +263,14 @@ func TestMetrics(t *testing.T) {
 		counts[e.Label]++
 	}
 	for name, want := range map[string]float64{
-		"s4d_samples_total":                float64(len(pcm) / 2),
-		`s4d_events_total{label="low"}`:    counts["low"],
-		`s4d_events_total{label="high"}`:   counts["high"],
-		`s4d_refused_total{why="request"}`: 1,
-		"s4d_stream_bytes":                 float64(in.server.finder.StateBytes()),
-		"s4d_block_seconds_count":          math.Ceil(float64(len(pcm)) / 1600),
-		"s4d_snapshots":                    0,
-		"s4d_snapshot_bytes":               0,
+		"s4d_samples_total":                 float64(len(pcm) / 2),
+		`s4d_events_total{label="low"}`:     counts["low"],
+		`s4d_events_total{label="high"}`:    counts["high"],
+		`s4d_rejected_total{why="request"}`: 1,
+		"s4d_stream_bytes":                  float64(in.server.recognizer.StateBytes()),
+		"s4d_block_seconds_count":           math.Ceil(float64(len(pcm)) / 1600),
+		"s4d_snapshots":                     0,
+		"s4d_snapshot_bytes":                0,
 	} {
 		if got := in.metric(name); got != want {
 			t.Errorf("%s is %v, want %v", name, got, want)

@@ -19,7 +19,7 @@ const recent = 16
 // identity is all that is kept of a stream besides its detector.
 type identity struct {
 	ID, Client string
-	Told       int64          // events so far
+	EventCount int64          // events so far
 	Recent     []report.Event // the last of them
 	Busy       time.Duration  // spent with the model
 }
@@ -31,31 +31,31 @@ type stream struct {
 }
 
 // note remembers an event.
-func (s *stream) note(e report.Event) {
+func (s *stream) record(e report.Event) {
 	if len(s.Recent) == recent {
 		s.Recent = s.Recent[:copy(s.Recent, s.Recent[1:])]
 	}
 	s.Recent = append(s.Recent, e)
-	s.Told++
+	s.EventCount++
 }
 
 // streams are those that are connected; the others are in the store.
 type streams struct {
-	finder *events.Recognizer
-	cfg    config
-	store  *store // or nil
-	ctx    context.Context
-	cancel context.CancelCauseFunc
+	recognizer *events.Recognizer
+	cfg        config
+	store      *store // or nil
+	ctx        context.Context
+	cancel     context.CancelCauseFunc
 
-	mu       sync.Mutex
-	closed   bool
-	live     map[string]bool
-	clients  map[string]int // streams of each
-	handlers sync.WaitGroup
+	mu        sync.Mutex
+	closed    bool
+	connected map[string]bool
+	clients   map[string]int // streams of each
+	handlers  sync.WaitGroup
 }
 
 func newStreams(f *events.Recognizer, cfg config, kept *store) *streams {
-	s := &streams{finder: f, cfg: cfg, store: kept, live: map[string]bool{}, clients: map[string]int{}}
+	s := &streams{recognizer: f, cfg: cfg, store: kept, connected: map[string]bool{}, clients: map[string]int{}}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	return s
 }
@@ -91,10 +91,10 @@ func (s *streams) wait(ctx context.Context) error {
 func (s *streams) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.live)
+	return len(s.connected)
 }
 
-var goodID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+var validID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 // acquire begins a stream, or resumes it where it was left, for a client that has a number of its events, or −1: all. Without an id it
 // gets one. Who gets the stream must call release and then, when the client knows, handlers.Done.
@@ -102,8 +102,8 @@ func (s *streams) acquire(id, client string, have int64) (*stream, error) {
 	if id == "" {
 		id = rand.Text()
 	}
-	if !goodID.MatchString(id) {
-		return nil, refusal(http.StatusBadRequest, "request", "the name of a stream has 1 to 64 letters, digits, dots, dashes and underscores")
+	if !validID.MatchString(id) {
+		return nil, newError(http.StatusBadRequest, "request", "the name of a stream has 1 to 64 letters, digits, dots, dashes and underscores")
 	}
 	if err := s.admit(id, client); err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (s *streams) acquire(id, client string, have int64) (*stream, error) {
 
 // resume returns the stream as the store has it, else a new one.
 func (s *streams) resume(id, client string, have int64) (*stream, error) {
-	st := &stream{identity: identity{ID: id, Client: client}, detector: s.finder.NewDetector()}
+	st := &stream{identity: identity{ID: id, Client: client}, detector: s.recognizer.NewDetector()}
 	if s.store == nil {
 		return st, nil
 	}
@@ -128,10 +128,10 @@ func (s *streams) resume(id, client string, have int64) (*stream, error) {
 	}
 	st.identity = kept.Identity
 	if err := st.detector.Restore(kept.Detector); err != nil {
-		return nil, useless(id, err)
+		return nil, errUnusable(id, err)
 	}
-	if have >= 0 && st.Told-have > int64(len(st.Recent)) {
-		return nil, refusal(http.StatusGone, "events", "of the stream's %d events only the last %d are remembered", st.Told, len(st.Recent))
+	if have >= 0 && st.EventCount-have > int64(len(st.Recent)) {
+		return nil, newError(http.StatusGone, "events", "of the stream's %d events only the last %d are remembered", st.EventCount, len(st.Recent))
 	}
 	return st, nil
 }
@@ -144,11 +144,11 @@ func (s *streams) admit(id, client string) error {
 	case err != nil:
 		return err
 	case s.clients[client] >= s.cfg.MaxPerClient:
-		return refusal(http.StatusTooManyRequests, "client", "you have %d streams connected already", s.cfg.MaxPerClient)
-	case len(s.live) >= s.cfg.MaxStreams:
-		return refusal(http.StatusServiceUnavailable, "streams", "%d streams are connected already", s.cfg.MaxStreams)
+		return newError(http.StatusTooManyRequests, "client", "you have %d streams connected already", s.cfg.MaxPerClient)
+	case len(s.connected) >= s.cfg.MaxStreams:
+		return newError(http.StatusServiceUnavailable, "streams", "%d streams are connected already", s.cfg.MaxStreams)
 	}
-	s.live[id] = true
+	s.connected[id] = true
 	s.clients[client]++
 	s.handlers.Add(1)
 	return nil
@@ -159,8 +159,8 @@ func (s *streams) free(id string) error {
 	switch {
 	case s.closed:
 		return errShutdown
-	case s.live[id]:
-		return refusal(http.StatusConflict, "busy", "stream %s is connected", id)
+	case s.connected[id]:
+		return newError(http.StatusConflict, "busy", "stream %s is connected", id)
 	}
 	return nil
 }
@@ -168,7 +168,7 @@ func (s *streams) free(id string) error {
 func (s *streams) dismiss(id, client string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.live, id)
+	delete(s.connected, id)
 	if s.clients[client]--; s.clients[client] == 0 {
 		delete(s.clients, client)
 	}
@@ -201,10 +201,10 @@ func (s *streams) forget(id, client string) error {
 	}
 	s.mu.Unlock()
 	if err == nil && !had {
-		err = refusal(http.StatusNotFound, "unknown", "there is no stream %.64q", id)
+		err = newError(http.StatusNotFound, "unknown", "there is no stream %.64q", id)
 	}
 	if s.store != nil {
-		s.store.sweep()
+		s.store.deleteObsolete()
 	}
 	return err
 }

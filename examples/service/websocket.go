@@ -18,7 +18,7 @@ import (
 // socket speaks WebSocket: binary messages are audio, the text message {"type":"end"} ends it; every answer is a text message with a line.
 func (s *server) socket(w http.ResponseWriter, r *http.Request) {
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
-		s.refuse(w, refusal(http.StatusUpgradeRequired, "request", "GET is for WebSocket; POST or PUT audio"))
+		s.writeError(w, newError(http.StatusUpgradeRequired, "request", "GET is for WebSocket; POST or PUT audio"))
 		return
 	}
 	st, q := s.open(w, r, string(audio.S16LE))
@@ -33,15 +33,15 @@ func (s *server) socket(w http.ResponseWriter, r *http.Request) {
 	}
 	defer conn.CloseNow()
 	conn.SetReadLimit(-1) // messages are read a block at a time, and their length is counted there
-	src := newMessages(conn, s.blockSize(), s.cfg.MaxMessage, s.cfg.Idle)
+	src := newMessageSource(conn, s.blockSize(), s.cfg.MaxMessage, s.cfg.Idle)
 	defer close(src.done)
 	err = newSession(s, st, socketSink{conn, s.cfg.Slow}, q.events, s.blockSize()).run(s.streams.ctx, q.format, src)
-	conn.Close(farewell(err))
+	conn.Close(closeStatus(err))
 }
 
-// farewell returns how to close the connection.
-func farewell(err error) (websocket.StatusCode, string) {
-	var f *fault
+// closeStatus returns how to close the connection.
+func closeStatus(err error) (websocket.StatusCode, string) {
+	var f *apiError
 	switch {
 	case err == nil:
 		return websocket.StatusNormalClosure, ""
@@ -78,26 +78,26 @@ func (a socketSink) send(line any) error {
 }
 
 // messages is the audio of a connection. Its goroutine reads one block ahead and no further.
-type messages struct {
+type messageSource struct {
 	conn   *websocket.Conn
 	max    int64
 	idle   time.Duration
 	timer  *time.Timer
-	pieces chan piece
-	done   chan struct{} // closed when nobody takes pieces any more
+	chunks chan chunk
+	done   chan struct{} // closed when nobody takes chunks any more
 	raw    []byte
 	bufs   [2][]float32 // one is being filled, the other is being heard
 }
 
-type piece struct {
+type chunk struct {
 	samples []float32
 	err     error
 }
 
-func newMessages(conn *websocket.Conn, block int, maxBytes int64, idle time.Duration) *messages {
-	m := &messages{
+func newMessageSource(conn *websocket.Conn, block int, maxBytes int64, idle time.Duration) *messageSource {
+	m := &messageSource{
 		conn: conn, max: maxBytes, idle: idle, timer: time.NewTimer(idle),
-		pieces: make(chan piece), done: make(chan struct{}), raw: make([]byte, 2*block),
+		chunks: make(chan chunk), done: make(chan struct{}), raw: make([]byte, 2*block),
 		bufs: [2][]float32{make([]float32, block), make([]float32, block)},
 	}
 	go m.read()
@@ -105,10 +105,10 @@ func newMessages(conn *websocket.Conn, block int, maxBytes int64, idle time.Dura
 }
 
 // next implements source.
-func (m *messages) next(ctx context.Context) ([]float32, error) {
+func (m *messageSource) next(ctx context.Context) ([]float32, error) {
 	m.timer.Reset(m.idle)
 	select {
-	case p := <-m.pieces:
+	case p := <-m.chunks:
 		return p.samples, p.err
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
@@ -117,19 +117,19 @@ func (m *messages) next(ctx context.Context) ([]float32, error) {
 	}
 }
 
-// read hands on pieces until there is an error; the connection's end is one.
-func (m *messages) read() {
+// read hands on chunks until there is an error; the connection's end is one.
+func (m *messageSource) read() {
 	for {
 		if err := m.message(); err != nil {
-			m.hand(piece{err: err})
+			m.deliver(chunk{err: err})
 			return
 		}
 	}
 }
 
-func (m *messages) hand(p piece) bool {
+func (m *messageSource) deliver(p chunk) bool {
 	select {
-	case m.pieces <- p:
+	case m.chunks <- p:
 		return true
 	case <-m.done:
 		return false
@@ -137,20 +137,20 @@ func (m *messages) hand(p piece) bool {
 }
 
 // message reads one.
-func (m *messages) message() error {
+func (m *messageSource) message() error {
 	kind, r, err := m.conn.Reader(context.Background())
 	if err != nil {
 		return errGone
 	}
 	if kind == websocket.MessageText {
-		return ending(r)
+		return readEnd(r)
 	}
 	for total := int64(0); ; {
 		n, err := io.ReadFull(r, m.raw)
 		if total += int64(n); total > m.max {
-			return refusal(http.StatusRequestEntityTooLarge, "message", "a message has more than %d bytes", m.max)
+			return newError(http.StatusRequestEntityTooLarge, "message", "a message has more than %d bytes", m.max)
 		}
-		if n >= 2 && !m.hand(piece{samples: m.decode(m.raw[:n])}) {
+		if n >= 2 && !m.deliver(chunk{samples: m.decode(m.raw[:n])}) {
 			return errGone
 		}
 		switch {
@@ -158,7 +158,7 @@ func (m *messages) message() error {
 		case err != io.EOF && err != io.ErrUnexpectedEOF:
 			return errGone
 		case total%2 == 1:
-			return refusal(http.StatusBadRequest, "audio", "a message of %d bytes: a sample has 2", total)
+			return newError(http.StatusBadRequest, "audio", "a message of %d bytes: a sample has 2", total)
 		default:
 			return nil
 		}
@@ -166,7 +166,7 @@ func (m *messages) message() error {
 }
 
 // decode returns samples in the buffer that is not being heard.
-func (m *messages) decode(raw []byte) []float32 {
+func (m *messageSource) decode(raw []byte) []float32 {
 	m.bufs[0], m.bufs[1] = m.bufs[1], m.bufs[0]
 	x := m.bufs[0][:len(raw)/2]
 	for i := range x {
@@ -176,10 +176,10 @@ func (m *messages) decode(raw []byte) []float32 {
 }
 
 // ending reads a text message, which must be the end.
-func ending(r io.Reader) error {
+func readEnd(r io.Reader) error {
 	var text struct{ Type string }
 	if err := json.NewDecoder(io.LimitReader(r, 1<<10)).Decode(&text); err != nil || text.Type != "end" {
-		return refusal(http.StatusBadRequest, "request", `a text message that is not {"type":"end"}`)
+		return newError(http.StatusBadRequest, "request", `a text message that is not {"type":"end"}`)
 	}
 	return io.EOF
 }
