@@ -1,6 +1,9 @@
 package convmode
 
-import "github.com/s4d-fast/s4d-fast/model"
+import (
+	"github.com/s4d-fast/s4d-fast/internal/par"
+	"github.com/s4d-fast/s4d-fast/model"
+)
 
 // Memory estimates the bytes that a Net takes beside the model's weights.
 func (o Options) Memory(c model.Config) float64 {
@@ -8,7 +11,7 @@ func (o Options) Memory(c model.Config) float64 {
 	stride := float64(o.MaxLen + 2*lineFloats)
 	ssms := float64(c.CountSSM())
 	modes := ssms * float64(c.SSM.Directions()*c.SSM.Modes()) * h
-	floats := float64(o.MaxBatch)*stride*h*o.arrays(c) + float64(max(o.Workers, 1))*20*stride
+	floats := float64(o.MaxBatch)*stride*h*o.arrays(c) + float64(par.Workers(o.Workers))*20*stride
 	if c.Pool == model.PoolNone {
 		floats += float64(o.MaxBatch) * stride * float64(c.DOutput)
 	}

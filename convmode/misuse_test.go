@@ -23,6 +23,7 @@ func TestNewErrors(t *testing.T) {
 		{"configuration", &bad, Options{MaxBatch: 1, MaxLen: 1}, `"median"`},
 		{"batch", m, Options{MaxLen: 1}, "convmode: MaxBatch 0, want at least 1"},
 		{"length", m, Options{MaxBatch: 1, MaxLen: -4}, "convmode: MaxLen -4, want at least 1"},
+		{"workers", m, Options{MaxBatch: 1, MaxLen: 1, Workers: -1}, "convmode: Workers -1, expected 0 or more"},
 		{"step scale", m, Options{MaxBatch: 1, MaxLen: 1, StepScale: -1}, "convmode: StepScale -1, want a positive number"},
 		{"NaN step scale", m, Options{MaxBatch: 1, MaxLen: 1, StepScale: math.NaN()}, "convmode: StepScale NaN, want a positive number"},
 		{"infinite step scale", m, Options{MaxBatch: 1, MaxLen: 1, StepScale: math.Inf(1)}, "convmode: StepScale +Inf, want a positive number"},

@@ -21,7 +21,7 @@ import (
 type Options struct {
 	MaxBatch  int     // sequences in a batch, at least 1
 	MaxLen    int     // positions in a sequence, at least 1
-	Workers   int     // goroutines that share the work; 0 means 1
+	Workers   int     // goroutines that share the work; 0 means one per processor
 	Training  bool    // keep what ForwardTrain and Backward need: about 5·NLayers + 2 arrays of [MaxBatch][H][MaxLen]
 	StepScale float64 // training samples that one input sample stands for (docs/maths.md §1.6); 0 means 1
 
@@ -92,7 +92,7 @@ func New(m *model.Model, opt Options) (*Net, error) {
 	if err := m.Config.Validate(); err != nil {
 		return nil, fmt.Errorf("convmode: %w", err)
 	}
-	opt.Workers = max(opt.Workers, 1)
+	opt.Workers = par.Workers(opt.Workers)
 	if opt.StepScale == 0 {
 		opt.StepScale = 1
 	}
@@ -124,6 +124,8 @@ func (o Options) Validate(c model.Config) error {
 		return fmt.Errorf("convmode: MaxBatch %d, want at least 1", o.MaxBatch)
 	case o.MaxLen < 1:
 		return fmt.Errorf("convmode: MaxLen %d, want at least 1", o.MaxLen)
+	case o.Workers < 0:
+		return fmt.Errorf("convmode: Workers %d, expected 0 or more", o.Workers)
 	case o.MaxBatch%c.Towers() != 0:
 		return fmt.Errorf("convmode: MaxBatch %d, want an even number: sequences come in pairs", o.MaxBatch)
 	case !(o.StepScale >= 0) || math.IsInf(o.StepScale, 1):

@@ -60,6 +60,14 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
+// TestDefaultWorkers checks that 0 workers means one per processor.
+func TestDefaultWorkers(t *testing.T) {
+	n := newNet(t, newModel(t, tiny()), Options{MaxBatch: 1, MaxLen: 8})
+	if got, expected := n.pool.Workers(), runtime.GOMAXPROCS(0); got != expected {
+		t.Errorf("%d workers, expected %d", got, expected)
+	}
+}
+
 // TestNoAllocation checks that a training step and an inference allocate nothing once their length has been seen.
 func TestNoAllocation(t *testing.T) {
 	for _, norm := range []model.Norm{model.NormLayer, model.NormBatch} {

@@ -1,11 +1,14 @@
-// Package par runs loops in parallel over a fixed partition.
+// Package par runs loops in parallel.
 //
-// The caller cuts the work into items whose boundaries do not depend on the number of workers, and each
-// item writes its own output; then the result is bit-identical for any number of workers. No goroutine
-// outlives a call unless a Pool is used, and a Pool's goroutines end with Close.
+// The caller cuts the work into items whose borders do not depend on the number of workers. Each item
+// writes to memory of its own, so the result is bit-identical for any number of workers. The goroutines of
+// a Pool end with Close.
 package par
 
 import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 )
@@ -18,14 +21,40 @@ type Pool struct {
 	next    atomic.Int64
 	start   []chan struct{}
 	done    sync.WaitGroup
-	failed  atomic.Pointer[panicked]
+	failed  atomic.Pointer[Panic]
 }
 
-type panicked struct{ value any }
+// Panic is what For panics with after a panic in body. Its message includes the stack of the worker that
+// panicked, which the stack of the goroutine that called For does not show.
+type Panic struct {
+	Value any    // what body panicked with
+	Stack []byte // of the worker's goroutine
+}
 
-// New starts a pool of workers (at least one; the calling goroutine is worker 0).
+func (p *Panic) Error() string {
+	return fmt.Sprintf("%v\n\nStack of the worker:\n%s", p.Value, p.Stack)
+}
+
+// Unwrap returns Value if it is an error.
+func (p *Panic) Unwrap() error {
+	err, _ := p.Value.(error)
+	return err
+}
+
+// Workers resolves a number of workers that a caller asks for: 0 means one per processor (GOMAXPROCS).
+func Workers(n int) int {
+	if n == 0 {
+		return runtime.GOMAXPROCS(0)
+	}
+	return n
+}
+
+// New starts a pool; workers 0 means one per processor. The goroutine that calls For is worker 0.
 func New(workers int) *Pool {
-	p := &Pool{workers: max(workers, 1)}
+	if workers < 0 {
+		panic(fmt.Sprintf("par: %d workers, expected 0 or more", workers))
+	}
+	p := &Pool{workers: Workers(workers)}
 	for w := 1; w < p.workers; w++ {
 		c := make(chan struct{}, 1)
 		p.start = append(p.start, c)
@@ -42,35 +71,35 @@ func New(workers int) *Pool {
 // Workers returns the number of workers, for sizing per-worker scratch.
 func (p *Pool) Workers() int { return p.workers }
 
-// For calls body(worker, item) once for every item in [0, items), worker in [0, Workers()). It returns
-// when all are done. A panic in body is raised again in the caller. For must not be called from body,
-// nor from two goroutines at once.
+// For calls body(worker, item) once for every item in [0, items), with worker in [0, Workers()). Workers
+// take the items in ascending order. For returns when all are done, and panics with a *Panic if body did.
+// For must not be called from body, nor from two goroutines at once.
 func (p *Pool) For(items int, body func(worker, item int)) {
-	if p.workers == 1 || items == 1 {
-		for i := range items {
-			body(0, i)
-		}
-		return
-	}
 	p.body, p.items = body, int64(items)
 	p.next.Store(0)
 	p.failed.Store(nil)
-	p.done.Add(len(p.start))
-	for _, c := range p.start {
-		c <- struct{}{}
+	if items > 1 {
+		p.done.Add(len(p.start))
+		for _, c := range p.start {
+			c <- struct{}{}
+		}
 	}
 	p.run(0)
 	p.done.Wait()
 	p.body = nil
-	if f := p.failed.Load(); f != nil {
-		panic(f.value)
+	if failed := p.failed.Load(); failed != nil {
+		panic(failed)
 	}
 }
 
 func (p *Pool) run(worker int) {
 	defer func() {
 		if v := recover(); v != nil {
-			p.failed.CompareAndSwap(nil, &panicked{v})
+			failed, nested := v.(*Panic)
+			if !nested {
+				failed = &Panic{v, debug.Stack()}
+			}
+			p.failed.CompareAndSwap(nil, failed)
 			p.next.Store(p.items)
 		}
 	}()

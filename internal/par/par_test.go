@@ -1,24 +1,30 @@
 package par_test
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/s4d-fast/s4d-fast/internal/par"
 )
 
-var workerCounts = []int{-1, 0, 1, 2, 3, 8}
+var workerCounts = []int{0, 1, 2, 3, 8}
 
-// Every item is done exactly once, by a worker in range, for any number of workers.
+// Every item is done exactly once by a worker in range, for any number of workers.
 func TestFor(t *testing.T) {
 	for _, workers := range workerCounts {
 		p := par.New(workers)
-		if want := max(workers, 1); p.Workers() != want {
-			t.Errorf("New(%d): %d workers, want %d", workers, p.Workers(), want)
+		want := workers
+		if workers == 0 {
+			want = runtime.GOMAXPROCS(0)
+		}
+		if p.Workers() != want {
+			t.Errorf("New(%d): %d workers, expected %d", workers, p.Workers(), want)
 		}
 		for _, items := range []int{0, 1, 2, 7, 1000} {
 			done := make([]atomic.Int32, items)
@@ -42,7 +48,7 @@ func TestFor(t *testing.T) {
 	}
 }
 
-// Scratch of a worker is used by one item at a time. Run with -race, this finds two goroutines with one index.
+// One item at a time uses a worker's scratch. With -race this finds two goroutines that share an index.
 func TestWorkersDoNotShareScratch(t *testing.T) {
 	p := par.New(4)
 	defer p.Close()
@@ -53,7 +59,7 @@ func TestWorkersDoNotShareScratch(t *testing.T) {
 		sum += n
 	}
 	if sum != 5000 {
-		t.Errorf("workers counted %d items, want 5000", sum)
+		t.Errorf("workers counted %d items, expected 5000", sum)
 	}
 }
 
@@ -73,24 +79,25 @@ func TestResultsIgnoreWorkers(t *testing.T) {
 	want := sums(1)
 	for _, workers := range workerCounts {
 		if !slices.Equal(sums(workers), want) {
-			t.Errorf("%d workers: other results than one worker's", workers)
+			t.Errorf("%d workers: results differ from those of one worker", workers)
 		}
 	}
 }
 
-// A panic reaches the caller, from whichever worker, and the pool works on.
+// A panic reaches the caller from any worker, with the stack of that worker. The pool stays usable.
 func TestPanic(t *testing.T) {
 	for _, workers := range workerCounts {
 		p := par.New(workers)
 		for _, bad := range []int{0, 57, 99} {
-			if got := recovered(func() {
-				p.For(100, func(_, item int) {
-					if item == bad {
-						panic(fmt.Sprintf("item %d", item))
-					}
-				})
-			}); got != fmt.Sprintf("item %d", bad) {
-				t.Errorf("%d workers: recovered %v, want item %d", workers, got, bad)
+			err, _ := recovered(func() { p.For(100, func(_, item int) { failAt(item, bad) }) }).(*par.Panic)
+			if err == nil || err.Value != errItem(bad) {
+				t.Fatalf("%d workers: recovered %v, expected a *Panic of item %d", workers, err, bad)
+			}
+			if !strings.Contains(err.Error(), "par_test.failAt(") {
+				t.Errorf("%d workers: the message lacks the function that panicked:\n%v", workers, err)
+			}
+			if !errors.Is(err, errItem(bad)) {
+				t.Errorf("%d workers: the panic does not unwrap to the error of the item", workers)
 			}
 			var n atomic.Int32
 			p.For(100, func(_, _ int) { n.Add(1) })
@@ -102,26 +109,52 @@ func TestPanic(t *testing.T) {
 	}
 }
 
+// A panic that crosses two pools keeps the stack of the innermost worker.
+func TestPanicThroughPools(t *testing.T) {
+	outer := par.New(2)
+	defer outer.Close()
+	err, _ := recovered(func() {
+		outer.For(3, func(_, _ int) {
+			inner := par.New(2)
+			defer inner.Close()
+			inner.For(3, func(_, item int) { failAt(item, 2) })
+		})
+	}).(*par.Panic)
+	if err == nil || err.Value != errItem(2) {
+		t.Errorf("recovered %v, expected a *Panic of item 2", err)
+	}
+}
+
+type errItem int
+
+func (e errItem) Error() string { return fmt.Sprintf("item %d", int(e)) }
+
+func failAt(item, bad int) {
+	if item == bad {
+		panic(errItem(item))
+	}
+}
+
 func recovered(f func()) (value any) {
 	defer func() { value = recover() }()
 	f()
 	return nil
 }
 
+func TestNegativeWorkers(t *testing.T) {
+	if got := recovered(func() { par.New(-1) }); got != "par: -1 workers, expected 0 or more" {
+		t.Errorf("recovered %v", got)
+	}
+}
+
+// synctest fails the test if a goroutine outlives Close.
 func TestCloseEndsGoroutines(t *testing.T) {
-	before := runtime.NumGoroutine()
-	for range 10 {
+	synctest.Test(t, func(*testing.T) {
 		p := par.New(8)
 		p.For(20, func(_, _ int) {})
 		p.Close()
-		p.Close() // a second one does nothing
-	}
-	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before; {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d goroutines after Close, %d before New", runtime.NumGoroutine(), before)
-		}
-		time.Sleep(time.Millisecond)
-	}
+		p.Close() // has no effect
+	})
 }
 
 func TestForAllocatesNothing(t *testing.T) {
@@ -130,7 +163,7 @@ func TestForAllocatesNothing(t *testing.T) {
 		out := make([]int, 100)
 		body := func(_, item int) { out[item]++ }
 		if n := testing.AllocsPerRun(50, func() { p.For(len(out), body) }); n != 0 {
-			t.Errorf("%d workers: %v allocations a call", workers, n)
+			t.Errorf("%d workers: %v allocations per call", workers, n)
 		}
 		p.Close()
 	}
