@@ -17,7 +17,6 @@ type FFT struct {
 	passes []pass    // of the m-point transforms
 	lanes  []float32 // twiddles of the stage over the lanes
 	roots  []float32 // a short transform's exp(−2πi·j/n), else nil
-	order  []int
 }
 
 // pass is one stage of the m-point transforms: radix-point transforms of the vectors q apart.
@@ -57,27 +56,21 @@ func NewFFT(n int) (*FFT, error) {
 }
 
 func newFFT(n int) *FFT {
-	f := &FFT{n: n, order: make([]int, n)}
+	f := &FFT{n: n}
 	if n%vek.FFTLanes != 0 {
 		f.roots = make([]float32, 2*n)
 		vek.FFTRoots(f.roots)
-		for k := range f.order {
-			f.order[k] = k
-		}
 		return f
 	}
 	q := n / vek.FFTLanes
-	vectors := make([]int, q) // the frequency of each vector after the passes
 	for _, radix := range radices(q) {
 		q /= radix
 		p := pass{radix: radix, q: q, tw: make([]float32, 2*(radix-1)*q)}
 		vek.FFTTwiddles(p.tw, radix, q)
 		f.passes = append(f.passes, p)
 	}
-	vectorOrder(vectors, f.passes, 0, 1)
 	f.lanes = make([]float32, 2*n)
-	vek.FFTLaneTwiddles(f.lanes, vectors)
-	f.fillOrder(vectors)
+	vek.FFTLaneTwiddles(f.lanes, f.vectors())
 	return f
 }
 
@@ -105,6 +98,13 @@ func radices(m int) []int {
 	return r
 }
 
+// vectors returns the frequency of each vector after the passes.
+func (f *FFT) vectors() []int {
+	order := make([]int, f.n/vek.FFTLanes)
+	vectorOrder(order, f.passes, 0, 1)
+	return order
+}
+
 // vectorOrder: output k of a pass over a block holds the frequencies that are k modulo the radix.
 func vectorOrder(order []int, passes []pass, frequency, step int) {
 	if len(passes) == 0 {
@@ -117,27 +117,34 @@ func vectorOrder(order []int, passes []pass, frequency, step int) {
 	}
 }
 
-// fillOrder: output p of the transform over the lanes holds frequency k + m·p, k the vector's, and stands where
-// vek.FFTForwardLanes leaves it.
-func (f *FFT) fillOrder(vectors []int) {
-	m, order := len(vectors), f.order
+// Len returns n.
+func (f *FFT) Len() int { return f.n }
+
+// Order returns, for each position of a transformed array, the frequency k that stands there. The
+// slice is the caller's own.
+func (f *FFT) Order() []int {
+	order := make([]int, f.n)
+	if f.roots != nil {
+		for k := range order {
+			order[k] = k
+		}
+		return order
+	}
+	// Output p of the transform over the lanes holds frequency k + m·p, k being the vector's, where
+	// vek.FFTForwardLanes leaves it.
+	vectors := f.vectors()
+	m, rest := len(vectors), order
 	for len(vectors) > 0 {
 		t := min(len(vectors), vek.FFTGroup)
 		for p := range vek.FFTLanes {
 			for g, k := range vectors[:t] {
-				order[(p/4*t+g)*4+p%4] = k + m*p
+				rest[(p/4*t+g)*4+p%4] = k + m*p
 			}
 		}
-		vectors, order = vectors[t:], order[t*vek.FFTLanes:]
+		vectors, rest = vectors[t:], rest[t*vek.FFTLanes:]
 	}
+	return order
 }
-
-// Len returns n.
-func (f *FFT) Len() int { return f.n }
-
-// Order returns, for each position of a transformed array, the frequency k that stands there. It is not to be
-// changed.
-func (f *FFT) Order() []int { return f.order }
 
 // Forward transforms n numbers in place, Z_k = Σ_j z_j exp(−2πi·jk/n); the result stands in the plan's order.
 func (f *FFT) Forward(re, im []float32) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/cmplx"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,6 +53,28 @@ func relativeError(t *testing.T, n, stream int) (forward, round float64) {
 		norm += sq(in[i])
 	}
 	return forward, math.Sqrt(diff / norm)
+}
+
+// A caller that writes to an order changes no other's.
+func TestFFTOrder(t *testing.T) {
+	for _, n := range []int{5, 48, 1024} {
+		f, err := NewFFT(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		order := f.Order()
+		want := slices.Clone(order)
+		clear(order)
+		if got := f.Order(); !slices.Equal(got, want) {
+			t.Errorf("n=%d: the order is %v… after the caller cleared its own", n, got[:5])
+		}
+		slices.Sort(want)
+		for k, got := range want {
+			if got != k {
+				t.Fatalf("n=%d: not a permutation: %v", n, want)
+			}
+		}
+	}
 }
 
 func sq(z complex128) float64 { a := cmplx.Abs(z); return a * a }
