@@ -192,7 +192,7 @@ func (f *file) stubs(arch string, result *ir.File) (string, error) {
 		if k.cut {
 			fmt.Fprint(&b, k.cutLoop())
 		}
-		fmt.Fprint(&b, "switch current {\n")
+		fmt.Fprint(&b, "switch current() {\n")
 		for _, l := range slices.Backward(levels) {
 			if l.arch == arch {
 				fmt.Fprintf(&b, "case %s:\n%s%s%s%s\n", strings.ToLower(l.suffix), returns, k.name, l.suffix, call)

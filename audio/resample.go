@@ -39,6 +39,9 @@ func NewResampler(from, to int) (*Resampler, error) {
 	if from < 1 || to < 1 || from > maxRate || to > maxRate {
 		return nil, fmt.Errorf("audio: %d Hz to %d Hz: rates are between 1 and %d Hz", from, to, maxRate)
 	}
+	if err := vek.StartupErr(); err != nil {
+		return nil, fmt.Errorf("audio: %w", err)
+	}
 	g := gcd(from, to)
 	r := &Resampler{from: from / g, to: to / g}
 	r.ahead = reach(r.from, r.to)

@@ -89,6 +89,9 @@ func New(m *model.Model, opt Options) (*Net, error) {
 	if m == nil || m.Weights == nil {
 		return nil, fmt.Errorf("convmode: no model")
 	}
+	if err := vek.StartupErr(); err != nil {
+		return nil, fmt.Errorf("convmode: %w", err)
+	}
 	if err := m.Config.Validate(); err != nil {
 		return nil, fmt.Errorf("convmode: %w", err)
 	}

@@ -50,6 +50,9 @@ const maxWindow = 1 << 30
 // New prepares a model. It refuses models that a stream cannot run: bidirectional ones, whose second kernel
 // reads samples that have not arrived, truncated kernels, which no finite state reproduces, and those of two sequences.
 func New(m *model.Model, opt Options) (*Network, error) {
+	if err := vek.StartupErr(); err != nil {
+		return nil, fmt.Errorf("recurrent: %w", err)
+	}
 	cfg := m.Config
 	if opt.StepScale == 0 {
 		opt.StepScale = 1

@@ -9,7 +9,7 @@ func adamW(p, m, v, g []float32, new1, new2, keep, step, root, eps float32) {
 		adamW(p[:longestRun], m[:longestRun], v[:longestRun], g[:longestRun], new1, new2, keep, step, root, eps)
 		p, m, v, g = p[longestRun:], m[longestRun:], v[longestRun:], g[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case neon:
 		adamWNEON(p, m, v, g, new1, new2, keep, step, root, eps)
 	default:

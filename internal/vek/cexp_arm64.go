@@ -9,7 +9,7 @@ func cexp(dRe, dIm, re, im []float32) {
 		cexp(dRe[:longestRun], dIm[:longestRun], re[:longestRun], im[:longestRun])
 		dRe, dIm, re, im = dRe[longestRun:], dIm[longestRun:], re[longestRun:], im[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case neon:
 		cexpNEON(dRe, dIm, re, im)
 	default:
@@ -22,7 +22,7 @@ func cexpTurns(dRe, dIm, re []float32, turns []float64) {
 		cexpTurns(dRe[:longestRun], dIm[:longestRun], re[:longestRun], turns[:longestRun])
 		dRe, dIm, re, turns = dRe[longestRun:], dIm[longestRun:], re[longestRun:], turns[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case neon:
 		cexpTurnsNEON(dRe, dIm, re, turns)
 	default:

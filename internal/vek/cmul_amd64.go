@@ -9,7 +9,7 @@ func cmul(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
 		cmul(dRe[:longestRun], dIm[:longestRun], aRe[:longestRun], aIm[:longestRun], bRe[:longestRun], bIm[:longestRun])
 		dRe, dIm, aRe, aIm, bRe, bIm = dRe[longestRun:], dIm[longestRun:], aRe[longestRun:], aIm[longestRun:], bRe[longestRun:], bIm[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case avx512:
 		cmulAVX512(dRe, dIm, aRe, aIm, bRe, bIm)
 	case avx2:
@@ -24,7 +24,7 @@ func cmulConj(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
 		cmulConj(dRe[:longestRun], dIm[:longestRun], aRe[:longestRun], aIm[:longestRun], bRe[:longestRun], bIm[:longestRun])
 		dRe, dIm, aRe, aIm, bRe, bIm = dRe[longestRun:], dIm[longestRun:], aRe[longestRun:], aIm[longestRun:], bRe[longestRun:], bIm[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case avx512:
 		cmulConjAVX512(dRe, dIm, aRe, aIm, bRe, bIm)
 	case avx2:
@@ -39,7 +39,7 @@ func cmulConjAdd(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
 		cmulConjAdd(dRe[:longestRun], dIm[:longestRun], aRe[:longestRun], aIm[:longestRun], bRe[:longestRun], bIm[:longestRun])
 		dRe, dIm, aRe, aIm, bRe, bIm = dRe[longestRun:], dIm[longestRun:], aRe[longestRun:], aIm[longestRun:], bRe[longestRun:], bIm[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case avx512:
 		cmulConjAddAVX512(dRe, dIm, aRe, aIm, bRe, bIm)
 	case avx2:

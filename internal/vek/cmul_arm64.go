@@ -9,7 +9,7 @@ func cmul(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
 		cmul(dRe[:longestRun], dIm[:longestRun], aRe[:longestRun], aIm[:longestRun], bRe[:longestRun], bIm[:longestRun])
 		dRe, dIm, aRe, aIm, bRe, bIm = dRe[longestRun:], dIm[longestRun:], aRe[longestRun:], aIm[longestRun:], bRe[longestRun:], bIm[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case neon:
 		cmulNEON(dRe, dIm, aRe, aIm, bRe, bIm)
 	default:
@@ -22,7 +22,7 @@ func cmulConj(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
 		cmulConj(dRe[:longestRun], dIm[:longestRun], aRe[:longestRun], aIm[:longestRun], bRe[:longestRun], bIm[:longestRun])
 		dRe, dIm, aRe, aIm, bRe, bIm = dRe[longestRun:], dIm[longestRun:], aRe[longestRun:], aIm[longestRun:], bRe[longestRun:], bIm[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case neon:
 		cmulConjNEON(dRe, dIm, aRe, aIm, bRe, bIm)
 	default:
@@ -35,7 +35,7 @@ func cmulConjAdd(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
 		cmulConjAdd(dRe[:longestRun], dIm[:longestRun], aRe[:longestRun], aIm[:longestRun], bRe[:longestRun], bIm[:longestRun])
 		dRe, dIm, aRe, aIm, bRe, bIm = dRe[longestRun:], dIm[longestRun:], aRe[longestRun:], aIm[longestRun:], bRe[longestRun:], bIm[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case neon:
 		cmulConjAddNEON(dRe, dIm, aRe, aIm, bRe, bIm)
 	default:

@@ -5,7 +5,7 @@
 package vek
 
 func embed(x []float32, xStride int, table []float32, tableStride int, ids []int32, channels int) {
-	switch current {
+	switch current() {
 	case avx512:
 		embedAVX512(x, xStride, table, tableStride, ids, channels)
 	case avx2:
@@ -16,7 +16,7 @@ func embed(x []float32, xStride int, table []float32, tableStride int, ids []int
 }
 
 func embedGrad(table []float32, tableStride int, x []float32, xStride int, ids []int32, channels int) {
-	switch current {
+	switch current() {
 	case avx512:
 		embedGradAVX512(table, tableStride, x, xStride, ids, channels)
 	case avx2:

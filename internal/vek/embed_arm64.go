@@ -5,7 +5,7 @@
 package vek
 
 func embed(x []float32, xStride int, table []float32, tableStride int, ids []int32, channels int) {
-	switch current {
+	switch current() {
 	case neon:
 		embedNEON(x, xStride, table, tableStride, ids, channels)
 	default:
@@ -14,7 +14,7 @@ func embed(x []float32, xStride int, table []float32, tableStride int, ids []int
 }
 
 func embedGrad(table []float32, tableStride int, x []float32, xStride int, ids []int32, channels int) {
-	switch current {
+	switch current() {
 	case neon:
 		embedGradNEON(table, tableStride, x, xStride, ids, channels)
 	default:

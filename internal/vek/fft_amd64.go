@@ -5,7 +5,7 @@
 package vek
 
 func fft2(re, im, tw []float32, q, from, count int) {
-	switch current {
+	switch current() {
 	case avx512:
 		fft2AVX512(re, im, tw, q, from, count)
 	case avx2:
@@ -16,7 +16,7 @@ func fft2(re, im, tw []float32, q, from, count int) {
 }
 
 func fftForward3(re, im, tw []float32, q, from, count int) {
-	switch current {
+	switch current() {
 	case avx512:
 		fftForward3AVX512(re, im, tw, q, from, count)
 	case avx2:
@@ -27,7 +27,7 @@ func fftForward3(re, im, tw []float32, q, from, count int) {
 }
 
 func fftInverse3(re, im, tw []float32, q, from, count int) {
-	switch current {
+	switch current() {
 	case avx512:
 		fftInverse3AVX512(re, im, tw, q, from, count)
 	case avx2:
@@ -38,7 +38,7 @@ func fftInverse3(re, im, tw []float32, q, from, count int) {
 }
 
 func fftForward4(re, im, tw []float32, q, from, count int) {
-	switch current {
+	switch current() {
 	case avx512:
 		fftForward4AVX512(re, im, tw, q, from, count)
 	case avx2:
@@ -49,7 +49,7 @@ func fftForward4(re, im, tw []float32, q, from, count int) {
 }
 
 func fftInverse4(re, im, tw []float32, q, from, count int) {
-	switch current {
+	switch current() {
 	case avx512:
 		fftInverse4AVX512(re, im, tw, q, from, count)
 	case avx2:
@@ -60,7 +60,7 @@ func fftInverse4(re, im, tw []float32, q, from, count int) {
 }
 
 func fftForward4Last(re, im, tw []float32, q, from, count int) {
-	switch current {
+	switch current() {
 	case avx512:
 		fftForward4LastAVX512(re, im, tw, q, from, count)
 	case avx2:
@@ -71,7 +71,7 @@ func fftForward4Last(re, im, tw []float32, q, from, count int) {
 }
 
 func fftInverse4First(re, im, tw []float32, q, from, count int) {
-	switch current {
+	switch current() {
 	case avx512:
 		fftInverse4FirstAVX512(re, im, tw, q, from, count)
 	case avx2:
@@ -82,7 +82,7 @@ func fftInverse4First(re, im, tw []float32, q, from, count int) {
 }
 
 func fftForward5(re, im, tw []float32, q, from, count int) {
-	switch current {
+	switch current() {
 	case avx512:
 		fftForward5AVX512(re, im, tw, q, from, count)
 	case avx2:
@@ -93,7 +93,7 @@ func fftForward5(re, im, tw []float32, q, from, count int) {
 }
 
 func fftInverse5(re, im, tw []float32, q, from, count int) {
-	switch current {
+	switch current() {
 	case avx512:
 		fftInverse5AVX512(re, im, tw, q, from, count)
 	case avx2:
@@ -104,7 +104,7 @@ func fftInverse5(re, im, tw []float32, q, from, count int) {
 }
 
 func fftForward8(re, im, tw []float32, q, from, count int) {
-	switch current {
+	switch current() {
 	case avx512:
 		fftForward8AVX512(re, im, tw, q, from, count)
 	case avx2:
@@ -115,7 +115,7 @@ func fftForward8(re, im, tw []float32, q, from, count int) {
 }
 
 func fftInverse8(re, im, tw []float32, q, from, count int) {
-	switch current {
+	switch current() {
 	case avx512:
 		fftInverse8AVX512(re, im, tw, q, from, count)
 	case avx2:
@@ -126,7 +126,7 @@ func fftInverse8(re, im, tw []float32, q, from, count int) {
 }
 
 func fftForward4Half(re, im, xRe, xIm, tw []float32, q, from, count int) {
-	switch current {
+	switch current() {
 	case avx512:
 		fftForward4HalfAVX512(re, im, xRe, xIm, tw, q, from, count)
 	case avx2:
@@ -137,7 +137,7 @@ func fftForward4Half(re, im, xRe, xIm, tw []float32, q, from, count int) {
 }
 
 func fftForward8Half(re, im, xRe, xIm, tw []float32, q, from, count int) {
-	switch current {
+	switch current() {
 	case avx512:
 		fftForward8HalfAVX512(re, im, xRe, xIm, tw, q, from, count)
 	case avx2:
@@ -148,7 +148,7 @@ func fftForward8Half(re, im, xRe, xIm, tw []float32, q, from, count int) {
 }
 
 func fftInverse4Half(yRe, yIm, re, im, tw []float32, q, from, count int) {
-	switch current {
+	switch current() {
 	case avx512:
 		fftInverse4HalfAVX512(yRe, yIm, re, im, tw, q, from, count)
 	case avx2:
@@ -159,7 +159,7 @@ func fftInverse4Half(yRe, yIm, re, im, tw []float32, q, from, count int) {
 }
 
 func fftInverse8Half(yRe, yIm, re, im, tw []float32, q, from, count int) {
-	switch current {
+	switch current() {
 	case avx512:
 		fftInverse8HalfAVX512(yRe, yIm, re, im, tw, q, from, count)
 	case avx2:

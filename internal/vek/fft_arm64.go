@@ -5,7 +5,7 @@
 package vek
 
 func fft2(re, im, tw []float32, q, from, count int) {
-	switch current {
+	switch current() {
 	case neon:
 		fft2NEON(re, im, tw, q, from, count)
 	default:
@@ -14,7 +14,7 @@ func fft2(re, im, tw []float32, q, from, count int) {
 }
 
 func fftForward3(re, im, tw []float32, q, from, count int) {
-	switch current {
+	switch current() {
 	case neon:
 		fftForward3NEON(re, im, tw, q, from, count)
 	default:
@@ -23,7 +23,7 @@ func fftForward3(re, im, tw []float32, q, from, count int) {
 }
 
 func fftInverse3(re, im, tw []float32, q, from, count int) {
-	switch current {
+	switch current() {
 	case neon:
 		fftInverse3NEON(re, im, tw, q, from, count)
 	default:
@@ -32,7 +32,7 @@ func fftInverse3(re, im, tw []float32, q, from, count int) {
 }
 
 func fftForward4(re, im, tw []float32, q, from, count int) {
-	switch current {
+	switch current() {
 	case neon:
 		fftForward4NEON(re, im, tw, q, from, count)
 	default:
@@ -41,7 +41,7 @@ func fftForward4(re, im, tw []float32, q, from, count int) {
 }
 
 func fftInverse4(re, im, tw []float32, q, from, count int) {
-	switch current {
+	switch current() {
 	case neon:
 		fftInverse4NEON(re, im, tw, q, from, count)
 	default:
@@ -50,7 +50,7 @@ func fftInverse4(re, im, tw []float32, q, from, count int) {
 }
 
 func fftForward4Last(re, im, tw []float32, q, from, count int) {
-	switch current {
+	switch current() {
 	case neon:
 		fftForward4LastNEON(re, im, tw, q, from, count)
 	default:
@@ -59,7 +59,7 @@ func fftForward4Last(re, im, tw []float32, q, from, count int) {
 }
 
 func fftInverse4First(re, im, tw []float32, q, from, count int) {
-	switch current {
+	switch current() {
 	case neon:
 		fftInverse4FirstNEON(re, im, tw, q, from, count)
 	default:
@@ -68,7 +68,7 @@ func fftInverse4First(re, im, tw []float32, q, from, count int) {
 }
 
 func fftForward5(re, im, tw []float32, q, from, count int) {
-	switch current {
+	switch current() {
 	case neon:
 		fftForward5NEON(re, im, tw, q, from, count)
 	default:
@@ -77,7 +77,7 @@ func fftForward5(re, im, tw []float32, q, from, count int) {
 }
 
 func fftInverse5(re, im, tw []float32, q, from, count int) {
-	switch current {
+	switch current() {
 	case neon:
 		fftInverse5NEON(re, im, tw, q, from, count)
 	default:
@@ -86,7 +86,7 @@ func fftInverse5(re, im, tw []float32, q, from, count int) {
 }
 
 func fftForward8(re, im, tw []float32, q, from, count int) {
-	switch current {
+	switch current() {
 	case neon:
 		fftForward8NEON(re, im, tw, q, from, count)
 	default:
@@ -95,7 +95,7 @@ func fftForward8(re, im, tw []float32, q, from, count int) {
 }
 
 func fftInverse8(re, im, tw []float32, q, from, count int) {
-	switch current {
+	switch current() {
 	case neon:
 		fftInverse8NEON(re, im, tw, q, from, count)
 	default:
@@ -104,7 +104,7 @@ func fftInverse8(re, im, tw []float32, q, from, count int) {
 }
 
 func fftForward4Half(re, im, xRe, xIm, tw []float32, q, from, count int) {
-	switch current {
+	switch current() {
 	case neon:
 		fftForward4HalfNEON(re, im, xRe, xIm, tw, q, from, count)
 	default:
@@ -113,7 +113,7 @@ func fftForward4Half(re, im, xRe, xIm, tw []float32, q, from, count int) {
 }
 
 func fftForward8Half(re, im, xRe, xIm, tw []float32, q, from, count int) {
-	switch current {
+	switch current() {
 	case neon:
 		fftForward8HalfNEON(re, im, xRe, xIm, tw, q, from, count)
 	default:
@@ -122,7 +122,7 @@ func fftForward8Half(re, im, xRe, xIm, tw []float32, q, from, count int) {
 }
 
 func fftInverse4Half(yRe, yIm, re, im, tw []float32, q, from, count int) {
-	switch current {
+	switch current() {
 	case neon:
 		fftInverse4HalfNEON(yRe, yIm, re, im, tw, q, from, count)
 	default:
@@ -131,7 +131,7 @@ func fftInverse4Half(yRe, yIm, re, im, tw []float32, q, from, count int) {
 }
 
 func fftInverse8Half(yRe, yIm, re, im, tw []float32, q, from, count int) {
-	switch current {
+	switch current() {
 	case neon:
 		fftInverse8HalfNEON(yRe, yIm, re, im, tw, q, from, count)
 	default:

@@ -5,7 +5,7 @@
 package vek
 
 func fftForwardLanes(re, im, tw []float32) {
-	switch current {
+	switch current() {
 	case avx512:
 		fftForwardLanesAVX512(re, im, tw)
 	case avx2:
@@ -16,7 +16,7 @@ func fftForwardLanes(re, im, tw []float32) {
 }
 
 func fftInverseLanes(re, im, tw []float32) {
-	switch current {
+	switch current() {
 	case avx512:
 		fftInverseLanesAVX512(re, im, tw)
 	case avx2:
@@ -27,7 +27,7 @@ func fftInverseLanes(re, im, tw []float32) {
 }
 
 func fftInverseLanesMul(re, im, kRe, kIm, tw []float32) {
-	switch current {
+	switch current() {
 	case avx512:
 		fftInverseLanesMulAVX512(re, im, kRe, kIm, tw)
 	case avx2:
@@ -38,7 +38,7 @@ func fftInverseLanesMul(re, im, kRe, kIm, tw []float32) {
 }
 
 func fftInverseLanesMulConj(re, im, kRe, kIm, tw []float32) {
-	switch current {
+	switch current() {
 	case avx512:
 		fftInverseLanesMulConjAVX512(re, im, kRe, kIm, tw)
 	case avx2:

@@ -5,7 +5,7 @@
 package vek
 
 func fftForwardLanes(re, im, tw []float32) {
-	switch current {
+	switch current() {
 	case neon:
 		fftForwardLanesNEON(re, im, tw)
 	default:
@@ -14,7 +14,7 @@ func fftForwardLanes(re, im, tw []float32) {
 }
 
 func fftInverseLanes(re, im, tw []float32) {
-	switch current {
+	switch current() {
 	case neon:
 		fftInverseLanesNEON(re, im, tw)
 	default:
@@ -23,7 +23,7 @@ func fftInverseLanes(re, im, tw []float32) {
 }
 
 func fftInverseLanesMul(re, im, kRe, kIm, tw []float32) {
-	switch current {
+	switch current() {
 	case neon:
 		fftInverseLanesMulNEON(re, im, kRe, kIm, tw)
 	default:
@@ -32,7 +32,7 @@ func fftInverseLanesMul(re, im, kRe, kIm, tw []float32) {
 }
 
 func fftInverseLanesMulConj(re, im, kRe, kIm, tw []float32) {
-	switch current {
+	switch current() {
 	case neon:
 		fftInverseLanesMulConjNEON(re, im, kRe, kIm, tw)
 	default:

@@ -5,7 +5,7 @@
 package vek
 
 func gemmTile(rows, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc, cols, mode int, bias *float32) {
-	switch current {
+	switch current() {
 	case avx512:
 		gemmTileAVX512(rows, k, a, lda, b, ldb, c, ldc, cols, mode, bias)
 	case avx2:
@@ -14,7 +14,7 @@ func gemmTile(rows, k int, a *float32, lda int, b *float32, ldb int, c *float32,
 }
 
 func packStraight(dst *float32, width int, src *float32, stride, cols, k int) {
-	switch current {
+	switch current() {
 	case avx512:
 		packStraightAVX512(dst, width, src, stride, cols, k)
 	case avx2:
@@ -23,7 +23,7 @@ func packStraight(dst *float32, width int, src *float32, stride, cols, k int) {
 }
 
 func packTransposed(dst *float32, width int, src *float32, stride, rows, k int) {
-	switch current {
+	switch current() {
 	case avx512:
 		packTransposedAVX512(dst, width, src, stride, rows, k)
 	case avx2:

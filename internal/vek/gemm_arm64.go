@@ -5,21 +5,21 @@
 package vek
 
 func gemmTile(rows, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc, cols, mode int, bias *float32) {
-	switch current {
+	switch current() {
 	case neon:
 		gemmTileNEON(rows, k, a, lda, b, ldb, c, ldc, cols, mode, bias)
 	}
 }
 
 func packStraight(dst *float32, width int, src *float32, stride, cols, k int) {
-	switch current {
+	switch current() {
 	case neon:
 		packStraightNEON(dst, width, src, stride, cols, k)
 	}
 }
 
 func packTransposed(dst *float32, width int, src *float32, stride, rows, k int) {
-	switch current {
+	switch current() {
 	case neon:
 		packTransposedNEON(dst, width, src, stride, rows, k)
 	}

@@ -12,13 +12,13 @@ const (
 
 // gemm sets c = A·B, adds it to c, or sets c = A·B + bias, by mode. Where a is w's matrix, its panels are taken from w.
 func gemm(c, a, b Matrix, transA, transB bool, mode gemmMode, bias, scratch []float32, m, n, k int, w *Weights) {
-	if current == generic {
+	if current() == generic {
 		gemmGeneric(c, a, b, transA, transB, mode, bias, scratch, m, n, k)
 		return
 	}
 	g := panels{tiling: tiles(), c: c, a: a, b: b, transA: transA, transB: transB, bias: bias}
 	turned := n <= g.tileRows && n < m
-	if w != nil && w.level == current {
+	if w != nil && w.level == current() {
 		g.readyA, g.readyB = w.rows, nil
 		if turned {
 			g.readyA, g.readyB = nil, w.columns
@@ -34,12 +34,12 @@ func gemm(c, a, b Matrix, transA, transB bool, mode gemmMode, bias, scratch []fl
 
 // pack makes w's panels for the level in use.
 func (w *Weights) pack() {
-	if current == generic {
+	if current() == generic {
 		return
 	}
 	m, k := w.Rows, w.Cols
 	g := panels{tiling: tiles(), a: w.Matrix, b: w.Matrix, transB: true}
-	w.level = current
+	w.level = current()
 	w.rows, w.columns = make([]float32, m*k), make([]float32, roundUp(m, g.cols)*k)
 	for p0 := 0; p0 < k; p0 += panelKC {
 		kc := min(panelKC, k-p0)
@@ -63,7 +63,7 @@ func gemmVectorScratch(m, n, k int) int {
 type tiling struct{ tileRows, cols, lanes int }
 
 func tiles() tiling {
-	switch current {
+	switch current() {
 	case avx512:
 		return tiling{14, 32, 16}
 	case neon:
@@ -210,7 +210,7 @@ func (g *panels) scatter(mode gemmMode, rows, cols, i, j int) {
 
 // powerProduct needs no packing: both factors have a row for every term of a sum.
 func powerProduct(k, anchors, table Matrix, scratch []float32) {
-	if current == generic || table.Rows == 0 {
+	if current() == generic || table.Rows == 0 {
 		gemmGeneric(k, anchors, table, true, false, gemmSet, nil, scratch, k.Rows, k.Cols, table.Rows)
 		return
 	}

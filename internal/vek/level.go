@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync/atomic"
 )
 
 // Level names a set of kernels for one kind of processor.
@@ -29,33 +30,59 @@ const (
 var names = [...]Level{generic: Generic, avx2: AVX2, avx512: AVX512, neon: NEON}
 
 var (
-	current    isa
-	startupErr error
+	selected       atomic.Int32 // the isa in use
+	environmentErr error        // an S4D_LEVEL that is not available; written by init alone
+	overridden     atomic.Bool  // SetLevel has succeeded since
 )
 
 // The strongest level is in use unless the environment names another.
 func init() {
 	levels := Levels()
-	current = isa(slices.Index(names[:], levels[len(levels)-1]))
+	selected.Store(int32(isaOf(levels[len(levels)-1])))
 	if name := os.Getenv("S4D_LEVEL"); name != "" {
-		startupErr = SetLevel(Level(name))
+		if err := checkLevel(Level(name)); err != nil {
+			environmentErr = fmt.Errorf("vek: environment variable S4D_LEVEL: %w", err)
+			return
+		}
+		selected.Store(int32(isaOf(Level(name))))
 	}
+}
+
+// current returns the level in use as the kernels' switches read it.
+func current() isa { return isa(selected.Load()) }
+
+func isaOf(l Level) isa { return isa(slices.Index(names[:], l)) }
+
+func checkLevel(l Level) error {
+	if !slices.Contains(Levels(), l) {
+		return fmt.Errorf("level %q is not available on this machine, expected one of %v", l, Levels())
+	}
+	return nil
 }
 
 // Levels lists the levels available on this machine, weakest first.
 func Levels() []Level { return append([]Level{Generic}, assemblyLevels()...) }
 
 // CurrentLevel returns the level in use.
-func CurrentLevel() Level { return names[current] }
+func CurrentLevel() Level { return names[current()] }
 
-// SetLevel selects a level for the whole process; it must not run beside kernels.
+// SetLevel selects a level for the whole process. It may be called from any goroutine, but not
+// while a kernel runs: matrices that are packed for one level cannot be read by another's kernels.
 func SetLevel(l Level) error {
-	if !slices.Contains(Levels(), l) {
-		return fmt.Errorf("vek: level %q is not available here; available: %v", l, Levels())
+	if err := checkLevel(l); err != nil {
+		return fmt.Errorf("vek: %w", err)
 	}
-	current = isa(slices.Index(names[:], l))
+	selected.Store(int32(isaOf(l)))
+	overridden.Store(true)
 	return nil
 }
 
-// StartupErr reports an S4D_LEVEL in the environment that is not available here.
-func StartupErr() error { return startupErr }
+// StartupErr returns an error if the environment variable S4D_LEVEL names a level that is not
+// available here, unless SetLevel has chosen another since. Constructors of public packages return
+// it, so that no program runs at a level that its user did not ask for.
+func StartupErr() error {
+	if overridden.Load() {
+		return nil
+	}
+	return environmentErr
+}

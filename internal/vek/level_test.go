@@ -5,28 +5,52 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/convmode"
+	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
+	"github.com/s4d-fast/s4d-fast/recurrent"
 )
 
-// TestStartup starts this test anew under values of S4D_LEVEL: an unavailable one is an error, not another level.
+// An S4D_LEVEL that is not available is an error of every public constructor that needs a level,
+// until SetLevel chooses another. The test starts its own binary anew with the variable set.
 func TestStartup(t *testing.T) {
 	const inner = "S4D_TEST_STARTUP"
-	if want := os.Getenv(inner); want != "" {
-		err := vek.StartupErr()
-		if want == "ok" && (err != nil || vek.CurrentLevel() != vek.Generic) {
-			t.Errorf("level %q, error %v", vek.CurrentLevel(), err)
+	switch os.Getenv(inner) {
+	case "available":
+		if vek.CurrentLevel() != vek.Generic {
+			t.Errorf("level %q, expected %q", vek.CurrentLevel(), vek.Generic)
 		}
-		if want == "error" && (err == nil || !strings.Contains(err.Error(), `"abacus"`)) {
-			t.Errorf("error %v", err)
+		for name, err := range constructors(t) {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		return
+	case "missing":
+		for name, err := range constructors(t) {
+			if err == nil || !strings.Contains(err.Error(), `S4D_LEVEL: level "abacus"`) {
+				t.Errorf("%s: error %v, expected one about S4D_LEVEL and its value", name, err)
+			}
+		}
+		if err := vek.SetLevel(vek.Generic); err != nil {
+			t.Fatal(err)
+		}
+		for name, err := range constructors(t) {
+			if err != nil {
+				t.Errorf("%s after SetLevel: %v", name, err)
+			}
 		}
 		return
 	}
-	for level, want := range map[string]string{"generic": "ok", "abacus": "error"} {
+	for level, mode := range map[string]string{"generic": "available", "abacus": "missing"} {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestStartup$")
-		cmd.Env = append(os.Environ(), "S4D_LEVEL="+level, inner+"="+want)
+		cmd.Env = append(os.Environ(), "S4D_LEVEL="+level, inner+"="+mode)
 		var exit *exec.ExitError
 		if out, err := cmd.CombinedOutput(); err != nil && !errors.As(err, &exit) {
 			t.Skipf("this binary cannot start itself here: %v", err)
@@ -34,6 +58,42 @@ func TestStartup(t *testing.T) {
 			t.Errorf("S4D_LEVEL=%s: %v\n%s", level, err, out)
 		}
 	}
+}
+
+// constructors returns the error of each constructor that needs a level.
+func constructors(t *testing.T) map[string]error {
+	t.Helper()
+	m, err := tonemodel.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, network := recurrent.New(m, recurrent.Options{})
+	_, stream := recurrent.NewStream(m)
+	_, recognizer := events.New(m, events.Defaults())
+	_, resampler := audio.NewResampler(16000, 8000)
+	net, convolution := convmode.New(m, convmode.Options{MaxBatch: 1, MaxLen: 16})
+	if convolution == nil {
+		net.Close()
+	}
+	return map[string]error{
+		"vek.StartupErr": vek.StartupErr(), "recurrent.New": network, "recurrent.NewStream": stream,
+		"events.New": recognizer, "audio.NewResampler": resampler, "convmode.New": convolution,
+	}
+}
+
+// A program may choose a level in one goroutine and ask for it in another (go test -race).
+func TestSetLevelConcurrently(t *testing.T) {
+	level := vek.CurrentLevel()
+	var group sync.WaitGroup
+	group.Go(func() {
+		if err := vek.SetLevel(level); err != nil {
+			t.Error(err)
+		}
+	})
+	if got := vek.CurrentLevel(); got != level {
+		t.Errorf("level %q, expected %q", got, level)
+	}
+	group.Wait()
 }
 
 func TestKernelsAllocateNothing(t *testing.T) {

@@ -9,7 +9,7 @@ func exp(dst, x []float32) {
 		exp(dst[:longestRun], x[:longestRun])
 		dst, x = dst[longestRun:], x[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case avx512:
 		expAVX512(dst, x)
 	case avx2:
@@ -24,7 +24,7 @@ func sigmoid(dst, x []float32) {
 		sigmoid(dst[:longestRun], x[:longestRun])
 		dst, x = dst[longestRun:], x[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case avx512:
 		sigmoidAVX512(dst, x)
 	case avx2:
@@ -39,7 +39,7 @@ func glu(dst, a, b []float32) {
 		glu(dst[:longestRun], a[:longestRun], b[:longestRun])
 		dst, a, b = dst[longestRun:], a[longestRun:], b[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case avx512:
 		gluAVX512(dst, a, b)
 	case avx2:
@@ -54,7 +54,7 @@ func gluGrad(da, db, a, b, dy []float32) {
 		gluGrad(da[:longestRun], db[:longestRun], a[:longestRun], b[:longestRun], dy[:longestRun])
 		da, db, a, b, dy = da[longestRun:], db[longestRun:], a[longestRun:], b[longestRun:], dy[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case avx512:
 		gluGradAVX512(da, db, a, b, dy)
 	case avx2:
@@ -69,7 +69,7 @@ func gelu(dst, x []float32) {
 		gelu(dst[:longestRun], x[:longestRun])
 		dst, x = dst[longestRun:], x[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case avx512:
 		geluAVX512(dst, x)
 	case avx2:
@@ -84,7 +84,7 @@ func geluGrad(dx, x, dy []float32) {
 		geluGrad(dx[:longestRun], x[:longestRun], dy[:longestRun])
 		dx, x, dy = dx[longestRun:], x[longestRun:], dy[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case avx512:
 		geluGradAVX512(dx, x, dy)
 	case avx2:
@@ -99,7 +99,7 @@ func geluSlope(y, slope, x []float32) {
 		geluSlope(y[:longestRun], slope[:longestRun], x[:longestRun])
 		y, slope, x = y[longestRun:], slope[longestRun:], x[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case avx512:
 		geluSlopeAVX512(y, slope, x)
 	case avx2:

@@ -9,7 +9,7 @@ func exp(dst, x []float32) {
 		exp(dst[:longestRun], x[:longestRun])
 		dst, x = dst[longestRun:], x[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case neon:
 		expNEON(dst, x)
 	default:
@@ -22,7 +22,7 @@ func sigmoid(dst, x []float32) {
 		sigmoid(dst[:longestRun], x[:longestRun])
 		dst, x = dst[longestRun:], x[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case neon:
 		sigmoidNEON(dst, x)
 	default:
@@ -35,7 +35,7 @@ func glu(dst, a, b []float32) {
 		glu(dst[:longestRun], a[:longestRun], b[:longestRun])
 		dst, a, b = dst[longestRun:], a[longestRun:], b[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case neon:
 		gluNEON(dst, a, b)
 	default:
@@ -48,7 +48,7 @@ func gluGrad(da, db, a, b, dy []float32) {
 		gluGrad(da[:longestRun], db[:longestRun], a[:longestRun], b[:longestRun], dy[:longestRun])
 		da, db, a, b, dy = da[longestRun:], db[longestRun:], a[longestRun:], b[longestRun:], dy[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case neon:
 		gluGradNEON(da, db, a, b, dy)
 	default:
@@ -61,7 +61,7 @@ func gelu(dst, x []float32) {
 		gelu(dst[:longestRun], x[:longestRun])
 		dst, x = dst[longestRun:], x[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case neon:
 		geluNEON(dst, x)
 	default:
@@ -74,7 +74,7 @@ func geluGrad(dx, x, dy []float32) {
 		geluGrad(dx[:longestRun], x[:longestRun], dy[:longestRun])
 		dx, x, dy = dx[longestRun:], x[longestRun:], dy[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case neon:
 		geluGradNEON(dx, x, dy)
 	default:
@@ -87,7 +87,7 @@ func geluSlope(y, slope, x []float32) {
 		geluSlope(y[:longestRun], slope[:longestRun], x[:longestRun])
 		y, slope, x = y[longestRun:], slope[longestRun:], x[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case neon:
 		geluSlopeNEON(y, slope, x)
 	default:

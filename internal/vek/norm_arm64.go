@@ -5,7 +5,7 @@
 package vek
 
 func layerNorm(y, x []float32, yStride, xStride int, gamma, beta, mean, rstd []float32, share, eps float32) {
-	switch current {
+	switch current() {
 	case neon:
 		layerNormNEON(y, x, yStride, xStride, gamma, beta, mean, rstd, share, eps)
 	default:
@@ -14,7 +14,7 @@ func layerNorm(y, x []float32, yStride, xStride int, gamma, beta, mean, rstd []f
 }
 
 func layerNormGrad(dx, dy, x []float32, dxStride, dyStride, xStride int, gamma, mean, rstd, dgamma, dbeta, sum, dot []float32, share float32) {
-	switch current {
+	switch current() {
 	case neon:
 		layerNormGradNEON(dx, dy, x, dxStride, dyStride, xStride, gamma, mean, rstd, dgamma, dbeta, sum, dot, share)
 	default:

@@ -2,7 +2,7 @@ package vek
 
 // fmaChains returns how many multiply-adds are under way at a time.
 func fmaChains() int {
-	if current == neon {
+	if current() == neon {
 		return 24
 	}
 	return 12
@@ -12,7 +12,7 @@ func fmaChains() int {
 // these were, two each: as fast as a processor can, and what other kernels' speeds are held against. sum is that of the
 // first lanes, a quarter a round and chain: 3 a round of 12 (of 24 at level neon, 6).
 func FMAPeak(rounds int) (sum float32, flops float64) {
-	lanes := map[isa]int{generic: 1, avx2: 8, avx512: 16, neon: 4}[current]
+	lanes := map[isa]int{generic: 1, avx2: 8, avx512: 16, neon: 4}[current()]
 	return fmaPeak(rounds), 2 * float64(fmaChains()*lanes) * float64(rounds)
 }
 

@@ -5,7 +5,7 @@
 package vek
 
 func fmaPeak(rounds int) float32 {
-	switch current {
+	switch current() {
 	case avx512:
 		return fmaPeakAVX512(rounds)
 	case avx2:

@@ -5,7 +5,7 @@
 package vek
 
 func fmaPeak(rounds int) float32 {
-	switch current {
+	switch current() {
 	case neon:
 		return fmaPeakNEON(rounds)
 	default:

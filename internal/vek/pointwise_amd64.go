@@ -9,7 +9,7 @@ func add(dst, a, b []float32) {
 		add(dst[:longestRun], a[:longestRun], b[:longestRun])
 		dst, a, b = dst[longestRun:], a[longestRun:], b[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case avx512:
 		addAVX512(dst, a, b)
 	case avx2:
@@ -24,7 +24,7 @@ func mul(dst, a, b []float32) {
 		mul(dst[:longestRun], a[:longestRun], b[:longestRun])
 		dst, a, b = dst[longestRun:], a[longestRun:], b[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case avx512:
 		mulAVX512(dst, a, b)
 	case avx2:
@@ -39,7 +39,7 @@ func addConst(dst, x []float32, c float32) {
 		addConst(dst[:longestRun], x[:longestRun], c)
 		dst, x = dst[longestRun:], x[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case avx512:
 		addConstAVX512(dst, x, c)
 	case avx2:
@@ -54,7 +54,7 @@ func fill(dst []float32, c float32) {
 		fill(dst[:longestRun], c)
 		dst = dst[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case avx512:
 		fillAVX512(dst, c)
 	case avx2:
@@ -69,7 +69,7 @@ func scale(dst []float32, alpha float32, x []float32) {
 		scale(dst[:longestRun], alpha, x[:longestRun])
 		dst, x = dst[longestRun:], x[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case avx512:
 		scaleAVX512(dst, alpha, x)
 	case avx2:
@@ -84,7 +84,7 @@ func scaleShift(dst, x []float32, scale, shift float32) {
 		scaleShift(dst[:longestRun], x[:longestRun], scale, shift)
 		dst, x = dst[longestRun:], x[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case avx512:
 		scaleShiftAVX512(dst, x, scale, shift)
 	case avx2:
@@ -99,7 +99,7 @@ func axpy(dst []float32, alpha float32, x []float32) {
 		axpy(dst[:longestRun], alpha, x[:longestRun])
 		dst, x = dst[longestRun:], x[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case avx512:
 		axpyAVX512(dst, alpha, x)
 	case avx2:
@@ -114,7 +114,7 @@ func affineGrad(dx, dy, x []float32, a, b, c float32) {
 		affineGrad(dx[:longestRun], dy[:longestRun], x[:longestRun], a, b, c)
 		dx, dy, x = dx[longestRun:], dy[longestRun:], x[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case avx512:
 		affineGradAVX512(dx, dy, x, a, b, c)
 	case avx2:

@@ -9,7 +9,7 @@ func add(dst, a, b []float32) {
 		add(dst[:longestRun], a[:longestRun], b[:longestRun])
 		dst, a, b = dst[longestRun:], a[longestRun:], b[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case neon:
 		addNEON(dst, a, b)
 	default:
@@ -22,7 +22,7 @@ func mul(dst, a, b []float32) {
 		mul(dst[:longestRun], a[:longestRun], b[:longestRun])
 		dst, a, b = dst[longestRun:], a[longestRun:], b[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case neon:
 		mulNEON(dst, a, b)
 	default:
@@ -35,7 +35,7 @@ func addConst(dst, x []float32, c float32) {
 		addConst(dst[:longestRun], x[:longestRun], c)
 		dst, x = dst[longestRun:], x[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case neon:
 		addConstNEON(dst, x, c)
 	default:
@@ -48,7 +48,7 @@ func fill(dst []float32, c float32) {
 		fill(dst[:longestRun], c)
 		dst = dst[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case neon:
 		fillNEON(dst, c)
 	default:
@@ -61,7 +61,7 @@ func scale(dst []float32, alpha float32, x []float32) {
 		scale(dst[:longestRun], alpha, x[:longestRun])
 		dst, x = dst[longestRun:], x[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case neon:
 		scaleNEON(dst, alpha, x)
 	default:
@@ -74,7 +74,7 @@ func scaleShift(dst, x []float32, scale, shift float32) {
 		scaleShift(dst[:longestRun], x[:longestRun], scale, shift)
 		dst, x = dst[longestRun:], x[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case neon:
 		scaleShiftNEON(dst, x, scale, shift)
 	default:
@@ -87,7 +87,7 @@ func axpy(dst []float32, alpha float32, x []float32) {
 		axpy(dst[:longestRun], alpha, x[:longestRun])
 		dst, x = dst[longestRun:], x[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case neon:
 		axpyNEON(dst, alpha, x)
 	default:
@@ -100,7 +100,7 @@ func affineGrad(dx, dy, x []float32, a, b, c float32) {
 		affineGrad(dx[:longestRun], dy[:longestRun], x[:longestRun], a, b, c)
 		dx, dy, x = dx[longestRun:], dy[longestRun:], x[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case neon:
 		affineGradNEON(dx, dy, x, a, b, c)
 	default:

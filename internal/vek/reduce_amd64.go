@@ -5,7 +5,7 @@
 package vek
 
 func sum(x []float32) float64 {
-	switch current {
+	switch current() {
 	case avx512:
 		return sumAVX512(x)
 	case avx2:
@@ -16,7 +16,7 @@ func sum(x []float32) float64 {
 }
 
 func dot(x, y []float32) float64 {
-	switch current {
+	switch current() {
 	case avx512:
 		return dotAVX512(x, y)
 	case avx2:
@@ -27,7 +27,7 @@ func dot(x, y []float32) float64 {
 }
 
 func sumSquares(x []float32) float64 {
-	switch current {
+	switch current() {
 	case avx512:
 		return sumSquaresAVX512(x)
 	case avx2:
@@ -38,7 +38,7 @@ func sumSquares(x []float32) float64 {
 }
 
 func centralSquares(x []float32, c float32) float64 {
-	switch current {
+	switch current() {
 	case avx512:
 		return centralSquaresAVX512(x, c)
 	case avx2:
@@ -49,7 +49,7 @@ func centralSquares(x []float32, c float32) float64 {
 }
 
 func centralDot(x, y []float32, c float32) float64 {
-	switch current {
+	switch current() {
 	case avx512:
 		return centralDotAVX512(x, y, c)
 	case avx2:

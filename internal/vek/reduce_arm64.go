@@ -5,7 +5,7 @@
 package vek
 
 func sum(x []float32) float64 {
-	switch current {
+	switch current() {
 	case neon:
 		return sumNEON(x)
 	default:
@@ -14,7 +14,7 @@ func sum(x []float32) float64 {
 }
 
 func dot(x, y []float32) float64 {
-	switch current {
+	switch current() {
 	case neon:
 		return dotNEON(x, y)
 	default:
@@ -23,7 +23,7 @@ func dot(x, y []float32) float64 {
 }
 
 func sumSquares(x []float32) float64 {
-	switch current {
+	switch current() {
 	case neon:
 		return sumSquaresNEON(x)
 	default:
@@ -32,7 +32,7 @@ func sumSquares(x []float32) float64 {
 }
 
 func centralSquares(x []float32, c float32) float64 {
-	switch current {
+	switch current() {
 	case neon:
 		return centralSquaresNEON(x, c)
 	default:
@@ -41,7 +41,7 @@ func centralSquares(x []float32, c float32) float64 {
 }
 
 func centralDot(x, y []float32, c float32) float64 {
-	switch current {
+	switch current() {
 	case neon:
 		return centralDotNEON(x, y, c)
 	default:

@@ -5,7 +5,7 @@
 package vek
 
 func ssmModes(sums *float32, x *float32, xStride, samples, channels, modes int, hRe, hIm, lamRe, lamIm, cRe, cIm *float32) {
-	switch current {
+	switch current() {
 	case avx512:
 		ssmModesAVX512(sums, x, xStride, samples, channels, modes, hRe, hIm, lamRe, lamIm, cRe, cIm)
 	case avx2:
@@ -14,7 +14,7 @@ func ssmModes(sums *float32, x *float32, xStride, samples, channels, modes int, 
 }
 
 func sumLanes(dst, rows *float32, n int) {
-	switch current {
+	switch current() {
 	case avx512:
 		sumLanesAVX512(dst, rows, n)
 	case avx2:
@@ -23,7 +23,7 @@ func sumLanes(dst, rows *float32, n int) {
 }
 
 func ssmOutput(y, x, sums *float32, n int, d float32) {
-	switch current {
+	switch current() {
 	case avx512:
 		ssmOutputAVX512(y, x, sums, n, d)
 	case avx2:

@@ -5,21 +5,21 @@
 package vek
 
 func ssmModes(sums *float32, x *float32, xStride, samples, channels, modes int, hRe, hIm, lamRe, lamIm, cRe, cIm *float32) {
-	switch current {
+	switch current() {
 	case neon:
 		ssmModesNEON(sums, x, xStride, samples, channels, modes, hRe, hIm, lamRe, lamIm, cRe, cIm)
 	}
 }
 
 func sumLanes(dst, rows *float32, n int) {
-	switch current {
+	switch current() {
 	case neon:
 		sumLanesNEON(dst, rows, n)
 	}
 }
 
 func ssmOutput(y, x, sums *float32, n int, d float32) {
-	switch current {
+	switch current() {
 	case neon:
 		ssmOutputNEON(y, x, sums, n, d)
 	}

@@ -5,7 +5,7 @@ package vek
 // ssmBlock takes as many channels at a time as fill ssmRows with their samples: the states of a few over a long block,
 // or those of many over one sample.
 func ssmBlock(y, x Matrix, hRe, hIm []float32, s *SSM, scratch []float32) {
-	if current == generic {
+	if current() == generic {
 		ssmBlockGeneric(y, x, hRe, hIm, s)
 		return
 	}

@@ -9,7 +9,7 @@ func complexPowers(re, im []float64, log []complex128, l float64) {
 		complexPowers(re[:longestRun], im[:longestRun], log[:longestRun], l)
 		re, im, log = re[longestRun:], im[longestRun:], log[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case avx512:
 		complexPowersAVX512(re, im, log, l)
 	case avx2:
@@ -20,7 +20,7 @@ func complexPowers(re, im []float64, log []complex128, l float64) {
 }
 
 func powerRows(re, im []float32, stride, cols int, w, log []complex128, l, lIm float64) {
-	switch current {
+	switch current() {
 	case avx512:
 		powerRowsAVX512(re, im, stride, cols, w, log, l, lIm)
 	case avx2:
@@ -31,7 +31,7 @@ func powerRows(re, im []float32, stride, cols int, w, log []complex128, l, lIm f
 }
 
 func powerSums(sumRe, sumIm []float64, re, im []float32, reStride, imStride, rows int, lamRe, lamIm []float64) {
-	switch current {
+	switch current() {
 	case avx512:
 		powerSumsAVX512(sumRe, sumIm, re, im, reStride, imStride, rows, lamRe, lamIm)
 	case avx2:
@@ -42,7 +42,7 @@ func powerSums(sumRe, sumIm []float64, re, im []float32, reStride, imStride, row
 }
 
 func mulIndex(dst, x []float32, first float32) {
-	switch current {
+	switch current() {
 	case avx512:
 		mulIndexAVX512(dst, x, first)
 	case avx2:

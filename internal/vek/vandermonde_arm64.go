@@ -9,7 +9,7 @@ func complexPowers(re, im []float64, log []complex128, l float64) {
 		complexPowers(re[:longestRun], im[:longestRun], log[:longestRun], l)
 		re, im, log = re[longestRun:], im[longestRun:], log[longestRun:]
 	}
-	switch current {
+	switch current() {
 	case neon:
 		complexPowersNEON(re, im, log, l)
 	default:
@@ -18,7 +18,7 @@ func complexPowers(re, im []float64, log []complex128, l float64) {
 }
 
 func powerRows(re, im []float32, stride, cols int, w, log []complex128, l, lIm float64) {
-	switch current {
+	switch current() {
 	case neon:
 		powerRowsNEON(re, im, stride, cols, w, log, l, lIm)
 	default:
@@ -27,7 +27,7 @@ func powerRows(re, im []float32, stride, cols int, w, log []complex128, l, lIm f
 }
 
 func powerSums(sumRe, sumIm []float64, re, im []float32, reStride, imStride, rows int, lamRe, lamIm []float64) {
-	switch current {
+	switch current() {
 	case neon:
 		powerSumsNEON(sumRe, sumIm, re, im, reStride, imStride, rows, lamRe, lamIm)
 	default:
@@ -36,7 +36,7 @@ func powerSums(sumRe, sumIm []float64, re, im []float32, reStride, imStride, row
 }
 
 func mulIndex(dst, x []float32, first float32) {
-	switch current {
+	switch current() {
 	case neon:
 		mulIndexNEON(dst, x, first)
 	default:
