@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 
+	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -107,7 +109,7 @@ func Preset(task string) (Config, error) {
 	c := Default()
 	c.Task = task
 	if !slices.Contains(dataset.Tasks(), task) {
-		return c, configErrorf("task %q: want one of %q", task, dataset.Tasks())
+		return c, configErrorf("task %q: want one of %s%s", task, strings.Join(dataset.Tasks(), ", "), suggest.Hint(task, dataset.Tasks()))
 	}
 	name := "presets/" + task + ".toml"
 	text, err := presets.ReadFile(name)
@@ -164,7 +166,7 @@ func (c *Config) Validate() error {
 
 func (c *Config) validateTask() error {
 	if !slices.Contains(dataset.Tasks(), c.Task) {
-		return configErrorf("task %q: want one of %q", c.Task, dataset.Tasks())
+		return configErrorf("task %q: want one of %s%s", c.Task, strings.Join(dataset.Tasks(), ", "), suggest.Hint(c.Task, dataset.Tasks()))
 	}
 	if c.Data.Dir == "" && c.Task != taskDelay {
 		return configErrorf("task %q needs the folder of its data: --data DIR", c.Task)

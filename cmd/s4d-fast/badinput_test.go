@@ -28,7 +28,7 @@ func TestUsageErrors(t *testing.T) {
 
 func TestStdinIsATerminal(t *testing.T) {
 	var out, errs bytes.Buffer
-	code := run([]string{"stream", digitsModel(t), "-"}, streams{in: strings.NewReader(""), out: &out, err: &errs, inTTY: true})
+	code := run(t.Context(), []string{"stream", digitsModel(t), "-"}, streams{in: strings.NewReader(""), out: &out, err: &errs, inTTY: true})
 	if code != exitUsage || !strings.Contains(errs.String(), "terminal") {
 		t.Errorf("exit code %d, stderr %q", code, errs.String())
 	}
@@ -187,7 +187,7 @@ func TestUnwritableEnd(t *testing.T) {
 		{nil, []string{"stream", m, write(t, "cut.wav", cut)}, exitBadInput, "truncated"},
 	} {
 		var stderr bytes.Buffer
-		code := run(c.args, streams{in: bytes.NewReader(c.in), out: full{}, err: &stderr})
+		code := run(t.Context(), c.args, streams{in: bytes.NewReader(c.in), out: full{}, err: &stderr})
 		if code != c.code || !strings.Contains(stderr.String(), c.word) {
 			t.Errorf("%v: exit code %d, want %d; stderr %q", c.args, code, c.code, stderr.String())
 		}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"syscall"
 
 	"github.com/s4d-fast/s4d-fast/train"
 )
@@ -36,12 +35,13 @@ func withCode(err error, code int) error {
 	return coded{err, code}
 }
 
-// exitCode maps an error to the process's exit code; sig is the signal that interrupted it, or 0.
-func exitCode(err error, sig syscall.Signal) int {
+// exitCode returns the process's exit code for an error; the cause of ctx tells which signal came, if any.
+func exitCode(ctx context.Context, err error) int {
 	var c coded
+	var s signalError
 	switch {
-	case sig != 0 && isInterrupt(err):
-		return 128 + int(sig)
+	case errors.As(context.Cause(ctx), &s) && isInterrupt(err):
+		return 128 + int(s.Signal)
 	case errors.Is(err, train.ErrDiverged):
 		return exitDiverged
 	case errors.As(err, &c):
@@ -50,8 +50,7 @@ func exitCode(err error, sig syscall.Signal) int {
 	return exitFailed
 }
 
-// isInterrupt reports whether an error is the answer to a signal.
+// isInterrupt reports whether a signal caused an error.
 func isInterrupt(err error) bool {
-	var s signalError
-	return errors.Is(err, train.ErrInterrupted) || errors.Is(err, context.Canceled) || errors.As(err, &s)
+	return errors.Is(err, train.ErrInterrupted) || errors.Is(err, context.Canceled) || errors.As(err, new(signalError))
 }

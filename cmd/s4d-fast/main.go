@@ -60,18 +60,57 @@ type streams struct {
 }
 
 func main() {
-	os.Exit(run(os.Args[1:], terminal()))
+	ctx, stop := notifyContext()
+	code := run(ctx, os.Args[1:], terminal())
+	stop()
+	os.Exit(code)
 }
 
-// run executes one command line and returns its exit code.
-func run(args []string, std streams) int {
+// run executes one command line and returns its exit code. Cancelling ctx with the cause signalError stops the command
+// as that signal does.
+func run(ctx context.Context, args []string, std streams) int {
+	out := &output{Writer: std.out}
+	std.out = out
+	err := execute(ctx, args, &std)
+	var usage *kong.ParseError
+	badUsage := errors.As(err, &usage)
+	if out.err != nil && (err == nil || badUsage) { // kong reports an unwritable --help as a parse error
+		err, badUsage = out.err, false
+	}
+	if err == nil || isBrokenPipe(err) { // the reader of the results, such as head, has read enough
+		return exitOK
+	}
+	fmt.Fprintf(std.err, "s4d-fast: %v\n", err)
+	if badUsage {
+		fmt.Fprintln(std.err, "Run 's4d-fast --help' for usage.")
+	}
+	return exitCode(ctx, err)
+}
+
+// output is standard output. It keeps the first error, so that a command whose results were not written fails even
+// where the command did not check the error itself.
+type output struct {
+	io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	if err != nil && o.err == nil {
+		o.err = fmt.Errorf("standard output: %w", err)
+	}
+	return n, err
+}
+
+// execute parses one command line and runs its command.
+func execute(ctx context.Context, args []string, std *streams) error {
 	var c cli
-	exited := -1
+	exited := false
 	parser, err := kong.New(&c,
 		kong.Name("s4d-fast"),
 		kong.Description("Train and run diagonal state space models (S4D, S4D-DFouT) on the processor you have."),
 		kong.Writers(std.out, std.err),
-		kong.Exit(func(code int) { exited = code }),
+		kong.Exit(func(int) { exited = true }),
 		variables(),
 		streamDefaults(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
@@ -83,28 +122,19 @@ func run(args []string, std streams) int {
 		args = []string{"--help"}
 	}
 	parsed, err := parser.Parse(args)
-	if exited >= 0 { // --help, --version
-		return exited
+	if exited { // by --help or --version
+		return nil
 	}
 	if err != nil {
-		fmt.Fprintf(std.err, "s4d-fast: %v\nRun 's4d-fast --help' for usage.\n", err)
-		return exitUsage
+		return usageError(err)
 	}
-	ctx, received, stop := notifyContext()
-	defer stop()
-	log := slog.New(slog.NewTextHandler(std.err, &slog.HandlerOptions{ReplaceAttr: dropTime}))
 	if parsed.Command() != "bench" || c.Level == "" { // bench takes several
-		err = setLevel(c.Level)
+		if err := setLevel(c.Level); err != nil {
+			return err
+		}
 	}
-	if err == nil {
-		err = parsed.Run(&std, log, &ctxBox{ctx}, &c)
-	}
-	if err == nil || isBrokenPipe(err) { // whoever read the results has seen enough
-		return exitOK
-	}
-	code := exitCode(err, received())
-	fmt.Fprintf(std.err, "s4d-fast: %v\n", err)
-	return code
+	log := slog.New(slog.NewTextHandler(std.err, &slog.HandlerOptions{ReplaceAttr: dropTime}))
+	return parsed.Run(std, log, &ctxBox{ctx}, &c)
 }
 
 // variables are what help texts list.
@@ -123,9 +153,9 @@ func setLevel(name string) error {
 	return usageError(vek.SetLevel(vek.Level(name)))
 }
 
-// notifyContext is cancelled by SIGINT or SIGTERM; received tells which came (0 for none). A second signal
-// ends the process at once. A reader of stdout that goes away is an error of the next write, no signal.
-func notifyContext() (ctx context.Context, received func() syscall.Signal, stop func()) {
+// notifyContext returns a context that SIGINT or SIGTERM cancels with the cause signalError. A second signal ends the
+// process at once. When the reader of standard output exits, the next write returns an error; there is no signal.
+func notifyContext() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	ignoreBrokenPipes()
 	c := make(chan os.Signal, 1)
@@ -136,14 +166,7 @@ func notifyContext() (ctx context.Context, received func() syscall.Signal, stop 
 			signal.Stop(c)
 		}
 	}()
-	received = func() syscall.Signal {
-		var s signalError
-		if errors.As(context.Cause(ctx), &s) {
-			return s.Signal
-		}
-		return 0
-	}
-	return ctx, received, func() {
+	return ctx, func() {
 		signal.Stop(c)
 		cancel(nil)
 		close(c)

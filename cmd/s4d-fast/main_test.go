@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,8 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
-	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -25,7 +26,7 @@ func invoke(stdin io.Reader, args ...string) (code int, stdout, stderr string) {
 	if stdin == nil {
 		stdin = strings.NewReader("")
 	}
-	code = run(args, streams{in: stdin, out: &out, err: &errs})
+	code = run(context.Background(), args, streams{in: stdin, out: &out, err: &errs})
 	return code, out.String(), errs.String()
 }
 
@@ -78,24 +79,44 @@ func write(t *testing.T, name string, b []byte) string {
 	return path
 }
 
-// waitFor returns when a file has something in it.
-func waitFor(t *testing.T, path string) {
+// interrupted runs a command line that is sent SIGINT when it first writes the word to stderr.
+func interrupted(t *testing.T, word string, args ...string) (code int, stderr string) {
 	t.Helper()
-	for range 1000 {
-		if info, err := os.Stat(path); err == nil && info.Size() > 0 {
-			return
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var errs bytes.Buffer
+	trigger := writerFunc(func(p []byte) (int, error) {
+		if bytes.Contains(p, []byte(word)) {
+			cancel(signalError{syscall.SIGINT})
 		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatalf("%s did not come", path)
+		return errs.Write(p)
+	})
+	code = run(ctx, args, streams{in: strings.NewReader(""), out: io.Discard, err: trigger})
+	return code, errs.String()
 }
 
-func interruptSelf() error {
+// writerFunc is a writer's Write method.
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+// A signal cancels the context of notifyContext, and the cause tells which signal it was.
+func TestNotifyContext(t *testing.T) {
+	ctx, stop := notifyContext()
+	defer stop()
 	p, err := os.FindProcess(os.Getpid())
 	if err != nil {
-		return err
+		t.Fatal(err)
 	}
-	return p.Signal(os.Interrupt)
+	if err := p.Signal(os.Interrupt); err != nil {
+		t.Skipf("a process cannot send itself an interrupt here: %v", err)
+	}
+	<-ctx.Done()
+	if got := context.Cause(ctx); got != (signalError{syscall.SIGINT}) {
+		t.Errorf("cause %v, expected %v", got, signalError{syscall.SIGINT})
+	}
+	if code := exitCode(ctx, context.Cause(ctx)); code != 130 {
+		t.Errorf("exit code %d, expected 130", code)
+	}
 }
 
 // digitsModel saves a small untrained audio network that expects 8 kHz.

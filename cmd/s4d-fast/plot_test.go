@@ -89,7 +89,7 @@ func TestPlotInterrupted(t *testing.T) {
 	modes, out := 400, filepath.Join(t.TempDir(), "p.png")
 	c := plotPolesCmd{Init: []string{"legs"}, Step: []float64{0.1}, Modes: &modes, Out: picture(out)}
 	err := c.Run(&streams{err: io.Discard}, &ctxBox{ctx})
-	if code := exitCode(err, syscall.SIGTERM); code != 128+int(syscall.SIGTERM) {
+	if code := exitCode(ctx, err); code != 128+int(syscall.SIGTERM) {
 		t.Errorf("exit code %d, error %v", code, err)
 	}
 	if _, err := os.Stat(out); err == nil {

@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"github.com/alecthomas/kong"
 
@@ -218,24 +217,24 @@ func (c *streamCmd) open(std *streams) (io.ReadCloser, string, error) {
 	return io.NopCloser(std.in), "standard input", nil
 }
 
-// untilStopped returns the bytes of in. When ctx is cancelled they end behind those that have been read, however long in keeps
-// its reader waiting for more.
+// untilStopped returns the bytes of in. When ctx is cancelled, the bytes end after those already read, even while a read
+// of in is blocked.
 func untilStopped(ctx context.Context, in io.Reader) io.ReadCloser {
 	r, w := io.Pipe()
-	var writing sync.Mutex // held while bytes are on their way
+	writing := make(chan struct{}, 1) // full while bytes are passed on
 	context.AfterFunc(ctx, func() {
-		writing.Lock()
-		defer writing.Unlock()
+		writing <- struct{}{}
 		w.Close()
+		<-writing
 	})
 	go func() {
 		buf := make([]byte, 1<<15)
 		for ctx.Err() == nil {
 			n, err := in.Read(buf)
 			if n > 0 {
-				writing.Lock()
+				writing <- struct{}{}
 				_, closed := w.Write(buf[:n])
-				writing.Unlock()
+				<-writing
 				err = cmp.Or(err, closed)
 			}
 			if err != nil {

@@ -3,16 +3,16 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"errors"
+	"context"
 	"io"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+	"testing/synctest"
 )
 
-// A stream that waits for input ends at a signal: it hears what came, a part of a hop and all, and prints its end line. One
-// whose header has not come prints nothing.
+// A signal ends a stream that waits for input: it processes what has arrived, even part of a hop, and prints its end
+// line. A stream whose header is incomplete prints nothing.
 func TestStreamInterrupted(t *testing.T) {
 	m := digitsModel(t)
 	whole := read(t, clip(t, 8000, 3000))
@@ -21,83 +21,91 @@ func TestStreamInterrupted(t *testing.T) {
 		sent         []byte
 		code         int
 		frames       int
+		samples      int64
 	}{
-		{"in the header", "wav", whole[:10], 128 + int(syscall.SIGINT), 0},
-		{"WAV", "wav", whole[:44+5000], exitOK, 2},
-		{"raw", "s16le", whole[44 : 44+5000], exitOK, 2},
-		{"in a sample", "s16le", whole[44 : 44+5001], exitOK, 2},
-		{"without samples", "s16le", nil, exitOK, 0},
+		{"in the header", "wav", whole[:10], 128 + int(syscall.SIGINT), 0, 0},
+		{"WAV", "wav", whole[:44+5000], exitOK, 2, 2500},
+		{"raw", "s16le", whole[44 : 44+5000], exitOK, 2, 2500},
+		{"inside a sample", "s16le", whole[44 : 44+5001], exitOK, 2, 2500},
+		{"no samples", "s16le", nil, exitOK, 0, 0},
 	} {
-		in, out := io.Pipe()
-		var stdout, stderr bytes.Buffer
-		done := make(chan int)
-		go func() {
-			done <- run([]string{"stream", m, "-", "--format", c.format, "--emit", "frames", "--hop", "2000"}, streams{in: in, out: &stdout, err: &stderr})
-		}()
-		if _, err := out.Write(c.sent); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(200 * time.Millisecond)
-		if err := interruptSelf(); err != nil {
-			t.Skipf("this system has no interrupt to send: %v", err)
-		}
-		select {
-		case code := <-done:
-			if code != c.code || strings.Count(stdout.String(), `"type":"frame"`) != c.frames {
-				t.Errorf("%s: exit code %d, want %d; stdout %q, want %d frames; stderr %q", c.name, code, c.code, stdout.String(), c.frames, stderr.String())
-			}
-			if code != exitOK {
-				break
-			}
-			if _, end := lines(t, stdout.String()); end.Samples != int64(1250*c.frames) || end.Truncated {
-				t.Errorf("%s: end line %+v", c.name, end)
-			}
-		case <-time.After(10 * time.Second):
-			t.Fatalf("%s: still running", c.name)
-		}
-		out.Close()
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				in, source := io.Pipe()
+				defer source.Close()
+				var stdout, stderr bytes.Buffer
+				done := make(chan int, 1)
+				go func() {
+					done <- run(ctx, []string{"stream", m, "-", "--format", c.format, "--emit", "frames", "--hop", "2000"}, streams{in: in, out: &stdout, err: &stderr})
+				}()
+				if _, err := source.Write(c.sent); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait() // it waits for more
+				cancel(signalError{syscall.SIGINT})
+				if code := <-done; code != c.code {
+					t.Errorf("exit code %d, expected %d; stderr %q", code, c.code, stderr.String())
+				}
+				if got := strings.Count(stdout.String(), `"type":"frame"`); got != c.frames {
+					t.Errorf("%d frames, expected %d: %q", got, c.frames, stdout.String())
+				}
+				if c.code != exitOK {
+					return
+				}
+				_, end := lines(t, stdout.String())
+				if end.Samples != c.samples {
+					t.Errorf("the end line counts %d samples, expected %d", end.Samples, c.samples)
+				}
+				if end.Truncated {
+					t.Error("the end line says that the audio was truncated; a signal ended it")
+				}
+			})
+		})
 	}
 }
 
-// A signal takes nothing away that has been read, however slowly the lines are taken.
+// After a signal, everything that was read is still processed, however late the reader of the lines takes them.
 func TestStreamInterruptedStalled(t *testing.T) {
 	m := digitsModel(t)
 	whole := read(t, clip(t, 8000, 32000))
 	for _, c := range []struct {
-		format string
-		sent   []byte
-		want   int64
+		format  string
+		sent    []byte
+		samples int64
 	}{
 		{"s16le", whole[44:], 32000},
 		{"wav", whole[:44+30000], 15000},
 	} {
-		in, out := io.Pipe()
-		printed, stdout := io.Pipe()
-		done := make(chan int, 1)
-		go func() {
-			done <- run([]string{"stream", m, "--format", c.format, "--emit", "frames", "--hop", "1000"}, streams{in: in, out: stdout, err: io.Discard})
-			stdout.Close()
-		}()
-		go out.Write(c.sent)
-		reader := bufio.NewReader(printed)
-		start, err := reader.ReadString('\n') // and no frame
-		if err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(200 * time.Millisecond)
-		if err := interruptSelf(); err != nil {
-			t.Skipf("this system has no interrupt to send: %v", err)
-		}
-		time.Sleep(200 * time.Millisecond)
-		time.AfterFunc(10*time.Second, func() { printed.CloseWithError(errors.New("still running")) })
-		rest, err := io.ReadAll(reader)
-		if err != nil {
-			t.Fatalf("%s: %v", c.format, err)
-		}
-		_, end := lines(t, start+string(rest))
-		if code := <-done; code != exitOK || end.Samples != c.want {
-			t.Errorf("%s: exit code %d, end line %+v, want %d samples", c.format, code, end, c.want)
-		}
-		out.Close()
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			in, source := io.Pipe()
+			defer source.Close()
+			printed, stdout := io.Pipe()
+			done := make(chan int, 1)
+			go func() {
+				done <- run(ctx, []string{"stream", m, "--format", c.format, "--emit", "frames", "--hop", "1000"}, streams{in: in, out: stdout, err: io.Discard})
+				stdout.Close()
+			}()
+			go source.Write(c.sent)
+			reader := bufio.NewReader(printed)
+			start, err := reader.ReadString('\n') // and no frame yet
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			cancel(signalError{syscall.SIGINT})
+			synctest.Wait()
+			rest, err := io.ReadAll(reader)
+			if err != nil {
+				t.Fatalf("%s: %v", c.format, err)
+			}
+			if code := <-done; code != exitOK {
+				t.Errorf("%s: exit code %d", c.format, code)
+			}
+			if _, end := lines(t, start+string(rest)); end.Samples != c.samples {
+				t.Errorf("%s: the end line counts %d samples, expected %d", c.format, end.Samples, c.samples)
+			}
+		})
 	}
 }

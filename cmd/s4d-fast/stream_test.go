@@ -231,7 +231,7 @@ func TestStreamLive(t *testing.T) {
 	pipe, w := io.Pipe()
 	done := make(chan int)
 	go func() {
-		done <- run([]string{"stream", m, "--format", "s16le", "--live"}, streams{in: pipe, out: slow, err: io.Discard})
+		done <- run(t.Context(), []string{"stream", m, "--format", "s16le", "--live"}, streams{in: pipe, out: slow, err: io.Discard})
 	}()
 	for at := 0; at < len(in); at += 160 { // nobody reads the first event's line: the pipe must not stall all the same
 		if _, err := w.Write(in[at:min(at+160, len(in))]); err != nil {
@@ -331,7 +331,7 @@ func TestStreamPrintsAtOnce(t *testing.T) {
 	r, w := io.Pipe()
 	out, printed := io.Pipe()
 	go func() {
-		run([]string{"stream", m, "--format", "s16le"}, streams{in: r, out: printed, err: os.Stderr})
+		run(t.Context(), []string{"stream", m, "--format", "s16le"}, streams{in: r, out: printed, err: os.Stderr})
 		printed.Close()
 	}()
 	dec := json.NewDecoder(out)

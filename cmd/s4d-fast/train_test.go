@@ -101,27 +101,17 @@ func TestDivergenceExitCode(t *testing.T) {
 		"--set", "data.train_size=256", "--set", "data.eval_size=8", "--set", "optim.lr=1e30"}, exitDiverged, "diverged")
 }
 
-// An interrupt stops at a step, saves, tells how to go on, and ends with 130; the run can be resumed.
+// An interrupt stops training at the next step, saves, prints the command that resumes, and exits with 130.
 func TestInterruptAndResume(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	line := []string{"train", "--out", out, "--set", "data.length=64", "--set", "data.delay=16", "--set", "ssm.d_state=8",
 		"--set", "data.train_size=64", "--set", "data.eval_size=8", "--set", "train.epochs=1000000"}
-	type result struct {
-		code   int
-		stderr string
+	code, stderr := interrupted(t, "epoch=2", line...)
+	if code != 128+int(syscall.SIGINT) {
+		t.Errorf("exit code %d, expected %d", code, 128+int(syscall.SIGINT))
 	}
-	done := make(chan result)
-	go func() {
-		code, _, stderr := invoke(nil, line...)
-		done <- result{code, stderr}
-	}()
-	waitFor(t, filepath.Join(out, "metrics.jsonl"))
-	if err := interruptSelf(); err != nil {
-		t.Skipf("this system has no interrupt to send: %v", err)
-	}
-	r := <-done
-	if r.code != 128+int(syscall.SIGINT) || !strings.Contains(r.stderr, "--resume") {
-		t.Fatalf("exit code %d, stderr %s", r.code, r.stderr)
+	if !strings.Contains(stderr, "train delay --out "+out+" --resume") {
+		t.Errorf("stderr does not show how to resume: %s", stderr)
 	}
 	epochs := strings.Count(string(read(t, filepath.Join(out, "metrics.jsonl"))), "\n")
 	ok(t, "train", "--out", out, "--resume", "--set", fmt.Sprintf("train.epochs=%d", epochs+2))

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// Every command fails when its results cannot be written to standard output.
+func TestStandardOutputFails(t *testing.T) {
+	m, dir := digitsModel(t), t.TempDir()
+	run0, delay := filepath.Join(dir, "run"), []string{"--set", "data.length=64", "--set", "data.delay=16", "--set", "ssm.d_state=8",
+		"--set", "data.train_size=64", "--set", "data.eval_size=8", "--set", "train.epochs=1"}
+	ok(t, append([]string{"train", "--out", run0}, delay...)...)
+	best := filepath.Join(run0, "best.safetensors")
+	for _, args := range [][]string{
+		nil,
+		{"--version"},
+		{"version"},
+		{"version", "--levels"},
+		{"stream", "--help"},
+		{"stream", m, clip(t, 8000, 100)},
+		{"inspect", m},
+		{"inspect", m, "--json"},
+		{"bench", "--op", "copy", "--time", "1ms"},
+		{"convert", "digits", filepath.Join(dir, "m.pth"), "--to", "pytorch"},
+		{"convert", filepath.Join(dir, "m.pth"), filepath.Join(dir, "m.safetensors")},
+		{"prune", m, filepath.Join(dir, "half.safetensors"), "--keep", "0.5"},
+		append([]string{"eval", best}, delay[:8]...),
+		append([]string{"train", "--out", filepath.Join(dir, "run2")}, delay...),
+		append([]string{"sweep", "delay", "--seeds", "2", "--out", filepath.Join(dir, "sweep")}, delay...),
+	} {
+		for _, c := range []struct {
+			cause   error
+			code    int
+			message string
+		}{{errors.New("disk full"), exitFailed, "disk full"}, {syscall.EPIPE, exitOK, ""}} {
+			var stderr bytes.Buffer
+			code := run(t.Context(), args, streams{in: strings.NewReader(""), out: failing{c.cause}, err: &stderr})
+			if code != c.code {
+				t.Errorf("%q, standard output %q: exit code %d, expected %d; stderr: %s", args, c.cause, code, c.code, stderr.String())
+			}
+			if !strings.Contains(stderr.String(), c.message) {
+				t.Errorf("%q: stderr %q, expected %q in it", args, stderr.String(), c.message)
+			}
+			os.RemoveAll(filepath.Join(dir, "run2"))
+		}
+	}
+}
+
+// failing is a writer that always returns an error.
+type failing struct{ error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.error }
