@@ -2,28 +2,44 @@ package dataset
 
 import "math"
 
-// moments sums up the samples of a channel.
+// moments accumulates the mean and the variance of a channel, or of a target.
 type moments struct {
-	n            int
-	sum, squares float64
+	n          int
+	mean       float64
+	deviations float64 // sum of squared deviations from the mean
 }
 
-// add takes in a stretch of samples.
+// add includes the samples of x. It computes the moments of x in two passes and combines them with those of the samples
+// before (Chan, Golub and LeVeque, 1983): the difference E[x²] − E[x]² would lose a small variance beside a large mean.
 func (m *moments) add(x []float32) {
-	var sum, squares float64 // of the stretch alone: small numbers lose little to each other
+	if len(x) == 0 {
+		return
+	}
+	var sum, deviations float64
 	for _, v := range x {
 		sum += float64(v)
-		squares += float64(v) * float64(v)
 	}
-	m.n, m.sum, m.squares = m.n+len(x), m.sum+sum, m.squares+squares
+	mean := sum / float64(len(x))
+	for _, v := range x {
+		d := float64(v) - mean
+		deviations += d * d
+	}
+	n, k := float64(m.n), float64(len(x))
+	shift := mean - m.mean
+	m.mean += shift * k / (n + k)
+	m.deviations += deviations + shift*shift*n*k/(n+k)
+	m.n += len(x)
 }
 
-// meanStd returns the mean and the standard deviation, 1 where the channel is constant.
+// constantStd bounds the standard deviation of a constant channel as a fraction of its mean: float32 has 24 bits, so a
+// smaller one is rounding.
+const constantStd = 1e-6
+
+// meanStd returns the mean and the standard deviation. The standard deviation of a constant channel is given as 1.
 func (m *moments) meanStd() (mean, std float32) {
-	center := m.sum / float64(m.n)
-	std = float32(math.Sqrt(max(m.squares/float64(m.n)-center*center, 0)))
-	if std == 0 {
-		std = 1
+	s := math.Sqrt(m.deviations / float64(max(m.n, 1)))
+	if s <= constantStd*math.Abs(m.mean) {
+		s = 1
 	}
-	return float32(center), std
+	return float32(m.mean), float32(s)
 }

@@ -73,18 +73,17 @@ func (d *Dataset) sampleMoments(ctx context.Context, set Set, members []int) (me
 	if d.Channels > 0 {
 		return mean, std, nil
 	}
-	var n, sum, squares float64
+	var m moments
+	var numbers []float32
 	err = eachSequence(ctx, set, members, func(e *Example) {
+		numbers = numbers[:0]
 		for _, t := range e.Tokens {
-			n, sum, squares = n+1, sum+float64(t), squares+float64(t)*float64(t)
+			numbers = append(numbers, float32(t))
 		}
+		m.add(numbers)
 	})
-	m := sum / n
-	variance := squares/n - m*m
-	if variance <= 0 {
-		variance = 1
-	}
-	return []float64{m}, []float64{math.Sqrt(variance)}, err
+	_, s := m.meanStd()
+	return []float64{m.mean}, []float64{float64(s)}, err
 }
 
 // eachSequence visits the sequences of examples, as they are in an epoch, one after the other; those of a pair as two
