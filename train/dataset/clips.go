@@ -67,6 +67,9 @@ func (c *clip) samples(dst []float32) {
 
 // load decodes, cuts and decimates one recording.
 func (r recording) load(e entry) (clip, error) {
+	if _, err := statFile(e.path); err != nil {
+		return clip{}, err
+	}
 	x, f, err := audio.ReadWAVFile(e.path)
 	switch {
 	case err != nil:

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -192,10 +193,12 @@ func (o Options) wants(s split) bool {
 	return o.Split == "" || o.Split == "all" || o.Split == s.String()
 }
 
+// all returns the examples of every split, each once: a test set that is also the validation set is not repeated.
 func (d *Dataset) all() Set {
 	var c concat
 	for _, s := range []Set{d.Train, d.Val, d.Test} {
-		if s != nil {
+		repeated := func(before Sized) bool { return reflect.TypeOf(s).Comparable() && Set(before) == s }
+		if s != nil && !slices.ContainsFunc(c, repeated) {
 			c = append(c, s.(Sized))
 		}
 	}

@@ -3,7 +3,6 @@ package dataset
 import (
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -66,27 +65,6 @@ func parseFSDD(name string) (entry, error) {
 		e.split = val
 	}
 	return e, nil
-}
-
-// readFolder lists a folder in alphabetical order; source tells where to get what is missing.
-func readFolder(dir, source string) ([]fs.DirEntry, error) {
-	if dir == "" {
-		return nil, fmt.Errorf("which folder is the data in? %s", source)
-	}
-	files, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, fmt.Errorf("data folder: %w; %s", err, source)
-	}
-	if len(files) == 0 {
-		return nil, fmt.Errorf("data folder %s is empty; %s", dir, source)
-	}
-	return files, nil
-}
-
-// isFolder follows links: data often lies on another disk.
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }
 
 // recordings returns the names of the .wav files, hidden ones left out.

@@ -64,7 +64,7 @@ func readImageFolder(dir string, side int, colour bool, opt Options) (*rawImages
 
 // decode appends an image's pixels.
 func (r *rawImages) decode(path string, side int) error {
-	data, err := os.ReadFile(path)
+	data, err := readFile(path)
 	if err != nil {
 		return err
 	}
@@ -133,13 +133,13 @@ type idx struct {
 // readIDX reads a file of the name, or that with .gz; ok is false where there is neither.
 func readIDX(dir, name string, dimensions int) (x idx, ok bool, err error) {
 	raw := filepath.Join("MNIST", "raw")
-	path, ok := exists(dir, name, raw)
+	path, ok := findFile(dir, name, raw)
 	if !ok {
-		if path, ok = exists(dir, name+".gz", raw); !ok {
+		if path, ok = findFile(dir, name+".gz", raw); !ok {
 			return idx{}, false, nil
 		}
 	}
-	f, err := os.Open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return idx{}, false, err
 	}

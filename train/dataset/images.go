@@ -60,7 +60,7 @@ type imageSet struct {
 
 func (t imageTask) load(opt Options) (*Dataset, error) {
 	if opt.Dir == "" {
-		return nil, fmt.Errorf("which folder is the data in? %s", t.source)
+		return nil, fmt.Errorf("the folder of the data is missing; %s", t.source)
 	}
 	if err := opt.refuseRecorded(); err != nil {
 		return nil, err
@@ -194,17 +194,6 @@ func (s *imageSet) moments() (mean, std []float32) {
 	return mean, std
 }
 
-// exists reports whether a folder holds a file, and where: in the folder itself or in one of its subfolders.
-func exists(dir, name string, inner ...string) (path string, ok bool) {
-	for _, sub := range append([]string{""}, inner...) {
-		path := filepath.Join(dir, sub, name)
-		if info, err := os.Stat(path); err == nil && !info.IsDir() {
-			return path, true
-		}
-	}
-	return "", false
-}
-
 var cifarClasses = strings.Fields("airplane automobile bird cat deer dog frog horse ship truck")
 
 // readCIFAR reads the binary version: per image a byte of label and 32·32 bytes each of red, green and blue.
@@ -214,16 +203,16 @@ func readCIFAR(dir string, test bool) (*rawImages, error) {
 	if test {
 		names = []string{"test_batch.bin"}
 	}
-	if _, ok := exists(dir, names[0], "cifar-10-batches-bin"); !ok {
+	if _, ok := findFile(dir, names[0], "cifar-10-batches-bin"); !ok {
 		return nil, nil
 	}
 	images := &rawImages{channels: 3, classes: cifarClasses}
 	for _, name := range names {
-		path, ok := exists(dir, name, "cifar-10-batches-bin")
+		path, ok := findFile(dir, name, "cifar-10-batches-bin")
 		if !ok {
 			return nil, fmt.Errorf("%s: %w; %s", filepath.Join(dir, name), os.ErrNotExist, cifarSource)
 		}
-		data, err := os.ReadFile(path)
+		data, err := readFile(path)
 		if err != nil {
 			return nil, err
 		}

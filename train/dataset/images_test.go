@@ -193,7 +193,7 @@ func TestMNIST(t *testing.T) {
 
 func TestBadImages(t *testing.T) {
 	dir := t.TempDir()
-	mustRefuse(t, "no folder named", "image", Options{}, "which folder", "www.cs.toronto.edu")
+	mustRefuse(t, "no folder named", "image", Options{}, "the folder of the data is missing", "www.cs.toronto.edu")
 	mustRefuse(t, "empty", "smnist", Options{Dir: dir}, "train", "MNIST is published")
 	mustRefuse(t, "an option of delay", "smnist", Options{Dir: dir, Length: 5}, "delay task")
 	mustRefuse(t, "decimated", "smnist", Options{Dir: dir, Decimate: 2}, "decimated")

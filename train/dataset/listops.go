@@ -68,7 +68,7 @@ func loadListOps(opt Options) (*Dataset, error) {
 
 // readListOps returns the symbols of every expression and its value.
 func readListOps(path string) (lines [][]string, labels []int, err error) {
-	f, err := os.Open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -141,7 +141,7 @@ func pathfinderFolder(dir string, side int) (string, error) {
 // read takes in the images that a metadata file names. They are texts in spite of their names: a line an image, its
 // columns a folder, a file, a number and the label; further ones do not matter.
 func (p *pathfinderFiles) read(level, path string) error {
-	f, err := os.Open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (p *pathfinderFiles) check(opt Options) error {
 		if err := opt.Context.Err(); err != nil {
 			return err
 		}
-		info, err := os.Stat(path)
+		info, err := statFile(path)
 		if err != nil {
 			return err
 		}

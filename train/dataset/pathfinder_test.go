@@ -108,7 +108,7 @@ func TestPathX(t *testing.T) {
 func TestBadPathfinder(t *testing.T) {
 	dir := t.TempDir()
 	opt := Options{Dir: dir}
-	mustRefuse(t, "no folder named", "pathfinder", Options{}, "which folder", "lra_release.gz")
+	mustRefuse(t, "no folder named", "pathfinder", Options{}, "the folder of the data is missing", "lra_release.gz")
 	mustRefuse(t, "empty", "pathfinder", opt, "is empty", "long-range-arena", "s4d-fast data pathfinder")
 	mustRefuse(t, "an option of delay", "pathfinder", Options{Dir: dir, Length: 5}, "delay task")
 	level := pathfinderImages(t, dir, 32, 2, 2)

@@ -77,7 +77,7 @@ type paperPairs struct {
 
 // read reads a file of lines: label (0 or 1, also as 0.0 or 1.0), two names, two texts, separated by tabs.
 func (s *paperSet) read(path string, opt Options) (*paperPairs, error) {
-	f, err := os.Open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return nil, err
 	}

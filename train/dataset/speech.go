@@ -90,7 +90,7 @@ func speechWords(dir string) ([]string, error) {
 // applyList moves the clips that a list names to its split. A list may name clips of words that are not here
 // (a part of the data set), but not clips that are missing from a word's folder. No list: nothing moves.
 func applyList(name string, to split, words []string, clips map[string]int, entries []entry) error {
-	f, err := os.Open(name)
+	f, err := openFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

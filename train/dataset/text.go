@@ -81,7 +81,7 @@ func readReviews(dir string, opt Options) (texts []string, set *tokenSet, err er
 				return nil, nil, err
 			}
 			path := filepath.Join(dir, class, f.Name())
-			text, err := os.ReadFile(path)
+			text, err := readFile(path)
 			if err != nil {
 				return nil, nil, err
 			}

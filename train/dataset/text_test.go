@@ -44,6 +44,10 @@ func TestText(t *testing.T) {
 	if e.Len != 4096 || e.Tokens[2] != tokenUnknown || e.Tokens[4095] != tokenEnd {
 		t.Errorf("a long review: %d tokens, %v …", e.Len, e.Tokens[:4])
 	}
+	all, err := mustLoad(t, "text", Options{Dir: dir, Split: "all"}).Split("all")
+	if err != nil || all.Len() != 43 {
+		t.Errorf("all examples: %d, expected 43: the test set is the validation set too; error %v", all.Len(), err)
+	}
 	if only := mustLoad(t, "text", Options{Dir: dir, Split: "test"}); only.Train != nil || only.Test.Len() != 3 || only.Vocab != d.Vocab {
 		t.Errorf("the test set alone: %+v", only)
 	}

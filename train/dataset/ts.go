@@ -158,7 +158,7 @@ func readTS(opt Options, source string) (train, test *series, err error) {
 }
 
 func readTSFile(path string) (*series, error) {
-	f, err := os.Open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return nil, err
 	}
