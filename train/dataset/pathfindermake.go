@@ -1,7 +1,9 @@
 package dataset
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"image"
 	"image/png"
@@ -245,6 +247,9 @@ func WritePathfinder(ctx context.Context, dir string, side, n int, seed uint64, 
 		if err := os.MkdirAll(filepath.Join(level, "imgs", fmt.Sprint(b)), 0o777); err != nil {
 			return err
 		}
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) { // until its images are whole again
+			return err
+		}
 		if err := atomicfile.Write(path, func(w io.Writer) error { return writePathfinderBatch(ctx, w, level, side, b, images, seed) }); err != nil {
 			return err
 		}
@@ -253,7 +258,9 @@ func WritePathfinder(ctx context.Context, dir string, side, n int, seed uint64, 
 	return nil
 }
 
-// writePathfinderBatch writes the images of a batch, and to w a line for each: folder, file, number, label.
+// writePathfinderBatch writes the images of a batch, and to w a line for each: folder, file, number, label. The images are
+// not synced one by one, which would take most of the time. An image counts once the batch's metadata file exists; one that
+// a power cut has truncated is an error when it is read, and the same command makes it again.
 func writePathfinderBatch(ctx context.Context, w io.Writer, level string, side, batch, images int, seed uint64) error {
 	for i := range images {
 		if ctx.Err() != nil {
@@ -262,7 +269,11 @@ func writePathfinderBatch(ctx context.Context, w io.Writer, level string, side, 
 		s, label := pathfinderScene(seed, batch*pathfinderBatch+i, side)
 		folder, name := fmt.Sprintf("imgs/%d", batch), fmt.Sprintf("sample_%d.png", i)
 		path := filepath.Join(level, filepath.FromSlash(folder), name)
-		if err := atomicfile.Write(path, func(w io.Writer) error { return png.Encode(w, s.draw()) }); err != nil {
+		var image bytes.Buffer
+		if err := png.Encode(&image, s.draw()); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, image.Bytes(), 0o666); err != nil {
 			return err
 		}
 		if _, err := fmt.Fprintln(w, folder, name, i, label); err != nil {

@@ -342,6 +342,40 @@ func TestWritePathfinderAgain(t *testing.T) {
 	}
 }
 
+// Images are written in place: to write each under a temporary name, sync and rename it takes most of the time that 200,000
+// images need. While a batch is made again its metadata file, by which images are found, does not exist.
+func TestWritePathfinderInPlace(t *testing.T) {
+	dir := t.TempDir()
+	if err := WritePathfinder(t.Context(), dir, 32, 3, 1, func(string, int) {}); err != nil {
+		t.Fatal(err)
+	}
+	level := filepath.Join(dir, "pathfinder32", pathfinderLevel)
+	image := filepath.Join(level, "imgs", "0", "sample_0.png")
+	before, err := os.Stat(image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	original := mustRead(t, image)
+	write(t, image, []byte("truncated by a power cut"))
+	if err := WritePathfinder(t.Context(), dir, 32, 3, 1, func(string, int) {}); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := os.Stat(image); err != nil || !os.SameFile(before, after) {
+		t.Errorf("the image was replaced, not written in place; error %v", err)
+	}
+	if !bytes.Equal(mustRead(t, image), original) {
+		t.Error("the image differs from the one made first")
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := WritePathfinder(ended, dir, 32, 3, 1, func(string, int) {}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, expected %v", err, context.Canceled)
+	}
+	if _, err := os.Stat(filepath.Join(level, "metadata", "0.npy")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the metadata of an interrupted batch still exists; error %v", err)
+	}
+}
+
 func mustRead(t *testing.T, path string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(path)
