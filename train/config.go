@@ -25,7 +25,7 @@ type Config struct {
 	Task    string `toml:"task"`
 	Seed    uint64 `toml:"seed"`    // of initial weights, shuffling, dropout and synthetic data; below 2^63
 	Workers int    `toml:"threads"` // 0: one per processor
-	Level   string `toml:"level"`   // kernel level; "" is the one in use
+	Level   string `toml:"level"`   // kernel level that the run used: New records it
 
 	Data   DataConfig   `toml:"data"`
 	Model  model.Config `toml:"model"` // encoder, d_input and d_output come from the data where they are "" and 0

@@ -2,11 +2,13 @@ package train
 
 import (
 	"errors"
+	"path/filepath"
 	"reflect"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/ssm"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
@@ -98,6 +100,8 @@ func TestSetRefuses(t *testing.T) {
 		"data.dir=a\rb":                  "want one line",
 		"ssm.colour=red":                 "unknown key ssm.colour",
 		"colour=3":                       "unknown key colour",
+		"ssm.innit=lin":                  `unknown key ssm.innit; did you mean "ssm.init"?`,
+		"level=avx2":                     "choose them with --level or S4D_LEVEL",
 		"train.epochs=many":              `"many" is not a valid whole number for train.epochs`,
 		"train.epochs=2.5":               `"2.5" is not a valid whole number for train.epochs`,
 		"train.epochs=":                  `"" is not a valid whole number for train.epochs`,
@@ -137,6 +141,8 @@ func TestMergeRefuses(t *testing.T) {
 		"[train]\nepochs = \"three\"":    "train.epochs",
 		"[train\nepochs = 3":             "my.toml",
 		"[trains]\nepochs = 3":           "unknown key trains",
+		"[ssm]\ninnit = \"lin\"":         `unknown key ssm.innit; did you mean "ssm.init"?`,
+		"level = \"generic\"":            "choose them with --level or S4D_LEVEL",
 		"[optim]\nbetas = [0.9]":         "optim.betas",
 		"[optim]\nmilestones = [1, 2.5]": "optim.milestones",
 	} {
@@ -145,6 +151,36 @@ func TestMergeRefuses(t *testing.T) {
 		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "my.toml") {
 			t.Errorf("%q: error %v, want one that says my.toml and %s", text, err, want)
 		}
+	}
+}
+
+// The level in a configuration that a run has recorded is accepted whatever the machine, and has no effect.
+func TestRecordedLevel(t *testing.T) {
+	c := tiny(t)
+	before := vek.CurrentLevel()
+	for _, level := range []vek.Level{vek.Generic, vek.AVX2, vek.AVX512, vek.NEON} {
+		c.Level = string(level)
+		text, err := c.encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := Default()
+		if err := got.Merge(text, "config.toml"); err != nil || got.Level != c.Level {
+			t.Errorf("recorded level %q: read %q, error %v", level, got.Level, err)
+		}
+		got.Out = filepath.Join(t.TempDir(), "run")
+		tr, err := New(t.Context(), got)
+		if err != nil || tr.Config().Level != string(before) || vek.CurrentLevel() != before {
+			t.Errorf("recorded level %q: New selected %s, error %v; expected %s", level, vek.CurrentLevel(), err, before)
+		}
+	}
+	c.Level = "nonsense"
+	text, err := c.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := new(Config).Merge(text, "config.toml"); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), `level "nonsense": expected one of`) {
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -2,12 +2,17 @@ package train
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
+
+	"github.com/s4d-fast/s4d-fast/internal/suggest"
+	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
 // Merge replaces the values that a TOML text gives; name says in errors where the text is from. An unknown key
@@ -20,10 +25,41 @@ func (c *Config) Merge(text []byte, name string) error {
 		return configErrorf("%s: %s", name, strings.TrimPrefix(err.Error(), "toml: "))
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return configErrorf("%s: unknown key %s", name, unknown[0])
+		return configErrorf("%s: %w", name, unknownKey(unknown[0].String()))
+	}
+	if meta.IsDefined("level") {
+		if err := checkLevel(meta, next.Level); err != nil {
+			return configErrorf("%s: %w", name, err)
+		}
 	}
 	*c = next
 	return nil
+}
+
+// errLevel is the error of a configuration that sets the level.
+var errLevel = errors.New("level records the kernels that a run has used and cannot be set: choose them with --level or S4D_LEVEL")
+
+// checkLevel accepts a level in the configuration that a run recorded, which has values in every section.
+func checkLevel(meta toml.MetaData, level string) error {
+	for _, key := range []string{"task", "seed", "threads", "data", "model", "ssm", "optim", "train"} {
+		if !meta.IsDefined(key) {
+			return errLevel
+		}
+	}
+	if known := []vek.Level{"", vek.Generic, vek.AVX2, vek.AVX512, vek.NEON}; !slices.Contains(known, vek.Level(level)) {
+		return fmt.Errorf("level %q: expected one of %q", level, known[1:])
+	}
+	return nil
+}
+
+// unknownKey is the error of a key that no configuration has.
+func unknownKey(key string) error {
+	all := Default()
+	flat, err := all.flatten()
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("unknown key %s%s", key, suggest.Hint(key, slices.Sorted(maps.Keys(flat))))
 }
 
 // Set replaces one value, as in "ssm.init=legs" or "optim.milestones=[10, 20]". The value is TOML; text without
@@ -40,6 +76,9 @@ func (c *Config) Set(assignment string) error {
 		return configErrorf("--set %q: key %q: want letters, digits, _ and dots", assignment, key)
 	}
 	want, err := kindOf(key)
+	if key == "level" {
+		err = errLevel
+	}
 	if err != nil {
 		return configErrorf("--set %s: %w", assignment, err)
 	}
@@ -69,7 +108,7 @@ func kindOf(key string) (string, error) {
 	for part := range strings.SplitSeq(key, ".") {
 		section, _ := at.(map[string]any)
 		if at = section[part]; at == nil {
-			return "", fmt.Errorf("unknown key %s", key)
+			return "", unknownKey(key)
 		}
 	}
 	switch at.(type) {
@@ -149,7 +188,7 @@ func (c *Config) Value(key string) (string, error) {
 	}
 	v, ok := flat[key]
 	if !ok {
-		return "", configErrorf("unknown key %s", key)
+		return "", configErrorf("%w", unknownKey(key))
 	}
 	return v, nil
 }

@@ -47,11 +47,6 @@ func New(ctx context.Context, cfg Config) (*Trainer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	if cfg.Level != "" {
-		if err := vek.SetLevel(vek.Level(cfg.Level)); err != nil {
-			return nil, configError{err}
-		}
-	}
 	data, err := LoadData(ctx, cfg, "")
 	if err != nil {
 		return nil, err

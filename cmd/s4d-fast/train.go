@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/internal/figure"
-	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
@@ -96,7 +95,6 @@ func (c *trainCmd) config() (train.Config, error) {
 	if c.Threads != 0 {
 		cfg.Workers = c.Threads
 	}
-	cfg.Level = string(vek.CurrentLevel()) // --level and S4D_LEVEL have been applied
 	if cfg.Data.Dir == "" && cfg.Task != defaultTask {
 		return cfg, usageError(fmt.Errorf("task %q needs --data: the folder of its data set", cfg.Task))
 	}
