@@ -17,16 +17,17 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/safetensors"
 )
 
-// A model file is a safetensors file whose metadata holds the format's version, the configuration and Meta.
+// A model file is a safetensors file. Its metadata holds the format's version, the configuration and Meta
+// (docs/model-file.md).
 const (
 	formatKey, formatVersion = "s4d-fast", "1"
 	configKey, metaKey       = "config", "meta"
 )
 
-// ErrZip is what Load and Read call a PyTorch checkpoint.
-var ErrZip = errors.New("a zip file, as PyTorch checkpoints are, and no model file")
+// ErrZip is the error of Load and Read for a zip file. PyTorch checkpoints are zip files.
+var ErrZip = errors.New("a zip file, as PyTorch checkpoints are, not a model file")
 
-// Load reads a model file; errors name the path and what is wrong in it.
+// Load reads a model file. Errors name the path and what is wrong in the file.
 func Load(path string) (*Model, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -78,7 +79,7 @@ func read(r io.Reader) (*Model, error) {
 	return m, err
 }
 
-// validate checks what a file's metadata holds.
+// validate checks the content of a file's metadata.
 func (m *Model) validate() error {
 	if err := m.Config.validate(); err != nil {
 		return err
@@ -97,12 +98,12 @@ func strictJSON(text string, v any) error {
 		return err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows the JSON value")
+		return errors.New("trailing data after the JSON value")
 	}
 	return nil
 }
 
-// fromArrays returns the weights that the arrays hold, no more and no fewer than the configuration has.
+// fromArrays returns the weights from the arrays, which must be exactly those of the configuration.
 func (c Config) fromArrays(arrays []safetensors.Array) (*Weights, error) {
 	if c.NLayers > len(arrays) {
 		return nil, fmt.Errorf("n_layers %d in a file of %d tensors", c.NLayers, len(arrays))
@@ -118,7 +119,7 @@ func (c Config) fromArrays(arrays []safetensors.Array) (*Weights, error) {
 		case a == nil:
 			return stored{}, fmt.Errorf("tensor %q is missing", t.Name)
 		case a.F32 == nil:
-			return stored{}, fmt.Errorf("tensor %q holds integers, want %s", t.Name, safetensors.F32)
+			return stored{}, fmt.Errorf("tensor %q holds integers, expected %s", t.Name, safetensors.F32)
 		}
 		return stored{name: a.Name, shape: a.Shape, want: t.Shape, data: a.F32}, nil
 	})
@@ -130,16 +131,16 @@ func (c Config) fromArrays(arrays []safetensors.Array) (*Weights, error) {
 	return w, err
 }
 
-// stored is a tensor in a file: under the file's name, with the shape it has and should have there.
+// stored is a tensor in a file, with the file's name for it.
 type stored struct {
 	name        string
 	shape, want []int
 	data        []float32
-	value       func(float64) float64 // what becomes of each; nil: it stays
+	value       func(float64) float64 // converts each value; nil keeps it
 }
 
-// fill returns weights with the values that find gives for each tensor. Memory is taken after every tensor has
-// been found in its right shape: a configuration that promises more than the file holds costs nothing.
+// fill returns weights with the values that find returns for each tensor. It allocates memory after it has found
+// every tensor in its expected shape, so a configuration that announces more than the file holds costs nothing.
 func (c Config) fill(find func(t Tensor) (stored, error)) (*Weights, error) {
 	var sources []stored
 	for _, s := range c.specs(&Weights{Layers: make([]Layer, c.NLayers)}) {
@@ -148,7 +149,7 @@ func (c Config) fill(find func(t Tensor) (stored, error)) (*Weights, error) {
 			return nil, err
 		}
 		if !slices.Equal(src.shape, src.want) {
-			return nil, fmt.Errorf("tensor %q: shape %v, want %v", src.name, src.shape, src.want)
+			return nil, fmt.Errorf("tensor %q: shape %v, expected %v", src.name, src.shape, src.want)
 		}
 		sources = append(sources, src)
 	}
@@ -167,7 +168,18 @@ func (c Config) fill(find func(t Tensor) (stored, error)) (*Weights, error) {
 	return w, nil
 }
 
-// checkValues refuses values that no training leaves behind. A log decay of −Inf is a pole on the unit circle.
+// Validate reports the first value that cannot be a weight: NaN, an infinity or a negative variance.
+func (w *Weights) Validate() error {
+	for _, t := range w.tensors {
+		if err := t.checkValues(); err != nil {
+			return fmt.Errorf("tensor %q: %w", t.Name, err)
+		}
+	}
+	return nil
+}
+
+// checkValues reports the first value that cannot be a weight. A log decay of −Inf can: it is a pole on the unit
+// circle.
 func (t Tensor) checkValues() error {
 	for i, x := range t.Data {
 		v := float64(x)
@@ -181,7 +193,7 @@ func (t Tensor) checkValues() error {
 	return nil
 }
 
-// WriteTo writes the model file. A configuration or Meta that Read would refuse is refused here.
+// WriteTo writes the model file. A configuration or Meta that Read would reject is an error.
 func (m *Model) WriteTo(w io.Writer) (int64, error) {
 	n, err := m.writeTo(w)
 	if err != nil {
@@ -211,7 +223,7 @@ func (m *Model) writeTo(w io.Writer) (int64, error) {
 	return file.WriteTo(w)
 }
 
-// Save writes the model file; a crash leaves the old file or the new one.
+// Save writes the model file. After a crash, path holds the old file or the new one (package atomicfile).
 func (m *Model) Save(path string) error {
 	err := atomicfile.Write(path, func(w io.Writer) error {
 		_, err := m.writeTo(w)

@@ -52,11 +52,11 @@ func TestSaveAndLoad(t *testing.T) {
 			continue
 		}
 		if got.Config != m.Config || !reflect.DeepEqual(got.Meta, m.Meta) {
-			t.Errorf("%s: got %+v, %+v; want %+v, %+v", name, got.Config, got.Meta, m.Config, m.Meta)
+			t.Errorf("%s: got %+v, %+v; expected %+v, %+v", name, got.Config, got.Meta, m.Config, m.Meta)
 		}
 		for i, v := range got.Weights.Flat() {
 			if math.Float32bits(v) != math.Float32bits(m.Weights.Flat()[i]) {
-				t.Fatalf("%s: weight %d is %v, want %v", name, i, v, m.Weights.Flat()[i])
+				t.Fatalf("%s: weight %d is %v, expected %v", name, i, v, m.Weights.Flat()[i])
 			}
 		}
 		if got.Hash() != m.Hash() {
@@ -70,7 +70,7 @@ func onlyFile(t *testing.T, dir, name string) {
 	t.Helper()
 	files, err := os.ReadDir(dir)
 	if err != nil || len(files) != 1 || files[0].Name() != name {
-		t.Errorf("the folder holds %v, want %s alone (%v)", files, name, err)
+		t.Errorf("the folder holds %v, expected %s alone (%v)", files, name, err)
 	}
 }
 
@@ -93,9 +93,9 @@ func TestFailedSave(t *testing.T) {
 		t.Errorf("the file has changed (%v)", err)
 	}
 	onlyFile(t, filepath.Dir(path), "m.safetensors")
-	gone := filepath.Join(t.TempDir(), "no", "folder", "m.safetensors")
-	if err := m.Save(gone); err == nil || !strings.Contains(err.Error(), filepath.Dir(gone)) {
-		t.Errorf("save in a folder that is not there: error %v", err)
+	missing := filepath.Join(t.TempDir(), "no", "folder", "m.safetensors")
+	if err := m.Save(missing); err == nil || !strings.Contains(err.Error(), filepath.Dir(missing)) {
+		t.Errorf("save in a missing folder: error %v", err)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestLoadNamesThePath(t *testing.T) {
 	if err := os.WriteFile(bad, []byte("hello"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{bad, filepath.Join(dir, "gone.safetensors"), dir} {
+	for _, path := range []string{bad, filepath.Join(dir, "missing.safetensors"), dir} {
 		_, err := Load(path)
 		if err == nil || !strings.Contains(err.Error(), path) || !strings.HasPrefix(err.Error(), "model: ") {
 			t.Errorf("Load(%s): error %v", path, err)
@@ -113,7 +113,7 @@ func TestLoadNamesThePath(t *testing.T) {
 	}
 }
 
-// The hash stands for what the network computes: configuration, input normalisation, every weight.
+// The hash identifies what the network computes: configuration, input normalisation and every weight.
 func TestHash(t *testing.T) {
 	fresh := func() *Model {
 		m := mustNew(t, tiny(), 1)
@@ -174,7 +174,7 @@ func config(change func(c *Config)) func(f *safetensors.File) {
 	}
 }
 
-func TestReadRefuses(t *testing.T) {
+func TestReadRejects(t *testing.T) {
 	type file = safetensors.File
 	set := func(key, text string) func(f *file) { return func(f *file) { f.Metadata[key] = text } }
 	value := func(name string, v float64) func(f *file) {
@@ -189,8 +189,8 @@ func TestReadRefuses(t *testing.T) {
 		{"other version", set(formatKey, "2"), `format version "2": this program reads "1"`},
 		{"no configuration", func(f *file) { delete(f.Metadata, configKey) }, `metadata "config": is missing or empty`},
 		{"no meta", func(f *file) { delete(f.Metadata, metaKey) }, `metadata "meta": is missing or empty`},
-		{"configuration that is no JSON", set(configKey, "d_model = 3"), `metadata "config": invalid character`},
-		{"two configurations", set(configKey, "{} {}"), `metadata "config": something follows`},
+		{"configuration that is not JSON", set(configKey, "d_model = 3"), `metadata "config": invalid character`},
+		{"two configurations", set(configKey, "{} {}"), `metadata "config": trailing data`},
 		{"unknown field", set(configKey, `{"colour":"red"}`), `metadata "config": json: unknown field "colour"`},
 		{"number as text", set(configKey, `{"d_model":"3"}`), `metadata "config": json:`},
 		{"empty configuration", set(configKey, "{}"), "d_input 0: want ≥ 1"},
@@ -198,17 +198,17 @@ func TestReadRefuses(t *testing.T) {
 		{"many layers", config(func(c *Config) { c.NLayers = 4096 }), "n_layers 4096 in a file of 22 tensors"},
 		{"one more layer", config(func(c *Config) { c.NLayers = 3 }), `tensor "layers.2.log_xi" is missing`},
 		{"fewer layers", config(func(c *Config) { c.NLayers = 1 }), `tensor "layers.1.log_xi", shape [6], does not belong to the network`},
-		{"wide", config(func(c *Config) { c.DModel = 10_000 }), `tensor "encoder.weight": shape [6 3], want [10000 3]`},
-		{"wrong modes", config(func(c *Config) { c.SSM.DState = 16 }), `tensor "layers.0.log_rho": shape [6 4], want [6 8]`},
+		{"wide", config(func(c *Config) { c.DModel = 10_000 }), `tensor "encoder.weight": shape [6 3], expected [10000 3]`},
+		{"wrong modes", config(func(c *Config) { c.SSM.DState = 16 }), `tensor "layers.0.log_rho": shape [6 4], expected [6 8]`},
 		{"other scheme", config(func(c *Config) { c.SSM.Init = ssm.Lin }), `tensor "layers.0.log_dt" is missing`},
 		{"other norm", config(func(c *Config) { c.Norm = NormBatch }), `tensor "layers.0.norm.running_mean" is missing`},
 		{"wrong choice", config(func(c *Config) { c.Pool = "max" }), `pool "max": expected one of ["mean" "last" "none"]`},
 		{"missing tensor", func(f *file) { f.Arrays = f.Arrays[:len(f.Arrays)-1] }, `tensor "decoder.bias" is missing`},
 		{"renamed tensor", func(f *file) { f.Find("layers.1.C").Name = "layers.1.c" }, `tensor "layers.1.C" is missing`},
 		{"extra tensor", func(f *file) { f.Arrays = append(f.Arrays, safetensors.Array{Name: "x", Shape: []int{0}}) }, `tensor "x", shape [0], does not belong`},
-		{"transposed", func(f *file) { f.Find("layers.1.C").Shape = []int{4, 6, 2} }, `tensor "layers.1.C": shape [4 6 2], want [6 4 2]`},
-		{"flattened", func(f *file) { f.Find("layers.1.C").Shape = []int{48} }, `tensor "layers.1.C": shape [48], want [6 4 2]`},
-		{"integers", func(f *file) { a := f.Find("decoder.bias"); a.F32, a.I64 = nil, make([]int64, 5) }, `tensor "decoder.bias" holds integers, want F32`},
+		{"transposed", func(f *file) { f.Find("layers.1.C").Shape = []int{4, 6, 2} }, `tensor "layers.1.C": shape [4 6 2], expected [6 4 2]`},
+		{"flattened", func(f *file) { f.Find("layers.1.C").Shape = []int{48} }, `tensor "layers.1.C": shape [48], expected [6 4 2]`},
+		{"integers", func(f *file) { a := f.Find("decoder.bias"); a.F32, a.I64 = nil, make([]int64, 5) }, `tensor "decoder.bias" holds integers, expected F32`},
 		{"NaN", value("layers.1.C", math.NaN()), `tensor "layers.1.C": element 1 is NaN`},
 		{"+Inf", value("layers.0.log_rho", math.Inf(1)), `tensor "layers.0.log_rho": element 1 is +Inf`},
 		{"−Inf", value("layers.0.log_xi", math.Inf(-1)), `tensor "layers.0.log_xi": element 1 is -Inf`},
@@ -225,7 +225,7 @@ func TestReadRefuses(t *testing.T) {
 		var err error
 		used := allocated(func() { _, err = Read(bytes.NewReader(b)) })
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Count(err.Error(), "model: ") != 1 {
-			t.Errorf("%s: error %v, want one that says %q", tt.name, err, tt.want)
+			t.Errorf("%s: error %v, expected one that says %q", tt.name, err, tt.want)
 		}
 		if used > 1<<20 {
 			t.Errorf("%s: %d bytes allocated", tt.name, used)
@@ -254,7 +254,7 @@ func smallest(t testing.TB) []byte {
 	return encode(t, m)
 }
 
-// valid fails the test unless a model that came out of a file is one that can be used.
+// valid fails the test unless the model that was read can be used and written.
 func valid(t testing.TB, m *Model) {
 	t.Helper()
 	if err := m.validate(); err != nil {
@@ -270,16 +270,58 @@ func valid(t testing.TB, m *Model) {
 	}
 }
 
-// Every truncation and thousands of wrong bytes give an error or a valid model, in little memory.
-func TestMutatedFiles(t *testing.T) {
+// withoutSum renames the checksum's key in a file, as if an earlier version had written it.
+func withoutSum(b []byte) []byte {
+	return bytes.Replace(b, []byte(`"sha256"`), []byte(`"other!"`), 1)
+}
+
+// Every truncation and every flipped bit is an error, or leaves the model as it was: the checksum's key alone may
+// change.
+func TestDamagedFile(t *testing.T) {
 	whole := smallest(t)
+	want, err := Read(bytes.NewReader(whole))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range whole {
+		if _, err := Read(bytes.NewReader(whole[:n])); err == nil {
+			t.Errorf("%d of %d bytes: no error", n, len(whole))
+		}
+	}
+	accepted := 0
+	for i := range 8 * len(whole) {
+		b := bytes.Clone(whole)
+		b[i/8] ^= 1 << (i % 8)
+		m, err := Read(bytes.NewReader(b))
+		if err != nil {
+			continue
+		}
+		accepted++
+		if m.Hash() != want.Hash() || !reflect.DeepEqual(m.Meta, want.Meta) {
+			t.Errorf("bit %d of byte %d flipped: no error, and another model", i%8, i/8)
+		}
+	}
+	if most := 8 * len("sha256"); accepted > most {
+		t.Errorf("%d flipped bits gave no error, expected at most %d", accepted, most)
+	}
+}
+
+// A file without a checksum gives, after every truncation and thousands of wrong bytes, an error or a valid model,
+// in little memory.
+func TestMutatedFiles(t *testing.T) {
+	whole := withoutSum(smallest(t))
+	if m, err := Read(bytes.NewReader(whole)); err != nil {
+		t.Fatal(err)
+	} else {
+		valid(t, m)
+	}
 	for n := range whole {
 		if _, err := Read(bytes.NewReader(whole[:n])); err == nil {
 			t.Errorf("%d of %d bytes: no error", n, len(whole))
 		}
 	}
 	r := rand.New(rand.NewPCG(5, 6))
-	refused := 0
+	rejected := 0
 	const mutations = 6000
 	for i := range mutations {
 		b := bytes.Clone(whole)
@@ -291,19 +333,20 @@ func TestMutatedFiles(t *testing.T) {
 			t.Fatalf("byte %d = %#x: %d bytes allocated, error %v", at, b[at], used, err)
 		}
 		if err != nil {
-			refused++
+			rejected++
 			continue
 		}
 		valid(t, m)
 	}
-	if refused < mutations/2 {
-		t.Errorf("%d of %d mutated files refused: the mutations do not bite", refused, mutations)
+	if rejected < mutations/2 {
+		t.Errorf("%d of %d mutated files rejected, expected most", rejected, mutations)
 	}
 }
 
 func FuzzRead(f *testing.F) {
 	f.Add(smallest(f))
 	f.Add(smallest(f)[:100])
+	f.Add(withoutSum(smallest(f)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if m, err := Read(bytes.NewReader(b)); err == nil {
 			valid(t, m)

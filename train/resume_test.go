@@ -1,6 +1,7 @@
 package train
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -94,8 +95,9 @@ func TestDamagedCheckpoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	whole = bytes.Replace(whole, []byte(`"sha256"`), []byte(`"other!"`), 1) // as earlier versions wrote it
 	for want, text := range map[string]string{
-		"cut short":                  string(whole[:len(whole)-5]),
+		"truncated":                  string(whole[:len(whole)-5]),
 		"version 9":                  strings.Replace(string(whole), `\"version\":1`, `\"version\":9`, 1),
 		`"adam.m.layers.1.C"`:        strings.Replace(string(whole), `"adam.m.layers.1.C"`, `"adam.n.layers.1.C"`, 1),
 		checkpointFile + " is missi": "",

@@ -2,7 +2,9 @@ package safetensors
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,7 +19,8 @@ type place struct {
 	entry
 }
 
-// Read reads a whole file. Every error names what is wrong and, where there is one, the array.
+// Read reads a whole file and verifies its checksum, if it has one. Errors say what is wrong, and in which
+// array.
 func Read(r io.Reader) (*File, error) {
 	header, err := readHeader(r)
 	if err != nil {
@@ -28,6 +31,14 @@ func Read(r io.Reader) (*File, error) {
 		return nil, err
 	}
 	f := &File{Metadata: metadata, Arrays: make([]Array, len(places))}
+	sum, summed := metadata[sumKey]
+	h := sha256.New()
+	if summed {
+		h.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(header))))
+		h.Write(bytes.Replace(header, []byte(sum), []byte(noSum), 1))
+		delete(metadata, sumKey)
+		r = io.TeeReader(r, h)
+	}
 	for i, p := range places {
 		if f.Arrays[i], err = p.read(r); err != nil {
 			return nil, fmt.Errorf("safetensors: array %q: %w", p.name, err)
@@ -35,9 +46,11 @@ func Read(r io.Reader) (*File, error) {
 	}
 	switch _, err := io.ReadFull(r, make([]byte, 1)); {
 	case err == nil:
-		return nil, fmt.Errorf("safetensors: bytes after the last array")
+		return nil, fmt.Errorf("safetensors: trailing data after the last array")
 	case !errors.Is(err, io.EOF):
 		return nil, fmt.Errorf("safetensors: %w", err)
+	case summed && hex.EncodeToString(h.Sum(nil)) != sum:
+		return nil, fmt.Errorf("safetensors: wrong checksum: the file is damaged, or was changed without removing %q from its metadata", sumKey)
 	}
 	return f, nil
 }
@@ -45,35 +58,35 @@ func Read(r io.Reader) (*File, error) {
 func readHeader(r io.Reader) ([]byte, error) {
 	var size [8]byte
 	if _, err := io.ReadFull(r, size[:]); err != nil {
-		return nil, fmt.Errorf("safetensors: header's length: %w", cutShort(err))
+		return nil, fmt.Errorf("safetensors: header's length: %w", truncated(err))
 	}
 	n := binary.LittleEndian.Uint64(size[:])
 	if n < 2 || n > maxHeader {
-		return nil, fmt.Errorf("safetensors: header of %d bytes: want 2 … %d", n, maxHeader)
+		return nil, fmt.Errorf("safetensors: header of %d bytes: expected 2 … %d", n, maxHeader)
 	}
 	var header bytes.Buffer // grows with the bytes that arrive
 	if got, err := io.CopyN(&header, r, int64(n)); err != nil {
-		return nil, fmt.Errorf("safetensors: header: %w: %d of %d bytes", cutShort(err), got, n)
+		return nil, fmt.Errorf("safetensors: header: %w: %d of %d bytes", truncated(err), got, n)
 	}
 	return header.Bytes(), nil
 }
 
-var errCutShort = errors.New("the file is cut short")
+var errTruncated = errors.New("the file is truncated")
 
-// cutShort gives the end of a file where more was promised a name.
-func cutShort(err error) error {
+// truncated replaces the end of the file, where more bytes were announced, by errTruncated.
+func truncated(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errCutShort
+		return errTruncated
 	}
 	return err
 }
 
-// parseHeader returns the metadata and the arrays' places in the order of the bytes, which they cover without
-// overlap or gap.
+// parseHeader returns the metadata, and the arrays' places in the order of their bytes. The places cover the data
+// without overlap or gap.
 func parseHeader(header []byte) (metadata map[string]string, places []place, err error) {
 	d := json.NewDecoder(bytes.NewReader(header))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, nil, fmt.Errorf("safetensors: header: no JSON object")
+		return nil, nil, fmt.Errorf("safetensors: header: not a JSON object")
 	}
 	seen := map[string]bool{}
 	for d.More() {
@@ -83,10 +96,10 @@ func parseHeader(header []byte) (metadata map[string]string, places []place, err
 		}
 		name := t.(string) // the decoder accepts nothing else as a key
 		if len(name) > maxName {
-			return nil, nil, fmt.Errorf("safetensors: header: a name of %d bytes: want at most %d", len(name), maxName)
+			return nil, nil, fmt.Errorf("safetensors: header: a name of %d bytes: expected at most %d", len(name), maxName)
 		}
 		if seen[name] || len(seen) > maxArrays {
-			return nil, nil, fmt.Errorf("safetensors: header: %q is one too many: the name comes twice, or there are more than %d", name, maxArrays)
+			return nil, nil, fmt.Errorf("safetensors: header: %q is one too many: the name occurs twice, or there are more than %d entries", name, maxArrays)
 		}
 		seen[name] = true
 		if name == metadataKey {
@@ -108,18 +121,18 @@ func parseHeader(header []byte) (metadata map[string]string, places []place, err
 		return nil, nil, fmt.Errorf("safetensors: header: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, nil, fmt.Errorf("safetensors: header: something follows the JSON object")
+		return nil, nil, fmt.Errorf("safetensors: header: trailing data after the JSON object")
 	}
 	return metadata, places, arrange(places)
 }
 
-// arrange sorts the arrays by their place and refuses overlaps and gaps. Empty arrays keep the header's order.
+// arrange sorts the arrays by their place and rejects overlaps and gaps. Empty arrays keep the header's order.
 func arrange(places []place) error {
 	slices.SortStableFunc(places, func(a, b place) int { return slices.Compare(a.Offsets[:], b.Offsets[:]) })
 	end := int64(0)
 	for _, p := range places {
 		if p.Offsets[0] != end {
-			return fmt.Errorf("safetensors: array %q begins at byte %d, want %d: arrays overlap or leave a gap", p.name, p.Offsets[0], end)
+			return fmt.Errorf("safetensors: array %q begins at byte %d, expected %d: arrays overlap or leave a gap", p.name, p.Offsets[0], end)
 		}
 		end = p.Offsets[1]
 	}
@@ -128,31 +141,31 @@ func arrange(places []place) error {
 
 var widths = map[string]int64{F32: 4, I64: 8}
 
-// check compares type, shape and place with each other.
+// check compares the type, the shape and the place with each other.
 func (e *entry) check() error {
 	size := widths[e.DType]
 	if size == 0 {
-		return fmt.Errorf("type %.64q: only F32 and I64 are read", e.DType)
+		return fmt.Errorf("type %.64q: expected F32 or I64", e.DType)
 	}
 	if len(e.Shape) > maxRank {
-		return fmt.Errorf("%d dimensions: want at most %d", len(e.Shape), maxRank)
+		return fmt.Errorf("%d dimensions: expected at most %d", len(e.Shape), maxRank)
 	}
 	for _, d := range e.Shape {
 		if d < 0 || d > maxBytes || d > 0 && size > maxBytes/d {
-			return fmt.Errorf("shape %v makes no sense", e.Shape)
+			return fmt.Errorf("invalid shape %v", e.Shape)
 		}
 		size *= d
 	}
 	if e.Offsets[0] < 0 || e.Offsets[1]-e.Offsets[0] != size {
-		return fmt.Errorf("shape %v takes %d bytes, its place is %v", e.Shape, size, e.Offsets)
+		return fmt.Errorf("shape %v needs %d bytes, its data_offsets are %v", e.Shape, size, e.Offsets)
 	}
 	return nil
 }
 
-// chunk is how much is read at a time, in bytes.
+// chunk is the number of bytes that are read at a time.
 const chunk = 1 << 16
 
-// read takes the array's bytes from r. Memory grows with the bytes that arrive, whatever the header promises.
+// read reads the array's bytes from r. Memory grows with the bytes that arrive, not with what the header announces.
 func (p *place) read(r io.Reader) (Array, error) {
 	a := Array{Name: p.name, Shape: make([]int, len(p.Shape))}
 	for i, d := range p.Shape {
@@ -169,14 +182,14 @@ func (p *place) read(r io.Reader) (Array, error) {
 	for ; left > 0; left -= int64(len(buf)) {
 		buf = buf[:min(left, chunk)]
 		if _, err := io.ReadFull(r, buf); err != nil {
-			return a, cutShort(err)
+			return a, truncated(err)
 		}
 		a.decode(buf)
 	}
 	return a, nil
 }
 
-// decode appends values.
+// decode appends the values in b.
 func (a *Array) decode(b []byte) {
 	if a.I64 != nil {
 		for ; len(b) > 0; b = b[8:] {

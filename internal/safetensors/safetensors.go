@@ -1,9 +1,15 @@
-// Package safetensors reads and writes files of named arrays: eight bytes of header length, a JSON header
-// with each array's type, shape and place, then the bytes, little endian.
+// Package safetensors reads and writes files of named arrays in Hugging Face's safetensors format. A file has
+// eight bytes with the header's length, a JSON header with the type, shape and place of each array, then the
+// arrays' bytes. All numbers are little endian.
 //
-// A File goes out with WriteTo and comes in with Read. Nothing that a header declares is believed before it is
-// checked against the bytes that are there.
+// WriteTo stores a checksum in the metadata, and Read verifies it where there is one. Read trusts no number in
+// a header before the bytes that it announces have been read.
 package safetensors
+
+import (
+	"crypto/sha256"
+	"strings"
+)
 
 // Element types that are read and written.
 const (
@@ -20,8 +26,14 @@ const (
 	maxName   = 256     // bytes of an array's name, when read
 )
 
-// metadataKey is the header's entry that is no array.
+// metadataKey is the one entry of the header that does not describe an array.
 const metadataKey = "__metadata__"
+
+// sumKey is the metadata entry with the file's checksum: the SHA-256 of the whole file in hexadecimal digits,
+// computed with noSum in their place.
+const sumKey = "sha256"
+
+var noSum = strings.Repeat("0", 2*sha256.Size)
 
 // Array is one named array: one of F32 and I64 holds its values, row-major.
 type Array struct {
@@ -31,13 +43,13 @@ type Array struct {
 	I64   []int64
 }
 
-// File is what a file holds. Arrays keep their order.
+// File is the content of a file. Arrays keep their order. Metadata does not include the checksum.
 type File struct {
 	Metadata map[string]string
 	Arrays   []Array
 }
 
-// Find returns the array of a name, or nil.
+// Find returns the array with the given name, or nil.
 func (f *File) Find(name string) *Array {
 	for i := range f.Arrays {
 		if f.Arrays[i].Name == name {

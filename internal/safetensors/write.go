@@ -2,43 +2,56 @@ package safetensors
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 )
 
-// WriteTo writes the file.
+// WriteTo writes the file, with its checksum.
 func (f *File) WriteTo(w io.Writer) (int64, error) {
 	header, err := f.header()
 	if err != nil {
 		return 0, err
 	}
-	var out bytes.Buffer
-	out.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(header))))
-	out.Write(header)
-	total, err := out.WriteTo(w)
+	head := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)
+	h := sha256.New()
+	if _, err := f.write(h, head); err != nil {
+		return 0, err
+	}
+	digits := bytes.Index(head, []byte(`"`+sumKey+`":"`+noSum)) + len(sumKey) + 4
+	hex.Encode(head[digits:], h.Sum(nil))
+	return f.write(w, head)
+}
+
+// write writes the length and the header, then the arrays.
+func (f *File) write(w io.Writer, head []byte) (int64, error) {
+	n, err := w.Write(head)
+	total := int64(n)
 	for i := range f.Arrays {
 		if err != nil {
 			break
 		}
-		var n int
 		n, err = w.Write(f.Arrays[i].bytes())
 		total += int64(n)
 	}
 	return total, err
 }
 
-// header renders the JSON header with the arrays in order, padded with spaces so that the data begins on a
-// 64-byte border.
+// header returns the JSON header with noSum for the checksum. Spaces pad it so that the data begin at a
+// multiple of 64 bytes.
 func (f *File) header() ([]byte, error) {
+	metadata := map[string]string{}
+	maps.Copy(metadata, f.Metadata)
+	metadata[sumKey] = noSum
 	var b bytes.Buffer
 	b.WriteByte('{')
-	if len(f.Metadata) > 0 {
-		if err := member(&b, metadataKey, f.Metadata); err != nil {
-			return nil, err
-		}
+	if err := member(&b, metadataKey, metadata); err != nil {
+		return nil, err
 	}
 	at := int64(0)
 	for i := range f.Arrays {
