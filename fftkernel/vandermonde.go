@@ -47,7 +47,7 @@ func (v *Vandermonde) ScratchLen() int { return v.scratch }
 
 // cut takes a matrix from scratch. Rows (columns) n and modes+n of the factors are a mode's two parts.
 func cut(scratch []float32, rows, cols, stride int) (m vek.Matrix, rest []float32) {
-	return vek.Matrix{Data: scratch[: rows*stride : rows*stride], Rows: rows, Cols: cols, Stride: stride}, scratch[rows*stride:]
+	return vek.MatrixOf(scratch, rows, stride).Columns(0, cols), scratch[rows*stride:]
 }
 
 // Kernel writes k[l] for 0 ≤ l < len(k) ≤ length. logLambda is log λ (real part ≤ 0), w the weights.
@@ -61,11 +61,10 @@ func (v *Vandermonde) Kernel(k []float32, logLambda, w []complex128, scratch []f
 	vek.PowerRows(anchors, w, logLambda, v.block, false)
 	whole := len(k) / v.block
 	rest := k[whole*v.block:]
-	anchors.Cols = whole
-	vek.PowerProduct(vek.Matrix{Data: k, Rows: whole, Cols: v.block, Stride: v.block}, anchors, table, scratch)
+	vek.PowerProduct(vek.MatrixOf(k, whole, v.block), anchors.Columns(0, whole), table, scratch)
 	if len(rest) > 0 {
-		anchors.Data, anchors.Cols, table.Cols = anchors.Data[whole:], 1, len(rest)
-		vek.PowerProduct(vek.Matrix{Data: rest, Rows: 1, Cols: len(rest), Stride: v.block}, anchors, table, scratch)
+		last := anchors.Columns(whole, whole+1)
+		vek.PowerProduct(vek.MatrixOf(rest, 1, len(rest)), last, table.Columns(0, len(rest)), scratch)
 	}
 }
 

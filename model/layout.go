@@ -2,7 +2,8 @@ package model
 
 import (
 	"fmt"
-	"unsafe"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
 // alignment of every tensor in the backing array, in floats (64 bytes).
@@ -112,7 +113,7 @@ func NewWeights(c Config) *Weights {
 	for _, s := range specs {
 		total += roundUp(size(s.Shape))
 	}
-	w.flat = alignedFloats(total)
+	w.flat = vek.Aligned(total)
 	at := 0
 	for _, s := range specs {
 		n := size(s.Shape)
@@ -132,16 +133,6 @@ func size(shape []int) int {
 		n *= d
 	}
 	return n
-}
-
-// alignedFloats allocates n zeros on a 64-byte border.
-func alignedFloats(n int) []float32 {
-	buf := make([]float32, n+alignment)
-	skip := 0
-	if off := uintptr(unsafe.Pointer(unsafe.SliceData(buf))) / 4 % alignment; off != 0 {
-		skip = alignment - int(off)
-	}
-	return buf[skip : skip+n : skip+n]
 }
 
 // CountParams returns the number of trainable parameters; complex ones count as two, running statistics do

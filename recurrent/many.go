@@ -47,10 +47,7 @@ func (n *Network) stepMany(dst, x []float32, ids []int32, streams []*Stream) {
 			n.encode(ws, x, len(streams), at, len(some))
 		}
 		n.advance(ws, some, 1)
-		answers := vek.Matrix{
-			Data: dst[at : (n.cfg.DOutput-1)*len(streams)+at+len(some)],
-			Rows: n.cfg.DOutput, Cols: len(some), Stride: len(streams),
-		}
+		answers := vek.MatrixOf(dst, n.cfg.DOutput, len(streams)).Columns(at, at+len(some))
 		n.answer(answers, ws, some, 1)
 	}
 }
@@ -105,7 +102,7 @@ func (n *Network) layerState(s *Stream, l int) []float32 {
 // answer decodes, after advance, the mean of each stream or the last of its t columns of ws.x; dst is
 // [d_output][len(streams)].
 func (n *Network) answer(dst vek.Matrix, ws *workspace, streams []*Stream, t int) {
-	pooled := tile(ws.u, n.cfg.DModel, len(streams))
+	pooled := vek.MatrixOf(ws.u, n.cfg.DModel, len(streams))
 	for h := range pooled.Rows {
 		row := pooled.Row(h)
 		for i, s := range streams {

@@ -139,10 +139,10 @@ func (s *Stream) process(x []float32, ids []int32, n int) []float32 {
 		}
 		net.advance(ws, alone[:], t)
 		if perPosition {
-			out := vek.Matrix{Data: s.out[at : (net.cfg.DOutput-1)*n+at+t], Rows: net.cfg.DOutput, Cols: t, Stride: n}
-			net.decoder.apply(out, tile(ws.x, net.cfg.DModel, t), ws.gemm)
+			out := vek.MatrixOf(s.out, net.cfg.DOutput, n).Columns(at, at+t)
+			net.decoder.apply(out, vek.MatrixOf(ws.x, net.cfg.DModel, t), ws.gemm)
 		} else if at+t == n {
-			net.answer(tile(s.out, net.cfg.DOutput, 1), ws, alone[:], t)
+			net.answer(vek.MatrixOf(s.out, net.cfg.DOutput, 1), ws, alone[:], t)
 		}
 		at += t
 	}

@@ -32,17 +32,6 @@ func newWorkspace(cfg *model.Config) *workspace {
 	}
 }
 
-// tile views a buffer as [rows][t], without gaps.
-func tile(buf []float32, rows, t int) vek.Matrix {
-	return vek.Matrix{Data: buf[:rows*t], Rows: rows, Cols: t, Stride: t}
-}
-
-// columnsOf returns columns at … at+n−1 of m.
-func columnsOf(m vek.Matrix, at, n int) vek.Matrix {
-	m.Data, m.Cols = m.Data[at:], n
-	return m
-}
-
 // borrow takes an idle workspace, or makes one; giveBack returns it.
 func (n *Network) borrow() *workspace {
 	n.mu.Lock()
@@ -63,8 +52,8 @@ func (n *Network) giveBack(ws *workspace) {
 
 // encode writes the encoder's answer for columns [at, at+t) of x [d_input][n] to ws.x.
 func (n *Network) encode(ws *workspace, x []float32, length, at, t int) {
-	in := vek.Matrix{Data: x[at : (n.cfg.DInput-1)*length+at+t], Rows: n.cfg.DInput, Cols: t, Stride: length}
-	n.encoder.apply(tile(ws.x, n.cfg.DModel, t), in, ws.gemm)
+	in := vek.MatrixOf(x, n.cfg.DInput, length).Columns(at, at+t)
+	n.encoder.apply(vek.MatrixOf(ws.x, n.cfg.DModel, t), in, ws.gemm)
 }
 
 // embed writes the embeddings of t tokens to ws.x.
@@ -88,7 +77,7 @@ func (n *Network) forward(ws *workspace, streams []*Stream, t int) {
 // block is one layer (docs/maths.md §3.2): x ← x + mix(act(ssm(norm(x)))) with a pre-norm, x ← norm(x + …) without.
 func (n *Network) block(i int, ws *workspace, streams []*Stream, t int) {
 	l, h, columns := &n.layers[i], n.cfg.DModel, len(streams)*t
-	x, u, y := tile(ws.x, h, columns), tile(ws.u, h, columns), tile(ws.y, h, columns)
+	x, u, y := vek.MatrixOf(ws.x, h, columns), vek.MatrixOf(ws.u, h, columns), vek.MatrixOf(ws.y, h, columns)
 	in := x
 	if n.cfg.PreNorm && !l.norm.identity() {
 		l.norm.apply(u, x, ws.mean, ws.rstd)
@@ -96,7 +85,7 @@ func (n *Network) block(i int, ws *workspace, streams []*Stream, t int) {
 	}
 	if n.cfg.HasSSM(i) {
 		for j, s := range streams {
-			l.run(columnsOf(y, j*t, t), columnsOf(in, j*t, t), n.layerState(s, i), ws.ssm)
+			l.run(y.Columns(j*t, j*t+t), in.Columns(j*t, j*t+t), n.layerState(s, i), ws.ssm)
 		}
 	} else {
 		copy(y.Data, in.Data)
@@ -120,7 +109,7 @@ func (n *Network) mix(l *linear, ws *workspace, y vek.Matrix) vek.Matrix {
 	if n.cfg.Mixing == model.MixingNone {
 		return y
 	}
-	z := tile(ws.mix, l.weight.Rows, y.Cols)
+	z := vek.MatrixOf(ws.mix, l.weight.Rows, y.Cols)
 	l.apply(z, y, ws.gemm)
 	if n.cfg.Mixing == model.MixingLinear {
 		return z
@@ -134,6 +123,6 @@ func (n *Network) normalise(nm *norm, ws *workspace, t int) {
 	if nm.identity() {
 		return
 	}
-	nm.apply(tile(ws.u, n.cfg.DModel, t), tile(ws.x, n.cfg.DModel, t), ws.mean, ws.rstd)
+	nm.apply(vek.MatrixOf(ws.u, n.cfg.DModel, t), vek.MatrixOf(ws.x, n.cfg.DModel, t), ws.mean, ws.rstd)
 	ws.x, ws.u = ws.u, ws.x
 }

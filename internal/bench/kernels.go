@@ -111,10 +111,8 @@ func gemmOf(m, n, k int) workload {
 	return workload{
 		op: "gemm", Sizes: Sizes{Rows: m, N: n, K: k}, units: 1, flops: 2 * float64(m) * float64(n) * float64(k),
 		start: perThread(func() (func(), error) {
-			matrix := func(rows, cols int, data []float32) vek.Matrix {
-				return vek.Matrix{Data: data, Rows: rows, Cols: cols, Stride: cols}
-			}
-			a, b, c := matrix(m, k, noise(m*k, 1)), matrix(k, n, noise(k*n, 2)), matrix(m, n, make([]float32, m*n))
+			a, b := vek.MatrixOf(noise(m*k, 1), m, k), vek.MatrixOf(noise(k*n, 2), k, n)
+			c := vek.MatrixOf(make([]float32, m*n), m, n)
 			scratch := make([]float32, vek.GemmScratch(m, n, k))
 			return func() { vek.Gemm(c, a, b, false, false, false, scratch) }, nil
 		}),

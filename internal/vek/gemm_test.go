@@ -24,7 +24,7 @@ func (p product) String() string {
 
 // matrix returns a matrix of normal numbers without a gap.
 func matrix(r *rand.Rand, rows, cols int) vek.Matrix {
-	return vek.Matrix{Data: normals(r, rows*cols), Rows: rows, Cols: cols, Stride: cols}
+	return vek.MatrixOf(normals(r, rows*cols), rows, cols)
 }
 
 // at returns element (i, j) of m or of its transpose.
@@ -147,8 +147,8 @@ func TestGemmBlocksApart(t *testing.T) {
 				continue
 			}
 			for i := range p.m {
-				row := vek.Matrix{Data: make([]float32, p.n), Rows: 1, Cols: p.n, Stride: p.n}
-				one := vek.Matrix{Data: x.Row(i), Rows: 1, Cols: p.k, Stride: p.k}
+				row := vek.MatrixOf(make([]float32, p.n), 1, p.n)
+				one := vek.MatrixOf(x.Row(i), 1, p.k)
 				vek.Gemm(row, one, y, false, false, false, scratch)
 				sameBits(t, fmt.Sprintf("%v: row %d apart", p, i), row.Data, c.Row(i))
 			}
@@ -172,7 +172,7 @@ func TestGemmTransposedBits(t *testing.T) {
 }
 
 func transposed(m vek.Matrix) vek.Matrix {
-	t := vek.Matrix{Data: make([]float32, m.Rows*m.Cols), Rows: m.Cols, Cols: m.Rows, Stride: m.Rows}
+	t := vek.MatrixOf(make([]float32, m.Rows*m.Cols), m.Cols, m.Rows)
 	for i := range t.Rows {
 		for j := range t.Cols {
 			t.Row(i)[j] = m.Row(j)[i]

@@ -102,7 +102,7 @@ func TestKernelsAllocateNothing(t *testing.T) {
 	x, y, z, out, out2 := normals(r, n), normals(r, n), normals(r, n), make([]float32, n), make([]float32, n)
 	a, b, c := matrix(r, 10, 10), matrix(r, 10, 10), matrix(r, 10, 10)
 	scratch := make([]float32, vek.SSMScratch)
-	s, block := newSystems(r, 1, 30), vek.Matrix{Data: x, Rows: 1, Cols: n, Stride: n}
+	s, block := newSystems(r, 1, 30), vek.MatrixOf(x, 1, n)
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 		for name, call := range map[string]func(){
 			"Add":                 func() { vek.Add(out, x, y) },

@@ -12,8 +12,8 @@ func TestMisusePanics(t *testing.T) {
 	x, y := make([]float32, 4), make([]float32, 5)
 	three, f := make([]float32, 48), make([]float64, 3)
 	z := make([]complex128, 3)
-	two := vek.Matrix{Data: x, Rows: 2, Cols: 2, Stride: 2}
-	one := vek.Matrix{Data: x, Rows: 1, Cols: 1, Stride: 1}
+	two := vek.MatrixOf(x, 2, 2)
+	one := vek.MatrixOf(x, 1, 1)
 	short := vek.Matrix{Data: x, Rows: 2, Cols: 3, Stride: 3}
 	narrow := vek.Matrix{Data: y, Rows: 3, Cols: 2, Stride: 1}
 	ssm, long := vek.SSM{LambdaRe: x, LambdaIm: x, CRe: x, CIm: x, D: x[:2]}, make([]float32, vek.SSMScratch)

@@ -189,8 +189,8 @@ func TestPowerSums(t *testing.T) {
 	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
 		for _, rows := range []int{0, 1, 2, 7, 200} {
 			c.Again()
-			x := vek.Matrix{Data: normals(generator(1), rows*modes), Rows: rows, Cols: modes, Stride: modes}
-			y := vek.Matrix{Data: normals(generator(2), rows*modes), Rows: rows, Cols: modes, Stride: modes}
+			x := vek.MatrixOf(normals(generator(1), rows*modes), rows, modes)
+			y := vek.MatrixOf(normals(generator(2), rows*modes), rows, modes)
 			re, im := c.InMatrix(x, modes+1), c.InMatrix(y, modes)
 			gotRe, gotIm := c.OutDoubles(modes), c.OutDoubles(modes)
 			lr, li := c.InDoubles(lamRe), c.InDoubles(lamIm)
@@ -337,14 +337,14 @@ func TestLongPowers(t *testing.T) {
 		log[n], w[n] = complex(-1e-3*r.Float64(), 7*r.NormFloat64()), complex(r.NormFloat64(), r.NormFloat64())
 	}
 	re, im := matrix(r, rows, modes), matrix(r, rows, modes)
-	all, one := vek.Matrix{Data: make([]float32, 2*modes*powers), Rows: 2 * modes, Cols: powers, Stride: powers}, make([]float32, 2*powers)
+	all, one := vek.MatrixOf(make([]float32, 2*modes*powers), 2*modes, powers), make([]float32, 2*powers)
 	x := normals(r, 1<<16+9)
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 		vek.ComplexPowers(lamRe, lamIm, log, 1)
 		vek.PowerRows(all, w, log, 1, false)
 		vek.PowerSums(sumRe, sumIm, re, im, lamRe, lamIm)
 		for n := range modes {
-			vek.PowerRows(vek.Matrix{Data: one, Rows: 2, Cols: powers, Stride: powers}, w[n:n+1], log[n:n+1], 1, false)
+			vek.PowerRows(vek.MatrixOf(one, 2, powers), w[n:n+1], log[n:n+1], 1, false)
 			sameBits(t, "Re", all.Row(n), one[:powers])
 			sameBits(t, "Im", all.Row(modes+n), one[powers:])
 			column := func(m vek.Matrix) vek.Matrix {
@@ -388,7 +388,7 @@ func BenchmarkPowerRows(b *testing.B) {
 
 func BenchmarkPowerProduct(b *testing.B) {
 	anchors, table := benchFactor(2*benchModes), benchFactor(2*benchModes)
-	k := vek.Matrix{Data: make([]float32, benchPowers*benchPowers), Rows: benchPowers, Cols: benchPowers, Stride: benchPowers}
+	k := vek.MatrixOf(make([]float32, benchPowers*benchPowers), benchPowers, benchPowers)
 	scratch := make([]float32, vek.GemmScratch(benchPowers, benchPowers, 2*benchModes))
 	benchElements(b, fmt.Sprintf("M=%d/L=%d", benchModes, benchPowers*benchPowers), benchPowers*benchPowers,
 		func() { vek.PowerProduct(k, anchors, table, scratch) })

@@ -111,7 +111,7 @@ func (c *Call) OutMatrix(rows, cols, stride int) vek.Matrix {
 	return c.add(output, vek.Matrix{Rows: rows, Cols: cols, Stride: stride}, 1)
 }
 
-func row(x []float32) vek.Matrix { return vek.Matrix{Data: x, Rows: 1, Cols: len(x), Stride: len(x)} }
+func row(x []float32) vek.Matrix { return vek.MatrixOf(x, 1, len(x)) }
 
 func (c *Call) copied(k kind, x vek.Matrix, stride int) vek.Matrix {
 	m := c.add(k, vek.Matrix{Rows: x.Rows, Cols: x.Cols, Stride: stride}, 1)
