@@ -1,10 +1,6 @@
 package convmode
 
-import (
-	"unsafe"
-
-	"github.com/s4d-fast/s4d-fast/internal/vek"
-)
+import "github.com/s4d-fast/s4d-fast/internal/vek"
 
 // lineFloats is a cache line in floats: rows start on its multiples.
 const lineFloats = 16
@@ -18,7 +14,7 @@ type array struct {
 
 func newArray(batch, rows, length int) array {
 	stride := rowStride(length)
-	return array{data: aligned(batch * rows * stride), rows: rows, stride: stride}
+	return array{data: vek.Aligned(batch * rows * stride), rows: rows, stride: stride}
 }
 
 func rowStride(length int) int { return ((length+lineFloats-1)/lineFloats | 1) * lineFloats }
@@ -31,19 +27,12 @@ func (a array) row(b, h, length int) []float32 {
 
 // tile returns positions [lo, hi) of all channels of sequence b.
 func (a array) tile(b int, s span) vek.Matrix {
-	at := b*a.rows*a.stride + s.lo
-	end := (b+1)*a.rows*a.stride - a.stride + s.hi
-	return vek.Matrix{Data: a.data[at:end], Rows: a.rows, Cols: s.hi - s.lo, Stride: a.stride}
+	return a.channels(b, 0, a.rows).Columns(s.lo, s.hi)
 }
 
-// aligned returns n zeros that start on a cache line.
-func aligned(n int) []float32 {
-	buf := make([]float32, n+lineFloats-1)
-	skip := 0
-	if at := uintptr(unsafe.Pointer(unsafe.SliceData(buf))) % (4 * lineFloats); at != 0 {
-		skip = int(4*lineFloats-at) / 4
-	}
-	return buf[skip : skip+n : skip+n]
+// channels returns channels [lo, hi) of sequence b, with the unused positions at the end of each row.
+func (a array) channels(b, lo, hi int) vek.Matrix {
+	return vek.MatrixOf(a.data[(b*a.rows+lo)*a.stride:], hi-lo, a.stride)
 }
 
 // activations are the arrays that a forward pass writes. In training each has its own memory, and Backward

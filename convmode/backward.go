@@ -26,8 +26,7 @@ func (n *Net) Backward(dLogits []float32, grads *model.Weights) {
 	}
 	for i := len(n.layers) - 1; i >= 0; i-- {
 		n.block = i
-		n.pool.For(n.groups(), n.loops.groupGrad)
-		n.collect()
+		n.sumGroups()
 		n.clearPoleGrad()
 		n.pool.For(n.cfg.DModel, n.loops.convGrad)
 		if n.cfg.HasSSM(i) {
@@ -36,8 +35,7 @@ func (n *Net) Backward(dLogits []float32, grads *model.Weights) {
 	}
 	if n.entry[0] != nil && !n.batchNorm() {
 		n.block = -1
-		n.pool.For(n.groups(), n.loops.groupGrad)
-		n.collect()
+		n.sumGroups()
 	}
 	n.pool.For(n.channelBlocks(), n.loops.encodeGrad)
 }

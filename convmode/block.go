@@ -11,12 +11,12 @@ import (
 func (n *Net) blockTile(w, item int) {
 	ws, i := &n.workers[w], n.block
 	b, s := n.tile(item)
-	g := scratchTile(ws.act, n.cfg.DModel, s.hi-s.lo)
+	g := vek.MatrixOf(ws.act, n.cfg.DModel, s.hi-s.lo)
 	n.activate(g, b, s)
 
 	out := n.acts.s[i].tile(b, s)
 	if !n.train && n.exit[i] != nil && !n.batchNorm() {
-		out = scratchTile(ws.out, out.Rows, out.Cols) // s_i and x_{i+1} share memory
+		out = vek.MatrixOf(ws.out, out.Rows, out.Cols) // s_i and x_{i+1} share memory
 	}
 	n.mixTile(ws, out, g, b, s)
 	if nm := n.exit[i]; nm != nil && !n.batchNorm() {
@@ -50,13 +50,13 @@ func (n *Net) mixTile(ws *worker, out, g vek.Matrix, b int, s span) {
 	var z vek.Matrix
 	switch n.cfg.Mixing {
 	case model.MixingGLU:
-		z = scratchTile(ws.wide, 2*h, width)
+		z = vek.MatrixOf(ws.wide, 2*h, width)
 		if n.train {
 			z = n.acts.z[i].tile(b, s)
 		}
 		n.linear(ws, z, l, g)
 	case model.MixingLinear:
-		y = scratchTile(ws.wide, h, width)
+		y = vek.MatrixOf(ws.wide, h, width)
 		n.linear(ws, y, l, g)
 	}
 	scale := n.scales(l.outer, b)

@@ -5,46 +5,12 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// maxGroups bounds the groups of tiles that sum weight gradients apart. It limits the workers that a block's
-// backward can use, and the sums' memory.
-const maxGroups = 16
-
-// partial holds a group's sums: views into one array, so that groups are added in one go.
-type partial struct {
-	all                   []float32
-	mixing                vek.Matrix // ∂W
-	mixBias               []float32
-	exitGamma, exitBeta   []float32 // of the norm after the block
-	entryGamma, entryBeta []float32 // of the norm before the next block, or before the pool
-}
-
-func (n *Net) newPartials() {
-	h, rows := n.cfg.DModel, n.mixingRows()
-	n.partials = make([]partial, min(maxGroups, n.opt.MaxBatch*((n.opt.MaxLen+lineFloats-1)/lineFloats)))
-	for g := range n.partials {
-		all := aligned(rows*h + rows + 4*h)
-		rest := all[rows*h:]
-		take := func(size int) []float32 {
-			s := rest[:size]
-			rest = rest[size:]
-			return s
-		}
-		n.partials[g] = partial{
-			all: all, mixing: n.mixingMatrix(all[:rows*h]), mixBias: take(rows),
-			exitGamma: take(h), exitBeta: take(h), entryGamma: take(h), entryBeta: take(h),
-		}
-	}
-}
-
-// groups is the number of groups of the batch's tiles.
-func (n *Net) groups() int { return min(maxGroups, n.items()) }
-
 // groupGrad runs the backward of one group of tiles, in order: the LayerNorm before x_{i+1}'s reader, then the
 // current block down to ∂v_i. Block −1 is the encoder, of which nothing is done here.
 func (n *Net) groupGrad(w, group int) {
-	ws, part := &n.workers[w], &n.partials[group]
-	clear(part.all)
-	groups, items := n.groups(), n.items()
+	ws, part := &n.workers[w], n.partials.take()
+	groups, items, floats := n.groups(), n.items(), n.groupFloats()
+	clear(part.all[:floats])
 	for item := group * items / groups; item < (group+1)*items/groups; item++ {
 		b, s := n.tile(item)
 		n.layerNormBeforeGrad(ws, part, n.block+1, b, s)
@@ -52,6 +18,7 @@ func (n *Net) groupGrad(w, group int) {
 			n.blockGrad(ws, part, b, s)
 		}
 	}
+	n.partials.add(group, groups, floats, part)
 }
 
 // blockGrad takes ∂x_{i+1} of a tile, in grad, to ∂v_i, in v, and leaves the residual path's ∂x_i in grad.
@@ -61,7 +28,7 @@ func (n *Net) blockGrad(ws *worker, part *partial, b int, s span) {
 	if nm := n.exit[i]; nm != nil && !n.batchNorm() {
 		n.layerNormGrad(ws, nm, grad, n.acts.s[i].tile(b, s), part.exitGamma, part.exitBeta, b, s)
 	}
-	dg := scratchTile(ws.out, grad.Rows, grad.Cols)
+	dg := vek.MatrixOf(ws.out, grad.Rows, grad.Cols)
 	n.mixGrad(ws, part, dg, grad, b, s)
 	n.activateGrad(dg, b, s)
 	if !n.cfg.Residual {
@@ -74,13 +41,13 @@ func (n *Net) blockGrad(ws *worker, part *partial, b int, s span) {
 // mixGrad takes ∂s_i of a tile to ∂g, adding the sums of ∂W and ∂bias.
 func (n *Net) mixGrad(ws *worker, part *partial, dg, ds vek.Matrix, b int, s span) {
 	l, rows := &n.layers[n.block], n.mixingRows()
-	g := scratchTile(ws.act, ds.Rows, ds.Cols)
+	g := vek.MatrixOf(ws.act, ds.Rows, ds.Cols)
 	n.activateAgain(g, b, s)
 	if rows == 0 {
 		n.outputGrad(ws, dg, vek.Matrix{}, ds, b)
 		return
 	}
-	dz := scratchTile(ws.wide, rows, ds.Cols)
+	dz := vek.MatrixOf(ws.wide, rows, ds.Cols)
 	var z vek.Matrix
 	if n.cfg.Mixing == model.MixingGLU {
 		z = n.acts.z[n.block].tile(b, s)
@@ -139,41 +106,5 @@ func (n *Net) activateGrad(dg vek.Matrix, b int, s span) {
 		} else {
 			copy(v.Row(h), d)
 		}
-	}
-}
-
-// sumChunk is the part of the groups' sums that one item adds up.
-const sumChunk = 2048
-
-// sumPartials adds one chunk of all groups' sums to the first group's.
-func (n *Net) sumPartials(_, chunk int) {
-	first := n.partials[0].all
-	lo, hi := chunk*sumChunk, min((chunk+1)*sumChunk, len(first))
-	for g := 1; g < n.groups(); g++ {
-		vek.Add(first[lo:hi], first[lo:hi], n.partials[g].all[lo:hi])
-	}
-}
-
-// collect adds the groups' sums to the gradients of the current block and of the norm after it.
-func (n *Net) collect() {
-	p := &n.partials[0]
-	n.pool.For((len(p.all)+sumChunk-1)/sumChunk, n.loops.sum)
-	addTo := func(dst, src []float32) {
-		if dst != nil {
-			vek.Add(dst, dst, src)
-		}
-	}
-	if i := n.block; i >= 0 {
-		l := &n.layers[i]
-		addTo(l.dMixing.Data, p.mixing.Data)
-		addTo(l.dMixBias, p.mixBias)
-		if nm := n.exit[i]; nm != nil {
-			addTo(nm.dGamma, p.exitGamma)
-			addTo(nm.dBeta, p.exitBeta)
-		}
-	}
-	if nm := n.entry[n.block+1]; nm != nil {
-		addTo(nm.dGamma, p.entryGamma)
-		addTo(nm.dBeta, p.entryBeta)
 	}
 }

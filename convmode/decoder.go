@@ -16,7 +16,7 @@ func (n *Net) newDecoder() {
 	if n.cfg.Pairs {
 		n.pairs = newPairs(n.opt.MaxBatch/2, n.cfg.DModel)
 	}
-	n.logits = aligned(size)
+	n.logits = vek.Aligned(size)
 }
 
 // logitCount is the number of logits of the batch.
@@ -32,12 +32,7 @@ func (n *Net) answers() int { return n.size / n.cfg.Towers() }
 
 // decoderMatrix views the decoder's weight [d_output][H].
 func (n *Net) decoderMatrix(weight []float32) vek.Matrix {
-	return vek.Matrix{Data: weight, Rows: n.cfg.DOutput, Cols: n.cfg.DModel, Stride: n.cfg.DModel}
-}
-
-// rowMajor views data as rows × cols without gaps.
-func rowMajor(data []float32, rows, cols int) vek.Matrix {
-	return vek.Matrix{Data: data[:rows*cols], Rows: rows, Cols: cols, Stride: cols}
+	return vek.MatrixOf(weight, n.cfg.DOutput, n.cfg.DModel)
 }
 
 // decode pools u_N and applies the decoder: logits = W·f + bias, where f is what was pooled, or of pairs what they are
@@ -49,11 +44,11 @@ func (n *Net) decode() []float32 {
 		return logits
 	}
 	n.pool.For(n.size*n.channelBlocks(), n.loops.pool)
-	f := rowMajor(n.pooled, n.size, n.cfg.DModel)
+	f := vek.MatrixOf(n.pooled, n.size, n.cfg.DModel)
 	if n.cfg.Pairs {
 		f = n.compare()
 	}
-	out := rowMajor(logits, n.answers(), n.cfg.DOutput)
+	out := vek.MatrixOf(logits, n.answers(), n.cfg.DOutput)
 	for b := range out.Rows {
 		copy(out.Row(b), n.w.DecoderBias)
 	}
@@ -80,8 +75,8 @@ func (n *Net) poolChannels(_, item int) {
 
 // logitTile views the logits, or their gradients, of a tile of positions: [d_output][width].
 func (n *Net) logitTile(logits []float32, b int, s span) vek.Matrix {
-	at, o := b*n.cfg.DOutput*n.length, n.cfg.DOutput
-	return vek.Matrix{Data: logits[at+s.lo : at+(o-1)*n.length+s.hi], Rows: o, Cols: s.hi - s.lo, Stride: n.length}
+	o := n.cfg.DOutput
+	return vek.MatrixOf(logits[b*o*n.length:], o, n.length).Columns(s.lo, s.hi)
 }
 
 // decodeTile applies the decoder at every position of a tile (pool none).
@@ -110,12 +105,12 @@ func (n *Net) decodeGrad() {
 
 // pooledGrad adds the decoder's gradients and computes ∂pooled.
 func (n *Net) pooledGrad() {
-	d := rowMajor(n.dLogits, n.answers(), n.cfg.DOutput)
+	d := vek.MatrixOf(n.dLogits, n.answers(), n.cfg.DOutput)
 	for b := range d.Rows {
 		vek.Add(n.grads.DecoderBias, n.grads.DecoderBias, d.Row(b))
 	}
 	scratch := n.workers[0].gemm
-	f, df := rowMajor(n.pooled, n.size, n.cfg.DModel), rowMajor(n.dPooled, n.size, n.cfg.DModel)
+	f, df := vek.MatrixOf(n.pooled, n.size, n.cfg.DModel), vek.MatrixOf(n.dPooled, n.size, n.cfg.DModel)
 	if n.cfg.Pairs {
 		f, df = n.pairs.active.to(d.Rows), n.pairs.dActive.to(d.Rows)
 	}
@@ -129,8 +124,7 @@ func (n *Net) pooledGrad() {
 // decodeGradChannels adds a block of columns of ∂W of the decoder, summed over the batch in order (pool none).
 func (n *Net) decodeGradChannels(w, item int) {
 	lo, hi := n.channelRange(item)
-	dw := n.decoderMatrix(n.grads.DecoderWeight)
-	dw.Data, dw.Cols = dw.Data[lo:], hi-lo
+	dw := n.decoderMatrix(n.grads.DecoderWeight).Columns(lo, hi)
 	for b := range n.size {
 		u := n.channels(n.acts.u[len(n.layers)], b, lo, hi)
 		vek.Gemm(dw, n.logitTile(n.dLogits, b, span{0, n.length}), u, false, true, true, n.workers[w].gemm)

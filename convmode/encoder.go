@@ -20,7 +20,7 @@ func (n *Net) channelRange(item int) (lo, hi int) {
 // input views sequence b of the batch as [d_input][Len].
 func (n *Net) input(b int) vek.Matrix {
 	c := n.cfg.DInput
-	return vek.Matrix{Data: n.batch.X[b*c*n.length : (b+1)*c*n.length], Rows: c, Cols: n.length, Stride: n.length}
+	return vek.MatrixOf(n.batch.X[b*c*n.length:], c, n.length)
 }
 
 // tokens returns sequence b of the batch.
@@ -34,9 +34,7 @@ func (n *Net) encodeTile(w, item int) {
 	if n.cfg.Encoder == model.EncoderEmbedding {
 		vek.Embed(x, n.embedding(n.w.EncoderWeight, 0, n.cfg.DModel), n.tokens(b)[s.lo:s.hi])
 	} else {
-		in := n.input(b)
-		part := vek.Matrix{Data: in.Data[s.lo : len(in.Data)-n.length+s.hi], Rows: in.Rows, Cols: s.hi - s.lo, Stride: in.Stride}
-		vek.GemmBias(x, n.encoderMatrix(n.w.EncoderWeight, 0, n.cfg.DModel), part, n.w.EncoderBias, ws.gemm)
+		vek.GemmBias(x, n.encoderMatrix(n.w.EncoderWeight, 0, n.cfg.DModel), n.input(b).Columns(s.lo, s.hi), n.w.EncoderBias, ws.gemm)
 	}
 	n.layerNormBefore(ws, 0, b, s)
 }
@@ -44,12 +42,12 @@ func (n *Net) encodeTile(w, item int) {
 // encoderMatrix views rows [lo, hi) of the linear encoder's weight [H][d_input].
 func (n *Net) encoderMatrix(weight []float32, lo, hi int) vek.Matrix {
 	c := n.cfg.DInput
-	return vek.Matrix{Data: weight[lo*c : hi*c], Rows: hi - lo, Cols: c, Stride: c}
+	return vek.MatrixOf(weight[lo*c:], hi-lo, c)
 }
 
 // embedding views channels [lo, hi) of the embedding's weight [d_input][H], a row a token.
 func (n *Net) embedding(weight []float32, lo, hi int) vek.Matrix {
-	return vek.Matrix{Data: weight[lo:], Rows: n.cfg.DInput, Cols: hi - lo, Stride: n.cfg.DModel}
+	return vek.MatrixOf(weight, n.cfg.DInput, n.cfg.DModel).Columns(lo, hi)
 }
 
 // encodeGradChannels adds the encoder's gradients of a block of channels, from ∂x_0 in grad: sums over the batch
@@ -75,6 +73,5 @@ func (n *Net) encodeGradChannels(w, item int) {
 
 // channels views channels [lo, hi) of sequence b over the whole length.
 func (n *Net) channels(a array, b, lo, hi int) vek.Matrix {
-	at := (b*a.rows + lo) * a.stride
-	return vek.Matrix{Data: a.data[at : at+(hi-lo-1)*a.stride+n.length], Rows: hi - lo, Cols: n.length, Stride: a.stride}
+	return a.channels(b, lo, hi).Columns(0, n.length)
 }

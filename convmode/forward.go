@@ -1,10 +1,6 @@
 package convmode
 
-import (
-	"fmt"
-
-	"github.com/s4d-fast/s4d-fast/internal/vek"
-)
+import "fmt"
 
 // Forward runs a batch in inference: running statistics, no dropout. It returns logits [Size][d_output],
 // [Size/2][d_output] of pairs, or [Size][d_output][Len] without pooling, valid until the next call. With
@@ -63,9 +59,4 @@ func (n *Net) BlockOutput(i int) []float32 {
 		}
 	}
 	return out
-}
-
-// scratchTile views a worker's buffer as rows × width.
-func scratchTile(buf []float32, rows, width int) vek.Matrix {
-	return vek.Matrix{Data: buf[:rows*width], Rows: rows, Cols: width, Stride: width}
 }

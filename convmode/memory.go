@@ -12,6 +12,9 @@ func (o Options) Memory(c model.Config) float64 {
 	ssms := float64(c.CountSSM())
 	modes := ssms * float64(c.SSM.Directions()*c.SSM.Modes()) * h
 	floats := float64(o.MaxBatch)*stride*h*o.arrays(c) + float64(par.Workers(o.Workers))*20*stride
+	if o.Training {
+		floats += float64(o.maxPartials(c)) * float64(partialFloats(c))
+	}
 	if c.Pool == model.PoolNone {
 		floats += float64(o.MaxBatch) * stride * float64(c.DOutput)
 	}

@@ -22,12 +22,17 @@ type Options struct {
 	MaxBatch  int     // sequences in a batch, at least 1
 	MaxLen    int     // positions in a sequence, at least 1
 	Workers   int     // goroutines that share the work; 0 means one per processor
-	Training  bool    // keep what ForwardTrain and Backward need: about 5·NLayers + 2 arrays of [MaxBatch][H][MaxLen]
-	StepScale float64 // training samples that one input sample stands for (docs/maths.md §1.6); 0 means 1
+	StepScale float64 // training samples per input sample (docs/maths.md §1.6); 0 means 1
 
-	// Fixed says that the model's weights do not change while the Net lives: the kernels' spectra are computed once and
-	// kept from one Forward to the next, for the length (planned, see planFor) of the last batch. The logits have the same
-	// bits. It takes 16·H·MaxLen bytes a layer, and excludes Training.
+	// Training keeps what ForwardTrain and Backward need: about 5·NLayers + 2 arrays of
+	// [MaxBatch][H][MaxLen], and for the sums of weight gradients 16 + 3·Workers arrays of 2H² + 6H floats,
+	// but never more than 128.
+	Training bool
+
+	// Fixed asserts that the model's weights do not change while the Net lives. The spectra of the kernels
+	// are then computed once and kept from one Forward to the next while the planned length (see planFor)
+	// stays the same. The logits have the same bits. It takes 16·H·MaxLen bytes per layer and excludes
+	// Training.
 	Fixed bool
 }
 
@@ -48,7 +53,7 @@ type Net struct {
 
 	infer, keep activations // what Forward and ForwardTrain write; keep is empty without Training
 	grad        array       // ∂loss/∂x_i on its way down
-	partials    []partial   // sums over groups of tiles
+	partials    partials    // sums over groups of tiles
 	pooled      []float32   // [B][H]
 	dPooled     []float32   // [B][H]
 	pairs       pairs       // of networks that compare two sequences
@@ -166,18 +171,20 @@ func (n *Net) newLayers() {
 }
 
 // mixingRows returns the outputs of the position-wise linear map: 2H, H, or 0 without one.
-func (n *Net) mixingRows() int {
-	switch n.cfg.Mixing {
+func mixingRows(c model.Config) int {
+	switch c.Mixing {
 	case model.MixingGLU:
-		return 2 * n.cfg.DModel
+		return 2 * c.DModel
 	case model.MixingLinear:
-		return n.cfg.DModel
+		return c.DModel
 	}
 	return 0
 }
 
+func (n *Net) mixingRows() int { return mixingRows(n.cfg) }
+
 func (n *Net) mixingMatrix(data []float32) vek.Matrix {
-	return vek.Matrix{Data: data, Rows: n.mixingRows(), Cols: n.cfg.DModel, Stride: n.cfg.DModel}
+	return vek.MatrixOf(data, n.mixingRows(), n.cfg.DModel)
 }
 
 // loops holds the bodies of the parallel loops, made once so that a step allocates no closure.
@@ -192,7 +199,7 @@ func (n *Net) newLoops() {
 		encode: n.encodeTile, conv: n.convChannel, block: n.blockTile, closeNorm: n.closeNormChannel,
 		pool: n.poolChannels, decode: n.decodeTile,
 		topGrad: n.topGradTile, decodeGrad: n.decodeGradChannels, topNormGrad: n.topNormGradChannel,
-		groupGrad: n.groupGrad, sum: n.sumPartials, convGrad: n.convGradChannel,
+		groupGrad: n.groupGrad, sum: n.sumRoots, convGrad: n.convGradChannel,
 		encodeGrad: n.encodeGradChannels,
 	}
 }

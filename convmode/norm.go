@@ -49,7 +49,7 @@ func (n *Net) newNorm(gamma, beta, runMean, runVar []float32) *norm {
 			return nm
 		}
 	}
-	nm.mean, nm.rstd = aligned(size), aligned(size)
+	nm.mean, nm.rstd = vek.Aligned(size), vek.Aligned(size)
 	return nm
 }
 

@@ -18,13 +18,13 @@ func (r rows) to(n int) vek.Matrix {
 }
 
 func newPairs(count, h int) pairs {
-	fresh := func(columns int) rows { return rows{rowMajor(aligned(count*columns), count, columns)} }
+	fresh := func(columns int) rows { return rows{vek.MatrixOf(vek.Aligned(count*columns), count, columns)} }
 	return pairs{fresh(4 * h), fresh(4 * h), fresh(h), fresh(h), fresh(h), fresh(h)}
 }
 
 // compareMatrix views the weight [H][4H] of the linear layer.
 func (n *Net) compareMatrix(weight []float32) vek.Matrix {
-	return rowMajor(weight, n.cfg.DModel, 4*n.cfg.DModel)
+	return vek.MatrixOf(weight, n.cfg.DModel, 4*n.cfg.DModel)
 }
 
 // pairOf returns the pooled sequences of pair p, or their gradients, and the four parts of its features.

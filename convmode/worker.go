@@ -23,11 +23,11 @@ func (n *Net) newWorkers() {
 	n.workers = make([]worker, n.opt.Workers)
 	for i := range n.workers {
 		n.workers[i] = worker{
-			act: aligned(h * width), out: aligned(h * width), wide: aligned(2 * h * width),
-			moment: aligned(4 * width),
-			gemm:   aligned(n.gemmScratch(width)),
-			line:   aligned(stride),
-			masked: [2][]float32{aligned(stride), aligned(stride)},
+			act: vek.Aligned(h * width), out: vek.Aligned(h * width), wide: vek.Aligned(2 * h * width),
+			moment: vek.Aligned(4 * width),
+			gemm:   vek.Aligned(n.gemmScratch(width)),
+			line:   vek.Aligned(stride),
+			masked: [2][]float32{vek.Aligned(stride), vek.Aligned(stride)},
 		}
 	}
 }
@@ -51,7 +51,7 @@ func (n *Net) gemmScratch(width int) int {
 func (n *Net) growWorkers(p *plan) {
 	grow := func(buf *[]float32, length int) {
 		if len(*buf) < length {
-			*buf = aligned(length)
+			*buf = vek.Aligned(length)
 		}
 	}
 	spectrum := p.conv.SpectrumLen()

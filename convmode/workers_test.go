@@ -21,7 +21,7 @@ func TestWorkers(t *testing.T) {
 		"every position": func(c *model.Config) { c.Pool, c.SSM.Bidirectional = model.PoolNone, true },
 		"tokens":         func(c *model.Config) { c.Encoder, c.DInput = model.EncoderEmbedding, 11 },
 	}
-	sizes, channels := []int{1, 9}, 20
+	sizes, channels := []int{1, 70}, 20
 	if testing.Short() {
 		sizes, channels = []int{3}, 6
 	}
@@ -31,12 +31,12 @@ func TestWorkers(t *testing.T) {
 				c := tiny()
 				c.Dropout, c.DModel = 0.2, channels
 				change(&c)
-				// 700 positions are two tiles, the last one shorter: 18 tiles in 16 groups for the largest batch.
-				b := newBatch(c, 3, size, 700, slices.Repeat([]int{700, 500, 1}, 3)[:size]...)
+				// 700 positions are two tiles, the last one shorter. The largest batch has 140, more than maxGroups.
+				b := newBatch(c, 3, size, 700, slices.Repeat([]int{700, 500, 1}, 24)[:size]...)
 				var logits, inference, outputs []float32
 				var grads *model.Weights
 				var first *model.Model
-				for workers := 1; workers <= 3; workers++ {
+				for _, workers := range []int{1, 2, 3, 64} {
 					m := newModel(t, c)
 					n := newNet(t, m, Options{MaxBatch: size, MaxLen: 700, Workers: workers, Training: true})
 					g := model.NewWeights(c)
@@ -134,7 +134,8 @@ func TestMemory(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		newNet(t, m, Options{MaxBatch: 1, MaxLen: length, Workers: 2, Training: true})
 		runtime.ReadMemStats(&after)
-		fixed := uint64(maxGroups*2*h*h*4 + 24<<20) // sums of weight gradients; poles and tiles
+		const partials = maxRoots + pairLevels*2   // of two workers, 2H² floats each
+		fixed := uint64(partials*2*h*h*4 + 24<<20) // and poles and tiles
 		if got, want := after.TotalAlloc-before.TotalAlloc, uint64(36*h*length*4)+fixed; got > want {
 			t.Errorf("prenorm %v: %d MiB, want at most %d", pre, got>>20, want>>20)
 		}
