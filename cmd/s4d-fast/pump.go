@@ -17,129 +17,137 @@ import (
 
 // audioInput is the audio that a stream reads.
 type audioInput struct {
-	name        string // for messages
-	source      audio.Source
-	wav         *audio.WAVReader // beneath it, or nil
-	rate, heard float64          // Hz: the input's, and the source's, which may be another
-	position    int64            // samples that were taken from the source, lost ones included
+	name      string // for messages
+	source    audio.Source
+	wav       *audio.WAVReader // beneath source, or nil
+	inputRate float64          // Hz
+	rate      float64          // Hz, of source; another than inputRate where it resamples
+	position  int64            // samples taken from source, dropped ones included
 }
 
-// at returns the sample of the input that is heard as sample n.
-func (a *audioInput) at(n int64) int64 {
-	if a.rate == a.heard {
+// inputSample returns the sample of the input that corresponds to sample n of source.
+func (a *audioInput) inputSample(n int64) int64 {
+	if a.inputRate == a.rate {
 		return n
 	}
-	return int64(math.Round(float64(n) * a.rate / a.heard))
+	return int64(math.Round(float64(n) * a.inputRate / a.rate))
 }
 
-func (a *audioInput) samples() int64 { return a.at(a.position) }
+func (a *audioInput) samples() int64 { return a.inputSample(a.position) }
 
-// after tells where an error met the audio.
-func (a *audioInput) after(err error) error {
+// errorAt adds the input's name and position to an error.
+func (a *audioInput) errorAt(err error) error {
 	return fmt.Errorf("%s: after sample %d: %w", a.name, a.samples(), err)
 }
 
-// sound is a source that ends with an error where its samples are no audio.
-type sound struct{ audio.Source }
+// checked is a source that returns an error at the first sample that is not valid audio.
+type checked struct{ audio.Source }
 
-func (s sound) Read(dst []float32) (int, error) {
-	n, err := s.Source.Read(dst)
+func (c checked) Read(dst []float32) (int, error) {
+	n, err := c.Source.Read(dst)
 	if good, bad := events.Check(dst[:n]); bad != nil {
 		return good, bad
 	}
 	return n, err
 }
 
-// hearer turns samples into lines.
-type hearer interface {
-	hear(samples []float32) error // may change them
-	skip(n int64) error           // n samples were lost
-	finish() error                // there will be no more
+// sink turns samples into lines.
+type sink interface {
+	process(samples []float32) error // may change the samples
+	skip(n int64) error              // n samples were dropped
+	flush() error                    // the audio has ended
 }
 
-// pump feeds a hearer and prints the end line.
+// pump passes audio to a sink and prints the end line.
 type pump struct {
-	audio  *audioInput
-	hearer hearer
-	block  int  // samples at a time
-	pipe   bool // its writer may be stopped anywhere, and a size that it promised means little
-	live   bool // rather lose samples than make the source wait
-	out    *json.Encoder
+	audio *audioInput
+	sink  sink
+	block int  // samples per call of the sink
+	pipe  bool // the input is a pipe: it may end anywhere, and its header may not know the size
+	live  bool // drop samples rather than block the source
+	out   *json.Encoder
 
 	times   report.Times
 	busy    time.Duration
 	dropped int64
 }
 
-// run goes on until the audio ends, and prints the end line whatever else it returns. Audio that ended early, inside a sample or before its
-// header said, is an error too, unless it came from a pipe or it was Ctrl-C that cut it.
+// maxAfterSignal bounds the samples that are processed after a signal: more than the pipe and the readers hold of audio
+// that is not resampled. Resampling to a much higher rate can make hours of audio from what they hold.
+const maxAfterSignal = 1 << 18
+
+// run processes the audio to its end and prints the end line, after an error too. Audio that ends inside a sample, or
+// before its header says, is an error, except from a pipe or after a signal.
 func (p *pump) run(ctx context.Context) error {
-	err := p.listen()
+	err := p.processAll(ctx)
 	early := errors.Is(err, audio.ErrTruncated) || errors.Is(err, io.ErrUnexpectedEOF)
 	stopped := ctx.Err() != nil
 	if early && (p.pipe || stopped) {
 		err = nil
 	}
-	ending := p.end(early && !stopped)
-	return cmp.Or(err, ending)
+	return cmp.Or(err, p.end(early && !stopped))
 }
 
-// listen hears all blocks.
-func (p *pump) listen() error {
+// processAll passes all blocks to the sink.
+func (p *pump) processAll(ctx context.Context) error {
 	done := make(chan struct{})
 	defer close(done)
 	blocks := p.read(done)
-	for {
+	for left := maxAfterSignal; left > 0; {
 		b := <-blocks
-		if err := p.step(b); err != nil {
+		if err := p.process(b); err != nil {
 			return err
 		}
 		if b.err == io.EOF {
 			return nil
 		}
 		if b.err != nil {
-			return badInput(p.audio.after(b.err))
+			return badInput(p.audio.errorAt(b.err))
+		}
+		if ctx.Err() != nil {
+			left -= len(b.samples)
 		}
 	}
+	return context.Cause(ctx)
 }
 
-// block is a number of samples, or fewer before the end or an error; lost ones came before them.
+// block is a number of samples: pump.block, or fewer before the end or an error.
 type block struct {
 	samples []float32
-	lost    int64
-	err     error
+	dropped int64 // samples lost before this block
+	err     error // after the samples
 }
 
-// backlog is the seconds of audio that may pile up when a source does not wait.
-const backlog = 1
+// maxBacklog is how many seconds of audio may wait for the model when the source must not be blocked.
+const maxBacklog = 1
 
-// read reads ahead in a goroutine, until there is an error or done is closed.
+// read reads blocks in a goroutine until there is an error or done is closed.
 func (p *pump) read(done <-chan struct{}) <-chan block {
-	room := 1
+	ahead := 1
 	if p.live {
-		room = max(1, int(backlog*p.audio.heard)/p.block)
+		ahead = max(1, int(maxBacklog*p.audio.rate)/p.block)
 	}
-	out := make(chan block, room)
+	out := make(chan block, ahead)
 	go func() {
-		lost := int64(0)
+		dropped := int64(0)
 		for {
 			buf := make([]float32, p.block)
 			n, err := p.audio.fill(buf)
-			b := block{buf[:n], lost, err}
+			b := block{buf[:n], dropped, err}
 			if p.live && err == nil {
 				select {
 				case <-done:
 					return
 				case out <- b:
-					lost = 0
+					dropped = 0
 				default:
-					lost += int64(n)
+					dropped += int64(n)
 				}
 				continue
 			}
 			select {
 			case out <- b:
-				lost = 0
+				dropped = 0
 			case <-done:
 				return
 			}
@@ -151,7 +159,7 @@ func (p *pump) read(done <-chan struct{}) <-chan block {
 	return out
 }
 
-// fill reads until buf is full, whatever the chunks that the source delivers, or the audio ends.
+// fill reads until buf is full or the audio ends.
 func (a *audioInput) fill(buf []float32) (n int, err error) {
 	for n < len(buf) && err == nil {
 		var k int
@@ -164,12 +172,12 @@ func (a *audioInput) fill(buf []float32) (n int, err error) {
 	return n, err
 }
 
-// step hears a block.
-func (p *pump) step(b block) error {
-	if b.lost > 0 {
-		p.dropped += b.lost
-		p.audio.position += b.lost
-		if err := p.hearer.skip(b.lost); err != nil {
+// process passes a block to the sink.
+func (p *pump) process(b block) error {
+	if b.dropped > 0 {
+		p.dropped += b.dropped
+		p.audio.position += b.dropped
+		if err := p.sink.skip(b.dropped); err != nil {
 			return err
 		}
 	}
@@ -178,7 +186,7 @@ func (p *pump) step(b block) error {
 	}
 	p.audio.position += int64(len(b.samples))
 	began := time.Now()
-	err := p.hearer.hear(b.samples)
+	err := p.sink.process(b.samples)
 	took := time.Since(began)
 	p.busy += took
 	p.times.Add(took)
@@ -186,11 +194,11 @@ func (p *pump) step(b block) error {
 }
 
 func (p *pump) end(truncated bool) error {
-	if err := p.hearer.finish(); err != nil {
+	if err := p.sink.flush(); err != nil {
 		return err
 	}
 	line := report.End{
-		Type: "end", Samples: p.audio.samples(), Seconds: float64(p.audio.position) / p.audio.heard, Dropped: p.audio.at(p.dropped),
+		Type: "end", Samples: p.audio.samples(), Seconds: float64(p.audio.position) / p.audio.rate, Dropped: p.audio.inputSample(p.dropped),
 		Block:     p.times.Block(p.block),
 		Truncated: truncated,
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/pretrained"
@@ -24,28 +25,30 @@ import (
 	"github.com/s4d-fast/s4d-fast/report"
 )
 
-// maxHop bounds the samples between two frames.
-const maxHop = 1 << 24
+const (
+	maxHop        = 1 << 24   // samples
+	maxSampleRate = 1_000_000 // Hz, as in packages audio and events
+)
 
 type streamCmd struct {
-	Model     modelFile `arg:"" optional:"" help:"Model file (.safetensors), or the name of a built-in model (${models}); default: digits."`
-	File      string    `arg:"" optional:"" help:"Audio file, or - for standard input; default: -."`
+	Model     modelFile `arg:"" optional:"" help:"Model file (.safetensors) or built-in model (${models}); default: digits."`
+	File      string    `arg:"" optional:"" help:"Audio file, or - for standard input (the default)."`
 	Format    string    `help:"Format of the audio: ${enum}." enum:"s16le,s16be,f32le,u8,wav" default:"wav"`
-	Rate      *int      `help:"Sampling rate of raw audio in Hz (default: the model's). A WAV file carries its own." placeholder:"HZ"`
-	Resample  bool      `help:"Convert audio of another rate than the model's to that, band-limited." xor:"rates"`
-	AdaptRate bool      `help:"Scale the model's steps to the audio's rate instead." xor:"rates"`
-	Live      bool      `help:"Do not let the source wait: drop audio when more than a second of it has piled up."`
-	Emit      string    `help:"What to print: ${enum}." enum:"events,frames" default:"events"`
-	Hop       *int      `help:"Samples between two frames (default: a tenth of a second)." placeholder:"N"`
-	Window    *float64  `help:"Seconds that an answer looks back (default: ${window}; with --emit frames 0, which is everything). Higher: more precision, less recall of short words." placeholder:"S"`
+	Rate      *int      `help:"Sampling rate of raw audio in Hz (default: the model's). A WAV file states its own." placeholder:"HZ"`
+	Resample  bool      `help:"Resample the audio to the model's rate (band-limited), and mix several channels down to one." xor:"rates"`
+	AdaptRate bool      `help:"Instead of resampling, scale the model's SSM steps to the rate of the audio." xor:"rates"`
+	Live      bool      `help:"Never block the source: drop audio if more than one second is waiting."`
+	Emit      string    `help:"Lines to print: ${enum}." enum:"events,frames" default:"events"`
+	Hop       *int      `help:"Samples per frame (default: 0.1 s)." placeholder:"N"`
+	Window    *float64  `help:"Seconds of audio per output (default: ${window}; with --emit frames: 0, all audio so far). Higher: more precision, less recall of short words." placeholder:"S"`
 
-	Threshold    *float64 `help:"Posterior that makes an event (default: ${threshold}). Higher: more precision, less recall." placeholder:"P" group:"Events"`
-	OffThreshold *float64 `help:"Posterior below which it has ended (default: half of --threshold). Higher: shorter events; a word may count twice." placeholder:"P" group:"Events"`
-	Confirm      *int     `help:"Answers in a row, 30 ms apart, that must agree (default: ${confirm}). Higher: more precision, less recall of short words." placeholder:"N" group:"Events"`
-	Refractory   *float64 `help:"Seconds after an onset in which no other event begins (default: ${refractory}). Higher: more precision, less recall of words in quick succession." placeholder:"S" group:"Events"`
+	Threshold    *float64 `help:"Minimum probability of an event (default: ${threshold}). Higher: more precision, less recall." placeholder:"P" group:"Events"`
+	OffThreshold *float64 `help:"An event ends when its probability falls below this (default: half of --threshold). Higher: shorter events, and one word may give two." placeholder:"P" group:"Events"`
+	Confirm      *int     `help:"Number of consecutive outputs, one every 30 ms, that must agree (default: ${confirm}). Higher: more precision, less recall of short words." placeholder:"N" group:"Events"`
+	Refractory   *float64 `help:"Seconds after the onset of an event in which no other event begins (default: ${refractory}). Higher: more precision, less recall of words in quick succession." placeholder:"S" group:"Events"`
 }
 
-// streamDefaults are what the help says of the flags of events.
+// streamDefaults are the defaults that the help shows.
 func streamDefaults() kong.Vars {
 	d := events.Defaults()
 	return kong.Vars{
@@ -54,11 +57,11 @@ func streamDefaults() kong.Vars {
 }
 
 func (c *streamCmd) Help() string {
-	return `Prints JSON Lines (docs/stream.md): a "start" line; an "event" line for everything that the model recognises, when it has ended; an
-"end" line. "onset" and "end" count the audio's samples. With --emit frames a "frame" line every hop and after the last sample instead:
-its "posterior" is the model's answer for everything heard so far, or for the last --window seconds.
+	return `Prints JSON Lines (see docs/stream.md): a "start" line, one "event" line at the end of each recognised event, and an "end" line.
+"onset" and "end" are sample indices. With --emit frames, prints a "frame" line every --hop samples and after the last
+sample; its "posterior" covers all audio so far, or the last --window seconds.
 
-A single argument that is neither a .safetensors file nor a built-in model is the audio.
+A single argument that is neither a .safetensors file nor a built-in model is the audio file.
 
 Examples:
   arecord -q -t raw -f S16_LE -r 8000 -c 1 | s4d-fast stream --format s16le --live
@@ -94,16 +97,16 @@ func (c *streamCmd) Run(std *streams, ctx *ctxBox) error {
 		return badInput(err)
 	}
 	out := json.NewEncoder(std.out)
-	h, block, err := c.hearer(m, a, out)
+	s, block, err := c.sink(m, a, out)
 	if err != nil {
 		return badInput(fmt.Errorf("%s: %w", c.Model, err))
 	}
 	start := report.Start{
-		Type: "start", Format: c.Format, SampleRate: a.rate, Model: string(c.Model), Task: m.Meta.Task,
+		Type: "start", Format: c.Format, SampleRate: a.inputRate, Model: string(c.Model), Task: m.Meta.Task,
 		Labels: m.Meta.Labels, Level: string(vek.CurrentLevel()), Emit: c.Emit,
 	}
-	if a.heard != a.rate {
-		start.ModelSampleRate = a.heard
+	if a.rate != a.inputRate {
+		start.ModelSampleRate = a.rate
 	} else if c.AdaptRate && a.rate != m.Meta.SampleRate {
 		start.ModelSampleRate = m.Meta.SampleRate
 	}
@@ -113,11 +116,11 @@ func (c *streamCmd) Run(std *streams, ctx *ctxBox) error {
 	if err := out.Encode(start); err != nil {
 		return err
 	}
-	p := pump{audio: a, hearer: h, block: block, pipe: c.File == "-", live: c.Live, out: out}
+	p := pump{audio: a, sink: s, block: block, pipe: c.File == "-", live: c.Live, out: out}
 	return p.run(ctx)
 }
 
-// arguments fills in what was left out.
+// arguments sets the arguments that were not given.
 func (c *streamCmd) arguments() {
 	name := string(c.Model)
 	if c.File == "" && name != "" && !pretrained.Has(name) && !strings.HasSuffix(name, ".safetensors") {
@@ -129,13 +132,13 @@ func (c *streamCmd) arguments() {
 func (c *streamCmd) validate() error {
 	switch {
 	case c.Hop != nil && (*c.Hop < 1 || *c.Hop > maxHop):
-		return fmt.Errorf("--hop %d: want 1 … %d samples", *c.Hop, maxHop)
+		return fmt.Errorf("--hop %d: expected 1 to %d samples", *c.Hop, maxHop)
 	case c.Hop != nil && c.Emit != "frames":
-		return errors.New("--hop is for --emit frames")
+		return errors.New("--hop requires --emit frames")
 	case c.Live && c.File != "-":
-		return errors.New("--live is for standard input: a file waits")
-	case c.Rate != nil && *c.Rate < 1:
-		return fmt.Errorf("--rate %d: want a positive number of samples a second", *c.Rate)
+		return errors.New("--live requires standard input; a file can be read at any speed")
+	case c.Rate != nil && (*c.Rate < 1 || *c.Rate > maxSampleRate):
+		return fmt.Errorf("--rate %d: expected 1 to %d Hz", *c.Rate, maxSampleRate)
 	}
 	if c.Emit == "frames" {
 		for _, f := range []struct {
@@ -145,7 +148,7 @@ func (c *streamCmd) validate() error {
 			{"threshold", c.Threshold != nil}, {"off-threshold", c.OffThreshold != nil}, {"confirm", c.Confirm != nil}, {"refractory", c.Refractory != nil},
 		} {
 			if f.given {
-				return fmt.Errorf("--%s is for --emit events", f.name)
+				return fmt.Errorf("--%s requires --emit events", f.name)
 			}
 		}
 		if c.Window != nil && *c.Window == 0 {
@@ -158,7 +161,7 @@ func (c *streamCmd) validate() error {
 	return nil
 }
 
-// options returns what counts as an event: the defaults, but for what flags say.
+// options returns the options of events: the defaults, replaced by the flags that are given.
 func (c *streamCmd) options() events.Options {
 	opt := events.Defaults()
 	if c.Threshold != nil {
@@ -169,7 +172,7 @@ func (c *streamCmd) options() events.Options {
 	return opt
 }
 
-// or returns what a flag says, or the default where it was not given.
+// or returns the value of a flag, or the default if the flag is not given.
 func or[T any](flag *T, value T) T {
 	if flag != nil {
 		return *flag
@@ -177,29 +180,29 @@ func or[T any](flag *T, value T) T {
 	return value
 }
 
-// hearer returns what turns samples into lines, and how many it takes at a time.
-func (c *streamCmd) hearer(m *model.Model, a *audioInput, out *json.Encoder) (hearer, int, error) {
-	scaled := 1.0 // model samples a sample
+// sink returns what turns samples into lines, and how many samples it takes at a time.
+func (c *streamCmd) sink(m *model.Model, a *audioInput, out *json.Encoder) (sink, int, error) {
+	stepScale := 1.0 // model samples per sample
 	if c.AdaptRate && m.Meta.SampleRate > 0 {
-		scaled = m.Meta.SampleRate / a.heard
+		stepScale = m.Meta.SampleRate / a.rate
 	}
 	if c.Emit == "frames" {
-		net, err := recurrent.New(m, recurrent.Options{StepScale: scaled, Window: int(math.Ceil(or(c.Window, 0) * a.heard))})
+		net, err := recurrent.New(m, recurrent.Options{StepScale: stepScale, Window: int(math.Ceil(or(c.Window, 0) * a.rate))})
 		if err != nil {
 			return nil, 0, err
 		}
-		return newFramer(net, m, a, out), or(c.Hop, max(int(a.heard/10), 1)), nil
+		return newFramePrinter(net, m, a, out), or(c.Hop, max(int(a.rate/10), 1)), nil
 	}
 	if len(m.Meta.Labels) == 0 || m.Config.Pool != model.PoolMean {
-		return nil, 0, errors.New("events need a model with labels and a mean pool: say --emit frames")
+		return nil, 0, errors.New("events require a model with labels and mean pooling; use --emit frames")
 	}
 	opt := c.options()
-	opt.SampleRate = a.heard
+	opt.SampleRate = a.rate
 	f, err := events.New(m, opt)
 	if err != nil {
 		return nil, 0, err
 	}
-	return &eventer{detector: f.NewDetector(), audio: a, out: out}, f.Frame(), nil
+	return &eventPrinter{detector: f.NewDetector(), audio: a, out: out}, f.Frame(), nil
 }
 
 // open returns the audio's bytes and a name for messages.
@@ -207,12 +210,16 @@ func (c *streamCmd) open(std *streams) (io.ReadCloser, string, error) {
 	if c.File != "-" {
 		f, err := os.Open(c.File)
 		if errors.Is(err, fs.ErrNotExist) && filepath.Ext(c.File) == "" {
-			err = fmt.Errorf("%w, nor is it a built-in model (%s)", err, strings.Join(pretrained.Names(), ", "))
+			names := pretrained.Names()
+			err = fmt.Errorf("%w; it is not a built-in model (%s) either%s", err, strings.Join(names, ", "), suggest.Hint(c.File, names))
+		}
+		if info, statErr := os.Stat(c.File); statErr == nil && info.IsDir() {
+			err = fmt.Errorf("%s is a folder, expected an audio file", c.File)
 		}
 		return f, c.File, badInput(err)
 	}
 	if std.inTTY {
-		return nil, "", usageError(errors.New("standard input is a terminal: pipe audio into it or name a file"))
+		return nil, "", usageError(errors.New("standard input is a terminal; pipe audio into it or pass a file"))
 	}
 	return io.NopCloser(std.in), "standard input", nil
 }
@@ -246,11 +253,11 @@ func untilStopped(ctx context.Context, in io.Reader) io.ReadCloser {
 	return r
 }
 
-// convertible is the hint for audio that --format has no word for.
-const convertible = "sox or ffmpeg convert it (docs/stream.md)"
+// convertHint tells how to read audio in another format than --format.
+const convertHint = "raw samples need --format and --rate; sox or ffmpeg convert other formats (docs/stream.md)"
 
-// decode returns the samples that the model is to hear; want is its rate, or 0 if it states none.
-func (c *streamCmd) decode(in io.Reader, name string, want float64) (*audioInput, error) {
+// decode returns the samples for the model; modelRate is its sampling rate in Hz, or 0 if it states none.
+func (c *streamCmd) decode(in io.Reader, name string, modelRate float64) (*audioInput, error) {
 	a := &audioInput{name: name}
 	if c.Format == "wav" {
 		r, err := audio.NewWAVReader(in)
@@ -258,40 +265,43 @@ func (c *streamCmd) decode(in io.Reader, name string, want float64) (*audioInput
 		case errors.Is(err, audio.ErrTruncated):
 			return nil, fmt.Errorf("%s: %w", name, err)
 		case err != nil:
-			return nil, fmt.Errorf("%s: %w: %s", name, err, convertible)
-		case r.Format.Channels != 1:
-			return nil, fmt.Errorf("%s has %d channels; the model expects 1: %s", name, r.Format.Channels, convertible)
+			return nil, fmt.Errorf("%s: %w; %s", name, err, convertHint)
+		case r.Format.Channels != 1 && !c.Resample:
+			return nil, fmt.Errorf("%s: %d channels, expected 1; --resample mixes them down", name, r.Format.Channels)
 		}
-		a.rate, a.wav, a.source = float64(r.Format.SampleRate), r, r
-		if c.Rate != nil && float64(*c.Rate) != a.rate {
-			return nil, fmt.Errorf("%s has a rate of %g Hz, not --rate %d", name, a.rate, *c.Rate)
+		a.inputRate, a.wav, a.source = float64(r.Format.SampleRate), r, audio.Mono(r)
+		if c.Rate != nil && float64(*c.Rate) != a.inputRate {
+			return nil, fmt.Errorf("%s: rate %g Hz in the header, --rate %d", name, a.inputRate, *c.Rate)
 		}
 	} else {
 		raw, err := audio.NewRawReader(in, audio.Encoding(c.Format))
 		if err != nil {
 			return nil, err
 		}
-		a.source, a.rate = raw, want
+		a.source, a.inputRate = raw, modelRate
 		if c.Rate != nil {
-			a.rate = float64(*c.Rate)
+			a.inputRate = float64(*c.Rate)
 		}
-		if a.rate <= 0 {
-			return nil, errors.New("the model states no sample rate: say --rate")
+		if a.inputRate <= 0 {
+			return nil, errors.New("the model states no sampling rate; set --rate")
 		}
 	}
-	a.source, a.heard = sound{a.source}, a.rate
+	if a.inputRate > maxSampleRate {
+		return nil, fmt.Errorf("%s: rate %g Hz, expected at most %d Hz", name, a.inputRate, maxSampleRate)
+	}
+	a.source, a.rate = checked{a.source}, a.inputRate
 	switch {
-	case want == 0 || want == a.rate || c.AdaptRate:
+	case modelRate == 0 || modelRate == a.inputRate || c.AdaptRate:
 		return a, nil
 	case !c.Resample:
-		return nil, fmt.Errorf("%s has a rate of %g Hz; the model expects %g Hz: --resample converts the audio, --adapt-rate the model", name, a.rate, want)
-	case want != math.Trunc(want):
-		return nil, fmt.Errorf("--resample: the model's rate is %g Hz, not a whole number", want)
+		return nil, fmt.Errorf("%s: rate %g Hz, the model expects %g Hz; --resample converts the audio, --adapt-rate the model", name, a.inputRate, modelRate)
+	case modelRate != math.Trunc(modelRate):
+		return nil, fmt.Errorf("--resample: the model's rate is %g Hz, expected a whole number", modelRate)
 	}
-	converted, err := audio.NewResampleReader(a.source, int(a.rate), int(want))
+	resampled, err := audio.NewResampleReader(a.source, int(a.inputRate), int(modelRate))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	a.source, a.heard = converted, want
+	a.source, a.rate = resampled, modelRate
 	return a, nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// Wrong values of the events' flags are named before any audio is read; a model that can make no events says so.
+// Invalid flags of events are errors before any audio is read; so is a model without labels.
 func TestStreamEventFlags(t *testing.T) {
 	m := toneModel(t)
 	for want, args := range map[string][]string{
@@ -21,14 +21,14 @@ func TestStreamEventFlags(t *testing.T) {
 		"--confirm -1":                   {"--confirm=-1"},
 		"--confirm 0":                    {"--confirm=0"},
 		"--refractory -2":                {"--refractory=-2"},
-		"--hop is for --emit frames":     {"--hop", "80"},
+		"--hop requires --emit frames":   {"--hop", "80"},
 		"--window 1e+09":                 {"--window", "1e9"},
 		"--window 0:":                    {"--window", "0"},
 		"--window -1":                    {"--window=-1", "--emit", "frames"},
-		"--threshold is for":             {"--threshold", "0.8", "--emit", "frames"},
-		"--off-threshold is for":         {"--off-threshold", "0.1", "--emit", "frames"},
-		"--confirm is for":               {"--confirm", "3", "--emit", "frames"},
-		"--refractory is for":            {"--refractory", "0.4", "--emit", "frames"},
+		"--threshold requires":           {"--threshold", "0.8", "--emit", "frames"},
+		"--off-threshold requires":       {"--off-threshold", "0.1", "--emit", "frames"},
+		"--confirm requires":             {"--confirm", "3", "--emit", "frames"},
+		"--refractory requires":          {"--refractory", "0.4", "--emit", "frames"},
 		"off-threshold 0.6 is above the": {"--threshold", "0.5", "--off-threshold", "0.6"},
 	} {
 		mustSay(t, nil, append([]string{"stream", m, "gone.wav"}, args...), exitUsage, want)
@@ -42,18 +42,22 @@ func TestStreamEventFlags(t *testing.T) {
 		t.Fatal(err)
 	}
 	count := func(args ...string) int {
-		heard, _ := lines(t, ok(t, append([]string{"stream", m, path}, args...)...))
-		return len(heard)
+		found, _ := lines(t, ok(t, append([]string{"stream", m, path}, args...)...))
+		return len(found)
 	}
 	if n := count("--confirm", "1000"); n != 0 {
-		t.Errorf("%d events that 1000 answers agree on", n)
+		t.Errorf("%d events that 1000 outputs confirm, expected none", n)
 	}
-	if all, none := count("--refractory", "0"), count("--threshold", "0.999999999"); all != len(s.Tones) || none >= all {
-		t.Errorf("%d events without a refractory time, %d at threshold 0.999999999", all, none)
+	all := count("--refractory", "0")
+	if all != len(s.Tones) {
+		t.Errorf("%d events without a refractory time, expected %d", all, len(s.Tones))
+	}
+	if few := count("--threshold", "0.999999999"); few >= all {
+		t.Errorf("%d events at threshold 0.999999999, expected fewer than %d", few, all)
 	}
 }
 
-// --threshold alone moves the off-threshold along, and 0 is a value like others.
+// --threshold alone changes the off-threshold too, and 0 is a valid value.
 func TestStreamOptions(t *testing.T) {
 	zero, low := 0.0, 0.3
 	for _, c := range []struct {
@@ -68,29 +72,33 @@ func TestStreamOptions(t *testing.T) {
 		{streamCmd{OffThreshold: &zero, Threshold: &low}, 0.3, 0, events.Defaults().Refractory},
 	} {
 		o := c.cmd.options()
-		if o.Threshold != c.threshold || o.OffThreshold != c.off || o.Refractory != c.refractory {
-			t.Errorf("options %+v, want %v, %v, %v", o, c.threshold, c.off, c.refractory)
+		if got, expected := [3]float64{o.Threshold, o.OffThreshold, o.Refractory}, [3]float64{c.threshold, c.off, c.refractory}; got != expected {
+			t.Errorf("threshold, off-threshold and refractory time are %v, expected %v", got, expected)
 		}
 	}
 	d := events.Defaults()
 	help := strings.Join(strings.Fields(ok(t, "stream", "--help")), " ")
 	doc := string(read(t, filepath.Join("..", "..", "docs", "stream.md")))
-	if record := "arecord -q -t raw -f S16_LE -r 8000 -c 1"; !strings.Contains(help, record) || !strings.Contains(doc, record) {
-		t.Errorf("--help or docs/stream.md does not say %q", record)
+	const record = "arecord -q -t raw -f S16_LE -r 8000 -c 1"
+	if !strings.Contains(help, record) {
+		t.Errorf("--help does not show %q", record)
+	}
+	if !strings.Contains(doc, record) {
+		t.Errorf("docs/stream.md does not show %q", record)
 	}
 	for flag, value := range map[string]string{
 		"threshold": fmt.Sprint(d.Threshold), "confirm": fmt.Sprint(d.Confirm), "refractory": fmt.Sprint(d.Refractory, " s"), "window": fmt.Sprint(d.Window, " s"),
 	} {
 		if !strings.Contains(doc, fmt.Sprintf("| `--%s` | %s |", flag, value)) {
-			t.Errorf("docs/stream.md does not say that --%s is %s", flag, value)
+			t.Errorf("docs/stream.md does not state the default of --%s, %s", flag, value)
 		}
 		if !strings.Contains(help, "default: "+strings.TrimSuffix(value, " s")) {
-			t.Errorf("--help does not say that --%s is %s: %s", flag, value, help)
+			t.Errorf("--help does not state the default of --%s, %s: %s", flag, value, help)
 		}
 	}
 }
 
-// Frames of a window forget what was before it; without one, or with 0, the last is the answer to everything.
+// Frames with --window depend on the window alone; without it, or with 0, the last frame covers all audio.
 func TestStreamFramesWindow(t *testing.T) {
 	m, s := toneModel(t), &tonemodel.Sound{}
 	s.Tone("low", 8)
@@ -104,10 +112,13 @@ func TestStreamFramesWindow(t *testing.T) {
 		return all[len(all)-1]
 	}
 	whole := last()
-	if near := last("--window", "1"); !(whole[0] > 0.9 && near[1] > 0.9) { // low, high
-		t.Errorf("posterior %v of everything, %v of the last second", whole, near)
+	if !(whole[0] > 0.9) {
+		t.Errorf("posterior %v of all audio, expected more than 0.9 for the low tone, which comes first", whole)
+	}
+	if near := last("--window", "1"); !(near[1] > 0.9) {
+		t.Errorf("posterior %v of the last second, expected more than 0.9 for the high tone, which comes last", near)
 	}
 	if zero := last("--window", "0"); fmt.Sprint(zero) != fmt.Sprint(whole) {
-		t.Errorf("window 0 gives %v, none %v", zero, whole)
+		t.Errorf("--window 0 gives %v, no window %v", zero, whole)
 	}
 }

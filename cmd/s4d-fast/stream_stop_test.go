@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"strings"
 	"syscall"
@@ -109,3 +110,63 @@ func TestStreamInterruptedStalled(t *testing.T) {
 		})
 	}
 }
+
+// Once the reader of the lines has gone, the source is not read any further, live or not.
+func TestStreamStopsReading(t *testing.T) {
+	for _, live := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			reads := make(chan int)
+			p := pump{audio: &audioInput{source: stepped(reads)}, block: 1, live: live}
+			done := make(chan struct{})
+			p.read(done)
+			close(done)
+			for n := 0; ; n++ {
+				synctest.Wait()
+				select {
+				case reads <- 1:
+				default:
+					return
+				}
+				if n == 100 {
+					t.Fatalf("live %v: it still reads after %d samples", live, n)
+				}
+			}
+		})
+	}
+}
+
+// stepped is a source whose reads return the numbers of samples that are sent to it.
+type stepped chan int
+
+func (s stepped) Read([]float32) (int, error) { return <-s, nil }
+
+// After a signal a stream ends soon, although the readers still hold hours of audio.
+func TestStreamStopsResampling(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(signalError{syscall.SIGTERM})
+	var stdout bytes.Buffer
+	counter := &counter{}
+	p := pump{audio: &audioInput{source: endless{}, inputRate: 1, rate: 8000}, sink: counter, block: 80, out: json.NewEncoder(&stdout)}
+	err := p.run(ctx)
+	if code := exitCode(ctx, err); code != 128+int(syscall.SIGTERM) {
+		t.Errorf("error %v: exit code %d, expected %d", err, code, 128+int(syscall.SIGTERM))
+	}
+	if counter.samples < 8000 || counter.samples > 60*8000 {
+		t.Errorf("%d samples after the signal, expected between a second and a minute of audio", counter.samples)
+	}
+	if !strings.Contains(stdout.String(), `"type":"end"`) {
+		t.Errorf("no end line: %q", stdout.String())
+	}
+}
+
+// endless is a source that never ends.
+type endless struct{}
+
+func (endless) Read(dst []float32) (int, error) { return len(dst), nil }
+
+// counter is a sink that counts samples.
+type counter struct{ samples int }
+
+func (c *counter) process(samples []float32) error { c.samples += len(samples); return nil }
+func (c *counter) skip(int64) error                { return nil }
+func (c *counter) flush() error                    { return nil }

@@ -12,28 +12,28 @@ import (
 	"github.com/s4d-fast/s4d-fast/report"
 )
 
-// eventer prints events.
-type eventer struct {
+// eventPrinter prints a line for every event.
+type eventPrinter struct {
 	detector *events.Detector
 	audio    *audioInput
 	out      *json.Encoder
 }
 
-func (e *eventer) hear(samples []float32) error { return e.print(e.detector.Process(samples)) }
-func (e *eventer) skip(n int64) error           { return e.print(e.detector.Skip(n)) }
-func (e *eventer) finish() error                { return e.print(e.detector.Flush()) }
+func (e *eventPrinter) process(samples []float32) error { return e.print(e.detector.Process(samples)) }
+func (e *eventPrinter) skip(n int64) error              { return e.print(e.detector.Skip(n)) }
+func (e *eventPrinter) flush() error                    { return e.print(e.detector.Flush()) }
 
-func (e *eventer) print(list []events.Event) error {
+func (e *eventPrinter) print(list []events.Event) error {
 	for _, v := range list {
-		if err := e.out.Encode(report.NewEvent(v, e.audio.at)); err != nil {
+		if err := e.out.Encode(report.NewEvent(v, e.audio.inputSample)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// framer prints a frame for every block.
-type framer struct {
+// framePrinter prints a line for every block.
+type framePrinter struct {
 	stream       *recurrent.Stream
 	model        *model.Model
 	audio        *audioInput
@@ -41,18 +41,18 @@ type framer struct {
 	out          *json.Encoder
 }
 
-func newFramer(net *recurrent.Network, m *model.Model, a *audioInput, out *json.Encoder) *framer {
-	f := &framer{stream: net.NewStream(), model: m, audio: a, out: out}
+func newFramePrinter(net *recurrent.Network, m *model.Model, a *audioInput, out *json.Encoder) *framePrinter {
+	f := &framePrinter{stream: net.NewStream(), model: m, audio: a, out: out}
 	f.scale, f.shift = m.Meta.Affine(0)
 	return f
 }
 
-func (f *framer) hear(samples []float32) error {
+func (f *framePrinter) process(samples []float32) error {
 	vek.ScaleShift(samples, samples, f.scale, f.shift)
 	y := f.stream.Process(samples, len(samples))
 	for _, v := range y {
 		if v := float64(v); math.IsNaN(v) || math.IsInf(v, 0) {
-			return badInput(f.audio.after(fmt.Errorf("the network's output is %v", v)))
+			return badInput(f.audio.errorAt(fmt.Errorf("the network's output is %v", v)))
 		}
 	}
 	line := report.Frame{Type: "frame", Sample: f.audio.samples()}
@@ -71,5 +71,5 @@ func (f *framer) hear(samples []float32) error {
 	return f.out.Encode(line)
 }
 
-func (f *framer) skip(int64) error { return nil }
-func (f *framer) finish() error    { return nil }
+func (f *framePrinter) skip(int64) error { return nil }
+func (f *framePrinter) flush() error     { return nil }

@@ -1,0 +1,49 @@
+package audio
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"testing"
+)
+
+// Mono gives the mean of every frame's channels, whatever the size of the reads; one channel passes unchanged.
+func TestMono(t *testing.T) {
+	const frames = 3000
+	for channels := 1; channels <= 3; channels++ {
+		var whole bytes.Buffer
+		if err := WriteWAV(&whole, 8000, make([]float32, frames*channels)); err != nil {
+			t.Fatal(err)
+		}
+		b := whole.Bytes()
+		binary.LittleEndian.PutUint16(b[22:], uint16(channels))
+		binary.LittleEndian.PutUint16(b[32:], uint16(2*channels))
+		for i := range frames * channels {
+			binary.LittleEndian.PutUint16(b[44+2*i:], uint16(i-4000))
+		}
+		for _, size := range []int{1, 7, frames + 1} {
+			r, err := NewWAVReader(bytes.NewReader(b))
+			if err != nil {
+				t.Fatal(err)
+			}
+			in, got, buf := Mono(r), []float32(nil), make([]float32, size)
+			for err == nil {
+				var n int
+				n, err = in.Read(buf)
+				got = append(got, buf[:n]...)
+			}
+			if err != io.EOF {
+				t.Fatalf("%d channels: error %v after %d samples", channels, err, len(got))
+			}
+			if len(got) != frames {
+				t.Fatalf("%d channels: %d samples, expected %d", channels, len(got), frames)
+			}
+			for i, v := range got {
+				expected := float32((float64(i*channels-4000) + float64(channels-1)/2) / (1 << 15))
+				if v != expected {
+					t.Fatalf("%d channels, reads of %d: sample %d is %v, expected %v", channels, size, i, v, expected)
+				}
+			}
+		}
+	}
+}
