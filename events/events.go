@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
@@ -148,7 +149,7 @@ type Detector struct {
 	past     []float32 // the last frames, normalised
 	logits   []float32 // the stream's last answer
 	heard    hearing
-	chance   []float64 // posterior, scratch
+	chance   []float32 // the posterior of logits
 	events   []Event
 }
 
@@ -181,15 +182,27 @@ const (
 // events that the last call returned; the working memory of a call is shared by the Recognizer's Detectors.
 func (r *Recognizer) StateBytes() int {
 	samples := r.frame + (preroll+openFrames-1)*r.frame
-	return int(unsafe.Sizeof(Detector{})) + 8*len(r.labels) + 4*samples + r.net.StreamBytes()
+	return int(unsafe.Sizeof(Detector{})) + 4*len(r.labels) + 4*samples + r.net.StreamBytes()
 }
 
 // NewDetector starts listening.
 func (r *Recognizer) NewDetector() *Detector {
 	return &Detector{
-		Recognizer: r, gate: newGate(), stream: r.net.NewStream(), chance: make([]float64, len(r.labels)),
+		Recognizer: r, gate: newGate(), stream: r.net.NewStream(), chance: make([]float32, len(r.labels)),
 		partial: make([]float32, 0, r.frame), past: make([]float32, 0, (preroll+openFrames-1)*r.frame),
 	}
+}
+
+// Recognize returns all events of a recording with samples of full scale ±1.
+func (r *Recognizer) Recognize(x []float32) ([]Event, error) {
+	d := r.NewDetector()
+	list, err := d.Process(x)
+	all := slices.Clone(list)
+	if err == nil {
+		list, err = d.Flush()
+		all = append(all, list...)
+	}
+	return all, err
 }
 
 // Position returns the number of samples heard.
@@ -218,9 +231,14 @@ func Check(x []float32) (good int, err error) {
 	return len(x), nil
 }
 
-// Process hears samples of full scale ±1 and returns the events that have ended, valid until the next call. A sample that Check
-// finds is heard as 0, like a gap in the audio.
-func (d *Detector) Process(x []float32) []Event {
+// Process takes samples of full scale ±1 and returns the events that have ended since the last
+// call; the slice is valid until the next call. A sample that Check rejects counts as 0, like a gap
+// in the audio.
+//
+// If the model's output is NaN or infinite, Process returns an error beside the events that ended
+// before. An event under way ends there, and the gate is closed as after Flush. The rest of x is not
+// processed.
+func (d *Detector) Process(x []float32) ([]Event, error) {
 	d.events = d.events[:0]
 	for len(x) > 0 {
 		n := min(len(x), d.frame-len(d.partial))
@@ -232,37 +250,46 @@ func (d *Detector) Process(x []float32) []Event {
 		}
 		x = x[n:]
 		if len(d.partial) == d.frame {
-			d.step(d.partial)
+			err := d.step(d.partial)
 			d.partial = d.partial[:0]
+			if err != nil {
+				d.close()
+				return d.events, err
+			}
 		}
 	}
-	return d.events
+	return d.events, nil
 }
 
-// Flush ends the stream and returns the event that was under way, if there was one.
-func (d *Detector) Flush() []Event {
+// Flush ends the signal. It returns the event that was under way, if there was one, and closes the
+// gate; the Detector may take another signal after it. The error is that of Process.
+func (d *Detector) Flush() ([]Event, error) {
 	d.events = d.events[:0]
-	if d.gate.Open {
-		if d.heard.Frames%d.hop != 0 { // else the last frame was answered
-			d.answer()
-		}
-		d.end(d.Position())
+	var err error
+	if d.gate.Open && d.heard.Frames%d.hop != 0 { // else the last frame was evaluated
+		err = d.answer()
 	}
-	d.gate, d.heard = newGate(), hearing{}
-	return d.events
+	d.close()
+	return d.events, err
 }
 
-// Skip tells that n samples were lost. It returns the event that was under way, if there was one; behind the gap listening begins anew.
-func (d *Detector) Skip(n int64) []Event {
+// close ends the event under way, if there is one, and closes the gate.
+func (d *Detector) close() {
+	d.end(d.Position())
+	d.gate, d.heard = newGate(), hearing{}
+}
+
+// Skip reports that n samples were lost. It flushes, and the next sample counts as n later.
+func (d *Detector) Skip(n int64) ([]Event, error) {
 	at := d.Position()
-	last := d.Flush()
+	last, err := d.Flush()
 	d.position = at + n
 	d.partial, d.past = d.partial[:0], d.past[:0]
-	return last
+	return last, err
 }
 
-// step hears a frame.
-func (d *Detector) step(x []float32) {
+// step processes a frame.
+func (d *Detector) step(x []float32) error {
 	level := levelOf(x)
 	vek.ScaleShift(x, x, d.scale, d.shift)
 	start := d.position
@@ -277,17 +304,19 @@ func (d *Detector) step(x []float32) {
 	}
 	d.remember(x)
 	if !d.gate.Open && !closed {
-		return
+		return nil
 	}
 	d.logits = d.stream.Process(x, len(x))
 	d.heard.Frames++
+	if !closed && d.heard.Frames%d.hop != 0 {
+		return nil
+	}
+	err := d.answer()
 	if closed {
-		d.answer()
 		d.end(d.position - int64(hangFrames*d.frame))
 		d.heard = hearing{}
-	} else if d.heard.Frames%d.hop == 0 {
-		d.answer()
 	}
+	return err
 }
 
 // remember keeps a frame in the place of the oldest.
@@ -298,11 +327,16 @@ func (d *Detector) remember(x []float32) {
 	d.past = append(d.past, x...)
 }
 
-// answer weighs what the model says of the sound so far.
-func (d *Detector) answer() {
-	best := d.posterior()
-	h, p := &d.heard, d.chance
-	sure := p[best] >= d.opt.Threshold && d.labels[best] != None
+// answer evaluates the model's output for the sound so far.
+func (d *Detector) answer() error {
+	for i, v := range d.logits {
+		if v-v != 0 {
+			return fmt.Errorf("events: after sample %d: the model's output for label %q is %v, expected a finite number", d.position, d.labels[i], v)
+		}
+	}
+	d.chance = model.Posterior(d.chance, d.logits)
+	h, p, best := &d.heard, d.chance, model.ArgMax(d.chance)
+	sure := float64(p[best]) >= d.opt.Threshold && d.labels[best] != None
 	switch {
 	case !sure:
 		h.Label, h.Run = -1, 0
@@ -314,13 +348,13 @@ func (d *Detector) answer() {
 	confirmed := h.Run >= d.opt.Confirm
 	switch {
 	case h.Active && best == h.Event:
-		h.Best = max(h.Best, p[best])
+		h.Best = max(h.Best, float64(p[best]))
 	case h.Active && confirmed && d.position-h.Begin < d.refractory: // second thoughts
-		h.Event, h.Best = best, p[best]
+		h.Event, h.Best = best, float64(p[best])
 	case h.Active && confirmed:
 		d.end(d.onset())
 		d.begin(best)
-	case h.Active && p[h.Event] < d.opt.OffThreshold:
+	case h.Active && float64(p[h.Event]) < d.opt.OffThreshold:
 		d.end(d.position)
 	case !h.Active && confirmed && (h.Events == 0 || d.position-h.Begin >= d.refractory):
 		d.begin(best)
@@ -330,26 +364,7 @@ func (d *Detector) answer() {
 	}
 	none := d.labels[best] == None && float64(h.Frames) > meaningless*frameRate
 	h.Nothing = !h.Active && (none || float64(h.Frames-h.Sure) > undecided*frameRate)
-}
-
-// posterior fills chance and returns its largest element's index.
-func (d *Detector) posterior() (best int) {
-	sum := 0.0
-	for i, v := range d.logits {
-		if v > d.logits[best] {
-			best = i
-		}
-		d.chance[i] = float64(v)
-	}
-	top := d.chance[best]
-	for i, v := range d.chance {
-		d.chance[i] = math.Exp(v - top)
-		sum += d.chance[i]
-	}
-	for i := range d.chance {
-		d.chance[i] /= sum
-	}
-	return best
+	return nil
 }
 
 // onset returns where the word that leads began: with the sound, or a little before it led, but not before the last event's end.
@@ -364,7 +379,7 @@ func (d *Detector) onset() int64 {
 func (d *Detector) begin(label int) {
 	h := &d.heard
 	h.Begin = d.onset()
-	h.Active, h.Event, h.Best = true, label, d.chance[label]
+	h.Active, h.Event, h.Best = true, label, float64(d.chance[label])
 	h.Events++
 }
 

@@ -43,21 +43,41 @@ func with(change func(o *events.Options)) events.Options {
 	return opt
 }
 
-// listen feeds a signal in chunks of the sizes given, again and again.
-func listen(f *events.Recognizer, x []float32, chunks ...int) []events.Event {
-	d := f.NewDetector()
+// process and flush return a copy of the Detector's events.
+func process(t testing.TB, d *events.Detector, x []float32) []events.Event {
+	t.Helper()
+	list, err := d.Process(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Clone(list)
+}
+
+func flush(t testing.TB, d *events.Detector) []events.Event {
+	t.Helper()
+	list, err := d.Flush()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Clone(list)
+}
+
+// listen processes a signal in chunks of the given sizes, which it repeats.
+func listen(t testing.TB, r *events.Recognizer, x []float32, chunks ...int) []events.Event {
+	t.Helper()
+	d := r.NewDetector()
 	var all []events.Event
 	for i := 0; len(x) > 0; i++ {
 		n := min(chunks[i%len(chunks)], len(x))
-		all = append(all, d.Process(x[:n])...)
+		all = append(all, process(t, d, x[:n])...)
 		x = x[n:]
 	}
-	return append(all, d.Flush()...)
+	return append(all, flush(t, d)...)
 }
 
 func TestEvents(t *testing.T) {
 	s := tonemodel.Words()
-	got := listen(finder(t, events.Defaults()), s.Samples, len(s.Samples))
+	got := listen(t, finder(t, events.Defaults()), s.Samples, len(s.Samples))
 	if len(got) != len(s.Tones) {
 		t.Fatalf("events %+v, want %+v", got, s.Tones)
 	}
@@ -77,9 +97,9 @@ func TestEvents(t *testing.T) {
 func TestChunks(t *testing.T) {
 	s := tonemodel.Words()
 	f := finder(t, events.Defaults())
-	want := fmt.Sprint(listen(f, s.Samples, len(s.Samples)))
+	want := fmt.Sprint(listen(t, f, s.Samples, len(s.Samples)))
 	for _, chunks := range [][]int{{1}, {79, 1, 80, 81}, {1024}, {3, 777, 4000}} {
-		if got := fmt.Sprint(listen(f, s.Samples, chunks...)); got != want {
+		if got := fmt.Sprint(listen(t, f, s.Samples, chunks...)); got != want {
 			t.Errorf("in chunks of %v: %s, want %s", chunks, got, want)
 		}
 	}
@@ -89,11 +109,11 @@ func TestChunks(t *testing.T) {
 func TestSharedRecognizer(t *testing.T) {
 	s := tonemodel.Words()
 	f := finder(t, events.Defaults())
-	want := fmt.Sprint(listen(f, s.Samples, 800))
+	want := fmt.Sprint(listen(t, f, s.Samples, 800))
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if got := fmt.Sprint(listen(f, s.Samples, 800)); got != want {
+			if got := fmt.Sprint(listen(t, f, s.Samples, 800)); got != want {
 				t.Errorf("%s, want %s", got, want)
 			}
 		})
@@ -112,10 +132,10 @@ func TestEndless(t *testing.T) {
 		s.Silence(0.5)
 		s.Noise(level)
 		d := f.NewDetector()
-		if got := d.Process(s.Samples[:59*rate]); len(got) != 0 || d.GateOpen() {
+		if got := process(t, d, s.Samples[:59*rate]); len(got) != 0 || d.GateOpen() {
 			t.Errorf("noise of %v: events %+v, gate open: %t", level, got, d.GateOpen())
 		}
-		got := append(slices.Clone(d.Process(s.Samples[59*rate:])), d.Flush()...)
+		got := append(process(t, d, s.Samples[59*rate:]), flush(t, d)...)
 		if len(got) != 1 || got[0].Label != "high" || math.Abs(float64(got[0].Onset-60*rate)) > 0.05*rate {
 			t.Errorf("noise of %v: events %+v, want one at %d", level, got, 60*rate)
 		}
@@ -142,7 +162,7 @@ func TestWithoutPauses(t *testing.T) {
 		s.Tone([]string{"low", "high"}[i%2], 2)
 	}
 	s.Silence(0.3)
-	got := listen(finder(t, with(func(o *events.Options) { o.Window = 0.3 })), s.Samples, 500)
+	got := listen(t, finder(t, with(func(o *events.Options) { o.Window = 0.3 })), s.Samples, 500)
 	if len(got) != 6 {
 		t.Fatalf("events %+v, want %+v", got, s.Tones)
 	}
@@ -169,7 +189,7 @@ func TestOrder(t *testing.T) {
 			with(func(o *events.Options) { o.OffThreshold = o.Threshold - 0.01 }),
 		} {
 			last := events.Event{}
-			for _, e := range listen(finder(t, opt), s.Samples, 800) {
+			for _, e := range listen(t, finder(t, opt), s.Samples, 800) {
 				if e.Onset < last.End || e.End < e.Onset {
 					t.Errorf("seed %d, %+v: %+v follows %+v", seed, opt, e, last)
 				}
@@ -204,7 +224,7 @@ func TestNoisyStart(t *testing.T) {
 				s.Silence(10)
 				s.Noise(deviation)
 				d := f.NewDetector()
-				got := d.Process(s.Samples)
+				got := process(t, d, s.Samples)
 				if d.GateOpen() || len(got) != 1 || got[0].Label != "low" {
 					t.Errorf("%s, noise %v, word at %v s: events %+v, gate open: %t", name, deviation, at, got, d.GateOpen())
 				}
@@ -222,7 +242,7 @@ func TestOptions(t *testing.T) {
 		s.Silence(0.5)
 	}
 	s.Noise(0.002)
-	count := func(opt events.Options) int { return len(listen(finder(t, opt), s.Samples, 800)) }
+	count := func(opt events.Options) int { return len(listen(t, finder(t, opt), s.Samples, 800)) }
 	if n := count(with(func(o *events.Options) { *o = o.WithThreshold(0.3); o.Confirm = 1 })); n != 3 {
 		t.Errorf("%d events of 3 short tones at threshold 0.3 with 1 answer", n)
 	}
@@ -259,12 +279,12 @@ func TestZeroThresholds(t *testing.T) {
 	loud := len(s.Samples)
 	s.Silence(0.5)
 	for off, want := range map[float64]int{0.4: from, 0: loud} {
-		got := listen(finder(t, with(func(o *events.Options) { o.Window, o.OffThreshold = 0.1, off })), s.Samples, 800)
+		got := listen(t, finder(t, with(func(o *events.Options) { o.Window, o.OffThreshold = 0.1, off })), s.Samples, 800)
 		if len(got) != 1 || math.Abs(float64(got[0].End)-float64(want)) > 0.2*rate {
 			t.Errorf("off-threshold %v: events %+v, want one that ends at %d", off, got, want)
 		}
 	}
-	got := listen(finder(t, events.Defaults().WithThreshold(0)), tonemodel.Words().Samples, 800)
+	got := listen(t, finder(t, events.Defaults().WithThreshold(0)), tonemodel.Words().Samples, 800)
 	if len(got) != len(tonemodel.Words().Tones) {
 		t.Errorf("threshold 0: events %+v", got)
 	}
@@ -286,7 +306,7 @@ func TestCloseCountsOnce(t *testing.T) {
 					open++
 				}
 			}
-			if got, want := len(d.Flush()), answers+1-confirm; got != want {
+			if got, want := len(flush(t, d)), answers+1-confirm; got != want {
 				t.Errorf("%d events of %d answers with confirm %d, want %d", got, answers, confirm, want)
 			}
 		}
@@ -311,8 +331,42 @@ func TestNoAudio(t *testing.T) {
 				x[i], silent[i] = bad, 0
 			}
 		}
-		if got, want := listen(f, x, 800), listen(f, silent, 800); len(want) == 0 || fmt.Sprint(got) != fmt.Sprint(want) {
+		if got, want := listen(t, f, x, 800), listen(t, f, silent, 800); len(want) == 0 || fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("with samples of %v: %+v, with silence %+v", bad, got, want)
+		}
+	}
+}
+
+// A model whose output is NaN or infinite is an error, after the events before it, however the
+// signal is cut; a Detector finds the events of the next signal as ever.
+func TestModelFault(t *testing.T) {
+	s := &tonemodel.Sound{}
+	s.Silence(0.5)
+	s.Tone("low", 0.5)
+	s.Silence(0.5)
+	for name, weight := range map[string]float64{"NaN": math.NaN(), "+Inf": math.Inf(1)} {
+		m := listener(t)
+		m.Weights.DecoderBias[1] = float32(weight)
+		r, err := events.New(m, events.Defaults())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, chunk := range []int{80, 777, len(s.Samples)} {
+			d := r.NewDetector()
+			var fault error
+			for x := s.Samples; len(x) > 0 && fault == nil; x = x[min(chunk, len(x)):] {
+				var list []events.Event
+				if list, fault = d.Process(x[:min(chunk, len(x))]); len(list) != 0 {
+					t.Errorf("%s: events %+v", name, list)
+				}
+			}
+			const want = "events: after sample 4400: the model's output for label \"high\" is "
+			if fault == nil || !strings.HasPrefix(fault.Error(), want+name) {
+				t.Errorf("%s in chunks of %d: error %v, expected %q", name, chunk, fault, want+name)
+			}
+			if d.GateOpen() {
+				t.Errorf("%s in chunks of %d: the gate is open after the error", name, chunk)
+			}
 		}
 	}
 }
@@ -393,7 +447,7 @@ func BenchmarkDetector(b *testing.B) {
 // The model hears audio at another rate, its steps scaled, as it hears its own.
 func TestRate(t *testing.T) {
 	s := tonemodel.Words()
-	want := listen(finder(t, events.Defaults()), s.Samples, 800)
+	want := listen(t, finder(t, events.Defaults()), s.Samples, 800)
 	twice := make([]float32, 2*len(s.Samples)) // 16 kHz, by straight lines
 	for i, v := range s.Samples {
 		next := s.Samples[min(i+1, len(s.Samples)-1)]
@@ -403,7 +457,7 @@ func TestRate(t *testing.T) {
 	if f.SampleRate() != 2*rate {
 		t.Errorf("rate %v, want %v", f.SampleRate(), 2*rate)
 	}
-	got := listen(f, twice, 800)
+	got := listen(t, f, twice, 800)
 	if len(got) != len(want) {
 		t.Fatalf("events %+v, want %+v with all times doubled", got, want)
 	}
@@ -425,10 +479,13 @@ func TestSkip(t *testing.T) {
 	s.Silence(0.3)
 	f := finder(t, events.Defaults())
 	d := f.NewDetector()
-	if got := d.Process(s.Samples[:cut]); len(got) != 0 {
+	if got := process(t, d, s.Samples[:cut]); len(got) != 0 {
 		t.Fatalf("events %+v before the tone has ended", got)
 	}
-	got := slices.Clone(d.Skip(1234))
+	got, err := d.Skip(1234)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if len(got) != 1 || got[0].Label != "low" || got[0].End != int64(cut) {
 		t.Errorf("skip returns %+v, want the tone, cut at %d", got, cut)
 	}
@@ -436,8 +493,8 @@ func TestSkip(t *testing.T) {
 		t.Errorf("position %d, listening %t", d.Position(), d.GateOpen())
 	}
 	fresh := f.NewDetector()
-	want := append(slices.Clone(fresh.Process(s.Samples[cut:])), fresh.Flush()...)
-	got = append(slices.Clone(d.Process(s.Samples[cut:])), d.Flush()...)
+	want := append(process(t, fresh, s.Samples[cut:]), flush(t, fresh)...)
+	got = append(process(t, d, s.Samples[cut:]), flush(t, d)...)
 	if len(got) != 1 || len(want) != 1 {
 		t.Fatalf("behind the gap %+v, want %+v later", got, want)
 	}

@@ -25,7 +25,10 @@ func ExampleRecognizer() {
 	sound.Silence(1)
 	sound.Tone("high", 0.6)
 	sound.Silence(1)
-	print := func(list []events.Event) {
+	print := func(list []events.Event, err error) {
+		if err != nil {
+			log.Fatal(err)
+		}
 		for _, e := range list {
 			fmt.Printf("%-4s  %.1f … %.1f s, sure: %t\n", e.Label, float64(e.Onset)/finder.SampleRate(), float64(e.End)/finder.SampleRate(), e.Confidence > 0.9)
 		}

@@ -15,12 +15,12 @@ import (
 func TestSnapshot(t *testing.T) {
 	s := tonemodel.Words()
 	f := finder(t, events.Defaults())
-	want := fmt.Sprint(listen(f, s.Samples, len(s.Samples)))
+	want := fmt.Sprint(listen(t, f, s.Samples, len(s.Samples)))
 	for _, every := range []int{79, 1000, 2417, 9001} {
 		d := f.NewDetector()
 		var got []events.Event
 		for x := s.Samples; len(x) > 0; x = x[min(every, len(x)):] {
-			got = append(got, d.Process(x[:min(every, len(x))])...)
+			got = append(got, process(t, d, x[:min(every, len(x))])...)
 			next := f.NewDetector()
 			next.Process(s.Samples[:5000]) // what it knew must not matter
 			if err := next.Restore(d.Snapshot()); err != nil {
@@ -31,7 +31,7 @@ func TestSnapshot(t *testing.T) {
 			}
 			d = next
 		}
-		if got := fmt.Sprint(append(got, d.Flush()...)); got != want {
+		if got := fmt.Sprint(append(got, flush(t, d)...)); got != want {
 			t.Errorf("restored every %d samples: %s, want %s", every, got, want)
 		}
 	}
@@ -71,8 +71,8 @@ func TestRestoreRefuses(t *testing.T) {
 		fresh := c.finder.NewDetector()
 		fresh.Process(s.Samples[:3000])
 		rest := s.Samples[3000:]
-		got := fmt.Sprint(append(d.Process(rest), d.Flush()...))
-		if want := fmt.Sprint(append(fresh.Process(rest), fresh.Flush()...)); got != want {
+		got := fmt.Sprint(append(process(t, d, rest), flush(t, d)...))
+		if want := fmt.Sprint(append(process(t, fresh, rest), flush(t, fresh)...)); got != want {
 			t.Errorf("%s: after the error %s, want %s", c.name, got, want)
 		}
 	}

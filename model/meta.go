@@ -3,6 +3,9 @@ package model
 import (
 	"fmt"
 	"math"
+	"slices"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
 // Meta is what a model file says beside the network: enough to serve it with no other file.
@@ -23,21 +26,23 @@ func (m *Meta) Affine(channel int) (scale, shift float32) {
 	return float32(1 / std), float32(-float64(m.InputMean[channel]) / std)
 }
 
-// Posterior returns the class probabilities of a row of logits (softmax, in float64).
-func Posterior(logits []float32) []float32 {
-	top := math.Inf(-1)
-	for _, v := range logits {
-		top = max(top, float64(v))
+// Posterior returns the class probabilities of a row of logits, their softmax, in dst, which is
+// grown where it is too short and may be nil.
+func Posterior(dst, logits []float32) []float32 {
+	dst = slices.Grow(dst[:0], len(logits))[:len(logits)]
+	vek.Softmax(dst, logits)
+	return dst
+}
+
+// ArgMax returns the index of the largest value, the first of equals.
+func ArgMax(x []float32) int {
+	best := 0
+	for i, v := range x {
+		if v > x[best] {
+			best = i
+		}
 	}
-	sum := 0.0
-	for _, v := range logits {
-		sum += math.Exp(float64(v) - top)
-	}
-	p := make([]float32, len(logits))
-	for i, v := range logits {
-		p[i] = float32(math.Exp(float64(v)-top) / sum)
-	}
-	return p
+	return best
 }
 
 // validate reports the first value that does not fit the network.

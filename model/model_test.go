@@ -158,13 +158,21 @@ func TestFillSSMDoesNotAllocate(t *testing.T) {
 	}
 }
 
+func TestArgMax(t *testing.T) {
+	for want, x := range [][]float32{{3, 1, 3}, {-5, -1, -2}, {0, 0, 1}} {
+		if got := ArgMax(x); got != want {
+			t.Errorf("ArgMax(%v) = %d, expected %d", x, got, want)
+		}
+	}
+}
+
 func TestPosterior(t *testing.T) {
 	for _, tt := range []struct{ logits, want []float32 }{
 		{[]float32{0, 0}, []float32{0.5, 0.5}},
 		{[]float32{0, float32(math.Log(3))}, []float32{0.25, 0.75}},
 		{[]float32{1000, 0, -1000}, []float32{1, 0, 0}},
 	} {
-		got := Posterior(tt.logits)
+		got := Posterior(nil, tt.logits)
 		for i := range got {
 			if math.Abs(float64(got[i]-tt.want[i])) > 1e-7 {
 				t.Errorf("Posterior(%v) = %v, want %v", tt.logits, got, tt.want)

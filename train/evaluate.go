@@ -159,7 +159,7 @@ func (b *batch) predictions(said []Prediction, logits []float32) []Prediction {
 		if b.info.Regression {
 			p.Target = slices.Clone(b.targets[i*width : (i+1)*width])
 		} else {
-			p.Class = argmax(p.Logits)
+			p.Class = model.ArgMax(p.Logits)
 		}
 		said = append(said, p)
 	}

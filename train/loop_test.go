@@ -206,7 +206,7 @@ func TestEvaluateMixedLengths(t *testing.T) {
 		results[i], err = Evaluate(m, shrinking{ramps{7, -1}}, EvalOptions{
 			Info: rampInfo, Batch: batch, Workers: 1,
 			Each: func(p Prediction) error {
-				if p.Index != len(runs[i]) || p.Label != p.Index%3 || p.Class != argmax(p.Logits) {
+				if p.Index != len(runs[i]) || p.Label != p.Index%3 || p.Class != model.ArgMax(p.Logits) {
 					t.Errorf("prediction %d is %+v", len(runs[i]), p)
 				}
 				runs[i] = append(runs[i], p)

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
@@ -63,7 +64,7 @@ func (b *batch) crossEntropy(dlogits, logits []float32) sums {
 	for i, label := range b.labels[:n] {
 		row := logits[i*k : (i+1)*k]
 		s.Loss += float64(vek.SoftmaxCrossEntropy(dlogits[i*k:(i+1)*k], row, label))
-		if argmax(row) == label {
+		if model.ArgMax(row) == label {
 			s.Correct++
 		}
 	}
@@ -104,15 +105,4 @@ func (b *batch) counted(example int) int {
 		return b.Lengths[example]
 	}
 	return b.rowLen()
-}
-
-// argmax returns the index of the largest value, the first of equals.
-func argmax(x []float32) int {
-	best := 0
-	for i, v := range x {
-		if v > x[best] {
-			best = i
-		}
-	}
-	return best
 }

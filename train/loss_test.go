@@ -80,11 +80,3 @@ func TestSquaredError(t *testing.T) {
 	}
 	numericGradient(t, whole, logits)
 }
-
-func TestArgmax(t *testing.T) {
-	for want, x := range [][]float32{{3, 1, 3}, {-5, -1, -2}, {0, 0, 1}} {
-		if got := argmax(x); got != want {
-			t.Errorf("argmax(%v) = %d, want %d", x, got, want)
-		}
-	}
-}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/events"
@@ -48,7 +47,9 @@ func main() {
 	if *out != "" {
 		fail(audio.WriteWAVFile(*out, int(finder.SampleRate()), stream))
 	}
-	measure(finder, stream, words, *minutes, *seed).write(os.Stdout, *snr)
+	r, err := measure(finder, stream, words, *minutes, *seed)
+	fail(err)
+	r.write(os.Stdout, *snr)
 }
 
 func fail(err error) {
@@ -73,21 +74,24 @@ type result struct {
 	noise, music float64 // false events a minute
 }
 
-// measure listens to a stream of words, and to noise and music of some minutes each.
-func measure(f *events.Recognizer, stream []float32, words []word, minutes float64, seed uint64) result {
-	n := int(minutes * 60 * f.SampleRate())
-	return result{
-		words:   compare(words, listen(f, stream), int64(0.3*f.SampleRate())),
-		seconds: float64(len(stream)) / f.SampleRate(),
-		noise:   float64(len(listen(f, noise(n, seed)))) / minutes,
-		music:   float64(len(listen(f, music(n, f.SampleRate(), seed)))) / minutes,
+// measure recognises the words of a stream, and the false events of some minutes of noise and of music.
+func measure(r *events.Recognizer, stream []float32, words []word, minutes float64, seed uint64) (result, error) {
+	n := int(minutes * 60 * r.SampleRate())
+	found, err := r.Recognize(stream)
+	if err != nil {
+		return result{}, err
 	}
-}
-
-// listen returns all events of a stream.
-func listen(f *events.Recognizer, x []float32) []events.Event {
-	d := f.NewDetector()
-	return append(slices.Clone(d.Process(x)), d.Flush()...)
+	inNoise, err := r.Recognize(noise(n, seed))
+	if err != nil {
+		return result{}, err
+	}
+	inMusic, err := r.Recognize(music(n, r.SampleRate(), seed))
+	return result{
+		words:   compare(words, found, int64(0.3*r.SampleRate())),
+		seconds: float64(len(stream)) / r.SampleRate(),
+		noise:   float64(len(inNoise)) / minutes,
+		music:   float64(len(inMusic)) / minutes,
+	}, err
 }
 
 func (r result) write(w io.Writer, snr float64) {

@@ -54,7 +54,10 @@ func TestDigits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := measure(finder, stream, words, 1, 1)
+	r, err := measure(finder, stream, words, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Logf("%+v", r)
 	if len(words) != 300 || r.words.f1() < 0.9 || r.noise > 1 || r.music > 1 {
 		t.Errorf("F1 %.3f of %d words, %v and %v false events a minute of noise and of music", r.words.f1(), len(words), r.noise, r.music)

@@ -232,6 +232,7 @@ func TestNoAudio(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustSay(t, nil, []string{"stream", path, clip(t, 8000, 1000), "--emit", "frames"}, exitBadInput, "after sample 800", "the network's output is")
+	mustSay(t, nil, []string{"stream", path, clip(t, 8000, 8000)}, exitBadInput, "after sample", "the model's output for label")
 }
 
 func TestBadNumbers(t *testing.T) {

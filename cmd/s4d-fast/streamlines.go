@@ -23,11 +23,14 @@ func (e *eventPrinter) process(samples []float32) error { return e.print(e.detec
 func (e *eventPrinter) skip(n int64) error              { return e.print(e.detector.Skip(n)) }
 func (e *eventPrinter) flush() error                    { return e.print(e.detector.Flush()) }
 
-func (e *eventPrinter) print(list []events.Event) error {
+func (e *eventPrinter) print(list []events.Event, fault error) error {
 	for _, v := range list {
 		if err := e.out.Encode(report.NewEvent(v, e.audio.inputSample)); err != nil {
 			return err
 		}
+	}
+	if fault != nil {
+		return badInput(fmt.Errorf("%s: %w", e.audio.name, fault))
 	}
 	return nil
 }
@@ -60,14 +63,8 @@ func (f *framePrinter) process(samples []float32) error {
 		line.Output = y
 		return f.out.Encode(line)
 	}
-	line.Posterior = model.Posterior(y)
-	best := 0
-	for i, p := range line.Posterior {
-		if p > line.Posterior[best] {
-			best = i
-		}
-	}
-	line.Label = f.model.Meta.Labels[best]
+	line.Posterior = model.Posterior(nil, y)
+	line.Label = f.model.Meta.Labels[model.ArgMax(line.Posterior)]
 	return f.out.Encode(line)
 }
 

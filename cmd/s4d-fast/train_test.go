@@ -30,7 +30,7 @@ func TestTrainEvalStream(t *testing.T) {
 	for _, line := range strings.Split(strings.TrimSpace(string(read(t, predictions))), "\n") {
 		var p predictionLine
 		decode(t, line, &p)
-		want := model.Posterior(p.Logits)
+		want := model.Posterior(nil, p.Logits)
 		code, stdout, stderr := invoke(bytes.NewReader(read(t, p.Path)), "stream", best, "--format", "wav", "--emit", "frames", "-")
 		if code != exitOK {
 			t.Fatalf("stream: exit code %d: %s", code, stderr)

@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -113,8 +112,11 @@ func expected(t *testing.T, audio []byte) (all []report.Event) {
 	for i := range x {
 		x[i] = float32(int16(binary.LittleEndian.Uint16(audio[2*i:]))) / (1 << 15)
 	}
-	d := f.NewDetector()
-	for _, e := range append(slices.Clone(d.Process(x)), d.Flush()...) {
+	found, err := f.Recognize(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range found {
 		all = append(all, report.NewEvent(e, func(n int64) int64 { return n }))
 	}
 	return all

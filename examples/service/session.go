@@ -109,13 +109,13 @@ func (s *session) recognize(ctx context.Context, x []float32, came time.Time) er
 		return err
 	}
 	began := time.Now()
-	found := s.stream.detector.Process(x)
+	found, fault := s.stream.detector.Process(x)
 	took := time.Since(began)
 	s.releaseProcessor()
 	s.stream.Busy += took
 	s.metrics.samples.Add(int64(len(x)))
 	s.metrics.busy.Add(int64(took))
-	err := s.emit(found)
+	err := s.emit(found, fault)
 	waited := time.Since(came)
 	s.times.Add(waited)
 	s.metrics.block.Observe(waited.Seconds())
@@ -123,7 +123,7 @@ func (s *session) recognize(ctx context.Context, x []float32, came time.Time) er
 }
 
 // tell notes events, all of them, and sends those that the client lacks.
-func (s *session) emit(found []events.Event) (err error) {
+func (s *session) emit(found []events.Event, fault error) (err error) {
 	for _, e := range found {
 		line := report.NewEvent(e, func(n int64) int64 { return n })
 		s.stream.record(line)
@@ -131,6 +131,9 @@ func (s *session) emit(found []events.Event) (err error) {
 		if s.stream.EventCount > s.have && err == nil {
 			err = s.out.send(line)
 		}
+	}
+	if err == nil && fault != nil {
+		err = newError(http.StatusInternalServerError, "model", "%v", fault)
 	}
 	return err
 }

@@ -284,3 +284,13 @@ func TestMetrics(t *testing.T) {
 		t.Error("the process has no processors, memory or goroutines")
 	}
 }
+
+// A model whose output is NaN ends the stream with an error.
+func TestModelFault(t *testing.T) {
+	in := start(t, tones(t, float32(math.NaN())), nil)
+	status, body := in.post("/v1/streams?format=s16le", bytes.NewReader(encode(tonemodel.Words().Samples)))
+	got := read(t, body)
+	if status != 200 || got.err == nil || got.err.Code != "model" || !strings.Contains(got.err.Error, `output for label "low" is NaN`) {
+		t.Errorf("status %d, %s; expected an error of the model", status, body)
+	}
+}

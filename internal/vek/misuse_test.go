@@ -42,6 +42,7 @@ func TestMisusePanics(t *testing.T) {
 		{"CMulConjAdd: ", func() { vek.CMulConjAdd(y, x, x, x, x, x) }},
 		{"AdamW: ", func() { vek.AdamW(x, x, x, y, vek.AdamWParams{}) }},
 		{"AffineGrad: ", func() { vek.AffineGrad(x, x, y, 1, 1, 1) }},
+		{"Softmax: lengths", func() { vek.Softmax(x, y) }},
 		{"SoftmaxCrossEntropy: lengths", func() { vek.SoftmaxCrossEntropy(x, y, 0) }},
 		{"SoftmaxCrossEntropy: label", func() { vek.SoftmaxCrossEntropy(x, x, 4) }},
 		{"SSMBlock: 2×2 from 1×1: want 2 channels", func() { vek.SSMBlock(two, one, x, x, &ssm, long) }},

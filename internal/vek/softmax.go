@@ -16,16 +16,10 @@ func SoftmaxCrossEntropy(dlogits, logits []float32, label int) (loss float32) {
 	return softmaxCrossEntropyGeneric(dlogits, logits, label)
 }
 
-// With p = exp(x − max x)/Σ exp(x − max x), the loss is log Σ − (x[label] − max x).
+// With p = softmax(x), the loss is log Σ exp(x − max x) − (x[label] − max x).
 func softmaxCrossEntropyGeneric(dlogits, logits []float32, label int) float32 {
-	top := math.Inf(-1)
-	for _, v := range logits {
-		top = max(top, float64(v))
-	}
-	sum, at := 0.0, float64(logits[label])-top
-	for _, v := range logits {
-		sum += math.Exp(float64(v) - top)
-	}
+	top, sum := expSum(logits)
+	at := float64(logits[label]) - top
 	for i, v := range logits {
 		p := math.Exp(float64(v)-top) / sum
 		if i == label {
@@ -34,4 +28,25 @@ func softmaxCrossEntropyGeneric(dlogits, logits []float32, label int) float32 {
 		dlogits[i] = float32(p)
 	}
 	return float32(math.Log(sum) - at)
+}
+
+// Softmax sets dst to exp(x − max x)/Σ exp(x − max x), computed in float64. dst may be x.
+func Softmax(dst, x []float32) {
+	sameLen("Softmax", len(dst), x)
+	top, sum := expSum(x)
+	for i, v := range x {
+		dst[i] = float32(math.Exp(float64(v)-top) / sum)
+	}
+}
+
+// expSum returns max x and Σ exp(x − max x).
+func expSum(x []float32) (top, sum float64) {
+	top = math.Inf(-1)
+	for _, v := range x {
+		top = max(top, float64(v))
+	}
+	for _, v := range x {
+		sum += math.Exp(float64(v) - top)
+	}
+	return top, sum
 }

@@ -67,7 +67,9 @@ func write(name string, files []string, seconds float64, rounds int) ([]*script,
 		if err != nil {
 			return nil, err
 		}
-		s.listen(f, clip)
+		if err := s.listen(f, clip); err != nil {
+			return nil, err
+		}
 		all = append(all, s)
 	}
 	return all, nil
@@ -94,7 +96,7 @@ func (s *script) clip(files []string, seconds float64) ([]float32, error) {
 }
 
 // listen cuts the clip into chunks and hears it as often as it will be sent.
-func (s *script) listen(f *events.Recognizer, clip []float32) {
+func (s *script) listen(f *events.Recognizer, clip []float32) error {
 	size := int(chunkSeconds * s.rate)
 	for len(clip) >= size {
 		var b []byte
@@ -109,10 +111,15 @@ func (s *script) listen(f *events.Recognizer, clip []float32) {
 		for i := range x {
 			x[i] = float32(int16(binary.LittleEndian.Uint16(s.chunks[n%len(s.chunks)][2*i:]))) / (1 << 15)
 		}
-		for _, e := range d.Process(x) {
+		found, err := d.Process(x)
+		if err != nil {
+			return err
+		}
+		for _, e := range found {
 			s.answers = append(s.answers, answer{report.NewEvent(e, func(n int64) int64 { return n }), n})
 		}
 	}
+	return nil
 }
 
 // client speaks its script over one connection, which it opens at once and holds until all clients have spoken; its first clip waits.

@@ -80,7 +80,12 @@ func service(t *testing.T, twist func(*report.Event)) string {
 			for i := range x {
 				x[i] = float32(int16(binary.LittleEndian.Uint16(b[2*i:]))) / (1 << 15)
 			}
-			for _, e := range d.Process(x) {
+			found, err := d.Process(x)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for _, e := range found {
 				line := report.NewEvent(e, func(n int64) int64 { return n })
 				twist(&line)
 				send(line)
