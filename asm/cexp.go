@@ -32,15 +32,6 @@ func cexp(f *file) {
 	})
 }
 
-// (sin θ/θ − 1)/θ² and (cos θ − 1 + θ²/2)/θ⁴ in θ² up to θ = π/4, errors of sine and cosine below 4e-9 and 1e-10.
-var (
-	sinPoly = []float64{-0.166666549368, 0.00833217768921, -0.000195172349886}
-	cosPoly = []float64{0.0416666468549, -0.00138873669203, 2.44383804907e-5}
-)
-
-// (eʳ − 1 − r)/r² for |r| ≤ ln 2/2, an error below 4e-9 of eʳ.
-var growthPoly = []float64{0.500000009569, 0.166665183135, 0.0416662041617, 0.00836895282174, 0.00139506012706}
-
 // reduceRadians returns im less quarter·π/2, and quarter in the low bits.
 func (g *gen) reduceRadians(im reg.VecVirtual) (angle, quarter reg.VecVirtual) {
 	quarter = g.broadcast(magic)

@@ -25,16 +25,7 @@ func TestGenerated(t *testing.T) {
 			}
 			for name, want := range files {
 				all = append(all, name)
-				path := filepath.Join(target, name)
-				if *write {
-					if err := os.WriteFile(path, want, 0o666); err != nil {
-						t.Error(err)
-					}
-					continue
-				}
-				if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
-					t.Errorf("%s is not what its generator writes (%v): run go generate ./internal/vek", path, err)
-				}
+				compare(t, name, want)
 			}
 		})
 	}
@@ -56,6 +47,30 @@ func TestGenerated(t *testing.T) {
 			}
 		}
 	}
+}
+
+// compare compares a file of internal/vek with what its generator writes, or writes it.
+func compare(t *testing.T, name string, want []byte) {
+	t.Helper()
+	path := filepath.Join(target, name)
+	if *write {
+		if err := os.WriteFile(path, want, 0o666); err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%s is not what its generator writes (%v): run go generate ./internal/vek", path, err)
+	}
+}
+
+// The coefficients of plain Go's polynomials are those that the fits return.
+func TestGeneratedCoefficients(t *testing.T) {
+	want, err := coefficientFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare(t, "coefficients.go", want)
 }
 
 // A kernel that uses more than its level promises is refused.

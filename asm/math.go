@@ -9,9 +9,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// math generates the exponential and what is made of it. The formulas, coefficients and limits are those of the plain Go
-// (internal/vek/exp.go, gelu.go, glu.go); what is float64 there is float32 here with the low part of a product carried
-// along by fused operations.
+// math generates the exponential and what is made of it. The formulas and limits are those of
+// the plain Go (internal/vek/exp.go, gelu.go, glu.go). What is float64 there is float32 here, with the low
+// part of a product carried along by fused operations.
 func mathematics(f *file) {
 	f.elementwise("exp", "func(dst, x []float32)", func(g *gen) {
 		g.function(g.realExponential)
@@ -65,48 +65,6 @@ const (
 	expMax  = 88.72283
 	expMin  = -87.33654
 	geluMax = 13
-)
-
-// 2^f on |f| ≤ 1/2.
-var exp2Poly = []float64{
-	1.00000000055424865, 0.693147205736915174, 0.240226468904466696, 0.0555032877679535294, 0.0096184889646109839,
-	0.00133999313918372269, 0.000153458117991258405,
-}
-
-// R(a) = (1 − Φ(a))·exp(a²/2) on 0 ≤ a < 15 in 16 pieces, a quarter of an octave of a + 1 each: the places, and the
-// coefficients of the polynomials in a's distance from them, lowest first, with a relative error below 9e-8. (A
-// quotient of two polynomials, as in the plain Go, would round nine times on the way to one answer.)
-var (
-	tailPlaces = []float64{
-		0.130859375, 0.364257812, 0.624023438, 0.869140625, 1.22851562, 1.7265625, 2.25, 2.74804688,
-		3.4765625, 4.546875, 5.5234375, 6.4765625, 7.96875, 9.921875, 12.0625, 14.0703125,
-	}
-	tailPolys = [][]float64{
-		{
-			0.451795071, 0.382377207, 0.323548496, 0.280676246, 0.233155727, 0.18699953, 0.153651938, 0.130801827,
-			0.106975272, 0.083998628, 0.0700611994, 0.0602235757, 0.0493095592, 0.0398117714, 0.0328501686, 0.0282123759,
-		},
-		{
-			-0.339820653, -0.259658396, -0.197040439, -0.154995158, -0.112506777, -0.0760758817, -0.0532254204, -0.0394927301,
-			-0.0270360671, -0.0170110315, -0.0119636282, -0.00890052877, -0.00600675633, -0.00393485976, -0.00268712244, -0.00198533665,
-		},
-		{
-			0.203662694, 0.143896982, 0.100294963, 0.0729816779, 0.0474687219, 0.0278244615, 0.0169471819, 0.011136801,
-			0.00649082242, 0.00332572032, 0.00199038861, 0.0012893572, 0.000721518183, 0.000385268824, 0.000218376794, 0.000139032898,
-		},
-		{
-			-0.104388341, -0.069083184, -0.0448171012, -0.0305207428, -0.0180677902, -0.00934686977, -0.00503128534, -0.00296266284,
-			-0.00148990005, -0.000629389251, -0.000323164888, -0.000183291268, -8.55466496e-05, -3.73947732e-05, -1.7631075e-05, -9.68957102e-06,
-		},
-		{
-			0.0476443358, 0.0297633298, 0.0181389395, 0.0116423508, 0.00637044292, 0.00294219586, 0.00141537073, 0.000754277338,
-			0.000333485281, 0.000116936797, 5.17409535e-05, 2.57535594e-05, 1.0203943e-05, 3.63740128e-06, 1.42748581e-06, 6.7725091e-07,
-		},
-		{
-			-0.0198625904, -0.0114510078, -0.00676215999, -0.0040892628, -0.00199116184, -0.00083015539, -0.000374684809, -0.000181002761,
-			-6.88653599e-05, -2.19405774e-05, -8.19890465e-06, -3.47151422e-06, -1.15301248e-06, -3.3180666e-07, -1.1744595e-07, -4.74983928e-08,
-		},
-	}
 )
 
 // function writes the loop of dst = body(x).

@@ -2,7 +2,6 @@ package train
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/s4d-fast/s4d-fast/convmode"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -15,7 +14,7 @@ func (t *Trainer) netOptions() convmode.Options {
 	}
 }
 
-// checkSize rejects a network that this process has too little memory to train or validate, before any is allocated.
+// checkSize refuses a network that this machine cannot train or validate, before any memory is taken for it.
 func (t *Trainer) checkSize(c model.Config) error {
 	training := t.netOptions()
 	evaluation := convmode.Options{
@@ -28,8 +27,8 @@ func (t *Trainer) checkSize(c model.Config) error {
 	}
 	const copies = 4 * 4 // bytes: weights, gradients and two moments
 	need := float64(c.CountParams())*copies + training.Memory(c) + evaluation.Memory(c)
-	if has := memoryLimit(os.DirFS("/")); has > 0 && need > has {
-		return configErrorf("model.d_model %d, train.batch %d, sequences of %d: training takes %.3g GiB of memory, expected at most %.3g (of the machine or its control group)",
+	if has := physicalMemory(); has > 0 && need > has {
+		return configErrorf("model.d_model %d, train.batch %d, sequences of %d: training takes %.3g GiB of memory, there are %.3g",
 			c.DModel, training.MaxBatch, training.MaxLen, need/(1<<30), has/(1<<30))
 	}
 	return nil

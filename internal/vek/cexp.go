@@ -57,12 +57,8 @@ func expRotated(x float32, quarters float64) (re, im float32) {
 	return float32(size * cos), float32(size * sin)
 }
 
-// sinPoly is (sin θ/θ − 1)/θ² and cosPoly (cos θ − 1 + θ²/2)/θ⁴ of s = θ², θ up to π/4, with errors of sine and cosine
-// below 4e-9 and 1e-10.
-func sinPoly(s float64) float64 {
-	return -0.166666549368 + float64(s*(0.00833217768921+float64(s*-0.000195172349886)))
-}
+// sinPoly is (sin θ/θ − 1)/θ² and cosPoly (cos θ − 1 + θ²/2)/θ⁴ of s = θ², θ up to π/4, with errors of
+// sine and cosine below 4e-9 and 1e-10.
+func sinPoly(s float64) float64 { return sinC0 + float64(s*(sinC1+float64(s*sinC2))) }
 
-func cosPoly(s float64) float64 {
-	return 0.0416666468549 + float64(s*(-0.00138873669203+float64(s*2.44383804907e-5)))
-}
+func cosPoly(s float64) float64 { return cosC0 + float64(s*(cosC1+float64(s*cosC2))) }

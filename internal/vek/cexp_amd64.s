@@ -38,16 +38,16 @@ loop1:
 	VFMADD231PS  cexp_xbf317218<>+0(SB), Y5, Y4
 	VFMADD231PS  cexp_x3102e308<>+0(SB), Y5, Y4
 	VMULPS       Y4, Y4, Y5
-	VBROADCASTSS cexp_x3ab6da73<>+0(SB), Y6
-	VFMADD213PS  cexp_x3c091def<>+0(SB), Y4, Y6
+	VBROADCASTSS cexp_x3ab6da0a<>+0(SB), Y6
+	VFMADD213PS  cexp_x3c091da3<>+0(SB), Y4, Y6
 	VFMADD213PS  cexp_x3d2aaa2f<>+0(SB), Y4, Y6
-	VFMADD213PS  cexp_x3e2aaa47<>+0(SB), Y4, Y6
+	VFMADD213PS  cexp_x3e2aaa48<>+0(SB), Y4, Y6
 	VFMADD213PS  cexp_x3f000000<>+0(SB), Y4, Y6
 	VFMADD213PS  Y4, Y5, Y6
 	VMULPS       Y0, Y0, Y4
 	VMULPS       Y4, Y0, Y5
-	VBROADCASTSS cexp_x37cd0106<>+0(SB), Y7
-	VFMADD213PS  cexp_xbab60645<>+0(SB), Y4, Y7
+	VBROADCASTSS cexp_x37cd012d<>+0(SB), Y7
+	VFMADD213PS  cexp_xbab60646<>+0(SB), Y4, Y7
 	VFMADD213PS  cexp_x3d2aaaa5<>+0(SB), Y4, Y7
 	VFMADD213PS  cexp_xbf000000<>+0(SB), Y4, Y7
 	VBROADCASTSS cexp_x3f800000<>+0(SB), Y8
@@ -58,7 +58,7 @@ loop1:
 	VMOVAPS      Y4, Y7
 	VFMSUB231PS  Y0, Y0, Y7
 	VFMADD231PS  cexp_xbf000000<>+0(SB), Y7, Y8
-	VBROADCASTSS cexp_xb94ca72e<>+0(SB), Y7
+	VBROADCASTSS cexp_xb94ca75a<>+0(SB), Y7
 	VFMADD213PS  cexp_x3c0883b0<>+0(SB), Y4, Y7
 	VFMADD213PS  cexp_xbe2aaaa3<>+0(SB), Y4, Y7
 	VFMADD231PS  Y7, Y5, Y0
@@ -116,16 +116,16 @@ loop1:
 	VFMADD231PS  cexp_xbf317218<>+0(SB), Y5, Y4
 	VFMADD231PS  cexp_x3102e308<>+0(SB), Y5, Y4
 	VMULPS       Y4, Y4, Y5
-	VBROADCASTSS cexp_x3ab6da73<>+0(SB), Y6
-	VFMADD213PS  cexp_x3c091def<>+0(SB), Y4, Y6
+	VBROADCASTSS cexp_x3ab6da0a<>+0(SB), Y6
+	VFMADD213PS  cexp_x3c091da3<>+0(SB), Y4, Y6
 	VFMADD213PS  cexp_x3d2aaa2f<>+0(SB), Y4, Y6
-	VFMADD213PS  cexp_x3e2aaa47<>+0(SB), Y4, Y6
+	VFMADD213PS  cexp_x3e2aaa48<>+0(SB), Y4, Y6
 	VFMADD213PS  cexp_x3f000000<>+0(SB), Y4, Y6
 	VFMADD213PS  Y4, Y5, Y6
 	VMULPS       Y0, Y0, Y4
 	VMULPS       Y4, Y0, Y5
-	VBROADCASTSS cexp_x37cd0106<>+0(SB), Y7
-	VFMADD213PS  cexp_xbab60645<>+0(SB), Y4, Y7
+	VBROADCASTSS cexp_x37cd012d<>+0(SB), Y7
+	VFMADD213PS  cexp_xbab60646<>+0(SB), Y4, Y7
 	VFMADD213PS  cexp_x3d2aaaa5<>+0(SB), Y4, Y7
 	VFMADD213PS  cexp_xbf000000<>+0(SB), Y4, Y7
 	VBROADCASTSS cexp_x3f800000<>+0(SB), Y8
@@ -136,7 +136,7 @@ loop1:
 	VMOVAPS      Y4, Y7
 	VFMSUB231PS  Y0, Y0, Y7
 	VFMADD231PS  cexp_xbf000000<>+0(SB), Y7, Y8
-	VBROADCASTSS cexp_xb94ca72e<>+0(SB), Y7
+	VBROADCASTSS cexp_xb94ca75a<>+0(SB), Y7
 	VFMADD213PS  cexp_x3c0883b0<>+0(SB), Y4, Y7
 	VFMADD213PS  cexp_xbe2aaaa3<>+0(SB), Y4, Y7
 	VFMADD231PS  Y7, Y5, Y0
@@ -202,16 +202,16 @@ loop3:
 	VFMADD231PS  cexp_xbf317218<>+0(SB), Y5, Y4
 	VFMADD231PS  cexp_x3102e308<>+0(SB), Y5, Y4
 	VMULPS       Y4, Y4, Y5
-	VBROADCASTSS cexp_x3ab6da73<>+0(SB), Y6
-	VFMADD213PS  cexp_x3c091def<>+0(SB), Y4, Y6
+	VBROADCASTSS cexp_x3ab6da0a<>+0(SB), Y6
+	VFMADD213PS  cexp_x3c091da3<>+0(SB), Y4, Y6
 	VFMADD213PS  cexp_x3d2aaa2f<>+0(SB), Y4, Y6
-	VFMADD213PS  cexp_x3e2aaa47<>+0(SB), Y4, Y6
+	VFMADD213PS  cexp_x3e2aaa48<>+0(SB), Y4, Y6
 	VFMADD213PS  cexp_x3f000000<>+0(SB), Y4, Y6
 	VFMADD213PS  Y4, Y5, Y6
 	VMULPS       Y0, Y0, Y4
 	VMULPS       Y4, Y0, Y5
-	VBROADCASTSS cexp_x37cd0106<>+0(SB), Y7
-	VFMADD213PS  cexp_xbab60645<>+0(SB), Y4, Y7
+	VBROADCASTSS cexp_x37cd012d<>+0(SB), Y7
+	VFMADD213PS  cexp_xbab60646<>+0(SB), Y4, Y7
 	VFMADD213PS  cexp_x3d2aaaa5<>+0(SB), Y4, Y7
 	VFMADD213PS  cexp_xbf000000<>+0(SB), Y4, Y7
 	VBROADCASTSS cexp_x3f800000<>+0(SB), Y8
@@ -222,7 +222,7 @@ loop3:
 	VMOVAPS      Y4, Y7
 	VFMSUB231PS  Y0, Y0, Y7
 	VFMADD231PS  cexp_xbf000000<>+0(SB), Y7, Y8
-	VBROADCASTSS cexp_xb94ca72e<>+0(SB), Y7
+	VBROADCASTSS cexp_xb94ca75a<>+0(SB), Y7
 	VFMADD213PS  cexp_x3c0883b0<>+0(SB), Y4, Y7
 	VFMADD213PS  cexp_xbe2aaaa3<>+0(SB), Y4, Y7
 	VFMADD231PS  Y7, Y5, Y0
@@ -290,16 +290,16 @@ done4:
 	VFMADD231PS  cexp_xbf317218<>+0(SB), Y6, Y5
 	VFMADD231PS  cexp_x3102e308<>+0(SB), Y6, Y5
 	VMULPS       Y5, Y5, Y6
-	VBROADCASTSS cexp_x3ab6da73<>+0(SB), Y7
-	VFMADD213PS  cexp_x3c091def<>+0(SB), Y5, Y7
+	VBROADCASTSS cexp_x3ab6da0a<>+0(SB), Y7
+	VFMADD213PS  cexp_x3c091da3<>+0(SB), Y5, Y7
 	VFMADD213PS  cexp_x3d2aaa2f<>+0(SB), Y5, Y7
-	VFMADD213PS  cexp_x3e2aaa47<>+0(SB), Y5, Y7
+	VFMADD213PS  cexp_x3e2aaa48<>+0(SB), Y5, Y7
 	VFMADD213PS  cexp_x3f000000<>+0(SB), Y5, Y7
 	VFMADD213PS  Y5, Y6, Y7
 	VMULPS       Y1, Y1, Y5
 	VMULPS       Y5, Y1, Y6
-	VBROADCASTSS cexp_x37cd0106<>+0(SB), Y8
-	VFMADD213PS  cexp_xbab60645<>+0(SB), Y5, Y8
+	VBROADCASTSS cexp_x37cd012d<>+0(SB), Y8
+	VFMADD213PS  cexp_xbab60646<>+0(SB), Y5, Y8
 	VFMADD213PS  cexp_x3d2aaaa5<>+0(SB), Y5, Y8
 	VFMADD213PS  cexp_xbf000000<>+0(SB), Y5, Y8
 	VBROADCASTSS cexp_x3f800000<>+0(SB), Y9
@@ -310,7 +310,7 @@ done4:
 	VMOVAPS      Y5, Y8
 	VFMSUB231PS  Y1, Y1, Y8
 	VFMADD231PS  cexp_xbf000000<>+0(SB), Y8, Y9
-	VBROADCASTSS cexp_xb94ca72e<>+0(SB), Y8
+	VBROADCASTSS cexp_xb94ca75a<>+0(SB), Y8
 	VFMADD213PS  cexp_x3c0883b0<>+0(SB), Y5, Y8
 	VFMADD213PS  cexp_xbe2aaaa3<>+0(SB), Y5, Y8
 	VFMADD231PS  Y8, Y6, Y1
@@ -472,25 +472,25 @@ DATA cexp_x3102e308<>+24(SB)/4, $0x3102e308
 DATA cexp_x3102e308<>+28(SB)/4, $0x3102e308
 GLOBL cexp_x3102e308<>(SB), RODATA|NOPTR, $32
 
-DATA cexp_x3ab6da73<>+0(SB)/4, $0x3ab6da73
-DATA cexp_x3ab6da73<>+4(SB)/4, $0x3ab6da73
-DATA cexp_x3ab6da73<>+8(SB)/4, $0x3ab6da73
-DATA cexp_x3ab6da73<>+12(SB)/4, $0x3ab6da73
-DATA cexp_x3ab6da73<>+16(SB)/4, $0x3ab6da73
-DATA cexp_x3ab6da73<>+20(SB)/4, $0x3ab6da73
-DATA cexp_x3ab6da73<>+24(SB)/4, $0x3ab6da73
-DATA cexp_x3ab6da73<>+28(SB)/4, $0x3ab6da73
-GLOBL cexp_x3ab6da73<>(SB), RODATA|NOPTR, $32
+DATA cexp_x3ab6da0a<>+0(SB)/4, $0x3ab6da0a
+DATA cexp_x3ab6da0a<>+4(SB)/4, $0x3ab6da0a
+DATA cexp_x3ab6da0a<>+8(SB)/4, $0x3ab6da0a
+DATA cexp_x3ab6da0a<>+12(SB)/4, $0x3ab6da0a
+DATA cexp_x3ab6da0a<>+16(SB)/4, $0x3ab6da0a
+DATA cexp_x3ab6da0a<>+20(SB)/4, $0x3ab6da0a
+DATA cexp_x3ab6da0a<>+24(SB)/4, $0x3ab6da0a
+DATA cexp_x3ab6da0a<>+28(SB)/4, $0x3ab6da0a
+GLOBL cexp_x3ab6da0a<>(SB), RODATA|NOPTR, $32
 
-DATA cexp_x3c091def<>+0(SB)/4, $0x3c091def
-DATA cexp_x3c091def<>+4(SB)/4, $0x3c091def
-DATA cexp_x3c091def<>+8(SB)/4, $0x3c091def
-DATA cexp_x3c091def<>+12(SB)/4, $0x3c091def
-DATA cexp_x3c091def<>+16(SB)/4, $0x3c091def
-DATA cexp_x3c091def<>+20(SB)/4, $0x3c091def
-DATA cexp_x3c091def<>+24(SB)/4, $0x3c091def
-DATA cexp_x3c091def<>+28(SB)/4, $0x3c091def
-GLOBL cexp_x3c091def<>(SB), RODATA|NOPTR, $32
+DATA cexp_x3c091da3<>+0(SB)/4, $0x3c091da3
+DATA cexp_x3c091da3<>+4(SB)/4, $0x3c091da3
+DATA cexp_x3c091da3<>+8(SB)/4, $0x3c091da3
+DATA cexp_x3c091da3<>+12(SB)/4, $0x3c091da3
+DATA cexp_x3c091da3<>+16(SB)/4, $0x3c091da3
+DATA cexp_x3c091da3<>+20(SB)/4, $0x3c091da3
+DATA cexp_x3c091da3<>+24(SB)/4, $0x3c091da3
+DATA cexp_x3c091da3<>+28(SB)/4, $0x3c091da3
+GLOBL cexp_x3c091da3<>(SB), RODATA|NOPTR, $32
 
 DATA cexp_x3d2aaa2f<>+0(SB)/4, $0x3d2aaa2f
 DATA cexp_x3d2aaa2f<>+4(SB)/4, $0x3d2aaa2f
@@ -502,15 +502,15 @@ DATA cexp_x3d2aaa2f<>+24(SB)/4, $0x3d2aaa2f
 DATA cexp_x3d2aaa2f<>+28(SB)/4, $0x3d2aaa2f
 GLOBL cexp_x3d2aaa2f<>(SB), RODATA|NOPTR, $32
 
-DATA cexp_x3e2aaa47<>+0(SB)/4, $0x3e2aaa47
-DATA cexp_x3e2aaa47<>+4(SB)/4, $0x3e2aaa47
-DATA cexp_x3e2aaa47<>+8(SB)/4, $0x3e2aaa47
-DATA cexp_x3e2aaa47<>+12(SB)/4, $0x3e2aaa47
-DATA cexp_x3e2aaa47<>+16(SB)/4, $0x3e2aaa47
-DATA cexp_x3e2aaa47<>+20(SB)/4, $0x3e2aaa47
-DATA cexp_x3e2aaa47<>+24(SB)/4, $0x3e2aaa47
-DATA cexp_x3e2aaa47<>+28(SB)/4, $0x3e2aaa47
-GLOBL cexp_x3e2aaa47<>(SB), RODATA|NOPTR, $32
+DATA cexp_x3e2aaa48<>+0(SB)/4, $0x3e2aaa48
+DATA cexp_x3e2aaa48<>+4(SB)/4, $0x3e2aaa48
+DATA cexp_x3e2aaa48<>+8(SB)/4, $0x3e2aaa48
+DATA cexp_x3e2aaa48<>+12(SB)/4, $0x3e2aaa48
+DATA cexp_x3e2aaa48<>+16(SB)/4, $0x3e2aaa48
+DATA cexp_x3e2aaa48<>+20(SB)/4, $0x3e2aaa48
+DATA cexp_x3e2aaa48<>+24(SB)/4, $0x3e2aaa48
+DATA cexp_x3e2aaa48<>+28(SB)/4, $0x3e2aaa48
+GLOBL cexp_x3e2aaa48<>(SB), RODATA|NOPTR, $32
 
 DATA cexp_x3f000000<>+0(SB)/4, $0x3f000000
 DATA cexp_x3f000000<>+4(SB)/4, $0x3f000000
@@ -522,25 +522,25 @@ DATA cexp_x3f000000<>+24(SB)/4, $0x3f000000
 DATA cexp_x3f000000<>+28(SB)/4, $0x3f000000
 GLOBL cexp_x3f000000<>(SB), RODATA|NOPTR, $32
 
-DATA cexp_x37cd0106<>+0(SB)/4, $0x37cd0106
-DATA cexp_x37cd0106<>+4(SB)/4, $0x37cd0106
-DATA cexp_x37cd0106<>+8(SB)/4, $0x37cd0106
-DATA cexp_x37cd0106<>+12(SB)/4, $0x37cd0106
-DATA cexp_x37cd0106<>+16(SB)/4, $0x37cd0106
-DATA cexp_x37cd0106<>+20(SB)/4, $0x37cd0106
-DATA cexp_x37cd0106<>+24(SB)/4, $0x37cd0106
-DATA cexp_x37cd0106<>+28(SB)/4, $0x37cd0106
-GLOBL cexp_x37cd0106<>(SB), RODATA|NOPTR, $32
+DATA cexp_x37cd012d<>+0(SB)/4, $0x37cd012d
+DATA cexp_x37cd012d<>+4(SB)/4, $0x37cd012d
+DATA cexp_x37cd012d<>+8(SB)/4, $0x37cd012d
+DATA cexp_x37cd012d<>+12(SB)/4, $0x37cd012d
+DATA cexp_x37cd012d<>+16(SB)/4, $0x37cd012d
+DATA cexp_x37cd012d<>+20(SB)/4, $0x37cd012d
+DATA cexp_x37cd012d<>+24(SB)/4, $0x37cd012d
+DATA cexp_x37cd012d<>+28(SB)/4, $0x37cd012d
+GLOBL cexp_x37cd012d<>(SB), RODATA|NOPTR, $32
 
-DATA cexp_xbab60645<>+0(SB)/4, $0xbab60645
-DATA cexp_xbab60645<>+4(SB)/4, $0xbab60645
-DATA cexp_xbab60645<>+8(SB)/4, $0xbab60645
-DATA cexp_xbab60645<>+12(SB)/4, $0xbab60645
-DATA cexp_xbab60645<>+16(SB)/4, $0xbab60645
-DATA cexp_xbab60645<>+20(SB)/4, $0xbab60645
-DATA cexp_xbab60645<>+24(SB)/4, $0xbab60645
-DATA cexp_xbab60645<>+28(SB)/4, $0xbab60645
-GLOBL cexp_xbab60645<>(SB), RODATA|NOPTR, $32
+DATA cexp_xbab60646<>+0(SB)/4, $0xbab60646
+DATA cexp_xbab60646<>+4(SB)/4, $0xbab60646
+DATA cexp_xbab60646<>+8(SB)/4, $0xbab60646
+DATA cexp_xbab60646<>+12(SB)/4, $0xbab60646
+DATA cexp_xbab60646<>+16(SB)/4, $0xbab60646
+DATA cexp_xbab60646<>+20(SB)/4, $0xbab60646
+DATA cexp_xbab60646<>+24(SB)/4, $0xbab60646
+DATA cexp_xbab60646<>+28(SB)/4, $0xbab60646
+GLOBL cexp_xbab60646<>(SB), RODATA|NOPTR, $32
 
 DATA cexp_x3d2aaaa5<>+0(SB)/4, $0x3d2aaaa5
 DATA cexp_x3d2aaaa5<>+4(SB)/4, $0x3d2aaaa5
@@ -562,15 +562,15 @@ DATA cexp_xbf000000<>+24(SB)/4, $0xbf000000
 DATA cexp_xbf000000<>+28(SB)/4, $0xbf000000
 GLOBL cexp_xbf000000<>(SB), RODATA|NOPTR, $32
 
-DATA cexp_xb94ca72e<>+0(SB)/4, $0xb94ca72e
-DATA cexp_xb94ca72e<>+4(SB)/4, $0xb94ca72e
-DATA cexp_xb94ca72e<>+8(SB)/4, $0xb94ca72e
-DATA cexp_xb94ca72e<>+12(SB)/4, $0xb94ca72e
-DATA cexp_xb94ca72e<>+16(SB)/4, $0xb94ca72e
-DATA cexp_xb94ca72e<>+20(SB)/4, $0xb94ca72e
-DATA cexp_xb94ca72e<>+24(SB)/4, $0xb94ca72e
-DATA cexp_xb94ca72e<>+28(SB)/4, $0xb94ca72e
-GLOBL cexp_xb94ca72e<>(SB), RODATA|NOPTR, $32
+DATA cexp_xb94ca75a<>+0(SB)/4, $0xb94ca75a
+DATA cexp_xb94ca75a<>+4(SB)/4, $0xb94ca75a
+DATA cexp_xb94ca75a<>+8(SB)/4, $0xb94ca75a
+DATA cexp_xb94ca75a<>+12(SB)/4, $0xb94ca75a
+DATA cexp_xb94ca75a<>+16(SB)/4, $0xb94ca75a
+DATA cexp_xb94ca75a<>+20(SB)/4, $0xb94ca75a
+DATA cexp_xb94ca75a<>+24(SB)/4, $0xb94ca75a
+DATA cexp_xb94ca75a<>+28(SB)/4, $0xb94ca75a
+GLOBL cexp_xb94ca75a<>(SB), RODATA|NOPTR, $32
 
 DATA cexp_x3c0883b0<>+0(SB)/4, $0x3c0883b0
 DATA cexp_x3c0883b0<>+4(SB)/4, $0x3c0883b0
@@ -674,16 +674,16 @@ loop1:
 	VFMADD231PS.BCST cexp_xbf317218<>+0(SB), Z19, Z20
 	VFMADD231PS.BCST cexp_x3102e308<>+0(SB), Z19, Z20
 	VMULPS           Z20, Z20, Z21
-	VBROADCASTSS     cexp_x3ab6da73<>+0(SB), Z22
-	VFMADD213PS.BCST cexp_x3c091def<>+0(SB), Z20, Z22
+	VBROADCASTSS     cexp_x3ab6da0a<>+0(SB), Z22
+	VFMADD213PS.BCST cexp_x3c091da3<>+0(SB), Z20, Z22
 	VFMADD213PS.BCST cexp_x3d2aaa2f<>+0(SB), Z20, Z22
-	VFMADD213PS.BCST cexp_x3e2aaa47<>+0(SB), Z20, Z22
+	VFMADD213PS.BCST cexp_x3e2aaa48<>+0(SB), Z20, Z22
 	VFMADD213PS.BCST cexp_x3f000000<>+0(SB), Z20, Z22
 	VFMADD213PS      Z20, Z21, Z22
 	VMULPS           Z0, Z0, Z20
 	VMULPS           Z20, Z0, Z21
-	VBROADCASTSS     cexp_x37cd0106<>+0(SB), Z23
-	VFMADD213PS.BCST cexp_xbab60645<>+0(SB), Z20, Z23
+	VBROADCASTSS     cexp_x37cd012d<>+0(SB), Z23
+	VFMADD213PS.BCST cexp_xbab60646<>+0(SB), Z20, Z23
 	VFMADD213PS.BCST cexp_x3d2aaaa5<>+0(SB), Z20, Z23
 	VFMADD213PS.BCST cexp_xbf000000<>+0(SB), Z20, Z23
 	VBROADCASTSS     cexp_x3f800000<>+0(SB), Z24
@@ -694,7 +694,7 @@ loop1:
 	VMOVAPS          Z20, Z23
 	VFMSUB231PS      Z0, Z0, Z23
 	VFMADD231PS.BCST cexp_xbf000000<>+0(SB), Z23, Z24
-	VBROADCASTSS     cexp_xb94ca72e<>+0(SB), Z23
+	VBROADCASTSS     cexp_xb94ca75a<>+0(SB), Z23
 	VFMADD213PS.BCST cexp_x3c0883b0<>+0(SB), Z20, Z23
 	VFMADD213PS.BCST cexp_xbe2aaaa3<>+0(SB), Z20, Z23
 	VFMADD231PS      Z23, Z21, Z0
@@ -742,16 +742,16 @@ loop1:
 	VFMADD231PS.BCST cexp_xbf317218<>+0(SB), Z19, Z20
 	VFMADD231PS.BCST cexp_x3102e308<>+0(SB), Z19, Z20
 	VMULPS           Z20, Z20, Z21
-	VBROADCASTSS     cexp_x3ab6da73<>+0(SB), Z22
-	VFMADD213PS.BCST cexp_x3c091def<>+0(SB), Z20, Z22
+	VBROADCASTSS     cexp_x3ab6da0a<>+0(SB), Z22
+	VFMADD213PS.BCST cexp_x3c091da3<>+0(SB), Z20, Z22
 	VFMADD213PS.BCST cexp_x3d2aaa2f<>+0(SB), Z20, Z22
-	VFMADD213PS.BCST cexp_x3e2aaa47<>+0(SB), Z20, Z22
+	VFMADD213PS.BCST cexp_x3e2aaa48<>+0(SB), Z20, Z22
 	VFMADD213PS.BCST cexp_x3f000000<>+0(SB), Z20, Z22
 	VFMADD213PS      Z20, Z21, Z22
 	VMULPS           Z0, Z0, Z20
 	VMULPS           Z20, Z0, Z21
-	VBROADCASTSS     cexp_x37cd0106<>+0(SB), Z23
-	VFMADD213PS.BCST cexp_xbab60645<>+0(SB), Z20, Z23
+	VBROADCASTSS     cexp_x37cd012d<>+0(SB), Z23
+	VFMADD213PS.BCST cexp_xbab60646<>+0(SB), Z20, Z23
 	VFMADD213PS.BCST cexp_x3d2aaaa5<>+0(SB), Z20, Z23
 	VFMADD213PS.BCST cexp_xbf000000<>+0(SB), Z20, Z23
 	VBROADCASTSS     cexp_x3f800000<>+0(SB), Z24
@@ -762,7 +762,7 @@ loop1:
 	VMOVAPS          Z20, Z23
 	VFMSUB231PS      Z0, Z0, Z23
 	VFMADD231PS.BCST cexp_xbf000000<>+0(SB), Z23, Z24
-	VBROADCASTSS     cexp_xb94ca72e<>+0(SB), Z23
+	VBROADCASTSS     cexp_xb94ca75a<>+0(SB), Z23
 	VFMADD213PS.BCST cexp_x3c0883b0<>+0(SB), Z20, Z23
 	VFMADD213PS.BCST cexp_xbe2aaaa3<>+0(SB), Z20, Z23
 	VFMADD231PS      Z23, Z21, Z0
@@ -818,16 +818,16 @@ loop3:
 	VFMADD231PS.BCST cexp_xbf317218<>+0(SB), Z3, Z4
 	VFMADD231PS.BCST cexp_x3102e308<>+0(SB), Z3, Z4
 	VMULPS           Z4, Z4, Z5
-	VBROADCASTSS     cexp_x3ab6da73<>+0(SB), Z6
-	VFMADD213PS.BCST cexp_x3c091def<>+0(SB), Z4, Z6
+	VBROADCASTSS     cexp_x3ab6da0a<>+0(SB), Z6
+	VFMADD213PS.BCST cexp_x3c091da3<>+0(SB), Z4, Z6
 	VFMADD213PS.BCST cexp_x3d2aaa2f<>+0(SB), Z4, Z6
-	VFMADD213PS.BCST cexp_x3e2aaa47<>+0(SB), Z4, Z6
+	VFMADD213PS.BCST cexp_x3e2aaa48<>+0(SB), Z4, Z6
 	VFMADD213PS.BCST cexp_x3f000000<>+0(SB), Z4, Z6
 	VFMADD213PS      Z4, Z5, Z6
 	VMULPS           Z0, Z0, Z4
 	VMULPS           Z4, Z0, Z5
-	VBROADCASTSS     cexp_x37cd0106<>+0(SB), Z7
-	VFMADD213PS.BCST cexp_xbab60645<>+0(SB), Z4, Z7
+	VBROADCASTSS     cexp_x37cd012d<>+0(SB), Z7
+	VFMADD213PS.BCST cexp_xbab60646<>+0(SB), Z4, Z7
 	VFMADD213PS.BCST cexp_x3d2aaaa5<>+0(SB), Z4, Z7
 	VFMADD213PS.BCST cexp_xbf000000<>+0(SB), Z4, Z7
 	VBROADCASTSS     cexp_x3f800000<>+0(SB), Z8
@@ -838,7 +838,7 @@ loop3:
 	VMOVAPS          Z4, Z7
 	VFMSUB231PS      Z0, Z0, Z7
 	VFMADD231PS.BCST cexp_xbf000000<>+0(SB), Z7, Z8
-	VBROADCASTSS     cexp_xb94ca72e<>+0(SB), Z7
+	VBROADCASTSS     cexp_xb94ca75a<>+0(SB), Z7
 	VFMADD213PS.BCST cexp_x3c0883b0<>+0(SB), Z4, Z7
 	VFMADD213PS.BCST cexp_xbe2aaaa3<>+0(SB), Z4, Z7
 	VFMADD231PS      Z7, Z5, Z0
@@ -896,16 +896,16 @@ done4:
 	VFMADD231PS.BCST cexp_xbf317218<>+0(SB), Z3, Z4
 	VFMADD231PS.BCST cexp_x3102e308<>+0(SB), Z3, Z4
 	VMULPS           Z4, Z4, Z5
-	VBROADCASTSS     cexp_x3ab6da73<>+0(SB), Z6
-	VFMADD213PS.BCST cexp_x3c091def<>+0(SB), Z4, Z6
+	VBROADCASTSS     cexp_x3ab6da0a<>+0(SB), Z6
+	VFMADD213PS.BCST cexp_x3c091da3<>+0(SB), Z4, Z6
 	VFMADD213PS.BCST cexp_x3d2aaa2f<>+0(SB), Z4, Z6
-	VFMADD213PS.BCST cexp_x3e2aaa47<>+0(SB), Z4, Z6
+	VFMADD213PS.BCST cexp_x3e2aaa48<>+0(SB), Z4, Z6
 	VFMADD213PS.BCST cexp_x3f000000<>+0(SB), Z4, Z6
 	VFMADD213PS      Z4, Z5, Z6
 	VMULPS           Z0, Z0, Z4
 	VMULPS           Z4, Z0, Z5
-	VBROADCASTSS     cexp_x37cd0106<>+0(SB), Z7
-	VFMADD213PS.BCST cexp_xbab60645<>+0(SB), Z4, Z7
+	VBROADCASTSS     cexp_x37cd012d<>+0(SB), Z7
+	VFMADD213PS.BCST cexp_xbab60646<>+0(SB), Z4, Z7
 	VFMADD213PS.BCST cexp_x3d2aaaa5<>+0(SB), Z4, Z7
 	VFMADD213PS.BCST cexp_xbf000000<>+0(SB), Z4, Z7
 	VBROADCASTSS     cexp_x3f800000<>+0(SB), Z8
@@ -916,7 +916,7 @@ done4:
 	VMOVAPS          Z4, Z7
 	VFMSUB231PS      Z0, Z0, Z7
 	VFMADD231PS.BCST cexp_xbf000000<>+0(SB), Z7, Z8
-	VBROADCASTSS     cexp_xb94ca72e<>+0(SB), Z7
+	VBROADCASTSS     cexp_xb94ca75a<>+0(SB), Z7
 	VFMADD213PS.BCST cexp_x3c0883b0<>+0(SB), Z4, Z7
 	VFMADD213PS.BCST cexp_xbe2aaaa3<>+0(SB), Z4, Z7
 	VFMADD231PS      Z7, Z5, Z0
@@ -1003,16 +1003,16 @@ loop1:
 	VFMADD231PS  cexp_xbf317218<>+0(SB), Y6, Y4
 	VFMADD231PS  cexp_x3102e308<>+0(SB), Y6, Y4
 	VMULPS       Y4, Y4, Y6
-	VBROADCASTSS cexp_x3ab6da73<>+0(SB), Y7
-	VFMADD213PS  cexp_x3c091def<>+0(SB), Y4, Y7
+	VBROADCASTSS cexp_x3ab6da0a<>+0(SB), Y7
+	VFMADD213PS  cexp_x3c091da3<>+0(SB), Y4, Y7
 	VFMADD213PS  cexp_x3d2aaa2f<>+0(SB), Y4, Y7
-	VFMADD213PS  cexp_x3e2aaa47<>+0(SB), Y4, Y7
+	VFMADD213PS  cexp_x3e2aaa48<>+0(SB), Y4, Y7
 	VFMADD213PS  cexp_x3f000000<>+0(SB), Y4, Y7
 	VFMADD213PS  Y4, Y6, Y7
 	VMULPS       Y0, Y0, Y4
 	VMULPS       Y4, Y0, Y6
-	VBROADCASTSS cexp_x37cd0106<>+0(SB), Y8
-	VFMADD213PS  cexp_xbab60645<>+0(SB), Y4, Y8
+	VBROADCASTSS cexp_x37cd012d<>+0(SB), Y8
+	VFMADD213PS  cexp_xbab60646<>+0(SB), Y4, Y8
 	VFMADD213PS  cexp_x3d2aaaa5<>+0(SB), Y4, Y8
 	VFMADD213PS  cexp_xbf000000<>+0(SB), Y4, Y8
 	VBROADCASTSS cexp_x3f800000<>+0(SB), Y9
@@ -1023,7 +1023,7 @@ loop1:
 	VMOVAPS      Y4, Y8
 	VFMSUB231PS  Y0, Y0, Y8
 	VFMADD231PS  cexp_xbf000000<>+0(SB), Y8, Y9
-	VBROADCASTSS cexp_xb94ca72e<>+0(SB), Y8
+	VBROADCASTSS cexp_xb94ca75a<>+0(SB), Y8
 	VFMADD213PS  cexp_x3c0883b0<>+0(SB), Y4, Y8
 	VFMADD213PS  cexp_xbe2aaaa3<>+0(SB), Y4, Y8
 	VFMADD231PS  Y8, Y6, Y0
@@ -1105,16 +1105,16 @@ done2:
 	VFMADD231PS  cexp_xbf317218<>+0(SB), Y6, Y4
 	VFMADD231PS  cexp_x3102e308<>+0(SB), Y6, Y4
 	VMULPS       Y4, Y4, Y6
-	VBROADCASTSS cexp_x3ab6da73<>+0(SB), Y7
-	VFMADD213PS  cexp_x3c091def<>+0(SB), Y4, Y7
+	VBROADCASTSS cexp_x3ab6da0a<>+0(SB), Y7
+	VFMADD213PS  cexp_x3c091da3<>+0(SB), Y4, Y7
 	VFMADD213PS  cexp_x3d2aaa2f<>+0(SB), Y4, Y7
-	VFMADD213PS  cexp_x3e2aaa47<>+0(SB), Y4, Y7
+	VFMADD213PS  cexp_x3e2aaa48<>+0(SB), Y4, Y7
 	VFMADD213PS  cexp_x3f000000<>+0(SB), Y4, Y7
 	VFMADD213PS  Y4, Y6, Y7
 	VMULPS       Y5, Y5, Y4
 	VMULPS       Y4, Y5, Y6
-	VBROADCASTSS cexp_x37cd0106<>+0(SB), Y8
-	VFMADD213PS  cexp_xbab60645<>+0(SB), Y4, Y8
+	VBROADCASTSS cexp_x37cd012d<>+0(SB), Y8
+	VFMADD213PS  cexp_xbab60646<>+0(SB), Y4, Y8
 	VFMADD213PS  cexp_x3d2aaaa5<>+0(SB), Y4, Y8
 	VFMADD213PS  cexp_xbf000000<>+0(SB), Y4, Y8
 	VBROADCASTSS cexp_x3f800000<>+0(SB), Y9
@@ -1125,7 +1125,7 @@ done2:
 	VMOVAPS      Y4, Y8
 	VFMSUB231PS  Y5, Y5, Y8
 	VFMADD231PS  cexp_xbf000000<>+0(SB), Y8, Y9
-	VBROADCASTSS cexp_xb94ca72e<>+0(SB), Y8
+	VBROADCASTSS cexp_xb94ca75a<>+0(SB), Y8
 	VFMADD213PS  cexp_x3c0883b0<>+0(SB), Y4, Y8
 	VFMADD213PS  cexp_xbe2aaaa3<>+0(SB), Y4, Y8
 	VFMADD231PS  Y8, Y6, Y5
@@ -1243,16 +1243,16 @@ loop1:
 	VFMADD231PS.BCST cexp_xbf317218<>+0(SB), Z3, Z14
 	VFMADD231PS.BCST cexp_x3102e308<>+0(SB), Z3, Z14
 	VMULPS           Z14, Z14, Z15
-	VBROADCASTSS     cexp_x3ab6da73<>+0(SB), Z16
-	VFMADD213PS.BCST cexp_x3c091def<>+0(SB), Z14, Z16
+	VBROADCASTSS     cexp_x3ab6da0a<>+0(SB), Z16
+	VFMADD213PS.BCST cexp_x3c091da3<>+0(SB), Z14, Z16
 	VFMADD213PS.BCST cexp_x3d2aaa2f<>+0(SB), Z14, Z16
-	VFMADD213PS.BCST cexp_x3e2aaa47<>+0(SB), Z14, Z16
+	VFMADD213PS.BCST cexp_x3e2aaa48<>+0(SB), Z14, Z16
 	VFMADD213PS.BCST cexp_x3f000000<>+0(SB), Z14, Z16
 	VFMADD213PS      Z14, Z15, Z16
 	VMULPS           Z0, Z0, Z14
 	VMULPS           Z14, Z0, Z15
-	VBROADCASTSS     cexp_x37cd0106<>+0(SB), Z17
-	VFMADD213PS.BCST cexp_xbab60645<>+0(SB), Z14, Z17
+	VBROADCASTSS     cexp_x37cd012d<>+0(SB), Z17
+	VFMADD213PS.BCST cexp_xbab60646<>+0(SB), Z14, Z17
 	VFMADD213PS.BCST cexp_x3d2aaaa5<>+0(SB), Z14, Z17
 	VFMADD213PS.BCST cexp_xbf000000<>+0(SB), Z14, Z17
 	VBROADCASTSS     cexp_x3f800000<>+0(SB), Z18
@@ -1263,7 +1263,7 @@ loop1:
 	VMOVAPS          Z14, Z17
 	VFMSUB231PS      Z0, Z0, Z17
 	VFMADD231PS.BCST cexp_xbf000000<>+0(SB), Z17, Z18
-	VBROADCASTSS     cexp_xb94ca72e<>+0(SB), Z17
+	VBROADCASTSS     cexp_xb94ca75a<>+0(SB), Z17
 	VFMADD213PS.BCST cexp_x3c0883b0<>+0(SB), Z14, Z17
 	VFMADD213PS.BCST cexp_xbe2aaaa3<>+0(SB), Z14, Z17
 	VFMADD231PS      Z17, Z15, Z0
@@ -1334,16 +1334,16 @@ done2:
 	VFMADD231PS.BCST cexp_xbf317218<>+0(SB), Z1, Z2
 	VFMADD231PS.BCST cexp_x3102e308<>+0(SB), Z1, Z2
 	VMULPS           Z2, Z2, Z3
-	VBROADCASTSS     cexp_x3ab6da73<>+0(SB), Z4
-	VFMADD213PS.BCST cexp_x3c091def<>+0(SB), Z2, Z4
+	VBROADCASTSS     cexp_x3ab6da0a<>+0(SB), Z4
+	VFMADD213PS.BCST cexp_x3c091da3<>+0(SB), Z2, Z4
 	VFMADD213PS.BCST cexp_x3d2aaa2f<>+0(SB), Z2, Z4
-	VFMADD213PS.BCST cexp_x3e2aaa47<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST cexp_x3e2aaa48<>+0(SB), Z2, Z4
 	VFMADD213PS.BCST cexp_x3f000000<>+0(SB), Z2, Z4
 	VFMADD213PS      Z2, Z3, Z4
 	VMULPS           Z8, Z8, Z2
 	VMULPS           Z2, Z8, Z3
-	VBROADCASTSS     cexp_x37cd0106<>+0(SB), Z5
-	VFMADD213PS.BCST cexp_xbab60645<>+0(SB), Z2, Z5
+	VBROADCASTSS     cexp_x37cd012d<>+0(SB), Z5
+	VFMADD213PS.BCST cexp_xbab60646<>+0(SB), Z2, Z5
 	VFMADD213PS.BCST cexp_x3d2aaaa5<>+0(SB), Z2, Z5
 	VFMADD213PS.BCST cexp_xbf000000<>+0(SB), Z2, Z5
 	VBROADCASTSS     cexp_x3f800000<>+0(SB), Z6
@@ -1354,7 +1354,7 @@ done2:
 	VMOVAPS          Z2, Z5
 	VFMSUB231PS      Z8, Z8, Z5
 	VFMADD231PS.BCST cexp_xbf000000<>+0(SB), Z5, Z6
-	VBROADCASTSS     cexp_xb94ca72e<>+0(SB), Z5
+	VBROADCASTSS     cexp_xb94ca75a<>+0(SB), Z5
 	VFMADD213PS.BCST cexp_x3c0883b0<>+0(SB), Z2, Z5
 	VFMADD213PS.BCST cexp_xbe2aaaa3<>+0(SB), Z2, Z5
 	VFMADD231PS      Z5, Z3, Z8

@@ -33,20 +33,12 @@ func exp2Split(x float64) (n, f float64) {
 	return n, x - (n - magic)
 }
 
-// exp2Poly returns 2ᶠ with the least maximal relative error of a polynomial of its degree (1.9e-9). It takes pairs of
-// terms at once: a long chain of products would leave the processor waiting.
+// exp2Poly returns 2ᶠ with the least maximal relative error of a polynomial of its degree, 1.9e-9. It
+// takes pairs of terms at once: a long chain of products would leave the processor waiting.
 func exp2Poly(f float64) float64 {
-	const (
-		c0 = 1.00000000055424865
-		c1 = 0.693147205736915174
-		c2 = 0.240226468904466696
-		c3 = 0.0555032877679535294
-		c4 = 0.0096184889646109839
-		c5 = 0.00133999313918372269
-		c6 = 0.000153458117991258405
-	)
 	s := f * f
-	return (c0 + float64(c1*f)) + float64(s*((c2+float64(c3*f))+float64(s*((c4+float64(c5*f))+float64(c6*s)))))
+	high := (exp2C4 + float64(exp2C5*f)) + float64(exp2C6*s)
+	return (exp2C0 + float64(exp2C1*f)) + float64(s*((exp2C2+float64(exp2C3*f))+float64(s*high)))
 }
 
 // exp2Join returns 2ⁿ·p: the low bits of n + magic are n, and go to p's exponent.
