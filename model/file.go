@@ -235,10 +235,14 @@ func (m *Model) Save(path string) error {
 	return nil
 }
 
-// Hash identifies what the network computes: configuration, input normalisation and weights.
+// Hash identifies what the network computes: configuration, normalisation of inputs and targets, and weights.
 func (m *Model) Hash() [32]byte {
 	h := sha256.New()
-	json.NewEncoder(h).Encode([]any{m.Config, m.Meta.InputMean, m.Meta.InputStd}) // plain values: cannot fail
+	scales := []any{m.Config, m.Meta.InputMean, m.Meta.InputStd}
+	if len(m.Meta.TargetMean) > 0 {
+		scales = append(scales, m.Meta.TargetMean, m.Meta.TargetStd)
+	}
+	json.NewEncoder(h).Encode(scales) // plain values: cannot fail
 	for _, t := range m.Weights.tensors {
 		fmt.Fprintln(h, t.Name, t.Shape)
 		binary.Write(h, binary.LittleEndian, t.Data)

@@ -15,6 +15,10 @@ type Meta struct {
 	SampleRate float64   `json:"sample_rate,omitempty"` // Hz; 0 where the input has none
 	InputMean  []float32 `json:"input_mean,omitempty"`  // per channel: the network sees (x − mean)/std
 	InputStd   []float32 `json:"input_std,omitempty"`
+
+	// Regression: per output, the value in the target's unit is y·TargetStd + TargetMean for the decoder's output y. Nil: y.
+	TargetMean []float32 `json:"target_mean,omitempty"`
+	TargetStd  []float32 `json:"target_std,omitempty"`
 }
 
 // Affine returns scale and shift of a channel's input normalisation: the network sees x·scale + shift.
@@ -45,6 +49,27 @@ func ArgMax(x []float32) int {
 	return best
 }
 
+// OutputScale returns scale and shift of an output: the value in the target's unit is y·scale + shift for the decoder's y.
+func (m *Meta) OutputScale(output int) (scale, shift float32) {
+	if output >= len(m.TargetMean) || output >= len(m.TargetStd) {
+		return 1, 0
+	}
+	return m.TargetStd[output], m.TargetMean[output]
+}
+
+// OutputDecoder returns a decoder, weights [DOutput][H] and bias [DOutput], whose outputs are in the target's unit.
+func (m *Model) OutputDecoder() (weight, bias []float32) {
+	weight, bias = slices.Clone(m.Weights.DecoderWeight), slices.Clone(m.Weights.DecoderBias)
+	for o := range bias {
+		scale, shift := m.Meta.OutputScale(o)
+		for i := range m.Config.DModel {
+			weight[o*m.Config.DModel+i] *= scale
+		}
+		bias[o] = float32(float64(bias[o])*float64(scale) + float64(shift))
+	}
+	return weight, bias
+}
+
 // validate reports the first value that does not fit the network.
 func (m *Meta) validate(c Config) error {
 	switch {
@@ -54,6 +79,14 @@ func (m *Meta) validate(c Config) error {
 		return fmt.Errorf("meta: %d means and %d standard deviations for %d input channels", len(m.InputMean), len(m.InputStd), c.DInput)
 	case !(m.SampleRate >= 0) || math.IsInf(m.SampleRate, 1):
 		return fmt.Errorf("meta: sample rate %v", m.SampleRate)
+	}
+	if n := len(m.TargetMean); n != len(m.TargetStd) || n > 0 && n != c.DOutput || n > 0 && len(m.Labels) > 0 {
+		return fmt.Errorf("meta: %d means and %d standard deviations of targets, %d outputs, %d labels", n, len(m.TargetStd), c.DOutput, len(m.Labels))
+	}
+	for i, std := range m.TargetStd {
+		if mean := float64(m.TargetMean[i]); !(std > 0) || math.IsInf(float64(std), 1) || math.IsNaN(mean) || math.IsInf(mean, 0) {
+			return fmt.Errorf("meta: target %d has mean %v and standard deviation %v", i, m.TargetMean[i], std)
+		}
 	}
 	for i, std := range m.InputStd {
 		scale, shift := m.Affine(i)

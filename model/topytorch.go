@@ -57,6 +57,9 @@ func (m *Model) minimal() ([]pth.Tensor, error) {
 			}
 		}
 	}
+	decoder, bias := m.OutputDecoder()
+	copy(out.Weights.DecoderWeight, decoder)
+	copy(out.Weights.DecoderBias, bias)
 	var tensors []pth.Tensor
 	for _, t := range out.Weights.Tensors() {
 		name, shape, _ := layerKinds[0].source(t, ImportOptions{}, 1)

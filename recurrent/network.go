@@ -85,7 +85,8 @@ func New(m *model.Model, opt Options) (*Network, error) {
 	if cfg.FinalNorm {
 		n.final = newNorm(cfg.Norm, w.NormWeight, w.NormBias, w.RunningMean, w.RunningVar)
 	}
-	n.decoder = newLinear(w.DecoderWeight, w.DecoderBias, cfg.DOutput)
+	decoder, bias := m.OutputDecoder()
+	n.decoder = newLinear(decoder, bias, cfg.DOutput)
 	return n, nil
 }
 

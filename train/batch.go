@@ -18,7 +18,7 @@ type batch struct {
 	meta    *model.Meta
 	members []int     // [examples] their numbers in their set; Size is as many, or twice as many of pairs
 	labels  []int     // [examples] classification
-	targets []float32 // regression: [examples][Outputs], or [examples][Outputs][Len]
+	targets []float32 // regression: [examples][Outputs], or [examples][Outputs][Len], standardised
 	err     error     // why the batch could not be loaded
 
 	examples []dataset.Example
@@ -132,6 +132,11 @@ func (b *batch) packTarget(i int, e *dataset.Example) {
 	for o := range b.info.Outputs {
 		row := b.targets[(i*b.info.Outputs+o)*width:][:width]
 		clear(row[copy(row, e.Target[o*n:(o+1)*n]):])
+		if std, mean := b.meta.OutputScale(o); std != 1 || mean != 0 {
+			for k, v := range row[:n] {
+				row[k] = float32((float64(v) - float64(mean)) / float64(std))
+			}
+		}
 	}
 }
 

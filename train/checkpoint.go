@@ -109,6 +109,10 @@ func (t *Trainer) restore(f *safetensors.File) error {
 			copy(x.Data, a.F32)
 		}
 	}
+	if !s.Standardised { // the run began with targets as they are
+		t.model.Meta.TargetMean, t.model.Meta.TargetStd = nil, nil
+		s.Sums.Squares = s.Sums.Loss
+	}
 	t.state = s
 	return nil
 }

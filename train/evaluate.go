@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/s4d-fast/s4d-fast/convmode"
+	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
@@ -30,8 +31,8 @@ type Prediction struct {
 	Path   string    // of the example's file; "" where it has none
 	Label  int       // what it is
 	Class  int       // the class of the largest logit
-	Logits []float32 // [Outputs], or [Outputs][Len] where the network answers at every position
-	Target []float32 // regression, shaped as Logits
+	Logits []float32 // [Outputs], or [Outputs][Len] with an output at every position; of a regression in the target's unit
+	Target []float32 // regression: shaped as Logits, in the target's unit
 }
 
 // Evaluate runs a network over a whole set. A network that does not fit the data is an ErrData, a value out of range
@@ -158,6 +159,13 @@ func (b *batch) predictions(said []Prediction, logits []float32) []Prediction {
 		}
 		if b.info.Regression {
 			p.Target = slices.Clone(b.targets[i*width : (i+1)*width])
+			for o := range b.info.Outputs {
+				scale, shift := b.meta.OutputScale(o)
+				for _, x := range [][]float32{p.Logits, p.Target} {
+					row := x[o*b.rowLen() : (o+1)*b.rowLen()]
+					vek.ScaleShift(row, row, scale, shift)
+				}
+			}
 		} else {
 			p.Class = model.ArgMax(p.Logits)
 		}

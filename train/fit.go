@@ -24,6 +24,7 @@ type state struct {
 	Best         *Metrics `json:"best"`          // the best epoch
 	Stale        int      `json:"stale"`         // epochs since
 	MetricsBytes int64    `json:"metrics_bytes"` // length of metrics.jsonl
+	Standardised bool     `json:"standardised"`  // targets are; false in checkpoints from before they were
 }
 
 // Fit trains until the budget is spent, patience is at an end or ctx is cancelled; then it returns
@@ -176,7 +177,7 @@ func (t *Trainer) evaluateBest(ctx context.Context) error {
 	t.test = &r
 	record := testRecord{Split: "test", Epoch: t.state.Best.Epoch, N: r.N, Loss: r.Loss}
 	if t.data.Regression {
-		record.RMSE = &r.RMSE
+		record.RMSE, record.R2 = &r.RMSE, Finite(r.R2)
 	} else {
 		record.Accuracy = &r.Accuracy
 	}

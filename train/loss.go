@@ -8,22 +8,30 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// Result says how well a network does on a set of examples.
+// Result is how well a network does on a set of examples.
 type Result struct {
-	N           int     // examples
-	Loss        float64 // mean cross-entropy (nats), or mean square error
-	Accuracy    float64 // classification: the fraction of examples whose largest logit is the label's
-	RMSE        float64 // regression, in the target's unit
-	RelativeMSE float64 // regression: mean square error over that of predicting 0; +Inf where every target is 0
+	N        int     // examples
+	Loss     float64 // mean cross-entropy (nats), or mean squared error of the standardised targets
+	Accuracy float64 // classification: the fraction of examples whose largest logit is the label's
+
+	// Regression, in the target's unit. The baseline predicts the training set's mean, or 0 if the targets are not
+	// standardised.
+	RMSE         float64
+	BaselineRMSE float64
+	R2           float64 // 1 − squared error / squared deviation of the targets from their mean; NaN or −Inf if they are equal
+	RelativeMSE  float64 // mean squared error over the baseline's; +Inf or NaN if the baseline is exact
 }
 
-// sums are what a Result is made of, over any number of batches, in their order.
+// sums are what a Result is made of, over any number of batches, in their order. Those of a regression but Loss are in the
+// target's unit.
 type sums struct {
-	Examples int     `json:"examples"`
-	Terms    int     `json:"terms"`   // examples, or target values
-	Loss     float64 `json:"loss"`    // sum of cross-entropies, or of squared errors
-	Correct  int     `json:"correct"` // classification
-	Power    float64 `json:"power"`   // regression: sum of squared targets
+	Examples  int     `json:"examples"`
+	Terms     int     `json:"terms"`     // examples, or target values
+	Loss      float64 `json:"loss"`      // sum of cross-entropies, or of squared errors of the standardised targets
+	Correct   int     `json:"correct"`   // classification
+	Squares   float64 `json:"squares"`   // regression: sum of squared errors
+	Power     float64 `json:"power"`     // regression: sum of squared deviations of the targets from the baseline
+	Deviation float64 `json:"deviation"` // regression: sum of these deviations
 }
 
 func (s *sums) add(o sums) {
@@ -31,19 +39,21 @@ func (s *sums) add(o sums) {
 	s.Terms += o.Terms
 	s.Loss += o.Loss
 	s.Correct += o.Correct
+	s.Squares += o.Squares
 	s.Power += o.Power
+	s.Deviation += o.Deviation
 }
 
 func (s *sums) result(info dataset.Info) Result {
-	r := Result{N: s.Examples, Loss: s.Loss / float64(s.Terms)}
-	if info.Regression {
-		r.RMSE, r.RelativeMSE = math.Sqrt(r.Loss), math.Inf(1)
-		if s.Power > 0 {
-			r.RelativeMSE = s.Loss / s.Power
-		}
-	} else {
-		r.Accuracy = float64(s.Correct) / float64(s.Terms)
+	n := float64(s.Terms)
+	r := Result{N: s.Examples, Loss: s.Loss / n}
+	if !info.Regression {
+		r.Accuracy = float64(s.Correct) / n
+		return r
 	}
+	r.RMSE, r.BaselineRMSE = math.Sqrt(s.Squares/n), math.Sqrt(s.Power/n)
+	r.R2 = 1 - s.Squares/(s.Power-s.Deviation*s.Deviation/n)
+	r.RelativeMSE = s.Squares / s.Power
 	return r
 }
 
@@ -83,8 +93,12 @@ func (b *batch) squaredError(dlogits, logits []float32) sums {
 		copy(row, logits[r*width:(r+1)*width])
 		clear(row[n:])
 		vek.Axpy(row[:n], -1, target[:n])
-		s.Loss += float64(vek.SumSquares(row[:n]))
-		s.Power += float64(vek.SumSquares(target[:n]))
+		scale, _ := b.meta.OutputScale(r % b.info.Outputs)
+		std, squares := float64(scale), float64(vek.SumSquares(row[:n]))
+		s.Loss += squares
+		s.Squares += std * std * squares
+		s.Power += std * std * float64(vek.SumSquares(target[:n]))
+		s.Deviation += std * float64(vek.Sum(target[:n]))
 		s.Terms += n
 	}
 	vek.Scale(dlogits, 2/float32(s.Terms), dlogits)

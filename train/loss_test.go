@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/convmode"
+	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
@@ -31,7 +32,7 @@ func numericGradient(t *testing.T, b *batch, logits []float32) {
 }
 
 func TestCrossEntropy(t *testing.T) {
-	b := &batch{Batch: convmode.Batch{Size: 2}, info: dataset.Info{Outputs: 3}, members: []int{0, 1}, labels: []int{2, 0}}
+	b := &batch{Batch: convmode.Batch{Size: 2}, info: dataset.Info{Outputs: 3}, meta: &model.Meta{}, members: []int{0, 1}, labels: []int{2, 0}}
 	logits := []float32{0, 1, 2, 0.5, 3, -1}
 	d := make([]float32, len(logits))
 	got := b.loss(d, logits)
@@ -50,6 +51,7 @@ func TestSquaredError(t *testing.T) {
 	b := &batch{
 		Batch:   convmode.Batch{Size: 2, Len: 3},
 		info:    dataset.Info{Outputs: 1, Regression: true, PerPosition: true},
+		meta:    &model.Meta{},
 		targets: []float32{1, 2, 3, 0, 1, 9},
 	}
 	logits := []float32{1, 1, 1, 0, 0, 7}
@@ -72,6 +74,7 @@ func TestSquaredError(t *testing.T) {
 	whole := &batch{ // an answer a sequence, two outputs
 		Batch:   convmode.Batch{Size: 2, Len: 5, Lengths: []int{5, 2}},
 		info:    dataset.Info{Outputs: 2, Regression: true},
+		meta:    &model.Meta{},
 		targets: []float32{1, 2, 3, 4},
 	}
 	logits = []float32{1, 0, 3, 3}

@@ -10,8 +10,9 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// Metrics is one epoch: a line of metrics.jsonl, its keys in this order. Accuracies are fractions and belong to
-// classification, root mean square errors (in the target's unit) to regression.
+// Metrics is one epoch: a line of metrics.jsonl, its keys in this order. Losses are those of Result. Accuracies are fractions
+// and belong to classification. Root mean square errors are in the target's unit and belong to regression. A task with a
+// target at every position (delay) has a relative error, other regressions have R² and a baseline.
 type Metrics struct {
 	Epoch              int      `json:"epoch"` // complete epochs, from 1
 	Step               int      `json:"step"`  // complete steps
@@ -22,23 +23,60 @@ type Metrics struct {
 	ValLoss            float64  `json:"val_loss"`
 	ValAccuracy        *float64 `json:"val_accuracy,omitempty"`
 	ValRMSE            *float64 `json:"val_rmse,omitempty"`
-	RelativeMSE        *float64 `json:"relative_mse,omitempty"` // validation MSE over the zero predictor's
-	Seconds            float64  `json:"seconds"`                // of training, without validation
-	SequencesPerSecond float64  `json:"sequences_per_second"`   // of training
+	RelativeMSE        *float64 `json:"relative_mse,omitempty"` // of the validation set: MSE over that of predicting 0
+	ValR2              *float64 `json:"val_r2,omitempty"`
+	BaselineRMSE       *float64 `json:"baseline_rmse,omitempty"` // of predicting the training set's mean on the validation set
+	Seconds            float64  `json:"seconds"`                 // of training, without validation
+	SequencesPerSecond float64  `json:"sequences_per_second"`    // of training
 }
 
 // newMetrics describes an epoch by its sums over the training steps and its validation.
 func newMetrics(info dataset.Info, train, val Result) Metrics {
 	m := Metrics{TrainLoss: train.Loss, ValLoss: val.Loss}
-	if info.Regression {
-		m.TrainRMSE, m.ValRMSE = &train.RMSE, &val.RMSE
-		if !math.IsInf(val.RelativeMSE, 0) {
-			m.RelativeMSE = &val.RelativeMSE
-		}
-	} else {
+	switch {
+	case !info.Regression:
 		m.TrainAccuracy, m.ValAccuracy = &train.Accuracy, &val.Accuracy
+	case info.PerPosition:
+		m.TrainRMSE, m.ValRMSE, m.RelativeMSE = &train.RMSE, &val.RMSE, Finite(val.RelativeMSE)
+	default:
+		m.TrainRMSE, m.ValRMSE, m.ValR2, m.BaselineRMSE = &train.RMSE, &val.RMSE, Finite(val.R2), &val.BaselineRMSE
 	}
 	return m
+}
+
+// Finite returns a pointer to x, or nil if x is NaN or infinite, which JSON cannot hold.
+func Finite(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}
+
+// Validation returns the result on the validation set in a few words, such as "accuracy 97.5 %".
+func (m *Metrics) Validation() string {
+	switch {
+	case m.ValAccuracy != nil:
+		return fmt.Sprintf("accuracy %.4g %%", 100**m.ValAccuracy)
+	case m.RelativeMSE != nil:
+		return "relative squared error " + percent(*m.RelativeMSE)
+	case m.ValR2 != nil:
+		return fmt.Sprintf("RMSE %.4g, R² %.3f", *m.ValRMSE, *m.ValR2)
+	}
+	return fmt.Sprintf("loss %.4g", m.ValLoss)
+}
+
+// Describe returns the result in the words of Metrics.Validation.
+func (r Result) Describe(info dataset.Info) string {
+	m := newMetrics(info, r, r)
+	return m.Validation()
+}
+
+// percent returns a fraction as a percentage of three digits, and of all whole digits from 100 % on.
+func percent(fraction float64) string {
+	if fraction >= 1 {
+		return fmt.Sprintf("%.0f %%", 100*fraction)
+	}
+	return fmt.Sprintf("%.3g %%", 100*fraction)
 }
 
 // betterThan reports whether the epoch is the better of two: by accuracy, then by loss.
@@ -60,6 +98,7 @@ type testRecord struct {
 	Loss     float64  `json:"test_loss"`
 	Accuracy *float64 `json:"test_accuracy,omitempty"`
 	RMSE     *float64 `json:"test_rmse,omitempty"`
+	R2       *float64 `json:"test_r2,omitempty"`
 }
 
 // appendLine adds one JSON object to a file, in one write, and returns the file's new length.

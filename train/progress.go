@@ -55,8 +55,13 @@ func (l logLines) Epoch(m Metrics, better bool) {
 	if m.ValAccuracy != nil {
 		args = append(args, "val_accuracy", round(*m.ValAccuracy))
 	}
-	if m.RelativeMSE != nil {
-		args = append(args, "relative_mse", round(*m.RelativeMSE))
+	for _, v := range []struct {
+		key   string
+		value *float64
+	}{{"relative_mse", m.RelativeMSE}, {"val_rmse", m.ValRMSE}, {"val_r2", m.ValR2}} {
+		if v.value != nil {
+			args = append(args, v.key, round(*v.value))
+		}
 	}
 	args = append(args, "seconds", round(m.Seconds), "sequences_per_second", round(m.SequencesPerSecond), "best", better)
 	l.log.Info("epoch", args...)
@@ -65,37 +70,49 @@ func (l logLines) Epoch(m Metrics, better bool) {
 // round keeps four significant digits, for people.
 func round(v float64) string { return fmt.Sprintf("%.4g", v) }
 
-// Bar draws a progress bar on a terminal, with the last epoch's figures before it.
+// Bar draws a progress bar on a terminal, preceded by the best epoch's result and followed by the time passed and left.
 func Bar(w io.Writer) Reporter { return &bar{w: w} }
 
 type bar struct {
-	w    io.Writer
-	bar  *progressbar.ProgressBar
-	last string // figures of the last epoch
+	w            io.Writer
+	bar          *progressbar.ProgressBar
+	best         string // result of the best epoch
+	first        int    // complete steps at the beginning
+	began, drawn time.Time
 }
+
+// redraw is the least time between two drawings.
+const redraw = 100 * time.Millisecond
 
 func (b *bar) Begin(p Progress) {
 	b.bar = progressbar.NewOptions(p.Steps,
-		progressbar.OptionSetWriter(b.w), progressbar.OptionSetWidth(24), progressbar.OptionThrottle(100*time.Millisecond),
-		progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true))
-	b.show(p)
+		progressbar.OptionSetWriter(b.w), progressbar.OptionSetWidth(24), progressbar.OptionShowCount(),
+		progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(false))
+	b.first, b.began = p.Step, time.Now()
+	b.draw(p)
 }
 
-func (b *bar) Step(p Progress) { b.show(p) }
-
-func (b *bar) show(p Progress) {
-	b.bar.Describe(fmt.Sprintf("epoch %d/%d  loss %.4g%s", p.Epoch, p.Epochs, p.Loss, b.last))
-	_ = b.bar.Set(p.Step) // a terminal that cannot be written to is no reason to stop
+func (b *bar) Step(p Progress) {
+	if p.Step == p.Steps || time.Since(b.drawn) >= redraw {
+		b.draw(p)
+	}
 }
 
-func (b *bar) Epoch(m Metrics, _ bool) {
-	switch {
-	case m.ValAccuracy != nil:
-		b.last = fmt.Sprintf("  validation %.1f %%", 100**m.ValAccuracy)
-	case m.RelativeMSE != nil:
-		b.last = fmt.Sprintf("  error %.2g %%", 100**m.RelativeMSE)
-	default:
-		b.last = fmt.Sprintf("  validation loss %.4g", m.ValLoss)
+func (b *bar) draw(p Progress) {
+	b.drawn = time.Now()
+	text := fmt.Sprintf("epoch %d/%d  loss %.4g%s", p.Epoch, p.Epochs, p.Loss, b.best)
+	if passed, done := b.drawn.Sub(b.began), p.Step-b.first; done > 0 {
+		left := passed / time.Duration(done) * time.Duration(p.Steps-p.Step)
+		text += fmt.Sprintf("  %v, %v left", passed.Round(time.Second), left.Round(time.Second))
+	}
+	// A terminal that cannot be written to is no reason to stop.
+	_ = b.bar.Set(p.Step)
+	b.bar.Describe(text)
+}
+
+func (b *bar) Epoch(m Metrics, better bool) {
+	if better {
+		b.best = "  best " + m.Validation()
 	}
 }
 

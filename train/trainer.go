@@ -92,7 +92,7 @@ func (t *Trainer) build() error {
 	}
 	t.model.Meta = model.Meta{
 		Task: t.cfg.Task, Labels: t.data.Labels, SampleRate: t.data.SampleRate,
-		InputMean: t.data.Mean, InputStd: t.data.Std,
+		InputMean: t.data.Mean, InputStd: t.data.Std, TargetMean: t.data.TargetMean, TargetStd: t.data.TargetStd,
 	}
 	t.grads = model.NewWeights(c)
 	t.optim = newOptimizer(t.cfg.Optim, t.model)
@@ -150,7 +150,7 @@ func (t *Trainer) create() error {
 	if t.dir, err = createFolder(t.cfg.Out, t.cfg.Task); err != nil {
 		return err
 	}
-	t.cfg.Out = t.dir
+	t.cfg.Out, t.state.Standardised = t.dir, true
 	if err := t.writeConfig(); err != nil {
 		return err
 	}
@@ -231,9 +231,18 @@ func (t *Trainer) BestModel() (*model.Model, error) {
 // Describe says in a line what is trained on what.
 func (t *Trainer) Describe() string {
 	m := t.model.Config
-	return fmt.Sprintf("%d×%d channels, %d states (%s), %d parameters; %d sequences of up to %d, %d epochs of %d steps",
-		m.NLayers, m.DModel, m.SSM.DState, m.SSM.Init, m.CountParams(), t.data.Train.Len(), t.longest(),
-		t.cfg.Train.Epochs, t.plan.perEpoch)
+	return fmt.Sprintf("%d×%d channels, %s (%s), %s; %s of up to %s, %s of %s",
+		m.NLayers, m.DModel, count(m.SSM.DState, "state"), m.SSM.Init, count(m.CountParams(), "parameter"),
+		count(t.data.Train.Len(), "sequence"), count(t.longest(), "sample"),
+		count(t.cfg.Train.Epochs, "epoch"), count(t.plan.perEpoch, "step"))
+}
+
+// count returns a number and its noun, in the plural unless n is 1.
+func count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
 }
 
 // Sample is Sample of the best weights.

@@ -9,7 +9,6 @@ import (
 	"os"
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
-	"github.com/s4d-fast/s4d-fast/internal/figure"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -44,8 +43,11 @@ type evaluation struct {
 	Rate     float64  `json:"rate,omitempty"`
 	Accuracy *float64 `json:"accuracy,omitempty"`
 	RMSE     *float64 `json:"rmse,omitempty"`
-	Relative *float64 `json:"relative_mse,omitempty"` // of a regression, against predicting 0
-	Loss     float64  `json:"loss"`
+	Relative *float64 `json:"relative_mse,omitempty"` // delay: against an output of 0
+	R2       *float64 `json:"r2,omitempty"`           // other regressions
+	// Of predicting the mean of the training set, where the model file has it.
+	BaselineRMSE *float64 `json:"baseline_rmse,omitempty"`
+	Loss         float64  `json:"loss"`
 }
 
 // predictionLine is one example in the file of predictions.
@@ -54,7 +56,9 @@ type predictionLine struct {
 	Index      *int      `json:"index,omitempty"`
 	Label      string    `json:"label,omitempty"`
 	Prediction string    `json:"prediction,omitempty"`
-	Logits     []float32 `json:"logits"`
+	Logits     []float32 `json:"logits,omitempty"`
+	Output     []float32 `json:"output,omitempty"` // of a regression, in the target's unit
+	Target     []float32 `json:"target,omitempty"`
 }
 
 func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
@@ -86,7 +90,7 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return trainError(err)
 	}
-	return c.print(std, data.Info, r)
+	return c.print(std, m, data.Info, r)
 }
 
 // config resolves the data to evaluate on: preset of the task < --config < --set < flags.
@@ -169,33 +173,35 @@ func (c *evalCmd) evaluate(m *model.Model, set dataset.Set, opt train.EvalOption
 }
 
 func predictionOf(p train.Prediction, info dataset.Info) predictionLine {
-	line := predictionLine{Path: p.Path, Logits: p.Logits}
+	line := predictionLine{Path: p.Path}
 	if p.Path == "" {
 		line.Index = &p.Index
 	}
-	if !info.Regression {
-		line.Label, line.Prediction = info.Labels[p.Label], info.Labels[p.Class]
+	if info.Regression {
+		line.Output, line.Target = p.Logits, p.Target
+	} else {
+		line.Logits, line.Label, line.Prediction = p.Logits, info.Labels[p.Label], info.Labels[p.Class]
 	}
 	return line
 }
 
-func (c *evalCmd) print(std *streams, info dataset.Info, r train.Result) error {
+func (c *evalCmd) print(std *streams, m *model.Model, info dataset.Info, r train.Result) error {
 	e := evaluation{Task: info.Task, Split: c.Split, N: r.N, Rate: info.SampleRate, Loss: r.Loss}
-	if info.Regression {
-		e.RMSE = &r.RMSE
-		if !math.IsInf(r.RelativeMSE, 0) && !math.IsNaN(r.RelativeMSE) { // every target is 0
-			e.Relative = &r.RelativeMSE
-		}
-	} else {
+	baseline := ""
+	switch {
+	case !info.Regression:
 		e.Accuracy = &r.Accuracy
+	case info.PerPosition:
+		e.RMSE, e.Relative = &r.RMSE, train.Finite(r.RelativeMSE)
+	default:
+		e.RMSE, e.R2 = &r.RMSE, train.Finite(r.R2)
+		if len(m.Meta.TargetMean) > 0 {
+			e.BaselineRMSE, baseline = &r.BaselineRMSE, fmt.Sprintf(" (predicting the training set's mean: RMSE %.4g)", r.BaselineRMSE)
+		}
 	}
 	if c.JSON {
 		return json.NewEncoder(std.out).Encode(e)
 	}
-	if info.Regression {
-		fmt.Fprintf(std.out, "%s, %s: %d examples, RMSE %.4g, %s of the power wrong\n", e.Task, e.Split, e.N, r.RMSE, figure.Percent(r.RelativeMSE))
-		return nil
-	}
-	fmt.Fprintf(std.out, "%s, %s: %d examples, %.2f %% right, loss %.4f\n", e.Task, e.Split, e.N, 100*r.Accuracy, r.Loss)
-	return nil
+	_, err := fmt.Fprintf(std.out, "%s, %s: %d examples, %s%s, loss %.4f\n", e.Task, e.Split, e.N, r.Describe(info), baseline, r.Loss)
+	return err
 }

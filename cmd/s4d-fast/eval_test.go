@@ -51,3 +51,33 @@ func TestEvalBuiltIn(t *testing.T) {
 		t.Errorf("%.1f %% of %d clips", 100**e.Accuracy, e.N)
 	}
 }
+
+// A regression reports its RMSE, R² and a baseline in the target's unit, not the sentence of the delay task.
+func TestRegressionResults(t *testing.T) {
+	data, out := t.TempDir(), filepath.Join(t.TempDir(), "run")
+	text := "@targetLabel true\n@data\n" + strings.Repeat("1,2,3:70\n4,3,5:80\n9,7,8:93\n", 7)
+	for _, name := range []string{"Set_TRAIN.ts", "Set_TEST.ts"} {
+		if err := os.WriteFile(filepath.Join(data, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stdout := ok(t, "train", "ts", "--data", data, "--out", out, "--set", "train.epochs=2", "--set", "model.d_model=8",
+		"--set", "model.n_layers=1", "--set", "ssm.d_state=4")
+	if strings.Contains(stdout, "silence") || strings.Contains(stdout, "an output of 0") || strings.Count(stdout, "RMSE") != 3 || strings.Count(stdout, "R²") != 2 {
+		t.Errorf("stdout %q, expected RMSE and R² of the validation and the test set, and a baseline", stdout)
+	}
+	if _, err := os.Stat(filepath.Join(out, "delay.png")); err == nil {
+		t.Error("a regression leaves a picture of the delay task")
+	}
+	var e evaluation
+	predictions := filepath.Join(t.TempDir(), "predictions.jsonl")
+	decode(t, ok(t, "eval", filepath.Join(out, "best.safetensors"), "--data", data, "--split", "test", "--json", "--predictions", predictions), &e)
+	if e.RMSE == nil || e.R2 == nil || e.Relative != nil || e.BaselineRMSE == nil || !(*e.BaselineRMSE > 8 && *e.BaselineRMSE < 11) {
+		t.Errorf("evaluation %+v", e)
+	}
+	var p predictionLine
+	decode(t, strings.SplitN(string(read(t, predictions)), "\n", 2)[0], &p)
+	if len(p.Output) != 1 || p.Output[0] < 50 || p.Output[0] > 110 || len(p.Target) != 1 || p.Target[0] != 70 || p.Logits != nil {
+		t.Errorf("prediction %+v, expected an output and a target in the target's unit", p)
+	}
+}

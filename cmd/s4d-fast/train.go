@@ -141,18 +141,19 @@ func (c *trainCmd) finish(std *streams, t *train.Trainer) error {
 	if best == nil {
 		return errors.New("no epoch was completed")
 	}
-	if best.ValAccuracy != nil {
-		fmt.Fprintf(std.out, "Best epoch %d: %.1f %% of the validation set right.\n", best.Epoch, 100**best.ValAccuracy)
+	info, baseline := t.Info(), ""
+	switch {
+	case best.RelativeMSE != nil:
+		baseline = " (an output of 0 has 100 %)"
+	case best.BaselineRMSE != nil:
+		baseline = fmt.Sprintf(" (predicting the training set's mean: RMSE %.4g)", *best.BaselineRMSE)
 	}
-	if best.RelativeMSE != nil {
-		fmt.Fprintf(std.out, "Best epoch %d: the network repeats the signal with %s of its power wrong (silence would have 100 %%).\n",
-			best.Epoch, figure.Percent(*best.RelativeMSE))
-	}
-	if r := t.Test(); r != nil && best.ValAccuracy != nil {
-		fmt.Fprintf(std.out, "Test set: %.1f %% right.\n", 100*r.Accuracy)
+	fmt.Fprintf(std.out, "Best epoch %d: %s on the validation set%s.\n", best.Epoch, best.Validation(), baseline)
+	if r := t.Test(); r != nil {
+		fmt.Fprintf(std.out, "Test set: %s.\n", r.Describe(info))
 	}
 	fmt.Fprintf(std.out, "Model: %s\n", filepath.Join(t.Dir(), "best.safetensors"))
-	if !t.Info().PerPosition {
+	if info.Task != defaultTask {
 		return nil
 	}
 	x, target, output, err := t.Sample()

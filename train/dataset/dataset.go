@@ -73,6 +73,9 @@ type Dataset struct {
 	// Mean and Std of each channel over the training set, padding left out; nil without a training set. A
 	// constant channel has Std 1. Pathfinder's are ½ and ½, whatever its images; the Std of digits is a sixteenth of its clips'.
 	Mean, Std []float32
+	// TargetMean and TargetStd of each output of a regression over the training set; a constant target has TargetStd 1.
+	// Nil without a training set, and where the targets are not standardised (delay).
+	TargetMean, TargetStd []float32
 }
 
 // Options says where the data is and how much of it to deliver. The zero value of a field is its default.

@@ -85,6 +85,14 @@ func (s *series) dataset(task string, opt Options, trained, validated, tested *t
 	if d.Train != nil {
 		d.Mean, d.Std = trained.moments()
 	}
+	if d.Train != nil && s.regression {
+		var m moments
+		for _, k := range trained.members {
+			m.add(s.targets[k : k+1])
+		}
+		mean, std := m.meanStd()
+		d.TargetMean, d.TargetStd = []float32{mean}, []float32{std}
+	}
 	return d
 }
 

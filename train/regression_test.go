@@ -1,0 +1,173 @@
+package train
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/safetensors"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/recurrent"
+)
+
+// temperatures returns a run on series whose target is 1000 and five times their mean.
+func temperatures(t *testing.T, sets ...string) Config {
+	t.Helper()
+	text := "@targetLabel true\n@data\n"
+	for i := range 40 {
+		level := math.Sin(float64(i))
+		var values []string
+		for k := range 12 + i%3 {
+			values = append(values, fmt.Sprintf("%.3f", level+0.1*math.Cos(float64(i*k))))
+		}
+		text += fmt.Sprintf("%s:%.3f\n", strings.Join(values, ","), 1000+5*level)
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"Set_TRAIN.ts", "Set_TEST.ts"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := preset(t, "ts")
+	c.Data.Dir, c.Out = dir, filepath.Join(t.TempDir(), "run")
+	for _, s := range append([]string{
+		"seed=3", "threads=1", "model.d_model=8", "model.n_layers=1", "ssm.d_state=4", "ssm.bidirectional=false",
+		"train.epochs=20", "train.batch=9", "optim.lr=0.02",
+	}, sets...) {
+		if err := c.Set(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c
+}
+
+// A regression is trained on standardised targets; what it reports and predicts is in the target's unit.
+func TestRegressionInTheTargetsUnit(t *testing.T) {
+	tr := fit(t, temperatures(t))
+	m, err := tr.BestModel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if mean, std := m.Meta.TargetMean, m.Meta.TargetStd; len(mean) != 1 || math.Abs(float64(mean[0])-1000) > 1 || !(std[0] > 3 && std[0] < 4) {
+		t.Fatalf("targets of mean %v, standard deviation %v, expected about 1000 and 3.5", mean, std)
+	}
+	var predictions []Prediction
+	r, err := Evaluate(m, tr.data.Test, EvalOptions{Info: tr.Info(), Each: func(p Prediction) error {
+		predictions = append(predictions, p)
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var squares, baseline, deviations, sum float64
+	for _, p := range predictions {
+		squares += math.Pow(float64(p.Logits[0]-p.Target[0]), 2)
+		baseline += math.Pow(float64(p.Target[0]-m.Meta.TargetMean[0]), 2)
+		sum += float64(p.Target[0])
+	}
+	n := float64(len(predictions))
+	for _, p := range predictions {
+		deviations += math.Pow(float64(p.Target[0])-sum/n, 2)
+	}
+	for _, v := range []struct {
+		name          string
+		got, expected float64
+	}{
+		{"RMSE", r.RMSE, math.Sqrt(squares / n)},
+		{"baseline", r.BaselineRMSE, math.Sqrt(baseline / n)},
+		{"R²", r.R2, 1 - squares/deviations},
+		{"relative MSE", r.RelativeMSE, squares / baseline},
+	} {
+		if math.Abs(v.got-v.expected) > 1e-4*(1+v.expected) {
+			t.Errorf("%s %v, the predictions have %v", v.name, v.got, v.expected)
+		}
+	}
+	if r.R2 < 0.5 || r.RMSE > 0.7*r.BaselineRMSE {
+		t.Errorf("R² %v, RMSE %v of %v: little was learned", r.R2, r.RMSE, r.BaselineRMSE)
+	}
+	best := tr.Best()
+	if best.RelativeMSE != nil || best.ValR2 == nil || best.BaselineRMSE == nil || !strings.HasPrefix(best.Validation(), fmt.Sprintf("RMSE %.4g, R² ", *best.ValRMSE)) {
+		t.Errorf("best epoch %+v: %s", best, best.Validation())
+	}
+	checkStream(t, m, tr, predictions)
+}
+
+// checkStream compares the last output of a stream with the prediction for each example.
+func checkStream(t *testing.T, m *model.Model, tr *Trainer, predictions []Prediction) {
+	t.Helper()
+	net, err := recurrent.New(m, recurrent.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBatch(tr.Info(), &m.Meta, 1)
+	for i, p := range predictions[:5] {
+		b.load(tr.data.Test, []int{i}, 0)
+		if got := net.NewStream().Process(b.X, b.Len)[0]; math.Abs(float64(got-p.Logits[0])) > 1e-3 {
+			t.Errorf("example %d: a stream gives %v, eval %v", i, got, p.Logits[0])
+		}
+	}
+}
+
+// A model file from before targets were standardised has no target mean: its outputs are in the target's unit.
+func TestRegressionWithoutTargetMean(t *testing.T) {
+	tr := newTrainer(t, temperatures(t))
+	m := tr.model
+	weight, bias := m.OutputDecoder()
+	scaled, err := Evaluate(m, tr.data.Val, EvalOptions{Info: tr.Info()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Weights.DecoderWeight, m.Weights.DecoderBias = weight, bias
+	m.Meta.TargetMean, m.Meta.TargetStd = nil, nil
+	plain, err := Evaluate(m, tr.data.Val, EvalOptions{Info: tr.Info()})
+	if err != nil || math.Abs(plain.RMSE/scaled.RMSE-1) > 1e-4 || plain.BaselineRMSE < 900 {
+		t.Errorf("%+v, expected the RMSE of %+v and a baseline that predicts 0; error %v", plain, scaled, err)
+	}
+}
+
+// A run that began before targets were standardised is resumed with targets as they are.
+func TestResumeUnstandardised(t *testing.T) {
+	c := temperatures(t, "train.epochs=1")
+	tr := fit(t, c)
+	path := tr.path(checkpointFile)
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := safetensors.Read(file)
+	file.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s map[string]any
+	if err := json.Unmarshal([]byte(f.Metadata["state"]), &s); err != nil {
+		t.Fatal(err)
+	}
+	if s["standardised"] != true {
+		t.Errorf("state %v, expected a run with standardised targets", s)
+	}
+	delete(s, "standardised")
+	text, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Metadata["state"] = string(text)
+	out, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteTo(out); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c.Resume, c.Train.Epochs = true, 2
+	if tr = fit(t, c); tr.model.Meta.TargetMean != nil || tr.Best().Epoch == 0 {
+		t.Errorf("resumed with targets of mean %v", tr.model.Meta.TargetMean)
+	}
+}
