@@ -54,7 +54,9 @@ func (c *convertCmd) Run(std *streams) error {
 	moves := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
 	m, err := model.ImportPyTorch(string(c.In), model.ImportOptions{
 		PreNorm: c.PreNorm, Disc: ssm.Disc(c.Disc), Step: c.Step,
-		Moved: func(theirs, ours string) { fmt.Fprintf(moves, "%s\t%s\n", theirs, cmp.Or(ours, "(not used)")) },
+		Moved: func(theirs, ours string) {
+			fmt.Fprintf(moves, "%s\t%s\n", printable(theirs, ""), cmp.Or(ours, "(not used)"))
+		},
 	})
 	if err != nil {
 		return c.importError(err)

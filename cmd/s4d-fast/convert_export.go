@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
 // export writes a model file's network as a checkpoint.
@@ -30,27 +31,35 @@ func (c *convertCmd) export(std *streams) error {
 		return err
 	}
 	fmt.Fprintln(std.err, "wrote", c.Out)
-	if slices.ContainsFunc(m.Meta.Labels, unsayable) {
-		fmt.Fprintln(std.err, "the labels are not among the flags: --labels cannot say a backslash or a new line")
+	if slices.ContainsFunc(m.Meta.Labels, unflaggable) {
+		fmt.Fprintln(std.err, "the flags do not include the labels: --labels cannot express a backslash or a control character")
 	}
 	_, err = io.WriteString(std.out, importFlags(m))
 	return err
 }
 
-// unsayable reports that --labels has no way to say a label: it splits at commas that have no backslash before them, xargs at lines.
-func unsayable(label string) bool { return strings.ContainsAny(label, "\\\n") }
+// unflaggable reports that --labels cannot express a label. The flag splits at commas without a backslash before them,
+// xargs splits lines, and control characters are not safe on a terminal.
+func unflaggable(label string) bool {
+	return strings.Contains(label, "\\") || printable(label, "") != label
+}
 
-// importFlags is what a checkpoint of the model does not say: a flag of convert a line, as a shell or xargs reads them.
+// importFlags returns what a checkpoint of the model does not store, as flags of convert: one per line, quoted for a
+// shell or xargs.
 func importFlags(m *model.Model) string {
 	var labels []string
-	if !slices.ContainsFunc(m.Meta.Labels, unsayable) {
+	if !slices.ContainsFunc(m.Meta.Labels, unflaggable) {
 		for _, l := range m.Meta.Labels {
 			labels = append(labels, strings.ReplaceAll(l, ",", `\,`))
 		}
 	}
+	task := m.Meta.Task
+	if !slices.Contains(dataset.Tasks(), task) {
+		task = "" // convert rejects it
+	}
 	var text strings.Builder
 	for _, f := range [][2]string{
-		{"mean", commas(m.Meta.InputMean)}, {"std", commas(m.Meta.InputStd)}, {"labels", strings.Join(labels, ",")}, {"task", m.Meta.Task},
+		{"mean", commas(m.Meta.InputMean)}, {"std", commas(m.Meta.InputStd)}, {"labels", strings.Join(labels, ",")}, {"task", task},
 	} {
 		if f[1] != "" {
 			fmt.Fprintf(&text, "--%s=%s\n", f[0], quoted(f[1]))

@@ -15,18 +15,18 @@ import (
 )
 
 type evalCmd struct {
-	Model       modelFile `arg:"" help:"Model file (.safetensors), or the name of a built-in model (${models})."`
+	Model       modelFile `arg:"" help:"Model file (.safetensors) or built-in model (${models})."`
 	Task        string    `help:"Task (default: the model's): ${tasks}." placeholder:"TASK"`
-	Data        string    `help:"Folder of the data set (delay makes its own)." type:"path" placeholder:"DIR"`
-	Split       string    `help:"Examples to use: ${enum}." enum:"train,val,test,all" default:"val"`
-	Rate        float64   `help:"Sampling rate to evaluate at in Hz: the model's, divided by a whole number." placeholder:"HZ"`
-	Config      string    `help:"TOML file whose [data] replaces the task's preset: a run folder's config.toml repeats its data." type:"path" placeholder:"FILE"`
-	Set         []string  `help:"Replace one value, for example data.length=4000; repeatable, wins over --config." placeholder:"KEY=VALUE" sep:"none"`
-	Seed        *uint64   `help:"Seed of made-up data." placeholder:"N"`
-	Batch       int       `help:"Examples at once." default:"16"`
-	Threads     int       `help:"Worker threads (default: one per processor)." placeholder:"N"`
+	Data        string    `help:"Folder of the data set (not for delay, which generates its own)." type:"path" placeholder:"DIR"`
+	Split       string    `help:"Split to evaluate: ${enum}." enum:"train,val,test,all" default:"val"`
+	Rate        float64   `help:"Sampling rate for evaluation in Hz; the rate of the recordings must be a multiple of it (default: the model's)." placeholder:"HZ"`
+	Config      string    `help:"TOML file whose [data] section overrides the task's preset. Pass a run's config.toml to use the same data." type:"path" placeholder:"FILE"`
+	Set         []string  `help:"Override one value, for example data.length=4000; repeatable, overrides --config." placeholder:"KEY=VALUE" sep:"none"`
+	Seed        *uint64   `help:"Seed for generated data." placeholder:"N"`
+	Batch       int       `help:"Batch size." default:"16"`
+	Threads     int       `help:"Number of worker threads (default: one per processor)." placeholder:"N"`
 	JSON        bool      `name:"json" help:"Print one JSON object instead of text."`
-	Predictions string    `help:"Write a JSON line for every example to FILE." type:"path" placeholder:"FILE"`
+	Predictions string    `help:"Write one JSON line per example to FILE: path or index, label, prediction and logits." type:"path" placeholder:"FILE"`
 }
 
 func (c *evalCmd) Help() string {
@@ -83,7 +83,7 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
 	}
 	set, err := data.Split(c.Split)
 	if err != nil {
-		return badInput(err)
+		return badInput(fmt.Errorf("%w; choose another with --split: train, val, test or all", err))
 	}
 	opt := train.EvalOptions{Info: data.Info, Batch: c.Batch, Workers: c.Threads, StepScale: stride, Context: ctx}
 	r, err := c.evaluate(m, set, opt)
@@ -127,10 +127,7 @@ func (c *evalCmd) config(m *model.Model) (train.Config, error) {
 	if c.Seed != nil {
 		cfg.Seed = *c.Seed
 	}
-	if cfg.Data.Dir == "" && task != defaultTask {
-		return cfg, usageError(fmt.Errorf("task %q needs --data: the folder of its data set", task))
-	}
-	return cfg, nil
+	return cfg, checkData(cfg, c.Data)
 }
 
 // atRate sets the data's decimation so that the samples come at --rate (or the model's rate), and returns how

@@ -127,7 +127,7 @@ func (i inspection) print(w io.Writer) error {
 		fmt.Fprintf(t, "%s\t"+format+"\n", append([]any{key}, args...)...)
 	}
 	if i.Meta.Task != "" {
-		row("task", "%s", i.Meta.Task)
+		row("task", "%s", printable(i.Meta.Task, ""))
 	}
 	row("network", "%d layers, d_model %d, d_state %d, %s → %d outputs", c.NLayers, c.DModel, c.SSM.DState, encoderText(c), c.DOutput)
 	row("block", "%s", blockText(c))
@@ -138,7 +138,7 @@ func (i inspection) print(w io.Writer) error {
 		row("rate", "%g Hz", i.Meta.SampleRate)
 	}
 	if len(i.Meta.Labels) > 0 {
-		row("labels", "%s", strings.Join(i.Meta.Labels, " "))
+		row("labels", "%s", printable(strings.Join(i.Meta.Labels, " "), ""))
 	}
 	for ch := range i.Meta.InputMean {
 		row(fmt.Sprintf("input %d", ch), "mean %g, standard deviation %g", i.Meta.InputMean[ch], i.Meta.InputStd[ch])

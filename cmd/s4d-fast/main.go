@@ -80,7 +80,7 @@ func run(ctx context.Context, args []string, std streams) int {
 	if err == nil || isBrokenPipe(err) { // the reader of the results, such as head, has read enough
 		return exitOK
 	}
-	fmt.Fprintf(std.err, "s4d-fast: %v\n", err)
+	fmt.Fprintf(std.err, "s4d-fast: %s\n", printable(err.Error(), "\n\t"))
 	if badUsage {
 		fmt.Fprintln(std.err, "Run 's4d-fast --help' for usage.")
 	}

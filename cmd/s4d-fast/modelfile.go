@@ -3,23 +3,41 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 
+	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/pretrained"
 )
 
-// modelFile is an argument that names a model: a file, or a model that comes with the program.
+// modelFile is an argument that names a model: a file or a built-in model. A file with the name of a built-in model is
+// written ./NAME.
 type modelFile string
 
-// load returns the model. A file whose name is a built-in model's is meant by ./NAME. An error says how to come by a model
-// file where there is a checkpoint.
+// load returns the model. An error tells which argument was probably meant.
 func (f modelFile) load() (*model.Model, error) {
-	if pretrained.Has(string(f)) {
-		return pretrained.Load(string(f))
+	path, names := string(f), pretrained.Names()
+	if pretrained.Has(path) {
+		return pretrained.Load(path)
 	}
-	m, err := model.Load(string(f))
-	if errors.Is(err, model.ErrZip) {
-		return nil, fmt.Errorf("%w: 's4d-fast convert FILE MODEL.safetensors' makes one of it", err)
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		best := filepath.Join(path, "best.safetensors")
+		if _, err := os.Stat(best); err == nil {
+			return nil, fmt.Errorf("%s is a run folder; its model is %s", path, best)
+		}
+		return nil, fmt.Errorf("%s is a folder, expected a model file (.safetensors)", path)
+	}
+	m, err := model.Load(path)
+	switch {
+	case errors.Is(err, model.ErrZip):
+		return nil, fmt.Errorf("%w; convert it with: s4d-fast convert %s MODEL.safetensors", err, path)
+	case errors.Is(err, fs.ErrNotExist) && filepath.Ext(path) == "":
+		return nil, fmt.Errorf("%w; it is not a built-in model (%s) either%s", err, strings.Join(names, ", "), suggest.Hint(path, names))
+	case err != nil && filepath.Ext(path) != ".safetensors":
+		return nil, fmt.Errorf("%s is not a model file (.safetensors): %w", path, err)
 	}
 	return m, err
 }

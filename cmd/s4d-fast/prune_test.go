@@ -31,7 +31,7 @@ func TestPrune(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"keep 2": {from, to, "--keep", "2"}, "nowhere": {"nowhere.safetensors", to, "--keep", "0.5"}, ".safetensors": {from, "x.bin", "--keep", "0.5"},
-		"name another file": {from, from, "--keep", "0.5"}, `task "fsdd" needs --data`: {from, to, "--keep", "0.5", "--task", "fsdd"},
+		"name another file": {from, from, "--keep", "0.5"}, `task "fsdd" requires --data`: {from, to, "--keep", "0.5", "--task", "fsdd"},
 	} {
 		if code, _, stderr := invoke(nil, append([]string{"prune"}, args...)...); code == exitOK || !strings.Contains(stderr, want) {
 			t.Errorf("prune %v: exit code %d, stderr %s", args, code, stderr)

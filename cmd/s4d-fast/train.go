@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -95,14 +96,22 @@ func (c *trainCmd) config() (train.Config, error) {
 	if c.Threads != 0 {
 		cfg.Workers = c.Threads
 	}
-	if cfg.Data.Dir == "" && cfg.Task != defaultTask {
-		return cfg, usageError(fmt.Errorf("task %q needs --data: the folder of its data set", cfg.Task))
-	}
-	return cfg, nil
+	return cfg, checkData(cfg, c.Data)
 }
 
-// defaultTask needs no data.
+// defaultTask generates its own data.
 const defaultTask = "delay"
+
+// checkData reports a task without a data set, or --data for a task that reads none.
+func checkData(cfg train.Config, flag string) error {
+	switch {
+	case cfg.Task == defaultTask && flag != "":
+		return usageError(fmt.Errorf("--data %s: task %q generates its own data", flag, cfg.Task))
+	case cfg.Task != defaultTask && cfg.Data.Dir == "":
+		return usageError(fmt.Errorf("task %q requires --data, the folder of its data set", cfg.Task))
+	}
+	return nil
+}
 
 func (c *trainCmd) configText() ([]byte, error) {
 	if c.Config == "" {
@@ -128,8 +137,12 @@ func (c *trainCmd) start(text []byte) (train.Config, error) {
 		if err := named.Merge(text, c.Config); err != nil {
 			return named, err
 		}
-		if named.Task != "" {
+		switch {
+		case named.Task != "":
 			task = named.Task
+		case cmp.Or(c.Data, named.Data.Dir) != "":
+			dir := cmp.Or(c.Data, named.Data.Dir)
+			return named, usageError(fmt.Errorf("data %s: name the task that reads it: s4d-fast train TASK --data %[1]s (tasks: %s)", dir, taskNames()))
 		}
 	}
 	return train.Preset(task)
