@@ -15,7 +15,7 @@ func cexp(f *file) {
 		g.each(g.length("dRe"), 2, func(r *run) {
 			for u := range r.vecs {
 				angle, quarter := g.reduceRadians(r.load(im, u))
-				z := g.expTurned(r.load(re, u), angle, quarter)
+				z := g.expRotated(r.load(re, u), angle, quarter)
 				r.store(z.re, dRe, u)
 				r.store(z.im, dIm, u)
 			}
@@ -25,7 +25,7 @@ func cexp(f *file) {
 		dRe, dIm, re, turns := g.ptr("dRe"), g.ptr("dIm"), g.ptr("re"), g.ptr("turns")
 		g.each(g.length("dRe"), 1, func(r *run) {
 			angle, quarter := g.reduceTurns(r, turns)
-			z := g.expTurned(r.load(re, 0), angle, quarter)
+			z := g.expRotated(r.load(re, 0), angle, quarter)
 			r.store(z.re, dRe, 0)
 			r.store(z.im, dIm, 0)
 		})
@@ -39,8 +39,8 @@ func (g *gen) reduceRadians(im reg.VecVirtual) (angle, quarter reg.VecVirtual) {
 	whole := g.addConst(quarter, -magic)
 	angle = im
 	g.addMul(angle, whole, -math.Pi/2)
-	g.addMul(angle, whole, -low(math.Pi/2))
-	return g.within(angle, -1, 1), quarter // beyond 4e6 float32 has no angle to speak of: nothing but the bounds is left
+	g.addMul(angle, whole, -roundingLoss(math.Pi/2))
+	return g.clamp(angle, -1, 1), quarter // beyond 4e6 float32 has no angle to speak of: nothing but the bounds is left
 }
 
 // reduceTurns returns the same of a run's angles in turns, reduced in float64.
@@ -115,11 +115,11 @@ func (r *run) loadDoubles(base reg.Register, half int) reg.VecVirtual {
 	return v
 }
 
-// expTurned returns exp(x)·e^{i·angle}, turned by so many quarters. With exp(x) = 2ⁿ·(1 + m), m·cos is added to cos, so
+// expRotated returns exp(x)·e^{i·angle}, turned by so many quarters. With exp(x) = 2ⁿ·(1 + m), m·cos is added to cos, so
 // that 1 + m need not be rounded, and what cos itself loses is added with it: for the larger part's error to stay below
 // two units in its last place.
-func (g *gen) expTurned(x, angle, quarter reg.VecVirtual) complexVec {
-	n, whole, m := g.growth(x)
+func (g *gen) expRotated(x, angle, quarter reg.VecVirtual) complexVec {
+	n, whole, m := g.expm1(x)
 	square, cubic, sin := g.vec(), g.vec(), angle
 	g.VMULPS(angle, angle, square)
 	g.VMULPS(square, angle, cubic)
@@ -128,20 +128,20 @@ func (g *gen) expTurned(x, angle, quarter reg.VecVirtual) complexVec {
 	g.VFMADD231PS(m, sin, sin)
 	g.VFMADD231PS(m, cos, lost)
 	g.VADDPS(lost, cos, cos)
-	z := g.turn(cos, sin, quarter)
+	z := g.rotateQuarters(cos, sin, quarter)
 	g.scale(z, x, n, whole)
 	return z
 }
 
-// growth returns n, whole and also as an integer above magic, and m with exp(x) = 2ⁿ·(1 + m), x held within the range of
+// expm1 returns n, whole and also as an integer above magic, and m with exp(x) = 2ⁿ·(1 + m), x held within the range of
 // float32's normal numbers.
-func (g *gen) growth(x reg.VecVirtual) (n, whole, m reg.VecVirtual) {
-	rest := g.within(x, expMin, expMax)
+func (g *gen) expm1(x reg.VecVirtual) (n, whole, m reg.VecVirtual) {
+	rest := g.clamp(x, expMin, expMax)
 	n = g.broadcast(magic)
 	g.addMul(n, rest, math.Log2E)
 	whole = g.addConst(n, -magic)
 	g.addMul(rest, whole, -math.Ln2)
-	g.addMul(rest, whole, -low(math.Ln2))
+	g.addMul(rest, whole, -roundingLoss(math.Ln2))
 	square := g.vec()
 	g.VMULPS(rest, rest, square)
 	p := g.horner(rest, growthPoly)
@@ -164,8 +164,8 @@ func (g *gen) cosine(angle, square reg.VecVirtual) (cos, lost reg.VecVirtual) {
 	return cos, lost
 }
 
-// turn returns cos + i·sin, turned by so many quarters.
-func (g *gen) turn(cos, sin, quarter reg.VecVirtual) complexVec {
+// rotateQuarters returns cos + i·sin, turned by so many quarters.
+func (g *gen) rotateQuarters(cos, sin, quarter reg.VecVirtual) complexVec {
 	z := complexVec{g.vec(), g.vec()}
 	next, one, bits, sign := g.vec(), g.vec(), g.vec(), g.vec()
 	g.VPBROADCASTD(g.repeated(1), one)

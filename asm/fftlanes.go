@@ -46,7 +46,7 @@ func (g *gen) lanesStage(kind lanesKind) {
 	}
 	switch {
 	case g.wide():
-		b.loadTwist()
+		b.loadTwiddle()
 	case g.neon():
 		b.spill = g.AllocLocal(3 * 8 * 4 * g.lanes)
 	default:
@@ -83,7 +83,7 @@ func (g *gen) lanesStage(kind lanesKind) {
 }
 
 // twistBits is part (re or im) of w_16^{kl} in lane l of every quarter.
-func (b *lanesGroup) twistTable(k, part int) operand.Mem {
+func (b *lanesGroup) twiddleTable(k, part int) operand.Mem {
 	bits := make([]uint32, 16)
 	for i := range bits {
 		s, c := math.Sincos(-2 * math.Pi * float64(k*(i%4)%16) / 16)
@@ -92,22 +92,22 @@ func (b *lanesGroup) twistTable(k, part int) operand.Mem {
 	return b.table([4][2]string{1: {"twist1re", "twist1im"}, 2: {"twist2re", "twist2im"}, 3: {"twist3re", "twist3im"}}[k][part], bits)
 }
 
-func (b *lanesGroup) loadTwist() {
+func (b *lanesGroup) loadTwiddle() {
 	for k := 1; k < 4; k++ {
 		b.twist[k] = complexVec{b.vec(), b.vec()}
-		b.VMOVUPS(b.twistTable(k, 0), b.twist[k].re)
-		b.VMOVUPS(b.twistTable(k, 1), b.twist[k].im)
+		b.VMOVUPS(b.twiddleTable(k, 0), b.twist[k].re)
+		b.VMOVUPS(b.twiddleTable(k, 1), b.twist[k].im)
 	}
 }
 
-// twistOf returns w_16^{kl} as operands.
-func (b *lanesGroup) twistOf(k int) complexVec {
+// twiddleOf returns w_16^{kl} as operands.
+func (b *lanesGroup) twiddleOf(k int) complexVec {
 	if b.wide() {
 		return b.twist[k]
 	}
 	w := complexVec{b.vec(), b.vec()}
-	b.VMOVUPS(b.twistTable(k, 0), w.re)
-	b.VMOVUPS(b.twistTable(k, 1), w.im)
+	b.VMOVUPS(b.twiddleTable(k, 0), w.re)
+	b.VMOVUPS(b.twiddleTable(k, 1), w.im)
 	return w
 }
 
@@ -137,7 +137,7 @@ func (b *lanesGroup) part(first, n int, store bool) {
 	if b.kind == forwardLanes {
 		x = b.dft4(b.collect(first, n), false)
 		for k := 1; k < 4; k++ {
-			w := b.twistOf(k)
+			w := b.twiddleOf(k)
 			x[k] = b.rotate(x[k], w.re, w.im)
 		}
 		x = b.dft4(b.transposed4(x), false)
@@ -146,7 +146,7 @@ func (b *lanesGroup) part(first, n int, store bool) {
 		x = b.dft4(b.spectrum(first, n), true)
 		x = b.transposed4(x)
 		for k := 1; k < 4; k++ {
-			w := b.twistOf(k)
+			w := b.twiddleOf(k)
 			x[k] = b.rotateBack(x[k], w.re, w.im)
 		}
 		x, to = b.distribute(b.dft4(x, true), first, n)

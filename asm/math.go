@@ -111,8 +111,8 @@ func (g *gen) addConst(x reg.VecVirtual, c float64) reg.VecVirtual {
 	return y
 }
 
-// within clamps x to [lo, hi]; NaN stays NaN.
-func (g *gen) within(x reg.VecVirtual, lo, hi float64) reg.VecVirtual {
+// clamp clamps x to [lo, hi]; NaN stays NaN.
+func (g *gen) clamp(x reg.VecVirtual, lo, hi float64) reg.VecVirtual {
 	y := g.broadcast(lo)
 	g.VMAXPS(x, y, y) // the second source, x, where one is NaN
 	z := g.broadcast(hi)
@@ -198,8 +198,8 @@ func (g *gen) atLeast(opcode string, n, low reg.VecVirtual) {
 	})
 }
 
-// low is what float32 loses of c.
-func low(c float64) float64 { return c - float64(float32(c)) }
+// roundingLoss is what float32 loses of c.
+func roundingLoss(c float64) float64 { return c - float64(float32(c)) }
 
 // exponential returns exp(sign·x), x held within the range of float32's normal numbers.
 func (g *gen) exponential(x reg.VecVirtual, sign float64) reg.VecVirtual {
@@ -207,7 +207,7 @@ func (g *gen) exponential(x reg.VecVirtual, sign float64) reg.VecVirtual {
 	if sign < 0 {
 		lo, hi = -hi, -lo
 	}
-	x = g.within(x, lo, hi)
+	x = g.clamp(x, lo, hi)
 	n := g.broadcast(magic)
 	g.addMul(n, x, sign*math.Log2E)
 	whole := g.addConst(n, -magic)
@@ -225,7 +225,7 @@ func (g *gen) realExponential(x reg.VecVirtual) reg.VecVirtual {
 func (g *gen) fraction(x, whole reg.VecVirtual, c float64) reg.VecVirtual {
 	f := g.broadcast(c)
 	g.VFMSUB213PS(whole, x, f)
-	g.addMul(f, x, low(c))
+	g.addMul(f, x, roundingLoss(c))
 	return f
 }
 

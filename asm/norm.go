@@ -189,7 +189,7 @@ func (g *gen) zeros(n int) []reg.VecVirtual {
 func (g *gen) layerNormGrad() {
 	g.normGradSums()
 	unroll := 2
-	if g.roomy() {
+	if g.manyRegisters() {
 		unroll = 4
 	}
 	g.each(g.length("mean"), unroll, g.normGradStrip)

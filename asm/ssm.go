@@ -20,7 +20,7 @@ func ssm(f *file) {
 func (g *gen) ssmModes() {
 	saved := g.flushDenormals()
 	var kept operand.Mem
-	if !g.roomy() {
+	if !g.manyRegisters() {
 		kept = g.AllocLocal(4 * 2 * 2 * 4 * g.lanes)
 	}
 	first, left := g.GP64(), g.arg("channels") // the first channel's first mode
@@ -127,7 +127,7 @@ func (g *gen) ssmLoop(sums reg.Register, x, index [2]reg.Register, n reg.Registe
 	constant := func(name string) (k constants) {
 		read(name, func(c, v int, r reg.VecVirtual) {
 			k[c][v] = r
-			if !g.roomy() {
+			if !g.manyRegisters() {
 				g.VMOVUPS(r, kept)
 				k[c][v] = kept
 				kept = kept.Offset(4 * g.lanes)

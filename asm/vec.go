@@ -25,8 +25,8 @@ func (g *gen) wide() bool { return g.lanes == 16 }
 
 func (g *gen) neon() bool { return g.lanes == 4 }
 
-// roomy reports whether there are about 32 vector registers, not 16.
-func (g *gen) roomy() bool { return g.regs > 16 }
+// manyRegisters reports whether there are about 32 vector registers, not 16.
+func (g *gen) manyRegisters() bool { return g.regs > 16 }
 
 // vec returns a new vector register of the level's width, vecs several.
 func (g *gen) vec() reg.VecVirtual {

@@ -1,0 +1,127 @@
+package asm
+
+import (
+	"github.com/mmcloughlin/avo/ir"
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// complexVec is a vector of complex numbers.
+type complexVec struct{ re, im reg.VecVirtual }
+
+// rotate returns x·w, rotateBack x·conj(w); x is used up.
+func (g *gen) rotate(x complexVec, wr, wi operand.Op) complexVec {
+	if g.neon() {
+		y := complexVec{g.vec(), g.vec()}
+		g.VMULPS(wr, x.re, y.re)
+		g.VMULPS(wr, x.im, y.im)
+		g.VFNMADD231PS(wi, x.im, y.re)
+		g.VFMADD231PS(wi, x.re, y.im)
+		return y
+	}
+	t, u := g.vec(), g.vec()
+	g.VMULPS(wi, x.im, t)
+	g.VMULPS(wi, x.re, u)
+	g.VFMSUB213PS(t, wr, x.re)
+	g.VFMADD213PS(u, wr, x.im)
+	return x
+}
+
+func (g *gen) rotateBack(x complexVec, wr, wi reg.VecVirtual) complexVec {
+	if g.neon() {
+		y := complexVec{g.vec(), g.vec()}
+		g.VMULPS(wr, x.re, y.re)
+		g.VMULPS(wr, x.im, y.im)
+		g.VFMADD231PS(wi, x.im, y.re)
+		g.VFNMADD231PS(wi, x.re, y.im)
+		return y
+	}
+	t, u := g.vec(), g.vec()
+	g.VMULPS(wi, x.im, t)
+	g.VMULPS(wi, x.re, u)
+	g.VFMADD213PS(t, wr, x.re)
+	g.VFMSUB213PS(u, wr, x.im)
+	return x
+}
+
+// rotateByElements returns x·w or x·conj(w), w the first two elements of a vector.
+func (g *gen) rotateByElements(x complexVec, w reg.VecVirtual, conj bool) complexVec {
+	y, plus, minus := complexVec{g.vec(), g.vec()}, opAddLane, opSubLane
+	if conj {
+		plus, minus = minus, plus
+	}
+	g.lane(opMulLane, 0, w, x.re, y.re)
+	g.lane(opMulLane, 0, w, x.im, y.im)
+	g.lane(minus, 1, w, x.im, y.re)
+	g.lane(plus, 1, w, x.re, y.im)
+	return y
+}
+
+// lane writes an instruction by element i of m, at level neon.
+func (g *gen) lane(opcode string, i int, m, n, d reg.VecVirtual) {
+	inputs := []operand.Op{m, n}
+	if opcode != opMulLane {
+		inputs = append(inputs, d)
+	}
+	g.Instruction(&ir.Instruction{
+		Opcode: opcode, Operands: []operand.Op{operand.Imm(uint64(i)), m, n, d}, Inputs: inputs, Outputs: []operand.Op{d},
+	})
+}
+
+// sumDiff returns x + y and x − y in x's registers and new ones.
+func (g *gen) sumDiff(x, y complexVec) (sum, diff complexVec) {
+	diff = complexVec{g.vec(), g.vec()}
+	g.VSUBPS(y.re, x.re, diff.re)
+	g.VADDPS(y.re, x.re, x.re)
+	g.VSUBPS(y.im, x.im, diff.im)
+	g.VADDPS(y.im, x.im, x.im)
+	return x, diff
+}
+
+// sumDiffI returns x − i·y and x + i·y, in new registers and x's.
+func (g *gen) sumDiffI(x, y complexVec) (minus, plus complexVec) {
+	minus = complexVec{g.vec(), g.vec()}
+	g.VADDPS(y.im, x.re, minus.re)
+	g.VSUBPS(y.im, x.re, x.re)
+	g.VSUBPS(y.re, x.im, minus.im)
+	g.VADDPS(y.re, x.im, x.im)
+	return minus, x
+}
+
+// dft4 is the transform of four, with exp(−2πi/4) or, inverse, its conjugate.
+func (g *gen) dft4(x [4]complexVec, inverse bool) (y [4]complexVec) {
+	s0, s1 := g.sumDiff(x[0], x[2])
+	s2, s3 := g.sumDiff(x[1], x[3])
+	y[0], y[2] = g.sumDiff(s0, s2)
+	y[1], y[3] = g.sumDiffI(s1, s3)
+	if inverse {
+		y[1], y[3] = y[3], y[1]
+	}
+	return y
+}
+
+// complexProduct returns x·y.
+func (g *gen) complexProduct(x, y complexVec) complexVec {
+	re, im := g.vec(), g.vec()
+	if g.neon() { // which subtracts products alone
+		g.VMULPD(y.re, x.re, re)
+		g.VMULPD(y.re, x.im, im)
+		g.VFNMADD231PD(y.im, x.im, re)
+		g.VFMADD231PD(y.im, x.re, im)
+		return complexVec{re, im}
+	}
+	g.VMULPD(y.im, x.im, re)
+	g.VMULPD(y.im, x.re, im)
+	g.VFMSUB231PD(y.re, x.re, re)
+	g.VFMADD231PD(y.re, x.im, im)
+	return complexVec{re, im}
+}
+
+// rotateDouble multiplies x by w.
+func (g *gen) rotateDouble(x complexVec, wRe, wIm reg.VecVirtual) {
+	t, u := g.vec(), g.vec()
+	g.VMULPD(wIm, x.im, t)
+	g.VMULPD(wIm, x.re, u)
+	g.VFMSUB213PD(t, wRe, x.re)
+	g.VFMADD213PD(u, wRe, x.im)
+}
