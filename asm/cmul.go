@@ -22,8 +22,8 @@ func cmul(f *file) {
 			})
 		})
 	}
-	product("cmul", func(g *gen, a, b, _ complexVec) complexVec { return g.rotate(a, b.re, b.im) }, false)
-	product("cmulConj", func(g *gen, a, b, _ complexVec) complexVec { return g.rotateBack(a, b.re, b.im) }, false)
+	product("cmul", func(g *gen, a, b, _ complexVec) complexVec { return g.multiply(a, b, false) }, false)
+	product("cmulConj", func(g *gen, a, b, _ complexVec) complexVec { return g.multiply(a, b, true) }, false)
 	product("cmulConjAdd", func(g *gen, a, b, d complexVec) complexVec { // d + conj(a)·b
 		g.VFMADD231PS(a.re, b.re, d.re)
 		g.VFMADD231PS(a.re, b.im, d.im)

@@ -1,7 +1,6 @@
 package asm
 
 import (
-	"github.com/mmcloughlin/avo/ir"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -9,63 +8,46 @@ import (
 // complexVec is a vector of complex numbers.
 type complexVec struct{ re, im reg.VecVirtual }
 
-// rotate returns x·w, rotateBack x·conj(w); x is used up.
-func (g *gen) rotate(x complexVec, wr, wi operand.Op) complexVec {
+// multiply returns x·w, or x·conj(w); x is used up.
+func (g *gen) multiply(x, w complexVec, conj bool) complexVec {
 	if g.neon() {
-		y := complexVec{g.vec(), g.vec()}
-		g.VMULPS(wr, x.re, y.re)
-		g.VMULPS(wr, x.im, y.im)
-		g.VFNMADD231PS(wi, x.im, y.re)
-		g.VFMADD231PS(wi, x.re, y.im)
+		y, add, sub := complexVec{g.vec(), g.vec()}, g.VFMADD231PS, g.VFNMADD231PS
+		if conj {
+			add, sub = sub, add
+		}
+		g.VMULPS(w.re, x.re, y.re)
+		g.VMULPS(w.re, x.im, y.im)
+		sub(w.im, x.im, y.re)
+		add(w.im, x.re, y.im)
 		return y
 	}
-	t, u := g.vec(), g.vec()
-	g.VMULPS(wi, x.im, t)
-	g.VMULPS(wi, x.re, u)
-	g.VFMSUB213PS(t, wr, x.re)
-	g.VFMADD213PS(u, wr, x.im)
-	return x
-}
-
-func (g *gen) rotateBack(x complexVec, wr, wi reg.VecVirtual) complexVec {
-	if g.neon() {
-		y := complexVec{g.vec(), g.vec()}
-		g.VMULPS(wr, x.re, y.re)
-		g.VMULPS(wr, x.im, y.im)
-		g.VFMADD231PS(wi, x.im, y.re)
-		g.VFNMADD231PS(wi, x.re, y.im)
-		return y
-	}
-	t, u := g.vec(), g.vec()
-	g.VMULPS(wi, x.im, t)
-	g.VMULPS(wi, x.re, u)
-	g.VFMADD213PS(t, wr, x.re)
-	g.VFMSUB213PS(u, wr, x.im)
-	return x
-}
-
-// rotateByElements returns x·w or x·conj(w), w the first two elements of a vector.
-func (g *gen) rotateByElements(x complexVec, w reg.VecVirtual, conj bool) complexVec {
-	y, plus, minus := complexVec{g.vec(), g.vec()}, opAddLane, opSubLane
+	t, u, add, sub := g.vec(), g.vec(), g.VFMADD213PS, g.VFMSUB213PS
 	if conj {
-		plus, minus = minus, plus
+		add, sub = sub, add
+	}
+	g.VMULPS(w.im, x.im, t)
+	g.VMULPS(w.im, x.re, u)
+	sub(t, w.re, x.re)
+	add(u, w.re, x.im)
+	return x
+}
+
+// multiplyByElements returns x·w or x·conj(w) at level neon, where w is the first two elements of a vector.
+func (g *gen) multiplyByElements(x complexVec, w reg.VecVirtual, conj bool) complexVec {
+	y, add, sub := complexVec{g.vec(), g.vec()}, opAddLane, opSubLane
+	if conj {
+		add, sub = sub, add
 	}
 	g.lane(opMulLane, 0, w, x.re, y.re)
 	g.lane(opMulLane, 0, w, x.im, y.im)
-	g.lane(minus, 1, w, x.im, y.re)
-	g.lane(plus, 1, w, x.re, y.im)
+	g.lane(sub, 1, w, x.im, y.re)
+	g.lane(add, 1, w, x.re, y.im)
 	return y
 }
 
 // lane writes an instruction by element i of m, at level neon.
 func (g *gen) lane(opcode string, i int, m, n, d reg.VecVirtual) {
-	inputs := []operand.Op{m, n}
-	if opcode != opMulLane {
-		inputs = append(inputs, d)
-	}
-	g.Instruction(&ir.Instruction{
-		Opcode: opcode, Operands: []operand.Op{operand.Imm(uint64(i)), m, n, d}, Inputs: inputs, Outputs: []operand.Op{d},
-	})
+	g.custom(opcode, opcode != opMulLane, operand.Imm(uint64(i)), m, n, d)
 }
 
 // sumDiff returns x + y and x − y in x's registers and new ones.

@@ -223,13 +223,10 @@ func (b *butterfly) twiddle(x complexVec, k int) complexVec {
 	if b.neon() { // multiplies by an element: no broadcast
 		w := b.vec()
 		b.VMOVSD(at, w)
-		return b.rotateByElements(x, w, b.inverse)
+		return b.multiplyByElements(x, w, b.inverse)
 	}
-	wr, wi := b.vec(), b.vec()
-	b.VBROADCASTSS(at, wr)
-	b.VBROADCASTSS(at.Offset(4), wi)
-	if b.inverse {
-		return b.rotateBack(x, wr, wi)
-	}
-	return b.rotate(x, wr, wi)
+	w := complexVec{b.vec(), b.vec()}
+	b.VBROADCASTSS(at, w.re)
+	b.VBROADCASTSS(at.Offset(4), w.im)
+	return b.multiply(x, w, b.inverse)
 }

@@ -137,8 +137,7 @@ func (b *lanesGroup) part(first, n int, store bool) {
 	if b.kind == forwardLanes {
 		x = b.dft4(b.collect(first, n), false)
 		for k := 1; k < 4; k++ {
-			w := b.twiddleOf(k)
-			x[k] = b.rotate(x[k], w.re, w.im)
+			x[k] = b.multiply(x[k], b.twiddleOf(k), false)
 		}
 		x = b.dft4(b.transposed4(x), false)
 		to = b.columns(first, n)
@@ -146,8 +145,7 @@ func (b *lanesGroup) part(first, n int, store bool) {
 		x = b.dft4(b.spectrum(first, n), true)
 		x = b.transposed4(x)
 		for k := 1; k < 4; k++ {
-			w := b.twiddleOf(k)
-			x[k] = b.rotateBack(x[k], w.re, w.im)
+			x[k] = b.multiply(x[k], b.twiddleOf(k), true)
 		}
 		x, to = b.distribute(b.dft4(x, true), first, n)
 	}
@@ -218,12 +216,12 @@ func (b *lanesGroup) rows(first, n int) []place {
 }
 
 // laneTwiddle loads the twiddles of a register of vectors: 16 real parts, then 16 imaginary ones.
-func (b *lanesGroup) laneTwiddle(p place) (wr, wi reg.VecVirtual) {
+func (b *lanesGroup) laneTwiddle(p place) complexVec {
 	vector, within := p.re.Disp/64, p.re.Disp%64
-	wr, wi = b.vec(), b.vec()
-	b.VMOVUPS(operand.Mem{Base: b.tw, Disp: 128*vector + within}, wr)
-	b.VMOVUPS(operand.Mem{Base: b.tw, Disp: 128*vector + 64 + within}, wi)
-	return wr, wi
+	w := complexVec{b.vec(), b.vec()}
+	b.VMOVUPS(operand.Mem{Base: b.tw, Disp: 128*vector + within}, w.re)
+	b.VMOVUPS(operand.Mem{Base: b.tw, Disp: 128*vector + 64 + within}, w.im)
+	return w
 }
 
 // collect loads a part's vectors times their twiddles and gives each quarter of them a register; vectors that are
@@ -234,8 +232,7 @@ func (b *lanesGroup) collect(first, n int) [4]complexVec {
 		x[i] = complexVec{b.vec(), b.vec()}
 		b.VMOVUPS(p.re, x[i].re)
 		b.VMOVUPS(p.im, x[i].im)
-		wr, wi := b.laneTwiddle(p)
-		x[i] = b.rotate(x[i], wr, wi)
+		x[i] = b.multiply(x[i], b.laneTwiddle(p), false)
 	}
 	for i := range x {
 		if x[i].re == nil {
@@ -250,8 +247,7 @@ func (b *lanesGroup) distribute(x [4]complexVec, first, n int) ([4]complexVec, [
 	x = b.quartersBack(x)
 	to := b.rows(first, n)
 	for i, p := range to {
-		wr, wi := b.laneTwiddle(p)
-		x[i] = b.rotateBack(x[i], wr, wi)
+		x[i] = b.multiply(x[i], b.laneTwiddle(p), true)
 	}
 	return x, to
 }
@@ -268,12 +264,7 @@ func (b *lanesGroup) spectrum(first, n int) [4]complexVec {
 			continue
 		}
 		p.re.Base, p.im.Base = b.kRe, b.kIm
-		k := load(p)
-		if b.kind == inverseLanesMul {
-			x[h] = b.rotate(x[h], k.re, k.im)
-		} else {
-			x[h] = b.rotateBack(x[h], k.re, k.im)
-		}
+		x[h] = b.multiply(x[h], load(p), b.kind != inverseLanesMul)
 	}
 	return x
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/mmcloughlin/avo/ir"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -14,10 +13,10 @@ import (
 // part of a product carried along by fused operations.
 func mathematics(f *file) {
 	f.elementwise("exp", "func(dst, x []float32)", func(g *gen) {
-		g.function(g.realExponential)
+		g.function(2, g.realExponential)
 	})
 	f.elementwise("sigmoid", "func(dst, x []float32)", func(g *gen) {
-		g.function(func(x reg.VecVirtual) reg.VecVirtual { s, _ := g.logistic(x); return s })
+		g.function(2, func(x reg.VecVirtual) reg.VecVirtual { s, _ := g.logistic(x); return s })
 	})
 	f.elementwise("glu", "func(dst, a, b []float32)", func(g *gen) {
 		dst, a, b := g.ptr("dst"), g.ptr("a"), g.ptr("b")
@@ -31,7 +30,7 @@ func mathematics(f *file) {
 	})
 	f.elementwise("gluGrad", "func(da, db, a, b, dy []float32)", gluGrad)
 	f.elementwise("gelu", "func(dst, x []float32)", func(g *gen) {
-		g.function(func(x reg.VecVirtual) reg.VecVirtual {
+		g.function(2, func(x reg.VecVirtual) reg.VecVirtual {
 			t := g.normalTail(x)
 			return g.geluOf(x, t)
 		})
@@ -66,16 +65,6 @@ const (
 	expMin  = -87.33654
 	geluMax = 13
 )
-
-// function writes the loop of dst = body(x).
-func (g *gen) function(body func(x reg.VecVirtual) reg.VecVirtual) {
-	dst, x := g.ptr("dst"), g.ptr("x")
-	g.each(g.length("dst"), 2, func(r *run) {
-		for u := range r.vecs {
-			r.store(body(r.load(x, u)), dst, u)
-		}
-	})
-}
 
 // mulAdd returns p·f + c; p is used up.
 func (g *gen) mulAdd(p, f reg.VecVirtual, c float64) reg.VecVirtual {
@@ -193,9 +182,7 @@ func (g *gen) power(n, whole, f reg.VecVirtual) reg.VecVirtual {
 
 // atLeast raises n to low at level neon, and where n is NaN.
 func (g *gen) atLeast(opcode string, n, low reg.VecVirtual) {
-	g.Instruction(&ir.Instruction{
-		Opcode: opcode, Operands: []operand.Op{low, n, n}, Inputs: []operand.Op{low, n}, Outputs: []operand.Op{n},
-	})
+	g.custom(opcode, false, low, n, n)
 }
 
 // roundingLoss is what float32 loses of c.

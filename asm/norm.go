@@ -48,17 +48,6 @@ func (r *run) row(p, step reg.Register, scale uint8, u int) operand.Mem {
 	return m
 }
 
-// fetch is load for any address.
-func (r *run) fetch(m operand.Mem) reg.VecVirtual {
-	v := r.g.vec()
-	if r.mask != nil {
-		r.g.loadMasked(*r.mask, m, v)
-	} else {
-		r.g.VMOVUPS(m, v)
-	}
-	return v
-}
-
 // down covers the rows, first `rows` of them at a time, then one at a time.
 func (g *gen) down(count reg.Register, rows []int, body func(rows int)) {
 	left := g.GP64()
@@ -165,15 +154,6 @@ func (g *gen) normalise(r *run, mean, rstd []reg.VecVirtual, y, x, yStep, xStep,
 		g.ADDQ(yStep, out)
 		g.INCQ(h)
 	})
-}
-
-// put is store for any address.
-func (r *run) put(v reg.VecVirtual, m operand.Mem) {
-	if r.mask != nil {
-		r.g.storeMasked(*r.mask, v, m)
-	} else {
-		r.g.VMOVUPS(v, m)
-	}
 }
 
 // zeros returns n registers of zeros.

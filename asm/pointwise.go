@@ -21,7 +21,7 @@ func pointwise(f *file) {
 
 	f.elementwise("addConst", "func(dst, x []float32, c float32)", func(g *gen) {
 		c := g.broadcastArg("c")
-		g.unary(func(x reg.VecVirtual) { g.VADDPS(c, x, x) })
+		g.function(4, func(x reg.VecVirtual) reg.VecVirtual { g.VADDPS(c, x, x); return x })
 	})
 	f.elementwise("fill", "func(dst []float32, c float32)", func(g *gen) {
 		dst, c := g.ptr("dst"), g.broadcastArg("c")
@@ -33,11 +33,11 @@ func pointwise(f *file) {
 	})
 	f.elementwise("scale", "func(dst []float32, alpha float32, x []float32)", func(g *gen) {
 		alpha := g.broadcastArg("alpha")
-		g.unary(func(x reg.VecVirtual) { g.VMULPS(alpha, x, x) })
+		g.function(4, func(x reg.VecVirtual) reg.VecVirtual { g.VMULPS(alpha, x, x); return x })
 	})
 	f.elementwise("scaleShift", "func(dst, x []float32, scale, shift float32)", func(g *gen) {
 		scale, shift := g.broadcastArg("scale"), g.broadcastArg("shift")
-		g.unary(func(x reg.VecVirtual) { g.VFMADD213PS(shift, scale, x) })
+		g.function(4, func(x reg.VecVirtual) reg.VecVirtual { g.VFMADD213PS(shift, scale, x); return x })
 	})
 	f.elementwise("axpy", "func(dst []float32, alpha float32, x []float32)", func(g *gen) {
 		dst, x, alpha := g.ptr("dst"), g.ptr("x"), g.broadcastArg("alpha")
@@ -60,17 +60,5 @@ func pointwise(f *file) {
 				r.store(v, dx, u)
 			}
 		})
-	})
-}
-
-// unary is the loop of a kernel whose parameters include dst and x: op changes a vector of x into one of dst.
-func (g *gen) unary(op func(x reg.VecVirtual)) {
-	dst, x := g.ptr("dst"), g.ptr("x")
-	g.each(g.length("dst"), 4, func(r *run) {
-		for u := range r.vecs {
-			v := r.load(x, u)
-			op(v)
-			r.store(v, dst, u)
-		}
 	})
 }

@@ -1,7 +1,6 @@
 package asm
 
 import (
-	"github.com/mmcloughlin/avo/ir"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -225,9 +224,7 @@ func (g *gen) powerRowByFour(z [4]complexVec, step complexVec, re, im reg.Regist
 	floats := func(low, high reg.VecVirtual) reg.VecVirtual {
 		f := g.vec()
 		g.VCVTPD2PSX(low, f)
-		g.Instruction(&ir.Instruction{
-			Opcode: opNarrowUpper, Operands: []operand.Op{high, f}, Inputs: []operand.Op{high, f}, Outputs: []operand.Op{f},
-		})
+		g.custom(opNarrowUpper, true, high, f)
 		return f
 	}
 	each := func(put func(v reg.VecVirtual, at operand.Mem)) {

@@ -135,6 +135,17 @@ func (g *gen) ret() {
 	g.RET()
 }
 
+// custom writes an instruction of level neon that avo does not know. The last operand is the output; accumulates
+// says that it is an input too.
+func (g *gen) custom(opcode string, accumulates bool, operands ...operand.Op) {
+	last := len(operands) - 1
+	inputs := operands[:last:last]
+	if accumulates {
+		inputs = operands
+	}
+	g.Instruction(&ir.Instruction{Opcode: opcode, Operands: operands, Inputs: inputs, Outputs: operands[last:]})
+}
+
 // mask selects the first lanes of a vector: an opmask, a vector of all-ones for VMASKMOVPS, or their number for NEON.
 type mask struct {
 	k reg.OpmaskVirtual
@@ -182,9 +193,7 @@ func (g *gen) loadMasked(m mask, src operand.Mem, dst reg.VecVirtual) {
 	case g.wide():
 		g.VMOVUPS_Z(src, m.k, dst)
 	case g.neon():
-		g.Instruction(&ir.Instruction{
-			Opcode: opLoadFirst, Operands: []operand.Op{m.n, src, dst}, Inputs: []operand.Op{m.n, src}, Outputs: []operand.Op{dst},
-		})
+		g.custom(opLoadFirst, false, m.n, src, dst)
 	default:
 		g.VMASKMOVPS(src, m.v, dst)
 	}
@@ -196,9 +205,7 @@ func (g *gen) storeMasked(m mask, src reg.VecVirtual, dst operand.Mem) {
 	case g.wide():
 		g.VMOVUPS(src, m.k, dst)
 	case g.neon():
-		g.Instruction(&ir.Instruction{
-			Opcode: opStoreFirst, Operands: []operand.Op{m.n, src, dst}, Inputs: []operand.Op{m.n, src}, Outputs: []operand.Op{dst},
-		})
+		g.custom(opStoreFirst, false, m.n, src, dst)
 	default:
 		g.VMASKMOVPS(src, m.v, dst)
 	}
@@ -218,22 +225,28 @@ func (r *run) at(base reg.Register, u int) operand.Mem {
 }
 
 // load returns the run's u-th vector of an array.
-func (r *run) load(base reg.Register, u int) reg.VecVirtual {
+func (r *run) load(base reg.Register, u int) reg.VecVirtual { return r.fetch(r.at(base, u)) }
+
+// fetch is load from any address.
+func (r *run) fetch(m operand.Mem) reg.VecVirtual {
 	v := r.g.vec()
 	if r.mask != nil {
-		r.g.loadMasked(*r.mask, r.at(base, u), v)
+		r.g.loadMasked(*r.mask, m, v)
 	} else {
-		r.g.VMOVUPS(r.at(base, u), v)
+		r.g.VMOVUPS(m, v)
 	}
 	return v
 }
 
 // store stores the run's u-th vector of an array.
-func (r *run) store(v reg.VecVirtual, base reg.Register, u int) {
+func (r *run) store(v reg.VecVirtual, base reg.Register, u int) { r.put(v, r.at(base, u)) }
+
+// put is store to any address.
+func (r *run) put(v reg.VecVirtual, m operand.Mem) {
 	if r.mask != nil {
-		r.g.storeMasked(*r.mask, v, r.at(base, u))
+		r.g.storeMasked(*r.mask, v, m)
 	} else {
-		r.g.VMOVUPS(v, r.at(base, u))
+		r.g.VMOVUPS(v, m)
 	}
 }
 
@@ -264,4 +277,14 @@ func (g *gen) each(n reg.Register, unroll int, body func(r *run)) {
 	m := g.firstLanes(n)
 	body(&run{g: g, index: index, vecs: 1, mask: &m})
 	g.Label(end)
+}
+
+// function writes the loop of dst = op(x), unroll vectors at a time.
+func (g *gen) function(unroll int, op func(x reg.VecVirtual) reg.VecVirtual) {
+	dst, x := g.ptr("dst"), g.ptr("x")
+	g.each(g.length("dst"), unroll, func(r *run) {
+		for u := range r.vecs {
+			r.store(op(r.load(x, u)), dst, u)
+		}
+	})
 }
