@@ -7,8 +7,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// optimizer is AdamW over a network's tensors, each with its group's learning rate and weight decay (spec
-// §4.1, §4.2). Buffers are not trained.
+// optimizer is AdamW over a network's tensors, each with its group's learning rate and weight decay
+// (docs/maths.md §4.1, §4.2). Buffers are not trained.
 type optimizer struct {
 	config  OptimConfig
 	weights *model.Weights

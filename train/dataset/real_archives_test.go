@@ -76,7 +76,7 @@ func TestRealMNIST(t *testing.T) {
 }
 
 // Among the first 4095 characters of each published review 131 characters occur 15 times or more: with the tokens of our
-// own 134. (docs/maths.md §5.3 says 135; counted over whole reviews there are 136.)
+// own 134. (The official code has 135, docs/maths.md §5.3; counted over whole reviews there are 136.)
 func TestRealText(t *testing.T) {
 	d := mustLoad(t, "text", Options{Dir: unpack(t, "aclImdb-train.tar.xz")})
 	if d.Train.Len() != 22500 || d.Val.Len() != 2500 || d.Test != nil || d.MaxLen != 4096 || d.Vocab != 134 {
