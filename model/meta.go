@@ -16,6 +16,10 @@ type Meta struct {
 	InputMean  []float32 `json:"input_mean,omitempty"`  // per channel: the network sees (x − mean)/std
 	InputStd   []float32 `json:"input_std,omitempty"`
 
+	// Data has the settings of the task's data that the model was trained on, by their keys in a configuration, such as
+	// data.max_len, and its seed. What is 0 is left out. Nil: not recorded.
+	Data map[string]int64 `json:"data,omitempty"`
+
 	// Regression: per output, the value in the target's unit is y·TargetStd + TargetMean for the decoder's output y. Nil: y.
 	TargetMean []float32 `json:"target_mean,omitempty"`
 	TargetStd  []float32 `json:"target_std,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -120,6 +121,37 @@ func Preset(task string) (Config, error) {
 		return c, fmt.Errorf("train: %w", err)
 	}
 	return c, c.Merge(text, name)
+}
+
+// ModelConfig returns the preset of a task with the settings of the data that a model was trained on, if it is a model of the
+// task and its file has them.
+func ModelConfig(m *model.Model, task string) (Config, error) {
+	c, err := Preset(task)
+	if err != nil || task != m.Meta.Task || m.Meta.Data == nil {
+		return c, err
+	}
+	c.Data = DataConfig{}
+	for _, key := range slices.Sorted(maps.Keys(m.Meta.Data)) {
+		if key != "seed" && !strings.HasPrefix(key, "data.") {
+			return c, dataError{fmt.Errorf("train: the model file's data settings: key %q, expected seed or one of [data]", key)}
+		}
+		if err := c.Set(fmt.Sprintf("%s=%d", key, m.Meta.Data[key])); err != nil {
+			return c, dataError{fmt.Errorf("train: the model file's data settings: %w", err)}
+		}
+	}
+	return c, nil
+}
+
+// dataSettings returns what ModelConfig restores. The seed is always there: some data is made from it.
+func (c *Config) dataSettings() map[string]int64 {
+	d := c.Data
+	settings := map[string]int64{
+		"data.length": int64(d.Length), "data.delay": int64(d.Delay), "data.train_size": int64(d.TrainSize),
+		"data.eval_size": int64(d.EvalSize), "data.max_len": int64(d.MaxLen), "data.decimate": int64(d.Decimate),
+	}
+	maps.DeleteFunc(settings, func(_ string, v int64) bool { return v == 0 })
+	settings["seed"] = int64(c.Seed)
+	return settings
 }
 
 // LoadRun returns the configuration of the run in a folder, set to go on with it.

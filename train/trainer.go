@@ -92,7 +92,7 @@ func (t *Trainer) build() error {
 	}
 	t.model.Meta = model.Meta{
 		Task: t.cfg.Task, Labels: t.data.Labels, SampleRate: t.data.SampleRate,
-		InputMean: t.data.Mean, InputStd: t.data.Std, TargetMean: t.data.TargetMean, TargetStd: t.data.TargetStd,
+		Data: t.cfg.dataSettings(), InputMean: t.data.Mean, InputStd: t.data.Std, TargetMean: t.data.TargetMean, TargetStd: t.data.TargetStd,
 	}
 	t.grads = model.NewWeights(c)
 	t.optim = newOptimizer(t.cfg.Optim, t.model)

@@ -93,7 +93,7 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
 	return c.print(std, m, data.Info, r)
 }
 
-// config resolves the data to evaluate on: preset of the task < --config < --set < flags.
+// config resolves the data to evaluate on: preset of the task < settings in the model file < --config < --set < flags.
 func (c *evalCmd) config(m *model.Model) (train.Config, error) {
 	task := c.Task
 	if task == "" {
@@ -102,7 +102,7 @@ func (c *evalCmd) config(m *model.Model) (train.Config, error) {
 	if task == "" {
 		return train.Config{}, usageError(errors.New("the model names no task: say --task"))
 	}
-	cfg, err := train.Preset(task)
+	cfg, err := train.ModelConfig(m, task)
 	if err == nil && c.Config != "" {
 		var text []byte
 		if text, err = os.ReadFile(c.Config); err != nil {
@@ -148,7 +148,7 @@ func (c *evalCmd) atRate(cfg *train.Config, m *model.Model) (stride float64, err
 	if !(decimate >= 1) || math.Abs(decimate*wanted-recorded) > 1e-6*recorded {
 		return 0, usageError(fmt.Errorf("%g Hz: task %q is recorded at %g Hz, which can only be divided by whole numbers", wanted, cfg.Task, recorded))
 	}
-	if decimate > 1 {
+	if decimate > 1 || c.Rate != 0 {
 		cfg.Data.Decimate = int(decimate)
 	}
 	return trained / wanted, nil

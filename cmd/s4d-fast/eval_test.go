@@ -36,6 +36,27 @@ func TestEvalRepeatsTheRun(t *testing.T) {
 	}
 }
 
+// Without --config the data settings are those of the model file; --set overrides them.
+func TestEvalUsesTheModelsData(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	ok(t, "train", "--out", out, "--seed", "7", "--set", "data.length=64", "--set", "data.delay=16", "--set", "ssm.d_state=8",
+		"--set", "data.train_size=64", "--set", "data.eval_size=8", "--set", "train.epochs=1")
+	var m struct {
+		Loss float64 `json:"val_loss"`
+	}
+	decode(t, strings.TrimSpace(string(read(t, filepath.Join(out, "metrics.jsonl")))), &m)
+	best := filepath.Join(out, "best.safetensors")
+	var e evaluation
+	decode(t, ok(t, "eval", best, "--json"), &e)
+	if e.N != 8 || e.Loss != m.Loss {
+		t.Errorf("%d examples, loss %v; the run's validation set has 8 and %v", e.N, e.Loss, m.Loss)
+	}
+	decode(t, ok(t, "eval", best, "--json", "--set", "data.eval_size=5", "--seed", "3"), &e)
+	if e.N != 5 || e.Loss == m.Loss {
+		t.Errorf("%d examples with data.eval_size=5; loss %v with another seed", e.N, e.Loss)
+	}
+}
+
 // The model in the binary names the real clips that it was not trained on.
 func TestEvalBuiltIn(t *testing.T) {
 	dir := filepath.Join(os.Getenv("S4D_DATA"), "fsdd")

@@ -94,18 +94,23 @@ func loadDelayModel(path string) (r delayRun, cfg train.Config, err error) {
 	if info.IsDir() {
 		dir, file = path, filepath.Join(path, "best.safetensors")
 	}
-	cfg, err = train.LoadRun(dir)
-	if _, missing := os.Stat(filepath.Join(dir, "config.toml")); missing != nil && !info.IsDir() {
-		cfg, err = train.Preset(defaultTask)
-	}
-	if err == nil && cfg.Task != defaultTask {
-		err = fmt.Errorf("%s: task %q: want a run of task %q", path, cfg.Task, defaultTask)
-	}
-	if err != nil {
-		return r, cfg, badInput(err)
+	_, err = os.Stat(filepath.Join(dir, "config.toml"))
+	recorded := err == nil || info.IsDir()
+	if recorded {
+		if cfg, err = train.LoadRun(dir); err != nil {
+			return r, cfg, badInput(err)
+		}
 	}
 	if r.model, err = model.Load(file); err != nil {
 		return r, cfg, badInput(err)
+	}
+	if !recorded {
+		if cfg, err = train.ModelConfig(r.model, defaultTask); err != nil {
+			return r, cfg, badInput(err)
+		}
+	}
+	if cfg.Task != defaultTask {
+		return r, cfg, badInput(fmt.Errorf("%s: task %q: want a run of task %q", path, cfg.Task, defaultTask))
 	}
 	r.name = stepsText(r.model.Config.SSM)
 	if name := filepath.Base(path); !strings.Contains(name, "=") { // else it is a sweep's, and says the same at length
