@@ -23,9 +23,9 @@ type plotDelayCmd struct {
 }
 
 func (c *plotDelayCmd) Help() string {
-	return `Above is a validation sequence as the first network answers it. Below is each network's answer to a single impulse: as
-the delay task's networks are linear, that is the kernel K that they have learned, encoder and decoder included. A model
-file that lies in no run folder meets the sequences of the task's preset.
+	return `The upper panels show a validation sequence and the first network's output. Each lower panel shows a network's response to
+an impulse: as the delay task's networks are linear, this is the kernel K that they have learned, encoder and decoder
+included. The sequences are made with the settings in the run folder, or for a model file alone with those in the file.
 
 Examples:
   s4d-fast plot delay runs/delay
