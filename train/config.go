@@ -170,6 +170,9 @@ func LoadRun(dir string) (Config, error) {
 	}
 	err = c.Merge(text, path)
 	c.Out, c.Resume = dir, true
+	if c.Task == taskDelay {
+		c.Data.Dir = "" // older runs recorded a folder that they did not read
+	}
 	return c, err
 }
 

@@ -154,6 +154,27 @@ func TestMergeRefuses(t *testing.T) {
 	}
 }
 
+// A folder of data for the task that generates its own is an error, but in a run that has recorded one.
+func TestDelayReadsNoData(t *testing.T) {
+	c := tiny(t, "data.dir=somewhere")
+	if _, err := New(t.Context(), c); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), "data folder somewhere: the task generates its own data") {
+		t.Errorf("error %v", err)
+	}
+	noFolder(t, c.Out)
+	tr := newTrainer(t, tiny(t))
+	tr.cfg.Data.Dir = "somewhere"
+	if err := tr.writeConfig(); err != nil {
+		t.Fatal(err)
+	}
+	resumed, err := LoadRun(tr.dir)
+	if err != nil || resumed.Data.Dir != "" {
+		t.Errorf("resumed with data folder %q, error %v", resumed.Data.Dir, err)
+	}
+	if _, err := New(t.Context(), resumed); err != nil {
+		t.Error(err)
+	}
+}
+
 // The level in a configuration that a run has recorded is accepted whatever the machine, and has no effect.
 func TestRecordedLevel(t *testing.T) {
 	c := tiny(t)

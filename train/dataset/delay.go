@@ -103,6 +103,8 @@ func loadDelay(opt Options) (*Dataset, error) {
 	shift := cmp.Or(opt.Delay, length/4)
 	fresh, eval := cmp.Or(opt.TrainSize, 16384), cmp.Or(opt.EvalSize, 1024)
 	switch {
+	case opt.Dir != "":
+		return nil, fmt.Errorf("data folder %s: the task generates its own data", opt.Dir)
 	case length < 4:
 		return nil, fmt.Errorf("length %d, want at least 4", length)
 	case shift < 1 || shift >= length:
