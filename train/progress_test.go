@@ -2,9 +2,12 @@ package train
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func report(r Reporter) {
@@ -27,6 +30,37 @@ func TestLogLines(t *testing.T) {
 	if len(lines) != 2 || !strings.Contains(lines[0], "val_accuracy=0.875") || !strings.Contains(lines[0], "best=true") ||
 		!strings.Contains(lines[1], "relative_mse=0.0321") {
 		t.Errorf("lines %q, want one an epoch", lines)
+	}
+}
+
+// After one step of 37 s the bar shows the time that the others take; a resumed run counts its own steps only.
+func TestBarTimeLeft(t *testing.T) {
+	for first, expected := range map[int]string{0: "37s, 5m33s left", 8: "37s, 37s left"} {
+		synctest.Test(t, func(t *testing.T) {
+			var out bytes.Buffer
+			b := Bar(&out)
+			b.Begin(Progress{Step: first, Steps: 10, Epoch: 1, Epochs: 1})
+			time.Sleep(37 * time.Second)
+			b.Step(Progress{Step: first + 1, Steps: 10, Epoch: 1, Epochs: 1, Loss: 0.5})
+			if text := out.String(); !strings.Contains(text, expected) || strings.Contains(text, ":0s]") || !strings.Contains(text, fmt.Sprintf("(%d/10)", first+1)) {
+				t.Errorf("bar %q, expected %s", text, expected)
+			}
+		})
+	}
+}
+
+// The bar's last result is that of the best epoch, in the words of the closing line.
+func TestBarShowsTheBestEpoch(t *testing.T) {
+	var out bytes.Buffer
+	b := Bar(&out)
+	b.Begin(Progress{Steps: 2, Epoch: 1, Epochs: 2})
+	low, high := 0.00457, 0.129
+	best := Metrics{Epoch: 1, RelativeMSE: &low}
+	b.Epoch(best, true)
+	b.Epoch(Metrics{Epoch: 2, RelativeMSE: &high}, false)
+	b.Step(Progress{Step: 2, Steps: 2, Epoch: 2, Epochs: 2})
+	if text := out.String(); best.Validation() != "relative squared error 0.457 %" || !strings.Contains(text, "best "+best.Validation()) {
+		t.Errorf("bar %q, expected the best epoch's %s", text, best.Validation())
 	}
 }
 
