@@ -3,48 +3,33 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
-	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coder/websocket"
 
 	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/examples/service/internal/memnet"
 	"github.com/s4d-fast/s4d-fast/internal/reporttest"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/report"
 )
 
-// TestMain lets a test run this program as a process of its own.
-func TestMain(m *testing.M) {
-	if os.Getenv("SERVICE_TEST_MAIN") != "" {
-		main()
-		return
-	}
-	os.Exit(m.Run())
-}
-
-// instance is a running service.
-type instance struct {
-	t       *testing.T
-	server  *server
-	address string
-	stop    func() // as SIGTERM does; may be called twice
-}
-
-// tones returns a model that hears two tones; a bias other than 0 makes it another model.
-func tones(t *testing.T, bias float32) *model.Model {
+// toneModel returns a model that recognises two tones. A bias other than 0 makes it a different model.
+func toneModel(t testing.TB, bias float32) *model.Model {
 	t.Helper()
 	m, err := tonemodel.New()
 	if err != nil {
@@ -54,13 +39,27 @@ func tones(t *testing.T, bias float32) *model.Model {
 	return m
 }
 
-// start runs a service on a socket until the test ends.
-func start(t *testing.T, m *model.Model, change func(*config)) *instance {
+func newRecognizer(t testing.TB) *events.Recognizer {
 	t.Helper()
-	return startOn(t, m, change, func(l net.Listener) net.Listener { return l })
+	r, err := events.New(toneModel(t, 0), events.Defaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
 }
 
-func startOn(t *testing.T, m *model.Model, change func(*config), wrap func(net.Listener) net.Listener) *instance {
+// instance is a running service and an HTTP client connected to it.
+type instance struct {
+	t        *testing.T
+	server   *server          // nil for another process
+	listener *memnet.Listener // nil for another process
+	client   *http.Client
+	address  string
+	stop     func() error // shuts the service down as SIGTERM does; the second call does nothing
+}
+
+// startService serves in memory until the test ends. Tests call it in a synctest bubble.
+func startService(t *testing.T, m *model.Model, change func(*config)) *instance {
 	t.Helper()
 	cfg := defaults()
 	cfg.Model = "tones"
@@ -71,26 +70,22 @@ func startOn(t *testing.T, m *model.Model, change func(*config), wrap func(net.L
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := memnet.Listen()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- s.serve(ctx, wrap(l), 5*time.Second) }()
-	stopped := false
-	stop := func() {
-		if stopped {
-			return
-		}
-		stopped = true
+	go func() { done <- s.serve(ctx, l, 5*time.Second) }()
+	in := &instance{t: t, server: s, listener: l, client: l.Client(), address: "localhost"}
+	in.stop = sync.OnceValue(func() error {
 		cancel()
-		if err := <-done; err != nil {
+		in.client.CloseIdleConnections()
+		return <-done
+	})
+	t.Cleanup(func() {
+		if err := in.stop(); err != nil {
 			t.Error(err)
 		}
-	}
-	t.Cleanup(stop)
-	return &instance{t, s, l.Addr().String(), stop}
+	})
+	return in
 }
 
 // encode returns samples as s16le.
@@ -101,18 +96,19 @@ func encode(samples []float32) (b []byte) {
 	return b
 }
 
-// expected returns the events that a detector finds in s16le audio.
-func expected(t *testing.T, audio []byte) (all []report.Event) {
-	t.Helper()
-	f, err := events.New(tones(t, 0), events.Defaults())
-	if err != nil {
-		t.Fatal(err)
-	}
-	x := make([]float32, len(audio)/2)
+// decodePCM returns the samples of s16le audio.
+func decodePCM(pcm []byte) []float32 {
+	x := make([]float32, len(pcm)/2)
 	for i := range x {
-		x[i] = float32(int16(binary.LittleEndian.Uint16(audio[2*i:]))) / (1 << 15)
+		x[i] = float32(int16(binary.LittleEndian.Uint16(pcm[2*i:]))) / (1 << 15)
 	}
-	found, err := f.Recognize(x)
+	return x
+}
+
+// expectedEvents returns the events that a detector finds in s16le audio.
+func expectedEvents(t *testing.T, pcm []byte) (all []report.Event) {
+	t.Helper()
+	found, err := newRecognizer(t).Recognize(decodePCM(pcm))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,34 +118,45 @@ func expected(t *testing.T, audio []byte) (all []report.Event) {
 	return all
 }
 
-// post sends a body and returns status and answer.
-func (in *instance) post(path string, body io.Reader, header ...string) (int, string) {
+// post sends a body and returns the response's status and body.
+func (in *instance) post(path string, body io.Reader, pairs ...string) (int, string) {
 	in.t.Helper()
-	return in.request("POST", path, body, header...)
+	return in.request("POST", path, body, pairs...)
 }
 
-func (in *instance) request(method, path string, body io.Reader, header ...string) (int, string) {
+func (in *instance) request(method, path string, body io.Reader, pairs ...string) (int, string) {
 	in.t.Helper()
 	r, err := http.NewRequest(method, "http://"+in.address+path, body)
 	if err != nil {
 		in.t.Fatal(err)
 	}
-	for i := 0; i < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
-	}
-	answer, err := http.DefaultClient.Do(r)
+	r.Header = header(pairs...)
+	r.Host = cmp.Or(r.Header.Get("Host"), in.address)
+	response, err := in.client.Do(r)
 	if err != nil {
-		in.t.Fatal(err)
+		in.t.Error(err)
+		return 0, ""
 	}
-	defer answer.Body.Close()
-	b, err := io.ReadAll(answer.Body)
+	defer response.Body.Close()
+	b, err := io.ReadAll(response.Body)
 	if err != nil {
-		in.t.Fatal(err)
+		in.t.Error(err)
 	}
-	return answer.StatusCode, string(b)
+	return response.StatusCode, string(b)
 }
 
-// transcript is what a session said.
+// upload starts a POST whose body the test writes. result returns the response's body when it is complete.
+func (in *instance) upload(path string) (body *io.PipeWriter, result func() string) {
+	r, w := io.Pipe()
+	response := make(chan string, 1)
+	go func() {
+		_, text := in.post(path, r)
+		response <- text
+	}()
+	return w, func() string { return <-response }
+}
+
+// transcript is the parsed response of a session.
 type transcript struct {
 	start  report.Start
 	events []report.Event
@@ -157,15 +164,18 @@ type transcript struct {
 	err    *report.Error
 }
 
-// read checks lines against the schema and takes them apart.
-func read(t *testing.T, lines string) (s transcript) {
+// parse checks lines against the schema and their order, and decodes them.
+func parse(t *testing.T, lines string) (s transcript) {
 	t.Helper()
 	all := reporttest.Lines(t, lines)
 	for i, line := range all {
 		var kind struct{ Type string }
 		decode(t, line, &kind)
-		if (i == 0) != (kind.Type == "start") || (i == len(all)-1) != (kind.Type == "end" || kind.Type == "error") {
-			t.Errorf("line %d of %d is %s", i, len(all), line)
+		if (i == 0) != (kind.Type == "start") {
+			t.Errorf("line %d of %d is %s; expected start first, and only there", i, len(all), line)
+		}
+		if last := kind.Type == "end" || kind.Type == "error"; (i == len(all)-1) != last {
+			t.Errorf("line %d of %d is %s; expected end or error last, and only there", i, len(all), line)
 		}
 		switch kind.Type {
 		case "start":
@@ -192,22 +202,35 @@ func decode(t *testing.T, line string, v any) {
 	}
 }
 
-// refused checks an answer that is one error line.
-func refused(t *testing.T, name string, status int, answer string, wantStatus int, why string, words ...string) {
+// checkError checks a response whose body is one error line.
+func checkError(t *testing.T, name string, status int, body string, wantStatus int, why string, words ...string) {
 	t.Helper()
 	var e report.Error
-	decode(t, reporttest.Lines(t, answer)[0], &e)
-	if status != wantStatus || e.Code != why {
-		t.Errorf("%s: status %d, %s; want %d, %q", name, status, answer, wantStatus, why)
+	decode(t, reporttest.Lines(t, body)[0], &e)
+	if status != wantStatus {
+		t.Errorf("%s: status %d, expected %d: %s", name, status, wantStatus, body)
+	}
+	checkLine(t, name, &e, why, words...)
+}
+
+// checkLine checks an error line.
+func checkLine(t *testing.T, name string, e *report.Error, why string, words ...string) {
+	t.Helper()
+	if e == nil {
+		t.Errorf("%s: no error line, expected why %q", name, why)
+		return
+	}
+	if e.Code != why {
+		t.Errorf("%s: why %q, expected %q: %s", name, e.Code, why, e.Error)
 	}
 	for _, word := range words {
 		if !strings.Contains(e.Error, word) {
-			t.Errorf("%s: %q does not say %q", name, e.Error, word)
+			t.Errorf("%s: %q does not contain %q", name, e.Error, word)
 		}
 	}
 }
 
-// metric returns a metric's value, by its name with labels.
+// metric returns a metric's value by its name with labels.
 func (in *instance) metric(name string) float64 {
 	in.t.Helper()
 	_, text := in.request("GET", "/metrics", nil)
@@ -218,50 +241,62 @@ func (in *instance) metric(name string) float64 {
 			return v
 		}
 	}
-	in.t.Errorf("there is no metric %s", name)
+	in.t.Errorf("metric %s is missing", name)
 	return -1
 }
 
-// until waits for something that soon becomes true.
-func until(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("never %s", what)
-		}
+// wsClient is a WebSocket client that receives lines all the time.
+type wsClient struct {
+	t        *testing.T
+	conn     *websocket.Conn
+	received chan string          // lines; closed with the connection
+	status   websocket.StatusCode // after that
+	lines    []string             // taken from received
+}
+
+// header returns a header of alternating keys and values.
+func header(pairs ...string) http.Header {
+	h := http.Header{}
+	for pair := range slices.Chunk(pairs, 2) {
+		h.Set(pair[0], pair[1])
 	}
+	return h
 }
 
-// caller is a WebSocket client.
-type caller struct {
-	t     *testing.T
-	conn  *websocket.Conn
-	lines bytes.Buffer
-}
-
-func (in *instance) dial(path string) *caller {
+func (in *instance) dial(path string, pairs ...string) *wsClient {
 	in.t.Helper()
-	conn, _, err := websocket.Dial(in.t.Context(), "ws://"+in.address+path, nil)
+	opt := &websocket.DialOptions{HTTPClient: in.client, HTTPHeader: header(pairs...)}
+	conn, _, err := websocket.Dial(in.t.Context(), "ws://"+in.address+path, opt)
 	if err != nil {
 		in.t.Fatal(err)
 	}
 	in.t.Cleanup(func() { conn.CloseNow() })
-	return &caller{t: in.t, conn: conn}
+	c := &wsClient{t: in.t, conn: conn, received: make(chan string, 1000)}
+	go func() {
+		defer close(c.received)
+		for {
+			_, b, err := conn.Read(context.Background())
+			if err != nil {
+				c.status = websocket.CloseStatus(err)
+				return
+			}
+			c.received <- string(b)
+		}
+	}()
+	return c
 }
 
-// say sends audio in messages of some bytes.
-func (c *caller) say(audio []byte, size int) {
+// sendAudio sends audio in messages of some bytes.
+func (c *wsClient) sendAudio(pcm []byte, size int) {
 	c.t.Helper()
-	for len(audio) > 0 {
-		n := min(size, len(audio))
-		if err := c.conn.Write(c.t.Context(), websocket.MessageBinary, audio[:n]); err != nil {
+	for message := range slices.Chunk(pcm, size) {
+		if err := c.conn.Write(c.t.Context(), websocket.MessageBinary, message); err != nil {
 			c.t.Fatal(err)
 		}
-		audio = audio[n:]
 	}
 }
 
-func (c *caller) text(s string) {
+func (c *wsClient) sendText(s string) {
 	c.t.Helper()
 	if err := c.conn.Write(c.t.Context(), websocket.MessageText, []byte(s)); err != nil {
 		c.t.Fatal(err)
@@ -269,45 +304,62 @@ func (c *caller) text(s string) {
 }
 
 // line waits for the next line.
-func (c *caller) line() string {
+func (c *wsClient) line() string {
 	c.t.Helper()
-	kind, b, err := c.conn.Read(c.t.Context())
-	if err != nil || kind != websocket.MessageText {
-		c.t.Fatalf("message %v, %v", kind, err)
+	line, ok := <-c.received
+	if !ok {
+		c.t.Fatalf("the connection was closed with %v", c.status)
 	}
-	c.lines.Write(append(b, '\n'))
-	return string(b)
+	c.lines = append(c.lines, line)
+	return line
 }
 
-// rest reads to the connection's end and returns all lines, and how it ended.
-func (c *caller) rest() (transcript, websocket.StatusCode) {
+// rest waits for the connection's end, and returns all lines and the status of the close frame.
+func (c *wsClient) rest() (transcript, websocket.StatusCode) {
 	c.t.Helper()
-	for {
-		_, b, err := c.conn.Read(c.t.Context())
-		if err != nil {
-			return read(c.t, c.lines.String()), websocket.CloseStatus(err)
-		}
-		c.lines.Write(append(b, '\n'))
+	for line := range c.received {
+		c.lines = append(c.lines, line)
 	}
+	return parse(c.t, strings.Join(c.lines, "\n")), c.status
 }
 
-// journal is a log that tests read.
-type journal struct {
+// interrupt starts a stream, sends 800 samples and breaks the connection.
+func (in *instance) interrupt(id string, pairs ...string) {
+	in.t.Helper()
+	c := in.dial("/v1/streams/"+id, pairs...)
+	c.sendAudio(make([]byte, 1600), 1600)
+	synctest.Wait()
+	c.conn.CloseNow()
+	synctest.Wait()
+}
+
+// position resumes a stream, ends it, and returns the sample at which it was resumed.
+func (in *instance) position(id string, pairs ...string) int64 {
+	in.t.Helper()
+	status, body := in.post("/v1/streams/"+id+"?format=s16le", nil, pairs...)
+	if status != http.StatusOK {
+		in.t.Fatalf("%s: status %d, %s", id, status, body)
+	}
+	return *parse(in.t, body).start.Samples
+}
+
+// logBuffer is a log that tests read.
+type logBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (j *journal) Write(b []byte) (int, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.text.Write(b)
+func (b *logBuffer) Write(line []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(line)
 }
 
-func (j *journal) logger() *slog.Logger { return slog.New(slog.NewTextHandler(j, nil)) }
+func (b *logBuffer) logger() *slog.Logger { return slog.New(slog.NewTextHandler(b, nil)) }
 
-// count returns how many lines say something.
-func (j *journal) count(what string) int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return strings.Count(j.text.String(), what)
+// count returns how many times the log contains a text.
+func (b *logBuffer) count(text string) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return strings.Count(b.text.String(), text)
 }

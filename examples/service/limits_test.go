@@ -3,16 +3,16 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coder/websocket"
@@ -21,301 +21,294 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 )
 
-// Streams are bounded, in all and of each client; who leaves makes room.
+// The number of streams is limited, in total and per client. A stream that ends makes room for another.
 func TestMaxStreams(t *testing.T) {
-	in := start(t, tones(t, 0), func(c *config) { c.MaxStreams, c.MaxPerClient, c.TokenHeader = 3, 2, "Token" })
-	connect := func(token string) (*websocket.Conn, int) {
-		conn, answer, _ := websocket.Dial(t.Context(), "ws://"+in.address+"/v1/streams", &websocket.DialOptions{HTTPHeader: http.Header{"Token": {token}}})
-		return conn, answer.StatusCode
-	}
-	first, status := connect("a")
-	for i, want := range []struct {
-		token  string
-		status int
-	}{{"a", 101}, {"a", 429}, {"b", 101}, {"b", 503}, {"", 503}} {
-		if status != 101 {
-			t.Fatalf("the first: status %d", status)
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), func(c *config) {
+			c.MaxStreams, c.MaxPerClient, c.TokenHeader = 3, 2, "Token"
+		})
+		first := in.dial("/v1/streams", "Token", "a")
+		for i, c := range []struct {
+			token  string
+			status int
+		}{{"a", 101}, {"a", 429}, {"b", 101}, {"b", 503}, {"", 503}} {
+			opt := &websocket.DialOptions{HTTPClient: in.client, HTTPHeader: header("Token", c.token)}
+			conn, response, _ := websocket.Dial(t.Context(), "ws://localhost/v1/streams", opt)
+			if response == nil || response.StatusCode != c.status {
+				t.Errorf("stream %d, of client %q: %+v, expected status %d", i, c.token, response, c.status)
+			}
+			if conn != nil {
+				defer conn.CloseNow()
+			}
 		}
-		conn, status := connect(want.token)
-		if status != want.status {
-			t.Errorf("stream %d, of client %q: status %d, want %d", i, want.token, status, want.status)
+		status, body := in.post("/v1/streams?format=s16le", nil, "Token", "a")
+		checkError(t, "the client's third", status, body, 429, "client", "2 streams")
+		status, body = in.post("/v1/streams?format=s16le", nil, "Token", "c")
+		checkError(t, "the fourth", status, body, 503, "streams", "3 streams")
+		if n := in.metric(`s4d_rejected_total{why="client"}`); n != 2 {
+			t.Errorf("%v rejected for their client, expected 2", n)
 		}
-		if conn != nil {
-			defer conn.CloseNow()
+		if n := in.metric(`s4d_rejected_total{why="streams"}`); n != 3 {
+			t.Errorf("%v rejected for the number of streams, expected 3", n)
 		}
-	}
-	status, answer := in.post("/v1/streams?format=s16le", nil, "Token", "a")
-	refused(t, "the client's third", status, answer, 429, "client", "2 streams")
-	status, answer = in.post("/v1/streams?format=s16le", nil, "Token", "c")
-	refused(t, "the fourth", status, answer, 503, "streams", "3 streams")
-	if got := in.metric(`s4d_rejected_total{why="client"}`); got != 2 {
-		t.Errorf("%v refused for their client, want 2", got)
-	}
-	if got := in.metric(`s4d_rejected_total{why="streams"}`); got != 3 {
-		t.Errorf("%v refused for their number, want 3", got)
-	}
-	first.CloseNow()
-	until(t, "room again", func() bool {
-		status, _ := in.post("/v1/streams?format=s16le", nil, "Token", "a")
-		return status == 200
+		first.conn.CloseNow()
+		synctest.Wait()
+		if status, body := in.post("/v1/streams?format=s16le", nil, "Token", "a"); status != 200 {
+			t.Errorf("after the end of the first: status %d, %s", status, body)
+		}
+	})
+}
+
+// By default one client cannot take all streams.
+func TestMaxPerClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), nil)
+		for range 32 {
+			in.dial("/v1/streams").line()
+		}
+		status, body := in.post("/v1/streams?format=s16le", nil)
+		checkError(t, "the 33rd", status, body, 429, "client", "32 streams")
 	})
 }
 
 // A stream has one connection at a time.
 func TestBusy(t *testing.T) {
-	in := start(t, tones(t, 0), func(c *config) { c.Dir = t.TempDir() })
-	in.dial("/v1/streams/mine").line()
-	status, answer := in.post("/v1/streams/mine?format=s16le", nil)
-	refused(t, "second connection", status, answer, 409, "busy", "mine")
-	status, answer = in.request("DELETE", "/v1/streams/mine", nil)
-	refused(t, "DELETE", status, answer, 409, "busy", "mine")
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), func(c *config) { c.Dir = t.TempDir() })
+		in.dial("/v1/streams/mine").line()
+		status, body := in.post("/v1/streams/mine?format=s16le", nil)
+		checkError(t, "second connection", status, body, 409, "busy", "mine")
+		status, body = in.request("DELETE", "/v1/streams/mine", nil)
+		checkError(t, "DELETE", status, body, 409, "busy", "mine")
+	})
 }
 
-// A message over the limit ends the session; one at the limit does not.
+// A message longer than the limit ends the session. A message of that length does not.
 func TestMaxMessage(t *testing.T) {
-	in := start(t, tones(t, 0), func(c *config) { c.MaxMessage = 5000 })
-	c := in.dial("/v1/streams")
-	c.say(make([]byte, 5000), 5000)
-	c.say(make([]byte, 5002), 5002)
-	got, status := c.rest()
-	if got.err == nil || got.err.Code != "message" || status != websocket.StatusMessageTooBig {
-		t.Errorf("%+v, closed with %v", got.err, status)
-	}
-}
-
-// Who says nothing is disconnected, over both transports, but not who goes on slowly.
-func TestIdle(t *testing.T) {
-	in := start(t, tones(t, 0), func(c *config) { c.Idle = 400 * time.Millisecond })
-	c := in.dial("/v1/streams")
-	for range 4 {
-		c.say(make([]byte, 160), 160)
-		time.Sleep(150 * time.Millisecond)
-	}
-	got, status := c.rest()
-	if got.err == nil || got.err.Code != "idle" || status != websocket.StatusPolicyViolation {
-		t.Errorf("%+v, closed with %v", got.err, status)
-	}
-	if n := in.metric("s4d_samples_total"); n != 4*80 {
-		t.Errorf("%v samples heard before, want %d", n, 4*80)
-	}
-	r, w := io.Pipe()
-	defer w.Close()
-	go w.Write(make([]byte, 1600))
-	_, answer := in.post("/v1/streams?format=s16le", r)
-	if got := read(t, answer); got.err == nil || got.err.Code != "idle" {
-		t.Errorf("a silent body gives %s", answer)
-	}
-}
-
-// narrow makes connections that take some bytes, and then no more, as when the other side reads nothing and the system's buffers are full.
-type narrow struct{ net.Listener }
-
-const narrowBytes = 4000
-
-func (n narrow) Accept() (net.Conn, error) {
-	c, err := n.Listener.Accept()
-	return &narrowConn{Conn: c, closed: make(chan bool)}, err
-}
-
-type narrowConn struct {
-	net.Conn
-	mu       sync.Mutex
-	written  int
-	deadline time.Time
-	once     sync.Once
-	closed   chan bool
-}
-
-func (c *narrowConn) SetWriteDeadline(t time.Time) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.deadline = t
-	return nil
-}
-
-func (c *narrowConn) SetDeadline(t time.Time) error {
-	c.SetWriteDeadline(t)
-	return c.Conn.SetReadDeadline(t)
-}
-
-func (c *narrowConn) Close() error {
-	c.once.Do(func() { close(c.closed) })
-	return c.Conn.Close()
-}
-
-func (c *narrowConn) Write(b []byte) (int, error) {
-	c.mu.Lock()
-	c.written += len(b)
-	full := c.written > narrowBytes
-	c.mu.Unlock()
-	if !full {
-		return c.Conn.Write(b)
-	}
-	for tick := time.Tick(5 * time.Millisecond); ; {
-		select {
-		case <-c.closed:
-			return 0, net.ErrClosed
-		case <-tick:
-			c.mu.Lock()
-			over := !c.deadline.IsZero() && time.Now().After(c.deadline)
-			c.mu.Unlock()
-			if over {
-				return 0, os.ErrDeadlineExceeded
-			}
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), func(c *config) { c.MaxMessage = 5000 })
+		c := in.dial("/v1/streams")
+		c.sendAudio(make([]byte, 5000), 5000)
+		c.sendAudio(make([]byte, 5002), 5002)
+		got, status := c.rest()
+		checkLine(t, "5002 bytes", got.err, "message", "5000 bytes")
+		if status != websocket.StatusMessageTooBig {
+			t.Errorf("closed with %v, expected %v", status, websocket.StatusMessageTooBig)
 		}
-	}
+	})
 }
 
-// A client that sends without end and reads nothing is no longer heard when its lines are not taken, and then is disconnected: nothing piles up.
+// A client that sends nothing is disconnected. A slow one is not.
+func TestIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), func(c *config) { c.Idle = 4 * time.Second })
+		c := in.dial("/v1/streams")
+		for range 4 {
+			c.sendAudio(make([]byte, 160), 160)
+			time.Sleep(3 * time.Second)
+		}
+		got, status := c.rest()
+		checkLine(t, "messages", got.err, "idle")
+		if status != websocket.StatusPolicyViolation {
+			t.Errorf("closed with %v, expected %v", status, websocket.StatusPolicyViolation)
+		}
+		if n := in.metric("s4d_samples_total"); n != 4*80 {
+			t.Errorf("%v samples before, expected %d", n, 4*80)
+		}
+		body, result := in.upload("/v1/streams?format=s16le")
+		defer body.Close()
+		body.Write(make([]byte, 1600))
+		checkLine(t, "upload", parse(t, result()).err, "idle")
+	})
+}
+
+// A client that sends audio without reading its events is disconnected, and until then the service takes in little of
+// what it sends.
 func TestSlowReader(t *testing.T) {
-	in := startOn(t, tones(t, 0), func(c *config) { c.Slow = 300 * time.Millisecond }, func(l net.Listener) net.Listener { return narrow{l} })
 	words := encode(tonemodel.Words().Samples)
-	for i, speak := range []func(c net.Conn) error{
-		func(c net.Conn) error {
-			fmt.Fprintf(c, "POST /v1/streams?format=s16le HTTP/1.1\r\nHost: %s\r\nTransfer-Encoding: chunked\r\n\r\n", in.address)
-			for {
-				if _, err := fmt.Fprintf(c, "%x\r\n%s\r\n", len(words), words); err != nil {
-					return err
-				}
-			}
+	for name, c := range map[string]struct {
+		request string
+		message func(pcm []byte) string
+	}{
+		"http": {
+			"POST /v1/streams?format=s16le HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n",
+			func(pcm []byte) string { return fmt.Sprintf("%x\r\n%s\r\n", len(pcm), pcm) },
 		},
-		func(c net.Conn) error {
-			fmt.Fprintf(c, "GET /v1/streams HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
-				"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n", in.address)
-			for { // messages of 16000 bytes, masked with 0
-				for b := words; len(b) >= 16000; b = b[16000:] {
-					if _, err := fmt.Fprintf(c, "\x82\xfe\x3e\x80\x00\x00\x00\x00%s", b[:16000]); err != nil {
-						return err
-					}
-				}
-			}
+		"websocket": {
+			"GET /v1/streams HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
+				"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+			func(pcm []byte) string { // masked with 0
+				return fmt.Sprintf("\x82\xfe%c%c\x00\x00\x00\x00%s", len(pcm)>>8, len(pcm)&0xff, pcm)
+			},
 		},
 	} {
-		before := in.server.metrics.samples.Load()
-		conn, err := net.Dial("tcp", in.address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		conn.SetDeadline(time.Now().Add(60 * time.Second))
-		if err := speak(conn); err == nil || strings.Contains(err.Error(), "timeout") {
-			t.Errorf("client %d was never disconnected: %v", i, err)
-		}
-		conn.Close()
-		until(t, "without streams", func() bool { return in.server.streams.count() == 0 })
-		w := httptest.NewRecorder() // a socket of this service is too narrow
-		in.server.ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
-		if want := fmt.Sprintf(`s4d_rejected_total{why="slow"} %d`, i+1); !strings.Contains(w.Body.String(), want) {
-			t.Errorf("the metrics lack %s", want)
-		}
-		// It was heard until its lines, of some 90 bytes and one a second, had filled the buffers.
-		if heard := in.server.metrics.samples.Load() - before; heard < 8*tonemodel.SampleRate || heard > 2*narrowBytes/90*tonemodel.SampleRate {
-			t.Errorf("client %d was heard for %d s", i, heard/tonemodel.SampleRate)
-		}
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				in := startService(t, toneModel(t, 0), nil)
+				conn, err := in.listener.Dial(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+				var sent atomic.Int64
+				failed := make(chan error, 1)
+				go func() {
+					io.WriteString(conn, c.request)
+					for {
+						for i := 0; i+1600 <= len(words); i += 1600 {
+							n, err := io.WriteString(conn, c.message(words[i:i+1600]))
+							sent.Add(int64(n))
+							if err != nil {
+								failed <- err
+								return
+							}
+						}
+					}
+				}()
+				for text := make([]byte, 0, 1<<12); !bytes.Contains(text, []byte(`"event"`)); { // and then no more
+					n, err := conn.Read(text[len(text):cap(text)])
+					if err != nil {
+						t.Fatal(err)
+					}
+					text = text[:len(text)+n]
+				}
+				synctest.Wait()
+				if n := sent.Load(); n > 64_000 {
+					t.Errorf("the service has taken %d bytes before the second event", n)
+				}
+				began := time.Now()
+				<-failed
+				if took := time.Since(began); took > time.Minute {
+					t.Errorf("disconnected after %v, expected %v", took, in.server.cfg.Slow)
+				}
+				synctest.Wait()
+				if n := in.server.streams.count(); n != 0 {
+					t.Errorf("%d streams are left", n)
+				}
+				if n := in.metric(`s4d_rejected_total{why="slow"}`); n != 1 {
+					t.Errorf("%v slow clients are counted, expected 1", n)
+				}
+			})
+		})
 	}
 }
 
-// By default one client cannot take all streams.
-func TestMaxPerClient(t *testing.T) {
-	in := start(t, tones(t, 0), nil)
-	for range 32 {
-		in.dial("/v1/streams").line()
-	}
-	status, answer := in.post("/v1/streams?format=s16le", nil)
-	refused(t, "the 33rd", status, answer, 429, "client", "32 streams")
-}
-
-// Wrong limits are named.
+// An invalid flag is named.
 func TestConfig(t *testing.T) {
 	for want, change := range map[string]func(*config){
 		"-max-streams 0":  func(c *config) { c.MaxStreams = 0 },
-		"-idle -1":        func(c *config) { c.Idle = -1 },
+		"-idle -1ns":      func(c *config) { c.Idle = -1 },
 		"-max-message -5": func(c *config) { c.MaxMessage = -5 },
 	} {
 		cfg := defaults()
 		change(&cfg)
-		if _, err := newServer(tones(t, 0), events.Defaults(), cfg); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one that says %q", err, want)
+		_, err := newServer(toneModel(t, 0), events.Defaults(), cfg)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, expected %q", err, want)
 		}
 	}
-	if _, err := newServer(tones(t, 0), events.Defaults().WithThreshold(2), defaults()); err == nil || !strings.Contains(err.Error(), "threshold") {
-		t.Errorf("error %v, want one that names the threshold", err)
+	_, err := newServer(toneModel(t, 0), events.Defaults().WithThreshold(2), defaults())
+	if err == nil || !strings.Contains(err.Error(), "threshold") {
+		t.Errorf("error %v, expected one about the threshold", err)
 	}
 }
 
-// At another rate than the model's the model's steps are scaled, and both rates are told.
+// With another rate than the model's the model's steps are scaled, and the start line has both rates.
 func TestRate(t *testing.T) {
 	opt := events.Defaults()
 	opt.SampleRate = 2 * tonemodel.SampleRate
-	s, err := newServer(tones(t, 0), opt, defaults())
+	cfg := defaults()
+	s, err := newServer(toneModel(t, 0), opt, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.start.SampleRate != 2*tonemodel.SampleRate || s.start.ModelSampleRate != tonemodel.SampleRate || s.blockSize() != 1600 {
-		t.Errorf("start line %+v, blocks of %d", s.start, s.blockSize())
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, httptest.NewRequest("POST", "http://localhost/v1/streams?format=s16le", nil))
+	start := parse(t, w.Body.String()).start
+	if start.SampleRate != 2*tonemodel.SampleRate {
+		t.Errorf("rate %v, expected %v", start.SampleRate, 2*tonemodel.SampleRate)
 	}
-	var b bytes.Buffer
-	fmt.Fprint(&b, s.otherRate(8000))
-	if !strings.Contains(b.String(), "16000 Hz") {
-		t.Errorf("%s names no 16000 Hz", b.String())
+	if start.ModelSampleRate != tonemodel.SampleRate {
+		t.Errorf("model's rate %v, expected %v", start.ModelSampleRate, tonemodel.SampleRate)
 	}
+	w = httptest.NewRecorder()
+	s.ServeHTTP(w, httptest.NewRequest("POST", "http://localhost/v1/streams?format=s16le&rate=8000", nil))
+	checkError(t, "the model's rate", w.Code, w.Body.String(), 400, "request", "16000 Hz")
 }
 
-// Who is refused, or told an error, hears so at once and is soon disconnected, whether it sends nothing more or goes on without end; and so is
-// who sends a body where none is wanted.
-func TestRefusedBodies(t *testing.T) {
-	in := start(t, tones(t, 0), nil)
-	in.dial("/v1/streams/mine").line()
-	var all sync.WaitGroup
-	for _, c := range []struct {
-		name, request string
-		body          string
-		status        int
-		word          string
-	}{
-		{"parameter", "POST /v1/streams?foo=1", "", 400, `"request"`},
-		{"no WAV", "PUT /v1/streams", strings.Repeat("no WAV", 8), 400, `"audio"`},
-		{"NaN", "POST /v1/streams?format=f32le", strings.Repeat("\x00\x00\xc0\x7f", 80), 200, `"audio"`}, // a frame
-		{"busy", "POST /v1/streams/mine?format=s16le", "", 409, `"busy"`},
-		{"GET", "GET /v1/streams", "", 426, `"request"`},
-		{"DELETE", "DELETE /v1/streams/nobody", "", 404, `"unknown"`},
-		{"path", "POST /", "", 404, `"request"`},
-		{"health", "GET /healthz", "", 200, ""},
-	} {
-		for _, endless := range []bool{false, true} {
-			all.Go(func() {
-				conn, err := net.Dial("tcp", in.address)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				defer conn.Close()
-				conn.SetDeadline(time.Now().Add(8 * time.Second)) // before net/http has had enough at this pace, 256 KiB
-				if endless {
-					fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", c.request)
-					go sendForever(conn, c.body)
-				} else {
-					fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n%s", c.request, c.body)
-				}
-				r := bufio.NewReader(conn)
-				answer, err := http.ReadResponse(r, nil)
-				if err != nil {
-					t.Errorf("%s, endless %v: no answer: %v", c.name, endless, err)
-					return
-				}
-				b, err := io.ReadAll(answer.Body)
-				if err != nil || answer.StatusCode != c.status || !strings.Contains(string(b), c.word) {
-					t.Errorf("%s, endless %v: status %d, %s, %v; want %d, %s", c.name, endless, answer.StatusCode, b, err, c.status, c.word)
-				}
-				if _, err := r.ReadByte(); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
-					t.Errorf("%s, endless %v: still connected after the answer: %v", c.name, endless, err)
-				}
-			})
+// An error response arrives at once and the connection is closed soon, whether the client sends nothing more or goes on
+// for ever. The same holds for a body where none is expected.
+func TestRejectedBodies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), nil)
+		in.dial("/v1/streams/mine").line()
+		var all sync.WaitGroup
+		for _, c := range []struct {
+			name, request string
+			body          string
+			status        int
+			word          string
+		}{
+			{"parameter", "POST /v1/streams?foo=1", "", 400, `"request"`},
+			{"no WAV", "PUT /v1/streams", strings.Repeat("no WAV", 8), 400, `"audio"`},
+			{"NaN", "POST /v1/streams?format=f32le", strings.Repeat("\x00\x00\xc0\x7f", 80), 200, `"audio"`}, // a frame
+			{"busy", "POST /v1/streams/mine?format=s16le", "", 409, `"busy"`},
+			{"GET", "GET /v1/streams", "", 426, `"request"`},
+			{"DELETE", "DELETE /v1/streams/nobody", "", 404, `"unknown"`},
+			{"path", "POST /", "", 404, `"request"`},
+			{"health", "GET /healthz", "", 200, ""},
+		} {
+			for _, endless := range []bool{false, true} {
+				name := fmt.Sprintf("%s, endless %v", c.name, endless)
+				all.Go(func() {
+					conn, err := in.listener.Dial(t.Context())
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					defer conn.Close()
+					all.Go(func() {
+						if endless {
+							fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n", c.request)
+							sendForever(conn, c.body)
+						} else {
+							fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n%s", c.request, c.body)
+						}
+					})
+					began := time.Now()
+					r := bufio.NewReader(conn)
+					response, err := http.ReadResponse(r, nil)
+					if err != nil {
+						t.Errorf("%s: no response: %v", name, err)
+						return
+					}
+					b, err := io.ReadAll(response.Body)
+					if err != nil {
+						t.Errorf("%s: %v", name, err)
+					}
+					if response.StatusCode != c.status {
+						t.Errorf("%s: status %d, expected %d", name, response.StatusCode, c.status)
+					}
+					if !strings.Contains(string(b), c.word) {
+						t.Errorf("%s: %s does not contain %s", name, b, c.word)
+					}
+					if took := time.Since(began); took > time.Second {
+						t.Errorf("%s: the response took %v", name, took)
+					}
+					if _, err := r.ReadByte(); err == nil {
+						t.Errorf("%s: more follows the response", name)
+					}
+					if took := time.Since(began); took > 20*time.Second {
+						t.Errorf("%s: connected for %v", name, took)
+					}
+				})
+			}
 		}
-	}
-	all.Wait()
+		all.Wait()
+	})
 }
 
-// sendForever sends a body's chunks, some bytes and then silence at the pace of a microphone, until nobody takes it.
+// sendForever sends a chunked body, and silence after it at the pace of a microphone, until the connection is closed.
 func sendForever(conn net.Conn, body string) {
 	for tick := time.Tick(20 * time.Millisecond); ; <-tick {
 		if body == "" {

@@ -53,7 +53,7 @@ func main() {
 
 // run serves until SIGTERM or Ctrl-C; the second of them ends the process at once.
 func run(listen, path string, opt events.Options, cfg config, grace time.Duration) error {
-	m, err := load(path)
+	m, err := loadModel(path)
 	if err != nil {
 		return err
 	}
@@ -67,12 +67,15 @@ func run(listen, path string, opt events.Options, cfg config, grace time.Duratio
 		return err
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
+	context.AfterFunc(ctx, func() {
+		stop()
+		cfg.Log.Info("shutting down", "grace", grace)
+	})
 	cfg.Log.Info("listening", "address", l.Addr().String(), "model", path, "stream_bytes", s.recognizer.StateBytes())
 	return s.serve(ctx, l, grace)
 }
 
-func load(path string) (*model.Model, error) {
+func loadModel(path string) (*model.Model, error) {
 	if pretrained.Has(path) {
 		return pretrained.Load(path)
 	}

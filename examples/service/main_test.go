@@ -1,72 +1,142 @@
 package main
 
 import (
+	"bufio"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 )
 
-// process runs this program with flags and returns its address.
-func process(t *testing.T, args ...string) (*exec.Cmd, string) {
+// TestMain lets a test run this program as a process of its own.
+func TestMain(m *testing.M) {
+	if os.Getenv("SERVICE_TEST_MAIN") != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// process is this program, running.
+type process struct {
+	*instance
+	cmd *exec.Cmd
+	log *bufio.Scanner
+}
+
+// startProcess runs this program with flags and waits until it listens.
+func startProcess(t *testing.T, args ...string) *process {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	cmd := exec.Command(os.Args[0], append([]string{"-listen", "127.0.0.1:0"}, args...)...)
+	cmd.Env = append(os.Environ(), "SERVICE_TEST_MAIN=1")
+	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := l.Addr().String()
-	l.Close()
-	cmd := exec.Command(os.Args[0], append([]string{"-listen", address}, args...)...)
-	cmd.Env = append(os.Environ(), "SERVICE_TEST_MAIN=1")
-	cmd.Stderr = os.Stderr
+	cmd.Stderr = w
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { cmd.Process.Kill() })
-	until(t, "listening", func() bool {
-		answer, err := http.Get("http://" + address + "/healthz")
-		if err != nil {
-			return false
-		}
-		answer.Body.Close()
-		return answer.StatusCode == 200
+	w.Close()
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		r.Close()
 	})
-	return cmd, address
+	p := &process{&instance{t: t, client: &http.Client{Transport: &http.Transport{}}}, cmd, bufio.NewScanner(r)}
+	_, rest, _ := strings.Cut(p.waitForLog("INFO listening"), " address=")
+	p.address, _, _ = strings.Cut(rest, " ")
+	return p
 }
 
-// The same with real processes, a real SIGTERM, and the built-in model.
-func TestSIGTERM(t *testing.T) {
-	dir := t.TempDir()
-	cmd, address := process(t, "-snapshots", dir)
-	in := &instance{t: t, address: address}
-	c := in.dial("/v1/streams/mine")
-	c.line()
-	c.say(make([]byte, 16000), 1600)
-	until(t, "heard", func() bool { return in.metric("s4d_samples_total") == 8000 })
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+// waitForLog reads the log up to a line that contains a text and returns that line.
+func (p *process) waitForLog(text string) string {
+	p.t.Helper()
+	for p.log.Scan() {
+		if strings.Contains(p.log.Text(), text) {
+			return p.log.Text()
+		}
+	}
+	p.t.Fatalf("the log has no %q", text)
+	return ""
+}
+
+// terminate sends SIGTERM.
+func (p *process) terminate() {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// saveToneModel writes the model of two tones to a file.
+func saveToneModel(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "tones.safetensors")
+	if err := toneModel(t, 0).Save(path); err != nil {
 		t.Fatal(err)
 	}
-	got, status := c.rest()
-	if got.err == nil || got.err.Code != "shutdown" || *got.err.Samples != 8000 || status != websocket.StatusServiceRestart {
-		t.Errorf("%+v, closed with %v", got.err, status)
+	return path
+}
+
+// SIGTERM saves the streams and ends the process with 0; another process resumes them.
+func TestSIGTERM(t *testing.T) {
+	dir, path := t.TempDir(), saveToneModel(t)
+	p := startProcess(t, "-snapshots", dir, "-model", path)
+	c := p.dial("/v1/streams/mine")
+	c.sendAudio(encode(tonemodel.Words().Samples), 1600)
+	for !strings.Contains(c.line(), `"event"`) {
 	}
-	if err := cmd.Wait(); err != nil {
+	if busy := p.metric("s4d_busy_seconds_total"); busy <= 0 {
+		t.Errorf("s4d_busy_seconds_total is %v", busy)
+	}
+	p.terminate()
+	got, status := c.rest()
+	checkLine(t, "SIGTERM", got.err, "shutdown")
+	if status != websocket.StatusServiceRestart {
+		t.Errorf("closed with %v, expected %v", status, websocket.StatusServiceRestart)
+	}
+	if err := p.cmd.Wait(); err != nil {
 		t.Errorf("the process ends with %v", err)
 	}
-	_, address = process(t, "-snapshots", dir)
-	in = &instance{t: t, address: address}
-	if n := in.heardBefore("mine"); n != 8000 {
-		t.Errorf("goes on from sample %d, want 8000", n)
+	if got.err.Samples == nil || *got.err.Samples == 0 {
+		t.Fatalf("error line %+v, expected samples", got.err)
+	}
+	p = startProcess(t, "-snapshots", dir, "-model", path)
+	if n := p.position("mine"); n != *got.err.Samples {
+		t.Errorf("resumes at sample %d, expected %d", n, *got.err.Samples)
 	}
 }
 
-// Wrong flags end the process with 2, as the flag package's own errors do; what else fails, with 1.
+// A second SIGTERM ends the process at once, while the first still waits for clients.
+func TestSecondSIGTERM(t *testing.T) {
+	p := startProcess(t, "-grace", "1m", "-model", saveToneModel(t))
+	conn, err := net.Dial("tcp", p.address) // net/http waits for its request
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if status, _ := p.request("GET", "/healthz", nil); status != 200 { // conn was accepted before this connection
+		t.Errorf("/healthz: status %d", status)
+	}
+	p.terminate()
+	p.waitForLog("INFO shutting down")
+	p.terminate()
+	p.cmd.Wait()
+	if s := p.cmd.ProcessState.Sys().(syscall.WaitStatus); !s.Signaled() || s.Signal() != syscall.SIGTERM {
+		t.Errorf("ended with %v, expected SIGTERM", p.cmd.ProcessState)
+	}
+}
+
+// An invalid flag ends the process with 2, as the flag package does. Any other error ends it with 1.
 func TestExitCodes(t *testing.T) {
 	for args, want := range map[string]int{
 		"-threshold 5":         2,
@@ -80,34 +150,18 @@ func TestExitCodes(t *testing.T) {
 		cmd.Env = append(os.Environ(), "SERVICE_TEST_MAIN=1")
 		text, _ := cmd.CombinedOutput()
 		if got := cmd.ProcessState.ExitCode(); got != want {
-			t.Errorf("%s: exit code %d, want %d: %s", args, got, want, text)
+			t.Errorf("%s: exit code %d, expected %d: %s", args, got, want, text)
 		}
 	}
 }
 
-// A second SIGTERM ends the process at once, when the first still waits for a client.
-func TestSecondSIGTERM(t *testing.T) {
-	cmd, address := process(t, "-grace", "1m")
-	conn, err := net.Dial("tcp", address) // which net/http waits for, as it may be about to ask
+// The built-in model serves streams.
+func TestBuiltInModel(t *testing.T) {
+	m, err := loadModel("digits")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
-	if _, err := http.Get("http://" + address + "/healthz"); err != nil { // so the one before it was accepted
-		t.Fatal(err)
-	}
-	began := time.Now()
-	gone := make(chan error, 1)
-	go func() { gone <- cmd.Wait() }()
-	for tick := time.Tick(50 * time.Millisecond); ; {
-		select {
-		case err := <-gone:
-			if took := time.Since(began); cmd.ProcessState.Success() || took > 3*time.Second {
-				t.Errorf("ended after %v with %v", took, err)
-			}
-			return
-		case <-tick:
-			cmd.Process.Signal(syscall.SIGTERM)
-		}
+	if _, err := newServer(m, events.Defaults(), defaults()); err != nil {
+		t.Error(err)
 	}
 }

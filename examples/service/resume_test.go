@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/coder/websocket"
 
@@ -15,171 +15,161 @@ import (
 	"github.com/s4d-fast/s4d-fast/report"
 )
 
-// A stream that is cut by the server's end, wherever, goes on with another server, and its events are those of an uncut one.
+// A stream that a shutdown interrupts at any sample resumes on another server, with the events of an uninterrupted
+// stream.
 func TestResume(t *testing.T) {
-	audio := encode(tonemodel.Words().Samples)
-	want := fmt.Sprint(expected(t, audio))
-	dir := t.TempDir()
-	keep := func(c *config) { c.Dir = dir }
-	for i, cut := range []int{2, 8000, 9474, 40002, len(audio) - 2} {
-		for _, transport := range []string{"http", "websocket"} {
-			id := fmt.Sprint(transport, i)
-			in := start(t, tones(t, 0), keep)
-			var got transcript
-			if transport == "http" {
-				r, w := io.Pipe()
-				heard := make(chan string)
-				go func() {
-					_, answer := in.post("/v1/streams/"+id+"?format=s16le", r)
-					heard <- answer
-				}()
-				w.Write(audio[:cut])
-				until(t, "heard", func() bool {
-					return in.server.streams.count() == 1 && in.server.metrics.samples.Load() >= int64(cut/2)-80
-				})
-				in.stop()
-				got = read(t, <-heard)
-				w.Close()
-			} else {
-				c := in.dial("/v1/streams/" + id)
-				c.say(audio[:cut], 3200)
-				until(t, "heard", func() bool { return in.server.metrics.samples.Load() == int64(cut/2) })
-				stopped := make(chan bool)
-				go func() {
-					in.stop()
-					close(stopped)
-				}()
-				var status websocket.StatusCode
-				got, status = c.rest()
-				<-stopped
-				if status != websocket.StatusServiceRestart {
-					t.Errorf("%s: closed with %v", id, status)
-				}
-			}
-			if got.err == nil || got.err.Code != "shutdown" || got.start.Stream != id {
-				t.Fatalf("%s: %+v", id, got)
-			}
-			all, at := got.events, int64(0)
-			if got.err.Samples != nil { // nothing heard, nothing kept
-				at = *got.err.Samples
-			}
-			if at > int64(cut/2) || at < int64(cut/2)-80 {
-				t.Errorf("%s: heard %d samples of %d", id, at, cut/2)
-			}
+	pcm := encode(tonemodel.Words().Samples)
+	want := fmt.Sprint(expectedEvents(t, pcm))
+	for _, cut := range []int{2, 8000, 9474, 40002, len(pcm) - 2} {
+		for name, transport := range map[string]func(*instance, []byte) transcript{
+			"http": shutDownUpload, "websocket": shutDownWebSocket,
+		} {
+			t.Run(fmt.Sprint(name, "/", cut/2), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					dir := t.TempDir()
+					keep := func(c *config) { c.Dir = dir }
+					got := transport(startService(t, toneModel(t, 0), keep), pcm[:cut])
+					checkLine(t, "interrupted", got.err, "shutdown")
+					all, at := got.events, int64(0)
+					if got.err.Samples != nil { // no snapshot is written before the first sample
+						at = *got.err.Samples
+					}
+					if at > int64(cut/2) || at < int64(cut/2)-80 {
+						t.Errorf("%d samples were processed, expected %d up to a frame", at, cut/2)
+					}
 
-			in = start(t, tones(t, 0), keep)
-			_, answer := in.post(fmt.Sprintf("/v1/streams/%s?format=s16le&events=%d", id, len(all)), bytes.NewReader(audio[2*at:]))
-			got = read(t, answer)
-			if *got.start.Samples != at {
-				t.Errorf("%s: goes on from sample %d, was left at %d", id, *got.start.Samples, at)
-			}
-			if all = append(all, got.events...); fmt.Sprint(all) != want || got.end == nil || got.end.Samples != int64(len(audio)/2) {
-				t.Errorf("%s, cut at %d: %v, %+v; want %s", id, cut/2, all, got.end, want)
-			}
-			in.stop()
+					in := startService(t, toneModel(t, 0), keep)
+					path := fmt.Sprintf("/v1/streams/mine?format=s16le&events=%d", len(all))
+					_, body := in.post(path, bytes.NewReader(pcm[2*at:]))
+					got = parse(t, body)
+					if *got.start.Samples != at {
+						t.Errorf("resumes at sample %d, expected %d", *got.start.Samples, at)
+					}
+					if all = append(all, got.events...); fmt.Sprint(all) != want {
+						t.Errorf("events %v, expected %s", all, want)
+					}
+					if got.end == nil {
+						t.Fatalf("no end line: %s", body)
+					}
+					if got.end.Samples != int64(len(pcm)/2) {
+						t.Errorf("ends after %d samples, expected %d", got.end.Samples, len(pcm)/2)
+					}
+					if files, _ := os.ReadDir(dir); len(files) != 0 {
+						t.Errorf("%d snapshots are left of a stream that has ended", len(files))
+					}
+				})
+			})
 		}
 	}
-	if files, _ := os.ReadDir(dir); len(files) != 0 {
-		t.Errorf("streams have ended, and %d snapshots are left", len(files))
-	}
 }
 
-// A client that loses its connection gets the events that it has missed, and no event twice.
+// shutDownUpload shuts the service down in the middle of an upload and returns the response.
+func shutDownUpload(in *instance, pcm []byte) transcript {
+	body, result := in.upload("/v1/streams/mine?format=s16le")
+	body.Write(pcm)
+	synctest.Wait()
+	if err := in.stop(); err != nil {
+		in.t.Error(err)
+	}
+	defer body.Close()
+	return parse(in.t, result())
+}
+
+func shutDownWebSocket(in *instance, pcm []byte) transcript {
+	c := in.dial("/v1/streams/mine")
+	c.sendAudio(pcm, 3200)
+	synctest.Wait()
+	if err := in.stop(); err != nil {
+		in.t.Error(err)
+	}
+	got, status := c.rest()
+	if status != websocket.StatusServiceRestart {
+		in.t.Errorf("closed with %v, expected %v", status, websocket.StatusServiceRestart)
+	}
+	return got
+}
+
+// A client that loses its connection receives the events that it has missed, and none twice.
 func TestLostConnection(t *testing.T) {
-	in := start(t, tones(t, 0), func(c *config) { c.Dir = t.TempDir() })
-	audio := encode(tonemodel.Words().Samples)
-	want := expected(t, audio)
-	const cut = 80000
-	c := in.dial("/v1/streams/mine")
-	c.say(audio[:cut], 1600)
-	until(t, "heard", func() bool { return in.server.metrics.samples.Load() == cut/2 })
-	c.conn.CloseNow() // and nothing was read
-	until(t, "kept", func() bool { return in.server.streams.count() == 0 })
-	c = in.dial("/v1/streams/mine?events=1")
-	var begin report.Start
-	decode(t, c.line(), &begin)
-	if begin.Stream != "mine" || *begin.Samples != cut/2 {
-		t.Fatalf("start line %+v, want %d samples", begin, cut/2)
-	}
-	c.say(audio[cut:], 1600)
-	c.text(`{"type":"end"}`)
-	if got, _ := c.rest(); fmt.Sprint(got.events) != fmt.Sprint(want[1:]) || got.end == nil || got.end.Samples != int64(len(audio)/2) {
-		t.Errorf("events %v, want %v", got.events, want[1:])
-	}
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), func(c *config) { c.Dir = t.TempDir() })
+		pcm := encode(tonemodel.Words().Samples)
+		want := expectedEvents(t, pcm)
+		const cut = 80000
+		c := in.dial("/v1/streams/mine")
+		c.sendAudio(pcm[:cut], 1600)
+		synctest.Wait()
+		c.conn.CloseNow()
+		synctest.Wait()
+		c = in.dial("/v1/streams/mine?events=1")
+		var start report.Start
+		decode(t, c.line(), &start)
+		if start.Stream != "mine" || *start.Samples != cut/2 {
+			t.Fatalf("start line %+v, expected stream mine at sample %d", start, cut/2)
+		}
+		c.sendAudio(pcm[cut:], 1600)
+		c.sendText(`{"type":"end"}`)
+		got, _ := c.rest()
+		if fmt.Sprint(got.events) != fmt.Sprint(want[1:]) {
+			t.Errorf("events %v, expected %v", got.events, want[1:])
+		}
+		if got.end == nil || got.end.Samples != int64(len(pcm)/2) {
+			t.Errorf("end line %+v, expected %d samples", got.end, len(pcm)/2)
+		}
+	})
 }
 
-// More events than are remembered are not made up: who lacks more is told so, and may go on without them.
+// A client that lacks more events than the stream remembers gets 410, and may resume without them.
 func TestForgottenEvents(t *testing.T) {
-	in := start(t, tones(t, 0), func(c *config) { c.Dir = t.TempDir() })
-	audio := encode(tonemodel.Words().Samples)
-	c := in.dial("/v1/streams/mine")
-	for range 3 {
-		c.say(audio, 16000)
-	}
-	until(t, "heard", func() bool { return in.server.metrics.samples.Load() == int64(3*len(audio)/2) })
-	c.conn.CloseNow()
-	until(t, "kept", func() bool { return in.server.streams.count() == 0 })
-	status, answer := in.post("/v1/streams/mine?format=s16le&events=0", nil)
-	refused(t, "events=0", status, answer, 410, "events", "16")
-	_, answer = in.post("/v1/streams/mine?format=s16le", nil)
-	if got := read(t, answer); got.end == nil || *got.start.Samples != int64(3*len(audio)/2) || len(got.events) != 0 {
-		t.Errorf("without events: %s", answer)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), func(c *config) { c.Dir = t.TempDir() })
+		pcm := encode(tonemodel.Words().Samples)
+		c := in.dial("/v1/streams/mine")
+		for range 3 {
+			c.sendAudio(pcm, 16000)
+		}
+		synctest.Wait()
+		c.conn.CloseNow()
+		synctest.Wait()
+		status, body := in.post("/v1/streams/mine?format=s16le&events=0", nil)
+		checkError(t, "events=0", status, body, 410, "events", "16")
+		_, body = in.post("/v1/streams/mine?format=s16le", nil)
+		got := parse(t, body)
+		if got.end == nil || *got.start.Samples != int64(3*len(pcm)/2) {
+			t.Errorf("without events: %s; expected to resume at sample %d", body, 3*len(pcm)/2)
+		}
+		if len(got.events) != 0 {
+			t.Errorf("without events: %v", got.events)
+		}
+	})
 }
 
-// abandon leaves a stream that has heard something.
-func (in *instance) abandon(id string, header ...string) {
-	in.t.Helper()
-	r, w := io.Pipe()
-	before := in.server.metrics.samples.Load()
-	go func() {
-		w.Write(make([]byte, 1600))
-		until(in.t, "heard", func() bool { return in.server.metrics.samples.Load() == before+800 })
-		w.CloseWithError(io.ErrClosedPipe)
-	}()
-	request, err := http.NewRequest("POST", "http://"+in.address+"/v1/streams/"+id+"?format=s16le", r)
-	if err != nil {
-		in.t.Fatal(err)
-	}
-	for i := 0; i < len(header); i += 2 {
-		request.Header.Set(header[i], header[i+1])
-	}
-	if answer, err := http.DefaultClient.Do(request); err == nil {
-		io.ReadAll(answer.Body)
-		answer.Body.Close()
-	}
-	until(in.t, "kept", func() bool { return in.server.streams.count() == 0 })
+// A server that is shutting down rejects new streams.
+func TestShutdownRejects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), nil)
+		in.server.streams.drain()
+		status, body := in.post("/v1/streams?format=s16le", nil)
+		checkError(t, "stream", status, body, 503, "shutdown")
+		if status, _ := in.request("GET", "/healthz", nil); status != 503 {
+			t.Errorf("/healthz: status %d, expected 503", status)
+		}
+	})
 }
 
-// heardBefore returns where a stream goes on, and ends it.
-func (in *instance) heardBefore(id string, header ...string) int64 {
-	in.t.Helper()
-	status, answer := in.post("/v1/streams/"+id+"?format=s16le", nil, header...)
-	if status != 200 {
-		in.t.Fatalf("%s: status %d, %s", id, status, answer)
-	}
-	return *read(in.t, answer).start.Samples
-}
-
-// A server that is going down takes nobody in, and says so.
-func TestShutdownRefuses(t *testing.T) {
-	in := start(t, tones(t, 0), nil)
-	in.server.streams.drain()
-	status, answer := in.post("/v1/streams?format=s16le", nil)
-	refused(t, "stream", status, answer, 503, "shutdown", "going down")
-	if status, _ := in.request("GET", "/healthz", nil); status != 503 {
-		t.Errorf("healthz: status %d", status)
-	}
-}
-
-// The samples before a bad one are heard, and the stream goes on from there.
-func TestHeardBeforeBad(t *testing.T) {
-	in := start(t, tones(t, 0), func(c *config) { c.Dir = t.TempDir() })
-	_, answer := in.post("/v1/streams/mine?format=f32le", strings.NewReader(strings.Repeat("\x00", 4*100)+"\xff\xff\x7f\x7f"))
-	if got := read(t, answer); got.err == nil || got.err.Samples == nil || *got.err.Samples != 100 || !strings.Contains(got.err.Error, "after sample 100:") {
-		t.Errorf("%s; want an error after sample 100", answer)
-	}
-	if n := in.heardBefore("mine"); n != 100 {
-		t.Errorf("goes on from sample %d, want 100", n)
-	}
+// The samples before an invalid one are processed, and the stream resumes after them.
+func TestResumeAfterInvalidSample(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), func(c *config) { c.Dir = t.TempDir() })
+		audio := io.MultiReader(bytes.NewReader(make([]byte, 4*100)), strings.NewReader("\xff\xff\x7f\x7f"))
+		_, body := in.post("/v1/streams/mine?format=f32le", audio)
+		got := parse(t, body)
+		checkLine(t, "invalid sample", got.err, "audio", "after sample 100:")
+		if got.err.Samples == nil || *got.err.Samples != 100 {
+			t.Errorf("error line %s, expected 100 samples", body)
+		}
+		if n := in.position("mine"); n != 100 {
+			t.Errorf("resumes at sample %d, expected 100", n)
+		}
+	})
 }

@@ -43,14 +43,20 @@ func defaults() config {
 
 func (c *config) validate() error {
 	for _, v := range []struct {
-		name  string
-		value int64
+		name     string
+		value    any
+		positive bool
 	}{
-		{"keep", int64(c.Keep)}, {"max-store", c.MaxStore}, {"max-streams", int64(c.MaxStreams)}, {"max-per-client", int64(c.MaxPerClient)},
-		{"max-message", c.MaxMessage}, {"idle", int64(c.Idle)}, {"slow", int64(c.Slow)},
+		{"keep", c.Keep, c.Keep > 0},
+		{"max-store", c.MaxStore, c.MaxStore > 0},
+		{"max-streams", c.MaxStreams, c.MaxStreams > 0},
+		{"max-per-client", c.MaxPerClient, c.MaxPerClient > 0},
+		{"max-message", c.MaxMessage, c.MaxMessage > 0},
+		{"idle", c.Idle, c.Idle > 0},
+		{"slow", c.Slow, c.Slow > 0},
 	} {
-		if v.value <= 0 {
-			return fmt.Errorf("-%s %d: want more than 0", v.name, v.value)
+		if !v.positive {
+			return fmt.Errorf("-%s %v: expected more than 0", v.name, v.value)
 		}
 	}
 	return nil

@@ -1,0 +1,340 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/coder/websocket"
+
+	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
+	"github.com/s4d-fast/s4d-fast/report"
+)
+
+// checkComplete checks a session that has processed all of the audio.
+func checkComplete(t *testing.T, name string, got transcript, pcm []byte) {
+	t.Helper()
+	want := expectedEvents(t, pcm)
+	if len(want) == 0 {
+		t.Fatal("the audio has no events")
+	}
+	if fmt.Sprint(got.events) != fmt.Sprint(want) {
+		t.Errorf("%s: events %v, expected %v", name, got.events, want)
+	}
+	if got.end == nil {
+		t.Errorf("%s: no end line, but %+v", name, got.err)
+		return
+	}
+	if got.end.Samples != int64(len(pcm)/2) {
+		t.Errorf("%s: %d samples, expected %d", name, got.end.Samples, len(pcm)/2)
+	}
+	if want := float64(len(pcm)/2) / tonemodel.SampleRate; got.end.Seconds != want {
+		t.Errorf("%s: %v seconds, expected %v", name, got.end.Seconds, want)
+	}
+}
+
+// An upload returns its events in every format; WAV is the default.
+func TestUpload(t *testing.T) {
+	pcm := encode(tonemodel.Words().Samples)
+	var file bytes.Buffer
+	if err := audio.WriteWAV(&file, tonemodel.SampleRate, decodePCM(pcm)); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), nil)
+		for path, body := range map[string][]byte{
+			"/v1/streams":                               file.Bytes(),
+			"/v1/streams/mine":                          file.Bytes(),
+			"/v1/streams?format=s16le":                  pcm,
+			"/v1/streams/mine?format=s16le&rate=8000":   pcm,
+			"/v1/streams/mine?format=s16le&rate=8000.0": pcm,
+		} {
+			for _, method := range []string{"POST", "PUT"} {
+				status, text := in.request(method, path, bytes.NewReader(body))
+				if status != http.StatusOK {
+					t.Fatalf("%s: status %d: %s", path, status, text)
+				}
+				got := parse(t, text)
+				checkComplete(t, path, got, pcm)
+				if strings.Contains(path, "mine") != (got.start.Stream == "mine") || got.start.Stream == "" {
+					t.Errorf("%s: stream %q", path, got.start.Stream)
+				}
+				if *got.start.Samples != 0 {
+					t.Errorf("%s: starts at sample %d", path, *got.start.Samples)
+				}
+				if got.start.Model != "tones" {
+					t.Errorf("%s: model %q, expected tones", path, got.start.Model)
+				}
+				if got.end != nil && got.end.Block.Samples != 80 {
+					t.Errorf("%s: blocks of %d samples, expected 80", path, got.end.Block.Samples)
+				}
+			}
+		}
+		status, text := in.post("/v1/streams", bytes.NewReader(file.Bytes()[:file.Len()-1001]))
+		if got := parse(t, text); status != http.StatusOK || got.end == nil || !got.end.Truncated {
+			t.Errorf("truncated WAV: status %d, %s", status, text)
+		}
+	})
+}
+
+// The line of an event arrives while the body is still being sent.
+func TestUploadStreamsEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), nil)
+		s := tonemodel.Words()
+		pcm := encode(s.Samples)
+		r, w := io.Pipe()
+		settled := 2 * int(s.Tones[0].End+tonemodel.SampleRate*3/10)
+		go w.Write(pcm[:settled]) // and nothing more
+		response, err := in.client.Post("http://localhost/v1/streams?format=s16le", "", r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		if response.Header.Get("Stream-Id") == "" {
+			t.Error("no header Stream-Id")
+		}
+		dec := json.NewDecoder(response.Body)
+		var line report.Event
+		for range 2 {
+			if err := dec.Decode(&line); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want := expectedEvents(t, pcm)[0]; line != want {
+			t.Errorf("%+v, expected %+v", line, want)
+		}
+		go func() {
+			w.Write(pcm[settled:])
+			w.Close()
+		}()
+		rest, err := io.ReadAll(io.MultiReader(dec.Buffered(), response.Body))
+		if err != nil {
+			t.Error(err)
+		}
+		if n := strings.Count(string(rest), `"event"`); n != len(s.Tones)-1 {
+			t.Errorf("%d more events, expected %d: %s", n, len(s.Tones)-1, rest)
+		}
+	})
+}
+
+// Messages of any even length give the same events, each as soon as it is settled.
+func TestWebSocket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), nil)
+		s := tonemodel.Words()
+		pcm := encode(s.Samples)
+		for _, size := range []int{2, 1600, 1602, 1 << 16} {
+			c := in.dial("/v1/streams")
+			if size == 2 {
+				c.sendAudio(pcm[:8000], size)
+				c.sendAudio(pcm[8000:], 8000)
+			} else {
+				c.sendAudio(pcm, size)
+			}
+			c.sendText(`{"type":"end"}`)
+			got, status := c.rest()
+			checkComplete(t, fmt.Sprint("messages of ", size), got, pcm)
+			if status != websocket.StatusNormalClosure {
+				t.Errorf("messages of %d: closed with %v", size, status)
+			}
+		}
+		c := in.dial("/v1/streams/mine?rate=8000")
+		c.line()
+		c.sendAudio(pcm[:2*(s.Tones[0].End+tonemodel.SampleRate*3/10)], 1600)
+		var line report.Event
+		decode(t, c.line(), &line)
+		if want := expectedEvents(t, pcm)[0]; line != want {
+			t.Errorf("%+v, expected %+v", line, want)
+		}
+	})
+}
+
+// Concurrent streams do not affect each other.
+func TestConcurrentStreams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), nil)
+		pcm := encode(tonemodel.Words().Samples)
+		var all sync.WaitGroup
+		for i := range 24 {
+			all.Go(func() {
+				if i%2 == 0 {
+					_, text := in.post("/v1/streams?format=s16le", bytes.NewReader(pcm))
+					checkComplete(t, "upload", parse(t, text), pcm)
+					return
+				}
+				c := in.dial("/v1/streams")
+				c.sendAudio(pcm, 1600)
+				c.sendText(`{"type":"end"}`)
+				got, _ := c.rest()
+				checkComplete(t, "messages", got, pcm)
+			})
+		}
+		all.Wait()
+		synctest.Wait()
+		if n := in.server.streams.count(); n != 0 {
+			t.Errorf("%d streams are left", n)
+		}
+	})
+}
+
+// An invalid request gets a status and one error line.
+func TestInvalidRequests(t *testing.T) {
+	file := func(rate int, change func([]byte) []byte) []byte {
+		var b bytes.Buffer
+		if err := audio.WriteWAV(&b, rate, make([]float32, 100)); err != nil {
+			t.Fatal(err)
+		}
+		return change(b.Bytes())
+	}
+	same := func(b []byte) []byte { return b }
+	half := func(b []byte) []byte { return b[:30] }
+	stereo := func(b []byte) []byte { b[22], b[32] = 2, 4; return b }
+	const post, get, put, del = "POST", "GET", "PUT", "DELETE"
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), nil)
+		for _, c := range []struct {
+			name, method, path string
+			body               []byte
+			status             int
+			why                string
+			words              []string
+		}{
+			{"rate", post, "/v1/streams?format=s16le&rate=16000", nil, 400, "request", []string{"16000 Hz", "8000 Hz"}},
+			{"rate of a WAV", post, "/v1/streams", file(44100, same), 400, "audio", []string{"44100 Hz", "8000 Hz"}},
+			{"no rate", post, "/v1/streams?rate=fast", nil, 400, "request", []string{"fast"}},
+			{"stereo", post, "/v1/streams", file(8000, stereo), 400, "audio", []string{"2 channels"}},
+			{"no WAV", post, "/v1/streams", []byte("these are no samples at all"), 400, "audio", []string{"not a RIFF/WAVE"}},
+			{"half a header", post, "/v1/streams", file(8000, half), 400, "audio", []string{"truncated"}},
+			{"empty", post, "/v1/streams", nil, 400, "audio", []string{"truncated"}},
+			{"format", post, "/v1/streams?format=mp3", nil, 400, "request", []string{"mp3", "s16le"}},
+			{"name", post, "/v1/streams/a%20b", nil, 400, "request", []string{"letters"}},
+			{"long name", post, "/v1/streams/" + strings.Repeat("a", 65), nil, 400, "request", []string{"64"}},
+			{"events", post, "/v1/streams?events=-1", nil, 400, "request", []string{"events"}},
+			{"parameter", post, "/v1/streams?loud=1", nil, 400, "request", []string{"loud"}},
+			{"no upgrade", get, "/v1/streams", nil, 426, "request", []string{"WebSocket"}},
+			{"unknown stream", del, "/v1/streams/nobody", nil, 404, "unknown", []string{"nobody"}},
+			{"path", put, "/v2/streams", nil, 404, "request", []string{"PUT /v2/streams"}},
+			{"unclean path", get, "/foo//bar", nil, 404, "request", []string{"GET /foo//bar: Not Found"}},
+			{"method", del, "/metrics", nil, 405, "request", []string{"DELETE /metrics"}},
+		} {
+			status, text := in.request(c.method, c.path, bytes.NewReader(c.body))
+			checkError(t, c.name, status, text, c.status, c.why, c.words...)
+		}
+		for _, query := range []string{"format=wav", "rate=44100"} {
+			opt := &websocket.DialOptions{HTTPClient: in.client}
+			_, response, err := websocket.Dial(t.Context(), "ws://localhost/v1/streams?"+query, opt)
+			if err == nil || response == nil || response.StatusCode != 400 {
+				t.Errorf("WebSocket with %s: %v, %+v; expected status 400", query, err, response)
+			}
+		}
+		if n := in.server.streams.count(); n != 0 {
+			t.Errorf("%d streams are left", n)
+		}
+	})
+}
+
+// Invalid audio ends a stream with an error line.
+func TestInvalidAudio(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), nil)
+		for _, c := range []struct {
+			name, path, body, word string
+		}{
+			{"odd", "/v1/streams?format=s16le", "\x01\x00\x07", "1 bytes into a sample of 2"},
+			{"NaN", "/v1/streams?format=f32le", "\x00\x00\xc0\x7f", "NaN"},
+			{"too loud", "/v1/streams?format=f32le", "\x00\x00\x00\x00\xff\xff\x7f\x7f", "after sample 1: events: a sample is 3.4028235e+38"},
+		} {
+			status, text := in.post(c.path, strings.NewReader(c.body))
+			if status != 200 {
+				t.Errorf("%s: status %d, expected 200", c.name, status)
+			}
+			checkLine(t, c.name, parse(t, text).err, "audio", c.word)
+		}
+		for _, c := range []struct {
+			name, why, word string
+			send            func(c *wsClient)
+		}{
+			{"half a sample", "audio", "a sample has 2", func(c *wsClient) { c.sendAudio([]byte{1, 2, 3}, 3) }},
+			{"text", "request", "text message", func(c *wsClient) { c.sendText("hello") }},
+			{"other type", "request", `"end"`, func(c *wsClient) { c.sendText(`{"type":"pause"}`) }},
+		} {
+			client := in.dial("/v1/streams")
+			c.send(client)
+			got, status := client.rest()
+			checkLine(t, c.name, got.err, c.why, c.word)
+			if status != websocket.StatusPolicyViolation {
+				t.Errorf("%s: closed with %v, expected %v", c.name, status, websocket.StatusPolicyViolation)
+			}
+		}
+		synctest.Wait()
+		if n := in.server.streams.count(); n != 0 {
+			t.Errorf("%d streams are left", n)
+		}
+	})
+}
+
+// The metrics have the documented names and count what happens.
+func TestMetrics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), func(c *config) { c.Dir = t.TempDir() })
+		pcm := encode(tonemodel.Words().Samples)
+		c := in.dial("/v1/streams")
+		c.line()
+		if n := in.metric("s4d_streams"); n != 1 {
+			t.Errorf("s4d_streams is %v, expected 1", n)
+		}
+		c.sendAudio(pcm, 1600)
+		c.sendText(`{"type":"end"}`)
+		got, _ := c.rest()
+		checkComplete(t, "messages", got, pcm)
+		synctest.Wait()
+		in.post("/v1/streams?format=mp3", nil)
+		counts := map[string]float64{}
+		for _, e := range got.events {
+			counts[e.Label]++
+		}
+		for name, want := range map[string]float64{
+			"s4d_streams":                       0,
+			"s4d_samples_total":                 float64(len(pcm) / 2),
+			`s4d_events_total{label="low"}`:     counts["low"],
+			`s4d_events_total{label="high"}`:    counts["high"],
+			`s4d_rejected_total{why="request"}`: 1,
+			"s4d_stream_bytes":                  float64(in.server.recognizer.StateBytes()),
+			"s4d_block_seconds_count":           math.Ceil(float64(len(pcm)) / 1600),
+			"s4d_busy_seconds_total":            0, // no time passes in a synctest bubble
+			"s4d_real_time_factor":              0,
+			"s4d_processors":                    float64(cap(in.server.processors)),
+			"s4d_snapshots":                     0,
+			"s4d_snapshot_bytes":                0,
+		} {
+			if got := in.metric(name); got != want {
+				t.Errorf("%s is %v, expected %v", name, got, want)
+			}
+		}
+		in.server.metrics.busy.Store(1e9)
+		if got, want := in.metric("s4d_real_time_factor"), 1/got.end.Seconds; math.Abs(got/want-1) > 1e-6 {
+			t.Errorf("s4d_real_time_factor is %v, expected %v", got, want)
+		}
+	})
+}
+
+// A model whose output is NaN ends the stream with an error.
+func TestModelError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, float32(math.NaN())), nil)
+		status, body := in.post("/v1/streams?format=s16le", bytes.NewReader(encode(tonemodel.Words().Samples)))
+		if status != 200 {
+			t.Errorf("status %d, expected 200", status)
+		}
+		checkLine(t, "NaN", parse(t, body).err, "model", `output for label "low" is NaN`)
+	})
+}
