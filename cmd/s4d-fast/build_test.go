@@ -1,0 +1,51 @@
+package main
+
+import (
+	"debug/elf"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// The documented build gives a static binary, also where a C compiler is installed. The packages net and os/user, which
+// dependencies import, would otherwise link the C library.
+func TestDocumentedBuildIsStatic(t *testing.T) {
+	root := filepath.Join("..", "..")
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const build = "CGO_ENABLED=0 go build ./cmd/s4d-fast"
+	for _, page := range append(pages, filepath.Join(root, "README.md")) {
+		for line := range strings.Lines(string(read(t, page))) {
+			if strings.Contains(line, "go build") && strings.HasSuffix(strings.TrimSpace(line), "./cmd/s4d-fast") && strings.TrimSpace(line) != build {
+				t.Errorf("%s: the command %q links the C library where gcc is installed; expected %q", page, strings.TrimSpace(line), build)
+			}
+		}
+	}
+	if testing.Short() {
+		t.Skip("builds the command")
+	}
+	if runtime.GOOS != "linux" {
+		t.Skip("checks an ELF file")
+	}
+	binary := filepath.Join(t.TempDir(), "s4d-fast")
+	command := exec.Command("go", "build", "-o", binary, "./cmd/s4d-fast")
+	command.Dir, command.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Skipf("go build: %v: %s", err, out)
+	}
+	f, err := elf.Open(binary)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP || p.Type == elf.PT_DYNAMIC {
+			t.Errorf("the binary has a program header %v: it is dynamically linked", p.Type)
+		}
+	}
+}
