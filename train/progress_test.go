@@ -71,3 +71,11 @@ func TestBar(t *testing.T) {
 		t.Errorf("bar %q, want the epoch and a line's end", out.String())
 	}
 }
+
+func TestPercent(t *testing.T) {
+	for x, expected := range map[float64]string{1.3: "130 %", 0.2345: "23.4 %", 1e-6: "0.0001 %", 123.456: "12346 %"} {
+		if got := percent(x); got != expected {
+			t.Errorf("percent(%v) = %q, expected %q", x, got, expected)
+		}
+	}
+}

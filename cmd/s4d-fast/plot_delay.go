@@ -54,7 +54,13 @@ func (c *plotDelayCmd) Run(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return trainError(fmt.Errorf("%s: %w", c.Runs[0], err))
 	}
-	sequence := figure.Sequence{Input: x, Target: target, Output: output, SampleRate: first.data.SampleRate}
+	r, err := train.Evaluate(first.model, first.data.Val, train.EvalOptions{Info: first.data.Info, Context: ctx})
+	if err != nil {
+		return trainError(fmt.Errorf("%s: %w", c.Runs[0], err))
+	}
+	sequence := figure.Sequence{
+		Input: x, Target: target, Output: output, SampleRate: first.data.SampleRate, Result: r.Describe(first.data.Info),
+	}
 	if len(c.Runs) > 1 {
 		sequence.Network = first.name
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -16,6 +17,22 @@ func delayRunDir(t *testing.T, name string, set ...string) string {
 	}
 	ok(t, args...)
 	return dir
+}
+
+// A run has one result: train, eval and the picture's title report the same number, over the whole validation set.
+func TestOneResultOfDelay(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	stdout := ok(t, "train", "--out", out, "--set", "data.length=200", "--set", "data.delay=50", "--set", "ssm.d_state=16",
+		"--set", "data.train_size=64", "--set", "data.eval_size=8", "--set", "train.epochs=3", "--set", "train.batch=16")
+	_, result, _ := strings.Cut(stdout, ": ")
+	result, _, _ = strings.Cut(result, " on the validation set")
+	if !strings.HasPrefix(result, "relative squared error ") {
+		t.Fatalf("train prints %q", stdout)
+	}
+	if got := ok(t, "eval", filepath.Join(out, "best.safetensors")); !strings.Contains(got, result) {
+		t.Errorf("eval prints %q, train %q", got, result)
+	}
+	mustHave(t, drawn(t, 0, 0, "delay", out), "Delay task: repeat the input 50 samples (12.5 ms) later.  Validation set: "+result)
 }
 
 func TestPlotDelay(t *testing.T) {

@@ -174,7 +174,7 @@ func (c *trainCmd) finish(std *streams, t *train.Trainer) error {
 		return err
 	}
 	picture := filepath.Join(t.Dir(), "delay.png")
-	if err := figure.Delay(picture, figure.Sequence{Input: x, Target: target, Output: output, SampleRate: t.Info().SampleRate}); err != nil {
+	if err := figure.Delay(picture, figure.Sequence{Input: x, Target: target, Output: output, SampleRate: info.SampleRate, Result: best.Validation()}); err != nil {
 		return err
 	}
 	fmt.Fprintf(std.out, "Picture: %s\n", picture)

@@ -2,7 +2,6 @@ package figure
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -18,12 +17,12 @@ type Sequence struct {
 	Input, Target, Output []float32
 	SampleRate            float64 // samples a second
 	Network               string  // whose output it is; "" where there is one network only
+	Result                string  // on the validation set, for the title: "relative squared error 0.457 %"
 }
 
 // Delay draws a sequence: above, a stretch of the input; below, as many samples later as the task asks for, the target
-// and the network's output. Where the network has learned the task, the two panels show the same curve. The title gives
-// Σ(output − target)²/Σ target² over the whole sequence. Panels that follow, such as of learned kernels (paper, Figure
-// 4), are drawn below.
+// and the network's output. Where the network has learned the task, the two panels show the same curve. The title gives the
+// result. Panels that follow, such as of learned kernels (paper, Figure 4), are drawn below.
 func Delay(path string, s Sequence, follow ...Panel) error {
 	x, target, output := s.Input, s.Target, s.Output
 	if len(x) == 0 || len(target) != len(x) || len(output) != len(x) {
@@ -37,8 +36,10 @@ func Delay(path string, s Sequence, follow ...Panel) error {
 	from, to := window(len(x), delay)
 	ms := 1000 / s.SampleRate
 
-	title := fmt.Sprintf("Delay task: repeat the input %s samples (%.4g ms) later.  Relative squared error: %s",
-		Thousands(delay), float64(delay)*ms, Percent(relativeError(target, output)))
+	title := fmt.Sprintf("Delay task: repeat the input %s samples (%.4g ms) later", Thousands(delay), float64(delay)*ms)
+	if s.Result != "" {
+		title += ".  Validation set: " + s.Result
+	}
 	above := panel(title, "time [ms]", "input")
 	below := panel("", "time [ms]", "output")
 	if err := line(above, "input", points(x, from-delay, to-delay, ms), grey, vg.Points(1.5)); err != nil {
@@ -100,27 +101,6 @@ func firstNonzero(x []float32) int {
 		}
 	}
 	return 0
-}
-
-func relativeError(target, output []float32) float64 {
-	num, den := 0.0, 0.0
-	for i, t := range target {
-		d := float64(output[i]) - float64(t)
-		num += d * d
-		den += float64(t) * float64(t)
-	}
-	return num / den
-}
-
-// Percent writes a fraction in per cent: three digits, or from 100 % on whole ones.
-func Percent(fraction float64) string {
-	switch {
-	case math.IsNaN(fraction) || math.IsInf(fraction, 0):
-		return "undefined"
-	case fraction >= 1:
-		return fmt.Sprintf("%.0f %%", 100*fraction)
-	}
-	return fmt.Sprintf("%.3g %%", 100*fraction)
 }
 
 // Thousands writes n with a comma between groups of three digits.

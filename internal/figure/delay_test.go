@@ -106,20 +106,6 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-func TestRelativeError(t *testing.T) {
-	if got := relativeError([]float32{3, 4}, []float32{3, 3}); got != 1.0/25 {
-		t.Errorf("relative error %v, want 0.04", got)
-	}
-	if got := Percent(relativeError([]float32{0}, []float32{1})); got != "undefined" {
-		t.Errorf("relative error of a silent target: %q", got)
-	}
-	for x, want := range map[float64]string{1.3: "130 %", 0.2345: "23.4 %", 1e-6: "0.0001 %", 123.456: "12346 %"} {
-		if got := Percent(x); got != want {
-			t.Errorf("Percent(%v) = %q, want %q", x, got, want)
-		}
-	}
-}
-
 func TestThousands(t *testing.T) {
 	for n, want := range map[int]string{0: "0", 250: "250", 1000: "1,000", 1234567: "1,234,567"} {
 		if got := Thousands(n); got != want {
