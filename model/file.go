@@ -235,14 +235,13 @@ func (m *Model) Save(path string) error {
 	return nil
 }
 
-// Hash identifies what the network computes: configuration, normalisation of inputs and targets, and weights.
+// Hash identifies what a model computes and what its outputs mean: configuration, labels, sampling
+// rate, normalisation of inputs and targets, and weights. The task's name is not part of it.
 func (m *Model) Hash() [32]byte {
-	h := sha256.New()
-	scales := []any{m.Config, m.Meta.InputMean, m.Meta.InputStd}
-	if len(m.Meta.TargetMean) > 0 {
-		scales = append(scales, m.Meta.TargetMean, m.Meta.TargetStd)
-	}
-	json.NewEncoder(h).Encode(scales) // plain values: cannot fail
+	h, d := sha256.New(), &m.Meta
+	json.NewEncoder(h).Encode([]any{ // plain values: cannot fail
+		m.Config, d.Labels, d.SampleRate, d.InputMean, d.InputStd, d.TargetMean, d.TargetStd,
+	})
 	for _, t := range m.Weights.tensors {
 		fmt.Fprintln(h, t.Name, t.Shape)
 		binary.Write(h, binary.LittleEndian, t.Data)

@@ -126,6 +126,8 @@ func TestHash(t *testing.T) {
 		"SSM":              func(m *Model) { m.Config.SSM.LMax = 7 },
 		"mean":             func(m *Model) { m.Meta.InputMean[1]++ },
 		"std":              func(m *Model) { m.Meta.InputStd[1]++ },
+		"label":            func(m *Model) { m.Meta.Labels[0] = "other" },
+		"sampling rate":    func(m *Model) { m.Meta.SampleRate++ },
 		"no normalisation": func(m *Model) { m.Meta.InputMean, m.Meta.InputStd = nil, nil },
 		"first weight":     func(m *Model) { m.Weights.EncoderWeight[0]++ },
 		"sign of zero":     func(m *Model) { m.Weights.Layers[0].NormBias[1] = float32(math.Copysign(0, -1)) },
@@ -137,9 +139,8 @@ func TestHash(t *testing.T) {
 		}
 	}
 	m := fresh()
-	m.Meta.Labels[0], m.Meta.Task, m.Meta.SampleRate = "other", "other", 1
-	if m.Hash() != want {
-		t.Error("names change the hash")
+	if m.Meta.Task = "other"; m.Hash() != want {
+		t.Error("the task's name changes the hash")
 	}
 }
 

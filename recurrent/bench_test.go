@@ -44,6 +44,20 @@ func BenchmarkStepMany(b *testing.B) {
 	}
 }
 
+// BenchmarkWindow is a network whose mean looks back; the time per sample must not grow with the window.
+func BenchmarkWindow(b *testing.B) {
+	for _, window := range []int{16_000, 16_000_000} {
+		cfg := bareConfig(128)
+		cfg.Pool = model.PoolMean
+		net, err := recurrent.New(newModel(b, cfg, 1), recurrent.Options{Window: window})
+		if err != nil {
+			b.Fatal(err)
+		}
+		s, x := net.NewStream(), signal(1, cfg.DInput, 64)
+		benchmark(b, fmt.Sprintf("H=128/M=32/window=%d", window), 64, func() { s.Process(x, 64) })
+	}
+}
+
 func benchmarkProcess(b *testing.B, size string, cfg model.Config, n int) {
 	s := newNetwork(b, newModel(b, cfg, 1), 1).NewStream()
 	x := signal(1, cfg.DInput, n)

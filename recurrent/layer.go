@@ -10,13 +10,13 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// layer is one block's constants. B̄ is folded into C, which a diagonal system with one input allows:
-// h ← λ̄h + x, y = 2·Re Σ W h + D x.
+// layer holds the constants of one layer. B̄ is folded into C, W = C·B̄, which a diagonal system
+// with one input allows: h ← λ̄h + x, y = 2·Re Σ W h + D x (docs/maths.md §2.5).
 type layer struct {
-	ssm            vek.SSM   // λ̄ rounded to float32, C·B̄ and D
-	turnRe, turnIm []float32 // [H][M] correction at the end of a block
-	mixing         linear
-	norm           norm
+	ssm                        vek.SSM   // λ̄ rounded to float32, W and D
+	correctionRe, correctionIm []float32 // [H][M] phase correction at the end of a block
+	mixing                     linear
+	norm                       norm
 }
 
 func newLayer(m *model.Model, i int, stepScale float64) layer {
@@ -34,11 +34,11 @@ func newLayer(m *model.Model, i int, stepScale float64) layer {
 	return l
 }
 
-// setSSM rounds the poles to float32 and keeps what the rounding lost.
+// setSSM rounds the poles to float32 and stores the phase correction for what the rounding lost.
 func (l *layer) setSSM(d *ssm.Discrete) {
 	floats := func() []float32 { return make([]float32, d.H*d.M) }
 	l.ssm = vek.SSM{LambdaRe: floats(), LambdaIm: floats(), CRe: floats(), CIm: floats(), D: make([]float32, d.H)}
-	l.turnRe, l.turnIm = floats(), floats()
+	l.correctionRe, l.correctionIm = floats(), floats()
 	for h, x := range d.D {
 		l.ssm.D[h] = float32(x)
 	}
@@ -47,11 +47,11 @@ func (l *layer) setSSM(d *ssm.Discrete) {
 		exact := cmplx.Exp(logLambda)
 		re, im := round(exact)
 		l.ssm.LambdaRe[n], l.ssm.LambdaIm[n] = re, im
-		l.turnRe[n], l.turnIm[n] = turn(exact, complex(float64(re), float64(im)))
+		l.correctionRe[n], l.correctionIm[n] = phaseCorrection(exact, complex(float64(re), float64(im)))
 	}
 }
 
-// run runs the H systems over some columns: y [H][t] from x [H][t], advancing the state [re, im][H][M].
+// run computes y [H][t] from x [H][t] and advances the state [re, im][H][M] of the H systems.
 func (l *layer) run(y, x vek.Matrix, state, scratch []float32) {
 	vek.SSMBlock(y, x, state[:len(state)/2], state[len(state)/2:], &l.ssm, scratch)
 }
@@ -72,8 +72,8 @@ func (l *linear) apply(y, x vek.Matrix, scratch []float32) {
 	l.weight.GemmBias(y, x, l.bias, scratch)
 }
 
-// norm is a LayerNorm over the channels of each position, or a BatchNorm by its running statistics, folded
-// to a scale and a shift per channel; with no weights it is the identity.
+// norm is a LayerNorm over the channels of each position, or a BatchNorm whose running statistics
+// are folded into a scale and a shift per channel. Without weights it is the identity.
 type norm struct {
 	perChannel    bool
 	weight, shift []float32 // [H]

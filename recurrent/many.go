@@ -7,22 +7,26 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// StepMany takes one sample of every stream, x [d_input][len(streams)], and writes what each stream's Step would have
-// returned to dst [d_output][len(streams)], bit for bit. The streams may be at different positions. It costs less than a Step
-// each, because the mixing layers are read once for many streams, whose samples fill the vectors. Where samples come in
-// blocks, Process costs less still, because it reads a state once a block. It panics if a stream is of another network or
-// given twice. Nothing is allocated.
+// StepMany takes one sample of every stream, x [d_input][len(streams)], and writes to
+// dst [d_output][len(streams)] what each stream's Step would have returned, bit for bit. The streams
+// may be at different positions. It allocates nothing.
+//
+// It costs less than a Step of each stream, because the mixing layers are read once for many
+// streams, whose samples fill the vectors. Where samples arrive in blocks, Process costs less still,
+// because it reads a stream's state once per block.
+//
+// It panics if a stream is of another network or is given twice.
 func (n *Network) StepMany(dst, x []float32, streams []*Stream) {
 	if n.embedding != nil {
-		panic("recurrent: samples given to a network that reads tokens")
+		panic("recurrent: samples for a network that reads tokens")
 	}
 	if len(x) != n.cfg.DInput*len(streams) {
-		panic(fmt.Sprintf("recurrent: %d values for samples of %d channels of %d streams", len(x), n.cfg.DInput, len(streams)))
+		panic(fmt.Sprintf("recurrent: x has %d values, expected %d channels of %d streams", len(x), n.cfg.DInput, len(streams)))
 	}
 	n.stepMany(dst, x, nil, streams)
 }
 
-// StepManyTokens is StepMany for a network that reads tokens, one of every stream.
+// StepManyTokens is StepMany for a network that reads tokens: one token of every stream.
 func (n *Network) StepManyTokens(dst []float32, ids []int32, streams []*Stream) {
 	if len(ids) != len(streams) {
 		panic(fmt.Sprintf("recurrent: %d tokens for %d streams", len(ids), len(streams)))
@@ -33,12 +37,12 @@ func (n *Network) StepManyTokens(dst []float32, ids []int32, streams []*Stream) 
 
 func (n *Network) stepMany(dst, x []float32, ids []int32, streams []*Stream) {
 	if len(dst) != n.cfg.DOutput*len(streams) {
-		panic(fmt.Sprintf("recurrent: room for %d answers: want %d of each of %d streams", len(dst), n.cfg.DOutput, len(streams)))
+		panic(fmt.Sprintf("recurrent: dst has %d values, expected %d outputs of %d streams", len(dst), n.cfg.DOutput, len(streams)))
 	}
-	n.enter(streams)
-	defer leave(streams)
-	ws := n.borrow()
-	defer n.giveBack(ws)
+	n.mark(streams)
+	defer unmark(streams)
+	ws := n.acquire()
+	defer n.release(ws)
 	for at := 0; at < len(streams); at += block {
 		some := streams[at:min(at+block, len(streams))]
 		if ids != nil {
@@ -47,30 +51,30 @@ func (n *Network) stepMany(dst, x []float32, ids []int32, streams []*Stream) {
 			n.encode(ws, x, len(streams), at, len(some))
 		}
 		n.advance(ws, some, 1)
-		answers := vek.MatrixOf(dst, n.cfg.DOutput, len(streams)).Columns(at, at+len(some))
-		n.answer(answers, ws, some, 1)
+		outputs := vek.MatrixOf(dst, n.cfg.DOutput, len(streams)).Columns(at, at+len(some))
+		n.decode(outputs, ws, some, 1)
 	}
 }
 
-// enter marks the streams as being advanced.
-func (n *Network) enter(streams []*Stream) {
+// mark marks the streams as being advanced, to detect one that is given twice.
+func (n *Network) mark(streams []*Stream) {
 	for i, s := range streams {
-		if s.net != n || s.entered {
-			leave(streams[:i])
-			panic(fmt.Sprintf("recurrent: stream %d is of another network, or given twice", i))
+		if s.net != n || s.marked {
+			unmark(streams[:i])
+			panic(fmt.Sprintf("recurrent: stream %d is of another network or is given twice", i))
 		}
-		s.entered = true
+		s.marked = true
 	}
 }
 
-func leave(streams []*Stream) {
+func unmark(streams []*Stream) {
 	for _, s := range streams {
-		s.entered = false
+		s.marked = false
 	}
 }
 
-// advance runs the layers over ws.x, whose columns are t samples of each of some streams in turn, ending no later than
-// the current block of any.
+// advance runs the layers over ws.x, whose columns are t samples of each stream in turn. The samples
+// end no later than the current block of any stream.
 func (n *Network) advance(ws *workspace, streams []*Stream, t int) {
 	n.forward(ws, streams, t)
 	columns := len(streams) * t
@@ -84,33 +88,40 @@ func (n *Network) advance(ws *workspace, streams []*Stream, t int) {
 		s.position += int64(t)
 		if s.position%block == 0 {
 			for l := range n.cfg.CountSSM() {
-				n.layers[l].correct(n.layerState(s, l))
+				n.layers[l].correctPhase(n.layerState(s, l))
 			}
 			if n.blocks > 0 {
-				s.turnWindow()
+				s.window.push(s.sum, s.position)
+				clear(s.sum)
 			}
 		}
 	}
 }
 
-// layerState returns a stream's state [re, im][H][M] of layer l, which has an SSM.
+// layerState returns a stream's state [re, im][H][M] of SSM layer l.
 func (n *Network) layerState(s *Stream, l int) []float32 {
 	perLayer := len(s.state) / n.cfg.CountSSM()
 	return s.state[l*perLayer : (l+1)*perLayer]
 }
 
-// answer decodes, after advance, the mean of each stream or the last of its t columns of ws.x; dst is
-// [d_output][len(streams)].
-func (n *Network) answer(dst vek.Matrix, ws *workspace, streams []*Stream, t int) {
+// decode writes the decoder's output to dst [d_output][len(streams)], after advance: for each
+// stream that of the mean over positions, or of the last of its t columns of ws.x.
+func (n *Network) decode(dst vek.Matrix, ws *workspace, streams []*Stream, t int) {
 	pooled := vek.MatrixOf(ws.u, n.cfg.DModel, len(streams))
-	for h := range pooled.Rows {
-		row := pooled.Row(h)
-		for i, s := range streams {
-			if n.cfg.Pool == model.PoolMean {
-				row[i] = float32((s.past[h] + s.sum[h]) / float64(s.pooled()))
-			} else {
-				row[i] = ws.x[(h*len(streams)+i+1)*t-1]
+	for i, s := range streams {
+		if n.cfg.Pool != model.PoolMean {
+			for h := range pooled.Rows {
+				pooled.Data[h*len(streams)+i] = ws.x[(h*len(streams)+i+1)*t-1]
 			}
+			continue
+		}
+		past, cycle := s.window.sums(s.position)
+		count := float64(s.pooled())
+		for h, sum := range s.sum {
+			if past != nil {
+				sum += past[h] + cycle[h]
+			}
+			pooled.Data[h*len(streams)+i] = float32(sum / count)
 		}
 	}
 	n.decoder.apply(dst, pooled, ws.gemm)

@@ -93,14 +93,14 @@ func TestStepManyMisuse(t *testing.T) {
 		call func()
 		want string
 	}{
-		{func() { net.StepMany(dst, x[:3], []*recurrent.Stream{a, b}) }, "recurrent: 3 values for samples of 2 channels of 2 streams"},
-		{func() { net.StepMany(dst[:5], x, []*recurrent.Stream{a, b}) }, "recurrent: room for 5 answers: want 3 of each of 2 streams"},
-		{func() { net.StepMany(dst, x, []*recurrent.Stream{a, a}) }, "recurrent: stream 1 is of another network, or given twice"},
-		{func() { net.StepMany(dst, x, []*recurrent.Stream{a, token}) }, "recurrent: stream 1 is of another network, or given twice"},
-		{func() { text.StepMany(dst, x, []*recurrent.Stream{token, token}) }, "recurrent: samples given to a network that reads tokens"},
-		{func() { net.StepManyTokens(dst[:3], []int32{1}, []*recurrent.Stream{a}) }, "recurrent: tokens given to a network that reads samples"},
+		{func() { net.StepMany(dst, x[:3], []*recurrent.Stream{a, b}) }, "recurrent: x has 3 values, expected 2 channels of 2 streams"},
+		{func() { net.StepMany(dst[:5], x, []*recurrent.Stream{a, b}) }, "recurrent: dst has 5 values, expected 3 outputs of 2 streams"},
+		{func() { net.StepMany(dst, x, []*recurrent.Stream{a, a}) }, "recurrent: stream 1 is of another network or is given twice"},
+		{func() { net.StepMany(dst, x, []*recurrent.Stream{a, token}) }, "recurrent: stream 1 is of another network or is given twice"},
+		{func() { text.StepMany(dst, x, []*recurrent.Stream{token, token}) }, "recurrent: samples for a network that reads tokens"},
+		{func() { net.StepManyTokens(dst[:3], []int32{1}, []*recurrent.Stream{a}) }, "recurrent: tokens for a network that reads samples"},
 		{func() { text.StepManyTokens(dst[:3], []int32{1, 2}, []*recurrent.Stream{token}) }, "recurrent: 2 tokens for 1 streams"},
-		{func() { text.StepManyTokens(dst[:3], []int32{11}, []*recurrent.Stream{token}) }, "recurrent: token 11: want one in [0, 11)"},
+		{func() { text.StepManyTokens(dst[:3], []int32{11}, []*recurrent.Stream{token}) }, "recurrent: token 11, expected 0 ≤ token < 11"},
 	}
 	for _, test := range tests {
 		func() {

@@ -1,10 +1,21 @@
-// Package recurrent runs a network sample by sample: streams that never end, in constant memory and time.
+// Package recurrent runs a network sample by sample, on streams of any length, in constant memory
+// and in constant time per sample.
 //
-// In go input samples [d_input][n] (already normalised) or tokens, out come the decoder's answers [d_output].
-// A Network holds a model's constants for one step scale and is shared; a Stream holds the state of one
-// signal, float32 [H][M] per layer, split into real and imaginary parts, and belongs to one goroutine at a
-// time. Both modes of running read the same weights and give the same numbers; how a signal is cut into
-// calls, or which streams run together (StepMany), never changes a bit.
+// A Network holds a model's constants and is shared by streams. A Stream holds the state of one
+// signal, float32 [H][M] per layer, split into real and imaginary parts, and belongs to one
+// goroutine at a time. The input is samples [d_input][n], already normalised, or tokens; the output
+// is the decoder's, [d_output].
+//
+// Convolution mode (package convmode) reads the same weights and gives the same numbers up to
+// rounding. How a signal is cut into calls, and which streams StepMany advances together, never
+// changes a bit of the output.
+//
+// # Snapshots
+//
+// Stream.Snapshot writes a stream's state and Stream.Restore reads it, in the same process or in
+// another. docs/stream.md describes the format. A snapshot names the model, the options and the
+// kernel level it was taken with; Restore rejects it where one of them differs, because levels
+// round differently. After Restore the output has the same bits as without the interruption.
 package recurrent
 
 import (
@@ -21,19 +32,22 @@ import (
 
 // Options of a Network.
 type Options struct {
-	StepScale float64 // model samples per input sample: 2 where only every second sample arrives; 0 means 1 (docs/maths.md §1.6)
+	// StepScale is the number of model samples per input sample: 2 where only every second sample
+	// arrives. 0 means 1. The steps Δ of the SSMs are multiplied by it (docs/maths.md §1.6).
+	StepScale float64
 
-	// Window is how many samples the mean pool looks back: at least so many, and up to 126 more, since it forgets whole
-	// blocks of 64. 0: all since the start. A stream that never ends wants one.
+	// Window is the number of samples that the mean pool looks back. 0 means all since the start,
+	// which suits clips; an endless stream needs a window. The mean covers up to 126 samples more,
+	// since it forgets whole blocks of 64.
 	Window int
 }
 
-// Network is a model made ready for streaming at one step scale: immutable, shared by any number of streams.
+// Network is a model prepared for streaming. It is immutable and shared by any number of streams.
 type Network struct {
 	cfg       model.Config
 	stepScale float64
-	blocks    int      // complete blocks that the mean pool looks back, 0: all
-	hash      [32]byte // of the model, carried by snapshots
+	blocks    int      // complete blocks that the mean pool looks back; 0: all
+	hash      [32]byte // of the model, for snapshots
 	layers    []layer
 
 	encoder, decoder linear
@@ -41,14 +55,15 @@ type Network struct {
 	final            norm
 
 	mu   sync.Mutex
-	idle []*workspace // one for every call that ever ran at the same moment
+	idle []*workspace // as many as calls have run at the same time
 }
 
 // maxWindow bounds Options.Window.
 const maxWindow = 1 << 30
 
-// New prepares a model. It refuses models that a stream cannot run: bidirectional ones, whose second kernel
-// reads samples that have not arrived, truncated kernels, which no finite state reproduces, and those of two sequences.
+// New prepares a model. Models that a stream cannot run are an error: a bidirectional model reads
+// samples that have not arrived, no finite state reproduces a truncated kernel, and a model that
+// compares two sequences needs both.
 func New(m *model.Model, opt Options) (*Network, error) {
 	if err := vek.StartupErr(); err != nil {
 		return nil, fmt.Errorf("recurrent: %w", err)
@@ -59,17 +74,17 @@ func New(m *model.Model, opt Options) (*Network, error) {
 	}
 	switch {
 	case !(opt.StepScale > 0) || math.IsInf(opt.StepScale, 1):
-		return nil, fmt.Errorf("recurrent: step scale %v: want a finite number > 0", opt.StepScale)
+		return nil, fmt.Errorf("recurrent: step scale %v: expected a finite number > 0", opt.StepScale)
 	case opt.Window < 0 || opt.Window > maxWindow:
-		return nil, fmt.Errorf("recurrent: window %d: want 0 … %d samples", opt.Window, maxWindow)
+		return nil, fmt.Errorf("recurrent: window %d: expected 0 … %d samples", opt.Window, maxWindow)
 	case opt.Window > 0 && cfg.Pool != model.PoolMean:
-		return nil, fmt.Errorf("recurrent: window %d: the network's pool is %q, want %q", opt.Window, cfg.Pool, model.PoolMean)
+		return nil, fmt.Errorf("recurrent: window %d: the network's pool is %q, expected %q", opt.Window, cfg.Pool, model.PoolMean)
 	case cfg.SSM.Bidirectional:
-		return nil, errors.New("recurrent: the model is bidirectional: its second kernel reads future samples, which a stream does not have; run it in convolution mode")
+		return nil, errors.New("recurrent: the model is bidirectional and reads future samples, which a stream does not have; use package convmode")
 	case cfg.Pairs:
-		return nil, errors.New("recurrent: the model compares two sequences, a stream is one; run it in convolution mode")
+		return nil, errors.New("recurrent: the model compares two sequences, and a stream is one; use package convmode")
 	case cfg.SSM.LMax > 0:
-		return nil, fmt.Errorf("recurrent: the model truncates its kernels (l_max %d), but a recurrence has the whole kernel; run it in convolution mode", cfg.SSM.LMax)
+		return nil, fmt.Errorf("recurrent: the model truncates its kernels (l_max %d), and a recurrence has the whole kernel; use package convmode", cfg.SSM.LMax)
 	}
 
 	n := &Network{cfg: cfg, stepScale: opt.StepScale, blocks: (opt.Window + block - 1) / block, hash: m.Hash()}
@@ -90,7 +105,7 @@ func New(m *model.Model, opt Options) (*Network, error) {
 	return n, nil
 }
 
-// Level names the kernels that all networks run on: "generic", "avx2", "avx512" or "neon".
+// Level returns the name of the kernel level in use: "generic", "avx2", "avx512" or "neon".
 func Level() string { return string(vek.CurrentLevel()) }
 
 // StepScale returns the number of model samples per input sample.
@@ -99,20 +114,26 @@ func (n *Network) StepScale() float64 { return n.stepScale }
 // Outputs returns d_output.
 func (n *Network) Outputs() int { return n.cfg.DOutput }
 
-// StateBytes returns the size of one stream's state: 8·H·M bytes a layer with an SSM, and 8·H for the running mean, or
-// for each block of a window. The working memory of a call belongs to the network and is reused.
-func (n *Network) StateBytes() int { return 4*n.stateLen() + 8*n.sumLen()*(1+n.blocks) }
+// StateBytes returns the size of one stream's state: 8·H·M bytes per layer with an SSM, and with mean
+// pooling 8·H for the sum, or 8·H·(2 + blocks) with a window of so many blocks of 64 samples.
+func (n *Network) StateBytes() int {
+	rows := 1
+	if n.blocks > 0 {
+		rows = 2 + n.blocks
+	}
+	return 4*n.stateLen() + 8*n.sumLen()*rows
+}
 
-// StreamBytes returns what a stream costs in memory: its state, the window's sum, its last outputs (one position's) and
-// what holds them together.
+// StreamBytes returns what a stream takes in memory: its state and the outputs of one position. The
+// working memory of a call belongs to the network and is shared.
 func (n *Network) StreamBytes() int {
-	return int(unsafe.Sizeof(Stream{})) + n.StateBytes() + 8*n.sumLen() + 4*n.cfg.DOutput
+	return int(unsafe.Sizeof(Stream{})) + n.StateBytes() + 4*n.cfg.DOutput
 }
 
 // stateLen is the number of float32s of h: [layer][re, im][H][M].
 func (n *Network) stateLen() int { return n.cfg.CountSSM() * 2 * n.cfg.DModel * n.cfg.SSM.Modes() }
 
-// sumLen is the number of float64s of the running mean: [H].
+// sumLen is the number of float64s in the mean pool's sum: [H].
 func (n *Network) sumLen() int {
 	if n.cfg.Pool == model.PoolMean {
 		return n.cfg.DModel

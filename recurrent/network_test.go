@@ -286,12 +286,12 @@ func TestRefusals(t *testing.T) {
 		want      string
 	}{
 		{func(c *model.Config) { c.SSM.Bidirectional = true }, 1,
-			"recurrent: the model is bidirectional: its second kernel reads future samples, which a stream does not have; run it in convolution mode"},
+			"recurrent: the model is bidirectional and reads future samples, which a stream does not have; use package convmode"},
 		{func(c *model.Config) { c.SSM.LMax = 32 }, 1,
-			"recurrent: the model truncates its kernels (l_max 32), but a recurrence has the whole kernel; run it in convolution mode"},
-		{func(c *model.Config) {}, -1, "recurrent: step scale -1: want a finite number > 0"},
-		{func(c *model.Config) {}, math.NaN(), "recurrent: step scale NaN: want a finite number > 0"},
-		{func(c *model.Config) {}, math.Inf(1), "recurrent: step scale +Inf: want a finite number > 0"},
+			"recurrent: the model truncates its kernels (l_max 32), and a recurrence has the whole kernel; use package convmode"},
+		{func(c *model.Config) {}, -1, "recurrent: step scale -1: expected a finite number > 0"},
+		{func(c *model.Config) {}, math.NaN(), "recurrent: step scale NaN: expected a finite number > 0"},
+		{func(c *model.Config) {}, math.Inf(1), "recurrent: step scale +Inf: expected a finite number > 0"},
 	}
 	for _, test := range tests {
 		cfg := baseConfig()
@@ -311,12 +311,12 @@ func TestMisuse(t *testing.T) {
 		call func()
 		want string
 	}{
-		{"short sample", func() { samples.Step(make([]float32, 1)) }, "recurrent: 1 values for n = 1 samples of 2 channels"},
-		{"nothing", func() { samples.Process(nil, 0) }, "recurrent: 0 values for n = 0 samples of 2 channels"},
-		{"token", func() { samples.StepToken(1) }, "recurrent: tokens given to a network that reads samples"},
-		{"sample", func() { tokens.Step(make([]float32, 11)) }, "recurrent: samples given to a network that reads tokens"},
-		{"unknown token", func() { tokens.ProcessTokens([]int32{0, 11}) }, "recurrent: token 11: want one in [0, 11)"},
-		{"negative token", func() { tokens.StepToken(-1) }, "recurrent: token -1: want one in [0, 11)"},
+		{"short sample", func() { samples.Step(make([]float32, 1)) }, "recurrent: x has 1 values, expected 1 samples of 2 channels"},
+		{"nothing", func() { samples.Process(nil, 0) }, "recurrent: 0 samples, expected at least 1"},
+		{"token", func() { samples.StepToken(1) }, "recurrent: tokens for a network that reads samples"},
+		{"sample", func() { tokens.Step(make([]float32, 11)) }, "recurrent: samples for a network that reads tokens"},
+		{"unknown token", func() { tokens.ProcessTokens([]int32{0, 11}) }, "recurrent: token 11, expected 0 ≤ token < 11"},
+		{"negative token", func() { tokens.StepToken(-1) }, "recurrent: token -1, expected 0 ≤ token < 11"},
 		{"no tokens", func() { tokens.ProcessTokens(nil) }, "recurrent: no tokens"},
 	}
 	for _, test := range tests {

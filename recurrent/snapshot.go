@@ -3,106 +3,98 @@ package recurrent
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"hash/crc32"
 	"math"
+
+	"github.com/s4d-fast/s4d-fast/internal/snapshot"
 )
 
-// A snapshot is, little-endian and without padding:
-//
-//	offset  bytes
-//	     0      8  "S4DSTATE"
-//	     8      4  version, 2
-//	    12     32  hash of the model
-//	    44      8  step scale, float64
-//	    52      8  position, int64
-//	    60      8  blocks of the window, int64; 0 without one
-//	    68     4N  h, float32 [layer][re, im][H][M]
-//	68+4N     8H  with mean pooling: Σ over positions, float64 [H]
-//	               with a window, then: Σ over each complete block, float64 [blocks][H]
-//	   end      4  CRC-32 (Castagnoli) of all before
+// docs/stream.md describes the format.
 const (
 	snapshotMagic   = "S4DSTATE"
-	snapshotVersion = 2
-	snapshotHeader  = 68
+	snapshotVersion = 3
+	headBytes       = 64 // level, model's hash, step scale, blocks of the window, position
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // SnapshotBytes returns the length of a snapshot.
-func (n *Network) SnapshotBytes() int { return snapshotHeader + n.StateBytes() + crc32.Size }
+func (n *Network) SnapshotBytes() int { return snapshot.Overhead + headBytes + n.StateBytes() }
 
-// Snapshot appends the stream's state to dst, which may be nil. A stream of an equal model at the same step scale
-// that restores it continues with the same bits.
+// Snapshot appends the stream's state to dst, which may be nil.
 func (s *Stream) Snapshot(dst []byte) []byte {
-	start := len(dst)
-	le := binary.LittleEndian
-	dst = append(dst, snapshotMagic...)
-	dst = le.AppendUint32(dst, snapshotVersion)
+	start, le := len(dst), binary.LittleEndian
+	dst = snapshot.Begin(dst, snapshotMagic, snapshotVersion)
+	level := levelName()
+	dst = append(dst, level[:]...)
 	dst = append(dst, s.net.hash[:]...)
 	dst = le.AppendUint64(dst, math.Float64bits(s.net.stepScale))
-	dst = le.AppendUint64(dst, uint64(s.position))
 	dst = le.AppendUint64(dst, uint64(s.net.blocks))
+	dst = le.AppendUint64(dst, uint64(s.position))
 	for _, x := range s.state {
 		dst = le.AppendUint32(dst, math.Float32bits(x))
 	}
-	for _, list := range [][]float64{s.sum, s.ring} {
+	for _, list := range [...][]float64{s.sum, s.window.cycle, s.window.rows} {
 		for _, x := range list {
 			dst = le.AppendUint64(dst, math.Float64bits(x))
 		}
 	}
-	return le.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli))
+	return snapshot.End(dst, start)
 }
 
-// Restore continues from a snapshot. On an error the stream is unchanged.
+// Restore continues from a snapshot of a stream of an equal model, with equal options, at the same
+// kernel level. After an error the stream is unchanged.
 func (s *Stream) Restore(b []byte) error {
-	if err := s.net.checkSnapshot(b); err != nil {
-		return err
+	body, err := snapshot.Open(b, snapshotMagic, snapshotVersion)
+	if err == nil {
+		err = s.net.checkSnapshot(body)
+	}
+	if err != nil {
+		return fmt.Errorf("recurrent: snapshot: %w", err)
 	}
 	le := binary.LittleEndian
-	s.position = int64(le.Uint64(b[52:]))
-	b = b[snapshotHeader:]
+	s.position = int64(le.Uint64(body[56:]))
+	body = body[headBytes:]
 	for i := range s.state {
-		s.state[i] = math.Float32frombits(le.Uint32(b[4*i:]))
+		s.state[i] = math.Float32frombits(le.Uint32(body[4*i:]))
 	}
-	b = b[4*len(s.state):]
-	for _, list := range [][]float64{s.sum, s.ring} {
+	body = body[4*len(s.state):]
+	for _, list := range [...][]float64{s.sum, s.window.cycle, s.window.rows} {
 		for i := range list {
-			list[i] = math.Float64frombits(le.Uint64(b[8*i:]))
+			list[i] = math.Float64frombits(le.Uint64(body[8*i:]))
 		}
-		b = b[8*len(list):]
+		body = body[8*len(list):]
 	}
-	s.sumRing()
 	return nil
 }
 
-func (n *Network) checkSnapshot(b []byte) error {
+// levelName returns the kernel level in use, padded with zeros.
+func levelName() (name [8]byte) {
+	copy(name[:], Level())
+	return name
+}
+
+func (n *Network) checkSnapshot(body []byte) error {
 	le := binary.LittleEndian
-	if len(b) < snapshotHeader+crc32.Size || string(b[:8]) != snapshotMagic {
-		return errors.New("recurrent: snapshot: not a snapshot of a stream")
+	if len(body) < headBytes {
+		return fmt.Errorf("%d bytes, expected %d", len(body)+snapshot.Overhead, n.SnapshotBytes())
 	}
-	if v := le.Uint32(b[8:]); v != snapshotVersion {
-		return fmt.Errorf("recurrent: snapshot: version %d, this program reads version %d", v, snapshotVersion)
+	if !bytes.Equal(body[8:40], n.hash[:]) {
+		return fmt.Errorf("taken from another model (hash %x…, this model's is %x…)", body[8:12], n.hash[:4])
 	}
-	body, sum := b[:len(b)-crc32.Size], le.Uint32(b[len(b)-crc32.Size:])
-	if got := crc32.Checksum(body, castagnoli); got != sum {
-		return fmt.Errorf("recurrent: snapshot: damaged or cut short (checksum %08x, want %08x)", got, sum)
+	if level := levelName(); !bytes.Equal(body[:8], level[:]) {
+		taken := bytes.TrimRight(body[:8], "\x00")
+		return fmt.Errorf("taken at kernel level %q, this program runs at %q, which rounds differently; set S4D_LEVEL=%s", taken, Level(), taken)
 	}
-	if !bytes.Equal(b[12:44], n.hash[:]) {
-		return fmt.Errorf("recurrent: snapshot: taken from another model (hash %x…, this model's is %x…)", b[12:16], n.hash[:4])
+	if scale := math.Float64frombits(le.Uint64(body[40:])); scale != n.stepScale {
+		return fmt.Errorf("taken at step scale %v, this network has %v", scale, n.stepScale)
 	}
-	if stepScale := math.Float64frombits(le.Uint64(b[44:])); stepScale != n.stepScale {
-		return fmt.Errorf("recurrent: snapshot: taken at step scale %v, this network runs at %v", stepScale, n.stepScale)
+	if blocks := le.Uint64(body[48:]); blocks != uint64(n.blocks) {
+		return fmt.Errorf("taken with a window of %d blocks, this network has %d", blocks, n.blocks)
 	}
-	if blocks := le.Uint64(b[60:]); blocks != uint64(n.blocks) {
-		return fmt.Errorf("recurrent: snapshot: a window of %d blocks, this network's has %d", blocks, n.blocks)
+	if position := int64(le.Uint64(body[56:])); position < 0 {
+		return fmt.Errorf("position %d, expected at least 0", position)
 	}
-	if len(b) != n.SnapshotBytes() {
-		return fmt.Errorf("recurrent: snapshot: %d bytes, want %d", len(b), n.SnapshotBytes())
-	}
-	if position := int64(le.Uint64(b[52:])); position < 0 {
-		return fmt.Errorf("recurrent: snapshot: position %d", position)
+	if want := n.SnapshotBytes() - snapshot.Overhead; len(body) != want {
+		return fmt.Errorf("%d bytes, expected %d", len(body)+snapshot.Overhead, want+snapshot.Overhead)
 	}
 	return nil
 }

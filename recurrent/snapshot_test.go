@@ -10,11 +10,13 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/recurrent"
 )
 
-// TestSnapshot: a stream that is restored in the middle, in another network of the same model, continues with
-// the same bits.
+// A stream that is restored in the middle, in another network of the same model, continues with the
+// same bits.
 func TestSnapshot(t *testing.T) {
 	const length = 200
 	for name, cfg := range variants() {
@@ -33,58 +35,65 @@ func TestSnapshot(t *testing.T) {
 					return s.Process(columns(x, cfg.DInput, length, from, to-from), to-from)
 				}
 				part(first, 0, at)
-				part(second, 0, 17) // dirt that Restore must remove
+				part(second, 0, 17) // which Restore must forget
 				if err := second.Restore(first.Snapshot(nil)); err != nil {
 					t.Fatal(err)
 				}
 				if second.Position() != int64(at) {
-					t.Errorf("position %d, want %d", second.Position(), at)
+					t.Errorf("position %d, expected %d", second.Position(), at)
 				}
 				if !slices.Equal(part(second, at, length), part(first, at, length)) {
-					t.Errorf("restored at %d: answers differ", at)
+					t.Errorf("restored at %d: the outputs differ", at)
 				}
 			}
 		})
 	}
 }
 
-// TestRestoreRefuses: each kind of unfit bytes has its error and leaves the stream as it was.
-func TestRestoreRefuses(t *testing.T) {
+// signed replaces a snapshot's checksum by the right one.
+func signed(b []byte) []byte {
+	body := b[:max(0, len(b)-4)]
+	return binary.LittleEndian.AppendUint32(bytes.Clone(body), crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
+}
+
+// Each kind of invalid snapshot has its error and leaves the stream as it was.
+func TestRestoreErrors(t *testing.T) {
 	cfg := baseConfig()
 	m := newModel(t, cfg, 1)
 	good := newNetwork(t, m, 1).NewStream()
 	good.Process(signal(1, cfg.DInput, 10), 10)
 	snapshot := good.Snapshot(nil)
-	edit := func(at int, b byte) []byte { // and mend the checksum
+	edit := func(at int, b ...byte) []byte {
 		s := bytes.Clone(snapshot)
-		s[at] ^= b
-		body := s[:len(s)-4]
-		binary.LittleEndian.PutUint32(s[len(body):], crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
-		return s
+		copy(s[at:], b)
+		return signed(s)
 	}
 	flip := func(at int) []byte { s := bytes.Clone(snapshot); s[at] ^= 1; return s }
-	otherModel := newNetwork(t, newModel(t, cfg, 2), 1).NewStream().Snapshot(nil)
-	otherRate := newNetwork(t, m, 2).NewStream().Snapshot(nil)
-	long := append(bytes.Clone(snapshot[:len(snapshot)-4]), 0, 0, 0, 0)
-	long = binary.LittleEndian.AppendUint32(long, crc32.Checksum(long, crc32.MakeTable(crc32.Castagnoli)))
+	relabelled := *m
+	relabelled.Meta.Labels = []string{"a", "b", "c"}
+	take := func(m *model.Model, scale float64) []byte { return newNetwork(t, m, scale).NewStream().Snapshot(nil) }
 
 	tests := []struct {
 		name string
 		b    []byte
 		want string
 	}{
-		{"nothing", nil, "not a snapshot of a stream"},
-		{"other file", []byte(strings.Repeat("RIFF", 100)), "not a snapshot of a stream"},
-		{"other version", edit(8, 3), "version 1, this program reads version 2"},
-		{"other model", otherModel, "taken from another model (hash "},
-		{"other rate", otherRate, "taken at step scale 2, this network runs at 1"},
-		{"cut short", snapshot[:len(snapshot)-1], "damaged or cut short"},
-		{"too long", long, fmt.Sprintf("%d bytes, want %d", len(snapshot)+4, len(snapshot))},
-		{"bit in the hash", flip(20), "damaged or cut short"},
-		{"bit in the state", flip(100), "damaged or cut short"},
-		{"bit in the sums", flip(len(snapshot) - 10), "damaged or cut short"},
-		{"bit in the checksum", flip(len(snapshot) - 1), "damaged or cut short"},
-		{"negative position", edit(59, 0x80), "position -"},
+		{"nothing", nil, `does not begin with "S4DSTATE"`},
+		{"other file", []byte(strings.Repeat("RIFF", 100)), `does not begin with "S4DSTATE"`},
+		{"old version", edit(8, 2), "format version 2, this program reads version 3"},
+		{"other model", take(newModel(t, cfg, 2), 1), "taken from another model (hash "},
+		{"other labels", take(&relabelled, 1), "taken from another model (hash "},
+		{"other level", edit(12, []byte("abacus\x00\x00")...), `taken at kernel level "abacus", this program runs at "` + recurrent.Level() + `"`},
+		{"other step scale", take(m, 2), "taken at step scale 2, this network has 1"},
+		{"truncated", snapshot[:len(snapshot)-1], "damaged or truncated"},
+		{"body too short", signed(snapshot[:50]), fmt.Sprintf("50 bytes, expected %d", len(snapshot))},
+		{"state too short", signed(snapshot[:len(snapshot)-4]), fmt.Sprintf("%d bytes, expected %d", len(snapshot)-4, len(snapshot))},
+		{"too long", signed(append(bytes.Clone(snapshot), 0, 0, 0, 0)), fmt.Sprintf("%d bytes, expected %d", len(snapshot)+4, len(snapshot))},
+		{"bit in the hash", flip(30), "damaged or truncated"},
+		{"bit in the state", flip(100), "damaged or truncated"},
+		{"bit in the sums", flip(len(snapshot) - 10), "damaged or truncated"},
+		{"bit in the checksum", flip(len(snapshot) - 1), "damaged or truncated"},
+		{"negative position", edit(75, 0x80), "position -"},
 	}
 	s := newNetwork(t, m, 1).NewStream()
 	s.Process(signal(3, cfg.DInput, 20), 20)
@@ -92,7 +101,7 @@ func TestRestoreRefuses(t *testing.T) {
 	for _, test := range tests {
 		err := s.Restore(test.b)
 		if err == nil || !strings.HasPrefix(err.Error(), "recurrent: snapshot: ") || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: got %v, want %s", test.name, err, test.want)
+			t.Errorf("%s: error %v, expected %q", test.name, err, test.want)
 		}
 	}
 	for cut := range len(snapshot) {
@@ -101,7 +110,43 @@ func TestRestoreRefuses(t *testing.T) {
 		}
 	}
 	if !bytes.Equal(s.Snapshot(nil), before) {
-		t.Error("a refused snapshot changed the stream")
+		t.Error("a rejected snapshot changed the stream")
+	}
+}
+
+// A snapshot of another kernel level is an error that names the level to set; at its own level it
+// continues with the same bits.
+func TestRestoreAtAnotherLevel(t *testing.T) {
+	levels := vek.Levels()
+	if len(levels) < 2 {
+		t.Skip("this machine has one level")
+	}
+	defer func(l vek.Level) { _ = vek.SetLevel(l) }(vek.CurrentLevel()) // it was in use
+	set := func(l vek.Level) {
+		t.Helper()
+		if err := vek.SetLevel(l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := newModel(t, baseConfig(), 1)
+	x := signal(1, 2, 100)
+	set(levels[0])
+	first := newNetwork(t, m, 1).NewStream()
+	first.Process(columns(x, 2, 100, 0, 50), 50)
+	snapshot := first.Snapshot(nil)
+	want := slices.Clone(first.Process(columns(x, 2, 100, 50, 50), 50))
+
+	set(levels[1])
+	second := newNetwork(t, m, 1).NewStream()
+	if err := second.Restore(snapshot); err == nil || !strings.Contains(err.Error(), "set S4D_LEVEL="+string(levels[0])) {
+		t.Errorf("at level %s: error %v", levels[1], err)
+	}
+	set(levels[0])
+	if err := second.Restore(snapshot); err != nil {
+		t.Fatal(err)
+	}
+	if got := second.Process(columns(x, 2, 100, 50, 50), 50); !slices.Equal(got, want) {
+		t.Errorf("output %v, expected %v", got, want)
 	}
 }
 
@@ -111,49 +156,64 @@ func TestSnapshotAppends(t *testing.T) {
 	s.Step(make([]float32, 2))
 	plain, appended := s.Snapshot(nil), s.Snapshot([]byte("prefix"))
 	if !bytes.Equal(appended[6:], plain) || len(plain) != net.SnapshotBytes() {
-		t.Errorf("%d and %d bytes, want %d and 6 more", len(plain), len(appended), net.SnapshotBytes())
+		t.Errorf("%d and %d bytes, expected %d and 6 more", len(plain), len(appended), net.SnapshotBytes())
 	}
 }
 
-// TestManyStreams: 64 streams of one network, advanced by turns in several goroutines, each give what they give
-// alone.
+// 64 streams of one network, advanced in turns by several goroutines, each give the bits that they
+// give alone.
 func TestManyStreams(t *testing.T) {
 	const streams, length, chunk = 64, 210, 30
 	cfg := baseConfig()
 	net := newNetwork(t, newModel(t, cfg, 1), 1)
-	answers := make([][]float32, streams)
+	outputs := make([][]float32, streams)
 	var group sync.WaitGroup
 	for worker := range 4 {
 		group.Go(func() {
-			mine := map[int]*recurrent.Stream{}
+			own := map[int]*recurrent.Stream{}
 			for at := 0; at < length; at += chunk {
 				for i := worker; i < streams; i += 4 {
-					if mine[i] == nil {
-						mine[i] = net.NewStream()
+					if own[i] == nil {
+						own[i] = net.NewStream()
 					}
 					x := signal(uint64(i), cfg.DInput, length)
-					answers[i] = slices.Clone(mine[i].Process(columns(x, cfg.DInput, length, at, chunk), chunk))
+					outputs[i] = slices.Clone(own[i].Process(columns(x, cfg.DInput, length, at, chunk), chunk))
 				}
 			}
 		})
 	}
 	group.Wait()
-	for i, got := range answers {
+	for i, got := range outputs {
 		want := net.NewStream().Process(signal(uint64(i), cfg.DInput, length), length)
 		if !slices.Equal(got, want) {
-			t.Errorf("stream %d differs when others run beside it", i)
+			t.Errorf("stream %d differs when other streams run beside it", i)
 		}
 	}
 }
 
+// Bytes under a right checksum are rejected and change nothing, or are the snapshot of the stream
+// that they restore. To fuzz: go test -fuzz=FuzzRestore -fuzzminimizetime=1s ./recurrent
 func FuzzRestore(f *testing.F) {
-	s := newNetwork(f, newModel(f, baseConfig(), 1), 1).NewStream()
-	f.Add(s.Snapshot(nil))
-	f.Add([]byte("S4DSTATE"))
+	cfg := baseConfig()
+	cfg.DModel, cfg.NLayers, cfg.SSM.DModel, cfg.SSM.DState = 2, 1, 2, 2 // a snapshot of some 150 bytes
+	m := newModel(f, cfg, 1)
+	r, err := recurrent.New(m, recurrent.Options{Window: 100})
+	if err != nil {
+		f.Fatal(err)
+	}
+	s := r.NewStream()
+	for _, n := range []int{1, 200} {
+		s.Process(make([]float32, 2*n), n)
+		f.Add(s.Snapshot(nil))
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
+		b = signed(b)
 		before := s.Snapshot(nil)
-		if s.Restore(b) != nil && !bytes.Equal(s.Snapshot(nil), before) {
-			t.Error("a refused snapshot changed the stream")
+		if err := s.Restore(b); err != nil {
+			b = before
+		}
+		if got := s.Snapshot(nil); !bytes.Equal(got, b) {
+			t.Errorf("snapshot %x, expected %x", got, b)
 		}
 	})
 }

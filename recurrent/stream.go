@@ -11,27 +11,26 @@ import (
 type Stream struct {
 	net      *Network
 	state    []float32 // [layer][re, im][H][M]
-	sum      []float64 // [H] Σ of the last layer over positions, or those of the block at hand: in float64, exact for days
-	ring     []float64 // [blocks][H] with a window: sums of the last complete blocks
-	past     []float64 // [H] Σ of ring
+	sum      []float64 // [H] Σ of the last layer over all positions; with a window, over this block's
+	window   window
 	position int64
 	out      []float32
-	entered  bool // by StepMany
+	marked   bool // by StepMany
 }
 
 // NewStream starts a stream at position 0 with state 0.
 func (n *Network) NewStream() *Stream {
 	return &Stream{
-		net:   n,
-		state: make([]float32, n.stateLen()),
-		sum:   make([]float64, n.sumLen()),
-		ring:  make([]float64, n.blocks*n.sumLen()),
-		past:  make([]float64, n.sumLen()),
-		out:   make([]float32, n.cfg.DOutput),
+		net:    n,
+		state:  make([]float32, n.stateLen()),
+		sum:    make([]float64, n.sumLen()),
+		window: newWindow(n.blocks, n.sumLen()),
+		out:    make([]float32, n.cfg.DOutput),
 	}
 }
 
-// NewStream prepares a model at step scale 1 and starts one stream. For several, share a Network.
+// NewStream prepares a model with default options and starts one stream. For several streams,
+// share a Network.
 func NewStream(m *model.Model) (*Stream, error) {
 	n, err := New(m, Options{})
 	if err != nil {
@@ -47,26 +46,8 @@ func (s *Stream) Position() int64 { return s.position }
 func (s *Stream) Reset() {
 	clear(s.state)
 	clear(s.sum)
-	clear(s.ring)
-	clear(s.past)
+	s.window.reset()
 	s.position = 0
-}
-
-// turnWindow moves the sums of a complete block into the ring, in the place of the oldest.
-func (s *Stream) turnWindow() {
-	h := len(s.sum)
-	at := int((s.position/block - 1) % int64(s.net.blocks))
-	copy(s.ring[at*h:], s.sum)
-	clear(s.sum)
-	s.sumRing()
-}
-
-// sumRing sums the ring anew, so that nothing drifts.
-func (s *Stream) sumRing() {
-	clear(s.past)
-	for i, v := range s.ring {
-		s.past[i%len(s.past)] += v
-	}
 }
 
 // pooled returns the number of positions that the mean is taken over.
@@ -77,19 +58,23 @@ func (s *Stream) pooled() int64 {
 	return min(s.position, int64(s.net.blocks)*block+s.position%block)
 }
 
-// Step takes one sample x [d_input], normalised as in training, and returns [d_output]: the decoder of the mean
-// over all positions so far (pool mean), or of this position (last, none). The result is valid until the next
-// call. Nothing is allocated.
+// Step takes one sample x [d_input], normalised as in training, and returns the output [d_output]:
+// the decoder's output for the mean over all positions so far (pool mean) or for this position (pool
+// last or none). The result is valid until the next call. Step allocates nothing.
 func (s *Stream) Step(x []float32) []float32 { return s.Process(x, 1) }
 
-// Process takes n ≥ 1 samples x [d_input][n] and returns what Step would have returned for the last of them; for
-// pool none all answers, as [d_output][n]. Only a longer n than ever before, with pool none, allocates.
+// Process takes n ≥ 1 samples x [d_input][n] and returns what Step would have returned for the last
+// of them; with pool none it returns the outputs of all samples, [d_output][n]. It allocates only
+// with pool none, and only if n is larger than ever before.
 func (s *Stream) Process(x []float32, n int) []float32 {
 	if s.net.embedding != nil {
-		panic("recurrent: samples given to a network that reads tokens")
+		panic("recurrent: samples for a network that reads tokens")
 	}
-	if n < 1 || len(x) != s.net.cfg.DInput*n {
-		panic(fmt.Sprintf("recurrent: %d values for n = %d samples of %d channels", len(x), n, s.net.cfg.DInput))
+	if n < 1 {
+		panic(fmt.Sprintf("recurrent: %d samples, expected at least 1", n))
+	}
+	if len(x) != s.net.cfg.DInput*n {
+		panic(fmt.Sprintf("recurrent: x has %d values, expected %d samples of %d channels", len(x), n, s.net.cfg.DInput))
 	}
 	return s.process(x, nil, n)
 }
@@ -111,11 +96,11 @@ func (s *Stream) ProcessTokens(ids []int32) []float32 {
 
 func (n *Network) checkTokens(ids []int32) {
 	if n.embedding == nil {
-		panic("recurrent: tokens given to a network that reads samples")
+		panic("recurrent: tokens for a network that reads samples")
 	}
 	for _, id := range ids {
 		if id < 0 || int(id) >= n.cfg.DInput {
-			panic(fmt.Sprintf("recurrent: token %d: want one in [0, %d)", id, n.cfg.DInput))
+			panic(fmt.Sprintf("recurrent: token %d, expected 0 ≤ token < %d", id, n.cfg.DInput))
 		}
 	}
 }
@@ -127,9 +112,9 @@ func (s *Stream) process(x []float32, ids []int32, n int) []float32 {
 	if perPosition {
 		s.reserve(n)
 	}
-	alone := [1]*Stream{s}
-	ws := net.borrow()
-	defer net.giveBack(ws)
+	single := [1]*Stream{s}
+	ws := net.acquire()
+	defer net.release(ws)
 	for at := 0; at < n; {
 		t := min(n-at, block-int(s.position%block))
 		if ids != nil {
@@ -137,23 +122,23 @@ func (s *Stream) process(x []float32, ids []int32, n int) []float32 {
 		} else {
 			net.encode(ws, x, n, at, t)
 		}
-		net.advance(ws, alone[:], t)
+		net.advance(ws, single[:], t)
 		if perPosition {
 			out := vek.MatrixOf(s.out, net.cfg.DOutput, n).Columns(at, at+t)
 			net.decoder.apply(out, vek.MatrixOf(ws.x, net.cfg.DModel, t), ws.gemm)
 		} else if at+t == n {
-			net.answer(vek.MatrixOf(s.out, net.cfg.DOutput, 1), ws, alone[:], t)
+			net.decode(vek.MatrixOf(s.out, net.cfg.DOutput, 1), ws, single[:], t)
 		}
 		at += t
 	}
 	return s.out
 }
 
-// reserve gives out [d_output][n] floats.
+// reserve makes s.out [d_output][n].
 func (s *Stream) reserve(n int) {
-	want := s.net.cfg.DOutput * n
-	if cap(s.out) < want {
-		s.out = make([]float32, want)
+	size := s.net.cfg.DOutput * n
+	if cap(s.out) < size {
+		s.out = make([]float32, size)
 	}
-	s.out = s.out[:want]
+	s.out = s.out[:size]
 }

@@ -3,6 +3,7 @@ package recurrent_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,6 +19,32 @@ func windowed(t *testing.T, m *model.Model, window int) *recurrent.Network {
 		t.Fatal(err)
 	}
 	return net
+}
+
+// Once large samples have left the window, nothing of them is left in the mean: it has the bits of a
+// stream that never saw them. A running sum that subtracts what leaves would keep a rest of them.
+func TestWindowForgets(t *testing.T) {
+	cfg := baseConfig()
+	cfg.NLayers, cfg.Norm = 1, model.NormNone
+	m := newModel(t, cfg, 3)
+	for i := range m.Weights.Layers[0].LogDecay {
+		m.Weights.Layers[0].LogDecay[i] = 20 // the state forgets a sample within a block; the sums are left
+	}
+	net := windowed(t, m, 100)
+	const length = 64 * 300
+	x := signal(4, cfg.DInput, length)
+	loud := slices.Clone(x)
+	for i := range 64 * 150 {
+		loud[i] *= 1e15
+	}
+	got, want := net.NewStream(), net.NewStream()
+	for at := 0; at < length; at += 64 {
+		a := got.Process(columns(loud, cfg.DInput, length, at, 64), 64)
+		b := want.Process(columns(x, cfg.DInput, length, at, 64), 64)
+		if at >= 64*152 && !slices.Equal(a, b) {
+			t.Fatalf("%d blocks later: %v, expected %v", at/64-150, a, b)
+		}
+	}
 }
 
 // The answer of a stream with a window is the mean of the per-position answers since the block in which the window
@@ -73,7 +100,7 @@ func TestWindow(t *testing.T) {
 		}
 	}
 	snapshot := windowed(t, m, 64).NewStream().Snapshot(nil)
-	if err := windowed(t, m, 65).NewStream().Restore(snapshot); err == nil || !strings.Contains(err.Error(), "a window of 1 blocks, this network's has 2") {
+	if err := windowed(t, m, 65).NewStream().Restore(snapshot); err == nil || !strings.Contains(err.Error(), "taken with a window of 1 blocks, this network has 2") {
 		t.Errorf("another window's snapshot: error %v", err)
 	}
 	if _, err := recurrent.New(&every, recurrent.Options{Window: 5}); err == nil || !strings.Contains(err.Error(), `pool is "none"`) {

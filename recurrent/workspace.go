@@ -5,11 +5,13 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// block is the number of samples that are run together. Blocks end at multiples of it, counted from the
-// stream's first sample, and there the phases are corrected: so neither depends on how calls cut the signal.
+// block is the number of samples that are computed together. Blocks end at multiples of it, counted
+// from the stream's first sample, and phases are corrected there. Neither depends on how calls cut
+// the signal.
 const block = 64
 
-// workspace is the working memory of one call: activations as [channel][t] tiles of at most block columns.
+// workspace is the working memory of one call: activations as [channel][t] tiles of at most block
+// columns.
 type workspace struct {
 	x, u, y    []float32 // [H][t]: the residual stream, a layer's input, its output
 	mix        []float32 // [2H][t]
@@ -32,8 +34,8 @@ func newWorkspace(cfg *model.Config) *workspace {
 	}
 }
 
-// borrow takes an idle workspace, or makes one; giveBack returns it.
-func (n *Network) borrow() *workspace {
+// acquire takes an idle workspace, or makes one; release returns it.
+func (n *Network) acquire() *workspace {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if last := len(n.idle) - 1; last >= 0 {
@@ -44,13 +46,13 @@ func (n *Network) borrow() *workspace {
 	return newWorkspace(&n.cfg)
 }
 
-func (n *Network) giveBack(ws *workspace) {
+func (n *Network) release(ws *workspace) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.idle = append(n.idle, ws)
 }
 
-// encode writes the encoder's answer for columns [at, at+t) of x [d_input][n] to ws.x.
+// encode writes the encoder's output for columns [at, at+t) of x [d_input][n] to ws.x.
 func (n *Network) encode(ws *workspace, x []float32, length, at, t int) {
 	in := vek.MatrixOf(x, n.cfg.DInput, length).Columns(at, at+t)
 	n.encoder.apply(vek.MatrixOf(ws.x, n.cfg.DModel, t), in, ws.gemm)
@@ -66,7 +68,8 @@ func (n *Network) embed(ws *workspace, ids []int32) {
 	}
 }
 
-// forward runs all layers over ws.x, in place, t columns of each stream in turn, advancing their states.
+// forward runs all layers over ws.x in place, t columns of each stream in turn, and advances the
+// streams' states.
 func (n *Network) forward(ws *workspace, streams []*Stream, t int) {
 	for i := range n.layers {
 		n.block(i, ws, streams, t)
@@ -74,7 +77,8 @@ func (n *Network) forward(ws *workspace, streams []*Stream, t int) {
 	n.normalise(&n.final, ws, len(streams)*t)
 }
 
-// block is one layer (docs/maths.md §3.2): x ← x + mix(act(ssm(norm(x)))) with a pre-norm, x ← norm(x + …) without.
+// block computes one layer (docs/maths.md §3.2): x ← x + mix(act(ssm(norm(x)))) with a pre-norm,
+// x ← norm(x + mix(act(ssm(x)))) without.
 func (n *Network) block(i int, ws *workspace, streams []*Stream, t int) {
 	l, h, columns := &n.layers[i], n.cfg.DModel, len(streams)*t
 	x, u, y := vek.MatrixOf(ws.x, h, columns), vek.MatrixOf(ws.u, h, columns), vek.MatrixOf(ws.y, h, columns)
@@ -104,7 +108,7 @@ func (n *Network) block(i int, ws *workspace, streams []*Stream, t int) {
 	}
 }
 
-// mix returns the position-wise linear layer's answer to y [H][t].
+// mix returns the output of the position-wise linear layer for y [H][t].
 func (n *Network) mix(l *linear, ws *workspace, y vek.Matrix) vek.Matrix {
 	if n.cfg.Mixing == model.MixingNone {
 		return y
