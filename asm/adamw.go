@@ -1,6 +1,7 @@
 package asm
 
-// adamW generates the optimizer's update, whose time is a division and a square root an element.
+// adamW generates the optimizer's update. Its time is that of one division and one square root per
+// element.
 func adamW(f *file) {
 	f.elementwise("adamW", "func(p, m, v, g []float32, new1, new2, keep, step, root, eps float32)", func(g *gen) {
 		p, m, v, grad := g.ptr("p"), g.ptr("m"), g.ptr("v"), g.ptr("g")

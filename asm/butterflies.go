@@ -6,7 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// part transforms as many lanes of a vector as a register has.
+// part transforms the lanes of a vector that fit in a register.
 func (b *butterfly) part() {
 	switch {
 	case b.radix == 2:
@@ -27,7 +27,8 @@ func (b *butterfly) part() {
 	}
 }
 
-// three: the sum, and m ∓ i·d with m = x_0 − (x_1 + x_2)/2, d = sin(2π/3)·(x_1 − x_2).
+// three: y_0 = x_0 + x_1 + x_2 and y_{1,2} = m ∓ i·d, where m = x_0 − (x_1 + x_2)/2 and
+// d = sin(2π/3)·(x_1 − x_2).
 func (b *butterfly) three() {
 	x := b.input(0)
 	s, d := b.sumDiff(b.input(1), b.input(2))
@@ -77,7 +78,8 @@ func (b *butterfly) four() {
 	}
 }
 
-// five: with a = x_1 + x_4, b = x_2 + x_3, c and d the differences, the results are x_0 + a + b, m ∓ i·u and n ∓ i·v,
+// five: y_0 = x_0 + a + b, y_{1,4} = m ∓ i·u and y_{2,3} = n ∓ i·v, where a = x_1 + x_4, b = x_2 +
+// x_3, c = x_1 − x_4, d = x_2 − x_3 and
 //
 //	m = x_0 + a·cos 2π/5 + b·cos 4π/5,  n = x_0 + a·cos 4π/5 + b·cos 2π/5,
 //	u = c·sin 2π/5 + d·sin 4π/5,        v = c·sin 4π/5 − d·sin 2π/5.
@@ -104,7 +106,7 @@ func (b *butterfly) five() {
 	b.VADDPS(a.im, x.im, x.im)
 	b.output(0, x)
 
-	// c and d become u/sin 2π/5 = c + r·d and v/sin 2π/5 = r·c − d, r = sin 4π/5 / sin 2π/5.
+	// With r = sin 4π/5 / sin 2π/5: u/sin 2π/5 = c + r·d and v/sin 2π/5 = r·c − d.
 	r := s2 / s1
 	u := complexVec{b.vec(), b.vec()}
 	b.VMOVAPS(c.re, u.re)
@@ -120,7 +122,8 @@ func (b *butterfly) five() {
 	b.ordered(2, 3, minus, plus)
 }
 
-// eightForward: the even outputs are the transform of x_m + x_{m+4}, the odd ones that of (x_m − x_{m+4})·w_8^m.
+// eightForward: the even outputs are the transform of x_m + x_{m+4}, the odd ones the transform of
+// (x_m − x_{m+4})·w_8^m.
 func (b *butterfly) eightForward() {
 	pair := func(m int, add bool) complexVec {
 		x := b.raw(m)
@@ -139,7 +142,7 @@ func (b *butterfly) eightForward() {
 	var x [4]complexVec
 	var differences [4]complexVec
 	for m := range x {
-		if b.neon() && !b.half { // has the registers, and no sums with memory
+		if b.neon() && !b.half { // enough registers, and no additions from memory
 			x[m], differences[m] = b.sumDiff(b.raw(m), b.raw(m+4))
 			continue
 		}
@@ -170,7 +173,8 @@ func (b *butterfly) eightForward() {
 	}
 }
 
-// eightInverse: y_m = A_m + w_8^{−m}·B_m, A and B the transforms of the even and the odd inputs, y_{m+4} = A_m − ….
+// eightInverse: y_m = A_m + w_8^{−m}·B_m and y_{m+4} = A_m − w_8^{−m}·B_m, where A and B are the
+// transforms of the even and the odd inputs.
 func (b *butterfly) eightInverse() {
 	var x [4]complexVec
 	for k := range x {
@@ -184,7 +188,8 @@ func (b *butterfly) eightInverse() {
 	s0, s1 := b.sumDiff(x[0], x[2])
 	s2, s3 := b.sumDiff(x[1], x[3])
 	b0, b2 := b.sumDiff(s0, s2)
-	// (1+i)/√2·(s1 + i·s3) = (u + i·v)/√2 and (−1+i)/√2·(s1 − i·s3) = −(u − i·v)/√2 … with u = s1 − s3, v = s1 + s3
+	// With u = s1 − s3 and v = s1 + s3: (1+i)/√2·(s1 + i·s3) = (u + i·v)/√2 and
+	// (−1+i)/√2·(s1 − i·s3) = −(u − i·v)/√2.
 	v, u := b.sumDiff(s1, s3)
 	b3, b1 := b.sumDiffI(u, v)
 	b.last(0, even, func(a complexVec) (complexVec, complexVec) { return b.sumDiff(a, b0) })
@@ -196,7 +201,7 @@ func (b *butterfly) eightInverse() {
 	b.last(3, even, func(a complexVec) (complexVec, complexVec) { return b.halves(a, b3, -1) })
 }
 
-// oddPair stores s + p/√2 as output k and s − p/√2 as output l, with p's sign.
+// oddPair stores s + sign·p/√2 as output k and s − sign·p/√2 as output l.
 func (b *butterfly) oddPair(k, l int, s, p complexVec, sign float64) {
 	plus, minus := b.halves(s, p, sign)
 	b.output(k, plus)
@@ -205,7 +210,7 @@ func (b *butterfly) oddPair(k, l int, s, p complexVec, sign float64) {
 
 func (b *butterfly) halves(s, p complexVec, sign float64) (plus, minus complexVec) {
 	plus = complexVec{b.vec(), b.vec()}
-	if b.neon() { // where a product and two sums take no longer than a copy and two multiply-adds
+	if b.neon() { // a product and two sums take no longer than a copy and two multiply-adds
 		c := b.broadcast(sign * math.Sqrt2 / 2)
 		b.VMULPS(c, p.re, p.re)
 		b.VMULPS(c, p.im, p.im)
@@ -222,7 +227,7 @@ func (b *butterfly) halves(s, p complexVec, sign float64) (plus, minus complexVe
 
 // scaledSumDiffI returns x − i·c·y and x + i·c·y.
 func (b *butterfly) scaledSumDiffI(x, y complexVec, c float64) (minus, plus complexVec) {
-	if b.neon() { // as halves does it
+	if b.neon() { // as in halves
 		scale := b.broadcast(c)
 		b.VMULPS(scale, y.re, y.re)
 		b.VMULPS(scale, y.im, y.im)
@@ -238,7 +243,7 @@ func (b *butterfly) scaledSumDiffI(x, y complexVec, c float64) (minus, plus comp
 	return minus, x
 }
 
-// ordered stores x as output k and y as output l, the other way round where the pass is inverse.
+// ordered stores x as output k and y as output l, exchanged if the pass is inverse.
 func (b *butterfly) ordered(k, l int, x, y complexVec) {
 	if b.inverse {
 		x, y = y, x
@@ -247,7 +252,8 @@ func (b *butterfly) ordered(k, l int, x, y complexVec) {
 	b.output(l, y)
 }
 
-// save puts four vectors away, held returns one of them; with 32 registers there is nothing to do.
+// save stores four vectors on the stack, and saved loads one of them. With 32 registers both do
+// nothing.
 func (b *butterfly) save(x [4]complexVec) {
 	if b.manyRegisters() {
 		return

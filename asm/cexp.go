@@ -7,8 +7,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// cexp generates complex exponentials. The angle is reduced to an eighth of a turn by quarters, cos and sin are
-// polynomials there, exchanged and signed by the quarter, and the size is that of the real exponential.
+// cexp generates complex exponentials. A multiple of π/2 is subtracted from the angle to leave at
+// most π/4, where cos and sin are polynomials. The multiple decides which of them is the real part,
+// and the signs. The modulus is the real exponential.
 func cexp(f *file) {
 	f.elementwise("cexp", "func(dRe, dIm, re, im []float32)", func(g *gen) {
 		dRe, dIm, re, im := g.ptr("dRe"), g.ptr("dIm"), g.ptr("re"), g.ptr("im")
@@ -32,7 +33,7 @@ func cexp(f *file) {
 	})
 }
 
-// reduceRadians returns im less quarter·π/2, and quarter in the low bits.
+// reduceRadians returns im − quarter·π/2, and quarter in the low bits of a float.
 func (g *gen) reduceRadians(im reg.VecVirtual) (angle, quarter reg.VecVirtual) {
 	quarter = g.broadcast(magic)
 	g.addMul(quarter, im, 2/math.Pi)
@@ -40,10 +41,10 @@ func (g *gen) reduceRadians(im reg.VecVirtual) (angle, quarter reg.VecVirtual) {
 	angle = im
 	g.addMul(angle, whole, -math.Pi/2)
 	g.addMul(angle, whole, -roundingLoss(math.Pi/2))
-	return g.clamp(angle, -1, 1), quarter // beyond 4e6 float32 has no angle to speak of: nothing but the bounds is left
+	return g.clamp(angle, -1, 1), quarter // beyond 4e6 float32 does not resolve angles: only bounds
 }
 
-// reduceTurns returns the same of a run's angles in turns, reduced in float64.
+// reduceTurns does the same for a run's angles in turns, in float64.
 func (g *gen) reduceTurns(r *run, turns reg.Register) (angle, quarter reg.VecVirtual) {
 	angle, quarter = g.vec(), g.vec()
 	var angles, quarters [2]reg.VecVirtual
@@ -84,7 +85,7 @@ func (g *gen) reduceTurns(r *run, turns reg.Register) (angle, quarter reg.VecVir
 	return angle, quarter
 }
 
-// loadDoubles returns the run's lower or upper half of a vector of floats' worth of float64s.
+// loadDoubles loads the float64s that belong to the lower or upper half of the run's floats.
 func (r *run) loadDoubles(base reg.Register, half int) reg.VecVirtual {
 	g, v := r.g, r.g.vec()
 	at := operand.Mem{Base: base, Index: r.index, Scale: 8, Disp: 4 * g.lanes * half}
@@ -115,9 +116,9 @@ func (r *run) loadDoubles(base reg.Register, half int) reg.VecVirtual {
 	return v
 }
 
-// expRotated returns exp(x)·e^{i·angle}, turned by so many quarters. With exp(x) = 2ⁿ·(1 + m), m·cos is added to cos, so
-// that 1 + m need not be rounded, and what cos itself loses is added with it: for the larger part's error to stay below
-// two units in its last place.
+// expRotated returns exp(x)·e^{i·(angle + quarter·π/2)}. With exp(x) = 2ⁿ·(1 + m), it adds m·cos to
+// cos, so that 1 + m is not rounded. It also adds the rounding error of cos. Then the error of the
+// larger part stays below two units in its last place.
 func (g *gen) expRotated(x, angle, quarter reg.VecVirtual) complexVec {
 	n, whole, m := g.expm1(x)
 	square, cubic, sin := g.vec(), g.vec(), angle
@@ -133,8 +134,8 @@ func (g *gen) expRotated(x, angle, quarter reg.VecVirtual) complexVec {
 	return z
 }
 
-// expm1 returns n, whole and also as an integer above magic, and m with exp(x) = 2ⁿ·(1 + m), x held within the range of
-// float32's normal numbers.
+// expm1 returns n and m with exp(x) = 2ⁿ·(1 + m). x is clamped to where exp(x) is a normal number.
+// whole is n as a float; n itself is an integer in the low bits of a float.
 func (g *gen) expm1(x reg.VecVirtual) (n, whole, m reg.VecVirtual) {
 	rest := g.clamp(x, expMin, expMax)
 	n = g.broadcast(magic)
@@ -149,7 +150,7 @@ func (g *gen) expm1(x reg.VecVirtual) (n, whole, m reg.VecVirtual) {
 	return n, whole, p
 }
 
-// cosine returns the cosine, and what rounding took from it.
+// cosine returns the cosine and its rounding error.
 func (g *gen) cosine(angle, square reg.VecVirtual) (cos, lost reg.VecVirtual) {
 	p := g.horner(square, append([]float64{-0.5}, cosPoly...))
 	one, squareLost := g.broadcast(1), g.vec()
@@ -164,7 +165,7 @@ func (g *gen) cosine(angle, square reg.VecVirtual) (cos, lost reg.VecVirtual) {
 	return cos, lost
 }
 
-// rotateQuarters returns cos + i·sin, turned by so many quarters.
+// rotateQuarters returns (cos + i·sin)·i^quarter.
 func (g *gen) rotateQuarters(cos, sin, quarter reg.VecVirtual) complexVec {
 	z := complexVec{g.vec(), g.vec()}
 	next, one, bits, sign := g.vec(), g.vec(), g.vec(), g.vec()
@@ -189,7 +190,8 @@ func (g *gen) rotateQuarters(cos, sin, quarter reg.VecVirtual) complexVec {
 	return z
 }
 
-// scale multiplies z by 2ⁿ: n is whole, and an integer above magic. Where exp(x) is 0 or infinite, so is the result.
+// scale multiplies z by 2ⁿ, with n and whole as expm1 returns them. Where exp(x) is 0 or infinite,
+// so is the result.
 func (g *gen) scale(z complexVec, x, n, whole reg.VecVirtual) {
 	small, large := g.compare(notBelow, x, expMin), g.compare(above, x, expMax)
 	if g.wide() {
@@ -199,7 +201,7 @@ func (g *gen) scale(z complexVec, x, n, whole reg.VecVirtual) {
 		g.VSCALEFPS(whole, z.im, z.im)
 		return
 	}
-	// two factors, since 2¹²⁸ is none
+	// two factors, since 2¹²⁸ is not a float32
 	half, rest := g.vec(), n
 	g.VPSUBD(g.float(magic), n, n)
 	g.VPSRAD(operand.Imm(1), n, half)

@@ -9,8 +9,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/asm/internal/minimax"
 )
 
-// The polynomials of the kernels. Each is fitted when the package is loaded. docs/maths.md §9.4 lists
-// them with their errors.
+// The polynomials of the kernels. Each is fitted when the package is loaded. docs/maths.md §9.4
+// lists them with their errors.
 var (
 	// 2^f on |f| ≤ 1/2, relative error 1.9e-9
 	exp2Poly = fit(minimax.Exp2, minimax.Inverse(minimax.Exp2), -0.5, 0.5, 6)
@@ -21,10 +21,11 @@ var (
 	// (cos θ − 1 + θ²/2)/θ⁴ in θ², |θ| ≤ π/4, error 9.6e-11 in cos θ
 	cosPoly = fit(minimax.Cosine, minimax.Square, 0, math.Pi*math.Pi/16, 2)
 
-	// R(a) = (1 − Φ(a))·exp(a²/2) on 0 ≤ a < 15 in 16 pieces, a quarter of an octave of a + 1 each. The
-	// polynomials are in a's distance from a place near the piece's middle. The place is one where R is
-	// close to a float32, so that rounding the first coefficient loses little. Relative errors 8.4e-8 with
-	// degree 5, which float32 cannot improve on, and 4.8e-9 with degree 6, for plain Go.
+	// R(a) = (1 − Φ(a))·exp(a²/2) on 0 ≤ a < 15 in 16 pieces, a quarter of an octave of a + 1 each.
+	// The polynomials are in a's distance from a place near the piece's middle. The place is one
+	// where R is close to a float32, so that rounding the first coefficient loses little. Relative
+	// errors 8.4e-8 with degree 5, which float32 cannot improve on, and 4.8e-9 with degree 6, for
+	// plain Go.
 	tailPlaces = []float64{
 		0.130859375, 0.3642578125, 0.6240234375, 0.869140625, 1.228515625, 1.7265625, 2.25, 2.748046875,
 		3.4765625, 4.546875, 5.5234375, 6.4765625, 7.96875, 9.921875, 12.0625, 14.0703125,

@@ -32,7 +32,8 @@ func (g *gen) multiply(x, w complexVec, conj bool) complexVec {
 	return x
 }
 
-// multiplyByElements returns x·w or x·conj(w) at level neon, where w is the first two elements of a vector.
+// multiplyByElements returns x·w or x·conj(w) at level neon, where w is the first two elements of a
+// vector.
 func (g *gen) multiplyByElements(x complexVec, w reg.VecVirtual, conj bool) complexVec {
 	y, add, sub := complexVec{g.vec(), g.vec()}, opAddLane, opSubLane
 	if conj {
@@ -50,7 +51,7 @@ func (g *gen) lane(opcode string, i int, m, n, d reg.VecVirtual) {
 	g.custom(opcode, opcode != opMulLane, operand.Imm(uint64(i)), m, n, d)
 }
 
-// sumDiff returns x + y and x − y in x's registers and new ones.
+// sumDiff returns x + y in x's registers, and x − y in new ones.
 func (g *gen) sumDiff(x, y complexVec) (sum, diff complexVec) {
 	diff = complexVec{g.vec(), g.vec()}
 	g.VSUBPS(y.re, x.re, diff.re)
@@ -60,7 +61,7 @@ func (g *gen) sumDiff(x, y complexVec) (sum, diff complexVec) {
 	return x, diff
 }
 
-// sumDiffI returns x − i·y and x + i·y, in new registers and x's.
+// sumDiffI returns x − i·y in new registers, and x + i·y in x's.
 func (g *gen) sumDiffI(x, y complexVec) (minus, plus complexVec) {
 	minus = complexVec{g.vec(), g.vec()}
 	g.VADDPS(y.im, x.re, minus.re)
@@ -70,7 +71,8 @@ func (g *gen) sumDiffI(x, y complexVec) (minus, plus complexVec) {
 	return minus, x
 }
 
-// dft4 is the transform of four, with exp(−2πi/4) or, inverse, its conjugate.
+// dft4 returns the transform of four numbers, y_k = Σ_m x_m·exp(∓2πi·km/4); the sign is + if
+// inverse.
 func (g *gen) dft4(x [4]complexVec, inverse bool) (y [4]complexVec) {
 	s0, s1 := g.sumDiff(x[0], x[2])
 	s2, s3 := g.sumDiff(x[1], x[3])
@@ -85,7 +87,7 @@ func (g *gen) dft4(x [4]complexVec, inverse bool) (y [4]complexVec) {
 // complexProduct returns x·y.
 func (g *gen) complexProduct(x, y complexVec) complexVec {
 	re, im := g.vec(), g.vec()
-	if g.neon() { // which subtracts products alone
+	if g.neon() { // NEON subtracts products only
 		g.VMULPD(y.re, x.re, re)
 		g.VMULPD(y.re, x.im, im)
 		g.VFNMADD231PD(y.im, x.im, re)
@@ -99,7 +101,7 @@ func (g *gen) complexProduct(x, y complexVec) complexVec {
 	return complexVec{re, im}
 }
 
-// rotateDouble multiplies x by w.
+// rotateDouble multiplies x by w, in place.
 func (g *gen) rotateDouble(x complexVec, wRe, wIm reg.VecVirtual) {
 	t, u := g.vec(), g.vec()
 	g.VMULPD(wIm, x.im, t)

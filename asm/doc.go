@@ -1,12 +1,14 @@
-// Package asm generates the assembly of internal/vek. It is a module of its own and nothing imports it.
+// Package asm generates the assembly of internal/vek. It is a module of its own and nothing imports
+// it.
 //
-// A family (families.go) is one generator function and gives five files in internal/vek: for amd64 and arm64 each
-// NAME_ARCH.s, and NAME_ARCH.go, which declares the assembly and switches between it and the plain Go; and
-// NAME_noasm.go for builds without assembly. A generator is written once for all levels against the words of
-// vec.go, and the plain-Go reference (nameGeneric in internal/vek) carries the formula. avo writes amd64's text; for
-// arm64 lower.go turns avo's instructions on 128-bit vectors into those that do the same.
+// A family (families.go) is one generator function. It writes five files in internal/vek: for amd64
+// and for arm64 the assembly NAME_ARCH.s and NAME_ARCH.go, which declares the assembly and switches
+// between it and plain Go; and NAME_noasm.go for builds without assembly. A generator is written
+// once for all levels, in the vocabulary of vec.go. The comment of the plain Go function
+// (nameGeneric in internal/vek) states the formula. avo prints the assembly of amd64. For arm64,
+// lower.go translates avo's instructions on 128-bit vectors.
 //
-// The test writes the files when told to, and otherwise fails where they differ from what it would write:
+// The test fails if the files differ from what the generators write. With a flag it writes them:
 //
 //	go test -run Generated -write
 package asm

@@ -8,12 +8,13 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Words for float64: vectors have half as many lanes.
+// The vocabulary for float64, of which a vector has half as many lanes.
 
-// double returns a constant in memory: one float64 to be broadcast where instructions can do that, else a vector of them.
+// double returns a constant in memory: one float64 where instructions can broadcast it, else a
+// vector.
 func (g *gen) double(v float64) operand.Mem { return g.repeated64(math.Float64bits(v)) }
 
-// repeated64 returns a bit pattern in memory, as often as an AVX2 vector has lanes.
+// repeated64 returns a bit pattern in memory, repeated for each lane of an AVX2 vector.
 func (g *gen) repeated64(bits uint64) operand.Mem {
 	low, high := uint32(bits), uint32(bits>>32)
 	return g.table(fmt.Sprintf("x%016x", bits), []uint32{low, high, low, high, low, high, low, high})
@@ -81,10 +82,10 @@ func (g *gen) taylor(x reg.VecVirtual, c []float64) reg.VecVirtual {
 
 const magicDouble = 3 << 51 // x + magicDouble rounds x to an integer, |x| < 2⁵¹
 
-// exponentialDouble returns exp(x) to about 1e-16, |x| < 700: the Taylor series of a number below ln 2/2, its power of
-// two put into the exponent.
+// exponentialDouble returns exp(x) for |x| < 700, to about 1e-16: the Taylor series of x − n·ln 2,
+// which is at most ln 2/2, with n added to the exponent.
 func (g *gen) exponentialDouble(x reg.VecVirtual) reg.VecVirtual {
-	const low = 1.9082149292705877e-10 // of ln 2: the high part has few enough bits for exact products
+	const low = 1.9082149292705877e-10 // of ln 2. n·high is exact
 	n, whole, r := g.broadcastDouble(magicDouble), g.vec(), x
 	g.addMulDouble(n, x, math.Log2E)
 	magic := g.broadcastDouble(magicDouble)
@@ -93,7 +94,7 @@ func (g *gen) exponentialDouble(x reg.VecVirtual) reg.VecVirtual {
 	g.addMulDouble(r, whole, -low)
 	p := g.taylor(r, factorials(13, 1))
 	const least = magicDouble - 1<<50
-	switch { // as power does it
+	switch { // as in power
 	case g.wide():
 		g.VSCALEFPD(whole, p, p)
 		return p
@@ -119,8 +120,8 @@ func factorials(n, step int) (c []float64) {
 	return c
 }
 
-// rotation returns cos and sin of 2π·turns to about 1e-16, |turns| < 2⁴⁹: the Taylor series of up to an eighth of a turn,
-// exchanged and signed by the quarter.
+// rotation returns cos and sin of 2π·turns for |turns| < 2⁴⁹, to about 1e-16. The Taylor series are
+// those of at most an eighth of a turn; the quarter decides which one is the cosine, and the signs.
 func (g *gen) rotation(turns reg.VecVirtual) complexVec {
 	n, r := g.broadcastDouble(magicDouble), g.mulDouble(turns, 4)
 	g.VADDPD(r, n, n)
@@ -157,7 +158,7 @@ func (g *gen) rotation(turns reg.VecVirtual) complexVec {
 	return z
 }
 
-// flip changes v's signs where bits have the sign bit.
+// flip negates v in the lanes where bits has the sign bit.
 func (g *gen) flip(v, bits, sign reg.VecVirtual) {
 	if g.wide() {
 		g.VPTERNLOGQ(operand.U8(0x78), sign, bits, v) // v ^ (bits & sign)
@@ -168,7 +169,7 @@ func (g *gen) flip(v, bits, sign reg.VecVirtual) {
 	g.VPXOR(masked, v, v)
 }
 
-// compareDouble and keepDouble are compare and keep.
+// compareDouble and keepDouble are compare and keep for float64.
 func (g *gen) compareDouble(predicate uint8, x reg.VecVirtual, c float64) condition {
 	if g.wide() {
 		k := g.K()

@@ -5,8 +5,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// embed generates the products with one-hot columns: squares of 8 tokens by 8 channels, transposed in registers.
-// Their shuffles go at the same pace at either width of vector, so both levels use the narrow one.
+// embed generates the products with one-hot columns, as squares of 8 tokens by 8 channels that are
+// transposed in registers. The shuffles are as fast on 256 bits as on 512, so AVX-512 uses those of
+// AVX2.
 func embed(f *file) {
 	f.kernel("embed", "func(x []float32, xStride int, table []float32, tableStride int, ids []int32, channels int)",
 		func(g *gen) {
@@ -67,7 +68,7 @@ func (g *gen) entries() []reg.Register {
 	return entry
 }
 
-// squares takes eight channels h at a time down x, whose i-th row of them is row(i).
+// squares runs body for every eight channels from h on. row(i) is the i-th of their rows in x.
 func (g *gen) squares(x, step reg.Register, body func(row func(int) operand.Mem, h reg.Register)) {
 	lower, step3, h := g.GP64(), g.GP64(), g.GP64()
 	g.LEAQ(operand.Mem{Base: step, Index: step, Scale: 2}, step3)
@@ -103,7 +104,8 @@ func (g *gen) square4(at func(i int) operand.Mem) [4]reg.VecVirtual {
 	return g.transposeQuarters(rows)
 }
 
-// transpose8 returns the columns of an 8×8 square whose row i has its halves of four at at(i, 0) and at(i, 1).
+// transpose8 returns the columns of an 8×8 square. The two halves of row i are at(i, 0) and at(i,
+// 1).
 func (g *gen) transpose8(at func(i, half int) operand.Mem) []reg.VecVirtual {
 	columns := make([]reg.VecVirtual, 8)
 	for half := range 2 {

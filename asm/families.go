@@ -6,7 +6,7 @@ type family struct {
 	generate func(*file)
 }
 
-// families lists every generator; each lives in the file of its name.
+// families lists every generator. The file with the name of a family holds its generator.
 var families = []family{
 	{"adamw", adamW},
 	{"cexp", cexp},

@@ -7,8 +7,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// fft generates the passes over vectors of 16 lanes; an AVX2 vector is half of one, a NEON vector a quarter. (What the passes compute, and why
-// in this order, is in internal/vek/fft.go, fft4.go, fft8.go and fftodd.go.)
+// fft generates the passes over vectors of 16 lanes. An AVX2 register holds half a vector, a NEON
+// register a quarter. internal/vek/fft.go, fft4.go, fft8.go and fftodd.go state what the passes
+// compute, and their order.
 func fft(f *file) {
 	const pass = "func(re, im, tw []float32, q, from, count int)"
 	for _, p := range []fftPass{
@@ -33,22 +34,23 @@ func fft(f *file) {
 	}
 }
 
-// fftPass is one kernel: plain without twiddles, half with half of its inputs (forward) or outputs (inverse).
+// fftPass is one kernel. A plain pass has no twiddles. A half pass has half of the inputs (forward)
+// or of the outputs (inverse); the others are zero or not needed.
 type fftPass struct {
 	name                 string
 	radix                int
 	inverse, half, plain bool
 }
 
-// butterfly is where a pass stands: block, vector, and half of a vector where the level's are narrow.
+// butterfly is the state of a pass.
 type butterfly struct {
 	*gen
 	fftPass
-	step, step3 reg.Register       // bytes between the inputs of a transform, and three times that
-	from, to    [2][2]reg.Register // addresses of inputs 0 and 4, re and im; of outputs
+	step, step3 reg.Register       // bytes between the inputs of a transform; three times that
+	from, to    [2][2]reg.Register // addresses of inputs and outputs 0 and 4, [re, im]
 	tw          reg.Register       // address of the twiddles
-	disp        int                // of the half
-	spill       operand.Mem        // room for four complex vectors, where registers are few
+	disp        int                // bytes from the start of the vector
+	spill       operand.Mem        // memory for four complex vectors if registers are few
 }
 
 func (p fftPass) generate(g *gen) {
@@ -144,7 +146,7 @@ func (b *butterfly) run(fromRe, fromIm, toRe, toIm reg.Register) {
 			}
 		}
 	}
-	if b.neon() { // whose stores are cheapest without an offset
+	if b.neon() { // stores without an offset are cheapest
 		b.parts()
 		return
 	}
@@ -153,7 +155,7 @@ func (b *butterfly) run(fromRe, fromIm, toRe, toIm reg.Register) {
 	}
 }
 
-// parts runs the parts of a vector one by one.
+// parts runs part for each part of a vector in a loop.
 func (b *butterfly) parts() {
 	var pointers []reg.Register
 	for _, p := range []reg.Register{b.from[0][0], b.from[1][0], b.from[0][1], b.from[1][1], b.to[0][0], b.to[1][0], b.to[0][1], b.to[1][1]} {
@@ -192,7 +194,7 @@ func (b *butterfly) at(base [2]reg.Register, k int) operand.Mem {
 	return m
 }
 
-// raw loads input k, input also takes its twiddle away where the pass is inverse.
+// raw loads input k. input also multiplies it by its twiddle if the pass is inverse.
 func (b *butterfly) raw(k int) complexVec {
 	x := complexVec{b.vec(), b.vec()}
 	b.VMOVUPS(b.at(b.from[0], k), x.re)
@@ -208,7 +210,7 @@ func (b *butterfly) input(k int) complexVec {
 	return x
 }
 
-// output stores result k, times its twiddle where the pass is forward.
+// output stores result k, multiplied by its twiddle if the pass is forward.
 func (b *butterfly) output(k int, y complexVec) {
 	if !b.inverse && !b.plain && k > 0 {
 		y = b.twiddle(y, k)
@@ -217,10 +219,10 @@ func (b *butterfly) output(k int, y complexVec) {
 	b.VMOVUPS(y.im, b.at(b.to[1], k))
 }
 
-// twiddle multiplies x by the k-th twiddle, or in an inverse pass by its conjugate. x is used up.
+// twiddle multiplies x by the k-th twiddle, in an inverse pass by its conjugate. x is used up.
 func (b *butterfly) twiddle(x complexVec, k int) complexVec {
 	at := operand.Mem{Base: b.tw, Disp: 8 * (k - 1)}
-	if b.neon() { // multiplies by an element: no broadcast
+	if b.neon() { // multiplies by an element without a broadcast
 		w := b.vec()
 		b.VMOVSD(at, w)
 		return b.multiplyByElements(x, w, b.inverse)

@@ -7,9 +7,15 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// fftlanes generates the stage over the lanes, in groups of four vectors (the last group may have fewer): quarters of
-// vectors change places, so that a register has the same quarter of each; four-point transforms across the registers;
-// a 4×4 transposition in each quarter; and again across the registers. An AVX2 register takes two vectors' quarters.
+// fftlanes generates the stage over the lanes, for groups of four vectors (the last group may have
+// fewer). In AVX-512 a group takes four steps:
+//
+//  1. Quarters of vectors change places, so that each register has the same quarter of all vectors.
+//  2. Four-point transforms across the registers.
+//  3. A 4×4 transposition in each quarter.
+//  4. Four-point transforms across the registers.
+//
+// An AVX2 register has the quarters of two vectors, a NEON register that of one.
 func fftlanes(f *file) {
 	f.kernel("fftForwardLanes", "func(re, im, tw []float32)", func(g *gen) { g.lanesStage(forwardLanes) })
 	f.kernel("fftInverseLanes", "func(re, im, tw []float32)", func(g *gen) { g.lanesStage(inverseLanes) })
@@ -27,13 +33,13 @@ const (
 	inverseLanesMulConj
 )
 
-// lanesGroup is the state of the stage: a group of rows vectors begins at re, im and tw.
+// lanesGroup is the state of the stage. The current group begins at re, im and tw.
 type lanesGroup struct {
 	*gen
 	kind       lanesKind
 	re, im, tw reg.Register
 	kRe, kIm   reg.Register
-	step       reg.Register // bytes of a group's result for one h: 16·rows
+	step       reg.Register // bytes of a group's results for one h: 16·rows
 	twist      [4]complexVec
 	spill      operand.Mem
 }
@@ -82,7 +88,7 @@ func (g *gen) lanesStage(kind lanesKind) {
 	g.Label(end)
 }
 
-// twistBits is part (re or im) of w_16^{kl} in lane l of every quarter.
+// twiddleTable is part (re or im) of w_16^{kl} for lane l of every quarter.
 func (b *lanesGroup) twiddleTable(k, part int) operand.Mem {
 	bits := make([]uint32, 16)
 	for i := range bits {
@@ -100,7 +106,7 @@ func (b *lanesGroup) loadTwiddle() {
 	}
 }
 
-// twiddleOf returns w_16^{kl} as operands.
+// twiddleOf returns w_16^{kl}.
 func (b *lanesGroup) twiddleOf(k int) complexVec {
 	if b.wide() {
 		return b.twist[k]
@@ -111,8 +117,9 @@ func (b *lanesGroup) twiddleOf(k int) complexVec {
 	return w
 }
 
-// group treats up to four vectors, as many at once as four registers hold. Their results would overwrite the others'
-// inputs, so all but the last wait.
+// group transforms up to four vectors, in parts that fit in four registers. The results would
+// overwrite the inputs of later parts, so those of all parts but the last are kept on the stack
+// until the end.
 func (b *lanesGroup) group(rows int) {
 	at, n := 0, b.lanes/4
 	for ; at+n < rows; at += n {
@@ -124,13 +131,15 @@ func (b *lanesGroup) group(rows int) {
 	}
 }
 
-// place is where one of the four vectors of a part comes from or goes to: its address and how many floats of it count.
+// place is the source or destination of one of the four vectors of a part: its address and its
+// number of floats.
 type place struct {
 	re, im operand.Mem
 	floats int
 }
 
-// part treats vectors first … first+n−1 of a group and stores the results, or puts them away for release.
+// part transforms vectors first … first+n−1 of a group. It stores the results, or saves them for
+// release.
 func (b *lanesGroup) part(first, n int, store bool) {
 	var x [4]complexVec
 	var to []place
@@ -161,13 +170,13 @@ func (b *lanesGroup) part(first, n int, store bool) {
 	}
 }
 
-// spilled returns where register i of a part waits.
+// spilled returns where register i of a part is saved.
 func (b *lanesGroup) spilled(first, i int) (re, im operand.Mem) {
 	re = b.spill.Offset((8*(first/(b.lanes/4)) + 2*i) * 4 * b.lanes)
 	return re, re.Offset(4 * b.lanes)
 }
 
-// release stores what a part put away.
+// release stores the saved results of a part.
 func (b *lanesGroup) release(first, n int) {
 	to := b.columns(first, n)
 	if b.kind != forwardLanes {
@@ -183,7 +192,7 @@ func (b *lanesGroup) release(first, n int) {
 	}
 }
 
-// columns are the places of outputs h = 0 … 3 of a part's vectors in the transformed group.
+// columns returns the places of outputs h = 0 … 3 of a part's vectors in the transformed group.
 func (b *lanesGroup) columns(first, n int) []place {
 	step3 := b.GP64()
 	b.LEAQ(operand.Mem{Base: b.step, Index: b.step, Scale: 2}, step3)
@@ -204,7 +213,7 @@ func (b *lanesGroup) columns(first, n int) []place {
 	return p
 }
 
-// rows are the places of a part's vectors, in registers.
+// rows returns the places of a part's vectors, one per register.
 func (b *lanesGroup) rows(first, n int) []place {
 	var p []place
 	for v := first; v < first+n; v++ {
@@ -215,7 +224,7 @@ func (b *lanesGroup) rows(first, n int) []place {
 	return p
 }
 
-// laneTwiddle loads the twiddles of a register of vectors: 16 real parts, then 16 imaginary ones.
+// laneTwiddle loads the twiddles of a register. A vector has 16 real parts, then 16 imaginary ones.
 func (b *lanesGroup) laneTwiddle(p place) complexVec {
 	vector, within := p.re.Disp/64, p.re.Disp%64
 	w := complexVec{b.vec(), b.vec()}
@@ -224,8 +233,8 @@ func (b *lanesGroup) laneTwiddle(p place) complexVec {
 	return w
 }
 
-// collect loads a part's vectors times their twiddles and gives each quarter of them a register; vectors that are
-// missing count as zero.
+// collect loads a part's vectors, multiplies them by their twiddles and returns one register per
+// quarter. Missing vectors are zero.
 func (b *lanesGroup) collect(first, n int) [4]complexVec {
 	var x [4]complexVec
 	for i, p := range b.rows(first, n) {
@@ -242,7 +251,7 @@ func (b *lanesGroup) collect(first, n int) [4]complexVec {
 	return b.quarters(x)
 }
 
-// distribute undoes collect: it returns the vectors and their places.
+// distribute is the inverse of collect: it returns the vectors and their places.
 func (b *lanesGroup) distribute(x [4]complexVec, first, n int) ([4]complexVec, []place) {
 	x = b.quartersBack(x)
 	to := b.rows(first, n)
@@ -252,7 +261,7 @@ func (b *lanesGroup) distribute(x [4]complexVec, first, n int) ([4]complexVec, [
 	return x, to
 }
 
-// spectrum loads a part's columns, times the kernel's where there is one.
+// spectrum loads a part's columns, multiplied by those of the kernel if there is one.
 func (b *lanesGroup) spectrum(first, n int) [4]complexVec {
 	load := func(p place) complexVec {
 		return complexVec{b.loadFirst(p.re, p.floats), b.loadFirst(p.im, p.floats)}
@@ -276,7 +285,7 @@ func (b *lanesGroup) loadFirst(src operand.Mem, floats int) reg.VecVirtual {
 	case floats == b.lanes:
 		b.VMOVUPS(src, v)
 	case floats == 4 && b.wide():
-		b.VBROADCASTF32X4(src, v) // what stands in the other lanes does not matter
+		b.VBROADCASTF32X4(src, v) // the other lanes are not used
 	case floats == 4:
 		b.VBROADCASTF128(src, v)
 	default:
@@ -302,8 +311,8 @@ func (b *lanesGroup) firstFloats(n int) mask {
 	return b.firstLanes(count)
 }
 
-// quarters: register s has quarter s of every vector, of four in AVX-512; of two in AVX2, whose vectors are two
-// registers each; of one in NEON, whose vectors are four.
+// quarters returns registers of which number s has quarter s of every vector: of four vectors in
+// AVX-512, of two in AVX2 (two registers each), of one in NEON (four registers).
 func (b *lanesGroup) quarters(x [4]complexVec) (y [4]complexVec) {
 	if b.neon() {
 		return x
@@ -315,8 +324,9 @@ func (b *lanesGroup) quarters(x [4]complexVec) (y [4]complexVec) {
 	return y
 }
 
-// exchange takes x0 = (0 1 2 3), … to (x0.0 x1.0 x2.0 x3.0), …; in AVX2 the registers (a.0 a.1), (a.2 a.3), (b.0 b.1),
-// (b.2 b.3) to (a.0 b.0), (a.1 b.1), (a.2 b.2), (a.3 b.3).
+// exchange transposes the quarters: x0 = (0 1 2 3), … become (x0.0 x1.0 x2.0 x3.0), …. In AVX2 the
+// registers (a.0 a.1), (a.2 a.3), (b.0 b.1), (b.2 b.3) become (a.0 b.0), (a.1 b.1), (a.2 b.2), (a.3
+// b.3).
 func (b *lanesGroup) exchange(x [4]reg.VecVirtual) (y [4]reg.VecVirtual) {
 	if !b.wide() {
 		for i := range 2 {
@@ -341,7 +351,7 @@ func (b *lanesGroup) exchange(x [4]reg.VecVirtual) (y [4]reg.VecVirtual) {
 	return y
 }
 
-// quartersBack undoes quarters. The exchange of four is its own inverse.
+// quartersBack is the inverse of quarters. The exchange of four is its own inverse.
 func (b *lanesGroup) quartersBack(x [4]complexVec) (y [4]complexVec) {
 	if b.wide() || b.neon() {
 		return b.quarters(x)

@@ -20,7 +20,7 @@ import (
 
 // level is one instruction set that kernels are generated for.
 type level struct {
-	suffix string   // of its symbols; in lower case the name of its constant in internal/vek
+	suffix string   // of its symbols; in lower case its constant in internal/vek
 	arch   string   // the processors that have it, as Go names them
 	lanes  int      // float32 lanes of a vector
 	regs   int      // vector registers
@@ -31,7 +31,7 @@ var (
 	avx2   = level{"AVX2", "amd64", 8, 16, []string{"SSE", "SSE2", "AVX", "AVX2", "FMA3"}}
 	avx512 = level{"AVX512", "amd64", 16, 32,
 		[]string{"SSE", "SSE2", "AVX", "AVX2", "FMA3", "AVX512F", "AVX512DQ", "AVX512BW", "AVX512VL"}}
-	armNEON = level{"NEON", "arm64", 4, lowerVecs, nil} // what lowering knows
+	armNEON = level{"NEON", "arm64", 4, lowerVecs, nil} // the instructions that lowering knows
 
 	levels = []level{avx2, avx512, armNEON} // of one architecture, the weakest first
 )
@@ -45,21 +45,22 @@ type file struct {
 	consts  map[string]bool
 }
 
-// kernel is one function of internal/vek with an implementation a level.
+// kernel is one function of internal/vek, with one implementation per level.
 type kernel struct {
 	name, signature string
-	cut             bool // long slices are cut, as elementwise says
-	plain           bool // there is plain Go
+	cut             bool // long slices are cut, see elementwise
+	plain           bool // plain Go exists
 }
 
-// kernel generates name+suffix for every level from one description. signature is a Go function type, its
-// parameters named. The plain Go is name+"Generic".
+// kernel generates name+suffix for every level from one description. signature is a Go function
+// type with named parameters. The plain Go function is name+"Generic".
 func (f *file) kernel(name, signature string, describe func(*gen)) {
 	f.part(name, signature, describe)
 	f.kernels[len(f.kernels)-1].plain = true
 }
 
-// part is kernel for a function that plain Go has no use for: its callers see to it that the level is another.
+// part is kernel for a function without a plain Go version. Its callers make sure that the level is
+// not generic.
 func (f *file) part(name, signature string, describe func(*gen)) {
 	for _, l := range levels {
 		f.symbol(l, name, signature, describe)
@@ -67,8 +68,8 @@ func (f *file) part(name, signature string, describe func(*gen)) {
 	f.kernels = append(f.kernels, kernel{name: name, signature: signature})
 }
 
-// elementwise is kernel for slices of one length whose elements do not meet: the switch cuts them into runs of at most
-// longestRun elements, since Go cannot preempt assembly.
+// elementwise is kernel for slices of one length whose elements are independent. The switch cuts
+// them into runs of at most longestRun elements, since Go cannot preempt assembly.
 func (f *file) elementwise(name, signature string, describe func(*gen)) {
 	f.kernel(name, signature, describe)
 	f.kernels[len(f.kernels)-1].cut = true
@@ -87,7 +88,7 @@ func (f *file) symbol(l level, name, signature string, describe func(*gen)) {
 	g.ret()
 }
 
-// output is the text of a family's files, by name.
+// output returns the text of a family's files, by name.
 func (fam family) output() (map[string][]byte, error) {
 	f := &file{name: fam.name, ctx: map[string]*build.Context{}, levels: map[string]level{}, consts: map[string]bool{}}
 	for arch := range assemblers {
@@ -118,7 +119,7 @@ func (fam family) output() (map[string][]byte, error) {
 
 var config = printer.Config{Name: "package asm", Pkg: "vek"}
 
-// assemblers write an architecture's text.
+// assemblers write the assembly of an architecture.
 var assemblers = map[string]func(f *file, result *ir.File) ([]byte, error){
 	"amd64": func(f *file, result *ir.File) ([]byte, error) {
 		if err := pass.Compile.Execute(result); err != nil {
@@ -153,18 +154,18 @@ func (f *file) assembly(arch string, assemble func(*file, *ir.File) ([]byte, err
 	return text, stubs, err
 }
 
-// gate refuses an instruction set that a level does not promise.
+// gate rejects an instruction set that a level does not have.
 func gate(l level, used []string) error {
 	for _, isa := range used {
 		if !strings.Contains(" "+strings.Join(l.isa, " ")+" ", " "+isa+" ") {
-			return fmt.Errorf("uses %s, which level %s does not promise", isa, l.suffix)
+			return fmt.Errorf("uses %s, which level %s does not have", isa, l.suffix)
 		}
 	}
 	return nil
 }
 
-// registers refuses the vector registers from 16 on outside AVX-512: avo hands them out when the others are in use, and
-// counts their instructions as AVX.
+// registers rejects vector registers from 16 on outside AVX-512. avo allocates them when the others
+// are in use, and counts their instructions as AVX.
 func registers(l level, fn *ir.Function) error {
 	if l.regs > 16 {
 		return nil
@@ -179,7 +180,7 @@ func registers(l level, fn *ir.Function) error {
 	return nil
 }
 
-// stubs declares an architecture's assembly and, kernel by kernel, switches to it.
+// stubs declares an architecture's assembly, and a switch to it for each kernel.
 func (f *file) stubs(arch string, result *ir.File) (string, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "// %s\n\n//go:build !purego\n\npackage vek\n", config.GeneratedWarning())
@@ -213,7 +214,7 @@ func (f *file) stubs(arch string, result *ir.File) (string, error) {
 	return b.String(), nil
 }
 
-// noasm calls the plain Go.
+// noasm returns the file in which each kernel is the plain Go function.
 func (f *file) noasm() string {
 	if !slices.ContainsFunc(f.kernels, func(k kernel) bool { return k.plain }) {
 		return ""
@@ -224,13 +225,13 @@ func (f *file) noasm() string {
 		if !k.plain {
 			continue
 		}
-		call, result, _ := k.call() // stubs has reported what is wrong
+		call, result, _ := k.call() // stubs has reported errors
 		fmt.Fprintf(&b, "\nfunc %s%s { %s%sGeneric%s }\n", k.name, strings.TrimPrefix(k.signature, "func"), result, k.name, call)
 	}
 	return b.String()
 }
 
-// call returns the arguments in parentheses and "return " where there is a result.
+// call returns the arguments in parentheses, and "return " if there is a result.
 func (k kernel) call() (call, result string, err error) {
 	fn, err := k.function()
 	if err != nil {
@@ -255,12 +256,12 @@ func (k kernel) function() (*ast.FuncType, error) {
 	}
 	fn, ok := expr.(*ast.FuncType)
 	if !ok {
-		return nil, fmt.Errorf("%s: %q is no function type", k.name, k.signature)
+		return nil, fmt.Errorf("%s: %q is not a function type", k.name, k.signature)
 	}
 	return fn, nil
 }
 
-// cutLoop calls the kernel for the first longestRun elements of every slice as long as there are more.
+// cutLoop calls the kernel on the first longestRun elements of every slice while there are more.
 func (k kernel) cutLoop() string {
 	fn, _ := k.function()
 	var args, slices, rest []string

@@ -7,8 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// tileSize is the largest tile that a level's registers hold beside a row of b and what is needed of a: its height, and
-// its width in vectors.
+// tileSize returns the height of a tile and its width in vectors: the largest whose sums fit in a
+// level's registers beside a row of b and elements of a.
 func tileSize(l level) (rows, vecs int) {
 	switch l.lanes {
 	case 16:
@@ -26,8 +26,8 @@ func gemm(f *file) {
 	f.part("packTransposed", "func(dst *float32, width int, src *float32, stride, rows, k int)", packTransposed)
 }
 
-// gemmTile: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j], as wide as the tile, the sums in registers from the first p to the
-// last. Each height has its own loop.
+// gemmTile: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] over the width of the tile. The sums stay in
+// registers from the first p to the last. Each height has its own loop.
 func gemmTile(g *gen) {
 	rows := g.arg("rows")
 	mode, normal := g.arg("mode"), g.label("normal")
@@ -87,13 +87,13 @@ func (g *gen) tile(rows int) {
 	g.finish(rows, acc, bs[0])
 }
 
-// tileProducts adds a column of a times a row of b, by a's elements.
+// tileProducts adds a column of a times a row of b, multiplying by a's elements.
 func (g *gen) tileProducts(rows int, a reg.Register, bs, acc []reg.VecVirtual) {
 	var x reg.VecVirtual
 	element := 0
 	for r := range rows {
 		at := operand.Mem{Base: a, Disp: 4 * r}
-		switch left := rows - r; { // nothing is read behind the column
+		switch left := rows - r; { // reads nothing past the column
 		case r%4 == 0 && left >= 4:
 			x, element = g.vec(), 0
 			g.VMOVUPS(at, x)
@@ -111,8 +111,8 @@ func (g *gen) tileProducts(rows int, a reg.Register, bs, acc []reg.VecVirtual) {
 	}
 }
 
-// The modes of gemmTile: the sums are the result, are added to what is there, a value a row is added to them, or they are
-// the result and 0 where they would be denormal numbers.
+// The modes of gemmTile: store the sums; add them to c; add one bias per row; store them, with 0
+// for denormal numbers.
 const (
 	modeSet = iota
 	modeAdd
@@ -120,7 +120,7 @@ const (
 	modeFlush
 )
 
-// finish stores the sums; spare is a register that may be used.
+// finish stores the sums. spare is a free register.
 func (g *gen) finish(rows int, acc []reg.VecVirtual, spare reg.VecVirtual) {
 	mode, c, ldc, cols := g.arg("mode"), g.arg("c"), g.arg("ldc"), g.arg("cols")
 	g.SHLQ(operand.Imm(2), ldc)
@@ -178,7 +178,7 @@ func (g *gen) finish(rows int, acc []reg.VecVirtual, spare reg.VecVirtual) {
 	g.Label(end)
 }
 
-// eachMode writes body for stores that add and for those that do not, and the choice between them.
+// eachMode writes body for each mode, and the choice between them.
 func (g *gen) eachMode(mode reg.Register, body func(add bool)) {
 	set, end := g.label("set"), g.label("end")
 	g.CMPQ(mode, operand.Imm(modeAdd))
@@ -190,7 +190,8 @@ func (g *gen) eachMode(mode reg.Register, body func(add bool)) {
 	g.Label(end)
 }
 
-// packStraight: dst[p·width+j] = src[p·stride+j] for j < cols ≤ a tile's width, and 0 for cols ≤ j < width.
+// packStraight: dst[p·width+j] = src[p·stride+j] for j < cols, and 0 for cols ≤ j < width. cols is
+// at most a tile's width.
 func packStraight(g *gen) {
 	dst, src, k := g.arg("dst"), g.arg("src"), g.arg("k")
 	width, stride, cols := g.arg("width"), g.arg("stride"), g.arg("cols")
@@ -243,8 +244,8 @@ func (g *gen) times(n reg.Register, body func()) {
 	g.Label(done)
 }
 
-// packTransposed: dst[p·width+i] = src[i·stride+p] for i < rows ≤ one vector; the lanes from rows on are not written.
-// Square blocks are transposed in registers.
+// packTransposed: dst[p·width+i] = src[i·stride+p] for i < rows, at most the lanes of a vector.
+// Lanes from rows on are not written. Square blocks are transposed in registers.
 func packTransposed(g *gen) {
 	dst, src, k := g.arg("dst"), g.arg("src"), g.arg("k")
 	width, stride, rows := g.arg("width"), g.arg("stride"), g.arg("rows")
@@ -296,7 +297,8 @@ func packTransposed(g *gen) {
 	g.Label(end)
 }
 
-// transpose returns the transposed square of vectors: pairs of floats, pairs of pairs, then the 128-bit quarters.
+// transpose returns the transposed square of vectors. It exchanges floats, pairs of floats and then
+// 128-bit quarters.
 func (g *gen) transpose(x []reg.VecVirtual) []reg.VecVirtual {
 	n := g.lanes
 	if len(x) != n {

@@ -14,7 +14,7 @@ var write = flag.Bool("write", false, "write internal/vek's generated files")
 
 const target = "../internal/vek"
 
-// The generated files are what the generators would write, and there are no others.
+// The generated files equal the output of the generators, and there are no others.
 func TestGenerated(t *testing.T) {
 	var all []string
 	for _, fam := range families {
@@ -30,7 +30,7 @@ func TestGenerated(t *testing.T) {
 		})
 	}
 	if len(all) < 4*len(families) {
-		return // a part was selected
+		return // -run selected some families
 	}
 	for _, pattern := range []string{"*_amd64.s", "*_amd64.go", "*_arm64.s", "*_arm64.go", "*_noasm.go"} {
 		paths, err := filepath.Glob(filepath.Join(target, pattern))
@@ -60,7 +60,7 @@ func compare(t *testing.T, name string, want []byte) {
 		return
 	}
 	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%s is not what its generator writes (%v): run go generate ./internal/vek", path, err)
+		t.Errorf("%s differs from its generator's output (%v): run go generate ./internal/vek", path, err)
 	}
 }
 
@@ -73,12 +73,12 @@ func TestGeneratedCoefficients(t *testing.T) {
 	compare(t, "coefficients.go", want)
 }
 
-// A kernel that uses more than its level promises is refused.
+// A kernel that uses an instruction outside its level is rejected.
 func TestGate(t *testing.T) {
 	if err := gate(avx2, []string{"AVX", "FMA3"}); err != nil {
 		t.Error(err)
 	}
 	if err := gate(avx2, []string{"AVX512F"}); err == nil {
-		t.Error("AVX512F passed level AVX2's gate")
+		t.Error("AVX512F is accepted at level AVX2")
 	}
 }

@@ -14,20 +14,22 @@ import (
 	"github.com/s4d-fast/s4d-fast/asm/internal/neon"
 )
 
-// At level neon the generators write avo's instructions on vectors of 128 bits, and avo gives them registers; then each
-// instruction is lowered to those of arm64 that do the same. Registers keep their numbers: avo's 32 vector registers are
-// V0 … V31, its integer registers R0 … R15. Beside them the lowered code uses:
+// At level neon the generators write avo's instructions on vectors of 128 bits, and avo allocates
+// registers. Then each instruction is lowered to equivalent instructions of arm64. Registers keep
+// their numbers: avo's 32 vector registers are V0 … V31, its integer registers R0 … R15. The
+// lowered code also uses:
 const (
 	scratchVec neon.V = 31 // and 30
 	scratchInt        = "R17"
 	firstNear         = 19 // R19 … R25 hold addresses
 	lastNear          = 25
 	poolInt           = "R26" // the address of the file's constants
-	lowerVecs         = 30    // that generators may use
+	lowerVecs         = 30    // vector registers that generators may use
 	lowerFrame        = 16    // bytes below a function's locals, for the link register
 )
 
-// lowerPasses are avo's passes up to the allocation of registers; those after it are amd64's affair.
+// lowerPasses are avo's passes up to the allocation of registers. The later ones are specific to
+// amd64.
 var lowerPasses = pass.Concat(
 	pass.Verify, pass.FunctionPass(pass.PruneJumpToFollowingLabel), pass.FunctionPass(pass.PruneDanglingLabels),
 	pass.FunctionPass(pass.LabelTarget), pass.FunctionPass(pass.CFG), pass.InstructionPass(pass.ZeroExtend32BitOutputs),
@@ -35,9 +37,9 @@ var lowerPasses = pass.Concat(
 	pass.FunctionPass(pass.VerifyAllocation), pass.FunctionPass(pass.PruneSelfMoves),
 )
 
-// Instructions that no amd64 processor has; the generators use them at level neon.
+// Instructions that do not exist on amd64. The generators use them at level neon.
 const (
-	opLoadFirst  = "LOADFIRST"  // n, memory, vector: load the first n floats, and zeros
+	opLoadFirst  = "LOADFIRST"  // n, memory, vector: load the first n floats, zero the rest
 	opStoreFirst = "STOREFIRST" // n, vector, memory: store the first n floats
 	opMulLane    = "FMUL"       // i, m, n, d: d = n·m[i]
 	opAddLane    = "FMLA"       // i, m, n, d: d = d + n·m[i]
@@ -49,11 +51,11 @@ const (
 	opMaxNumberDouble = "MAXNUMBERPD"
 )
 
-// lowered is the arm64 text of a file whose registers are allocated.
+// lowered returns the arm64 text of a file whose registers are allocated.
 func lowered(f *ir.File, name, header string) (text string, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("arm64: %v", r)
+			err = fmt.Errorf("%v", r)
 		}
 	}()
 	var b strings.Builder
@@ -67,7 +69,7 @@ func lowered(f *ir.File, name, header string) (text string, err error) {
 	return b.String(), nil
 }
 
-// pool is a file's constants, one behind the other.
+// pool is the array of a file's constants.
 type pool struct {
 	symbol string
 	words  []uint32
@@ -103,13 +105,13 @@ func (p *pool) write(b *strings.Builder) {
 	fmt.Fprintf(b, "GLOBL %s<>(SB), RODATA|NOPTR, $%d\n", p.symbol, 4*len(p.words))
 }
 
-// address is a base and a scaled index, whose sum a register may hold for a while.
+// address is a base and a scaled index. A register may hold their sum for a while.
 type address struct {
 	base, index int
 	scale       uint8
 }
 
-// lowering is one function on its way.
+// lowering is the state of lowering one function.
 type lowering struct {
 	fn       *ir.Function
 	pool     *pool
@@ -124,7 +126,7 @@ func (l *lowering) text() string {
 	for _, node := range l.fn.Nodes {
 		switch n := node.(type) {
 		case ir.Label:
-			clear(l.near) // whoever jumps here may not have them
+			clear(l.near) // they may not hold after a jump to here
 			fmt.Fprintf(&l.body, "\n%s:\n", n)
 		case *ir.Instruction:
 			l.instruction(n)
@@ -153,7 +155,7 @@ func (l *lowering) op(format string, args ...any) {
 
 func (l *lowering) word(i neon.Instruction) { l.op("%v", i) }
 
-// forget drops addresses that a register was part of.
+// forget drops the addresses that contain a register.
 func (l *lowering) forget(r int) {
 	for a := range l.near {
 		if a.base == r || a.index == r {
@@ -162,15 +164,15 @@ func (l *lowering) forget(r int) {
 	}
 }
 
-// number returns a register's number; vectors may not use those that lowering needs.
+// number returns a register's number. It panics for a vector register that lowering uses itself.
 func number(op operand.Op) int {
 	r, ok := op.(reg.Physical)
 	if !ok {
-		panic(fmt.Sprintf("%v is no register", op))
+		panic(fmt.Sprintf("%v is not a register", op))
 	}
 	n := int(r.PhysicalIndex())
 	if r.Kind() == reg.KindVector && n >= lowerVecs {
-		panic("more vector registers than lowering leaves")
+		panic(fmt.Sprintf("more than %d vector registers", lowerVecs))
 	}
 	return n
 }
@@ -193,7 +195,7 @@ func immediate(op operand.Op) int {
 	return int(v)
 }
 
-// memory returns where an operand lies, as Go's assembler writes it.
+// memory returns an operand in memory in the syntax of Go's assembler.
 func (l *lowering) memory(m operand.Mem) string {
 	switch m.Base {
 	case reg.FramePointer:
@@ -234,7 +236,7 @@ func (l *lowering) address(m operand.Mem) int {
 	return r
 }
 
-// source returns a vector operand's register, loading it if it lies in memory.
+// source returns a vector operand's register, after loading it if it is in memory.
 func (l *lowering) source(op operand.Op) neon.V {
 	m, ok := op.(operand.Mem)
 	if !ok {
@@ -264,7 +266,8 @@ func (l *lowering) repeats(m operand.Mem, n int) bool {
 	return true
 }
 
-// loadFirst and storeFirst move the first floats of a vector; n may be any number. No flag changes.
+// loadFirst and storeFirst move the first n floats of a vector, for any n. They do not change the
+// flags.
 func (l *lowering) loadFirst(n string, m operand.Mem, d neon.V) {
 	l.firstFloats(n, m, firstFloats{
 		begin: func() { l.op("VEOR V%d.B16, V%d.B16, V%d.B16", d, d, d) },
@@ -285,7 +288,7 @@ func (l *lowering) storeFirst(n string, v neon.V, m operand.Mem) {
 	})
 }
 
-// firstFloats are the moves that make up one of 0 … 4 floats.
+// firstFloats are the moves that together move 0 … 4 floats.
 type firstFloats struct {
 	begin                 func()
 	four, two, third, one func(at string)

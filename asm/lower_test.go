@@ -24,7 +24,7 @@ func arm64Lines(t *testing.T) (lines []string) {
 	return lines
 }
 
-// Every WORD of the generated files is the instruction that its comment says.
+// Every WORD of the generated files decodes to the instruction in its comment.
 func TestWords(t *testing.T) {
 	word := regexp.MustCompile(`^\tWORD \$0x([0-9A-F]{8}) // (.+)$`)
 	n := 0
@@ -54,8 +54,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// The registers that Go keeps do not occur: R18 is the platform's, R27 the assembler's, R28 is g, R29 and R30 are frame
-// pointer and link.
+// Registers that Go reserves do not occur: R18 (platform), R27 (assembler), R28 (g), R29 (frame
+// pointer) and R30 (link).
 func TestReservedRegisters(t *testing.T) {
 	reserved := regexp.MustCompile(`\b(R18|R18_PLATFORM|R27|REGTMP|R28|g|R29|R30|LR|RFP)\b`)
 	for _, line := range arm64Lines(t) {
@@ -66,17 +66,17 @@ func TestReservedRegisters(t *testing.T) {
 	}
 }
 
-// Instructions without a lowering, and registers that lowering needs itself, are refused.
-func TestLoweringRefuses(t *testing.T) {
+// Instructions without a lowering and registers that lowering uses itself are rejected.
+func TestLoweringRejects(t *testing.T) {
 	for name, describe := range map[string]func(*gen){
 		"one register twice": func(g *gen) { a, b := g.arg("x"), g.arg("x"); g.XORQ(a, b) },
-		"is no register": func(g *gen) {
+		"is not a register": func(g *gen) {
 			r := g.GP64()
 			g.IMUL3Q(operand.Imm(3), operand.Mem{Base: g.arg("x")}, r)
 		},
-		"a source and a destination": func(g *gen) { v := g.zero(); g.VMOVSS(v, v, v) },
-		"no lowering of VPMADDWD":    func(g *gen) { v := g.zero(); g.VPMADDWD(v, v, v) },
-		"more vector registers": func(g *gen) {
+		"expected a source and a destination": func(g *gen) { v := g.zero(); g.VMOVSS(v, v, v) },
+		"no lowering of VPMADDWD":             func(g *gen) { v := g.zero(); g.VPMADDWD(v, v, v) },
+		"more than 30 vector registers": func(g *gen) {
 			v := g.zeros(31)
 			for _, x := range v[1:] {
 				g.VADDPS(x, v[0], v[0])
@@ -85,7 +85,7 @@ func TestLoweringRefuses(t *testing.T) {
 	} {
 		fam := family{"bad", func(f *file) { f.symbol(armNEON, "bad", "func(x *float32)", describe) }}
 		if _, err := fam.output(); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("error %v, want one with %q", err, name)
+			t.Errorf("error %v, expected one with %q", err, name)
 		}
 	}
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/s4d-fast/s4d-fast/asm/internal/neon"
 )
 
-// branches are the conditional jumps; both processors compare signed numbers with the same flags.
+// branches are the conditional jumps. Both architectures compare signed numbers by the same flags.
 var branches = map[string]string{
 	"JMP": "B", "JE": "BEQ", "JZ": "BEQ", "JNE": "BNE", "JNZ": "BNE", "JL": "BLT", "JLE": "BLE", "JG": "BGT", "JGE": "BGE",
 }
 
-// shape tells single from double precision by the last letter.
+// shape returns the shape of single or double precision, from the last letter of an opcode.
 func shape(opcode string) neon.Shape {
 	if opcode[len(opcode)-1] == 'D' {
 		return neon.D2
@@ -30,7 +30,7 @@ var threes = map[string]string{
 	"VADDPD": "FADD", "VSUBPD": "FSUB", "VMULPD": "FMUL", "VMAXPD": "FMAX",
 }
 
-// natives are d = b op a in instructions that Go's assembler has.
+// natives are d = b op a by instructions that Go's assembler knows.
 var natives = map[string][2]string{
 	"VPADDD": {"VADD", "S4"}, "VPADDQ": {"VADD", "D2"}, "VPSUBD": {"VSUB", "S4"},
 	"VPAND": {"VAND", "B16"}, "VANDPS": {"VAND", "B16"}, "VANDPD": {"VAND", "B16"},
@@ -38,13 +38,13 @@ var natives = map[string][2]string{
 	"VUNPCKLPS": {"VZIP1", "S4"}, "VUNPCKHPS": {"VZIP2", "S4"}, "VUNPCKLPD": {"VZIP1", "D2"}, "VUNPCKHPD": {"VZIP2", "D2"},
 }
 
-// shifts are d = a shifted by a constant.
+// shifts are d = a, shifted by a constant.
 var shifts = map[string][2]string{
 	"VPSLLD": {"VSHL", "S4"}, "VPSLLQ": {"VSHL", "D2"}, "VPSRLD": {"VUSHR", "S4"},
 }
 
-// fused are products and sums by which operands are multiplied (1, 2 and 3 count from the destination, as amd64's
-// manual does) and the signs of product and summand.
+// fused describes the multiply-adds: which operands are multiplied (1, 2 and 3 count from the
+// destination, as in amd64's manual), and the signs of product and summand.
 var fused = map[string]struct {
 	order           string
 	product, addend int
@@ -83,7 +83,8 @@ func (l *lowering) instruction(i *ir.Instruction) {
 	}
 }
 
-// fuse lowers d = ±x·y ± z. The destination is the summand, or that moves into a scratch register first.
+// fuse lowers d = ±x·y ± z. The summand is the destination, or is first moved to a scratch
+// register.
 func (l *lowering) fuse(s neon.Shape, order string, product, addend int, o []operand.Op) {
 	third, second, d := l.source(o[0]), vector(o[1]), vector(o[2])
 	x, y, z := second, third, d // 231
@@ -144,23 +145,23 @@ func (l *lowering) vectorMove(opcode string, o []operand.Op) bool {
 	return true
 }
 
-// same refuses two operands that are not one.
+// same panics unless two operands are the same register.
 func same(a, b operand.Op) {
 	if number(a) != number(b) {
-		panic("want one register twice")
+		panic("expected one register twice")
 	}
 }
 
 // whole moves a vector or its lowest element.
 func (l *lowering) whole(size string, o []operand.Op) {
 	if len(o) != 2 {
-		panic("want a source and a destination")
+		panic("expected a source and a destination")
 	}
 	if m, ok := o[0].(operand.Mem); ok {
 		l.op("FMOV%s %s, F%d", size, l.memory(m), vector(o[1]))
 	} else if m, ok := o[1].(operand.Mem); ok {
 		to := l.memory(m)
-		if at, ok := strings.CutPrefix(to, "0("); ok && size == "Q" { // half the work of FMOVQ on some processors
+		if at, ok := strings.CutPrefix(to, "0("); ok && size == "Q" { // faster than FMOVQ on some
 			l.op("VST1 [V%d.S4], (%s", vector(o[0]), at)
 			return
 		}
@@ -184,7 +185,7 @@ func (l *lowering) broadcast(o []operand.Op, element string, bytes int) {
 	l.op("VDUP V%d.%s[0], V%d.%s%d", from, element, d, element, 16/bytes)
 }
 
-// vectorOther lowers what is left of the arithmetic.
+// vectorOther lowers the other arithmetic.
 func (l *lowering) vectorOther(opcode string, o []operand.Op) bool {
 	switch opcode {
 	case opMulLane, opAddLane, opSubLane:
@@ -236,7 +237,7 @@ func (l *lowering) halfSource(op operand.Op) neon.V {
 	return scratchVec
 }
 
-// compare sets d to x ? c; the negated predicates hold for NaN.
+// compare sets d to the result of comparing x with c. The negated predicates are true for NaN.
 func (l *lowering) compare(s neon.Shape, predicate int, c, x, d neon.V) {
 	switch predicate {
 	case notBelow:
@@ -255,7 +256,8 @@ func (l *lowering) compare(s neon.Shape, predicate int, c, x, d neon.V) {
 	}
 }
 
-// integerOp lowers addresses, counters and flags. Sums and differences set the flags, as on amd64; address sums do not.
+// integerOp lowers arithmetic on addresses, counters and flags. Sums and differences set the flags
+// as on amd64; LEA does not.
 func (l *lowering) integerOp(opcode string, o []operand.Op) bool {
 	switch opcode {
 	case "MOVQ", "MOVL":
@@ -291,10 +293,10 @@ func (l *lowering) integerOp(opcode string, o []operand.Op) bool {
 	case "IMULQ":
 		l.op("MUL %s, %s", l.integerSource(o[0]), integer(o[1]))
 	case "IMUL3Q":
-		number(o[1]) // a register: there is but one for what lies in memory
+		number(o[1]) // not memory: there is only one register to load it to
 		l.op("MOVD $%d, %s", immediate(o[0]), scratchInt)
 		l.op("MUL %s, %s, %s", scratchInt, l.integerSource(o[1]), integer(o[2]))
-	case "STMXCSR": // the control register's part in this is FPCR's
+	case "STMXCSR": // FPCR is the counterpart of MXCSR
 		l.op("MOVD FPCR, %s", scratchInt)
 		l.op("MOVW %s, %s", scratchInt, l.memory(o[0].(operand.Mem)))
 	case "LDMXCSR":
@@ -325,7 +327,7 @@ func (l *lowering) moveInteger(opcode string, from, to operand.Op) {
 	}
 }
 
-// integerSource returns an integer operand that arithmetic may take.
+// integerSource returns an integer operand as arithmetic accepts it.
 func (l *lowering) integerSource(op operand.Op) string {
 	if m, ok := op.(operand.Mem); ok {
 		l.op("MOVD %s, %s", l.memory(m), scratchInt)

@@ -8,9 +8,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// math generates the exponential and what is made of it. The formulas and limits are those of
-// the plain Go (internal/vek/exp.go, gelu.go, glu.go). What is float64 there is float32 here, with the low
-// part of a product carried along by fused operations.
+// mathematics generates the exponential and the functions that are computed from it. The formulas
+// and limits are those of the plain Go (internal/vek/exp.go, gelu.go, glu.go). What is float64
+// there is float32 here, with the low part of a product carried along by fused operations.
 func mathematics(f *file) {
 	f.elementwise("exp", "func(dst, x []float32)", func(g *gen) {
 		g.function(2, g.realExponential)
@@ -59,7 +59,7 @@ func mathematics(f *file) {
 	})
 }
 
-// Limits of the plain Go.
+// Limits, as in plain Go.
 const (
 	expMax  = 88.72283
 	expMin  = -87.33654
@@ -71,7 +71,7 @@ func (g *gen) mulAdd(p, f reg.VecVirtual, c float64) reg.VecVirtual {
 	switch {
 	case g.wide():
 		g.VFMADD213PS_BCST(g.float(c), f, p)
-	case g.neon(): // whose sums stay where the summand was
+	case g.neon(): // the sum replaces the summand
 		sum := g.broadcast(c)
 		g.VFMADD231PS(f, p, sum)
 		return sum
@@ -103,7 +103,7 @@ func (g *gen) addConst(x reg.VecVirtual, c float64) reg.VecVirtual {
 // clamp clamps x to [lo, hi]; NaN stays NaN.
 func (g *gen) clamp(x reg.VecVirtual, lo, hi float64) reg.VecVirtual {
 	y := g.broadcast(lo)
-	g.VMAXPS(x, y, y) // the second source, x, where one is NaN
+	g.VMAXPS(x, y, y) // returns its second source, x, if one is NaN
 	z := g.broadcast(hi)
 	g.VMINPS(y, z, z)
 	return z
@@ -118,10 +118,10 @@ func (g *gen) horner(x reg.VecVirtual, c []float64) reg.VecVirtual {
 	return p
 }
 
-// condition is a comparison's result: an opmask or a vector of all-ones.
+// condition is the result of a comparison: an opmask or a vector of all-ones.
 type condition = mask
 
-// Predicates of VCMPPS. Comparisons with NaN are false, but for the negated one.
+// Predicates of VCMPPS. Comparisons with NaN are false, except negated ones.
 const (
 	notBelow = 5 // not less than, true for NaN
 	above    = 14
@@ -160,15 +160,15 @@ func (g *gen) blend(c condition, yes, no reg.VecVirtual) reg.VecVirtual {
 
 const magic = 3 << 22 // x + magic rounds x to an integer, |x| < 2²²
 
-// power returns 2^(n+f), n an integer in low bits above magic, and whole the same number as a float: n's bits go to the
-// exponent of 2^f. NaN stays NaN.
+// power returns 2^(n+f) by adding n to the exponent of 2^f. n is an integer in the low bits of a
+// float, and whole is the same number as a float. NaN stays NaN.
 func (g *gen) power(n, whole, f reg.VecVirtual) reg.VecVirtual {
 	p := g.horner(f, exp2Poly)
 	if g.wide() {
 		g.VSCALEFPS(whole, p, p)
 		return p
 	}
-	// The bits of a NaN would spoil those of p.
+	// A NaN's bits in n would change those of p.
 	const low = magic - 1<<21
 	if g.neon() {
 		g.atLeast(opMaxNumber, n, g.broadcast(low))
@@ -180,15 +180,15 @@ func (g *gen) power(n, whole, f reg.VecVirtual) reg.VecVirtual {
 	return p
 }
 
-// atLeast raises n to low at level neon, and where n is NaN.
+// atLeast sets n to low where it is lower or NaN, at level neon.
 func (g *gen) atLeast(opcode string, n, low reg.VecVirtual) {
 	g.custom(opcode, false, low, n, n)
 }
 
-// roundingLoss is what float32 loses of c.
+// roundingLoss returns c minus its float32.
 func roundingLoss(c float64) float64 { return c - float64(float32(c)) }
 
-// exponential returns exp(sign·x), x held within the range of float32's normal numbers.
+// exponential returns exp(sign·x), with x clamped to where the result is a normal number.
 func (g *gen) exponential(x reg.VecVirtual, sign float64) reg.VecVirtual {
 	lo, hi := expMin, expMax
 	if sign < 0 {
@@ -201,14 +201,14 @@ func (g *gen) exponential(x reg.VecVirtual, sign float64) reg.VecVirtual {
 	return g.power(n, whole, g.fraction(x, whole, sign*math.Log2E))
 }
 
-// realExponential returns exp(x): 0 below 2⁻¹²⁶, and infinity.
+// realExponential returns exp(x): 0 where it would be denormal, and infinity where it overflows.
 func (g *gen) realExponential(x reg.VecVirtual) reg.VecVirtual {
 	y := g.exponential(x, 1)
 	g.keep(y, g.compare(notBelow, x, expMin))
 	return g.blend(g.compare(above, x, expMax), g.broadcast(math.Inf(1)), y)
 }
 
-// fraction returns x·c − whole, correct to float32's last bits.
+// fraction returns x·c − whole with the error of one rounding.
 func (g *gen) fraction(x, whole reg.VecVirtual, c float64) reg.VecVirtual {
 	f := g.broadcast(c)
 	g.VFMSUB213PS(whole, x, f)
@@ -224,7 +224,7 @@ func (g *gen) logistic(x reg.VecVirtual) (s, e reg.VecVirtual) {
 	return s, e
 }
 
-// reciprocal returns 1/d, d ≥ 1: by division, or by an estimate of 14 bits and a step of Newton's.
+// reciprocal returns 1/d for d ≥ 1: by division, or by an estimate of 14 bits and one Newton step.
 func (g *gen) reciprocal(d reg.VecVirtual) reg.VecVirtual {
 	if !g.wide() {
 		y := g.broadcast(1)
@@ -238,7 +238,7 @@ func (g *gen) reciprocal(d reg.VecVirtual) reg.VecVirtual {
 	return y
 }
 
-// gluGrad: da = dy·σ(b), db = dy·a·σ(b)·(1 − σ(b)), and 1 − σ = e·σ.
+// gluGrad: da = dy·σ(b) and db = dy·a·σ(b)·(1 − σ(b)), with 1 − σ(b) = exp(−b)·σ(b).
 func gluGrad(g *gen) {
 	da, db, a, b, dy := g.ptr("da"), g.ptr("db"), g.ptr("a"), g.ptr("b"), g.ptr("dy")
 	g.each(g.length("da"), 2, func(r *run) {
@@ -259,7 +259,8 @@ func gluGrad(g *gen) {
 
 const notAbove = 10 // not greater than, true for NaN
 
-// tail is what GELU and its slope share: a = min(|x|, 13), exp(−a²/2) and R(a) = (1 − Φ(a))·exp(a²/2).
+// tail holds what GELU and its slope share: a = min(|x|, 13), exp(−a²/2) and R(a) = (1 −
+// Φ(a))·exp(a²/2).
 type tail struct{ a, e, r reg.VecVirtual }
 
 func (g *gen) normalTail(x reg.VecVirtual) tail {
@@ -284,8 +285,9 @@ func (g *gen) normalTail(x reg.VecVirtual) tail {
 	return tail{a, e, g.tailRatio(a)}
 }
 
-// tailRatio returns R(a), 0 ≤ a ≤ 13. The piece is in the last two bits of the exponent and the first two of the mantissa of
-// a + 1: 12 … 15 in [1, 2), then 0 … 3, 4 … 7 and 8 … 11.
+// tailRatio returns R(a) for 0 ≤ a ≤ 13. The number of the piece is the last two bits of the
+// exponent and the first two of the mantissa of a + 1: 12 … 15 in [1, 2), then 0 … 3, 4 … 7 and 8 …
+// 11.
 func (g *gen) tailRatio(a reg.VecVirtual) reg.VecVirtual {
 	piece := g.addConst(a, 1)
 	g.VPSRLD(operand.Imm(21), piece, piece)
@@ -306,8 +308,8 @@ func (g *gen) tailRatio(a reg.VecVirtual) reg.VecVirtual {
 	return r
 }
 
-// tailRows is the end of tailRatio for NEON: each lane loads a row of its piece's place and coefficients, and the rows are
-// transposed.
+// tailRows is the last step of tailRatio for NEON. Each lane loads the place and the coefficients
+// of its piece as a row, and the rows are transposed.
 func (g *gen) tailRows(a, piece reg.VecVirtual) reg.VecVirtual {
 	columns := append([][]float64{tailPlaces}, tailPolys...)
 	var bits []uint32
@@ -372,7 +374,8 @@ func (g *gen) geluOf(x reg.VecVirtual, t tail) reg.VecVirtual {
 
 const notAtMost = 6 // not (x ≤ c), true for NaN
 
-// geluSlope returns 1 + w for x ≥ 0 and −w for x < 0, w = a·φ(a) − (1 − Φ(a)), and 0 from −13 downwards.
+// geluSlope returns 1 + w for x ≥ 0 and −w for x < 0, w = a·φ(a) − (1 − Φ(a)), and 0 from −13
+// downwards.
 func (g *gen) geluSlope(x reg.VecVirtual, t tail) reg.VecVirtual {
 	w := g.broadcast(1 / math.Sqrt(2*math.Pi))
 	g.VFMSUB213PS(t.r, t.a, w)
@@ -391,7 +394,7 @@ func (g *gen) geluSlope(x reg.VecVirtual, t tail) reg.VecVirtual {
 	return w
 }
 
-// and returns x with some bits only.
+// and returns x & bits.
 func (g *gen) and(x reg.VecVirtual, bits uint32) reg.VecVirtual {
 	y := g.vec()
 	if g.wide() {

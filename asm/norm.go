@@ -5,7 +5,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// norm generates LayerNorm over [rows][columns] tiles: vectors along the columns, sums down the rows.
+// norm generates LayerNorm over [rows][columns] tiles, which sums down the rows. A vector holds
+// adjacent columns.
 func norm(f *file) {
 	f.kernel("layerNorm", "func(y, x []float32, yStride, xStride int, gamma, beta, mean, rstd []float32, share, eps float32)",
 		(*gen).layerNorm)
@@ -13,8 +14,8 @@ func norm(f *file) {
 		"gamma, mean, rstd, dgamma, dbeta, sum, dot []float32, share float32)", (*gen).layerNormGrad)
 }
 
-// layerNorm takes strips of a few vectors of columns: their sums stay in registers, and their elements, read three
-// times, in the nearest cache.
+// layerNorm works on strips of a few vectors of columns. Their sums stay in registers. Their
+// elements are read three times and stay in the L1 cache.
 func (g *gen) layerNorm() {
 	y, x, rows := g.ptr("y"), g.ptr("x"), g.length("gamma")
 	yStep, xStep := g.stride("yStride"), g.stride("xStride")
@@ -91,8 +92,8 @@ func (g *gen) nextRows(p, step reg.Register, n int) {
 	g.LEAQ(operand.Mem{Base: p, Index: step, Scale: uint8(n)}, p)
 }
 
-// moments stores and returns mean and 1/√(variance + eps) of columns whose sums are given. The mean of the deviations
-// is what rounding left in the first mean, and corrects it.
+// moments stores and returns mean and 1/√(variance + eps) of columns whose sums are given. The mean
+// of the deviations is the rounding error of the first mean, and is added to it.
 func (g *gen) moments(r *run, sum []reg.VecVirtual, x, step, rows reg.Register) (mean, rstd []reg.VecVirtual) {
 	mean = sum
 	share := g.broadcastArg("share")
@@ -165,7 +166,7 @@ func (g *gen) zeros(n int) []reg.VecVirtual {
 	return v
 }
 
-// layerNormGrad goes over the tile twice: for the sums along rows and columns, then for dx.
+// layerNormGrad reads the tile twice: for the sums along rows and columns, then for dx.
 func (g *gen) layerNormGrad() {
 	g.normGradSums()
 	unroll := 2
@@ -175,8 +176,8 @@ func (g *gen) layerNormGrad() {
 	g.each(g.length("mean"), unroll, g.normGradStrip)
 }
 
-// normGradSums takes two rows at a time along the columns. With c = x − mean it adds gamma·dy to sum and gamma·dy·c
-// to dot, and the rows' sums of dy·c·rstd and dy to dgamma and dbeta.
+// normGradSums takes two rows at a time along the columns. With c = x − mean it adds gamma·dy to
+// sum and gamma·dy·c to dot, and the rows' sums of dy·c·rstd and dy to dgamma and dbeta.
 func (g *gen) normGradSums() {
 	x, dy, xStep, dyStep := g.ptr("x"), g.ptr("dy"), g.stride("xStride"), g.stride("dyStride")
 	mean, rstd, sum, dot := g.ptr("mean"), g.ptr("rstd"), g.ptr("sum"), g.ptr("dot")
@@ -209,7 +210,7 @@ func (g *gen) normGradSums() {
 	})
 }
 
-// along returns the address of the run's vector i rows below p, which is a row's start.
+// along returns the address of the run's vector i rows below p, the start of a row.
 func (r *run) along(p, step reg.Register, i int) operand.Mem {
 	if i == 0 {
 		return r.at(p, 0)
@@ -265,7 +266,8 @@ func (g *gen) foldFour(a, b, c, d reg.VecVirtual) reg.Register {
 	return s.AsX()
 }
 
-// normGradStrip writes dx = rstd·(gamma·dy − mean(gamma·dy) − c·rstd²·mean(gamma·dy·c)) down a strip of columns.
+// normGradStrip writes dx = rstd·(gamma·dy − mean(gamma·dy) − c·rstd²·mean(gamma·dy·c)) down a
+// strip of columns.
 func (g *gen) normGradStrip(r *run) {
 	share, sum, dot := g.broadcastArg("share"), g.ptr("sum"), g.ptr("dot")
 	meanIn, rstdIn := g.ptr("mean"), g.ptr("rstd")

@@ -1,7 +1,7 @@
 package asm
 
-// peakChains is how many FMAs are under way at a time: enough for two units of five cycles' latency, and for four of
-// them where processors of a level have so many. (internal/vek counts them, too.)
+// peakChains is the number of independent FMAs: enough for two units with a latency of five cycles,
+// and for four units at levels whose processors have four. (internal/vek counts them too.)
 func (g *gen) peakChains() int {
 	if g.neon() {
 		return 24
@@ -9,8 +9,8 @@ func (g *gen) peakChains() int {
 	return 12
 }
 
-// peak generates FMAs on nothing but registers: how many of them a processor makes is what other kernels are held
-// against.
+// peak generates FMAs on registers only. Their rate is the peak that other kernels are compared
+// with.
 func peak(f *file) {
 	f.kernel("fmaPeak", "func(rounds int) float32", func(g *gen) {
 		chains, factor, rounds := g.zeros(g.peakChains()), g.broadcast(0.5), g.arg("rounds")

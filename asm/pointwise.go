@@ -2,7 +2,7 @@ package asm
 
 import "github.com/mmcloughlin/avo/reg"
 
-// pointwise generates the kernels of one rounding or of fused products and sums.
+// pointwise generates the kernels of sums and products, element by element.
 func pointwise(f *file) {
 	binary := func(name string, op func(g *gen, a, b, d reg.VecVirtual)) {
 		f.elementwise(name, "func(dst, a, b []float32)", func(g *gen) {

@@ -5,14 +5,15 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// powerRows fills row n with w_n·λ_n^b, b < cols, where λ_n is exp(l·log.re + i·lIm·log.im). What begins a row is made
-// for as many modes together as a vector has float64s; then each makes its row, a vector of columns from the one
-// before, by one power of λ. Results that would be denormal numbers are 0.
+// powerRows fills row n with w_n·λ_n^b for b < cols, where λ_n = exp(l·log.re + i·lIm·log.im). The
+// starts of rows are computed for as many modes at once as a vector has float64s. Then each mode
+// fills its row: each vector of columns is the previous one times a fixed power of λ. Denormal
+// results are 0.
 func (g *gen) powerRows() {
 	saved := g.flushDenormals()
 	half := g.lanes / 2
-	// Kept are w·λ^j for j < 4 (in AVX-512 mode by mode), the power that a row goes on by and, where vectors are longer,
-	// λ⁴; at level neon, where they have two, w, w·λ, λ², λ⁴ and λ⁸.
+	// kept has w·λ^j for j < 4 (in AVX-512 mode by mode), the power between two vectors of a row
+	// and, in AVX-512, λ⁴. At level neon it has w, w·λ, λ², λ⁴ and λ⁸.
 	const last = 4
 	kept := g.AllocLocal((last + 2) * 2 * 4 * g.lanes)
 	power := func(s, part int) operand.Mem { return kept.Offset((2*s + part) * 4 * g.lanes) }
@@ -29,7 +30,8 @@ func (g *gen) powerRows() {
 	l, lIm := g.GP64(), g.GP64()
 	g.MOVQ(g.paramAddr("l"), l)
 	g.MOVQ(g.paramAddr("lIm"), lIm)
-	lam := complexVec{g.vec(), g.vec()} // of the next modes: it takes long, and is made while rows are stored
+	// λ of the next modes. It takes long and is computed while rows are stored.
+	lam := complexVec{g.vec(), g.vec()}
 	lambda := func(at, n reg.Register) {
 		z := g.complexPower(g.loadComplex("log", at, n), g.broadcastFrom(l), g.broadcastFrom(lIm))
 		g.VMOVAPD(z.re, lam.re)
@@ -116,7 +118,8 @@ func (g *gen) powerRows() {
 	g.LDMXCSR(saved)
 }
 
-// keepByMode stores four numbers of each mode side by side, the real parts of all modes and then the imaginary ones.
+// keepByMode stores four numbers per mode next to each other, first the real parts of all modes,
+// then the imaginary ones.
 func (g *gen) keepByMode(kept operand.Mem, x [4]complexVec) {
 	mix := func(name string, index [8]uint32, a, b reg.VecVirtual) reg.VecVirtual {
 		bits := make([]uint32, 16) // each of 64 bits; those of b follow those of a
@@ -196,7 +199,7 @@ func (g *gen) powerRow(z, step complexVec, re, im reg.Register) {
 	g.JL(operand.LabelRef(tail))
 	g.VMOVUPS(narrow(floats(z.re)), operand.Mem{Base: toRe})
 	g.VMOVUPS(narrow(floats(z.im)), operand.Mem{Base: toIm})
-	g.JE(operand.LabelRef(end)) // the last product would be for nothing
+	g.JE(operand.LabelRef(end)) // the last product is not needed
 	g.rotateDouble(z, step.re, step.im)
 	g.ADDQ(operand.Imm(4*half), toRe)
 	g.ADDQ(operand.Imm(4*half), toIm)
@@ -215,8 +218,8 @@ func (g *gen) powerRow(z, step complexVec, re, im reg.Register) {
 	g.Label(end)
 }
 
-// powerRowByFour is powerRow at level neon, whose vectors have two float64s: four of them side by side hide the latency
-// of the products.
+// powerRowByFour is powerRow at level neon, whose vectors have two float64s. Four vectors at a time
+// hide the latency of the products.
 func (g *gen) powerRowByFour(z [4]complexVec, step complexVec, re, im reg.Register) {
 	cols, toRe, toIm := g.arg("cols"), g.GP64(), g.GP64()
 	g.MOVQ(re, toRe)
@@ -239,7 +242,7 @@ func (g *gen) powerRowByFour(z [4]complexVec, step complexVec, re, im reg.Regist
 	g.JL(operand.LabelRef(tail))
 	each(func(v reg.VecVirtual, at operand.Mem) { g.VMOVUPS(v, at) })
 	g.CMPQ(cols, operand.Imm(0))
-	g.JE(operand.LabelRef(end)) // the last products would be for nothing
+	g.JE(operand.LabelRef(end)) // the last products are not needed
 	for i, x := range z {
 		y := g.complexProduct(x, step)
 		g.VMOVAPD(y.re, z[i].re)

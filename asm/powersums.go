@@ -5,7 +5,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// powerSums: sum_n = Σ_a λ_n^a·x_{an}, by Horner's rule from the last row up, strips of modes side by side.
+// powerSums: sum_n = Σ_a λ_n^a·x_{an}, by Horner's rule from the last row to the first, for strips
+// of modes.
 func (g *gen) powerSums() {
 	n, at := g.length("lamRe"), g.GP64()
 	g.XORQ(at, at)
@@ -32,7 +33,8 @@ func (g *gen) powerSums() {
 	g.Label(end)
 }
 
-// sumStrip sums up the modes from at on, whole vectors or the n of a last one.
+// sumStrip computes the sums of the modes from at on: of vecs full vectors, or of the n modes of a
+// last one.
 func (g *gen) sumStrip(at reg.Register, vecs int, n reg.Register) {
 	var doubles, floats mask
 	if n != nil {
@@ -56,7 +58,7 @@ func (g *gen) sumStrip(at reg.Register, vecs int, n reg.Register) {
 	re, im, reStep, imStep, rows := g.ptr("re"), g.ptr("im"), g.stride("reStride"), g.stride("imStride"), g.arg("rows")
 	g.LEAQ(operand.Mem{Base: re, Index: at, Scale: 4}, re)
 	g.LEAQ(operand.Mem{Base: im, Index: at, Scale: 4}, im)
-	for _, p := range [][2]reg.Register{{re, reStep}, {im, imStep}} { // one row past the last
+	for _, p := range [][2]reg.Register{{re, reStep}, {im, imStep}} { // one past the last row
 		last := g.GP64()
 		g.MOVQ(rows, last)
 		g.IMULQ(p[1], last)

@@ -5,11 +5,12 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// reduceBlock is how many elements are summed in float32: 64 terms a lane at NEON, 32 at AVX2, 16 at
-// AVX-512.
+// reduceBlock is the number of elements that are summed in float32: 64 per lane with NEON, 32 with
+// AVX2, 16 with AVX-512.
 const reduceBlock = 2048
 
-// reduce generates sums over a slice: eight vectors of partial sums a block, and the blocks in float64.
+// reduce generates sums over a slice: eight vectors of partial sums per block; the blocks are added
+// in float64.
 func reduce(f *file) {
 	f.kernel("sum", "func(x []float32) float64", func(g *gen) {
 		x := g.ptr("x")
@@ -71,8 +72,8 @@ func (g *gen) lessIn(r *run, v, c reg.VecVirtual) reg.VecVirtual {
 	return v
 }
 
-// sumBlocks returns the sum of n terms: add adds those of a run's u-th vector to a vector of partial sums. It moves
-// the arrays' addresses.
+// sumBlocks returns the sum of n terms. add adds the terms of a run's u-th vector to a vector of
+// partial sums. The registers of arrays are changed.
 func (g *gen) sumBlocks(n reg.Register, arrays []reg.Register, add func(r *run, acc reg.VecVirtual, u int)) {
 	acc := g.vecs(8)
 	low, high := g.zero(), g.zero() // float64

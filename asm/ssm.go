@@ -5,8 +5,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// ssm generates the step of diagonal systems: the modes' states in registers while the samples pass, then the sums
-// over the modes, a vector of samples at a time.
+// ssm generates the step of diagonal systems. The states of the modes stay in registers for a block
+// of samples; then the modes are summed for a vector of samples at a time.
 func ssm(f *file) {
 	f.part("ssmModes", "func(sums *float32, x *float32, xStride, samples, channels, modes int, "+
 		"hRe, hIm, lamRe, lamIm, cRe, cIm *float32)", (*gen).ssmModes)
@@ -14,9 +14,10 @@ func ssm(f *file) {
 	f.part("ssmOutput", "func(y, x, sums *float32, n int, d float32)", ssmOutput)
 }
 
-// ssmModes advances the states of [channels][modes], two channels and two vectors of modes at a time: four chains hide
-// the latency of the products. sums[channel][sample] becomes a vector whose lanes add up to Re Σ c·h; the rows of a
-// channel more are written if their number is odd. Results that would be denormal numbers are 0.
+// ssmModes advances the states of [channels][modes], two channels and two vectors of modes at a
+// time: four chains hide the latency of the products. sums[channel][sample] becomes a vector whose
+// lanes add up to Re Σ c·h. If the number of channels is odd, the rows of one more are written.
+// Denormal results are 0.
 func (g *gen) ssmModes() {
 	saved := g.flushDenormals()
 	var kept operand.Mem
@@ -30,7 +31,7 @@ func (g *gen) ssmModes() {
 	g.Label(loop)
 	g.TESTQ(left, left)
 	g.JLE(operand.LabelRef(done))
-	// The second channel of a last odd one is that channel itself.
+	// An odd last channel is paired with itself.
 	second, x1 := g.GP64(), g.GP64()
 	g.MOVQ(first, second)
 	g.MOVQ(x, x1)
@@ -55,7 +56,8 @@ func (g *gen) ssmModes() {
 	g.LDMXCSR(saved)
 }
 
-// flushDenormals lets the processor turn denormal numbers to 0, and returns where the settings before are kept.
+// flushDenormals makes the processor flush denormal numbers to 0. It returns where the previous
+// settings are saved.
 func (g *gen) flushDenormals() (saved operand.Mem) {
 	const flushToZero, denormalsAreZero = 1 << 15, 1 << 6
 	bits := flushToZero | denormalsAreZero
@@ -71,7 +73,7 @@ func (g *gen) flushDenormals() (saved operand.Mem) {
 	return frame
 }
 
-// ssmChannels runs two channels over the samples: as many vectors of modes as there are, two at a time.
+// ssmChannels runs two channels over the samples, two vectors of modes at a time.
 func (g *gen) ssmChannels(sums reg.Register, x, at [2]reg.Register, kept operand.Mem) {
 	n := g.arg("modes")
 	index := [2]reg.Register{g.GP64(), g.GP64()}
@@ -91,7 +93,8 @@ func (g *gen) ssmChannels(sums reg.Register, x, at [2]reg.Register, kept operand
 	g.Label(end)
 }
 
-// ssmStrip chooses the loop for the n modes that are left: none but full vectors, or one or two under masks.
+// ssmStrip chooses the loop for the n remaining modes: full vectors, or one or two vectors under
+// masks.
 func (g *gen) ssmStrip(sums reg.Register, x, index [2]reg.Register, n reg.Register, kept operand.Mem, first bool) {
 	narrow, end := g.label("narrow"), g.label("stripEnd")
 	g.CMPQ(n, operand.Imm(uint64(g.lanes)))
@@ -103,12 +106,12 @@ func (g *gen) ssmStrip(sums reg.Register, x, index [2]reg.Register, n reg.Regist
 	g.Label(end)
 }
 
-// constants are a strip's values of one parameter, [channel][vector]: registers, or copies on the stack where registers
-// are too few. Modes that do not exist are 0.
+// constants are a strip's values of one parameter, [channel][vector], in registers, or on the stack
+// if there are too few. Modes past the last are 0.
 type constants [2][2]operand.Op
 
-// ssmLoop runs up to vecs vectors of modes of two channels over the samples. The sums of the first strip are set,
-// those of others added.
+// ssmLoop runs up to vecs vectors of modes of two channels over the samples. The sums of the first
+// strip are set, those of others added.
 func (g *gen) ssmLoop(sums reg.Register, x, index [2]reg.Register, n reg.Register, vecs int, kept operand.Mem, first bool) {
 	at := func(p reg.Register, c, v int) operand.Mem {
 		return operand.Mem{Base: p, Index: index[c], Scale: 4, Disp: 4 * g.lanes * v}
@@ -153,7 +156,7 @@ func (g *gen) ssmLoop(sums reg.Register, x, index [2]reg.Register, n reg.Registe
 		for v := range vecs {
 			r, i, turned := re[c][v], im[c][v], g.vec()
 			g.VMULPS(lamIm[c][v], r, turned)
-			if g.neon() { // a product must stand where its summand was
+			if g.neon() { // the product replaces the summand
 				g.VMULPS(lamRe[c][v], r, r)
 				g.VFNMADD231PS(lamIm[c][v], i, r)
 				g.VADDPS(u, r, r)
@@ -224,8 +227,8 @@ func sumLanes(g *gen) {
 	g.Label(done)
 }
 
-// sumRows returns the sums of the lanes of as many vectors as a vector has lanes. Whatever its place, the lanes of a
-// vector are added in the same order.
+// sumRows returns the sums of the lanes of as many vectors as a vector has lanes. The lanes are
+// added in the same order for every vector.
 func (g *gen) sumRows(rows reg.Register) reg.VecVirtual {
 	quarters := make([]reg.VecVirtual, g.lanes/4)
 	for q := range quarters {
@@ -267,7 +270,7 @@ func (g *gen) sumRows(rows reg.Register) reg.VecVirtual {
 	return fold(a, b, 0x88, 0xDD)
 }
 
-// ssmOutput: y = 2·sums + d·x, n of them, rounding the product as plain Go does.
+// ssmOutput: y = 2·sums + d·x for n samples. The product is rounded, as in plain Go.
 func ssmOutput(g *gen) {
 	y, x, sums, d := g.arg("y"), g.arg("x"), g.arg("sums"), g.broadcastArg("d")
 	g.each(g.arg("n"), 2, func(r *run) {

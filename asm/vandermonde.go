@@ -7,8 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// vandermonde generates what fills the factors of a Vandermonde product and sums up its gradient, in float64. (The
-// product itself is gemm's.)
+// vandermonde generates the kernels that fill the factors of a Vandermonde product and sum its
+// gradient, in float64. The product itself is that of gemm.
 func vandermonde(f *file) {
 	f.elementwise("complexPowers", "func(re, im []float64, log []complex128, l float64)", (*gen).complexPowers)
 	f.kernel("powerRows", "func(re, im []float32, stride, cols int, w, log []complex128, l, lIm float64)", (*gen).powerRows)
@@ -35,8 +35,8 @@ func (g *gen) complexPowers() {
 	})
 }
 
-// eachGroup runs body for 0, then for as many numbers on as a vector has float64s, and so on; n is how many there are
-// from at on.
+// eachGroup runs body for groups of as many numbers as a vector has float64s. at is the first of a
+// group, and n the number of those from at on.
 func (g *gen) eachGroup(n reg.Register, body func(at, n reg.Register)) {
 	at, group, end := g.GP64(), g.label("group"), g.label("end")
 	g.XORQ(at, at)
@@ -50,7 +50,8 @@ func (g *gen) eachGroup(n reg.Register, body func(at, n reg.Register)) {
 	g.Label(end)
 }
 
-// loadComplex takes a vector of complex numbers apart, those from at on, of which there are n.
+// loadComplex loads the complex numbers from at on, n or as many as a vector holds, as real and
+// imaginary parts.
 func (g *gen) loadComplex(name string, at, n reg.Register) complexVec {
 	p, floats := g.ptr(name), g.GP64()
 	offset := g.GP64()
@@ -84,7 +85,7 @@ func (g *gen) loadComplex(name string, at, n reg.Register) complexVec {
 	return z
 }
 
-// complexPower returns exp(l·log.re + i·lIm·log.im). It uses log up.
+// complexPower returns exp(l·log.re + i·lIm·log.im). log is used up.
 func (g *gen) complexPower(log complexVec, l, lIm reg.VecVirtual) complexVec {
 	decay, turns := log.re, g.mulDouble(log.im, 1/(2*math.Pi))
 	g.VMULPD(l, decay, decay)

@@ -11,8 +11,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// gen writes one function at one level: avo's instructions, which take either width of vector, and a few words for
-// what differs between the levels.
+// gen writes one function at one level. It has avo's instructions, which accept vectors of any
+// width, and a vocabulary for what differs between levels.
 type gen struct {
 	*build.Context
 	level
@@ -47,7 +47,8 @@ func (g *gen) vecs(n int) []reg.VecVirtual {
 	return v
 }
 
-// ptr loads the address of a slice parameter's first element, length its length, arg an integer or a pointer.
+// ptr loads the address of a slice parameter's first element, length its length, arg an integer or
+// a pointer.
 func (g *gen) ptr(name string) reg.Register {
 	return g.Load(g.Param(name).Base(), g.GP64())
 }
@@ -67,7 +68,7 @@ func (g *gen) broadcastArg(name string) reg.VecVirtual {
 	return v
 }
 
-// paramAddr returns where a parameter lies.
+// paramAddr returns the address of a parameter.
 func (g *gen) paramAddr(name string) operand.Mem {
 	c, err := g.Param(name).Resolve()
 	if err != nil {
@@ -76,7 +77,7 @@ func (g *gen) paramAddr(name string) operand.Mem {
 	return c.Addr
 }
 
-// result returns where a result goes.
+// result returns the address of a result.
 func (g *gen) result(i int) operand.Mem {
 	c, err := g.ReturnIndex(i).Resolve()
 	if err != nil {
@@ -85,17 +86,17 @@ func (g *gen) result(i int) operand.Mem {
 	return c.Addr
 }
 
-// float returns a constant in memory: one float to be broadcast where instructions can do that, else a vector of them.
+// float returns a constant in memory: one float where instructions can broadcast it, else a vector.
 func (g *gen) float(v float64) operand.Mem { return g.repeated(math.Float32bits(float32(v))) }
 
-// broadcast returns a register full of v.
+// broadcast returns a register with v in every lane.
 func (g *gen) broadcast(v float64) reg.VecVirtual {
 	r := g.vec()
 	g.VBROADCASTSS(g.float(v), r)
 	return r
 }
 
-// repeated returns a bit pattern in memory, as often as an AVX2 vector has lanes.
+// repeated returns a bit pattern in memory, repeated for each lane of an AVX2 vector.
 func (g *gen) repeated(v uint32) operand.Mem {
 	return g.table(fmt.Sprintf("x%08x", v), slices.Repeat([]uint32{v}, 8))
 }
@@ -120,7 +121,8 @@ func (g *gen) zero() reg.VecVirtual {
 	return r
 }
 
-// clear sets a register to zeros. (Of several ways avo knows this one not to read the register.)
+// clear zeros a register by the one instruction of which avo knows that it does not read the
+// register.
 func (g *gen) clear(r reg.VecVirtual) { g.VXORPS(r, r, r) }
 
 // label returns a new label; labels are local to a function.
@@ -135,8 +137,8 @@ func (g *gen) ret() {
 	g.RET()
 }
 
-// custom writes an instruction of level neon that avo does not know. The last operand is the output; accumulates
-// says that it is an input too.
+// custom writes an instruction of level neon that avo does not know. The last operand is the
+// output; accumulates says that it is an input too.
 func (g *gen) custom(opcode string, accumulates bool, operands ...operand.Op) {
 	last := len(operands) - 1
 	inputs := operands[:last:last]
@@ -146,14 +148,16 @@ func (g *gen) custom(opcode string, accumulates bool, operands ...operand.Op) {
 	g.Instruction(&ir.Instruction{Opcode: opcode, Operands: operands, Inputs: inputs, Outputs: operands[last:]})
 }
 
-// mask selects the first lanes of a vector: an opmask, a vector of all-ones for VMASKMOVPS, or their number for NEON.
+// mask selects the first lanes of a vector: an opmask, a vector of all-ones for VMASKMOVPS, or for
+// NEON their number.
 type mask struct {
 	k reg.OpmaskVirtual
 	v reg.VecVirtual
 	n reg.GPVirtual
 }
 
-// firstLanes returns the mask of the first n lanes: none where n ≤ 0, all of them from the number of lanes on.
+// firstLanes returns the mask of the first n lanes: none if n ≤ 0, all if n is at least the number
+// of lanes.
 func (g *gen) firstLanes(n reg.Register) mask {
 	if g.neon() {
 		count := g.GP64()
@@ -187,7 +191,7 @@ func (g *gen) lanesBelow(n reg.Register) mask {
 	return mask{v: m}
 }
 
-// loadMasked loads the selected lanes and zeros the others; no other memory is touched.
+// loadMasked loads the selected lanes and zeros the others. It reads no other memory.
 func (g *gen) loadMasked(m mask, src operand.Mem, dst reg.VecVirtual) {
 	switch {
 	case g.wide():
@@ -211,7 +215,8 @@ func (g *gen) storeMasked(m mask, src reg.VecVirtual, dst operand.Mem) {
 	}
 }
 
-// run is a stretch of an elementwise loop: vecs vectors from index on, or a masked last one.
+// run is one pass of an elementwise loop: over vecs vectors from index on, or over a masked last
+// one.
 type run struct {
 	g     *gen
 	index reg.Register
@@ -250,8 +255,9 @@ func (r *run) put(v reg.VecVirtual, m operand.Mem) {
 	}
 }
 
-// each covers n elements (n is used up): unroll vectors at a time, then one at a time, then the rest under a mask.
-// body is called once for each kind of run, and does what r.vecs asks for.
+// each loops over n elements (n is used up): unroll vectors at a time, then one at a time, then the
+// rest under a mask. body is called once for each kind of run, and writes the code for r.vecs
+// vectors.
 func (g *gen) each(n reg.Register, unroll int, body func(r *run)) {
 	index := g.GP64()
 	g.XORQ(index, index)

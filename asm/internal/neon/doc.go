@@ -1,3 +1,3 @@
-// Package neon encodes the arm64 vector instructions that Go's assembler does not know. The encodings are tested against
-// a disassembler.
+// Package neon encodes the arm64 vector instructions that Go's assembler does not know. The
+// encodings are tested against a disassembler.
 package neon

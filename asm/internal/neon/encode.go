@@ -5,7 +5,7 @@ import "fmt"
 // V is the number of a vector register.
 type V int
 
-// Shape is how an instruction sees a vector register.
+// Shape is the arrangement of elements in a vector register.
 type Shape int
 
 const (
@@ -13,12 +13,12 @@ const (
 	D2              // two float64
 )
 
-// size is the bit that tells double from single precision.
+// size is the bit that distinguishes double from single precision.
 func (s Shape) size() uint32 { return uint32(s) << 22 }
 
 func (s Shape) String() string { return [...]string{"4S", "2D"}[s] }
 
-// element is an element's name in an index.
+// element is the name of an element in an index.
 func (s Shape) element() string { return [...]string{"S", "D"}[s] }
 
 const full = 1 << 30 // all 128 bits
@@ -41,13 +41,13 @@ var twoSame = map[string]uint32{
 // One element of the second source: d = d op n·m[i].
 var byElement = map[string]uint32{"FMLA": 0x0F801000, "FMLS": 0x0F805000, "FMUL": 0x0F809000}
 
-// Instruction is an encoding and its text, in the order of arm's manual: destination first.
+// Instruction is an encoding and its text in the syntax of Arm's manual, destination first.
 type Instruction struct {
 	word uint32
 	text string
 }
 
-// String returns the instruction as Go's assembler takes it.
+// String returns the instruction in the syntax of Go's assembler.
 func (i Instruction) String() string { return fmt.Sprintf("WORD $0x%08X // %s", i.word, i.text) }
 
 // Three encodes d = n op m.
@@ -69,7 +69,8 @@ func Two(op string, s Shape, d, n V) Instruction {
 	return Instruction{base | full | s.size() | uint32(n)<<5 | uint32(d), fmt.Sprintf("%s V%d.%v, V%d.%v", op, d, s, n, s)}
 }
 
-// ByElement encodes d = d op n·m[i], or n·m[i] for FMUL. The index is in bits H and, for single precision, L.
+// ByElement encodes d = d op n·m[i], or n·m[i] for FMUL. The index is in bits H and, for single
+// precision, L.
 func ByElement(op string, s Shape, d, n, m V, i int) Instruction {
 	base, ok := byElement[op]
 	if !ok || i < 0 || i >= 4>>s {

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/arch/arm64/arm64asm"
 )
 
-// Every encoding, with random registers, is what its comment says.
+// Every encoding, with random registers, decodes to its text.
 func TestEncodings(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	v := func() V { return V(r.IntN(32)) }
@@ -41,11 +41,11 @@ func check(t *testing.T, i Instruction) {
 	t.Helper()
 	got, err := decode(i.word)
 	if err != nil || got != i.text {
-		t.Errorf("%08X is %q (%v), want %q", i.word, got, err, i.text)
+		t.Errorf("%08X is %q (%v), expected %q", i.word, got, err, i.text)
 	}
 }
 
-// decode returns an instruction as the comments spell it.
+// decode returns an instruction in the syntax of Instruction's text.
 func decode(word uint32) (string, error) {
 	var b [4]byte
 	binary.LittleEndian.PutUint32(b[:], word)
