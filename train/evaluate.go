@@ -48,7 +48,11 @@ func Evaluate(m *model.Model, set dataset.Set, opt EvalOptions) (Result, error) 
 		return Result{}, dataError{errors.New("train: no examples to evaluate on")}
 	}
 	size := min(opt.Batch, set.Len())
-	net, err := convmode.New(m, opt.sizes(m.Config, size))
+	sizes := opt.sizes(m.Config, size)
+	if err := checkMemory(sizes.Memory(m.Config), "batch %d, sequences of %d: evaluation", size, sizes.MaxLen); err != nil {
+		return Result{}, err
+	}
+	net, err := convmode.New(m, sizes)
 	if err != nil {
 		return Result{}, configError{fmt.Errorf("train: %w", err)}
 	}

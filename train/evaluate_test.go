@@ -10,6 +10,22 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
+// A batch that does not fit into memory is an error before anything is allocated for it.
+func TestEvaluateTooLarge(t *testing.T) {
+	if physicalMemory() == 0 {
+		t.Skip("the size of this system's memory is not known")
+	}
+	opt := EvalOptions{Info: rampInfo, Batch: 1 << 24}
+	opt.Info.MaxLen = 1 << 20
+	_, err := Evaluate(rampNet(t), ramps{1 << 24, -1}, opt)
+	if !errors.Is(err, ErrConfig) {
+		t.Fatalf("error %v, expected %v", err, ErrConfig)
+	}
+	if text := err.Error(); !strings.Contains(text, "batch 16777216, sequences of 1048576") || !strings.Contains(text, "GiB of memory") {
+		t.Errorf("error %q names neither the batch nor the memory", text)
+	}
+}
+
 // rampNet is a network for rampInfo.
 func rampNet(t *testing.T) *model.Model {
 	t.Helper()

@@ -27,9 +27,13 @@ func (t *Trainer) checkSize(c model.Config) error {
 	}
 	const copies = 4 * 4 // bytes: weights, gradients and two moments
 	need := float64(c.CountParams())*copies + training.Memory(c) + evaluation.Memory(c)
+	return checkMemory(need, "model.d_model %d, train.batch %d, sequences of %d: training", c.DModel, training.MaxBatch, training.MaxLen)
+}
+
+// checkMemory returns an error if this process may not use so many bytes; what and its arguments describe their use.
+func checkMemory(need float64, what string, args ...any) error {
 	if has := physicalMemory(); has > 0 && need > has {
-		return configErrorf("model.d_model %d, train.batch %d, sequences of %d: training takes %.3g GiB of memory, there are %.3g",
-			c.DModel, training.MaxBatch, training.MaxLen, need/(1<<30), has/(1<<30))
+		return configErrorf("%s takes %.3g GiB of memory, there are %.3g", fmt.Sprintf(what, args...), need/(1<<30), has/(1<<30))
 	}
 	return nil
 }
