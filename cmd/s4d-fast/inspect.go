@@ -16,21 +16,21 @@ import (
 
 type inspectCmd struct {
 	Model  modelFile `arg:"" help:"Model file (.safetensors), or the name of a built-in model (${models})."`
-	Scores bool      `help:"Print each SSM's and each mode's H∞ score, and each mode's LAST score, by which prune chooses."`
-	Layer  *int      `help:"Scores of this layer alone, counted from 0 as in the tensors' names." placeholder:"N"`
+	Scores bool      `help:"Print the H∞ score of each SSM and mode, and the LAST score of each mode, which prune uses to select modes."`
+	Layer  *int      `help:"Print the scores of this layer only, counted from 0 as in the tensors' names." placeholder:"N"`
 	JSON   bool      `name:"json" help:"Print one JSON object instead of text."`
 }
 
 func (c *inspectCmd) Help() string {
-	return `H∞ of a layer is the largest gain |H| of its SSMs at any angle, without D. The scores are squares of gains: of an SSM
-sup |H|², of a mode |C|²·|B̄|²/(1 − |λ̄|)². They are unbounded where poles lie on the unit circle.
+	return `H∞ of a layer is the largest gain |H| of its SSMs at any frequency, without D. The H∞ score of an SSM is sup |H|²; the
+score of a mode is |C|²·|B̄|²/(1 − |λ̄|)². Scores of poles on the unit circle are unbounded.
 
 Examples:
   s4d-fast inspect runs/fsdd/best.safetensors
   s4d-fast inspect runs/fsdd/best.safetensors --scores --layer 0`
 }
 
-// inspection is what inspect prints.
+// inspection is the output of inspect.
 type inspection struct {
 	Config     model.Config  `json:"config"`
 	Meta       model.Meta    `json:"meta"`
@@ -47,9 +47,10 @@ type tensorInfo struct {
 	Parameters int    `json:"parameters"`
 }
 
-// poleRange is the span of a layer's discrete poles: the modulus |λ̄|, the angle in radians a sample (folded
-// into [0, π]), the largest gap between angles, how many modes alias, that is, turn by π or more a sample, and the
-// largest frequency response of the layer's SSMs with its angle (docs/maths.md §8), both null where that of some SSMs has no bound.
+// poleRange describes the discrete poles of a layer: the ranges of their moduli |λ̄| and of their angles
+// in radians per sample (folded into [0, π]), the largest gap between angles, and the number of modes
+// that alias, that is, whose angle is π or more. HInf is the largest frequency response of the layer's
+// SSMs (docs/maths.md §8) and HInfAngle its angle. Both are nil if the response of an SSM is unbounded.
 type poleRange struct {
 	Layer     int        `json:"layer"`
 	Modulus   [2]float64 `json:"modulus"`
@@ -64,7 +65,7 @@ type poleRange struct {
 
 func (c *inspectCmd) Run(std *streams, ctx *ctxBox) error {
 	if c.Layer != nil && !c.Scores {
-		return usageError(errors.New("--layer chooses among the scores: say --scores"))
+		return usageError(errors.New("--layer selects the scores to print: add --scores"))
 	}
 	m, err := c.Model.load()
 	if err != nil {
@@ -99,7 +100,7 @@ func (c *inspectCmd) inspect(m *model.Model) inspection {
 			if peak.Gain > top.Gain {
 				top = peak
 			}
-			if math.IsInf(peak.Gain, 1) && (row < d.H || !math.IsInf(peaks[i][row-d.H].Gain, 1)) { // not counted already
+			if math.IsInf(peak.Gain, 1) && (row < d.H || !math.IsInf(peaks[i][row-d.H].Gain, 1)) { // not counted yet
 				p.Unbounded++
 			}
 		}
@@ -145,8 +146,8 @@ func (i inspection) print(w io.Writer) error {
 	}
 	row("hash", "%s", i.Hash[:16])
 	for _, p := range i.Poles {
-		row(fmt.Sprintf("poles %d", p.Layer), "modulus %.6f … %.6f, angle %.5f … %.5f rad a sample, largest gap %.5f, %d of %d modes %s, H∞ %s",
-			p.Modulus[0], p.Modulus[1], p.Angle[0], p.Angle[1], p.Gap, p.Aliased, p.Modes, aliasText(c), p.gainText(c))
+		row(fmt.Sprintf("poles %d", p.Layer), "modulus %.6f … %.6f, angle %.5f … %.5f rad per sample%s, largest gap %.5f, %d of %d modes %s, H∞ %s",
+			p.Modulus[0], p.Modulus[1], p.Angle[0], p.Angle[1], i.hertz(p.Angle[:]...), p.Gap, p.Aliased, p.Modes, aliasText(c), i.gainText(p))
 	}
 	fmt.Fprintln(t)
 	for _, x := range i.Tensors {
@@ -163,16 +164,27 @@ func (i inspection) print(w io.Writer) error {
 	return nil
 }
 
-// gainText says how large the response of a layer is, and where.
-func (p poleRange) gainText(c model.Config) string {
-	if p.HInf == nil {
-		return fmt.Sprintf("unbounded (%d of %s)", p.Unbounded, plural(c.DModel, "SSM"))
+// hertz returns angles in Hz, in brackets, if the model has a sampling rate.
+func (i inspection) hertz(angles ...float64) string {
+	if i.Meta.SampleRate <= 0 {
+		return ""
 	}
-	return fmt.Sprintf("%.4g at %.5f", *p.HInf, *p.HInfAngle)
+	var list []string
+	for _, a := range angles {
+		list = append(list, fmt.Sprintf("%.1f", a*i.Meta.SampleRate/(2*math.Pi)))
+	}
+	return fmt.Sprintf(" (%s Hz)", strings.Join(list, " … "))
 }
 
-// aliasText is what modes are that turn by π or more a sample. Angles that were placed there come from no faster
-// oscillation.
+// gainText returns the largest response of a layer and its angle.
+func (i inspection) gainText(p poleRange) string {
+	if p.HInf == nil {
+		return fmt.Sprintf("unbounded (%d of %s)", p.Unbounded, plural(i.Config.DModel, "SSM"))
+	}
+	return fmt.Sprintf("%.4g at %.5f%s", *p.HInf, *p.HInfAngle, i.hertz(*p.HInfAngle))
+}
+
+// aliasText describes modes with an angle of π or more. Only in continuous time is that a faster oscillation.
 func aliasText(c model.Config) string {
 	if c.SSM.Angles() {
 		return "beyond π (mirrored)"
@@ -213,7 +225,7 @@ func ablationText(c model.Config) string {
 	if c.CountSSM() == c.NLayers {
 		return ""
 	}
-	return fmt.Sprintf(", in the first %d layers alone", c.SSMLayers)
+	return fmt.Sprintf(", in the first %d layers only", c.SSMLayers)
 }
 
 func truncationText(c model.Config) string {

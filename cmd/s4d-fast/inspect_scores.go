@@ -12,8 +12,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// layerScores are what the SSMs of a layer count for (docs/maths.md §8). A bidirectional SSM has the larger score of its two
-// directions. A score without bound is null in JSON.
+// layerScores has the scores of a layer's SSMs and modes (docs/maths.md §8). The score of a bidirectional SSM or mode is the
+// larger one of its two directions. An unbounded score is null in JSON.
 type layerScores struct {
 	Layer int        `json:"layer"`
 	SSMs  []ssmScore `json:"ssms"`
@@ -22,19 +22,18 @@ type layerScores struct {
 type ssmScore struct {
 	Step  float64     `json:"step"`  // Δ or ξ
 	HInf  *float64    `json:"h_inf"` // sup |H|², without D
-	Angle float64     `json:"angle"` // where it is, in radians a sample
+	Angle float64     `json:"angle"` // of the largest response, in radians per sample
 	Modes []modeScore `json:"modes"`
 }
 
 type modeScore struct {
 	Modulus float64  `json:"modulus"`
-	Angle   float64  `json:"angle"` // in radians a sample, as stored
+	Angle   float64  `json:"angle"` // in radians per sample, as stored
 	HInf    *float64 `json:"h_inf"`
-	LAST    float64  `json:"last"` // by which prune chooses; the layer's best has 1
+	LAST    float64  `json:"last"` // that prune uses to select modes; 1 for the highest of the layer
 }
 
-// discretized returns the layers' SSMs and the peaks of their frequency responses, [directions·H] each. The work is cut
-// by SSM.
+// discretized returns the SSMs of each layer and the peaks of their frequency responses, [directions·H] per layer.
 func discretized(m *model.Model) (layers []*ssm.Discrete, peaks [][]ssm.Peak) {
 	for i := range m.Config.CountSSM() {
 		d := m.SSMParams(i).Discretize(m.Config.SSM.Disc, 1)
@@ -70,7 +69,7 @@ func scoresOf(layer int, p *ssm.Params, d *ssm.Discrete, peaks []ssm.Peak) layer
 	return s
 }
 
-// bounded returns a value that JSON can have, nil for +Inf.
+// bounded returns a pointer to the value, nil for +Inf, which JSON does not have.
 func bounded(v float64) *float64 {
 	if math.IsInf(v, 1) {
 		return nil
@@ -78,7 +77,7 @@ func bounded(v float64) *float64 {
 	return &v
 }
 
-// boundedText writes a score.
+// boundedText formats a score.
 func boundedText(v *float64) string {
 	if v == nil {
 		return "unbounded"
@@ -86,7 +85,7 @@ func boundedText(v *float64) string {
 	return fmt.Sprintf("%.4g", *v)
 }
 
-// print writes a table of the SSMs and one of their modes.
+// print writes a table of the SSMs and a table of their modes.
 func (s layerScores) print(w io.Writer, step string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "\nlayer %d\nssm\t%s\tH∞\tat\n", s.Layer, step)
