@@ -2,31 +2,45 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"path/filepath"
 )
 
-// plotCmd draws what the paper's figures show.
+// plotCmd draws plots like the figures of the paper.
 type plotCmd struct {
-	Poles    plotPolesCmd    `cmd:"" help:"Poles in the complex plane: of initialisations (Figure 3), or of a trained model (Figure 9)."`
-	Response plotResponseCmd `cmd:"" help:"Frequency responses of initialisations, with and without decay (Figure 2)."`
-	Kernels  plotKernelsCmd  `cmd:"" help:"Kernels of a model: the mean of |K[l]| in each layer (Figures 1 and 7)."`
-	Spectrum plotSpectrumCmd `cmd:"" help:"Mean power spectrum of a task's training sequences (Figure 7)."`
-	Hinf     plotHinfCmd     `cmd:"" help:"H∞ scores of a model's SSMs against their Δ, or ξ (Figure 5)."`
-	Delay    plotDelayCmd    `cmd:"" help:"The delay task: an example, and the kernels that networks have learned (Figure 4)."`
-	Sweep    plotSweepCmd    `cmd:"" help:"Results of one sweep, or of several over the same key (Figures 4, 5, 6 and 8)."`
-	All      plotAllCmd      `cmd:"" help:"All pictures for which there is input, in one folder."`
+	Poles    plotPolesCmd    `cmd:"" help:"Plot the poles of initialisations (Figure 3) or of a trained model (Figure 9)."`
+	Response plotResponseCmd `cmd:"" help:"Plot the frequency responses of initialisations, with and without decay (Figure 2)."`
+	Kernels  plotKernelsCmd  `cmd:"" help:"Plot the mean of |K[l]| in each layer of a model (Figures 1 and 7)."`
+	Spectrum plotSpectrumCmd `cmd:"" help:"Plot the mean power spectrum of a task's training sequences (Figure 7)."`
+	Hinf     plotHinfCmd     `cmd:"" help:"Plot the H∞ scores of a model's SSMs against their Δ or ξ (Figure 5)."`
+	Delay    plotDelayCmd    `cmd:"" help:"Plot an example of the delay task and the learned kernels (Figure 4)."`
+	Sweep    plotSweepCmd    `cmd:"" help:"Plot the results of one or more sweeps over the same key (Figures 4, 5, 6 and 8)."`
+	All      plotAllCmd      `cmd:"" help:"Draw every plot that has input, into one folder."`
 }
 
-// picture is the name of a picture to write, PNG or SVG.
-type picture string
+// plotFile is the name of a plot to write, PNG or SVG.
+type plotFile string
 
 // Validate reports another format before any work is done.
-func (p picture) Validate() error {
-	if ext := filepath.Ext(string(p)); ext != ".png" && ext != ".svg" {
-		return fmt.Errorf("%s: want a name that ends in .png or .svg", string(p))
+func (f plotFile) Validate() error {
+	if ext := filepath.Ext(string(f)); ext != ".png" && ext != ".svg" {
+		return fmt.Errorf("%s: expected a name that ends in .png or .svg", string(f))
 	}
 	return nil
 }
 
-// wrote says what a command leaves.
-func (p picture) wrote(std *streams) { fmt.Fprintln(std.err, "wrote", string(p)) }
+// report tells the user which file a command has written.
+func (f plotFile) report(std *streams) { fmt.Fprintln(std.err, "wrote", string(f)) }
+
+// sampleRate is a flag of the plots with an axis of frequencies that no model or data gives a unit.
+type sampleRate struct {
+	Rate float64 `help:"Sampling rate in Hz, to show frequencies in Hz." placeholder:"HZ"`
+}
+
+// Validate implements kong's check of flags.
+func (r sampleRate) Validate() error {
+	if !(r.Rate >= 0) || math.IsInf(r.Rate, 1) {
+		return fmt.Errorf("--rate %g: expected a positive number of Hz", r.Rate)
+	}
+	return nil
+}

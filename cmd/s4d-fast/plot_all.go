@@ -6,56 +6,67 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/s4d-fast/s4d-fast/train"
 )
 
 type plotAllCmd struct {
-	Model  modelFile `help:"Trained model: its learned poles, kernels and H∞ scores (.safetensors, or ${models})." placeholder:"MODEL"`
-	Delay  []string  `help:"Run folders or models of the delay task." type:"path" placeholder:"RUN,..."`
-	Sweep  []string  `help:"Folders of sweeps over one key." type:"path" placeholder:"DIR,..."`
-	Task   string    `help:"Task whose data's spectrum to draw: ${tasks}." placeholder:"TASK"`
-	Data   string    `help:"Folder of the task's data (delay makes its own)." type:"path" placeholder:"DIR"`
-	Stride int       `help:"Mark the multiples of this many samples, such as an image's rows; 0: none." default:"32" placeholder:"N"`
-	Format string    `help:"Format of the pictures: ${enum}." enum:"png,svg" default:"png"`
-	Out    string    `help:"Folder to write to." required:"" type:"path" placeholder:"DIR"`
+	Model  modelFile `help:"Trained model, for its poles, kernels and H∞ scores (.safetensors, or ${models})." placeholder:"MODEL"`
+	Delay  []string  `help:"Run folder or model of the delay task; repeatable." type:"path" placeholder:"RUN" sep:"none"`
+	Sweep  []string  `help:"Folder of a sweep; repeatable, for sweeps over the same key." type:"path" placeholder:"DIR" sep:"none"`
+	Task   string    `help:"Task whose training data have their spectrum drawn: ${tasks}." placeholder:"TASK"`
+	Data   string    `help:"Folder of the task's data set (delay generates its own)." type:"path" placeholder:"DIR"`
+	Stride *int      `help:"Mark multiples of N samples; 0: none (default: the row length for tasks of images)." placeholder:"N"`
+	Format string    `help:"File format: ${enum}." enum:"png,svg" default:"png"`
+	Out    string    `help:"Output folder." required:"" type:"path" placeholder:"DIR"`
 }
 
 func (c *plotAllCmd) Help() string {
-	return `Makes the pictures that the other plot commands make, those for which there is input, and says which flag the others want.
+	return `Draws every plot that has input, and lists the flag that each of the others requires.
 
 Example:
-  s4d-fast plot all --out pictures --model runs/smnist/best.safetensors --task smnist --data data/mnist --stride 28 \
+  s4d-fast plot all --out plots --model runs/smnist/best.safetensors --task smnist --data data/mnist \
     --delay runs/delay --sweep runs/figure4 --format svg`
 }
 
-// wish is a picture: the plot command that makes it, and the flag without which it cannot be made.
-type wish struct {
-	name string
-	args []string
-	flag string
-	ok   bool
+// plotter is a plot command with its output file.
+type plotter interface {
+	Run(std *streams, ctx *ctxBox) error
 }
 
-func (c *plotAllCmd) wishes() []wish {
-	stride := fmt.Sprint("--stride=", c.Stride)
-	spectrum := wish{name: "spectrum", args: []string{"spectrum", c.Task, stride}, flag: "--task", ok: c.Task != ""}
-	switch {
-	case c.Data != "":
-		spectrum.args = append(spectrum.args, "--data", c.Data)
-	case spectrum.ok && c.Task != defaultTask:
-		spectrum.flag, spectrum.ok = "--data", false
+// namedPlot is one plot of plot all.
+type namedPlot struct {
+	name    string
+	missing string // the flag without which it cannot be drawn; "" if it can
+	command func(plotFile) plotter
+}
+
+// plots returns the plots with the defaults of their commands.
+func (c *plotAllCmd) plots() []namedPlot {
+	needs := func(flag string, given bool) string {
+		if given {
+			return ""
+		}
+		return flag
 	}
-	return []wish{
-		{name: "poles", args: []string{"poles"}, ok: true},
-		{name: "response", args: []string{"response"}, ok: true},
-		{name: "learned", args: []string{"poles", string(c.Model)}, flag: "--model", ok: c.Model != ""},
-		{name: "kernels", args: []string{"kernels", string(c.Model), stride}, flag: "--model", ok: c.Model != ""},
-		{name: "hinf", args: []string{"hinf", string(c.Model)}, flag: "--model", ok: c.Model != ""},
-		{name: "delay", args: append([]string{"delay"}, c.Delay...), flag: "--delay", ok: len(c.Delay) > 0},
-		{name: "sweep", args: append([]string{"sweep"}, c.Sweep...), flag: "--sweep", ok: len(c.Sweep) > 0},
-		spectrum,
+	noModel, noData := needs("--model", c.Model != ""), needs("--task", c.Task != "")
+	if noData == "" {
+		noData = needs("--data", c.Data != "" || c.Task == defaultTask)
+	}
+	return []namedPlot{
+		{"poles", "", func(f plotFile) plotter { return &plotPolesCmd{Out: f} }},
+		{"response", "", func(f plotFile) plotter {
+			return &plotResponseCmd{Init: []string{"lin"}, Step: 0.1, Modes: 10, Out: f}
+		}},
+		{"learned", noModel, func(f plotFile) plotter { return &plotPolesCmd{Model: c.Model, Out: f} }},
+		{"kernels", noModel, func(f plotFile) plotter {
+			return &plotKernelsCmd{Model: c.Model, Length: 256, Stride: c.Stride, Out: f}
+		}},
+		{"hinf", noModel, func(f plotFile) plotter { return &plotHinfCmd{Model: c.Model, Out: f} }},
+		{"delay", needs("--delay", len(c.Delay) > 0), func(f plotFile) plotter { return &plotDelayCmd{Runs: c.Delay, Out: f} }},
+		{"sweep", needs("--sweep", len(c.Sweep) > 0), func(f plotFile) plotter { return &plotSweepCmd{Dirs: c.Sweep, Out: f} }},
+		{"spectrum", noData, func(f plotFile) plotter {
+			return &plotSpectrumCmd{Task: c.Task, Data: c.Data, N: 10000, Stride: c.Stride, Out: f}
+		}},
 	}
 }
 
@@ -71,18 +82,18 @@ func (c *plotAllCmd) Run(std *streams, ctx *ctxBox) error {
 	if err := os.MkdirAll(c.Out, 0o777); err != nil {
 		return fmt.Errorf("--out %s: %w", c.Out, err)
 	}
-	for _, w := range c.wishes() {
+	for _, p := range c.plots() {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		path := filepath.Join(c.Out, w.name+"."+c.Format)
-		if !w.ok {
-			fmt.Fprintf(std.err, "left out %s: it wants %s\n", path, w.flag)
+		path := filepath.Join(c.Out, p.name+"."+c.Format)
+		if p.missing != "" {
+			fmt.Fprintf(std.err, "skipped %s: it requires %s\n", path, p.missing)
 			continue
 		}
-		err := plotPicture(std, ctx, append(w.args, "--out", path))
+		err := p.command(plotFile(path)).Run(std, ctx)
 		if errors.Is(err, errNoScore) {
-			fmt.Fprintf(std.err, "left out %s: %v\n", path, err)
+			fmt.Fprintf(std.err, "skipped %s: %v\n", path, err)
 			continue
 		}
 		if err != nil {
@@ -92,7 +103,7 @@ func (c *plotAllCmd) Run(std *streams, ctx *ctxBox) error {
 	return nil
 }
 
-// check reads models and tables, so that what cannot be read is told before any picture is made.
+// check reads models and tables, so that unreadable input is reported before any plot is drawn.
 func (c *plotAllCmd) check() error {
 	if c.Model != "" {
 		if _, err := c.Model.load(); err != nil {
@@ -115,18 +126,4 @@ func (c *plotAllCmd) check() error {
 		}
 	}
 	return nil
-}
-
-// plotPicture runs a plot command as if from the command line.
-func plotPicture(std *streams, ctx *ctxBox, args []string) error {
-	var c plotCmd
-	parser, err := kong.New(&c, variables())
-	if err != nil {
-		return err
-	}
-	parsed, err := parser.Parse(args)
-	if err != nil {
-		return usageError(err)
-	}
-	return parsed.Run(std, ctx)
 }

@@ -6,20 +6,24 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// plot all makes what there is input for, and tells what it would take to make the rest.
+// plot all draws what has input, and lists the flags that the others require. Names of folders may contain commas, as those of
+// a sweep's runs do.
 func TestPlotAll(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made", "here")
-	delay := delayRunDir(t, "delay")
-	code, _, stderr := invoke(nil, "plot", "all", "--out", dir, "--model", digitsModel(t), "--delay", delay+","+delay, "--sweep", sweepOf(t),
+	delay, dirs := delayRunDir(t, "ssm.init=dfout,seed=1"), sweepOf(t)
+	code, _, stderr := invoke(nil, "plot", "all", "--out", dir, "--model", digitsModel(t), "--delay", delay, "--delay", delay, "--sweep", dirs,
 		"--task", "fsdd", "--data", tones(t))
 	names := []string{"poles", "response", "learned", "kernels", "hinf", "delay", "sweep", "spectrum"}
-	if code != exitOK || strings.Contains(stderr, "left out") || strings.Count(stderr, "wrote ") != len(names) {
+	if code != exitOK || strings.Contains(stderr, "skipped") || strings.Count(stderr, "wrote ") != len(names) {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 	for _, name := range names {
@@ -32,10 +36,10 @@ func TestPlotAll(t *testing.T) {
 	bare := t.TempDir()
 	pinned := saved(t, func(c *model.Config) { c.SSM.AReal = 0 })
 	_, _, stderr = invoke(nil, "plot", "all", "--out", bare, "--format", "svg", "--task", "smnist", "--model", pinned)
-	for name, why := range map[string]string{"hinf": "no SSM has a bounded response", "delay": "it wants --delay", "sweep": "it wants --sweep", "spectrum": "it wants --data"} {
+	for name, why := range map[string]string{"hinf": "no SSM has a bounded response", "delay": "it requires --delay", "sweep": "it requires --sweep", "spectrum": "it requires --data"} {
 		path := filepath.Join(bare, name+".svg")
-		if !strings.Contains(stderr, "left out "+path+": ") || !strings.Contains(stderr, why) {
-			t.Errorf("nothing said of %s (%s): %s", name, why, stderr)
+		if !strings.Contains(stderr, "skipped "+path+": ") || !strings.Contains(stderr, why) {
+			t.Errorf("%s is not reported as skipped (%s): %s", name, why, stderr)
 		}
 		if _, err := os.Stat(path); err == nil {
 			t.Errorf("%s was written", path)
@@ -52,10 +56,39 @@ func TestPlotAll(t *testing.T) {
 		mustSay(t, nil, []string{"plot", "all", "--out", nothing, flag, bad}, exitBadInput, bad)
 	}
 	if _, err := os.Stat(nothing); err == nil {
-		t.Error("pictures were made before all input was read")
+		t.Error("plots were drawn before all input was read")
 	}
 	mustSay(t, nil, []string{"plot", "all", "--out", write(t, "file", nil)}, exitFailed, "file")
 	mustSay(t, nil, []string{"plot", "all", "--out", bare, "--task", "juggling"}, exitUsage, "juggling")
+}
+
+// plot all draws each plot as its command does without further flags.
+func TestPlotAllDefaults(t *testing.T) {
+	all := plotAllCmd{Model: "digits", Delay: []string{"a,b"}, Sweep: []string{"c"}, Task: "fsdd", Data: "d"}
+	args := map[string][]string{"learned": {"poles", "digits"}, "kernels": {"kernels", "digits"}, "hinf": {"hinf", "digits"},
+		"delay": {"delay", "a"}, "sweep": {"sweep", "c"}, "spectrum": {"spectrum", "fsdd"}, "poles": {"poles"}, "response": {"response"}}
+	for _, p := range all.plots() {
+		var c plotCmd
+		parser, err := kong.New(&c, variables())
+		if err != nil {
+			t.Fatal(err)
+		}
+		parsed, err := parser.Parse(append(args[p.name], "--out", "x.png"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, got := parsed.Selected().Target.Addr().Interface(), p.command("x.png")
+		for _, name := range []string{"Runs", "Dirs", "Data", "Out"} { // of the input, and absolute paths
+			for _, v := range []any{want, got} {
+				if field := reflect.ValueOf(v).Elem().FieldByName(name); field.IsValid() {
+					field.SetZero()
+				}
+			}
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: plot all has %+v, its command %+v", p.name, got, want)
+		}
+	}
 }
 
 // pictures are six images of CIFAR's size in two classes, for tests of colours.

@@ -18,14 +18,15 @@ import (
 )
 
 type plotDelayCmd struct {
-	Runs []string `arg:"" help:"Run folders of the delay task, or model files." type:"path"`
-	Out  picture  `help:"Picture to write, PNG or SVG by its name." default:"delay.png" type:"path" placeholder:"FILE"`
+	Runs []string `arg:"" help:"Run folders or model files of the delay task." type:"path"`
+	Out  plotFile `help:"Output file, PNG or SVG by its name." default:"delay.png" type:"path" placeholder:"FILE"`
 }
 
 func (c *plotDelayCmd) Help() string {
-	return `The upper panels show a validation sequence and the first network's output. Each lower panel shows a network's response to
-an impulse: as the delay task's networks are linear, this is the kernel K that they have learned, encoder and decoder
-included. The sequences are made with the settings in the run folder, or for a model file alone with those in the file.
+	return `The upper panels show a validation sequence and the output of the first network. The lower panels show each network's
+impulse response. The networks are linear, so this is the learned kernel K, including encoder and decoder. Errors are
+squared errors over the whole validation set, relative to the signal's power. The sequences are
+generated with the settings of the run folder, or of the model file if there is none.
 
 Examples:
   s4d-fast plot delay runs/delay
@@ -34,51 +35,52 @@ Examples:
 
 func (c *plotDelayCmd) Run(std *streams, ctx *ctxBox) error {
 	var first delayRun
+	var firstResult string
 	var kernels []figure.Panel
 	for i, path := range c.Runs {
 		run, err := loadDelayRun(ctx, path)
 		if err != nil {
 			return err
 		}
+		result, err := train.Evaluate(run.model, run.data.Val, train.EvalOptions{Info: run.data.Info, Context: ctx})
+		if err != nil {
+			return trainError(fmt.Errorf("%s: %w", path, err))
+		}
+		text := result.Describe(run.data.Info)
 		if i == 0 {
-			first = run
+			first, firstResult = run, text
 		}
 		p, err := run.kernel()
 		if err != nil {
 			return badInput(fmt.Errorf("%s: %w", path, err))
 		}
+		p.Title = fmt.Sprintf("kernel of %s (%s)", run.name, text)
 		kernels = append(kernels, p)
 	}
-	kernels[len(kernels)-1].X = "lag l [samples]"
+	kernels[len(kernels)-1].X = lagTitle(first.data.SampleRate)
 	x, target, output, err := train.Sample(first.model, first.data, 0)
 	if err != nil {
 		return trainError(fmt.Errorf("%s: %w", c.Runs[0], err))
 	}
-	r, err := train.Evaluate(first.model, first.data.Val, train.EvalOptions{Info: first.data.Info, Context: ctx})
-	if err != nil {
-		return trainError(fmt.Errorf("%s: %w", c.Runs[0], err))
-	}
-	sequence := figure.Sequence{
-		Input: x, Target: target, Output: output, SampleRate: first.data.SampleRate, Result: r.Describe(first.data.Info),
-	}
+	sequence := figure.Sequence{Input: x, Target: target, Output: output, SampleRate: first.data.SampleRate, Result: firstResult}
 	if len(c.Runs) > 1 {
 		sequence.Network = first.name
 	}
 	if err := figure.Delay(string(c.Out), sequence, kernels...); err != nil {
 		return err
 	}
-	c.Out.wrote(std)
+	c.Out.report(std)
 	return nil
 }
 
-// delayRun is a network of the delay task, with the sequences that it was trained for.
+// delayRun is a network of the delay task, with the sequences of its run.
 type delayRun struct {
-	name  string // of the file and of how its SSMs began
+	name  string // of the file, and the initial steps of its SSMs
 	model *model.Model
 	data  *dataset.Dataset
 }
 
-// loadDelayRun reads a run folder or a model file, and makes its data.
+// loadDelayRun reads a run folder or a model file, and generates its data.
 func loadDelayRun(ctx *ctxBox, path string) (r delayRun, err error) {
 	r, cfg, err := loadDelayModel(path)
 	if err != nil {
@@ -90,7 +92,7 @@ func loadDelayRun(ctx *ctxBox, path string) (r delayRun, err error) {
 	return r, nil
 }
 
-// loadDelayModel reads a run folder or a model file, which may lie in one.
+// loadDelayModel reads a run folder, or a model file inside or outside one.
 func loadDelayModel(path string) (r delayRun, cfg train.Config, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -116,16 +118,16 @@ func loadDelayModel(path string) (r delayRun, cfg train.Config, err error) {
 		}
 	}
 	if cfg.Task != defaultTask {
-		return r, cfg, badInput(fmt.Errorf("%s: task %q: want a run of task %q", path, cfg.Task, defaultTask))
+		return r, cfg, badInput(fmt.Errorf("%s: task %q, expected a run of task %q", path, cfg.Task, defaultTask))
 	}
 	r.name = stepsText(r.model.Config.SSM)
-	if name := filepath.Base(path); !strings.Contains(name, "=") { // else it is a sweep's, and says the same at length
+	if name := filepath.Base(path); !strings.Contains(name, "=") { // the folders of a sweep's runs list their values
 		r.name = name + ": " + r.name
 	}
 	return r, cfg, nil
 }
 
-// kernel draws what the network has learned over a sequence's length, with a mark where the task wants it.
+// kernel draws the learned kernel over the length of a sequence, with a mark at the delay of the task.
 func (r delayRun) kernel() (figure.Panel, error) {
 	k, err := convmode.ImpulseResponse(r.model, r.data.MaxLen)
 	if err != nil {
@@ -134,19 +136,19 @@ func (r delayRun) kernel() (figure.Panel, error) {
 	var c figure.Curve
 	for l, v := range k {
 		if math.IsNaN(float64(v)) {
-			return figure.Panel{}, errors.New("the network answers an impulse with what is no number")
+			return figure.Panel{}, errors.New("the impulse response of the network contains NaN")
 		}
 		c.X, c.Y = append(c.X, float64(l)), append(c.Y, math.Abs(float64(v)))
 	}
 	return figure.Panel{
-		Title: r.name, Y: "|K[l]|", Curves: []figure.Curve{c},
+		Y: "|K[l]|", Curves: []figure.Curve{c},
 		XMax:  float64(len(c.X)),
-		YMax:  1.15 * slices.Max(c.Y), // the mark shows above the peak
+		YMax:  1.15 * slices.Max(c.Y), // so that the mark is visible above the peak
 		Marks: []float64{float64(r.data.Delay)}, MarkName: fmt.Sprintf("τ = %s samples", figure.Thousands(r.data.Delay)),
 	}, nil
 }
 
-// stepsText says how a network began, as "lin, Δ = 0.002".
+// stepsText describes the initialisation of a network, for example "lin, Δ = 0.002".
 func stepsText(c ssm.Config) string {
 	low, high := c.DtMin, c.DtMax
 	if c.Angles() {

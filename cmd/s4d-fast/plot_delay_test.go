@@ -32,16 +32,16 @@ func TestOneResultOfDelay(t *testing.T) {
 	if got := ok(t, "eval", filepath.Join(out, "best.safetensors")); !strings.Contains(got, result) {
 		t.Errorf("eval prints %q, train %q", got, result)
 	}
-	mustHave(t, drawn(t, 0, 0, "delay", out), "Delay task: repeat the input 50 samples (12.5 ms) later.  Validation set: "+result)
+	mustHave(t, drawn(t, 0, 0, "delay", out), "Delay task: repeat the input 50 samples (12.5 ms) later. Validation set: "+result,
+		"kernel of run: dfout, ξ = 0.0025 ("+result+")")
 }
 
 func TestPlotDelay(t *testing.T) {
 	one, two := delayRunDir(t, "one"), delayRunDir(t, "two", "data.delay=70", "ssm.init=lin", "ssm.dt_max=0.01")
-	mustHave(t, drawn(t, 1200, 640+240, "delay", one), "network's output", "target: the input, delayed", "τ = 50 samples", "one: dfout, ξ = 0.0025", "|K[l]|", "lag l [samples]")
-	mustHave(t, drawn(t, 1200, 640+2*240, "delay", filepath.Join(one, "best.safetensors"), two), "output of best.safetensors: dfout, ξ = 0.0025", "best.safetensors: dfout, ξ = 0.0025",
-		"two: lin, Δ from 0.002 to 0.01", "τ = 70 samples")
+	mustHave(t, drawn(t, 1200, 3*240+80, "delay", one), "output of the network", "target: the input, delayed", "τ = 50 samples", "|K[l]|", "lag l [samples of 0.25 ms]")
+	mustHave(t, drawn(t, 1200, 4*240+80, "delay", filepath.Join(one, "best.safetensors"), two), "output of best.safetensors: dfout, ξ = 0.0025", "τ = 70 samples")
 	alone := write(t, "alone.safetensors", read(t, filepath.Join(one, "best.safetensors")))
-	mustHave(t, drawn(t, 1200, 640+240, "delay", alone), "τ = 50 samples")
+	mustHave(t, drawn(t, 1200, 3*240+80, "delay", alone), "τ = 50 samples")
 
 	out := filepath.Join(t.TempDir(), "d.png")
 	nowhere := filepath.Join(t.TempDir(), "nowhere")
@@ -49,11 +49,11 @@ func TestPlotDelay(t *testing.T) {
 	mustSay(t, nil, []string{"plot", "delay", nowhere}, exitBadInput, nowhere)
 	empty := t.TempDir()
 	mustSay(t, nil, []string{"plot", "delay", empty, "--out", out}, exitBadInput, empty, "config.toml is missing")
-	mustSay(t, nil, []string{"plot", "delay", one, digitsModel(t), "--out", out}, exitBadInput, "m.safetensors", "pool")
+	mustSay(t, nil, []string{"plot", "delay", one, digitsModel(t), "--out", out}, exitBadInput, "m.safetensors", `task "delay"`)
 	words := filepath.Join(t.TempDir(), "words")
 	ok(t, append([]string{"train", "fsdd", "--data", tones(t), "--out", words}, small...)...)
 	mustSay(t, nil, []string{"plot", "delay", words, "--out", out}, exitBadInput, words, `"fsdd"`)
 	if _, err := os.Stat(out); err == nil {
-		t.Error("a refused picture was written")
+		t.Error("a rejected plot was written")
 	}
 }

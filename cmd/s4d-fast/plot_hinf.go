@@ -13,13 +13,13 @@ import (
 
 type plotHinfCmd struct {
 	Model modelFile `arg:"" help:"Model file (.safetensors), or the name of a built-in model (${models})."`
-	Out   picture   `help:"Picture to write, PNG or SVG by its name." default:"hinf.png" type:"path" placeholder:"FILE"`
+	Out   plotFile  `help:"Output file, PNG or SVG by its name." default:"hinf.png" type:"path" placeholder:"FILE"`
 }
 
 func (c *plotHinfCmd) Help() string {
-	return `The score of an SSM is the square of its largest frequency response, sup |H|², without D; a bidirectional one has the
-larger of its two kernels'. Scores are divided by the largest of all layers. SSMs with poles on the unit circle, whose
-response has no bound, are left out.
+	return `The score of an SSM is the square of its largest frequency response, sup |H|², without D. For a bidirectional SSM, the
+score is the larger of its two kernels' scores. Scores are divided by the largest of all layers. SSMs with poles on the
+unit circle are left out, because their response is unbounded.
 
 Example:
   s4d-fast plot hinf runs/scifar/best.safetensors --out hinf.svg`
@@ -43,13 +43,13 @@ func (c *plotHinfCmd) Run(std *streams, ctx *ctxBox) error {
 	if err := figure.Curves(string(c.Out), []figure.Panel{p}); err != nil {
 		return err
 	}
-	c.Out.wrote(std)
+	c.Out.report(std)
 	return nil
 }
 
-var errNoScore = errors.New("no SSM has a bounded response above 0: there is no score to divide by")
+var errNoScore = errors.New("no SSM has a bounded response above 0, so there is no score to divide by")
 
-// hinfPanel draws the points of a layer in a colour each.
+// hinfPanel draws the scores of each layer in its own colour.
 func hinfPanel(m *model.Model) (figure.Panel, error) {
 	curves, largest, scored := hinfScores(m)
 	if largest == 0 {
@@ -74,8 +74,8 @@ func hinfPanel(m *model.Model) (figure.Panel, error) {
 	return p, nil
 }
 
-// hinfScores returns the scores of a layer's SSMs over their steps in a curve each, the largest of all, and how many are
-// bounded. Those that are not have the score NaN.
+// hinfScores returns one curve per layer with the scores of its SSMs over their steps, the largest score, and the number
+// of bounded scores. An unbounded score is NaN.
 func hinfScores(m *model.Model) (curves []figure.Curve, largest float64, scored int) {
 	curves = make([]figure.Curve, m.Config.CountSSM())
 	pool := par.New(runtime.GOMAXPROCS(0))

@@ -9,14 +9,14 @@ import (
 	"github.com/s4d-fast/s4d-fast/train"
 )
 
-// What a picture shows at most.
+// Limits of a plot of initialisations.
 const (
 	maxModes = 4096
 	maxPoles = 1 << 17
 )
 
-// initialLayer is a layer before training whose SSMs all have one step, Δ or ξ, and one decay, unless its options say
-// otherwise.
+// initialLayer is a layer before training. All of its SSMs have the same step, Δ or ξ, and the same decay, unless its
+// options change them.
 type initialLayer struct {
 	init            ssm.Init
 	channels, modes int
@@ -24,25 +24,25 @@ type initialLayer struct {
 	set             []string // KEY=VALUE as in train, of the keys that initialOptions allows
 }
 
-// initialOptions are the keys of train that move poles. Init, step and sizes have flags of their own.
+// initialOptions are the configuration keys that move poles. Init, step and sizes are flags instead.
 var initialOptions = []string{"seed", "ssm.disc", "ssm.grid", "ssm.param", "ssm.xi_per", "ssm.n_ssm",
 	"ssm.dt_min", "ssm.dt_max", "ssm.xi_min", "ssm.xi_max"}
 
-// allowOptions refuses assignments to other keys than initialOptions and those of the picture.
+// allowOptions rejects assignments to keys other than initialOptions and the plot's own.
 func allowOptions(set []string, own ...string) error {
 	allowed := append(slices.Clone(own), initialOptions...)
 	for _, s := range set {
 		if key, _, _ := strings.Cut(s, "="); !slices.Contains(allowed, strings.TrimSpace(key)) {
-			return usageError(fmt.Errorf("--set %s: the picture does not depend on it, or has a flag for it; want one of %s", s, strings.Join(allowed, ", ")))
+			return usageError(fmt.Errorf("--set %s: the plot does not depend on this key, or has a flag for it; expected one of %s", s, strings.Join(allowed, ", ")))
 		}
 	}
 	return nil
 }
 
-// draw returns the layer's configuration and its SSMs. Configurations that train refuses are refused.
+// draw returns the layer's configuration and its SSMs. It rejects the configurations that train rejects.
 func (l initialLayer) draw() (ssm.Config, *ssm.Discrete, error) {
 	if l.modes > maxModes || l.channels > maxPoles/max(l.modes, 1) {
-		return ssm.Config{}, nil, usageError(fmt.Errorf("%d modes of %d SSMs: want at most %d modes, and %d in all", l.modes, l.channels, maxModes, maxPoles))
+		return ssm.Config{}, nil, usageError(fmt.Errorf("%d modes in each of %d SSMs: expected at most %d modes, and %d in all", l.modes, l.channels, maxModes, maxPoles))
 	}
 	cfg, err := train.Preset(defaultTask)
 	if err != nil {
@@ -57,7 +57,7 @@ func (l initialLayer) draw() (ssm.Config, *ssm.Discrete, error) {
 			return s, nil, trainError(err)
 		}
 		if s.Init == ssm.Real && strings.HasPrefix(strings.TrimSpace(set), "ssm.a_real") {
-			return s, nil, usageError(fmt.Errorf("--set %s: init %q has real parts of its own", set, ssm.Real))
+			return s, nil, usageError(fmt.Errorf("--set %s: the real parts of init %q are fixed", set, ssm.Real))
 		}
 	}
 	if err := cfg.Validate(); err != nil {
@@ -71,7 +71,7 @@ func (l initialLayer) draw() (ssm.Config, *ssm.Discrete, error) {
 	return s, p.Discretize(s.Disc, 1), nil
 }
 
-// stepName is what an initialisation calls its step.
+// stepName returns the symbol of an initialisation's step.
 func stepName(init ssm.Init) string {
 	if (ssm.Config{Init: init}).Angles() {
 		return "ξ"
@@ -79,7 +79,7 @@ func stepName(init ssm.Init) string {
 	return "Δ"
 }
 
-// plural is a number of things.
+// plural formats a number of things.
 func plural(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing

@@ -12,55 +12,73 @@ import (
 
 type plotKernelsCmd struct {
 	Model  modelFile `arg:"" help:"Model file (.safetensors), or the name of a built-in model (${models})."`
-	Length int       `help:"Taps to show; no more than the model has, where its kernels are truncated." default:"256" placeholder:"L"`
-	Stride int       `help:"Mark the multiples of this many samples, such as an image's rows; 0: none." default:"32" placeholder:"N"`
-	First  int       `help:"Layers to show, from the first; 0: all." default:"0" placeholder:"N"`
-	Out    picture   `help:"Picture to write, PNG or SVG by its name." default:"kernels.png" type:"path" placeholder:"FILE"`
+	Length int       `help:"Number of taps to show, at most the kernel length of a model with truncated kernels." default:"256" placeholder:"L"`
+	Stride *int      `help:"Mark multiples of N samples; 0: none (default: the row length for tasks of images)." placeholder:"N"`
+	First  int       `help:"Show only the first N layers; 0: all." default:"0" placeholder:"N"`
+	Out    plotFile  `help:"Output file, PNG or SVG by its name." default:"kernels.png" type:"path" placeholder:"FILE"`
 }
 
 func (c *plotKernelsCmd) Help() string {
-	return `A panel a layer shows the mean over its channels of |K[l]|, without D. Where the layers are bidirectional, the kernel
-of the samples ahead has a curve of its own.
+	return `One panel per layer shows the mean of |K[l]| over its channels, without D. In bidirectional layers the anticausal
+kernel has its own curve.
 
 Examples:
   s4d-fast plot kernels runs/scifar/best.safetensors
-  s4d-fast plot kernels runs/smnist/best.safetensors --stride 28 --length 200 --out kernels.svg`
+  s4d-fast plot kernels cifar10.safetensors --stride 32 --length 200 --out kernels.svg`
 }
 
-// Bounds of what a picture of kernels shows.
+// Limits of a plot of kernels.
 const (
 	maxTaps  = 1 << 20
-	maxMarks = 100 // more run into one another
+	maxMarks = 100 // more lines would merge
 )
 
+// rowLength returns the distance from a pixel of a task's images to the one below it, 0 for tasks without images and for
+// images in a random order.
+func rowLength(task string) int {
+	return map[string]int{"image": 32, "scifar": 32, "smnist": 28, "pathfinder": 32, "pathx128": 128, "pathx256": 256}[task]
+}
+
+// strideOf returns the value of a flag --stride, or the row length of the task if it was not given.
+func strideOf(flag *int, task string) int {
+	if flag == nil {
+		return rowLength(task)
+	}
+	return *flag
+}
+
 func (c *plotKernelsCmd) Run(std *streams, ctx *ctxBox) error {
-	if c.Length < 1 || c.Length > maxTaps || c.Stride < 0 || c.First < 0 {
-		return usageError(fmt.Errorf("--length %d, --stride %d, --first %d: want 1 to %d, and at least 0", c.Length, c.Stride, c.First, maxTaps))
+	if c.Length < 1 || c.Length > maxTaps {
+		return usageError(fmt.Errorf("--length %d: expected 1 to %d", c.Length, maxTaps))
+	}
+	if c.Stride != nil && *c.Stride < 0 || c.First < 0 {
+		return usageError(fmt.Errorf("--stride %d, --first %d: expected at least 0", strideOf(c.Stride, ""), c.First))
 	}
 	m, err := c.Model.load()
 	if err != nil {
 		return badInput(err)
 	}
-	if n := c.Length / max(c.Stride, 1); c.Stride > 0 && n > maxMarks {
-		fmt.Fprintf(std.err, "no marks: there are %d multiples of %d samples\n", n, c.Stride)
-		c.Stride = 0
+	stride := strideOf(c.Stride, m.Meta.Task)
+	if n := c.Length / max(stride, 1); stride > 0 && n > maxMarks {
+		fmt.Fprintf(std.err, "no marks: %d multiples of %d samples would merge, the limit is %d\n", n, stride, maxMarks)
+		stride = 0
 	}
 	if layers := m.Config.CountSSM(); c.First > layers {
 		return usageError(fmt.Errorf("--first %d: %s has %s with SSMs", c.First, c.Model, plural(layers, "layer")))
 	}
 	var panels []figure.Panel
-	if err := orInterrupt(ctx, func() error { panels = c.panels(m); return nil }); err != nil {
+	if err := orInterrupt(ctx, func() error { panels = c.panels(m, stride); return nil }); err != nil {
 		return err
 	}
 	if err := figure.Curves(string(c.Out), panels); err != nil {
 		return err
 	}
-	c.Out.wrote(std)
+	c.Out.report(std)
 	return nil
 }
 
-// panels draws a layer each. The axis of lags is named below the last of them, the lines in the first.
-func (c *plotKernelsCmd) panels(m *model.Model) []figure.Panel {
+// panels returns one panel per layer. The last one has the title of the axis of lags, the first one the legend.
+func (c *plotKernelsCmd) panels(m *model.Model, stride int) []figure.Panel {
 	layers := m.Config.CountSSM()
 	if c.First > 0 {
 		layers = c.First
@@ -76,25 +94,32 @@ func (c *plotKernelsCmd) panels(m *model.Model) []figure.Panel {
 		}
 		p.YMin, p.YMax = kernelRange(p.Curves)
 		p.XMax = float64(max(len(mean[0]), 1))
-		if c.Stride > 0 {
-			for l := c.Stride; l <= len(mean[0]); l += c.Stride {
-				p.Marks = append(p.Marks, float64(l))
-			}
+		p.MarkTicks = true
+		for l := stride; stride > 0 && l <= len(mean[0]); l += stride {
+			p.Marks = append(p.Marks, float64(l))
 		}
 		if i == 0 {
 			p.Title += fmt.Sprintf(": mean over %d channels, first %d taps", m.Config.DModel, len(mean[0]))
-			p.MarkName = fmt.Sprintf("multiples of %d", c.Stride)
+			p.MarkName = fmt.Sprintf("multiples of %d", stride)
 			if m.Config.SSM.Bidirectional {
-				p.Curves[0].Name, p.Curves[1].Name = "samples past", "samples ahead"
+				p.Curves[0].Name, p.Curves[1].Name = "causal", "anticausal"
 			}
 		}
 	}
-	panels[layers-1].X = "lag l [samples]"
+	panels[layers-1].X = lagTitle(m.Meta.SampleRate)
 	return panels
 }
 
-// kernelCurve is a kernel over the distance to the sample that each tap meets: the second direction begins with the next
-// one (docs/maths.md §1.5).
+// lagTitle returns the title of an axis of lags, with the duration of a sample if the sampling rate in Hz is not 0.
+func lagTitle(sampleRate float64) string {
+	if sampleRate > 0 {
+		return fmt.Sprintf("lag l [samples of %.4g ms]", 1000/sampleRate)
+	}
+	return "lag l [samples]"
+}
+
+// kernelCurve returns a kernel over the distance to the sample that each tap multiplies. The anticausal kernel (dir 1)
+// begins with the next sample (docs/maths.md §1.5).
 func kernelCurve(k []float64, dir int) figure.Curve {
 	c := figure.Curve{Y: k}
 	for l := range k {
@@ -103,8 +128,8 @@ func kernelCurve(k []float64, dir int) figure.Curve {
 	return c
 }
 
-// kernelRange leaves out of a logarithmic axis what lies more than five decades below the largest tap, where float32
-// rounds. It ends at round values, which have a label.
+// kernelRange returns the ends of a logarithmic axis, which are round values and have a label. Taps more than five
+// decades below the largest are left out, because they are rounding errors of float32.
 func kernelRange(curves []figure.Curve) (low, high float64) {
 	for _, c := range curves {
 		high = max(high, slices.Max(c.Y))
@@ -121,7 +146,7 @@ func kernelRange(curves []figure.Curve) (low, high float64) {
 	return roundDown(low), 1 / roundDown(1/high)
 }
 
-// roundDown returns the largest power of ten, or 2 or 5 times one, that is not above v.
+// roundDown returns the largest of 1, 2 or 5 times a power of ten that is at most v.
 func roundDown(v float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(v)))
 	for _, digit := range []float64{5, 2} {

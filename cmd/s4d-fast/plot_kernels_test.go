@@ -17,16 +17,16 @@ func TestPlotKernels(t *testing.T) {
 		c.NLayers, c.SSMLayers = 3, 2
 		c.SSM.Bidirectional, c.SSM.Init, c.SSM.LMax = true, ssm.Lin, 90
 	})
-	texts := drawn(t, 1200, 2*320+80, "kernels", both)
-	mustHave(t, texts, "layer 1 of 3: mean over 4 channels, first 90 taps", "layer 2 of 3", "samples past", "samples ahead",
-		"multiples of 32", "mean |K[l]|", "lag l [samples]")
+	texts := drawn(t, 1200, 2*320+80, "kernels", both, "--stride", "32")
+	mustHave(t, texts, "layer 1 of 3: mean over 4 channels, first 90 taps", "layer 2 of 3", "causal", "anticausal",
+		"multiples of 32", "mean |K[l]|", "lag l [samples]", "0", "32", "64")
 
 	causal := saved(t, func(c *model.Config) {})
 	if texts := drawn(t, 1200, 420+80, "kernels", causal, "--first", "1", "--stride", "0", "--length", "6000"); strings.Contains(texts, "multiples") || strings.Contains(texts, "layer 2") {
 		t.Errorf("one layer without marks:\n%s", texts)
 	}
 	out := filepath.Join(t.TempDir(), "k.png")
-	if code, _, stderr := invoke(nil, "plot", "kernels", causal, "--length", "65536", "--out", out); code != exitOK || !strings.Contains(stderr, "2048 multiples") {
+	if code, _, stderr := invoke(nil, "plot", "kernels", causal, "--length", "65536", "--stride", "32", "--out", out); code != exitOK || !strings.Contains(stderr, "2048 multiples") {
 		t.Errorf("65536 taps: exit code %d, %s", code, stderr)
 	}
 	mustSay(t, nil, []string{"plot", "kernels", both, "--first", "3", "--out", out}, exitUsage, "--first 3", "2 layers")
@@ -37,13 +37,45 @@ func TestPlotKernels(t *testing.T) {
 	mustSay(t, nil, []string{"plot", "kernels", causal, "--out", "k.gif"}, exitUsage, ".png or .svg")
 }
 
-// Axes of kernels end where a label or a mark is.
+// Rows of images are marked for tasks of images only, unless a flag says otherwise. Lags of sampled signals have a duration.
+func TestKernelStride(t *testing.T) {
+	for _, c := range []struct {
+		task  string
+		rate  float64
+		flags []string
+		want  string // "" for no marks
+	}{
+		{task: "digits", rate: 8000}, {task: ""}, {task: "psmnist"}, {task: "smnist", want: "multiples of 28"}, {task: "scifar", want: "multiples of 32"},
+		{task: "smnist", flags: []string{"--stride", "0"}}, {task: "digits", rate: 8000, flags: []string{"--stride", "80"}, want: "multiples of 80"},
+	} {
+		m, err := model.Load(saved(t, func(*model.Config) {}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Meta.Task, m.Meta.SampleRate = c.task, c.rate
+		path := filepath.Join(t.TempDir(), "m.safetensors")
+		if err := m.Save(path); err != nil {
+			t.Fatal(err)
+		}
+		texts := drawn(t, 0, 0, append([]string{"kernels", path}, c.flags...)...)
+		if c.want != "" {
+			mustHave(t, texts, c.want)
+		} else if strings.Contains(texts, "multiples") {
+			t.Errorf("%+v: marks in %s", c, texts)
+		}
+		if c.rate > 0 {
+			mustHave(t, texts, "lag l [samples of 0.125 ms]")
+		}
+	}
+}
+
+// Axes of kernels end at a label or a mark.
 func TestKernelAxes(t *testing.T) {
 	m, err := model.Load(saved(t, func(c *model.Config) {}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := (&plotKernelsCmd{Length: 64, Stride: 16}).panels(m)[0]
+	p := (&plotKernelsCmd{Length: 64}).panels(m, 16)[0]
 	if p.XMax != 64 || fmt.Sprint(p.Marks) != "[16 32 48 64]" {
 		t.Errorf("axis to %v, marks %v", p.XMax, p.Marks)
 	}

@@ -11,17 +11,19 @@ import (
 )
 
 type plotPolesCmd struct {
-	Model    modelFile `arg:"" optional:"" help:"Model whose learned poles to draw, a panel a layer (.safetensors, or ${models})."`
-	Init     []string  `help:"Initialisations, a row each (default: lin,inv,dfout)." placeholder:"NAME"`
-	Step     []float64 `help:"Values of Δ, or of ξ for angles, a column each (default: 0.001,0.025,0.1)." placeholder:"X"`
-	Modes    *int      `help:"Complex modes of an SSM (default: 32)." placeholder:"M"`
-	Channels *int      `help:"SSMs of the layer (default: 1)." placeholder:"H"`
-	Set      []string  `help:"Replace one value as in train, for example ssm.xi_per=both or seed=7; repeatable." placeholder:"KEY=VALUE" sep:"none"`
-	Out      picture   `help:"Picture to write, PNG or SVG by its name." default:"poles.png" type:"path" placeholder:"FILE"`
+	Model    modelFile `arg:"" optional:"" help:"Trained model whose poles are drawn, one panel per layer (.safetensors, or ${models})."`
+	Init     []string  `help:"Initialisations, one row each (default: lin,inv,dfout)." placeholder:"NAME"`
+	Step     []float64 `help:"Values of Δ (of ξ for unit-circle initialisations), one column each (default: 0.001,0.025,0.1)." placeholder:"X"`
+	Modes    *int      `help:"Complex modes per SSM (default: 32)." placeholder:"M"`
+	Channels *int      `help:"SSMs per layer (default: 1)." placeholder:"H"`
+	Set      []string  `help:"Set a configuration value as in train, for example ssm.xi_per=both or seed=7; repeatable." placeholder:"KEY=VALUE" sep:"none"`
+	sampleRate
+	Out plotFile `help:"Output file, PNG or SVG by its name." default:"poles.png" type:"path" placeholder:"FILE"`
 }
 
 func (c *plotPolesCmd) Help() string {
-	return `Learned poles are coloured by their modes' H∞ scores, |C|²·|B̄|²/(1 − |λ̄|)².
+	return `Learned poles are coloured by the H∞ scores of their modes, |C|²·|B̄|²/(1 − |λ̄|)². Labels around the circle are
+frequencies: in Hz if the model has a sampling rate or --rate is given, otherwise in radians per sample.
 
 Examples:
   s4d-fast plot poles
@@ -30,37 +32,40 @@ Examples:
   s4d-fast plot poles runs/fsdd/best.safetensors --out learned.png`
 }
 
-// leastScore is where the scale of modes' scores begins, in dB: what lies below does not show in a kernel.
+// leastScore is the lower end of the scale of modes' scores in dB. Modes below it are negligible in a kernel.
 const leastScore = -60
 
 func (c *plotPolesCmd) Run(std *streams, ctx *ctxBox) error {
-	var rows [][]figure.Poles
+	plane := &figure.PolePlane{}
 	err := orInterrupt(ctx, func() (err error) {
 		if c.Model != "" {
-			rows, err = c.learned()
+			plane, err = c.learned()
 		} else {
-			rows, err = c.initial()
+			plane, err = c.initial()
 		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	if err := figure.PolePlane(string(c.Out), "H∞ of the mode [dB]", leastScore, rows); err != nil {
+	if err := plane.Save(string(c.Out)); err != nil {
 		return err
 	}
-	c.Out.wrote(std)
+	c.Out.report(std)
 	return nil
 }
 
-// initial returns a row of panels an initialisation.
-func (c *plotPolesCmd) initial() (rows [][]figure.Poles, err error) {
+// initial returns one row of panels per initialisation, or a compact grid if there is only one row or one column.
+func (c *plotPolesCmd) initial() (*figure.PolePlane, error) {
 	inits, steps := orDefault(c.Init, "lin", "inv", "dfout"), orDefault(c.Step, 0.001, 0.025, 0.1)
 	if err := allowOptions(c.Set, "ssm.a_real"); err != nil {
 		return nil, err
 	}
+	plane := &figure.PolePlane{SampleRate: c.Rate}
+	if len(inits) > 1 && len(steps) > 1 {
+		plane.Columns = len(steps)
+	}
 	for _, init := range inits {
-		var row []figure.Poles
 		for _, step := range steps {
 			layer := initialLayer{init: ssm.Init(init), channels: 1, modes: 32, step: step, decay: 0.5, set: c.Set}
 			if c.Channels != nil {
@@ -77,24 +82,26 @@ func (c *plotPolesCmd) initial() (rows [][]figure.Poles, err error) {
 			for _, a := range d.LogLambda {
 				p.Poles = append(p.Poles, cmplx.Exp(a))
 			}
-			row = append(row, p)
+			plane.Panels = append(plane.Panels, p)
 		}
-		rows = append(rows, row)
 	}
-	return rows, nil
+	return plane, nil
 }
 
-// learned returns rows of panels, one a layer, of all SSMs' poles, coloured by their modes' scores, the larger one of two
-// directions.
-func (c *plotPolesCmd) learned() (rows [][]figure.Poles, err error) {
+// learned returns one panel per layer with the poles of all SSMs, coloured by the scores of their modes. The score of a
+// bidirectional mode is the larger one of its two directions.
+func (c *plotPolesCmd) learned() (*figure.PolePlane, error) {
 	if c.Init != nil || c.Step != nil || c.Modes != nil || c.Channels != nil || c.Set != nil {
-		return nil, usageError(errors.New("--init, --step, --modes, --channels and --set draw poles before training: leave out the model, or them"))
+		return nil, usageError(errors.New("--init, --step, --modes, --channels and --set are for poles before training: omit them, or the model"))
 	}
 	m, err := c.Model.load()
 	if err != nil {
 		return nil, badInput(err)
 	}
-	const perRow = 3
+	plane := &figure.PolePlane{Value: "H∞ score of the mode [dB]", Floor: leastScore, SampleRate: c.Rate}
+	if c.Rate == 0 {
+		plane.SampleRate = m.Meta.SampleRate
+	}
 	for i := range m.Config.CountSSM() {
 		d := m.SSMParams(i).Discretize(m.Config.SSM.Disc, 1)
 		p := figure.Poles{Title: fmt.Sprintf("layer %d: %s, %s", i+1, plural(d.H, "SSM"), plural(len(d.LogLambda), "pole"))}
@@ -106,18 +113,15 @@ func (c *plotPolesCmd) learned() (rows [][]figure.Poles, err error) {
 			}
 			p.Poles, p.Value = append(p.Poles, cmplx.Exp(a)), append(p.Value, 10*math.Log10(score))
 		}
-		if i%perRow == 0 {
-			rows = append(rows, nil)
-		}
-		rows[len(rows)-1] = append(rows[len(rows)-1], p)
+		plane.Panels = append(plane.Panels, p)
 	}
-	return rows, nil
+	return plane, nil
 }
 
-// orDefault returns what was said on the command line, or else the defaults.
-func orDefault[T any](said []T, defaults ...T) []T {
-	if said == nil {
+// orDefault returns the values of a flag, or the defaults if it was not given.
+func orDefault[T any](values []T, defaults ...T) []T {
+	if values == nil {
 		return defaults
 	}
-	return said
+	return values
 }

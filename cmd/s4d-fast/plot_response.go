@@ -11,17 +11,18 @@ import (
 )
 
 type plotResponseCmd struct {
-	Init  []string  `help:"Initialisations, a panel each." default:"lin" placeholder:"NAME"`
-	Step  float64   `help:"Δ, or ξ for angles." default:"0.1" placeholder:"X"`
-	Modes int       `help:"Complex modes." default:"10" placeholder:"M"`
-	Decay []float64 `help:"Values of −Re A, or of ρ for angles, a curve each; 0 puts the poles on the unit circle (default: 0,0.5; real has its own)." placeholder:"X"`
-	Set   []string  `help:"Replace one value as in train, for example ssm.disc=bilinear or ssm.b_scale=one; repeatable." placeholder:"KEY=VALUE" sep:"none"`
-	Out   picture   `help:"Picture to write, PNG or SVG by its name." default:"response.png" type:"path" placeholder:"FILE"`
+	Init  []string  `help:"Initialisations, one panel each." default:"lin" placeholder:"NAME"`
+	Step  float64   `help:"Δ (ξ for unit-circle initialisations)." default:"0.1" placeholder:"X"`
+	Modes int       `help:"Number of complex modes." default:"10" placeholder:"M"`
+	Decay []float64 `help:"Values of −Re A (of ρ for unit-circle initialisations), one curve each; 0 puts the poles on the unit circle (default: 0,0.5; not used for init real)." placeholder:"X"`
+	Set   []string  `help:"Set a configuration value as in train, for example ssm.disc=bilinear or ssm.b_scale=one; repeatable." placeholder:"KEY=VALUE" sep:"none"`
+	sampleRate
+	Out plotFile `help:"Output file, PNG or SVG by its name." default:"response.png" type:"path" placeholder:"FILE"`
 }
 
 func (c *plotResponseCmd) Help() string {
-	return `C is 1 in every mode, so that the picture shows the poles alone. With poles on the unit circle the response has no bound:
-the picture ends where its curve would leave the others behind.
+	return `C is 1 in every mode, so that the response depends on the poles alone. Poles on the unit circle have an unbounded response.
+The y axis is limited so that the other curves remain visible.
 
 Examples:
   s4d-fast plot response
@@ -34,7 +35,7 @@ func (c *plotResponseCmd) Run(std *streams, ctx *ctxBox) error {
 		return err
 	}
 	if c.Decay != nil && slices.Contains(c.Init, string(ssm.Real)) {
-		return usageError(fmt.Errorf("--decay: init %q has real parts of its own, −1, −2, …", ssm.Real))
+		return usageError(fmt.Errorf("--decay: the real parts of init %q are fixed, −1, −2, …", ssm.Real))
 	}
 	var panels []figure.Panel
 	err := orInterrupt(ctx, func() error {
@@ -53,18 +54,18 @@ func (c *plotResponseCmd) Run(std *streams, ctx *ctxBox) error {
 	if err := figure.Curves(string(c.Out), panels); err != nil {
 		return err
 	}
-	c.Out.wrote(std)
+	c.Out.report(std)
 	return nil
 }
 
-// panel draws an initialisation's responses, a curve for each decay.
+// panel draws the responses of an initialisation, one curve per decay.
 func (c *plotResponseCmd) panel(init ssm.Init) (p figure.Panel, err error) {
 	decays := orDefault(c.Decay, 0, 0.5)
 	if init == ssm.Real {
 		decays = []float64{0.5} // of no effect
 	}
-	p = figure.Panel{X: "angle [radians a sample]", Y: "|H| [dB]", Angles: true}
-	var clip []float64 // levels of the curves without bound
+	p = figure.Panel{Y: "|H| [dB]", Frequency: true, SampleRate: c.Rate}
+	var clip []float64 // values of the unbounded curves
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, decay := range decays {
 		cfg, d, err := initialLayer{init: init, channels: 1, modes: c.Modes, step: c.Step, decay: decay, set: c.Set}.draw()
@@ -98,17 +99,16 @@ func (c *plotResponseCmd) panel(init ssm.Init) (p figure.Panel, err error) {
 	return p, nil
 }
 
-// clipped returns the range of a picture of curves whose peaks and zeros have no bound: 25 dB around their middle, and
-// all of the other curves, between low and high.
+// clipped returns the vertical range of a plot with unbounded curves: 25 dB around their median, and all of the other
+// curves, which lie between low and high.
 func clipped(levels []float64, low, high float64) (from, to float64) {
 	slices.Sort(levels)
 	middle := levels[len(levels)/2]
 	return min(low, middle-25), max(high, middle+25)
 }
 
-// responseCurve samples |H| of the first SSM in dB, on a grid and around each resonance, so that every peak is met. No
-// sample of the grid falls on an angle that is a round number of radians or a round part of a turn, where poles on the
-// unit circle lie.
+// responseCurve samples |H| of the first SSM in dB, on a grid and around each resonance, so that it contains every peak.
+// The grid avoids round numbers of radians and round fractions of π, where poles on the unit circle lie.
 func responseCurve(d *ssm.Discrete) (c figure.Curve) {
 	const samples = 8001
 	for i := range samples {

@@ -13,37 +13,36 @@ import (
 
 type plotSpectrumCmd struct {
 	Task   string    `arg:"" help:"Task: ${tasks}."`
-	Data   string    `help:"Folder of the data set (delay makes its own)." type:"path" placeholder:"DIR"`
-	N      int       `help:"Training examples, chosen at random." default:"10000"`
-	Seed   uint64    `help:"Seed of the choice and of made-up data." default:"0" placeholder:"N"`
-	Set    []string  `help:"Replace one value of the task's preset, for example data.length=1000; repeatable." placeholder:"KEY=VALUE" sep:"none"`
-	Stride int       `help:"Mark the multiples of 2π/N, such as those of an image's rows of N pixels." placeholder:"N" xor:"marks"`
-	Mark   []float64 `help:"Angles to mark, in radians a sample." placeholder:"X" xor:"marks"`
-	Out    picture   `help:"Picture to write, PNG or SVG by its name." default:"spectrum.png" type:"path" placeholder:"FILE"`
+	Data   string    `help:"Folder of the data set (delay generates its own)." type:"path" placeholder:"DIR"`
+	N      int       `help:"Number of training examples, chosen at random." default:"10000"`
+	Seed   uint64    `help:"Seed for selecting examples and for generated data." default:"0" placeholder:"N"`
+	Set    []string  `help:"Override one value of the task's preset, for example data.length=1000; repeatable." placeholder:"KEY=VALUE" sep:"none"`
+	Stride *int      `help:"Mark multiples of 2π/N; 0: none (default: the row length for tasks of images)." placeholder:"N" xor:"marks"`
+	Mark   []float64 `help:"Frequencies to mark, in the unit of the axis." placeholder:"X" xor:"marks"`
+	sampleRate
+	Out plotFile `help:"Output file, PNG or SVG by its name." default:"spectrum.png" type:"path" placeholder:"FILE"`
 }
 
 func (c *plotSpectrumCmd) Help() string {
-	return `The mean of |X|²/L over the sequences, L being a sequence's length and X its transform, padded to the longest. Samples
-are normalised as the network meets them, so that 0 dB is white noise of variance 1. Of tokens, whose numbers say
-nothing, the numbers are taken for samples, less their mean and over their standard deviation.
+	return `Plots the mean of |X|²/L over the sequences. X is the Fourier transform of a sequence, padded to the length of the
+longest, and L is its own length. Samples are normalised as for the network, so white noise of variance 1 is at 0 dB.
+Token tasks use the token indices, normalised to mean 0 and variance 1, although the indices have no numerical meaning.
+The axis is in Hz if the task has a sampling rate or --rate is given, otherwise in radians per sample.
 
 Examples:
-  s4d-fast plot spectrum smnist --data data/mnist --stride 28
+  s4d-fast plot spectrum smnist --data data/mnist
+  s4d-fast plot spectrum fsdd --data data/fsdd --mark 500,1000
   s4d-fast plot spectrum scifar --data data/cifar --mark 0.19635 --out scifar.svg`
 }
 
 func (c *plotSpectrumCmd) Run(std *streams, ctx *ctxBox) error {
-	if c.N < 1 || c.Stride < 0 {
-		return usageError(fmt.Errorf("--n %d, --stride %d: want at least 1 and 0", c.N, c.Stride))
+	stride := strideOf(c.Stride, c.Task)
+	if c.N < 1 || stride < 0 {
+		return usageError(fmt.Errorf("--n %d, --stride %d: expected at least 1 and 0", c.N, stride))
 	}
-	if c.Stride/2 > maxMarks {
-		fmt.Fprintf(std.err, "no marks: there are %d multiples of 2π/%d\n", c.Stride/2, c.Stride)
-		c.Stride = 0
-	}
-	for _, x := range c.Mark {
-		if !(x >= 0 && x <= math.Pi) {
-			return usageError(fmt.Errorf("--mark %g: want an angle from 0 to π radians a sample", x))
-		}
+	if stride/2 > maxMarks {
+		fmt.Fprintf(std.err, "no marks: %d multiples of 2π/%d would merge, the limit is %d\n", stride/2, stride, maxMarks)
+		stride = 0
 	}
 	cfg, err := (&trainCmd{Task: c.Task, Data: c.Data, Set: c.Set, Seed: &c.Seed}).config()
 	if err != nil {
@@ -56,6 +55,13 @@ func (c *plotSpectrumCmd) Run(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return trainError(err)
 	}
+	p := figure.Panel{Y: "power [dB re white noise]", Frequency: true, SampleRate: data.SampleRate}
+	if c.Rate > 0 {
+		p.SampleRate = c.Rate
+	}
+	if err := c.mark(&p, stride); err != nil {
+		return usageError(err)
+	}
 	spectrum, err := data.MeanSpectrum(ctx, c.N, c.Seed)
 	if ctx.Err() != nil {
 		return err
@@ -63,25 +69,44 @@ func (c *plotSpectrumCmd) Run(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return badInput(err)
 	}
-	if err := figure.Curves(string(c.Out), []figure.Panel{c.panel(data, spectrum)}); err != nil {
+	c.draw(&p, data, spectrum)
+	if err := figure.Curves(string(c.Out), []figure.Panel{p}); err != nil {
 		return err
 	}
-	c.Out.wrote(std)
+	c.Out.report(std)
 	return nil
 }
 
-// panel draws a curve a channel.
-func (c *plotSpectrumCmd) panel(data *dataset.Dataset, s *dataset.Spectrum) figure.Panel {
+// mark adds the lines at --mark, which is in Hz if there is a sampling rate, or else at the multiples of 2π/stride.
+func (c *plotSpectrumCmd) mark(p *figure.Panel, stride int) error {
+	perUnit, unit, half := 1.0, " rad", "π radians per sample"
+	if p.SampleRate > 0 {
+		perUnit, unit, half = 2*math.Pi/p.SampleRate, " Hz", fmt.Sprintf("%g Hz, half the sampling rate", p.SampleRate/2)
+	}
+	var names []string
+	for _, x := range c.Mark {
+		if !(x >= 0 && x*perUnit <= math.Pi*(1+1e-12)) {
+			return fmt.Errorf("--mark %g: expected 0 to %s", x, half)
+		}
+		p.Marks, names = append(p.Marks, x*perUnit), append(names, fmt.Sprint(x))
+		p.MarkName = strings.Join(names, ", ") + unit
+	}
+	for k := 1; len(c.Mark) == 0 && k <= stride/2; k++ {
+		p.Marks = append(p.Marks, 2*math.Pi*float64(k)/float64(stride))
+		p.MarkName = fmt.Sprintf("multiples of 2π/%d", stride)
+	}
+	return nil
+}
+
+// draw adds the title and one curve per channel.
+func (c *plotSpectrumCmd) draw(p *figure.Panel, data *dataset.Dataset, s *dataset.Spectrum) {
 	of := fmt.Sprintf("%d of %d", s.Examples, data.Train.Len())
 	if s.Examples == data.Train.Len() {
 		of = fmt.Sprintf("all %d", s.Examples)
 	}
-	p := figure.Panel{
-		Title: fmt.Sprintf("%s: mean power spectrum of %s training examples", c.Task, of),
-		X:     "angle [radians a sample]", Y: "power [dB; white noise: 0]", Angles: true,
-	}
+	p.Title = fmt.Sprintf("%s: mean power spectrum of %s training examples", c.Task, of)
 	if data.Channels == 0 {
-		p.Title += ", token numbers"
+		p.Title += ", token indices"
 	}
 	for channel := range s.Power {
 		curve := figure.Curve{X: s.Angles(), Y: s.Decibels(channel)}
@@ -90,18 +115,10 @@ func (c *plotSpectrumCmd) panel(data *dataset.Dataset, s *dataset.Spectrum) figu
 		}
 		p.Curves = append(p.Curves, curve)
 	}
-	clipSpectrum(&p)
-	for k := 1; c.Stride > 0 && k <= c.Stride/2; k++ {
-		p.Marks = append(p.Marks, 2*math.Pi*float64(k)/float64(c.Stride))
-		p.MarkName = fmt.Sprintf("multiples of 2π/%d", c.Stride)
-	}
-	if len(c.Mark) > 0 {
-		p.Marks, p.MarkName = c.Mark, strings.Trim(fmt.Sprint(c.Mark), "[]")
-	}
-	return p
+	clipSpectrum(p)
 }
 
-// clipSpectrum leaves out what lies so far below the peak that it is rounding, or next to it.
+// clipSpectrum limits the axis to 80 dB below the peak. What lies lower is close to rounding errors.
 func clipSpectrum(p *figure.Panel) {
 	const shown = 80 // dB
 	low, peak := math.Inf(1), math.Inf(-1)
@@ -110,11 +127,10 @@ func clipSpectrum(p *figure.Panel) {
 	}
 	if low < peak-shown {
 		p.YMin, p.YMax = peak-shown, peak+0.02*shown
-		p.Y = fmt.Sprintf("power [dB; white noise: 0; from %d below the peak]", shown)
 	}
 }
 
-// channelName is what a task's input channel is called, and its colour where it is one.
+// channelName returns the name of a task's input channel, and its colour if it is one.
 func channelName(task string, channel int) (string, figure.Hue) {
 	if strings.HasSuffix(task, "cifar") {
 		return []string{"red", "green", "blue"}[channel], []figure.Hue{figure.Red, figure.Green, figure.Blue}[channel]

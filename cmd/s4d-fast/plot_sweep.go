@@ -15,21 +15,21 @@ import (
 
 type plotSweepCmd struct {
 	Dirs []string `arg:"" help:"Folders of sweeps." type:"path"`
-	X    string   `help:"Swept key to show along the axis (default: the last that is a number)." placeholder:"KEY"`
-	Log  bool     `help:"Logarithmic axis of that key (default: where its values differ more than eightfold)."`
-	Out  picture  `help:"Picture to write, PNG or SVG by its name." default:"sweep.png" type:"path" placeholder:"FILE"`
+	X    string   `help:"Swept key on the x axis (default: the last one whose values are numbers)." placeholder:"KEY"`
+	Log  bool     `help:"Logarithmic x axis (default: if the values span more than a factor of 8)."`
+	Out  plotFile `help:"Output file, PNG or SVG by its name." default:"sweep.png" type:"path" placeholder:"FILE"`
 }
 
 func (c *plotSweepCmd) Help() string {
-	return `Curves are the means of the seeds, on a logarithmic axis geometric ones, small points the single runs; each combination of the other swept keys has a curve.
-Several folders have to sweep the same key; what else differs between them is in the curves' names.
+	return `Each curve is the mean over seeds (the geometric mean on a logarithmic axis); small points are single runs. There is one
+curve per combination of the other swept keys. All folders must sweep the same key. Other differences appear in the legend.
 
 Examples:
   s4d-fast plot sweep runs/figure4 --out figure4.svg
   s4d-fast plot sweep runs/figure4-s4d runs/figure4-dfout --x ssm.dt_min --log`
 }
 
-func (c *plotSweepCmd) Run(std *streams) error {
+func (c *plotSweepCmd) Run(std *streams, _ *ctxBox) error {
 	p, err := sweepPanel(c.Dirs, c.X)
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func (c *plotSweepCmd) Run(std *streams) error {
 	if c.Log {
 		for _, curve := range p.Curves {
 			if x := slices.Min(curve.X); x <= 0 {
-				return usageError(fmt.Errorf("--log: %s has the value %g", p.X, x))
+				return usageError(fmt.Errorf("--log: %s has the value %g, expected positive values", p.X, x))
 			}
 		}
 		p.LogX = true
@@ -45,17 +45,17 @@ func (c *plotSweepCmd) Run(std *streams) error {
 	if err := figure.Curves(string(c.Out), []figure.Panel{p}); err != nil {
 		return err
 	}
-	c.Out.wrote(std)
+	c.Out.report(std)
 	return nil
 }
 
-// Why a sweep has no picture.
+// Reasons why a sweep cannot be drawn.
 var (
-	errNoAxis   = errors.New("no swept key is a number: there is no axis to draw along")
+	errNoAxis   = errors.New("no swept key is a number, so there is no x axis")
 	errNoResult = errors.New("every run diverged in its first epoch")
 )
 
-// sweepPanel draws the best epochs' validation results of sweeps over one key.
+// sweepPanel draws the validation results of the best epochs of sweeps over one key.
 func sweepPanel(dirs []string, x string) (figure.Panel, error) {
 	var tables []*train.SweepTable
 	for _, dir := range dirs {
@@ -72,15 +72,15 @@ func sweepPanel(dirs []string, x string) (figure.Panel, error) {
 	curves := sweepCurves(tables, axes)
 	p := figure.Panel{Title: sweepTitle(tables, curves), X: axisText(tables[0].Axes[axes[0]])}
 	if strings.Contains(p.X, "ξ") && slices.ContainsFunc(tables, undamped) {
-		p.X += "   (with a_real=0, poles on the unit circle: ξ is a scale alone)"
+		p.X += "   (with a_real=0, poles on the unit circle, ξ only scales the kernel)"
 	}
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, c := range curves {
 		if p.Y == "" {
-			p.Y, p.LogY = c.measure, c.measure == relativeMSE
+			p.Y, p.LogY = c.metric, c.metric == relativeMSE
 		}
-		if c.measure != "" && c.measure != p.Y {
-			return p, badInput(fmt.Errorf("%s: %s: the sweeps measure different things, %s and %s", strings.Join(dirs, ", "), c.name, p.Y, c.measure))
+		if c.metric != "" && c.metric != p.Y {
+			return p, badInput(fmt.Errorf("%s: %s: the sweeps have different metrics, %s and %s", strings.Join(dirs, ", "), c.name, p.Y, c.metric))
 		}
 		low, high = min(low, slices.Min(c.xs)), max(high, slices.Max(c.xs))
 		p.Curves = append(p.Curves, c.mean())
@@ -92,7 +92,8 @@ func sweepPanel(dirs []string, x string) (figure.Panel, error) {
 	return p, nil
 }
 
-// commonAxis returns, for each table, which axis has the key x: a number in all rows, and the same keys in all tables.
+// commonAxis returns, for each table, the index of the axis with the key x. It checks that its values are numbers and
+// that it has the same keys in all tables.
 func commonAxis(tables []*train.SweepTable, x string) ([]int, error) {
 	axes := make([]int, len(tables))
 	for i, t := range tables {
@@ -110,10 +111,10 @@ func commonAxis(tables []*train.SweepTable, x string) ([]int, error) {
 		}
 		first, here := tables[0].Axes[axes[0]], t.Axes[axes[i]]
 		if !numbers(here.Values) {
-			return nil, usageError(fmt.Errorf("--x %s: %s: %q are no numbers", x, t.Dir, here.Values))
+			return nil, usageError(fmt.Errorf("--x %s: %s: expected numbers, got %q", x, t.Dir, here.Values))
 		}
 		if here.Name() != first.Name() {
-			return nil, usageError(fmt.Errorf("%s sweeps %s, %s %s: choose a key of both with --x", tables[0].Dir, first.Name(), t.Dir, here.Name()))
+			return nil, usageError(fmt.Errorf("%s sweeps %s, and %s sweeps %s: select a key of both with --x", tables[0].Dir, first.Name(), t.Dir, here.Name()))
 		}
 	}
 	return axes, nil
@@ -123,22 +124,22 @@ func numbers(values []string) bool {
 	return !slices.ContainsFunc(values, func(v string) bool { _, err := strconv.ParseFloat(v, 64); return err != nil })
 }
 
-// sweepCurve is the runs of one combination of values.
+// sweepCurve has the runs with one combination of values.
 type sweepCurve struct {
 	name, dir string
-	measure   string // of ys; "" while no run has a result
+	metric    string // of ys; "" while no run has a result
 	xs, ys    []float64
 	diverged  int
 }
 
-// What a run is judged by.
+// Metrics of a run.
 const (
 	accuracy    = "validation accuracy [%]"
-	relativeMSE = "validation MSE / power"
+	relativeMSE = "relative squared error (validation set)"
 	rmse        = "validation RMSE"
 )
 
-// sweepCurves gathers the rows of each table by their values of the keys that are not x.
+// sweepCurves groups the rows of each table by their values of the keys other than x.
 func sweepCurves(tables []*train.SweepTable, axes []int) (curves []*sweepCurve) {
 	keys := namingKeys(tables, axes)
 	for i, t := range tables {
@@ -150,7 +151,7 @@ func sweepCurves(tables []*train.SweepTable, axes []int) (curves []*sweepCurve) 
 				c = &sweepCurve{name: name, dir: t.Dir}
 				own[name], curves = c, append(curves, c)
 			}
-			x, _ := strconv.ParseFloat(r.Values[axes[i]], 64) // commonAxis saw to it
+			x, _ := strconv.ParseFloat(r.Values[axes[i]], 64) // commonAxis has checked it
 			c.add(x, r)
 		}
 	}
@@ -165,15 +166,15 @@ func sweepCurves(tables []*train.SweepTable, axes []int) (curves []*sweepCurve) 
 		named[c.name]++
 	}
 	for _, c := range curves {
-		if len(tables) > 1 && (c.name == "" || named[c.name] > 1) { // or nobody could tell the folders apart
+		if len(tables) > 1 && (c.name == "" || named[c.name] > 1) { // the folder distinguishes them
 			c.name = strings.TrimSpace(c.name + " " + filepath.Base(c.dir))
 		}
 	}
 	return curves
 }
 
-// namingKeys returns the keys that tell curves apart: of each other axis the first, and those in which the tables' fixed values
-// differ.
+// namingKeys returns the keys that distinguish curves: the first one of each other axis, and those whose fixed values
+// differ between the tables.
 func namingKeys(tables []*train.SweepTable, axes []int) (keys []string) {
 	swept := []string{"seed"}
 	for i, t := range tables {
@@ -187,10 +188,10 @@ func namingKeys(tables []*train.SweepTable, axes []int) (keys []string) {
 	first, err := tables[0].Config(tables[0].Rows[0])
 	for _, t := range tables[1:] {
 		cfg, e := t.Config(t.Rows[0])
-		if err != nil || e != nil { // a table that was moved away from its runs
+		if err != nil || e != nil { // the table was moved away from its runs
 			continue
 		}
-		differ, _ := first.Differences(&cfg) // fails on no configuration that was read
+		differ, _ := first.Differences(&cfg) // cannot fail for configurations that were read
 		for _, key := range differ {
 			if !slices.Contains(swept, key) && !slices.Contains(keys, key) {
 				keys = append(keys, key)
@@ -200,7 +201,7 @@ func namingKeys(tables []*train.SweepTable, axes []int) (keys []string) {
 	return keys
 }
 
-// curveName is a row's values of the keys, of which those that its sweep does not vary are in its run's folder.
+// curveName returns a row's values of the keys. Values that the sweep does not vary are read from the run's folder.
 func curveName(t *train.SweepTable, r train.SweepRow, keys []string) string {
 	var parts []string
 	for _, key := range keys {
@@ -225,7 +226,7 @@ func curveName(t *train.SweepTable, r train.SweepRow, keys []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// add takes a run in.
+// add adds a run.
 func (c *sweepCurve) add(x float64, r train.SweepRow) {
 	if r.Diverged {
 		c.diverged++
@@ -234,17 +235,17 @@ func (c *sweepCurve) add(x float64, r train.SweepRow) {
 	switch m := r.Best; {
 	case m == nil:
 	case m.ValAccuracy != nil:
-		y, c.measure = 100**m.ValAccuracy, accuracy
+		y, c.metric = 100**m.ValAccuracy, accuracy
 	case m.RelativeMSE != nil:
-		y, c.measure = *m.RelativeMSE, relativeMSE
+		y, c.metric = *m.RelativeMSE, relativeMSE
 	case m.ValRMSE != nil:
-		y, c.measure = *m.ValRMSE, rmse
+		y, c.metric = *m.ValRMSE, rmse
 	}
 	c.xs, c.ys = append(c.xs, x), append(c.ys, y)
 }
 
-// mean draws the mean of the seeds, which has no value where one of them has none, and of several seeds the single runs. On
-// the logarithmic axis of relativeMSE the mean is the geometric one, which lies amid them there.
+// mean returns the mean over seeds, and the single runs if there are several seeds. The mean is NaN if one of the runs
+// has no result. On the logarithmic axis of relativeMSE it is the geometric mean.
 func (c *sweepCurve) mean() figure.Curve {
 	curve := figure.Curve{Name: c.name}
 	if c.diverged > 0 {
@@ -253,14 +254,14 @@ func (c *sweepCurve) mean() figure.Curve {
 	for _, x := range slices.Compact(slices.Sorted(slices.Values(c.xs))) {
 		sum, n := 0.0, 0.0
 		for i, y := range c.ys {
-			if c.measure == relativeMSE {
+			if c.metric == relativeMSE {
 				y = math.Log(y)
 			}
 			if c.xs[i] == x {
 				sum, n = sum+y, n+1
 			}
 		}
-		if sum /= n; c.measure == relativeMSE {
+		if sum /= n; c.metric == relativeMSE {
 			sum = math.Exp(sum)
 		}
 		curve.X, curve.Y = append(curve.X, x), append(curve.Y, sum)
@@ -273,7 +274,8 @@ func (c *sweepCurve) mean() figure.Curve {
 	return curve
 }
 
-// sweepTitle names the tasks, which the first run of each sweep knows, and says what is drawn of several seeds.
+// sweepTitle names the tasks, which are in the configuration of each sweep's first run, and explains curves and points if
+// there are several seeds.
 func sweepTitle(tables []*train.SweepTable, curves []*sweepCurve) string {
 	var tasks []string
 	for _, t := range tables {
@@ -287,15 +289,16 @@ func sweepTitle(tables []*train.SweepTable, curves []*sweepCurve) string {
 	}
 	if slices.ContainsFunc(curves, func(c *sweepCurve) bool { return len(c.mean().Runs) > 0 }) {
 		means := "means"
-		if slices.ContainsFunc(curves, func(c *sweepCurve) bool { return c.measure == relativeMSE }) {
+		if slices.ContainsFunc(curves, func(c *sweepCurve) bool { return c.metric == relativeMSE }) {
 			means = "geometric means"
 		}
-		title += ": " + means + ", and single runs as points"
+		title += ": " + means + " over seeds (lines) and single runs (points)"
 	}
 	return title
 }
 
-// undamped reports whether some networks of a sweep begin with poles on the unit circle, whose modulus ξ does not enter.
+// undamped reports whether some networks of a sweep start with poles on the unit circle, whose modulus does not depend on
+// ξ.
 func undamped(t *train.SweepTable) bool {
 	return slices.ContainsFunc(t.Rows, func(r train.SweepRow) bool {
 		cfg, err := t.Config(r)
@@ -303,7 +306,7 @@ func undamped(t *train.SweepTable) bool {
 	})
 }
 
-// axisText is what an axis is called: the symbols of steps, or else its keys.
+// axisText returns the title of an axis: the symbols of steps, or its keys.
 func axisText(a train.Axis) string {
 	symbols := map[string]string{"ssm.dt_min": "Δ min", "ssm.dt_max": "Δ max", "ssm.xi_min": "ξ min", "ssm.xi_max": "ξ max"}
 	var parts []string

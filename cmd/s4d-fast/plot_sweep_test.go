@@ -65,15 +65,15 @@ func TestPlotSweep(t *testing.T) {
 	mustHave(t, drawn(t, 1200, 500, "sweep", a, b, "--x", "ssm.dt_max", "--log"), "lin", "inv", "pinned", "Δ")
 	one, two := sweepOf(t, "ssm.init=dfout"), sweepOf(t, "ssm.init=lin,inv", "ssm.a_real=0.25")
 	mustHave(t, drawn(t, 1200, 500, "sweep", one), "dfout")
-	mustHave(t, drawn(t, 1200, 500, "sweep", one, two), "Sweep of delay", "dfout, a_real=0.5", "lin, a_real=0.25", "inv, a_real=0.25", "validation MSE / power")
-	const scale = "Δ, ξ   (with a_real=0, poles on the unit circle: ξ is a scale alone)"
+	mustHave(t, drawn(t, 1200, 500, "sweep", one, two), "Sweep of delay", "dfout, a_real=0.5", "lin, a_real=0.25", "inv, a_real=0.25", "relative squared error (validation set)")
+	const scale = "Δ, ξ   (with a_real=0, poles on the unit circle, ξ only scales the kernel)"
 	undamped := sweepOf(t, "ssm.init=lin,dfout", "ssm.a_real=0")
 	mustHave(t, drawn(t, 1200, 500, "sweep", undamped), scale)
 	runs, err := filepath.Glob(filepath.Join(undamped, "*=0.03*"))
 	if err != nil || len(runs) != 2 {
 		t.Fatalf("runs %q, %v", runs, err)
 	}
-	mustHave(t, drawn(t, 1200, 640+2*240, append([]string{"delay"}, runs...)...), "output of dfout, ξ = 0.03", "lin, Δ = 0.03", "dfout, ξ = 0.03")
+	mustHave(t, drawn(t, 1200, 4*240+80, append([]string{"delay"}, runs...)...), "output of dfout, ξ = 0.03")
 	for _, dirs := range [][]string{{one}, {two}} { // Lin's frequencies follow Δ with any real part
 		if p, err := sweepPanel(dirs, ""); err != nil || p.X != "Δ, ξ" {
 			t.Errorf("axis %q, %v", p.X, err)
@@ -90,7 +90,7 @@ func TestPlotSweep(t *testing.T) {
 	mustSay(t, nil, []string{"plot", "sweep", a, "--x", "optim.lr"}, exitUsage, "--x optim.lr", a)
 	mustSay(t, nil, []string{"plot", "sweep", a, zero}, exitUsage, steps, "model.dropout")
 	mustSay(t, nil, []string{"plot", "sweep", zero, "--log"}, exitUsage, "--log")
-	mustSay(t, nil, []string{"plot", "sweep", one, sweepDir(t, "other", steps+"+ssm.xi_min+ssm.xi_max"+sweepHead, "0.1,1"+result("1"))}, exitBadInput, "different things")
+	mustSay(t, nil, []string{"plot", "sweep", one, sweepDir(t, "other", steps+"+ssm.xi_min+ssm.xi_max"+sweepHead, "0.1,1"+result("1"))}, exitBadInput, "different metrics")
 }
 
 // sweepOf runs a sweep over Δ.

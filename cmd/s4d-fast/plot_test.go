@@ -43,11 +43,11 @@ func TestPlot(t *testing.T) {
 func TestPlotOptions(t *testing.T) {
 	moduli := func(set ...string) (list []float64) {
 		c := plotPolesCmd{Init: []string{"dfout"}, Step: []float64{0.1}, Channels: new(2), Set: set}
-		rows, err := c.initial()
+		plane, err := c.initial()
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, z := range rows[0][0].Poles {
+		for _, z := range plane.Panels[0].Poles {
 			list = append(list, cmplx.Abs(z))
 		}
 		return list
@@ -62,9 +62,12 @@ func TestPlotOptions(t *testing.T) {
 	if pinned := moduli("ssm.a_real=0"); slices.Min(pinned) < 1-1e-12 {
 		t.Errorf("a_real=0: modulus %v", slices.Min(pinned))
 	}
-	mustHave(t, drawn(t, 440, 420, "poles", "--init", "dfout", "--step", "0.1", "--set", "ssm.grid=d", "--set", "ssm.xi_min=0.01"),
-		"dfout, ξ from 0.01 to 0.1", "64 modes, 1 SSM")
-	mustHave(t, drawn(t, 1200, 720, "response", "--init", "lin,dfout"), "lin, Δ = 0.1, 10 modes", "Re A = 0: unbounded", "Re A = -0.5", "ρ = 0: unbounded", "ρ = 0.5", "0", "π")
+	mustHave(t, drawn(t, 780, 800, "poles", "--init", "dfout", "--step", "0.1", "--set", "ssm.grid=d", "--set", "ssm.xi_min=0.01"),
+		"dfout, ξ from 0.01 to 0.1", "64 modes, 1 SSM", "π/2")
+	mustHave(t, drawn(t, 1120, 1160, "poles", "--init", "lin,inv,dfout,token", "--step", "0.1", "--rate", "16000"), "0 Hz", "2 kHz", "8 kHz")
+	drawn(t, 840+420, 2*440, "poles", "--init", "lin,dfout", "--step", "0.001,0.01,0.1")
+	mustHave(t, drawn(t, 1200, 720, "response", "--init", "lin,dfout"), "lin, Δ = 0.1, 10 modes", "Re A = 0: unbounded", "Re A = -0.5", "ρ = 0: unbounded", "ρ = 0.5", "0", "π", "angular frequency [rad per sample]")
+	mustHave(t, drawn(t, 1200, 500, "response", "--rate", "8000"), "frequency [Hz]", "3500")
 	real := drawn(t, 1200, 500, "response", "--init", "real")
 	if mustHave(t, real, "Re A = -1, -2, …"); strings.Count(real, "Re A") != 1 {
 		t.Errorf("real has one curve:\n%s", real)
@@ -72,11 +75,11 @@ func TestPlotOptions(t *testing.T) {
 
 	out, m := filepath.Join(t.TempDir(), "p.png"), digitsModel(t)
 	for want, args := range map[string][]string{
-		"leave out the model": {"poles", m, "--init", "lin"}, "--set": {"poles", m, "--set", "seed=1"}, "--channels": {"poles", m, "--channels", "3"},
+		"omit them, or the model": {"poles", m, "--init", "lin"}, "--rate -1": {"response", "--rate=-1"}, "--set": {"poles", m, "--set", "seed=1"}, "--channels": {"poles", m, "--channels", "3"},
 		"--set ssm.init=lin": {"poles", "--set", "ssm.init=lin"}, "--set optim.lr=1": {"response", "--set", "optim.lr=1"},
-		"--set ssm.a_real=1": {"response", "--set", "ssm.a_real=1"}, "has real parts of its own": {"poles", "--init", "lin,real", "--set", "ssm.a_real=1"},
+		"--set ssm.a_real=1": {"response", "--set", "ssm.a_real=1"}, "are fixed": {"poles", "--init", "lin,real", "--set", "ssm.a_real=1"},
 		"--decay": {"response", "--init", "lin,real", "--decay", "0"}, `grid "b": init "lin"`: {"poles", "--init", "lin", "--set", "ssm.grid=b"},
-		"ssm.d_state 4098: want at most 2048": {"poles", "--init", "legs", "--modes", "2049"}, "d_state 0": {"poles", "--modes", "0"},
+		"ssm.d_state 4098:": {"poles", "--init", "legs", "--modes", "2049"}, "d_state 0": {"poles", "--modes", "0"},
 	} {
 		mustSay(t, nil, append(append([]string{"plot"}, args...), "--out", out), exitUsage, want)
 	}
@@ -87,7 +90,7 @@ func TestPlotInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(signalError{syscall.SIGTERM})
 	modes, out := 400, filepath.Join(t.TempDir(), "p.png")
-	c := plotPolesCmd{Init: []string{"legs"}, Step: []float64{0.1}, Modes: &modes, Out: picture(out)}
+	c := plotPolesCmd{Init: []string{"legs"}, Step: []float64{0.1}, Modes: &modes, Out: plotFile(out)}
 	err := c.Run(&streams{err: io.Discard}, &ctxBox{ctx})
 	if code := exitCode(ctx, err); code != 128+int(syscall.SIGTERM) {
 		t.Errorf("exit code %d, error %v", code, err)

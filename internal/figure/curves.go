@@ -12,32 +12,35 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Curve is a named line. Curves of one panel are told apart by their colours and, past seven, by dashes and shapes.
+// Curve is a named line. The curves of a panel differ in colour, marker and width, and from the
+// eighth on also in dashes.
 type Curve struct {
 	Name   string // in the legend; "" for none
 	X, Y   []float64
-	Points bool    // a point for each value, and no line
-	Hue    Hue     // for curves whose names are colours
-	Runs   []Point // single results whose mean the curve is: small points of its colour
+	Points bool    // a marker per value, and no line
+	Hue    Hue     // for curves that are named after a colour
+	Runs   []Point // single results whose mean the curve shows: small markers
 }
 
 // Point is a place in a panel.
 type Point struct{ X, Y float64 }
 
-// Panel is a coordinate system with curves in it. Values that are not finite break a line off; on a logarithmic axis so do
-// those that are not positive.
+// Panel is a coordinate system with curves in it. A curve has a gap where a value is not finite, or
+// is not positive on a logarithmic axis.
 type Panel struct {
 	Title, X, Y string
 	Curves      []Curve
 	LogX, LogY  bool
-	Angles      bool    // X is in radians a sample, from 0 to π
-	XMin, XMax  float64 // both 0: those of the curves
-	YMin, YMax  float64 // both 0: those of the curves
+	Frequency   bool    // X is an angular frequency in radians per sample, from 0 to π; the title of the axis is fixed
+	SampleRate  float64 // Hz; with Frequency, the labels are in Hz; 0: fractions of π
+	XMin, XMax  float64 // both 0: the range of the curves
+	YMin, YMax  float64 // both 0: the range of the curves
 	Marks       []float64
-	MarkName    string // what the vertical lines at Marks are, in the legend; "" for no entry
+	MarkName    string // of the vertical lines at Marks, in the legend; "" for no entry
+	MarkTicks   bool   // the ticks of the X axis are at 0 and at Marks, unless there are too many
 }
 
-// Hue is a colour of the palette that stands for itself.
+// Hue is a fixed colour of the palette.
 type Hue int
 
 // The hues.
@@ -49,11 +52,12 @@ const (
 )
 
 const (
-	fewPoints  = 40   // have a mark each
-	manyPoints = 5000 // are more than a picture's columns and are thinned
+	fewPoints  = 40   // a line with at most so many values has a marker at each
+	manyPoints = 5000 // a line with more values is thinned; the plot has fewer columns
+	fewMarks   = 24   // labels of more marks would overlap
 )
 
-// palette is that of Okabe and Ito, the colours apart for all readers.
+// palette is that of Okabe and Ito, which colour-blind readers can distinguish.
 var palette = []color.RGBA{
 	blue, orange, {R: 0x00, G: 0x9e, B: 0x73, A: 0xff}, {R: 0xd5, G: 0x5e, B: 0x00, A: 0xff},
 	{R: 0xcc, G: 0x79, B: 0xa7, A: 0xff}, {R: 0x56, G: 0xb4, B: 0xe9, A: 0xff}, grey,
@@ -61,28 +65,34 @@ var palette = []color.RGBA{
 
 var hues = map[Hue]color.RGBA{Red: palette[3], Green: palette[2], Blue: blue}
 
-// look is how a curve is drawn.
+// shapes are the markers of successive curves. Their number and that of the colours have no common
+// divisor.
+var shapes = []draw.GlyphDrawer{
+	draw.CircleGlyph{}, draw.PyramidGlyph{}, draw.BoxGlyph{}, draw.RingGlyph{}, draw.PlusGlyph{},
+	draw.TriangleGlyph{}, draw.SquareGlyph{}, draw.CrossGlyph{},
+}
+
+// look is the style of a curve.
 type look struct {
 	colour color.Color
 	dashes []vg.Length
 	shape  draw.GlyphDrawer
+	width  vg.Length
 }
 
-// lookOf returns the look of a panel's i-th curve.
-func lookOf(i int) look {
-	l := look{colour: palette[i%len(palette)]}
-	switch i / len(palette) % 3 {
-	case 0:
-		l.shape = draw.CircleGlyph{}
-	case 1:
-		l.shape, l.dashes = draw.PyramidGlyph{}, []vg.Length{vg.Points(6), vg.Points(3)}
-	case 2:
-		l.shape, l.dashes = draw.BoxGlyph{}, []vg.Length{vg.Points(2), vg.Points(2)}
+// lookOf returns the style of the i-th of n curves. Later curves are drawn over earlier ones, which
+// are wider, so that curves that coincide are all visible.
+func lookOf(i, n int) look {
+	return look{
+		colour: palette[i%len(palette)],
+		dashes: [][]vg.Length{nil, {vg.Points(6), vg.Points(3)}, {vg.Points(2), vg.Points(2)}}[i/len(palette)%3],
+		shape:  shapes[i%len(shapes)],
+		width:  vg.Points(1.5 + 0.6*float64(min(3, n-1-i))),
 	}
-	return l
 }
 
-// Curves draws panels below one another, their legends beside them.
+// Curves draws panels below one another, with their legends beside them, and writes a PNG or SVG
+// file.
 func Curves(path string, panels []Panel) error {
 	plots := make([]*plot.Plot, len(panels))
 	for i, p := range panels {
@@ -91,17 +101,17 @@ func Curves(path string, panels []Panel) error {
 			return err
 		}
 	}
-	each := 320
+	height := 320
 	switch {
 	case len(panels) == 1:
-		each = 420
+		height = 420
 	case len(panels) > 3:
-		each = 230
+		height = 230
 	}
-	return saveBeside(path, each*len(panels)+80, plots)
+	return saveBeside(path, height, plots)
 }
 
-// plot draws the panel. The axes of the plot are linear; a logarithmic one holds decades.
+// plot draws the panel. The axes of the plot are linear; a logarithmic axis holds decades.
 func (p Panel) plot() (*plot.Plot, error) {
 	pl := panel(p.Title, p.X, p.Y)
 	pl.X.Tick.Marker, pl.Y.Tick.Marker = ticker(p.LogX, 8), ticker(p.LogY, 5)
@@ -114,7 +124,7 @@ func (p Panel) plot() (*plot.Plot, error) {
 		if len(c.X) != len(c.Y) {
 			return nil, fmt.Errorf("figure: %s: %d and %d coordinates", c.Name, len(c.X), len(c.Y))
 		}
-		look := lookOf(i)
+		look := lookOf(i, len(p.Curves))
 		if c.Hue != AnyHue {
 			look.colour = hues[c.Hue]
 		}
@@ -122,14 +132,17 @@ func (p Panel) plot() (*plot.Plot, error) {
 			return nil, fmt.Errorf("figure: %s: %w", c.Name, err)
 		}
 	}
-	if p.Angles {
-		p.XMin, p.XMax = 0, math.Pi
-		pl.X.Tick.Marker = turns{}
+	if p.MarkTicks && len(p.Marks) > 0 && len(p.Marks) <= fewMarks {
+		pl.X.Tick.Marker = markTicks(p.Marks)
 	}
-	const hair, room = 1e-6, 0.02 // room for points
+	if p.Frequency {
+		p.XMin, p.XMax = 0, math.Pi
+		pl.X.Tick.Marker, pl.X.Label.Text = frequencyTicks(p.SampleRate), frequencyTicks(p.SampleRate).title()
+	}
+	const hair, space = 1e-6, 0.02 // space for markers
 	around := hair
 	if slices.ContainsFunc(p.Curves, Curve.hasPoints) {
-		around = room
+		around = space
 	}
 	fit(&pl.X, p.XMin, p.XMax, p.LogX, around, hair)
 	fit(&pl.Y, p.YMin, p.YMax, p.LogY, around, hair)
@@ -139,7 +152,7 @@ func (p Panel) plot() (*plot.Plot, error) {
 	return pl, nil
 }
 
-// ticker marks about n values of an axis.
+// ticker places about n ticks on an axis.
 func ticker(logarithmic bool, n int) plot.Ticker {
 	if logarithmic {
 		return logTicks(n)
@@ -147,7 +160,7 @@ func ticker(logarithmic bool, n int) plot.Ticker {
 	return ticks(n)
 }
 
-// along returns where on an axis a value is, NaN where it has no place.
+// along returns the coordinate of a value on an axis, NaN if it has none.
 func along(v float64, logarithmic bool) float64 {
 	if logarithmic {
 		v = math.Log10(v)
@@ -158,15 +171,15 @@ func along(v float64, logarithmic bool) float64 {
 	return v
 }
 
-// place returns where a point is in the panel, ok being false where it has no place.
+// place returns the coordinates of a point in the panel. ok is false if it has none.
 func (p Panel) place(x, y float64) (xy plotter.XY, ok bool) {
 	xy = plotter.XY{X: along(x, p.LogX), Y: along(y, p.LogY)}
 	return xy, !math.IsNaN(xy.X) && !math.IsNaN(xy.Y)
 }
 
-// fit gives an axis its ends: lo and hi, unless they are equal, or else those of what is drawn with a share of its length
-// around. Either reaches out by a hair, less than a pixel, so that a mark at the end is not lost by rounding. Without
-// values it has ends all the same.
+// fit sets the ends of an axis: lo and hi, or if these are equal the range of the values, extended
+// by a fraction of its length at both ends. An axis from lo to hi is extended by a hair, less than
+// a pixel, so that rounding removes no tick at an end. An axis without values ends at 0 and 1.
 func fit(axis *plot.Axis, lo, hi float64, logarithmic bool, around, hair float64) {
 	switch {
 	case lo != hi:
@@ -178,10 +191,10 @@ func fit(axis *plot.Axis, lo, hi float64, logarithmic bool, around, hair float64
 	axis.Min, axis.Max = axis.Min-around, axis.Max+around
 }
 
-// hasPoints reports whether a curve's values have a mark each.
+// hasPoints reports whether the values of a curve have a marker each.
 func (c Curve) hasPoints() bool { return c.Points || len(c.X) <= fewPoints || len(c.Runs) > 0 }
 
-// add draws a curve: its stretches of points that can be shown, its single runs, and one entry of the legend.
+// add draws a curve: the stretches between its gaps, its single runs, and an entry of the legend.
 func (p Panel) add(pl *plot.Plot, c Curve, look look) error {
 	var all plotter.XYs
 	var thumb []plot.Thumbnailer
@@ -194,12 +207,16 @@ func (p Panel) add(pl *plot.Plot, c Curve, look look) error {
 		if err != nil {
 			return err
 		}
-		l.Color, l.Width, l.Dashes = look.colour, vg.Points(1.5), look.dashes
+		l.Color, l.Width, l.Dashes = look.colour, look.width, look.dashes
 		pl.Add(l)
 		thumb = []plot.Thumbnailer{l}
 	}
 	if len(all) > 0 && (c.Points || len(c.X) <= fewPoints) {
-		s, err := scatter(pl, all, look, 2.5)
+		radius := vg.Points(2.5)
+		if !c.Points {
+			radius = vg.Points(1.75) + look.width/2
+		}
+		s, err := scatter(pl, all, look, radius)
 		if err != nil {
 			return err
 		}
@@ -212,7 +229,7 @@ func (p Panel) add(pl *plot.Plot, c Curve, look look) error {
 		}
 	}
 	if len(runs) > 0 {
-		if _, err := scatter(pl, runs, look, 1.3); err != nil {
+		if _, err := scatter(pl, runs, look, vg.Points(1.6)); err != nil {
 			return err
 		}
 	}
@@ -222,7 +239,7 @@ func (p Panel) add(pl *plot.Plot, c Curve, look look) error {
 	return nil
 }
 
-// stretches cuts a curve where a value cannot be shown.
+// stretches splits a curve at its gaps.
 func (p Panel) stretches(c Curve) (list []plotter.XYs) {
 	open := false
 	for i, y := range c.Y {
@@ -240,8 +257,8 @@ func (p Panel) stretches(c Curve) (list []plotter.XYs) {
 	return list
 }
 
-// thin leaves of a line with more points than the picture has columns its ends and the lowest and the highest of every
-// few: what is drawn is the same.
+// thin reduces a line with more points than the plot has columns to its ends, and the lowest and
+// the highest point of each group of neighbours. It looks the same.
 func thin(line plotter.XYs) plotter.XYs {
 	group := 2 * len(line) / manyPoints
 	if group <= 2 {
@@ -266,18 +283,18 @@ func thin(line plotter.XYs) plotter.XYs {
 	return append(thinned, line[len(line)-1])
 }
 
-// scatter adds points of a radius in typographic points.
-func scatter(pl *plot.Plot, xy plotter.XYs, look look, radius float64) (*plotter.Scatter, error) {
+// scatter adds a marker at each point.
+func scatter(pl *plot.Plot, xy plotter.XYs, look look, radius vg.Length) (*plotter.Scatter, error) {
 	s, err := plotter.NewScatter(xy)
 	if err != nil {
 		return nil, err
 	}
-	s.GlyphStyle = draw.GlyphStyle{Color: look.colour, Radius: vg.Points(radius), Shape: look.shape}
+	s.GlyphStyle = draw.GlyphStyle{Color: look.colour, Radius: radius, Shape: look.shape}
 	pl.Add(s)
 	return s, nil
 }
 
-// verticals are lines over the height of a panel, beneath what is added after them.
+// verticals are lines over the height of a panel. What is added to the panel later covers them.
 type verticals struct {
 	at    []float64
 	style draw.LineStyle

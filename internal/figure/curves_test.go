@@ -1,153 +1,32 @@
 package figure
 
 import (
-	"encoding/xml"
 	"fmt"
-	"image"
-	"image/color"
-	"image/png"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"gonum.org/v1/plot/plotter"
 )
 
-func TestPolePlane(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "poles.png")
-	rows := [][]Poles{
-		{{Title: "a", Poles: []complex128{0.5, 0.5i, -0.5, 1i}, Value: []float64{-10, math.Inf(1), 10, math.Inf(-1)}}, {Title: "b", Poles: []complex128{1}}},
-		{{Title: "c"}},
-	}
-	if err := PolePlane(path, "gain [dB]", -20, rows); err != nil {
-		t.Fatal(err)
-	}
-	img := readPNG(t, path)
-	for i, c := range append([]color.RGBA{unbounded}, steps...) { // every colour is in the legend, and some in the panel
-		if n := count(img, c); n < 10 {
-			t.Errorf("colour %d: %d pixels", i, n)
-		}
-	}
-	if n := count(img, blue); n < 10 {
-		t.Errorf("poles without values: %d pixels", n)
-	}
-	for _, bad := range [][]float64{{1, 2}, {math.NaN()}} {
-		if err := PolePlane(path, "", 0, [][]Poles{{{Poles: []complex128{1}, Value: bad}}}); err == nil {
-			t.Errorf("values %v of one pole: no error", bad)
-		}
-	}
-}
-
-// The classes are those of the finite values alone, and say where the scale begins.
-func TestPoleScale(t *testing.T) {
-	inf := math.Inf(1)
-	for _, c := range []struct {
-		values []float64
-		want   string
-	}{
-		{[]float64{0, 5, 10}, "≥ 8, ≥ 6, ≥ 4, ≥ 2, ≥ 0"},
-		{[]float64{-inf, 40, inf}, "unbounded, ≥ 20, ≥ 0, ≥ -20, ≥ -40, less (scale from -60)"},
-		{[]float64{inf}, "unbounded"},
-		{[]float64{3, 3}, "≥ 3"},
-		{[]float64{-inf}, "less (scale from -60)"},
-	} {
-		path := filepath.Join(t.TempDir(), "poles.svg")
-		if err := PolePlane(path, "H", -60, [][]Poles{{{Poles: make([]complex128, len(c.values)), Value: c.values}}}); err != nil {
-			t.Fatal(err)
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, legend, _ := strings.Cut(string(text), ">H</text>")
-		var got []string
-		for _, part := range strings.Split(legend, "</text>") {
-			if at := strings.LastIndex(part, ">"); strings.Contains(part, "<text") {
-				got = append(got, strings.TrimSpace(part[at+1:]))
-			}
-		}
-		if s := strings.Join(got, ", "); s != c.want {
-			t.Errorf("%v: legend %s, want %s", c.values, s, c.want)
-		}
-	}
-	s := scale{lo: inf, hi: -inf, floor: -60}
-	if err := s.take([]float64{-inf, 40, inf}); err != nil {
-		t.Fatal(err)
-	}
-	for v, want := range map[float64]color.RGBA{-inf: steps[0], -60: steps[0], -1: steps[2], 40: steps[4], inf: unbounded} {
-		if got := s.colour(v); got != want {
-			t.Errorf("colour of %v: %v, want %v", v, got, want)
-		}
-	}
-}
-
-// The unit circle is as wide as it is high in any arrangement, and the strongest of two poles covers the other.
-func TestPolePlaneIsRound(t *testing.T) {
-	for _, size := range [][2]int{{1, 1}, {4, 1}, {2, 6}} {
-		rows := make([][]Poles, size[0])
-		for i := range rows {
-			rows[i] = make([]Poles, size[1])
-		}
-		inf := math.Inf(1)
-		rows[0][0] = Poles{Title: "two\nlines", Poles: []complex128{1, 1i, -1, -1i, 0.5i, 0.5i}, Value: []float64{inf, inf, inf, inf, inf, 3}}
-		path := filepath.Join(t.TempDir(), "round.png")
-		if err := PolePlane(path, "H", 0, rows); err != nil {
-			t.Fatal(err)
-		}
-		img := readPNG(t, path)
-		at := image.Rectangle{}
-		side := img.Bounds().Dx() / size[1] // the first panel
-		for y := range img.Bounds().Dy() / size[0] {
-			for x := range side {
-				if color.RGBAModel.Convert(img.At(x, y)) == unbounded {
-					at = at.Union(image.Rect(x, y, x+1, y+1))
-				}
-			}
-		}
-		if w, h := at.Dx(), at.Dy(); w < 200 || max(w-h, h-w) > 2 {
-			t.Errorf("%v panels: the circle is %d×%d pixels", size, w, h)
-		}
-		if x, y := (at.Min.X+at.Max.X)/2, at.Min.Y+at.Dy()/4; color.RGBAModel.Convert(img.At(x, y)) != unbounded {
-			t.Errorf("%v panels: colour %v where the strongest pole lies", size, img.At(x, y))
-		}
-	}
-}
-
-func readPNG(t *testing.T, path string) image.Image {
-	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	img, err := png.Decode(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return img
-}
-
-// An SVG is well-formed, and has the names, the axes and all finite stretches of the lines.
+// An SVG has the names and the axes, with legends to the right of the axes, never over the curves.
 func TestCurves(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "curves.svg")
-	p := Panel{Title: "T", X: "angle", Y: "size", Marks: []float64{2}, MarkName: "two", Curves: []Curve{
+	p := Panel{Title: "T", X: "length", Y: "size", Marks: []float64{2}, MarkName: "two", Curves: []Curve{
 		{Name: "first", X: []float64{1, 2, 3, 4, 5}, Y: []float64{1, 2, math.Inf(1), 3, 4}}, {Name: "second", X: []float64{1, 5}, Y: []float64{2, 2}}}}
 	if err := Curves(path, []Panel{p, {LogX: true, Curves: p.Curves[1:]}}); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+	svg := readSVG(t, path)
+	for _, text := range []string{"T", "length", "size"} {
+		svg.at(text)
 	}
-	if err := xml.Unmarshal(text, new(any)); err != nil {
-		t.Error(err)
-	}
-	for _, want := range []string{">T<", ">angle<", ">size<", ">first<", ">second<", ">two<"} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("no %s in the picture", want)
+	for _, name := range []string{"first", "second", "two"} {
+		if legend, _ := svg.at(name); legend < svg.right("5")+20 {
+			t.Errorf("the legend has %s at %g, the axis ends at %g", name, legend, svg.right("5"))
 		}
 	}
 	if err := Curves(filepath.Join(t.TempDir(), "x.gif"), []Panel{p}); err == nil || !strings.Contains(err.Error(), ".png or .svg") {
@@ -155,6 +34,26 @@ func TestCurves(t *testing.T) {
 	}
 	if err := Curves(path, []Panel{{Curves: []Curve{{Name: "bad", X: []float64{1}}}}}); err == nil {
 		t.Error("a curve without values: no error")
+	}
+}
+
+// A plot grows with its legend: nothing is cut off, and the axes keep their size.
+func TestLongLegend(t *testing.T) {
+	p := Panel{Title: "a title that is too long for the width of axes beside a legend with names as long as these are"}
+	for i := range 60 {
+		p.Curves = append(p.Curves, Curve{Name: strings.Repeat("a long name ", 6) + fmt.Sprint(i), X: []float64{0, 1}, Y: []float64{0, float64(i)}})
+	}
+	path := filepath.Join(t.TempDir(), "long.svg")
+	if err := Curves(path, []Panel{p}); err != nil {
+		t.Fatal(err)
+	}
+	svg := readSVG(t, path)
+	x, y := svg.at(p.Curves[59].Name)
+	if right := svg.right(p.Curves[59].Name); right > svg.width || y < 0 || x < 550 {
+		t.Errorf("the last name lies at (%g to %g, %g) in a plot of width %g", x, right, y, svg.width)
+	}
+	if left, _ := svg.at(p.Title); left < 0 {
+		t.Errorf("the title begins at %g", left)
 	}
 }
 
@@ -213,16 +112,51 @@ func TestAxisEnds(t *testing.T) {
 	if e := ends(p); e[0] > -1 || e[1] < 100 || e[2] > -1 || e[3] < 100 {
 		t.Errorf("axes around points %v", e)
 	}
-	p.Angles = true
+	p.Frequency = true
 	if e := ends(p); !near(e[0], 0) || !near(e[1], math.Pi) {
 		t.Errorf("axis of angles from %v to %v", e[0], e[1])
 	}
-	var labels []string
-	for _, m := range (turns{}).Ticks(0, math.Pi) {
-		labels = append(labels, m.Label)
+}
+
+func TestFrequencyTicks(t *testing.T) {
+	for rate, want := range map[float64][2]string{
+		0:     {"0  π/4  π/2  3π/4  π", "angular frequency [rad per sample]"},
+		8000:  {"0 500 1000 1500 2000 2500 3000 3500 4000", "frequency [Hz]"},
+		44100: {"0 2000 4000 6000 8000 10000 12000 14000 16000 18000 20000 22000", "frequency [Hz]"},
+	} {
+		x := []float64{0, 1, 3}
+		pl, err := Panel{Frequency: true, SampleRate: rate, Curves: []Curve{{X: x, Y: x}}}.plot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var labels []string
+		for _, m := range pl.X.Tick.Marker.Ticks(0, math.Pi*(1+1e-9)) {
+			labels = append(labels, m.Label)
+			if hertz, err := strconv.ParseFloat(m.Label, 64); err == nil && rate > 0 && math.Abs(m.Value-2*math.Pi*hertz/rate) > 1e-9 {
+				t.Errorf("rate %g: %s Hz at %g rad per sample", rate, m.Label, m.Value)
+			}
+		}
+		if got := strings.Join(labels, " "); got != want[0] || pl.X.Label.Text != want[1] {
+			t.Errorf("rate %g: %q with ticks %s, expected %q", rate, pl.X.Label.Text, got, want)
+		}
 	}
-	if got := strings.Join(labels, " "); got != "0  π/4  π/2  3π/4  π" {
-		t.Errorf("marks of angles: %s", got)
+}
+
+// Lines at marks have a label on the axis, unless there are too many.
+func TestMarkTicks(t *testing.T) {
+	for n, want := range map[int]int{8: 9, 24: 25, 25: 7} {
+		p := Panel{MarkTicks: true, XMax: float64(32 * n)}
+		for i := range n {
+			p.Marks = append(p.Marks, float64(32*(i+1)))
+		}
+		pl, err := p.plot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := pl.X.Tick.Marker.Ticks(pl.X.Min, pl.X.Max)
+		if len(list) < want || len(list) > want+3 || n < 25 && list[1].Label != "32" {
+			t.Errorf("%d marks: ticks %v", n, list)
+		}
 	}
 }
 
@@ -252,8 +186,8 @@ func TestThin(t *testing.T) {
 	}
 }
 
-// On a logarithmic axis a curve breaks off at values without a logarithm; single runs share their curve's colour; curves
-// beyond the palette have another dash or shape.
+// On a logarithmic axis a curve has gaps at values without a logarithm. Single runs have the colour of
+// their curve. Curves differ in colour and marker, the first eight in the marker alone.
 func TestCurvesApart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "apart.png")
 	p := Panel{LogY: true, Curves: []Curve{
@@ -267,18 +201,23 @@ func TestCurvesApart(t *testing.T) {
 		t.Errorf("stretches %v", got)
 	}
 	img := readPNG(t, path)
-	if line, cloud := count(img, blue), count(img, orange); line < 400 || cloud < 20 || cloud > 200 {
+	if line, cloud := count(img, blue), count(img, orange); line < 400 || cloud < 8 || cloud > 200 {
 		t.Errorf("%d pixels of the line's colour, %d of the points'", line, cloud)
 	}
 	if n := count(img, palette[2]); n < 100 {
 		t.Errorf("%d pixels of green", n)
 	}
-	seen := map[string]bool{}
-	for i := range 3 * len(palette) {
-		seen[fmt.Sprintf("%v", lookOf(i))] = true
+	const n = 40
+	seen, grey := map[string]bool{}, map[string]bool{}
+	for i := range n {
+		l := lookOf(i, n)
+		seen[fmt.Sprintf("%v %T", l.colour, l.shape)] = true
+		if i < len(shapes) {
+			grey[fmt.Sprintf("%T", l.shape)] = true
+		}
 	}
-	if len(seen) != 3*len(palette) {
-		t.Errorf("%d looks for %d curves", len(seen), 3*len(palette))
+	if len(seen) != n || len(grey) != len(shapes) {
+		t.Errorf("%d of %d curves differ, %d of %d without colours", len(seen), n, len(grey), len(shapes))
 	}
 	if err := Curves(path, []Panel{{LogX: true, LogY: true, Curves: []Curve{{Name: "none", X: []float64{1}, Y: []float64{math.NaN()}}}}}); err != nil {
 		t.Errorf("a panel without values: %v", err)

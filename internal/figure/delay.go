@@ -9,28 +9,30 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// delayWindow is how many samples of a sequence the picture shows: the signal's fastest swing lasts four.
+// delayWindow is the number of samples of a sequence that are shown. The shortest period of the
+// signal is four samples.
 const delayWindow = 120
 
-// Sequence is one of the delay task (docs/maths.md §5.1), a value a sample.
+// Sequence is a validation sequence of the delay task (docs/maths.md §5.1), one value per sample.
 type Sequence struct {
 	Input, Target, Output []float32
-	SampleRate            float64 // samples a second
-	Network               string  // whose output it is; "" where there is one network only
+	SampleRate            float64 // Hz
+	Network               string  // that the output is of; "" if there is only one
 	Result                string  // on the validation set, for the title: "relative squared error 0.457 %"
 }
 
-// Delay draws a sequence: above, a stretch of the input; below, as many samples later as the task asks for, the target
-// and the network's output. Where the network has learned the task, the two panels show the same curve. The title gives the
-// result. Panels that follow, such as of learned kernels (paper, Figure 4), are drawn below.
+// Delay draws the input over a short time, and below it the target and the network's output, later
+// by the delay that the task asks for. If the network has learned the task, both panels show the
+// same curve. The title states the result. The panels that follow are drawn below, for
+// example learned kernels (paper, Figure 4).
 func Delay(path string, s Sequence, follow ...Panel) error {
 	x, target, output := s.Input, s.Target, s.Output
 	if len(x) == 0 || len(target) != len(x) || len(output) != len(x) {
-		return fmt.Errorf("figure: delay: %d input, %d target and %d output samples: want as many of each, at least 1",
+		return fmt.Errorf("figure: delay: %d input, %d target and %d output samples: expected equal numbers, at least 1",
 			len(x), len(target), len(output))
 	}
 	if !(s.SampleRate > 0) {
-		return fmt.Errorf("figure: delay: rate %v: want a positive number of samples a second", s.SampleRate)
+		return fmt.Errorf("figure: delay: sampling rate %v Hz: expected a positive number", s.SampleRate)
 	}
 	delay := max(firstNonzero(target)-firstNonzero(x), 0)
 	from, to := window(len(x), delay)
@@ -38,7 +40,7 @@ func Delay(path string, s Sequence, follow ...Panel) error {
 
 	title := fmt.Sprintf("Delay task: repeat the input %s samples (%.4g ms) later", Thousands(delay), float64(delay)*ms)
 	if s.Result != "" {
-		title += ".  Validation set: " + s.Result
+		title += ". Validation set: " + s.Result
 	}
 	above := panel(title, "time [ms]", "input")
 	below := panel("", "time [ms]", "output")
@@ -48,7 +50,7 @@ func Delay(path string, s Sequence, follow ...Panel) error {
 	if err := line(below, "target: the input, delayed", points(target, from, to, ms), orange, vg.Points(3)); err != nil {
 		return err
 	}
-	name := "network's output"
+	name := "output of the network"
 	if s.Network != "" {
 		name = "output of " + s.Network
 	}
@@ -64,10 +66,14 @@ func Delay(path string, s Sequence, follow ...Panel) error {
 		}
 		panels = append(panels, p)
 	}
-	return saveBeside(path, heightPx+240*len(follow), panels)
+	height := (heightPx - bordersPx) / 2
+	if len(follow) > 0 {
+		height = 240
+	}
+	return saveBeside(path, height, panels)
 }
 
-// frame gives the panels one vertical range, and marks at the same distances.
+// frame gives the panels the same vertical range and the same spacing of ticks.
 func frame(panels ...*plot.Plot) {
 	top := 0.0
 	for _, p := range panels {
@@ -79,7 +85,8 @@ func frame(panels ...*plot.Plot) {
 	}
 }
 
-// window returns the stretch [from, to) of target samples to show: behind the delay, where there is room.
+// window returns the range [from, to) of target samples to show. It lies after the delay, in the
+// middle of the rest.
 func window(length, delay int) (from, to int) {
 	n := min(delayWindow, length-delay)
 	from = delay + (length-delay-n)/2
@@ -103,7 +110,7 @@ func firstNonzero(x []float32) int {
 	return 0
 }
 
-// Thousands writes n with a comma between groups of three digits.
+// Thousands formats n with commas between groups of three digits.
 func Thousands(n int) string {
 	s := fmt.Sprint(n)
 	var b strings.Builder

@@ -3,7 +3,6 @@ package figure
 import (
 	"image"
 	"image/color"
-	"image/png"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,15 +36,7 @@ func TestDelay(t *testing.T) {
 	if err := Delay(path, Sequence{Input: x, Target: target, Output: output, SampleRate: 4000}); err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	img, err := png.Decode(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	img := readPNG(t, path)
 	if got := img.Bounds().Size(); got != image.Pt(widthPx, heightPx) {
 		t.Errorf("size %v, want %d×%d", got, widthPx, heightPx)
 	}
@@ -59,16 +50,16 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-func count(img image.Image, c color.RGBA) int {
-	n := 0
-	for y := range img.Bounds().Dy() {
-		for x := range img.Bounds().Dx() {
-			if color.RGBAModel.Convert(img.At(x, y)) == c {
-				n++
-			}
+// The title has the result on the validation set, not that of the sequence.
+func TestDelayTitle(t *testing.T) {
+	x, target, output := signal(1000, 250)
+	for result, want := range map[string]string{"error 3 %": ". Validation set: error 3 %", "": ""} {
+		path := filepath.Join(t.TempDir(), "delay.svg")
+		if err := Delay(path, Sequence{Input: x, Target: target, Output: output, SampleRate: 4000, Result: result}); err != nil {
+			t.Fatal(err)
 		}
+		readSVG(t, path).at("Delay task: repeat the input 250 samples (62.5 ms) later" + want)
 	}
-	return n
 }
 
 // The stretch of input shown is the one that the target shown repeats, at any length.
@@ -123,7 +114,7 @@ func TestDelayRefuses(t *testing.T) {
 	}{
 		{"99 output", Delay(path, Sequence{Input: x, Target: target, Output: output[:99], SampleRate: 4000})},
 		{"at least 1", Delay(path, Sequence{SampleRate: 4000})},
-		{"rate 0", Delay(path, Sequence{Input: x, Target: target, Output: output})},
+		{"rate 0 Hz", Delay(path, Sequence{Input: x, Target: target, Output: output})},
 		{"nowhere", Delay(filepath.Join(t.TempDir(), "nowhere", "d.png"), Sequence{Input: x, Target: target, Output: output, SampleRate: 4000})},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {

@@ -1,17 +1,17 @@
-// Package figure draws pictures of signals and networks.
+// Package figure draws plots of signals and networks.
 //
-// Samples go in as slices, a PNG or SVG file comes out. Every picture states its units and names its lines; the
-// colours are from the palette of Okabe and Ito, which colour-blind readers can tell apart.
+// Data come in as slices; the output is a PNG or SVG file. Every axis states its unit, and legends
+// lie beside the axes, never over the data. Curves differ in colour (the palette of Okabe and Ito,
+// which colour-blind readers can distinguish), in marker shape and in line width.
 package figure
 
 import (
+	"bytes"
 	"fmt"
 	"image/color"
 	"io"
-	"math"
 	"path/filepath"
-	"strconv"
-	"strings"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -24,11 +24,11 @@ import (
 	"github.com/s4d-fast/s4d-fast/atomicfile"
 )
 
-// Size of a picture of signals. A point is 1/72 inch.
+// Sizes in pixels. A point is 1/72 inch.
 const (
 	dotsPerInch = 96
-	widthPx     = 1200
-	heightPx    = 640
+	widthPx     = 1200 // of a plot of curves
+	heightPx    = 640  // of the delay task's signals
 )
 
 var (
@@ -39,10 +39,20 @@ var (
 	faint  = color.RGBA{R: 0xe0, G: 0xe0, B: 0xe0, A: 0xff}
 )
 
-// panel returns an empty plot in the pictures' common style.
+// panel returns an empty plot with a grid.
 func panel(title, x, y string) *plot.Plot {
+	p := axes(title, x, y)
+	grid := plotter.NewGrid()
+	grid.Vertical.Color, grid.Horizontal.Color = faint, faint
+	p.Add(grid)
+	return p
+}
+
+// axes returns an empty plot in the common style.
+func axes(title, x, y string) *plot.Plot {
 	p := plot.New()
 	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = title, x, y
+	p.BackgroundColor = nil // panels share that of the plot
 	p.Title.Padding = vg.Points(6)
 	for _, s := range []struct {
 		font *font.Font
@@ -53,16 +63,13 @@ func panel(title, x, y string) *plot.Plot {
 	} {
 		*s.font = font.Font{Typeface: "Liberation", Variant: "Sans", Size: s.size}
 	}
-	p.Legend.Top = true
+	p.Legend.Top, p.Legend.Left = true, true // the text is to the right of the line
 	p.Legend.Padding = vg.Points(2)
 	p.Legend.ThumbnailWidth = vg.Points(28)
-	grid := plotter.NewGrid()
-	grid.Vertical.Color, grid.Horizontal.Color = faint, faint
-	p.Add(grid)
 	return p
 }
 
-// line adds a named line through the points to the plot.
+// line adds a line through the points, and its name to the legend.
 func line(p *plot.Plot, name string, points plotter.XYs, c color.Color, width vg.Length) error {
 	l, err := plotter.NewLine(points)
 	if err != nil {
@@ -74,127 +81,93 @@ func line(p *plot.Plot, name string, points plotter.XYs, c color.Color, width vg
 	return nil
 }
 
-// ticks marks about this many round values on an axis: multiples of 1, 2 or 5 times a power of ten. Axes of
-// equal length get marks at equal distances.
-type ticks int
-
-// Ticks implements plot.Ticker.
-func (n ticks) Ticks(lo, hi float64) []plot.Tick {
-	raw := (hi - lo) / float64(n)
-	if !(raw > 0) || math.IsInf(raw, 1) {
-		return nil
+// drawPanel draws a panel with its title centred over the axes; gonum centres it over the whole
+// tile.
+func drawPanel(p *plot.Plot, tile draw.Canvas) {
+	title := p.Title
+	defer func() { p.Title = title }()
+	if title.Text != "" {
+		data := p.DataCanvas(tile)
+		middle := max(data.Center().X, tile.Min.X+title.TextStyle.Width(title.Text)/2) // nothing is cut off on the left
+		top := vg.Point{X: middle, Y: tile.Max.Y + title.TextStyle.FontExtents().Descent}
+		tile.FillText(title.TextStyle, top, title.Text)
+		tile.Max.Y -= title.TextStyle.Rectangle(title.Text).Size().Y + title.Padding
+		p.Title.Text = ""
 	}
-	step := math.Pow(10, math.Floor(math.Log10(raw)))
-	switch r := raw / step; {
-	case r >= 7:
-		step *= 10
-	case r >= 3.5:
-		step *= 5
-	case r >= 1.5:
-		step *= 2
-	}
-	var marks []plot.Tick
-	for i := math.Ceil(lo / step); i*step <= hi; i++ {
-		marks = append(marks, plot.Tick{Value: i * step, Label: number(i*step + 0)})
-	}
-	return marks
+	p.Draw(tile)
 }
 
-// logTicks marks about this many values on an axis that holds decades: where it is long, powers of ten, where it is short,
-// their multiples by 2 and 5 as well, and where it is shorter than that, as on a linear axis.
-type logTicks int
-
-// Ticks implements plot.Ticker.
-func (n logTicks) Ticks(lo, hi float64) []plot.Tick {
-	if !(hi > lo) || hi-lo > 600 { // the range of float64
-		return nil
+// saveSquares draws a grid of panels with square axes, and the key to their colours in a strip on
+// the right if it is not nil. The last row may be incomplete.
+func saveSquares(path string, side, columns int, panels []*plot.Plot, key *plot.Plot) error {
+	var rows [][]*plot.Plot
+	for row := range slices.Chunk(panels, columns) {
+		rows = append(rows, slices.Concat(row, make([]*plot.Plot, columns-len(row))))
 	}
-	if hi-lo < math.Log10(5) {
-		marks := ticks(n).Ticks(math.Pow(10, lo), math.Pow(10, hi))
-		for i := range marks {
-			marks[i].Value = math.Log10(marks[i].Value)
-		}
-		return marks
+	width := columns * side
+	if key != nil {
+		width += keyPx
 	}
-	first, last := int(math.Floor(lo)), int(math.Floor(hi))
-	every := 1 + (last-first)/(2*int(n)) // decades from label to label
-	var marks []plot.Tick
-	for decade := first; decade <= last; decade++ {
-		for digit := 1; digit < 10; digit++ {
-			t := plot.Tick{Value: float64(decade) + math.Log10(float64(digit))}
-			if t.Value < lo || t.Value > hi {
-				continue
-			}
-			if digit == 1 && decade%every == 0 || hi-lo < 3 && (digit == 2 || digit == 5) {
-				t.Label = number(float64(digit) * math.Pow(10, float64(decade)))
-			}
-			marks = append(marks, t)
-		}
-	}
-	return marks
-}
-
-// turns marks an axis of angles at fractions of a half turn.
-type turns struct{}
-
-// Ticks implements plot.Ticker.
-func (turns) Ticks(lo, hi float64) (marks []plot.Tick) {
-	for i, label := range []string{"0", "", "π/4", "", "π/2", "", "3π/4", "", "π"} {
-		if v := math.Pi * float64(i) / 8; v >= lo && v <= hi {
-			marks = append(marks, plot.Tick{Value: v, Label: label})
-		}
-	}
-	return marks
-}
-
-// number writes a value in six digits at most, an exponent without sign and zeros that say nothing.
-func number(v float64) string {
-	s := strconv.FormatFloat(v, 'g', 6, 64)
-	return strings.NewReplacer("e+0", "e", "e+", "e", "e-0", "e-").Replace(s)
-}
-
-// saveSquares draws rows of panels of one number, the axes of each as long as one another, and writes them as the file's
-// name says, PNG or SVG, by way of a temporary name. An empty place is nil.
-func saveSquares(path string, width, height int, rows [][]*plot.Plot) error {
-	return saveCanvas(path, width, height, func(c draw.Canvas) {
-		for i, row := range align(c, rows) {
+	return saveCanvas(path, width, len(rows)*(side+20), func(c draw.Canvas) {
+		strip := draw.Crop(c, px(columns*side), -margin, 0, 0)
+		for i, row := range align(draw.Crop(c, 0, px(columns*side-width), 0, 0), rows) {
 			for j, tile := range row {
 				if p := rows[i][j]; p != nil {
 					size := p.DataCanvas(tile).Size()
 					wide, tall := max(0, size.X-size.Y)/2, max(0, size.Y-size.X)/2
-					p.Draw(draw.Crop(tile, wide, -wide, tall, -tall))
+					tile = draw.Crop(tile, wide, -wide, tall, -tall)
+					drawPanel(p, tile)
+					if i == 0 {
+						strip.Min.Y, strip.Max.Y = p.DataCanvas(tile).Min.Y, p.DataCanvas(tile).Max.Y
+					}
 				}
 			}
+		}
+		if key != nil {
+			key.Draw(strip)
 		}
 	})
 }
 
-// saveBeside draws panels below one another, their legends in a strip on the right, where they cover nothing.
-func saveBeside(path string, height int, panels []*plot.Plot) error {
-	return saveCanvas(path, widthPx, height, func(c draw.Canvas) {
-		rows, legends, strip := make([][]*plot.Plot, len(panels)), make([]plot.Legend, len(panels)), vg.Length(0)
-		for i, p := range panels {
-			legends[i], p.Legend = p.Legend, plot.NewLegend()
-			legends[i].Left = true // the text behind the line
-			rows[i] = []*plot.Plot{p}
-			strip = max(strip, legends[i].Rectangle(c).Size().X)
-		}
-		if strip > 0 {
-			strip += margin
-		}
+// keyPx is the width of the strip for a key to colours.
+const keyPx = 180
+
+// saveBeside draws panels below one another, each at least so many pixels high, with their legends
+// in a strip on the right. The plot grows with its legends: a long list makes a panel higher, long
+// names make the plot wider.
+func saveBeside(path string, least int, panels []*plot.Plot) error {
+	rows, legends, strip := make([][]*plot.Plot, len(panels)), make([]plot.Legend, len(panels)), vg.Length(0)
+	for i, p := range panels {
+		legends[i], p.Legend = p.Legend, plot.NewLegend()
+		rows[i] = []*plot.Plot{p}
+		size := legends[i].Rectangle(draw.Canvas{}).Size()
+		strip = max(strip, size.X)
+		least = max(least, int(size.Y/px(1))+90) // the rest is the title and the axis
+	}
+	width := widthPx
+	if strip > 0 {
+		strip += 2 * margin
+		width = max(width, int(strip/px(1))+2*widthPx/3)
+	}
+	return saveCanvas(path, width, least*len(panels)+bordersPx, func(c draw.Canvas) {
 		for i, tile := range align(draw.Crop(c, 0, -strip, 0, 0), rows) {
-			panels[i].Draw(tile[0])
+			drawPanel(panels[i], tile[0])
 			beside := panels[i].DataCanvas(tile[0])
-			beside.Min.X, beside.Max.X = c.Max.X-strip, c.Max.X
+			beside.Min.X, beside.Max.X = c.Max.X-strip+margin, c.Max.X
 			legends[i].Draw(beside)
 		}
 	})
 }
 
-// margin is around panels and between them.
-const margin = 14 * vg.Inch / 72
+const (
+	bordersPx = 80                // of a plot of curves, above and below its panels
+	margin    = 14 * vg.Inch / 72 // around panels and between them
+)
 
-// align returns where rows of panels lie so that their axes have one size.
+// px is a length of n pixels.
+func px(n int) vg.Length { return vg.Length(n) * vg.Inch / dotsPerInch }
+
+// align returns the tiles of rows of panels whose axes all have the same size.
 func align(c draw.Canvas, rows [][]*plot.Plot) [][]draw.Canvas {
 	return plot.Align(rows, draw.Tiles{
 		Rows: len(rows), Cols: len(rows[0]),
@@ -202,26 +175,34 @@ func align(c draw.Canvas, rows [][]*plot.Plot) [][]draw.Canvas {
 	}, c)
 }
 
-// saveCanvas writes what drawing leaves on a canvas of that many pixels.
+// saveCanvas writes a drawing of so many pixels to a PNG or SVG file, according to the file's name.
 func saveCanvas(path string, width, height int, drawing func(draw.Canvas)) error {
-	w, h := vg.Length(width)*vg.Inch/dotsPerInch, vg.Length(height)*vg.Inch/dotsPerInch
 	var canvas interface {
 		vg.CanvasSizer
 		io.WriterTo
 	}
 	switch ext := filepath.Ext(path); ext {
 	case ".svg":
-		canvas = vgsvg.New(w, h)
+		canvas = vgsvg.New(px(width), px(height))
 	case ".png":
-		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(w, h), vgimg.UseDPI(dotsPerInch))}
+		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(px(width), px(height)), vgimg.UseDPI(dotsPerInch))}
 	default:
-		return fmt.Errorf("figure: %s: want a name that ends in .png or .svg", path)
+		return fmt.Errorf("figure: %s: expected a name that ends in .png or .svg", path)
 	}
 	c := draw.New(canvas)
-	c.SetColor(color.White) // an SVG has no ground of its own
+	c.SetColor(color.White) // an SVG has no background
 	c.Fill(c.Rectangle.Path())
 	drawing(c)
-	if err := atomicfile.Write(path, func(w io.Writer) error { _, err := canvas.WriteTo(w); return err }); err != nil {
+	var file bytes.Buffer
+	if _, err := canvas.WriteTo(&file); err != nil {
+		return fmt.Errorf("figure: %s: %w", path, err)
+	}
+	data := file.Bytes()
+	if filepath.Ext(path) == ".svg" { // the alternatives have the same widths as Liberation Sans
+		const font = "font-family:Liberation Sans"
+		data = bytes.ReplaceAll(data, []byte(font), []byte(font+",Arimo,Arial,Helvetica,sans-serif"))
+	}
+	if err := atomicfile.Write(path, func(w io.Writer) error { _, err := w.Write(data); return err }); err != nil {
 		return fmt.Errorf("figure: %w", err)
 	}
 	return nil

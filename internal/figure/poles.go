@@ -10,172 +10,133 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Poles are those of one panel, in the complex plane.
+// Poles is one panel of a PolePlane.
 type Poles struct {
 	Title string
 	Poles []complex128 // of the discrete system
-	Value []float64    // of each pole, to be told by its colour; +Inf is unbounded; nil for none
+	Value []float64    // of each pole, shown as its colour; +Inf is unbounded; nil: one colour for all
 }
 
-// steps are the colours of rising values, from dark to light, as readers with any eyes can order them.
-var steps = []color.RGBA{
-	{R: 0x0d, G: 0x08, B: 0x87, A: 0xff}, {R: 0x7e, G: 0x03, B: 0xa8, A: 0xff}, {R: 0xcc, G: 0x47, B: 0x78, A: 0xff},
-	{R: 0xf8, G: 0x95, B: 0x40, A: 0xff}, {R: 0xe8, G: 0xd4, B: 0x00, A: 0xff},
+// PolePlane is a grid of panels that show poles and the unit circle (paper, Figures 3 and 9).
+// Panels with values share one scale of colours.
+type PolePlane struct {
+	Panels     []Poles
+	Columns    int     // of the grid; 0: chosen for the number of panels
+	Value      string  // name and unit of the values
+	Floor      float64 // values below it get the colour of the lowest ones
+	SampleRate float64 // Hz, for the labels around the circle; 0: fractions of π
 }
 
-// unbounded is the colour of values without a bound, which no step has.
-var unbounded = color.RGBA{R: 0x56, G: 0xb4, B: 0xe9, A: 0xff}
-
-// PolePlane draws rows of panels, each with its poles beside the unit circle (paper, Figures 3 and 9). Panels with values
-// share one scale of colours, which the first of them explains as label. The scale begins at floor: values below count
-// as that.
-func PolePlane(path, label string, floor float64, rows [][]Poles) error {
-	s := scale{lo: math.Inf(1), hi: math.Inf(-1), floor: floor}
-	for _, row := range rows {
-		for _, p := range row {
-			if p.Value != nil && len(p.Value) != len(p.Poles) {
-				return fmt.Errorf("figure: poles: %d values of %d poles", len(p.Value), len(p.Poles))
-			}
-			if err := s.take(p.Value); err != nil {
-				return err
-			}
-		}
+// Save writes the plot to a PNG or SVG file.
+func (p *PolePlane) Save(path string) error {
+	if len(p.Panels) == 0 {
+		return errors.New("figure: poles: expected at least 1 panel")
 	}
-	const side = 400
-	var plots [][]*plot.Plot
-	explained := false
-	for _, row := range rows {
-		var panels []*plot.Plot
-		for _, p := range row {
-			pl, err := polePanel(p, s)
-			if err != nil {
-				return err
-			}
-			if len(p.Value) > 0 && !explained {
-				s.explain(pl, label)
-				explained = true
-			}
-			panels = append(panels, pl)
-		}
-		for len(panels) < len(rows[0]) {
-			panels = append(panels, nil)
-		}
-		plots = append(plots, panels)
-	}
-	return saveSquares(path, side*len(rows[0])+40, (side+20)*len(rows), plots)
-}
-
-// polePanel draws one panel. The axes have the same range and, by saveSquares, the same length: the circle is round.
-func polePanel(p Poles, s scale) (*plot.Plot, error) {
-	pl := panel(p.Title, "Re λ", "Im λ")
-	pl.X.Min, pl.X.Max, pl.Y.Min, pl.Y.Max = -1.15, 1.15, -1.15, 1.15
-	pl.X.Tick.Marker, pl.Y.Tick.Marker = ticks(4), ticks(4)
-	circle := make(plotter.XYs, 361)
-	for i := range circle {
-		sin, cos := math.Sincos(2 * math.Pi * float64(i) / 360)
-		circle[i] = plotter.XY{X: cos, Y: sin}
-	}
-	l, err := plotter.NewLine(circle)
+	scale, err := p.scale()
 	if err != nil {
-		return nil, fmt.Errorf("figure: poles: %w", err)
+		return err
 	}
-	l.Color = grey
-	pl.Add(l)
-	if len(p.Poles) == 0 {
+	columns := p.Columns
+	if n := len(p.Panels); columns == 0 {
+		columns = min(4, int(math.Ceil(math.Sqrt(float64(n)))))
+	}
+	side := []int{780, 560, 420, 320}[min(columns, 4)-1]
+	plots := make([]*plot.Plot, len(p.Panels))
+	for i, poles := range p.Panels {
+		if plots[i], err = p.panel(poles, scale, px(side)); err != nil {
+			return err
+		}
+	}
+	return saveSquares(path, side, columns, plots, scale.key(p.Value))
+}
+
+// extent is the largest |Re λ| and |Im λ| in a panel: the circle and the labels around it.
+const extent = 1.3
+
+// panel draws one panel. Both axes have the same range and, by saveSquares, the same length, so
+// that the circle is round.
+func (p *PolePlane) panel(poles Poles, s scale, side vg.Length) (*plot.Plot, error) {
+	pl := panel(poles.Title, "Re λ", "Im λ")
+	pl.X.Min, pl.X.Max, pl.Y.Min, pl.Y.Max = -extent, extent, -extent, extent
+	pl.X.Tick.Marker, pl.Y.Tick.Marker = ticks(4), ticks(4)
+	pl.Add(circle{rate: frequencyTicks(p.SampleRate), label: pl.X.Tick.Label})
+	if len(poles.Poles) == 0 {
 		return pl, nil
 	}
-	order := make([]int, len(p.Poles))
+	order := make([]int, len(poles.Poles))
 	for i := range order {
 		order[i] = i
 	}
-	if p.Value != nil { // the strongest are drawn last, over the others
-		slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(p.Value[i], p.Value[j]) })
+	if poles.Value != nil { // the highest are drawn last, over the others
+		slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(poles.Value[i], poles.Value[j]) })
 	}
-	xy := make(plotter.XYs, len(p.Poles))
+	xy := make(plotter.XYs, len(order))
 	for at, i := range order {
-		xy[at] = plotter.XY{X: real(p.Poles[i]), Y: imag(p.Poles[i])}
+		xy[at] = plotter.XY{X: real(poles.Poles[i]), Y: imag(poles.Poles[i])}
 	}
 	points, err := plotter.NewScatter(xy)
 	if err != nil {
 		return nil, fmt.Errorf("figure: poles: %w", err)
 	}
-	size := vg.Points(2.4)
-	if len(xy) > 500 {
-		size = vg.Points(1.1)
-	}
+	style := markers(len(xy), side)
 	points.GlyphStyleFunc = func(at int) draw.GlyphStyle {
-		c := blue
-		if p.Value != nil {
-			c = s.colour(p.Value[order[at]])
+		style := style
+		if poles.Value != nil {
+			style.Color = s.colour(poles.Value[order[at]])
 		}
-		return draw.GlyphStyle{Color: c, Radius: size, Shape: draw.CircleGlyph{}}
+		return style
 	}
 	pl.Add(points)
 	return pl, nil
 }
 
-// scale orders values in steps between the least and the largest that is finite.
-type scale struct {
-	lo, hi    float64 // of the finite values, none below floor; lo > hi where there are none
-	floor     float64
-	clipped   bool // a value lies below floor
-	unbounded bool // a value is +Inf
+// markers returns the style of n markers in a panel. Poles lie close to the circle: the more there
+// are, the smaller the markers, so that they stay apart along half of it; from the number on from
+// which they cannot, they are translucent.
+func markers(n int, side vg.Length) draw.GlyphStyle {
+	const largest, smallest = 2.4, 0.7      // radii in points
+	circle := 0.4 * side / (2 * extent / 2) // its radius; the axes take the rest of the side
+	radius := 0.35 * math.Pi * circle / vg.Length(n)
+	style := draw.GlyphStyle{Color: blue, Shape: draw.CircleGlyph{}}
+	style.Radius = max(vg.Points(smallest), min(vg.Points(largest), radius))
+	if radius < style.Radius {
+		style.Color = color.NRGBA{R: blue.R, G: blue.G, B: blue.B, A: 0x80}
+	}
+	return style
 }
 
-// take widens the scale to values.
-func (s *scale) take(values []float64) error {
-	for _, v := range values {
-		switch {
-		case math.IsNaN(v):
-			return errors.New("figure: poles: a value is no number")
-		case math.IsInf(v, 1):
-			s.unbounded = true
-			continue
-		case v < s.floor:
-			s.clipped, v = true, s.floor
-		}
-		s.lo, s.hi = min(s.lo, v), max(s.hi, v)
-	}
-	return nil
+// circle is the unit circle with labels of angular frequencies along its upper half.
+type circle struct {
+	rate  frequencyTicks
+	label draw.TextStyle
 }
 
-// colour is that of the fifth of the range that a value is in.
-func (s scale) colour(v float64) color.RGBA {
-	switch {
-	case math.IsInf(v, 1):
-		return unbounded
-	case !(s.hi > s.lo):
-		return steps[0]
+// Plot implements plot.Plotter.
+func (u circle) Plot(c draw.Canvas, p *plot.Plot) {
+	toX, toY := p.Transforms(&c)
+	at := func(theta, radius float64) vg.Point {
+		sin, cos := math.Sincos(theta)
+		return vg.Point{X: toX(radius * cos), Y: toY(radius * sin)}
 	}
-	return steps[max(0, min(int(float64(len(steps))*(v-s.lo)/(s.hi-s.lo)), len(steps)-1))]
-}
-
-// explain adds the legend of colours, the strongest above.
-func (s scale) explain(p *plot.Plot, label string) {
-	p.Legend.Top, p.Legend.Left = false, true // within the circle
-	p.Legend.XOffs, p.Legend.YOffs = vg.Points(50), vg.Points(78)
-	p.Legend.ThumbnailWidth = vg.Points(14)
-	p.Legend.Add(label)
-	entry := func(c color.Color, text string) {
-		mark, _ := plotter.NewScatter(plotter.XYs{{}}) // of one point, which is finite
-		mark.GlyphStyle = draw.GlyphStyle{Color: c, Radius: vg.Points(3), Shape: draw.CircleGlyph{}}
-		p.Legend.Add(text, mark)
+	var line []vg.Point
+	for i := range 361 {
+		line = append(line, at(2*math.Pi*float64(i)/360, 1))
 	}
-	if s.unbounded {
-		entry(unbounded, "unbounded")
-	}
-	for i := len(steps) - 1; i >= 0; i-- {
-		if s.lo > s.hi || s.lo == s.hi && i > 0 {
+	style := draw.LineStyle{Color: silver, Width: vg.Points(0.75)}
+	c.StrokeLines(style, line)
+	for _, tick := range frequencyTicks(0).Ticks(0, math.Pi) {
+		if tick.Label == "" {
 			continue
 		}
-		text := fmt.Sprintf("≥ %.3g", s.lo+(s.hi-s.lo)*float64(i)/float64(len(steps)))
-		if i == 0 && s.clipped {
-			text = fmt.Sprintf("less (scale from %g)", s.floor)
-		}
-		entry(steps[i], text)
+		from, to, sin, cos := at(tick.Value, 1), at(tick.Value, 1.03), math.Sin(tick.Value), math.Cos(tick.Value)
+		c.StrokeLine2(style, from.X, from.Y, to.X, to.Y)
+		label := u.label
+		label.Color, label.XAlign, label.YAlign = grey, text.XAlignment((cos-1)/2), text.YAlignment((sin-1)/2)
+		c.FillText(label, at(tick.Value, 1.05), u.rate.label(tick))
 	}
 }

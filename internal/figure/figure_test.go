@@ -1,0 +1,121 @@
+package figure
+
+import (
+	"encoding/xml"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/font/liberation"
+)
+
+func readPNG(t *testing.T, path string) image.Image {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	img, err := png.Decode(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return img
+}
+
+// count returns the number of pixels of a colour.
+func count(img image.Image, c color.RGBA) int { return countIn(img, c, img.Bounds()) }
+
+func countIn(img image.Image, c color.RGBA, r image.Rectangle) (n int) {
+	for y := r.Min.Y; y < r.Max.Y; y++ {
+		for x := r.Min.X; x < r.Max.X; x++ {
+			if color.RGBAModel.Convert(img.At(x, y)) == c {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// vector is an SVG with its texts.
+type vector struct {
+	t     *testing.T
+	width float64               // in points
+	texts map[string][2]float64 // left end and height above the bottom, in points
+}
+
+// readSVG reads a well-formed SVG. Of equal texts it keeps the last.
+func readSVG(t *testing.T, path string) vector {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(data), "sans-serif") {
+		t.Errorf("%s: no alternative to the font", path)
+	}
+	v := vector{t: t, texts: map[string][2]float64{}}
+	var at struct {
+		X, Y float64
+	}
+	for d := xml.NewDecoder(strings.NewReader(string(data))); ; {
+		token, err := d.Token()
+		if err == io.EOF {
+			return v
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			for _, a := range token.Attr {
+				value, _ := strconv.ParseFloat(strings.TrimSuffix(a.Value, "pt"), 64)
+				switch {
+				case token.Name.Local == "svg" && a.Name.Local == "width":
+					v.width = value
+				case a.Name.Local == "x":
+					at.X = value
+				case a.Name.Local == "y":
+					at.Y = -value
+				}
+			}
+		case xml.CharData:
+			if text := strings.TrimSpace(string(token)); text != "" {
+				v.texts[text] = [2]float64{at.X, at.Y}
+			}
+		}
+	}
+}
+
+// at returns where a text begins.
+func (v vector) at(text string) (x, y float64) {
+	v.t.Helper()
+	at, ok := v.texts[text]
+	if !ok {
+		v.t.Errorf("no text %q in the plot", text)
+	}
+	return at[0], at[1]
+}
+
+// middle returns the middle of a text of so many points.
+func (v vector) middle(text string, size font.Length) float64 {
+	x, _ := v.at(text)
+	return x + textWidth(text, size)/2
+}
+
+// right returns the right end of a legend's text.
+func (v vector) right(text string) float64 {
+	x, _ := v.at(text)
+	return x + textWidth(text, 11)
+}
+
+func textWidth(text string, size font.Length) float64 {
+	face := font.NewCache(liberation.Collection()).Lookup(font.Font{Typeface: "Liberation", Variant: "Sans"}, size)
+	return float64(face.Width(text))
+}

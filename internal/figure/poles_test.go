@@ -1,0 +1,204 @@
+package figure
+
+import (
+	"image"
+	"image/color"
+	"math"
+	"math/cmplx"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// savePNG draws the plane and returns the picture.
+func savePNG(t *testing.T, p PolePlane) image.Image {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "poles.png")
+	if err := p.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	return readPNG(t, path)
+}
+
+func TestPolePlane(t *testing.T) {
+	img := savePNG(t, PolePlane{Value: "gain [dB]", Floor: -20, Columns: 2, Panels: []Poles{
+		{Title: "a", Poles: []complex128{0.5, 0.5i, -0.5, 1i}, Value: []float64{-10, math.Inf(1), 30, math.Inf(-1)}},
+		{Title: "b", Poles: []complex128{1}}, {Title: "c"}}})
+	if got, want := img.Bounds().Size(), image.Pt(2*560+keyPx, 2*580); got != want {
+		t.Errorf("size %v, expected %v", got, want)
+	}
+	strip := image.Rect(2*560, 0, 2*560+keyPx, 580)
+	for i, c := range append([]color.RGBA{unbounded}, shades...) {
+		if in, all := countIn(img, c, strip), count(img, c); in < 500 || all-in > 60 { // a marker has about 25 pixels
+			t.Errorf("colour %d: %d pixels in the key beside the panels, %d in all", i, in, all)
+		}
+	}
+	if n := count(img, blue); n < 10 {
+		t.Errorf("poles without values: %d pixels", n)
+	}
+	for _, bad := range [][]float64{{1, 2}, {math.NaN()}} {
+		p := PolePlane{Panels: []Poles{{Poles: []complex128{1}, Value: bad}}}
+		if err := p.Save("unused.png"); err == nil {
+			t.Errorf("values %v of one pole: no error", bad)
+		}
+	}
+	if err := (&PolePlane{}).Save("unused.png"); err == nil {
+		t.Error("no panel: no error")
+	}
+}
+
+// No number of panels gives a tower or a ribbon, and all panels have a place.
+func TestPolePlaneGrid(t *testing.T) {
+	for n := 1; n <= 12; n++ {
+		size := savePNG(t, PolePlane{Panels: make([]Poles, n)}).Bounds().Size()
+		if ratio := float64(size.X) / float64(size.Y); ratio < 0.6 || ratio > 2 || size.X > 1300 || size.X*size.Y < n*300*300 {
+			t.Errorf("%d panels: %v pixels", n, size)
+		}
+	}
+}
+
+// The markers of the poles of eight SSMs do not merge into a band.
+func TestPolesApart(t *testing.T) {
+	const n = 256
+	var poles []complex128
+	for i := range n {
+		poles = append(poles, cmplx.Rect(0.9875, math.Pi*(float64(i)+0.5)/n))
+	}
+	img := savePNG(t, PolePlane{Panels: []Poles{{Poles: poles}}})
+	if got := spots(img); got < n*9/10 || got > n {
+		t.Errorf("%d separate markers for %d poles", got, n)
+	}
+	few, many := markers(32, px(420)), markers(4096, px(560))
+	if few.Color != blue || few.Radius < 3*many.Radius/2 {
+		t.Errorf("32 poles have %v, 4096 poles %v", few, many)
+	}
+	if _, _, _, alpha := many.Color.RGBA(); alpha > 0xa000 {
+		t.Errorf("markers that overlap have opacity %x", alpha)
+	}
+}
+
+// spots counts the connected areas of blue pixels.
+func spots(img image.Image) (n int) {
+	seen := map[image.Point]bool{}
+	bluish := func(p image.Point) bool {
+		r, _, b, _ := img.At(p.X, p.Y).RGBA()
+		return b > r+0x4000
+	}
+	for y := range img.Bounds().Dy() {
+		for x := range img.Bounds().Dx() {
+			queue := []image.Point{{X: x, Y: y}}
+			if seen[queue[0]] || !bluish(queue[0]) {
+				continue
+			}
+			n++
+			for len(queue) > 0 {
+				p := queue[0]
+				queue = queue[1:]
+				if seen[p] || !bluish(p) {
+					continue
+				}
+				seen[p] = true
+				for _, d := range []image.Point{{X: 1}, {X: -1}, {Y: 1}, {Y: -1}} {
+					queue = append(queue, p.Add(d))
+				}
+			}
+		}
+	}
+	return n
+}
+
+// The classes are those of the finite values only, and their edges are round values.
+func TestPoleScale(t *testing.T) {
+	inf := math.Inf(1)
+	for _, c := range []struct {
+		values []float64
+		want   string
+	}{
+		{[]float64{0, 5, 10}, "0, 2, 4, 6, 8, 10"},
+		{[]float64{-55.1, 23.99}, "-60, -40, -20, 0, 20, 40"},
+		{[]float64{-inf, 40, inf}, "≤ -60, -40, -20, 0, 20, 40, unbounded"},
+		{[]float64{inf}, "unbounded"},
+		{[]float64{3, 3}, "3, 3.2, 3.4, 3.6, 3.8, 4"},
+		{[]float64{-inf}, "≤ -60, -59.8, -59.6, -59.4, -59.2, -59"},
+		{nil, ""},
+	} {
+		p := PolePlane{Floor: -60, Panels: []Poles{{Poles: make([]complex128, len(c.values)), Value: c.values}}}
+		s, err := p.scale()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		if key := s.key("H"); key != nil {
+			for _, tick := range key.Y.Tick.Marker.Ticks(key.Y.Min, key.Y.Max) {
+				got = append(got, tick.Label)
+			}
+		}
+		if s := strings.Join(got, ", "); s != c.want {
+			t.Errorf("%v: key %s, expected %s", c.values, s, c.want)
+		}
+	}
+	s := scale{edges: []float64{-60, -40, -20, 0, 20, 40}}
+	for v, want := range map[float64]color.RGBA{-inf: shades[0], -60: shades[0], -1: shades[2], 0: shades[3], 40: shades[4], inf: unbounded} {
+		if got := s.colour(v); got != want {
+			t.Errorf("colour of %v: %v, expected %v", v, got, want)
+		}
+	}
+	grey := 255.0
+	for i, c := range shades {
+		y := 0.3*float64(c.R) + 0.59*float64(c.G) + 0.11*float64(c.B)
+		if y > grey-10 {
+			t.Errorf("shade %d has the grey level %.0f, the one before it %.0f", i, y, grey)
+		}
+		grey = y
+	}
+}
+
+// The unit circle is as wide as it is high in any grid, and the highest of two poles covers the other.
+func TestPolePlaneIsRound(t *testing.T) {
+	for _, size := range [][2]int{{1, 1}, {4, 1}, {2, 6}} {
+		p := PolePlane{Columns: size[1], Panels: make([]Poles, size[0]*size[1])}
+		inf := math.Inf(1)
+		p.Panels[0] = Poles{Title: "two\nlines", Poles: []complex128{1, 1i, -1, -1i, 0.5i, 0.5i}, Value: []float64{inf, inf, inf, inf, inf, 3}}
+		img := savePNG(t, p)
+		at := image.Rectangle{}
+		side := (img.Bounds().Dx() - keyPx) / size[1] // of the first panel
+		for y := range img.Bounds().Dy() / size[0] {
+			for x := range side {
+				if color.RGBAModel.Convert(img.At(x, y)) == unbounded {
+					at = at.Union(image.Rect(x, y, x+1, y+1))
+				}
+			}
+		}
+		if w, h := at.Dx(), at.Dy(); w < 150 || max(w-h, h-w) > 2 {
+			t.Errorf("%v panels: the circle is %d×%d pixels", size, w, h)
+		}
+		if x, y := (at.Min.X+at.Max.X)/2, at.Min.Y+at.Dy()/4; color.RGBAModel.Convert(img.At(x, y)) != unbounded {
+			t.Errorf("%v panels: colour %v at the highest pole", size, img.At(x, y))
+		}
+	}
+}
+
+// Labels around the circle are fractions of π, or frequencies in Hz. The title is centred over the circle.
+func TestPoleLabels(t *testing.T) {
+	for rate, want := range map[float64]string{0: "0 π/4 π/2 3π/4 π", 8000: "0 Hz,1 kHz,2 kHz,3 kHz,4 kHz", 44100: "5.51 kHz,11 kHz,22.1 kHz", 400: "50 Hz,100 Hz,200 Hz"} {
+		path := filepath.Join(t.TempDir(), "poles.svg")
+		p := PolePlane{SampleRate: rate, Panels: []Poles{{Title: "A short title"}}}
+		if err := p.Save(path); err != nil {
+			t.Fatal(err)
+		}
+		svg := readSVG(t, path)
+		separator := ","
+		if rate == 0 {
+			separator = " "
+		}
+		for _, label := range strings.Split(want, separator) {
+			svg.at(label)
+		}
+		if rate == 0 {
+			title, top := svg.middle("A short title", 14), svg.middle("π/2", 10)
+			if math.Abs(title-top) > 1.5 {
+				t.Errorf("the title is centred at %g, the circle at %g", title, top)
+			}
+		}
+	}
+}
