@@ -258,13 +258,13 @@ func (c *Conv) checkKernel(name string, k0, k1 []float32) {
 
 func (c *Conv) checkSpectrum(name string, spectrum []float32) {
 	if len(spectrum) != c.SpectrumLen() {
-		panic(fmt.Sprintf("fftkernel: %s: a spectrum of %d floats, want %d", name, len(spectrum), c.SpectrumLen()))
+		panic(fmt.Sprintf("fftkernel: %s: a spectrum of %d floats, expected %d", name, len(spectrum), c.SpectrumLen()))
 	}
 }
 
 func (c *Conv) checkWork(name string, spectrum, scratch []float32) {
 	c.checkSpectrum(name, spectrum)
 	if len(scratch) < c.ScratchLen() {
-		panic(fmt.Sprintf("fftkernel: %s: scratch of %d floats, want %d", name, len(scratch), c.ScratchLen()))
+		panic(fmt.Sprintf("fftkernel: %s: scratch of %d floats, expected %d", name, len(scratch), c.ScratchLen()))
 	}
 }

@@ -35,12 +35,12 @@ var plans struct {
 // length share their tables.
 func NewFFT(n int) (*FFT, error) {
 	if n < 1 {
-		return nil, fmt.Errorf("fftkernel: FFT of length %d: want at least 1", n)
+		return nil, fmt.Errorf("fftkernel: FFT of length %d: expected at least 1", n)
 	}
 	k := bits.TrailingZeros(uint(n))
 	odd := n >> k
 	if odd != 1 && odd != 3 && odd != 5 {
-		return nil, fmt.Errorf("fftkernel: FFT of length %d: want 2^k, 3·2^k or 5·2^k", n)
+		return nil, fmt.Errorf("fftkernel: FFT of length %d: expected 2^k, 3·2^k or 5·2^k", n)
 	}
 	plans.Lock()
 	defer plans.Unlock()
@@ -161,7 +161,7 @@ func (f *FFT) Inverse(re, im []float32) {
 
 func (f *FFT) check(name string, re, im []float32) {
 	if len(re) != f.n || len(im) != f.n {
-		panic(fmt.Sprintf("fftkernel: FFT.%s: %d and %d floats: want %d each", name, len(re), len(im), f.n))
+		panic(fmt.Sprintf("fftkernel: FFT.%s: %d and %d floats: expected %d each", name, len(re), len(im), f.n))
 	}
 }
 

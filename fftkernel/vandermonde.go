@@ -26,7 +26,7 @@ type Vandermonde struct {
 // NewVandermonde plans kernels of modes complex modes and length taps, both at least 1.
 func NewVandermonde(modes, length int) *Vandermonde {
 	if modes < 1 || length < 1 {
-		panic(fmt.Sprintf("fftkernel: NewVandermonde(%d, %d): want at least 1", modes, length))
+		panic(fmt.Sprintf("fftkernel: NewVandermonde(%d, %d): expected at least 1", modes, length))
 	}
 	block := 1 << ((bits.Len(uint(length-1)) + 1) / 2)
 	rows := (length + block - 1) / block

@@ -134,7 +134,7 @@ func (c Config) validate() error {
 		}
 	}
 	if n := c.CountParams(); n > maxParams {
-		return fmt.Errorf("%d parameters: want ≤ %d", n, maxParams)
+		return fmt.Errorf("%d parameters: expected ≤ %d", n, maxParams)
 	}
 	return nil
 }
@@ -149,10 +149,10 @@ func (c Config) validateSizes() error {
 		{"ssm_layers", c.SSMLayers, 0, c.NLayers},
 	} {
 		if n.value < n.least {
-			return fmt.Errorf("%s %d: want ≥ %d", n.name, n.value, n.least)
+			return fmt.Errorf("%s %d: expected ≥ %d", n.name, n.value, n.least)
 		}
 		if n.value > n.top {
-			return fmt.Errorf("%s %d: want ≤ %d", n.name, n.value, n.top)
+			return fmt.Errorf("%s %d: expected ≤ %d", n.name, n.value, n.top)
 		}
 	}
 	return nil
@@ -172,7 +172,7 @@ func (c Config) validateChoices() error {
 	}
 	switch {
 	case !(c.Dropout >= 0 && c.Dropout < 1):
-		return fmt.Errorf("dropout %v: want 0 ≤ dropout < 1", c.Dropout)
+		return fmt.Errorf("dropout %v: expected 0 ≤ dropout < 1", c.Dropout)
 	case c.Pairs && c.Pool == PoolNone:
 		return fmt.Errorf("pool %q: two sequences are compared when each is pooled", c.Pool)
 	case c.Norm == NormNone && c.PreNorm:

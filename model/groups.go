@@ -35,14 +35,14 @@ func (g GroupConfig) Validate() error {
 	switch g.Recipe {
 	case RecipeDefault, RecipeMinimal, RecipeV3, RecipeV4:
 	default:
-		return fmt.Errorf("model: recipe %q: want default, minimal, v3 or v4", g.Recipe)
+		return fmt.Errorf("model: recipe %q: expected default, minimal, v3 or v4", g.Recipe)
 	}
 	for _, r := range []struct {
 		name  string
 		value float64
 	}{{"lr", g.LR}, {"weight_decay", g.WeightDecay}} {
 		if !(r.value >= 0) || math.IsInf(r.value, 1) {
-			return fmt.Errorf("model: %s %v: want a finite number ≥ 0", r.name, r.value)
+			return fmt.Errorf("model: %s %v: expected a finite number ≥ 0", r.name, r.value)
 		}
 	}
 	for _, r := range []struct {
@@ -50,7 +50,7 @@ func (g GroupConfig) Validate() error {
 		value float64
 	}{{"ssm_lr", g.SSMLR}, {"step_lr", g.StepLR}, {"angle_lr", g.AngleLR}} {
 		if !(r.value >= 0 || r.value == FollowRule) || math.IsInf(r.value, 1) {
-			return fmt.Errorf("model: %s %v: want a finite number ≥ 0, or %d for the recipe's own", r.name, r.value, FollowRule)
+			return fmt.Errorf("model: %s %v: expected a finite number ≥ 0, or %d for the recipe's own", r.name, r.value, FollowRule)
 		}
 	}
 	return nil

@@ -92,15 +92,15 @@ func TestRates(t *testing.T) {
 func TestGroupConfigRefuses(t *testing.T) {
 	good := GroupConfig{Recipe: RecipeDefault, LR: 0.01, SSMLR: FollowRule, StepLR: FollowRule, AngleLR: FollowRule}
 	for want, change := range map[string]func(g *GroupConfig){
-		`model: recipe "adam": want default, minimal, v3 or v4`:                      func(g *GroupConfig) { g.Recipe = "adam" },
-		"model: lr -1: want a finite number ≥ 0":                                     func(g *GroupConfig) { g.LR = -1 },
-		"model: lr NaN: want a finite number ≥ 0":                                    func(g *GroupConfig) { g.LR = math.NaN() },
-		"model: lr +Inf: want a finite number ≥ 0":                                   func(g *GroupConfig) { g.LR = math.Inf(1) },
-		"model: weight_decay -0.1: want a finite number ≥ 0":                         func(g *GroupConfig) { g.WeightDecay = -0.1 },
-		"model: ssm_lr -0.5: want a finite number ≥ 0, or -1 for the recipe's own":   func(g *GroupConfig) { g.SSMLR = -0.5 },
-		"model: step_lr NaN: want a finite number ≥ 0, or -1 for the recipe's own":   func(g *GroupConfig) { g.StepLR = math.NaN() },
-		"model: angle_lr +Inf: want a finite number ≥ 0, or -1 for the recipe's own": func(g *GroupConfig) { g.AngleLR = math.Inf(1) },
-		"model: angle_lr -2: want a finite number ≥ 0, or -1 for the recipe's own":   func(g *GroupConfig) { g.AngleLR = -2 },
+		`model: recipe "adam": expected default, minimal, v3 or v4`:                      func(g *GroupConfig) { g.Recipe = "adam" },
+		"model: lr -1: expected a finite number ≥ 0":                                     func(g *GroupConfig) { g.LR = -1 },
+		"model: lr NaN: expected a finite number ≥ 0":                                    func(g *GroupConfig) { g.LR = math.NaN() },
+		"model: lr +Inf: expected a finite number ≥ 0":                                   func(g *GroupConfig) { g.LR = math.Inf(1) },
+		"model: weight_decay -0.1: expected a finite number ≥ 0":                         func(g *GroupConfig) { g.WeightDecay = -0.1 },
+		"model: ssm_lr -0.5: expected a finite number ≥ 0, or -1 for the recipe's own":   func(g *GroupConfig) { g.SSMLR = -0.5 },
+		"model: step_lr NaN: expected a finite number ≥ 0, or -1 for the recipe's own":   func(g *GroupConfig) { g.StepLR = math.NaN() },
+		"model: angle_lr +Inf: expected a finite number ≥ 0, or -1 for the recipe's own": func(g *GroupConfig) { g.AngleLR = math.Inf(1) },
+		"model: angle_lr -2: expected a finite number ≥ 0, or -1 for the recipe's own":   func(g *GroupConfig) { g.AngleLR = -2 },
 	} {
 		g := good
 		change(&g)

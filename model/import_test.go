@@ -50,9 +50,9 @@ func TestImportOptions(t *testing.T) {
 			}
 		}
 		for want, opt := range map[string]ImportOptions{
-			"discretise":              {Step: whole.Step},
-			`Disc: "dss": want "zoh"`: {Disc: "dss", Step: whole.Step},
-			map[bool]string{true: `Step: "relu": want "exp"`, false: `Step: "softplus": full S4 layers of version 3 have "exp"`}[v4]: {
+			"discretise":                  {Step: whole.Step},
+			`Disc: "dss": expected "zoh"`: {Disc: "dss", Step: whole.Step},
+			map[bool]string{true: `Step: "relu": expected "exp"`, false: `Step: "softplus": full S4 layers of version 3 have "exp"`}[v4]: {
 				Disc: ssm.Bilinear, Step: map[bool]string{true: "relu", false: StepSoftplus}[v4]},
 		} {
 			_, err := ImportPyTorch(path, opt)

@@ -15,7 +15,7 @@ import (
 // SSM's own.
 func (m *Model) Prune(keep float64) (*Model, error) {
 	if !(keep > 0 && keep <= 1) {
-		return nil, fmt.Errorf("model: prune: keep %v: want a share of the modes, in (0, 1]", keep)
+		return nil, fmt.Errorf("model: prune: keep %v: expected a share of the modes, in (0, 1]", keep)
 	}
 	c := m.Config
 	modes := c.SSM.Modes()

@@ -76,15 +76,15 @@ func (k *layerKind) check(o ImportOptions) error {
 	case !k.full && o.Disc != "" && o.Disc != ssm.ZOH:
 		return disc("%q: %s have %q", o.Disc, k.name, ssm.ZOH)
 	case k.full && o.Disc == "":
-		return disc("not given, and the file does not say how its %s discretise: want %q or %q", k.name, ssm.ZOH, ssm.Bilinear)
+		return disc("not given, and the file does not say how its %s discretise: expected %q or %q", k.name, ssm.ZOH, ssm.Bilinear)
 	case k.full && o.Disc != ssm.ZOH && o.Disc != ssm.Bilinear:
-		return disc("%q: want %q or %q", o.Disc, ssm.ZOH, ssm.Bilinear)
+		return disc("%q: expected %q or %q", o.Disc, ssm.ZOH, ssm.Bilinear)
 	case k.version != 4 && o.Step != "" && o.Step != StepExp:
 		return step("%q: %s have %q", o.Step, k.name, StepExp)
 	case k.version == 4 && o.Step == "":
-		return step("not given, and the file does not say how its %s store the step: want %q or %q", k.name, StepExp, StepSoftplus)
+		return step("not given, and the file does not say how its %s store the step: expected %q or %q", k.name, StepExp, StepSoftplus)
 	case k.version == 4 && o.Step != StepExp && o.Step != StepSoftplus:
-		return step("%q: want %q or %q", o.Step, StepExp, StepSoftplus)
+		return step("%q: expected %q or %q", o.Step, StepExp, StepSoftplus)
 	}
 	return nil
 }
@@ -151,14 +151,14 @@ func (k *layerKind) config(byName map[string]*pth.Tensor, o ImportOptions) (Conf
 			return c, fmt.Errorf("tensor %q is missing: not a network of %s", s.name, k.name)
 		}
 		if len(t.Shape) != s.rank {
-			return c, fmt.Errorf("tensor %q: shape %v, want %d dimensions", s.name, t.Shape, s.rank)
+			return c, fmt.Errorf("tensor %q: shape %v, expected %d dimensions", s.name, t.Shape, s.rank)
 		}
 		*s.size = t.Shape[s.axis]
 	}
 	c.SSM.DState = 2 * modes
 	if k.full {
 		if directions != 1 && directions != 2 {
-			return c, fmt.Errorf("tensor %q: %d channels, want 1, or 2 of a bidirectional layer", first("C"), directions)
+			return c, fmt.Errorf("tensor %q: %d channels, expected 1, or 2 of a bidirectional layer", first("C"), directions)
 		}
 		if c.SSM.NSSM = copies; copies == c.DModel {
 			c.SSM.NSSM = 0

@@ -20,15 +20,15 @@ func (c Config) Validate() error {
 func (c Config) validateShape() error {
 	switch {
 	case c.DModel < 1:
-		return fmt.Errorf("ssm: d_model %d: want at least 1", c.DModel)
+		return fmt.Errorf("ssm: d_model %d: expected at least 1", c.DModel)
 	case c.DState < 2 || c.DState%2 != 0:
-		return fmt.Errorf("ssm: d_state %d: want an even number ≥ 2", c.DState)
+		return fmt.Errorf("ssm: d_state %d: expected an even number ≥ 2", c.DState)
 	case c.NSSM < 0:
-		return fmt.Errorf("ssm: n_ssm %d: want 0 (= d_model) or a divisor of d_model %d", c.NSSM, c.DModel)
+		return fmt.Errorf("ssm: n_ssm %d: expected 0 (= d_model) or a divisor of d_model %d", c.NSSM, c.DModel)
 	case c.DModel%c.Copies() != 0:
 		return fmt.Errorf("ssm: n_ssm %d does not divide d_model %d", c.NSSM, c.DModel)
 	case c.LMax < 0:
-		return fmt.Errorf("ssm: l_max %d: want 0 (no truncation) or a number of taps", c.LMax)
+		return fmt.Errorf("ssm: l_max %d: expected 0 (no truncation) or a number of taps", c.LMax)
 	}
 	return nil
 }
@@ -44,17 +44,17 @@ func (c Config) validateScheme() error {
 	params, shares := []Param{"", ParamDiscrete, ParamContinuous}, []XiPer{"", XiPerSSM, XiPerMode, XiPerBoth}
 	switch {
 	case !slices.Contains(grids, c.Grid):
-		return fmt.Errorf("ssm: grid %q: want one of %q", c.Grid, grids[1:])
+		return fmt.Errorf("ssm: grid %q: expected one of %q", c.Grid, grids[1:])
 	case !slices.Contains(scales, c.BScale):
-		return fmt.Errorf("ssm: b_scale %q: want one of %q", c.BScale, scales[1:])
+		return fmt.Errorf("ssm: b_scale %q: expected one of %q", c.BScale, scales[1:])
 	case !slices.Contains(params, c.Param):
-		return fmt.Errorf("ssm: param %q: want one of %q", c.Param, params[1:])
+		return fmt.Errorf("ssm: param %q: expected one of %q", c.Param, params[1:])
 	case !slices.Contains(shares, c.XiPer):
-		return fmt.Errorf("ssm: xi_per %q: want one of %q", c.XiPer, shares[1:])
+		return fmt.Errorf("ssm: xi_per %q: expected one of %q", c.XiPer, shares[1:])
 	case c.Init != Imported && !slices.Contains(Inits(), c.Init):
-		return fmt.Errorf("ssm: init %q: want one of %q", c.Init, Inits())
+		return fmt.Errorf("ssm: init %q: expected one of %q", c.Init, Inits())
 	case !slices.Contains(discs, c.Disc):
-		return fmt.Errorf("ssm: disc %q: want one of %q", c.Disc, discs)
+		return fmt.Errorf("ssm: disc %q: expected one of %q", c.Disc, discs)
 	case c.Grid != "" && c.Grid != GridA && c.Init != DFouT && c.Init != DFouTHalf:
 		return fmt.Errorf("ssm: grid %q: init %q has no grid to choose", c.Grid, c.Init)
 	case c.Init == DFouTHalf && c.Grid != "" && c.Grid != GridB:
@@ -66,7 +66,7 @@ func (c Config) validateScheme() error {
 	case c.Disc == Bilinear && c.BScale != "" && c.BScale != ScaleZOHXi:
 		return fmt.Errorf("ssm: b_scale %q: disc %q has its own", c.BScale, c.Disc)
 	case c.Angles() && c.Copies() != c.DModel:
-		return fmt.Errorf("ssm: n_ssm %d: init %q gives every channel its own angles and wants d_model = %d copies",
+		return fmt.Errorf("ssm: n_ssm %d: init %q gives every channel its own angles and requires d_model = %d copies",
 			c.NSSM, c.Init, c.DModel)
 	}
 	return nil
@@ -74,7 +74,7 @@ func (c Config) validateScheme() error {
 
 func (c Config) validateRanges() error {
 	if !(c.AReal >= 0) || math.IsInf(c.AReal, 1) {
-		return fmt.Errorf("ssm: a_real %v: want a finite number ≥ 0", c.AReal)
+		return fmt.Errorf("ssm: a_real %v: expected a finite number ≥ 0", c.AReal)
 	}
 	if c.AReal == 0 && c.Discrete() && c.BScale == ScaleGamma {
 		return fmt.Errorf("ssm: a_real 0: b_scale %q is √(1 − |λ̄|²), 0 on the unit circle: no input would reach the state", c.BScale)
@@ -92,9 +92,9 @@ func validateRange(minName, maxName string, lo, hi float64, used bool) error {
 	case !used && lo == 0 && hi == 0:
 		return nil
 	case !(lo > 0) || math.IsInf(lo, 1):
-		return fmt.Errorf("ssm: %s %v: want a finite number > 0", minName, lo)
+		return fmt.Errorf("ssm: %s %v: expected a finite number > 0", minName, lo)
 	case !(hi > 0) || math.IsInf(hi, 1):
-		return fmt.Errorf("ssm: %s %v: want a finite number > 0", maxName, hi)
+		return fmt.Errorf("ssm: %s %v: expected a finite number > 0", maxName, hi)
 	case lo > hi:
 		return fmt.Errorf("ssm: %s %v > %s %v", minName, lo, maxName, hi)
 	}

@@ -31,7 +31,7 @@ func TestTooLarge(t *testing.T) {
 	} {
 		cfg := tiny(t, "model.mixing=none", "data.length=10000", "train.eval_batch=10000000", set)
 		if set == "model.mixing=glu" {
-			cfg.Model.DModel, want = 1000000, "parameters: want"
+			cfg.Model.DModel, want = 1000000, "parameters: expected"
 		}
 		began := time.Now()
 		if _, err := New(t.Context(), cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {

@@ -97,7 +97,7 @@ func choose(all []picture, n int) ([]picture, error) {
 		slices.SortFunc(list, func(a, b picture) int { return strings.Compare(a.name, b.name) })
 		want := (n + len(classes) - 1 - i) / len(classes)
 		if want > len(list) {
-			return nil, fmt.Errorf("%d pictures of %s, want %d", len(list), class, want)
+			return nil, fmt.Errorf("%d pictures of %s, expected %d", len(list), class, want)
 		}
 		for k := range want {
 			chosen = append(chosen, list[k*len(list)/want])

@@ -70,12 +70,12 @@ func (o *options) parse(batches string) error {
 		return errors.New("which folder holds the checkpoints? Say -data, or set S4D_DATA")
 	}
 	if o.images < 1 || o.rounds < 0 || o.time < 0 || o.threads < 1 {
-		return fmt.Errorf("-images %d, -rounds %d, -time %v, -threads %d: want at least 1, 0, 0 and 1", o.images, o.rounds, o.time, o.threads)
+		return fmt.Errorf("-images %d, -rounds %d, -time %v, -threads %d: expected at least 1, 0, 0 and 1", o.images, o.rounds, o.time, o.threads)
 	}
 	for field := range strings.SplitSeq(batches, ",") {
 		n, err := strconv.Atoi(field)
 		if err != nil || n < 1 || n > o.images {
-			return fmt.Errorf("-batches %s: want numbers of 1 to %d", batches, o.images)
+			return fmt.Errorf("-batches %s: expected numbers of 1 to %d", batches, o.images)
 		}
 		o.batches = append(o.batches, n)
 	}

@@ -30,8 +30,8 @@ func TestParse(t *testing.T) {
 		"-data":               {func(o *options) { o.data = "" }, "1"},
 		"-images 0":           {func(o *options) { o.images = 0 }, "1"},
 		"-threads 0":          {func(o *options) { o.threads = 0 }, "1"},
-		"-batches 1,x: want":  {nil, "1,x"},
-		"-batches 101: want ": {nil, "101"},
+		"-batches 1,x: expected":  {nil, "1,x"},
+		"-batches 101: expected ": {nil, "101"},
 	} {
 		o := options{data: "d", images: 100, threads: 1}
 		if c.change != nil {
@@ -89,7 +89,7 @@ func TestChoose(t *testing.T) {
 	if want := []string{"cat0.jpg", "cat2.jpg", "cat4.jpg", "dog0.jpg", "dog3.jpg"}; !slices.Equal(got, want) {
 		t.Errorf("chosen %q, want %q", got, want)
 	}
-	if _, err := choose(all, 13); err == nil || !strings.Contains(err.Error(), "6 pictures of cat, want 7") {
+	if _, err := choose(all, 13); err == nil || !strings.Contains(err.Error(), "6 pictures of cat, expected 7") {
 		t.Errorf("13 of 12: error %v", err)
 	}
 	if _, err := choose(nil, 3); err == nil {

@@ -105,7 +105,7 @@ func (t *torch) logits(dir string, classes int) ([][]float32, error) {
 		return nil, err
 	}
 	if len(flat) != int(n)*classes {
-		return nil, fmt.Errorf("PyTorch: %d logits of %v images, want %d of each", len(flat), n, classes)
+		return nil, fmt.Errorf("PyTorch: %d logits of %v images, expected %d of each", len(flat), n, classes)
 	}
 	return slices.Collect(slices.Chunk(flat, classes)), nil
 }

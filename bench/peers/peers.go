@@ -55,7 +55,7 @@ func names() []string {
 func known(wanted []string) error {
 	for _, name := range wanted {
 		if !slices.Contains(names(), name) {
-			return fmt.Errorf("peer %q: want one of %s", name, strings.Join(names(), ", "))
+			return fmt.Errorf("peer %q: expected one of %s", name, strings.Join(names(), ", "))
 		}
 	}
 	return nil

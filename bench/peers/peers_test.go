@@ -106,7 +106,7 @@ func contains(list, word string) bool {
 }
 
 func TestStart(t *testing.T) {
-	if _, err := start(context.Background(), []string{"mkl"}); err == nil || !strings.Contains(err.Error(), `peer "mkl": want one of fftw`) {
+	if _, err := start(context.Background(), []string{"mkl"}); err == nil || !strings.Contains(err.Error(), `peer "mkl": expected one of fftw`) {
 		t.Errorf("error %v", err)
 	}
 	peers, err := start(t.Context(), []string{"gonum"})

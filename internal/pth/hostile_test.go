@@ -12,7 +12,7 @@ func TestNoEndlessWork(t *testing.T) {
 	long := text(repeated("k", 3<<20)) + "q\x02"
 	entries := "}(" + repeated("\x8c\x01aN", 100_000) + "u"
 	tests := []struct{ name, body, want string }{
-		{"long key", orderedDict + long + "Ns" + repeated("h\x02Ns", 100_000), "a text of 3145728 bytes: want at most 4096"},
+		{"long key", orderedDict + long + "Ns" + repeated("h\x02Ns", 100_000), "a text of 3145728 bytes: expected at most 4096"},
 		{"longest key", orderedDict + text(repeated("k", maxText)) + "q\x02Ns" + repeated("h\x02Ns", 150_000), "a key is no name"},
 		{"many builds", orderedDict + "q\x01" + entries + "q\x02b" + repeated("h\x02b", 100_000), "more than 64 BUILD opcodes"},
 		{"some builds", orderedDict + "q\x01" + entries + "q\x02b" + repeated("h\x02b", maxBuilds-1) + "s", "malformed pickle"},

@@ -83,7 +83,7 @@ var opcodes = map[byte]operand{
 // what is walked is what will run.
 func checkPickle(p []byte) error {
 	if len(p) > maxPickle {
-		return fmt.Errorf("pickle of %d bytes: want at most %d", len(p), maxPickle)
+		return fmt.Errorf("pickle of %d bytes: expected at most %d", len(p), maxPickle)
 	}
 	marks, builds := 0, 0
 	for at, count := 0, 0; at < len(p); count++ {
@@ -111,7 +111,7 @@ func checkPickle(p []byte) error {
 			}
 		case opText:
 			if n-4 > maxText {
-				return fmt.Errorf("pickle: a text of %d bytes: want at most %d", n-4, maxText)
+				return fmt.Errorf("pickle: a text of %d bytes: expected at most %d", n-4, maxText)
 			}
 		case opStop:
 			if end := at + 1; end != len(p) {

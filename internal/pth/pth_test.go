@@ -101,7 +101,7 @@ func TestRefused(t *testing.T) {
 		{"tuple without a mark", checkpoint(t, whole("t")), "-1 marks"},
 		{"many marks", checkpoint(t, whole(repeated("(", 100))), "65 marks"},
 		{"many opcodes", checkpoint(t, whole(repeated("N", maxOpcodes+9))), "opcodes read"},
-		{"large pickle", checkpoint(t, whole(text(repeated("a", maxPickle)))), "want at most"},
+		{"large pickle", checkpoint(t, whole(text(repeated("a", maxPickle)))), "expected at most"},
 
 		{"no dictionary", checkpoint(t, whole("K\x07")), "holds no dictionary"},
 		{"list", checkpoint(t, whole("]"+text("a")+"a")), "holds no dictionary"},

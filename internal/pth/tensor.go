@@ -95,7 +95,7 @@ type rebuildTensor struct{}
 // Call implements types.Callable.
 func (rebuildTensor) Call(args ...any) (any, error) {
 	if len(args) < 4 {
-		return nil, fmt.Errorf("a tensor is described by %d values, want at least 4", len(args))
+		return nil, fmt.Errorf("a tensor is described by %d values, expected at least 4", len(args))
 	}
 	s, ok1 := args[0].(*storageRef)
 	offset, ok2 := args[1].(int)

@@ -25,7 +25,7 @@ func Write(w io.Writer, tensors []Tensor) error {
 	p.op(")R(")
 	for i, t := range tensors {
 		if len(t.Name) > maxName {
-			return fmt.Errorf("tensor %.40q…: a name of %d bytes, want at most %d", t.Name, len(t.Name), maxName)
+			return fmt.Errorf("tensor %.40q…: a name of %d bytes, expected at most %d", t.Name, len(t.Name), maxName)
 		}
 		if err := t.checkSize(); err != nil {
 			return err
