@@ -2,7 +2,7 @@
 //
 // A regular file is written under a temporary name in the same folder, synced and renamed, and the folder is
 // synced. After a crash or a power cut at any moment the path holds either the old content or the new. A crash
-// may leave the temporary file NAME.*.tmp behind. Devices and pipes are written in place.
+// may leave the temporary file NAME.NUMBER.tmp behind, for RemoveTemporary. Devices and pipes are written in place.
 package atomicfile
 
 import (
@@ -13,6 +13,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"syscall"
 )
@@ -120,6 +121,26 @@ func createTemp(path string, info fs.FileInfo) (*os.File, error) {
 		}
 		return f, nil
 	}
+}
+
+// temporary matches the names of createTemp.
+var temporary = regexp.MustCompile(`\.[0-9]+\.tmp$`)
+
+// RemoveTemporary removes the temporary files that crashed processes left in a folder. No Write to a file of the
+// folder may be in progress.
+func RemoveTemporary(dir string) error {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		if temporary.MatchString(f.Name()) && f.Type().IsRegular() {
+			if err := os.Remove(filepath.Join(dir, f.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // fill writes, syncs and closes f.

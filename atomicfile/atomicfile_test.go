@@ -161,3 +161,33 @@ func TestLinkLoop(t *testing.T) {
 		t.Errorf("error %v, expected one that names %s", err, path)
 	}
 }
+
+func TestRemoveTemporary(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.txt")
+	left := ""
+	if err := Write(path, func(io.Writer) error {
+		files, err := filepath.Glob(path + ".*")
+		if len(files) > 0 {
+			left = files[0]
+		}
+		return err
+	}); err != nil || left == "" {
+		t.Fatalf("temporary file %q, error %v", left, err)
+	}
+	for _, name := range []string{left, path + ".tmp", path + ".1.tmp.txt", filepath.Join(dir, "notes.tmp")} {
+		if err := os.WriteFile(name, []byte("x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(path+".7.tmp", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := RemoveTemporary(dir); err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 5 {
+		t.Errorf("the folder holds %v (%v), expected all but %s", files, err, left)
+	}
+}

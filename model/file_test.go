@@ -144,6 +144,29 @@ func TestHash(t *testing.T) {
 	}
 }
 
+func TestWeightsValidate(t *testing.T) {
+	inf, nan := float32(math.Inf(1)), float32(math.NaN())
+	for _, c := range []struct {
+		value    float32
+		inC      string
+		inDecays string
+	}{
+		{1, "", ""}, {nan, `tensor "layers.1.C": element 3 is NaN`, `tensor "layers.0.log_rho": element 2 is NaN`},
+		{inf, `tensor "layers.1.C": element 3 is +Inf`, `tensor "layers.0.log_rho": element 2 is +Inf`},
+		{-inf, `tensor "layers.1.C": element 3 is -Inf`, ""},
+	} {
+		w := mustNew(t, tiny(), 1).Weights
+		w.Layers[1].C[3] = c.value
+		if err := w.Validate(); (err == nil) != (c.inC == "") || err != nil && err.Error() != c.inC {
+			t.Errorf("C of %v: error %v, expected %q", c.value, err, c.inC)
+		}
+		w.Layers[1].C[3], w.Layers[0].LogDecay[2] = 0, c.value
+		if err := w.Validate(); (err == nil) != (c.inDecays == "") || err != nil && err.Error() != c.inDecays {
+			t.Errorf("log decay of %v: error %v, expected %q", c.value, err, c.inDecays)
+		}
+	}
+}
+
 // altered writes a model after a change to the file's arrays and metadata.
 func altered(t testing.TB, c Config, change func(f *safetensors.File)) []byte {
 	t.Helper()

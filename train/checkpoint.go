@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"math"
 	"os"
 	"slices"
 
@@ -12,11 +14,11 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// stateVersion changes whenever an older checkpoint can no longer be resumed to the same bits.
+// stateVersion changes whenever an older checkpoint can no longer be resumed with bit-identical results.
 const stateVersion = 1
 
-// A checkpoint is one file, replaced in one rename: weights, AdamW's two moments, and the state as metadata. No
-// random state is needed, since every draw is a function of (seed, step, layer, element).
+// A checkpoint is one safetensors file with a checksum. It holds the weights, AdamW's two moments, and the state as
+// metadata. It holds no state of a random generator, since every draw is a function of (seed, step, layer, element).
 
 // sections are the parts of a checkpoint, each a set of the network's tensors.
 func (t *Trainer) sections() []section {
@@ -28,7 +30,7 @@ type section struct {
 	weights *model.Weights
 }
 
-// saveCheckpoint replaces the checkpoint.
+// saveCheckpoint replaces the checkpoint, and keeps the one before it where the file system has hard links.
 func (t *Trainer) saveCheckpoint() error {
 	t.state.Version = stateVersion
 	text, err := json.Marshal(t.state)
@@ -41,61 +43,76 @@ func (t *Trainer) saveCheckpoint() error {
 			f.Arrays = append(f.Arrays, safetensors.Array{Name: s.prefix + x.Name, Shape: x.Shape, F32: x.Data})
 		}
 	}
-	return replaceFile(t.path(checkpointFile), func(w io.Writer) error {
+	path, previous := t.path(checkpointFile), t.path(previousFile)
+	if _, err := os.Stat(path); err == nil {
+		os.Remove(previous)
+		os.Link(path, previous)
+	}
+	return replaceFile(path, func(w io.Writer) error {
 		_, err := f.WriteTo(w)
 		return err
 	})
 }
 
-// loadCheckpoint takes up the state of the run's checkpoint.
+// loadCheckpoint restores the state of the run's checkpoint. If it is damaged or missing, it restores the previous one
+// and warns. An error is fs.ErrNotExist if there is none.
 func (t *Trainer) loadCheckpoint() error {
-	path := t.path(checkpointFile)
-	file, err := os.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return configErrorf("out: %s cannot be resumed: %s is missing", t.dir, checkpointFile)
+	err := t.readCheckpoint(checkpointFile)
+	if !errors.Is(err, ErrData) && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
+	if t.readCheckpoint(previousFile) != nil {
+		return err
+	}
+	if e := os.Rename(t.path(previousFile), t.path(checkpointFile)); e != nil { // else the next save would replace it
+		return fmt.Errorf("train: %w", e)
+	}
+	t.warn("%v; the run continues from the previous checkpoint, after step %d", err, t.state.Step)
+	return nil
+}
+
+// readCheckpoint restores the state in a checkpoint. An error of its content is ErrData, and one of its version or of
+// other data ErrConfig.
+func (t *Trainer) readCheckpoint(name string) error {
+	path := t.path(name)
+	f, s, err := readState(path)
 	if err != nil {
-		return fmt.Errorf("train: %w", err)
+		return err
 	}
-	defer file.Close()
-	f, err := safetensors.Read(file)
-	if err == nil {
-		err = t.restore(f)
+	if err := s.Data.compare(t.fingerprint); err != nil {
+		return configErrorf("out: the run in %s began with other data: %w; resume it with the same data or start a new run", t.dir, err)
 	}
-	if err != nil {
+	if err := t.restore(f, s); err != nil {
 		return dataError{fmt.Errorf("train: %s: %w", path, err)}
 	}
 	return nil
 }
 
-// readState returns the state of a checkpoint alone.
-func readState(path string) (state, error) {
+// readState reads a checkpoint and the state in it, which it does not validate.
+func readState(path string) (*safetensors.File, state, error) {
+	var s state
 	file, err := os.Open(path)
 	if err != nil {
-		return state{}, err
+		return nil, s, fmt.Errorf("train: %w", err)
 	}
 	defer file.Close()
 	f, err := safetensors.Read(file)
 	if err != nil {
-		return state{}, err
+		return nil, s, dataError{fmt.Errorf("train: %s: %w", path, err)}
 	}
-	return stateOf(f)
-}
-
-func stateOf(f *safetensors.File) (s state, err error) {
 	if err := json.Unmarshal([]byte(f.Metadata["state"]), &s); err != nil {
-		return s, fmt.Errorf("state: %w", err)
+		return nil, s, dataError{fmt.Errorf("train: %s: state: %w", path, err)}
 	}
 	if s.Version != stateVersion {
-		return s, fmt.Errorf("version %d of the checkpoint: want %d", s.Version, stateVersion)
+		return nil, s, configErrorf("out: %s: checkpoint of version %d, expected %d", path, s.Version, stateVersion)
 	}
-	return s, nil
+	return f, s, nil
 }
 
-func (t *Trainer) restore(f *safetensors.File) error {
-	s, err := stateOf(f)
-	if err != nil {
-		return err
+// restore copies a checkpoint's tensors and state to the trainer and validates them.
+func (t *Trainer) restore(f *safetensors.File, s state) error {
+	if err := s.validate(&t.cfg, t.plan.perEpoch); err != nil {
+		return fmt.Errorf("state: %w", err)
 	}
 	for _, part := range t.sections() {
 		for _, x := range part.weights.Tensors() {
@@ -104,9 +121,18 @@ func (t *Trainer) restore(f *safetensors.File) error {
 				return fmt.Errorf("tensor %q is missing", part.prefix+x.Name)
 			}
 			if a.I64 != nil || !slices.Equal(a.Shape, x.Shape) {
-				return fmt.Errorf("tensor %q: shape %v, want %v", a.Name, a.Shape, x.Shape)
+				return fmt.Errorf("tensor %q: shape %v, expected %v", a.Name, a.Shape, x.Shape)
 			}
 			copy(x.Data, a.F32)
+		}
+	}
+	if err := t.model.Weights.Validate(); err != nil {
+		return fmt.Errorf("weights: %w", err)
+	}
+	means := t.optim.m.Flat()
+	for i, v := range t.optim.v.Flat() {
+		if m := float64(means[i]); math.IsNaN(m) || math.IsInf(m, 0) || !(v >= 0) {
+			return fmt.Errorf("AdamW's moments %d are %v and %v, expected a number and one that is not negative", i, m, v)
 		}
 	}
 	if !s.Standardised { // the run began with targets as they are
@@ -114,5 +140,31 @@ func (t *Trainer) restore(f *safetensors.File) error {
 		s.Sums.Squares = s.Sums.Loss
 	}
 	t.state = s
+	return nil
+}
+
+// validate reports the first value that no run of the configuration reaches. An epoch has perEpoch steps; max_steps may
+// end the last one early.
+func (s *state) validate(c *Config, perEpoch int) error {
+	last := c.Train.MaxSteps > 0 && s.Step == c.Train.MaxSteps
+	if s.Epoch < 0 || s.Epoch > math.MaxInt32 || s.Batch < 0 || s.Batch > perEpoch {
+		return fmt.Errorf("epoch %d, batch %d: expected 0 … %d and 0 … %d", s.Epoch, s.Batch, math.MaxInt32, perEpoch)
+	}
+	if all := s.Epoch*perEpoch + s.Batch; s.Step != all && !(last && s.Batch == 0 && s.Step < all && s.Step > all-perEpoch) {
+		return fmt.Errorf("step %d: expected %d after %d epochs of %d steps and %d more", s.Step, all, s.Epoch, perEpoch, s.Batch)
+	}
+	if s.Sums.Examples != s.Batch*c.Train.Batch || s.Sums.Correct < 0 || s.Sums.Correct > s.Sums.Terms {
+		return fmt.Errorf("sums %+v: expected those of %d batches of %d examples", s.Sums, s.Batch, c.Train.Batch)
+	}
+	if !(s.LR >= 0) || !(s.Seconds >= 0) {
+		return fmt.Errorf("learning rate %v, %v seconds: expected at least 0", s.LR, s.Seconds)
+	}
+	if s.Best == nil && s.Epoch == 0 && s.Stale == 0 {
+		return nil
+	}
+	if b := s.Best; b == nil || b.Epoch < 1 || b.Epoch > s.Epoch || s.Stale != s.Epoch-b.Epoch ||
+		b.Step <= (b.Epoch-1)*perEpoch || b.Step > min(s.Step, b.Epoch*perEpoch) {
+		return fmt.Errorf("best epoch %+v, %d epochs ago: expected one of %d epochs", b, s.Stale, s.Epoch)
+	}
 	return nil
 }

@@ -170,9 +170,8 @@ func TestDelayReadsNoData(t *testing.T) {
 	if err != nil || resumed.Data.Dir != "" {
 		t.Errorf("resumed with data folder %q, error %v", resumed.Data.Dir, err)
 	}
-	if _, err := New(t.Context(), resumed); err != nil {
-		t.Error(err)
-	}
+	tr.Close()
+	newTrainer(t, resumed)
 }
 
 // The level in a configuration that a run has recorded is accepted whatever the machine, and has no effect.

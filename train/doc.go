@@ -1,7 +1,14 @@
 // Package train trains networks and evaluates them.
 //
-// In goes a Config: a task, a network, an optimiser and a budget, from TOML. Out comes a run folder:
-// config.toml (every value that was used), metrics.jsonl (one object an epoch), best.safetensors (the model of
-// the best epoch) and last/ (a checkpoint from which the run continues to the same bits, whatever the number
-// of threads). Tasks and their data are in train/dataset; forward and backward passes in convmode.
+// New takes a Config: a task, a network, an optimiser and a budget. It makes a run folder, and Fit trains. The folder
+// holds
+//   - config.toml, with every value that was used,
+//   - metrics.jsonl, with one JSON object per epoch,
+//   - best.safetensors, the model of the best epoch,
+//   - last/checkpoint.safetensors, from which the run resumes with bit-identical results whatever the number of
+//     workers, and last/previous.safetensors, the checkpoint before it, which replaces a damaged one,
+//   - last/lock, which is locked while a process trains in the folder.
+//
+// A run can be resumed after a crash or a power cut at any moment. Tasks and their data are in train/dataset, the
+// forward and backward passes in convmode.
 package train

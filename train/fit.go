@@ -14,17 +14,17 @@ import (
 
 // state is where a run stands between two steps: with weights and moments, all that a checkpoint holds.
 type state struct {
-	Version      int      `json:"version"`
-	Step         int      `json:"step"`          // complete steps
-	Epoch        int      `json:"epoch"`         // complete epochs, validation included
-	Batch        int      `json:"batch"`         // complete steps of the epoch under way
-	Sums         sums     `json:"sums"`          // over these
-	LR           float64  `json:"lr"`            // of the last step
-	Seconds      float64  `json:"seconds"`       // spent on the epoch under way
-	Best         *Metrics `json:"best"`          // the best epoch
-	Stale        int      `json:"stale"`         // epochs since
-	MetricsBytes int64    `json:"metrics_bytes"` // length of metrics.jsonl
-	Standardised bool     `json:"standardised"`  // targets are; false in checkpoints from before they were
+	Version      int          `json:"version"`
+	Step         int          `json:"step"`           // complete steps
+	Epoch        int          `json:"epoch"`          // complete epochs, validation included
+	Batch        int          `json:"batch"`          // complete steps of the epoch under way
+	Sums         sums         `json:"sums"`           // over these
+	LR           float64      `json:"lr"`             // of the last step
+	Seconds      float64      `json:"seconds"`        // spent on the epoch under way
+	Best         *Metrics     `json:"best"`           // the best epoch
+	Stale        int          `json:"stale"`          // epochs since
+	Data         *fingerprint `json:"data,omitempty"` // nil: of an earlier version
+	Standardised bool         `json:"standardised"`   // targets are; false in checkpoints from before they were
 }
 
 // Fit trains until the budget is spent, patience is at an end or ctx is cancelled; then it returns
@@ -134,7 +134,7 @@ func (s *stepper) step(b *batch) error {
 // closeEpoch validates, records the epoch and writes a checkpoint.
 func (t *Trainer) closeEpoch(ctx context.Context) error {
 	val, err := t.evaluate(ctx, t.model, t.data.Val)
-	if errors.Is(err, errNotFinite) || err == nil && !finite(t.model.Weights) {
+	if errors.Is(err, errNotFinite) || err == nil && t.model.Weights.Validate() != nil {
 		return t.diverged(fmt.Sprintf("validation loss %v", val.Loss))
 	}
 	if err != nil {
@@ -153,7 +153,7 @@ func (t *Trainer) closeEpoch(ctx context.Context) error {
 			return err
 		}
 	}
-	if st.MetricsBytes, err = appendLine(t.path(metricsFile), m); err != nil {
+	if err := appendLine(t.path(metricsFile), m); err != nil {
 		return err
 	}
 	st.Epoch, st.Batch, st.Sums, st.Seconds = st.Epoch+1, 0, sums{}, 0
@@ -181,11 +181,10 @@ func (t *Trainer) evaluateBest(ctx context.Context) error {
 	} else {
 		record.Accuracy = &r.Accuracy
 	}
-	if err := cutLines(t.path(metricsFile), t.state.MetricsBytes); err != nil {
+	if _, err := t.restoreLog(); err != nil { // without the test of an earlier Fit
 		return err
 	}
-	_, err = appendLine(t.path(metricsFile), record)
-	return err
+	return appendLine(t.path(metricsFile), record)
 }
 
 // evaluate runs a network over a set of the run's data.
@@ -201,8 +200,8 @@ func (t *Trainer) evaluate(ctx context.Context, m *model.Model, set dataset.Set)
 
 // checkpoint writes the state between two steps, unless the last one spoiled the weights.
 func (t *Trainer) checkpoint() error {
-	if !finite(t.model.Weights) {
-		return t.diverged("weights that are no numbers")
+	if err := t.model.Weights.Validate(); err != nil {
+		return t.diverged(err.Error())
 	}
 	return t.saveCheckpoint()
 }

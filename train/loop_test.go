@@ -158,25 +158,6 @@ func TestBetterThan(t *testing.T) {
 	}
 }
 
-func TestFinite(t *testing.T) {
-	inf, nan := float32(math.Inf(1)), float32(math.NaN())
-	for _, c := range []struct {
-		value  float32
-		inC    bool
-		decays bool
-	}{{1, true, true}, {nan, false, false}, {inf, false, false}, {-inf, false, true}} {
-		w := newTrainer(t, tiny(t)).model.Weights
-		w.Layers[1].C[3] = c.value
-		if finite(w) != c.inC {
-			t.Errorf("C of %v: finite %v", c.value, !c.inC)
-		}
-		w.Layers[1].C[3], w.Layers[0].LogDecay[2] = 0, c.value
-		if finite(w) != c.decays {
-			t.Errorf("log decay of %v: finite %v", c.value, !c.decays)
-		}
-	}
-}
-
 // Example 0 is the longest of a set.
 type shrinking struct{ ramps }
 

@@ -1,11 +1,8 @@
 package train
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
@@ -99,51 +96,4 @@ type testRecord struct {
 	Accuracy *float64 `json:"test_accuracy,omitempty"`
 	RMSE     *float64 `json:"test_rmse,omitempty"`
 	R2       *float64 `json:"test_r2,omitempty"`
-}
-
-// appendLine adds one JSON object to a file, in one write, and returns the file's new length.
-func appendLine(path string, v any) (int64, error) {
-	var line bytes.Buffer
-	if err := json.NewEncoder(&line).Encode(v); err != nil {
-		return 0, fmt.Errorf("train: metrics: %w", err)
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
-	if err != nil {
-		return 0, fmt.Errorf("train: %w", err)
-	}
-	_, err = f.Write(line.Bytes())
-	var size int64
-	if info, e := f.Stat(); e == nil {
-		size = info.Size()
-	} else if err == nil {
-		err = e
-	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
-		return 0, fmt.Errorf("train: %w", err)
-	}
-	return size, nil
-}
-
-// cutLines cuts metrics.jsonl back to the length that a checkpoint recorded.
-func cutLines(path string, size int64) error {
-	info, err := os.Stat(path)
-	if os.IsNotExist(err) && size == 0 {
-		return nil
-	}
-	if os.IsNotExist(err) {
-		return dataError{fmt.Errorf("train: %s is missing; the checkpoint was written after %d bytes of it", path, size)}
-	}
-	if err != nil {
-		return fmt.Errorf("train: %w", err)
-	}
-	if info.Size() < size {
-		return dataError{fmt.Errorf("train: %s: %d bytes, the checkpoint was written after %d", path, info.Size(), size)}
-	}
-	if err := os.Truncate(path, size); err != nil {
-		return fmt.Errorf("train: %w", err)
-	}
-	return nil
 }

@@ -37,16 +37,3 @@ func (o *optimizer) step(grads *model.Weights, t int, factor float64) {
 		vek.AdamW(p.Data, m[i].Data, v[i].Data, g[i].Data, h)
 	}
 }
-
-// finite reports whether every weight is a number. A log decay of −Inf is one: a pole on the unit circle.
-func finite(w *model.Weights) bool {
-	for _, t := range w.Tensors() {
-		for _, x := range t.Data {
-			v := float64(x)
-			if math.IsNaN(v) || math.IsInf(v, 1) || math.IsInf(v, -1) && t.Kind != model.KindDecay {
-				return false
-			}
-		}
-	}
-	return true
-}

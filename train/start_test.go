@@ -66,7 +66,7 @@ func TestOutIsAFile(t *testing.T) {
 		for _, resume := range []bool{false, true} {
 			cfg := tiny(t)
 			cfg.Out, cfg.Resume = out, resume
-			if _, err := New(t.Context(), cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), out+" is no folder") {
+			if _, err := New(t.Context(), cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), out+" is not a folder") {
 				t.Errorf("resume %v: error %v", resume, err)
 			}
 		}

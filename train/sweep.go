@@ -222,7 +222,7 @@ func (r *sweepRun) whole(row SweepRow) bool {
 	if different, err := c.Differences(&recorded); err != nil || len(different) > 0 {
 		return false
 	}
-	st, err := readState(filepath.Join(r.cfg.Out, checkpointFile))
+	_, st, err := readState(filepath.Join(r.cfg.Out, checkpointFile))
 	if err != nil || st.Best == nil || row.Best == nil || st.Best.Step != row.Best.Step {
 		return false
 	}
@@ -238,6 +238,7 @@ func (s Sweep) run(ctx context.Context, r sweepRun, number, of int) (SweepRow, e
 	if err != nil {
 		return row, fmt.Errorf("%s: %w", name, err)
 	}
+	defer t.Close()
 	if s.Begin != nil {
 		s.Begin(number, of, name, t)
 	}

@@ -208,3 +208,29 @@ func TestSweepPresets(t *testing.T) {
 		t.Errorf("unknown preset: error %v", err)
 	}
 }
+
+// A sweep whose process ended before the first checkpoint of a run can be started again.
+func TestSweepAfterCrash(t *testing.T) {
+	s := Sweep{Base: tiny(t, "train.epochs=1"), Dir: t.TempDir(), Seeds: 2}
+	if _, err := s.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := table(t, s.Dir)
+	files, err := filepath.Glob(filepath.Join(s.Dir, "seed=2", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if filepath.Base(f) != configFile {
+			if err := os.RemoveAll(f); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if _, err := s.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := table(t, s.Dir); !reflect.DeepEqual(got, want) {
+		t.Errorf("table %v, expected %v", got, want)
+	}
+}

@@ -5,8 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/gofrs/flock"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -32,6 +36,10 @@ type Trainer struct {
 	state    state
 	test     *Result
 	reporter Reporter
+	locked   *flock.Flock
+	warnings []string
+
+	fingerprint *fingerprint // of the data
 }
 
 // plan is the run's budget in steps.
@@ -41,8 +49,9 @@ type plan struct {
 	schedule schedule
 }
 
-// New loads the data, builds the network and makes the run folder, or reads the run to resume. An error of the
-// configuration is an ErrConfig, the end of ctx an ErrInterrupted; a run that cannot begin leaves no folder behind.
+// New loads the data, builds the network and makes the run folder, or reads the run to resume. A run that ended before
+// its first checkpoint is begun anew. The caller must Close the trainer, which locks the run folder. An error of the
+// configuration is an ErrConfig, and the end of ctx an ErrInterrupted. A run that cannot begin leaves no folder behind.
 func New(ctx context.Context, cfg Config) (*Trainer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -61,12 +70,14 @@ func New(ctx context.Context, cfg Config) (*Trainer, error) {
 	if ctx.Err() != nil {
 		return nil, interruptedBefore("the first step")
 	}
+	t.fingerprint = newFingerprint(data, cfg.Data.Dir)
 	if cfg.Resume {
 		err = t.resume()
 	} else {
 		err = t.create()
 	}
 	if err != nil {
+		t.Close()
 		return nil, err
 	}
 	return t, nil
@@ -144,20 +155,26 @@ func (t *Trainer) newPlan() plan {
 	return p
 }
 
-// create makes the folder of a new run, with a checkpoint of its beginning.
+// create makes the folder of a new run.
 func (t *Trainer) create() error {
-	var err error
-	if t.dir, err = createFolder(t.cfg.Out, t.cfg.Task); err != nil {
+	if err := t.createFolder(); err != nil {
 		return err
 	}
-	t.cfg.Out, t.state.Standardised = t.dir, true
+	t.cfg.Out = t.dir
+	return t.begin()
+}
+
+// begin writes the configuration and a checkpoint of the run's beginning. A process that ends between the two leaves a
+// run that resume begins anew.
+func (t *Trainer) begin() error {
+	t.state.Data, t.state.Standardised = t.fingerprint, true
 	if err := t.writeConfig(); err != nil {
 		return err
 	}
 	return t.saveCheckpoint()
 }
 
-// resume takes up the run in the folder.
+// resume restores the state of the run in the folder.
 func (t *Trainer) resume() error {
 	t.dir = t.cfg.Out
 	recorded, err := LoadRun(t.dir)
@@ -171,19 +188,50 @@ func (t *Trainer) resume() error {
 	if diff != "" {
 		return configErrorf("out: the run in %s has another configuration: %s", t.dir, diff)
 	}
-	if err := t.loadCheckpoint(); err != nil {
+	if err := t.lock(); err != nil {
 		return err
 	}
+	switch err := t.loadCheckpoint(); {
+	case errors.Is(err, fs.ErrNotExist) && !t.hasResults():
+		return t.begin()
+	case errors.Is(err, fs.ErrNotExist):
+		return configErrorf("out: %s cannot be resumed: %s is missing", t.dir, checkpointFile)
+	case err != nil:
+		return err
+	}
+	t.state.Data = t.fingerprint // earlier versions stored none
 	if t.state.Best != nil {
 		if _, err := t.BestModel(); err != nil {
 			return err
 		}
 	}
-	if err := cutLines(t.path(metricsFile), t.state.MetricsBytes); err != nil {
+	lost, err := t.restoreLog()
+	if err != nil {
 		return err
+	}
+	if lost > 0 {
+		t.warn("%s: the lines of %d of %d epochs are lost", t.path(metricsFile), lost, t.state.Epoch)
 	}
 	return t.writeConfig()
 }
+
+// hasResults reports whether the run folder holds what a run writes after its first checkpoint.
+func (t *Trainer) hasResults() bool {
+	for _, name := range []string{metricsFile, bestFile} {
+		if _, err := os.Stat(t.path(name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// warn records a warning for Warnings.
+func (t *Trainer) warn(format string, args ...any) {
+	t.warnings = append(t.warnings, fmt.Sprintf(format, args...))
+}
+
+// Warnings returns what New had to repair, a sentence each.
+func (t *Trainer) Warnings() []string { return t.warnings }
 
 func (t *Trainer) writeConfig() error {
 	text, err := t.cfg.encode()

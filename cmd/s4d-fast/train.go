@@ -49,6 +49,10 @@ func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	if err != nil {
 		return trainError(err)
 	}
+	defer t.Close()
+	for _, w := range t.Warnings() {
+		log.Warn(w)
+	}
 	fmt.Fprintf(std.err, "%s in %s\n%s\n", cfg.Task, t.Dir(), t.Describe())
 	if std.errTTY {
 		t.Report(train.Bar(std.err))

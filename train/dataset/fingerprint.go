@@ -1,0 +1,74 @@
+package dataset
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"math"
+	"path/filepath"
+)
+
+// identified is a Set that knows an example's answer and the path of its file without reading it. The answer is the label, or
+// the bits of a regression's target.
+type identified interface {
+	identity(i int) (answer int, path string)
+}
+
+// Fingerprint returns the SHA-256 of the labels' names and of the number, lengths, labels and file names of a set's
+// examples. File names are relative to the data folder dir. It reads no samples.
+func Fingerprint(s Set, info Info, dir string) [sha256.Size]byte {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %d\n", info.Labels, s.Len())
+	sized, _ := s.(Sized)
+	named, _ := s.(identified)
+	for i := range s.Len() {
+		length, answer, path := 0, 0, ""
+		if sized != nil {
+			length = sized.Length(i)
+		}
+		if named != nil {
+			answer, path = named.identity(i)
+		}
+		if rel, err := filepath.Rel(dir, path); err == nil {
+			path = filepath.ToSlash(rel)
+		}
+		fmt.Fprintf(h, "%d %d %q\n", length, answer, path)
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+func (s *clipSet) identity(i int) (int, string) { return s.clips[i].label, s.clips[i].path }
+
+func (s *digitsSet) identity(i int) (int, string) {
+	if n := s.clips.Len(); i >= n {
+		return digitsNone, ""
+	}
+	return s.clips.identity(i)
+}
+
+func (s *imageSet) identity(i int) (int, string) {
+	k, path := s.members[i], ""
+	if s.images.paths != nil {
+		path = s.images.paths[k]
+	}
+	return int(s.images.labels[k]), path
+}
+
+func (s *pathfinderSet) identity(i int) (int, string) {
+	k := s.members[i]
+	return int(s.labels[k]), s.paths[k]
+}
+
+func (s *tokenSet) identity(i int) (int, string) {
+	if s.paths == nil {
+		return s.labels[i], ""
+	}
+	return s.labels[i], s.paths[i]
+}
+
+func (s *tsSet) identity(i int) (int, string) {
+	k := s.members[i]
+	if s.regression {
+		return int(math.Float32bits(s.targets[k])), ""
+	}
+	return s.labels[k], ""
+}

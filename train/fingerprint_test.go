@@ -1,0 +1,86 @@
+package train
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+// A run is resumed with the data that it began with, in whatever folder they are.
+func TestOtherData(t *testing.T) {
+	cfg := digits(t)
+	newTrainer(t, cfg).Close()
+	cfg.Resume = true
+	at := func(name string) string { return filepath.Join(cfg.Data.Dir, name) }
+	clip := func(name string, samples int) {
+		t.Helper()
+		if err := audio.WriteWAVFile(at(name), 8000, make([]float32, samples)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rename := func(from, to string) {
+		t.Helper()
+		if err := os.Rename(at(from), at(to)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rejected := func(want string) {
+		t.Helper()
+		_, err := New(t.Context(), cfg)
+		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), cfg.Out) {
+			t.Errorf("error %v, expected ErrConfig with %q", err, want)
+		}
+	}
+	moved := t.TempDir()
+	if err := os.CopyFS(moved, os.DirFS(cfg.Data.Dir)); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Data.Dir = moved
+	newTrainer(t, cfg).Close()
+
+	clip("3_jo_11.wav", 300)
+	rejected("4 training examples, expected 3")
+	rename("0_jo_11.wav", "0_al_11.wav")
+	if err := os.Remove(at("3_jo_11.wav")); err != nil {
+		t.Fatal(err)
+	}
+	rejected("the 3 training examples have other names")
+	rename("0_al_11.wav", "0_jo_11.wav")
+	newTrainer(t, cfg).Close()
+	clip("0_jo_11.wav", 301)
+	rejected("the 3 training examples have other names, labels or lengths")
+	clip("0_jo_11.wav", 300)
+	rename("0_jo_1.wav", "1_jo_1.wav")
+	rejected("the 1 test examples have other names")
+	rename("1_jo_1.wav", "0_jo_1.wav")
+	newTrainer(t, cfg).Close()
+}
+
+// Without a fingerprint, as in checkpoints of earlier versions, a run is resumed. Data that make another number of
+// steps are an error.
+func TestNoFingerprint(t *testing.T) {
+	cfg := stopped(t, 7)
+	path, _ := file(t, cfg, checkpointFile)
+	changeState(t, path, map[string]any{"data": nil})
+	remove(t, cfg, previousFile)
+	tr := newTrainer(t, cfg)
+	if tr.state.Data == nil {
+		t.Error("the resumed run has no fingerprint")
+	}
+	tr.Close()
+	tr.data.Train = fewer{tr.data.Train}
+	tr.plan = tr.newPlan()
+	if err := tr.readCheckpoint(checkpointFile); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), "step 7") {
+		t.Errorf("half of the data: error %v, expected ErrData that names the step", err)
+	}
+}
+
+// fewer is the first half of a set.
+type fewer struct{ dataset.Set }
+
+func (s fewer) Len() int { return s.Set.Len() / 2 }

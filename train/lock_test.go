@@ -1,0 +1,77 @@
+package train
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// One trainer at a time has a run folder, to begin a run or to resume it.
+func TestLock(t *testing.T) {
+	cfg := tiny(t)
+	tr := newTrainer(t, cfg)
+	busy := func(what string) {
+		t.Helper()
+		if _, err := New(t.Context(), cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), cfg.Out) {
+			t.Errorf("%s: error %v, expected ErrConfig that names the folder", what, err)
+		}
+	}
+	busy("second start")
+	cfg.Resume = true
+	busy("resume beside a start")
+	tr.Close()
+	tr = newTrainer(t, cfg)
+	busy("second resume")
+	if err := tr.Fit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	busy("resume before Close")
+	tr.Close()
+	newTrainer(t, cfg)
+}
+
+const lockFolder = "S4D_TEST_LOCK_FOLDER"
+
+// The system releases the lock of a process that is killed.
+func TestLockOfKilledProcess(t *testing.T) {
+	cfg := tiny(t)
+	cfg.Out = os.Getenv(lockFolder)
+	if cfg.Out != "" { // the other process
+		newTrainer(t, cfg)
+		os.Stdout.WriteString("locked")
+		os.Stdout.Close()
+		io.Copy(io.Discard, os.Stdin) // until it is killed
+		return
+	}
+	cfg.Out = t.TempDir()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestLockOfKilledProcess$")
+	cmd.Env = append(os.Environ(), lockFolder+"="+cfg.Out)
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stdin.Close()
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(stdout)
+	if err != nil || string(text) != "locked" {
+		t.Errorf("the other process wrote %q (%v), expected that it locked the folder", text, err)
+	}
+	cfg.Resume = true
+	if _, err := New(t.Context(), cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "another process") {
+		t.Errorf("while the other process runs: error %v, expected ErrConfig", err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // killed
+	newTrainer(t, cfg)
+}

@@ -1,0 +1,80 @@
+package train
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+)
+
+// syncFile is a variable for a test.
+var syncFile = (*os.File).Sync
+
+// appendLine adds a JSON object to a file, in one write, and syncs the file.
+func appendLine(path string, v any) (err error) {
+	var line bytes.Buffer
+	if err := json.NewEncoder(&line).Encode(v); err != nil {
+		return fmt.Errorf("train: metrics: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	if err != nil {
+		return fmt.Errorf("train: %w", err)
+	}
+	_, err = f.Write(line.Bytes())
+	if err == nil {
+		err = syncFile(f)
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return fmt.Errorf("train: %w", err)
+	}
+	return nil
+}
+
+// restoreLog removes from metrics.jsonl what the run's state does not include: later epochs, the test and damaged
+// lines. It returns the number of epochs whose lines are lost. The line of the best epoch is written anew if it is
+// lost.
+func (t *Trainer) restoreLog() (lost int, err error) {
+	path := t.path(metricsFile)
+	old, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, fmt.Errorf("train: %w", err)
+	}
+	lines := map[int][]byte{} // by epoch
+	for line := range bytes.Lines(old) {
+		var m struct {
+			Metrics
+			Split string
+		}
+		whole := bytes.HasSuffix(line, []byte("\n")) && json.Unmarshal(line, &m) == nil && m.Split == ""
+		if whole && m.Epoch >= 1 && m.Epoch <= t.state.Epoch {
+			lines[m.Epoch] = line
+		}
+	}
+	lost = t.state.Epoch - len(lines)
+	if best := t.state.Best; best != nil && lines[best.Epoch] == nil {
+		line, err := json.Marshal(best)
+		if err != nil {
+			return 0, fmt.Errorf("train: metrics: %w", err)
+		}
+		lines[best.Epoch] = append(line, '\n')
+	}
+	var kept []byte
+	for _, epoch := range slices.Sorted(maps.Keys(lines)) {
+		kept = append(kept, lines[epoch]...)
+	}
+	if bytes.Equal(old, kept) {
+		return lost, nil
+	}
+	return lost, replaceFile(path, func(w io.Writer) error {
+		_, err := w.Write(kept)
+		return err
+	})
+}

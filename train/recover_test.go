@@ -1,0 +1,333 @@
+package train
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/safetensors"
+)
+
+// stopped returns the configuration to resume a run that was stopped after a number of steps. An epoch has 5.
+func stopped(t *testing.T, steps int, sets ...string) Config {
+	t.Helper()
+	cfg := tiny(t, sets...)
+	tr := newTrainer(t, cfg)
+	ctx, cancel := context.WithCancel(t.Context())
+	tr.Report(stopAt(steps, cancel))
+	if err := tr.Fit(ctx); !errors.Is(err, ErrInterrupted) {
+		t.Fatal(err)
+	}
+	tr.Close()
+	cfg.Resume = true
+	return cfg
+}
+
+// file returns the path of one of a run's files, and its content.
+func file(t *testing.T, cfg Config, name string) (path string, content []byte) {
+	t.Helper()
+	path = filepath.Join(cfg.Out, filepath.FromSlash(name))
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path, content
+}
+
+func writeFile(t *testing.T, path string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, content, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func remove(t *testing.T, cfg Config, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if err := os.Remove(filepath.Join(cfg.Out, filepath.FromSlash(name))); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Every truncation and every flipped bit of a checkpoint is an error, or leaves the run as it was: the checksum's key
+// alone may change.
+func TestDamagedCheckpoint(t *testing.T) {
+	cfg := stopped(t, 7, "model.d_model=2", "model.n_layers=1", "model.mixing=none", "model.norm=none", "ssm.d_state=2")
+	path, whole := file(t, cfg, checkpointFile)
+	tr := newTrainer(t, cfg)
+	want := tr.state
+	for n := range whole {
+		writeFile(t, path, whole[:n])
+		if err := tr.readCheckpoint(checkpointFile); !errors.Is(err, ErrData) {
+			t.Fatalf("%d of %d bytes: error %v, expected ErrData", n, len(whole), err)
+		}
+	}
+	accepted := 0
+	for i := range whole {
+		b := bytes.Clone(whole)
+		b[i] ^= 1 << (i * 5 % 8)
+		writeFile(t, path, b)
+		switch err := tr.readCheckpoint(checkpointFile); {
+		case err == nil && reflect.DeepEqual(tr.state, want):
+			accepted++
+		case !errors.Is(err, ErrData):
+			t.Fatalf("byte %d = %#x: error %v, expected ErrData", i, b[i], err)
+		}
+	}
+	if most := len("sha256"); accepted > most {
+		t.Errorf("%d flipped bits gave no error, expected at most %d", accepted, most)
+	}
+}
+
+// changeState rewrites values of the state in a checkpoint. A nil value deletes the key.
+func changeState(t *testing.T, path string, values map[string]any) {
+	t.Helper()
+	f, _, err := readState(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := map[string]any{}
+	d := json.NewDecoder(strings.NewReader(f.Metadata["state"]))
+	d.UseNumber()
+	if err := d.Decode(&s); err != nil {
+		t.Fatal(err)
+	}
+	maps.Copy(s, values)
+	maps.DeleteFunc(s, func(_ string, v any) bool { return v == nil })
+	text, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Metadata["state"] = string(text)
+	writeCheckpoint(t, path, f)
+}
+
+func writeCheckpoint(t *testing.T, path string, f *safetensors.File) {
+	t.Helper()
+	var b bytes.Buffer
+	if _, err := f.WriteTo(&b); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, path, b.Bytes())
+}
+
+// A state that no run reaches is an error, whatever the checksum.
+func TestStateIsValidated(t *testing.T) {
+	cfg := stopped(t, 7) // in epoch 2
+	path, whole := file(t, cfg, checkpointFile)
+	_, log := file(t, cfg, metricsFile)
+	remove(t, cfg, previousFile)
+	best := func(epoch, step int) map[string]any {
+		return map[string]any{"best": map[string]any{"epoch": epoch, "step": step}}
+	}
+	for _, values := range []map[string]any{
+		{"batch": -1}, {"batch": 6}, {"batch": 1 << 60}, {"batch": 3}, {"batch": "2"},
+		{"epoch": int64(-9e18)}, {"epoch": int64(9e18)}, {"epoch": -1}, {"epoch": 0}, {"epoch": 2},
+		{"step": -7}, {"step": 8}, {"step": 2}, {"lr": -1}, {"seconds": -1},
+		{"stale": -1}, {"stale": 1}, {"best": nil}, best(0, 5), best(2, 5), best(1, 0), best(1, 6),
+		{"sums": nil}, {"sums": map[string]any{"examples": 8, "terms": 1, "correct": 2}},
+		{"epoch": 1 << 30, "batch": 2, "step": 7, "stale": 1<<30 - 1},
+	} {
+		writeFile(t, path, whole)
+		changeState(t, path, values)
+		if _, err := New(t.Context(), cfg); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), "state: ") {
+			t.Errorf("%v: error %v, expected ErrData that names the state", values, err)
+		}
+	}
+	writeFile(t, path, whole)
+	changeState(t, path, map[string]any{"version": 9})
+	if _, err := New(t.Context(), cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "version 9, expected 1") {
+		t.Errorf("other version: error %v", err)
+	}
+	writeFile(t, path, whole)
+	changeState(t, path, map[string]any{"metrics_bytes": 0}) // of earlier versions
+	newTrainer(t, cfg)
+	if _, now := file(t, cfg, metricsFile); !bytes.Equal(now, log) {
+		t.Errorf("the log holds %q, expected %q", now, log)
+	}
+}
+
+func TestTensorsAreValidated(t *testing.T) {
+	cfg := stopped(t, 7)
+	path, whole := file(t, cfg, checkpointFile)
+	remove(t, cfg, previousFile)
+	nan := []float32{0}
+	nan[0] /= nan[0]
+	for want, change := range map[string]func(f *safetensors.File){
+		`tensor "adam.m.layers.1.C" is missing`:        func(f *safetensors.File) { f.Find("adam.m.layers.1.C").Name = "x" },
+		`tensor "weights.layers.1.C": shape [`:         func(f *safetensors.File) { slices.Reverse(f.Find("weights.layers.1.C").Shape) },
+		`weights: tensor "layers.1.D": element 0 is N`: func(f *safetensors.File) { copy(f.Find("weights.layers.1.D").F32, nan) },
+		"moments": func(f *safetensors.File) { f.Find("adam.v.layers.1.D").F32[0] = -1 },
+	} {
+		f, err := safetensors.Read(bytes.NewReader(whole))
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(f)
+		writeCheckpoint(t, path, f)
+		if _, err := New(t.Context(), cfg); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, expected ErrData with %q", err, want)
+		}
+	}
+}
+
+// A damaged or missing checkpoint is replaced by the one before it, with a warning and with the same results.
+func TestPreviousCheckpoint(t *testing.T) {
+	whole := fit(t, tiny(t))
+	for name, damage := range map[string]func(path string, content []byte) error{
+		"flipped": func(path string, b []byte) error { b[len(b)/2] ^= 1; return os.WriteFile(path, b, 0o644) },
+		"zeros":   func(path string, b []byte) error { return os.WriteFile(path, make([]byte, len(b)), 0o644) },
+		"empty":   func(path string, _ []byte) error { return os.Truncate(path, 0) },
+		"missing": func(path string, _ []byte) error { return os.Remove(path) },
+	} {
+		cfg := stopped(t, 11) // the checkpoint before is of step 10
+		if err := damage(file(t, cfg, checkpointFile)); err != nil {
+			t.Fatal(err)
+		}
+		tr := newTrainer(t, cfg)
+		if w := strings.Join(tr.Warnings(), "\n"); tr.Step() != 10 || !strings.Contains(w, checkpointFile) || !strings.Contains(w, "after step 10") {
+			t.Errorf("%s: step %d, warnings %q; expected step 10 and one of the checkpoint", name, tr.Step(), w)
+		}
+		tr.Close()
+		again := newTrainer(t, cfg)
+		if len(again.Warnings()) > 0 {
+			t.Errorf("%s: resumed once more, warnings %q", name, again.Warnings())
+		}
+		if err := again.Fit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		sameRun(t, name, whole, again)
+	}
+}
+
+// A log of any length and with any line damaged does not keep a run from being resumed.
+func TestDamagedLog(t *testing.T) {
+	cfg := stopped(t, 16) // after epoch 3
+	path, whole := file(t, cfg, metricsFile)
+	lines := slices.Collect(bytes.Lines(whole))
+	check := func(what string, damaged []byte, lost int) {
+		t.Helper()
+		writeFile(t, path, damaged)
+		tr := newTrainer(t, cfg)
+		tr.Close()
+		want := ""
+		if lost > 0 {
+			want = fmt.Sprintf("the lines of %d of 3 epochs are lost", lost)
+		}
+		if w := strings.Join(tr.Warnings(), "\n"); !strings.Contains(w, want) || (w == "") != (want == "") {
+			t.Errorf("%s: warnings %q, expected %q", what, w, want)
+		}
+		var epochs []int
+		for _, m := range metricsOf(t, cfg.Out) {
+			epochs = append(epochs, m.Epoch)
+		}
+		if !slices.IsSorted(epochs) || len(slices.Compact(epochs)) < 3-lost || !slices.Contains(epochs, tr.Best().Epoch) {
+			t.Errorf("%s: the log has the epochs %v, expected %d and the best, %d", what, epochs, 3-lost, tr.Best().Epoch)
+		}
+	}
+	ends := []int{len(lines[0]), len(lines[0]) + len(lines[1]), len(whole)}
+	for n := range whole {
+		if n%29 == 0 || slices.Contains(ends, n) || slices.Contains(ends, n+1) || slices.Contains(ends, n-1) {
+			check(fmt.Sprintf("%d bytes", n), whole[:n], 3-bytes.Count(whole[:n], []byte("\n")))
+		}
+	}
+	for i, line := range lines {
+		damaged := slices.Clone(lines)
+		damaged[i] = make([]byte, len(line)) // as after a crash of a file system
+		check(fmt.Sprintf("zeros for line %d", i+1), bytes.Join(damaged, nil), 1+min(1, 2-i))
+	}
+	check("later lines", append(bytes.Clone(whole), bytes.Replace(lines[2], []byte(`"epoch":3`), []byte(`"epoch":4`), 1)...), 0)
+	check("test", append(bytes.Clone(whole), []byte(`{"split":"test","epoch":3}`+"\n")...), 0)
+	remove(t, cfg, metricsFile)
+	tr := newTrainer(t, cfg)
+	if err := tr.Fit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	sameWeights(t, "without a log", fit(t, tiny(t)).model.Weights, tr.model.Weights)
+}
+
+// The log of an epoch is on the disk before the checkpoint that counts the epoch.
+func TestLogIsSynced(t *testing.T) {
+	tr := newTrainer(t, tiny(t))
+	var synced []string
+	old := syncFile
+	defer func() { syncFile = old }()
+	syncFile = func(f *os.File) error {
+		_, st, err := readState(tr.path(checkpointFile))
+		if err != nil {
+			t.Error(err)
+		}
+		synced = append(synced, fmt.Sprintf("%d lines after epoch %d", len(metricsOf(t, tr.dir)), st.Epoch))
+		return old(f)
+	}
+	if err := tr.Fit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"1 lines after epoch 0", "2 lines after epoch 1", "3 lines after epoch 2", "4 lines after epoch 3"}
+	if !slices.Equal(synced, want) {
+		t.Errorf("synced %q, expected %q", synced, want)
+	}
+}
+
+// A run that ended before its first checkpoint begins anew, without what a crash left behind.
+func TestNoCheckpoint(t *testing.T) {
+	whole := fit(t, tiny(t))
+	cfg := tiny(t)
+	newTrainer(t, cfg).Close()
+	cfg.Resume = true
+	remove(t, cfg, checkpointFile)
+	for _, name := range []string{"config.toml.123.tmp", "last/checkpoint.safetensors.4567.tmp", "notes.tmp"} {
+		writeFile(t, filepath.Join(cfg.Out, filepath.FromSlash(name)), []byte("half a file"))
+	}
+	sameRun(t, "without a checkpoint", whole, fit(t, cfg))
+	for _, dir := range []string{"", "last"} {
+		files, err := filepath.Glob(filepath.Join(cfg.Out, dir, "*.tmp"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			if filepath.Base(f) != "notes.tmp" {
+				t.Errorf("%s was not removed", f)
+			}
+		}
+	}
+	file(t, cfg, "notes.tmp")
+
+	more := cfg
+	if err := more.Set("optim.lr=0.5"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(t.Context(), more); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "optim.lr") {
+		t.Errorf("another configuration: error %v", err)
+	}
+	remove(t, cfg, checkpointFile, previousFile)
+	if _, err := New(t.Context(), cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), checkpointFile+" is missing") {
+		t.Errorf("results without a checkpoint: error %v, expected ErrConfig", err)
+	}
+}
+
+// A run needs the model of its best epoch.
+func TestDamagedBest(t *testing.T) {
+	for name, damage := range map[string]func(path string) error{
+		"missing": os.Remove, "truncated": func(path string) error { return os.Truncate(path, 100) },
+	} {
+		cfg := tiny(t, "train.epochs=1")
+		if err := damage(fit(t, cfg).path(bestFile)); err != nil {
+			t.Fatal(err)
+		}
+		cfg.Resume = true
+		if _, err := New(t.Context(), cfg); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), bestFile) {
+			t.Errorf("%s: error %v, expected ErrData that names it", name, err)
+		}
+	}
+}
