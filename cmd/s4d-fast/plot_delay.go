@@ -34,35 +34,29 @@ Examples:
 }
 
 func (c *plotDelayCmd) Run(std *streams, ctx *ctxBox) error {
-	var first delayRun
-	var firstResult string
-	var kernels []figure.Panel
-	for i, path := range c.Runs {
-		run, err := loadDelayRun(ctx, path)
-		if err != nil {
-			return err
-		}
+	runs, err := loadDelayRuns(ctx, c.Runs)
+	if err != nil {
+		return err
+	}
+	results, kernels := make([]string, len(runs)), make([]figure.Panel, len(runs))
+	for i, run := range runs {
 		result, err := train.Evaluate(run.model, run.data.Val, train.EvalOptions{Info: run.data.Info, Context: ctx})
 		if err != nil {
-			return trainError(fmt.Errorf("%s: %w", path, err))
+			return trainError(fmt.Errorf("%s: %w", c.Runs[i], err))
 		}
-		text := result.Describe(run.data.Info)
-		if i == 0 {
-			first, firstResult = run, text
+		results[i] = result.Describe(run.data.Info)
+		if kernels[i], err = run.kernel(); err != nil {
+			return badInput(fmt.Errorf("%s: %w", c.Runs[i], err))
 		}
-		p, err := run.kernel()
-		if err != nil {
-			return badInput(fmt.Errorf("%s: %w", path, err))
-		}
-		p.Title = fmt.Sprintf("kernel of %s (%s)", run.name, text)
-		kernels = append(kernels, p)
+		kernels[i].Title = fmt.Sprintf("kernel of %s (%s)", run.name, results[i])
 	}
+	first := runs[0]
 	kernels[len(kernels)-1].X = lagTitle(first.data.SampleRate)
 	x, target, output, err := train.Sample(first.model, first.data, 0)
 	if err != nil {
 		return trainError(fmt.Errorf("%s: %w", c.Runs[0], err))
 	}
-	sequence := figure.Sequence{Input: x, Target: target, Output: output, SampleRate: first.data.SampleRate, Result: firstResult}
+	sequence := figure.Sequence{Input: x, Target: target, Output: output, SampleRate: first.data.SampleRate, Result: results[0]}
 	if len(c.Runs) > 1 {
 		sequence.Network = first.name
 	}
@@ -80,16 +74,27 @@ type delayRun struct {
 	data  *dataset.Dataset
 }
 
-// loadDelayRun reads a run folder or a model file, and generates its data.
-func loadDelayRun(ctx *ctxBox, path string) (r delayRun, err error) {
-	r, cfg, err := loadDelayModel(path)
-	if err != nil {
-		return r, err
+// loadDelayRuns reads run folders or model files, and generates their data. Runs that would have the same name get that of
+// their folder.
+func loadDelayRuns(ctx *ctxBox, paths []string) ([]delayRun, error) {
+	runs, named := make([]delayRun, len(paths)), map[string]int{}
+	for i, path := range paths {
+		r, cfg, err := loadDelayModel(path)
+		if err != nil {
+			return nil, err
+		}
+		if r.data, err = train.LoadData(ctx, cfg, "val"); err != nil {
+			return nil, trainError(err)
+		}
+		runs[i] = r
+		named[r.name]++
 	}
-	if r.data, err = train.LoadData(ctx, cfg, "val"); err != nil {
-		return r, trainError(err)
+	for i, r := range runs {
+		if named[r.name] > 1 {
+			runs[i].name = filepath.Base(paths[i])
+		}
 	}
-	return r, nil
+	return runs, nil
 }
 
 // loadDelayModel reads a run folder, or a model file inside or outside one.

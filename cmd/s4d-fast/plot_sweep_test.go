@@ -74,6 +74,11 @@ func TestPlotSweep(t *testing.T) {
 		t.Fatalf("runs %q, %v", runs, err)
 	}
 	mustHave(t, drawn(t, 1200, 4*240+80, append([]string{"delay"}, runs...)...), "output of dfout, ξ = 0.03")
+	again := filepath.Join(t.TempDir(), "ssm.a_real=0.5") // as the initialisation of runs[0], but for a_real
+	if err := os.CopyFS(again, os.DirFS(runs[0])); err != nil {
+		t.Fatal(err)
+	}
+	mustHave(t, drawn(t, 0, 0, "delay", runs[0], again), "output of "+filepath.Base(runs[0]))
 	for _, dirs := range [][]string{{one}, {two}} { // Lin's frequencies follow Δ with any real part
 		if p, err := sweepPanel(dirs, ""); err != nil || p.X != "Δ, ξ" {
 			t.Errorf("axis %q, %v", p.X, err)

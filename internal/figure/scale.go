@@ -114,7 +114,9 @@ func (s scale) key(label string) *plot.Plot {
 	}
 	pl := axes("", "", label)
 	pl.HideX()
-	pl.X.Min, pl.X.Max, pl.Y.Min, pl.Y.Max = 0, 1, 0, float64(len(bar))
+	pl.X.Min, pl.X.Max = 0, 1
+	pl.Y.Min, pl.Y.Max = float64(min(0, len(bar)-len(shades))), float64(len(bar)) // a short bar has boxes of the same height
+	pl.Y.LineStyle.Width = 0
 	pl.Y.Tick.Marker = plot.ConstantTicks(labels)
 	pl.Add(bar)
 	return pl
