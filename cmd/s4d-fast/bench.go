@@ -14,19 +14,20 @@ import (
 
 type benchCmd struct {
 	Op      []string      `help:"Operations to measure: ${ops} (default: all)." placeholder:"OP"`
-	Threads []int         `help:"Numbers of threads (default: 1, and for train one a processor as well)." placeholder:"N"`
+	Threads []int         `help:"Numbers of threads (default: 1; train also runs with one thread per processor)." placeholder:"N"`
 	Time    time.Duration `help:"Time to spend on each row." default:"250ms"`
 	JSON    bool          `name:"json" help:"Print JSON Lines instead of a table."`
 }
 
 func (c *benchCmd) Help() string {
 	var b strings.Builder
-	b.WriteString("Every level of the processor is measured, or those that --level names, separated by commas (or S4D_LEVEL names).\nWhat ns counts:\n")
+	b.WriteString("Measures every kernel level that the processor supports, or those in --level, separated by commas, or in S4D_LEVEL.\n\nColumn ns is the time per:\n")
 	for _, op := range bench.Ops() {
 		fmt.Fprintf(&b, "  %-12s %s\n", op.Name, op.Unit)
 	}
 	b.WriteString(`
-peak is GFLOP/s over those of multiply-adds on registers, measured in turns with the row (copy has neither).
+Column peak is the GFLOP/s as a fraction of the register-only FMA rate, measured alternately with the row. copy has no
+GFLOP/s and no peak.
 
 Example:
   s4d-fast bench --op fft,conv --level generic,avx2`)
@@ -41,7 +42,7 @@ func (c *benchCmd) Run(std *streams, ctx *ctxBox, all *cli) error {
 		o.Levels = []string{string(vek.CurrentLevel())}
 	}
 	if c.Time <= 0 {
-		return usageError(fmt.Errorf("bench: time %v: want more than 0", c.Time))
+		return usageError(fmt.Errorf("bench: time %v: expected more than 0", c.Time))
 	}
 	if err := o.Validate(); err != nil {
 		return usageError(err)
@@ -53,7 +54,7 @@ func (c *benchCmd) Run(std *streams, ctx *ctxBox, all *cli) error {
 	return benchTable(std.out, func(emit func(bench.Row) error) error { return bench.Run(ctx, o, emit) })
 }
 
-// benchTable prints rows as they come, all in columns of the same widths.
+// benchTable prints each row when it is measured, in columns of fixed widths.
 func benchTable(w io.Writer, run func(emit func(bench.Row) error) error) error {
 	const line = "%-12s %-36s %-8s %7s %12s %9s %6s  %s\n"
 	if _, err := fmt.Fprintf(w, line, "op", "sizes", "level", "threads", "ns", "GFLOP/s", "peak", ""); err != nil {
@@ -75,7 +76,7 @@ func benchTable(w io.Writer, run func(emit func(bench.Row) error) error) error {
 	})
 }
 
-// nanoseconds spells a time with four digits or more.
+// nanoseconds formats a time with at least four digits.
 func nanoseconds(ns float64) string {
 	digits := 0
 	for limit := 1000.0; ns < limit && digits < 3; limit /= 10 {

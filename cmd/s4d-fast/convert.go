@@ -12,6 +12,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/pretrained"
 	"github.com/s4d-fast/s4d-fast/ssm"
@@ -19,21 +20,22 @@ import (
 )
 
 type convertCmd struct {
-	To      string    `help:"What to write: safetensors (a model file), or pytorch, a checkpoint that state-spaces/s4's example.py loads, from a model file." enum:"safetensors,pytorch" default:"safetensors"`
-	In      modelFile `arg:"" help:"PyTorch checkpoint (.pth, .pt) of the network of state-spaces/s4's example.py, with minimal S4D layers (s4d.py) or full S4 layers, versions 3 and 4; with --to pytorch a model file (.safetensors), or the name of a built-in model (${models})."`
-	Out     string    `arg:"" help:"Model file to write (.safetensors), or checkpoint (.pth, .pt)." type:"path"`
-	PreNorm bool      `name:"prenorm" help:"The network normalises before each block (the file cannot tell)."`
-	Disc    string    `help:"Full layers: the discretisation, zoh or bilinear (the file cannot tell)." placeholder:"NAME"`
-	Step    string    `help:"Full layers of version 4: how the step is stored, exp or softplus (the file cannot tell; softplus in the official configurations)." placeholder:"NAME"`
+	To      string    `help:"Output format: safetensors (model file) or pytorch (checkpoint for example.py of state-spaces/s4)." enum:"safetensors,pytorch" default:"safetensors"`
+	In      modelFile `arg:"" help:"Input: a PyTorch checkpoint (.pth, .pt) of the network in example.py of state-spaces/s4, with minimal S4D layers or full S4 layers (versions 3 and 4). With --to pytorch: a model file (.safetensors) or built-in model (${models})."`
+	Out     string    `arg:"" help:"Output: a model file (.safetensors). With --to pytorch: a checkpoint (.pth, .pt)." type:"path"`
+	PreNorm bool      `name:"prenorm" help:"The network is pre-norm (the checkpoint does not store this; default: post-norm)."`
+	Disc    string    `help:"Discretisation of full layers: zoh or bilinear. Required for them, because the checkpoint does not store it." placeholder:"NAME"`
+	Step    string    `help:"Form in which full layers of version 4 store the step: exp or softplus. Required for them; the official configurations use softplus." placeholder:"NAME"`
 	Labels  []string  `help:"Names of the classes, in order, separated by commas."`
 	Task    string    `help:"Task that the network was trained on: ${tasks}." placeholder:"TASK"`
-	Mean    []float32 `help:"Per-channel mean of the input, separated by commas."`
-	Std     []float32 `help:"Per-channel standard deviation of the input, separated by commas."`
+	Mean    []float32 `help:"Mean of each input channel, separated by commas."`
+	Std     []float32 `help:"Standard deviation of each input channel, separated by commas."`
 	Rate    float64   `help:"Sampling rate of the input in Hz." placeholder:"HZ"`
 }
 
 func (c *convertCmd) Help() string {
-	return `Prints what became of each tensor; with --to pytorch, what the checkpoint has no place for, as flags of the way back.
+	return `Prints how each tensor was converted. With --to pytorch, prints the settings that a checkpoint cannot store, as flags for
+converting back.
 
 Examples:
   s4d-fast convert ckpt.pth cifar10.safetensors --mean 0.4914,0.4822,0.4465 --std 0.2023,0.1994,0.2010
@@ -77,52 +79,52 @@ func (c *convertCmd) Run(std *streams) error {
 	fmt.Fprintf(std.err, "wrote %s: %d layers, d_model %d, d_state %d, %d parameters\n",
 		c.Out, m.Config.NLayers, m.Config.DModel, m.Config.SSM.DState, m.Config.CountParams())
 	if !c.PreNorm {
-		fmt.Fprintln(std.err, "assumed, as the checkpoint does not say: each block normalises after its SSM (before it: --prenorm)")
+		fmt.Fprintln(std.err, "assumed, because the checkpoint does not store it: the network is post-norm (if it is pre-norm: --prenorm)")
 	}
 	if len(c.Mean) == 0 {
-		fmt.Fprintln(std.err, "assumed, as the checkpoint does not say: the input goes in as it is (normalised: --mean, --std)")
+		fmt.Fprintln(std.err, "assumed, because the checkpoint does not store it: the input is not normalised (if it is: --mean and --std)")
 	}
 	return nil
 }
 
-// check reports the first flag that no checkpoint could go with.
+// check returns an error about the first flag that is invalid for every checkpoint.
 func (c *convertCmd) check() error {
 	switch {
 	case !strings.HasSuffix(c.Out, ".safetensors"):
-		return fmt.Errorf("output %q: want a name that ends in .safetensors", c.Out)
+		return fmt.Errorf("output %q: expected a name that ends in .safetensors", c.Out)
 	case c.Task != "" && !slices.Contains(dataset.Tasks(), c.Task):
-		return fmt.Errorf("--task %q: want one of %s", c.Task, taskNames())
+		return fmt.Errorf("--task %q: expected one of %s%s", c.Task, taskNames(), suggest.Hint(c.Task, dataset.Tasks()))
 	case !(c.Rate >= 0) || math.IsInf(c.Rate, 1):
-		return fmt.Errorf("--rate %g: want samples a second", c.Rate)
+		return fmt.Errorf("--rate %g: expected a rate in Hz", c.Rate)
 	case len(c.Mean) != len(c.Std):
-		return errors.New("--mean and --std go together, one value per input channel each")
+		return errors.New("--mean and --std require each other, with one value per input channel")
 	}
 	for _, mean := range c.Mean {
 		if math.IsNaN(float64(mean)) || math.IsInf(float64(mean), 0) {
-			return fmt.Errorf("--mean %g: want a finite number", mean)
+			return fmt.Errorf("--mean %g: expected a finite number", mean)
 		}
 	}
 	for _, std := range c.Std {
 		if !(std > 0) || math.IsInf(float64(std), 1) {
-			return fmt.Errorf("--std %g: want a number above 0", std)
+			return fmt.Errorf("--std %g: expected a finite number above 0", std)
 		}
 	}
 	return nil
 }
 
-// importError names the flag that is missing or wrong, or what the input is.
+// importError names the flag that is missing or invalid, or the kind of the input.
 func (c *convertCmd) importError(err error) error {
 	var option *model.ImportOptionError
 	switch {
 	case errors.As(err, &option):
 		return usageError(fmt.Errorf("--%s: %s", strings.ToLower(option.Option), option.Problem))
 	case errors.Is(err, model.ErrSafetensors), pretrained.Has(string(c.In)) && errors.Is(err, fs.ErrNotExist):
-		return badInput(fmt.Errorf("%w: --to pytorch makes a checkpoint of a model", err))
+		return badInput(fmt.Errorf("%w; --to pytorch converts a model to a checkpoint", err))
 	}
 	return badInput(err)
 }
 
-// outFolder reports that the folder of an output is missing, before there is work to lose.
+// outFolder returns an error if the folder of an output does not exist, before any work is done.
 func outFolder(path string) error {
 	dir := filepath.Dir(path)
 	switch info, err := os.Stat(dir); {

@@ -11,13 +11,13 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// export writes a model file's network as a checkpoint.
+// export writes a model as a PyTorch checkpoint.
 func (c *convertCmd) export(std *streams) error {
 	if !strings.HasSuffix(c.Out, ".pth") && !strings.HasSuffix(c.Out, ".pt") {
-		return usageError(fmt.Errorf("output %q: want a name that ends in .pth or .pt", c.Out))
+		return usageError(fmt.Errorf("output %q: expected a name that ends in .pth or .pt", c.Out))
 	}
 	if c.PreNorm || c.Disc != "" || c.Step != "" || c.Task != "" || c.Labels != nil || c.Mean != nil || c.Std != nil || c.Rate != 0 {
-		return usageError(errors.New("--to pytorch takes no other option: the model file says everything"))
+		return usageError(errors.New("--to pytorch accepts no other option; the model file has all settings"))
 	}
 	m, err := c.In.load()
 	if err != nil {
@@ -74,12 +74,12 @@ func importFlags(m *model.Model) string {
 	return text.String()
 }
 
-// commas lists numbers as a flag takes them.
+// commas formats numbers as the value of a flag.
 func commas(values []float32) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(values), "[]"), " ", ",")
 }
 
-// quoted returns a word that a shell leaves whole.
+// quoted returns a word quoted for a shell, where necessary.
 func quoted(word string) string {
 	if !strings.ContainsAny(word, " \t\n'\"\\$`&|;<>()*?[]#~!{}") {
 		return word

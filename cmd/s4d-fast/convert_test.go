@@ -86,7 +86,7 @@ func TestConvertToPyTorch(t *testing.T) {
 	}
 	m := digitsModel(t)
 	mustSay(t, nil, []string{"convert", m, back, "--to", "pytorch"}, exitUsage, ".pth")
-	mustSay(t, nil, []string{"convert", m, out, "--to", "pytorch", "--disc", "zoh"}, exitUsage, "takes no other option")
+	mustSay(t, nil, []string{"convert", m, out, "--to", "pytorch", "--disc", "zoh"}, exitUsage, "accepts no other option")
 	mustSay(t, nil, []string{"convert", m, out, "--to", "onnx"}, exitUsage, "onnx")
 }
 
@@ -148,7 +148,7 @@ func TestConvertFlags(t *testing.T) {
 func TestConvertBadFlags(t *testing.T) {
 	pth, out := golden.LoadTiny(t, "postnorm").WritePth(t), filepath.Join(t.TempDir(), "m.safetensors")
 	for _, bad := range []struct{ flag, want string }{
-		{"--rate=-5", "--rate -5"}, {"--rate=NaN", "--rate NaN"}, {"--task=juggling", `--task "juggling": want one of`},
+		{"--rate=-5", "--rate -5"}, {"--rate=NaN", "--rate NaN"}, {"--task=juggling", `--task "juggling": expected one of`},
 		{"--disc=bilinear", `--disc: "bilinear": minimal S4D layers have "zoh"`}, {"--step=softplus", `--step: "softplus"`},
 	} {
 		mustSay(t, nil, []string{"convert", pth, out, bad.flag}, exitUsage, bad.want)

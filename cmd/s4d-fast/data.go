@@ -8,17 +8,17 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// dataCmd makes data sets.
+// dataCmd generates data sets.
 type dataCmd struct {
-	Listops    dataListOpsCmd    `cmd:"" help:"Make ListOps: expressions over digits, in the layout of the Long Range Arena."`
-	Pathfinder dataPathfinderCmd `cmd:"" help:"Make Pathfinder or Path-X: pictures of dashed contours, in the layout of the Long Range Arena."`
+	Listops    dataListOpsCmd    `cmd:"" help:"Generate ListOps: expressions over digits, in the layout of the Long Range Arena."`
+	Pathfinder dataPathfinderCmd `cmd:"" help:"Generate Pathfinder or Path-X: images of dashed contours, in the layout of the Long Range Arena."`
 }
 
 type dataListOpsCmd struct {
-	Out  string `help:"Folder to write. One that holds other data of this kind is refused; what the same command has made there is made again." required:"" type:"path" placeholder:"DIR"`
-	N    int    `help:"Training expressions." default:"96000"`
-	Eval int    `help:"Validation expressions, and as many for the test." default:"2000"`
-	Seed uint64 `help:"Seed." default:"1"`
+	Out  string `help:"Output folder. Files written by an earlier run of the same command are overwritten; a folder with other ListOps data is an error." required:"" type:"path" placeholder:"DIR"`
+	N    int    `help:"Number of training expressions." default:"96000"`
+	Eval int    `help:"Number of validation expressions; the test split has the same size." default:"2000"`
+	Seed uint64 `help:"Seed for the generated data." default:"1"`
 }
 
 func (c *dataListOpsCmd) Help() string {
@@ -29,14 +29,14 @@ func (c *dataListOpsCmd) Help() string {
 
 func (c *dataListOpsCmd) Run(std *streams, ctx *ctxBox) error {
 	if c.N < 1 || c.Eval < 1 {
-		return usageError(fmt.Errorf("--n %d, --eval %d: want at least 1", c.N, c.Eval))
+		return usageError(fmt.Errorf("--n %d, --eval %d: expected at least 1", c.N, c.Eval))
 	}
 	return dataError(dataset.WriteListOps(ctx, c.Out, c.N, c.Eval, c.Seed, func(path string, n int) {
 		fmt.Fprintf(std.err, "wrote %s: %d expressions\n", path, n)
 	}))
 }
 
-// dataError gives a folder that holds something else the exit code of a wrong --out.
+// dataError gives an error about a folder with other data the exit code of an invalid flag.
 func dataError(err error) error {
 	if errors.Is(err, os.ErrExist) {
 		return usageError(err)
@@ -45,10 +45,10 @@ func dataError(err error) error {
 }
 
 type dataPathfinderCmd struct {
-	Out  string `help:"Folder to write. One that holds other data of this kind is refused; what the same command has made there is made again." required:"" type:"path" placeholder:"DIR"`
-	N    int    `help:"Images." default:"200000"`
-	Size int    `help:"Pixels of a side: 32 for the task pathfinder, 128 for pathx128, 256 for pathx256." enum:"32,128,256" default:"32"`
-	Seed uint64 `help:"Seed." default:"1"`
+	Out  string `help:"Output folder. Files written by an earlier run of the same command are overwritten; a folder with other images of this size is an error." required:"" type:"path" placeholder:"DIR"`
+	N    int    `help:"Number of images." default:"200000"`
+	Size int    `help:"Image width and height in pixels: 32 for task pathfinder, 128 for pathx128, 256 for pathx256." enum:"32,128,256" default:"32"`
+	Seed uint64 `help:"Seed for the generated data." default:"1"`
 }
 
 func (c *dataPathfinderCmd) Help() string {
@@ -59,7 +59,7 @@ func (c *dataPathfinderCmd) Help() string {
 
 func (c *dataPathfinderCmd) Run(std *streams, ctx *ctxBox) error {
 	if c.N < 1 {
-		return usageError(fmt.Errorf("--n %d: want at least 1", c.N))
+		return usageError(fmt.Errorf("--n %d: expected at least 1", c.N))
 	}
 	return dataError(dataset.WritePathfinder(ctx, c.Out, c.Size, c.N, c.Seed, func(path string, images int) {
 		fmt.Fprintf(std.err, "wrote %s: %d images\n", path, images)

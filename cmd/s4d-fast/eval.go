@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,15 +19,15 @@ type evalCmd struct {
 	Model       modelFile `arg:"" help:"Model file (.safetensors) or built-in model (${models})."`
 	Task        string    `help:"Task (default: the model's): ${tasks}." placeholder:"TASK"`
 	Data        string    `help:"Folder of the data set (not for delay, which generates its own)." type:"path" placeholder:"DIR"`
-	Split       string    `help:"Split to evaluate: ${enum}." enum:"train,val,test,all" default:"val"`
+	Split       string    `help:"Split to evaluate: train, val, test or all." enum:"train,val,test,all" default:"val"`
 	Rate        float64   `help:"Sampling rate for evaluation in Hz; the rate of the recordings must be a multiple of it (default: the model's)." placeholder:"HZ"`
-	Config      string    `help:"TOML file whose [data] section overrides the task's preset. Pass a run's config.toml to use the same data." type:"path" placeholder:"FILE"`
+	Config      string    `help:"TOML file whose [data] section overrides the data settings in the model file." type:"path" placeholder:"FILE"`
 	Set         []string  `help:"Override one value, for example data.length=4000; repeatable, overrides --config." placeholder:"KEY=VALUE" sep:"none"`
 	Seed        *uint64   `help:"Seed for generated data." placeholder:"N"`
 	Batch       int       `help:"Batch size." default:"16"`
 	Threads     int       `help:"Number of worker threads (default: one per processor)." placeholder:"N"`
 	JSON        bool      `name:"json" help:"Print one JSON object instead of text."`
-	Predictions string    `help:"Write one JSON line per example to FILE: path or index, label, prediction and logits." type:"path" placeholder:"FILE"`
+	Predictions string    `help:"Write one JSON line per example to FILE: path or index, label, prediction and logits (of a regression: output and target)." type:"path" placeholder:"FILE"`
 }
 
 func (c *evalCmd) Help() string {
@@ -66,14 +67,17 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return badInput(err)
 	}
-	if c.Batch < 1 || c.Threads < 0 {
-		return usageError(fmt.Errorf("--batch %d, --threads %d: want at least 1 and 0", c.Batch, c.Threads))
+	if c.Batch < 1 {
+		return usageError(fmt.Errorf("--batch %d: expected at least 1", c.Batch))
+	}
+	if c.Threads < 0 {
+		return usageError(fmt.Errorf("--threads %d: expected at least 0", c.Threads))
 	}
 	cfg, err := c.config(m)
 	if err != nil {
 		return trainError(err)
 	}
-	stride, err := c.atRate(&cfg, m)
+	stepScale, err := c.atRate(&cfg, m)
 	if err != nil {
 		return err
 	}
@@ -85,7 +89,7 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return badInput(fmt.Errorf("%w; choose another with --split: train, val, test or all", err))
 	}
-	opt := train.EvalOptions{Info: data.Info, Batch: c.Batch, Workers: c.Threads, StepScale: stride, Context: ctx}
+	opt := train.EvalOptions{Info: data.Info, Batch: c.Batch, Workers: c.Threads, StepScale: stepScale, Context: ctx}
 	r, err := c.evaluate(m, set, opt)
 	if err != nil {
 		return trainError(err)
@@ -93,14 +97,15 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
 	return c.print(std, m, data.Info, r)
 }
 
-// config resolves the data to evaluate on: preset of the task < settings in the model file < --config < --set < flags.
+// config resolves the data settings. Later sources override earlier ones: the task's preset, the model file, --config,
+// --set, flags.
 func (c *evalCmd) config(m *model.Model) (train.Config, error) {
 	task := c.Task
 	if task == "" {
 		task = m.Meta.Task
 	}
 	if task == "" {
-		return train.Config{}, usageError(errors.New("the model names no task: say --task"))
+		return train.Config{}, usageError(errors.New("the model file states no task; set --task"))
 	}
 	cfg, err := train.ModelConfig(m, task)
 	if err == nil && c.Config != "" {
@@ -119,7 +124,7 @@ func (c *evalCmd) config(m *model.Model) (train.Config, error) {
 		return cfg, err
 	}
 	if cfg.Task != task {
-		return cfg, usageError(fmt.Errorf("task %q: %s is of task %q", task, c.Config, cfg.Task))
+		return cfg, usageError(fmt.Errorf("task %q: %s is for task %q", task, c.Config, cfg.Task))
 	}
 	if c.Data != "" {
 		cfg.Data.Dir = c.Data
@@ -130,31 +135,28 @@ func (c *evalCmd) config(m *model.Model) (train.Config, error) {
 	return cfg, checkData(cfg, c.Data)
 }
 
-// atRate sets the data's decimation so that the samples come at --rate (or the model's rate), and returns how
-// many samples of training one of them stands for.
-func (c *evalCmd) atRate(cfg *train.Config, m *model.Model) (stride float64, err error) {
-	trained, recorded := m.Meta.SampleRate, dataset.RecordedRate(cfg.Task)
-	if trained == 0 || recorded == 0 {
+// atRate sets the data's decimation so that the samples come at --rate, or at the model's rate without the flag. It
+// returns how many samples of the model's rate one of them stands for.
+func (c *evalCmd) atRate(cfg *train.Config, m *model.Model) (stepScale float64, err error) {
+	modelRate, recordedRate := m.Meta.SampleRate, dataset.RecordedRate(cfg.Task)
+	if modelRate == 0 || recordedRate == 0 {
 		if c.Rate != 0 {
-			return 0, badInput(fmt.Errorf("%s states no sample rate, so --rate cannot be related to it", c.Model))
+			return 0, badInput(fmt.Errorf("--rate %g: %s states no sampling rate", c.Rate, c.Model))
 		}
 		return 1, nil
 	}
-	wanted := c.Rate
-	if wanted == 0 {
-		wanted = trained
-	}
-	decimate := math.Round(recorded / wanted)
-	if !(decimate >= 1) || math.Abs(decimate*wanted-recorded) > 1e-6*recorded {
-		return 0, usageError(fmt.Errorf("%g Hz: task %q is recorded at %g Hz, which can only be divided by whole numbers", wanted, cfg.Task, recorded))
+	rate := cmp.Or(c.Rate, modelRate)
+	decimate := math.Round(recordedRate / rate)
+	if !(decimate >= 1) || math.Abs(decimate*rate-recordedRate) > 1e-6*recordedRate {
+		return 0, usageError(fmt.Errorf("rate %g Hz: task %q is recorded at %g Hz, expected that divided by a whole number", rate, cfg.Task, recordedRate))
 	}
 	if decimate > 1 || c.Rate != 0 {
 		cfg.Data.Decimate = int(decimate)
 	}
-	return trained / wanted, nil
+	return modelRate / rate, nil
 }
 
-// evaluate runs the model and writes the predictions, by way of a temporary name.
+// evaluate runs the model and writes the predictions.
 func (c *evalCmd) evaluate(m *model.Model, set dataset.Set, opt train.EvalOptions) (train.Result, error) {
 	if c.Predictions == "" {
 		return train.Evaluate(m, set, opt)

@@ -11,13 +11,13 @@ import (
 const (
 	exitOK       = 0
 	exitFailed   = 1 // failed at run time
-	exitUsage    = 2 // wrong flags, unknown task or key
-	exitBadInput = 3 // bad data, audio or model file
+	exitUsage    = 2 // invalid flags, unknown task or key
+	exitBadInput = 3 // invalid data, audio or model file
 	exitDiverged = 4 // training diverged
-	// 128 + signal after an interrupt: 130 (SIGINT), 143 (SIGTERM); train has then written a complete checkpoint
+	// 128 + signal after an interrupt: 130 (SIGINT), 143 (SIGTERM). train has then written a complete checkpoint.
 )
 
-// coded is an error with the exit code it calls for.
+// coded is an error with its exit code.
 type coded struct {
 	error
 	code int

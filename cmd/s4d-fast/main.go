@@ -1,7 +1,7 @@
 // Command s4d-fast trains and runs diagonal state space models.
 //
-// One file a command: flags to calls of the public packages, nothing else. Results go to stdout (JSON Lines
-// where a program may read them), logs and progress to stderr. Exit codes are in exit.go.
+// Each command has a file of its own, which maps flags to calls of the public packages. Results go to standard output,
+// as JSON Lines where programs read them; logs and progress go to standard error. exit.go lists the exit codes.
 package main
 
 import (
@@ -23,35 +23,35 @@ import (
 	"github.com/s4d-fast/s4d-fast/train"
 )
 
-// cli is the whole command line; every command has a Run method in its own file.
+// cli is the command line. Every command has a Run method.
 type cli struct {
-	Level string `help:"Kernel level to use instead of the best one available (see version)." placeholder:"LEVEL"`
+	Level string `help:"Kernel level to use (default: the best one available; see the command version)." placeholder:"LEVEL"`
 
-	ShowVersion versionFlag `name:"version" help:"Show what the command version shows."`
+	ShowVersion versionFlag `name:"version" help:"Print the version and exit."`
 
-	Train   trainCmd   `cmd:"" help:"Train a network on a task (default: delay, which makes its own data)."`
-	Sweep   sweepCmd   `cmd:"" help:"Train a grid of configurations; a table and a picture of the results."`
-	Eval    evalCmd    `cmd:"" help:"Evaluate a model on a split of a task."`
-	Stream  streamCmd  `cmd:"" help:"Run a model over audio, sample by sample, and print what it hears."`
-	Inspect inspectCmd `cmd:"" help:"Show a model file: configuration, parameters, poles, labels."`
-	Data    dataCmd    `cmd:"" help:"Make data sets."`
-	Prune   pruneCmd   `cmd:"" help:"Write a smaller model with the most active modes of every SSM."`
-	Plot    plotCmd    `cmd:"" help:"Draw what the paper's figures show."`
+	Train   trainCmd   `cmd:"" help:"Train a network on a task (default: delay, which generates its own data)."`
+	Eval    evalCmd    `cmd:"" help:"Evaluate a model on one split of a data set."`
+	Sweep   sweepCmd   `cmd:"" help:"Train a grid of configurations and write a table and a plot of the results."`
+	Stream  streamCmd  `cmd:"" help:"Run a model on streaming audio and print the recognised events."`
+	Inspect inspectCmd `cmd:"" help:"Show the configuration, parameters, poles and labels of a model."`
+	Plot    plotCmd    `cmd:"" help:"Draw plots like the figures of the paper."`
+	Prune   pruneCmd   `cmd:"" help:"Write a smaller model that keeps a share of the modes of every SSM."`
 	Convert convertCmd `cmd:"" help:"Convert a PyTorch checkpoint to a model file, or a model to a checkpoint (--to pytorch)."`
-	Bench   benchCmd   `cmd:"" help:"Measure the kernels and a training step on this machine."`
-	Version versionCmd `cmd:"" help:"Show version, processor and kernel levels."`
+	Data    dataCmd    `cmd:"" help:"Generate data sets."`
+	Bench   benchCmd   `cmd:"" help:"Benchmark the kernels and a training step on this machine."`
+	Version versionCmd `cmd:"" help:"Show the version, the processor and the kernel levels."`
 }
 
-// versionFlag is the command version as a flag.
+// versionFlag runs the command version as a flag.
 type versionFlag bool
 
-// BeforeReset is called by kong where the flag is given.
+// BeforeReset is called by kong if the flag is given.
 func (versionFlag) BeforeReset(app *kong.Kong) error {
 	defer app.Exit(exitOK)
 	return (&versionCmd{}).Run(&streams{out: app.Stdout})
 }
 
-// streams are the process's standard streams, replaced in tests.
+// streams are the standard streams of the process. Tests replace them.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
@@ -108,7 +108,7 @@ func execute(ctx context.Context, args []string, std *streams) error {
 	exited := false
 	parser, err := kong.New(&c,
 		kong.Name("s4d-fast"),
-		kong.Description("Train and run diagonal state space models (S4D, S4D-DFouT) on the processor you have."),
+		kong.Description("Train and run diagonal state space models (S4D, S4D-DFouT) on a CPU."),
 		kong.Writers(std.out, std.err),
 		kong.Exit(func(int) { exited = true }),
 		variables(),
@@ -128,7 +128,7 @@ func execute(ctx context.Context, args []string, std *streams) error {
 	if err != nil {
 		return usageError(err)
 	}
-	if parsed.Command() != "bench" || c.Level == "" { // bench takes several
+	if parsed.Command() != "bench" || c.Level == "" { // --level of bench may list several
 		if err := setLevel(c.Level); err != nil {
 			return err
 		}
@@ -137,15 +137,18 @@ func execute(ctx context.Context, args []string, std *streams) error {
 	return parsed.Run(std, log, &ctxBox{ctx}, &c)
 }
 
-// variables are what help texts list.
+// variables are the lists of names in help texts.
 func variables() kong.Vars {
-	return kong.Vars{"tasks": taskNames(), "models": strings.Join(pretrained.Names(), ", "), "sweeps": strings.Join(train.SweepPresets(), ", "), "ops": strings.Join(bench.Names(), ", ")}
+	return kong.Vars{
+		"tasks": taskNames(), "models": strings.Join(pretrained.Names(), ", "),
+		"sweeps": strings.Join(train.SweepPresets(), ", "), "ops": strings.Join(bench.Names(), ", "),
+	}
 }
 
 // ctxBox lets kong bind a context to commands.
 type ctxBox struct{ context.Context }
 
-// setLevel applies --level, or else reports an S4D_LEVEL that this machine lacks.
+// setLevel applies --level. Without the flag it returns an error if S4D_LEVEL names a level that is not available.
 func setLevel(name string) error {
 	if name == "" {
 		return usageError(vek.StartupErr())
@@ -173,8 +176,8 @@ func notifyContext() (ctx context.Context, stop func()) {
 	}
 }
 
-// orInterrupt returns what f returns, or at once when a signal comes: for work that looks at no context and leaves nothing
-// behind that would have to be cleaned up.
+// orInterrupt returns what f returns, or the cause of ctx as soon as ctx is cancelled, while f still runs. It is for
+// work that takes no context and needs no cleanup.
 func orInterrupt(ctx context.Context, f func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()

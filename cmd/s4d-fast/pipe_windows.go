@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// ignoreBrokenPipes has nothing to do: Windows has no such signal.
+// ignoreBrokenPipes does nothing: Windows has no such signal.
 func ignoreBrokenPipes() {}
 
 func isBrokenPipe(err error) bool {

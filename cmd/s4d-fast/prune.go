@@ -16,26 +16,26 @@ import (
 )
 
 type pruneCmd struct {
-	Model  modelFile `arg:"" help:"Model file (.safetensors), or the name of a built-in model (${models})."`
+	Model  modelFile `arg:"" help:"Model file (.safetensors) or built-in model (${models})."`
 	Out    string    `arg:"" help:"Model file to write (.safetensors)." type:"path"`
-	Keep   float64   `help:"Share of every SSM's modes to keep, those with the largest H∞ scores." required:"" placeholder:"SHARE"`
-	Task   string    `help:"Task to evaluate both models on (default: the model's)." placeholder:"TASK"`
-	Data   string    `help:"Folder of the task's data: says what accuracy is left on the validation split." type:"path" placeholder:"DIR"`
-	Config string    `help:"TOML file whose [data] replaces the task's preset: a run folder's config.toml repeats its data." type:"path" placeholder:"FILE"`
-	Set    []string  `help:"Replace one value, for example data.length=4000; repeatable, wins over --config." placeholder:"KEY=VALUE" sep:"none"`
+	Keep   float64   `help:"Share of the modes of every SSM to keep, above 0 and up to 1. Keeps those with the largest LAST scores (see inspect --scores)." required:"" placeholder:"SHARE"`
+	Task   string    `help:"Task for the evaluation (default: the model's)." placeholder:"TASK"`
+	Data   string    `help:"Folder of the data set. If given, prints the validation accuracy before and after pruning." type:"path" placeholder:"DIR"`
+	Config string    `help:"TOML file whose [data] section overrides the data settings in the model file." type:"path" placeholder:"FILE"`
+	Set    []string  `help:"Override one value, for example data.length=4000; repeatable, overrides --config." placeholder:"KEY=VALUE" sep:"none"`
 	JSON   bool      `name:"json" help:"Print one JSON object instead of text."`
 }
 
 func (c *pruneCmd) Help() string {
-	return `Nothing is trained again. The stream's time is that of blocks of 64 samples of noise, on one core. Both models are
-evaluated where --task, --data, --config or --set says on what.
+	return `The model is not retrained. If --task, --data, --config or --set is given, both models are evaluated on the validation
+split. The streaming time is measured on one core, with blocks of 64 samples.
 
 Examples:
   s4d-fast prune runs/fsdd/best.safetensors half.safetensors --keep 0.5 --data fsdd
-  s4d-fast prune runs/delay/best.safetensors half.safetensors --keep 0.5 --config runs/delay/config.toml`
+  s4d-fast prune runs/delay/best.safetensors half.safetensors --keep 0.5 --task delay`
 }
 
-// pruning is what prune says: of the model before and after.
+// pruning is the result of prune. Pairs are the model before and after.
 type pruning struct {
 	Modes      [2]int      `json:"modes"` // of an SSM
 	Parameters [2]int      `json:"parameters"`
@@ -48,11 +48,11 @@ type pruning struct {
 
 func (c *pruneCmd) Run(std *streams, ctx *ctxBox) error {
 	if !strings.HasSuffix(c.Out, ".safetensors") {
-		return usageError(fmt.Errorf("output %q: want a name that ends in .safetensors", c.Out))
+		return usageError(fmt.Errorf("output %q: expected a name that ends in .safetensors", c.Out))
 	}
 	if from, err := os.Stat(string(c.Model)); err == nil && !pretrained.Has(string(c.Model)) {
 		if to, err := os.Stat(c.Out); err == nil && os.SameFile(from, to) {
-			return usageError(fmt.Errorf("output %q is the model itself, whose other modes would be lost: name another file", c.Out))
+			return usageError(fmt.Errorf("output %q is the model itself, whose other modes would be lost; name another file", c.Out))
 		}
 	}
 	m, err := c.Model.load()
@@ -83,7 +83,8 @@ func (c *pruneCmd) Run(std *streams, ctx *ctxBox) error {
 	return p.print(std.out)
 }
 
-// streamTimes returns the microseconds a sample of both models' streams, taking turns; nil if they cannot stream.
+// streamTimes returns the microseconds per sample of both models' streams, measured alternately; nil if they cannot
+// stream.
 func streamTimes(models ...*model.Model) *[2]float64 {
 	const block, rounds, calls = 64, 9, 20
 	var streams [2]*recurrent.Stream
@@ -121,14 +122,14 @@ func streamTimes(models ...*model.Model) *[2]float64 {
 	return &median
 }
 
-// evaluate adds what both models reach on the validation split.
+// evaluate adds the results of both models on the validation split.
 func (c *pruneCmd) evaluate(ctx *ctxBox, p *pruning, models ...*model.Model) error {
 	e := evalCmd{Model: c.Model, Task: c.Task, Data: c.Data, Config: c.Config, Set: c.Set, Split: "val", Batch: 16}
 	cfg, err := e.config(models[0])
 	if err != nil {
 		return err
 	}
-	stride, err := e.atRate(&cfg, models[0])
+	stepScale, err := e.atRate(&cfg, models[0])
 	if err != nil {
 		return err
 	}
@@ -138,7 +139,7 @@ func (c *pruneCmd) evaluate(ctx *ctxBox, p *pruning, models ...*model.Model) err
 	}
 	var accuracy, rmse [2]float64
 	for i, m := range models {
-		r, err := train.Evaluate(m, data.Val, train.EvalOptions{Info: data.Info, Batch: e.Batch, StepScale: stride, Context: ctx})
+		r, err := train.Evaluate(m, data.Val, train.EvalOptions{Info: data.Info, Batch: e.Batch, StepScale: stepScale, Context: ctx})
 		if err != nil {
 			return err
 		}

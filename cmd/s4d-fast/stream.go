@@ -33,12 +33,12 @@ const (
 type streamCmd struct {
 	Model     modelFile `arg:"" optional:"" help:"Model file (.safetensors) or built-in model (${models}); default: digits."`
 	File      string    `arg:"" optional:"" help:"Audio file, or - for standard input (the default)."`
-	Format    string    `help:"Format of the audio: ${enum}." enum:"s16le,s16be,f32le,u8,wav" default:"wav"`
+	Format    string    `help:"Format of the audio: wav, or raw samples as s16le, s16be, f32le or u8." enum:"s16le,s16be,f32le,u8,wav" default:"wav"`
 	Rate      *int      `help:"Sampling rate of raw audio in Hz (default: the model's). A WAV file states its own." placeholder:"HZ"`
 	Resample  bool      `help:"Resample the audio to the model's rate (band-limited), and mix several channels down to one." xor:"rates"`
 	AdaptRate bool      `help:"Instead of resampling, scale the model's SSM steps to the rate of the audio." xor:"rates"`
 	Live      bool      `help:"Never block the source: drop audio if more than one second is waiting."`
-	Emit      string    `help:"Lines to print: ${enum}." enum:"events,frames" default:"events"`
+	Emit      string    `help:"Lines to print: events or frames." enum:"events,frames" default:"events"`
 	Hop       *int      `help:"Samples per frame (default: 0.1 s)." placeholder:"N"`
 	Window    *float64  `help:"Seconds of audio per output (default: ${window}; with --emit frames: 0, all audio so far). Higher: more precision, less recall of short words." placeholder:"S"`
 

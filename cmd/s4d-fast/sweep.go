@@ -12,20 +12,22 @@ import (
 
 type sweepCmd struct {
 	Task    string   `arg:"" help:"Task: ${tasks}."`
-	Data    string   `help:"Folder of the data set (delay makes its own)." type:"path" placeholder:"DIR"`
-	Config  string   `help:"TOML file whose values replace the task's preset." type:"path" placeholder:"FILE"`
-	Preset  string   `help:"One of the paper's ablations: ${sweeps}; --set replaces its values." placeholder:"NAME"`
-	Set     []string `help:"A value, or several to sweep over: ssm.init=lin,dfout; keys joined by + take the same: ssm.dt_min+ssm.dt_max=0.001,0.01. Repeatable." placeholder:"KEY=VALUE,..." sep:"none"`
-	Seeds   int      `help:"Runs of every combination, with seeds from 1 on." default:"1"`
-	Out     string   `help:"Folder of the runs and of sweep.csv and sweep.png; started again, a sweep goes on." required:"" type:"path" placeholder:"DIR"`
-	Threads int      `help:"Worker threads (default: one per processor)." placeholder:"N"`
+	Data    string   `help:"Folder of the data set (not for delay, which generates its own)." type:"path" placeholder:"DIR"`
+	Config  string   `help:"TOML file whose values override the task's preset." type:"path" placeholder:"FILE"`
+	Preset  string   `help:"Ablation of the paper: ${sweeps}. --set overrides its values." placeholder:"NAME"`
+	Set     []string `help:"One value, or several to sweep over: ssm.init=lin,dfout. Keys joined by + get the same value: ssm.dt_min+ssm.dt_max=0.001,0.01. Repeatable." placeholder:"KEY=VALUE,..." sep:"none"`
+	Seeds   int      `help:"Number of runs per combination, with seeds 1, 2, …." default:"1"`
+	Out     string   `help:"Folder for the runs, sweep.csv and sweep.png. Run the same command again to resume." required:"" type:"path" placeholder:"DIR"`
+	Threads int      `help:"Number of worker threads (default: one per processor)." placeholder:"N"`
 }
 
 func (c *sweepCmd) Help() string {
-	return `The picture shows the last swept key that is a number, a curve for each combination of the others.
+	return `The plot has the last numeric swept key on the x axis, and one curve per combination of the other keys.
 
-Presets: step is Figure 4, where Δ and ξ take the same values; step-max Figures 6 and 8; kernel-length and ssm-layers
-Figure 5.
+Presets:
+  step                         Figure 4 (same values for Δ and ξ)
+  kernel-length, ssm-layers    Figure 5
+  step-max                     Figures 6 and 8
 
 Examples:
   s4d-fast sweep delay --preset step --out runs/figure4
@@ -73,7 +75,7 @@ func (c *sweepCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	}
 	rows, err := s.Run(ctx)
 	if errors.Is(err, train.ErrInterrupted) {
-		fmt.Fprintf(std.err, "stopped in run %d; the same command goes on\n", len(rows)+1)
+		fmt.Fprintf(std.err, "stopped in run %d; run the same command again to resume\n", len(rows)+1)
 	}
 	if err != nil {
 		return trainError(err)

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/term"
 )
 
-// terminal returns the process's own streams.
+// terminal returns the standard streams of the process.
 func terminal() streams {
 	return streams{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,

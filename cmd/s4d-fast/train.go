@@ -16,19 +16,21 @@ import (
 )
 
 type trainCmd struct {
-	Task    string   `arg:"" optional:"" help:"Task: ${tasks} (default: that of the run or configuration, else delay)."`
-	Data    string   `help:"Folder of the data set (delay makes its own)." type:"path" placeholder:"DIR"`
-	Config  string   `help:"TOML file whose values replace the task's preset." type:"path" placeholder:"FILE"`
-	Set     []string `help:"Replace one value, for example ssm.init=lin; repeatable, wins over --config." placeholder:"KEY=VALUE" sep:"none"`
+	Task    string   `arg:"" optional:"" help:"Task: ${tasks} (default: the task in --config or of the resumed run, otherwise delay)."`
+	Data    string   `help:"Folder of the data set (not for delay, which generates its own)." type:"path" placeholder:"DIR"`
+	Config  string   `help:"TOML file whose values override the task's preset." type:"path" placeholder:"FILE"`
+	Set     []string `help:"Override one value, for example ssm.init=lin; repeatable, overrides --config." placeholder:"KEY=VALUE" sep:"none"`
 	Out     string   `help:"Run folder (default: runs/TASK, or runs/TASK-2, …)." type:"path" placeholder:"DIR"`
-	Resume  bool     `help:"Go on with the interrupted run in --out."`
-	Seed    *uint64  `help:"Seed of weights, shuffling, dropout and made-up data." placeholder:"N"`
-	Threads int      `help:"Worker threads (default: one per processor)." placeholder:"N"`
+	Resume  bool     `help:"Resume the interrupted run in --out."`
+	Seed    *uint64  `help:"Seed for initial weights, shuffling, dropout and generated data." placeholder:"N"`
+	Threads int      `help:"Number of worker threads (default: one per processor)." placeholder:"N"`
 }
 
 func (c *trainCmd) Help() string {
-	return `The run folder gets config.toml (every value that was used), metrics.jsonl, best.safetensors and last/, from
-which --resume goes on to the same bits. Ctrl-C stops at the next step and saves.
+	return `Writes config.toml (all values used), metrics.jsonl, best.safetensors and last/ to the run folder. --resume continues from
+last/, with bit-identical results. Ctrl-C stops training at the next step and saves a checkpoint.
+
+docs/configuration.md lists the keys of --config and --set.
 
 Examples:
   s4d-fast train
@@ -61,7 +63,7 @@ func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	}
 	err = t.Fit(ctx)
 	if errors.Is(err, train.ErrInterrupted) {
-		fmt.Fprintf(std.err, "stopped after step %d; go on with: s4d-fast train %s --out %s --resume\n", t.Step(), cfg.Task, t.Dir())
+		fmt.Fprintf(std.err, "stopped after step %d; resume with: s4d-fast train %s --out %s --resume\n", t.Step(), cfg.Task, t.Dir())
 	}
 	if err != nil {
 		return trainError(err)
@@ -69,7 +71,8 @@ func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	return c.finish(std, t)
 }
 
-// config resolves defaults < preset (or the run to resume) < --config < --set < flags.
+// config resolves the configuration. Later sources override earlier ones: defaults, preset (or the run to resume),
+// --config, --set, flags.
 func (c *trainCmd) config() (train.Config, error) {
 	text, err := c.configText()
 	if err != nil {
@@ -88,7 +91,7 @@ func (c *trainCmd) config() (train.Config, error) {
 		}
 	}
 	if c.Task != "" && cfg.Task != c.Task {
-		return cfg, usageError(fmt.Errorf("task %q: the configuration is of task %q", c.Task, cfg.Task))
+		return cfg, usageError(fmt.Errorf("task %q: the configuration is for task %q", c.Task, cfg.Task))
 	}
 	cfg.Out = c.Out
 	if c.Data != "" {
@@ -125,12 +128,12 @@ func (c *trainCmd) configText() ([]byte, error) {
 	return text, usageError(err)
 }
 
-// start returns what --config and --set build upon: the run to resume, or the preset of the task, which may be
-// named by the configuration alone.
+// start returns the configuration that --config and --set override: that of the run to resume, or the preset of the
+// task, which --config may name.
 func (c *trainCmd) start(text []byte) (train.Config, error) {
 	if c.Resume {
 		if c.Out == "" {
-			return train.Config{}, usageError(errors.New("--resume needs --out: the folder of the run"))
+			return train.Config{}, usageError(errors.New("--resume requires --out, the folder of the run"))
 		}
 		return train.LoadRun(c.Out)
 	}
@@ -152,7 +155,7 @@ func (c *trainCmd) start(text []byte) (train.Config, error) {
 	return train.Preset(task)
 }
 
-// finish prints the result in a sentence and draws the picture of a delay run.
+// finish prints the result and draws the plot of a delay run.
 func (c *trainCmd) finish(std *streams, t *train.Trainer) error {
 	best := t.Best()
 	if best == nil {
@@ -185,8 +188,7 @@ func (c *trainCmd) finish(std *streams, t *train.Trainer) error {
 	return nil
 }
 
-// trainError gives an error of package train its exit code: the configuration is the user's line, anything that
-// New cannot read is bad input.
+// trainError gives an error of package train its exit code.
 func trainError(err error) error {
 	switch {
 	case errors.Is(err, train.ErrInterrupted), errors.Is(err, train.ErrDiverged):
@@ -199,7 +201,7 @@ func trainError(err error) error {
 	return err
 }
 
-// loading tells on a terminal how many recordings have been read.
+// loading returns a function that prints on a terminal how many recordings have been read.
 func loading(w io.Writer) func(done, total int) {
 	return func(done, total int) {
 		switch {

@@ -12,7 +12,7 @@ import (
 )
 
 type versionCmd struct {
-	Levels bool `help:"Print only the kernel levels available here, weakest first."`
+	Levels bool `help:"Print only the available kernel levels, slowest first."`
 }
 
 func (c *versionCmd) Run(std *streams) error {
@@ -31,7 +31,7 @@ func (c *versionCmd) Run(std *streams) error {
 	return nil
 }
 
-// version is the module's version, or the revision it was built from.
+// version returns the module's version, or the revision that it was built from.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -55,7 +55,7 @@ func version() string {
 	return info.Main.Version
 }
 
-// caches lists the sizes of a core's caches, nearest first.
+// caches lists the sizes of a core's caches, smallest first.
 func caches() string {
 	c := cpuid.CPU.Cache
 	var known []string
@@ -70,7 +70,7 @@ func caches() string {
 	return strings.Join(known, ", ")
 }
 
-// processor names the machine's processor.
+// processor returns the name of the machine's processor.
 func processor() string {
 	if cpuid.CPU.BrandName == "" {
 		return "unknown processor"

@@ -20,11 +20,11 @@ var ops = []Op{
 		512, 1024, 2048, 4096, 8192, 16384, 32768,
 		3<<8, 3<<9, 3<<10, 3<<11, 3<<12, 3<<13,
 		5<<7, 5<<8, 5<<9, 5<<10, 5<<11, 5<<12)},
-	{"conv", "row", each(convOf, 256, 512, 1024, 2048, 4096, 8192, 16384)},
-	{"vandermonde", "kernels of all H channels", []workload{vandermondeOf(128, 32, 1024)}},
-	{"gemm", "product", []workload{gemmOf(256, 1024, 128), gemmOf(512, 1024, 256)}},
+	{"conv", "output row", each(convOf, 256, 512, 1024, 2048, 4096, 8192, 16384)},
+	{"vandermonde", "set of kernels, one per channel (H)", []workload{vandermondeOf(128, 32, 1024)}},
+	{"gemm", "matrix product", []workload{gemmOf(256, 1024, 128), gemmOf(512, 1024, 256)}},
 	{"step", "sample of all H channels, in blocks of L samples", []workload{stepOf(128, 32, 1024)}},
-	{"train", "step", []workload{trainOf(shape{h: 128, modes: 32, length: 1024, batch: 16, layers: 6})}},
+	{"train", "training step", []workload{trainOf(shape{h: 128, modes: 32, length: 1024, batch: 16, layers: 6})}},
 }
 
 // Names lists the operations' names.
