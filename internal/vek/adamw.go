@@ -2,13 +2,14 @@ package vek
 
 import "math"
 
-// AdamWParams are one update's factors; Correction1 = 1 − β1ᵗ, Correction2 = 1 − β2ᵗ. They are float64 since what a
-// moment gains a step, 1 − β2 = 10⁻³, would carry the rounding of 0.999 to float32 as 1.3·10⁻⁵ of itself.
+// AdamWParams are the factors of one update. Correction1 = 1 − β1ᵗ and Correction2 = 1 − β2ᵗ. They
+// are float64: rounding β2 = 0.999 to float32 would change 1 − β2 by 1.3·10⁻⁵ of itself.
 type AdamWParams struct {
 	LR, WeightDecay, Beta1, Beta2, Eps, Correction1, Correction2 float64
 }
 
-// AdamW makes one update of p with gradient g and running moments m, v (docs/maths.md §4.1):
+// AdamW updates p with gradient g and moments m, v (docs/maths.md §4.1; Loshchilov and Hutter,
+// arXiv 1711.05101):
 //
 //	m = β1·m + (1−β1)·g,  v = β2·v + (1−β2)·g²
 //	p = p·(1 − lr·wd) − lr/c1 · m/(√v/√c2 + eps)
@@ -20,8 +21,9 @@ func AdamW(p, m, v, g []float32, h AdamWParams) {
 		float32(h.LR/h.Correction1), float32(1/math.Sqrt(h.Correction2)), float32(h.Eps))
 }
 
-// new1 and new2 are what the gradient and its square weigh in the moments: β·m = m − (1−β)·m needs no second constant,
-// whose rounding would not match. keep = 1 − lr·wd, step = lr/c1, root = 1/√c2.
+// new1 = 1 − β1 and new2 = 1 − β2 are the weights of the gradient and of its square. β·m is
+// computed as m − (1−β)·m, since a second constant β would be rounded differently. keep = 1 −
+// lr·wd, step = lr/c1, root = 1/√c2.
 func adamWGeneric(p, m, v, g []float32, new1, new2, keep, step, root, eps float32) {
 	m, v, g = m[:len(p)], v[:len(p)], g[:len(p)]
 	for i, d := range g {

@@ -15,7 +15,7 @@ var step3 = vek.AdamWParams{
 	Correction1: 1 - 0.9*0.9*0.9, Correction2: 1 - 0.999*0.999*0.999,
 }
 
-// adamW's inputs are p, m, v, which it updates, and g.
+// The inputs of adamW are p, m and v, which it updates, and g.
 var adamW = vektest.Pointwise{
 	Outs: 3, Ins: 4, Updates: true, ULP: 8, Floor: 0x1p-126,
 	Run: func(out, in [][]float32) { vek.AdamW(out[0], out[1], out[2], in[3], step3) },
@@ -38,7 +38,7 @@ var adamW = vektest.Pointwise{
 func TestAdamW(t *testing.T) { adamW.Test(t) }
 func FuzzAdamW(f *testing.F) { adamW.Fuzz(f) }
 
-// torchAdamW is one update as PyTorch's documentation of AdamW writes it.
+// torchAdamW is one update by the formulas of PyTorch's documentation of AdamW.
 func torchAdamW(p, m, v, g float64, h vek.AdamWParams) (p1, m1, v1 float64) {
 	p *= 1 - h.LR*h.WeightDecay
 	m = h.Beta1*m + (1-h.Beta1)*g
@@ -66,14 +66,14 @@ func TestAdamWCases(t *testing.T) {
 			p1, m1, v1 := torchAdamW(float64(test.p), float64(test.m), float64(test.v), float64(test.g), step3)
 			for i, want := range []float64{p1, m1, v1} {
 				if got := []float32{p[0], m[0], v[0]}[i]; !(vektest.ULPs(got, want, want) <= 8) {
-					t.Errorf("%s: output %d is %v, want %v", test.name, i, got, want)
+					t.Errorf("%s: output %d is %v, expected %v", test.name, i, got, want)
 				}
 			}
 		}
 	})
 }
 
-// Twenty steps with their own corrections end where float64's twenty end.
+// Twenty steps, each with its corrections, give the result of twenty steps in float64.
 func TestAdamWRun(t *testing.T) {
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 		h := step3
@@ -90,7 +90,7 @@ func TestAdamWRun(t *testing.T) {
 		}
 		for i := range p {
 			if math.Abs(float64(p[i])-want[i]) > 2e-6 {
-				t.Errorf("p[%d] = %v, want %v", i, p[i], want[i])
+				t.Errorf("p[%d] = %v, expected %v", i, p[i], want[i])
 			}
 		}
 	})

@@ -8,7 +8,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
 )
 
-// benchElements benchmarks f at every level; it treats n elements a call.
+// benchElements benchmarks f at every level. A call processes n elements.
 func benchElements(b *testing.B, name string, n int, f func()) {
 	vektest.BenchEachLevel(b, name, func(b *testing.B) {
 		b.ReportAllocs()
@@ -19,7 +19,7 @@ func benchElements(b *testing.B, name string, n int, f func()) {
 	})
 }
 
-const benchLen = 1024 // fits the first cache
+const benchLen = 1024 // fits in the L1 cache
 
 func benchUnary(b *testing.B, f func(dst, x []float32)) {
 	dst, x := make([]float32, benchLen), normals(generator(1), benchLen)
@@ -62,7 +62,7 @@ func BenchmarkAdamW(b *testing.B) {
 	benchUnary(b, func(_, g []float32) { vek.AdamW(p, m, v, g, step3) })
 }
 
-// A tile of a training step: its rows lie an odd number of cache lines apart.
+// A tile of a training step. Its rows are an odd number of cache lines apart.
 func benchTile(seed uint64) vek.Matrix {
 	const rows, cols, stride = 128, 256, 65 * 16
 	data := normals(generator(seed), rows*stride)
@@ -89,7 +89,8 @@ func BenchmarkLayerNormGrad(b *testing.B) {
 	})
 }
 
-// An element is one mode's step. A faded signal must not be slower than noise: that would be denormal numbers.
+// An element is one step of one mode. If a decayed signal is slower than noise, the kernel computes
+// with denormal numbers.
 func BenchmarkSSMBlock(b *testing.B) {
 	const h, m = 128, 32
 	for _, n := range []int{1, 64} {
@@ -104,7 +105,7 @@ func BenchmarkSSMBlock(b *testing.B) {
 	}
 }
 
-// The three products of a linear layer on a tile, and the sizes that libraries are compared at.
+// The three products of a linear layer on a tile, and the sizes at which libraries are compared.
 func BenchmarkGemm(b *testing.B) {
 	for _, p := range []product{
 		{m: 256, n: 256, k: 128}, {m: 128, n: 256, k: 256, transA: true}, {m: 256, n: 128, k: 256, transB: true},

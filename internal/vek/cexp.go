@@ -2,16 +2,17 @@ package vek
 
 import "math"
 
-// CExp sets d = exp(re + i·im), im in radians, with errors below 2 ulp of the larger component for |im| ≤ 10⁴. Beyond,
-// the angle loses about 10⁻¹⁶·|im| radians, and beyond 4·10⁶, where neighbouring floats are half a radian apart, it is
-// arbitrary. Sizes are those of Exp. d may be re + i·im.
+// CExp sets d = exp(re + i·im), im in radians, with errors below 2 ulp of the larger component for
+// |im| ≤ 10⁴. For larger |im| the error of the angle is about 10⁻¹⁶·|im| radians. Above 4·10⁶,
+// where neighbouring floats are half a radian apart, the angle is arbitrary. The modulus is that of
+// Exp. d may be re + i·im.
 func CExp(dRe, dIm, re, im []float32) {
 	sameLen("CExp", len(dRe), dIm, re, im)
 	cexp(dRe, dIm, re, im)
 }
 
-// CExpTurns sets d = exp(re + 2πi·turns), with errors below 2 ulp of the larger component for |turns| ≤ 2⁴⁰: what is
-// whole of a turn is taken off in float64. dRe may be re.
+// CExpTurns sets d = exp(re + 2πi·turns), with errors below 2 ulp of the larger component for
+// |turns| ≤ 2⁴⁰. Whole turns are subtracted in float64. dRe may be re.
 func CExpTurns(dRe, dIm, re []float32, turns []float64) {
 	sameLen("CExpTurns", len(dRe), dIm, re)
 	if len(turns) != len(dRe) {
@@ -37,13 +38,14 @@ func cexpTurnsGeneric(dRe, dIm, re []float32, turns []float64) {
 	}
 }
 
-// expRotated returns the parts of exp(x), turned by so many quarters.
+// expRotated returns exp(x)·e^{i·angle}·i^quarter.
 func expRotated(x float32, quarters float64) (re, im float32) {
 	n := quarters + magic
 	angle := (quarters - (n - magic)) * (math.Pi / 2)
 	s := angle * angle
 	cos, sin := 1+float64(s*(-0.5+float64(s*cosPoly(s)))), angle+float64(angle*float64(s*sinPoly(s)))
-	// Branches on the quarter would be mispredicted: odd ones exchange the parts, and the next bit is a sign.
+	// No branches on the quarter, which would be mispredicted: the lowest bit exchanges the parts,
+	// the next is a sign.
 	quarter, c, d := math.Float64bits(n), math.Float64bits(cos), math.Float64bits(sin)
 	exchanged := (c ^ d) & -(quarter & 1)
 	cos = math.Float64frombits(c ^ exchanged ^ (quarter+1)&2<<62)
@@ -57,8 +59,8 @@ func expRotated(x float32, quarters float64) (re, im float32) {
 	return float32(size * cos), float32(size * sin)
 }
 
-// sinPoly is (sin θ/θ − 1)/θ² and cosPoly (cos θ − 1 + θ²/2)/θ⁴ of s = θ², θ up to π/4, with errors of
-// sine and cosine below 4e-9 and 1e-10.
+// sinPoly is (sin θ/θ − 1)/θ² and cosPoly (cos θ − 1 + θ²/2)/θ⁴ of s = θ², θ up to π/4, with errors
+// of sine and cosine below 4e-9 and 1e-10.
 func sinPoly(s float64) float64 { return sinC0 + float64(s*(sinC1+float64(s*sinC2))) }
 
 func cosPoly(s float64) float64 { return cosC0 + float64(s*(cosC1+float64(s*cosC2))) }

@@ -10,7 +10,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
 )
 
-// checkCExp compares with exp(x)·z, |z| = 1: below 2 ulp of the larger component, and 0 for sizes below 2⁻¹²⁶.
+// checkCExp compares with exp(x)·z, |z| = 1. The error is below 2 ulp of the larger component; a
+// modulus below 2⁻¹²⁶ is 0.
 func checkCExp(t *testing.T, re, im, x float32, z complex128) {
 	t.Helper()
 	size := math.Exp(float64(x))
@@ -19,17 +20,17 @@ func checkCExp(t *testing.T, re, im, x float32, z complex128) {
 	if re == 0 && im == 0 && size < 0x1.0001p-126 {
 		return
 	}
-	if float64(x) > 88.7228 { // infinite, or close to it
+	if float64(x) > 88.7228 { // infinite or nearly so
 		return
 	}
 	for part, got := range map[float32]float64{re: real(want), im: imag(want)} {
 		if e := vektest.ULPs(part, got, scale); !(e <= 2) {
-			t.Fatalf("exp(%v)·%v = %v + %vi, want %v: off by %.3g ulp", x, z, re, im, want, e)
+			t.Fatalf("exp(%v)·%v = %v + %vi, expected %v: off by %.3g ulp", x, z, re, im, want, e)
 		}
 	}
 }
 
-// turned returns e^{2πi·turns}, reduced exactly.
+// turned returns e^{2πi·turns}; turns are reduced exactly.
 func turned(turns float64) complex128 {
 	turns -= math.RoundToEven(turns)
 	quarters := math.Round(4 * turns)
@@ -80,7 +81,7 @@ func TestCExp(t *testing.T) {
 	})
 }
 
-// Angles around every multiple of an eighth of a turn, where quarters change and parts vanish.
+// Angles around every multiple of an eighth of a turn, where the quarter changes or a part is 0.
 func TestCExpQuarters(t *testing.T) {
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 		const n = 13000
@@ -101,7 +102,8 @@ func TestCExpQuarters(t *testing.T) {
 	})
 }
 
-// Sizes at the ends are those of Exp; NaN and angles that are no numbers give NaN; large angles stay on the circle.
+// At the ends of the range the modulus is that of Exp. NaN in either part gives NaN. Large angles
+// stay on the circle.
 func TestCExpEnds(t *testing.T) {
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 		nan, inf := float32(math.NaN()), float32(math.Inf(1))

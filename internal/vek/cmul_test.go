@@ -8,7 +8,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
 )
 
-// Split vectors: the inputs are a and b, each (re, im), after d where it is updated; aliases join whole vectors.
+// Split vectors: the inputs are a and b, each (re, im), after d if it is updated. Aliases join
+// whole vectors.
 var (
 	cmul = vektest.Pointwise{
 		Outs: 2, Ins: 4, ULP: 2, Alias: [][]int{{0, 1}, {2, 3}},
@@ -44,7 +45,7 @@ func TestCMul(t *testing.T)        { cmul.Test(t) }
 func TestCMulConj(t *testing.T)    { cmulConj.Test(t) }
 func TestCMulConjAdd(t *testing.T) { cmulConjAdd.Test(t) }
 
-// A state is turned in place.
+// The product with a rotation in place.
 func TestCMulConjAddInPlace(t *testing.T) {
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 		const n = 37

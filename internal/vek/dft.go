@@ -1,9 +1,10 @@
 package vek
 
-// maxDFT is the longest transform by definition.
+// maxDFT is the length of the longest transform that is computed by its definition.
 const maxDFT = 40
 
-// FFTRoots fills roots with exp(−2πi·j/n) for j < n = len(roots)/2, (re, im) pairs rounded once.
+// FFTRoots fills roots with exp(−2πi·j/n) for j < n = len(roots)/2, as (re, im) pairs, each rounded
+// once.
 func FFTRoots(roots []float32) {
 	n := len(roots) / 2
 	for j := range n {
@@ -12,8 +13,8 @@ func FFTRoots(roots []float32) {
 	}
 }
 
-// DFT transforms n = len(re) ≤ 40 numbers in place by definition, in natural order: for lengths too short for the
-// passes. roots is FFTRoots' table.
+// DFT transforms n = len(re) ≤ 40 numbers in place by the definition, in natural order. It serves
+// lengths that are too short for the passes. roots is filled by FFTRoots.
 func DFT(re, im, roots []float32) {
 	if len(re) > maxDFT || len(im) != len(re) || len(roots) != 2*len(re) {
 		panic("vek: DFT: lengths differ, or more than 40")

@@ -5,7 +5,7 @@ import "fmt"
 // Embed sets column t of x [channels][len(ids)] to row ids[t] of table [tokens][channels].
 func Embed(x, table Matrix, ids []int32) {
 	checkEmbed("Embed", x, table, ids)
-	whole, t := x.Rows&^7, 0 // squares of eight by eight, then the channels and the tokens that are left
+	whole, t := x.Rows&^7, 0 // squares of 8 × 8, then the remaining channels and tokens
 	for ; t+8 <= len(ids); t += 8 {
 		embed(x.Data[t:], x.Stride, table.Data, table.Stride, ids[t:t+8], whole)
 	}
@@ -17,7 +17,8 @@ func Embed(x, table Matrix, ids []int32) {
 	}
 }
 
-// EmbedGrad adds column t of dx [channels][len(ids)] to row ids[t] of dtable [tokens][channels], in the order of t.
+// EmbedGrad adds column t of dx [channels][len(ids)] to row ids[t] of dtable [tokens][channels], in
+// the order of t.
 func EmbedGrad(dtable, dx Matrix, ids []int32) {
 	checkEmbed("EmbedGrad", dx, dtable, ids)
 	whole, t := dx.Rows&^7, 0
@@ -45,7 +46,7 @@ func checkEmbed(name string, x, table Matrix, ids []int32) {
 	}
 }
 
-// The assembly takes eight tokens and a multiple of eight channels.
+// The assembly works on eight tokens and a multiple of eight channels.
 func embedGeneric(x []float32, xStride int, table []float32, tableStride int, ids []int32, channels int) {
 	for h := range channels {
 		row := x[h*xStride:][:len(ids)]

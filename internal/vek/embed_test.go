@@ -29,7 +29,7 @@ func (e embedCase) check(t *testing.T, c *vektest.Call, r *rand.Rand) {
 	for h := range e.channels {
 		for i, id := range ids {
 			if got, want := out.Row(h)[i], table.Row(int(id))[h]; got != want {
-				t.Fatalf("Embed %+v: channel %d of token %d is %v, want %v", e, h, i, got, want)
+				t.Fatalf("Embed %+v: channel %d of token %d is %v, expected %v", e, h, i, got, want)
 			}
 		}
 	}
@@ -38,7 +38,7 @@ func (e embedCase) check(t *testing.T, c *vektest.Call, r *rand.Rand) {
 	if !c.Do(func() { vek.EmbedGrad(sum, grad, ids) }) {
 		t.Fatalf("EmbedGrad %+v", e)
 	}
-	for i, id := range ids { // in their order, so that the sums agree to the bit
+	for i, id := range ids { // in the order of tokens, so that the sums have the same bits
 		for h := range e.channels {
 			table.Row(int(id))[h] += dx.Row(h)[i]
 		}

@@ -8,14 +8,15 @@ func Exp(dst, x []float32) {
 	exp(dst, x)
 }
 
-// Sigmoid sets dst = 1/(1 + exp(−x)) with an error below 3 ulp; results below 2⁻¹²⁶ are 0. dst may be x.
+// Sigmoid sets dst = 1/(1 + exp(−x)) with an error below 3 ulp; results below 2⁻¹²⁶ are 0. dst may
+// be x.
 func Sigmoid(dst, x []float32) {
 	sameLen("Sigmoid", len(dst), x)
 	sigmoid(dst, x)
 }
 
-// exp(x) = 2ⁿ·2ᶠ with n + f = x/ln 2 and |f| ≤ 1/2. A scalar processor works as fast in float64, where n + f needs no
-// care. The steps are small enough to be inlined into the loops:
+// exp(x) = 2ⁿ·2ᶠ with n + f = x/ln 2 and |f| ≤ 1/2. Scalar code is as fast in float64, where the
+// rounding of n + f does not matter. The steps are small enough to be inlined into the loops:
 //
 //	n, f := exp2Split(float64(x * log2e))
 //	e := exp2Join(n, exp2Poly(f))
@@ -23,8 +24,8 @@ const (
 	log2e = 1.44269504088896340735992468100189214
 	magic = 3 << 51 // x + magic rounds x to an integer, |x| < 2⁵¹
 
-	expMax = 88.72283  // exp of more overflows
-	expMin = -87.33654 // exp of less is below 2⁻¹²⁶
+	expMax = 88.72283  // exp(x) overflows for larger x
+	expMin = -87.33654 // exp(x) < 2⁻¹²⁶ for smaller x
 )
 
 // exp2Split returns n + magic and f.
@@ -33,15 +34,15 @@ func exp2Split(x float64) (n, f float64) {
 	return n, x - (n - magic)
 }
 
-// exp2Poly returns 2ᶠ with the least maximal relative error of a polynomial of its degree, 1.9e-9. It
-// takes pairs of terms at once: a long chain of products would leave the processor waiting.
+// exp2Poly returns 2ᶠ with the least maximal relative error of a polynomial of its degree, 1.9e-9.
+// It evaluates pairs of terms, which shortens the chain of dependent products.
 func exp2Poly(f float64) float64 {
 	s := f * f
 	high := (exp2C4 + float64(exp2C5*f)) + float64(exp2C6*s)
 	return (exp2C0 + float64(exp2C1*f)) + float64(s*((exp2C2+float64(exp2C3*f))+float64(s*high)))
 }
 
-// exp2Join returns 2ⁿ·p: the low bits of n + magic are n, and go to p's exponent.
+// exp2Join returns 2ⁿ·p. The low bits of n + magic are n, which is added to p's exponent.
 func exp2Join(n, p float64) float64 {
 	return math.Float64frombits(math.Float64bits(p) + math.Float64bits(n)<<52)
 }
@@ -68,7 +69,8 @@ func expBeyond(x float32) float32 {
 	return x
 }
 
-// σ(x) = 1/(1 + exp(−x)) does not overflow in float64, nor does its error grow on either side of 0.
+// σ(x) = 1/(1 + exp(−x)) does not overflow in float64, and its relative error is small on both
+// sides of 0.
 func sigmoidGeneric(dst, x []float32) {
 	x = x[:len(dst)]
 	for i, v := range x {

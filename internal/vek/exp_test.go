@@ -9,8 +9,9 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
 )
 
-// The bounds are those of the doc comments, which leave room for vectors of float32; plain Go stays below 1 ulp. A floor allows for 0 in place of numbers below
-// 2⁻¹²⁶ and, for GELU, of results below −13.
+// The bounds are those of the doc comments, which allow for vectors of float32. Plain Go stays
+// below 1 ulp. A floor allows 0 in place of numbers below 2⁻¹²⁶ and, for GELU, of results for x ≤
+// −13.
 var (
 	exp = vektest.Pointwise{
 		Ins: 1, Alias: [][]int{{0}}, ULP: 2, Floor: 0x1p-126,
@@ -74,7 +75,7 @@ func FuzzGELUSlope(f *testing.F) { geluSlope.Fuzz(f) }
 func FuzzGLU(f *testing.F)       { glu.Fuzz(f) }
 func FuzzGLUGrad(f *testing.F)   { gluGrad.Fuzz(f) }
 
-// broad draws numbers of sizes from 1e-4 to about 100.
+// broad draws numbers of magnitudes from 1e-4 to about 100.
 func broad(r *rand.Rand, _ int) float32 {
 	return float32(r.NormFloat64() * math.Pow(10, -4+5.5*r.Float64()))
 }
@@ -98,7 +99,8 @@ func gelu64(x float64) float64 {
 	return x * phi(x)
 }
 
-// sweep returns arguments of both signs over all binades, denser between 2⁻⁸ and 2⁸, and the special ones.
+// sweep returns arguments of both signs in all binades, more between 2⁻⁸ and 2⁸, and the special
+// values.
 func sweep() []float32 {
 	var x []float32
 	r := generator(7)
@@ -149,7 +151,7 @@ func TestFunctionsOnTheWholeLine(t *testing.T) {
 				for i, v := range x {
 					want := test.want(float64(v))
 					if e := vektest.ULPs(got[i], want, test.size(float64(v))); !(e <= test.ulp) && !(math.Abs(float64(got[i])-want) <= test.floor) {
-						t.Fatalf("x = %v: got %v, want %v: %.3g ulp, want ≤ %g", v, got[i], want, e, test.ulp)
+						t.Fatalf("x = %v: got %v, expected %v: %.3g ulp, want ≤ %g", v, got[i], want, e, test.ulp)
 					}
 				}
 			})
@@ -157,7 +159,7 @@ func TestFunctionsOnTheWholeLine(t *testing.T) {
 	}
 }
 
-// The slopes are those of the functions: central differences in float64.
+// The slopes are the derivatives of the functions, by central differences in float64.
 func TestSlopesAgainstDifferences(t *testing.T) {
 	const h = 1e-5
 	slope := func(f func(float64) float64, x float64) float64 { return (f(x+h) - f(x-h)) / (2 * h) }
@@ -172,7 +174,7 @@ func TestSlopesAgainstDifferences(t *testing.T) {
 				"GLUGrad db": {float64(db[0]), 2 * slope(func(b float64) float64 { return 1.5 * logistic(b) }, float64(x))},
 			} {
 				if math.Abs(pair[0]-pair[1]) > 1e-6 {
-					t.Errorf("%s at %v: got %v, want %v", name, x, pair[0], pair[1])
+					t.Errorf("%s at %v: got %v, expected %v", name, x, pair[0], pair[1])
 				}
 			}
 		}

@@ -1,15 +1,16 @@
 package vek
 
-// FFTLanes is the number of interleaved transforms that the passes work on side by side.
+// FFTLanes is the number of interleaved transforms that the passes compute in parallel.
 //
-// A transform of length n = 16·m sees its data as m vectors of 16 lanes: element 16j+r is lane r of vector j.
-// Passes transform over j, every lane by itself and all lanes with the same twiddles; a last stage then multiplies
-// by w_n^{rk} and transforms over the lanes:
+// The data of a transform of length n = 16·m are m vectors of 16 lanes: element 16j+r is lane r of
+// vector j. The passes transform each lane over j, with the same twiddles for all lanes. A last
+// stage multiplies by w_n^{rk} and transforms over the lanes (docs/maths.md §9.1):
 //
 //	X[k + m·p] = Σ_r w_16^{rp} · w_n^{rk} · Σ_j w_m^{jk} x[16j+r],   w_N = exp(−2πi/N).
 //
-// Forward passes decimate in frequency, inverse passes decimate in time and undo them from last to first, so that
-// nothing is ever reordered; an inverse returns n times the input. All work is in place on split data.
+// Forward passes decimate in frequency. Inverse passes decimate in time and undo them from the last
+// to the first, so nothing is reordered. An inverse returns n times the input. All passes work in
+// place on split data.
 const FFTLanes = 16
 
 // lanes is one vector.
@@ -18,9 +19,9 @@ type lanes = [FFTLanes]float32
 // vector returns vector i of x.
 func vector(x []float32, i int) *lanes { return (*lanes)(x[i*FFTLanes:]) }
 
-// FFTForward runs one forward pass of radix 2 (q = 1 only), 3, 4, 5 or 8 over every block of radix·q vectors: a
-// radix-point transform of the vectors q apart, output k of vector j times w^{jk}, w = exp(−2πi/(radix·q)).
-// tw holds the twiddles as FFTTwiddles fills them; where q = 1 they are all 1.
+// FFTForward runs one forward pass of radix 2 (q = 1 only), 3, 4, 5 or 8 over every block of
+// radix·q vectors. It transforms the radix vectors j, j+q, … for each j < q, and multiplies output
+// k by w^{jk}, w = exp(−2πi/(radix·q)). FFTTwiddles fills tw; for q = 1 all twiddles are 1.
 func FFTForward(radix int, re, im, tw []float32, q int) {
 	checkFFT("FFTForward", radix, re, im, tw, q)
 	for len(re) > 0 {
@@ -49,8 +50,8 @@ func fftForward(radix int, re, im, tw []float32, q, from, count int) {
 	}
 }
 
-// FFTInverse runs the pass that undoes FFTForward's (up to the factor radix): every vector's product with the
-// conjugate twiddles, then the transform with the opposite sign.
+// FFTInverse runs the pass that undoes FFTForward's (up to the factor radix): it multiplies by the
+// conjugate twiddles and transforms with the opposite sign.
 func FFTInverse(radix int, re, im, tw []float32, q int) {
 	checkFFT("FFTInverse", radix, re, im, tw, q)
 	for len(re) > 0 {
@@ -79,7 +80,8 @@ func fftInverse(radix int, re, im, tw []float32, q, from, count int) {
 	}
 }
 
-// fftRun cuts a pass over n floats: a call takes whole blocks of run floats, or count of one block's q butterflies.
+// fftRun cuts a pass over n floats. A call processes whole blocks of run floats, or count of one
+// block's q butterflies.
 func fftRun(radix, n, q int) (run, count int) {
 	block := radix * q * FFTLanes
 	if block > longestRun {
@@ -88,8 +90,8 @@ func fftRun(radix, n, q int) (run, count int) {
 	return min(n, longestRun/block*block), q
 }
 
-// FFTForwardHalf is FFTForward of radix 4 or 8 over a single block whose lower half is x and whose upper half is zero.
-// x may be the lower half of re and im.
+// FFTForwardHalf is FFTForward of radix 4 or 8 over a single block whose lower half is x and whose
+// upper half is zero. x may be the lower half of re and im.
 func FFTForwardHalf(radix int, re, im, xRe, xIm, tw []float32, q int) {
 	checkFFTHalf("FFTForwardHalf", radix, re, im, xRe, xIm, tw, q)
 	_, count := fftRun(radix, len(re), q)
@@ -102,8 +104,8 @@ func FFTForwardHalf(radix int, re, im, xRe, xIm, tw []float32, q int) {
 	}
 }
 
-// FFTInverseHalf is FFTInverse of radix 4 or 8 over a single block of whose result only the lower half is wanted, and
-// written to y, which may be the lower half of re and im; re and im are used up.
+// FFTInverseHalf is FFTInverse of radix 4 or 8 over a single block. It writes only the lower half
+// of the result, to y. y may be the lower half of re and im, which are overwritten.
 func FFTInverseHalf(radix int, yRe, yIm, re, im, tw []float32, q int) {
 	checkFFTHalf("FFTInverseHalf", radix, re, im, yRe, yIm, tw, q)
 	_, count := fftRun(radix, len(re), q)
@@ -123,7 +125,7 @@ func checkFFT(name string, radix int, re, im, tw []float32, q int) {
 	case q < 1 || radix == 2 && q > 1:
 		panic("vek: " + name + ": q must be at least 1, and 1 for radix 2")
 	case len(re) != len(im) || len(re)%(radix*q*FFTLanes) != 0:
-		panic("vek: " + name + ": data is no whole number of blocks")
+		panic("vek: " + name + ": data is not a whole number of blocks")
 	case len(tw) < 2*(radix-1)*q:
 		panic("vek: " + name + ": twiddles too short")
 	}
@@ -132,7 +134,7 @@ func checkFFT(name string, radix int, re, im, tw []float32, q int) {
 func checkFFTHalf(name string, radix int, re, im, xRe, xIm, tw []float32, q int) {
 	checkFFT(name, radix, re, im, tw, q)
 	if radix != 4 && radix != 8 || len(re) != radix*q*FFTLanes || len(xRe) != len(re)/2 || len(xIm) != len(re)/2 {
-		panic("vek: " + name + ": want a single block of radix 4 or 8, and half of it")
+		panic("vek: " + name + ": expected a single block of radix 4 or 8, and half of it")
 	}
 }
 

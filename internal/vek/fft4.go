@@ -22,12 +22,12 @@ func fftForward4Generic(re, im, tw []float32, q, from, count int) {
 	}
 }
 
-// quarters returns the four vectors of x that a radix-4 butterfly at vector i joins.
+// quarters returns the four vectors of x of a radix-4 butterfly at vector i.
 func quarters(x []float32, i, q int) (a, b, c, d *lanes) {
 	return vector(x, i), vector(x, i+q), vector(x, i+2*q), vector(x, i+3*q)
 }
 
-// The same with x_0 and x_1 in x and x_2 = x_3 = 0.
+// As fftForward4, with x_0 and x_1 in x and x_2 = x_3 = 0.
 func fftForward4HalfGeneric(re, im, xRe, xIm, tw []float32, q, from, count int) {
 	for j := from; j < from+count; j++ {
 		w := (*[6]float32)(tw[6*j:])
@@ -45,7 +45,7 @@ func fftForward4HalfGeneric(re, im, xRe, xIm, tw []float32, q, from, count int) 
 	}
 }
 
-// The pass with q = 1: no twiddles.
+// The pass with q = 1 has no twiddles.
 func fftForward4LastGeneric(re, im, _ []float32, _, _, _ int) {
 	for at := 0; at < len(re)/FFTLanes; at += 4 {
 		ar, br, cr, dr := quarters(re, at, 1)
@@ -88,7 +88,7 @@ func fftInverse4Generic(re, im, tw []float32, q, from, count int) {
 	}
 }
 
-// The same, writing only y_0 and y_1, to y.
+// As fftInverse4, but writes y_0 and y_1 only, to y.
 func fftInverse4HalfGeneric(yRe, yIm, re, im, tw []float32, q, from, count int) {
 	for j := from; j < from+count; j++ {
 		w := (*[6]float32)(tw[6*j:])
@@ -107,7 +107,7 @@ func fftInverse4HalfGeneric(yRe, yIm, re, im, tw []float32, q, from, count int) 
 	}
 }
 
-// The inverse pass with q = 1: no twiddles.
+// The inverse pass with q = 1 has no twiddles.
 func fftInverse4FirstGeneric(re, im, _ []float32, _, _, _ int) {
 	for at := 0; at < len(re)/FFTLanes; at += 4 {
 		ar, br, cr, dr := quarters(re, at, 1)

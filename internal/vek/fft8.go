@@ -1,16 +1,16 @@
 package vek
 
-// cos π/4, the only constant of the 8-point transform.
+// cos π/4, the constant of the 8-point transform.
 const half8 = 0.707106781186547524400844362104849039
 
-// eighths is the eight vectors of x that a radix-8 butterfly at vector i joins.
+// eighths returns the eight vectors of x of a radix-8 butterfly at vector i.
 func eighths(x []float32, i, q int) (a, b, c, d, e, f, g, h *lanes) {
 	return vector(x, i), vector(x, i+q), vector(x, i+2*q), vector(x, i+3*q),
 		vector(x, i+4*q), vector(x, i+5*q), vector(x, i+6*q), vector(x, i+7*q)
 }
 
-// y_k = w^{jk} Σ_m x_m w_8^{mk}: the even outputs are a 4-point transform of x_m + x_{m+4}, the odd ones of
-// (x_m − x_{m+4})·w_8^m.
+// y_k = w^{jk} Σ_m x_m w_8^{mk}. The even outputs are a 4-point transform of x_m + x_{m+4}, the odd
+// ones one of (x_m − x_{m+4})·w_8^m.
 func fftForward8Generic(re, im, tw []float32, q, from, count int) {
 	for at := 0; at < len(re)/FFTLanes; at += 8 * q {
 		for j := from; j < from+count; j++ {
@@ -48,7 +48,7 @@ func fftForward8Generic(re, im, tw []float32, q, from, count int) {
 	}
 }
 
-// The same with x_0 … x_3 in x and x_4 … x_7 = 0.
+// As fftForward8, with x_0 … x_3 in x and x_4 … x_7 = 0.
 func fftForward8HalfGeneric(re, im, xRe, xIm, tw []float32, q, from, count int) {
 	for j := from; j < from+count; j++ {
 		w := (*[14]float32)(tw[14*j:])
@@ -78,7 +78,8 @@ func fftForward8HalfGeneric(re, im, xRe, xIm, tw []float32, q, from, count int) 
 	}
 }
 
-// y_m = Σ_k conj(w^{jk}) x_k w_8^{−mk} = A_m + w_8^{−m}·B_m, A and B the 4-point transforms of the even and odd inputs.
+// y_m = Σ_k conj(w^{jk}) x_k w_8^{−mk} = A_m + w_8^{−m}·B_m, where A and B are the 4-point
+// transforms of the even and odd inputs.
 func fftInverse8Generic(re, im, tw []float32, q, from, count int) {
 	for at := 0; at < len(re)/FFTLanes; at += 8 * q {
 		for j := from; j < from+count; j++ {
@@ -116,7 +117,7 @@ func fftInverse8Generic(re, im, tw []float32, q, from, count int) {
 	}
 }
 
-// The same, writing only y_0 … y_3, to y.
+// As fftInverse8, but writes y_0 … y_3 only, to y.
 func fftInverse8HalfGeneric(yRe, yIm, re, im, tw []float32, q, from, count int) {
 	for j := from; j < from+count; j++ {
 		w := (*[14]float32)(tw[14*j:])

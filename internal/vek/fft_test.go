@@ -18,7 +18,8 @@ func complexes(re, im []float32) []complex128 {
 	return z
 }
 
-// closeTo fails t where an element differs from the truth by more than the rounding of a few levels of sums.
+// closeTo fails t if an element differs from the truth by more than the rounding of a few levels of
+// sums.
 func closeTo(t *testing.T, what string, re, im []float32, want []complex128) {
 	t.Helper()
 	scale := 0.0
@@ -27,7 +28,7 @@ func closeTo(t *testing.T, what string, re, im []float32, want []complex128) {
 	}
 	for i, v := range complexes(re, im) {
 		if e := cmplx.Abs(v - want[i]); !(e <= 6*vektest.Epsilon*scale) {
-			t.Errorf("%s: [%d] = %v, want %v ± %.3g", what, i, v, want[i], 6*vektest.Epsilon*scale)
+			t.Errorf("%s: [%d] = %v, expected %v ± %.3g", what, i, v, want[i], 6*vektest.Epsilon*scale)
 			return
 		}
 	}
@@ -36,14 +37,14 @@ func closeTo(t *testing.T, what string, re, im []float32, want []complex128) {
 func TestFFTPasses(t *testing.T) {
 	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
 		for _, p := range passes() {
-			if p.q <= 3 || p.blocks == 1 { // FuzzFFT's seeds have all of them
+			if p.q <= 3 || p.blocks == 1 { // the seeds of FuzzFFT have all of them
 				p.check(t, c, generator(1))
 			}
 		}
 	})
 }
 
-// Passes that are so long that they are cut.
+// Passes long enough to be cut.
 func TestFFTLongPasses(t *testing.T) {
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 		c := vektest.NewCall(t)
@@ -68,7 +69,7 @@ func TestFFTLanes(t *testing.T) {
 	})
 }
 
-// checkLanesMul: the inverse stage of a product is the inverse stage after the product.
+// checkLanesMul compares the inverse stage with a product to the inverse stage after the product.
 func checkLanesMul(t *testing.T, c *vektest.Call, x, y, tw []float32) {
 	t.Helper()
 	n := len(x)
@@ -118,7 +119,7 @@ func TestDFT(t *testing.T) {
 	})
 }
 
-// Twiddles are rounded once, and angles that mirror each other have the same bits.
+// Twiddles are rounded once. Symmetric angles have the same bits.
 func TestFFTTwiddles(t *testing.T) {
 	for _, c := range [][2]int{{2, 8}, {3, 16}, {4, 512}, {5, 64}, {8, 300}} {
 		radix, q := c[0], c[1]
@@ -130,7 +131,7 @@ func TestFFTTwiddles(t *testing.T) {
 				want := root(j*k, radix*q)
 				for part, v := range []float64{real(want), imag(want)} {
 					if e := math.Abs(float64(tw[at+part]) - v); e > 0.5001*vektest.ULP(v)+1e-15 {
-						t.Fatalf("radix %d q=%d: w^%d part %d = %v, want %v", radix, q, j*k, part, tw[at+part], v)
+						t.Fatalf("radix %d q=%d: w^%d part %d = %v, expected %v", radix, q, j*k, part, tw[at+part], v)
 					}
 				}
 			}

@@ -1,6 +1,6 @@
 package vek
 
-// cos π/8 and sin π/8; with half8 all constants of the 16-point transform.
+// cos π/8 and sin π/8, the constants of the 16-point transform beside half8.
 const (
 	cos16 = 0.923879532511286756128183189396788287
 	sin16 = 0.382683432365089771728459984030398866
@@ -13,12 +13,12 @@ var lanes16 = [3][6]float32{
 	{sin16, -cos16, -half8, -half8, -cos16, sin16},
 }
 
-// FFTGroup is the number of vectors that the stage over the lanes treats together.
+// FFTGroup is the number of vectors in a group of the stage over the lanes.
 const FFTGroup = 4
 
-// FFTForwardLanes is the forward transform's last stage: the product with tw (FFTLaneTwiddles), then a 16-point
-// transform over the lanes of every vector. Output k + 4h (k, h < 4) of vector g of a group of t ≤ 4 vectors becomes
-// element (h·t + g)·4 + k of the group.
+// FFTForwardLanes is the last stage of a forward transform: it multiplies by tw (FFTLaneTwiddles)
+// and computes a 16-point transform over the lanes of every vector. Output k + 4h (k, h < 4) of
+// vector g of a group of t ≤ 4 vectors becomes element (h·t + g)·4 + k of the group.
 func FFTForwardLanes(re, im, tw []float32) {
 	checkFFTLanes("FFTForwardLanes", re, im, tw)
 	for len(re) > longestRun {
@@ -28,7 +28,8 @@ func FFTForwardLanes(re, im, tw []float32) {
 	fftForwardLanes(re, im, tw)
 }
 
-// FFTInverseLanes is the inverse transform's first stage; it undoes FFTForwardLanes (up to the factor 16).
+// FFTInverseLanes is the first stage of an inverse transform. It undoes FFTForwardLanes (up to the
+// factor 16).
 func FFTInverseLanes(re, im, tw []float32) {
 	checkFFTLanes("FFTInverseLanes", re, im, tw)
 	for len(re) > longestRun {
@@ -38,8 +39,8 @@ func FFTInverseLanes(re, im, tw []float32) {
 	fftInverseLanes(re, im, tw)
 }
 
-// FFTInverseLanesMul is FFTInverseLanes of the product with k, or with k's conjugate: one pass over memory instead of
-// two.
+// FFTInverseLanesMul is FFTInverseLanes of the product with k, or with k's conjugate, in one pass
+// over memory.
 func FFTInverseLanesMul(re, im, kRe, kIm, tw []float32, conj bool) {
 	checkFFTLanes("FFTInverseLanesMul", re, im, tw)
 	if len(kRe) != len(re) || len(kIm) != len(re) {
@@ -58,7 +59,7 @@ func FFTInverseLanesMul(re, im, kRe, kIm, tw []float32, conj bool) {
 
 func checkFFTLanes(name string, re, im, tw []float32) {
 	if len(re) != len(im) || len(re)%FFTLanes != 0 || len(tw) < 2*len(re) {
-		panic("vek: " + name + ": data is no whole number of vectors, or twiddles too short")
+		panic("vek: " + name + ": data is not a whole number of vectors, or twiddles too short")
 	}
 }
 
@@ -130,7 +131,8 @@ func fftInverseLanesMulConjGeneric(re, im, kRe, kIm, tw []float32) {
 	fftInverseLanesGeneric(re, im, tw)
 }
 
-// The forward stage backwards: x_{l+4s} = conj(w_n^{…}) Σ_k i^{sk} · conj(w_16^{lk}) · Σ_h i^{lh} X_{k+4h}.
+// The inverse of the forward stage: x_{l+4s} = conj(w_n^{…}) Σ_k i^{sk} · conj(w_16^{lk}) · Σ_h
+// i^{lh} X_{k+4h}.
 func fftInverseLanesGeneric(re, im, tw []float32) {
 	var xr, xi group
 	for len(re) > 0 {
@@ -150,7 +152,7 @@ func fftInverseLanesGeneric(re, im, tw []float32) {
 	}
 }
 
-// lanesInverse undoes lanesForward.
+// lanesInverse is the inverse of lanesForward.
 func lanesInverse(yr, yi, xr, xi, wr, wi *lanes) {
 	var tr, ti lanes // at 4k + l
 	for k := range 4 {

@@ -8,7 +8,7 @@ const (
 	sin5b = 0.587785252292473129168705954639072769 // sin 4π/5
 )
 
-// y_0 = x_0 + x_1, y_1 = x_0 − x_1; its own inverse up to the factor 2.
+// y_0 = x_0 + x_1, y_1 = x_0 − x_1. The pass is its own inverse up to the factor 2.
 func fft2Generic(re, im, _ []float32, _, _, _ int) {
 	for at := 0; at < len(re)/FFTLanes; at += 2 {
 		ar, br, ai, bi := vector(re, at), vector(re, at+1), vector(im, at), vector(im, at+1)
@@ -109,7 +109,7 @@ func fftInverse5Generic(re, im, tw []float32, q, from, count int) {
 	}
 }
 
-// fifths returns the five vectors of x that a radix-5 butterfly at vector i joins.
+// fifths returns the five vectors of x of a radix-5 butterfly at vector i.
 func fifths(x []float32, i, q int) (a, b, c, d, e *lanes) {
 	return vector(x, i), vector(x, i+q), vector(x, i+2*q), vector(x, i+3*q), vector(x, i+4*q)
 }

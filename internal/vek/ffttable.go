@@ -2,8 +2,8 @@ package vek
 
 import "math"
 
-// FFTTwiddles fills the table of one pass: for each j < q the radix−1 numbers w^{jk}, k ≥ 1, as (re, im) pairs,
-// w = exp(−2πi/(radix·q)); 2·(radix−1)·q floats, each rounded once.
+// FFTTwiddles fills the table of one pass with w = exp(−2πi/(radix·q)): for each j < q the radix−1
+// numbers w^{jk}, k ≥ 1, as (re, im) pairs. These are 2·(radix−1)·q floats, each rounded once.
 func FFTTwiddles(tw []float32, radix, q int) {
 	n := radix * q
 	for j := range q {
@@ -15,9 +15,9 @@ func FFTTwiddles(tw []float32, radix, q int) {
 	}
 }
 
-// FFTLaneTwiddles fills the table of the stage over the lanes: for vector g, where frequency order[g] of the
-// m = len(order) vectors' transform stands, w_n^{r·order[g]} for r < 16, n = 16·m, real parts before imaginary
-// ones; 32·m floats, each rounded once.
+// FFTLaneTwiddles fills the table of the stage over the lanes. Vector g has frequency order[g] of
+// the transform over m = len(order) vectors. Its twiddles are w_n^{r·order[g]} for r < 16, n =
+// 16·m: 16 real parts, then 16 imaginary ones. These are 32·m floats, each rounded once.
 func FFTLaneTwiddles(tw []float32, order []int) {
 	n := FFTLanes * len(order)
 	for g, k := range order {

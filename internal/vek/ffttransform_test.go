@@ -14,7 +14,7 @@ import (
 
 const lanes = vek.FFTLanes
 
-// root is exp(−2πi·j/n) in float64, its angle reduced to a turn.
+// root returns exp(−2πi·j/n) in float64, with the angle reduced to one turn.
 func root(j, n int) complex128 {
 	if all, ok := roots.Load(n); ok {
 		return all.([]complex128)[j%n]
@@ -27,7 +27,7 @@ func root(j, n int) complex128 {
 	return all[j%n]
 }
 
-var roots sync.Map // of every n that was asked for
+var roots sync.Map // by n
 
 // complexSum is a sum of complex terms.
 type complexSum struct{ re, im near }
@@ -79,7 +79,7 @@ func (p pass) run(re, im, tw []float32) {
 	}
 }
 
-// truth is the pass by its definition, term by term.
+// truth computes the pass by its definition, term by term.
 func (p pass) truth(re, im []float32) []complexSum {
 	out := make([]complexSum, len(re))
 	for i := range out {
@@ -88,7 +88,7 @@ func (p pass) truth(re, im []float32) []complexSum {
 		for m := range p.radix {
 			at := ((block*p.radix+m)*p.q+j)*lanes + lane
 			w := root(j*k, p.radix*p.q) * root(m*k, p.radix)
-			if p.inverse { // k is the output of the transform back, m the input with its twiddle
+			if p.inverse { // k is the output of the inverse transform, m the input with its twiddle
 				w = cmplx.Conj(root(j*m, p.radix*p.q) * root(m*k, p.radix))
 			}
 			if !p.half || p.inverse || m < p.radix/2 {
@@ -120,14 +120,14 @@ func (p pass) check(t *testing.T, c *vektest.Call, r *rand.Rand) {
 	checkComplex(t, gotRe, gotIm, want, "%v", p)
 	if p.half {
 		gotRe, gotIm = p.apart(c, re, im)
-		checkComplex(t, gotRe, gotIm, want, "%v, from or to other arrays", p)
+		checkComplex(t, gotRe, gotIm, want, "%v, between other arrays", p)
 	}
 	if t.Failed() {
 		t.FailNow()
 	}
 }
 
-// apart runs a half pass whose shorter arrays lie elsewhere.
+// apart runs a half pass whose shorter arrays are not part of the longer ones.
 func (p pass) apart(c *vektest.Call, re, im []float32) (gotRe, gotIm []float32) {
 	c.Again()
 	half, tw := len(re)/2, c.In(p.twiddles())
@@ -163,7 +163,8 @@ func passes() []pass {
 	return all
 }
 
-// transform is a full one of length 16·m: passes with these radices, then the stage over the lanes.
+// transform is a full transform of length 16·m: passes with these radices, then the stage over the
+// lanes.
 type transform struct {
 	radices []int
 	m       int
@@ -208,7 +209,8 @@ func (x transform) inverse(re, im []float32) {
 	}
 }
 
-// place returns where frequency order[g] + m·p lies after a forward transform: in a group of four vectors.
+// place returns the index of frequency order[g] + m·p after a forward transform, which permutes
+// groups of vectors.
 func (x transform) place(g, p int) int {
 	first := g / vek.FFTGroup * vek.FFTGroup
 	t := min(vek.FFTGroup, x.m-first)
@@ -252,7 +254,7 @@ func TestFFTTransform(t *testing.T) {
 				norm, e = norm+sq(complexAt(re, im, l)), e+sq(complexAt(gotRe, gotIm, l)/complex(float64(n), 0)-complexAt(re, im, l))
 			}
 			if e = math.Sqrt(e / norm); !(e < 4e-7) {
-				t.Errorf("radices %v: relative error %.3g there and back", x.radices, e)
+				t.Errorf("radices %v: relative error %.3g forward and back", x.radices, e)
 			}
 		}
 	})
@@ -260,7 +262,8 @@ func TestFFTTransform(t *testing.T) {
 
 func sq(z complex128) float64 { return real(z)*real(z) + imag(z)*imag(z) }
 
-// checkLanes compares the stage over the lanes with its definition, both ways, and with a product.
+// checkLanes compares the stage over the lanes with its definition: forward, inverse, and with a
+// product.
 func checkLanes(t *testing.T, c *vektest.Call, r *rand.Rand, m int) {
 	t.Helper()
 	x := transform{m: m, order: r.Perm(m), lanesTw: make([]float32, 2*lanes*m)}
@@ -289,7 +292,7 @@ func checkLanes(t *testing.T, c *vektest.Call, r *rand.Rand, m int) {
 
 func FuzzFFT(f *testing.F) {
 	all := passes()
-	for i := range all { // every pass, and all places in turn
+	for i := range all { // every pass and every placement
 		f.Add(uint64(i), uint16(i), uint8(i))
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, which uint16, place uint8) {
@@ -305,7 +308,7 @@ func FuzzFFT(f *testing.F) {
 func BenchmarkFFT(b *testing.B) {
 	x := newTransform(8, 8)
 	n := lanes * x.m
-	re, im := make([]float32, n), make([]float32, n) // stay zero, whose bits do not grow
+	re, im := make([]float32, n), make([]float32, n) // stay zero
 	for _, p := range []pass{{radix: 8, q: 8}, {radix: 8, q: 8, inverse: true}, {radix: 4, q: 16}} {
 		tw := p.twiddles()
 		name := fmt.Sprintf("n=%d/radix=%d/q=%d/inverse=%v", n, p.radix, p.q, p.inverse)

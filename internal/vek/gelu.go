@@ -2,28 +2,30 @@ package vek
 
 import "math"
 
-// GELU sets dst = x·Φ(x), Φ the standard normal distribution function (the exact form, no tanh). The error is below
-// 4 ulp of the result on the whole line; results of x ≤ −13 are 0. dst may be x.
+// GELU sets dst = x·Φ(x), where Φ is the standard normal distribution function (the exact form,
+// without tanh; Hendrycks and Gimpel, arXiv 1606.08415). The error is below 4 ulp of the result for
+// all x. Results for x ≤ −13 are 0. dst may be x.
 func GELU(dst, x []float32) {
 	sameLen("GELU", len(dst), x)
 	gelu(dst, x)
 }
 
-// GELUGrad sets dx = dy·(Φ(x) + x·φ(x)), φ the normal density; the slope at x ≤ −13 counts as 0.
+// GELUGrad sets dx = dy·(Φ(x) + x·φ(x)), where φ is the normal density. The slope for x ≤ −13 is 0.
 // The error is below 4 ulp of dy·(Φ(x) + |x|·φ(x)). dx may be x or dy.
 func GELUGrad(dx, x, dy []float32) {
 	sameLen("GELUGrad", len(dx), x, dy)
 	geluGrad(dx, x, dy)
 }
 
-// geluMax is where the line ends: beyond, Φ(−|x|) is below 2⁻¹²⁶.
+// geluMax is the limit of |x|, beyond which Φ(−|x|) < 2⁻¹²⁶.
 const geluMax = 13
 
 const invSqrt2Pi = 0.398942280401432677939946059934381868
 
-// tailRatio returns R(a) = (1 − Φ(a))·exp(a²/2), 0 ≤ a ≤ 13, with a relative error below 5e-9, by the
-// polynomial of one of 16 pieces. Four pieces divide each octave of a + 1: the piece is in the last two bits
-// of its exponent and the first two of its mantissa, which are 12 … 15 in [1, 2) and 0 … 11 after it.
+// tailRatio returns R(a) = (1 − Φ(a))·exp(a²/2), 0 ≤ a ≤ 13, with a relative error below 5e-9, by
+// the polynomial of one of 16 pieces, four per octave of a + 1. The number of the piece is the last
+// two bits of its exponent and the first two of its mantissa: 12 … 15 in [1, 2), and 0 … 11 from 2
+// on.
 func tailRatio(a float64) float64 {
 	p := &tailPieces[(math.Float64bits(a+1)>>50+4)&15]
 	d := a - p[0]
@@ -32,8 +34,8 @@ func tailRatio(a float64) float64 {
 	return (p[1] + float64(p[2]*d)) + float64(s*((p[3]+float64(p[4]*d))+float64(s*high)))
 }
 
-// With a = |x| and Q = 1 − Φ(a), x·Φ(x) = max(x, 0) − a·Q on both sides of 0. Signs are as good as random, so there is
-// no branch on them.
+// With a = |x| and Q = 1 − Φ(a), x·Φ(x) = max(x, 0) − a·Q on both sides of 0. There is no branch on
+// the sign, which would be mispredicted.
 func geluGeneric(dst, x []float32) {
 	x = x[:len(dst)]
 	for i, v := range x {
@@ -48,7 +50,7 @@ func geluGeneric(dst, x []float32) {
 	}
 }
 
-// Φ(x) + x·φ(x) is 1 + w for x ≥ 0 and −w for x < 0, with w = a·φ(a) − Q.
+// Φ(x) + x·φ(x) = 1 + w for x ≥ 0 and −w for x < 0, with w = a·φ(a) − Q.
 func geluGradGeneric(dx, x, dy []float32) {
 	x, dy = x[:len(dx)], dy[:len(dx)]
 	for i, v := range x {
@@ -64,8 +66,8 @@ func geluGradGeneric(dx, x, dy []float32) {
 	}
 }
 
-// GELUSlope sets y = x·Φ(x) and slope to its derivative, Φ(x) + x·φ(x), in one pass; both with the errors of GELU and
-// GELUGrad. y or slope may be x.
+// GELUSlope sets y = x·Φ(x) and slope to its derivative Φ(x) + x·φ(x) in one pass, with the errors
+// of GELU and GELUGrad. y or slope may be x.
 func GELUSlope(y, slope, x []float32) {
 	sameLen("GELUSlope", len(y), slope, x)
 	geluSlope(y, slope, x)

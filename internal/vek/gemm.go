@@ -9,7 +9,8 @@ const (
 	gemmMC         = 64
 )
 
-// GemmScratch returns the floats of scratch that Gemm and GemmBias need for an m×n result and an inner length of k.
+// GemmScratch returns the length of scratch that Gemm and GemmBias need for an m×n result and an
+// inner length of k.
 func GemmScratch(m, n, k int) int {
 	kc := min(k, gemmKC)
 	return max((roundUp(min(m, gemmMC), gemmMR)+roundUp(min(n, gemmNC), gemmNR))*kc, gemmVectorScratch(m, n, k))
@@ -17,19 +18,20 @@ func GemmScratch(m, n, k int) int {
 
 func roundUp(n, m int) int { return (n + m - 1) / m * m }
 
-// gemmMode says what becomes of a product.
+// gemmMode selects what is done with a product.
 type gemmMode int
 
 const (
 	gemmSet   gemmMode = iota // c = A·B
 	gemmAdd                   // c += A·B
-	gemmBias                  // c = A·B + bias, a value a row
-	gemmFlush                 // c = A·B, 0 where that is a denormal number
+	gemmBias                  // c = A·B + bias, one value per row
+	gemmFlush                 // c = A·B, with 0 for denormal numbers
 )
 
-// Gemm sets c = A·B, or adds to it when acc; A is m×k (a, or its transpose when transA), B is k×n. Every element of
-// c is summed over k in an order that k alone decides: c may be computed by blocks of rows or columns with the same
-// bits. c may not overlap a or b.
+// Gemm sets c = A·B, or adds A·B to c if acc. A is m×k: a, or its transpose if transA. B is k×n: b,
+// or its transpose if transB. The order of the sum over k depends on k alone, so c may be computed
+// by blocks of rows or columns with the same bits. c must not overlap a or b. scratch has
+// GemmScratch(m, n, k) floats.
 func Gemm(c, a, b Matrix, transA, transB, acc bool, scratch []float32) {
 	m, n, k := checkGemm("Gemm", c, a, b, transA, transB, scratch)
 	mode := gemmSet
@@ -39,22 +41,25 @@ func Gemm(c, a, b Matrix, transA, transB, acc bool, scratch []float32) {
 	gemm(c, a, b, transA, transB, mode, nil, scratch, m, n, k, nil)
 }
 
-// GemmBias sets c = a·b + bias, one value for each row of c: the position-wise linear layer. For the rest it is Gemm.
+// GemmBias sets c = a·b + bias, with one bias per row of c: the position-wise linear layer.
+// Otherwise it is Gemm.
 func GemmBias(c, a, b Matrix, bias, scratch []float32) {
 	m, n, k := checkGemm("GemmBias", c, a, b, false, false, scratch)
 	sameLen("GemmBias", m, bias)
 	gemm(c, a, b, false, false, gemmBias, bias, scratch, m, n, k, nil)
 }
 
-// Weights is a matrix that is laid out once, as products with many others want it: a linear layer's. It is immutable, and takes three
-// times the matrix's memory: products with few columns want it turned.
+// Weights is a matrix that is packed once for many products, as that of a linear layer. It is
+// immutable. It takes three times the memory of the matrix, because products with few columns need
+// it transposed.
 type Weights struct {
 	Matrix
 	level         isa
 	rows, columns []float32 // panels, of the level
 }
 
-// NewWeights lays out a, which must not change afterwards, for the level in use; at another, Weights are no quicker than a.
+// NewWeights packs a, which must not change afterwards, for the level in use. At another level
+// Weights are as fast as a.
 func NewWeights(a Matrix) *Weights {
 	a.check("NewWeights")
 	w := &Weights{Matrix: a}
@@ -62,7 +67,7 @@ func NewWeights(a Matrix) *Weights {
 	return w
 }
 
-// GemmBias is GemmBias(c, w.Matrix, b, bias, scratch), to the bit.
+// GemmBias has the bits of GemmBias(c, w.Matrix, b, bias, scratch).
 func (w *Weights) GemmBias(c, b Matrix, bias, scratch []float32) {
 	m, n, k := checkGemm("GemmBias", c, w.Matrix, b, false, false, scratch)
 	sameLen("GemmBias", m, bias)
@@ -85,13 +90,14 @@ func checkGemm(name string, c, a, b Matrix, transA, transB bool, scratch []float
 	a.check(name)
 	b.check(name)
 	if need := GemmScratch(m, n, k); len(scratch) < need {
-		panic(fmt.Sprintf("vek: %s: scratch of %d floats, want %d", name, len(scratch), need))
+		panic(fmt.Sprintf("vek: %s: scratch of %d floats, expected %d", name, len(scratch), need))
 	}
 	return m, n, k
 }
 
-// Blocks of k, rows and columns that stay in the caches: a product of panels adds its sum over up to gemmKC elements
-// of k to c. Panels are padded with zeros to gemmMR rows and gemmNR columns.
+// The sizes of blocks of k, rows and columns, which stay in the caches. A product of panels adds
+// its sum over up to gemmKC elements of k to c. Panels are padded with zeros to gemmMR rows and
+// gemmNR columns.
 func gemmGeneric(c, a, b Matrix, transA, transB bool, mode gemmMode, bias, scratch []float32, m, n, k int) {
 	for i := range m {
 		row := c.Row(i)
@@ -136,7 +142,8 @@ func addTile(c Matrix, i, j, rows, cols int, t *[gemmMR * gemmNR]float32) {
 	}
 }
 
-// packPanels lays out width-wide panels, inner index slow. alongRows: the inner index runs over m's rows.
+// packPanels packs m into panels of width elements per inner index. alongRows says that the inner
+// index runs over m's rows.
 func packPanels(dst []float32, m Matrix, alongRows bool, p0, kc, x0, nx, width int) {
 	for x := 0; x < nx; x += width {
 		w := min(width, nx-x)
@@ -148,7 +155,7 @@ func packPanels(dst []float32, m Matrix, alongRows bool, p0, kc, x0, nx, width i
 			src := m.Data[p0*m.Stride+x0+x:]
 			for p := range kc {
 				row, out := src[p*m.Stride:][:w], d[p*width:][:w]
-				switch w { // full panels without a call
+				switch w { // full panels, without a call
 				case gemmNR:
 					out[0], out[1] = row[0], row[1]
 				case gemmMR:
@@ -168,8 +175,8 @@ func packPanels(dst []float32, m Matrix, alongRows bool, p0, kc, x0, nx, width i
 	}
 }
 
-// gemmKernel returns the product of a panel of four rows and a panel of two columns. Eight sums and three operands
-// fit the registers of a scalar processor; four steps a round hide the loop.
+// gemmKernel returns the product of a panel of four rows and a panel of two columns. Eight sums and
+// three operands fit in 16 registers. Four steps per iteration hide the cost of the loop.
 func gemmKernel(a, b []float32) [gemmMR * gemmNR]float32 {
 	var c00, c01, c10, c11, c20, c21, c30, c31, v, x, y float32
 	for len(a) >= 16 && len(b) >= 8 {

@@ -22,7 +22,7 @@ func (p product) String() string {
 	return fmt.Sprintf("m=%d n=%d k=%d transA=%v transB=%v acc=%v gap=%d", p.m, p.n, p.k, p.transA, p.transB, p.acc, p.gap)
 }
 
-// matrix returns a matrix of normal numbers without a gap.
+// matrix returns a matrix of normal numbers without gaps between its rows.
 func matrix(r *rand.Rand, rows, cols int) vek.Matrix {
 	return vek.MatrixOf(normals(r, rows*cols), rows, cols)
 }
@@ -42,7 +42,7 @@ func shape(trans bool, rows, cols int) (int, int) {
 	return rows, cols
 }
 
-// check multiplies and compares with the sums in float64.
+// check compares a product with the sums in float64.
 func (p product) check(t *testing.T, c *vektest.Call, r *rand.Rand) {
 	t.Helper()
 	rows, cols := shape(p.transA, p.m, p.k)
@@ -97,7 +97,7 @@ func TestGemmSmall(t *testing.T) {
 			for _, n := range sizes {
 				for _, k := range []int{0, 1, 3, 4, 5, 18} {
 					product{m: m, n: n, k: k, gap: i % 3}.each(func(p product) {
-						// All of the small products, an eighth of the others.
+						// All small products, and an eighth of the others.
 						if i++; i%8 == 0 || max(m, n, k) <= 9 {
 							c.Begin(places[i%len(places)])
 							p.check(t, c, r)
@@ -125,7 +125,7 @@ func TestGemmBlocks(t *testing.T) {
 	})
 }
 
-// A block of columns, or of rows, computed apart has the bits of the whole.
+// A block of columns or of rows has the same bits when it is computed alone.
 func TestGemmBlocksApart(t *testing.T) {
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 		r := generator(3)
@@ -141,7 +141,7 @@ func TestGemmBlocksApart(t *testing.T) {
 				j += w
 			}
 			for i := range p.m {
-				sameBits(t, fmt.Sprintf("%v: columns apart, row %d", p, i), apart.Row(i), c.Row(i))
+				sameBits(t, fmt.Sprintf("%v: columns alone, row %d", p, i), apart.Row(i), c.Row(i))
 			}
 			if p.acc {
 				continue
@@ -150,13 +150,13 @@ func TestGemmBlocksApart(t *testing.T) {
 				row := vek.MatrixOf(make([]float32, p.n), 1, p.n)
 				one := vek.MatrixOf(x.Row(i), 1, p.k)
 				vek.Gemm(row, one, y, false, false, false, scratch)
-				sameBits(t, fmt.Sprintf("%v: row %d apart", p, i), row.Data, c.Row(i))
+				sameBits(t, fmt.Sprintf("%v: row %d alone", p, i), row.Data, c.Row(i))
 			}
 		}
 	})
 }
 
-// Both layouts of an operand give the same bits, as a transposed product is only packed in another way.
+// An operand and its transpose give the same bits, since only the packing differs.
 func TestGemmTransposedBits(t *testing.T) {
 	const m, n, k = 19, 45, 270
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
@@ -181,7 +181,7 @@ func transposed(m vek.Matrix) vek.Matrix {
 	return t
 }
 
-// columns returns the view of w columns of m from j on.
+// columns views w columns of m from j on.
 func columns(m vek.Matrix, j, w int) vek.Matrix {
 	return vek.Matrix{Data: m.Data[j:], Rows: m.Rows, Cols: w, Stride: m.Stride}
 }
@@ -192,12 +192,12 @@ func TestGemmAllocatesNothing(t *testing.T) {
 		c, x, y := matrix(r, 20, 30), matrix(r, 20, 10), matrix(r, 10, 30)
 		scratch := make([]float32, vek.GemmScratch(20, 30, 10))
 		if n := testing.AllocsPerRun(5, func() { vek.Gemm(c, x, y, false, false, false, scratch) }); n != 0 {
-			t.Errorf("%v allocations a call", n)
+			t.Errorf("%v allocations per call", n)
 		}
 	})
 }
 
-// A NaN reaches its own row, an infinity its own column, and nothing else, whatever pads the panels.
+// A NaN affects only its own row, an infinity only its own column, whatever pads the panels.
 func TestGemmContainsNaN(t *testing.T) {
 	const m, n, k = 7, 5, 3
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
@@ -228,7 +228,7 @@ func TestGemmBias(t *testing.T) {
 	})
 }
 
-// checkBias: GemmBias is the product with the bias added to it, whichever comes first.
+// checkBias compares GemmBias with the product plus the bias, added first or last.
 func (p product) checkBias(t *testing.T, c *vektest.Call, r *rand.Rand) {
 	t.Helper()
 	x, y, bias := matrix(r, p.m, p.k), matrix(r, p.k, p.n), normals(r, p.m)
@@ -245,13 +245,13 @@ func (p product) checkBias(t *testing.T, c *vektest.Call, r *rand.Rand) {
 	for i, b := range bias {
 		for j, v := range want.Row(i) {
 			if got := got.Row(i)[j]; !(math.Abs(float64(got-(v+b))) <= 4*vektest.Epsilon*(math.Abs(float64(v))+math.Abs(float64(b))+4)) {
-				t.Fatalf("%v: c[%d][%d] is %v, want %v + %v", p, i, j, got, v, b)
+				t.Fatalf("%v: c[%d][%d] is %v, expected %v + %v", p, i, j, got, v, b)
 			}
 		}
 	}
 }
 
-// Weights give GemmBias' bits, at the level that laid them out and at any other.
+// Weights give the bits of GemmBias at the level that packed them and at any other.
 func TestWeights(t *testing.T) {
 	r := generator(8)
 	for _, p := range []product{
@@ -273,7 +273,7 @@ func TestWeights(t *testing.T) {
 				clear(got.Data)
 				w.GemmBias(got, b, bias, scratch)
 				if !slices.Equal(got.Data, want.Data) {
-					t.Errorf("%v: laid out at level %d of %d: not the same bits", p, i, len(laid))
+					t.Errorf("%v: packed at level %d of %d: bits differ", p, i, len(laid))
 				}
 			}
 		})

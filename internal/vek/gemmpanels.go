@@ -2,15 +2,17 @@
 
 package vek
 
-// The vector levels multiply panels: a's of up to tileRows rows, [k][rows], by b's of a few vectors of columns,
-// [k][cols], zeros where b has no more. A tile of c stays in registers for the whole of a block of k.
+// The vector levels multiply panels of a, [k][rows] with up to tileRows rows, by panels of b,
+// [k][cols] with a few vectors of columns, padded with zeros. A tile of c stays in registers for a
+// whole block of k.
 const (
-	panelKC = 256 // a panel of b fits the nearest cache
-	panelMC = 252 // blocks of rows and columns whose panels fit the next one, but for what a tile is too many
+	panelKC = 256 // a panel of b fits in the L1 cache
+	panelMC = 252 // blocks of rows and columns whose panels fit in the L2 cache, rounded to tiles
 	panelNC = 256
 )
 
-// gemm sets c = A·B, adds it to c, or sets c = A·B + bias, by mode. Where a is w's matrix, its panels are taken from w.
+// gemm sets c = A·B, adds it to c, or sets c = A·B + bias, by mode. If a is w's matrix, its panels
+// are those of w.
 func gemm(c, a, b Matrix, transA, transB bool, mode gemmMode, bias, scratch []float32, m, n, k int, w *Weights) {
 	if current() == generic {
 		gemmGeneric(c, a, b, transA, transB, mode, bias, scratch, m, n, k)
@@ -32,7 +34,7 @@ func gemm(c, a, b Matrix, transA, transB bool, mode gemmMode, bias, scratch []fl
 	g.multiply(mode, scratch, m, n, k)
 }
 
-// pack makes w's panels for the level in use.
+// pack packs w's panels for the level in use.
 func (w *Weights) pack() {
 	if current() == generic {
 		return
@@ -51,7 +53,8 @@ func (w *Weights) pack() {
 	}
 }
 
-// gemmVectorScratch is what panels need: any level's panels, and a tile of a turned product.
+// gemmVectorScratch returns the scratch of panels at any level, and of a tile of a transposed
+// product.
 func gemmVectorScratch(m, n, k int) int {
 	kc := min(k, panelKC)
 	straight := RoundToPanels(min(n, panelNC))*kc + min(m, panelMC)*kc
@@ -59,7 +62,7 @@ func gemmVectorScratch(m, n, k int) int {
 	return max(straight, turned) + 14*32
 }
 
-// tiling is a level's largest tile, and a vector's lanes.
+// tiling is the largest tile of a level, and the lanes of its vectors.
 type tiling struct{ tileRows, cols, lanes int }
 
 func tiles() tiling {
@@ -72,7 +75,7 @@ func tiles() tiling {
 	return tiling{6, 16, 8}
 }
 
-// panels is one product.
+// panels is the state of one product.
 type panels struct {
 	tiling
 	c, a, b        Matrix
@@ -80,7 +83,7 @@ type panels struct {
 	turned         bool // c is the transposed result
 	bias           []float32
 	tile           []float32
-	readyA, readyB []float32 // panels of all of a, or of b, packed before
+	readyA, readyB []float32 // panels of all of a or of b that are packed already
 }
 
 func (g *panels) multiply(mode gemmMode, scratch []float32, m, n, k int) {
@@ -111,7 +114,7 @@ func (g *panels) multiply(mode gemmMode, scratch []float32, m, n, k int) {
 	}
 }
 
-// cut divides rows into panels of nearly the same height.
+// cut divides rows into panels of nearly equal height.
 type cut struct{ count, low, more int }
 
 func (t tiling) cut(rows int) cut {
@@ -119,7 +122,7 @@ func (t tiling) cut(rows int) cut {
 	return cut{count, rows / count, rows % count}
 }
 
-// panel returns where panel i begins and its height.
+// panel returns the first row of panel i and its height.
 func (c cut) panel(i int) (at, rows int) {
 	at = i*c.low + min(i, c.more)
 	if i < c.more {
@@ -164,7 +167,7 @@ func (g *panels) packB(pb []float32, p0, kc, j0, nc int) {
 	}
 }
 
-// block multiplies panel by panel: one of b's stays in the nearest cache while a's pass by.
+// block multiplies all panels of a by each panel of b, which stays in the L1 cache.
 func (g *panels) block(mode gemmMode, pa, pb []float32, kc, i0, mc, j0, nc int) {
 	cut := g.cut(mc)
 	var none float32
@@ -189,7 +192,7 @@ func (g *panels) block(mode gemmMode, pa, pb []float32, kc, i0, mc, j0, nc int) 
 	}
 }
 
-// scatter stores a turned tile: its rows are columns of c.
+// scatter stores a transposed tile, whose rows are columns of c.
 func (g *panels) scatter(mode gemmMode, rows, cols, i, j int) {
 	for q := range cols {
 		out, bias := g.c.Data[(j+q)*g.c.Stride+i:][:rows], float32(0)
@@ -208,7 +211,7 @@ func (g *panels) scatter(mode gemmMode, rows, cols, i, j int) {
 	}
 }
 
-// powerProduct needs no packing: both factors have a row for every term of a sum.
+// powerProduct needs no packing, since both factors have one row per term of a sum.
 func powerProduct(k, anchors, table Matrix, scratch []float32) {
 	if current() == generic || table.Rows == 0 {
 		gemmGeneric(k, anchors, table, true, false, gemmSet, nil, scratch, k.Rows, k.Cols, table.Rows)

@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// The instructions that the kernels use, as objdump names them: all of them AVX2, FMA3 or older, or AVX-512 F, DQ, BW or
-// VL. A new one is looked up in the processor's manual before it is added.
+// The instructions that the kernels use, by objdump's names. All are part of AVX2, FMA3 or older
+// extensions, or of AVX-512 F, DQ, BW or VL. Look a new one up in the processor's manual before you
+// add it.
 const (
 	bothISA = "add cmp dec imul inc int3 je jg jge jl jle jmp jne ldmxcsr lea mov movslq or pop push ret shl shr " +
 		"stmxcsr sub test vaddpd vaddps vaddsd vaddss vbroadcastsd vbroadcastss vcmpgtps vcmpngtps vcmpnleps " +
@@ -28,8 +29,8 @@ const (
 		"vptestmq vpxord vrcp14ps vscalefpd vscalefps vshuff32x4 "
 )
 
-// The machine code of a level holds only instructions that the level promises, whatever generated it; nothing in an AVX2
-// symbol has an EVEX prefix.
+// The machine code of a level has only instructions of that level. No instruction in an AVX2 symbol
+// has an EVEX prefix.
 func TestInstructionSets(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and disassembles a binary")
@@ -47,7 +48,7 @@ func TestInstructionSets(t *testing.T) {
 				t.Errorf("%s: AVX-512 instruction %s", symbol, i.text)
 			}
 			if mnemonic, _, _ := strings.Cut(i.text, " "); !slices.Contains(allowed[level], mnemonic) {
-				t.Errorf("%s: is %s part of the level?", symbol, i.text)
+				t.Errorf("%s: instruction %s is not in the list of its level", symbol, i.text)
 			}
 		}
 	}
@@ -56,7 +57,7 @@ func TestInstructionSets(t *testing.T) {
 	}
 }
 
-// levelOf returns the level whose assembly a symbol is, or "".
+// levelOf returns the level of a symbol's assembly, or "".
 func levelOf(symbol string) string {
 	name, ours := strings.CutPrefix(strings.TrimSuffix(symbol, ".abi0"), "github.com/s4d-fast/s4d-fast/internal/vek.")
 	for _, l := range []string{"AVX2", "AVX512"} {
@@ -73,7 +74,8 @@ type machineInstruction struct {
 	text  string
 }
 
-// disassembly returns the machine code of a test binary of this package by symbol (go test strips the running one).
+// disassembly returns the machine code by symbol of a test binary that it builds (go test strips
+// the running one).
 func disassembly(t *testing.T) map[string][]machineInstruction {
 	t.Helper()
 	give := t.Skipf
@@ -82,11 +84,11 @@ func disassembly(t *testing.T) map[string][]machineInstruction {
 	}
 	objdump, err := exec.LookPath("objdump")
 	if err != nil {
-		give("no objdump here; it comes with binutils")
+		give("objdump is not installed (it is part of binutils)")
 	}
 	binary := filepath.Join(t.TempDir(), "vek.test")
 	if out, err := exec.Command("go", "test", "-c", "-o", binary, ".").CombinedOutput(); err != nil {
-		give("this machine cannot build the package: %v\n%s", err, out)
+		give("cannot build the package: %v\n%s", err, out)
 	}
 	out, err := exec.Command(objdump, "-d", "--insn-width=16", "--section=.text", binary).Output()
 	if err != nil {

@@ -4,7 +4,8 @@ package vek
 
 import "github.com/klauspost/cpuid/v2"
 
-// assemblyLevels lists the levels of this processor, and of the system, which must save the registers.
+// assemblyLevels lists the levels of this processor, and of the system, which must save the
+// registers.
 func assemblyLevels() []Level {
 	switch cpu := &cpuid.CPU; {
 	case !cpu.Supports(cpuid.AVX2, cpuid.FMA3):

@@ -33,7 +33,8 @@ func (m Matrix) check(name string) {
 // cacheLine is the size of a cache line, in floats.
 const cacheLine = 16
 
-// Aligned returns n zeros that start on a cache line, which is also the alignment of the widest vectors.
+// Aligned returns n zeros that start on a cache line, which is also the alignment of the widest
+// vectors.
 func Aligned(n int) []float32 {
 	buf := make([]float32, n+cacheLine-1)
 	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(buf)))/4) % cacheLine

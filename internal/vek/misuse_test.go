@@ -18,7 +18,7 @@ func TestMisusePanics(t *testing.T) {
 	narrow := vek.Matrix{Data: y, Rows: 3, Cols: 2, Stride: 1}
 	ssm, long := vek.SSM{LambdaRe: x, LambdaIm: x, CRe: x, CIm: x, D: x[:2]}, make([]float32, vek.SSMScratch)
 	tests := []struct {
-		message string // its start, after "vek: "
+		message string // how it starts, after "vek: "
 		call    func()
 	}{
 		{"Add: ", func() { vek.Add(x, x, y) }},
@@ -45,7 +45,7 @@ func TestMisusePanics(t *testing.T) {
 		{"Softmax: lengths", func() { vek.Softmax(x, y) }},
 		{"SoftmaxCrossEntropy: lengths", func() { vek.SoftmaxCrossEntropy(x, y, 0) }},
 		{"SoftmaxCrossEntropy: label", func() { vek.SoftmaxCrossEntropy(x, x, 4) }},
-		{"SSMBlock: 2×2 from 1×1: want 2 channels", func() { vek.SSMBlock(two, one, x, x, &ssm, long) }},
+		{"SSMBlock: 2×2 from 1×1, expected 2 channels", func() { vek.SSMBlock(two, one, x, x, &ssm, long) }},
 		{"SSMBlock: lengths", func() { vek.SSMBlock(two, two, x, y, &ssm, long) }},
 		{"SSMBlock: 2×3", func() { vek.SSMBlock(short, short, x, x, &ssm, long) }},
 		{"SSMBlock: scratch", func() { vek.SSMBlock(two, two, x, x, &ssm, x) }},
@@ -88,7 +88,7 @@ func TestMisusePanics(t *testing.T) {
 			return nil
 		}()
 		if !strings.HasPrefix(fmt.Sprint(message), "vek: "+test.message) {
-			t.Errorf("got panic %v, want one that starts with %q", message, "vek: "+test.message)
+			t.Errorf("got panic %v, expected one that starts with %q", message, "vek: "+test.message)
 		}
 	}
 }
@@ -97,9 +97,9 @@ func TestSetLevel(t *testing.T) {
 	old := vek.CurrentLevel()
 	err := vek.SetLevel("abacus")
 	if err == nil || !strings.Contains(err.Error(), `"abacus"`) || !strings.Contains(err.Error(), string(vek.Generic)) {
-		t.Errorf("an unknown level gives the error %v, want one with its name and the available ones", err)
+		t.Errorf("unknown level: error %v, expected one with its name and the available ones", err)
 	}
 	if vek.CurrentLevel() != old {
-		t.Errorf("level %v after a refused SetLevel, want %v", vek.CurrentLevel(), old)
+		t.Errorf("level %v after a rejected SetLevel, expected %v", vek.CurrentLevel(), old)
 	}
 }

@@ -5,12 +5,14 @@ import (
 	"math"
 )
 
-// LayerNorm normalises every column of x (a position; rows are channels) and writes y:
+// LayerNorm normalises every column of x (a position; rows are channels) and writes y
+// (docs/maths.md §3.3; Ba, Kiros and Hinton, arXiv 1607.06450):
 //
 //	y = (x − mean)·rstd·gamma + beta,  rstd = 1/√(var + eps)
 //
-// with mean and variance over the column's rows. gamma, beta have a value a row; mean and rstd, a value a column,
-// are written. y may be x. A column's result does not depend on the other columns.
+// with mean and variance over the rows of the column. gamma and beta have one value per row. mean
+// and rstd, one value per column, are written. y may be x. The result of a column does not depend
+// on the other columns.
 func LayerNorm(y, x Matrix, gamma, beta, mean, rstd []float32, eps float32) {
 	checkNorm("LayerNorm", y, x, gamma, mean, rstd)
 	sameLen("LayerNorm", x.Rows, beta)
@@ -21,14 +23,14 @@ func LayerNorm(y, x Matrix, gamma, beta, mean, rstd []float32, eps float32) {
 	}
 }
 
-// LayerNormGrad writes dx = ∂loss/∂x from dy = ∂loss/∂y and adds to dgamma and dbeta, a value a row. mean and
-// rstd are LayerNorm's; scratch has 2·Cols floats. dx may be dy.
+// LayerNormGrad writes dx = ∂loss/∂x from dy = ∂loss/∂y, and adds to dgamma and dbeta, one value
+// per row. mean and rstd are those that LayerNorm wrote. scratch has 2·Cols floats. dx may be dy.
 func LayerNormGrad(dx, dy, x Matrix, gamma, mean, rstd, dgamma, dbeta, scratch []float32) {
 	checkNorm("LayerNormGrad", dy, x, gamma, mean, rstd)
 	checkNorm("LayerNormGrad", dx, x, gamma, mean, rstd)
 	sameLen("LayerNormGrad", x.Rows, dgamma, dbeta)
 	if len(scratch) < 2*x.Cols {
-		panic(fmt.Sprintf("vek: LayerNormGrad: scratch of %d floats, want %d", len(scratch), 2*x.Cols))
+		panic(fmt.Sprintf("vek: LayerNormGrad: scratch of %d floats, expected %d", len(scratch), 2*x.Cols))
 	}
 	for t := 0; t < x.Cols; t += normBlock {
 		w := min(normBlock, x.Cols-t)
@@ -52,8 +54,8 @@ func checkNorm(name string, y, x Matrix, gamma, mean, rstd []float32) {
 	}
 }
 
-// normBlock is how many columns a norm works on at a time: what it keeps for them stays in the nearest cache, and a
-// row's sums over them stay short.
+// normBlock is the number of columns that a norm processes at a time: their sums stay in the L1
+// cache, and sums along a row stay short.
 const normBlock = 128
 
 // columns returns w columns of m from t on.
@@ -65,8 +67,9 @@ func (m Matrix) columns(t, w int) Matrix {
 	return m
 }
 
-// Three passes over len(gamma) rows and len(mean) ≤ normBlock columns: the mean, the deviations from it, the result.
-// The deviations' own mean is what rounding left in the first one, so the second corrects it. share is 1/rows.
+// Three passes over len(gamma) rows and len(mean) ≤ normBlock columns: the mean, the deviations
+// from it, the result. The mean of the deviations is the rounding error of the first mean and
+// corrects it. share is 1/rows.
 func layerNormGeneric(y, x []float32, yStride, xStride int, gamma, beta, mean, rstd []float32, share, eps float32) {
 	w := len(mean)
 	var buf [normBlock]float32
@@ -108,7 +111,8 @@ func columnSums(sum []float32, x Matrix) {
 	}
 }
 
-// columnDeviations sets sum and squares to the sums of x − mean and of its square over the rows, two at a time.
+// columnDeviations sets sum and squares to the sums of x − mean and of its square over the rows,
+// two at a time.
 func columnDeviations(sum, squares []float32, x Matrix, mean []float32) {
 	clear(sum)
 	clear(squares)
@@ -133,8 +137,8 @@ func columnDeviations(sum, squares []float32, x Matrix, mean []float32) {
 	}
 }
 
-// With x̂ = (x − mean)·rstd and g = dy·gamma, dx = rstd·(g − mean(g) − x̂·mean(g·x̂)). sum and dot are zeros and take
-// the columns' sums of g and g·x̂; share is 1/rows.
+// With x̂ = (x − mean)·rstd and g = dy·gamma, dx = rstd·(g − mean(g) − x̂·mean(g·x̂)). sum and dot
+// start as zeros and become the columns' sums of g and g·x̂. share is 1/rows.
 func layerNormGradGeneric(dx, dy, x []float32, dxStride, dyStride, xStride int,
 	gamma, mean, rstd, dgamma, dbeta, sum, dot []float32, share float32) {
 	w := len(mean)
@@ -158,8 +162,8 @@ func layerNormGradGeneric(dx, dy, x []float32, dxStride, dyStride, xStride int,
 	}
 }
 
-// normGradSums adds g and g·x̂ of one row to sum and dot, and returns the row's sums of dy·x̂ and dy, in two chains
-// each.
+// normGradSums adds g and g·x̂ of one row to sum and dot. It returns the row's sums of dy·x̂ and
+// dy, each computed in two chains.
 func normGradSums(sum, dot, dy, x, mean, rstd []float32, gamma float32) (dg, db float32) {
 	w := len(mean)
 	sum, dot, dy, x, rstd = sum[:w], dot[:w], dy[:w], x[:w], rstd[:w]
@@ -190,7 +194,8 @@ func normGradSums(sum, dot, dy, x, mean, rstd []float32, gamma float32) (dg, db 
 	return dg + dg1, db + db1
 }
 
-// AffineGrad sets dx = a·dy + b·x + c, one row of BatchNorm's backward. dx may be dy or x.
+// AffineGrad sets dx = a·dy + b·x + c, the backward pass of BatchNorm for one row. dx may be dy or
+// x.
 func AffineGrad(dx, dy, x []float32, a, b, c float32) {
 	sameLen("AffineGrad", len(dx), dy, x)
 	affineGrad(dx, dy, x, a, b, c)

@@ -11,7 +11,7 @@ import (
 
 const normEps = 1e-5
 
-// column is one position's normalisation in float64.
+// column is the normalisation of one position in float64.
 type column struct {
 	x, gamma   []float64
 	mean, rstd float64
@@ -44,7 +44,7 @@ func (c column) measured() column {
 
 func (c column) hat(h int) float64 { return (c.x[h] - c.mean) * c.rstd }
 
-// check compares a column of y, mean and rstd: the mean's error enters every row.
+// check compares a column of y, mean and rstd. The error of the mean enters every row.
 func (c column) check(t testing.TB, y vek.Matrix, at int, beta []float32, mean, rstd float32) bool {
 	t.Helper()
 	n := len(c.x)
@@ -82,7 +82,8 @@ func (n normCase) check(t *testing.T, c *vektest.Call, r *rand.Rand) {
 	}
 }
 
-// place returns a source and a destination of its shape, the same matrix where the case is an alias.
+// place returns a source and a destination of the same shape, which are one matrix if the case is
+// an alias.
 func (n normCase) place(c *vektest.Call, m vek.Matrix) (src, dst vek.Matrix) {
 	if n.alias {
 		src = c.InOutMatrix(m, n.cols+n.gap)
@@ -139,7 +140,8 @@ func (n normCase) backward(t *testing.T, c *vektest.Call, r *rand.Rand, x vek.Ma
 	}
 }
 
-// checkGrad compares a column of dx with dy times the Jacobian, (δ_hi − 1/n − x̂_h·x̂_i/n)·rstd·γ_i, row by row.
+// checkGrad compares a column of dx with dy times the Jacobian, (δ_hi − 1/n −
+// x̂_h·x̂_i/n)·rstd·γ_i, row by row.
 func (c column) checkGrad(t testing.TB, dx, dy vek.Matrix, at int) bool {
 	t.Helper()
 	n := float64(len(c.x))
@@ -178,7 +180,8 @@ func TestLayerNorm(t *testing.T) {
 	})
 }
 
-// The truth of TestLayerNorm's backward pass is itself the derivative of its forward pass: central differences.
+// The truth of TestLayerNorm's backward pass is the derivative of its forward pass, by central
+// differences.
 func TestLayerNormJacobian(t *testing.T) {
 	const h = 1e-5
 	r := generator(3)
@@ -199,7 +202,7 @@ func TestLayerNormJacobian(t *testing.T) {
 	columnOf(x, 0, gamma).checkGrad(t, dx, dy, 0)
 }
 
-// A column's result does not depend on the other columns, nor on its place among them.
+// The result of a column depends neither on the other columns nor on its index.
 func TestLayerNormColumnsApart(t *testing.T) {
 	const rows, cols = 21, 75
 	r := generator(4)
@@ -226,8 +229,8 @@ func TestLayerNormColumnsApart(t *testing.T) {
 	})
 }
 
-// Far from 0 a float32 sum of a column loses the digits that tell its elements apart: nothing but the rounding of the
-// mean itself may reach the result.
+// Far from 0 a float32 sum of a column loses the digits in which its elements differ. Only the
+// rounding of the mean itself may change the result.
 func TestLayerNormFarFromZero(t *testing.T) {
 	const rows, cols, shift = 1024, 9, 1e5
 	r := generator(5)

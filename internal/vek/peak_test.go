@@ -17,7 +17,7 @@ func TestFMAPeak(t *testing.T) {
 				chains, want = 24, 2*want
 			}
 			if sum != want || flops != 2*chains*lanes*float64(rounds) {
-				t.Errorf("%d rounds: sum %v, want %v; %v operations", rounds, sum, want, flops)
+				t.Errorf("%d rounds: sum %v, expected %v; %v operations", rounds, sum, want, flops)
 			}
 		}
 	})

@@ -9,7 +9,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
 )
 
-// Scalars that are no powers of two, as the kernels see them.
+// Scalars that are not powers of two, rounded to float32.
 const (
 	alpha float32 = 1.7
 	beta  float32 = -0.3
@@ -35,7 +35,7 @@ var (
 		Truth: func(out, in []float64) { out[0] = in[0] + alpha64 },
 	}
 	fill = vektest.Pointwise{
-		Ins: 1, Updates: true, // what was there must not matter
+		Ins: 1, Updates: true, // the previous values must not matter
 		Run:   func(out, _ [][]float32) { vek.Fill(out[0], alpha) },
 		Truth: func(out, _ []float64) { out[0] = alpha64 },
 	}
@@ -64,7 +64,7 @@ var (
 	}
 )
 
-// abs is the sum of the terms' sizes.
+// abs returns the sum of the absolute values of terms.
 func abs(terms ...float64) float64 {
 	sum := 0.0
 	for _, v := range terms {
@@ -106,7 +106,8 @@ func BenchmarkAffineGrad(b *testing.B) {
 	benchBinary(b, func(dst, x, y []float32) { vek.AffineGrad(dst, x, y, alpha, beta, gamma) })
 }
 
-// blockError bounds a sum's error in units of ε·Σ|terms|: that of 16 lanes over a block of 512, whatever the length.
+// blockError bounds the error of a sum of any length in units of ε·Σ|terms|: that of 16 lanes over
+// a block of 512.
 const blockError = 38
 
 var (
@@ -125,7 +126,7 @@ var (
 		Run:  func(in [][]float32) float32 { return vek.SumSquares(in[0]) },
 		Term: func(in []float64) float64 { return in[0] * in[0] },
 	}
-	// The rounding of a difference weighs on its term: its share of the bound is the term's size.
+	// The rounding of a difference adds the absolute value of its term to the bound.
 	centralSquares = vektest.Reduction{
 		Ins: 1, Error: blockError + 2,
 		Run:  func(in [][]float32) float32 { return vek.CentralSquares(in[0], alpha) },
@@ -163,8 +164,8 @@ func BenchmarkCentralDot(b *testing.B) {
 	benchBinary(b, func(dst, x, y []float32) { dst[0] = vek.CentralDot(x, y, alpha) })
 }
 
-// The error of a long sum of one sign stays near a rounding, since the blocks add up in float64: 16 lanes over the whole
-// length would drift by hundreds of ulp.
+// The error of a long sum of one sign stays near one rounding, since blocks are added in float64.
+// With 16 lanes over the whole length it would be hundreds of ulp.
 func TestLongSum(t *testing.T) {
 	x, ones := make([]float32, 1<<20), make([]float32, 1<<20)
 	want := 0.0
@@ -193,22 +194,22 @@ func normals(r *rand.Rand, n int) []float32 {
 	return x
 }
 
-// sameBits fails t at the first element where the bits of got and want differ.
+// sameBits fails t at the first element whose bits differ from those expected.
 func sameBits(t testing.TB, what string, got, want []float32) {
 	t.Helper()
 	if len(got) != len(want) {
-		t.Errorf("%s: %d elements, want %d", what, len(got), len(want))
+		t.Errorf("%s: %d elements, expected %d", what, len(got), len(want))
 		return
 	}
 	for i := range got {
 		if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
-			t.Errorf("%s: element %d is %v, want the bits of %v", what, i, got[i], want[i])
+			t.Errorf("%s: element %d is %v, expected the bits of %v", what, i, got[i], want[i])
 			return
 		}
 	}
 }
 
-// near is a sum in float64 with the size of its terms.
+// near is a sum in float64 and the sum of the absolute values of its terms.
 type near struct {
 	value, size float64
 	n           int
@@ -222,12 +223,12 @@ func (s *near) add(terms ...float64) {
 	}
 }
 
-// check fails t where got is off by more than (n+8)·ε·Σ|terms|, the bound of any order of summation.
+// check fails t if the error of got exceeds (n+8)·ε·Σ|terms|, the bound for any order of summation.
 func (s near) check(t testing.TB, got float32, format string, args ...any) bool {
 	t.Helper()
 	bound := float64(s.n+8)*vektest.Epsilon*s.size + 0x1p-126
 	if !(math.Abs(float64(got)-s.value) <= bound) {
-		t.Errorf(format+": got %v, want %v ± %.3g", append(args, got, s.value, bound)...)
+		t.Errorf(format+": got %v, expected %v ± %.3g", append(args, got, s.value, bound)...)
 		return false
 	}
 	return true

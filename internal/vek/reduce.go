@@ -1,9 +1,10 @@
 package vek
 
-// Sums run in blocks: within one at least 16 interleaved partial sums of at most 32 elements each, folded by halves,
-// and the blocks in float64. The order depends on the length (and the level) alone, and the error does not grow with
-// it: below (32 + 6)·2⁻²⁴·Σ|terms|.
-const sumBlock = 512 // of the plain Go
+// sumBlock is the length of a block in plain Go. A block is summed by at least 16 interleaved
+// partial sums of at most 32 elements, which are added by halves. Blocks are added in float64. The
+// order depends only on the length and the level. The error is below (32 + 6)·2⁻²⁴·Σ|terms| for any
+// length.
+const sumBlock = 512
 
 // Sum returns Σ x.
 func Sum(x []float32) float32 {
@@ -103,12 +104,12 @@ func centralDotGeneric(x, y []float32, c float32) float64 {
 	return total
 }
 
-// partial holds the sums of the elements whose indices are equal modulo 16.
+// partial holds the sums of elements with equal indices modulo 16.
 type partial [16]float32
 
 func blockSum(x []float32) float32 {
 	var s partial
-	for ; len(x) >= 4*len(s); x = x[4*len(s):] { // four steps at once spare s's way through memory
+	for ; len(x) >= 4*len(s); x = x[4*len(s):] { // four steps at once keep s in registers
 		a, b, c, d := (*partial)(x), (*partial)(x[16:]), (*partial)(x[32:]), (*partial)(x[48:])
 		for i := range s {
 			s[i] = s[i] + a[i] + b[i] + c[i] + d[i]
@@ -134,7 +135,7 @@ func blockDot(x, y []float32) float32 {
 	return s.fold()
 }
 
-// fold adds the upper half to the lower one until one sum is left.
+// fold adds the upper half to the lower half until one sum is left.
 func (s *partial) fold() float32 {
 	for half := len(s) / 2; half > 0; half /= 2 {
 		for i := range half {

@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// SoftmaxCrossEntropy returns −log softmax(logits)[label] and sets dlogits to its gradient, softmax − onehot.
-// Rows are short, a value a class, and there is one a sequence: it computes in float64, and no level has assembly for
-// it. dlogits may be logits.
+// SoftmaxCrossEntropy returns −log softmax(logits)[label] and sets dlogits to its gradient, softmax
+// − onehot (docs/maths.md §3.4). It computes in float64 without assembly, since there is one short
+// row per sequence. dlogits may be logits.
 func SoftmaxCrossEntropy(dlogits, logits []float32, label int) (loss float32) {
 	sameLen("SoftmaxCrossEntropy", len(dlogits), logits)
 	if label < 0 || label >= len(logits) {

@@ -33,7 +33,7 @@ func TestSoftmaxCrossEntropy(t *testing.T) {
 
 				alias := append([]float32(nil), test.logits...)
 				if l := vek.SoftmaxCrossEntropy(alias, alias, label); l != loss {
-					t.Errorf("%s: loss %v in place, want %v", test.name, l, loss)
+					t.Errorf("%s: loss %v in place, expected %v", test.name, l, loss)
 				}
 				sameBits(t, test.name+" in place", alias, got)
 			}
@@ -41,7 +41,8 @@ func TestSoftmaxCrossEntropy(t *testing.T) {
 	})
 }
 
-// crossEntropy is the loss and its gradient, every probability from the logits' differences to its own.
+// crossEntropy returns the loss and its gradient, with each probability from the differences of
+// logits.
 func crossEntropy(logits []float32, label int) (loss near, gradient []near) {
 	top := float64(slices.Max(logits))
 	sum := 0.0
@@ -61,7 +62,8 @@ func crossEntropy(logits []float32, label int) (loss near, gradient []near) {
 	return loss, gradient
 }
 
-// The gradient of a label that is nearly certain is p − 1 before any rounding to float32: −(1 − p), not 0.
+// The gradient of a nearly certain label is −(1 − p), not 0: p − 1 is computed before rounding to
+// float32.
 func TestSoftmaxCrossEntropyNearCertainty(t *testing.T) {
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 		got := make([]float32, 2)
@@ -69,11 +71,11 @@ func TestSoftmaxCrossEntropyNearCertainty(t *testing.T) {
 		p := 1 / (1 + math.Exp(20)) // of the other class
 		for i, want := range []float64{-p, p} {
 			if math.Abs(float64(got[i])-want) > 1e-6*p {
-				t.Errorf("gradient %d is %v, want %v", i, got[i], want)
+				t.Errorf("gradient %d is %v, expected %v", i, got[i], want)
 			}
 		}
 		if want := math.Log1p(math.Exp(-20)); math.Abs(float64(loss)-want) > 1e-6*want {
-			t.Errorf("loss %v, want %v", loss, want)
+			t.Errorf("loss %v, expected %v", loss, want)
 		}
 	})
 }

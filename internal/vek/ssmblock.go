@@ -5,8 +5,9 @@ import (
 	"math"
 )
 
-// tinyBits is the bit pattern of 1e-30, below which plain Go takes a part of a state for 0. The denormal numbers below
-// 1e-38, which assembly has the processor round to 0, would slow down a stream that fell silent.
+// tinyBits is the bit pattern of 1e-30. Plain Go sets parts of a state below it to 0, because
+// denormal numbers (below 1e-38) would slow down a stream after it falls silent. Assembly makes the
+// processor flush denormal numbers.
 const tinyBits = 0x0DA24260
 
 // SSM is a set of diagonal systems, H channels of M modes.
@@ -19,22 +20,23 @@ type SSM struct {
 // SSMScratch is the least length of SSMBlock's scratch.
 const SSMScratch = ssmRows*16 + ssmRows
 
-// ssmRows is how many sums over the modes, of channels and samples, wait to be added up at a time: the vectors of
-// partial sums stay in the nearest cache.
+// ssmRows is the number of sums over the modes that are completed at a time, one per channel and
+// sample. Their vectors of partial sums stay in the L1 cache.
 const ssmRows = 128
 
-// SSMBlock advances every channel of s over a block of samples, y and x [H][samples]. For every t in turn
+// SSMBlock advances every channel of s over a block of samples, y and x [H][samples]. For each t in
+// order it computes (docs/maths.md §6)
 //
 //	h_n = λ_n·h_n + x[t],  y[t] = 2·Re Σ_n c_n·h_n + D·x[t]
 //
-// where hRe and hIm, [H][M], are the state before and after. Parts of the state below 1e-30 become 0 before they are
-// denormal numbers. Any split of a block into smaller ones gives the same bits. y may be x.
+// where hRe and hIm, [H][M], are the state, which is updated. Parts of the state never become
+// denormal numbers: small ones are set to 0. Any split of a block gives the same bits. y may be x.
 func SSMBlock(y, x Matrix, hRe, hIm []float32, s *SSM, scratch []float32) {
 	y.check("SSMBlock")
 	x.check("SSMBlock")
 	channels := len(s.D)
 	if y.Rows != channels || x.Rows != channels || y.Cols != x.Cols {
-		panic(fmt.Sprintf("vek: SSMBlock: %d×%d from %d×%d: want %d channels", y.Rows, y.Cols, x.Rows, x.Cols, channels))
+		panic(fmt.Sprintf("vek: SSMBlock: %d×%d from %d×%d, expected %d channels", y.Rows, y.Cols, x.Rows, x.Cols, channels))
 	}
 	sameLen("SSMBlock", len(hRe), hIm, s.LambdaRe, s.LambdaIm, s.CRe, s.CIm)
 	if channels == 0 || y.Cols == 0 {
@@ -44,7 +46,7 @@ func SSMBlock(y, x Matrix, hRe, hIm []float32, s *SSM, scratch []float32) {
 		panic(fmt.Sprintf("vek: SSMBlock: %d modes for %d channels", len(hRe), channels))
 	}
 	if len(scratch) < SSMScratch {
-		panic(fmt.Sprintf("vek: SSMBlock: scratch of %d floats: want %d", len(scratch), SSMScratch))
+		panic(fmt.Sprintf("vek: SSMBlock: scratch of %d floats, expected %d", len(scratch), SSMScratch))
 	}
 	ssmBlock(y, x, hRe, hIm, s, scratch)
 }
@@ -57,7 +59,8 @@ func ssmBlockGeneric(y, x Matrix, hRe, hIm []float32, s *SSM) {
 	}
 }
 
-// blockStep is how many samples pass over four modes at a time; their partial sums stay in a small buffer.
+// blockStep is the number of samples for which four modes are advanced at a time. Their partial
+// sums stay in a small buffer.
 const blockStep = 64
 
 // quad is one part (re or im) of four modes' states, poles or weights.
@@ -71,7 +74,7 @@ func ssmChannel(y, x, hRe, hIm, lamRe, lamIm, cRe, cIm []float32, d float32) {
 		clear(s)
 		n := len(hRe) &^ 3
 		quads(s, in, hRe[:n], hIm, lamRe, lamIm, cRe, cIm)
-		if n < len(hRe) { // the last modes, with zeros for the missing ones
+		if n < len(hRe) { // the last modes, padded with zeros
 			var hr, hi, lr, li, cr, ci quad
 			copy(hr[:], hRe[n:])
 			copy(hi[:], hIm[n:])
@@ -91,8 +94,8 @@ func ssmChannel(y, x, hRe, hIm, lamRe, lamIm, cRe, cIm []float32, d float32) {
 	}
 }
 
-// quads runs modes over a block, four at a time, and adds Re(c·h) to s: eight states stay in registers and hide each
-// other's latency.
+// quads advances modes over a block, four at a time, and adds Re(c·h) to s. Eight states stay in
+// registers, which hides latency.
 func quads(s, x, hRe, hIm, lamRe, lamIm, cRe, cIm []float32) {
 	s = s[:len(x)]
 	for n := 0; n < len(hRe); n += 4 {
@@ -138,5 +141,6 @@ func quads(s, x, hRe, hIm, lamRe, lamIm, cRe, cIm []float32) {
 	}
 }
 
-// tiny compares bits: a branch on the number's sign would be mispredicted at every other sample.
+// tiny reports whether |x| is below 1e-30. It compares bits, because a branch on the sign would be
+// mispredicted.
 func tiny(x float32) bool { return math.Float32bits(x)<<1 < tinyBits<<1 }

@@ -12,7 +12,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
 )
 
-// systems are channels' constants and state.
+// systems are the constants and states of channels.
 type systems struct {
 	vek.SSM
 	hRe, hIm []float32
@@ -44,7 +44,7 @@ func span(x []float32, rows, n, at, end int) vek.Matrix {
 	return m
 }
 
-// run takes columns at … end of x and y, [channels][n].
+// run processes columns at … end of x and y, [channels][n].
 func (s systems) run(y, x []float32, n, at, end int) {
 	h := len(s.D)
 	vek.SSMBlock(span(y, h, n, at, end), span(x, h, n, at, end), s.hRe, s.hIm, &s.SSM, make([]float32, vek.SSMScratch))
@@ -62,7 +62,7 @@ func (s systems) channel(h int) channel {
 	return channel{s.hRe[i:j], s.hIm[i:j], s.LambdaRe[i:j], s.LambdaIm[i:j], s.CRe[i:j], s.CIm[i:j], s.D[h]}
 }
 
-// truth runs the recursion in complex128. size bounds the terms that a value sums up, rounding by rounding.
+// truth runs the recursion in complex128. size bounds the accumulated terms of a value.
 func (c channel) truth(x []float32) (y []near, re, im []near) {
 	m := len(c.hRe)
 	h, size := make([]complex128, m), make([]float64, m)
@@ -136,7 +136,8 @@ func TestSSMBlock(t *testing.T) {
 	})
 }
 
-// Any split of the input gives the same outputs and state, bit for bit, and so do the other channels beside one.
+// Any split of the input gives the same bits of outputs and state. A channel's bits do not depend
+// on other channels.
 func TestSSMBlockSplits(t *testing.T) {
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 		r := generator(2)
@@ -172,7 +173,7 @@ func TestSSMBlockSplits(t *testing.T) {
 	})
 }
 
-// In silence a state fades to exactly 0 and never is a denormal number.
+// In silence a state decays to exactly 0 and never is a denormal number.
 func TestSSMBlockFlushesState(t *testing.T) {
 	const smallest = 0x1p-126 // of the normal numbers
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
@@ -187,7 +188,7 @@ func TestSSMBlockFlushesState(t *testing.T) {
 				s.run(y, silence, n, 0, n)
 				for i, v := range slices.Concat(s.hRe, s.hIm) {
 					if v != 0 && math.Abs(float64(v)) < smallest {
-						t.Fatalf("M=%d: part %d of the state is %v, want 0", m, i, v)
+						t.Fatalf("M=%d: part %d of the state is %v, expected 0", m, i, v)
 					}
 				}
 			}
@@ -200,8 +201,8 @@ func TestSSMBlockFlushesState(t *testing.T) {
 	})
 }
 
-// A part of a state that dies alone becomes 0 as well: beside a real pole's driven real part, say, an imaginary part
-// left over from before.
+// A single decaying part becomes 0 as well, for example a left-over imaginary part of a real pole
+// whose real part has input.
 func TestSSMBlockFlushesParts(t *testing.T) {
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 		s := newSystems(generator(4), 1, 5)
@@ -212,26 +213,27 @@ func TestSSMBlockFlushesParts(t *testing.T) {
 		s.run(make([]float32, len(x)), x, len(x), 0, len(x))
 		for n := range s.hIm {
 			if s.hIm[n] != 0 || s.hRe[n] == 0 {
-				t.Errorf("h[%d] = %v + %vi, want a real number", n, s.hRe[n], s.hIm[n])
+				t.Errorf("h[%d] = %v + %vi, expected a real number", n, s.hRe[n], s.hIm[n])
 			}
 		}
 	})
 }
 
-// Denormal numbers are 0 within a call only: the processor's settings are the caller's afterwards.
+// Denormal numbers are flushed within a call only. Afterwards the processor has the caller's
+// settings.
 func TestSSMBlockRestoresDenormals(t *testing.T) {
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 		s := newSystems(generator(8), 2, 5)
 		s.run(make([]float32, 20), normals(generator(9), 20), 10, 0, 10)
-		tiny := math.Float32frombits(uint32(len(s.D))) // two of the smallest, unknown to the compiler
+		tiny := math.Float32frombits(uint32(len(s.D))) // unknown to the compiler
 		if half := tiny / 2; half != math.SmallestNonzeroFloat32 {
 			t.Errorf("%v / 2 = %v afterwards", tiny, half)
 		}
 	})
 }
 
-// The samples in which states pass the range of denormal numbers take no longer than loud ones. Denormals would cost
-// tens of times as much, so a wide margin is enough.
+// Samples during which states decay through the range of denormal numbers take no longer than loud
+// ones. With denormal numbers they would take tens of times as long, so a wide margin is enough.
 func TestSSMBlockSpeedOfSilence(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures time")

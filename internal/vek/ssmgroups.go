@@ -2,8 +2,8 @@
 
 package vek
 
-// ssmBlock takes as many channels at a time as fill ssmRows with their samples: the states of a few over a long block,
-// or those of many over one sample.
+// ssmBlock processes as many channels at a time as fill ssmRows with their samples: a few channels
+// over a long block, or many channels over one sample.
 func ssmBlock(y, x Matrix, hRe, hIm []float32, s *SSM, scratch []float32) {
 	if current() == generic {
 		ssmBlockGeneric(y, x, hRe, hIm, s)
@@ -26,10 +26,10 @@ func ssmBlock(y, x Matrix, hRe, hIm []float32, s *SSM, scratch []float32) {
 	}
 }
 
-// ssmGroup is some samples of some channels.
+// ssmGroup is a range of samples of a range of channels.
 type ssmGroup struct{ at, samples, channel, channels int }
 
-// modes advances the states and leaves Re Σ c·h, [channels][samples], in scratch, from 16·ssmRows on.
+// modes advances the states and writes Re Σ c·h, [channels][samples], to scratch[16·ssmRows:].
 func (g ssmGroup) modes(x Matrix, hRe, hIm, lamRe, lamIm, cRe, cIm []float32, modes int, scratch []float32) {
 	in := &x.Data[g.channel*x.Stride+g.at]
 	rows, sums := &scratch[0], &scratch[16*ssmRows]
@@ -37,9 +37,9 @@ func (g ssmGroup) modes(x Matrix, hRe, hIm, lamRe, lamIm, cRe, cIm []float32, mo
 	sumLanes(sums, rows, g.channels*g.samples)
 }
 
-// output writes y = 2·sums + D·x.
+// output sets y = 2·sums + D·x.
 func (g ssmGroup) output(y, x Matrix, d, sums []float32) {
-	if g.samples == 1 { // a step of a stream: as few instructions as can be
+	if g.samples == 1 { // a step of a stream: few instructions
 		out, in := y.Data[g.channel*y.Stride+g.at:], x.Data[g.channel*x.Stride+g.at:]
 		for h, d := range d[g.channel:][:g.channels] {
 			out[h*y.Stride] = 2*sums[h] + float32(d*in[h*x.Stride])

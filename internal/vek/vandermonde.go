@@ -5,16 +5,17 @@ import (
 	"math"
 )
 
-// The factors of a Vandermonde product are powers of complex numbers λ_n, one row a number, filled by products from a
-// few exact ones in float64 and rounded once. |λ_n| ≤ 1.
+// The factors of a Vandermonde product are powers of complex numbers λ_n, |λ_n| ≤ 1, one row per
+// number. They are products, in float64, of a few powers that are computed exactly, and are rounded
+// once (docs/maths.md §9.3).
 
-// faded is the modulus, relative to the first, below which plain Go writes powers as zero: a product of two such
-// factors is then no denormal number, which a processor would take a hundred times longer for. (Assembly has the
-// processor take denormal numbers for zero.)
+// faded is the modulus, relative to the first power, below which plain Go writes zero. Then no
+// product of two factors is a denormal number, which would take a processor a hundred times longer.
+// (Assembly makes the processor treat denormal numbers as zero.)
 const faded = 0x1p-50
 
-// ComplexPowers sets re + i·im = exp(l·log), element for element; a power below e⁻¹⁵⁰ is zero. The phase is reduced
-// modulo one turn before it is rounded, so that the error does not grow with l.
+// ComplexPowers sets re + i·im = exp(l·log), element by element. Powers below e⁻¹⁵⁰ are zero. The
+// phase is reduced modulo one turn before it is rounded, so the error does not grow with l.
 func ComplexPowers(re, im []float64, log []complex128, l int) {
 	if len(re) != len(log) || len(im) != len(log) {
 		panic("vek: ComplexPowers: lengths differ")
@@ -29,7 +30,7 @@ func complexPowersGeneric(re, im []float64, log []complex128, l float64) {
 	}
 }
 
-// complexPower is exp(l·Re log + i·lIm·Im log).
+// complexPower returns exp(l·Re log + i·lIm·Im log).
 func complexPower(log complex128, l, lIm float64) complex128 {
 	decay := real(log) * l
 	if decay < -150 {
@@ -42,17 +43,18 @@ func complexPower(log complex128, l, lIm float64) complex128 {
 	return complex(r*cos, r*sin)
 }
 
-// size is |z| within a factor of √2.
+// size returns |z| within a factor of √2.
 func size(z complex128) float64 { return math.Abs(real(z)) + math.Abs(imag(z)) }
 
-// mulUnfused is a·b of which no compiler fuses a product into a sum.
+// mulUnfused returns a·b without fusing products into sums.
 func mulUnfused(a, b complex128) complex128 {
 	return complex(float64(real(a)*real(b))-float64(imag(a)*imag(b)), float64(real(a)*imag(b))+float64(imag(a)*real(b)))
 }
 
-// PowerRows fills row n of rows with Re w_n·λ_n^b, b < Cols, and row len(w) + n with Im, where λ_n is exp(l·log_n) or,
-// if conj, its complex conjugate. Re log_n ≤ 0. Powers may become zero below 2⁻⁵⁰ of w_n, and are never denormal
-// numbers. A row is one call of assembly: more than 2¹⁸ columns would hold up the scheduler.
+// PowerRows fills row n of rows with Re w_n·λ_n^b for b < Cols, and row len(w) + n with the
+// imaginary parts. λ_n is exp(l·log_n) or, if conj, its complex conjugate. Re log_n ≤ 0. Powers
+// below 2⁻⁵⁰·|w_n| may be zero; none is a denormal number. A row is one call of assembly, so more
+// than 2¹⁸ columns would delay the scheduler.
 func PowerRows(rows Matrix, w, log []complex128, l int, conj bool) {
 	rows.check("PowerRows")
 	if len(w) != len(log) || rows.Rows != 2*len(log) {
@@ -101,9 +103,9 @@ func powerRow(rowRe, rowIm []float32, w, lam complex128) {
 	}
 }
 
-// PowerProduct sets k[a][b] = Σ_q anchors[q][a]·table[q][b]; sums may become zero where they would be denormal numbers.
-// Behind table's columns there must be room up to a whole number of panels (RoundToPanels); what is there does not
-// matter.
+// PowerProduct sets k[a][b] = Σ_q anchors[q][a]·table[q][b]. Denormal sums may be zero. The rows of
+// table must extend in memory to a whole number of panels (RoundToPanels), with any contents.
+// scratch has GemmScratch(k.Rows, k.Cols, table.Rows) floats.
 func PowerProduct(k, anchors, table Matrix, scratch []float32) {
 	k.check("PowerProduct")
 	anchors.check("PowerProduct")
@@ -116,12 +118,12 @@ func PowerProduct(k, anchors, table Matrix, scratch []float32) {
 		panic(fmt.Sprintf("vek: PowerProduct: table of %d columns with stride %d in %d floats", table.Cols, table.Stride, len(table.Data)))
 	}
 	if len(scratch) < GemmScratch(k.Rows, k.Cols, table.Rows) {
-		panic(fmt.Sprintf("vek: PowerProduct: scratch of %d floats: want %d", len(scratch), GemmScratch(k.Rows, k.Cols, table.Rows)))
+		panic(fmt.Sprintf("vek: PowerProduct: scratch of %d floats, expected %d", len(scratch), GemmScratch(k.Rows, k.Cols, table.Rows)))
 	}
 	powerProduct(k, anchors, table, scratch)
 }
 
-// RoundToPanels returns how many columns the panels of n have at any level.
+// RoundToPanels returns n rounded up to whole panels of every level.
 func RoundToPanels(n int) int { return max(roundUp(n, 32), roundUp(n, 12)) }
 
 // PowerSums sets sum_n = Σ_a λ_n^a·x_{an}, the sum over the rows of x = re + i·im.
@@ -142,7 +144,7 @@ func PowerSums(sumRe, sumIm []float64, re, im Matrix, lamRe, lamIm []float64) {
 	}
 }
 
-// Horner's rule, row by row for all n: s ← s·λ + x_a.
+// Horner's rule, from the last row to the first for all n: s ← s·λ + x_a.
 func powerSumsGeneric(sumRe, sumIm []float64, re, im []float32, reStride, imStride, rows int, lamRe, lamIm []float64) {
 	clear(sumRe)
 	clear(sumIm)

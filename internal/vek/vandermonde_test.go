@@ -56,7 +56,7 @@ func checkComplexPowers(t *testing.T, c *vektest.Call, re, im []float64, l int) 
 		// the phase in radians is rounded a few times relative to l·im
 		tolerance := cmplx.Abs(want) * (4 + 4*math.Abs(im[i])*float64(l)) * 0x1p-53
 		if e := cmplx.Abs(complex(gotRe[i], gotIm[i]) - want); !(e <= tolerance) {
-			t.Errorf("exp(%d·(%v + %vi)) = %v + %vi, want %v: off by %.3g", l, re[i], im[i], gotRe[i], gotIm[i], want, e)
+			t.Errorf("exp(%d·(%v + %vi)) = %v + %vi, expected %v: off by %.3g", l, re[i], im[i], gotRe[i], gotIm[i], want, e)
 		}
 	}
 }
@@ -71,15 +71,15 @@ func inComplex(c *vektest.Call, re, im []float64) []complex128 {
 	return unsafe.Slice((*complex128)(unsafe.Pointer(unsafe.SliceData(x))), len(re))
 }
 
-// logBases are logarithms of numbers of modulus at most 1, of all speeds of decay.
+// logBases are logarithms of numbers of modulus at most 1, with slow and fast decay.
 func logBases() (re, im []float64) {
 	return []float64{0, 0, 0, -0.001, -0.1, -0.7, -4.6, math.Inf(-1), -69, -1e-5, -0.02},
 		[]float64{0, -math.Pi / 2, 1.234, -2, 3.1, 0.1, 1, 0, 2, 40, -3}
 }
 
-// fades reports whether got is right for one part of the value want of a power whose first has the modulus first:
-// rounded once, or zero where the power is 2⁻⁵⁰ of the first or less or a denormal number; the exact border is the
-// kernel's.
+// fades reports whether got is correct for one part of a power with value want, in a row whose
+// first power has modulus first: rounded once, or zero if the power is at most about 2⁻⁵⁰ of the
+// first or denormal. The kernel chooses the exact limit.
 func fades(got float32, want complex128, part float64, first float64) bool {
 	if got == 0 && (cmplx.Abs(want) < 0x1p-49*first || math.Abs(part) < 0x1.01p-126) {
 		return true
@@ -87,7 +87,7 @@ func fades(got float32, want complex128, part float64, first float64) bool {
 	return math.Abs(float64(got)) >= 0x1p-126 && math.Abs(float64(got)-part) <= 0.5001*vektest.ULP(part)+1e-13*cmplx.Abs(want)
 }
 
-// What is no number stays none, whatever its bits.
+// NaN stays NaN, whatever its bits.
 func TestPowersOfNaN(t *testing.T) {
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 		for _, bits := range []uint64{0x7FF8000000000000, 0x7FF8000000000001, 0xFFFFFFFFFFFFFFFF, 0x7FF80000000003FF} {
@@ -127,7 +127,7 @@ func TestPowerRows(t *testing.T) {
 					}
 					want := w[n] * z
 					if !fades(re[b], want, real(want), first) || !fades(im[b], want, imag(want), first) {
-						t.Fatalf("w·exp(%d·%v)^%d, conjugate %v: %v + %vi, want %v", l, log[n], b, conj, re[b], im[b], want)
+						t.Fatalf("w·exp(%d·%v)^%d, conjugate %v: %v + %vi, expected %v", l, log[n], b, conj, re[b], im[b], want)
 					}
 				}
 			}
@@ -135,7 +135,8 @@ func TestPowerRows(t *testing.T) {
 	})
 }
 
-// Products of tiny factors are 0 or normal numbers, and others those of float64, whatever lies behind the table.
+// Products of tiny factors are 0 or normal numbers. Other products are those of float64, whatever
+// follows the table.
 func TestPowerProduct(t *testing.T) {
 	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
 		r := generator(3)
@@ -205,7 +206,7 @@ func TestPowerSums(t *testing.T) {
 					p *= complex(lamRe[n], lamIm[n])
 				}
 				if e := cmplx.Abs(complex(gotRe[n], gotIm[n]) - want); !(e <= 1e-13*terms) {
-					t.Errorf("%d rows, λ = %v + %vi: %v + %vi, want %v", rows, lamRe[n], lamIm[n], gotRe[n], gotIm[n], want)
+					t.Errorf("%d rows, λ = %v + %vi: %v + %vi, expected %v", rows, lamRe[n], lamIm[n], gotRe[n], gotIm[n], want)
 				}
 			}
 		}
@@ -233,7 +234,7 @@ func checkMulIndex(t *testing.T, c *vektest.Call, x []float32) {
 	}
 	for l := range x {
 		if want := float32(l) * x[l]; got[l] != want || both[l] != want {
-			t.Fatalf("n=%d: [%d] = %v, in place %v, want %v", len(x), l, got[l], both[l], want)
+			t.Fatalf("n=%d: [%d] = %v, in place %v, expected %v", len(x), l, got[l], both[l], want)
 		}
 	}
 }
@@ -250,8 +251,8 @@ func poles(r *rand.Rand, n int) (re, im []float64) {
 	return re, im
 }
 
-// checkPower compares an element with first·λ^k: one rounding, the products' roundings in float64, and 0 for powers
-// below 2⁻⁵⁰ of the first.
+// checkPower compares an element with first·λ^k. It allows one rounding, the roundings of products
+// in float64, and 0 for powers below 2⁻⁵⁰ of the first.
 func checkPower(t *testing.T, what string, re, im float32, first, lam complex128, k int) {
 	t.Helper()
 	want := first
@@ -261,7 +262,7 @@ func checkPower(t *testing.T, what string, re, im float32, first, lam complex128
 	size := cmplx.Abs(first)
 	bound := 1.001*vektest.Epsilon*cmplx.Abs(want) + size*(float64(k)*1e-15+0x1p-50)
 	if e := cmplx.Abs(complex(float64(re), float64(im)) - want); !(e <= math.Sqrt2*bound) {
-		t.Fatalf("%s: power %d of %v: got %v + %vi, want %v", what, k, lam, re, im, want)
+		t.Fatalf("%s: power %d of %v: got %v + %vi, expected %v", what, k, lam, re, im, want)
 	}
 	for _, v := range []float32{re, im} {
 		if v != 0 && math.Abs(float64(v)) < 0x1p-126 {
@@ -299,15 +300,15 @@ func checkPowers(t *testing.T, c *vektest.Call, r *rand.Rand, n, powers, gap int
 			size += cmplx.Abs(term)
 		}
 		if e := cmplx.Abs(complex(wRe[i], wIm[i]) - want); !(e <= float64(powers+8)*4e-16*size) {
-			t.Fatalf("PowerSums: sum %d of %d: got %v + %vi, want %v", i, powers, wRe[i], wIm[i], want)
+			t.Fatalf("PowerSums: sum %d of %d: got %v + %vi, expected %v", i, powers, wRe[i], wIm[i], want)
 		}
 	}
 }
 
-// FuzzPowers fuzzes everything of a Vandermonde product.
+// FuzzPowers fuzzes all steps of a Vandermonde product.
 func FuzzPowers(f *testing.F) {
 	f.Add(uint64(1), uint8(1), uint8(1), uint8(0))
-	for i := range uint8(68) { // sizes around vectors and chains, all places
+	for i := range uint8(68) { // sizes around vectors and chains, all placements
 		f.Add(uint64(i), i%19, i%11, i)
 	}
 	f.Add(uint64(2), uint8(33), uint8(130), uint8(5))
@@ -327,7 +328,7 @@ func FuzzPowers(f *testing.F) {
 	})
 }
 
-// Calls that are long enough to be cut have the bits of short ones.
+// Calls long enough to be cut have the bits of short ones.
 func TestLongPowers(t *testing.T) {
 	const modes, powers, rows = 70, 9000, 2100
 	r := generator(4)
@@ -360,13 +361,14 @@ func TestLongPowers(t *testing.T) {
 	})
 }
 
-// The parts of a kernel of 1024 taps from 32 modes.
+// The steps of a kernel of 1024 taps from 32 modes.
 const (
 	benchModes  = 32
 	benchPowers = 32
 )
 
-// benchPoles returns the logarithms of decaying oscillations, and room for two real numbers of each.
+// benchPoles returns the logarithms of decaying oscillations, and memory for two real numbers per
+// oscillation.
 func benchPoles() (log []complex128, re, im []float64) {
 	for i := range benchModes {
 		log = append(log, complex(-0.01, 0.03*float64(i)))
@@ -403,7 +405,8 @@ func BenchmarkPowerSums(b *testing.B) {
 		func() { vek.PowerSums(re, im, xRe, xIm, lamRe, lamIm) })
 }
 
-// benchFactor returns a matrix of benchPowers columns with the stride of a Vandermonde product's factors.
+// benchFactor returns a matrix of benchPowers columns with the stride of a Vandermonde product's
+// factors.
 func benchFactor(rows int) vek.Matrix {
 	stride := vek.RoundToPanels(benchPowers) + 16
 	return vek.Matrix{Data: make([]float32, rows*stride), Rows: rows, Cols: benchPowers, Stride: stride}

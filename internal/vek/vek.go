@@ -1,9 +1,11 @@
-// Package vek holds every hot loop of the project: float32 slices in, slices out, nothing allocated.
+// Package vek contains every hot loop of the project. It reads and writes slices of float32 and
+// allocates nothing.
 //
-// An exported function checks its arguments and panics with "vek: NAME: …" on misuse; the body behind it
-// (nameGeneric in plain Go) carries the formula. Complex vectors are split (re, im). A destination may be one of
-// its sources, element for element, where the doc says so, and may not overlap it otherwise. A result at i depends
-// on the sources at i alone, bit for bit, wherever i lies in a vector. Products that must not be fused into the next
+// An exported function checks its arguments and panics with "vek: NAME: …" on misuse. The comment
+// of nameGeneric, its implementation in plain Go, states the formula. Complex vectors are split
+// into real and imaginary parts. A destination may be the same slice as a source where the doc says
+// so, and must not overlap a source otherwise. The result at index i depends only on the sources at
+// i, with the same bits wherever i is in a vector. Products that must not be fused into the next
 // addition are written float32(x*y).
 package vek
 
@@ -11,8 +13,8 @@ package vek
 
 import "fmt"
 
-// longestRun bounds the elements of one call of assembly, which Go cannot preempt: no call takes much longer than
-// 150 µs.
+// longestRun is the largest number of elements in one call of assembly, which Go cannot preempt. No
+// call takes much longer than 150 µs.
 const longestRun = 1 << 15
 
 // sameLen panics unless every slice has n elements.
