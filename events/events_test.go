@@ -27,7 +27,7 @@ func listener(t testing.TB) *model.Model {
 	return m
 }
 
-func finder(t testing.TB, opt events.Options) *events.Recognizer {
+func recognizer(t testing.TB, opt events.Options) *events.Recognizer {
 	t.Helper()
 	f, err := events.New(listener(t), opt)
 	if err != nil {
@@ -77,7 +77,7 @@ func listen(t testing.TB, r *events.Recognizer, x []float32, chunks ...int) []ev
 
 func TestEvents(t *testing.T) {
 	s := tonemodel.Words()
-	got := listen(t, finder(t, events.Defaults()), s.Samples, len(s.Samples))
+	got := listen(t, recognizer(t, events.Defaults()), s.Samples, len(s.Samples))
 	if len(got) != len(s.Tones) {
 		t.Fatalf("events %+v, want %+v", got, s.Tones)
 	}
@@ -96,7 +96,7 @@ func TestEvents(t *testing.T) {
 // The same events, to the sample and the bit, however the signal is cut.
 func TestChunks(t *testing.T) {
 	s := tonemodel.Words()
-	f := finder(t, events.Defaults())
+	f := recognizer(t, events.Defaults())
 	want := fmt.Sprint(listen(t, f, s.Samples, len(s.Samples)))
 	for _, chunks := range [][]int{{1}, {79, 1, 80, 81}, {1024}, {3, 777, 4000}} {
 		if got := fmt.Sprint(listen(t, f, s.Samples, chunks...)); got != want {
@@ -108,7 +108,7 @@ func TestChunks(t *testing.T) {
 // Many streams of one Recognizer at once hear what one hears.
 func TestSharedRecognizer(t *testing.T) {
 	s := tonemodel.Words()
-	f := finder(t, events.Defaults())
+	f := recognizer(t, events.Defaults())
 	want := fmt.Sprint(listen(t, f, s.Samples, 800))
 	var wg sync.WaitGroup
 	for range 8 {
@@ -124,7 +124,7 @@ func TestSharedRecognizer(t *testing.T) {
 // Silence, and noise of any level that stays, are no events, and the gate closes on them; after a minute of either a word is
 // heard as ever.
 func TestEndless(t *testing.T) {
-	f := finder(t, events.Defaults())
+	f := recognizer(t, events.Defaults())
 	for _, level := range []float64{0, 1e-5, 0.003, 0.02} {
 		s := &tonemodel.Sound{}
 		s.Silence(60)
@@ -162,7 +162,7 @@ func TestWithoutPauses(t *testing.T) {
 		s.Tone([]string{"low", "high"}[i%2], 2)
 	}
 	s.Silence(0.3)
-	got := listen(t, finder(t, with(func(o *events.Options) { o.Window = 0.3 })), s.Samples, 500)
+	got := listen(t, recognizer(t, with(func(o *events.Options) { o.Window = 0.3 })), s.Samples, 500)
 	if len(got) != 6 {
 		t.Fatalf("events %+v, want %+v", got, s.Tones)
 	}
@@ -189,9 +189,12 @@ func TestOrder(t *testing.T) {
 			with(func(o *events.Options) { o.OffThreshold = o.Threshold - 0.01 }),
 		} {
 			last := events.Event{}
-			for _, e := range listen(t, finder(t, opt), s.Samples, 800) {
-				if e.Onset < last.End || e.End < e.Onset {
-					t.Errorf("seed %d, %+v: %+v follows %+v", seed, opt, e, last)
+			for _, e := range listen(t, recognizer(t, opt), s.Samples, 800) {
+				if e.Onset < last.End {
+					t.Errorf("seed %d, %+v: %+v overlaps %+v", seed, opt, e, last)
+				}
+				if e.End <= e.Onset {
+					t.Errorf("seed %d, %+v: %+v has no length", seed, opt, e)
 				}
 				if e.Onset == last.End {
 					touching++
@@ -202,6 +205,30 @@ func TestOrder(t *testing.T) {
 	}
 	if touching == 0 {
 		t.Error("no event begins where another ends: the signals test nothing")
+	}
+}
+
+// What the model recognises in the pause after a sound, below the level at which the gate opens, is
+// no event: it would begin after the sound's end and have no length.
+func TestPause(t *testing.T) {
+	s := &tonemodel.Sound{}
+	s.Silence(3)
+	s.Noise(0.018)
+	s.Tone("low", 0.5)
+	end := len(s.Samples)
+	s.Tone("high", 0.4)
+	for i := range s.Samples {
+		if s.Samples[i] *= 10; i >= end {
+			s.Samples[i] *= 0.1 // −13.5 dB, over a background of −15 dB
+		}
+	}
+	s.Silence(0.3)
+	opt := with(func(o *events.Options) {
+		o.Window, o.Confirm, o.Refractory, o.Hop, o.OffThreshold = 0.05, 2, 0.1, 0.01, 0.6
+	})
+	got := listen(t, recognizer(t, opt), s.Samples, 800)
+	if len(got) != 1 || got[0].Label != "low" || got[0].End <= got[0].Onset {
+		t.Errorf("events %+v, expected one of the loud tone", got)
 	}
 }
 
@@ -242,7 +269,7 @@ func TestOptions(t *testing.T) {
 		s.Silence(0.5)
 	}
 	s.Noise(0.002)
-	count := func(opt events.Options) int { return len(listen(t, finder(t, opt), s.Samples, 800)) }
+	count := func(opt events.Options) int { return len(listen(t, recognizer(t, opt), s.Samples, 800)) }
 	if n := count(with(func(o *events.Options) { *o = o.WithThreshold(0.3); o.Confirm = 1 })); n != 3 {
 		t.Errorf("%d events of 3 short tones at threshold 0.3 with 1 answer", n)
 	}
@@ -279,12 +306,12 @@ func TestZeroThresholds(t *testing.T) {
 	loud := len(s.Samples)
 	s.Silence(0.5)
 	for off, want := range map[float64]int{0.4: from, 0: loud} {
-		got := listen(t, finder(t, with(func(o *events.Options) { o.Window, o.OffThreshold = 0.1, off })), s.Samples, 800)
+		got := listen(t, recognizer(t, with(func(o *events.Options) { o.Window, o.OffThreshold = 0.1, off })), s.Samples, 800)
 		if len(got) != 1 || math.Abs(float64(got[0].End)-float64(want)) > 0.2*rate {
 			t.Errorf("off-threshold %v: events %+v, want one that ends at %d", off, got, want)
 		}
 	}
-	got := listen(t, finder(t, events.Defaults().WithThreshold(0)), tonemodel.Words().Samples, 800)
+	got := listen(t, recognizer(t, events.Defaults().WithThreshold(0)), tonemodel.Words().Samples, 800)
 	if len(got) != len(tonemodel.Words().Tones) {
 		t.Errorf("threshold 0: events %+v", got)
 	}
@@ -297,7 +324,7 @@ func TestCloseCountsOnce(t *testing.T) {
 	s.Tone("low", 0.5)
 	for answers := 1; answers <= 4; answers++ {
 		for confirm := answers; confirm <= answers+1; confirm++ {
-			f := finder(t, with(func(o *events.Options) { o.Confirm = confirm }))
+			f := recognizer(t, with(func(o *events.Options) { o.Confirm = confirm }))
 			d := f.NewDetector()
 			open := 0                                                 // frames
 			for x := s.Samples; open < 3*answers; x = x[f.Frame():] { // 3 are a hop
@@ -316,7 +343,7 @@ func TestCloseCountsOnce(t *testing.T) {
 // What is no audio is found; a Detector that hears it all the same hears silence, and what follows as ever.
 func TestNoAudio(t *testing.T) {
 	s := tonemodel.Words()
-	f := finder(t, events.Defaults())
+	f := recognizer(t, events.Defaults())
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	if n, err := events.Check([]float32{1e6, -1e6, 0}); n != 3 || err != nil {
 		t.Errorf("Check of good samples: %d, %v", n, err)
@@ -371,23 +398,23 @@ func TestModelFault(t *testing.T) {
 	}
 }
 
-func TestNewRefuses(t *testing.T) {
+func TestNewErrors(t *testing.T) {
 	good := listener(t)
 	for want, change := range map[string]func(m *model.Model, o *events.Options){
-		"threshold 1.5: want 0 … 1":              func(_ *model.Model, o *events.Options) { o.Threshold = 1.5 },
-		"confirm 0: want 1 … 1000":               func(_ *model.Model, o *events.Options) { o.Confirm = 0 },
-		"hop 0: want 0.01 … 3600":                func(_ *model.Model, o *events.Options) { o.Hop = 0 },
-		"window 0: want 0.01 … 3600":             func(_ *model.Model, o *events.Options) { o.Window = 0 },
-		"rate 50: want 100":                      func(_ *model.Model, o *events.Options) { o.SampleRate = 50 },
-		"off-threshold 0.9 is above the thresho": func(_ *model.Model, o *events.Options) { o.OffThreshold = 0.9 },
-		"confirm -1: want 1":                     func(_ *model.Model, o *events.Options) { o.Confirm = -1 },
-		"window NaN":                             func(_ *model.Model, o *events.Options) { o.Window = math.NaN() },
-		"hop 1e-09":                              func(_ *model.Model, o *events.Options) { o.Hop = 1e-9 },
-		"no labels":                              func(m *model.Model, _ *events.Options) { m.Meta.Labels = nil },
-		"sampling rate is 0 Hz":                  func(m *model.Model, _ *events.Options) { m.Meta.SampleRate = 0 },
-		`pool is "last"`:                         func(m *model.Model, _ *events.Options) { m.Config.Pool = model.PoolLast },
-		"audio has 1 channel":                    func(m *model.Model, _ *events.Options) { m.Config.DInput = 2 },
-		"bidirectional":                          func(m *model.Model, _ *events.Options) { m.Config.SSM.Bidirectional = true },
+		"threshold 1.5: expected 0 … 1":                          func(_ *model.Model, o *events.Options) { o.Threshold = 1.5 },
+		"confirm 0: expected 1 … 1000":                           func(_ *model.Model, o *events.Options) { o.Confirm = 0 },
+		"hop 0: expected 0.01 … 3600":                            func(_ *model.Model, o *events.Options) { o.Hop = 0 },
+		"window 0: expected 0.01 … 3600":                         func(_ *model.Model, o *events.Options) { o.Window = 0 },
+		"rate 50: expected 100":                                  func(_ *model.Model, o *events.Options) { o.SampleRate = 50 },
+		"off-threshold 0.9: expected at most the threshold, 0.7": func(_ *model.Model, o *events.Options) { o.OffThreshold = 0.9 },
+		"confirm -1: expected 1":                                 func(_ *model.Model, o *events.Options) { o.Confirm = -1 },
+		"window NaN":                                             func(_ *model.Model, o *events.Options) { o.Window = math.NaN() },
+		"hop 1e-09":                                              func(_ *model.Model, o *events.Options) { o.Hop = 1e-9 },
+		"no labels":                                              func(m *model.Model, _ *events.Options) { m.Meta.Labels = nil },
+		"sampling rate is 0 Hz":                                  func(m *model.Model, _ *events.Options) { m.Meta.SampleRate = 0 },
+		`pool is "last"`:                                         func(m *model.Model, _ *events.Options) { m.Config.Pool = model.PoolLast },
+		"expected 1 channel of audio":                            func(m *model.Model, _ *events.Options) { m.Config.DInput = 2 },
+		"bidirectional":                                          func(m *model.Model, _ *events.Options) { m.Config.SSM.Bidirectional = true },
 	} {
 		m, opt := *good, events.Defaults()
 		change(&m, &opt)
@@ -399,7 +426,7 @@ func TestNewRefuses(t *testing.T) {
 
 func TestAllocations(t *testing.T) {
 	s := tonemodel.Words()
-	d := finder(t, events.Defaults()).NewDetector()
+	d := recognizer(t, events.Defaults()).NewDetector()
 	d.Process(s.Samples)
 	if n := testing.AllocsPerRun(3, func() { d.Process(s.Samples) }); n != 0 {
 		t.Errorf("%v allocations a call", n)
@@ -436,7 +463,7 @@ func TestStateBytes(t *testing.T) {
 
 func BenchmarkDetector(b *testing.B) {
 	s := tonemodel.Words()
-	d := finder(b, events.Defaults()).NewDetector()
+	d := recognizer(b, events.Defaults()).NewDetector()
 	b.ReportAllocs()
 	for b.Loop() {
 		d.Process(s.Samples)
@@ -447,13 +474,13 @@ func BenchmarkDetector(b *testing.B) {
 // The model hears audio at another rate, its steps scaled, as it hears its own.
 func TestRate(t *testing.T) {
 	s := tonemodel.Words()
-	want := listen(t, finder(t, events.Defaults()), s.Samples, 800)
+	want := listen(t, recognizer(t, events.Defaults()), s.Samples, 800)
 	twice := make([]float32, 2*len(s.Samples)) // 16 kHz, by straight lines
 	for i, v := range s.Samples {
 		next := s.Samples[min(i+1, len(s.Samples)-1)]
 		twice[2*i], twice[2*i+1] = v, (v+next)/2
 	}
-	f := finder(t, with(func(o *events.Options) { o.SampleRate = 2 * rate }))
+	f := recognizer(t, with(func(o *events.Options) { o.SampleRate = 2 * rate }))
 	if f.SampleRate() != 2*rate {
 		t.Errorf("rate %v, want %v", f.SampleRate(), 2*rate)
 	}
@@ -477,7 +504,7 @@ func TestSkip(t *testing.T) {
 	s.Silence(0.3)
 	s.Tone("high", 0.5)
 	s.Silence(0.3)
-	f := finder(t, events.Defaults())
+	f := recognizer(t, events.Defaults())
 	d := f.NewDetector()
 	if got := process(t, d, s.Samples[:cut]); len(got) != 0 {
 		t.Fatalf("events %+v before the tone has ended", got)

@@ -15,7 +15,7 @@ func ExampleRecognizer() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	finder, err := events.New(m, events.Defaults()) // for all streams
+	recognizer, err := events.New(m, events.Defaults()) // for all streams
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -30,16 +30,16 @@ func ExampleRecognizer() {
 			log.Fatal(err)
 		}
 		for _, e := range list {
-			fmt.Printf("%-4s  %.1f … %.1f s, sure: %t\n", e.Label, float64(e.Onset)/finder.SampleRate(), float64(e.End)/finder.SampleRate(), e.Confidence > 0.9)
+			fmt.Printf("%-4s  %.1f … %.1f s, sure: %t\n", e.Label, float64(e.Onset)/recognizer.SampleRate(), float64(e.End)/recognizer.SampleRate(), e.Confidence > 0.9)
 		}
 	}
 
-	d, middle := finder.NewDetector(), 22000
+	d, middle := recognizer.NewDetector(), 22000
 	print(d.Process(sound.Samples[:middle]))
 	snapshot := d.Snapshot()
 	fmt.Println("stored in a word:", d.GateOpen())
 
-	d = finder.NewDetector() // in another process, perhaps
+	d = recognizer.NewDetector() // in another process, perhaps
 	if err := d.Restore(snapshot); err != nil {
 		log.Fatal(err)
 	}

@@ -3,65 +3,109 @@ package events
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/gob"
 	"errors"
 	"fmt"
-	"hash/crc32"
+	"math"
+
+	"github.com/s4d-fast/s4d-fast/internal/snapshot"
 )
 
-// A snapshot is a gob of memory, followed by the CRC-32 (IEEE, little endian) of its bytes.
+// docs/stream.md describes the format.
+const (
+	snapshotMagic   = "S4DEVENT"
+	snapshotVersion = 1
+)
 
-// memory is all that a Detector knows.
-type memory struct {
-	Options              Options // of its Recognizer
-	Gate                 gate
-	Heard                hearing
-	Position             int64
-	Partial, Past, Logit []float32
-	Stream               []byte // snapshot of the recurrent stream, with its model's hash
+// snapshotHead is the fixed part of a snapshot's body. After it come the samples of partial and past,
+// the logits, and the snapshot of the recurrent stream with the model's hash and the kernel level.
+type snapshotHead struct {
+	Options               [7]float64 // in the order of Options
+	Position              int64
+	Gate                  gate
+	Segment               segment
+	Partial, Past, Logits int32 // lengths
 }
 
-// Snapshot returns all that the Detector knows, for Restore. Events that Process has returned are not part of it.
+func (o Options) values() [7]float64 {
+	return [7]float64{o.Threshold, o.OffThreshold, float64(o.Confirm), o.Refractory, o.Hop, o.Window, o.SampleRate}
+}
+
+// Snapshot returns the Detector's state for Restore. Events that were returned are not part of it.
 func (d *Detector) Snapshot() []byte {
-	var b bytes.Buffer
-	err := gob.NewEncoder(&b).Encode(memory{d.opt, d.gate, d.heard, d.position, d.partial, d.past, d.logits, d.stream.Snapshot(nil)})
-	if err != nil {
-		panic("events: snapshot: " + err.Error()) // no write to a buffer fails
+	b, le := snapshot.Begin(nil, snapshotMagic, snapshotVersion), binary.LittleEndian
+	head := snapshotHead{d.opt.values(), d.position, d.gate, d.segment, int32(len(d.partial)), int32(len(d.past)), int32(len(d.logits))}
+	for _, part := range []any{head, d.partial, d.past, d.logits} {
+		b, _ = binary.Append(b, le, part) // fixed sizes: cannot fail
 	}
-	return binary.LittleEndian.AppendUint32(b.Bytes(), crc32.ChecksumIEEE(b.Bytes()))
+	return snapshot.End(d.stream.Snapshot(b), 0)
 }
 
-// Restore makes the Detector go on where the one that made the snapshot stood: what it then hears gives the same events, to the bit. It must come
-// from a Recognizer of the same model and options. After an error the Detector is as it was.
-func (d *Detector) Restore(snapshot []byte) error {
-	n := len(snapshot) - crc32.Size
-	if n < 0 || crc32.ChecksumIEEE(snapshot[:n]) != binary.LittleEndian.Uint32(snapshot[n:]) {
-		return errors.New("events: snapshot is damaged: its checksum differs")
-	}
-	var m memory
-	if err := gob.NewDecoder(bytes.NewReader(snapshot[:n])).Decode(&m); err != nil {
+// Restore continues from a snapshot of a Detector of an equal model with equal options, at the same
+// kernel level: the same audio then gives the same events, bit for bit. After an error the Detector
+// is unchanged.
+func (d *Detector) Restore(b []byte) error {
+	body, err := snapshot.Open(b, snapshotMagic, snapshotVersion)
+	if err != nil {
 		return fmt.Errorf("events: snapshot: %w", err)
 	}
-	if m.Options != d.opt {
-		return fmt.Errorf("events: the snapshot is of a detector with options %+v, not %+v", m.Options, d.opt)
+	var head snapshotHead
+	n, err := binary.Decode(body, binary.LittleEndian, &head)
+	if err != nil {
+		return errTruncated
 	}
-	if !d.possible(&m) {
-		return errors.New("events: snapshot is damaged: it describes no detector")
+	if body = body[n:]; head.Options != d.opt.values() {
+		return fmt.Errorf("events: snapshot: taken with options %v, this detector has %v", head.Options, d.opt.values())
 	}
-	if err := d.stream.Restore(m.Stream); err != nil {
+	lists := [3][]float32{}
+	for i, n := range []int32{head.Partial, head.Past, head.Logits} {
+		if n < 0 || int64(len(body)) < 4*int64(n) {
+			return errTruncated
+		}
+		lists[i] = make([]float32, n)
+		binary.Decode(body, binary.LittleEndian, lists[i])
+		body = body[4*n:]
+	}
+	next := d.NewDetector()
+	if err := next.stream.Restore(body); err != nil {
 		return fmt.Errorf("events: %w", err)
 	}
-	d.gate, d.heard, d.position = m.Gate, m.Heard, m.Position
-	d.partial = append(d.partial[:0], m.Partial...)
-	d.past = append(d.past[:0], m.Past...)
-	d.logits = m.Logit
+	if err := d.check(&head); err != nil {
+		return fmt.Errorf("events: snapshot: %w", err)
+	}
+	next.gate, next.segment, next.position = head.Gate, head.Segment, head.Position
+	next.partial, next.past = append(next.partial, lists[0]...), append(next.past, lists[1]...)
+	if next.logits = lists[2]; !bytes.Equal(next.Snapshot(), b) {
+		return errors.New("events: snapshot: a field has an invalid value")
+	}
+	*d = *next
 	return nil
 }
 
-// possible reports whether a Detector can know this.
-func (d *Detector) possible(m *memory) bool {
-	labels := len(d.labels)
-	return m.Position >= 0 && len(m.Partial) < d.frame && len(m.Past) <= cap(d.past) && len(m.Past)%d.frame == 0 &&
-		(len(m.Logit) == labels || len(m.Logit) == 0 && m.Heard.Frames == 0) &&
-		m.Heard.Label >= -1 && m.Heard.Label < labels && m.Heard.Event >= 0 && m.Heard.Event < labels
+var errTruncated = errors.New("events: snapshot: truncated")
+
+// check reports a state that no Detector has.
+func (d *Detector) check(h *snapshotHead) error {
+	labels, s := int32(len(d.labels)), &h.Segment
+	switch {
+	case h.Position < 0:
+		return fmt.Errorf("position %d, expected at least 0", h.Position)
+	case int(h.Partial) >= d.frame:
+		return fmt.Errorf("%d samples of a frame, expected less than %d", h.Partial, d.frame)
+	case int(h.Past) > cap(d.past) || int(h.Past)%d.frame != 0:
+		return fmt.Errorf("%d past samples, expected frames of %d and at most %d samples", h.Past, d.frame, cap(d.past))
+	case h.Logits != labels && (h.Logits != 0 || s.Frames != 0):
+		return fmt.Errorf("%d logits of %d labels after %d frames", h.Logits, labels, s.Frames)
+	case s.Leader < -1 || s.Leader >= labels || s.Label < 0 || s.Label >= labels:
+		return fmt.Errorf("labels %d and %d, expected less than %d", s.Leader, s.Label, labels)
+	case s.Frames < 0 || s.Run < 0 || s.Events < 0 || h.Gate.Run < 0:
+		return errors.New("a count is negative")
+	case math.IsNaN(h.Gate.Floor) || math.IsInf(h.Gate.Floor, 0):
+		return fmt.Errorf("the gate's floor is %v", h.Gate.Floor)
+	}
+	for _, at := range []int64{s.Onset, s.Since, s.Begin, s.Ended} {
+		if at < 0 || at > h.Position {
+			return fmt.Errorf("a time of %d samples at position %d", at, h.Position)
+		}
+	}
+	return nil
 }

@@ -16,20 +16,20 @@ import (
 func TestStreamEventFlags(t *testing.T) {
 	m := toneModel(t)
 	for want, args := range map[string][]string{
-		"--threshold 1.5: want 0 … 1":    {"--threshold", "1.5"},
-		"--off-threshold 0.9 is above":   {"--off-threshold", "0.9"},
-		"--confirm -1":                   {"--confirm=-1"},
-		"--confirm 0":                    {"--confirm=0"},
-		"--refractory -2":                {"--refractory=-2"},
-		"--hop requires --emit frames":   {"--hop", "80"},
-		"--window 1e+09":                 {"--window", "1e9"},
-		"--window 0:":                    {"--window", "0"},
-		"--window -1":                    {"--window=-1", "--emit", "frames"},
-		"--threshold requires":           {"--threshold", "0.8", "--emit", "frames"},
-		"--off-threshold requires":       {"--off-threshold", "0.1", "--emit", "frames"},
-		"--confirm requires":             {"--confirm", "3", "--emit", "frames"},
-		"--refractory requires":          {"--refractory", "0.4", "--emit", "frames"},
-		"off-threshold 0.6 is above the": {"--threshold", "0.5", "--off-threshold", "0.6"},
+		"--threshold 1.5: expected 0 … 1": {"--threshold", "1.5"},
+		"--off-threshold 0.9: expected":   {"--off-threshold", "0.9"},
+		"--confirm -1":                    {"--confirm=-1"},
+		"--confirm 0":                     {"--confirm=0"},
+		"--refractory -2":                 {"--refractory=-2"},
+		"--hop requires --emit frames":    {"--hop", "80"},
+		"--window 1e+09":                  {"--window", "1e9"},
+		"--window 0:":                     {"--window", "0"},
+		"--window -1":                     {"--window=-1", "--emit", "frames"},
+		"--threshold requires":            {"--threshold", "0.8", "--emit", "frames"},
+		"--off-threshold requires":        {"--off-threshold", "0.1", "--emit", "frames"},
+		"--confirm requires":              {"--confirm", "3", "--emit", "frames"},
+		"--refractory requires":           {"--refractory", "0.4", "--emit", "frames"},
+		"off-threshold 0.6: expected at":  {"--threshold", "0.5", "--off-threshold", "0.6"},
 	} {
 		mustSay(t, nil, append([]string{"stream", m, "gone.wav"}, args...), exitUsage, want)
 	}
