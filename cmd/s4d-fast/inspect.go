@@ -47,10 +47,11 @@ type tensorInfo struct {
 	Parameters int    `json:"parameters"`
 }
 
-// poleRange describes the discrete poles of a layer: the ranges of their moduli |λ̄| and of their angles
-// in radians per sample (folded into [0, π]), the largest gap between angles, and the number of modes
-// that alias, that is, whose angle is π or more. HInf is the largest frequency response of the layer's
-// SSMs (docs/maths.md §8) and HInfAngle its angle. Both are nil if the response of an SSM is unbounded.
+// poleRange describes the discrete poles of a layer: the ranges of their moduli |λ̄| and of their
+// angles in radians per sample (folded into [0, π]), the largest gap between angles, and the number
+// of modes that alias, that is, whose angle is π or more. HInf is the largest frequency response of
+// the layer's SSMs (docs/maths.md §8) and HInfAngle its angle. Both are nil if the response of an
+// SSM is unbounded.
 type poleRange struct {
 	Layer     int        `json:"layer"`
 	Modulus   [2]float64 `json:"modulus"`
@@ -184,7 +185,8 @@ func (i inspection) gainText(p poleRange) string {
 	return fmt.Sprintf("%.4g at %.5f%s", *p.HInf, *p.HInfAngle, i.hertz(*p.HInfAngle))
 }
 
-// aliasText describes modes with an angle of π or more. Only in continuous time is that a faster oscillation.
+// aliasText describes modes with an angle of π or more. If the frequencies are those of a system in
+// continuous time, such a mode aliases; angles that are parameters themselves cannot.
 func aliasText(c model.Config) string {
 	if c.SSM.Angles() {
 		return "beyond π (mirrored)"

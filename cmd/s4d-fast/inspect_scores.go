@@ -12,8 +12,9 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// layerScores has the scores of a layer's SSMs and modes (docs/maths.md §8). The score of a bidirectional SSM or mode is the
-// larger one of its two directions. An unbounded score is null in JSON.
+// layerScores has the scores of a layer's SSMs and modes (docs/maths.md §8). The score of a
+// bidirectional SSM or mode is the larger one of its two directions. An unbounded score is null in
+// JSON.
 type layerScores struct {
 	Layer int        `json:"layer"`
 	SSMs  []ssmScore `json:"ssms"`
@@ -33,7 +34,8 @@ type modeScore struct {
 	LAST    float64  `json:"last"` // that prune uses to select modes; 1 for the highest of the layer
 }
 
-// discretized returns the SSMs of each layer and the peaks of their frequency responses, [directions·H] per layer.
+// discretized returns the SSMs of each layer and the peaks of their frequency responses,
+// [directions·H] per layer.
 func discretized(m *model.Model) (layers []*ssm.Discrete, peaks [][]ssm.Peak) {
 	for i := range m.Config.CountSSM() {
 		d := m.SSMParams(i).Discretize(m.Config.SSM.Disc, 1)

@@ -10,7 +10,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// The scores of inspect are those of package ssm; the largest gain of a layer is unbounded where one SSM's is.
+// The scores of inspect are those of package ssm. The largest gain of a layer is unbounded if that
+// of one of its SSMs is.
 func TestInspectScores(t *testing.T) {
 	path := saved(t, func(c *model.Config) { c.SSM.Init, c.SSM.Bidirectional = ssm.Lin, true })
 	m, err := model.Load(path)
@@ -32,13 +33,13 @@ func TestInspectScores(t *testing.T) {
 		whole, modes, last := d.SSMScores(), d.ModeScores(), d.LAST()
 		for h, one := range layer.SSMs {
 			if unbounded := i == 1 && h == 1; (one.HInf == nil) != unbounded || !unbounded && *one.HInf != whole[h] {
-				t.Errorf("layer %d, SSM %d: score %v, want %v", i, h, one.HInf, whole[h])
+				t.Errorf("layer %d, SSM %d: score %v, expected %v", i, h, one.HInf, whole[h])
 			}
 			for n, mode := range one.Modes {
 				at := h*d.M + n
 				want := max(modes[at], modes[d.H*d.M+at])
 				if (mode.HInf == nil) != math.IsInf(want, 1) || mode.HInf != nil && *mode.HInf != want || mode.LAST != last[at] {
-					t.Errorf("layer %d, SSM %d, mode %d: %+v, want %v and %v", i, h, n, mode, want, last[at])
+					t.Errorf("layer %d, SSM %d, mode %d: %+v, expected %v and %v", i, h, n, mode, want, last[at])
 				}
 			}
 		}
@@ -46,7 +47,7 @@ func TestInspectScores(t *testing.T) {
 	text := ok(t, "inspect", mixed, "--scores", "--layer", "1")
 	for _, part := range []string{"H∞ unbounded (1 of 4 SSMs)", "layer 1\nssm  Δ", "LAST", "unbounded", "modes aliased"} {
 		if !strings.Contains(text, part) {
-			t.Errorf("inspect --scores does not say %q:\n%s", part, text)
+			t.Errorf("inspect --scores does not print %q:\n%s", part, text)
 		}
 	}
 	if strings.Contains(text, "layer 0") {

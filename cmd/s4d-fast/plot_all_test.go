@@ -15,8 +15,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// plot all draws what has input, and lists the flags that the others require. Names of folders may contain commas, as those of
-// a sweep's runs do.
+// plot all draws what has input, and lists the flags that the others require. Names of folders may
+// contain commas, as those of a sweep's runs do.
 func TestPlotAll(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made", "here")
 	delay, dirs := delayRunDir(t, "ssm.init=dfout,seed=1"), sweepOf(t)
@@ -91,7 +91,7 @@ func TestPlotAllDefaults(t *testing.T) {
 	}
 }
 
-// pictures are six images of CIFAR's size in two classes, for tests of colours.
+// pictures makes six colour images of CIFAR's size in two classes.
 func pictures(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

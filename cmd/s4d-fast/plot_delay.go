@@ -19,7 +19,7 @@ import (
 
 type plotDelayCmd struct {
 	Runs []string `arg:"" help:"Run folders or model files of the delay task." type:"path"`
-	Out  plotFile `help:"Output file, PNG or SVG by its name." default:"delay.png" type:"path" placeholder:"FILE"`
+	Out  plotFile `help:"Output file, PNG or SVG by its name (default: ${default})." default:"delay.png" type:"path" placeholder:"FILE"`
 }
 
 func (c *plotDelayCmd) Help() string {
@@ -67,15 +67,15 @@ func (c *plotDelayCmd) Run(std *streams, ctx *ctxBox) error {
 	return nil
 }
 
-// delayRun is a network of the delay task, with the sequences of its run.
+// delayRun is a network of the delay task and the data of its run.
 type delayRun struct {
 	name  string // of the file, and the initial steps of its SSMs
 	model *model.Model
 	data  *dataset.Dataset
 }
 
-// loadDelayRuns reads run folders or model files, and generates their data. Runs that would have the same name get that of
-// their folder.
+// loadDelayRuns reads run folders or model files, and generates their data. Runs that would have
+// the same name get that of their folder.
 func loadDelayRuns(ctx *ctxBox, paths []string) ([]delayRun, error) {
 	runs, named := make([]delayRun, len(paths)), map[string]int{}
 	for i, path := range paths {
@@ -132,7 +132,8 @@ func loadDelayModel(path string) (r delayRun, cfg train.Config, err error) {
 	return r, cfg, nil
 }
 
-// kernel draws the learned kernel over the length of a sequence, with a mark at the delay of the task.
+// kernel draws the learned kernel over the length of a sequence, with a mark at the delay of the
+// task.
 func (r delayRun) kernel() (figure.Panel, error) {
 	k, err := convmode.ImpulseResponse(r.model, r.data.MaxLen)
 	if err != nil {

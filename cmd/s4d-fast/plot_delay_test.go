@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// delayRunDir trains a delay network for a moment.
+// delayRunDir trains a small delay network for a few steps and returns its run folder.
 func delayRunDir(t *testing.T, name string, set ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
@@ -19,7 +19,8 @@ func delayRunDir(t *testing.T, name string, set ...string) string {
 	return dir
 }
 
-// A run has one result: train, eval and the picture's title report the same number, over the whole validation set.
+// A run has one result: train, eval and the title of the plot report the same number, over the
+// whole validation set.
 func TestOneResultOfDelay(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	stdout := ok(t, "train", "--out", out, "--set", "data.length=200", "--set", "data.delay=50", "--set", "ssm.d_state=16",

@@ -13,7 +13,7 @@ import (
 
 type plotHinfCmd struct {
 	Model modelFile `arg:"" help:"Model file (.safetensors), or the name of a built-in model (${models})."`
-	Out   plotFile  `help:"Output file, PNG or SVG by its name." default:"hinf.png" type:"path" placeholder:"FILE"`
+	Out   plotFile  `help:"Output file, PNG or SVG by its name (default: ${default})." default:"hinf.png" type:"path" placeholder:"FILE"`
 }
 
 func (c *plotHinfCmd) Help() string {
@@ -74,8 +74,8 @@ func hinfPanel(m *model.Model) (figure.Panel, error) {
 	return p, nil
 }
 
-// hinfScores returns one curve per layer with the scores of its SSMs over their steps, the largest score, and the number
-// of bounded scores. An unbounded score is NaN.
+// hinfScores returns one curve per layer with the scores of its SSMs over their steps, the largest
+// score, and the number of bounded scores. An unbounded score is NaN.
 func hinfScores(m *model.Model) (curves []figure.Curve, largest float64, scored int) {
 	curves = make([]figure.Curve, m.Config.CountSSM())
 	pool := par.New(runtime.GOMAXPROCS(0))

@@ -20,7 +20,8 @@ func TestPlotHinf(t *testing.T) {
 	mustSay(t, nil, []string{"plot", "hinf", "nowhere.safetensors"}, exitBadInput, "nowhere.safetensors")
 }
 
-// The scores are those of the SSMs' responses, over the largest of all layers; SSMs on the unit circle have none.
+// Scores are those of the SSMs' responses, divided by the largest of all layers. SSMs with poles on
+// the unit circle have none.
 func TestHinfPanel(t *testing.T) {
 	m, err := model.Load(saved(t, func(c *model.Config) { c.SSM.Init = ssm.Lin }))
 	if err != nil {
@@ -46,10 +47,10 @@ func TestHinfPanel(t *testing.T) {
 			largest = max(largest, y)
 			gain, of := params.Discretize(ssm.ZOH, 1).HInf(h).Gain, m.SSMParams(0).Discretize(ssm.ZOH, 1).HInf(0).Gain
 			if want := gain * gain / (of * of) * p.Curves[0].Y[0]; math.Abs(y-want) > 1e-12*want {
-				t.Errorf("layer %d, SSM %d: score %v, want %v", i+1, h, y, want)
+				t.Errorf("layer %d, SSM %d: score %v, expected %v", i+1, h, y, want)
 			}
 			if want := math.Exp(params.LogStep[h]); c.X[h] != want {
-				t.Errorf("layer %d, SSM %d: Δ %v, want %v", i+1, h, c.X[h], want)
+				t.Errorf("layer %d, SSM %d: Δ %v, expected %v", i+1, h, c.X[h], want)
 			}
 		}
 	}

@@ -15,8 +15,8 @@ const (
 	maxPoles = 1 << 17
 )
 
-// initialLayer is a layer before training. All of its SSMs have the same step, Δ or ξ, and the same decay, unless its
-// options change them.
+// initialLayer is a layer before training. All of its SSMs have the same step, Δ or ξ, and the same
+// decay, unless its options change them.
 type initialLayer struct {
 	init            ssm.Init
 	channels, modes int
@@ -24,7 +24,8 @@ type initialLayer struct {
 	set             []string // KEY=VALUE as in train, of the keys that initialOptions allows
 }
 
-// initialOptions are the configuration keys that move poles. Init, step and sizes are flags instead.
+// initialOptions are the configuration keys that move poles. Init, step and sizes are flags
+// instead.
 var initialOptions = []string{"seed", "ssm.disc", "ssm.grid", "ssm.param", "ssm.xi_per", "ssm.n_ssm",
 	"ssm.dt_min", "ssm.dt_max", "ssm.xi_min", "ssm.xi_max"}
 
@@ -39,7 +40,8 @@ func allowOptions(set []string, own ...string) error {
 	return nil
 }
 
-// draw returns the layer's configuration and its SSMs. It rejects the configurations that train rejects.
+// draw returns the layer's configuration and its SSMs. It rejects the configurations that train
+// rejects.
 func (l initialLayer) draw() (ssm.Config, *ssm.Discrete, error) {
 	if l.modes > maxModes || l.channels > maxPoles/max(l.modes, 1) {
 		return ssm.Config{}, nil, usageError(fmt.Errorf("%d modes in each of %d SSMs: expected at most %d modes, and %d in all", l.modes, l.channels, maxModes, maxPoles))

@@ -12,10 +12,10 @@ import (
 
 type plotKernelsCmd struct {
 	Model  modelFile `arg:"" help:"Model file (.safetensors), or the name of a built-in model (${models})."`
-	Length int       `help:"Number of taps to show, at most the kernel length of a model with truncated kernels." default:"256" placeholder:"L"`
+	Length int       `help:"Number of taps to show, at most the kernel length of a model with truncated kernels (default: ${default})." default:"256" placeholder:"L"`
 	Stride *int      `help:"Mark multiples of N samples; 0: none (default: the row length for tasks of images)." placeholder:"N"`
 	First  int       `help:"Show only the first N layers; 0: all." default:"0" placeholder:"N"`
-	Out    plotFile  `help:"Output file, PNG or SVG by its name." default:"kernels.png" type:"path" placeholder:"FILE"`
+	Out    plotFile  `help:"Output file, PNG or SVG by its name (default: ${default})." default:"kernels.png" type:"path" placeholder:"FILE"`
 }
 
 func (c *plotKernelsCmd) Help() string {
@@ -33,8 +33,8 @@ const (
 	maxMarks = 100 // more lines would merge
 )
 
-// rowLength returns the distance from a pixel of a task's images to the one below it, 0 for tasks without images and for
-// images in a random order.
+// rowLength returns the distance from a pixel of a task's images to the one below it, 0 for tasks
+// without images and for images in a random order.
 func rowLength(task string) int {
 	return map[string]int{"image": 32, "scifar": 32, "smnist": 28, "pathfinder": 32, "pathx128": 128, "pathx256": 256}[task]
 }
@@ -77,7 +77,8 @@ func (c *plotKernelsCmd) Run(std *streams, ctx *ctxBox) error {
 	return nil
 }
 
-// panels returns one panel per layer. The last one has the title of the axis of lags, the first one the legend.
+// panels returns one panel per layer. The last one has the title of the axis of lags, the first one
+// the legend.
 func (c *plotKernelsCmd) panels(m *model.Model, stride int) []figure.Panel {
 	layers := m.Config.CountSSM()
 	if c.First > 0 {
@@ -110,7 +111,8 @@ func (c *plotKernelsCmd) panels(m *model.Model, stride int) []figure.Panel {
 	return panels
 }
 
-// lagTitle returns the title of an axis of lags, with the duration of a sample if the sampling rate in Hz is not 0.
+// lagTitle returns the title of an axis of lags, with the duration of a sample if the sampling rate
+// in Hz is not 0.
 func lagTitle(sampleRate float64) string {
 	if sampleRate > 0 {
 		return fmt.Sprintf("lag l [samples of %.4g ms]", 1000/sampleRate)
@@ -118,8 +120,8 @@ func lagTitle(sampleRate float64) string {
 	return "lag l [samples]"
 }
 
-// kernelCurve returns a kernel over the distance to the sample that each tap multiplies. The anticausal kernel (dir 1)
-// begins with the next sample (docs/maths.md §1.5).
+// kernelCurve returns a kernel over the distance to the sample that each tap multiplies. The
+// anticausal kernel (dir 1) begins with the next sample (docs/maths.md §1.5).
 func kernelCurve(k []float64, dir int) figure.Curve {
 	c := figure.Curve{Y: k}
 	for l := range k {
@@ -128,8 +130,9 @@ func kernelCurve(k []float64, dir int) figure.Curve {
 	return c
 }
 
-// kernelRange returns the ends of a logarithmic axis, which are round values and have a label. Taps more than five
-// decades below the largest are left out, because they are rounding errors of float32.
+// kernelRange returns the ends of a logarithmic axis, which are round values and have a label. Taps
+// more than five decades below the largest are left out, because they are rounding errors of
+// float32.
 func kernelRange(curves []figure.Curve) (low, high float64) {
 	for _, c := range curves {
 		high = max(high, slices.Max(c.Y))

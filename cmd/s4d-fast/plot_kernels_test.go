@@ -37,7 +37,8 @@ func TestPlotKernels(t *testing.T) {
 	mustSay(t, nil, []string{"plot", "kernels", causal, "--out", "k.gif"}, exitUsage, ".png or .svg")
 }
 
-// Rows of images are marked for tasks of images only, unless a flag says otherwise. Lags of sampled signals have a duration.
+// By default, rows are marked for tasks of images and nothing for others. The axis of lags states
+// the duration of a sample if there is a sampling rate.
 func TestKernelStride(t *testing.T) {
 	for _, c := range []struct {
 		task  string

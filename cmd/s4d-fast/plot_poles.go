@@ -18,7 +18,7 @@ type plotPolesCmd struct {
 	Channels *int      `help:"SSMs per layer (default: 1)." placeholder:"H"`
 	Set      []string  `help:"Set a configuration value as in train, for example ssm.xi_per=both or seed=7; repeatable." placeholder:"KEY=VALUE" sep:"none"`
 	sampleRate
-	Out plotFile `help:"Output file, PNG or SVG by its name." default:"poles.png" type:"path" placeholder:"FILE"`
+	Out plotFile `help:"Output file, PNG or SVG by its name (default: ${default})." default:"poles.png" type:"path" placeholder:"FILE"`
 }
 
 func (c *plotPolesCmd) Help() string {
@@ -32,7 +32,8 @@ Examples:
   s4d-fast plot poles runs/fsdd/best.safetensors --out learned.png`
 }
 
-// leastScore is the lower end of the scale of modes' scores in dB. Modes below it are negligible in a kernel.
+// leastScore is the lower end of the scale of modes' scores in dB. Modes below it are negligible in
+// a kernel.
 const leastScore = -60
 
 func (c *plotPolesCmd) Run(std *streams, ctx *ctxBox) error {
@@ -55,7 +56,8 @@ func (c *plotPolesCmd) Run(std *streams, ctx *ctxBox) error {
 	return nil
 }
 
-// initial returns one row of panels per initialisation, or a compact grid if there is only one row or one column.
+// initial returns one row of panels per initialisation, or a compact grid if there is only one row
+// or one column.
 func (c *plotPolesCmd) initial() (*figure.PolePlane, error) {
 	inits, steps := orDefault(c.Init, "lin", "inv", "dfout"), orDefault(c.Step, 0.001, 0.025, 0.1)
 	if err := allowOptions(c.Set, "ssm.a_real"); err != nil {
@@ -88,8 +90,8 @@ func (c *plotPolesCmd) initial() (*figure.PolePlane, error) {
 	return plane, nil
 }
 
-// learned returns one panel per layer with the poles of all SSMs, coloured by the scores of their modes. The score of a
-// bidirectional mode is the larger one of its two directions.
+// learned returns one panel per layer with the poles of all SSMs, coloured by the scores of their
+// modes. The score of a bidirectional mode is the larger one of its two directions.
 func (c *plotPolesCmd) learned() (*figure.PolePlane, error) {
 	if c.Init != nil || c.Step != nil || c.Modes != nil || c.Channels != nil || c.Set != nil {
 		return nil, usageError(errors.New("--init, --step, --modes, --channels and --set are for poles before training: omit them, or the model"))

@@ -9,7 +9,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// Poles on the unit circle, some of them or all, are a class of their own.
+// Poles on the unit circle have their own colour, whether they are some or all of the poles.
 func TestPlotPolesUnbounded(t *testing.T) {
 	pinned := saved(t, func(c *model.Config) { c.SSM.AReal = 0 })
 	if texts := drawn(t, 0, 0, "poles", pinned); strings.Contains(texts, "NaN") || strings.Contains(texts, "20") {

@@ -11,13 +11,13 @@ import (
 )
 
 type plotResponseCmd struct {
-	Init  []string  `help:"Initialisations, one panel each." default:"lin" placeholder:"NAME"`
-	Step  float64   `help:"Δ (ξ for unit-circle initialisations)." default:"0.1" placeholder:"X"`
-	Modes int       `help:"Number of complex modes." default:"10" placeholder:"M"`
+	Init  []string  `help:"Initialisations, one panel each (default: ${default})." default:"lin" placeholder:"NAME"`
+	Step  float64   `help:"Δ (ξ for unit-circle initialisations; default: ${default})." default:"0.1" placeholder:"X"`
+	Modes int       `help:"Number of complex modes (default: ${default})." default:"10" placeholder:"M"`
 	Decay []float64 `help:"Values of −Re A (of ρ for unit-circle initialisations), one curve each; 0 puts the poles on the unit circle (default: 0,0.5; not used for init real)." placeholder:"X"`
 	Set   []string  `help:"Set a configuration value as in train, for example ssm.disc=bilinear or ssm.b_scale=one; repeatable." placeholder:"KEY=VALUE" sep:"none"`
 	sampleRate
-	Out plotFile `help:"Output file, PNG or SVG by its name." default:"response.png" type:"path" placeholder:"FILE"`
+	Out plotFile `help:"Output file, PNG or SVG by its name (default: ${default})." default:"response.png" type:"path" placeholder:"FILE"`
 }
 
 func (c *plotResponseCmd) Help() string {
@@ -99,16 +99,17 @@ func (c *plotResponseCmd) panel(init ssm.Init) (p figure.Panel, err error) {
 	return p, nil
 }
 
-// clipped returns the vertical range of a plot with unbounded curves: 25 dB around their median, and all of the other
-// curves, which lie between low and high.
+// clipped returns the vertical range of a plot with unbounded curves: 25 dB around their median,
+// and all of the other curves, which lie between low and high.
 func clipped(levels []float64, low, high float64) (from, to float64) {
 	slices.Sort(levels)
 	middle := levels[len(levels)/2]
 	return min(low, middle-25), max(high, middle+25)
 }
 
-// responseCurve samples |H| of the first SSM in dB, on a grid and around each resonance, so that it contains every peak.
-// The grid avoids round numbers of radians and round fractions of π, where poles on the unit circle lie.
+// responseCurve samples |H| of the first SSM in dB, on a grid and around each resonance, so that it
+// contains every peak. The grid avoids round numbers of radians and round fractions of π, where
+// poles on the unit circle lie.
 func responseCurve(d *ssm.Discrete) (c figure.Curve) {
 	const samples = 8001
 	for i := range samples {

@@ -8,8 +8,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// The range of a response without bound is that of its middle; its peaks are those of the samples and say nothing. A bounded
-// one shows its whole peak.
+// The vertical range of an unbounded response lies around its median, because the peaks depend on
+// the samples. A bounded response is shown with its whole peak.
 func TestResponseRange(t *testing.T) {
 	both, err := (&plotResponseCmd{Step: 0.001, Modes: 10}).panel(ssm.DFouT)
 	if err != nil {

@@ -15,12 +15,12 @@ type plotSpectrumCmd struct {
 	Task   string    `arg:"" help:"Task: ${tasks}."`
 	Data   string    `help:"Folder of the data set (delay generates its own)." type:"path" placeholder:"DIR"`
 	N      int       `help:"Number of training examples, chosen at random." default:"10000"`
-	Seed   uint64    `help:"Seed for selecting examples and for generated data." default:"0" placeholder:"N"`
+	Seed   uint64    `help:"Seed for selecting examples and for generated data (default: ${default})." default:"0" placeholder:"N"`
 	Set    []string  `help:"Override one value of the task's preset, for example data.length=1000; repeatable." placeholder:"KEY=VALUE" sep:"none"`
 	Stride *int      `help:"Mark multiples of 2π/N; 0: none (default: the row length for tasks of images)." placeholder:"N" xor:"marks"`
 	Mark   []float64 `help:"Frequencies to mark, in the unit of the axis." placeholder:"X" xor:"marks"`
 	sampleRate
-	Out plotFile `help:"Output file, PNG or SVG by its name." default:"spectrum.png" type:"path" placeholder:"FILE"`
+	Out plotFile `help:"Output file, PNG or SVG by its name (default: ${default})." default:"spectrum.png" type:"path" placeholder:"FILE"`
 }
 
 func (c *plotSpectrumCmd) Help() string {
@@ -77,7 +77,8 @@ func (c *plotSpectrumCmd) Run(std *streams, ctx *ctxBox) error {
 	return nil
 }
 
-// mark adds the lines at --mark, which is in Hz if there is a sampling rate, or else at the multiples of 2π/stride.
+// mark adds the lines at --mark, which is in Hz if there is a sampling rate, or else at the
+// multiples of 2π/stride.
 func (c *plotSpectrumCmd) mark(p *figure.Panel, stride int) error {
 	perUnit, unit, half := 1.0, " rad", "π radians per sample"
 	if p.SampleRate > 0 {
@@ -118,7 +119,8 @@ func (c *plotSpectrumCmd) draw(p *figure.Panel, data *dataset.Dataset, s *datase
 	clipSpectrum(p)
 }
 
-// clipSpectrum limits the axis to 80 dB below the peak. What lies lower is close to rounding errors.
+// clipSpectrum limits the axis to 80 dB below the peak. What lies lower is close to rounding
+// errors.
 func clipSpectrum(p *figure.Panel) {
 	const shown = 80 // dB
 	low, peak := math.Inf(1), math.Inf(-1)

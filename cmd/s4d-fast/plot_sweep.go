@@ -17,7 +17,7 @@ type plotSweepCmd struct {
 	Dirs []string `arg:"" help:"Folders of sweeps." type:"path"`
 	X    string   `help:"Swept key on the x axis (default: the last one whose values are numbers)." placeholder:"KEY"`
 	Log  bool     `help:"Logarithmic x axis (default: if the values span more than a factor of 8)."`
-	Out  plotFile `help:"Output file, PNG or SVG by its name." default:"sweep.png" type:"path" placeholder:"FILE"`
+	Out  plotFile `help:"Output file, PNG or SVG by its name (default: ${default})." default:"sweep.png" type:"path" placeholder:"FILE"`
 }
 
 func (c *plotSweepCmd) Help() string {
@@ -92,8 +92,8 @@ func sweepPanel(dirs []string, x string) (figure.Panel, error) {
 	return p, nil
 }
 
-// commonAxis returns, for each table, the index of the axis with the key x. It checks that its values are numbers and
-// that it has the same keys in all tables.
+// commonAxis returns, for each table, the index of the axis with the key x. It checks that its
+// values are numbers and that it has the same keys in all tables.
 func commonAxis(tables []*train.SweepTable, x string) ([]int, error) {
 	axes := make([]int, len(tables))
 	for i, t := range tables {
@@ -173,8 +173,8 @@ func sweepCurves(tables []*train.SweepTable, axes []int) (curves []*sweepCurve) 
 	return curves
 }
 
-// namingKeys returns the keys that distinguish curves: the first one of each other axis, and those whose fixed values
-// differ between the tables.
+// namingKeys returns the keys that distinguish curves: the first one of each other axis, and those
+// whose fixed values differ between the tables.
 func namingKeys(tables []*train.SweepTable, axes []int) (keys []string) {
 	swept := []string{"seed"}
 	for i, t := range tables {
@@ -201,7 +201,8 @@ func namingKeys(tables []*train.SweepTable, axes []int) (keys []string) {
 	return keys
 }
 
-// curveName returns a row's values of the keys. Values that the sweep does not vary are read from the run's folder.
+// curveName returns a row's values of the keys. Values that the sweep does not vary are read from
+// the run's folder.
 func curveName(t *train.SweepTable, r train.SweepRow, keys []string) string {
 	var parts []string
 	for _, key := range keys {
@@ -244,8 +245,9 @@ func (c *sweepCurve) add(x float64, r train.SweepRow) {
 	c.xs, c.ys = append(c.xs, x), append(c.ys, y)
 }
 
-// mean returns the mean over seeds, and the single runs if there are several seeds. The mean is NaN if one of the runs
-// has no result. On the logarithmic axis of relativeMSE it is the geometric mean.
+// mean returns the mean over seeds, and the single runs if there are several seeds. The mean is NaN
+// if one of the runs has no result. On the logarithmic axis of relativeMSE it is the geometric
+// mean.
 func (c *sweepCurve) mean() figure.Curve {
 	curve := figure.Curve{Name: c.name}
 	if c.diverged > 0 {
@@ -274,8 +276,8 @@ func (c *sweepCurve) mean() figure.Curve {
 	return curve
 }
 
-// sweepTitle names the tasks, which are in the configuration of each sweep's first run, and explains curves and points if
-// there are several seeds.
+// sweepTitle names the tasks, which are in the configuration of each sweep's first run, and
+// explains curves and points if there are several seeds.
 func sweepTitle(tables []*train.SweepTable, curves []*sweepCurve) string {
 	var tasks []string
 	for _, t := range tables {
@@ -297,8 +299,8 @@ func sweepTitle(tables []*train.SweepTable, curves []*sweepCurve) string {
 	return title
 }
 
-// undamped reports whether some networks of a sweep start with poles on the unit circle, whose modulus does not depend on
-// ξ.
+// undamped reports whether some networks of a sweep start with poles on the unit circle, whose
+// modulus does not depend on ξ.
 func undamped(t *train.SweepTable) bool {
 	return slices.ContainsFunc(t.Rows, func(r train.SweepRow) bool {
 		cfg, err := t.Config(r)

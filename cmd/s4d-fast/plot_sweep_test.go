@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// sweepDir makes the folder of a sweep without its runs: lines of sweep.csv.
+// sweepDir makes the folder of a sweep with the lines of sweep.csv, without runs.
 func sweepDir(t *testing.T, name string, lines ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
@@ -29,7 +29,8 @@ const (
 
 func result(accuracy string) string { return ",false,1,9,0.5," + accuracy + ",,,," }
 
-// A curve is the mean of the seeds over the last key that is a number, with a gap where a run has no result.
+// A curve is the mean over seeds against the last key whose values are numbers, with a gap where a
+// run has no result.
 func TestSweepPanel(t *testing.T) {
 	dir := sweepDir(t, "a", "ssm.l_max,ssm.init,model.n_layers"+sweepHead,
 		"8,lin,2,1"+result("0.5"), "8,lin,2,2"+result("0.75"), "8,lin,4,1"+result("1"), "8,lin,4,2"+result("1"),

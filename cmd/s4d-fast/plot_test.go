@@ -17,7 +17,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// plot draws initialisations and models, and refuses what it cannot draw.
+// plot draws initialisations and models, and rejects input that it cannot draw.
 func TestPlot(t *testing.T) {
 	dir := t.TempDir()
 	for name, args := range map[string][]string{
@@ -39,7 +39,8 @@ func TestPlot(t *testing.T) {
 	}
 }
 
-// Before a run the options of train show in the poles, and what would be ignored is refused.
+// The poles of an initialisation depend on the options of train. Options without an effect are
+// rejected.
 func TestPlotOptions(t *testing.T) {
 	moduli := func(set ...string) (list []float64) {
 		c := plotPolesCmd{Init: []string{"dfout"}, Step: []float64{0.1}, Channels: new(2), Set: set}
@@ -57,7 +58,7 @@ func TestPlotOptions(t *testing.T) {
 		t.Errorf("one ξ: %v … %v; one a mode: %v … %v", slices.Min(plain), slices.Max(plain), slices.Min(own), slices.Max(own))
 	}
 	if slices.Equal(own, moduli("ssm.xi_per=both", "ssm.xi_min=0.001", "seed=7")) {
-		t.Error("the seed changes nothing")
+		t.Error("the poles do not depend on the seed")
 	}
 	if pinned := moduli("ssm.a_real=0"); slices.Min(pinned) < 1-1e-12 {
 		t.Errorf("a_real=0: modulus %v", slices.Min(pinned))
@@ -85,7 +86,7 @@ func TestPlotOptions(t *testing.T) {
 	}
 }
 
-// Work that looks at no context ends at the first signal all the same, without a picture.
+// A signal ends a computation that does not check its context. No plot is written.
 func TestPlotInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(signalError{syscall.SIGTERM})
@@ -96,14 +97,14 @@ func TestPlotInterrupted(t *testing.T) {
 		t.Errorf("exit code %d, error %v", code, err)
 	}
 	if _, err := os.Stat(out); err == nil {
-		t.Error("an interrupted picture was written")
+		t.Error("an interrupted plot was written")
 	}
 	if err := orInterrupt(t.Context(), func() error { return io.EOF }); err != io.EOF {
 		t.Errorf("uninterrupted: error %v", err)
 	}
 }
 
-// Every plot command's help shows how to use it.
+// The help of every plot command has an example.
 func TestPlotHelp(t *testing.T) {
 	for _, command := range []string{"poles", "response", "kernels", "spectrum", "hinf", "delay", "sweep", "all"} {
 		if got := ok(t, "plot", command, "--help"); !strings.Contains(got, "Example") || !strings.Contains(got, "s4d-fast plot "+command) {
@@ -112,7 +113,8 @@ func TestPlotHelp(t *testing.T) {
 	}
 }
 
-// saved writes an untrained network of two layers of four channels, with changes, and returns its file's path.
+// saved writes an untrained network of two layers of four channels, with changes, and returns the
+// path of its file.
 func saved(t *testing.T, change func(*model.Config)) string {
 	t.Helper()
 	c := model.Default()
@@ -129,7 +131,7 @@ func saved(t *testing.T, change func(*model.Config)) string {
 	return path
 }
 
-// drawn runs a plot command twice, to a PNG of the size and an SVG whose texts are returned.
+// drawn runs a plot command twice. It checks the size of a PNG and returns the texts of an SVG.
 func drawn(t *testing.T, width, height int, args ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -143,7 +145,7 @@ func drawn(t *testing.T, width, height int, args ...string) string {
 	return svgTexts(t, vector)
 }
 
-// mustBePNG fails unless the file is a picture of that size with something on it; 0 is any size.
+// mustBePNG fails unless the file is a PNG of that size with at least ten colours; 0 is any size.
 func mustBePNG(t *testing.T, path string, width, height int) {
 	t.Helper()
 	f, err := os.Open(path)
@@ -156,7 +158,7 @@ func mustBePNG(t *testing.T, path string, width, height int) {
 		t.Fatalf("%s: %v", path, err)
 	}
 	if got := img.Bounds().Size(); width > 0 && got != image.Pt(width, height) {
-		t.Errorf("%s: %v pixels, want %d×%d", filepath.Base(path), got, width, height)
+		t.Errorf("%s: %v pixels, expected %d×%d", filepath.Base(path), got, width, height)
 	}
 	colours := map[any]bool{}
 	for y := range img.Bounds().Dy() {
@@ -165,11 +167,11 @@ func mustBePNG(t *testing.T, path string, width, height int) {
 		}
 	}
 	if len(colours) < 10 {
-		t.Errorf("%s has %d colours: is there a curve?", filepath.Base(path), len(colours))
+		t.Errorf("%s has %d colours: expected at least 10", filepath.Base(path), len(colours))
 	}
 }
 
-// svgTexts returns the texts of a well-formed SVG, a line each.
+// svgTexts returns the texts of a well-formed SVG, one per line.
 func svgTexts(t *testing.T, path string) string {
 	t.Helper()
 	f, err := os.Open(path)
@@ -193,12 +195,12 @@ func svgTexts(t *testing.T, path string) string {
 	}
 }
 
-// mustHave fails for each line that the texts lack.
+// mustHave reports each line that is missing in the texts.
 func mustHave(t *testing.T, texts string, lines ...string) {
 	t.Helper()
 	for _, line := range lines {
 		if !strings.Contains("\n"+texts, "\n"+line+"\n") {
-			t.Errorf("the picture does not say %q:\n%s", line, texts)
+			t.Errorf("the plot has no text %q:\n%s", line, texts)
 		}
 	}
 }

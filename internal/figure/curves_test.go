@@ -37,7 +37,7 @@ func TestCurves(t *testing.T) {
 	}
 }
 
-// A plot grows with its legend: nothing is cut off, and the axes keep their size.
+// A plot grows with its legend, so that no text is cut off and the axes keep their size.
 func TestLongLegend(t *testing.T) {
 	p := Panel{Title: "a title that is too long for the width of axes beside a legend with names as long as these are"}
 	for i := range 60 {
@@ -80,12 +80,13 @@ func TestLogTicks(t *testing.T) {
 			}
 		}
 		if s := strings.Join(got, " "); s != c.want {
-			t.Errorf("marks in [%v, %v]: %s, want %s", c.lo, c.hi, s, c.want)
+			t.Errorf("marks in [%v, %v]: %s, expected %s", c.lo, c.hi, s, c.want)
 		}
 	}
 }
 
-// Angles have marks at both ends; points keep away from the frame, and lines reach it.
+// Lines reach the frame, and markers keep a distance from it. An axis of frequencies ends at 0 and
+// π.
 func TestAxisEnds(t *testing.T) {
 	x, y := make([]float64, 100), make([]float64, 100)
 	for i := range x {
@@ -142,7 +143,7 @@ func TestFrequencyTicks(t *testing.T) {
 	}
 }
 
-// Lines at marks have a label on the axis, unless there are too many.
+// Every mark has a label on the axis, unless there are too many.
 func TestMarkTicks(t *testing.T) {
 	for n, want := range map[int]int{8: 9, 24: 25, 25: 7} {
 		p := Panel{MarkTicks: true, XMax: float64(32 * n)}
@@ -160,7 +161,7 @@ func TestMarkTicks(t *testing.T) {
 	}
 }
 
-// A thinned line keeps its ends and every extreme value, in the line's order.
+// A thinned line keeps its ends, every extreme value and the order of its points.
 func TestThin(t *testing.T) {
 	line := make(plotter.XYs, 65536)
 	for i := range line {
@@ -186,8 +187,8 @@ func TestThin(t *testing.T) {
 	}
 }
 
-// On a logarithmic axis a curve has gaps at values without a logarithm. Single runs have the colour of
-// their curve. Curves differ in colour and marker, the first eight in the marker alone.
+// On a logarithmic axis a curve has gaps at values without a logarithm. Single runs have the colour
+// of their curve. Curves differ in colour and marker, the first eight in the marker alone.
 func TestCurvesApart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "apart.png")
 	p := Panel{LogY: true, Curves: []Curve{

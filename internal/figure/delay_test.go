@@ -11,7 +11,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
-// signal makes a smooth random input, its delayed copy and a nearly right answer.
+// signal returns a smooth random input, its delayed copy, and the copy with a little noise.
 func signal(length, delay int) (x, target, output []float32) {
 	noise := random.New(1, random.Signal, 0, 0)
 	x, target, output = make([]float32, length), make([]float32, length), make([]float32, length)
@@ -38,11 +38,11 @@ func TestDelay(t *testing.T) {
 	}
 	img := readPNG(t, path)
 	if got := img.Bounds().Size(); got != image.Pt(widthPx, heightPx) {
-		t.Errorf("size %v, want %d×%d", got, widthPx, heightPx)
+		t.Errorf("size %v, expected %d×%d", got, widthPx, heightPx)
 	}
 	for name, c := range map[string]color.RGBA{"input": grey, "target": orange, "output": blue} {
 		if n := count(img, c); n < 500 {
-			t.Errorf("%s: %d pixels of its colour, want a line", name, n)
+			t.Errorf("%s: %d pixels of its colour, expected a line", name, n)
 		}
 	}
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*.tmp")); len(left) > 0 {
@@ -62,7 +62,7 @@ func TestDelayTitle(t *testing.T) {
 	}
 }
 
-// The stretch of input shown is the one that the target shown repeats, at any length.
+// The target that is shown repeats the input that is shown, at any length.
 func TestWindow(t *testing.T) {
 	for _, c := range []struct{ length, delay int }{{1000, 250}, {4000, 1000}, {40, 10}, {121, 1}, {300, 0}} {
 		from, to := window(c.length, c.delay)
@@ -92,7 +92,7 @@ func TestTicks(t *testing.T) {
 			got = append(got, m.Label)
 		}
 		if s := strings.Join(got, " "); s != c.want {
-			t.Errorf("ticks in [%v, %v]: %s, want %s", c.lo, c.hi, s, c.want)
+			t.Errorf("ticks in [%v, %v]: %s, expected %s", c.lo, c.hi, s, c.want)
 		}
 	}
 }
@@ -100,12 +100,12 @@ func TestTicks(t *testing.T) {
 func TestThousands(t *testing.T) {
 	for n, want := range map[int]string{0: "0", 250: "250", 1000: "1,000", 1234567: "1,234,567"} {
 		if got := Thousands(n); got != want {
-			t.Errorf("Thousands(%d) = %q, want %q", n, got, want)
+			t.Errorf("Thousands(%d) = %q, expected %q", n, got, want)
 		}
 	}
 }
 
-func TestDelayRefuses(t *testing.T) {
+func TestDelayRejects(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "delay.png")
 	x, target, output := signal(100, 10)
 	for _, c := range []struct {
@@ -118,10 +118,10 @@ func TestDelayRefuses(t *testing.T) {
 		{"nowhere", Delay(filepath.Join(t.TempDir(), "nowhere", "d.png"), Sequence{Input: x, Target: target, Output: output, SampleRate: 4000})},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
-			t.Errorf("error %v, want one that says %q", c.err, c.want)
+			t.Errorf("error %v, expected one with %q", c.err, c.want)
 		}
 	}
 	if _, err := os.Stat(path); err == nil {
-		t.Error("a refused picture was written")
+		t.Error("a rejected plot was written")
 	}
 }

@@ -93,7 +93,7 @@ func readSVG(t *testing.T, path string) vector {
 	}
 }
 
-// at returns where a text begins.
+// at returns the left end of a text.
 func (v vector) at(text string) (x, y float64) {
 	v.t.Helper()
 	at, ok := v.texts[text]
@@ -103,13 +103,13 @@ func (v vector) at(text string) (x, y float64) {
 	return at[0], at[1]
 }
 
-// middle returns the middle of a text of so many points.
+// middle returns the x of the middle of a text in a font of that size.
 func (v vector) middle(text string, size font.Length) float64 {
 	x, _ := v.at(text)
 	return x + textWidth(text, size)/2
 }
 
-// right returns the right end of a legend's text.
+// right returns the x of the right end of a text of a legend.
 func (v vector) right(text string) float64 {
 	x, _ := v.at(text)
 	return x + textWidth(text, 11)

@@ -47,7 +47,7 @@ func TestPolePlane(t *testing.T) {
 	}
 }
 
-// No number of panels gives a tower or a ribbon, and all panels have a place.
+// A grid of any number of panels is compact.
 func TestPolePlaneGrid(t *testing.T) {
 	for n := 1; n <= 12; n++ {
 		size := savePNG(t, PolePlane{Panels: make([]Poles, n)}).Bounds().Size()
@@ -107,7 +107,7 @@ func spots(img image.Image) (n int) {
 	return n
 }
 
-// The classes are those of the finite values only, and their edges are round values.
+// The classes cover the finite values, and their edges are round numbers.
 func TestPoleScale(t *testing.T) {
 	inf := math.Inf(1)
 	for _, c := range []struct {
@@ -153,7 +153,8 @@ func TestPoleScale(t *testing.T) {
 	}
 }
 
-// The unit circle is as wide as it is high in any grid, and the highest of two poles covers the other.
+// The unit circle is as wide as it is high in any grid, and the highest of two poles covers the
+// other.
 func TestPolePlaneIsRound(t *testing.T) {
 	for _, size := range [][2]int{{1, 1}, {4, 1}, {2, 6}} {
 		p := PolePlane{Columns: size[1], Panels: make([]Poles, size[0]*size[1])}
@@ -178,7 +179,8 @@ func TestPolePlaneIsRound(t *testing.T) {
 	}
 }
 
-// Labels around the circle are fractions of π, or frequencies in Hz. The title is centred over the circle.
+// Labels around the circle are fractions of π, or frequencies in Hz. The title is centred over the
+// circle.
 func TestPoleLabels(t *testing.T) {
 	for rate, want := range map[float64]string{0: "0 π/4 π/2 3π/4 π", 8000: "0 Hz,1 kHz,2 kHz,3 kHz,4 kHz", 44100: "5.51 kHz,11 kHz,22.1 kHz", 400: "50 Hz,100 Hz,200 Hz"} {
 		path := filepath.Join(t.TempDir(), "poles.svg")
