@@ -10,13 +10,13 @@ import (
 //
 //	y[l] = Σ_{j<kernelLen} k0[j]·x[l−j]  (+ Σ_j k1[j]·x[l+1+j] when bidirectional),  0 ≤ l < seqLen,
 //
-// where x is zero outside the row. Two rows ride in one complex transform.
+// where x is zero outside the row. Two rows share one complex transform (docs/maths.md §1.5, §9.2).
 type Conv struct {
 	fft               *FFT
 	n                 int
 	seqLen, kernelLen int
 	bidirectional     bool
-	rowHalf           bool // a row fits the lower half of the transform
+	rowHalf           bool // a row fits in the lower half of the transform
 	kernelHalf        bool // so does a causal kernel
 }
 
@@ -25,8 +25,9 @@ func NewConv(seqLen, kernelLen int, bidirectional bool) *Conv {
 	if seqLen < 1 || kernelLen < 1 {
 		panic(fmt.Sprintf("fftkernel: NewConv(%d, %d): lengths must be at least 1", seqLen, kernelLen))
 	}
-	// Taps past the row reach nothing. What wraps around must meet zeros: k0 reaches taps−1 samples past the
-	// row's end, k1 stands backwards from the transform's end and reaches future samples before its begin.
+	// Taps past the row's length have no effect. The transform must be long enough that what wraps
+	// around meets zeros: k0 reaches taps−1 samples past the row's end, and k1, stored backwards
+	// from the transform's end, reaches future samples before the row's start.
 	taps := min(kernelLen, seqLen)
 	n := seqLen + taps - 1
 	if bidirectional {
@@ -45,16 +46,16 @@ func NewConv(seqLen, kernelLen int, bidirectional bool) *Conv {
 	}
 }
 
-// SpectrumLen returns the floats in a kernel's spectrum.
+// SpectrumLen returns the number of floats of a kernel's spectrum.
 func (c *Conv) SpectrumLen() int { return 2 * c.n }
 
-// ScratchLen returns the floats of scratch that Pair and PairGrad need.
+// ScratchLen returns the number of floats of scratch that Pair and PairGrad need.
 func (c *Conv) ScratchLen() int { return 4 * c.n }
 
 func (c *Conv) split(z []float32) (re, im []float32) { return z[:c.n:c.n], z[c.n : 2*c.n : 2*c.n] }
 
-// Spectrum transforms the kernel k0 (and k1, the future's, when bidirectional; else nil) to khat, with 1/n
-// folded in. Kernels shorter than kernelLen are allowed.
+// Spectrum writes the spectrum of the kernel k0 (and of k1, which reads the future, if the plan is
+// bidirectional; else nil) to khat, multiplied by 1/n. Kernels shorter than kernelLen are allowed.
 func (c *Conv) Spectrum(khat, k0, k1 []float32) {
 	c.checkKernel("Spectrum", k0, k1)
 	c.checkSpectrum("Spectrum", khat)
@@ -69,20 +70,21 @@ func (c *Conv) Spectrum(khat, k0, k1 []float32) {
 	c.forward(re, im, c.kernelHalf)
 }
 
-// leak is the greatest ratio of the norms of two rows that share a transform. Both rows' rounding errors are
-// relative to the louder one, so a quiet row's relative error stays below leak times what it is alone.
+// leak is the largest ratio of the norms of two rows that share a transform. Both rows' rounding
+// errors are relative to the louder row, so sharing increases a row's relative error by at most
+// this factor.
 const leak = 32
 
-// together reports whether two rows may share a transform: both finite, of like energy, and far enough from the
-// ends of float32's range for energies to tell.
-func together(a, b []float32) bool {
+// mayShare reports whether two rows may share a transform: both are finite, have similar energy,
+// and are far enough from the ends of float32's range that energies can be compared.
+func mayShare(a, b []float32) bool {
 	const least, most = 0x1p-110, 0x1p120
 	x, y := float64(vek.SumSquares(a)), float64(vek.SumSquares(b))
 	return min(x, y) >= least && max(x, y) <= most && max(x, y) <= leak*leak*min(x, y)
 }
 
-// silent reports whether a row is all zeros.
-func silent(u []float32) bool {
+// isZero reports whether a row is all zeros.
+func isZero(u []float32) bool {
 	for _, v := range u {
 		if v != 0 {
 			return false
@@ -91,17 +93,18 @@ func silent(u []float32) bool {
 	return true
 }
 
-// Pair convolves two rows of up to seqLen samples; y has the length of its row and may be it. A nil u1 (and
-// y1) leaves a single row.
+// Pair convolves two rows of up to seqLen samples. y0 and y1 have the lengths of u0 and u1 and may
+// be the same memory. For a single row, u1 and y1 are nil.
 //
-// Rows whose norms differ by more than a factor of 32, or of which one is not finite, are transformed singly: a
-// broken row leaves its partner the bits that it has alone, and a partner changes a row's y by rounding errors
-// only, in norm at most 32 times those that the row has alone. A row of zeros costs nothing and gives zeros.
+// Rows whose norms differ by more than a factor of 32, or of which one is not finite, are
+// transformed separately. A row that is not finite therefore leaves its partner's bits unchanged. A
+// finite partner changes a row's result only by rounding errors, whose norm is at most 32 times
+// that of the row alone. A row of zeros gives zeros at no cost.
 func (c *Conv) Pair(y0, y1, u0, u1, khat, scratch []float32) {
 	c.checkRow("Pair", y0, u0)
 	c.checkRow("Pair", y1, u1)
 	c.checkWork("Pair", khat, scratch)
-	if u1 != nil && together(u0, u1) {
+	if u1 != nil && mayShare(u0, u1) {
 		c.pair(y0, y1, u0, u1, khat, scratch)
 		return
 	}
@@ -112,7 +115,7 @@ func (c *Conv) Pair(y0, y1, u0, u1, khat, scratch []float32) {
 }
 
 func (c *Conv) single(y, u, khat, scratch []float32) {
-	if silent(u) {
+	if isZero(u) {
 		clear(y)
 		return
 	}
@@ -130,9 +133,9 @@ func (c *Conv) product(khat []float32, conj bool) product {
 	return product{kr, ki, conj}
 }
 
-// PairGrad is Pair's transpose, from dy = ∂loss/∂y of the same rows. du = ∂loss/∂u is written (du may be dy; a nil
-// du is skipped), and the spectrum acc gains what KernelGrad turns into ∂loss/∂k. What Pair says about unequal
-// rows holds for dy and du.
+// PairGrad is the backward pass of Pair, from dy = ∂loss/∂y of the same rows. It writes du =
+// ∂loss/∂u (du may be dy; a nil du is skipped) and adds to the spectrum acc, from which KernelGrad
+// computes ∂loss/∂k. What Pair says about unequal rows holds for dy and du.
 func (c *Conv) PairGrad(du0, du1, acc, dy0, dy1, u0, u1, khat, scratch []float32) {
 	c.checkRow("PairGrad", dy0, u0)
 	c.checkRow("PairGrad", dy1, u1)
@@ -144,7 +147,7 @@ func (c *Conv) PairGrad(du0, du1, acc, dy0, dy1, u0, u1, khat, scratch []float32
 	}
 	c.checkWork("PairGrad", khat, scratch)
 	c.checkWork("PairGrad", acc, scratch)
-	if u1 != nil && together(dy0, dy1) {
+	if u1 != nil && mayShare(dy0, dy1) {
 		c.pairGrad(du0, du1, acc, dy0, dy1, u0, u1, khat, scratch)
 		return
 	}
@@ -155,7 +158,7 @@ func (c *Conv) PairGrad(du0, du1, acc, dy0, dy1, u0, u1, khat, scratch []float32
 }
 
 func (c *Conv) singleGrad(du, acc, dy, u, khat, scratch []float32) {
-	if silent(dy) {
+	if isZero(dy) {
 		clear(du)
 		return
 	}
@@ -169,7 +172,8 @@ func (c *Conv) pairGrad(du0, du1, acc, dy0, dy1, u0, u1, khat, scratch []float32
 	dr, di := c.split(d)
 	zr, zi := c.split(z)
 	ar, ai := c.split(acc)
-	// conj(Û)·D̂ = (conj Û_0 − i·conj Û_1)(D̂_0 + i·D̂_1): the rows' products add up in what becomes the real part.
+	// conj(Û)·D̂ = (conj Û_0 − i·conj Û_1)(D̂_0 + i·D̂_1): the real part of its inverse transform has
+	// the sum of both rows' products.
 	vek.CMulConjAdd(ar, ai, zr, zi, dr, di)
 	if du0 == nil && du1 == nil {
 		return
@@ -177,7 +181,8 @@ func (c *Conv) pairGrad(du0, du1, acc, dy0, dy1, u0, u1, khat, scratch []float32
 	c.store(du0, du1, d, c.product(khat, true))
 }
 
-// KernelGrad writes ∂loss/∂k0 (and ∂loss/∂k1) from the spectrum that PairGrad filled; acc is overwritten.
+// KernelGrad writes ∂loss/∂k0 (and ∂loss/∂k1) from the spectrum acc that PairGrad filled. It
+// overwrites acc.
 func (c *Conv) KernelGrad(dk0, dk1, acc []float32) {
 	c.checkKernel("KernelGrad", dk0, dk1)
 	c.checkSpectrum("KernelGrad", acc)
@@ -195,7 +200,7 @@ func (c *Conv) KernelGrad(dk0, dk1, acc []float32) {
 	}
 }
 
-// forward transforms in place; half says that the upper half is zero.
+// forward transforms in place. half means that the upper half is zero.
 func (c *Conv) forward(re, im []float32, half bool) {
 	if half {
 		c.fft.forward(re, im, re[:c.n/2], im[:c.n/2])
@@ -204,7 +209,7 @@ func (c *Conv) forward(re, im []float32, half bool) {
 	c.fft.forward(re, im, nil, nil)
 }
 
-// inverse transforms back in place; half says that only the lower half is wanted.
+// inverse transforms back in place. half means that only the lower half is needed.
 func (c *Conv) inverse(re, im []float32, half bool, k product) {
 	if half {
 		c.fft.inverse(re[:c.n/2], im[:c.n/2], re, im, k)
@@ -213,8 +218,8 @@ func (c *Conv) inverse(re, im []float32, half bool, k product) {
 	c.fft.inverse(nil, nil, re, im, k)
 }
 
-// load transforms two rows, one in the real and one in the imaginary part. Rows that fill the lower half are read where
-// they are.
+// load transforms two rows, as real and imaginary part. Rows that fill the lower half are not
+// copied.
 func (c *Conv) load(z, u0, u1 []float32) {
 	re, im := c.split(z)
 	if c.rowHalf && 2*len(u0) == c.n && len(u1) == len(u0) {
@@ -230,7 +235,7 @@ func (c *Conv) load(z, u0, u1 []float32) {
 	c.forward(re, im, c.rowHalf)
 }
 
-// store transforms back, after the product, and cuts the rows out.
+// store transforms back, after the product, and copies the rows out.
 func (c *Conv) store(y0, y1, z []float32, k product) {
 	re, im := c.split(z)
 	if c.rowHalf && 2*len(y0) == c.n && len(y1) == len(y0) {
@@ -242,7 +247,7 @@ func (c *Conv) store(y0, y1, z []float32, k product) {
 	copy(y1, im)
 }
 
-// checkRow: y and its row u have the same length, at most the plan's; both may be nil.
+// checkRow panics unless y and u have the same length, at most the plan's. Both may be nil.
 func (c *Conv) checkRow(name string, y, u []float32) {
 	if len(u) > c.seqLen || len(y) != len(u) {
 		panic(fmt.Sprintf("fftkernel: %s: rows of %d and %d samples in a plan of %d", name, len(y), len(u), c.seqLen))

@@ -23,7 +23,7 @@ func directConv(u, k0, k1 []float32) []float64 {
 	return y
 }
 
-// directGrad is the transpose: ∂loss/∂u, ∂k0, ∂k1 for ∂loss/∂y = dy.
+// directGrad is its backward pass: ∂loss/∂u, ∂k0 and ∂k1 from ∂loss/∂y = dy.
 func directGrad(dy, u, k0, k1 []float32) (du, dk0, dk1 []float64) {
 	du, dk0, dk1 = make([]float64, len(u)), make([]float64, len(k0)), make([]float64, len(k1))
 	for l := range dy {
@@ -59,7 +59,8 @@ type convCase struct {
 
 func convCases() []convCase {
 	var cases []convCase
-	lengths := []int{1, 2, 3, 5, 7, 8, 32, 100, 256, 427} // of 32 and 256, rows are read and written in place
+	// Rows of 32 and 256 samples are read and written in place.
+	lengths := []int{1, 2, 3, 5, 7, 8, 32, 100, 256, 427}
 	if !testing.Short() {
 		lengths = append(lengths, 1000, 4000)
 	}
@@ -138,7 +139,8 @@ func TestConvGradAgainstDefinition(t *testing.T) {
 					addTo(want0, dk0)
 					addTo(want1, dk1)
 				}
-				conv.PairGrad(dy[0], dy[1], acc, dy[0], dy[1], u[0], u[1], khat, scratch) // du in place of dy
+				// du overwrites dy.
+				conv.PairGrad(dy[0], dy[1], acc, dy[0], dy[1], u[0], u[1], khat, scratch)
 				for i := range dy {
 					if e := l2(dy[i], wantU[i]); !(e < convTolerance) {
 						t.Errorf("%v: du%d: relative error %.3g", c, i, e)

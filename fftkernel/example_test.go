@@ -7,7 +7,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/fftkernel"
 )
 
-// A single decaying pole answers an impulse with its powers.
+// The impulse response of a single decaying pole is its powers.
 func Example() {
 	const length = 4
 	v := fftkernel.NewVandermonde(1, length)
@@ -26,7 +26,7 @@ func Example() {
 	// [0.000 1.000 0.500 2.250]
 }
 
-// A transformed array stands in the plan's own order, which Order tells.
+// A transformed array is in the plan's own order, which Order returns.
 func ExampleFFT() {
 	const n = 48
 	f, err := fftkernel.NewFFT(n)

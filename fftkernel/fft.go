@@ -10,8 +10,8 @@ import (
 
 // FFT is a plan for complex transforms of one length n = 2^k, 3·2^k or 5·2^k on split data.
 //
-// Where 16 divides n = 16·m, m-point transforms run in 16 lanes side by side, then 16-point transforms over the
-// lanes (vek.FFTLanes); the few shorter lengths are summed by definition.
+// If n = 16·m, m-point transforms run in 16 lanes side by side, followed by 16-point transforms
+// over the lanes (vek.FFTLanes). The few other lengths are summed by definition.
 type FFT struct {
 	n      int
 	passes []pass    // of the m-point transforms
@@ -19,20 +19,20 @@ type FFT struct {
 	roots  []float32 // a short transform's exp(−2πi·j/n), else nil
 }
 
-// pass is one stage of the m-point transforms: radix-point transforms of the vectors q apart.
+// pass is one stage of the m-point transforms: radix-point transforms of vectors that are q apart.
 type pass struct {
 	radix, q int
 	tw       []float32
 }
 
-// plans holds every plan made, since their tables are worth sharing; there are few lengths.
+// plans caches every plan, since plans of a length share their tables and there are few lengths.
 var plans struct {
 	sync.Mutex
 	byLength map[int]*FFT
 }
 
-// NewFFT plans transforms of length n; other lengths than 2^k, 3·2^k and 5·2^k are an error. Plans of the same
-// length share their tables.
+// NewFFT plans transforms of length n, which must be 2^k, 3·2^k or 5·2^k. Plans of the same length
+// share their tables.
 func NewFFT(n int) (*FFT, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("fftkernel: FFT of length %d: expected at least 1", n)
@@ -74,9 +74,10 @@ func newFFT(n int) *FFT {
 	return f
 }
 
-// radices factors m = 2^k, 3·2^k or 5·2^k. Radix 4 or 8 comes first, where half-empty data save work, and the odd
-// factor next. Radix 8, needed once where k is odd, waits until its vectors stand less than 4 KiB apart: farther
-// ones would compete for the same few lines of the first cache.
+// radices factors m = 2^k, 3·2^k or 5·2^k. Radix 4 or 8 comes first, where half-empty data save
+// work, and the odd factor second. Radix 8 is needed once if k is odd. It is delayed until its
+// vectors are less than 4 KiB apart, because vectors farther apart compete for the same few lines
+// of the L1 cache.
 func radices(m int) []int {
 	var r []int
 	k := bits.TrailingZeros(uint(m))
@@ -105,7 +106,8 @@ func (f *FFT) vectors() []int {
 	return order
 }
 
-// vectorOrder: output k of a pass over a block holds the frequencies that are k modulo the radix.
+// vectorOrder fills order: output k of a pass over a block holds the frequencies equal to k modulo
+// the radix.
 func vectorOrder(order []int, passes []pass, frequency, step int) {
 	if len(passes) == 0 {
 		order[0] = frequency
@@ -120,8 +122,8 @@ func vectorOrder(order []int, passes []pass, frequency, step int) {
 // Len returns n.
 func (f *FFT) Len() int { return f.n }
 
-// Order returns, for each position of a transformed array, the frequency k that stands there. The
-// slice is the caller's own.
+// Order returns, for each position of a transformed array, its frequency k. The caller owns the
+// slice.
 func (f *FFT) Order() []int {
 	order := make([]int, f.n)
 	if f.roots != nil {
@@ -146,14 +148,15 @@ func (f *FFT) Order() []int {
 	return order
 }
 
-// Forward transforms n numbers in place, Z_k = Σ_j z_j exp(−2πi·jk/n); the result stands in the plan's order.
+// Forward transforms n numbers in place, Z_k = Σ_j z_j exp(−2πi·jk/n). The result is in the plan's
+// order.
 func (f *FFT) Forward(re, im []float32) {
 	f.check("Forward", re, im)
 	f.forward(re, im, nil, nil)
 }
 
-// Inverse transforms n numbers in place, z_j = Σ_k Z_k exp(+2πi·jk/n), from the plan's order to the natural one. It
-// does not divide by n.
+// Inverse transforms n numbers in place, z_j = Σ_k Z_k exp(+2πi·jk/n), from the plan's order to
+// natural order. It does not divide by n.
 func (f *FFT) Inverse(re, im []float32) {
 	f.check("Inverse", re, im)
 	f.inverse(nil, nil, re, im, product{})
@@ -165,13 +168,14 @@ func (f *FFT) check(name string, re, im []float32) {
 	}
 }
 
-// halves reports whether the first pass can skip an empty upper half, and its inverse an unwanted one.
+// halves reports whether the first pass can skip an upper half that is zero, and its inverse one
+// that is not needed.
 func (f *FFT) halves() bool {
 	return len(f.passes) > 0 && f.passes[0].radix >= 4 && f.passes[0].radix%2 == 0
 }
 
-// forward transforms re and im in place or, where it is given, the half-length x, whose other half is zero: into re
-// and im, of which x may be the lower half.
+// forward transforms re and im in place. If x is given, it transforms x, which has half the length
+// and is followed by zeros, into re and im. x may be their lower half.
 func (f *FFT) forward(re, im, xRe, xIm []float32) {
 	if f.roots != nil {
 		vek.DFT(re, im, f.roots)
@@ -187,12 +191,12 @@ func (f *FFT) forward(re, im, xRe, xIm []float32) {
 	f.forwardBlocks(passes, re, im, f.lanes, f.n/vek.FFTLanes)
 }
 
-// nearby is the number of floats in one part of an array that stays in the second cache, with the other part and the
-// twiddles.
+// nearby is the length up to which both parts of an array and the twiddles stay in the L2 cache.
 const nearby = 1 << 15
 
-// forwardBlocks runs the passes over every block of m vectors, and the stage over the lanes. While a block does not fit
-// the cache it is cut by the next pass; then it is finished before the next one is begun.
+// forwardBlocks runs the passes over every block of m vectors, then the stage over the lanes. The
+// next pass splits a block that does not fit the cache; each of the parts is finished before the
+// next begins.
 func (f *FFT) forwardBlocks(passes []pass, re, im, lanes []float32, m int) {
 	block := m * vek.FFTLanes
 	if len(re) > nearby && block < len(re) {
@@ -214,7 +218,8 @@ func (f *FFT) forwardBlocks(passes []pass, re, im, lanes []float32, m int) {
 	vek.FFTForwardLanes(re, im, lanes)
 }
 
-// product is a spectrum that an inverse transform's input is multiplied by, or by its conjugate; without one, nothing.
+// product is a spectrum by which, or by whose conjugate, the input of an inverse transform is
+// multiplied. The zero value multiplies by nothing.
 type product struct {
 	re, im []float32
 	conj   bool
@@ -227,8 +232,8 @@ func (p product) part(lo, hi int) product {
 	return product{p.re[lo:hi], p.im[lo:hi], p.conj}
 }
 
-// inverse transforms re and im in place, after the product. Where y is given, only the lower half of the result is
-// wanted, and goes to y; re and im are used up.
+// inverse transforms re and im in place, after the product. If y is given, only the lower half of
+// the result is computed, into y, and re and im are overwritten.
 func (f *FFT) inverse(yRe, yIm, re, im []float32, k product) {
 	if f.roots != nil {
 		if k.re != nil && k.conj {
@@ -248,7 +253,7 @@ func (f *FFT) inverse(yRe, yIm, re, im []float32, k product) {
 	f.inverseBlocks(f.passes, re, im, f.lanes, f.n/vek.FFTLanes, k)
 }
 
-// inverseBlocks undoes forwardBlocks, block by block in the same manner.
+// inverseBlocks is the inverse of forwardBlocks, with the same blocks.
 func (f *FFT) inverseBlocks(passes []pass, re, im, lanes []float32, m int, k product) {
 	block := m * vek.FFTLanes
 	if len(re) > nearby && block < len(re) {

@@ -25,8 +25,8 @@ func noise(n int, stream int) []float32 {
 	return x
 }
 
-// relativeError transforms one random input and returns the relative L2 errors of the forward transform
-// against gonum in float64, and of forward and inverse together against the input.
+// relativeError transforms one random input and returns the relative L2 errors of the forward
+// transform against gonum in float64, and of forward and inverse together against the input.
 func relativeError(t *testing.T, n, stream int) (forward, round float64) {
 	t.Helper()
 	f, err := NewFFT(n)
@@ -55,7 +55,7 @@ func relativeError(t *testing.T, n, stream int) (forward, round float64) {
 	return forward, math.Sqrt(diff / norm)
 }
 
-// A caller that writes to an order changes no other's.
+// A caller may write to the slice that Order returns.
 func TestFFTOrder(t *testing.T) {
 	for _, n := range []int{5, 48, 1024} {
 		f, err := NewFFT(n)
@@ -108,7 +108,7 @@ func TestFFTLong(t *testing.T) {
 	})
 }
 
-// The bar is 1.2 times the error of FFTW in single precision, mean of ten inputs.
+// The limit is 1.2 times the error of FFTW in single precision, mean of ten inputs.
 func TestFFTAccuracy(t *testing.T) {
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 		for n, fftw := range map[int]float64{512: 1.04e-7, 2048: 1.21e-7, 32768: 1.41e-7} {
@@ -142,7 +142,7 @@ func TestGoodLength(t *testing.T) {
 	}
 }
 
-// Plans of one length are one, whoever asks first.
+// Concurrent callers get the same plan for a length.
 func TestFFTPlansAreShared(t *testing.T) {
 	plans := make(chan *FFT)
 	for range 4 {

@@ -6,7 +6,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
-// goodLength returns the cheapest length of at least n that the lanes divide.
+// goodLength returns the length of at least n, a multiple of the lanes, whose transform costs
+// least.
 func goodLength(n int) int {
 	m := (max(n, 1) + vek.FFTLanes - 1) / vek.FFTLanes
 	best := 1 << bits.Len(uint(m-1))
@@ -22,8 +23,8 @@ func goodLength(n int) int {
 	return best * vek.FFTLanes
 }
 
-// transformCost estimates the time of an m-point transform and the stage over the lanes, in units of a radix-4
-// pass over one vector; the weights are measured.
+// transformCost estimates the time of an m-point transform and the stage over the lanes, in units
+// of a radix-4 pass over one vector. The weights are measured.
 func transformCost(m int) float64 {
 	perVector := 2.9 // the stage over the lanes
 	for _, radix := range radices(m) {

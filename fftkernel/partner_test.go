@@ -56,8 +56,9 @@ func widen(x []float32) []float64 {
 	return y
 }
 
-// A row's result beside any partner differs from its result alone by rounding errors, in norm at most 32 times those
-// of a row alone; beside a much louder or quieter one it is as accurate as alone.
+// With any partner a row's result differs from its result alone only by rounding errors, whose norm
+// is at most 32 times that of a row alone. With a much louder or quieter partner it is as accurate
+// as alone.
 func TestPartnersDoNotLeak(t *testing.T) {
 	const rounding = 3e-7 // of a row alone, relative L2
 	c := newConvolver(500)
@@ -90,7 +91,7 @@ func TestPartnersDoNotLeak(t *testing.T) {
 	}
 }
 
-// A broken row keeps to itself: its partner has the bits that it has alone.
+// A row that is not finite does not change its partner: the partner has the bits that it has alone.
 func TestBrokenPartner(t *testing.T) {
 	c := newConvolver(300)
 	clean := noise(300, 1)

@@ -14,13 +14,14 @@ import (
 //
 //	K[a][b] = 2·Σ_n [Re(w_n λ_n^{a·block}), Im(w_n λ_n^{a·block})] · [Re(λ_n^b); −Im(λ_n^b)],
 //
-// whose factors, anchors and table, are filled by products of exact powers in float64 and rounded once, so that
-// the error does not grow with the length. The gradient's sums are the same product backwards.
+// whose factors, anchors and table, are products of exactly evaluated powers in float64, rounded to
+// float32 once. The error therefore does not grow with the length. The gradient's sums are the
+// transposed product (docs/maths.md §9.3).
 type Vandermonde struct {
 	modes, length int
 	block, rows   int          // block·rows ≥ length
 	scratch       int          // floats that the methods need
-	ones, twos    []complex128 // what the table begins with, mode by mode
+	ones, twos    []complex128 // first column of the table, per mode
 }
 
 // NewVandermonde plans kernels of modes complex modes and length taps, both at least 1.
@@ -39,24 +40,27 @@ func NewVandermonde(modes, length int) *Vandermonde {
 	}
 }
 
-// padded is the stride of the factors: whole panels, and rows that do not all begin in the same place of a cache.
+// padded returns the stride of the factors: whole panels, and 16 more so that rows do not all start
+// at the same cache set.
 func padded(cols int) int { return vek.RoundToPanels(cols) + 16 }
 
-// ScratchLen returns the floats of scratch that both methods need.
+// ScratchLen returns the number of floats of scratch that Kernel and Grad need.
 func (v *Vandermonde) ScratchLen() int { return v.scratch }
 
-// cut takes a matrix from scratch. Rows (columns) n and modes+n of the factors are a mode's two parts.
-func cut(scratch []float32, rows, cols, stride int) (m vek.Matrix, rest []float32) {
+// take returns a matrix in scratch, and the rest of scratch. Rows (columns) n and modes+n of the
+// factors are the two parts of mode n.
+func take(scratch []float32, rows, cols, stride int) (m vek.Matrix, rest []float32) {
 	return vek.MatrixOf(scratch, rows, stride).Columns(0, cols), scratch[rows*stride:]
 }
 
-// Kernel writes k[l] for 0 ≤ l < len(k) ≤ length. logLambda is log λ (real part ≤ 0), w the weights.
+// Kernel writes k[l] for 0 ≤ l < len(k) ≤ length. logLambda is log λ (real part ≤ 0), w the
+// weights.
 func (v *Vandermonde) Kernel(k []float32, logLambda, w []complex128, scratch []float32) {
 	if len(k) > v.length || len(logLambda) != v.modes || len(w) != v.modes || len(scratch) < v.scratch {
 		panic("fftkernel: Vandermonde.Kernel: lengths do not match the plan")
 	}
-	table, scratch := cut(scratch, 2*v.modes, v.block, padded(v.block))
-	anchors, scratch := cut(scratch, 2*v.modes, v.rows, padded(v.rows))
+	table, scratch := take(scratch, 2*v.modes, v.block, padded(v.block))
+	anchors, scratch := take(scratch, 2*v.modes, v.rows, padded(v.rows))
 	vek.PowerRows(table, v.twos, logLambda, 1, true)
 	vek.PowerRows(anchors, w, logLambda, v.block, false)
 	whole := len(k) / v.block
@@ -68,20 +72,21 @@ func (v *Vandermonde) Kernel(k []float32, logLambda, w []complex128, scratch []f
 	}
 }
 
-// Grad writes G_n = Σ_l dk[l]·λ_n^l and M_n = Σ_l l·dk[l]·λ_n^l (docs/maths.md §7); len(dk) ≤ length.
+// Grad writes G_n = Σ_l dk[l]·λ_n^l and M_n = Σ_l l·dk[l]·λ_n^l (docs/maths.md §7); len(dk) ≤
+// length.
 func (v *Vandermonde) Grad(g, m []complex128, dk []float32, logLambda []complex128, scratch []float32) {
 	if len(dk) > v.length || len(logLambda) != v.modes || len(g) != v.modes || len(m) != v.modes || len(scratch) < v.scratch {
 		panic("fftkernel: Vandermonde.Grad: lengths do not match the plan")
 	}
-	table, scratch := cut(scratch, 2*v.modes, v.block, padded(v.block))
-	taps, scratch := cut(scratch, 2*v.rows, v.block, v.block)
-	sums, scratch := cut(scratch, 2*v.rows, 2*v.modes, 2*v.modes)
+	table, scratch := take(scratch, 2*v.modes, v.block, padded(v.block))
+	taps, scratch := take(scratch, 2*v.rows, v.block, v.block)
+	sums, scratch := take(scratch, 2*v.rows, 2*v.modes, 2*v.modes)
 	half := v.rows * v.block
 	lower, upper := taps.Data[:half], taps.Data[half:]
 	clear(lower[copy(lower, dk):])
 	vek.MulIndex(upper, lower)
 	vek.PowerRows(table, v.ones, logLambda, 1, false)
-	// Σ_b λ^b·dk[a·block+b], and below it the same of l·dk[l]
+	// Σ_b λ^b·dk[a·block+b], and in the lower rows the same of l·dk[l].
 	vek.Gemm(sums, taps, table, false, true, false, scratch)
 	var p poles
 	for at := 0; at < v.modes; at += len(p.re) {
@@ -92,12 +97,12 @@ func (v *Vandermonde) Grad(g, m []complex128, dk []float32, logLambda []complex1
 	}
 }
 
-// poles are λ^block of a few modes, and sums.
+// poles holds λ^block of a few modes, and their sums.
 type poles struct {
 	re, im, sumRe, sumIm [32]float64
 }
 
-// sum returns Σ_a λ^{a·block}·S_a for the modes from at on.
+// sum sets dst to Σ_a λ^{a·block}·S_a for the modes from at on.
 func (v *Vandermonde) sum(dst []complex128, s vek.Matrix, p *poles, at int) {
 	n := len(dst)
 	re, im := columns(s, v.rows, at, n), columns(s, v.rows, v.modes+at, n)

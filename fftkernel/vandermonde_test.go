@@ -32,7 +32,8 @@ func randomPoles(modes int, xi float64, stream int) (logLambda, w []complex128) 
 	return logLambda, w
 }
 
-// maxError returns the largest error over the largest value of want, which may go on past got.
+// maxError returns the largest error relative to the largest value of want, which may be longer
+// than got.
 func maxError(got []float32, want []float64) float64 {
 	worst, largest := 0.0, 0.0
 	for i, v := range want {
@@ -72,7 +73,7 @@ func TestKernelAccuracy(t *testing.T) {
 	})
 }
 
-// Poles that decay at once leave exact zeros, not denormals or NaNs.
+// Poles that decay at once give exact zeros, not denormals or NaNs.
 func TestKernelUnderflow(t *testing.T) {
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 		v := NewVandermonde(2, 300)

@@ -6,7 +6,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
-// initAngles sets Freq, and what LogDecay needs of it, for the schemes on the unit circle (docs/maths.md §2.5 – §2.7).
+// initAngles sets Freq, and with XiPer also LogDecay, for the schemes on the unit circle
+// (docs/maths.md §2.5, §2.6, §2.7; paper, arXiv 2508.20441).
 func (p *Params) initAngles(draw random.Stream) {
 	m := p.Modes()
 	for s := range p.Copies() {
@@ -17,7 +18,7 @@ func (p *Params) initAngles(draw random.Stream) {
 	if p.XiPer == XiPerMode || p.XiPer == XiPerBoth {
 		p.spreadXi(draw)
 	}
-	if !p.Discrete() { // Im A = θ/ξ; copy s belongs to channel s, since every SSM has its own
+	if !p.Discrete() { // Im A = θ/ξ; copy s is channel s, since S = H
 		for i := range p.Freq {
 			p.Freq[i] /= math.Exp(p.LogStep[i/m])
 		}
@@ -34,7 +35,7 @@ func (p *Params) angle(h, n int, draw random.Stream) float64 {
 		return 2 * math.Pi / float64(n+1)
 	case RndImag:
 		return 2 * math.Pi * draw.Float64(drawFreq+uint64(h*p.Modes()+n))
-	case BatchedDFouT: // the upper half circle, as grid a: N/2 adjacent angles an SSM
+	case BatchedDFouT: // the upper half circle, as grid a: N/2 adjacent angles per SSM
 		return math.Pi * (float64(h) + float64(n)/modes) / channels
 	}
 	fine := 2 * math.Pi / (size * channels)
@@ -44,7 +45,7 @@ func (p *Params) angle(h, n int, draw random.Stream) float64 {
 	return fine * float64(n*p.DModel+h)
 }
 
-// spreadXi gives modes a damping of their own: ρ takes the ratio to the SSM's ξ.
+// spreadXi gives each mode its own damping: ρ is multiplied by its ratio to the SSM's ξ.
 func (p *Params) spreadXi(draw random.Stream) {
 	m := p.Modes()
 	for i := range p.LogDecay {

@@ -86,7 +86,8 @@ func TestRandomFrequencies(t *testing.T) {
 	}
 }
 
-// Both parametrisations, and all ways to share ξ, begin with the same angles; the first two with the same system.
+// Both parametrisations, and all ways to share ξ, begin with the same angles; the first two with
+// the same system.
 func TestAngleOptions(t *testing.T) {
 	base := config(DFouT, 4, 8)
 	first := mustNew(t, base, 1, 0).Discretize(ZOH, 1)

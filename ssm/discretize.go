@@ -5,7 +5,7 @@ import (
 	"math/cmplx"
 )
 
-// NewDiscrete allocates the discretised form of a layer, for DiscretizeChannels to fill.
+// NewDiscrete allocates a discretised layer, which DiscretizeChannels fills.
 func NewDiscrete(cfg Config) *Discrete {
 	h, m, dirs := cfg.DModel, cfg.Modes(), cfg.Directions()
 	return &Discrete{
@@ -17,17 +17,17 @@ func NewDiscrete(cfg Config) *Discrete {
 	}
 }
 
-// Discretize returns log λ̄, B̄ and W = C·B̄ at a step scale: the number of training samples that one input sample
-// now stands for, 2 when every second sample is kept. Every a = Δ·A and the scale of B̄ are multiplied by it
-// (docs/maths.md §1.6, §2.6 item 5).
+// Discretize returns log λ̄, B̄ and W = C·B̄ at a step scale: the number of training samples per input
+// sample, for example 2 if every second sample is kept. Every exponent a = Δ·A and the scale of B̄
+// are multiplied by it (docs/maths.md §1.6, §2.6 item 5).
 func (p *Params) Discretize(disc Disc, stepScale float64) *Discrete {
 	d := NewDiscrete(p.Config)
 	p.DiscretizeChannels(d, disc, stepScale, 0, p.DModel)
 	return d
 }
 
-// DiscretizeChannels is Discretize for channels [lo, hi) of an allocated d. It allocates nothing; disjoint
-// ranges may run at the same time.
+// DiscretizeChannels is Discretize for channels [lo, hi) of an allocated d. It allocates nothing.
+// Disjoint ranges may run concurrently.
 func (p *Params) DiscretizeChannels(d *Discrete, disc Disc, stepScale float64, lo, hi int) {
 	m, s, h := p.Modes(), p.Copies(), p.DModel
 	for c := lo; c < hi; c++ {
@@ -35,7 +35,7 @@ func (p *Params) DiscretizeChannels(d *Discrete, disc Disc, stepScale float64, l
 		own, shared := c*m, c%s*m
 		for n := range m {
 			a := p.exponent(shared+n, step, stepScale)
-			r := respond(disc, a)
+			r := transformOf(disc, a)
 			bBar := p.B[shared+n] * p.gain(r, a, step, stepScale).value
 			d.LogLambda[own+n] = r.logLambda
 			d.BBar[own+n] = bBar
@@ -48,8 +48,8 @@ func (p *Params) DiscretizeChannels(d *Discrete, disc Disc, stepScale float64, l
 	}
 }
 
-// exponent returns a of mode i (copy and mode in one index): Δ·A for S4D, −ρξ + iθ for discrete parameters, where step
-// is Δ or ξ times the step scale.
+// exponent returns a of mode i, an index into [S][M]: Δ·A for S4D, −ρξ + iθ for discrete
+// parameters. step is Δ or ξ times the step scale.
 func (p *Params) exponent(i int, step, stepScale float64) complex128 {
 	decay := 0 - math.Exp(p.LogDecay[i])*step // 0 − x: a pole on the unit circle gets +0
 	if p.Discrete() {
@@ -61,13 +61,13 @@ func (p *Params) exponent(i int, step, stepScale float64) complex128 {
 // gain is B̄/B of a mode.
 type gain struct {
 	value     complex128
-	slope     complex128 // its derivative with respect to the exponent a, where it has one
-	realSlope float64    // or with respect to Re a, of which alone the modulus depends
-	ofStep    float64    // 1 where it is proportional to the step besides
+	slope     complex128 // ∂value/∂a, if value is analytic in a
+	realSlope float64    // ∂value/∂(Re a), if value depends on |λ̄| alone
+	ofStep    float64    // 1 if value is also proportional to the step, else 0
 }
 
 // gain applies the scale of B̄ (docs/maths.md §2.6 items 4 and 5).
-func (p *Params) gain(r response, a complex128, step, stepScale float64) gain {
+func (p *Params) gain(r transform, a complex128, step, stepScale float64) gain {
 	scale := ScaleZOHXi
 	if p.Discrete() && p.BScale != "" {
 		scale = p.BScale
@@ -88,29 +88,30 @@ func (p *Params) gain(r response, a complex128, step, stepScale float64) gain {
 	return gain{value: complex(step, 0) * r.input, slope: complex(step, 0) * r.dIn, ofStep: 1}
 }
 
-// response is a mode's discretisation as a function of its exponent a: λ̄ = exp(logLambda), and input what ZOH and
-// bilinear make of B̄/(B·step).
-type response struct {
+// transform is the discretisation of a mode as a function of its exponent a: λ̄ = exp(logLambda) and
+// input = B̄/(B·step).
+type transform struct {
 	logLambda complex128
 	input     complex128
 	dLog, dIn complex128 // derivatives of logLambda and input with respect to a
 }
 
-// respond discretises (docs/maths.md §1.3, §7). Neither formula divides by A, so A = 0 is a pole like any other.
-func respond(disc Disc, a complex128) response {
+// transformOf discretises a mode (docs/maths.md §1.3, §7). Neither formula divides by A, so A = 0
+// is a valid pole.
+func transformOf(disc Disc, a complex128) transform {
 	if disc == Bilinear {
 		return bilinear(a)
 	}
 	f, df := phi(a)
-	return response{logLambda: a, input: f, dLog: 1, dIn: df}
+	return transform{logLambda: a, input: f, dLog: 1, dIn: df}
 }
 
-// bilinear is λ̄ = (1 + a/2)/(1 − a/2), input = 1/(1 − a/2).
+// bilinear returns λ̄ = (1 + a/2)/(1 − a/2), input = 1/(1 − a/2) (S4, arXiv 2111.00396, eq. 3).
 //
-// The modulus goes through log1p, so that Re a = 0 gives exactly |λ̄| = 1 and small decays keep their digits.
-// It is kept above e^−60: at a = −2 the pole is 0, where the derivative of the logarithm has no value, but
-// its product with the first tap, of order λ̄, has.
-func bilinear(a complex128) response {
+// log|λ̄| goes through log1p, so that Re a = 0 gives |λ̄| = 1 exactly and small decays keep their
+// digits. It is kept above −60. At a = −2 the pole is 0 and the derivative of its logarithm
+// infinite, but the derivative's product with a tap, which is of order λ̄, is finite.
+func bilinear(a complex128) transform {
 	const minLog = -60
 	x, y := real(a)/2, imag(a)/2
 	den := (1-x)*(1-x) + y*y // |1 − a/2|²
@@ -121,7 +122,7 @@ func bilinear(a complex128) response {
 	}
 	logLambda := complex(logAbs, math.Atan2(y, 1+x)+math.Atan2(y, 1-x))
 	q := 1 / (1 - a/2)
-	return response{
+	return transform{
 		logLambda: logLambda,
 		input:     q,
 		dLog:      q * q / cmplx.Exp(logLambda), // dλ̄/da = 1/(1 − a/2)²
@@ -129,8 +130,8 @@ func bilinear(a complex128) response {
 	}
 }
 
-// phi returns φ(a) = (e^a − 1)/a and E(a) = φ′(a) = (a·e^a − e^a + 1)/a². Near 0, where these cancel, it
-// takes the series Σ a^k/(k+1)!; E is then its derivative by the same Horner scheme.
+// phi returns φ(a) = (e^a − 1)/a and φ′(a) = (a·e^a − e^a + 1)/a². Near 0, where the differences
+// cancel, it sums the series φ = Σ a^k/(k+1)! and its derivative by one Horner scheme.
 func phi(a complex128) (f, df complex128) {
 	if math.Abs(real(a))+math.Abs(imag(a)) < 0.5 {
 		for _, c := range phiSeries {
@@ -144,7 +145,7 @@ func phi(a complex128) (f, df complex128) {
 	return f, (z - f) / a
 }
 
-// phiSeries holds 1/(k+1)!, highest power first; at |a| ≤ ½ the first term left out is below 2⁻⁶⁴.
+// phiSeries holds 1/(k+1)!, highest power first. For |a| ≤ ½ the first omitted term is below 2⁻⁶⁴.
 var phiSeries = func() (c [17]float64) {
 	factorial := 1.0
 	for k := range c {

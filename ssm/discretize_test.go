@@ -100,7 +100,8 @@ func TestKernelIsRecursion(t *testing.T) {
 	}
 }
 
-// At step scale r, DFouT's λ̄ becomes λ̄^r and its gain r-fold for slow poles (docs/maths.md §2.6 item 5).
+// At step scale r, DFouT's λ̄ becomes λ̄^r and its gain r-fold for slow poles (docs/maths.md §2.6
+// item 5).
 func TestRate(t *testing.T) {
 	p := mustNew(t, config(DFouT, 2, 8), 2, 1)
 	one, two := p.Discretize(ZOH, 1), p.Discretize(ZOH, 2)

@@ -8,8 +8,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// A layer of 128 DFouT systems covers [0, π) with one uniform grid of angles: no two systems share a
-// resonance, and the widest gap is 2π/(NH).
+// A layer of 128 DFouT systems covers [0, π) with one uniform grid of angles: no two systems share
+// a resonance, and the widest gap is 2π/(NH).
 func Example() {
 	p, err := ssm.New(ssm.Config{DModel: 128, DState: 64, Init: ssm.DFouT, Disc: ssm.ZOH, XiMin: 1e-3, XiMax: 0.1, AReal: 0.5}, 1, 0)
 	if err != nil {

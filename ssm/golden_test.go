@@ -7,7 +7,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
-// The vectors of docs/maths.md §2.8, computed in float64 by the official formulas and their automatic derivatives.
+// The vectors of docs/maths.md §2.8, computed in float64 by the official formulas and their
+// automatic derivatives.
 
 var goldenC = []complex128{1, 0.5i, -0.25 + 0.25i, 0.1 - 0.3i}
 

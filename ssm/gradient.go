@@ -5,13 +5,14 @@ import (
 	"math/cmplx"
 )
 
-// BackwardChannels carries the gradient of a loss from the kernel to the parameters of channels [lo, hi),
-// adding to grad's LogStep, LogDecay, Freq, B and C (docs/maths.md §7). D has no part in the kernel.
+// BackwardChannels computes the gradients of the parameters of channels [lo, hi) from the gradient
+// of the kernel, and adds them to grad's LogStep, LogDecay, Freq, B and C (docs/maths.md §7). D is
+// not part of the kernel.
 //
-// g and m, both [directions·H][M], are G_n = Σ_l K′[l]·λ̄_n^l and M_n = Σ_l l·K′[l]·λ̄_n^l with
-// K′ = ∂loss/∂K. The gradient of a complex number holds ∂/∂Re in its real and ∂/∂Im in its imaginary part.
-// It allocates nothing. Channels that share a copy of the poles add to the same entries: ranges may run at
-// the same time only where S = H.
+// g and m, both [directions·H][M], are G_n = Σ_l K′[l]·λ̄_n^l and M_n = Σ_l l·K′[l]·λ̄_n^l with K′ =
+// ∂loss/∂K. A complex gradient holds ∂/∂Re in its real part and ∂/∂Im in its imaginary part.
+// BackwardChannels allocates nothing. Channels that share poles add to the same entries, so ranges
+// may run concurrently only if S = H.
 func (p *Params) BackwardChannels(grad *Params, disc Disc, stepScale float64, g, m []complex128, lo, hi int) {
 	modes, s := p.Modes(), p.Copies()
 	for c := lo; c < hi; c++ {
@@ -20,11 +21,11 @@ func (p *Params) BackwardChannels(grad *Params, disc Disc, stepScale float64, g,
 		for n := range modes {
 			shared := c%s*modes + n
 			a := p.exponent(shared, step, stepScale)
-			r := respond(disc, a)
+			r := transformOf(disc, a)
 			t, wg := p.backwardMode(grad, r, p.gain(r, a, step, stepScale), g, m, c*modes+n, shared)
 
-			// Re a = −exp(LogDecay)·step in both parametrisations. Im a = Freq·step, or Freq·stepScale for discrete
-			// parameters, whose step therefore moves Re a alone. W may be proportional to step besides.
+			// Re a = −exp(LogDecay)·step in both parametrisations. Im a is Freq·step, or
+			// Freq·stepScale with discrete parameters, whose step therefore changes Re a only.
 			grad.LogDecay[shared] += 2 * real(t) * real(a)
 			if p.Discrete() {
 				grad.Freq[shared] -= 2 * imag(t) * stepScale
@@ -38,10 +39,10 @@ func (p *Params) BackwardChannels(grad *Params, disc Disc, stepScale float64, g,
 	}
 }
 
-// backwardMode adds one mode's gradients of C and B. It returns T = Σ ∂W/∂a·G + W·M·∂log λ̄/∂a, such that
-// ∂loss = 2·Re(T·∂a), and the gain's part Re Σ W·G of ∂loss/∂log step; both sums are over directions. own and shared
-// index [H][M] and [S][M].
-func (p *Params) backwardMode(grad *Params, r response, k gain, g, m []complex128, own, shared int) (t complex128, wg float64) {
+// backwardMode adds one mode's gradients of C and B. It returns T = Σ ∂W/∂a·G + W·M·∂log λ̄/∂a, so
+// that ∂loss = 2·Re(T·∂a), and Re Σ W·G if W is also proportional to the step. Both sums are over
+// the directions. own indexes [H][M], shared [S][M].
+func (p *Params) backwardMode(grad *Params, r transform, k gain, g, m []complex128, own, shared int) (t complex128, wg float64) {
 	b := p.B[shared]
 	for dir := range p.Directions() {
 		i := dir*p.DModel*p.Modes() + own

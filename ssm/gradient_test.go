@@ -44,7 +44,7 @@ func randomTaps(rows int) [][]float64 {
 	return dk
 }
 
-// TestGradients holds every gradient against central differences, in every parametrisation.
+// TestGradients compares every gradient with central differences, in every parametrisation.
 func TestGradients(t *testing.T) {
 	for _, cfg := range []Config{
 		{Init: Lin, Disc: ZOH}, {Init: Lin, Disc: Bilinear}, {Init: DFouT, Disc: ZOH}, {Init: LegS, Disc: ZOH, TrainB: true},
@@ -68,7 +68,7 @@ func TestGradients(t *testing.T) {
 	}
 }
 
-// perturb takes every parameter off its regular initial value.
+// perturb moves every parameter away from its regular initial value.
 func perturb(p *Params) {
 	s := random.New(6, random.Noise, 0, 0)
 	for i := range p.Freq {
@@ -113,7 +113,8 @@ func checkGradients(t *testing.T, p *Params, stepScale float64) {
 	}
 }
 
-// TestGradientsAtZero: a pole at A = 0 exactly, one on the unit circle, and a bilinear pole at λ̄ = 0.
+// TestGradientsAtZero tests a pole at A = 0 exactly, one on the unit circle, and a bilinear pole at
+// λ̄ = 0.
 func TestGradientsAtZero(t *testing.T) {
 	for _, tests := range []struct {
 		name string

@@ -7,17 +7,18 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
-// Draws of a layer come from one stream, random.Poles at step 0. Each quantity has its own range of 2³²
-// indices, so that adding a channel or a mode to one never moves another.
+// A layer's draws come from one stream, random.Poles at step 0. Each quantity has its own range of
+// 2³² indices, so another channel or mode of one quantity does not change the draws of the others.
 const (
 	drawStep uint64 = 0 << 32 // + h: uniform
-	drawC    uint64 = 1 << 32 // + 2·((direction·H + h)·M + n), and + 1 for the imaginary part: normal
+	drawC    uint64 = 1 << 32 // + 2·((direction·H + h)·M + n), + 1 for Im: normal
 	drawD    uint64 = 2 << 32 // + h: normal
 	drawFreq uint64 = 3 << 32 // + s·M + n: normal or uniform
 	drawXi   uint64 = 4 << 32 // + s·M + n, or + n: uniform
 )
 
-// NewParams returns parameters of the right shapes: B = 1, all else 0. The same type holds gradients.
+// NewParams allocates parameters for a configuration: B = 1, all others 0. The same type holds
+// gradients.
 func NewParams(cfg Config) *Params {
 	h, m, s := cfg.DModel, cfg.Modes(), cfg.Copies()
 	p := &Params{
@@ -35,10 +36,11 @@ func NewParams(cfg Config) *Params {
 	return p
 }
 
-// New draws the initial parameters of a layer (docs/maths.md §1.2, §2): the scheme's poles in every copy, log-uniform
-// steps, C complex normal with unit mean square modulus, D normal. They depend on seed and layer alone.
+// New draws the initial parameters of a layer (docs/maths.md §1.2, §2): the scheme's poles in every
+// copy, log-uniform steps, C complex normal with E|C|² = 1, D normal. They depend only on
+// configuration, seed and layer.
 //
-// Where B is not trained, the fixed B of LegS multiplies C instead: only C·B acts.
+// If B is not trained, C is multiplied by the fixed B of LegS: only the product C·B has an effect.
 func New(cfg Config, seed uint64, layer int) (*Params, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -53,7 +55,7 @@ func New(cfg Config, seed uint64, layer int) (*Params, error) {
 	return p, p.initPoles(draw)
 }
 
-// initSteps draws Δ or ξ, one per channel, log-uniform over its range.
+// initSteps draws Δ or ξ, one per channel, log-uniform in its range.
 func (p *Params) initSteps(draw random.Stream) {
 	for h := range p.LogStep {
 		p.LogStep[h] = p.logStep(draw.Float64(drawStep + uint64(h)))

@@ -60,7 +60,8 @@ func TestFrequencies(t *testing.T) {
 	}
 }
 
-// The check values of docs/maths.md §2.2. They are for the eigenvectors of −w; ours belong to +w, so B is conjugate.
+// The check values of docs/maths.md §2.2. They are for the eigenvectors of −w; ours belong to +w,
+// so B is conjugate.
 func TestLegS(t *testing.T) {
 	tests := []struct {
 		dState int
@@ -84,15 +85,17 @@ func TestLegS(t *testing.T) {
 			}
 		}
 		for n, want := range test.b {
-			if want = cmplx.Conj(clipIm(want)); cmplx.Abs(b[n]-want) > 1e-6 { // the listed B carry float32 rounding
+			// The listed B are rounded to float32.
+			if want = cmplx.Conj(clipIm(want)); cmplx.Abs(b[n]-want) > 1e-6 {
 				t.Errorf("N=%d: B[%d] = %.8g, want %.8g", test.dState, n, b[n], want)
 			}
 		}
 	}
 }
 
-// TestLegSEigen holds the SVD route against the definition: eigenvectors of the Hermitian −iS, found through
-// its real symmetric embedding of twice the size, give the same w and B to 1e-12 relative to the largest w.
+// TestLegSEigen compares the singular value decomposition with the definition: the eigenvectors of
+// the Hermitian −iS, from its real symmetric embedding of twice the size, give the same w and B to
+// 1e-12 relative to the largest w.
 func TestLegSEigen(t *testing.T) {
 	const n = 32
 	s := legSAntisymmetric(n)
@@ -144,7 +147,7 @@ func TestLegSEnergy(t *testing.T) {
 	}
 }
 
-// The kernel does not say whether B stands beside C or inside it.
+// The kernel is the same whether B is a tensor of its own or folded into C.
 func TestLegSFold(t *testing.T) {
 	cfg := config(LegS, 3, 16)
 	cfg.Bidirectional = true
@@ -188,8 +191,9 @@ func TestUnitCircle(t *testing.T) {
 	}
 }
 
-// RMS of the output at initialisation for white input over 1024 taps (docs/maths.md §2.6 item 4): with E|C|² = 1 it
-// is √(2 Σ_l Σ_n |B̄_n λ̄_n^l|²). The table's DFouT is the system without phase offset.
+// RMS of the output at initialisation for white input over 1024 taps (docs/maths.md §2.6 item 4):
+// with E|C|² = 1 it is √(2 Σ_l Σ_n |B̄_n λ̄_n^l|²). The table's DFouT is the system without phase
+// offset.
 func TestInitialScale(t *testing.T) {
 	tests := []struct {
 		init  Init

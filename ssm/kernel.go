@@ -6,9 +6,9 @@ import "math/cmplx"
 //
 //	K[l] = 2·Re Σ_n W_n λ̄_n^l,  l in [0, length),
 //
-// as [directions·H][length]; the second direction's row reads the future (docs/maths.md §1.5). D is not part of it.
-// Powers are λ̄^{64i}·λ̄^j with both factors exponentials in float64, so the error does not grow as a
-// recurrence's would.
+// as [directions·H][length]. The rows of the second direction read the future (docs/maths.md §1.5).
+// D is not included. λ̄^l is λ̄^{64i}·λ̄^j, both factors exponentials in float64, so the error does
+// not grow as in a recurrence.
 func (d *Discrete) Kernel(length int) [][]float64 {
 	k := make([][]float64, d.Directions*d.H)
 	for row := range k {

@@ -8,15 +8,17 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// maxImB is v4's clip of Im B (docs/maths.md §2.2): without it the leading modes of LegS drown the others.
+// maxImB is the bound to which v4 of the official code clips Im B (docs/maths.md §2.2). Without it
+// the leading modes of LegS dominate all others.
 const maxImB = 2
 
 // legS returns S4D-LegS (docs/maths.md §2.2): Im A_n > 0, largest first, and B, both [M].
 //
-// HiPPO-LegS is A + PPᵀ = −½I + S with S real and antisymmetric. A singular pair S v = σu of such a matrix
-// also has S u = −σv, hence S(v + iu) = −iσ(v + iu): the eigenvectors come from a real SVD of N×N. The
-// singular values are paired, and either of a pair spans the same complex eigenspace.
-// The modes kept here are those with +iσ, whose eigenvector is the conjugate v − iu; B is V*b in that basis.
+// HiPPO-LegS (S4, arXiv 2111.00396, eq. 2) satisfies A + PPᵀ = −½I + S with S real and
+// antisymmetric. A singular pair S v = σu of S also satisfies S u = −σv, hence S(v + iu) = −iσ(v +
+// iu), so a real SVD gives the eigenvectors. The singular values come in pairs, and both of a pair
+// span the same eigenspace. The modes kept here are those with +iσ, whose eigenvector is the
+// conjugate v − iu. B is V*b in that basis.
 func legS(dState int) (freq []float64, b []complex128, err error) {
 	var svd mat.SVD
 	if !svd.Factorize(legSAntisymmetric(dState), mat.SVDThin) {
@@ -36,7 +38,7 @@ func legS(dState int) (freq []float64, b []complex128, err error) {
 	return freq, b, nil
 }
 
-// legSAntisymmetric is S_nk = −½√(2n+1)√(2k+1) for n > k and + for n < k.
+// legSAntisymmetric returns S, S_nk = −½√(2n+1)√(2k+1) for n > k and S_kn = −S_nk.
 func legSAntisymmetric(dState int) *mat.Dense {
 	s := mat.NewDense(dState, dState, nil)
 	for n := range dState {
@@ -49,8 +51,8 @@ func legSAntisymmetric(dState int) *mat.Dense {
 	return s
 }
 
-// project returns w*b, b_n = √(2n+1), for the unit eigenvector w ∝ v − iu of column k whose first component
-// is real and positive: the clip that follows depends on the phase.
+// project returns w*b, b_n = √(2n+1), for the unit eigenvector w ∝ v − iu of column k whose first
+// component is real and positive. The phase matters because Im of the result is clipped.
 func project(u, v *mat.Dense, k int) complex128 {
 	dState, _ := u.Dims()
 	var sum complex128

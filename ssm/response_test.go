@@ -34,7 +34,7 @@ func TestAway(t *testing.T) {
 		if cmplx.Abs(z) < 1e-6 {
 			want = -z - z*z/2
 		}
-		if got := poleOf(z).away(0); cmplx.Abs(got-want) > 1e-15*cmplx.Abs(want)+1e-15*math.Abs(imag(z)) {
+		if got := poleOf(z).distance(0); cmplx.Abs(got-want) > 1e-15*cmplx.Abs(want)+1e-15*math.Abs(imag(z)) {
 			t.Errorf("1 − exp(%v) = %v, want %v", z, got, want)
 		}
 	}
@@ -66,8 +66,8 @@ func TestCoverageAndAliases(t *testing.T) {
 	}
 }
 
-// The peak is no lower than on a grid of four million angles, and not above what the modes can add up to, with resonances
-// as narrow as 1e-4 radians between others.
+// The peak is at least the maximum over a grid of four million angles, and at most the sum of the
+// modes' peaks, with resonances as narrow as 1e-4 radians between others.
 func TestHInf(t *testing.T) {
 	for _, init := range []Init{Lin, Inv, DFouT, RndImag} {
 		for seed := range uint64(4) {

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// ModeScores returns the H∞ score of every mode, |C|²·|B̄|²/(1 − |λ̄|)², as [directions·H][M] (docs/maths.md §8). A pole on the unit
-// circle scores +Inf, and one without weight 0 wherever it is.
+// ModeScores returns the H∞ score of every mode, |C|²·|B̄|²/(1 − |λ̄|)², as [directions·H][M] (paper;
+// docs/maths.md §8). A mode of weight 0 scores 0, any other pole on the unit circle +Inf.
 func (d *Discrete) ModeScores() []float64 {
 	s := make([]float64, len(d.W))
 	for i, w := range d.W {
@@ -22,15 +22,16 @@ func (d *Discrete) ModeScores() []float64 {
 	return s
 }
 
-// Peak is where a frequency response is largest.
+// Peak is the maximum of a frequency response.
 type Peak struct {
 	Theta float64 // radians per sample, in [0, π]
 	Gain  float64 // |H(e^{iθ})|
 }
 
-// HInf returns the peak of a row's frequency response; its gain squared is the paper's score of an SSM. Every resonance is
-// looked at, however narrow: candidates lie around each pole's angle, at distances on the scale of its decay, and on
-// a grid, and the best of them are refined. A pole on the unit circle makes the gain +Inf, unless its weight is 0.
+// HInf returns the peak of a row's frequency response. Its squared gain is the paper's score of an
+// SSM. Candidates are a grid of angles and, to find every narrow resonance, angles around each pole
+// at distances on the scale of its decay. The best candidates are refined. The gain is +Inf if a
+// pole of weight other than 0 lies on the unit circle.
 func (d *Discrete) HInf(row int) Peak {
 	const grid, best = 512, 6
 	var f rational
@@ -77,7 +78,7 @@ func (d *Discrete) HInf(row int) Peak {
 	return peak
 }
 
-// rational is a row's frequency response, ready for many angles.
+// rational is the frequency response of a row, prepared for evaluation at many angles.
 type rational struct {
 	weights []complex128
 	poles   []pole
@@ -87,13 +88,13 @@ type rational struct {
 func (f rational) gain(theta float64) float64 {
 	var sum complex128
 	for i, w := range f.weights {
-		sum += f.poles[i].answer(w, theta)
+		sum += f.poles[i].contribution(w, theta)
 	}
 	return cmplx.Abs(sum)
 }
 
-// refine finds the maximum between lo and hi by golden sections. The gain is flat there: to its last digit the angle need
-// not be known.
+// refine finds the maximum between lo and hi by golden-section search. Near the maximum the gain is
+// flat, so a moderate precision of the angle suffices.
 func (f rational) refine(lo float64, best Peak, hi float64) Peak {
 	const golden, sections = 0.6180339887498949, 44
 	at := func(theta float64) Peak {
@@ -116,8 +117,8 @@ func (f rational) refine(lo float64, best Peak, hi float64) Peak {
 	return best
 }
 
-// SSMScores returns the H∞ score of every SSM, sup_θ |H(e^{iθ})|² (docs/maths.md §8), [H]; of two directions the larger. A pole on the
-// unit circle scores +Inf. D is no part of it.
+// SSMScores returns the H∞ score of every SSM, sup_θ |H(e^{iθ})|², as [H] (paper; docs/maths.md
+// §8). A bidirectional SSM has the larger score of its directions. D is not included.
 func (d *Discrete) SSMScores() []float64 {
 	s := make([]float64, d.H)
 	for row := range d.Directions * d.H {
@@ -127,8 +128,9 @@ func (d *Discrete) SSMScores() []float64 {
 	return s
 }
 
-// LAST returns the pruning scores of Gwak et al. (2024) of a layer's states, [H][M]: a state's H∞ score over the sum of
-// it and of all that are larger in the layer, so that the largest has 1 (docs/maths.md §8). Directions count together.
+// LAST returns the pruning scores of Gwak et al. (arXiv 2411.02824) of a layer's states, as [H][M]:
+// a state's H∞ score divided by the sum of all scores in the layer that are at least as large, so
+// that the largest state has 1 (docs/maths.md §8). Weights are averaged over the directions.
 func (d *Discrete) LAST() []float64 {
 	score := make([]float64, d.H*d.M)
 	for i := range score {

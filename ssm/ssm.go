@@ -1,10 +1,11 @@
-// Package ssm holds the diagonal state space model in float64: initialisation, discretisation, the kernel
-// by its definition, the chain rule from the kernel back to the parameters, and what is asked of a trained
-// model: frequency responses, coverage of the angles, H∞ and pruning scores.
+// Package ssm holds the diagonal state space model in float64: initialisation, discretisation, the
+// kernel by its definition, and the chain rule from the kernel back to the parameters. It also
+// analyses trained models: frequency responses, coverage of the angles, H∞ and pruning scores.
 //
-// Parameters go in as slices; log-poles log λ̄ and weights W = C·B̄ come out as slices, from which
-// fftkernel (convolution mode) and recurrent (recurrent mode) build the fast paths. A configured DState = N
-// means M = N/2 stored complex modes and y = 2·Re Σ C h + D x (docs/maths.md §1.1).
+// Parameters are slices. Discretize returns log-poles log λ̄ and weights W = C·B̄, from which
+// fftkernel (convolution mode) and recurrent (recurrent mode) build the fast paths. A configured
+// DState = N means M = N/2 stored complex modes and y = 2·Re Σ C h + D x (docs/maths.md §1.1; S4D,
+// arXiv 2206.11893).
 package ssm
 
 import "slices"
@@ -12,8 +13,8 @@ import "slices"
 // Init names an initialisation scheme of the poles (docs/maths.md §2).
 type Init string
 
-// The schemes. Those of the second group place angles on the unit circle, with ξ in Δ's place. Imported marks
-// parameters that came from a file; New refuses it.
+// The schemes. Those of the second group place angles on the unit circle, with ξ in place of Δ.
+// Imported marks parameters that came from a file; New rejects it.
 const (
 	Lin  Init = "lin"  // S4D-Lin:  Im A_n = πn
 	Inv  Init = "inv"  // S4D-Inv:  Im A_n = (N/π)(N/(2n+1) − 1)
@@ -23,17 +24,17 @@ const (
 	Real Init = "real" // S4D-Real: A_n = −(n+1)
 	Rand Init = "rand" // Im A_n = exp(N(0,1))
 
-	DFouT        Init = "dfout"         // S4D-DFouT layer-wise: a uniform grid of angles over all SSMs of a layer
+	DFouT        Init = "dfout"         // S4D-DFouT: one uniform grid over all SSMs of a layer
 	DFouTSingle  Init = "dfout-single"  // S4D-DFouT of a single SSM, the same in all: 2πn/N
 	DFouTHalf    Init = "dfout-half"    // dfout with grid "b": the paper's N⁺ = N/2 + 1 poles
 	Token        Init = "token"         // S4D-Token: 2π/(n+1), the same in all SSMs
 	RndImag      Init = "rndimag"       // S4D-RndImag: uniform at random
-	BatchedDFouT Init = "batched-dfout" // S4D-Batched-DFouT: adjacent angles of dfout's grid in one SSM
+	BatchedDFouT Init = "batched-dfout" // S4D-Batched-DFouT: adjacent angles in one SSM
 
 	Imported Init = "imported"
 )
 
-// Grid names what docs/maths.md §2.6 item 1 leaves open of DFouT's angles.
+// Grid selects DFouT's angles, which the paper leaves open (docs/maths.md §2.6 item 1).
 type Grid string
 
 // The grids. With H SSMs, h counting them:
@@ -44,10 +45,11 @@ const (
 	GridD Grid = "d" // M = N: πn/N + πh/(NH), twice as dense on the upper half circle
 )
 
-// BScale names the factor s of B̄ that docs/maths.md §2.6 item 4 leaves open, a being a mode's exponent.
+// BScale selects the scale of B̄, which the paper leaves open (docs/maths.md §2.6 item 4). a is the
+// exponent of a mode.
 type BScale string
 
-// The scales. S4D's, with Δ for ξ, is the first.
+// The scales. The first is S4D's, with ξ in place of Δ.
 const (
 	ScaleZOHXi BScale = "zoh-xi" // ξ(e^a − 1)/a (default)
 	ScaleZOH1  BScale = "zoh-1"  // (e^a − 1)/a
@@ -55,7 +57,7 @@ const (
 	ScaleGamma BScale = "gamma"  // √(1 − |λ̄|²)
 )
 
-// Param names the trained quantities of a scheme on the unit circle (docs/maths.md §2.6 item 3).
+// Param selects the trained quantities of a scheme on the unit circle (docs/maths.md §2.6 item 3).
 type Param string
 
 // The parametrisations.
@@ -64,14 +66,14 @@ const (
 	ParamContinuous Param = "continuous" // P1: S4D's a = Δ·A with Δ = ξ and Im A = θ/ξ at the start
 )
 
-// XiPer says which poles share a damping ξ at the start (docs/maths.md §2.6 item 2).
+// XiPer selects which poles share a damping ξ at the start (docs/maths.md §2.6 item 2).
 type XiPer string
 
-// The choices. The scale of B̄ is that of the SSM's ξ in all of them.
+// The choices. In all of them the scale of B̄ uses the SSM's ξ.
 const (
-	XiPerSSM  XiPer = "ssm"  // one for each SSM (default)
-	XiPerMode XiPer = "mode" // one for each mode n, in all SSMs
-	XiPerBoth XiPer = "both" // one for each mode of each SSM
+	XiPerSSM  XiPer = "ssm"  // one per SSM (default)
+	XiPerMode XiPer = "mode" // one per mode n, the same in all SSMs
+	XiPerBoth XiPer = "both" // one per mode and SSM
 )
 
 // Disc names a discretisation (docs/maths.md §1.3).
@@ -85,32 +87,37 @@ const (
 
 // Config describes the H SSMs of one layer.
 type Config struct {
-	DModel        int     `toml:"-" json:"-"`                         // H, set by the owner of the layer
-	DState        int     `toml:"d_state" json:"d_state"`             // N, even; M = N/2 complex modes are stored
-	Init          Init    `toml:"init" json:"init"`                   // scheme of the poles
-	Disc          Disc    `toml:"disc" json:"disc"`                   // zoh or bilinear
-	Grid          Grid    `toml:"grid" json:"grid,omitempty"`         // of dfout; "" means a
-	BScale        BScale  `toml:"b_scale" json:"b_scale,omitempty"`   // of discrete parameters; "" means zoh-xi
-	Param         Param   `toml:"param" json:"param,omitempty"`       // of angles; "" means discrete
-	XiPer         XiPer   `toml:"xi_per" json:"xi_per,omitempty"`     // of angles; "" means ssm
-	DtMin         float64 `toml:"dt_min" json:"dt_min"`               // Δ log-uniform in [DtMin, DtMax]
-	DtMax         float64 `toml:"dt_max" json:"dt_max"`               //
-	XiMin         float64 `toml:"xi_min" json:"xi_min"`               // ξ log-uniform in [XiMin, XiMax] (DFouT)
-	XiMax         float64 `toml:"xi_max" json:"xi_max"`               //
-	AReal         float64 `toml:"a_real" json:"a_real"`               // initial −Re A (or ρ); 0 pins the poles to the unit circle
-	NSSM          int     `toml:"n_ssm" json:"n_ssm"`                 // S, independent copies of the poles; 0 means H
-	TrainB        bool    `toml:"train_b" json:"train_b"`             // B is stored and trained; else B = 1 (LegS: its fixed B is folded into C)
-	Bidirectional bool    `toml:"bidirectional" json:"bidirectional"` // a second kernel reads the future (docs/maths.md §1.5)
-	LMax          int     `toml:"l_max" json:"l_max"`                 // kernel truncated to this many taps; 0 means none
+	DModel int    `toml:"-" json:"-"`                       // H, set by the owner of the layer
+	DState int    `toml:"d_state" json:"d_state"`           // N, even; M = N/2 modes are stored
+	Init   Init   `toml:"init" json:"init"`                 // scheme of the poles
+	Disc   Disc   `toml:"disc" json:"disc"`                 // zoh or bilinear
+	Grid   Grid   `toml:"grid" json:"grid,omitempty"`       // of dfout; "" means a
+	BScale BScale `toml:"b_scale" json:"b_scale,omitempty"` // discrete only; "" means zoh-xi
+	Param  Param  `toml:"param" json:"param,omitempty"`     // of angles; "" means discrete
+	XiPer  XiPer  `toml:"xi_per" json:"xi_per,omitempty"`   // of angles; "" means ssm
+
+	// Δ is log-uniform in [DtMin, DtMax]; ξ, of schemes on the unit circle, in [XiMin, XiMax].
+	DtMin float64 `toml:"dt_min" json:"dt_min"`
+	DtMax float64 `toml:"dt_max" json:"dt_max"`
+	XiMin float64 `toml:"xi_min" json:"xi_min"`
+	XiMax float64 `toml:"xi_max" json:"xi_max"`
+
+	AReal  float64 `toml:"a_real" json:"a_real"`   // initial −Re A or ρ; 0: on the unit circle
+	NSSM   int     `toml:"n_ssm" json:"n_ssm"`     // S, independent copies of the poles; 0 means H
+	TrainB bool    `toml:"train_b" json:"train_b"` // B is trained; else 1, or LegS's, folded into C
+
+	// A second kernel reads the future (docs/maths.md §1.5).
+	Bidirectional bool `toml:"bidirectional" json:"bidirectional"`
+	LMax          int  `toml:"l_max" json:"l_max"` // taps of a truncated kernel; 0: not truncated
 }
 
-// Angles reports whether the scheme places angles on the unit circle, with dampings ξ.
+// Angles reports whether the scheme places angles on the unit circle, with a damping ξ.
 func (c Config) Angles() bool {
 	return slices.Contains([]Init{DFouT, DFouTSingle, DFouTHalf, Token, RndImag, BatchedDFouT}, c.Init)
 }
 
-// Discrete reports whether the poles are parameterised in the discrete domain, a = −ρξ + iθ (docs/maths.md §2.6 P2), rather
-// than as a = Δ·A.
+// Discrete reports whether the poles are parameterised in the discrete domain, a = −ρξ + iθ
+// (docs/maths.md §2.6 item 3), rather than as a = Δ·A.
 func (c Config) Discrete() bool { return c.Angles() && c.Param != ParamContinuous }
 
 // grid returns the grid in use.
@@ -158,7 +165,7 @@ func (c Config) Directions() int {
 //	S4D:      a = Δ·A, A = −exp(LogDecay) + i·Freq, Δ = exp(LogStep)
 //	discrete: a = −ρξ + iθ, ρ = exp(LogDecay), ξ = exp(LogStep), θ = Freq
 //
-// LogDecay = −Inf is allowed: a pole on the unit circle, whose decay has gradient 0.
+// LogDecay = −Inf is allowed. It is a pole on the unit circle, and its gradient is 0.
 type Params struct {
 	Config
 	LogStep  []float64    // [H]
@@ -169,10 +176,10 @@ type Params struct {
 	D        []float64    // [H]
 }
 
-// Discrete is the layer after discretisation: everything that both modes of running need.
+// Discrete is a layer after discretisation: everything that convolution and recurrent mode need.
 type Discrete struct {
 	H, M, Directions int
-	LogLambda        []complex128 // [H][M] log λ̄; its imaginary part is the angle per sample in radians
+	LogLambda        []complex128 // [H][M] log λ̄; Im is the angle in radians per sample
 	BBar             []complex128 // [H][M]
 	W                []complex128 // [directions][H][M] W = C·B̄
 	D                []float64    // [H]

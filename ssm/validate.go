@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// Validate reports the first parameter that makes no sense, by its name in configuration files.
+// Validate returns an error for the first invalid parameter, which it names as configuration files
+// do.
 func (c Config) Validate() error {
 	if err := c.validateShape(); err != nil {
 		return err
@@ -56,15 +57,15 @@ func (c Config) validateScheme() error {
 	case !slices.Contains(discs, c.Disc):
 		return fmt.Errorf("ssm: disc %q: expected one of %q", c.Disc, discs)
 	case c.Grid != "" && c.Grid != GridA && c.Init != DFouT && c.Init != DFouTHalf:
-		return fmt.Errorf("ssm: grid %q: init %q has no grid to choose", c.Grid, c.Init)
+		return fmt.Errorf("ssm: grid %q: init %q has no choice of grid", c.Grid, c.Init)
 	case c.Init == DFouTHalf && c.Grid != "" && c.Grid != GridB:
 		return fmt.Errorf("ssm: grid %q: init %q is grid %q", c.Grid, c.Init, GridB)
 	case c.BScale != "" && c.BScale != ScaleZOHXi && !c.Discrete():
-		return fmt.Errorf("ssm: b_scale %q: only poles in the discrete domain have it; others have %q", c.BScale, ScaleZOHXi)
+		return fmt.Errorf("ssm: b_scale %q: expected %q: other scales need discrete poles", c.BScale, ScaleZOHXi)
 	case (c.Param == ParamContinuous || c.XiPer != "" && c.XiPer != XiPerSSM) && !c.Angles():
-		return fmt.Errorf("ssm: param %q, xi_per %q: init %q places no angles", c.Param, c.XiPer, c.Init)
+		return fmt.Errorf("ssm: param %q, xi_per %q: init %q has no angles on the unit circle", c.Param, c.XiPer, c.Init)
 	case c.Disc == Bilinear && c.BScale != "" && c.BScale != ScaleZOHXi:
-		return fmt.Errorf("ssm: b_scale %q: disc %q has its own", c.BScale, c.Disc)
+		return fmt.Errorf("ssm: b_scale %q: disc %q has its own scale", c.BScale, c.Disc)
 	case c.Angles() && c.Copies() != c.DModel:
 		return fmt.Errorf("ssm: n_ssm %d: init %q gives every channel its own angles and requires d_model = %d copies",
 			c.NSSM, c.Init, c.DModel)
@@ -86,7 +87,8 @@ func (c Config) validateRanges() error {
 	return validateRange("xi_min", "xi_max", c.XiMin, c.XiMax, drawn && c.Angles())
 }
 
-// validateRange checks the ends of a log-uniform range. One that the scheme does not use may be left out.
+// validateRange checks the ends of a log-uniform range. A range that the scheme does not use may be
+// 0.
 func validateRange(minName, maxName string, lo, hi float64, used bool) error {
 	switch {
 	case !used && lo == 0 && hi == 0:

@@ -43,7 +43,8 @@ func TestSpecKernels(t *testing.T) {
 	}
 }
 
-// The gradients of Σ_l (l+1)/8·K_l for the ZOH kernel of docs/maths.md §2.8, by §7 from the sums G and M.
+// The gradients of Σ_l (l+1)/8·K_l for the ZOH kernel of docs/maths.md §2.8, by §7 from the sums G
+// and M.
 func TestSpecGradients(t *testing.T) {
 	const dt, length = 0.05, 8
 	c := []complex128{1, 0.5i, complex(-0.25, 0.25), complex(0.1, -0.3)}
