@@ -191,9 +191,9 @@ func runName(axes []Axis, point []string, seed uint64) (name []string) {
 	return append(name, fmt.Sprintf("seed=%d", seed))
 }
 
-// runFolder returns the folder of a sweep's run.
+// runFolder returns the folder of a sweep's run. It writes separators of folders as in URLs.
 func runFolder(dir string, name []string) string {
-	return filepath.Join(dir, strings.ReplaceAll(strings.Join(name, ","), string(filepath.Separator), "_"))
+	return filepath.Join(dir, strings.NewReplacer("%", "%25", "/", "%2F", `\`, "%5C").Replace(strings.Join(name, ",")))
 }
 
 // oldRows returns what the folder's table says, if there is one of the same axes, by name.

@@ -234,3 +234,18 @@ func TestSweepAfterCrash(t *testing.T) {
 		t.Errorf("table %v, expected %v", got, want)
 	}
 }
+
+// Runs of different names have different folders, all in the sweep's.
+func TestRunFolders(t *testing.T) {
+	folders := map[string]string{}
+	for _, value := range []string{"a/b", "a_b", `a\b`, "a%2Fb", "a%b", "../b", "ab"} {
+		dir := runFolder("sweep", []string{"data.dir=" + value, "seed=1"})
+		if other, ok := folders[dir]; ok || filepath.Dir(dir) != "sweep" {
+			t.Errorf("%q has the folder %s, as has %q", value, dir, other)
+		}
+		folders[dir] = value
+	}
+	if got, want := runFolder("sweep", []string{"ssm.init=lin", "seed=1"}), filepath.Join("sweep", "ssm.init=lin,seed=1"); got != want {
+		t.Errorf("folder %s, expected %s", got, want)
+	}
+}
