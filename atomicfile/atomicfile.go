@@ -1,8 +1,9 @@
 // Package atomicfile writes files whole or not at all.
 //
-// A regular file is written under a temporary name in the same folder, synced and renamed, and the folder is
-// synced. After a crash or a power cut at any moment the path holds either the old content or the new. A crash
-// may leave the temporary file NAME.NUMBER.tmp behind, for RemoveTemporary. Devices and pipes are written in place.
+// A regular file is written under a temporary name in the same folder, synced and renamed, and the
+// folder is synced. After a crash or a power cut at any moment the path holds either the old
+// content or the new. A crash may leave the temporary file NAME.NUMBER.tmp behind, for
+// RemoveTemporary. Devices and pipes are written in place.
 package atomicfile
 
 import (
@@ -18,9 +19,10 @@ import (
 	"syscall"
 )
 
-// Write writes what write produces to the file at path. A new file gets mode 0666 less the umask. An existing
-// file keeps its mode. A symbolic link stays, and the file that it leads to is written. An error names path, and
-// leaves a regular file unchanged unless only the folder could not be synced.
+// Write writes what write produces to the file at path. A new file gets mode 0666 less the umask.
+// An existing file keeps its mode. A symbolic link stays, and the file that it leads to is written.
+// An error names path, and leaves a regular file unchanged unless only the folder could not be
+// synced.
 func Write(path string, write func(w io.Writer) error) error {
 	var failed error // of write: it may name a file that was read
 	err := writeFile(path, func(w io.Writer) error {
@@ -126,8 +128,8 @@ func createTemp(path string, info fs.FileInfo) (*os.File, error) {
 // temporary matches the names of createTemp.
 var temporary = regexp.MustCompile(`\.[0-9]+\.tmp$`)
 
-// RemoveTemporary removes the temporary files that crashed processes left in a folder. No Write to a file of the
-// folder may be in progress.
+// RemoveTemporary removes the temporary files that crashed processes left in a folder. No Write to
+// a file of the folder may be in progress.
 func RemoveTemporary(dir string) error {
 	files, err := os.ReadDir(dir)
 	if err != nil {

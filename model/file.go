@@ -17,8 +17,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/safetensors"
 )
 
-// A model file is a safetensors file. Its metadata holds the format's version, the configuration and Meta
-// (docs/model-file.md).
+// A model file is a safetensors file. Its metadata holds the format's version, the configuration
+// and Meta (docs/model-file.md).
 const (
 	formatKey, formatVersion = "s4d-fast", "1"
 	configKey, metaKey       = "config", "meta"
@@ -139,8 +139,9 @@ type stored struct {
 	value       func(float64) float64 // converts each value; nil keeps it
 }
 
-// fill returns weights with the values that find returns for each tensor. It allocates memory after it has found
-// every tensor in its expected shape, so a configuration that announces more than the file holds costs nothing.
+// fill returns weights with the values that find returns for each tensor. It allocates memory after
+// it has found every tensor in its expected shape, so a configuration that announces more than the
+// file holds costs nothing.
 func (c Config) fill(find func(t Tensor) (stored, error)) (*Weights, error) {
 	var sources []stored
 	for _, s := range c.specs(&Weights{Layers: make([]Layer, c.NLayers)}) {
@@ -168,7 +169,8 @@ func (c Config) fill(find func(t Tensor) (stored, error)) (*Weights, error) {
 	return w, nil
 }
 
-// Validate reports the first value that cannot be a weight: NaN, an infinity or a negative variance.
+// Validate reports the first value that cannot be a weight: NaN, an infinity or a negative
+// variance.
 func (w *Weights) Validate() error {
 	for _, t := range w.tensors {
 		if err := t.checkValues(); err != nil {
@@ -178,8 +180,8 @@ func (w *Weights) Validate() error {
 	return nil
 }
 
-// checkValues reports the first value that cannot be a weight. A log decay of −Inf can: it is a pole on the unit
-// circle.
+// checkValues reports the first value that cannot be a weight. A log decay of −Inf can: it is a
+// pole on the unit circle.
 func (t Tensor) checkValues() error {
 	for i, x := range t.Data {
 		v := float64(x)
@@ -223,7 +225,8 @@ func (m *Model) writeTo(w io.Writer) (int64, error) {
 	return file.WriteTo(w)
 }
 
-// Save writes the model file. After a crash, path holds the old file or the new one (package atomicfile).
+// Save writes the model file. After a crash, path holds the old file or the new one (package
+// atomicfile).
 func (m *Model) Save(path string) error {
 	err := atomicfile.Write(path, func(w io.Writer) error {
 		_, err := m.writeTo(w)

@@ -113,7 +113,8 @@ func TestLoadNamesThePath(t *testing.T) {
 	}
 }
 
-// The hash identifies what the network computes: configuration, input normalisation and every weight.
+// The hash identifies what the network computes: configuration, input normalisation and every
+// weight.
 func TestHash(t *testing.T) {
 	fresh := func() *Model {
 		m := mustNew(t, tiny(), 1)
@@ -299,8 +300,8 @@ func withoutSum(b []byte) []byte {
 	return bytes.Replace(b, []byte(`"sha256"`), []byte(`"other!"`), 1)
 }
 
-// Every truncation and every flipped bit is an error, or leaves the model as it was: the checksum's key alone may
-// change.
+// Every truncation and every flipped bit is an error, or leaves the model as it was: the checksum's
+// key alone may change.
 func TestDamagedFile(t *testing.T) {
 	whole := smallest(t)
 	want, err := Read(bytes.NewReader(whole))
@@ -330,8 +331,8 @@ func TestDamagedFile(t *testing.T) {
 	}
 }
 
-// A file without a checksum gives, after every truncation and thousands of wrong bytes, an error or a valid model,
-// in little memory.
+// A file without a checksum gives, after every truncation and thousands of wrong bytes, an error or
+// a valid model, in little memory.
 func TestMutatedFiles(t *testing.T) {
 	whole := withoutSum(smallest(t))
 	if m, err := Read(bytes.NewReader(whole)); err != nil {

@@ -14,11 +14,13 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// stateVersion changes whenever an older checkpoint can no longer be resumed with bit-identical results.
+// stateVersion changes whenever an older checkpoint can no longer be resumed with bit-identical
+// results.
 const stateVersion = 1
 
-// A checkpoint is one safetensors file with a checksum. It holds the weights, AdamW's two moments, and the state as
-// metadata. It holds no state of a random generator, since every draw is a function of (seed, step, layer, element).
+// A checkpoint is one safetensors file with a checksum. It holds the weights, AdamW's two moments,
+// and the state as metadata. It holds no state of a random generator, since every draw is a
+// function of (seed, step, layer, element).
 
 // sections are the parts of a checkpoint, each a set of the network's tensors.
 func (t *Trainer) sections() []section {
@@ -30,7 +32,8 @@ type section struct {
 	weights *model.Weights
 }
 
-// saveCheckpoint replaces the checkpoint, and keeps the one before it where the file system has hard links.
+// saveCheckpoint replaces the checkpoint, and keeps the one before it where the file system has
+// hard links.
 func (t *Trainer) saveCheckpoint() error {
 	t.state.Version = stateVersion
 	text, err := json.Marshal(t.state)
@@ -54,8 +57,8 @@ func (t *Trainer) saveCheckpoint() error {
 	})
 }
 
-// loadCheckpoint restores the state of the run's checkpoint. If it is damaged or missing, it restores the previous one
-// and warns. An error is fs.ErrNotExist if there is none.
+// loadCheckpoint restores the state of the run's checkpoint. If it is damaged or missing, it
+// restores the previous one and warns. An error is fs.ErrNotExist if there is none.
 func (t *Trainer) loadCheckpoint() error {
 	err := t.readCheckpoint(checkpointFile)
 	if !errors.Is(err, ErrData) && !errors.Is(err, fs.ErrNotExist) {
@@ -71,8 +74,8 @@ func (t *Trainer) loadCheckpoint() error {
 	return nil
 }
 
-// readCheckpoint restores the state in a checkpoint. An error of its content is ErrData, and one of its version or of
-// other data ErrConfig.
+// readCheckpoint restores the state in a checkpoint. An error of its content is ErrData, and one of
+// its version or of other data ErrConfig.
 func (t *Trainer) readCheckpoint(name string) error {
 	path := t.path(name)
 	f, s, err := readState(path)
@@ -143,8 +146,8 @@ func (t *Trainer) restore(f *safetensors.File, s state) error {
 	return nil
 }
 
-// validate reports the first value that no run of the configuration reaches. An epoch has perEpoch steps; max_steps may
-// end the last one early.
+// validate reports the first value that no run of the configuration reaches. An epoch has perEpoch
+// steps; max_steps may end the last one early.
 func (s *state) validate(c *Config, perEpoch int) error {
 	last := c.Train.MaxSteps > 0 && s.Step == c.Train.MaxSteps
 	if s.Epoch < 0 || s.Epoch > math.MaxInt32 || s.Batch < 0 || s.Batch > perEpoch {

@@ -61,8 +61,8 @@ func TestOtherData(t *testing.T) {
 	newTrainer(t, cfg).Close()
 }
 
-// Without a fingerprint, as in checkpoints of earlier versions, a run is resumed. Data that make another number of
-// steps are an error.
+// Without a fingerprint, as in checkpoints of earlier versions, a run is resumed. Data that make
+// another number of steps are an error.
 func TestNoFingerprint(t *testing.T) {
 	cfg := stopped(t, 7)
 	path, _ := file(t, cfg, checkpointFile)

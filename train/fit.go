@@ -12,7 +12,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// state is where a run stands between two steps: with weights and moments, all that a checkpoint holds.
+// state is where a run stands between two steps: with weights and moments, all that a checkpoint
+// holds.
 type state struct {
 	Version      int          `json:"version"`
 	Step         int          `json:"step"`           // complete steps

@@ -23,8 +23,8 @@ const (
 	lockFile       = "last/lock"                 // locked while a Trainer is open
 )
 
-// createFolder makes and locks the folder of a new run: the one of the configuration, which must not hold a run, or
-// the first free one of runs/TASK, runs/TASK-2, runs/TASK-3, …
+// createFolder makes and locks the folder of a new run: the one of the configuration, which must
+// not hold a run, or the first free one of runs/TASK, runs/TASK-2, runs/TASK-3, …
 func (t *Trainer) createFolder() (err error) {
 	if t.cfg.Out == "" {
 		t.dir, err = nextFolder(filepath.Join("runs", t.cfg.Task))
@@ -82,8 +82,8 @@ func nextFolder(base string) (string, error) {
 	}
 }
 
-// lock locks the run folder for this Trainer and removes what a crash left there. The system releases the lock of a
-// process that ends.
+// lock locks the run folder for this Trainer and removes what a crash left there. The system
+// releases the lock of a process that ends.
 func (t *Trainer) lock() error {
 	last := filepath.Dir(t.path(lockFile))
 	if err := os.MkdirAll(last, 0o755); err != nil {
@@ -106,7 +106,8 @@ func (t *Trainer) lock() error {
 	return nil
 }
 
-// Close releases the run folder to other processes and trainers. The results can be read afterwards.
+// Close releases the run folder to other processes and trainers. The results can be read
+// afterwards.
 func (t *Trainer) Close() error {
 	if t.locked == nil {
 		return nil

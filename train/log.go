@@ -38,9 +38,9 @@ func appendLine(path string, v any) (err error) {
 	return nil
 }
 
-// restoreLog removes from metrics.jsonl what the run's state does not include: later epochs, the test and damaged
-// lines. It returns the number of epochs whose lines are lost. The line of the best epoch is written anew if it is
-// lost.
+// restoreLog removes from metrics.jsonl what the run's state does not include: later epochs, the
+// test and damaged lines. It returns the number of epochs whose lines are lost. The line of the
+// best epoch is written anew if it is lost.
 func (t *Trainer) restoreLog() (lost int, err error) {
 	path := t.path(metricsFile)
 	old, err := os.ReadFile(path)

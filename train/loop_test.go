@@ -76,7 +76,8 @@ func TestOptimizer(t *testing.T) {
 	closeTo(t, tr.model.Weights, want, 1e-6)
 }
 
-// The loop against a plain one: which examples, which dropout, which learning rate, and what is recorded.
+// The loop against a plain one: which examples, which dropout, which learning rate, and what is
+// recorded.
 func TestLoop(t *testing.T) {
 	cfg := tiny(t, "model.norm=layer", "train.epochs=2", "optim.eps=1e-4")
 	tr := fit(t, cfg)
@@ -171,7 +172,8 @@ func (s shrinking) Example(e *dataset.Example, i, epoch int) error {
 	return nil
 }
 
-// What a network says to an example does not depend on its company, and predictions come in the set's order.
+// What a network says to an example does not depend on its company, and predictions come in the
+// set's order.
 func TestEvaluateMixedLengths(t *testing.T) {
 	c := model.Default()
 	c.DInput, c.DOutput, c.DModel, c.NLayers = 2, 3, 4, 2

@@ -17,7 +17,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/safetensors"
 )
 
-// stopped returns the configuration to resume a run that was stopped after a number of steps. An epoch has 5.
+// stopped returns the configuration to resume a run that was stopped after a number of steps. An
+// epoch has 5.
 func stopped(t *testing.T, steps int, sets ...string) Config {
 	t.Helper()
 	cfg := tiny(t, sets...)
@@ -59,8 +60,8 @@ func remove(t *testing.T, cfg Config, names ...string) {
 	}
 }
 
-// Every truncation and every flipped bit of a checkpoint is an error, or leaves the run as it was: the checksum's key
-// alone may change.
+// Every truncation and every flipped bit of a checkpoint is an error, or leaves the run as it was:
+// the checksum's key alone may change.
 func TestDamagedCheckpoint(t *testing.T) {
 	cfg := stopped(t, 7, "model.d_model=2", "model.n_layers=1", "model.mixing=none", "model.norm=none", "ssm.d_state=2")
 	path, whole := file(t, cfg, checkpointFile)
@@ -181,7 +182,8 @@ func TestTensorsAreValidated(t *testing.T) {
 	}
 }
 
-// A damaged or missing checkpoint is replaced by the one before it, with a warning and with the same results.
+// A damaged or missing checkpoint is replaced by the one before it, with a warning and with the
+// same results.
 func TestPreviousCheckpoint(t *testing.T) {
 	whole := fit(t, tiny(t))
 	for name, damage := range map[string]func(path string, content []byte) error{

@@ -38,7 +38,8 @@ func TestResumeIsBitEqual(t *testing.T) {
 	}
 }
 
-// After a crash the folder holds the last checkpoint, and perhaps later lines in the log and a later best.safetensors.
+// After a crash the folder holds the last checkpoint, and perhaps later lines in the log and a
+// later best.safetensors.
 func TestResumeAfterCrash(t *testing.T) {
 	whole := fit(t, tiny(t))
 	cfg := tiny(t)
@@ -96,7 +97,8 @@ func (s tripwire) Example(e *dataset.Example, i, epoch int) error {
 	return s.Set.Example(e, i, epoch)
 }
 
-// An interrupt during an evaluation leaves the checkpoint of the training under way, and a resume evaluates again.
+// An interrupt during an evaluation leaves the checkpoint of the training under way, and a resume
+// evaluates again.
 func TestInterruptedEvaluation(t *testing.T) {
 	for name, wire := range map[string]func(tr *Trainer, trip func()){
 		"validation": func(tr *Trainer, trip func()) { tr.data.Val = tripwire{tr.data.Val, trip} },

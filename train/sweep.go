@@ -11,14 +11,15 @@ import (
 	"strings"
 )
 
-// Axis is one direction of a sweep's grid: values that one key of the configuration takes, or several keys together.
+// Axis is one direction of a sweep's grid: values that one key of the configuration takes, or
+// several keys together.
 type Axis struct {
 	Keys   []string
 	Values []string
 }
 
-// ParseAxis reads "ssm.init=lin,inv", or "ssm.dt_min+ssm.dt_max=0.001,0.003" for keys that move together. Commas in
-// brackets part no values.
+// ParseAxis reads "ssm.init=lin,inv", or "ssm.dt_min+ssm.dt_max=0.001,0.003" for keys that move
+// together. Commas in brackets part no values.
 func ParseAxis(s string) (Axis, error) {
 	keys, values, ok := strings.Cut(s, "=")
 	a := Axis{}
@@ -74,9 +75,10 @@ type sweepRun struct {
 	cfg    Config
 }
 
-// Run makes the runs, one after the other, and rewrites sweep.csv after each. A run that the folder holds whole is taken
-// from there as the table has it, without Begin; one that is part done is gone on with. Run ends early with ctx, after a
-// checkpoint. Configurations are checked before the first run.
+// Run makes the runs, one after the other, and rewrites sweep.csv after each. A run that the folder
+// holds whole is taken from there as the table has it, without Begin; one that is part done is gone
+// on with. Run ends early with ctx, after a checkpoint. Configurations are checked before the first
+// run.
 func (s Sweep) Run(ctx context.Context) ([]SweepRow, error) {
 	runs, err := s.runs()
 	if err != nil {
@@ -209,7 +211,8 @@ func (s Sweep) oldRows() map[string]SweepRow {
 	return rows
 }
 
-// whole reports whether the run's folder holds this run, done, with the result that its row tells of.
+// whole reports whether the run's folder holds this run, done, with the result that its row tells
+// of.
 func (r *sweepRun) whole(row SweepRow) bool {
 	recorded, err := LoadRun(r.cfg.Out)
 	if err != nil {

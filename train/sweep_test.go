@@ -44,7 +44,8 @@ func table(t *testing.T, dir string) [][]string {
 	return rows
 }
 
-// A sweep that is interrupted in its third run and started again has the results of one that was not.
+// A sweep that is interrupted in its third run and started again has the results of one that was
+// not.
 func TestSweep(t *testing.T) {
 	sweep := func(dir string) Sweep {
 		return Sweep{Base: tiny(t), Dir: dir, Seeds: 2, Axes: []Axis{
@@ -122,7 +123,8 @@ func TestSweepRefuses(t *testing.T) {
 	}
 }
 
-// While a sweep makes a run again, and one that has not had its epochs, the table keeps the others' rows.
+// While a sweep makes a run again, and one that has not had its epochs, the table keeps the others'
+// rows.
 func TestSweepKeepsRows(t *testing.T) {
 	s := Sweep{Base: tiny(t, "train.epochs=1"), Dir: t.TempDir(), Seeds: 1, Axes: []Axis{{[]string{"ssm.init"}, []string{"lin", "inv", "dfout"}}}}
 	if _, err := s.Run(t.Context()); err != nil {
@@ -154,7 +156,8 @@ func TestSweepKeepsRows(t *testing.T) {
 	}
 }
 
-// Every value of every preset makes a run that can begin, on its own and with the others' first values.
+// Every value of every preset makes a run that can begin, on its own and with the others' first
+// values.
 func TestSweepPresets(t *testing.T) {
 	for _, name := range SweepPresets() {
 		axes, err := SweepPreset(name, nil)

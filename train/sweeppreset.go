@@ -15,7 +15,8 @@ var sweepPresets = map[string][]string{
 	},
 	// Figures 6 and 8: the largest Δ or ξ, from the preset's smallest on.
 	"step-max": {"ssm.init=lin,inv,legs,dfout", "ssm.dt_max+ssm.xi_max=0.003,0.01,0.03,0.1,0.3"},
-	// Figure 5: the network of its analysis, four layers of 128 (docs/maths.md §4.4), with ever shorter kernels.
+	// Figure 5: the network of its analysis, four layers of 128 (docs/maths.md §4.4), with ever
+	// shorter kernels.
 	"kernel-length": {
 		"model.n_layers=4", "model.d_model=128", "ssm.init=lin", "ssm.l_max=1024,512,256,128,64,32,16,8,4",
 	},
@@ -26,9 +27,9 @@ var sweepPresets = map[string][]string{
 // SweepPresets returns the names of the sweeps that SweepPreset knows.
 func SweepPresets() []string { return slices.Sorted(maps.Keys(sweepPresets)) }
 
-// SweepPreset returns the axes of one of the paper's ablations, of which some have one value. Axes given beside it come
-// last and replace those of the same keys; a part of an axis's keys is refused, and so is a key that is given twice. The
-// name "" is no preset.
+// SweepPreset returns the axes of one of the paper's ablations, of which some have one value. Axes
+// given beside it come last and replace those of the same keys; a part of an axis's keys is
+// refused, and so is a key that is given twice. The name "" is no preset.
 func SweepPreset(name string, given []Axis) ([]Axis, error) {
 	sets, ok := sweepPresets[name]
 	if !ok && name != "" {

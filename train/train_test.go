@@ -15,8 +15,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// tiny is a run of four epochs of five steps that takes milliseconds, with dropout and batch norm, so that all
-// that a resume must bring back is in play.
+// tiny is a run of four epochs of five steps that takes milliseconds, with dropout and batch norm,
+// so that all that a resume must bring back is in play.
 func tiny(t *testing.T, sets ...string) Config {
 	t.Helper()
 	c := preset(t, "delay")

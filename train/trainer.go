@@ -49,9 +49,10 @@ type plan struct {
 	schedule schedule
 }
 
-// New loads the data, builds the network and makes the run folder, or reads the run to resume. A run that ended before
-// its first checkpoint is begun anew. The caller must Close the trainer, which locks the run folder. An error of the
-// configuration is an ErrConfig, and the end of ctx an ErrInterrupted. A run that cannot begin leaves no folder behind.
+// New loads the data, builds the network and makes the run folder, or reads the run to resume. A
+// run that ended before its first checkpoint is begun anew. The caller must Close the trainer,
+// which locks the run folder. An error of the configuration is an ErrConfig, and the end of ctx an
+// ErrInterrupted. A run that cannot begin leaves no folder behind.
 func New(ctx context.Context, cfg Config) (*Trainer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -140,7 +141,8 @@ func (t *Trainer) longest() int {
 	return t.data.MaxLen
 }
 
-// batches returns the members of an epoch's batches; examples that fill no whole batch are left out.
+// batches returns the members of an epoch's batches; examples that fill no whole batch are left
+// out.
 func (t *Trainer) batches(epoch int) [][]int {
 	return dataset.Buckets(t.lengths, t.cfg.Train.Batch, t.cfg.Seed, epoch, true)
 }
@@ -164,8 +166,8 @@ func (t *Trainer) create() error {
 	return t.begin()
 }
 
-// begin writes the configuration and a checkpoint of the run's beginning. A process that ends between the two leaves a
-// run that resume begins anew.
+// begin writes the configuration and a checkpoint of the run's beginning. A process that ends
+// between the two leaves a run that resume begins anew.
 func (t *Trainer) begin() error {
 	t.state.Data, t.state.Standardised = t.fingerprint, true
 	if err := t.writeConfig(); err != nil {
@@ -264,7 +266,8 @@ func (t *Trainer) Step() int { return t.state.Step }
 // Best returns the best epoch so far, or nil.
 func (t *Trainer) Best() *Metrics { return t.state.Best }
 
-// Test returns how the best weights do on the test split once Fit is through; nil where the data have none.
+// Test returns how the best weights do on the test split once Fit is through; nil where the data
+// have none.
 func (t *Trainer) Test() *Result { return t.test }
 
 // BestModel reads the model of the best epoch. Errors are ErrData.

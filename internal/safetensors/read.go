@@ -19,8 +19,8 @@ type place struct {
 	entry
 }
 
-// Read reads a whole file and verifies its checksum, if it has one. Errors say what is wrong, and in which
-// array.
+// Read reads a whole file and verifies its checksum, if it has one. Errors say what is wrong, and
+// in which array.
 func Read(r io.Reader) (*File, error) {
 	header, err := readHeader(r)
 	if err != nil {
@@ -81,8 +81,8 @@ func truncated(err error) error {
 	return err
 }
 
-// parseHeader returns the metadata, and the arrays' places in the order of their bytes. The places cover the data
-// without overlap or gap.
+// parseHeader returns the metadata, and the arrays' places in the order of their bytes. The places
+// cover the data without overlap or gap.
 func parseHeader(header []byte) (metadata map[string]string, places []place, err error) {
 	d := json.NewDecoder(bytes.NewReader(header))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -126,7 +126,8 @@ func parseHeader(header []byte) (metadata map[string]string, places []place, err
 	return metadata, places, arrange(places)
 }
 
-// arrange sorts the arrays by their place and rejects overlaps and gaps. Empty arrays keep the header's order.
+// arrange sorts the arrays by their place and rejects overlaps and gaps. Empty arrays keep the
+// header's order.
 func arrange(places []place) error {
 	slices.SortStableFunc(places, func(a, b place) int { return slices.Compare(a.Offsets[:], b.Offsets[:]) })
 	end := int64(0)
@@ -165,7 +166,8 @@ func (e *entry) check() error {
 // chunk is the number of bytes that are read at a time.
 const chunk = 1 << 16
 
-// read reads the array's bytes from r. Memory grows with the bytes that arrive, not with what the header announces.
+// read reads the array's bytes from r. Memory grows with the bytes that arrive, not with what the
+// header announces.
 func (p *place) read(r io.Reader) (Array, error) {
 	a := Array{Name: p.name, Shape: make([]int, len(p.Shape))}
 	for i, d := range p.Shape {

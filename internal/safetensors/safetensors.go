@@ -1,9 +1,9 @@
-// Package safetensors reads and writes files of named arrays in Hugging Face's safetensors format. A file has
-// eight bytes with the header's length, a JSON header with the type, shape and place of each array, then the
-// arrays' bytes. All numbers are little endian.
+// Package safetensors reads and writes files of named arrays in Hugging Face's safetensors format.
+// A file has eight bytes with the header's length, a JSON header with the type, shape and place of
+// each array, then the arrays' bytes. All numbers are little endian.
 //
-// WriteTo stores a checksum in the metadata, and Read verifies it where there is one. Read trusts no number in
-// a header before the bytes that it announces have been read.
+// WriteTo stores a checksum in the metadata, and Read verifies it where there is one. Read trusts
+// no number in a header before the bytes that it announces have been read.
 package safetensors
 
 import (
@@ -29,8 +29,8 @@ const (
 // metadataKey is the one entry of the header that does not describe an array.
 const metadataKey = "__metadata__"
 
-// sumKey is the metadata entry with the file's checksum: the SHA-256 of the whole file in hexadecimal digits,
-// computed with noSum in their place.
+// sumKey is the metadata entry with the file's checksum: the SHA-256 of the whole file in
+// hexadecimal digits, computed with noSum in their place.
 const sumKey = "sha256"
 
 var noSum = strings.Repeat("0", 2*sha256.Size)

@@ -209,8 +209,8 @@ func TestWriteRejected(t *testing.T) {
 	}
 }
 
-// Every truncation and every changed byte is an error, or leaves the content as it was: the name of the checksum's
-// key alone may change. Little memory is used.
+// Every truncation and every changed byte is an error, or leaves the content as it was: the name of
+// the checksum's key alone may change. Little memory is used.
 func TestDamage(t *testing.T) {
 	whole := sample()
 	b := encode(t, whole)

@@ -42,8 +42,8 @@ func (f *File) write(w io.Writer, head []byte) (int64, error) {
 	return total, err
 }
 
-// header returns the JSON header with noSum for the checksum. Spaces pad it so that the data begin at a
-// multiple of 64 bytes.
+// header returns the JSON header with noSum for the checksum. Spaces pad it so that the data begin
+// at a multiple of 64 bytes.
 func (f *File) header() ([]byte, error) {
 	metadata := map[string]string{}
 	maps.Copy(metadata, f.Metadata)

@@ -7,14 +7,14 @@ import (
 	"path/filepath"
 )
 
-// identified is a Set that knows an example's answer and the path of its file without reading it. The answer is the label, or
-// the bits of a regression's target.
+// identified is a Set that knows an example's answer and the path of its file without reading it.
+// The answer is the label, or the bits of a regression's target.
 type identified interface {
 	identity(i int) (answer int, path string)
 }
 
-// Fingerprint returns the SHA-256 of the labels' names and of the number, lengths, labels and file names of a set's
-// examples. File names are relative to the data folder dir. It reads no samples.
+// Fingerprint returns the SHA-256 of the labels' names and of the number, lengths, labels and file
+// names of a set's examples. File names are relative to the data folder dir. It reads no samples.
 func Fingerprint(s Set, info Info, dir string) [sha256.Size]byte {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %d\n", info.Labels, s.Len())
