@@ -51,7 +51,7 @@ func TestPipe(t *testing.T) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Skip(err)
 	}
-	reader, err := os.OpenFile(path, os.O_RDWR, 0) // opened for both, a pipe does not wait for its other end
+	reader, err := os.OpenFile(path, os.O_RDWR, 0) // O_RDWR does not wait for a writer
 	if err != nil {
 		t.Skip(err)
 	}

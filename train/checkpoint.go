@@ -67,7 +67,8 @@ func (t *Trainer) loadCheckpoint() error {
 	if t.readCheckpoint(previousFile) != nil {
 		return err
 	}
-	if e := os.Rename(t.path(previousFile), t.path(checkpointFile)); e != nil { // else the next save would replace it
+	// The next save would otherwise replace the previous checkpoint by the damaged one.
+	if e := os.Rename(t.path(previousFile), t.path(checkpointFile)); e != nil {
 		return fmt.Errorf("train: %w", e)
 	}
 	t.warn("%v; the run continues from the previous checkpoint, after step %d", err, t.state.Step)

@@ -5,8 +5,9 @@
 //   - config.toml, with every value that was used,
 //   - metrics.jsonl, with one JSON object per epoch,
 //   - best.safetensors, the model of the best epoch,
-//   - last/checkpoint.safetensors, from which the run resumes with bit-identical results whatever the number of
-//     workers, and last/previous.safetensors, the checkpoint before it, which replaces a damaged one,
+//   - last/checkpoint.safetensors, from which a run resumes with bit-identical results for any
+//     number of workers,
+//   - last/previous.safetensors, the checkpoint before it, which replaces a damaged one,
 //   - last/lock, which is locked while a process trains in the folder.
 //
 // A run can be resumed after a crash or a power cut at any moment. Tasks and their data are in

@@ -12,24 +12,25 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// state is where a run stands between two steps: with weights and moments, all that a checkpoint
-// holds.
+// state is the progress of a run between two steps. A checkpoint holds it with the weights and
+// AdamW's moments.
 type state struct {
 	Version      int          `json:"version"`
 	Step         int          `json:"step"`           // complete steps
 	Epoch        int          `json:"epoch"`          // complete epochs, validation included
-	Batch        int          `json:"batch"`          // complete steps of the epoch under way
-	Sums         sums         `json:"sums"`           // over these
+	Batch        int          `json:"batch"`          // complete steps of the current epoch
+	Sums         sums         `json:"sums"`           // over these steps
 	LR           float64      `json:"lr"`             // of the last step
-	Seconds      float64      `json:"seconds"`        // spent on the epoch under way
-	Best         *Metrics     `json:"best"`           // the best epoch
-	Stale        int          `json:"stale"`          // epochs since
-	Data         *fingerprint `json:"data,omitempty"` // nil: of an earlier version
-	Standardised bool         `json:"standardised"`   // targets are; false in checkpoints from before they were
+	Seconds      float64      `json:"seconds"`        // of training in the current epoch
+	Best         *Metrics     `json:"best"`           // the best epoch; nil before the first
+	Stale        int          `json:"stale"`          // epochs since the best one
+	Data         *fingerprint `json:"data,omitempty"` // nil in checkpoints of earlier versions
+	Standardised bool         `json:"standardised"`   // targets; false in earlier checkpoints
 }
 
-// Fit trains until the budget is spent, patience is at an end or ctx is cancelled; then it returns
-// ErrInterrupted after writing a checkpoint. A loss that is no number ends it with ErrDiverged.
+// Fit trains until the budget or the patience is exhausted, or ctx is cancelled. In the last case
+// it writes a checkpoint and returns ErrInterrupted. A NaN or infinite loss ends it with
+// ErrDiverged.
 func (t *Trainer) Fit(ctx context.Context) error {
 	net, err := convmode.New(t.model, t.netOptions())
 	if err != nil {
@@ -50,19 +51,19 @@ func (t *Trainer) Fit(ctx context.Context) error {
 	return t.evaluateBest(ctx)
 }
 
-// finished reports whether the budget is spent or patience at an end.
+// finished reports whether the budget or the patience is exhausted.
 func (t *Trainer) finished() bool {
-	closed := t.state.Batch == 0 // else an epoch is under way, or not yet validated
+	closed := t.state.Batch == 0 // otherwise the epoch is not complete or not validated
 	return t.state.Epoch >= t.cfg.Train.Epochs || t.spent() && closed ||
 		t.cfg.Train.Patience > 0 && t.state.Stale >= t.cfg.Train.Patience && closed
 }
 
-// spent reports whether the limit on steps is reached.
+// spent reports whether max_steps is reached.
 func (t *Trainer) spent() bool {
 	return t.cfg.Train.MaxSteps > 0 && t.state.Step >= t.cfg.Train.MaxSteps
 }
 
-// epoch runs the remaining training steps of the epoch under way.
+// epoch runs the remaining training steps of the current epoch.
 func (t *Trainer) epoch(ctx context.Context, s *stepper) error {
 	batches := t.batches(t.state.Epoch)
 	load := newLoader(t.data.Train, batches[t.state.Batch:], t.state.Epoch, s.buffers)
@@ -90,7 +91,7 @@ func (t *Trainer) epoch(ctx context.Context, s *stepper) error {
 	return nil
 }
 
-// stepper owns what a training step needs.
+// stepper owns the network and the buffers of training steps.
 type stepper struct {
 	*Trainer
 	net     *convmode.Net
@@ -111,7 +112,7 @@ func newStepper(t *Trainer, net *convmode.Net) *stepper {
 	return s
 }
 
-// step makes one update of the weights.
+// step updates the weights once.
 func (s *stepper) step(b *batch) error {
 	st := &s.state
 	logits := s.net.ForwardTrain(b.Batch, convmode.Step{Seed: s.cfg.Seed, Step: st.Step})
@@ -132,7 +133,7 @@ func (s *stepper) step(b *batch) error {
 	return nil
 }
 
-// closeEpoch validates, records the epoch and writes a checkpoint.
+// closeEpoch validates the network, records the epoch and writes a checkpoint.
 func (t *Trainer) closeEpoch(ctx context.Context) error {
 	val, err := t.evaluate(ctx, t.model, t.data.Val)
 	if errors.Is(err, errNotFinite) || err == nil && t.model.Weights.Validate() != nil {
@@ -162,7 +163,7 @@ func (t *Trainer) closeEpoch(ctx context.Context) error {
 	return t.saveCheckpoint()
 }
 
-// evaluateBest tests the weights of the best epoch where the data have a test split.
+// evaluateBest evaluates the weights of the best epoch on the test split, if there is one.
 func (t *Trainer) evaluateBest(ctx context.Context) error {
 	if t.data.Test == nil || t.data.Test.Len() == 0 || t.state.Best == nil {
 		return nil
@@ -182,7 +183,7 @@ func (t *Trainer) evaluateBest(ctx context.Context) error {
 	} else {
 		record.Accuracy = &r.Accuracy
 	}
-	if _, err := t.restoreLog(); err != nil { // without the test of an earlier Fit
+	if _, err := t.restoreLog(); err != nil { // removes the test of an earlier Fit
 		return err
 	}
 	return appendLine(t.path(metricsFile), record)
@@ -199,7 +200,7 @@ func (t *Trainer) evaluate(ctx context.Context, m *model.Model, set dataset.Set)
 	return r, err
 }
 
-// checkpoint writes the state between two steps, unless the last one spoiled the weights.
+// checkpoint writes a checkpoint between two steps, unless a weight is NaN or infinite.
 func (t *Trainer) checkpoint() error {
 	if err := t.model.Weights.Validate(); err != nil {
 		return t.diverged(err.Error())
@@ -207,7 +208,7 @@ func (t *Trainer) checkpoint() error {
 	return t.saveCheckpoint()
 }
 
-// interrupted leaves a checkpoint behind.
+// interrupted writes a checkpoint and returns ErrInterrupted.
 func (t *Trainer) interrupted() error {
 	if err := t.checkpoint(); err != nil {
 		return err

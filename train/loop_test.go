@@ -52,7 +52,7 @@ func closeTo(t *testing.T, w *model.Weights, want map[string][]float64, toleranc
 	for _, x := range w.Tensors() {
 		for i, got := range x.Data {
 			if d := math.Abs(float64(got) - want[x.Name][i]); !(d <= tolerance*(1+math.Abs(want[x.Name][i]))) {
-				t.Errorf("%s[%d] = %v, want %v", x.Name, i, got, want[x.Name][i])
+				t.Errorf("%s[%d] = %v, expected %v", x.Name, i, got, want[x.Name][i])
 				break
 			}
 		}
@@ -76,8 +76,7 @@ func TestOptimizer(t *testing.T) {
 	closeTo(t, tr.model.Weights, want, 1e-6)
 }
 
-// The loop against a plain one: which examples, which dropout, which learning rate, and what is
-// recorded.
+// The loop agrees with a plain one in examples, dropout, learning rate and recorded metrics.
 func TestLoop(t *testing.T) {
 	cfg := tiny(t, "model.norm=layer", "train.epochs=2", "optim.eps=1e-4")
 	tr := fit(t, cfg)
@@ -131,7 +130,7 @@ func TestLoop(t *testing.T) {
 	for i, got := range metricsOf(t, tr.dir) {
 		want := lines[i]
 		if got.Epoch != want.Epoch || got.Step != want.Step || math.Abs(got.TrainLoss-want.TrainLoss) > 1e-4 {
-			t.Errorf("line %d: %+v, want %+v", i+1, got, want)
+			t.Errorf("line %d: %+v, expected %+v", i+1, got, want)
 		}
 		if got.ValLoss <= 0 || math.Abs(*got.ValRMSE-math.Sqrt(got.ValLoss)) > 1e-12 || got.ValAccuracy != nil {
 			t.Errorf("line %d: validation %+v", i+1, got)
@@ -154,7 +153,7 @@ func TestBetterThan(t *testing.T) {
 		{&Metrics{ValLoss: 2}, &Metrics{ValLoss: 1}, false},
 	} {
 		if got := c.a.betterThan(c.b); got != c.want {
-			t.Errorf("%+v better than %+v: %v, want %v", c.a, c.b, got, c.want)
+			t.Errorf("%+v better than %+v: %v, expected %v", c.a, c.b, got, c.want)
 		}
 	}
 }
@@ -172,8 +171,8 @@ func (s shrinking) Example(e *dataset.Example, i, epoch int) error {
 	return nil
 }
 
-// What a network says to an example does not depend on its company, and predictions come in the
-// set's order.
+// The output for an example does not depend on the others of its batch, and predictions have the
+// order of the set.
 func TestEvaluateMixedLengths(t *testing.T) {
 	c := model.Default()
 	c.DInput, c.DOutput, c.DModel, c.NLayers = 2, 3, 4, 2
@@ -213,7 +212,7 @@ func TestEvaluateMixedLengths(t *testing.T) {
 	}
 }
 
-// dataDir returns a folder of real data, or skips.
+// dataDir returns a folder of real data, or skips the test.
 func dataDir(t *testing.T, name string) string {
 	t.Helper()
 	root := os.Getenv("S4D_DATA")
@@ -226,7 +225,7 @@ func dataDir(t *testing.T, name string) string {
 	return root + "/" + name
 }
 
-// A few steps on real recordings: the loss is that of a network which knows nothing, and falls.
+// A few steps on real recordings: the loss begins at that of equal probabilities, and falls.
 func TestRealAudio(t *testing.T) {
 	for task, folder := range map[string]string{"fsdd": "fsdd", "speech-commands": "arabic-sc"} {
 		c := preset(t, task)

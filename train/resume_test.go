@@ -86,7 +86,7 @@ func TestResumeAndChange(t *testing.T) {
 	}
 }
 
-// tripwire is a set that calls trip when its first example is asked for.
+// tripwire is a set that calls trip before it returns an example.
 type tripwire struct {
 	dataset.Set
 	trip func()
@@ -97,8 +97,8 @@ func (s tripwire) Example(e *dataset.Example, i, epoch int) error {
 	return s.Set.Example(e, i, epoch)
 }
 
-// An interrupt during an evaluation leaves the checkpoint of the training under way, and a resume
-// evaluates again.
+// An interrupt during an evaluation writes a checkpoint from before it. A resumed run evaluates
+// again.
 func TestInterruptedEvaluation(t *testing.T) {
 	for name, wire := range map[string]func(tr *Trainer, trip func()){
 		"validation": func(tr *Trainer, trip func()) { tr.data.Val = tripwire{tr.data.Val, trip} },

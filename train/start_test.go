@@ -12,7 +12,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/audio"
 )
 
-// noFolder fails if a refused run left its folder behind.
+// noFolder fails if a rejected run left its folder behind.
 func noFolder(t *testing.T, dir string) {
 	t.Helper()
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
@@ -20,7 +20,7 @@ func noFolder(t *testing.T, dir string) {
 	}
 }
 
-// Sizes that no machine has are refused at once and leave nothing behind.
+// Sizes beyond any machine are rejected at once and leave nothing behind.
 func TestTooLarge(t *testing.T) {
 	for set, want := range map[string]string{
 		"model.d_model=1000000":   "",
@@ -35,10 +35,10 @@ func TestTooLarge(t *testing.T) {
 		}
 		began := time.Now()
 		if _, err := New(t.Context(), cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want ErrConfig that says %q", set, err, want)
+			t.Errorf("%s: error %v, expected ErrConfig that says %q", set, err, want)
 		}
 		if took := time.Since(began); took > 5*time.Second {
-			t.Errorf("%s: refused after %v", set, took)
+			t.Errorf("%s: rejected after %v", set, took)
 		}
 		noFolder(t, cfg.Out)
 	}
@@ -59,7 +59,7 @@ func TestMoreThanTheMachineHas(t *testing.T) {
 
 func TestOutIsAFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, []byte("here first"), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte("content"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, out := range []string{file, filepath.Join(file, "run")} {
@@ -71,12 +71,12 @@ func TestOutIsAFile(t *testing.T) {
 			}
 		}
 	}
-	if text, err := os.ReadFile(file); err != nil || string(text) != "here first" {
+	if text, err := os.ReadFile(file); err != nil || string(text) != "content" {
 		t.Errorf("the file holds %q (%v)", text, err)
 	}
 }
 
-// digits returns a run on recordings of its own.
+// digits returns a run on recordings in a temporary folder.
 func digits(t *testing.T) Config {
 	t.Helper()
 	c := preset(t, "fsdd")
@@ -100,13 +100,13 @@ func TestInterruptedStart(t *testing.T) {
 		}
 	}
 	if _, err := New(ctx, cfg); !errors.Is(err, ErrInterrupted) || loaded != 2 {
-		t.Errorf("error %v after %d recordings, want ErrInterrupted after 2", err, loaded)
+		t.Errorf("error %v after %d recordings, expected ErrInterrupted after 2", err, loaded)
 	}
 	noFolder(t, cfg.Out)
 
 	made := tiny(t) // no recordings to be stopped at
 	if _, err := New(ctx, made); !errors.Is(err, ErrInterrupted) {
-		t.Errorf("error %v, want ErrInterrupted", err)
+		t.Errorf("error %v, expected ErrInterrupted", err)
 	}
 	noFolder(t, made.Out)
 }
@@ -115,19 +115,19 @@ func TestLoadSplit(t *testing.T) {
 	cfg := digits(t)
 	cfg.LoadProgress = func(_, total int) {
 		if total != 1 {
-			t.Errorf("%d recordings to load, want 1", total)
+			t.Errorf("%d recordings to load, expected 1", total)
 		}
 	}
 	data, err := LoadData(t.Context(), cfg, "val")
 	if err != nil || data.Train != nil || data.Val.Len() != 1 || data.Test != nil || data.Mean != nil {
-		t.Errorf("data %+v, error %v; want one example to validate on", data, err)
+		t.Errorf("data %+v, error %v; expected one example to validate on", data, err)
 	}
 	if _, err := LoadData(t.Context(), cfg, "dev"); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), `unknown split "dev"`) {
 		t.Errorf("error %v", err)
 	}
 }
 
-// max_len cuts training examples only.
+// max_len truncates training examples only.
 func TestDescribe(t *testing.T) {
 	cfg := digits(t)
 	cfg.Data.MaxLen = 120

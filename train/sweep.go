@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// Axis is one direction of a sweep's grid: values that one key of the configuration takes, or
-// several keys together.
+// Axis is one dimension of a sweep's grid: the values of one configuration key, or of several keys
+// that have the same value.
 type Axis struct {
 	Keys   []string
 	Values []string
 }
 
-// ParseAxis reads "ssm.init=lin,inv", or "ssm.dt_min+ssm.dt_max=0.001,0.003" for keys that move
-// together. Commas in brackets part no values.
+// ParseAxis parses "ssm.init=lin,inv", or "ssm.dt_min+ssm.dt_max=0.001,0.003" for keys that have
+// the same value. Commas in brackets do not separate values.
 func ParseAxis(s string) (Axis, error) {
 	keys, values, ok := strings.Cut(s, "=")
 	a := Axis{}
@@ -40,27 +40,28 @@ func ParseAxis(s string) (Axis, error) {
 	}
 	for _, part := range append(append([]string{}, a.Keys...), a.Values...) {
 		if part == "" || !ok {
-			return a, configErrorf("sweep: %q: want KEY=VALUE,VALUE,… or KEY+KEY=VALUE,…", s)
+			return a, configErrorf("sweep: %q: expected KEY=VALUE,VALUE,… or KEY+KEY=VALUE,…", s)
 		}
 	}
 	return a, nil
 }
 
-// Name is the axis's keys, as a table's heading.
+// Name returns the axis's keys, as in the heading of sweep.csv.
 func (a Axis) Name() string { return strings.Join(a.Keys, "+") }
 
-// Sweep is a grid of runs: every combination of the axes' values with every seed from 1 on.
+// Sweep is a grid of runs: every combination of the axes' values with the seeds 1 … Seeds. Begin, if
+// not nil, is called before each run.
 type Sweep struct {
 	Base  Config
 	Axes  []Axis
 	Seeds int
-	Dir   string // a folder for each run, and sweep.csv
+	Dir   string // gets a folder for each run, and sweep.csv
 	Begin func(run, runs int, name string, t *Trainer)
 }
 
-// SweepRow is one run's result. Best is nil where the run diverged before its first epoch's end.
+// SweepRow is the result of one run. Best is nil if the run diverged in its first epoch.
 type SweepRow struct {
-	Values   []string // one an axis
+	Values   []string // one per axis
 	Seed     uint64
 	Diverged bool
 	Best     *Metrics
@@ -69,16 +70,16 @@ type SweepRow struct {
 
 // sweepRun is one run of the grid.
 type sweepRun struct {
-	values []string // one an axis
+	values []string // one per axis
 	seed   uint64
 	name   []string
 	cfg    Config
 }
 
-// Run makes the runs, one after the other, and rewrites sweep.csv after each. A run that the folder
-// holds whole is taken from there as the table has it, without Begin; one that is part done is gone
-// on with. Run ends early with ctx, after a checkpoint. Configurations are checked before the first
-// run.
+// Run makes the runs one after the other and rewrites sweep.csv after each. It resumes incomplete
+// runs in the folder. For complete runs it keeps the row of the table and does not call Begin. If
+// ctx is cancelled, Run writes a checkpoint and returns ErrInterrupted. Run validates all
+// configurations before the first run.
 func (s Sweep) Run(ctx context.Context) ([]SweepRow, error) {
 	runs, err := s.runs()
 	if err != nil {
@@ -110,10 +111,10 @@ func (s Sweep) Run(ctx context.Context) ([]SweepRow, error) {
 	return rows, nil
 }
 
-// runs lists the runs, all of them with a valid configuration and no two alike.
+// runs lists the runs. It validates their configurations and rejects equal ones.
 func (s Sweep) runs() ([]sweepRun, error) {
 	if s.Seeds < 1 {
-		return nil, configErrorf("sweep: %d seeds: want at least 1", s.Seeds)
+		return nil, configErrorf("sweep: %d seeds: expected at least 1", s.Seeds)
 	}
 	if err := checkAxes(s.Axes); err != nil {
 		return nil, err
@@ -152,16 +153,16 @@ func (s Sweep) runs() ([]sweepRun, error) {
 	return runs, nil
 }
 
-// checkAxes refuses keys that occur twice, and the seed, which is not theirs.
+// checkAxes rejects keys that occur twice, and the key seed.
 func checkAxes(axes []Axis) error {
 	seen := map[string]bool{}
 	for _, a := range axes {
 		for _, key := range a.Keys {
 			if key == "seed" {
-				return configErrorf("sweep: seed: every combination is run with the seeds from 1 on: say how many of them (--seeds)")
+				return configErrorf("sweep: seed cannot be an axis: every combination runs with the seeds 1, 2, …; set their number (--seeds)")
 			}
 			if seen[key] {
-				return configErrorf("sweep: %s occurs twice: want all its values in one place, as in %[1]s=VALUE,VALUE", key)
+				return configErrorf("sweep: %s occurs twice: give all its values at once, as in %[1]s=VALUE,VALUE", key)
 			}
 			seen[key] = true
 		}
@@ -185,7 +186,7 @@ func (r *sweepRun) configure(axes []Axis) error {
 	return nil
 }
 
-// runName says which run a row is.
+// runName returns the values and the seed that identify a run.
 func runName(axes []Axis, point []string, seed uint64) (name []string) {
 	for i, a := range axes {
 		name = append(name, a.Name()+"="+point[i])
@@ -193,12 +194,12 @@ func runName(axes []Axis, point []string, seed uint64) (name []string) {
 	return append(name, fmt.Sprintf("seed=%d", seed))
 }
 
-// runFolder returns the folder of a sweep's run. It writes separators of folders as in URLs.
+// runFolder returns the folder of a sweep's run. Path separators in values are escaped as in URLs.
 func runFolder(dir string, name []string) string {
 	return filepath.Join(dir, strings.NewReplacer("%", "%25", "/", "%2F", `\`, "%5C").Replace(strings.Join(name, ",")))
 }
 
-// oldRows returns what the folder's table says, if there is one of the same axes, by name.
+// oldRows returns the rows of an existing table with the same axes, by the name of the run.
 func (s Sweep) oldRows() map[string]SweepRow {
 	t, err := ReadSweep(s.Dir)
 	if err != nil || !slices.EqualFunc(t.Axes, s.Axes, func(a, b Axis) bool { return a.Name() == b.Name() }) {
@@ -211,14 +212,13 @@ func (s Sweep) oldRows() map[string]SweepRow {
 	return rows
 }
 
-// whole reports whether the run's folder holds this run, done, with the result that its row tells
-// of.
+// whole reports whether the run's folder holds this run, complete and with the result in its row.
 func (r *sweepRun) whole(row SweepRow) bool {
 	recorded, err := LoadRun(r.cfg.Out)
 	if err != nil {
 		return false
 	}
-	c := r.cfg // the data have filled in
+	c := r.cfg // in recorded the data have set these
 	c.Model.Encoder = cmp.Or(c.Model.Encoder, recorded.Model.Encoder)
 	c.Model.DInput = cmp.Or(c.Model.DInput, recorded.Model.DInput)
 	c.Model.DOutput = cmp.Or(c.Model.DOutput, recorded.Model.DOutput)
@@ -232,7 +232,7 @@ func (r *sweepRun) whole(row SweepRow) bool {
 	return (&Trainer{cfg: c, state: st}).finished()
 }
 
-// run makes one run, or takes it up.
+// run makes or resumes one run.
 func (s Sweep) run(ctx context.Context, r sweepRun, number, of int) (SweepRow, error) {
 	row, name := SweepRow{Values: r.values, Seed: r.seed}, strings.Join(r.name, " ")
 	_, err := os.Stat(filepath.Join(r.cfg.Out, configFile))

@@ -44,8 +44,8 @@ func table(t *testing.T, dir string) [][]string {
 	return rows
 }
 
-// A sweep that is interrupted in its third run and started again has the results of one that was
-// not.
+// A sweep that is interrupted in its third run and started again has the results of an
+// uninterrupted one.
 func TestSweep(t *testing.T) {
 	sweep := func(dir string) Sweep {
 		return Sweep{Base: tiny(t), Dir: dir, Seeds: 2, Axes: []Axis{
@@ -95,7 +95,7 @@ func TestSweep(t *testing.T) {
 func TestSweepRefuses(t *testing.T) {
 	for want, sets := range map[string][]string{
 		"unknown key ssm.colour":            {"ssm.colour=red"},
-		"say how many of them (--seeds)":    {"seed=5,6"},
+		"set their number (--seeds)":        {"seed=5,6"},
 		"ssm.init occurs twice":             {"ssm.init=lin,inv", "ssm.init=dfout,legs"},
 		"ssm.dt_max occurs twice":           {"ssm.dt_min+ssm.dt_max=0.01,0.1", "ssm.dt_max=0.5"},
 		"ssm.init=lin seed=1 are the same":  {"ssm.init=lin,lin"},
@@ -112,10 +112,10 @@ func TestSweepRefuses(t *testing.T) {
 			s.Axes = append(s.Axes, a)
 		}
 		if _, err := s.Run(t.Context()); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want %q", sets, err, want)
+			t.Errorf("%q: error %v, expected %q", sets, err, want)
 		}
 		if _, err := os.Stat(s.Dir); err == nil {
-			t.Errorf("%q: a run was begun", sets)
+			t.Errorf("%q: a run has begun", sets)
 		}
 	}
 	if _, err := (Sweep{Base: tiny(t), Dir: t.TempDir()}).Run(t.Context()); !errors.Is(err, ErrConfig) {
@@ -123,8 +123,7 @@ func TestSweepRefuses(t *testing.T) {
 	}
 }
 
-// While a sweep makes a run again, and one that has not had its epochs, the table keeps the others'
-// rows.
+// While a sweep makes a missing or incomplete run, the table keeps the rows of the others.
 func TestSweepKeepsRows(t *testing.T) {
 	s := Sweep{Base: tiny(t, "train.epochs=1"), Dir: t.TempDir(), Seeds: 1, Axes: []Axis{{[]string{"ssm.init"}, []string{"lin", "inv", "dfout"}}}}
 	if _, err := s.Run(t.Context()); err != nil {
@@ -152,12 +151,11 @@ func TestSweepKeepsRows(t *testing.T) {
 		t.Errorf("with more epochs began %q, %v", begun, err)
 	}
 	if got := table(t, s.Dir); len(got) != 4 || got[1][3] != "2" || !reflect.DeepEqual(got[2:], want[2:]) {
-		t.Errorf("table %v, want %v with another first row", got, want)
+		t.Errorf("table %v, expected %v with another first row", got, want)
 	}
 }
 
-// Every value of every preset makes a run that can begin, on its own and with the others' first
-// values.
+// Every value of every preset gives a valid configuration with the first values of the other axes.
 func TestSweepPresets(t *testing.T) {
 	for _, name := range SweepPresets() {
 		axes, err := SweepPreset(name, nil)
@@ -204,7 +202,7 @@ func TestSweepPresets(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := SweepPreset("step", []Axis{a}); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
-			t.Errorf("step with %s: error %v, want %q", set, err, want)
+			t.Errorf("step with %s: error %v, expected %q", set, err, want)
 		}
 	}
 	if _, err := SweepPreset("figure12", nil); !errors.Is(err, ErrConfig) {
@@ -238,7 +236,7 @@ func TestSweepAfterCrash(t *testing.T) {
 	}
 }
 
-// Runs of different names have different folders, all in the sweep's.
+// Runs with different names have different folders, all of them in the sweep's folder.
 func TestRunFolders(t *testing.T) {
 	folders := map[string]string{}
 	for _, value := range []string{"a/b", "a_b", `a\b`, "a%2Fb", "a%b", "../b", "ab"} {

@@ -16,7 +16,7 @@ import (
 
 const sweepFile = "sweep.csv"
 
-// sweepColumns follow the axes' in the table.
+// sweepColumns are the columns of the table after those of the axes.
 var sweepColumns = []string{"seed", "diverged", "epoch", "step", "val_loss", "val_accuracy", "val_rmse", "relative_mse", "test_accuracy", "test_rmse"}
 
 // write replaces sweep.csv.
@@ -27,7 +27,7 @@ func (s Sweep) write(rows []SweepRow) error {
 		for _, a := range s.Axes {
 			head = append(head, a.Name())
 		}
-		_ = out.Write(append(head, sweepColumns...)) // Flush tells
+		_ = out.Write(append(head, sweepColumns...)) // Flush returns the error
 		for _, r := range rows {
 			_ = out.Write(r.fields())
 		}
@@ -40,7 +40,7 @@ func (s Sweep) write(rows []SweepRow) error {
 	return nil
 }
 
-// fields are a row of the table; what a task does not have is empty.
+// fields returns a row of the table. Metrics that the task does not have are empty.
 func (r SweepRow) fields() []string {
 	f := append(append([]string{}, r.Values...), fmt.Sprint(r.Seed), fmt.Sprint(r.Diverged))
 	number := func(v *float64) string {
@@ -64,14 +64,14 @@ func (r SweepRow) fields() []string {
 	return append(f, "", number(&r.Test.RMSE))
 }
 
-// SweepTable is what a sweep has left in its folder.
+// SweepTable is the content of a sweep's sweep.csv.
 type SweepTable struct {
 	Dir  string
-	Axes []Axis // with the values that are in the table
+	Axes []Axis // with their values in the table
 	Rows []SweepRow
 }
 
-// ReadSweep reads the table of a sweep's folder, with its numbers' six digits. Errors are ErrData.
+// ReadSweep reads the table in a sweep's folder. Its numbers have six digits. Errors are ErrData.
 func ReadSweep(dir string) (*SweepTable, error) {
 	path := filepath.Join(dir, sweepFile)
 	f, err := os.Open(path)
@@ -79,17 +79,17 @@ func ReadSweep(dir string) (*SweepTable, error) {
 		return nil, dataError{fmt.Errorf("train: sweep: %w", err)}
 	}
 	defer f.Close()
-	records, err := csv.NewReader(f).ReadAll() // of as many fields each
+	records, err := csv.NewReader(f).ReadAll() // with equally many fields each
 	if err != nil {
 		return nil, dataError{fmt.Errorf("train: %s: %w", path, err)}
 	}
 	if len(records) < 2 {
-		return nil, dataError{fmt.Errorf("train: %s holds no run", path)}
+		return nil, dataError{fmt.Errorf("train: %s has no rows: expected one per run", path)}
 	}
 	head := records[0]
 	n := len(head) - len(sweepColumns)
 	if n < 0 || !slices.Equal(head[n:], sweepColumns) {
-		return nil, dataError{fmt.Errorf("train: %s: columns %q: want a sweep's, ending in %q", path, head, sweepColumns)}
+		return nil, dataError{fmt.Errorf("train: %s: columns %q: expected those of a sweep, which end in %q", path, head, sweepColumns)}
 	}
 	t := &SweepTable{Dir: dir}
 	for _, name := range head[:n] {
@@ -110,7 +110,7 @@ func ReadSweep(dir string) (*SweepTable, error) {
 	return t, nil
 }
 
-// parseSweepRow is the inverse of SweepRow.fields, for a table of some axes.
+// parseSweepRow is the inverse of SweepRow.fields.
 func parseSweepRow(record []string, axes int) (SweepRow, error) {
 	row := SweepRow{Values: record[:axes]}
 	fields := map[string]string{}
@@ -124,14 +124,14 @@ func parseSweepRow(record []string, axes int) (SweepRow, error) {
 		}
 		v, err := strconv.ParseFloat(fields[name], 64)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s %q: want a number", name, fields[name]))
+			errs = append(errs, fmt.Errorf("%s %q: expected a number", name, fields[name]))
 		}
 		return &v
 	}
 	whole := func(name string) uint64 {
 		v, err := strconv.ParseUint(fields[name], 10, 63)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s %q: want a whole number", name, fields[name]))
+			errs = append(errs, fmt.Errorf("%s %q: expected an integer", name, fields[name]))
 		}
 		return v
 	}
@@ -151,7 +151,7 @@ func parseSweepRow(record []string, axes int) (SweepRow, error) {
 	return row, errors.Join(errs...)
 }
 
-// Config returns the whole configuration of a row's run, from the run's folder.
+// Config returns the complete configuration of a row's run, from the run's folder.
 func (t *SweepTable) Config(row SweepRow) (Config, error) {
 	return LoadRun(runFolder(t.Dir, runName(t.Axes, row.Values, row.Seed)))
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A table is read as it was written, to six digits.
+// Reading a table returns what was written, to six digits.
 func TestReadSweep(t *testing.T) {
 	accuracy, mse, rmse := 0.75, 0.125, 3.5
 	s := Sweep{Dir: t.TempDir(), Axes: []Axis{
@@ -27,14 +27,14 @@ func TestReadSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !reflect.DeepEqual(got.Axes, s.Axes) {
-		t.Errorf("axes %v, want %v", got.Axes, s.Axes)
+		t.Errorf("axes %v, expected %v", got.Axes, s.Axes)
 	}
 	if !reflect.DeepEqual(got.Rows, rows) {
-		t.Errorf("rows %+v, want %+v", got.Rows, rows)
+		t.Errorf("rows %+v, expected %+v", got.Rows, rows)
 	}
 }
 
-// A row leads to its run's configuration.
+// Config returns the configuration of a row's run.
 func TestSweepTableConfig(t *testing.T) {
 	s := Sweep{Base: tiny(t), Dir: t.TempDir(), Seeds: 1, Axes: []Axis{{[]string{"ssm.init"}, []string{"inv"}}}}
 	if _, err := s.Run(t.Context()); err != nil {
@@ -59,18 +59,18 @@ func TestSweepTableConfig(t *testing.T) {
 func TestReadSweepRefuses(t *testing.T) {
 	head := "ssm.init," + strings.Join(sweepColumns, ",") + "\n"
 	for want, text := range map[string]string{
-		"no run":                         head,
+		"no rows":                        head,
 		"columns":                        "a,b\n1,2\n",
 		"wrong number of fields":         head + "lin,1\n",
 		`val_loss "much"`:                head + "lin,1,false,1,2,much,,,,,\n",
-		`seed "-1": want a whole number`: head + "lin,-1,false,1,2,0.5,,,,,\n",
+		`seed "-1": expected an integer`: head + "lin,-1,false,1,2,0.5,,,,,\n",
 	} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, sweepFile), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := ReadSweep(dir); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), dir) {
-			t.Errorf("%q: error %v, want one that says %q", text, err, want)
+			t.Errorf("%q: error %v, expected one with %q", text, err, want)
 		}
 	}
 	if _, err := ReadSweep(filepath.Join(t.TempDir(), "nowhere")); !errors.Is(err, ErrData) {

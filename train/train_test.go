@@ -15,8 +15,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// tiny is a run of four epochs of five steps that takes milliseconds, with dropout and batch norm,
-// so that all that a resume must bring back is in play.
+// tiny returns a run of four epochs of five steps that takes milliseconds. It has dropout and batch
+// norm, whose state a resume must restore.
 func tiny(t *testing.T, sets ...string) Config {
 	t.Helper()
 	c := preset(t, "delay")
@@ -56,7 +56,7 @@ func fit(t *testing.T, c Config) *Trainer {
 	return tr
 }
 
-// sameWeights compares bits.
+// sameWeights compares weights bit for bit.
 func sameWeights(t *testing.T, what string, a, b *model.Weights) {
 	t.Helper()
 	for i, x := range a.Tensors() {
@@ -70,7 +70,7 @@ func sameWeights(t *testing.T, what string, a, b *model.Weights) {
 	}
 }
 
-// metricsOf reads metrics.jsonl without what depends on the clock.
+// metricsOf reads metrics.jsonl without the times.
 func metricsOf(t *testing.T, dir string) []Metrics {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, metricsFile))
@@ -126,7 +126,7 @@ func TestWorkersAreBitEqual(t *testing.T) {
 		runs = append(runs, fit(t, tiny(t, threads, "train.epochs=1")))
 	}
 	if runs[0].Step() != 5 {
-		t.Fatalf("%d steps, want 5", runs[0].Step())
+		t.Fatalf("%d steps, expected 5", runs[0].Step())
 	}
 	sameRun(t, "2 workers", runs[0], runs[1])
 	sameRun(t, "3 workers", runs[0], runs[2])
@@ -145,7 +145,7 @@ func TestFolders(t *testing.T) {
 	cfg.Out = ""
 	for _, want := range []string{"runs/delay", "runs/delay-2", "runs/delay-3"} {
 		if got := filepath.ToSlash(newTrainer(t, cfg).Dir()); got != want {
-			t.Errorf("folder %s, want %s", got, want)
+			t.Errorf("folder %s, expected %s", got, want)
 		}
 	}
 	cfg.Out = "runs/delay"
@@ -162,7 +162,7 @@ func TestDivergence(t *testing.T) {
 	cfg := tiny(t, "optim.lr=1e30", "optim.schedule=constant", "model.norm=none")
 	tr := newTrainer(t, cfg)
 	if err := tr.Fit(t.Context()); !errors.Is(err, ErrDiverged) {
-		t.Fatalf("error %v, want ErrDiverged", err)
+		t.Fatalf("error %v, expected ErrDiverged", err)
 	}
 	if lines, _ := os.ReadFile(tr.path(metricsFile)); tr.Step() >= 5 || len(lines) > 0 {
 		t.Errorf("went on to step %d, metrics %q", tr.Step(), lines)
@@ -180,7 +180,7 @@ func TestDivergence(t *testing.T) {
 func TestEarlyStopping(t *testing.T) {
 	tr := fit(t, tiny(t, "optim.lr=0", "optim.ssm_lr=0", "model.norm=none", "train.epochs=50", "train.patience=3"))
 	if tr.state.Epoch != 4 || tr.Best().Epoch != 1 {
-		t.Errorf("a run that learns nothing ended after epoch %d, best %d; want 4 and 1", tr.state.Epoch, tr.Best().Epoch)
+		t.Errorf("a run that learns nothing ended after epoch %d, best %d; expected 4 and 1", tr.state.Epoch, tr.Best().Epoch)
 	}
 }
 
@@ -188,7 +188,7 @@ func TestMaxSteps(t *testing.T) {
 	tr := fit(t, tiny(t, "train.max_steps=7"))
 	m := metricsOf(t, tr.dir)
 	if tr.Step() != 7 || len(m) != 2 || m[1].Step != 7 {
-		t.Errorf("%d steps, metrics %+v; want 7 steps in two epochs", tr.Step(), m)
+		t.Errorf("%d steps, metrics %+v; expected 7 steps in two epochs", tr.Step(), m)
 	}
 }
 
@@ -203,7 +203,7 @@ func TestFrozenAndBuffers(t *testing.T) {
 		same := slices.Equal(x.Data, before.Tensors()[i].Data)
 		frozen := x.Kind == model.KindStep || x.Kind == model.KindDecay || x.Kind == model.KindAngle
 		if same != frozen {
-			t.Errorf("%s: unchanged %v, want %v", x.Name, same, frozen)
+			t.Errorf("%s: unchanged %v, expected %v", x.Name, same, frozen)
 		}
 	}
 }
@@ -245,7 +245,7 @@ func TestEvaluateRepeatsTheBestEpoch(t *testing.T) {
 	}
 	stop := errors.New("enough")
 	if _, err := Evaluate(m, tr.data.Val, EvalOptions{Info: tr.Info(), Each: func(Prediction) error { return stop }}); !errors.Is(err, stop) {
-		t.Errorf("error %v, want the caller's", err)
+		t.Errorf("error %v, expected the caller's", err)
 	}
 }
 
@@ -272,7 +272,7 @@ func (s spy) Step(p Progress)   { s.step(p) }
 func (spy) Epoch(Metrics, bool) {}
 func (spy) End()                {}
 
-// What the trainer adds to a step allocates nothing; convmode's own tests cover the rest.
+// The trainer's part of a step allocates nothing. The tests of convmode cover the rest.
 func TestStepAllocations(t *testing.T) {
 	tr := newTrainer(t, tiny(t))
 	net, err := convmode.New(tr.model, convmode.Options{MaxBatch: 4, MaxLen: 48, Workers: 1, Training: true})

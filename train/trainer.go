@@ -17,13 +17,13 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// How a run may end before its budget is spent.
+// The reasons for which a run ends early.
 var (
-	ErrInterrupted = errors.New("interrupted") // the context was cancelled; what Fit did is in a complete checkpoint
-	ErrDiverged    = errors.New("diverged")    // the loss or a weight is no number; the last good checkpoint is kept
+	ErrInterrupted = errors.New("interrupted") // the context was cancelled; Fit has written a checkpoint
+	ErrDiverged    = errors.New("diverged")    // NaN or infinite loss or weight; the last checkpoint is kept
 )
 
-// Trainer is a run: data, network, optimiser and folder. It belongs to one goroutine at a time.
+// Trainer is a run: its data, network, optimiser and folder. One goroutine at a time may use it.
 type Trainer struct {
 	cfg      Config
 	dir      string
@@ -49,9 +49,8 @@ type plan struct {
 	schedule schedule
 }
 
-// New loads the data, builds the network and makes the run folder, or reads the run to resume. A
-// run that ended before its first checkpoint is begun anew. The caller must Close the trainer,
-// which locks the run folder. An error of the configuration is an ErrConfig, and the end of ctx an
+// New loads the data, builds the network and makes the run folder, or reads the run to resume. It
+// begins a run again that ended before its first checkpoint. It locks the run folder until Close. An error of the configuration is an ErrConfig, and the end of ctx an
 // ErrInterrupted. A run that cannot begin leaves no folder behind.
 func New(ctx context.Context, cfg Config) (*Trainer, error) {
 	if err := cfg.Validate(); err != nil {
@@ -84,12 +83,12 @@ func New(ctx context.Context, cfg Config) (*Trainer, error) {
 	return t, nil
 }
 
-// interruptedBefore is the error of a run that has nothing to save.
+// interruptedBefore returns the error of a run that is interrupted before it has a folder.
 func interruptedBefore(what string) error {
 	return fmt.Errorf("train: %w before %s", ErrInterrupted, what)
 }
 
-// build makes the network, with all that belongs to its weights.
+// build makes the network, its gradients and its optimiser.
 func (t *Trainer) build() error {
 	if t.lengths = dataset.Lengths(t.data.Train); t.lengths == nil {
 		t.lengths = make([]int, t.data.Train.Len())
@@ -112,7 +111,7 @@ func (t *Trainer) build() error {
 	return nil
 }
 
-// resolve fills in what the configuration leaves open and checks it against the data.
+// resolve sets the values that the configuration leaves to the data, and checks the others.
 func (t *Trainer) resolve() error {
 	n := t.cfg.Network(t.data.Info)
 	t.cfg.Model.Encoder, t.cfg.Model.DInput, t.cfg.Model.DOutput = n.Encoder, n.DInput, n.DOutput
@@ -122,13 +121,13 @@ func (t *Trainer) resolve() error {
 		return configError{err}
 	}
 	if t.data.Val == nil || t.data.Val.Len() == 0 {
-		return dataError{fmt.Errorf("train: task %q: no examples to validate on", t.cfg.Task)}
+		return dataError{fmt.Errorf("train: task %q: the validation set is empty", t.cfg.Task)}
 	}
 	if t.data.Train == nil || t.data.Train.Len() == 0 {
-		return dataError{fmt.Errorf("train: task %q: no examples to train on", t.cfg.Task)}
+		return dataError{fmt.Errorf("train: task %q: the training set is empty", t.cfg.Task)}
 	}
 	if n := t.data.Train.Len(); n < t.cfg.Train.Batch {
-		return configErrorf("train.batch %d: there are %d examples to train on", t.cfg.Train.Batch, n)
+		return configErrorf("train.batch %d: expected at most %d, the size of the training set", t.cfg.Train.Batch, n)
 	}
 	return nil
 }
@@ -141,8 +140,7 @@ func (t *Trainer) longest() int {
 	return t.data.MaxLen
 }
 
-// batches returns the members of an epoch's batches; examples that fill no whole batch are left
-// out.
+// batches returns the members of an epoch's batches. It drops incomplete batches.
 func (t *Trainer) batches(epoch int) [][]int {
 	return dataset.Buckets(t.lengths, t.cfg.Train.Batch, t.cfg.Seed, epoch, true)
 }
@@ -166,8 +164,8 @@ func (t *Trainer) create() error {
 	return t.begin()
 }
 
-// begin writes the configuration and a checkpoint of the run's beginning. A process that ends
-// between the two leaves a run that resume begins anew.
+// begin writes the configuration and the first checkpoint. If the process ends between the two,
+// resume begins the run again.
 func (t *Trainer) begin() error {
 	t.state.Data, t.state.Standardised = t.fingerprint, true
 	if err := t.writeConfig(); err != nil {
@@ -176,7 +174,7 @@ func (t *Trainer) begin() error {
 	return t.saveCheckpoint()
 }
 
-// resume restores the state of the run in the folder.
+// resume restores the run in the folder.
 func (t *Trainer) resume() error {
 	t.dir = t.cfg.Out
 	recorded, err := LoadRun(t.dir)
@@ -217,7 +215,7 @@ func (t *Trainer) resume() error {
 	return t.writeConfig()
 }
 
-// hasResults reports whether the run folder holds what a run writes after its first checkpoint.
+// hasResults reports whether the run folder has files that a run writes after its first checkpoint.
 func (t *Trainer) hasResults() bool {
 	for _, name := range []string{metricsFile, bestFile} {
 		if _, err := os.Stat(t.path(name)); err == nil {
@@ -232,7 +230,7 @@ func (t *Trainer) warn(format string, args ...any) {
 	t.warnings = append(t.warnings, fmt.Sprintf(format, args...))
 }
 
-// Warnings returns what New had to repair, a sentence each.
+// Warnings returns the repairs that New had to make, one sentence each.
 func (t *Trainer) Warnings() []string { return t.warnings }
 
 func (t *Trainer) writeConfig() error {
@@ -248,10 +246,10 @@ func (t *Trainer) writeConfig() error {
 
 func (t *Trainer) path(name string) string { return filepath.Join(t.dir, filepath.FromSlash(name)) }
 
-// Report has the run's progress told to r.
+// Report selects the reporter of the run's progress.
 func (t *Trainer) Report(r Reporter) { t.reporter = r }
 
-// Config returns the configuration with everything resolved.
+// Config returns the configuration with every value that the run uses.
 func (t *Trainer) Config() Config { return t.cfg }
 
 // Info describes the data.
@@ -266,8 +264,8 @@ func (t *Trainer) Step() int { return t.state.Step }
 // Best returns the best epoch so far, or nil.
 func (t *Trainer) Best() *Metrics { return t.state.Best }
 
-// Test returns how the best weights do on the test split once Fit is through; nil where the data
-// have none.
+// Test returns the result of the best weights on the test split after Fit. It is nil if the data have
+// no test split.
 func (t *Trainer) Test() *Result { return t.test }
 
 // BestModel reads the model of the best epoch. Errors are ErrData.
@@ -279,7 +277,7 @@ func (t *Trainer) BestModel() (*model.Model, error) {
 	return m, nil
 }
 
-// Describe says in a line what is trained on what.
+// Describe returns a line about the network, the data and the budget.
 func (t *Trainer) Describe() string {
 	m := t.model.Config
 	return fmt.Sprintf("%d×%d channels, %s (%s), %s; %s of up to %s, %s of %s",
@@ -296,7 +294,7 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// Sample is Sample of the best weights.
+// Sample calls Sample with the model of the best epoch.
 func (t *Trainer) Sample() (x, target, output []float32, err error) {
 	m, err := t.BestModel()
 	if err != nil {
