@@ -17,15 +17,16 @@ import (
 	"github.com/s4d-fast/s4d-fast/audio"
 )
 
-// query is what a client says beside its audio.
+// query holds the parameters of a request for a stream.
 type query struct {
 	format string
-	events int64 // that it has already, −1 where it does not say
+	events int64 // number that the client has received, −1 if it is not given
 }
 
-// open acquires the stream that a request asks for, in one of some formats, of which the first is the default. Without one it has answered why.
+// open acquires the stream that a request names. The first of the formats is the default. If there is an error, open
+// writes the response and returns nil.
 func (s *server) open(w http.ResponseWriter, r *http.Request, formats ...string) (*stream, query) {
-	q, err := s.query(r.URL.Query(), formats)
+	q, err := s.parseQuery(r.URL.Query(), formats)
 	if err != nil {
 		s.writeError(w, err)
 		return nil, q
@@ -39,7 +40,7 @@ func (s *server) open(w http.ResponseWriter, r *http.Request, formats ...string)
 	return st, q
 }
 
-func (s *server) query(v url.Values, formats []string) (query, error) {
+func (s *server) parseQuery(v url.Values, formats []string) (query, error) {
 	q := query{format: formats[0], events: -1}
 	for key := range v {
 		value := v.Get(key)
@@ -47,21 +48,21 @@ func (s *server) query(v url.Values, formats []string) (query, error) {
 		switch key {
 		case "format":
 			if q.format = value; !slices.Contains(formats, value) {
-				err = fmt.Errorf("format=%.20q: want %s", value, strings.Join(formats, ", "))
+				err = fmt.Errorf("format=%.20q: expected %s", value, strings.Join(formats, ", "))
 			}
 		case "events":
 			if q.events, err = strconv.ParseInt(value, 10, 64); err != nil || q.events < 0 {
-				err = fmt.Errorf("events=%q: want the number of events that you have", value)
+				err = fmt.Errorf("events=%.20q: expected the number of events that the client has received", value)
 			}
 		case "rate":
 			rate, e := strconv.ParseFloat(value, 64)
 			if e != nil {
-				err = fmt.Errorf("rate=%q: want a number of samples a second", value)
+				err = fmt.Errorf("rate=%.20q: expected a number in Hz", value)
 			} else if rate != s.recognizer.SampleRate() {
-				err = s.otherRate(rate)
+				err = s.errRate(rate)
 			}
 		default:
-			err = fmt.Errorf("%q means nothing here; format, rate and events do", key)
+			err = fmt.Errorf("parameter %.20q: expected format, rate or events", key)
 		}
 		if err != nil {
 			return q, newError(http.StatusBadRequest, "request", "%v", err)
@@ -70,11 +71,11 @@ func (s *server) query(v url.Values, formats []string) (query, error) {
 	return q, nil
 }
 
-func (s *server) otherRate(rate float64) error {
-	return fmt.Errorf("the audio has a rate of %g Hz; the model expects %g Hz", rate, s.recognizer.SampleRate())
+func (s *server) errRate(rate float64) error {
+	return fmt.Errorf("sampling rate of %g Hz: the model expects %g Hz", rate, s.recognizer.SampleRate())
 }
 
-// upload answers a request whose body is audio, while it comes.
+// upload serves a request whose body is audio, while the body arrives.
 func (s *server) upload(w http.ResponseWriter, r *http.Request) {
 	st, q := s.open(w, r, "wav", string(audio.S16LE), string(audio.S16BE), string(audio.F32LE), string(audio.U8))
 	if st == nil {
@@ -91,12 +92,11 @@ func (s *server) upload(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	session := newSession(s, st, &responseSink{w, control, s.cfg.Slow}, q.events, len(src.buf))
-	session.truncated = src.truncated
+	session := &session{server: s, stream: st, out: &responseSink{w, control, s.cfg.Slow}, block: len(src.buf), truncated: src.truncated}
 	session.run(s.streams.ctx, q.format, src)
 }
 
-// response sends lines in the body of an answer.
+// responseSink sends lines in the body of a response.
 type responseSink struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -118,85 +118,85 @@ func (a *responseSink) send(line any) error {
 	return errGone
 }
 
-// body is the audio in a request's body.
+// bodySource is the audio in a request's body.
 type bodySource struct {
 	reader *bodyReader
-	wav    *audio.WAVReader // or nil
+	wav    *audio.WAVReader // nil for raw audio
 	source audio.Source
 	buf    []float32
 }
 
-// newBodySource reads a WAV's header; raw audio has none.
-func (s *server) newBodySource(p *bodyReader, format string) (*bodySource, error) {
-	b := &bodySource{reader: p, buf: make([]float32, s.recognizer.Frame())}
+// newBodySource returns the source of a body, after it has read a WAV's header.
+func (s *server) newBodySource(r *bodyReader, format string) (*bodySource, error) {
+	b := &bodySource{reader: r, buf: make([]float32, s.recognizer.Frame())}
 	var err error
 	if format != "wav" {
-		b.source, err = audio.NewRawReader(p, audio.Encoding(format))
+		b.source, err = audio.NewRawReader(r, audio.Encoding(format))
 		return b, err
 	}
-	if b.wav, err = audio.NewWAVReader(p); err != nil {
-		return nil, b.why(err)
+	if b.wav, err = audio.NewWAVReader(r); err != nil {
+		return nil, b.classify(err)
 	}
 	b.source = b.wav
 	switch f := b.wav.Format; {
 	case f.Channels != 1:
-		return nil, newError(http.StatusBadRequest, "audio", "the audio has %d channels; the model expects 1", f.Channels)
+		return nil, newError(http.StatusBadRequest, "audio", "audio with %d channels: the model expects 1", f.Channels)
 	case float64(f.SampleRate) != s.recognizer.SampleRate():
-		return nil, errAudio(s.otherRate(float64(f.SampleRate)))
+		return nil, errAudio(s.errRate(float64(f.SampleRate)))
 	}
 	return b, nil
 }
 
 func (b *bodySource) truncated() bool { return b.wav != nil && b.wav.Truncated }
 
-// next implements source; bodyReader knows of ctx.
+// next implements source. The bodyReader observes the context.
 func (b *bodySource) next(context.Context) ([]float32, error) {
 	n, err := b.source.Read(b.buf)
 	if err != nil {
-		err = b.why(err)
+		err = b.classify(err)
 	}
 	return b.buf[:n], err
 }
 
-// why tells apart the ends of a body: of the audio, of the client, and of our patience.
-func (b *bodySource) why(err error) error {
-	switch p := b.reader; {
-	case p.err != nil:
-		return p.err
+// classify distinguishes the end of the audio, an error of the bodyReader and invalid audio.
+func (b *bodySource) classify(err error) error {
+	switch {
+	case b.reader.err != nil:
+		return b.reader.err
 	case err == io.EOF:
 		return err
 	}
 	return errAudio(err)
 }
 
-// bodyReader reads a body, and waits for its next bytes as long as idle.
+// bodyReader reads a request's body. It waits at most idle for the next bytes.
 type bodyReader struct {
 	in      io.Reader
 	control *http.ResponseController
 	ctx     context.Context
 	idle    time.Duration
-	err     error // other than the end
+	err     error // the first error other than io.EOF
 }
 
-// wake ends a Read under way.
-func (p *bodyReader) wake() { p.control.SetReadDeadline(time.Unix(1, 0)) }
+// wake interrupts a Read.
+func (r *bodyReader) wake() { r.control.SetReadDeadline(time.Unix(1, 0)) }
 
-func (p *bodyReader) Read(b []byte) (int, error) {
-	p.control.SetReadDeadline(time.Now().Add(p.idle))
-	if p.ctx.Err() != nil { // after the deadline was set: it must not undo the one that wakes us
-		p.err = context.Cause(p.ctx)
-		return 0, p.err
+func (r *bodyReader) Read(b []byte) (int, error) {
+	r.control.SetReadDeadline(time.Now().Add(r.idle))
+	if r.ctx.Err() != nil { // checked after the deadline is set, which may have replaced that of wake
+		r.err = context.Cause(r.ctx)
+		return 0, r.err
 	}
-	n, err := p.in.Read(b)
+	n, err := r.in.Read(b)
 	switch {
 	case err == nil || err == io.EOF:
 		return n, err
-	case p.ctx.Err() != nil:
-		p.err = context.Cause(p.ctx)
+	case r.ctx.Err() != nil:
+		r.err = context.Cause(r.ctx)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		p.err = errIdle
+		r.err = errIdle
 	default:
-		p.err = errGone
+		r.err = errGone
 	}
-	return n, p.err
+	return n, r.err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -140,6 +141,54 @@ func TestForgottenEvents(t *testing.T) {
 		}
 		if len(got.events) != 0 {
 			t.Errorf("without events: %v", got.events)
+		}
+	})
+}
+
+// A client that has received more events than the stream has had gets 410: its stream is a new one, or was last saved
+// earlier. No event is withheld.
+func TestTooManyEvents(t *testing.T) {
+	pcm := encode(tonemodel.Words().Samples)
+	for name, dir := range map[string]string{"store": t.TempDir(), "no store": ""} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				in := startService(t, toneModel(t, 0), func(c *config) { c.Dir = dir })
+				for _, path := range []string{"/v1/streams", "/v1/streams/mine"} {
+					status, body := in.post(path+"?format=s16le&events=2", bytes.NewReader(pcm))
+					checkError(t, path, status, body, 410, "events", "not resumed", "events=2")
+				}
+				opt := &websocket.DialOptions{HTTPClient: in.client}
+				_, response, err := websocket.Dial(t.Context(), "ws://localhost/v1/streams/mine?events=2", opt)
+				if err == nil || response == nil || response.StatusCode != 410 {
+					t.Errorf("WebSocket: %v, %+v; expected status 410", err, response)
+				}
+				_, body := in.post("/v1/streams/mine?format=s16le&events=0", bytes.NewReader(pcm))
+				checkComplete(t, "events=0", parse(t, body), pcm)
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), func(c *config) { c.Dir = t.TempDir() })
+		in.interrupt("mine")
+		const events = 7
+		st := in.server.streams.store
+		saved, err := st.get("mine", in.server.client(&http.Request{RemoteAddr: "pipe"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &stream{identity: saved.Identity, detector: in.server.recognizer.NewDetector()}
+		s.detector.Process(make([]float32, 800))
+		for range events {
+			s.record(report.Event{Type: "event"})
+		}
+		if err := st.put(s); err != nil {
+			t.Fatal(err)
+		}
+		status, body := in.post("/v1/streams/mine?format=s16le&events=8", nil)
+		checkError(t, "8 of 7 events", status, body, 410, "events", "7 events", "events=8")
+		_, body = in.post("/v1/streams/mine?format=s16le&events=5", nil)
+		if got := parse(t, body); len(got.events) != events-5 {
+			t.Errorf("5 of 7 events: the response has %d, expected 2", len(got.events))
 		}
 	})
 }

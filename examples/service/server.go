@@ -168,38 +168,38 @@ func (s *server) client(r *http.Request) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// fault is an error that a client is told. Why counts it and is for programs.
+// apiError is an error that a client receives. The code is for programs and labels the metric of rejections.
 type apiError struct {
 	status int
-	why    string
+	code   string
 	text   string
 }
 
-func (f *apiError) Error() string { return f.text }
+func (e *apiError) Error() string { return e.text }
 
-func newError(status int, why, format string, args ...any) *apiError {
-	return &apiError{status, why, fmt.Sprintf(format, args...)}
+func newError(status int, code, format string, args ...any) *apiError {
+	return &apiError{status, code, fmt.Sprintf(format, args...)}
 }
 
-// refuse answers a request with an error.
+// writeError responds with an error line.
 func (s *server) writeError(w http.ResponseWriter, err error) {
-	f := s.asAPIError(err)
+	e := s.asAPIError(err)
 	w.Header().Set("Content-Type", "application/json")
-	if f.status == http.StatusTooManyRequests || f.status == http.StatusServiceUnavailable {
+	if e.status == http.StatusTooManyRequests || e.status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "5")
 	}
-	w.WriteHeader(f.status)
-	json.NewEncoder(w).Encode(report.Error{Type: "error", Code: f.why, Error: f.text})
+	w.WriteHeader(e.status)
+	json.NewEncoder(w).Encode(report.Error{Type: "error", Code: e.code, Error: e.text})
 }
 
-// fault returns what to tell of an error, and counts it.
+// asAPIError returns the error that the client receives, and counts it. It logs errors that clients are not shown.
 func (s *server) asAPIError(err error) *apiError {
-	f := &apiError{http.StatusInternalServerError, "internal", "internal error"}
-	if !errors.As(err, &f) {
+	e := &apiError{http.StatusInternalServerError, "internal", "internal error"}
+	if !errors.As(err, &e) {
 		s.cfg.Log.Error("internal", "error", err)
 	}
-	s.metrics.rejected.WithLabelValues(f.why).Inc()
-	return f
+	s.metrics.rejected.WithLabelValues(e.code).Inc()
+	return e
 }
 
 // forget ends a stream that is not connected.

@@ -13,33 +13,55 @@ import (
 	"github.com/s4d-fast/s4d-fast/report"
 )
 
-// recent is how many events a stream remembers for a client that has lost its connection.
-const recent = 16
+// maxRecent is how many events a stream remembers for a client that has lost its connection.
+const maxRecent = 16
 
-// identity is all that is kept of a stream besides its detector.
+// identity is what a snapshot stores of a stream beside its detector.
 type identity struct {
 	ID, Client string
 	EventCount int64          // events so far
-	Recent     []report.Event // the last of them
-	Busy       time.Duration  // spent with the model
+	Recent     []report.Event // the last of them, at most maxRecent
+	Busy       time.Duration  // computing time so far
 }
 
 // stream belongs to the session that has acquired it.
 type stream struct {
 	identity
 	detector *events.Detector
+	unsent   []report.Event // those of Recent that the client lacks
 }
 
-// note remembers an event.
+// record remembers an event.
 func (s *stream) record(e report.Event) {
-	if len(s.Recent) == recent {
+	if len(s.Recent) == maxRecent {
 		s.Recent = s.Recent[:copy(s.Recent, s.Recent[1:])]
 	}
 	s.Recent = append(s.Recent, e)
 	s.EventCount++
 }
 
-// streams are those that are connected; the others are in the store.
+// resumeEvents selects the events that a client lacks if it has received n; a negative n means all. It is an error if
+// the stream has forgotten some of them, or if the client has received more than the stream has had.
+func (s *stream) resumeEvents(n int64) error {
+	lacking := s.EventCount - n
+	switch {
+	case n < 0:
+		return nil
+	case s.EventCount == 0 && n > 0:
+		return newError(http.StatusGone, "events",
+			"stream %s has no events, but events=%d: it was not resumed; omit events to start a new stream", s.ID, n)
+	case lacking < 0:
+		return newError(http.StatusGone, "events",
+			"stream %s had %d events when it was last saved, but events=%d: expected at most %[2]d", s.ID, s.EventCount, n)
+	case lacking > int64(len(s.Recent)):
+		return newError(http.StatusGone, "events",
+			"stream %s remembers the last %d of its %d events, but events=%d", s.ID, len(s.Recent), s.EventCount, n)
+	}
+	s.unsent = s.Recent[int64(len(s.Recent))-lacking:]
+	return nil
+}
+
+// streams are the connected streams. The store has the others.
 type streams struct {
 	recognizer *events.Recognizer
 	cfg        config
@@ -50,17 +72,17 @@ type streams struct {
 	mu        sync.Mutex
 	closed    bool
 	connected map[string]bool
-	clients   map[string]int // streams of each
+	clients   map[string]int // number of connected streams per client
 	handlers  sync.WaitGroup
 }
 
-func newStreams(f *events.Recognizer, cfg config, kept *store) *streams {
-	s := &streams{recognizer: f, cfg: cfg, store: kept, connected: map[string]bool{}, clients: map[string]int{}}
+func newStreams(r *events.Recognizer, cfg config, st *store) *streams {
+	s := &streams{recognizer: r, cfg: cfg, store: st, connected: map[string]bool{}, clients: map[string]int{}}
 	s.ctx, s.cancel = context.WithCancelCause(context.Background())
 	return s
 }
 
-// drain refuses new streams and ends the sessions of those that are connected.
+// drain rejects new streams and ends the sessions of the connected ones.
 func (s *streams) drain() {
 	s.mu.Lock()
 	s.closed = true
@@ -70,7 +92,8 @@ func (s *streams) drain() {
 
 func (s *streams) draining() bool { return s.ctx.Err() != nil }
 
-// wait returns when all clients have heard that it is over, or ctx ends; it is an error only if streams are not kept by then.
+// wait returns when all clients have received the reason, or when ctx ends. It is an error if streams are still
+// connected then.
 func (s *streams) wait(ctx context.Context) error {
 	done := make(chan bool)
 	go func() {
@@ -82,7 +105,7 @@ func (s *streams) wait(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	if n := s.count(); n > 0 {
-		return fmt.Errorf("there was no time to keep %d streams", n)
+		return fmt.Errorf("%d streams were not saved in time", n)
 	}
 	return nil
 }
@@ -96,57 +119,60 @@ func (s *streams) count() int {
 
 var validID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// acquire begins a stream, or resumes it where it was left, for a client that has a number of its events, or −1: all. Without an id it
-// gets one. Who gets the stream must call release and then, when the client knows, handlers.Done.
-func (s *streams) acquire(id, client string, have int64) (*stream, error) {
+// acquire starts or resumes a stream for a client that has received a number of its events; a negative number means
+// all. An empty id is replaced by a random one. The caller must call release and, when the client has received
+// everything, handlers.Done.
+func (s *streams) acquire(id, client string, received int64) (*stream, error) {
 	if id == "" {
 		id = rand.Text()
 	}
 	if !validID.MatchString(id) {
-		return nil, newError(http.StatusBadRequest, "request", "the name of a stream has 1 to 64 letters, digits, dots, dashes and underscores")
+		return nil, newError(http.StatusBadRequest, "request",
+			"stream name %.80q: expected 1 to 64 letters, digits, dots, dashes and underscores", id)
 	}
 	if err := s.admit(id, client); err != nil {
 		return nil, err
 	}
-	st, err := s.resume(id, client, have)
+	st, err := s.load(id, client)
+	if err == nil {
+		err = st.resumeEvents(received)
+	}
 	if err != nil {
 		s.dismiss(id, client)
 		s.handlers.Done()
-	}
-	return st, err
-}
-
-// resume returns the stream as the store has it, else a new one.
-func (s *streams) resume(id, client string, have int64) (*stream, error) {
-	st := &stream{identity: identity{ID: id, Client: client}, detector: s.recognizer.NewDetector()}
-	if s.store == nil {
-		return st, nil
-	}
-	kept, err := s.store.get(id, client)
-	if kept == nil || err != nil {
-		return st, err
-	}
-	st.identity = kept.Identity
-	if err := st.detector.Restore(kept.Detector); err != nil {
-		return nil, errUnusable(id, err)
-	}
-	if have >= 0 && st.EventCount-have > int64(len(st.Recent)) {
-		return nil, newError(http.StatusGone, "events", "of the stream's %d events only the last %d are remembered", st.EventCount, len(st.Recent))
+		return nil, err
 	}
 	return st, nil
 }
 
-// admit counts a stream in, if there is room.
+// load returns the stream in the store, or a new one.
+func (s *streams) load(id, client string) (*stream, error) {
+	st := &stream{identity: identity{ID: id, Client: client}, detector: s.recognizer.NewDetector()}
+	if s.store == nil {
+		return st, nil
+	}
+	saved, err := s.store.get(id, client)
+	if saved == nil || err != nil {
+		return st, err
+	}
+	st.identity = saved.Identity
+	if err := st.detector.Restore(saved.Detector); err != nil {
+		return nil, errUnusable(id, err)
+	}
+	return st, nil
+}
+
+// admit counts a stream if the limits allow another.
 func (s *streams) admit(id, client string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch err := s.free(id); {
+	switch err := s.available(id); {
 	case err != nil:
 		return err
 	case s.clients[client] >= s.cfg.MaxPerClient:
-		return newError(http.StatusTooManyRequests, "client", "you have %d streams connected already", s.cfg.MaxPerClient)
+		return newError(http.StatusTooManyRequests, "client", "this client has %d streams connected, the maximum", s.cfg.MaxPerClient)
 	case len(s.connected) >= s.cfg.MaxStreams:
-		return newError(http.StatusServiceUnavailable, "streams", "%d streams are connected already", s.cfg.MaxStreams)
+		return newError(http.StatusServiceUnavailable, "streams", "%d streams are connected, the maximum", s.cfg.MaxStreams)
 	}
 	s.connected[id] = true
 	s.clients[client]++
@@ -154,17 +180,18 @@ func (s *streams) admit(id, client string) error {
 	return nil
 }
 
-// free reports whether a stream can be had, to who holds mu.
-func (s *streams) free(id string) error {
+// available returns an error if the server is shutting down or the stream is connected. The caller holds mu.
+func (s *streams) available(id string) error {
 	switch {
 	case s.closed:
 		return errShutdown
 	case s.connected[id]:
-		return newError(http.StatusConflict, "busy", "stream %s is connected", id)
+		return newError(http.StatusConflict, "busy", "stream %s is connected already", id)
 	}
 	return nil
 }
 
+// dismiss reverses admit.
 func (s *streams) dismiss(id, client string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,8 +201,9 @@ func (s *streams) dismiss(id, client string) {
 	}
 }
 
-// release ends the session of a stream: it is forgotten, or kept, where there is a store, and something to keep. It logs what fails.
-func (s *streams) release(st *stream, keep bool) (kept bool) {
+// release ends the session of a stream. It saves the stream if keep is set, there is a store and the stream has had
+// samples; otherwise it deletes the snapshot. It reports whether the stream was saved, and logs errors.
+func (s *streams) release(st *stream, keep bool) (saved bool) {
 	defer s.dismiss(st.ID, st.Client)
 	if s.store == nil {
 		return false
@@ -191,17 +219,17 @@ func (s *streams) release(st *stream, keep bool) (kept bool) {
 	return true
 }
 
-// forget removes a stream that is not connected.
+// forget deletes a stream that is not connected.
 func (s *streams) forget(id, client string) error {
-	had := false
+	found := false
 	s.mu.Lock()
-	err := s.free(id)
+	err := s.available(id)
 	if err == nil && s.store != nil {
-		had, err = s.store.forget(id, client)
+		found, err = s.store.forget(id, client)
 	}
 	s.mu.Unlock()
-	if err == nil && !had {
-		err = newError(http.StatusNotFound, "unknown", "there is no stream %.64q", id)
+	if err == nil && !found {
+		err = newError(http.StatusNotFound, "unknown", "stream %.64q does not exist", id)
 	}
 	if s.store != nil {
 		s.store.deleteObsolete()

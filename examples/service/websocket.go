@@ -15,10 +15,12 @@ import (
 	"github.com/s4d-fast/s4d-fast/audio"
 )
 
-// socket speaks WebSocket: binary messages are audio, the text message {"type":"end"} ends it; every answer is a text message with a line.
+// socket serves a WebSocket. Binary messages are audio, the text message {"type":"end"} ends the stream, and every
+// line is sent as a text message.
 func (s *server) socket(w http.ResponseWriter, r *http.Request) {
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
-		s.writeError(w, newError(http.StatusUpgradeRequired, "request", "GET is for WebSocket; POST or PUT audio"))
+		s.writeError(w, newError(http.StatusUpgradeRequired, "request",
+			"GET without an upgrade to WebSocket: use POST or PUT to send audio in a body"))
 		return
 	}
 	st, q := s.open(w, r, string(audio.S16LE))
@@ -27,32 +29,32 @@ func (s *server) socket(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.streams.handlers.Done()
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
-	if err != nil { // which Accept has answered
+	if err != nil { // Accept has written the response
 		s.streams.release(st, true)
 		return
 	}
 	defer conn.CloseNow()
-	conn.SetReadLimit(-1) // messages are read a block at a time, and their length is counted there
+	conn.SetReadLimit(-1) // a messageSource reads a block at a time and limits the length itself
 	src := newMessageSource(conn, s.blockSize(), s.cfg.MaxMessage, s.cfg.Idle)
 	defer close(src.done)
-	err = newSession(s, st, socketSink{conn, s.cfg.Slow}, q.events, s.blockSize()).run(s.streams.ctx, q.format, src)
-	conn.Close(closeStatus(err))
+	session := &session{server: s, stream: st, out: socketSink{conn, s.cfg.Slow}, block: s.blockSize()}
+	conn.Close(closeStatus(session.run(s.streams.ctx, q.format, src)))
 }
 
-// closeStatus returns how to close the connection.
+// closeStatus returns the status and the reason of the close frame that follows a session.
 func closeStatus(err error) (websocket.StatusCode, string) {
-	var f *apiError
+	var e *apiError
 	switch {
 	case err == nil:
 		return websocket.StatusNormalClosure, ""
-	case !errors.As(err, &f):
+	case !errors.As(err, &e):
 		return websocket.StatusInternalError, ""
-	case f == errShutdown:
-		return websocket.StatusServiceRestart, f.why
-	case f.why == "message":
-		return websocket.StatusMessageTooBig, f.why
+	case e == errShutdown:
+		return websocket.StatusServiceRestart, e.code
+	case e.code == "message":
+		return websocket.StatusMessageTooBig, e.code
 	}
-	return websocket.StatusPolicyViolation, f.why
+	return websocket.StatusPolicyViolation, e.code
 }
 
 // socketSink sends lines as text messages.
@@ -77,16 +79,16 @@ func (a socketSink) send(line any) error {
 	return nil
 }
 
-// messages is the audio of a connection. Its goroutine reads one block ahead and no further.
+// messageSource is the audio of a WebSocket. Its goroutine reads one block ahead and no further.
 type messageSource struct {
 	conn   *websocket.Conn
-	max    int64
+	max    int64 // bytes of a message
 	idle   time.Duration
 	timer  *time.Timer
 	chunks chan chunk
-	done   chan struct{} // closed when nobody takes chunks any more
+	done   chan struct{} // closed when next is no longer called
 	raw    []byte
-	bufs   [2][]float32 // one is being filled, the other is being heard
+	bufs   [2][]float32 // the goroutine fills one while the session processes the other
 }
 
 type chunk struct {
@@ -108,8 +110,8 @@ func newMessageSource(conn *websocket.Conn, block int, maxBytes int64, idle time
 func (m *messageSource) next(ctx context.Context) ([]float32, error) {
 	m.timer.Reset(m.idle)
 	select {
-	case p := <-m.chunks:
-		return p.samples, p.err
+	case c := <-m.chunks:
+		return c.samples, c.err
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	case <-m.timer.C:
@@ -117,7 +119,7 @@ func (m *messageSource) next(ctx context.Context) ([]float32, error) {
 	}
 }
 
-// read hands on chunks until there is an error; the connection's end is one.
+// read delivers chunks until there is an error, such as the end of the connection.
 func (m *messageSource) read() {
 	for {
 		if err := m.message(); err != nil {
@@ -127,16 +129,16 @@ func (m *messageSource) read() {
 	}
 }
 
-func (m *messageSource) deliver(p chunk) bool {
+func (m *messageSource) deliver(c chunk) bool {
 	select {
-	case m.chunks <- p:
+	case m.chunks <- c:
 		return true
 	case <-m.done:
 		return false
 	}
 }
 
-// message reads one.
+// message reads one message.
 func (m *messageSource) message() error {
 	kind, r, err := m.conn.Reader(context.Background())
 	if err != nil {
@@ -148,7 +150,7 @@ func (m *messageSource) message() error {
 	for total := int64(0); ; {
 		n, err := io.ReadFull(r, m.raw)
 		if total += int64(n); total > m.max {
-			return newError(http.StatusRequestEntityTooLarge, "message", "a message has more than %d bytes", m.max)
+			return newError(http.StatusRequestEntityTooLarge, "message", "a message is longer than %d bytes", m.max)
 		}
 		if n >= 2 && !m.deliver(chunk{samples: m.decode(m.raw[:n])}) {
 			return errGone
@@ -165,7 +167,7 @@ func (m *messageSource) message() error {
 	}
 }
 
-// decode returns samples in the buffer that is not being heard.
+// decode returns samples in the buffer that the session does not use.
 func (m *messageSource) decode(raw []byte) []float32 {
 	m.bufs[0], m.bufs[1] = m.bufs[1], m.bufs[0]
 	x := m.bufs[0][:len(raw)/2]
@@ -175,11 +177,11 @@ func (m *messageSource) decode(raw []byte) []float32 {
 	return x
 }
 
-// ending reads a text message, which must be the end.
+// readEnd reads a text message, which must be the end of the stream.
 func readEnd(r io.Reader) error {
 	var text struct{ Type string }
 	if err := json.NewDecoder(io.LimitReader(r, 1<<10)).Decode(&text); err != nil || text.Type != "end" {
-		return newError(http.StatusBadRequest, "request", `a text message that is not {"type":"end"}`)
+		return newError(http.StatusBadRequest, "request", `a text message: expected {"type":"end"}`)
 	}
 	return io.EOF
 }
