@@ -116,6 +116,25 @@ func TestSIGTERM(t *testing.T) {
 	}
 }
 
+// A process that cannot save a stream ends with 1 and says so.
+func TestExitCodeOfUnsavedStreams(t *testing.T) {
+	dir := t.TempDir()
+	p := startProcess(t, "-snapshots", dir, "-model", saveToneModel(t))
+	c := p.dial("/v1/streams/mine")
+	c.sendAudio(encode(tonemodel.Words().Samples), 1600)
+	for !strings.Contains(c.line(), `"event"`) {
+	}
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	p.terminate()
+	p.waitForLog("1 of 1 streams were not saved")
+	p.cmd.Wait()
+	if code := p.cmd.ProcessState.ExitCode(); code != 1 {
+		t.Errorf("exit code %d, expected 1", code)
+	}
+}
+
 // A second SIGTERM ends the process at once, while the first still waits for clients.
 func TestSecondSIGTERM(t *testing.T) {
 	p := startProcess(t, "-grace", "1m", "-model", saveToneModel(t))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -202,6 +203,33 @@ func TestShutdownRejects(t *testing.T) {
 		checkError(t, "stream", status, body, 503, "shutdown")
 		if status, _ := in.request("GET", "/healthz", nil); status != 503 {
 			t.Errorf("/healthz: status %d, expected 503", status)
+		}
+	})
+}
+
+// A shutdown that cannot save all streams is an error, and is counted.
+func TestUnsavedStreams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		in := startService(t, toneModel(t, 0), func(c *config) { c.Dir = dir })
+		for range 3 {
+			c := in.dial("/v1/streams")
+			c.sendAudio(make([]byte, 1600), 1600)
+		}
+		in.dial("/v1/streams").line() // without audio there is nothing to save
+		synctest.Wait()
+		if err := os.Remove(dir); err != nil {
+			t.Fatal(err)
+		}
+		in.fails = true
+		err := in.stop()
+		if err == nil || !strings.Contains(err.Error(), "3 of 4 streams were not saved") {
+			t.Errorf("error %v, expected that 3 of 4 streams were not saved", err)
+		}
+		w := httptest.NewRecorder()
+		in.server.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/metrics", nil))
+		if !strings.Contains(w.Body.String(), "\ns4d_snapshot_errors_total 3\n") {
+			t.Error("s4d_snapshot_errors_total is not 3")
 		}
 	})
 }

@@ -11,7 +11,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/events"
@@ -20,25 +23,29 @@ import (
 	"github.com/s4d-fast/s4d-fast/report"
 )
 
-// config is what flags say.
+// config holds the values of the flags.
 type config struct {
-	Model        string // as named
-	Dir          string // of snapshots, or none
+	Model        string // as the start line names it
+	Dir          string // of the snapshots; empty for none
 	Keep         time.Duration
 	MaxStore     int64
+	Connections  int
 	MaxStreams   int
 	MaxPerClient int
 	MaxMessage   int64
 	Idle, Slow   time.Duration
 	TokenHeader  string
+	Hosts        []string // names of this server in lower case, beside localhost
 	Log          *slog.Logger
 }
 
 func defaults() config {
-	return config{
+	c := config{
 		Keep: 10 * time.Minute, MaxStore: 1 << 30, MaxStreams: 2000, MaxPerClient: 32, MaxMessage: 1 << 16,
 		Idle: 2 * time.Minute, Slow: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
 	}
+	c.Connections = min(c.MaxStreams+256, maxConnections())
+	return c
 }
 
 func (c *config) validate() error {
@@ -49,6 +56,7 @@ func (c *config) validate() error {
 	}{
 		{"keep", c.Keep, c.Keep > 0},
 		{"max-store", c.MaxStore, c.MaxStore > 0},
+		{"connections", c.Connections, c.Connections > 0},
 		{"max-streams", c.MaxStreams, c.MaxStreams > 0},
 		{"max-per-client", c.MaxPerClient, c.MaxPerClient > 0},
 		{"max-message", c.MaxMessage, c.MaxMessage > 0},
@@ -59,48 +67,53 @@ func (c *config) validate() error {
 			return fmt.Errorf("-%s %v: expected more than 0", v.name, v.value)
 		}
 	}
+	if n := maxConnections(); c.Connections > n {
+		return fmt.Errorf("-connections %d: expected at most %d, as the process may open %d files; raise that limit with ulimit -n",
+			c.Connections, n, n+reservedFiles)
+	}
 	return nil
 }
 
-// usage is an error of a flag's value.
+// usageError is an error in the value of a flag.
 type usageError struct{ error }
 
 // server is one model and its clients.
 type server struct {
 	cfg        config
-	start      report.Start // but for the format and the stream
+	start      report.Start // without the format and the stream
 	recognizer *events.Recognizer
 	streams    *streams
 	metrics    *metrics
-	processors chan struct{} // a place for each processor: who hears a block holds one
+	processors chan struct{} // has an element for each block that is being processed
 	mux        *http.ServeMux
+	origins    http.CrossOriginProtection
 }
 
 func newServer(m *model.Model, opt events.Options, cfg config) (*server, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, usageError{err}
 	}
-	f, err := events.New(m, opt)
+	r, err := events.New(m, opt)
 	if err != nil {
 		return nil, usageError{err}
 	}
 	s := &server{
-		cfg: cfg, recognizer: f, processors: make(chan struct{}, runtime.GOMAXPROCS(0)), mux: http.NewServeMux(),
+		cfg: cfg, recognizer: r, processors: make(chan struct{}, runtime.GOMAXPROCS(0)), mux: http.NewServeMux(),
 		start: report.Start{
-			Type: "start", SampleRate: f.SampleRate(), Model: cfg.Model, Task: m.Meta.Task, Labels: m.Meta.Labels,
+			Type: "start", SampleRate: r.SampleRate(), Model: cfg.Model, Task: m.Meta.Task, Labels: m.Meta.Labels,
 			Level: recurrent.Level(), Emit: "events",
 		},
 	}
-	if f.SampleRate() != m.Meta.SampleRate {
+	if r.SampleRate() != m.Meta.SampleRate {
 		s.start.ModelSampleRate = m.Meta.SampleRate
 	}
-	var kept *store
+	var st *store
 	if cfg.Dir != "" {
-		if kept, err = openStore(cfg.Dir, cfg.Keep, cfg.MaxStore, cfg.MaxPerClient, cfg.Log); err != nil {
+		if st, err = openStore(cfg.Dir, cfg.Keep, cfg.MaxStore, cfg.MaxPerClient, cfg.Log); err != nil {
 			return nil, err
 		}
 	}
-	s.streams = newStreams(f, cfg, kept)
+	s.streams = newStreams(r, cfg, st)
 	s.metrics = newMetrics(s, m.Meta.Labels)
 	for _, path := range []string{"/v1/streams", "/v1/streams/{id}"} {
 		s.mux.HandleFunc("POST "+path, s.upload)
@@ -113,58 +126,96 @@ func newServer(m *model.Model, opt events.Options, cfg config) (*server, error) 
 	return s, nil
 }
 
-// linger is how long a client whose body nobody reads any more may go on sending it, to be told why.
-const linger = time.Second
-
-// ServeHTTP answers without waiting for the request's body, of which handlers read what they want. A connection that had one is not used
-// again, so that no rest of it is ever taken for a request.
+// ServeHTTP responds without waiting for the request's body, of which a handler reads what it needs. It closes the
+// connection of a request with a body: the unread rest must not be taken for another request.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
-	control.EnableFullDuplex() // HTTP/2 does so anyway, and says that it knows no such thing
+	control.EnableFullDuplex() // an error means HTTP/2, which is always full duplex
 	if r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
+		defer control.SetReadDeadline(time.Unix(1, 0)) // net/http must not read the rest; connection.Close does
 	}
-	if h, pattern := s.mux.Handler(r); pattern == "" {
-		v := statusRecorder{w, 0}
-		h.ServeHTTP(&v, r)
-		if v.status < http.StatusBadRequest { // to the clean form of a path that is not there either
-			v.status = http.StatusNotFound
-			w.Header().Del("Location")
-		}
-		s.writeError(w, newError(v.status, "request", "%s %.64s: %s", r.Method, r.URL.Path, http.StatusText(v.status)))
-	} else {
+	if err := s.check(r); err != nil {
+		w.Header().Set("Connection", "close")
+		s.writeError(w, err)
+		return
+	}
+	h, pattern := s.mux.Handler(r)
+	if pattern != "" {
 		s.mux.ServeHTTP(w, r)
+		return
 	}
-	control.SetReadDeadline(time.Now().Add(linger))
+	rec := statusRecorder{ResponseWriter: w}
+	h.ServeHTTP(&rec, r)
+	if rec.status < http.StatusBadRequest { // a redirect to the clean form of a path, which does not exist either
+		rec.status = http.StatusNotFound
+		w.Header().Del("Location")
+	}
+	s.writeError(w, newError(rec.status, "request", "%s %.64s: %s", r.Method, r.URL.Path, http.StatusText(rec.status)))
 }
 
-// statusRecorder takes an answer's status and header, and drops its text.
+// check rejects requests over too many connections, requests for other hosts and requests of other sites' pages.
+func (s *server) check(r *http.Request) error {
+	if rejected, _ := r.Context().Value(rejectedKey{}).(bool); rejected {
+		return newError(http.StatusServiceUnavailable, "connections", "%d connections are open, the maximum", s.cfg.Connections)
+	}
+	if !s.servesHost(r.Host) {
+		return newError(http.StatusMisdirectedRequest, "host", "host %.80q: expected an IP address, localhost or a name that -host allows", r.Host)
+	}
+	write := *r
+	write.Method = http.MethodPost // GET upgrades to WebSocket, which writes too
+	if (r.Method != http.MethodGet || r.Header.Get("Upgrade") != "") && s.origins.Check(&write) != nil {
+		return newError(http.StatusForbidden, "origin", "a page of another site (origin %.80q) may not use this service", r.Header.Get("Origin"))
+	}
+	return nil
+}
+
+// servesHost reports whether a Host header names this server. With DNS rebinding a page makes the browser send the name
+// of the page's own site, so IP addresses are safe.
+func (s *server) servesHost(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
+	if _, err := netip.ParseAddr(host); err == nil {
+		return true
+	}
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || slices.Contains(s.cfg.Hosts, host)
+}
+
+// statusRecorder records a response's status and drops its text. A switch of protocols is passed on.
 type statusRecorder struct {
 	http.ResponseWriter
 	status int
 }
 
-func (v *statusRecorder) WriteHeader(status int)      { v.status = status }
-func (v *statusRecorder) Write(b []byte) (int, error) { return len(b), nil }
+func (r *statusRecorder) WriteHeader(status int) {
+	if r.status = status; status == http.StatusSwitchingProtocols {
+		r.ResponseWriter.WriteHeader(status)
+	}
+}
+func (r *statusRecorder) Write(b []byte) (int, error) { return len(b), nil }
+func (r *statusRecorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// health says whether new streams are welcome.
+// health responds with 503 if the server does not accept new streams.
 func (s *server) health(w http.ResponseWriter, _ *http.Request) {
 	if s.streams.draining() {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
 }
 
-// client returns who asks: by the header that a proxy sets, else by address; hashed, for it is written to disk.
+// client identifies the client of a request, by the header that a proxy sets or by address. The result is a hash, as
+// snapshots contain it.
 func (s *server) client(r *http.Request) string {
-	who := ""
+	token := ""
 	if s.cfg.TokenHeader != "" {
-		who = r.Header.Get(s.cfg.TokenHeader)
+		token = r.Header.Get(s.cfg.TokenHeader)
 	}
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		host = r.RemoteAddr
 	}
-	sum := sha256.Sum256([]byte(cmp.Or(who, "address "+host)))
+	sum := sha256.Sum256([]byte(cmp.Or(token, "address "+host)))
 	return hex.EncodeToString(sum[:16])
 }
 
@@ -202,7 +253,7 @@ func (s *server) asAPIError(err error) *apiError {
 	return e
 }
 
-// forget ends a stream that is not connected.
+// forget deletes a stream that is not connected.
 func (s *server) forget(w http.ResponseWriter, r *http.Request) {
 	if err := s.streams.forget(r.PathValue("id"), s.client(r)); err != nil {
 		s.writeError(w, err)
@@ -211,12 +262,12 @@ func (s *server) forget(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// blockSeconds is the most audio that is heard in one go: nobody waits longer than for a block of each other stream.
+// blockSeconds is the most audio that is processed at a time. A block waits for at most one block of every other stream.
 const blockSeconds = 0.1
 
 func (s *server) blockSize() int { return max(1, int(blockSeconds*s.recognizer.SampleRate())) }
 
-// enter waits for a processor, in the order of arrival; who gets nil must leave.
+// acquireProcessor waits for a processor, in the order of the calls. After nil the caller calls releaseProcessor.
 func (s *server) acquireProcessor(ctx context.Context) error {
 	select {
 	case s.processors <- struct{}{}:

@@ -90,6 +90,7 @@ func TestStoreLimits(t *testing.T) {
 		})
 		for _, id := range []string{"one", "two", "three"} {
 			in.interrupt(id, "Token", "a")
+			time.Sleep(time.Second)
 		}
 		in.interrupt("other", "Token", "b")
 		if n := in.metric("s4d_snapshots"); n != 3 {

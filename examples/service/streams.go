@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"regexp"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/events"
@@ -68,9 +69,12 @@ type streams struct {
 	store      *store // or nil
 	ctx        context.Context
 	cancel     context.CancelCauseFunc
+	unsaved    atomic.Int64 // snapshots that could not be written
 
 	mu        sync.Mutex
-	closed    bool
+	closed    bool // by drain
+	drained   int  // streams that were connected then
+	lost      int  // those of them that could not be saved
 	connected map[string]bool
 	clients   map[string]int // number of connected streams per client
 	handlers  sync.WaitGroup
@@ -85,15 +89,14 @@ func newStreams(r *events.Recognizer, cfg config, st *store) *streams {
 // drain rejects new streams and ends the sessions of the connected ones.
 func (s *streams) drain() {
 	s.mu.Lock()
-	s.closed = true
+	s.closed, s.drained = true, len(s.connected)
 	s.mu.Unlock()
 	s.cancel(errShutdown)
 }
 
 func (s *streams) draining() bool { return s.ctx.Err() != nil }
 
-// wait returns when all clients have received the reason, or when ctx ends. It is an error if streams are still
-// connected then.
+// wait returns when all clients have received the reason, or when ctx ends. It is an error if streams were not saved.
 func (s *streams) wait(ctx context.Context) error {
 	done := make(chan bool)
 	go func() {
@@ -104,8 +107,10 @@ func (s *streams) wait(ctx context.Context) error {
 	case <-done:
 	case <-ctx.Done():
 	}
-	if n := s.count(); n > 0 {
-		return fmt.Errorf("%d streams were not saved in time", n)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := s.lost + len(s.connected); n > 0 {
+		return fmt.Errorf("%d of %d streams were not saved: %d failed, %d took too long", n, s.drained, s.lost, len(s.connected))
 	}
 	return nil
 }
@@ -214,6 +219,12 @@ func (s *streams) release(st *stream, keep bool) (saved bool) {
 	}
 	if err := s.store.put(st); err != nil {
 		s.cfg.Log.Error("a snapshot was not written", "error", err)
+		s.unsaved.Add(1)
+		s.mu.Lock()
+		if s.closed {
+			s.lost++
+		}
+		s.mu.Unlock()
 		return false
 	}
 	return true

@@ -28,9 +28,13 @@ func (s *server) socket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.streams.handlers.Done()
-	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
-	if err != nil { // Accept has written the response
+	rec := &statusRecorder{ResponseWriter: w}
+	conn, err := websocket.Accept(rec, r, &websocket.AcceptOptions{
+		CompressionMode: websocket.CompressionDisabled, InsecureSkipVerify: true, // check has verified the origin
+	})
+	if err != nil {
 		s.streams.release(st, true)
+		s.writeError(w, newError(rec.status, "request", "%v", err))
 		return
 	}
 	defer conn.CloseNow()

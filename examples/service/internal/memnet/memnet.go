@@ -1,12 +1,14 @@
-// Package memnet connects HTTP clients to a server in the same process without sockets. Its connections are
-// net.Pipes: nothing is buffered, and deadlines follow the clock of a synctest bubble. Imported by tests only.
+// Package memnet connects HTTP clients to a server in the same process without sockets. Nothing is buffered, and
+// deadlines follow the clock of a synctest bubble. Imported by tests only.
 package memnet
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"sync"
+	"time"
 )
 
 // Listener accepts the connections that Dial makes.
@@ -44,16 +46,31 @@ func (l *Listener) Addr() net.Addr { return &net.UnixAddr{Name: "memory", Net: "
 
 // Dial returns the client's end of a new connection, after Accept has taken the server's end.
 func (l *Listener) Dial(ctx context.Context) (net.Conn, error) {
-	client, server := net.Pipe()
+	requestOut, requestIn := net.Pipe()
+	responseOut, responseIn := net.Pipe()
 	select {
-	case l.conns <- server:
-		return client, nil
+	case l.conns <- &conn{Conn: responseOut, in: requestIn}:
+		return &conn{Conn: requestOut, in: responseIn}, nil
 	case <-l.closed:
 		return nil, net.ErrClosed
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
 }
+
+// conn is one end of a connection. Each direction has a pipe, so that it can be closed by itself.
+type conn struct {
+	net.Conn // where Write writes
+	in       net.Conn
+}
+
+func (c *conn) Read(b []byte) (int, error)        { return c.in.Read(b) }
+func (c *conn) SetReadDeadline(t time.Time) error { return c.in.SetReadDeadline(t) }
+func (c *conn) SetDeadline(t time.Time) error {
+	return errors.Join(c.Conn.SetDeadline(t), c.in.SetDeadline(t))
+}
+func (c *conn) CloseWrite() error { return c.Conn.Close() }
+func (c *conn) Close() error      { return errors.Join(c.Conn.Close(), c.in.Close()) }
 
 // Client returns an HTTP client that connects to l whatever the address.
 func (l *Listener) Client() *http.Client {

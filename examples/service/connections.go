@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// lingerTime is how long a closed connection reads what the client still sends. Without that the system resets
+	// the connection, and a client that sends its whole request before it reads loses the response (RFC 9112, §9.6).
+	lingerTime = 10 * time.Second
+
+	// maxRejected is how many connections beyond the limit are open at a time to be told so. More wait in the
+	// system's queue, where they need no file descriptor.
+	maxRejected = 32
+
+	// reservedFiles are the file descriptors that are not for connections within the limit: rejected connections,
+	// snapshots that are being written, the listener, the log.
+	reservedFiles = maxRejected + 64
+)
+
+// limitListener limits the number of open connections, and closes them so that the last response arrives.
+type limitListener struct {
+	net.Listener
+	max  int
+	open chan struct{} // has an element for each open connection, including rejected and lingering ones
+}
+
+func newLimitListener(l net.Listener, maxOpen int) *limitListener {
+	return &limitListener{l, maxOpen, make(chan struct{}, maxOpen+maxRejected)}
+}
+
+// Accept implements net.Listener.
+func (l *limitListener) Accept() (net.Conn, error) {
+	l.open <- struct{}{}
+	c, err := l.Listener.Accept()
+	if err != nil {
+		<-l.open
+		return nil, err
+	}
+	return &connection{Conn: c, rejected: len(l.open) > l.max, release: sync.OnceFunc(func() { <-l.open })}, nil
+}
+
+// wait waits until all connections are closed or ctx ends.
+func (l *limitListener) wait(ctx context.Context) {
+	n := 0
+	for n < cap(l.open) && ctx.Err() == nil {
+		select {
+		case l.open <- struct{}{}:
+			n++
+		case <-ctx.Done():
+		}
+	}
+	for range n {
+		<-l.open
+	}
+}
+
+// rejectedKey is the context key of requests over connections beyond the limit. The value is true.
+type rejectedKey struct{}
+
+// connContext marks the requests of a rejected connection; see http.Server.
+func connContext(ctx context.Context, c net.Conn) context.Context {
+	if c, is := c.(*connection); is && c.rejected {
+		return context.WithValue(ctx, rejectedKey{}, true)
+	}
+	return ctx
+}
+
+// connection is a connection of a limitListener.
+type connection struct {
+	net.Conn
+	rejected bool
+	closed   atomic.Bool
+	release  func()
+}
+
+// Read implements net.Conn.
+func (c *connection) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if c.closed.Load() { // the bytes belong to nobody
+		return 0, net.ErrClosed
+	}
+	return n, err
+}
+
+// Close closes the sending side at once. If the client still sends, it reads that for up to lingerTime in the
+// background.
+func (c *connection) Close() error {
+	if c.closed.Swap(true) {
+		return net.ErrClosed
+	}
+	tcp, is := c.Conn.(interface{ CloseWrite() error })
+	if !is || tcp.CloseWrite() != nil {
+		defer c.release()
+		return c.Conn.Close()
+	}
+	c.SetReadDeadline(time.Now().Add(lingerTime))
+	go func() {
+		defer c.release()
+		io.Copy(io.Discard, c.Conn)
+		c.Conn.Close()
+	}()
+	return nil
+}
+
+// serve serves until ctx is cancelled. Then it ends the streams, which takes at most grace. It is an error if streams
+// were not saved.
+func (s *server) serve(ctx context.Context, listener net.Listener, grace time.Duration) error {
+	l := newLimitListener(listener, s.cfg.Connections)
+	h := &http.Server{ // a response that takes longer than WriteTimeout sets its own deadlines
+		Handler: s, ConnContext: connContext, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: time.Minute,
+		IdleTimeout: time.Minute, MaxHeaderBytes: 1 << 14,
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- h.Serve(l) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	began := time.Now()
+	s.streams.drain()
+	end, cancel := context.WithTimeout(context.Background(), grace)
+	defer cancel()
+	h.Shutdown(end) // returns without waiting for WebSockets
+	err := s.streams.wait(end)
+	h.Close()
+	l.wait(end)
+	s.cfg.Log.Info("stopped", "took", time.Since(began))
+	return err
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/coder/websocket"
+
+	"github.com/s4d-fast/s4d-fast/events"
+)
+
+// Only requests for this server's names are served, so that no page can reach it by DNS rebinding.
+func TestHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), func(c *config) { c.Hosts = []string{"words.example"} })
+		for host, allowed := range map[string]bool{
+			"localhost": true, "localhost:8080": true, "LOCALHOST.": true, "app.localhost:80": true,
+			"127.0.0.1:8080": true, "[::1]:8080": true, "192.168.1.5": true,
+			"words.example": true, "Words.Example:443": true,
+			"evil.example": false, "words.example.evil.example:8080": false, "notlocalhost": false, "127.0.0.1.evil.example": false,
+		} {
+			status, body := in.request("GET", "/healthz", nil, "Host", host)
+			if allowed && status != 200 {
+				t.Errorf("%s: status %d, expected 200: %s", host, status, body)
+			}
+			if !allowed {
+				checkError(t, host, status, body, 421, "host", host, "-host")
+			}
+		}
+		status, body := in.post("/v1/streams?format=s16le", nil, "Host", "evil.example")
+		checkError(t, "POST", status, body, 421, "host")
+	})
+}
+
+// Pages of other sites can neither write nor open a WebSocket. The response is JSON.
+func TestOrigin(t *testing.T) {
+	upgrade := []string{
+		"Connection", "Upgrade", "Upgrade", "websocket", "Sec-WebSocket-Version", "13", "Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==",
+	}
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), nil)
+		for _, c := range []struct {
+			name, method string
+			header       []string
+			allowed      bool
+		}{
+			{"own page", "POST", []string{"Origin", "http://localhost"}, true},
+			{"own page", "POST", []string{"Origin", "http://localhost", "Sec-Fetch-Site", "same-origin"}, true},
+			{"no page", "POST", nil, true},
+			{"other origin", "POST", []string{"Origin", "http://evil.example"}, false},
+			{"other port", "POST", []string{"Origin", "http://localhost:3000"}, false},
+			{"other site", "POST", []string{"Sec-Fetch-Site", "cross-site"}, false},
+			{"other origin", "DELETE", []string{"Origin", "http://evil.example"}, false},
+			{"WebSocket, other origin", "GET", append([]string{"Origin", "http://evil.example"}, upgrade...), false},
+			{"WebSocket, other site", "GET", append([]string{"Sec-Fetch-Site", "cross-site"}, upgrade...), false},
+		} {
+			path := "/v1/streams/mine"
+			if c.method == "POST" {
+				path += "?format=s16le"
+			}
+			status, body := in.request(c.method, path, nil, c.header...)
+			if c.allowed && status != 200 {
+				t.Errorf("%s %v: status %d, expected 200: %s", c.method, c.header, status, body)
+			}
+			if !c.allowed {
+				checkError(t, c.name, status, body, 403, "origin")
+			}
+		}
+		opt := &websocket.DialOptions{HTTPClient: in.client, HTTPHeader: header("Origin", "http://localhost")}
+		conn, _, err := websocket.Dial(t.Context(), "ws://localhost/v1/streams", opt)
+		if err != nil {
+			t.Fatalf("WebSocket of an own page: %v", err)
+		}
+		conn.CloseNow()
+	})
+}
+
+// An invalid handshake gets an error line, like any other invalid request.
+func TestInvalidHandshake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), nil)
+		status, body := in.request("GET", "/v1/streams", nil, "Connection", "Upgrade", "Upgrade", "websocket", "Sec-WebSocket-Version", "13")
+		checkError(t, "no key", status, body, 400, "request", "Sec-WebSocket-Key")
+		status, body = in.request("GET", "/v1/streams", nil, "Upgrade", "websocket")
+		checkError(t, "no Connection: Upgrade", status, body, 426, "request", "Connection")
+	})
+}
+
+// Connections beyond the limit get 503, and a closed connection makes room.
+func TestMaxConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), func(c *config) { c.Connections = 2 })
+		request := func() (net.Conn, *http.Response) {
+			t.Helper()
+			conn, err := in.listener.Dial(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			io.WriteString(conn, "POST /v1/streams?format=s16le HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return conn, response
+		}
+		var open []net.Conn
+		for i := range 2 {
+			conn, response := request()
+			if open = append(open, conn); response.StatusCode != 200 {
+				t.Errorf("connection %d: status %d", i, response.StatusCode)
+			}
+		}
+		conn, response := request()
+		body, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		checkError(t, "third connection", response.StatusCode, string(body), 503, "connections", "2 connections")
+		if response.Header.Get("Retry-After") == "" {
+			t.Error("no header Retry-After")
+		}
+		if !response.Close {
+			t.Error("the rejected connection stays open")
+		}
+		conn.Close()
+		open[0].Close()
+		synctest.Wait()
+		conn, response = request()
+		if response.StatusCode != 200 {
+			t.Errorf("after one was closed: status %d", response.StatusCode)
+		}
+		conn.Close()
+		open[1].Close()
+	})
+}
+
+// More connections than the process may open files are an error in the flag.
+func TestMaxConnectionsOfProcess(t *testing.T) {
+	cfg := defaults()
+	cfg.Connections = maxConnections() + 1
+	if _, err := newServer(toneModel(t, 0), events.Defaults(), cfg); err == nil || !strings.Contains(err.Error(), "-connections") {
+		t.Errorf("error %v, expected one about -connections", err)
+	}
+}
+
+// A client that sends a large upload before it reads still receives the reason of the rejection. Only TCP resets
+// connections, so the test uses a socket.
+func TestLargeRejectedUpload(t *testing.T) {
+	p := startProcess(t, "-model", saveToneModel(t))
+	const size = 64 << 20 // more than the system buffers
+	for name, request := range map[string]string{
+		"unknown parameter": "POST /v1/streams?loud=1",
+		"not a WAV":         "POST /v1/streams",
+		"unknown path":      "PUT /nowhere",
+	} {
+		conn, err := net.Dial("tcp", p.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n", request, size)
+		if _, err := io.CopyN(conn, zeros{}, size); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Errorf("%s: no response: %v", name, err)
+			continue
+		}
+		body, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if response.StatusCode < 400 || !bytes.Contains(body, []byte(`"why"`)) {
+			t.Errorf("%s: status %d, %s", name, response.StatusCode, body)
+		}
+	}
+}
+
+// zeros is an endless source of zeros.
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) {
+	clear(b)
+	return len(b), nil
+}

@@ -1,0 +1,17 @@
+//go:build unix
+
+package main
+
+import (
+	"math"
+	"syscall"
+)
+
+// maxConnections returns how many connections fit into the limit of open files, beside reservedFiles.
+func maxConnections() int {
+	var r syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r) != nil {
+		return math.MaxInt32
+	}
+	return int(min(uint64(r.Cur), math.MaxInt32)) - reservedFiles
+}
