@@ -17,7 +17,7 @@ func TestDataListOps(t *testing.T) {
 	if err != nil || d.Train.Len() != 3 || d.Val.Len() != 2 || d.Test.Len() != 2 {
 		t.Errorf("%+v, %v", d, err)
 	}
-	mustSay(t, nil, []string{"data", "listops", "--out", dir, "--n", "3", "--eval", "2", "--seed", "2"}, exitUsage, dir, "--seed 1`", "want another folder")
+	mustSay(t, nil, []string{"data", "listops", "--out", dir, "--n", "3", "--eval", "2", "--seed", "2"}, exitUsage, dir, "--seed 1`", "choose another folder")
 	if code, _, stderr := invoke(nil, "data", "listops", "--out", dir, "--n", "0"); code != exitUsage || !strings.Contains(stderr, "--n 0") {
 		t.Errorf("no expressions: exit code %d, %s", code, stderr)
 	}
@@ -36,7 +36,7 @@ func TestDataPathfinder(t *testing.T) {
 	}
 	out := filepath.Join(t.TempDir(), "run")
 	ok(t, append([]string{"train", "pathfinder", "--data", dir, "--out", out}, small...)...)
-	mustSay(t, nil, []string{"data", "pathfinder", "--out", dir, "--n", "11"}, exitUsage, "pathfinder32", "--n 10", "want another folder")
+	mustSay(t, nil, []string{"data", "pathfinder", "--out", dir, "--n", "11"}, exitUsage, "pathfinder32", "--n 10", "choose another folder")
 	mustSay(t, nil, []string{"data", "pathfinder", "--out", dir, "--n", "0"}, exitUsage, "--n 0")
 	mustSay(t, nil, []string{"data", "pathfinder", "--out", dir, "--size", "64"}, exitUsage, "64")
 	mustSay(t, nil, []string{"train", "pathx256", "--data", dir, "--out", out + "2"}, exitBadInput, "pathfinder256", "lra_release.gz", "data pathfinder")

@@ -9,7 +9,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/audio"
 )
 
-// split is one of a data set's parts.
+// split is the training, validation or test part of a data set.
 type split int
 
 const (
@@ -20,53 +20,53 @@ const (
 
 func (s split) String() string { return [...]string{"train", "val", "test"}[s] }
 
-// entry is a recording to be loaded.
+// entry is a recording to load.
 type entry struct {
 	path  string
 	label int
 	split split
 }
 
-// recording says what a task's clips are and what becomes of them.
-type recording struct {
+// clipFormat is the format of a task's recordings and how they become clips.
+type clipFormat struct {
 	rate     int  // Hz, of the files
-	maxLen   int  // of training clips (of all, if padded), in recorded samples
-	pad      bool // with zeros to maxLen
+	maxLen   int  // of training clips, and of all clips with pad; in recorded samples
+	pad      bool // pad clips with zeros to maxLen
 	decimate int
 	options  Options
 }
 
-// recorded fills the defaults of Options in.
-func (o Options) recorded(r recording) (recording, error) {
+// clipFormat returns the format r with the options applied.
+func (o Options) clipFormat(r clipFormat) (clipFormat, error) {
 	r.maxLen = cmp.Or(o.MaxLen, r.maxLen)
 	r.decimate = cmp.Or(o.Decimate, 1)
 	r.options = o
 	if r.maxLen < 1 || r.decimate < 1 {
-		return r, fmt.Errorf("maximal length %d, decimation by %d: want at least 1", r.maxLen, r.decimate)
+		return r, fmt.Errorf("max_len %d, decimate %d: expected at least 1", r.maxLen, r.decimate)
 	}
-	return r, o.refuseDelay()
+	return r, o.rejectDelayOptions()
 }
 
-// clip is a recording in memory: as 16-bit integers where those are exact, as floats elsewhere.
+// clip is a recording in memory, as 16-bit integers if they are exact, otherwise as floats.
 type clip struct {
-	path  string
-	label int
-	short []int16 // samples·2¹⁵
-	long  []float32
+	path   string
+	label  int
+	int16s []int16 // samples·2¹⁵
+	floats []float32
 }
 
-func (c *clip) len() int { return len(c.short) + len(c.long) }
+func (c *clip) len() int { return len(c.int16s) + len(c.floats) }
 
-// samples writes the clip's samples to dst, which is as long.
+// samples writes the samples to dst, whose length is that of the clip.
 func (c *clip) samples(dst []float32) {
-	for i, v := range c.short {
+	for i, v := range c.int16s {
 		dst[i] = float32(v) / (1 << 15)
 	}
-	copy(dst, c.long)
+	copy(dst, c.floats)
 }
 
-// load decodes, cuts and decimates one recording.
-func (r recording) load(e entry) (clip, error) {
+// load decodes, truncates and decimates one recording.
+func (r clipFormat) load(e entry) (clip, error) {
 	if _, err := statFile(e.path); err != nil {
 		return clip{}, err
 	}
@@ -75,13 +75,13 @@ func (r recording) load(e entry) (clip, error) {
 	case err != nil:
 		return clip{}, err
 	case f.SampleRate != r.rate:
-		return clip{}, fmt.Errorf("%s has a rate of %d Hz, want %d Hz", e.path, f.SampleRate, r.rate)
+		return clip{}, fmt.Errorf("%s: sampling rate %d Hz, expected %d Hz", e.path, f.SampleRate, r.rate)
 	case f.Channels != 1:
-		return clip{}, fmt.Errorf("%s has %d channels, want 1", e.path, f.Channels)
+		return clip{}, fmt.Errorf("%s: %d channels, expected 1", e.path, f.Channels)
 	case len(x) == 0:
 		return clip{}, fmt.Errorf("%s has no samples", e.path)
 	}
-	if r.pad || e.split == train { // what is evaluated is heard to its end, as a stream would hear it
+	if r.pad || e.split == train { // other clips are evaluated whole, as in a stream
 		x = x[:min(len(x), r.maxLen)]
 	}
 	n := 0
@@ -90,14 +90,14 @@ func (r recording) load(e entry) (clip, error) {
 		n++
 	}
 	c := clip{path: e.path, label: e.label}
-	if c.short = shorten(x[:n]); c.short == nil {
-		c.long = slices.Clone(x[:n])
+	if c.int16s = toInt16(x[:n]); c.int16s == nil {
+		c.floats = slices.Clone(x[:n])
 	}
 	return c, nil
 }
 
-// shorten returns x·2¹⁵ as integers, nil if they are not.
-func shorten(x []float32) []int16 {
+// toInt16 returns x·2¹⁵ as integers, or nil if one is not a 16-bit integer.
+func toInt16(x []float32) []int16 {
 	short := make([]int16, len(x))
 	for i, v := range x {
 		s := v * (1 << 15)
@@ -109,10 +109,10 @@ func shorten(x []float32) []int16 {
 	return short
 }
 
-// clipSet is recordings in memory.
+// clipSet is a set of clips.
 type clipSet struct {
 	clips []clip
-	pad   int // every example has this length; 0: as long as it is
+	pad   int // length of every example; 0: that of the clip
 }
 
 func (s *clipSet) Len() int { return len(s.clips) }
@@ -131,10 +131,10 @@ func (s *clipSet) Example(dst *Example, i, _ int) error {
 	return nil
 }
 
-// loadAll decodes the recordings of the splits asked for and completes a data set of one channel and a class per
-// example.
-func (r recording) loadAll(info Info, entries []entry) (*Dataset, error) {
-	entries = slices.DeleteFunc(entries, func(e entry) bool { return !r.options.wants(e.split) })
+// loadAll decodes the recordings of the requested splits and returns a data set of one channel and
+// one label per example.
+func (r clipFormat) loadAll(info Info, entries []entry) (*Dataset, error) {
+	entries = slices.DeleteFunc(entries, func(e entry) bool { return !r.options.includes(e.split) })
 	var sets [3]clipSet
 	for i, e := range entries {
 		if err := r.options.Context.Err(); err != nil {
@@ -172,7 +172,7 @@ func (r recording) loadAll(info Info, entries []entry) (*Dataset, error) {
 	return d, nil
 }
 
-// moments returns the mean and the standard deviation of all samples, padding left out.
+// moments returns the mean and the standard deviation of all samples, without padding.
 func (s *clipSet) moments() (mean, std float32) {
 	var x []float32
 	var m moments

@@ -1,9 +1,10 @@
 // Package dataset loads the data of every task.
 //
-// In goes a task's name and, for recorded data, a folder in the layout in which the data set is published;
-// out come up to three sets of examples (training, validation, test) and what a network for them looks like.
-// Samples are float32, a channel after the other, raw: the caller normalises with the training set's Mean
-// and Std. Made-up data is a function of (seed, epoch, example) alone, so a resumed run meets the same.
+// Load takes the name of a task and, for recorded data, a folder in the layout in which the data
+// set is published. It returns up to three sets of examples (training, validation and test) and a
+// description of the network that fits them. Samples are float32, one channel after the other, and
+// not normalised: the caller uses Mean and Std of the training set. Generated data is a function of
+// (seed, epoch, example) alone, so a resumed run gets the same data.
 package dataset
 
 import (
@@ -20,19 +21,19 @@ import (
 // Info describes a task's examples and the network that fits them.
 type Info struct {
 	Task        string
-	Channels    int // of the input; 0: tokens
-	Vocab       int // tokens: how many
-	Outputs     int // classes, or values of a regression
+	Channels    int // input channels; 0: the input is tokens
+	Vocab       int // number of tokens
+	Outputs     int // number of classes, or of a regression's values
 	Labels      []string
-	Regression  bool    // mean squared error against Target; otherwise cross-entropy against Label
-	PerPosition bool    // an output at every position
-	Pairs       bool    // an example is two sequences of tokens, and the answer compares them
-	SampleRate  float64 // Hz, of the examples as delivered; 0: none
-	MaxLen      int     // no example is longer
-	Delay       int     // of the delay task: samples from the input to the target
+	Regression  bool    // targets are numbers, otherwise classes
+	PerPosition bool    // one output per position, otherwise one per sequence
+	Pairs       bool    // an example is two sequences of tokens, which the network compares
+	SampleRate  float64 // Hz, of the examples; 0: unknown
+	MaxLen      int     // length of the longest example
+	Delay       int     // delay task: samples from the input to the target
 }
 
-// Encoder returns the encoder that a network needs for the task, and its d_input.
+// Encoder returns the kind of encoder that the task requires, and its d_input.
 func (i Info) Encoder() (kind model.Encoder, inputs int) {
 	if i.Channels == 0 {
 		return model.EncoderEmbedding, i.Vocab
@@ -40,7 +41,7 @@ func (i Info) Encoder() (kind model.Encoder, inputs int) {
 	return model.EncoderLinear, i.Channels
 }
 
-// Example is one sequence with its answer.
+// Example is one sequence with its label or target.
 type Example struct {
 	X      []float32 // [Channels][Len]
 	Tokens []int32   // [Len], instead of X
@@ -48,70 +49,74 @@ type Example struct {
 	Len    int
 	Label  int       // index into Labels; −1 for a regression
 	Target []float32 // regression: [Outputs], or [Outputs][Len] if per position
-	Path   string    // of the recording
+	Path   string    // file of the recording; "" if it has none
 }
 
 // Set is a list of examples.
 type Set interface {
 	Len() int
-	// Example fills dst with example i, reusing its slices. Made-up training data depends on the epoch,
-	// recorded data does not. Calls with different dst may run at the same time.
+	// Example fills dst with example i and reuses its slices. Generated training data depends on
+	// the epoch, recorded data does not. Concurrent calls need different dst.
 	Example(dst *Example, i, epoch int) error
 }
 
-// Sized is a Set that knows an example's Len, or that of its longer sequence, without decoding it.
+// Sized is a Set that knows the length of example i, or of its longer sequence, without decoding
+// it.
 type Sized interface {
 	Set
 	Length(i int) int
 }
 
-// Dataset is a task's data. A split without examples, or not asked for, is nil; every set that Load returns is
-// Sized. MaxLen is that of the splits loaded.
+// Dataset is the data of a task. A split that has no examples or was not requested is nil. Every
+// set that Load returns is Sized. MaxLen is that of the loaded splits.
 type Dataset struct {
 	Info
 	Train, Val, Test Set
-	// Mean and Std of each channel over the training set, padding left out; nil without a training set. A
-	// constant channel has Std 1. Pathfinder's are ½ and ½, whatever its images; the Std of digits is a sixteenth of its clips'.
+	// Mean and Std of each channel over the training set, without padding; nil without a training
+	// set. A constant channel has Std 1. Pathfinder has ½ and ½. The Std of digits is a sixteenth
+	// of that of its clips.
 	Mean, Std []float32
-	// TargetMean and TargetStd of each output of a regression over the training set; a constant target has TargetStd 1.
-	// Nil without a training set, and where the targets are not standardised (delay).
+	// TargetMean and TargetStd of each output of a regression over the training set. A constant
+	// target has TargetStd 1. Nil without a training set and for targets that are not standardised
+	// (delay).
 	TargetMean, TargetStd []float32
 }
 
-// Options says where the data is and how much of it to deliver. The zero value of a field is its default.
+// Options selects the data. The zero value of a field is its default.
 type Options struct {
 	Dir      string // folder of recorded data
-	Seed     uint64 // of made-up data
-	Split    string // the only split to load: train, val or test; "" or "all": every one
+	Seed     uint64 // of generated data
+	Split    string // split to load: train, val or test; "" or "all": every split
 	Progress func(done, total int)
-	Context  context.Context // ends Load early, with the context's error
+	Context  context.Context // cancels Load, which then returns the context's error
 
-	// MaxLen is in recorded samples. fsdd: longer training clips are cut (default 8000, 1 s), others are whole.
-	// speech-commands: longer clips are cut, shorter ones zero-padded (default 16000, 1 s).
+	// MaxLen is in recorded samples. fsdd and digits: longer training clips are truncated (default
+	// 8000, 1 s). speech-commands: all clips are truncated or zero-padded to this length (default
+	// 16000, 1 s).
 	MaxLen int
-	// Decimate keeps every Decimate-th sample of a recording, without a filter: x[::2] turns 16 kHz into
-	// 8 kHz, to be met with rate 2 (docs/maths.md §1.6).
+	// Decimate keeps every Decimate-th sample of a recording, without a filter: x[::2] turns 16 kHz
+	// into 8 kHz. A network trained at 16 kHz reads it with step scale 2 (docs/maths.md §1.6).
 	Decimate int
 
-	// Of the delay task: samples a sequence (default 4000), samples of delay (default a quarter of them), and
-	// examples in an epoch (default 16384) and in the validation set (default 1024).
+	// Delay task: samples per sequence (default 4000), samples of delay (default a quarter of
+	// them), training sequences per epoch (default 16384) and validation sequences (default 1024).
 	Length, Delay, TrainSize, EvalSize int
 }
 
-// refuseDelay refuses the options of the delay task.
-func (o Options) refuseDelay() error {
+// rejectDelayOptions returns an error if an option of the delay task is set.
+func (o Options) rejectDelayOptions() error {
 	if o.Length != 0 || o.Delay != 0 || o.TrainSize != 0 || o.EvalSize != 0 {
 		return errors.New("length, delay, train_size and eval_size are options of the delay task")
 	}
 	return nil
 }
 
-// refuseRecorded also refuses those of spoken words.
-func (o Options) refuseRecorded() error {
+// rejectClipOptions returns an error if an option of the delay task or of spoken words is set.
+func (o Options) rejectClipOptions() error {
 	if o.MaxLen != 0 || o.Decimate > 1 {
-		return errors.New("max_len and decimate are options of the tasks of spoken words: these examples are neither cut nor decimated")
+		return errors.New("max_len and decimate are options of the tasks fsdd, digits and speech-commands")
 	}
-	return o.refuseDelay()
+	return o.rejectDelayOptions()
 }
 
 var loaders = map[string]func(Options) (*Dataset, error){
@@ -136,7 +141,7 @@ var loaders = map[string]func(Options) (*Dataset, error){
 	"ts":              loadTS,
 }
 
-// Tasks returns the names of all tasks in alphabetical order.
+// Tasks returns the names of all tasks, sorted.
 func Tasks() []string {
 	names := make([]string, 0, len(loaders))
 	for name := range loaders {
@@ -146,7 +151,7 @@ func Tasks() []string {
 	return names
 }
 
-// Load returns a task's data. Errors name the task, and the file or folder at fault.
+// Load returns the data of a task. Errors name the task and the file or folder.
 func Load(task string, opt Options) (*Dataset, error) {
 	load := loaders[task]
 	if load == nil {
@@ -165,8 +170,8 @@ func Load(task string, opt Options) (*Dataset, error) {
 	return d, nil
 }
 
-// Split returns the set of that name: train, val, test, or all of them one after the other. A split without
-// examples is an error.
+// Split returns the set of that name: train, val, test, or all for their concatenation. A split
+// without examples is an error.
 func (d *Dataset) Split(name string) (Set, error) {
 	var s Set
 	switch name {
@@ -188,15 +193,16 @@ func (d *Dataset) Split(name string) (Set, error) {
 }
 
 func unknownSplit(name string) error {
-	return fmt.Errorf("dataset: unknown split %q: want train, val, test or all", name)
+	return fmt.Errorf("dataset: unknown split %q: expected train, val, test or all", name)
 }
 
-// wants reports whether a split is to be loaded.
-func (o Options) wants(s split) bool {
+// includes reports whether a split is requested.
+func (o Options) includes(s split) bool {
 	return o.Split == "" || o.Split == "all" || o.Split == s.String()
 }
 
-// all returns the examples of every split, each once: a test set that is also the validation set is not repeated.
+// all returns the examples of every split, each once: a test set that is also the validation set is
+// not repeated.
 func (d *Dataset) all() Set {
 	var c concat
 	for _, s := range []Set{d.Train, d.Val, d.Test} {
@@ -208,7 +214,7 @@ func (d *Dataset) all() Set {
 	return c
 }
 
-// concat is sets one after the other.
+// concat is the concatenation of sets.
 type concat []Sized
 
 func (c concat) Len() int {
@@ -247,7 +253,7 @@ func outOfRange(i, n int) error {
 	return fmt.Errorf("dataset: example %d of %d", i, n)
 }
 
-// resize returns a slice of length n in s's memory if it fits there.
+// resize returns a slice of length n, in the memory of s if that is large enough.
 func resize(s []float32, n int) []float32 {
 	return slices.Grow(s[:0], n)[:n]
 }

@@ -33,8 +33,8 @@ func writeText(t *testing.T, path, text string) {
 	}
 }
 
-// mustRefuse fails unless loading ends with an error that says every part.
-func mustRefuse(t *testing.T, name, task string, opt Options, parts ...string) {
+// mustFail fails unless loading ends with an error that says every part.
+func mustFail(t *testing.T, name, task string, opt Options, parts ...string) {
 	t.Helper()
 	_, err := Load(task, opt)
 	if err == nil {

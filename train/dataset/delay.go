@@ -11,49 +11,49 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
-// The delay task's signal (docs/maths.md §5.1): white noise up to the cutoff, half of the digital band.
+// The delay task's signal (docs/maths.md §5.1): white noise up to the cutoff, half of the digital
+// band.
 const (
 	delayRate   = 4000 // Hz
 	delayCutoff = 1000 // Hz
 	delayRMS    = 0.5
 )
 
-// delay makes sequences: a signal of length samples, and the same signal shift samples later.
+// delay generates pairs of sequences: a signal, and the same signal shift samples later.
 type delay struct {
 	seed          uint64
 	length, shift int
 	half          int       // n_c = ⌈length/2⌉: the signal has period 2·n_c
-	scale         float64   // of a standard normal coefficient
-	pool          sync.Pool // of *delayWork
+	scale         float64   // factor on a standard normal coefficient
+	pool          sync.Pool // of *delayBuffers
 }
 
-type delayWork struct {
+type delayBuffers struct {
 	fft   *fourier.FFT
-	coeff []complex128 // [n_c + 1], zero where no noise goes
+	coeff []complex128 // [n_c + 1], zero outside the band
 	x     []float64    // [2·n_c]
 }
 
 func newDelay(seed uint64, length, shift int) *delay {
 	d := &delay{seed: seed, length: length, shift: shift, half: (length + 1) / 2}
-	// σ = rms·√½, divided by √(1 − cut/n_c) for the power of the bins cut off, times √(2n_c), and the 1/(2n_c)
-	// of the inverse transform.
+	// σ = rms·√½ per part, over √(1 − cut/n_c) to make up for the empty bins, times √(2n_c), times
+	// the 1/(2n_c) of the inverse transform.
 	n := float64(d.half)
 	cut := n - float64(d.bins())
 	d.scale = delayRMS * math.Sqrt(0.5) / math.Sqrt(1-cut/n) / math.Sqrt(2*n)
 	d.pool.New = func() any {
-		return &delayWork{fft: fourier.NewFFT(2 * d.half), coeff: make([]complex128, d.half+1), x: make([]float64, 2*d.half)}
+		return &delayBuffers{fft: fourier.NewFFT(2 * d.half), coeff: make([]complex128, d.half+1), x: make([]float64, 2*d.half)}
 	}
 	return d
 }
 
-// bins returns the highest frequency bin that the cutoff leaves: k/(2·n_c·dt) ≤ cutoff. Bins 1 to this one
-// hold noise; bin 0 is empty.
+// bins returns the largest k with k/(2·n_c·dt) ≤ cutoff. Bins 1 to k contain noise; bin 0 is empty.
 func (d *delay) bins() int { return 2 * d.half * delayCutoff / delayRate }
 
-// fill makes the sequence of a stream of random numbers: x[l] = Re irfft(c)[l] minus its first value, so that
-// it starts from 0; y[l] = x[l − shift], 0 before.
+// fill generates a pair from a random stream. x = irfft(c) minus its first value, so that x[0] = 0.
+// y[l] = x[l − shift], and 0 for l < shift.
 func (d *delay) fill(x, y []float32, s random.Stream) {
-	w := d.pool.Get().(*delayWork)
+	w := d.pool.Get().(*delayBuffers)
 	for k := 1; k <= d.bins(); k++ {
 		re, im := s.NormalPair(uint64(2 * k))
 		w.coeff[k] = complex(d.scale*re, d.scale*im)
@@ -67,7 +67,7 @@ func (d *delay) fill(x, y []float32, s random.Stream) {
 	copy(y[d.shift:], x)
 }
 
-// delaySet is n sequences, fresh ones every epoch unless fixed.
+// delaySet is n pairs of sequences, which differ in every epoch unless fixed is set.
 type delaySet struct {
 	*delay
 	n     int
@@ -77,7 +77,8 @@ type delaySet struct {
 func (s *delaySet) Len() int       { return s.n }
 func (s *delaySet) Length(int) int { return s.length }
 
-// stream gives training and validation sequences keys that never meet: layer 0 is the validation set's.
+// stream returns the random stream of example i. Training and validation never share one: layer 0
+// is validation.
 func (s *delaySet) stream(i, epoch int) random.Stream {
 	if s.fixed {
 		return random.New(s.seed, random.Signal, i, 0)
@@ -94,25 +95,25 @@ func (s *delaySet) Example(dst *Example, i, epoch int) error {
 	return nil
 }
 
-// loadDelay makes the delay (continuous copying) task of docs/maths.md §5.1: repeat the input, Delay samples later.
-// The rate is 4000 Hz at every length. The signal has variance ¼ about its offset and ½ about zero; a network
-// that answers 0 has a mean squared error of ½·(1 − Delay/Length), 0.375 by default. Mean is 0 and Std 1: the
-// input goes into the network as it is.
+// loadDelay generates the delay task (continuous copying, docs/maths.md §5.1): repeat the input
+// Delay samples later. The sampling rate is 4000 Hz at every length. The signal has variance ¼
+// about its offset and ½ about zero. The output 0 has a mean squared error of ½·(1 − Delay/Length),
+// 0.375 by default. The input is not normalised: Mean is 0, Std 1.
 func loadDelay(opt Options) (*Dataset, error) {
 	length := cmp.Or(opt.Length, 4000)
 	shift := cmp.Or(opt.Delay, length/4)
-	fresh, eval := cmp.Or(opt.TrainSize, 16384), cmp.Or(opt.EvalSize, 1024)
+	trainSize, evalSize := cmp.Or(opt.TrainSize, 16384), cmp.Or(opt.EvalSize, 1024)
 	switch {
 	case opt.Dir != "":
 		return nil, fmt.Errorf("data folder %s: the task generates its own data", opt.Dir)
 	case length < 4:
-		return nil, fmt.Errorf("length %d, want at least 4", length)
+		return nil, fmt.Errorf("data.length %d: expected at least 4", length)
 	case shift < 1 || shift >= length:
-		return nil, fmt.Errorf("delay %d, want 1 to %d (the length is %d)", shift, length-1, length)
-	case fresh < 1 || eval < 1:
-		return nil, fmt.Errorf("%d training and %d validation sequences, want at least 1", fresh, eval)
+		return nil, fmt.Errorf("data.delay %d: expected 1 to %d, for a data.length of %d", shift, length-1, length)
+	case trainSize < 1 || evalSize < 1:
+		return nil, fmt.Errorf("data.train_size %d, data.eval_size %d: expected at least 1", trainSize, evalSize)
 	case opt.Decimate > 1 || opt.MaxLen != 0:
-		return nil, fmt.Errorf("decimation %d, maximal length %d: only recordings are cut (the delay task has a length)", opt.Decimate, opt.MaxLen)
+		return nil, fmt.Errorf("data.decimate %d, data.max_len %d: options of recordings; the delay task has data.length", opt.Decimate, opt.MaxLen)
 	}
 	made := newDelay(opt.Seed, length, shift)
 	d := &Dataset{
@@ -120,11 +121,11 @@ func loadDelay(opt Options) (*Dataset, error) {
 		Mean: []float32{0},
 		Std:  []float32{1},
 	}
-	if opt.wants(train) {
-		d.Train = &delaySet{delay: made, n: fresh}
+	if opt.includes(train) {
+		d.Train = &delaySet{delay: made, n: trainSize}
 	}
-	if opt.wants(val) {
-		d.Val = &delaySet{delay: made, n: eval, fixed: true}
+	if opt.includes(val) {
+		d.Val = &delaySet{delay: made, n: evalSize, fixed: true}
 	}
 	return d, nil
 }

@@ -220,10 +220,10 @@ func TestDelayOptions(t *testing.T) {
 		{Options{Length: -1}, "length -1"},
 		{Options{Length: 100, Delay: 100}, "delay 100"},
 		{Options{Delay: -5}, "delay -5"},
-		{Options{TrainSize: -1}, "-1 training"},
-		{Options{EvalSize: -1}, "-1 validation"},
-		{Options{Decimate: 2}, "decimation 2"},
-		{Options{MaxLen: 10}, "maximal length 10"},
+		{Options{TrainSize: -1}, "data.train_size -1"},
+		{Options{EvalSize: -1}, "data.eval_size -1"},
+		{Options{Decimate: 2}, "data.decimate 2"},
+		{Options{MaxLen: 10}, "data.max_len 10"},
 	}
 	for _, tt := range tests {
 		if _, err := Load("delay", tt.opt); err == nil || !strings.Contains(err.Error(), "dataset: delay: ") || !strings.Contains(err.Error(), tt.want) {

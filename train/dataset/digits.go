@@ -7,28 +7,31 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
-// The Free Spoken Digit Dataset made fit for real streams: the clips of loadFSDD, each heard anew in every epoch, now and then as
-// recorded, else faster or slower, somewhere in background noise, at another gain, around a constant that is not 0; and examples of class "none", which are no digits.
-// Validation and test clips are as recorded.
+// The task digits trains models for real streams on the Free Spoken Digit Dataset. In every epoch a
+// training clip is changed at random: its speed, its gain, background noise around it, and a
+// constant offset. One clip in digitsUnchanged stays as recorded. Further training examples have
+// the class "none" and contain no digit. Validation and test clips are as recorded.
 const (
-	digitsNone   = 10   // the class
-	digitsClean  = 3    // one clip in so many is heard as recorded
-	digitsSpeed  = 1.1  // the fastest; the slowest is its inverse
-	digitsBefore = 0.12 // seconds of background before a clip, at most
-	digitsAfter  = 0.2  // and after it
-	digitsOthers = 5    // an example of class none for so many clips
-	digitsLoud   = 16   // the standard deviation of the network's input: the first GELU must bend for quiet sound too
+	digitsNoneClass = 10   // label of "none"
+	digitsUnchanged = 3    // one clip in so many stays as recorded
+	digitsMaxSpeed  = 1.1  // largest change of speed; the lowest speed is its inverse
+	digitsMaxBefore = 0.12 // seconds of background before a clip, at most
+	digitsMaxAfter  = 0.2  // seconds of background after a clip, at most
+	digitsPerNone   = 5    // clips per example of class "none"
+	// Standard deviation of the network's input, so that quiet sound too reaches the bend of the
+	// first GELU.
+	digitsInputStd = 16
 )
 
 // Ranges of the augmentation, in decibels.
 const (
-	digitsGainLow, digitsGainHigh   = -15, 6   // of the clip
-	digitsNoiseLow, digitsNoiseHigh = 12, 50   // of the clip over the background
-	digitsLevelLow, digitsLevelHigh = -60, -8  // of an example of none, root mean square, over full scale
-	digitsBiasLow, digitsBiasHigh   = -80, -38 // of a constant that is added, as of cheap converters, over full scale
+	digitsGainLow, digitsGainHigh   = -15, 6   // gain of the clip
+	digitsNoiseLow, digitsNoiseHigh = 12, 50   // level of the clip relative to the background
+	digitsLevelLow, digitsLevelHigh = -60, -8  // RMS level of "none", re full scale
+	digitsBiasLow, digitsBiasHigh   = -80, -38 // offset, as of cheap converters, re full scale
 )
 
-// loadDigits loads the task digits.
+// loadDigits loads fsdd and replaces its training set by a digitsSet.
 func loadDigits(opt Options) (*Dataset, error) {
 	d, err := loadFSDD(opt)
 	if err != nil {
@@ -37,38 +40,39 @@ func loadDigits(opt Options) (*Dataset, error) {
 	d.Task, d.Labels = "digits", append(d.Labels, "none")
 	d.Outputs = len(d.Labels)
 	if clips, ok := d.Train.(*clipSet); ok {
-		room := int((digitsBefore + digitsAfter) * d.SampleRate)
-		d.Train = &digitsSet{clips: clips, room: room, rate: d.SampleRate, seed: opt.Seed}
+		padding := int((digitsMaxBefore + digitsMaxAfter) * d.SampleRate)
+		d.Train = &digitsSet{clips: clips, padding: padding, rate: d.SampleRate, seed: opt.Seed}
 		for i := range d.Train.Len() {
 			d.MaxLen = max(d.MaxLen, d.Train.(Sized).Length(i))
 		}
 	}
 	for i := range d.Std {
-		d.Std[i] /= digitsLoud
+		d.Std[i] /= digitsInputStd
 	}
 	return d, nil
 }
 
-// digitsSet is the training set: every clip, and then the examples of class none. Each of those stands for digitsOthers clips,
-// of which one an epoch lends its length, and perhaps its voice.
+// digitsSet is the training set: every clip, then the examples of class "none". Each example of
+// "none" belongs to digitsPerNone clips. In each epoch one of them determines its length and may be
+// rearranged to something that is not a digit.
 type digitsSet struct {
-	clips *clipSet
-	room  int // samples that background may take
-	rate  float64
-	seed  uint64
+	clips   *clipSet
+	padding int     // largest number of background samples around a clip
+	rate    float64 // Hz
+	seed    uint64
 }
 
-func (s *digitsSet) Len() int { return s.clips.Len() + s.clips.Len()/digitsOthers }
+func (s *digitsSet) Len() int { return s.clips.Len() + s.clips.Len()/digitsPerNone }
 
-// Length returns the most samples that example i has in any epoch.
+// Length returns the largest length of example i over all epochs.
 func (s *digitsSet) Length(i int) int {
 	n := s.clips.Len()
 	if i < n {
-		return stretched(s.clips.Length(i), digitsSpeed) + s.room
+		return stretchedLen(s.clips.Length(i), digitsMaxSpeed) + s.padding
 	}
 	longest := 0
-	for k := range digitsOthers {
-		longest = max(longest, s.clips.Length((i-n)*digitsOthers+k))
+	for k := range digitsPerNone {
+		longest = max(longest, s.clips.Length((i-n)*digitsPerNone+k))
 	}
 	return longest
 }
@@ -78,42 +82,43 @@ func (s *digitsSet) Example(dst *Example, i, epoch int) error {
 	if i < 0 || i >= s.Len() {
 		return outOfRange(i, s.Len())
 	}
-	d := &soundDraw{draws: draws{stream: random.New(s.seed, random.Noise, epoch, i)}, rate: s.rate}
+	g := &soundSampler{sampler: sampler{stream: random.New(s.seed, random.Noise, epoch, i)}, rate: s.rate}
 	if i < n {
 		err := s.clips.Example(dst, i, epoch)
-		if d.below(digitsClean) > 0 {
-			d.digit(dst, s.room)
+		if g.below(digitsUnchanged) > 0 {
+			g.digit(dst, s.padding)
 		}
 		return err
 	}
-	err := s.clips.Example(dst, (i-n)*digitsOthers+epoch%digitsOthers, epoch)
-	dst.Label, dst.Path = digitsNone, ""
-	d.other(dst.X)
-	d.bias(dst.X)
+	err := s.clips.Example(dst, (i-n)*digitsPerNone+epoch%digitsPerNone, epoch)
+	dst.Label, dst.Path = digitsNoneClass, ""
+	g.nonDigit(dst.X)
+	g.bias(dst.X)
 	return err
 }
 
-// soundDraw draws sounds.
-type soundDraw struct {
-	draws
+// soundSampler draws sounds at random.
+type soundSampler struct {
+	sampler
 	rate   float64
-	noises uint64 // streams of noise so far
+	noises uint64 // noise signals drawn so far
 }
 
-// between returns a number of a range.
-func (d *soundDraw) between(low, high float64) float64 { return low + (high-low)*d.uniform() }
+// between returns a number from low to high.
+func (d *soundSampler) between(low, high float64) float64 { return low + (high-low)*d.uniform() }
 
-// amplitude returns a factor drawn in decibels.
-func (d *soundDraw) amplitude(low, high float64) float64 {
+// amplitude returns the factor of a gain from low to high decibels.
+func (d *soundSampler) amplitude(low, high float64) float64 {
 	return math.Pow(10, d.between(low, high)/20)
 }
 
-// digit puts the clip in dst somewhere into background noise.
-func (d *soundDraw) digit(dst *Example, room int) {
-	share := digitsBefore / (digitsBefore + digitsAfter)
-	before := d.below(1 + int(share*float64(room)))
-	after := d.below(1 + room - int(share*float64(room)))
-	clip := stretch(dst.X, math.Pow(digitsSpeed, d.between(-1, 1)))
+// digit changes the speed and the gain of the clip in dst and embeds it in at most padding samples
+// of background noise.
+func (d *soundSampler) digit(dst *Example, padding int) {
+	share := digitsMaxBefore / (digitsMaxBefore + digitsMaxAfter)
+	before := d.below(1 + int(share*float64(padding)))
+	after := d.below(1 + padding - int(share*float64(padding)))
+	clip := stretch(dst.X, math.Pow(digitsMaxSpeed, d.between(-1, 1)))
 	gain := d.amplitude(digitsGainLow, digitsGainHigh)
 	level := gain * rms(clip) / d.amplitude(digitsNoiseLow, digitsNoiseHigh)
 	dst.Len = before + len(clip) + after
@@ -125,12 +130,12 @@ func (d *soundDraw) digit(dst *Example, room int) {
 	d.bias(dst.X)
 }
 
-// stretched returns how many samples n become.
-func stretched(n int, factor float64) int { return max(1, int(float64(n)*factor)) }
+// stretchedLen returns the length of n samples after stretch.
+func stretchedLen(n int, factor float64) int { return max(1, int(float64(n)*factor)) }
 
-// stretch returns x as it sounds when played more slowly by the factor, by cubic interpolation (Catmull and Rom's).
+// stretch returns x, slower by the factor, by Catmull–Rom cubic interpolation.
 func stretch(x []float32, factor float64) []float32 {
-	y := make([]float32, stretched(len(x), factor))
+	y := make([]float32, stretchedLen(len(x), factor))
 	at := func(i int) float64 { return float64(x[min(max(i, 0), len(x)-1)]) }
 	for i := range y {
 		t := float64(i) / factor
@@ -142,19 +147,19 @@ func stretch(x []float32, factor float64) []float32 {
 	return y
 }
 
-// other makes x, a clip, something that is no digit, as long as it is.
-func (d *soundDraw) other(x []float32) {
+// nonDigit replaces the clip x by a sound of the same length that is not a digit.
+func (d *soundSampler) nonDigit(x []float32) {
 	level := d.amplitude(digitsLevelLow, digitsLevelHigh)
 	switch d.below(6) {
-	case 0: // nothing, or next to it
+	case 0: // near silence
 		d.noise(x, level/100)
 	case 1:
 		d.noise(x, level)
-	case 2: // a digit's end before its beginning
+	case 2: // the two halves of a digit exchanged
 		half := len(x) / 2
 		copy(x, append(slices.Clone(x[half:]), x[:half]...))
 		d.mix(x, level)
-	case 3: // how a digit begins
+	case 3: // the first quarter of a digit
 		clear(x[len(x)/4:])
 		d.mix(x, level)
 	case 4:
@@ -166,8 +171,8 @@ func (d *soundDraw) other(x []float32) {
 	}
 }
 
-// mix brings x to a level and adds noise below it.
-func (d *soundDraw) mix(x []float32, level float64) {
+// mix scales x to a level and adds background noise.
+func (d *soundSampler) mix(x []float32, level float64) {
 	background := make([]float32, len(x))
 	d.noise(background, level/d.amplitude(digitsNoiseLow, digitsNoiseHigh))
 	gain := 0.0
@@ -179,8 +184,8 @@ func (d *soundDraw) mix(x []float32, level float64) {
 	}
 }
 
-// noise fills x with noise of a level, between white and brown.
-func (d *soundDraw) noise(x []float32, level float64) {
+// noise fills x with noise of a level. Its spectrum lies between white and brown.
+func (d *soundSampler) noise(x []float32, level float64) {
 	d.noises++
 	from, pole := d.noises<<32, min(1.2*d.uniform(), 1)*0.97
 	drive := level * math.Sqrt(1-pole*pole)
@@ -197,8 +202,8 @@ func (d *soundDraw) noise(x []float32, level float64) {
 	}
 }
 
-// bias adds a constant.
-func (d *soundDraw) bias(x []float32) {
+// bias adds a constant of random sign.
+func (d *soundSampler) bias(x []float32) {
 	b := float32(d.amplitude(digitsBiasLow, digitsBiasHigh))
 	if d.below(2) == 0 {
 		b = -b
@@ -208,22 +213,22 @@ func (d *soundDraw) bias(x []float32) {
 	}
 }
 
-// tones fills x with a few steady tones that sway.
-func (d *soundDraw) tones(x []float32) {
+// tones fills x with a few tones with vibrato.
+func (d *soundSampler) tones(x []float32) {
 	clear(x)
 	for range 1 + d.below(4) {
-		f, sway, depth := d.between(60, 3500), d.between(0.5, 8), d.between(0, 0.02)
+		f, vibrato, depth := d.between(60, 3500), d.between(0.5, 8), d.between(0, 0.02)
 		phase, amplitude := 2*math.Pi*d.uniform(), d.between(0.2, 1)
 		for i := range x {
 			t := float64(i) / d.rate
-			phase += 2 * math.Pi * f / d.rate * (1 + depth*math.Sin(2*math.Pi*sway*t))
+			phase += 2 * math.Pi * f / d.rate * (1 + depth*math.Sin(2*math.Pi*vibrato*t))
 			x[i] += float32(amplitude * math.Sin(phase))
 		}
 	}
 }
 
-// notes fills x with notes of a few partials that ring off, as of a plucked string.
-func (d *soundDraw) notes(x []float32) {
+// notes fills x with decaying notes of a few partials, as of a plucked string.
+func (d *soundSampler) notes(x []float32) {
 	clear(x)
 	for at := 0; at < len(x); at += int(d.between(0.08, 0.4) * d.rate) {
 		for range 1 + d.below(3) {
@@ -239,7 +244,7 @@ func (d *soundDraw) notes(x []float32) {
 	}
 }
 
-// rms is the root mean square.
+// rms returns the root mean square of x.
 func rms(x []float32) float64 {
 	sum := 0.0
 	for _, v := range x {

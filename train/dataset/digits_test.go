@@ -43,7 +43,7 @@ func TestDigits(t *testing.T) {
 	if want := 759 + room; d.MaxLen != want {
 		t.Errorf("MaxLen %d, want %d", d.MaxLen, want)
 	}
-	if want := 0.125 / math.Sqrt2 / digitsLoud; math.Abs(float64(d.Std[0])/want-1) > 0.02 {
+	if want := 0.125 / math.Sqrt2 / digitsInputStd; math.Abs(float64(d.Std[0])/want-1) > 0.02 {
 		t.Errorf("the network's input is divided by %v, want %v", d.Std[0], want)
 	}
 	var e, again, clip Example
@@ -61,7 +61,7 @@ func TestDigits(t *testing.T) {
 			if slices.ContainsFunc(e.X, func(v float32) bool { return math.IsNaN(float64(v)) || math.Abs(float64(v)) > 8 }) {
 				t.Fatalf("example %d of epoch %d is not a sound", i, epoch)
 			}
-			want := digitsNone
+			want := digitsNoneClass
 			if i < 20 {
 				want = []int{0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9}[i] // in the order of the names
 			}
@@ -117,7 +117,7 @@ func TestDigitInNoise(t *testing.T) {
 func TestBias(t *testing.T) {
 	low, high := 0.0, 0.0
 	for epoch := range 200 {
-		d := soundDraw{draws: draws{stream: random.New(1, random.Noise, epoch, 0)}, rate: 8000}
+		d := soundSampler{sampler: sampler{stream: random.New(1, random.Noise, epoch, 0)}, rate: 8000}
 		x := []float32{0, 0.5, -0.5}
 		d.bias(x)
 		low, high = min(low, float64(x[0])), max(high, float64(x[0]))
@@ -145,7 +145,7 @@ func TestBias(t *testing.T) {
 
 // Noise has the level asked for, and colours from white to nearly brown.
 func TestNoise(t *testing.T) {
-	d := &soundDraw{rate: 8000}
+	d := &soundSampler{rate: 8000}
 	lowest, highest := 1.0, -1.0
 	x := make([]float32, 20001)
 	for range 50 {

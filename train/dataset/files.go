@@ -8,11 +8,12 @@ import (
 	"path/filepath"
 )
 
-// errNotRegular marks what a data folder holds in place of a file: a folder, a named pipe, a device. To open a pipe would
-// block until something is written to it.
+// errNotRegular marks what a data folder holds in place of a file: a folder, a named pipe, a
+// device. To open a pipe would block until something is written to it.
 var errNotRegular = errors.New("not a regular file")
 
-// statFile describes a regular file or the regular file that a link leads to; anything else is an error.
+// statFile describes a regular file or the regular file that a link leads to; anything else is an
+// error.
 func statFile(path string) (fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -37,7 +38,8 @@ func readFile(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// readFolder lists a data folder in alphabetical order. Source says where the data set is published.
+// readFolder lists a data folder in alphabetical order. Source says where the data set is
+// published.
 func readFolder(dir, source string) ([]fs.DirEntry, error) {
 	if dir == "" {
 		return nil, fmt.Errorf("the folder of the data is missing; %s", source)

@@ -40,7 +40,7 @@ func (s *clipSet) identity(i int) (int, string) { return s.clips[i].label, s.cli
 
 func (s *digitsSet) identity(i int) (int, string) {
 	if n := s.clips.Len(); i >= n {
-		return digitsNone, ""
+		return digitsNoneClass, ""
 	}
 	return s.clips.identity(i)
 }

@@ -9,14 +9,15 @@ import (
 )
 
 const fsddSource = "the Free Spoken Digit Dataset is published at github.com/Jakobovski/free-spoken-digit-dataset: " +
-	"want the folder that holds recordings/{digit}_{speaker}_{index}.wav"
+	"pass the folder that contains recordings/{digit}_{speaker}_{index}.wav"
 
-// loadFSDD loads the Free Spoken Digit Dataset: 8 kHz clips {digit}_{speaker}_{index}.wav, in the folder or in
-// its subfolder recordings. Of every speaker and digit, indices 0–4 are the test set, as published, 5–9 the
-// validation set, those from 10 on the training set. Examples are in the order of their file names.
-// Training clips longer than MaxLen are cut, the others are whole, as a stream would hear them.
+// loadFSDD loads the Free Spoken Digit Dataset: 8 kHz clips {digit}_{speaker}_{index}.wav, in the
+// folder or in its subfolder recordings. For every speaker and digit, indices 0–4 are the test set,
+// as published, indices 5–9 the validation set, the others the training set. Examples are in the
+// order of their file names. Training clips longer than MaxLen are truncated. Validation and test
+// clips are whole, as in a stream.
 func loadFSDD(opt Options) (*Dataset, error) {
-	rec, err := opt.recorded(recording{rate: fsddRate, maxLen: 8000})
+	rec, err := opt.clipFormat(clipFormat{rate: fsddRate, maxLen: 8000})
 	if err != nil {
 		return nil, err
 	}
@@ -41,22 +42,22 @@ func loadFSDD(opt Options) (*Dataset, error) {
 		entries = append(entries, e)
 	}
 	if len(entries) == 0 {
-		return nil, fmt.Errorf("%s holds no .wav files; %s", dir, fsddSource)
+		return nil, fmt.Errorf("%s contains no .wav files; %s", dir, fsddSource)
 	}
 	labels := strings.Split("0123456789", "")
 	return rec.loadAll(Info{Task: "fsdd", Labels: labels}, entries)
 }
 
-// parseFSDD reads {digit}_{speaker}_{index}.wav.
+// parseFSDD parses a file name {digit}_{speaker}_{index}.wav.
 func parseFSDD(name string) (entry, error) {
 	digit, rest, _ := strings.Cut(strings.TrimSuffix(name, ".wav"), "_")
 	last := strings.LastIndexByte(rest, '_')
 	if len(digit) != 1 || digit[0] < '0' || digit[0] > '9' || last < 1 {
-		return entry{}, fmt.Errorf("file name %q, want {digit}_{speaker}_{index}.wav", name)
+		return entry{}, fmt.Errorf("file name %q, expected {digit}_{speaker}_{index}.wav", name)
 	}
 	index, err := strconv.ParseUint(rest[last+1:], 10, 31)
 	if err != nil {
-		return entry{}, fmt.Errorf("file name %q, want {digit}_{speaker}_{index}.wav with a number as index", name)
+		return entry{}, fmt.Errorf("file name %q, expected {digit}_{speaker}_{index}.wav with a number as index", name)
 	}
 	e := entry{label: int(digit[0] - '0'), split: train}
 	if index < 5 {
@@ -67,7 +68,7 @@ func parseFSDD(name string) (entry, error) {
 	return e, nil
 }
 
-// recordings returns the names of the .wav files, hidden ones left out.
+// recordings returns the names of the .wav files that are not hidden.
 func recordings(files []fs.DirEntry) []string {
 	var names []string
 	for _, f := range files {

@@ -134,18 +134,18 @@ func testFloatClip(t *testing.T, want []float32) {
 
 func TestFSDDErrors(t *testing.T) {
 	const published = "github.com/Jakobovski/free-spoken-digit-dataset"
-	mustRefuse(t, "no folder given", "fsdd", Options{}, "folder", published)
+	mustFail(t, "no folder given", "fsdd", Options{}, "folder", published)
 	missing := filepath.Join(t.TempDir(), "nowhere")
-	mustRefuse(t, "missing folder", "fsdd", Options{Dir: missing}, missing, published)
+	mustFail(t, "missing folder", "fsdd", Options{Dir: missing}, missing, published)
 	empty := t.TempDir()
-	mustRefuse(t, "empty folder", "fsdd", Options{Dir: empty}, empty, "empty", published, "recordings/{digit}_{speaker}_{index}.wav")
+	mustFail(t, "empty folder", "fsdd", Options{Dir: empty}, empty, "empty", published, "recordings/{digit}_{speaker}_{index}.wav")
 	inner := filepath.Join(empty, "recordings")
 	if err := os.Mkdir(inner, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	mustRefuse(t, "empty recordings", "fsdd", Options{Dir: empty}, inner, "empty")
+	mustFail(t, "empty recordings", "fsdd", Options{Dir: empty}, inner, "empty")
 	writeText(t, filepath.Join(inner, "notes.txt"), "no audio")
-	mustRefuse(t, "no clips", "fsdd", Options{Dir: empty}, inner, "no .wav files", published)
+	mustFail(t, "no clips", "fsdd", Options{Dir: empty}, inner, "no .wav files", published)
 
 	tests := []struct {
 		name, file string
@@ -153,7 +153,7 @@ func TestFSDDErrors(t *testing.T) {
 		want       []string
 	}{
 		{"another rate", "0_jo_10.wav", func(t *testing.T, path string) { writeClip(t, filepath.Dir(path), "0_jo_10.wav", 11025, 5, 0) }, []string{"0_jo_10.wav", "11025 Hz", "8000 Hz"}},
-		{"stereo", "0_jo_10.wav", stereo, []string{"0_jo_10.wav", "2 channels, want 1"}},
+		{"stereo", "0_jo_10.wav", stereo, []string{"0_jo_10.wav", "2 channels, expected 1"}},
 		{"truncated", "0_jo_10.wav", func(t *testing.T, path string) { truncate(t, path, 50) }, []string{"0_jo_10.wav", "truncated WAV", "declares 10 bytes, the file has 6"}},
 		{"truncated header", "0_jo_10.wav", func(t *testing.T, path string) { truncate(t, path, 20) }, []string{"0_jo_10.wav", "truncated WAV"}},
 		{"no WAVE", "0_jo_10.wav", func(t *testing.T, path string) { writeText(t, path, "this is text, no audio") }, []string{"0_jo_10.wav", "not a RIFF/WAVE file"}},
@@ -166,14 +166,14 @@ func TestFSDDErrors(t *testing.T) {
 		if tt.damage != nil {
 			tt.damage(t, filepath.Join(root, tt.file))
 		}
-		mustRefuse(t, tt.name, "fsdd", Options{Dir: root}, tt.want...)
+		mustFail(t, tt.name, "fsdd", Options{Dir: root}, tt.want...)
 	}
 
 	root := t.TempDir()
 	writeClip(t, root, "0_jo_10.wav", 8000, 5, 0)
-	mustRefuse(t, "negative decimation", "fsdd", Options{Dir: root, Decimate: -2}, "decimation by -2")
-	mustRefuse(t, "negative length", "fsdd", Options{Dir: root, MaxLen: -1}, "maximal length -1")
-	mustRefuse(t, "an option of delay", "fsdd", Options{Dir: root, Length: 4000}, "delay task")
+	mustFail(t, "negative decimation", "fsdd", Options{Dir: root, Decimate: -2}, "decimate -2")
+	mustFail(t, "negative length", "fsdd", Options{Dir: root, MaxLen: -1}, "max_len -1")
+	mustFail(t, "an option of delay", "fsdd", Options{Dir: root, Length: 4000}, "delay task")
 }
 
 // stereo makes two channels of one: the fmt chunk's channels, bytes a second and bytes a frame.

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// readImageFolder reads dir/CLASS/*.png or *.jpg, classes and files in alphabetical order.
+// readImageFolder reads dir/CLASS/*.png or *.jpg. Classes and files are in alphabetical order.
 func readImageFolder(dir string, side int, colour bool, opt Options) (*rawImages, error) {
 	classes, err := os.ReadDir(dir)
 	if err != nil {
@@ -35,7 +35,7 @@ func readImageFolder(dir string, side int, colour bool, opt Options) (*rawImages
 			return nil, err
 		}
 		if len(images.classes) == 256 {
-			return nil, fmt.Errorf("%s holds more than 256 classes", dir)
+			return nil, fmt.Errorf("%s contains more than 256 classes, the limit", dir)
 		}
 		for _, f := range files {
 			if ext := strings.ToLower(filepath.Ext(f.Name())); slices.Contains([]string{".png", ".jpg", ".jpeg"}, ext) && f.Name()[0] != '.' {
@@ -46,7 +46,7 @@ func readImageFolder(dir string, side int, colour bool, opt Options) (*rawImages
 		images.classes = append(images.classes, c.Name())
 	}
 	if len(images.paths) == 0 {
-		return nil, fmt.Errorf("%s holds no .png or .jpg files in a folder for each class", dir)
+		return nil, fmt.Errorf("%s contains no .png or .jpg files in one folder per class", dir)
 	}
 	for i, path := range images.paths {
 		if err := opt.Context.Err(); err != nil {
@@ -62,7 +62,7 @@ func readImageFolder(dir string, side int, colour bool, opt Options) (*rawImages
 	return images, nil
 }
 
-// decode appends an image's pixels.
+// decode appends the pixels of an image file.
 func (r *rawImages) decode(path string, side int) error {
 	data, err := readFile(path)
 	if err != nil {
@@ -72,8 +72,8 @@ func (r *rawImages) decode(path string, side int) error {
 	if err != nil {
 		return err
 	}
-	if cfg.Width != side || cfg.Height != side { // before the pixels are made room for
-		return fmt.Errorf("%d×%d pixels, want %d×%d", cfg.Width, cfg.Height, side, side)
+	if cfg.Width != side || cfg.Height != side { // before memory for the pixels is allocated
+		return fmt.Errorf("%d×%d pixels, expected %d×%d", cfg.Width, cfg.Height, side, side)
 	}
 	img, _, err := image.Decode(bytes.NewReader(data))
 	if err != nil {
@@ -94,7 +94,8 @@ func (r *rawImages) decode(path string, side int) error {
 	return nil
 }
 
-// readMNIST reads the published files, with or without .gz, in the folder or where torchvision unpacks them.
+// readMNIST reads the published files, with or without .gz, from the folder or from the subfolder
+// that torchvision uses.
 func readMNIST(dir string, test bool) (*rawImages, error) {
 	part := "train"
 	if test {
@@ -109,28 +110,28 @@ func readMNIST(dir string, test bool) (*rawImages, error) {
 	case err != nil:
 		return nil, err
 	case !ok:
-		return nil, fmt.Errorf("%s-labels-idx1-ubyte is not beside the images; %s", part, mnistSource)
+		return nil, fmt.Errorf("%s-labels-idx1-ubyte is missing beside the images; %s", part, mnistSource)
 	case pixels.sizes[1] != 28 || pixels.sizes[2] != 28:
-		return nil, fmt.Errorf("%s holds images of %d×%d, want 28×28", pixels.path, pixels.sizes[1], pixels.sizes[2])
+		return nil, fmt.Errorf("%s: images of %d×%d pixels, expected 28×28", pixels.path, pixels.sizes[1], pixels.sizes[2])
 	case labels.sizes[0] != pixels.sizes[0]:
-		return nil, fmt.Errorf("%s holds %d labels of %d images", labels.path, labels.sizes[0], pixels.sizes[0])
+		return nil, fmt.Errorf("%s: %d labels, expected one for each of %d images", labels.path, labels.sizes[0], pixels.sizes[0])
 	}
 	for i, l := range labels.data {
 		if l > 9 {
-			return nil, fmt.Errorf("%s: label %d is %d, want a digit", labels.path, i, l)
+			return nil, fmt.Errorf("%s: label %d is %d, expected a digit", labels.path, i, l)
 		}
 	}
 	return &rawImages{pixels: pixels.data, channels: 1, labels: labels.data, classes: strings.Split("0123456789", "")}, nil
 }
 
-// idx is an array of bytes in MNIST's format.
+// idx is an array of bytes in the IDX format of MNIST.
 type idx struct {
 	path  string
 	sizes []int
 	data  []byte
 }
 
-// readIDX reads a file of the name, or that with .gz; ok is false where there is neither.
+// readIDX reads the file name or name.gz. If neither exists, ok is false.
 func readIDX(dir, name string, dimensions int) (x idx, ok bool, err error) {
 	raw := filepath.Join("MNIST", "raw")
 	path, ok := findFile(dir, name, raw)
@@ -163,12 +164,12 @@ func readIDX(dir, name string, dimensions int) (x idx, ok bool, err error) {
 	return x, true, nil
 }
 
-// parseIDX reads two zero bytes, the type 8 (bytes), the number of dimensions, their sizes in four bytes each, and the
-// data.
+// parseIDX parses two zero bytes, the type 8 (bytes), the number of dimensions, four bytes for each
+// of their sizes, and the data.
 func parseIDX(data []byte, dimensions int) (idx, error) {
 	header := 4 + 4*dimensions
 	if len(data) < header || data[0] != 0 || data[1] != 0 || data[2] != 8 || int(data[3]) != dimensions {
-		return idx{}, fmt.Errorf("no IDX file of bytes in %d dimensions", dimensions)
+		return idx{}, fmt.Errorf("not an IDX file of bytes in %d dimensions", dimensions)
 	}
 	x := idx{data: data[header:]}
 	want := uint64(1)
@@ -180,7 +181,7 @@ func parseIDX(data []byte, dimensions int) (idx, error) {
 		}
 	}
 	if uint64(len(x.data)) != want || want == 0 {
-		return idx{}, fmt.Errorf("%d bytes of data for sizes %v", len(x.data), x.sizes)
+		return idx{}, fmt.Errorf("%d bytes of data, expected those of sizes %v", len(x.data), x.sizes)
 	}
 	return x, nil
 }

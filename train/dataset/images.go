@@ -9,29 +9,32 @@ import (
 	"strings"
 )
 
-// Images are read pixel by pixel, row after row (docs/maths.md §5.2). A tenth of the published training images, chosen by
-// PyTorch's split of seed 42, is the validation set; the published test images are the test set.
+// An image is a sequence of pixels, row after row (docs/maths.md §5.2). A tenth of the published
+// training images, selected by PyTorch's random_split with seed 42, is the validation set. The
+// published test images are the test set.
 const imageSeed = 42
 
-// permutationSeed orders the pixels of permuted images: PyTorch's permutation of seed 0 (docs/maths.md §5.2).
+// permutationSeed is the seed of PyTorch's randperm that orders the pixels of permuted images
+// (docs/maths.md §5.2).
 const permutationSeed = 0
 
 const (
-	cifarSource = "CIFAR-10 is published at www.cs.toronto.edu/~kriz/cifar.html: unpack its binary version there, or put images into train/CLASS and test/CLASS"
-	mnistSource = "MNIST is published at yann.lecun.com/exdb/mnist: put its four files there, or images into train/DIGIT and test/DIGIT"
+	cifarSource = "CIFAR-10 is published at www.cs.toronto.edu/~kriz/cifar.html: pass the folder of its binary version, or a folder with images in train/CLASS and test/CLASS"
+	mnistSource = "MNIST is published at yann.lecun.com/exdb/mnist: pass the folder of its four files, or a folder with images in train/DIGIT and test/DIGIT"
 )
 
-// imageTask is one way to read a set of images.
+// imageTask is a task on square images.
 type imageTask struct {
-	name          string
-	side          int  // images are squares
-	colour        bool // three channels, else one of luminance
-	permuted      bool
-	source        string
-	readPublished func(dir string, test bool) (*rawImages, error) // nil, nil where the folder has another layout
+	name     string
+	side     int  // pixels
+	colour   bool // three channels, otherwise one of luminance
+	permuted bool
+	source   string
+	// readPublished reads the published files. It returns nil, nil if the folder has another
+	// layout.
+	readPublished func(dir string, test bool) (*rawImages, error)
 }
 
-// cifar and mnist are the two sets.
 func cifar(name string, colour, permuted bool) imageTask {
 	return imageTask{name: name, side: 32, colour: colour, permuted: permuted, source: cifarSource, readPublished: readCIFAR}
 }
@@ -40,36 +43,37 @@ func mnist(name string, permuted bool) imageTask {
 	return imageTask{name: name, side: 28, permuted: permuted, source: mnistSource, readPublished: readMNIST}
 }
 
-// rawImages are decoded pictures of one size, [image][row][column][R, G, B] or, gray, without the last.
+// rawImages are decoded images of one size: [image][row][column][R, G, B], or [image][row][column]
+// of gray ones.
 type rawImages struct {
 	pixels   []byte
 	channels int
 	labels   []uint8
 	classes  []string
-	paths    []string // of images in files of their own
+	paths    []string // nil if a file contains many images
 }
 
-// imageSet is a split: some of the images, their pixels in an order.
+// imageSet is a split: some of the images, with their pixels in an order.
 type imageSet struct {
 	images   *rawImages
 	members  []int
-	order    []int // nil: as they stand
-	length   int   // pixels
-	channels int   // of an example
+	order    []int // of the pixels; nil: as stored
+	length   int   // pixels of an image
+	channels int   // channels of an example
 }
 
 func (t imageTask) load(opt Options) (*Dataset, error) {
 	if opt.Dir == "" {
 		return nil, fmt.Errorf("the folder of the data is missing; %s", t.source)
 	}
-	if err := opt.refuseRecorded(); err != nil {
+	if err := opt.rejectClipOptions(); err != nil {
 		return nil, err
 	}
 	d := &Dataset{Info: Info{Task: t.name, Channels: 1, MaxLen: t.side * t.side}}
 	if t.colour {
 		d.Channels = 3
 	}
-	if opt.wants(train) || opt.wants(val) {
+	if opt.includes(train) || opt.includes(val) {
 		images, err := t.read(opt, false)
 		if err != nil {
 			return nil, err
@@ -77,21 +81,21 @@ func (t imageTask) load(opt Options) (*Dataset, error) {
 		d.Labels = images.classes
 		n := len(images.labels)
 		parts := RandomSplit(imageSeed, n-n/10, n/10)
-		if opt.wants(train) {
+		if opt.includes(train) {
 			s := t.set(images, parts[0])
 			d.Train = s
 			d.Mean, d.Std = s.moments()
 		}
-		if opt.wants(val) && len(parts[1]) > 0 {
+		if opt.includes(val) && len(parts[1]) > 0 {
 			d.Val = t.set(images, parts[1])
 		}
 	}
-	if opt.wants(test) {
+	if opt.includes(test) {
 		images, err := t.read(opt, true)
 		switch {
 		case err == nil:
 			if d.Labels != nil && !slices.Equal(d.Labels, images.classes) {
-				return nil, fmt.Errorf("%s has the classes %q, %s the classes %q: want the same", filepath.Join(opt.Dir, "train"), d.Labels,
+				return nil, fmt.Errorf("%s has the classes %q, %s the classes %q; expected the same", filepath.Join(opt.Dir, "train"), d.Labels,
 					filepath.Join(opt.Dir, "test"), images.classes)
 			}
 			d.Labels = images.classes
@@ -104,7 +108,7 @@ func (t imageTask) load(opt Options) (*Dataset, error) {
 	return d, nil
 }
 
-// read reads the training or the test images in whichever layout the folder has.
+// read reads the training or the test images in one of the layouts.
 func (t imageTask) read(opt Options, test bool) (*rawImages, error) {
 	images, err := t.readPublished(opt.Dir, test)
 	if err != nil || images != nil {
@@ -174,7 +178,7 @@ func (s *imageSet) channel(dst []float32, k, c int) {
 	}
 }
 
-// luminance is ITU-R 601's, in integers as PIL computes it (docs/maths.md §5.2).
+// luminance returns the luminance of ITU-R 601 in PIL's integer arithmetic (docs/maths.md §5.2).
 func luminance(r, g, b byte) byte {
 	return byte((19595*uint32(r) + 38470*uint32(g) + 7471*uint32(b) + 32768) >> 16)
 }
@@ -196,7 +200,8 @@ func (s *imageSet) moments() (mean, std []float32) {
 
 var cifarClasses = strings.Fields("airplane automobile bird cat deer dog frog horse ship truck")
 
-// readCIFAR reads the binary version: per image a byte of label and 32·32 bytes each of red, green and blue.
+// readCIFAR reads the binary version. An image is one byte of label and 32·32 bytes each of red,
+// green and blue.
 func readCIFAR(dir string, test bool) (*rawImages, error) {
 	const pixels, perImage = 32 * 32, 1 + 3*32*32
 	names := []string{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"}
@@ -217,11 +222,11 @@ func readCIFAR(dir string, test bool) (*rawImages, error) {
 			return nil, err
 		}
 		if len(data) == 0 || len(data)%perImage != 0 {
-			return nil, fmt.Errorf("%s has %d bytes, want a multiple of %d", path, len(data), perImage)
+			return nil, fmt.Errorf("%s: %d bytes, expected a multiple of %d", path, len(data), perImage)
 		}
 		for i := 0; len(data) > 0; i, data = i+1, data[perImage:] {
 			if data[0] >= 10 {
-				return nil, fmt.Errorf("%s: image %d has label %d, want one below 10", path, i, data[0])
+				return nil, fmt.Errorf("%s: image %d: label %d, expected 0 to 9", path, i, data[0])
 			}
 			images.labels = append(images.labels, data[0])
 			planes := data[1:perImage]

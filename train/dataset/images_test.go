@@ -185,33 +185,33 @@ func TestMNIST(t *testing.T) {
 		}
 	}
 	write(t, filepath.Join(raw, "train-labels-idx1-ubyte"), idxFile([]uint32{19}, labels[:19]))
-	mustRefuse(t, "a label short", "smnist", Options{Dir: dir}, "19 labels of 20 images")
+	mustFail(t, "a label short", "smnist", Options{Dir: dir}, "19 labels, expected one for each of 20 images")
 	labels[3] = 11
 	write(t, filepath.Join(raw, "train-labels-idx1-ubyte"), idxFile([]uint32{20}, labels))
-	mustRefuse(t, "no digit", "smnist", Options{Dir: dir}, "label 3 is 11")
+	mustFail(t, "no digit", "smnist", Options{Dir: dir}, "label 3 is 11")
 }
 
 func TestBadImages(t *testing.T) {
 	dir := t.TempDir()
-	mustRefuse(t, "no folder named", "image", Options{}, "the folder of the data is missing", "www.cs.toronto.edu")
-	mustRefuse(t, "empty", "smnist", Options{Dir: dir}, "train", "MNIST is published")
-	mustRefuse(t, "an option of delay", "smnist", Options{Dir: dir, Length: 5}, "delay task")
-	mustRefuse(t, "decimated", "smnist", Options{Dir: dir, Decimate: 2}, "decimated")
+	mustFail(t, "no folder named", "image", Options{}, "the folder of the data is missing", "www.cs.toronto.edu")
+	mustFail(t, "empty", "smnist", Options{Dir: dir}, "train", "MNIST is published")
+	mustFail(t, "an option of delay", "smnist", Options{Dir: dir, Length: 5}, "delay task")
+	mustFail(t, "decimated", "smnist", Options{Dir: dir, Decimate: 2}, "options of the tasks fsdd")
 	pngFiles(t, filepath.Join(dir, "train"), 16, 1, "cat")
-	mustRefuse(t, "small", "image", Options{Dir: dir}, "000.png", "16×16 pixels, want 32×32")
+	mustFail(t, "small", "image", Options{Dir: dir}, "000.png", "16×16 pixels, expected 32×32")
 	write(t, filepath.Join(dir, "train", "cat", "000.png"), []byte("no picture"))
-	mustRefuse(t, "no picture", "image", Options{Dir: dir}, "000.png", "unknown format")
+	mustFail(t, "no picture", "image", Options{Dir: dir}, "000.png", "unknown format")
 	folders := t.TempDir()
 	pngFiles(t, filepath.Join(folders, "train"), 32, 10, "cat", "dog")
 	pngFiles(t, filepath.Join(folders, "test"), 32, 1, "cat", "horse")
-	mustRefuse(t, "other classes to test", "image", Options{Dir: folders}, filepath.Join(folders, "train"), filepath.Join(folders, "test"), `["cat" "dog"]`, `["cat" "horse"]`)
+	mustFail(t, "other classes to test", "image", Options{Dir: folders}, filepath.Join(folders, "train"), filepath.Join(folders, "test"), `["cat" "dog"]`, `["cat" "horse"]`)
 	cifarFiles(t, dir, 1)
 	write(t, filepath.Join(dir, "data_batch_2.bin"), make([]byte, 3072))
-	mustRefuse(t, "cut", "scifar", Options{Dir: dir}, "data_batch_2.bin has 3072 bytes, want a multiple of 3073")
+	mustFail(t, "cut", "scifar", Options{Dir: dir}, "data_batch_2.bin: 3072 bytes, expected a multiple of 3073")
 	write(t, filepath.Join(dir, "data_batch_2.bin"), append([]byte{10}, make([]byte, 3072)...))
-	mustRefuse(t, "label", "scifar", Options{Dir: dir}, "image 0 has label 10", "data_batch_2.bin")
+	mustFail(t, "label", "scifar", Options{Dir: dir}, "image 0: label 10, expected 0 to 9", "data_batch_2.bin")
 	os.Remove(filepath.Join(dir, "data_batch_2.bin"))
-	mustRefuse(t, "a file short", "scifar", Options{Dir: dir}, "data_batch_2.bin")
+	mustFail(t, "a file short", "scifar", Options{Dir: dir}, "data_batch_2.bin")
 }
 
 func FuzzIDX(f *testing.F) {

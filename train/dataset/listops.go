@@ -12,18 +12,19 @@ import (
 )
 
 const listOpsSource = "LRA's ListOps is published at github.com/google-research/long-range-arena (basic_train.tsv, basic_val.tsv, basic_test.tsv); " +
-	"`s4d-fast data listops` makes such files"
+	"`s4d-fast data listops` generates such files"
 
-// listOpsMax is how many tokens of an expression count, without the end (docs/maths.md §5.3).
+// listOpsMax is the largest number of tokens of an expression without the end token (docs/maths.md
+// §5.3).
 const listOpsMax = 2047
 
-// listOpsLine bounds a line's bytes: far more than an expression has.
+// listOpsLine bounds the bytes of a line, far above the length of an expression.
 const listOpsLine = 1 << 20
 
-// loadListOps loads basic_train.tsv, basic_val.tsv and basic_test.tsv: a header and lines of an expression, a tab and its
-// value. The vocabulary is that of the training file.
+// loadListOps loads basic_train.tsv, basic_val.tsv and basic_test.tsv: a header, then lines of an
+// expression, a tab and the value. The training file determines the vocabulary.
 func loadListOps(opt Options) (*Dataset, error) {
-	if err := opt.refuseRecorded(); err != nil {
+	if err := opt.rejectClipOptions(); err != nil {
 		return nil, err
 	}
 	if _, err := readFolder(opt.Dir, listOpsSource); err != nil {
@@ -32,7 +33,7 @@ func loadListOps(opt Options) (*Dataset, error) {
 	texts := map[split][][]string{}
 	sets := map[split]*tokenSet{}
 	for _, s := range []split{train, val, test} {
-		if s != train && !opt.wants(s) { // the vocabulary is made of the training file
+		if s != train && !opt.includes(s) { // the training file determines the vocabulary
 			continue
 		}
 		path := filepath.Join(opt.Dir, "basic_"+s.String()+".tsv")
@@ -66,7 +67,7 @@ func loadListOps(opt Options) (*Dataset, error) {
 	return tokenDataset(Info{Task: "listops", Vocab: v.size(), Labels: strings.Split("0123456789", "")}, opt, sets), nil
 }
 
-// readListOps returns the symbols of every expression and its value.
+// readListOps returns the symbols and the value of every expression.
 func readListOps(path string) (lines [][]string, labels []int, err error) {
 	f, err := openFile(path)
 	if err != nil {
@@ -80,13 +81,13 @@ func readListOps(path string) (lines [][]string, labels []int, err error) {
 		source, target, ok := strings.Cut(in.Text(), "\t")
 		if n == 1 {
 			if source != "Source" || strings.TrimSpace(target) != "Target" {
-				return nil, nil, fmt.Errorf("%s: line 1: want the header: Source, a tab, Target", path)
+				return nil, nil, fmt.Errorf("%s: line 1: expected the header: Source, a tab, Target", path)
 			}
 			continue
 		}
 		label, err := strconv.Atoi(strings.TrimSpace(target))
 		if !ok || err != nil || label < 0 || label > 9 {
-			return nil, nil, fmt.Errorf("%s: line %d: want an expression, a tab and a digit", path, n)
+			return nil, nil, fmt.Errorf("%s: line %d: expected an expression, a tab and a digit", path, n)
 		}
 		lines, labels = append(lines, listOpsSymbols(source)), append(labels, label)
 	}
@@ -96,24 +97,25 @@ func readListOps(path string) (lines [][]string, labels []int, err error) {
 	case err != nil:
 		return nil, nil, fmt.Errorf("%s: %w", path, err)
 	case len(lines) == 0:
-		return nil, nil, fmt.Errorf("%s holds no expressions", path)
+		return nil, nil, fmt.Errorf("%s contains no expressions", path)
 	}
 	return lines, labels, nil
 }
 
-// listOpsSymbols leaves out the parentheses and calls the closing bracket X.
+// listOpsSymbols splits an expression into symbols. It drops the parentheses and renames the
+// closing bracket to X.
 func listOpsSymbols(expression string) []string {
 	return strings.Fields(strings.NewReplacer("]", "X", "(", " ", ")", " ").Replace(expression))
 }
 
-// EvaluateListOps returns the value of an expression of MIN, MAX, MED, SM (the sum modulo 10), FIRST and LAST over
-// digits, in brackets: "[MAX 2 9 [MIN 4 7 ] 0 ]". Parentheses do not matter. MED of an even number of values is
-// the mean of the middle two, rounded down.
+// EvaluateListOps returns the value of an expression such as "[MAX 2 9 [MIN 4 7 ] 0 ]". The
+// operators are MIN, MAX, MED, SM (the sum modulo 10), FIRST and LAST. Parentheses are ignored. MED
+// of an even number of values is the mean of the two in the middle, rounded down.
 func EvaluateListOps(expression string) (int, error) {
 	symbols := listOpsSymbols(expression)
 	v, rest, err := listOpsValue(symbols)
 	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("%q follows the expression", rest[0])
+		err = fmt.Errorf("%q after the end of the expression", rest[0])
 	}
 	if err != nil {
 		return 0, fmt.Errorf("dataset: listops: %w", err)
@@ -123,7 +125,7 @@ func EvaluateListOps(expression string) (int, error) {
 
 func listOpsValue(symbols []string) (v int, rest []string, err error) {
 	if len(symbols) == 0 {
-		return 0, nil, errors.New("the expression ends too early")
+		return 0, nil, errors.New("the expression is truncated")
 	}
 	s, rest := symbols[0], symbols[1:]
 	if len(s) == 1 && s[0] >= '0' && s[0] <= '9' {
@@ -148,7 +150,7 @@ func listOpsValue(symbols []string) (v int, rest []string, err error) {
 	return listOpsApply(s[1:], args), rest[1:], nil
 }
 
-// listOpsApply applies an operator to at least one value, which it sorts.
+// listOpsApply applies an operator to at least one value. It sorts args.
 func listOpsApply(op string, args []int) int {
 	first, last, sum := args[0], args[len(args)-1], 0
 	for _, a := range args {

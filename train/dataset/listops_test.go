@@ -23,7 +23,7 @@ func TestEvaluateListOps(t *testing.T) {
 		}
 	}
 	for expression, want := range map[string]string{
-		"": "ends too early", "[MAX 1 2": "not closed", "[MAX ]": "no arguments", "[AVG 1 2 ]": `"[AVG"`, "12": `"12"`, "1 2": `"2" follows`, "[MAX 1 [ ]": `"["`,
+		"": "is truncated", "[MAX 1 2": "not closed", "[MAX ]": "no arguments", "[AVG 1 2 ]": `"[AVG"`, "12": `"12"`, "1 2": `"2" after the end`, "[MAX 1 [ ]": `"["`,
 	} {
 		if _, err := EvaluateListOps(expression); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want one with %q", expression, err, want)
@@ -178,15 +178,15 @@ func TestListOpsVocabulary(t *testing.T) {
 	if want := []int32{1, 4, 3, 5, 2}; !slices.Equal(e.Tokens, want) {
 		t.Errorf("tokens of a test expression %v, want %v", e.Tokens, want)
 	}
-	mustRefuse(t, "no training file", "listops", Options{Dir: filepath.Dir(dir)}, "basic_train.tsv", "long-range-arena")
+	mustFail(t, "no training file", "listops", Options{Dir: filepath.Dir(dir)}, "basic_train.tsv", "long-range-arena")
 	write(t, filepath.Join(dir, "basic_val.tsv"), []byte("Source\tTarget\n[MAX 1 2 ]\tten\n"))
-	mustRefuse(t, "no digit", "listops", Options{Dir: dir}, "basic_val.tsv: line 2")
+	mustFail(t, "no digit", "listops", Options{Dir: dir}, "basic_val.tsv: line 2")
 	write(t, filepath.Join(dir, "basic_val.tsv"), []byte("Source\tTarget\n"))
-	mustRefuse(t, "a header alone", "listops", Options{Dir: dir}, "basic_val.tsv holds no expressions")
+	mustFail(t, "a header alone", "listops", Options{Dir: dir}, "basic_val.tsv contains no expressions")
 	write(t, filepath.Join(dir, "basic_val.tsv"), []byte("[MAX 1 2 ]\t2\n[MIN 1 2 ]\t1\n"))
-	mustRefuse(t, "no header", "listops", Options{Dir: dir}, "basic_val.tsv: line 1: want the header")
+	mustFail(t, "no header", "listops", Options{Dir: dir}, "basic_val.tsv: line 1: expected the header")
 	write(t, filepath.Join(dir, "basic_val.tsv"), []byte("Source\tTarget\n3\t3\n"+strings.Repeat("( ", 1<<19)+"3\t3\n"))
-	mustRefuse(t, "a long line", "listops", Options{Dir: dir}, "basic_val.tsv: line 3: longer than 1048576 bytes")
+	mustFail(t, "a long line", "listops", Options{Dir: dir}, "basic_val.tsv: line 3: longer than 1048576 bytes")
 }
 
 func FuzzEvaluateListOps(f *testing.F) {

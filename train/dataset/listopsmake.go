@@ -12,29 +12,30 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
-// The shape of generated expressions (docs/maths.md §5.3): a tree no deeper than 10 whose inner nodes have 2 to 10 arguments; of
-// a node's length a digit is 1 and an operator 2 and its arguments. Only those longer than 500 and shorter than 2000
-// are kept, each once.
+// Generated expressions (docs/maths.md §5.3) are trees of depth 10 at most, whose inner nodes have
+// 2 to 10 arguments. The length of a digit is 1, that of an operator 2 plus the lengths of its
+// arguments. Only expressions longer than 500 and shorter than 2000 are kept, each once.
 const (
 	listOpsDepth   = 10
 	listOpsArgs    = 10
-	listOpsDigits  = 0.25 // share of operators among the nodes above the greatest depth
+	listOpsInner   = 0.25 // fraction of operators among the nodes above the largest depth
 	listOpsAbove   = 500
 	listOpsBelow   = 2000
-	listOpsAttempt = 1 << 16 // draws of one tree at most
+	listOpsAttempt = 1 << 16 // largest number of attempts per tree
 )
 
 var listOpsOperators = []string{"MIN", "MAX", "MED", "SM"}
 
-// WriteListOps writes LRA's basic_train.tsv of n expressions into dir, basic_val.tsv and basic_test.tsv of eval each, and
-// reports each to wrote. They are a function of the arguments; a folder that holds others is refused with an os.ErrExist.
-// The end of ctx is an error, its cause, and leaves whole files only.
+// WriteListOps writes basic_train.tsv with n expressions, and basic_val.tsv and basic_test.tsv with
+// eval expressions each, to dir in the format of LRA. It calls wrote after each file. The files are
+// a function of the arguments. A folder that contains other data is an os.ErrExist. If ctx is
+// cancelled, the error is its cause, and no file is truncated.
 func WriteListOps(ctx context.Context, dir string, n, eval int, seed uint64, wrote func(path string, expressions int)) error {
 	if n < 1 || eval < 1 {
-		return fmt.Errorf("dataset: %d expressions to train on, %d to evaluate on: want at least 1", n, eval)
+		return fmt.Errorf("dataset: %d training expressions, %d per evaluation file: expected at least 1", n, eval)
 	}
 	names := []string{"basic_train.tsv", "basic_val.tsv", "basic_test.tsv"}
-	if err := claim(dir, fmt.Sprintf("s4d-fast data listops --n %d --eval %d --seed %d", n, eval, seed), names...); err != nil {
+	if err := claimFolder(dir, fmt.Sprintf("s4d-fast data listops --n %d --eval %d --seed %d", n, eval, seed), names...); err != nil {
 		return err
 	}
 	for part, name := range names {
@@ -47,8 +48,8 @@ func WriteListOps(ctx context.Context, dir string, n, eval int, seed uint64, wro
 	return nil
 }
 
-// writeListOps writes n expressions in LRA's format, header and all, a function of (seed, part): parts of one seed have
-// different expressions but for rare chance.
+// writeListOps writes the header and n expressions, a function of (seed, part). Two parts of one
+// seed have expressions in common only by chance.
 func writeListOps(ctx context.Context, w io.Writer, n int, seed uint64, part int) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintln(out, "Source\tTarget")
@@ -57,7 +58,7 @@ func writeListOps(ctx context.Context, w io.Writer, n int, seed uint64, part int
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		d := listOpsDraw{draws{stream: random.New(seed, random.Signal, part, i)}}
+		d := expressionSampler{sampler{stream: random.New(seed, random.Signal, part, i)}}
 		tree, ok := d.expression()
 		if !ok || seen[tree] {
 			continue
@@ -72,11 +73,11 @@ func writeListOps(ctx context.Context, w io.Writer, n int, seed uint64, part int
 	return out.Flush()
 }
 
-// listOpsDraw draws a tree.
-type listOpsDraw struct{ draws }
+// expressionSampler draws expressions.
+type expressionSampler struct{ sampler }
 
-// expression draws until a tree has the right length; ok is false where it gives up.
-func (d *listOpsDraw) expression() (string, bool) {
+// expression draws trees until one has the right length. After listOpsAttempt attempts ok is false.
+func (d *expressionSampler) expression() (string, bool) {
 	for range listOpsAttempt {
 		var b strings.Builder
 		if n := d.node(&b, 1); n > listOpsAbove && n < listOpsBelow {
@@ -86,10 +87,10 @@ func (d *listOpsDraw) expression() (string, bool) {
 	return "", false
 }
 
-// node writes a subtree as the published files spell it, "( ( ( [OP a ) b ) ] )", and returns its length. It stops
-// writing once a tree is too long.
-func (d *listOpsDraw) node(b *strings.Builder, depth int) (length int) {
-	if depth >= listOpsDepth || d.uniform() > listOpsDigits {
+// node writes a subtree in the notation of the published files, "( ( ( [OP a ) b ) ] )", and
+// returns its length. It stops early if the tree is too long.
+func (d *expressionSampler) node(b *strings.Builder, depth int) (length int) {
+	if depth >= listOpsDepth || d.uniform() > listOpsInner {
 		fmt.Fprint(b, d.below(10))
 		return 1
 	}

@@ -9,8 +9,9 @@ type moments struct {
 	deviations float64 // sum of squared deviations from the mean
 }
 
-// add includes the samples of x. It computes the moments of x in two passes and combines them with those of the samples
-// before (Chan, Golub and LeVeque, 1983): the difference E[x²] − E[x]² would lose a small variance beside a large mean.
+// add includes the samples of x. It computes the moments of x in two passes and combines them with
+// those of the samples before (Chan, Golub and LeVeque, 1983): the difference E[x²] − E[x]² would
+// lose a small variance beside a large mean.
 func (m *moments) add(x []float32) {
 	if len(x) == 0 {
 		return
@@ -31,11 +32,12 @@ func (m *moments) add(x []float32) {
 	m.n += len(x)
 }
 
-// constantStd bounds the standard deviation of a constant channel as a fraction of its mean: float32 has 24 bits, so a
-// smaller one is rounding.
+// constantStd bounds the standard deviation of a constant channel as a fraction of its mean:
+// float32 has 24 bits, so a smaller one is rounding.
 const constantStd = 1e-6
 
-// meanStd returns the mean and the standard deviation. The standard deviation of a constant channel is given as 1.
+// meanStd returns the mean and the standard deviation. The standard deviation of a constant channel
+// is given as 1.
 func (m *moments) meanStd() (mean, std float32) {
 	s := math.Sqrt(m.deviations / float64(max(m.n, 1)))
 	if s <= constantStd*math.Abs(m.mean) {

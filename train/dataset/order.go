@@ -8,16 +8,16 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
-// bucketBatches is how many batches' examples are sorted by length together. More waste less padding, fewer
-// mix the examples better.
+// bucketBatches is the number of batches whose examples are sorted by length together. A larger
+// number wastes less padding, a smaller one shuffles better.
 const bucketBatches = 50
 
-// Order returns the order in which an epoch visits n examples.
+// Order returns the order of n examples in an epoch.
 func Order(n int, seed uint64, epoch int) []int {
 	return random.New(seed, random.Shuffle, epoch, 0).Perm(n)
 }
 
-// Lengths returns Len of every example, nil if the set does not know them in advance.
+// Lengths returns the length of every example, or nil if s is not Sized.
 func Lengths(s Set) []int {
 	sized, ok := s.(Sized)
 	if !ok {
@@ -30,9 +30,10 @@ func Lengths(s Set) []int {
 	return lengths
 }
 
-// Buckets returns an epoch's batches of examples of similar length: it shuffles the examples, sorts stretches
-// of 50 batches by length, cuts them into batches and shuffles the batches. Every example is in exactly one
-// batch; with dropLast those left over from the last whole batch, a random choice, are left out.
+// Buckets returns the batches of an epoch, each of examples of similar length. It shuffles the
+// examples, sorts groups of 50 batches by length, splits them into batches and shuffles the
+// batches. Every example is in exactly one batch. With dropLast, the examples of an incomplete
+// batch, a random choice, are dropped.
 func Buckets(lengths []int, batch int, seed uint64, epoch int, dropLast bool) [][]int {
 	if batch < 1 {
 		panic(fmt.Sprintf("dataset: batches of %d examples", batch))
@@ -41,8 +42,8 @@ func Buckets(lengths []int, batch int, seed uint64, epoch int, dropLast bool) []
 	if dropLast {
 		order = order[:len(order)-len(order)%batch]
 	}
-	for stretch := range slices.Chunk(order, bucketBatches*batch) {
-		slices.SortStableFunc(stretch, func(a, b int) int { return cmp.Compare(lengths[a], lengths[b]) })
+	for group := range slices.Chunk(order, bucketBatches*batch) {
+		slices.SortStableFunc(group, func(a, b int) int { return cmp.Compare(lengths[a], lengths[b]) })
 	}
 	batches := slices.Collect(slices.Chunk(order, batch))
 	shuffled := make([][]int, len(batches))

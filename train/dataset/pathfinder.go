@@ -12,23 +12,25 @@ import (
 )
 
 const pathfinderSource = "LRA's Pathfinder is published as storage.googleapis.com/long-range/lra_release.gz, named by github.com/google-research/long-range-arena: " +
-	"want its folder lra_release or one of pathfinder32, pathfinder128 and pathfinder256 in it; `s4d-fast data pathfinder` makes such files"
+	"pass its folder lra_release, or one of the folders pathfinder32, pathfinder128 and pathfinder256 in it; `s4d-fast data pathfinder` generates such files"
 
-// pathfinderLevel is the set of the hardest images, the one that results are about: contours of 14 paddles.
+// pathfinderLevel is the folder of the hardest images, on which results are published: contours of
+// 14 dashes.
 const pathfinderLevel = "curv_contour_length_14"
 
-// pathfinderLabels: the circles are at ends of two contours, or of one.
+// pathfinderLabels says whether the circles are at ends of two contours or of one.
 var pathfinderLabels = []string{"disconnected", "connected"}
 
 // pathfinderName is the published folder of images of side × side pixels.
 func pathfinderName(side int) string { return "pathfinder" + strconv.Itoa(side) }
 
-// pathfinder loads LRA's Pathfinder at 32×32 pixels, or its Path-X at 128×128 or 256×256, pixel by pixel, row after row
-// (docs/maths.md §5.4). A tenth of the images is the validation set and a tenth the test set, chosen by PyTorch's split of
-// seed 42. Images stay on the disk: at 256×256 they are 13 GB.
+// pathfinder loads LRA's Pathfinder at 32×32 pixels, or its Path-X at 128×128 or 256×256, as
+// sequences of pixels, row after row (docs/maths.md §5.4). PyTorch's random_split with seed 42
+// selects a tenth of the images as the validation set and a tenth as the test set. Images are read
+// when they are needed: at 256×256 they take 13 GB.
 func pathfinder(task string, side int) func(Options) (*Dataset, error) {
 	return func(opt Options) (*Dataset, error) {
-		if err := opt.refuseRecorded(); err != nil {
+		if err := opt.rejectClipOptions(); err != nil {
 			return nil, err
 		}
 		if _, err := readFolder(opt.Dir, pathfinderSource); err != nil {
@@ -45,7 +47,7 @@ func pathfinder(task string, side int) func(Options) (*Dataset, error) {
 		n := len(files.paths)
 		parts := RandomSplit(imageSeed, n-2*(n/10), n/10, n/10)
 		for s, dst := range map[split]*Set{train: &d.Train, val: &d.Val, test: &d.Test} {
-			if opt.wants(s) && len(parts[s]) > 0 {
+			if opt.includes(s) && len(parts[s]) > 0 {
 				*dst = &pathfinderSet{files, parts[s]}
 			}
 		}
@@ -56,14 +58,14 @@ func pathfinder(task string, side int) func(Options) (*Dataset, error) {
 	}
 }
 
-// pathfinderFiles are images in files of their own.
+// pathfinderFiles are images in one file each.
 type pathfinderFiles struct {
 	side   int
 	paths  []string
 	labels []uint8
 }
 
-// pathfinderSet is a split: some of the images.
+// pathfinderSet is a split of the images.
 type pathfinderSet struct {
 	*pathfinderFiles
 	members []int
@@ -91,7 +93,7 @@ func (s *pathfinderSet) Example(dst *Example, i, _ int) error {
 	return nil
 }
 
-// readPathfinder reads the metadata files of a size, in the order of their numbers.
+// readPathfinder reads the metadata files of the images of a size, in the order of their numbers.
 func readPathfinder(dir string, side int) (*pathfinderFiles, error) {
 	level, err := pathfinderFolder(dir, side)
 	if err != nil {
@@ -109,7 +111,7 @@ func readPathfinder(dir string, side int) (*pathfinderFiles, error) {
 			continue
 		}
 		if numbers[f.Name()], err = strconv.Atoi(stem); err != nil {
-			return nil, fmt.Errorf("%s: want a number for a name, as 0.npy", filepath.Join(level, "metadata", f.Name()))
+			return nil, fmt.Errorf("%s: expected a number as its name, such as 0.npy", filepath.Join(level, "metadata", f.Name()))
 		}
 		names = append(names, f.Name())
 	}
@@ -121,13 +123,13 @@ func readPathfinder(dir string, side int) (*pathfinderFiles, error) {
 		}
 	}
 	if len(files.paths) == 0 {
-		return nil, fmt.Errorf("%s names no images; %s", filepath.Join(level, "metadata"), pathfinderSource)
+		return nil, fmt.Errorf("%s lists no images; %s", filepath.Join(level, "metadata"), pathfinderSource)
 	}
 	return files, nil
 }
 
-// pathfinderFolder finds the hardest images of a size: in the folder itself, in the size's folder in it, or in that of the
-// release (whose archive holds lra_release/lra_release).
+// pathfinderFolder returns the folder of the hardest images of a size. It is in dir, in its
+// subfolder of the size, or in that of the release, whose archive contains lra_release/lra_release.
 func pathfinderFolder(dir string, side int) (string, error) {
 	name := pathfinderName(side)
 	for _, inner := range []string{"", name, filepath.Join("lra_release", name), filepath.Join("lra_release", "lra_release", name)} {
@@ -135,11 +137,12 @@ func pathfinderFolder(dir string, side int) (string, error) {
 			return level, nil
 		}
 	}
-	return "", fmt.Errorf("data folder %s holds neither %s/metadata nor %s/%[2]s/metadata; %[4]s", dir, pathfinderLevel, name, pathfinderSource)
+	return "", fmt.Errorf("data folder %s contains neither %s/metadata nor %s/%[2]s/metadata; %[4]s", dir, pathfinderLevel, name, pathfinderSource)
 }
 
-// read takes in the images that a metadata file names. They are texts in spite of their names: a line an image, its
-// columns a folder, a file, a number and the label; further ones do not matter.
+// read reads the list of images in a metadata file. In spite of its name it is a text file of one
+// line per image. The columns are a folder, a file, a number and the label; further columns are
+// ignored.
 func (p *pathfinderFiles) read(level, path string) error {
 	f, err := openFile(path)
 	if err != nil {
@@ -150,11 +153,11 @@ func (p *pathfinderFiles) read(level, path string) error {
 	for n := 1; in.Scan(); n++ {
 		columns := strings.Fields(in.Text())
 		if len(columns) < 4 || !filepath.IsLocal(filepath.FromSlash(columns[0])) || !filepath.IsLocal(columns[1]) {
-			return fmt.Errorf("%s: line %d: want a folder, a file, a number and a label", path, n)
+			return fmt.Errorf("%s: line %d: expected a folder, a file, a number and a label", path, n)
 		}
 		label, err := strconv.ParseUint(columns[3], 10, 8)
 		if err != nil || label > 1 {
-			return fmt.Errorf("%s: line %d: label %q: want 0 or 1", path, n, columns[3])
+			return fmt.Errorf("%s: line %d: label %q, expected 0 or 1", path, n, columns[3])
 		}
 		p.paths = append(p.paths, filepath.Join(level, filepath.FromSlash(columns[0]), columns[1]))
 		p.labels = append(p.labels, uint8(label))
@@ -165,7 +168,8 @@ func (p *pathfinderFiles) read(level, path string) error {
 	return nil
 }
 
-// check finds missing and empty images, which an incomplete copy has, and images of another size, before a long run does.
+// check returns an error if an image is missing or empty, as in an incomplete copy, or if the first
+// has another size. A long run would find them late.
 func (p *pathfinderFiles) check(opt Options) error {
 	for i, path := range p.paths {
 		if err := opt.Context.Err(); err != nil {

@@ -108,29 +108,29 @@ func TestPathX(t *testing.T) {
 func TestBadPathfinder(t *testing.T) {
 	dir := t.TempDir()
 	opt := Options{Dir: dir}
-	mustRefuse(t, "no folder named", "pathfinder", Options{}, "the folder of the data is missing", "lra_release.gz")
-	mustRefuse(t, "empty", "pathfinder", opt, "is empty", "long-range-arena", "s4d-fast data pathfinder")
-	mustRefuse(t, "an option of delay", "pathfinder", Options{Dir: dir, Length: 5}, "delay task")
+	mustFail(t, "no folder named", "pathfinder", Options{}, "the folder of the data is missing", "lra_release.gz")
+	mustFail(t, "empty", "pathfinder", opt, "is empty", "long-range-arena", "s4d-fast data pathfinder")
+	mustFail(t, "an option of delay", "pathfinder", Options{Dir: dir, Length: 5}, "delay task")
 	level := pathfinderImages(t, dir, 32, 2, 2)
 	metadata := filepath.Join(level, "metadata", "1.npy")
-	mustRefuse(t, "another size", "pathx128", opt, "sample_0.png", "32×32 pixels, want 128×128")
-	mustRefuse(t, "another folder", "pathfinder", Options{Dir: level}, "neither curv_contour_length_14/metadata nor pathfinder32/curv", "lra_release.gz")
+	mustFail(t, "another size", "pathx128", opt, "sample_0.png", "32×32 pixels, expected 128×128")
+	mustFail(t, "another folder", "pathfinder", Options{Dir: level}, "neither curv_contour_length_14/metadata nor pathfinder32/curv", "lra_release.gz")
 	for text, want := range map[string]string{
-		"imgs/0 sample_0.png 0 1\nimgs/0 sample_1.png\n":   "1.npy: line 2: want a folder",
-		"../../imgs/0 sample_0.png 0 1\n":                  "1.npy: line 1: want a folder",
-		"imgs/0 ../1/sample_0.png 0 1\n":                   "1.npy: line 1: want a folder",
-		"imgs/0 sample_0.png 0 2\n":                        `1.npy: line 1: label "2": want 0 or 1`,
+		"imgs/0 sample_0.png 0 1\nimgs/0 sample_1.png\n":   "1.npy: line 2: expected a folder",
+		"../../imgs/0 sample_0.png 0 1\n":                  "1.npy: line 1: expected a folder",
+		"imgs/0 ../1/sample_0.png 0 1\n":                   "1.npy: line 1: expected a folder",
+		"imgs/0 sample_0.png 0 2\n":                        `1.npy: line 1: label "2", expected 0 or 1`,
 		"imgs/0 sample_0.png 0 yes\n":                      `1.npy: line 1: label "yes"`,
 		"\x93NUMPY" + strings.Repeat("x", 1<<17):           "1.npy: ",
 		"imgs/0 sample_0.png 0 1\nimgs/0 sample_9.png 0 1": "sample_9.png",
 	} {
 		write(t, metadata, []byte(text))
-		mustRefuse(t, fmt.Sprintf("%.50q", text), "pathfinder", opt, want)
+		mustFail(t, fmt.Sprintf("%.50q", text), "pathfinder", opt, want)
 	}
 	write(t, metadata, []byte("imgs/1 sample_0.png 0 0\n"))
 	small := filepath.Join(level, "imgs", "1", "sample_0.png")
 	for content, want := range map[string]string{
-		string(grayPNG(t, 0, 16)):      "16×16 pixels, want 32×32",
+		string(grayPNG(t, 0, 16)):      "16×16 pixels, expected 32×32",
 		string(grayPNG(t, 0, 32)[:60]): "png: invalid format",
 		"no picture":                   "unknown format",
 	} {
@@ -155,12 +155,12 @@ func TestBadPathfinder(t *testing.T) {
 		}
 	}
 	write(t, small, nil)
-	mustRefuse(t, "an empty image", "pathfinder", opt, small+" is empty")
+	mustFail(t, "an empty image", "pathfinder", opt, small+" is empty")
 	write(t, metadata, nil)
 	write(t, filepath.Join(level, "metadata", "0.npy"), nil)
-	mustRefuse(t, "empty metadata", "pathfinder", opt, "names no images")
+	mustFail(t, "empty metadata", "pathfinder", opt, "lists no images")
 	write(t, filepath.Join(level, "metadata", "combined.npy"), nil)
-	mustRefuse(t, "no number", "pathfinder", opt, "combined.npy", "want a number")
+	mustFail(t, "no number", "pathfinder", opt, "combined.npy", "expected a number")
 
 	whole := t.TempDir()
 	pathfinderImages(t, whole, 32, 1)

@@ -17,20 +17,21 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
-// Images are made after the description of Linsley et al. ("Learning long-range spatial dependencies with horizontal
-// gated recurrent units", 2018) and Tay et al. ("Long Range Arena", 2021): two long dashed contours, two filled
-// circles at two of their four ends, and short contours that distract.
+// Images follow the description of Linsley et al. ("Learning long-range spatial dependencies with
+// horizontal gated recurrent units", 2018) and Tay et al. ("Long Range Arena", 2021). An image has
+// two long dashed contours (the targets), filled circles (the markers) at two of their four ends,
+// and short contours (the distractors). A dash is a paddle.
 
-// pathfinderShape gives sizes in pixels: those that LRA's builders name (lra_benchmarks/data/pathfinder.py), or else leave as
-// they are by default.
+// pathfinderShape has the sizes in pixels. They are those of LRA's builders
+// (lra_benchmarks/data/pathfinder.py) or, where these are silent, of its generator's defaults.
 type pathfinderShape struct {
-	paddle      float64   // length of a paddle, a dash
-	gaps        []float64 // between the paddles of a contour: one of them an image
+	paddle      float64   // length of a paddle
+	gaps        []float64 // gap between the paddles of a contour; one is selected per image
 	thickness   float64   // of a paddle
-	marker      float64   // radius of a circle
-	apart       float64   // least distance between two of the four ends
-	distractors int
-	contrast    float64 // brightness of a paddle, before it is clipped to white
+	marker      float64   // radius of a marker
+	apart       float64   // smallest distance between two of the four ends
+	distractors int       // number of distractors
+	contrast    float64   // brightness of a paddle, before clipping to white
 }
 
 var pathfinderShapes = map[int]pathfinderShape{
@@ -39,28 +40,28 @@ var pathfinderShapes = map[int]pathfinderShape{
 	256: {paddle: 5, gaps: []float64{3}, thickness: 2, marker: 5, apart: 27, distractors: 7, contrast: 1},
 }
 
-// What all sizes share.
+// Constants of all sizes.
 const (
-	pathfinderTarget       = 14                   // paddles of a contour that may end in circles
-	pathfinderDistractor   = pathfinderTarget / 3 // paddles of one that does not
-	pathfinderBend         = 35 * math.Pi / 180   // a turn from paddle to paddle is half the one before, and up to so much
-	pathfinderClear        = 2                    // gaps between contours: the neighbours of a paddle are nearer than any other
-	pathfinderAlike        = 0.1                  // share by which the distance of circles may differ between labels
-	pathfinderBorder       = 1                    // pixels that stay clear at the edges
-	pathfinderPaddleTries  = 20                   // draws of a paddle's turn
-	pathfinderContourTries = 500                  // draws of a contour
-	pathfinderBatch        = 1000                 // images of a metadata file
+	pathfinderTarget       = 14                   // paddles of a target
+	pathfinderDistractor   = pathfinderTarget / 3 // paddles of a distractor
+	pathfinderBend         = 35 * math.Pi / 180   // largest bend beyond half the one before
+	pathfinderClear        = 2                    // least distance of contours, in gaps
+	pathfinderAlike        = 0.1                  // see crossPair
+	pathfinderBorder       = 1                    // empty pixels at the edges
+	pathfinderPaddleTries  = 20                   // attempts per paddle
+	pathfinderContourTries = 500                  // attempts per contour
+	pathfinderBatch        = 1000                 // images per metadata file
 )
 
-// contour is a row of paddles.
+// contour is a sequence of paddles.
 type contour []stroke
 
-// ends returns where a contour begins and where it ends.
+// ends returns the first and the last point of a contour.
 func (c contour) ends() [2]point { return [2]point{c[0].from, c[len(c)-1].to} }
 
-// across returns an end of each of two contours, those whose distance differs least from that of the first one's ends, and
-// this difference as a share of it.
-func across(first, second contour) (pair [2]point, off float64) {
+// crossPair returns one end of each of two contours: the pair whose distance is closest to that of
+// the ends of the first contour. off is the relative difference of the two distances.
+func crossPair(first, second contour) (pair [2]point, off float64) {
 	ends := first.ends()
 	own := ends[0].distance(ends[1])
 	off = math.Inf(1)
@@ -74,7 +75,7 @@ func across(first, second contour) (pair [2]point, off float64) {
 	return pair, off
 }
 
-// scene is what an image shows.
+// scene is the content of an image.
 type scene struct {
 	side        int
 	shape       pathfinderShape
@@ -84,32 +85,33 @@ type scene struct {
 	markers     [2]point
 }
 
-// pathfinderScene returns image index of a seed and its label, a function of these and the size alone. Images of even
-// index have label 0, the others 1. The contours do not depend on the label: it says but which of their ends are marked,
-// those of the first target or two that are about as far apart.
+// pathfinderScene returns the scene and the label of image index, a function of seed, index and
+// side. Images of even index have label 0, the others 1. The contours do not depend on the label.
+// It selects the marked ends: both ends of the first target for 1, and for 0 one end of each
+// target, at about the same distance.
 func pathfinderScene(seed uint64, index, side int) (s *scene, label int) {
-	d := pathfinderDraw{draws: draws{stream: random.New(seed, random.Signal, index, side)}}
-	for !d.contours(side) { // once or twice
+	d := sceneSampler{sampler: sampler{stream: random.New(seed, random.Signal, index, side)}}
+	for !d.contours(side) { // mostly once or twice
 	}
 	label = index % 2
 	if label == 1 {
 		d.markers = d.targets[0].ends()
 	} else {
-		d.markers, _ = across(d.targets[0], d.targets[1])
+		d.markers, _ = crossPair(d.targets[0], d.targets[1])
 	}
 	return &d.scene, label
 }
 
-// pathfinderDraw draws a scene.
-type pathfinderDraw struct {
-	draws
+// sceneSampler draws a scene.
+type sceneSampler struct {
+	sampler
 	scene
-	placed []stroke // the contours so far, and a circle at each end of a target
-	ends   []point  // of the targets so far
+	placed []stroke // contours so far, and a marker at each end of a target
+	ends   []point  // ends of the targets so far
 }
 
-// contours draws all contours; ok is false where one found no place.
-func (d *pathfinderDraw) contours(side int) (ok bool) {
+// contours draws all contours. If there is no place for one, ok is false.
+func (d *sceneSampler) contours(side int) (ok bool) {
 	shape := pathfinderShapes[side]
 	d.scene = scene{side: side, shape: shape, gap: shape.gaps[d.below(len(shape.gaps))], distractors: make([]contour, shape.distractors)}
 	d.placed, d.ends = d.placed[:0], d.ends[:0]
@@ -126,8 +128,8 @@ func (d *pathfinderDraw) contours(side int) (ok bool) {
 	return true
 }
 
-// contour places a contour of n paddles; ok is false where it finds no place.
-func (d *pathfinderDraw) contour(n int, target bool) (c contour, ok bool) {
+// contour places a contour of n paddles. If there is no place, ok is false.
+func (d *sceneSampler) contour(n int, target bool) (c contour, ok bool) {
 	for range pathfinderContourTries {
 		if c, ok = d.walk(n); ok && (!target || d.mark(c)) {
 			d.placed = append(d.placed, c...)
@@ -137,8 +139,9 @@ func (d *pathfinderDraw) contour(n int, target bool) (c contour, ok bool) {
 	return nil, false
 }
 
-// walk draws a contour of n paddles from a random place in a random direction; ok is false where it gets stuck.
-func (d *pathfinderDraw) walk(n int) (c contour, ok bool) {
+// walk draws a contour of n paddles from a random point in a random direction. If a paddle has no
+// place, ok is false.
+func (d *sceneSampler) walk(n int) (c contour, ok bool) {
 	at := point{float64(d.side) * d.uniform(), float64(d.side) * d.uniform()}
 	angle, turn := 2*math.Pi*d.uniform(), 0.0
 	for range n {
@@ -158,16 +161,17 @@ func (d *pathfinderDraw) walk(n int) (c contour, ok bool) {
 	return c, true
 }
 
-// paddle returns a paddle that follows a place and a direction after a turn, half of which comes before the gap.
-func (d *pathfinderDraw) paddle(at point, angle, turn float64, first bool) stroke {
+// paddle returns the paddle after a point and a direction. Half of the turn comes before the gap,
+// half after it.
+func (d *sceneSampler) paddle(at point, angle, turn float64, first bool) stroke {
 	if !first {
 		at = at.add(direction(angle+turn/2), d.gap)
 	}
 	return stroke{at, at.add(direction(angle+turn), d.shape.paddle), d.shape.thickness / 2}
 }
 
-// mark places a circle at each end of a contour, to be drawn or not; ok is false where there is no room for them.
-func (d *pathfinderDraw) mark(c contour) (ok bool) {
+// mark reserves a marker at each end of a target. If there is no place, ok is false.
+func (d *sceneSampler) mark(c contour) (ok bool) {
 	ends, r := c.ends(), d.shape.marker
 	first, last := stroke{ends[0], ends[0], r}, stroke{ends[1], ends[1], r}
 	if !d.free(first, c[2:]) || !d.free(last, c[:len(c)-2]) || ends[0].distance(ends[1]) < d.shape.apart {
@@ -179,7 +183,7 @@ func (d *pathfinderDraw) mark(c contour) (ok bool) {
 		}
 	}
 	if len(d.ends) > 0 { // of the first target
-		if _, off := across(d.targets[0], c); off > pathfinderAlike {
+		if _, off := crossPair(d.targets[0], c); off > pathfinderAlike {
 			return false
 		}
 	}
@@ -187,8 +191,8 @@ func (d *pathfinderDraw) mark(c contour) (ok bool) {
 	return true
 }
 
-// free reports whether a stroke keeps away from the edges, from what is placed, and from others.
-func (d *pathfinderDraw) free(s stroke, others []stroke) bool {
+// free reports whether a stroke is far enough from the edges, from placed strokes and from others.
+func (d *sceneSampler) free(s stroke, others []stroke) bool {
 	least, most := s.radius+pathfinderBorder, float64(d.side)-s.radius-pathfinderBorder
 	for _, p := range []point{s.from, s.to} {
 		if min(p.x, p.y) < least || max(p.x, p.y) > most {
@@ -196,21 +200,21 @@ func (d *pathfinderDraw) free(s stroke, others []stroke) bool {
 		}
 	}
 	apart := pathfinderClear * d.gap
-	far := apart + 2*d.shape.paddle // strokes that begin so far from each other are never near
+	far := apart + 2*d.shape.paddle // strokes whose first points are this far apart are never near
 	near := func(o stroke) bool {
 		return s.from.distance(o.from)-s.radius-o.radius < far && s.space(o) < apart
 	}
 	return !slices.ContainsFunc(d.placed, near) && !slices.ContainsFunc(others, near)
 }
 
-// draw returns the picture, white on black.
+// draw returns the image, white on black.
 func (s *scene) draw() *image.Gray {
 	img := image.NewGray(image.Rect(0, 0, s.side, s.side))
 	for _, c := range slices.Concat(s.targets[:], s.distractors) {
 		for _, p := range c {
 			along := p.to.sub(p.from)
 			length := math.Hypot(along.x, along.y)
-			fill(img, p, s.shape.contrast, func(q point) bool { // the paddle's ends are straight
+			fill(img, p, s.shape.contrast, func(q point) bool { // the ends of a paddle are straight
 				t := q.sub(p.from)
 				return math.Abs(along.cross(t)) <= length*p.radius && math.Abs(along.dot(t)-length*length/2) <= length*length/2
 			})
@@ -222,20 +226,20 @@ func (s *scene) draw() *image.Gray {
 	return img
 }
 
-// WritePathfinder writes n images of side × side pixels (32, 128 or 256) in LRA's layout into dir/pathfinderSIDE, a
-// thousand to a metadata file, and reports each of those to wrote. Every image is a function of (side, seed, its number):
-// more images of the same seed begin with the same. A folder that holds other ones is refused with an os.ErrExist. The end
-// of ctx is an error, its cause.
+// WritePathfinder writes n images of side × side pixels (32, 128 or 256) to dir/pathfinderSIDE in
+// the layout of LRA. It calls wrote after each metadata file of a thousand images. An image is a
+// function of (side, seed, its number), so a larger n adds images. A folder that contains other
+// images is an os.ErrExist. If ctx is cancelled, the error is its cause.
 func WritePathfinder(ctx context.Context, dir string, side, n int, seed uint64, wrote func(path string, images int)) error {
 	if _, ok := pathfinderShapes[side]; !ok || n < 1 {
-		return fmt.Errorf("dataset: %d images of %d×%[2]d pixels: want at least 1 of 32, 128 or 256", n, side)
+		return fmt.Errorf("dataset: %d images of %d×%[2]d pixels: expected at least 1, of 32, 128 or 256", n, side)
 	}
 	folder := filepath.Join(dir, pathfinderName(side))
 	level := filepath.Join(folder, pathfinderLevel)
-	if other, err := pathfinderFolder(dir, side); err == nil && other != level { // one of the two would be read
-		return fmt.Errorf("dataset: %s: %w: want another folder than %s", other, os.ErrExist, dir)
+	if other, err := pathfinderFolder(dir, side); err == nil && other != level {
+		return fmt.Errorf("dataset: %s: %w: choose another folder than %s", other, os.ErrExist, dir)
 	}
-	if err := claim(folder, fmt.Sprintf("s4d-fast data pathfinder --size %d --n %d --seed %d", side, n, seed), pathfinderLevel); err != nil {
+	if err := claimFolder(folder, fmt.Sprintf("s4d-fast data pathfinder --size %d --n %d --seed %d", side, n, seed), pathfinderLevel); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Join(level, "metadata"), 0o777); err != nil {
@@ -247,7 +251,8 @@ func WritePathfinder(ctx context.Context, dir string, side, n int, seed uint64, 
 		if err := os.MkdirAll(filepath.Join(level, "imgs", fmt.Sprint(b)), 0o777); err != nil {
 			return err
 		}
-		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) { // until its images are whole again
+		// An interrupted batch has no metadata file, so none of its images count.
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 		if err := atomicfile.Write(path, func(w io.Writer) error { return writePathfinderBatch(ctx, w, level, side, b, images, seed) }); err != nil {
@@ -258,9 +263,10 @@ func WritePathfinder(ctx context.Context, dir string, side, n int, seed uint64, 
 	return nil
 }
 
-// writePathfinderBatch writes the images of a batch, and to w a line for each: folder, file, number, label. The images are
-// not synced one by one, which would take most of the time. An image counts once the batch's metadata file exists; one that
-// a power cut has truncated is an error when it is read, and the same command makes it again.
+// writePathfinderBatch writes the images of a batch, and to w a line for each: folder, file,
+// number, label. The images are not synced one by one, which would take most of the time. An image
+// counts once the batch's metadata file exists; one that a power cut has truncated is an error when
+// it is read, and the same command makes it again.
 func writePathfinderBatch(ctx context.Context, w io.Writer, level string, side, batch, images int, seed uint64) error {
 	for i := range images {
 		if ctx.Err() != nil {

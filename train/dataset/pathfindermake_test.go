@@ -319,8 +319,8 @@ func TestWritePathfinderAgain(t *testing.T) {
 	pathfinderImages(t, filepath.Join(beside, "lra_release", "pathfinder32"), 32, 2)
 	silent := func(string, int) {}
 	for want, err := range map[string]error{
-		"`s4d-fast data pathfinder --size 32 --n 3 --seed 1`, not of `s4d-fast data pathfinder --size 32 --n 1000 ": WritePathfinder(t.Context(), few, 32, 1000, 1, silent),
-		"--seed 1`, not of `s4d-fast data pathfinder --size 32 --n 3 --seed 2`: want another folder":                WritePathfinder(t.Context(), few, 32, 3, 2, silent),
+		"`s4d-fast data pathfinder --size 32 --n 3 --seed 1`, expected that of `s4d-fast data pathfinder --size 32 --n 1000 ": WritePathfinder(t.Context(), few, 32, 1000, 1, silent),
+		"--seed 1`, expected that of `s4d-fast data pathfinder --size 32 --n 3 --seed 2`: choose another folder":              WritePathfinder(t.Context(), few, 32, 3, 2, silent),
 		filepath.Join(published, inner):             WritePathfinder(t.Context(), published, 32, 3, 1, silent),
 		filepath.Join(beside, "lra_release", inner): WritePathfinder(t.Context(), beside, 32, 3, 1, silent),
 		"0 images of 32×32":                         WritePathfinder(t.Context(), few, 32, 0, 1, silent),

@@ -8,12 +8,12 @@ import (
 	"gonum.org/v1/gonum/mathext/prng"
 )
 
-// RandPerm returns the permutation of [0, n) that torch.manual_seed(seed); torch.randperm(n) gives on the
-// CPU, for n below 2³²/20 (docs/maths.md §5). The image tasks' splits and the pixel order of permuted images are
-// defined by it.
+// RandPerm returns the permutation of [0, n) that torch.manual_seed(seed); torch.randperm(n)
+// returns on the CPU, for n below 2³²/20 (docs/maths.md §5). It defines the splits of the image
+// tasks and the pixel order of permuted images.
 func RandPerm(n int, seed uint64) []int {
 	if n < 0 || uint64(n) >= 1<<32/20 {
-		panic(fmt.Sprintf("dataset: permutation of %d: want 0 to 2^32/20", n))
+		panic(fmt.Sprintf("dataset: permutation of %d: expected 0 to 2^32/20", n))
 	}
 	mt := prng.NewMT19937()
 	mt.Seed(seed)
@@ -34,8 +34,9 @@ func identity(n int) []int {
 	return r
 }
 
-// RandomSplit cuts RandPerm(sum of sizes, seed) into consecutive parts, as torch.utils.data.random_split does: the
-// training and validation sets of docs/maths.md §5 where a data set has no published validation set.
+// RandomSplit splits RandPerm(sum of sizes, seed) into consecutive parts, as
+// torch.utils.data.random_split does. It selects the validation set of a data set that is published
+// without one (docs/maths.md §5).
 func RandomSplit(seed uint64, sizes ...int) [][]int {
 	total := 0
 	for _, n := range sizes {
@@ -52,7 +53,7 @@ func RandomSplit(seed uint64, sizes ...int) [][]int {
 	return parts
 }
 
-// numpyPerm returns what numpy.random.RandomState(seed).permutation(n) gives.
+// numpyPerm returns numpy.random.RandomState(seed).permutation(n).
 func numpyPerm(n int, seed uint64) []int {
 	mt := prng.NewMT19937()
 	mt.Seed(seed)
@@ -68,7 +69,8 @@ func numpyPerm(n int, seed uint64) []int {
 	return r
 }
 
-// sklearnSplit is scikit-learn's train_test_split of n examples: first the test part, a share rounded up, then the rest.
+// sklearnSplit splits n examples as scikit-learn's train_test_split. The test part is the fraction
+// share, rounded up.
 func sklearnSplit(n int, share float64, seed uint64) (test, rest []int) {
 	k := int(math.Ceil(share * float64(n)))
 	r := numpyPerm(n, seed)

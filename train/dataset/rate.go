@@ -1,6 +1,7 @@
 package dataset
 
-// RecordedRate returns the sampling rate in Hz at which a task's data is published, or 0 where it has none.
+// RecordedRate returns the sampling rate in Hz at which the data of a task is published, or 0 if it
+// has none.
 func RecordedRate(task string) float64 {
 	switch task {
 	case "fsdd", "digits":
@@ -13,7 +14,7 @@ func RecordedRate(task string) float64 {
 	return 0
 }
 
-// Rates of the recordings.
+// Sampling rates of the recordings in Hz.
 const (
 	fsddRate   = 8000
 	speechRate = 16000

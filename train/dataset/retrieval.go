@@ -11,15 +11,16 @@ import (
 )
 
 const retrievalSource = "LRA's Retrieval, pairs of papers of the ACL Anthology Network, is published at github.com/google-research/long-range-arena: " +
-	"want the folder of new_aan_pairs.train.tsv, new_aan_pairs.eval.tsv and new_aan_pairs.test.tsv, or lra_release, which has them in tsv_data"
+	"pass the folder of new_aan_pairs.train.tsv, new_aan_pairs.eval.tsv and new_aan_pairs.test.tsv, or lra_release, which contains them in tsv_data"
 
-// retrievalMax is how many characters of a paper count, without the end (docs/maths.md §5.3).
+// retrievalMax is the largest number of characters of a paper without the end token (docs/maths.md
+// §5.3).
 const retrievalMax = 3999
 
-// loadRetrieval loads pairs of papers, character by character, and whether they are linked. The vocabulary is that of
-// the training file.
+// loadRetrieval loads pairs of papers as sequences of characters. The label says whether they are
+// linked. The training file determines the vocabulary.
 func loadRetrieval(opt Options) (*Dataset, error) {
-	if err := opt.refuseRecorded(); err != nil {
+	if err := opt.rejectClipOptions(); err != nil {
 		return nil, err
 	}
 	if _, err := readFolder(opt.Dir, retrievalSource); err != nil {
@@ -32,7 +33,7 @@ func loadRetrieval(opt Options) (*Dataset, error) {
 	papers := paperSet{index: map[string]int{}}
 	pairs := map[split]*paperPairs{}
 	for _, s := range []split{train, val, test} {
-		if s != train && !opt.wants(s) { // the vocabulary is made of the training file
+		if s != train && !opt.includes(s) { // the training file determines the vocabulary
 			continue
 		}
 		name := s.String()
@@ -63,19 +64,19 @@ func loadRetrieval(opt Options) (*Dataset, error) {
 	return tokenDataset(Info{Task: "retrieval", Vocab: v.size(), Labels: []string{"unlinked", "linked"}, Pairs: true}, opt, sets), nil
 }
 
-// paperSet holds each paper once: a paper is part of many pairs.
+// paperSet contains each paper once: a paper is part of many pairs.
 type paperSet struct {
-	texts []string // cut to retrievalMax characters
+	texts []string // truncated to retrievalMax characters
 	index map[string]int
 }
 
-// paperPairs are pairs of papers, by their numbers.
+// paperPairs are pairs of numbers of papers.
 type paperPairs struct {
 	first, second []int
 	labels        []int
 }
 
-// read reads a file of lines: label (0 or 1, also as 0.0 or 1.0), two names, two texts, separated by tabs.
+// read reads a file of tab-separated lines: a label (0, 0.0, 1 or 1.0), two names and two texts.
 func (s *paperSet) read(path string, opt Options) (*paperPairs, error) {
 	f, err := openFile(path)
 	if err != nil {
@@ -108,7 +109,7 @@ func (s *paperSet) read(path string, opt Options) (*paperPairs, error) {
 		}
 	}
 	if len(p.labels) == 0 {
-		return nil, fmt.Errorf("%s holds no pairs", path)
+		return nil, fmt.Errorf("%s contains no pairs", path)
 	}
 	return p, nil
 }
@@ -117,7 +118,7 @@ func (s *paperSet) read(path string, opt Options) (*paperPairs, error) {
 func (s *paperSet) add(p *paperPairs, line string) error {
 	fields := strings.Split(line, "\t")
 	if len(fields) != 5 {
-		return fmt.Errorf("%d fields, want a label, two names and two texts", len(fields))
+		return fmt.Errorf("%d fields, expected a label, two names and two texts", len(fields))
 	}
 	label := 0
 	switch fields[0] {
@@ -125,14 +126,14 @@ func (s *paperSet) add(p *paperPairs, line string) error {
 	case "1", "1.0":
 		label = 1
 	default:
-		return fmt.Errorf("label %.20q, want 0 or 1", fields[0])
+		return fmt.Errorf("label %.20q, expected 0 or 1", fields[0])
 	}
 	p.labels = append(p.labels, label)
 	p.first, p.second = append(p.first, s.number(fields[3])), append(p.second, s.number(fields[4]))
 	return nil
 }
 
-// number returns the number of a paper.
+// number returns the number of a paper and adds a new one.
 func (s *paperSet) number(text string) int {
 	text = firstCharacters(text, retrievalMax)
 	i, ok := s.index[text]
@@ -144,7 +145,7 @@ func (s *paperSet) number(text string) int {
 	return i
 }
 
-// vocabulary counts the characters of every paper as often as it is part of a pair.
+// vocabulary counts the characters of a paper once for every pair that it is part of.
 func (s *paperSet) vocabulary(p *paperPairs) vocabulary[rune] {
 	uses := make([]int, len(s.texts))
 	for i := range p.first {

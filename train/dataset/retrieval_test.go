@@ -59,13 +59,13 @@ func TestRetrievalRefuses(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		aan(t, dir, "train", text)
-		mustRefuse(t, text, "retrieval", Options{Dir: dir}, want)
+		mustFail(t, text, "retrieval", Options{Dir: dir}, want)
 	}
 	empty := t.TempDir()
-	mustRefuse(t, "no file", "retrieval", Options{Dir: empty}, "github.com/google-research/long-range-arena")
+	mustFail(t, "no file", "retrieval", Options{Dir: empty}, "github.com/google-research/long-range-arena")
 	if err := os.WriteFile(filepath.Join(empty, "new_aan_pairs.train.tsv"), nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	mustRefuse(t, "no lines", "retrieval", Options{Dir: empty}, "holds no pairs")
-	mustRefuse(t, "another task's option", "retrieval", Options{Dir: empty, Decimate: 2}, "decimate")
+	mustFail(t, "no lines", "retrieval", Options{Dir: empty}, "contains no pairs")
+	mustFail(t, "another task's option", "retrieval", Options{Dir: empty, Decimate: 2}, "decimate")
 }

@@ -12,20 +12,22 @@ import (
 
 // Spectrum is the mean power spectrum of a data set's sequences (paper, Figure 7).
 type Spectrum struct {
-	Examples int         // whose mean it is; of pairs, both sequences count
-	Length   int         // points of the transform: bin k lies at 2πk/Length radians a sample
-	Power    [][]float64 // [channels][Length/2 + 1] mean of |X[k]|²/Len; white noise of variance 1 has 1
+	Examples int         // number of examples; the mean is over both sequences of a pair
+	Length   int         // of the transform: bin k has the angle 2πk/Length radians per sample
+	Power    [][]float64 // [channels][Length/2 + 1] mean of |X[k]|²/Len; white noise: 1
 }
 
-// MeanSpectrum transforms n training examples, chosen by the permutation of a seed, or all where there are fewer.
-// Samples are normalised by the training set's mean and standard deviation, as the network meets them. Tokens have no
-// natural values: their numbers are taken for samples, less their mean and over their standard deviation in the
-// sequences chosen. Shorter sequences are padded with zeros to the longest, and divided by their own length. The transform
-// is of that length, or where a prime above 7 divides it of the next that none does.
+// MeanSpectrum transforms n training examples, selected by the permutation of a seed, or all if
+// there are fewer. Samples are normalised with the mean and the standard deviation of the training
+// set, as for the network. Tokens have no natural values: their numbers serve as samples,
+// normalised with their mean and standard deviation in the selected sequences. Shorter sequences
+// are padded with zeros to the longest; each power is divided by the sequence's own length. The
+// length of the transform is that of the longest sequence, rounded up to one without a prime factor
+// above 7.
 func (d *Dataset) MeanSpectrum(ctx context.Context, n int, seed uint64) (*Spectrum, error) {
 	set, ok := d.Train.(Sized)
 	if !ok || set.Len() == 0 || n < 1 {
-		return nil, fmt.Errorf("dataset: %s: a spectrum of %d training examples: want at least 1", d.Task, n)
+		return nil, fmt.Errorf("dataset: %s: a spectrum of %d training examples: expected at least 1", d.Task, n)
 	}
 	members := Order(set.Len(), seed, 0)
 	members = members[:min(n, len(members))]
@@ -65,7 +67,8 @@ func (d *Dataset) MeanSpectrum(ctx context.Context, n int, seed uint64) (*Spectr
 	return s, err
 }
 
-// sampleMoments returns what the channels are normalised by: the training set's moments, or those of tokens' numbers.
+// sampleMoments returns the mean and the standard deviation of the channels, or of the numbers of
+// the tokens.
 func (d *Dataset) sampleMoments(ctx context.Context, set Set, members []int) (mean, std []float64, err error) {
 	for c := range d.Channels {
 		mean, std = append(mean, float64(d.Mean[c])), append(std, float64(d.Std[c]))
@@ -86,8 +89,8 @@ func (d *Dataset) sampleMoments(ctx context.Context, set Set, members []int) (me
 	return []float64{m.mean}, []float64{float64(s)}, err
 }
 
-// eachSequence visits the sequences of examples, as they are in an epoch, one after the other; those of a pair as two
-// examples.
+// eachSequence calls visit for every sequence of the examples in epoch 0. The sequences of a pair
+// are visited as two examples.
 func eachSequence(ctx context.Context, set Set, members []int, visit func(*Example)) error {
 	var e Example
 	for _, i := range members {
@@ -98,7 +101,7 @@ func eachSequence(ctx context.Context, set Set, members []int, visit func(*Examp
 			return err
 		}
 		if e.Len < 1 {
-			return errors.New("dataset: an example without samples has no spectrum")
+			return errors.New("dataset: an example has no samples")
 		}
 		visit(&e)
 		if len(e.Other) > 0 {
@@ -108,7 +111,7 @@ func eachSequence(ctx context.Context, set Set, members []int, visit func(*Examp
 	return nil
 }
 
-// sample is sample l of channel c, or the number of token l.
+// sample returns sample l of channel c, or the number of token l.
 func (e *Example) sample(c, l int) float64 {
 	if len(e.Tokens) > 0 {
 		return float64(e.Tokens[l])
@@ -116,7 +119,8 @@ func (e *Example) sample(c, l int) float64 {
 	return float64(e.X[c*e.Len+l])
 }
 
-// transformLength returns the least length from n on without a prime factor above 7, with which a transform would be slow.
+// transformLength rounds n up to a length without a prime factor above 7: with one the transform is
+// slow.
 func transformLength(n int) int {
 	for ; ; n++ {
 		rest := n
@@ -131,7 +135,7 @@ func transformLength(n int) int {
 	}
 }
 
-// Angles returns the angle of every bin in radians a sample, from 0 to π.
+// Angles returns the angle of every bin in radians per sample, from 0 to π.
 func (s *Spectrum) Angles() []float64 {
 	angles := make([]float64, s.Length/2+1)
 	for k := range angles {
@@ -140,7 +144,7 @@ func (s *Spectrum) Angles() []float64 {
 	return angles
 }
 
-// Decibels returns the power of a channel as 10·log₁₀, −Inf where there is none.
+// Decibels returns the power of a channel as 10·log₁₀; −Inf for a power of 0.
 func (s *Spectrum) Decibels(channel int) []float64 {
 	db := slices.Clone(s.Power[channel])
 	for k, p := range db {

@@ -13,23 +13,25 @@ import (
 )
 
 const speechSource = "Speech Commands is published at download.tensorflow.org/data/speech_commands_v0.02.tar.gz: " +
-	"want the folder it is unpacked to, with WORD/*.wav, validation_list.txt and testing_list.txt"
+	"pass the unpacked folder, with WORD/*.wav, validation_list.txt and testing_list.txt"
 
 // sc35 is the official order of the 35 words (docs/maths.md §5.5).
 var sc35 = strings.Fields(`bed cat down five forward go house left marvin no on right sheila tree up visual yes
 	backward bird dog eight follow four happy learn nine off one seven six stop three two wow zero`)
 
-// loadSpeechCommands loads 16 kHz clips in the layout of Google's Speech Commands: a folder a word, and
-// validation_list.txt and testing_list.txt, each a word/clip.wav a line, either of which may be missing; what
-// they do not name is the training set. Folders whose name begins with an underscore (_background_noise_) or
-// a dot are passed over. The 35 words of version 0.02 have their official order, other sets of words the
-// alphabetical one; examples are in the order of word and file name.
+// loadSpeechCommands loads 16 kHz clips in the layout of Google's Speech Commands: one folder per
+// word. The files validation_list.txt and testing_list.txt list clips as word/clip.wav, one per
+// line; either may be missing. All other clips are the training set. Folders whose name begins with
+// an underscore (_background_noise_) or a dot are ignored. The 35 words of version 0.02 have their
+// official order, other sets of words the alphabetical one. Examples are in the order of word and
+// file name.
 //
-// Clips are cut or zero-padded to one second. Mean and Std are over all samples of the training set; the
-// official trainer's are those of every time index on its own, of audio scaled down by 2¹⁵ once more, which leaves it at
-// a tenth to a quarter of unit variance (docs/maths.md §5.5); the paper is silent, and one mean and deviation also serve a stream.
+// Clips are truncated or zero-padded to one second. Mean and Std are over all samples of the
+// training set, which also suits a stream. The official trainer normalises each time index on its
+// own, and scales the audio by 2⁻¹⁵ once more, which leaves a tenth to a quarter of unit variance
+// (docs/maths.md §5.5). The paper does not state a normalisation.
 func loadSpeechCommands(opt Options) (*Dataset, error) {
-	rec, err := opt.recorded(recording{rate: speechRate, maxLen: 16000, pad: true})
+	rec, err := opt.clipFormat(clipFormat{rate: speechRate, maxLen: 16000, pad: true})
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +49,7 @@ func loadSpeechCommands(opt Options) (*Dataset, error) {
 		}
 		names := recordings(files)
 		if len(names) == 0 {
-			return nil, fmt.Errorf("the folder %s of a word holds no .wav files", dir)
+			return nil, fmt.Errorf("the folder %s of a word contains no .wav files", dir)
 		}
 		for _, name := range names {
 			clips[word+"/"+name] = len(entries)
@@ -79,7 +81,7 @@ func speechWords(dir string) ([]string, error) {
 		}
 	}
 	if len(words) == 0 {
-		return nil, fmt.Errorf("data folder %s holds no folder of a word; %s", dir, speechSource)
+		return nil, fmt.Errorf("data folder %s contains no folder of a word; %s", dir, speechSource)
 	}
 	if slices.Equal(words, slices.Sorted(slices.Values(sc35))) {
 		return slices.Clone(sc35), nil
@@ -87,8 +89,9 @@ func speechWords(dir string) ([]string, error) {
 	return words, nil
 }
 
-// applyList moves the clips that a list names to its split. A list may name clips of words that are not here
-// (a part of the data set), but not clips that are missing from a word's folder. No list: nothing moves.
+// applyList moves the listed clips to a split. A list may contain clips of words without a folder,
+// as in a part of the data set, but no clips that are missing from a folder. A missing list is
+// ignored.
 func applyList(name string, to split, words []string, clips map[string]int, entries []entry) error {
 	f, err := openFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -107,23 +110,23 @@ func applyList(name string, to split, words []string, clips map[string]int, entr
 		i, ok := clips[clip]
 		if !ok {
 			if word, _, _ := strings.Cut(clip, "/"); slices.Contains(words, word) {
-				return fmt.Errorf("%s names %s, which is not there", name, clip)
+				return fmt.Errorf("%s lists %s, which is missing", name, clip)
 			}
 			continue
 		}
 		if entries[i].split != train {
-			return fmt.Errorf("%s names %s, which has been named before", name, clip)
+			return fmt.Errorf("%s lists %s a second time", name, clip)
 		}
 		entries[i].split = to
 		moved++
 	}
 	if moved == 0 {
-		return fmt.Errorf("%s names none of the clips", name)
+		return fmt.Errorf("%s lists none of the clips", name)
 	}
 	return nil
 }
 
-// parseList reads lines of the form word/clip.wav; empty ones are passed over.
+// parseList parses lines of the form word/clip.wav and ignores empty ones.
 func parseList(r io.Reader) ([]string, error) {
 	var clips []string
 	lines := bufio.NewScanner(r)
@@ -133,7 +136,7 @@ func parseList(r io.Reader) ([]string, error) {
 			continue
 		}
 		if word, name, _ := strings.Cut(line, "/"); word == "" || name == "" || strings.Contains(name, "/") {
-			return nil, fmt.Errorf("line %d: %q, want word/clip.wav", n, line)
+			return nil, fmt.Errorf("line %d: %q, expected word/clip.wav", n, line)
 		}
 		clips = append(clips, line)
 	}

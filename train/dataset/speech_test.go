@@ -108,13 +108,13 @@ func TestSpeechCommandsLabels(t *testing.T) {
 
 func TestSpeechCommandsErrors(t *testing.T) {
 	const task = "speech-commands"
-	mustRefuse(t, "no folder given", task, Options{}, "folder", "speech_commands_v0.02")
+	mustFail(t, "no folder given", task, Options{}, "folder", "speech_commands_v0.02")
 	missing := filepath.Join(t.TempDir(), "nowhere")
-	mustRefuse(t, "missing folder", task, Options{Dir: missing}, missing, "speech_commands_v0.02")
+	mustFail(t, "missing folder", task, Options{Dir: missing}, missing, "speech_commands_v0.02")
 	empty := t.TempDir()
-	mustRefuse(t, "empty folder", task, Options{Dir: empty}, empty, "empty", "WORD/*.wav, validation_list.txt and testing_list.txt")
+	mustFail(t, "empty folder", task, Options{Dir: empty}, empty, "empty", "WORD/*.wav, validation_list.txt and testing_list.txt")
 	writeClip(t, empty, "_background_noise_/tap.wav", 16000, 7, 0)
-	mustRefuse(t, "no words", task, Options{Dir: empty}, empty, "no folder of a word")
+	mustFail(t, "no words", task, Options{Dir: empty}, empty, "no folder of a word")
 
 	tests := []struct {
 		name   string
@@ -125,10 +125,10 @@ func TestSpeechCommandsErrors(t *testing.T) {
 		{"another rate", func(root string) { writeClip(t, root, "no/c.wav", 8000, 5, 0) }, []string{filepath.Join("no", "c.wav"), "8000 Hz", "16000 Hz"}},
 		{"stereo", func(root string) { stereo(t, filepath.Join(root, "no", "a_nohash_0.wav")) }, []string{"a_nohash_0.wav", "2 channels"}},
 		{"truncated", func(root string) { truncate(t, filepath.Join(root, "no", "a_nohash_0.wav"), 46) }, []string{"a_nohash_0.wav", "truncated WAV"}},
-		{"listed clip is missing", func(root string) { os.Remove(filepath.Join(root, "yes", "b_nohash_0.wav")) }, []string{"validation_list.txt", "yes/b_nohash_0.wav", "not there"}},
+		{"listed clip is missing", func(root string) { os.Remove(filepath.Join(root, "yes", "b_nohash_0.wav")) }, []string{"validation_list.txt", "yes/b_nohash_0.wav", "which is missing"}},
 		{"listed twice", func(root string) {
 			writeText(t, filepath.Join(root, "testing_list.txt"), "yes/b_nohash_0.wav\n")
-		}, []string{"testing_list.txt", "yes/b_nohash_0.wav", "before"}},
+		}, []string{"testing_list.txt", "yes/b_nohash_0.wav", "a second time"}},
 		{"list of another set", func(root string) { writeText(t, filepath.Join(root, "testing_list.txt"), "bird/c.wav\n") }, []string{"testing_list.txt", "none of the clips"}},
 		{"line of a list", func(root string) { writeText(t, filepath.Join(root, "testing_list.txt"), "\nclip.wav\n") }, []string{"testing_list.txt", "line 2", `"clip.wav"`}},
 		{"list is a folder", func(root string) {
@@ -139,7 +139,7 @@ func TestSpeechCommandsErrors(t *testing.T) {
 	for _, tt := range tests {
 		root := speechFolder(t)
 		tt.change(root)
-		mustRefuse(t, tt.name, task, Options{Dir: root}, tt.want...)
+		mustFail(t, tt.name, task, Options{Dir: root}, tt.want...)
 	}
 }
 

@@ -5,10 +5,11 @@ import (
 	"math"
 )
 
-// coverageSamples is how many points across a pixel measure how much of it is covered.
+// coverageSamples is the number of sample points across a pixel that measure its coverage.
 const coverageSamples = 8
 
-// point is a place in an image, x to the right and y down, in pixels; pixel (i, j) is [i, i+1) × [j, j+1).
+// point is a point of an image in pixels, x to the right and y down. Pixel (i, j) is [i, i+1) × [j,
+// j+1).
 type point struct{ x, y float64 }
 
 func (p point) add(q point, scale float64) point { return point{p.x + scale*q.x, p.y + scale*q.y} }
@@ -23,18 +24,19 @@ func direction(angle float64) point {
 	return point{cos, sin}
 }
 
-// stroke is all that lies within a radius of a segment: a paddle and round ends, or, where the segment is a point, a circle.
+// stroke is the set of points within a radius of a segment: a paddle with round ends, or a disc if
+// the segment is a point.
 type stroke struct {
 	from, to point
 	radius   float64
 }
 
-// space returns the distance between two strokes, at most 0 where they touch.
+// space returns the distance between two strokes. It is at most 0 if they touch.
 func (s stroke) space(o stroke) float64 {
 	return segmentDistance(s.from, s.to, o.from, o.to) - s.radius - o.radius
 }
 
-// segmentDistance returns the least distance between the segments a b and c d.
+// segmentDistance returns the distance between the segments a b and c d.
 func segmentDistance(a, b, c, d point) float64 {
 	ab, cd := b.sub(a), d.sub(c)
 	if ab.cross(c.sub(a))*ab.cross(d.sub(a)) < 0 && cd.cross(a.sub(c))*cd.cross(b.sub(c)) < 0 {
@@ -53,7 +55,7 @@ func pointDistance(p, a, b point) float64 {
 	return p.distance(a.add(ab, t))
 }
 
-// fill brightens the pixels around a stroke by how much of them is inside it.
+// fill brightens the pixels around a stroke in proportion to their coverage.
 func fill(img *image.Gray, around stroke, contrast float64, inside func(point) bool) {
 	a, b, r := around.from, around.to, around.radius
 	for y := int(min(a.y, b.y) - r); y <= int(max(a.y, b.y)+r); y++ {

@@ -8,20 +8,19 @@ import (
 	"strings"
 )
 
-const textSource = "the Large Movie Review Dataset is published at ai.stanford.edu/~amaas/data/sentiment: want its folder aclImdb, or what is in it"
+const textSource = "the Large Movie Review Dataset is published at ai.stanford.edu/~amaas/data/sentiment: pass its folder aclImdb"
 
-// Characters of a review that count, without the end, and how often one must occur in the training set to have a token of
-// its own (docs/maths.md §5.3).
+// Constants of docs/maths.md §5.3.
 const (
-	textMax   = 4095
-	textLeast = 15
+	textMax   = 4095 // largest number of characters of a review without the end token
+	textLeast = 15   // rarer characters of the training set share the token of unknown ones
 )
 
-// loadText loads aclImdb's reviews character by character: train/{neg,pos}/*.txt and test/{neg,pos}/*.txt. As in the
-// official code the test set is also the validation set; where it is missing, a tenth of the training reviews,
-// chosen by PyTorch's split of seed 42, is.
+// loadText loads the reviews train/{neg,pos}/*.txt and test/{neg,pos}/*.txt as sequences of
+// characters. As in the official code, the test set is also the validation set. Without a test set,
+// PyTorch's random_split with seed 42 selects a tenth of the training reviews for validation.
 func loadText(opt Options) (*Dataset, error) {
-	if err := opt.refuseRecorded(); err != nil {
+	if err := opt.rejectClipOptions(); err != nil {
 		return nil, err
 	}
 	if _, err := readFolder(opt.Dir, textSource); err != nil {
@@ -49,7 +48,7 @@ func loadText(opt Options) (*Dataset, error) {
 
 	sets := map[split]*tokenSet{train: trained}
 	if isFolder(filepath.Join(dir, "test")) {
-		if opt.wants(val) || opt.wants(test) {
+		if opt.includes(val) || opt.includes(test) {
 			texts, tested, err := readReviews(filepath.Join(dir, "test"), opt)
 			if err != nil {
 				return nil, err
@@ -65,7 +64,7 @@ func loadText(opt Options) (*Dataset, error) {
 	return tokenDataset(Info{Task: "text", Vocab: v.size(), Labels: []string{"neg", "pos"}}, opt, sets), nil
 }
 
-// readReviews reads a folder's reviews, the negative ones first, in the order of their names.
+// readReviews reads the reviews of a folder in the order of their names, the negative ones first.
 func readReviews(dir string, opt Options) (texts []string, set *tokenSet, err error) {
 	set = &tokenSet{}
 	for label, class := range []string{"neg", "pos"} {
@@ -93,7 +92,7 @@ func readReviews(dir string, opt Options) (texts []string, set *tokenSet, err er
 		}
 	}
 	if len(texts) == 0 {
-		return nil, nil, fmt.Errorf("%s holds no reviews neg/*.txt and pos/*.txt", dir)
+		return nil, nil, fmt.Errorf("%s contains no reviews neg/*.txt and pos/*.txt", dir)
 	}
 	return texts, set, nil
 }

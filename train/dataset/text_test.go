@@ -51,7 +51,7 @@ func TestText(t *testing.T) {
 	if only := mustLoad(t, "text", Options{Dir: dir, Split: "test"}); only.Train != nil || only.Test.Len() != 3 || only.Vocab != d.Vocab {
 		t.Errorf("the test set alone: %+v", only)
 	}
-	mustRefuse(t, "no reviews", "text", Options{Dir: t.TempDir()}, "ai.stanford.edu")
+	mustFail(t, "no reviews", "text", Options{Dir: t.TempDir()}, "ai.stanford.edu")
 	os.RemoveAll(filepath.Join(dir, "aclImdb", "train", "pos"))
-	mustRefuse(t, "no class", "text", Options{Dir: dir}, "pos")
+	mustFail(t, "no class", "text", Options{Dir: dir}, "pos")
 }

@@ -6,18 +6,21 @@ import (
 	"unicode/utf8"
 )
 
-// Tokens that every vocabulary begins with (docs/maths.md §5.3). Padding is never part of an example here: true lengths mask it.
+// The first tokens of every vocabulary (docs/maths.md §5.3). Examples contain no padding: they have
+// their own lengths.
 const (
 	tokenPad = iota
 	tokenUnknown
 	tokenEnd
-	tokensOwn // how many
+	tokensReserved // their number
 )
 
-// vocabulary numbers symbols of a training set by how often they occur, most often first, ties in their order.
+// vocabulary maps the symbols of a training set to tokens, the most frequent first, ties in the
+// order of the symbols.
 type vocabulary[S cmp.Ordered] map[S]int
 
-// newVocabulary counts symbols; those that occur fewer than least times become unknown.
+// newVocabulary returns the vocabulary of the symbols that occur at least least times. The others
+// are unknown.
 func newVocabulary[S cmp.Ordered](counts map[S]int, least int) vocabulary[S] {
 	var symbols []S
 	for s, n := range counts {
@@ -28,13 +31,13 @@ func newVocabulary[S cmp.Ordered](counts map[S]int, least int) vocabulary[S] {
 	slices.SortFunc(symbols, func(a, b S) int { return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b)) })
 	v := vocabulary[S]{}
 	for i, s := range symbols {
-		v[s] = tokensOwn + i
+		v[s] = tokensReserved + i
 	}
 	return v
 }
 
-// size counts all tokens.
-func (v vocabulary[S]) size() int { return tokensOwn + len(v) }
+// size returns the number of tokens.
+func (v vocabulary[S]) size() int { return tokensReserved + len(v) }
 
 // encode appends the token of a symbol.
 func (v vocabulary[S]) encode(dst []uint16, s S) []uint16 {
@@ -44,7 +47,7 @@ func (v vocabulary[S]) encode(dst []uint16, s S) []uint16 {
 	return append(dst, tokenUnknown)
 }
 
-// firstCharacters cuts a text to n characters.
+// firstCharacters truncates a text to n characters.
 func firstCharacters(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -59,7 +62,7 @@ func firstCharacters(text string, n int) string {
 	return text[:at]
 }
 
-// encodeTexts returns the tokens of the first most characters of each text, and the end's.
+// encodeTexts returns, for each text, the tokens of its first most characters and the end token.
 func encodeTexts(texts []string, v vocabulary[rune], most int) [][]uint16 {
 	all := make([][]uint16, 0, len(texts))
 	for _, text := range texts {
@@ -75,12 +78,12 @@ func encodeTexts(texts []string, v vocabulary[rune], most int) [][]uint16 {
 	return all
 }
 
-// tokenSet is sequences of tokens, or pairs of them, with a class each.
+// tokenSet is a set of sequences of tokens, or of pairs of them, with one label each.
 type tokenSet struct {
 	tokens [][]uint16
-	others [][]uint16 // of pairs: the second ones
+	others [][]uint16 // second sequences of pairs
 	labels []int
-	paths  []string // of texts in files of their own
+	paths  []string // nil if a file contains many texts
 }
 
 func (s *tokenSet) Len() int { return len(s.tokens) }
@@ -116,12 +119,12 @@ func appendTokens(dst []int32, tokens []uint16) []int32 {
 	return dst
 }
 
-// tokenDataset makes a data set of what was asked for of three splits.
+// tokenDataset returns the data set of the requested splits.
 func tokenDataset(info Info, opt Options, sets map[split]*tokenSet) *Dataset {
 	d := &Dataset{Info: info}
 	d.Outputs = len(info.Labels)
 	for s, dst := range map[split]*Set{train: &d.Train, val: &d.Val, test: &d.Test} {
-		if set := sets[s]; set != nil && set.Len() > 0 && opt.wants(s) {
+		if set := sets[s]; set != nil && set.Len() > 0 && opt.includes(s) {
 			*dst = set
 			d.MaxLen = max(d.MaxLen, slices.Max(Lengths(set)))
 		}

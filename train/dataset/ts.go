@@ -14,25 +14,27 @@ import (
 )
 
 const (
-	tsSource    = "data sets of time series are published at www.timeseriesclassification.com and tseregression.org: want a folder with NAME_TRAIN.ts and NAME_TEST.ts"
-	bidmcSource = "BIDMC32HR, BIDMC32RR and BIDMC32SpO2 are published at tseregression.org: want a folder with NAME_TRAIN.ts and NAME_TEST.ts"
+	tsSource    = "data sets of time series are published at www.timeseriesclassification.com and tseregression.org; pass a folder with NAME_TRAIN.ts and NAME_TEST.ts"
+	bidmcSource = "BIDMC32HR, BIDMC32RR and BIDMC32SpO2 are published at tseregression.org; pass a folder with NAME_TRAIN.ts and NAME_TEST.ts"
 )
 
 // series are the examples of one .ts file.
 type series struct {
 	path       string
 	channels   int
-	classes    []string // of a classification
+	classes    []string // nil for a regression
 	regression bool
-	x          [][]float32 // [channels][length] each
+	x          [][]float32 // of each series: [channels][length]
 	labels     []int
 	targets    []float32
 }
 
-// loadTS loads any data set in the .ts format of the UEA, UCR and TSER archives, of classes or of one number, of one or
-// several channels, of one or several lengths. Missing values are interpolated: between two known ones of a channel
-// linearly, before the first and after the last as these; a channel without any is 0. A tenth of the training file, chosen by PyTorch's split of seed 42, is
-// the validation set, the test file is the test set.
+// loadTS loads a data set in the .ts format of the UEA, UCR and TSER archives. Each series has one
+// or more channels, and a class or a number as its target. Lengths may differ. A missing value is
+// interpolated linearly between its neighbours in the channel; before the first known value and
+// after the last it is equal to that; a channel without values is 0. PyTorch's random_split with
+// seed 42 selects a tenth of the training file as the validation set. The test file is the test
+// set.
 func loadTS(opt Options) (*Dataset, error) {
 	train, test, err := readTS(opt, tsSource)
 	if err != nil {
@@ -43,8 +45,9 @@ func loadTS(opt Options) (*Dataset, error) {
 	return train.dataset("ts", opt, &tsSet{train, parts[0]}, &tsSet{train, parts[1]}, &tsSet{test, identity(len(test.x))}), nil
 }
 
-// bidmc loads one target of BIDMC32 (docs/maths.md §5.6): both files together, 30 % of them, as scikit-learn splits with
-// seed 0, halved with seed 1 into validation and test set.
+// bidmc loads one target of BIDMC32 (docs/maths.md §5.6). The two files are joined. scikit-learn's
+// train_test_split with seed 0 selects 30 % of the series, and with seed 1 halves them into test
+// and validation set.
 func bidmc(task string) func(Options) (*Dataset, error) {
 	return func(opt Options) (*Dataset, error) {
 		s, rest, err := readTS(opt, bidmcSource)
@@ -53,7 +56,7 @@ func bidmc(task string) func(Options) (*Dataset, error) {
 		}
 		s.x, s.labels, s.targets = append(s.x, rest.x...), append(s.labels, rest.labels...), append(s.targets, rest.targets...)
 		if !s.regression {
-			return nil, fmt.Errorf("%s has classes, want a number for each series", s.path)
+			return nil, fmt.Errorf("%s has classes, expected a number for each series", s.path)
 		}
 		evaluated, trained := sklearnSplit(len(s.x), 0.3, 0)
 		first, second := sklearnSplit(len(evaluated), 0.5, 1)
@@ -68,7 +71,7 @@ func bidmc(task string) func(Options) (*Dataset, error) {
 	}
 }
 
-// dataset makes a data set of three splits.
+// dataset returns the data set of three splits.
 func (s *series) dataset(task string, opt Options, trained, validated, tested *tsSet) *Dataset {
 	d := &Dataset{Info: Info{Task: task, Channels: s.channels, Regression: s.regression, Labels: s.classes, Outputs: max(len(s.classes), 1)}}
 	for _, part := range []struct {
@@ -76,7 +79,7 @@ func (s *series) dataset(task string, opt Options, trained, validated, tested *t
 		set   *tsSet
 		dst   *Set
 	}{{train, trained, &d.Train}, {val, validated, &d.Val}, {test, tested, &d.Test}} {
-		if !opt.wants(part.split) || part.set.Len() == 0 {
+		if !opt.includes(part.split) || part.set.Len() == 0 {
 			continue
 		}
 		*part.dst = part.set
@@ -96,7 +99,7 @@ func (s *series) dataset(task string, opt Options, trained, validated, tested *t
 	return d
 }
 
-// tsSet is some of the series.
+// tsSet is a split of the series.
 type tsSet struct {
 	*series
 	members []int
@@ -134,9 +137,9 @@ func (s *tsSet) moments() (mean, std []float32) {
 	return mean, std
 }
 
-// readTS reads the two files of a folder.
+// readTS reads the training and the test file of a folder.
 func readTS(opt Options, source string) (train, test *series, err error) {
-	if err := opt.refuseRecorded(); err != nil {
+	if err := opt.rejectClipOptions(); err != nil {
 		return nil, nil, err
 	}
 	if _, err := readFolder(opt.Dir, source); err != nil {
@@ -147,7 +150,7 @@ func readTS(opt Options, source string) (train, test *series, err error) {
 		return nil, nil, err
 	}
 	if len(names) != 1 {
-		return nil, nil, fmt.Errorf("data folder %s holds %d files *_TRAIN.ts, want one; %s", opt.Dir, len(names), source)
+		return nil, nil, fmt.Errorf("data folder %s contains %d files *_TRAIN.ts, expected one; %s", opt.Dir, len(names), source)
 	}
 	if train, err = readTSFile(names[0]); err != nil {
 		return nil, nil, err
@@ -160,7 +163,7 @@ func readTS(opt Options, source string) (train, test *series, err error) {
 		return nil, nil, err
 	}
 	if train.channels != test.channels || train.regression != test.regression || !slices.Equal(train.classes, test.classes) {
-		return nil, nil, fmt.Errorf("%s and %s differ in channels or classes", train.path, test.path)
+		return nil, nil, fmt.Errorf("%s and %s differ in their channels or classes, expected the same", train.path, test.path)
 	}
 	return train, test, nil
 }
@@ -179,9 +182,9 @@ func readTSFile(path string) (*series, error) {
 	return s, nil
 }
 
-// parseTS reads a .ts file: lines of comments (#), of the header (@key value …) up to @data, and then one series a line,
-// its channels separated by colons and their values by commas, and behind the last colon a class or a number. A value
-// that is missing is a ? or NaN.
+// parseTS parses a .ts file: comments (#), header lines (@key value …) up to @data, then one series
+// per line. Colons separate channels, commas values. The class or the number follows the last
+// colon. A missing value is ? or NaN.
 func parseTS(r io.Reader) (*series, error) {
 	s := &series{}
 	in := bufio.NewScanner(r)
@@ -207,12 +210,12 @@ func parseTS(r io.Reader) (*series, error) {
 	case err != nil:
 		return nil, fmt.Errorf("line %d: %w", line, err)
 	case len(s.x) == 0:
-		return nil, errors.New("there are no series")
+		return nil, errors.New("the file contains no series")
 	}
 	return s, nil
 }
 
-// header takes in one line of the header; data is true for its last.
+// header parses a line of the header. data is true for @data, the last one.
 func (s *series) header(f []string) (data bool, err error) {
 	value := ""
 	if len(f) > 1 {
@@ -226,13 +229,13 @@ func (s *series) header(f []string) (data bool, err error) {
 		return true, nil
 	case "@timestamps":
 		if value == "true" {
-			return false, errors.New("@timeStamps true: pairs of a time and a value cannot be read, want values alone, evenly spaced")
+			return false, errors.New("@timeStamps true: expected values without times, evenly spaced")
 		}
 	case "@classlabel":
 		if value == "true" {
 			s.classes = f[2:]
 			if len(s.classes) == 0 {
-				return false, errors.New("@classLabel names no class")
+				return false, errors.New("@classLabel lists no class")
 			}
 		}
 	case "@targetlabel":
@@ -241,7 +244,7 @@ func (s *series) header(f []string) (data bool, err error) {
 	return false, nil
 }
 
-// example takes in one series.
+// example parses one series.
 func (s *series) example(text string) error {
 	parts := strings.Split(text, ":")
 	channels := parts[:len(parts)-1]
@@ -249,13 +252,13 @@ func (s *series) example(text string) error {
 		s.channels = len(channels)
 	}
 	if len(channels) != s.channels || s.channels == 0 {
-		return fmt.Errorf("%d channels, want %d", len(channels), s.channels)
+		return fmt.Errorf("%d channels, expected %d", len(channels), s.channels)
 	}
 	var x []float32
 	length := strings.Count(channels[0], ",") + 1
 	for c, values := range channels {
 		if n := strings.Count(values, ",") + 1; n != length {
-			return fmt.Errorf("channel %d has %d values, the first %d", c+1, n, length)
+			return fmt.Errorf("channel %d has %d values, expected %d as in the first", c+1, n, length)
 		}
 		for v := range strings.SplitSeq(values, ",") {
 			v = strings.TrimSpace(v)
@@ -264,23 +267,23 @@ func (s *series) example(text string) error {
 			}
 			f, err := strconv.ParseFloat(v, 32)
 			if err != nil || math.IsInf(f, 0) {
-				return fmt.Errorf("channel %d: value %q: want a number, or ? where it is missing", c+1, v)
+				return fmt.Errorf("channel %d: value %q, expected a number or ? for a missing one", c+1, v)
 			}
 			x = append(x, float32(f))
 		}
 		interpolate(x[c*length:])
 	}
-	answer := strings.TrimSpace(parts[len(parts)-1])
+	target := strings.TrimSpace(parts[len(parts)-1])
 	if s.regression {
-		f, err := strconv.ParseFloat(answer, 32)
+		f, err := strconv.ParseFloat(target, 32)
 		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
-			return fmt.Errorf("target %q: want a number", answer)
+			return fmt.Errorf("target %q, expected a number", target)
 		}
 		s.targets = append(s.targets, float32(f))
 	} else {
-		label := slices.Index(s.classes, answer)
+		label := slices.Index(s.classes, target)
 		if label < 0 {
-			return fmt.Errorf("class %q is not one of %q", answer, s.classes)
+			return fmt.Errorf("class %q is not one of %q", target, s.classes)
 		}
 		s.labels = append(s.labels, label)
 	}
@@ -288,10 +291,10 @@ func (s *series) example(text string) error {
 	return nil
 }
 
-// interpolate fills the gaps (NaN) of a channel: on the line between their neighbours, at an end with the one neighbour,
-// and with 0 where every value is missing.
+// interpolate fills the missing values (NaN) of a channel: linearly between their neighbours, at an
+// end with the one neighbour, and with 0 if every value is missing.
 func interpolate(x []float32) {
-	last := -1 // the place of the value before the gap
+	last := -1 // index of the last known value
 	for i, v := range x {
 		if math.IsNaN(float64(v)) {
 			continue

@@ -92,7 +92,7 @@ func TestBIDMC(t *testing.T) {
 			t.Fatalf("the splits hold %v", seen)
 		}
 	}
-	mustRefuse(t, "classes", "bidmc-rr", Options{Dir: tsFolder(t, tsClasses, tsClasses)}, "Set_TRAIN.ts has classes")
+	mustFail(t, "classes", "bidmc-rr", Options{Dir: tsFolder(t, tsClasses, tsClasses)}, "Set_TRAIN.ts has classes")
 }
 
 func TestNumpyPerm(t *testing.T) {
@@ -111,38 +111,38 @@ func TestNumpyPerm(t *testing.T) {
 
 func TestBadTS(t *testing.T) {
 	for want, text := range map[string]string{
-		`value "x"`:              tsClasses + "1,x:1,2:up\n",
-		`value "??"`:             tsClasses + "1,??:1,2:up\n",
-		`value "+Inf"`:           tsClasses + "1,+Inf:1,2:up\n",
-		`value ""`:               tsClasses + "1,:1,2:up\n",
-		`target "?"`:             tsNumbers + "1:?\n",
-		"channel 2 has 1 values": tsClasses + "1,2:1:up\n",
-		"3 channels, want 2":     tsClasses + "1:1:1:up\n",
-		`class "left"`:           tsClasses + "1:1:left\n",
-		"line 11":                tsClasses + "1:1:left\n",
-		"data before @data":      "1,2:up\n",
-		"@timeStamps true: ":     "@timeStamps true\n",
-		"names no class":         "@classLabel true\n",
-		"neither @classLabel":    "@problemName X\n@data\n",
-		"there are no series":    "@targetLabel true\n@data\n",
-		`target "high"`:          tsNumbers + "1:high\n",
-		"differ in channels":     tsClasses,
+		`value "x"`:                tsClasses + "1,x:1,2:up\n",
+		`value "??"`:               tsClasses + "1,??:1,2:up\n",
+		`value "+Inf"`:             tsClasses + "1,+Inf:1,2:up\n",
+		`value ""`:                 tsClasses + "1,:1,2:up\n",
+		`target "?"`:               tsNumbers + "1:?\n",
+		"channel 2 has 1 values":   tsClasses + "1,2:1:up\n",
+		"3 channels, expected 2":   tsClasses + "1:1:1:up\n",
+		`class "left"`:             tsClasses + "1:1:left\n",
+		"line 11":                  tsClasses + "1:1:left\n",
+		"data before @data":        "1,2:up\n",
+		"@timeStamps true: ":       "@timeStamps true\n",
+		"lists no class":           "@classLabel true\n",
+		"neither @classLabel":      "@problemName X\n@data\n",
+		"contains no series":       "@targetLabel true\n@data\n",
+		`target "high"`:            tsNumbers + "1:high\n",
+		"differ in their channels": tsClasses,
 	} {
 		test := tsClasses
-		if want == "differ in channels" {
+		if want == "differ in their channels" {
 			test = tsNumbers + "1:2\n"
 		}
-		mustRefuse(t, want, "ts", Options{Dir: tsFolder(t, text, test)}, want)
+		mustFail(t, want, "ts", Options{Dir: tsFolder(t, text, test)}, want)
 	}
-	mustRefuse(t, "no folder", "ts", Options{}, "timeseriesclassification.com")
+	mustFail(t, "no folder", "ts", Options{}, "timeseriesclassification.com")
 	dir := tsFolder(t, tsClasses, tsClasses)
 	write(t, filepath.Join(dir, "Other_TRAIN.ts"), nil)
-	mustRefuse(t, "two sets", "ts", Options{Dir: dir}, "holds 2 files *_TRAIN.ts")
+	mustFail(t, "two sets", "ts", Options{Dir: dir}, "contains 2 files *_TRAIN.ts")
 	os.Remove(filepath.Join(dir, "Other_TRAIN.ts"))
 	os.Remove(filepath.Join(dir, "Set_TEST.ts"))
-	mustRefuse(t, "no test file", "ts", Options{Dir: dir}, "Set_TEST.ts", "timeseriesclassification.com", "NAME_TEST.ts")
-	mustRefuse(t, "decimated", "ts", Options{Dir: dir, Decimate: 2}, "options of the tasks of spoken words")
-	mustRefuse(t, "an option of delay", "ts", Options{Dir: dir, EvalSize: 2}, "delay task")
+	mustFail(t, "no test file", "ts", Options{Dir: dir}, "Set_TEST.ts", "timeseriesclassification.com", "NAME_TEST.ts")
+	mustFail(t, "decimated", "ts", Options{Dir: dir, Decimate: 2}, "options of the tasks fsdd")
+	mustFail(t, "an option of delay", "ts", Options{Dir: dir, EvalSize: 2}, "delay task")
 }
 
 // The three sets at hand: of one channel, of several, and of several lengths.
