@@ -224,3 +224,18 @@ func TestCurvesApart(t *testing.T) {
 		t.Errorf("a panel without values: %v", err)
 	}
 }
+
+// Of curves that coincide all are visible.
+func TestCurvesCoincide(t *testing.T) {
+	x := []float64{1, 2, 3, 4}
+	path := filepath.Join(t.TempDir(), "same.png")
+	if err := Curves(path, []Panel{{Curves: []Curve{{X: x, Y: x}, {X: x, Y: x}, {X: x, Y: x}}}}); err != nil {
+		t.Fatal(err)
+	}
+	img := readPNG(t, path)
+	for i, c := range palette[:3] {
+		if n := count(img, c); n < 150 {
+			t.Errorf("curve %d: %d pixels", i, n)
+		}
+	}
+}
