@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -29,9 +30,8 @@ func TestUsageErrors(t *testing.T) {
 func TestStdinIsATerminal(t *testing.T) {
 	var out, errs bytes.Buffer
 	code := run(t.Context(), []string{"stream", digitsModel(t), "-"}, streams{in: strings.NewReader(""), out: &out, err: &errs, inTTY: true})
-	if code != exitUsage || !strings.Contains(errs.String(), "terminal") {
-		t.Errorf("exit code %d, stderr %q", code, errs.String())
-	}
+	equal(t, "exit code", code, exitUsage)
+	contains(t, "stderr", errs.String(), "standard input is a terminal")
 }
 
 func TestBadData(t *testing.T) {
@@ -49,11 +49,11 @@ func TestBadData(t *testing.T) {
 	cut := write(t, "0_tone_5.wav", whole[:len(whole)-50])
 	mustSay(t, nil, []string{"train", "fsdd", "--data", filepath.Dir(cut), "--out", out}, exitBadInput, "0_tone_5.wav", "truncated")
 	if _, err := os.Stat(out); err == nil {
-		t.Errorf("a run that could not load its data left %s behind", out)
+		t.Errorf("a run whose data cannot be read created %s", out)
 	}
 }
 
-// An output that cannot be written is named as it was given.
+// The error about an output that cannot be written has its name as given.
 func TestUnwritableOut(t *testing.T) {
 	blocked := filepath.Join(write(t, "file", nil), "inner")
 	for _, args := range [][]string{
@@ -87,7 +87,7 @@ func TestBadAudio(t *testing.T) {
 	}
 }
 
-// A pipe's writer cannot know the length: it leaves 0, all ones or a guess in the header, and the samples count.
+// The writer of a pipe cannot know the length: the size in the header may be 0, all ones or a guess, and is ignored.
 func TestWrongSizeFieldFromPipe(t *testing.T) {
 	m := digitsModel(t)
 	whole := read(t, clip(t, 8000, 1000))
@@ -97,13 +97,14 @@ func TestWrongSizeFieldFromPipe(t *testing.T) {
 		binary.LittleEndian.PutUint32(b[4:], size)
 		binary.LittleEndian.PutUint32(b[40:], size)
 		code, got, stderr := invoke(bytes.NewReader(b), "stream", m, "-", "--emit", "frames")
-		if code != exitOK || frames(got) != frames(want) {
-			t.Errorf("size field %d: exit code %d, stderr %q, output %q, want %q", size, code, stderr, got, want)
+		if code != exitOK {
+			t.Errorf("size field %d: exit code %d, stderr %q", size, code, stderr)
 		}
+		equal(t, fmt.Sprintf("frames with size field %d", size), frames(got), frames(want))
 	}
 }
 
-// frames drops the last line, whose timing differs from run to run.
+// frames returns a stream's lines without the last, whose times differ from run to run.
 func frames(out string) string {
 	lines := strings.SplitAfter(strings.TrimSpace(out), "\n")
 	return strings.Join(lines[:len(lines)-1], "")
@@ -136,78 +137,80 @@ func TestBadCheckpoints(t *testing.T) {
 	mustSay(t, nil, []string{"convert", bad, out}, exitBadInput, bad)
 	mustSay(t, nil, []string{"convert", bad, "out.bin"}, exitUsage, "out.bin", ".safetensors")
 	if _, err := os.Stat(out); err == nil {
-		t.Errorf("a failed conversion left %s behind", out)
+		t.Errorf("a failed conversion created %s", out)
 	}
 }
 
-// A file that ends before its header says, or inside a sample, is an error after its lines; from a pipe the end line tells.
+// A file that is shorter than its header says, or ends inside a sample, is an error after its lines. From a pipe it is
+// not an error: the end line says that the audio was truncated.
 func TestTruncatedAudio(t *testing.T) {
 	m := digitsModel(t)
 	whole := read(t, clip(t, 8000, 1000))
 	cut := whole[:len(whole)-501]
 	path := write(t, "cut.wav", cut)
 	code, stdout, stderr := invoke(nil, "stream", m, path, "--emit", "frames")
-	if code != exitBadInput || !strings.Contains(stderr, path) || !strings.Contains(stderr, "truncated") || !strings.Contains(stdout, `"sample":749`) {
-		t.Errorf("named file: exit code %d, stdout %q, stderr %q", code, stdout, stderr)
-	}
+	equal(t, "exit code for a file", code, exitBadInput)
+	contains(t, "stderr", stderr, path, "truncated")
+	contains(t, "stdout", stdout, `"sample":749`)
 	if _, end := lines(t, stdout); !end.Truncated {
-		t.Errorf("named file: end line %+v", end)
+		t.Errorf("the end line of a file does not say that it was truncated: %+v", end)
 	}
 	for format, in := range map[string][]byte{"wav": cut, "s16le": cut[44:], "f32le": make([]byte, 4*749+3)} {
 		code, stdout, stderr = invoke(bytes.NewReader(in), "stream", m, "--format", format)
-		if _, end := lines(t, stdout); code != exitOK || !end.Truncated || end.Samples != 749 {
-			t.Errorf("%s from a pipe: exit code %d, stdout %q, stderr %q", format, code, stdout, stderr)
+		if code != exitOK {
+			t.Errorf("%s from a pipe: exit code %d, stderr %q", format, code, stderr)
 		}
+		_, end := lines(t, stdout)
+		equal(t, format+" from a pipe: truncated", end.Truncated, true)
+		equal(t, format+" from a pipe: samples", end.Samples, 749)
 	}
 }
 
-// A pipe that ends before its header has is bad audio, without lines.
+// A pipe that ends inside the header is bad input, and no lines are printed.
 func TestTruncatedHeader(t *testing.T) {
 	whole := read(t, clip(t, 8000, 100))
 	for _, in := range [][]byte{nil, whole[:20], whole[:43]} {
 		code, stdout, stderr := invoke(bytes.NewReader(in), "stream", digitsModel(t))
-		if code != exitBadInput || stdout != "" || !strings.Contains(stderr, "standard input") || !strings.Contains(stderr, "truncated") {
-			t.Errorf("%d bytes: exit code %d, stdout %q, stderr %q", len(in), code, stdout, stderr)
-		}
+		equal(t, fmt.Sprintf("exit code after %d bytes", len(in)), code, exitBadInput)
+		equal(t, fmt.Sprintf("stdout after %d bytes", len(in)), stdout, "")
+		contains(t, fmt.Sprintf("stderr after %d bytes", len(in)), stderr, "standard input", "truncated")
 	}
 }
 
-// An end line that cannot be written is a failure, of a pipe that ends early too; a fault of the audio is told first.
+// An end line that cannot be written is an error, also for a pipe that ends early. An error in the audio is reported
+// rather than that.
 func TestUnwritableEnd(t *testing.T) {
 	m := digitsModel(t)
 	cut := read(t, clip(t, 8000, 100))[:201]
 	for _, c := range []struct {
-		in   []byte
-		args []string
-		code int
-		word string
+		in      []byte
+		args    []string
+		code    int
+		message string
 	}{
-		{cut, []string{"stream", m}, exitFailed, "no room"},
-		{cut[44:200], []string{"stream", m, "--format", "s16le"}, exitFailed, "no room"},
+		{cut, []string{"stream", m}, exitFailed, "disk full"},
+		{cut[44:200], []string{"stream", m, "--format", "s16le"}, exitFailed, "disk full"},
 		{nil, []string{"stream", m, write(t, "cut.wav", cut)}, exitBadInput, "truncated"},
 	} {
 		var stderr bytes.Buffer
-		code := run(t.Context(), c.args, streams{in: bytes.NewReader(c.in), out: full{}, err: &stderr})
-		if code != c.code || !strings.Contains(stderr.String(), c.word) {
-			t.Errorf("%v: exit code %d, want %d; stderr %q", c.args, code, c.code, stderr.String())
-		}
+		code := run(t.Context(), c.args, streams{in: bytes.NewReader(c.in), out: full, err: &stderr})
+		equal(t, fmt.Sprintf("exit code of %q", c.args), code, c.code)
+		contains(t, fmt.Sprintf("stderr of %q", c.args), stderr.String(), c.message)
 	}
 }
 
-// full is a writer that has no room for an end line.
-type full struct{}
-
-func (full) Write(p []byte) (int, error) {
+// full is a writer that returns an error for an end line.
+var full = writerFunc(func(p []byte) (int, error) {
 	if bytes.Contains(p, []byte(`"end"`)) {
-		return 0, errors.New("no room")
+		return 0, errors.New("disk full")
 	}
 	return len(p), nil
-}
+})
 
-// What is no audio ends a stream with a fault, but what came before it is heard, and the end line is printed.
-func TestNoAudio(t *testing.T) {
+// A sample that is not valid audio is an error. The samples before it are processed, and the end line is printed.
+func TestInvalidSamples(t *testing.T) {
 	m := digitsModel(t)
-	for bad, word := range map[float32]string{
+	for bad, message := range map[float32]string{
 		float32(math.NaN()): "a sample is NaN", float32(math.Inf(1)): "a sample is +Inf", 2e6: "too loud", -math.MaxFloat32: "too loud",
 	} {
 		in := binary.LittleEndian.AppendUint32(make([]byte, 4*1004), math.Float32bits(bad))
@@ -215,9 +218,11 @@ func TestNoAudio(t *testing.T) {
 		for _, args := range [][]string{{"--emit", "frames"}, {"--emit", "events"}, {"--rate", "16000", "--resample"}} {
 			code, stdout, stderr := invoke(bytes.NewReader(in), append([]string{"stream", m, "--format", "f32le"}, args...)...)
 			_, end := lines(t, stdout)
-			if code != exitBadInput || end.Samples != 1004 || end.Truncated || !strings.Contains(stderr, "after sample 1004") || !strings.Contains(stderr, word) {
-				t.Errorf("%v, sample of %v: exit code %d, end line %+v, stderr %q", args, bad, code, end, stderr)
-			}
+			what := fmt.Sprintf("%q, sample of %v: ", args, bad)
+			equal(t, what+"exit code", code, exitBadInput)
+			equal(t, what+"samples", end.Samples, 1004)
+			equal(t, what+"truncated", end.Truncated, false)
+			contains(t, what+"stderr", stderr, "after sample 1004", message)
 		}
 	}
 	wild, err := model.Load(m)
@@ -247,7 +252,7 @@ func TestBadNumbers(t *testing.T) {
 	mustSay(t, nil, []string{"stream", m, "--rate=0", "--format", "s16le"}, exitUsage, "--rate 0")
 }
 
-// The task of a resumed run, or of a configuration file, is not silently another than the one named.
+// A task that differs from that of the resumed run, or of the configuration file, is an error.
 func TestTaskMismatch(t *testing.T) {
 	config := write(t, "c.toml", []byte("task = \"delay\"\n"))
 	mustSay(t, nil, []string{"train", "fsdd", "--config", config, "--data", "."}, exitUsage, `"fsdd"`, `"delay"`)

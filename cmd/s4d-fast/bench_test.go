@@ -1,7 +1,7 @@
 package main
 
 import (
-	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -9,42 +9,42 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
-// bench prints a row an operation, size, level and number of threads, in both forms.
+// bench prints one row per operation, size, level and number of threads, as a table and as JSON Lines.
 func TestBench(t *testing.T) {
 	t.Setenv("S4D_LEVEL", "")
 	levels := vek.Levels()
 	args := []string{"bench", "--op", "peak,cexp", "--threads", "1,2", "--time", "1ms"}
 	lines := strings.Split(strings.TrimSpace(ok(t, append(args, "--json")...)), "\n")
 	if want := 2 * 2 * len(levels); len(lines) != want {
-		t.Fatalf("%d lines, want %d", len(lines), want)
+		t.Fatalf("%d lines, expected %d", len(lines), want)
 	}
 	for i, line := range lines {
 		var r bench.Row
-		if err := json.Unmarshal([]byte(line), &r); err != nil || r.Level != string(levels[i%len(levels)]) || !(r.NS > 0) {
-			t.Errorf("line %d, error %v: %s", i, err, line)
+		decode(t, line, &r)
+		equal(t, fmt.Sprintf("level of line %d", i), r.Level, string(levels[i%len(levels)]))
+		if !(r.NS > 0) {
+			t.Errorf("line %d: %v ns", i, r.NS)
 		}
 	}
 	table := ok(t, "bench", "--op", "copy", "--level", "generic,generic", "--time", "1ms")
-	if strings.Count(table, "GB/s") != 2*3 || strings.Count(table, "generic") != 2*3 {
-		t.Errorf("table of two levels:\n%s", table)
-	}
+	equal(t, "rows with a bandwidth", strings.Count(table, "GB/s"), 2*3)
+	equal(t, "rows of level generic", strings.Count(table, "generic"), 2*3)
 	before := vek.CurrentLevel()
 	t.Setenv("S4D_LEVEL", "generic") // as if the process had started with it
 	if err := vek.SetLevel(vek.Generic); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = vek.SetLevel(before) }() // it was in use
-	if lines := ok(t, "bench", "--op", "copy", "--time", "1ms", "--json"); strings.Count(lines, `"generic"`) != 3 || strings.Count(lines, "\n") != 3 {
-		t.Errorf("rows under S4D_LEVEL=generic:\n%s", lines)
-	}
+	rows := ok(t, "bench", "--op", "copy", "--time", "1ms", "--json")
+	equal(t, "rows with S4D_LEVEL=generic", strings.Count(rows, "\n"), 3)
+	equal(t, "rows of level generic", strings.Count(rows, `"generic"`), 3)
 	for flag, value := range map[string]string{"--op": "divide", "--level": "abacus", "--threads": "0", "--time": "-1s"} {
-		if code, _, stderr := invoke(nil, "bench", flag+"="+value); code != exitUsage || !strings.Contains(stderr, value) {
-			t.Errorf("bench %s %s: exit code %d, stderr %s", flag, value, code, stderr)
-		}
+		mustSay(t, nil, []string{"bench", flag + "=" + value}, exitUsage, value)
 	}
 	for _, flag := range []string{"--op=", "--threads=", "--time=0s"} {
-		if code, stdout, stderr := invoke(nil, "bench", flag); code != exitUsage || stdout != "" || !strings.Contains(stderr, "bench: ") {
-			t.Errorf("bench %s: exit code %d, stdout %s, stderr %s", flag, code, stdout, stderr)
-		}
+		code, stdout, stderr := invoke(nil, "bench", flag)
+		equal(t, flag+": exit code", code, exitUsage)
+		equal(t, flag+": stdout", stdout, "")
+		contains(t, flag+": stderr", stderr, "bench: ")
 	}
 }

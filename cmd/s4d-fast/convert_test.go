@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -22,44 +23,40 @@ func TestConvertInspect(t *testing.T) {
 	var info inspection
 	decode(t, ok(t, "inspect", out, "--json"), &info)
 	if info.Scores != nil {
-		t.Error("inspect prints scores that nobody asked for")
+		t.Error("inspect prints scores without --scores")
 	}
-	if info.Parameters != 933 || len(info.Poles) != 2 || info.Meta.Labels[4] != "e" || info.Poles[0].Modulus[1] > 1 {
-		t.Errorf("inspection %+v", info)
+	equal(t, "parameters", info.Parameters, 933)
+	equal(t, "layers with poles", len(info.Poles), 2)
+	equal(t, "labels", strings.Join(info.Meta.Labels, " "), "a b c d e")
+	if top := info.Poles[0].Modulus[1]; top > 1 {
+		t.Errorf("the largest modulus of the poles of layer 0 is %v, above 1", top)
 	}
-	text := ok(t, "inspect", out)
-	for _, part := range []string{"933", "d_state 16", "a b c d e", "poles 1", "layers.1.mix.weight", "mean 1, standard deviation 2"} {
-		if !strings.Contains(text, part) {
-			t.Errorf("inspect does not say %q:\n%s", part, text)
-		}
-	}
+	contains(t, "inspect", ok(t, "inspect", out),
+		"933", "d_state 16", "a b c d e", "poles 1", "layers.1.mix.weight", "mean 1, standard deviation 2")
 	mustSay(t, nil, []string{"convert", pth, out, "--mean", "0", "--std", "1"}, exitUsage, "2 input channels")
 	mustSay(t, nil, []string{"convert", pth, out, "--labels", "a"}, exitUsage, "5 outputs")
 }
 
-// convert reads full layers, prints what became of each tensor, and asks for what the file cannot tell.
+// convert reads full layers, prints how each tensor was converted, and requires the flags that the file cannot replace.
 func TestConvertFullLayers(t *testing.T) {
 	for _, g := range golden.Imports(t) {
 		in, out := g.WritePth(t), filepath.Join(t.TempDir(), "m.safetensors")
 		args := []string{"convert", in, out, "--disc", g.Config.Disc}
 		if g.Config.Version == "v4" {
-			code, _, stderr := invoke(nil, args...)
-			if code != exitUsage || !strings.Contains(stderr, `--step: not given`) {
-				t.Errorf("%s without a step: exit code %d, %s", g.Name, code, stderr)
-			}
+			mustSay(t, nil, args, exitUsage, "--step: not given")
 			args = append(args, "--step", g.Config.DtTransform)
 		}
 		stdout := ok(t, args...)
-		if n := strings.Count(stdout, "\n"); n != len(g.Tensors) || strings.Count(stdout, "(not used)") != map[string]int{"v3": 2, "v4": 0}[g.Config.Version] {
-			t.Errorf("%s: %d lines for %d tensors\n%s", g.Name, n, len(g.Tensors), stdout)
-		}
+		equal(t, g.Name+": lines", strings.Count(stdout, "\n"), len(g.Tensors))
+		equal(t, g.Name+": unused tensors", strings.Count(stdout, "(not used)"), map[string]int{"v3": 2, "v4": 0}[g.Config.Version])
 		if _, err := model.Load(out); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-// convert writes a checkpoint, of a built-in model too, and with the flags that it prints reads it back as the same model.
+// convert writes a checkpoint, also of a built-in model. With the flags that it prints, the checkpoint converts back to
+// the same model.
 func TestConvertToPyTorch(t *testing.T) {
 	dir := t.TempDir()
 	out, back := filepath.Join(dir, "m.pth"), filepath.Join(dir, "m.safetensors")
@@ -75,12 +72,12 @@ func TestConvertToPyTorch(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !reflect.DeepEqual(a.Meta, b.Meta) {
-			t.Errorf("%+v became %+v by %q", a.Meta, b.Meta, flags)
+			t.Errorf("%+v came back as %+v with the flags %q", a.Meta, b.Meta, flags)
 		}
-		want := answer(t, a)
-		for i, v := range answer(t, b) {
+		want := modelOutput(t, a)
+		for i, v := range modelOutput(t, b) {
 			if math.Abs(float64(v-want[i])) > 1e-4 {
-				t.Errorf("%s: output %d is %v, was %v", name, i, v, want[i])
+				t.Errorf("%s: output %d is %v, expected %v", name, i, v, want[i])
 			}
 		}
 	}
@@ -90,8 +87,8 @@ func TestConvertToPyTorch(t *testing.T) {
 	mustSay(t, nil, []string{"convert", m, out, "--to", "onnx"}, exitUsage, "onnx")
 }
 
-// answer returns what a network says to half a second of a tone.
-func answer(t *testing.T, m *model.Model) []float32 {
+// modelOutput returns a network's output for half a second of a rising tone.
+func modelOutput(t *testing.T, m *model.Model) []float32 {
 	t.Helper()
 	net, err := recurrent.New(m, recurrent.Options{})
 	if err != nil {
@@ -104,7 +101,8 @@ func answer(t *testing.T, m *model.Model) []float32 {
 	return net.NewStream().Process(x, len(x))
 }
 
-// The flags that export prints come through a shell and convert whatever the labels are; those that cannot are left out, and that is said.
+// The flags that convert prints survive a shell and convert itself, whatever the labels are. Labels that --labels cannot
+// express are left out, with a message.
 func TestConvertFlags(t *testing.T) {
 	shell, err := exec.LookPath("sh")
 	if err != nil {
@@ -138,13 +136,15 @@ func TestConvertFlags(t *testing.T) {
 		if slices.ContainsFunc(labels, unflaggable) {
 			want = nil
 		}
-		if !slices.Equal(got.Meta.Labels, want) || got.Meta.SampleRate != 22050.5 || !got.Config.PreNorm || strings.Contains(stderr, "backslash") != (want == nil) {
-			t.Errorf("labels %q came back as %q by %s, stderr %s", labels, got.Meta.Labels, flags, stderr)
-		}
+		what := fmt.Sprintf("labels %q: ", labels)
+		equal(t, what+"labels", fmt.Sprintf("%q", got.Meta.Labels), fmt.Sprintf("%q", want))
+		equal(t, what+"sampling rate", got.Meta.SampleRate, 22050.5)
+		equal(t, what+"pre-norm", got.Config.PreNorm, true)
+		equal(t, what+"message about the labels", strings.Contains(stderr, "backslash"), want == nil)
 	}
 }
 
-// A flag that is wrong or missing is named as it is spelt.
+// The error about an invalid or missing flag has the flag as it is written.
 func TestConvertBadFlags(t *testing.T) {
 	pth, out := golden.LoadTiny(t, "postnorm").WritePth(t), filepath.Join(t.TempDir(), "m.safetensors")
 	for _, bad := range []struct{ flag, want string }{
@@ -158,11 +158,11 @@ func TestConvertBadFlags(t *testing.T) {
 	full := golden.Imports(t)[0].WritePth(t)
 	mustSay(t, nil, []string{"convert", full, out, "--step=exp"}, exitUsage, "--disc: not given", "discretise")
 	if _, err := os.Stat(out); err == nil {
-		t.Errorf("a refused conversion left %s behind", out)
+		t.Errorf("a rejected conversion created %s", out)
 	}
 }
 
-// A file of the wrong kind is called what it is, with the way to convert it.
+// The error about a file of the wrong kind states its kind, and how to convert it.
 func TestConvertWrongWay(t *testing.T) {
 	pth, m, dir := golden.LoadTiny(t, "postnorm").WritePth(t), digitsModel(t), t.TempDir()
 	out, back := filepath.Join(dir, "m.pth"), filepath.Join(dir, "m.safetensors")
@@ -172,7 +172,7 @@ func TestConvertWrongWay(t *testing.T) {
 	mustSay(t, nil, []string{"convert", "digits", back}, exitBadInput, "digits", "--to pytorch")
 }
 
-// A missing folder is named, not the temporary file that would be in it.
+// The error about a missing folder names the folder, not the temporary file that would be in it.
 func TestConvertNoFolder(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "nowhere")
 	for _, args := range [][]string{
@@ -180,21 +180,23 @@ func TestConvertNoFolder(t *testing.T) {
 		{"convert", "digits", filepath.Join(missing, "m.pth"), "--to", "pytorch"},
 	} {
 		code, _, stderr := invoke(nil, args...)
-		if code != exitFailed || !strings.Contains(stderr, missing+": ") || strings.Contains(stderr, ".tmp") || strings.Contains(stderr, "model:") {
-			t.Errorf("exit code %d: %s", code, stderr)
+		equal(t, "exit code", code, exitFailed)
+		contains(t, "stderr", stderr, missing+": ")
+		for _, word := range []string{".tmp", "model:"} {
+			if strings.Contains(stderr, word) {
+				t.Errorf("stderr has %q: %s", word, stderr)
+			}
 		}
 	}
 }
 
-// What the file cannot tell and no flag told is said.
+// convert states what it assumes where neither the checkpoint nor a flag tells.
 func TestConvertAssumptions(t *testing.T) {
 	pth, out := golden.LoadTiny(t, "prenorm").WritePth(t), filepath.Join(t.TempDir(), "m.safetensors")
 	_, _, stderr := invoke(nil, "convert", pth, out)
-	if !strings.Contains(stderr, "--prenorm") || !strings.Contains(stderr, "--mean") {
-		t.Errorf("what was assumed is not said: %s", stderr)
-	}
+	contains(t, "stderr", stderr, "--prenorm", "--mean")
 	_, _, stderr = invoke(nil, "convert", pth, out, "--prenorm", "--mean=0,0", "--std=1,1")
 	if strings.Contains(stderr, "assumed") {
-		t.Errorf("nothing was assumed: %s", stderr)
+		t.Errorf("an assumption is stated although flags were given: %s", stderr)
 	}
 }

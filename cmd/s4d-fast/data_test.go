@@ -9,30 +9,31 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// data listops writes what train listops reads.
+// Task listops reads what data listops writes.
 func TestDataListOps(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made")
 	ok(t, "data", "listops", "--out", dir, "--n", "3", "--eval", "2")
 	d, err := dataset.Load("listops", dataset.Options{Dir: dir})
-	if err != nil || d.Train.Len() != 3 || d.Val.Len() != 2 || d.Test.Len() != 2 {
-		t.Errorf("%+v, %v", d, err)
+	if err != nil {
+		t.Fatal(err)
 	}
+	equal(t, "expressions", [3]int{d.Train.Len(), d.Val.Len(), d.Test.Len()}, [3]int{3, 2, 2})
 	mustSay(t, nil, []string{"data", "listops", "--out", dir, "--n", "3", "--eval", "2", "--seed", "2"}, exitUsage, dir, "--seed 1`", "choose another folder")
-	if code, _, stderr := invoke(nil, "data", "listops", "--out", dir, "--n", "0"); code != exitUsage || !strings.Contains(stderr, "--n 0") {
-		t.Errorf("no expressions: exit code %d, %s", code, stderr)
-	}
+	mustSay(t, nil, []string{"data", "listops", "--out", dir, "--n", "0"}, exitUsage, "--n 0")
 }
 
-// data pathfinder writes what train pathfinder reads, and so for Path-X.
+// Tasks pathfinder and pathx128 read what data pathfinder writes.
 func TestDataPathfinder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made")
 	ok(t, "data", "pathfinder", "--out", dir, "--n", "10")
 	ok(t, "data", "pathfinder", "--out", dir, "--n", "10", "--size", "128", "--seed", "7")
 	for task, length := range map[string]int{"pathfinder": 1024, "pathx128": 16384} {
 		d, err := dataset.Load(task, dataset.Options{Dir: dir})
-		if err != nil || d.Train.Len() != 8 || d.Val.Len() != 1 || d.Test.Len() != 1 || d.MaxLen != length {
-			t.Errorf("%+v, %v", d, err)
+		if err != nil {
+			t.Fatal(err)
 		}
+		equal(t, task+": images", [3]int{d.Train.Len(), d.Val.Len(), d.Test.Len()}, [3]int{8, 1, 1})
+		equal(t, task+": pixels", d.MaxLen, length)
 	}
 	out := filepath.Join(t.TempDir(), "run")
 	ok(t, append([]string{"train", "pathfinder", "--data", dir, "--out", out}, small...)...)
@@ -53,7 +54,9 @@ func TestDataListOpsInterrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(files) != 1 || strings.Count(stderr, "wrote ") != 1 || !strings.Contains(stderr, files[0]) {
-		t.Errorf("files %q after stderr %q", files, stderr)
+	if len(files) != 1 {
+		t.Fatalf("files %q, expected the one before the interrupt", files)
 	}
+	contains(t, "stderr", stderr, "wrote "+files[0])
+	equal(t, "files that stderr reports", strings.Count(stderr, "wrote "), 1)
 }

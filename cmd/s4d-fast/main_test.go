@@ -40,16 +40,30 @@ func ok(t *testing.T, args ...string) string {
 	return stdout
 }
 
-// mustSay fails unless the command ended with the code and said every part on stderr.
+// mustSay checks the exit code of a command line, and that stderr has every part.
 func mustSay(t *testing.T, stdin io.Reader, args []string, code int, parts ...string) {
 	t.Helper()
 	got, _, stderr := invoke(stdin, args...)
 	if got != code {
-		t.Errorf("s4d-fast %s: exit code %d, want %d; stderr: %s", strings.Join(args, " "), got, code, stderr)
+		t.Errorf("s4d-fast %s: exit code %d, expected %d; stderr: %s", strings.Join(args, " "), got, code, stderr)
 	}
+	contains(t, "stderr of s4d-fast "+strings.Join(args, " "), stderr, parts...)
+}
+
+// equal reports a value that is not the expected one.
+func equal[T comparable](t *testing.T, what string, got, expected T) {
+	t.Helper()
+	if got != expected {
+		t.Errorf("%s: %v, expected %v", what, got, expected)
+	}
+}
+
+// contains reports every part that is not in the text.
+func contains(t *testing.T, what, text string, parts ...string) {
+	t.Helper()
 	for _, p := range parts {
-		if !strings.Contains(stderr, p) {
-			t.Errorf("s4d-fast %s: stderr %q does not say %q", strings.Join(args, " "), stderr, p)
+		if !strings.Contains(text, p) {
+			t.Errorf("%s has no %q:\n%s", what, p, text)
 		}
 	}
 }
@@ -179,21 +193,17 @@ func TestVersion(t *testing.T) {
 		t.Errorf("levels %q", got)
 	}
 	text := ok(t, "version")
-	for _, want := range []string{"processor  ", "caches     ", "level      " + string(vek.CurrentLevel()) + " (available: generic"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("version without %q:\n%s", want, text)
-		}
-	}
+	contains(t, "version", text, "processor  ", "caches     ", "level      "+string(vek.CurrentLevel())+" (available: generic")
 }
 
-// --version says what version says.
+// --version prints what the command version prints.
 func TestVersionFlag(t *testing.T) {
 	if got, want := ok(t, "--version"), ok(t, "version"); got != want {
-		t.Errorf("--version: %q, want %q", got, want)
+		t.Errorf("--version prints %q, version prints %q", got, want)
 	}
 }
 
-// Every value of a flag has a name in the help, and lists are marked as such once.
+// The help shows a name for the value of every flag, and marks a list once.
 func TestPlaceholders(t *testing.T) {
 	parser, err := kong.New(&cli{}, variables(), streamDefaults())
 	if err != nil {
@@ -202,8 +212,14 @@ func TestPlaceholders(t *testing.T) {
 	for _, leaf := range parser.Model.Leaves(false) {
 		for _, f := range leaf.Flags {
 			name := f.FormatPlaceHolder()
-			if !f.IsBool() && (strings.Count(name, ",...") > 1 || name == strings.ToUpper(f.Target.Kind().String())) {
-				t.Errorf("%s --%s=%s", leaf.FullPath(), f.Name, name)
+			if f.IsBool() {
+				continue
+			}
+			if strings.Count(name, ",...") > 1 {
+				t.Errorf("%s --%s=%s marks the list twice", leaf.FullPath(), f.Name, name)
+			}
+			if name == strings.ToUpper(f.Target.Kind().String()) {
+				t.Errorf("%s --%s=%s shows the value's Go type", leaf.FullPath(), f.Name, name)
 			}
 		}
 	}
@@ -211,8 +227,6 @@ func TestPlaceholders(t *testing.T) {
 
 func TestHelp(t *testing.T) {
 	for _, command := range []string{"train", "eval", "stream", "convert", "inspect", "bench"} {
-		if got := ok(t, command, "--help"); !strings.Contains(got, "Example") || !strings.Contains(got, "s4d-fast "+command) {
-			t.Errorf("%s --help shows no example: %q", command, got)
-		}
+		contains(t, command+" --help", ok(t, command, "--help"), "Example", "s4d-fast "+command)
 	}
 }

@@ -37,7 +37,7 @@ Examples:
 
 // pruning is the result of prune. Pairs are the model before and after.
 type pruning struct {
-	Modes      [2]int      `json:"modes"` // of an SSM
+	Modes      [2]int      `json:"modes"` // per SSM
 	Parameters [2]int      `json:"parameters"`
 	Microsecs  *[2]float64 `json:"stream_us_per_sample,omitempty"` // of models that can stream
 	Split      string      `json:"split,omitempty"`
@@ -153,9 +153,9 @@ func (c *pruneCmd) evaluate(ctx *ctxBox, p *pruning, models ...*model.Model) err
 }
 
 func (p pruning) print(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "modes of an SSM   %d → %d\nparameters        %d → %d\n", p.Modes[0], p.Modes[1], p.Parameters[0], p.Parameters[1])
+	_, err := fmt.Fprintf(w, "modes per SSM     %d → %d\nparameters        %d → %d\n", p.Modes[0], p.Modes[1], p.Parameters[0], p.Parameters[1])
 	if t := p.Microsecs; err == nil && t != nil {
-		_, err = fmt.Fprintf(w, "stream            %.3g → %.3g µs a sample\n", t[0], t[1])
+		_, err = fmt.Fprintf(w, "stream            %.3g → %.3g µs per sample\n", t[0], t[1])
 	}
 	if a := p.Accuracy; err == nil && a != nil {
 		_, err = fmt.Fprintf(w, "accuracy          %.2f → %.2f %% of %d examples (%s)\n", 100*a[0], 100*a[1], p.N, p.Split)

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -9,33 +9,36 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// prune writes a model with fewer modes, and says so.
+// prune writes a model with fewer modes and prints both sizes.
 func TestPrune(t *testing.T) {
 	from, to := digitsModel(t), filepath.Join(t.TempDir(), "small.safetensors")
 	var p pruning
-	if err := json.Unmarshal([]byte(ok(t, "prune", from, to, "--keep", "0.5", "--json")), &p); err != nil {
-		t.Fatal(err)
-	}
+	decode(t, ok(t, "prune", from, to, "--keep", "0.5", "--json"), &p)
 	m, err := model.Load(to)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Modes[1] != (p.Modes[0]+1)/2 || m.Config.SSM.Modes() != p.Modes[1] || m.Config.CountParams() != p.Parameters[1] || p.Parameters[1] >= p.Parameters[0] {
-		t.Errorf("%+v, and a file of %d modes", p, m.Config.SSM.Modes())
+	equal(t, "modes kept", p.Modes[1], (p.Modes[0]+1)/2)
+	equal(t, "modes in the file", m.Config.SSM.Modes(), p.Modes[1])
+	equal(t, "parameters in the file", m.Config.CountParams(), p.Parameters[1])
+	if p.Parameters[1] >= p.Parameters[0] {
+		t.Errorf("%d parameters, not fewer than %d", p.Parameters[1], p.Parameters[0])
 	}
-	if p.Microsecs == nil || !(p.Microsecs[1] > 0) {
-		t.Errorf("stream's times %v", p.Microsecs)
+	if p.Microsecs == nil {
+		t.Error("no streaming times")
+	} else if !(p.Microsecs[1] > 0) {
+		t.Errorf("streaming times %v", *p.Microsecs)
 	}
-	if text := ok(t, "prune", from, to, "--keep", "1"); !strings.Contains(text, "µs a sample") || !strings.Contains(text, "parameters") {
-		t.Errorf("text:\n%s", text)
-	}
+	contains(t, "prune", ok(t, "prune", from, to, "--keep", "1"), "µs per sample", "parameters")
 	for want, args := range map[string][]string{
 		"keep 2": {from, to, "--keep", "2"}, "nowhere": {"nowhere.safetensors", to, "--keep", "0.5"}, ".safetensors": {from, "x.bin", "--keep", "0.5"},
 		"name another file": {from, from, "--keep", "0.5"}, `task "fsdd" requires --data`: {from, to, "--keep", "0.5", "--task", "fsdd"},
 	} {
-		if code, _, stderr := invoke(nil, append([]string{"prune"}, args...)...); code == exitOK || !strings.Contains(stderr, want) {
-			t.Errorf("prune %v: exit code %d, stderr %s", args, code, stderr)
+		code, _, stderr := invoke(nil, append([]string{"prune"}, args...)...)
+		if code == exitOK {
+			t.Errorf("prune %q succeeded", args)
 		}
+		contains(t, fmt.Sprintf("stderr of prune %q", args), stderr, want)
 	}
 }
 
@@ -51,13 +54,16 @@ func TestPruneEvaluatesOnTheRun(t *testing.T) {
 		decode(t, ok(t, append([]string{"eval", best, "--json"}, where...)...), &e)
 		var p pruning
 		decode(t, ok(t, append([]string{"prune", best, to, "--keep", "0.5", "--json"}, where...)...), &p)
-		if p.N != 8 || p.RMSE == nil || p.RMSE[0] != *e.RMSE {
-			t.Errorf("%v: prune finds %+v, eval %v", where, p, *e.RMSE)
+		equal(t, fmt.Sprintf("examples with %q", where), p.N, 8)
+		if p.RMSE == nil {
+			t.Fatalf("%q: no RMSE", where)
 		}
+		equal(t, fmt.Sprintf("RMSE with %q", where), p.RMSE[0], *e.RMSE)
 	}
 	p := pruning{Microsecs: &[2]float64{0.02345, 0.01849}}
 	var text strings.Builder
-	if err := p.print(&text); err != nil || !strings.Contains(text.String(), "0.0234 → 0.0185 µs") {
-		t.Errorf("%v, %s", err, text.String())
+	if err := p.print(&text); err != nil {
+		t.Fatal(err)
 	}
+	contains(t, "text", text.String(), "0.0234 → 0.0185 µs")
 }

@@ -151,12 +151,13 @@ func TestStreamStopsResampling(t *testing.T) {
 	if code := exitCode(ctx, err); code != 128+int(syscall.SIGTERM) {
 		t.Errorf("error %v: exit code %d, expected %d", err, code, 128+int(syscall.SIGTERM))
 	}
-	if counter.samples < 8000 || counter.samples > 60*8000 {
-		t.Errorf("%d samples after the signal, expected between a second and a minute of audio", counter.samples)
+	if counter.samples < 8000 {
+		t.Errorf("%d samples after the signal, expected at least a second of audio", counter.samples)
 	}
-	if !strings.Contains(stdout.String(), `"type":"end"`) {
-		t.Errorf("no end line: %q", stdout.String())
+	if counter.samples > 60*8000 {
+		t.Errorf("%d samples after the signal, expected at most a minute of audio", counter.samples)
 	}
+	contains(t, "stdout", stdout.String(), `"type":"end"`)
 }
 
 // endless is a source that never ends.

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// sweep makes a table and a picture, and started again nothing more.
+// sweep writes a table and a plot; run again, it changes nothing.
 func TestSweep(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "grid")
 	args := []string{"sweep", "delay", "--preset", "step", "--set", "data.length=64", "--set", "data.delay=16", "--set", "data.train_size=64", "--set", "data.eval_size=64", "--set", "ssm.d_state=8",
@@ -20,22 +20,20 @@ func TestSweep(t *testing.T) {
 		}
 	}
 	table, err := os.ReadFile(filepath.Join(dir, "sweep.csv"))
-	if err != nil || strings.Count(string(table), "\n") != 1+6 || !strings.Contains(out, "sweep.png") {
-		t.Errorf("%v\n%s\n%s", err, table, out)
+	if err != nil {
+		t.Fatal(err)
 	}
+	equal(t, "lines of sweep.csv", strings.Count(string(table), "\n"), 1+6)
+	contains(t, "stdout", out, "sweep.csv", "sweep.png")
 	redrawn := filepath.Join(t.TempDir(), "again.png")
 	ok(t, "plot", "sweep", dir, "--out", redrawn)
 	if !bytes.Equal(read(t, redrawn), read(t, filepath.Join(dir, "sweep.png"))) {
-		t.Error("plot sweep draws another picture than sweep")
+		t.Error("plot sweep and sweep draw different plots")
 	}
 	ok(t, args...)
 	if again, _ := os.ReadFile(filepath.Join(dir, "sweep.csv")); string(again) != string(table) {
 		t.Errorf("the second time\n%s\nthe first\n%s", again, table)
 	}
-	if code, _, stderr := invoke(nil, "sweep", "delay", "--preset", "steps", "--out", dir); code != exitUsage || !strings.Contains(stderr, "kernel-length, ssm-layers, step, step-max") {
-		t.Errorf("unknown preset: exit code %d, %s", code, stderr)
-	}
-	if code, _, stderr := invoke(nil, "sweep", "delay", "--set", "ssm.init", "--out", dir); code != exitUsage || !strings.Contains(stderr, "ssm.init") {
-		t.Errorf("no value: exit code %d, %s", code, stderr)
-	}
+	mustSay(t, nil, []string{"sweep", "delay", "--preset", "steps", "--out", dir}, exitUsage, "kernel-length, ssm-layers, step, step-max")
+	mustSay(t, nil, []string{"sweep", "delay", "--set", "ssm.init", "--out", dir}, exitUsage, "ssm.init")
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/report"
 )
 
-// A model that train leaves gives eval's figures again, and stream's last posterior is eval's.
+// eval repeats the accuracy of the training run, and the last posterior of stream is that of eval.
 func TestTrainEvalStream(t *testing.T) {
 	data, out := tones(t), filepath.Join(t.TempDir(), "run")
 	ok(t, append([]string{"train", "fsdd", "--data", data, "--out", out}, small...)...)
@@ -21,12 +21,13 @@ func TestTrainEvalStream(t *testing.T) {
 	predictions := filepath.Join(t.TempDir(), "predictions.jsonl")
 	var e evaluation
 	decode(t, ok(t, "eval", best, "--task", "fsdd", "--data", data, "--json", "--predictions", predictions), &e)
-	if e.Task != "fsdd" || e.Split != "val" || e.N != 15 || e.Accuracy == nil {
-		t.Fatalf("evaluation %+v", e)
+	equal(t, "task", e.Task, "fsdd")
+	equal(t, "split", e.Split, "val")
+	equal(t, "examples", e.N, 15)
+	if e.Accuracy == nil {
+		t.Fatal("no accuracy")
 	}
-	if want := bestAccuracy(t, filepath.Join(out, "metrics.jsonl")); *e.Accuracy != want {
-		t.Errorf("eval's accuracy is %v, the best epoch's was %v", *e.Accuracy, want)
-	}
+	equal(t, "accuracy", *e.Accuracy, bestAccuracy(t, filepath.Join(out, "metrics.jsonl")))
 	for _, line := range strings.Split(strings.TrimSpace(string(read(t, predictions))), "\n") {
 		var p predictionLine
 		decode(t, line, &p)
@@ -38,13 +39,11 @@ func TestTrainEvalStream(t *testing.T) {
 		last := lastFrame(t, stdout)
 		for i, v := range last.Posterior {
 			if math.Abs(float64(v-want[i])) > 1e-4 {
-				t.Errorf("%s: last posterior %v, eval's %v", p.Path, last.Posterior, want)
+				t.Errorf("%s: the last posterior is %v, that of eval %v", p.Path, last.Posterior, want)
 				break
 			}
 		}
-		if last.Label != p.Prediction {
-			t.Errorf("%s: stream hears %q, eval %q", p.Path, last.Label, p.Prediction)
-		}
+		equal(t, p.Path+": label", last.Label, p.Prediction)
 	}
 }
 
@@ -61,7 +60,7 @@ func bestAccuracy(t *testing.T, path string) float64 {
 	return best
 }
 
-// lastFrame checks the lines' kinds and returns the last frame.
+// lastFrame checks the types of the lines and returns the last frame.
 func lastFrame(t *testing.T, stdout string) report.Frame {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
@@ -71,27 +70,26 @@ func lastFrame(t *testing.T, stdout string) report.Frame {
 	decode(t, lines[0], &start)
 	decode(t, lines[len(lines)-1], &end)
 	decode(t, lines[len(lines)-2], &frame)
-	if start.Type != "start" || start.SampleRate != 8000 || end.Type != "end" || frame.Type != "frame" || frame.Sample != end.Samples {
-		t.Fatalf("lines of a stream: %q", lines)
-	}
+	equal(t, "types", [3]string{start.Type, frame.Type, end.Type}, [3]string{"start", "frame", "end"})
+	equal(t, "rate", start.SampleRate, 8000)
+	equal(t, "sample of the last frame", frame.Sample, end.Samples)
 	return frame
 }
 
-func TestDelayLeavesPicture(t *testing.T) {
+func TestDelayPlot(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	stdout := ok(t, "train", "--out", out, "--set", "data.length=200", "--set", "data.delay=50", "--set", "ssm.d_state=16",
 		"--set", "data.train_size=64", "--set", "data.eval_size=8", "--set", "train.epochs=1", "--set", "train.batch=16")
 	if png := read(t, filepath.Join(out, "delay.png")); !bytes.HasPrefix(png, []byte("\x89PNG")) {
-		t.Error("delay.png is no picture")
+		t.Error("delay.png is not a PNG file")
 	}
-	if !strings.Contains(stdout, "delay.png") || !strings.Contains(stdout, "best.safetensors") {
-		t.Errorf("stdout %q names neither model nor picture", stdout)
-	}
+	contains(t, "stdout", stdout, "delay.png", "best.safetensors")
 	mustSay(t, nil, []string{"train", "--out", out}, exitUsage, out, "already holds a run")
 	var e evaluation
 	decode(t, ok(t, "eval", filepath.Join(out, "best.safetensors"), "--json", "--set", "data.length=200", "--set", "data.delay=50", "--set", "data.eval_size=8"), &e)
-	if e.RMSE == nil || e.N != 8 {
-		t.Errorf("evaluation %+v", e)
+	equal(t, "examples", e.N, 8)
+	if e.RMSE == nil {
+		t.Error("no RMSE")
 	}
 }
 
@@ -116,6 +114,6 @@ func TestInterruptAndResume(t *testing.T) {
 	epochs := strings.Count(string(read(t, filepath.Join(out, "metrics.jsonl"))), "\n")
 	ok(t, "train", "--out", out, "--resume", "--set", fmt.Sprintf("train.epochs=%d", epochs+2))
 	if got := strings.Count(string(read(t, filepath.Join(out, "metrics.jsonl"))), "\n"); got != epochs+2 {
-		t.Errorf("%d epochs after the resumed run, want %d", got, epochs+2)
+		t.Errorf("%d epochs after the resumed run, expected %d", got, epochs+2)
 	}
 }
