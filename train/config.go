@@ -157,7 +157,7 @@ func (c *Config) dataSettings() map[string]int64 {
 // LoadRun returns the configuration of the run in a folder, set to go on with it.
 func LoadRun(dir string) (Config, error) {
 	c := Default()
-	if err := folderOrNothing(dir); err != nil {
+	if err := checkFolder(dir); err != nil {
 		return c, err
 	}
 	path := filepath.Join(dir, configFile)

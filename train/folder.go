@@ -31,7 +31,7 @@ func (t *Trainer) createFolder() (err error) {
 		return errors.Join(err, t.lock())
 	}
 	t.dir = t.cfg.Out
-	if err := folderOrNothing(t.dir); err != nil {
+	if err := checkFolder(t.dir); err != nil {
 		return err
 	}
 	if err := t.holdsNoRun(); err != nil {
@@ -53,8 +53,8 @@ func (t *Trainer) holdsNoRun() error {
 	return nil
 }
 
-// folderOrNothing reports a path at or above which there is a file.
-func folderOrNothing(path string) error {
+// checkFolder reports a path at or above which there is a file.
+func checkFolder(path string) error {
 	info, err := os.Stat(path)
 	if err == nil && !info.IsDir() || errors.Is(err, syscall.ENOTDIR) {
 		return configErrorf("out: %s is not a folder", path)

@@ -21,7 +21,7 @@ func appendLine(path string, v any) (err error) {
 	if err := json.NewEncoder(&line).Encode(v); err != nil {
 		return fmt.Errorf("train: metrics: %w", err)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
 	if err != nil {
 		return fmt.Errorf("train: %w", err)
 	}

@@ -92,7 +92,7 @@ func (s Sweep) Run(ctx context.Context) ([]SweepRow, error) {
 	var rows []SweepRow
 	for i, r := range runs {
 		row, ok := old[strings.Join(r.name, ",")]
-		if !ok || !r.whole(row) {
+		if !ok || !r.complete(row) {
 			if row, err = s.run(ctx, r, i+1, len(runs)); err != nil {
 				return rows, err
 			}
@@ -212,8 +212,8 @@ func (s Sweep) oldRows() map[string]SweepRow {
 	return rows
 }
 
-// whole reports whether the run's folder holds this run, complete and with the result in its row.
-func (r *sweepRun) whole(row SweepRow) bool {
+// complete reports whether the run's folder holds this run, complete and with the result in its row.
+func (r *sweepRun) complete(row SweepRow) bool {
 	recorded, err := LoadRun(r.cfg.Out)
 	if err != nil {
 		return false
