@@ -2,11 +2,11 @@ package convmode
 
 import "github.com/s4d-fast/s4d-fast/internal/vek"
 
-// lineFloats is a cache line in floats: rows start on its multiples.
+// lineFloats is the number of floats in a cache line. Rows start at multiples of it.
 const lineFloats = 16
 
-// array is [batch][rows][stride] float32. Its rows start on cache lines, and lie an odd number of lines apart:
-// at a power of two the rows of a tile would crowd into a few sets of the cache.
+// array is [batch][rows][stride] float32. Its rows start on cache lines, an odd number of lines
+// apart. With a stride of a power of two, the rows of a tile would map to a few sets of the cache.
 type array struct {
 	data         []float32
 	rows, stride int
@@ -30,16 +30,17 @@ func (a array) tile(b int, s span) vek.Matrix {
 	return a.channels(b, 0, a.rows).Columns(s.lo, s.hi)
 }
 
-// channels returns channels [lo, hi) of sequence b, with the unused positions at the end of each row.
+// channels returns channels [lo, hi) of sequence b, including the unused positions at the end of
+// each row.
 func (a array) channels(b, lo, hi int) vek.Matrix {
 	return vek.MatrixOf(a.data[(b*a.rows+lo)*a.stride:], hi-lo, a.stride)
 }
 
-// activations are the arrays that a forward pass writes. In training each has its own memory, and Backward
-// reads them; in inference two arrays serve all.
+// activations are the arrays that a forward pass writes. In training each has its own memory, which
+// Backward reads. In inference they share two arrays.
 type activations struct {
 	x []array // [NLayers+1] x_i: input of block i; the last is the output of the last block
-	u []array // [NLayers+1] u_i = entry norm of x_i (x_i itself without one); the last is the pool's input
+	u []array // [NLayers+1] u_i = entry norm of x_i, or x_i; the last is the pool's input
 	v []array // [NLayers] convolution output + D·u; Backward overwrites it
 	z []array // [NLayers] [2H] mixing before GLU; no memory in inference
 	s []array // [NLayers] residual sum before the exit norm (x_{i+1} itself without one)
@@ -78,8 +79,8 @@ func (n *Net) newActivations() {
 	n.grad = fresh(h)
 }
 
-// sharedActivations lays all arrays of an inference pass over two: x in place, v (and u, where a norm makes it
-// differ from x) in the other.
+// sharedActivations maps all arrays of an inference pass to two: one for x, the other for v, and
+// for u where a norm makes it differ from x.
 func (n *Net) sharedActivations(x, v array) (a activations) {
 	for i := range n.entry {
 		u := x

@@ -6,15 +6,16 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// Backward takes the gradient of a loss with respect to the logits of the last ForwardTrain, in the same shape,
-// and adds the gradients of all weights to grads (model.NewWeights of the same configuration). It uses up what
-// ForwardTrain kept, except BlockOutput.
+// Backward adds the gradients of all weights to grads (from model.NewWeights with the same
+// configuration). dLogits is the gradient of a loss with respect to the logits of the last
+// ForwardTrain, in the same shape. Backward overwrites what ForwardTrain kept, except for
+// BlockOutput.
 func (n *Net) Backward(dLogits []float32, grads *model.Weights) {
 	if !n.ready {
 		panic("convmode: Backward without a ForwardTrain before it")
 	}
 	if len(dLogits) != n.logitCount() {
-		panic(fmt.Sprintf("convmode: %d gradients of logits, want %d", len(dLogits), n.logitCount()))
+		panic(fmt.Sprintf("convmode: %d gradients of logits, expected %d", len(dLogits), n.logitCount()))
 	}
 	n.ready = false
 	n.attach(grads)
@@ -40,15 +41,15 @@ func (n *Net) Backward(dLogits []float32, grads *model.Weights) {
 	n.pool.For(n.channelBlocks(), n.loops.encodeGrad)
 }
 
-// attach points layers and norms to their gradients.
+// attach makes layers and norms refer to their gradients.
 func (n *Net) attach(grads *model.Weights) {
 	have, want := grads.Tensors(), n.w.Tensors()
 	if len(have) != len(want) {
-		panic(fmt.Sprintf("convmode: gradients of %d tensors, want %d", len(have), len(want)))
+		panic(fmt.Sprintf("convmode: gradients of %d tensors, expected %d", len(have), len(want)))
 	}
 	for i := range want {
 		if have[i].Name != want[i].Name || len(have[i].Data) != len(want[i].Data) {
-			panic(fmt.Sprintf("convmode: gradient of %q has %d values, want %d of %q", have[i].Name, len(have[i].Data), len(want[i].Data), want[i].Name))
+			panic(fmt.Sprintf("convmode: gradient of %q has %d values, expected %d of %q", have[i].Name, len(have[i].Data), len(want[i].Data), want[i].Name))
 		}
 	}
 	n.grads = grads

@@ -6,7 +6,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// Batch is a number of sequences, padded to the same length. A network of pairs compares sequences 2i and 2i+1.
+// Batch is a batch of sequences, padded to the same length. A network of pairs compares sequences
+// 2i and 2i+1.
 type Batch struct {
 	Size, Len int
 	X         []float32 // [Size][d_input][Len], for a linear encoder
@@ -14,16 +15,18 @@ type Batch struct {
 	Lengths   []int     // [Size] true lengths, 1 … Len; nil: all are Len
 }
 
-// Step is the key of dropout's random numbers: the run's seed and the number of the training step.
+// Step selects the random numbers of dropout, by the seed of the run and the number of the training
+// step.
 type Step struct {
 	Seed uint64
 	Step int
 }
 
-// tileFloats is the size that a tile [H][width] aims at: 128 KiB, so that a block's tiles share a core's L2.
+// tileFloats is the target size of a tile [H][width]: 128 KiB, so that the tiles of a block fit in
+// the L2 cache of a core.
 const tileFloats = 32768
 
-// grid is the fixed partition of a batch into tiles; it depends on nothing but shapes.
+// grid is the partition of a batch into tiles. It depends on shapes only.
 type grid struct {
 	size, length int
 	width, tiles int // positions of a tile (the last may be shorter), tiles of a sequence
@@ -32,7 +35,7 @@ type grid struct {
 // span is a range of positions.
 type span struct{ lo, hi int }
 
-// tileWidth returns the widest tile's positions, a multiple of lineFloats.
+// tileWidth returns the positions of the widest tile, a multiple of lineFloats.
 func tileWidth(channels int) int {
 	return min(max(tileFloats/channels, 64), 512) / lineFloats * lineFloats
 }
@@ -81,35 +84,35 @@ func (n *Net) begin(b Batch, train bool) {
 // check panics on a batch that does not fit.
 func (n *Net) check(b Batch) {
 	if b.Size < 1 || b.Size > n.opt.MaxBatch {
-		panic(fmt.Sprintf("convmode: batch of %d sequences, want 1 to %d", b.Size, n.opt.MaxBatch))
+		panic(fmt.Sprintf("convmode: batch of %d sequences, expected 1 to %d", b.Size, n.opt.MaxBatch))
 	}
 	if b.Size%n.cfg.Towers() != 0 {
-		panic(fmt.Sprintf("convmode: batch of %d sequences, want pairs", b.Size))
+		panic(fmt.Sprintf("convmode: batch of %d sequences, expected pairs", b.Size))
 	}
 	if b.Len < 1 || b.Len > n.opt.MaxLen {
-		panic(fmt.Sprintf("convmode: sequences of length %d, want 1 to %d", b.Len, n.opt.MaxLen))
+		panic(fmt.Sprintf("convmode: sequences of length %d, expected 1 to %d", b.Len, n.opt.MaxLen))
 	}
 	if n.cfg.Encoder == model.EncoderEmbedding {
 		if len(b.Tokens) != b.Size*b.Len {
-			panic(fmt.Sprintf("convmode: %d tokens, want %d × %d", len(b.Tokens), b.Size, b.Len))
+			panic(fmt.Sprintf("convmode: %d tokens, expected %d × %d", len(b.Tokens), b.Size, b.Len))
 		}
 		for i, id := range b.Tokens {
 			if id < 0 || int(id) >= n.cfg.DInput {
-				panic(fmt.Sprintf("convmode: token %d of sequence %d is %d, want 0 to %d", i%b.Len, i/b.Len, id, n.cfg.DInput-1))
+				panic(fmt.Sprintf("convmode: token %d of sequence %d is %d, expected 0 to %d", i%b.Len, i/b.Len, id, n.cfg.DInput-1))
 			}
 		}
 	} else if len(b.X) != b.Size*n.cfg.DInput*b.Len {
-		panic(fmt.Sprintf("convmode: %d input values, want %d × %d × %d", len(b.X), b.Size, n.cfg.DInput, b.Len))
+		panic(fmt.Sprintf("convmode: %d input values, expected %d × %d × %d", len(b.X), b.Size, n.cfg.DInput, b.Len))
 	}
 	if b.Lengths == nil {
 		return
 	}
 	if len(b.Lengths) != b.Size {
-		panic(fmt.Sprintf("convmode: %d lengths for %d sequences", len(b.Lengths), b.Size))
+		panic(fmt.Sprintf("convmode: %d lengths, expected one for each of %d sequences", len(b.Lengths), b.Size))
 	}
 	for i, l := range b.Lengths {
 		if l < 1 || l > b.Len {
-			panic(fmt.Sprintf("convmode: length %d of sequence %d, want 1 to %d", l, i, b.Len))
+			panic(fmt.Sprintf("convmode: length %d of sequence %d, expected 1 to %d", l, i, b.Len))
 		}
 	}
 }

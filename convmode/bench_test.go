@@ -9,11 +9,11 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// BenchmarkTrainStep measures forward and backward of one batch, in sequences a second.
+// BenchmarkTrainStep measures forward and backward of one batch, in sequences per second.
 func BenchmarkTrainStep(b *testing.B) {
 	for _, c := range []struct{ h, n, length, layers, batch, threads int }{
 		{128, 64, 1024, 6, 16, 1},
-		{128, 64, 1024, 6, 16, 2}, // the sCIFAR row
+		{128, 64, 1024, 6, 16, 2}, // the paper's sCIFAR network
 	} {
 		name := fmt.Sprintf("H=%d/N=%d/L=%d/layers=%d/B=%d/threads=%d", c.h, c.n, c.length, c.layers, c.batch, c.threads)
 		vektest.BenchEachLevel(b, name, func(b *testing.B) {

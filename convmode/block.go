@@ -5,9 +5,9 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// blockTile runs what follows the convolution of the current block on one tile, so that everything between v_i
-// and x_{i+1} stays in cache: activation, dropout, mixing, GLU, dropout, residual sum, LayerNorm, and the
-// LayerNorm before the next block.
+// blockTile runs all operations after the convolution of the current block on one tile, so that
+// everything between v_i and x_{i+1} stays in the cache: activation, dropout, mixing, GLU, dropout,
+// residual sum, LayerNorm, and the LayerNorm before the next block.
 func (n *Net) blockTile(w, item int) {
 	ws, i := &n.workers[w], n.block
 	b, s := n.tile(item)
@@ -41,8 +41,8 @@ func (n *Net) activate(g vek.Matrix, b int, s span) {
 	}
 }
 
-// mixTile sets out = x_i + dropout(y), y = a·σ(b) with (a, b) = z = W·g + bias; or y = W·g + bias, or y = g.
-// Overwrites g.
+// mixTile sets out = x_i + dropout(y). With GLU y = a·σ(b) for (a, b) = z = W·g + bias, with linear
+// mixing y = W·g + bias, and without mixing y = g. It overwrites g.
 func (n *Net) mixTile(ws *worker, out, g vek.Matrix, b int, s span) {
 	i := n.block
 	l, x, width := &n.layers[i], n.acts.x[i].tile(b, s), s.hi-s.lo

@@ -5,8 +5,9 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// groupGrad runs the backward of one group of tiles, in order: the LayerNorm before x_{i+1}'s reader, then the
-// current block down to ∂v_i. Block −1 is the encoder, of which nothing is done here.
+// groupGrad runs the backward pass of one group of tiles, in order: the LayerNorm between x_{i+1}
+// and its reader, then the current block down to ∂v_i. For block −1, the encoder, it runs the
+// LayerNorm only.
 func (n *Net) groupGrad(w, group int) {
 	ws, part := &n.workers[w], n.partials.take()
 	groups, items, floats := n.groups(), n.items(), n.groupFloats()
@@ -21,7 +22,8 @@ func (n *Net) groupGrad(w, group int) {
 	n.partials.add(group, groups, floats, part)
 }
 
-// blockGrad takes ∂x_{i+1} of a tile, in grad, to ∂v_i, in v, and leaves the residual path's ∂x_i in grad.
+// blockGrad computes ∂v_i of a tile, in v, from ∂x_{i+1}, in grad. It leaves ∂x_i of the residual
+// path in grad.
 func (n *Net) blockGrad(ws *worker, part *partial, b int, s span) {
 	i := n.block
 	grad := n.grad.tile(b, s)
@@ -38,11 +40,11 @@ func (n *Net) blockGrad(ws *worker, part *partial, b int, s span) {
 	}
 }
 
-// mixGrad takes ∂s_i of a tile to ∂g, adding the sums of ∂W and ∂bias.
+// mixGrad computes ∂g of a tile from ∂s_i, and adds to the sums of ∂W and ∂bias.
 func (n *Net) mixGrad(ws *worker, part *partial, dg, ds vek.Matrix, b int, s span) {
 	l, rows := &n.layers[n.block], n.mixingRows()
 	g := vek.MatrixOf(ws.act, ds.Rows, ds.Cols)
-	n.activateAgain(g, b, s)
+	n.activateWithSlope(g, b, s)
 	if rows == 0 {
 		n.outputGrad(ws, dg, vek.Matrix{}, ds, b)
 		return
@@ -60,7 +62,8 @@ func (n *Net) mixGrad(ws *worker, part *partial, dg, ds vek.Matrix, b int, s spa
 	vek.Gemm(dg, l.mixing, dz, true, false, false, ws.gemm)  // ∂g = Wᵀ·∂z
 }
 
-// outputGrad takes ∂s_i of a tile across dropout and, where z is given, GLU.
+// outputGrad computes the gradient of a tile before dropout and, if z is given, before GLU from
+// ∂s_i.
 func (n *Net) outputGrad(ws *worker, dz, z, ds vek.Matrix, b int) {
 	scale, h := n.scales(n.layers[n.block].outer, b), n.cfg.DModel
 	for r := range h {
@@ -77,8 +80,8 @@ func (n *Net) outputGrad(ws *worker, dz, z, ds vek.Matrix, b int) {
 	}
 }
 
-// activateAgain sets g as activate does and leaves the activation's slope in v's place.
-func (n *Net) activateAgain(g vek.Matrix, b int, s span) {
+// activateWithSlope sets g as activate does, and overwrites v by the slope of the activation.
+func (n *Net) activateWithSlope(g vek.Matrix, b int, s span) {
 	if n.cfg.Activation != model.ActivationGELU {
 		n.activate(g, b, s)
 		return
@@ -93,7 +96,8 @@ func (n *Net) activateAgain(g vek.Matrix, b int, s span) {
 	}
 }
 
-// activateGrad takes ∂g of a tile to ∂v and stores it in v's place, where activateAgain left the slope. Overwrites dg.
+// activateGrad computes ∂v of a tile from ∂g and stores it in v, which holds the slope. It
+// overwrites dg.
 func (n *Net) activateGrad(dg vek.Matrix, b int, s span) {
 	v, scale := n.acts.v[n.block].tile(b, s), n.scales(n.layers[n.block].inner, b)
 	for h := range dg.Rows {

@@ -24,19 +24,19 @@ func (n *Net) logitCount() int {
 	if n.cfg.Pool == model.PoolNone {
 		return n.size * n.cfg.DOutput * n.length
 	}
-	return n.answers() * n.cfg.DOutput
+	return n.outputCount() * n.cfg.DOutput
 }
 
-// answers is the number of answers of a pooled batch, one a sequence or one a pair.
-func (n *Net) answers() int { return n.size / n.cfg.Towers() }
+// outputCount is the number of outputCount of a pooled batch, one a sequence or one a pair.
+func (n *Net) outputCount() int { return n.size / n.cfg.Towers() }
 
 // decoderMatrix views the decoder's weight [d_output][H].
 func (n *Net) decoderMatrix(weight []float32) vek.Matrix {
 	return vek.MatrixOf(weight, n.cfg.DOutput, n.cfg.DModel)
 }
 
-// decode pools u_N and applies the decoder: logits = W·f + bias, where f is what was pooled, or of pairs what they are
-// compared by.
+// decode pools u_N and applies the decoder: logits = W·f + bias, where f are the pooled sequences,
+// or the result of comparing pairs of them.
 func (n *Net) decode() []float32 {
 	logits := n.logits[:n.logitCount()]
 	if n.cfg.Pool == model.PoolNone {
@@ -48,7 +48,7 @@ func (n *Net) decode() []float32 {
 	if n.cfg.Pairs {
 		f = n.compare()
 	}
-	out := vek.MatrixOf(logits, n.answers(), n.cfg.DOutput)
+	out := vek.MatrixOf(logits, n.outputCount(), n.cfg.DOutput)
 	for b := range out.Rows {
 		copy(out.Row(b), n.w.DecoderBias)
 	}
@@ -56,8 +56,8 @@ func (n *Net) decode() []float32 {
 	return logits
 }
 
-// poolChannels takes the mean over the true length, or the last true position, of one sequence's block of
-// channels.
+// poolChannels pools a block of channels of one sequence: the mean over the true length, or the
+// last true position.
 func (n *Net) poolChannels(_, item int) {
 	b := item / n.channelBlocks()
 	lo, hi := n.channelRange(item % n.channelBlocks())
@@ -105,7 +105,7 @@ func (n *Net) decodeGrad() {
 
 // pooledGrad adds the decoder's gradients and computes ∂pooled.
 func (n *Net) pooledGrad() {
-	d := vek.MatrixOf(n.dLogits, n.answers(), n.cfg.DOutput)
+	d := vek.MatrixOf(n.dLogits, n.outputCount(), n.cfg.DOutput)
 	for b := range d.Rows {
 		vek.Add(n.grads.DecoderBias, n.grads.DecoderBias, d.Row(b))
 	}
@@ -121,7 +121,8 @@ func (n *Net) pooledGrad() {
 	}
 }
 
-// decodeGradChannels adds a block of columns of ∂W of the decoder, summed over the batch in order (pool none).
+// decodeGradChannels adds a block of columns of ∂W of the decoder, summed over the batch in order
+// (pool none).
 func (n *Net) decodeGradChannels(w, item int) {
 	lo, hi := n.channelRange(item)
 	dw := n.decoderMatrix(n.grads.DecoderWeight).Columns(lo, hi)

@@ -9,13 +9,13 @@ const (
 	dropoutPlaces
 )
 
-// dropoutStream returns the random numbers of a place; element b·H + h decides on channel h of sequence b, for
-// the whole length.
+// dropoutStream returns the random numbers of a place. Element b·H + h is for channel h of sequence
+// b, over the whole length.
 func dropoutStream(s Step, block, place int) random.Stream {
 	return random.New(s.Seed, random.Dropout, s.Step, block*dropoutPlaces+place)
 }
 
-// dropoutScale returns what an element is multiplied by: 0 with probability p, else 1/(1−p).
+// dropoutScale returns the factor of an element: 0 with probability p, otherwise 1/(1−p).
 func dropoutScale(s random.Stream, element int, p float64) float32 {
 	if s.Float64(uint64(element)) < p {
 		return 0
@@ -23,8 +23,8 @@ func dropoutScale(s random.Stream, element int, p float64) float32 {
 	return float32(1 / (1 - p))
 }
 
-// dropChannel draws the scales of channel h of the current block for every sequence: two numbers where the block
-// computes with a thousand positions or more, which is why the generator has no kernel.
+// dropChannel draws the scales of channel h of the current block for every sequence. These are two
+// numbers per row of positions, too few to need a kernel.
 func (n *Net) dropChannel(l *layer, h int) {
 	if !n.train || l.inner == nil {
 		return
@@ -37,7 +37,7 @@ func (n *Net) dropChannel(l *layer, h int) {
 	}
 }
 
-// scales returns a sequence's part of inner or outer; nil where nothing is dropped.
+// scales returns a sequence's part of inner or outer, or nil without dropout.
 func (n *Net) scales(place []float32, b int) []float32 {
 	if !n.train || place == nil {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestDropoutDraws checks the share of dropped rows, the scale of kept ones, and that seed, step, block, place and
-// element all matter.
+// TestDropoutDraws checks the share of dropped rows, the scale of the others, and that seed, step,
+// block, place and element all change the draw.
 func TestDropoutDraws(t *testing.T) {
 	const p, count = 0.3, 20000
 	draws := func(s Step, block, place int) []float32 {
@@ -28,11 +28,11 @@ func TestDropoutDraws(t *testing.T) {
 						dropped++
 					case float32(1 / (1 - p)):
 					default:
-						t.Fatalf("element %d is scaled by %v, want 0 or %v", e, v, float32(1/(1-p)))
+						t.Fatalf("element %d is scaled by %v, expected 0 or %v", e, v, float32(1/(1-p)))
 					}
 				}
 				if share := float64(dropped) / count; math.Abs(share-p) > 5*math.Sqrt(p*(1-p)/count) {
-					t.Errorf("%+v, block %d, place %d: %.3f dropped, want %v", s, block, place, share, p)
+					t.Errorf("%+v, block %d, place %d: %.3f dropped, expected %v", s, block, place, share, p)
 				}
 				if slices.ContainsFunc(seen, func(other []float32) bool { return slices.Equal(other, list) }) {
 					t.Errorf("%+v, block %d, place %d: drawn before", s, block, place)
@@ -43,7 +43,8 @@ func TestDropoutDraws(t *testing.T) {
 	}
 }
 
-// TestDropoutOnlyInTraining checks that inference drops nothing, and that a step's draws repeat.
+// TestDropoutOnlyInTraining checks that inference drops nothing, and that repeating a step repeats
+// its draws.
 func TestDropoutOnlyInTraining(t *testing.T) {
 	c := tiny()
 	c.Dropout = 0.5

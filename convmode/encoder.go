@@ -5,11 +5,11 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// channelBlock is the number of channels whose encoder and decoder gradients are summed by one item: a cache
+// channelBlock is the number of channels whose encoder and decoder gradients one item sums: a cache
 // line of floats.
 const channelBlock = lineFloats
 
-// channelBlocks is the number of such items.
+// channelBlocks is the number of blocks of channels.
 func (n *Net) channelBlocks() int { return (n.cfg.DModel + channelBlock - 1) / channelBlock }
 
 // channelRange returns the channels of an item.
@@ -45,13 +45,13 @@ func (n *Net) encoderMatrix(weight []float32, lo, hi int) vek.Matrix {
 	return vek.MatrixOf(weight[lo*c:], hi-lo, c)
 }
 
-// embedding views channels [lo, hi) of the embedding's weight [d_input][H], a row a token.
+// embedding views channels [lo, hi) of the embedding's weight [d_input][H], one row per token.
 func (n *Net) embedding(weight []float32, lo, hi int) vek.Matrix {
 	return vek.MatrixOf(weight, n.cfg.DInput, n.cfg.DModel).Columns(lo, hi)
 }
 
-// encodeGradChannels adds the encoder's gradients of a block of channels, from ∂x_0 in grad: sums over the batch
-// in order.
+// encodeGradChannels adds the encoder's gradients of a block of channels from ∂x_0, in grad, summed
+// over the batch in order.
 func (n *Net) encodeGradChannels(w, item int) {
 	ws := &n.workers[w]
 	lo, hi := n.channelRange(item)

@@ -8,7 +8,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// A step against the gradient lowers the loss ½·Σ logits² by rate·|gradient|², to first order.
+// A step against the gradient lowers the loss ½·Σ logits² by rate·|gradient|² to first order.
 func Example() {
 	cfg := model.Default()
 	cfg.DInput, cfg.DOutput, cfg.DModel, cfg.NLayers = 1, 3, 16, 2
@@ -22,7 +22,7 @@ func Example() {
 	}
 	defer net.Close()
 
-	// A ramp that repeats every 8 samples, and one of 40 samples that repeats every 16.
+	// Two ramps: one repeats every 8 samples; the other has 40 samples and repeats every 16.
 	batch := convmode.Batch{Size: 2, Len: 64, X: make([]float32, 2*64), Lengths: []int{64, 40}}
 	for t := range 64 {
 		batch.X[t], batch.X[64+t] = float32(t%8)/8, float32(t%16)/16
@@ -47,7 +47,7 @@ func Example() {
 		}
 	}
 	fell := loss(logits) - loss(net.Forward(batch))
-	fmt.Printf("the loss fell by %.1f of what the gradient says\n", fell/expected)
+	fmt.Printf("decrease of the loss, relative to the first order: %.1f\n", fell/expected)
 	// Output:
-	// the loss fell by 1.0 of what the gradient says
+	// decrease of the loss, relative to the first order: 1.0
 }

@@ -7,21 +7,22 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
-// keptKernels says whose spectra the layers hold, of a Net whose weights are Fixed.
+// keptKernels describes the spectra that the layers of a Net with Options.Fixed hold.
 type keptKernels struct {
-	plan    *plan // of the spectra; nil: none are complete
+	plan    *plan // of the spectra; nil if they are incomplete
 	level   vek.Level
-	valid   bool   // they serve the call at hand
-	sum     uint32 // of the SSMs' weights at the first call
+	valid   bool   // the spectra can be used in the current call
+	sum     uint32 // checksum of the SSMs' weights at the first call
 	weights [][]float32
 }
 
-// keepsSpectra reports whether layers have room for their kernels' spectra.
+// keepsSpectra reports whether layers allocate memory for the spectra of their kernels.
 func (o Options) keepsSpectra() bool {
 	return o.Fixed || o.Training && o.MaxBatch >= keepSpectraBatch
 }
 
-// find looks whether the spectra serve the call at hand. Until it ends, none are complete.
+// find determines whether the spectra can be used in the current call, and marks them as incomplete
+// until it ends.
 func (k *keptKernels) find(n *Net) {
 	if k.weights == nil {
 		for i := range n.cfg.CountSSM() {
@@ -31,7 +32,7 @@ func (k *keptKernels) find(n *Net) {
 		k.sum = k.checksum()
 	}
 	if k.checksum() != k.sum {
-		panic("convmode: the weights have changed: Options.Fixed says that they do not")
+		panic("convmode: the weights have changed although Options.Fixed is set")
 	}
 	level := vek.CurrentLevel()
 	k.valid = k.plan == n.plan && k.level == level
@@ -40,7 +41,7 @@ func (k *keptKernels) find(n *Net) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checksum is that of all weights that kernels are made of.
+// checksum returns the checksum of all weights that determine kernels.
 func (k *keptKernels) checksum() (sum uint32) {
 	for _, w := range k.weights {
 		sum = crc32.Update(sum, castagnoli, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(w))), 4*len(w)))

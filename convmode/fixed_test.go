@@ -10,7 +10,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// Kept kernels give the bits of kernels made anew, in every network, however lengths and levels follow each other.
+// Kept kernels give the bits of newly computed ones in every network, for any order of lengths and
+// levels.
 func TestFixed(t *testing.T) {
 	for _, w := range networks {
 		if testing.Short() && w.length > 500 {
@@ -35,7 +36,8 @@ func TestFixed(t *testing.T) {
 	}
 }
 
-// The kernels are not made again: what a layer holds is what the next batch of the length is convolved with, and only that.
+// The kernels are not computed again: the next batch of the same length is convolved with the
+// spectra of the layer.
 func TestFixedKeeps(t *testing.T) {
 	c := tiny()
 	n := newNet(t, newModel(t, c), Options{MaxBatch: 2, MaxLen: 64, Fixed: true})
@@ -51,7 +53,7 @@ func TestFixedKeeps(t *testing.T) {
 	sameBits(t, "after another length", n.Forward(b), want)
 }
 
-// Nothing is allocated once each length has been met.
+// Nothing is allocated once each length has been seen.
 func TestFixedAllocations(t *testing.T) {
 	c := tiny()
 	n := newNet(t, newModel(t, c), Options{MaxBatch: 5, MaxLen: 200, Workers: 2, Fixed: true})
@@ -63,11 +65,11 @@ func TestFixedAllocations(t *testing.T) {
 	}
 	forward()
 	if got := testing.AllocsPerRun(4, forward); got != 0 {
-		t.Errorf("%v allocations, want 0", got)
+		t.Errorf("%v allocations, expected 0", got)
 	}
 }
 
-// BenchmarkFixed measures inference with kernels made anew and with kept ones, in sequences a second.
+// BenchmarkFixed measures inference with new and with kept kernels, in sequences per second.
 func BenchmarkFixed(b *testing.B) {
 	c := model.Default()
 	c.DInput, c.DOutput, c.DModel, c.NLayers = 3, 10, 128, 4

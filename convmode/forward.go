@@ -2,9 +2,10 @@ package convmode
 
 import "fmt"
 
-// Forward runs a batch in inference: running statistics, no dropout. It returns logits [Size][d_output],
-// [Size/2][d_output] of pairs, or [Size][d_output][Len] without pooling, valid until the next call. With
-// Options.Fixed it panics where an SSM's weights are not those of the Net's first call.
+// Forward runs a batch in inference: with running statistics and without dropout. It returns logits
+// [Size][d_output], for pairs [Size/2][d_output], and without pooling [Size][d_output][Len]. They
+// are valid until the next call. With Options.Fixed, Forward panics if the SSMs' weights have
+// changed since the first call.
 func (n *Net) Forward(b Batch) []float32 {
 	n.begin(b, false)
 	if !n.opt.Fixed {
@@ -16,9 +17,9 @@ func (n *Net) Forward(b Batch) []float32 {
 	return logits
 }
 
-// ForwardTrain runs a batch in training: BatchNorm takes the batch's statistics and moves the running ones (in
-// the model's weights), and dropout draws for s. It keeps what Backward needs, the batch's slices among it, and
-// returns logits as Forward does.
+// ForwardTrain runs a batch in training: BatchNorm uses the statistics of the batch and updates the
+// running ones (in the model's weights), and dropout draws the numbers of s. It keeps what Backward
+// needs, including the slices of b. It returns logits as Forward does.
 func (n *Net) ForwardTrain(b Batch, s Step) []float32 {
 	if !n.opt.Training {
 		panic("convmode: ForwardTrain of a Net without Options.Training")
@@ -46,8 +47,8 @@ func (n *Net) forward() []float32 {
 	return n.decode()
 }
 
-// BlockOutput returns a copy of x_{i+1}, the output of block i, [Size][H][Len], after a ForwardTrain that no
-// Forward followed.
+// BlockOutput returns a copy of x_{i+1}, the output of block i, [Size][H][Len]. It panics unless
+// the last forward pass was a ForwardTrain.
 func (n *Net) BlockOutput(i int) []float32 {
 	if n.acts != &n.keep || i < 0 || i >= len(n.layers) {
 		panic(fmt.Sprintf("convmode: no output of block %d is kept", i))

@@ -11,8 +11,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// TestTinyGolden trains the two tiny networks for twenty steps: the gradients at step 0 and every loss are
-// PyTorch's, evaluated in float64.
+// TestTinyGolden trains the two tiny networks for twenty steps. The gradients at step 0 and every
+// loss equal those of PyTorch in float64.
 func TestTinyGolden(t *testing.T) {
 	for _, name := range []string{"postnorm", "prenorm"} {
 		t.Run(name, func(t *testing.T) {
@@ -32,7 +32,7 @@ func TestTinyGolden(t *testing.T) {
 				grads := model.NewWeights(m.Config)
 				loss := crossEntropyStep(n, b, labels, grads)
 				if math.Abs(loss-want) > 1e-4 {
-					t.Errorf("loss before step %d: %.7f, want %.7f", step, loss, want)
+					t.Errorf("loss before step %d: %.7f, expected %.7f", step, loss, want)
 				}
 				if step == 0 {
 					compareGolden(t, grads, g.Gradients)
@@ -46,7 +46,7 @@ func TestTinyGolden(t *testing.T) {
 func compareGolden(t *testing.T, grads *model.Weights, want map[string]golden.Gradient) {
 	t.Helper()
 	if len(grads.Tensors()) != len(want) {
-		t.Errorf("%d gradients, want %d", len(grads.Tensors()), len(want))
+		t.Errorf("%d gradients, expected %d", len(grads.Tensors()), len(want))
 	}
 	for _, tensor := range grads.Tensors() {
 		within(t, "gradient of "+tensor.Name, tensor.Data, want[pyTorchName(tensor.Name)].Values, 1e-5)
@@ -84,7 +84,8 @@ func crossEntropyStep(n *Net, b Batch, labels []int, grads *model.Weights) float
 	return loss
 }
 
-// adamW is the golden run's optimiser: the recipe "minimal" at lr 0.01, SSM lr 0.001, weight decay 0.01.
+// adamW is the optimiser of the golden run: the recipe "minimal" with lr 0.01, SSM lr 0.001 and
+// weight decay 0.01.
 type adamW struct {
 	m     *model.Model
 	first *model.Weights // moments
@@ -109,7 +110,8 @@ func (o *adamW) update(grads *model.Weights) {
 	}
 }
 
-// TestCheckpoints compares kernels, activations and logits of two real networks with PyTorch's in float64.
+// TestCheckpoints compares kernels, activations and logits of two real networks with PyTorch's in
+// float64.
 func TestCheckpoints(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -128,7 +130,7 @@ func TestCheckpoints(t *testing.T) {
 				out := n.BlockOutput(i)
 				for j, place := range g.Places {
 					if got := float64(out[place[0]*b.Len+place[1]]); !(math.Abs(got-trace[j]) <= 1e-4) {
-						t.Errorf("block %d, channel %d, position %d: %v, want %v", i, place[0], place[1], got, trace[j])
+						t.Errorf("block %d, channel %d, position %d: %v, expected %v", i, place[0], place[1], got, trace[j])
 					}
 				}
 				compareKernels(t, n, i, g)
@@ -142,9 +144,9 @@ func compareLogits(t *testing.T, logits []float32, g *golden.Checkpoint) {
 	t.Helper()
 	for i, row := range g.Logits {
 		for k, want := range row {
-			// 5e-5 of PyTorch's, so that two processors are no further than 1e-4 apart
+			// 5e-5, so that two processors differ by at most 1e-4
 			if got := float64(logits[i*len(row)+k]); !(math.Abs(got-want) <= 5e-5) {
-				t.Errorf("sequence %d, class %d: %v, want %v", i, k, got, want)
+				t.Errorf("sequence %d, class %d: %v, expected %v", i, k, got, want)
 			}
 		}
 	}
@@ -156,13 +158,14 @@ func compareKernels(t *testing.T, n *Net, i int, g *golden.Checkpoint) {
 		k, _ := n.kernels(&n.workers[0], &n.layers[i], h)
 		for s, tap := range g.Kernel.Taps {
 			if want := g.Kernel.Values[i][r][s]; !(math.Abs(float64(k[tap])-want) <= 1e-6*g.MaxAbs[i]) {
-				t.Errorf("block %d, channel %d, tap %d: %v, want %v", i, h, tap, k[tap], want)
+				t.Errorf("block %d, channel %d, tap %d: %v, expected %v", i, h, tap, k[tap], want)
 			}
 		}
 	}
 }
 
-// TestImportGolden runs networks of the full official layers, versions 3 and 4: activations and logits are PyTorch's.
+// TestImportGolden compares networks of the official layers, versions 3 and 4, with PyTorch's
+// activations and logits.
 func TestImportGolden(t *testing.T) {
 	all := golden.Imports(t)
 	if len(all) != 5 {
@@ -194,7 +197,7 @@ func TestImportGolden(t *testing.T) {
 				for h, row := range rows {
 					for k, at := range golden.ImportTimes {
 						if got := float64(out[h*b.Len+at]); math.Abs(got-row[k]) > 1e-5*(1+math.Abs(row[k])) {
-							t.Errorf("block %d, channel %d, position %d: %v, want %v", i, h, at, got, row[k])
+							t.Errorf("block %d, channel %d, position %d: %v, expected %v", i, h, at, got, row[k])
 						}
 					}
 				}

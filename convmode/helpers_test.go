@@ -19,7 +19,7 @@ func noise(seed uint64, count int) []float32 {
 	return x
 }
 
-// tiny is the configuration that tests vary: H = 6 so that tiles and blocks of channels have ragged ends.
+// tiny is the configuration that tests vary. H = 6 leaves incomplete tiles and blocks of channels.
 func tiny() model.Config {
 	c := model.Default()
 	c.DInput, c.DOutput, c.DModel, c.NLayers = 2, 3, 6, 2
@@ -27,7 +27,8 @@ func tiny() model.Config {
 	return c
 }
 
-// newModel returns a model whose every tensor is off its initial value, so that no scale is 1 and no shift 0.
+// newModel returns a model in which no tensor has its initial value, so that no scale is 1 and no
+// shift 0.
 func newModel(t testing.TB, c model.Config) *model.Model {
 	t.Helper()
 	m, err := model.New(c, 7)
@@ -93,11 +94,11 @@ func relative(got []float32, want []float64) float64 {
 func sameBits(t *testing.T, what string, got, want []float32) {
 	t.Helper()
 	if len(got) != len(want) {
-		t.Fatalf("%s: %d values, want %d", what, len(got), len(want))
+		t.Fatalf("%s: %d values, expected %d", what, len(got), len(want))
 	}
 	for i := range want {
 		if math.Float32bits(got[i]) != math.Float32bits(want[i]) {
-			t.Fatalf("%s[%d] = %v, want %v to the bit", what, i, got[i], want[i])
+			t.Fatalf("%s[%d] = %v, expected the bits of %v", what, i, got[i], want[i])
 		}
 	}
 }

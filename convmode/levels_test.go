@@ -31,7 +31,7 @@ func TestLevelsAgree(t *testing.T) {
 			}
 			for i, v := range logits {
 				if d := math.Abs(float64(v) - float64(first[i])); !(d <= 1e-4) {
-					t.Errorf("%s: logit %d is %v, %v apart from the first level's", g.Name, i, v, d)
+					t.Errorf("%s: logit %d is %v, which differs by %v from the first level", g.Name, i, v, d)
 				}
 			}
 		})

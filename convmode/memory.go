@@ -5,7 +5,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// Memory estimates the bytes that a Net takes beside the model's weights.
+// Memory estimates the bytes that a Net takes in addition to the model's weights.
 func (o Options) Memory(c model.Config) float64 {
 	h := float64(c.DModel)
 	stride := float64(o.MaxLen + 2*lineFloats)
@@ -24,7 +24,8 @@ func (o Options) Memory(c model.Config) float64 {
 	return 4*floats + 8*8*modes // parameters, poles and kernel factors in float64
 }
 
-// arrays returns how many arrays [MaxBatch][H][MaxLen] the activations are (see newActivations).
+// arrays returns the number of arrays [MaxBatch][H][MaxLen] of the activations (see
+// newActivations).
 func (o Options) arrays(c model.Config) float64 {
 	if !o.Training {
 		return 2

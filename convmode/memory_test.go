@@ -7,7 +7,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// The estimate is near what New takes from the heap.
+// The estimate is close to what New allocates.
 func TestMemoryEstimate(t *testing.T) {
 	for name, change := range map[string]func(c *model.Config, o *Options){
 		"inference": func(c *model.Config, o *Options) { o.Training = false },

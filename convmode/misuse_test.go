@@ -21,18 +21,18 @@ func TestNewErrors(t *testing.T) {
 		{"no model", nil, Options{MaxBatch: 1, MaxLen: 1}, "convmode: no model"},
 		{"no weights", &model.Model{Config: m.Config}, Options{MaxBatch: 1, MaxLen: 1}, "convmode: no model"},
 		{"configuration", &bad, Options{MaxBatch: 1, MaxLen: 1}, `"median"`},
-		{"batch", m, Options{MaxLen: 1}, "convmode: MaxBatch 0, want at least 1"},
-		{"length", m, Options{MaxBatch: 1, MaxLen: -4}, "convmode: MaxLen -4, want at least 1"},
+		{"batch", m, Options{MaxLen: 1}, "convmode: MaxBatch 0, expected at least 1"},
+		{"length", m, Options{MaxBatch: 1, MaxLen: -4}, "convmode: MaxLen -4, expected at least 1"},
 		{"workers", m, Options{MaxBatch: 1, MaxLen: 1, Workers: -1}, "convmode: Workers -1, expected 0 or more"},
-		{"step scale", m, Options{MaxBatch: 1, MaxLen: 1, StepScale: -1}, "convmode: StepScale -1, want a positive number"},
-		{"NaN step scale", m, Options{MaxBatch: 1, MaxLen: 1, StepScale: math.NaN()}, "convmode: StepScale NaN, want a positive number"},
-		{"infinite step scale", m, Options{MaxBatch: 1, MaxLen: 1, StepScale: math.Inf(1)}, "convmode: StepScale +Inf, want a positive number"},
-		{"fixed", m, Options{MaxBatch: 1, MaxLen: 1, Fixed: true, Training: true}, "convmode: Fixed with Training"},
+		{"step scale", m, Options{MaxBatch: 1, MaxLen: 1, StepScale: -1}, "convmode: StepScale -1, expected a positive number"},
+		{"NaN step scale", m, Options{MaxBatch: 1, MaxLen: 1, StepScale: math.NaN()}, "convmode: StepScale NaN, expected a positive number"},
+		{"infinite step scale", m, Options{MaxBatch: 1, MaxLen: 1, StepScale: math.Inf(1)}, "convmode: StepScale +Inf, expected a positive number"},
+		{"fixed", m, Options{MaxBatch: 1, MaxLen: 1, Fixed: true, Training: true}, "convmode: Fixed and Training"},
 		{"size", m, Options{MaxBatch: 1 << 30, MaxLen: 1 << 30}, "convmode: an array of MaxBatch 1073741824"},
 	} {
 		n, err := New(c.m, c.o)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: New = %v, %v; want an error with %q", c.name, n, err, c.want)
+			t.Errorf("%s: New = %v, %v; expected an error with %q", c.name, n, err, c.want)
 		}
 	}
 }
@@ -52,17 +52,17 @@ func TestPanics(t *testing.T) {
 		f    func()
 		want string
 	}{
-		{"no sequences", func() { n.Forward(Batch{Len: 8}) }, "convmode: batch of 0 sequences, want 1 to 2"},
-		{"batch", func() { n.Forward(Batch{Size: 3, Len: 8, X: x[:48]}) }, "convmode: batch of 3 sequences, want 1 to 2"},
-		{"length", func() { n.Forward(Batch{Size: 1, Len: 9, X: x[:18]}) }, "convmode: sequences of length 9, want 1 to 8"},
-		{"empty", func() { n.Forward(Batch{Size: 1}) }, "convmode: sequences of length 0, want 1 to 8"},
-		{"values", func() { n.Forward(Batch{Size: 1, Len: 8, X: x[:15]}) }, "convmode: 15 input values, want 1 × 2 × 8"},
-		{"lengths", func() { n.Forward(Batch{Size: 1, Len: 8, X: x[:16], Lengths: []int{1, 2}}) }, "convmode: 2 lengths for 1 sequences"},
-		{"long", func() { n.Forward(Batch{Size: 1, Len: 8, X: x[:16], Lengths: []int{9}}) }, "convmode: length 9 of sequence 0, want 1 to 8"},
-		{"nothing", func() { n.Forward(Batch{Size: 1, Len: 8, X: x[:16], Lengths: []int{0}}) }, "convmode: length 0 of sequence 0, want 1 to 8"},
-		{"tokens", func() { tokens.Forward(Batch{Size: 1, Len: 8, Tokens: make([]int32, 7)}) }, "convmode: 7 tokens, want 1 × 8"},
-		{"token", func() { tokens.Forward(Batch{Size: 2, Len: 2, Tokens: []int32{0, 4, 1, 5}}) }, "convmode: token 1 of sequence 1 is 5, want 0 to 4"},
-		{"negative token", func() { tokens.Forward(Batch{Size: 1, Len: 2, Tokens: []int32{-1, 4}}) }, "convmode: token 0 of sequence 0 is -1, want 0 to 4"},
+		{"no sequences", func() { n.Forward(Batch{Len: 8}) }, "convmode: batch of 0 sequences, expected 1 to 2"},
+		{"batch", func() { n.Forward(Batch{Size: 3, Len: 8, X: x[:48]}) }, "convmode: batch of 3 sequences, expected 1 to 2"},
+		{"length", func() { n.Forward(Batch{Size: 1, Len: 9, X: x[:18]}) }, "convmode: sequences of length 9, expected 1 to 8"},
+		{"empty", func() { n.Forward(Batch{Size: 1}) }, "convmode: sequences of length 0, expected 1 to 8"},
+		{"values", func() { n.Forward(Batch{Size: 1, Len: 8, X: x[:15]}) }, "convmode: 15 input values, expected 1 × 2 × 8"},
+		{"lengths", func() { n.Forward(Batch{Size: 1, Len: 8, X: x[:16], Lengths: []int{1, 2}}) }, "convmode: 2 lengths, expected one for each of 1 sequences"},
+		{"long", func() { n.Forward(Batch{Size: 1, Len: 8, X: x[:16], Lengths: []int{9}}) }, "convmode: length 9 of sequence 0, expected 1 to 8"},
+		{"nothing", func() { n.Forward(Batch{Size: 1, Len: 8, X: x[:16], Lengths: []int{0}}) }, "convmode: length 0 of sequence 0, expected 1 to 8"},
+		{"tokens", func() { tokens.Forward(Batch{Size: 1, Len: 8, Tokens: make([]int32, 7)}) }, "convmode: 7 tokens, expected 1 × 8"},
+		{"token", func() { tokens.Forward(Batch{Size: 2, Len: 2, Tokens: []int32{0, 4, 1, 5}}) }, "convmode: token 1 of sequence 1 is 5, expected 0 to 4"},
+		{"negative token", func() { tokens.Forward(Batch{Size: 1, Len: 2, Tokens: []int32{-1, 4}}) }, "convmode: token 0 of sequence 0 is -1, expected 0 to 4"},
 		{"no training", func() { inference.ForwardTrain(Batch{Size: 1, Len: 8, X: x[:16]}, Step{}) }, "convmode: ForwardTrain of a Net without Options.Training"},
 		{"no training, fixed", func() { fixed.ForwardTrain(Batch{Size: 1, Len: 8, X: x[:16]}, Step{}) }, "convmode: ForwardTrain of a Net without Options.Training"},
 		{"backward, fixed", func() {
@@ -90,7 +90,7 @@ func TestPanics(t *testing.T) {
 		{"gradients of logits", func() {
 			n.ForwardTrain(Batch{Size: 1, Len: 8, X: x[:16]}, Step{})
 			n.Backward(x[:4], grads)
-		}, "convmode: 4 gradients of logits, want 3"},
+		}, "convmode: 4 gradients of logits, expected 3"},
 		{"another network's gradients", func() {
 			n.ForwardTrain(Batch{Size: 1, Len: 8, X: x[:16]}, Step{})
 			n.Backward(x[:3], model.NewWeights(words))
@@ -99,7 +99,7 @@ func TestPanics(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			defer func() {
 				if got, _ := recover().(string); !strings.HasPrefix(got, p.want) {
-					t.Errorf("panic %q, want %q", got, p.want)
+					t.Errorf("panic %q, expected %q", got, p.want)
 				}
 			}()
 			p.f()

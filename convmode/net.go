@@ -1,10 +1,11 @@
 // Package convmode runs whole sequences through a network, forward and backward.
 //
-// A Batch of sequences goes in and logits come out; Backward takes ∂loss/∂logits and adds the gradient of every
-// weight to a model.Weights. An SSM is one long convolution over pairs of rows (fftkernel); all else works on
-// tiles of [H] × a few hundred positions that stay in cache. Activations are float32 [B][H][L], time contiguous,
-// rows 64-byte aligned. Work is cut into items whose borders and order of summation do not depend on the number
-// of workers, so neither does any bit of the result.
+// Forward computes the logits of a Batch of sequences. Backward takes ∂loss/∂logits and adds the
+// gradient of every weight to a model.Weights. An SSM is one long convolution over pairs of rows
+// (package fftkernel, docs/maths.md §9.2). All other operations work on tiles of [H] × a few
+// hundred positions, which stay in the cache. Activations are float32 [B][H][L], time contiguous,
+// with rows aligned to 64 bytes. The work is cut into items whose borders and order of summation do
+// not depend on the number of workers, so the bits of the result do not either.
 package convmode
 
 import (
@@ -25,19 +26,19 @@ type Options struct {
 	StepScale float64 // training samples per input sample (docs/maths.md §1.6); 0 means 1
 
 	// Training keeps what ForwardTrain and Backward need: about 5·NLayers + 2 arrays of
-	// [MaxBatch][H][MaxLen], and for the sums of weight gradients 16 + 3·Workers arrays of 2H² + 6H floats,
-	// but never more than 128.
+	// [MaxBatch][H][MaxLen], and for the sums of weight gradients 16 + 3·Workers arrays of 2H² + 6H
+	// floats, but never more than 128.
 	Training bool
 
-	// Fixed asserts that the model's weights do not change while the Net lives. The spectra of the kernels
-	// are then computed once and kept from one Forward to the next while the planned length (see planFor)
-	// stays the same. The logits have the same bits. It takes 16·H·MaxLen bytes per layer and excludes
-	// Training.
+	// Fixed asserts that the model's weights do not change while the Net lives. The spectra of the
+	// kernels are then computed once and kept from one Forward to the next while the planned length
+	// (see planFor) stays the same. The logits have the same bits. It takes 16·H·MaxLen bytes per
+	// layer and excludes Training.
 	Fixed bool
 }
 
-// Net is a network with its workspaces. It reads the model's weights anew at every call, so a trainer may
-// change them in between, unless they are Fixed. It belongs to one goroutine at a time.
+// Net is a network with its workspaces. Every call reads the model's weights, so a trainer may
+// change them between calls, unless they are Fixed. A Net belongs to one goroutine at a time.
 type Net struct {
 	cfg       model.Config
 	w         *model.Weights
@@ -46,23 +47,23 @@ type Net struct {
 	pool      *par.Pool
 	workers   []worker
 	layers    []layer
-	entry     []*norm // [NLayers+1] the norm between x_i and its reader: block i or, last, the pool; nil where there is none
+	entry     []*norm // [NLayers+1] the norm between x_i and block i or, last, the pool; may be nil
 	exit      []*norm // [NLayers] the norm at the end of block i (post-norm networks)
 	plans     map[int]*plan
 	loops     loops
 
-	infer, keep activations // what Forward and ForwardTrain write; keep is empty without Training
-	grad        array       // ∂loss/∂x_i on its way down
+	infer, keep activations // of Forward and of ForwardTrain; keep is empty without Training
+	grad        array       // ∂loss/∂x_i of the current block
 	partials    partials    // sums over groups of tiles
 	pooled      []float32   // [B][H]
 	dPooled     []float32   // [B][H]
 	pairs       pairs       // of networks that compare two sequences
 	logits      []float32
-	gPole       []complex128 // [directions·H][M] G_n of the layer at hand (docs/maths.md §7)
+	gPole       []complex128 // [directions·H][M] G_n of the current layer (docs/maths.md §7)
 	mPole       []complex128 // [directions·H][M] M_n
-	dSSM        *ssm.Params  // gradient of the layer at hand
+	dSSM        *ssm.Params  // gradient of the current layer
 
-	// The call at hand.
+	// The current call.
 	grid
 	batch   Batch
 	plan    *plan
@@ -76,11 +77,11 @@ type Net struct {
 	dLogits []float32
 }
 
-// layer is what a block owns beside its activations.
+// layer is the state of a block apart from its activations.
 type layer struct {
 	params   *ssm.Params   // the weights in float64; nil without an SSM
 	disc     *ssm.Discrete // after discretisation
-	spectra  []float32     // [H][spectrum], kept from forward to backward where that is cheap, or Fixed; else nil
+	spectra  []float32     // [H][spectrum] if kept (see keepsSpectra); else nil
 	inner    []float32     // [B][H] dropout after the activation; nil without dropout
 	outer    []float32     // [B][H] dropout on the block's output
 	mixing   vek.Matrix    // [2H][H] or [H][H]
@@ -125,21 +126,21 @@ func New(m *model.Model, opt Options) (*Net, error) {
 // Close ends the workers. The Net must not be used afterwards.
 func (n *Net) Close() { n.pool.Close() }
 
-// Validate reports what New would refuse for a network of a valid configuration.
+// Validate returns the error of New for a network with a valid configuration.
 func (o Options) Validate(c model.Config) error {
 	switch {
 	case o.MaxBatch < 1:
-		return fmt.Errorf("convmode: MaxBatch %d, want at least 1", o.MaxBatch)
+		return fmt.Errorf("convmode: MaxBatch %d, expected at least 1", o.MaxBatch)
 	case o.MaxLen < 1:
-		return fmt.Errorf("convmode: MaxLen %d, want at least 1", o.MaxLen)
+		return fmt.Errorf("convmode: MaxLen %d, expected at least 1", o.MaxLen)
 	case o.Workers < 0:
 		return fmt.Errorf("convmode: Workers %d, expected 0 or more", o.Workers)
 	case o.MaxBatch%c.Towers() != 0:
-		return fmt.Errorf("convmode: MaxBatch %d, want an even number: sequences come in pairs", o.MaxBatch)
+		return fmt.Errorf("convmode: MaxBatch %d, expected an even number, since the network compares pairs of sequences", o.MaxBatch)
 	case !(o.StepScale >= 0) || math.IsInf(o.StepScale, 1):
-		return fmt.Errorf("convmode: StepScale %v, want a positive number", o.StepScale)
+		return fmt.Errorf("convmode: StepScale %v, expected a positive number", o.StepScale)
 	case o.Fixed && o.Training:
-		return fmt.Errorf("convmode: Fixed with Training: training changes the weights")
+		return fmt.Errorf("convmode: Fixed and Training are set, but training changes the weights")
 	}
 	widest := max(2*c.DModel, c.DOutput, 4*c.SSM.Directions()*c.DModel)
 	if floats := float64(o.MaxBatch) * float64(widest) * float64(o.MaxLen); floats > 1<<36 {
@@ -187,7 +188,8 @@ func (n *Net) mixingMatrix(data []float32) vek.Matrix {
 	return vek.MatrixOf(data, n.mixingRows(), n.cfg.DModel)
 }
 
-// loops holds the bodies of the parallel loops, made once so that a step allocates no closure.
+// loops holds the bodies of the parallel loops. They are made once, so that a step allocates no
+// closures.
 type loops struct {
 	encode, conv, block, closeNorm, pool, decode               func(worker, item int)
 	topGrad, decodeGrad, topNormGrad, groupGrad, sum, convGrad func(worker, item int)

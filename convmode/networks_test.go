@@ -15,7 +15,8 @@ type network struct {
 	stepScale float64
 }
 
-// networks covers every option of model.Config, with uneven lengths, odd batches and single sequences.
+// networks covers every option of model.Config, with uneven lengths, odd batches and single
+// sequences.
 var networks = []network{
 	{name: "post-norm", size: 3, length: 40},
 	{name: "post-norm, lengths", size: 5, length: 33, lengths: []int{33, 7, 1, 20, 32}},
@@ -57,7 +58,8 @@ var networks = []network{
 	{name: "bilinear, step scale", size: 2, length: 30, stepScale: 2, change: func(c *model.Config) { c.SSM.Disc = ssm.Bilinear }},
 	{name: "LegS", size: 2, length: 30, change: func(c *model.Config) { c.SSM.Init, c.SSM.TrainB = ssm.LegS, true }},
 	{name: "DFouT", size: 3, length: 50, change: func(c *model.Config) { c.SSM.Init = ssm.DFouT }},
-	{name: "grid d, b_scale one, step scale", size: 3, length: 20, stepScale: 2, change: func(c *model.Config) { // few taps: without ξ in B̄ the gains are large
+	{name: "grid d, b_scale one, step scale", size: 3, length: 20, stepScale: 2, change: func(c *model.Config) {
+		// Few taps, since the gains are large without ξ in B̄.
 		c.SSM.Init, c.SSM.Grid, c.SSM.BScale, c.SSM.XiMin = ssm.DFouT, ssm.GridD, ssm.ScaleOne, 0.1
 	}},
 	{name: "half, b_scale zoh-1", size: 3, length: 50, change: func(c *model.Config) {

@@ -18,7 +18,7 @@ type norm struct {
 	stride          int
 }
 
-// newNorms places the norms: before each block, or after it, and one before the pool where configured.
+// newNorms creates the norms: before or after each block and, if configured, before the pool.
 func (n *Net) newNorms() {
 	layers := n.cfg.NLayers
 	n.entry, n.exit = make([]*norm, layers+1), make([]*norm, layers)
@@ -55,7 +55,7 @@ func (n *Net) newNorm(gamma, beta, runMean, runVar []float32) *norm {
 
 func (n *Net) batchNorm() bool { return n.cfg.Norm == model.NormBatch }
 
-// moments returns where a LayerNorm keeps mean and 1/std of a tile's positions.
+// moments returns the arrays for mean and 1/std of a tile's positions in a LayerNorm.
 func (n *Net) moments(ws *worker, nm *norm, b int, s span) (mean, rstd []float32) {
 	width := s.hi - s.lo
 	if !n.train {
@@ -71,21 +71,21 @@ func (n *Net) layerNorm(ws *worker, nm *norm, y, x vek.Matrix, b int, s span) {
 	vek.LayerNorm(y, x, nm.gamma, nm.beta, mean, rstd, model.NormEps)
 }
 
-// layerNormGrad takes ∂y of a tile to ∂x in place and adds to the partial sums of ∂γ and ∂β.
+// layerNormGrad replaces ∂y of a tile by ∂x, and adds to the partial sums of ∂γ and ∂β.
 func (n *Net) layerNormGrad(ws *worker, nm *norm, dy, x vek.Matrix, dGamma, dBeta []float32, b int, s span) {
 	mean, rstd := n.moments(ws, nm, b, s)
 	vek.LayerNormGrad(dy, dy, x, nm.gamma, mean, rstd, dGamma, dBeta, ws.moment[2*x.Cols:][:2*x.Cols])
 }
 
-// layerNormBefore applies the LayerNorm between x_i and its reader to a tile, where there is one.
+// layerNormBefore applies the LayerNorm between x_i and its reader, if there is one, to a tile.
 func (n *Net) layerNormBefore(ws *worker, i, b int, s span) {
 	if nm := n.entry[i]; nm != nil && !n.batchNorm() {
 		n.layerNorm(ws, nm, n.acts.u[i].tile(b, s), n.acts.x[i].tile(b, s), b, s)
 	}
 }
 
-// layerNormBeforeGrad is its backward. ∂u_i of a block stands in v_i and is added to the residual path's ∂x_i;
-// the pool's stands in grad itself.
+// layerNormBeforeGrad is the backward pass of layerNormBefore. ∂u_i of a block is in v_i, and is
+// added to ∂x_i of the residual path. ∂u of the pool is in grad itself.
 func (n *Net) layerNormBeforeGrad(ws *worker, part *partial, i, b int, s span) {
 	nm := n.entry[i]
 	if nm == nil || n.batchNorm() {
@@ -104,8 +104,8 @@ func (n *Net) layerNormBeforeGrad(ws *worker, part *partial, i, b int, s span) {
 	}
 }
 
-// batchNormBefore applies the BatchNorms between block i−1 and the reader of x_i to channel h: the exit norm of
-// the block before, s_{i−1} → x_i, or the entry norm, x_i → u_i.
+// batchNormBefore applies the BatchNorms between block i−1 and the reader of x_i to channel h: the
+// exit norm of the block before, s_{i−1} → x_i, or the entry norm, x_i → u_i.
 func (n *Net) batchNormBefore(i, h int) {
 	if !n.batchNorm() {
 		return
@@ -121,8 +121,9 @@ func (n *Net) batchNormBefore(i, h int) {
 // closeNormChannel is batchNormBefore for the pool.
 func (n *Net) closeNormChannel(_, h int) { n.batchNormBefore(len(n.layers), h) }
 
-// batchNormForward normalises channel h over batch and length, padding included: by the batch's statistics in
-// training, which also move the running ones (docs/maths.md §3.3), else by the running ones.
+// batchNormForward normalises channel h over batch and length, including padding (docs/maths.md
+// §3.3). In training it uses the statistics of the batch and updates the running ones; otherwise it
+// uses the running ones.
 func (n *Net) batchNormForward(nm *norm, dst, src array, h int) {
 	mean, rstd := nm.runMean[h], float32(1/math.Sqrt(float64(nm.runVar[h])+model.NormEps))
 	if n.train {
@@ -136,7 +137,8 @@ func (n *Net) batchNormForward(nm *norm, dst, src array, h int) {
 	}
 }
 
-// batchStatistics computes mean and 1/std of channel h in two passes, and moves the running statistics.
+// batchStatistics computes mean and 1/std of channel h in two passes, and updates the running
+// statistics.
 func (n *Net) batchStatistics(nm *norm, src array, h int) (mean, rstd float32) {
 	count := float64(n.size * n.length)
 	var sum, squares float64
@@ -153,7 +155,8 @@ func (n *Net) batchStatistics(nm *norm, src array, h int) (mean, rstd float32) {
 	return mean, float32(1 / math.Sqrt(squares/count+model.NormEps))
 }
 
-// batchNormGrad takes ∂y of channel h to ∂x in place and adds to ∂γ and ∂β. With c = x − mean and r = rstd:
+// batchNormGrad replaces ∂y of channel h by ∂x, and adds to ∂γ and ∂β. With c = x − mean and r =
+// rstd:
 //
 //	∂β = Σ∂y,  ∂γ = r·Σ∂y·c,  ∂x = γr·(∂y − Σ∂y/n − c·r²·Σ(∂y·c)/n)
 func (n *Net) batchNormGrad(nm *norm, dy, x array, h int) {
@@ -177,14 +180,15 @@ func (n *Net) batchNormGrad(nm *norm, dy, x array, h int) {
 	}
 }
 
-// exitBatchNormGrad undoes the BatchNorm at the end of block i on channel h of grad, where there is one.
+// exitBatchNormGrad is the backward pass of the BatchNorm at the end of block i, if there is one,
+// on channel h of grad.
 func (n *Net) exitBatchNormGrad(i, h int) {
 	if n.batchNorm() && n.exit[i] != nil {
 		n.batchNormGrad(n.exit[i], n.grad, n.acts.s[i], h)
 	}
 }
 
-// topNormGradChannel undoes the BatchNorms before the pool on channel h of grad.
+// topNormGradChannel is the backward pass of the BatchNorms before the pool on channel h of grad.
 func (n *Net) topNormGradChannel(_, h int) {
 	last := len(n.layers)
 	if n.entry[last] != nil {

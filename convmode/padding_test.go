@@ -8,8 +8,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// TestPaddingDoesNotMatter checks that what stands beyond a sequence's length reaches neither logits nor, where
-// the norm is per position, gradients.
+// TestPaddingDoesNotMatter checks that the contents of the padding change neither the logits nor,
+// with a norm per position, the gradients.
 func TestPaddingDoesNotMatter(t *testing.T) {
 	for name, change := range map[string]func(c *model.Config){
 		"mean":          func(c *model.Config) {},
@@ -48,7 +48,8 @@ func TestPaddingDoesNotMatter(t *testing.T) {
 	}
 }
 
-// TestNeighbours checks that a loud sequence, or one that is not finite, does not spoil the others of its batch.
+// TestNeighbours checks that a sequence with large or infinite values does not change the others of
+// its batch.
 func TestNeighbours(t *testing.T) {
 	c := tiny()
 	m := newModel(t, c)
@@ -63,7 +64,7 @@ func TestNeighbours(t *testing.T) {
 		got := n.Forward(pair)
 		for k, want := range alone {
 			if d := math.Abs(float64(got[k] - want)); !(d <= 1e-5) {
-				t.Errorf("beside a sequence that is %s: logit %d = %v, want %v", name, k, got[k], want)
+				t.Errorf("next to a sequence that is %s: logit %d = %v, expected %v", name, k, got[k], want)
 			}
 		}
 	}

@@ -2,14 +2,15 @@ package convmode
 
 import "github.com/s4d-fast/s4d-fast/internal/vek"
 
-// pairs holds what a network that compares two sequences computes after the pool, a row a pair (docs/maths.md §3.4).
+// pairs holds what a network that compares two sequences computes after the pool, one row per pair
+// (docs/maths.md §3.4).
 type pairs struct {
 	features, dFeatures rows // [pairs][4H] [a, b, a−b, a·b]
 	linear, dLinear     rows // [pairs][H] W·features + bias
-	active, dActive     rows // [pairs][H] GELU of it, what the decoder reads
+	active, dActive     rows // [pairs][H] GELU of linear, the decoder's input
 }
 
-// rows is a matrix of which the first rows are in use.
+// rows is a matrix whose first rows are in use.
 type rows struct{ vek.Matrix }
 
 func (r rows) to(n int) vek.Matrix {
@@ -27,7 +28,8 @@ func (n *Net) compareMatrix(weight []float32) vek.Matrix {
 	return vek.MatrixOf(weight, n.cfg.DModel, 4*n.cfg.DModel)
 }
 
-// pairOf returns the pooled sequences of pair p, or their gradients, and the four parts of its features.
+// pairOf returns the pooled sequences of pair p, or their gradients, and the four parts of its
+// features.
 func (n *Net) pairOf(pooled []float32, features rows, p int) (a, b []float32, part [4][]float32) {
 	h := n.cfg.DModel
 	row := features.Row(p)
@@ -39,7 +41,7 @@ func (n *Net) pairOf(pooled []float32, features rows, p int) (a, b []float32, pa
 
 // compare returns GELU(W·[a, b, a−b, a·b] + bias) for every pair of the batch.
 func (n *Net) compare() vek.Matrix {
-	k, count := &n.pairs, n.answers()
+	k, count := &n.pairs, n.outputCount()
 	for p := range count {
 		a, b, part := n.pairOf(n.pooled, k.features, p)
 		copy(part[0], a)
@@ -55,9 +57,9 @@ func (n *Net) compare() vek.Matrix {
 	return active
 }
 
-// compareGrad adds the gradients of the linear layer and takes dActive to dPooled.
+// compareGrad adds the gradients of the linear layer and computes dPooled from dActive.
 func (n *Net) compareGrad() {
-	k, count, scratch := &n.pairs, n.answers(), n.workers[0].gemm
+	k, count, scratch := &n.pairs, n.outputCount(), n.workers[0].gemm
 	d, df := k.dLinear.to(count), k.dFeatures.to(count)
 	vek.GELUGrad(d.Data, k.linear.to(count).Data, k.dActive.to(count).Data)
 	for p := range count {

@@ -8,10 +8,11 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// The weight gradients of a block are sums over the tiles of a batch. The tiles form at most maxGroups groups,
-// and one worker sums a group in order. Neighbouring groups are added in pairs, at most pairLevels times, until
-// no more than maxRoots sums are left, which are added in order. The order of summation follows from the number
-// of tiles, so the bits do not depend on the number of workers; maxGroups/2 workers get two groups each.
+// The weight gradients of a block are sums over the tiles of a batch. The tiles form at most
+// maxGroups groups, and one worker sums a group in order. Neighbouring groups are added in pairs,
+// at most pairLevels times, until no more than maxRoots sums are left, which are added in order.
+// The order of summation follows from the number of tiles, so the bits do not depend on the number
+// of workers; maxGroups/2 workers get two groups each.
 const (
 	maxGroups  = 128
 	pairLevels = 3
@@ -27,7 +28,7 @@ type partial struct {
 	mixing                vek.Matrix // ∂W
 }
 
-// partials sums groups. Its memory bounds the number of partials, not the number of groups.
+// partials sums the groups in a bounded number of arrays (maxPartials).
 type partials struct {
 	mu      sync.Mutex
 	memory  []partial
@@ -42,8 +43,8 @@ func partialFloats(c model.Config) int {
 	return rows*c.DModel + rows + 4*c.DModel
 }
 
-// maxPartials is the largest number of partials in use at once. A finished root takes one. Under an unfinished
-// root every worker takes one, and keeps at most one per level waiting for it.
+// maxPartials is the largest number of partials in use at once. A finished root takes one. Under an
+// unfinished root every worker takes one, and keeps at most one per level waiting for it.
 func (o Options) maxPartials(c model.Config) int {
 	width := tileWidth(c.DModel)
 	groups := min(maxGroups, o.MaxBatch*((o.MaxLen+width-1)/width))
@@ -133,7 +134,8 @@ func roots(groups int) int {
 // groups is the number of groups of the batch's tiles.
 func (n *Net) groups() int { return min(maxGroups, n.items()) }
 
-// groupFloats is the number of floats that the current loop sums. Only norms precede block 0.
+// groupFloats is the number of floats that the current loop sums. Before block 0 there is at most a
+// norm.
 func (n *Net) groupFloats() int {
 	if n.block < 0 {
 		return 4 * n.cfg.DModel
@@ -141,8 +143,8 @@ func (n *Net) groupFloats() int {
 	return partialFloats(n.cfg)
 }
 
-// sumGroups runs the backward of all groups and adds their sums to the gradients of the current block and of the
-// norm after it.
+// sumGroups runs the backward of all groups and adds their sums to the gradients of the current
+// block and of the norm after it.
 func (n *Net) sumGroups() {
 	n.partials.reset()
 	n.pool.For(n.groups(), n.loops.groupGrad)

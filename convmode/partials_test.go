@@ -8,8 +8,9 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// TestPartialsOrder checks that the sum of groups has the same bits for any number of workers that finish in any
-// order, and that maxPartials partials suffice. The workers take the groups in ascending order, as par's do.
+// TestPartialsOrder checks that the sum of groups has the same bits for any number of workers that
+// finish in any order, and that maxPartials partials suffice. The workers take the groups in
+// ascending order, as par's do.
 func TestPartialsOrder(t *testing.T) {
 	c := model.Default()
 	c.DModel, c.Mixing = 1, model.MixingNone // partials of four floats
@@ -53,8 +54,8 @@ func TestPartialsOrder(t *testing.T) {
 	}
 }
 
-// TestGroups checks that a batch with enough tiles feeds 64 workers in the backward pass of a block, and that the
-// memory for it does not grow beyond maxGroups.
+// TestGroups checks that a batch with enough tiles feeds 64 workers in the backward pass of a
+// block, and that the memory for it does not grow beyond maxGroups.
 func TestGroups(t *testing.T) {
 	c := tiny()
 	n := newNet(t, newModel(t, c), Options{MaxBatch: 64, MaxLen: 2, Workers: 64, Training: true})

@@ -7,7 +7,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/fftkernel"
 )
 
-// plan is all that depends on the length of a batch.
+// plan holds everything that depends on the length of a batch.
 type plan struct {
 	conv    *fftkernel.Conv
 	kernel  *fftkernel.Vandermonde
@@ -16,8 +16,8 @@ type plan struct {
 	scratch int // floats that conv and kernel need
 }
 
-// planFor returns the plan for batches of a length. Lengths are rounded up to one of eight to the octave, so
-// that the cache stays small (eight plans an octave below MaxLen) and batches of varying length share plans.
+// planFor returns the plan for batches of a length. Lengths are rounded up to one of eight per
+// octave, so that batches of similar length share a plan and few plans are kept.
 func (n *Net) planFor(length int) *plan {
 	planned := min(roundLength(length), n.opt.MaxLen)
 	p := n.plans[planned]

@@ -8,10 +8,10 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// MeanKernel returns the mean over a layer's channels h of |K_h[l]|, [directions][taps], which shows how far back the layer
-// looks and at which period (paper, Figures 1 and 7). The taps are those of a convolution over length ≥ 1 samples:
-// as many, or SSM.LMax where kernels are truncated to fewer. Tap l of the second direction meets the sample l + 1 ahead.
-// D is no part of it.
+// MeanKernel returns the mean of |K_h[l]| over the channels h of a layer, [directions][taps]. It
+// shows the memory and the periods of the layer (arXiv 2508.20441, Figures 1 and 7). The number of
+// taps is length, at least 1, or SSM.LMax if kernels are truncated to fewer. Tap l of the second
+// direction multiplies the sample l + 1 ahead. D is not included.
 func MeanKernel(m *model.Model, layer, length int) [][]float64 {
 	if lmax := m.Config.SSM.LMax; lmax > 0 {
 		length = min(length, lmax)
@@ -33,13 +33,14 @@ func MeanKernel(m *model.Model, layer, length int) [][]float64 {
 	return mean
 }
 
-// ImpulseResponse returns what a network without pooling answers, in its first output, to a sample of 1 among zeros at time
-// 0 in its first channel, less what it answers to zeros alone, [length]. A network without activation, norm and gate,
-// as that of the delay task, is one convolution, and this its kernel, D included (paper, Figure 4).
+// ImpulseResponse returns the response of a network without pooling, [length]: its first output for
+// an impulse of 1 at time 0 in its first channel, minus the output for zeros. A network without
+// activation, norm and gate, such as that of the delay task, is a convolution with this kernel, D
+// included (arXiv 2508.20441, Figure 4).
 func ImpulseResponse(m *model.Model, length int) ([]float32, error) {
 	c := m.Config
 	if c.Encoder != model.EncoderLinear || c.Pool != model.PoolNone {
-		return nil, fmt.Errorf("convmode: impulse response: encoder %q, pool %q: want %q and %q", c.Encoder, c.Pool, model.EncoderLinear, model.PoolNone)
+		return nil, fmt.Errorf("convmode: impulse response: encoder %q, pool %q, expected %q and %q", c.Encoder, c.Pool, model.EncoderLinear, model.PoolNone)
 	}
 	n, err := New(m, Options{MaxBatch: 2, MaxLen: length})
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// The mean is that of the kernels by their definition, in both directions and of either length.
+// The mean is that of the kernels by their definition, in both directions and for both lengths.
 func TestMeanKernel(t *testing.T) {
 	c := model.Default()
 	c.DModel, c.NLayers, c.SSM.DState, c.SSM.Bidirectional, c.SSM.Init = 5, 2, 16, true, ssm.Lin
@@ -21,7 +21,7 @@ func TestMeanKernel(t *testing.T) {
 		want := m.SSMParams(1).Discretize(ssm.ZOH, 1).Kernel(taps)
 		got := MeanKernel(m, 1, 300)
 		if len(got) != 2 || len(got[0]) != taps || len(got[1]) != taps {
-			t.Fatalf("l_max %d: %d directions of %d taps, want 2 of %d", lmax, len(got), len(got[0]), taps)
+			t.Fatalf("l_max %d: %d directions of %d taps, expected 2 of %d", lmax, len(got), len(got[0]), taps)
 		}
 		for dir := range got {
 			for l, v := range got[dir] {
@@ -30,14 +30,15 @@ func TestMeanKernel(t *testing.T) {
 					mean += math.Abs(want[dir*c.DModel+h][l]) / float64(c.DModel)
 				}
 				if math.Abs(v-mean) > 1e-6 {
-					t.Fatalf("l_max %d, direction %d: mean |K[%d]| = %v, want %v", lmax, dir, l, v, mean)
+					t.Fatalf("l_max %d, direction %d: mean |K[%d]| = %v, expected %v", lmax, dir, l, v, mean)
 				}
 			}
 		}
 	}
 }
 
-// The response of a linear network is the sum of its SSMs' kernels between encoder and decoder, with D at once.
+// The response of a linear network is the sum of its SSMs' kernels times encoder and decoder, with
+// D at time 0.
 func TestImpulseResponse(t *testing.T) {
 	c := model.Default()
 	c.DModel, c.NLayers, c.SSM.DState, c.DInput, c.DOutput = 3, 1, 8, 2, 2
@@ -62,7 +63,7 @@ func TestImpulseResponse(t *testing.T) {
 			want += float64(m.Weights.EncoderWeight[h*c.DInput]) * k * float64(m.Weights.DecoderWeight[h])
 		}
 		if math.Abs(float64(v)-want) > 1e-6 {
-			t.Fatalf("answer %v at %d, want %v", v, l, want)
+			t.Fatalf("response %v at %d, expected %v", v, l, want)
 		}
 	}
 	c.Pool = model.PoolMean

@@ -16,13 +16,13 @@ const (
 	cancelError   = 1e-7 // a gradient tensor, relative to all gradients
 )
 
-// TestReference compares outputs, activations, running statistics and every gradient tensor of every option with
-// the naive network in float64.
+// TestReference compares outputs, activations, running statistics and all gradients, for every
+// option, with the naive network in float64.
 func TestReference(t *testing.T) {
 	for _, w := range networks {
 		t.Run(w.name, func(t *testing.T) {
 			if testing.Short() && w.length > 500 {
-				t.Skip("takes seconds under emulation")
+				t.Skip("slow under emulation")
 			}
 			c := w.config()
 			m := newModel(t, c)
@@ -48,7 +48,7 @@ func TestReference(t *testing.T) {
 			want := frommodel.Arrays(m, truth.Backward(tape, widen(d)))
 			compareGradients(t, grads, want, 1)
 
-			// Once more into the same gradients: they are added to.
+			// A second pass adds to the gradients.
 			n.ForwardTrain(b, step)
 			n.Backward(d, grads)
 			compareGradients(t, grads, want, 2)
@@ -56,8 +56,8 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// compareGradients checks every gradient tensor against times the truth. What a norm makes exactly 0 is left with
-// rounding errors, in proportion to all gradients.
+// compareGradients compares every gradient tensor with the truth, times a factor. A gradient that
+// is exactly 0 behind a norm has rounding errors in proportion to all gradients.
 func compareGradients(t *testing.T, grads *model.Weights, want map[string][]float64, times float64) {
 	t.Helper()
 	all := 0.0
@@ -75,7 +75,7 @@ func compareGradients(t *testing.T, grads *model.Weights, want map[string][]floa
 		}
 		size := times * norm2(truth)
 		if e := norm2(diff); !(e <= gradientError*size+cancelError*all) {
-			t.Errorf("gradient of %s (%v backwards): error %.2g, size %.2g, of all gradients %.2g", tensor.Name, times, e, size, all)
+			t.Errorf("gradient of %s after %v backward passes: error %.2g, norm %.2g, norm of all gradients %.2g", tensor.Name, times, e, size, all)
 		}
 	}
 }
@@ -88,7 +88,7 @@ func norm2(x []float64) float64 {
 	return math.Sqrt(s)
 }
 
-// compareRunning checks the running statistics that a training pass moved.
+// compareRunning checks the running statistics that a training pass updated.
 func compareRunning(t *testing.T, m *model.Model, tape *reference.Tape) {
 	t.Helper()
 	if m.Config.Norm != model.NormBatch {
@@ -108,10 +108,10 @@ func compareRunning(t *testing.T, m *model.Model, tape *reference.Tape) {
 func within(t *testing.T, what string, got []float32, want []float64, bound float64) {
 	t.Helper()
 	if len(got) != len(want) {
-		t.Fatalf("%s: %d values, want %d", what, len(got), len(want))
+		t.Fatalf("%s: %d values, expected %d", what, len(got), len(want))
 	}
 	if e := relative(got, want); !(e <= bound) {
-		t.Errorf("%s: relative error %.2g, want at most %.2g", what, e, bound)
+		t.Errorf("%s: relative error %.2g, expected at most %.2g", what, e, bound)
 	}
 }
 
@@ -131,7 +131,8 @@ func widenBatch(c model.Config, b Batch) reference.Batch {
 	return r
 }
 
-// dropoutFactors returns what dropout multiplies each row by, [layer][Size·H]; nil without dropout.
+// dropoutFactors returns the factors of dropout for each row, [layer][Size·H], or nil without
+// dropout.
 func dropoutFactors(c model.Config, b Batch, s Step) (inner, outer [][]float64) {
 	if c.Dropout == 0 {
 		return nil, nil

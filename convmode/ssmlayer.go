@@ -2,12 +2,13 @@ package convmode
 
 import "github.com/s4d-fast/s4d-fast/internal/vek"
 
-// keepSpectraBatch is the batch size from which on the kernels' spectra, four rows a channel, are kept from
-// forward to backward. Below it they would take as much memory as the activations, and are computed again.
+// keepSpectraBatch is the smallest batch for which the spectra of kernels, four rows per channel,
+// are kept from forward to backward. In smaller batches they would take as much memory as the
+// activations and are computed again.
 const keepSpectraBatch = 4
 
-// convChannel runs the convolution of one channel of the current block for the whole batch: v = k ∗ mask(u) + D·u, or
-// v = mask(u) in a block without an SSM.
+// convChannel runs the convolution of one channel of the current block for the whole batch: v = k ∗
+// mask(u) + D·u, or v = mask(u) in a block without an SSM.
 func (n *Net) convChannel(w, h int) {
 	ws, l := &n.workers[w], &n.layers[n.block]
 	n.batchNormBefore(n.block, h)
@@ -41,8 +42,8 @@ func (n *Net) passChannel(h int) {
 	}
 }
 
-// spectrum computes the spectrum of channel h's kernel from the discretised layer. D·u rides along as part of
-// the kernel's first tap, forward and backward.
+// spectrum computes the spectrum of channel h's kernel from the discretised layer. D is added to
+// the first tap of the kernel, so the convolution includes D·u.
 func (n *Net) spectrum(ws *worker, l *layer, h int) []float32 {
 	k0, k1 := n.kernels(ws, l, h)
 	k0[0] += float32(l.disc.D[h])
@@ -51,8 +52,8 @@ func (n *Net) spectrum(ws *worker, l *layer, h int) []float32 {
 	return khat
 }
 
-// kernels computes channel h's kernel, and its backward kernel (nil when causal), by their definition
-// K[l] = 2·Re Σ W λ̄^l.
+// kernels computes channel h's kernel K[l] = 2·Re Σ W λ̄^l (docs/maths.md §1.4; S4D, arXiv
+// 2206.11893, §3.2) and the kernel of its second direction, nil if causal.
 func (n *Net) kernels(ws *worker, l *layer, h int) (k0, k1 []float32) {
 	modes, d := l.disc.M, l.disc
 	lambda := d.LogLambda[h*modes : (h+1)*modes]
@@ -65,7 +66,8 @@ func (n *Net) kernels(ws *worker, l *layer, h int) (k0, k1 []float32) {
 	return k0, k1
 }
 
-// khat returns where channel h's spectrum lives: in the layer when it is kept, else in scratch.
+// khat returns the memory of channel h's spectrum: in the layer if it is kept, otherwise in
+// scratch.
 func (n *Net) khat(ws *worker, l *layer, h int) []float32 {
 	size := n.plan.conv.SpectrumLen()
 	if l.spectra == nil {
@@ -93,8 +95,8 @@ func (n *Net) maskedRow(buf []float32, a array, b, h int) []float32 {
 	return buf
 }
 
-// convGradChannel takes ∂v of one channel in v to ∂u there, and from it to the gradient of x_i; it adds the
-// gradients of the channel's poles, weights and D.
+// convGradChannel replaces ∂v of one channel, in v, by ∂u, and adds it to the gradient of x_i. It
+// adds the gradients of the channel's poles, weights and D.
 func (n *Net) convGradChannel(w, h int) {
 	ws, l := &n.workers[w], &n.layers[n.block]
 	if l.params == nil {
@@ -127,7 +129,8 @@ func (n *Net) convGradChannel(w, h int) {
 	n.inputGrad(ws, h)
 }
 
-// kernelGrad carries the gradient of channel h's kernel, a spectrum summed over the batch, to the parameters.
+// kernelGrad computes the gradients of parameters from that of channel h's kernel, a spectrum
+// summed over the batch (docs/maths.md §7).
 func (n *Net) kernelGrad(ws *worker, l *layer, h int, acc []float32) {
 	modes, d, p := l.disc.M, l.disc, n.plan
 	dk0, dk1 := ws.taps[0][:p.taps], []float32(nil)
@@ -142,7 +145,7 @@ func (n *Net) kernelGrad(ws *worker, l *layer, h int, acc []float32) {
 		if dk == nil {
 			continue
 		}
-		at, used := (dir*d.H+h)*modes, min(n.length, p.taps) // taps past the batch's length meet no sample
+		at, used := (dir*d.H+h)*modes, min(n.length, p.taps) // later taps multiply no sample
 		p.kernel.Grad(n.gPole[at:at+modes], n.mPole[at:at+modes], dk[:used], lambda, ws.conv)
 	}
 	if n.ownPoles() {
@@ -150,11 +153,13 @@ func (n *Net) kernelGrad(ws *worker, l *layer, h int, acc []float32) {
 	}
 }
 
-// ownPoles reports whether every channel has its own copy of the poles, so that channels are independent.
+// ownPoles reports whether every channel has its own copy of the poles, so that channels are
+// independent.
 func (n *Net) ownPoles() bool { return n.dSSM.Copies() == n.cfg.DModel }
 
-// poleGrad completes the gradient of the current block's SSM after all channels and adds it to the weights'.
-// Channels that share poles add to the same entries, hence one after the other.
+// poleGrad completes the gradient of the current block's SSM after all channels, and adds it to
+// that of the weights. Channels that share poles add to the same entries, so they run one after the
+// other.
 func (n *Net) poleGrad() {
 	if !n.ownPoles() {
 		n.layers[n.block].params.BackwardChannels(n.dSSM, n.cfg.SSM.Disc, n.stepScale, n.gPole, n.mPole, 0, n.cfg.DModel)
@@ -162,7 +167,7 @@ func (n *Net) poleGrad() {
 	n.grads.Layers[n.block].AddSSM(n.dSSM)
 }
 
-// clearPoleGrad zeroes what the channels of a block add to.
+// clearPoleGrad zeroes the gradients to which the channels of a block add.
 func (n *Net) clearPoleGrad() {
 	d := n.dSSM
 	clear(d.LogStep)
@@ -172,8 +177,9 @@ func (n *Net) clearPoleGrad() {
 	clear(d.C)
 }
 
-// inputGrad carries ∂u of channel h, now in v, across what stands between x_i and u_i as far as one channel can:
-// without an entry norm it is added to ∂x_i; a BatchNorm is undone here, a LayerNorm by the tiles of the next loop.
+// inputGrad adds ∂u of channel h, in v, to ∂x_i: directly without an entry norm, and after the
+// backward pass of a BatchNorm. The backward pass of a LayerNorm needs all channels, and is left to
+// the tiles of the next loop.
 func (n *Net) inputGrad(ws *worker, h int) {
 	du := n.acts.v[n.block]
 	switch {

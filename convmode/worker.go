@@ -2,7 +2,7 @@ package convmode
 
 import "github.com/s4d-fast/s4d-fast/internal/vek"
 
-// worker is one worker's scratch.
+// worker is the scratch memory of one worker.
 type worker struct {
 	act    []float32 // [H][width] activation output g
 	out    []float32 // [H][width] block output y; in backward ∂g
@@ -32,7 +32,7 @@ func (n *Net) newWorkers() {
 	}
 }
 
-// gemmScratch is what the largest of all matrix products needs.
+// gemmScratch is the scratch length of the largest matrix product.
 func (n *Net) gemmScratch(width int) int {
 	h, rows, in, out := n.cfg.DModel, n.mixingRows(), n.cfg.DInput, n.cfg.DOutput
 	compare := 0
@@ -47,7 +47,7 @@ func (n *Net) gemmScratch(width int) int {
 	)
 }
 
-// growWorkers makes room for a plan.
+// growWorkers enlarges the workers' scratch for a plan.
 func (n *Net) growWorkers(p *plan) {
 	grow := func(buf *[]float32, length int) {
 		if len(*buf) < length {

@@ -31,7 +31,8 @@ func TestWorkers(t *testing.T) {
 				c := tiny()
 				c.Dropout, c.DModel = 0.2, channels
 				change(&c)
-				// 700 positions are two tiles, the last one shorter. The largest batch has 140, more than maxGroups.
+				// 700 positions are two tiles, the last one shorter. The largest batch has 140,
+				// more than maxGroups.
 				b := newBatch(c, 3, size, 700, slices.Repeat([]int{700, 500, 1}, 24)[:size]...)
 				var logits, inference, outputs []float32
 				var grads *model.Weights
@@ -68,7 +69,8 @@ func TestDefaultWorkers(t *testing.T) {
 	}
 }
 
-// TestNoAllocation checks that a training step and an inference allocate nothing once their length has been seen.
+// TestNoAllocation checks that a training step and an inference allocate nothing once their length
+// has been seen.
 func TestNoAllocation(t *testing.T) {
 	for _, norm := range []model.Norm{model.NormLayer, model.NormBatch} {
 		c := tiny()
@@ -85,17 +87,17 @@ func TestNoAllocation(t *testing.T) {
 		}
 		step()
 		if got := testing.AllocsPerRun(4, step); got != 0 {
-			t.Errorf("norm %s: %v allocations a step, want 0", norm, got)
+			t.Errorf("norm %s: %v allocations per step, expected 0", norm, got)
 		}
 	}
 }
 
-// TestPlans checks that lengths share plans, and that a batch shorter than its plan gives what a Net of exactly
-// its length gives.
+// TestPlans checks that lengths share plans, and that a batch shorter than its plan gives the
+// result of a Net of exactly its length.
 func TestPlans(t *testing.T) {
 	for length, want := range map[int]int{1: 1, 15: 15, 16: 16, 17: 18, 1000: 1024, 1024: 1024, 1025: 1152, 65536: 65536} {
 		if got := roundLength(length); got != want {
-			t.Errorf("roundLength(%d) = %d, want %d", length, got, want)
+			t.Errorf("roundLength(%d) = %d, expected %d", length, got, want)
 		}
 	}
 	c := tiny()
@@ -105,7 +107,7 @@ func TestPlans(t *testing.T) {
 		n.planFor(length)
 	}
 	if len(n.plans) > 8*12 {
-		t.Errorf("%d plans for lengths up to 4096, want at most eight an octave", len(n.plans))
+		t.Errorf("%d plans for lengths up to 4096, expected at most eight per octave", len(n.plans))
 	}
 	for _, length := range []int{1, 2, 17, 129, 1025} {
 		b := newBatch(c, 1, 2, length)
@@ -113,14 +115,15 @@ func TestPlans(t *testing.T) {
 		want := newNet(t, m, Options{MaxBatch: 2, MaxLen: length}).Forward(b)
 		for i := range want {
 			if d := got[i] - want[i]; d > 1e-5 || d < -1e-5 {
-				t.Errorf("length %d: logit %d = %v, want %v", length, i, got[i], want[i])
+				t.Errorf("length %d: logit %d = %v, expected %v", length, i, got[i], want[i])
 			}
 		}
 	}
 }
 
-// TestMemory checks the room that training takes at the shape of PathX-256 (H=256, 6 layers, one sequence; a
-// sixteenth of its 65,536 positions): below 36 arrays of [H][Len], so 2.3 GiB at the full length.
+// TestMemory checks the memory of training with the shape of PathX-256 (H=256, 6 layers, one
+// sequence), at a sixteenth of its 65,536 positions. It is below 36 arrays of [H][Len], which are
+// 2.3 GiB at the full length.
 func TestMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes 300 MiB")
@@ -137,7 +140,7 @@ func TestMemory(t *testing.T) {
 		const partials = maxRoots + pairLevels*2   // of two workers, 2H² floats each
 		fixed := uint64(partials*2*h*h*4 + 24<<20) // and poles and tiles
 		if got, want := after.TotalAlloc-before.TotalAlloc, uint64(36*h*length*4)+fixed; got > want {
-			t.Errorf("prenorm %v: %d MiB, want at most %d", pre, got>>20, want>>20)
+			t.Errorf("prenorm %v: %d MiB, expected at most %d", pre, got>>20, want>>20)
 		}
 	}
 }

@@ -68,15 +68,15 @@ func repeat(f func(), n int) {
 	}
 }
 
-// guest is a peer in the measurement of a row.
-type guest struct {
+// peerRun is a peer in the measurement of a row.
+type peerRun struct {
 	peer  Peer
 	ns    []float64 // of a unit, sample by sample
 	spent time.Duration
 }
 
-// contender is a level in the measurement of a row.
-type contender struct {
+// levelRun is a level in the measurement of a row.
+type levelRun struct {
 	level         vek.Level
 	work, peak    sampler
 	peakFlops     float64 // of a call of peak
@@ -94,40 +94,40 @@ type sampler struct {
 func (w workload) measure(ctx context.Context, levels []vek.Level, peers []Peer, threads int, budget time.Duration) ([]Row, error) {
 	rounds := max(leastRounds, int(budget/longest))
 	slice := budget / time.Duration(rounds)
-	contenders := make([]contender, len(levels))
+	levelRuns := make([]levelRun, len(levels))
 	for i, level := range levels {
-		c := &contenders[i]
+		c := &levelRuns[i]
 		c.level, c.budget = level, budget
 		if err := c.begin(ctx, w, threads, slice); err != nil {
 			return nil, err
 		}
 		defer c.work.stop()
 	}
-	guests, err := w.invite(ctx, peers, threads, slice)
+	peerRuns, err := w.startPeers(ctx, peers, threads, slice)
 	if err != nil {
 		return nil, err
 	}
 	for round := range rounds {
-		for i := range guests {
-			if err := guests[i].sample(w.plain(threads), slice, budget); err != nil {
+		for i := range peerRuns {
+			if err := peerRuns[i].sample(w.plain(threads), slice, budget); err != nil {
 				return nil, err
 			}
 		}
-		for i := range contenders {
+		for i := range levelRuns {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			if err := contenders[i].sample(round); err != nil {
+			if err := levelRuns[i].sample(round); err != nil {
 				return nil, err
 			}
 		}
 	}
 	var rows []Row
-	for i := range contenders {
-		rows = append(rows, w.row(&contenders[i], threads))
+	for i := range levelRuns {
+		rows = append(rows, w.row(&levelRuns[i], threads))
 	}
-	for i := range guests {
-		rows = append(rows, w.guestRow(&guests[i], threads))
+	for i := range peerRuns {
+		rows = append(rows, w.peerRow(&peerRuns[i], threads))
 	}
 	return rows, nil
 }
@@ -135,9 +135,9 @@ func (w workload) measure(ctx context.Context, levels []vek.Level, peers []Peer,
 // plain is what all rows of the workload have in common.
 func (w workload) plain(threads int) Row { return Row{Op: w.op, Workers: threads, Sizes: w.Sizes} }
 
-// invite returns those peers that do the workload, warmed up.
-func (w workload) invite(ctx context.Context, peers []Peer, threads int, d time.Duration) ([]guest, error) {
-	var all []guest
+// startPeers returns those peers that do the workload, warmed up.
+func (w workload) startPeers(ctx context.Context, peers []Peer, threads int, d time.Duration) ([]peerRun, error) {
+	var all []peerRun
 	for _, p := range peers {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -147,14 +147,14 @@ func (w workload) invite(ctx context.Context, peers []Peer, threads int, d time.
 			return nil, fmt.Errorf("%s: %w", p.Name(), err)
 		}
 		if ns > 0 {
-			all = append(all, guest{peer: p})
+			all = append(all, peerRun{peer: p})
 		}
 	}
 	return all, nil
 }
 
 // sample measures one round, unless the peer has used up its time.
-func (g *guest) sample(r Row, d, budget time.Duration) error {
+func (g *peerRun) sample(r Row, d, budget time.Duration) error {
 	if len(g.ns) >= leastSlow && g.spent >= budget {
 		return nil
 	}
@@ -168,7 +168,7 @@ func (g *guest) sample(r Row, d, budget time.Duration) error {
 }
 
 // begin starts the engines at their level and warms them up, to take samples of the length d.
-func (c *contender) begin(ctx context.Context, w workload, threads int, d time.Duration) (err error) {
+func (c *levelRun) begin(ctx context.Context, w workload, threads int, d time.Duration) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (c *contender) begin(ctx context.Context, w workload, threads int, d time.D
 }
 
 // sample measures one round, unless a slow workload has used up its time.
-func (c *contender) sample(round int) error {
+func (c *levelRun) sample(round int) error {
 	if round >= leastSlow && c.spent >= c.budget {
 		return nil
 	}
@@ -226,7 +226,7 @@ func (s *sampler) sample() time.Duration {
 }
 
 // row turns a contender's times into figures.
-func (w workload) row(c *contender, threads int) Row {
+func (w workload) row(c *levelRun, threads int) Row {
 	if w.op == fma.op {
 		w.flops = c.peakFlops
 	}
@@ -236,7 +236,7 @@ func (w workload) row(c *contender, threads int) Row {
 	return r
 }
 
-func (w workload) guestRow(g *guest, threads int) Row {
+func (w workload) peerRow(g *peerRun, threads int) Row {
 	r := w.timed(median(g.ns), threads)
 	r.Peer = g.peer.Name()
 	return r

@@ -6,7 +6,7 @@ import (
 )
 
 // The vectors of docs/maths.md §2.8, to 1e-12.
-func TestSpecVectors(t *testing.T) {
+func TestVectors(t *testing.T) {
 	c := []complex128{1, 0.5i, complex(-0.25, 0.25), complex(0.1, -0.3)}
 	s4d := func() (*Network, *Layer) {
 		n := &Network{Config: Config{H: 1, M: 4, Copies: 1, StepScale: 1}}
