@@ -87,7 +87,7 @@ func lookOf(i, n int) look {
 		colour: palette[i%len(palette)],
 		dashes: [][]vg.Length{nil, {vg.Points(6), vg.Points(3)}, {vg.Points(2), vg.Points(2)}}[i/len(palette)%3],
 		shape:  shapes[i%len(shapes)],
-		width:  vg.Points(1.5 + 0.6*float64(min(3, n-1-i))),
+		width:  vg.Points(1.5 + 0.8*float64(min(2, n-1-i))),
 	}
 }
 

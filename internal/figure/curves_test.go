@@ -2,6 +2,7 @@ package figure
 
 import (
 	"fmt"
+	"image"
 	"math"
 	"path/filepath"
 	"slices"
@@ -225,17 +226,37 @@ func TestCurvesApart(t *testing.T) {
 	}
 }
 
-// Of curves that coincide all are visible.
+// Of curves that coincide all are visible: another colour of any of them changes the plot.
 func TestCurvesCoincide(t *testing.T) {
-	x := []float64{1, 2, 3, 4}
-	path := filepath.Join(t.TempDir(), "same.png")
-	if err := Curves(path, []Panel{{Curves: []Curve{{X: x, Y: x}, {X: x, Y: x}, {X: x, Y: x}}}}); err != nil {
-		t.Fatal(err)
+	x := make([]float64, fewPoints+10) // without markers
+	for i := range x {
+		x[i] = float64(i)
 	}
-	img := readPNG(t, path)
-	for i, c := range palette[:3] {
-		if n := count(img, c); n < 150 {
-			t.Errorf("curve %d: %d pixels", i, n)
+	same := func(hue int) image.Image {
+		curves := []Curve{{X: x, Y: x}, {X: x, Y: x}, {X: x, Y: x}}
+		if hue >= 0 {
+			curves[hue].Hue = Red
+		}
+		path := filepath.Join(t.TempDir(), "same.png")
+		if err := Curves(path, []Panel{{Curves: curves}}); err != nil {
+			t.Fatal(err)
+		}
+		return readPNG(t, path)
+	}
+	before := same(-1)
+	for i := range 3 {
+		after, n := same(i), 0
+		for y := range before.Bounds().Dy() {
+			for x := range before.Bounds().Dx() {
+				r, g, b, _ := before.At(x, y).RGBA()
+				red, green, blue, _ := after.At(x, y).RGBA()
+				if max(r, red)-min(r, red)+max(g, green)-min(g, green)+max(b, blue)-min(b, blue) > 0x3000 {
+					n++
+				}
+			}
+		}
+		if n < 500 {
+			t.Errorf("curve %d: %d pixels change with its colour", i, n)
 		}
 	}
 }
