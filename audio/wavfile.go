@@ -8,10 +8,12 @@ import (
 	"math"
 	"os"
 	"slices"
+
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 )
 
-// ReadWAVFile reads all samples of a file, the channels of a frame side by side. Errors name the file; one that
-// ends before its header says wraps ErrTruncated.
+// ReadWAVFile reads all samples of a file, the channels of a frame side by side. Errors name the
+// file. The error of a file that ends before its header states wraps ErrTruncated.
 func ReadWAVFile(path string) ([]float32, Format, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -43,14 +45,14 @@ func (r *WAVReader) truncation() error {
 	return fmt.Errorf("audio: %w: the data chunk declares %d bytes, the file has %d", ErrTruncated, r.declared, r.got)
 }
 
-// readAll reads to the end. It sets aside room for what the header declares, but never for more than a file
-// of this size (in bytes) can hold.
+// readAll reads to the end. It allocates what the header declares, but never more than a file of
+// this size in bytes can hold.
 func (r *WAVReader) readAll(size int64) ([]float32, error) {
 	room := size
 	if !r.SizeUnknown {
 		room = min(size, r.declared)
 	}
-	// One frame more, so that the last read meets the end without growing.
+	// With one frame more, the last read finds the end without growing.
 	samples := make([]float32, 0, room/int64(r.Format.Bits/8)+int64(r.Format.Channels))
 	for {
 		samples = slices.Grow(samples, r.Format.Channels)
@@ -65,28 +67,21 @@ func (r *WAVReader) readAll(size int64) ([]float32, error) {
 	}
 }
 
-// WriteWAVFile writes one channel of samples as 16-bit PCM; values beyond [−1, 1) are clipped.
+// WriteWAVFile writes one channel of samples at a rate in Hz as 16-bit PCM. Values beyond [−1, 1)
+// are clipped. After an error an existing file is unchanged.
 func WriteWAVFile(path string, rate int, samples []float32) error {
-	f, err := os.Create(path)
-	if err != nil {
-		return fmt.Errorf("audio: %w", err)
-	}
-	if err := WriteWAV(f, rate, samples); err != nil {
-		f.Close()
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	if err := f.Close(); err != nil {
-		return fmt.Errorf("audio: %w", err)
-	}
-	return nil
+	return atomicfile.Write(path, func(w io.Writer) error { return WriteWAV(w, rate, samples) })
 }
 
-// WriteWAV writes one channel of samples as a WAVE file of 16-bit PCM; values beyond [−1, 1) are clipped.
+// WriteWAV writes one channel of samples at a rate in Hz as a WAV file of 16-bit PCM. Values beyond
+// [−1, 1) are clipped. NaN and infinities are an error, before anything is written.
 func WriteWAV(w io.Writer, rate int, samples []float32) error {
-	const headerBytes = 44
 	size := 2 * int64(len(samples))
-	if rate < 1 || rate > 1<<30 || size+headerBytes >= placeholder {
-		return fmt.Errorf("audio: cannot write %d samples at %d Hz", len(samples), rate)
+	if rate < 1 || rate > 1<<30 {
+		return fmt.Errorf("audio: cannot write samples at %d Hz, expected 1 … %d", rate, 1<<30)
+	}
+	if limit := placeholders[0] - 2*headerBytes; size > limit { // below what a reader takes for unknown
+		return fmt.Errorf("audio: cannot write %d samples, expected at most %d", len(samples), limit/2)
 	}
 	if i := notFinite(samples); i < len(samples) {
 		return fmt.Errorf("audio: sample %d is %v", i, samples[i])
