@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Mono gives the mean of every frame's channels, whatever the size of the reads; one channel passes unchanged.
+// Mono gives the mean of every frame's channels, whatever the size of the reads; one channel passes
+// unchanged.
 func TestMono(t *testing.T) {
 	const frames = 3000
 	for channels := 1; channels <= 3; channels++ {

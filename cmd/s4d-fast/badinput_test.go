@@ -16,15 +16,15 @@ import (
 
 func TestUsageErrors(t *testing.T) {
 	m := digitsModel(t)
-	mustSay(t, nil, []string{"fly"}, exitUsage, "fly")
-	mustSay(t, nil, []string{"train", "juggling"}, exitUsage, `"juggling"`, "delay", "fsdd")
-	mustSay(t, nil, []string{"train", "--set", "ssm.colour=red"}, exitUsage, "ssm.colour")
-	mustSay(t, nil, []string{"train", "--set", "train.epochs=many"}, exitUsage, "train.epochs")
-	mustSay(t, nil, []string{"train", "--set", "nonsense"}, exitUsage, "nonsense", "key=value")
-	mustSay(t, nil, []string{"train", "--set", "ssm.d_state=7"}, exitUsage, "d_state 7")
-	mustSay(t, nil, []string{"--level", "avx9000", "version"}, exitUsage, "avx9000", "generic")
-	mustSay(t, nil, []string{"stream", m, "--format", "mp3"}, exitUsage, "mp3", "s16le")
-	mustSay(t, nil, []string{"eval", m, "--task", "juggling", "--data", "."}, exitUsage, `"juggling"`)
+	checkRun(t, nil, []string{"fly"}, exitUsage, "fly")
+	checkRun(t, nil, []string{"train", "juggling"}, exitUsage, `"juggling"`, "delay", "fsdd")
+	checkRun(t, nil, []string{"train", "--set", "ssm.colour=red"}, exitUsage, "ssm.colour")
+	checkRun(t, nil, []string{"train", "--set", "train.epochs=many"}, exitUsage, "train.epochs")
+	checkRun(t, nil, []string{"train", "--set", "nonsense"}, exitUsage, "nonsense", "key=value")
+	checkRun(t, nil, []string{"train", "--set", "ssm.d_state=7"}, exitUsage, "d_state 7")
+	checkRun(t, nil, []string{"--level", "avx9000", "version"}, exitUsage, "avx9000", "generic")
+	checkRun(t, nil, []string{"stream", m, "--format", "mp3"}, exitUsage, "mp3", "s16le")
+	checkRun(t, nil, []string{"eval", m, "--task", "juggling", "--data", "."}, exitUsage, `"juggling"`)
 }
 
 func TestStdinIsATerminal(t *testing.T) {
@@ -38,16 +38,16 @@ func TestBadData(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "nowhere")
 	out := filepath.Join(t.TempDir(), "run")
 	for _, task := range []string{"fsdd", "speech-commands"} {
-		mustSay(t, nil, []string{"train", task, "--data", missing, "--out", out}, exitBadInput, missing)
+		checkRun(t, nil, []string{"train", task, "--data", missing, "--out", out}, exitBadInput, missing)
 		empty := t.TempDir()
-		mustSay(t, nil, []string{"train", task, "--data", empty, "--out", out}, exitBadInput, empty)
-		mustSay(t, nil, []string{"train", task, "--out", out}, exitUsage, "--data")
+		checkRun(t, nil, []string{"train", task, "--data", empty, "--out", out}, exitBadInput, empty)
+		checkRun(t, nil, []string{"train", task, "--out", out}, exitUsage, "--data")
 	}
 	fast := clip(t, 11025, 100)
-	mustSay(t, nil, []string{"train", "fsdd", "--data", filepath.Dir(fast), "--out", out}, exitBadInput, "0_tone_5.wav", "11025", "8000")
+	checkRun(t, nil, []string{"train", "fsdd", "--data", filepath.Dir(fast), "--out", out}, exitBadInput, "0_tone_5.wav", "11025", "8000")
 	whole := read(t, clip(t, 8000, 100))
 	cut := write(t, "0_tone_5.wav", whole[:len(whole)-50])
-	mustSay(t, nil, []string{"train", "fsdd", "--data", filepath.Dir(cut), "--out", out}, exitBadInput, "0_tone_5.wav", "truncated")
+	checkRun(t, nil, []string{"train", "fsdd", "--data", filepath.Dir(cut), "--out", out}, exitBadInput, "0_tone_5.wav", "truncated")
 	if _, err := os.Stat(out); err == nil {
 		t.Errorf("a run whose data cannot be read created %s", out)
 	}
@@ -64,30 +64,31 @@ func TestUnwritableOut(t *testing.T) {
 		{"data", "pathfinder", "--n", "1", "--out", filepath.Join(blocked, "pathfinder")},
 	} {
 		out := args[len(args)-1]
-		mustSay(t, nil, args, exitFailed, out)
+		checkRun(t, nil, args, exitFailed, out)
 	}
 }
 
 func TestBadAudio(t *testing.T) {
 	m := digitsModel(t)
-	mustSay(t, nil, []string{"stream", m, clip(t, 16000, 100)}, exitBadInput, "16000", "8000")
-	mustSay(t, nil, []string{"stream", m, "--format", "s16le", "--rate", "44100", "-"}, exitBadInput, "44100", "8000")
-	mustSay(t, strings.NewReader("RIFX this is no wave file at all......."), []string{"stream", m, "-"}, exitBadInput, "standard input", "WAVE")
-	mustSay(t, nil, []string{"stream", m, write(t, "odd.raw", []byte("abc")), "--format", "s16le"}, exitBadInput, "odd.raw: after sample 1", "1 bytes into a sample of 2")
-	mustSay(t, nil, []string{"stream", m, filepath.Join(t.TempDir(), "gone.wav")}, exitBadInput, "gone.wav")
-	mustSay(t, nil, []string{"stream", t.TempDir()}, exitBadInput, "is a folder, expected an audio file")
-	mustSay(t, nil, []string{"stream", "digit"}, exitBadInput, "open digit", "not a built-in model (digits)", `did you mean "digits"?`)
+	checkRun(t, nil, []string{"stream", m, clip(t, 16000, 100)}, exitBadInput, "16000", "8000")
+	checkRun(t, nil, []string{"stream", m, "--format", "s16le", "--rate", "44100", "-"}, exitBadInput, "44100", "8000")
+	checkRun(t, strings.NewReader("RIFX this is no wave file at all......."), []string{"stream", m, "-"}, exitBadInput, "standard input", "WAVE")
+	checkRun(t, nil, []string{"stream", m, write(t, "odd.raw", []byte("abc")), "--format", "s16le"}, exitBadInput, "odd.raw: after sample 1", "1 bytes into a sample of 2")
+	checkRun(t, nil, []string{"stream", m, filepath.Join(t.TempDir(), "gone.wav")}, exitBadInput, "gone.wav")
+	checkRun(t, nil, []string{"stream", t.TempDir()}, exitBadInput, "is a folder, expected an audio file")
+	checkRun(t, nil, []string{"stream", "digit"}, exitBadInput, "open digit", "not a built-in model (digits)", `did you mean "digits"?`)
 	for name, change := range map[string]func(b []byte){
 		"format tag 0x7": func(b []byte) { b[20] = 7 }, // u-law
 		"starts with":    func(b []byte) { copy(b, "ID3") },
 	} {
 		b := read(t, clip(t, 8000, 100))
 		change(b)
-		mustSay(t, bytes.NewReader(b), []string{"stream", m}, exitBadInput, name, "--format", "sox", "docs/stream.md")
+		checkRun(t, bytes.NewReader(b), []string{"stream", m}, exitBadInput, name, "--format", "sox", "docs/stream.md")
 	}
 }
 
-// The writer of a pipe cannot know the length: the size in the header may be 0, all ones or a guess, and is ignored.
+// The writer of a pipe cannot know the length: the size in the header may be 0, all ones or a
+// guess, and is ignored.
 func TestWrongSizeFieldFromPipe(t *testing.T) {
 	m := digitsModel(t)
 	whole := read(t, clip(t, 8000, 1000))
@@ -120,7 +121,7 @@ func TestBadModelFiles(t *testing.T) {
 	for _, args := range [][]string{{"inspect"}, {"stream", recording}, {"eval", "--task", "fsdd", "--data", "."}} {
 		for _, path := range []string{cut, huge} {
 			line := append([]string{args[0], path}, args[1:]...)
-			mustSay(t, nil, line, exitBadInput, path)
+			checkRun(t, nil, line, exitBadInput, path)
 		}
 	}
 }
@@ -129,20 +130,20 @@ func TestBadCheckpoints(t *testing.T) {
 	whole := read(t, filepath.Join("..", "..", "internal", "golden", "testdata", "train-tiny-postnorm.pth"))
 	out := filepath.Join(t.TempDir(), "out.safetensors")
 	cut := write(t, "cut.pth", whole[:len(whole)*2/3])
-	mustSay(t, nil, []string{"convert", cut, out}, exitBadInput, cut)
+	checkRun(t, nil, []string{"convert", cut, out}, exitBadInput, cut)
 	mutated := bytes.Clone(whole)
 	i := bytes.Index(mutated, []byte("log_A_real"))
 	mutated[i] = 'x'
 	bad := write(t, "mutated.pth", mutated)
-	mustSay(t, nil, []string{"convert", bad, out}, exitBadInput, bad)
-	mustSay(t, nil, []string{"convert", bad, "out.bin"}, exitUsage, "out.bin", ".safetensors")
+	checkRun(t, nil, []string{"convert", bad, out}, exitBadInput, bad)
+	checkRun(t, nil, []string{"convert", bad, "out.bin"}, exitUsage, "out.bin", ".safetensors")
 	if _, err := os.Stat(out); err == nil {
 		t.Errorf("a failed conversion created %s", out)
 	}
 }
 
-// A file that is shorter than its header says, or ends inside a sample, is an error after its lines. From a pipe it is
-// not an error: the end line says that the audio was truncated.
+// A file that is shorter than its header says, or ends inside a sample, is an error after its
+// lines. From a pipe it is not an error: the end line says that the audio was truncated.
 func TestTruncatedAudio(t *testing.T) {
 	m := digitsModel(t)
 	whole := read(t, clip(t, 8000, 1000))
@@ -177,8 +178,8 @@ func TestTruncatedHeader(t *testing.T) {
 	}
 }
 
-// An end line that cannot be written is an error, also for a pipe that ends early. An error in the audio is reported
-// rather than that.
+// An end line that cannot be written is an error, also for a pipe that ends early. An error in the
+// audio is reported rather than that.
 func TestUnwritableEnd(t *testing.T) {
 	m := digitsModel(t)
 	cut := read(t, clip(t, 8000, 100))[:201]
@@ -207,7 +208,8 @@ var full = writerFunc(func(p []byte) (int, error) {
 	return len(p), nil
 })
 
-// A sample that is not valid audio is an error. The samples before it are processed, and the end line is printed.
+// A sample that is not valid audio is an error. The samples before it are processed, and the end
+// line is printed.
 func TestInvalidSamples(t *testing.T) {
 	m := digitsModel(t)
 	for bad, message := range map[float32]string{
@@ -236,28 +238,28 @@ func TestInvalidSamples(t *testing.T) {
 	if err := wild.Save(path); err != nil {
 		t.Fatal(err)
 	}
-	mustSay(t, nil, []string{"stream", path, clip(t, 8000, 1000), "--emit", "frames"}, exitBadInput, "after sample 800", "the network's output is")
-	mustSay(t, nil, []string{"stream", path, clip(t, 8000, 8000)}, exitBadInput, "after sample", "the model's output for label")
+	checkRun(t, nil, []string{"stream", path, clip(t, 8000, 1000), "--emit", "frames"}, exitBadInput, "after sample 800", "the network's output is")
+	checkRun(t, nil, []string{"stream", path, clip(t, 8000, 8000)}, exitBadInput, "after sample", "the model's output for label")
 }
 
 func TestBadNumbers(t *testing.T) {
 	m := digitsModel(t)
-	mustSay(t, nil, []string{"stream", m, "--hop=-5"}, exitUsage, "--hop -5")
-	mustSay(t, nil, []string{"stream", m, "--hop=100000000000"}, exitUsage, "--hop")
-	mustSay(t, nil, []string{"stream", m, "--rate=-5", "--format", "s16le"}, exitUsage, "--rate -5")
-	mustSay(t, nil, []string{"eval", m, "--data", ".", "--batch=-1"}, exitUsage, "--batch -1")
-	mustSay(t, nil, []string{"train", "--threads", "100000000"}, exitUsage, "threads")
-	mustSay(t, nil, []string{"train", "--set", "model.d_model=100000000"}, exitUsage, "d_model")
-	mustSay(t, nil, []string{"stream", m, "--hop=0", "--emit", "frames"}, exitUsage, "--hop 0")
-	mustSay(t, nil, []string{"stream", m, "--rate=0", "--format", "s16le"}, exitUsage, "--rate 0")
+	checkRun(t, nil, []string{"stream", m, "--hop=-5"}, exitUsage, "--hop -5")
+	checkRun(t, nil, []string{"stream", m, "--hop=100000000000"}, exitUsage, "--hop")
+	checkRun(t, nil, []string{"stream", m, "--rate=-5", "--format", "s16le"}, exitUsage, "--rate -5")
+	checkRun(t, nil, []string{"eval", m, "--data", ".", "--batch=-1"}, exitUsage, "--batch -1")
+	checkRun(t, nil, []string{"train", "--threads", "100000000"}, exitUsage, "threads")
+	checkRun(t, nil, []string{"train", "--set", "model.d_model=100000000"}, exitUsage, "d_model")
+	checkRun(t, nil, []string{"stream", m, "--hop=0", "--emit", "frames"}, exitUsage, "--hop 0")
+	checkRun(t, nil, []string{"stream", m, "--rate=0", "--format", "s16le"}, exitUsage, "--rate 0")
 }
 
 // A task that differs from that of the resumed run, or of the configuration file, is an error.
 func TestTaskMismatch(t *testing.T) {
 	config := write(t, "c.toml", []byte("task = \"delay\"\n"))
-	mustSay(t, nil, []string{"train", "fsdd", "--config", config, "--data", "."}, exitUsage, `"fsdd"`, `"delay"`)
+	checkRun(t, nil, []string{"train", "fsdd", "--config", config, "--data", "."}, exitUsage, `"fsdd"`, `"delay"`)
 	out := filepath.Join(t.TempDir(), "run")
 	ok(t, "train", "--out", out, "--set", "data.length=64", "--set", "data.delay=16", "--set", "ssm.d_state=8",
 		"--set", "data.train_size=64", "--set", "data.eval_size=8", "--set", "train.epochs=1")
-	mustSay(t, nil, []string{"train", "fsdd", "--out", out, "--resume"}, exitUsage, `"fsdd"`, `"delay"`)
+	checkRun(t, nil, []string{"train", "fsdd", "--out", out, "--resume"}, exitUsage, `"fsdd"`, `"delay"`)
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
-// bench prints one row per operation, size, level and number of threads, as a table and as JSON Lines.
+// bench prints one row per operation, size, level and number of threads, as a table and as JSON
+// Lines.
 func TestBench(t *testing.T) {
 	t.Setenv("S4D_LEVEL", "")
 	levels := vek.Levels()
@@ -39,7 +40,7 @@ func TestBench(t *testing.T) {
 	equal(t, "rows with S4D_LEVEL=generic", strings.Count(rows, "\n"), 3)
 	equal(t, "rows of level generic", strings.Count(rows, `"generic"`), 3)
 	for flag, value := range map[string]string{"--op": "divide", "--level": "abacus", "--threads": "0", "--time": "-1s"} {
-		mustSay(t, nil, []string{"bench", flag + "=" + value}, exitUsage, value)
+		checkRun(t, nil, []string{"bench", flag + "=" + value}, exitUsage, value)
 	}
 	for _, flag := range []string{"--op=", "--threads=", "--time=0s"} {
 		code, stdout, stderr := invoke(nil, "bench", flag)

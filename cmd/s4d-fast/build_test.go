@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The documented build gives a static binary, also where a C compiler is installed. The packages net and os/user, which
-// dependencies import, would otherwise link the C library.
+// The documented build gives a static binary, also where a C compiler is installed. The packages
+// net and os/user, which dependencies import, would otherwise link the C library.
 func TestDocumentedBuildIsStatic(t *testing.T) {
 	root := filepath.Join("..", "..")
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))

@@ -38,14 +38,14 @@ func (c *convertCmd) export(std *streams) error {
 	return err
 }
 
-// unflaggable reports that --labels cannot express a label. The flag splits at commas without a backslash before them,
-// xargs splits lines, and control characters are not safe on a terminal.
+// unflaggable reports that --labels cannot express a label. The flag splits at commas without a
+// backslash before them, xargs splits lines, and control characters are not safe on a terminal.
 func unflaggable(label string) bool {
 	return strings.Contains(label, "\\") || printable(label, "") != label
 }
 
-// importFlags returns what a checkpoint of the model does not store, as flags of convert: one per line, quoted for a
-// shell or xargs.
+// importFlags returns what a checkpoint of the model does not store, as flags of convert: one per
+// line, quoted for a shell or xargs.
 func importFlags(m *model.Model) string {
 	var labels []string
 	if !slices.ContainsFunc(m.Meta.Labels, unflaggable) {

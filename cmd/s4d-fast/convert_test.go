@@ -33,17 +33,18 @@ func TestConvertInspect(t *testing.T) {
 	}
 	contains(t, "inspect", ok(t, "inspect", out),
 		"933", "d_state 16", "a b c d e", "poles 1", "layers.1.mix.weight", "mean 1, standard deviation 2")
-	mustSay(t, nil, []string{"convert", pth, out, "--mean", "0", "--std", "1"}, exitUsage, "2 input channels")
-	mustSay(t, nil, []string{"convert", pth, out, "--labels", "a"}, exitUsage, "5 outputs")
+	checkRun(t, nil, []string{"convert", pth, out, "--mean", "0", "--std", "1"}, exitUsage, "2 input channels")
+	checkRun(t, nil, []string{"convert", pth, out, "--labels", "a"}, exitUsage, "5 outputs")
 }
 
-// convert reads full layers, prints how each tensor was converted, and requires the flags that the file cannot replace.
+// convert reads full layers, prints how each tensor was converted, and requires the flags that the
+// file cannot replace.
 func TestConvertFullLayers(t *testing.T) {
 	for _, g := range golden.Imports(t) {
 		in, out := g.WritePth(t), filepath.Join(t.TempDir(), "m.safetensors")
 		args := []string{"convert", in, out, "--disc", g.Config.Disc}
 		if g.Config.Version == "v4" {
-			mustSay(t, nil, args, exitUsage, "--step: not given")
+			checkRun(t, nil, args, exitUsage, "--step: not given")
 			args = append(args, "--step", g.Config.DtTransform)
 		}
 		stdout := ok(t, args...)
@@ -55,8 +56,8 @@ func TestConvertFullLayers(t *testing.T) {
 	}
 }
 
-// convert writes a checkpoint, also of a built-in model. With the flags that it prints, the checkpoint converts back to
-// the same model.
+// convert writes a checkpoint, also of a built-in model. With the flags that it prints, the
+// checkpoint converts back to the same model.
 func TestConvertToPyTorch(t *testing.T) {
 	dir := t.TempDir()
 	out, back := filepath.Join(dir, "m.pth"), filepath.Join(dir, "m.safetensors")
@@ -82,9 +83,9 @@ func TestConvertToPyTorch(t *testing.T) {
 		}
 	}
 	m := digitsModel(t)
-	mustSay(t, nil, []string{"convert", m, back, "--to", "pytorch"}, exitUsage, ".pth")
-	mustSay(t, nil, []string{"convert", m, out, "--to", "pytorch", "--disc", "zoh"}, exitUsage, "accepts no other option")
-	mustSay(t, nil, []string{"convert", m, out, "--to", "onnx"}, exitUsage, "onnx")
+	checkRun(t, nil, []string{"convert", m, back, "--to", "pytorch"}, exitUsage, ".pth")
+	checkRun(t, nil, []string{"convert", m, out, "--to", "pytorch", "--disc", "zoh"}, exitUsage, "accepts no other option")
+	checkRun(t, nil, []string{"convert", m, out, "--to", "onnx"}, exitUsage, "onnx")
 }
 
 // modelOutput returns a network's output for half a second of a rising tone.
@@ -101,8 +102,8 @@ func modelOutput(t *testing.T, m *model.Model) []float32 {
 	return net.NewStream().Process(x, len(x))
 }
 
-// The flags that convert prints survive a shell and convert itself, whatever the labels are. Labels that --labels cannot
-// express are left out, with a message.
+// The flags that convert prints survive a shell and convert itself, whatever the labels are. Labels
+// that --labels cannot express are left out, with a message.
 func TestConvertFlags(t *testing.T) {
 	shell, err := exec.LookPath("sh")
 	if err != nil {
@@ -151,12 +152,12 @@ func TestConvertBadFlags(t *testing.T) {
 		{"--rate=-5", "--rate -5"}, {"--rate=NaN", "--rate NaN"}, {"--task=juggling", `--task "juggling": expected one of`},
 		{"--disc=bilinear", `--disc: "bilinear": minimal S4D layers have "zoh"`}, {"--step=softplus", `--step: "softplus"`},
 	} {
-		mustSay(t, nil, []string{"convert", pth, out, bad.flag}, exitUsage, bad.want)
+		checkRun(t, nil, []string{"convert", pth, out, bad.flag}, exitUsage, bad.want)
 	}
-	mustSay(t, nil, []string{"convert", pth, out, "--mean=0,0", "--std=1,0"}, exitUsage, "--std 0")
-	mustSay(t, nil, []string{"convert", pth, out, "--mean=NaN,0", "--std=1,1"}, exitUsage, "--mean NaN")
+	checkRun(t, nil, []string{"convert", pth, out, "--mean=0,0", "--std=1,0"}, exitUsage, "--std 0")
+	checkRun(t, nil, []string{"convert", pth, out, "--mean=NaN,0", "--std=1,1"}, exitUsage, "--mean NaN")
 	full := golden.Imports(t)[0].WritePth(t)
-	mustSay(t, nil, []string{"convert", full, out, "--step=exp"}, exitUsage, "--disc: not given", "discretise")
+	checkRun(t, nil, []string{"convert", full, out, "--step=exp"}, exitUsage, "--disc: not given", "discretise")
 	if _, err := os.Stat(out); err == nil {
 		t.Errorf("a rejected conversion created %s", out)
 	}
@@ -166,10 +167,10 @@ func TestConvertBadFlags(t *testing.T) {
 func TestConvertWrongWay(t *testing.T) {
 	pth, m, dir := golden.LoadTiny(t, "postnorm").WritePth(t), digitsModel(t), t.TempDir()
 	out, back := filepath.Join(dir, "m.pth"), filepath.Join(dir, "m.safetensors")
-	mustSay(t, nil, []string{"convert", pth, out, "--to", "pytorch"}, exitBadInput, pth, "PyTorch checkpoint", "s4d-fast convert "+pth)
-	mustSay(t, nil, []string{"inspect", pth}, exitBadInput, pth, "PyTorch checkpoint", "convert")
-	mustSay(t, nil, []string{"convert", m, back}, exitBadInput, m, "model file", "--to pytorch")
-	mustSay(t, nil, []string{"convert", "digits", back}, exitBadInput, "digits", "--to pytorch")
+	checkRun(t, nil, []string{"convert", pth, out, "--to", "pytorch"}, exitBadInput, pth, "PyTorch checkpoint", "s4d-fast convert "+pth)
+	checkRun(t, nil, []string{"inspect", pth}, exitBadInput, pth, "PyTorch checkpoint", "convert")
+	checkRun(t, nil, []string{"convert", m, back}, exitBadInput, m, "model file", "--to pytorch")
+	checkRun(t, nil, []string{"convert", "digits", back}, exitBadInput, "digits", "--to pytorch")
 }
 
 // The error about a missing folder names the folder, not the temporary file that would be in it.
@@ -190,7 +191,7 @@ func TestConvertNoFolder(t *testing.T) {
 	}
 }
 
-// convert states what it assumes where neither the checkpoint nor a flag tells.
+// convert reports what it assumes where neither the checkpoint nor a flag states it.
 func TestConvertAssumptions(t *testing.T) {
 	pth, out := golden.LoadTiny(t, "prenorm").WritePth(t), filepath.Join(t.TempDir(), "m.safetensors")
 	_, _, stderr := invoke(nil, "convert", pth, out)

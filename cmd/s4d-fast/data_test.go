@@ -18,8 +18,8 @@ func TestDataListOps(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, "expressions", [3]int{d.Train.Len(), d.Val.Len(), d.Test.Len()}, [3]int{3, 2, 2})
-	mustSay(t, nil, []string{"data", "listops", "--out", dir, "--n", "3", "--eval", "2", "--seed", "2"}, exitUsage, dir, "--seed 1`", "choose another folder")
-	mustSay(t, nil, []string{"data", "listops", "--out", dir, "--n", "0"}, exitUsage, "--n 0")
+	checkRun(t, nil, []string{"data", "listops", "--out", dir, "--n", "3", "--eval", "2", "--seed", "2"}, exitUsage, dir, "--seed 1`", "choose another folder")
+	checkRun(t, nil, []string{"data", "listops", "--out", dir, "--n", "0"}, exitUsage, "--n 0")
 }
 
 // Tasks pathfinder and pathx128 read what data pathfinder writes.
@@ -37,10 +37,10 @@ func TestDataPathfinder(t *testing.T) {
 	}
 	out := filepath.Join(t.TempDir(), "run")
 	ok(t, append([]string{"train", "pathfinder", "--data", dir, "--out", out}, small...)...)
-	mustSay(t, nil, []string{"data", "pathfinder", "--out", dir, "--n", "11"}, exitUsage, "pathfinder32", "--n 10", "choose another folder")
-	mustSay(t, nil, []string{"data", "pathfinder", "--out", dir, "--n", "0"}, exitUsage, "--n 0")
-	mustSay(t, nil, []string{"data", "pathfinder", "--out", dir, "--size", "64"}, exitUsage, "64")
-	mustSay(t, nil, []string{"train", "pathx256", "--data", dir, "--out", out + "2"}, exitBadInput, "pathfinder256", "lra_release.gz", "data pathfinder")
+	checkRun(t, nil, []string{"data", "pathfinder", "--out", dir, "--n", "11"}, exitUsage, "pathfinder32", "--n 10", "choose another folder")
+	checkRun(t, nil, []string{"data", "pathfinder", "--out", dir, "--n", "0"}, exitUsage, "--n 0")
+	checkRun(t, nil, []string{"data", "pathfinder", "--out", dir, "--size", "64"}, exitUsage, "64")
+	checkRun(t, nil, []string{"train", "pathx256", "--data", dir, "--out", out + "2"}, exitBadInput, "pathfinder256", "lra_release.gz", "data pathfinder")
 }
 
 // An interrupt stops data listops, and every file in the folder is complete.

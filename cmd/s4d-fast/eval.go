@@ -97,8 +97,8 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
 	return c.print(std, m, data.Info, r)
 }
 
-// config resolves the data settings. Later sources override earlier ones: the task's preset, the model file, --config,
-// --set, flags.
+// config resolves the data settings. Later sources override earlier ones: the task's preset, the
+// model file, --config, --set, flags.
 func (c *evalCmd) config(m *model.Model) (train.Config, error) {
 	task := c.Task
 	if task == "" {
@@ -135,8 +135,8 @@ func (c *evalCmd) config(m *model.Model) (train.Config, error) {
 	return cfg, checkData(cfg, c.Data)
 }
 
-// atRate sets the data's decimation so that the samples come at --rate, or at the model's rate without the flag. It
-// returns how many samples of the model's rate one of them stands for.
+// atRate sets the data's decimation so that the samples come at --rate, or at the model's rate
+// without the flag. It returns how many samples of the model's rate one of them stands for.
 func (c *evalCmd) atRate(cfg *train.Config, m *model.Model) (stepScale float64, err error) {
 	modelRate, recordedRate := m.Meta.SampleRate, dataset.RecordedRate(cfg.Task)
 	if modelRate == 0 || recordedRate == 0 {

@@ -20,7 +20,7 @@ func TestEvalRepeatsTheRun(t *testing.T) {
 	equal(t, "accuracy", *e.Accuracy, bestAccuracy(t, filepath.Join(out, "metrics.jsonl")))
 	decode(t, ok(t, "eval", best, "--data", data, "--json", "--rate", "2000"), &e)
 	equal(t, "rate with --rate 2000", e.Rate, 2000)
-	mustSay(t, nil, []string{"eval", best, "--data", data, "--rate", "3000"}, exitUsage, "3000", "8000")
+	checkRun(t, nil, []string{"eval", best, "--data", data, "--rate", "3000"}, exitUsage, "3000", "8000")
 
 	delay := filepath.Join(t.TempDir(), "delay")
 	ok(t, "train", "--out", delay, "--seed", "7", "--set", "data.length=64", "--set", "data.delay=16", "--set", "ssm.d_state=8",
@@ -74,7 +74,8 @@ func TestEvalBuiltIn(t *testing.T) {
 	}
 }
 
-// A regression reports its RMSE, R² and a baseline in the target's unit, not the sentence of the delay task.
+// A regression reports its RMSE, R² and a baseline in the target's unit, not the sentence of the
+// delay task.
 func TestRegressionResults(t *testing.T) {
 	data, out := t.TempDir(), filepath.Join(t.TempDir(), "run")
 	text := "@targetLabel true\n@data\n" + strings.Repeat("1,2,3:70\n4,3,5:80\n9,7,8:93\n", 7)

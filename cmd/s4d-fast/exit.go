@@ -14,7 +14,8 @@ const (
 	exitUsage    = 2 // invalid flags, unknown task or key
 	exitBadInput = 3 // invalid data, audio or model file
 	exitDiverged = 4 // training diverged
-	// 128 + signal after an interrupt: 130 (SIGINT), 143 (SIGTERM). train has then written a complete checkpoint.
+	// 128 + signal after an interrupt: 130 (SIGINT), 143 (SIGTERM). train has then written a
+	// complete checkpoint.
 )
 
 // coded is an error with its exit code.
@@ -35,7 +36,8 @@ func withCode(err error, code int) error {
 	return coded{err, code}
 }
 
-// exitCode returns the process's exit code for an error; the cause of ctx tells which signal came, if any.
+// exitCode returns the process's exit code for an error. The cause of ctx is the signal, if one
+// came.
 func exitCode(ctx context.Context, err error) int {
 	var c coded
 	var s signalError

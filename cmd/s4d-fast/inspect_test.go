@@ -56,6 +56,6 @@ func TestInspectScores(t *testing.T) {
 	if text := ok(t, "inspect", saved(t, func(c *model.Config) { c.SSM.Init = ssm.Token })); !strings.Contains(text, "modes beyond π (mirrored)") {
 		t.Errorf("angles on the full circle:\n%s", text)
 	}
-	mustSay(t, nil, []string{"inspect", mixed, "--layer", "1"}, exitUsage, "--scores")
-	mustSay(t, nil, []string{"inspect", mixed, "--scores", "--layer", "2"}, exitUsage, "--layer 2", "0 to 1")
+	checkRun(t, nil, []string{"inspect", mixed, "--layer", "1"}, exitUsage, "--scores")
+	checkRun(t, nil, []string{"inspect", mixed, "--scores", "--layer", "2"}, exitUsage, "--layer 2", "0 to 1")
 }

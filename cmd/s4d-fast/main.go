@@ -1,7 +1,8 @@
 // Command s4d-fast trains and runs diagonal state space models.
 //
-// Each command has a file of its own, which maps flags to calls of the public packages. Results go to standard output,
-// as JSON Lines where programs read them; logs and progress go to standard error. exit.go lists the exit codes.
+// Each command has a file of its own, which maps flags to calls of the public packages. Results go
+// to standard output, as JSON Lines where programs read them; logs and progress go to standard
+// error. exit.go lists the exit codes.
 package main
 
 import (
@@ -66,8 +67,8 @@ func main() {
 	os.Exit(code)
 }
 
-// run executes one command line and returns its exit code. Cancelling ctx with the cause signalError stops the command
-// as that signal does.
+// run executes one command line and returns its exit code. Cancelling ctx with the cause
+// signalError stops the command as that signal does.
 func run(ctx context.Context, args []string, std streams) int {
 	out := &output{Writer: std.out}
 	std.out = out
@@ -87,8 +88,8 @@ func run(ctx context.Context, args []string, std streams) int {
 	return exitCode(ctx, err)
 }
 
-// output is standard output. It keeps the first error, so that a command whose results were not written fails even
-// where the command did not check the error itself.
+// output is standard output. It keeps the first error, so that a command whose results were not
+// written fails even where the command did not check the error itself.
 type output struct {
 	io.Writer
 	err error
@@ -148,7 +149,8 @@ func variables() kong.Vars {
 // ctxBox lets kong bind a context to commands.
 type ctxBox struct{ context.Context }
 
-// setLevel applies --level. Without the flag it returns an error if S4D_LEVEL names a level that is not available.
+// setLevel applies --level. Without the flag it returns an error if S4D_LEVEL names a level that is
+// not available.
 func setLevel(name string) error {
 	if name == "" {
 		return usageError(vek.StartupErr())
@@ -156,8 +158,9 @@ func setLevel(name string) error {
 	return usageError(vek.SetLevel(vek.Level(name)))
 }
 
-// notifyContext returns a context that SIGINT or SIGTERM cancels with the cause signalError. A second signal ends the
-// process at once. When the reader of standard output exits, the next write returns an error; there is no signal.
+// notifyContext returns a context that SIGINT or SIGTERM cancels with the cause signalError. A
+// second signal ends the process at once. When the reader of standard output exits, the next write
+// returns an error; there is no signal.
 func notifyContext() (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	ignoreBrokenPipes()
@@ -176,8 +179,8 @@ func notifyContext() (ctx context.Context, stop func()) {
 	}
 }
 
-// orInterrupt returns what f returns, or the cause of ctx as soon as ctx is cancelled, while f still runs. It is for
-// work that takes no context and needs no cleanup.
+// orInterrupt returns what f returns, or the cause of ctx as soon as ctx is cancelled, while f
+// still runs. It is for work that takes no context and needs no cleanup.
 func orInterrupt(ctx context.Context, f func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- f() }()

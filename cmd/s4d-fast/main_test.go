@@ -40,8 +40,8 @@ func ok(t *testing.T, args ...string) string {
 	return stdout
 }
 
-// mustSay checks the exit code of a command line, and that stderr has every part.
-func mustSay(t *testing.T, stdin io.Reader, args []string, code int, parts ...string) {
+// checkRun checks the exit code of a command line, and that stderr has every part.
+func checkRun(t *testing.T, stdin io.Reader, args []string, code int, parts ...string) {
 	t.Helper()
 	got, _, stderr := invoke(stdin, args...)
 	if got != code {
@@ -113,7 +113,7 @@ type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// A signal cancels the context of notifyContext, and the cause tells which signal it was.
+// A signal cancels the context of notifyContext, with the signal as the cause.
 func TestNotifyContext(t *testing.T) {
 	ctx, stop := notifyContext()
 	defer stop()
@@ -164,7 +164,8 @@ func clip(t *testing.T, rate, n int) string {
 	return path
 }
 
-// tones makes a data set in FSDD's layout: three digits, each a tone of its own pitch, of varying lengths.
+// tones writes a data set in the layout of FSDD: three digits, each a tone of another pitch, of
+// varying lengths.
 func tones(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -183,7 +184,7 @@ func tones(t *testing.T) string {
 	return dir
 }
 
-// small are settings for a run of a second.
+// small are the settings of a run that takes a second.
 var small = []string{
 	"--set", "model.d_model=6", "--set", "model.n_layers=2", "--set", "ssm.d_state=8", "--set", "train.epochs=2", "--set", "train.batch=4",
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/s4d-fast/s4d-fast/pretrained"
 )
 
-// modelFile is an argument that names a model: a file or a built-in model. A file with the name of a built-in model is
-// written ./NAME.
+// modelFile is an argument that names a model: a file or a built-in model. A file with the name of
+// a built-in model is written ./NAME.
 type modelFile string
 
-// load returns the model. An error tells which argument was probably meant.
+// load returns the model. An error suggests the argument that was probably meant.
 func (f modelFile) load() (*model.Model, error) {
 	path, names := string(f), pretrained.Names()
 	if pretrained.Has(path) {

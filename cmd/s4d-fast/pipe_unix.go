@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// ignoreBrokenPipes makes a write to a pipe without a reader return an error instead of ending the process.
+// ignoreBrokenPipes makes a write to a pipe without a reader return an error instead of ending the
+// process.
 func ignoreBrokenPipes() { signal.Ignore(syscall.SIGPIPE) }
 
 func isBrokenPipe(err error) bool { return errors.Is(err, syscall.EPIPE) }

@@ -48,18 +48,18 @@ func TestPlotAll(t *testing.T) {
 	for _, name := range []string{"poles", "response", "learned", "kernels"} {
 		svgTexts(t, filepath.Join(bare, name+".svg"))
 	}
-	mustSay(t, nil, []string{"plot", "all"}, exitUsage, "--out")
-	mustSay(t, nil, []string{"plot", "all", "--out", bare, "--format", "gif"}, exitUsage, "gif")
+	checkRun(t, nil, []string{"plot", "all"}, exitUsage, "--out")
+	checkRun(t, nil, []string{"plot", "all", "--out", bare, "--format", "gif"}, exitUsage, "gif")
 	nothing := filepath.Join(t.TempDir(), "nothing")
 	words := sweepDir(t, "words", "ssm.init"+sweepHead, "lin,1"+result("0.5"))
 	for flag, bad := range map[string]string{"--model": "nowhere.safetensors", "--delay": "nowhere", "--sweep": words, "--data": "nowhere"} {
-		mustSay(t, nil, []string{"plot", "all", "--out", nothing, flag, bad}, exitBadInput, bad)
+		checkRun(t, nil, []string{"plot", "all", "--out", nothing, flag, bad}, exitBadInput, bad)
 	}
 	if _, err := os.Stat(nothing); err == nil {
 		t.Error("plots were drawn before all input was read")
 	}
-	mustSay(t, nil, []string{"plot", "all", "--out", write(t, "file", nil)}, exitFailed, "file")
-	mustSay(t, nil, []string{"plot", "all", "--out", bare, "--task", "juggling"}, exitUsage, "juggling")
+	checkRun(t, nil, []string{"plot", "all", "--out", write(t, "file", nil)}, exitFailed, "file")
+	checkRun(t, nil, []string{"plot", "all", "--out", bare, "--task", "juggling"}, exitUsage, "juggling")
 }
 
 // plot all draws each plot as its command does without further flags.

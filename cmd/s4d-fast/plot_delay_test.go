@@ -46,14 +46,14 @@ func TestPlotDelay(t *testing.T) {
 
 	out := filepath.Join(t.TempDir(), "d.png")
 	nowhere := filepath.Join(t.TempDir(), "nowhere")
-	mustSay(t, nil, []string{"plot", "delay"}, exitUsage, "runs")
-	mustSay(t, nil, []string{"plot", "delay", nowhere}, exitBadInput, nowhere)
+	checkRun(t, nil, []string{"plot", "delay"}, exitUsage, "runs")
+	checkRun(t, nil, []string{"plot", "delay", nowhere}, exitBadInput, nowhere)
 	empty := t.TempDir()
-	mustSay(t, nil, []string{"plot", "delay", empty, "--out", out}, exitBadInput, empty, "config.toml is missing")
-	mustSay(t, nil, []string{"plot", "delay", one, digitsModel(t), "--out", out}, exitBadInput, "m.safetensors", `task "delay"`)
+	checkRun(t, nil, []string{"plot", "delay", empty, "--out", out}, exitBadInput, empty, "config.toml is missing")
+	checkRun(t, nil, []string{"plot", "delay", one, digitsModel(t), "--out", out}, exitBadInput, "m.safetensors", `task "delay"`)
 	words := filepath.Join(t.TempDir(), "words")
 	ok(t, append([]string{"train", "fsdd", "--data", tones(t), "--out", words}, small...)...)
-	mustSay(t, nil, []string{"plot", "delay", words, "--out", out}, exitBadInput, words, `"fsdd"`)
+	checkRun(t, nil, []string{"plot", "delay", words, "--out", out}, exitBadInput, words, `"fsdd"`)
 	if _, err := os.Stat(out); err == nil {
 		t.Error("a rejected plot was written")
 	}

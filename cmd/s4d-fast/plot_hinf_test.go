@@ -16,8 +16,8 @@ func TestPlotHinf(t *testing.T) {
 		mustHave(t, drawn(t, 1200, 500, "hinf", path), "layer 1", "layer 2", step, "normalised H∞ score, without D")
 	}
 	pinned := saved(t, func(c *model.Config) { c.SSM.AReal = 0 })
-	mustSay(t, nil, []string{"plot", "hinf", pinned, "--out", filepath.Join(t.TempDir(), "h.png")}, exitBadInput, pinned, "bounded response")
-	mustSay(t, nil, []string{"plot", "hinf", "nowhere.safetensors"}, exitBadInput, "nowhere.safetensors")
+	checkRun(t, nil, []string{"plot", "hinf", pinned, "--out", filepath.Join(t.TempDir(), "h.png")}, exitBadInput, pinned, "bounded response")
+	checkRun(t, nil, []string{"plot", "hinf", "nowhere.safetensors"}, exitBadInput, "nowhere.safetensors")
 }
 
 // Scores are those of the SSMs' responses, divided by the largest of all layers. SSMs with poles on

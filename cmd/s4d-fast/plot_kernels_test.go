@@ -29,12 +29,12 @@ func TestPlotKernels(t *testing.T) {
 	if code, _, stderr := invoke(nil, "plot", "kernels", causal, "--length", "65536", "--stride", "32", "--out", out); code != exitOK || !strings.Contains(stderr, "2048 multiples") {
 		t.Errorf("65536 taps: exit code %d, %s", code, stderr)
 	}
-	mustSay(t, nil, []string{"plot", "kernels", both, "--first", "3", "--out", out}, exitUsage, "--first 3", "2 layers")
-	mustSay(t, nil, []string{"plot", "kernels", causal, "--length", "0"}, exitUsage, "--length 0")
-	mustSay(t, nil, []string{"plot", "kernels", causal, "--stride=-1"}, exitUsage, "--stride -1")
-	mustSay(t, nil, []string{"plot", "kernels", "nowhere.safetensors"}, exitBadInput, "nowhere.safetensors")
-	mustSay(t, nil, []string{"plot", "kernels", write(t, "bad.safetensors", []byte("no model")), "--out", out}, exitBadInput, "bad.safetensors")
-	mustSay(t, nil, []string{"plot", "kernels", causal, "--out", "k.gif"}, exitUsage, ".png or .svg")
+	checkRun(t, nil, []string{"plot", "kernels", both, "--first", "3", "--out", out}, exitUsage, "--first 3", "2 layers")
+	checkRun(t, nil, []string{"plot", "kernels", causal, "--length", "0"}, exitUsage, "--length 0")
+	checkRun(t, nil, []string{"plot", "kernels", causal, "--stride=-1"}, exitUsage, "--stride -1")
+	checkRun(t, nil, []string{"plot", "kernels", "nowhere.safetensors"}, exitBadInput, "nowhere.safetensors")
+	checkRun(t, nil, []string{"plot", "kernels", write(t, "bad.safetensors", []byte("no model")), "--out", out}, exitBadInput, "bad.safetensors")
+	checkRun(t, nil, []string{"plot", "kernels", causal, "--out", "k.gif"}, exitUsage, ".png or .svg")
 }
 
 // By default, rows are marked for tasks of images and nothing for others. The axis of lags states

@@ -49,7 +49,7 @@ func (c *plotSpectrumCmd) Run(std *streams, ctx *ctxBox) error {
 		return trainError(err)
 	}
 	if std.errTTY {
-		cfg.LoadProgress = loading(std.err)
+		cfg.LoadProgress = loadProgress(std.err)
 	}
 	data, err := train.LoadData(ctx, cfg, "train")
 	if err != nil {

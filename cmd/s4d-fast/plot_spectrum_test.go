@@ -24,11 +24,11 @@ func TestPlotSpectrum(t *testing.T) {
 
 	out := filepath.Join(t.TempDir(), "s.png")
 	nowhere := filepath.Join(t.TempDir(), "nowhere")
-	mustSay(t, nil, []string{"plot", "spectrum", "juggling"}, exitUsage, `"juggling"`)
-	mustSay(t, nil, []string{"plot", "spectrum", "smnist"}, exitUsage, "--data")
-	mustSay(t, nil, []string{"plot", "spectrum", "smnist", "--data", nowhere, "--out", out}, exitBadInput, nowhere)
-	mustSay(t, nil, []string{"plot", "spectrum", "delay", "--n", "0"}, exitUsage, "--n 0")
-	mustSay(t, nil, []string{"plot", "spectrum", "delay", "--mark", "2001"}, exitUsage, "--mark 2001", "2000 Hz")
-	mustSay(t, nil, []string{"plot", "spectrum", "delay", "--mark", "1", "--stride", "32"}, exitUsage, "--stride", "--mark")
-	mustSay(t, nil, []string{"plot", "spectrum", "delay", "--set", "data.length=2"}, exitBadInput, "length 2")
+	checkRun(t, nil, []string{"plot", "spectrum", "juggling"}, exitUsage, `"juggling"`)
+	checkRun(t, nil, []string{"plot", "spectrum", "smnist"}, exitUsage, "--data")
+	checkRun(t, nil, []string{"plot", "spectrum", "smnist", "--data", nowhere, "--out", out}, exitBadInput, nowhere)
+	checkRun(t, nil, []string{"plot", "spectrum", "delay", "--n", "0"}, exitUsage, "--n 0")
+	checkRun(t, nil, []string{"plot", "spectrum", "delay", "--mark", "2001"}, exitUsage, "--mark 2001", "2000 Hz")
+	checkRun(t, nil, []string{"plot", "spectrum", "delay", "--mark", "1", "--stride", "32"}, exitUsage, "--stride", "--mark")
+	checkRun(t, nil, []string{"plot", "spectrum", "delay", "--set", "data.length=2"}, exitBadInput, "length 2")
 }

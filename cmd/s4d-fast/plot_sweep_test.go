@@ -89,14 +89,14 @@ func TestPlotSweep(t *testing.T) {
 	words := sweepDir(t, "words", "ssm.init"+sweepHead, "lin,1"+result("0.5"))
 	zero := sweepDir(t, "zero", "model.dropout"+sweepHead, "0,1"+result("0.5"), "0.1,1"+result("0.5"))
 	wild := sweepDir(t, "wild", "model.dropout"+sweepHead, "0.1,1"+diverged)
-	mustSay(t, nil, []string{"plot", "sweep", t.TempDir()}, exitBadInput, "sweep.csv")
-	mustSay(t, nil, []string{"plot", "sweep", words}, exitBadInput, words, "no swept key is a number")
-	mustSay(t, nil, []string{"plot", "sweep", wild}, exitBadInput, wild, "diverged")
-	mustSay(t, nil, []string{"plot", "sweep", words, "--x", "ssm.init"}, exitUsage, "--x ssm.init", `"lin"`)
-	mustSay(t, nil, []string{"plot", "sweep", a, "--x", "optim.lr"}, exitUsage, "--x optim.lr", a)
-	mustSay(t, nil, []string{"plot", "sweep", a, zero}, exitUsage, steps, "model.dropout")
-	mustSay(t, nil, []string{"plot", "sweep", zero, "--log"}, exitUsage, "--log")
-	mustSay(t, nil, []string{"plot", "sweep", one, sweepDir(t, "other", steps+"+ssm.xi_min+ssm.xi_max"+sweepHead, "0.1,1"+result("1"))}, exitBadInput, "different metrics")
+	checkRun(t, nil, []string{"plot", "sweep", t.TempDir()}, exitBadInput, "sweep.csv")
+	checkRun(t, nil, []string{"plot", "sweep", words}, exitBadInput, words, "no swept key is a number")
+	checkRun(t, nil, []string{"plot", "sweep", wild}, exitBadInput, wild, "diverged")
+	checkRun(t, nil, []string{"plot", "sweep", words, "--x", "ssm.init"}, exitUsage, "--x ssm.init", `"lin"`)
+	checkRun(t, nil, []string{"plot", "sweep", a, "--x", "optim.lr"}, exitUsage, "--x optim.lr", a)
+	checkRun(t, nil, []string{"plot", "sweep", a, zero}, exitUsage, steps, "model.dropout")
+	checkRun(t, nil, []string{"plot", "sweep", zero, "--log"}, exitUsage, "--log")
+	checkRun(t, nil, []string{"plot", "sweep", one, sweepDir(t, "other", steps+"+ssm.xi_min+ssm.xi_max"+sweepHead, "0.1,1"+result("1"))}, exitBadInput, "different metrics")
 }
 
 // sweepOf runs a sweep over Δ.

@@ -82,7 +82,7 @@ func TestPlotOptions(t *testing.T) {
 		"--decay": {"response", "--init", "lin,real", "--decay", "0"}, `grid "b": init "lin"`: {"poles", "--init", "lin", "--set", "ssm.grid=b"},
 		"ssm.d_state 4098:": {"poles", "--init", "legs", "--modes", "2049"}, "d_state 0": {"poles", "--modes", "0"},
 	} {
-		mustSay(t, nil, append(append([]string{"plot"}, args...), "--out", out), exitUsage, want)
+		checkRun(t, nil, append(append([]string{"plot"}, args...), "--out", out), exitUsage, want)
 	}
 }
 

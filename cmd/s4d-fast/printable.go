@@ -6,9 +6,9 @@ import (
 	"unicode"
 )
 
-// printable returns text that is safe on a terminal: characters that do not print, such as the escape character, are
-// replaced by their Go escapes. Text from files, such as labels, must pass through it. Line breaks and tabs are kept
-// only where keep lists them.
+// printable returns text that is safe on a terminal: characters that do not print, such as the
+// escape character, are replaced by their Go escapes. Text from files, such as labels, must pass
+// through it. Line breaks and tabs are kept only where keep lists them.
 func printable(text, keep string) string {
 	var b strings.Builder
 	for _, r := range text {

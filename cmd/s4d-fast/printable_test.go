@@ -28,7 +28,8 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-// Control characters in a model's labels reach neither standard output nor an error message as they are.
+// Control characters in a model's labels reach neither standard output nor an error message as they
+// are.
 func TestControlCharactersInModel(t *testing.T) {
 	m, err := model.Load(digitsModel(t))
 	if err != nil {

@@ -83,8 +83,8 @@ func (c *pruneCmd) Run(std *streams, ctx *ctxBox) error {
 	return p.print(std.out)
 }
 
-// streamTimes returns the microseconds per sample of both models' streams, measured alternately; nil if they cannot
-// stream.
+// streamTimes returns the microseconds per sample of both models' streams, measured alternately;
+// nil if they cannot stream.
 func streamTimes(models ...*model.Model) *[2]float64 {
 	const block, rounds, calls = 64, 9, 20
 	var streams [2]*recurrent.Stream

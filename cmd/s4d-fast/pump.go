@@ -63,7 +63,7 @@ type pump struct {
 	audio *audioInput
 	sink  sink
 	block int  // samples per call of the sink
-	pipe  bool // the input is a pipe: it may end anywhere, and its header may not know the size
+	pipe  bool // the input is a pipe: it may end anywhere, and the size in its header may be wrong
 	live  bool // drop samples rather than block the source
 	out   *json.Encoder
 
@@ -72,12 +72,13 @@ type pump struct {
 	dropped int64
 }
 
-// maxAfterSignal bounds the samples that are processed after a signal: more than the pipe and the readers hold of audio
-// that is not resampled. Resampling to a much higher rate can make hours of audio from what they hold.
+// maxAfterSignal bounds the samples that are processed after a signal: more than the pipe and the
+// readers hold of audio that is not resampled. Resampling to a much higher rate can make hours of
+// audio from what they hold.
 const maxAfterSignal = 1 << 18
 
-// run processes the audio to its end and prints the end line, after an error too. Audio that ends inside a sample, or
-// before its header says, is an error, except from a pipe or after a signal.
+// run processes the audio to its end and prints the end line, after an error too. Audio that ends
+// inside a sample, or before its header says, is an error, except from a pipe or after a signal.
 func (p *pump) run(ctx context.Context) error {
 	err := p.processAll(ctx)
 	early := errors.Is(err, audio.ErrTruncated) || errors.Is(err, io.ErrUnexpectedEOF)
@@ -118,7 +119,8 @@ type block struct {
 	err     error // after the samples
 }
 
-// maxBacklog is how many seconds of audio may wait for the model when the source must not be blocked.
+// maxBacklog is how many seconds of audio may wait for the model when the source must not be
+// blocked.
 const maxBacklog = 1
 
 // read reads blocks in a goroutine until there is an error or done is closed.

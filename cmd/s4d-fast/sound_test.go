@@ -30,7 +30,8 @@ func labelsIn(t *testing.T, path string) (labels []string) {
 	return labels
 }
 
-// The built-in model recognises most digits in synthetic voices, which were not in its training data, with few errors.
+// The built-in model recognises most digits in synthetic voices, which were not in its training
+// data, with few errors.
 func TestSynthesisedVoices(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a minute of speech")

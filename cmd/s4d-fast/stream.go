@@ -224,8 +224,8 @@ func (c *streamCmd) open(std *streams) (io.ReadCloser, string, error) {
 	return io.NopCloser(std.in), "standard input", nil
 }
 
-// untilStopped returns the bytes of in. When ctx is cancelled, the bytes end after those already read, even while a read
-// of in is blocked.
+// untilStopped returns the bytes of in. When ctx is cancelled, the bytes end after those already
+// read, even while a read of in is blocked.
 func untilStopped(ctx context.Context, in io.Reader) io.ReadCloser {
 	r, w := io.Pipe()
 	writing := make(chan struct{}, 1) // full while bytes are passed on
@@ -253,10 +253,11 @@ func untilStopped(ctx context.Context, in io.Reader) io.ReadCloser {
 	return r
 }
 
-// convertHint tells how to read audio in another format than --format.
+// convertHint explains how to read audio that is not a WAV file of a supported encoding.
 const convertHint = "raw samples need --format and --rate; sox or ffmpeg convert other formats (docs/stream.md)"
 
-// decode returns the samples for the model; modelRate is its sampling rate in Hz, or 0 if it states none.
+// decode returns the samples for the model; modelRate is its sampling rate in Hz, or 0 if it states
+// none.
 func (c *streamCmd) decode(in io.Reader, name string, modelRate float64) (*audioInput, error) {
 	a := &audioInput{name: name}
 	if c.Format == "wav" {

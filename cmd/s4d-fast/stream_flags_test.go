@@ -31,10 +31,10 @@ func TestStreamEventFlags(t *testing.T) {
 		"--refractory requires":           {"--refractory", "0.4", "--emit", "frames"},
 		"off-threshold 0.6: expected at":  {"--threshold", "0.5", "--off-threshold", "0.6"},
 	} {
-		mustSay(t, nil, append([]string{"stream", m, "gone.wav"}, args...), exitUsage, want)
+		checkRun(t, nil, append([]string{"stream", m, "gone.wav"}, args...), exitUsage, want)
 	}
 	unlabelled := saved(t, func(c *model.Config) { c.DInput, c.DOutput = 1, 3 })
-	mustSay(t, nil, []string{"stream", unlabelled, clip(t, 8000, 10)}, exitBadInput, "labels", "--emit frames")
+	checkRun(t, nil, []string{"stream", unlabelled, clip(t, 8000, 10)}, exitBadInput, "labels", "--emit frames")
 
 	s := tonemodel.Words()
 	path := filepath.Join(t.TempDir(), "words.wav")
@@ -98,7 +98,8 @@ func TestStreamOptions(t *testing.T) {
 	}
 }
 
-// Frames with --window depend on the window alone; without it, or with 0, the last frame covers all audio.
+// Frames with --window depend on the window alone; without it, or with 0, the last frame covers all
+// audio.
 func TestStreamFramesWindow(t *testing.T) {
 	m, s := toneModel(t), &tonemodel.Sound{}
 	s.Tone("low", 8)

@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 )
 
-// A signal ends a stream that waits for input: it processes what has arrived, even part of a hop, and prints its end
-// line. A stream whose header is incomplete prints nothing.
+// A signal ends a stream that waits for input: it processes what has arrived, even part of a hop,
+// and prints its end line. A stream whose header is incomplete prints nothing.
 func TestStreamInterrupted(t *testing.T) {
 	m := digitsModel(t)
 	whole := read(t, clip(t, 8000, 3000))
@@ -66,7 +66,8 @@ func TestStreamInterrupted(t *testing.T) {
 	}
 }
 
-// After a signal, everything that was read is still processed, however late the reader of the lines takes them.
+// After a signal, everything that was read is still processed, however late the reader of the lines
+// takes them.
 func TestStreamInterruptedStalled(t *testing.T) {
 	m := digitsModel(t)
 	whole := read(t, clip(t, 8000, 32000))

@@ -57,7 +57,8 @@ func posteriors(t *testing.T, stdout string) (list [][]float32) {
 	return list
 }
 
-// lines checks every line of a stream's output against the schema and returns its events and its last line.
+// lines checks every line of a stream's output against the schema and returns its events and its
+// last line.
 func lines(t *testing.T, stdout string) (found []report.Event, end report.End) {
 	t.Helper()
 	all := reporttest.Lines(t, stdout)
@@ -103,7 +104,8 @@ func encoded(samples []float32, order binary.AppendByteOrder) (b []byte) {
 	return b
 }
 
-// checkTones checks that the events are the sound's tones, to 50 ms; scale is input samples per sample of the sound.
+// checkTones checks that the events are the sound's tones, to 50 ms; scale is input samples per
+// sample of the sound.
 func checkTones(t *testing.T, found []report.Event, s *tonemodel.Sound, scale float64) {
 	t.Helper()
 	if len(found) != len(s.Tones) {
@@ -224,12 +226,12 @@ func twoTones(t *testing.T, s *tonemodel.Sound, channels int) (path string, fram
 	return write(t, "tones.wav", b.Bytes()), len(samples) / channels
 }
 
-// Audio at another rate than the model's is an error that states both rates, unless it is resampled or the model is
-// adapted. Lines count the input's samples.
+// Audio at another rate than the model's is an error that states both rates, unless it is resampled
+// or the model is adapted. Lines count the input's samples.
 func TestStreamRates(t *testing.T) {
 	m, s := toneModel(t), tonemodel.Words()
 	path, n := twoTones(t, s, 1)
-	mustSay(t, nil, []string{"stream", m, path}, exitBadInput, path, "16000 Hz", "8000 Hz", "--resample", "--adapt-rate")
+	checkRun(t, nil, []string{"stream", m, path}, exitBadInput, path, "16000 Hz", "8000 Hz", "--resample", "--adapt-rate")
 	for _, flag := range []string{"--resample", "--adapt-rate"} {
 		stdout := ok(t, "stream", m, path, flag)
 		found, end := lines(t, stdout)
@@ -253,15 +255,15 @@ func TestStreamRates(t *testing.T) {
 	if !strings.Contains(frames, `"sample":8000,`) {
 		t.Errorf("no frame of resampled audio at sample 8000 of the input: %s", frames)
 	}
-	mustSay(t, nil, []string{"stream", m, path, "--resample", "--adapt-rate"}, exitUsage, "--resample", "--adapt-rate")
+	checkRun(t, nil, []string{"stream", m, path, "--resample", "--adapt-rate"}, exitUsage, "--resample", "--adapt-rate")
 }
 
 // Several channels are an error, unless --resample mixes them down, also at the model's own rate.
 func TestStreamChannels(t *testing.T) {
 	m, s := toneModel(t), tonemodel.Words()
 	stereo, n := twoTones(t, s, 2)
-	mustSay(t, nil, []string{"stream", m, stereo}, exitBadInput, stereo, "2 channels", "--resample")
-	mustSay(t, nil, []string{"stream", m, stereo, "--adapt-rate"}, exitBadInput, stereo, "2 channels", "--resample")
+	checkRun(t, nil, []string{"stream", m, stereo}, exitBadInput, stereo, "2 channels", "--resample")
+	checkRun(t, nil, []string{"stream", m, stereo, "--adapt-rate"}, exitBadInput, stereo, "2 channels", "--resample")
 	found, end := lines(t, ok(t, "stream", m, stereo, "--resample"))
 	checkTones(t, found, s, 2)
 	if end.Samples != int64(n) {
@@ -281,10 +283,10 @@ func TestStreamChannels(t *testing.T) {
 // A rate far beyond audio's is an error before anything is allocated for it.
 func TestStreamAbsurdRates(t *testing.T) {
 	m := digitsModel(t)
-	mustSay(t, nil, []string{"stream", m, "--format", "s16le", "--rate", "9000000000000000000", "--adapt-rate", "--emit", "frames"}, exitUsage, "--rate 9000000000000000000", "1 to 1000000 Hz")
+	checkRun(t, nil, []string{"stream", m, "--format", "s16le", "--rate", "9000000000000000000", "--adapt-rate", "--emit", "frames"}, exitUsage, "--rate 9000000000000000000", "1 to 1000000 Hz")
 	b := read(t, clip(t, 8000, 100))
 	binary.LittleEndian.PutUint32(b[24:], math.MaxInt32)
-	mustSay(t, bytes.NewReader(b), []string{"stream", m, "--adapt-rate", "--emit", "frames"}, exitBadInput, "2.147483647e+09 Hz", "at most 1000000 Hz")
+	checkRun(t, bytes.NewReader(b), []string{"stream", m, "--adapt-rate", "--emit", "frames"}, exitBadInput, "2.147483647e+09 Hz", "at most 1000000 Hz")
 	model, err := model.Load(m)
 	if err != nil {
 		t.Fatal(err)
@@ -294,7 +296,7 @@ func TestStreamAbsurdRates(t *testing.T) {
 	if err := model.Save(path); err != nil {
 		t.Fatal(err)
 	}
-	mustSay(t, nil, []string{"stream", path, "--format", "s16le", "--emit", "frames"}, exitBadInput, "1e+18 Hz", "at most 1000000 Hz")
+	checkRun(t, nil, []string{"stream", path, "--format", "s16le", "--emit", "frames"}, exitBadInput, "1e+18 Hz", "at most 1000000 Hz")
 }
 
 // With --live a source is never blocked; dropped samples are counted, and times stay right.
@@ -350,7 +352,7 @@ func TestStreamLive(t *testing.T) {
 			t.Errorf("the last event begins at sample %d, expected %d", last.Onset, tone.Onset)
 		}
 	})
-	mustSay(t, nil, []string{"stream", m, clip(t, 8000, 100), "--live"}, exitUsage, "--live")
+	checkRun(t, nil, []string{"stream", m, clip(t, 8000, 100), "--live"}, exitUsage, "--live")
 }
 
 // Without a model the built-in one is used; a single argument may be the audio.

@@ -92,6 +92,6 @@ func (c *sweepCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	if err := figure.Curves(picture, []figure.Panel{panel}); err != nil {
 		return err
 	}
-	fmt.Fprintln(std.out, "Picture:", picture)
+	fmt.Fprintln(std.out, "Plot:", picture)
 	return nil
 }

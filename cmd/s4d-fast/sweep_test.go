@@ -34,6 +34,6 @@ func TestSweep(t *testing.T) {
 	if again, _ := os.ReadFile(filepath.Join(dir, "sweep.csv")); string(again) != string(table) {
 		t.Errorf("the second time\n%s\nthe first\n%s", again, table)
 	}
-	mustSay(t, nil, []string{"sweep", "delay", "--preset", "steps", "--out", dir}, exitUsage, "kernel-length, ssm-layers, step, step-max")
-	mustSay(t, nil, []string{"sweep", "delay", "--set", "ssm.init", "--out", dir}, exitUsage, "ssm.init")
+	checkRun(t, nil, []string{"sweep", "delay", "--preset", "steps", "--out", dir}, exitUsage, "kernel-length, ssm-layers, step, step-max")
+	checkRun(t, nil, []string{"sweep", "delay", "--set", "ssm.init", "--out", dir}, exitUsage, "ssm.init")
 }

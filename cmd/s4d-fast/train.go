@@ -45,7 +45,7 @@ func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 		return trainError(err)
 	}
 	if std.errTTY {
-		cfg.LoadProgress = loading(std.err)
+		cfg.LoadProgress = loadProgress(std.err)
 	}
 	t, err := train.New(ctx, cfg)
 	if err != nil {
@@ -71,8 +71,8 @@ func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	return c.finish(std, t)
 }
 
-// config resolves the configuration. Later sources override earlier ones: defaults, preset (or the run to resume),
-// --config, --set, flags.
+// config resolves the configuration. Later sources override earlier ones: defaults, preset (or the
+// run to resume), --config, --set, flags.
 func (c *trainCmd) config() (train.Config, error) {
 	text, err := c.configText()
 	if err != nil {
@@ -128,8 +128,8 @@ func (c *trainCmd) configText() ([]byte, error) {
 	return text, usageError(err)
 }
 
-// start returns the configuration that --config and --set override: that of the run to resume, or the preset of the
-// task, which --config may name.
+// start returns the configuration that --config and --set override: that of the run to resume, or
+// the preset of the task, which --config may name.
 func (c *trainCmd) start(text []byte) (train.Config, error) {
 	if c.Resume {
 		if c.Out == "" {
@@ -184,7 +184,7 @@ func (c *trainCmd) finish(std *streams, t *train.Trainer) error {
 	if err := figure.Delay(picture, figure.Sequence{Input: x, Target: target, Output: output, SampleRate: info.SampleRate, Result: best.Validation()}); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.out, "Picture: %s\n", picture)
+	fmt.Fprintf(std.out, "Plot: %s\n", picture)
 	return nil
 }
 
@@ -201,8 +201,8 @@ func trainError(err error) error {
 	return err
 }
 
-// loading returns a function that prints on a terminal how many recordings have been read.
-func loading(w io.Writer) func(done, total int) {
+// loadProgress returns a function that prints on a terminal how many recordings have been read.
+func loadProgress(w io.Writer) func(done, total int) {
 	return func(done, total int) {
 		switch {
 		case done == total:

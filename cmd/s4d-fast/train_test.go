@@ -84,7 +84,7 @@ func TestDelayPlot(t *testing.T) {
 		t.Error("delay.png is not a PNG file")
 	}
 	contains(t, "stdout", stdout, "delay.png", "best.safetensors")
-	mustSay(t, nil, []string{"train", "--out", out}, exitUsage, out, "already holds a run")
+	checkRun(t, nil, []string{"train", "--out", out}, exitUsage, out, "already holds a run")
 	var e evaluation
 	decode(t, ok(t, "eval", filepath.Join(out, "best.safetensors"), "--json", "--set", "data.length=200", "--set", "data.delay=50", "--set", "data.eval_size=8"), &e)
 	equal(t, "examples", e.N, 8)
@@ -95,11 +95,12 @@ func TestDelayPlot(t *testing.T) {
 
 func TestDivergenceExitCode(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
-	mustSay(t, nil, []string{"train", "--out", out, "--set", "data.length=64", "--set", "data.delay=16", "--set", "ssm.d_state=8",
+	checkRun(t, nil, []string{"train", "--out", out, "--set", "data.length=64", "--set", "data.delay=16", "--set", "ssm.d_state=8",
 		"--set", "data.train_size=256", "--set", "data.eval_size=8", "--set", "optim.lr=1e30"}, exitDiverged, "diverged")
 }
 
-// An interrupt stops training at the next step, saves, prints the command that resumes, and exits with 130.
+// An interrupt stops training at the next step, saves, prints the command that resumes, and exits
+// with 130.
 func TestInterruptAndResume(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	line := []string{"train", "--out", out, "--set", "data.length=64", "--set", "data.delay=16", "--set", "ssm.d_state=8",

@@ -3,9 +3,9 @@ package suggest
 
 import "fmt"
 
-// Name returns the known name that is the fewest edits away from name, or "" if none is close. An edit inserts,
-// deletes or replaces one byte. A name is close if at most one byte in three, rounded up, is edited. Of names that are
-// equally close, the first is returned.
+// Name returns the known name that is the fewest edits away from name, or "" if none is close. An
+// edit inserts, deletes or replaces one byte. A name is close if at most one byte in three, rounded
+// up, is edited. Of names that are equally close, the first is returned.
 func Name(name string, known []string) string {
 	best, limit := "", (len(name)+2)/3
 	for _, k := range known {
@@ -16,7 +16,8 @@ func Name(name string, known []string) string {
 	return best
 }
 
-// Hint returns `; did you mean "KNOWN"?` for the end of an error message, or "" if no known name is close to name.
+// Hint returns `; did you mean "KNOWN"?` for the end of an error message, or "" if no known name is
+// close to name.
 func Hint(name string, known []string) string {
 	if k := Name(name, known); k != "" {
 		return fmt.Sprintf("; did you mean %q?", k)
