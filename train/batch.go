@@ -10,32 +10,32 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// batch is a number of examples of a set, normalised and padded with zeros to the longest of them, with what the
-// network should answer.
+// batch contains examples of a set, normalised and padded with zeros to the longest of them, with
+// their labels or targets.
 type batch struct {
 	convmode.Batch
 	info    dataset.Info
 	meta    *model.Meta
-	members []int     // [examples] their numbers in their set; Size is as many, or twice as many of pairs
+	members []int     // [examples] indices in the set; Size is their number, twice that for pairs
 	labels  []int     // [examples] classification
 	targets []float32 // regression: [examples][Outputs], or [examples][Outputs][Len], standardised
-	err     error     // why the batch could not be loaded
+	err     error     // of load
 
 	examples []dataset.Example
-	x        []float32 // the arrays behind X, Tokens, Lengths and targets
+	x        []float32 // memory of X, Tokens, Lengths and targets
 	tokens   []int32
 	lengths  []int
 	values   []float32
 }
 
-// newBatch allocates room for size examples of any length that the data have.
+// newBatch allocates memory for size examples of any length in the data.
 func newBatch(info dataset.Info, meta *model.Meta, size int) *batch {
 	b := &batch{
 		info: info, meta: meta, examples: make([]dataset.Example, size),
-		members: make([]int, 0, size), labels: make([]int, size), lengths: make([]int, towers(info)*size),
+		members: make([]int, 0, size), labels: make([]int, size), lengths: make([]int, sequencesPer(info)*size),
 	}
 	if info.Channels == 0 {
-		b.tokens = make([]int32, towers(info)*size*info.MaxLen)
+		b.tokens = make([]int32, sequencesPer(info)*size*info.MaxLen)
 	} else {
 		b.x = make([]float32, size*info.Channels*info.MaxLen)
 	}
@@ -49,18 +49,18 @@ func newBatch(info dataset.Info, meta *model.Meta, size int) *batch {
 	return b
 }
 
-// towers is the number of sequences in an example.
-func towers(info dataset.Info) int {
+// sequencesPer returns the number of sequences per example.
+func sequencesPer(info dataset.Info) int {
 	if info.Pairs {
 		return 2
 	}
 	return 1
 }
 
-// load fills the batch with members of a set, as they are in an epoch.
+// load fills the batch with the examples members of a set in an epoch.
 func (b *batch) load(set dataset.Set, members []int, epoch int) {
 	b.members, b.err = append(b.members[:0], members...), nil
-	b.Size, b.Len = towers(b.info)*len(members), 0
+	b.Size, b.Len = sequencesPer(b.info)*len(members), 0
 	for i, member := range members {
 		e := &b.examples[i]
 		if err := set.Example(e, member, epoch); err != nil {
@@ -76,7 +76,7 @@ func (b *batch) load(set dataset.Set, members []int, epoch int) {
 	for i, n := range b.lengths[:b.Size] {
 		if n < 1 || n > b.info.MaxLen {
 			e := i * len(members) / b.Size
-			b.err = fmt.Errorf("train: example %d (%s): length %d, want 1 … %d", members[e], b.examples[e].Path, n, b.info.MaxLen)
+			b.err = fmt.Errorf("train: example %d (%s): length %d, expected 1 … %d", members[e], b.examples[e].Path, n, b.info.MaxLen)
 			return
 		}
 		b.Len = max(b.Len, n)
@@ -88,7 +88,7 @@ func (b *batch) load(set dataset.Set, members []int, epoch int) {
 	b.pack()
 }
 
-// pack lays the examples out for the network.
+// pack writes the examples to the arrays that the network reads.
 func (b *batch) pack() {
 	if b.tokens != nil {
 		b.Tokens = b.tokens[:b.Size*b.Len]
@@ -118,7 +118,7 @@ func (b *batch) pack() {
 	}
 }
 
-// packTokens lays out sequence i.
+// packTokens writes sequence i.
 func (b *batch) packTokens(i int, tokens []int32) {
 	row := b.Tokens[i*b.Len : (i+1)*b.Len]
 	clear(row[copy(row, tokens):])
@@ -140,13 +140,14 @@ func (b *batch) packTarget(i int, e *dataset.Example) {
 	}
 }
 
-// loader reads the batches of an epoch one ahead of their use, in a goroutine of its own.
+// loader reads the batches of an epoch in its own goroutine, one batch ahead of their use.
 type loader struct {
 	ready, free chan *batch
 	stop        chan struct{}
 }
 
-// newLoader starts reading the given batches of a set; close must follow. A nil batch marks the end.
+// newLoader starts to read batches of a set. After the last, next returns nil. The caller must call
+// close.
 func newLoader(set dataset.Set, batches [][]int, epoch int, buffers [2]*batch) *loader {
 	l := &loader{ready: make(chan *batch, 1), free: make(chan *batch, 2), stop: make(chan struct{})}
 	for _, b := range buffers {
@@ -167,13 +168,13 @@ func newLoader(set dataset.Set, batches [][]int, epoch int, buffers [2]*batch) *
 	return l
 }
 
-// next returns the next batch, which belongs to the caller until it is given back.
+// next returns the next batch. The caller may use it until release.
 func (l *loader) next() *batch { return <-l.ready }
 
-// giveBack lets the loader fill a batch anew.
-func (l *loader) giveBack(b *batch) { l.free <- b }
+// release lets the loader reuse a batch.
+func (l *loader) release(b *batch) { l.free <- b }
 
-// close ends the loader and waits for its goroutine.
+// close stops the loader and waits for its goroutine.
 func (l *loader) close() {
 	close(l.stop)
 	for range l.ready {

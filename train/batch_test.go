@@ -66,7 +66,7 @@ func TestLoader(t *testing.T) {
 	var seen []int
 	for b := l.next(); b != nil; b = l.next() {
 		seen = append(seen, b.members...)
-		l.giveBack(b)
+		l.release(b)
 	}
 	l.close()
 	if !slices.Equal(seen, []int{0, 1, 2, 3, 4}) {

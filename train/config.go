@@ -18,67 +18,71 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// ErrConfig marks errors of the configuration: an unknown key, a value out of range, a run folder in use.
+// ErrConfig marks errors of the configuration, such as an unknown key, a value out of range or a
+// run folder in use.
 var ErrConfig = errors.New("invalid configuration")
 
-// Config is a whole run. Its TOML form is what config files, presets and a run folder's config.toml hold.
+// Config is the configuration of a run. Configuration files, presets and config.toml in a run
+// folder are its TOML form.
 type Config struct {
 	Task    string `toml:"task"`
-	Seed    uint64 `toml:"seed"`    // of initial weights, shuffling, dropout and synthetic data; below 2^63
+	Seed    uint64 `toml:"seed"`    // of initial weights, shuffling, dropout and generated data; below 2^63
 	Workers int    `toml:"threads"` // 0: one per processor
 	Level   string `toml:"level"`   // kernel level that the run used: New records it
 
 	Data   DataConfig   `toml:"data"`
-	Model  model.Config `toml:"model"` // encoder, d_input and d_output come from the data where they are "" and 0
+	Model  model.Config `toml:"model"` // "" and 0: encoder, d_input and d_output of the data
 	SSM    ssm.Config   `toml:"ssm"`
 	Ablate AblateConfig `toml:"ablate"`
 	Optim  OptimConfig  `toml:"optim"`
 	Train  LoopConfig   `toml:"train"`
 
 	Out          string                `toml:"-"` // run folder; "" is runs/TASK or the next free number
-	Resume       bool                  `toml:"-"` // go on with the run in Out
+	Resume       bool                  `toml:"-"` // resume the run in Out
 	LoadProgress func(done, total int) `toml:"-"` // told of the recordings that have been read; may be nil
 }
 
-// DataConfig says which data to load. A task uses what applies to it; 0 means its default.
+// DataConfig selects the data. 0 is the default of the task; a value that the task does not use is
+// an error.
 type DataConfig struct {
-	Dir       string `toml:"dir"`        // the data set's folder
-	Length    int    `toml:"length"`     // delay: samples of a sequence
+	Dir       string `toml:"dir"`        // folder of the data set
+	Length    int    `toml:"length"`     // delay: samples per sequence
 	Delay     int    `toml:"delay"`      // delay: samples between input and target
-	TrainSize int    `toml:"train_size"` // delay: fresh sequences an epoch
-	EvalSize  int    `toml:"eval_size"`  // delay: sequences to validate on
-	MaxLen    int    `toml:"max_len"`    // longer examples are cut to this many samples
-	Decimate  int    `toml:"decimate"`   // keep every so many-th sample
+	TrainSize int    `toml:"train_size"` // delay: training sequences per epoch
+	EvalSize  int    `toml:"eval_size"`  // delay: validation sequences
+	MaxLen    int    `toml:"max_len"`    // longer clips are truncated to this many samples
+	Decimate  int    `toml:"decimate"`   // keep every n-th sample
 }
 
-// AblateConfig takes parts of the network away, to see what they are worth (docs/maths.md §8).
+// AblateConfig removes parts of the network to measure their contribution (docs/maths.md §8).
 type AblateConfig struct {
-	Layers int `toml:"layers"` // only the first so many layers keep their SSM, the others pass the sequence on; 0: all
+	Layers int `toml:"layers"` // number of layers, from the first, that have an SSM; 0: all
 }
 
-// OptimConfig says how weights change: AdamW with the groups of docs/maths.md §4.2 and a schedule of §4.3.
+// OptimConfig configures AdamW with the groups of docs/maths.md §4.2 and a schedule of §4.3.
 type OptimConfig struct {
 	model.GroupConfig
 	Schedule   string     `toml:"schedule"`
-	Warmup     float64    `toml:"warmup"`     // below 1: a fraction of all steps; else steps
+	Warmup     float64    `toml:"warmup"`     // below 1: a fraction of all steps; otherwise steps
 	Milestones []int      `toml:"milestones"` // epochs of multistep
 	Gamma      float64    `toml:"gamma"`      // factor at each milestone
 	Betas      [2]float64 `toml:"betas"`
 	Eps        float64    `toml:"eps"`
 }
 
-// LoopConfig is a run's budget. A run may be resumed with more epochs: under the schedules constant and multistep it
-// then ends as one that had them from the beginning; the cosine schedules bend to the new end.
+// LoopConfig is the budget of a run. A run may be resumed with more epochs. With the schedules
+// constant and multistep the result is that of a run with this number of epochs from the start. The
+// cosine schedules change with the number of epochs.
 type LoopConfig struct {
-	Epochs          int `toml:"epochs"` // together with max_steps what the cosine schedules end at
+	Epochs          int `toml:"epochs"` // with max_steps, the end of the cosine schedules
 	Batch           int `toml:"batch"`
 	EvalBatch       int `toml:"eval_batch"`       // 0: batch
-	MaxSteps        int `toml:"max_steps"`        // stop after this many steps; 0: no limit
-	Patience        int `toml:"patience"`         // stop after so many epochs without a better one; 0: never
-	CheckpointEvery int `toml:"checkpoint_every"` // steps; 0: at each epoch's end only
+	MaxSteps        int `toml:"max_steps"`        // largest number of steps; 0: no limit
+	Patience        int `toml:"patience"`         // stop after this many epochs without a better one; 0: never
+	CheckpointEvery int `toml:"checkpoint_every"` // steps; 0: only at the end of each epoch
 }
 
-// Default returns the configuration that presets start from (docs/configuration.md).
+// Default returns the default configuration (docs/configuration.md), which presets modify.
 func Default() Config {
 	m := model.Default()
 	s := m.SSM
@@ -99,18 +103,18 @@ func Default() Config {
 	}
 }
 
-// taskDelay makes its own data.
+// taskDelay is the task that generates its own data.
 const taskDelay = "delay"
 
 //go:embed presets/*.toml
 var presets embed.FS
 
-// Preset returns the configuration of a task: the defaults, with the values of presets/TASK.toml.
+// Preset returns the default configuration with the values of presets/TASK.toml.
 func Preset(task string) (Config, error) {
 	c := Default()
 	c.Task = task
 	if !slices.Contains(dataset.Tasks(), task) {
-		return c, configErrorf("task %q: want one of %s%s", task, strings.Join(dataset.Tasks(), ", "), suggest.Hint(task, dataset.Tasks()))
+		return c, configErrorf("task %q: expected one of %s%s", task, strings.Join(dataset.Tasks(), ", "), suggest.Hint(task, dataset.Tasks()))
 	}
 	name := "presets/" + task + ".toml"
 	text, err := presets.ReadFile(name)
@@ -123,8 +127,8 @@ func Preset(task string) (Config, error) {
 	return c, c.Merge(text, name)
 }
 
-// ModelConfig returns the preset of a task with the settings of the data that a model was trained on, if it is a model of the
-// task and its file has them.
+// ModelConfig returns the preset of a task with the settings of the data that a model was trained
+// on, if it is a model of the task and its file has them.
 func ModelConfig(m *model.Model, task string) (Config, error) {
 	c, err := Preset(task)
 	if err != nil || task != m.Meta.Task || m.Meta.Data == nil {
@@ -142,7 +146,8 @@ func ModelConfig(m *model.Model, task string) (Config, error) {
 	return c, nil
 }
 
-// dataSettings returns what ModelConfig restores. The seed is always there: some data is made from it.
+// dataSettings returns what ModelConfig restores. The seed is always there: some data is made from
+// it.
 func (c *Config) dataSettings() map[string]int64 {
 	d := c.Data
 	settings := map[string]int64{
@@ -154,7 +159,7 @@ func (c *Config) dataSettings() map[string]int64 {
 	return settings
 }
 
-// LoadRun returns the configuration of the run in a folder, set to go on with it.
+// LoadRun returns the configuration of the run in a folder, with Resume set.
 func LoadRun(dir string) (Config, error) {
 	c := Default()
 	if err := checkFolder(dir); err != nil {
@@ -176,7 +181,7 @@ func LoadRun(dir string) (Config, error) {
 	return c, err
 }
 
-// Validate reports the first value that makes no sense, by its key. What depends on the data is checked by New.
+// Validate returns an error for the first invalid value. New checks what depends on the data.
 func (c *Config) Validate() error {
 	for _, check := range []func() error{c.validateTask, c.validateOptim, c.validateSchedule, c.validateLoop} {
 		if err := check(); err != nil {
@@ -186,28 +191,28 @@ func (c *Config) Validate() error {
 	if err := within([]setting{{"ablate.layers", c.Ablate.Layers, 0, c.Model.NLayers}}); err != nil {
 		return err
 	}
-	if c.SSM.Init == ssm.Imported { // a model file may say so
-		return configErrorf("ssm.init %q: such parameters come from a file: want one of %q", c.SSM.Init, ssm.Inits())
+	if c.SSM.Init == ssm.Imported { // valid in a model file only
+		return configErrorf("ssm.init %q: such parameters come from a file: expected one of %q", c.SSM.Init, ssm.Inits())
 	}
 	n := c.Network(dataset.Info{Channels: 1, Outputs: 1})
 	if err := n.Validate(); err != nil {
 		return configError{err}
 	}
 	if c.SSM.Init == ssm.LegS && c.SSM.DState > maxLegS {
-		return configErrorf("ssm.d_state %d: want at most %d with init %q", c.SSM.DState, maxLegS, ssm.LegS)
+		return configErrorf("ssm.d_state %d: expected at most %d with init %q", c.SSM.DState, maxLegS, ssm.LegS)
 	}
 	return within([]setting{{"ssm.d_state", c.SSM.DState, 2, maxStates}})
 }
 
 func (c *Config) validateTask() error {
 	if !slices.Contains(dataset.Tasks(), c.Task) {
-		return configErrorf("task %q: want one of %s%s", c.Task, strings.Join(dataset.Tasks(), ", "), suggest.Hint(c.Task, dataset.Tasks()))
+		return configErrorf("task %q: expected one of %s%s", c.Task, strings.Join(dataset.Tasks(), ", "), suggest.Hint(c.Task, dataset.Tasks()))
 	}
 	if c.Data.Dir == "" && c.Task != taskDelay {
-		return configErrorf("task %q needs the folder of its data: --data DIR", c.Task)
+		return configErrorf("task %q requires the folder of its data: --data DIR", c.Task)
 	}
 	if c.Seed > math.MaxInt64 {
-		return configErrorf("seed %d: want below 2^63", c.Seed)
+		return configErrorf("seed %d: expected below 2^63", c.Seed)
 	}
 	return within([]setting{
 		{"threads", c.Workers, 0, maxThreads},
@@ -230,7 +235,7 @@ func (c *Config) validateOptim() error {
 		{"eps", o.Eps, o.Eps > 0 && o.Eps < 1, "0 < eps < 1"},
 	} {
 		if !v.ok {
-			return configErrorf("optim.%s %v: want %s", v.key, v.value, v.message)
+			return configErrorf("optim.%s %v: expected %s", v.key, v.value, v.message)
 		}
 	}
 	if err := o.GroupConfig.Validate(); err != nil {
@@ -244,13 +249,13 @@ func (c *Config) validateSchedule() error {
 	kinds := []string{Constant, CosineEpoch, CosineWarmup, MultiStep}
 	switch {
 	case !slices.Contains(kinds, o.Schedule):
-		return configErrorf("optim.schedule %q: want one of %q", o.Schedule, kinds)
+		return configErrorf("optim.schedule %q: expected one of %q", o.Schedule, kinds)
 	case !(o.Warmup >= 0 && o.Warmup <= maxWarmup):
-		return configErrorf("optim.warmup %v: want a fraction of the steps below 1, or a number of steps", o.Warmup)
+		return configErrorf("optim.warmup %v: expected a fraction of the steps below 1, or a number of steps", o.Warmup)
 	case o.Schedule == MultiStep && len(o.Milestones) == 0:
-		return configErrorf("optim.milestones: schedule %q wants at least one epoch", MultiStep)
+		return configErrorf("optim.milestones: schedule %q requires at least one epoch", MultiStep)
 	case o.Schedule == MultiStep && !(o.Gamma > 0 && o.Gamma <= 1):
-		return configErrorf("optim.gamma %v: want 0 < gamma ≤ 1", o.Gamma)
+		return configErrorf("optim.gamma %v: expected 0 < gamma ≤ 1", o.Gamma)
 	}
 	return nil
 }
@@ -264,13 +269,14 @@ func (c *Config) validateLoop() error {
 	})
 }
 
-// Bounds of a configuration. Beyond them is a typing error; within, sums and products of sizes stay exact.
+// Bounds of a configuration, beyond which a value is a typing error. Sums and products of values
+// within them are exact.
 const (
 	maxThreads  = 1024
 	maxExamples = 1 << 24
 	maxWarmup   = 1 << 53
 	maxStates   = 1 << 16
-	maxLegS     = 2048 // states: its decomposition takes time in their third power
+	maxLegS     = 2048 // states: the time of its eigendecomposition is their third power
 )
 
 type setting struct {
@@ -281,16 +287,16 @@ type setting struct {
 func within(settings []setting) error {
 	for _, s := range settings {
 		if s.value < s.least {
-			return configErrorf("%s %d: want at least %d", s.key, s.value, s.least)
+			return configErrorf("%s %d: expected at least %d", s.key, s.value, s.least)
 		}
 		if s.value > s.top {
-			return configErrorf("%s %d: want at most %d", s.key, s.value, s.top)
+			return configErrorf("%s %d: expected at most %d", s.key, s.value, s.top)
 		}
 	}
 	return nil
 }
 
-// Network returns the model's configuration for the data.
+// Network returns the configuration of the model for the data.
 func (c *Config) Network(info dataset.Info) model.Config {
 	m := c.Model
 	m.SSM = c.SSM

@@ -30,7 +30,7 @@ func TestPresets(t *testing.T) {
 			t.Errorf("%s: %v", task, err)
 		}
 	}
-	if _, err := Preset("juggling"); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), `"juggling": want one of`) {
+	if _, err := Preset("juggling"); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), `"juggling": expected one of`) {
 		t.Errorf("unknown task: %v", err)
 	}
 }
@@ -93,11 +93,11 @@ func TestSet(t *testing.T) {
 
 func TestSetRefuses(t *testing.T) {
 	for set, want := range map[string]string{
-		"nonsense":                       "want key=value",
-		"=3":                             "want key=value",
-		"seed=3\nthreads=2":              "want one line",
-		"seed\n=3":                       "want",
-		"data.dir=a\rb":                  "want one line",
+		"nonsense":                       "expected key=value",
+		"=3":                             "expected key=value",
+		"seed=3\nthreads=2":              "expected one line",
+		"seed\n=3":                       "expected",
+		"data.dir=a\rb":                  "expected one line",
 		"ssm.colour=red":                 "unknown key ssm.colour",
 		"colour=3":                       "unknown key colour",
 		"ssm.innit=lin":                  `unknown key ssm.innit; did you mean "ssm.init"?`,
@@ -218,17 +218,17 @@ func TestMergeDoesNotReachBack(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	for set, want := range map[string]string{
-		"task=juggling":              `task "juggling": want one of`,
+		"task=juggling":              `task "juggling": expected one of`,
 		"task=fsdd":                  "--data",
 		"threads=-1":                 "threads -1",
-		"threads=1025":               "threads 1025: want at most 1024",
+		"threads=1025":               "threads 1025: expected at most 1024",
 		"threads=1024":               "",
-		"data.length=2147483648":     "data.length 2147483648: want at most",
-		"data.max_len=9999999999":    "data.max_len 9999999999: want at most",
-		"data.train_size=16777217":   "data.train_size 16777217: want at most",
-		"train.epochs=2147483648":    "train.epochs 2147483648: want at most",
-		"train.batch=9999999999":     "train.batch 9999999999: want at most",
-		"train.eval_batch=999999999": "train.eval_batch 999999999: want at most",
+		"data.length=2147483648":     "data.length 2147483648: expected at most",
+		"data.max_len=9999999999":    "data.max_len 9999999999: expected at most",
+		"data.train_size=16777217":   "data.train_size 16777217: expected at most",
+		"train.epochs=2147483648":    "train.epochs 2147483648: expected at most",
+		"train.batch=9999999999":     "train.batch 9999999999: expected at most",
+		"train.eval_batch=999999999": "train.eval_batch 999999999: expected at most",
 		"optim.warmup=1e300":         "optim.warmup 1e+300",
 		"model.d_model=99999999":     "d_model 99999999: expected",
 		"ssm.d_state=2000000000":     "d_state 2000000000: expected",
@@ -236,7 +236,7 @@ func TestValidate(t *testing.T) {
 		"model.norm=group":           `norm "group"`,
 		"ssm.init=imported":          `ssm.init "imported": such parameters come from a file`,
 		"ssm.init=hippo":             `"batched-dfout"]`,
-		"optim.schedule=linear":      `optim.schedule "linear": want one of`,
+		"optim.schedule=linear":      `optim.schedule "linear": expected one of`,
 		"optim.warmup=-1":            "optim.warmup -1",
 		"optim.betas=[1.0, 0.9]":     "optim.betas[0] 1",
 		"optim.eps=0":                "optim.eps 0",
@@ -246,7 +246,7 @@ func TestValidate(t *testing.T) {
 		"train.batch=0":              "train.batch 0",
 		"train.patience=-2":          "train.patience -2",
 		"seed=9223372036854775807":   "",
-		"seed=-1":                    "want below 2^63",
+		"seed=-1":                    "expected below 2^63",
 		"train.checkpoint_every=-10": "train.checkpoint_every -10",
 	} {
 		cfg := preset(t, "delay")
@@ -270,7 +270,7 @@ func TestLegSIsBounded(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := cfg.Validate(); (err == nil) != ok || !ok && !strings.Contains(err.Error(), "ssm.d_state 4096: want at most 2048") {
+		if err := cfg.Validate(); (err == nil) != ok || !ok && !strings.Contains(err.Error(), "ssm.d_state 4096: expected at most 2048") {
 			t.Errorf("%s states: error %v", states, err)
 		}
 	}

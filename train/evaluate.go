@@ -15,28 +15,30 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// EvalOptions says how to evaluate.
+// EvalOptions are the options of Evaluate.
 type EvalOptions struct {
-	Info      dataset.Info           // of the data that the set is part of
-	Batch     int                    // examples at once; 0: 16
+	Info      dataset.Info           // description of the data
+	Batch     int                    // examples per batch; 0: 16
 	Workers   int                    // goroutines; 0: one per processor
-	StepScale float64                // training samples that one input sample stands for (docs/maths.md §1.6); 0: 1
+	StepScale float64                // training samples per input sample (docs/maths.md §1.6); 0: 1
 	Context   context.Context        // nil: context.Background()
-	Each      func(Prediction) error // called at the end for every example, in the set's order; may be nil
+	Each      func(Prediction) error // called for every example, in order, at the end; may be nil
 }
 
-// Prediction is what a network says to one example.
+// Prediction is a network's output for one example.
 type Prediction struct {
-	Index  int       // in the set
-	Path   string    // of the example's file; "" where it has none
-	Label  int       // what it is
-	Class  int       // the class of the largest logit
-	Logits []float32 // [Outputs], or [Outputs][Len] with an output at every position; of a regression in the target's unit
-	Target []float32 // regression: shaped as Logits, in the target's unit
+	Index int    // in the set
+	Path  string // file of the example; "" if it has none
+	Label int    // true class
+	Class int    // predicted class, that of the largest logit
+	// Logits are the outputs: [Outputs], or [Outputs][Len] with one output per position. Those of a
+	// regression, and Target, which has the same shape, are in the target's unit.
+	Logits, Target []float32
 }
 
-// Evaluate runs a network over a whole set. A network that does not fit the data is an ErrData, a value out of range
-// in the options an ErrConfig. Where outputs are no numbers the error names the first example of which that is true.
+// Evaluate runs a network over a whole set. A network that does not fit the data is an ErrData, an
+// option out of range an ErrConfig. If outputs are NaN or infinite, the error names the first such
+// example.
 func Evaluate(m *model.Model, set dataset.Set, opt EvalOptions) (Result, error) {
 	if err := opt.resolve(); err != nil {
 		return Result{}, err
@@ -62,33 +64,33 @@ func Evaluate(m *model.Model, set dataset.Set, opt EvalOptions) (Result, error) 
 	defer load.close()
 	var total sums
 	var scratch []float32
-	var said []Prediction
-	var wild *wildOutput
+	var predictions []Prediction
+	var failure *nonFinite
 	for b := load.next(); b != nil; b = load.next() {
 		if b.err != nil {
 			return Result{}, dataError{b.err}
 		}
 		logits := net.Forward(b.Batch)
-		wild = wild.earlier(b.wildOutput(logits))
+		failure = failure.earlier(b.nonFinite(logits))
 		scratch = append(scratch[:0], logits...)
 		total.add(b.loss(scratch, logits))
 		if opt.Each != nil {
-			said = b.predictions(said, logits)
+			predictions = b.appendPredictions(predictions, logits)
 		}
-		load.giveBack(b)
+		load.release(b)
 		if opt.Context.Err() != nil {
 			return Result{}, context.Cause(opt.Context)
 		}
 	}
 	r := total.result(opt.Info)
-	if wild != nil {
-		return r, wild
+	if failure != nil {
+		return r, failure
 	}
 	if math.IsNaN(r.Loss) || math.IsInf(r.Loss, 0) {
 		return r, fmt.Errorf("train: the loss is %v: %w", r.Loss, errNotFinite)
 	}
-	slices.SortFunc(said, func(a, b Prediction) int { return cmp.Compare(a.Index, b.Index) })
-	for _, p := range said {
+	slices.SortFunc(predictions, func(a, b Prediction) int { return cmp.Compare(a.Index, b.Index) })
+	for _, p := range predictions {
 		if err := opt.Each(p); err != nil {
 			return Result{}, err
 		}
@@ -96,27 +98,27 @@ func Evaluate(m *model.Model, set dataset.Set, opt EvalOptions) (Result, error) 
 	return r, nil
 }
 
-// maxKept bounds the bytes of kernels that Evaluate keeps from one batch to the next.
+// maxKept bounds the memory in bytes for kernels that Evaluate keeps between batches.
 const maxKept = 256 << 20
 
-// sizes returns how to run batches of so many examples. The weights do not change meanwhile, so kernels are kept where they
-// have room.
+// sizes returns the options for batches of so many examples. As the weights do not change, the
+// kernels are kept between batches, up to maxKept.
 func (o *EvalOptions) sizes(c model.Config, examples int) convmode.Options {
-	anew := convmode.Options{MaxBatch: examples * towers(o.Info), MaxLen: o.Info.MaxLen, Workers: o.Workers, StepScale: o.StepScale}
-	kept := anew
+	fresh := convmode.Options{MaxBatch: examples * sequencesPer(o.Info), MaxLen: o.Info.MaxLen, Workers: o.Workers, StepScale: o.StepScale}
+	kept := fresh
 	kept.Fixed = true
-	if kept.Memory(c)-anew.Memory(c) > maxKept {
-		return anew
+	if kept.Memory(c)-fresh.Memory(c) > maxKept {
+		return fresh
 	}
 	return kept
 }
 
-// Sample runs a network over the first validation example of a task with an answer for every position and returns the
-// first channel of its input, of what is asked for and of the network's output. A network or data that do not fit are an
-// ErrData.
+// Sample runs a network over the first validation example of a task with one output per position.
+// It returns the first channel of the input, of the target and of the output. A network that does
+// not fit the data is an ErrData.
 func Sample(m *model.Model, data *dataset.Dataset, workers int) (x, target, output []float32, err error) {
 	if !data.PerPosition || data.Channels == 0 {
-		return nil, nil, nil, dataError{fmt.Errorf("train: sample: task %q has %s", data.Task, answers(data.Info))}
+		return nil, nil, nil, dataError{fmt.Errorf("train: sample: task %q has %s", data.Task, outputsOf(data.Info))}
 	}
 	var e dataset.Example
 	if err := data.Val.Example(&e, 0, 0); err != nil {
@@ -132,7 +134,7 @@ func Sample(m *model.Model, data *dataset.Dataset, workers int) (x, target, outp
 	return e.X[:e.Len], e.Target[:e.Len], output, err
 }
 
-// first is a set's first example.
+// first is the set of the first example.
 type first struct{ dataset.Set }
 
 func (first) Len() int { return 1 }
@@ -153,8 +155,8 @@ func (o *EvalOptions) resolve() error {
 	return nil
 }
 
-// predictions appends a copy of what the network says to each example of the batch.
-func (b *batch) predictions(said []Prediction, logits []float32) []Prediction {
+// appendPredictions appends the prediction for each example of the batch.
+func (b *batch) appendPredictions(dst []Prediction, logits []float32) []Prediction {
 	width := len(logits) / len(b.members)
 	for i, member := range b.members {
 		p := Prediction{
@@ -173,12 +175,12 @@ func (b *batch) predictions(said []Prediction, logits []float32) []Prediction {
 		} else {
 			p.Class = model.ArgMax(p.Logits)
 		}
-		said = append(said, p)
+		dst = append(dst, p)
 	}
-	return said
+	return dst
 }
 
-// byLength cuts a set into batches of examples of like length, the shortest first.
+// byLength splits a set into batches of examples of similar length, the shortest first.
 func byLength(set dataset.Set, size int) [][]int {
 	members := make([]int, set.Len())
 	for i := range members {
@@ -190,27 +192,28 @@ func byLength(set dataset.Set, size int) [][]int {
 	return slices.Collect(slices.Chunk(members, size))
 }
 
-// fits reports where a network does not fit the data.
+// fits returns an error if a network does not fit the data.
 func fits(c model.Config, info dataset.Info) error {
 	encoder, input := info.Encoder()
 	switch {
 	case c.Encoder != encoder:
-		return fmt.Errorf("train: encoder %q: task %q wants %q", c.Encoder, info.Task, encoder)
+		return fmt.Errorf("train: encoder %q: task %q requires %q", c.Encoder, info.Task, encoder)
 	case c.DInput != input:
-		return fmt.Errorf("train: d_input %d: task %q has %d", c.DInput, info.Task, input)
+		return fmt.Errorf("train: d_input %d: task %q requires %d", c.DInput, info.Task, input)
 	case c.DOutput != info.Outputs:
-		return fmt.Errorf("train: d_output %d: task %q has %d", c.DOutput, info.Task, info.Outputs)
+		return fmt.Errorf("train: d_output %d: task %q requires %d", c.DOutput, info.Task, info.Outputs)
 	case c.Pairs && !info.Pairs:
-		return fmt.Errorf("train: the network compares two sequences: task %q has one an example", info.Task)
+		return fmt.Errorf("train: the network compares two sequences: an example of task %q has one", info.Task)
 	case info.Pairs && !c.Pairs:
-		return fmt.Errorf("train: the network reads one sequence: task %q has two an example", info.Task)
+		return fmt.Errorf("train: the network reads one sequence: an example of task %q has two", info.Task)
 	case (c.Pool == model.PoolNone) != info.PerPosition:
-		return fmt.Errorf("train: pool %q: task %q has %s", c.Pool, info.Task, answers(info))
+		return fmt.Errorf("train: pool %q: task %q has %s", c.Pool, info.Task, outputsOf(info))
 	}
 	return nil
 }
 
-// sameLabels reports the first label in which a network that names its classes differs from the data.
+// sameLabels returns an error for the first label in which a model with labels differs from the
+// data.
 func sameLabels(network, data []string) error {
 	if len(network) == 0 {
 		return nil
@@ -218,7 +221,7 @@ func sameLabels(network, data []string) error {
 	for i := range max(len(network), len(data)) {
 		switch {
 		case i >= len(data):
-			return fmt.Errorf("train: label %d is %q in the model; the data have %d labels", i, network[i], len(data))
+			return fmt.Errorf("train: label %d is %q in the model; the data has %d labels", i, network[i], len(data))
 		case i >= len(network):
 			return fmt.Errorf("train: label %d is %q in the data; the model has %d labels", i, data[i], len(network))
 		case network[i] != data[i]:
@@ -228,9 +231,9 @@ func sameLabels(network, data []string) error {
 	return nil
 }
 
-func answers(info dataset.Info) string {
+func outputsOf(info dataset.Info) string {
 	if info.PerPosition {
-		return "an answer for every position"
+		return "one output per position"
 	}
-	return "one answer for a sequence"
+	return "one output per sequence"
 }

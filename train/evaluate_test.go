@@ -48,7 +48,7 @@ func TestEvaluateRefuses(t *testing.T) {
 		want   string
 	}{
 		"other label":      {[]string{"a", "x", "c"}, nil, ErrData, `label 1 is "x" in the model and "b" in the data`},
-		"a label more":     {[]string{"a", "b", "c", "d"}, nil, ErrData, `label 3 is "d" in the model; the data have 3`},
+		"a label more":     {[]string{"a", "b", "c", "d"}, nil, ErrData, `label 3 is "d" in the model; the data has 3`},
 		"a label less":     {[]string{"a", "b"}, nil, ErrData, `label 2 is "c" in the data; the model has 2`},
 		"other channels":   {nil, func(o *EvalOptions) { o.Info.Channels = 3 }, ErrData, "d_input 2"},
 		"batch":            {nil, func(o *EvalOptions) { o.Batch = -1 }, ErrConfig, "batch -1"},
@@ -87,13 +87,13 @@ func TestEvaluateKeepsKernels(t *testing.T) {
 	}
 }
 
-// spoilt has a NaN in its examples from one on, and a name for each.
-type spoilt struct {
+// withNaN has a NaN in its examples from one on, and a name for each.
+type withNaN struct {
 	shrinking
 	from int
 }
 
-func (s spoilt) Example(e *dataset.Example, i, epoch int) error {
+func (s withNaN) Example(e *dataset.Example, i, epoch int) error {
 	if err := s.shrinking.Example(e, i, epoch); err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (s spoilt) Example(e *dataset.Example, i, epoch int) error {
 
 // The shortest examples come first, and are the last of this set: the error names the set's first all the same.
 func TestEvaluateNotFinite(t *testing.T) {
-	_, err := Evaluate(rampNet(t), spoilt{shrinking{ramps{7, -1}}, 2}, EvalOptions{
+	_, err := Evaluate(rampNet(t), withNaN{shrinking{ramps{7, -1}}, 2}, EvalOptions{
 		Info: rampInfo, Batch: 2, Workers: 1,
 		Each: func(p Prediction) error {
 			t.Errorf("told of example %d", p.Index)

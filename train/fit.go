@@ -80,7 +80,7 @@ func (t *Trainer) epoch(ctx context.Context, s *stepper) error {
 		if err := s.step(b); err != nil {
 			return err
 		}
-		load.giveBack(b)
+		load.release(b)
 		t.state.Seconds = before + time.Since(began).Seconds()
 		if every := t.cfg.Train.CheckpointEvery; every > 0 && t.state.Step%every == 0 {
 			if err := t.checkpoint(); err != nil {

@@ -34,22 +34,22 @@ func TestLevelsAgreeOnDigits(t *testing.T) {
 	}
 	var first []Prediction
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
-		var said []Prediction
+		var predictions []Prediction
 		r, err := Evaluate(m, data.Val, EvalOptions{Info: data.Info, Batch: 30, Each: func(p Prediction) error {
 			p.Logits = slices.Clone(p.Logits)
-			said = append(said, p)
+			predictions = append(predictions, p)
 			return nil
 		}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if first == nil {
-			first = said
+			first = predictions
 			if r.Accuracy < 0.3 { // of ten classes
 				t.Errorf("the network learned too little to tell levels apart: accuracy %.3f of %d clips", r.Accuracy, r.N)
 			}
 		}
-		for i, p := range said {
+		for i, p := range predictions {
 			if p.Class != first[i].Class && margin(first[i].Logits) > 1e-3 {
 				t.Errorf("%s: %d, at the first level %d; logits %v and %v", p.Path, p.Class, first[i].Class, p.Logits, first[i].Logits)
 			}

@@ -14,16 +14,16 @@ type Result struct {
 	Loss     float64 // mean cross-entropy (nats), or mean squared error of the standardised targets
 	Accuracy float64 // classification: the fraction of examples whose largest logit is the label's
 
-	// Regression, in the target's unit. The baseline predicts the training set's mean, or 0 if the targets are not
-	// standardised.
+	// Regression, in the target's unit. The baseline predicts the training set's mean, or 0 if the
+	// targets are not standardised.
 	RMSE         float64
 	BaselineRMSE float64
-	R2           float64 // 1 − squared error / squared deviation of the targets from their mean; NaN or −Inf if they are equal
-	RelativeMSE  float64 // mean squared error over the baseline's; +Inf or NaN if the baseline is exact
+	R2           float64 // 1 − error²/deviation²; not finite for equal targets
+	RelativeMSE  float64 // mean squared error over the baseline's; not finite if that is 0
 }
 
-// sums are what a Result is made of, over any number of batches, in their order. Those of a regression but Loss are in the
-// target's unit.
+// sums are what a Result is made of, over any number of batches, in their order. Those of a
+// regression but Loss are in the target's unit.
 type sums struct {
 	Examples  int     `json:"examples"`
 	Terms     int     `json:"terms"`     // examples, or target values
@@ -57,8 +57,8 @@ func (s *sums) result(info dataset.Info) Result {
 	return r
 }
 
-// loss compares a batch's logits with what they should be and writes the gradient of the batch's mean loss to
-// dlogits, which has the logits' shape.
+// loss computes the loss of a batch's logits and writes the gradient of its mean to dlogits, which
+// has the shape of logits.
 func (b *batch) loss(dlogits, logits []float32) sums {
 	if b.info.Regression {
 		return b.squaredError(dlogits, logits)
@@ -66,7 +66,7 @@ func (b *batch) loss(dlogits, logits []float32) sums {
 	return b.crossEntropy(dlogits, logits)
 }
 
-// crossEntropy: logits [examples][Outputs].
+// crossEntropy is loss for a classification. Logits: [examples][Outputs].
 func (b *batch) crossEntropy(dlogits, logits []float32) sums {
 	k := b.info.Outputs
 	n := len(b.members)
@@ -82,12 +82,13 @@ func (b *batch) crossEntropy(dlogits, logits []float32) sums {
 	return s
 }
 
-// squaredError: logits and targets [examples][Outputs], or [examples][Outputs][Len] of which an example's own length counts.
+// squaredError is loss for a regression. Logits and targets: [examples][Outputs], or
+// [examples][Outputs][Len], of which the positions of the example count.
 func (b *batch) squaredError(dlogits, logits []float32) sums {
 	s := sums{Examples: len(b.members)}
 	width := b.rowLen()
 	for r := range len(logits) / width {
-		n := b.counted(r / b.info.Outputs)
+		n := b.validLen(r / b.info.Outputs)
 		row := dlogits[r*width : (r+1)*width]
 		target := b.targets[r*width : (r+1)*width]
 		copy(row, logits[r*width:(r+1)*width])
@@ -105,7 +106,7 @@ func (b *batch) squaredError(dlogits, logits []float32) sums {
 	return s
 }
 
-// rowLen returns the length of one output of one example: 1, or a value a position.
+// rowLen returns the number of values per output of an example: 1, or one per position.
 func (b *batch) rowLen() int {
 	if b.info.PerPosition {
 		return b.Len
@@ -113,8 +114,8 @@ func (b *batch) rowLen() int {
 	return 1
 }
 
-// counted returns how many values of an example's row count: its true length.
-func (b *batch) counted(example int) int {
+// validLen returns the number of values per output of an example without padding.
+func (b *batch) validLen(example int) int {
 	if b.info.PerPosition && b.Lengths != nil {
 		return b.Lengths[example]
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
-// Merge replaces the values that a TOML text gives; name says in errors where the text is from. An unknown key
-// or a value of the wrong type is an error that names it, and then c is unchanged.
+// Merge replaces the values that a TOML text contains. Errors begin with name. An unknown key or a
+// value of the wrong type is an error that names the key; c is then unchanged.
 func (c *Config) Merge(text []byte, name string) error {
 	next := *c
 	next.Optim.Milestones = slices.Clone(c.Optim.Milestones)
@@ -39,7 +39,8 @@ func (c *Config) Merge(text []byte, name string) error {
 // errLevel is the error of a configuration that sets the level.
 var errLevel = errors.New("level records the kernels that a run has used and cannot be set: choose them with --level or S4D_LEVEL")
 
-// checkLevel accepts a level in the configuration that a run recorded, which has values in every section.
+// checkLevel accepts a level in the configuration that a run recorded, which has values in every
+// section.
 func checkLevel(meta toml.MetaData, level string) error {
 	for _, key := range []string{"task", "seed", "threads", "data", "model", "ssm", "optim", "train"} {
 		if !meta.IsDefined(key) {
@@ -62,20 +63,20 @@ func unknownKey(key string) error {
 	return fmt.Errorf("unknown key %s%s", key, suggest.Hint(key, slices.Sorted(maps.Keys(flat))))
 }
 
-// Set replaces one value, as in "ssm.init=legs" or "optim.milestones=[10, 20]". The value is TOML; text without
-// quotes is taken as a string where that fits.
+// Set replaces one value: "ssm.init=legs" or "optim.milestones=[10, 20]". The value is TOML. A
+// string needs no quotes.
 func (c *Config) Set(assignment string) error {
 	key, value, ok := strings.Cut(assignment, "=")
 	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 	switch {
 	case strings.ContainsAny(assignment, "\r\n"):
-		return configErrorf("--set %q: want one line", assignment)
+		return configErrorf("--set %q: expected one line", assignment)
 	case !ok || key == "":
-		return configErrorf("--set %s: want key=value", assignment)
+		return configErrorf("--set %s: expected key=value", assignment)
 	case !plainKey.MatchString(key):
-		return configErrorf("--set %q: key %q: want letters, digits, _ and dots", assignment, key)
+		return configErrorf("--set %q: key %q: expected letters, digits, _ and dots", assignment, key)
 	}
-	want, err := kindOf(key)
+	kind, err := kindOf(key)
 	if key == "level" {
 		err = errLevel
 	}
@@ -92,12 +93,12 @@ func (c *Config) Set(assignment string) error {
 	if c.Merge(quoted, "") == nil {
 		return nil
 	}
-	return configErrorf("--set %s: %q is not a valid %s for %s", assignment, value, want, key)
+	return configErrorf("--set %s: %q is not a valid %s for %s", assignment, value, kind, key)
 }
 
 var plainKey = regexp.MustCompile(`^[A-Za-z0-9_.]+$`)
 
-// kindOf returns what a key's value is, in words, or an error that names the unknown key.
+// kindOf returns the kind of a key's value in words. An unknown key is an error that names it.
 func kindOf(key string) (string, error) {
 	all := Default()
 	tree, err := all.tree()
@@ -144,8 +145,8 @@ func (c *Config) encode() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Differences returns the keys of the values in which two runs' configurations differ, in order, leaving out what a run may
-// change when it is resumed.
+// Differences returns the sorted keys of the values in which two configurations differ, without
+// those that a resumed run may change.
 func (c *Config) Differences(o *Config) ([]string, error) {
 	here, err := c.flatten()
 	if err != nil {
@@ -165,8 +166,8 @@ func (c *Config) Differences(o *Config) ([]string, error) {
 	return keys, nil
 }
 
-// difference names the first value in which a run's recorded configuration differs from c, as "key: there X,
-// here Y", or "".
+// difference describes the first value in which the recorded configuration of a run differs from c,
+// as "key: there X, here Y", or returns "".
 func (c *Config) difference(recorded *Config) (string, error) {
 	keys, err := c.Differences(recorded)
 	if err != nil || len(keys) == 0 {
@@ -180,7 +181,7 @@ func (c *Config) difference(recorded *Config) (string, error) {
 	return fmt.Sprintf("%s: there %s, here %s", keys[0], there, here), err
 }
 
-// Value returns one value's text, as in Value("ssm.init").
+// Value returns the text of one value, such as that of "ssm.init".
 func (c *Config) Value(key string) (string, error) {
 	flat, err := c.flatten()
 	if err != nil {
@@ -193,13 +194,13 @@ func (c *Config) Value(key string) (string, error) {
 	return v, nil
 }
 
-// resumable are the values that may change between the parts of a run. train.max_steps is none: a run that it
-// ended in the middle of an epoch has closed that epoch.
+// resumable are the values that a resumed run may change. train.max_steps is not among them: if it
+// ends a run within an epoch, that epoch counts as complete.
 var resumable = []string{
 	"threads", "level", "data.dir", "train.epochs", "train.patience", "train.eval_batch", "train.checkpoint_every",
 }
 
-// flatten maps "section.key" to the value's text.
+// flatten maps "section.key" to the text of the value.
 func (c *Config) flatten() (map[string]string, error) {
 	tree, err := c.tree()
 	if err != nil {
@@ -219,7 +220,7 @@ func (c *Config) flatten() (map[string]string, error) {
 	return flat, nil
 }
 
-// tree is the configuration as TOML sees it: values, and sections of values.
+// tree returns the configuration as decoded TOML: values, and sections of values.
 func (c *Config) tree() (map[string]any, error) {
 	text, err := c.encode()
 	if err != nil {

@@ -7,13 +7,14 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// Metrics is one epoch: a line of metrics.jsonl, its keys in this order. Losses are those of Result. Accuracies are fractions
-// and belong to classification. Root mean square errors are in the target's unit and belong to regression. A task with a
-// target at every position (delay) has a relative error, other regressions have R² and a baseline.
+// Metrics is one epoch: a line of metrics.jsonl, its keys in this order. Losses are those of
+// Result. Accuracies are fractions and belong to classification. Root mean square errors are in the
+// target's unit and belong to regression. A task with a target at every position (delay) has a
+// relative error, other regressions have R² and a baseline.
 type Metrics struct {
-	Epoch              int      `json:"epoch"` // complete epochs, from 1
+	Epoch              int      `json:"epoch"` // complete epochs
 	Step               int      `json:"step"`  // complete steps
-	LR                 float64  `json:"lr"`    // of the epoch's last step, for the main group
+	LR                 float64  `json:"lr"`    // optim.lr times the schedule's factor in the last step
 	TrainLoss          float64  `json:"train_loss"`
 	TrainAccuracy      *float64 `json:"train_accuracy,omitempty"`
 	TrainRMSE          *float64 `json:"train_rmse,omitempty"`
@@ -27,7 +28,7 @@ type Metrics struct {
 	SequencesPerSecond float64  `json:"sequences_per_second"`    // of training
 }
 
-// newMetrics describes an epoch by its sums over the training steps and its validation.
+// newMetrics returns the metrics of an epoch from its training and its validation result.
 func newMetrics(info dataset.Info, train, val Result) Metrics {
 	m := Metrics{TrainLoss: train.Loss, ValLoss: val.Loss}
 	switch {
@@ -68,7 +69,8 @@ func (r Result) Describe(info dataset.Info) string {
 	return m.Validation()
 }
 
-// percent returns a fraction as a percentage of three digits, and of all whole digits from 100 % on.
+// percent returns a fraction as a percentage of three digits, and of all whole digits from 100 %
+// on.
 func percent(fraction float64) string {
 	if fraction >= 1 {
 		return fmt.Sprintf("%.0f %%", 100*fraction)
@@ -76,7 +78,7 @@ func percent(fraction float64) string {
 	return fmt.Sprintf("%.3g %%", 100*fraction)
 }
 
-// betterThan reports whether the epoch is the better of two: by accuracy, then by loss.
+// betterThan reports whether m has a higher accuracy than o, or the same and a lower loss.
 func (m *Metrics) betterThan(o *Metrics) bool {
 	if o == nil {
 		return true

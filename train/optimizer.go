@@ -12,14 +12,14 @@ import (
 type optimizer struct {
 	config  OptimConfig
 	weights *model.Weights
-	m, v    *model.Weights // running means of the gradient and of its square
+	m, v    *model.Weights // moving averages of the gradient and of its square
 }
 
 func newOptimizer(c OptimConfig, m *model.Model) *optimizer {
 	return &optimizer{config: c, weights: m.Weights, m: model.NewWeights(m.Config), v: model.NewWeights(m.Config)}
 }
 
-// step makes update number t (from 1) with every learning rate times factor.
+// step performs update t, counted from 1, with every learning rate multiplied by factor.
 func (o *optimizer) step(grads *model.Weights, t int, factor float64) {
 	beta1, beta2 := o.config.Betas[0], o.config.Betas[1]
 	h := vek.AdamWParams{

@@ -69,21 +69,21 @@ func TestRetrieval(t *testing.T) {
 	if !m.Config.Pairs || m.Meta.Labels[1] != "linked" {
 		t.Errorf("configuration %+v, labels %q", m.Config, m.Meta.Labels)
 	}
-	var said [2][]Prediction
+	var predictions [2][]Prediction
 	for i, batch := range []int{1, 7} {
 		_, err := Evaluate(m, run.data.Val, EvalOptions{Info: run.data.Info, Batch: batch, Each: func(p Prediction) error {
-			said[i] = append(said[i], p)
+			predictions[i] = append(predictions[i], p)
 			return nil
 		}})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(said[0]) != 40 || len(said[1]) != 40 {
-		t.Fatalf("%d and %d predictions of 40 pairs", len(said[0]), len(said[1]))
+	if len(predictions[0]) != 40 || len(predictions[1]) != 40 {
+		t.Fatalf("%d and %d predictions of 40 pairs", len(predictions[0]), len(predictions[1]))
 	}
-	for i, p := range said[0] {
-		q := said[1][i]
+	for i, p := range predictions[0] {
+		q := predictions[1][i]
 		if p.Index != q.Index || p.Class != q.Class || slices.ContainsFunc([]int{0, 1}, func(k int) bool {
 			return math.Abs(float64(p.Logits[k]-q.Logits[k])) > 1e-4*(1+math.Abs(float64(p.Logits[k])))
 		}) {
@@ -110,7 +110,7 @@ func TestAblation(t *testing.T) {
 		t.Errorf("the run's configuration has ablate.layers %d, error %v", recorded.Ablate.Layers, err)
 	}
 	c = tiny(t, "ablate.layers=3")
-	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "ablate.layers 3: want at most 2") {
+	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "ablate.layers 3: expected at most 2") {
 		t.Errorf("more layers than there are: error %v", err)
 	}
 }

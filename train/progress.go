@@ -9,19 +9,19 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// Reporter is told how a run goes, from the goroutine that runs Fit.
+// Reporter receives the progress of a run. Fit calls it from its own goroutine.
 type Reporter interface {
 	Begin(p Progress)             // before the first step
 	Step(p Progress)              // after every step
-	Epoch(m Metrics, better bool) // after every epoch; better: no epoch was before
+	Epoch(m Metrics, better bool) // after every epoch; better: it is the best so far
 	End()                         // when Fit returns
 }
 
-// Progress is where a run stands.
+// Progress is the progress of a run.
 type Progress struct {
-	Step, Steps   int     // complete, and planned
-	Epoch, Epochs int     // under way, from 1, and planned
-	Loss          float64 // mean over the epoch under way; 0 before its first step
+	Step, Steps   int     // complete and planned steps
+	Epoch, Epochs int     // current epoch, from 1, and planned epochs
+	Loss          float64 // mean over the current epoch; 0 before its first step
 }
 
 func (t *Trainer) progress() Progress {
@@ -42,7 +42,7 @@ func (silent) Step(Progress)       {}
 func (silent) Epoch(Metrics, bool) {}
 func (silent) End()                {}
 
-// LogLines reports a line an epoch.
+// LogLines logs one line per epoch.
 func LogLines(log *slog.Logger) Reporter { return logLines{log: log} }
 
 type logLines struct {
@@ -67,10 +67,11 @@ func (l logLines) Epoch(m Metrics, better bool) {
 	l.log.Info("epoch", args...)
 }
 
-// round keeps four significant digits, for people.
+// round returns v with four significant digits.
 func round(v float64) string { return fmt.Sprintf("%.4g", v) }
 
-// Bar draws a progress bar on a terminal, preceded by the best epoch's result and followed by the time passed and left.
+// Bar draws a progress bar on a terminal, preceded by the best epoch's result and followed by the
+// time passed and left.
 func Bar(w io.Writer) Reporter { return &bar{w: w} }
 
 type bar struct {

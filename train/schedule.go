@@ -2,15 +2,15 @@ package train
 
 import "math"
 
-// Schedules of the learning rate (docs/maths.md §4.3). The strings are the values in configuration files.
+// Schedules of the learning rates (docs/maths.md §4.3), as in configuration files.
 const (
 	Constant     = "constant"
 	CosineEpoch  = "cosine-epoch"  // ½(1 + cos(πe/E)) in epoch e of E
 	CosineWarmup = "cosine-warmup" // s/W up to step W, then ½(1 + cos(π(s−W)/(T−W))) to step T
-	MultiStep    = "multistep"     // times gamma at each milestone (an epoch)
+	MultiStep    = "multistep"     // gamma to the number of milestones (epochs) passed
 )
 
-// schedule gives the factor on every group's learning rate.
+// schedule computes the factor on the learning rates.
 type schedule struct {
 	kind          string
 	epochs        int
@@ -19,7 +19,7 @@ type schedule struct {
 	gamma         float64
 }
 
-// newSchedule fits the configured schedule to a run of so many steps.
+// newSchedule returns the schedule of a run of total steps.
 func newSchedule(c OptimConfig, epochs, total int) schedule {
 	warmup := c.Warmup
 	if warmup < 1 {
@@ -31,7 +31,7 @@ func newSchedule(c OptimConfig, epochs, total int) schedule {
 	}
 }
 
-// at returns the factor for the update after step steps, epoch epochs being complete.
+// at returns the factor for the update after step complete steps and epoch complete epochs.
 func (s schedule) at(step, epoch int) float64 {
 	switch s.kind {
 	case CosineEpoch:
@@ -53,7 +53,7 @@ func (s schedule) at(step, epoch int) float64 {
 	return 1
 }
 
-// halfCosine falls from 1 at i = 0 to 0 at i = n and stays there.
+// halfCosine decreases from 1 at i = 0 to 0 at i = n, and stays 0.
 func halfCosine(i, n int) float64 {
 	if i >= n {
 		return 0

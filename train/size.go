@@ -10,7 +10,7 @@ import (
 // netOptions sizes the network for training.
 func (t *Trainer) netOptions() convmode.Options {
 	return convmode.Options{
-		MaxBatch: towers(t.data.Info) * t.cfg.Train.Batch, MaxLen: t.longest(), Workers: t.cfg.Workers, Training: true,
+		MaxBatch: sequencesPer(t.data.Info) * t.cfg.Train.Batch, MaxLen: t.longest(), Workers: t.cfg.Workers, Training: true,
 	}
 }
 
@@ -18,7 +18,7 @@ func (t *Trainer) netOptions() convmode.Options {
 func (t *Trainer) checkSize(c model.Config) error {
 	training := t.netOptions()
 	evaluation := convmode.Options{
-		MaxBatch: towers(t.data.Info) * min(t.cfg.Train.EvalBatch, t.data.Val.Len()), MaxLen: t.data.MaxLen, Workers: t.cfg.Workers,
+		MaxBatch: sequencesPer(t.data.Info) * min(t.cfg.Train.EvalBatch, t.data.Val.Len()), MaxLen: t.data.MaxLen, Workers: t.cfg.Workers,
 	}
 	for _, o := range []convmode.Options{training, evaluation} {
 		if err := o.Validate(c); err != nil {

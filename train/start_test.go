@@ -23,7 +23,7 @@ func noFolder(t *testing.T, dir string) {
 func TestTooLarge(t *testing.T) {
 	for set, want := range map[string]string{
 		"model.d_model=1000000":   "",
-		"ssm.d_state=16000000":    "ssm.d_state 16000000: want at most 65536",
+		"ssm.d_state=16000000":    "ssm.d_state 16000000: expected at most 65536",
 		"data.length=2000000000":  "MaxLen 2000000000",
 		"data.eval_size=16777216": "MaxBatch",
 		"model.mixing=glu":        "",
