@@ -35,6 +35,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
+	defer t.Close()
 	if err := t.Fit(context.Background()); err != nil {
 		panic(err)
 	}
