@@ -6,7 +6,6 @@ replace github.com/s4d-fast/s4d-fast => ../..
 
 require (
 	github.com/coder/websocket v1.8.15
-	github.com/natefinch/atomic v1.0.1
 	github.com/prometheus/client_golang v1.25.0
 	github.com/s4d-fast/s4d-fast v0.0.0
 )

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -16,11 +17,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/natefinch/atomic"
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 )
 
-// snapshot is a stream that is not connected. Its file has a magic word, the CRC-32 (IEEE, little endian) of what follows, and a gob of
-// this. Every snapshot has a file of a new name, so that to list one is the last step of writing it, and to remove one never hits the next.
+// snapshot is a stream that is not connected. Its file holds the magic word, the CRC-32 (IEEE, little endian) of the
+// rest, and a gob of this struct. Every snapshot gets a new file name, so that removing one never affects the next.
 type snapshot struct {
 	Identity identity
 	Detector []byte
@@ -28,47 +29,48 @@ type snapshot struct {
 }
 
 const (
-	magic      = "S4DSVC2\n"
-	suffix     = ".stream"
-	headerSize = len(magic) + crc32.Size
-	writers    = 4 // snapshots in memory at once
+	magic       = "S4DSVC2\n"
+	suffix      = ".stream"
+	headerSize  = len(magic) + crc32.Size
+	maxSnapshot = 16 << 20 // bytes
+	maxWriters  = 4        // snapshots that are written at a time
 )
 
-// ours are the names of snapshots; with more digits, those of writes that a crash has cut.
-var snapshotName = regexp.MustCompile(`^[A-Z2-7]{26}\` + suffix + `([0-9]*)$`)
+// snapshotName matches the names of snapshots and of the temporary files that a crash leaves.
+var snapshotName = regexp.MustCompile(`^[A-Z2-7]{26}\` + suffix + `(\.[0-9]+\.tmp)?$`)
 
-// store is a folder of snapshots, and a list of them.
+// store is a folder of snapshots and their list.
 type store struct {
 	dir       string
 	keep      time.Duration
 	max       int64 // bytes
 	perClient int
 	log       *slog.Logger
-	writing   chan struct{}
+	writers   chan struct{} // has an element for each snapshot that is being written
 
 	mu       sync.Mutex
 	list     map[string]entry // by the stream's name
-	total    int64            // bytes, with those that are being written and those that are stuck
-	obsolete []entry          // files no longer listed, to be deleted
+	total    int64            // bytes, including files that are being written and files that cannot be removed
+	obsolete []entry          // files that are no longer listed, to be deleted
 }
 
 type entry struct {
-	file   string
-	client string
-	size   int64
-	saved  time.Time
-	stuck  bool // it could not be removed
+	file        string
+	client      string
+	size        int64
+	saved       time.Time
+	unremovable bool
 }
 
-// openStore lists the snapshots of a folder, which it makes. Damaged ones are removed, and the oldest of those beyond the limits; other files are
-// left alone.
+// openStore creates a folder if necessary and lists its snapshots. It deletes damaged and expired ones, and the oldest
+// beyond the limits. Other files stay.
 func openStore(dir string, keep time.Duration, maxBytes int64, perClient int, log *slog.Logger) (*store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	s := &store{
 		dir: dir, keep: keep, max: maxBytes, perClient: perClient, log: log,
-		writing: make(chan struct{}, writers), list: map[string]entry{},
+		writers: make(chan struct{}, maxWriters), list: map[string]entry{},
 	}
 	files, err := os.ReadDir(dir)
 	if err != nil {
@@ -76,7 +78,7 @@ func openStore(dir string, keep time.Duration, maxBytes int64, perClient int, lo
 	}
 	for _, f := range files {
 		if err := s.open(f); err != nil {
-			return nil, err
+			log.Warn("a file in the folder of snapshots is ignored", "error", err)
 		}
 	}
 	s.expire(time.Now())
@@ -88,37 +90,42 @@ func openStore(dir string, keep time.Duration, maxBytes int64, perClient int, lo
 	return s, nil
 }
 
-// open lists a file, if it is a snapshot.
+// open lists a file if it is a snapshot.
 func (s *store) open(f os.DirEntry) error {
 	parts := snapshotName.FindStringSubmatch(f.Name())
 	if parts == nil {
 		return nil
 	}
+	path := filepath.Join(s.dir, f.Name())
 	info, err := f.Info()
 	if err != nil {
 		return err
 	}
-	e := entry{file: filepath.Join(s.dir, f.Name()), size: info.Size()}
-	s.total += e.size
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: mode %v: expected a regular file", path, info.Mode())
+	}
+	e := entry{file: path, size: info.Size()}
 	if parts[1] != "" {
+		s.total += e.size
 		s.retire(e)
 		return nil
 	}
-	b, err := os.ReadFile(e.file)
-	if err != nil {
+	saved, err := readSnapshot(path)
+	var damaged *damagedError
+	if err != nil && !errors.As(err, &damaged) {
 		return err
 	}
-	kept, err := decodeSnapshot(b)
+	s.total += e.size
 	if err != nil {
 		s.retire(e)
 		return nil
 	}
-	e.client, e.saved = kept.Identity.Client, kept.Saved
-	if other, has := s.list[kept.Identity.ID]; has && other.saved.After(e.saved) { // a crash came between list and sweep
+	e.client, e.saved = saved.Identity.Client, saved.Saved
+	if other, has := s.list[saved.Identity.ID]; has && other.saved.After(e.saved) { // a crash prevented its deletion
 		s.retire(e)
 		return nil
 	}
-	s.add(kept.Identity.ID, e)
+	s.add(saved.Identity.ID, e)
 	return nil
 }
 
@@ -129,23 +136,53 @@ func encodeSnapshot(v snapshot) ([]byte, error) {
 		return nil, err
 	}
 	all := b.Bytes()
+	if len(all) > maxSnapshot {
+		return nil, fmt.Errorf("stream %s: a snapshot of %d bytes: expected at most %d", v.Identity.ID, len(all), maxSnapshot)
+	}
 	binary.LittleEndian.PutUint32(all[len(magic):], crc32.ChecksumIEEE(all[headerSize:]))
 	return all, nil
 }
 
+// damagedError is an error in the content of a snapshot.
+type damagedError struct{ error }
+
 func decodeSnapshot(b []byte) (*snapshot, error) {
-	if len(b) < headerSize || string(b[:len(magic)]) != magic || binary.LittleEndian.Uint32(b[len(magic):]) != crc32.ChecksumIEEE(b[headerSize:]) {
-		return nil, errors.New("the snapshot is damaged")
+	switch {
+	case len(b) > maxSnapshot:
+		return nil, &damagedError{fmt.Errorf("the snapshot is longer than %d bytes", maxSnapshot)}
+	case len(b) < headerSize || string(b[:len(magic)]) != magic:
+		return nil, &damagedError{errors.New("the snapshot is damaged: it has no header")}
+	case binary.LittleEndian.Uint32(b[len(magic):]) != crc32.ChecksumIEEE(b[headerSize:]):
+		return nil, &damagedError{errors.New("the snapshot is damaged: its checksum differs")}
 	}
 	v := &snapshot{}
-	err := gob.NewDecoder(bytes.NewReader(b[headerSize:])).Decode(v)
-	return v, err
+	if err := gob.NewDecoder(bytes.NewReader(b[headerSize:])).Decode(v); err != nil {
+		return nil, &damagedError{fmt.Errorf("the snapshot is damaged: %w", err)}
+	}
+	if id := v.Identity; id.EventCount < int64(len(id.Recent)) || len(id.Recent) > maxRecent {
+		return nil, &damagedError{fmt.Errorf("the snapshot is damaged: it has %d of %d events", len(id.Recent), id.EventCount)}
+	}
+	return v, nil
 }
 
-// put writes a stream's snapshot. A client that then has too many loses its oldest; a full store takes none.
+// readSnapshot reads a file, of which it takes at most a little more than maxSnapshot.
+func readSnapshot(path string) (*snapshot, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxSnapshot+1))
+	if err != nil {
+		return nil, err
+	}
+	return decodeSnapshot(b)
+}
+
+// put writes a stream's snapshot. If the client then has too many, its oldest is deleted. A full store is an error.
 func (s *store) put(st *stream) error {
-	s.writing <- struct{}{}
-	defer func() { <-s.writing }()
+	s.writers <- struct{}{}
+	defer func() { <-s.writers }()
 	now := time.Now()
 	b, err := encodeSnapshot(snapshot{st.identity, st.detector.Snapshot(), now})
 	if err != nil {
@@ -156,7 +193,7 @@ func (s *store) put(st *stream) error {
 	if err := s.reserve(st.ID, e); err != nil {
 		return err
 	}
-	err = atomic.WriteFile(e.file, bytes.NewReader(b))
+	err = writePrivate(e.file, b)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
@@ -167,20 +204,39 @@ func (s *store) put(st *stream) error {
 	return nil
 }
 
-// reserve counts the bytes of a snapshot that is about to be written; those of the stream's last one do not stand in its way.
+// writePrivate writes a file that only its owner can read. atomicfile keeps the mode of an existing file.
+func writePrivate(path string, b []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if err = f.Close(); err == nil {
+		err = atomicfile.Write(path, func(w io.Writer) error {
+			_, err := w.Write(b)
+			return err
+		})
+	}
+	if err != nil {
+		os.Remove(path)
+	}
+	return err
+}
+
+// reserve counts the bytes of a snapshot before it is written. Those of the stream's previous one, which it replaces,
+// are available.
 func (s *store) reserve(id string, e entry) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.expire(e.saved)
-	if want := s.total + e.size - s.list[id].size; want > s.max {
-		return fmt.Errorf("%s: stream %s: the snapshots would take %d bytes, at most %d are wanted", s.dir, id, want, s.max)
+	if total := s.total + e.size - s.list[id].size; total > s.max {
+		return fmt.Errorf("%s: stream %s: the snapshots would take %d bytes, expected at most %d: raise -max-store", s.dir, id, total, s.max)
 	}
 	s.total += e.size
 	return nil
 }
 
-// enlist lists a snapshot whose bytes are counted, in place of the stream's last one, and drops the client's oldest where it has too many.
-// Like all below it is for who holds mu.
+// add lists a snapshot whose bytes are counted, in place of the stream's previous one, and drops the client's oldest
+// if it has too many. The caller of this and the following methods holds mu, unless they lock it.
 func (s *store) add(id string, e entry) {
 	s.drop(id)
 	s.list[id] = e
@@ -189,7 +245,7 @@ func (s *store) add(id string, e entry) {
 	}
 }
 
-// oldest returns a client's oldest snapshot, and how many it has; "" is all clients.
+// oldest returns the oldest snapshot of a client and how many it has. An empty client means all clients.
 func (s *store) oldest(client string) (oldest string, n int) {
 	for id, e := range s.list {
 		if client != "" && e.client != client {
@@ -202,7 +258,7 @@ func (s *store) oldest(client string) (oldest string, n int) {
 	return oldest, n
 }
 
-// expire drops what is too old.
+// expire drops expired snapshots.
 func (s *store) expire(now time.Time) {
 	for id, e := range s.list {
 		if now.Sub(e.saved) > s.keep {
@@ -211,7 +267,7 @@ func (s *store) expire(now time.Time) {
 	}
 }
 
-// drop forgets a snapshot, if there is one; its file is left to sweep.
+// drop removes a snapshot from the list, if it is there.
 func (s *store) drop(id string) {
 	if e, has := s.list[id]; has {
 		delete(s.list, id)
@@ -219,24 +275,24 @@ func (s *store) drop(id string) {
 	}
 }
 
-// discard takes off a file's bytes and leaves it to sweep.
+// retire no longer counts a file's bytes and leaves the file to deleteObsolete.
 func (s *store) retire(e entry) {
 	s.total -= e.size
 	s.obsolete = append(s.obsolete, e)
 }
 
-// find returns the entry of a stream, or none; another client's is an error.
+// find returns the entry of a stream, or an empty one. It is an error if the stream is another client's.
 func (s *store) find(id, client string) (entry, error) {
 	s.expire(time.Now())
 	e, has := s.list[id]
 	if has && e.client != client {
-		return entry{}, newError(http.StatusForbidden, "owner", "stream %s is another client's", id)
+		return entry{}, newError(http.StatusForbidden, "owner", "stream %s belongs to another client", id)
 	}
 	return e, nil
 }
 
-// sweep removes the files that are listed no more. Those that it cannot remove count, and it tries them again when it comes next. It is for
-// who does not hold mu, and comes after all that may drop.
+// deleteObsolete deletes the files that are no longer listed. A file that cannot be removed counts again, and the next
+// call retries. Every method that may drop a snapshot calls it, after it has released mu.
 func (s *store) deleteObsolete() {
 	s.mu.Lock()
 	obsolete := s.obsolete
@@ -246,22 +302,22 @@ func (s *store) deleteObsolete() {
 		err := os.Remove(e.file)
 		s.mu.Lock()
 		switch failed := err != nil && !errors.Is(err, os.ErrNotExist); {
-		case failed && !e.stuck:
-			s.log.Error("a file was not removed", "error", err) // once, not at each sweep
+		case failed && !e.unremovable:
+			s.log.Error("a file was not removed", "error", err) // retries are not logged
 			s.total += e.size
-			e.stuck = true
+			e.unremovable = true
 			s.obsolete = append(s.obsolete, e)
 		case failed:
 			s.obsolete = append(s.obsolete, e)
-		case e.stuck:
+		case e.unremovable:
 			s.total -= e.size
 		}
 		s.mu.Unlock()
 	}
 }
 
-// get returns the snapshot of a stream, or nil; its file stays until the stream ends, is kept again or makes room, so that a crash
-// loses what came since, not the stream.
+// get returns the snapshot of a stream, or nil. The file stays until the stream ends, is saved again or makes room, so
+// that a crash loses only what followed.
 func (s *store) get(id, client string) (*snapshot, error) {
 	s.mu.Lock()
 	e, err := s.find(id, client)
@@ -270,26 +326,23 @@ func (s *store) get(id, client string) (*snapshot, error) {
 	if err != nil || e.file == "" {
 		return nil, err
 	}
-	b, err := os.ReadFile(e.file)
-	if errors.Is(err, os.ErrNotExist) { // it has just made room
+	v, err := readSnapshot(e.file)
+	var damaged *damagedError
+	switch {
+	case errors.Is(err, os.ErrNotExist): // it has made room meanwhile
 		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	v, err := decodeSnapshot(b)
-	if err != nil {
+	case errors.As(err, &damaged):
 		return nil, errUnusable(id, err)
 	}
-	return v, nil
+	return v, err
 }
 
-// useless refuses to go on with a stream whose snapshot cannot be used.
+// errUnusable is the error of a stream whose snapshot cannot be used.
 func errUnusable(id string, err error) error {
-	return newError(http.StatusConflict, "snapshot", "stream %s cannot go on: %v; DELETE it to begin anew", id, err)
+	return newError(http.StatusConflict, "snapshot", "stream %s cannot be resumed: %v; DELETE it to start again", id, err)
 }
 
-// remove ends a stream that its session holds.
+// remove deletes the snapshot of a stream that its session holds.
 func (s *store) remove(id string) {
 	s.mu.Lock()
 	s.drop(id)
@@ -297,7 +350,7 @@ func (s *store) remove(id string) {
 	s.deleteObsolete()
 }
 
-// forget drops a client's stream and reports whether there was one.
+// forget drops a client's stream and reports whether there was one. The caller calls deleteObsolete.
 func (s *store) forget(id, client string) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -308,7 +361,7 @@ func (s *store) forget(id, client string) (bool, error) {
 	return e.file != "", err
 }
 
-// size returns how many snapshots there are, and their bytes.
+// size returns the number of snapshots and their total size in bytes.
 func (s *store) size() (n int, bytes int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

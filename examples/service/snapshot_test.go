@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -136,7 +138,7 @@ func TestDamagedSnapshots(t *testing.T) {
 		}
 		b[len(b)/2] ^= 4
 		for p, content := range map[string][]byte{
-			path: b, path + "123": b[:100], // ours
+			path: b, path + ".123.tmp": b[:100], // of the store
 			filepath.Join(dir, "other"+suffix): b, filepath.Join(dir, "notes.txt"): nil,
 		} {
 			if err := os.WriteFile(p, content, 0o644); err != nil {
@@ -151,6 +153,51 @@ func TestDamagedSnapshots(t *testing.T) {
 			t.Errorf("the folder holds %v, expected the two other files", files)
 		}
 	})
+}
+
+// A folder, a pipe, a link or an unreadable file with a snapshot's name is logged and ignored when the server starts.
+func TestIrregularFiles(t *testing.T) {
+	dir := t.TempDir()
+	name := func(letter string) string { return filepath.Join(dir, strings.Repeat(letter, 26)+suffix) }
+	err := errors.Join(
+		os.MkdirAll(filepath.Join(name("A"), "inside"), 0o700),
+		os.MkdirAll(filepath.Join(name("B")+".1.tmp", "inside"), 0o700),
+		os.Symlink(filepath.Join(dir, "missing"), name("C")),
+		os.Symlink(os.Args[0], name("D")),
+		makeFIFO(name("E")),
+	)
+	if err != nil {
+		t.Skipf("the system has no such files: %v", err)
+	}
+	var log logBuffer
+	s, err := openStore(dir, time.Hour, 1<<30, 10, log.logger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := log.count("is ignored"); n != 5 {
+		t.Errorf("%d files are logged, expected 5: %s", n, &log.text)
+	}
+	if n, size := s.size(); n != 0 || size != 0 {
+		t.Errorf("%d snapshots of %d bytes, expected none", n, size)
+	}
+	if files, _ := os.ReadDir(dir); len(files) != 5 {
+		t.Errorf("%d files are left, expected 5", len(files))
+	}
+}
+
+// A file that is too long for a snapshot is not read as a whole, and deleted.
+func TestLongFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, strings.Repeat("A", 26)+suffix)
+	if err := errors.Join(os.WriteFile(path, []byte(magic), 0o600), os.Truncate(path, 1<<40)); err != nil {
+		t.Skipf("no sparse file: %v", err)
+	}
+	if s := openTestStore(t, dir, 1); len(s.list) != 0 {
+		t.Errorf("%v is listed", s.list)
+	}
+	if files, _ := os.ReadDir(dir); len(files) != 0 {
+		t.Error("the file is left")
+	}
 }
 
 // When a crash has left two snapshots of a stream, it resumes from the newer one.
@@ -185,10 +232,14 @@ func FuzzSnapshot(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(b)
-	f.Add(b[:headerSize])
-	f.Add([]byte(strings.Repeat(magic, 3)))
-	f.Fuzz(func(t *testing.T, b []byte) {
+	f.Add(b[headerSize:])
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, content []byte) {
+		b := append([]byte(magic+"\x00\x00\x00\x00"), content...)
+		if _, err := decodeSnapshot(b); err == nil && crc32.ChecksumIEEE(content) != 0 {
+			t.Error("a wrong checksum is accepted")
+		}
+		binary.LittleEndian.PutUint32(b[len(magic):], crc32.ChecksumIEEE(content))
 		v, err := decodeSnapshot(b)
 		if err != nil {
 			return
@@ -196,6 +247,9 @@ func FuzzSnapshot(f *testing.F) {
 		first, err := encodeSnapshot(*v)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if n := int64(len(v.Identity.Recent)); n > maxRecent || n > v.Identity.EventCount {
+			t.Errorf("%d remembered of %d events", n, v.Identity.EventCount)
 		}
 		if v, err = decodeSnapshot(first); err != nil {
 			t.Fatal(err)
