@@ -58,8 +58,9 @@ const (
 // NormEps is added to the variance in every norm (docs/maths.md §3.3).
 const NormEps = 1e-5
 
-// Config describes a network: encoder → NLayers × (SSM → activation → mixing, residual, norm) → pool → decoder
-// (docs/maths.md §3).
+// Config describes a network (docs/maths.md §3):
+//
+//	encoder → NLayers × (SSM → activation → mixing, residual, norm) → pool → decoder
 type Config struct {
 	Encoder    Encoder    `toml:"encoder" json:"encoder"`
 	DInput     int        `toml:"d_input" json:"d_input"`   // input channels, or vocabulary size
@@ -68,19 +69,27 @@ type Config struct {
 	NLayers    int        `toml:"n_layers" json:"n_layers"`
 	Norm       Norm       `toml:"norm" json:"norm"`
 	PreNorm    bool       `toml:"prenorm" json:"prenorm"`
-	FinalNorm  bool       `toml:"final_norm" json:"final_norm"` // one more norm after the last block (pre-norm networks)
+	FinalNorm  bool       `toml:"final_norm" json:"final_norm"` // a norm after the last block
 	Residual   bool       `toml:"residual" json:"residual"`
 	Activation Activation `toml:"activation" json:"activation"`
 	Mixing     Mixing     `toml:"mixing" json:"mixing"`
-	Dropout    float64    `toml:"dropout" json:"dropout"` // tied over time; after the activation and on the block's output (docs/maths.md §3.2)
-	Pool       Pool       `toml:"pool" json:"pool"`
-	Pairs      bool       `toml:"-" json:"pairs,omitempty"`      // an example is two sequences, pooled to a and b; the decoder reads GELU(W·[a, b, a−b, a·b] + bias), [H] (docs/maths.md §3.4)
-	SSMLayers  int        `toml:"-" json:"ssm_layers,omitempty"` // only the first so many blocks have an SSM, the others pass the sequence on (docs/maths.md §8, layer ablation); 0: all
-	SSM        ssm.Config `toml:"-" json:"ssm"`
+
+	// Dropout of channels, after the activation and on the block's output (docs/maths.md §3.2).
+	Dropout float64 `toml:"dropout" json:"dropout"`
+	Pool    Pool    `toml:"pool" json:"pool"`
+
+	// An example is two sequences, pooled to a and b. The decoder reads
+	// GELU(W·[a, b, a−b, a·b] + bias), [H] (docs/maths.md §3.4).
+	Pairs bool `toml:"-" json:"pairs,omitempty"`
+
+	// Only the first so many blocks have an SSM; the others pass the sequence on (docs/maths.md §8,
+	// ablation). 0: all.
+	SSMLayers int        `toml:"-" json:"ssm_layers,omitempty"`
+	SSM       ssm.Config `toml:"-" json:"ssm"`
 }
 
-// Default returns the configuration that presets start from (docs/configuration.md); DInput, DOutput, DModel and NLayers
-// are the task's.
+// Default returns the configuration that presets start from (docs/configuration.md). DInput,
+// DOutput, DModel and NLayers depend on the task.
 func Default() Config {
 	return Config{
 		Encoder: EncoderLinear, DInput: 1, DOutput: 1, DModel: 128, NLayers: 4,
@@ -103,7 +112,7 @@ func (c Config) Towers() int {
 // HasSSM reports whether block i has an SSM.
 func (c Config) HasSSM(i int) bool { return c.SSMLayers == 0 || i < c.SSMLayers }
 
-// CountSSM returns how many blocks have an SSM: the first ones.
+// CountSSM returns the number of blocks that have an SSM.
 func (c Config) CountSSM() int {
 	if c.SSMLayers == 0 {
 		return c.NLayers
@@ -111,14 +120,14 @@ func (c Config) CountSSM() int {
 	return c.SSMLayers
 }
 
-// Bounds of a configuration. The first two keep every product of sizes inside an int.
+// Bounds of a configuration. With the first two no product of sizes overflows an int.
 const (
 	maxSize   = 1 << 24
 	maxLayers = 1 << 12
 	maxParams = 1 << 31
 )
 
-// Validate reports the first value that makes no sense, by its name in configuration files.
+// Validate returns an error for the first invalid value, which it names as configuration files do.
 func (c Config) Validate() error {
 	if err := c.validate(); err != nil {
 		return fmt.Errorf("model: %w", err)
@@ -126,7 +135,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// validate is Validate, for errors that will say "model" themselves.
+// validate is Validate without the prefix "model: ".
 func (c Config) validate() error {
 	for _, check := range []func() error{c.validateSizes, c.validateChoices, c.ssmConfig().Validate} {
 		if err := check(); err != nil {
@@ -174,11 +183,11 @@ func (c Config) validateChoices() error {
 	case !(c.Dropout >= 0 && c.Dropout < 1):
 		return fmt.Errorf("dropout %v: expected 0 ≤ dropout < 1", c.Dropout)
 	case c.Pairs && c.Pool == PoolNone:
-		return fmt.Errorf("pool %q: two sequences are compared when each is pooled", c.Pool)
+		return fmt.Errorf("pool %q: pairs of sequences need a pool", c.Pool)
 	case c.Norm == NormNone && c.PreNorm:
-		return fmt.Errorf("prenorm: there is no norm (norm %q)", c.Norm)
+		return fmt.Errorf("prenorm: norm is %q", c.Norm)
 	case c.Norm == NormNone && c.FinalNorm:
-		return fmt.Errorf("final_norm: there is no norm (norm %q)", c.Norm)
+		return fmt.Errorf("final_norm: norm is %q", c.Norm)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ func tiny() Config {
 	return c
 }
 
-// variants are configurations that between them have every tensor.
+// variants are configurations that together have every tensor.
 func variants() map[string]Config {
 	list := map[string]Config{"default": tiny()}
 	add := func(name string, change func(c *Config)) {
@@ -74,12 +74,12 @@ func TestValidateRefuses(t *testing.T) {
 		{func(c *Config) { c.Pool = "max" }, `model: pool "max": expected one of ["mean" "last" "none"]`},
 		{func(c *Config) { c.SSMLayers = -1 }, "model: ssm_layers -1: expected ≥ 0"},
 		{func(c *Config) { c.SSMLayers = 3 }, "model: ssm_layers 3: expected ≤ 2"},
-		{func(c *Config) { c.Pairs, c.Pool = true, PoolNone }, `model: pool "none": two sequences`},
+		{func(c *Config) { c.Pairs, c.Pool = true, PoolNone }, `model: pool "none": pairs of sequences`},
 		{func(c *Config) { c.Dropout = 1 }, "model: dropout 1: expected 0 ≤ dropout < 1"},
 		{func(c *Config) { c.Dropout = -0.1 }, "model: dropout -0.1"},
 		{func(c *Config) { c.Dropout = math.NaN() }, "model: dropout NaN"},
-		{func(c *Config) { c.Norm, c.FinalNorm = NormNone, true }, `model: final_norm: there is no norm (norm "none")`},
-		{func(c *Config) { c.Norm, c.PreNorm = NormNone, true }, `model: prenorm: there is no norm (norm "none")`},
+		{func(c *Config) { c.Norm, c.FinalNorm = NormNone, true }, `model: final_norm: norm is "none"`},
+		{func(c *Config) { c.Norm, c.PreNorm = NormNone, true }, `model: prenorm: norm is "none"`},
 		{func(c *Config) { c.SSM.DState = 7 }, "model: ssm: d_state 7"},
 		{func(c *Config) { c.SSM.LMax = -1 }, "model: ssm: l_max -1"},
 		{func(c *Config) { c.SSM.Init, c.SSM.NSSM = ssm.Lin, 4 }, "model: ssm: n_ssm 4 does not divide d_model 6"},
@@ -98,8 +98,9 @@ func TestValidateRefuses(t *testing.T) {
 	}
 }
 
-// Parameter counts of docs/maths.md §3.6: the column of the minimal layer, unidirectional, and those of the full layer,
-// bidirectional with B trained and 1, 2 and H copies of the poles. Tasks with pre-norm have a final norm.
+// Parameter counts of docs/maths.md §3.6: the column of the minimal layer, unidirectional, and
+// those of the full layer, bidirectional with B trained and 1, 2 and H copies of the poles. Tasks
+// with pre-norm have a final norm.
 func TestCountParams(t *testing.T) {
 	type row struct {
 		task                          string
@@ -140,7 +141,7 @@ func TestCountParams(t *testing.T) {
 	}
 }
 
-// The count is that of the tensors, less running statistics.
+// CountParams counts the tensors without running statistics.
 func TestCountParamsOfTensors(t *testing.T) {
 	for name, c := range variants() {
 		sum := 0

@@ -5,32 +5,36 @@ import (
 	"math"
 )
 
-// Recipe names the rules that give each tensor its learning rate and weight decay (docs/maths.md §4.2).
+// Recipe selects the rules that give each tensor its learning rate and weight decay (docs/maths.md
+// §4.2).
 type Recipe string
 
-// The recipes. In all of them the step size, the poles and B of the SSMs learn at the SSM's rate without decay,
-// and C, D, matrices and embeddings at the global rate with decay; they differ in biases and norms.
+// The recipes. In all of them the poles and B of the SSMs learn at the SSM's rate without decay,
+// and C, D, matrices and embeddings at the global rate with decay. They differ in steps, biases and
+// norms.
 const (
 	RecipeDefault Recipe = "default" // no decay on biases and norms (docs/configuration.md)
-	RecipeMinimal Recipe = "minimal" // decay on biases and norms: the trainer of the minimal S4D
+	RecipeMinimal Recipe = "minimal" // decay on biases and norms, as the trainer of the minimal S4D
 	RecipeV3      Recipe = "v3"      // as minimal, but the step size learns at the global rate
-	RecipeV4      Recipe = "v4"      // no decay on the backbone's biases and norms; the SSM's rate is 0.001 even where the global one is lower
+	// No decay on the backbone's biases and norms. The SSM's rate is 0.001 even if the global one
+	// is lower.
+	RecipeV4 Recipe = "v4"
 )
 
-// FollowRule as a learning rate means the recipe's own.
+// FollowRule as a learning rate selects the recipe's own.
 const FollowRule = -1
 
 // GroupConfig gives every tensor its optimiser group.
 type GroupConfig struct {
 	Recipe      Recipe  `toml:"recipe"`
 	LR          float64 `toml:"lr"`           // global learning rate
-	SSMLR       float64 `toml:"ssm_lr"`       // of step size, poles and B; -1: the recipe's, 0: frozen
-	StepLR      float64 `toml:"step_lr"`      // of log Δ or log ξ alone; -1: the global rate in v3, else as ssm_lr; 0: frozen
-	AngleLR     float64 `toml:"angle_lr"`     // of θ (DFouT) alone; -1: as ssm_lr; 0: frozen
-	WeightDecay float64 `toml:"weight_decay"` // of the tensors that decay
+	SSMLR       float64 `toml:"ssm_lr"`       // step size, poles and B; -1: the recipe's, 0: frozen
+	StepLR      float64 `toml:"step_lr"`      // log Δ or log ξ; -1: v3 lr, else ssm_lr; 0: frozen
+	AngleLR     float64 `toml:"angle_lr"`     // θ (DFouT); -1: as ssm_lr; 0: frozen
+	WeightDecay float64 `toml:"weight_decay"` // of the tensors that have decay
 }
 
-// Validate reports the first value that makes no sense.
+// Validate returns an error for the first invalid value.
 func (g GroupConfig) Validate() error {
 	switch g.Recipe {
 	case RecipeDefault, RecipeMinimal, RecipeV3, RecipeV4:
@@ -98,7 +102,7 @@ func (g GroupConfig) stepLR() float64 {
 	return g.ssmLR()
 }
 
-// decays reports whether the recipe puts weight decay on a bias or norm.
+// decays reports whether the recipe gives a bias or norm weight decay.
 func (g GroupConfig) decays(t Tensor) bool {
 	switch g.Recipe {
 	case RecipeMinimal, RecipeV3:

@@ -20,7 +20,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// What the file of a full layer leaves open must be said, and what does not apply must not; the error says which.
+// Options that the file of a full layer does not store are required, and options that do not apply
+// are rejected. The error names the option.
 func TestImportOptions(t *testing.T) {
 	for _, g := range golden.Imports(t) {
 		path := g.WritePth(t)
@@ -60,7 +61,7 @@ func TestImportOptions(t *testing.T) {
 				t.Errorf("%s: %+v: error %v, want one that says %s", g.Name, opt, err, want)
 			}
 		}
-		if _, err := ImportPyTorch(path, ImportOptions{Disc: ssm.ZOH}); v4 && (!isOption(err) || !strings.Contains(err.Error(), "store the step")) {
+		if _, err := ImportPyTorch(path, ImportOptions{Disc: ssm.ZOH}); v4 && (!isOption(err) || !strings.Contains(err.Error(), "store the transform of Δ")) {
 			t.Errorf("%s: no step: error %v", g.Name, err)
 		}
 	}
@@ -75,7 +76,8 @@ func isOption(err error) bool {
 	return errors.As(err, &o)
 }
 
-// storageOrder is the order in which PyTorch wrote the tiny networks' tensors: storage I holds tensor I.
+// storageOrder is the order in which PyTorch wrote the tiny networks' tensors: storage I holds
+// tensor I.
 var storageOrder = func() []string {
 	list := []string{"encoder.weight", "encoder.bias"}
 	for i := range 2 {
@@ -165,7 +167,7 @@ func checkpointOf(t testing.TB, tensors []pth.Tensor, key string) []byte {
 	return out.Bytes()
 }
 
-// The same tensors, wrapped in whatever people wrap them, give the same model.
+// The same tensors give the same model in every wrapping that is in use.
 func TestImportWrappings(t *testing.T) {
 	plain := tinyTensors(t)
 	prefixed := slices.Clone(plain)
@@ -195,9 +197,9 @@ func TestImportWrappings(t *testing.T) {
 	}
 	both := append(slices.Clone(plain), prefixed[3])
 	for want, b := range map[string][]byte{
-		`tensor "` + plain[3].Name + `" comes twice`: checkpointOf(t, both, "net"),
-		`"epoch" is no tensor`:                       checkpointOf(t, plain, "weights"),
-		`tensor "encoder.weight" is missing`:         checkpointOf(t, plain[1:], "net"),
+		`tensor "` + plain[3].Name + `" is duplicated`: checkpointOf(t, both, "net"),
+		`"epoch" is not a tensor`:                      checkpointOf(t, plain, "weights"),
+		`tensor "encoder.weight" is missing`:           checkpointOf(t, plain[1:], "net"),
 	} {
 		if _, err := parse(t, b); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one that says %q", err, want)
@@ -205,7 +207,8 @@ func TestImportWrappings(t *testing.T) {
 	}
 }
 
-// scrambled returns a copy of b in which a few runs of bytes are other ones, taken from b itself or drawn.
+// scrambled returns a copy of b in which a few runs of bytes are replaced, by other bytes of b or
+// by random ones.
 func scrambled(b []byte, r *rand.Rand) []byte {
 	out := bytes.Clone(b)
 	for range 1 + r.IntN(4) {
@@ -222,8 +225,8 @@ func scrambled(b []byte, r *rand.Rand) []byte {
 	return out
 }
 
-// Several wrong bytes at once, in the checkpoint, its pickle or a model file: an error or a valid model, in
-// little memory.
+// Several wrong bytes at once, in the checkpoint, its pickle or a model file: an error or a valid
+// model, in little memory.
 func TestScrambledFiles(t *testing.T) {
 	whole, pickle := tinyCheckpoint(t)
 	file := smallest(t)
@@ -266,7 +269,7 @@ func TestScrambledFiles(t *testing.T) {
 	}
 }
 
-// A checkpoint cut anywhere is refused.
+// A truncated checkpoint is rejected, wherever it ends.
 func TestTruncatedCheckpoint(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cut.pth")
 	whole, _ := tinyCheckpoint(t)
@@ -280,7 +283,7 @@ func TestTruncatedCheckpoint(t *testing.T) {
 	}
 }
 
-// A file of the other format is called what it is, whichever way it was to be read.
+// A file of the other format is an error that names its format, in both directions.
 func TestOtherFormat(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.safetensors")
 	if err := mustNew(t, tiny(), 1).Save(path); err != nil {

@@ -9,7 +9,7 @@ import (
 // alignment of every tensor in the backing array, in floats (64 bytes).
 const alignment = 16
 
-// tensorSpec is a tensor before it has memory, and the field that will view it.
+// tensorSpec describes a tensor before it has memory, and the field of Weights that will view it.
 type tensorSpec struct {
 	Tensor
 	field *[]float32
@@ -57,7 +57,7 @@ func (c Config) specs(w *Weights) []tensorSpec {
 	return list
 }
 
-// ssmSpecs are the tensors of a block's SSM.
+// ssmSpecs adds the tensors of a block's SSM.
 func (c Config) ssmSpecs(l *Layer, add func(field *[]float32, name string, kind Kind, shape ...int)) {
 	h, m, s := c.DModel, c.SSM.Modes(), c.ssmConfig().Copies()
 	names, freq := [3]string{"log_dt", "log_A_real", "A_imag"}, KindFreq
@@ -78,7 +78,7 @@ func (c Config) ssmSpecs(l *Layer, add func(field *[]float32, name string, kind 
 	add(&l.D, "D", KindD, h)
 }
 
-// mixSpecs are the tensors of a block after its SSM.
+// mixSpecs adds the tensors of a block after its SSM.
 func (c Config) mixSpecs(l *Layer, add func(field *[]float32, name string, kind Kind, shape ...int)) {
 	h := c.DModel
 	switch c.Mixing {
@@ -104,8 +104,8 @@ func (c Config) normSpecs(weight, bias, mean, variance *[]float32, add func(fiel
 	}
 }
 
-// NewWeights returns the arrays of a valid configuration, all zero, in one backing array; every tensor
-// begins on a 64-byte border.
+// NewWeights allocates the arrays of a valid configuration, all zero, in one backing array. Every
+// tensor is aligned to 64 bytes.
 func NewWeights(c Config) *Weights {
 	w := &Weights{Layers: make([]Layer, c.NLayers), config: c}
 	specs := c.specs(w)
@@ -135,8 +135,8 @@ func size(shape []int) int {
 	return n
 }
 
-// CountParams returns the number of trainable parameters; complex ones count as two, running statistics do
-// not count (docs/maths.md §3.6).
+// CountParams returns the number of trainable parameters. Complex ones count as two; running
+// statistics do not count (docs/maths.md §3.6).
 func (c Config) CountParams() int {
 	count := func(layers, ssms int) (n int) {
 		c.SSMLayers = ssms

@@ -8,24 +8,26 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
-// Meta is what a model file says beside the network: enough to serve it with no other file.
+// Meta is the metadata of a model: what is needed to run it without any other file.
 type Meta struct {
 	Task       string    `json:"task,omitempty"`
 	Labels     []string  `json:"labels,omitempty"`
-	SampleRate float64   `json:"sample_rate,omitempty"` // Hz; 0 where the input has none
-	InputMean  []float32 `json:"input_mean,omitempty"`  // per channel: the network sees (x − mean)/std
+	SampleRate float64   `json:"sample_rate,omitempty"` // Hz; 0 if the input has none
+	InputMean  []float32 `json:"input_mean,omitempty"`  // the network reads (x − mean)/std
 	InputStd   []float32 `json:"input_std,omitempty"`
 
-	// Data has the settings of the task's data that the model was trained on, by their keys in a configuration, such as
-	// data.max_len, and its seed. What is 0 is left out. Nil: not recorded.
+	// Data has the settings of the task's data that the model was trained on, by their keys in a
+	// configuration, such as data.max_len, and its seed. What is 0 is left out. Nil: not recorded.
 	Data map[string]int64 `json:"data,omitempty"`
 
-	// Regression: per output, the value in the target's unit is y·TargetStd + TargetMean for the decoder's output y. Nil: y.
+	// Regression: per output, the value in the target's unit is y·TargetStd + TargetMean for the
+	// decoder's output y. Nil: y.
 	TargetMean []float32 `json:"target_mean,omitempty"`
 	TargetStd  []float32 `json:"target_std,omitempty"`
 }
 
-// Affine returns scale and shift of a channel's input normalisation: the network sees x·scale + shift.
+// Affine returns scale and shift of a channel's input normalisation: the network reads x·scale +
+// shift.
 func (m *Meta) Affine(channel int) (scale, shift float32) {
 	if channel >= len(m.InputMean) || channel >= len(m.InputStd) {
 		return 1, 0
@@ -34,15 +36,15 @@ func (m *Meta) Affine(channel int) (scale, shift float32) {
 	return float32(1 / std), float32(-float64(m.InputMean[channel]) / std)
 }
 
-// Posterior returns the class probabilities of a row of logits, their softmax, in dst, which is
-// grown where it is too short and may be nil.
+// Posterior returns the softmax of a row of logits, the class probabilities, in dst. dst may be
+// nil; a dst that is too short is replaced.
 func Posterior(dst, logits []float32) []float32 {
 	dst = slices.Grow(dst[:0], len(logits))[:len(logits)]
 	vek.Softmax(dst, logits)
 	return dst
 }
 
-// ArgMax returns the index of the largest value, the first of equals.
+// ArgMax returns the index of the largest value, and of equal ones the first.
 func ArgMax(x []float32) int {
 	best := 0
 	for i, v := range x {
@@ -53,7 +55,8 @@ func ArgMax(x []float32) int {
 	return best
 }
 
-// OutputScale returns scale and shift of an output: the value in the target's unit is y·scale + shift for the decoder's y.
+// OutputScale returns scale and shift of an output: the value in the target's unit is y·scale +
+// shift for the decoder's y.
 func (m *Meta) OutputScale(output int) (scale, shift float32) {
 	if output >= len(m.TargetMean) || output >= len(m.TargetStd) {
 		return 1, 0
@@ -61,7 +64,8 @@ func (m *Meta) OutputScale(output int) (scale, shift float32) {
 	return m.TargetStd[output], m.TargetMean[output]
 }
 
-// OutputDecoder returns a decoder, weights [DOutput][H] and bias [DOutput], whose outputs are in the target's unit.
+// OutputDecoder returns a decoder, weights [DOutput][H] and bias [DOutput], whose outputs are in
+// the target's unit.
 func (m *Model) OutputDecoder() (weight, bias []float32) {
 	weight, bias = slices.Clone(m.Weights.DecoderWeight), slices.Clone(m.Weights.DecoderBias)
 	for o := range bias {
@@ -74,7 +78,7 @@ func (m *Model) OutputDecoder() (weight, bias []float32) {
 	return weight, bias
 }
 
-// validate reports the first value that does not fit the network.
+// validate returns an error for the first value that does not match the network.
 func (m *Meta) validate(c Config) error {
 	switch {
 	case len(m.Labels) > 0 && len(m.Labels) != c.DOutput:

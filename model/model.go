@@ -9,8 +9,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// New returns a network with initial weights (docs/maths.md §3.5, ssm.New for every layer), a function of the
-// configuration and the seed alone.
+// New returns a network with initial weights (docs/maths.md §3.5, and ssm.New for every layer).
+// They depend only on the configuration and the seed.
 func New(c Config, seed uint64) (*Model, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func New(c Config, seed uint64) (*Model, error) {
 	return m, nil
 }
 
-// initialise fills a tensor that is no part of an SSM.
+// initialise fills a tensor that is not part of an SSM.
 func (t Tensor) initialise(draw random.Stream, c Config) {
 	switch t.Kind {
 	case KindWeight, KindBias:
@@ -56,7 +56,7 @@ func (t Tensor) initialise(draw random.Stream, c Config) {
 	}
 }
 
-// isNormScale reports whether the tensor scales a norm (initially 1): its weight or its running variance.
+// isNormScale reports whether the tensor is initially 1: a norm's weight or running variance.
 func (t Tensor) isNormScale() bool {
 	switch t.Kind {
 	case KindNorm:
@@ -74,14 +74,14 @@ func (c Config) ssmConfig() ssm.Config {
 	return s
 }
 
-// SSMParams returns the SSM parameters in float64 of a layer that has an SSM.
+// SSMParams returns a layer's SSM parameters in float64. The layer must have an SSM.
 func (m *Model) SSMParams(layer int) *ssm.Params {
 	p := ssm.NewParams(m.Config.ssmConfig())
 	m.Weights.Layers[layer].FillSSM(p)
 	return p
 }
 
-// NewSSMParams returns parameters of the right shapes for the layers of this configuration.
+// NewSSMParams allocates SSM parameters for a layer of this configuration.
 func (c Config) NewSSMParams() *ssm.Params { return ssm.NewParams(c.ssmConfig()) }
 
 // FillSSM copies the layer's SSM parameters to p, which has the same configuration.

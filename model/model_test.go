@@ -17,7 +17,7 @@ func mustNew(t testing.TB, c Config, seed uint64) *Model {
 	return m
 }
 
-// A network is a function of configuration and seed; no two tensors are filled with the same numbers.
+// A network is a function of configuration and seed, and no two tensors have the same numbers.
 func TestNewIsDeterministic(t *testing.T) {
 	for name, c := range variants() {
 		a, b, other := mustNew(t, c, 5), mustNew(t, c, 5), mustNew(t, c, 6)
@@ -88,7 +88,7 @@ func moments(x []float32) (mean, variance, largest float64) {
 	return mean, variance / float64(len(x)), largest
 }
 
-// A layer's SSM is ssm.New's, rounded to float32, and comes back from the tensors.
+// A layer's tensors are ssm.New's parameters rounded to float32, and SSMParams returns them.
 func TestSSMParams(t *testing.T) {
 	for name, c := range variants() {
 		m := mustNew(t, c, 9)
@@ -125,7 +125,7 @@ func flat(z []complex128) []float64 {
 	return x
 }
 
-// AddSSM is the way back, for gradients: what FillSSM reads is what was added.
+// FillSSM reads what AddSSM added.
 func TestAddSSM(t *testing.T) {
 	for name, c := range variants() {
 		m := mustNew(t, c, 4)

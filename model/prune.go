@@ -9,10 +9,12 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// Prune returns a model of which every SSM keeps a share of its modes, those with the largest H∞ scores (docs/maths.md §8; Gwak
-// et al. 2024 order the states of a layer by the same scores): keep·M, rounded, at least one. Nothing is trained again.
-// All SSMs keep as many, so that both modes of running have less to do; pole copies that were shared become each
-// SSM's own.
+// Prune returns a model in which every SSM keeps keep·M of its modes, rounded and at least one:
+// those with the largest H∞ scores (docs/maths.md §8). Gwak et al. (arXiv 2411.02824) order the
+// states of a layer by the same scores. The model is not retrained.
+//
+// All SSMs keep the same number of modes, so that both modes of running get faster. Shared pole
+// copies become one copy per SSM.
 func (m *Model) Prune(keep float64) (*Model, error) {
 	if !(keep > 0 && keep <= 1) {
 		return nil, fmt.Errorf("model: prune: keep %v: expected a share of the modes, in (0, 1]", keep)
@@ -21,7 +23,7 @@ func (m *Model) Prune(keep float64) (*Model, error) {
 	modes := c.SSM.Modes()
 	kept := max(1, int(math.Round(keep*float64(modes))))
 	c.SSM.DState, c.SSM.NSSM, c.SSM.Grid = 2*kept, 0, ""
-	if c.SSM.Init == ssm.DFouTHalf { // which names a number of modes besides
+	if c.SSM.Init == ssm.DFouTHalf { // this scheme implies M = N/2 + 1
 		c.SSM.Init = ssm.DFouT
 	}
 	out := &Model{Config: c, Meta: m.Meta, Weights: NewWeights(c)}
@@ -41,7 +43,7 @@ func (m *Model) Prune(keep float64) (*Model, error) {
 	return out, nil
 }
 
-// keepModes copies each channel's best modes to a layer that has kept of them, in their order.
+// keepModes copies each channel's best modes, in their order, to a layer with that many modes.
 func (l *Layer) keepModes(to *Layer, d *ssm.Discrete, kept, copies int) {
 	score := d.LAST()
 	order := make([]int, d.M)

@@ -17,7 +17,7 @@ func pruneConfig(change func(*Config)) Config {
 	return c
 }
 
-// What is left of every SSM is the sum of its best modes, and everything else is as it was.
+// A pruned SSM is the sum of its best modes. All other tensors are unchanged.
 func TestPrune(t *testing.T) {
 	for name, change := range map[string]func(*Config){
 		"dfout":              func(c *Config) {},

@@ -18,22 +18,26 @@ const (
 	StepSoftplus = "softplus" // Δ = ln(1 + e^x)
 )
 
-// ImportOptions tells what a PyTorch checkpoint cannot.
+// ImportOptions holds what a PyTorch checkpoint does not store.
 type ImportOptions struct {
-	PreNorm bool     // the network normalises before each block
+	PreNorm bool     // the norm comes before each block, not after it
 	Disc    ssm.Disc // full layers: the discretisation
 	Step    string   // full layers of version 4: StepExp or StepSoftplus
 
-	// Moved is told which tensor of the checkpoint became which of ours, or "" for one that is not used; may be nil.
+	// Moved is called with the name of every tensor of the checkpoint and of the model's tensor
+	// that it became, or "" if it is not used. It may be nil.
 	Moved func(theirs, ours string)
 }
 
-// ImportPyTorch reads a checkpoint of a network of state-spaces/s4's example.py: linear encoder, residual blocks with GELU,
-// GLU and LayerNorm, mean pool. Its layers may be the minimal S4D layer (s4d.py), or the full S4 layer with diagonal kernels
-// of version 3 (SSKernelDiag) or 4 (SSMKernelDiag): ZOH or bilinear, uni- or bidirectional, with any number of pole copies and
-// Re A stored as its logarithm. Names may begin with "model.", as Lightning writes them. Files with any tensor too
-// many, too few or of another shape are refused by the tensor's name. Nothing in the file is executed. An option that is
-// missing or does not apply is an *ImportOptionError, a safetensors file an ErrSafetensors.
+// ImportPyTorch reads a checkpoint of a network of state-spaces/s4's example.py: linear encoder,
+// residual blocks with GELU, GLU and LayerNorm, mean pool. Its layers may be the minimal S4D layer
+// (s4d.py), or the full S4 layer with diagonal kernels of version 3 (SSKernelDiag) or 4
+// (SSMKernelDiag): ZOH or bilinear, uni- or bidirectional, with any number of pole copies and Re A
+// stored as its logarithm. Names may begin with "model.", as Lightning writes them.
+//
+// An unexpected, missing or wrongly shaped tensor is an error that names it. Nothing in the file is
+// executed. An option that is missing or does not apply is an *ImportOptionError. A safetensors
+// file is an ErrSafetensors.
 func ImportPyTorch(path string, opt ImportOptions) (*Model, error) {
 	if err := notSafetensors(path); err != nil {
 		return nil, fmt.Errorf("model: %s: %w", path, err)
@@ -49,14 +53,15 @@ func ImportPyTorch(path string, opt ImportOptions) (*Model, error) {
 	return m, nil
 }
 
-// ErrSafetensors is what ImportPyTorch calls a model file.
-var ErrSafetensors = errors.New("a safetensors file, as model files are, and no PyTorch checkpoint")
+// ErrSafetensors is ImportPyTorch's error for a model file.
+var ErrSafetensors = errors.New("a safetensors file (a model file), expected a PyTorch checkpoint")
 
-// notSafetensors returns ErrSafetensors for a file that begins as one: the header's length in eight bytes, then its brace.
+// notSafetensors returns ErrSafetensors for a file that begins like a safetensors file: eight bytes
+// with the header's length, then an opening brace.
 func notSafetensors(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
-		return nil // pth.Load says it
+		return nil // pth.Load reports it
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -100,30 +105,30 @@ func fromPyTorch(tensors []pth.Tensor, opt ImportOptions) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range tensors { // in the file's order
+	for _, t := range tensors { // what is left, in the file's order
 		name := strings.TrimPrefix(t.Name, lightning)
 		switch {
 		case byName[name] == nil:
 		case kind.unused != "" && strings.HasSuffix(name, "."+kind.unused):
 			moved(name, "")
 		default:
-			return nil, fmt.Errorf("tensor %q, shape %v, is not one of a network of %s", name, t.Shape, kind.name)
+			return nil, fmt.Errorf("tensor %q, shape %v, is unexpected in a network of %s", name, t.Shape, kind.name)
 		}
 	}
 	return &Model{Config: c, Weights: w}, nil
 }
 
-// lightning is what a Lightning module puts before the names of its network's tensors.
+// lightning is the prefix that a Lightning module gives the names of its network's tensors.
 const lightning = "model."
 
-// index finds tensors by their names.
+// index returns the tensors by name.
 func index(tensors []pth.Tensor) (map[string]*pth.Tensor, error) {
 	byName := map[string]*pth.Tensor{}
 	for i := range tensors {
 		t := &tensors[i]
 		name := strings.TrimPrefix(t.Name, lightning)
 		if byName[name] != nil {
-			return nil, fmt.Errorf("tensor %q comes twice", name)
+			return nil, fmt.Errorf("tensor %q is duplicated", name)
 		}
 		byName[name] = t
 	}

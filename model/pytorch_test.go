@@ -152,16 +152,16 @@ func TestImportRefuses(t *testing.T) {
 	}{
 		{"nothing", func(list) list { return nil }, `tensor "encoder.weight" is missing: not a network of minimal S4D layers`},
 		{"no C", without("s4_layers.1.kernel.C"), `tensor "s4_layers.1.kernel.C" is missing`},
-		{"no D", without("s4_layers.1.D"), `tensor "s4_layers.1.kernel.C", shape [8 8 2], is not one of`},
+		{"no D", without("s4_layers.1.D"), `tensor "s4_layers.1.kernel.C", shape [8 8 2], is unexpected`},
 		{"no first D", without("s4_layers.0.D"), `tensor "s4_layers.0.D" is missing`},
 		{"no layers", replaceAll("s4_layers", "lstm"), `tensor "s4_layers.0.kernel.A_imag" is missing: not a network`},
 		{"no norm", without("norms.0.weight", "norms.0.bias", "norms.1.weight", "norms.1.bias"), `tensor "norms.0.weight" is missing`},
 		{"renamed", rename("s4_layers.0.kernel.log_A_real", "s4_layers.0.kernel.log_A_rea1"), `tensor "s4_layers.0.kernel.log_A_real" is missing`},
-		{"v3 layer", replaceAll(".kernel.", ".kernel.kernel."), "does not say how its full S4 layers of version 3 discretise"},
-		{"v4 layer", replaceAll(".kernel.", ".layer.kernel."), "does not say how its full S4 layers of version 4 discretise"},
-		{"trained B", add(pth.Tensor{Name: "s4_layers.0.kernel.B", Shape: []int{8, 8, 2}}), `tensor "s4_layers.0.kernel.B", shape [8 8 2], is not one of a network of minimal S4D layers`},
-		{"batch norm", add(pth.Tensor{Name: "norms.0.running_mean", Shape: []int{8}}), `tensor "norms.0.running_mean", shape [8], is not one of`},
-		{"twice", add(pth.Tensor{Name: "decoder.bias", Shape: []int{5}}), `tensor "decoder.bias" comes twice`},
+		{"v3 layer", replaceAll(".kernel.", ".kernel.kernel."), "does not store how its full S4 layers of version 3 discretise"},
+		{"v4 layer", replaceAll(".kernel.", ".layer.kernel."), "does not store how its full S4 layers of version 4 discretise"},
+		{"trained B", add(pth.Tensor{Name: "s4_layers.0.kernel.B", Shape: []int{8, 8, 2}}), `tensor "s4_layers.0.kernel.B", shape [8 8 2], is unexpected in a network of minimal S4D layers`},
+		{"batch norm", add(pth.Tensor{Name: "norms.0.running_mean", Shape: []int{8}}), `tensor "norms.0.running_mean", shape [8], is unexpected`},
+		{"twice", add(pth.Tensor{Name: "decoder.bias", Shape: []int{5}}), `tensor "decoder.bias" is duplicated`},
 		{"another kernel", reshape("s4_layers.1.kernel.C", 8, 4, 4), `tensor "s4_layers.1.kernel.C": shape [8 4 4], expected [8 8 2]`},
 		{"bidirectional", zeros("s4_layers.1.kernel.C", 16, 8, 2), `tensor "s4_layers.1.kernel.C": shape [16 8 2], expected [8 8 2]`},
 		{"no GLU", zeros("s4_layers.0.output_linear.0.weight", 8, 8, 1), `tensor "s4_layers.0.output_linear.0.weight": shape [8 8 1], expected [16 8 1]`},
@@ -220,7 +220,7 @@ func unwrapAll(err error) error {
 	}
 }
 
-// parse is ImportPyTorch without a file. Whatever comes out must be a model that can be used.
+// parse is ImportPyTorch without a file. A model that it returns must be usable.
 func parse(t testing.TB, b []byte) (*Model, error) {
 	tensors, err := pth.Parse(b)
 	if err != nil {
@@ -233,7 +233,7 @@ func parse(t testing.TB, b []byte) (*Model, error) {
 	return m, err
 }
 
-// repacked is the checkpoint with another pickle, whose sum is right.
+// repacked returns the checkpoint with another pickle and a matching checksum.
 func repacked(t testing.TB, whole, pickle []byte) []byte {
 	t.Helper()
 	z, err := zip.NewReader(bytes.NewReader(whole), int64(len(whole)))
@@ -287,8 +287,9 @@ func tinyCheckpoint(t testing.TB) (whole, pickle []byte) {
 	return whole, entry(t, z.File[slices.IndexFunc(z.File, func(f *zip.File) bool { return strings.HasSuffix(f.Name, "data.pkl") })])
 }
 
-// Truncations and thousands of wrong bytes, in the file and in its pickle, give an error or a valid model, in
-// little memory. The file's sums see to it that what a wrong byte leaves readable is the same model.
+// Truncations and thousands of wrong bytes, in the file and in its pickle, give an error or a valid
+// model, in little memory. If a wrong byte leaves the file readable, the checksums ensure that the
+// model is the same.
 func TestMutatedCheckpoint(t *testing.T) {
 	whole, pickle := tinyCheckpoint(t)
 	original, err := parse(t, repacked(t, whole, pickle))
@@ -327,7 +328,7 @@ func TestMutatedCheckpoint(t *testing.T) {
 	}
 }
 
-// changed returns a copy of b with another byte at i (mod its length).
+// changed returns a copy of b with a different byte at i (modulo its length).
 func changed(b []byte, i int, r *rand.Rand) []byte {
 	b = bytes.Clone(b)
 	b[i%len(b)] ^= byte(1 + r.IntN(255))

@@ -10,17 +10,18 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// layerKind is one of the official implementations of a layer: where its checkpoint keeps what ours does (docs/maths.md §1.2).
+// layerKind is an official implementation of a layer: where its checkpoints store the tensors of
+// ours (docs/maths.md §1.2).
 type layerKind struct {
 	name    string
-	full    bool              // B is trained, poles may be shared; D and C have a leading dimension of channels
+	full    bool              // B is trained, poles may be shared; D and C have a leading dimension
 	version int               // of the full layer
-	fields  map[string]string // our tensor of a layer, without "layers.I.": what it is called after "s4_layers.I."
-	unused  string            // what the layer stores and does not read
+	fields  map[string]string // our name after "layers.I.": the checkpoint's after "s4_layers.I."
+	unused  string            // a tensor that the layer stores and does not read
 	width1  bool              // the mixing is a convolution of width 1
 }
 
-// layerKinds are told apart by the name of A_imag.
+// layerKinds are identified by the name of A_imag.
 var layerKinds = []layerKind{
 	{
 		name: "minimal S4D layers", width1: true,
@@ -45,7 +46,7 @@ var layerKinds = []layerKind{
 	},
 }
 
-// ImportOptionError is an option that the file leaves open and that is missing, or one that does not apply.
+// ImportOptionError reports an option that is required and missing, or one that does not apply.
 type ImportOptionError struct {
 	Option  string // the field of ImportOptions: "Disc" or "Step"
 	Problem string
@@ -54,7 +55,7 @@ type ImportOptionError struct {
 // Error implements error.
 func (e *ImportOptionError) Error() string { return e.Option + ": " + e.Problem }
 
-// kindOf finds the kind of layer that the tensors belong to.
+// kindOf returns the kind of layer that the tensors belong to.
 func kindOf(byName map[string]*pth.Tensor) *layerKind {
 	for i := range layerKinds {
 		if byName["s4_layers.0."+layerKinds[i].fields["A_imag"]] != nil {
@@ -64,7 +65,7 @@ func kindOf(byName map[string]*pth.Tensor) *layerKind {
 	return &layerKinds[0]
 }
 
-// check reports an option that the kind of layer wants or does not have.
+// check returns an error for an option that the kind of layer requires or does not have.
 func (k *layerKind) check(o ImportOptions) error {
 	disc := func(format string, args ...any) error {
 		return &ImportOptionError{"Disc", fmt.Sprintf(format, args...)}
@@ -76,21 +77,21 @@ func (k *layerKind) check(o ImportOptions) error {
 	case !k.full && o.Disc != "" && o.Disc != ssm.ZOH:
 		return disc("%q: %s have %q", o.Disc, k.name, ssm.ZOH)
 	case k.full && o.Disc == "":
-		return disc("not given, and the file does not say how its %s discretise: expected %q or %q", k.name, ssm.ZOH, ssm.Bilinear)
+		return disc("missing: the file does not store how its %s discretise: expected %q or %q", k.name, ssm.ZOH, ssm.Bilinear)
 	case k.full && o.Disc != ssm.ZOH && o.Disc != ssm.Bilinear:
 		return disc("%q: expected %q or %q", o.Disc, ssm.ZOH, ssm.Bilinear)
 	case k.version != 4 && o.Step != "" && o.Step != StepExp:
 		return step("%q: %s have %q", o.Step, k.name, StepExp)
 	case k.version == 4 && o.Step == "":
-		return step("not given, and the file does not say how its %s store the step: expected %q or %q", k.name, StepExp, StepSoftplus)
+		return step("missing: the file does not store the transform of Δ of its %s: expected %q or %q", k.name, StepExp, StepSoftplus)
 	case k.version == 4 && o.Step != StepExp && o.Step != StepSoftplus:
 		return step("%q: expected %q or %q", o.Step, StepExp, StepSoftplus)
 	}
 	return nil
 }
 
-// source finds the checkpoint's tensor for one of ours: its name, the shape it should have there, and how a value of it
-// becomes one of ours (nil: as it is).
+// source returns the checkpoint's tensor for one of ours: its name, the shape that it must have,
+// and the function that converts a value of it to ours (nil: the identity).
 func (k *layerKind) source(t Tensor, o ImportOptions, directions int) (name string, shape []int, value func(float64) float64) {
 	var layer int
 	if _, err := fmt.Sscanf(t.Name, "layers.%d.", &layer); err != nil {
@@ -120,13 +121,14 @@ func (k *layerKind) source(t Tensor, o ImportOptions, directions int) (name stri
 				value = func(x float64) float64 { return math.Log(math.Log1p(math.Exp(-math.Abs(x))) + max(x, 0)) }
 			}
 		case "A_imag":
-			value = func(x float64) float64 { return -x } // A is stored conjugated, C and B are not
+			// A is stored as its conjugate; B and C are not.
+			value = func(x float64) float64 { return -x }
 		}
 	}
 	return prefix + k.fields[own], shape, value
 }
 
-// configFromPyTorch reads the sizes off the tensors' shapes.
+// config derives the configuration from the shapes of the tensors.
 func (k *layerKind) config(byName map[string]*pth.Tensor, o ImportOptions) (Config, error) {
 	c := Default()
 	c.PreNorm = o.PreNorm

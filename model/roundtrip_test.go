@@ -13,7 +13,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// Layers of every scheme survive a file bit by bit.
+// Layers of every scheme are written and read back bit by bit.
 func TestSchemesSurviveAFile(t *testing.T) {
 	for name, change := range map[string]func(c *ssm.Config){
 		"Lin, tied, B trained, bidirectional": func(c *ssm.Config) {
@@ -68,7 +68,7 @@ func eachField(v reflect.Value, prefix string, f func(name string, v reflect.Val
 	}
 }
 
-// Every field of the configuration and every tensor, down to its last bit, makes another hash.
+// A change of any field of the configuration, or of the last bit of any tensor, changes the hash.
 func TestHashOfEverything(t *testing.T) {
 	for variant, c := range variants() {
 		m := mustNew(t, c, 1)
@@ -111,7 +111,8 @@ func TestHashOfEverything(t *testing.T) {
 	}
 }
 
-// Files that promise more header than there is, or should be: refused at once, in little memory.
+// Files that declare a header longer than the file or the limit are rejected at once, in little
+// memory.
 func TestAbsurdHeaders(t *testing.T) {
 	whole := smallest(t)
 	for _, n := range []uint64{0, 1, 16 << 20, 16<<20 + 1, 1 << 31, 1 << 40, 1 << 62, 1 << 63, math.MaxUint64, math.MaxUint64 - 7} {

@@ -13,9 +13,10 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// ExportPyTorch writes a checkpoint that the network of state-spaces/s4's example.py loads, with minimal S4D layers. Whatever
-// the poles' parameters and discretisation are, the minimal layer's can say the same: A = log λ̄/Δ, and C takes up B̄. A
-// network with something that example.py lacks is refused by its name, with an errors.ErrUnsupported.
+// ExportPyTorch writes a checkpoint that the network of state-spaces/s4's example.py loads, with
+// minimal S4D layers. Any parametrisation and discretisation of the poles has an equivalent minimal
+// layer: A = log λ̄/Δ, and C absorbs B̄. A feature that example.py does not have is an error that
+// names it and wraps errors.ErrUnsupported.
 func (m *Model) ExportPyTorch(path string) error {
 	tensors, err := m.minimal()
 	if err != nil {
@@ -28,7 +29,7 @@ func (m *Model) ExportPyTorch(path string) error {
 	return nil
 }
 
-// unsupported marks an error as errors.ErrUnsupported and leaves its text alone.
+// unsupported is an error that matches errors.ErrUnsupported and keeps its text.
 type unsupported struct{ error }
 
 func (unsupported) Is(target error) bool { return target == errors.ErrUnsupported }
@@ -68,11 +69,11 @@ func (m *Model) minimal() ([]pth.Tensor, error) {
 	return tensors, nil
 }
 
-// minimal names the first thing that example.py's network lacks.
+// minimal returns an error that names the first feature that example.py's network does not have.
 func (c Config) minimal() error {
-	for _, lack := range []struct {
-		is   bool
-		what string
+	for _, feature := range []struct {
+		present bool
+		what    string
 	}{
 		{c.Encoder != EncoderLinear, "the encoder is an embedding"}, {c.Pairs, "it compares two sequences"},
 		{c.Norm != NormLayer, fmt.Sprintf("norm %q", c.Norm)}, {c.FinalNorm, "there is a norm after the last layer"},
@@ -81,15 +82,15 @@ func (c Config) minimal() error {
 		{c.CountSSM() != c.NLayers, "some layers have no SSM"},
 		{c.SSM.Bidirectional, "the SSMs are bidirectional"}, {c.SSM.LMax > 0, "kernels are truncated"},
 	} {
-		if lack.is {
-			return fmt.Errorf("%s, which the network of minimal S4D layers cannot say", lack.what)
+		if feature.present {
+			return fmt.Errorf("%s, which the network of minimal S4D layers does not support", feature.what)
 		}
 	}
 	return nil
 }
 
-// setMinimal sets the parameters of a minimal layer that has the same poles and weights: with a = log λ̄ and W = C·B̄ of
-// the layer, A = a/Δ and C = W·A/(e^a − 1).
+// setMinimal sets the parameters of a minimal layer with the same poles and weights: with a = log λ̄
+// and W = C·B̄ of the given layer, A = a/Δ and C = W·A/(e^a − 1).
 func (l *Layer) setMinimal(p *ssm.Params, disc ssm.Disc) error {
 	d := p.Discretize(disc, 1)
 	for h := range d.H {
@@ -99,17 +100,17 @@ func (l *Layer) setMinimal(p *ssm.Params, disc ssm.Disc) error {
 			i := h*d.M + n
 			a := d.LogLambda[i]
 			if a == 0 {
-				return errors.New("a pole λ̄ = 1, for which the minimal layer divides by 0")
+				return errors.New("a pole λ̄ = 1: the minimal layer would divide by 0")
 			}
 			l.LogDecay[i], l.Freq[i] = float32(math.Log(-real(a)/step)), float32(imag(a)/step)
-			// C for the A that float32 leaves.
+			// C belongs to A rounded to float32.
 			at := complex(-math.Exp(float64(l.LogDecay[i])), float64(l.Freq[i]))
 			c := d.W[i] * at / (cmplx.Exp(at*complex(step, 0)) - 1)
 			l.C[2*i], l.C[2*i+1] = float32(real(c)), float32(imag(c))
 		}
 	}
 	if slices.ContainsFunc(l.C, func(x float32) bool { return math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) }) {
-		return errors.New("a weight is beyond float32")
+		return errors.New("a weight exceeds the range of float32")
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// exported are networks whose SSMs are not minimal layers, and one whose are.
+// exported are networks whose SSMs are not minimal layers, and one whose SSMs are.
 func exported(t *testing.T) map[string]*model.Model {
 	t.Helper()
 	list := map[string]*model.Model{}
@@ -80,7 +80,7 @@ func near(t *testing.T, what string, got float64, want float32) {
 	}
 }
 
-// What is exported comes back as a network of minimal layers that says the same.
+// An exported network is imported again as a network of minimal layers with the same outputs.
 func TestExportAndImport(t *testing.T) {
 	for name, m := range exported(t) {
 		path := filepath.Join(t.TempDir(), "m.pth")
@@ -114,18 +114,18 @@ func TestExportAndImport(t *testing.T) {
 
 func TestExportRefuses(t *testing.T) {
 	for want, change := range map[string]func(c *model.Config){
-		"the encoder is an embedding":   func(c *model.Config) { c.Encoder = model.EncoderEmbedding },
-		`norm "batch"`:                  func(c *model.Config) { c.Norm = model.NormBatch },
-		"a norm after the last layer":   func(c *model.Config) { c.PreNorm, c.FinalNorm = true, true },
-		"no residual path":              func(c *model.Config) { c.Residual = false },
-		`activation "none"`:             func(c *model.Config) { c.Activation = model.ActivationNone },
-		`mixing "linear"`:               func(c *model.Config) { c.Mixing = model.MixingLinear },
-		`pool "last"`:                   func(c *model.Config) { c.Pool = model.PoolLast },
-		"some layers have no SSM":       func(c *model.Config) { c.SSMLayers = 1 },
-		"compares two sequences":        func(c *model.Config) { c.Pairs = true },
-		"the SSMs are bidirectional":    func(c *model.Config) { c.SSM.Bidirectional = true },
-		"kernels are truncated":         func(c *model.Config) { c.SSM.LMax = 7 },
-		"layer 0: a pole λ̄ = 1, for w": func(c *model.Config) { c.SSM.AReal = 0 },
+		"the encoder is an embedding":         func(c *model.Config) { c.Encoder = model.EncoderEmbedding },
+		`norm "batch"`:                        func(c *model.Config) { c.Norm = model.NormBatch },
+		"a norm after the last layer":         func(c *model.Config) { c.PreNorm, c.FinalNorm = true, true },
+		"no residual path":                    func(c *model.Config) { c.Residual = false },
+		`activation "none"`:                   func(c *model.Config) { c.Activation = model.ActivationNone },
+		`mixing "linear"`:                     func(c *model.Config) { c.Mixing = model.MixingLinear },
+		`pool "last"`:                         func(c *model.Config) { c.Pool = model.PoolLast },
+		"some layers have no SSM":             func(c *model.Config) { c.SSMLayers = 1 },
+		"compares two sequences":              func(c *model.Config) { c.Pairs = true },
+		"the SSMs are bidirectional":          func(c *model.Config) { c.SSM.Bidirectional = true },
+		"kernels are truncated":               func(c *model.Config) { c.SSM.LMax = 7 },
+		"layer 0: a pole λ̄ = 1: the minimal": func(c *model.Config) { c.SSM.AReal = 0 },
 	} {
 		c := model.Default()
 		c.DModel, c.NLayers, c.SSM.DState = 8, 2, 8
@@ -153,15 +153,16 @@ func python(t *testing.T) string {
 	return ""
 }
 
-// pythonCommand runs Python on one thread: on processors that others use, PyTorch's threads wait for each other at length.
+// pythonCommand runs Python with one thread: on busy processors PyTorch's threads wait long for
+// each other.
 func pythonCommand(interpreter string, args ...string) *exec.Cmd {
 	cmd := exec.Command(interpreter, args...)
 	cmd.Env = append(os.Environ(), "OMP_NUM_THREADS=1")
 	return cmd
 }
 
-// resave makes PyTorch save a checkpoint's tensors again: as parameters, in double precision, C as complex numbers, under the
-// names and in the dictionaries of a Lightning module.
+// resave makes PyTorch save a checkpoint's tensors again: as parameters, in double precision, C as
+// complex numbers, under the names and in the dictionaries of a Lightning module.
 const resave = `
 import sys, torch
 own = lambda name, x: torch.view_as_complex(x) if name.endswith(".C") else torch.nn.Parameter(x)
@@ -170,7 +171,7 @@ optimizer = torch.optim.AdamW([torch.zeros(3)])
 torch.save({"epoch": 3, "state_dict": state, "optimizer_states": [optimizer.state_dict()], "acc": 0.5}, sys.argv[2])
 `
 
-// What PyTorch loads and saves again is the same network, bit by bit.
+// A checkpoint that PyTorch loads and saves again gives the same network, bit by bit.
 func TestResavedInPyTorch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts PyTorch")

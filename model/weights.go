@@ -1,6 +1,7 @@
 package model
 
-// Kind says what a tensor is; optimiser groups and weight decay follow from it (docs/maths.md §4.2).
+// Kind is the role of a tensor, which determines its optimiser group and weight decay
+// (docs/maths.md §4.2).
 type Kind int
 
 // The kinds of tensors.
@@ -19,7 +20,7 @@ const (
 	KindBuffer                // running statistics: stored, never trained
 )
 
-// Part says where in the network a tensor lives.
+// Part is the part of the network that a tensor belongs to.
 type Part int
 
 // The parts of a network.
@@ -29,7 +30,7 @@ const (
 	PartDecoder
 )
 
-// Tensor is one named array of a network; Data is a view into the network's weights, row-major.
+// Tensor is a named array of a network. Data is a view of the network's weights, row-major.
 type Tensor struct {
 	Name  string
 	Shape []int
@@ -38,21 +39,21 @@ type Tensor struct {
 	Data  []float32
 }
 
-// Layer is one block's weights; a slice is nil where the configuration has no such tensor. M is the number of
-// complex modes, S that of pole copies.
+// Layer holds the weights of one block. A slice is nil if the configuration has no such tensor. M
+// is the number of complex modes, S the number of pole copies.
 type Layer struct {
 	LogStep                 []float32 // [H]       "log_dt",     DFouT "log_xi"
 	LogDecay                []float32 // [S][M]    "log_A_real", DFouT "log_rho"
 	Freq                    []float32 // [S][M]    "A_imag",     DFouT "theta"
 	B                       []float32 // [S][M][2] "B", with ssm.Config.TrainB
-	C                       []float32 // [H][M][2] "C"; [2][H][M][2] when bidirectional
+	C                       []float32 // [H][M][2] "C"; [2][H][M][2] if bidirectional
 	D                       []float32 // [H]       "D"
-	MixWeight, MixBias      []float32 // [2H][H], [2H] "mix.weight", "mix.bias" (glu); [H][H], [H] (linear)
+	MixWeight, MixBias      []float32 // "mix.weight" [2H][H], "mix.bias" [2H]; linear: H
 	NormWeight, NormBias    []float32 // [H]       "norm.weight", "norm.bias"
-	RunningMean, RunningVar []float32 // [H]       "norm.running_mean", "norm.running_var" (batch norm)
+	RunningMean, RunningVar []float32 // [H]       "norm.running_mean", "norm.running_var"
 }
 
-// Weights are all arrays of a network. The same type holds gradients.
+// Weights holds all arrays of a network. The same type holds gradients.
 type Weights struct {
 	EncoderWeight []float32 // [H][d_input] "encoder.weight"; embedding: [d_input][H]
 	EncoderBias   []float32 // [H]          "encoder.bias"; nil for an embedding
@@ -71,16 +72,17 @@ type Weights struct {
 	flat    []float32
 }
 
-// Tensors lists every tensor in a fixed order; the Data of each aliases the fields.
+// Tensors returns every tensor in a fixed order. Their Data are the memory of the fields.
 func (w *Weights) Tensors() []Tensor { return w.tensors }
 
-// Flat returns the backing array: all tensors in their order, each on a 64-byte border, zeros between them.
+// Flat returns the backing array: all tensors in order, each aligned to 64 bytes, with zeros
+// between them.
 func (w *Weights) Flat() []float32 { return w.flat }
 
 // Zero sets every element to 0.
 func (w *Weights) Zero() { clear(w.flat) }
 
-// CopyFrom copies the values of weights of the same configuration.
+// CopyFrom copies the values of src, which must have the same configuration.
 func (w *Weights) CopyFrom(src *Weights) {
 	if w.config != src.config {
 		panic("model: CopyFrom: weights of another configuration")
@@ -88,15 +90,15 @@ func (w *Weights) CopyFrom(src *Weights) {
 	copy(w.flat, src.flat)
 }
 
-// Clone returns a copy with memory of its own.
+// Clone returns a deep copy.
 func (w *Weights) Clone() *Weights {
 	out := NewWeights(w.config)
 	copy(out.flat, w.flat)
 	return out
 }
 
-// Model is a network: configuration, weights and metadata. Once built it is not changed, except by its
-// trainer, and may be shared between goroutines.
+// Model is a network: configuration, weights and metadata. Only a trainer changes it after it is
+// built. Otherwise it may be shared between goroutines.
 type Model struct {
 	Config  Config
 	Meta    Meta

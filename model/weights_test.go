@@ -119,7 +119,7 @@ func TestPartsAndKinds(t *testing.T) {
 	}
 }
 
-// All tensors lie in one array, each on a 64-byte border; what lies between stays zero.
+// All tensors are in one array, each aligned to 64 bytes. The floats between them stay zero.
 func TestBackingArray(t *testing.T) {
 	for name, c := range variants() {
 		w := NewWeights(c)

@@ -44,7 +44,7 @@ func TestConvertFullLayers(t *testing.T) {
 		in, out := g.WritePth(t), filepath.Join(t.TempDir(), "m.safetensors")
 		args := []string{"convert", in, out, "--disc", g.Config.Disc}
 		if g.Config.Version == "v4" {
-			checkRun(t, nil, args, exitUsage, "--step: not given")
+			checkRun(t, nil, args, exitUsage, "--step: missing")
 			args = append(args, "--step", g.Config.DtTransform)
 		}
 		stdout := ok(t, args...)
@@ -157,7 +157,7 @@ func TestConvertBadFlags(t *testing.T) {
 	checkRun(t, nil, []string{"convert", pth, out, "--mean=0,0", "--std=1,0"}, exitUsage, "--std 0")
 	checkRun(t, nil, []string{"convert", pth, out, "--mean=NaN,0", "--std=1,1"}, exitUsage, "--mean NaN")
 	full := golden.Imports(t)[0].WritePth(t)
-	checkRun(t, nil, []string{"convert", full, out, "--step=exp"}, exitUsage, "--disc: not given", "discretise")
+	checkRun(t, nil, []string{"convert", full, out, "--step=exp"}, exitUsage, "--disc: missing", "discretise")
 	if _, err := os.Stat(out); err == nil {
 		t.Errorf("a rejected conversion created %s", out)
 	}

@@ -1,8 +1,9 @@
-// Package golden holds values that PyTorch computed with the official S4D code in float64, and the inputs that
-// they belong to. Only tests import it.
+// Package golden holds values that PyTorch computed with the official S4D code in float64, and
+// their inputs. Only tests import it.
 //
-// A Tiny is a two-layer network with every gradient and twenty losses; a Checkpoint is a real network trained
-// on CIFAR-10, whose weights stay outside the repository.
+// A Tiny is a two-layer network with every gradient and twenty losses. A Checkpoint is a published
+// network trained on CIFAR-10, whose weights are not in the repository. An Import is a network of
+// full layers.
 package golden
 
 import (
@@ -18,9 +19,9 @@ import (
 //go:embed testdata
 var files embed.FS
 
-// Tiny is the golden file of a network of 2 layers, d_model 8, d_state 16, 2 inputs and 5 outputs, trained on 6
-// sequences of 96 samples with AdamW: lr 0.01 and weight decay 0.01 on everything but log_dt, log_A_real and
-// A_imag, which learn at 0.001 without decay.
+// Tiny is the golden file of a network of 2 layers, d_model 8, d_state 16, 2 inputs and 5 outputs,
+// trained on 6 sequences of 96 samples with AdamW: lr 0.01 and weight decay 0.01 on everything but
+// log_dt, log_A_real and A_imag, which learn at 0.001 without decay.
 type Tiny struct {
 	Losses    []float64           `json:"losses_before_each_step"`
 	Gradients map[string]Gradient `json:"gradients_at_step_0"` // by PyTorch's tensor names
@@ -73,12 +74,13 @@ func TinyInput() (x []float64, labels []int) {
 	return x, labels
 }
 
-// Checkpoint is the golden file of a real network of 4 layers, d_model 128, d_state 64, 3 inputs, 10 outputs.
+// Checkpoint is the golden file of a published network of 4 layers, d_model 128, d_state 64, 3
+// inputs and 10 outputs.
 type Checkpoint struct {
 	Name   string
 	Logits [][]float64   `json:"logits_float64"`                      // [4][10]
-	Places [][2]int      `json:"trace_h_t"`                           // channel and time of the trace
-	Trace  [][]float64   `json:"trace_after_block_sequence0_float64"` // [layer][place], sequence 0
+	Places [][2]int      `json:"trace_h_t"`                           // channel, time
+	Trace  [][]float64   `json:"trace_after_block_sequence0_float64"` // [layer][place]
 	Kernel KernelSamples `json:"kernel_float64"`
 	MaxAbs []float64     `json:"kernel_max_abs"` // [layer]
 }
@@ -95,7 +97,7 @@ const (
 	CheckpointBatch, CheckpointLen, CheckpointInputs = 4, 1024, 3
 )
 
-// Checkpoints returns the golden files of both real networks.
+// Checkpoints returns the golden files of both published networks.
 func Checkpoints(t testing.TB) []*Checkpoint {
 	t.Helper()
 	var list []*Checkpoint
@@ -107,18 +109,18 @@ func Checkpoints(t testing.TB) []*Checkpoint {
 	return list
 }
 
-// Path returns the checkpoint's file below S4D_DATA, and skips the test where that is not set.
+// Path returns the checkpoint's file in S4D_DATA, and skips the test if that is not set.
 func (g *Checkpoint) Path(t testing.TB) string {
 	t.Helper()
 	dir := os.Getenv("S4D_DATA")
 	if dir == "" {
-		t.Skip("S4D_DATA is not set: the real checkpoints are not at hand")
+		t.Skip("S4D_DATA is not set: the published checkpoints are not available")
 	}
 	return filepath.Join(dir, "checkpoints", g.Name+".pth")
 }
 
-// CheckpointInput returns the batch [CheckpointBatch][CheckpointInputs][CheckpointLen], rounded to float32 as
-// the golden values' input was.
+// CheckpointInput returns the batch [CheckpointBatch][CheckpointInputs][CheckpointLen], rounded to
+// float32 like the input of the golden values.
 func CheckpointInput() []float32 {
 	var x []float32
 	for i := range CheckpointBatch {

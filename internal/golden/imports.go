@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Import is the golden file of a network of full official layers, of two layers, d_model 8, d_state 16, 2 inputs and
-// 5 outputs.
+// Import is the golden file of a network of two full official layers, d_model 8, d_state 16, 2
+// inputs and 5 outputs.
 type Import struct {
 	Name   string `json:"model"`
 	Config struct {
@@ -17,12 +17,13 @@ type Import struct {
 		DtTransform   string `json:"dt_transform"` // exp or softplus
 		Bidirectional bool
 	}
-	Logits  [][]float64      // [ImportBatch][5]
-	Trace   [][][]float64    `json:"trace_after_block_sequence0_h_by_t_0_17_95"` // [layer][channel] at ImportTimes
+	Logits [][]float64 // [ImportBatch][5]
+	// [layer][channel][ImportTimes]
+	Trace   [][][]float64    `json:"trace_after_block_sequence0_h_by_t_0_17_95"`
 	Tensors map[string][]int // names and shapes in the checkpoint
 }
 
-// ImportBatch is the number of sequences, the first of TinyInput's.
+// ImportBatch is the number of sequences: the first ones of TinyInput.
 const ImportBatch = 3
 
 // ImportTimes are the positions of a trace.

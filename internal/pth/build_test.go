@@ -16,7 +16,7 @@ type file struct {
 	data []byte
 }
 
-// zipped packs entries as PyTorch does: stored, with sums.
+// zipped packs entries as PyTorch does: stored, with checksums.
 func zipped(t testing.TB, method uint16, files ...file) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -87,7 +87,7 @@ func integers(n ...int) string {
 	return tuple(s...)
 }
 
-// dict takes keys and values in turn.
+// dict takes keys and values alternately.
 func dict(items ...string) string { return "}(" + strings.Join(items, "") + "u" }
 
 func storage(class, key string, count int) string {

@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-// Pickles that make the unpickler hash a long key or copy a large dictionary again and again: refused, and at once.
+// Pickles that make the unpickler hash a long key or copy a large dictionary many times are
+// rejected quickly.
 func TestNoEndlessWork(t *testing.T) {
 	long := text(repeated("k", 3<<20)) + "q\x02"
 	entries := "}(" + repeated("\x8c\x01aN", 100_000) + "u"
 	tests := []struct{ name, body, want string }{
-		{"long key", orderedDict + long + "Ns" + repeated("h\x02Ns", 100_000), "a text of 3145728 bytes: expected at most 4096"},
-		{"longest key", orderedDict + text(repeated("k", maxText)) + "q\x02Ns" + repeated("h\x02Ns", 150_000), "a key is no name"},
+		{"long key", orderedDict + long + "Ns" + repeated("h\x02Ns", 100_000), "a string of 3145728 bytes, expected at most 4096"},
+		{"longest key", orderedDict + text(repeated("k", maxText)) + "q\x02Ns" + repeated("h\x02Ns", 150_000), "a key is not a string"},
 		{"many builds", orderedDict + "q\x01" + entries + "q\x02b" + repeated("h\x02b", 100_000), "more than 64 BUILD opcodes"},
 		{"some builds", orderedDict + "q\x01" + entries + "q\x02b" + repeated("h\x02b", maxBuilds-1) + "s", "malformed pickle"},
 	}
@@ -30,7 +31,7 @@ func TestNoEndlessWork(t *testing.T) {
 	}
 }
 
-// The unpickler's messages hold whole objects; what comes out is short and took little memory.
+// The unpickler's messages contain whole objects. Our error is short and takes little memory.
 func TestShortMessages(t *testing.T) {
 	const values = 1 << 20
 	tests := map[string][]byte{
@@ -54,7 +55,7 @@ func TestShortMessages(t *testing.T) {
 	}
 }
 
-// Tensors that nobody asks for may lie anywhere; those of the state dict are named.
+// Only tensors of the state dict are checked, and the error names them.
 func TestLayoutIsCheckedByName(t *testing.T) {
 	odd := tensor(storage("FloatStorage", "0", 6), 0, []int{2, 3}, []int{1, 3})
 	good := tensor(storage("FloatStorage", "0", 6), 4, []int{2}, []int{1})
@@ -69,7 +70,7 @@ func TestLayoutIsCheckedByName(t *testing.T) {
 	}
 }
 
-// Two names that differ by the prefix "module." alone come out alike: whoever wants one of each sees both.
+// Two names that differ only by the prefix "module." give two tensors of the same name.
 func TestPrefixKeepsBoth(t *testing.T) {
 	one := vector("FloatStorage", "0", 1)
 	got, err := Parse(checkpoint(t, whole(dict(text("a"), one, text("module.a"), one)), floats(1)))

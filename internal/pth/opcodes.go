@@ -6,17 +6,18 @@ import (
 	"fmt"
 )
 
-// Bounds of a pickle. One opcode makes gopickle allocate some 250 bytes at most; a text that serves as a key again
-// and again, or a dictionary that is built into another as often, would cost time without end.
+// Bounds of a pickle. One opcode makes gopickle allocate about 250 bytes at most. Without the
+// bounds, a long string that is used as a key many times, or a dictionary that is copied as often,
+// would take unbounded time.
 const (
 	maxPickle  = 4 << 20 // bytes
 	maxOpcodes = 1 << 19
-	maxMarks   = 64   // open at the same time
-	maxText    = 4096 // bytes of one text
+	maxMarks   = 64   // open marks
+	maxText    = 4096 // bytes of one string
 	maxBuilds  = 64   // a state dict needs one
 )
 
-// operand says how an opcode's argument is stored.
+// operand is the way in which an opcode's argument is stored.
 type operand int
 
 const (
@@ -25,12 +26,12 @@ const (
 	fixed2
 	fixed4
 	fixed8
-	counted1 // a count of 1 or 4 bytes, then as many
+	counted1 // a count of 1 or 4 bytes, then that many bytes
 	counted4
-	twoLines // two texts, each ended by a newline
+	twoLines // two strings, each ending with a newline
 )
 
-// The opcodes that are looked at more closely.
+// The opcodes that checkPickle inspects.
 const (
 	opMark     = '('
 	opStop     = '.'
@@ -42,7 +43,8 @@ const (
 	opText     = 'X'
 )
 
-// opcodes are those that a state dict is written with. All else is refused before anything is run.
+// opcodes are those that a state dict consists of. A pickle with any other is rejected before it is
+// decoded.
 var opcodes = map[byte]operand{
 	'\x80':     fixed1, // PROTO
 	opStop:     none,
@@ -78,9 +80,9 @@ var opcodes = map[byte]operand{
 	'j':        fixed4,   // LONG_BINGET
 }
 
-// checkPickle walks a pickle without running it: every opcode and every global name must be known, every length
-// that is declared must lie inside the data, and the whole must stay within bounds. A pickle has no jumps, so
-// what is walked is what will run.
+// checkPickle checks a pickle without decoding it: every opcode and global name must be known,
+// every declared length must lie inside the data, and the bounds must hold. A pickle has no jumps,
+// so a linear scan sees every opcode.
 func checkPickle(p []byte) error {
 	if len(p) > maxPickle {
 		return fmt.Errorf("pickle of %d bytes: expected at most %d", len(p), maxPickle)
@@ -94,7 +96,7 @@ func checkPickle(p []byte) error {
 		}
 		n, ok := operandLength(kind, p[at+1:])
 		if !ok {
-			return fmt.Errorf("pickle opcode %q at byte %d reaches past the end", op, at)
+			return fmt.Errorf("pickle opcode %q at byte %d: its argument exceeds the pickle", op, at)
 		}
 		switch op {
 		case opMark:
@@ -107,11 +109,11 @@ func checkPickle(p []byte) error {
 			}
 		case opBuild:
 			if builds++; builds > maxBuilds {
-				return fmt.Errorf("pickle: more than %d BUILD opcodes: not what a state dict looks like", maxBuilds)
+				return fmt.Errorf("pickle: more than %d BUILD opcodes, expected a state dict", maxBuilds)
 			}
 		case opText:
 			if n-4 > maxText {
-				return fmt.Errorf("pickle: a text of %d bytes: expected at most %d", n-4, maxText)
+				return fmt.Errorf("pickle: a string of %d bytes, expected at most %d", n-4, maxText)
 			}
 		case opStop:
 			if end := at + 1; end != len(p) {
@@ -120,18 +122,18 @@ func checkPickle(p []byte) error {
 			return nil
 		}
 		if marks < 0 || marks > maxMarks || count > maxOpcodes {
-			return fmt.Errorf("pickle opcode %q at byte %d: %d marks open, %d opcodes read: not what a state dict looks like", op, at, marks, count)
+			return fmt.Errorf("pickle opcode %q at byte %d: %d open marks, %d opcodes: not a state dict", op, at, marks, count)
 		}
 		at += 1 + n
 	}
 	return fmt.Errorf("the pickle has no end")
 }
 
-// checkGlobal compares "module\nname\n" with the names that a state dict needs.
+// checkGlobal returns an error unless "module\nname\n" is a name that a state dict contains.
 func checkGlobal(lines []byte) error {
 	text := bytes.Split(lines, []byte{'\n'})
 	if module, name := string(text[0]), string(text[1]); !known(module, name) {
-		return fmt.Errorf("%.64q in the pickle: only float tensors in plain dictionaries are read", module+"."+name)
+		return fmt.Errorf("pickle contains %.64q, expected only float tensors in plain dictionaries", module+"."+name)
 	}
 	return nil
 }

@@ -1,8 +1,9 @@
-// Package pth reads the tensors of a PyTorch checkpoint (.pth, .pt): a zip file with a pickled dictionary and
-// one file per storage.
+// Package pth reads and writes the tensors of a PyTorch checkpoint (.pth, .pt): a zip file with a
+// pickled dictionary and one file per storage.
 //
-// The pickle is data. Before it is read, every opcode, name and length in it is checked without running it, and
-// every size that file or pickle declares is compared with the bytes that are there before anything is allocated.
+// The pickle is treated as data that may be hostile. Before it is decoded, every opcode, name and
+// length in it is checked. Every declared size is compared with the bytes that are present before
+// memory is allocated.
 package pth
 
 import (
@@ -28,11 +29,11 @@ type Tensor struct {
 	Data  []float32
 }
 
-// Load reads a checkpoint from a file; errors name the path.
+// Load reads a checkpoint from a file. Errors contain the path.
 func Load(path string) ([]Tensor, error) {
 	b, err := readFile(path)
 	if err != nil {
-		return nil, err // names the path
+		return nil, err // contains the path
 	}
 	tensors, err := Parse(b)
 	if err != nil {
@@ -47,15 +48,16 @@ func readFile(path string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s: not a file", path)
+		return nil, fmt.Errorf("%s: not a regular file", path)
 	case info.Size() > maxFile:
-		return nil, fmt.Errorf("%s: %d bytes: checkpoints of up to %d are read", path, info.Size(), int64(maxFile))
+		return nil, fmt.Errorf("%s: %d bytes, expected at most %d", path, info.Size(), int64(maxFile))
 	}
 	return os.ReadFile(path)
 }
 
-// Parse returns the tensors of the checkpoint's state dict in the file's order. The state dict may be the whole
-// file or stand under "model", "state_dict", "model_state_dict" or "net"; a prefix "module." is dropped.
+// Parse returns the tensors of the checkpoint's state dict in the file's order. The state dict may
+// be the whole file or the value of "model", "state_dict", "model_state_dict" or "net". A prefix
+// "module." of the tensors' names is removed.
 func Parse(b []byte) ([]Tensor, error) {
 	a, err := openArchive(b)
 	if err != nil {
@@ -70,15 +72,15 @@ func Parse(b []byte) ([]Tensor, error) {
 		return nil, err
 	}
 	tensors := make([]Tensor, 0, len(dict))
-	left := 2 * len(b) // what the tensors may take: some are views of one storage, but not a thousand times
+	left := 2 * len(b) // tensors may share storages, but a thousand views of one are an attack
 	for _, e := range dict {
 		key, ok := e.Key.(string)
 		if !ok || len(key) > maxName {
-			return nil, fmt.Errorf("state dict: a key is no name of at most %d bytes", maxName)
+			return nil, fmt.Errorf("state dict: a key is not a string of at most %d bytes", maxName)
 		}
 		ref, ok := e.Value.(*tensorRef)
 		if !ok {
-			return nil, fmt.Errorf("state dict: %q is no tensor", key)
+			return nil, fmt.Errorf("state dict: %q is not a tensor", key)
 		}
 		if err := ref.check(); err != nil {
 			return nil, fmt.Errorf("tensor %q: %w", key, err)
@@ -95,7 +97,7 @@ func Parse(b []byte) ([]Tensor, error) {
 	return tensors, nil
 }
 
-// unpickle runs the checked pickle; tensors come out as references.
+// unpickle decodes the checked pickle. Tensors become references.
 func (a *archive) unpickle() (root any, err error) {
 	if err := checkPickle(a.pickle); err != nil {
 		return nil, err
@@ -115,20 +117,20 @@ func (a *archive) unpickle() (root any, err error) {
 	return root, nil
 }
 
-// malformed cuts gopickle's messages, which may hold whole objects.
+// malformed truncates gopickle's messages, which may contain whole objects.
 func malformed(message string) error { return fmt.Errorf("malformed pickle: %.200s", message) }
 
-// stateDict finds the dictionary of tensors.
+// stateDict returns the dictionary of tensors.
 func stateDict(root any) ([]types.DictEntry, error) {
 	dict, ok := entries(root)
 	if !ok {
-		return nil, fmt.Errorf("no state dict: the file holds no dictionary")
+		return nil, fmt.Errorf("no state dict: the pickle is not a dictionary")
 	}
 	for _, e := range dict {
 		switch e.Key {
 		case "model", "state_dict", "model_state_dict", "net":
 			if dict, ok = entries(e.Value); !ok {
-				return nil, fmt.Errorf("no state dict: %q is no dictionary", e.Key)
+				return nil, fmt.Errorf("no state dict: %q is not a dictionary", e.Key)
 			}
 			return dict, nil
 		}

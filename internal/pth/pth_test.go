@@ -59,7 +59,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Every file that is not a state dict of floats is refused, and the error says what is wrong.
+// Every file that is not a state dict of floats is rejected, and the error says what is wrong.
 func TestRefused(t *testing.T) {
 	one := vector("FloatStorage", "0", 1)
 	good := whole(dict(text("a"), one))
@@ -72,11 +72,11 @@ func TestRefused(t *testing.T) {
 	}{
 		{"empty", nil, "not a zip file"},
 		{"text", []byte("hello"), "not a zip file"},
-		{"old format", []byte(good), "before 1.6"},
-		{"cut short", sum[:len(sum)-30], "cut short"},
+		{"old format", []byte(good), "before PyTorch 1.6"},
+		{"truncated", sum[:len(sum)-30], "truncated"},
 		{"damaged storage", sum, `"ckpt/data/0": damaged`},
 		{"compressed", zipped(t, zip.Deflate, file{"ckpt/data.pkl", []byte(good)}), "compressed"},
-		{"entry twice", zipped(t, zip.Store, file{"ckpt/data.pkl", []byte(good)}, file{"ckpt/data.pkl", []byte(good)}), `"ckpt/data.pkl" comes twice`},
+		{"entry twice", zipped(t, zip.Store, file{"ckpt/data.pkl", []byte(good)}, file{"ckpt/data.pkl", []byte(good)}), `"ckpt/data.pkl" is duplicated`},
 		{"another zip file", zipped(t, zip.Store, file{"word/document.xml", []byte("x")}), "no data.pkl"},
 		{"big endian", zipped(t, zip.Store, file{"x/data.pkl", []byte(good)}, file{"x/byteorder", []byte("big")}), `byte order "big"`},
 
@@ -84,7 +84,7 @@ func TestRefused(t *testing.T) {
 		{"a whole module", checkpoint(t, whole("c__main__\nS4Model\n)R")), `"__main__.S4Model"`},
 		{"object", checkpoint(t, whole("c__builtin__\nobject\n)R")), `"__builtin__.object"`},
 		{"empty parameter", checkpoint(t, whole(dict(text("a"), "ctorch._utils\n_rebuild_parameter\n)R"))), "a parameter without a tensor"},
-		{"parameter of a number", checkpoint(t, whole(dict(text("a"), "ctorch._utils\n_rebuild_parameter\n"+tuple("K\x07", "\x88")+"R"))), "made of no tensor"},
+		{"parameter of a number", checkpoint(t, whole(dict(text("a"), "ctorch._utils\n_rebuild_parameter\n"+tuple("K\x07", "\x88")+"R"))), "must be made of a tensor"},
 		{"parameter with state", checkpoint(t, whole(dict(text("a"), "ctorch._utils\n_rebuild_parameter_with_state\n)R"))), `"torch._utils._rebuild_parameter_with_state"`},
 		{"numpy value", checkpoint(t, whole(dict(text("acc"), "cnumpy.core.multiarray\nscalar\n)R"))), `"numpy.core.multiarray.scalar"`},
 		{"global inside a text that is long", checkpoint(t, whole("c"+repeated("x", 1000)+"\ny\n")), `xxx"`},
@@ -93,40 +93,40 @@ func TestRefused(t *testing.T) {
 		{"opcode 255", checkpoint(t, whole("\xff")), `opcode 'ÿ'`},
 		{"no end", checkpoint(t, "\x80\x02}"), "no end"},
 		{"after the end", checkpoint(t, good+"x"), "1 bytes after the end"},
-		{"text past the end", checkpoint(t, whole("X\xff\xff\xff\x7fabc")), "reaches past the end"},
-		{"global past the end", checkpoint(t, "\x80\x02ctorch"), "reaches past the end"},
+		{"text past the end", checkpoint(t, whole("X\xff\xff\xff\x7fabc")), "its argument exceeds the pickle"},
+		{"global past the end", checkpoint(t, "\x80\x02ctorch"), "its argument exceeds the pickle"},
 		{"empty pickle", checkpoint(t, ""), "no end"},
 		{"empty stack", checkpoint(t, whole("s")), "malformed pickle"},
 		{"odd items", checkpoint(t, whole("}("+text("a")+"u")), "malformed pickle"},
-		{"tuple without a mark", checkpoint(t, whole("t")), "-1 marks"},
-		{"many marks", checkpoint(t, whole(repeated("(", 100))), "65 marks"},
-		{"many opcodes", checkpoint(t, whole(repeated("N", maxOpcodes+9))), "opcodes read"},
+		{"tuple without a mark", checkpoint(t, whole("t")), "-1 open marks"},
+		{"many marks", checkpoint(t, whole(repeated("(", 100))), "65 open marks"},
+		{"many opcodes", checkpoint(t, whole(repeated("N", maxOpcodes+9))), "524289 opcodes"},
 		{"large pickle", checkpoint(t, whole(text(repeated("a", maxPickle)))), "expected at most"},
 
-		{"no dictionary", checkpoint(t, whole("K\x07")), "holds no dictionary"},
-		{"list", checkpoint(t, whole("]"+text("a")+"a")), "holds no dictionary"},
-		{"model is a tensor", checkpoint(t, whole(dict(text("model"), one)), floats(1)), `"model" is no dictionary`},
-		{"number as key", checkpoint(t, whole(dict("K\x07", one)), floats(1)), "a key is no name"},
-		{"long key", checkpoint(t, whole(dict(text(repeated("k", 300)), one)), floats(1)), "a key is no name"},
-		{"number as value", checkpoint(t, whole(dict(text("a"), one, text("epoch"), "K\x07")), floats(1)), `"epoch" is no tensor`},
-		{"halves", checkpoint(t, whole(dict(text("a"), vector("HalfStorage", "0", 2))), floats(1)), `tensor "a": values in a HalfStorage`},
-		{"integers", checkpoint(t, whole(dict(text("n"), vector("LongStorage", "0", 1))), doubles(1)), `tensor "n": values in a LongStorage`},
+		{"no dictionary", checkpoint(t, whole("K\x07")), "is not a dictionary"},
+		{"list", checkpoint(t, whole("]"+text("a")+"a")), "is not a dictionary"},
+		{"model is a tensor", checkpoint(t, whole(dict(text("model"), one)), floats(1)), `"model" is not a dictionary`},
+		{"number as key", checkpoint(t, whole(dict("K\x07", one)), floats(1)), "a key is not a string"},
+		{"long key", checkpoint(t, whole(dict(text(repeated("k", 300)), one)), floats(1)), "a key is not a string"},
+		{"number as value", checkpoint(t, whole(dict(text("a"), one, text("epoch"), "K\x07")), floats(1)), `"epoch" is not a tensor`},
+		{"halves", checkpoint(t, whole(dict(text("a"), vector("HalfStorage", "0", 2))), floats(1)), `tensor "a": type HalfStorage`},
+		{"integers", checkpoint(t, whole(dict(text("n"), vector("LongStorage", "0", 1))), doubles(1)), `tensor "n": type LongStorage`},
 		{"missing storage", checkpoint(t, whole(dict(text("a"), one))), `storage "0" is missing`},
-		{"storage larger than its entry", checkpoint(t, whole(dict(text("a"), vector("FloatStorage", "0", 1<<30))), floats(1)), "1073741824 elements of 4 bytes declared, 4 bytes there"},
-		{"storage smaller than its entry", checkpoint(t, whole(dict(text("a"), one)), floats(1, 2)), "8 bytes there"},
+		{"storage larger than its entry", checkpoint(t, whole(dict(text("a"), vector("FloatStorage", "0", 1<<30))), floats(1)), "1073741824 elements of 4 bytes declared, the file has 4 bytes"},
+		{"storage smaller than its entry", checkpoint(t, whole(dict(text("a"), one)), floats(1, 2)), "the file has 8 bytes"},
 		{"negative count", checkpoint(t, whole(dict(text("a"), vector("FloatStorage", "0", -1))), floats(1)), "-1 elements"},
-		{"no storage", checkpoint(t, whole(text("a")+"Q")), "a storage is not described"},
-		{"storage by halves", checkpoint(t, whole(tuple(text("storage"), "N", "N", "N", "N")+"Q")), "a storage is not described"},
+		{"no storage", checkpoint(t, whole(text("a")+"Q")), "a storage must be described"},
+		{"storage by halves", checkpoint(t, whole(tuple(text("storage"), "N", "N", "N", "N")+"Q")), "a storage must be described"},
 		{"tensor past its storage", checkpoint(t, whole(dict(text("a"), tensor(storage("FloatStorage", "0", 1), 1, []int{1}, []int{1}))), floats(1)), "outside its storage"},
 		{"huge tensor", checkpoint(t, whole(dict(text("a"), tensor(storage("FloatStorage", "0", 1), 0, []int{1 << 30, 1 << 30, 1 << 30}, []int{1, 1, 1}))), floats(1)), "outside its storage"},
 		{"huge product", checkpoint(t, whole(dict(text("a"), tensor(storage("FloatStorage", "0", 1), 0, []int{1 << 30, 1 << 30}, []int{1 << 30, 1}))), floats(1)), "outside its storage"},
 		{"negative offset", checkpoint(t, whole(dict(text("a"), tensor(storage("FloatStorage", "0", 1), -1, []int{1}, []int{1}))), floats(1)), "outside its storage"},
-		{"negative size", checkpoint(t, whole(dict(text("a"), tensor(storage("FloatStorage", "0", 1), 0, []int{-1}, []int{1}))), floats(1)), "a tensor is not described"},
+		{"negative size", checkpoint(t, whole(dict(text("a"), tensor(storage("FloatStorage", "0", 1), 0, []int{-1}, []int{1}))), floats(1)), "a tensor must be described"},
 		{"last element past its storage", checkpoint(t, whole(dict(text("a"), tensor(storage("FloatStorage", "0", 6), 0, []int{2, 3}, []int{1, 3}))), floats(1, 2, 3, 4, 5, 6)), `tensor "a": shape [2 3] with strides [1 3] at 0 lies outside its storage of 6`},
 		{"huge strides", checkpoint(t, whole(dict(text("a"), tensor(storage("FloatStorage", "0", 6), 0, []int{2, 2, 2}, []int{1 << 30, 1 << 30, 1 << 30}))), floats(1, 2, 3, 4, 5, 6)), "outside its storage"},
 		{"expanded", checkpoint(t, whole(dict(text("a"), tensor(storage("FloatStorage", "0", 1), 0, []int{9}, []int{0}))), floats(1)), "outside its storage"},
-		{"nine dimensions", checkpoint(t, whole(dict(text("a"), tensor(storage("FloatStorage", "0", 1), 0, make([]int, 9), make([]int, 9)))), floats(1)), "a tensor is not described"},
-		{"strides of another rank", checkpoint(t, whole(dict(text("a"), tensor(storage("FloatStorage", "0", 1), 0, []int{1}, nil))), floats(1)), "a tensor is not described"},
+		{"nine dimensions", checkpoint(t, whole(dict(text("a"), tensor(storage("FloatStorage", "0", 1), 0, make([]int, 9), make([]int, 9)))), floats(1)), "a tensor must be described"},
+		{"strides of another rank", checkpoint(t, whole(dict(text("a"), tensor(storage("FloatStorage", "0", 1), 0, []int{1}, nil))), floats(1)), "a tensor must be described"},
 		{"tensor of one value", checkpoint(t, whole("ctorch._utils\n_rebuild_tensor_v2\n"+tuple("N")+"R")), "1 values"},
 		{"one storage, many tensors", checkpoint(t, whole(manyViews(100, 100)), make([]byte, 400)), "as large as the file"},
 	}
@@ -156,7 +156,8 @@ func manyViews(n, size int) string {
 	return dict(items...)
 }
 
-// A zip directory may give one run of bytes to many entries: together they are then larger than the file.
+// A zip directory may declare one range of bytes as many entries, which together are larger than
+// the file.
 func TestOverlappingEntries(t *testing.T) {
 	b := zipped(t, zip.Store, file{"x/data/0", make([]byte, 1000)})
 	directory := bytes.Index(b, []byte("PK\x01\x02"))
@@ -189,15 +190,16 @@ func TestLoadNamesThePath(t *testing.T) {
 	}
 }
 
-// The worst that a small pickle can ask of the unpickler stays in bounds.
+// The most expensive small pickles stay within the memory bound.
 func TestNoAmplification(t *testing.T) {
 	for name, body := range map[string]string{
 		"lists":         repeated("]", 400_000),
 		"tuples":        repeated("(t", 200_000),
 		"dictionaries":  repeated("}", 400_000),
 		"ordered dicts": orderedDict + "ccollections\nOrderedDict\nq\x01" + repeated("h\x01)R", 150_000),
-		"nested":        "]q\x01" + repeated("h\x01h\x01\x86q\x01", 100_000), // 2^100000 leaves, shared
-		"itself":        "]q\x01h\x01a",
+		// 2^100000 leaves, shared
+		"nested": "]q\x01" + repeated("h\x01h\x01\x86q\x01", 100_000),
+		"itself": "]q\x01h\x01a",
 	} {
 		b := checkpoint(t, whole(body))
 		got := allocated(func() {
@@ -221,8 +223,8 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// Any single wrong byte in a pickle whose sum is right gives an error or tensors, never a panic or a great
-// allocation.
+// Any single wrong byte in a pickle with a matching checksum gives an error or tensors, never a
+// panic or a large allocation.
 func TestMutatedPickle(t *testing.T) {
 	pickle := whole(dict(text("model"), orderedDict+"("+text("a")+vector("FloatStorage", "0", 3)+text("b")+
 		tensor(storage("DoubleStorage", "1", 4), 2, []int{2, 1}, []int{1, 1})+"u", text("acc"), "K\x05"))

@@ -11,15 +11,15 @@ import (
 	"github.com/nlpodyssey/gopickle/types"
 )
 
-// widths are the known storage classes of module torch, in bytes an element. All may stand in a file; a state
-// dict's tensors must be of those that read takes.
+// widths are the element sizes in bytes of the known storage classes of module torch. All may occur
+// in a file. The tensors of the state dict must have one of those that read supports.
 var widths = map[string]int{
 	"FloatStorage": 4, "DoubleStorage": 8, "HalfStorage": 2, "BFloat16Storage": 2, "LongStorage": 8,
 	"IntStorage": 4, "ShortStorage": 2, "CharStorage": 1, "ByteStorage": 1, "BoolStorage": 1,
 	"ComplexFloatStorage": 8, "ComplexDoubleStorage": 16,
 }
 
-// known reports whether a global name of the pickle is one that a state dict needs.
+// known reports whether a global name may occur in the pickle of a state dict.
 func known(module, name string) bool {
 	switch module {
 	case "collections":
@@ -32,10 +32,10 @@ func known(module, name string) bool {
 	return false
 }
 
-// storageType is what the pickle's name of a storage class stands for.
+// storageType is the name of a storage class.
 type storageType string
 
-// findClass resolves the known names; collections.OrderedDict is the unpickler's own.
+// findClass resolves the known names. gopickle itself resolves collections.OrderedDict.
 func findClass(module, name string) (any, error) {
 	switch {
 	case !known(module, name):
@@ -48,40 +48,40 @@ func findClass(module, name string) (any, error) {
 	return rebuildTensor{}, nil
 }
 
-// storageRef is one storage's bytes, which nobody has looked at yet.
+// storageRef is a storage whose bytes have not been read yet.
 type storageRef struct {
 	class string
-	width int // bytes an element
+	width int // bytes per element
 	count int // elements
 	data  []byte
 }
 
-// GoString keeps the bytes out of gopickle's messages.
+// GoString keeps the bytes out of gopickle's error messages.
 func (s *storageRef) GoString() string { return s.class }
 
 // storage resolves ("storage", type, key, device, count).
 func (a *archive) storage(id any) (any, error) {
 	t, ok := id.(*types.Tuple)
 	if !ok || t.Len() < 5 {
-		return nil, fmt.Errorf("a storage is not described by five values")
+		return nil, fmt.Errorf("a storage must be described by five values")
 	}
 	class, ok1 := t.Get(1).(storageType)
 	key, ok2 := t.Get(2).(string)
 	count, ok3 := t.Get(4).(int)
 	if t.Get(0) != "storage" || !ok1 || !ok2 || !ok3 {
-		return nil, fmt.Errorf("a storage is not described by type, key, device and count")
+		return nil, fmt.Errorf("a storage must be described by type, key, device and count")
 	}
 	data, width := a.storages[key], widths[string(class)]
 	if data == nil {
-		return nil, fmt.Errorf("storage %.64q is missing in the zip file", key)
+		return nil, fmt.Errorf("storage %.64q is missing from the zip file", key)
 	}
 	if count < 0 || count > len(data) || count*width != len(data) {
-		return nil, fmt.Errorf("storage %q: %d elements of %d bytes declared, %d bytes there", key, count, width, len(data))
+		return nil, fmt.Errorf("storage %q: %d elements of %d bytes declared, the file has %d bytes", key, count, width, len(data))
 	}
 	return &storageRef{class: string(class), width: width, count: count, data: data}, nil
 }
 
-// tensorRef is a tensor as the pickle describes it, not yet checked or read.
+// tensorRef is a tensor as described by the pickle, not yet checked or read.
 type tensorRef struct {
 	storage *storageRef
 	offset  int
@@ -89,7 +89,7 @@ type tensorRef struct {
 	stride  []int
 }
 
-// rebuildTensor stands for torch._utils._rebuild_tensor_v2(storage, offset, size, stride, …).
+// rebuildTensor implements torch._utils._rebuild_tensor_v2(storage, offset, size, stride, …).
 type rebuildTensor struct{}
 
 // Call implements types.Callable.
@@ -102,12 +102,12 @@ func (rebuildTensor) Call(args ...any) (any, error) {
 	shape, ok3 := ints(args[2])
 	stride, ok4 := ints(args[3])
 	if !ok1 || !ok2 || !ok3 || !ok4 || len(shape) != len(stride) {
-		return nil, fmt.Errorf("a tensor is not described by storage, offset, size and stride")
+		return nil, fmt.Errorf("a tensor must be described by storage, offset, size and stride")
 	}
 	return &tensorRef{storage: s, offset: offset, shape: shape, stride: stride}, nil
 }
 
-// rebuildParameter stands for torch._utils._rebuild_parameter(tensor, requires grad, hooks).
+// rebuildParameter implements torch._utils._rebuild_parameter(tensor, requires grad, hooks).
 type rebuildParameter struct{}
 
 // Call implements types.Callable.
@@ -117,7 +117,7 @@ func (rebuildParameter) Call(args ...any) (any, error) {
 	}
 	t, ok := args[0].(*tensorRef)
 	if !ok {
-		return nil, errors.New("a parameter is made of no tensor")
+		return nil, errors.New("a parameter must be made of a tensor")
 	}
 	return t, nil
 }
@@ -139,7 +139,8 @@ func ints(v any) ([]int, bool) {
 	return list, true
 }
 
-// check requires a tensor that lies inside its storage and has no more elements than that.
+// check returns an error unless the tensor lies inside its storage and has at most as many
+// elements.
 func (t *tensorRef) check() error {
 	size, last := 1, t.offset
 	for i, n := range t.shape {
@@ -169,7 +170,8 @@ func (t *tensorRef) size() int {
 	return n
 }
 
-// read returns the values in single precision, row-major; a complex tensor's as pairs, in one dimension more.
+// read returns the values in single precision, row-major. Complex values become pairs in an
+// additional last dimension.
 func (t *tensorRef) read() (shape []int, values []float32, err error) {
 	b, single := t.storage.data, func(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) }
 	double := func(b []byte) float32 { return float32(math.Float64frombits(binary.LittleEndian.Uint64(b))) }
@@ -189,12 +191,12 @@ func (t *tensorRef) read() (shape []int, values []float32, err error) {
 	case "ComplexDoubleStorage":
 		t.each(func(i int) { values = append(values, double(b[16*i:]), double(b[16*i+8:])) })
 	default:
-		return nil, nil, fmt.Errorf("values in a %s: FloatStorage, DoubleStorage and their complex kin are read", t.storage.class)
+		return nil, nil, fmt.Errorf("type %s, expected FloatStorage, DoubleStorage, ComplexFloatStorage or ComplexDoubleStorage", t.storage.class)
 	}
 	return shape, values, nil
 }
 
-// each visits the places of the elements in their storage, the last index fastest.
+// each calls visit with the position of every element in the storage, the last index fastest.
 func (t *tensorRef) each(visit func(i int)) {
 	at := make([]int, len(t.shape))
 	place := t.offset

@@ -8,8 +8,8 @@ import (
 	"math"
 )
 
-// Write writes tensors as a checkpoint that torch.load reads: a zip file of a pickled OrderedDict, in protocol 2, and a
-// file of float32 for each tensor.
+// Write writes a checkpoint that torch.load reads: a zip file with a pickled OrderedDict (protocol
+// 2) and one file of float32 values per tensor.
 func Write(w io.Writer, tensors []Tensor) error {
 	z := zip.NewWriter(w)
 	add := func(name string, data []byte) error {
@@ -25,7 +25,7 @@ func Write(w io.Writer, tensors []Tensor) error {
 	p.op(")R(")
 	for i, t := range tensors {
 		if len(t.Name) > maxName {
-			return fmt.Errorf("tensor %.40q…: a name of %d bytes, expected at most %d", t.Name, len(t.Name), maxName)
+			return fmt.Errorf("tensor %.40q…: its name has %d bytes, expected at most %d", t.Name, len(t.Name), maxName)
 		}
 		if err := t.checkSize(); err != nil {
 			return err
@@ -67,7 +67,7 @@ func (t Tensor) checkSize() error {
 	return nil
 }
 
-// pickler is a pickle as it is written.
+// pickler is a pickle under construction.
 type pickler []byte
 
 func (p *pickler) op(s string) { *p = append(*p, s...) }
@@ -86,8 +86,8 @@ func (p *pickler) number(n int) {
 	*p = binary.LittleEndian.AppendUint32(*p, uint32(n))
 }
 
-// tensor pushes _rebuild_tensor_v2(storage, offset, size, stride, requires grad, hooks), where storage is the persistent
-// ("storage", type, key, device, count).
+// tensor pushes _rebuild_tensor_v2(storage, offset, size, stride, requires grad, hooks), where
+// storage is the persistent ("storage", type, key, device, count).
 func (p *pickler) tensor(t Tensor, key int) {
 	p.class("torch._utils", "_rebuild_tensor_v2")
 	p.op("((")

@@ -22,7 +22,7 @@ func TestWrite(t *testing.T) {
 	}
 	for says, bad := range map[string]Tensor{
 		"3 values in shape [2 2]": {"a", []int{2, 2}, []float32{1, 2, 3}},
-		"a name of 300 bytes":     {strings.Repeat("n", 300), []int{}, []float32{1}},
+		"its name has 300 bytes":  {strings.Repeat("n", 300), []int{}, []float32{1}},
 	} {
 		if err := Write(&b, []Tensor{bad}); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("error %v, want one that says %q", err, says)

@@ -1,9 +1,9 @@
 // Package random gives the project's random numbers: a pure function of a key and an index.
 //
-// In goes a Stream (seed, purpose, step, layer) and an element's index, out comes a number. Nothing is
-// consumed and nothing advances, so neither the number of threads, nor the order of work, nor a resumed
-// run can change a draw. The generator is Philox4x32-10 (Salmon et al., "Parallel random numbers: as
-// easy as 1, 2, 3", SC 2011).
+// A draw is a function of a Stream (seed, purpose, step, layer) and an element's index. There is no
+// state that advances, so the number of threads, the order of work and a resume never change a
+// draw. The generator is Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2,
+// 3", SC 2011; docs/maths.md §9.7).
 package random
 
 import (
@@ -11,10 +11,10 @@ import (
 	"math/bits"
 )
 
-// Purpose separates the uses of randomness, so that no two share a draw.
+// Purpose separates the uses of random numbers, so that no two share a draw.
 type Purpose uint32
 
-// The uses of randomness in this project. The values are part of every recorded run: never renumber.
+// The purposes. The values are part of every recorded run: never renumber them.
 const (
 	Weights Purpose = 1 // initial weights
 	Poles   Purpose = 2 // step sizes, poles, B and C of the SSMs
@@ -24,14 +24,14 @@ const (
 	Noise   Purpose = 6 // augmentation
 )
 
-// Stream is a sequence of draws addressed by index. It is a value: copy it freely.
+// Stream is a sequence of draws addressed by index. It is a value and may be copied.
 type Stream struct {
-	key   [2]uint32 // the seed, its top byte mixed with the purpose
+	key   [2]uint32 // the seed, its top byte combined with the purpose
 	step  uint32
 	layer uint32
 }
 
-// New returns the stream for a seed, a purpose, a training step (or epoch, or example: any counter below
+// New returns the stream of a seed, a purpose, a step (a training step, epoch or example below
 // 2^32) and a layer (or tensor number).
 func New(seed uint64, purpose Purpose, step, layer int) Stream {
 	return Stream{
@@ -67,8 +67,8 @@ func (s Stream) Normal(i uint64) float64 {
 	return odd
 }
 
-// NormalPair returns Normal(i) and Normal(i+1) of an even i, in the time of one (Box–Muller on the two halves of one
-// block).
+// NormalPair returns Normal(i) and Normal(i+1) for an even i, in the time of one: Box–Muller on the
+// two halves of one block.
 func (s Stream) NormalPair(i uint64) (even, odd float64) {
 	b := s.block(i >> 1)
 	u := (float64(uint64(b[0])|uint64(b[1])<<32)*0x1p-64 + 0x1p-65)

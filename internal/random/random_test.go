@@ -7,7 +7,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
-// Known answers that the authors of Philox publish with their code (Random123, kat_vectors).
+// Test vectors that the authors of Philox publish with their code (Random123, kat_vectors).
 func TestPhiloxKnownAnswers(t *testing.T) {
 	const all = math.MaxUint32
 	tests := []struct {
@@ -26,7 +26,8 @@ func TestPhiloxKnownAnswers(t *testing.T) {
 
 const draws = 200_000
 
-// checkMean fails where the mean of draws values with variance v lies five standard errors from want.
+// checkMean fails if the mean of draws values of variance v is more than five standard errors from
+// want.
 func checkMean(t *testing.T, what string, sum, want, v float64) {
 	t.Helper()
 	mean := sum / draws
@@ -84,7 +85,7 @@ func TestNormalPair(t *testing.T) {
 	}
 }
 
-// A stream differs from another in seed, purpose, step or layer, and does not agree with it at more than chance's rate.
+// Streams that differ in seed, purpose, step or layer agree no more often than by chance.
 func TestStreamsDiffer(t *testing.T) {
 	base := random.New(1, random.Weights, 2, 3)
 	others := map[string]random.Stream{
@@ -113,7 +114,8 @@ func TestStreamsDiffer(t *testing.T) {
 	}
 }
 
-// A draw is a function of its index: order and repetition do not matter, and no two indices share a draw.
+// A draw is a function of its index: order and repetition do not matter, and no two indices share a
+// draw.
 func TestDrawsAreAddressed(t *testing.T) {
 	s := random.New(5, random.Dropout, 6, 7)
 	seen := map[uint64]uint64{}
@@ -149,7 +151,8 @@ func TestPermIsAPermutation(t *testing.T) {
 	}
 }
 
-// All 24 orders of four elements come equally often: χ² with 23 degrees of freedom stays below its 1 − 10⁻⁶ quantile.
+// All 24 orders of four elements are equally frequent: χ² with 23 degrees of freedom stays below
+// its 1 − 10⁻⁶ quantile.
 func TestPermIsUnbiased(t *testing.T) {
 	const trials = 24_000
 	counts := map[[4]int]float64{}
