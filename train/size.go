@@ -14,7 +14,8 @@ func (t *Trainer) netOptions() convmode.Options {
 	}
 }
 
-// checkSize refuses a network that this machine cannot train or validate, before any memory is taken for it.
+// checkSize refuses a network that this machine cannot train or validate, before any memory is
+// taken for it.
 func (t *Trainer) checkSize(c model.Config) error {
 	training := t.netOptions()
 	evaluation := convmode.Options{
@@ -30,7 +31,8 @@ func (t *Trainer) checkSize(c model.Config) error {
 	return checkMemory(need, "model.d_model %d, train.batch %d, sequences of %d: training", c.DModel, training.MaxBatch, training.MaxLen)
 }
 
-// checkMemory returns an error if this process may not use so many bytes; what and its arguments describe their use.
+// checkMemory returns an error if this process may not use so many bytes; what and its arguments
+// describe their use.
 func checkMemory(need float64, what string, args ...any) error {
 	if has := physicalMemory(); has > 0 && need > has {
 		return configErrorf("%s takes %.3g GiB of memory, there are %.3g", fmt.Sprintf(what, args...), need/(1<<30), has/(1<<30))

@@ -1,9 +1,10 @@
 // Package bench measures the kernels and a whole training step, at every level of the processor.
 //
-// In go names of operations, levels and numbers of threads; out come rows, one an operation, size, number of threads
-// and level: nanoseconds (of what, Ops says), floating-point operations a second, and the fraction that these are of
-// the multiply-add rate of the same level and threads. The levels of a row are measured in turns, and so is that
-// rate, since machines change their speed; figures are medians.
+// Run measures the given operations at the given levels and numbers of threads. It reports one row
+// per operation, size, number of threads and level: nanoseconds per unit (Op.Unit), floating-point
+// operations per second, and their fraction of the peak multiply-add rate at the same level and
+// number of threads. Levels and peak are measured alternately, since the speed of machines varies.
+// Figures are medians.
 package bench
 
 import (
@@ -17,54 +18,56 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
-// Options say what to measure.
+// Options selects what to measure.
 type Options struct {
-	Ops     []string      // names that Ops lists; nil: all
+	Ops     []string      // names of operations; nil: all
 	Levels  []string      // levels available here; nil: all of them
-	Workers []int         // numbers of goroutines to measure with; nil: 1, and for train also one per processor
-	Time    time.Duration // to spend on measuring a row; 0: DefaultTime
-	Peers   []Peer        // take turns with the levels
+	Workers []int         // numbers of threads; nil: 1, for train also one per processor
+	Time    time.Duration // of the measurement of a row; 0: DefaultTime
+	Peers   []Peer        // measured alternately with the levels
 }
 
-// Peer is somebody else's code for the same operations.
+// Peer is other software that implements some of the operations.
 type Peer interface {
 	Name() string
-	// Measure runs the operation that r names by Op, Workers and Sizes for about d, and returns the nanoseconds of a
-	// unit of it, or 0 if the peer does not do it. Calls for the same operation follow each other.
+	// Measure runs the operation with the Op, Workers and Sizes of r for about d. It returns the
+	// nanoseconds per unit, or 0 if the peer does not implement the operation. Calls for the same
+	// operation follow each other.
 	Measure(r Row, d time.Duration) (ns float64, err error)
 }
 
-// DefaultTime lets a run of all operations at all levels end within a minute.
+// DefaultTime makes a run of all operations at all levels take less than a minute.
 const DefaultTime = 250 * time.Millisecond
 
-// Row is one figure. With several threads every kernel runs once a thread, each on data of its own, and NS is what one
-// of them takes; a training step shares its work among the threads. GFLOPS counts all threads.
+// Row is the result of one measurement. With several threads, every thread runs the kernel on its
+// own data, and NS is the time of one of them. A training step distributes its work over the
+// threads. GFLOPS counts all threads.
 type Row struct {
 	Op      string `json:"op"`
 	Level   string `json:"level,omitempty"`
-	Peer    string `json:"peer,omitempty"` // who is measured, if not a level
+	Peer    string `json:"peer,omitempty"` // name of the peer; empty for a level
 	Workers int    `json:"threads"`
 	Sizes
-	NS                 float64 `json:"ns"`                             // of one unit of the operation
-	GFLOPS             float64 `json:"gflops,omitempty"`               // 10⁹ nominal operations a second
-	Peak               float64 `json:"peak,omitempty"`                 // GFLOPS over those of the operation peak
-	GBPerSecond        float64 `json:"gb_per_second,omitempty"`        // 10⁹ bytes a second, read and written
+	NS                 float64 `json:"ns"`                             // per unit of the operation
+	GFLOPS             float64 `json:"gflops,omitempty"`               // 10⁹ nominal operations per second
+	Peak               float64 `json:"peak,omitempty"`                 // fraction of the peak's GFLOPS
+	GBPerSecond        float64 `json:"gb_per_second,omitempty"`        // 10⁹ bytes per second, read and written
 	SequencesPerSecond float64 `json:"sequences_per_second,omitempty"` // of train
 }
 
-// Sizes are an operation's sizes by the names of the field; those that it has not are 0.
+// Sizes are the sizes of an operation. Sizes that it does not have are 0.
 type Sizes struct {
 	N      int `json:"n,omitempty"`      // elements, or a matrix product's columns
 	L      int `json:"L,omitempty"`      // length of a sequence
 	H      int `json:"H,omitempty"`      // channels
-	M      int `json:"M,omitempty"`      // complex modes of a channel
+	M      int `json:"M,omitempty"`      // complex modes per channel
 	Rows   int `json:"m,omitempty"`      // a matrix product's rows
 	K      int `json:"k,omitempty"`      // a matrix product's inner length
-	B      int `json:"B,omitempty"`      // sequences of a batch
+	B      int `json:"B,omitempty"`      // sequences per batch
 	Layers int `json:"layers,omitempty"` // of a network
 }
 
-// String spells the sizes as benchmarks' names do: "H=128 M=32 L=1024".
+// String formats the sizes as in names of benchmarks: "H=128 M=32 L=1024".
 func (s Sizes) String() string {
 	var b strings.Builder
 	for _, f := range []struct {
@@ -78,39 +81,39 @@ func (s Sizes) String() string {
 	return strings.TrimPrefix(b.String(), " ")
 }
 
-// Validate reports the first option that makes no sense here.
+// Validate returns an error for the first invalid option.
 func (o Options) Validate() error {
 	if o.Ops != nil && len(o.Ops) == 0 {
-		return fmt.Errorf("bench: no op: want some of %s", strings.Join(Names(), ", "))
+		return fmt.Errorf("bench: no operation, expected some of %s", strings.Join(Names(), ", "))
 	}
 	if o.Workers != nil && len(o.Workers) == 0 {
-		return fmt.Errorf("bench: no number of threads")
+		return fmt.Errorf("bench: no number of threads, expected at least one")
 	}
 	for _, name := range o.Ops {
 		if !slices.ContainsFunc(ops, func(op Op) bool { return op.Name == name }) {
-			return fmt.Errorf("bench: op %q: want one of %s", name, strings.Join(Names(), ", "))
+			return fmt.Errorf("bench: operation %q, expected one of %s", name, strings.Join(Names(), ", "))
 		}
 	}
 	for _, level := range o.Levels {
 		if !slices.Contains(vek.Levels(), vek.Level(level)) {
-			return fmt.Errorf("bench: level %q is not available here; available: %v", level, vek.Levels())
+			return fmt.Errorf("bench: level %q is not available on this machine, expected some of %v", level, vek.Levels())
 		}
 	}
 	for _, n := range o.Workers {
 		if n < 1 || n > maxThreads {
-			return fmt.Errorf("bench: %d threads: want 1 … %d", n, maxThreads)
+			return fmt.Errorf("bench: %d threads, expected 1 to %d", n, maxThreads)
 		}
 	}
 	if o.Time < 0 {
-		return fmt.Errorf("bench: time %v: want more than 0", o.Time)
+		return fmt.Errorf("bench: time %v, expected more than 0", o.Time)
 	}
 	return nil
 }
 
 const maxThreads = 1024
 
-// Run measures and hands over each row as soon as it is known. It ends early with ctx, or with an error of emit. The
-// level of the whole process changes while it runs, so nothing else may use the kernels.
+// Run measures, and calls emit for each row. It returns early if ctx is done or emit returns an
+// error. It changes the level of the process while it runs, so nothing else may use the kernels.
 func Run(ctx context.Context, o Options, emit func(Row) error) error {
 	if err := o.Validate(); err != nil {
 		return err
@@ -136,7 +139,7 @@ func (o Options) run(ctx context.Context, cases []workload, emit func(Row) error
 		o.Time = DefaultTime
 	}
 	before := vek.CurrentLevel()
-	defer func() { _ = vek.SetLevel(before) }() // it was in use
+	defer func() { _ = vek.SetLevel(before) }() // it was the level in use
 	for _, w := range cases {
 		for _, threads := range o.threads(w) {
 			rows, err := w.measure(ctx, levels, o.Peers, threads, o.Time)

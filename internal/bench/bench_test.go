@@ -12,7 +12,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
-// tiny has every operation at a size that takes no time.
+// tiny has every operation at a small size.
 var tiny = []workload{
 	fma, copying(64), cexpOf(64), fftOf(64), convOf(32), vandermondeOf(2, 4, 32), gemmOf(4, 8, 16), stepOf(2, 4, 16),
 	trainOf(shape{h: 4, modes: 2, length: 16, batch: 2, layers: 1}),
@@ -35,7 +35,7 @@ func TestEveryOp(t *testing.T) {
 	}
 	levels := vek.Levels()
 	if want := len(tiny) * 2 * len(levels); len(rows) != want {
-		t.Fatalf("%d rows, want %d", len(rows), want)
+		t.Fatalf("%d rows, expected %d", len(rows), want)
 	}
 	for i, r := range rows {
 		w := tiny[i/len(levels)/2]
@@ -57,7 +57,7 @@ func TestEveryOp(t *testing.T) {
 	}
 }
 
-// Every operation has rows of its own name, and its tiny twin above.
+// Every operation has cases of its own name, and a case in tiny.
 func TestTable(t *testing.T) {
 	for i, op := range Ops() {
 		if op.Unit == "" || len(op.cases) == 0 || tiny[i].op != op.Name {
@@ -71,7 +71,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// The names in JSON are those that the documents promise; M and m are two.
+// The names in JSON are those of the documentation. M and m differ.
 func TestJSON(t *testing.T) {
 	r := Row{
 		Op: "train", Level: "avx2", Workers: 2, NS: 1, GFLOPS: 2, Peak: 0.5, GBPerSecond: 3, SequencesPerSecond: 4,
@@ -97,21 +97,21 @@ func TestJSON(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	for want, o := range map[string]Options{
-		`op "divide": want one of peak`: {Ops: []string{"fft", "divide"}},
-		`level "abacus" is not avail`:   {Levels: []string{"generic", "abacus"}},
-		"0 threads":                     {Workers: []int{1, 0}},
-		"no op":                         {Ops: []string{}},
-		"no number of threads":          {Workers: []int{}},
-		"-1ns":                          {Time: -1},
+		`operation "divide", expected one of peak`: {Ops: []string{"fft", "divide"}},
+		`level "abacus" is not avail`:              {Levels: []string{"generic", "abacus"}},
+		"0 threads":                                {Workers: []int{1, 0}},
+		"no op":                                    {Ops: []string{}},
+		"no number of threads":                     {Workers: []int{}},
+		"-1ns":                                     {Time: -1},
 	} {
 		err := Run(t.Context(), o, nil)
 		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: error %v, want one with %q", o, err, want)
+			t.Errorf("%+v: error %v, expected one with %q", o, err, want)
 		}
 	}
 }
 
-// A run ends between two samples with its context, and with whoever reads the rows.
+// A run ends between two samples if its context is done, and if emit returns an error.
 func TestEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	seen := 0
@@ -127,11 +127,11 @@ func TestEnds(t *testing.T) {
 
 func TestMedian(t *testing.T) {
 	if a, b := median([]float64{5, 1, 3}), median([]float64{4, 1, 2, 9}); a != 3 || b != 3 {
-		t.Errorf("medians %v and %v, want 3", a, b)
+		t.Errorf("medians %v and %v, expected 3", a, b)
 	}
 }
 
-// patient is a peer that has transforms alone, and counts how often it is asked.
+// patient is a peer that implements transforms only, and counts calls.
 type patient struct {
 	asked int
 	err   error
@@ -154,7 +154,7 @@ func TestPeer(t *testing.T) {
 	if len(rows) != 3 || rows[1].Peer != "patient" || rows[0].Peer != "" || rows[2].Peer != "" {
 		t.Fatalf("rows %+v", rows)
 	}
-	// Asked once before it counts, and then as often as the slowest are.
+	// One call to warm up, then as many as for the slowest operations.
 	r := rows[1]
 	if r.Op != "fft" || r.N != 64 || r.Level != "" || r.NS != 300 || r.GFLOPS != transformFlops(64)/300 {
 		t.Errorf("row %+v after %d requests", r, p.asked)

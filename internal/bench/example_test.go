@@ -9,7 +9,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/bench"
 )
 
-// A row comes for every size of an operation and every level that is asked for.
+// Run reports a row for each size of an operation and each level.
 func ExampleRun() {
 	o := bench.Options{Ops: []string{"conv"}, Levels: []string{"generic"}, Time: time.Millisecond}
 	err := bench.Run(context.Background(), o, func(r bench.Row) error {

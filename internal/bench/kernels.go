@@ -9,10 +9,11 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// fmaRounds of vek.FMAPeak make one call.
+// fmaRounds is the number of rounds of vek.FMAPeak in one call.
 const fmaRounds = 1 << 14
 
-// fma is the ceiling of all others, measured beside each of them. What a call of it counts depends on the level.
+// fma measures the peak of all other operations, and is measured with each of them. Its flops
+// depend on the level.
 var fma = workload{
 	op: "peak", units: 1,
 	start: perThread(func() (func(), error) {
@@ -20,7 +21,8 @@ var fma = workload{
 	}),
 }
 
-// copying moves n floats: the ceiling of what memory gives. Go's copy is the same at every level.
+// copying copies n floats, which shows the bandwidth of memory. Go's copy is the same at every
+// level.
 func copying(n int) workload {
 	return workload{
 		op: "copy", Sizes: Sizes{N: n}, units: float64(n), bytes: 8 * float64(n),
@@ -31,9 +33,9 @@ func copying(n int) workload {
 	}
 }
 
-// cexpOf is exp(re + i·im) over the magnitudes and phases that poles have.
+// cexpOf is exp(re + i·im) for magnitudes and phases of poles.
 func cexpOf(n int) workload {
-	const flops = 55 // products and sums of the reductions and polynomials for one element
+	const flops = 55 // products and sums of reduction and polynomials, per element
 	return workload{
 		op: "cexp", Sizes: Sizes{N: n}, units: float64(n), flops: flops * float64(n),
 		start: perThread(func() (func(), error) {
@@ -44,8 +46,8 @@ func cexpOf(n int) workload {
 	}
 }
 
-// fftOf transforms in place, forward. Every transform makes the data √n times as large; they start anew after some,
-// at less than a hundredth of the time.
+// fftOf transforms in place, forward. A transform multiplies the norm of the data by √n, so the
+// data are reset after some transforms, in less than a hundredth of the time.
 func fftOf(n int) workload {
 	const transforms = 8
 	return workload{
@@ -68,12 +70,12 @@ func fftOf(n int) workload {
 	}
 }
 
-// convOf convolves two rows of n samples with a kernel of as many taps, its spectrum given.
+// convOf convolves two rows of n samples with a kernel of n taps whose spectrum is given.
 func convOf(n int) workload {
 	const rows = 2
 	return workload{
 		op: "conv", Sizes: Sizes{L: n}, units: rows,
-		flops: 2*transformFlops(2*n) + 6*2*float64(n), // of the pair: a transform, a product, a transform back
+		flops: 2*transformFlops(2*n) + 6*2*float64(n), // two transforms, one product
 		start: perThread(func() (func(), error) {
 			conv := fftkernel.NewConv(n, n, false)
 			scratch, khat := make([]float32, conv.ScratchLen()), make([]float32, conv.SpectrumLen())
@@ -84,11 +86,11 @@ func convOf(n int) workload {
 	}
 }
 
-// vandermondeOf makes the kernels of a layer of S4D-Lin.
+// vandermondeOf computes the kernels of an S4D-Lin layer.
 func vandermondeOf(h, modes, length int) workload {
 	return workload{
 		op: "vandermonde", Sizes: Sizes{H: h, M: modes, L: length}, units: 1,
-		flops: 4 * float64(modes) * float64(length) * float64(h), // a product of two real matrices a channel
+		flops: 4 * float64(modes) * float64(length) * float64(h), // a matrix product each
 		start: perThread(func() (func(), error) {
 			p, err := ssm.New(ssm.Config{DModel: h, DState: 2 * modes, Init: ssm.Lin, Disc: ssm.ZOH, AReal: 0.5, DtMin: 0.001, DtMax: 0.1}, 1, 0)
 			if err != nil {
@@ -119,12 +121,12 @@ func gemmOf(m, n, k int) workload {
 	}
 }
 
-// stepOf streams blocks of samples through one layer that is nothing but its SSMs. An encoder hands each of them the
-// same signal and a decoder reads the last position: a few percent of the time.
+// stepOf streams blocks of samples through one layer of SSMs only. The encoder, which feeds the
+// same signal to each, and the decoder of the last position take a few percent of the time.
 func stepOf(h, modes, block int) workload {
 	return workload{
 		op: "step", Sizes: Sizes{H: h, M: modes, L: block}, units: float64(block),
-		flops: float64(block) * float64(h) * (12*float64(modes) + 2), // six FMAs a mode, and D·x
+		flops: float64(block) * float64(h) * (12*float64(modes) + 2), // six FMAs per mode, and D·x
 		start: perThread(func() (func(), error) {
 			c := model.Default()
 			c.DModel, c.NLayers, c.SSM.DState, c.SSM.Init = h, 1, 2*modes, ssm.Lin
@@ -153,7 +155,7 @@ func noise(n int, seed uint64) []float32 {
 	return x
 }
 
-// ramp returns n numbers from lo up to, but not, hi.
+// ramp returns n equidistant numbers from lo, with exclusive end hi.
 func ramp(n int, lo, hi float32) []float32 {
 	x := make([]float32, n)
 	for i := range x {

@@ -10,34 +10,35 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
-// Every level of a row is measured at least leastRounds times, or leastSlow times where calls are longer than the time
-// for them all, and for so long at a time at most; the median counts.
+// Every level of a row is measured at least leastRounds times, or leastSlow times if one call takes
+// longer than the time of the row. A sample takes at most longest. The median is reported.
 const (
 	leastRounds = 9
 	leastSlow   = 3
 	longest     = 50 * time.Millisecond
-	leastPeak   = 5 * time.Millisecond // threads take a while to get going
+	leastPeak   = 5 * time.Millisecond // threads take a while to start
 )
 
 // workload is an operation at one size.
 type workload struct {
 	op string
 	Sizes
-	units     float64 // of the operation in one call
-	flops     float64 // nominal, of one call; 0 where none are worth counting
-	bytes     float64 // read and written in one call, of an operation that does nothing else
-	sequences float64 // trained on in one call
-	shared    bool    // threads share one call, rather than making one each
+	units     float64 // units of the operation per call
+	flops     float64 // nominal, per call; 0 if not counted
+	bytes     float64 // read and written per call, if the operation only copies
+	sequences float64 // trained per call
+	shared    bool    // all threads share one call; otherwise each makes its own
 	start     func(threads int) (engine, error)
 }
 
-// engine makes calls of a workload at the level at which it was started.
+// engine runs calls of a workload at the level at which it was started.
 type engine struct {
 	run  func(calls int)
 	stop func()
 }
 
-// perThread is the start of a workload that every thread runs for itself; setup returns one thread's call.
+// perThread returns the start of a workload that every thread runs separately. setup returns the
+// call of one thread.
 func perThread(setup func() (func(), error)) func(threads int) (engine, error) {
 	return func(threads int) (engine, error) {
 		var calls []func()
@@ -52,7 +53,7 @@ func perThread(setup func() (func(), error)) func(threads int) (engine, error) {
 	}
 }
 
-// runAll makes n calls of every function, each in a goroutine of its own.
+// runAll makes n calls of each function, in one goroutine per function.
 func runAll(calls []func(), n int) {
 	var all sync.WaitGroup
 	for _, f := range calls[1:] {
@@ -68,29 +69,29 @@ func repeat(f func(), n int) {
 	}
 }
 
-// peerRun is a peer in the measurement of a row.
+// peerRun is the measurement of a peer for a row.
 type peerRun struct {
 	peer  Peer
-	ns    []float64 // of a unit, sample by sample
+	ns    []float64 // per unit, one per sample
 	spent time.Duration
 }
 
-// levelRun is a level in the measurement of a row.
+// levelRun is the measurement of a level for a row.
 type levelRun struct {
 	level         vek.Level
 	work, peak    sampler
-	peakFlops     float64 // of a call of peak
+	peakFlops     float64 // per call of peak
 	spent, budget time.Duration
 }
 
-// sampler collects times of an engine.
+// sampler measures an engine.
 type sampler struct {
 	engine
-	calls int       // in one sample
-	ns    []float64 // of a call, sample by sample
+	calls int       // per sample
+	ns    []float64 // per call, one per sample
 }
 
-// measure returns a row a level, and then one a peer that does the same.
+// measure returns one row per level, and one per peer that implements the operation.
 func (w workload) measure(ctx context.Context, levels []vek.Level, peers []Peer, threads int, budget time.Duration) ([]Row, error) {
 	rounds := max(leastRounds, int(budget/longest))
 	slice := budget / time.Duration(rounds)
@@ -132,10 +133,10 @@ func (w workload) measure(ctx context.Context, levels []vek.Level, peers []Peer,
 	return rows, nil
 }
 
-// plain is what all rows of the workload have in common.
+// plain returns the fields that all rows of the workload share.
 func (w workload) plain(threads int) Row { return Row{Op: w.op, Workers: threads, Sizes: w.Sizes} }
 
-// startPeers returns those peers that do the workload, warmed up.
+// startPeers returns the peers that implement the workload, warmed up.
 func (w workload) startPeers(ctx context.Context, peers []Peer, threads int, d time.Duration) ([]peerRun, error) {
 	var all []peerRun
 	for _, p := range peers {
@@ -153,7 +154,7 @@ func (w workload) startPeers(ctx context.Context, peers []Peer, threads int, d t
 	return all, nil
 }
 
-// sample measures one round, unless the peer has used up its time.
+// sample measures one round, unless the peer's time is used up.
 func (g *peerRun) sample(r Row, d, budget time.Duration) error {
 	if len(g.ns) >= leastSlow && g.spent >= budget {
 		return nil
@@ -167,7 +168,7 @@ func (g *peerRun) sample(r Row, d, budget time.Duration) error {
 	return nil
 }
 
-// begin starts the engines at their level and warms them up, to take samples of the length d.
+// begin starts the engines at their level and warms them up for samples of duration d.
 func (c *levelRun) begin(ctx context.Context, w workload, threads int, d time.Duration) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -187,7 +188,7 @@ func (c *levelRun) begin(ctx context.Context, w workload, threads int, d time.Du
 	return nil
 }
 
-// sample measures one round, unless a slow workload has used up its time.
+// sample measures one round, unless the time of a slow workload is used up.
 func (c *levelRun) sample(round int) error {
 	if round >= leastSlow && c.spent >= c.budget {
 		return nil
@@ -200,7 +201,7 @@ func (c *levelRun) sample(round int) error {
 	return nil
 }
 
-// warmUp makes calls until it knows how many of them take d.
+// warmUp determines the number of calls that take d.
 func (s *sampler) warmUp(d time.Duration) {
 	for s.calls = 1; ; {
 		took := max(s.time(), 1)
@@ -220,12 +221,12 @@ func (s *sampler) time() time.Duration {
 }
 
 func (s *sampler) sample() time.Duration {
-	took := max(s.time(), 1) // a coarse clock may stand still
+	took := max(s.time(), 1) // the clock may be coarse
 	s.ns = append(s.ns, float64(took)/float64(s.calls))
 	return took
 }
 
-// row turns a contender's times into figures.
+// row returns the row of a level.
 func (w workload) row(c *levelRun, threads int) Row {
 	if w.op == fma.op {
 		w.flops = c.peakFlops
@@ -242,7 +243,7 @@ func (w workload) peerRow(g *peerRun, threads int) Row {
 	return r
 }
 
-// timed fills in what follows from the time of a unit.
+// timed computes the fields that follow from the time per unit.
 func (w workload) timed(ns float64, threads int) Row {
 	copies := float64(threads)
 	if w.shared {
@@ -255,7 +256,7 @@ func (w workload) timed(ns float64, threads int) Row {
 	return r
 }
 
-// median returns the middle of x, or the mean of the two in the middle; x comes out sorted.
+// median returns the median of x. It sorts x.
 func median(x []float64) float64 {
 	slices.Sort(x)
 	n := len(x)

@@ -2,10 +2,10 @@ package bench
 
 import "math"
 
-// Op is something to measure.
+// Op is an operation to measure.
 type Op struct {
 	Name  string
-	Unit  string // what ns is the time of
+	Unit  string // what NS is the time of
 	cases []workload
 }
 
@@ -44,5 +44,6 @@ func each(f func(n int) workload, sizes ...int) []workload {
 	return all
 }
 
-// transformFlops is the usual count for a complex transform of n points, whatever its algorithm needs.
+// transformFlops is the conventional number of operations of a complex transform of n points, for
+// any algorithm.
 func transformFlops(n int) float64 { return 5 * float64(n) * math.Log2(float64(n)) }

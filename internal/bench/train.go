@@ -7,7 +7,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// The task of the training step: colour images, pixel by pixel, in ten classes.
+// The task of the training step: colour images as sequences of pixels, in ten classes.
 const (
 	colours = 3
 	classes = 10
@@ -31,9 +31,9 @@ func trainOf(s shape) workload {
 	}
 }
 
-// flops counts, layer by layer, what a step cannot do without: three products with the mixing matrix [2H][H], five
-// transforms and three products of spectra for a pair of rows, two transforms for a kernel, and kernels forward and
-// (twice as much) backward.
+// flops counts the main operations of a step per layer: three products with the mixing matrix
+// [2H][H], five transforms and three products of spectra per pair of rows, two transforms per
+// kernel, and kernels forward and (twice as much) backward.
 func (s shape) flops() float64 {
 	h, l, b := float64(s.h), float64(s.length), float64(s.batch)
 	transform := transformFlops(2 * s.length)
@@ -88,8 +88,8 @@ func (t *trainer) step() {
 	vek.Scale(t.dLogits, 1/float32(len(t.labels)), t.dLogits)
 	t.grads.Zero()
 	t.net.Backward(t.dLogits, t.grads)
-	// At this rate, and with the moments' corrections left out, the weights hardly move: a run of any length stays
-	// where it started.
+	// At this rate and without corrections of the moments the weights hardly change, however long
+	// the run is.
 	vek.AdamW(t.weights.Flat(), t.m.Flat(), t.v.Flat(), t.grads.Flat(),
 		vek.AdamWParams{LR: 1e-6, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, Correction1: 1, Correction2: 1})
 }

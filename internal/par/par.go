@@ -1,8 +1,8 @@
 // Package par runs loops in parallel.
 //
-// The caller cuts the work into items whose borders do not depend on the number of workers. Each item
-// writes to memory of its own, so the result is bit-identical for any number of workers. The goroutines of
-// a Pool end with Close.
+// The caller cuts the work into items whose borders do not depend on the number of workers. Each
+// item writes to memory of its own, so the result is bit-identical for any number of workers. The
+// goroutines of a Pool end with Close.
 package par
 
 import (
@@ -24,8 +24,8 @@ type Pool struct {
 	failed  atomic.Pointer[Panic]
 }
 
-// Panic is what For panics with after a panic in body. Its message includes the stack of the worker that
-// panicked, which the stack of the goroutine that called For does not show.
+// Panic is what For panics with after a panic in body. Its message includes the stack of the worker
+// that panicked, which the stack of the goroutine that called For does not show.
 type Panic struct {
 	Value any    // what body panicked with
 	Stack []byte // of the worker's goroutine
@@ -41,7 +41,8 @@ func (p *Panic) Unwrap() error {
 	return err
 }
 
-// Workers resolves a number of workers that a caller asks for: 0 means one per processor (GOMAXPROCS).
+// Workers resolves a number of workers that a caller asks for: 0 means one per processor
+// (GOMAXPROCS).
 func Workers(n int) int {
 	if n == 0 {
 		return runtime.GOMAXPROCS(0)
@@ -71,9 +72,9 @@ func New(workers int) *Pool {
 // Workers returns the number of workers, for sizing per-worker scratch.
 func (p *Pool) Workers() int { return p.workers }
 
-// For calls body(worker, item) once for every item in [0, items), with worker in [0, Workers()). Workers
-// take the items in ascending order. For returns when all are done, and panics with a *Panic if body did.
-// For must not be called from body, nor from two goroutines at once.
+// For calls body(worker, item) once for every item in [0, items), with worker in [0, Workers()).
+// Workers take the items in ascending order. For returns when all are done, and panics with a
+// *Panic if body did. For must not be called from body, nor from two goroutines at once.
 func (p *Pool) For(items int, body func(worker, item int)) {
 	p.body, p.items = body, int64(items)
 	p.next.Store(0)

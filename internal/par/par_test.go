@@ -48,7 +48,8 @@ func TestFor(t *testing.T) {
 	}
 }
 
-// One item at a time uses a worker's scratch. With -race this finds two goroutines that share an index.
+// One item at a time uses a worker's scratch. With -race this finds two goroutines that share an
+// index.
 func TestWorkersDoNotShareScratch(t *testing.T) {
 	p := par.New(4)
 	defer p.Close()

@@ -2,7 +2,7 @@ package reference
 
 import "math"
 
-// encode: x = W·input + b at every position, or the token's row of W.
+// encode: x = W·input + b at every position, or the row of W for the token.
 func (n *Network) encode(b *Batch) []float64 {
 	x := zeros(b.Size * n.H * b.Len)
 	for i := range b.Size {
@@ -41,7 +41,7 @@ func (n *Network) encodeBack(g *Network, b *Batch, d []float64) {
 	}
 }
 
-// poolWeight returns the weight with which position t of sequence i enters the pooled vector.
+// poolWeight returns the weight of position t of sequence i in the pooled vector.
 func (n *Network) poolWeight(b *Batch, i, t int) float64 {
 	last := b.length(i) - 1
 	switch {
@@ -53,7 +53,7 @@ func (n *Network) poolWeight(b *Batch, i, t int) float64 {
 	return 0
 }
 
-// decode pools and applies the linear decoder; without a pool it applies it at every position.
+// decode pools and applies the linear decoder, which without a pool is applied at every position.
 func (n *Network) decode(b *Batch, top []float64) (pooled, logits []float64) {
 	if n.Pool == "none" {
 		logits = zeros(b.Size * n.DOutput * b.Len)
@@ -152,7 +152,8 @@ func geluSlope(x float64) float64 { return phi(x) + x*math.Exp(-x*x/2)/math.Sqrt
 
 func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
-// mix: z = W·v + b at every position; with GLU the first half times the sigmoid of the second.
+// mix: z = W·v + b at every position. With GLU the result is the first half of z times the sigmoid
+// of the second.
 func (n *Network) mix(l *Layer, b *Batch, v []float64) (z, y []float64) {
 	if n.Mixing == "none" {
 		return nil, v
@@ -181,7 +182,8 @@ func (n *Network) mix(l *Layer, b *Batch, v []float64) (z, y []float64) {
 	return z, y
 }
 
-// halves returns where element k of [B][H][L] finds its two halves in [B][2H][L].
+// halves returns the indices in [B][2H][L] of the two elements that belong to element k of
+// [B][H][L].
 func (n *Network) halves(b *Batch, k int) (a, gate int) {
 	i, rest := k/(n.H*b.Len), k%(n.H*b.Len)
 	a = 2*i*n.H*b.Len + rest

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// Differences prove that Backward belongs to Forward. These tests say what Forward means, by other means.
+// Other tests compare Backward with differences of Forward. These tests compare Forward with
+// independent formulas.
 
 func normals(r *rand.Rand, n int) []float64 {
 	x := zeros(n)
@@ -39,7 +40,7 @@ func randomLayer(r *rand.Rand, c Config) *Layer {
 	return l
 }
 
-// discrete returns λ̄ and B̄ of a mode as docs/maths.md §1.3 and §2.6 write them.
+// discrete returns λ̄ and B̄ of a mode by the formulas of docs/maths.md §1.3 and §2.6.
 func discrete(c Config, l *Layer, h, m int) (lambda, bbar complex128) {
 	k := h%c.Copies*c.M + m
 	if c.Discrete { // λ̄ = e^a, B̄ = B·ξ(e^a − 1)/a
@@ -54,8 +55,8 @@ func discrete(c Config, l *Layer, h, m int) (lambda, bbar complex128) {
 	return cmplx.Exp(dt * a), l.B[k] * (cmplx.Exp(dt*a) - 1) / a
 }
 
-// recur runs the SSM as a recurrence: h ← λ̄h + B̄x, y = 2·Re Ch + Dx; backwards in time for the second direction,
-// whose output is read one sample late (docs/maths.md §1.1, §1.5, §6).
+// recur runs the SSM as a recurrence: h ← λ̄h + B̄x, y = 2·Re Ch + Dx. The second direction runs
+// backwards in time, and its output is delayed by one sample (docs/maths.md §1.1, §1.5, §6).
 func recur(c Config, l *Layer, h int, x []float64) []float64 {
 	y := zeros(len(x))
 	for t, v := range x {
@@ -104,7 +105,8 @@ func TestConvolutionIsRecurrence(t *testing.T) {
 	}
 }
 
-// docs/maths.md §1.5: L_k = min(L, round(l_max/r)), of the same kernel; here at least one tap.
+// docs/maths.md §1.5: the kernel is truncated to L_k = min(L, round(l_max/r)) taps, here at least
+// one.
 func TestTruncation(t *testing.T) {
 	for _, c := range []struct {
 		lMax      int
@@ -139,7 +141,8 @@ func randomNetwork(c Config) *Network {
 	return n
 }
 
-// A padded sequence gives what it gives alone, whatever stands in the padding (docs/maths.md §3.1, §3.4).
+// A padded sequence has the same result as alone, whatever the padding contains (docs/maths.md
+// §3.1, §3.4).
 func TestPaddingIsNotSeen(t *testing.T) {
 	const length, channels = 9, 2
 	for _, pool := range []string{"mean", "last", "none"} {
@@ -148,7 +151,7 @@ func TestPaddingIsNotSeen(t *testing.T) {
 			lengths := []int{length, 4, 1}
 			x := normals(rand.New(rand.NewPCG(7, 8)), len(lengths)*channels*length)
 			padded := n.Forward(Batch{Size: len(lengths), Len: length, X: x, Lengths: lengths}).Logits
-			per := len(padded) / len(lengths) / n.DOutput // positions answered
+			per := len(padded) / len(lengths) / n.DOutput // positions with an output
 			for i, own := range lengths {
 				var cut []float64
 				for c := range channels {
@@ -179,7 +182,8 @@ func TestPools(t *testing.T) {
 	}
 }
 
-// docs/maths.md §3.3 by hand: one channel, mean 3, variance 3.5 (unbiased 14/3); before the batch 10 and 2.
+// docs/maths.md §3.3 by hand: one channel with mean 3 and variance 3.5 (unbiased 14/3). The running
+// statistics before the batch are 10 and 2.
 func TestBatchNorm(t *testing.T) {
 	n := &Network{Config: Config{H: 1, NormKind: "batch"}}
 	p := Norm{Weight: []float64{2}, Bias: []float64{7}, Mean: []float64{10}, Var: []float64{2}}
@@ -201,7 +205,7 @@ func TestBatchNorm(t *testing.T) {
 	}
 }
 
-// Padding is part of a batch norm's statistics (docs/maths.md §3.3).
+// The statistics of a batch norm include padding (docs/maths.md §3.3).
 func TestBatchNormCountsPadding(t *testing.T) {
 	n := randomNetwork(Config{NormKind: "batch", PreNorm: true, Pool: "mean"})
 	for i := range n.Layers {
@@ -220,8 +224,8 @@ func TestBatchNormCountsPadding(t *testing.T) {
 	}
 }
 
-// Each block has its own factors: the second block's outer ones switch off its output, its inner ones all but
-// the bias of the mixing.
+// Each block has its own factors. Outer factors of 0 in the second block remove its output. Inner
+// factors of 0 leave only the bias of the mixing.
 func TestDropoutPlaces(t *testing.T) {
 	n := randomNetwork(Config{NormKind: "none", Pool: "mean"})
 	b := Batch{Size: 2, Len: 3, X: normals(rand.New(rand.NewPCG(11, 12)), 2*2*3)}
@@ -252,12 +256,13 @@ func TestLosses(t *testing.T) {
 	compare(t, "squared error", []float64{loss}, (4.+9+16)/4)
 	compare(t, "its gradient", grad, 0, 1, 1.5, -2)
 
-	loss, grad = CrossEntropy([]float64{0, math.Log(3), math.Log(4), 0}, []int{1, 0}) // softmax ¼ ¾, ⅘ ⅕
+	loss, grad = CrossEntropy([]float64{0, math.Log(3), math.Log(4), 0}, []int{1, 0})
+	// The softmax is ¼ ¾, ⅘ ⅕.
 	compare(t, "cross entropy", []float64{loss}, -(math.Log(0.75)+math.Log(0.8))/2)
 	compare(t, "its gradient", grad, 0.125, -0.125, -0.1, 0.1)
 }
 
-// Backward of a batch norm exists for training alone.
+// Only training has a backward pass of a batch norm.
 func TestBackwardAfterInference(t *testing.T) {
 	n := randomNetwork(Config{NormKind: "batch", Pool: "mean"})
 	for i := range n.Layers {

@@ -1,11 +1,12 @@
-// Package reference is the whole network once more: naive, in float64, without FFT, forward and backward. It is
-// the truth that every fast path is tested against, and only tests import it.
+// Package reference is a second implementation of the network, forward and backward: naive, in
+// float64, without FFT. Tests compare every fast implementation with it, and only tests import it.
 //
-// A Network and a Batch go in; Forward returns a Tape with every intermediate result, Backward the gradient of
-// every parameter as another Network. Arrays are row-major; activations are [B][H][L].
+// Forward runs a Network on a Batch and returns a Tape with every intermediate result. Backward
+// returns the gradient of every parameter as another Network. Arrays are row-major; activations are
+// [B][H][L].
 package reference
 
-// Config says what the network computes (docs/maths.md §3).
+// Config selects what the network computes (docs/maths.md §3).
 type Config struct {
 	Embedding            bool // tokens instead of channels
 	DInput, DOutput      int
@@ -17,8 +18,8 @@ type Config struct {
 	Bilinear             bool
 	LMax                 int     // taps of the kernel, 0: all
 	Pairs                bool    // sequences 2i and 2i+1 are compared
-	SSMLayers            int     // the blocks that have an SSM, 0: all; the SSM of others is the identity
-	StepScale            float64 // samples of training that one sample stands for
+	SSMLayers            int     // blocks with an SSM, 0: all; the others have the identity
+	StepScale            float64 // training samples per sample
 	NormKind             string  // "layer", "batch", "none"
 	PreNorm, FinalNorm   bool
 	Residual, Activation bool
@@ -31,7 +32,7 @@ type Norm struct {
 	Weight, Bias, Mean, Var []float64 // [H]
 }
 
-// Layer is one block's parameters; channel h uses pole set h mod Copies.
+// Layer holds the parameters of one block. Channel h uses pole set h mod Copies.
 type Layer struct {
 	LogStep        []float64    // [H]
 	LogDecay, Freq []float64    // [Copies][M]
@@ -42,7 +43,7 @@ type Layer struct {
 	Norm           Norm
 }
 
-// Network is a network's parameters, or their gradients.
+// Network holds the parameters of a network, or their gradients.
 type Network struct {
 	Config
 	EncW, EncB []float64 // [H][DInput], [H]; embedding: [DInput][H]
@@ -59,7 +60,7 @@ type Batch struct {
 	Tokens       []int       // [Size][Len]
 	Lengths      []int       // nil: all Len
 	Train        bool        // batch norms use the batch's statistics
-	Inner, Outer [][]float64 // [layer][Size·H] dropout factors after the activation and on the block's output; nil: 1
+	Inner, Outer [][]float64 // [layer][Size·H] factors of dropout; nil: 1
 }
 
 func (b *Batch) length(i int) int {
@@ -69,20 +70,20 @@ func (b *Batch) length(i int) int {
 	return b.Lengths[i]
 }
 
-// Tape is what Forward computed.
+// Tape holds the results of Forward.
 type Tape struct {
 	Batch  Batch
 	Blocks []BlockTape
-	Last   []float64 // [B][H][L] what the final norm reads, if there is one
+	Last   []float64 // [B][H][L] the input of the final norm, if there is one
 	Final  NormTape
-	Top    []float64 // [B][H][L] what the pool reads
+	Top    []float64 // [B][H][L] the input of the pool
 	Pooled []float64 // [B][H]
 	Logits []float64 // [B][DOutput], [B/2][DOutput] of pairs, or [B][DOutput][L]
 }
 
-// BlockTape is one block's intermediate results, [B][H][L] unless said otherwise.
+// BlockTape holds the intermediate results of one block, [B][H][L] unless stated otherwise.
 type BlockTape struct {
-	In, U    []float64   // the block's input; what the SSM reads (normalised, masked)
+	In, U    []float64   // the input of the block, and of the SSM (normalised, masked)
 	Kernels  [][]float64 // [directions·H][taps]
 	Conv     []float64
 	Active   []float64 // after activation and dropout
@@ -135,7 +136,8 @@ func (n *Network) Forward(b Batch) *Tape {
 	return t
 }
 
-// Backward returns the gradients for ∂loss/∂logits. A batch norm must have used the batch's statistics.
+// Backward returns the gradients for ∂loss/∂logits. It panics if a batch norm used running
+// statistics.
 func (n *Network) Backward(t *Tape, dLogits []float64) *Network {
 	if n.NormKind == "batch" && !t.Batch.Train {
 		panic("reference: Backward: the batch norm used running statistics")
@@ -157,7 +159,8 @@ func (n *Network) Backward(t *Tape, dLogits []float64) *Network {
 	return g
 }
 
-// block: x → norm → mask → SSM → activation → dropout → mixing → dropout → residual → norm (docs/maths.md §3.2).
+// block: x → norm → mask → SSM → activation → dropout → mixing → dropout → residual → norm
+// (docs/maths.md §3.2).
 func (n *Network) block(i int, b *Batch, x []float64) BlockTape {
 	l := &n.Layers[i]
 	t := BlockTape{In: x}

@@ -4,15 +4,17 @@ import "math"
 
 const normEps = 1e-5
 
-// NormTape is what a norm computed.
+// NormTape holds the results of a norm.
 type NormTape struct {
 	Hat  []float64 // (x − mean)/√(var + eps)
 	Rstd []float64 // 1/√(var + eps) of every element's group
-	// Mean and Var are a batch norm's running statistics after this batch: 0.9·old + 0.1·new, the variance unbiased.
+	// Mean and Var are a batch norm's running statistics after this batch: 0.9·old + 0.1·new, the
+	// variance unbiased.
 	Mean, Var []float64
 }
 
-// group returns which mean element k of [B][H][L] belongs to: its position (layer) or its channel (batch).
+// group returns the index of the mean for element k of [B][H][L]: its position (layer) or its
+// channel (batch).
 func (n *Network) group(b *Batch, k int) int {
 	if n.NormKind == "layer" {
 		return k/(n.H*b.Len)*b.Len + k%b.Len
@@ -59,7 +61,8 @@ func (n *Network) norm(p Norm, b *Batch, x []float64) ([]float64, NormTape) {
 	return y, t
 }
 
-// normBack: with e = d·weight, dx = rstd·(e − mean(e) − hat·mean(e·hat)) over the group; batch norm as in training.
+// normBack: dx = rstd·(e − mean(e) − hat·mean(e·hat)) over the group, with e = d·weight. A batch
+// norm is that of training.
 func (n *Network) normBack(g *Norm, p Norm, b *Batch, x []float64, t NormTape, d []float64) []float64 {
 	count, size := n.groups(b)
 	sum, dot := zeros(count), zeros(count)

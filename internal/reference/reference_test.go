@@ -48,7 +48,7 @@ func build(t *testing.T, name string) (*model.Model, *reference.Network, referen
 	t.Helper()
 	c := model.Default()
 	c.DInput, c.DOutput, c.DModel, c.NLayers, c.SSM.DState = 2, 3, 4, 2, 4
-	c.SSM.DtMin, c.SSM.XiMin = 0.05, 0.05 // kernels that are felt within a few samples
+	c.SSM.DtMin, c.SSM.XiMin = 0.05, 0.05 // fast kernels
 	options[name](&c)
 	m, err := model.New(c, 3)
 	if err != nil {
@@ -85,7 +85,7 @@ func factors(r random.Stream, from uint64, c model.Config) []float64 {
 	return f
 }
 
-// loss is a fixed random form of the logits, so that every one matters.
+// loss is a fixed random linear form of the logits.
 func loss(logits []float64) (sum float64, grad []float64) {
 	r := random.New(2, random.Signal, 0, 0)
 	grad = make([]float64, len(logits))
@@ -119,7 +119,7 @@ func TestGradientsByDifferences(t *testing.T) {
 	}
 }
 
-// at returns how to add to element i of a parameter.
+// at returns a function that adds to element i of a parameter.
 func at(m *model.Model, n *reference.Network, name string, i int) func(float64) {
 	var layer int
 	var field string
@@ -185,7 +185,7 @@ func TestGoldenTraining(t *testing.T) {
 				tape := n.Forward(b)
 				loss, dLogits := reference.CrossEntropy(tape.Logits, labels)
 				if !(math.Abs(loss-want) < 1e-10) {
-					t.Errorf("loss before step %d is %.12f, want %.12f", step, loss, want)
+					t.Errorf("loss before step %d is %.12f, expected %.12f", step, loss, want)
 				}
 				grads := n.Backward(tape, dLogits)
 				if step == 0 {
@@ -234,7 +234,7 @@ func update(m *model.Model, n, grads *reference.Network, states map[string]*refe
 		s.Update(p[tensor.Name], g[tensor.Name], lr, decay)
 		var layer int
 		var field string
-		if fmt.Sscanf(tensor.Name, "layers.%d.%s", &layer, &field); field == "C" { // Arrays copies complex values
+		if fmt.Sscanf(tensor.Name, "layers.%d.%s", &layer, &field); field == "C" { // Arrays copies it
 			c := n.Layers[layer].C
 			for i := range c {
 				c[i] = complex(p[tensor.Name][2*i], p[tensor.Name][2*i+1])

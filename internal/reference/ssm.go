@@ -5,13 +5,14 @@ import (
 	"math/cmplx"
 )
 
-// mode is one complex mode of one channel after discretisation: K[l] = 2·Re(C·B·step·beta·exp(l·pole)).
+// mode is one complex mode of one channel after discretisation: K[l] =
+// 2·Re(C·B·step·beta·exp(l·pole)).
 type mode struct {
 	a           complex128 // the exponent: Δ·A, or −ρξ + iθ
 	step        float64    // Δ or ξ; 1 where B̄ is not proportional to it
 	byStep      float64    // 1 where it is
 	beta, dBeta complex128 // input factor and its derivative by a
-	dReal       float64    // or by Re a, where it is a function of that alone
+	dReal       float64    // or by Re a, if it depends only on that
 	pole, dPole complex128 // log λ̄ and its derivative by a
 	aDecay      float64    // ∂a/∂LogDecay, real
 	aFreq       complex128 // ∂a/∂Freq
@@ -51,7 +52,7 @@ func (n *Network) discretize(l *Layer, h, m int) mode {
 	return x
 }
 
-// zohFactor returns (e^a − 1)/a and its derivative, by series where a is small.
+// zohFactor returns (e^a − 1)/a and its derivative, by their series for small a.
 func zohFactor(a complex128) (f, df complex128) {
 	if cmplx.Abs(a) > 0.5 {
 		f = (cmplx.Exp(a) - 1) / a
@@ -159,7 +160,8 @@ func (n *Network) convolveBack(g, l *Layer, b *Batch, tape *BlockTape, d []float
 	return du
 }
 
-// kernelBack takes ∂loss/∂K of row r to the parameters, tap by tap, from K[s] = 2·Re(C·B·step·beta·exp(s·pole)).
+// kernelBack adds the gradients of parameters from ∂loss/∂K of row r, tap by tap, for
+// K[s] = 2·Re(C·B·step·beta·exp(s·pole)).
 func (n *Network) kernelBack(g, l *Layer, r int, dk []float64) {
 	h := r % n.H
 	for m := range n.M {
@@ -175,7 +177,7 @@ func (n *Network) kernelBack(g, l *Layer, r int, dk []float64) {
 			byReal := real(byA + tap*c*b*step*complex(x.dReal, 0)*e)
 			g.LogDecay[k] += byReal * x.aDecay
 			g.Freq[k] += real(byA * x.aFreq)
-			g.LogStep[h] += x.byStep * real(tap*c*b*step*x.beta*e) // by the step itself
+			g.LogStep[h] += x.byStep * real(tap*c*b*step*x.beta*e) // through the step
 			if n.Discrete {
 				g.LogStep[h] += byReal * x.aDecay
 			} else {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The vectors of docs/maths.md §2.8, to 1e-12.
+// The test vectors of docs/maths.md §2.8, to 1e-12.
 func TestVectors(t *testing.T) {
 	c := []complex128{1, 0.5i, complex(-0.25, 0.25), complex(0.1, -0.3)}
 	s4d := func() (*Network, *Layer) {
@@ -44,7 +44,7 @@ func TestVectors(t *testing.T) {
 		for i := range 4 {
 			l.LogDecay = append(l.LogDecay, math.Log(0.5))
 			l.Freq = append(l.Freq, 2*math.Pi*(float64(i)/8+float64(h)/16))
-			l.B = append(l.B, 10) // the vectors are given for ξ = 1 in the input factor; here it is 0.1
+			l.B = append(l.B, 10) // in the vectors the input factor has ξ = 1, here 0.1
 		}
 	}
 	k := n.kernels(l, 6)
@@ -63,11 +63,11 @@ func parts(z []complex128) []float64 {
 func compare(t *testing.T, what string, got []float64, want ...float64) {
 	t.Helper()
 	if len(got) != len(want) {
-		t.Fatalf("%s: %d values, want %d", what, len(got), len(want))
+		t.Fatalf("%s: %d values, expected %d", what, len(got), len(want))
 	}
 	for i, w := range want {
 		if !(math.Abs(got[i]-w) < 1e-12) {
-			t.Errorf("%s[%d] = %.15g, want %.15g", what, i, got[i], w)
+			t.Errorf("%s[%d] = %.15g, expected %.15g", what, i, got[i], w)
 		}
 	}
 }

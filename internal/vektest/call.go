@@ -11,8 +11,9 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
-// Call places the arguments of kernel calls and checks what a call did to them. Begin starts a call's arguments, In,
-// InOut, Out, Scratch and their matrix forms add one each, Do makes the call. It belongs to one test.
+// Call places the arguments of kernel calls in memory and checks what the calls do to them. Begin
+// starts the arguments of a call. In, InOut, Out, Scratch and their matrix forms each add an
+// argument. Do makes the call. A Call belongs to one test.
 type Call struct {
 	tb     testing.TB
 	memory []*memory
@@ -20,10 +21,10 @@ type Call struct {
 	at     Placement
 }
 
-// half is a factor that no compiler knows.
+// half is a factor that is not known to the compiler.
 var half float32 = 0.5
 
-// arg is one argument of the call being made.
+// arg is one argument of the current call.
 type arg struct {
 	kind   kind
 	view   vek.Matrix
@@ -54,22 +55,22 @@ func EachCall(t *testing.T, f func(t *testing.T, c *Call)) {
 	})
 }
 
-// Begin forgets the arguments of the last call. The next ones lie at a placement; away from AtEnd their alignments
-// differ.
+// Begin drops the arguments of the last call and sets the placement of the next ones. Except for
+// AtEnd, their alignments differ.
 func (c *Call) Begin(at Placement) {
 	c.args, c.at = c.args[:0], at
 }
 
-// Again forgets the arguments of the last call and keeps the placement.
+// Again drops the arguments of the last call and keeps the placement.
 func (c *Call) Again() { c.Begin(c.at) }
 
-// In returns a copy of x that the call must leave as it is.
+// In returns a copy of x that the call must not change.
 func (c *Call) In(x []float32) []float32 { return c.InMatrix(row(x), len(x)).Data }
 
 // InOut returns a copy of x that the call may change.
 func (c *Call) InOut(x []float32) []float32 { return c.InOutMatrix(row(x), len(x)).Data }
 
-// Out returns n dirty floats that the call must write, every one.
+// Out returns n dirty floats, all of which the call must write.
 func (c *Call) Out(n int) []float32 { return c.OutMatrix(1, n, n).Data }
 
 // Scratch returns n dirty floats.
@@ -77,7 +78,7 @@ func (c *Call) Scratch(n int) []float32 {
 	return c.add(scratch, vek.Matrix{Rows: 1, Cols: n, Stride: n}, 1).Data
 }
 
-// InDoubles returns a copy of x that the call must leave as it is, at an even placement.
+// InDoubles returns a copy of x, at an even placement, that the call must not change.
 func (c *Call) InDoubles(x []float64) []float64 {
 	m := c.add(input, doubles(len(x)), 2)
 	y := asDoubles(m.Data)
@@ -87,10 +88,10 @@ func (c *Call) InDoubles(x []float64) []float64 {
 	return y
 }
 
-// OutDoubles returns n dirty float64s that the call must write, every one.
+// OutDoubles returns n dirty float64s, all of which the call must write.
 func (c *Call) OutDoubles(n int) []float64 { return asDoubles(c.add(output, doubles(n), 2).Data) }
 
-// doubles is the shape of n float64s in floats, the rows of which are pairs.
+// doubles is the shape of n float64s in floats: rows of two.
 func doubles(n int) vek.Matrix { return vek.Matrix{Rows: n, Cols: 2, Stride: 2} }
 
 func asDoubles(x []float32) []float64 {
@@ -100,13 +101,15 @@ func asDoubles(x []float32) []float64 {
 	return unsafe.Slice((*float64)(unsafe.Pointer(&x[0])), len(x)/2)
 }
 
-// InMatrix returns a copy of x with a stride of its own, which the call must leave as it is.
+// InMatrix returns a copy of x with another stride that the call must not change.
 func (c *Call) InMatrix(x vek.Matrix, stride int) vek.Matrix { return c.copied(input, x, stride) }
 
-// InOutMatrix returns a copy of x with a stride of its own, which the call may change, between the rows excepted.
+// InOutMatrix returns a copy of x with another stride. The call may change it, except between its
+// rows.
 func (c *Call) InOutMatrix(x vek.Matrix, stride int) vek.Matrix { return c.copied(inOut, x, stride) }
 
-// OutMatrix returns a dirty matrix that the call must write, every element and nothing between the rows.
+// OutMatrix returns a dirty matrix. The call must write every element, and nothing between its
+// rows.
 func (c *Call) OutMatrix(rows, cols, stride int) vek.Matrix {
 	return c.add(output, vek.Matrix{Rows: rows, Cols: cols, Stride: stride}, 1)
 }
@@ -125,7 +128,7 @@ func (c *Call) copied(k kind, x vek.Matrix, stride int) vek.Matrix {
 	return m
 }
 
-// add gives the next argument its memory, at a multiple of unit floats.
+// add places the next argument, at a multiple of unit floats.
 func (c *Call) add(k kind, m vek.Matrix, unit Placement) vek.Matrix {
 	n, i := 0, len(c.args)
 	if m.Rows > 0 {
@@ -147,13 +150,14 @@ func (c *Call) add(k kind, m vek.Matrix, unit Placement) vek.Matrix {
 	return m
 }
 
-// Do makes the call and fails the test where it reads or writes outside its arguments, changes an input, leaves part of
-// an output unwritten, or leaves the processor flushing denormal numbers. It reports whether all went well.
+// Do makes the call. It fails the test if the call reads or writes outside its arguments, changes
+// an input, leaves part of an output unwritten, or leaves the processor in a mode that flushes
+// denormal numbers. It reports success.
 func (c *Call) Do(kernel func()) bool {
 	c.tb.Helper()
 	err := fault(kernel)
 	if tiny := float32(0x1p-148); err == nil && tiny*half == 0 {
-		err = errors.New("denormal numbers are left to be flushed")
+		err = errors.New("the processor still flushes denormal numbers")
 	}
 	for i := 0; err == nil && i < len(c.args); i++ {
 		if err = c.memory[i].intact(); err == nil {
@@ -184,7 +188,8 @@ func (a *arg) check() error {
 	return nil
 }
 
-// fault runs kernel and returns an access to a guard page as an error; any other panic goes on.
+// fault runs kernel and returns an access to a guard page as an error. It passes on any other
+// panic.
 func fault(kernel func()) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

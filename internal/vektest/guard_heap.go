@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// edge keeps a margin on each side of an argument: without guard pages a stray write is found by its canaries and
-// a stray read by the NaN it brings.
+// edge is the margin in floats on each side of an argument. Without guard pages, the margin detects
+// a stray write, and its NaNs show a stray read.
 const edge = margin
 
 // guarded returns zeroed memory, 64-byte aligned.

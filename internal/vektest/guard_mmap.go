@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// edge is the distance in floats that an argument keeps from the guard pages: none on a processor. qemu's masked loads
-// touch the lanes that are masked, too; S4D_EMULATED says that a vector's slack is needed.
+// edge is the distance in floats between an argument and the guard pages: 0 on a processor. qemu's
+// masked loads also read the masked lanes, so with S4D_EMULATED it is a vector.
 var edge = func() int {
 	if os.Getenv("S4D_EMULATED") != "" {
 		return maxLanes
@@ -17,8 +17,8 @@ var edge = func() int {
 	return 0
 }()
 
-// guarded returns zeroed memory with a page on each side that faults on any access; bytes is a multiple of the
-// page size.
+// guarded returns zeroed memory with a page on each side on which any access faults. bytes is a
+// multiple of the page size.
 func guarded(tb testing.TB, bytes int) []byte {
 	tb.Helper()
 	page := os.Getpagesize()

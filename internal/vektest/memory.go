@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// Placement says where an argument lies in its memory: AtEnd, its last float right before a guard page, or n ≥ 0,
-// its first float n floats after one.
+// Placement is the position of an argument in its memory: AtEnd, directly before a guard page, or n
+// ≥ 0 floats after one.
 type Placement int
 
 // AtEnd ends an argument at a guard page.
@@ -24,7 +24,8 @@ func Placements() []Placement {
 	return p
 }
 
-// poison fills what a kernel must not touch and what it must not read: a quiet NaN that no arithmetic makes.
+// poison fills memory that a kernel must not read or write. It is a quiet NaN that arithmetic does
+// not produce.
 const poison = 0x7FEDBEEF
 
 // margin is the number of poisoned floats kept on each side of an argument, up to the guard page.
@@ -36,7 +37,7 @@ type memory struct {
 	from, to int // the argument
 }
 
-// newMemory maps room for capacity floats (a multiple of the page size, so that a placement means what it says).
+// newMemory maps memory for capacity floats, rounded up to pages, so that placements are exact.
 func newMemory(tb testing.TB, capacity int) *memory {
 	page := os.Getpagesize()
 	bytes := (4*(capacity+2*edge+maxLanes) + page - 1) / page * page

@@ -9,24 +9,25 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
-// Pointwise describes a kernel whose outputs at i depend on its inputs at i alone.
+// Pointwise describes a kernel whose outputs at i depend only on its inputs at i.
 type Pointwise struct {
-	Outs, Ins int  // arguments; 0 outputs means 1
+	Outs, Ins int  // number of arguments; 0 outputs means 1
 	Updates   bool // output o starts as input o and is the same memory
 	Run       func(out, in [][]float32)
 
-	// Truth is the formula at one element. An error is counted in units in the last place of Scale, or of the
-	// result where Scale is nil; ULP 0 demands the float32 next to the truth. Errors below Floor do not count.
+	// Truth is the formula for one element. The error is measured in units in the last place of
+	// Scale, or of the result if Scale is nil. ULP 0 requires the float32 nearest to the truth.
+	// Errors below Floor are ignored.
 	Truth      func(out, in []float64)
 	Scale      func(scale, in []float64)
 	ULP, Floor float64
 
 	Draw  func(r *rand.Rand, arg int) float32 // an input; nil draws standard normal numbers
-	Alias [][]int                             // permitted aliases: for every output the input it may be, or −1
+	Alias [][]int                             // permitted: the input that an output may be, or −1
 }
 
-// Test tests the kernel at every level, size, placement and alias. Whatever these are, an element's result must have
-// the same bits.
+// Test tests the kernel at every level, size, placement and alias. At one level the result for an
+// element must always have the same bits.
 func (p Pointwise) Test(t *testing.T) {
 	t.Helper()
 	EachLevel(t, func(t *testing.T, _ vek.Level) { p.check(t) })
@@ -61,8 +62,8 @@ func (p Pointwise) check(tb testing.TB) {
 	}
 }
 
-// Fuzz fuzzes the kernel's inputs, bit by bit, its length and its arguments' places. Of bits that are no number the
-// kernel sees all, of others none if it draws its inputs itself.
+// Fuzz fuzzes the bits of the kernel's inputs, its length and the placements. A kernel that draws
+// its own inputs gets only the NaNs and infinities of the fuzzed ones.
 func (p Pointwise) Fuzz(f *testing.F) {
 	for n := range uint8(40) {
 		raw := []byte{0, 0, 0x80, 0x7f, 0, 0, 0xc0, 0x7f, 1, 0, 0, 0, 0xff, 0xff, 0x7f, 0xff, 0, 0, 0, 0x80,
@@ -106,7 +107,7 @@ func (p Pointwise) draw(r *rand.Rand, arg int) float32 {
 	return p.Draw(r, arg)
 }
 
-// aliases lists the ways to call the kernel, the plain one first.
+// aliases lists the permitted aliases; the first has none.
 func (p Pointwise) aliases() [][]int {
 	plain := make([]int, p.outs())
 	for o := range plain {
@@ -172,14 +173,14 @@ func (p Pointwise) judge(got float32, want, scale float64) error {
 	case p.ULP == 0 && (got == float32(want) || got != got && want != want):
 		return nil
 	case p.ULP == 0:
-		return fmt.Errorf("got %v, want %v", got, float32(want))
-	case p.Scale != nil && !(scale < 0x1p127): // a term overflows, or is no number
+		return fmt.Errorf("got %v, expected %v", got, float32(want))
+	case p.Scale != nil && !(scale < 0x1p127): // a term overflows or is NaN
 		return nil
 	case math.Abs(float64(got)-want) <= p.Floor:
 		return nil
 	}
 	if e := ULPs(got, want, scale); !(e <= p.ULP) {
-		return fmt.Errorf("got %v, want %v: %.3g ulp of %.3g, want ≤ %g", got, want, e, scale, p.ULP)
+		return fmt.Errorf("got %v, expected %v: %.3g ulp of %.3g, expected ≤ %g", got, want, e, scale, p.ULP)
 	}
 	return nil
 }

@@ -10,16 +10,17 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
-// Reduction describes a kernel that sums a term of every element.
+// Reduction describes a kernel that sums one term per element.
 type Reduction struct {
 	Ins  int
 	Run  func(in [][]float32) float32
 	Term func(in []float64) float64
-	// Error bounds |got − want| in units of Epsilon·Σ|terms|; 0 means n+8, the bound of any order of summation.
+	// Error bounds the error in units of Epsilon·Σ|terms|. 0 means n+8, the bound for any order of
+	// summation.
 	Error float64
 }
 
-// Test tests the kernel at every level, size and placement, which must not change a bit.
+// Test tests the kernel at every level, size and placement. The placement must not change the bits.
 func (k Reduction) Test(t *testing.T) {
 	t.Helper()
 	EachLevel(t, func(t *testing.T, _ vek.Level) { k.check(t) })
@@ -47,7 +48,7 @@ func (k Reduction) check(tb testing.TB) {
 				}
 				err := k.judge(in, got)
 				if err == nil && got != first {
-					err = fmt.Errorf("got %v, and %v elsewhere in memory", got, first)
+					err = fmt.Errorf("got %v, and %v at another placement", got, first)
 				}
 				if err != nil || !ok {
 					tb.Errorf("n = %d, placement %d: %v", n, at, err)
@@ -104,7 +105,7 @@ func (k Reduction) judge(in [][]float32, got float32) error {
 		size += math.Abs(v)
 	}
 	if !(size < 0x1p127) {
-		return nil // a partial sum may overflow, or is no number
+		return nil // a partial sum may overflow or be NaN
 	}
 	bound := k.Error
 	if bound == 0 {
@@ -112,12 +113,12 @@ func (k Reduction) judge(in [][]float32, got float32) error {
 	}
 	bound = bound*Epsilon*size + float64(len(in[0])+1)*0x1p-149
 	if !(math.Abs(float64(got)-sum) <= bound) {
-		return fmt.Errorf("got %v, want %v ± %.3g", got, sum, bound)
+		return fmt.Errorf("got %v, expected %v ± %.3g", got, sum, bound)
 	}
 	return nil
 }
 
-// same compares outputs bit by bit; NaNs agree.
+// same compares the bits of outputs. All NaNs are equal.
 func same(got, want [][]float32) error {
 	for o := range want {
 		for i, w := range want[o] {

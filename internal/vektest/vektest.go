@@ -1,8 +1,9 @@
-// Package vektest is the harness of internal/vek's tests: in goes a kernel, its formula in float64 and the error it
-// may make, out come its failures at every level, length, alignment and permitted alias.
+// Package vektest is the harness of internal/vek's tests. Given a kernel, its formula in float64
+// and an error bound, it tests the kernel at every level, length, alignment and permitted alias.
 //
-// Arguments lie between guard pages (canaries where the system has none), scratch and outputs start dirty, inputs
-// must survive. Pointwise and Reduction test a kernel in a line; Call places the arguments of any other.
+// Arguments are placed between guard pages (canaries on systems without them). Scratch and outputs
+// start dirty, and inputs must not change. Pointwise and Reduction describe most kernels; Call
+// places the arguments of any other.
 package vektest
 
 import (
@@ -15,8 +16,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
-// Levels returns the levels to test: the one that S4D_LEVEL forces, or else all that are available. It fails tb
-// where S4D_LEVEL or S4D_REQUIRE_LEVELS (names with commas between) asks for a level that is missing.
+// Levels returns the levels to test: that of S4D_LEVEL, or all available ones. It fails tb if
+// S4D_LEVEL or S4D_REQUIRE_LEVELS (names separated by commas) names a level that is not available.
 func Levels(tb testing.TB) []vek.Level {
 	tb.Helper()
 	levels, err := choose(os.Getenv("S4D_LEVEL"), os.Getenv("S4D_REQUIRE_LEVELS"), vek.Levels())
@@ -80,8 +81,8 @@ func use(tb testing.TB, l vek.Level) {
 // maxLanes is the widest vector of any level, in floats.
 const maxLanes = 16
 
-// Sizes returns the lengths that every kernel is tested at: 0 … 4·lanes+1, then some large ones on both sides of
-// round numbers.
+// Sizes returns the lengths with which every kernel is tested: 0 … 4·lanes+1, and large ones on
+// both sides of powers of two.
 func Sizes() []int {
 	var sizes []int
 	for n := range 4*maxLanes + 2 {

@@ -12,7 +12,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
-// recorder takes the place of a test that is expected to fail.
+// recorder stands in for a test that is expected to fail.
 type recorder struct {
 	testing.TB
 	messages []string
@@ -33,7 +33,7 @@ func double(out, in [][]float32) {
 	}
 }
 
-// TestPointwiseFinds runs kernels that are wrong, each in its own way.
+// TestPointwiseFinds runs kernels that are wrong in different ways.
 func TestPointwiseFinds(t *testing.T) {
 	guards := edge == 0
 	for _, test := range []struct {
@@ -43,7 +43,7 @@ func TestPointwiseFinds(t *testing.T) {
 		run        func(out, in [][]float32)
 	}{
 		{name: "nothing wrong", run: double, alias: [][]int{{0}}},
-		{name: "a wrong value", want: "want", run: func(out, in [][]float32) {
+		{name: "a wrong value", want: "expected", run: func(out, in [][]float32) {
 			double(out, in)
 			if len(in[0]) > 70 {
 				out[0][70] *= 1 + 0x1p-22
@@ -93,13 +93,13 @@ func TestPointwiseFinds(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if test.skip {
-				t.Skip("guard pages decide here")
+				t.Skip("applies to canaries, not to guard pages")
 			}
 			r := &recorder{TB: t}
 			Pointwise{Ins: 1, Run: test.run, Truth: func(out, in []float64) { out[0] = 2 * in[0] }, ULP: 1, Alias: test.alias}.check(r)
 			got := strings.Join(r.messages, "\n")
 			if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
-				t.Errorf("reported %q, want %q", got, test.want)
+				t.Errorf("reported %q, expected %q", got, test.want)
 			}
 		})
 	}
@@ -107,7 +107,7 @@ func TestPointwiseFinds(t *testing.T) {
 
 var sink float32
 
-// onPage returns how many bytes x starts after the beginning of a page.
+// onPage returns the offset of x in its page, in bytes.
 func onPage(x []float32) int {
 	return int(uintptr(unsafe.Pointer(unsafe.SliceData(x)))) % os.Getpagesize()
 }
@@ -125,9 +125,9 @@ func TestReductionFinds(t *testing.T) {
 		run        func(in [][]float32) float32
 	}{
 		{"nothing wrong", "", 0, sum},
-		{"a bound that plain summation misses", "want", 3, sum},
-		{"a lost element", "want", 0, func(in [][]float32) float32 { return sum([][]float32{in[0][:max(len(in[0])-1, 0)]}) }},
-		{"bits that depend on the address", "elsewhere in memory", 0, func(in [][]float32) float32 {
+		{"a bound that plain summation misses", "expected", 3, sum},
+		{"a lost element", "expected", 0, func(in [][]float32) float32 { return sum([][]float32{in[0][:max(len(in[0])-1, 0)]}) }},
+		{"bits that depend on the address", "at another placement", 0, func(in [][]float32) float32 {
 			s := sum(in)
 			if onPage(in[0])%64 == 20 {
 				s = math.Nextafter32(s, 1e9)
@@ -140,7 +140,7 @@ func TestReductionFinds(t *testing.T) {
 			Reduction{Ins: 1, Run: test.run, Term: func(x []float64) float64 { return x[0] }, Error: test.bound}.check(r)
 			got := strings.Join(r.messages, "\n")
 			if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
-				t.Errorf("reported %q, want %q", got, test.want)
+				t.Errorf("reported %q, expected %q", got, test.want)
 			}
 		})
 	}
@@ -169,13 +169,13 @@ func TestCallMatrix(t *testing.T) {
 			in, out := c.InMatrix(x, 4), c.OutMatrix(2, 3, 5)
 			ok := c.Do(func() { test.kernel(in, out) })
 			if got := strings.Join(r.messages, "\n"); ok != (test.want == "") || !strings.Contains(got, test.want) {
-				t.Errorf("%s: placement %d: reported %q, want %q", test.name, at, got, test.want)
+				t.Errorf("%s: placement %d: reported %q, expected %q", test.name, at, got, test.want)
 			}
 		}
 	}
 }
 
-// TestPlacements checks that the placements are what they say.
+// TestPlacements checks the addresses of placements.
 func TestPlacements(t *testing.T) {
 	c := NewCall(t)
 	for _, at := range Placements() {
@@ -193,7 +193,7 @@ func TestPlacements(t *testing.T) {
 				want = -(n + edge) & (maxLanes - 1)
 			}
 			if got != want {
-				t.Fatalf("placement %d, n = %d: %d floats after a 64-byte boundary, want %d", at, n, got, want)
+				t.Fatalf("placement %d, n = %d: %d floats after a 64-byte boundary, expected %d", at, n, got, want)
 			}
 		}
 	}
@@ -214,7 +214,7 @@ func TestChoose(t *testing.T) {
 	} {
 		got, err := choose(test.forced, test.required, two)
 		if !slices.Equal(got, test.want) || (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
-			t.Errorf("choose(%q, %q) = %v, %v, want %v, %q", test.forced, test.required, got, err, test.want, test.err)
+			t.Errorf("choose(%q, %q) = %v, %v, expected %v, %q", test.forced, test.required, got, err, test.want, test.err)
 		}
 	}
 }
@@ -241,7 +241,7 @@ func TestULPs(t *testing.T) {
 		{1, nan, nan, inf},
 	} {
 		if got := ULPs(test.got, test.want, test.scale); got != test.ulps {
-			t.Errorf("ULPs(%v, %v, %v) = %v, want %v", test.got, test.want, test.scale, got, test.ulps)
+			t.Errorf("ULPs(%v, %v, %v) = %v, expected %v", test.got, test.want, test.scale, got, test.ulps)
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package frommodel builds a reference network from a model, and names the reference's arrays as the model does.
-// Only tests import it.
+// Package frommodel builds a reference network from a model, and maps its arrays to the names of
+// the model's tensors. Only tests import it.
 package frommodel
 
 import (
@@ -11,7 +11,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// Network widens a model's weights to float64. stepScale is the number of training samples per sample.
+// Network converts a model's weights to float64. stepScale is the number of training samples per
+// sample.
 func Network(m *model.Model, stepScale float64) *reference.Network {
 	c, w := m.Config, m.Weights
 	s := c.SSM
@@ -66,8 +67,8 @@ func pairs(x []float32) []complex128 {
 	return y
 }
 
-// Arrays returns the reference's arrays (parameters or gradients) by the names of the model's tensors; complex
-// ones as (re, im) pairs. Real arrays are shared with n, complex ones copied.
+// Arrays returns the arrays of n (parameters or gradients) by the names of the model's tensors,
+// complex ones as (re, im) pairs. Real arrays are shared with n; complex ones are copied.
 func Arrays(m *model.Model, n *reference.Network) map[string][]float64 {
 	names := [3]string{"log_dt", "log_A_real", "A_imag"}
 	if m.Config.SSM.Discrete() {
