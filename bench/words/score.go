@@ -2,18 +2,19 @@ package main
 
 import "github.com/s4d-fast/s4d-fast/events"
 
-// score counts what became of words and events.
+// score counts words and events: right ones, ones with the label of another word, and ones without a word.
 type score struct{ words, events, right, mistaken, false int }
 
 func (s score) precision() float64 { return float64(s.right) / float64(max(s.events, 1)) }
 func (s score) recall() float64    { return float64(s.right) / float64(max(s.words, 1)) }
 func (s score) f1() float64        { return 2 * float64(s.right) / float64(max(s.words+s.events, 1)) }
 
-// compare gives each event the word whose onset is nearest and within tolerance, each word at most one event of its label.
-func compare(words []word, heard []events.Event, tolerance int64) score {
-	s := score{words: len(words), events: len(heard)}
+// compare assigns to each event the word whose onset is nearest and within tolerance. The first event
+// of a word with its label is right.
+func compare(words []word, found []events.Event, tolerance int64) score {
+	s := score{words: len(words), events: len(found)}
 	taken := make([]bool, len(words))
-	for _, e := range heard {
+	for _, e := range found {
 		near := -1
 		for i, w := range words {
 			off := abs(w.onset - e.Onset)

@@ -2,8 +2,13 @@ package main
 
 import (
 	"cmp"
+	"fmt"
+	"io/fs"
 	"math"
+	"path/filepath"
+	"strings"
 
+	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
@@ -17,29 +22,81 @@ type word struct {
 // speechLevel is the root mean square of a word in a stream: −26 dB over full scale.
 var speechLevel = math.Pow(10, -26./20)
 
-// build puts the clips in random order, each at the same level, with gaps of 0.3 to 1.5 s, into white noise.
-func build(clips *dataset.Dataset, snr float64, seed uint64) (x []float32, words []word, err error) {
-	draw := random.New(seed, random.Noise, 0, 0)
+// The levels of clips.
+const (
+	equal   = "equal"
+	natural = "natural"
+)
+
+// build puts the clips in random order, with gaps of 0.3 to 1.5 s, into white noise.
+func (o options) build(clips *dataset.Dataset, set dataset.Set) (x []float32, words []word, err error) {
+	draw := random.New(o.seed, random.Noise, 0, 0)
 	gap := func(i int) int { return int((0.3 + 1.2*draw.Float64(uint64(i))) * clips.SampleRate) }
 	var e dataset.Example
-	for i, k := range random.New(seed, random.Shuffle, 0, 0).Perm(clips.Val.Len()) {
-		if err := clips.Val.Example(&e, k, 0); err != nil {
+	power := 0.0
+	for i, k := range random.New(o.seed, random.Shuffle, 0, 0).Perm(set.Len()) {
+		if err := set.Example(&e, k, 0); err != nil {
 			return nil, nil, err
 		}
 		x = append(x, make([]float32, gap(i))...)
 		words = append(words, word{int64(len(x)), int64(len(x) + e.Len), clips.Labels[e.Label]})
-		gain := speechLevel / rms(e.X[:e.Len])
-		for _, v := range e.X[:e.Len] {
-			x = append(x, float32(gain*float64(v)))
-		}
+		x = append(x, o.scaled(e.X[:e.Len])...)
+		level := rms(x[len(x)-e.Len:])
+		power += level * level / float64(set.Len())
 	}
-	x = append(x, make([]float32, gap(clips.Val.Len()))...)
-	level := speechLevel * math.Pow(10, -snr/20)
-	hiss := random.New(seed, random.Noise, 1, 0)
+	x = append(x, make([]float32, gap(set.Len()))...)
+	level := math.Sqrt(power) * math.Pow(10, -o.snr/20)
+	hiss := random.New(o.seed, random.Noise, 1, 0)
 	for i := range x {
 		x[i] += float32(level * hiss.Normal(uint64(i)))
 	}
 	return x, words, nil
+}
+
+// scaled returns a clip at the level that the options give it.
+func (o options) scaled(clip []float32) []float32 {
+	if o.levels == natural {
+		return clip
+	}
+	gain := speechLevel / max(rms(clip), 1e-9)
+	out := make([]float32, len(clip))
+	for i, v := range clip {
+		out[i] = float32(gain * float64(v))
+	}
+	return out
+}
+
+// readSpeech joins the WAV files of a folder, one directly after the other in random order, at a rate
+// in Hz.
+func (o options) readSpeech(rate int) (x []float32, err error) {
+	var files []string
+	err = filepath.WalkDir(o.speech, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.EqualFold(filepath.Ext(path), ".wav") {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("%s contains no .wav files", o.speech)
+	}
+	for _, k := range random.New(o.seed, random.Shuffle, 1, 0).Perm(len(files)) {
+		clip, format, err := audio.ReadWAVFile(files[k])
+		if err != nil {
+			return nil, err
+		}
+		if format.Channels != 1 {
+			return nil, fmt.Errorf("%s: %d channels, expected 1", files[k], format.Channels)
+		}
+		r, err := audio.NewResampler(format.SampleRate, rate)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", files[k], err)
+		}
+		x = append(x, o.scaled(r.Flush(r.Process(nil, clip)))...)
+	}
+	return x, nil
 }
 
 func rms(x []float32) float64 {
@@ -66,7 +123,7 @@ func noise(n int, seed uint64) []float32 {
 	return x
 }
 
-// voice is a note that sounds.
+// voice is a note of the music.
 type voice struct{ f, from, length, loud, bright float64 }
 
 // music is three voices that play random notes of a scale, with partials, vibrato, attacks and rests.
