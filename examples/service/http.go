@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,8 +20,10 @@ import (
 
 // query holds the parameters of a request for a stream.
 type query struct {
-	format string
-	events int64 // number that the client has received, −1 if it is not given
+	format   string
+	events   int64   // number that the client has received, −1 if it is not given
+	rate     float64 // of raw audio, in Hz; for WAV 0 if it is not given
+	resample bool
 }
 
 // open acquires the stream that a request names. The first of the formats is the default. If there is an error, open
@@ -55,24 +58,24 @@ func (s *server) parseQuery(v url.Values, formats []string) (query, error) {
 				err = fmt.Errorf("events=%.20q: expected the number of events that the client has received", value)
 			}
 		case "rate":
-			rate, e := strconv.ParseFloat(value, 64)
-			if e != nil {
+			if q.rate, err = strconv.ParseFloat(value, 64); err != nil || !(q.rate > 0) {
 				err = fmt.Errorf("rate=%.20q: expected a number in Hz", value)
-			} else if rate != s.recognizer.SampleRate() {
-				err = s.errRate(rate)
+			}
+		case "resample":
+			if q.resample, err = strconv.ParseBool(value); err != nil {
+				err = fmt.Errorf("resample=%.20q: expected true or false", value)
 			}
 		default:
-			err = fmt.Errorf("parameter %.20q: expected format, rate or events", key)
+			err = fmt.Errorf("parameter %.20q: expected format, rate, resample or events", key)
 		}
 		if err != nil {
 			return q, newError(http.StatusBadRequest, "request", "%v", err)
 		}
 	}
+	if q.format != "wav" {
+		q.rate = cmp.Or(q.rate, s.recognizer.SampleRate())
+	}
 	return q, nil
-}
-
-func (s *server) errRate(rate float64) error {
-	return fmt.Errorf("sampling rate of %g Hz: the model expects %g Hz", rate, s.recognizer.SampleRate())
 }
 
 // upload serves a request whose body is audio, while the body arrives.
@@ -85,14 +88,20 @@ func (s *server) upload(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	in := &bodyReader{in: r.Body, control: control, ctx: s.streams.ctx, idle: s.cfg.Idle}
 	defer context.AfterFunc(in.ctx, in.wake)()
-	src, err := s.newBodySource(in, q.format)
+	src, err := newBodySource(in, q)
+	if err == nil {
+		err = st.setRate(src.rate, s.recognizer.SampleRate(), q.resample)
+	}
 	if err != nil {
 		s.streams.release(st, true)
 		s.writeError(w, err)
 		return
 	}
 	w.Header().Set("Content-Type", "application/x-ndjson")
-	session := &session{server: s, stream: st, out: &responseSink{w, control, s.cfg.Slow}, block: len(src.buf), truncated: src.truncated}
+	src.buf = make([]float32, max(1, int(frameSeconds*src.rate)))
+	session := &session{
+		server: s, stream: st, out: &responseSink{w, control, s.cfg.Slow}, block: len(src.buf), truncated: src.truncated,
+	}
 	session.run(s.streams.ctx, q.format, src)
 }
 
@@ -122,27 +131,36 @@ func (a *responseSink) send(line any) error {
 type bodySource struct {
 	reader *bodyReader
 	wav    *audio.WAVReader // nil for raw audio
+	rate   float64          // Hz
 	source audio.Source
 	buf    []float32
 }
 
-// newBodySource returns the source of a body, after it has read a WAV's header.
-func (s *server) newBodySource(r *bodyReader, format string) (*bodySource, error) {
-	b := &bodySource{reader: r, buf: make([]float32, s.recognizer.Frame())}
+const (
+	frameSeconds = 0.01 // audio of an upload that is processed at a time; it arrives in blocks of any size
+	maxChannels  = 8
+)
+
+// newBodySource returns the source of a body, without its buffer. It reads a WAV's header.
+func newBodySource(r *bodyReader, q query) (*bodySource, error) {
+	b := &bodySource{reader: r, rate: q.rate}
 	var err error
-	if format != "wav" {
-		b.source, err = audio.NewRawReader(r, audio.Encoding(format))
+	if q.format != "wav" {
+		b.source, err = audio.NewRawReader(r, audio.Encoding(q.format))
 		return b, err
 	}
 	if b.wav, err = audio.NewWAVReader(r); err != nil {
 		return nil, b.classify(err)
 	}
-	b.source = b.wav
-	switch f := b.wav.Format; {
-	case f.Channels != 1:
-		return nil, newError(http.StatusBadRequest, "audio", "audio with %d channels: the model expects 1", f.Channels)
-	case float64(f.SampleRate) != s.recognizer.SampleRate():
-		return nil, errAudio(s.errRate(float64(f.SampleRate)))
+	f := b.wav.Format
+	b.source, b.rate = audio.Mono(b.wav), float64(f.SampleRate)
+	switch {
+	case f.Channels > maxChannels:
+		return nil, newError(http.StatusBadRequest, "audio", "audio with %d channels: expected at most %d", f.Channels, maxChannels)
+	case f.Channels > 1 && !q.resample:
+		return nil, newError(http.StatusBadRequest, "audio", "audio with %d channels: expected 1, or resample=true for their mean", f.Channels)
+	case q.rate != 0 && q.rate != b.rate:
+		return nil, newError(http.StatusBadRequest, "audio", "a WAV at %g Hz, but rate=%g", b.rate, q.rate)
 	}
 	return b, nil
 }

@@ -198,6 +198,7 @@ func TestInvalidRequests(t *testing.T) {
 	same := func(b []byte) []byte { return b }
 	half := func(b []byte) []byte { return b[:30] }
 	stereo := func(b []byte) []byte { b[22], b[32] = 2, 4; return b }
+	nine := func(b []byte) []byte { b[22], b[32] = 9, 18; return b }
 	const post, get, put, del = "POST", "GET", "PUT", "DELETE"
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), nil)
@@ -208,8 +209,14 @@ func TestInvalidRequests(t *testing.T) {
 			why                string
 			words              []string
 		}{
-			{"rate", post, "/v1/streams?format=s16le&rate=16000", nil, 400, "request", []string{"16000 Hz", "8000 Hz"}},
+			{"rate", post, "/v1/streams?format=s16le&rate=16000", nil, 400, "audio", []string{"16000 Hz", "8000 Hz"}},
 			{"rate of a WAV", post, "/v1/streams", file(44100, same), 400, "audio", []string{"44100 Hz", "8000 Hz"}},
+			{"unusual rate", post, "/v1/streams?format=s16le&rate=12345&resample=true", nil, 400, "audio", []string{"12345 Hz", "44100"}},
+			{"other rate than the WAV's", post, "/v1/streams?rate=16000&resample=true", file(44100, same), 400, "audio", []string{"44100 Hz", "rate=16000"}},
+			{"nine channels", post, "/v1/streams?resample=true", file(8000, nine), 400, "audio", []string{"9 channels", "8"}},
+			{"resample", post, "/v1/streams?resample=maybe", nil, 400, "request", []string{"resample", "maybe"}},
+			{"infinite rate", post, "/v1/streams?format=u8&rate=Inf&resample=1", nil, 400, "audio", []string{"+Inf"}},
+			{"rate that is not a number", post, "/v1/streams?rate=NaN", nil, 400, "request", []string{"NaN"}},
 			{"no rate", post, "/v1/streams?rate=fast", nil, 400, "request", []string{"fast"}},
 			{"stereo", post, "/v1/streams", file(8000, stereo), 400, "audio", []string{"2 channels"}},
 			{"no WAV", post, "/v1/streams", []byte("these are no samples at all"), 400, "audio", []string{"not a RIFF/WAVE"}},

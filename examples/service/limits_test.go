@@ -234,7 +234,7 @@ func TestRate(t *testing.T) {
 	}
 	w = httptest.NewRecorder()
 	s.ServeHTTP(w, httptest.NewRequest("POST", "http://localhost/v1/streams?format=s16le&rate=8000", nil))
-	checkError(t, "the model's rate", w.Code, w.Body.String(), 400, "request", "16000 Hz")
+	checkError(t, "the model's rate", w.Code, w.Body.String(), 400, "audio", "16000 Hz")
 }
 
 // An error response arrives at once and the connection is closed soon, whether the client sends nothing more or goes on

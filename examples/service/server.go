@@ -80,8 +80,9 @@ type usageError struct{ error }
 // server is one model and its clients.
 type server struct {
 	cfg        config
-	start      report.Start // without the format and the stream
+	start      report.Start // without the fields that depend on the stream
 	recognizer *events.Recognizer
+	modelRate  float64 // sampling rate for which the model was trained, in Hz
 	streams    *streams
 	metrics    *metrics
 	processors chan struct{} // has an element for each block that is being processed
@@ -98,14 +99,10 @@ func newServer(m *model.Model, opt events.Options, cfg config) (*server, error) 
 		return nil, usageError{err}
 	}
 	s := &server{
-		cfg: cfg, recognizer: r, processors: make(chan struct{}, runtime.GOMAXPROCS(0)), mux: http.NewServeMux(),
+		cfg: cfg, recognizer: r, modelRate: m.Meta.SampleRate, processors: make(chan struct{}, runtime.GOMAXPROCS(0)), mux: http.NewServeMux(),
 		start: report.Start{
-			Type: "start", SampleRate: r.SampleRate(), Model: cfg.Model, Task: m.Meta.Task, Labels: m.Meta.Labels,
-			Level: recurrent.Level(), Emit: "events",
+			Type: "start", Model: cfg.Model, Task: m.Meta.Task, Labels: m.Meta.Labels, Level: recurrent.Level(), Emit: "events",
 		},
-	}
-	if r.SampleRate() != m.Meta.SampleRate {
-		s.start.ModelSampleRate = m.Meta.SampleRate
 	}
 	var st *store
 	if cfg.Dir != "" {
@@ -264,8 +261,6 @@ func (s *server) forget(w http.ResponseWriter, r *http.Request) {
 
 // blockSeconds is the most audio that is processed at a time. A block waits for at most one block of every other stream.
 const blockSeconds = 0.1
-
-func (s *server) blockSize() int { return max(1, int(blockSeconds*s.recognizer.SampleRate())) }
 
 // acquireProcessor waits for a processor, in the order of the calls. After nil the caller calls releaseProcessor.
 func (s *server) acquireProcessor(ctx context.Context) error {

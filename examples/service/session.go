@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"time"
 
@@ -39,6 +40,7 @@ type session struct {
 	out    sink
 	block  int // maximal number of samples that the source returns at a time
 	times  report.Times
+	buf    []float32 // resampled
 
 	truncated func() bool // reports whether the audio ended before its header says; may be nil
 }
@@ -65,8 +67,11 @@ func (s *session) run(ctx context.Context, format string, src source) error {
 
 // begin sends the start line and the events that the client lacks.
 func (s *session) begin(format string) error {
-	line, position := s.start, s.stream.detector.Position()
-	line.Format, line.Stream, line.Samples = format, s.stream.ID, &position
+	line, position := s.start, s.stream.Samples
+	line.Format, line.Stream, line.Samples, line.SampleRate = format, s.stream.ID, &position, s.stream.SampleRate
+	if s.modelRate != line.SampleRate {
+		line.ModelSampleRate = s.modelRate
+	}
 	if err := s.out.send(line); err != nil {
 		return err
 	}
@@ -85,7 +90,7 @@ func (s *session) process(ctx context.Context, x []float32, arrived time.Time) e
 		return err
 	}
 	if invalid != nil {
-		return errAudio(fmt.Errorf("after sample %d: %w", s.stream.detector.Position(), invalid))
+		return errAudio(fmt.Errorf("after sample %d: %w", s.stream.Samples, invalid))
 	}
 	return nil
 }
@@ -99,6 +104,11 @@ func (s *session) recognize(ctx context.Context, x []float32, arrived time.Time)
 		return err
 	}
 	began := time.Now()
+	s.stream.Samples += int64(len(x))
+	if s.stream.resampler != nil {
+		s.buf = s.stream.resampler.Process(s.buf[:0], x)
+		x = s.buf
+	}
 	found, failed := s.stream.detector.Process(x)
 	busy := time.Since(began)
 	s.releaseProcessor()
@@ -116,7 +126,7 @@ func (s *session) recognize(ctx context.Context, x []float32, arrived time.Time)
 // is the model's, or nil.
 func (s *session) emit(found []events.Event, failed error) (err error) {
 	for _, e := range found {
-		line := report.NewEvent(e, func(n int64) int64 { return n })
+		line := report.NewEvent(e, s.inputSample)
 		s.stream.record(line)
 		s.metrics.events.WithLabelValues(e.Label).Inc()
 		if err == nil {
@@ -129,14 +139,24 @@ func (s *session) emit(found []events.Event, failed error) (err error) {
 	return err
 }
 
+// inputSample returns the client's sample at the time of a sample of the model.
+func (s *session) inputSample(n int64) int64 {
+	return int64(math.Round(float64(n) * s.stream.SampleRate / s.recognizer.SampleRate()))
+}
+
 // end flushes the stream and sends its last lines.
 func (s *session) end() error {
 	d := s.stream.detector
+	if s.stream.resampler != nil {
+		if err := s.emit(d.Process(s.stream.resampler.Flush(nil))); err != nil {
+			return err
+		}
+	}
 	if err := s.emit(d.Flush()); err != nil {
 		return err
 	}
 	line := report.End{
-		Type: "end", Samples: d.Position(), Seconds: float64(d.Position()) / s.recognizer.SampleRate(),
+		Type: "end", Samples: s.stream.Samples, Seconds: float64(s.stream.Samples) / s.stream.SampleRate,
 		Block: s.times.Block(s.block), Truncated: s.truncated != nil && s.truncated(),
 	}
 	if line.Seconds > 0 {
@@ -147,7 +167,7 @@ func (s *session) end() error {
 
 // abort saves the stream, sends the client an error line and returns the error.
 func (s *session) abort(err error) error {
-	position := s.stream.detector.Position()
+	position := s.stream.Samples
 	saved := s.streams.release(s.stream, true)
 	if errors.Is(err, errGone) {
 		if err == errSlow {

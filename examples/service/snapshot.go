@@ -23,9 +23,10 @@ import (
 // snapshot is a stream that is not connected. Its file holds the magic word, the CRC-32 (IEEE, little endian) of the
 // rest, and a gob of this struct. Every snapshot gets a new file name, so that removing one never affects the next.
 type snapshot struct {
-	Identity identity
-	Detector []byte
-	Saved    time.Time
+	Identity  identity
+	Detector  []byte
+	Resampler []byte // empty if the client's audio has the model's rate
+	Saved     time.Time
 }
 
 const (
@@ -183,12 +184,12 @@ func readSnapshot(path string) (*snapshot, error) {
 func (s *store) put(st *stream) error {
 	s.writers <- struct{}{}
 	defer func() { <-s.writers }()
-	now := time.Now()
-	b, err := encodeSnapshot(snapshot{st.identity, st.detector.Snapshot(), now})
+	v := st.snapshot()
+	b, err := encodeSnapshot(v)
 	if err != nil {
 		return err
 	}
-	e := entry{file: filepath.Join(s.dir, rand.Text()+suffix), client: st.Client, size: int64(len(b)), saved: now}
+	e := entry{file: filepath.Join(s.dir, rand.Text()+suffix), client: st.Client, size: int64(len(b)), saved: v.Saved}
 	defer s.deleteObsolete()
 	if err := s.reserve(st.ID, e); err != nil {
 		return err

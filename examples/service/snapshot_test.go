@@ -228,7 +228,7 @@ func FuzzSnapshot(f *testing.F) {
 	d := newRecognizer(f).NewDetector()
 	d.Process(tonemodel.Words().Samples[:9000])
 	id := identity{ID: "a", EventCount: 1, Recent: []report.Event{{Type: "event"}}}
-	b, err := encodeSnapshot(snapshot{id, d.Snapshot(), time.Unix(1, 0)})
+	b, err := encodeSnapshot(snapshot{id, d.Snapshot(), []byte{1}, time.Unix(1, 0)})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -4,12 +4,15 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"math"
 	"net/http"
 	"regexp"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/report"
 )
@@ -23,13 +26,57 @@ type identity struct {
 	EventCount int64          // events so far
 	Recent     []report.Event // the last of them, at most maxRecent
 	Busy       time.Duration  // computing time so far
+	Samples    int64          // that the client has sent, per channel
+	SampleRate float64        // of the client's audio, in Hz; 0 before the first session
 }
 
 // stream belongs to the session that has acquired it.
 type stream struct {
 	identity
-	detector *events.Detector
-	unsent   []report.Event // those of Recent that the client lacks
+	detector       *events.Detector
+	resampler      *audio.Resampler // nil if the client's audio has the model's rate
+	resamplerState []byte           // of a saved stream
+	unsent         []report.Event   // those of Recent that the client lacks
+}
+
+// standardRates are the sampling rates in Hz that can be resampled: the filters for others may take megabytes.
+var standardRates = []float64{8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000, 88200, 96000, 176400, 192000}
+
+// setRate sets the sampling rate of the client's audio in Hz. If resample is set, audio with another rate than the
+// model's is converted.
+func (s *stream) setRate(rate, modelRate float64, resample bool) (err error) {
+	switch {
+	case s.SampleRate != 0 && s.SampleRate != rate:
+		return newError(http.StatusConflict, "snapshot",
+			"stream %s has audio at %g Hz: it cannot be resumed with audio at %g Hz", s.ID, s.SampleRate, rate)
+	case rate == modelRate:
+		s.SampleRate = rate
+		return nil
+	case !resample:
+		return errAudio(fmt.Errorf("sampling rate of %g Hz: expected %g Hz, or resample=true", rate, modelRate))
+	case !slices.Contains(standardRates, rate) || modelRate != math.Trunc(modelRate):
+		return errAudio(fmt.Errorf("resampling from %g Hz to %g Hz: expected one of the rates %v, and a model's rate in whole Hz",
+			rate, modelRate, standardRates))
+	}
+	if s.resampler, err = audio.NewResampler(int(rate), int(modelRate)); err != nil {
+		return errAudio(err)
+	}
+	if s.resamplerState != nil {
+		if err := s.resampler.Restore(s.resamplerState); err != nil {
+			return errUnusable(s.ID, err)
+		}
+	}
+	s.SampleRate = rate
+	return nil
+}
+
+// snapshot returns the stream as the store saves it.
+func (s *stream) snapshot() snapshot {
+	state := s.resamplerState
+	if s.resampler != nil {
+		state = s.resampler.Snapshot()
+	}
+	return snapshot{s.identity, s.detector.Snapshot(), state, time.Now()}
 }
 
 // record remembers an event.
@@ -160,7 +207,7 @@ func (s *streams) load(id, client string) (*stream, error) {
 	if saved == nil || err != nil {
 		return st, err
 	}
-	st.identity = saved.Identity
+	st.identity, st.resamplerState = saved.Identity, saved.Resampler
 	if err := st.detector.Restore(saved.Detector); err != nil {
 		return nil, errUnusable(id, err)
 	}
@@ -213,7 +260,7 @@ func (s *streams) release(st *stream, keep bool) (saved bool) {
 	if s.store == nil {
 		return false
 	}
-	if !keep || st.detector.Position() == 0 {
+	if !keep || st.Samples == 0 {
 		s.store.remove(st.ID)
 		return false
 	}

@@ -28,6 +28,11 @@ func (s *server) socket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.streams.handlers.Done()
+	if err := st.setRate(q.rate, s.recognizer.SampleRate(), q.resample); err != nil {
+		s.streams.release(st, true)
+		s.writeError(w, err)
+		return
+	}
 	rec := &statusRecorder{ResponseWriter: w}
 	conn, err := websocket.Accept(rec, r, &websocket.AcceptOptions{
 		CompressionMode: websocket.CompressionDisabled, InsecureSkipVerify: true, // check has verified the origin
@@ -39,9 +44,10 @@ func (s *server) socket(w http.ResponseWriter, r *http.Request) {
 	}
 	defer conn.CloseNow()
 	conn.SetReadLimit(-1) // a messageSource reads a block at a time and limits the length itself
-	src := newMessageSource(conn, s.blockSize(), s.cfg.MaxMessage, s.cfg.Idle)
+	block := max(1, int(blockSeconds*st.SampleRate))
+	src := newMessageSource(conn, block, s.cfg.MaxMessage, s.cfg.Idle)
 	defer close(src.done)
-	session := &session{server: s, stream: st, out: socketSink{conn, s.cfg.Slow}, block: s.blockSize()}
+	session := &session{server: s, stream: st, out: socketSink{conn, s.cfg.Slow}, block: block}
 	conn.Close(closeStatus(session.run(s.streams.ctx, q.format, src)))
 }
 
