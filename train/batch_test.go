@@ -10,8 +10,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// ramps is a set of n two-channel examples of lengths 1, 2, …: channel c of example i holds 10i + c. The label
-// is i, the epoch is added to the values.
+// ramps is a set of n examples of two channels and the lengths 1, 2, …. Channel c of example i has
+// the values 10i + c, plus the epoch. Its label is i.
 type ramps struct{ n, broken int }
 
 func (r ramps) Len() int { return r.n }
@@ -56,7 +56,7 @@ func TestBatchPads(t *testing.T) {
 	}
 	b.load(ramps{20, -1}, []int{11}, 0)
 	if b.err == nil {
-		t.Error("an example longer than the data's longest was taken")
+		t.Error("an example longer than MaxLen was accepted")
 	}
 }
 
@@ -87,11 +87,11 @@ func TestBatchAllocatesNothing(t *testing.T) {
 	var set dataset.Set = constant{}
 	b.load(set, members, 0)
 	if n := testing.AllocsPerRun(20, func() { b.load(set, members, 0) }); n != 0 {
-		t.Errorf("%v allocations a batch", n)
+		t.Errorf("%v allocations per batch", n)
 	}
 }
 
-// constant is five examples of one value, made without allocating.
+// constant is a set of five examples of one value, generated without allocations.
 type constant struct{}
 
 func (constant) Len() int { return 5 }

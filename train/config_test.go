@@ -35,7 +35,7 @@ func TestPresets(t *testing.T) {
 	}
 }
 
-// The task of the first command has the paper's size.
+// The delay preset has the paper's size.
 func TestDelayPreset(t *testing.T) {
 	c := preset(t, "delay")
 	if c.Data.Length != 4000 || c.Data.Delay != 1000 || c.SSM.DState != 1024 || c.SSM.DtMin != 2.0/1000 || c.Train.Epochs != 20 {
@@ -43,7 +43,7 @@ func TestDelayPreset(t *testing.T) {
 	}
 }
 
-// The paper's rows of Pathfinder and Path-X (docs/maths.md §4.4), with a first epoch of warm-up.
+// Pathfinder and Path-X have the paper's settings (docs/maths.md §4.4), with one epoch of warm-up.
 func TestPathfinderPresets(t *testing.T) {
 	for task, want := range map[string]struct {
 		lr, decay, least float64
@@ -91,7 +91,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-func TestSetRefuses(t *testing.T) {
+func TestSetErrors(t *testing.T) {
 	for set, want := range map[string]string{
 		"nonsense":                       "expected key=value",
 		"=3":                             "expected key=value",
@@ -124,18 +124,18 @@ func TestSetRefuses(t *testing.T) {
 		}
 		named := strings.Contains(err.Error(), set) || strings.Contains(err.Error(), strconv.Quote(set))
 		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) || !named {
-			t.Errorf("%s: error %v, want one that says %s", set, err, want)
+			t.Errorf("%s: error %v, expected one that contains %s", set, err, want)
 		}
 		if strings.Contains(err.Error(), "line 1") || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: error %q speaks of the TOML that it became", set, err)
+			t.Errorf("%s: error %q mentions the TOML text", set, err)
 		}
 		if !reflect.DeepEqual(cfg, preset(t, "delay")) {
-			t.Errorf("%s: refused, yet changed the configuration", set)
+			t.Errorf("%s: a rejected value changed the configuration", set)
 		}
 	}
 }
 
-func TestMergeRefuses(t *testing.T) {
+func TestMergeErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"[train]\nepoch = 3":             "unknown key train.epoch",
 		"[train]\nepochs = \"three\"":    "train.epochs",
@@ -149,12 +149,13 @@ func TestMergeRefuses(t *testing.T) {
 		cfg := preset(t, "delay")
 		err := cfg.Merge([]byte(text), "my.toml")
 		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "my.toml") {
-			t.Errorf("%q: error %v, want one that says my.toml and %s", text, err, want)
+			t.Errorf("%q: error %v, expected one that contains my.toml and %s", text, err, want)
 		}
 	}
 }
 
-// A folder of data for the task that generates its own is an error, but in a run that has recorded one.
+// A data folder is an error for the delay task, which generates its data. Older runs recorded one;
+// they can be resumed.
 func TestDelayReadsNoData(t *testing.T) {
 	c := tiny(t, "data.dir=somewhere")
 	if _, err := New(t.Context(), c); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), "data folder somewhere: the task generates its own data") {
@@ -174,7 +175,7 @@ func TestDelayReadsNoData(t *testing.T) {
 	newTrainer(t, resumed)
 }
 
-// The level in a configuration that a run has recorded is accepted whatever the machine, and has no effect.
+// A level that a run has recorded is accepted on every machine and has no effect.
 func TestRecordedLevel(t *testing.T) {
 	c := tiny(t)
 	before := vek.CurrentLevel()
@@ -256,12 +257,12 @@ func TestValidate(t *testing.T) {
 		}
 		err := cfg.Validate()
 		if want == "" && err != nil || want != "" && (!errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: error %v, want one that says %q", set, err, want)
+			t.Errorf("%s: error %v, expected one that contains %q", set, err, want)
 		}
 	}
 }
 
-// HiPPO-LegS begins with a decomposition of an N×N matrix.
+// HiPPO-LegS starts with the eigendecomposition of an N×N matrix, so N is bounded.
 func TestLegSIsBounded(t *testing.T) {
 	for states, ok := range map[string]bool{"2048": true, "4096": false} {
 		cfg := preset(t, "delay")
@@ -276,7 +277,7 @@ func TestLegSIsBounded(t *testing.T) {
 	}
 }
 
-// What config.toml holds is the whole configuration.
+// config.toml contains the whole configuration.
 func TestEncode(t *testing.T) {
 	c := preset(t, "speech-commands")
 	c.Seed, c.Optim.Milestones, c.Data.Dir = 12345, []int{3, 4}, `a "folder"`

@@ -26,7 +26,7 @@ func TestEvaluateTooLarge(t *testing.T) {
 	}
 }
 
-// rampNet is a network for rampInfo.
+// rampNet returns a network for the data of rampInfo.
 func rampNet(t *testing.T) *model.Model {
 	t.Helper()
 	c := model.Default()
@@ -38,7 +38,7 @@ func rampNet(t *testing.T) *model.Model {
 	return m
 }
 
-func TestEvaluateRefuses(t *testing.T) {
+func TestEvaluateErrors(t *testing.T) {
 	info := rampInfo
 	info.Labels = []string{"a", "b", "c"}
 	for name, c := range map[string]struct {
@@ -62,7 +62,7 @@ func TestEvaluateRefuses(t *testing.T) {
 			c.change(&opt)
 		}
 		if _, err := Evaluate(m, ramps{3, -1}, opt); !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want %v that says %s", name, err, c.is, c.want)
+			t.Errorf("%s: error %v, expected %v that contains %s", name, err, c.is, c.want)
 		}
 	}
 	m := rampNet(t)
@@ -75,7 +75,7 @@ func TestEvaluateRefuses(t *testing.T) {
 	}
 }
 
-// Kernels are kept where they take little.
+// Kernels are kept between batches if they are small.
 func TestEvaluateKeepsKernels(t *testing.T) {
 	c := model.Default()
 	c.DModel, c.NLayers = 128, 4
@@ -87,7 +87,7 @@ func TestEvaluateKeepsKernels(t *testing.T) {
 	}
 }
 
-// withNaN has a NaN in its examples from one on, and a name for each.
+// withNaN has a NaN in every example from index from on, and a path for each.
 type withNaN struct {
 	shrinking
 	from int
@@ -104,12 +104,13 @@ func (s withNaN) Example(e *dataset.Example, i, epoch int) error {
 	return nil
 }
 
-// The shortest examples come first, and are the last of this set: the error names the set's first all the same.
+// The shortest examples are evaluated first and are the last of this set. The error names the first
+// example of the set.
 func TestEvaluateNotFinite(t *testing.T) {
 	_, err := Evaluate(rampNet(t), withNaN{shrinking{ramps{7, -1}}, 2}, EvalOptions{
 		Info: rampInfo, Batch: 2, Workers: 1,
 		Each: func(p Prediction) error {
-			t.Errorf("told of example %d", p.Index)
+			t.Errorf("Each is called with example %d", p.Index)
 			return nil
 		},
 	})
@@ -118,7 +119,7 @@ func TestEvaluateNotFinite(t *testing.T) {
 	}
 }
 
-// Finite outputs whose squares are not.
+// Finite outputs whose squares are infinite are an error.
 func TestEvaluateLossNotFinite(t *testing.T) {
 	tr := newTrainer(t, tiny(t))
 	for i := range tr.model.Weights.DecoderBias {

@@ -9,7 +9,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/train"
 )
 
-// A network learns to repeat a signal ten samples later. The error is relative to that of answering 0.
+// A network learns to repeat a signal ten samples later. The error is relative to that of the
+// output 0.
 func Example() {
 	dir, err := os.MkdirTemp("", "train")
 	if err != nil {

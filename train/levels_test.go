@@ -8,7 +8,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
 )
 
-// A network gives a recorded digit the same class at every level, unless its two best answers are within 1e-3.
+// A network predicts the same class for a recorded digit at every level, unless its two largest
+// logits are within 1e-3.
 func TestLevelsAgreeOnDigits(t *testing.T) {
 	c := preset(t, "fsdd")
 	for _, s := range []string{
@@ -46,7 +47,7 @@ func TestLevelsAgreeOnDigits(t *testing.T) {
 		if first == nil {
 			first = predictions
 			if r.Accuracy < 0.3 { // of ten classes
-				t.Errorf("the network learned too little to tell levels apart: accuracy %.3f of %d clips", r.Accuracy, r.N)
+				t.Errorf("the network learned too little to compare levels: accuracy %.3f of %d clips", r.Accuracy, r.N)
 			}
 		}
 		for i, p := range predictions {

@@ -13,12 +13,12 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// adam is docs/maths.md §4.1 in float64, one weight at a time.
+// adam is AdamW (docs/maths.md §4.1) in float64, one weight at a time.
 type adam struct{ m, v map[string][]float64 }
 
 func newAdam() *adam { return &adam{map[string][]float64{}, map[string][]float64{}} }
 
-// step updates p, step number t (from 1) with learning rates times factor.
+// step performs update t, counted from 1, on p with the learning rate multiplied by factor.
 func (a *adam) step(p map[string][]float64, grads *model.Weights, c OptimConfig, t int, factor float64) {
 	for _, g := range grads.Tensors() {
 		if a.m[g.Name] == nil {
@@ -76,7 +76,8 @@ func TestOptimizer(t *testing.T) {
 	closeTo(t, tr.model.Weights, want, 1e-6)
 }
 
-// The loop agrees with a plain one in examples, dropout, learning rate and recorded metrics.
+// The training loop agrees with a plain one in examples, dropout, learning rate and recorded
+// metrics.
 func TestLoop(t *testing.T) {
 	cfg := tiny(t, "model.norm=layer", "train.epochs=2", "optim.eps=1e-4")
 	tr := fit(t, cfg)
@@ -171,7 +172,7 @@ func (s shrinking) Example(e *dataset.Example, i, epoch int) error {
 	return nil
 }
 
-// The output for an example does not depend on the others of its batch, and predictions have the
+// The output for an example does not depend on the others of its batch. Predictions are in the
 // order of the set.
 func TestEvaluateMixedLengths(t *testing.T) {
 	c := model.Default()
@@ -225,7 +226,7 @@ func dataDir(t *testing.T, name string) string {
 	return root + "/" + name
 }
 
-// A few steps on real recordings: the loss begins at that of equal probabilities, and falls.
+// In a few steps on real recordings the loss decreases from that of equal probabilities.
 func TestRealAudio(t *testing.T) {
 	for task, folder := range map[string]string{"fsdd": "fsdd", "speech-commands": "arabic-sc"} {
 		c := preset(t, task)

@@ -71,7 +71,7 @@ func TestSquaredError(t *testing.T) {
 		t.Errorf("result %+v", r)
 	}
 
-	whole := &batch{ // an answer a sequence, two outputs
+	whole := &batch{ // one output per sequence, two outputs
 		Batch:   convmode.Batch{Size: 2, Len: 5, Lengths: []int{5, 2}},
 		info:    dataset.Info{Outputs: 2, Regression: true},
 		meta:    &model.Meta{},
@@ -79,7 +79,7 @@ func TestSquaredError(t *testing.T) {
 	}
 	logits = []float32{1, 0, 3, 3}
 	if got := whole.loss(make([]float32, 4), logits); got.Loss != 5 || got.Terms != 4 {
-		t.Errorf("an answer a sequence: %+v", got)
+		t.Errorf("one output per sequence: %+v", got)
 	}
 	numericGradient(t, whole, logits)
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
-// pairFiles writes LRA's Retrieval in miniature: two texts are linked if both are of the letters a and b, or both of c and d.
+// pairFiles writes a small data set in the layout of LRA's Retrieval. Two texts are linked if both
+// consist of the letters a and b, or both of c and d.
 func pairFiles(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -46,7 +47,8 @@ func pairFiles(t *testing.T) string {
 	return dir
 }
 
-// A network of two towers learns to compare, and what it says of a pair does not depend on the batch around it.
+// A network of pairs learns to compare. The output for a pair does not depend on the others of its
+// batch.
 func TestRetrieval(t *testing.T) {
 	c := preset(t, "retrieval")
 	for _, s := range []string{
@@ -95,7 +97,7 @@ func TestRetrieval(t *testing.T) {
 	}
 }
 
-// ablate.layers takes the SSMs of the later layers away, in the network and in the file.
+// ablate.layers removes the SSMs of the later layers from the network and the file.
 func TestAblation(t *testing.T) {
 	c := tiny(t, "model.n_layers=3", "ablate.layers=1", "train.epochs=1")
 	m, err := fit(t, c).BestModel()

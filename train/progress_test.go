@@ -33,7 +33,8 @@ func TestLogLines(t *testing.T) {
 	}
 }
 
-// After one step of 37 s the bar shows the time that the others take; a resumed run counts its own steps only.
+// After a first step of 37 s the bar shows the remaining time. A resumed run counts only its own
+// steps.
 func TestBarTimeLeft(t *testing.T) {
 	for first, expected := range map[int]string{0: "37s, 5m33s left", 8: "37s, 37s left"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -49,7 +50,7 @@ func TestBarTimeLeft(t *testing.T) {
 	}
 }
 
-// The bar's last result is that of the best epoch, in the words of the closing line.
+// The bar shows the result of the best epoch, in the words of the closing line.
 func TestBarShowsTheBestEpoch(t *testing.T) {
 	var out bytes.Buffer
 	b := Bar(&out)

@@ -45,7 +45,8 @@ func temperatures(t *testing.T, sets ...string) Config {
 	return c
 }
 
-// A regression is trained on standardised targets; what it reports and predicts is in the target's unit.
+// A regression is trained on standardised targets; what it reports and predicts is in the target's
+// unit.
 func TestRegressionInTheTargetsUnit(t *testing.T) {
 	tr := fit(t, temperatures(t))
 	m, err := tr.BestModel()
@@ -112,7 +113,8 @@ func checkStream(t *testing.T, m *model.Model, tr *Trainer, predictions []Predic
 	}
 }
 
-// A model file from before targets were standardised has no target mean: its outputs are in the target's unit.
+// A model file from before targets were standardised has no target mean: its outputs are in the
+// target's unit.
 func TestRegressionWithoutTargetMean(t *testing.T) {
 	tr := newTrainer(t, temperatures(t))
 	m := tr.model

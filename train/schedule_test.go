@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Values from the formulas of docs/maths.md §4.3, by hand.
+// Expected values are computed by hand from the formulas of docs/maths.md §4.3.
 func TestSchedule(t *testing.T) {
 	half := math.Sqrt2 / 2
 	for _, c := range []struct {

@@ -10,7 +10,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/audio"
 )
 
-// writeClip writes n samples start, start+1, … (in units of 2⁻¹⁵) as root/name and makes its folder.
+// writeClip writes the n samples start, start+1, … (in units of 2⁻¹⁵) to root/name and creates its
+// folder.
 func writeClip(t *testing.T, root, name string, rate, n, start int) {
 	t.Helper()
 	samples := make([]float32, n)
@@ -33,7 +34,7 @@ func writeText(t *testing.T, path, text string) {
 	}
 }
 
-// mustFail fails unless loading ends with an error that says every part.
+// mustFail fails the test unless Load returns an error that contains every part.
 func mustFail(t *testing.T, name, task string, opt Options, parts ...string) {
 	t.Helper()
 	_, err := Load(task, opt)
@@ -48,7 +49,7 @@ func mustFail(t *testing.T, name, task string, opt Options, parts ...string) {
 	}
 }
 
-// names returns the file names of a set's examples, in order.
+// names returns the file names of the examples of a set, in order.
 func names(t *testing.T, s Set) []string {
 	t.Helper()
 	var out []string

@@ -53,7 +53,8 @@ func TestDelayDefaults(t *testing.T) {
 	}
 }
 
-// The formulas of docs/maths.md §5.1 written out, without a fast transform, for an even and an odd length.
+// The formulas of docs/maths.md §5.1 written out, without a fast transform, for an even and an odd
+// length.
 func TestDelayAgainstTheFormula(t *testing.T) {
 	for _, length := range []int{4, 32, 33} {
 		d := mustLoad(t, "delay", Options{Seed: 3, Length: length, Delay: 2})
@@ -96,8 +97,8 @@ func slowSignal(s random.Stream, length int) []float64 {
 	return x
 }
 
-// Means over many sequences, against the values that a run of the official code gave: 0.2494 before the
-// shift, 0.4958 after it; and 0.375 for the network that answers 0.
+// Means over many sequences agree with those of a run of the official code: power 0.2494 before the
+// shift and 0.4958 after it. The output 0 has an error of 0.375.
 func TestDelayStatistics(t *testing.T) {
 	const n = 1024
 	d := mustLoad(t, "delay", Options{Seed: 1})
@@ -247,7 +248,7 @@ func TestDelayAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkDelay draws examples, which no assembly does.
+// BenchmarkDelay measures the generation of examples, which uses no assembly.
 func BenchmarkDelay(b *testing.B) {
 	d := mustLoad(b, "delay", Options{Length: 4000})
 	b.Run("L=4000/level=generic", func(b *testing.B) {

@@ -11,7 +11,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
-// digitsData makes clips of a tone: 20 to train on, of 500 to 690 samples.
+// digitsData writes clips of a tone: 20 training clips of 500 to 690 samples.
 func digitsData(t *testing.T, amplitude float64) *Dataset {
 	t.Helper()
 	dir := t.TempDir()
@@ -63,7 +63,7 @@ func TestDigits(t *testing.T) {
 			}
 			want := digitsNoneClass
 			if i < 20 {
-				want = []int{0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9}[i] // in the order of the names
+				want = i / 2 // in the order of the names
 			}
 			if e.Label != want {
 				t.Fatalf("example %d of epoch %d: label %d, want %d", i, epoch, e.Label, want)
@@ -87,7 +87,8 @@ func TestDigits(t *testing.T) {
 	}
 }
 
-// A digit stands in noise that is as far below it as the range says, and begins anywhere in its room.
+// The background noise of a digit is below it by a level of the range. The digit starts anywhere in
+// its padding.
 func TestDigitInNoise(t *testing.T) {
 	d := digitsData(t, 0.125)
 	s := d.Train.(*digitsSet)
@@ -113,7 +114,8 @@ func TestDigitInNoise(t *testing.T) {
 	}
 }
 
-// A bias is a constant, of either sign, and no louder than its range; clips have one unless they are as recorded.
+// A bias is a constant of either sign, with a level of its range. All clips but the unchanged ones
+// have one.
 func TestBias(t *testing.T) {
 	low, high := 0.0, 0.0
 	for epoch := range 200 {
@@ -143,7 +145,7 @@ func TestBias(t *testing.T) {
 	}
 }
 
-// Noise has the level asked for, and colours from white to nearly brown.
+// Noise has the requested level and a spectrum between white and nearly brown.
 func TestNoise(t *testing.T) {
 	d := &soundSampler{rate: 8000}
 	lowest, highest := 1.0, -1.0
@@ -165,7 +167,7 @@ func TestNoise(t *testing.T) {
 	}
 }
 
-// A stretched tone is a tone of another frequency and length.
+// Stretching a tone changes its frequency and its length.
 func TestStretch(t *testing.T) {
 	x := make([]float32, 1000)
 	for i := range x {

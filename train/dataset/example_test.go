@@ -7,7 +7,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// The delay task makes its own data: the target is the input, later.
+// The delay task generates its data. The target is the delayed input.
 func ExampleLoad() {
 	d, err := dataset.Load("delay", dataset.Options{Seed: 2, Length: 400, Delay: 100})
 	if err != nil {
@@ -26,7 +26,7 @@ func ExampleLoad() {
 	// target  [0.000 0.000] … [0.000 -0.588 -0.690 -0.303 -0.387]
 }
 
-// A published pixel order, as torch.manual_seed(0); torch.randperm(1024) gives it.
+// The pixel order of psCIFAR is that of torch.manual_seed(0); torch.randperm(1024).
 func ExampleRandPerm() {
 	fmt.Println(dataset.RandPerm(1024, 0)[:8])
 	// Output: [684 217 933 11 227 705 683 980]

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// A named pipe in place of a data file is an error that names it; it is not opened, which would block for ever.
+// A named pipe in place of a data file is an error that names it. Opening the pipe would block
+// forever.
 func TestPipesInDataFolders(t *testing.T) {
 	series := "@classLabel true a\n@data\n1:a\n"
 	for _, test := range []struct{ task, pipe, text string }{

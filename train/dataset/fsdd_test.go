@@ -65,7 +65,7 @@ func TestFSDD(t *testing.T) {
 	}
 }
 
-// Mean and Std are those of the training samples as delivered.
+// Mean and Std are those of the truncated and decimated training samples.
 func TestFSDDMoments(t *testing.T) {
 	root := t.TempDir()
 	writeClip(t, root, "0_jo_10.wav", 8000, 2, 1000) // 1000, 1001
@@ -107,7 +107,7 @@ func TestFSDDDecimates(t *testing.T) {
 	}
 }
 
-// A clip that 16 bits do not hold stays exact.
+// A clip that 16-bit integers cannot represent stays exact.
 func TestFloatClip(t *testing.T) {
 	for _, want := range [][]float32{{1.5, 0}, {0.5, 1e-7}} {
 		testFloatClip(t, want)
@@ -176,7 +176,8 @@ func TestFSDDErrors(t *testing.T) {
 	mustFail(t, "an option of delay", "fsdd", Options{Dir: root, Length: 4000}, "delay task")
 }
 
-// stereo makes two channels of one: the fmt chunk's channels, bytes a second and bytes a frame.
+// stereo changes the fmt chunk of a WAV file to two channels: channels, bytes per second and bytes
+// per frame.
 func stereo(t *testing.T, path string) {
 	t.Helper()
 	b, err := os.ReadFile(path)

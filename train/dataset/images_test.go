@@ -25,10 +25,10 @@ func write(t *testing.T, path string, data []byte) {
 	}
 }
 
-// pixel is the colour of a made-up image's pixel.
+// pixel returns the colour of a pixel of a generated image.
 func pixel(img, at, c int) byte { return byte(img*7 + at*3 + c*50) }
 
-// cifarFiles writes CIFAR-10's binary version with n images a file.
+// cifarFiles writes files in the binary layout of CIFAR-10, with n images each.
 func cifarFiles(t *testing.T, dir string, n int) {
 	t.Helper()
 	img := 0
@@ -103,7 +103,7 @@ func checkMoments(t *testing.T, d *Dataset) {
 	}
 }
 
-// pngFiles writes n images a class into dir/CLASS.
+// pngFiles writes n images per class to dir/CLASS.
 func pngFiles(t *testing.T, dir string, side, n int, classes ...string) {
 	t.Helper()
 	img := 0
@@ -143,7 +143,7 @@ func TestImageFolders(t *testing.T) {
 	}
 }
 
-// idxFile is MNIST's format.
+// idxFile returns a file in MNIST's IDX format.
 func idxFile(sizes []uint32, data []byte) []byte {
 	b := []byte{0, 0, 8, byte(len(sizes))}
 	for _, n := range sizes {

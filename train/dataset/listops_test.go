@@ -31,7 +31,7 @@ func TestEvaluateListOps(t *testing.T) {
 	}
 }
 
-// Every published line has the value that the evaluator finds.
+// EvaluateListOps agrees with the value in every published line.
 func TestRealListOps(t *testing.T) {
 	dir := realData(t, "listops")
 	files, err := filepath.Glob(filepath.Join(dir, "*.tsv"))
@@ -58,8 +58,8 @@ func TestRealListOps(t *testing.T) {
 	t.Logf("%d expressions", n)
 }
 
-// Made expressions are what LRA's are: of its length, its operators and its spelling, each once, with their values; and the
-// same again for the same seed.
+// Generated expressions have the lengths, the operators and the notation of LRA's, and the right
+// values. Each occurs once. The same seed generates the same expressions.
 func TestWriteListOps(t *testing.T) {
 	const n = 60
 	dir := t.TempDir()
@@ -126,7 +126,7 @@ func TestWriteListOps(t *testing.T) {
 	}
 }
 
-// A folder takes the same again, what an interruption has left of it included, and nothing else.
+// A command can be repeated in its folder, also after an interruption. Another command is rejected.
 func TestWriteListOpsAgain(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made")
 	silent := func(string, int) {}

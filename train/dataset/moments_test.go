@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A constant channel has Std 1, whatever its value; a small variance beside a large mean is exact.
+// A constant channel has standard deviation 1 for every value. A small variance beside a large mean
+// is exact.
 func TestMomentsOfLargeMeans(t *testing.T) {
 	for _, test := range []struct {
 		name      string
@@ -30,7 +31,7 @@ func TestMomentsOfLargeMeans(t *testing.T) {
 	}
 }
 
-// The moments do not depend on how the samples are grouped, but for rounding.
+// The grouping of the samples changes the moments by rounding only.
 func TestMomentsOfStretches(t *testing.T) {
 	x := make([]float32, 1000)
 	for i := range x {

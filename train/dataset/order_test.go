@@ -53,7 +53,7 @@ func TestBuckets(t *testing.T) {
 	}
 }
 
-// With equal lengths nothing is sorted: the batches are pieces of the order, in an order of their own.
+// With equal lengths nothing is sorted: the batches are consecutive parts of the order, shuffled.
 func TestBucketsShufflesBatches(t *testing.T) {
 	const n, batch = 400, 4
 	places := func(epoch int) (p []int) {

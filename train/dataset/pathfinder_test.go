@@ -14,10 +14,10 @@ import (
 	"testing"
 )
 
-// shade is a made-up image's pixel.
+// shade returns the value of a pixel of a generated image.
 func shade(img, at int) byte { return byte(img*31 + at*7) }
 
-// grayPNG returns a made-up image of side × side pixels.
+// grayPNG returns a generated image of side × side pixels.
 func grayPNG(t *testing.T, img, side int) []byte {
 	t.Helper()
 	m := image.NewGray(image.Rect(0, 0, side, side))
@@ -31,7 +31,8 @@ func grayPNG(t *testing.T, img, side int) []byte {
 	return b.Bytes()
 }
 
-// pathfinderImages writes images in the published layout, so many a metadata file; image i has label i/2 mod 2.
+// pathfinderImages writes images in the published layout, with a number of images per metadata
+// file. Image i has label i/2 mod 2.
 func pathfinderImages(t *testing.T, dir string, side int, batches ...int) (level string) {
 	t.Helper()
 	level = filepath.Join(dir, "curv_contour_length_14")
@@ -88,7 +89,7 @@ func TestPathfinder(t *testing.T) {
 	}
 }
 
-// Larger images are other tasks; a few of them are training images alone.
+// Larger images belong to other tasks. A few images are all training images.
 func TestPathX(t *testing.T) {
 	dir := t.TempDir()
 	for task, side := range map[string]int{"pathx128": 128, "pathx256": 256} {

@@ -29,7 +29,7 @@ func outline(c contour) []point {
 	return points
 }
 
-// nearest returns the least distance between points of two sets.
+// nearest returns the smallest distance between points of two sets.
 func nearest(a, b []point) float64 {
 	least := math.Inf(1)
 	for _, p := range a {
@@ -40,8 +40,9 @@ func nearest(a, b []point) float64 {
 	return least
 }
 
-// What a scene promises, measured on points of its contours: all paddles are there, of their length, inside the image; the
-// gaps between a contour's neighbours are narrower than what lies between others; circles touch but the end they mark.
+// Measured on points of its contours, a scene has all paddles, of the right length, inside the
+// image. Gaps between neighbours on a contour are narrower than the distances of other paddles. A
+// marker touches only the end that it marks.
 func TestPathfinderContours(t *testing.T) {
 	for task, side := range pathfinderSides {
 		for index := range 6 {
@@ -83,7 +84,8 @@ func TestPathfinderContours(t *testing.T) {
 	}
 }
 
-// checkMarkers fails unless both circles are inside, at ends of targets, and away from all paddles but the two nearest.
+// checkMarkers fails the test unless both markers are inside the image, at ends of targets, and
+// away from all paddles but the two nearest.
 func checkMarkers(t *testing.T, name string, s *scene, clear float64) {
 	t.Helper()
 	var ends []point
@@ -118,7 +120,8 @@ func checkMarkers(t *testing.T, name string, s *scene, clear float64) {
 	}
 }
 
-// Labels take turns and say what the circles mark; were the label another, they would be about as far apart.
+// Labels alternate and determine which ends are marked. The distance of the markers hardly depends
+// on the label.
 func TestPathfinderLabels(t *testing.T) {
 	for task, side := range pathfinderSides {
 		for index := range 10 {
@@ -141,8 +144,8 @@ func TestPathfinderLabels(t *testing.T) {
 	}
 }
 
-// The pixels alone tell the label: steps from bright one to bright one that cross a gap, but not what lies between contours,
-// find the contours, and the circles are in one or in two of them.
+// The label follows from the pixels: steps between bright pixels that cross a gap, but not the
+// space between contours, find the contours, and the markers are on one or on two of them.
 func TestPathfinderPixels(t *testing.T) {
 	for _, side := range []int{128, 256} {
 		for index := range 10 {
@@ -162,7 +165,8 @@ func TestPathfinderPixels(t *testing.T) {
 	}
 }
 
-// bright numbers the groups of pixels a quarter white and more that are linked by steps shorter than reach.
+// bright numbers the groups of pixels of at least a quarter of white that steps shorter than reach
+// connect.
 func bright(img *image.Gray, reach float64) (parts []int) {
 	side := img.Rect.Dx()
 	parts = make([]int, side*side)
@@ -192,7 +196,7 @@ func bright(img *image.Gray, reach float64) (parts []int) {
 	return parts
 }
 
-// white reports whether a pixel and its neighbours are white: no paddle is so thick.
+// white reports whether a pixel and its neighbours are white. No paddle is thick enough for that.
 func white(img *image.Gray, at int) bool {
 	side := img.Rect.Dx()
 	x, y := at%side, at/side
@@ -204,7 +208,7 @@ func white(img *image.Gray, at int) bool {
 	return true
 }
 
-// Drawn pixels hold as much light as the shapes have area.
+// The sum of the drawn pixels is the area of the shapes.
 func TestFill(t *testing.T) {
 	img := image.NewGray(image.Rect(0, 0, 32, 32))
 	fill(img, stroke{point{10.3, 9.7}, point{10.3, 9.7}, 5}, 1, func(q point) bool { return q.distance(point{10.3, 9.7}) <= 5 })
@@ -264,7 +268,8 @@ func pathfinderWrite(t *testing.T, dir string, side, n int, seed uint64) {
 	}
 }
 
-// What is written is what is loaded, half of it of each label, the same for the same seed.
+// The written images are those that Load returns. Half of them have each label. The same seed
+// writes the same images.
 func TestWritePathfinder(t *testing.T) {
 	for task, side := range pathfinderSides {
 		dir := t.TempDir()
@@ -342,8 +347,8 @@ func TestWritePathfinderAgain(t *testing.T) {
 	}
 }
 
-// Images are written in place: to write each under a temporary name, sync and rename it takes most of the time that 200,000
-// images need. While a batch is made again its metadata file, by which images are found, does not exist.
+// Images are written in place: a temporary file, a sync and a rename per image would take most of
+// the time. While a batch is rewritten, its metadata file, which lists its images, does not exist.
 func TestWritePathfinderInPlace(t *testing.T) {
 	dir := t.TempDir()
 	if err := WritePathfinder(t.Context(), dir, 32, 3, 1, func(string, int) {}); err != nil {

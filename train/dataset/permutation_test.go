@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What PyTorch 2's torch.randperm printed (docs/maths.md §5).
+// Expected values were printed by torch.randperm of PyTorch 2 (docs/maths.md §5).
 func TestRandPermIsTorchs(t *testing.T) {
 	tests := []struct {
 		n          int
@@ -27,7 +27,7 @@ func TestRandPermIsTorchs(t *testing.T) {
 	}
 }
 
-func TestRandPermRefuses(t *testing.T) {
+func TestRandPermErrors(t *testing.T) {
 	for _, n := range []int{-1, 1<<32/20 + 1} {
 		func() {
 			defer func() {
@@ -48,7 +48,7 @@ func TestRandomSplit(t *testing.T) {
 	}
 }
 
-// checkOnce fails unless the indices are 0 to n−1, each once.
+// checkOnce fails the test unless the indices are a permutation of 0 to n−1.
 func checkOnce(t *testing.T, n int, indices []int) {
 	t.Helper()
 	sorted := slices.Sorted(slices.Values(indices))

@@ -2,5 +2,6 @@
 
 package dataset
 
-// raceEnabled: under the race detector a sync.Pool drops some of its contents on purpose.
+// raceEnabled reports the race detector, under which a sync.Pool drops some of its contents on
+// purpose.
 const raceEnabled = true

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// unpack extracts the members of an archive of the real data that match patterns, all without one.
+// unpack extracts the members of an archive that match one of the patterns, or all if there are
+// none.
 func unpack(t *testing.T, archive string, patterns ...string) string {
 	t.Helper()
 	if testing.Short() {
@@ -28,8 +29,8 @@ func unpack(t *testing.T, archive string, patterns ...string) string {
 	return dir
 }
 
-// CIFAR-10's training images from files: a fifth of them has the published means and deviations (docs/maths.md §5.2), in colour
-// and in gray.
+// A fifth of the training images of CIFAR-10 has the published means and standard deviations
+// (docs/maths.md §5.2), in colour and in gray.
 func TestRealCIFAR(t *testing.T) {
 	dir := unpack(t, "cifar10-jpeg-train.tar.xz", "train/*[05].jpg")
 	d := mustLoad(t, "scifar", Options{Dir: dir})
@@ -75,8 +76,9 @@ func TestRealMNIST(t *testing.T) {
 	}
 }
 
-// Among the first 4095 characters of each published review 131 characters occur 15 times or more: with the tokens of our
-// own 134. (The official code has 135, docs/maths.md §5.3; counted over whole reviews there are 136.)
+// In the first 4095 characters of the published reviews, 131 characters occur at least 15 times.
+// With the three reserved tokens the vocabulary has 134. (The official code has 135, docs/maths.md
+// §5.3; whole reviews would give 136.)
 func TestRealText(t *testing.T) {
 	d := mustLoad(t, "text", Options{Dir: unpack(t, "aclImdb-train.tar.xz")})
 	if d.Train.Len() != 22500 || d.Val.Len() != 2500 || d.Test != nil || d.MaxLen != 4096 || d.Vocab != 134 {

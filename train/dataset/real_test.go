@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// realData returns a folder of the data that the project does not hold.
+// realData returns a folder of real data, which is not part of the repository, or skips the test.
 func realData(t *testing.T, name string) string {
 	t.Helper()
 	root := os.Getenv("S4D_DATA")

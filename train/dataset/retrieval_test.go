@@ -50,7 +50,7 @@ func TestRetrieval(t *testing.T) {
 	}
 }
 
-func TestRetrievalRefuses(t *testing.T) {
+func TestRetrievalErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"0\tA\tB\ta":          "line 1: 4 fields",
 		"0\tA\tB\ta\tb\tc":    "line 1: 6 fields",

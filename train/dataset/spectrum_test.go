@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// waves are sequences of two channels: cosines of random phase at an angle each, of an amplitude √2, and constants.
+// waves is a set of sequences of two channels: cosines of amplitude √2 and random phase at one
+// angle per channel, and constants.
 type waves struct {
 	theta   float64
 	lengths []int
@@ -28,7 +29,7 @@ func waveData(theta float64, lengths ...int) *Dataset {
 	return &Dataset{Info: Info{Task: "waves", Channels: 2}, Train: waves{theta, lengths}, Mean: []float32{5, 7}, Std: []float32{3, 1}}
 }
 
-// A cosine of variance 1 has L/2 at its angle, whatever its phase, and nothing at the other bins.
+// A cosine of variance 1 and any phase has the power L/2 at its angle and 0 at the other bins.
 func TestSpectrumOfACosine(t *testing.T) {
 	const length, bin = 128, 12
 	s, err := waveData(2*math.Pi*bin/length, length, length, length).MeanSpectrum(t.Context(), 10, 1)
@@ -55,8 +56,8 @@ func TestSpectrumOfACosine(t *testing.T) {
 	}
 }
 
-// A padded cosine of half the length has its peak at the same angle, L/4 high, spread over its neighbours; the power of all
-// angles together stays 1.
+// A padded cosine of half the length has its peak, of height L/4, at the same angle and spreads to
+// neighbouring bins. The total power stays 1.
 func TestSpectrumPads(t *testing.T) {
 	theta := 2 * math.Pi * 16 / 125
 	s, err := waveData(theta, 250, 125).MeanSpectrum(t.Context(), 2, 1)
@@ -84,7 +85,7 @@ func TestSpectrumPads(t *testing.T) {
 	}
 }
 
-// White noise has 0 dB; so have tokens drawn at random, whatever their numbers.
+// White noise has 0 dB, and so do random tokens of any numbers.
 func TestSpectrumOfTokens(t *testing.T) {
 	set := &tokenSet{}
 	for i := range 400 {
@@ -105,7 +106,7 @@ func TestSpectrumOfTokens(t *testing.T) {
 	}
 }
 
-// The two sequences of a pair count as those of two examples do.
+// The two sequences of a pair count as two examples.
 func TestSpectrumOfPairs(t *testing.T) {
 	a, b, c := []uint16{3, 4, 5, 6}, []uint16{9, 3, 3, 9}, []uint16{4, 8}
 	spectrum := func(set *tokenSet) *Spectrum {
@@ -127,7 +128,7 @@ func TestSpectrumOfPairs(t *testing.T) {
 	}
 }
 
-// The choice of sequences is the seed's.
+// The seed selects the sequences.
 func TestSpectrumChoice(t *testing.T) {
 	d := waveData(1, 50, 60, 70, 80, 90, 100)
 	first, err := d.MeanSpectrum(t.Context(), 2, 1)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// speechFolder makes a small set: two words, a noise folder, lists.
+// speechFolder writes a small data set: two words, a noise folder and lists.
 func speechFolder(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -68,7 +68,7 @@ func TestSpeechCommandsDecimates(t *testing.T) {
 	}
 }
 
-// Padding counts for nothing in Mean and Std.
+// Mean and Std do not include padding.
 func TestSpeechCommandsMoments(t *testing.T) {
 	root := t.TempDir()
 	writeClip(t, root, "a/x.wav", 16000, 2, 999)

@@ -10,7 +10,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// Only the recordings of the split asked for are read: the others here are no sound files at all.
+// Load reads only the recordings of the requested split: the others are not sound files here.
 func TestLoadOneSplit(t *testing.T) {
 	files := map[string]string{"train": "0_jo_10.wav", "val": "1_jo_5.wav", "test": "2_jo_0.wav"}
 	for split, name := range files {

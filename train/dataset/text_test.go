@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// reviews writes n reviews a class.
+// reviews writes n reviews per class.
 func reviews(t *testing.T, dir string, n int) {
 	t.Helper()
 	for i := range n {
@@ -25,7 +25,7 @@ func TestText(t *testing.T) {
 	if whole.Train.Len() != 36 || whole.Val.Len() != 4 || whole.Test != nil {
 		t.Fatalf("%d, %d examples without a test folder", whole.Train.Len(), whole.Val.Len())
 	}
-	// d and o occur 40 times, the others 20, in the order of their numbers: space a b g é
+	// d and o occur 40 times, the others (space a b g é) 20 times.
 	if whole.Vocab != 3+7 || whole.Outputs != 2 || whole.MaxLen != 7 || whole.Channels != 0 {
 		t.Errorf("%+v", whole.Info)
 	}

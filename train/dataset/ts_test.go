@@ -44,7 +44,7 @@ func TestTS(t *testing.T) {
 	checkMoments(t, d)
 }
 
-// Missing values lie on the line between their neighbours.
+// Missing values are interpolated linearly.
 func TestMissingValues(t *testing.T) {
 	s, err := parseTS(strings.NewReader(tsClasses + "?,1,?,?,4,?:NaN, ?,?,?,?,?:up\n?,?:7,nan:down\n"))
 	if err != nil {
@@ -145,7 +145,7 @@ func TestBadTS(t *testing.T) {
 	mustFail(t, "an option of delay", "ts", Options{Dir: dir, EvalSize: 2}, "delay task")
 }
 
-// The three sets at hand: of one channel, of several, and of several lengths.
+// The three data sets have one channel, several channels, and several lengths.
 func TestRealTS(t *testing.T) {
 	for name, want := range map[string]struct{ train, val, test, channels, classes, longest int }{
 		"OSULeaf": {180, 20, 242, 1, 6, 427}, "BasicMotions": {36, 4, 40, 6, 4, 100}, "JapaneseVowels": {243, 27, 370, 12, 9, 29},
