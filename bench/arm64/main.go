@@ -1,13 +1,14 @@
-// Command arm64 estimates how fast the NEON kernels' hot loops are, where no arm64 processor is at hand:
+// Command arm64 estimates the speed of the NEON kernels' hot loops without an arm64 processor:
 //
 //	go run ./bench/arm64
 //
-// It builds the kernels, finds each loop in their disassembly and has llvm-mca count its cycles on LLVM's models of
-// processors, beside the least that their floating-point pipes allow. On Debian the tools come with
+// It builds the kernels, finds each loop in their disassembly, and lets llvm-mca count its cycles
+// on LLVM's models of processors. The limit is the number of cycles that the floating-point pipes
+// allow. On Debian, install the tools with
 //
 //	apt-get install llvm-19
 //
-// The table on standard output is Markdown; bench/arm64.md keeps one.
+// It prints a Markdown table. bench/arm64.md contains one.
 package main
 
 import (
@@ -23,15 +24,15 @@ import (
 // processor is one of LLVM's scheduling models.
 type processor struct {
 	name  string
-	pipes int // for floating point, 128 bits each
+	pipes int // floating-point pipes of 128 bits
 }
 
 var processors = []processor{{"neoverse-n1", 2}, {"neoverse-n2", 2}, {"neoverse-v1", 4}, {"neoverse-v2", 4}}
 
-// hot is a kernel's innermost loop with the most floating-point instructions.
+// hot is the innermost loop of a kernel with the most floating-point instructions.
 type hot struct {
 	what, function string
-	elements       int // that one iteration treats
+	elements       int // elements per iteration
 	unit           string
 }
 
@@ -102,7 +103,7 @@ func run() error {
 	return nil
 }
 
-// instruction is a line of a disassembly.
+// instruction is a line of the disassembly.
 type instruction struct {
 	address int64
 	text    string
@@ -134,13 +135,14 @@ func disassemble(program, function string) ([]instruction, error) {
 
 var back = regexp.MustCompile(`^b(?:\.[a-z]+)?\s+0x([0-9a-f]+)$`)
 
-// innermost returns the loop without a loop in it that has the most floating-point instructions.
+// innermost returns the loop that contains no other loop and has the most floating-point
+// instructions.
 func innermost(text []instruction) (best []string) {
 	index := map[int64]int{}
 	for i, in := range text {
 		index[in.address] = i
 	}
-	last := -1 // the begin of the last loop that ended
+	last := -1 // start of the last loop that ended
 	for i, in := range text {
 		m := back.FindStringSubmatch(in.text)
 		if m == nil {
@@ -154,7 +156,7 @@ func innermost(text []instruction) (best []string) {
 		last = begin
 		body := []string{"loop:"}
 		for _, in := range text[begin:i] {
-			if back.MatchString(in.text) { // out of the loop, not taken
+			if back.MatchString(in.text) { // leaves the loop: not taken
 				body = append(body, strings.Fields(in.text)[0]+" done")
 				continue
 			}
@@ -183,7 +185,7 @@ func arithmetic(body []string) int {
 
 var total = regexp.MustCompile(`Total Cycles:\s+(\d+)`)
 
-// estimate returns the cycles of an iteration, data in the nearest cache.
+// estimate returns the cycles of an iteration, with data in the L1 cache.
 func estimate(dir string, body []string, p processor) (float64, error) {
 	const iterations = 500
 	path := filepath.Join(dir, "loop.s")

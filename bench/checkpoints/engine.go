@@ -11,7 +11,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/train"
 )
 
-// evaluate returns what s4d-fast says to every image, by the path of `s4d-fast eval`.
+// evaluate returns the logits of every image, computed as `s4d-fast eval` does.
 func evaluate(ctx context.Context, m *model.Model, images *images, threads int) (logits [][]float32, err error) {
 	_, err = train.Evaluate(m, images.data.Test, train.EvalOptions{
 		Info: images.data.Info, Workers: threads, Context: ctx,
@@ -35,7 +35,8 @@ func normalised(m *model.Model, images *images) []float32 {
 	return x
 }
 
-// engine is s4d-fast in convolution mode, for one batch and one way with kernels at a time.
+// engine is s4d-fast in convolution mode, prepared for one batch size and one treatment of kernels
+// at a time.
 type engine struct {
 	m       *model.Model
 	x       []float32 // [image][channel][position]
@@ -51,7 +52,7 @@ func (e *engine) close() {
 	}
 }
 
-// prepare makes a network for batches of a size.
+// prepare makes a network for a batch size.
 func (e *engine) prepare(batch int, kept bool) error {
 	opt := convmode.Options{MaxBatch: batch, MaxLen: e.length, Workers: e.threads, Fixed: kept}
 	if e.net != nil && opt == e.opt {
@@ -64,7 +65,7 @@ func (e *engine) prepare(batch int, kept bool) error {
 	return err
 }
 
-// rate measures with kernels made anew for every batch, or kept.
+// rate measures images per second with recomputed or cached kernels.
 func (e *engine) rate(kept bool) measure {
 	return func(batch int, d time.Duration) (float64, error) {
 		if err := e.prepare(batch, kept); err != nil {

@@ -16,16 +16,16 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// archive holds CIFAR-10's training images as files train/CLASS/NAME.jpg.
+// archive is the name of the archive with CIFAR-10's training images, train/CLASS/NAME.jpg.
 const archive = "cifar10-jpeg-train.tar.xz"
 
-// picture is an image's file.
+// picture is the file of an image.
 type picture struct {
 	class, name string
 	data        []byte
 }
 
-// images are decoded pictures: pixels [image][channel][position] in [0, 1], and what they show.
+// images are decoded pictures, [image][channel][position] in [0, 1], with their labels.
 type images struct {
 	data   *dataset.Dataset
 	x      []float32
@@ -33,11 +33,11 @@ type images struct {
 	file   string // x in little-endian float32
 }
 
-// length is the number of positions, channels that of colours.
+// length is the number of positions, channels the number of colours.
 func (i *images) length() int   { return i.data.MaxLen }
 func (i *images) channels() int { return i.data.Channels }
 
-// fromArchive chooses n of an archive's pictures.
+// fromArchive returns n of an archive's pictures.
 func fromArchive(ctx context.Context, name string, n int) ([]picture, error) {
 	if _, err := os.Stat(name); err != nil {
 		return nil, err
@@ -79,8 +79,8 @@ func readTar(r io.Reader) ([]picture, error) {
 	}
 }
 
-// choose returns n pictures, as many of each class (one more of the first, where n does not divide), evenly from each class's
-// pictures in the order of their names.
+// choose returns n pictures, the same number per class, or one more of the first classes if n is
+// not a multiple. Within a class they are evenly spaced in the order of names.
 func choose(all []picture, n int) ([]picture, error) {
 	byClass := map[string][]picture{}
 	var classes []string
@@ -109,7 +109,8 @@ func choose(all []picture, n int) ([]picture, error) {
 	return chosen, nil
 }
 
-// decode reads pictures as `s4d-fast eval` does, from files in dir, and writes their pixels to a file there.
+// decode writes pictures to dir, reads them as `s4d-fast eval` does, and writes their pixels to a
+// file there.
 func decode(dir string, pictures []picture) (*images, error) {
 	for _, p := range pictures {
 		folder := filepath.Join(dir, "test", p.class)

@@ -1,11 +1,15 @@
-// Command checkpoints holds s4d-fast against PyTorch on networks that were trained there: the checkpoints of CIFAR-10 pixel by
-// pixel in the folder -data, on images of the archive beside them. Both read the same decoded pixels.
+// Command checkpoints compares s4d-fast with PyTorch on networks that were trained in PyTorch: the
+// checkpoints of sequential CIFAR-10 in the folder -data, on images of the archive in the same
+// folder. Both read the same decoded pixels.
 //
-//	go run ./bench/checkpoints -data DIR [-images 1000] [-batches 1,4,16,50] [-rounds 5] [-time 1s] [-threads N] [CHECKPOINT...]
+//	go run ./bench/checkpoints -data DIR [-images 1000] [-batches 1,4,16,50] [-rounds 5] \
+//		[-time 1s] [-threads N] [CHECKPOINT...]
 //
-// It prints how far logits and predictions are apart, how many are right, and a table of images a second: the median of rounds
-// in which all take turns, with kernels made anew for every batch and with kept ones. It fails where the predictions of an
-// image differ whose first two logits are more than 1e-3 apart. It needs xz, and Python with PyTorch:
+// It prints the largest differences of logits, the number of differing and of correct predictions,
+// and a table of images per second, with recomputed and with cached kernels. Each figure is the
+// median of rounds in which all contestants take turns. The command fails if the predictions of an
+// image differ although its two largest logits are more than 1e-3 apart. It requires xz, and Python
+// with PyTorch:
 //
 //	apt-get install xz-utils python3-torch
 package main
@@ -28,7 +32,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// What the checkpoints' networks read: pixels less the mean, by the deviation, of each colour.
+// Normalisation of the checkpoints' networks, per colour.
 var (
 	mean = []float32{0.4914, 0.4822, 0.4465}
 	std  = []float32{0.2023, 0.1994, 0.2010}
@@ -64,7 +68,7 @@ func main() {
 	}
 }
 
-// parse reads the list of batches and checks all values.
+// parse parses the list of batches and checks all values.
 func (o *options) parse(batches string) error {
 	if o.data == "" {
 		return errors.New("which folder holds the checkpoints? Say -data, or set S4D_DATA")

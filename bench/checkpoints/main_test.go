@@ -27,9 +27,9 @@ func TestParse(t *testing.T) {
 		change  func(o *options)
 		batches string
 	}{
-		"-data":               {func(o *options) { o.data = "" }, "1"},
-		"-images 0":           {func(o *options) { o.images = 0 }, "1"},
-		"-threads 0":          {func(o *options) { o.threads = 0 }, "1"},
+		"-data":                   {func(o *options) { o.data = "" }, "1"},
+		"-images 0":               {func(o *options) { o.images = 0 }, "1"},
+		"-threads 0":              {func(o *options) { o.threads = 0 }, "1"},
 		"-batches 1,x: expected":  {nil, "1,x"},
 		"-batches 101: expected ": {nil, "101"},
 	} {
@@ -47,7 +47,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// archived packs files as tar does.
+// archived packs files into a tar archive.
 func archived(t *testing.T, names ...string) *bytes.Buffer {
 	t.Helper()
 	var b bytes.Buffer
@@ -148,7 +148,7 @@ right: 75.0 % (PyTorch 62.5 %)
 	}
 }
 
-// made returns pictures of two classes, in every pixel another colour.
+// made returns pictures of two classes in which every pixel has a different colour.
 func made(t *testing.T, n int) []picture {
 	t.Helper()
 	var list []picture
@@ -188,7 +188,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// needsPyTorch skips a test where there is none.
+// needsPyTorch skips a test if PyTorch is missing.
 func needsPyTorch(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -204,7 +204,7 @@ func TestPyTorchGolden(t *testing.T) {
 	needsPyTorch(t)
 	dir := t.TempDir()
 	input := &images{file: filepath.Join(dir, "pixels")}
-	for i, v := range golden.CheckpointInput() { // which PyTorch is to normalise back
+	for i, v := range golden.CheckpointInput() { // PyTorch inverts this normalisation
 		c := i / golden.CheckpointLen % golden.CheckpointInputs
 		input.x = append(input.x, v*std[c]+mean[c])
 	}
@@ -222,9 +222,9 @@ func TestPyTorchGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, row := range g.Logits {
+		for i, row := range g.Logits { // the tolerance is for float32
 			for k, want := range row {
-				if got := float64(theirs[i][k]); !(math.Abs(got-want) <= 2e-4) { // float32, and the input once more rounded
+				if got := float64(theirs[i][k]); !(math.Abs(got-want) <= 2e-4) {
 					t.Errorf("%s: sequence %d, class %d: %v, want %v", g.Name, i, k, got, want)
 				}
 			}
@@ -232,7 +232,7 @@ func TestPyTorchGolden(t *testing.T) {
 	}
 }
 
-// The whole comparison of a small network on made-up pictures.
+// The whole comparison, of a small network on generated pictures.
 func TestMadeUp(t *testing.T) {
 	needsPyTorch(t)
 	c := model.Default()

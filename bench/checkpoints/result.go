@@ -8,25 +8,25 @@ import (
 	"time"
 )
 
-// sureMargin is the distance of PyTorch's first two logits above which a prediction may not differ.
+// sureMargin is the difference of PyTorch's two largest logits above which predictions must agree.
 const sureMargin = 1e-3
 
-// agreement is how two networks' answers compare.
+// agreement is the comparison of two networks' logits.
 type agreement struct {
 	images      int
-	difference  float64 // the largest of two logits
+	difference  float64 // largest difference of two logits
 	sure        int     // images whose margin is larger than sureMargin
-	differ      int     // predictions among these
-	right       int     // of s4d-fast's predictions
+	differ      int     // differing predictions among these
+	right       int     // correct predictions of s4d-fast
 	theirsRight int
 }
 
-// compare compares logits, [image][class], with PyTorch's. A NaN counts as a difference of its own size.
+// compare compares logits, [image][class], with PyTorch's. A NaN makes the difference NaN.
 func compare(ours, theirs [][]float32, labels []int) agreement {
 	a := agreement{images: len(labels)}
 	for i, label := range labels {
 		for k, v := range ours[i] {
-			a.difference = math.Max(a.difference, math.Abs(float64(v)-float64(theirs[i][k]))) // NaN if either is
+			a.difference = math.Max(a.difference, math.Abs(float64(v)-float64(theirs[i][k])))
 		}
 		our, _ := top(ours[i])
 		their, margin := top(theirs[i])
@@ -46,7 +46,8 @@ func compare(ours, theirs [][]float32, labels []int) agreement {
 	return a
 }
 
-// top returns the class of the largest logit, −1 if all are NaN, and its distance from the second.
+// top returns the class of the largest logit, −1 if all are NaN, and its difference to the second
+// largest.
 func top(logits []float32) (class int, margin float64) {
 	first, second := math.Inf(-1), math.Inf(-1)
 	class = -1
@@ -61,7 +62,7 @@ func top(logits []float32) (class int, margin float64) {
 	return class, first - second
 }
 
-// measure returns images a second at a batch size, over at least d.
+// measure returns images per second at a batch size, over at least d.
 type measure func(batch int, d time.Duration) (float64, error)
 
 // contestant is one column of the table.
@@ -70,14 +71,15 @@ type contestant struct {
 	measure measure
 }
 
-// rates are the medians of images a second.
+// rates are the medians of images per second.
 type rates struct {
 	batches []int
 	names   []string
 	median  [][]float64 // [batch][contestant]
 }
 
-// takeTurns measures everything once a round, so that what disturbs the machine disturbs all.
+// takeTurns measures every contestant once per round, so that disturbances of the machine affect
+// all.
 func takeTurns(o *options, all []contestant) (*rates, error) {
 	r := &rates{batches: o.batches}
 	for _, c := range all {
@@ -113,7 +115,7 @@ func median(x []float64) float64 {
 	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
 }
 
-// best returns each contestant's largest rate.
+// best returns each contestant's highest rate.
 func (r *rates) best() []float64 {
 	best := slices.Clone(r.median[0])
 	for _, row := range r.median[1:] {
@@ -124,14 +126,14 @@ func (r *rates) best() []float64 {
 	return best
 }
 
-// result is what is printed of a checkpoint.
+// result is the printed result of a checkpoint.
 type result struct {
 	torch string
 	agreement
 	*rates // nil: not measured
 }
 
-// Names of the contestants, the latter with kernels made anew and kept.
+// Names of the contestants, each with recomputed and with cached kernels.
 const (
 	ourName   = "s4d-fast"
 	torchName = "PyTorch"
@@ -154,8 +156,8 @@ func (r *result) String() string {
 	return s.String()
 }
 
-// cells prints a row of images a second: ours and PyTorch's, each with kernels made anew and kept; and how many times PyTorch's
-// ours are.
+// cells formats a row: images per second of s4d-fast and PyTorch, each with recomputed and cached
+// kernels, and the ratio.
 func cells(row []float64) string {
 	var s strings.Builder
 	for _, v := range row {

@@ -22,7 +22,7 @@ import (
 //go:embed network.py
 var network string
 
-// torch is the network in PyTorch, in a process of its own.
+// torch runs the network in PyTorch, in a separate process.
 type torch struct {
 	version string
 	cmd     *exec.Cmd
@@ -30,15 +30,16 @@ type torch struct {
 	answers *bufio.Scanner
 }
 
-// settle is how long PyTorch's threads may spin after its last call, before somebody else is measured.
+// settle is the time after a call in which PyTorch's threads may still spin. The next measurement
+// waits for it.
 const settle = 20 * time.Millisecond
 
-// interpreter is a Python that has PyTorch.
+// interpreter is a Python interpreter with PyTorch.
 type interpreter struct{ path, version string }
 
-// python finds one, once: to import PyTorch takes seconds.
+// python finds one, once, because importing PyTorch takes seconds.
 var python = sync.OnceValues(func() (interpreter, error) {
-	for _, path := range []string{"/usr/bin/python3", "python3"} { // Debian's own has Debian's packages
+	for _, path := range []string{"/usr/bin/python3", "python3"} { // the first has Debian's packages
 		out, err := exec.Command(path, "-c", "import torch; print(torch.__version__)").Output()
 		if err == nil {
 			return interpreter{path, strings.TrimSpace(string(out))}, nil
@@ -71,13 +72,13 @@ func startTorch(ctx context.Context, checkpoint string, images *images, threads 
 	return t, t.cmd.Start()
 }
 
-// stop ends the process: its input ends.
+// stop closes the process's input, which ends it.
 func (t *torch) stop() {
 	_ = t.in.Close()
-	_ = t.cmd.Wait() // whatever its exit status
+	_ = t.cmd.Wait() // its exit status does not matter
 }
 
-// ask sends a request and reads the number that answers it.
+// ask sends a request and reads the reply, a number.
 func (t *torch) ask(words ...any) (float64, error) {
 	if _, err := fmt.Fprintln(t.in, words...); err != nil {
 		return 0, fmt.Errorf("PyTorch: %w", err)
@@ -93,7 +94,7 @@ func (t *torch) ask(words ...any) (float64, error) {
 	return v, nil
 }
 
-// logits returns what PyTorch says to every image.
+// logits returns PyTorch's logits of every image.
 func (t *torch) logits(dir string, classes int) ([][]float32, error) {
 	file := filepath.Join(dir, "logits")
 	n, err := t.ask("logits", file)
@@ -110,7 +111,7 @@ func (t *torch) logits(dir string, classes int) ([][]float32, error) {
 	return slices.Collect(slices.Chunk(flat, classes)), nil
 }
 
-// rate measures PyTorch with kernels "anew" or "kept".
+// rate measures PyTorch with kernels "anew" (recomputed) or "kept" (cached).
 func (t *torch) rate(kernels string) measure {
 	return func(batch int, d time.Duration) (float64, error) { return t.ask("rate", kernels, batch, d.Seconds()) }
 }

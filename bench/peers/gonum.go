@@ -10,10 +10,10 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/bench"
 )
 
-// gonum's transforms are in double precision, its products in single.
+// gonum's transforms are in double precision, its matrix products in single precision.
 type gonum struct {
 	last bench.Row
-	call func() // nil: it does not have the operation
+	call func() // nil: the operation is not supported
 }
 
 func newGonum() *gonum { return &gonum{} }
@@ -39,7 +39,7 @@ func (g *gonum) Measure(r bench.Row, d time.Duration) (float64, error) {
 
 func prepare(r bench.Row) func() {
 	switch {
-	case r.Workers != 1: // gonum chooses their number itself
+	case r.Workers != 1: // gonum chooses the number of threads itself
 		return nil
 	case r.Op == "fft":
 		plan := fourier.NewCmplxFFT(r.N)

@@ -1,13 +1,16 @@
-// Command peers measures s4d-fast beside other people's code, in turns, and prints one table of ratios.
+// Command peers compares s4d-fast with other libraries, measured in turns, and prints one table of
+// ratios.
 //
 //	go run ./bench/peers
 //
-// FFTW, OpenBLAS and SLEEF are programs in C and PyTorch one in Python, all in the folder sources; a C compiler builds
-// the former into a temporary folder. On Debian they come with
+// The folder sources has programs in C that call FFTW, OpenBLAS and SLEEF, and one in Python that
+// calls PyTorch. A C compiler builds the former in a temporary folder. On Debian, install the
+// libraries with
 //
 //	apt-get install gcc libfftw3-dev libopenblas-dev libsleef-dev python3-torch
 //
-// A peer that is not installed is left out, and the command says so. gonum is part of this program.
+// A peer that is not installed is omitted, and the command reports it. gonum is linked into this
+// program.
 package main
 
 import (
@@ -28,7 +31,7 @@ import (
 type options struct {
 	Op      []string      `help:"Operations to measure: ${ops} (default: those that a peer has)." placeholder:"OP,..."`
 	Level   []string      `help:"Levels to measure (default: all)." placeholder:"LEVEL,..."`
-	Threads []int         `help:"Numbers of threads (default: 1, and for train one a processor as well)." placeholder:"N,..."`
+	Threads []int         `help:"Numbers of threads (default: 1, and for train also one per processor)." placeholder:"N,..."`
 	Peers   []string      `help:"Peers: ${peers} (default: all)." placeholder:"PEER,..."`
 	Time    time.Duration `help:"Time to spend on each row." default:"500ms"`
 	JSON    bool          `name:"json" help:"Print JSON Lines, as s4d-fast bench does, instead of a table."`
@@ -36,7 +39,7 @@ type options struct {
 
 func main() {
 	var o options
-	ctx := kong.Parse(&o, kong.Name("peers"), kong.Description("Measure s4d-fast beside other people's code."),
+	ctx := kong.Parse(&o, kong.Name("peers"), kong.Description("Compare s4d-fast with other libraries."),
 		kong.Vars{"ops": strings.Join(bench.Names(), ", "), "peers": strings.Join(names(), ", ")})
 	ctx.FatalIfErrorf(o.run())
 }
@@ -71,7 +74,7 @@ func (o options) run() error {
 	return t.finish()
 }
 
-// start starts the peers of those names, or all, and says on the standard error output which it cannot start.
+// start starts the named peers, or all. It reports on standard error which ones it cannot start.
 func start(ctx context.Context, wanted []string) ([]peer, error) {
 	if err := known(wanted); err != nil {
 		return nil, err

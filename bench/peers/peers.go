@@ -11,19 +11,19 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/bench"
 )
 
-// peer is a bench.Peer that holds something until it is stopped.
+// peer is a bench.Peer that holds resources until it is stopped.
 type peer interface {
 	bench.Peer
 	stop()
 }
 
-// entry is a peer that may be started here.
+// entry is a peer that can be started.
 type entry struct {
 	name  string
 	start func() (peer, error)
 }
 
-// registry lists the peers. They are built in the folder dir and end with ctx.
+// registry returns the peers. They are built in the folder dir and stop when ctx ends.
 func registry(ctx context.Context, dir string) []entry {
 	c := func(name, source string, env []string, flags ...string) entry {
 		return entry{name, func() (peer, error) { return compiled(ctx, dir, name, source, flags, env) }}
@@ -51,7 +51,7 @@ func names() []string {
 	return all
 }
 
-// known reports the first name that is no peer's.
+// known returns an error for the first name that is not a peer's.
 func known(wanted []string) error {
 	for _, name := range wanted {
 		if !slices.Contains(names(), name) {

@@ -15,7 +15,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/bench"
 )
 
-// fake makes this program a peer, as sources/peer.h describes, that does gemm alone.
+// fake makes this program a peer, as sources/peer.h describes, that supports only gemm.
 const fake = "S4D_FAKE_PEER"
 
 func TestMain(m *testing.M) {
@@ -52,8 +52,8 @@ func TestProcess(t *testing.T) {
 	}{
 		{row: bench.Row{Op: "gemm", Workers: 1, Sizes: bench.Sizes{Rows: 2, N: 3, K: 4}}, want: 234},
 		{row: bench.Row{Op: "conv", Workers: 1}},
-		{row: bench.Row{Op: "fft", Workers: 1}, err: `answer "what?"`},
-		{row: bench.Row{Op: "cexp", Workers: 1}, err: "it ended"},
+		{row: bench.Row{Op: "fft", Workers: 1}, err: `reply "what?"`},
+		{row: bench.Row{Op: "cexp", Workers: 1}, err: "the process ended"},
 	} {
 		got, err := p.Measure(test.row, time.Millisecond)
 		if test.err != "" {
@@ -68,7 +68,8 @@ func TestProcess(t *testing.T) {
 	}
 }
 
-// TestPeers asks every peer that is installed for each operation, small: exactly the right ones have it.
+// TestPeers runs each operation, at a small size, on every installed peer: exactly the expected
+// peers support it.
 func TestPeers(t *testing.T) {
 	has := map[string]string{
 		"fftw": "fft conv", "openblas": "gemm", "openblas-avx2": "gemm", "sleef-avx2": "cexp", "sleef-avx512": "cexp",

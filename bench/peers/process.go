@@ -19,15 +19,16 @@ import (
 //go:embed sources
 var sources embed.FS
 
-// process is a peer in a process of its own, which answers requests as sources/peer.h describes.
+// process is a peer in a separate process. sources/peer.h describes the protocol.
 type process struct {
 	name    string
 	cmd     *exec.Cmd
 	in      io.WriteCloser
-	answers *bufio.Scanner
+	replies *bufio.Scanner
 }
 
-// settle is how long the threads of a peer may spin after its last call, before somebody else is measured.
+// settle is the time after a call in which a peer's threads may still spin. The next measurement
+// waits for it.
 const settle = 5 * time.Millisecond
 
 func (p *process) Name() string { return p.name }
@@ -37,21 +38,21 @@ func (p *process) Measure(r bench.Row, d time.Duration) (float64, error) {
 	if _, err := fmt.Fprintln(p.in, r.Op, r.Workers, r.N, r.L, r.H, r.M, r.Rows, r.K, r.B, r.Layers, d.Seconds()); err != nil {
 		return 0, err
 	}
-	if !p.answers.Scan() {
-		return 0, errors.Join(errors.New("it ended"), p.answers.Err())
+	if !p.replies.Scan() {
+		return 0, errors.Join(errors.New("the process ended"), p.replies.Err())
 	}
 	var ns float64
-	if _, err := fmt.Sscan(p.answers.Text(), &ns); err != nil {
-		return 0, fmt.Errorf("answer %q: %w", p.answers.Text(), err)
+	if _, err := fmt.Sscan(p.replies.Text(), &ns); err != nil {
+		return 0, fmt.Errorf("reply %q: %w", p.replies.Text(), err)
 	}
 	time.Sleep(settle)
 	return ns, nil
 }
 
-// stop ends the process: its input ends.
+// stop closes the process's input, which ends it.
 func (p *process) stop() {
 	_ = p.in.Close()
-	_ = p.cmd.Wait() // whatever its exit status
+	_ = p.cmd.Wait() // its exit status does not matter
 }
 
 // compiled builds sources/NAME.c with the C compiler and starts it.
@@ -67,12 +68,13 @@ func compiled(ctx context.Context, dir, name, source string, flags, env []string
 	return launch(exec.CommandContext(ctx, program), name, env)
 }
 
-// interpreted starts sources/NAME.py, whose modules Python must have.
+// interpreted starts sources/NAME.py if Python has the module NAME.
 func interpreted(ctx context.Context, name string) (peer, error) {
 	python := "python3"
-	for _, p := range []string{"/usr/bin/python3", python} { // Debian's own has Debian's packages
+	for _, p := range []string{"/usr/bin/python3", python} { // the first has Debian's packages
 		if err := exec.CommandContext(ctx, p, "-c", "import "+name).Run(); err == nil {
-			// The script has the module's name: it is read, so that its folder is no place to import from.
+			// The script has the module's name. It is passed as text, so that Python does not
+			// import it.
 			script, err := sources.ReadFile("sources/" + name + ".py")
 			if err != nil {
 				return nil, err
@@ -96,10 +98,10 @@ func launch(cmd *exec.Cmd, name string, env []string) (peer, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	return &process{name: name, cmd: cmd, in: in, answers: bufio.NewScanner(out)}, nil
+	return &process{name: name, cmd: cmd, in: in, replies: bufio.NewScanner(out)}, nil
 }
 
-// unpack writes sources into a folder.
+// unpack writes sources to a folder.
 func unpack(dir string, names ...string) error {
 	for _, name := range names {
 		data, err := sources.ReadFile("sources/" + name)

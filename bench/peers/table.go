@@ -8,11 +8,11 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/bench"
 )
 
-// table prints, for every operation that a peer has, the peer's time, and how many times as fast the levels are. It is
-// Markdown.
+// table prints a Markdown table: for every operation that a peer has, the peer's time, and the time
+// and speed-up of every level.
 type table struct {
 	w      io.Writer
-	rows   []bench.Row // of the operation that is being measured
+	rows   []bench.Row // of the current operation
 	titled bool
 }
 
@@ -30,7 +30,7 @@ func (t *table) add(r bench.Row) error {
 
 func (t *table) finish() error { return t.flush() }
 
-// same says whether two rows differ in nothing but who is measured.
+// same reports whether two rows differ only in the library that is measured.
 func same(a, b bench.Row) bool { return a.Op == b.Op && a.Sizes == b.Sizes && a.Workers == b.Workers }
 
 func (t *table) flush() error {
@@ -78,7 +78,7 @@ func (t *table) line(cells []string) error {
 	return err
 }
 
-// duration spells a time of nanoseconds with three digits.
+// duration formats nanoseconds with three digits.
 func duration(ns float64) string {
 	unit := "ns"
 	for _, next := range []string{"µs", "ms", "s"} {

@@ -1,9 +1,10 @@
-// Command presets runs training steps of every preset at its full size, on noise, and prints a table of time and memory:
+// Command presets runs training steps of every preset at full size on noise, and prints a table of
+// time and memory:
 //
 //	go run ./bench/presets [-memory 8] [-threads N] [TASK...]
 //
-// A batch whose network would take more than so many GiB is halved until it fits; the table says so. Each preset has a
-// process of its own, whose peak of resident memory is the one shown (Linux only).
+// A batch that would need more than -memory GiB is halved until it fits; the table shows this. Each
+// preset runs in a separate process, whose peak resident memory is shown (Linux only).
 package main
 
 import (
@@ -26,7 +27,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// tasks are the data sets as they are published (docs/maths.md §4.4, §5).
+// tasks are the published sizes of the data sets (docs/maths.md §4.4, §5).
 var tasks = []dataset.Info{
 	{Task: "scifar", Channels: 3, Outputs: 10, MaxLen: 1024},
 	{Task: "pscifar", Channels: 3, Outputs: 10, MaxLen: 1024},
@@ -48,7 +49,7 @@ var tasks = []dataset.Info{
 	{Task: "fsdd", Channels: 1, Outputs: 10, MaxLen: 5000},
 }
 
-// result is one preset's row.
+// result is the row of a preset.
 type result struct {
 	Network    string
 	Length     int
@@ -101,7 +102,7 @@ func info(task string) dataset.Info {
 	return tasks[i]
 }
 
-// run measures a preset in a process of its own.
+// run measures a preset in a separate process.
 func run(task string, memory float64, threads int) (r result, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -185,7 +186,7 @@ func noise(c model.Config, opt convmode.Options) convmode.Batch {
 	return b
 }
 
-// peak returns the process's largest resident memory in GiB, 0 where the system does not tell.
+// peak returns the process's peak resident memory in GiB, 0 if it is unknown.
 func peak() float64 {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {
