@@ -39,7 +39,7 @@ type interpreter struct{ path, version string }
 
 // python finds one, once, because importing PyTorch takes seconds.
 var python = sync.OnceValues(func() (interpreter, error) {
-	for _, path := range []string{"/usr/bin/python3", "python3"} { // the first has Debian's packages
+	for _, path := range []string{"/usr/bin/python3", "python3"} { // Debian's packages
 		out, err := exec.Command(path, "-c", "import torch; print(torch.__version__)").Output()
 		if err == nil {
 			return interpreter{path, strings.TrimSpace(string(out))}, nil
