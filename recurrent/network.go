@@ -4,7 +4,7 @@
 // A Network holds a model's constants and is shared by streams. A Stream holds the state of one
 // signal, float32 [H][M] per layer, split into real and imaginary parts, and belongs to one
 // goroutine at a time. The input is samples [d_input][n], already normalised, or tokens; the output
-// is the decoder's, [d_output].
+// is the decoder's, [d_output], which for a regression is in the target's unit.
 //
 // Convolution mode (package convmode) reads the same weights and gives the same numbers up to
 // rounding. How a signal is cut into calls, and which streams StepMany advances together, never

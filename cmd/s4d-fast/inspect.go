@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"math/cmplx"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -144,6 +146,12 @@ func (i inspection) print(w io.Writer) error {
 	}
 	for ch := range i.Meta.InputMean {
 		row(fmt.Sprintf("input %d", ch), "mean %g, standard deviation %g", i.Meta.InputMean[ch], i.Meta.InputStd[ch])
+	}
+	for o := range i.Meta.TargetMean {
+		row(fmt.Sprintf("target %d", o), "mean %g, standard deviation %g", i.Meta.TargetMean[o], i.Meta.TargetStd[o])
+	}
+	for _, key := range slices.Sorted(maps.Keys(i.Meta.Data)) {
+		row(printable(key, ""), "%d", i.Meta.Data[key])
 	}
 	row("hash", "%s", i.Hash[:16])
 	for _, p := range i.Poles {
