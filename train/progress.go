@@ -78,7 +78,8 @@ type bar struct {
 	w            io.Writer
 	bar          *progressbar.ProgressBar
 	best         string // result of the best epoch
-	first        int    // complete steps at the beginning
+	now          Progress
+	first        int // complete steps at the beginning
 	began, drawn time.Time
 }
 
@@ -89,17 +90,20 @@ func (b *bar) Begin(p Progress) {
 	b.bar = progressbar.NewOptions(p.Steps,
 		progressbar.OptionSetWriter(b.w), progressbar.OptionSetWidth(24), progressbar.OptionShowCount(),
 		progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(false))
-	b.first, b.began = p.Step, time.Now()
-	b.draw(p)
+	b.now, b.first, b.began = p, p.Step, time.Now()
+	b.draw()
 }
 
+// Step does not draw the last step: a complete bar cannot change, and the last epoch's result is not known yet.
 func (b *bar) Step(p Progress) {
-	if p.Step == p.Steps || time.Since(b.drawn) >= redraw {
-		b.draw(p)
+	b.now = p
+	if p.Step < p.Steps && time.Since(b.drawn) >= redraw {
+		b.draw()
 	}
 }
 
-func (b *bar) draw(p Progress) {
+func (b *bar) draw() {
+	p := b.now
 	b.drawn = time.Now()
 	text := fmt.Sprintf("epoch %d/%d  loss %.4g%s", p.Epoch, p.Epochs, p.Loss, b.best)
 	if passed, done := b.drawn.Sub(b.began), p.Step-b.first; done > 0 {
@@ -107,14 +111,15 @@ func (b *bar) draw(p Progress) {
 		text += fmt.Sprintf("  %v, %v left", passed.Round(time.Second), left.Round(time.Second))
 	}
 	// A terminal that cannot be written to is no reason to stop.
-	_ = b.bar.Set(p.Step)
 	b.bar.Describe(text)
+	_ = b.bar.Set(p.Step)
 }
 
 func (b *bar) Epoch(m Metrics, better bool) {
 	if better {
 		b.best = "  best " + m.Validation()
 	}
+	b.draw()
 }
 
 func (b *bar) End() {

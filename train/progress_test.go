@@ -50,18 +50,26 @@ func TestBarTimeLeft(t *testing.T) {
 	}
 }
 
-// The bar shows the result of the best epoch, in the words of the closing line.
+// The bar shows the result of the best epoch, in the words of the closing line. The complete bar includes the last epoch.
 func TestBarShowsTheBestEpoch(t *testing.T) {
-	var out bytes.Buffer
-	b := Bar(&out)
-	b.Begin(Progress{Steps: 2, Epoch: 1, Epochs: 2})
 	low, high := 0.00457, 0.129
-	best := Metrics{Epoch: 1, RelativeMSE: &low}
-	b.Epoch(best, true)
-	b.Epoch(Metrics{Epoch: 2, RelativeMSE: &high}, false)
-	b.Step(Progress{Step: 2, Steps: 2, Epoch: 2, Epochs: 2})
-	if text := out.String(); best.Validation() != "relative squared error 0.457 %" || !strings.Contains(text, "best "+best.Validation()) {
-		t.Errorf("bar %q, expected the best epoch's %s", text, best.Validation())
+	good, bad := Metrics{RelativeMSE: &low}, Metrics{RelativeMSE: &high}
+	if good.Validation() != "relative squared error 0.457 %" {
+		t.Errorf("validation: %s", good.Validation())
+	}
+	for _, epochs := range [][]Metrics{{good, bad}, {bad, good}} {
+		var out bytes.Buffer
+		b := Bar(&out)
+		b.Begin(Progress{Steps: 2, Epoch: 1, Epochs: 2})
+		for i, m := range epochs {
+			b.Step(Progress{Step: i + 1, Steps: 2, Epoch: i + 1, Epochs: 2})
+			b.Epoch(m, i == 0 || m == good)
+		}
+		b.End()
+		drawings := strings.Split(strings.TrimSpace(out.String()), "\r")
+		if last := drawings[len(drawings)-1]; !strings.Contains(last, "best "+good.Validation()) || !strings.Contains(last, "(2/2)") {
+			t.Errorf("complete bar %q, expected the best epoch's result in %q", last, drawings)
+		}
 	}
 }
 
