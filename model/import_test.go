@@ -43,7 +43,7 @@ func TestImportOptions(t *testing.T) {
 			t.Errorf("%s: %+v", g.Name, c)
 		}
 		if slices.Sort(theirs); !slices.Equal(theirs, slices.Sorted(maps.Keys(g.Tensors))) {
-			t.Errorf("%s: told of %q, the file holds %v", g.Name, theirs, g.Tensors)
+			t.Errorf("%s: Moved got %q, the file has %v", g.Name, theirs, g.Tensors)
 		}
 		for _, x := range m.Weights.Tensors() {
 			if !slices.Contains(ours, x.Name) {
@@ -252,7 +252,7 @@ func TestScrambledFiles(t *testing.T) {
 		"model file": {func() []byte { return scrambled(file, r) }, readModel},
 	} {
 		const rounds = 1000
-		refused := 0
+		rejected := 0
 		for i := range rounds {
 			b := tt.next()
 			var err error
@@ -260,11 +260,11 @@ func TestScrambledFiles(t *testing.T) {
 				t.Fatalf("%s, round %d: %d bytes allocated, error %v", name, i, used, err)
 			}
 			if err != nil {
-				refused++
+				rejected++
 			}
 		}
-		if refused < rounds/2 {
-			t.Errorf("%s: %d of %d refused: the changes do not bite", name, refused, rounds)
+		if rejected < rounds/2 {
+			t.Errorf("%s: %d of %d rejected: the mutations change too little", name, rejected, rounds)
 		}
 	}
 }

@@ -307,7 +307,7 @@ func TestMutatedCheckpoint(t *testing.T) {
 		"pickle": func(i int) []byte { return repacked(t, whole, changed(pickle, i, r)) },
 	} {
 		const mutations = 3000
-		refused := 0
+		rejected := 0
 		for i := range mutations {
 			b := mutate(i)
 			var m *Model
@@ -317,13 +317,13 @@ func TestMutatedCheckpoint(t *testing.T) {
 			}
 			switch {
 			case err != nil:
-				refused++
+				rejected++
 			case name == "file" && m.Hash() != original.Hash():
 				t.Errorf("%s, mutation %d: another model", name, i)
 			}
 		}
-		if refused < mutations/2 {
-			t.Errorf("%s: %d of %d mutations refused: they do not bite", name, refused, mutations)
+		if rejected < mutations/2 {
+			t.Errorf("%s: %d of %d mutations rejected: they change too little", name, rejected, mutations)
 		}
 	}
 }

@@ -169,7 +169,7 @@ func TestFieldsAreViews(t *testing.T) {
 	for _, x := range w.Tensors() {
 		if f, ok := fields[x.Name]; ok {
 			if unsafe.SliceData(f) != unsafe.SliceData(x.Data) || len(f) != len(x.Data) {
-				t.Errorf("%s: the field is no view of the tensor", x.Name)
+				t.Errorf("%s: the field is not a view of the tensor", x.Name)
 			}
 			delete(fields, x.Name)
 		}

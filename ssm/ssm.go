@@ -171,7 +171,7 @@ type Params struct {
 	LogStep  []float64    // [H]
 	LogDecay []float64    // [S][M]
 	Freq     []float64    // [S][M]
-	B        []complex128 // [S][M]; ones unless the scheme or TrainB says otherwise
+	B        []complex128 // [S][M]; ones, unless LegS with TrainB
 	C        []complex128 // [directions][H][M]
 	D        []float64    // [H]
 }

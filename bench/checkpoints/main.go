@@ -52,7 +52,7 @@ func main() {
 	flag.StringVar(&o.data, "data", os.Getenv("S4D_DATA"), "`folder` with checkpoints/*.pth and "+archive+" (default: S4D_DATA)")
 	flag.IntVar(&o.images, "images", 1000, "`number` of images")
 	batches := flag.String("batches", "1,4,16,50", "`numbers` of images at once")
-	flag.IntVar(&o.rounds, "rounds", 5, "`times` that each is measured; 0: compare the answers alone")
+	flag.IntVar(&o.rounds, "rounds", 5, "`times` that each is measured; 0: compare the logits only")
 	flag.DurationVar(&o.time, "time", time.Second, "`duration` of each measurement")
 	flag.IntVar(&o.threads, "threads", runtime.NumCPU(), "worker `threads`")
 	flag.Parse()
@@ -71,7 +71,7 @@ func main() {
 // parse parses the list of batches and checks all values.
 func (o *options) parse(batches string) error {
 	if o.data == "" {
-		return errors.New("which folder holds the checkpoints? Say -data, or set S4D_DATA")
+		return errors.New("no folder of checkpoints: set -data or S4D_DATA")
 	}
 	if o.images < 1 || o.rounds < 0 || o.time < 0 || o.threads < 1 {
 		return fmt.Errorf("-images %d, -rounds %d, -time %v, -threads %d: expected at least 1, 0, 0 and 1", o.images, o.rounds, o.time, o.threads)

@@ -27,7 +27,7 @@ type torch struct {
 	version string
 	cmd     *exec.Cmd
 	in      io.WriteCloser
-	answers *bufio.Scanner
+	replies *bufio.Scanner
 }
 
 // settle is the time after a call in which PyTorch's threads may still spin. The next measurement
@@ -68,7 +68,7 @@ func startTorch(ctx context.Context, checkpoint string, images *images, threads 
 	if err != nil {
 		return nil, err
 	}
-	t.answers = bufio.NewScanner(out)
+	t.replies = bufio.NewScanner(out)
 	return t, t.cmd.Start()
 }
 
@@ -83,12 +83,12 @@ func (t *torch) ask(words ...any) (float64, error) {
 	if _, err := fmt.Fprintln(t.in, words...); err != nil {
 		return 0, fmt.Errorf("PyTorch: %w", err)
 	}
-	if !t.answers.Scan() {
-		return 0, errors.Join(errors.New("PyTorch: it ended"), t.answers.Err())
+	if !t.replies.Scan() {
+		return 0, errors.Join(errors.New("PyTorch: the process ended"), t.replies.Err())
 	}
 	var v float64
-	if _, err := fmt.Sscan(t.answers.Text(), &v); err != nil {
-		return 0, fmt.Errorf("PyTorch: answer %q: %w", t.answers.Text(), err)
+	if _, err := fmt.Sscan(t.replies.Text(), &v); err != nil {
+		return 0, fmt.Errorf("PyTorch: reply %q: %w", t.replies.Text(), err)
 	}
 	time.Sleep(settle)
 	return v, nil

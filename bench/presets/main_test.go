@@ -7,7 +7,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// Every task has its row, but for ts, which stands for many sets.
+// Every task has a row, except ts, which is many data sets.
 func TestTasks(t *testing.T) {
 	rows := map[string]bool{"ts": true}
 	for _, i := range tasks {

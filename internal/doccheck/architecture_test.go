@@ -14,7 +14,7 @@ import (
 
 const module = "github.com/s4d-fast/s4d-fast/"
 
-// entry is a row of ARCHITECTURE.md's table of packages, or what the code says in its place.
+// entry is a row of ARCHITECTURE.md's table of packages, or the same derived from the code.
 type entry struct{ imports, modules []string }
 
 var (

@@ -243,7 +243,7 @@ func TestMutatedPickle(t *testing.T) {
 		}
 	}
 	if errors < 3000 {
-		t.Errorf("%d of 6000 mutated pickles refused: the mutations do not bite", errors)
+		t.Errorf("%d of 6000 mutated pickles rejected: the mutations change too little", errors)
 	}
 }
 

@@ -20,12 +20,12 @@ func TestWrite(t *testing.T) {
 	if err != nil || !slices.EqualFunc(got, want, same) {
 		t.Errorf("%v, %v; want %v", got, err, want)
 	}
-	for says, bad := range map[string]Tensor{
+	for message, bad := range map[string]Tensor{
 		"3 values in shape [2 2]": {"a", []int{2, 2}, []float32{1, 2, 3}},
 		"its name has 300 bytes":  {strings.Repeat("n", 300), []int{}, []float32{1}},
 	} {
-		if err := Write(&b, []Tensor{bad}); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("error %v, want one that says %q", err, says)
+		if err := Write(&b, []Tensor{bad}); err == nil || !strings.Contains(err.Error(), message) {
+			t.Errorf("error %v, want one that says %q", err, message)
 		}
 	}
 }
