@@ -1,12 +1,14 @@
 """The network of minimal S4D layers in PyTorch, from its checkpoint, to be compared and timed.
 
-usage: network.py CHECKPOINT PIXELS LENGTH MEAN STD THREADS, where PIXELS is a file of float32 [image][channel][LENGTH], and
-MEAN and STD are JSON lists of a value for each channel. It answers every line on stdin with one line:
+usage: network.py CHECKPOINT PIXELS LENGTH MEAN STD THREADS, where PIXELS is a file of float32
+[image][channel][LENGTH], and MEAN and STD are JSON lists with one value per channel. The reply to every
+line on stdin is one line:
 
-    logits FILE                    writes float32 [image][class] to FILE; the answer is the number of images
-    rate anew|kept BATCH SECONDS   images a second, over at least SECONDS; kernels are made anew for every batch, or kept
+    logits FILE                    writes float32 [image][class] to FILE; prints the number of images
+    rate anew|kept BATCH SECONDS   prints images per second, measured for at least SECONDS, with kernels
+                                   recomputed for every batch (anew) or cached (kept)
 
-The position-wise linear map is whichever of three spellings is the quickest here at that batch.
+The position-wise linear map is the fastest of three equivalent formulations at that batch size.
 """
 
 import array
@@ -75,7 +77,7 @@ class Network:
             x = layer.forward(x, mix, keep)
         return F.linear(x.mean(-1), *self.decoder)
 
-    def quickest(self, x):
+    def fastest(self, x):
         """The spelling of the linear map that takes least time for batches like x."""
         if len(x) not in self.mixing:
             times = {mix: min(time_of(lambda: self.forward(x, mix, True)) for _ in range(4)) for mix in (conv1d, baddbmm, linear)}
@@ -99,7 +101,7 @@ def logits(network, x, path):
 def rate(network, x, kernels, batch, seconds):
     batch, seconds = int(batch), float(seconds)
     parts = [x[i : i + batch] for i in range(0, len(x) - batch + 1, batch)]
-    mix, keep = network.quickest(parts[0]), kernels == "kept"
+    mix, keep = network.fastest(parts[0]), kernels == "kept"
     network.forward(parts[0], mix, keep)
     done, begin = 0, time.perf_counter()
     while done == 0 or time.perf_counter() - begin < seconds:

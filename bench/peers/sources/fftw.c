@@ -1,5 +1,5 @@
-// FFTW in single precision, PATIENT plans: complex transforms, and causal convolutions of one row by real transforms
-// of twice its length, the kernel's spectrum given.
+// FFTW in single precision, PATIENT plans: complex transforms, and causal convolutions of one row by real
+// transforms of twice its length with a precomputed spectrum of the kernel.
 #include <complex.h>
 #include <fftw3.h>
 #include "peer.h"

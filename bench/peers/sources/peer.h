@@ -1,10 +1,10 @@
-// A peer answers requests, one a line, on its standard input:
+// A peer reads requests from standard input, one per line:
 //
 //	op threads n L H M m k B layers seconds
 //
-// Sizes that an operation does not have are 0. The answer is a line with the nanoseconds of one unit of the operation,
-// measured for about that many seconds; 0 says that the peer does not do it. Requests that repeat the one before use
-// what it prepared.
+// Sizes that an operation does not have are 0. The reply is a line with the nanoseconds of one unit of the
+// operation, measured for about that many seconds, or 0 if the peer does not support it. A request equal to
+// the previous one reuses what that prepared.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ struct request {
 	int threads, n, L, H, M, m, k, B, layers;
 };
 
-// prepare makes ready for run and returns how many units one run does, or 0.
+// prepare prepares run and returns how many units one run computes, or 0.
 static int prepare(const struct request *r);
 static void run(void);
 

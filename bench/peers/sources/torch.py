@@ -36,7 +36,7 @@ class SSM(nn.Module):
         return self.convolve(u, self.kernel(u.shape[-1]))
 
 
-# The position-wise linear map, in three spellings. Which is the quickest depends on the BLAS that PyTorch finds, and on sizes.
+# Three equivalent formulations of the position-wise linear map. Which is fastest depends on the BLAS and on the sizes.
 
 
 def conv1d(mixing, y):
