@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// decoder returns the function that turns little-endian samples into float32s, nil for an unknown format.
-// Integers of b bits become value/2^(b−1); those of 8 bits are stored with 128 added.
+// decoder returns the function that converts little-endian samples to float32, or nil for an unknown
+// format. An integer v of b bits becomes v/2^(b−1); integers of 8 bits are stored with 128 added.
 func decoder(tag uint16, bits int) func(dst []float32, src []byte) {
 	switch {
 	case tag == tagPCM && bits == 8:
@@ -59,7 +59,7 @@ func decodeFloat(dst []float32, src []byte) {
 	}
 }
 
-// notFinite returns the index of the first NaN or infinity, len(x) if there is none.
+// notFinite returns the index of the first NaN or infinity, or len(x).
 func notFinite(x []float32) int {
 	for i, v := range x {
 		if v-v != 0 {

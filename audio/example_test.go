@@ -9,7 +9,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/audio"
 )
 
-// A WAV stream is read as it comes: the header tells the rate, then there are samples until io.EOF.
+// A WAV stream is read as it arrives: the header states the rate, and samples follow until io.EOF.
 func ExampleWAVReader() {
 	var file bytes.Buffer
 	if err := audio.WriteWAV(&file, 8000, []float32{0, 0.5, -0.5, -1}); err != nil {
@@ -37,7 +37,7 @@ func ExampleWAVReader() {
 	// [-1]
 }
 
-// A microphone's bytes have no header: their encoding is known beforehand.
+// The samples of a microphone have no header; their encoding must be known.
 func ExampleNewRawReader() {
 	r, err := audio.NewRawReader(bytes.NewReader([]byte{0, 0x40, 0, 0xc0}), audio.S16LE)
 	if err != nil {

@@ -2,23 +2,24 @@ package audio
 
 import "math"
 
-// The filter's design, in units of the lower rate's Nyquist frequency: it falls from 1 to the stopband between passband
-// and 1, with its cut-off in the middle. 96 dB is what samples of 16 bits can tell apart.
+// The filter's design, in units of the lower rate's Nyquist frequency: the response falls between
+// passband and 1, with the cut-off in the middle. 96 dB is the resolution of 16-bit samples.
 const (
 	passband    = 0.9
 	cutoff      = (1 + passband) / 2
 	attenuation = 96.0 // dB
 )
 
-// β and the length are Kaiser's estimates (J. F. Kaiser, "Nonrecursive digital filter design using the I0-sinh window
-// function", 1974): β = 0.1102(A − 8.7) for A above 50 dB, and A − 7.95 = 2.285·Δω·N for N intervals between taps and a
-// transition that is Δω wide, in radians per tap.
+// β and the length are Kaiser's estimates (J. F. Kaiser, "Nonrecursive digital filter design using
+// the I0-sinh window function", 1974): β = 0.1102(A − 8.7) for A above 50 dB, and
+// A − 7.95 = 2.285·Δω·N for N intervals between taps and a transition of width Δω in radians per tap.
 const (
 	beta      = 0.1102 * (attenuation - 8.7)
 	intervals = (attenuation - 7.95) / (2.285 * (1 - passband) * math.Pi) // at the lower rate
 )
 
-// reach returns how many inputs the filter takes on either side of an output: none where the rates are equal.
+// reach returns the number of inputs on either side of an output that the filter uses: 0 if the
+// rates are equal.
 func reach(from, to int) int {
 	if from == to {
 		return 0
@@ -26,11 +27,11 @@ func reach(from, to int) int {
 	return int(math.Ceil(intervals / 2 * scale(from, to)))
 }
 
-// scale is the number of inputs in a sample of the lower rate.
+// scale is the number of inputs per sample of the lower rate.
 func scale(from, to int) float64 { return max(1, float64(from)/float64(to)) }
 
-// filters returns those of all phases. Tap i of phase p weighs the input that is i + 1 − reach − p/to samples after the
-// output; the taps of a phase add up to 1.
+// filters returns the filters of all phases, [to][2·reach]. Tap i of phase p weights the input that
+// is i + 1 − reach − p/to samples after the output. The taps of a phase add up to 1.
 func filters(from, to int) []float32 {
 	if from == to {
 		return []float32{1}
@@ -52,7 +53,7 @@ func filters(from, to int) []float32 {
 	return table
 }
 
-// tap returns the windowed sinc at t samples of the lower rate, but for a factor.
+// tap returns the windowed sinc at t samples of the lower rate, up to a factor.
 func tap(t float64) float64 {
 	edge := 2 * t / intervals
 	if edge <= -1 || edge >= 1 {
@@ -68,7 +69,7 @@ func sinc(x float64) float64 {
 	return math.Sin(math.Pi*x) / (math.Pi * x)
 }
 
-// besselI0 returns the modified Bessel function of order 0, Σ ((x/2)^k/k!)², for the moderate x of a window.
+// besselI0 returns the modified Bessel function of order 0, Σ ((x/2)^k/k!)². Its argument is at most β.
 func besselI0(x float64) float64 {
 	sum, term := 1.0, 1.0
 	for k := 1.0; term > 1e-17*sum; k++ {

@@ -8,8 +8,8 @@ import (
 	"math"
 )
 
-// Source delivers samples of one channel in [−1, 1). Read fills dst as far as it can and returns how many
-// samples it wrote; io.EOF comes after the last one.
+// Source delivers samples of one channel in [−1, 1). Read fills dst as far as it can and returns the
+// number of samples that it wrote. io.EOF comes after the last sample.
 type Source interface {
 	Read(dst []float32) (n int, err error)
 }
@@ -32,7 +32,7 @@ type RawReader struct {
 	decode func(b []byte) float32
 }
 
-// NewRawReader returns a reader of headerless samples; an unknown encoding is an error.
+// NewRawReader returns a reader of headerless samples. An unknown encoding is an error.
 func NewRawReader(r io.Reader, e Encoding) (*RawReader, error) {
 	raw := &RawReader{in: bufio.NewReaderSize(r, 1<<15)}
 	switch e {
@@ -49,13 +49,13 @@ func NewRawReader(r io.Reader, e Encoding) (*RawReader, error) {
 		raw.width = 1
 		raw.decode = func(b []byte) float32 { return float32(int(b[0])-128) / (1 << 7) }
 	default:
-		return nil, fmt.Errorf("audio: encoding %q: want s16le, s16be, f32le or u8", e)
+		return nil, fmt.Errorf("audio: encoding %q, expected s16le, s16be, f32le or u8", e)
 	}
 	return raw, nil
 }
 
-// Read implements Source. Bytes that do not make a whole last sample are an error (io.ErrUnexpectedEOF) after
-// the samples before them. Floats are taken as they are, NaN and infinities too.
+// Read implements Source. An incomplete last sample is an error that wraps io.ErrUnexpectedEOF, after
+// the samples before it. Floats are passed on as they are, NaN and infinities included.
 func (r *RawReader) Read(dst []float32) (int, error) {
 	var buf [4]byte
 	for i := range dst {

@@ -31,7 +31,7 @@ func TestRawDecodes(t *testing.T) {
 			got := make([]float32, len(tt.want)+1)
 			n, err := r.Read(got)
 			if err != io.EOF || !slices.Equal(got[:n], tt.want) {
-				t.Errorf("%s %s: %v, %v; want %v, EOF", tt.encoding, name, got[:n], err, tt.want)
+				t.Errorf("%s %s: %v, %v; expected %v, EOF", tt.encoding, name, got[:n], err, tt.want)
 			}
 		}
 	}

@@ -1,11 +1,3 @@
-// Package resample converts audio from one sampling rate to another without letting frequencies fold.
-//
-// In go float32 samples of one channel in chunks of any size, out come those of the band-limited signal at the new
-// rate: output k is its value at the time k/to, so that nothing is shifted. The converter is a windowed sinc in
-// polyphase form (Crochiere and Rabiner, "Multirate Digital Signal Processing", 1983, §2.3): it passes what is
-// below 0.9 of the lower rate's Nyquist frequency unchanged and stops everything above that frequency. The outputs
-// depend on the inputs alone, never on how they were cut into chunks, and positions are whole numbers that do not
-// grow: a stream may last for ever.
 package audio
 
 import (
@@ -18,26 +10,33 @@ const (
 	maxRate  = 1_000_000 // Hz
 	maxTable = 8 << 20   // bytes
 
-	blockLen = 1024 // inputs taken between two moves of the window's past
+	blockLen = 1024 // inputs between two moves of the past to the front of the buffer
 )
 
-// Resampler is the state of one conversion. It belongs to one goroutine at a time.
+// Resampler converts one channel of samples from one sampling rate to another without aliases. It
+// belongs to one goroutine at a time.
+//
+// Output k is the value of the band-limited signal at time k/to, so that the signal is not shifted.
+// The filter is a windowed sinc in polyphase form (Crochiere and Rabiner, "Multirate Digital Signal
+// Processing", 1983, §2.3). It passes frequencies below 0.9 of the lower rate's Nyquist frequency
+// unchanged and stops those above the Nyquist frequency. How the input is cut into chunks changes no
+// bit of the output. Counters do not grow with the length of the signal, which may be endless.
 type Resampler struct {
 	from, to int       // the rates' ratio, reduced
 	width    int       // taps of one phase, and inputs of one window
-	ahead    int       // how many of the window's inputs are later than the output's time
-	taps     []float32 // [to][width]: phase p is the filter for outputs p/to of a sample after an input
+	ahead    int       // inputs of the window that are later than the output
+	taps     []float32 // [to][width]: phase p filters for outputs that are p/to of a sample after an input
 
-	in     []float32 // inputs, from before the next output's window on
-	window int       // index in in where the next output's window begins
+	in     []float32 // inputs from the next output's window on, or from before it
+	window int       // where in in the next output's window begins
 	phase  int       // of the next output
 }
 
-// NewResampler returns a converter between two rates in Hz, each at most a million. Its table has a filter for each of
-// to/gcd(from, to) phases; rates with so little in common that it would exceed 8 MiB are refused.
+// NewResampler returns a converter between two rates in Hz, each at most a million. Its table has a
+// filter for each of to/gcd(from, to) phases. Rates whose table would exceed 8 MiB are an error.
 func NewResampler(from, to int) (*Resampler, error) {
 	if from < 1 || to < 1 || from > maxRate || to > maxRate {
-		return nil, fmt.Errorf("audio: %d Hz to %d Hz: rates are between 1 and %d Hz", from, to, maxRate)
+		return nil, fmt.Errorf("audio: %d Hz to %d Hz: expected rates of 1 … %d Hz", from, to, maxRate)
 	}
 	if err := vek.StartupErr(); err != nil {
 		return nil, fmt.Errorf("audio: %w", err)
@@ -47,7 +46,7 @@ func NewResampler(from, to int) (*Resampler, error) {
 	r.ahead = reach(r.from, r.to)
 	r.width = max(2*r.ahead, 1)
 	if size := 4 * int64(r.to) * int64(r.width); size > maxTable {
-		return nil, fmt.Errorf("audio: %d Hz to %d Hz is the ratio %d/%d, whose filters take %d MB: want rates with a larger common divisor",
+		return nil, fmt.Errorf("audio: %d Hz to %d Hz is the ratio %d/%d, whose filters take %d MB; expected rates with a larger common divisor",
 			from, to, r.to, r.from, size/1e6)
 	}
 	r.taps = filters(r.from, r.to)
@@ -56,19 +55,19 @@ func NewResampler(from, to int) (*Resampler, error) {
 	return r, nil
 }
 
-// begin puts silence before the first input.
+// begin resets the state to silence before the first input.
 func (r *Resampler) begin() {
 	r.in = r.in[:r.width-1-r.ahead]
 	clear(r.in)
 	r.window, r.phase = 0, 0
 }
 
-// Delay returns how many inputs after the one at (or last before) its time an output waits for: the time that
-// a live stream lags behind.
+// Delay returns the number of later inputs that an output needs, which is the latency of a live
+// stream in samples of the input.
 func (r *Resampler) Delay() int { return r.ahead }
 
-// Process takes the next inputs and appends the outputs that they settle to dst, which must not share memory with x.
-// It allocates only where dst has no room.
+// Process takes the next inputs and appends the outputs that they complete to dst, which must not
+// overlap x. It allocates only if dst is too short.
 func (r *Resampler) Process(dst, x []float32) []float32 {
 	for len(x) > 0 {
 		if len(r.in) == cap(r.in) {
@@ -78,13 +77,13 @@ func (r *Resampler) Process(dst, x []float32) []float32 {
 		n := min(len(x), cap(r.in)-len(r.in))
 		r.in = append(r.in, x[:n]...)
 		x = x[n:]
-		dst = r.settle(dst)
+		dst = r.appendOutputs(dst)
 	}
 	return dst
 }
 
-// settle appends the outputs whose windows are filled.
-func (r *Resampler) settle(dst []float32) []float32 {
+// appendOutputs appends the outputs whose windows are complete.
+func (r *Resampler) appendOutputs(dst []float32) []float32 {
 	for r.window+r.width <= len(r.in) {
 		filter := r.taps[r.phase*r.width:][:r.width]
 		dst = append(dst, vek.Dot(filter, r.in[r.window:][:r.width]))
@@ -95,8 +94,8 @@ func (r *Resampler) settle(dst []float32) []float32 {
 	return dst
 }
 
-// Flush appends the rest of the outputs, as if silence followed: n inputs have then given ⌈n·to/from⌉ outputs, one for
-// each time k/to before the end. The next input begins a new signal.
+// Flush appends the remaining outputs, as if silence followed. n inputs have then given
+// ⌈n·to/from⌉ outputs, one for each time k/to before the end. The next input begins a new signal.
 func (r *Resampler) Flush(dst []float32) []float32 {
 	var silence [256]float32
 	for n := r.ahead; n > 0; n -= len(silence) {
@@ -106,14 +105,14 @@ func (r *Resampler) Flush(dst []float32) []float32 {
 	return dst
 }
 
-// wanted returns how many more inputs settle n more outputs, at least one; n is between 1 and blockLen.
-func (r *Resampler) wanted(n int) int {
-	last := (int64(r.phase) + int64(n-1)*int64(r.from)) / int64(r.to) // windows from the next output's to the n-th's
+// inputsFor returns the number of inputs, at least one, that complete n more outputs, 1 ≤ n ≤ blockLen.
+func (r *Resampler) inputsFor(n int) int {
+	last := (int64(r.phase) + int64(n-1)*int64(r.from)) / int64(r.to) // of the n-th window, from the next one
 	return r.window + int(last) + r.width - len(r.in)
 }
 
-// room returns how many outputs n inputs and a flush after them settle at most.
-func (r *Resampler) room(n int) int { return (n+r.ahead)*r.to/r.from + 1 }
+// maxOutputs returns the largest number of outputs that n inputs and a flush complete.
+func (r *Resampler) maxOutputs(n int) int { return (n+r.ahead)*r.to/r.from + 1 }
 
 func gcd(a, b int) int {
 	for b != 0 {

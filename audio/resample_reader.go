@@ -1,30 +1,31 @@
 package audio
 
-// ResampleReader is a Source that delivers another one's samples at a new rate. Near full scale they may exceed [−1, 1)
-// a little, as the band-limited signal does between its samples.
+// ResampleReader is a Source that delivers the samples of another Source at a new rate. Near full
+// scale they may exceed [−1, 1) a little, as the band-limited signal does between its samples.
 type ResampleReader struct {
 	src     Source
 	r       *Resampler
 	in      []float32
-	out     []float32 // settled outputs
-	pending []float32 // the part of out that was not delivered yet
-	err     error     // the source's, returned after the last output
+	out     []float32 // completed outputs
+	pending []float32 // the part of out that has not been delivered
+	err     error     // of the source, returned after the last output
 }
 
-// NewResampleReader returns a reader of src, whose samples are of one channel at the rate from; its own come at the rate to.
+// NewResampleReader returns a reader that converts src, one channel at rate from, to rate to, both in
+// Hz.
 func NewResampleReader(src Source, from, to int) (*ResampleReader, error) {
 	r, err := NewResampler(from, to)
 	if err != nil {
 		return nil, err
 	}
-	return &ResampleReader{src: src, r: r, in: make([]float32, blockLen), out: make([]float32, 0, r.room(blockLen))}, nil
+	return &ResampleReader{src: src, r: r, in: make([]float32, blockLen), out: make([]float32, 0, r.maxOutputs(blockLen))}, nil
 }
 
-// Delay is the Resampler's.
+// Delay is that of the Resampler.
 func (r *ResampleReader) Delay() int { return r.r.Delay() }
 
-// Read implements Source. It takes no more from the source than dst needs. The source's error, io.EOF or another, comes
-// after everything that the samples before it give.
+// Read implements Source. It takes no more from the source than dst needs. The source's error, io.EOF
+// or another, comes after all outputs of the samples before it.
 func (r *ResampleReader) Read(dst []float32) (int, error) {
 	n := 0
 	for {
@@ -41,10 +42,10 @@ func (r *ResampleReader) Read(dst []float32) (int, error) {
 	}
 }
 
-// fill reads towards n more outputs; the pending ones have been delivered.
+// fill reads inputs for n more outputs. All pending outputs have been delivered.
 func (r *ResampleReader) fill(n int) {
-	want := min(r.r.wanted(min(n, blockLen)), len(r.in))
-	k, err := r.src.Read(r.in[:want])
+	inputs := min(r.r.inputsFor(min(n, blockLen)), len(r.in))
+	k, err := r.src.Read(r.in[:inputs])
 	r.pending = r.r.Process(r.out[:0], r.in[:k])
 	if err != nil {
 		r.pending, r.err = r.r.Flush(r.pending), err

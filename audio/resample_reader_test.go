@@ -49,7 +49,7 @@ func TestReader(t *testing.T) {
 					got = append(got, buf[:n]...)
 				}
 				if err != end || !slices.Equal(got, want) {
-					t.Errorf("reads of %d: %d samples and error %v, want %d and %v", size, len(got), err, len(want), end)
+					t.Errorf("reads of %d: %d samples and error %v, expected %d and %v", size, len(got), err, len(want), end)
 				}
 				if n, err := r.Read(buf); n != 0 || err != end {
 					t.Errorf("after the end: %d samples and error %v", n, err)
@@ -59,7 +59,7 @@ func TestReader(t *testing.T) {
 	})
 }
 
-// TestReaderDoesNotReadAhead wants no more taken than what was read needs: the rest might not come for hours.
+// A reader takes no more from its source than the outputs need, since the rest may arrive hours later.
 func TestReaderDoesNotReadAhead(t *testing.T) {
 	eachPair(t, func(t *testing.T, from, to int) {
 		src := &source{samples: noise(21, 40000), most: 40000, err: io.EOF}
@@ -73,7 +73,7 @@ func TestReaderDoesNotReadAhead(t *testing.T) {
 				t.Fatal(err)
 			}
 			if want := (k-1)*from/to + 1 + r.Delay(); src.taken > want {
-				t.Fatalf("%d outputs took %d inputs, want %d", k, src.taken, want)
+				t.Fatalf("%d outputs took %d inputs, expected %d", k, src.taken, want)
 			}
 		}
 	})

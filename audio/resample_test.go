@@ -97,7 +97,7 @@ func TestAgainstTheDirectSum(t *testing.T) {
 			got := r.Flush(r.Process(nil, x))
 			for k := range want {
 				if math.Abs(float64(got[k])-want[k]) > 1e-6 {
-					t.Fatalf("output %d is %v, want %v", k, got[k], want[k])
+					t.Fatalf("output %d is %v, expected %v", k, got[k], want[k])
 				}
 			}
 		})
@@ -152,7 +152,7 @@ func mean(z []complex128) complex128 {
 
 func decibels(x float64) float64 { return 20 * math.Log10(x) }
 
-// TestPassband wants amplitude and phase of what is below 0.9 of the lower Nyquist frequency.
+// Frequencies below 0.9 of the lower Nyquist frequency keep their amplitude and phase.
 func TestPassband(t *testing.T) {
 	eachPair(t, func(t *testing.T, from, to int) {
 		r := mustNew(t, from, to)
@@ -164,12 +164,12 @@ func TestPassband(t *testing.T) {
 		}
 		t.Logf("largest error %.2g, ripple %.2g dB", worst, ripple)
 		if worst > 1e-4 || ripple > 0.001 {
-			t.Errorf("largest error %.2g, ripple %.2g dB; want 1e-4, 0.001 dB", worst, ripple)
+			t.Errorf("largest error %.2g, ripple %.2g dB; expected 1e-4, 0.001 dB", worst, ripple)
 		}
 	})
 }
 
-// TestStopband wants nothing to fold: what is above the new Nyquist frequency is gone by 90 dB.
+// Frequencies above the new Nyquist frequency are attenuated by at least 90 dB, so that none folds.
 func TestStopband(t *testing.T) {
 	eachPair(t, func(t *testing.T, from, to int) {
 		if from <= to {
@@ -184,12 +184,12 @@ func TestStopband(t *testing.T) {
 		}
 		t.Logf("%.1f dB", decibels(worst))
 		if decibels(worst) > -90 {
-			t.Errorf("stopband at %.1f dB, want −90", decibels(worst))
+			t.Errorf("stopband at %.1f dB, expected −90", decibels(worst))
 		}
 	})
 }
 
-// TestNoImages wants a tone to give nothing but itself, however much of it is left in the transition band.
+// A tone gives no other frequency, even in the transition band.
 func TestNoImages(t *testing.T) {
 	eachPair(t, func(t *testing.T, from, to int) {
 		r := mustNew(t, from, to)
@@ -200,7 +200,7 @@ func TestNoImages(t *testing.T) {
 		}
 		t.Logf("%.1f dB", decibels(worst))
 		if decibels(worst) > -90 {
-			t.Errorf("images at %.1f dB, want −90", decibels(worst))
+			t.Errorf("images at %.1f dB, expected −90", decibels(worst))
 		}
 	})
 }
@@ -239,13 +239,13 @@ func TestCount(t *testing.T) {
 		for _, n := range []int{0, 1, 2, 3, 5, 6, 7, 10, 79, 80, 81, 440, 441, 442, 882, 1000, 4411, 5000} {
 			y = r.Flush(r.Process(y[:0], x[:n]))
 			if want := (n*to + from - 1) / from; len(y) != want {
-				t.Errorf("%d inputs give %d outputs, want %d", n, len(y), want)
+				t.Errorf("%d inputs give %d outputs, expected %d", n, len(y), want)
 			}
 		}
 	})
 }
 
-// TestDelay wants every output as soon as Delay says, and not before.
+// Every output comes exactly Delay inputs after its time.
 func TestDelay(t *testing.T) {
 	eachPair(t, func(t *testing.T, from, to int) {
 		r := mustNew(t, from, to)
@@ -257,13 +257,13 @@ func TestDelay(t *testing.T) {
 				want = ((now+1)*to + from - 1) / from
 			}
 			if outputs != want {
-				t.Fatalf("%d outputs after %d inputs, want %d", outputs, i+1, want)
+				t.Fatalf("%d outputs after %d inputs, expected %d", outputs, i+1, want)
 			}
 		}
 	})
 }
 
-// TestFlushBeginsAnew wants nothing of a signal in the next one.
+// Nothing of a signal is left in the one after Flush.
 func TestFlushBeginsAnew(t *testing.T) {
 	x := noise(5, 3001)
 	want := convert(t, 44100, 8000, x)
@@ -296,7 +296,7 @@ func TestChunking(t *testing.T) {
 	})
 }
 
-// TestNoDrift wants an impulse after minutes to give the bits that one near the beginning gives.
+// An impulse after minutes gives the same bits as one near the beginning.
 func TestNoDrift(t *testing.T) {
 	const from, to = 44100, 8000
 	r := mustNew(t, from, to)
@@ -312,7 +312,7 @@ func TestNoDrift(t *testing.T) {
 		t.Error("an impulse after 5 minutes has another response")
 	}
 	if i := slices.Index(got, slices.Max(got)); i != 80 {
-		t.Errorf("its largest output is number %d, want 80", i)
+		t.Errorf("its largest output is number %d, expected 80", i)
 	}
 }
 
@@ -322,9 +322,9 @@ func TestResamplerErrors(t *testing.T) {
 		message  string
 	}{
 		{0, 8000, "0 Hz to 8000 Hz"},
-		{8000, -1, "between 1 and 1000000"},
-		{1_000_001, 8000, "between 1 and 1000000"},
-		{8000, math.MaxInt, "between 1 and 1000000"},
+		{8000, -1, "expected rates of 1 … 1000000"},
+		{1_000_001, 8000, "expected rates of 1 … 1000000"},
+		{8000, math.MaxInt, "expected rates of 1 … 1000000"},
 		{44101, 8000, "ratio 8000/44101"},
 		{1_000_000, 1, "ratio 1/1000000"},
 		{1_000_000, 999_999, "MB"},
@@ -332,7 +332,7 @@ func TestResamplerErrors(t *testing.T) {
 	for _, tt := range tests {
 		_, err := NewResampler(tt.from, tt.to)
 		if err == nil || !strings.HasPrefix(err.Error(), "audio: ") || !strings.Contains(err.Error(), tt.message) {
-			t.Errorf("%d to %d: error %v, want one with %q", tt.from, tt.to, err, tt.message)
+			t.Errorf("%d to %d: error %v, expected %q", tt.from, tt.to, err, tt.message)
 		}
 	}
 }
@@ -348,7 +348,8 @@ func TestAllocatesNothing(t *testing.T) {
 	})
 }
 
-// FuzzChunking wants the count and the bits of one chunk from any chunks, at any rates; the bytes are their sizes.
+// Any chunks, whose sizes are the bytes, give the count and the bits of one chunk, at any rates.
+// To fuzz: go test -fuzz=FuzzChunking -fuzzminimizetime=1s ./audio
 func FuzzChunking(f *testing.F) {
 	f.Add(uint16(44100), uint16(8000), []byte{1, 0, 255, 30})
 	f.Add(uint16(8000), uint16(16000), []byte{7, 7})
@@ -365,7 +366,7 @@ func FuzzChunking(f *testing.F) {
 		x := noise(10, n)
 		want := r.Flush(r.Process(nil, x))
 		if count := (n*int(to) + int(from) - 1) / int(from); len(want) != count {
-			t.Fatalf("%d Hz to %d Hz: %d inputs give %d outputs, want %d", from, to, n, len(want), count)
+			t.Fatalf("%d Hz to %d Hz: %d inputs give %d outputs, expected %d", from, to, n, len(want), count)
 		}
 		var got []float32
 		for _, c := range chunks {

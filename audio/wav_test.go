@@ -100,11 +100,11 @@ func TestReaderDecodes(t *testing.T) {
 				continue
 			}
 			if r.Format != tt.f {
-				t.Errorf("%s %s: format %+v, want %+v", tt.name, kind, r.Format, tt.f)
+				t.Errorf("%s %s: format %+v, expected %+v", tt.name, kind, r.Format, tt.f)
 			}
 			got, err := all(r, r.Format.Channels)
 			if err != nil || !slices.Equal(got, tt.want) || r.Truncated || r.SizeUnknown {
-				t.Errorf("%s %s: %v, %v, truncated %t, size unknown %t; want %v", tt.name, kind, got, err, r.Truncated, r.SizeUnknown, tt.want)
+				t.Errorf("%s %s: %v, %v, truncated %t, size unknown %t; expected %v", tt.name, kind, got, err, r.Truncated, r.SizeUnknown, tt.want)
 			}
 		}
 	}
@@ -126,7 +126,7 @@ func TestBlockSizes(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got, err := all(r, n); err != nil || !slices.Equal(got, want) {
-			t.Errorf("blocks of %d: %d samples, error %v; want %d", n, len(got), err, len(want))
+			t.Errorf("blocks of %d: %d samples, error %v; expected %d", n, len(got), err, len(want))
 		}
 	}
 }
@@ -169,10 +169,10 @@ func TestWrongSizes(t *testing.T) {
 			}
 			got, err := all(r, 10)
 			if want := []float32{0.5, -0.5, 0.25}[:tt.samples]; err != nil || !slices.Equal(got, want) {
-				t.Errorf("stream: %v, error %v; want %v", got, err, want)
+				t.Errorf("stream: %v, error %v; expected %v", got, err, want)
 			}
 			if r.SizeUnknown != tt.unknown || r.Truncated != tt.truncated {
-				t.Errorf("size unknown %t, truncated %t; want %t, %t", r.SizeUnknown, r.Truncated, tt.unknown, tt.truncated)
+				t.Errorf("size unknown %t, truncated %t; expected %t, %t", r.SizeUnknown, r.Truncated, tt.unknown, tt.truncated)
 			}
 			path := filepath.Join(t.TempDir(), "clip.wav")
 			if err := os.WriteFile(path, b, 0o644); err != nil {
@@ -181,10 +181,10 @@ func TestWrongSizes(t *testing.T) {
 			samples, _, err := ReadWAVFile(path)
 			if tt.fileError == "" {
 				if err != nil || len(samples) != tt.samples {
-					t.Errorf("file: %d samples, error %v; want %d", len(samples), err, tt.samples)
+					t.Errorf("file: %d samples, error %v; expected %d", len(samples), err, tt.samples)
 				}
 			} else if !errors.Is(err, ErrTruncated) || !strings.Contains(err.Error(), tt.fileError) || !strings.Contains(err.Error(), path) {
-				t.Errorf("file: error %v, want %q and the path", err, tt.fileError)
+				t.Errorf("file: error %v, expected %q and the path", err, tt.fileError)
 			}
 		})
 	}
@@ -323,7 +323,7 @@ func TestWAVErrors(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if _, err := NewWAVReader(bytes.NewReader(tt.file)); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: error %v, want %q", tt.name, err, tt.want)
+			t.Errorf("%s: error %v, expected %q", tt.name, err, tt.want)
 		}
 	}
 	whole := riff(chunk("JUNK", []byte{1, 2, 3}), chunk("fmt ", extensible(1, 1, 8000, 16)), data)
@@ -358,7 +358,7 @@ func TestReadRefuses(t *testing.T) {
 		t.Error("a buffer without room for a frame: no error")
 	}
 	if n, err := stereo.Read(make([]float32, 3)); n != 2 || err != nil {
-		t.Errorf("a buffer of a frame and a half: %d samples, error %v; want 2", n, err)
+		t.Errorf("a buffer of a frame and a half: %d samples, error %v; expected 2", n, err)
 	}
 	broken := errors.New("broken")
 	var file bytes.Buffer
@@ -391,11 +391,11 @@ func TestPipeDoesNotWait(t *testing.T) {
 		go out.Write(b[44+2*i : 46+2*i])
 		got := make([]float32, 1)
 		if n, err := r.Read(got); n != 1 || err != nil || got[0] != want {
-			t.Fatalf("sample %d: %v, %d, %v; want %v", i, got, n, err, want)
+			t.Fatalf("sample %d: %v, %d, %v; expected %v", i, got, n, err, want)
 		}
 	}
 	if n, err := r.Read(make([]float32, 1)); n != 0 || err != io.EOF {
-		t.Errorf("after the last sample: %d, %v, want EOF though the pipe is open", n, err)
+		t.Errorf("after the last sample: %d, %v, expected EOF though the pipe is open", n, err)
 	}
 }
 

@@ -79,13 +79,13 @@ func TestEvents(t *testing.T) {
 	s := tonemodel.Words()
 	got := listen(t, recognizer(t, events.Defaults()), s.Samples, len(s.Samples))
 	if len(got) != len(s.Tones) {
-		t.Fatalf("events %+v, want %+v", got, s.Tones)
+		t.Fatalf("events %+v, expected %+v", got, s.Tones)
 	}
 	const near = 0.05 * rate
 	for i, e := range got {
 		w := s.Tones[i]
 		if e.Label != w.Label || math.Abs(float64(e.Onset-w.Onset)) > near || math.Abs(float64(e.End-w.End)) > near {
-			t.Errorf("event %d is %+v, want %+v", i, e, w)
+			t.Errorf("event %d is %+v, expected %+v", i, e, w)
 		}
 		if !(e.Confidence >= events.Defaults().Threshold && e.Confidence <= 1) {
 			t.Errorf("event %d: confidence %v", i, e.Confidence)
@@ -100,7 +100,7 @@ func TestChunks(t *testing.T) {
 	want := fmt.Sprint(listen(t, f, s.Samples, len(s.Samples)))
 	for _, chunks := range [][]int{{1}, {79, 1, 80, 81}, {1024}, {3, 777, 4000}} {
 		if got := fmt.Sprint(listen(t, f, s.Samples, chunks...)); got != want {
-			t.Errorf("in chunks of %v: %s, want %s", chunks, got, want)
+			t.Errorf("in chunks of %v: %s, expected %s", chunks, got, want)
 		}
 	}
 }
@@ -114,7 +114,7 @@ func TestSharedRecognizer(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			if got := fmt.Sprint(listen(t, f, s.Samples, 800)); got != want {
-				t.Errorf("%s, want %s", got, want)
+				t.Errorf("%s, expected %s", got, want)
 			}
 		})
 	}
@@ -137,7 +137,7 @@ func TestEndless(t *testing.T) {
 		}
 		got := append(process(t, d, s.Samples[59*rate:]), flush(t, d)...)
 		if len(got) != 1 || got[0].Label != "high" || math.Abs(float64(got[0].Onset-60*rate)) > 0.05*rate {
-			t.Errorf("noise of %v: events %+v, want one at %d", level, got, 60*rate)
+			t.Errorf("noise of %v: events %+v, expected one at %d", level, got, 60*rate)
 		}
 	}
 	// Noise that begins all at once is background within two seconds.
@@ -164,11 +164,11 @@ func TestWithoutPauses(t *testing.T) {
 	s.Silence(0.3)
 	got := listen(t, recognizer(t, with(func(o *events.Options) { o.Window = 0.3 })), s.Samples, 500)
 	if len(got) != 6 {
-		t.Fatalf("events %+v, want %+v", got, s.Tones)
+		t.Fatalf("events %+v, expected %+v", got, s.Tones)
 	}
 	for i, e := range got {
 		if w := s.Tones[i]; e.Label != w.Label || math.Abs(float64(e.Onset-w.Onset)) > 0.3*rate {
-			t.Errorf("event %d is %+v, want %+v", i, e, w)
+			t.Errorf("event %d is %+v, expected %+v", i, e, w)
 		}
 	}
 }
@@ -288,7 +288,7 @@ func TestOptions(t *testing.T) {
 	s.Silence(0.5)
 	quick, slow := count(with(func(o *events.Options) { o.Window, o.Refractory = 0.1, 0.1 })), count(with(func(o *events.Options) { o.Window, o.Refractory = 0.1, 3 }))
 	if quick != 6 || slow != 1 {
-		t.Errorf("%d events with a refractory time of 0.1 s, %d with 3 s; want 6 and 1", quick, slow)
+		t.Errorf("%d events with a refractory time of 0.1 s, %d with 3 s; expected 6 and 1", quick, slow)
 	}
 }
 
@@ -308,7 +308,7 @@ func TestZeroThresholds(t *testing.T) {
 	for off, want := range map[float64]int{0.4: from, 0: loud} {
 		got := listen(t, recognizer(t, with(func(o *events.Options) { o.Window, o.OffThreshold = 0.1, off })), s.Samples, 800)
 		if len(got) != 1 || math.Abs(float64(got[0].End)-float64(want)) > 0.2*rate {
-			t.Errorf("off-threshold %v: events %+v, want one that ends at %d", off, got, want)
+			t.Errorf("off-threshold %v: events %+v, expected one that ends at %d", off, got, want)
 		}
 	}
 	got := listen(t, recognizer(t, events.Defaults().WithThreshold(0)), tonemodel.Words().Samples, 800)
@@ -334,7 +334,7 @@ func TestCloseCountsOnce(t *testing.T) {
 				}
 			}
 			if got, want := len(flush(t, d)), answers+1-confirm; got != want {
-				t.Errorf("%d events of %d answers with confirm %d, want %d", got, answers, confirm, want)
+				t.Errorf("%d events of %d answers with confirm %d, expected %d", got, answers, confirm, want)
 			}
 		}
 	}
@@ -419,7 +419,7 @@ func TestNewErrors(t *testing.T) {
 		m, opt := *good, events.Defaults()
 		change(&m, &opt)
 		if _, err := events.New(&m, opt); err == nil || !strings.HasPrefix(err.Error(), "events: ") || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one that says %q", err, want)
+			t.Errorf("error %v, expected one that contains %q", err, want)
 		}
 	}
 }
@@ -482,15 +482,15 @@ func TestRate(t *testing.T) {
 	}
 	f := recognizer(t, with(func(o *events.Options) { o.SampleRate = 2 * rate }))
 	if f.SampleRate() != 2*rate {
-		t.Errorf("rate %v, want %v", f.SampleRate(), 2*rate)
+		t.Errorf("rate %v, expected %v", f.SampleRate(), 2*rate)
 	}
 	got := listen(t, f, twice, 800)
 	if len(got) != len(want) {
-		t.Fatalf("events %+v, want %+v with all times doubled", got, want)
+		t.Fatalf("events %+v, expected %+v with all times doubled", got, want)
 	}
 	for i, e := range got {
 		if w := want[i]; e.Label != w.Label || math.Abs(float64(e.Onset-2*w.Onset)) > 0.05*2*rate || math.Abs(float64(e.End-2*w.End)) > 0.05*2*rate {
-			t.Errorf("event %d is %+v, want %+v with its times doubled", i, e, w)
+			t.Errorf("event %d is %+v, expected %+v with its times doubled", i, e, w)
 		}
 	}
 }
@@ -514,7 +514,7 @@ func TestSkip(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(got) != 1 || got[0].Label != "low" || got[0].End != int64(cut) {
-		t.Errorf("skip returns %+v, want the tone, cut at %d", got, cut)
+		t.Errorf("skip returns %+v, expected the tone, cut at %d", got, cut)
 	}
 	if d.Position() != int64(cut)+1234 || d.GateOpen() {
 		t.Errorf("position %d, listening %t", d.Position(), d.GateOpen())
@@ -523,13 +523,13 @@ func TestSkip(t *testing.T) {
 	want := append(process(t, fresh, s.Samples[cut:]), flush(t, fresh)...)
 	got = append(process(t, d, s.Samples[cut:]), flush(t, d)...)
 	if len(got) != 1 || len(want) != 1 {
-		t.Fatalf("behind the gap %+v, want %+v later", got, want)
+		t.Fatalf("behind the gap %+v, expected %+v later", got, want)
 	}
 	for i := range want {
 		want[i].Onset += int64(cut) + 1234
 		want[i].End += int64(cut) + 1234
 	}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("behind the gap %+v, want %+v", got, want)
+		t.Errorf("behind the gap %+v, expected %+v", got, want)
 	}
 }

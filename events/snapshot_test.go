@@ -29,12 +29,12 @@ func TestSnapshot(t *testing.T) {
 				t.Fatal(err)
 			}
 			if next.Position() != d.Position() || next.GateOpen() != d.GateOpen() {
-				t.Fatalf("restored at %d, listening %t; want %d, %t", next.Position(), next.GateOpen(), d.Position(), d.GateOpen())
+				t.Fatalf("restored at %d, listening %t; expected %d, %t", next.Position(), next.GateOpen(), d.Position(), d.GateOpen())
 			}
 			d = next
 		}
 		if got := fmt.Sprint(append(got, flush(t, d)...)); got != want {
-			t.Errorf("restored every %d samples: %s, want %s", every, got, want)
+			t.Errorf("restored every %d samples: %s, expected %s", every, got, want)
 		}
 	}
 }

@@ -85,7 +85,7 @@ func checkLayer(t *testing.T, cfg model.Config, stepScale float64, length int, t
 	}
 	t.Logf("error over %d samples: %.1e of the largest output", length, worst)
 	if worst > tolerance {
-		t.Errorf("error %.1e of the largest output, want ≤ %.0e", worst, tolerance)
+		t.Errorf("error %.1e of the largest output, expected ≤ %.0e", worst, tolerance)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestSilence(t *testing.T) {
 	s.Process(silence, 8000)
 	for _, y := range s.Process(silence[:2*100], 100) {
 		if y != 0 {
-			t.Fatalf("output %g after 8,000 silent samples, want 0", y)
+			t.Fatalf("output %g after 8,000 silent samples, expected 0", y)
 		}
 	}
 }
@@ -171,7 +171,7 @@ func TestMeanOverDays(t *testing.T) {
 	aged.Process(x, 64)
 	for h, want := range sums(young.Snapshot(nil)) {
 		if got := sums(aged.Snapshot(nil))[h] - age; math.Abs(got-want) > 0.02 { // 128 roundings at 2^40
-			t.Errorf("channel %d: the old stream's sum grew to %g, want %g", h, got, want)
+			t.Errorf("channel %d: the old stream's sum grew to %g, expected %g", h, got, want)
 		}
 	}
 }

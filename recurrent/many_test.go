@@ -79,7 +79,7 @@ func TestStepManyNoAllocation(t *testing.T) {
 				net.StepMany(dst, x, many)
 			}
 		}); n != 0 {
-			t.Errorf("%s: %v allocations, want 0", name, n)
+			t.Errorf("%s: %v allocations, expected 0", name, n)
 		}
 	}
 }
@@ -106,7 +106,7 @@ func TestStepManyMisuse(t *testing.T) {
 		func() {
 			defer func() {
 				if got := fmt.Sprint(recover()); got != test.want {
-					t.Errorf("panic %q, want %q", got, test.want)
+					t.Errorf("panic %q, expected %q", got, test.want)
 				}
 			}()
 			test.call()

@@ -114,7 +114,7 @@ func TestTwoModesLong(t *testing.T) {
 				e := relativeError(got, want)
 				t.Logf("the modes differ by %.1e of the largest output", e)
 				if e > 1e-4 {
-					t.Errorf("the modes differ by %.1e of the largest output, want ≤ 1e-4", e)
+					t.Errorf("the modes differ by %.1e of the largest output, expected ≤ 1e-4", e)
 				}
 			})
 		}

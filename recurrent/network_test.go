@@ -177,7 +177,7 @@ func TestChunks(t *testing.T) {
 					t.Errorf("chunks %v: states differ", chunks)
 				}
 				if s.Position() != length {
-					t.Errorf("position %d, want %d", s.Position(), length)
+					t.Errorf("position %d, expected %d", s.Position(), length)
 				}
 			}
 		})
@@ -239,7 +239,7 @@ func TestNoAllocation(t *testing.T) {
 			}
 			s.Reset()
 		}); n != 0 {
-			t.Errorf("%s: %v allocations, want 0", name, n)
+			t.Errorf("%s: %v allocations, expected 0", name, n)
 		}
 	}
 }
@@ -247,7 +247,7 @@ func TestNoAllocation(t *testing.T) {
 func TestStateBytes(t *testing.T) {
 	cfg := baseConfig() // 2 layers · 8 channels · 4 modes · 8 bytes, and 8 sums
 	if got := newNetwork(t, newModel(t, cfg, 1), 1).StateBytes(); got != 2*8*4*8+8*8 {
-		t.Errorf("%d bytes, want 576", got)
+		t.Errorf("%d bytes, expected 576", got)
 	}
 }
 
@@ -298,7 +298,7 @@ func TestRefusals(t *testing.T) {
 		test.change(&cfg)
 		_, err := recurrent.New(newModel(t, cfg, 1), recurrent.Options{StepScale: test.stepScale})
 		if err == nil || err.Error() != test.want {
-			t.Errorf("got %v, want %s", err, test.want)
+			t.Errorf("got %v, expected %s", err, test.want)
 		}
 	}
 }
@@ -323,7 +323,7 @@ func TestMisuse(t *testing.T) {
 		func() {
 			defer func() {
 				if got := fmt.Sprint(recover()); got != test.want {
-					t.Errorf("%s: panic %q, want %q", test.name, got, test.want)
+					t.Errorf("%s: panic %q, expected %q", test.name, got, test.want)
 				}
 			}()
 			test.call()

@@ -75,7 +75,7 @@ func TestWindow(t *testing.T) {
 				}
 				want /= float64(n - from)
 				if math.Abs(float64(y)-want) > 1e-5*(1+math.Abs(want)) {
-					t.Fatalf("window %d, after %d samples: %v, want %v, the mean of %d", window, n, y, want, n-from)
+					t.Fatalf("window %d, after %d samples: %v, expected %v, the mean of %d", window, n, y, want, n-from)
 				}
 			}
 		}

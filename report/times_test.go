@@ -17,14 +17,14 @@ func TestTimes(t *testing.T) {
 	got := times.Block(80)
 	for _, q := range []struct{ got, want float64 }{{got.P50, 500e-6}, {got.P99, 990e-6}} {
 		if q.got < q.want || q.got > 1.045*q.want {
-			t.Errorf("quantile %v, want %v or 4.5 %% more", q.got, q.want)
+			t.Errorf("quantile %v, expected %v or 4.5 %% more", q.got, q.want)
 		}
 	}
 	if got.Max != 1000e-6 {
-		t.Errorf("max %v, want 0.001", got.Max)
+		t.Errorf("max %v, expected 0.001", got.Max)
 	}
 	times.Add(time.Hour) // beyond the last bin
 	if got := times.Block(80).Max; got != 3600 {
-		t.Errorf("max %v, want 3600", got)
+		t.Errorf("max %v, expected 3600", got)
 	}
 }

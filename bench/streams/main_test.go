@@ -24,7 +24,7 @@ func TestWays(t *testing.T) {
 		for i, s := range streams {
 			got := s.Snapshot(nil)
 			if s.Position() != 16 {
-				t.Errorf("%s: stream %d is at sample %d, want 16", w.name, i, s.Position())
+				t.Errorf("%s: stream %d is at sample %d, expected 16", w.name, i, s.Position())
 			}
 			if first == nil {
 				first = got
