@@ -2,8 +2,8 @@
 //
 // Sources deliver float32 samples from an io.Reader: WAV files and streams (WAVReader), headerless
 // samples (RawReader), and another source at a new sampling rate (ResampleReader). Nothing is
-// sought, so that a pipe serves as well as a file. Integer formats give samples in [−1, 1): a 16-bit
-// value is divided by 32768. The channels of a frame are side by side.
+// sought, so that a pipe serves as well as a file. Integer formats give samples in [−1, 1): a
+// 16-bit value is divided by 32768. The channels of a frame are side by side.
 //
 // A header's size fields are trusted only as far as the bytes that follow confirm them. A file that
 // ends early is an error for ReadWAVFile; a WAVReader delivers what there is and reports Truncated.

@@ -5,8 +5,9 @@ import (
 	"math"
 )
 
-// decoder returns the function that converts little-endian samples to float32, or nil for an unknown
-// format. An integer v of b bits becomes v/2^(b−1); integers of 8 bits are stored with 128 added.
+// decoder returns the function that converts little-endian samples to float32, or nil for an
+// unknown format. An integer v of b bits becomes v/2^(b−1); integers of 8 bits are stored with 128
+// added.
 func decoder(tag uint16, bits int) func(dst []float32, src []byte) {
 	switch {
 	case tag == tagPCM && bits == 8:

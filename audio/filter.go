@@ -11,8 +11,8 @@ const (
 )
 
 // β and the length are Kaiser's estimates (J. F. Kaiser, "Nonrecursive digital filter design using
-// the I0-sinh window function", 1974): β = 0.1102(A − 8.7) for A above 50 dB, and
-// A − 7.95 = 2.285·Δω·N for N intervals between taps and a transition of width Δω in radians per tap.
+// the I0-sinh window function", 1974): β = 0.1102(A − 8.7) for A above 50 dB, and A − 7.95 =
+// 2.285·Δω·N for N intervals between taps and a transition of width Δω in radians per tap.
 const (
 	beta      = 0.1102 * (attenuation - 8.7)
 	intervals = (attenuation - 7.95) / (2.285 * (1 - passband) * math.Pi) // at the lower rate
@@ -69,7 +69,8 @@ func sinc(x float64) float64 {
 	return math.Sin(math.Pi*x) / (math.Pi * x)
 }
 
-// besselI0 returns the modified Bessel function of order 0, Σ ((x/2)^k/k!)². Its argument is at most β.
+// besselI0 returns the modified Bessel function of order 0, Σ ((x/2)^k/k!)². Its argument is at
+// most β.
 func besselI0(x float64) float64 {
 	sum, term := 1.0, 1.0
 	for k := 1.0; term > 1e-17*sum; k++ {

@@ -8,8 +8,8 @@ import (
 	"math"
 )
 
-// Source delivers samples of one channel in [−1, 1). Read fills dst as far as it can and returns the
-// number of samples that it wrote. io.EOF comes after the last sample.
+// Source delivers samples of one channel in [−1, 1). Read fills dst as far as it can and returns
+// the number of samples that it wrote. io.EOF comes after the last sample.
 type Source interface {
 	Read(dst []float32) (n int, err error)
 }
@@ -54,8 +54,8 @@ func NewRawReader(r io.Reader, e Encoding) (*RawReader, error) {
 	return raw, nil
 }
 
-// Read implements Source. An incomplete last sample is an error that wraps io.ErrUnexpectedEOF, after
-// the samples before it. Floats are passed on as they are, NaN and infinities included.
+// Read implements Source. An incomplete last sample is an error that wraps io.ErrUnexpectedEOF,
+// after the samples before it. Floats are passed on as they are, NaN and infinities included.
 func (r *RawReader) Read(dst []float32) (int, error) {
 	var buf [4]byte
 	for i := range dst {

@@ -19,8 +19,8 @@ const (
 // Output k is the value of the band-limited signal at time k/to, so that the signal is not shifted.
 // The filter is a windowed sinc in polyphase form (Crochiere and Rabiner, "Multirate Digital Signal
 // Processing", 1983, §2.3). It passes frequencies below 0.9 of the lower rate's Nyquist frequency
-// unchanged and stops those above the Nyquist frequency. How the input is cut into chunks changes no
-// bit of the output. Counters do not grow with the length of the signal, which may be endless.
+// unchanged and stops those above the Nyquist frequency. How the input is cut into chunks changes
+// no bit of the output. Counters do not grow with the length of the signal, which may be endless.
 type Resampler struct {
 	from, to int       // the rates' ratio, reduced
 	width    int       // taps of one phase, and inputs of one window
@@ -105,9 +105,10 @@ func (r *Resampler) Flush(dst []float32) []float32 {
 	return dst
 }
 
-// inputsFor returns the number of inputs, at least one, that complete n more outputs, 1 ≤ n ≤ blockLen.
+// inputsFor returns the number of inputs, at least one, that complete n more outputs, 1 ≤ n ≤
+// blockLen.
 func (r *Resampler) inputsFor(n int) int {
-	last := (int64(r.phase) + int64(n-1)*int64(r.from)) / int64(r.to) // of the n-th window, from the next one
+	last := (int64(r.phase) + int64(n-1)*int64(r.from)) / int64(r.to)
 	return r.window + int(last) + r.width - len(r.in)
 }
 

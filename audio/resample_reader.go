@@ -11,8 +11,8 @@ type ResampleReader struct {
 	err     error     // of the source, returned after the last output
 }
 
-// NewResampleReader returns a reader that converts src, one channel at rate from, to rate to, both in
-// Hz.
+// NewResampleReader returns a reader that converts src, one channel at rate from, to rate to, both
+// in Hz.
 func NewResampleReader(src Source, from, to int) (*ResampleReader, error) {
 	r, err := NewResampler(from, to)
 	if err != nil {
@@ -24,8 +24,8 @@ func NewResampleReader(src Source, from, to int) (*ResampleReader, error) {
 // Delay is that of the Resampler.
 func (r *ResampleReader) Delay() int { return r.r.Delay() }
 
-// Read implements Source. It takes no more from the source than dst needs. The source's error, io.EOF
-// or another, comes after all outputs of the samples before it.
+// Read implements Source. It takes no more from the source than dst needs. The source's error,
+// io.EOF or another, comes after all outputs of the samples before it.
 func (r *ResampleReader) Read(dst []float32) (int, error) {
 	n := 0
 	for {

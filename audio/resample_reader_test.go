@@ -59,7 +59,8 @@ func TestReader(t *testing.T) {
 	})
 }
 
-// A reader takes no more from its source than the outputs need, since the rest may arrive hours later.
+// A reader takes no more from its source than the outputs need, since the rest may arrive hours
+// later.
 func TestReaderDoesNotReadAhead(t *testing.T) {
 	eachPair(t, func(t *testing.T, from, to int) {
 		src := &source{samples: noise(21, 40000), most: 40000, err: io.EOF}

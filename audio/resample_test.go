@@ -48,8 +48,9 @@ func noise(seed uint64, n int) []float32 {
 	return x
 }
 
-// direct evaluates output k in float64: the sum over all inputs of a sinc under Kaiser's window for 96 dB and a
-// transition from 0.9 to 1 of the lower Nyquist frequency, divided by the same sum for a constant.
+// direct evaluates output k in float64: the sum over all inputs, weighted by a sinc with Kaiser's
+// window for 96 dB and a transition from 0.9 to 1 of the lower Nyquist frequency, divided by the
+// same sum for a constant.
 func direct(x []float32, from, to, k int) float64 {
 	low := min(1, float64(to)/float64(from)) // lower rate in samples an input
 	half := (96 - 7.95) / (2.285 * 0.1 * math.Pi) / 2
@@ -112,8 +113,8 @@ func TestEqualRatesCopy(t *testing.T) {
 	}
 }
 
-// tone returns the response to exp(2πift) relative to it, output by output, away from the ends: the constant 1 where all is
-// passed, 0 where nothing is. What varies is aliases and images.
+// tone returns the response to exp(2πift) divided by it, output by output, away from the ends: 1 in
+// the passband and 0 in the stopband. Variation comes from aliases and images.
 func tone(r *Resampler, from, to int, f float64) []complex128 {
 	n := 2*r.Delay() + 100 + 2*from/gcd(from, to)
 	re, im := make([]float32, n), make([]float32, n)
@@ -133,7 +134,7 @@ func tone(r *Resampler, from, to int, f float64) []complex128 {
 	return gains
 }
 
-// farthest returns the largest distance of a gain from want.
+// farthest returns the largest distance between a gain and want.
 func farthest(gains []complex128, want complex128) float64 {
 	d := 0.0
 	for _, g := range gains {
@@ -274,7 +275,7 @@ func TestFlushBeginsAnew(t *testing.T) {
 	}
 }
 
-// TestChunking cuts a signal in many ways.
+// How a signal is cut into chunks changes no bit of the output.
 func TestChunking(t *testing.T) {
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 		eachPair(t, func(t *testing.T, from, to int) {
@@ -378,7 +379,8 @@ func FuzzChunking(f *testing.F) {
 	})
 }
 
-// BenchmarkProcess converts a tenth of a second at a time and reports how many times faster than real time that is.
+// BenchmarkProcess converts a tenth of a second per call and reports the speed relative to real
+// time.
 func BenchmarkProcess(b *testing.B) {
 	for _, p := range [][2]int{{44100, 8000}, {48000, 8000}, {16000, 8000}, {8000, 16000}, {44100, 16000}} {
 		vektest.BenchEachLevel(b, fmt.Sprintf("rates=%d-%d", p[0], p[1]), func(b *testing.B) {

@@ -55,8 +55,8 @@ const (
 	headerBytes = 44 // of the simplest header
 )
 
-// placeholders are the sizes that programs declare for data whose amount they do not know, beside 0:
-// GStreamer, sox and espeak-ng, arecord in two versions, ffmpeg and others. Some subtract the
+// placeholders are the sizes that programs declare for data whose amount they do not know, beside
+// 0: GStreamer, sox and espeak-ng, arecord in two versions, ffmpeg and others. Some subtract the
 // header's length or round down to whole frames. A size in between is a real one.
 var placeholders = []int64{0x7FFF0000, 0x7FFFF000, 0x7FFFFF00, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF}
 
@@ -159,8 +159,8 @@ func (h *header) sizes(size int64) error {
 }
 
 // format reads a fmt chunk: tag, channels, rate (32 bit), bytes per second (32 bit), bytes per
-// frame, bits; in the extensible form then extension size, valid bits, speakers (32 bit) and the GUID
-// that holds the tag.
+// frame, bits; in the extensible form then extension size, valid bits, speakers (32 bit) and the
+// GUID that holds the tag.
 func (h *header) format(r *WAVReader, size int64) error {
 	const part = "its fmt chunk"
 	if size < 16 {
@@ -202,8 +202,8 @@ func (h *header) format(r *WAVReader, size int64) error {
 	return nil
 }
 
-// start prepares for the data. Its size is that of the data chunk, or of a ds64 chunk where the data
-// chunk declares 0xFFFFFFFF.
+// start prepares for the data. Its size is that of the data chunk, or of a ds64 chunk where the
+// data chunk declares 0xFFFFFFFF.
 func (r *WAVReader) start(size, size64 int64) {
 	frame := r.Format.frameBytes()
 	r.declared, r.SizeUnknown = size, isPlaceholder(size, frame)

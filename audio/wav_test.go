@@ -110,7 +110,7 @@ func TestReaderDecodes(t *testing.T) {
 	}
 }
 
-// The samples do not depend on how many are asked for at a time, beyond the reader's own block too.
+// The samples do not depend on the size of reads, smaller or larger than the reader's own block.
 func TestBlockSizes(t *testing.T) {
 	want := make([]float32, 3*blockBytes/2+1)
 	for i := range want {
@@ -374,7 +374,8 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// A header comes through a pipe before the first sample, and each sample as soon as it is there.
+// From a pipe, the header is read before the first sample arrives, and each sample as soon as it
+// does.
 func TestPipeDoesNotWait(t *testing.T) {
 	var file bytes.Buffer
 	if err := WriteWAV(&file, 8000, []float32{0.5, -0.5}); err != nil {
@@ -399,7 +400,7 @@ func TestPipeDoesNotWait(t *testing.T) {
 	}
 }
 
-// What a header claims is not set aside in advance.
+// The size that a header declares is not allocated in advance.
 func TestAbsurdHeaderAllocatesLittle(t *testing.T) {
 	b := riff(chunk("fmt ", format(1, 16383, 8000, 32)), chunk("data", make([]byte, 8)))
 	binary.LittleEndian.PutUint32(b[len(b)-12:], 0x70000000)

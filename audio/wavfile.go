@@ -80,7 +80,7 @@ func WriteWAV(w io.Writer, rate int, samples []float32) error {
 	if rate < 1 || rate > 1<<30 {
 		return fmt.Errorf("audio: cannot write samples at %d Hz, expected 1 … %d", rate, 1<<30)
 	}
-	if limit := placeholders[0] - 2*headerBytes; size > limit { // below what a reader takes for unknown
+	if limit := placeholders[0] - 2*headerBytes; size > limit {
 		return fmt.Errorf("audio: cannot write %d samples, expected at most %d", len(samples), limit/2)
 	}
 	if i := notFinite(samples); i < len(samples) {

@@ -42,8 +42,8 @@ func (d *Detector) GateOpen() bool { return d.gate.Open }
 // in the audio.
 //
 // If the model's output is NaN or infinite, Process returns an error beside the events that ended
-// before. An event under way ends there, and the gate is closed as after Flush. The rest of x is not
-// processed.
+// before. An event under way ends there, and the gate is closed as after Flush. The rest of x is
+// not processed.
 func (d *Detector) Process(x []float32) ([]Event, error) {
 	d.events = d.events[:0]
 	for len(x) > 0 {

@@ -20,8 +20,9 @@ import (
 // None is the label that never makes an event.
 const None = "none"
 
-// Event is a recognised sound. Onset is its first sample and End its exclusive end, counted from the
-// stream's beginning; Onset < End. Confidence is the largest posterior of the label between them.
+// Event is a recognised sound. Onset is its first sample and End its exclusive end, counted from
+// the stream's beginning; Onset < End. Confidence is the largest posterior of the label between
+// them.
 type Event struct {
 	Onset, End int64
 	Label      string

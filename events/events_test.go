@@ -18,7 +18,7 @@ import (
 
 const rate = tonemodel.SampleRate
 
-func listener(t testing.TB) *model.Model {
+func toneModel(t testing.TB) *model.Model {
 	t.Helper()
 	m, err := tonemodel.New()
 	if err != nil {
@@ -29,21 +29,21 @@ func listener(t testing.TB) *model.Model {
 
 func recognizer(t testing.TB, opt events.Options) *events.Recognizer {
 	t.Helper()
-	f, err := events.New(listener(t), opt)
+	f, err := events.New(toneModel(t), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return f
 }
 
-// with returns the default options with a change.
+// with returns the default options after a change.
 func with(change func(o *events.Options)) events.Options {
 	opt := events.Defaults()
 	change(&opt)
 	return opt
 }
 
-// process and flush return a copy of the Detector's events.
+// process and flush return copies of the Detector's events.
 func process(t testing.TB, d *events.Detector, x []float32) []events.Event {
 	t.Helper()
 	list, err := d.Process(x)
@@ -62,8 +62,8 @@ func flush(t testing.TB, d *events.Detector) []events.Event {
 	return slices.Clone(list)
 }
 
-// listen processes a signal in chunks of the given sizes, which it repeats.
-func listen(t testing.TB, r *events.Recognizer, x []float32, chunks ...int) []events.Event {
+// detect processes a signal in chunks of the given sizes, which it repeats.
+func detect(t testing.TB, r *events.Recognizer, x []float32, chunks ...int) []events.Event {
 	t.Helper()
 	d := r.NewDetector()
 	var all []events.Event
@@ -77,7 +77,7 @@ func listen(t testing.TB, r *events.Recognizer, x []float32, chunks ...int) []ev
 
 func TestEvents(t *testing.T) {
 	s := tonemodel.Words()
-	got := listen(t, recognizer(t, events.Defaults()), s.Samples, len(s.Samples))
+	got := detect(t, recognizer(t, events.Defaults()), s.Samples, len(s.Samples))
 	if len(got) != len(s.Tones) {
 		t.Fatalf("events %+v, expected %+v", got, s.Tones)
 	}
@@ -97,23 +97,23 @@ func TestEvents(t *testing.T) {
 func TestChunks(t *testing.T) {
 	s := tonemodel.Words()
 	f := recognizer(t, events.Defaults())
-	want := fmt.Sprint(listen(t, f, s.Samples, len(s.Samples)))
+	want := fmt.Sprint(detect(t, f, s.Samples, len(s.Samples)))
 	for _, chunks := range [][]int{{1}, {79, 1, 80, 81}, {1024}, {3, 777, 4000}} {
-		if got := fmt.Sprint(listen(t, f, s.Samples, chunks...)); got != want {
+		if got := fmt.Sprint(detect(t, f, s.Samples, chunks...)); got != want {
 			t.Errorf("in chunks of %v: %s, expected %s", chunks, got, want)
 		}
 	}
 }
 
-// Many streams of one Recognizer at once hear what one hears.
+// Several streams of one Recognizer, processed at the same time, give the events of one.
 func TestSharedRecognizer(t *testing.T) {
 	s := tonemodel.Words()
 	f := recognizer(t, events.Defaults())
-	want := fmt.Sprint(listen(t, f, s.Samples, 800))
+	want := fmt.Sprint(detect(t, f, s.Samples, 800))
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if got := fmt.Sprint(listen(t, f, s.Samples, 800)); got != want {
+			if got := fmt.Sprint(detect(t, f, s.Samples, 800)); got != want {
 				t.Errorf("%s, expected %s", got, want)
 			}
 		})
@@ -121,8 +121,8 @@ func TestSharedRecognizer(t *testing.T) {
 	wg.Wait()
 }
 
-// Silence, and noise of any level that stays, are no events, and the gate closes on them; after a minute of either a word is
-// heard as ever.
+// Neither silence nor steady noise of any level gives events, and the gate closes on them. After a
+// minute of either, a word is detected as at the beginning.
 func TestEndless(t *testing.T) {
 	f := recognizer(t, events.Defaults())
 	for _, level := range []float64{0, 1e-5, 0.003, 0.02} {
@@ -154,7 +154,7 @@ func TestEndless(t *testing.T) {
 	}
 }
 
-// A tone that never pauses changes its pitch: an event for each, one after the other.
+// A sound without pauses that changes its pitch gives an event for each tone.
 func TestWithoutPauses(t *testing.T) {
 	s := &tonemodel.Sound{}
 	s.Silence(0.3)
@@ -162,7 +162,7 @@ func TestWithoutPauses(t *testing.T) {
 		s.Tone([]string{"low", "high"}[i%2], 2)
 	}
 	s.Silence(0.3)
-	got := listen(t, recognizer(t, with(func(o *events.Options) { o.Window = 0.3 })), s.Samples, 500)
+	got := detect(t, recognizer(t, with(func(o *events.Options) { o.Window = 0.3 })), s.Samples, 500)
 	if len(got) != 6 {
 		t.Fatalf("events %+v, expected %+v", got, s.Tones)
 	}
@@ -173,7 +173,8 @@ func TestWithoutPauses(t *testing.T) {
 	}
 }
 
-// Events are in order and never overlap, however hesitantly one label follows another.
+// Events are in order, have a length and never overlap, whatever tones and pauses follow each
+// other.
 func TestOrder(t *testing.T) {
 	touching := 0
 	for seed := range uint64(20) {
@@ -189,7 +190,7 @@ func TestOrder(t *testing.T) {
 			with(func(o *events.Options) { o.OffThreshold = o.Threshold - 0.01 }),
 		} {
 			last := events.Event{}
-			for _, e := range listen(t, recognizer(t, opt), s.Samples, 800) {
+			for _, e := range detect(t, recognizer(t, opt), s.Samples, 800) {
 				if e.Onset < last.End {
 					t.Errorf("seed %d, %+v: %+v overlaps %+v", seed, opt, e, last)
 				}
@@ -226,19 +227,19 @@ func TestPause(t *testing.T) {
 	opt := with(func(o *events.Options) {
 		o.Window, o.Confirm, o.Refractory, o.Hop, o.OffThreshold = 0.05, 2, 0.1, 0.01, 0.6
 	})
-	got := listen(t, recognizer(t, opt), s.Samples, 800)
+	got := detect(t, recognizer(t, opt), s.Samples, 800)
 	if len(got) != 1 || got[0].Label != "low" || got[0].End <= got[0].Onset {
 		t.Errorf("events %+v, expected one of the loud tone", got)
 	}
 }
 
-// Noise that begins with the stream, and a word in it before the gate knows the noise, do not keep the gate open, whether
-// the model has a label for noise or is only at a loss.
+// Noise that begins with the stream does not keep the gate open, even with a word before the gate
+// has adapted, whether the model labels the noise none or is sure of no label.
 func TestNoisyStart(t *testing.T) {
-	lost := listener(t)
+	lost := toneModel(t)
 	lost.Meta.Labels[2] = "other"
 	lost.Weights.DecoderBias[2] = lost.Weights.DecoderBias[0] // noise is any of the three
-	for name, m := range map[string]*model.Model{"none": listener(t), "lost": lost} {
+	for name, m := range map[string]*model.Model{"none": toneModel(t), "lost": lost} {
 		f, err := events.New(m, events.Defaults())
 		if err != nil {
 			t.Fatal(err)
@@ -260,7 +261,7 @@ func TestNoisyStart(t *testing.T) {
 	}
 }
 
-// Each option moves what it says it moves.
+// Each option has the effect that its comment states.
 func TestOptions(t *testing.T) {
 	s := &tonemodel.Sound{}
 	s.Silence(0.5)
@@ -269,7 +270,7 @@ func TestOptions(t *testing.T) {
 		s.Silence(0.5)
 	}
 	s.Noise(0.002)
-	count := func(opt events.Options) int { return len(listen(t, recognizer(t, opt), s.Samples, 800)) }
+	count := func(opt events.Options) int { return len(detect(t, recognizer(t, opt), s.Samples, 800)) }
 	if n := count(with(func(o *events.Options) { *o = o.WithThreshold(0.3); o.Confirm = 1 })); n != 3 {
 		t.Errorf("%d events of 3 short tones at threshold 0.3 with 1 answer", n)
 	}
@@ -292,8 +293,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// With an off-threshold of 0 what follows a word without a pause belongs to it, where it is no other: only the gate ends it. A
-// threshold of 0 takes the likeliest label.
+// With an off-threshold of 0, a sound that follows a word without a pause belongs to the word's
+// event unless it has a label of its own. With a threshold of 0, the most probable label wins.
 func TestZeroThresholds(t *testing.T) {
 	s := &tonemodel.Sound{}
 	s.Silence(0.5)
@@ -306,19 +307,19 @@ func TestZeroThresholds(t *testing.T) {
 	loud := len(s.Samples)
 	s.Silence(0.5)
 	for off, want := range map[float64]int{0.4: from, 0: loud} {
-		got := listen(t, recognizer(t, with(func(o *events.Options) { o.Window, o.OffThreshold = 0.1, off })), s.Samples, 800)
+		got := detect(t, recognizer(t, with(func(o *events.Options) { o.Window, o.OffThreshold = 0.1, off })), s.Samples, 800)
 		if len(got) != 1 || math.Abs(float64(got[0].End)-float64(want)) > 0.2*rate {
 			t.Errorf("off-threshold %v: events %+v, expected one that ends at %d", off, got, want)
 		}
 	}
-	got := listen(t, recognizer(t, events.Defaults().WithThreshold(0)), tonemodel.Words().Samples, 800)
+	got := detect(t, recognizer(t, events.Defaults().WithThreshold(0)), tonemodel.Words().Samples, 800)
 	if len(got) != len(tonemodel.Words().Tones) {
 		t.Errorf("threshold 0: events %+v", got)
 	}
 }
 
-// An answer counts once, also when the stream is closed on it.
-func TestCloseCountsOnce(t *testing.T) {
+// An evaluation counts once, also if the stream is flushed right after it.
+func TestFlushCountsOnce(t *testing.T) {
 	s := &tonemodel.Sound{}
 	s.Silence(0.5)
 	s.Tone("low", 0.5)
@@ -340,7 +341,7 @@ func TestCloseCountsOnce(t *testing.T) {
 	}
 }
 
-// What is no audio is found; a Detector that hears it all the same hears silence, and what follows as ever.
+// Check finds samples that are no audio. A Detector treats them as silence.
 func TestNoAudio(t *testing.T) {
 	s := tonemodel.Words()
 	f := recognizer(t, events.Defaults())
@@ -350,29 +351,29 @@ func TestNoAudio(t *testing.T) {
 	}
 	for _, bad := range []float32{nan, inf, -inf, 1.1e6, -math.MaxFloat32} {
 		if n, err := events.Check([]float32{0, 1, bad, nan}); n != 2 || err == nil || !strings.Contains(err.Error(), fmt.Sprint(bad)) {
-			t.Errorf("Check finds %d good samples before %v, error %v", n, bad, err)
+			t.Errorf("Check returns %d good samples before %v, error %v", n, bad, err)
 		}
 		x, silent := slices.Clone(s.Samples), slices.Clone(s.Samples)
-		for _, from := range []int{0, 100, int(s.Tones[0].End) - 500, int(s.Tones[1].End) + 100} { // closed and open gates
+		for _, from := range []int{0, 100, int(s.Tones[0].End) - 500, int(s.Tones[1].End) + 100} {
 			for i := from; i < from+200; i++ {
 				x[i], silent[i] = bad, 0
 			}
 		}
-		if got, want := listen(t, f, x, 800), listen(t, f, silent, 800); len(want) == 0 || fmt.Sprint(got) != fmt.Sprint(want) {
+		if got, want := detect(t, f, x, 800), detect(t, f, silent, 800); len(want) == 0 || fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("with samples of %v: %+v, with silence %+v", bad, got, want)
 		}
 	}
 }
 
 // A model whose output is NaN or infinite is an error, after the events before it, however the
-// signal is cut; a Detector finds the events of the next signal as ever.
+// signal is cut.
 func TestModelFault(t *testing.T) {
 	s := &tonemodel.Sound{}
 	s.Silence(0.5)
 	s.Tone("low", 0.5)
 	s.Silence(0.5)
 	for name, weight := range map[string]float64{"NaN": math.NaN(), "+Inf": math.Inf(1)} {
-		m := listener(t)
+		m := toneModel(t)
 		m.Weights.DecoderBias[1] = float32(weight)
 		r, err := events.New(m, events.Defaults())
 		if err != nil {
@@ -399,7 +400,7 @@ func TestModelFault(t *testing.T) {
 }
 
 func TestNewErrors(t *testing.T) {
-	good := listener(t)
+	good := toneModel(t)
 	for want, change := range map[string]func(m *model.Model, o *events.Options){
 		"threshold 1.5: expected 0 … 1":                          func(_ *model.Model, o *events.Options) { o.Threshold = 1.5 },
 		"confirm 0: expected 1 … 1000":                           func(_ *model.Model, o *events.Options) { o.Confirm = 0 },
@@ -433,13 +434,14 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// A Detector costs what StateBytes says, and at most an eighth more, by which the runtime rounds sizes up.
+// A Detector takes the memory that StateBytes returns, and at most an eighth more, since the
+// runtime rounds sizes up.
 func TestStateBytes(t *testing.T) {
 	digits, err := pretrained.Load("digits")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, m := range map[string]*model.Model{"tones": listener(t), "digits": digits} {
+	for name, m := range map[string]*model.Model{"tones": toneModel(t), "digits": digits} {
 		f, err := events.New(m, events.Defaults())
 		if err != nil {
 			t.Fatal(err)
@@ -471,10 +473,10 @@ func BenchmarkDetector(b *testing.B) {
 	b.ReportMetric(float64(len(s.Samples))*float64(b.N)/rate/b.Elapsed().Seconds(), "real-time")
 }
 
-// The model hears audio at another rate, its steps scaled, as it hears its own.
+// At another sampling rate the model, its steps scaled, detects the same events.
 func TestRate(t *testing.T) {
 	s := tonemodel.Words()
-	want := listen(t, recognizer(t, events.Defaults()), s.Samples, 800)
+	want := detect(t, recognizer(t, events.Defaults()), s.Samples, 800)
 	twice := make([]float32, 2*len(s.Samples)) // 16 kHz, by straight lines
 	for i, v := range s.Samples {
 		next := s.Samples[min(i+1, len(s.Samples)-1)]
@@ -484,7 +486,7 @@ func TestRate(t *testing.T) {
 	if f.SampleRate() != 2*rate {
 		t.Errorf("rate %v, expected %v", f.SampleRate(), 2*rate)
 	}
-	got := listen(t, f, twice, 800)
+	got := detect(t, f, twice, 800)
 	if len(got) != len(want) {
 		t.Fatalf("events %+v, expected %+v with all times doubled", got, want)
 	}
@@ -495,7 +497,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// Skip ends the event under way, counts what was lost, and forgets.
+// Skip ends the event under way, counts the lost samples, and forgets the past.
 func TestSkip(t *testing.T) {
 	s := &tonemodel.Sound{}
 	s.Silence(0.5)
@@ -517,7 +519,7 @@ func TestSkip(t *testing.T) {
 		t.Errorf("skip returns %+v, expected the tone, cut at %d", got, cut)
 	}
 	if d.Position() != int64(cut)+1234 || d.GateOpen() {
-		t.Errorf("position %d, listening %t", d.Position(), d.GateOpen())
+		t.Errorf("position %d, gate open: %t", d.Position(), d.GateOpen())
 	}
 	fresh := f.NewDetector()
 	want := append(process(t, fresh, s.Samples[cut:]), flush(t, fresh)...)

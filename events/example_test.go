@@ -8,8 +8,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 )
 
-// A stream is heard in pieces, stored in the middle of a word, and goes on elsewhere. The model, made by hand, hears two tones;
-// pretrained.Load("digits") hears digits.
+// A stream is processed in pieces, stored in the middle of a word, and continued elsewhere. The
+// handmade model recognises two tones; pretrained.Load("digits") recognises digits.
 func ExampleRecognizer() {
 	m, err := tonemodel.New()
 	if err != nil {

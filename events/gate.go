@@ -14,8 +14,8 @@ const (
 	riseFrames   = 40.0  // and a louder one
 )
 
-// gate tells sound from background by its level. Its fields have fixed sizes because snapshots store
-// them as they stand.
+// gate tells sound from background by its level. Its fields have fixed sizes because snapshots
+// store them as they stand.
 type gate struct {
 	Floor float64 // dB, the background's level
 	Open  bool
@@ -25,8 +25,8 @@ type gate struct {
 func newGate() gate { return gate{Floor: initialFloor} }
 
 // step takes a frame's level and reports whether the gate opened or closed at this frame; the sound
-// began or ended openFrames or hangFrames before, this frame included. The background follows softer
-// frames always, and louder ones while the gate is closed or the sound counts as background.
+// began or ended openFrames or hangFrames before, this frame included. The background follows
+// softer frames always, and louder ones while the gate is closed or the sound counts as background.
 func (g *gate) step(level float64, background bool) (opened, closed bool) {
 	level = max(level, minLevel)
 	soft, needed := level < g.Floor+openAbove, int32(openFrames)

@@ -2,22 +2,23 @@ package events
 
 import "fmt"
 
-// Options decide what counts as an event. Start from Defaults: except for SampleRate, zero is a value
-// like any other.
+// Options decide what counts as an event. Start from Defaults: except for SampleRate, zero is a
+// value like any other.
 type Options struct {
 	// Threshold is the posterior that makes an event. Higher: more precision, less recall.
 	Threshold float64
 
-	// OffThreshold is the posterior of its label below which an event has ended; at 0 its label never
-	// ends it. Higher: shorter events, and more of them in a row.
+	// OffThreshold is the posterior of its label below which an event has ended; at 0 its label
+	// never ends it. Higher: shorter events, and more of them in a row.
 	OffThreshold float64
 
 	// Confirm is the number of evaluations in a row that must agree. Higher: more precision, less
 	// recall of short words.
 	Confirm int
 
-	// Refractory is the time in seconds after an event's onset in which no other event begins, though
-	// its label may change. Higher: more precision, less recall of words in quick succession.
+	// Refractory is the time in seconds after an event's onset in which no other event begins,
+	// though its label may change. Higher: more precision, less recall of words in quick
+	// succession.
 	Refractory float64
 
 	Hop    float64 // seconds between evaluations

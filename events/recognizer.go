@@ -28,8 +28,8 @@ type Recognizer struct {
 	scale, shift float32
 }
 
-// New prepares a model of one audio channel with labels, a mean pool and a known sampling rate, which
-// package recurrent must be able to stream.
+// New prepares a model of one audio channel with labels, a mean pool and a known sampling rate,
+// which package recurrent must be able to stream.
 func New(m *model.Model, opt Options) (*Recognizer, error) {
 	c, meta := m.Config, &m.Meta
 	if opt.SampleRate == 0 {
@@ -68,8 +68,8 @@ func New(m *model.Model, opt Options) (*Recognizer, error) {
 // SampleRate returns the sampling rate of the audio in Hz.
 func (r *Recognizer) SampleRate() float64 { return r.sampleRate }
 
-// Frame returns the number of samples in a frame of the gate, a hundredth of a second. Chunks of one
-// frame cost no more than larger ones.
+// Frame returns the number of samples in a frame of the gate, a hundredth of a second. Chunks of
+// one frame cost no more than larger ones.
 func (r *Recognizer) Frame() int { return r.frame }
 
 // Recognize returns all events of a recording with samples of full scale ±1. The error is that of
@@ -85,11 +85,12 @@ func (r *Recognizer) Recognize(x []float32) ([]Event, error) {
 	return all, err
 }
 
-// pastLen is the number of samples that a Detector keeps from before the frame at which its gate opens.
+// pastLen is the number of samples that a Detector keeps from before the frame at which its gate
+// opens.
 func (r *Recognizer) pastLen() int { return (preroll + openFrames - 1) * r.frame }
 
-// StateBytes returns what a Detector takes in memory, without the events that the last call returned.
-// The working memory of a call is shared by the Recognizer's Detectors.
+// StateBytes returns what a Detector takes in memory, without the events that the last call
+// returned. The working memory of a call is shared by the Recognizer's Detectors.
 func (r *Recognizer) StateBytes() int {
 	return int(unsafe.Sizeof(Detector{})) + 4*(len(r.labels)+r.frame+r.pastLen()) + r.net.StreamBytes()
 }

@@ -11,7 +11,7 @@ import (
 type segment struct {
 	Onset      int64   // first sample of the sound
 	Frames     int64   // since the gate opened
-	Leader     int32   // label with the largest posterior, where that reaches the threshold; else −1
+	Leader     int32   // label with the largest posterior, if that reaches the threshold, or −1
 	Run        int32   // evaluations in a row with this leader
 	Since      int64   // position of the first of them
 	Active     bool    // an event is under way
@@ -26,10 +26,13 @@ type segment struct {
 
 // Durations in seconds.
 const (
-	noneIsBackground = 0.6 // a sound that the model labels none counts as background after this time
-	noLeaderIs       = 3   // and so does a sound without a leader, since a model need not have the label none
-	promptOnset      = 0.6 // a leader found so soon after the gate opened is about the sound's beginning
-	onsetDelay       = 0.3 // from a word's onset to its first leading evaluation, later in a sound
+	// A sound that the model labels none counts as background after noneDuration. A sound without a
+	// leader does after unsureDuration, since a model need not have the label none.
+	noneDuration   = 0.6
+	unsureDuration = 3
+
+	promptOnset = 0.6 // a leader found within this time is the sound's beginning
+	onsetDelay  = 0.3 // from a word's onset to its first leading evaluation, later in a sound
 )
 
 // evaluate updates the segment by the model's posterior for the sound so far.
@@ -70,8 +73,8 @@ func (d *Detector) evaluate() error {
 	if sure || s.Active {
 		s.Sure = s.Frames
 	}
-	none := d.labels[best] == None && float64(s.Frames) > noneIsBackground*frameRate
-	s.Background = !s.Active && (none || float64(s.Frames-s.Sure) > noLeaderIs*frameRate)
+	none := d.labels[best] == None && float64(s.Frames) > noneDuration*frameRate
+	s.Background = !s.Active && (none || float64(s.Frames-s.Sure) > unsureDuration*frameRate)
 	return nil
 }
 

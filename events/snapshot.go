@@ -16,8 +16,9 @@ const (
 	snapshotVersion = 1
 )
 
-// snapshotHead is the fixed part of a snapshot's body. After it come the samples of partial and past,
-// the logits, and the snapshot of the recurrent stream with the model's hash and the kernel level.
+// snapshotHead is the fixed part of a snapshot's body. After it come the samples of partial and
+// past, the logits, and the snapshot of the recurrent stream with the model's hash and the kernel
+// level.
 type snapshotHead struct {
 	Options               [7]float64 // in the order of Options
 	Position              int64

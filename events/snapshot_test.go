@@ -13,11 +13,11 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// A Detector that is replaced by its snapshot, anywhere, as often as one likes, gives the same events.
+// A Detector that is repeatedly replaced by its snapshot gives the same events.
 func TestSnapshot(t *testing.T) {
 	s := tonemodel.Words()
 	f := recognizer(t, events.Defaults())
-	want := fmt.Sprint(listen(t, f, s.Samples, len(s.Samples)))
+	want := fmt.Sprint(detect(t, f, s.Samples, len(s.Samples)))
 	for _, every := range []int{79, 1000, 2417, 9001} {
 		d := f.NewDetector()
 		var got []events.Event
@@ -29,7 +29,7 @@ func TestSnapshot(t *testing.T) {
 				t.Fatal(err)
 			}
 			if next.Position() != d.Position() || next.GateOpen() != d.GateOpen() {
-				t.Fatalf("restored at %d, listening %t; expected %d, %t", next.Position(), next.GateOpen(), d.Position(), d.GateOpen())
+				t.Fatalf("restored at %d, gate open: %t; expected %d, %t", next.Position(), next.GateOpen(), d.Position(), d.GateOpen())
 			}
 			d = next
 		}
@@ -52,7 +52,7 @@ func TestRestoreErrors(t *testing.T) {
 		return signed(b)
 	}
 
-	weights, labels := listener(t), listener(t)
+	weights, labels := toneModel(t), toneModel(t)
 	weights.Weights.DecoderBias[0]++
 	labels.Meta.Labels[0] = "other"
 	of := func(m *model.Model) *events.Recognizer {
@@ -96,8 +96,8 @@ func TestRestoreErrors(t *testing.T) {
 	}
 }
 
-// Bytes under a right checksum are rejected and change nothing, or are the snapshot of the Detector
-// that they restore, which goes on to work.
+// Bytes with a correct checksum are rejected and change nothing, or they are the snapshot of the
+// Detector that they restore, and its events are valid.
 // To fuzz: go test -fuzz=FuzzRestore -fuzzminimizetime=1s ./events
 func FuzzRestore(f *testing.F) {
 	s := tonemodel.Words()

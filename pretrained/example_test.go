@@ -7,7 +7,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/pretrained"
 )
 
-// A model of the binary is loaded by its name and says what it hears.
+// A built-in model is loaded by its name and lists its labels.
 func ExampleLoad() {
 	m, err := pretrained.Load("digits")
 	if err != nil {

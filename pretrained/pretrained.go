@@ -1,4 +1,5 @@
-// Package pretrained holds the models that come with s4d-fast. README.md in its folder says how each was trained, on what, and how good it is.
+// Package pretrained holds the built-in models. README.md in its folder describes how each was
+// trained and how accurate it is.
 package pretrained
 
 import (
@@ -30,13 +31,13 @@ func Names() []string {
 	return names
 }
 
-// Has reports whether there is a model of that name.
+// Has reports whether there is a model of this name.
 func Has(name string) bool { return slices.Contains(Names(), name) }
 
-// Load returns the model of a name: "digits" hears the ten English digits at 8 kHz.
+// Load returns a model by its name: "digits" recognises the ten spoken English digits at 8 kHz.
 func Load(name string) (*model.Model, error) {
 	if !Has(name) {
-		return nil, fmt.Errorf("pretrained: no model %q: there is %s", name, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("pretrained: no model %q, expected one of: %s", name, strings.Join(Names(), ", "))
 	}
 	b, err := files.ReadFile(path.Clean(name + suffix))
 	if err != nil {

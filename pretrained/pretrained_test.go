@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Every model is small enough to be part of the binary, has what events need, and a section in README.md.
+// Every model is small enough for the binary, has what package events requires, and has a section
+// in README.md.
 func TestModels(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	if err != nil {
@@ -28,7 +29,7 @@ func TestModels(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
 		if !strings.Contains(string(readme), "## "+name+"\n") {
-			t.Errorf("README.md says nothing of %s", name)
+			t.Errorf("README.md has no section %s", name)
 		}
 	}
 }

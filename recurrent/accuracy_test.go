@@ -10,7 +10,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// bareConfig is one layer's SSM and nothing else: identity encoder and decoder, an answer per position.
+// bareConfig is one layer's SSM alone: identity encoder and decoder, an output per position.
 func bareConfig(h int) model.Config {
 	cfg := baseConfig()
 	cfg.DInput, cfg.DOutput, cfg.DModel, cfg.SSM.DModel, cfg.NLayers = h, h, h, h, 1
@@ -32,8 +32,8 @@ func bareModel(t testing.TB, cfg model.Config) *model.Model {
 	return m
 }
 
-// TestLongStreams holds one layer against the float64 recursion over 16,384 samples: at ξ = 1e-4 and on the
-// unit circle too, where the rounding of λ̄ to float32 would turn the phase by 1e-3 radians.
+// One layer agrees with the float64 recursion over 16,384 samples, also at ξ = 1e-4 and on the unit
+// circle, where rounding λ̄ to float32 would shift the phase by 1e-3 radians.
 func TestLongStreams(t *testing.T) {
 	tests := []struct {
 		name      string
@@ -59,8 +59,8 @@ func TestLongStreams(t *testing.T) {
 	}
 }
 
-// TestEndlessStreams: on the unit circle rounding makes a random walk of √L; a drift that is not corrected
-// grows as L, and would be ten times this bound here.
+// On the unit circle, the rounding error over L samples is a random walk and grows as √L. Without
+// the phase correction it would grow as L, to ten times this bound.
 func TestEndlessStreams(t *testing.T) {
 	if testing.Short() {
 		t.Skip("half a million samples")
@@ -107,7 +107,7 @@ func recursion(d *ssm.Discrete, channel int, x []float32) []float64 {
 	return y
 }
 
-// TestKernel: the response to an impulse is the kernel, plus D at 0.
+// The response to an impulse is the kernel, plus D at 0.
 func TestKernel(t *testing.T) {
 	const length = 2000
 	cfg := bareConfig(3)
@@ -124,8 +124,8 @@ func TestKernel(t *testing.T) {
 	}
 }
 
-// TestSilence: after its signal ends a stream's state decays to 0 exactly, not into denormal numbers, which
-// would slow it down.
+// In silence a stream's state decays to exactly 0, not to denormal numbers, which would slow it
+// down.
 func TestSilence(t *testing.T) {
 	cfg := bareConfig(2)
 	cfg.SSM.XiMin, cfg.SSM.XiMax = 0.1, 0.1
@@ -140,8 +140,8 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestMeanOverDays: a stream that is 2^40 samples old, its sums as large, still adds every position to its running
-// mean; float32 sums would have stopped growing at 2^24.
+// A stream that is 2^40 samples old, with sums as large, still adds every position to its mean;
+// float32 sums would have stopped growing at 2^24.
 func TestMeanOverDays(t *testing.T) {
 	cfg := baseConfig()
 	net := newNetwork(t, newModel(t, cfg, 1), 1)
@@ -170,7 +170,7 @@ func TestMeanOverDays(t *testing.T) {
 	young.Process(x, 64)
 	aged.Process(x, 64)
 	for h, want := range sums(young.Snapshot(nil)) {
-		if got := sums(aged.Snapshot(nil))[h] - age; math.Abs(got-want) > 0.02 { // 128 roundings at 2^40
+		if got := sums(aged.Snapshot(nil))[h] - age; math.Abs(got-want) > 0.02 {
 			t.Errorf("channel %d: the old stream's sum grew to %g, expected %g", h, got, want)
 		}
 	}

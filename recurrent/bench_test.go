@@ -9,28 +9,28 @@ import (
 	"github.com/s4d-fast/s4d-fast/recurrent"
 )
 
-// BenchmarkLayer is one layer's SSM, H=128, M=32, in blocks; a sample is one position of all channels.
+// BenchmarkLayer measures one layer's SSM in blocks. A sample is one position of all channels.
 func BenchmarkLayer(b *testing.B) {
 	cfg := bareConfig(128)
 	cfg.Pool = model.PoolLast
 	benchmarkProcess(b, "H=128/M=32", cfg, 64)
 }
 
-// deepConfig is six layers of H=128, M=32 with mixing.
+// deepConfig has six layers of H=128, M=32 with mixing.
 func deepConfig() model.Config {
 	cfg := baseConfig()
 	cfg.DModel, cfg.SSM.DModel, cfg.SSM.DState, cfg.NLayers = 128, 128, 64, 6
 	return cfg
 }
 
-// BenchmarkNetwork is one stream, by block size.
+// BenchmarkNetwork measures one stream by block size.
 func BenchmarkNetwork(b *testing.B) {
 	for _, n := range []int{1, 16, 64, 1024} {
 		benchmarkProcess(b, "layers=6/H=128/M=32", deepConfig(), n)
 	}
 }
 
-// BenchmarkStepMany is the same network with one sample each of many streams.
+// BenchmarkStepMany measures the same network with one sample of each of many streams.
 func BenchmarkStepMany(b *testing.B) {
 	for _, n := range []int{1, 16, 64} {
 		cfg := deepConfig()
@@ -44,7 +44,8 @@ func BenchmarkStepMany(b *testing.B) {
 	}
 }
 
-// BenchmarkWindow is a network whose mean looks back; the time per sample must not grow with the window.
+// BenchmarkWindow measures a network whose mean looks back. The time per sample must not grow with
+// the window.
 func BenchmarkWindow(b *testing.B) {
 	for _, window := range []int{16_000, 16_000_000} {
 		cfg := bareConfig(128)

@@ -10,8 +10,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// A stream reads a signal in pieces of any size, can be stored between two of them, and continues with the
-// same bits.
+// A stream takes a signal in pieces of any size. It can be stored between two of them and continues
+// with the same bits.
 func Example() {
 	m, err := model.New(model.Config{
 		Encoder: model.EncoderLinear, DInput: 1, DOutput: 4, DModel: 16, NLayers: 2, Norm: model.NormLayer,
@@ -50,8 +50,8 @@ func Example() {
 	// same bits: true
 }
 
-// A network of the full S4 layer of state-spaces/s4, trained in PyTorch, runs sample by sample. PyTorch answers the whole
-// signal with 0.3902, −0.5062, −0.4040, 0.0306 and −1.0174.
+// A network with the full S4 layer of state-spaces/s4, trained in PyTorch, runs sample by sample.
+// PyTorch's output for the whole signal is 0.3902, −0.5062, −0.4040, 0.0306 and −1.0174.
 func Example_pyTorch() {
 	m, err := model.ImportPyTorch("../internal/golden/testdata/import-v4-zoh-exp-uni.pth", model.ImportOptions{
 		Disc: ssm.ZOH, Step: model.StepExp, // which the file does not say

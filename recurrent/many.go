@@ -7,13 +7,13 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// StepMany takes one sample of every stream, x [d_input][len(streams)], and writes to
-// dst [d_output][len(streams)] what each stream's Step would have returned, bit for bit. The streams
+// StepMany takes one sample of every stream, x [d_input][len(streams)], and writes to dst
+// [d_output][len(streams)] what each stream's Step would have returned, bit for bit. The streams
 // may be at different positions. It allocates nothing.
 //
 // It costs less than a Step of each stream, because the mixing layers are read once for many
-// streams, whose samples fill the vectors. Where samples arrive in blocks, Process costs less still,
-// because it reads a stream's state once per block.
+// streams, whose samples fill the vectors. Where samples arrive in blocks, Process costs less
+// still, because it reads a stream's state once per block.
 //
 // It panics if a stream is of another network or is given twice.
 func (n *Network) StepMany(dst, x []float32, streams []*Stream) {
@@ -73,8 +73,8 @@ func unmark(streams []*Stream) {
 	}
 }
 
-// advance runs the layers over ws.x, whose columns are t samples of each stream in turn. The samples
-// end no later than the current block of any stream.
+// advance runs the layers over ws.x, whose columns are t samples of each stream in turn. The
+// samples end no later than the current block of any stream.
 func (n *Network) advance(ws *workspace, streams []*Stream, t int) {
 	n.forward(ws, streams, t)
 	columns := len(streams) * t

@@ -8,7 +8,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/recurrent"
 )
 
-// together are streams at different positions, two of every one: some to be run together, some alone.
+// together returns streams at different positions, each twice: one to be advanced with the others,
+// one alone.
 func together(net *recurrent.Network, x []float32, ids []int32, channels, n int) (many, alone []*recurrent.Stream) {
 	for i := range n {
 		for _, group := range []*[]*recurrent.Stream{&many, &alone} {
@@ -26,7 +27,8 @@ func together(net *recurrent.Network, x []float32, ids []int32, channels, n int)
 	return many, alone
 }
 
-// TestStepMany: streams run together give the answers and end in the states of streams run alone, bit for bit.
+// Streams that advance together have the outputs and states of streams that advance alone, bit for
+// bit.
 func TestStepMany(t *testing.T) {
 	const steps = 3
 	for name, cfg := range variants() {
@@ -114,6 +116,6 @@ func TestStepManyMisuse(t *testing.T) {
 	}
 	net.StepMany(dst, x, []*recurrent.Stream{a, b}) // none is left marked
 	if a.Position() != 1 || b.Position() != 1 || token.Position() != 0 {
-		t.Error("a refused call moved a stream")
+		t.Error("an invalid call moved a stream")
 	}
 }

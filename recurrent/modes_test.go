@@ -11,7 +11,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// convolve is the other mode's answer to one sequence.
+// convolve returns convolution mode's output for one sequence.
 func convolve(t *testing.T, m *model.Model, x []float32, ids []int32, length int, stepScale float64) []float64 {
 	t.Helper()
 	net, err := convmode.New(m, convmode.Options{MaxBatch: 1, MaxLen: length, Workers: 1, StepScale: stepScale})
@@ -26,7 +26,7 @@ func convolve(t *testing.T, m *model.Model, x []float32, ids []int32, length int
 	return out
 }
 
-// stream runs the signal in random chunks; in the middle it moves to a new stream through a snapshot.
+// stream runs the signal in random chunks. In the middle a new stream continues from a snapshot.
 func stream(t *testing.T, net *recurrent.Network, cfg model.Config, x []float32, ids []int32, length int, seed uint64) []float32 {
 	t.Helper()
 	draw := random.New(seed, random.Shuffle, 0, 0)
@@ -69,7 +69,7 @@ func stream(t *testing.T, net *recurrent.Network, cfg model.Config, x []float32,
 	return out
 }
 
-// TestTwoModes: stream and convolution give the same answers, for networks of every kind that a stream knows.
+// Stream and convolution agree for every kind of network that a stream can run.
 func TestTwoModes(t *testing.T) {
 	for name, cfg := range variants() {
 		for seed, length := range []int{1, 100, 1500, 1500} {
@@ -86,7 +86,7 @@ func TestTwoModes(t *testing.T) {
 	}
 }
 
-// TestTwoModesLong: the same after 16,384 samples, with the slowest poles, with undamped ones, and at another step
+// They agree after 16,384 samples, with the slowest poles, with undamped ones, and at another step
 // scale.
 func TestTwoModesLong(t *testing.T) {
 	const length = 16384

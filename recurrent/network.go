@@ -114,8 +114,8 @@ func (n *Network) StepScale() float64 { return n.stepScale }
 // Outputs returns d_output.
 func (n *Network) Outputs() int { return n.cfg.DOutput }
 
-// StateBytes returns the size of one stream's state: 8·H·M bytes per layer with an SSM, and with mean
-// pooling 8·H for the sum, or 8·H·(2 + blocks) with a window of so many blocks of 64 samples.
+// StateBytes returns the size of one stream's state: 8·H·M bytes per layer with an SSM, and with
+// mean pooling 8·H for the sum, or 8·H·(2 + blocks) with a window of so many blocks of 64 samples.
 func (n *Network) StateBytes() int {
 	rows := 1
 	if n.blocks > 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// baseConfig is a small network of the usual kind; tests change what they are about.
+// baseConfig is a small network, which tests change.
 func baseConfig() model.Config {
 	return model.Config{
 		Encoder: model.EncoderLinear, DInput: 2, DOutput: 3, DModel: 8, NLayers: 2, Norm: model.NormLayer,
@@ -22,7 +22,7 @@ func baseConfig() model.Config {
 	}
 }
 
-// newModel draws a model and moves norms and running statistics off their trivial initial values.
+// newModel draws a model with norms and running statistics other than their initial values.
 func newModel(t testing.TB, cfg model.Config, seed uint64) *model.Model {
 	t.Helper()
 	m, err := model.New(cfg, seed)
@@ -62,7 +62,7 @@ func signal(seed uint64, channels, length int) []float32 {
 	return x
 }
 
-// variants are networks that between them use every option a stream has.
+// variants returns networks that together use every option of a stream.
 func variants() map[string]model.Config {
 	v := map[string]model.Config{}
 	add := func(name string, change func(*model.Config)) {
@@ -94,8 +94,8 @@ func variants() map[string]model.Config {
 	return v
 }
 
-// feed runs a signal in chunks of the given sizes, repeated as needed, and returns all answers of pool none as
-// [d_output][length], else the last.
+// feed runs a signal in chunks of the given sizes, repeated as needed. It returns all outputs of
+// pool none as [d_output][length], of other pools the last one.
 func feed(s *recurrent.Stream, cfg model.Config, x []float32, ids []int32, length int, chunks []int) []float32 {
 	var out []float32
 	if cfg.Pool == model.PoolNone {
@@ -124,7 +124,7 @@ func feed(s *recurrent.Stream, cfg model.Config, x []float32, ids []int32, lengt
 	return out
 }
 
-// columns cuts [at, at+n) out of x [rows][length].
+// columns returns columns [at, at+n) of x [rows][length].
 func columns(x []float32, rows, length, at, n int) []float32 {
 	out := make([]float32, 0, rows*n)
 	for r := range rows {
@@ -133,7 +133,7 @@ func columns(x []float32, rows, length, at, n int) []float32 {
 	return out
 }
 
-// input is a signal or a text for a network.
+// input returns a signal, or tokens, for a network.
 func input(cfg model.Config, seed uint64, length int) (x []float32, ids []int32) {
 	if cfg.Encoder != model.EncoderEmbedding {
 		return signal(seed, cfg.DInput, length), nil
@@ -145,7 +145,7 @@ func input(cfg model.Config, seed uint64, length int) (x []float32, ids []int32)
 	return nil, ids
 }
 
-// relativeError is the largest difference over the largest wanted value.
+// relativeError returns the largest difference, divided by the largest expected value.
 func relativeError(got []float32, want []float64) float64 {
 	var worst, scale float64
 	for i := range want {
@@ -158,7 +158,7 @@ func relativeError(got []float32, want []float64) float64 {
 	return worst / scale
 }
 
-// TestChunks: any way of cutting a signal gives the same bits, of outputs and of state.
+// How a signal is cut changes no bit of outputs and state.
 func TestChunks(t *testing.T) {
 	const length = 300
 	ways := [][]int{{1}, {7}, {64}, {63, 2}, {100, 1, 5}, {65}, {128, 3}, {299}}
@@ -184,8 +184,8 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// TestRunningAnswer: a pooled network answers for the prefix that it has seen.
-func TestRunningAnswer(t *testing.T) {
+// The output of a pooled network is that of the prefix that it has processed.
+func TestPrefix(t *testing.T) {
 	for _, pool := range []model.Pool{model.PoolMean, model.PoolLast} {
 		cfg := baseConfig()
 		cfg.Pool = pool
@@ -212,10 +212,10 @@ func TestReset(t *testing.T) {
 	used.Reset()
 	fresh := net.NewStream()
 	if string(used.Snapshot(nil)) != string(fresh.Snapshot(nil)) {
-		t.Error("the state after Reset is not a new stream's")
+		t.Error("the state after Reset is not that of a new stream")
 	}
 	if !slices.Equal(used.Process(x, 100), fresh.Process(x, 100)) {
-		t.Error("answers after Reset are not a new stream's")
+		t.Error("the outputs after Reset are not those of a new stream")
 	}
 }
 
@@ -251,7 +251,8 @@ func TestStateBytes(t *testing.T) {
 	}
 }
 
-// A stream costs what StreamBytes says, and at most an eighth more, by which the runtime rounds sizes up.
+// A stream takes the memory that StreamBytes returns, and at most an eighth more, since the runtime
+// rounds sizes up.
 func TestStreamBytes(t *testing.T) {
 	for name, change := range map[string]func(*model.Config, *recurrent.Options){
 		"mean":   func(*model.Config, *recurrent.Options) {},
@@ -279,7 +280,7 @@ func TestStreamBytes(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestNewErrors(t *testing.T) {
 	tests := []struct {
 		change    func(*model.Config)
 		stepScale float64
@@ -330,6 +331,6 @@ func TestMisuse(t *testing.T) {
 		}()
 	}
 	if tokens.Position() != 0 {
-		t.Error("a refused call moved the stream")
+		t.Error("an invalid call moved the stream")
 	}
 }

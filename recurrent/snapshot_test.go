@@ -191,11 +191,11 @@ func TestManyStreams(t *testing.T) {
 	}
 }
 
-// Bytes under a right checksum are rejected and change nothing, or are the snapshot of the stream
-// that they restore. To fuzz: go test -fuzz=FuzzRestore -fuzzminimizetime=1s ./recurrent
+// Bytes with a correct checksum are rejected and change nothing, or they are the snapshot of the
+// stream that they restore. To fuzz: go test -fuzz=FuzzRestore -fuzzminimizetime=1s ./recurrent
 func FuzzRestore(f *testing.F) {
 	cfg := baseConfig()
-	cfg.DModel, cfg.NLayers, cfg.SSM.DModel, cfg.SSM.DState = 2, 1, 2, 2 // a snapshot of some 150 bytes
+	cfg.DModel, cfg.NLayers, cfg.SSM.DModel, cfg.SSM.DState = 2, 1, 2, 2
 	m := newModel(f, cfg, 1)
 	r, err := recurrent.New(m, recurrent.Options{Window: 100})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 type Stream struct {
 	net      *Network
 	state    []float32 // [layer][re, im][H][M]
-	sum      []float64 // [H] Σ of the last layer over all positions; with a window, over this block's
+	sum      []float64 // [H] Σ over all positions, or this block's if there is a window
 	window   window
 	position int64
 	out      []float32
@@ -59,8 +59,8 @@ func (s *Stream) pooled() int64 {
 }
 
 // Step takes one sample x [d_input], normalised as in training, and returns the output [d_output]:
-// the decoder's output for the mean over all positions so far (pool mean) or for this position (pool
-// last or none). The result is valid until the next call. Step allocates nothing.
+// the decoder's output for the mean over all positions so far (pool mean) or for this position
+// (pool last or none). The result is valid until the next call. Step allocates nothing.
 func (s *Stream) Step(x []float32) []float32 { return s.Process(x, 1) }
 
 // Process takes n ≥ 1 samples x [d_input][n] and returns what Step would have returned for the last

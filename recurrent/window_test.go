@@ -21,14 +21,14 @@ func windowed(t *testing.T, m *model.Model, window int) *recurrent.Network {
 	return net
 }
 
-// Once large samples have left the window, nothing of them is left in the mean: it has the bits of a
-// stream that never saw them. A running sum that subtracts what leaves would keep a rest of them.
+// Once large samples have left the window, nothing of them is left in the mean: it has the bits of
+// a stream that never saw them. A running sum that subtracts what leaves would keep a rest of them.
 func TestWindowForgets(t *testing.T) {
 	cfg := baseConfig()
 	cfg.NLayers, cfg.Norm = 1, model.NormNone
 	m := newModel(t, cfg, 3)
 	for i := range m.Weights.Layers[0].LogDecay {
-		m.Weights.Layers[0].LogDecay[i] = 20 // the state forgets a sample within a block; the sums are left
+		m.Weights.Layers[0].LogDecay[i] = 20 // the state forgets a sample at once; the sums do not
 	}
 	net := windowed(t, m, 100)
 	const length = 64 * 300
@@ -47,8 +47,9 @@ func TestWindowForgets(t *testing.T) {
 	}
 }
 
-// The answer of a stream with a window is the mean of the per-position answers since the block in which the window
-// begins (the decoder is linear), and no cut of the signal and no snapshot changes a bit of it.
+// With a window, the output is the mean of the outputs per position since the block in which the
+// window begins, since the decoder is linear. Neither cuts of the signal nor snapshots change a
+// bit.
 func TestWindow(t *testing.T) {
 	cfg := baseConfig()
 	m := newModel(t, cfg, 3)

@@ -9,10 +9,11 @@ import (
 	"github.com/s4d-fast/s4d-fast/report"
 )
 
-// A service that resamples 16 kHz to its model's 8 kHz prints an event in samples of what it was sent.
+// A service that resamples audio of 16 kHz to the 8 kHz of its model prints an event in samples of
+// the audio that it received.
 func ExampleNewEvent() {
-	heard := events.Event{Onset: 4000, End: 8000, Label: "7", Confidence: 0.98}
-	line := report.NewEvent(heard, func(n int64) int64 { return 2 * n })
+	found := events.Event{Onset: 4000, End: 8000, Label: "7", Confidence: 0.98}
+	line := report.NewEvent(found, func(n int64) int64 { return 2 * n })
 	if err := json.NewEncoder(os.Stdout).Encode(line); err != nil {
 		log.Fatal(err)
 	}

@@ -1,5 +1,5 @@
-// Package report has the lines that a stream prints (docs/stream.md): what cmd/s4d-fast and examples/service write, one JSON
-// object a line. Times are counts of the input's samples.
+// Package report defines the JSON lines that cmd/s4d-fast and examples/service print for a stream.
+// docs/stream.md describes them. Times are sample indices of the input.
 package report
 
 import "github.com/s4d-fast/s4d-fast/events"
@@ -9,15 +9,15 @@ type Start struct {
 	Type            string   `json:"type"`
 	Format          string   `json:"format"`
 	SampleRate      float64  `json:"rate"`
-	ModelSampleRate float64  `json:"model_rate,omitempty"` // where it is another
+	ModelSampleRate float64  `json:"model_rate,omitempty"` // if it differs
 	Model           string   `json:"model"`
 	Task            string   `json:"task,omitempty"`
 	Labels          []string `json:"labels,omitempty"`
 	Level           string   `json:"level"`
 	Emit            string   `json:"emit"`
 	Hop             int      `json:"hop,omitempty"`
-	Stream          string   `json:"stream,omitempty"`  // a service's: its name
-	Samples         *int64   `json:"samples,omitempty"` // a service's: heard before
+	Stream          string   `json:"stream,omitempty"`  // of a service: the stream's name
+	Samples         *int64   `json:"samples,omitempty"` // of a service: already processed
 }
 
 // Event is the line of an event.
@@ -29,9 +29,10 @@ type Event struct {
 	Confidence float64 `json:"confidence"`
 }
 
-// NewEvent returns an event's line; at maps a sample that was heard to one of the input.
-func NewEvent(e events.Event, at func(int64) int64) Event {
-	return Event{Type: "event", Onset: at(e.Onset), End: at(e.End), Label: e.Label, Confidence: e.Confidence}
+// NewEvent returns the line of an event. inputSample maps a sample of the model's input to one of
+// the stream's, where the stream was resampled.
+func NewEvent(e events.Event, inputSample func(int64) int64) Event {
+	return Event{Type: "event", Onset: inputSample(e.Onset), End: inputSample(e.End), Label: e.Label, Confidence: e.Confidence}
 }
 
 // Frame is the line of a frame.
@@ -40,7 +41,7 @@ type Frame struct {
 	Sample    int64     `json:"sample"`
 	Label     string    `json:"label,omitempty"`
 	Posterior []float32 `json:"posterior,omitempty"`
-	Output    []float32 `json:"output,omitempty"` // regression models, and models that answer at every sample
+	Output    []float32 `json:"output,omitempty"` // in place of Label and Posterior
 }
 
 // End is the last line.
@@ -48,13 +49,13 @@ type End struct {
 	Type           string  `json:"type"`
 	Samples        int64   `json:"samples"`
 	Seconds        float64 `json:"seconds"`          // of audio
-	RealTimeFactor float64 `json:"real_time_factor"` // computing time / audio time
+	RealTimeFactor float64 `json:"real_time_factor"` // computing time divided by Seconds
 	Block          Block   `json:"block"`
 	Dropped        int64   `json:"dropped"`
 	Truncated      bool    `json:"truncated,omitempty"`
 }
 
-// Block says how long blocks of samples took, in seconds.
+// Block holds quantiles of the time from a block's arrival to its lines, in seconds.
 type Block struct {
 	Samples int     `json:"samples"`
 	P50     float64 `json:"p50"`
@@ -62,11 +63,12 @@ type Block struct {
 	Max     float64 `json:"max"`
 }
 
-// Error is a service's last line where the audio has not ended, or the body of its refusal.
+// Error is the last line of a service if a stream cannot continue, or the body of a rejected
+// request.
 type Error struct {
 	Type    string `json:"type"`
 	Code    string `json:"why"` // for programs
 	Error   string `json:"error"`
 	Stream  string `json:"stream,omitempty"`
-	Samples *int64 `json:"samples,omitempty"` // heard: a stream that can go on does so from here
+	Samples *int64 `json:"samples,omitempty"` // already processed, if the stream can be resumed
 }

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Times counts durations in bins whose borders are 2^(1/16) apart: quantiles within 4.5 %, in constant memory.
+// Times is a histogram of durations, for quantiles within 4.5 % in constant memory: the borders of
+// its bins are a factor of 2^(1/16) apart.
 type Times struct {
 	bins  [640]int64 // from 1 ns to 2^40 ns, 18 minutes
 	count int64
@@ -22,7 +23,8 @@ func (t *Times) Add(d time.Duration) {
 	t.max = max(t.max, d.Seconds())
 }
 
-// quantile returns the upper border of the bin in which it lies, in seconds, and at most the maximum.
+// quantile returns the upper border of the bin that holds the q-quantile, in seconds, and at most
+// the maximum.
 func (t *Times) quantile(q float64) float64 {
 	left := int64(math.Ceil(q * float64(t.count)))
 	for i, n := range t.bins {
@@ -33,7 +35,7 @@ func (t *Times) quantile(q float64) float64 {
 	return 0
 }
 
-// Block returns the quantiles of what was counted for blocks of so many samples.
+// Block returns the quantiles, for blocks of so many samples.
 func (t *Times) Block(samples int) Block {
 	return Block{Samples: samples, P50: t.quantile(0.5), P99: t.quantile(0.99), Max: t.max}
 }

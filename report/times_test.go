@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Quantiles are no smaller than the true ones and at most a bin larger.
+// Quantiles are at least the true ones, and at most a bin larger.
 func TestTimes(t *testing.T) {
 	var times Times
 	if got := times.Block(80); got != (Block{Samples: 80}) {
-		t.Errorf("of nothing: %+v", got)
+		t.Errorf("without durations: %+v", got)
 	}
 	for i := range 1000 {
 		times.Add(time.Duration(i+1) * time.Microsecond)

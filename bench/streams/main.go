@@ -1,12 +1,15 @@
-// Command streams tells how many streams of audio one core keeps up with, in real time:
+// Command streams measures how many streams of audio one core processes in real time:
 //
 //	go run ./bench/streams [-seconds 5] [-block 10ms] [-load 0.9] [-level LEVEL]
 //
-// Two networks: the built-in model of spoken digits at 8 kHz, and six layers of H = 128, N = 64 at 16 kHz. Three ways: a block of
-// 10 ms of every stream in turn (Process), a sample of every stream in turn (Step), and a sample of all streams together
-// (StepMany). The network hears everything, as if the gate of package events were always open. First it finds the number
-// of streams that takes all of the core's time; then it runs so many times load, and tells the latency of a block: from the
-// moment at which that of every stream is there until its own answer is.
+// It measures two networks: the built-in model of spoken digits at 8 kHz, and six layers of H =
+// 128, N = 64 at 16 kHz. It advances the streams in three ways: a block of each stream in turn
+// (Process), a sample of each stream in turn (Step), and a sample of all streams together
+// (StepMany). The network processes all audio, as if the gate of package events were always open.
+//
+// It first finds the number of streams that takes all of the core's time. It then runs that number
+// times load and measures the latency of a block: from the arrival of the blocks of all streams to
+// the stream's own output.
 package main
 
 import (
@@ -25,8 +28,8 @@ import (
 )
 
 func main() {
-	seconds := flag.Float64("seconds", 5, "of wall time a row")
-	block := flag.Duration("block", 10*time.Millisecond, "of audio that arrives at once")
+	seconds := flag.Float64("seconds", 5, "seconds of wall time per row")
+	block := flag.Duration("block", 10*time.Millisecond, "length of a block of audio")
 	load := flag.Float64("load", 0.9, "`share` of the core's time in use while latency is measured")
 	level := flag.String("level", "", "kernel `level` (default: the best one)")
 	flag.Parse()
@@ -34,13 +37,13 @@ func main() {
 		fail(vek.SetLevel(vek.Level(*level)))
 	}
 	if !(*seconds > 0) || *block <= 0 || !(*load > 0 && *load <= 1) {
-		fail(fmt.Errorf("-seconds %v, -block %v, -load %v: want positive values, and at most 1 of load", *seconds, *block, *load))
+		fail(fmt.Errorf("-seconds %v, -block %v, -load %v: expected positive values, and a load of at most 1", *seconds, *block, *load))
 	}
 	runtime.GOMAXPROCS(1)
 	networks, err := networks()
 	fail(err)
 	fmt.Printf("level %s, one core, blocks of %v, latency at %.0f %% load\n\n", vek.CurrentLevel(), *block, 100**load)
-	fmt.Println("| network | way | µs a sample | streams in real time | p50 | p99 | max |")
+	fmt.Println("| network | call | µs per sample | streams in real time | p50 | p99 | max |")
 	fmt.Println("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
 	for _, n := range networks {
 		for _, w := range ways {
@@ -67,7 +70,7 @@ func quantile(x []float64, q float64) float64 {
 	return x[min(int(q*float64(len(x))), len(x)-1)]
 }
 
-// network is what streams run on.
+// network is a network with its sampling rate in Hz.
 type network struct {
 	name string
 	net  *recurrent.Network
@@ -100,7 +103,8 @@ func networks() ([]network, error) {
 	return list, nil
 }
 
-// way is one of three ways to advance streams by a block; done is called with the number of streams that are up to date.
+// way is one of three ways to advance streams by a block. run calls done with the number of streams
+// that have been advanced.
 type way struct {
 	name string
 	run  func(b *bench, streams []*recurrent.Stream, done func(n int))
@@ -127,7 +131,7 @@ var ways = []way{
 			for i := range x {
 				x[i] = v
 			}
-			b.net.StepMany(b.answers[:b.outputs*len(streams)], x, streams)
+			b.net.StepMany(b.out[:b.outputs*len(streams)], x, streams)
 		}
 		done(len(streams))
 	}},
@@ -137,11 +141,11 @@ var ways = []way{
 type bench struct {
 	network
 	way
-	block           time.Duration
-	audio           []float32 // a block
-	streams         []*recurrent.Stream
-	outputs         int
-	column, answers []float32
+	block       time.Duration
+	audio       []float32 // a block
+	streams     []*recurrent.Stream
+	outputs     int
+	column, out []float32
 }
 
 func newBench(n network, w way, block time.Duration) *bench {
@@ -158,21 +162,22 @@ func (b *bench) some(n int) []*recurrent.Stream {
 	for len(b.streams) < n {
 		b.streams = append(b.streams, b.net.NewStream())
 	}
-	b.column, b.answers = make([]float32, n), make([]float32, n*b.outputs)
+	b.column, b.out = make([]float32, n), make([]float32, n*b.outputs)
 	return b.streams[:n]
 }
 
-// capacity returns the seconds that a sample of one stream takes where so many streams take all of the time.
+// capacity returns the number of streams that take all of the time, and the seconds per sample of
+// one stream that they need.
 func (b *bench) capacity(seconds float64) (perSample float64, streams int) {
 	streams = 16
-	for range 3 { // the more streams, the further away their states
+	for range 3 { // with more streams, their states lie in slower caches
 		perSample = b.time(b.some(streams), seconds/3)
 		streams = max(1, int(1/(b.rate*perSample)))
 	}
 	return perSample, streams
 }
 
-// time returns the median over rounds of the seconds a sample.
+// time returns the seconds per sample, the median over rounds.
 func (b *bench) time(streams []*recurrent.Stream, seconds float64) float64 {
 	b.run(b, streams, func(int) {}) // warm up
 	var rounds []float64
@@ -185,17 +190,17 @@ func (b *bench) time(streams []*recurrent.Stream, seconds float64) float64 {
 	return quantile(rounds, 0.5) / float64(len(streams)*len(b.audio))
 }
 
-// latencies returns the sorted latencies of blocks of n streams that arrive together, one block after the other in real time.
+// latencies returns the sorted latencies of n streams whose blocks arrive together, in real time.
 func (b *bench) latencies(n int, seconds float64) (late []float64) {
 	streams := b.some(n)
 	start := time.Now()
 	for round := 0; float64(round)*b.block.Seconds() < seconds; round++ {
-		there := start.Add(time.Duration(round) * b.block)
-		time.Sleep(time.Until(there))
-		told := 0
+		arrival := start.Add(time.Duration(round) * b.block)
+		time.Sleep(time.Until(arrival))
+		counted := 0
 		b.run(b, streams, func(done int) {
-			for ; told < done; told++ {
-				late = append(late, time.Since(there).Seconds())
+			for ; counted < done; counted++ {
+				late = append(late, time.Since(arrival).Seconds())
 			}
 		})
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The ways differ in time, not in what the streams hear; every stream is told of once a block.
+// The ways differ in time, not in the state of the streams. Every stream is counted once per block.
 func TestWays(t *testing.T) {
 	networks, err := networks()
 	if err != nil {
@@ -16,10 +16,10 @@ func TestWays(t *testing.T) {
 	for _, w := range ways {
 		b := newBench(networks[0], w, 2*time.Millisecond)
 		streams := b.some(3)
-		told := 0
-		b.run(b, streams, func(done int) { told = done })
-		if told != len(streams) {
-			t.Errorf("%s: %d of %d streams are done", w.name, told, len(streams))
+		advanced := 0
+		b.run(b, streams, func(done int) { advanced = done })
+		if advanced != len(streams) {
+			t.Errorf("%s: %d of %d streams are done", w.name, advanced, len(streams))
 		}
 		for i, s := range streams {
 			got := s.Snapshot(nil)
@@ -30,7 +30,7 @@ func TestWays(t *testing.T) {
 				first = got
 			}
 			if !bytes.Equal(got, first) {
-				t.Errorf("%s: stream %d heard something else", w.name, i)
+				t.Errorf("%s: stream %d has another state", w.name, i)
 			}
 		}
 	}

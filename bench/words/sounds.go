@@ -66,8 +66,8 @@ func (o options) scaled(clip []float32) []float32 {
 	return out
 }
 
-// readSpeech joins the WAV files of a folder, one directly after the other in random order, at a rate
-// in Hz.
+// readSpeech joins the WAV files of a folder, one directly after the other in random order, at a
+// rate in Hz.
 func (o options) readSpeech(rate int) (x []float32, err error) {
 	var files []string
 	err = filepath.WalkDir(o.speech, func(path string, d fs.DirEntry, err error) error {
@@ -126,7 +126,8 @@ func noise(n int, seed uint64) []float32 {
 // voice is a note of the music.
 type voice struct{ f, from, length, loud, bright float64 }
 
-// music is three voices that play random notes of a scale, with partials, vibrato, attacks and rests.
+// music is three voices that play random notes of a scale, with partials, vibrato, attacks and
+// rests.
 func music(n int, rate float64, seed uint64) []float32 {
 	x := make([]float32, n)
 	scale := []int{0, 2, 4, 7, 9, 12, 14, 16, 19, 21, 24}

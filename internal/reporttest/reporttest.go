@@ -1,4 +1,5 @@
-// Package reporttest checks lines against the schema of docs/stream.md. Imported by tests only.
+// Package reporttest validates lines against the schema in docs/stream.md. It is imported by tests
+// only.
 package reporttest
 
 import (
@@ -11,7 +12,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Lines returns the lines of an output, each of which must be valid.
+// Lines returns the lines of an output. A line that is not valid fails the test.
 func Lines(t testing.TB, output string) []string {
 	t.Helper()
 	s := schema(t)
@@ -38,7 +39,7 @@ func schema(t testing.TB) *jsonschema.Schema {
 	_, text, found := strings.Cut(string(b), "```json\n")
 	text, _, closed := strings.Cut(text, "\n```")
 	if !found || !closed {
-		t.Fatal("docs/stream.md shows no schema")
+		t.Fatal("docs/stream.md has no ```json block with a schema")
 	}
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	if err != nil {

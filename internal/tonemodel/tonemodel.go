@@ -1,4 +1,5 @@
-// Package tonemodel has a model made by hand, which hears two tones, and signals made of them. Imported by tests only.
+// Package tonemodel has a handmade model that recognises two tones, and signals made of them. It is
+// imported by tests only.
 package tonemodel
 
 import (
@@ -12,11 +13,11 @@ import (
 // SampleRate is the model's sampling rate in Hz.
 const SampleRate = 8000
 
-// Pitches are the tones' frequencies in Hz by their label.
+// Pitches are the frequencies of the tones in Hz, by label.
 var Pitches = map[string]float64{"low": 500, "high": 1500}
 
-// New returns the model: two resonators of one mode, whose rectified mean says how loud their pitch is, and the labels "low", "high"
-// and "none".
+// New returns the model. It has two resonators of one mode each, whose rectified mean grows with
+// the level of their pitch, and the labels "low", "high" and "none".
 func New() (*model.Model, error) {
 	c := model.Default()
 	c.DModel, c.DInput, c.DOutput, c.NLayers = 2, 1, 3, 1
@@ -30,7 +31,7 @@ func New() (*model.Model, error) {
 	w := m.Weights
 	w.Zero()
 	copy(w.EncoderWeight, []float32{1, 1})
-	const step, decay = 1.0, 0.02 // a resonance some 25 Hz wide
+	const step, decay = 1.0, 0.02 // a resonance about 25 Hz wide
 	for h, label := range []string{"low", "high"} {
 		w.Layers[0].LogStep[h] = float32(math.Log(step))
 		w.Layers[0].LogDecay[h] = float32(math.Log(decay))
@@ -42,7 +43,7 @@ func New() (*model.Model, error) {
 	return m, nil
 }
 
-// Tone is a tone in a signal, by its first sample and the first behind it.
+// Tone is a tone in a signal: its first sample and its exclusive end.
 type Tone struct {
 	Onset, End int64
 	Label      string
@@ -54,12 +55,12 @@ type Sound struct {
 	Tones   []Tone
 }
 
-// Silence adds silence.
+// Silence appends silence.
 func (s *Sound) Silence(seconds float64) {
 	s.Samples = append(s.Samples, make([]float32, int(seconds*SampleRate))...)
 }
 
-// Tone adds a tone of amplitude 0.3.
+// Tone appends a tone of amplitude 0.3.
 func (s *Sound) Tone(label string, seconds float64) {
 	from := len(s.Samples)
 	s.Silence(seconds)
@@ -69,7 +70,7 @@ func (s *Sound) Tone(label string, seconds float64) {
 	s.Tones = append(s.Tones, Tone{int64(from), int64(len(s.Samples)), label})
 }
 
-// Noise adds white noise of a standard deviation to all of it.
+// Noise adds white noise of the given standard deviation to the whole signal.
 func (s *Sound) Noise(deviation float64) {
 	r := random.New(5, random.Noise, 0, 0)
 	for i := range s.Samples {
@@ -77,7 +78,7 @@ func (s *Sound) Noise(deviation float64) {
 	}
 }
 
-// Words returns seven tones of several lengths, with pauses, in noise: 8 s.
+// Words returns 8 s with seven tones of several lengths, with pauses, in noise.
 func Words() *Sound {
 	s := &Sound{}
 	s.Silence(0.5)
