@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// Snapshot returns the state of the conversion for Restore: the ratio of the rates and the phase as uint32, then the
-// inputs that later outputs need as float32, all little endian.
+// Snapshot returns the state of the conversion for Restore: the ratio of the rates and the phase as
+// uint32, then the inputs that later outputs need as float32, all little endian.
 func (r *Resampler) Snapshot() []byte {
 	var b []byte
 	for _, v := range []int{r.from, r.to, r.phase} {
@@ -19,8 +19,9 @@ func (r *Resampler) Snapshot() []byte {
 	return b
 }
 
-// Restore sets the state to that of the Resampler that made the snapshot, which must have the same ratio of rates.
-// The outputs that follow have the same bits. After an error the Resampler is unchanged.
+// Restore sets the state to that of the Resampler that made the snapshot, which must have the same
+// ratio of rates. The outputs that follow have the same bits. After an error the Resampler is
+// unchanged.
 func (r *Resampler) Restore(snapshot []byte) error {
 	const header = 3 * 4
 	n := (len(snapshot) - header) / 4

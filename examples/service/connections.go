@@ -11,24 +11,26 @@ import (
 )
 
 const (
-	// lingerTime is how long a closed connection reads what the client still sends. Without that the system resets
-	// the connection, and a client that sends its whole request before it reads loses the response (RFC 9112, §9.6).
+	// lingerTime is how long a closed connection reads what the client still sends. Without that
+	// the system resets the connection, and a client that sends its whole request before it reads
+	// loses the response (RFC 9112, §9.6).
 	lingerTime = 10 * time.Second
 
-	// maxRejected is how many connections beyond the limit are open at a time to be told so. More wait in the
-	// system's queue, where they need no file descriptor.
+	// maxRejected is how many connections beyond the limit are open at a time to be told so. More
+	// wait in the system's queue, where they need no file descriptor.
 	maxRejected = 32
 
-	// reservedFiles are the file descriptors that are not for connections within the limit: rejected connections,
-	// snapshots that are being written, the listener, the log.
+	// reservedFiles are the file descriptors that are not for connections within the limit:
+	// rejected connections, snapshots that are being written, the listener, the log.
 	reservedFiles = maxRejected + 64
 )
 
-// limitListener limits the number of open connections, and closes them so that the last response arrives.
+// limitListener limits the number of open connections, and closes them so that the last response
+// arrives.
 type limitListener struct {
 	net.Listener
 	max  int
-	open chan struct{} // has an element for each open connection, including rejected and lingering ones
+	open chan struct{} // one element per open connection, rejected and lingering ones too
 }
 
 func newLimitListener(l net.Listener, maxOpen int) *limitListener {
@@ -89,8 +91,8 @@ func (c *connection) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Close closes the sending side at once. If the client still sends, it reads that for up to lingerTime in the
-// background.
+// Close closes the sending side at once. If the client still sends, it reads that for up to
+// lingerTime in the background.
 func (c *connection) Close() error {
 	if c.closed.Swap(true) {
 		return net.ErrClosed
@@ -109,8 +111,8 @@ func (c *connection) Close() error {
 	return nil
 }
 
-// serve serves until ctx is cancelled. Then it ends the streams, which takes at most grace. It is an error if streams
-// were not saved.
+// serve serves until ctx is cancelled. Then it ends the streams, which takes at most grace. It is
+// an error if streams were not saved.
 func (s *server) serve(ctx context.Context, listener net.Listener, grace time.Duration) error {
 	l := newLimitListener(listener, s.cfg.Connections)
 	h := &http.Server{ // a response that takes longer than WriteTimeout sets its own deadlines

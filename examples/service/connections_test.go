@@ -150,8 +150,8 @@ func TestMaxConnectionsOfProcess(t *testing.T) {
 	}
 }
 
-// A client that sends a large upload before it reads still receives the reason of the rejection. Only TCP resets
-// connections, so the test uses a socket.
+// A client that sends a large upload before it reads still receives the reason of the rejection.
+// Only TCP resets connections, so the test uses a socket.
 func TestLargeRejectedUpload(t *testing.T) {
 	p := startProcess(t, "-model", saveToneModel(t))
 	const size = 64 << 20 // more than the system buffers

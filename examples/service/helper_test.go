@@ -28,7 +28,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/report"
 )
 
-// toneModel returns a model that recognises two tones. A bias other than 0 makes it a different model.
+// toneModel returns a model that recognises two tones. A bias other than 0 makes it a different
+// model.
 func toneModel(t testing.TB, bias float32) *model.Model {
 	t.Helper()
 	m, err := tonemodel.New()
@@ -146,7 +147,8 @@ func (in *instance) request(method, path string, body io.Reader, pairs ...string
 	return response.StatusCode, string(b)
 }
 
-// upload starts a POST whose body the test writes. result returns the response's body when it is complete.
+// upload starts a POST whose body the test writes. result returns the response's body when it is
+// complete.
 func (in *instance) upload(path string) (body *io.PipeWriter, result func() string) {
 	r, w := io.Pipe()
 	response := make(chan string, 1)

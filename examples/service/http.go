@@ -26,8 +26,8 @@ type query struct {
 	resample bool
 }
 
-// open acquires the stream that a request names. The first of the formats is the default. If there is an error, open
-// writes the response and returns nil.
+// open acquires the stream that a request names. The first of the formats is the default. If there
+// is an error, open writes the response and returns nil.
 func (s *server) open(w http.ResponseWriter, r *http.Request, formats ...string) (*stream, query) {
 	q, err := s.parseQuery(r.URL.Query(), formats)
 	if err != nil {
@@ -137,7 +137,7 @@ type bodySource struct {
 }
 
 const (
-	frameSeconds = 0.01 // audio of an upload that is processed at a time; it arrives in blocks of any size
+	frameSeconds = 0.01 // longest audio of an upload that is processed at a time
 	maxChannels  = 8
 )
 
@@ -156,11 +156,11 @@ func newBodySource(r *bodyReader, q query) (*bodySource, error) {
 	b.source, b.rate = audio.Mono(b.wav), float64(f.SampleRate)
 	switch {
 	case f.Channels > maxChannels:
-		return nil, newError(http.StatusBadRequest, "audio", "audio with %d channels: expected at most %d", f.Channels, maxChannels)
+		return nil, errAudio(fmt.Errorf("audio with %d channels: expected at most %d", f.Channels, maxChannels))
 	case f.Channels > 1 && !q.resample:
-		return nil, newError(http.StatusBadRequest, "audio", "audio with %d channels: expected 1, or resample=true for their mean", f.Channels)
+		return nil, errAudio(fmt.Errorf("audio with %d channels: expected 1, or resample=true for their mean", f.Channels))
 	case q.rate != 0 && q.rate != b.rate:
-		return nil, newError(http.StatusBadRequest, "audio", "a WAV at %g Hz, but rate=%g", b.rate, q.rate)
+		return nil, errAudio(fmt.Errorf("a WAV at %g Hz, but rate=%g", b.rate, q.rate))
 	}
 	return b, nil
 }
@@ -201,7 +201,7 @@ func (r *bodyReader) wake() { r.control.SetReadDeadline(time.Unix(1, 0)) }
 
 func (r *bodyReader) Read(b []byte) (int, error) {
 	r.control.SetReadDeadline(time.Now().Add(r.idle))
-	if r.ctx.Err() != nil { // checked after the deadline is set, which may have replaced that of wake
+	if r.ctx.Err() != nil { // after SetReadDeadline, which may have replaced the deadline of wake
 		r.err = context.Cause(r.ctx)
 		return 0, r.err
 	}

@@ -21,7 +21,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 )
 
-// The number of streams is limited, in total and per client. A stream that ends makes room for another.
+// The number of streams is limited, in total and per client. A stream that ends makes room for
+// another.
 func TestMaxStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), func(c *config) {
@@ -122,8 +123,8 @@ func TestIdle(t *testing.T) {
 	})
 }
 
-// A client that sends audio without reading its events is disconnected, and until then the service takes in little of
-// what it sends.
+// A client that sends audio without reading its events is disconnected, and until then the service
+// takes in little of what it sends.
 func TestSlowReader(t *testing.T) {
 	words := encode(tonemodel.Words().Samples)
 	for name, c := range map[string]struct {
@@ -166,7 +167,8 @@ func TestSlowReader(t *testing.T) {
 						}
 					}
 				}()
-				for text := make([]byte, 0, 1<<12); !bytes.Contains(text, []byte(`"event"`)); { // and then no more
+				// Read up to the first event and no further.
+				for text := make([]byte, 0, 1<<12); !bytes.Contains(text, []byte(`"event"`)); {
 					n, err := conn.Read(text[len(text):cap(text)])
 					if err != nil {
 						t.Fatal(err)
@@ -214,7 +216,8 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// With another rate than the model's the model's steps are scaled, and the start line has both rates.
+// With another rate than the model's the model's steps are scaled, and the start line has both
+// rates.
 func TestRate(t *testing.T) {
 	opt := events.Defaults()
 	opt.SampleRate = 2 * tonemodel.SampleRate
@@ -237,8 +240,8 @@ func TestRate(t *testing.T) {
 	checkError(t, "the model's rate", w.Code, w.Body.String(), 400, "audio", "16000 Hz")
 }
 
-// An error response arrives at once and the connection is closed soon, whether the client sends nothing more or goes on
-// for ever. The same holds for a body where none is expected.
+// An error response arrives at once and the connection is closed soon, whether the client sends
+// nothing more or goes on for ever. The same holds for a body where none is expected.
 func TestRejectedBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), nil)
@@ -309,7 +312,8 @@ func TestRejectedBodies(t *testing.T) {
 	})
 }
 
-// sendForever sends a chunked body, and silence after it at the pace of a microphone, until the connection is closed.
+// sendForever sends a chunked body, and silence after it at the pace of a microphone, until the
+// connection is closed.
 func sendForever(conn net.Conn, body string) {
 	for tick := time.Tick(20 * time.Millisecond); ; <-tick {
 		if body == "" {

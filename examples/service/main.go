@@ -1,5 +1,5 @@
-// Command service recognises words in audio that clients stream to it over HTTP or WebSocket, and responds with JSON
-// Lines. README.md describes the protocol.
+// Command service recognises words in audio that clients stream to it over HTTP or WebSocket, and
+// responds with JSON Lines. README.md describes the protocol.
 package main
 
 import (

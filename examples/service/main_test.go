@@ -143,7 +143,8 @@ func TestSecondSIGTERM(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if status, _ := p.request("GET", "/healthz", nil); status != 200 { // conn was accepted before this connection
+	// When this request is served, conn has been accepted.
+	if status, _ := p.request("GET", "/healthz", nil); status != 200 {
 		t.Errorf("/healthz: status %d", status)
 	}
 	p.terminate()
@@ -155,7 +156,8 @@ func TestSecondSIGTERM(t *testing.T) {
 	}
 }
 
-// An invalid flag ends the process with 2, as the flag package does. Any other error ends it with 1.
+// An invalid flag ends the process with 2, as the flag package does. Any other error ends it with
+// 1.
 func TestExitCodes(t *testing.T) {
 	for args, want := range map[string]int{
 		"-threshold 5":         2,

@@ -31,7 +31,8 @@ func checkResampled(t *testing.T, name string, got transcript) {
 	if len(got.events) != len(want) {
 		t.Fatalf("%s: %d events, expected %d: %+v", name, len(got.events), len(want), got.err)
 	}
-	const ratio, tolerance = float64(highRate) / tonemodel.SampleRate, highRate / 100.0 // 10 ms, a frame of the gate
+	const ratio = float64(highRate) / tonemodel.SampleRate
+	const tolerance = highRate / 100.0 // 10 ms, a frame of the gate
 	near := func(got, want int64) bool {
 		difference := float64(got) - ratio*float64(want)
 		return -tolerance <= difference && difference <= tolerance
@@ -51,8 +52,8 @@ func checkResampled(t *testing.T, name string, got transcript) {
 	}
 }
 
-// With resample=true audio at another rate gives the events of the model's rate, in the audio's own samples. The
-// channels of a WAV are mixed.
+// With resample=true audio at another rate gives the events of the model's rate, in the audio's own
+// samples. The channels of a WAV are mixed.
 func TestResample(t *testing.T) {
 	pcm := highRateWords(t)
 	mono, stereo := wavFile(1, pcm), wavFile(2, interleave(pcm))
@@ -78,7 +79,8 @@ func TestResample(t *testing.T) {
 	})
 }
 
-// A resampled stream that is interrupted has the events of an uninterrupted one. It resumes only at its own rate.
+// A resampled stream that is interrupted has the events of an uninterrupted one. It resumes only at
+// its own rate.
 func TestResumeResampled(t *testing.T) {
 	pcm := highRateWords(t)
 	const path = "/v1/streams/mine?format=s16le&rate=44100&resample=true"

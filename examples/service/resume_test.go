@@ -17,8 +17,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/report"
 )
 
-// A stream that a shutdown interrupts at any sample resumes on another server, with the events of an uninterrupted
-// stream.
+// A stream that a shutdown interrupts at any sample resumes on another server, with the events of
+// an uninterrupted stream.
 func TestResume(t *testing.T) {
 	pcm := encode(tonemodel.Words().Samples)
 	want := fmt.Sprint(expectedEvents(t, pcm))
@@ -146,8 +146,8 @@ func TestForgottenEvents(t *testing.T) {
 	})
 }
 
-// A client that has received more events than the stream has had gets 410: its stream is a new one, or was last saved
-// earlier. No event is withheld.
+// A client that has received more events than the stream has had gets 410: its stream is a new one,
+// or was last saved earlier. No event is withheld.
 func TestTooManyEvents(t *testing.T) {
 	pcm := encode(tonemodel.Words().Samples)
 	for name, dir := range map[string]string{"store": t.TempDir(), "no store": ""} {

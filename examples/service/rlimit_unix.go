@@ -7,7 +7,8 @@ import (
 	"syscall"
 )
 
-// maxConnections returns how many connections fit into the limit of open files, beside reservedFiles.
+// maxConnections returns how many connections fit into the limit of open files, beside
+// reservedFiles.
 func maxConnections() int {
 	var r syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &r) != nil {

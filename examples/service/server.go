@@ -123,14 +123,16 @@ func newServer(m *model.Model, opt events.Options, cfg config) (*server, error) 
 	return s, nil
 }
 
-// ServeHTTP responds without waiting for the request's body, of which a handler reads what it needs. It closes the
-// connection of a request with a body: the unread rest must not be taken for another request.
+// ServeHTTP responds without waiting for the request's body, of which a handler reads what it
+// needs. It closes the connection of a request with a body: the unread rest must not be taken for
+// another request.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	control.EnableFullDuplex() // an error means HTTP/2, which is always full duplex
 	if r.ContentLength != 0 {
 		w.Header().Set("Connection", "close")
-		defer control.SetReadDeadline(time.Unix(1, 0)) // net/http must not read the rest; connection.Close does
+		// net/http must not read the rest. connection.Close does.
+		defer control.SetReadDeadline(time.Unix(1, 0))
 	}
 	if err := s.check(r); err != nil {
 		w.Header().Set("Connection", "close")
@@ -144,14 +146,16 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	rec := statusRecorder{ResponseWriter: w}
 	h.ServeHTTP(&rec, r)
-	if rec.status < http.StatusBadRequest { // a redirect to the clean form of a path, which does not exist either
+	// A redirect leads to the clean form of the path, which does not exist either.
+	if rec.status < http.StatusBadRequest {
 		rec.status = http.StatusNotFound
 		w.Header().Del("Location")
 	}
 	s.writeError(w, newError(rec.status, "request", "%s %.64s: %s", r.Method, r.URL.Path, http.StatusText(rec.status)))
 }
 
-// check rejects requests over too many connections, requests for other hosts and requests of other sites' pages.
+// check rejects requests over too many connections, requests for other hosts and requests of other
+// sites' pages.
 func (s *server) check(r *http.Request) error {
 	if rejected, _ := r.Context().Value(rejectedKey{}).(bool); rejected {
 		return newError(http.StatusServiceUnavailable, "connections", "%d connections are open, the maximum", s.cfg.Connections)
@@ -167,8 +171,8 @@ func (s *server) check(r *http.Request) error {
 	return nil
 }
 
-// servesHost reports whether a Host header names this server. With DNS rebinding a page makes the browser send the name
-// of the page's own site, so IP addresses are safe.
+// servesHost reports whether a Host header names this server. With DNS rebinding a page makes the
+// browser send the name of the page's own site, so IP addresses are safe.
 func (s *server) servesHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -180,7 +184,8 @@ func (s *server) servesHost(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || slices.Contains(s.cfg.Hosts, host)
 }
 
-// statusRecorder records a response's status and drops its text. A switch of protocols is passed on.
+// statusRecorder records a response's status and drops its text. A switch of protocols is passed
+// on.
 type statusRecorder struct {
 	http.ResponseWriter
 	status int
@@ -201,8 +206,8 @@ func (s *server) health(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// client identifies the client of a request, by the header that a proxy sets or by address. The result is a hash, as
-// snapshots contain it.
+// client identifies the client of a request, by the header that a proxy sets or by address. The
+// result is a hash, as snapshots contain it.
 func (s *server) client(r *http.Request) string {
 	token := ""
 	if s.cfg.TokenHeader != "" {
@@ -216,7 +221,8 @@ func (s *server) client(r *http.Request) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// apiError is an error that a client receives. The code is for programs and labels the metric of rejections.
+// apiError is an error that a client receives. The code is for programs and labels the metric of
+// rejections.
 type apiError struct {
 	status int
 	code   string
@@ -240,7 +246,8 @@ func (s *server) writeError(w http.ResponseWriter, err error) {
 	json.NewEncoder(w).Encode(report.Error{Type: "error", Code: e.code, Error: e.text})
 }
 
-// asAPIError returns the error that the client receives, and counts it. It logs errors that clients are not shown.
+// asAPIError returns the error that the client receives, and counts it. It logs errors that clients
+// are not shown.
 func (s *server) asAPIError(err error) *apiError {
 	e := &apiError{http.StatusInternalServerError, "internal", "internal error"}
 	if !errors.As(err, &e) {
@@ -259,10 +266,12 @@ func (s *server) forget(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// blockSeconds is the most audio that is processed at a time. A block waits for at most one block of every other stream.
+// blockSeconds is the most audio that is processed at a time. A block waits for at most one block
+// of every other stream.
 const blockSeconds = 0.1
 
-// acquireProcessor waits for a processor, in the order of the calls. After nil the caller calls releaseProcessor.
+// acquireProcessor waits for a processor, in the order of the calls. After nil the caller calls
+// releaseProcessor.
 func (s *server) acquireProcessor(ctx context.Context) error {
 	select {
 	case s.processors <- struct{}{}:

@@ -15,8 +15,8 @@ import (
 
 // source delivers a session's samples.
 type source interface {
-	// next returns at most a block of samples, which are valid until the next call. It returns io.EOF at the
-	// end of the stream, and the cause of ctx soon after ctx is cancelled.
+	// next returns at most a block of samples, which are valid until the next call. It returns
+	// io.EOF at the end of the stream, and the cause of ctx soon after ctx is cancelled.
 	next(ctx context.Context) ([]float32, error)
 }
 
@@ -45,8 +45,8 @@ type session struct {
 	truncated func() bool // reports whether the audio ended before its header says; may be nil
 }
 
-// run sends lines until the audio ends or an error interrupts the stream, which is then saved. It returns the error
-// that the client was sent.
+// run sends lines until the audio ends or an error interrupts the stream, which is then saved. It
+// returns the error that the client was sent.
 func (s *session) run(ctx context.Context, format string, src source) error {
 	err := s.begin(format)
 	for err == nil {
@@ -122,8 +122,8 @@ func (s *session) recognize(ctx context.Context, x []float32, arrived time.Time)
 	return err
 }
 
-// emit records all events and sends them. The stream also keeps those that follow a failure to send. The error failed
-// is the model's, or nil.
+// emit records all events and sends them. The stream also keeps those that follow a failure to
+// send. The error failed is the model's, or nil.
 func (s *session) emit(found []events.Event, failed error) (err error) {
 	for _, e := range found {
 		line := report.NewEvent(e, s.inputSample)

@@ -20,8 +20,9 @@ import (
 	"github.com/s4d-fast/s4d-fast/atomicfile"
 )
 
-// snapshot is a stream that is not connected. Its file holds the magic word, the CRC-32 (IEEE, little endian) of the
-// rest, and a gob of this struct. Every snapshot gets a new file name, so that removing one never affects the next.
+// snapshot is a stream that is not connected. Its file holds the magic word, the CRC-32 (IEEE,
+// little endian) of the rest, and a gob of this struct. Every snapshot gets a new file name, so
+// that removing one never affects the next.
 type snapshot struct {
 	Identity  identity
 	Detector  []byte
@@ -51,7 +52,7 @@ type store struct {
 
 	mu       sync.Mutex
 	list     map[string]entry // by the stream's name
-	total    int64            // bytes, including files that are being written and files that cannot be removed
+	total    int64            // bytes; files being written and unremovable files count
 	obsolete []entry          // files that are no longer listed, to be deleted
 }
 
@@ -63,8 +64,8 @@ type entry struct {
 	unremovable bool
 }
 
-// openStore creates a folder if necessary and lists its snapshots. It deletes damaged and expired ones, and the oldest
-// beyond the limits. Other files stay.
+// openStore creates a folder if necessary and lists its snapshots. It deletes damaged and expired
+// ones, and the oldest beyond the limits. Other files stay.
 func openStore(dir string, keep time.Duration, maxBytes int64, perClient int, log *slog.Logger) (*store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -122,7 +123,8 @@ func (s *store) open(f os.DirEntry) error {
 		return nil
 	}
 	e.client, e.saved = saved.Identity.Client, saved.Saved
-	if other, has := s.list[saved.Identity.ID]; has && other.saved.After(e.saved) { // a crash prevented its deletion
+	// A crash after a snapshot was written leaves its predecessor too.
+	if other, has := s.list[saved.Identity.ID]; has && other.saved.After(e.saved) {
 		s.retire(e)
 		return nil
 	}
@@ -180,7 +182,8 @@ func readSnapshot(path string) (*snapshot, error) {
 	return decodeSnapshot(b)
 }
 
-// put writes a stream's snapshot. If the client then has too many, its oldest is deleted. A full store is an error.
+// put writes a stream's snapshot. If the client then has too many, its oldest is deleted. A full
+// store is an error.
 func (s *store) put(st *stream) error {
 	s.writers <- struct{}{}
 	defer func() { <-s.writers }()
@@ -205,7 +208,8 @@ func (s *store) put(st *stream) error {
 	return nil
 }
 
-// writePrivate writes a file that only its owner can read. atomicfile keeps the mode of an existing file.
+// writePrivate writes a file that only its owner can read. atomicfile keeps the mode of an existing
+// file.
 func writePrivate(path string, b []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -223,8 +227,8 @@ func writePrivate(path string, b []byte) error {
 	return err
 }
 
-// reserve counts the bytes of a snapshot before it is written. Those of the stream's previous one, which it replaces,
-// are available.
+// reserve counts the bytes of a snapshot before it is written. Those of the stream's previous one,
+// which it replaces, are available.
 func (s *store) reserve(id string, e entry) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -236,8 +240,9 @@ func (s *store) reserve(id string, e entry) error {
 	return nil
 }
 
-// add lists a snapshot whose bytes are counted, in place of the stream's previous one, and drops the client's oldest
-// if it has too many. The caller of this and the following methods holds mu, unless they lock it.
+// add lists a snapshot whose bytes are counted, in place of the stream's previous one, and drops
+// the client's oldest if it has too many. The caller of this and the following methods holds mu,
+// unless they lock it.
 func (s *store) add(id string, e entry) {
 	s.drop(id)
 	s.list[id] = e
@@ -246,7 +251,8 @@ func (s *store) add(id string, e entry) {
 	}
 }
 
-// oldest returns the oldest snapshot of a client and how many it has. An empty client means all clients.
+// oldest returns the oldest snapshot of a client and how many it has. An empty client means all
+// clients.
 func (s *store) oldest(client string) (oldest string, n int) {
 	for id, e := range s.list {
 		if client != "" && e.client != client {
@@ -282,7 +288,8 @@ func (s *store) retire(e entry) {
 	s.obsolete = append(s.obsolete, e)
 }
 
-// find returns the entry of a stream, or an empty one. It is an error if the stream is another client's.
+// find returns the entry of a stream, or an empty one. It is an error if the stream is another
+// client's.
 func (s *store) find(id, client string) (entry, error) {
 	s.expire(time.Now())
 	e, has := s.list[id]
@@ -292,8 +299,9 @@ func (s *store) find(id, client string) (entry, error) {
 	return e, nil
 }
 
-// deleteObsolete deletes the files that are no longer listed. A file that cannot be removed counts again, and the next
-// call retries. Every method that may drop a snapshot calls it, after it has released mu.
+// deleteObsolete deletes the files that are no longer listed. A file that cannot be removed counts
+// again, and the next call retries. Every method that may drop a snapshot calls it, after it has
+// released mu.
 func (s *store) deleteObsolete() {
 	s.mu.Lock()
 	obsolete := s.obsolete
@@ -317,8 +325,8 @@ func (s *store) deleteObsolete() {
 	}
 }
 
-// get returns the snapshot of a stream, or nil. The file stays until the stream ends, is saved again or makes room, so
-// that a crash loses only what followed.
+// get returns the snapshot of a stream, or nil. The file stays until the stream ends, is saved
+// again or makes room, so that a crash loses only what followed.
 func (s *store) get(id, client string) (*snapshot, error) {
 	s.mu.Lock()
 	e, err := s.find(id, client)
@@ -351,7 +359,8 @@ func (s *store) remove(id string) {
 	s.deleteObsolete()
 }
 
-// forget drops a client's stream and reports whether there was one. The caller calls deleteObsolete.
+// forget drops a client's stream and reports whether there was one. The caller calls
+// deleteObsolete.
 func (s *store) forget(id, client string) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

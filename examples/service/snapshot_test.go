@@ -31,7 +31,8 @@ func openTestStore(t *testing.T, dir string, perClient int) *store {
 	return s
 }
 
-// A snapshot of another model is rejected and can be deleted. That of another client can be neither used nor deleted.
+// A snapshot of another model is rejected and can be deleted. That of another client can be neither
+// used nor deleted.
 func TestOtherModelAndClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -84,7 +85,8 @@ func TestExpiry(t *testing.T) {
 	})
 }
 
-// The store limits the bytes in total and the number of snapshots per client, whose oldest makes room.
+// The store limits the bytes in total and the number of snapshots per client, whose oldest makes
+// room.
 func TestStoreLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), func(c *config) {
@@ -153,51 +155,6 @@ func TestDamagedSnapshots(t *testing.T) {
 			t.Errorf("the folder holds %v, expected the two other files", files)
 		}
 	})
-}
-
-// A folder, a pipe, a link or an unreadable file with a snapshot's name is logged and ignored when the server starts.
-func TestIrregularFiles(t *testing.T) {
-	dir := t.TempDir()
-	name := func(letter string) string { return filepath.Join(dir, strings.Repeat(letter, 26)+suffix) }
-	err := errors.Join(
-		os.MkdirAll(filepath.Join(name("A"), "inside"), 0o700),
-		os.MkdirAll(filepath.Join(name("B")+".1.tmp", "inside"), 0o700),
-		os.Symlink(filepath.Join(dir, "missing"), name("C")),
-		os.Symlink(os.Args[0], name("D")),
-		makeFIFO(name("E")),
-	)
-	if err != nil {
-		t.Skipf("the system has no such files: %v", err)
-	}
-	var log logBuffer
-	s, err := openStore(dir, time.Hour, 1<<30, 10, log.logger())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := log.count("is ignored"); n != 5 {
-		t.Errorf("%d files are logged, expected 5: %s", n, &log.text)
-	}
-	if n, size := s.size(); n != 0 || size != 0 {
-		t.Errorf("%d snapshots of %d bytes, expected none", n, size)
-	}
-	if files, _ := os.ReadDir(dir); len(files) != 5 {
-		t.Errorf("%d files are left, expected 5", len(files))
-	}
-}
-
-// A file that is too long for a snapshot is not read as a whole, and deleted.
-func TestLongFile(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, strings.Repeat("A", 26)+suffix)
-	if err := errors.Join(os.WriteFile(path, []byte(magic), 0o600), os.Truncate(path, 1<<40)); err != nil {
-		t.Skipf("no sparse file: %v", err)
-	}
-	if s := openTestStore(t, dir, 1); len(s.list) != 0 {
-		t.Errorf("%v is listed", s.list)
-	}
-	if files, _ := os.ReadDir(dir); len(files) != 0 {
-		t.Error("the file is left")
-	}
 }
 
 // When a crash has left two snapshots of a stream, it resumes from the newer one.
@@ -320,7 +277,8 @@ func TestStoreFails(t *testing.T) {
 	}
 }
 
-// obstruct makes the file of a stream's snapshot one that cannot be removed, even by root, until free is called.
+// obstruct makes the file of a stream's snapshot one that cannot be removed, even by root, until
+// free is called.
 func obstruct(t *testing.T, s *store, id string) (free func()) {
 	t.Helper()
 	file := s.list[id].file
@@ -333,7 +291,8 @@ func obstruct(t *testing.T, s *store, id string) (free func()) {
 
 const notRemoved = "a file was not removed"
 
-// A file that cannot be removed counts until it can. It is logged once and does not affect other streams.
+// A file that cannot be removed counts until it can. It is logged once and does not affect other
+// streams.
 func TestUnremovableFile(t *testing.T) {
 	var log logBuffer
 	recognizer := newRecognizer(t)
@@ -466,7 +425,8 @@ func TestDamagedMeanwhile(t *testing.T) {
 	})
 }
 
-// A server with lower limits than its predecessor keeps the newest snapshots, whatever the folder's name.
+// A server with lower limits than its predecessor keeps the newest snapshots, whatever the folder's
+// name.
 func TestStoreLimitsAtStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "a[b]*")

@@ -39,11 +39,12 @@ type stream struct {
 	unsent         []report.Event   // those of Recent that the client lacks
 }
 
-// standardRates are the sampling rates in Hz that can be resampled: the filters for others may take megabytes.
+// standardRates are the sampling rates in Hz that can be resampled: the filters for others may take
+// megabytes.
 var standardRates = []float64{8000, 11025, 12000, 16000, 22050, 24000, 32000, 44100, 48000, 88200, 96000, 176400, 192000}
 
-// setRate sets the sampling rate of the client's audio in Hz. If resample is set, audio with another rate than the
-// model's is converted.
+// setRate sets the sampling rate of the client's audio in Hz. If resample is set, audio with
+// another rate than the model's is converted.
 func (s *stream) setRate(rate, modelRate float64, resample bool) (err error) {
 	switch {
 	case s.SampleRate != 0 && s.SampleRate != rate:
@@ -88,8 +89,9 @@ func (s *stream) record(e report.Event) {
 	s.EventCount++
 }
 
-// resumeEvents selects the events that a client lacks if it has received n; a negative n means all. It is an error if
-// the stream has forgotten some of them, or if the client has received more than the stream has had.
+// resumeEvents selects the events that a client lacks if it has received n; a negative n means all.
+// It is an error if the stream has forgotten some of them, or if the client has received more than
+// the stream has had.
 func (s *stream) resumeEvents(n int64) error {
 	lacking := s.EventCount - n
 	switch {
@@ -143,7 +145,8 @@ func (s *streams) drain() {
 
 func (s *streams) draining() bool { return s.ctx.Err() != nil }
 
-// wait returns when all clients have received the reason, or when ctx ends. It is an error if streams were not saved.
+// wait returns when all clients have received the reason, or when ctx ends. It is an error if
+// streams were not saved.
 func (s *streams) wait(ctx context.Context) error {
 	done := make(chan bool)
 	go func() {
@@ -171,9 +174,9 @@ func (s *streams) count() int {
 
 var validID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// acquire starts or resumes a stream for a client that has received a number of its events; a negative number means
-// all. An empty id is replaced by a random one. The caller must call release and, when the client has received
-// everything, handlers.Done.
+// acquire starts or resumes a stream for a client that has received a number of its events; a
+// negative number means all. An empty id is replaced by a random one. The caller must call release
+// and, when the client has received everything, handlers.Done.
 func (s *streams) acquire(id, client string, received int64) (*stream, error) {
 	if id == "" {
 		id = rand.Text()
@@ -232,7 +235,8 @@ func (s *streams) admit(id, client string) error {
 	return nil
 }
 
-// available returns an error if the server is shutting down or the stream is connected. The caller holds mu.
+// available returns an error if the server is shutting down or the stream is connected. The caller
+// holds mu.
 func (s *streams) available(id string) error {
 	switch {
 	case s.closed:
@@ -253,8 +257,9 @@ func (s *streams) dismiss(id, client string) {
 	}
 }
 
-// release ends the session of a stream. It saves the stream if keep is set, there is a store and the stream has had
-// samples; otherwise it deletes the snapshot. It reports whether the stream was saved, and logs errors.
+// release ends the session of a stream. It saves the stream if keep is set, there is a store and
+// the stream has had samples; otherwise it deletes the snapshot. It reports whether the stream was
+// saved, and logs errors.
 func (s *streams) release(st *stream, keep bool) (saved bool) {
 	defer s.dismiss(st.ID, st.Client)
 	if s.store == nil {

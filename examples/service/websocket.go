@@ -15,8 +15,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/audio"
 )
 
-// socket serves a WebSocket. Binary messages are audio, the text message {"type":"end"} ends the stream, and every
-// line is sent as a text message.
+// socket serves a WebSocket. Binary messages are audio, the text message {"type":"end"} ends the
+// stream, and every line is sent as a text message.
 func (s *server) socket(w http.ResponseWriter, r *http.Request) {
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		s.writeError(w, newError(http.StatusUpgradeRequired, "request",
@@ -35,7 +35,8 @@ func (s *server) socket(w http.ResponseWriter, r *http.Request) {
 	}
 	rec := &statusRecorder{ResponseWriter: w}
 	conn, err := websocket.Accept(rec, r, &websocket.AcceptOptions{
-		CompressionMode: websocket.CompressionDisabled, InsecureSkipVerify: true, // check has verified the origin
+		CompressionMode:    websocket.CompressionDisabled,
+		InsecureSkipVerify: true, // check has verified the origin
 	})
 	if err != nil {
 		s.streams.release(st, true)

@@ -5,22 +5,23 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coder/websocket"
 
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/examples/service/internal/memnet"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/report"
 )
 
-// files saves a model of two tones and three words.
-func files(t *testing.T) (name string, words []string) {
+// saveFiles saves a model of two tones and three words.
+func saveFiles(t *testing.T) (name string, words []string) {
 	t.Helper()
 	m, err := tonemodel.New()
 	if err != nil {
@@ -43,25 +44,26 @@ func files(t *testing.T) (name string, words []string) {
 	return name, words
 }
 
-// service answers as the real one does, but for what twist changes.
-func service(t *testing.T, twist func(*report.Event)) string {
+// fakeService recognises events as the service does and changes each with a function. It returns a
+// client for it.
+func fakeService(t *testing.T, change func(*report.Event)) *http.Client {
 	t.Helper()
 	m, err := tonemodel.New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := events.New(m, events.Defaults())
+	r, err := events.New(m, events.Defaults())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		conn, err := websocket.Accept(w, r, nil)
+	handler := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		conn, err := websocket.Accept(w, req, nil)
 		if err != nil {
 			t.Error(err)
 			return
 		}
 		defer conn.CloseNow()
-		d, ctx := f.NewDetector(), context.Background()
+		d, ctx := r.NewDetector(), context.Background()
 		send := func(v any) {
 			b, _ := json.Marshal(v)
 			conn.Write(ctx, websocket.MessageText, b)
@@ -85,53 +87,72 @@ func service(t *testing.T, twist func(*report.Event)) string {
 				t.Error(err)
 				return
 			}
+			time.Sleep(40 * time.Millisecond)
 			for _, e := range found {
 				line := report.NewEvent(e, func(n int64) int64 { return n })
-				twist(&line)
+				change(&line)
 				send(line)
 			}
 		}
-	}))
-	t.Cleanup(s.Close)
-	return strings.TrimPrefix(s.URL, "http://")
+	})
+	l := memnet.Listen()
+	s := &http.Server{Handler: handler}
+	go s.Serve(l)
+	t.Cleanup(func() { s.Close() })
+	return l.Client()
 }
 
-// Right answers are counted and timed, wrong ones are failures.
+// Expected events are counted with their latency. Others are failures.
 func TestLoad(t *testing.T) {
-	name, words := files(t)
-	scripts, err := write(name, words, 2, 1)
+	name, words := saveFiles(t)
+	scripts, err := makeScripts(name, words, 2, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := 0
 	for i := range 6 {
-		want += len(scripts[i%len(scripts)].answers)
+		want += len(scripts[i%len(scripts)].expected)
 	}
 	if len(scripts) != 3 || want != 12 { // two words fit into two seconds
-		t.Fatalf("%d scripts, %d answers", len(scripts), want)
+		t.Fatalf("%d scripts with %d events, expected 3 with 12", len(scripts), want)
 	}
-	l := &load{address: service(t, func(*report.Event) {}), scripts: scripts, clients: 6, period: time.Second, rounds: 1, late: time.Minute}
-	l.run()
-	if l.failed() != nil || l.answers != want || l.tooLate != 0 || !strings.Contains(l.String(), "6 clients") {
-		t.Errorf("%v, want %d answers", l, want)
+	for _, c := range []struct {
+		late     time.Duration
+		lateOnes int
+	}{{50 * time.Millisecond, 0}, {30 * time.Millisecond, want}} {
+		synctest.Test(t, func(t *testing.T) {
+			l := load{address: "memory", http: fakeService(t, func(*report.Event) {}), scripts: scripts, clients: 6, period: time.Second, late: c.late}
+			l.run()
+			if err := l.failed(); err != nil {
+				t.Error(err)
+			}
+			if l.events != want || l.lateOnes != c.lateOnes {
+				t.Errorf("%d events, %d late; expected %d, %d late", l.events, l.lateOnes, want, c.lateOnes)
+			}
+			if text := l.String(); !strings.Contains(text, "6 clients") {
+				t.Errorf("%s does not contain the number of clients", text)
+			}
+		})
 	}
-	l = &load{address: service(t, func(e *report.Event) { e.End++ }), scripts: scripts, clients: 2, period: time.Second, rounds: 1, late: 0}
-	l.run()
-	if err := l.failed(); err == nil || !strings.Contains(err.Error(), "answer 0 is") {
-		t.Errorf("wrong answers give %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		l := load{address: "memory", http: fakeService(t, func(e *report.Event) { e.End++ }), scripts: scripts, clients: 2, period: time.Second}
+		l.run()
+		if err := l.failed(); err == nil || !strings.Contains(err.Error(), "event 0 is") {
+			t.Errorf("wrong events: error %v", err)
+		}
+	})
 }
 
-func TestWriteRefuses(t *testing.T) {
-	name, _ := files(t)
-	if _, err := write(name, nil, 2, 1); err == nil {
-		t.Error("no words are no error")
+func TestScriptErrors(t *testing.T) {
+	name, _ := saveFiles(t)
+	if _, err := makeScripts(name, nil, 2, 1); err == nil {
+		t.Error("no error without files")
 	}
 	path := filepath.Join(t.TempDir(), "fast.wav")
 	if err := audio.WriteWAVFile(path, 44100, make([]float32, 100)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := write(name, []string{path}, 2, 1); err == nil || !strings.Contains(err.Error(), "44100 Hz") {
+	if _, err := makeScripts(name, []string{path}, 2, 1); err == nil || !strings.Contains(err.Error(), "44100 Hz") {
 		t.Errorf("a word at 44100 Hz: %v", err)
 	}
 }

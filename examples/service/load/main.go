@@ -1,5 +1,6 @@
-// Command load speaks to the service as many clients do, in real time, and reports how long answers take. Every client's events must be
-// those that the model hears here, in the same audio.
+// Command load loads the service with many clients in real time and reports the latency of events.
+// The events of every client must be those that the model finds in the same audio without the
+// service.
 //
 //	load -clients 1000 -seconds 5 -minutes 1 clips/*.wav
 //	load -ramp clips/*.wav
@@ -20,45 +21,45 @@ import (
 	"github.com/s4d-fast/s4d-fast/report"
 )
 
-// load is one run: so many clients for so long.
+// load is one run with a fixed number of clients.
 type load struct {
+	http    *http.Client
 	address string
 	scripts []*script
 	clients int
-	period  time.Duration // between the beginnings of a client's clips
-	rounds  int           // clips of each client
-	late    time.Duration
+	period  time.Duration // between the starts of a client's clips
+	late    time.Duration // latency above which an event counts as late
 
 	mu       sync.Mutex
-	answers  int
-	tooLate  int
+	events   int
+	lateOnes int
 	times    report.Times
-	failures map[string]int
+	failures map[string]int // number of clients per error
 }
 
 func main() {
-	address := flag.String("address", "localhost:8080", "of the service")
-	clients := flag.Int("clients", 100, "connected at once")
-	seconds := flag.Float64("seconds", 5, "of audio that each sends a minute")
-	minutes := flag.Int("minutes", 1, "that it lasts")
-	late := flag.Duration("late", 250*time.Millisecond, "an answer that takes longer is late")
-	name := flag.String("model", "digits", "model file or name of a built-in model, as of the service")
-	ramp := flag.Bool("ramp", false, "find out how many clients can speak without a pause: more and more of them, until more than 1 % of the answers are late")
-	step := flag.Float64("step", 1.2, "with -ramp, the factor between two numbers of clients")
+	address := flag.String("address", "localhost:8080", "`address` of the service")
+	clients := flag.Int("clients", 100, "number of connected `clients`")
+	seconds := flag.Float64("seconds", 5, "`seconds` of audio that each client sends per minute")
+	minutes := flag.Int("minutes", 1, "duration in `minutes`")
+	late := flag.Duration("late", 250*time.Millisecond, "`latency` above which an event counts as late")
+	name := flag.String("model", "digits", "model `file` or name of a built-in model, the same as the service's")
+	ramp := flag.Bool("ramp", false, "increase the number of clients, which send without a pause, until more than 1 % of the events are late")
+	step := flag.Float64("step", 1.2, "with -ramp, `factor` between two numbers of clients")
 	flag.Parse()
 	length, rounds := *seconds, *minutes
 	if *ramp {
 		length, rounds = 5, 3
 	}
-	scripts, err := write(*name, flag.Args(), length, rounds)
+	scripts, err := makeScripts(*name, flag.Args(), length, rounds)
+	l := load{http: http.DefaultClient, address: *address, scripts: scripts, clients: *clients, period: time.Minute, late: *late}
 	if err == nil && *ramp {
-		err = climb(*address, scripts, *clients, *step, *late)
+		err = l.findMaximum(*step)
 	} else if err == nil {
-		l := &load{address: *address, scripts: scripts, clients: *clients, period: time.Minute, rounds: rounds, late: *late}
-		watched := l.watch(10 * time.Second)
+		stop := l.watch(10 * time.Second)
 		l.run()
-		watched()
-		fmt.Println(l)
+		stop()
+		fmt.Println(&l)
 		err = l.failed()
 	}
 	if err != nil {
@@ -67,33 +68,33 @@ func main() {
 	}
 }
 
-// climb loads the service with more and more clients that never pause.
-func climb(address string, scripts []*script, clients int, step float64, late time.Duration) error {
+// findMaximum runs with more and more clients that send without a pause.
+func (l *load) findMaximum(step float64) error {
 	best := 0
-	for n := clients; n <= 1e5; n = max(n+1, int(float64(n)*step)) {
-		l := &load{address: address, scripts: scripts, clients: n, period: scripts[0].duration(), rounds: scripts[0].rounds, late: late}
-		l.run()
-		fmt.Println(l)
-		if l.failed() != nil || 100*l.tooLate > l.answers {
+	for n := l.clients; n <= 1e5; n = max(n+1, int(float64(n)*step)) {
+		run := load{http: l.http, address: l.address, scripts: l.scripts, clients: n, period: l.scripts[0].duration(), late: l.late}
+		run.run()
+		fmt.Println(&run)
+		if run.failed() != nil || 100*run.lateOnes > run.events {
 			break
 		}
 		best = n
 	}
 	if best == 0 {
-		return fmt.Errorf("%d clients are too many: begin with fewer", clients)
+		return fmt.Errorf("%d clients are too many: start with fewer (-clients)", l.clients)
 	}
-	fmt.Printf("real-time maximum: %d clients that never pause\n", best)
+	fmt.Printf("real-time maximum: %d clients that send without a pause\n", best)
 	return nil
 }
 
-// run returns when every client has sent all and heard all.
+// run returns when every client has finished.
 func (l *load) run() {
 	l.failures = map[string]int{}
 	var all sync.WaitGroup
 	for i := range l.clients {
 		all.Go(func() {
-			wait := time.Duration(rand.Float64() * float64(l.period))
-			if err := l.client(l.scripts[i%len(l.scripts)], wait); err != nil {
+			delay := time.Duration(rand.Float64() * float64(l.period))
+			if err := l.client(l.scripts[i%len(l.scripts)], delay); err != nil {
 				l.mu.Lock()
 				l.failures[err.Error()]++
 				l.mu.Unlock()
@@ -103,14 +104,14 @@ func (l *load) run() {
 	all.Wait()
 }
 
-// heard counts an answer.
-func (l *load) heard(after time.Duration) {
+// record counts an event with its latency.
+func (l *load) record(latency time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.answers++
-	l.times.Add(after)
-	if after > l.late {
-		l.tooLate++
+	l.events++
+	l.times.Add(latency)
+	if latency > l.late {
+		l.lateOnes++
 	}
 }
 
@@ -125,16 +126,17 @@ func (l *load) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.times.Block(0)
-	text := fmt.Sprintf("%5d clients  %6d answers  p50 %s  p99 %s  max %s  late %d", l.clients, l.answers, ms(b.P50), ms(b.P99), ms(b.Max), l.tooLate)
-	for what, n := range l.failures {
-		text += fmt.Sprintf("\n%d failures: %s", n, what)
+	text := fmt.Sprintf("%5d clients  %6d events  p50 %s  p99 %s  max %s  late %d",
+		l.clients, l.events, milliseconds(b.P50), milliseconds(b.P99), milliseconds(b.Max), l.lateOnes)
+	for failure, n := range l.failures {
+		text += fmt.Sprintf("\n%d failures: %s", n, failure)
 	}
 	return text
 }
 
-func ms(seconds float64) string { return fmt.Sprintf("%.1f ms", 1e3*seconds) }
+func milliseconds(seconds float64) string { return fmt.Sprintf("%.1f ms", 1e3*seconds) }
 
-// watch prints the service's memory until it is told to stop.
+// watch prints the service's memory periodically until stop is called.
 func (l *load) watch(every time.Duration) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan bool)
@@ -146,20 +148,20 @@ func (l *load) watch(every time.Duration) (stop func()) {
 			case <-ctx.Done():
 				return
 			case <-tick:
-				rss, streams := l.gauge("process_resident_memory_bytes"), l.gauge("s4d_streams")
+				rss, streams := l.metric("process_resident_memory_bytes"), l.metric("s4d_streams")
 				l.mu.Lock()
-				answers := l.answers
+				events := l.events
 				l.mu.Unlock()
-				fmt.Printf("%4.0f s  %5.0f streams  RSS %6.1f MB  %6d answers\n", time.Since(began).Seconds(), streams, rss/1e6, answers)
+				fmt.Printf("%4.0f s  %5.0f streams  RSS %6.1f MB  %6d events\n", time.Since(began).Seconds(), streams, rss/1e6, events)
 			}
 		}
 	}()
 	return func() { cancel(); <-done }
 }
 
-// gauge reads a number from the service's metrics; −1 if there is none.
-func (l *load) gauge(name string) float64 {
-	r, err := http.Get("http://" + l.address + "/metrics")
+// metric reads one of the service's metrics. It returns −1 if there is none.
+func (l *load) metric(name string) float64 {
+	r, err := l.http.Get("http://" + l.address + "/metrics")
 	if err != nil {
 		return -1
 	}

@@ -1,5 +1,5 @@
-// Package memnet connects HTTP clients to a server in the same process without sockets. Nothing is buffered, and
-// deadlines follow the clock of a synctest bubble. Imported by tests only.
+// Package memnet connects HTTP clients to a server in the same process without sockets. Nothing is
+// buffered, and deadlines follow the clock of a synctest bubble. Imported by tests only.
 package memnet
 
 import (
