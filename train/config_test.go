@@ -41,6 +41,9 @@ func TestDelayPreset(t *testing.T) {
 	if c.Data.Length != 4000 || c.Data.Delay != 1000 || c.SSM.DState != 1024 || c.SSM.DtMin != 2.0/1000 || c.Train.Epochs != 20 {
 		t.Errorf("not the paper's size: %+v %+v", c.Data, c.SSM)
 	}
+	if c.Optim.Schedule != CosineWarmup || c.Optim.SSMLR >= c.Optim.LR || c.Optim.Betas[1] > 0.99 {
+		t.Errorf("%+v: with these learning rates the error of some seeds jumps", c.Optim)
+	}
 }
 
 // Pathfinder and Path-X have the paper's settings (docs/maths.md §4.4), with one epoch of warm-up.

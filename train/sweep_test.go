@@ -185,7 +185,7 @@ func TestSweepPresets(t *testing.T) {
 	}
 	given := Axis{[]string{"ssm.init"}, []string{"real"}}
 	axes, err := SweepPreset("step", []Axis{given})
-	if err != nil || len(axes) != 3 || !reflect.DeepEqual(axes[2], given) || axes[0].Name() != "train.epochs" || len(axes[1].Keys) != 4 {
+	if err != nil || len(axes) != 6 || !reflect.DeepEqual(axes[5], given) || axes[0].Name() != "train.epochs" || len(axes[4].Keys) != 4 {
 		t.Errorf("step with ssm.init=real: %v, %v", axes, err)
 	}
 	if axes, err := SweepPreset("", []Axis{given}); err != nil || len(axes) != 1 {
