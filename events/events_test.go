@@ -354,6 +354,7 @@ func TestNoAudio(t *testing.T) {
 			t.Errorf("Check returns %d good samples before %v, error %v", n, bad, err)
 		}
 		x, silent := slices.Clone(s.Samples), slices.Clone(s.Samples)
+		// The gate is closed at some of these, open at others.
 		for _, from := range []int{0, 100, int(s.Tones[0].End) - 500, int(s.Tones[1].End) + 100} {
 			for i := from; i < from+200; i++ {
 				x[i], silent[i] = bad, 0

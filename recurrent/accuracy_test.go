@@ -169,7 +169,7 @@ func TestMeanOverDays(t *testing.T) {
 
 	young.Process(x, 64)
 	aged.Process(x, 64)
-	for h, want := range sums(young.Snapshot(nil)) {
+	for h, want := range sums(young.Snapshot(nil)) { // within 128 roundings at 2^40
 		if got := sums(aged.Snapshot(nil))[h] - age; math.Abs(got-want) > 0.02 {
 			t.Errorf("channel %d: the old stream's sum grew to %g, expected %g", h, got, want)
 		}
