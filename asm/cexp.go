@@ -22,15 +22,6 @@ func cexp(f *file) {
 			}
 		})
 	})
-	f.elementwise("cexpTurns", "func(dRe, dIm, re []float32, turns []float64)", func(g *gen) {
-		dRe, dIm, re, turns := g.ptr("dRe"), g.ptr("dIm"), g.ptr("re"), g.ptr("turns")
-		g.each(g.length("dRe"), 1, func(r *run) {
-			angle, quarter := g.reduceTurns(r, turns)
-			z := g.expRotated(r.load(re, 0), angle, quarter)
-			r.store(z.re, dRe, 0)
-			r.store(z.im, dIm, 0)
-		})
-	})
 }
 
 // reduceRadians returns im − quarter·π/2, and quarter in the low bits of a float.
@@ -42,78 +33,6 @@ func (g *gen) reduceRadians(im reg.VecVirtual) (angle, quarter reg.VecVirtual) {
 	g.addMul(angle, whole, -math.Pi/2)
 	g.addMul(angle, whole, -roundingLoss(math.Pi/2))
 	return g.clamp(angle, -1, 1), quarter // beyond 4e6 float32 does not resolve angles: only bounds
-}
-
-// reduceTurns does the same for a run's angles in turns, in float64.
-func (g *gen) reduceTurns(r *run, turns reg.Register) (angle, quarter reg.VecVirtual) {
-	angle, quarter = g.vec(), g.vec()
-	var angles, quarters [2]reg.VecVirtual
-	for half := range angles {
-		x := r.loadDoubles(turns, half)
-		n := g.broadcastDouble(magicDouble)
-		x = g.mulDouble(x, 4)
-		g.VADDPD(x, n, n)
-		whole, magic := g.vec(), g.broadcastDouble(magicDouble)
-		g.VSUBPD(magic, n, whole)
-		g.VSUBPD(whole, x, x)
-		angles[half], quarters[half] = g.mulDouble(x, math.Pi/2), n
-	}
-	if g.wide() {
-		high, bits := g.vec(), g.vec()
-		g.VCVTPD2PS(angles[0], angle.AsY())
-		g.VCVTPD2PS(angles[1], high.AsY())
-		g.VINSERTF32X8(operand.U8(1), high.AsY(), angle, angle)
-		g.VPMOVQD(quarters[0], quarter.AsY())
-		g.VPMOVQD(quarters[1], bits.AsY())
-		g.VINSERTI32X8(operand.U8(1), bits.AsY(), quarter, quarter)
-		return angle, quarter
-	}
-	if g.neon() {
-		high := g.vec()
-		g.VCVTPD2PSX(angles[0], angle)
-		g.VCVTPD2PSX(angles[1], high)
-		g.VUNPCKLPD(high, angle, angle)
-		g.VSHUFPS(operand.U8(0x88), quarters[1], quarters[0], quarter)
-		return angle, quarter
-	}
-	high := g.XMM()
-	g.VCVTPD2PSY(angles[0], angle.AsX())
-	g.VCVTPD2PSY(angles[1], high)
-	g.VINSERTF128(operand.U8(1), high, angle, angle)
-	g.VSHUFPS(operand.U8(0x88), quarters[1], quarters[0], quarter) // low halves: 0 1 4 5, 2 3 6 7
-	g.VPERMQ(operand.U8(0xD8), quarter, quarter)
-	return angle, quarter
-}
-
-// loadDoubles loads the float64s that belong to the lower or upper half of the run's floats.
-func (r *run) loadDoubles(base reg.Register, half int) reg.VecVirtual {
-	g, v := r.g, r.g.vec()
-	at := operand.Mem{Base: base, Index: r.index, Scale: 8, Disp: 4 * g.lanes * half}
-	switch {
-	case r.mask == nil:
-		g.VMOVUPD(at, v)
-	case g.wide():
-		k := r.mask.k
-		if half == 1 {
-			k = g.K()
-			g.KSHIFTRW(operand.U8(8), r.mask.k, k)
-		}
-		g.VMOVUPD_Z(at, k, v)
-	case g.neon():
-		floats := g.GP64()
-		g.LEAQ(operand.Mem{Base: r.mask.n, Index: r.mask.n, Scale: 1, Disp: -4 * half}, floats)
-		g.loadMasked(mask{n: floats}, at, v)
-	default:
-		m := g.vec()
-		if half == 0 {
-			g.VPMOVSXDQ(r.mask.v.AsX(), m)
-		} else {
-			g.VEXTRACTI128(operand.U8(1), r.mask.v, m.AsX())
-			g.VPMOVSXDQ(m.AsX(), m)
-		}
-		g.VMASKMOVPD(at, m, v)
-	}
-	return v
 }
 
 // expRotated returns exp(x)·e^{i·(angle + quarter·π/2)}. With exp(x) = 2ⁿ·(1 + m), it adds m·cos to

@@ -206,11 +206,6 @@ func (l *lowering) vectorOther(opcode string, o []operand.Op) bool {
 		l.word(neon.Narrow(false, vector(o[1]), vector(o[0])))
 	case opNarrowUpper:
 		l.word(neon.Narrow(true, vector(o[1]), vector(o[0])))
-	case "VSHUFPS": // the even elements of b and a
-		if immediate(o[0]) != 0x88 {
-			return false
-		}
-		l.op("VUZP1 V%d.S4, V%d.S4, V%d.S4", l.source(o[1]), vector(o[2]), vector(o[3]))
 	case "VBLENDVPS", "VBLENDVPD": // mask, yes, no, d, by the sign of the mask
 		s := shape(opcode)
 		l.word(neon.ShiftRightSigned(s, scratchVec, vector(o[0]), 32<<s))

@@ -8,16 +8,10 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// mathematics generates the exponential and the functions that are computed from it. The formulas
-// and limits are those of the plain Go (internal/vek/exp.go, gelu.go, glu.go). What is float64
+// mathematics generates the functions that are computed from an exponential. The formulas and limits
+// are those of the plain Go (internal/vek/exp.go, gelu.go, glu.go). What is float64
 // there is float32 here, with the low part of a product carried along by fused operations.
 func mathematics(f *file) {
-	f.elementwise("exp", "func(dst, x []float32)", func(g *gen) {
-		g.function(2, g.realExponential)
-	})
-	f.elementwise("sigmoid", "func(dst, x []float32)", func(g *gen) {
-		g.function(2, func(x reg.VecVirtual) reg.VecVirtual { s, _ := g.logistic(x); return s })
-	})
 	f.elementwise("glu", "func(dst, a, b []float32)", func(g *gen) {
 		dst, a, b := g.ptr("dst"), g.ptr("a"), g.ptr("b")
 		g.each(g.length("dst"), 2, func(r *run) {
@@ -199,13 +193,6 @@ func (g *gen) exponential(x reg.VecVirtual, sign float64) reg.VecVirtual {
 	g.addMul(n, x, sign*math.Log2E)
 	whole := g.addConst(n, -magic)
 	return g.power(n, whole, g.fraction(x, whole, sign*math.Log2E))
-}
-
-// realExponential returns exp(x): 0 where it would be denormal, and infinity where it overflows.
-func (g *gen) realExponential(x reg.VecVirtual) reg.VecVirtual {
-	y := g.exponential(x, 1)
-	g.keep(y, g.compare(notBelow, x, expMin))
-	return g.blend(g.compare(above, x, expMax), g.broadcast(math.Inf(1)), y)
 }
 
 // fraction returns x·c − whole with the error of one rounding.

@@ -19,10 +19,6 @@ func pointwise(f *file) {
 	binary("add", func(g *gen, a, b, d reg.VecVirtual) { g.VADDPS(a, b, d) })
 	binary("mul", func(g *gen, a, b, d reg.VecVirtual) { g.VMULPS(a, b, d) })
 
-	f.elementwise("addConst", "func(dst, x []float32, c float32)", func(g *gen) {
-		c := g.broadcastArg("c")
-		g.function(4, func(x reg.VecVirtual) reg.VecVirtual { g.VADDPS(c, x, x); return x })
-	})
 	f.elementwise("fill", "func(dst []float32, c float32)", func(g *gen) {
 		dst, c := g.ptr("dst"), g.broadcastArg("c")
 		g.each(g.length("dst"), 4, func(r *run) {

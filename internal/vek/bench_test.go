@@ -32,8 +32,6 @@ func benchBinary(b *testing.B, f func(dst, x, y []float32)) {
 }
 
 func BenchmarkAdd(b *testing.B)      { benchBinary(b, vek.Add) }
-func BenchmarkExp(b *testing.B)      { benchUnary(b, vek.Exp) }
-func BenchmarkSigmoid(b *testing.B)  { benchUnary(b, vek.Sigmoid) }
 func BenchmarkGELU(b *testing.B)     { benchUnary(b, vek.GELU) }
 func BenchmarkGELUGrad(b *testing.B) { benchBinary(b, vek.GELUGrad) }
 func BenchmarkGELUSlope(b *testing.B) {

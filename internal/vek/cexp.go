@@ -4,21 +4,11 @@ import "math"
 
 // CExp sets d = exp(re + i·im), im in radians, with errors below 2 ulp of the larger component for
 // |im| ≤ 10⁴. For larger |im| the error of the angle is about 10⁻¹⁶·|im| radians. Above 4·10⁶,
-// where neighbouring floats are half a radian apart, the angle is arbitrary. The modulus is that of
-// Exp. d may be re + i·im.
+// where neighbouring floats are half a radian apart, the angle is arbitrary. A modulus
+// below 2⁻¹²⁶ is 0. d may be re + i·im.
 func CExp(dRe, dIm, re, im []float32) {
 	sameLen("CExp", len(dRe), dIm, re, im)
 	cexp(dRe, dIm, re, im)
-}
-
-// CExpTurns sets d = exp(re + 2πi·turns), with errors below 2 ulp of the larger component for
-// |turns| ≤ 2⁴⁰. Whole turns are subtracted in float64. dRe may be re.
-func CExpTurns(dRe, dIm, re []float32, turns []float64) {
-	sameLen("CExpTurns", len(dRe), dIm, re)
-	if len(turns) != len(dRe) {
-		panic("vek: CExpTurns: lengths differ")
-	}
-	cexpTurns(dRe, dIm, re, turns)
 }
 
 func cexpGeneric(dRe, dIm, re, im []float32) {
@@ -27,14 +17,6 @@ func cexpGeneric(dRe, dIm, re, im []float32) {
 	for i, x := range re {
 		quarters := float64(im[i]) * (2 / math.Pi)
 		dRe[i], dIm[i] = expRotated(x, quarters)
-	}
-}
-
-func cexpTurnsGeneric(dRe, dIm, re []float32, turns []float64) {
-	n := len(dRe)
-	dIm, re, turns = dIm[:n], re[:n], turns[:n]
-	for i, x := range re {
-		dRe[i], dIm[i] = expRotated(x, 4*turns[i])
 	}
 }
 

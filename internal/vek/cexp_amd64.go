@@ -19,29 +19,8 @@ func cexp(dRe, dIm, re, im []float32) {
 	}
 }
 
-func cexpTurns(dRe, dIm, re []float32, turns []float64) {
-	for len(dRe) > longestRun {
-		cexpTurns(dRe[:longestRun], dIm[:longestRun], re[:longestRun], turns[:longestRun])
-		dRe, dIm, re, turns = dRe[longestRun:], dIm[longestRun:], re[longestRun:], turns[longestRun:]
-	}
-	switch current() {
-	case avx512:
-		cexpTurnsAVX512(dRe, dIm, re, turns)
-	case avx2:
-		cexpTurnsAVX2(dRe, dIm, re, turns)
-	default:
-		cexpTurnsGeneric(dRe, dIm, re, turns)
-	}
-}
-
 //go:noescape
 func cexpAVX2(dRe []float32, dIm []float32, re []float32, im []float32)
 
 //go:noescape
 func cexpAVX512(dRe []float32, dIm []float32, re []float32, im []float32)
-
-//go:noescape
-func cexpTurnsAVX2(dRe []float32, dIm []float32, re []float32, turns []float64)
-
-//go:noescape
-func cexpTurnsAVX512(dRe []float32, dIm []float32, re []float32, turns []float64)

@@ -17,21 +17,5 @@ func cexp(dRe, dIm, re, im []float32) {
 	}
 }
 
-func cexpTurns(dRe, dIm, re []float32, turns []float64) {
-	for len(dRe) > longestRun {
-		cexpTurns(dRe[:longestRun], dIm[:longestRun], re[:longestRun], turns[:longestRun])
-		dRe, dIm, re, turns = dRe[longestRun:], dIm[longestRun:], re[longestRun:], turns[longestRun:]
-	}
-	switch current() {
-	case neon:
-		cexpTurnsNEON(dRe, dIm, re, turns)
-	default:
-		cexpTurnsGeneric(dRe, dIm, re, turns)
-	}
-}
-
 //go:noescape
 func cexpNEON(dRe []float32, dIm []float32, re []float32, im []float32)
-
-//go:noescape
-func cexpTurnsNEON(dRe []float32, dIm []float32, re []float32, turns []float64)

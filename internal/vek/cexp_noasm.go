@@ -5,5 +5,3 @@
 package vek
 
 func cexp(dRe, dIm, re, im []float32) { cexpGeneric(dRe, dIm, re, im) }
-
-func cexpTurns(dRe, dIm, re []float32, turns []float64) { cexpTurnsGeneric(dRe, dIm, re, turns) }

@@ -30,27 +30,14 @@ func checkCExp(t *testing.T, re, im, x float32, z complex128) {
 	}
 }
 
-// turned returns e^{2πi·turns}; turns are reduced exactly.
-func turned(turns float64) complex128 {
-	turns -= math.RoundToEven(turns)
-	quarters := math.Round(4 * turns)
-	sin, cos := math.Sincos((4*turns - quarters) * (math.Pi / 2))
-	z := complex(cos, sin)
-	for range (int(quarters) + 4) % 4 {
-		z *= 1i
-	}
-	return z
-}
-
 func TestCExp(t *testing.T) {
 	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
 		r := generator(1)
 		for _, n := range vektest.Sizes() {
-			x, angle, turns := make([]float32, n), make([]float32, n), make([]float64, n)
+			x, angle := make([]float32, n), make([]float32, n)
 			for i := range n {
 				x[i] = float32(180*r.Float64() - 92)
 				angle[i] = float32(math.Ldexp(2e4*(r.Float64()-0.5), -r.IntN(20)))
-				turns[i] = math.Ldexp(2*r.Float64()-1, r.IntN(60)-19)
 			}
 			c.Again()
 			dRe, dIm, re, im := c.Out(n), c.Out(n), c.In(x), c.In(angle)
@@ -67,16 +54,6 @@ func TestCExp(t *testing.T) {
 				return
 			}
 			sameBits(t, "in place", im, want)
-
-			c.Again()
-			dRe, dIm = c.InOut(x), c.Out(n)
-			far := c.InDoubles(turns)
-			if !c.Do(func() { vek.CExpTurns(dRe, dIm, dRe, far) }) {
-				return
-			}
-			for i := range n {
-				checkCExp(t, dRe[i], dIm[i], x[i], turned(turns[i]))
-			}
 		}
 	})
 }
@@ -85,51 +62,34 @@ func TestCExp(t *testing.T) {
 func TestCExpQuarters(t *testing.T) {
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 		const n = 13000
-		angle, turns := make([]float32, n), make([]float64, n)
+		angle := make([]float32, n)
 		for i := range n {
 			angle[i] = float32(float64(i-n/2) * math.Pi / 4)
-			turns[i] = math.Nextafter(float64(i-n/2)*0x1p20/8, float64(i%3-1)*1e9)
 		}
 		zero, re, im := make([]float32, n), make([]float32, n), make([]float32, n)
 		vek.CExp(re, im, zero, angle)
 		for i := range n {
 			checkCExp(t, re[i], im[i], 0, cmplx.Rect(1, float64(angle[i])))
 		}
-		vek.CExpTurns(re, im, zero, turns)
-		for i := range n {
-			checkCExp(t, re[i], im[i], 0, turned(turns[i]))
-		}
 	})
 }
 
-// At the ends of the range the modulus is that of Exp. NaN in either part gives NaN. Large angles
+// At the ends of the range the modulus is 0 or infinite. NaN in either part gives NaN. Large angles
 // stay on the circle.
 func TestCExpEnds(t *testing.T) {
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 		nan, inf := float32(math.NaN()), float32(math.Inf(1))
 		x := []float32{-inf, -104, -87.4, 89, inf, nan, 0, 0, 0, 0}
 		angle := []float32{1, 2, 3, 1, 2, 3, nan, inf, 1e20, -3e38}
-		turns := make([]float64, len(x))
 		re, im := make([]float32, len(x)), make([]float32, len(x))
-		size := make([]float32, len(x))
-		vek.Exp(size, x)
-		check := func(what string, far bool) {
-			for i := range x {
-				switch {
-				case i < 3 && (re[i] != 0 || im[i] != 0), i >= 3 && i < 5 && !math.IsInf(float64(re[i]), 0),
-					i == 5 && re[i] == re[i], far && (i == 6 || i == 7) && re[i] == re[i],
-					far && i > 7 && !(math.Hypot(float64(re[i]), float64(im[i])) < 1.5):
-					t.Errorf("%s of %v, %v: %v + %vi", what, x[i], angle[i], re[i], im[i])
-				}
+		vek.CExp(re, im, x, angle)
+		for i := range x {
+			switch {
+			case i < 3 && (re[i] != 0 || im[i] != 0), i >= 3 && i < 5 && !math.IsInf(float64(re[i]), 0),
+				i >= 5 && i < 8 && re[i] == re[i], i >= 8 && !(math.Hypot(float64(re[i]), float64(im[i])) < 1.5):
+				t.Errorf("CExp of %v, %v: %v + %vi", x[i], angle[i], re[i], im[i])
 			}
 		}
-		vek.CExp(re, im, x, angle)
-		check("CExp", true)
-		for i := range turns {
-			turns[i] = 0.01 * float64(1+i%2)
-		}
-		vek.CExpTurns(re, im, x, turns)
-		check("CExpTurns", false)
 	})
 }
 
@@ -140,20 +100,15 @@ func FuzzCExp(f *testing.F) {
 		vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 			c, r := vektest.NewCall(t), generator(seed)
 			c.Begin(vektest.Placements()[place%17])
-			x, angle, turns := make([]float32, n), make([]float32, n), make([]float64, n)
+			x, angle := make([]float32, n), make([]float32, n)
 			for i := range x {
 				x[i] = float32(100 * r.NormFloat64())
 				angle[i] = float32(2e4 * (r.Float64() - 0.5))
-				turns[i] = math.Ldexp(2*r.Float64()-1, r.IntN(41))
 			}
-			dRe, dIm, re, im, far := c.Out(len(x)), c.Out(len(x)), c.In(x), c.In(angle), c.InDoubles(turns)
+			dRe, dIm, re, im := c.Out(len(x)), c.Out(len(x)), c.In(x), c.In(angle)
 			c.Do(func() { vek.CExp(dRe, dIm, re, im) })
 			for i := range x {
 				checkCExp(t, dRe[i], dIm[i], x[i], cmplx.Rect(1, float64(angle[i])))
-			}
-			c.Do(func() { vek.CExpTurns(dRe, dIm, re, far) })
-			for i := range x {
-				checkCExp(t, dRe[i], dIm[i], x[i], turned(turns[i]))
 			}
 		})
 	})
@@ -161,11 +116,9 @@ func FuzzCExp(f *testing.F) {
 
 func BenchmarkCExp(b *testing.B) {
 	re, im := normals(generator(1), benchLen), normals(generator(2), benchLen)
-	dRe, dIm, turns := make([]float32, benchLen), make([]float32, benchLen), make([]float64, benchLen)
+	dRe, dIm := make([]float32, benchLen), make([]float32, benchLen)
 	for i := range im {
 		im[i] *= 100
-		turns[i] = 1e6 * float64(im[i])
 	}
-	benchElements(b, fmt.Sprintf("radians/n=%d", benchLen), benchLen, func() { vek.CExp(dRe, dIm, re, im) })
-	benchElements(b, fmt.Sprintf("turns/n=%d", benchLen), benchLen, func() { vek.CExpTurns(dRe, dIm, re, turns) })
+	benchElements(b, fmt.Sprintf("n=%d", benchLen), benchLen, func() { vek.CExp(dRe, dIm, re, im) })
 }

@@ -2,19 +2,6 @@ package vek
 
 import "math"
 
-// Exp sets dst = exp(x) with an error below 2 ulp; results below 2⁻¹²⁶ are 0. dst may be x.
-func Exp(dst, x []float32) {
-	sameLen("Exp", len(dst), x)
-	exp(dst, x)
-}
-
-// Sigmoid sets dst = 1/(1 + exp(−x)) with an error below 3 ulp; results below 2⁻¹²⁶ are 0. dst may
-// be x.
-func Sigmoid(dst, x []float32) {
-	sameLen("Sigmoid", len(dst), x)
-	sigmoid(dst, x)
-}
-
 // exp(x) = 2ⁿ·2ᶠ with n + f = x/ln 2 and |f| ≤ 1/2. Scalar code is as fast in float64, where the
 // rounding of n + f does not matter. The steps are small enough to be inlined into the loops:
 //
@@ -47,18 +34,6 @@ func exp2Join(n, p float64) float64 {
 	return math.Float64frombits(math.Float64bits(p) + math.Float64bits(n)<<52)
 }
 
-func expGeneric(dst, x []float32) {
-	x = x[:len(dst)]
-	for i, v := range x {
-		if !(v >= expMin && v <= expMax) {
-			dst[i] = expBeyond(v)
-			continue
-		}
-		n, f := exp2Split(float64(float64(v) * log2e))
-		dst[i] = float32(exp2Join(n, exp2Poly(f)))
-	}
-}
-
 func expBeyond(x float32) float32 {
 	switch {
 	case x > expMax:
@@ -67,20 +42,6 @@ func expBeyond(x float32) float32 {
 		return 0
 	}
 	return x
-}
-
-// σ(x) = 1/(1 + exp(−x)) does not overflow in float64, and its relative error is small on both
-// sides of 0.
-func sigmoidGeneric(dst, x []float32) {
-	x = x[:len(dst)]
-	for i, v := range x {
-		if !(v >= expMin && v <= -expMin) {
-			dst[i] = sigmoidBeyond(v)
-			continue
-		}
-		n, f := exp2Split(float64(float64(v) * -log2e))
-		dst[i] = float32(1 / (1 + exp2Join(n, exp2Poly(f))))
-	}
 }
 
 // sigmoidBeyond returns σ(x) where exp(−|x|) is 0 in float32.

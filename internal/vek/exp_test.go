@@ -13,16 +13,6 @@ import (
 // below 1 ulp. A floor allows 0 in place of numbers below 2⁻¹²⁶ and, for GELU, of results for x ≤
 // −13.
 var (
-	exp = vektest.Pointwise{
-		Ins: 1, Alias: [][]int{{0}}, ULP: 2, Floor: 0x1p-126,
-		Run:   func(out, in [][]float32) { vek.Exp(out[0], in[0]) },
-		Truth: func(out, in []float64) { out[0] = math.Exp(in[0]) },
-	}
-	sigmoid = vektest.Pointwise{
-		Ins: 1, Alias: [][]int{{0}}, ULP: 3, Floor: 0x1p-126,
-		Run:   func(out, in [][]float32) { vek.Sigmoid(out[0], in[0]) },
-		Truth: func(out, in []float64) { out[0] = logistic(in[0]) },
-	}
 	gelu = vektest.Pointwise{
 		Ins: 1, Alias: [][]int{{0}}, ULP: 4, Floor: 1e-37,
 		Run:   func(out, in [][]float32) { vek.GELU(out[0], in[0]) },
@@ -60,15 +50,11 @@ var (
 	}
 )
 
-func TestExp(t *testing.T)      { exp.Test(t) }
-func TestSigmoid(t *testing.T)  { sigmoid.Test(t) }
 func TestGELU(t *testing.T)     { gelu.Test(t) }
 func TestGELUGrad(t *testing.T) { geluGrad.Test(t) }
 func TestGLU(t *testing.T)      { glu.Test(t) }
 func TestGLUGrad(t *testing.T)  { gluGrad.Test(t) }
 
-func FuzzExp(f *testing.F)       { exp.Fuzz(f) }
-func FuzzSigmoid(f *testing.F)   { sigmoid.Fuzz(f) }
 func FuzzGELU(f *testing.F)      { gelu.Fuzz(f) }
 func FuzzGELUGrad(f *testing.F)  { geluGrad.Fuzz(f) }
 func FuzzGELUSlope(f *testing.F) { geluSlope.Fuzz(f) }
@@ -135,8 +121,6 @@ func TestFunctionsOnTheWholeLine(t *testing.T) {
 		want, size func(x float64) float64
 		ulp, floor float64
 	}{
-		{"Exp", vek.Exp, math.Exp, math.Exp, 2, 0x1p-126},
-		{"Sigmoid", vek.Sigmoid, logistic, logistic, 3, 0x1p-126},
 		{"GLU", func(dst, x []float32) { vek.GLU(dst, ones, x) }, logistic, logistic, 4, 0x1p-126},
 		{"GELU", vek.GELU, gelu64, gelu64, 4, 1e-37},
 		{"GELUGrad", func(dst, x []float32) { vek.GELUGrad(dst, x, ones) },

@@ -4,36 +4,6 @@
 
 package vek
 
-func exp(dst, x []float32) {
-	for len(dst) > longestRun {
-		exp(dst[:longestRun], x[:longestRun])
-		dst, x = dst[longestRun:], x[longestRun:]
-	}
-	switch current() {
-	case avx512:
-		expAVX512(dst, x)
-	case avx2:
-		expAVX2(dst, x)
-	default:
-		expGeneric(dst, x)
-	}
-}
-
-func sigmoid(dst, x []float32) {
-	for len(dst) > longestRun {
-		sigmoid(dst[:longestRun], x[:longestRun])
-		dst, x = dst[longestRun:], x[longestRun:]
-	}
-	switch current() {
-	case avx512:
-		sigmoidAVX512(dst, x)
-	case avx2:
-		sigmoidAVX2(dst, x)
-	default:
-		sigmoidGeneric(dst, x)
-	}
-}
-
 func glu(dst, a, b []float32) {
 	for len(dst) > longestRun {
 		glu(dst[:longestRun], a[:longestRun], b[:longestRun])
@@ -108,18 +78,6 @@ func geluSlope(y, slope, x []float32) {
 		geluSlopeGeneric(y, slope, x)
 	}
 }
-
-//go:noescape
-func expAVX2(dst []float32, x []float32)
-
-//go:noescape
-func expAVX512(dst []float32, x []float32)
-
-//go:noescape
-func sigmoidAVX2(dst []float32, x []float32)
-
-//go:noescape
-func sigmoidAVX512(dst []float32, x []float32)
 
 //go:noescape
 func gluAVX2(dst []float32, a []float32, b []float32)

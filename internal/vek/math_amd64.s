@@ -4,774 +4,6 @@
 
 #include "textflag.h"
 
-// func expAVX2(dst []float32, x []float32)
-// Requires: AVX, AVX2, FMA3
-TEXT ·expAVX2(SB), NOSPLIT, $0-48
-	MOVQ dst_base+0(FP), AX
-	MOVQ x_base+24(FP), CX
-	MOVQ dst_len+8(FP), DX
-	XORQ BX, BX
-
-loop1:
-	CMPQ         DX, $0x00000010
-	JL           done2
-	VMOVUPS      (CX)(BX*4), Y0
-	VBROADCASTSS math_xc2aeac4f<>+0(SB), Y1
-	VMAXPS       Y0, Y1, Y1
-	VBROADCASTSS math_x42b17217<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y2
-	VBROADCASTSS math_x4b400000<>+0(SB), Y1
-	VFMADD231PS  math_x3fb8aa3b<>+0(SB), Y2, Y1
-	VADDPS       math_xcb400000<>+0(SB), Y1, Y3
-	VBROADCASTSS math_x3fb8aa3b<>+0(SB), Y4
-	VFMSUB213PS  Y3, Y2, Y4
-	VFMADD231PS  math_x32a57060<>+0(SB), Y2, Y4
-	VBROADCASTSS math_x3920e99a<>+0(SB), Y2
-	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3c1d96de<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3d63576a<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3e75fded<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3f317218<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y2
-	VMAXPS       math_x4b200000<>+0(SB), Y1, Y1
-	VPSLLD       $0x17, Y1, Y1
-	VPADDD       Y1, Y2, Y2
-	VCMPPS       $0x05, math_xc2aeac4f<>+0(SB), Y0, Y1
-	VANDPS       Y1, Y2, Y2
-	VCMPPS       $0x0e, math_x42b17217<>+0(SB), Y0, Y0
-	VBROADCASTSS math_x7f800000<>+0(SB), Y1
-	VBLENDVPS    Y0, Y1, Y2, Y0
-	VMOVUPS      Y0, (AX)(BX*4)
-	VMOVUPS      32(CX)(BX*4), Y0
-	VBROADCASTSS math_xc2aeac4f<>+0(SB), Y1
-	VMAXPS       Y0, Y1, Y1
-	VBROADCASTSS math_x42b17217<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y2
-	VBROADCASTSS math_x4b400000<>+0(SB), Y1
-	VFMADD231PS  math_x3fb8aa3b<>+0(SB), Y2, Y1
-	VADDPS       math_xcb400000<>+0(SB), Y1, Y3
-	VBROADCASTSS math_x3fb8aa3b<>+0(SB), Y4
-	VFMSUB213PS  Y3, Y2, Y4
-	VFMADD231PS  math_x32a57060<>+0(SB), Y2, Y4
-	VBROADCASTSS math_x3920e99a<>+0(SB), Y2
-	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3c1d96de<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3d63576a<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3e75fded<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3f317218<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y2
-	VMAXPS       math_x4b200000<>+0(SB), Y1, Y1
-	VPSLLD       $0x17, Y1, Y1
-	VPADDD       Y1, Y2, Y2
-	VCMPPS       $0x05, math_xc2aeac4f<>+0(SB), Y0, Y1
-	VANDPS       Y1, Y2, Y2
-	VCMPPS       $0x0e, math_x42b17217<>+0(SB), Y0, Y0
-	VBROADCASTSS math_x7f800000<>+0(SB), Y1
-	VBLENDVPS    Y0, Y1, Y2, Y0
-	VMOVUPS      Y0, 32(AX)(BX*4)
-	ADDQ         $0x00000010, BX
-	SUBQ         $0x00000010, DX
-	JMP          loop1
-
-done2:
-loop3:
-	CMPQ         DX, $0x00000008
-	JL           done4
-	VMOVUPS      (CX)(BX*4), Y0
-	VBROADCASTSS math_xc2aeac4f<>+0(SB), Y1
-	VMAXPS       Y0, Y1, Y1
-	VBROADCASTSS math_x42b17217<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y2
-	VBROADCASTSS math_x4b400000<>+0(SB), Y1
-	VFMADD231PS  math_x3fb8aa3b<>+0(SB), Y2, Y1
-	VADDPS       math_xcb400000<>+0(SB), Y1, Y3
-	VBROADCASTSS math_x3fb8aa3b<>+0(SB), Y4
-	VFMSUB213PS  Y3, Y2, Y4
-	VFMADD231PS  math_x32a57060<>+0(SB), Y2, Y4
-	VBROADCASTSS math_x3920e99a<>+0(SB), Y2
-	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3c1d96de<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3d63576a<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3e75fded<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3f317218<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y2
-	VMAXPS       math_x4b200000<>+0(SB), Y1, Y1
-	VPSLLD       $0x17, Y1, Y1
-	VPADDD       Y1, Y2, Y2
-	VCMPPS       $0x05, math_xc2aeac4f<>+0(SB), Y0, Y1
-	VANDPS       Y1, Y2, Y2
-	VCMPPS       $0x0e, math_x42b17217<>+0(SB), Y0, Y0
-	VBROADCASTSS math_x7f800000<>+0(SB), Y1
-	VBLENDVPS    Y0, Y1, Y2, Y0
-	VMOVUPS      Y0, (AX)(BX*4)
-	ADDQ         $0x00000008, BX
-	SUBQ         $0x00000008, DX
-	JMP          loop3
-
-done4:
-	TESTQ        DX, DX
-	JLE          end5
-	VMOVD        DX, X0
-	VPBROADCASTD X0, Y0
-	VPCMPGTD     math_lanes<>+0(SB), Y0, Y0
-	VMASKMOVPS   (CX)(BX*4), Y0, Y1
-	VBROADCASTSS math_xc2aeac4f<>+0(SB), Y2
-	VMAXPS       Y1, Y2, Y2
-	VBROADCASTSS math_x42b17217<>+0(SB), Y3
-	VMINPS       Y2, Y3, Y3
-	VBROADCASTSS math_x4b400000<>+0(SB), Y2
-	VFMADD231PS  math_x3fb8aa3b<>+0(SB), Y3, Y2
-	VADDPS       math_xcb400000<>+0(SB), Y2, Y4
-	VBROADCASTSS math_x3fb8aa3b<>+0(SB), Y5
-	VFMSUB213PS  Y4, Y3, Y5
-	VFMADD231PS  math_x32a57060<>+0(SB), Y3, Y5
-	VBROADCASTSS math_x3920e99a<>+0(SB), Y3
-	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y5, Y3
-	VFMADD213PS  math_x3c1d96de<>+0(SB), Y5, Y3
-	VFMADD213PS  math_x3d63576a<>+0(SB), Y5, Y3
-	VFMADD213PS  math_x3e75fded<>+0(SB), Y5, Y3
-	VFMADD213PS  math_x3f317218<>+0(SB), Y5, Y3
-	VFMADD213PS  math_x3f800000<>+0(SB), Y5, Y3
-	VMAXPS       math_x4b200000<>+0(SB), Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VPADDD       Y2, Y3, Y3
-	VCMPPS       $0x05, math_xc2aeac4f<>+0(SB), Y1, Y2
-	VANDPS       Y2, Y3, Y3
-	VCMPPS       $0x0e, math_x42b17217<>+0(SB), Y1, Y1
-	VBROADCASTSS math_x7f800000<>+0(SB), Y2
-	VBLENDVPS    Y1, Y2, Y3, Y1
-	VMASKMOVPS   Y1, Y0, (AX)(BX*4)
-
-end5:
-	VZEROUPPER
-	RET
-
-DATA math_xc2aeac4f<>+0(SB)/4, $0xc2aeac4f
-DATA math_xc2aeac4f<>+4(SB)/4, $0xc2aeac4f
-DATA math_xc2aeac4f<>+8(SB)/4, $0xc2aeac4f
-DATA math_xc2aeac4f<>+12(SB)/4, $0xc2aeac4f
-DATA math_xc2aeac4f<>+16(SB)/4, $0xc2aeac4f
-DATA math_xc2aeac4f<>+20(SB)/4, $0xc2aeac4f
-DATA math_xc2aeac4f<>+24(SB)/4, $0xc2aeac4f
-DATA math_xc2aeac4f<>+28(SB)/4, $0xc2aeac4f
-GLOBL math_xc2aeac4f<>(SB), RODATA|NOPTR, $32
-
-DATA math_x42b17217<>+0(SB)/4, $0x42b17217
-DATA math_x42b17217<>+4(SB)/4, $0x42b17217
-DATA math_x42b17217<>+8(SB)/4, $0x42b17217
-DATA math_x42b17217<>+12(SB)/4, $0x42b17217
-DATA math_x42b17217<>+16(SB)/4, $0x42b17217
-DATA math_x42b17217<>+20(SB)/4, $0x42b17217
-DATA math_x42b17217<>+24(SB)/4, $0x42b17217
-DATA math_x42b17217<>+28(SB)/4, $0x42b17217
-GLOBL math_x42b17217<>(SB), RODATA|NOPTR, $32
-
-DATA math_x4b400000<>+0(SB)/4, $0x4b400000
-DATA math_x4b400000<>+4(SB)/4, $0x4b400000
-DATA math_x4b400000<>+8(SB)/4, $0x4b400000
-DATA math_x4b400000<>+12(SB)/4, $0x4b400000
-DATA math_x4b400000<>+16(SB)/4, $0x4b400000
-DATA math_x4b400000<>+20(SB)/4, $0x4b400000
-DATA math_x4b400000<>+24(SB)/4, $0x4b400000
-DATA math_x4b400000<>+28(SB)/4, $0x4b400000
-GLOBL math_x4b400000<>(SB), RODATA|NOPTR, $32
-
-DATA math_x3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
-DATA math_x3fb8aa3b<>+4(SB)/4, $0x3fb8aa3b
-DATA math_x3fb8aa3b<>+8(SB)/4, $0x3fb8aa3b
-DATA math_x3fb8aa3b<>+12(SB)/4, $0x3fb8aa3b
-DATA math_x3fb8aa3b<>+16(SB)/4, $0x3fb8aa3b
-DATA math_x3fb8aa3b<>+20(SB)/4, $0x3fb8aa3b
-DATA math_x3fb8aa3b<>+24(SB)/4, $0x3fb8aa3b
-DATA math_x3fb8aa3b<>+28(SB)/4, $0x3fb8aa3b
-GLOBL math_x3fb8aa3b<>(SB), RODATA|NOPTR, $32
-
-DATA math_xcb400000<>+0(SB)/4, $0xcb400000
-DATA math_xcb400000<>+4(SB)/4, $0xcb400000
-DATA math_xcb400000<>+8(SB)/4, $0xcb400000
-DATA math_xcb400000<>+12(SB)/4, $0xcb400000
-DATA math_xcb400000<>+16(SB)/4, $0xcb400000
-DATA math_xcb400000<>+20(SB)/4, $0xcb400000
-DATA math_xcb400000<>+24(SB)/4, $0xcb400000
-DATA math_xcb400000<>+28(SB)/4, $0xcb400000
-GLOBL math_xcb400000<>(SB), RODATA|NOPTR, $32
-
-DATA math_x32a57060<>+0(SB)/4, $0x32a57060
-DATA math_x32a57060<>+4(SB)/4, $0x32a57060
-DATA math_x32a57060<>+8(SB)/4, $0x32a57060
-DATA math_x32a57060<>+12(SB)/4, $0x32a57060
-DATA math_x32a57060<>+16(SB)/4, $0x32a57060
-DATA math_x32a57060<>+20(SB)/4, $0x32a57060
-DATA math_x32a57060<>+24(SB)/4, $0x32a57060
-DATA math_x32a57060<>+28(SB)/4, $0x32a57060
-GLOBL math_x32a57060<>(SB), RODATA|NOPTR, $32
-
-DATA math_x3920e99a<>+0(SB)/4, $0x3920e99a
-DATA math_x3920e99a<>+4(SB)/4, $0x3920e99a
-DATA math_x3920e99a<>+8(SB)/4, $0x3920e99a
-DATA math_x3920e99a<>+12(SB)/4, $0x3920e99a
-DATA math_x3920e99a<>+16(SB)/4, $0x3920e99a
-DATA math_x3920e99a<>+20(SB)/4, $0x3920e99a
-DATA math_x3920e99a<>+24(SB)/4, $0x3920e99a
-DATA math_x3920e99a<>+28(SB)/4, $0x3920e99a
-GLOBL math_x3920e99a<>(SB), RODATA|NOPTR, $32
-
-DATA math_x3aafa2b5<>+0(SB)/4, $0x3aafa2b5
-DATA math_x3aafa2b5<>+4(SB)/4, $0x3aafa2b5
-DATA math_x3aafa2b5<>+8(SB)/4, $0x3aafa2b5
-DATA math_x3aafa2b5<>+12(SB)/4, $0x3aafa2b5
-DATA math_x3aafa2b5<>+16(SB)/4, $0x3aafa2b5
-DATA math_x3aafa2b5<>+20(SB)/4, $0x3aafa2b5
-DATA math_x3aafa2b5<>+24(SB)/4, $0x3aafa2b5
-DATA math_x3aafa2b5<>+28(SB)/4, $0x3aafa2b5
-GLOBL math_x3aafa2b5<>(SB), RODATA|NOPTR, $32
-
-DATA math_x3c1d96de<>+0(SB)/4, $0x3c1d96de
-DATA math_x3c1d96de<>+4(SB)/4, $0x3c1d96de
-DATA math_x3c1d96de<>+8(SB)/4, $0x3c1d96de
-DATA math_x3c1d96de<>+12(SB)/4, $0x3c1d96de
-DATA math_x3c1d96de<>+16(SB)/4, $0x3c1d96de
-DATA math_x3c1d96de<>+20(SB)/4, $0x3c1d96de
-DATA math_x3c1d96de<>+24(SB)/4, $0x3c1d96de
-DATA math_x3c1d96de<>+28(SB)/4, $0x3c1d96de
-GLOBL math_x3c1d96de<>(SB), RODATA|NOPTR, $32
-
-DATA math_x3d63576a<>+0(SB)/4, $0x3d63576a
-DATA math_x3d63576a<>+4(SB)/4, $0x3d63576a
-DATA math_x3d63576a<>+8(SB)/4, $0x3d63576a
-DATA math_x3d63576a<>+12(SB)/4, $0x3d63576a
-DATA math_x3d63576a<>+16(SB)/4, $0x3d63576a
-DATA math_x3d63576a<>+20(SB)/4, $0x3d63576a
-DATA math_x3d63576a<>+24(SB)/4, $0x3d63576a
-DATA math_x3d63576a<>+28(SB)/4, $0x3d63576a
-GLOBL math_x3d63576a<>(SB), RODATA|NOPTR, $32
-
-DATA math_x3e75fded<>+0(SB)/4, $0x3e75fded
-DATA math_x3e75fded<>+4(SB)/4, $0x3e75fded
-DATA math_x3e75fded<>+8(SB)/4, $0x3e75fded
-DATA math_x3e75fded<>+12(SB)/4, $0x3e75fded
-DATA math_x3e75fded<>+16(SB)/4, $0x3e75fded
-DATA math_x3e75fded<>+20(SB)/4, $0x3e75fded
-DATA math_x3e75fded<>+24(SB)/4, $0x3e75fded
-DATA math_x3e75fded<>+28(SB)/4, $0x3e75fded
-GLOBL math_x3e75fded<>(SB), RODATA|NOPTR, $32
-
-DATA math_x3f317218<>+0(SB)/4, $0x3f317218
-DATA math_x3f317218<>+4(SB)/4, $0x3f317218
-DATA math_x3f317218<>+8(SB)/4, $0x3f317218
-DATA math_x3f317218<>+12(SB)/4, $0x3f317218
-DATA math_x3f317218<>+16(SB)/4, $0x3f317218
-DATA math_x3f317218<>+20(SB)/4, $0x3f317218
-DATA math_x3f317218<>+24(SB)/4, $0x3f317218
-DATA math_x3f317218<>+28(SB)/4, $0x3f317218
-GLOBL math_x3f317218<>(SB), RODATA|NOPTR, $32
-
-DATA math_x3f800000<>+0(SB)/4, $0x3f800000
-DATA math_x3f800000<>+4(SB)/4, $0x3f800000
-DATA math_x3f800000<>+8(SB)/4, $0x3f800000
-DATA math_x3f800000<>+12(SB)/4, $0x3f800000
-DATA math_x3f800000<>+16(SB)/4, $0x3f800000
-DATA math_x3f800000<>+20(SB)/4, $0x3f800000
-DATA math_x3f800000<>+24(SB)/4, $0x3f800000
-DATA math_x3f800000<>+28(SB)/4, $0x3f800000
-GLOBL math_x3f800000<>(SB), RODATA|NOPTR, $32
-
-DATA math_x4b200000<>+0(SB)/4, $0x4b200000
-DATA math_x4b200000<>+4(SB)/4, $0x4b200000
-DATA math_x4b200000<>+8(SB)/4, $0x4b200000
-DATA math_x4b200000<>+12(SB)/4, $0x4b200000
-DATA math_x4b200000<>+16(SB)/4, $0x4b200000
-DATA math_x4b200000<>+20(SB)/4, $0x4b200000
-DATA math_x4b200000<>+24(SB)/4, $0x4b200000
-DATA math_x4b200000<>+28(SB)/4, $0x4b200000
-GLOBL math_x4b200000<>(SB), RODATA|NOPTR, $32
-
-DATA math_x7f800000<>+0(SB)/4, $0x7f800000
-DATA math_x7f800000<>+4(SB)/4, $0x7f800000
-DATA math_x7f800000<>+8(SB)/4, $0x7f800000
-DATA math_x7f800000<>+12(SB)/4, $0x7f800000
-DATA math_x7f800000<>+16(SB)/4, $0x7f800000
-DATA math_x7f800000<>+20(SB)/4, $0x7f800000
-DATA math_x7f800000<>+24(SB)/4, $0x7f800000
-DATA math_x7f800000<>+28(SB)/4, $0x7f800000
-GLOBL math_x7f800000<>(SB), RODATA|NOPTR, $32
-
-DATA math_lanes<>+0(SB)/4, $0x00000000
-DATA math_lanes<>+4(SB)/4, $0x00000001
-DATA math_lanes<>+8(SB)/4, $0x00000002
-DATA math_lanes<>+12(SB)/4, $0x00000003
-DATA math_lanes<>+16(SB)/4, $0x00000004
-DATA math_lanes<>+20(SB)/4, $0x00000005
-DATA math_lanes<>+24(SB)/4, $0x00000006
-DATA math_lanes<>+28(SB)/4, $0x00000007
-DATA math_lanes<>+32(SB)/4, $0x00000008
-DATA math_lanes<>+36(SB)/4, $0x00000009
-DATA math_lanes<>+40(SB)/4, $0x0000000a
-DATA math_lanes<>+44(SB)/4, $0x0000000b
-DATA math_lanes<>+48(SB)/4, $0x0000000c
-DATA math_lanes<>+52(SB)/4, $0x0000000d
-DATA math_lanes<>+56(SB)/4, $0x0000000e
-DATA math_lanes<>+60(SB)/4, $0x0000000f
-GLOBL math_lanes<>(SB), RODATA|NOPTR, $64
-
-// func expAVX512(dst []float32, x []float32)
-// Requires: AVX, AVX512F
-TEXT ·expAVX512(SB), NOSPLIT, $0-48
-	MOVQ dst_base+0(FP), AX
-	MOVQ x_base+24(FP), CX
-	MOVQ dst_len+8(FP), DX
-	XORQ BX, BX
-
-loop1:
-	CMPQ             DX, $0x00000020
-	JL               done2
-	VMOVUPS          (CX)(BX*4), Z0
-	VBROADCASTSS     math_xc2aeac4f<>+0(SB), Z1
-	VMAXPS           Z0, Z1, Z1
-	VBROADCASTSS     math_x42b17217<>+0(SB), Z2
-	VMINPS           Z1, Z2, Z2
-	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
-	VFMADD231PS.BCST math_x3fb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
-	VBROADCASTSS     math_x3fb8aa3b<>+0(SB), Z7
-	VFMSUB213PS      Z1, Z2, Z7
-	VFMADD231PS.BCST math_x32a57060<>+0(SB), Z2, Z7
-	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z7, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z7, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z7, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z7, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z7, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z7, Z2
-	VSCALEFPS        Z1, Z2, Z2
-	VCMPPS.BCST      $0x05, math_xc2aeac4f<>+0(SB), Z0, K1
-	VMOVAPS.Z        Z2, K1, Z2
-	VCMPPS.BCST      $0x0e, math_x42b17217<>+0(SB), Z0, K1
-	VBROADCASTSS     math_x7f800000<>+0(SB), Z0
-	VBLENDMPS        Z0, Z2, K1, Z3
-	VMOVUPS          Z3, (AX)(BX*4)
-	VMOVUPS          64(CX)(BX*4), Z0
-	VBROADCASTSS     math_xc2aeac4f<>+0(SB), Z1
-	VMAXPS           Z0, Z1, Z1
-	VBROADCASTSS     math_x42b17217<>+0(SB), Z2
-	VMINPS           Z1, Z2, Z2
-	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
-	VFMADD231PS.BCST math_x3fb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
-	VBROADCASTSS     math_x3fb8aa3b<>+0(SB), Z7
-	VFMSUB213PS      Z1, Z2, Z7
-	VFMADD231PS.BCST math_x32a57060<>+0(SB), Z2, Z7
-	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z7, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z7, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z7, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z7, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z7, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z7, Z2
-	VSCALEFPS        Z1, Z2, Z2
-	VCMPPS.BCST      $0x05, math_xc2aeac4f<>+0(SB), Z0, K1
-	VMOVAPS.Z        Z2, K1, Z2
-	VCMPPS.BCST      $0x0e, math_x42b17217<>+0(SB), Z0, K1
-	VBROADCASTSS     math_x7f800000<>+0(SB), Z0
-	VBLENDMPS        Z0, Z2, K1, Z4
-	VMOVUPS          Z4, 64(AX)(BX*4)
-	ADDQ             $0x00000020, BX
-	SUBQ             $0x00000020, DX
-	JMP              loop1
-
-done2:
-loop3:
-	CMPQ             DX, $0x00000010
-	JL               done4
-	VMOVUPS          (CX)(BX*4), Z0
-	VBROADCASTSS     math_xc2aeac4f<>+0(SB), Z1
-	VMAXPS           Z0, Z1, Z1
-	VBROADCASTSS     math_x42b17217<>+0(SB), Z2
-	VMINPS           Z1, Z2, Z2
-	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
-	VFMADD231PS.BCST math_x3fb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
-	VBROADCASTSS     math_x3fb8aa3b<>+0(SB), Z3
-	VFMSUB213PS      Z1, Z2, Z3
-	VFMADD231PS.BCST math_x32a57060<>+0(SB), Z2, Z3
-	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z2
-	VSCALEFPS        Z1, Z2, Z2
-	VCMPPS.BCST      $0x05, math_xc2aeac4f<>+0(SB), Z0, K1
-	VMOVAPS.Z        Z2, K1, Z2
-	VCMPPS.BCST      $0x0e, math_x42b17217<>+0(SB), Z0, K1
-	VBROADCASTSS     math_x7f800000<>+0(SB), Z0
-	VBLENDMPS        Z0, Z2, K1, Z5
-	VMOVUPS          Z5, (AX)(BX*4)
-	ADDQ             $0x00000010, BX
-	SUBQ             $0x00000010, DX
-	JMP              loop3
-
-done4:
-	TESTQ            DX, DX
-	JLE              end5
-	VPBROADCASTD     DX, Z0
-	VMOVDQU32        math_lanes<>+0(SB), Z1
-	VPCMPD           $0x01, Z0, Z1, K1
-	VMOVUPS.Z        (CX)(BX*4), K1, Z0
-	VBROADCASTSS     math_xc2aeac4f<>+0(SB), Z1
-	VMAXPS           Z0, Z1, Z1
-	VBROADCASTSS     math_x42b17217<>+0(SB), Z2
-	VMINPS           Z1, Z2, Z2
-	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
-	VFMADD231PS.BCST math_x3fb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
-	VBROADCASTSS     math_x3fb8aa3b<>+0(SB), Z3
-	VFMSUB213PS      Z1, Z2, Z3
-	VFMADD231PS.BCST math_x32a57060<>+0(SB), Z2, Z3
-	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z2
-	VSCALEFPS        Z1, Z2, Z2
-	VCMPPS.BCST      $0x05, math_xc2aeac4f<>+0(SB), Z0, K2
-	VMOVAPS.Z        Z2, K2, Z2
-	VCMPPS.BCST      $0x0e, math_x42b17217<>+0(SB), Z0, K2
-	VBROADCASTSS     math_x7f800000<>+0(SB), Z0
-	VBLENDMPS        Z0, Z2, K2, Z6
-	VMOVUPS          Z6, K1, (AX)(BX*4)
-
-end5:
-	VZEROUPPER
-	RET
-
-// func sigmoidAVX2(dst []float32, x []float32)
-// Requires: AVX, AVX2, FMA3
-TEXT ·sigmoidAVX2(SB), NOSPLIT, $0-48
-	MOVQ dst_base+0(FP), AX
-	MOVQ x_base+24(FP), CX
-	MOVQ dst_len+8(FP), DX
-	XORQ BX, BX
-
-loop1:
-	CMPQ         DX, $0x00000010
-	JL           done2
-	VMOVUPS      (CX)(BX*4), Y0
-	VBROADCASTSS math_xc2b17217<>+0(SB), Y1
-	VMAXPS       Y0, Y1, Y1
-	VBROADCASTSS math_x42aeac4f<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y2
-	VBROADCASTSS math_x4b400000<>+0(SB), Y1
-	VFMADD231PS  math_xbfb8aa3b<>+0(SB), Y2, Y1
-	VADDPS       math_xcb400000<>+0(SB), Y1, Y3
-	VBROADCASTSS math_xbfb8aa3b<>+0(SB), Y4
-	VFMSUB213PS  Y3, Y2, Y4
-	VFMADD231PS  math_xb2a57060<>+0(SB), Y2, Y4
-	VBROADCASTSS math_x3920e99a<>+0(SB), Y2
-	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3c1d96de<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3d63576a<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3e75fded<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3f317218<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y2
-	VMAXPS       math_x4b200000<>+0(SB), Y1, Y1
-	VPSLLD       $0x17, Y1, Y1
-	VPADDD       Y1, Y2, Y2
-	VADDPS       math_x3f800000<>+0(SB), Y2, Y1
-	VBROADCASTSS math_x3f800000<>+0(SB), Y2
-	VDIVPS       Y1, Y2, Y2
-	VCMPPS       $0x05, math_xc2aeac4f<>+0(SB), Y0, Y0
-	VANDPS       Y0, Y2, Y2
-	VMOVUPS      Y2, (AX)(BX*4)
-	VMOVUPS      32(CX)(BX*4), Y0
-	VBROADCASTSS math_xc2b17217<>+0(SB), Y1
-	VMAXPS       Y0, Y1, Y1
-	VBROADCASTSS math_x42aeac4f<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y2
-	VBROADCASTSS math_x4b400000<>+0(SB), Y1
-	VFMADD231PS  math_xbfb8aa3b<>+0(SB), Y2, Y1
-	VADDPS       math_xcb400000<>+0(SB), Y1, Y3
-	VBROADCASTSS math_xbfb8aa3b<>+0(SB), Y4
-	VFMSUB213PS  Y3, Y2, Y4
-	VFMADD231PS  math_xb2a57060<>+0(SB), Y2, Y4
-	VBROADCASTSS math_x3920e99a<>+0(SB), Y2
-	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3c1d96de<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3d63576a<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3e75fded<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3f317218<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y2
-	VMAXPS       math_x4b200000<>+0(SB), Y1, Y1
-	VPSLLD       $0x17, Y1, Y1
-	VPADDD       Y1, Y2, Y2
-	VADDPS       math_x3f800000<>+0(SB), Y2, Y1
-	VBROADCASTSS math_x3f800000<>+0(SB), Y2
-	VDIVPS       Y1, Y2, Y2
-	VCMPPS       $0x05, math_xc2aeac4f<>+0(SB), Y0, Y0
-	VANDPS       Y0, Y2, Y2
-	VMOVUPS      Y2, 32(AX)(BX*4)
-	ADDQ         $0x00000010, BX
-	SUBQ         $0x00000010, DX
-	JMP          loop1
-
-done2:
-loop3:
-	CMPQ         DX, $0x00000008
-	JL           done4
-	VMOVUPS      (CX)(BX*4), Y0
-	VBROADCASTSS math_xc2b17217<>+0(SB), Y1
-	VMAXPS       Y0, Y1, Y1
-	VBROADCASTSS math_x42aeac4f<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y2
-	VBROADCASTSS math_x4b400000<>+0(SB), Y1
-	VFMADD231PS  math_xbfb8aa3b<>+0(SB), Y2, Y1
-	VADDPS       math_xcb400000<>+0(SB), Y1, Y3
-	VBROADCASTSS math_xbfb8aa3b<>+0(SB), Y4
-	VFMSUB213PS  Y3, Y2, Y4
-	VFMADD231PS  math_xb2a57060<>+0(SB), Y2, Y4
-	VBROADCASTSS math_x3920e99a<>+0(SB), Y2
-	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3c1d96de<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3d63576a<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3e75fded<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3f317218<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y2
-	VMAXPS       math_x4b200000<>+0(SB), Y1, Y1
-	VPSLLD       $0x17, Y1, Y1
-	VPADDD       Y1, Y2, Y2
-	VADDPS       math_x3f800000<>+0(SB), Y2, Y1
-	VBROADCASTSS math_x3f800000<>+0(SB), Y2
-	VDIVPS       Y1, Y2, Y2
-	VCMPPS       $0x05, math_xc2aeac4f<>+0(SB), Y0, Y0
-	VANDPS       Y0, Y2, Y2
-	VMOVUPS      Y2, (AX)(BX*4)
-	ADDQ         $0x00000008, BX
-	SUBQ         $0x00000008, DX
-	JMP          loop3
-
-done4:
-	TESTQ        DX, DX
-	JLE          end5
-	VMOVD        DX, X0
-	VPBROADCASTD X0, Y0
-	VPCMPGTD     math_lanes<>+0(SB), Y0, Y0
-	VMASKMOVPS   (CX)(BX*4), Y0, Y1
-	VBROADCASTSS math_xc2b17217<>+0(SB), Y2
-	VMAXPS       Y1, Y2, Y2
-	VBROADCASTSS math_x42aeac4f<>+0(SB), Y3
-	VMINPS       Y2, Y3, Y3
-	VBROADCASTSS math_x4b400000<>+0(SB), Y2
-	VFMADD231PS  math_xbfb8aa3b<>+0(SB), Y3, Y2
-	VADDPS       math_xcb400000<>+0(SB), Y2, Y4
-	VBROADCASTSS math_xbfb8aa3b<>+0(SB), Y5
-	VFMSUB213PS  Y4, Y3, Y5
-	VFMADD231PS  math_xb2a57060<>+0(SB), Y3, Y5
-	VBROADCASTSS math_x3920e99a<>+0(SB), Y3
-	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y5, Y3
-	VFMADD213PS  math_x3c1d96de<>+0(SB), Y5, Y3
-	VFMADD213PS  math_x3d63576a<>+0(SB), Y5, Y3
-	VFMADD213PS  math_x3e75fded<>+0(SB), Y5, Y3
-	VFMADD213PS  math_x3f317218<>+0(SB), Y5, Y3
-	VFMADD213PS  math_x3f800000<>+0(SB), Y5, Y3
-	VMAXPS       math_x4b200000<>+0(SB), Y2, Y2
-	VPSLLD       $0x17, Y2, Y2
-	VPADDD       Y2, Y3, Y3
-	VADDPS       math_x3f800000<>+0(SB), Y3, Y2
-	VBROADCASTSS math_x3f800000<>+0(SB), Y3
-	VDIVPS       Y2, Y3, Y3
-	VCMPPS       $0x05, math_xc2aeac4f<>+0(SB), Y1, Y1
-	VANDPS       Y1, Y3, Y3
-	VMASKMOVPS   Y3, Y0, (AX)(BX*4)
-
-end5:
-	VZEROUPPER
-	RET
-
-DATA math_xc2b17217<>+0(SB)/4, $0xc2b17217
-DATA math_xc2b17217<>+4(SB)/4, $0xc2b17217
-DATA math_xc2b17217<>+8(SB)/4, $0xc2b17217
-DATA math_xc2b17217<>+12(SB)/4, $0xc2b17217
-DATA math_xc2b17217<>+16(SB)/4, $0xc2b17217
-DATA math_xc2b17217<>+20(SB)/4, $0xc2b17217
-DATA math_xc2b17217<>+24(SB)/4, $0xc2b17217
-DATA math_xc2b17217<>+28(SB)/4, $0xc2b17217
-GLOBL math_xc2b17217<>(SB), RODATA|NOPTR, $32
-
-DATA math_x42aeac4f<>+0(SB)/4, $0x42aeac4f
-DATA math_x42aeac4f<>+4(SB)/4, $0x42aeac4f
-DATA math_x42aeac4f<>+8(SB)/4, $0x42aeac4f
-DATA math_x42aeac4f<>+12(SB)/4, $0x42aeac4f
-DATA math_x42aeac4f<>+16(SB)/4, $0x42aeac4f
-DATA math_x42aeac4f<>+20(SB)/4, $0x42aeac4f
-DATA math_x42aeac4f<>+24(SB)/4, $0x42aeac4f
-DATA math_x42aeac4f<>+28(SB)/4, $0x42aeac4f
-GLOBL math_x42aeac4f<>(SB), RODATA|NOPTR, $32
-
-DATA math_xbfb8aa3b<>+0(SB)/4, $0xbfb8aa3b
-DATA math_xbfb8aa3b<>+4(SB)/4, $0xbfb8aa3b
-DATA math_xbfb8aa3b<>+8(SB)/4, $0xbfb8aa3b
-DATA math_xbfb8aa3b<>+12(SB)/4, $0xbfb8aa3b
-DATA math_xbfb8aa3b<>+16(SB)/4, $0xbfb8aa3b
-DATA math_xbfb8aa3b<>+20(SB)/4, $0xbfb8aa3b
-DATA math_xbfb8aa3b<>+24(SB)/4, $0xbfb8aa3b
-DATA math_xbfb8aa3b<>+28(SB)/4, $0xbfb8aa3b
-GLOBL math_xbfb8aa3b<>(SB), RODATA|NOPTR, $32
-
-DATA math_xb2a57060<>+0(SB)/4, $0xb2a57060
-DATA math_xb2a57060<>+4(SB)/4, $0xb2a57060
-DATA math_xb2a57060<>+8(SB)/4, $0xb2a57060
-DATA math_xb2a57060<>+12(SB)/4, $0xb2a57060
-DATA math_xb2a57060<>+16(SB)/4, $0xb2a57060
-DATA math_xb2a57060<>+20(SB)/4, $0xb2a57060
-DATA math_xb2a57060<>+24(SB)/4, $0xb2a57060
-DATA math_xb2a57060<>+28(SB)/4, $0xb2a57060
-GLOBL math_xb2a57060<>(SB), RODATA|NOPTR, $32
-
-// func sigmoidAVX512(dst []float32, x []float32)
-// Requires: AVX, AVX512F
-TEXT ·sigmoidAVX512(SB), NOSPLIT, $0-48
-	MOVQ dst_base+0(FP), AX
-	MOVQ x_base+24(FP), CX
-	MOVQ dst_len+8(FP), DX
-	XORQ BX, BX
-
-loop1:
-	CMPQ             DX, $0x00000020
-	JL               done2
-	VMOVUPS          (CX)(BX*4), Z0
-	VBROADCASTSS     math_xc2b17217<>+0(SB), Z1
-	VMAXPS           Z0, Z1, Z1
-	VBROADCASTSS     math_x42aeac4f<>+0(SB), Z2
-	VMINPS           Z1, Z2, Z2
-	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
-	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
-	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z3
-	VFMSUB213PS      Z1, Z2, Z3
-	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z3
-	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z2
-	VSCALEFPS        Z1, Z2, Z2
-	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z1
-	VBROADCASTSS     math_x3f800000<>+0(SB), Z3
-	VRCP14PS         Z1, Z2
-	VFNMADD231PS     Z1, Z2, Z3
-	VFMADD231PS      Z3, Z2, Z2
-	VCMPPS.BCST      $0x05, math_xc2aeac4f<>+0(SB), Z0, K1
-	VMOVAPS.Z        Z2, K1, Z2
-	VMOVUPS          Z2, (AX)(BX*4)
-	VMOVUPS          64(CX)(BX*4), Z0
-	VBROADCASTSS     math_xc2b17217<>+0(SB), Z1
-	VMAXPS           Z0, Z1, Z1
-	VBROADCASTSS     math_x42aeac4f<>+0(SB), Z2
-	VMINPS           Z1, Z2, Z2
-	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
-	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
-	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z3
-	VFMSUB213PS      Z1, Z2, Z3
-	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z3
-	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z2
-	VSCALEFPS        Z1, Z2, Z2
-	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z1
-	VBROADCASTSS     math_x3f800000<>+0(SB), Z3
-	VRCP14PS         Z1, Z2
-	VFNMADD231PS     Z1, Z2, Z3
-	VFMADD231PS      Z3, Z2, Z2
-	VCMPPS.BCST      $0x05, math_xc2aeac4f<>+0(SB), Z0, K1
-	VMOVAPS.Z        Z2, K1, Z2
-	VMOVUPS          Z2, 64(AX)(BX*4)
-	ADDQ             $0x00000020, BX
-	SUBQ             $0x00000020, DX
-	JMP              loop1
-
-done2:
-loop3:
-	CMPQ             DX, $0x00000010
-	JL               done4
-	VMOVUPS          (CX)(BX*4), Z0
-	VBROADCASTSS     math_xc2b17217<>+0(SB), Z1
-	VMAXPS           Z0, Z1, Z1
-	VBROADCASTSS     math_x42aeac4f<>+0(SB), Z2
-	VMINPS           Z1, Z2, Z2
-	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
-	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
-	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z3
-	VFMSUB213PS      Z1, Z2, Z3
-	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z3
-	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z2
-	VSCALEFPS        Z1, Z2, Z2
-	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z1
-	VBROADCASTSS     math_x3f800000<>+0(SB), Z3
-	VRCP14PS         Z1, Z2
-	VFNMADD231PS     Z1, Z2, Z3
-	VFMADD231PS      Z3, Z2, Z2
-	VCMPPS.BCST      $0x05, math_xc2aeac4f<>+0(SB), Z0, K1
-	VMOVAPS.Z        Z2, K1, Z2
-	VMOVUPS          Z2, (AX)(BX*4)
-	ADDQ             $0x00000010, BX
-	SUBQ             $0x00000010, DX
-	JMP              loop3
-
-done4:
-	TESTQ            DX, DX
-	JLE              end5
-	VPBROADCASTD     DX, Z0
-	VMOVDQU32        math_lanes<>+0(SB), Z1
-	VPCMPD           $0x01, Z0, Z1, K1
-	VMOVUPS.Z        (CX)(BX*4), K1, Z0
-	VBROADCASTSS     math_xc2b17217<>+0(SB), Z1
-	VMAXPS           Z0, Z1, Z1
-	VBROADCASTSS     math_x42aeac4f<>+0(SB), Z2
-	VMINPS           Z1, Z2, Z2
-	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
-	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
-	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z3
-	VFMSUB213PS      Z1, Z2, Z3
-	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z3
-	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z2
-	VSCALEFPS        Z1, Z2, Z2
-	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z1
-	VBROADCASTSS     math_x3f800000<>+0(SB), Z3
-	VRCP14PS         Z1, Z2
-	VFNMADD231PS     Z1, Z2, Z3
-	VFMADD231PS      Z3, Z2, Z2
-	VCMPPS.BCST      $0x05, math_xc2aeac4f<>+0(SB), Z0, K2
-	VMOVAPS.Z        Z2, K2, Z2
-	VMOVUPS          Z2, K1, (AX)(BX*4)
-
-end5:
-	VZEROUPPER
-	RET
-
 // func gluAVX2(dst []float32, a []float32, b []float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·gluAVX2(SB), NOSPLIT, $0-72
@@ -922,6 +154,174 @@ done4:
 end5:
 	VZEROUPPER
 	RET
+
+DATA math_xc2b17217<>+0(SB)/4, $0xc2b17217
+DATA math_xc2b17217<>+4(SB)/4, $0xc2b17217
+DATA math_xc2b17217<>+8(SB)/4, $0xc2b17217
+DATA math_xc2b17217<>+12(SB)/4, $0xc2b17217
+DATA math_xc2b17217<>+16(SB)/4, $0xc2b17217
+DATA math_xc2b17217<>+20(SB)/4, $0xc2b17217
+DATA math_xc2b17217<>+24(SB)/4, $0xc2b17217
+DATA math_xc2b17217<>+28(SB)/4, $0xc2b17217
+GLOBL math_xc2b17217<>(SB), RODATA|NOPTR, $32
+
+DATA math_x42aeac4f<>+0(SB)/4, $0x42aeac4f
+DATA math_x42aeac4f<>+4(SB)/4, $0x42aeac4f
+DATA math_x42aeac4f<>+8(SB)/4, $0x42aeac4f
+DATA math_x42aeac4f<>+12(SB)/4, $0x42aeac4f
+DATA math_x42aeac4f<>+16(SB)/4, $0x42aeac4f
+DATA math_x42aeac4f<>+20(SB)/4, $0x42aeac4f
+DATA math_x42aeac4f<>+24(SB)/4, $0x42aeac4f
+DATA math_x42aeac4f<>+28(SB)/4, $0x42aeac4f
+GLOBL math_x42aeac4f<>(SB), RODATA|NOPTR, $32
+
+DATA math_x4b400000<>+0(SB)/4, $0x4b400000
+DATA math_x4b400000<>+4(SB)/4, $0x4b400000
+DATA math_x4b400000<>+8(SB)/4, $0x4b400000
+DATA math_x4b400000<>+12(SB)/4, $0x4b400000
+DATA math_x4b400000<>+16(SB)/4, $0x4b400000
+DATA math_x4b400000<>+20(SB)/4, $0x4b400000
+DATA math_x4b400000<>+24(SB)/4, $0x4b400000
+DATA math_x4b400000<>+28(SB)/4, $0x4b400000
+GLOBL math_x4b400000<>(SB), RODATA|NOPTR, $32
+
+DATA math_xbfb8aa3b<>+0(SB)/4, $0xbfb8aa3b
+DATA math_xbfb8aa3b<>+4(SB)/4, $0xbfb8aa3b
+DATA math_xbfb8aa3b<>+8(SB)/4, $0xbfb8aa3b
+DATA math_xbfb8aa3b<>+12(SB)/4, $0xbfb8aa3b
+DATA math_xbfb8aa3b<>+16(SB)/4, $0xbfb8aa3b
+DATA math_xbfb8aa3b<>+20(SB)/4, $0xbfb8aa3b
+DATA math_xbfb8aa3b<>+24(SB)/4, $0xbfb8aa3b
+DATA math_xbfb8aa3b<>+28(SB)/4, $0xbfb8aa3b
+GLOBL math_xbfb8aa3b<>(SB), RODATA|NOPTR, $32
+
+DATA math_xcb400000<>+0(SB)/4, $0xcb400000
+DATA math_xcb400000<>+4(SB)/4, $0xcb400000
+DATA math_xcb400000<>+8(SB)/4, $0xcb400000
+DATA math_xcb400000<>+12(SB)/4, $0xcb400000
+DATA math_xcb400000<>+16(SB)/4, $0xcb400000
+DATA math_xcb400000<>+20(SB)/4, $0xcb400000
+DATA math_xcb400000<>+24(SB)/4, $0xcb400000
+DATA math_xcb400000<>+28(SB)/4, $0xcb400000
+GLOBL math_xcb400000<>(SB), RODATA|NOPTR, $32
+
+DATA math_xb2a57060<>+0(SB)/4, $0xb2a57060
+DATA math_xb2a57060<>+4(SB)/4, $0xb2a57060
+DATA math_xb2a57060<>+8(SB)/4, $0xb2a57060
+DATA math_xb2a57060<>+12(SB)/4, $0xb2a57060
+DATA math_xb2a57060<>+16(SB)/4, $0xb2a57060
+DATA math_xb2a57060<>+20(SB)/4, $0xb2a57060
+DATA math_xb2a57060<>+24(SB)/4, $0xb2a57060
+DATA math_xb2a57060<>+28(SB)/4, $0xb2a57060
+GLOBL math_xb2a57060<>(SB), RODATA|NOPTR, $32
+
+DATA math_x3920e99a<>+0(SB)/4, $0x3920e99a
+DATA math_x3920e99a<>+4(SB)/4, $0x3920e99a
+DATA math_x3920e99a<>+8(SB)/4, $0x3920e99a
+DATA math_x3920e99a<>+12(SB)/4, $0x3920e99a
+DATA math_x3920e99a<>+16(SB)/4, $0x3920e99a
+DATA math_x3920e99a<>+20(SB)/4, $0x3920e99a
+DATA math_x3920e99a<>+24(SB)/4, $0x3920e99a
+DATA math_x3920e99a<>+28(SB)/4, $0x3920e99a
+GLOBL math_x3920e99a<>(SB), RODATA|NOPTR, $32
+
+DATA math_x3aafa2b5<>+0(SB)/4, $0x3aafa2b5
+DATA math_x3aafa2b5<>+4(SB)/4, $0x3aafa2b5
+DATA math_x3aafa2b5<>+8(SB)/4, $0x3aafa2b5
+DATA math_x3aafa2b5<>+12(SB)/4, $0x3aafa2b5
+DATA math_x3aafa2b5<>+16(SB)/4, $0x3aafa2b5
+DATA math_x3aafa2b5<>+20(SB)/4, $0x3aafa2b5
+DATA math_x3aafa2b5<>+24(SB)/4, $0x3aafa2b5
+DATA math_x3aafa2b5<>+28(SB)/4, $0x3aafa2b5
+GLOBL math_x3aafa2b5<>(SB), RODATA|NOPTR, $32
+
+DATA math_x3c1d96de<>+0(SB)/4, $0x3c1d96de
+DATA math_x3c1d96de<>+4(SB)/4, $0x3c1d96de
+DATA math_x3c1d96de<>+8(SB)/4, $0x3c1d96de
+DATA math_x3c1d96de<>+12(SB)/4, $0x3c1d96de
+DATA math_x3c1d96de<>+16(SB)/4, $0x3c1d96de
+DATA math_x3c1d96de<>+20(SB)/4, $0x3c1d96de
+DATA math_x3c1d96de<>+24(SB)/4, $0x3c1d96de
+DATA math_x3c1d96de<>+28(SB)/4, $0x3c1d96de
+GLOBL math_x3c1d96de<>(SB), RODATA|NOPTR, $32
+
+DATA math_x3d63576a<>+0(SB)/4, $0x3d63576a
+DATA math_x3d63576a<>+4(SB)/4, $0x3d63576a
+DATA math_x3d63576a<>+8(SB)/4, $0x3d63576a
+DATA math_x3d63576a<>+12(SB)/4, $0x3d63576a
+DATA math_x3d63576a<>+16(SB)/4, $0x3d63576a
+DATA math_x3d63576a<>+20(SB)/4, $0x3d63576a
+DATA math_x3d63576a<>+24(SB)/4, $0x3d63576a
+DATA math_x3d63576a<>+28(SB)/4, $0x3d63576a
+GLOBL math_x3d63576a<>(SB), RODATA|NOPTR, $32
+
+DATA math_x3e75fded<>+0(SB)/4, $0x3e75fded
+DATA math_x3e75fded<>+4(SB)/4, $0x3e75fded
+DATA math_x3e75fded<>+8(SB)/4, $0x3e75fded
+DATA math_x3e75fded<>+12(SB)/4, $0x3e75fded
+DATA math_x3e75fded<>+16(SB)/4, $0x3e75fded
+DATA math_x3e75fded<>+20(SB)/4, $0x3e75fded
+DATA math_x3e75fded<>+24(SB)/4, $0x3e75fded
+DATA math_x3e75fded<>+28(SB)/4, $0x3e75fded
+GLOBL math_x3e75fded<>(SB), RODATA|NOPTR, $32
+
+DATA math_x3f317218<>+0(SB)/4, $0x3f317218
+DATA math_x3f317218<>+4(SB)/4, $0x3f317218
+DATA math_x3f317218<>+8(SB)/4, $0x3f317218
+DATA math_x3f317218<>+12(SB)/4, $0x3f317218
+DATA math_x3f317218<>+16(SB)/4, $0x3f317218
+DATA math_x3f317218<>+20(SB)/4, $0x3f317218
+DATA math_x3f317218<>+24(SB)/4, $0x3f317218
+DATA math_x3f317218<>+28(SB)/4, $0x3f317218
+GLOBL math_x3f317218<>(SB), RODATA|NOPTR, $32
+
+DATA math_x3f800000<>+0(SB)/4, $0x3f800000
+DATA math_x3f800000<>+4(SB)/4, $0x3f800000
+DATA math_x3f800000<>+8(SB)/4, $0x3f800000
+DATA math_x3f800000<>+12(SB)/4, $0x3f800000
+DATA math_x3f800000<>+16(SB)/4, $0x3f800000
+DATA math_x3f800000<>+20(SB)/4, $0x3f800000
+DATA math_x3f800000<>+24(SB)/4, $0x3f800000
+DATA math_x3f800000<>+28(SB)/4, $0x3f800000
+GLOBL math_x3f800000<>(SB), RODATA|NOPTR, $32
+
+DATA math_x4b200000<>+0(SB)/4, $0x4b200000
+DATA math_x4b200000<>+4(SB)/4, $0x4b200000
+DATA math_x4b200000<>+8(SB)/4, $0x4b200000
+DATA math_x4b200000<>+12(SB)/4, $0x4b200000
+DATA math_x4b200000<>+16(SB)/4, $0x4b200000
+DATA math_x4b200000<>+20(SB)/4, $0x4b200000
+DATA math_x4b200000<>+24(SB)/4, $0x4b200000
+DATA math_x4b200000<>+28(SB)/4, $0x4b200000
+GLOBL math_x4b200000<>(SB), RODATA|NOPTR, $32
+
+DATA math_xc2aeac4f<>+0(SB)/4, $0xc2aeac4f
+DATA math_xc2aeac4f<>+4(SB)/4, $0xc2aeac4f
+DATA math_xc2aeac4f<>+8(SB)/4, $0xc2aeac4f
+DATA math_xc2aeac4f<>+12(SB)/4, $0xc2aeac4f
+DATA math_xc2aeac4f<>+16(SB)/4, $0xc2aeac4f
+DATA math_xc2aeac4f<>+20(SB)/4, $0xc2aeac4f
+DATA math_xc2aeac4f<>+24(SB)/4, $0xc2aeac4f
+DATA math_xc2aeac4f<>+28(SB)/4, $0xc2aeac4f
+GLOBL math_xc2aeac4f<>(SB), RODATA|NOPTR, $32
+
+DATA math_lanes<>+0(SB)/4, $0x00000000
+DATA math_lanes<>+4(SB)/4, $0x00000001
+DATA math_lanes<>+8(SB)/4, $0x00000002
+DATA math_lanes<>+12(SB)/4, $0x00000003
+DATA math_lanes<>+16(SB)/4, $0x00000004
+DATA math_lanes<>+20(SB)/4, $0x00000005
+DATA math_lanes<>+24(SB)/4, $0x00000006
+DATA math_lanes<>+28(SB)/4, $0x00000007
+DATA math_lanes<>+32(SB)/4, $0x00000008
+DATA math_lanes<>+36(SB)/4, $0x00000009
+DATA math_lanes<>+40(SB)/4, $0x0000000a
+DATA math_lanes<>+44(SB)/4, $0x0000000b
+DATA math_lanes<>+48(SB)/4, $0x0000000c
+DATA math_lanes<>+52(SB)/4, $0x0000000d
+DATA math_lanes<>+56(SB)/4, $0x0000000e
+DATA math_lanes<>+60(SB)/4, $0x0000000f
+GLOBL math_lanes<>(SB), RODATA|NOPTR, $64
 
 // func gluAVX512(dst []float32, a []float32, b []float32)
 // Requires: AVX, AVX512F

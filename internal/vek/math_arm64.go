@@ -4,32 +4,6 @@
 
 package vek
 
-func exp(dst, x []float32) {
-	for len(dst) > longestRun {
-		exp(dst[:longestRun], x[:longestRun])
-		dst, x = dst[longestRun:], x[longestRun:]
-	}
-	switch current() {
-	case neon:
-		expNEON(dst, x)
-	default:
-		expGeneric(dst, x)
-	}
-}
-
-func sigmoid(dst, x []float32) {
-	for len(dst) > longestRun {
-		sigmoid(dst[:longestRun], x[:longestRun])
-		dst, x = dst[longestRun:], x[longestRun:]
-	}
-	switch current() {
-	case neon:
-		sigmoidNEON(dst, x)
-	default:
-		sigmoidGeneric(dst, x)
-	}
-}
-
 func glu(dst, a, b []float32) {
 	for len(dst) > longestRun {
 		glu(dst[:longestRun], a[:longestRun], b[:longestRun])
@@ -94,12 +68,6 @@ func geluSlope(y, slope, x []float32) {
 		geluSlopeGeneric(y, slope, x)
 	}
 }
-
-//go:noescape
-func expNEON(dst []float32, x []float32)
-
-//go:noescape
-func sigmoidNEON(dst []float32, x []float32)
 
 //go:noescape
 func gluNEON(dst []float32, a []float32, b []float32)

@@ -4,22 +4,22 @@
 
 #include "textflag.h"
 
-DATA math_constants<>+0(SB)/4, $0xc2aeac4f
-DATA math_constants<>+4(SB)/4, $0xc2aeac4f
-DATA math_constants<>+8(SB)/4, $0xc2aeac4f
-DATA math_constants<>+12(SB)/4, $0xc2aeac4f
-DATA math_constants<>+16(SB)/4, $0xc2aeac4f
-DATA math_constants<>+20(SB)/4, $0xc2aeac4f
-DATA math_constants<>+24(SB)/4, $0xc2aeac4f
-DATA math_constants<>+28(SB)/4, $0xc2aeac4f
-DATA math_constants<>+32(SB)/4, $0x42b17217
-DATA math_constants<>+36(SB)/4, $0x42b17217
-DATA math_constants<>+40(SB)/4, $0x42b17217
-DATA math_constants<>+44(SB)/4, $0x42b17217
-DATA math_constants<>+48(SB)/4, $0x42b17217
-DATA math_constants<>+52(SB)/4, $0x42b17217
-DATA math_constants<>+56(SB)/4, $0x42b17217
-DATA math_constants<>+60(SB)/4, $0x42b17217
+DATA math_constants<>+0(SB)/4, $0xc2b17217
+DATA math_constants<>+4(SB)/4, $0xc2b17217
+DATA math_constants<>+8(SB)/4, $0xc2b17217
+DATA math_constants<>+12(SB)/4, $0xc2b17217
+DATA math_constants<>+16(SB)/4, $0xc2b17217
+DATA math_constants<>+20(SB)/4, $0xc2b17217
+DATA math_constants<>+24(SB)/4, $0xc2b17217
+DATA math_constants<>+28(SB)/4, $0xc2b17217
+DATA math_constants<>+32(SB)/4, $0x42aeac4f
+DATA math_constants<>+36(SB)/4, $0x42aeac4f
+DATA math_constants<>+40(SB)/4, $0x42aeac4f
+DATA math_constants<>+44(SB)/4, $0x42aeac4f
+DATA math_constants<>+48(SB)/4, $0x42aeac4f
+DATA math_constants<>+52(SB)/4, $0x42aeac4f
+DATA math_constants<>+56(SB)/4, $0x42aeac4f
+DATA math_constants<>+60(SB)/4, $0x42aeac4f
 DATA math_constants<>+64(SB)/4, $0x4b400000
 DATA math_constants<>+68(SB)/4, $0x4b400000
 DATA math_constants<>+72(SB)/4, $0x4b400000
@@ -28,14 +28,14 @@ DATA math_constants<>+80(SB)/4, $0x4b400000
 DATA math_constants<>+84(SB)/4, $0x4b400000
 DATA math_constants<>+88(SB)/4, $0x4b400000
 DATA math_constants<>+92(SB)/4, $0x4b400000
-DATA math_constants<>+96(SB)/4, $0x3fb8aa3b
-DATA math_constants<>+100(SB)/4, $0x3fb8aa3b
-DATA math_constants<>+104(SB)/4, $0x3fb8aa3b
-DATA math_constants<>+108(SB)/4, $0x3fb8aa3b
-DATA math_constants<>+112(SB)/4, $0x3fb8aa3b
-DATA math_constants<>+116(SB)/4, $0x3fb8aa3b
-DATA math_constants<>+120(SB)/4, $0x3fb8aa3b
-DATA math_constants<>+124(SB)/4, $0x3fb8aa3b
+DATA math_constants<>+96(SB)/4, $0xbfb8aa3b
+DATA math_constants<>+100(SB)/4, $0xbfb8aa3b
+DATA math_constants<>+104(SB)/4, $0xbfb8aa3b
+DATA math_constants<>+108(SB)/4, $0xbfb8aa3b
+DATA math_constants<>+112(SB)/4, $0xbfb8aa3b
+DATA math_constants<>+116(SB)/4, $0xbfb8aa3b
+DATA math_constants<>+120(SB)/4, $0xbfb8aa3b
+DATA math_constants<>+124(SB)/4, $0xbfb8aa3b
 DATA math_constants<>+128(SB)/4, $0xcb400000
 DATA math_constants<>+132(SB)/4, $0xcb400000
 DATA math_constants<>+136(SB)/4, $0xcb400000
@@ -44,14 +44,14 @@ DATA math_constants<>+144(SB)/4, $0xcb400000
 DATA math_constants<>+148(SB)/4, $0xcb400000
 DATA math_constants<>+152(SB)/4, $0xcb400000
 DATA math_constants<>+156(SB)/4, $0xcb400000
-DATA math_constants<>+160(SB)/4, $0x32a57060
-DATA math_constants<>+164(SB)/4, $0x32a57060
-DATA math_constants<>+168(SB)/4, $0x32a57060
-DATA math_constants<>+172(SB)/4, $0x32a57060
-DATA math_constants<>+176(SB)/4, $0x32a57060
-DATA math_constants<>+180(SB)/4, $0x32a57060
-DATA math_constants<>+184(SB)/4, $0x32a57060
-DATA math_constants<>+188(SB)/4, $0x32a57060
+DATA math_constants<>+160(SB)/4, $0xb2a57060
+DATA math_constants<>+164(SB)/4, $0xb2a57060
+DATA math_constants<>+168(SB)/4, $0xb2a57060
+DATA math_constants<>+172(SB)/4, $0xb2a57060
+DATA math_constants<>+176(SB)/4, $0xb2a57060
+DATA math_constants<>+180(SB)/4, $0xb2a57060
+DATA math_constants<>+184(SB)/4, $0xb2a57060
+DATA math_constants<>+188(SB)/4, $0xb2a57060
 DATA math_constants<>+192(SB)/4, $0x3920e99a
 DATA math_constants<>+196(SB)/4, $0x3920e99a
 DATA math_constants<>+200(SB)/4, $0x3920e99a
@@ -116,727 +116,199 @@ DATA math_constants<>+432(SB)/4, $0x4b200000
 DATA math_constants<>+436(SB)/4, $0x4b200000
 DATA math_constants<>+440(SB)/4, $0x4b200000
 DATA math_constants<>+444(SB)/4, $0x4b200000
-DATA math_constants<>+448(SB)/4, $0x7f800000
-DATA math_constants<>+452(SB)/4, $0x7f800000
-DATA math_constants<>+456(SB)/4, $0x7f800000
-DATA math_constants<>+460(SB)/4, $0x7f800000
-DATA math_constants<>+464(SB)/4, $0x7f800000
-DATA math_constants<>+468(SB)/4, $0x7f800000
-DATA math_constants<>+472(SB)/4, $0x7f800000
-DATA math_constants<>+476(SB)/4, $0x7f800000
-DATA math_constants<>+480(SB)/4, $0xc2b17217
-DATA math_constants<>+484(SB)/4, $0xc2b17217
-DATA math_constants<>+488(SB)/4, $0xc2b17217
-DATA math_constants<>+492(SB)/4, $0xc2b17217
-DATA math_constants<>+496(SB)/4, $0xc2b17217
-DATA math_constants<>+500(SB)/4, $0xc2b17217
-DATA math_constants<>+504(SB)/4, $0xc2b17217
-DATA math_constants<>+508(SB)/4, $0xc2b17217
-DATA math_constants<>+512(SB)/4, $0x42aeac4f
-DATA math_constants<>+516(SB)/4, $0x42aeac4f
-DATA math_constants<>+520(SB)/4, $0x42aeac4f
-DATA math_constants<>+524(SB)/4, $0x42aeac4f
-DATA math_constants<>+528(SB)/4, $0x42aeac4f
-DATA math_constants<>+532(SB)/4, $0x42aeac4f
-DATA math_constants<>+536(SB)/4, $0x42aeac4f
-DATA math_constants<>+540(SB)/4, $0x42aeac4f
-DATA math_constants<>+544(SB)/4, $0xbfb8aa3b
-DATA math_constants<>+548(SB)/4, $0xbfb8aa3b
-DATA math_constants<>+552(SB)/4, $0xbfb8aa3b
-DATA math_constants<>+556(SB)/4, $0xbfb8aa3b
-DATA math_constants<>+560(SB)/4, $0xbfb8aa3b
-DATA math_constants<>+564(SB)/4, $0xbfb8aa3b
-DATA math_constants<>+568(SB)/4, $0xbfb8aa3b
-DATA math_constants<>+572(SB)/4, $0xbfb8aa3b
-DATA math_constants<>+576(SB)/4, $0xb2a57060
-DATA math_constants<>+580(SB)/4, $0xb2a57060
-DATA math_constants<>+584(SB)/4, $0xb2a57060
-DATA math_constants<>+588(SB)/4, $0xb2a57060
-DATA math_constants<>+592(SB)/4, $0xb2a57060
-DATA math_constants<>+596(SB)/4, $0xb2a57060
-DATA math_constants<>+600(SB)/4, $0xb2a57060
-DATA math_constants<>+604(SB)/4, $0xb2a57060
-DATA math_constants<>+608(SB)/4, $0x7fffffff
-DATA math_constants<>+612(SB)/4, $0x7fffffff
-DATA math_constants<>+616(SB)/4, $0x7fffffff
-DATA math_constants<>+620(SB)/4, $0x7fffffff
-DATA math_constants<>+624(SB)/4, $0x7fffffff
-DATA math_constants<>+628(SB)/4, $0x7fffffff
-DATA math_constants<>+632(SB)/4, $0x7fffffff
-DATA math_constants<>+636(SB)/4, $0x7fffffff
-DATA math_constants<>+640(SB)/4, $0x41500000
-DATA math_constants<>+644(SB)/4, $0x41500000
-DATA math_constants<>+648(SB)/4, $0x41500000
-DATA math_constants<>+652(SB)/4, $0x41500000
-DATA math_constants<>+656(SB)/4, $0x41500000
-DATA math_constants<>+660(SB)/4, $0x41500000
-DATA math_constants<>+664(SB)/4, $0x41500000
-DATA math_constants<>+668(SB)/4, $0x41500000
-DATA math_constants<>+672(SB)/4, $0xbf38aa3b
-DATA math_constants<>+676(SB)/4, $0xbf38aa3b
-DATA math_constants<>+680(SB)/4, $0xbf38aa3b
-DATA math_constants<>+684(SB)/4, $0xbf38aa3b
-DATA math_constants<>+688(SB)/4, $0xbf38aa3b
-DATA math_constants<>+692(SB)/4, $0xbf38aa3b
-DATA math_constants<>+696(SB)/4, $0xbf38aa3b
-DATA math_constants<>+700(SB)/4, $0xbf38aa3b
-DATA math_constants<>+704(SB)/4, $0xb2257060
-DATA math_constants<>+708(SB)/4, $0xb2257060
-DATA math_constants<>+712(SB)/4, $0xb2257060
-DATA math_constants<>+716(SB)/4, $0xb2257060
-DATA math_constants<>+720(SB)/4, $0xb2257060
-DATA math_constants<>+724(SB)/4, $0xb2257060
-DATA math_constants<>+728(SB)/4, $0xb2257060
-DATA math_constants<>+732(SB)/4, $0xb2257060
-DATA math_constants<>+736(SB)/4, $0x3f9d4000
-DATA math_constants<>+740(SB)/4, $0x3e6ec060
-DATA math_constants<>+744(SB)/4, $0xbde669f3
-DATA math_constants<>+748(SB)/4, $0x3d426e4f
-DATA math_constants<>+752(SB)/4, $0xbc940331
-DATA math_constants<>+756(SB)/4, $0x3bd0db1d
-DATA math_constants<>+760(SB)/4, $0xbb029e46
+DATA math_constants<>+448(SB)/4, $0xc2aeac4f
+DATA math_constants<>+452(SB)/4, $0xc2aeac4f
+DATA math_constants<>+456(SB)/4, $0xc2aeac4f
+DATA math_constants<>+460(SB)/4, $0xc2aeac4f
+DATA math_constants<>+464(SB)/4, $0xc2aeac4f
+DATA math_constants<>+468(SB)/4, $0xc2aeac4f
+DATA math_constants<>+472(SB)/4, $0xc2aeac4f
+DATA math_constants<>+476(SB)/4, $0xc2aeac4f
+DATA math_constants<>+480(SB)/4, $0x7fffffff
+DATA math_constants<>+484(SB)/4, $0x7fffffff
+DATA math_constants<>+488(SB)/4, $0x7fffffff
+DATA math_constants<>+492(SB)/4, $0x7fffffff
+DATA math_constants<>+496(SB)/4, $0x7fffffff
+DATA math_constants<>+500(SB)/4, $0x7fffffff
+DATA math_constants<>+504(SB)/4, $0x7fffffff
+DATA math_constants<>+508(SB)/4, $0x7fffffff
+DATA math_constants<>+512(SB)/4, $0x41500000
+DATA math_constants<>+516(SB)/4, $0x41500000
+DATA math_constants<>+520(SB)/4, $0x41500000
+DATA math_constants<>+524(SB)/4, $0x41500000
+DATA math_constants<>+528(SB)/4, $0x41500000
+DATA math_constants<>+532(SB)/4, $0x41500000
+DATA math_constants<>+536(SB)/4, $0x41500000
+DATA math_constants<>+540(SB)/4, $0x41500000
+DATA math_constants<>+544(SB)/4, $0xbf38aa3b
+DATA math_constants<>+548(SB)/4, $0xbf38aa3b
+DATA math_constants<>+552(SB)/4, $0xbf38aa3b
+DATA math_constants<>+556(SB)/4, $0xbf38aa3b
+DATA math_constants<>+560(SB)/4, $0xbf38aa3b
+DATA math_constants<>+564(SB)/4, $0xbf38aa3b
+DATA math_constants<>+568(SB)/4, $0xbf38aa3b
+DATA math_constants<>+572(SB)/4, $0xbf38aa3b
+DATA math_constants<>+576(SB)/4, $0xb2257060
+DATA math_constants<>+580(SB)/4, $0xb2257060
+DATA math_constants<>+584(SB)/4, $0xb2257060
+DATA math_constants<>+588(SB)/4, $0xb2257060
+DATA math_constants<>+592(SB)/4, $0xb2257060
+DATA math_constants<>+596(SB)/4, $0xb2257060
+DATA math_constants<>+600(SB)/4, $0xb2257060
+DATA math_constants<>+604(SB)/4, $0xb2257060
+DATA math_constants<>+608(SB)/4, $0x3f9d4000
+DATA math_constants<>+612(SB)/4, $0x3e6ec060
+DATA math_constants<>+616(SB)/4, $0xbde669f3
+DATA math_constants<>+620(SB)/4, $0x3d426e4f
+DATA math_constants<>+624(SB)/4, $0xbc940331
+DATA math_constants<>+628(SB)/4, $0x3bd0db1d
+DATA math_constants<>+632(SB)/4, $0xbb029e46
+DATA math_constants<>+636(SB)/4, $0x00000000
+DATA math_constants<>+640(SB)/4, $0x3fdd0000
+DATA math_constants<>+644(SB)/4, $0x3e3f7cce
+DATA math_constants<>+648(SB)/4, $0xbd9bcdac
+DATA math_constants<>+652(SB)/4, $0x3ce3f00a
+DATA math_constants<>+656(SB)/4, $0xbc192342
+DATA math_constants<>+660(SB)/4, $0x3b40dca3
+DATA math_constants<>+664(SB)/4, $0xba59f823
+DATA math_constants<>+668(SB)/4, $0x00000000
+DATA math_constants<>+672(SB)/4, $0x40100000
+DATA math_constants<>+676(SB)/4, $0x3e1d56ef
+DATA math_constants<>+680(SB)/4, $0xbd5a02e6
+DATA math_constants<>+684(SB)/4, $0x3c8ad4c6
+DATA math_constants<>+688(SB)/4, $0xbba4dd36
+DATA math_constants<>+692(SB)/4, $0x3ab98cfd
+DATA math_constants<>+696(SB)/4, $0xb9c4a4f3
+DATA math_constants<>+700(SB)/4, $0x00000000
+DATA math_constants<>+704(SB)/4, $0x402fe000
+DATA math_constants<>+708(SB)/4, $0x3e05f0ea
+DATA math_constants<>+712(SB)/4, $0xbd21c321
+DATA math_constants<>+716(SB)/4, $0x3c367778
+DATA math_constants<>+720(SB)/4, $0xbb422883
+DATA math_constants<>+724(SB)/4, $0x3a455a48
+DATA math_constants<>+728(SB)/4, $0xb93e00df
+DATA math_constants<>+732(SB)/4, $0x00000000
+DATA math_constants<>+736(SB)/4, $0x405e8000
+DATA math_constants<>+740(SB)/4, $0x3ddb15da
+DATA math_constants<>+744(SB)/4, $0xbcdd7abb
+DATA math_constants<>+748(SB)/4, $0x3bd4b10c
+DATA math_constants<>+752(SB)/4, $0xbac34b0e
+DATA math_constants<>+756(SB)/4, $0x39aed2e5
+DATA math_constants<>+760(SB)/4, $0xb89002b7
 DATA math_constants<>+764(SB)/4, $0x00000000
-DATA math_constants<>+768(SB)/4, $0x3fdd0000
-DATA math_constants<>+772(SB)/4, $0x3e3f7cce
-DATA math_constants<>+776(SB)/4, $0xbd9bcdac
-DATA math_constants<>+780(SB)/4, $0x3ce3f00a
-DATA math_constants<>+784(SB)/4, $0xbc192342
-DATA math_constants<>+788(SB)/4, $0x3b40dca3
-DATA math_constants<>+792(SB)/4, $0xba59f823
+DATA math_constants<>+768(SB)/4, $0x40918000
+DATA math_constants<>+772(SB)/4, $0x3dac0779
+DATA math_constants<>+776(SB)/4, $0xbc8b5ab9
+DATA math_constants<>+780(SB)/4, $0x3b59f411
+DATA math_constants<>+784(SB)/4, $0xba24fc57
+DATA math_constants<>+788(SB)/4, $0x38f55797
+DATA math_constants<>+792(SB)/4, $0xb7b8449e
 DATA math_constants<>+796(SB)/4, $0x00000000
-DATA math_constants<>+800(SB)/4, $0x40100000
-DATA math_constants<>+804(SB)/4, $0x3e1d56ef
-DATA math_constants<>+808(SB)/4, $0xbd5a02e6
-DATA math_constants<>+812(SB)/4, $0x3c8ad4c6
-DATA math_constants<>+816(SB)/4, $0xbba4dd36
-DATA math_constants<>+820(SB)/4, $0x3ab98cfd
-DATA math_constants<>+824(SB)/4, $0xb9c4a4f3
+DATA math_constants<>+800(SB)/4, $0x40b0c000
+DATA math_constants<>+804(SB)/4, $0x3d8f7c3f
+DATA math_constants<>+808(SB)/4, $0xbc440319
+DATA math_constants<>+812(SB)/4, $0x3b02711f
+DATA math_constants<>+816(SB)/4, $0xb9a96dc5
+DATA math_constants<>+820(SB)/4, $0x385910a5
+DATA math_constants<>+824(SB)/4, $0xb709bb85
 DATA math_constants<>+828(SB)/4, $0x00000000
-DATA math_constants<>+832(SB)/4, $0x402fe000
-DATA math_constants<>+836(SB)/4, $0x3e05f0ea
-DATA math_constants<>+840(SB)/4, $0xbd21c321
-DATA math_constants<>+844(SB)/4, $0x3c367778
-DATA math_constants<>+848(SB)/4, $0xbb422883
-DATA math_constants<>+852(SB)/4, $0x3a455a48
-DATA math_constants<>+856(SB)/4, $0xb93e00df
+DATA math_constants<>+832(SB)/4, $0x40cf4000
+DATA math_constants<>+836(SB)/4, $0x3d76acff
+DATA math_constants<>+840(SB)/4, $0xbc11d386
+DATA math_constants<>+844(SB)/4, $0x3aa8ff93
+DATA math_constants<>+848(SB)/4, $0xb940328b
+DATA math_constants<>+852(SB)/4, $0x37d81a26
+DATA math_constants<>+856(SB)/4, $0xb668bb49
 DATA math_constants<>+860(SB)/4, $0x00000000
-DATA math_constants<>+864(SB)/4, $0x405e8000
-DATA math_constants<>+868(SB)/4, $0x3ddb15da
-DATA math_constants<>+872(SB)/4, $0xbcdd7abb
-DATA math_constants<>+876(SB)/4, $0x3bd4b10c
-DATA math_constants<>+880(SB)/4, $0xbac34b0e
-DATA math_constants<>+884(SB)/4, $0x39aed2e5
-DATA math_constants<>+888(SB)/4, $0xb89002b7
+DATA math_constants<>+864(SB)/4, $0x40ff0000
+DATA math_constants<>+868(SB)/4, $0x3d49f8d2
+DATA math_constants<>+872(SB)/4, $0xbbc4d453
+DATA math_constants<>+876(SB)/4, $0x3a3d2431
+DATA math_constants<>+880(SB)/4, $0xb8b36748
+DATA math_constants<>+884(SB)/4, $0x372b358e
+DATA math_constants<>+888(SB)/4, $0xb59acf21
 DATA math_constants<>+892(SB)/4, $0x00000000
-DATA math_constants<>+896(SB)/4, $0x40918000
-DATA math_constants<>+900(SB)/4, $0x3dac0779
-DATA math_constants<>+904(SB)/4, $0xbc8b5ab9
-DATA math_constants<>+908(SB)/4, $0x3b59f411
-DATA math_constants<>+912(SB)/4, $0xba24fc57
-DATA math_constants<>+916(SB)/4, $0x38f55797
-DATA math_constants<>+920(SB)/4, $0xb7b8449e
+DATA math_constants<>+896(SB)/4, $0x411ec000
+DATA math_constants<>+900(SB)/4, $0x3d2311ab
+DATA math_constants<>+904(SB)/4, $0xbb80effe
+DATA math_constants<>+908(SB)/4, $0x39c9fd71
+DATA math_constants<>+912(SB)/4, $0xb81cd8d1
+DATA math_constants<>+916(SB)/4, $0x36744d03
+DATA math_constants<>+920(SB)/4, $0xb4b257b7
 DATA math_constants<>+924(SB)/4, $0x00000000
-DATA math_constants<>+928(SB)/4, $0x40b0c000
-DATA math_constants<>+932(SB)/4, $0x3d8f7c3f
-DATA math_constants<>+936(SB)/4, $0xbc440319
-DATA math_constants<>+940(SB)/4, $0x3b02711f
-DATA math_constants<>+944(SB)/4, $0xb9a96dc5
-DATA math_constants<>+948(SB)/4, $0x385910a5
-DATA math_constants<>+952(SB)/4, $0xb709bb85
+DATA math_constants<>+928(SB)/4, $0x41410000
+DATA math_constants<>+932(SB)/4, $0x3d068de6
+DATA math_constants<>+936(SB)/4, $0xbb301a6f
+DATA math_constants<>+940(SB)/4, $0x3964fbd3
+DATA math_constants<>+944(SB)/4, $0xb793e650
+DATA math_constants<>+948(SB)/4, $0x35bfb365
+DATA math_constants<>+952(SB)/4, $0xb3fc1061
 DATA math_constants<>+956(SB)/4, $0x00000000
-DATA math_constants<>+960(SB)/4, $0x40cf4000
-DATA math_constants<>+964(SB)/4, $0x3d76acff
-DATA math_constants<>+968(SB)/4, $0xbc11d386
-DATA math_constants<>+972(SB)/4, $0x3aa8ff93
-DATA math_constants<>+976(SB)/4, $0xb940328b
-DATA math_constants<>+980(SB)/4, $0x37d81a26
-DATA math_constants<>+984(SB)/4, $0xb668bb49
+DATA math_constants<>+960(SB)/4, $0x41612000
+DATA math_constants<>+964(SB)/4, $0x3ce71da4
+DATA math_constants<>+968(SB)/4, $0xbb021c6d
+DATA math_constants<>+972(SB)/4, $0x3911c976
+DATA math_constants<>+976(SB)/4, $0xb7228d52
+DATA math_constants<>+980(SB)/4, $0x3535af57
+DATA math_constants<>+984(SB)/4, $0xb34eaf42
 DATA math_constants<>+988(SB)/4, $0x00000000
-DATA math_constants<>+992(SB)/4, $0x40ff0000
-DATA math_constants<>+996(SB)/4, $0x3d49f8d2
-DATA math_constants<>+1000(SB)/4, $0xbbc4d453
-DATA math_constants<>+1004(SB)/4, $0x3a3d2431
-DATA math_constants<>+1008(SB)/4, $0xb8b36748
-DATA math_constants<>+1012(SB)/4, $0x372b358e
-DATA math_constants<>+1016(SB)/4, $0xb59acf21
+DATA math_constants<>+992(SB)/4, $0x3e060000
+DATA math_constants<>+996(SB)/4, $0x3ee751af
+DATA math_constants<>+1000(SB)/4, $0xbeadfcfa
+DATA math_constants<>+1004(SB)/4, $0x3e508cd1
+DATA math_constants<>+1008(SB)/4, $0xbdd5c834
+DATA math_constants<>+1012(SB)/4, $0x3d4345d2
+DATA math_constants<>+1016(SB)/4, $0xbca358dd
 DATA math_constants<>+1020(SB)/4, $0x00000000
-DATA math_constants<>+1024(SB)/4, $0x411ec000
-DATA math_constants<>+1028(SB)/4, $0x3d2311ab
-DATA math_constants<>+1032(SB)/4, $0xbb80effe
-DATA math_constants<>+1036(SB)/4, $0x39c9fd71
-DATA math_constants<>+1040(SB)/4, $0xb81cd8d1
-DATA math_constants<>+1044(SB)/4, $0x36744d03
-DATA math_constants<>+1048(SB)/4, $0xb4b257b7
+DATA math_constants<>+1024(SB)/4, $0x3eba8000
+DATA math_constants<>+1028(SB)/4, $0x3ec3c6f2
+DATA math_constants<>+1032(SB)/4, $0xbe84f1f2
+DATA math_constants<>+1036(SB)/4, $0x3e1359af
+DATA math_constants<>+1040(SB)/4, $0xbd8d7c70
+DATA math_constants<>+1044(SB)/4, $0x3cf3e9a1
+DATA math_constants<>+1048(SB)/4, $0xbc3ae02a
 DATA math_constants<>+1052(SB)/4, $0x00000000
-DATA math_constants<>+1056(SB)/4, $0x41410000
-DATA math_constants<>+1060(SB)/4, $0x3d068de6
-DATA math_constants<>+1064(SB)/4, $0xbb301a6f
-DATA math_constants<>+1068(SB)/4, $0x3964fbd3
-DATA math_constants<>+1072(SB)/4, $0xb793e650
-DATA math_constants<>+1076(SB)/4, $0x35bfb365
-DATA math_constants<>+1080(SB)/4, $0xb3fc1061
+DATA math_constants<>+1056(SB)/4, $0x3f1fc000
+DATA math_constants<>+1060(SB)/4, $0x3ea5a826
+DATA math_constants<>+1064(SB)/4, $0xbe49c4f8
+DATA math_constants<>+1068(SB)/4, $0x3dcd6778
+DATA math_constants<>+1072(SB)/4, $0xbd37933b
+DATA math_constants<>+1076(SB)/4, $0x3c949273
+DATA math_constants<>+1080(SB)/4, $0xbbdbbc0e
 DATA math_constants<>+1084(SB)/4, $0x00000000
-DATA math_constants<>+1088(SB)/4, $0x41612000
-DATA math_constants<>+1092(SB)/4, $0x3ce71da4
-DATA math_constants<>+1096(SB)/4, $0xbb021c6d
-DATA math_constants<>+1100(SB)/4, $0x3911c976
-DATA math_constants<>+1104(SB)/4, $0xb7228d52
-DATA math_constants<>+1108(SB)/4, $0x3535af57
-DATA math_constants<>+1112(SB)/4, $0xb34eaf42
+DATA math_constants<>+1088(SB)/4, $0x3f5e8000
+DATA math_constants<>+1092(SB)/4, $0x3e8fb4cc
+DATA math_constants<>+1096(SB)/4, $0xbe1eb70c
+DATA math_constants<>+1100(SB)/4, $0x3d957768
+DATA math_constants<>+1104(SB)/4, $0xbcfa0929
+DATA math_constants<>+1108(SB)/4, $0x3c3ec7c7
+DATA math_constants<>+1112(SB)/4, $0xbb84917c
 DATA math_constants<>+1116(SB)/4, $0x00000000
-DATA math_constants<>+1120(SB)/4, $0x3e060000
-DATA math_constants<>+1124(SB)/4, $0x3ee751af
-DATA math_constants<>+1128(SB)/4, $0xbeadfcfa
-DATA math_constants<>+1132(SB)/4, $0x3e508cd1
-DATA math_constants<>+1136(SB)/4, $0xbdd5c834
-DATA math_constants<>+1140(SB)/4, $0x3d4345d2
-DATA math_constants<>+1144(SB)/4, $0xbca358dd
-DATA math_constants<>+1148(SB)/4, $0x00000000
-DATA math_constants<>+1152(SB)/4, $0x3eba8000
-DATA math_constants<>+1156(SB)/4, $0x3ec3c6f2
-DATA math_constants<>+1160(SB)/4, $0xbe84f1f2
-DATA math_constants<>+1164(SB)/4, $0x3e1359af
-DATA math_constants<>+1168(SB)/4, $0xbd8d7c70
-DATA math_constants<>+1172(SB)/4, $0x3cf3e9a1
-DATA math_constants<>+1176(SB)/4, $0xbc3ae02a
-DATA math_constants<>+1180(SB)/4, $0x00000000
-DATA math_constants<>+1184(SB)/4, $0x3f1fc000
-DATA math_constants<>+1188(SB)/4, $0x3ea5a826
-DATA math_constants<>+1192(SB)/4, $0xbe49c4f8
-DATA math_constants<>+1196(SB)/4, $0x3dcd6778
-DATA math_constants<>+1200(SB)/4, $0xbd37933b
-DATA math_constants<>+1204(SB)/4, $0x3c949273
-DATA math_constants<>+1208(SB)/4, $0xbbdbbc0e
-DATA math_constants<>+1212(SB)/4, $0x00000000
-DATA math_constants<>+1216(SB)/4, $0x3f5e8000
-DATA math_constants<>+1220(SB)/4, $0x3e8fb4cc
-DATA math_constants<>+1224(SB)/4, $0xbe1eb70c
-DATA math_constants<>+1228(SB)/4, $0x3d957768
-DATA math_constants<>+1232(SB)/4, $0xbcfa0929
-DATA math_constants<>+1236(SB)/4, $0x3c3ec7c7
-DATA math_constants<>+1240(SB)/4, $0xbb84917c
-DATA math_constants<>+1244(SB)/4, $0x00000000
-DATA math_constants<>+1248(SB)/4, $0xc1500000
-DATA math_constants<>+1252(SB)/4, $0xc1500000
-DATA math_constants<>+1256(SB)/4, $0xc1500000
-DATA math_constants<>+1260(SB)/4, $0xc1500000
-DATA math_constants<>+1264(SB)/4, $0xc1500000
-DATA math_constants<>+1268(SB)/4, $0xc1500000
-DATA math_constants<>+1272(SB)/4, $0xc1500000
-DATA math_constants<>+1276(SB)/4, $0xc1500000
-DATA math_constants<>+1280(SB)/4, $0x3ecc422a
-DATA math_constants<>+1284(SB)/4, $0x3ecc422a
-DATA math_constants<>+1288(SB)/4, $0x3ecc422a
-DATA math_constants<>+1292(SB)/4, $0x3ecc422a
-DATA math_constants<>+1296(SB)/4, $0x3ecc422a
-DATA math_constants<>+1300(SB)/4, $0x3ecc422a
-DATA math_constants<>+1304(SB)/4, $0x3ecc422a
-DATA math_constants<>+1308(SB)/4, $0x3ecc422a
-DATA math_constants<>+1312(SB)/4, $0x80000000
-DATA math_constants<>+1316(SB)/4, $0x80000000
-DATA math_constants<>+1320(SB)/4, $0x80000000
-DATA math_constants<>+1324(SB)/4, $0x80000000
-DATA math_constants<>+1328(SB)/4, $0x80000000
-DATA math_constants<>+1332(SB)/4, $0x80000000
-DATA math_constants<>+1336(SB)/4, $0x80000000
-DATA math_constants<>+1340(SB)/4, $0x80000000
-GLOBL math_constants<>(SB), RODATA|NOPTR, $1344
-
-// func expNEON(dst []float32, x []float32)
-TEXT ·expNEON(SB), NOSPLIT, $0-48
-	MOVD $math_constants<>(SB), R26
-	MOVD dst_base+0(FP), R0
-	MOVD x_base+24(FP), R1
-	MOVD dst_len+8(FP), R2
-	MOVD ZR, R3
-
-loop1:
-	CMP $8, R2
-	BLT done2
-	ADD R3<<2, R1, R19
-	FMOVQ 0(R19), F0
-	FMOVQ 0(R26), F1
-	WORD $0x4E20F421 // FMAX V1.4S, V1.4S, V0.4S
-	FMOVQ 32(R26), F2
-	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
-	FMOVQ 64(R26), F1
-	FMOVQ 96(R26), F31
-	WORD $0x4E3FCC41 // FMLA V1.4S, V2.4S, V31.4S
-	FMOVQ 128(R26), F31
-	WORD $0x4E3FD423 // FADD V3.4S, V1.4S, V31.4S
-	FMOVQ 96(R26), F4
-	WORD $0x6EA0F87E // FNEG V30.4S, V3.4S
-	WORD $0x4E24CC5E // FMLA V30.4S, V2.4S, V4.4S
-	VMOV V30.B16, V4.B16
-	FMOVQ 160(R26), F31
-	WORD $0x4E3FCC44 // FMLA V4.4S, V2.4S, V31.4S
-	FMOVQ 192(R26), F2
-	FMOVQ 224(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 256(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 288(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 320(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 352(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 384(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 416(R26), F3
-	WORD $0x4E23C421 // FMAXNM V1.4S, V1.4S, V3.4S
-	VSHL $23, V1.S4, V1.S4
-	VADD V1.S4, V2.S4, V2.S4
-	FMOVQ 0(R26), F31
-	WORD $0x6EA0E7E1 // FCMGT V1.4S, V31.4S, V0.4S
-	WORD $0x6E205821 // MVN V1.16B, V1.16B
-	VAND V1.B16, V2.B16, V2.B16
-	FMOVQ 32(R26), F31
-	WORD $0x6EBFE400 // FCMGT V0.4S, V0.4S, V31.4S
-	FMOVQ 448(R26), F1
-	WORD $0x4F20041F // SSHR V31.4S, V0.4S, #32
-	VBSL V2.B16, V1.B16, V31.B16
-	VMOV V31.B16, V0.B16
-	ADD R3<<2, R0, R20
-	VST1 [V0.S4], (R20)
-	FMOVQ 16(R19), F0
-	FMOVQ 0(R26), F1
-	WORD $0x4E20F421 // FMAX V1.4S, V1.4S, V0.4S
-	FMOVQ 32(R26), F2
-	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
-	FMOVQ 64(R26), F1
-	FMOVQ 96(R26), F31
-	WORD $0x4E3FCC41 // FMLA V1.4S, V2.4S, V31.4S
-	FMOVQ 128(R26), F31
-	WORD $0x4E3FD423 // FADD V3.4S, V1.4S, V31.4S
-	FMOVQ 96(R26), F4
-	WORD $0x6EA0F87E // FNEG V30.4S, V3.4S
-	WORD $0x4E24CC5E // FMLA V30.4S, V2.4S, V4.4S
-	VMOV V30.B16, V4.B16
-	FMOVQ 160(R26), F31
-	WORD $0x4E3FCC44 // FMLA V4.4S, V2.4S, V31.4S
-	FMOVQ 192(R26), F2
-	FMOVQ 224(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 256(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 288(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 320(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 352(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 384(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 416(R26), F3
-	WORD $0x4E23C421 // FMAXNM V1.4S, V1.4S, V3.4S
-	VSHL $23, V1.S4, V1.S4
-	VADD V1.S4, V2.S4, V2.S4
-	FMOVQ 0(R26), F31
-	WORD $0x6EA0E7E1 // FCMGT V1.4S, V31.4S, V0.4S
-	WORD $0x6E205821 // MVN V1.16B, V1.16B
-	VAND V1.B16, V2.B16, V2.B16
-	FMOVQ 32(R26), F31
-	WORD $0x6EBFE400 // FCMGT V0.4S, V0.4S, V31.4S
-	FMOVQ 448(R26), F1
-	WORD $0x4F20041F // SSHR V31.4S, V0.4S, #32
-	VBSL V2.B16, V1.B16, V31.B16
-	VMOV V31.B16, V0.B16
-	FMOVQ F0, 16(R20)
-	ADDS $8, R3
-	SUBS $8, R2
-	B loop1
-
-done2:
-
-loop3:
-	CMP $4, R2
-	BLT done4
-	ADD R3<<2, R1, R21
-	FMOVQ 0(R21), F0
-	FMOVQ 0(R26), F1
-	WORD $0x4E20F421 // FMAX V1.4S, V1.4S, V0.4S
-	FMOVQ 32(R26), F2
-	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
-	FMOVQ 64(R26), F1
-	FMOVQ 96(R26), F31
-	WORD $0x4E3FCC41 // FMLA V1.4S, V2.4S, V31.4S
-	FMOVQ 128(R26), F31
-	WORD $0x4E3FD423 // FADD V3.4S, V1.4S, V31.4S
-	FMOVQ 96(R26), F4
-	WORD $0x6EA0F87E // FNEG V30.4S, V3.4S
-	WORD $0x4E24CC5E // FMLA V30.4S, V2.4S, V4.4S
-	VMOV V30.B16, V4.B16
-	FMOVQ 160(R26), F31
-	WORD $0x4E3FCC44 // FMLA V4.4S, V2.4S, V31.4S
-	FMOVQ 192(R26), F2
-	FMOVQ 224(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 256(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 288(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 320(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 352(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 384(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 416(R26), F3
-	WORD $0x4E23C421 // FMAXNM V1.4S, V1.4S, V3.4S
-	VSHL $23, V1.S4, V1.S4
-	VADD V1.S4, V2.S4, V2.S4
-	FMOVQ 0(R26), F31
-	WORD $0x6EA0E7E1 // FCMGT V1.4S, V31.4S, V0.4S
-	WORD $0x6E205821 // MVN V1.16B, V1.16B
-	VAND V1.B16, V2.B16, V2.B16
-	FMOVQ 32(R26), F31
-	WORD $0x6EBFE400 // FCMGT V0.4S, V0.4S, V31.4S
-	FMOVQ 448(R26), F1
-	WORD $0x4F20041F // SSHR V31.4S, V0.4S, #32
-	VBSL V2.B16, V1.B16, V31.B16
-	VMOV V31.B16, V0.B16
-	ADD R3<<2, R0, R22
-	VST1 [V0.S4], (R22)
-	ADDS $4, R3
-	SUBS $4, R2
-	B loop3
-
-done4:
-	CMP $0, R2
-	BLE end5
-	ADD R3<<2, R1, R23
-	MOVD $0(R23), R17
-	VEOR V0.B16, V0.B16, V0.B16
-	SUB $4, R2, R16
-	TBNZ $63, R16, fewer_1
-	FMOVQ (R17), F0
-	B moved_1
-
-fewer_1:
-	TBNZ $63, R2, moved_1
-	TBZ $1, R2, below2_1
-	FMOVD (R17), F0
-	TBZ $0, R2, moved_1
-	ADD $8, R17
-	VLD1 (R17), V0.S[2]
-	B moved_1
-
-below2_1:
-	TBZ $0, R2, moved_1
-	FMOVS (R17), F0
-
-moved_1:
-	FMOVQ 0(R26), F1
-	WORD $0x4E20F421 // FMAX V1.4S, V1.4S, V0.4S
-	FMOVQ 32(R26), F2
-	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
-	FMOVQ 64(R26), F1
-	FMOVQ 96(R26), F31
-	WORD $0x4E3FCC41 // FMLA V1.4S, V2.4S, V31.4S
-	FMOVQ 128(R26), F31
-	WORD $0x4E3FD423 // FADD V3.4S, V1.4S, V31.4S
-	FMOVQ 96(R26), F4
-	WORD $0x6EA0F87E // FNEG V30.4S, V3.4S
-	WORD $0x4E24CC5E // FMLA V30.4S, V2.4S, V4.4S
-	VMOV V30.B16, V4.B16
-	FMOVQ 160(R26), F31
-	WORD $0x4E3FCC44 // FMLA V4.4S, V2.4S, V31.4S
-	FMOVQ 192(R26), F2
-	FMOVQ 224(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 256(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 288(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 320(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 352(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 384(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 416(R26), F3
-	WORD $0x4E23C421 // FMAXNM V1.4S, V1.4S, V3.4S
-	VSHL $23, V1.S4, V1.S4
-	VADD V1.S4, V2.S4, V2.S4
-	FMOVQ 0(R26), F31
-	WORD $0x6EA0E7E1 // FCMGT V1.4S, V31.4S, V0.4S
-	WORD $0x6E205821 // MVN V1.16B, V1.16B
-	VAND V1.B16, V2.B16, V2.B16
-	FMOVQ 32(R26), F31
-	WORD $0x6EBFE400 // FCMGT V0.4S, V0.4S, V31.4S
-	FMOVQ 448(R26), F1
-	WORD $0x4F20041F // SSHR V31.4S, V0.4S, #32
-	VBSL V2.B16, V1.B16, V31.B16
-	VMOV V31.B16, V0.B16
-	ADD R3<<2, R0, R24
-	MOVD $0(R24), R17
-	SUB $4, R2, R16
-	TBNZ $63, R16, fewer_2
-	FMOVQ F0, (R17)
-	B moved_2
-
-fewer_2:
-	TBNZ $63, R2, moved_2
-	TBZ $1, R2, below2_2
-	FMOVD F0, (R17)
-	TBZ $0, R2, moved_2
-	ADD $8, R17
-	VST1 V0.S[2], (R17)
-	B moved_2
-
-below2_2:
-	TBZ $0, R2, moved_2
-	FMOVS F0, (R17)
-
-moved_2:
-
-end5:
-	RET
-
-// func sigmoidNEON(dst []float32, x []float32)
-TEXT ·sigmoidNEON(SB), NOSPLIT, $0-48
-	MOVD $math_constants<>(SB), R26
-	MOVD dst_base+0(FP), R0
-	MOVD x_base+24(FP), R1
-	MOVD dst_len+8(FP), R2
-	MOVD ZR, R3
-
-loop1:
-	CMP $8, R2
-	BLT done2
-	ADD R3<<2, R1, R19
-	FMOVQ 0(R19), F0
-	FMOVQ 480(R26), F1
-	WORD $0x4E20F421 // FMAX V1.4S, V1.4S, V0.4S
-	FMOVQ 512(R26), F2
-	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
-	FMOVQ 64(R26), F1
-	FMOVQ 544(R26), F31
-	WORD $0x4E3FCC41 // FMLA V1.4S, V2.4S, V31.4S
-	FMOVQ 128(R26), F31
-	WORD $0x4E3FD423 // FADD V3.4S, V1.4S, V31.4S
-	FMOVQ 544(R26), F4
-	WORD $0x6EA0F87E // FNEG V30.4S, V3.4S
-	WORD $0x4E24CC5E // FMLA V30.4S, V2.4S, V4.4S
-	VMOV V30.B16, V4.B16
-	FMOVQ 576(R26), F31
-	WORD $0x4E3FCC44 // FMLA V4.4S, V2.4S, V31.4S
-	FMOVQ 192(R26), F2
-	FMOVQ 224(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 256(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 288(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 320(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 352(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 384(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 416(R26), F3
-	WORD $0x4E23C421 // FMAXNM V1.4S, V1.4S, V3.4S
-	VSHL $23, V1.S4, V1.S4
-	VADD V1.S4, V2.S4, V2.S4
-	FMOVQ 384(R26), F31
-	WORD $0x4E3FD441 // FADD V1.4S, V2.4S, V31.4S
-	FMOVQ 384(R26), F2
-	WORD $0x6E21FC42 // FDIV V2.4S, V2.4S, V1.4S
-	FMOVQ 0(R26), F31
-	WORD $0x6EA0E7E0 // FCMGT V0.4S, V31.4S, V0.4S
-	WORD $0x6E205800 // MVN V0.16B, V0.16B
-	VAND V0.B16, V2.B16, V2.B16
-	ADD R3<<2, R0, R20
-	VST1 [V2.S4], (R20)
-	FMOVQ 16(R19), F0
-	FMOVQ 480(R26), F1
-	WORD $0x4E20F421 // FMAX V1.4S, V1.4S, V0.4S
-	FMOVQ 512(R26), F2
-	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
-	FMOVQ 64(R26), F1
-	FMOVQ 544(R26), F31
-	WORD $0x4E3FCC41 // FMLA V1.4S, V2.4S, V31.4S
-	FMOVQ 128(R26), F31
-	WORD $0x4E3FD423 // FADD V3.4S, V1.4S, V31.4S
-	FMOVQ 544(R26), F4
-	WORD $0x6EA0F87E // FNEG V30.4S, V3.4S
-	WORD $0x4E24CC5E // FMLA V30.4S, V2.4S, V4.4S
-	VMOV V30.B16, V4.B16
-	FMOVQ 576(R26), F31
-	WORD $0x4E3FCC44 // FMLA V4.4S, V2.4S, V31.4S
-	FMOVQ 192(R26), F2
-	FMOVQ 224(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 256(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 288(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 320(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 352(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 384(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 416(R26), F3
-	WORD $0x4E23C421 // FMAXNM V1.4S, V1.4S, V3.4S
-	VSHL $23, V1.S4, V1.S4
-	VADD V1.S4, V2.S4, V2.S4
-	FMOVQ 384(R26), F31
-	WORD $0x4E3FD441 // FADD V1.4S, V2.4S, V31.4S
-	FMOVQ 384(R26), F2
-	WORD $0x6E21FC42 // FDIV V2.4S, V2.4S, V1.4S
-	FMOVQ 0(R26), F31
-	WORD $0x6EA0E7E0 // FCMGT V0.4S, V31.4S, V0.4S
-	WORD $0x6E205800 // MVN V0.16B, V0.16B
-	VAND V0.B16, V2.B16, V2.B16
-	FMOVQ F2, 16(R20)
-	ADDS $8, R3
-	SUBS $8, R2
-	B loop1
-
-done2:
-
-loop3:
-	CMP $4, R2
-	BLT done4
-	ADD R3<<2, R1, R21
-	FMOVQ 0(R21), F0
-	FMOVQ 480(R26), F1
-	WORD $0x4E20F421 // FMAX V1.4S, V1.4S, V0.4S
-	FMOVQ 512(R26), F2
-	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
-	FMOVQ 64(R26), F1
-	FMOVQ 544(R26), F31
-	WORD $0x4E3FCC41 // FMLA V1.4S, V2.4S, V31.4S
-	FMOVQ 128(R26), F31
-	WORD $0x4E3FD423 // FADD V3.4S, V1.4S, V31.4S
-	FMOVQ 544(R26), F4
-	WORD $0x6EA0F87E // FNEG V30.4S, V3.4S
-	WORD $0x4E24CC5E // FMLA V30.4S, V2.4S, V4.4S
-	VMOV V30.B16, V4.B16
-	FMOVQ 576(R26), F31
-	WORD $0x4E3FCC44 // FMLA V4.4S, V2.4S, V31.4S
-	FMOVQ 192(R26), F2
-	FMOVQ 224(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 256(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 288(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 320(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 352(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 384(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 416(R26), F3
-	WORD $0x4E23C421 // FMAXNM V1.4S, V1.4S, V3.4S
-	VSHL $23, V1.S4, V1.S4
-	VADD V1.S4, V2.S4, V2.S4
-	FMOVQ 384(R26), F31
-	WORD $0x4E3FD441 // FADD V1.4S, V2.4S, V31.4S
-	FMOVQ 384(R26), F2
-	WORD $0x6E21FC42 // FDIV V2.4S, V2.4S, V1.4S
-	FMOVQ 0(R26), F31
-	WORD $0x6EA0E7E0 // FCMGT V0.4S, V31.4S, V0.4S
-	WORD $0x6E205800 // MVN V0.16B, V0.16B
-	VAND V0.B16, V2.B16, V2.B16
-	ADD R3<<2, R0, R22
-	VST1 [V2.S4], (R22)
-	ADDS $4, R3
-	SUBS $4, R2
-	B loop3
-
-done4:
-	CMP $0, R2
-	BLE end5
-	ADD R3<<2, R1, R23
-	MOVD $0(R23), R17
-	VEOR V0.B16, V0.B16, V0.B16
-	SUB $4, R2, R16
-	TBNZ $63, R16, fewer_1
-	FMOVQ (R17), F0
-	B moved_1
-
-fewer_1:
-	TBNZ $63, R2, moved_1
-	TBZ $1, R2, below2_1
-	FMOVD (R17), F0
-	TBZ $0, R2, moved_1
-	ADD $8, R17
-	VLD1 (R17), V0.S[2]
-	B moved_1
-
-below2_1:
-	TBZ $0, R2, moved_1
-	FMOVS (R17), F0
-
-moved_1:
-	FMOVQ 480(R26), F1
-	WORD $0x4E20F421 // FMAX V1.4S, V1.4S, V0.4S
-	FMOVQ 512(R26), F2
-	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
-	FMOVQ 64(R26), F1
-	FMOVQ 544(R26), F31
-	WORD $0x4E3FCC41 // FMLA V1.4S, V2.4S, V31.4S
-	FMOVQ 128(R26), F31
-	WORD $0x4E3FD423 // FADD V3.4S, V1.4S, V31.4S
-	FMOVQ 544(R26), F4
-	WORD $0x6EA0F87E // FNEG V30.4S, V3.4S
-	WORD $0x4E24CC5E // FMLA V30.4S, V2.4S, V4.4S
-	VMOV V30.B16, V4.B16
-	FMOVQ 576(R26), F31
-	WORD $0x4E3FCC44 // FMLA V4.4S, V2.4S, V31.4S
-	FMOVQ 192(R26), F2
-	FMOVQ 224(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 256(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 288(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 320(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 352(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 384(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 416(R26), F3
-	WORD $0x4E23C421 // FMAXNM V1.4S, V1.4S, V3.4S
-	VSHL $23, V1.S4, V1.S4
-	VADD V1.S4, V2.S4, V2.S4
-	FMOVQ 384(R26), F31
-	WORD $0x4E3FD441 // FADD V1.4S, V2.4S, V31.4S
-	FMOVQ 384(R26), F2
-	WORD $0x6E21FC42 // FDIV V2.4S, V2.4S, V1.4S
-	FMOVQ 0(R26), F31
-	WORD $0x6EA0E7E0 // FCMGT V0.4S, V31.4S, V0.4S
-	WORD $0x6E205800 // MVN V0.16B, V0.16B
-	VAND V0.B16, V2.B16, V2.B16
-	ADD R3<<2, R0, R24
-	MOVD $0(R24), R17
-	SUB $4, R2, R16
-	TBNZ $63, R16, fewer_2
-	FMOVQ F2, (R17)
-	B moved_2
-
-fewer_2:
-	TBNZ $63, R2, moved_2
-	TBZ $1, R2, below2_2
-	FMOVD F2, (R17)
-	TBZ $0, R2, moved_2
-	ADD $8, R17
-	VST1 V2.S[2], (R17)
-	B moved_2
-
-below2_2:
-	TBZ $0, R2, moved_2
-	FMOVS F2, (R17)
-
-moved_2:
-
-end5:
-	RET
+DATA math_constants<>+1120(SB)/4, $0xc1500000
+DATA math_constants<>+1124(SB)/4, $0xc1500000
+DATA math_constants<>+1128(SB)/4, $0xc1500000
+DATA math_constants<>+1132(SB)/4, $0xc1500000
+DATA math_constants<>+1136(SB)/4, $0xc1500000
+DATA math_constants<>+1140(SB)/4, $0xc1500000
+DATA math_constants<>+1144(SB)/4, $0xc1500000
+DATA math_constants<>+1148(SB)/4, $0xc1500000
+DATA math_constants<>+1152(SB)/4, $0x3ecc422a
+DATA math_constants<>+1156(SB)/4, $0x3ecc422a
+DATA math_constants<>+1160(SB)/4, $0x3ecc422a
+DATA math_constants<>+1164(SB)/4, $0x3ecc422a
+DATA math_constants<>+1168(SB)/4, $0x3ecc422a
+DATA math_constants<>+1172(SB)/4, $0x3ecc422a
+DATA math_constants<>+1176(SB)/4, $0x3ecc422a
+DATA math_constants<>+1180(SB)/4, $0x3ecc422a
+DATA math_constants<>+1184(SB)/4, $0x80000000
+DATA math_constants<>+1188(SB)/4, $0x80000000
+DATA math_constants<>+1192(SB)/4, $0x80000000
+DATA math_constants<>+1196(SB)/4, $0x80000000
+DATA math_constants<>+1200(SB)/4, $0x80000000
+DATA math_constants<>+1204(SB)/4, $0x80000000
+DATA math_constants<>+1208(SB)/4, $0x80000000
+DATA math_constants<>+1212(SB)/4, $0x80000000
+GLOBL math_constants<>(SB), RODATA|NOPTR, $1216
 
 // func gluNEON(dst []float32, a []float32, b []float32)
 TEXT ·gluNEON(SB), NOSPLIT, $0-72
@@ -852,20 +324,20 @@ loop1:
 	BLT done2
 	ADD R6<<2, R2, R19
 	FMOVQ 0(R19), F0
-	FMOVQ 480(R26), F1
+	FMOVQ 0(R26), F1
 	WORD $0x4E20F421 // FMAX V1.4S, V1.4S, V0.4S
-	FMOVQ 512(R26), F2
+	FMOVQ 32(R26), F2
 	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
 	FMOVQ 64(R26), F1
-	FMOVQ 544(R26), F31
+	FMOVQ 96(R26), F31
 	WORD $0x4E3FCC41 // FMLA V1.4S, V2.4S, V31.4S
 	FMOVQ 128(R26), F31
 	WORD $0x4E3FD423 // FADD V3.4S, V1.4S, V31.4S
-	FMOVQ 544(R26), F4
+	FMOVQ 96(R26), F4
 	WORD $0x6EA0F87E // FNEG V30.4S, V3.4S
 	WORD $0x4E24CC5E // FMLA V30.4S, V2.4S, V4.4S
 	VMOV V30.B16, V4.B16
-	FMOVQ 576(R26), F31
+	FMOVQ 160(R26), F31
 	WORD $0x4E3FCC44 // FMLA V4.4S, V2.4S, V31.4S
 	FMOVQ 192(R26), F2
 	FMOVQ 224(R26), F3
@@ -888,7 +360,7 @@ loop1:
 	WORD $0x4E3FD441 // FADD V1.4S, V2.4S, V31.4S
 	FMOVQ 384(R26), F2
 	WORD $0x6E21FC42 // FDIV V2.4S, V2.4S, V1.4S
-	FMOVQ 0(R26), F31
+	FMOVQ 448(R26), F31
 	WORD $0x6EA0E7E0 // FCMGT V0.4S, V31.4S, V0.4S
 	WORD $0x6E205800 // MVN V0.16B, V0.16B
 	VAND V0.B16, V2.B16, V2.B16
@@ -898,20 +370,20 @@ loop1:
 	ADD R6<<2, R0, R21
 	VST1 [V2.S4], (R21)
 	FMOVQ 16(R19), F0
-	FMOVQ 480(R26), F1
+	FMOVQ 0(R26), F1
 	WORD $0x4E20F421 // FMAX V1.4S, V1.4S, V0.4S
-	FMOVQ 512(R26), F2
+	FMOVQ 32(R26), F2
 	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
 	FMOVQ 64(R26), F1
-	FMOVQ 544(R26), F31
+	FMOVQ 96(R26), F31
 	WORD $0x4E3FCC41 // FMLA V1.4S, V2.4S, V31.4S
 	FMOVQ 128(R26), F31
 	WORD $0x4E3FD423 // FADD V3.4S, V1.4S, V31.4S
-	FMOVQ 544(R26), F4
+	FMOVQ 96(R26), F4
 	WORD $0x6EA0F87E // FNEG V30.4S, V3.4S
 	WORD $0x4E24CC5E // FMLA V30.4S, V2.4S, V4.4S
 	VMOV V30.B16, V4.B16
-	FMOVQ 576(R26), F31
+	FMOVQ 160(R26), F31
 	WORD $0x4E3FCC44 // FMLA V4.4S, V2.4S, V31.4S
 	FMOVQ 192(R26), F2
 	FMOVQ 224(R26), F3
@@ -934,7 +406,7 @@ loop1:
 	WORD $0x4E3FD441 // FADD V1.4S, V2.4S, V31.4S
 	FMOVQ 384(R26), F2
 	WORD $0x6E21FC42 // FDIV V2.4S, V2.4S, V1.4S
-	FMOVQ 0(R26), F31
+	FMOVQ 448(R26), F31
 	WORD $0x6EA0E7E0 // FCMGT V0.4S, V31.4S, V0.4S
 	WORD $0x6E205800 // MVN V0.16B, V0.16B
 	VAND V0.B16, V2.B16, V2.B16
@@ -952,20 +424,20 @@ loop3:
 	BLT done4
 	ADD R6<<2, R2, R22
 	FMOVQ 0(R22), F0
-	FMOVQ 480(R26), F1
+	FMOVQ 0(R26), F1
 	WORD $0x4E20F421 // FMAX V1.4S, V1.4S, V0.4S
-	FMOVQ 512(R26), F2
+	FMOVQ 32(R26), F2
 	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
 	FMOVQ 64(R26), F1
-	FMOVQ 544(R26), F31
+	FMOVQ 96(R26), F31
 	WORD $0x4E3FCC41 // FMLA V1.4S, V2.4S, V31.4S
 	FMOVQ 128(R26), F31
 	WORD $0x4E3FD423 // FADD V3.4S, V1.4S, V31.4S
-	FMOVQ 544(R26), F4
+	FMOVQ 96(R26), F4
 	WORD $0x6EA0F87E // FNEG V30.4S, V3.4S
 	WORD $0x4E24CC5E // FMLA V30.4S, V2.4S, V4.4S
 	VMOV V30.B16, V4.B16
-	FMOVQ 576(R26), F31
+	FMOVQ 160(R26), F31
 	WORD $0x4E3FCC44 // FMLA V4.4S, V2.4S, V31.4S
 	FMOVQ 192(R26), F2
 	FMOVQ 224(R26), F3
@@ -988,7 +460,7 @@ loop3:
 	WORD $0x4E3FD441 // FADD V1.4S, V2.4S, V31.4S
 	FMOVQ 384(R26), F2
 	WORD $0x6E21FC42 // FDIV V2.4S, V2.4S, V1.4S
-	FMOVQ 0(R26), F31
+	FMOVQ 448(R26), F31
 	WORD $0x6EA0E7E0 // FCMGT V0.4S, V31.4S, V0.4S
 	WORD $0x6E205800 // MVN V0.16B, V0.16B
 	VAND V0.B16, V2.B16, V2.B16
@@ -1026,20 +498,20 @@ below2_1:
 	FMOVS (R17), F0
 
 moved_1:
-	FMOVQ 480(R26), F1
+	FMOVQ 0(R26), F1
 	WORD $0x4E20F421 // FMAX V1.4S, V1.4S, V0.4S
-	FMOVQ 512(R26), F2
+	FMOVQ 32(R26), F2
 	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
 	FMOVQ 64(R26), F1
-	FMOVQ 544(R26), F31
+	FMOVQ 96(R26), F31
 	WORD $0x4E3FCC41 // FMLA V1.4S, V2.4S, V31.4S
 	FMOVQ 128(R26), F31
 	WORD $0x4E3FD423 // FADD V3.4S, V1.4S, V31.4S
-	FMOVQ 544(R26), F4
+	FMOVQ 96(R26), F4
 	WORD $0x6EA0F87E // FNEG V30.4S, V3.4S
 	WORD $0x4E24CC5E // FMLA V30.4S, V2.4S, V4.4S
 	VMOV V30.B16, V4.B16
-	FMOVQ 576(R26), F31
+	FMOVQ 160(R26), F31
 	WORD $0x4E3FCC44 // FMLA V4.4S, V2.4S, V31.4S
 	FMOVQ 192(R26), F2
 	FMOVQ 224(R26), F3
@@ -1062,7 +534,7 @@ moved_1:
 	WORD $0x4E3FD441 // FADD V1.4S, V2.4S, V31.4S
 	FMOVQ 384(R26), F2
 	WORD $0x6E21FC42 // FDIV V2.4S, V2.4S, V1.4S
-	FMOVQ 0(R26), F31
+	FMOVQ 448(R26), F31
 	WORD $0x6EA0E7E0 // FCMGT V0.4S, V31.4S, V0.4S
 	WORD $0x6E205800 // MVN V0.16B, V0.16B
 	VAND V0.B16, V2.B16, V2.B16
@@ -1130,20 +602,20 @@ loop1:
 	BLT done2
 	ADD R8<<2, R3, R19
 	FMOVQ 0(R19), F0
-	FMOVQ 480(R26), F1
+	FMOVQ 0(R26), F1
 	WORD $0x4E20F421 // FMAX V1.4S, V1.4S, V0.4S
-	FMOVQ 512(R26), F2
+	FMOVQ 32(R26), F2
 	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
 	FMOVQ 64(R26), F1
-	FMOVQ 544(R26), F31
+	FMOVQ 96(R26), F31
 	WORD $0x4E3FCC41 // FMLA V1.4S, V2.4S, V31.4S
 	FMOVQ 128(R26), F31
 	WORD $0x4E3FD423 // FADD V3.4S, V1.4S, V31.4S
-	FMOVQ 544(R26), F4
+	FMOVQ 96(R26), F4
 	WORD $0x6EA0F87E // FNEG V30.4S, V3.4S
 	WORD $0x4E24CC5E // FMLA V30.4S, V2.4S, V4.4S
 	VMOV V30.B16, V4.B16
-	FMOVQ 576(R26), F31
+	FMOVQ 160(R26), F31
 	WORD $0x4E3FCC44 // FMLA V4.4S, V2.4S, V31.4S
 	FMOVQ 192(R26), F2
 	FMOVQ 224(R26), F3
@@ -1166,11 +638,11 @@ loop1:
 	WORD $0x4E3FD441 // FADD V1.4S, V2.4S, V31.4S
 	FMOVQ 384(R26), F3
 	WORD $0x6E21FC63 // FDIV V3.4S, V3.4S, V1.4S
-	FMOVQ 0(R26), F31
+	FMOVQ 448(R26), F31
 	WORD $0x6EA0E7E1 // FCMGT V1.4S, V31.4S, V0.4S
 	WORD $0x6E205821 // MVN V1.16B, V1.16B
 	VAND V1.B16, V3.B16, V3.B16
-	FMOVQ 512(R26), F31
+	FMOVQ 32(R26), F31
 	WORD $0x6EBFE400 // FCMGT V0.4S, V0.4S, V31.4S
 	WORD $0x6E205800 // MVN V0.16B, V0.16B
 	VAND V0.B16, V2.B16, V2.B16
@@ -1187,20 +659,20 @@ loop1:
 	ADD R8<<2, R1, R23
 	VST1 [V1.S4], (R23)
 	FMOVQ 16(R19), F0
-	FMOVQ 480(R26), F1
+	FMOVQ 0(R26), F1
 	WORD $0x4E20F421 // FMAX V1.4S, V1.4S, V0.4S
-	FMOVQ 512(R26), F2
+	FMOVQ 32(R26), F2
 	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
 	FMOVQ 64(R26), F1
-	FMOVQ 544(R26), F31
+	FMOVQ 96(R26), F31
 	WORD $0x4E3FCC41 // FMLA V1.4S, V2.4S, V31.4S
 	FMOVQ 128(R26), F31
 	WORD $0x4E3FD423 // FADD V3.4S, V1.4S, V31.4S
-	FMOVQ 544(R26), F4
+	FMOVQ 96(R26), F4
 	WORD $0x6EA0F87E // FNEG V30.4S, V3.4S
 	WORD $0x4E24CC5E // FMLA V30.4S, V2.4S, V4.4S
 	VMOV V30.B16, V4.B16
-	FMOVQ 576(R26), F31
+	FMOVQ 160(R26), F31
 	WORD $0x4E3FCC44 // FMLA V4.4S, V2.4S, V31.4S
 	FMOVQ 192(R26), F2
 	FMOVQ 224(R26), F3
@@ -1223,11 +695,11 @@ loop1:
 	WORD $0x4E3FD441 // FADD V1.4S, V2.4S, V31.4S
 	FMOVQ 384(R26), F3
 	WORD $0x6E21FC63 // FDIV V3.4S, V3.4S, V1.4S
-	FMOVQ 0(R26), F31
+	FMOVQ 448(R26), F31
 	WORD $0x6EA0E7E1 // FCMGT V1.4S, V31.4S, V0.4S
 	WORD $0x6E205821 // MVN V1.16B, V1.16B
 	VAND V1.B16, V3.B16, V3.B16
-	FMOVQ 512(R26), F31
+	FMOVQ 32(R26), F31
 	WORD $0x6EBFE400 // FCMGT V0.4S, V0.4S, V31.4S
 	WORD $0x6E205800 // MVN V0.16B, V0.16B
 	VAND V0.B16, V2.B16, V2.B16
@@ -1250,20 +722,20 @@ loop3:
 	BLT done4
 	ADD R8<<2, R3, R24
 	FMOVQ 0(R24), F0
-	FMOVQ 480(R26), F1
+	FMOVQ 0(R26), F1
 	WORD $0x4E20F421 // FMAX V1.4S, V1.4S, V0.4S
-	FMOVQ 512(R26), F2
+	FMOVQ 32(R26), F2
 	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
 	FMOVQ 64(R26), F1
-	FMOVQ 544(R26), F31
+	FMOVQ 96(R26), F31
 	WORD $0x4E3FCC41 // FMLA V1.4S, V2.4S, V31.4S
 	FMOVQ 128(R26), F31
 	WORD $0x4E3FD423 // FADD V3.4S, V1.4S, V31.4S
-	FMOVQ 544(R26), F4
+	FMOVQ 96(R26), F4
 	WORD $0x6EA0F87E // FNEG V30.4S, V3.4S
 	WORD $0x4E24CC5E // FMLA V30.4S, V2.4S, V4.4S
 	VMOV V30.B16, V4.B16
-	FMOVQ 576(R26), F31
+	FMOVQ 160(R26), F31
 	WORD $0x4E3FCC44 // FMLA V4.4S, V2.4S, V31.4S
 	FMOVQ 192(R26), F2
 	FMOVQ 224(R26), F3
@@ -1286,11 +758,11 @@ loop3:
 	WORD $0x4E3FD441 // FADD V1.4S, V2.4S, V31.4S
 	FMOVQ 384(R26), F3
 	WORD $0x6E21FC63 // FDIV V3.4S, V3.4S, V1.4S
-	FMOVQ 0(R26), F31
+	FMOVQ 448(R26), F31
 	WORD $0x6EA0E7E1 // FCMGT V1.4S, V31.4S, V0.4S
 	WORD $0x6E205821 // MVN V1.16B, V1.16B
 	VAND V1.B16, V3.B16, V3.B16
-	FMOVQ 512(R26), F31
+	FMOVQ 32(R26), F31
 	WORD $0x6EBFE400 // FCMGT V0.4S, V0.4S, V31.4S
 	WORD $0x6E205800 // MVN V0.16B, V0.16B
 	VAND V0.B16, V2.B16, V2.B16
@@ -1335,20 +807,20 @@ below2_1:
 	FMOVS (R17), F0
 
 moved_1:
-	FMOVQ 480(R26), F1
+	FMOVQ 0(R26), F1
 	WORD $0x4E20F421 // FMAX V1.4S, V1.4S, V0.4S
-	FMOVQ 512(R26), F2
+	FMOVQ 32(R26), F2
 	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
 	FMOVQ 64(R26), F1
-	FMOVQ 544(R26), F31
+	FMOVQ 96(R26), F31
 	WORD $0x4E3FCC41 // FMLA V1.4S, V2.4S, V31.4S
 	FMOVQ 128(R26), F31
 	WORD $0x4E3FD423 // FADD V3.4S, V1.4S, V31.4S
-	FMOVQ 544(R26), F4
+	FMOVQ 96(R26), F4
 	WORD $0x6EA0F87E // FNEG V30.4S, V3.4S
 	WORD $0x4E24CC5E // FMLA V30.4S, V2.4S, V4.4S
 	VMOV V30.B16, V4.B16
-	FMOVQ 576(R26), F31
+	FMOVQ 160(R26), F31
 	WORD $0x4E3FCC44 // FMLA V4.4S, V2.4S, V31.4S
 	FMOVQ 192(R26), F2
 	FMOVQ 224(R26), F3
@@ -1371,11 +843,11 @@ moved_1:
 	WORD $0x4E3FD441 // FADD V1.4S, V2.4S, V31.4S
 	FMOVQ 384(R26), F3
 	WORD $0x6E21FC63 // FDIV V3.4S, V3.4S, V1.4S
-	FMOVQ 0(R26), F31
+	FMOVQ 448(R26), F31
 	WORD $0x6EA0E7E1 // FCMGT V1.4S, V31.4S, V0.4S
 	WORD $0x6E205821 // MVN V1.16B, V1.16B
 	VAND V1.B16, V3.B16, V3.B16
-	FMOVQ 512(R26), F31
+	FMOVQ 32(R26), F31
 	WORD $0x6EBFE400 // FCMGT V0.4S, V0.4S, V31.4S
 	WORD $0x6E205800 // MVN V0.16B, V0.16B
 	VAND V0.B16, V2.B16, V2.B16
@@ -1486,26 +958,26 @@ loop1:
 	BLT done2
 	ADD R3<<2, R1, R19
 	FMOVQ 0(R19), F0
-	FMOVQ 608(R26), F31
+	FMOVQ 480(R26), F31
 	VAND V31.B16, V0.B16, V1.B16
-	FMOVQ 640(R26), F2
+	FMOVQ 512(R26), F2
 	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
 	WORD $0x6E22DC41 // FMUL V1.4S, V2.4S, V2.4S
 	VMOV V1.B16, V3.B16
 	WORD $0x4EA2CC43 // FMLS V3.4S, V2.4S, V2.4S
 	WORD $0x6EA0F863 // FNEG V3.4S, V3.4S
 	FMOVQ 64(R26), F4
-	FMOVQ 672(R26), F31
+	FMOVQ 544(R26), F31
 	WORD $0x4E3FCC24 // FMLA V4.4S, V1.4S, V31.4S
 	FMOVQ 128(R26), F31
 	WORD $0x4E3FD485 // FADD V5.4S, V4.4S, V31.4S
-	FMOVQ 672(R26), F6
+	FMOVQ 544(R26), F6
 	WORD $0x6EA0F8BE // FNEG V30.4S, V5.4S
 	WORD $0x4E26CC3E // FMLA V30.4S, V1.4S, V6.4S
 	VMOV V30.B16, V6.B16
-	FMOVQ 704(R26), F31
+	FMOVQ 576(R26), F31
 	WORD $0x4E3FCC26 // FMLA V6.4S, V1.4S, V31.4S
-	FMOVQ 672(R26), F31
+	FMOVQ 544(R26), F31
 	WORD $0x4E3FCC66 // FMLA V6.4S, V3.4S, V31.4S
 	FMOVQ 192(R26), F1
 	FMOVQ 224(R26), F3
@@ -1527,7 +999,7 @@ loop1:
 	FMOVQ 384(R26), F31
 	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
 	VUSHR $21, V3.S4, V3.S4
-	MOVD $736(R26), R6
+	MOVD $608(R26), R6
 	VMOV V3.S[0], R7
 	AND $15, R7
 	LSL $5, R7
@@ -1578,33 +1050,33 @@ loop1:
 	WORD $0x6E21DCC1 // FMUL V1.4S, V6.4S, V1.4S
 	WORD $0x4E20F463 // FMAX V3.4S, V3.4S, V0.4S
 	WORD $0x4EA2CC23 // FMLS V3.4S, V1.4S, V2.4S
-	FMOVQ 1248(R26), F31
+	FMOVQ 1120(R26), F31
 	WORD $0x6E20E7E0 // FCMGE V0.4S, V31.4S, V0.4S
 	WORD $0x6E205800 // MVN V0.16B, V0.16B
 	VAND V0.B16, V3.B16, V3.B16
 	ADD R3<<2, R0, R20
 	VST1 [V3.S4], (R20)
 	FMOVQ 16(R19), F0
-	FMOVQ 608(R26), F31
+	FMOVQ 480(R26), F31
 	VAND V31.B16, V0.B16, V1.B16
-	FMOVQ 640(R26), F2
+	FMOVQ 512(R26), F2
 	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
 	WORD $0x6E22DC41 // FMUL V1.4S, V2.4S, V2.4S
 	VMOV V1.B16, V3.B16
 	WORD $0x4EA2CC43 // FMLS V3.4S, V2.4S, V2.4S
 	WORD $0x6EA0F863 // FNEG V3.4S, V3.4S
 	FMOVQ 64(R26), F4
-	FMOVQ 672(R26), F31
+	FMOVQ 544(R26), F31
 	WORD $0x4E3FCC24 // FMLA V4.4S, V1.4S, V31.4S
 	FMOVQ 128(R26), F31
 	WORD $0x4E3FD485 // FADD V5.4S, V4.4S, V31.4S
-	FMOVQ 672(R26), F6
+	FMOVQ 544(R26), F6
 	WORD $0x6EA0F8BE // FNEG V30.4S, V5.4S
 	WORD $0x4E26CC3E // FMLA V30.4S, V1.4S, V6.4S
 	VMOV V30.B16, V6.B16
-	FMOVQ 704(R26), F31
+	FMOVQ 576(R26), F31
 	WORD $0x4E3FCC26 // FMLA V6.4S, V1.4S, V31.4S
-	FMOVQ 672(R26), F31
+	FMOVQ 544(R26), F31
 	WORD $0x4E3FCC66 // FMLA V6.4S, V3.4S, V31.4S
 	FMOVQ 192(R26), F1
 	FMOVQ 224(R26), F3
@@ -1626,7 +1098,7 @@ loop1:
 	FMOVQ 384(R26), F31
 	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
 	VUSHR $21, V3.S4, V3.S4
-	MOVD $736(R26), R6
+	MOVD $608(R26), R6
 	VMOV V3.S[0], R7
 	AND $15, R7
 	LSL $5, R7
@@ -1677,7 +1149,7 @@ loop1:
 	WORD $0x6E21DCC1 // FMUL V1.4S, V6.4S, V1.4S
 	WORD $0x4E20F463 // FMAX V3.4S, V3.4S, V0.4S
 	WORD $0x4EA2CC23 // FMLS V3.4S, V1.4S, V2.4S
-	FMOVQ 1248(R26), F31
+	FMOVQ 1120(R26), F31
 	WORD $0x6E20E7E0 // FCMGE V0.4S, V31.4S, V0.4S
 	WORD $0x6E205800 // MVN V0.16B, V0.16B
 	VAND V0.B16, V3.B16, V3.B16
@@ -1693,26 +1165,26 @@ loop3:
 	BLT done4
 	ADD R3<<2, R1, R21
 	FMOVQ 0(R21), F0
-	FMOVQ 608(R26), F31
+	FMOVQ 480(R26), F31
 	VAND V31.B16, V0.B16, V1.B16
-	FMOVQ 640(R26), F2
+	FMOVQ 512(R26), F2
 	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
 	WORD $0x6E22DC41 // FMUL V1.4S, V2.4S, V2.4S
 	VMOV V1.B16, V3.B16
 	WORD $0x4EA2CC43 // FMLS V3.4S, V2.4S, V2.4S
 	WORD $0x6EA0F863 // FNEG V3.4S, V3.4S
 	FMOVQ 64(R26), F4
-	FMOVQ 672(R26), F31
+	FMOVQ 544(R26), F31
 	WORD $0x4E3FCC24 // FMLA V4.4S, V1.4S, V31.4S
 	FMOVQ 128(R26), F31
 	WORD $0x4E3FD485 // FADD V5.4S, V4.4S, V31.4S
-	FMOVQ 672(R26), F6
+	FMOVQ 544(R26), F6
 	WORD $0x6EA0F8BE // FNEG V30.4S, V5.4S
 	WORD $0x4E26CC3E // FMLA V30.4S, V1.4S, V6.4S
 	VMOV V30.B16, V6.B16
-	FMOVQ 704(R26), F31
+	FMOVQ 576(R26), F31
 	WORD $0x4E3FCC26 // FMLA V6.4S, V1.4S, V31.4S
-	FMOVQ 672(R26), F31
+	FMOVQ 544(R26), F31
 	WORD $0x4E3FCC66 // FMLA V6.4S, V3.4S, V31.4S
 	FMOVQ 192(R26), F1
 	FMOVQ 224(R26), F3
@@ -1734,7 +1206,7 @@ loop3:
 	FMOVQ 384(R26), F31
 	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
 	VUSHR $21, V3.S4, V3.S4
-	MOVD $736(R26), R6
+	MOVD $608(R26), R6
 	VMOV V3.S[0], R7
 	AND $15, R7
 	LSL $5, R7
@@ -1785,7 +1257,7 @@ loop3:
 	WORD $0x6E21DCC1 // FMUL V1.4S, V6.4S, V1.4S
 	WORD $0x4E20F463 // FMAX V3.4S, V3.4S, V0.4S
 	WORD $0x4EA2CC23 // FMLS V3.4S, V1.4S, V2.4S
-	FMOVQ 1248(R26), F31
+	FMOVQ 1120(R26), F31
 	WORD $0x6E20E7E0 // FCMGE V0.4S, V31.4S, V0.4S
 	WORD $0x6E205800 // MVN V0.16B, V0.16B
 	VAND V0.B16, V3.B16, V3.B16
@@ -1820,26 +1292,26 @@ below2_1:
 	FMOVS (R17), F0
 
 moved_1:
-	FMOVQ 608(R26), F31
+	FMOVQ 480(R26), F31
 	VAND V31.B16, V0.B16, V1.B16
-	FMOVQ 640(R26), F2
+	FMOVQ 512(R26), F2
 	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
 	WORD $0x6E22DC41 // FMUL V1.4S, V2.4S, V2.4S
 	VMOV V1.B16, V3.B16
 	WORD $0x4EA2CC43 // FMLS V3.4S, V2.4S, V2.4S
 	WORD $0x6EA0F863 // FNEG V3.4S, V3.4S
 	FMOVQ 64(R26), F4
-	FMOVQ 672(R26), F31
+	FMOVQ 544(R26), F31
 	WORD $0x4E3FCC24 // FMLA V4.4S, V1.4S, V31.4S
 	FMOVQ 128(R26), F31
 	WORD $0x4E3FD485 // FADD V5.4S, V4.4S, V31.4S
-	FMOVQ 672(R26), F6
+	FMOVQ 544(R26), F6
 	WORD $0x6EA0F8BE // FNEG V30.4S, V5.4S
 	WORD $0x4E26CC3E // FMLA V30.4S, V1.4S, V6.4S
 	VMOV V30.B16, V6.B16
-	FMOVQ 704(R26), F31
+	FMOVQ 576(R26), F31
 	WORD $0x4E3FCC26 // FMLA V6.4S, V1.4S, V31.4S
-	FMOVQ 672(R26), F31
+	FMOVQ 544(R26), F31
 	WORD $0x4E3FCC66 // FMLA V6.4S, V3.4S, V31.4S
 	FMOVQ 192(R26), F1
 	FMOVQ 224(R26), F3
@@ -1861,7 +1333,7 @@ moved_1:
 	FMOVQ 384(R26), F31
 	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
 	VUSHR $21, V3.S4, V3.S4
-	MOVD $736(R26), R1
+	MOVD $608(R26), R1
 	VMOV V3.S[0], R6
 	AND $15, R6
 	LSL $5, R6
@@ -1912,7 +1384,7 @@ moved_1:
 	WORD $0x6E21DCC1 // FMUL V1.4S, V6.4S, V1.4S
 	WORD $0x4E20F463 // FMAX V3.4S, V3.4S, V0.4S
 	WORD $0x4EA2CC23 // FMLS V3.4S, V1.4S, V2.4S
-	FMOVQ 1248(R26), F31
+	FMOVQ 1120(R26), F31
 	WORD $0x6E20E7E0 // FCMGE V0.4S, V31.4S, V0.4S
 	WORD $0x6E205800 // MVN V0.16B, V0.16B
 	VAND V0.B16, V3.B16, V3.B16
@@ -1955,26 +1427,26 @@ loop1:
 	BLT done2
 	ADD R6<<2, R1, R19
 	FMOVQ 0(R19), F0
-	FMOVQ 608(R26), F31
+	FMOVQ 480(R26), F31
 	VAND V31.B16, V0.B16, V1.B16
-	FMOVQ 640(R26), F2
+	FMOVQ 512(R26), F2
 	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
 	WORD $0x6E22DC41 // FMUL V1.4S, V2.4S, V2.4S
 	VMOV V1.B16, V3.B16
 	WORD $0x4EA2CC43 // FMLS V3.4S, V2.4S, V2.4S
 	WORD $0x6EA0F863 // FNEG V3.4S, V3.4S
 	FMOVQ 64(R26), F4
-	FMOVQ 672(R26), F31
+	FMOVQ 544(R26), F31
 	WORD $0x4E3FCC24 // FMLA V4.4S, V1.4S, V31.4S
 	FMOVQ 128(R26), F31
 	WORD $0x4E3FD485 // FADD V5.4S, V4.4S, V31.4S
-	FMOVQ 672(R26), F6
+	FMOVQ 544(R26), F6
 	WORD $0x6EA0F8BE // FNEG V30.4S, V5.4S
 	WORD $0x4E26CC3E // FMLA V30.4S, V1.4S, V6.4S
 	VMOV V30.B16, V6.B16
-	FMOVQ 704(R26), F31
+	FMOVQ 576(R26), F31
 	WORD $0x4E3FCC26 // FMLA V6.4S, V1.4S, V31.4S
-	FMOVQ 672(R26), F31
+	FMOVQ 544(R26), F31
 	WORD $0x4E3FCC66 // FMLA V6.4S, V3.4S, V31.4S
 	FMOVQ 192(R26), F1
 	FMOVQ 224(R26), F3
@@ -1996,7 +1468,7 @@ loop1:
 	FMOVQ 384(R26), F31
 	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
 	VUSHR $21, V3.S4, V3.S4
-	MOVD $736(R26), R7
+	MOVD $608(R26), R7
 	VMOV V3.S[0], R8
 	AND $15, R8
 	LSL $5, R8
@@ -2043,19 +1515,19 @@ loop1:
 	WORD $0x4E23CD48 // FMLA V8.4S, V10.4S, V3.4S
 	WORD $0x4E23CD0B // FMLA V11.4S, V8.4S, V3.4S
 	WORD $0x4E23CD66 // FMLA V6.4S, V11.4S, V3.4S
-	FMOVQ 1280(R26), F3
+	FMOVQ 1152(R26), F3
 	WORD $0x6EA0F8DE // FNEG V30.4S, V6.4S
 	WORD $0x4E23CC5E // FMLA V30.4S, V2.4S, V3.4S
 	VMOV V30.B16, V3.B16
 	WORD $0x6E21DC63 // FMUL V3.4S, V3.4S, V1.4S
 	WORD $0x4F210401 // SSHR V1.4S, V0.4S, #31
-	FMOVQ 1312(R26), F31
+	FMOVQ 1184(R26), F31
 	VAND V31.B16, V0.B16, V2.B16
 	VEOR V2.B16, V3.B16, V3.B16
 	FMOVQ 384(R26), F2
 	WORD $0x4E611C42 // BIC V2.16B, V2.16B, V1.16B
 	WORD $0x4E22D463 // FADD V3.4S, V3.4S, V2.4S
-	FMOVQ 1248(R26), F31
+	FMOVQ 1120(R26), F31
 	WORD $0x6E20E7E0 // FCMGE V0.4S, V31.4S, V0.4S
 	WORD $0x6E205800 // MVN V0.16B, V0.16B
 	VAND V0.B16, V3.B16, V3.B16
@@ -2065,26 +1537,26 @@ loop1:
 	ADD R6<<2, R0, R21
 	VST1 [V3.S4], (R21)
 	FMOVQ 16(R19), F0
-	FMOVQ 608(R26), F31
+	FMOVQ 480(R26), F31
 	VAND V31.B16, V0.B16, V1.B16
-	FMOVQ 640(R26), F2
+	FMOVQ 512(R26), F2
 	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
 	WORD $0x6E22DC41 // FMUL V1.4S, V2.4S, V2.4S
 	VMOV V1.B16, V3.B16
 	WORD $0x4EA2CC43 // FMLS V3.4S, V2.4S, V2.4S
 	WORD $0x6EA0F863 // FNEG V3.4S, V3.4S
 	FMOVQ 64(R26), F4
-	FMOVQ 672(R26), F31
+	FMOVQ 544(R26), F31
 	WORD $0x4E3FCC24 // FMLA V4.4S, V1.4S, V31.4S
 	FMOVQ 128(R26), F31
 	WORD $0x4E3FD485 // FADD V5.4S, V4.4S, V31.4S
-	FMOVQ 672(R26), F6
+	FMOVQ 544(R26), F6
 	WORD $0x6EA0F8BE // FNEG V30.4S, V5.4S
 	WORD $0x4E26CC3E // FMLA V30.4S, V1.4S, V6.4S
 	VMOV V30.B16, V6.B16
-	FMOVQ 704(R26), F31
+	FMOVQ 576(R26), F31
 	WORD $0x4E3FCC26 // FMLA V6.4S, V1.4S, V31.4S
-	FMOVQ 672(R26), F31
+	FMOVQ 544(R26), F31
 	WORD $0x4E3FCC66 // FMLA V6.4S, V3.4S, V31.4S
 	FMOVQ 192(R26), F1
 	FMOVQ 224(R26), F3
@@ -2106,7 +1578,7 @@ loop1:
 	FMOVQ 384(R26), F31
 	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
 	VUSHR $21, V3.S4, V3.S4
-	MOVD $736(R26), R7
+	MOVD $608(R26), R7
 	VMOV V3.S[0], R8
 	AND $15, R8
 	LSL $5, R8
@@ -2153,19 +1625,19 @@ loop1:
 	WORD $0x4E23CD48 // FMLA V8.4S, V10.4S, V3.4S
 	WORD $0x4E23CD0B // FMLA V11.4S, V8.4S, V3.4S
 	WORD $0x4E23CD66 // FMLA V6.4S, V11.4S, V3.4S
-	FMOVQ 1280(R26), F3
+	FMOVQ 1152(R26), F3
 	WORD $0x6EA0F8DE // FNEG V30.4S, V6.4S
 	WORD $0x4E23CC5E // FMLA V30.4S, V2.4S, V3.4S
 	VMOV V30.B16, V3.B16
 	WORD $0x6E21DC63 // FMUL V3.4S, V3.4S, V1.4S
 	WORD $0x4F210401 // SSHR V1.4S, V0.4S, #31
-	FMOVQ 1312(R26), F31
+	FMOVQ 1184(R26), F31
 	VAND V31.B16, V0.B16, V2.B16
 	VEOR V2.B16, V3.B16, V3.B16
 	FMOVQ 384(R26), F2
 	WORD $0x4E611C42 // BIC V2.16B, V2.16B, V1.16B
 	WORD $0x4E22D463 // FADD V3.4S, V3.4S, V2.4S
-	FMOVQ 1248(R26), F31
+	FMOVQ 1120(R26), F31
 	WORD $0x6E20E7E0 // FCMGE V0.4S, V31.4S, V0.4S
 	WORD $0x6E205800 // MVN V0.16B, V0.16B
 	VAND V0.B16, V3.B16, V3.B16
@@ -2183,26 +1655,26 @@ loop3:
 	BLT done4
 	ADD R6<<2, R1, R22
 	FMOVQ 0(R22), F0
-	FMOVQ 608(R26), F31
+	FMOVQ 480(R26), F31
 	VAND V31.B16, V0.B16, V1.B16
-	FMOVQ 640(R26), F2
+	FMOVQ 512(R26), F2
 	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
 	WORD $0x6E22DC41 // FMUL V1.4S, V2.4S, V2.4S
 	VMOV V1.B16, V3.B16
 	WORD $0x4EA2CC43 // FMLS V3.4S, V2.4S, V2.4S
 	WORD $0x6EA0F863 // FNEG V3.4S, V3.4S
 	FMOVQ 64(R26), F4
-	FMOVQ 672(R26), F31
+	FMOVQ 544(R26), F31
 	WORD $0x4E3FCC24 // FMLA V4.4S, V1.4S, V31.4S
 	FMOVQ 128(R26), F31
 	WORD $0x4E3FD485 // FADD V5.4S, V4.4S, V31.4S
-	FMOVQ 672(R26), F6
+	FMOVQ 544(R26), F6
 	WORD $0x6EA0F8BE // FNEG V30.4S, V5.4S
 	WORD $0x4E26CC3E // FMLA V30.4S, V1.4S, V6.4S
 	VMOV V30.B16, V6.B16
-	FMOVQ 704(R26), F31
+	FMOVQ 576(R26), F31
 	WORD $0x4E3FCC26 // FMLA V6.4S, V1.4S, V31.4S
-	FMOVQ 672(R26), F31
+	FMOVQ 544(R26), F31
 	WORD $0x4E3FCC66 // FMLA V6.4S, V3.4S, V31.4S
 	FMOVQ 192(R26), F1
 	FMOVQ 224(R26), F3
@@ -2224,7 +1696,7 @@ loop3:
 	FMOVQ 384(R26), F31
 	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
 	VUSHR $21, V3.S4, V3.S4
-	MOVD $736(R26), R7
+	MOVD $608(R26), R7
 	VMOV V3.S[0], R8
 	AND $15, R8
 	LSL $5, R8
@@ -2271,19 +1743,19 @@ loop3:
 	WORD $0x4E23CD48 // FMLA V8.4S, V10.4S, V3.4S
 	WORD $0x4E23CD0B // FMLA V11.4S, V8.4S, V3.4S
 	WORD $0x4E23CD66 // FMLA V6.4S, V11.4S, V3.4S
-	FMOVQ 1280(R26), F3
+	FMOVQ 1152(R26), F3
 	WORD $0x6EA0F8DE // FNEG V30.4S, V6.4S
 	WORD $0x4E23CC5E // FMLA V30.4S, V2.4S, V3.4S
 	VMOV V30.B16, V3.B16
 	WORD $0x6E21DC63 // FMUL V3.4S, V3.4S, V1.4S
 	WORD $0x4F210401 // SSHR V1.4S, V0.4S, #31
-	FMOVQ 1312(R26), F31
+	FMOVQ 1184(R26), F31
 	VAND V31.B16, V0.B16, V2.B16
 	VEOR V2.B16, V3.B16, V3.B16
 	FMOVQ 384(R26), F2
 	WORD $0x4E611C42 // BIC V2.16B, V2.16B, V1.16B
 	WORD $0x4E22D463 // FADD V3.4S, V3.4S, V2.4S
-	FMOVQ 1248(R26), F31
+	FMOVQ 1120(R26), F31
 	WORD $0x6E20E7E0 // FCMGE V0.4S, V31.4S, V0.4S
 	WORD $0x6E205800 // MVN V0.16B, V0.16B
 	VAND V0.B16, V3.B16, V3.B16
@@ -2321,26 +1793,26 @@ below2_1:
 	FMOVS (R17), F0
 
 moved_1:
-	FMOVQ 608(R26), F31
+	FMOVQ 480(R26), F31
 	VAND V31.B16, V0.B16, V1.B16
-	FMOVQ 640(R26), F2
+	FMOVQ 512(R26), F2
 	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
 	WORD $0x6E22DC41 // FMUL V1.4S, V2.4S, V2.4S
 	VMOV V1.B16, V3.B16
 	WORD $0x4EA2CC43 // FMLS V3.4S, V2.4S, V2.4S
 	WORD $0x6EA0F863 // FNEG V3.4S, V3.4S
 	FMOVQ 64(R26), F4
-	FMOVQ 672(R26), F31
+	FMOVQ 544(R26), F31
 	WORD $0x4E3FCC24 // FMLA V4.4S, V1.4S, V31.4S
 	FMOVQ 128(R26), F31
 	WORD $0x4E3FD485 // FADD V5.4S, V4.4S, V31.4S
-	FMOVQ 672(R26), F6
+	FMOVQ 544(R26), F6
 	WORD $0x6EA0F8BE // FNEG V30.4S, V5.4S
 	WORD $0x4E26CC3E // FMLA V30.4S, V1.4S, V6.4S
 	VMOV V30.B16, V6.B16
-	FMOVQ 704(R26), F31
+	FMOVQ 576(R26), F31
 	WORD $0x4E3FCC26 // FMLA V6.4S, V1.4S, V31.4S
-	FMOVQ 672(R26), F31
+	FMOVQ 544(R26), F31
 	WORD $0x4E3FCC66 // FMLA V6.4S, V3.4S, V31.4S
 	FMOVQ 192(R26), F1
 	FMOVQ 224(R26), F3
@@ -2362,7 +1834,7 @@ moved_1:
 	FMOVQ 384(R26), F31
 	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
 	VUSHR $21, V3.S4, V3.S4
-	MOVD $736(R26), R1
+	MOVD $608(R26), R1
 	VMOV V3.S[0], R7
 	AND $15, R7
 	LSL $5, R7
@@ -2409,19 +1881,19 @@ moved_1:
 	WORD $0x4E23CD48 // FMLA V8.4S, V10.4S, V3.4S
 	WORD $0x4E23CD0B // FMLA V11.4S, V8.4S, V3.4S
 	WORD $0x4E23CD66 // FMLA V6.4S, V11.4S, V3.4S
-	FMOVQ 1280(R26), F3
+	FMOVQ 1152(R26), F3
 	WORD $0x6EA0F8DE // FNEG V30.4S, V6.4S
 	WORD $0x4E23CC5E // FMLA V30.4S, V2.4S, V3.4S
 	VMOV V30.B16, V3.B16
 	WORD $0x6E21DC63 // FMUL V3.4S, V3.4S, V1.4S
 	WORD $0x4F210401 // SSHR V1.4S, V0.4S, #31
-	FMOVQ 1312(R26), F31
+	FMOVQ 1184(R26), F31
 	VAND V31.B16, V0.B16, V2.B16
 	VEOR V2.B16, V3.B16, V3.B16
 	FMOVQ 384(R26), F2
 	WORD $0x4E611C42 // BIC V2.16B, V2.16B, V1.16B
 	WORD $0x4E22D463 // FADD V3.4S, V3.4S, V2.4S
-	FMOVQ 1248(R26), F31
+	FMOVQ 1120(R26), F31
 	WORD $0x6E20E7E0 // FCMGE V0.4S, V31.4S, V0.4S
 	WORD $0x6E205800 // MVN V0.16B, V0.16B
 	VAND V0.B16, V3.B16, V3.B16
@@ -2487,26 +1959,26 @@ loop1:
 	BLT done2
 	ADD R6<<2, R2, R19
 	FMOVQ 0(R19), F0
-	FMOVQ 608(R26), F31
+	FMOVQ 480(R26), F31
 	VAND V31.B16, V0.B16, V1.B16
-	FMOVQ 640(R26), F2
+	FMOVQ 512(R26), F2
 	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
 	WORD $0x6E22DC41 // FMUL V1.4S, V2.4S, V2.4S
 	VMOV V1.B16, V3.B16
 	WORD $0x4EA2CC43 // FMLS V3.4S, V2.4S, V2.4S
 	WORD $0x6EA0F863 // FNEG V3.4S, V3.4S
 	FMOVQ 64(R26), F4
-	FMOVQ 672(R26), F31
+	FMOVQ 544(R26), F31
 	WORD $0x4E3FCC24 // FMLA V4.4S, V1.4S, V31.4S
 	FMOVQ 128(R26), F31
 	WORD $0x4E3FD485 // FADD V5.4S, V4.4S, V31.4S
-	FMOVQ 672(R26), F6
+	FMOVQ 544(R26), F6
 	WORD $0x6EA0F8BE // FNEG V30.4S, V5.4S
 	WORD $0x4E26CC3E // FMLA V30.4S, V1.4S, V6.4S
 	VMOV V30.B16, V6.B16
-	FMOVQ 704(R26), F31
+	FMOVQ 576(R26), F31
 	WORD $0x4E3FCC26 // FMLA V6.4S, V1.4S, V31.4S
-	FMOVQ 672(R26), F31
+	FMOVQ 544(R26), F31
 	WORD $0x4E3FCC66 // FMLA V6.4S, V3.4S, V31.4S
 	FMOVQ 192(R26), F1
 	FMOVQ 224(R26), F3
@@ -2528,7 +2000,7 @@ loop1:
 	FMOVQ 384(R26), F31
 	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
 	VUSHR $21, V3.S4, V3.S4
-	MOVD $736(R26), R7
+	MOVD $608(R26), R7
 	VMOV V3.S[0], R8
 	AND $15, R8
 	LSL $5, R8
@@ -2579,51 +2051,51 @@ loop1:
 	WORD $0x6E21DCC3 // FMUL V3.4S, V6.4S, V1.4S
 	WORD $0x4E20F484 // FMAX V4.4S, V4.4S, V0.4S
 	WORD $0x4EA2CC64 // FMLS V4.4S, V3.4S, V2.4S
-	FMOVQ 1248(R26), F31
+	FMOVQ 1120(R26), F31
 	WORD $0x6E20E7E3 // FCMGE V3.4S, V31.4S, V0.4S
 	WORD $0x6E205863 // MVN V3.16B, V3.16B
 	VAND V3.B16, V4.B16, V4.B16
 	ADD R6<<2, R0, R20
 	VST1 [V4.S4], (R20)
-	FMOVQ 1280(R26), F3
+	FMOVQ 1152(R26), F3
 	WORD $0x6EA0F8DE // FNEG V30.4S, V6.4S
 	WORD $0x4E23CC5E // FMLA V30.4S, V2.4S, V3.4S
 	VMOV V30.B16, V3.B16
 	WORD $0x6E21DC63 // FMUL V3.4S, V3.4S, V1.4S
 	WORD $0x4F210401 // SSHR V1.4S, V0.4S, #31
-	FMOVQ 1312(R26), F31
+	FMOVQ 1184(R26), F31
 	VAND V31.B16, V0.B16, V2.B16
 	VEOR V2.B16, V3.B16, V3.B16
 	FMOVQ 384(R26), F2
 	WORD $0x4E611C42 // BIC V2.16B, V2.16B, V1.16B
 	WORD $0x4E22D463 // FADD V3.4S, V3.4S, V2.4S
-	FMOVQ 1248(R26), F31
+	FMOVQ 1120(R26), F31
 	WORD $0x6E20E7E0 // FCMGE V0.4S, V31.4S, V0.4S
 	WORD $0x6E205800 // MVN V0.16B, V0.16B
 	VAND V0.B16, V3.B16, V3.B16
 	ADD R6<<2, R1, R21
 	VST1 [V3.S4], (R21)
 	FMOVQ 16(R19), F0
-	FMOVQ 608(R26), F31
+	FMOVQ 480(R26), F31
 	VAND V31.B16, V0.B16, V1.B16
-	FMOVQ 640(R26), F2
+	FMOVQ 512(R26), F2
 	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
 	WORD $0x6E22DC41 // FMUL V1.4S, V2.4S, V2.4S
 	VMOV V1.B16, V3.B16
 	WORD $0x4EA2CC43 // FMLS V3.4S, V2.4S, V2.4S
 	WORD $0x6EA0F863 // FNEG V3.4S, V3.4S
 	FMOVQ 64(R26), F4
-	FMOVQ 672(R26), F31
+	FMOVQ 544(R26), F31
 	WORD $0x4E3FCC24 // FMLA V4.4S, V1.4S, V31.4S
 	FMOVQ 128(R26), F31
 	WORD $0x4E3FD485 // FADD V5.4S, V4.4S, V31.4S
-	FMOVQ 672(R26), F6
+	FMOVQ 544(R26), F6
 	WORD $0x6EA0F8BE // FNEG V30.4S, V5.4S
 	WORD $0x4E26CC3E // FMLA V30.4S, V1.4S, V6.4S
 	VMOV V30.B16, V6.B16
-	FMOVQ 704(R26), F31
+	FMOVQ 576(R26), F31
 	WORD $0x4E3FCC26 // FMLA V6.4S, V1.4S, V31.4S
-	FMOVQ 672(R26), F31
+	FMOVQ 544(R26), F31
 	WORD $0x4E3FCC66 // FMLA V6.4S, V3.4S, V31.4S
 	FMOVQ 192(R26), F1
 	FMOVQ 224(R26), F3
@@ -2645,7 +2117,7 @@ loop1:
 	FMOVQ 384(R26), F31
 	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
 	VUSHR $21, V3.S4, V3.S4
-	MOVD $736(R26), R7
+	MOVD $608(R26), R7
 	VMOV V3.S[0], R8
 	AND $15, R8
 	LSL $5, R8
@@ -2696,24 +2168,24 @@ loop1:
 	WORD $0x6E21DCC3 // FMUL V3.4S, V6.4S, V1.4S
 	WORD $0x4E20F484 // FMAX V4.4S, V4.4S, V0.4S
 	WORD $0x4EA2CC64 // FMLS V4.4S, V3.4S, V2.4S
-	FMOVQ 1248(R26), F31
+	FMOVQ 1120(R26), F31
 	WORD $0x6E20E7E3 // FCMGE V3.4S, V31.4S, V0.4S
 	WORD $0x6E205863 // MVN V3.16B, V3.16B
 	VAND V3.B16, V4.B16, V4.B16
 	FMOVQ F4, 16(R20)
-	FMOVQ 1280(R26), F3
+	FMOVQ 1152(R26), F3
 	WORD $0x6EA0F8DE // FNEG V30.4S, V6.4S
 	WORD $0x4E23CC5E // FMLA V30.4S, V2.4S, V3.4S
 	VMOV V30.B16, V3.B16
 	WORD $0x6E21DC63 // FMUL V3.4S, V3.4S, V1.4S
 	WORD $0x4F210401 // SSHR V1.4S, V0.4S, #31
-	FMOVQ 1312(R26), F31
+	FMOVQ 1184(R26), F31
 	VAND V31.B16, V0.B16, V2.B16
 	VEOR V2.B16, V3.B16, V3.B16
 	FMOVQ 384(R26), F2
 	WORD $0x4E611C42 // BIC V2.16B, V2.16B, V1.16B
 	WORD $0x4E22D463 // FADD V3.4S, V3.4S, V2.4S
-	FMOVQ 1248(R26), F31
+	FMOVQ 1120(R26), F31
 	WORD $0x6E20E7E0 // FCMGE V0.4S, V31.4S, V0.4S
 	WORD $0x6E205800 // MVN V0.16B, V0.16B
 	VAND V0.B16, V3.B16, V3.B16
@@ -2729,26 +2201,26 @@ loop3:
 	BLT done4
 	ADD R6<<2, R2, R22
 	FMOVQ 0(R22), F0
-	FMOVQ 608(R26), F31
+	FMOVQ 480(R26), F31
 	VAND V31.B16, V0.B16, V1.B16
-	FMOVQ 640(R26), F2
+	FMOVQ 512(R26), F2
 	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
 	WORD $0x6E22DC41 // FMUL V1.4S, V2.4S, V2.4S
 	VMOV V1.B16, V3.B16
 	WORD $0x4EA2CC43 // FMLS V3.4S, V2.4S, V2.4S
 	WORD $0x6EA0F863 // FNEG V3.4S, V3.4S
 	FMOVQ 64(R26), F4
-	FMOVQ 672(R26), F31
+	FMOVQ 544(R26), F31
 	WORD $0x4E3FCC24 // FMLA V4.4S, V1.4S, V31.4S
 	FMOVQ 128(R26), F31
 	WORD $0x4E3FD485 // FADD V5.4S, V4.4S, V31.4S
-	FMOVQ 672(R26), F6
+	FMOVQ 544(R26), F6
 	WORD $0x6EA0F8BE // FNEG V30.4S, V5.4S
 	WORD $0x4E26CC3E // FMLA V30.4S, V1.4S, V6.4S
 	VMOV V30.B16, V6.B16
-	FMOVQ 704(R26), F31
+	FMOVQ 576(R26), F31
 	WORD $0x4E3FCC26 // FMLA V6.4S, V1.4S, V31.4S
-	FMOVQ 672(R26), F31
+	FMOVQ 544(R26), F31
 	WORD $0x4E3FCC66 // FMLA V6.4S, V3.4S, V31.4S
 	FMOVQ 192(R26), F1
 	FMOVQ 224(R26), F3
@@ -2770,7 +2242,7 @@ loop3:
 	FMOVQ 384(R26), F31
 	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
 	VUSHR $21, V3.S4, V3.S4
-	MOVD $736(R26), R7
+	MOVD $608(R26), R7
 	VMOV V3.S[0], R8
 	AND $15, R8
 	LSL $5, R8
@@ -2821,25 +2293,25 @@ loop3:
 	WORD $0x6E21DCC3 // FMUL V3.4S, V6.4S, V1.4S
 	WORD $0x4E20F484 // FMAX V4.4S, V4.4S, V0.4S
 	WORD $0x4EA2CC64 // FMLS V4.4S, V3.4S, V2.4S
-	FMOVQ 1248(R26), F31
+	FMOVQ 1120(R26), F31
 	WORD $0x6E20E7E3 // FCMGE V3.4S, V31.4S, V0.4S
 	WORD $0x6E205863 // MVN V3.16B, V3.16B
 	VAND V3.B16, V4.B16, V4.B16
 	ADD R6<<2, R0, R23
 	VST1 [V4.S4], (R23)
-	FMOVQ 1280(R26), F3
+	FMOVQ 1152(R26), F3
 	WORD $0x6EA0F8DE // FNEG V30.4S, V6.4S
 	WORD $0x4E23CC5E // FMLA V30.4S, V2.4S, V3.4S
 	VMOV V30.B16, V3.B16
 	WORD $0x6E21DC63 // FMUL V3.4S, V3.4S, V1.4S
 	WORD $0x4F210401 // SSHR V1.4S, V0.4S, #31
-	FMOVQ 1312(R26), F31
+	FMOVQ 1184(R26), F31
 	VAND V31.B16, V0.B16, V2.B16
 	VEOR V2.B16, V3.B16, V3.B16
 	FMOVQ 384(R26), F2
 	WORD $0x4E611C42 // BIC V2.16B, V2.16B, V1.16B
 	WORD $0x4E22D463 // FADD V3.4S, V3.4S, V2.4S
-	FMOVQ 1248(R26), F31
+	FMOVQ 1120(R26), F31
 	WORD $0x6E20E7E0 // FCMGE V0.4S, V31.4S, V0.4S
 	WORD $0x6E205800 // MVN V0.16B, V0.16B
 	VAND V0.B16, V3.B16, V3.B16
@@ -2874,26 +2346,26 @@ below2_1:
 	FMOVS (R17), F0
 
 moved_1:
-	FMOVQ 608(R26), F31
+	FMOVQ 480(R26), F31
 	VAND V31.B16, V0.B16, V1.B16
-	FMOVQ 640(R26), F2
+	FMOVQ 512(R26), F2
 	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
 	WORD $0x6E22DC41 // FMUL V1.4S, V2.4S, V2.4S
 	VMOV V1.B16, V3.B16
 	WORD $0x4EA2CC43 // FMLS V3.4S, V2.4S, V2.4S
 	WORD $0x6EA0F863 // FNEG V3.4S, V3.4S
 	FMOVQ 64(R26), F4
-	FMOVQ 672(R26), F31
+	FMOVQ 544(R26), F31
 	WORD $0x4E3FCC24 // FMLA V4.4S, V1.4S, V31.4S
 	FMOVQ 128(R26), F31
 	WORD $0x4E3FD485 // FADD V5.4S, V4.4S, V31.4S
-	FMOVQ 672(R26), F6
+	FMOVQ 544(R26), F6
 	WORD $0x6EA0F8BE // FNEG V30.4S, V5.4S
 	WORD $0x4E26CC3E // FMLA V30.4S, V1.4S, V6.4S
 	VMOV V30.B16, V6.B16
-	FMOVQ 704(R26), F31
+	FMOVQ 576(R26), F31
 	WORD $0x4E3FCC26 // FMLA V6.4S, V1.4S, V31.4S
-	FMOVQ 672(R26), F31
+	FMOVQ 544(R26), F31
 	WORD $0x4E3FCC66 // FMLA V6.4S, V3.4S, V31.4S
 	FMOVQ 192(R26), F1
 	FMOVQ 224(R26), F3
@@ -2915,7 +2387,7 @@ moved_1:
 	FMOVQ 384(R26), F31
 	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
 	VUSHR $21, V3.S4, V3.S4
-	MOVD $736(R26), R2
+	MOVD $608(R26), R2
 	VMOV V3.S[0], R7
 	AND $15, R7
 	LSL $5, R7
@@ -2966,7 +2438,7 @@ moved_1:
 	WORD $0x6E21DCC3 // FMUL V3.4S, V6.4S, V1.4S
 	WORD $0x4E20F484 // FMAX V4.4S, V4.4S, V0.4S
 	WORD $0x4EA2CC64 // FMLS V4.4S, V3.4S, V2.4S
-	FMOVQ 1248(R26), F31
+	FMOVQ 1120(R26), F31
 	WORD $0x6E20E7E3 // FCMGE V3.4S, V31.4S, V0.4S
 	WORD $0x6E205863 // MVN V3.16B, V3.16B
 	VAND V3.B16, V4.B16, V4.B16
@@ -2991,19 +2463,19 @@ below2_2:
 	FMOVS F4, (R17)
 
 moved_2:
-	FMOVQ 1280(R26), F3
+	FMOVQ 1152(R26), F3
 	WORD $0x6EA0F8DE // FNEG V30.4S, V6.4S
 	WORD $0x4E23CC5E // FMLA V30.4S, V2.4S, V3.4S
 	VMOV V30.B16, V3.B16
 	WORD $0x6E21DC63 // FMUL V3.4S, V3.4S, V1.4S
 	WORD $0x4F210401 // SSHR V1.4S, V0.4S, #31
-	FMOVQ 1312(R26), F31
+	FMOVQ 1184(R26), F31
 	VAND V31.B16, V0.B16, V2.B16
 	VEOR V2.B16, V3.B16, V3.B16
 	FMOVQ 384(R26), F2
 	WORD $0x4E611C42 // BIC V2.16B, V2.16B, V1.16B
 	WORD $0x4E22D463 // FADD V3.4S, V3.4S, V2.4S
-	FMOVQ 1248(R26), F31
+	FMOVQ 1120(R26), F31
 	WORD $0x6E20E7E0 // FCMGE V0.4S, V31.4S, V0.4S
 	WORD $0x6E205800 // MVN V0.16B, V0.16B
 	VAND V0.B16, V3.B16, V3.B16

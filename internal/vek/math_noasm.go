@@ -4,10 +4,6 @@
 
 package vek
 
-func exp(dst, x []float32) { expGeneric(dst, x) }
-
-func sigmoid(dst, x []float32) { sigmoidGeneric(dst, x) }
-
 func glu(dst, a, b []float32) { gluGeneric(dst, a, b) }
 
 func gluGrad(da, db, a, b, dy []float32) { gluGradGeneric(da, db, a, b, dy) }

@@ -13,19 +13,6 @@ func addGeneric(dst, a, b []float32) {
 	}
 }
 
-// AddConst sets dst = x + c. dst may be x.
-func AddConst(dst, x []float32, c float32) {
-	sameLen("AddConst", len(dst), x)
-	addConst(dst, x, c)
-}
-
-func addConstGeneric(dst, x []float32, c float32) {
-	x = x[:len(dst)]
-	for i := range dst {
-		dst[i] = x[i] + c
-	}
-}
-
 // Axpy adds alpha·x to dst.
 func Axpy(dst []float32, alpha float32, x []float32) {
 	sameLen("Axpy", len(dst), x)

@@ -34,21 +34,6 @@ func mul(dst, a, b []float32) {
 	}
 }
 
-func addConst(dst, x []float32, c float32) {
-	for len(dst) > longestRun {
-		addConst(dst[:longestRun], x[:longestRun], c)
-		dst, x = dst[longestRun:], x[longestRun:]
-	}
-	switch current() {
-	case avx512:
-		addConstAVX512(dst, x, c)
-	case avx2:
-		addConstAVX2(dst, x, c)
-	default:
-		addConstGeneric(dst, x, c)
-	}
-}
-
 func fill(dst []float32, c float32) {
 	for len(dst) > longestRun {
 		fill(dst[:longestRun], c)
@@ -135,12 +120,6 @@ func mulAVX2(dst []float32, a []float32, b []float32)
 
 //go:noescape
 func mulAVX512(dst []float32, a []float32, b []float32)
-
-//go:noescape
-func addConstAVX2(dst []float32, x []float32, c float32)
-
-//go:noescape
-func addConstAVX512(dst []float32, x []float32, c float32)
 
 //go:noescape
 func fillAVX2(dst []float32, c float32)

@@ -30,19 +30,6 @@ func mul(dst, a, b []float32) {
 	}
 }
 
-func addConst(dst, x []float32, c float32) {
-	for len(dst) > longestRun {
-		addConst(dst[:longestRun], x[:longestRun], c)
-		dst, x = dst[longestRun:], x[longestRun:]
-	}
-	switch current() {
-	case neon:
-		addConstNEON(dst, x, c)
-	default:
-		addConstGeneric(dst, x, c)
-	}
-}
-
 func fill(dst []float32, c float32) {
 	for len(dst) > longestRun {
 		fill(dst[:longestRun], c)
@@ -113,9 +100,6 @@ func addNEON(dst []float32, a []float32, b []float32)
 
 //go:noescape
 func mulNEON(dst []float32, a []float32, b []float32)
-
-//go:noescape
-func addConstNEON(dst []float32, x []float32, c float32)
 
 //go:noescape
 func fillNEON(dst []float32, c float32)

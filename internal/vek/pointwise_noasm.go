@@ -8,8 +8,6 @@ func add(dst, a, b []float32) { addGeneric(dst, a, b) }
 
 func mul(dst, a, b []float32) { mulGeneric(dst, a, b) }
 
-func addConst(dst, x []float32, c float32) { addConstGeneric(dst, x, c) }
-
 func fill(dst []float32, c float32) { fillGeneric(dst, c) }
 
 func scale(dst []float32, alpha float32, x []float32) { scaleGeneric(dst, alpha, x) }

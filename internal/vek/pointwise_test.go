@@ -29,11 +29,6 @@ var (
 		Run:   func(out, in [][]float32) { vek.Mul(out[0], in[0], in[1]) },
 		Truth: func(out, in []float64) { out[0] = in[0] * in[1] },
 	}
-	addConst = vektest.Pointwise{
-		Ins: 1, Alias: [][]int{{0}},
-		Run:   func(out, in [][]float32) { vek.AddConst(out[0], in[0], alpha) },
-		Truth: func(out, in []float64) { out[0] = in[0] + alpha64 },
-	}
 	fill = vektest.Pointwise{
 		Ins: 1, Updates: true, // the previous values must not matter
 		Run:   func(out, _ [][]float32) { vek.Fill(out[0], alpha) },
@@ -75,7 +70,6 @@ func abs(terms ...float64) float64 {
 
 func TestAdd(t *testing.T)        { add.Test(t) }
 func TestMul(t *testing.T)        { mul.Test(t) }
-func TestAddConst(t *testing.T)   { addConst.Test(t) }
 func TestFill(t *testing.T)       { fill.Test(t) }
 func TestScale(t *testing.T)      { scale.Test(t) }
 func TestScaleShift(t *testing.T) { scaleShift.Test(t) }
@@ -84,17 +78,13 @@ func TestAffineGrad(t *testing.T) { affineGrad.Test(t) }
 
 func FuzzAdd(f *testing.F)        { add.Fuzz(f) }
 func FuzzMul(f *testing.F)        { mul.Fuzz(f) }
-func FuzzAddConst(f *testing.F)   { addConst.Fuzz(f) }
 func FuzzFill(f *testing.F)       { fill.Fuzz(f) }
 func FuzzScale(f *testing.F)      { scale.Fuzz(f) }
 func FuzzScaleShift(f *testing.F) { scaleShift.Fuzz(f) }
 func FuzzAxpy(f *testing.F)       { axpy.Fuzz(f) }
 func FuzzAffineGrad(f *testing.F) { affineGrad.Fuzz(f) }
 
-func BenchmarkFill(b *testing.B) { benchUnary(b, func(dst, _ []float32) { vek.Fill(dst, alpha) }) }
-func BenchmarkAddConst(b *testing.B) {
-	benchUnary(b, func(dst, x []float32) { vek.AddConst(dst, x, alpha) })
-}
+func BenchmarkFill(b *testing.B)  { benchUnary(b, func(dst, _ []float32) { vek.Fill(dst, alpha) }) }
 func BenchmarkScale(b *testing.B) { benchUnary(b, func(dst, x []float32) { vek.Scale(dst, alpha, x) }) }
 func BenchmarkAxpy(b *testing.B)  { benchUnary(b, func(dst, x []float32) { vek.Axpy(dst, alpha, x) }) }
 

@@ -85,7 +85,7 @@ func centralSquaresGeneric(x []float32, c float32) float64 {
 	total := 0.0
 	for len(x) > 0 {
 		n := min(len(x), sumBlock)
-		addConstGeneric(buf[:n], x[:n], -c)
+		subtract(buf[:n], x[:n], c)
 		total += float64(blockDot(buf[:n], buf[:n]))
 		x = x[n:]
 	}
@@ -97,11 +97,17 @@ func centralDotGeneric(x, y []float32, c float32) float64 {
 	total := 0.0
 	for len(x) > 0 {
 		n := min(len(x), sumBlock)
-		addConstGeneric(buf[:n], y[:n], -c)
+		subtract(buf[:n], y[:n], c)
 		total += float64(blockDot(x[:n], buf[:n]))
 		x, y = x[n:], y[n:]
 	}
 	return total
+}
+
+func subtract(dst, x []float32, c float32) {
+	for i, v := range x {
+		dst[i] = v - c
+	}
 }
 
 // partial holds the sums of elements with equal indices modulo 16.
