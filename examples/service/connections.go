@@ -16,8 +16,11 @@ const (
 	// loses the response (RFC 9112, §9.6).
 	lingerTime = 10 * time.Second
 
-	// maxRejected is how many connections beyond the limit are open at a time to be told so. More
-	// wait in the system's queue, where they need no file descriptor.
+	// shutdownLinger is how long a shutdown waits for such connections after the streams have ended.
+	shutdownLinger = time.Second
+
+	// maxRejected is how many connections beyond the limit may be open at a time, to receive
+	// status 503. More wait in the system's queue, where they need no file descriptor.
 	maxRejected = 32
 
 	// reservedFiles are the file descriptors that are not for connections within the limit:
@@ -133,6 +136,8 @@ func (s *server) serve(ctx context.Context, listener net.Listener, grace time.Du
 	h.Shutdown(end) // returns without waiting for WebSockets
 	err := s.streams.wait(end)
 	h.Close()
+	end, cancel = context.WithTimeout(end, shutdownLinger)
+	defer cancel()
 	l.wait(end)
 	s.cfg.Log.Info("stopped", "took", time.Since(began))
 	return err

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bufio"
+	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -36,7 +38,12 @@ type process struct {
 // startProcess runs this program with flags and waits until it listens.
 func startProcess(t *testing.T, args ...string) *process {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], append([]string{"-listen", "127.0.0.1:0"}, args...)...)
+	return startCommand(t, exec.Command(os.Args[0], append([]string{"-listen", "127.0.0.1:0"}, args...)...))
+}
+
+// startCommand runs a command that starts this program on a free port.
+func startCommand(t *testing.T, cmd *exec.Cmd) *process {
+	t.Helper()
 	cmd.Env = append(os.Environ(), "SERVICE_TEST_MAIN=1")
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -116,7 +123,58 @@ func TestSIGTERM(t *testing.T) {
 	}
 }
 
-// A process that cannot save a stream ends with 1 and says so.
+// When clients open more connections than the process may open files, some are rejected, and
+// SIGTERM saves the streams of all others.
+func TestFewFileDescriptors(t *testing.T) {
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	p := startCommand(t, exec.Command(shell, "-c", `ulimit -n 120 && exec "$0" "$@"`, os.Args[0],
+		"-listen", "127.0.0.1:0", "-snapshots", dir, "-max-per-client", "1000", "-model", saveToneModel(t)))
+	words := tonemodel.Words()
+	pcm := encode(words.Samples[:words.Tones[0].End+tonemodel.SampleRate])
+	var accepted []net.Conn
+	const clients = 150
+	rejected := 0
+	for range clients {
+		conn, err := net.Dial("tcp", p.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "POST /v1/streams?format=s16le HTTP/1.1\r\nHost: localhost\r\n"+
+			"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", len(pcm), pcm)
+		for lines := bufio.NewScanner(conn); lines.Scan(); {
+			if strings.Contains(lines.Text(), `"event"`) {
+				accepted = append(accepted, conn)
+				break
+			}
+			if strings.Contains(lines.Text(), `"connections"`) {
+				rejected++
+				conn.Close()
+				break
+			}
+		}
+	}
+	if len(accepted) == 0 || len(accepted)+rejected != clients {
+		t.Errorf("%d accepted, %d rejected, expected %d in total", len(accepted), rejected, clients)
+	}
+	p.terminate()
+	for _, conn := range accepted {
+		io.Copy(io.Discard, conn)
+		conn.Close()
+	}
+	if err := p.cmd.Wait(); err != nil {
+		t.Errorf("the process ends with %v", err)
+	}
+	if files, _ := os.ReadDir(dir); len(files) != len(accepted) {
+		t.Errorf("%d snapshots, expected %d", len(files), len(accepted))
+	}
+}
+
+// A process that cannot save a stream exits with 1 and reports how many.
 func TestExitCodeOfUnsavedStreams(t *testing.T) {
 	dir := t.TempDir()
 	p := startProcess(t, "-snapshots", dir, "-model", saveToneModel(t))

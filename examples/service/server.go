@@ -49,6 +49,14 @@ func defaults() config {
 }
 
 func (c *config) validate() error {
+	switch n := maxConnections(); {
+	case n < 1:
+		return fmt.Errorf("the process may open %d files, expected more than %d: raise the limit with ulimit -n",
+			n+reservedFiles, reservedFiles)
+	case c.Connections > n:
+		return fmt.Errorf("-connections %d: expected at most %d, as the process may open %d files; raise that limit with ulimit -n",
+			c.Connections, n, n+reservedFiles)
+	}
 	for _, v := range []struct {
 		name     string
 		value    any
@@ -66,10 +74,6 @@ func (c *config) validate() error {
 		if !v.positive {
 			return fmt.Errorf("-%s %v: expected more than 0", v.name, v.value)
 		}
-	}
-	if n := maxConnections(); c.Connections > n {
-		return fmt.Errorf("-connections %d: expected at most %d, as the process may open %d files; raise that limit with ulimit -n",
-			c.Connections, n, n+reservedFiles)
 	}
 	return nil
 }
