@@ -83,6 +83,9 @@ func (s Sizes) String() string {
 
 // Validate returns an error for the first invalid option.
 func (o Options) Validate() error {
+	if err := vek.StartupErr(); err != nil {
+		return fmt.Errorf("bench: %w", err)
+	}
 	if o.Ops != nil && len(o.Ops) == 0 {
 		return fmt.Errorf("bench: no operation, expected some of %s", strings.Join(Names(), ", "))
 	}

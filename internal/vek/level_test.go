@@ -11,6 +11,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/convmode"
 	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/bench"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
@@ -77,7 +78,7 @@ func constructors(t *testing.T) map[string]error {
 	}
 	return map[string]error{
 		"vek.StartupErr": vek.StartupErr(), "recurrent.New": network, "recurrent.NewStream": stream,
-		"events.New": recognizer, "audio.NewResampler": resampler, "convmode.New": convolution,
+		"bench.Options.Validate": bench.Options{}.Validate(), "events.New": recognizer, "audio.NewResampler": resampler, "convmode.New": convolution,
 	}
 }
 
