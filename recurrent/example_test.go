@@ -33,7 +33,7 @@ func Example() {
 	s := net.NewStream()
 	s.Process(tone[:700], 700)
 	stored := s.Snapshot(nil)
-	answer := append([]float32(nil), s.Process(tone[700:], 300)...)
+	output := append([]float32(nil), s.Process(tone[700:], 300)...)
 
 	other := net.NewStream()
 	if err := other.Restore(stored); err != nil {
@@ -44,7 +44,7 @@ func Example() {
 		again = other.Step([]float32{x})
 	}
 	fmt.Println("position", other.Position(), "state", net.StateBytes(), "bytes")
-	fmt.Println("same bits:", fmt.Sprint(answer) == fmt.Sprint(again))
+	fmt.Println("same bits:", fmt.Sprint(output) == fmt.Sprint(again))
 	// Output:
 	// position 1000 state 2176 bytes
 	// same bits: true

@@ -197,7 +197,7 @@ func TestPrefix(t *testing.T) {
 			got := s.Step(columns(x, cfg.DInput, length, at, 1))
 			want := net.NewStream().Process(columns(x, cfg.DInput, length, 0, at+1), at+1)
 			if !slices.Equal(got, want) {
-				t.Fatalf("%s: answer %d differs from that of the prefix", pool, at)
+				t.Fatalf("%s: output %d differs from that of the prefix", pool, at)
 			}
 		}
 	}

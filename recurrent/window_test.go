@@ -57,7 +57,7 @@ func TestWindow(t *testing.T) {
 	every.Config.Pool = model.PoolNone
 	const length = 1000
 	x, _ := input(cfg, 4, length)
-	answers := newNetwork(t, &every, 1).NewStream().Process(x, length) // [d_output][length]
+	outputs := newNetwork(t, &every, 1).NewStream().Process(x, length) // [d_output][length]
 	for _, window := range []int{1, 64, 100, 256, 5000} {
 		net := windowed(t, m, window)
 		s := net.NewStream()
@@ -71,7 +71,7 @@ func TestWindow(t *testing.T) {
 			from := max(0, n-n%64-64*blocks)
 			for o, y := range got {
 				want := 0.0
-				for _, v := range answers[o*length+from : o*length+n] {
+				for _, v := range outputs[o*length+from : o*length+n] {
 					want += float64(v)
 				}
 				want /= float64(n - from)
