@@ -270,7 +270,7 @@ func TestFlushCountsOnce(t *testing.T) {
 		for confirm := count; confirm <= count+1; confirm++ {
 			f := recognizer(t, with(func(o *events.Options) { o.Confirm = confirm }))
 			d := f.NewDetector()
-			open := 0                                                 // frames
+			open := 0                                               // frames
 			for x := s.Samples; open < 3*count; x = x[f.Frame():] { // 3 are a hop
 				d.Process(x[:f.Frame()])
 				if d.GateOpen() {
