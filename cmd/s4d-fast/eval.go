@@ -201,6 +201,6 @@ func (c *evalCmd) print(std *streams, m *model.Model, info dataset.Info, r train
 	if c.JSON {
 		return json.NewEncoder(std.out).Encode(e)
 	}
-	_, err := fmt.Fprintf(std.out, "%s, %s: %d examples, %s%s, loss %.4f\n", e.Task, e.Split, e.N, r.Describe(info), baseline, r.Loss)
+	_, err := fmt.Fprintf(std.out, "%s, %s: %d examples, %s%s, loss %.4g\n", e.Task, e.Split, e.N, r.Describe(info), baseline, r.Loss)
 	return err
 }
