@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 func text(s string) func(io.Writer) error {
@@ -33,9 +35,7 @@ func holds(t *testing.T, path, want string) {
 func TestWrite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.txt")
 	for _, s := range []string{"a longer first text", "short"} {
-		if err := Write(path, text(s)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Write(path, text(s)))
 		holds(t, path, s)
 	}
 }
@@ -43,9 +43,7 @@ func TestWrite(t *testing.T) {
 // The old file stays until the new one is complete.
 func TestOldFileStaysMeanwhile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.txt")
-	if err := Write(path, text("old")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Write(path, text("old")))
 	err := Write(path, func(w io.Writer) error {
 		if err := text("new")(w); err != nil {
 			return err
@@ -55,17 +53,13 @@ func TestOldFileStaysMeanwhile(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	holds(t, path, "new")
 }
 
 func TestFailureLeavesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.txt")
-	if err := Write(path, text("old")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Write(path, text("old")))
 	broken := errors.New("write failed")
 	err := Write(path, func(w io.Writer) error {
 		if err := text("half a fi")(w); err != nil {
@@ -83,9 +77,7 @@ func TestFailureLeavesNothing(t *testing.T) {
 func TestErrorNamesPath(t *testing.T) {
 	dir := t.TempDir()
 	missing, folder := filepath.Join(dir, "missing", "a.txt"), filepath.Join(dir, "folder")
-	if err := os.Mkdir(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(folder, 0o755))
 	for _, path := range []string{missing, folder} {
 		err := Write(path, text("x"))
 		if err == nil || !strings.HasPrefix(err.Error(), path+": ") || strings.Count(err.Error(), dir) != 1 {
@@ -139,9 +131,7 @@ func TestFollowsLinks(t *testing.T) {
 			if err != nil {
 				t.Skip(err)
 			}
-			if err := Write(path("link"), text("new")); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, Write(path("link"), text("new")))
 			if got, err := os.Readlink(path("link")); err != nil || filepath.ToSlash(got) != filepath.ToSlash(c.link) {
 				t.Errorf("the link leads to %q (%v), expected %q", got, err, c.link)
 			}
@@ -176,16 +166,10 @@ func TestRemoveTemporary(t *testing.T) {
 		t.Fatalf("temporary file %q, error %v", left, err)
 	}
 	for _, name := range []string{left, path + ".tmp", path + ".1.tmp.txt", filepath.Join(dir, "notes.tmp")} {
-		if err := os.WriteFile(name, []byte("x"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte("x"), 0o644))
 	}
-	if err := os.Mkdir(path+".7.tmp", 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := RemoveTemporary(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(path+".7.tmp", 0o755))
+	must.Do(t, RemoveTemporary(dir))
 	files, err := os.ReadDir(dir)
 	if err != nil || len(files) != 5 {
 		t.Errorf("the folder holds %v (%v), expected all but %s", files, err, left)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // A new file obeys the umask; an existing file keeps its mode, whatever the umask.
@@ -16,20 +18,14 @@ func TestMode(t *testing.T) {
 		old := syscall.Umask(umask)
 		err := Write(path, text("new"))
 		syscall.Umask(old)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		wantMode(t, path, 0o666&^os.FileMode(umask))
 		for _, mode := range []os.FileMode{0o600, 0o666, 0o755} {
-			if err := os.Chmod(path, mode); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Chmod(path, mode))
 			old := syscall.Umask(umask)
 			err := Write(path, text("newer"))
 			syscall.Umask(old)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			wantMode(t, path, mode)
 		}
 	}
@@ -37,10 +33,7 @@ func TestMode(t *testing.T) {
 
 func wantMode(t *testing.T, path string, want os.FileMode) {
 	t.Helper()
-	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(os.Stat(path))(t)
 	if info.Mode() != want {
 		t.Fatalf("mode %v, expected %v", info.Mode(), want)
 	}
@@ -56,9 +49,7 @@ func TestPipe(t *testing.T) {
 		t.Skip(err)
 	}
 	defer reader.Close()
-	if err := Write(path, text("content")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Write(path, text("content")))
 	wantMode(t, path, 0o600|os.ModeNamedPipe)
 	got := make([]byte, 16)
 	if n, err := reader.Read(got); err != nil || string(got[:n]) != "content" {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // device makes a node of one of the memory devices, major number 1.
@@ -27,9 +29,7 @@ func device(t *testing.T, minor int) string {
 func TestDevice(t *testing.T) {
 	const null, full = 3, 7
 	path := device(t, null)
-	if err := Write(path, text("x")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Write(path, text("x")))
 	wantMode(t, path, 0o600|os.ModeDevice|os.ModeCharDevice)
 
 	path = device(t, full)

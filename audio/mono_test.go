@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"io"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // Mono gives the mean of every frame's channels, whatever the size of the reads; one channel passes
@@ -13,9 +15,7 @@ func TestMono(t *testing.T) {
 	const frames = 3000
 	for channels := 1; channels <= 3; channels++ {
 		var whole bytes.Buffer
-		if err := WriteWAV(&whole, 8000, make([]float32, frames*channels)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, WriteWAV(&whole, 8000, make([]float32, frames*channels)))
 		b := whole.Bytes()
 		binary.LittleEndian.PutUint16(b[22:], uint16(channels))
 		binary.LittleEndian.PutUint16(b[32:], uint16(2*channels))
@@ -24,9 +24,7 @@ func TestMono(t *testing.T) {
 		}
 		for _, size := range []int{1, 7, frames + 1} {
 			r, err := NewWAVReader(bytes.NewReader(b))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			in, got, buf := Mono(r), []float32(nil), make([]float32, size)
 			for err == nil {
 				var n int

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 func TestRawDecodes(t *testing.T) {
@@ -24,10 +26,7 @@ func TestRawDecodes(t *testing.T) {
 	}
 	for _, tt := range tests {
 		for name, in := range map[string]io.Reader{"whole": bytes.NewReader(tt.bytes), "bytewise": iotest.OneByteReader(bytes.NewReader(tt.bytes))} {
-			r, err := NewRawReader(in, tt.encoding)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(NewRawReader(in, tt.encoding))(t)
 			got := make([]float32, len(tt.want)+1)
 			n, err := r.Read(got)
 			if err != io.EOF || !slices.Equal(got[:n], tt.want) {

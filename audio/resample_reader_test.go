@@ -5,6 +5,8 @@ import (
 	"io"
 	"slices"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // source delivers samples, at most so many a read, and then its error.
@@ -35,9 +37,7 @@ func TestReader(t *testing.T) {
 			for _, end := range []error{io.EOF, broken} {
 				src := &source{samples: x, most: size, err: end}
 				r, err := NewResampleReader(src, from, to)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				var got []float32
 				buf := make([]float32, size)
 				n := size
@@ -64,15 +64,10 @@ func TestReader(t *testing.T) {
 func TestReaderDoesNotReadAhead(t *testing.T) {
 	eachPair(t, func(t *testing.T, from, to int) {
 		src := &source{samples: noise(21, 40000), most: 40000, err: io.EOF}
-		r, err := NewResampleReader(src, from, to)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(NewResampleReader(src, from, to))(t)
 		buf := make([]float32, 10)
 		for k := 10; k < 2000; k += 10 {
-			if _, err := r.Read(buf); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(r.Read(buf))(t)
 			if want := (k-1)*from/to + 1 + r.Delay(); src.taken > want {
 				t.Fatalf("%d outputs took %d inputs, expected %d", k, src.taken, want)
 			}
@@ -82,10 +77,7 @@ func TestReaderDoesNotReadAhead(t *testing.T) {
 
 func TestReaderAllocatesNothing(t *testing.T) {
 	src := &source{samples: noise(22, 1<<20), most: 1000, err: io.EOF}
-	r, err := NewResampleReader(src, 44100, 48000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(NewResampleReader(src, 44100, 48000))(t)
 	buf := make([]float32, 4800)
 	if n := testing.AllocsPerRun(100, func() { r.Read(buf) }); n != 0 {
 		t.Errorf("%v allocations", n)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // A restored Resampler continues with the same bits, wherever the snapshot was made.
@@ -14,19 +16,11 @@ func TestResamplerSnapshot(t *testing.T) {
 			x[i] = float32((i*i)%1000)/1000 - 0.5
 		}
 		convert := func(cut int) []float32 {
-			first, err := NewResampler(rates[0], rates[1])
-			if err != nil {
-				t.Fatal(err)
-			}
-			second, err := NewResampler(rates[0], rates[1])
-			if err != nil {
-				t.Fatal(err)
-			}
+			first := must.Get(NewResampler(rates[0], rates[1]))(t)
+			second := must.Get(NewResampler(rates[0], rates[1]))(t)
 			y := first.Process(nil, x[:cut])
 			second.Process(nil, x[:100]) // which Restore replaces
-			if err := second.Restore(first.Snapshot()); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, second.Restore(first.Snapshot()))
 			return second.Flush(second.Process(y, x[cut:]))
 		}
 		want := convert(0)
@@ -40,11 +34,7 @@ func TestResamplerSnapshot(t *testing.T) {
 
 func TestResamplerRestoreErrors(t *testing.T) {
 	newResampler := func(from, to int) *Resampler {
-		r, err := NewResampler(from, to)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
+		return must.Get(NewResampler(from, to))(t)
 	}
 	r := newResampler(44100, 8000)
 	good := r.Snapshot()

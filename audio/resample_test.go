@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
 )
@@ -26,11 +27,7 @@ func eachPair(t *testing.T, f func(t *testing.T, from, to int)) {
 
 func mustNew(t testing.TB, from, to int) *Resampler {
 	t.Helper()
-	r, err := NewResampler(from, to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return must.Get(NewResampler(from, to))(t)
 }
 
 // convert is the whole signal at the new rate.

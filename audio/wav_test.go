@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // chunk is an id, a size and a body, padded to even length.
@@ -116,14 +118,9 @@ func TestBlockSizes(t *testing.T) {
 		want[i] = float32(i%1001-500) / 1024
 	}
 	var file bytes.Buffer
-	if err := WriteWAV(&file, 8000, want); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WriteWAV(&file, 8000, want))
 	for _, n := range []int{1, 7, blockBytes / 2, blockBytes, len(want), len(want) + 1} {
-		r, err := NewWAVReader(bytes.NewReader(file.Bytes()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(NewWAVReader(bytes.NewReader(file.Bytes())))(t)
 		if got, err := all(r, n); err != nil || !slices.Equal(got, want) {
 			t.Errorf("blocks of %d: %d samples, error %v; expected %d", n, len(got), err, len(want))
 		}
@@ -135,10 +132,7 @@ func TestNaNInTruncatedFile(t *testing.T) {
 	nan := binary.LittleEndian.AppendUint32(nil, math.Float32bits(float32(math.NaN())))
 	b := riff(chunk("fmt ", format(3, 1, 8000, 32)), chunk("data", append(nan, nan...)))
 	for block := 1; block <= 3; block++ {
-		r, err := NewWAVReader(bytes.NewReader(b[:len(b)-2]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(NewWAVReader(bytes.NewReader(b[:len(b)-2])))(t)
 		if _, err := all(r, block); err == nil || r.Truncated {
 			t.Errorf("in blocks of %d: error %v, truncated %t", block, err, r.Truncated)
 		}
@@ -196,17 +190,11 @@ func TestWAVErrors(t *testing.T) {
 
 func TestReadRefuses(t *testing.T) {
 	inf := binary.LittleEndian.AppendUint32([]byte{0, 0, 0, 0}, math.Float32bits(float32(math.Inf(1))))
-	r, err := NewWAVReader(bytes.NewReader(riff(chunk("fmt ", format(3, 1, 8000, 32)), chunk("data", inf))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(NewWAVReader(bytes.NewReader(riff(chunk("fmt ", format(3, 1, 8000, 32)), chunk("data", inf)))))(t)
 	if got, err := all(r, 5); len(got) != 1 || err == nil || !strings.Contains(err.Error(), "sample 1 is +Inf") {
 		t.Errorf("infinite sample: %v, error %v", got, err)
 	}
-	stereo, err := NewWAVReader(bytes.NewReader(riff(chunk("fmt ", format(1, 2, 8000, 16)), chunk("data", make([]byte, 8)))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	stereo := must.Get(NewWAVReader(bytes.NewReader(riff(chunk("fmt ", format(1, 2, 8000, 16)), chunk("data", make([]byte, 8))))))(t)
 	if _, err := stereo.Read(make([]float32, 1)); err == nil {
 		t.Error("a buffer without room for a frame: no error")
 	}
@@ -215,13 +203,8 @@ func TestReadRefuses(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	var file bytes.Buffer
-	if err := WriteWAV(&file, 8000, make([]float32, 4)); err != nil {
-		t.Fatal(err)
-	}
-	r, err = NewWAVReader(io.MultiReader(bytes.NewReader(file.Bytes()[:48]), iotest.ErrReader(broken)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WriteWAV(&file, 8000, make([]float32, 4)))
+	r = must.Get(NewWAVReader(io.MultiReader(bytes.NewReader(file.Bytes()[:48]), iotest.ErrReader(broken))))(t)
 	if got, err := all(r, 5); len(got) != 2 || !errors.Is(err, broken) || r.Truncated {
 		t.Errorf("failing reader: %v, error %v, truncated %t", got, err, r.Truncated)
 	}
@@ -231,16 +214,11 @@ func TestReadRefuses(t *testing.T) {
 // does.
 func TestPipeDoesNotWait(t *testing.T) {
 	var file bytes.Buffer
-	if err := WriteWAV(&file, 8000, []float32{0.5, -0.5}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WriteWAV(&file, 8000, []float32{0.5, -0.5}))
 	b := file.Bytes()
 	in, out := io.Pipe()
 	go out.Write(b[:44])
-	r, err := NewWAVReader(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(NewWAVReader(in))(t)
 	for i, want := range []float32{0.5, -0.5} {
 		go out.Write(b[44+2*i : 46+2*i])
 		got := make([]float32, 1)
@@ -256,17 +234,13 @@ func TestPipeDoesNotWait(t *testing.T) {
 func TestWriteFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "clip.wav")
 	in := []float32{0, 1, -1, 2, -2, 0.5, 1.4 / 32768, 1.6 / 32768}
-	if err := WriteWAVFile(path, 16000, in); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WriteWAVFile(path, 16000, in))
 	const top = 32767.0 / 32768
 	want := []float32{0, top, -1, top, -1, 0.5, 1.0 / 32768, 2.0 / 32768}
 	same := func(when string) {
 		t.Helper()
 		got, f, err := ReadWAVFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if !slices.Equal(got, want) || f != (Format{16000, 1, 16, false}) {
 			t.Errorf("%s: read %v, %+v, expected %v", when, got, f, want)
 		}
@@ -309,10 +283,7 @@ func FuzzWAV(f *testing.F) {
 		if err1 == nil && len(got)%channels != 0 {
 			t.Fatalf("%d samples of %d channels", len(got), channels)
 		}
-		again, err := NewWAVReader(iotest.OneByteReader(bytes.NewReader(file)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(NewWAVReader(iotest.OneByteReader(bytes.NewReader(file))))(t)
 		want, err2 := all(again, channels*100)
 		if !slices.Equal(got, want) {
 			t.Fatalf("in blocks of %d frames %v, expected %v", 1+block&0xF, got, want)
@@ -327,12 +298,8 @@ func FuzzWAV(f *testing.F) {
 			return
 		}
 		var written bytes.Buffer
-		if err := WriteWAV(&written, 8000, got); err != nil {
-			t.Fatal(err)
-		}
-		if r, err = NewWAVReader(&written); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, WriteWAV(&written, 8000, got))
+		r = must.Get(NewWAVReader(&written))(t)
 		if back, err := all(r, 100); err != nil || !slices.Equal(back, got) {
 			t.Fatalf("written and read: %v, error %v, expected %v", back, err, got)
 		}

@@ -11,14 +11,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 func TestWrongSizes(t *testing.T) {
 	const sizeAt = 40
 	var file bytes.Buffer
-	if err := WriteWAV(&file, 8000, []float32{0.5, -0.5, 0.25}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WriteWAV(&file, 8000, []float32{0.5, -0.5, 0.25}))
 	tests := []struct {
 		name               string
 		size               uint32
@@ -45,10 +45,7 @@ func TestWrongSizes(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := bytes.Clone(file.Bytes()[:file.Len()-tt.drop])
 			binary.LittleEndian.PutUint32(b[sizeAt:], tt.size)
-			r, err := NewWAVReader(bytes.NewReader(b))
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(NewWAVReader(bytes.NewReader(b)))(t)
 			got, err := all(r, 10)
 			if want := []float32{0.5, -0.5, 0.25}[:tt.samples]; err != nil || !slices.Equal(got, want) {
 				t.Errorf("stream: %v, error %v; expected %v", got, err, want)
@@ -57,9 +54,7 @@ func TestWrongSizes(t *testing.T) {
 				t.Errorf("size unknown %t, truncated %t; expected %t, %t", r.SizeUnknown, r.Truncated, tt.unknown, tt.truncated)
 			}
 			path := filepath.Join(t.TempDir(), "clip.wav")
-			if err := os.WriteFile(path, b, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, b, 0o644))
 			samples, _, err := ReadWAVFile(path)
 			if tt.fileError == "" {
 				if err != nil || len(samples) != tt.samples {
@@ -96,10 +91,7 @@ func TestLargeSizes(t *testing.T) {
 	} {
 		b := riff(chunk("fmt ", format(1, 2, 48000, 16)), chunk("data", []byte{0, 0x40, 0, 0xc0}), chunk("LIST", make([]byte, 8)))
 		binary.LittleEndian.PutUint32(b[40:], c.size)
-		r, err := NewWAVReader(bytes.NewReader(b))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(NewWAVReader(bytes.NewReader(b)))(t)
 		if r.SizeUnknown != c.unknown {
 			t.Errorf("%s: size unknown is %t, expected %t", name, r.SizeUnknown, c.unknown)
 		}
@@ -140,10 +132,7 @@ func TestRF64(t *testing.T) {
 		{"size of all ones", file("RF64", math.MaxUint64), 10, true},
 		{"RIFF, which has no ds64", file("RIFF", 4), 10, true},
 	} {
-		r, err := NewWAVReader(bytes.NewReader(c.file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(NewWAVReader(bytes.NewReader(c.file)))(t)
 		got, err := all(r, 3)
 		if err != nil || len(got) != c.samples {
 			t.Errorf("%s: %d samples, error %v, expected %d samples", c.name, len(got), err, c.samples)
@@ -164,9 +153,7 @@ func TestAbsurdHeaderAllocatesLittle(t *testing.T) {
 	b := riff(chunk("fmt ", format(1, 16383, 8000, 32)), chunk("data", make([]byte, 8)))
 	binary.LittleEndian.PutUint32(b[len(b)-12:], 0x70000000)
 	path := filepath.Join(t.TempDir(), "clip.wav")
-	if err := os.WriteFile(path, b, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, b, 0o644))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	_, _, err := ReadWAVFile(path)

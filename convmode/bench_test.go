@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
@@ -20,14 +21,8 @@ func BenchmarkTrainStep(b *testing.B) {
 			cfg := model.Default()
 			cfg.DInput, cfg.DOutput, cfg.DModel, cfg.NLayers, cfg.Dropout = 3, 10, c.h, c.layers, 0.1
 			cfg.SSM.DState, cfg.SSM.Init = c.n, ssm.Lin
-			m, err := model.New(cfg, 1)
-			if err != nil {
-				b.Fatal(err)
-			}
-			net, err := New(m, Options{MaxBatch: c.batch, MaxLen: c.length, Workers: c.threads, Training: true})
-			if err != nil {
-				b.Fatal(err)
-			}
+			m := must.Get(model.New(cfg, 1))(b)
+			net := must.Get(New(m, Options{MaxBatch: c.batch, MaxLen: c.length, Workers: c.threads, Training: true}))(b)
 			defer net.Close()
 			batch := Batch{Size: c.batch, Len: c.length, X: noise(1, c.batch*3*c.length)}
 			grads := model.NewWeights(cfg)

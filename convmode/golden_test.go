@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/golden"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
@@ -17,10 +18,7 @@ func TestTinyGolden(t *testing.T) {
 	for _, name := range []string{"postnorm", "prenorm"} {
 		t.Run(name, func(t *testing.T) {
 			g := golden.LoadTiny(t, name)
-			m, err := model.ImportPyTorch(g.WritePth(t), model.ImportOptions{PreNorm: name == "prenorm"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := must.Get(model.ImportPyTorch(g.WritePth(t), model.ImportOptions{PreNorm: name == "prenorm"}))(t)
 			x, labels := golden.TinyInput()
 			b := Batch{Size: golden.TinyBatch, Len: golden.TinyLen, X: make([]float32, len(x))}
 			for i, v := range x {
@@ -118,10 +116,7 @@ func TestCheckpoints(t *testing.T) {
 	}
 	for _, g := range golden.Checkpoints(t) {
 		t.Run(g.Name, func(t *testing.T) {
-			m, err := model.ImportPyTorch(g.Path(t), model.ImportOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := must.Get(model.ImportPyTorch(g.Path(t), model.ImportOptions{}))(t)
 			b := Batch{Size: golden.CheckpointBatch, Len: golden.CheckpointLen, X: golden.CheckpointInput()}
 			n := newNet(t, m, Options{MaxBatch: b.Size, MaxLen: b.Len, Workers: 2, Training: true})
 			logits := n.ForwardTrain(b, Step{})
@@ -177,10 +172,7 @@ func TestImportGolden(t *testing.T) {
 			if g.Config.Version == "v4" {
 				opt.Step = g.Config.DtTransform
 			}
-			m, err := model.ImportPyTorch(g.WritePth(t), opt)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := must.Get(model.ImportPyTorch(g.WritePth(t), opt))(t)
 			x, _ := golden.TinyInput()
 			b := Batch{Size: golden.ImportBatch, Len: golden.TinyLen}
 			for _, v := range x[:b.Size*golden.TinyInputs*b.Len] {

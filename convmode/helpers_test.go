@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
@@ -31,10 +32,7 @@ func tiny() model.Config {
 // shift 0.
 func newModel(t testing.TB, c model.Config) *model.Model {
 	t.Helper()
-	m, err := model.New(c, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(model.New(c, 7))(t)
 	for i, tensor := range m.Weights.Tensors() {
 		if tensor.Kind == model.KindNorm || tensor.Kind == model.KindBuffer {
 			for j, v := range noise(uint64(100+i), len(tensor.Data)) {
@@ -47,10 +45,7 @@ func newModel(t testing.TB, c model.Config) *model.Model {
 
 func newNet(t testing.TB, m *model.Model, o Options) *Net {
 	t.Helper()
-	n, err := New(m, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(New(m, o))(t)
 	t.Cleanup(n.Close)
 	return n
 }

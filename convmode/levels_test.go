@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/golden"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -17,10 +18,7 @@ func TestLevelsAgree(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	for _, g := range golden.Checkpoints(t) {
-		m, err := model.ImportPyTorch(g.Path(t), model.ImportOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(model.ImportPyTorch(g.Path(t), model.ImportOptions{}))(t)
 		b := Batch{Size: golden.CheckpointBatch, Len: golden.CheckpointLen, X: golden.CheckpointInput()}
 		n := newNet(t, m, Options{MaxBatch: b.Size, MaxLen: b.Len, Workers: 2})
 		var first []float32

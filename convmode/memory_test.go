@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
@@ -22,16 +23,10 @@ func TestMemoryEstimate(t *testing.T) {
 		c, o := model.Default(), Options{MaxBatch: 8, MaxLen: 5000, Workers: 2, Training: true}
 		c.DModel, c.NLayers, c.SSM.DState = 16, 3, 16
 		change(&c, &o)
-		m, err := model.New(c, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(model.New(c, 1))(t)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		n, err := New(m, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(New(m, o))(t)
 		runtime.ReadMemStats(&after)
 		n.Close()
 		took := float64(after.TotalAlloc - before.TotalAlloc)

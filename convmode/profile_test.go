@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
@@ -14,10 +15,7 @@ func TestMeanKernel(t *testing.T) {
 	c.DModel, c.NLayers, c.SSM.DState, c.SSM.Bidirectional, c.SSM.Init = 5, 2, 16, true, ssm.Lin
 	for lmax, taps := range map[int]int{0: 300, 40: 40, 1000: 300} {
 		c.SSM.LMax = lmax
-		m, err := model.New(c, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(model.New(c, 3))(t)
 		want := m.SSMParams(1).Discretize(ssm.ZOH, 1).Kernel(taps)
 		got := MeanKernel(m, 1, 300)
 		if len(got) != 2 || len(got[0]) != taps || len(got[1]) != taps {
@@ -43,15 +41,9 @@ func TestImpulseResponse(t *testing.T) {
 	c := model.Default()
 	c.DModel, c.NLayers, c.SSM.DState, c.DInput, c.DOutput = 3, 1, 8, 2, 2
 	c.Norm, c.Residual, c.Activation, c.Mixing, c.Pool = model.NormNone, false, model.ActivationNone, model.MixingNone, model.PoolNone
-	m, err := model.New(c, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(model.New(c, 5))(t)
 	const length = 70
-	got, err := ImpulseResponse(m, length)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(ImpulseResponse(m, length))(t)
 	kernels, p := m.SSMParams(0).Discretize(ssm.ZOH, 1).Kernel(length), m.SSMParams(0)
 	for l, v := range got {
 		want := 0.0
@@ -67,9 +59,7 @@ func TestImpulseResponse(t *testing.T) {
 		}
 	}
 	c.Pool = model.PoolMean
-	if m, err = model.New(c, 5); err != nil {
-		t.Fatal(err)
-	}
+	m = must.Get(model.New(c, 5))(t)
 	if _, err := ImpulseResponse(m, length); err == nil {
 		t.Error("a network with pooling: no error")
 	}

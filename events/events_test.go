@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -20,20 +21,12 @@ const rate = tonemodel.SampleRate
 
 func toneModel(t testing.TB) *model.Model {
 	t.Helper()
-	m, err := tonemodel.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return must.Get(tonemodel.New())(t)
 }
 
 func recognizer(t testing.TB, opt events.Options) *events.Recognizer {
 	t.Helper()
-	f, err := events.New(toneModel(t), opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return must.Get(events.New(toneModel(t), opt))(t)
 }
 
 // with returns the default options after a change.
@@ -46,19 +39,13 @@ func with(change func(o *events.Options)) events.Options {
 // process and flush return copies of the Detector's events.
 func process(t testing.TB, d *events.Detector, x []float32) []events.Event {
 	t.Helper()
-	list, err := d.Process(x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(d.Process(x))(t)
 	return slices.Clone(list)
 }
 
 func flush(t testing.TB, d *events.Detector) []events.Event {
 	t.Helper()
-	list, err := d.Flush()
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(d.Flush())(t)
 	return slices.Clone(list)
 }
 
@@ -240,10 +227,7 @@ func TestNoisyStart(t *testing.T) {
 	lost.Meta.Labels[2] = "other"
 	lost.Weights.DecoderBias[2] = lost.Weights.DecoderBias[0] // noise is any of the three
 	for name, m := range map[string]*model.Model{"none": toneModel(t), "lost": lost} {
-		f, err := events.New(m, events.Defaults())
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(events.New(m, events.Defaults()))(t)
 		for _, deviation := range []float64{0.003, 0.005, 0.02} { // 0.005 is −46 dB
 			for _, at := range []float64{0, 0.1, 0.2, 1} {
 				s := &tonemodel.Sound{}
@@ -319,10 +303,7 @@ func TestModelFault(t *testing.T) {
 	for name, weight := range map[string]float64{"NaN": math.NaN(), "+Inf": math.Inf(1)} {
 		m := toneModel(t)
 		m.Weights.DecoderBias[1] = float32(weight)
-		r, err := events.New(m, events.Defaults())
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(events.New(m, events.Defaults()))(t)
 		for _, chunk := range []int{80, 777, len(s.Samples)} {
 			d := r.NewDetector()
 			var fault error
@@ -355,15 +336,9 @@ func TestAllocations(t *testing.T) {
 // A Detector takes the memory that StateBytes returns, and at most an eighth more, since the
 // runtime rounds sizes up.
 func TestStateBytes(t *testing.T) {
-	digits, err := pretrained.Load("digits")
-	if err != nil {
-		t.Fatal(err)
-	}
+	digits := must.Get(pretrained.Load("digits"))(t)
 	for name, m := range map[string]*model.Model{"tones": toneModel(t), "digits": digits} {
-		f, err := events.New(m, events.Defaults())
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(events.New(m, events.Defaults()))(t)
 		x := make([]float32, rate)
 		detectors := make([]*events.Detector, 50)
 		f.NewDetector().Process(x) // the working memory that all share
@@ -405,10 +380,7 @@ func TestSkip(t *testing.T) {
 	if got := process(t, d, s.Samples[:cut]); len(got) != 0 {
 		t.Fatalf("events %+v before the tone has ended", got)
 	}
-	got, err := d.Skip(1234)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(d.Skip(1234))(t)
 	if len(got) != 1 || got[0].Label != "low" || got[0].End != int64(cut) {
 		t.Errorf("skip returns %+v, expected the tone, cut at %d", got, cut)
 	}

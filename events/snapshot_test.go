@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/model"
 )
@@ -25,9 +26,7 @@ func TestSnapshot(t *testing.T) {
 			got = append(got, process(t, d, x[:min(every, len(x))])...)
 			next := f.NewDetector()
 			process(t, next, s.Samples[:5000]) // which Restore must forget
-			if err := next.Restore(d.Snapshot()); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, next.Restore(d.Snapshot()))
 			if next.Position() != d.Position() || next.GateOpen() != d.GateOpen() {
 				t.Fatalf("restored at %d, gate open: %t; expected %d, %t", next.Position(), next.GateOpen(), d.Position(), d.GateOpen())
 			}
@@ -56,11 +55,7 @@ func TestRestoreErrors(t *testing.T) {
 	weights.Weights.DecoderBias[0]++
 	labels.Meta.Labels[0] = "other"
 	of := func(m *model.Model) *events.Recognizer {
-		r, err := events.New(m, events.Defaults())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
+		return must.Get(events.New(m, events.Defaults()))(t)
 	}
 	level := bytes.Index(good, []byte("S4DSTATE")) + 12
 	nested := edit(level, []byte("abacus\x00\x00")...)

@@ -5,16 +5,14 @@ import (
 	"math"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
 )
 
 func BenchmarkFFT(b *testing.B) {
 	for _, n := range []int{512, 2048, 8192, 32768, 1536, 2560} {
-		f, err := NewFFT(n)
-		if err != nil {
-			b.Fatal(err)
-		}
+		f := must.Get(NewFFT(n))(b)
 		re, im := noise(n, 0), noise(n, 1)
 		unit := float32(1 / math.Sqrt(float64(n)))
 		vektest.BenchEachLevel(b, fmt.Sprintf("n=%d", n), func(b *testing.B) {

@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/gonum/dsp/fourier"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
@@ -29,10 +30,7 @@ func noise(n int, stream int) []float32 {
 // transform against gonum in float64, and of forward and inverse together against the input.
 func relativeError(t *testing.T, n, stream int) (forward, round float64) {
 	t.Helper()
-	f, err := NewFFT(n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(NewFFT(n))(t)
 	re, im := noise(n, 2*stream), noise(n, 2*stream+1)
 	in := make([]complex128, n)
 	for i := range in {
@@ -58,10 +56,7 @@ func relativeError(t *testing.T, n, stream int) (forward, round float64) {
 // A caller may write to the slice that Order returns.
 func TestFFTOrder(t *testing.T) {
 	for _, n := range []int{5, 48, 1024} {
-		f, err := NewFFT(n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(NewFFT(n))(t)
 		order := f.Order()
 		want := slices.Clone(order)
 		clear(order)

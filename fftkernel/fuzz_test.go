@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/cmplx"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // Any plan and any pair of rows against the definition, to the bound that Pair states.
@@ -80,10 +82,7 @@ func FuzzFFT(f *testing.F) {
 		if s := math.Abs(float64(scale)); !(s > 1e-30 && s < 1e30) {
 			t.Skip("out of range")
 		}
-		plan, err := NewFFT(n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		plan := must.Get(NewFFT(n))(t)
 		re, im := scaled(scale, noise(n, int(k))), scaled(scale, noise(n, int(k)+100))
 		wantRe, wantIm := widen(re), widen(im)
 		plan.Forward(re, im)

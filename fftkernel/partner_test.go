@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // convolver is a causal plan with a random kernel and its spectrum.
@@ -139,11 +141,7 @@ func TestSilentPartner(t *testing.T) {
 
 func planFFT(t *testing.T, n int) *FFT {
 	t.Helper()
-	f, err := NewFFT(n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return must.Get(NewFFT(n))(t)
 }
 
 func TestRefusesMisuse(t *testing.T) {

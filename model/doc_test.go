@@ -6,15 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 // docs/model-file.md names every tensor that a model file can hold.
 func TestModelFileDocumented(t *testing.T) {
-	page, err := os.ReadFile("../docs/model-file.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../docs/model-file.md"))(t)
 	layer := regexp.MustCompile(`^layers\.\d+\.`)
 	seen := 0
 	for _, init := range []ssm.Init{ssm.Lin, ssm.DFouT} {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/safetensors"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
@@ -40,9 +41,7 @@ func TestSaveAndLoad(t *testing.T) {
 			m.Meta = sampleMeta()
 		}
 		path := filepath.Join(t.TempDir(), "m.safetensors")
-		if err := os.WriteFile(path, []byte("an older file"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte("an older file"), 0o600))
 		if err := m.Save(path); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -78,13 +77,8 @@ func onlyFile(t *testing.T, dir, name string) {
 func TestFailedSave(t *testing.T) {
 	m := mustNew(t, tiny(), 1)
 	path := filepath.Join(t.TempDir(), "m.safetensors")
-	if err := m.Save(path); err != nil {
-		t.Fatal(err)
-	}
-	old, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Save(path))
+	old := must.Get(os.ReadFile(path))(t)
 	m.Meta.Labels = []string{"one"}
 	if err := m.Save(path); err == nil || err.Error() != "model: "+path+": meta: 1 labels for 5 outputs" {
 		t.Errorf("error %v", err)
@@ -102,9 +96,7 @@ func TestFailedSave(t *testing.T) {
 func TestLoadNamesThePath(t *testing.T) {
 	dir := t.TempDir()
 	bad := filepath.Join(dir, "bad.safetensors")
-	if err := os.WriteFile(bad, []byte("hello"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(bad, []byte("hello"), 0o644))
 	for _, path := range []string{bad, filepath.Join(dir, "missing.safetensors"), dir} {
 		_, err := Load(path)
 		if err == nil || !strings.Contains(err.Error(), path) || !strings.HasPrefix(err.Error(), "model: ") {
@@ -171,15 +163,10 @@ func TestWeightsValidate(t *testing.T) {
 // altered writes a model after a change to the file's arrays and metadata.
 func altered(t testing.TB, c Config, change func(f *safetensors.File)) []byte {
 	t.Helper()
-	f, err := safetensors.Read(bytes.NewReader(encode(t, mustNew(t, c, 1))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(safetensors.Read(bytes.NewReader(encode(t, mustNew(t, c, 1)))))(t)
 	change(f)
 	var b bytes.Buffer
-	if _, err := f.WriteTo(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(f.WriteTo(&b))(t)
 	return b.Bytes()
 }
 
@@ -304,10 +291,7 @@ func withoutSum(b []byte) []byte {
 // key alone may change.
 func TestDamagedFile(t *testing.T) {
 	whole := smallest(t)
-	want, err := Read(bytes.NewReader(whole))
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(Read(bytes.NewReader(whole)))(t)
 	for n := range whole {
 		if _, err := Read(bytes.NewReader(whole[:n])); err == nil {
 			t.Errorf("%d of %d bytes: no error", n, len(whole))

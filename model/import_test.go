@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/golden"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/pth"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
@@ -34,10 +35,7 @@ func TestImportOptions(t *testing.T) {
 		whole.Moved = func(from, to string) {
 			theirs, ours = append(theirs, from), append(ours, to)
 		}
-		m, err := ImportPyTorch(path, whole)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(ImportPyTorch(path, whole))(t)
 		c := m.Config
 		if c.NLayers != 2 || c.DModel != 8 || c.SSM.DState != 16 || c.SSM.Bidirectional != g.Config.Bidirectional || !c.SSM.TrainB {
 			t.Errorf("%s: %+v", g.Name, c)
@@ -93,14 +91,8 @@ var storageOrder = func() []string {
 func TestImportedBits(t *testing.T) {
 	for name, prenorm := range map[string]bool{"postnorm": false, "prenorm": true} {
 		path := golden.LoadTiny(t, name).WritePth(t)
-		m, err := ImportPyTorch(path, ImportOptions{PreNorm: prenorm})
-		if err != nil {
-			t.Fatal(err)
-		}
-		z, err := zip.OpenReader(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(ImportPyTorch(path, ImportOptions{PreNorm: prenorm}))(t)
+		z := must.Get(zip.OpenReader(path))(t)
 		defer z.Close()
 		storages := map[string][]byte{}
 		for _, f := range z.File {
@@ -130,10 +122,7 @@ func checkpointOf(t testing.TB, tensors []pth.Tensor, key string) []byte {
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
 	add := func(name string, data []byte) {
-		w, err := z.CreateHeader(&zip.FileHeader{Name: "x/" + name})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(z.CreateHeader(&zip.FileHeader{Name: "x/" + name}))(t)
 		w.Write(data)
 	}
 	text := func(s string) string {
@@ -161,9 +150,7 @@ func checkpointOf(t testing.TB, tensors []pth.Tensor, key string) []byte {
 		dict = "}(" + text("epoch") + number(7) + text(key) + dict + "u"
 	}
 	add("data.pkl", []byte("\x80\x02"+dict+"."))
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, z.Close())
 	return out.Bytes()
 }
 
@@ -180,10 +167,7 @@ func TestImportWrappings(t *testing.T) {
 	}
 	reversed := slices.Clone(plain)
 	slices.Reverse(reversed)
-	want, err := ImportPyTorch(golden.LoadTiny(t, "postnorm").WritePth(t), ImportOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(ImportPyTorch(golden.LoadTiny(t, "postnorm").WritePth(t), ImportOptions{}))(t)
 	for name, b := range map[string][]byte{
 		"plain": checkpointOf(t, plain, ""), "prefixed": checkpointOf(t, prefixed, ""), "reversed": checkpointOf(t, reversed, ""),
 		"lightning": checkpointOf(t, lightning, "state_dict"),
@@ -274,9 +258,7 @@ func TestTruncatedCheckpoint(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cut.pth")
 	whole, _ := tinyCheckpoint(t)
 	for n := 0; n < len(whole); n += 211 {
-		if err := os.WriteFile(path, whole[:n], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, whole[:n], 0o600))
 		if _, err := ImportPyTorch(path, ImportOptions{}); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%d of %d bytes: error %v", n, len(whole), err)
 		}
@@ -286,9 +268,7 @@ func TestTruncatedCheckpoint(t *testing.T) {
 // A file of the other format is an error that names its format, in both directions.
 func TestOtherFormat(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "m.safetensors")
-	if err := mustNew(t, tiny(), 1).Save(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, mustNew(t, tiny(), 1).Save(path))
 	if _, err := ImportPyTorch(path, ImportOptions{}); !errors.Is(err, ErrSafetensors) || !strings.Contains(err.Error(), path) {
 		t.Errorf("a model file imported: %v", err)
 	}

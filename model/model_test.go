@@ -5,16 +5,13 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 func mustNew(t testing.TB, c Config, seed uint64) *Model {
 	t.Helper()
-	m, err := New(c, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return must.Get(New(c, seed))(t)
 }
 
 // A network is a function of configuration and seed, and no two tensors have the same numbers.
@@ -93,10 +90,7 @@ func TestSSMParams(t *testing.T) {
 	for name, c := range variants() {
 		m := mustNew(t, c, 9)
 		for layer := range c.CountSSM() {
-			want, err := ssm.New(c.ssmConfig(), 9, layer)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := must.Get(ssm.New(c.ssmConfig(), 9, layer))(t)
 			got := m.SSMParams(layer)
 			if got.Config != want.Config {
 				t.Errorf("%s: configuration %+v, want %+v", name, got.Config, want.Config)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
@@ -25,16 +26,10 @@ func TestPrune(t *testing.T) {
 		"lin, bidirectional": func(c *Config) { c.SSM.Init, c.SSM.Bidirectional, c.SSM.NSSM = ssm.Lin, true, 2 },
 		"grid d, gamma":      func(c *Config) { c.SSM.Grid, c.SSM.BScale = ssm.GridD, ssm.ScaleGamma },
 	} {
-		m, err := New(pruneConfig(change), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(New(pruneConfig(change), 1))(t)
 		modes := m.Config.SSM.Modes()
 		for _, kept := range []int{1, 3, modes} {
-			p, err := m.Prune(float64(kept) / float64(modes))
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(m.Prune(float64(kept) / float64(modes)))(t)
 			if p.Config.SSM.Modes() != kept || p.Config.Validate() != nil {
 				t.Fatalf("%s: %d modes, want %d; %v", name, p.Config.SSM.Modes(), kept, p.Config.Validate())
 			}
@@ -78,10 +73,7 @@ func checkPruned(t *testing.T, name string, before, after *ssm.Discrete) {
 }
 
 func TestPruneRefuses(t *testing.T) {
-	m, err := New(pruneConfig(func(*Config) {}), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(New(pruneConfig(func(*Config) {}), 1))(t)
 	for _, keep := range []float64{0, -1, 1.5} {
 		if _, err := m.Prune(keep); err == nil || !strings.Contains(err.Error(), "keep") {
 			t.Errorf("keep %v: error %v", keep, err)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/golden"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/pth"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
@@ -29,14 +30,9 @@ type imported struct {
 // checkImport compares a model with testdata/imported.json, tensor by tensor.
 func checkImport(t *testing.T, file string, m *Model) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/imported.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("testdata/imported.json"))(t)
 	var all map[string]map[string]imported
-	if err := json.Unmarshal(text, &all); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &all))
 	want := all[file]
 	ours := strings.NewReplacer("s4_layers.", "layers.", ".kernel.", ".", "output_linear.0.", "mix.")
 	byName := map[string]imported{}
@@ -71,10 +67,7 @@ func checkImport(t *testing.T, file string, m *Model) {
 
 func TestImportTiny(t *testing.T) {
 	for name, prenorm := range map[string]bool{"postnorm": false, "prenorm": true} {
-		m, err := ImportPyTorch(golden.LoadTiny(t, name).WritePth(t), ImportOptions{PreNorm: prenorm})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(ImportPyTorch(golden.LoadTiny(t, name).WritePth(t), ImportOptions{PreNorm: prenorm}))(t)
 		want := Config{
 			Encoder: EncoderLinear, DInput: 2, DOutput: 5, DModel: 8, NLayers: 2, Norm: NormLayer, PreNorm: prenorm,
 			Residual: true, Activation: ActivationGELU, Mixing: MixingGLU, Pool: PoolMean,
@@ -90,10 +83,7 @@ func TestImportTiny(t *testing.T) {
 
 func TestImportCheckpoints(t *testing.T) {
 	for _, g := range golden.Checkpoints(t) {
-		m, err := ImportPyTorch(g.Path(t), ImportOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(ImportPyTorch(g.Path(t), ImportOptions{}))(t)
 		c := m.Config
 		if c.DInput != 3 || c.DOutput != 10 || c.DModel != 128 || c.NLayers != 4 || c.SSM.DState != 64 || c.CountParams() != 201482 {
 			t.Errorf("%s: %+v", g.Name, c)
@@ -105,11 +95,7 @@ func TestImportCheckpoints(t *testing.T) {
 // tinyTensors returns the tensors of the tiny network's checkpoint.
 func tinyTensors(t testing.TB) []pth.Tensor {
 	t.Helper()
-	tensors, err := pth.Load(golden.LoadTiny(t, "postnorm").WritePth(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tensors
+	return must.Get(pth.Load(golden.LoadTiny(t, "postnorm").WritePth(t)))(t)
 }
 
 func TestImportRefuses(t *testing.T) {
@@ -190,15 +176,10 @@ func TestImportRefuses(t *testing.T) {
 
 func TestImportNamesThePath(t *testing.T) {
 	dir := t.TempDir()
-	whole, err := os.ReadFile(golden.LoadTiny(t, "postnorm").WritePth(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(os.ReadFile(golden.LoadTiny(t, "postnorm").WritePth(t)))(t)
 	for name, b := range map[string][]byte{"text.pth": []byte("hello"), "cut.pth": whole[:len(whole)/2]} {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, b, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, b, 0o644))
 		_, err := ImportPyTorch(path, ImportOptions{})
 		if err == nil || !strings.HasPrefix(err.Error(), "model: "+path+": ") || strings.Count(err.Error(), path) != 1 {
 			t.Errorf("%s: error %v", name, err)
@@ -236,10 +217,7 @@ func parse(t testing.TB, b []byte) (*Model, error) {
 // repacked returns the checkpoint with another pickle and a matching checksum.
 func repacked(t testing.TB, whole, pickle []byte) []byte {
 	t.Helper()
-	z, err := zip.NewReader(bytes.NewReader(whole), int64(len(whole)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	z := must.Get(zip.NewReader(bytes.NewReader(whole), int64(len(whole))))(t)
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
 	for _, f := range z.File {
@@ -247,43 +225,25 @@ func repacked(t testing.TB, whole, pickle []byte) []byte {
 		if !strings.HasSuffix(f.Name, "data.pkl") {
 			data = entry(t, f)
 		}
-		dst, err := w.CreateHeader(&zip.FileHeader{Name: f.Name})
-		if err != nil {
-			t.Fatal(err)
-		}
+		dst := must.Get(w.CreateHeader(&zip.FileHeader{Name: f.Name}))(t)
 		dst.Write(data)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	return out.Bytes()
 }
 
 func entry(t testing.TB, f *zip.File) []byte {
 	t.Helper()
-	r, err := f.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(f.Open())(t)
 	defer r.Close()
-	b, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return must.Get(io.ReadAll(r))(t)
 }
 
 // tinyCheckpoint returns the bytes of the tiny checkpoint and of its pickle.
 func tinyCheckpoint(t testing.TB) (whole, pickle []byte) {
 	t.Helper()
-	whole, err := os.ReadFile(golden.LoadTiny(t, "postnorm").WritePth(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	z, err := zip.NewReader(bytes.NewReader(whole), int64(len(whole)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole = must.Get(os.ReadFile(golden.LoadTiny(t, "postnorm").WritePth(t)))(t)
+	z := must.Get(zip.NewReader(bytes.NewReader(whole), int64(len(whole))))(t)
 	return whole, entry(t, z.File[slices.IndexFunc(z.File, func(f *zip.File) bool { return strings.HasSuffix(f.Name, "data.pkl") })])
 }
 
@@ -292,10 +252,7 @@ func tinyCheckpoint(t testing.TB) (whole, pickle []byte) {
 // model is the same.
 func TestMutatedCheckpoint(t *testing.T) {
 	whole, pickle := tinyCheckpoint(t)
-	original, err := parse(t, repacked(t, whole, pickle))
-	if err != nil {
-		t.Fatal(err)
-	}
+	original := must.Get(parse(t, repacked(t, whole, pickle)))(t)
 	for n := 0; n < len(whole); n += 7 {
 		if _, err := parse(t, whole[:n]); err == nil {
 			t.Errorf("%d of %d bytes: no error", n, len(whole))

@@ -16,6 +16,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/convmode"
 	"github.com/s4d-fast/s4d-fast/internal/golden"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
@@ -40,10 +41,7 @@ func exported(t *testing.T) map[string]*model.Model {
 		if c.SSM.AReal == 0 { // the first angle is 0, where the minimal layer divides by 0
 			c.SSM.Init, c.SSM.Grid = ssm.Token, ""
 		}
-		m, err := model.New(c, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(model.New(c, 3))(t)
 		if c.SSM.TrainB {
 			for _, x := range m.Weights.Tensors() {
 				if x.Kind == model.KindB {
@@ -65,10 +63,7 @@ func logits(t *testing.T, m *model.Model) []float32 {
 	for _, v := range x {
 		b.X = append(b.X, float32(v))
 	}
-	n, err := convmode.New(m, convmode.Options{MaxBatch: b.Size, MaxLen: b.Len})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(convmode.New(m, convmode.Options{MaxBatch: b.Size, MaxLen: b.Len}))(t)
 	defer n.Close()
 	return slices.Clone(n.Forward(b))
 }
@@ -99,14 +94,9 @@ func TestExportAndImport(t *testing.T) {
 		}
 	}
 	// A minimal network's file comes back bit by bit.
-	m, err := model.ImportPyTorch(golden.LoadTiny(t, "prenorm").WritePth(t), model.ImportOptions{PreNorm: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(model.ImportPyTorch(golden.LoadTiny(t, "prenorm").WritePth(t), model.ImportOptions{PreNorm: true}))(t)
 	path := filepath.Join(t.TempDir(), "m.pth")
-	if err := m.ExportPyTorch(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.ExportPyTorch(path))
 	if back, err := model.ImportPyTorch(path, model.ImportOptions{PreNorm: true}); err != nil || back.Hash() != m.Hash() {
 		t.Errorf("a minimal network: another one, or error %v", err)
 	}
@@ -130,10 +120,7 @@ func TestExportRefuses(t *testing.T) {
 		c := model.Default()
 		c.DModel, c.NLayers, c.SSM.DState = 8, 2, 8
 		change(&c)
-		m, err := model.New(c, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(model.New(c, 1))(t)
 		path := filepath.Join(t.TempDir(), "m.pth")
 		if err := m.ExportPyTorch(path); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one that says %q", err, want)
@@ -177,14 +164,9 @@ func TestResavedInPyTorch(t *testing.T) {
 		t.Skip("starts PyTorch")
 	}
 	interpreter := python(t)
-	m, err := model.ImportPyTorch(golden.LoadTiny(t, "postnorm").WritePth(t), model.ImportOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(model.ImportPyTorch(golden.LoadTiny(t, "postnorm").WritePth(t), model.ImportOptions{}))(t)
 	ours, theirs := filepath.Join(t.TempDir(), "ours.pth"), filepath.Join(t.TempDir(), "theirs.pth")
-	if err := m.ExportPyTorch(ours); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.ExportPyTorch(ours))
 	if out, err := pythonCommand(interpreter, "-c", resave, ours, theirs).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -204,18 +186,13 @@ func TestExportedFileInPyTorch(t *testing.T) {
 	for rows := range slices.Chunk(slices.Collect(slices.Chunk(flat, golden.TinyLen)), golden.TinyInputs) {
 		x = append(x, rows)
 	}
-	input, err := json.Marshal(x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	input := must.Get(json.Marshal(x))(t)
 	networks, dir := exported(t), t.TempDir()
 	names := slices.Sorted(maps.Keys(networks))
 	script := []string{"testdata/minimal.py"}
 	for i, name := range names {
 		script = append(script, filepath.Join(dir, fmt.Sprint(i, ".pth")))
-		if err := networks[name].ExportPyTorch(script[i+1]); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, networks[name].ExportPyTorch(script[i+1]))
 	}
 	cmd := pythonCommand(interpreter, script...)
 	var stderr bytes.Buffer
@@ -227,9 +204,7 @@ func TestExportedFileInPyTorch(t *testing.T) {
 	lines := json.NewDecoder(bytes.NewReader(out))
 	for _, name := range names {
 		var theirs [][]float64
-		if err := lines.Decode(&theirs); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, lines.Decode(&theirs))
 		got := slices.Concat(theirs...)
 		for i, want := range logits(t, networks[name]) {
 			near(t, name, got[i], want)

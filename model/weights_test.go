@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unsafe"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 func TestTensorNames(t *testing.T) {
@@ -180,10 +182,7 @@ func TestFieldsAreViews(t *testing.T) {
 }
 
 func TestCloneAndCopy(t *testing.T) {
-	m, err := New(tiny(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(New(tiny(), 1))(t)
 	w := m.Weights
 	clone, copied := w.Clone(), NewWeights(tiny())
 	copied.CopyFrom(w)

@@ -5,23 +5,19 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // Every model is small enough for the binary, has what package events requires, and has a section
 // in README.md.
 func TestModels(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := must.Get(os.ReadFile("README.md"))(t)
 	if !slices.Equal(Names(), []string{"digits"}) {
 		t.Fatalf("models %q", Names())
 	}
 	for _, name := range Names() {
-		m, err := Load(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(Load(name))(t)
 		if !Has(name) || len(m.Meta.Labels) != m.Config.DOutput || m.Meta.SampleRate <= 0 || m.Config.SSM.Bidirectional {
 			t.Errorf("%s: %+v cannot stream", name, m.Meta)
 		}

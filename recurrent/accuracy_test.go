@@ -6,6 +6,7 @@ import (
 	"math/cmplx"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
@@ -163,9 +164,7 @@ func TestMeanOverDays(t *testing.T) {
 		binary.LittleEndian.PutUint64(old[len(old)-4-8*(cfg.DModel-h):], math.Float64bits(before[h]+age))
 	}
 	aged := net.NewStream()
-	if err := aged.Restore(signed(old)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, aged.Restore(signed(old)))
 
 	young.Process(x, 64)
 	aged.Process(x, 64)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/recurrent"
@@ -50,10 +51,7 @@ func BenchmarkWindow(b *testing.B) {
 	for _, window := range []int{16_000, 16_000_000} {
 		cfg := bareConfig(128)
 		cfg.Pool = model.PoolMean
-		net, err := recurrent.New(newModel(b, cfg, 1), recurrent.Options{Window: window})
-		if err != nil {
-			b.Fatal(err)
-		}
+		net := must.Get(recurrent.New(newModel(b, cfg, 1), recurrent.Options{Window: window}))(b)
 		s, x := net.NewStream(), signal(1, cfg.DInput, 64)
 		benchmark(b, fmt.Sprintf("H=128/M=32/window=%d", window), 64, func() { s.Process(x, 64) })
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/convmode"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/recurrent"
@@ -14,10 +15,7 @@ import (
 // convolve returns convolution mode's output for one sequence.
 func convolve(t *testing.T, m *model.Model, x []float32, ids []int32, length int, stepScale float64) []float64 {
 	t.Helper()
-	net, err := convmode.New(m, convmode.Options{MaxBatch: 1, MaxLen: length, Workers: 1, StepScale: stepScale})
-	if err != nil {
-		t.Fatal(err)
-	}
+	net := must.Get(convmode.New(m, convmode.Options{MaxBatch: 1, MaxLen: length, Workers: 1, StepScale: stepScale}))(t)
 	defer net.Close()
 	var out []float64
 	for _, y := range net.Forward(convmode.Batch{Size: 1, Len: length, X: x, Tokens: ids}) {
@@ -57,9 +55,7 @@ func stream(t *testing.T, net *recurrent.Network, cfg model.Config, x []float32,
 		if !moved && at >= length/2 {
 			moved = true
 			next := net.NewStream()
-			if err := next.Restore(s.Snapshot(nil)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, next.Restore(s.Snapshot(nil)))
 			s = next
 		}
 	}

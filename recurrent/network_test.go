@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/recurrent"
@@ -25,10 +26,7 @@ func baseConfig() model.Config {
 // newModel draws a model with norms and running statistics other than their initial values.
 func newModel(t testing.TB, cfg model.Config, seed uint64) *model.Model {
 	t.Helper()
-	m, err := model.New(cfg, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(model.New(cfg, seed))(t)
 	for i, tensor := range m.Weights.Tensors() {
 		draw := random.New(seed, random.Noise, 0, i)
 		for j := range tensor.Data {
@@ -45,11 +43,7 @@ func newModel(t testing.TB, cfg model.Config, seed uint64) *model.Model {
 
 func newNetwork(t testing.TB, m *model.Model, stepScale float64) *recurrent.Network {
 	t.Helper()
-	n, err := recurrent.New(m, recurrent.Options{StepScale: stepScale})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return must.Get(recurrent.New(m, recurrent.Options{StepScale: stepScale}))(t)
 }
 
 // signal is white noise [channels][length].
@@ -234,9 +228,7 @@ func TestNoAllocation(t *testing.T) {
 				s.Process(x, 100)
 			}
 			snapshot = s.Snapshot(snapshot[:0])
-			if err := s.Restore(snapshot); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Restore(snapshot))
 			s.Reset()
 		}); n != 0 {
 			t.Errorf("%s: %v allocations, expected 0", name, n)
@@ -262,10 +254,7 @@ func TestStreamBytes(t *testing.T) {
 	} {
 		cfg, opt := baseConfig(), recurrent.Options{}
 		change(&cfg, &opt)
-		n, err := recurrent.New(newModel(t, cfg, 1), opt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(recurrent.New(newModel(t, cfg, 1), opt))(t)
 		streams := make([]*recurrent.Stream, 100)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)

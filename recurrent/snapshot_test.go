@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/recurrent"
@@ -36,9 +37,7 @@ func TestSnapshot(t *testing.T) {
 				}
 				part(first, 0, at)
 				part(second, 0, 17) // which Restore must forget
-				if err := second.Restore(first.Snapshot(nil)); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, second.Restore(first.Snapshot(nil)))
 				if second.Position() != int64(at) {
 					t.Errorf("position %d, expected %d", second.Position(), at)
 				}
@@ -124,9 +123,7 @@ func TestRestoreAtAnotherLevel(t *testing.T) {
 	defer func(l vek.Level) { _ = vek.SetLevel(l) }(vek.CurrentLevel()) // it was in use
 	set := func(l vek.Level) {
 		t.Helper()
-		if err := vek.SetLevel(l); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, vek.SetLevel(l))
 	}
 	m := newModel(t, baseConfig(), 1)
 	x := signal(1, 2, 100)
@@ -142,9 +139,7 @@ func TestRestoreAtAnotherLevel(t *testing.T) {
 		t.Errorf("at level %s: error %v", levels[1], err)
 	}
 	set(levels[0])
-	if err := second.Restore(snapshot); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, second.Restore(snapshot))
 	if got := second.Process(columns(x, 2, 100, 50, 50), 50); !slices.Equal(got, want) {
 		t.Errorf("output %v, expected %v", got, want)
 	}
@@ -197,10 +192,7 @@ func FuzzRestore(f *testing.F) {
 	cfg := baseConfig()
 	cfg.DModel, cfg.NLayers, cfg.SSM.DModel, cfg.SSM.DState = 2, 1, 2, 2
 	m := newModel(f, cfg, 1)
-	r, err := recurrent.New(m, recurrent.Options{Window: 100})
-	if err != nil {
-		f.Fatal(err)
-	}
+	r := must.Get(recurrent.New(m, recurrent.Options{Window: 100}))(f)
 	s := r.NewStream()
 	for _, n := range []int{1, 200} {
 		s.Process(make([]float32, 2*n), n)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/recurrent"
 )
@@ -14,11 +15,7 @@ import (
 // windowed prepares a network whose mean pool looks back.
 func windowed(t *testing.T, m *model.Model, window int) *recurrent.Network {
 	t.Helper()
-	net, err := recurrent.New(m, recurrent.Options{Window: window})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return net
+	return must.Get(recurrent.New(m, recurrent.Options{Window: window}))(t)
 }
 
 // Once large samples have left the window, nothing of them is left in the mean: it has the bits of
@@ -86,9 +83,7 @@ func TestWindow(t *testing.T) {
 			start := []int{0, 1, 301, 364, 428, 928}[at]
 			other.Process(columns(x, cfg.DInput, length, start, n), n)
 			next := net.NewStream()
-			if err := next.Restore(other.Snapshot(nil)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, next.Restore(other.Snapshot(nil)))
 			other = next
 		}
 		if got := fmt.Sprint(other.Step(columns(x, cfg.DInput, length, 0, 1))); got != last {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 func config(init Init, h, n int) Config {
@@ -15,11 +17,7 @@ func config(init Init, h, n int) Config {
 
 func mustNew(t *testing.T, cfg Config, seed uint64, layer int) *Params {
 	t.Helper()
-	p, err := New(cfg, seed, layer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return must.Get(New(cfg, seed, layer))(t)
 }
 
 // The check values of docs/maths.md §2.1 for N = 64.
@@ -76,9 +74,7 @@ func TestLegS(t *testing.T) {
 	}
 	for _, test := range tests {
 		freq, b, err := legS(test.dState)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		for n, want := range test.freq {
 			if math.Abs(freq[n]-want) > test.tol {
 				t.Errorf("N=%d: w[%d] = %.12g, want %.12g", test.dState, n, freq[n], want)
@@ -113,9 +109,7 @@ func TestLegSEigen(t *testing.T) {
 	eigen.VectorsTo(&v)
 	w := eigen.Values(nil) // ascending, each twice
 	freq, b, err := legS(n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for k := range n / 2 {
 		if e := math.Abs(freq[k] + w[2*k]); e > 1e-12*freq[0] {
 			t.Errorf("w[%d] = %.15g, want %.15g", k, freq[k], -w[2*k])
@@ -135,9 +129,7 @@ func TestLegSEigen(t *testing.T) {
 // Σ|B|² over the kept half is 74.8735 after the clip (docs/maths.md §2.2).
 func TestLegSEnergy(t *testing.T) {
 	_, b, err := legS(64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var sum float64
 	for _, z := range b {
 		sum += real(z)*real(z) + imag(z)*imag(z)

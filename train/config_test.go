@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/ssm"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -15,11 +16,7 @@ import (
 
 func preset(t *testing.T, task string) Config {
 	t.Helper()
-	c, err := Preset(task)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return must.Get(Preset(task))(t)
 }
 
 func TestPresets(t *testing.T) {
@@ -167,9 +164,7 @@ func TestDelayReadsNoData(t *testing.T) {
 	noFolder(t, c.Out)
 	tr := newTrainer(t, tiny(t))
 	tr.cfg.Data.Dir = "somewhere"
-	if err := tr.writeConfig(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, tr.writeConfig())
 	resumed, err := LoadRun(tr.dir)
 	if err != nil || resumed.Data.Dir != "" {
 		t.Errorf("resumed with data folder %q, error %v", resumed.Data.Dir, err)
@@ -184,10 +179,7 @@ func TestRecordedLevel(t *testing.T) {
 	before := vek.CurrentLevel()
 	for _, level := range []vek.Level{vek.Generic, vek.AVX2, vek.AVX512, vek.NEON} {
 		c.Level = string(level)
-		text, err := c.encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(c.encode())(t)
 		got := Default()
 		if err := got.Merge(text, "config.toml"); err != nil || got.Level != c.Level {
 			t.Errorf("recorded level %q: read %q, error %v", level, got.Level, err)
@@ -199,10 +191,7 @@ func TestRecordedLevel(t *testing.T) {
 		}
 	}
 	c.Level = "nonsense"
-	text, err := c.encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(c.encode())(t)
 	if err := new(Config).Merge(text, "config.toml"); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), `level "nonsense": expected one of`) {
 		t.Errorf("error %v", err)
 	}
@@ -212,9 +201,7 @@ func TestMergeDoesNotReachBack(t *testing.T) {
 	a := preset(t, "delay")
 	a.Optim.Milestones = []int{1, 2}
 	b := a
-	if err := b.Set("optim.milestones=[7, 8]"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, b.Set("optim.milestones=[7, 8]"))
 	if a.Optim.Milestones[0] != 1 {
 		t.Error("setting a copy's milestones changed the original's")
 	}
@@ -270,9 +257,7 @@ func TestLegSIsBounded(t *testing.T) {
 	for states, ok := range map[string]bool{"2048": true, "4096": false} {
 		cfg := preset(t, "delay")
 		for _, s := range []string{"ssm.init=legs", "ssm.d_state=" + states} {
-			if err := cfg.Set(s); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, cfg.Set(s))
 		}
 		if err := cfg.Validate(); (err == nil) != ok || !ok && !strings.Contains(err.Error(), "ssm.d_state 4096: expected at most 2048") {
 			t.Errorf("%s states: error %v", states, err)
@@ -284,14 +269,9 @@ func TestLegSIsBounded(t *testing.T) {
 func TestEncode(t *testing.T) {
 	c := preset(t, "speech-commands")
 	c.Seed, c.Optim.Milestones, c.Data.Dir = 12345, []int{3, 4}, `a "folder"`
-	text, err := c.encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(c.encode())(t)
 	back := Default()
-	if err := back.Merge(text, "config.toml"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, back.Merge(text, "config.toml"))
 	if !reflect.DeepEqual(back, c) {
 		t.Errorf("read back\n%+v, want\n%+v", back, c)
 	}

@@ -6,15 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
 // docs/configuration.md has every key with its default, and no other; the choices of ssm.init are all there.
 func TestConfigurationIsDocumented(t *testing.T) {
-	page, err := os.ReadFile("../docs/configuration.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../docs/configuration.md"))(t)
 	documented := map[string]string{}
 	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z_.]+)` \\| `(.*?)` \\| (.+) \\| .*\\|$").FindAllStringSubmatch(string(page), -1) {
 		if _, ok := documented[row[1]]; ok {
@@ -28,10 +26,7 @@ func TestConfigurationIsDocumented(t *testing.T) {
 		}
 	}
 	c := Default()
-	text, err := c.encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(c.encode())(t)
 	section, keys := "", 0
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)

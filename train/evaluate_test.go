@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
@@ -31,11 +32,7 @@ func rampNet(t *testing.T) *model.Model {
 	t.Helper()
 	c := model.Default()
 	c.DInput, c.DOutput, c.DModel, c.NLayers, c.SSM.DState = 2, 3, 4, 1, 4
-	m, err := model.New(c, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return must.Get(model.New(c, 3))(t)
 }
 
 func TestEvaluateErrors(t *testing.T) {

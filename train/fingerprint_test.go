@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
@@ -19,15 +20,11 @@ func TestOtherData(t *testing.T) {
 	at := func(name string) string { return filepath.Join(cfg.Data.Dir, name) }
 	clip := func(name string, samples int) {
 		t.Helper()
-		if err := audio.WriteWAVFile(at(name), 8000, make([]float32, samples)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, audio.WriteWAVFile(at(name), 8000, make([]float32, samples)))
 	}
 	rename := func(from, to string) {
 		t.Helper()
-		if err := os.Rename(at(from), at(to)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Rename(at(from), at(to)))
 	}
 	rejected := func(want string) {
 		t.Helper()
@@ -37,18 +34,14 @@ func TestOtherData(t *testing.T) {
 		}
 	}
 	moved := t.TempDir()
-	if err := os.CopyFS(moved, os.DirFS(cfg.Data.Dir)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(moved, os.DirFS(cfg.Data.Dir)))
 	cfg.Data.Dir = moved
 	newTrainer(t, cfg).Close()
 
 	clip("3_jo_11.wav", 300)
 	rejected("4 training examples, expected 3")
 	rename("0_jo_11.wav", "0_al_11.wav")
-	if err := os.Remove(at("3_jo_11.wav")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(at("3_jo_11.wav")))
 	rejected("the 3 training examples have other names")
 	rename("0_al_11.wav", "0_jo_11.wav")
 	newTrainer(t, cfg).Close()

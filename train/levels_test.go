@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
 )
@@ -16,34 +17,21 @@ func TestLevelsAgreeOnDigits(t *testing.T) {
 		"model.d_model=16", "model.n_layers=2", "ssm.d_state=16", "train.batch=8", "train.max_steps=900",
 		"optim.schedule=constant", "optim.lr=0.01", "data.decimate=2", "threads=2",
 	} {
-		if err := c.Set(s); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Set(s))
 	}
 	c.Data.Dir, c.Out = dataDir(t, "fsdd"), t.TempDir()+"/run"
 	tr := newTrainer(t, c)
-	if err := tr.Fit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	m, err := tr.BestModel()
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := LoadData(t.Context(), c, "val")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, tr.Fit(t.Context()))
+	m := must.Get(tr.BestModel())(t)
+	data := must.Get(LoadData(t.Context(), c, "val"))(t)
 	var first []Prediction
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 		var predictions []Prediction
-		r, err := Evaluate(m, data.Val, EvalOptions{Info: data.Info, Batch: 30, Each: func(p Prediction) error {
+		r := must.Get(Evaluate(m, data.Val, EvalOptions{Info: data.Info, Batch: 30, Each: func(p Prediction) error {
 			p.Logits = slices.Clone(p.Logits)
 			predictions = append(predictions, p)
 			return nil
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}}))(t)
 		if first == nil {
 			first = predictions
 			if r.Accuracy < 0.3 { // of ten classes

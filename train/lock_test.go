@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // One trainer at a time has a run folder, to begin a run or to resume it.
@@ -25,9 +27,7 @@ func TestLock(t *testing.T) {
 	tr.Close()
 	tr = newTrainer(t, cfg)
 	busy("second resume")
-	if err := tr.Fit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, tr.Fit(t.Context()))
 	busy("resume before Close")
 	tr.Close()
 	newTrainer(t, cfg)
@@ -49,18 +49,10 @@ func TestLockOfKilledProcess(t *testing.T) {
 	cfg.Out = t.TempDir()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestLockOfKilledProcess$")
 	cmd.Env = append(os.Environ(), lockFolder+"="+cfg.Out)
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stdin := must.Get(cmd.StdinPipe())(t)
 	defer stdin.Close()
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	stdout := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
 	text, err := io.ReadAll(stdout)
 	if err != nil || string(text) != "locked" {
 		t.Errorf("the other process wrote %q (%v), expected that it locked the folder", text, err)
@@ -69,9 +61,7 @@ func TestLockOfKilledProcess(t *testing.T) {
 	if _, err := New(t.Context(), cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "another process") {
 		t.Errorf("while the other process runs: error %v, expected ErrConfig", err)
 	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Process.Kill())
 	_ = cmd.Wait() // killed
 	newTrainer(t, cfg)
 }

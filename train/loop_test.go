@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/convmode"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
@@ -83,10 +84,7 @@ func TestLoop(t *testing.T) {
 	tr := fit(t, cfg)
 	cfg.Out += "-by-hand"
 	hand := newTrainer(t, cfg)
-	net, err := convmode.New(hand.model, convmode.Options{MaxBatch: 4, MaxLen: 48, Training: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	net := must.Get(convmode.New(hand.model, convmode.Options{MaxBatch: 4, MaxLen: 48, Training: true}))(t)
 	defer net.Close()
 	weights, a := widen(hand.model.Weights), newAdam()
 	var lines []Metrics
@@ -97,9 +95,7 @@ func TestLoop(t *testing.T) {
 			var x, target []float32
 			for _, m := range members {
 				var e dataset.Example
-				if err := hand.data.Train.Example(&e, m, epoch); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, hand.data.Train.Example(&e, m, epoch))
 				x, target = append(x, e.X...), append(target, e.Target...)
 			}
 			logits := net.ForwardTrain(convmode.Batch{Size: 4, Len: 48, X: x}, convmode.Step{Seed: 5, Step: step})
@@ -179,14 +175,12 @@ func TestEvaluateMixedLengths(t *testing.T) {
 	c.DInput, c.DOutput, c.DModel, c.NLayers = 2, 3, 4, 2
 	c.SSM = ssm.Config{DState: 4, Init: ssm.DFouT, Disc: ssm.ZOH, AReal: 0.5, XiMin: 0.1, XiMax: 0.2}
 	m, err := model.New(c, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	m.Meta.InputMean, m.Meta.InputStd = []float32{30, 20}, []float32{40, 30}
 	var runs [2][]Prediction
 	var results [2]Result
 	for i, batch := range []int{1, 4} {
-		results[i], err = Evaluate(m, shrinking{ramps{7, -1}}, EvalOptions{
+		results[i] = must.Get(Evaluate(m, shrinking{ramps{7, -1}}, EvalOptions{
 			Info: rampInfo, Batch: batch, Workers: 1,
 			Each: func(p Prediction) error {
 				if p.Index != len(runs[i]) || p.Label != p.Index%3 || p.Class != model.ArgMax(p.Logits) {
@@ -195,10 +189,7 @@ func TestEvaluateMixedLengths(t *testing.T) {
 				runs[i] = append(runs[i], p)
 				return nil
 			},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 	}
 	for i, p := range runs[0] {
 		for j, v := range p.Logits {
@@ -234,9 +225,7 @@ func TestRealAudio(t *testing.T) {
 			"data.max_len=1600", "data.decimate=2", "model.d_model=8", "model.n_layers=1", "ssm.d_state=8",
 			"optim.schedule=constant", "optim.lr=0.01", "train.max_steps=24", "train.batch=8", "train.eval_batch=32", "threads=2",
 		} {
-			if err := c.Set(s); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, c.Set(s))
 		}
 		c.Data.Dir, c.Out = dataDir(t, folder), t.TempDir()+"/run"
 		tr := newTrainer(t, c)
@@ -248,9 +237,7 @@ func TestRealAudio(t *testing.T) {
 			losses = append(losses, (now.Loss-before.Loss)/float64(now.Terms-before.Terms))
 			before = now
 		}})
-		if err := tr.Fit(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, tr.Fit(t.Context()))
 		first, last := mean(losses[:8]), mean(losses[16:])
 		if math.Abs(first-classes) > 0.5 || last > first {
 			t.Errorf("%s: loss %.3f, then %.3f; chance is %.3f", task, first, last, classes)

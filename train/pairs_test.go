@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
@@ -40,9 +41,7 @@ func pairFiles(t *testing.T) string {
 			}
 			fmt.Fprintf(&lines, "%d\tX\tY\t%s\t%s\n", linked, texts[0], texts[1])
 		}
-		if err := os.WriteFile(filepath.Join(dir, "new_aan_pairs."+name+".tsv"), []byte(lines.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, "new_aan_pairs."+name+".tsv"), []byte(lines.String()), 0o666))
 	}
 	return dir
 }
@@ -55,31 +54,23 @@ func TestRetrieval(t *testing.T) {
 		"threads=2", "model.d_model=16", "model.n_layers=1", "model.norm=layer", "ssm.d_state=8", "train.epochs=15", "train.batch=8",
 		"optim.lr=0.02",
 	} {
-		if err := c.Set(s); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Set(s))
 	}
 	c.Data.Dir, c.Out = pairFiles(t), filepath.Join(t.TempDir(), "run")
 	run := fit(t, c)
 	if best := run.Best(); *best.ValAccuracy < 0.95 {
 		t.Errorf("validation accuracy %v", *best.ValAccuracy)
 	}
-	m, err := run.BestModel()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(run.BestModel())(t)
 	if !m.Config.Pairs || m.Meta.Labels[1] != "linked" {
 		t.Errorf("configuration %+v, labels %q", m.Config, m.Meta.Labels)
 	}
 	var predictions [2][]Prediction
 	for i, batch := range []int{1, 7} {
-		_, err := Evaluate(m, run.data.Val, EvalOptions{Info: run.data.Info, Batch: batch, Each: func(p Prediction) error {
+		must.Get(Evaluate(m, run.data.Val, EvalOptions{Info: run.data.Info, Batch: batch, Each: func(p Prediction) error {
 			predictions[i] = append(predictions[i], p)
 			return nil
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}}))(t)
 	}
 	if len(predictions[0]) != 40 || len(predictions[1]) != 40 {
 		t.Fatalf("%d and %d predictions of 40 pairs", len(predictions[0]), len(predictions[1]))
@@ -100,10 +91,7 @@ func TestRetrieval(t *testing.T) {
 // ablate.layers removes the SSMs of the later layers from the network and the file.
 func TestAblation(t *testing.T) {
 	c := tiny(t, "model.n_layers=3", "ablate.layers=1", "train.epochs=1")
-	m, err := fit(t, c).BestModel()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(fit(t, c).BestModel())(t)
 	if m.Config.SSMLayers != 1 || len(m.Weights.Layers[0].C) == 0 || m.Weights.Layers[1].C != nil || m.Weights.Layers[2].D != nil {
 		t.Errorf("ssm_layers %d, %d values of C in the first layer", m.Config.SSMLayers, len(m.Weights.Layers[0].C))
 	}

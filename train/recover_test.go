@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/safetensors"
 )
 
@@ -37,26 +38,19 @@ func stopped(t *testing.T, steps int, sets ...string) Config {
 func file(t *testing.T, cfg Config, name string) (path string, content []byte) {
 	t.Helper()
 	path = filepath.Join(cfg.Out, filepath.FromSlash(name))
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content = must.Get(os.ReadFile(path))(t)
 	return path, content
 }
 
 func writeFile(t *testing.T, path string, content []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, content, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, content, 0o644))
 }
 
 func remove(t *testing.T, cfg Config, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		if err := os.Remove(filepath.Join(cfg.Out, filepath.FromSlash(name))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove(filepath.Join(cfg.Out, filepath.FromSlash(name))))
 	}
 }
 
@@ -94,21 +88,14 @@ func TestDamagedCheckpoint(t *testing.T) {
 func changeState(t *testing.T, path string, values map[string]any) {
 	t.Helper()
 	f, _, err := readState(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	s := map[string]any{}
 	d := json.NewDecoder(strings.NewReader(f.Metadata["state"]))
 	d.UseNumber()
-	if err := d.Decode(&s); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Decode(&s))
 	maps.Copy(s, values)
 	maps.DeleteFunc(s, func(_ string, v any) bool { return v == nil })
-	text, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(s))(t)
 	f.Metadata["state"] = string(text)
 	writeCheckpoint(t, path, f)
 }
@@ -116,9 +103,7 @@ func changeState(t *testing.T, path string, values map[string]any) {
 func writeCheckpoint(t *testing.T, path string, f *safetensors.File) {
 	t.Helper()
 	var b bytes.Buffer
-	if _, err := f.WriteTo(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(f.WriteTo(&b))(t)
 	writeFile(t, path, b.Bytes())
 }
 
@@ -170,10 +155,7 @@ func TestTensorsAreValidated(t *testing.T) {
 		`weights: tensor "layers.1.D": element 0 is N`: func(f *safetensors.File) { copy(f.Find("weights.layers.1.D").F32, nan) },
 		"moments": func(f *safetensors.File) { f.Find("adam.v.layers.1.D").F32[0] = -1 },
 	} {
-		f, err := safetensors.Read(bytes.NewReader(whole))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(safetensors.Read(bytes.NewReader(whole)))(t)
 		change(f)
 		writeCheckpoint(t, path, f)
 		if _, err := New(t.Context(), cfg); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), want) {
@@ -193,9 +175,7 @@ func TestPreviousCheckpoint(t *testing.T) {
 		"missing": func(path string, _ []byte) error { return os.Remove(path) },
 	} {
 		cfg := stopped(t, 11) // the checkpoint before is of step 10
-		if err := damage(file(t, cfg, checkpointFile)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, damage(file(t, cfg, checkpointFile)))
 		tr := newTrainer(t, cfg)
 		if w := strings.Join(tr.Warnings(), "\n"); tr.Step() != 10 || !strings.Contains(w, checkpointFile) || !strings.Contains(w, "after step 10") {
 			t.Errorf("%s: step %d, warnings %q; expected step 10 and one of the checkpoint", name, tr.Step(), w)
@@ -205,9 +185,7 @@ func TestPreviousCheckpoint(t *testing.T) {
 		if len(again.Warnings()) > 0 {
 			t.Errorf("%s: resumed once more, warnings %q", name, again.Warnings())
 		}
-		if err := again.Fit(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, again.Fit(t.Context()))
 		sameRun(t, name, whole, again)
 	}
 }
@@ -252,9 +230,7 @@ func TestDamagedLog(t *testing.T) {
 	check("test", append(bytes.Clone(whole), []byte(`{"split":"test","epoch":3}`+"\n")...), 0)
 	remove(t, cfg, metricsFile)
 	tr := newTrainer(t, cfg)
-	if err := tr.Fit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, tr.Fit(t.Context()))
 	sameWeights(t, "without a log", fit(t, tiny(t)).model.Weights, tr.model.Weights)
 }
 
@@ -272,9 +248,7 @@ func TestLogIsSynced(t *testing.T) {
 		synced = append(synced, fmt.Sprintf("%d lines after epoch %d", len(metricsOf(t, tr.dir)), st.Epoch))
 		return old(f)
 	}
-	if err := tr.Fit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, tr.Fit(t.Context()))
 	want := []string{"1 lines after epoch 0", "2 lines after epoch 1", "3 lines after epoch 2", "4 lines after epoch 3"}
 	if !slices.Equal(synced, want) {
 		t.Errorf("synced %q, expected %q", synced, want)
@@ -293,10 +267,7 @@ func TestNoCheckpoint(t *testing.T) {
 	}
 	sameRun(t, "without a checkpoint", whole, fit(t, cfg))
 	for _, dir := range []string{"", "last"} {
-		files, err := filepath.Glob(filepath.Join(cfg.Out, dir, "*.tmp"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := must.Get(filepath.Glob(filepath.Join(cfg.Out, dir, "*.tmp")))(t)
 		for _, f := range files {
 			if filepath.Base(f) != "notes.tmp" {
 				t.Errorf("%s was not removed", f)
@@ -306,9 +277,7 @@ func TestNoCheckpoint(t *testing.T) {
 	file(t, cfg, "notes.tmp")
 
 	more := cfg
-	if err := more.Set("optim.lr=0.5"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, more.Set("optim.lr=0.5"))
 	if _, err := New(t.Context(), more); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "optim.lr") {
 		t.Errorf("another configuration: error %v", err)
 	}
@@ -324,9 +293,7 @@ func TestDamagedBest(t *testing.T) {
 		"missing": os.Remove, "truncated": func(path string) error { return os.Truncate(path, 100) },
 	} {
 		cfg := tiny(t, "train.epochs=1")
-		if err := damage(fit(t, cfg).path(bestFile)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, damage(fit(t, cfg).path(bestFile)))
 		cfg.Resume = true
 		if _, err := New(t.Context(), cfg); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), bestFile) {
 			t.Errorf("%s: error %v, expected ErrData that names it", name, err)

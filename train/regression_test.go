@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/safetensors"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/recurrent"
@@ -28,9 +29,7 @@ func temperatures(t *testing.T, sets ...string) Config {
 	}
 	dir := t.TempDir()
 	for _, name := range []string{"Set_TRAIN.ts", "Set_TEST.ts"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 	c := preset(t, "ts")
 	c.Data.Dir, c.Out = dir, filepath.Join(t.TempDir(), "run")
@@ -38,9 +37,7 @@ func temperatures(t *testing.T, sets ...string) Config {
 		"seed=3", "threads=1", "model.d_model=8", "model.n_layers=1", "ssm.d_state=4", "ssm.bidirectional=false",
 		"train.epochs=20", "train.batch=9", "optim.lr=0.02",
 	}, sets...) {
-		if err := c.Set(s); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Set(s))
 	}
 	return c
 }
@@ -49,21 +46,15 @@ func temperatures(t *testing.T, sets ...string) Config {
 // unit.
 func TestRegressionInTheTargetsUnit(t *testing.T) {
 	tr := fit(t, temperatures(t))
-	m, err := tr.BestModel()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(tr.BestModel())(t)
 	if mean, std := m.Meta.TargetMean, m.Meta.TargetStd; len(mean) != 1 || math.Abs(float64(mean[0])-1000) > 1 || !(std[0] > 3 && std[0] < 4) {
 		t.Fatalf("targets of mean %v, standard deviation %v, expected about 1000 and 3.5", mean, std)
 	}
 	var predictions []Prediction
-	r, err := Evaluate(m, tr.data.Test, EvalOptions{Info: tr.Info(), Each: func(p Prediction) error {
+	r := must.Get(Evaluate(m, tr.data.Test, EvalOptions{Info: tr.Info(), Each: func(p Prediction) error {
 		predictions = append(predictions, p)
 		return nil
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	var squares, baseline, deviations, sum float64
 	for _, p := range predictions {
 		squares += math.Pow(float64(p.Logits[0]-p.Target[0]), 2)
@@ -100,10 +91,7 @@ func TestRegressionInTheTargetsUnit(t *testing.T) {
 // checkStream compares the last output of a stream with the prediction for each example.
 func checkStream(t *testing.T, m *model.Model, tr *Trainer, predictions []Prediction) {
 	t.Helper()
-	net, err := recurrent.New(m, recurrent.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	net := must.Get(recurrent.New(m, recurrent.Options{}))(t)
 	b := newBatch(tr.Info(), &m.Meta, 1)
 	for i, p := range predictions[:5] {
 		b.load(tr.data.Test, []int{i}, 0)
@@ -119,10 +107,7 @@ func TestRegressionWithoutTargetMean(t *testing.T) {
 	tr := newTrainer(t, temperatures(t))
 	m := tr.model
 	weight, bias := m.OutputDecoder()
-	scaled, err := Evaluate(m, tr.data.Val, EvalOptions{Info: tr.Info()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	scaled := must.Get(Evaluate(m, tr.data.Val, EvalOptions{Info: tr.Info()}))(t)
 	m.Weights.DecoderWeight, m.Weights.DecoderBias = weight, bias
 	m.Meta.TargetMean, m.Meta.TargetStd = nil, nil
 	plain, err := Evaluate(m, tr.data.Val, EvalOptions{Info: tr.Info()})
@@ -136,38 +121,21 @@ func TestResumeUnstandardised(t *testing.T) {
 	c := temperatures(t, "train.epochs=1")
 	tr := fit(t, c)
 	path := tr.path(checkpointFile)
-	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Open(path))(t)
 	f, err := safetensors.Read(file)
 	file.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	var s map[string]any
-	if err := json.Unmarshal([]byte(f.Metadata["state"]), &s); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(f.Metadata["state"]), &s))
 	if s["standardised"] != true {
 		t.Errorf("state %v, expected a run with standardised targets", s)
 	}
 	delete(s, "standardised")
-	text, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(s))(t)
 	f.Metadata["state"] = string(text)
-	out, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.WriteTo(out); err != nil {
-		t.Fatal(err)
-	}
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(os.Create(path))(t)
+	must.Get(f.WriteTo(out))(t)
+	must.Do(t, out.Close())
 	c.Resume, c.Train.Epochs = true, 2
 	if tr = fit(t, c); tr.model.Meta.TargetMean != nil || tr.Best().Epoch == 0 {
 		t.Errorf("resumed with targets of mean %v", tr.model.Meta.TargetMean)

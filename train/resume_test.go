@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
@@ -30,10 +31,7 @@ func TestResumeIsBitEqual(t *testing.T) {
 			t.Fatalf("stopped at step %d with error %v, expected step %d and ErrInterrupted", first.Step(), err, stop)
 		}
 		first.Close()
-		again, err := LoadRun(cfg.Out)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(LoadRun(cfg.Out))(t)
 		sameRun(t, fmt.Sprint("stopped at step ", stop), whole, fit(t, again))
 	}
 }
@@ -46,21 +44,13 @@ func TestResumeAfterCrash(t *testing.T) {
 	first := newTrainer(t, cfg)
 	ctx, cancel := context.WithCancel(t.Context())
 	first.Report(stopAt(11, cancel))
-	begin, err := os.ReadFile(first.path(checkpointFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	begin := must.Get(os.ReadFile(first.path(checkpointFile)))(t)
 	if err := first.Fit(ctx); !errors.Is(err, ErrInterrupted) {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(first.path(checkpointFile), begin, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(first.path(checkpointFile), begin, 0o644))
 	first.Close()
-	again, err := LoadRun(cfg.Out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must.Get(LoadRun(cfg.Out))(t)
 	sameRun(t, "crash", whole, fit(t, again))
 }
 
@@ -68,10 +58,7 @@ func TestResumeAfterCrash(t *testing.T) {
 func TestResumeAndChange(t *testing.T) {
 	cfg := tiny(t, "optim.schedule=constant", "train.epochs=2")
 	fit(t, cfg)
-	more, err := LoadRun(cfg.Out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	more := must.Get(LoadRun(cfg.Out))(t)
 	more.Train.Epochs = 4
 	sameRun(t, "prolonged", fit(t, tiny(t, "optim.schedule=constant")), fit(t, more))
 
@@ -117,10 +104,7 @@ func TestInterruptedEvaluation(t *testing.T) {
 			t.Fatalf("%s: error %v, expected ErrInterrupted", name, err)
 		}
 		first.Close()
-		again, err := LoadRun(cfg.Out)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(LoadRun(cfg.Out))(t)
 		sameRun(t, name, whole, fit(t, again))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // noFolder fails if a rejected run left its folder behind.
@@ -54,9 +55,7 @@ func TestMoreThanTheMachineHas(t *testing.T) {
 
 func TestOutIsAFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, []byte("content"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte("content"), 0o644))
 	for _, out := range []string{file, filepath.Join(file, "run")} {
 		for _, resume := range []bool{false, true} {
 			cfg := tiny(t)
@@ -78,9 +77,7 @@ func digits(t *testing.T) Config {
 	c.Data.Dir, c.Out = t.TempDir(), filepath.Join(t.TempDir(), "run")
 	c.Train.Batch, c.Workers = 2, 1
 	for _, name := range []string{"0_jo_10", "1_jo_10", "0_jo_11", "2_jo_5", "0_jo_1"} {
-		if err := audio.WriteWAVFile(filepath.Join(c.Data.Dir, name+".wav"), 8000, make([]float32, 300)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, audio.WriteWAVFile(filepath.Join(c.Data.Dir, name+".wav"), 8000, make([]float32, 300)))
 	}
 	return c
 }

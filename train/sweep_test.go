@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 func TestParseAxis(t *testing.T) {
@@ -32,16 +34,9 @@ func TestParseAxis(t *testing.T) {
 
 func table(t *testing.T, dir string) [][]string {
 	t.Helper()
-	f, err := os.Open(filepath.Join(dir, "sweep.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(filepath.Join(dir, "sweep.csv")))(t)
 	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rows
+	return must.Get(csv.NewReader(f).ReadAll())(t)
 }
 
 // A sweep that is interrupted in its third run and started again has the results of an
@@ -81,9 +76,7 @@ func TestSweep(t *testing.T) {
 	var begun []int
 	s = sweep(dir)
 	s.Begin = func(run, _ int, _ string, _ *Trainer) { begun = append(begun, run) }
-	if _, err := s.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Run(t.Context()))(t)
 	if !slices.Equal(begun, []int{3, 4}) {
 		t.Errorf("resumed sweep begins the runs %v", begun)
 	}
@@ -105,10 +98,7 @@ func TestSweepRefuses(t *testing.T) {
 	} {
 		s := Sweep{Seeds: 1, Base: tiny(t), Dir: filepath.Join(t.TempDir(), "sweep")}
 		for _, set := range sets {
-			a, err := ParseAxis(set)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must.Get(ParseAxis(set))(t)
 			s.Axes = append(s.Axes, a)
 		}
 		if _, err := s.Run(t.Context()); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
@@ -126,13 +116,9 @@ func TestSweepRefuses(t *testing.T) {
 // While a sweep makes a missing or incomplete run, the table keeps the rows of the others.
 func TestSweepKeepsRows(t *testing.T) {
 	s := Sweep{Base: tiny(t, "train.epochs=1"), Dir: t.TempDir(), Seeds: 1, Axes: []Axis{{[]string{"ssm.init"}, []string{"lin", "inv", "dfout"}}}}
-	if _, err := s.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Run(t.Context()))(t)
 	want := table(t, s.Dir)
-	if err := os.RemoveAll(filepath.Join(s.Dir, "ssm.init=lin,seed=1")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(filepath.Join(s.Dir, "ssm.init=lin,seed=1")))
 	ctx, cancel := context.WithCancel(t.Context())
 	var begun []string
 	s.Begin = func(_, _ int, name string, _ *Trainer) {
@@ -143,9 +129,7 @@ func TestSweepKeepsRows(t *testing.T) {
 	if _, err := s.Run(ctx); err != nil || !slices.Equal(begun, []string{"ssm.init=lin seed=1"}) {
 		t.Errorf("began %q, %v", begun, err)
 	}
-	if err := s.Base.Set("train.epochs=2"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Base.Set("train.epochs=2"))
 	begun = nil
 	if _, err := s.Run(ctx); !errors.Is(err, ErrInterrupted) || len(begun) != 2 {
 		t.Errorf("with more epochs began %q, %v", begun, err)
@@ -158,10 +142,7 @@ func TestSweepKeepsRows(t *testing.T) {
 // Every value of every preset gives a valid configuration with the first values of the other axes.
 func TestSweepPresets(t *testing.T) {
 	for _, name := range SweepPresets() {
-		axes, err := SweepPreset(name, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		axes := must.Get(SweepPreset(name, nil))(t)
 		for _, a := range axes {
 			for _, v := range a.Values {
 				cfg := preset(t, "scifar")
@@ -197,10 +178,7 @@ func TestSweepPresets(t *testing.T) {
 		"(--seeds)":          "seed=5",
 		"optim.lr occurs":    "optim.lr+optim.lr=0.1",
 	} {
-		a, err := ParseAxis(set)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(ParseAxis(set))(t)
 		if _, err := SweepPreset("step", []Axis{a}); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
 			t.Errorf("step with %s: error %v, expected %q", set, err, want)
 		}
@@ -213,24 +191,15 @@ func TestSweepPresets(t *testing.T) {
 // A sweep whose process ended before the first checkpoint of a run can be started again.
 func TestSweepAfterCrash(t *testing.T) {
 	s := Sweep{Base: tiny(t, "train.epochs=1"), Dir: t.TempDir(), Seeds: 2}
-	if _, err := s.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Run(t.Context()))(t)
 	want := table(t, s.Dir)
-	files, err := filepath.Glob(filepath.Join(s.Dir, "seed=2", "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob(filepath.Join(s.Dir, "seed=2", "*")))(t)
 	for _, f := range files {
 		if filepath.Base(f) != configFile {
-			if err := os.RemoveAll(f); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.RemoveAll(f))
 		}
 	}
-	if _, err := s.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Run(t.Context()))(t)
 	if got := table(t, s.Dir); !reflect.DeepEqual(got, want) {
 		t.Errorf("table %v, expected %v", got, want)
 	}

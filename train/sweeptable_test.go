@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // Reading a table returns what was written, to six digits.
@@ -19,13 +21,8 @@ func TestReadSweep(t *testing.T) {
 		{Values: []string{"lin", "0.2"}, Seed: 2, Diverged: true},
 		{Values: []string{"dfout", "0.1"}, Seed: 1, Diverged: true, Best: &Metrics{Epoch: 1, Step: 15, ValLoss: 2, ValRMSE: &rmse, RelativeMSE: &mse}, Test: &Result{RMSE: 4}},
 	}
-	if err := s.write(rows); err != nil {
-		t.Fatal(err)
-	}
-	got, err := ReadSweep(s.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.write(rows))
+	got := must.Get(ReadSweep(s.Dir))(t)
 	if !reflect.DeepEqual(got.Axes, s.Axes) {
 		t.Errorf("axes %v, expected %v", got.Axes, s.Axes)
 	}
@@ -37,17 +34,9 @@ func TestReadSweep(t *testing.T) {
 // Config returns the configuration of a row's run.
 func TestSweepTableConfig(t *testing.T) {
 	s := Sweep{Base: tiny(t), Dir: t.TempDir(), Seeds: 1, Axes: []Axis{{[]string{"ssm.init"}, []string{"inv"}}}}
-	if _, err := s.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	table, err := ReadSweep(s.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg, err := table.Config(table.Rows[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.Run(t.Context()))(t)
+	table := must.Get(ReadSweep(s.Dir))(t)
+	cfg := must.Get(table.Config(table.Rows[0]))(t)
 	if v, err := cfg.Value("ssm.init"); err != nil || v != "inv" || cfg.Task != s.Base.Task {
 		t.Errorf("task %q, ssm.init %q, %v", cfg.Task, v, err)
 	}
@@ -66,9 +55,7 @@ func TestReadSweepRefuses(t *testing.T) {
 		`seed "-1": expected an integer`: head + "lin,-1,false,1,2,0.5,,,,,\n",
 	} {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, sweepFile), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, sweepFile), []byte(text), 0o666))
 		if _, err := ReadSweep(dir); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("%q: error %v, expected one with %q", text, err, want)
 		}

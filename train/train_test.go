@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/convmode"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
@@ -27,9 +28,7 @@ func tiny(t *testing.T, sets ...string) Config {
 		"optim.lr=0.01", "optim.weight_decay=0.1", "optim.schedule=cosine-warmup",
 		"train.epochs=4", "train.batch=4", "train.eval_batch=3",
 	}, sets...) {
-		if err := c.Set(s); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Set(s))
 	}
 	c.Out = filepath.Join(t.TempDir(), "run")
 	return c
@@ -37,10 +36,7 @@ func tiny(t *testing.T, sets ...string) Config {
 
 func newTrainer(t *testing.T, c Config) *Trainer {
 	t.Helper()
-	tr, err := New(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := must.Get(New(t.Context(), c))(t)
 	t.Cleanup(func() { tr.Close() })
 	return tr
 }
@@ -49,9 +45,7 @@ func newTrainer(t *testing.T, c Config) *Trainer {
 func fit(t *testing.T, c Config) *Trainer {
 	t.Helper()
 	tr := newTrainer(t, c)
-	if err := tr.Fit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, tr.Fit(t.Context()))
 	tr.Close()
 	return tr
 }
@@ -73,10 +67,7 @@ func sameWeights(t *testing.T, what string, a, b *model.Weights) {
 // metricsOf reads metrics.jsonl without the times.
 func metricsOf(t *testing.T, dir string) []Metrics {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, metricsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(dir, metricsFile)))(t)
 	var all []Metrics
 	for line := range strings.Lines(string(text)) {
 		var m Metrics
@@ -95,10 +86,7 @@ func sameRun(t *testing.T, what string, a, b *Trainer) {
 	sameWeights(t, what+": last weights", a.model.Weights, b.model.Weights)
 	sameWeights(t, what+": first moments", a.optim.m, b.optim.m)
 	sameWeights(t, what+": second moments", a.optim.v, b.optim.v)
-	x, err := os.ReadFile(a.path(bestFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(os.ReadFile(a.path(bestFile)))(t)
 	y, err := os.ReadFile(b.path(bestFile))
 	if err != nil || !slices.Equal(x, y) {
 		t.Errorf("%s: best.safetensors differs (%v)", what, err)
@@ -168,10 +156,7 @@ func TestDivergence(t *testing.T) {
 		t.Errorf("went on to step %d, metrics %q", tr.Step(), lines)
 	}
 	tr.Close()
-	again, err := LoadRun(cfg.Out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must.Get(LoadRun(cfg.Out))(t)
 	if err := newTrainer(t, again).model.Weights.Validate(); err != nil {
 		t.Errorf("the weights of the last checkpoint: %v", err)
 	}
@@ -196,9 +181,7 @@ func TestFrozenAndBuffers(t *testing.T) {
 	tr := newTrainer(t, tiny(t, "optim.ssm_lr=0", "train.epochs=1"))
 	before := model.NewWeights(tr.model.Config)
 	before.CopyFrom(tr.model.Weights)
-	if err := tr.Fit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, tr.Fit(t.Context()))
 	for i, x := range tr.model.Weights.Tensors() {
 		same := slices.Equal(x.Data, before.Tensors()[i].Data)
 		frozen := x.Kind == model.KindStep || x.Kind == model.KindDecay || x.Kind == model.KindAngle
@@ -210,12 +193,9 @@ func TestFrozenAndBuffers(t *testing.T) {
 
 func TestEvaluateRepeatsTheBestEpoch(t *testing.T) {
 	tr := fit(t, tiny(t))
-	m, err := tr.BestModel()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(tr.BestModel())(t)
 	var order []int
-	r, err := Evaluate(m, tr.data.Val, EvalOptions{
+	r := must.Get(Evaluate(m, tr.data.Val, EvalOptions{
 		Info: tr.Info(), Batch: 3, Workers: 2,
 		Each: func(p Prediction) error {
 			order = append(order, p.Index)
@@ -224,10 +204,7 @@ func TestEvaluateRepeatsTheBestEpoch(t *testing.T) {
 			}
 			return nil
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if best := tr.Best(); r.Loss != best.ValLoss || r.RelativeMSE != *best.RelativeMSE || r.N != 6 {
 		t.Errorf("evaluated %+v, recorded %+v", r, best)
 	}
@@ -252,9 +229,7 @@ func TestEvaluateRepeatsTheBestEpoch(t *testing.T) {
 func TestTestSplit(t *testing.T) {
 	tr := newTrainer(t, tiny(t))
 	tr.data.Test = tr.data.Val
-	if err := tr.Fit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, tr.Fit(t.Context()))
 	if tr.Test() == nil || tr.Test().Loss != tr.Best().ValLoss {
 		t.Errorf("test %+v, best epoch %+v", tr.Test(), tr.Best())
 	}
@@ -275,18 +250,13 @@ func (spy) End()                {}
 // The trainer's part of a step allocates nothing. The tests of convmode cover the rest.
 func TestStepAllocations(t *testing.T) {
 	tr := newTrainer(t, tiny(t))
-	net, err := convmode.New(tr.model, convmode.Options{MaxBatch: 4, MaxLen: 48, Workers: 1, Training: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	net := must.Get(convmode.New(tr.model, convmode.Options{MaxBatch: 4, MaxLen: 48, Workers: 1, Training: true}))(t)
 	defer net.Close()
 	s := newStepper(tr, net)
 	b := s.buffers[0]
 	b.load(tr.data.Train, []int{0, 1, 2, 3}, 0)
 	step := func() {
-		if err := s.step(b); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.step(b))
 	}
 	step()
 	if n := testing.AllocsPerRun(20, step); n > 0 {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/internal/golden"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
@@ -53,16 +54,10 @@ func archived(t *testing.T, names ...string) *bytes.Buffer {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	for _, name := range names {
-		if err := w.WriteHeader(&tar.Header{Name: name, Size: int64(len(name)), Mode: 0o600, Typeflag: tar.TypeReg}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write([]byte(name)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, w.WriteHeader(&tar.Header{Name: name, Size: int64(len(name)), Mode: 0o600, Typeflag: tar.TypeReg}))
+		must.Get(w.Write([]byte(name)))(t)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, w.Close())
 	return &b
 }
 
@@ -75,10 +70,7 @@ func TestChoose(t *testing.T) {
 	if err != nil || len(all) != 12 {
 		t.Fatalf("%d pictures, error %v", len(all), err)
 	}
-	chosen, err := choose(all, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	chosen := must.Get(choose(all, 5))(t)
 	var got []string
 	for _, p := range chosen {
 		got = append(got, p.class+p.name)
@@ -159,9 +151,7 @@ func made(t *testing.T, n int) []picture {
 			img.Set(at%32, at/32, color.RGBA{uint8(v), uint8(2 * v), uint8(255 - v), 255})
 		}
 		var b bytes.Buffer
-		if err := png.Encode(&b, img); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, png.Encode(&b, img))
 		list = append(list, picture{[]string{"cat", "dog"}[i%2], fmt.Sprintf("%d.png", i), b.Bytes()})
 	}
 	return list
@@ -169,10 +159,7 @@ func made(t *testing.T, n int) []picture {
 
 func TestDecode(t *testing.T) {
 	dir := t.TempDir()
-	i, err := decode(dir, made(t, 3))
-	if err != nil {
-		t.Fatal(err)
-	}
+	i := must.Get(decode(dir, made(t, 3)))(t)
 	if !slices.Equal(i.labels, []int{0, 0, 1}) || len(i.x) != 3*3*1024 || i.length() != 1024 || i.channels() != 3 {
 		t.Fatalf("labels %v, %d values, %+v", i.labels, len(i.x), i.data.Info)
 	}
@@ -208,20 +195,12 @@ func TestPyTorchGolden(t *testing.T) {
 		c := i / golden.CheckpointLen % golden.CheckpointInputs
 		input.x = append(input.x, v*std[c]+mean[c])
 	}
-	if err := writeFloats(input.file, input.x); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, writeFloats(input.file, input.x))
 	input.data = &dataset.Dataset{Info: dataset.Info{Channels: golden.CheckpointInputs, MaxLen: golden.CheckpointLen}}
 	for _, g := range golden.Checkpoints(t) {
-		p, err := startTorch(t.Context(), g.Path(t), input, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(startTorch(t.Context(), g.Path(t), input, 1))(t)
 		defer p.stop()
-		theirs, err := p.logits(dir, 10)
-		if err != nil {
-			t.Fatal(err)
-		}
+		theirs := must.Get(p.logits(dir, 10))(t)
 		for i, row := range g.Logits { // the tolerance is for float32
 			for k, want := range row {
 				if got := float64(theirs[i][k]); !(math.Abs(got-want) <= 2e-4) {
@@ -237,24 +216,13 @@ func TestMadeUp(t *testing.T) {
 	needsPyTorch(t)
 	c := model.Default()
 	c.DInput, c.DOutput, c.DModel, c.NLayers, c.SSM.DState = 3, 2, 8, 2, 8
-	m, err := model.New(c, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(model.New(c, 1))(t)
 	dir := t.TempDir()
 	path := filepath.Join(dir, "m.pth")
-	if err := m.ExportPyTorch(path); err != nil {
-		t.Fatal(err)
-	}
-	i, err := decode(dir, made(t, 6))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.ExportPyTorch(path))
+	i := must.Get(decode(dir, made(t, 6)))(t)
 	o := &options{batches: []int{1, 6}, rounds: 1, threads: 1}
-	r, err := o.checkpoint(t.Context(), path, dir, i)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(o.checkpoint(t.Context(), path, dir, i))(t)
 	if !(r.difference > 0 && r.difference < 1e-4) || r.differ != 0 || r.right != r.theirsRight {
 		t.Errorf("%+v", r.agreement)
 	}
@@ -276,9 +244,7 @@ func TestReal(t *testing.T) {
 	needsPyTorch(t)
 	var out strings.Builder
 	o := &options{data: dir, images: 10, threads: 1}
-	if err := o.run(context.Background(), &out, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, o.run(context.Background(), &out, nil))
 	if got := out.String(); strings.Count(got, "predictions that differ: 0 of ") != 2 {
 		t.Error(got)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/internal/bench"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // fake makes this program a peer, as sources/peer.h describes, that supports only gemm.
@@ -41,9 +42,7 @@ func TestProcess(t *testing.T) {
 	if errors.Is(err, syscall.ENOEXEC) {
 		t.Skip("an emulated program cannot start itself")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer p.stop()
 	for _, test := range []struct {
 		row  bench.Row
@@ -90,10 +89,7 @@ func TestPeers(t *testing.T) {
 			defer p.stop()
 			for _, row := range rows {
 				row.Workers = 1
-				ns, err := p.Measure(row, time.Millisecond)
-				if err != nil {
-					t.Fatal(err)
-				}
+				ns := must.Get(p.Measure(row, time.Millisecond))(t)
 				if got, want := ns > 0, contains(has[e.name], row.Op); got != want {
 					t.Errorf("%s: %v ns: want it %v", row.Op, ns, want)
 				}
@@ -128,13 +124,9 @@ func TestTable(t *testing.T) {
 		{Op: "cexp", Sizes: bench.Sizes{N: 64}, Workers: 1, Level: "avx512", NS: 0.25},
 		{Op: "cexp", Sizes: bench.Sizes{N: 64}, Workers: 1, Peer: "sleef", NS: 2},
 	} {
-		if err := tab.add(r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, tab.add(r))
 	}
-	if err := tab.finish(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, tab.finish())
 	want := `| op | sizes | threads | peer | time | avx2 | avx512 |
 | --- | --- | ---: | --- | ---: | ---: | ---: |
 | fft | n=512 | 1 | fftw | 1.00 µs | 500 ns (2.00×) | 250 ns (4.00×) |

@@ -3,6 +3,7 @@ package main
 import (
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
@@ -12,10 +13,7 @@ func TestTasks(t *testing.T) {
 	rows := map[string]bool{"ts": true}
 	for _, i := range tasks {
 		rows[i.Task] = true
-		cfg, err := train.Preset(i.Task)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cfg := must.Get(train.Preset(i.Task))(t)
 		if err := cfg.Network(i).Validate(); err != nil {
 			t.Errorf("%s: %v", i.Task, err)
 		}

@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"testing"
 	"time"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // The ways differ in time, not in the state of the streams. Every stream is counted once per block.
 func TestWays(t *testing.T) {
-	networks, err := networks()
-	if err != nil {
-		t.Fatal(err)
-	}
+	networks := must.Get(networks())(t)
 	var first []byte
 	for _, w := range ways {
 		b := newBench(networks[0], w, 2*time.Millisecond)
@@ -37,10 +36,7 @@ func TestWays(t *testing.T) {
 }
 
 func TestCapacity(t *testing.T) {
-	networks, err := networks()
-	if err != nil {
-		t.Fatal(err)
-	}
+	networks := must.Get(networks())(t)
 	b := newBench(networks[0], ways[0], 5*time.Millisecond)
 	perSample, streams := b.capacity(0.01)
 	if perSample <= 0 || streams < 1 || float64(streams) > 1/(b.rate*perSample) && streams > 1 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
@@ -42,20 +43,12 @@ func TestDigits(t *testing.T) {
 		t.Skip("recognises ten minutes of sound")
 	}
 	r, clips := digits(t), dataset.Options{Dir: dir, Split: "val"}
-	data, err := dataset.Load("fsdd", clips)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(dataset.Load("fsdd", clips))(t)
 	for levels, least := range map[string]float64{equal: 0.9, natural: 0.7} {
 		o := options{snr: 20, levels: levels, seed: 1, minutes: 1}
 		stream, words, err := o.build(data, data.Val)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := o.measure(r, stream, words)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		got := must.Get(o.measure(r, stream, words))(t)
 		t.Logf("%s levels: %+v", levels, got)
 		if len(words) != 300 {
 			t.Errorf("%d words, expected 300", len(words))
@@ -73,37 +66,23 @@ func TestDigits(t *testing.T) {
 
 func digits(t *testing.T) *events.Recognizer {
 	t.Helper()
-	m, err := load("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := events.New(m, events.Defaults())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	m := must.Get(load(""))(t)
+	return must.Get(events.New(m, events.Defaults()))(t)
 }
 
 // Speech is read from all WAV files of a folder, at the model's rate and at the chosen level.
 func TestReadSpeech(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "inner"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(dir, "inner"), 0o777))
 	clip := make([]float32, 1600)
 	for i := range clip {
 		clip[i] = float32(0.01 * math.Sin(0.3*float64(i)))
 	}
 	for _, name := range []string{"a.wav", filepath.Join("inner", "b.WAV")} {
-		if err := audio.WriteWAVFile(filepath.Join(dir, name), 16000, clip); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, audio.WriteWAVFile(filepath.Join(dir, name), 16000, clip))
 	}
 	for levels, want := range map[string]float64{equal: speechLevel, natural: rms(clip)} {
-		x, err := options{levels: levels, speech: dir}.readSpeech(8000)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must.Get(options{levels: levels, speech: dir}.readSpeech(8000))(t)
 		if len(x) != 1600 {
 			t.Errorf("%s levels: %d samples of two clips of 800", levels, len(x))
 		}

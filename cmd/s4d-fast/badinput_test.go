@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
@@ -227,17 +228,12 @@ func TestInvalidSamples(t *testing.T) {
 			contains(t, what+"stderr", stderr, "after sample 1004", message)
 		}
 	}
-	wild, err := model.Load(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	wild := must.Get(model.Load(m))(t)
 	for i := range wild.Weights.DecoderWeight {
 		wild.Weights.DecoderWeight[i] = math.MaxFloat32
 	}
 	path := filepath.Join(t.TempDir(), "wild.safetensors")
-	if err := wild.Save(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, wild.Save(path))
 	checkRun(t, nil, []string{"stream", path, clip(t, 8000, 1000), "--emit", "frames"}, exitBadInput, "after sample 800", "the network's output is")
 	checkRun(t, nil, []string{"stream", path, clip(t, 8000, 8000)}, exitBadInput, "after sample", "the model's output for label")
 }

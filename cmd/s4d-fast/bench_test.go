@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/bench"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
@@ -32,9 +33,7 @@ func TestBench(t *testing.T) {
 	equal(t, "rows of level generic", strings.Count(table, "generic"), 2*3)
 	before := vek.CurrentLevel()
 	t.Setenv("S4D_LEVEL", "generic") // as if the process had started with it
-	if err := vek.SetLevel(vek.Generic); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, vek.SetLevel(vek.Generic))
 	defer func() { _ = vek.SetLevel(before) }() // it was in use
 	rows := ok(t, "bench", "--op", "copy", "--time", "1ms", "--json")
 	equal(t, "rows with S4D_LEVEL=generic", strings.Count(rows, "\n"), 3)

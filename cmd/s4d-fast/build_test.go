@@ -8,16 +8,15 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // The documented build gives a static binary, also where a C compiler is installed. The packages
 // net and os/user, which dependencies import, would otherwise link the C library.
 func TestDocumentedBuildIsStatic(t *testing.T) {
 	root := filepath.Join("..", "..")
-	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := must.Get(filepath.Glob(filepath.Join(root, "docs", "*.md")))(t)
 	const build = "CGO_ENABLED=0 go build ./cmd/s4d-fast"
 	for _, page := range append(pages, filepath.Join(root, "README.md")) {
 		for line := range strings.Lines(string(read(t, page))) {
@@ -38,10 +37,7 @@ func TestDocumentedBuildIsStatic(t *testing.T) {
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Skipf("go build: %v: %s", err, out)
 	}
-	f, err := elf.Open(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(elf.Open(binary))(t)
 	defer f.Close()
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP || p.Type == elf.PT_DYNAMIC {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/golden"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/recurrent"
 )
@@ -64,14 +65,8 @@ func TestConvertToPyTorch(t *testing.T) {
 	for _, name := range []string{digitsModel(t), "digits"} {
 		flags := strings.Fields(ok(t, "convert", name, out, "--to", "pytorch"))
 		ok(t, append([]string{"convert", out, back}, flags...)...)
-		a, err := modelFile(name).load()
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := model.Load(back)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(modelFile(name).load())(t)
+		b := must.Get(model.Load(back))(t)
 		if !reflect.DeepEqual(a.Meta, b.Meta) {
 			t.Errorf("%+v came back as %+v with the flags %q", a.Meta, b.Meta, flags)
 		}
@@ -91,10 +86,7 @@ func TestConvertToPyTorch(t *testing.T) {
 // modelOutput returns a network's output for half a second of a rising tone.
 func modelOutput(t *testing.T, m *model.Model) []float32 {
 	t.Helper()
-	net, err := recurrent.New(m, recurrent.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	net := must.Get(recurrent.New(m, recurrent.Options{}))(t)
 	x := make([]float32, 4000)
 	for i := range x {
 		x[i] = float32(math.Sin(float64(i) * float64(i) / 1e4))
@@ -112,14 +104,9 @@ func TestConvertFlags(t *testing.T) {
 	dir := t.TempDir()
 	in, out, back := filepath.Join(dir, "in.safetensors"), filepath.Join(dir, "m.pth"), filepath.Join(dir, "back.safetensors")
 	for _, labels := range [][]string{{"no", "don't, please", "$(x) \"y\""}, {"a, b", "", "c"}, {"a\\", "b", "c"}, {"a", "b\nc", "d"}, {"a", "b\x1b[2J", "c"}} {
-		m, err := model.Load(digitsModel(t))
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(model.Load(digitsModel(t)))(t)
 		m.Meta.Labels, m.Meta.SampleRate, m.Config.PreNorm = labels, 22050.5, true
-		if err := m.Save(in); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, m.Save(in))
 		code, flags, stderr := invoke(nil, "convert", in, out, "--to", "pytorch")
 		if code != exitOK {
 			t.Fatalf("%q: exit code %d: %s", labels, code, stderr)
@@ -129,10 +116,7 @@ func TestConvertFlags(t *testing.T) {
 			t.Fatalf("%q: %v", flags, err)
 		}
 		ok(t, append([]string{"convert", out, back}, strings.Split(strings.TrimSuffix(string(words), "\x00"), "\x00")...)...)
-		got, err := model.Load(back)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(model.Load(back))(t)
 		want := labels
 		if slices.ContainsFunc(labels, unflaggable) {
 			want = nil

@@ -6,6 +6,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
@@ -13,10 +14,7 @@ import (
 func TestDataListOps(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made")
 	ok(t, "data", "listops", "--out", dir, "--n", "3", "--eval", "2")
-	d, err := dataset.Load("listops", dataset.Options{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(dataset.Load("listops", dataset.Options{Dir: dir}))(t)
 	equal(t, "expressions", [3]int{d.Train.Len(), d.Val.Len(), d.Test.Len()}, [3]int{3, 2, 2})
 	checkRun(t, nil, []string{"data", "listops", "--out", dir, "--n", "3", "--eval", "2", "--seed", "2"}, exitUsage, dir, "--seed 1`", "choose another folder")
 	checkRun(t, nil, []string{"data", "listops", "--out", dir, "--n", "0"}, exitUsage, "--n 0")
@@ -28,10 +26,7 @@ func TestDataPathfinder(t *testing.T) {
 	ok(t, "data", "pathfinder", "--out", dir, "--n", "10")
 	ok(t, "data", "pathfinder", "--out", dir, "--n", "10", "--size", "128", "--seed", "7")
 	for task, length := range map[string]int{"pathfinder": 1024, "pathx128": 16384} {
-		d, err := dataset.Load(task, dataset.Options{Dir: dir})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(dataset.Load(task, dataset.Options{Dir: dir}))(t)
 		equal(t, task+": images", [3]int{d.Train.Len(), d.Val.Len(), d.Test.Len()}, [3]int{8, 1, 1})
 		equal(t, task+": pixels", d.MaxLen, length)
 	}
@@ -50,10 +45,7 @@ func TestDataListOpsInterrupted(t *testing.T) {
 	if code != 128+int(syscall.SIGINT) {
 		t.Errorf("exit code %d, expected %d", code, 128+int(syscall.SIGINT))
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "basic_*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob(filepath.Join(dir, "basic_*")))(t)
 	if len(files) != 1 {
 		t.Fatalf("files %q, expected the one before the interrupt", files)
 	}

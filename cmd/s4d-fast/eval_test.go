@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // eval uses the data as training did: at the model's rate, and with the run's configuration.
@@ -80,9 +82,7 @@ func TestRegressionResults(t *testing.T) {
 	data, out := t.TempDir(), filepath.Join(t.TempDir(), "run")
 	text := "@targetLabel true\n@data\n" + strings.Repeat("1,2,3:70\n4,3,5:80\n9,7,8:93\n", 7)
 	for _, name := range []string{"Set_TRAIN.ts", "Set_TEST.ts"} {
-		if err := os.WriteFile(filepath.Join(data, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(data, name), []byte(text), 0o666))
 	}
 	stdout := ok(t, "train", "ts", "--data", data, "--out", out, "--set", "train.epochs=2", "--set", "model.d_model=8",
 		"--set", "model.n_layers=1", "--set", "ssm.d_state=4")

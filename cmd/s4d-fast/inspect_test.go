@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
@@ -14,15 +15,10 @@ import (
 // of one of its SSMs is.
 func TestInspectScores(t *testing.T) {
 	path := saved(t, func(c *model.Config) { c.SSM.Init, c.SSM.Bidirectional = ssm.Lin, true })
-	m, err := model.Load(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(model.Load(path))(t)
 	m.Weights.Layers[1].LogDecay[5] = float32(math.Inf(-1)) // a mode of channel 1
 	mixed := filepath.Join(t.TempDir(), "mixed.safetensors")
-	if err := m.Save(mixed); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Save(mixed))
 	var info inspection
 	decode(t, ok(t, "inspect", mixed, "--scores", "--json"), &info)
 	if len(info.Scores) != 2 || info.Poles[0].HInf == nil || info.Poles[0].Unbounded != 0 || info.Poles[1].HInf != nil || info.Poles[1].HInfAngle != nil || info.Poles[1].Unbounded != 1 {

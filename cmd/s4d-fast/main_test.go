@@ -16,6 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
 )
@@ -77,19 +78,13 @@ func decode(t *testing.T, line string, v any) {
 
 func read(t *testing.T, path string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return must.Get(os.ReadFile(path))(t)
 }
 
 func write(t *testing.T, name string, b []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, b, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, b, 0o644))
 	return path
 }
 
@@ -117,10 +112,7 @@ func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 func TestNotifyContext(t *testing.T) {
 	ctx, stop := notifyContext()
 	defer stop()
-	p, err := os.FindProcess(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(os.FindProcess(os.Getpid()))(t)
 	if err := p.Signal(os.Interrupt); err != nil {
 		t.Skipf("a process cannot send itself an interrupt here: %v", err)
 	}
@@ -138,15 +130,10 @@ func digitsModel(t *testing.T) string {
 	t.Helper()
 	c := model.Default()
 	c.DInput, c.DOutput, c.DModel, c.NLayers, c.SSM.DState = 1, 3, 4, 2, 8
-	m, err := model.New(c, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(model.New(c, 1))(t)
 	m.Meta = model.Meta{Task: "fsdd", Labels: []string{"a", "b", "c"}, SampleRate: 8000, InputMean: []float32{0.1}, InputStd: []float32{0.5}}
 	path := filepath.Join(t.TempDir(), "m.safetensors")
-	if err := m.Save(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Save(path))
 	return path
 }
 
@@ -158,9 +145,7 @@ func clip(t *testing.T, rate, n int) string {
 		samples[i] = float32(i%17)/17 - 0.5
 	}
 	path := filepath.Join(t.TempDir(), "0_tone_5.wav")
-	if err := audio.WriteWAVFile(path, rate, samples); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, audio.WriteWAVFile(path, rate, samples))
 	return path
 }
 
@@ -176,9 +161,7 @@ func tones(t *testing.T) string {
 				samples[i] = 0.3 * float32(math.Sin(float64(i*(digit+1))*0.2+float64(index)))
 			}
 			name := fmt.Sprintf("%d_tone_%d.wav", digit, index)
-			if err := audio.WriteWAVFile(filepath.Join(dir, name), 8000, samples); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, audio.WriteWAVFile(filepath.Join(dir, name), 8000, samples))
 		}
 	}
 	return dir
@@ -206,10 +189,7 @@ func TestVersionFlag(t *testing.T) {
 
 // The help shows a name for the value of every flag, and marks a list once.
 func TestPlaceholders(t *testing.T) {
-	parser, err := kong.New(&cli{}, variables(), streamDefaults())
-	if err != nil {
-		t.Fatal(err)
-	}
+	parser := must.Get(kong.New(&cli{}, variables(), streamDefaults()))(t)
 	for _, leaf := range parser.Model.Leaves(false) {
 		for _, f := range leaf.Flags {
 			name := f.FormatPlaceHolder()

@@ -4,15 +4,15 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // The error about an argument that is not a model states what it is and what was probably meant.
 func TestNotAModel(t *testing.T) {
 	folder, run := t.TempDir(), t.TempDir()
 	best := filepath.Join(run, "best.safetensors")
-	if err := os.WriteFile(best, read(t, digitsModel(t)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(best, read(t, digitsModel(t)), 0o644))
 	readme := filepath.Join("..", "..", "README.md")
 	for _, command := range []string{"eval", "inspect"} {
 		checkRun(t, nil, []string{command, readme}, exitBadInput, readme+" is not a model file (.safetensors)")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
@@ -69,14 +70,8 @@ func TestPlotAllDefaults(t *testing.T) {
 		"delay": {"delay", "a"}, "sweep": {"sweep", "c"}, "spectrum": {"spectrum", "fsdd"}, "poles": {"poles"}, "response": {"response"}}
 	for _, p := range all.plots() {
 		var c plotCmd
-		parser, err := kong.New(&c, variables())
-		if err != nil {
-			t.Fatal(err)
-		}
-		parsed, err := parser.Parse(append(args[p.name], "--out", "x.png"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		parser := must.Get(kong.New(&c, variables()))(t)
+		parsed := must.Get(parser.Parse(append(args[p.name], "--out", "x.png")))(t)
 		want, got := parsed.Selected().Target.Addr().Interface(), p.command("x.png")
 		for _, name := range []string{"Runs", "Dirs", "Data", "Out"} { // of the input, and absolute paths
 			for _, v := range []any{want, got} {
@@ -101,19 +96,10 @@ func pictures(t *testing.T) string {
 			img.Pix[at] = byte(at * (i + 3))
 		}
 		class := filepath.Join(dir, "train", []string{"cat", "dog"}[i%2])
-		if err := os.MkdirAll(class, 0o777); err != nil {
-			t.Fatal(err)
-		}
-		f, err := os.Create(filepath.Join(class, fmt.Sprint(i, ".png")))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := png.Encode(f, img); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(class, 0o777))
+		f := must.Get(os.Create(filepath.Join(class, fmt.Sprint(i, ".png"))))(t)
+		must.Do(t, png.Encode(f, img))
+		must.Do(t, f.Close())
 	}
 	return dir
 }

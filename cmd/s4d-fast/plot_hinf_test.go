@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
@@ -23,17 +24,11 @@ func TestPlotHinf(t *testing.T) {
 // Scores are those of the SSMs' responses, divided by the largest of all layers. SSMs with poles on
 // the unit circle have none.
 func TestHinfPanel(t *testing.T) {
-	m, err := model.Load(saved(t, func(c *model.Config) { c.SSM.Init = ssm.Lin }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(model.Load(saved(t, func(c *model.Config) { c.SSM.Init = ssm.Lin })))(t)
 	for n := range m.Config.SSM.Modes() {
 		m.Weights.Layers[1].LogDecay[n] = float32(math.Inf(-1)) // channel 0 of the second layer
 	}
-	p, err := hinfPanel(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(hinfPanel(m))(t)
 	largest := 0.0
 	for i, c := range p.Curves {
 		params := m.SSMParams(i)

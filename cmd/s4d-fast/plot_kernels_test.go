@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/figure"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
@@ -49,15 +50,10 @@ func TestKernelStride(t *testing.T) {
 		{task: "digits", rate: 8000}, {task: ""}, {task: "psmnist"}, {task: "smnist", want: "multiples of 28"}, {task: "scifar", want: "multiples of 32"},
 		{task: "smnist", flags: []string{"--stride", "0"}}, {task: "digits", rate: 8000, flags: []string{"--stride", "80"}, want: "multiples of 80"},
 	} {
-		m, err := model.Load(saved(t, func(*model.Config) {}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(model.Load(saved(t, func(*model.Config) {})))(t)
 		m.Meta.Task, m.Meta.SampleRate = c.task, c.rate
 		path := filepath.Join(t.TempDir(), "m.safetensors")
-		if err := m.Save(path); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, m.Save(path))
 		texts := drawn(t, 0, 0, append([]string{"kernels", path}, c.flags...)...)
 		if c.want != "" {
 			mustHave(t, texts, c.want)
@@ -72,10 +68,7 @@ func TestKernelStride(t *testing.T) {
 
 // Axes of kernels end at a label or a mark.
 func TestKernelAxes(t *testing.T) {
-	m, err := model.Load(saved(t, func(c *model.Config) {}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(model.Load(saved(t, func(c *model.Config) {})))(t)
 	p := (&plotKernelsCmd{Length: 64}).panels(m, 16)[0]
 	if p.XMax != 64 || fmt.Sprint(p.Marks) != "[16 32 48 64]" {
 		t.Errorf("axis to %v, marks %v", p.XMax, p.Marks)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
@@ -17,19 +18,14 @@ func TestPlotPolesUnbounded(t *testing.T) {
 	} else {
 		mustHave(t, texts, "H∞ score of the mode [dB]", "unbounded", "layer 1: 4 SSMs, 16 poles")
 	}
-	m, err := model.Load(saved(t, func(c *model.Config) { c.SSM.Bidirectional = true }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(model.Load(saved(t, func(c *model.Config) { c.SSM.Bidirectional = true })))(t)
 	m.Weights.Layers[1].LogDecay[3] = float32(math.Inf(-1))
 	m.Weights.Layers[0].LogDecay[0] = float32(math.Inf(-1)) // whose weight is 0 in both directions
 	for _, i := range []int{0, 1, 32, 33} {
 		m.Weights.Layers[0].C[i] = 0
 	}
 	mixed := filepath.Join(t.TempDir(), "mixed.safetensors")
-	if err := m.Save(mixed); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Save(mixed))
 	texts := drawn(t, 0, 0, "poles", mixed)
 	mustHave(t, texts, "unbounded", "≤ -60")
 	if strings.Contains(texts, "NaN") {

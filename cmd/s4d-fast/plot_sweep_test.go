@@ -7,18 +7,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // sweepDir makes the folder of a sweep with the lines of sweep.csv, without runs.
 func sweepDir(t *testing.T, name string, lines ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
-	if err := os.Mkdir(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "sweep.csv"), []byte(strings.Join(lines, "\n")+"\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(dir, 0o777))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "sweep.csv"), []byte(strings.Join(lines, "\n")+"\n"), 0o666))
 	return dir
 }
 
@@ -36,9 +34,7 @@ func TestSweepPanel(t *testing.T) {
 		"8,lin,2,1"+result("0.5"), "8,lin,2,2"+result("0.75"), "8,lin,4,1"+result("1"), "8,lin,4,2"+result("1"),
 		"8,inv,2,1"+result("0.25"), "8,inv,2,2"+diverged, "8,inv,4,1"+result("0.5"), "8,inv,4,2"+result("0"))
 	p, err := sweepPanel([]string{dir}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	lin, inv := p.Curves[0], p.Curves[1]
 	if len(p.Curves) != 2 || lin.Name != "l_max=8, lin" || inv.Name != "l_max=8, inv (1 diverged)" || p.X != "model.n_layers" || p.LogX || p.LogY {
 		t.Fatalf("panel %+v", p)
@@ -76,9 +72,7 @@ func TestPlotSweep(t *testing.T) {
 	}
 	mustHave(t, drawn(t, 1200, 4*240+80, append([]string{"delay"}, runs...)...), "output of dfout, ξ = 0.03")
 	again := filepath.Join(t.TempDir(), "ssm.a_real=0.5") // as the initialisation of runs[0], but for a_real
-	if err := os.CopyFS(again, os.DirFS(runs[0])); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(again, os.DirFS(runs[0])))
 	mustHave(t, drawn(t, 0, 0, "delay", runs[0], again), "output of "+filepath.Base(runs[0]))
 	for _, dirs := range [][]string{{one}, {two}} { // Lin's frequencies follow Δ with any real part
 		if p, err := sweepPanel(dirs, ""); err != nil || p.X != "Δ, ξ" {

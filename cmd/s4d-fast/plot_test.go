@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
@@ -44,10 +45,7 @@ func TestPlot(t *testing.T) {
 func TestPlotOptions(t *testing.T) {
 	moduli := func(set ...string) (list []float64) {
 		c := plotPolesCmd{Init: []string{"dfout"}, Step: []float64{0.1}, Channels: new(2), Set: set}
-		plane, err := c.initial()
-		if err != nil {
-			t.Fatal(err)
-		}
+		plane := must.Get(c.initial())(t)
 		for _, z := range plane.Panels[0].Poles {
 			list = append(list, cmplx.Abs(z))
 		}
@@ -120,14 +118,9 @@ func saved(t *testing.T, change func(*model.Config)) string {
 	c := model.Default()
 	c.DModel, c.NLayers, c.DOutput, c.SSM.DState = 4, 2, 3, 8
 	change(&c)
-	m, err := model.New(c, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(model.New(c, 1))(t)
 	path := filepath.Join(t.TempDir(), "m.safetensors")
-	if err := m.Save(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Save(path))
 	return path
 }
 
@@ -148,10 +141,7 @@ func drawn(t *testing.T, width, height int, args ...string) string {
 // mustBePNG fails unless the file is a PNG of that size with at least ten colours; 0 is any size.
 func mustBePNG(t *testing.T, path string, width, height int) {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(path))(t)
 	defer f.Close()
 	img, err := png.Decode(f)
 	if err != nil {
@@ -174,10 +164,7 @@ func mustBePNG(t *testing.T, path string, width, height int) {
 // svgTexts returns the texts of a well-formed SVG, one per line.
 func svgTexts(t *testing.T, path string) string {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(path))(t)
 	defer f.Close()
 	var texts []string
 	d := xml.NewDecoder(f)

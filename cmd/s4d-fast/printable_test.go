@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
@@ -31,10 +32,7 @@ func TestPrintable(t *testing.T) {
 // Control characters in a model's labels reach neither standard output nor an error message as they
 // are.
 func TestControlCharactersInModel(t *testing.T) {
-	m, err := model.Load(digitsModel(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(model.Load(digitsModel(t)))(t)
 	m.Meta.Labels, m.Meta.Task = []string{"a\x1b[2J", "b\nc", "d\u009b"}, "fs\x1bdd"
 	dir := t.TempDir()
 	path := filepath.Join(dir, "m\x07.safetensors")

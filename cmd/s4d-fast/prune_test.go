@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
@@ -14,10 +15,7 @@ func TestPrune(t *testing.T) {
 	from, to := digitsModel(t), filepath.Join(t.TempDir(), "small.safetensors")
 	var p pruning
 	decode(t, ok(t, "prune", from, to, "--keep", "0.5", "--json"), &p)
-	m, err := model.Load(to)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(model.Load(to))(t)
 	equal(t, "modes kept", p.Modes[1], (p.Modes[0]+1)/2)
 	equal(t, "modes in the file", m.Config.SSM.Modes(), p.Modes[1])
 	equal(t, "parameters in the file", m.Config.CountParams(), p.Parameters[1])
@@ -62,8 +60,6 @@ func TestPruneEvaluatesOnTheRun(t *testing.T) {
 	}
 	p := pruning{Microsecs: &[2]float64{0.02345, 0.01849}}
 	var text strings.Builder
-	if err := p.print(&text); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.print(&text))
 	contains(t, "text", text.String(), "0.0234 → 0.0185 µs")
 }

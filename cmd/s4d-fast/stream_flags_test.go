@@ -8,6 +8,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/model"
 )
@@ -38,9 +39,7 @@ func TestStreamEventFlags(t *testing.T) {
 
 	s := tonemodel.Words()
 	path := filepath.Join(t.TempDir(), "words.wav")
-	if err := audio.WriteWAVFile(path, tonemodel.SampleRate, s.Samples); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, audio.WriteWAVFile(path, tonemodel.SampleRate, s.Samples))
 	count := func(args ...string) int {
 		found, _ := lines(t, ok(t, append([]string{"stream", m, path}, args...)...))
 		return len(found)
@@ -105,9 +104,7 @@ func TestStreamFramesWindow(t *testing.T) {
 	s.Tone("low", 8)
 	s.Tone("high", 2)
 	path := filepath.Join(t.TempDir(), "tones.wav")
-	if err := audio.WriteWAVFile(path, tonemodel.SampleRate, s.Samples); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, audio.WriteWAVFile(path, tonemodel.SampleRate, s.Samples))
 	last := func(args ...string) []float32 {
 		all := posteriors(t, ok(t, append([]string{"stream", m, path, "--emit", "frames"}, args...)...))
 		return all[len(all)-1]

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"testing/synctest"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // A signal ends a stream that waits for input: it processes what has arrived, even part of a hop,
@@ -40,9 +42,7 @@ func TestStreamInterrupted(t *testing.T) {
 				go func() {
 					done <- run(ctx, []string{"stream", m, "-", "--format", c.format, "--emit", "frames", "--hop", "2000"}, streams{in: in, out: &stdout, err: &stderr})
 				}()
-				if _, err := source.Write(c.sent); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(source.Write(c.sent))(t)
 				synctest.Wait() // it waits for more
 				cancel(signalError{syscall.SIGINT})
 				if code := <-done; code != c.code {
@@ -92,9 +92,7 @@ func TestStreamInterruptedStalled(t *testing.T) {
 			go source.Write(c.sent)
 			reader := bufio.NewReader(printed)
 			start, err := reader.ReadString('\n') // and no frame yet
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			synctest.Wait()
 			cancel(signalError{syscall.SIGINT})
 			synctest.Wait()

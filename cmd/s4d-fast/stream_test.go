@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 
 	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/reporttest"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -24,9 +25,7 @@ import (
 func TestStreamForms(t *testing.T) {
 	m, recording := digitsModel(t), clip(t, 8000, 2500)
 	samples, _, err := audio.ReadWAVFile(recording)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	want := posteriors(t, ok(t, "stream", m, recording, "--emit", "frames"))
 	if len(want) != 4 { // at 800, 1600, 2400 and 2500 samples
 		t.Fatalf("%d frames, expected 4", len(want))
@@ -85,14 +84,9 @@ func lines(t *testing.T, stdout string) (found []report.Event, end report.End) {
 // toneModel saves a model that recognises two tones.
 func toneModel(t *testing.T) string {
 	t.Helper()
-	m, err := tonemodel.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(tonemodel.New())(t)
 	path := filepath.Join(t.TempDir(), "tones.safetensors")
-	if err := m.Save(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Save(path))
 	return path
 }
 
@@ -141,9 +135,7 @@ func TestStreamEvents(t *testing.T) {
 			}
 		case "wav":
 			var b bytes.Buffer
-			if err := audio.WriteWAV(&b, tonemodel.SampleRate, s.Samples); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, audio.WriteWAV(&b, tonemodel.SampleRate, s.Samples))
 			in = b.Bytes()
 		}
 		code, stdout, stderr := invoke(bytes.NewReader(in), "stream", m, "--format", format)
@@ -218,9 +210,7 @@ func twoTones(t *testing.T, s *tonemodel.Sound, channels int) (path string, fram
 		}
 	}
 	var b bytes.Buffer
-	if err := audio.WriteWAV(&b, 2*tonemodel.SampleRate, samples); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, audio.WriteWAV(&b, 2*tonemodel.SampleRate, samples))
 	binary.LittleEndian.PutUint16(b.Bytes()[22:], uint16(channels))
 	binary.LittleEndian.PutUint16(b.Bytes()[32:], uint16(2*channels))
 	return write(t, "tones.wav", b.Bytes()), len(samples) / channels
@@ -287,15 +277,10 @@ func TestStreamAbsurdRates(t *testing.T) {
 	b := read(t, clip(t, 8000, 100))
 	binary.LittleEndian.PutUint32(b[24:], math.MaxInt32)
 	checkRun(t, bytes.NewReader(b), []string{"stream", m, "--adapt-rate", "--emit", "frames"}, exitBadInput, "2.147483647e+09 Hz", "at most 1000000 Hz")
-	model, err := model.Load(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := must.Get(model.Load(m))(t)
 	model.Meta.SampleRate = 1e18
 	path := filepath.Join(t.TempDir(), "fast.safetensors")
-	if err := model.Save(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, model.Save(path))
 	checkRun(t, nil, []string{"stream", path, "--format", "s16le", "--emit", "frames"}, exitBadInput, "1e+18 Hz", "at most 1000000 Hz")
 }
 
@@ -319,9 +304,7 @@ func TestStreamLive(t *testing.T) {
 			done <- run(t.Context(), []string{"stream", m, "--format", "s16le", "--live"}, streams{in: pipe, out: slow, err: io.Discard})
 		}()
 		for at := 0; at < len(in); at += 160 {
-			if _, err := source.Write(in[at:min(at+160, len(in))]); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(source.Write(in[at:min(at+160, len(in))]))(t)
 			if at == half { // until here nobody took the line of the first event
 				close(release)
 			}
@@ -398,16 +381,12 @@ func TestStreamPrintsAtOnce(t *testing.T) {
 	}()
 	dec := json.NewDecoder(out)
 	var line report.Event
-	if err := dec.Decode(&line); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, dec.Decode(&line))
 	if line.Type != "start" {
 		t.Fatalf("the first line is of type %q", line.Type)
 	}
 	go w.Write(in[:2*(s.Tones[0].End+tonemodel.SampleRate*3/10)]) // and nothing more
-	if err := dec.Decode(&line); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, dec.Decode(&line))
 	if line.Label != s.Tones[0].Label {
 		t.Errorf("event %+v, expected %q", line, s.Tones[0].Label)
 	}

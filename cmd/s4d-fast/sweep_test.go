@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // sweep writes a table and a plot; run again, it changes nothing.
@@ -19,10 +21,7 @@ func TestSweep(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	table, err := os.ReadFile(filepath.Join(dir, "sweep.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must.Get(os.ReadFile(filepath.Join(dir, "sweep.csv")))(t)
 	equal(t, "lines of sweep.csv", strings.Count(string(table), "\n"), 1+6)
 	contains(t, "stdout", out, "sweep.csv", "sweep.png")
 	redrawn := filepath.Join(t.TempDir(), "again.png")

@@ -14,6 +14,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // Only requests for this server's names are served, so that no page can reach it by DNS rebinding.
@@ -99,15 +100,9 @@ func TestMaxConnections(t *testing.T) {
 		in := startService(t, toneModel(t, 0), func(c *config) { c.Connections = 2 })
 		request := func() (net.Conn, *http.Response) {
 			t.Helper()
-			conn, err := in.listener.Dial(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			conn := must.Get(in.listener.Dial(t.Context()))(t)
 			io.WriteString(conn, "POST /v1/streams?format=s16le HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
-			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			response := must.Get(http.ReadResponse(bufio.NewReader(conn), nil))(t)
 			return conn, response
 		}
 		var open []net.Conn
@@ -160,10 +155,7 @@ func TestLargeRejectedUpload(t *testing.T) {
 		"not a WAV":         "POST /v1/streams",
 		"unknown path":      "PUT /nowhere",
 	} {
-		conn, err := net.Dial("tcp", p.address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := must.Get(net.Dial("tcp", p.address))(t)
 		defer conn.Close()
 		fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n", request, size)
 		if _, err := io.CopyN(conn, zeros{}, size); err != nil {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/examples/service/internal/memnet"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/reporttest"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -32,21 +33,14 @@ import (
 // model.
 func toneModel(t testing.TB, bias float32) *model.Model {
 	t.Helper()
-	m, err := tonemodel.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(tonemodel.New())(t)
 	m.Weights.DecoderBias[0] += bias
 	return m
 }
 
 func newRecognizer(t testing.TB) *events.Recognizer {
 	t.Helper()
-	r, err := events.New(toneModel(t, 0), events.Defaults())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return must.Get(events.New(toneModel(t, 0), events.Defaults()))(t)
 }
 
 // instance is a running service and an HTTP client connected to it.
@@ -68,10 +62,7 @@ func startService(t *testing.T, m *model.Model, change func(*config)) *instance 
 	if change != nil {
 		change(&cfg)
 	}
-	s, err := newServer(m, events.Defaults(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(newServer(m, events.Defaults(), cfg))(t)
 	l := memnet.Listen()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -110,10 +101,7 @@ func decodePCM(pcm []byte) []float32 {
 // expectedEvents returns the events that a detector finds in s16le audio.
 func expectedEvents(t *testing.T, pcm []byte) (all []report.Event) {
 	t.Helper()
-	found, err := newRecognizer(t).Recognize(decodePCM(pcm))
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must.Get(newRecognizer(t).Recognize(decodePCM(pcm)))(t)
 	for _, e := range found {
 		all = append(all, report.NewEvent(e, func(n int64) int64 { return n }))
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/report"
 )
@@ -45,9 +46,7 @@ func checkComplete(t *testing.T, name string, got transcript, pcm []byte) {
 func TestUpload(t *testing.T) {
 	pcm := encode(tonemodel.Words().Samples)
 	var file bytes.Buffer
-	if err := audio.WriteWAV(&file, tonemodel.SampleRate, decodePCM(pcm)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, audio.WriteWAV(&file, tonemodel.SampleRate, decodePCM(pcm)))
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), nil)
 		for path, body := range map[string][]byte{
@@ -94,10 +93,7 @@ func TestUploadStreamsEvents(t *testing.T) {
 		r, w := io.Pipe()
 		settled := 2 * int(s.Tones[0].End+tonemodel.SampleRate*3/10)
 		go w.Write(pcm[:settled]) // and nothing more
-		response, err := in.client.Post("http://localhost/v1/streams?format=s16le", "", r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := must.Get(in.client.Post("http://localhost/v1/streams?format=s16le", "", r))(t)
 		defer response.Body.Close()
 		if response.Header.Get("Stream-Id") == "" {
 			t.Error("no header Stream-Id")
@@ -105,9 +101,7 @@ func TestUploadStreamsEvents(t *testing.T) {
 		dec := json.NewDecoder(response.Body)
 		var line report.Event
 		for range 2 {
-			if err := dec.Decode(&line); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, dec.Decode(&line))
 		}
 		if want := expectedEvents(t, pcm)[0]; line != want {
 			t.Errorf("%+v, expected %+v", line, want)
@@ -190,9 +184,7 @@ func TestConcurrentStreams(t *testing.T) {
 func TestInvalidRequests(t *testing.T) {
 	file := func(rate int, change func([]byte) []byte) []byte {
 		var b bytes.Buffer
-		if err := audio.WriteWAV(&b, rate, make([]float32, 100)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, audio.WriteWAV(&b, rate, make([]float32, 100)))
 		return change(b.Bytes())
 	}
 	same := func(b []byte) []byte { return b }

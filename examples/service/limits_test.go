@@ -18,6 +18,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 )
 
@@ -146,10 +147,7 @@ func TestSlowReader(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				in := startService(t, toneModel(t, 0), nil)
-				conn, err := in.listener.Dial(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				conn := must.Get(in.listener.Dial(t.Context()))(t)
 				defer conn.Close()
 				var sent atomic.Int64
 				failed := make(chan error, 1)
@@ -169,10 +167,7 @@ func TestSlowReader(t *testing.T) {
 				}()
 				// Read up to the first event and no further.
 				for text := make([]byte, 0, 1<<12); !bytes.Contains(text, []byte(`"event"`)); {
-					n, err := conn.Read(text[len(text):cap(text)])
-					if err != nil {
-						t.Fatal(err)
-					}
+					n := must.Get(conn.Read(text[len(text):cap(text)]))(t)
 					text = text[:len(text)+n]
 				}
 				time.Sleep(in.server.cfg.Slow / 2)
@@ -222,10 +217,7 @@ func TestRate(t *testing.T) {
 	opt := events.Defaults()
 	opt.SampleRate = 2 * tonemodel.SampleRate
 	cfg := defaults()
-	s, err := newServer(toneModel(t, 0), opt, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(newServer(toneModel(t, 0), opt, cfg))(t)
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, httptest.NewRequest("POST", "http://localhost/v1/streams?format=s16le", nil))
 	start := parse(t, w.Body.String()).start

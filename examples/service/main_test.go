@@ -16,6 +16,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 )
 
@@ -46,13 +47,9 @@ func startCommand(t *testing.T, cmd *exec.Cmd) *process {
 	t.Helper()
 	cmd.Env = append(os.Environ(), "SERVICE_TEST_MAIN=1")
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	cmd.Stderr = w
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Start())
 	w.Close()
 	t.Cleanup(func() {
 		cmd.Process.Kill()
@@ -88,9 +85,7 @@ func (p *process) terminate() {
 func saveToneModel(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tones.safetensors")
-	if err := toneModel(t, 0).Save(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, toneModel(t, 0).Save(path))
 	return path
 }
 
@@ -139,10 +134,7 @@ func TestFewFileDescriptors(t *testing.T) {
 	const clients = 150
 	rejected := 0
 	for range clients {
-		conn, err := net.Dial("tcp", p.address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := must.Get(net.Dial("tcp", p.address))(t)
 		defer conn.Close()
 		fmt.Fprintf(conn, "POST /v1/streams?format=s16le HTTP/1.1\r\nHost: localhost\r\n"+
 			"Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", len(pcm), pcm)
@@ -182,9 +174,7 @@ func TestExitCodeOfUnsavedStreams(t *testing.T) {
 	c.sendAudio(encode(tonemodel.Words().Samples), 1600)
 	for !strings.Contains(c.line(), `"event"`) {
 	}
-	if err := os.Remove(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(dir))
 	p.terminate()
 	p.waitForLog("1 of 1 streams were not saved")
 	p.cmd.Wait()
@@ -197,9 +187,7 @@ func TestExitCodeOfUnsavedStreams(t *testing.T) {
 func TestSecondSIGTERM(t *testing.T) {
 	p := startProcess(t, "-grace", "1m", "-model", saveToneModel(t))
 	conn, err := net.Dial("tcp", p.address) // net/http waits for its request
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	defer conn.Close()
 	// When this request is served, conn has been accepted.
 	if status, _ := p.request("GET", "/healthz", nil); status != 200 {
@@ -236,10 +224,7 @@ func TestExitCodes(t *testing.T) {
 
 // The built-in model serves streams.
 func TestBuiltInModel(t *testing.T) {
-	m, err := loadModel("digits")
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(loadModel("digits"))(t)
 	if _, err := newServer(m, events.Defaults(), defaults()); err != nil {
 		t.Error(err)
 	}

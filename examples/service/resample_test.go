@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 )
 
@@ -17,10 +18,7 @@ const highRate = 44100 // Hz
 // highRateWords returns the words at highRate as s16le.
 func highRateWords(t *testing.T) []byte {
 	t.Helper()
-	r, err := audio.NewResampler(tonemodel.SampleRate, highRate)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(audio.NewResampler(tonemodel.SampleRate, highRate))(t)
 	return encode(r.Flush(r.Process(nil, tonemodel.Words().Samples)))
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/report"
 )
@@ -173,18 +174,13 @@ func TestTooManyEvents(t *testing.T) {
 		in.interrupt("mine")
 		const events = 7
 		st := in.server.streams.store
-		saved, err := st.get("mine", in.server.client(&http.Request{RemoteAddr: "pipe"}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		saved := must.Get(st.get("mine", in.server.client(&http.Request{RemoteAddr: "pipe"})))(t)
 		s := &stream{identity: saved.Identity, detector: in.server.recognizer.NewDetector()}
 		s.detector.Process(make([]float32, 800))
 		for range events {
 			s.record(report.Event{Type: "event"})
 		}
-		if err := st.put(s); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, st.put(s))
 		status, body := in.post("/v1/streams/mine?format=s16le&events=8", nil)
 		checkError(t, "8 of 7 events", status, body, 410, "events", "7 events", "events=8")
 		_, body = in.post("/v1/streams/mine?format=s16le&events=5", nil)
@@ -218,9 +214,7 @@ func TestUnsavedStreams(t *testing.T) {
 		}
 		in.dial("/v1/streams").line() // without audio there is nothing to save
 		synctest.Wait()
-		if err := os.Remove(dir); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Remove(dir))
 		in.fails = true
 		err := in.stop()
 		if err == nil || !strings.Contains(err.Error(), "3 of 4 streams were not saved") {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/report"
 )
@@ -24,11 +25,7 @@ import (
 // openTestStore opens a store without a limit of bytes.
 func openTestStore(t *testing.T, dir string, perClient int) *store {
 	t.Helper()
-	s, err := openStore(dir, time.Hour, 1<<30, perClient, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return must.Get(openStore(dir, time.Hour, 1<<30, perClient, slog.New(slog.DiscardHandler)))(t)
 }
 
 // A snapshot of another model is rejected and can be deleted. That of another client can be neither
@@ -134,18 +131,13 @@ func TestDamagedSnapshots(t *testing.T) {
 		in.stop()
 		names, _ := os.ReadDir(dir)
 		path := filepath.Join(dir, names[0].Name())
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(os.ReadFile(path))(t)
 		b[len(b)/2] ^= 4
 		for p, content := range map[string][]byte{
 			path: b, path + ".123.tmp": b[:100], // of the store
 			filepath.Join(dir, "other"+suffix): b, filepath.Join(dir, "notes.txt"): nil,
 		} {
-			if err := os.WriteFile(p, content, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(p, content, 0o644))
 		}
 		in = startService(t, toneModel(t, 0), keep)
 		if n := in.position("mine"); n != 0 {
@@ -163,9 +155,7 @@ func TestTwoSnapshots(t *testing.T) {
 	for n := range 2 {
 		st := &stream{identity: identity{ID: "mine", EventCount: int64(n)}, detector: newRecognizer(t).NewDetector()}
 		s := openTestStore(t, t.TempDir(), 1)
-		if err := errors.Join(s.put(st), os.CopyFS(dir, os.DirFS(s.dir))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(s.put(st), os.CopyFS(dir, os.DirFS(s.dir))))
 	}
 	s := openTestStore(t, dir, 5)
 	kept, err := s.get("mine", "")
@@ -185,10 +175,7 @@ func FuzzSnapshot(f *testing.F) {
 	d := newRecognizer(f).NewDetector()
 	d.Process(tonemodel.Words().Samples[:9000])
 	id := identity{ID: "a", EventCount: 1, Recent: []report.Event{{Type: "event"}}}
-	b, err := encodeSnapshot(snapshot{id, d.Snapshot(), []byte{1}, time.Unix(1, 0)})
-	if err != nil {
-		f.Fatal(err)
-	}
+	b := must.Get(encodeSnapshot(snapshot{id, d.Snapshot(), []byte{1}, time.Unix(1, 0)}))(f)
 	f.Add(b[headerSize:])
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, content []byte) {
@@ -201,16 +188,11 @@ func FuzzSnapshot(f *testing.F) {
 		if err != nil {
 			return
 		}
-		first, err := encodeSnapshot(*v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := must.Get(encodeSnapshot(*v))(t)
 		if n := int64(len(v.Identity.Recent)); n > maxRecent || n > v.Identity.EventCount {
 			t.Errorf("%d remembered of %d events", n, v.Identity.EventCount)
 		}
-		if v, err = decodeSnapshot(first); err != nil {
-			t.Fatal(err)
-		}
+		v = must.Get(decodeSnapshot(first))(t)
 		if second, err := encodeSnapshot(*v); err != nil || !bytes.Equal(first, second) {
 			t.Errorf("%v: the second round trip differs from the first", err)
 		}
@@ -259,16 +241,12 @@ func TestStoreConcurrent(t *testing.T) {
 func TestStoreFails(t *testing.T) {
 	st := &stream{identity: identity{ID: "mine"}, detector: newRecognizer(t).NewDetector()}
 	s := openTestStore(t, filepath.Join(t.TempDir(), "a"), 1)
-	if err := errors.Join(s.put(st), os.Rename(s.dir, s.dir+"b")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(s.put(st), os.Rename(s.dir, s.dir+"b")))
 	_, before := s.size()
 	if err := s.put(st); err == nil {
 		t.Error("written to a folder that does not exist")
 	}
-	if err := os.Rename(s.dir+"b", s.dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(s.dir+"b", s.dir))
 	if kept, err := s.get("mine", ""); kept == nil || err != nil {
 		t.Errorf("%v, %v; expected the previous snapshot", kept, err)
 	}
@@ -283,9 +261,7 @@ func obstruct(t *testing.T, s *store, id string) (free func()) {
 	t.Helper()
 	file := s.list[id].file
 	inside := filepath.Join(file, "inside")
-	if err := errors.Join(os.Remove(file), os.MkdirAll(inside, 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Remove(file), os.MkdirAll(inside, 0o700)))
 	return func() { os.Remove(inside) }
 }
 
@@ -296,10 +272,7 @@ const notRemoved = "a file was not removed"
 func TestUnremovableFile(t *testing.T) {
 	var log logBuffer
 	recognizer := newRecognizer(t)
-	s, err := openStore(t.TempDir(), time.Hour, 1<<30, 10, log.logger())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(openStore(t.TempDir(), time.Hour, 1<<30, 10, log.logger()))(t)
 	put := func(id string) error {
 		return s.put(&stream{identity: identity{ID: id}, detector: recognizer.NewDetector()})
 	}
@@ -309,9 +282,7 @@ func TestUnremovableFile(t *testing.T) {
 			t.Errorf("%s: %d snapshots of %d bytes, expected %d of %d", when, gotN, got, n, size)
 		}
 	}
-	if err := put("a"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, put("a"))
 	size := s.total
 	free := obstruct(t, s, "a")
 	for i := range 3 {
@@ -411,9 +382,7 @@ func TestDamagedMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), func(c *config) { c.Dir = t.TempDir() })
 		in.interrupt("mine")
-		if err := os.WriteFile(in.server.streams.store.list["mine"].file, []byte("damaged"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(in.server.streams.store.list["mine"].file, []byte("damaged"), 0o600))
 		status, body := in.post("/v1/streams/mine?format=s16le", nil)
 		checkError(t, "damaged", status, body, 409, "snapshot", "mine", "damaged", "DELETE")
 		if status, body := in.request("DELETE", "/v1/streams/mine", nil); status != 204 {

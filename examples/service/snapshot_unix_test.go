@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // A folder, a pipe or a link with a snapshot's name is logged and ignored when
@@ -28,10 +30,7 @@ func TestIrregularFiles(t *testing.T) {
 		t.Skipf("the file system has no such files: %v", err)
 	}
 	var log logBuffer
-	s, err := openStore(dir, time.Hour, 1<<30, 10, log.logger())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(openStore(dir, time.Hour, 1<<30, 10, log.logger()))(t)
 	if n := log.count("is ignored"); n != 5 {
 		t.Errorf("%d files are logged, expected 5: %s", n, &log.text)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
@@ -21,9 +22,7 @@ var tiny = []workload{
 func collect(t *testing.T, o Options, cases []workload) []Row {
 	t.Helper()
 	var rows []Row
-	if err := o.run(t.Context(), cases, func(r Row) error { rows = append(rows, r); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, o.run(t.Context(), cases, func(r Row) error { rows = append(rows, r); return nil }))
 	return rows
 }
 
@@ -77,10 +76,7 @@ func TestJSON(t *testing.T) {
 		Op: "train", Level: "avx2", Workers: 2, NS: 1, GFLOPS: 2, Peak: 0.5, GBPerSecond: 3, SequencesPerSecond: 4,
 		Sizes: Sizes{N: 1, L: 2, H: 3, M: 4, Rows: 5, K: 6, B: 7, Layers: 8},
 	}
-	text, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(r))(t)
 	want := `{"op":"train","level":"avx2","threads":2,"n":1,"L":2,"H":3,"M":4,"m":5,"k":6,"B":7,"layers":8,` +
 		`"ns":1,"gflops":2,"peak":0.5,"gb_per_second":3,"sequences_per_second":4}`
 	if string(text) != want {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 const module = "github.com/s4d-fast/s4d-fast/"
@@ -26,10 +28,7 @@ var (
 // documented returns the rows of the table by package, and the packages in their order.
 func documented(t *testing.T) (rows map[string]entry, order []string) {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join(root, "ARCHITECTURE.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(filepath.Join(root, "ARCHITECTURE.md")))(t)
 	rows = map[string]entry{}
 	for _, m := range row.FindAllStringSubmatch(string(page), -1) {
 		var e entry
@@ -54,10 +53,7 @@ func imported(t *testing.T) map[string]entry {
 		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 			return
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, text, parser.ImportsOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(parser.ParseFile(token.NewFileSet(), name, text, parser.ImportsOnly))(t)
 		e := packages[path.Dir(name)]
 		for _, spec := range file.Imports {
 			p := strings.Trim(spec.Path.Value, `"`)
@@ -82,10 +78,7 @@ func modules(t *testing.T) (list []string) {
 	t.Helper()
 	require := regexp.MustCompile(`(?m)^(?:require)?\s+([a-z0-9.-]+\.[^\s]+) v`)
 	for _, dir := range []string{".", "asm", "examples/service"} {
-		text, err := os.ReadFile(filepath.Join(root, dir, "go.mod"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join(root, dir, "go.mod")))(t)
 		for _, m := range require.FindAllStringSubmatch(string(text), -1) {
 			list = append(list, m[1])
 		}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 const root = "../.."
@@ -32,9 +34,7 @@ func sources(t *testing.T, visit func(path, text string)) {
 		visit(filepath.ToSlash(name), string(text))
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 }
 
 var (
@@ -48,10 +48,7 @@ var (
 // sections returns the text of every numbered section of docs/maths.md by its number.
 func sections(t *testing.T) map[string]string {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join(root, "docs/maths.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(filepath.Join(root, "docs/maths.md")))(t)
 	text, list := string(page), map[string]string{}
 	at := heading.FindAllStringSubmatchIndex(text, -1)
 	for i, m := range at {

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/plot/plotter"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // An SVG has the names and the axes, with legends to the right of the axes, never over the curves.
@@ -18,9 +20,7 @@ func TestCurves(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "curves.svg")
 	p := Panel{Title: "T", X: "length", Y: "size", Marks: []float64{2}, MarkName: "two", Curves: []Curve{
 		{Name: "first", X: []float64{1, 2, 3, 4, 5}, Y: []float64{1, 2, math.Inf(1), 3, 4}}, {Name: "second", X: []float64{1, 5}, Y: []float64{2, 2}}}}
-	if err := Curves(path, []Panel{p, {LogX: true, Curves: p.Curves[1:]}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Curves(path, []Panel{p, {LogX: true, Curves: p.Curves[1:]}}))
 	svg := readSVG(t, path)
 	for _, text := range []string{"T", "length", "size"} {
 		svg.at(text)
@@ -45,9 +45,7 @@ func TestLongLegend(t *testing.T) {
 		p.Curves = append(p.Curves, Curve{Name: strings.Repeat("a long name ", 6) + fmt.Sprint(i), X: []float64{0, 1}, Y: []float64{0, float64(i)}})
 	}
 	path := filepath.Join(t.TempDir(), "long.svg")
-	if err := Curves(path, []Panel{p}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Curves(path, []Panel{p}))
 	svg := readSVG(t, path)
 	x, y := svg.at(p.Curves[59].Name)
 	if right := svg.right(p.Curves[59].Name); right > svg.width || y < 0 || x < 550 {
@@ -95,10 +93,7 @@ func TestAxisEnds(t *testing.T) {
 	}
 	p := Panel{Curves: []Curve{{X: x, Y: y}}}
 	ends := func(p Panel) [4]float64 {
-		pl, err := p.plot()
-		if err != nil {
-			t.Fatal(err)
-		}
+		pl := must.Get(p.plot())(t)
 		return [4]float64{pl.X.Min, pl.X.Max, pl.Y.Min, pl.Y.Max}
 	}
 	near := func(a, b float64) bool { return math.Abs(a-b) < 1e-3 }
@@ -127,10 +122,7 @@ func TestFrequencyTicks(t *testing.T) {
 		44100: {"0 2000 4000 6000 8000 10000 12000 14000 16000 18000 20000 22000", "frequency [Hz]"},
 	} {
 		x := []float64{0, 1, 3}
-		pl, err := Panel{Frequency: true, SampleRate: rate, Curves: []Curve{{X: x, Y: x}}}.plot()
-		if err != nil {
-			t.Fatal(err)
-		}
+		pl := must.Get(Panel{Frequency: true, SampleRate: rate, Curves: []Curve{{X: x, Y: x}}}.plot())(t)
 		var labels []string
 		for _, m := range pl.X.Tick.Marker.Ticks(0, math.Pi*(1+1e-9)) {
 			labels = append(labels, m.Label)
@@ -151,10 +143,7 @@ func TestMarkTicks(t *testing.T) {
 		for i := range n {
 			p.Marks = append(p.Marks, float64(32*(i+1)))
 		}
-		pl, err := p.plot()
-		if err != nil {
-			t.Fatal(err)
-		}
+		pl := must.Get(p.plot())(t)
 		list := pl.X.Tick.Marker.Ticks(pl.X.Min, pl.X.Max)
 		if len(list) < want || len(list) > want+3 || n < 25 && list[1].Label != "32" {
 			t.Errorf("%d marks: ticks %v", n, list)
@@ -196,9 +185,7 @@ func TestCurvesApart(t *testing.T) {
 		{Name: "mean", X: []float64{1, 2, 3, 4}, Y: []float64{1, 0, 10, 100}, Runs: []Point{{1, 0.5}, {4, -1}, {4, 200}}},
 		{Name: "cloud", X: []float64{1, 2}, Y: []float64{3, 4}, Points: true},
 		{Name: "green", X: []float64{1, 2}, Y: []float64{3, 4}, Hue: Green}}}
-	if err := Curves(path, []Panel{p}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Curves(path, []Panel{p}))
 	if got := p.stretches(p.Curves[0]); len(got) != 2 || len(got[0]) != 1 || len(got[1]) != 2 {
 		t.Errorf("stretches %v", got)
 	}
@@ -238,9 +225,7 @@ func TestCurvesCoincide(t *testing.T) {
 			curves[hue].Hue = Red
 		}
 		path := filepath.Join(t.TempDir(), "same.png")
-		if err := Curves(path, []Panel{{Curves: curves}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Curves(path, []Panel{{Curves: curves}}))
 		return readPNG(t, path)
 	}
 	before := same(-1)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
@@ -33,9 +34,7 @@ func signal(length, delay int) (x, target, output []float32) {
 func TestDelay(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "delay.png")
 	x, target, output := signal(1000, 250)
-	if err := Delay(path, Sequence{Input: x, Target: target, Output: output, SampleRate: 4000}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Delay(path, Sequence{Input: x, Target: target, Output: output, SampleRate: 4000}))
 	img := readPNG(t, path)
 	if got := img.Bounds().Size(); got != image.Pt(widthPx, heightPx) {
 		t.Errorf("size %v, expected %d×%d", got, widthPx, heightPx)
@@ -55,9 +54,7 @@ func TestDelayTitle(t *testing.T) {
 	x, target, output := signal(1000, 250)
 	for result, want := range map[string]string{"error 3 %": ". Validation set: error 3 %", "": ""} {
 		path := filepath.Join(t.TempDir(), "delay.svg")
-		if err := Delay(path, Sequence{Input: x, Target: target, Output: output, SampleRate: 4000, Result: result}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, Delay(path, Sequence{Input: x, Target: target, Output: output, SampleRate: 4000, Result: result}))
 		readSVG(t, path).at("Delay task: repeat the input 250 samples (62.5 ms) later" + want)
 	}
 }

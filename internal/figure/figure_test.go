@@ -13,20 +13,15 @@ import (
 
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/font/liberation"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 func readPNG(t *testing.T, path string) image.Image {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(path))(t)
 	defer f.Close()
-	img, err := png.Decode(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return img
+	return must.Get(png.Decode(f))(t)
 }
 
 // count returns the number of pixels of a colour.
@@ -53,10 +48,7 @@ type vector struct {
 // readSVG reads a well-formed SVG. Of equal texts it keeps the last.
 func readSVG(t *testing.T, path string) vector {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(path))(t)
 	if !strings.Contains(string(data), "sans-serif") {
 		t.Errorf("%s: no alternative to the font", path)
 	}

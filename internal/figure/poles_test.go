@@ -8,15 +8,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // savePNG draws the plane and returns the picture.
 func savePNG(t *testing.T, p PolePlane) image.Image {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "poles.png")
-	if err := p.Save(path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Save(path))
 	return readPNG(t, path)
 }
 
@@ -123,10 +123,7 @@ func TestPoleScale(t *testing.T) {
 		{nil, ""},
 	} {
 		p := PolePlane{Floor: -60, Panels: []Poles{{Poles: make([]complex128, len(c.values)), Value: c.values}}}
-		s, err := p.scale()
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(p.scale())(t)
 		var got []string
 		if key := s.key("H"); key != nil {
 			for _, tick := range key.Y.Tick.Marker.Ticks(key.Y.Min, key.Y.Max) {
@@ -185,9 +182,7 @@ func TestPoleLabels(t *testing.T) {
 	for rate, want := range map[float64]string{0: "0 π/4 π/2 3π/4 π", 8000: "0 Hz,1 kHz,2 kHz,3 kHz,4 kHz", 44100: "5.51 kHz,11 kHz,22.1 kHz", 400: "50 Hz,100 Hz,200 Hz"} {
 		path := filepath.Join(t.TempDir(), "poles.svg")
 		p := PolePlane{SampleRate: rate, Panels: []Poles{{Title: "A short title"}}}
-		if err := p.Save(path); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Save(path))
 		svg := readSVG(t, path)
 		separator := ","
 		if rate == 0 {

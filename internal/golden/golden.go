@@ -14,6 +14,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 //go:embed testdata
@@ -44,10 +46,7 @@ func LoadTiny(t testing.TB, name string) *Tiny {
 	t.Helper()
 	g := new(Tiny)
 	load(t, "train-tiny-"+name+".json", g)
-	var err error
-	if g.pth, err = files.ReadFile("testdata/train-tiny-" + name + ".pth"); err != nil {
-		t.Fatal(err)
-	}
+	g.pth = must.Get(files.ReadFile("testdata/train-tiny-" + name + ".pth"))(t)
 	return g
 }
 
@@ -55,9 +54,7 @@ func LoadTiny(t testing.TB, name string) *Tiny {
 func (g *Tiny) WritePth(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tiny.pth")
-	if err := os.WriteFile(path, g.pth, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, g.pth, 0o600))
 	return path
 }
 

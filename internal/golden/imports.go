@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // Import is the golden file of a network of two full official layers, d_model 8, d_state 16, 2
@@ -32,10 +34,7 @@ var ImportTimes = [3]int{0, 17, 95}
 // Imports returns the golden values of all networks of full layers.
 func Imports(t testing.TB) []*Import {
 	t.Helper()
-	names, err := files.ReadDir("testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := must.Get(files.ReadDir("testdata"))(t)
 	var list []*Import
 	for _, f := range names {
 		if strings.HasPrefix(f.Name(), "import-") && strings.HasSuffix(f.Name(), ".json") {
@@ -50,13 +49,8 @@ func Imports(t testing.TB) []*Import {
 // WritePth writes the network's PyTorch checkpoint to a temporary file and returns its path.
 func (g *Import) WritePth(t testing.TB) string {
 	t.Helper()
-	data, err := files.ReadFile("testdata/" + g.Name + ".pth")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(files.ReadFile("testdata/" + g.Name + ".pth"))(t)
 	path := filepath.Join(t.TempDir(), g.Name+".pth")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, data, 0o600))
 	return path
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // file is one entry of a zip file.
@@ -22,17 +24,10 @@ func zipped(t testing.TB, method uint16, files ...file) []byte {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	for _, f := range files {
-		w, err := z.CreateHeader(&zip.FileHeader{Name: f.name, Method: method})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Write(f.data); err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(z.CreateHeader(&zip.FileHeader{Name: f.name, Method: method}))(t)
+		must.Get(w.Write(f.data))(t)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, z.Close())
 	return b.Bytes()
 }
 

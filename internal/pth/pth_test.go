@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 func TestParse(t *testing.T) {
@@ -180,9 +182,7 @@ func TestOverlappingEntries(t *testing.T) {
 func TestLoadNamesThePath(t *testing.T) {
 	dir := t.TempDir()
 	bad := filepath.Join(dir, "bad.pth")
-	if err := os.WriteFile(bad, []byte("hello"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(bad, []byte("hello"), 0o644))
 	for _, path := range []string{bad, dir, filepath.Join(dir, "gone.pth"), os.DevNull} {
 		if _, err := Load(path); err == nil || strings.Count(err.Error(), path) != 1 {
 			t.Errorf("Load(%s): error %v, want one that names the path once", path, err)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 func TestWrite(t *testing.T) {
@@ -13,9 +15,7 @@ func TestWrite(t *testing.T) {
 		{"s4_layers.0.é", []int{1, 2, 1}, []float32{8, 9}},
 	}
 	var b bytes.Buffer
-	if err := Write(&b, want); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Write(&b, want))
 	got, err := Parse(b.Bytes())
 	if err != nil || !slices.EqualFunc(got, want, same) {
 		t.Errorf("%v, %v; want %v", got, err, want)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/golden"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/internal/reference"
 	"github.com/s4d-fast/s4d-fast/internal/reference/frommodel"
@@ -50,10 +51,7 @@ func build(t *testing.T, name string) (*model.Model, *reference.Network, referen
 	c.DInput, c.DOutput, c.DModel, c.NLayers, c.SSM.DState = 2, 3, 4, 2, 4
 	c.SSM.DtMin, c.SSM.XiMin = 0.05, 0.05 // fast kernels
 	options[name](&c)
-	m, err := model.New(c, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(model.New(c, 3))(t)
 	stepScale := 1.0
 	if name == "another step scale" || name == "another step scale lin" {
 		stepScale = 2
@@ -173,10 +171,7 @@ func TestGoldenTraining(t *testing.T) {
 	for _, name := range []string{"postnorm", "prenorm"} {
 		t.Run(name, func(t *testing.T) {
 			g := golden.LoadTiny(t, name)
-			m, err := model.ImportPyTorch(g.WritePth(t), model.ImportOptions{PreNorm: name == "prenorm"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := must.Get(model.ImportPyTorch(g.WritePth(t), model.ImportOptions{PreNorm: name == "prenorm"}))(t)
 			x, labels := golden.TinyInput()
 			n := frommodel.Network(m, 1)
 			b := reference.Batch{Size: golden.TinyBatch, Len: golden.TinyLen, X: x, Train: true}
@@ -246,10 +241,7 @@ func update(m *model.Model, n, grads *reference.Network, states map[string]*refe
 func TestGoldenCheckpoints(t *testing.T) {
 	for _, g := range golden.Checkpoints(t) {
 		t.Run(g.Name, func(t *testing.T) {
-			m, err := model.ImportPyTorch(g.Path(t), model.ImportOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := must.Get(model.ImportPyTorch(g.Path(t), model.ImportOptions{}))(t)
 			sequences := golden.CheckpointBatch
 			if testing.Short() {
 				sequences = 1

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // Lines returns the lines of an output. A line that is not valid fails the test.
@@ -32,26 +34,14 @@ func Lines(t testing.TB, output string) []string {
 func schema(t testing.TB) *jsonschema.Schema {
 	t.Helper()
 	_, here, _, _ := runtime.Caller(0)
-	b, err := os.ReadFile(filepath.Join(filepath.Dir(here), "..", "..", "docs", "stream.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(filepath.Join(filepath.Dir(here), "..", "..", "docs", "stream.md")))(t)
 	_, text, found := strings.Cut(string(b), "```json\n")
 	text, _, closed := strings.Cut(text, "\n```")
 	if !found || !closed {
 		t.Fatal("docs/stream.md has no ```json block with a schema")
 	}
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must.Get(jsonschema.UnmarshalJSON(strings.NewReader(text)))(t)
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("stream.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile("stream.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	must.Do(t, c.AddResource("stream.json", doc))
+	return must.Get(c.Compile("stream.json"))(t)
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // raw builds a file from a header's text and bytes of data.
@@ -93,11 +95,8 @@ func TestBytes(t *testing.T) {
 
 // Read returns the arrays in the order of their bytes, whatever the order of the header.
 func TestHeaderOrder(t *testing.T) {
-	f, err := Read(bytes.NewReader(raw(`{"b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]},"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}} `,
-		0, 0, 0x80, 0x3f, 0, 0, 0, 0x40)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(Read(bytes.NewReader(raw(`{"b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]},"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}} `,
+		0, 0, 0x80, 0x3f, 0, 0, 0, 0x40))))(t)
 	if a := f.Find("a"); f.Arrays[0].Name != "a" || a.F32[0] != 1 || f.Find("b").F32[0] != 2 || f.Find("c") != nil {
 		t.Errorf("got %v", f)
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // The instructions that the kernels use, by objdump's names. All are part of AVX2, FMA3 or older
@@ -90,10 +92,7 @@ func disassembly(t *testing.T) map[string][]machineInstruction {
 	if out, err := exec.Command("go", "test", "-c", "-o", binary, ".").CombinedOutput(); err != nil {
 		give("cannot build the package: %v\n%s", err, out)
 	}
-	out, err := exec.Command(objdump, "-d", "--insn-width=16", "--section=.text", binary).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(exec.Command(objdump, "-d", "--insn-width=16", "--section=.text", binary).Output())(t)
 	code, symbol := map[string][]machineInstruction{}, ""
 	for line := range strings.Lines(string(out)) {
 		line = strings.TrimSuffix(line, "\n")

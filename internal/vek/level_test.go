@@ -12,6 +12,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/convmode"
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/internal/bench"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
@@ -39,9 +40,7 @@ func TestStartup(t *testing.T) {
 				t.Errorf("%s: error %v, expected one about S4D_LEVEL and its value", name, err)
 			}
 		}
-		if err := vek.SetLevel(vek.Generic); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, vek.SetLevel(vek.Generic))
 		for name, err := range constructors(t) {
 			if err != nil {
 				t.Errorf("%s after SetLevel: %v", name, err)
@@ -64,10 +63,7 @@ func TestStartup(t *testing.T) {
 // constructors returns the error of each constructor that needs a level.
 func constructors(t *testing.T) map[string]error {
 	t.Helper()
-	m, err := tonemodel.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(tonemodel.New())(t)
 	_, network := recurrent.New(m, recurrent.Options{})
 	_, stream := recurrent.NewStream(m)
 	_, recognizer := events.New(m, events.Defaults())

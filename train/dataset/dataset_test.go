@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // writeClip writes the n samples start, start+1, … (in units of 2⁻¹⁵) to root/name and creates its
@@ -19,19 +20,13 @@ func writeClip(t *testing.T, root, name string, rate, n, start int) {
 		samples[i] = float32(start+i) / (1 << 15)
 	}
 	path := filepath.Join(root, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := audio.WriteWAVFile(path, rate, samples); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(t, audio.WriteWAVFile(path, rate, samples))
 }
 
 func writeText(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 // mustFail fails the test unless Load returns an error that contains every part.

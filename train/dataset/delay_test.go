@@ -10,23 +10,18 @@ import (
 
 	"gonum.org/v1/gonum/dsp/fourier"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
 func mustLoad(t testing.TB, task string, opt Options) *Dataset {
 	t.Helper()
-	d, err := Load(task, opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return must.Get(Load(task, opt))(t)
 }
 
 func mustExample(t testing.TB, s Set, dst *Example, i, epoch int) {
 	t.Helper()
-	if err := s.Example(dst, i, epoch); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Example(dst, i, epoch))
 }
 
 func TestDelayDefaults(t *testing.T) {

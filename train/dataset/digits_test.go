@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
@@ -20,9 +21,7 @@ func digitsData(t *testing.T, amplitude float64) *Dataset {
 		for i := range samples {
 			samples[i] = float32(amplitude * math.Cos(0.3*float64(i)))
 		}
-		if err := audio.WriteWAVFile(filepath.Join(dir, name), 8000, samples); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, audio.WriteWAVFile(filepath.Join(dir, name), 8000, samples))
 	}
 	for i := range 20 {
 		tone(fmt.Sprintf("%d_jo_%d.wav", i%10, 10+i), 500+10*i)

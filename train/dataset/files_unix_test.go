@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // A named pipe in place of a data file is an error that names it. Opening the pipe would block
@@ -40,9 +42,7 @@ func TestPipesInDataFolders(t *testing.T) {
 		case "ts":
 			write(t, filepath.Join(dir, "Set_TRAIN.ts"), []byte(test.text))
 		}
-		if err := os.MkdirAll(filepath.Dir(pipe), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(pipe), 0o777))
 		os.Remove(pipe)
 		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 			t.Skip("no named pipes here:", err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 func TestFSDD(t *testing.T) {
@@ -35,10 +36,7 @@ func TestFSDD(t *testing.T) {
 			"val":   {"0_jo_9.wav", "9_jo_5.wav"},
 			"test":  {"1_jo_4.wav"},
 		} {
-			s, err := d.Split(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(d.Split(name))(t)
 			if got := names(t, s); !slices.Equal(got, want) {
 				t.Errorf("%s: %v, want %v", name, got, want)
 			}
@@ -82,9 +80,7 @@ func TestFSDDMoments(t *testing.T) {
 	}
 
 	silent := t.TempDir()
-	if err := audio.WriteWAVFile(filepath.Join(silent, "0_jo_10.wav"), 8000, make([]float32, 5)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, audio.WriteWAVFile(filepath.Join(silent, "0_jo_10.wav"), 8000, make([]float32, 5)))
 	if d := mustLoad(t, "fsdd", Options{Dir: silent}); d.Mean[0] != 0 || d.Std[0] != 1 {
 		t.Errorf("silence: mean %v, std %v; want 0 and 1", d.Mean, d.Std)
 	}
@@ -121,9 +117,7 @@ func testFloatClip(t *testing.T, want []float32) {
 		b := math.Float32bits(v)
 		file = append(file, byte(b), byte(b>>8), byte(b>>16), byte(b>>24))
 	}
-	if err := os.WriteFile(filepath.Join(root, "0_jo_10.wav"), file, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(root, "0_jo_10.wav"), file, 0o644))
 	d := mustLoad(t, "fsdd", Options{Dir: root})
 	var e Example
 	mustExample(t, d.Train, &e, 0, 0)
@@ -140,9 +134,7 @@ func TestFSDDErrors(t *testing.T) {
 	empty := t.TempDir()
 	mustFail(t, "empty folder", "fsdd", Options{Dir: empty}, empty, "empty", published, "recordings/{digit}_{speaker}_{index}.wav")
 	inner := filepath.Join(empty, "recordings")
-	if err := os.Mkdir(inner, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(inner, 0o755))
 	mustFail(t, "empty recordings", "fsdd", Options{Dir: empty}, inner, "empty")
 	writeText(t, filepath.Join(inner, "notes.txt"), "no audio")
 	mustFail(t, "no clips", "fsdd", Options{Dir: empty}, inner, "no .wav files", published)
@@ -180,19 +172,14 @@ func TestFSDDErrors(t *testing.T) {
 // per frame.
 func stereo(t *testing.T, path string) {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(path))(t)
 	b[22], b[32] = 2, 4
 	writeText(t, path, string(b))
 }
 
 func truncate(t *testing.T, path string, size int64) {
 	t.Helper()
-	if err := os.Truncate(path, size); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Truncate(path, size))
 }
 
 func TestParseFSDD(t *testing.T) {

@@ -13,16 +13,14 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 func write(t *testing.T, path string, data []byte) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(t, os.WriteFile(path, data, 0o644))
 }
 
 // pixel returns the colour of a pixel of a generated image.
@@ -114,9 +112,7 @@ func pngFiles(t *testing.T, dir string, side, n int, classes ...string) {
 				m.SetRGBA(at%side, at/side, color.RGBA{pixel(img, at, 0), pixel(img, at, 1), pixel(img, at, 2), 255})
 			}
 			var b bytes.Buffer
-			if err := png.Encode(&b, m); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, png.Encode(&b, m))
 			write(t, filepath.Join(dir, class, fmt.Sprintf("%03d.png", img)), b.Bytes())
 			img++
 		}

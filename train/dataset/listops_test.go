@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 func TestEvaluateListOps(t *testing.T) {
@@ -40,10 +42,7 @@ func TestRealListOps(t *testing.T) {
 	}
 	n := 0
 	for _, path := range files {
-		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(os.Open(path))(t)
 		in := bufio.NewScanner(f)
 		in.Buffer(nil, 1<<20)
 		for in.Scan() {
@@ -65,18 +64,14 @@ func TestWriteListOps(t *testing.T) {
 	dir := t.TempDir()
 	var again [2]bytes.Buffer
 	for i := range again {
-		if err := writeListOps(t.Context(), &again[i], n, 5, 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, writeListOps(t.Context(), &again[i], n, 5, 0))
 	}
 	if !bytes.Equal(again[0].Bytes(), again[1].Bytes()) {
 		t.Error("the same seed made other expressions")
 	}
 	write(t, filepath.Join(dir, "basic_train.tsv"), again[0].Bytes())
 	var other bytes.Buffer
-	if err := writeListOps(t.Context(), &other, 10, 5, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, writeListOps(t.Context(), &other, 10, 5, 1))
 	if bytes.Contains(again[0].Bytes(), bytes.Split(other.Bytes(), []byte("\n"))[1]) {
 		t.Error("two parts share an expression")
 	}

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // shade returns the value of a pixel of a generated image.
@@ -25,9 +27,7 @@ func grayPNG(t *testing.T, img, side int) []byte {
 		m.SetGray(at%side, at/side, color.Gray{Y: shade(img, at)})
 	}
 	var b bytes.Buffer
-	if err := png.Encode(&b, m); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, png.Encode(&b, m))
 	return b.Bytes()
 }
 
@@ -137,10 +137,7 @@ func TestBadPathfinder(t *testing.T) {
 	} {
 		write(t, small, []byte(content))
 		d := mustLoad(t, "pathfinder", opt)
-		all, err := d.Split("all")
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := must.Get(d.Split("all"))(t)
 		failed := 0
 		for i := range all.Len() {
 			var e Example
@@ -176,13 +173,8 @@ func BenchmarkPathfinder(b *testing.B) {
 	for _, side := range []int{32, 128, 256} {
 		b.Run(fmt.Sprintf("side=%d", side), func(b *testing.B) {
 			dir := b.TempDir()
-			if err := WritePathfinder(b.Context(), dir, side, 10, 1, func(string, int) {}); err != nil {
-				b.Fatal(err)
-			}
-			files, err := readPathfinder(dir, side)
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, WritePathfinder(b.Context(), dir, side, 10, 1, func(string, int) {}))
+			files := must.Get(readPathfinder(dir, side))(b)
 			set := &pathfinderSet{files, RandPerm(10, 0)}
 			var e Example
 			b.ReportAllocs()

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 var pathfinderSides = map[string]int{"pathfinder": 32, "pathx128": 128, "pathx256": 256}
@@ -279,10 +281,7 @@ func TestWritePathfinder(t *testing.T) {
 		if d.Train.Len() != 8 || d.Val.Len() != 1 || d.Test.Len() != 1 {
 			t.Fatalf("%s: %d, %d, %d examples", task, d.Train.Len(), d.Val.Len(), d.Test.Len())
 		}
-		all, err := d.Split("all")
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := must.Get(d.Split("all"))(t)
 		var e Example
 		members := slices.Concat(RandomSplit(42, 8, 1, 1)...)
 		labels := [2]int{}
@@ -351,20 +350,13 @@ func TestWritePathfinderAgain(t *testing.T) {
 // the time. While a batch is rewritten, its metadata file, which lists its images, does not exist.
 func TestWritePathfinderInPlace(t *testing.T) {
 	dir := t.TempDir()
-	if err := WritePathfinder(t.Context(), dir, 32, 3, 1, func(string, int) {}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WritePathfinder(t.Context(), dir, 32, 3, 1, func(string, int) {}))
 	level := filepath.Join(dir, "pathfinder32", pathfinderLevel)
 	image := filepath.Join(level, "imgs", "0", "sample_0.png")
-	before, err := os.Stat(image)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(os.Stat(image))(t)
 	original := mustRead(t, image)
 	write(t, image, []byte("truncated by a power cut"))
-	if err := WritePathfinder(t.Context(), dir, 32, 3, 1, func(string, int) {}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WritePathfinder(t.Context(), dir, 32, 3, 1, func(string, int) {}))
 	if after, err := os.Stat(image); err != nil || !os.SameFile(before, after) {
 		t.Errorf("the image was replaced, not written in place; error %v", err)
 	}
@@ -383,9 +375,5 @@ func TestWritePathfinderInPlace(t *testing.T) {
 
 func mustRead(t *testing.T, path string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return must.Get(os.ReadFile(path))(t)
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // aan writes a file in the layout of LRA's Retrieval.
@@ -63,9 +65,7 @@ func TestRetrievalErrors(t *testing.T) {
 	}
 	empty := t.TempDir()
 	mustFail(t, "no file", "retrieval", Options{Dir: empty}, "github.com/google-research/long-range-arena")
-	if err := os.WriteFile(filepath.Join(empty, "new_aan_pairs.train.tsv"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(empty, "new_aan_pairs.train.tsv"), nil, 0o666))
 	mustFail(t, "no lines", "retrieval", Options{Dir: empty}, "contains no pairs")
 	mustFail(t, "another task's option", "retrieval", Options{Dir: empty, Decimate: 2}, "decimate")
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // waves is a set of sequences of two channels: cosines of amplitude √2 and random phase at one
@@ -32,10 +34,7 @@ func waveData(theta float64, lengths ...int) *Dataset {
 // A cosine of variance 1 and any phase has the power L/2 at its angle and 0 at the other bins.
 func TestSpectrumOfACosine(t *testing.T) {
 	const length, bin = 128, 12
-	s, err := waveData(2*math.Pi*bin/length, length, length, length).MeanSpectrum(t.Context(), 10, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(waveData(2*math.Pi*bin/length, length, length, length).MeanSpectrum(t.Context(), 10, 1))(t)
 	if s.Examples != 3 || s.Length != length || len(s.Power) != 2 || s.Angles()[length/2] != math.Pi {
 		t.Fatalf("%d sequences of %d bins in %d channels", s.Examples, s.Length, len(s.Power))
 	}
@@ -60,10 +59,7 @@ func TestSpectrumOfACosine(t *testing.T) {
 // neighbouring bins. The total power stays 1.
 func TestSpectrumPads(t *testing.T) {
 	theta := 2 * math.Pi * 16 / 125
-	s, err := waveData(theta, 250, 125).MeanSpectrum(t.Context(), 2, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(waveData(theta, 250, 125).MeanSpectrum(t.Context(), 2, 1))(t)
 	peak := 0
 	for k, p := range s.Power[0] {
 		if p > s.Power[0][peak] {
@@ -95,10 +91,7 @@ func TestSpectrumOfTokens(t *testing.T) {
 		}
 		set.tokens, set.labels = append(set.tokens, row), append(set.labels, 0)
 	}
-	s, err := (&Dataset{Info: Info{Task: "dice"}, Train: set}).MeanSpectrum(t.Context(), 400, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get((&Dataset{Info: Info{Task: "dice"}, Train: set}).MeanSpectrum(t.Context(), 400, 1))(t)
 	for k, db := range s.Decibels(0) {
 		if math.Abs(db) > 1.1 { // four standard deviations of the mean of 400 exponential variables, twice at the ends
 			t.Errorf("bin %d: %v dB, want 0", k, db)
@@ -110,11 +103,7 @@ func TestSpectrumOfTokens(t *testing.T) {
 func TestSpectrumOfPairs(t *testing.T) {
 	a, b, c := []uint16{3, 4, 5, 6}, []uint16{9, 3, 3, 9}, []uint16{4, 8}
 	spectrum := func(set *tokenSet) *Spectrum {
-		s, err := (&Dataset{Info: Info{Task: "pairs"}, Train: set}).MeanSpectrum(t.Context(), 9, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
+		return must.Get((&Dataset{Info: Info{Task: "pairs"}, Train: set}).MeanSpectrum(t.Context(), 9, 1))(t)
 	}
 	pairs := spectrum(&tokenSet{tokens: [][]uint16{a, c}, others: [][]uint16{b, a}, labels: []int{0, 0}})
 	singles := spectrum(&tokenSet{tokens: [][]uint16{a, b, c, a}, labels: make([]int, 4)})
@@ -131,10 +120,7 @@ func TestSpectrumOfPairs(t *testing.T) {
 // The seed selects the sequences.
 func TestSpectrumChoice(t *testing.T) {
 	d := waveData(1, 50, 60, 70, 80, 90, 100)
-	first, err := d.MeanSpectrum(t.Context(), 2, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(d.MeanSpectrum(t.Context(), 2, 1))(t)
 	again, _ := d.MeanSpectrum(t.Context(), 2, 1)
 	if first.Examples != 2 || !slices.Equal(first.Power[0], again.Power[0]) {
 		t.Error("the same seed chooses other sequences")

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // speechFolder writes a small data set: two words, a noise folder and lists.
@@ -98,9 +100,7 @@ func TestSpeechCommandsLabels(t *testing.T) {
 	if e.Label != 18 || filepath.Base(filepath.Dir(e.Path)) != "bird" {
 		t.Errorf("clip %s has label %d", e.Path, e.Label)
 	}
-	if err := os.RemoveAll(filepath.Join(root, "bird")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.RemoveAll(filepath.Join(root, "bird")))
 	if d := mustLoad(t, "speech-commands", Options{Dir: root}); d.Outputs != 34 || !slices.IsSorted(d.Labels) {
 		t.Errorf("34 words are in the order %v", d.Labels)
 	}

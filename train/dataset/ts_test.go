@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 const tsClasses = `# made up
@@ -46,10 +48,7 @@ func TestTS(t *testing.T) {
 
 // Missing values are interpolated linearly.
 func TestMissingValues(t *testing.T) {
-	s, err := parseTS(strings.NewReader(tsClasses + "?,1,?,?,4,?:NaN, ?,?,?,?,?:up\n?,?:7,nan:down\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(parseTS(strings.NewReader(tsClasses + "?,1,?,?,4,?:NaN, ?,?,?,?,?:up\n?,?:7,nan:down\n")))(t)
 	for i, want := range [][]float32{{1, 1, 2, 3, 4, 4, 0, 0, 0, 0, 0, 0}, {0, 0, 7, 7}} {
 		if got := s.x[2+i]; !slices.Equal(got, want) {
 			t.Errorf("series %d: %v, want %v", i, got, want)

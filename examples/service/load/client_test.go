@@ -16,6 +16,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/examples/service/internal/memnet"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/report"
 )
@@ -23,22 +24,15 @@ import (
 // saveFiles saves a model of two tones and three words.
 func saveFiles(t *testing.T) (name string, words []string) {
 	t.Helper()
-	m, err := tonemodel.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(tonemodel.New())(t)
 	dir := t.TempDir()
 	name = filepath.Join(dir, "tones.safetensors")
-	if err := m.Save(name); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.Save(name))
 	for i, label := range []string{"low", "high", "low"} {
 		s := &tonemodel.Sound{}
 		s.Tone(label, 0.4)
 		path := filepath.Join(dir, string(rune('a'+i))+".wav")
-		if err := audio.WriteWAVFile(path, tonemodel.SampleRate, s.Samples); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, audio.WriteWAVFile(path, tonemodel.SampleRate, s.Samples))
 		words = append(words, path)
 	}
 	return name, words
@@ -48,14 +42,8 @@ func saveFiles(t *testing.T) (name string, words []string) {
 // client for it.
 func fakeService(t *testing.T, change func(*report.Event)) *http.Client {
 	t.Helper()
-	m, err := tonemodel.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := events.New(m, events.Defaults())
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(tonemodel.New())(t)
+	r := must.Get(events.New(m, events.Defaults()))(t)
 	handler := http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		conn, err := websocket.Accept(w, req, nil)
 		if err != nil {
@@ -105,10 +93,7 @@ func fakeService(t *testing.T, change func(*report.Event)) *http.Client {
 // Expected events are counted with their latency. Others are failures.
 func TestLoad(t *testing.T) {
 	name, words := saveFiles(t)
-	scripts, err := makeScripts(name, words, 2, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	scripts := must.Get(makeScripts(name, words, 2, 1))(t)
 	want := 0
 	for i := range 6 {
 		want += len(scripts[i%len(scripts)].expected)
@@ -149,9 +134,7 @@ func TestScriptErrors(t *testing.T) {
 		t.Error("no error without files")
 	}
 	path := filepath.Join(t.TempDir(), "fast.wav")
-	if err := audio.WriteWAVFile(path, 44100, make([]float32, 100)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, audio.WriteWAVFile(path, 44100, make([]float32, 100)))
 	if _, err := makeScripts(name, []string{path}, 2, 1); err == nil || !strings.Contains(err.Error(), "44100 Hz") {
 		t.Errorf("a word at 44100 Hz: %v", err)
 	}
