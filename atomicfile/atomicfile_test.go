@@ -67,9 +67,7 @@ func TestFailureLeavesNothing(t *testing.T) {
 		}
 		return broken
 	})
-	if !errors.Is(err, broken) || !strings.Contains(err.Error(), path) {
-		t.Errorf("error %v, expected the function's, with the path", err)
-	}
+	must.Fail(t, err, broken, path)
 	holds(t, path, "old")
 }
 

@@ -37,9 +37,7 @@ func TestRawDecodes(t *testing.T) {
 }
 
 func TestRawRefuses(t *testing.T) {
-	if _, err := NewRawReader(nil, "mp3"); err == nil || !strings.Contains(err.Error(), `"mp3"`) {
-		t.Errorf("unknown encoding: error %v", err)
-	}
+	must.Reject(NewRawReader(nil, "mp3"))(t, `"mp3"`)
 	r, _ := NewRawReader(bytes.NewReader([]byte{1, 0, 7}), S16LE)
 	got := make([]float32, 4)
 	if n, err := r.Read(got); n != 1 || !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "1 bytes into a sample of 2") {

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
@@ -60,8 +59,8 @@ func TestWrongSizes(t *testing.T) {
 				if err != nil || len(samples) != tt.samples {
 					t.Errorf("file: %d samples, error %v; expected %d", len(samples), err, tt.samples)
 				}
-			} else if !errors.Is(err, ErrTruncated) || !strings.Contains(err.Error(), tt.fileError) || !strings.Contains(err.Error(), path) {
-				t.Errorf("file: error %v, expected %q and the path", err, tt.fileError)
+			} else {
+				must.Fail(t, err, ErrTruncated, tt.fileError, path)
 			}
 		})
 	}
@@ -143,9 +142,7 @@ func TestRF64(t *testing.T) {
 	}
 	short := riff(chunk("ds64", make([]byte, 8)))
 	copy(short, "RF64")
-	if _, err := NewWAVReader(bytes.NewReader(short)); err == nil || !strings.Contains(err.Error(), "ds64 chunk of 8 bytes") {
-		t.Errorf("short ds64 chunk: error %v", err)
-	}
+	must.Reject(NewWAVReader(bytes.NewReader(short)))(t, "ds64 chunk of 8 bytes")
 }
 
 // The size that a header declares is not allocated in advance.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
@@ -89,9 +90,7 @@ func TestValidateRefuses(t *testing.T) {
 		c := tiny()
 		tt.change(&c)
 		err := c.Validate()
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("error %v does not say %q", err, tt.want)
-		}
+		must.Fail(t, err, tt.want)
 		if _, newErr := New(c, 1); newErr == nil || newErr.Error() != err.Error() {
 			t.Errorf("New: error %v, want %v", newErr, err)
 		}

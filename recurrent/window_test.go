@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
@@ -96,13 +95,7 @@ func TestWindow(t *testing.T) {
 		}
 	}
 	snapshot := windowed(t, m, 64).NewStream().Snapshot(nil)
-	if err := windowed(t, m, 65).NewStream().Restore(snapshot); err == nil || !strings.Contains(err.Error(), "taken with a window of 1 blocks, this network has 2") {
-		t.Errorf("another window's snapshot: error %v", err)
-	}
-	if _, err := recurrent.New(&every, recurrent.Options{Window: 5}); err == nil || !strings.Contains(err.Error(), `pool is "none"`) {
-		t.Errorf("a window without a mean: error %v", err)
-	}
-	if _, err := recurrent.New(m, recurrent.Options{Window: -5}); err == nil || !strings.Contains(err.Error(), "window -5") {
-		t.Errorf("a negative window: error %v", err)
-	}
+	must.Fail(t, windowed(t, m, 65).NewStream().Restore(snapshot), "taken with a window of 1 blocks, this network has 2")
+	must.Reject(recurrent.New(&every, recurrent.Options{Window: 5}))(t, `pool is "none"`)
+	must.Reject(recurrent.New(m, recurrent.Options{Window: -5}))(t, "window -5")
 }

@@ -27,9 +27,7 @@ func TestPresets(t *testing.T) {
 			t.Errorf("%s: %v", task, err)
 		}
 	}
-	if _, err := Preset("juggling"); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), `"juggling": expected one of`) {
-		t.Errorf("unknown task: %v", err)
-	}
+	must.Reject(Preset("juggling"))(t, ErrConfig, `"juggling": expected one of`)
 }
 
 // The delay preset has the paper's size.
@@ -158,9 +156,7 @@ func TestMergeErrors(t *testing.T) {
 // they can be resumed.
 func TestDelayReadsNoData(t *testing.T) {
 	c := tiny(t, "data.dir=somewhere")
-	if _, err := New(t.Context(), c); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), "data folder somewhere: the task generates its own data") {
-		t.Errorf("error %v", err)
-	}
+	must.Reject(New(t.Context(), c))(t, ErrData, "data folder somewhere: the task generates its own data")
 	noFolder(t, c.Out)
 	tr := newTrainer(t, tiny(t))
 	tr.cfg.Data.Dir = "somewhere"
@@ -192,9 +188,7 @@ func TestRecordedLevel(t *testing.T) {
 	}
 	c.Level = "nonsense"
 	text := must.Get(c.encode())(t)
-	if err := new(Config).Merge(text, "config.toml"); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), `level "nonsense": expected one of`) {
-		t.Errorf("error %v", err)
-	}
+	must.Fail(t, new(Config).Merge(text, "config.toml"), ErrConfig, `level "nonsense": expected one of`)
 }
 
 func TestMergeDoesNotReachBack(t *testing.T) {

@@ -111,9 +111,7 @@ func TestEvaluateNotFinite(t *testing.T) {
 			return nil
 		},
 	})
-	if !errors.Is(err, errNotFinite) || !strings.Contains(err.Error(), "example 2 (clip): the network's output is NaN") {
-		t.Errorf("error %v", err)
-	}
+	must.Fail(t, err, errNotFinite, "example 2 (clip): the network's output is NaN")
 }
 
 // Finite outputs whose squares are infinite are an error.

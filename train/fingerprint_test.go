@@ -1,10 +1,8 @@
 package train
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/audio"
@@ -29,9 +27,7 @@ func TestOtherData(t *testing.T) {
 	rejected := func(want string) {
 		t.Helper()
 		_, err := New(t.Context(), cfg)
-		if !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), cfg.Out) {
-			t.Errorf("error %v, expected ErrConfig with %q", err, want)
-		}
+		must.Fail(t, err, ErrConfig, want, cfg.Out)
 	}
 	moved := t.TempDir()
 	must.Do(t, os.CopyFS(moved, os.DirFS(cfg.Data.Dir)))
@@ -68,9 +64,7 @@ func TestNoFingerprint(t *testing.T) {
 	tr.Close()
 	tr.data.Train = fewer{tr.data.Train}
 	tr.plan = tr.newPlan()
-	if err := tr.readCheckpoint(checkpointFile); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), "step 7") {
-		t.Errorf("half of the data: error %v, expected ErrData that names the step", err)
-	}
+	must.Fail(t, tr.readCheckpoint(checkpointFile), ErrData, "step 7")
 }
 
 // fewer is the first half of a set.

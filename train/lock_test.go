@@ -58,9 +58,7 @@ func TestLockOfKilledProcess(t *testing.T) {
 		t.Errorf("the other process wrote %q (%v), expected that it locked the folder", text, err)
 	}
 	cfg.Resume = true
-	if _, err := New(t.Context(), cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "another process") {
-		t.Errorf("while the other process runs: error %v, expected ErrConfig", err)
-	}
+	must.Reject(New(t.Context(), cfg))(t, ErrConfig, "another process")
 	must.Do(t, cmd.Process.Kill())
 	_ = cmd.Wait() // killed
 	newTrainer(t, cfg)

@@ -132,9 +132,7 @@ func TestStateIsValidated(t *testing.T) {
 	}
 	writeFile(t, path, whole)
 	changeState(t, path, map[string]any{"version": 9})
-	if _, err := New(t.Context(), cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "version 9, expected 1") {
-		t.Errorf("other version: error %v", err)
-	}
+	must.Reject(New(t.Context(), cfg))(t, ErrConfig, "version 9, expected 1")
 	writeFile(t, path, whole)
 	changeState(t, path, map[string]any{"metrics_bytes": 0}) // of earlier versions
 	newTrainer(t, cfg)
@@ -158,9 +156,7 @@ func TestTensorsAreValidated(t *testing.T) {
 		f := must.Get(safetensors.Read(bytes.NewReader(whole)))(t)
 		change(f)
 		writeCheckpoint(t, path, f)
-		if _, err := New(t.Context(), cfg); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, expected ErrData with %q", err, want)
-		}
+		must.Reject(New(t.Context(), cfg))(t, ErrData, want)
 	}
 }
 
@@ -278,13 +274,9 @@ func TestNoCheckpoint(t *testing.T) {
 
 	more := cfg
 	must.Do(t, more.Set("optim.lr=0.5"))
-	if _, err := New(t.Context(), more); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "optim.lr") {
-		t.Errorf("another configuration: error %v", err)
-	}
+	must.Reject(New(t.Context(), more))(t, ErrConfig, "optim.lr")
 	remove(t, cfg, checkpointFile, previousFile)
-	if _, err := New(t.Context(), cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), checkpointFile+" is missing") {
-		t.Errorf("results without a checkpoint: error %v, expected ErrConfig", err)
-	}
+	must.Reject(New(t.Context(), cfg))(t, ErrConfig, checkpointFile+" is missing")
 }
 
 // A run needs the model of its best epoch.

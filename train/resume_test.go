@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
@@ -64,13 +63,9 @@ func TestResumeAndChange(t *testing.T) {
 
 	steps := more
 	steps.Train.MaxSteps = 7
-	if _, err := New(t.Context(), steps); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "train.max_steps: there 0, here 7") {
-		t.Errorf("another limit of steps: error %v", err)
-	}
+	must.Reject(New(t.Context(), steps))(t, ErrConfig, "train.max_steps: there 0, here 7")
 	more.Optim.LR = 0.5
-	if _, err := New(t.Context(), more); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "optim.lr: there 0.01, here 0.5") {
-		t.Errorf("another learning rate: error %v", err)
-	}
+	must.Reject(New(t.Context(), more))(t, ErrConfig, "optim.lr: there 0.01, here 0.5")
 }
 
 // tripwire is a set that calls trip before it returns an example.

@@ -47,9 +47,7 @@ func TestMoreThanTheMachineHas(t *testing.T) {
 	// About 800 arrays of 2³³ floats, each allowed by itself: 25 TiB.
 	cfg := tiny(t, "model.mixing=none", "model.norm=none", "model.n_layers=400",
 		"data.length=500000000", "train.eval_batch=1")
-	if _, err := New(t.Context(), cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "GiB of memory, there are") {
-		t.Errorf("error %v", err)
-	}
+	must.Reject(New(t.Context(), cfg))(t, ErrConfig, "GiB of memory, there are")
 	noFolder(t, cfg.Out)
 }
 
@@ -114,9 +112,7 @@ func TestLoadSplit(t *testing.T) {
 	if err != nil || data.Train != nil || data.Val.Len() != 1 || data.Test != nil || data.Mean != nil {
 		t.Errorf("data %+v, error %v; expected one example to validate on", data, err)
 	}
-	if _, err := LoadData(t.Context(), cfg, "dev"); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), `unknown split "dev"`) {
-		t.Errorf("error %v", err)
-	}
+	must.Reject(LoadData(t.Context(), cfg, "dev"))(t, ErrData, `unknown split "dev"`)
 }
 
 // max_len truncates training examples only.

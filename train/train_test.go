@@ -137,13 +137,9 @@ func TestFolders(t *testing.T) {
 		}
 	}
 	cfg.Out = "runs/delay"
-	if _, err := New(t.Context(), cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "runs/delay already holds a run") {
-		t.Errorf("a folder in use: error %v", err)
-	}
+	must.Reject(New(t.Context(), cfg))(t, ErrConfig, "runs/delay already holds a run")
 	cfg.Out, cfg.Resume = "elsewhere", true
-	if _, err := New(t.Context(), cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), "elsewhere holds no run") {
-		t.Errorf("resume without a run: error %v", err)
-	}
+	must.Reject(New(t.Context(), cfg))(t, ErrConfig, "elsewhere holds no run")
 }
 
 func TestDivergence(t *testing.T) {
@@ -217,9 +213,7 @@ func TestEvaluateRepeatsTheBestEpoch(t *testing.T) {
 	}
 	info := tr.Info()
 	info.Channels = 2
-	if _, err := Evaluate(m, tr.data.Val, EvalOptions{Info: info}); err == nil || !strings.Contains(err.Error(), "d_input 1") {
-		t.Errorf("a network for other data: error %v", err)
-	}
+	must.Reject(Evaluate(m, tr.data.Val, EvalOptions{Info: info}))(t, "d_input 1")
 	stop := errors.New("enough")
 	if _, err := Evaluate(m, tr.data.Val, EvalOptions{Info: tr.Info(), Each: func(Prediction) error { return stop }}); !errors.Is(err, stop) {
 		t.Errorf("error %v, expected the caller's", err)

@@ -38,9 +38,7 @@ func TestParse(t *testing.T) {
 		if c.change != nil {
 			c.change(&o)
 		}
-		if err := o.parse(c.batches); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one that says %q", err, want)
-		}
+		must.Fail(t, o.parse(c.batches), want)
 	}
 	o := options{data: "d", images: 100, threads: 1}
 	if err := o.parse("1,100"); err != nil || !slices.Equal(o.batches, []int{1, 100}) {
@@ -81,9 +79,7 @@ func TestChoose(t *testing.T) {
 	if want := []string{"cat0.jpg", "cat2.jpg", "cat4.jpg", "dog0.jpg", "dog3.jpg"}; !slices.Equal(got, want) {
 		t.Errorf("chosen %q, want %q", got, want)
 	}
-	if _, err := choose(all, 13); err == nil || !strings.Contains(err.Error(), "6 pictures of cat, expected 7") {
-		t.Errorf("13 of 12: error %v", err)
-	}
+	must.Reject(choose(all, 13))(t, "6 pictures of cat, expected 7")
 	if _, err := choose(nil, 3); err == nil {
 		t.Error("of nothing: no error")
 	}

@@ -103,9 +103,7 @@ func contains(list, word string) bool {
 }
 
 func TestStart(t *testing.T) {
-	if _, err := start(context.Background(), []string{"mkl"}); err == nil || !strings.Contains(err.Error(), `peer "mkl": expected one of fftw`) {
-		t.Errorf("error %v", err)
-	}
+	must.Reject(start(context.Background(), []string{"mkl"}))(t, `peer "mkl": expected one of fftw`)
 	peers, err := start(t.Context(), []string{"gonum"})
 	if err != nil || len(peers) != 1 || peers[0].Name() != "gonum" {
 		t.Errorf("gonum: %v, %v", peers, err)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -140,9 +139,7 @@ func TestMaxConnections(t *testing.T) {
 func TestMaxConnectionsOfProcess(t *testing.T) {
 	cfg := defaults()
 	cfg.Connections = maxConnections() + 1
-	if _, err := newServer(toneModel(t, 0), events.Defaults(), cfg); err == nil || !strings.Contains(err.Error(), "-connections") {
-		t.Errorf("error %v, expected one about -connections", err)
-	}
+	must.Reject(newServer(toneModel(t, 0), events.Defaults(), cfg))(t, "-connections")
 }
 
 // A client that sends a large upload before it reads still receives the reason of the rejection.

@@ -201,14 +201,10 @@ func TestConfig(t *testing.T) {
 		cfg := defaults()
 		change(&cfg)
 		_, err := newServer(toneModel(t, 0), events.Defaults(), cfg)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, expected %q", err, want)
-		}
+		must.Fail(t, err, want)
 	}
 	_, err := newServer(toneModel(t, 0), events.Defaults().WithThreshold(2), defaults())
-	if err == nil || !strings.Contains(err.Error(), "threshold") {
-		t.Errorf("error %v, expected one about the threshold", err)
-	}
+	must.Fail(t, err, "threshold")
 }
 
 // With another rate than the model's the model's steps are scaled, and the start line has both

@@ -156,7 +156,5 @@ func TestPeer(t *testing.T) {
 		t.Errorf("row %+v after %d requests", r, p.asked)
 	}
 	p.err = errors.New("tired")
-	if err := o.run(t.Context(), []workload{fftOf(64)}, func(Row) error { return nil }); err == nil || !strings.Contains(err.Error(), "bench: fft: patient: tired") {
-		t.Errorf("error %v", err)
-	}
+	must.Fail(t, o.run(t.Context(), []workload{fftOf(64)}, func(Row) error { return nil }), "bench: fft: patient: tired")
 }

@@ -1,7 +1,13 @@
-// Package must ends a test at an error that the test does not expect.
+// Package must checks errors in tests: it ends a test at an unexpected error, and compares expected
+// errors.
 package must
 
-import "testing"
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
 
 // Do ends the test if err is not nil.
 func Do(t testing.TB, err error) {
@@ -20,5 +26,35 @@ func Get[T any](v T, err error) func(t testing.TB) T {
 		t.Helper()
 		Do(t, err)
 		return v
+	}
+}
+
+// Fail reports an error unless err is each of the expected errors (errors.Is) and contains each of
+// the expected strings. It panics if want holds anything else.
+func Fail(t testing.TB, err error, want ...any) {
+	t.Helper()
+	for _, w := range want {
+		switch w := w.(type) {
+		case error:
+			if !errors.Is(err, w) {
+				t.Errorf("error %v, expected %q", err, w)
+			}
+		case string:
+			if err == nil || !strings.Contains(err.Error(), w) {
+				t.Errorf("error %v, expected one that contains %q", err, w)
+			}
+		default:
+			panic(fmt.Sprintf("must: %T: expected an error or a string", w))
+		}
+	}
+}
+
+// Reject is Fail for a call that returns a value and an error:
+//
+//	must.Reject(model.Load(path))(t, fs.ErrNotExist, path)
+func Reject[T any](_ T, err error) func(t testing.TB, want ...any) {
+	return func(t testing.TB, want ...any) {
+		t.Helper()
+		Fail(t, err, want...)
 	}
 }

@@ -2,22 +2,29 @@ package must_test
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
 	"strconv"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
-// stopped records that a test was ended.
-type stopped struct {
+// recorder takes the place of a test that fails.
+type recorder struct {
 	testing.TB
-	args []any
+	fatal    []any
+	messages []string
 }
 
-func (s *stopped) Helper()           {}
-func (s *stopped) Fatal(args ...any) { s.args = args }
+func (r *recorder) Helper()           {}
+func (r *recorder) Fatal(args ...any) { r.fatal = args }
+func (r *recorder) Errorf(format string, args ...any) {
+	r.messages = append(r.messages, fmt.Sprintf(format, args...))
+}
 
-func TestMust(t *testing.T) {
+func TestDoAndGet(t *testing.T) {
 	if got := must.Get(strconv.Atoi("7"))(t); got != 7 {
 		t.Errorf("got %d, expected 7", got)
 	}
@@ -27,9 +34,28 @@ func TestMust(t *testing.T) {
 		"Do":  func(t testing.TB) { must.Do(t, failure) },
 		"Get": func(t testing.TB) { must.Get(0, failure)(t) },
 	} {
-		s := &stopped{TB: t}
-		if call(s); len(s.args) != 1 || s.args[0] != failure {
-			t.Errorf("%s ended the test with %v, expected %v", name, s.args, failure)
+		r := &recorder{TB: t}
+		if call(r); len(r.fatal) != 1 || r.fatal[0] != failure {
+			t.Errorf("%s ended the test with %v, expected %v", name, r.fatal, failure)
+		}
+	}
+}
+
+func TestFailAndReject(t *testing.T) {
+	for _, c := range []struct {
+		err      error
+		want     []any
+		messages int
+	}{
+		{fs.ErrExist, []any{fs.ErrExist, "file", "exists"}, 0},
+		{fs.ErrExist, []any{fs.ErrNotExist, "file", "missing"}, 2},
+		{nil, []any{fs.ErrExist, "file"}, 2},
+	} {
+		one, two := &recorder{TB: t}, &recorder{TB: t}
+		must.Fail(one, c.err, c.want...)
+		must.Reject(7, c.err)(two, c.want...)
+		if len(one.messages) != c.messages || !slices.Equal(one.messages, two.messages) {
+			t.Errorf("error %v, expected %v: Fail reports %q, Reject %q", c.err, c.want, one.messages, two.messages)
 		}
 	}
 }

@@ -62,9 +62,7 @@ func TestTasks(t *testing.T) {
 		t.Errorf("tasks %v", got)
 	}
 	_, err := Load("juggling", Options{})
-	if err == nil || !strings.Contains(err.Error(), `"juggling"`) || !strings.Contains(err.Error(), "delay, digits, fsdd, image, listops, pathfinder, pathx128, pathx256, pscifar, psmnist, retrieval, scifar, smnist, speech-commands, text, ts") {
-		t.Errorf("unknown task: error %v", err)
-	}
+	must.Fail(t, err, `"juggling"`, "delay, digits, fsdd, image, listops, pathfinder, pathx128, pathx256, pscifar, psmnist, retrieval, scifar, smnist, speech-commands, text, ts")
 }
 
 func TestSplit(t *testing.T) {

@@ -147,9 +147,7 @@ func TestWriteListOpsAgain(t *testing.T) {
 		"with the data of `s4d-fast data listops --n 3 --eval 2 --seed 1`": WriteListOps(t.Context(), dir, 3, 2, 2, silent),
 		filepath.Join(other, "basic_val.tsv"):                              WriteListOps(t.Context(), other, 3, 2, 1, silent),
 	} {
-		if !errors.Is(err, os.ErrExist) || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %s", err, want)
-		}
+		must.Fail(t, err, os.ErrExist, want)
 	}
 	if !bytes.Equal(before, mustRead(t, filepath.Join(dir, "basic_train.tsv"))) {
 		t.Error("refused, and yet the file has changed")

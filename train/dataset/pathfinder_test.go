@@ -143,9 +143,7 @@ func TestBadPathfinder(t *testing.T) {
 			var e Example
 			if err := all.Example(&e, i, 0); err != nil {
 				failed++
-				if !strings.Contains(err.Error(), small) || !strings.Contains(err.Error(), want) {
-					t.Errorf("error %q names neither %s nor %q", err, small, want)
-				}
+				must.Fail(t, err, small, want)
 			}
 		}
 		if failed != 1 {

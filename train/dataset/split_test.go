@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
@@ -36,9 +36,7 @@ func TestLoadOneSplit(t *testing.T) {
 	if d := mustLoad(t, "delay", Options{Split: "val"}); d.Train != nil || d.Val == nil || d.Std == nil {
 		t.Errorf("delay: %+v", d)
 	}
-	if _, err := Load("delay", Options{Split: "dev"}); err == nil || !strings.Contains(err.Error(), `unknown split "dev"`) {
-		t.Errorf("error %v", err)
-	}
+	must.Reject(Load("delay", Options{Split: "dev"}))(t, `unknown split "dev"`)
 }
 
 func TestLoadStops(t *testing.T) {
