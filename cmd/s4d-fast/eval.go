@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -100,37 +99,23 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
 // config resolves the data settings. Later sources override earlier ones: the task's preset, the
 // model file, --config, --set, flags.
 func (c *evalCmd) config(m *model.Model) (train.Config, error) {
-	task := c.Task
-	if task == "" {
-		task = m.Meta.Task
-	}
+	task := cmp.Or(c.Task, m.Meta.Task)
 	if task == "" {
 		return train.Config{}, usageError(errors.New("the model file states no task; set --task"))
 	}
 	cfg, err := train.ModelConfig(m, task)
-	if err == nil && c.Config != "" {
-		var text []byte
-		if text, err = os.ReadFile(c.Config); err != nil {
-			return cfg, usageError(err)
-		}
-		err = cfg.Merge(text, c.Config)
-	}
-	for _, s := range c.Set {
-		if err == nil {
-			err = cfg.Set(s)
-		}
-	}
 	if err != nil {
+		return cfg, err
+	}
+	text, err := readConfig(c.Config)
+	if err != nil {
+		return cfg, err
+	}
+	if err := override(&cfg, text, c.Config, c.Set, c.Data, c.Seed); err != nil {
 		return cfg, err
 	}
 	if cfg.Task != task {
 		return cfg, usageError(fmt.Errorf("task %q: %s is for task %q", task, c.Config, cfg.Task))
-	}
-	if c.Data != "" {
-		cfg.Data.Dir = c.Data
-	}
-	if c.Seed != nil {
-		cfg.Seed = *c.Seed
 	}
 	return cfg, checkData(cfg, c.Data)
 }

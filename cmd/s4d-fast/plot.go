@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+
+	"github.com/s4d-fast/s4d-fast/internal/figure"
 )
 
 // plotCmd draws plots like the figures of the paper.
@@ -26,6 +28,15 @@ func (f plotFile) Validate() error {
 	if ext := filepath.Ext(string(f)); ext != ".png" && ext != ".svg" {
 		return fmt.Errorf("%s: expected a name that ends in .png or .svg", string(f))
 	}
+	return nil
+}
+
+// curves writes the panels and reports the file.
+func (f plotFile) curves(std *streams, panels ...figure.Panel) error {
+	if err := figure.Curves(string(f), panels); err != nil {
+		return err
+	}
+	f.report(std)
 	return nil
 }
 

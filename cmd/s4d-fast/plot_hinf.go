@@ -40,11 +40,7 @@ func (c *plotHinfCmd) Run(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return err
 	}
-	if err := figure.Curves(string(c.Out), []figure.Panel{p}); err != nil {
-		return err
-	}
-	c.Out.report(std)
-	return nil
+	return c.Out.curves(std, p)
 }
 
 var errNoScore = errors.New("no SSM has a bounded response above 0, so there is no score to divide by")

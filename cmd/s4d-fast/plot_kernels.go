@@ -70,11 +70,7 @@ func (c *plotKernelsCmd) Run(std *streams, ctx *ctxBox) error {
 	if err := orInterrupt(ctx, func() error { panels = c.panels(m, stride); return nil }); err != nil {
 		return err
 	}
-	if err := figure.Curves(string(c.Out), panels); err != nil {
-		return err
-	}
-	c.Out.report(std)
-	return nil
+	return c.Out.curves(std, panels...)
 }
 
 // panels returns one panel per layer. The last one has the title of the axis of lags, the first one

@@ -51,11 +51,7 @@ func (c *plotResponseCmd) Run(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return err
 	}
-	if err := figure.Curves(string(c.Out), panels); err != nil {
-		return err
-	}
-	c.Out.report(std)
-	return nil
+	return c.Out.curves(std, panels...)
 }
 
 // panel draws the responses of an initialisation, one curve per decay.

@@ -70,11 +70,7 @@ func (c *plotSpectrumCmd) Run(std *streams, ctx *ctxBox) error {
 		return badInput(err)
 	}
 	c.draw(&p, data, spectrum)
-	if err := figure.Curves(string(c.Out), []figure.Panel{p}); err != nil {
-		return err
-	}
-	c.Out.report(std)
-	return nil
+	return c.Out.curves(std, p)
 }
 
 // mark adds the lines at --mark, which is in Hz if there is a sampling rate, or else at the

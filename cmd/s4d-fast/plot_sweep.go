@@ -42,11 +42,7 @@ func (c *plotSweepCmd) Run(std *streams, _ *ctxBox) error {
 		}
 		p.LogX = true
 	}
-	if err := figure.Curves(string(c.Out), []figure.Panel{p}); err != nil {
-		return err
-	}
-	c.Out.report(std)
-	return nil
+	return c.Out.curves(std, p)
 }
 
 // Reasons why a sweep cannot be drawn.

@@ -64,14 +64,7 @@ func (c *sweepCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	}
 	s.Begin = func(run, runs int, name string, t *train.Trainer) {
 		fmt.Fprintf(std.err, "run %d of %d: %s\n", run, runs, name)
-		for _, w := range t.Warnings() {
-			log.Warn(w)
-		}
-		if std.errTTY {
-			t.Report(train.Bar(std.err))
-		} else {
-			t.Report(train.LogLines(log))
-		}
+		reportRun(std, log, t)
 	}
 	rows, err := s.Run(ctx)
 	if errors.Is(err, train.ErrInterrupted) {

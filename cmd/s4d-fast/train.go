@@ -52,15 +52,8 @@ func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 		return trainError(err)
 	}
 	defer t.Close()
-	for _, w := range t.Warnings() {
-		log.Warn(w)
-	}
+	reportRun(std, log, t)
 	fmt.Fprintf(std.err, "%s in %s\n%s\n", cfg.Task, t.Dir(), t.Describe())
-	if std.errTTY {
-		t.Report(train.Bar(std.err))
-	} else {
-		t.Report(train.LogLines(log))
-	}
 	err = t.Fit(ctx)
 	if errors.Is(err, train.ErrInterrupted) {
 		fmt.Fprintf(std.err, "stopped after step %d; resume with: s4d-fast train %s --out %s --resume\n", t.Step(), cfg.Task, t.Dir())
@@ -71,10 +64,23 @@ func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	return c.finish(std, t)
 }
 
+// reportRun logs the warnings of a run. The run reports its progress as a bar on a terminal, as lines
+// of the log elsewhere.
+func reportRun(std *streams, log *slog.Logger, t *train.Trainer) {
+	for _, w := range t.Warnings() {
+		log.Warn(w)
+	}
+	if std.errTTY {
+		t.Report(train.Bar(std.err))
+	} else {
+		t.Report(train.LogLines(log))
+	}
+}
+
 // config resolves the configuration. Later sources override earlier ones: defaults, preset (or the
 // run to resume), --config, --set, flags.
 func (c *trainCmd) config() (train.Config, error) {
-	text, err := c.configText()
+	text, err := readConfig(c.Config)
 	if err != nil {
 		return train.Config{}, err
 	}
@@ -82,24 +88,13 @@ func (c *trainCmd) config() (train.Config, error) {
 	if err != nil {
 		return cfg, err
 	}
-	if err := cfg.Merge(text, c.Config); err != nil {
+	if err := override(&cfg, text, c.Config, c.Set, c.Data, c.Seed); err != nil {
 		return cfg, err
-	}
-	for _, s := range c.Set {
-		if err := cfg.Set(s); err != nil {
-			return cfg, err
-		}
 	}
 	if c.Task != "" && cfg.Task != c.Task {
 		return cfg, usageError(fmt.Errorf("task %q: the configuration is for task %q", c.Task, cfg.Task))
 	}
 	cfg.Out = c.Out
-	if c.Data != "" {
-		cfg.Data.Dir = c.Data
-	}
-	if c.Seed != nil {
-		cfg.Seed = *c.Seed
-	}
 	if c.Threads != 0 {
 		cfg.Workers = c.Threads
 	}
@@ -120,12 +115,33 @@ func checkData(cfg train.Config, flag string) error {
 	return nil
 }
 
-func (c *trainCmd) configText() ([]byte, error) {
-	if c.Config == "" {
+// readConfig returns the text of a configuration file, nil without one.
+func readConfig(path string) ([]byte, error) {
+	if path == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(c.Config)
+	text, err := os.ReadFile(path)
 	return text, usageError(err)
+}
+
+// override replaces the values of a configuration by those of a file's text, of --set, and of the
+// flags --data and --seed, in this order.
+func override(cfg *train.Config, text []byte, file string, set []string, data string, seed *uint64) error {
+	if err := cfg.Merge(text, file); err != nil {
+		return err
+	}
+	for _, s := range set {
+		if err := cfg.Set(s); err != nil {
+			return err
+		}
+	}
+	if data != "" {
+		cfg.Data.Dir = data
+	}
+	if seed != nil {
+		cfg.Seed = *seed
+	}
+	return nil
 }
 
 // start returns the configuration that --config and --set override: that of the run to resume, or

@@ -34,23 +34,8 @@ func (c *versionCmd) Run(std *streams) error {
 // version returns the module's version, or the revision that it was built from.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
-	if !ok {
+	if !ok || info.Main.Version == "" {
 		return "unknown"
-	}
-	revision, dirty := "", ""
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			revision = s.Value[:min(12, len(s.Value))]
-		case s.Key == "vcs.modified" && s.Value == "true":
-			dirty = "+changes"
-		}
-	}
-	if revision != "" && (info.Main.Version == "" || info.Main.Version == "(devel)") {
-		return revision + dirty
-	}
-	if info.Main.Version == "" {
-		return "(devel)"
 	}
 	return info.Main.Version
 }
