@@ -309,9 +309,7 @@ func TestNoDrift(t *testing.T) {
 	if got = got[len(got)-len(want):]; !slices.Equal(got, want) {
 		t.Error("an impulse after 5 minutes has another response")
 	}
-	if i := slices.Index(got, slices.Max(got)); i != 80 {
-		t.Errorf("its largest output is number %d, expected 80", i)
-	}
+	must.Equal(t, slices.Index(got, slices.Max(got)), 80, "its largest output is")
 }
 
 func TestResamplerErrors(t *testing.T) {

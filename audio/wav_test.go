@@ -100,9 +100,7 @@ func TestReaderDecodes(t *testing.T) {
 				t.Errorf("%s %s: %v", tt.name, kind, err)
 				continue
 			}
-			if r.Format != tt.f {
-				t.Errorf("%s %s: format %+v, expected %+v", tt.name, kind, r.Format, tt.f)
-			}
+			must.Equal(t, r.Format, tt.f, "%s %s: format", tt.name, kind)
 			got, err := all(r, r.Format.Channels)
 			if err != nil || !slices.Equal(got, tt.want) || r.Truncated || r.SizeUnknown {
 				t.Errorf("%s %s: %v, %v, truncated %t, size unknown %t; expected %v", tt.name, kind, got, err, r.Truncated, r.SizeUnknown, tt.want)

@@ -91,9 +91,7 @@ func TestLargeSizes(t *testing.T) {
 		b := riff(chunk("fmt ", format(1, 2, 48000, 16)), chunk("data", []byte{0, 0x40, 0, 0xc0}), chunk("LIST", make([]byte, 8)))
 		binary.LittleEndian.PutUint32(b[40:], c.size)
 		r := must.Get(NewWAVReader(bytes.NewReader(b)))(t)
-		if r.SizeUnknown != c.unknown {
-			t.Errorf("%s: size unknown is %t, expected %t", name, r.SizeUnknown, c.unknown)
-		}
+		must.Equal(t, r.SizeUnknown, c.unknown, "%s: size unknown", name)
 		if c.unknown {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -64,9 +65,7 @@ func TestFixedAllocations(t *testing.T) {
 		}
 	}
 	forward()
-	if got := testing.AllocsPerRun(4, forward); got != 0 {
-		t.Errorf("%v allocations, expected 0", got)
-	}
+	must.Equal(t, testing.AllocsPerRun(4, forward), 0, "allocations")
 }
 
 // BenchmarkFixed measures inference with new and with kept kernels, in sequences per second.

@@ -43,9 +43,7 @@ func TestTinyGolden(t *testing.T) {
 
 func compareGolden(t *testing.T, grads *model.Weights, want map[string]golden.Gradient) {
 	t.Helper()
-	if len(grads.Tensors()) != len(want) {
-		t.Errorf("%d gradients, expected %d", len(grads.Tensors()), len(want))
-	}
+	must.Equal(t, len(grads.Tensors()), len(want), "gradients")
 	for _, tensor := range grads.Tensors() {
 		within(t, "gradient of "+tensor.Name, tensor.Data, want[pyTorchName(tensor.Name)].Values, 1e-5)
 	}

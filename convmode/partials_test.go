@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
@@ -66,8 +67,6 @@ func TestGroups(t *testing.T) {
 	c.DModel = 256
 	for _, o := range []struct{ workers, expected int }{{1, 19}, {2, 22}, {16, 64}, {64, 128}, {1000, 128}} {
 		opt := Options{MaxBatch: 50, MaxLen: 16384, Workers: o.workers}
-		if got := opt.maxPartials(c); got != o.expected {
-			t.Errorf("%d workers: %d partials, expected %d", o.workers, got, o.expected)
-		}
+		must.Equal(t, opt.maxPartials(c), o.expected, "%d workers: partials", o.workers)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
@@ -64,9 +65,7 @@ func TestWorkers(t *testing.T) {
 // TestDefaultWorkers checks that 0 workers means one per processor.
 func TestDefaultWorkers(t *testing.T) {
 	n := newNet(t, newModel(t, tiny()), Options{MaxBatch: 1, MaxLen: 8})
-	if got, expected := n.pool.Workers(), runtime.GOMAXPROCS(0); got != expected {
-		t.Errorf("%d workers, expected %d", got, expected)
-	}
+	must.Equal(t, n.pool.Workers(), runtime.GOMAXPROCS(0), "workers")
 }
 
 // TestNoAllocation checks that a training step and an inference allocate nothing once their length
@@ -86,9 +85,7 @@ func TestNoAllocation(t *testing.T) {
 			}
 		}
 		step()
-		if got := testing.AllocsPerRun(4, step); got != 0 {
-			t.Errorf("norm %s: %v allocations per step, expected 0", norm, got)
-		}
+		must.Equal(t, testing.AllocsPerRun(4, step), 0, "norm %s: allocations per step", norm)
 	}
 }
 
@@ -96,9 +93,7 @@ func TestNoAllocation(t *testing.T) {
 // result of a Net of exactly its length.
 func TestPlans(t *testing.T) {
 	for length, want := range map[int]int{1: 1, 15: 15, 16: 16, 17: 18, 1000: 1024, 1024: 1024, 1025: 1152, 65536: 65536} {
-		if got := roundLength(length); got != want {
-			t.Errorf("roundLength(%d) = %d, expected %d", length, got, want)
-		}
+		must.Equal(t, roundLength(length), want, "roundLength(%d)", length)
 	}
 	c := tiny()
 	m := newModel(t, c)

@@ -86,9 +86,7 @@ func TestChunks(t *testing.T) {
 	f := recognizer(t, events.Defaults())
 	want := fmt.Sprint(detect(t, f, s.Samples, len(s.Samples)))
 	for _, chunks := range [][]int{{1}, {79, 1, 80, 81}, {1024}, {3, 777, 4000}} {
-		if got := fmt.Sprint(detect(t, f, s.Samples, chunks...)); got != want {
-			t.Errorf("in chunks of %v: %s, expected %s", chunks, got, want)
-		}
+		must.Equal(t, fmt.Sprint(detect(t, f, s.Samples, chunks...)), want, "in chunks of %v", chunks)
 	}
 }
 
@@ -261,9 +259,7 @@ func TestFlushCountsOnce(t *testing.T) {
 					open++
 				}
 			}
-			if got, want := len(flush(t, d)), count+1-confirm; got != want {
-				t.Errorf("%d events of %d evaluations with confirm %d, expected %d", got, count, confirm, want)
-			}
+			must.Equal(t, len(flush(t, d)), count+1-confirm, "events of %d evaluations with confirm %d", count, confirm)
 		}
 	}
 }

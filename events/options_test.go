@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 	"github.com/s4d-fast/s4d-fast/model"
 )
@@ -103,9 +104,7 @@ func TestSampleRate(t *testing.T) {
 		twice[2*i], twice[2*i+1] = v, (v+next)/2
 	}
 	f := recognizer(t, with(func(o *events.Options) { o.SampleRate = 2 * rate }))
-	if f.SampleRate() != 2*rate {
-		t.Errorf("rate %v, expected %v", f.SampleRate(), 2*rate)
-	}
+	must.Equal(t, f.SampleRate(), 2*rate, "rate")
 	got := detect(t, f, twice, 800)
 	if len(got) != len(want) {
 		t.Fatalf("events %+v, expected %+v with all times doubled", got, want)

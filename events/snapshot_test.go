@@ -32,9 +32,7 @@ func TestSnapshot(t *testing.T) {
 			}
 			d = next
 		}
-		if got := fmt.Sprint(append(got, flush(t, d)...)); got != want {
-			t.Errorf("restored every %d samples: %s, expected %s", every, got, want)
-		}
+		must.Equal(t, fmt.Sprint(append(got, flush(t, d)...)), want, "restored every %d samples", every)
 	}
 }
 

@@ -154,9 +154,7 @@ func TestFillSSMDoesNotAllocate(t *testing.T) {
 
 func TestArgMax(t *testing.T) {
 	for want, x := range [][]float32{{3, 1, 3}, {-5, -1, -2}, {0, 0, 1}} {
-		if got := ArgMax(x); got != want {
-			t.Errorf("ArgMax(%v) = %d, expected %d", x, got, want)
-		}
+		must.Equal(t, ArgMax(x), want, "ArgMax(%v)", x)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/recurrent"
 )
 
@@ -107,9 +108,7 @@ func TestStepManyMisuse(t *testing.T) {
 	for _, test := range tests {
 		func() {
 			defer func() {
-				if got := fmt.Sprint(recover()); got != test.want {
-					t.Errorf("panic %q, expected %q", got, test.want)
-				}
+				must.Equal(t, fmt.Sprint(recover()), test.want, "panic")
 			}()
 			test.call()
 		}()

@@ -170,9 +170,7 @@ func TestChunks(t *testing.T) {
 				if string(s.Snapshot(nil)) != string(whole.Snapshot(nil)) {
 					t.Errorf("chunks %v: states differ", chunks)
 				}
-				if s.Position() != length {
-					t.Errorf("position %d, expected %d", s.Position(), length)
-				}
+				must.Equal(t, s.Position(), length, "position")
 			}
 		})
 	}
@@ -312,9 +310,7 @@ func TestMisuse(t *testing.T) {
 	for _, test := range tests {
 		func() {
 			defer func() {
-				if got := fmt.Sprint(recover()); got != test.want {
-					t.Errorf("%s: panic %q, expected %q", test.name, got, test.want)
-				}
+				must.Equal(t, fmt.Sprint(recover()), test.want, "%s: panic", test.name)
 			}()
 			test.call()
 		}()

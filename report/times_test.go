@@ -3,6 +3,8 @@ package report
 import (
 	"testing"
 	"time"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // Quantiles are at least the true ones, and at most a bin larger.
@@ -24,7 +26,5 @@ func TestTimes(t *testing.T) {
 		t.Errorf("max %v, expected 0.001", got.Max)
 	}
 	times.Add(time.Hour) // beyond the last bin
-	if got := times.Block(80).Max; got != 3600 {
-		t.Errorf("max %v, expected 3600", got)
-	}
+	must.Equal(t, times.Block(80).Max, 3600, "max")
 }

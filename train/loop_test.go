@@ -149,9 +149,7 @@ func TestBetterThan(t *testing.T) {
 		{&Metrics{ValLoss: 1}, &Metrics{ValLoss: 2}, true},
 		{&Metrics{ValLoss: 2}, &Metrics{ValLoss: 1}, false},
 	} {
-		if got := c.a.betterThan(c.b); got != c.want {
-			t.Errorf("%+v better than %+v: %v, expected %v", c.a, c.b, got, c.want)
-		}
+		must.Equal(t, c.a.betterThan(c.b), c.want, "%+v better than %+v", c.a, c.b)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 func report(r Reporter) {
@@ -83,8 +85,6 @@ func TestBar(t *testing.T) {
 
 func TestPercent(t *testing.T) {
 	for x, expected := range map[float64]string{1.3: "130 %", 0.2345: "23.4 %", 1e-6: "0.0001 %", 123.456: "12346 %"} {
-		if got := percent(x); got != expected {
-			t.Errorf("percent(%v) = %q, expected %q", x, got, expected)
-		}
+		must.Equal(t, percent(x), expected, "percent(%v)", x)
 	}
 }

@@ -104,9 +104,7 @@ func TestInterruptedStart(t *testing.T) {
 func TestLoadSplit(t *testing.T) {
 	cfg := digits(t)
 	cfg.LoadProgress = func(_, total int) {
-		if total != 1 {
-			t.Errorf("%d recordings to load, expected 1", total)
-		}
+		must.Equal(t, total, 1, "recordings to load")
 	}
 	data, err := LoadData(t.Context(), cfg, "val")
 	if err != nil || data.Train != nil || data.Val.Len() != 1 || data.Test != nil || data.Mean != nil {

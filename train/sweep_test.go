@@ -215,7 +215,5 @@ func TestRunFolders(t *testing.T) {
 		}
 		folders[dir] = value
 	}
-	if got, want := runFolder("sweep", []string{"ssm.init=lin", "seed=1"}), filepath.Join("sweep", "ssm.init=lin,seed=1"); got != want {
-		t.Errorf("folder %s, expected %s", got, want)
-	}
+	must.Equal(t, runFolder("sweep", []string{"ssm.init=lin", "seed=1"}), filepath.Join("sweep", "ssm.init=lin,seed=1"), "folder")
 }

@@ -132,9 +132,7 @@ func TestFolders(t *testing.T) {
 	cfg := tiny(t)
 	cfg.Out = ""
 	for _, want := range []string{"runs/delay", "runs/delay-2", "runs/delay-3"} {
-		if got := filepath.ToSlash(newTrainer(t, cfg).Dir()); got != want {
-			t.Errorf("folder %s, expected %s", got, want)
-		}
+		must.Equal(t, filepath.ToSlash(newTrainer(t, cfg).Dir()), want, "folder")
 	}
 	cfg.Out = "runs/delay"
 	must.Reject(New(t.Context(), cfg))(t, ErrConfig, "runs/delay already holds a run")
@@ -181,9 +179,7 @@ func TestFrozenAndBuffers(t *testing.T) {
 	for i, x := range tr.model.Weights.Tensors() {
 		same := slices.Equal(x.Data, before.Tensors()[i].Data)
 		frozen := x.Kind == model.KindStep || x.Kind == model.KindDecay || x.Kind == model.KindAngle
-		if same != frozen {
-			t.Errorf("%s: unchanged %v, expected %v", x.Name, same, frozen)
-		}
+		must.Equal(t, same, frozen, "%s: unchanged", x.Name)
 	}
 }
 

@@ -22,9 +22,7 @@ func TestWays(t *testing.T) {
 		}
 		for i, s := range streams {
 			got := s.Snapshot(nil)
-			if s.Position() != 16 {
-				t.Errorf("%s: stream %d is at sample %d, expected 16", w.name, i, s.Position())
-			}
+			must.Equal(t, s.Position(), 16, "%s: stream %d is at sample", w.name, i)
 			if first == nil {
 				first = got
 			}

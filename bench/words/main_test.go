@@ -50,9 +50,7 @@ func TestDigits(t *testing.T) {
 		must.Do(t, err)
 		got := must.Get(o.measure(r, stream, words))(t)
 		t.Logf("%s levels: %+v", levels, got)
-		if len(words) != 300 {
-			t.Errorf("%d words, expected 300", len(words))
-		}
+		must.Equal(t, len(words), 300, "words")
 		if f1 := got.words.f1(); f1 < least {
 			t.Errorf("%s levels: F1 %.3f, expected at least %v", levels, f1, least)
 		}

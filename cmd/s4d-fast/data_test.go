@@ -42,9 +42,7 @@ func TestDataPathfinder(t *testing.T) {
 func TestDataListOpsInterrupted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made")
 	code, stderr := interrupted(t, "wrote ", "data", "listops", "--out", dir, "--n", "3", "--eval", "2")
-	if code != 128+int(syscall.SIGINT) {
-		t.Errorf("exit code %d, expected %d", code, 128+int(syscall.SIGINT))
-	}
+	must.Equal(t, code, 128+int(syscall.SIGINT), "exit code")
 	files := must.Get(filepath.Glob(filepath.Join(dir, "basic_*")))(t)
 	if len(files) != 1 {
 		t.Fatalf("files %q, expected the one before the interrupt", files)

@@ -54,9 +54,7 @@ func checkRun(t *testing.T, stdin io.Reader, args []string, code int, parts ...s
 // equal reports a value that is not the expected one.
 func equal[T comparable](t *testing.T, what string, got, expected T) {
 	t.Helper()
-	if got != expected {
-		t.Errorf("%s: %v, expected %v", what, got, expected)
-	}
+	must.Equal(t, got, expected, "%s", what)
 }
 
 // contains reports every part that is not in the text.
@@ -120,9 +118,7 @@ func TestNotifyContext(t *testing.T) {
 	if got := context.Cause(ctx); got != (signalError{syscall.SIGINT}) {
 		t.Errorf("cause %v, expected %v", got, signalError{syscall.SIGINT})
 	}
-	if code := exitCode(ctx, context.Cause(ctx)); code != 130 {
-		t.Errorf("exit code %d, expected 130", code)
-	}
+	must.Equal(t, exitCode(ctx, context.Cause(ctx)), 130, "exit code")
 }
 
 // digitsModel saves a small untrained audio network that expects 8 kHz.

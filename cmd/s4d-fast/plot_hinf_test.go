@@ -44,9 +44,7 @@ func TestHinfPanel(t *testing.T) {
 			if want := gain * gain / (of * of) * p.Curves[0].Y[0]; math.Abs(y-want) > 1e-12*want {
 				t.Errorf("layer %d, SSM %d: score %v, expected %v", i+1, h, y, want)
 			}
-			if want := math.Exp(params.LogStep[h]); c.X[h] != want {
-				t.Errorf("layer %d, SSM %d: Δ %v, expected %v", i+1, h, c.X[h], want)
-			}
+			must.Equal(t, c.X[h], math.Exp(params.LogStep[h]), "layer %d, SSM %d: Δ", i+1, h)
 		}
 	}
 	if largest != 1 || !strings.Contains(p.Title, "of 7 SSMs") || !strings.Contains(p.Title, "1 unbounded") {

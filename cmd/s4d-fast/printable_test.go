@@ -20,9 +20,7 @@ func TestPrintable(t *testing.T) {
 		"it's \\n":         `it's \n`,
 		"bad \xff byte":    "bad \ufffd byte",
 	} {
-		if got := printable(text, ""); got != expected {
-			t.Errorf("printable(%q) = %q, expected %q", text, got, expected)
-		}
+		must.Equal(t, printable(text, ""), expected, "printable(%q)", text)
 	}
 	if got := printable("a\nb\x1b", "\n"); got != "a\nb\\x1b" {
 		t.Errorf("with line breaks kept: %q", got)

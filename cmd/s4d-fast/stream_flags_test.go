@@ -48,9 +48,7 @@ func TestStreamEventFlags(t *testing.T) {
 		t.Errorf("%d events that 1000 outputs confirm, expected none", n)
 	}
 	all := count("--refractory", "0")
-	if all != len(s.Tones) {
-		t.Errorf("%d events without a refractory time, expected %d", all, len(s.Tones))
-	}
+	must.Equal(t, all, len(s.Tones), "events without a refractory time")
 	if few := count("--threshold", "0.999999999"); few >= all {
 		t.Errorf("%d events at threshold 0.999999999, expected fewer than %d", few, all)
 	}
@@ -71,9 +69,7 @@ func TestStreamOptions(t *testing.T) {
 		{streamCmd{OffThreshold: &zero, Threshold: &low}, 0.3, 0, events.Defaults().Refractory},
 	} {
 		o := c.cmd.options()
-		if got, expected := [3]float64{o.Threshold, o.OffThreshold, o.Refractory}, [3]float64{c.threshold, c.off, c.refractory}; got != expected {
-			t.Errorf("threshold, off-threshold and refractory time are %v, expected %v", got, expected)
-		}
+		must.Equal(t, [3]float64{o.Threshold, o.OffThreshold, o.Refractory}, [3]float64{c.threshold, c.off, c.refractory}, "threshold, off-threshold and refractory time")
 	}
 	d := events.Defaults()
 	help := strings.Join(strings.Fields(ok(t, "stream", "--help")), " ")

@@ -147,9 +147,7 @@ func TestStreamStopsResampling(t *testing.T) {
 	counter := &counter{}
 	p := pump{audio: &audioInput{source: endless{}, inputRate: 1, rate: 8000}, sink: counter, block: 80, out: json.NewEncoder(&stdout)}
 	err := p.run(ctx)
-	if code := exitCode(ctx, err); code != 128+int(syscall.SIGTERM) {
-		t.Errorf("error %v: exit code %d, expected %d", err, code, 128+int(syscall.SIGTERM))
-	}
+	must.Equal(t, exitCode(ctx, err), 128+int(syscall.SIGTERM), "error %v: exit code", err)
 	if counter.samples < 8000 {
 		t.Errorf("%d samples after the signal, expected at least a second of audio", counter.samples)
 	}

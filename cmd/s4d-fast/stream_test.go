@@ -107,9 +107,7 @@ func checkTones(t *testing.T, found []report.Event, s *tonemodel.Sound, scale fl
 	}
 	for i, e := range found {
 		tone := s.Tones[i]
-		if e.Label != tone.Label {
-			t.Errorf("event %d is %q, expected %q", i, e.Label, tone.Label)
-		}
+		must.Equal(t, e.Label, tone.Label, "event %d", i)
 		for name, pair := range map[string][2]int64{"onset": {e.Onset, tone.Onset}, "end": {e.End, tone.End}} {
 			if math.Abs(float64(pair[0])-float64(pair[1])*scale) > 0.05*tonemodel.SampleRate*scale {
 				t.Errorf("event %d: %s at sample %d, expected %d·%g", i, name, pair[0], pair[1], scale)
@@ -150,9 +148,7 @@ func TestStreamEvents(t *testing.T) {
 		if end.Dropped != 0 {
 			t.Errorf("%s: %d samples dropped of a source that waits", format, end.Dropped)
 		}
-		if expected := float64(len(s.Samples)) / tonemodel.SampleRate; end.Seconds != expected {
-			t.Errorf("%s: %v seconds, expected %v", format, end.Seconds, expected)
-		}
+		must.Equal(t, end.Seconds, float64(len(s.Samples))/tonemodel.SampleRate, "%s: seconds", format)
 		b := end.Block
 		if b.Samples != 80 {
 			t.Errorf("%s: blocks of %d samples, expected 80", format, b.Samples)
@@ -328,9 +324,7 @@ func TestStreamLive(t *testing.T) {
 			t.Fatalf("%d events, expected at least 2", len(found))
 		}
 		last, tone := found[len(found)-1], s.Tones[len(s.Tones)-1]
-		if last.Label != tone.Label {
-			t.Errorf("the last event is %q, expected %q", last.Label, tone.Label)
-		}
+		must.Equal(t, last.Label, tone.Label, "the last event")
 		if math.Abs(float64(last.Onset-tone.Onset)) > 0.05*tonemodel.SampleRate {
 			t.Errorf("the last event begins at sample %d, expected %d", last.Onset, tone.Onset)
 		}
@@ -345,9 +339,7 @@ func TestStreamBuiltIn(t *testing.T) {
 		stdout := ok(t, args...)
 		var start report.Start
 		decode(t, strings.SplitN(stdout, "\n", 2)[0], &start)
-		if start.Model != "digits" {
-			t.Errorf("%v: model %q, expected digits", args, start.Model)
-		}
+		must.Equal(t, start.Model, "digits", "%v: model", args)
 		if start.SampleRate != 8000 {
 			t.Errorf("%v: rate %v Hz, expected 8000", args, start.SampleRate)
 		}

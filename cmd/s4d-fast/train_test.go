@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/report"
 )
@@ -106,15 +107,11 @@ func TestInterruptAndResume(t *testing.T) {
 	line := []string{"train", "--out", out, "--set", "data.length=64", "--set", "data.delay=16", "--set", "ssm.d_state=8",
 		"--set", "data.train_size=64", "--set", "data.eval_size=8", "--set", "train.epochs=1000000"}
 	code, stderr := interrupted(t, "epoch=2", line...)
-	if code != 128+int(syscall.SIGINT) {
-		t.Errorf("exit code %d, expected %d", code, 128+int(syscall.SIGINT))
-	}
+	must.Equal(t, code, 128+int(syscall.SIGINT), "exit code")
 	if !strings.Contains(stderr, "train delay --out "+out+" --resume") {
 		t.Errorf("stderr does not show how to resume: %s", stderr)
 	}
 	epochs := strings.Count(string(read(t, filepath.Join(out, "metrics.jsonl"))), "\n")
 	ok(t, "train", "--out", out, "--resume", "--set", fmt.Sprintf("train.epochs=%d", epochs+2))
-	if got := strings.Count(string(read(t, filepath.Join(out, "metrics.jsonl"))), "\n"); got != epochs+2 {
-		t.Errorf("%d epochs after the resumed run, expected %d", got, epochs+2)
-	}
+	must.Equal(t, strings.Count(string(read(t, filepath.Join(out, "metrics.jsonl"))), "\n"), epochs+2, "epochs after the resumed run")
 }

@@ -37,9 +37,7 @@ func checkComplete(t *testing.T, name string, got transcript, pcm []byte) {
 	if got.end.Samples != int64(len(pcm)/2) {
 		t.Errorf("%s: %d samples, expected %d", name, got.end.Samples, len(pcm)/2)
 	}
-	if want := float64(len(pcm)/2) / tonemodel.SampleRate; got.end.Seconds != want {
-		t.Errorf("%s: %v seconds, expected %v", name, got.end.Seconds, want)
-	}
+	must.Equal(t, got.end.Seconds, float64(len(pcm)/2)/tonemodel.SampleRate, "%s: seconds", name)
 }
 
 // An upload returns its events in every format; WAV is the default.
@@ -69,9 +67,7 @@ func TestUpload(t *testing.T) {
 				if *got.start.Samples != 0 {
 					t.Errorf("%s: starts at sample %d", path, *got.start.Samples)
 				}
-				if got.start.Model != "tones" {
-					t.Errorf("%s: model %q, expected tones", path, got.start.Model)
-				}
+				must.Equal(t, got.start.Model, "tones", "%s: model", path)
 				if got.end != nil && got.end.Block.Samples != 80 {
 					t.Errorf("%s: blocks of %d samples, expected 80", path, got.end.Block.Samples)
 				}
@@ -253,9 +249,7 @@ func TestInvalidAudio(t *testing.T) {
 			{"too loud", "/v1/streams?format=f32le", "\x00\x00\x00\x00\xff\xff\x7f\x7f", "after sample 1: events: a sample is 3.4028235e+38"},
 		} {
 			status, text := in.post(c.path, strings.NewReader(c.body))
-			if status != 200 {
-				t.Errorf("%s: status %d, expected 200", c.name, status)
-			}
+			must.Equal(t, status, 200, "%s: status", c.name)
 			checkLine(t, c.name, parse(t, text).err, "audio", c.word)
 		}
 		for _, c := range []struct {
@@ -270,9 +264,7 @@ func TestInvalidAudio(t *testing.T) {
 			c.send(client)
 			got, status := client.rest()
 			checkLine(t, c.name, got.err, c.why, c.word)
-			if status != websocket.StatusPolicyViolation {
-				t.Errorf("%s: closed with %v, expected %v", c.name, status, websocket.StatusPolicyViolation)
-			}
+			must.Equal(t, status, websocket.StatusPolicyViolation, "%s: closed with", c.name)
 		}
 		synctest.Wait()
 		if n := in.server.streams.count(); n != 0 {
@@ -288,9 +280,7 @@ func TestMetrics(t *testing.T) {
 		pcm := encode(tonemodel.Words().Samples)
 		c := in.dial("/v1/streams")
 		c.line()
-		if n := in.metric("s4d_streams"); n != 1 {
-			t.Errorf("s4d_streams is %v, expected 1", n)
-		}
+		must.Equal(t, in.metric("s4d_streams"), 1, "s4d_streams")
 		c.sendAudio(pcm, 1600)
 		c.sendText(`{"type":"end"}`)
 		got, _ := c.rest()
@@ -315,9 +305,7 @@ func TestMetrics(t *testing.T) {
 			"s4d_snapshots":                     0,
 			"s4d_snapshot_bytes":                0,
 		} {
-			if got := in.metric(name); got != want {
-				t.Errorf("%s is %v, expected %v", name, got, want)
-			}
+			must.Equal(t, in.metric(name), want, "%s", name)
 		}
 		in.server.metrics.busy.Store(1e9)
 		if got, want := in.metric("s4d_real_time_factor"), 1/got.end.Seconds; math.Abs(got/want-1) > 1e-6 {
@@ -331,9 +319,7 @@ func TestModelError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, float32(math.NaN())), nil)
 		status, body := in.post("/v1/streams?format=s16le", bytes.NewReader(encode(tonemodel.Words().Samples)))
-		if status != 200 {
-			t.Errorf("status %d, expected 200", status)
-		}
+		must.Equal(t, status, 200, "status")
 		checkLine(t, "NaN", parse(t, body).err, "model", `output for label "low" is NaN`)
 	})
 }

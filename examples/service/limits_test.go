@@ -47,12 +47,8 @@ func TestMaxStreams(t *testing.T) {
 		checkError(t, "the client's third", status, body, 429, "client", "2 streams")
 		status, body = in.post("/v1/streams?format=s16le", nil, "Token", "c")
 		checkError(t, "the fourth", status, body, 503, "streams", "3 streams")
-		if n := in.metric(`s4d_rejected_total{why="client"}`); n != 2 {
-			t.Errorf("%v rejected for their client, expected 2", n)
-		}
-		if n := in.metric(`s4d_rejected_total{why="streams"}`); n != 3 {
-			t.Errorf("%v rejected for the number of streams, expected 3", n)
-		}
+		must.Equal(t, in.metric(`s4d_rejected_total{why="client"}`), 2, "rejected for their client")
+		must.Equal(t, in.metric(`s4d_rejected_total{why="streams"}`), 3, "rejected for the number of streams")
 		first.conn.CloseNow()
 		synctest.Wait()
 		if status, body := in.post("/v1/streams?format=s16le", nil, "Token", "a"); status != 200 {
@@ -94,9 +90,7 @@ func TestMaxMessage(t *testing.T) {
 		c.sendAudio(make([]byte, 5002), 5002)
 		got, status := c.rest()
 		checkLine(t, "5002 bytes", got.err, "message", "5000 bytes")
-		if status != websocket.StatusMessageTooBig {
-			t.Errorf("closed with %v, expected %v", status, websocket.StatusMessageTooBig)
-		}
+		must.Equal(t, status, websocket.StatusMessageTooBig, "closed with")
 	})
 }
 
@@ -111,12 +105,8 @@ func TestIdle(t *testing.T) {
 		}
 		got, status := c.rest()
 		checkLine(t, "messages", got.err, "idle")
-		if status != websocket.StatusPolicyViolation {
-			t.Errorf("closed with %v, expected %v", status, websocket.StatusPolicyViolation)
-		}
-		if n := in.metric("s4d_samples_total"); n != 4*80 {
-			t.Errorf("%v samples before, expected %d", n, 4*80)
-		}
+		must.Equal(t, status, websocket.StatusPolicyViolation, "closed with")
+		must.Equal(t, in.metric("s4d_samples_total"), 4*80, "samples before")
 		body, result := in.upload("/v1/streams?format=s16le")
 		defer body.Close()
 		body.Write(make([]byte, 1600))
@@ -183,9 +173,7 @@ func TestSlowReader(t *testing.T) {
 				if n := in.server.streams.count(); n != 0 {
 					t.Errorf("%d streams are left", n)
 				}
-				if n := in.metric(`s4d_rejected_total{why="slow"}`); n != 1 {
-					t.Errorf("%v slow clients are counted, expected 1", n)
-				}
+				must.Equal(t, in.metric(`s4d_rejected_total{why="slow"}`), 1, "slow clients are counted")
 			})
 		})
 	}
@@ -217,12 +205,8 @@ func TestRate(t *testing.T) {
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, httptest.NewRequest("POST", "http://localhost/v1/streams?format=s16le", nil))
 	start := parse(t, w.Body.String()).start
-	if start.SampleRate != 2*tonemodel.SampleRate {
-		t.Errorf("rate %v, expected %v", start.SampleRate, 2*tonemodel.SampleRate)
-	}
-	if start.ModelSampleRate != tonemodel.SampleRate {
-		t.Errorf("model's rate %v, expected %v", start.ModelSampleRate, tonemodel.SampleRate)
-	}
+	must.Equal(t, start.SampleRate, 2*tonemodel.SampleRate, "rate")
+	must.Equal(t, start.ModelSampleRate, tonemodel.SampleRate, "model's rate")
 	w = httptest.NewRecorder()
 	s.ServeHTTP(w, httptest.NewRequest("POST", "http://localhost/v1/streams?format=s16le&rate=8000", nil))
 	checkError(t, "the model's rate", w.Code, w.Body.String(), 400, "audio", "16000 Hz")
@@ -278,9 +262,7 @@ func TestRejectedBodies(t *testing.T) {
 					if err != nil {
 						t.Errorf("%s: %v", name, err)
 					}
-					if response.StatusCode != c.status {
-						t.Errorf("%s: status %d, expected %d", name, response.StatusCode, c.status)
-					}
+					must.Equal(t, response.StatusCode, c.status, "%s: status", name)
 					if !strings.Contains(string(b), c.word) {
 						t.Errorf("%s: %s does not contain %s", name, b, c.word)
 					}

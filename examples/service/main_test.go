@@ -103,9 +103,7 @@ func TestSIGTERM(t *testing.T) {
 	p.terminate()
 	got, status := c.rest()
 	checkLine(t, "SIGTERM", got.err, "shutdown")
-	if status != websocket.StatusServiceRestart {
-		t.Errorf("closed with %v, expected %v", status, websocket.StatusServiceRestart)
-	}
+	must.Equal(t, status, websocket.StatusServiceRestart, "closed with")
 	if err := p.cmd.Wait(); err != nil {
 		t.Errorf("the process ends with %v", err)
 	}
@@ -113,9 +111,7 @@ func TestSIGTERM(t *testing.T) {
 		t.Fatalf("error line %+v, expected samples", got.err)
 	}
 	p = startProcess(t, "-snapshots", dir, "-model", path)
-	if n := p.position("mine"); n != *got.err.Samples {
-		t.Errorf("resumes at sample %d, expected %d", n, *got.err.Samples)
-	}
+	must.Equal(t, p.position("mine"), *got.err.Samples, "resumes at sample")
 }
 
 // When clients open more connections than the process may open files, some are rejected, and
@@ -178,9 +174,7 @@ func TestExitCodeOfUnsavedStreams(t *testing.T) {
 	p.terminate()
 	p.waitForLog("1 of 1 streams were not saved")
 	p.cmd.Wait()
-	if code := p.cmd.ProcessState.ExitCode(); code != 1 {
-		t.Errorf("exit code %d, expected 1", code)
-	}
+	must.Equal(t, p.cmd.ProcessState.ExitCode(), 1, "exit code")
 }
 
 // A second SIGTERM ends the process at once, while the first still waits for clients.

@@ -36,9 +36,7 @@ func checkResampled(t *testing.T, name string, got transcript) {
 		return -tolerance <= difference && difference <= tolerance
 	}
 	for i, e := range got.events {
-		if e.Label != want[i].Label {
-			t.Errorf("%s: event %d is %s, expected %s", name, i, e.Label, want[i].Label)
-		}
+		must.Equal(t, e.Label, want[i].Label, "%s: event %d", name, i)
 		if !near(e.Onset, want[i].Onset) || !near(e.End, want[i].End) {
 			t.Errorf("%s: event %d from %d to %d, expected from %.0f to %.0f",
 				name, i, e.Onset, e.End, ratio*float64(want[i].Onset), ratio*float64(want[i].End))
@@ -96,12 +94,8 @@ func TestResumeResampled(t *testing.T) {
 		checkError(t, "other rate", status, text, 409, "snapshot", "44100 Hz", "8000 Hz")
 		_, text = in.post(path+"&events=0", bytes.NewReader(pcm[cut:]))
 		got := parse(t, text)
-		if *got.start.Samples != cut/2 {
-			t.Errorf("resumes at sample %d, expected %d", *got.start.Samples, cut/2)
-		}
-		if all := fmt.Sprint(got.events); all != want {
-			t.Errorf("events %v, expected %v", all, want)
-		}
+		must.Equal(t, *got.start.Samples, cut/2, "resumes at sample")
+		must.Equal(t, fmt.Sprint(got.events), want, "events")
 	})
 }
 

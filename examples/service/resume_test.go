@@ -45,9 +45,7 @@ func TestResume(t *testing.T) {
 					path := fmt.Sprintf("/v1/streams/mine?format=s16le&events=%d", len(all))
 					_, body := in.post(path, bytes.NewReader(pcm[2*at:]))
 					got = parse(t, body)
-					if *got.start.Samples != at {
-						t.Errorf("resumes at sample %d, expected %d", *got.start.Samples, at)
-					}
+					must.Equal(t, *got.start.Samples, at, "resumes at sample")
 					if all = append(all, got.events...); fmt.Sprint(all) != want {
 						t.Errorf("events %v, expected %s", all, want)
 					}
@@ -86,9 +84,7 @@ func shutDownWebSocket(in *instance, pcm []byte) transcript {
 		in.t.Error(err)
 	}
 	got, status := c.rest()
-	if status != websocket.StatusServiceRestart {
-		in.t.Errorf("closed with %v, expected %v", status, websocket.StatusServiceRestart)
-	}
+	must.Equal(in.t, status, websocket.StatusServiceRestart, "closed with")
 	return got
 }
 
@@ -237,8 +233,6 @@ func TestResumeAfterInvalidSample(t *testing.T) {
 		if got.err.Samples == nil || *got.err.Samples != 100 {
 			t.Errorf("error line %s, expected 100 samples", body)
 		}
-		if n := in.position("mine"); n != 100 {
-			t.Errorf("resumes at sample %d, expected 100", n)
-		}
+		must.Equal(t, in.position("mine"), 100, "resumes at sample")
 	})
 }

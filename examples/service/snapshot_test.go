@@ -64,9 +64,7 @@ func TestExpiry(t *testing.T) {
 		change := func(c *config) { c.Dir, c.Keep = dir, time.Minute }
 		in := startService(t, toneModel(t, 0), change)
 		in.interrupt("one")
-		if n := in.position("one"); n != 800 {
-			t.Errorf("resumes at sample %d, expected 800", n)
-		}
+		must.Equal(t, in.position("one"), 800, "resumes at sample")
 		in.interrupt("two")
 		in.stop()
 		time.Sleep(time.Minute + 1)
@@ -94,14 +92,10 @@ func TestStoreLimits(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		in.interrupt("other", "Token", "b")
-		if n := in.metric("s4d_snapshots"); n != 3 {
-			t.Errorf("%v snapshots, expected 3", n)
-		}
+		must.Equal(t, in.metric("s4d_snapshots"), 3, "snapshots")
 		size := in.metric("s4d_snapshot_bytes") / 3
 		for id, want := range map[string]int64{"one": 0, "two": 800, "three": 800} {
-			if n := in.position(id, "Token", "a"); n != want {
-				t.Errorf("%s resumes at sample %d, expected %d", id, n, want)
-			}
+			must.Equal(t, in.position(id, "Token", "a"), want, "%s resumes at sample", id)
 		}
 		in.stop()
 
@@ -109,9 +103,7 @@ func TestStoreLimits(t *testing.T) {
 		for _, id := range []string{"one", "two", "three"} {
 			in.interrupt(id)
 		}
-		if n := in.metric("s4d_snapshots"); n != 2 {
-			t.Errorf("%v snapshots, expected 2", n)
-		}
+		must.Equal(t, in.metric("s4d_snapshots"), 2, "snapshots")
 		if n := in.metric("s4d_snapshot_bytes"); n > 2.5*size {
 			t.Errorf("%v bytes, expected at most %v", n, 2.5*size)
 		}
@@ -165,9 +157,7 @@ func TestTwoSnapshots(t *testing.T) {
 	if files, _ := os.ReadDir(dir); len(files) != 1 {
 		t.Errorf("%d files, expected 1", len(files))
 	}
-	if s.total != s.list["mine"].size {
-		t.Errorf("%d bytes are counted, expected %d", s.total, s.list["mine"].size)
-	}
+	must.Equal(t, s.total, s.list["mine"].size, "bytes are counted")
 }
 
 // Bytes that decode as a snapshot encode to a snapshot that decodes to the same.
@@ -425,9 +415,7 @@ func TestStoreLimitsAtStart(t *testing.T) {
 			id, client string
 			samples    int64
 		}{{"two", "a", 0}, {"three", "a", 800}, {"other", "b", 800}} {
-			if n := in.position(c.id, "Token", c.client); n != c.samples {
-				t.Errorf("%s resumes at sample %d, expected %d", c.id, n, c.samples)
-			}
+			must.Equal(t, in.position(c.id, "Token", c.client), c.samples, "%s resumes at sample", c.id)
 		}
 	})
 }

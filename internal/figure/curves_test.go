@@ -76,9 +76,7 @@ func TestLogTicks(t *testing.T) {
 				got = append(got, m.Label)
 			}
 		}
-		if s := strings.Join(got, " "); s != c.want {
-			t.Errorf("marks in [%v, %v]: %s, expected %s", c.lo, c.hi, s, c.want)
-		}
+		must.Equal(t, strings.Join(got, " "), c.want, "marks in [%v, %v]", c.lo, c.hi)
 	}
 }
 

@@ -88,17 +88,13 @@ func TestTicks(t *testing.T) {
 		for _, m := range c.n.Ticks(c.lo, c.hi) {
 			got = append(got, m.Label)
 		}
-		if s := strings.Join(got, " "); s != c.want {
-			t.Errorf("ticks in [%v, %v]: %s, expected %s", c.lo, c.hi, s, c.want)
-		}
+		must.Equal(t, strings.Join(got, " "), c.want, "ticks in [%v, %v]", c.lo, c.hi)
 	}
 }
 
 func TestThousands(t *testing.T) {
 	for n, want := range map[int]string{0: "0", 250: "250", 1000: "1,000", 1234567: "1,234,567"} {
-		if got := Thousands(n); got != want {
-			t.Errorf("Thousands(%d) = %q, expected %q", n, got, want)
-		}
+		must.Equal(t, Thousands(n), want, "Thousands(%d)", n)
 	}
 }
 

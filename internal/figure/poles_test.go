@@ -24,9 +24,7 @@ func TestPolePlane(t *testing.T) {
 	img := savePNG(t, PolePlane{Value: "gain [dB]", Floor: -20, Columns: 2, Panels: []Poles{
 		{Title: "a", Poles: []complex128{0.5, 0.5i, -0.5, 1i}, Value: []float64{-10, math.Inf(1), 30, math.Inf(-1)}},
 		{Title: "b", Poles: []complex128{1}}, {Title: "c"}}})
-	if got, want := img.Bounds().Size(), image.Pt(2*560+keyPx, 2*580); got != want {
-		t.Errorf("size %v, expected %v", got, want)
-	}
+	must.Equal(t, img.Bounds().Size(), image.Pt(2*560+keyPx, 2*580), "size")
 	strip := image.Rect(2*560, 0, 2*560+keyPx, 580)
 	for i, c := range append([]color.RGBA{unbounded}, shades...) {
 		if in, all := countIn(img, c, strip), count(img, c); in < 500 || all-in > 60 { // a marker has about 25 pixels
@@ -130,15 +128,11 @@ func TestPoleScale(t *testing.T) {
 				got = append(got, tick.Label)
 			}
 		}
-		if s := strings.Join(got, ", "); s != c.want {
-			t.Errorf("%v: key %s, expected %s", c.values, s, c.want)
-		}
+		must.Equal(t, strings.Join(got, ", "), c.want, "%v: key", c.values)
 	}
 	s := scale{edges: []float64{-60, -40, -20, 0, 20, 40}}
 	for v, want := range map[float64]color.RGBA{-inf: shades[0], -60: shades[0], -1: shades[2], 0: shades[3], 40: shades[4], inf: unbounded} {
-		if got := s.colour(v); got != want {
-			t.Errorf("colour of %v: %v, expected %v", v, got, want)
-		}
+		must.Equal(t, s.colour(v), want, "colour of %v", v)
 	}
 	grey := 255.0
 	for i, c := range shades {

@@ -1,5 +1,4 @@
-// Package must checks errors in tests: it ends a test at an unexpected error, and compares expected
-// errors.
+// Package must has the checks that most tests need: unexpected errors, expected errors, equality.
 package must
 
 import (
@@ -57,4 +56,17 @@ func Reject[T any](_ T, err error) func(t testing.TB, want ...any) {
 		t.Helper()
 		Fail(t, err, want...)
 	}
+}
+
+// Equal reports an error unless got equals want. The format and its arguments say what got is.
+func Equal[T comparable](t testing.TB, got, want T, format string, args ...any) {
+	t.Helper()
+	if got == want {
+		return
+	}
+	verb := "%v"
+	if _, ok := any(got).(string); ok {
+		verb = "%q"
+	}
+	t.Errorf("%s: got "+verb+", expected "+verb, fmt.Sprintf(format, args...), got, want)
 }

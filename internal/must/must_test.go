@@ -59,3 +59,14 @@ func TestFailAndReject(t *testing.T) {
 		}
 	}
 }
+
+func TestEqual(t *testing.T) {
+	r := &recorder{TB: t}
+	must.Equal(r, 3, 3, "the number of %s", "words")
+	must.Equal(r, 2, 3, "the number of %s", "words")
+	must.Equal(r, "a b", "a", "the word")
+	want := []string{"the number of words: got 2, expected 3", `the word: got "a b", expected "a"`}
+	if !slices.Equal(r.messages, want) {
+		t.Errorf("messages %q, expected %q", r.messages, want)
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/par"
 )
 
@@ -23,9 +24,7 @@ func TestFor(t *testing.T) {
 		if workers == 0 {
 			want = runtime.GOMAXPROCS(0)
 		}
-		if p.Workers() != want {
-			t.Errorf("New(%d): %d workers, expected %d", workers, p.Workers(), want)
-		}
+		must.Equal(t, p.Workers(), want, "New(%d): workers", workers)
 		for _, items := range []int{0, 1, 2, 7, 1000} {
 			done := make([]atomic.Int32, items)
 			var outside atomic.Int32

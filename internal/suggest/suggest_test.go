@@ -1,6 +1,10 @@
 package suggest
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+)
 
 func TestName(t *testing.T) {
 	known := []string{"delay", "scifar", "smnist", "digits", "ssm.init", "ssm.step"}
@@ -14,16 +18,12 @@ func TestName(t *testing.T) {
 		{"imagenet", ""},
 		{"runs/fsdd", ""},
 	} {
-		if got := Name(test.name, known); got != test.expected {
-			t.Errorf("Name(%q) = %q, expected %q", test.name, got, test.expected)
-		}
+		must.Equal(t, Name(test.name, known), test.expected, "Name(%q)", test.name)
 	}
 }
 
 func TestHint(t *testing.T) {
-	if got, expected := Hint("digitz", []string{"digits"}), `; did you mean "digits"?`; got != expected {
-		t.Errorf("Hint = %q, expected %q", got, expected)
-	}
+	must.Equal(t, Hint("digitz", []string{"digits"}), `; did you mean "digits"?`, "Hint")
 	if got := Hint("imagenet", []string{"digits"}); got != "" {
 		t.Errorf("Hint of a name far from every known one = %q, expected none", got)
 	}
@@ -34,8 +34,6 @@ func TestDistance(t *testing.T) {
 		a, b     string
 		expected int
 	}{{"kitten", "sitting", 3}, {"", "abc", 3}, {"abc", "", 3}, {"same", "same", 0}, {"flaw", "lawn", 2}} {
-		if got := distance(test.a, test.b); got != test.expected {
-			t.Errorf("distance(%q, %q) = %d, expected %d", test.a, test.b, got, test.expected)
-		}
+		must.Equal(t, distance(test.a, test.b), test.expected, "distance(%q, %q)", test.a, test.b)
 	}
 }

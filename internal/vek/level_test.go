@@ -25,9 +25,7 @@ func TestStartup(t *testing.T) {
 	const inner = "S4D_TEST_STARTUP"
 	switch os.Getenv(inner) {
 	case "available":
-		if vek.CurrentLevel() != vek.Generic {
-			t.Errorf("level %q, expected %q", vek.CurrentLevel(), vek.Generic)
-		}
+		must.Equal(t, vek.CurrentLevel(), vek.Generic, "level")
 		for name, err := range constructors(t) {
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -87,9 +85,7 @@ func TestSetLevelConcurrently(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if got := vek.CurrentLevel(); got != level {
-		t.Errorf("level %q, expected %q", got, level)
-	}
+	must.Equal(t, vek.CurrentLevel(), level, "level")
 	group.Wait()
 }
 
