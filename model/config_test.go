@@ -133,9 +133,7 @@ func TestCountParams(t *testing.T) {
 				c.Encoder = EncoderEmbedding
 			}
 			c.Pairs = r.twoTowers
-			if got := c.CountParams(); got != column.want {
-				t.Errorf("%s, n_ssm %d, full %t: %d parameters, want %d", r.task, column.nssm, column.full, got, column.want)
-			}
+			must.Equal(t, c.CountParams(), column.want, "%s, n_ssm %d, full %t: parameters", r.task, column.nssm, column.full)
 		}
 	}
 }

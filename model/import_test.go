@@ -100,9 +100,7 @@ func TestImportedBits(t *testing.T) {
 				storages[key] = entry(t, f)
 			}
 		}
-		if len(storages) != len(storageOrder) {
-			t.Errorf("%s: %d storages, want %d", name, len(storages), len(storageOrder))
-		}
+		must.Equal(t, len(storages), len(storageOrder), "%s: storages", name)
 		for _, x := range m.Weights.Tensors() {
 			want := storages[fmt.Sprint(slices.Index(storageOrder, x.Name))]
 			var got []byte

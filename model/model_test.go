@@ -92,9 +92,7 @@ func TestSSMParams(t *testing.T) {
 		for layer := range c.CountSSM() {
 			want := must.Get(ssm.New(c.ssmConfig(), 9, layer))(t)
 			got := m.SSMParams(layer)
-			if got.Config != want.Config {
-				t.Errorf("%s: configuration %+v, want %+v", name, got.Config, want.Config)
-			}
+			must.Equal(t, got.Config, want.Config, "%s: configuration", name)
 			for field, pair := range map[string][2][]float64{
 				"LogStep": {got.LogStep, want.LogStep}, "LogDecay": {got.LogDecay, want.LogDecay},
 				"Freq": {got.Freq, want.Freq}, "D": {got.D, want.D},

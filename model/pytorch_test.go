@@ -73,9 +73,7 @@ func TestImportTiny(t *testing.T) {
 			Residual: true, Activation: ActivationGELU, Mixing: MixingGLU, Pool: PoolMean,
 			SSM: ssm.Config{DState: 16, Init: ssm.Imported, Disc: ssm.ZOH},
 		}
-		if m.Config != want {
-			t.Errorf("%s: %+v, want %+v", name, m.Config, want)
-		}
+		must.Equal(t, m.Config, want, "%s", name)
 		checkImport(t, "train-tiny-"+name, m)
 		valid(t, m)
 	}

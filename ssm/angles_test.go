@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // angles returns the initial angles of the poles, log λ̄'s imaginary parts, sorted.
@@ -51,12 +53,8 @@ func TestAngleSchemes(t *testing.T) {
 	for c := range h {
 		for i := range n / 2 {
 			at := c*n/2 + i
-			if want := 2 * math.Pi / float64(i+1); token.Freq[at] != want {
-				t.Errorf("token: Ω_%d = %v, want %v", i, token.Freq[at], want)
-			}
-			if want := 2 * math.Pi * float64(i) / n; single.Freq[at] != want {
-				t.Errorf("single: Ω_%d = %v, want %v", i, single.Freq[at], want)
-			}
+			must.Equal(t, token.Freq[at], 2*math.Pi/float64(i+1), "token: Ω_%d", i)
+			must.Equal(t, single.Freq[at], 2*math.Pi*float64(i)/n, "single: Ω_%d", i)
 			// SSM c has its N/2 angles side by side
 			if want := math.Pi * float64(c*n/2+i) / (h * n / 2); math.Abs(batched.Freq[at]-want) > 1e-15*float64(1+at) {
 				t.Errorf("batched: SSM %d, Ω_%d = %v, want %v", c, i, batched.Freq[at], want)
@@ -120,8 +118,6 @@ func TestAngleOptions(t *testing.T) {
 			}
 			seen[math.Round(-2e12*real(a))] = true
 		}
-		if len(seen) != distinct {
-			t.Errorf("xi_per %s: %d different dampings of 16, want %d", share, len(seen), distinct)
-		}
+		must.Equal(t, len(seen), distinct, "xi_per %s: different dampings of 16", share)
 	}
 }

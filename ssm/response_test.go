@@ -5,6 +5,8 @@ import (
 	"math/cmplx"
 	"slices"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // The response is the transform of the kernel, whose end has decayed.
@@ -53,9 +55,7 @@ func TestCoverageAndAliases(t *testing.T) {
 		cfg := config(test.init, 2, 64)
 		cfg.DtMin, cfg.DtMax, cfg.XiMin, cfg.XiMax = test.step, test.step, test.step, test.step
 		d := mustNew(t, cfg, 1, 0).Discretize(ZOH, 1)
-		if got := d.Aliased(1); got != test.want {
-			t.Errorf("%s at %v: %d modes alias, want %d", test.init, test.step, got, test.want)
-		}
+		must.Equal(t, d.Aliased(1), test.want, "%s at %v: modes alias", test.init, test.step)
 		gap := d.Coverage()
 		if test.init == DFouT && math.Abs(gap-2*math.Pi/(64*2)) > 1e-14 {
 			t.Errorf("DFouT's largest gap is %v, want 2π/(NH)", gap)

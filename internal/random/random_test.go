@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
@@ -18,9 +19,7 @@ func TestPhiloxKnownAnswers(t *testing.T) {
 		{[2]uint32{all, all}, [4]uint32{all, all, all, all}, [4]uint32{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
 	}
 	for _, test := range tests {
-		if got := random.Philox(test.key, test.ctr); got != test.want {
-			t.Errorf("Philox(%x, %x) = %x, want %x", test.key, test.ctr, got, test.want)
-		}
+		must.Equal(t, random.Philox(test.key, test.ctr), test.want, "Philox(%x, %x)", test.key, test.ctr)
 	}
 }
 

@@ -39,9 +39,7 @@ func TestDigits(t *testing.T) {
 		t.Fatalf("%d and %d examples, %+v", d.Train.Len(), d.Val.Len(), d.Info)
 	}
 	const room = 2560 // 0.32 s
-	if want := 759 + room; d.MaxLen != want {
-		t.Errorf("MaxLen %d, want %d", d.MaxLen, want)
-	}
+	must.Equal(t, d.MaxLen, 759+room, "MaxLen")
 	if want := 0.125 / math.Sqrt2 / digitsInputStd; math.Abs(float64(d.Std[0])/want-1) > 0.02 {
 		t.Errorf("the network's input is divided by %v, want %v", d.Std[0], want)
 	}

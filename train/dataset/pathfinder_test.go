@@ -146,9 +146,7 @@ func TestBadPathfinder(t *testing.T) {
 				must.Fail(t, err, small, want)
 			}
 		}
-		if failed != 1 {
-			t.Errorf("%s: %d images fail, want 1", want, failed)
-		}
+		must.Equal(t, failed, 1, "%s: images fail", want)
 	}
 	write(t, small, nil)
 	mustFail(t, "an empty image", "pathfinder", opt, small+" is empty")

@@ -313,9 +313,7 @@ func TestWritePathfinderAgain(t *testing.T) {
 		}
 	}
 	lines := string(mustRead(t, filepath.Join(few, inner, "metadata", "0.npy")))
-	if want := "imgs/0 sample_0.png 0 0\nimgs/0 sample_1.png 1 1\nimgs/0 sample_2.png 2 0\n"; lines != want {
-		t.Errorf("metadata %q, want %q", lines, want)
-	}
+	must.Equal(t, lines, "imgs/0 sample_0.png 0 0\nimgs/0 sample_1.png 1 1\nimgs/0 sample_2.png 2 0\n", "metadata")
 	pathfinderWrite(t, few, 32, 3, 1) // the same again
 	published, beside := t.TempDir(), t.TempDir()
 	pathfinderImages(t, filepath.Join(published, "pathfinder32"), 32, 2)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // realData returns a folder of real data, which is not part of the repository, or skips the test.
@@ -38,9 +40,7 @@ func TestRealFSDD(t *testing.T) {
 		perDigit[e.Label]++
 	}
 	for digit, n := range perDigit {
-		if n != 30 {
-			t.Errorf("%d validation clips of digit %d, want 30", n, digit)
-		}
+		must.Equal(t, n, 30, "validation clips of digit %d", digit)
 	}
 	longest := slices.Max(Lengths(d.Val))
 	if n := slices.Max(Lengths(d.Train)); n != 8000 || d.MaxLen != max(n, longest) {
@@ -68,9 +68,7 @@ func TestRealSpeechCommands(t *testing.T) {
 			speakers[name[:8]] = s
 		}
 	}
-	if len(speakers) != 24 {
-		t.Errorf("%d speakers, want 24", len(speakers))
-	}
+	must.Equal(t, len(speakers), 24, "speakers")
 
 	half := mustLoad(t, "speech-commands", Options{Dir: dir, Decimate: 2})
 	var whole, e Example

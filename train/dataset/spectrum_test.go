@@ -143,8 +143,6 @@ func TestSpectrumChoice(t *testing.T) {
 
 func TestTransformLength(t *testing.T) {
 	for n, want := range map[int]int{1: 1, 784: 784, 1024: 1024, 1999: 2000, 4093: 4096, 16000: 16000} {
-		if got := transformLength(n); got != want {
-			t.Errorf("transform of %d: %d, want %d", n, got, want)
-		}
+		must.Equal(t, transformLength(n), want, "transform of %d", n)
 	}
 }
