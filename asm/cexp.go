@@ -13,13 +13,11 @@ import (
 func cexp(f *file) {
 	f.elementwise("cexp", "func(dRe, dIm, re, im []float32)", func(g *gen) {
 		dRe, dIm, re, im := g.ptr("dRe"), g.ptr("dIm"), g.ptr("re"), g.ptr("im")
-		g.each(g.length("dRe"), 2, func(r *run) {
-			for u := range r.vecs {
-				angle, quarter := g.reduceRadians(r.load(im, u))
-				z := g.expRotated(r.load(re, u), angle, quarter)
-				r.store(z.re, dRe, u)
-				r.store(z.im, dIm, u)
-			}
+		g.eachVec(g.length("dRe"), 2, func(r *run, u int) {
+			angle, quarter := g.reduceRadians(r.load(im, u))
+			z := g.expRotated(r.load(re, u), angle, quarter)
+			r.store(z.re, dRe, u)
+			r.store(z.im, dIm, u)
 		})
 	})
 }

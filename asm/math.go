@@ -14,12 +14,10 @@ import (
 func mathematics(f *file) {
 	f.elementwise("glu", "func(dst, a, b []float32)", func(g *gen) {
 		dst, a, b := g.ptr("dst"), g.ptr("a"), g.ptr("b")
-		g.each(g.length("dst"), 2, func(r *run) {
-			for u := range r.vecs {
-				y, _ := g.logistic(r.load(b, u))
-				g.VMULPS(r.load(a, u), y, y)
-				r.store(y, dst, u)
-			}
+		g.eachVec(g.length("dst"), 2, func(r *run, u int) {
+			y, _ := g.logistic(r.load(b, u))
+			g.VMULPS(r.load(a, u), y, y)
+			r.store(y, dst, u)
 		})
 	})
 	f.elementwise("gluGrad", "func(da, db, a, b, dy []float32)", gluGrad)
@@ -31,24 +29,20 @@ func mathematics(f *file) {
 	})
 	f.elementwise("geluGrad", "func(dx, x, dy []float32)", func(g *gen) {
 		dx, x, dy := g.ptr("dx"), g.ptr("x"), g.ptr("dy")
-		g.each(g.length("dx"), 2, func(r *run) {
-			for u := range r.vecs {
-				v := r.load(x, u)
-				y := g.geluSlope(v, g.normalTail(v))
-				g.VMULPS(r.load(dy, u), y, y)
-				r.store(y, dx, u)
-			}
+		g.eachVec(g.length("dx"), 2, func(r *run, u int) {
+			v := r.load(x, u)
+			y := g.geluSlope(v, g.normalTail(v))
+			g.VMULPS(r.load(dy, u), y, y)
+			r.store(y, dx, u)
 		})
 	})
 	f.elementwise("geluSlope", "func(y, slope, x []float32)", func(g *gen) {
 		y, slope, x := g.ptr("y"), g.ptr("slope"), g.ptr("x")
-		g.each(g.length("y"), 2, func(r *run) {
-			for u := range r.vecs {
-				v := r.load(x, u)
-				t := g.normalTail(v)
-				r.store(g.geluOf(v, t), y, u)
-				r.store(g.geluSlope(v, t), slope, u)
-			}
+		g.eachVec(g.length("y"), 2, func(r *run, u int) {
+			v := r.load(x, u)
+			t := g.normalTail(v)
+			r.store(g.geluOf(v, t), y, u)
+			r.store(g.geluSlope(v, t), slope, u)
 		})
 	})
 }
@@ -228,19 +222,17 @@ func (g *gen) reciprocal(d reg.VecVirtual) reg.VecVirtual {
 // gluGrad: da = dy·σ(b) and db = dy·a·σ(b)·(1 − σ(b)), with 1 − σ(b) = exp(−b)·σ(b).
 func gluGrad(g *gen) {
 	da, db, a, b, dy := g.ptr("da"), g.ptr("db"), g.ptr("a"), g.ptr("b"), g.ptr("dy")
-	g.each(g.length("da"), 2, func(r *run) {
-		for u := range r.vecs {
-			x := r.load(b, u)
-			s, e := g.logistic(x)
-			g.keep(e, g.compare(notAbove, x, -expMin))
-			v, y := r.load(a, u), r.load(dy, u)
-			g.VMULPS(s, y, y) // dy·σ
-			g.VMULPS(s, e, e) // 1 − σ
-			r.store(y, da, u)
-			g.VMULPS(v, y, y)
-			g.VMULPS(e, y, y)
-			r.store(y, db, u)
-		}
+	g.eachVec(g.length("da"), 2, func(r *run, u int) {
+		x := r.load(b, u)
+		s, e := g.logistic(x)
+		g.keep(e, g.compare(notAbove, x, -expMin))
+		v, y := r.load(a, u), r.load(dy, u)
+		g.VMULPS(s, y, y) // dy·σ
+		g.VMULPS(s, e, e) // 1 − σ
+		r.store(y, da, u)
+		g.VMULPS(v, y, y)
+		g.VMULPS(e, y, y)
+		r.store(y, db, u)
 	})
 }
 

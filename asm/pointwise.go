@@ -7,12 +7,10 @@ func pointwise(f *file) {
 	binary := func(name string, op func(g *gen, a, b, d reg.VecVirtual)) {
 		f.elementwise(name, "func(dst, a, b []float32)", func(g *gen) {
 			dst, a, b := g.ptr("dst"), g.ptr("a"), g.ptr("b")
-			g.each(g.length("dst"), 4, func(r *run) {
-				for u := range r.vecs {
-					x, y := r.load(a, u), r.load(b, u)
-					op(g, x, y, x)
-					r.store(x, dst, u)
-				}
+			g.eachVec(g.length("dst"), 4, func(r *run, u int) {
+				x, y := r.load(a, u), r.load(b, u)
+				op(g, x, y, x)
+				r.store(x, dst, u)
 			})
 		})
 	}
@@ -21,10 +19,8 @@ func pointwise(f *file) {
 
 	f.elementwise("fill", "func(dst []float32, c float32)", func(g *gen) {
 		dst, c := g.ptr("dst"), g.broadcastArg("c")
-		g.each(g.length("dst"), 4, func(r *run) {
-			for u := range r.vecs {
-				r.store(c, dst, u)
-			}
+		g.eachVec(g.length("dst"), 4, func(r *run, u int) {
+			r.store(c, dst, u)
 		})
 	})
 	f.elementwise("scale", "func(dst []float32, alpha float32, x []float32)", func(g *gen) {
@@ -37,24 +33,20 @@ func pointwise(f *file) {
 	})
 	f.elementwise("axpy", "func(dst []float32, alpha float32, x []float32)", func(g *gen) {
 		dst, x, alpha := g.ptr("dst"), g.ptr("x"), g.broadcastArg("alpha")
-		g.each(g.length("dst"), 4, func(r *run) {
-			for u := range r.vecs {
-				sum := r.load(dst, u)
-				g.VFMADD231PS(r.load(x, u), alpha, sum)
-				r.store(sum, dst, u)
-			}
+		g.eachVec(g.length("dst"), 4, func(r *run, u int) {
+			sum := r.load(dst, u)
+			g.VFMADD231PS(r.load(x, u), alpha, sum)
+			r.store(sum, dst, u)
 		})
 	})
 	f.elementwise("affineGrad", "func(dx, dy, x []float32, a, b, c float32)", func(g *gen) {
 		dx, dy, x := g.ptr("dx"), g.ptr("dy"), g.ptr("x")
 		a, b, c := g.broadcastArg("a"), g.broadcastArg("b"), g.broadcastArg("c")
-		g.each(g.length("dx"), 4, func(r *run) {
-			for u := range r.vecs {
-				d, v := r.load(dy, u), r.load(x, u)
-				g.VFMADD213PS(c, b, v)
-				g.VFMADD231PS(d, a, v)
-				r.store(v, dx, u)
-			}
+		g.eachVec(g.length("dx"), 4, func(r *run, u int) {
+			d, v := r.load(dy, u), r.load(x, u)
+			g.VFMADD213PS(c, b, v)
+			g.VFMADD231PS(d, a, v)
+			r.store(v, dx, u)
 		})
 	})
 }

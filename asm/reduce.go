@@ -87,10 +87,8 @@ func (g *gen) sumBlocks(n reg.Register, arrays []reg.Register, add func(r *run, 
 	g.JLE(operand.LabelRef(last))
 	g.MOVQ(operand.U32(reduceBlock), count)
 	g.Label(last)
-	g.each(count, len(acc), func(r *run) {
-		for u := range r.vecs {
-			add(r, acc[u], u)
-		}
+	g.eachVec(count, len(acc), func(r *run, u int) {
+		add(r, acc[u], u)
 	})
 	for half := len(acc) / 2; half > 0; half /= 2 {
 		for i := range half {

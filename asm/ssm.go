@@ -273,13 +273,11 @@ func (g *gen) sumRows(rows reg.Register) reg.VecVirtual {
 // ssmOutput: y = 2·sums + d·x for n samples. The product is rounded, as in plain Go.
 func ssmOutput(g *gen) {
 	y, x, sums, d := g.arg("y"), g.arg("x"), g.arg("sums"), g.broadcastArg("d")
-	g.each(g.arg("n"), 2, func(r *run) {
-		for u := range r.vecs {
-			s, v := r.load(sums, u), r.load(x, u)
-			g.VADDPS(s, s, s)
-			g.VMULPS(d, v, v)
-			g.VADDPS(v, s, s)
-			r.store(s, y, u)
-		}
+	g.eachVec(g.arg("n"), 2, func(r *run, u int) {
+		s, v := r.load(sums, u), r.load(x, u)
+		g.VADDPS(s, s, s)
+		g.VMULPS(d, v, v)
+		g.VADDPS(v, s, s)
+		r.store(s, y, u)
 	})
 }

@@ -111,12 +111,10 @@ func mulIndex(g *gen) {
 	g.VBROADCASTSS(g.paramAddr("first"), index)
 	g.VADDPS(g.table("indices", lanes), index, index)
 	dst, x := g.ptr("dst"), g.ptr("x")
-	g.each(g.length("dst"), 2, func(r *run) {
-		for u := range r.vecs {
-			v := r.load(x, u)
-			g.VMULPS(index, v, v)
-			r.store(v, dst, u)
-			g.VADDPS(step, index, index)
-		}
+	g.eachVec(g.length("dst"), 2, func(r *run, u int) {
+		v := r.load(x, u)
+		g.VMULPS(index, v, v)
+		r.store(v, dst, u)
+		g.VADDPS(step, index, index)
 	})
 }

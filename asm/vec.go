@@ -285,12 +285,17 @@ func (g *gen) each(n reg.Register, unroll int, body func(r *run)) {
 	g.Label(end)
 }
 
+// eachVec is each with a body for one vector, number u of the run.
+func (g *gen) eachVec(n reg.Register, unroll int, body func(r *run, u int)) {
+	g.each(n, unroll, func(r *run) {
+		for u := range r.vecs {
+			body(r, u)
+		}
+	})
+}
+
 // function writes the loop of dst = op(x), unroll vectors at a time.
 func (g *gen) function(unroll int, op func(x reg.VecVirtual) reg.VecVirtual) {
 	dst, x := g.ptr("dst"), g.ptr("x")
-	g.each(g.length("dst"), unroll, func(r *run) {
-		for u := range r.vecs {
-			r.store(op(r.load(x, u)), dst, u)
-		}
-	})
+	g.eachVec(g.length("dst"), unroll, func(r *run, u int) { r.store(op(r.load(x, u)), dst, u) })
 }
