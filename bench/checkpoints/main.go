@@ -152,8 +152,8 @@ func (o *options) checkpoint(ctx context.Context, path, dir string, images *imag
 	e := &engine{m: m, x: normalised(m, images), length: images.length(), threads: o.threads}
 	defer e.close()
 	r.rates, err = takeTurns(o, []contestant{
-		{ourName, e.rate(false)}, {ourName + ", kept", e.rate(true)},
-		{torchName, t.rate("anew")}, {torchName + ", kept", t.rate("kept")},
+		{ourName, e.rate(false)}, {ourName + ", cached", e.rate(true)},
+		{torchName, t.rate("anew")}, {torchName + ", cached", t.rate("kept")},
 	})
 	return r, err
 }

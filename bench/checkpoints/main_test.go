@@ -112,7 +112,7 @@ func TestResult(t *testing.T) {
 			return speed * float64(batch) * (1 + rounds[batch]/1000), nil
 		}
 	}
-	r, err := takeTurns(o, []contestant{{"s4d-fast", contest(8)}, {"s4d-fast, kept", contest(9)}, {"PyTorch", contest(2)}, {"PyTorch, kept", contest(1)}})
+	r, err := takeTurns(o, []contestant{{"s4d-fast", contest(8)}, {"s4d-fast, cached", contest(9)}, {"PyTorch", contest(2)}, {"PyTorch, cached", contest(1)}})
 	if err != nil || !slices.Equal(order[:9], []int{1, 1, 1, 1, 16, 16, 16, 16, 1}) || len(order) != 24 {
 		t.Fatalf("order %v, error %v", order, err)
 	}
@@ -121,7 +121,7 @@ func TestResult(t *testing.T) {
 predictions that differ: 0 of 7 with a margin above 0.001
 right: 75.0 % (PyTorch 62.5 %)
 
-| batch | s4d-fast | s4d-fast, kept | PyTorch | PyTorch, kept | ratio | ratio, kept |
+| batch | s4d-fast | s4d-fast, cached | PyTorch | PyTorch, cached | ratio | ratio, cached |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: |
 | 1 | 8.04 | 9.05 | 2.01 | 1.01 | 4.0× | 9.0× |
 | 16 | 129 | 145 | 32.2 | 16.1 | 4.0× | 9.0× |

@@ -148,7 +148,7 @@ func (r *result) String() string {
 	if r.rates == nil {
 		return s.String()
 	}
-	fmt.Fprintf(&s, "\n| batch | %s | ratio | ratio, kept |\n| --- |%s\n", strings.Join(r.names, " | "), strings.Repeat(" ---: |", len(r.names)+2))
+	fmt.Fprintf(&s, "\n| batch | %s | ratio | ratio, cached |\n| --- |%s\n", strings.Join(r.names, " | "), strings.Repeat(" ---: |", len(r.names)+2))
 	for i, row := range r.median {
 		fmt.Fprintf(&s, "| %d %s\n", r.batches[i], cells(row))
 	}

@@ -21,13 +21,13 @@ type benchCmd struct {
 
 func (c *benchCmd) Help() string {
 	var b strings.Builder
-	b.WriteString("Measures every kernel level that the processor supports, or those in --level, separated by commas, or in S4D_LEVEL.\n\nColumn ns is the time per:\n")
+	b.WriteString("Measures every kernel level that the processor supports, or only those in --level (separated by commas) or S4D_LEVEL.\n\nColumn ns is the time in nanoseconds for one of these units:\n")
 	for _, op := range bench.Ops() {
 		fmt.Fprintf(&b, "  %-12s %s\n", op.Name, op.Unit)
 	}
 	b.WriteString(`
-Column peak is the GFLOP/s as a fraction of the register-only FMA rate, measured alternately with the row. copy has no
-GFLOP/s and no peak.
+Column peak is the GFLOP/s as a fraction of the peak FMA rate with operands in registers. Both rates are measured
+alternately. copy has neither GFLOP/s nor peak.
 
 Example:
   s4d-fast bench --op fft,conv --level generic,avx2`)

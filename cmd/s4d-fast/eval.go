@@ -26,7 +26,7 @@ type evalCmd struct {
 	Batch       int       `help:"Batch size." default:"16"`
 	Threads     int       `help:"Number of worker threads (default: one per processor)." placeholder:"N"`
 	JSON        bool      `name:"json" help:"Print one JSON object instead of text."`
-	Predictions string    `help:"Write one JSON line per example to FILE: path or index, label, prediction and logits (of a regression: output and target)." type:"path" placeholder:"FILE"`
+	Predictions string    `help:"Write one JSON line per example to FILE: path or index, label, prediction and logits; for a regression, output and target." type:"path" placeholder:"FILE"`
 }
 
 func (c *evalCmd) Help() string {

@@ -88,7 +88,7 @@ func TestRegressionResults(t *testing.T) {
 		"--set", "model.n_layers=1", "--set", "ssm.d_state=4")
 	equal(t, "RMSEs of the validation set, the test set and the baseline", strings.Count(stdout, "RMSE"), 3)
 	equal(t, "R² of the validation and the test set", strings.Count(stdout, "R²"), 2)
-	if strings.Contains(stdout, "an output of 0") {
+	if strings.Contains(stdout, "an output of zeros") {
 		t.Errorf("the baseline of task delay is stated for another task: %s", stdout)
 	}
 	if _, err := os.Stat(filepath.Join(out, "delay.png")); err == nil {

@@ -17,7 +17,7 @@ type plotCmd struct {
 	Hinf     plotHinfCmd     `cmd:"" help:"Plot the H∞ scores of a model's SSMs against their Δ or ξ (Figure 5)."`
 	Delay    plotDelayCmd    `cmd:"" help:"Plot an example of the delay task and the learned kernels (Figure 4)."`
 	Sweep    plotSweepCmd    `cmd:"" help:"Plot the results of one or more sweeps over the same key (Figures 4, 5, 6 and 8)."`
-	All      plotAllCmd      `cmd:"" help:"Draw every plot that has input, into one folder."`
+	All      plotAllCmd      `cmd:"" help:"Draw every plot whose input is given, into one folder."`
 }
 
 // plotFile is the name of a plot to write, PNG or SVG.

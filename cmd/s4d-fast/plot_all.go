@@ -13,15 +13,15 @@ type plotAllCmd struct {
 	Model  modelFile `help:"Trained model, for its poles, kernels and H∞ scores (.safetensors, or ${models})." placeholder:"MODEL"`
 	Delay  []string  `help:"Run folder or model of the delay task; repeatable." type:"path" placeholder:"RUN" sep:"none"`
 	Sweep  []string  `help:"Folder of a sweep; repeatable, for sweeps over the same key." type:"path" placeholder:"DIR" sep:"none"`
-	Task   string    `help:"Task whose training data have their spectrum drawn: ${tasks}." placeholder:"TASK"`
+	Task   string    `help:"Task for the spectrum plot: ${tasks}." placeholder:"TASK"`
 	Data   string    `help:"Folder of the task's data set (delay generates its own)." type:"path" placeholder:"DIR"`
 	Stride *int      `help:"Mark multiples of N samples; 0: none (default: the row length for tasks of images)." placeholder:"N"`
-	Format string    `help:"File format: ${enum}." enum:"png,svg" default:"png"`
+	Format string    `help:"File format: png or svg." enum:"png,svg" default:"png"`
 	Out    string    `help:"Output folder." required:"" type:"path" placeholder:"DIR"`
 }
 
 func (c *plotAllCmd) Help() string {
-	return `Draws every plot that has input, and lists the flag that each of the others requires.
+	return `For each plot that is left out, prints the flag that it requires.
 
 Example:
   s4d-fast plot all --out plots --model runs/smnist/best.safetensors --task smnist --data data/mnist \

@@ -43,7 +43,7 @@ type streamCmd struct {
 	Window    *float64  `help:"Seconds of audio per output (default: ${window}; with --emit frames: 0, all audio so far). Higher: more precision, less recall of short words." placeholder:"S"`
 
 	Threshold    *float64 `help:"Minimum probability of an event (default: ${threshold}). Higher: more precision, less recall." placeholder:"P" group:"Events"`
-	OffThreshold *float64 `help:"An event ends when its probability falls below this (default: half of --threshold). Higher: shorter events, and one word may give two." placeholder:"P" group:"Events"`
+	OffThreshold *float64 `help:"An event ends when its probability falls below this (default: half of --threshold). Higher: shorter events, and one word may be reported twice." placeholder:"P" group:"Events"`
 	Confirm      *int     `help:"Number of consecutive outputs, one every 30 ms, that must agree (default: ${confirm}). Higher: more precision, less recall of short words." placeholder:"N" group:"Events"`
 	Refractory   *float64 `help:"Seconds after the onset of an event in which no other event begins (default: ${refractory}). Higher: more precision, less recall of words in quick succession." placeholder:"S" group:"Events"`
 }

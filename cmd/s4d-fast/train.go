@@ -180,7 +180,7 @@ func (c *trainCmd) finish(std *streams, t *train.Trainer) error {
 	info, baseline := t.Info(), ""
 	switch {
 	case best.RelativeMSE != nil:
-		baseline = " (an output of 0 has 100 %)"
+		baseline = " (an output of zeros scores 100 %)"
 	case best.BaselineRMSE != nil:
 		baseline = fmt.Sprintf(" (predicting the training set's mean: RMSE %.4g)", *best.BaselineRMSE)
 	}
