@@ -19,13 +19,14 @@ import (
 	"syscall"
 )
 
-// Write writes what write produces to the file at path. A new file gets mode 0666 less the umask.
-// An existing file keeps its mode. A symbolic link stays, and the file that it leads to is written.
-// An error names path, and leaves a regular file unchanged unless only the folder could not be
-// synced.
-func Write(path string, write func(w io.Writer) error) error {
+// Write writes what write produces to the file at path. A new file gets mode perm less the umask.
+// An existing file keeps its mode, but neither its owner, its access control list nor its other
+// hard links, and needs no permission to be written: only its folder does. A symbolic link stays,
+// and the file that it leads to is written. An error names path, and leaves a regular file
+// unchanged unless only the folder could not be synced.
+func Write(path string, perm fs.FileMode, write func(w io.Writer) error) error {
 	var failed error // of write: it may name a file that was read
-	err := writeFile(path, func(w io.Writer) error {
+	err := writeFile(path, perm, func(w io.Writer) error {
 		failed = write(w)
 		return failed
 	})
@@ -38,30 +39,32 @@ func Write(path string, write func(w io.Writer) error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-func writeFile(path string, write func(io.Writer) error) error {
+func writeFile(path string, perm fs.FileMode, write func(io.Writer) error) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return replace(path, nil, write)
+		return replace(path, perm, false, write)
 	case err != nil:
 		return err
 	case info.Mode().IsRegular():
-		return replace(path, info, write)
+		return replace(path, info.Mode().Perm(), true, write)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY, 0) // of a folder this is an error
+	// Of a folder this is an error. Some regular files of Windows count as irregular.
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
 		return err
 	}
 	return fill(f, write, func() error { return nil })
 }
 
-// replace writes the regular file that path leads to. If there is one, info describes it.
-func replace(path string, info fs.FileInfo, write func(io.Writer) error) error {
+// replace writes the regular file that path leads to. A new one gets mode perm less the umask, and
+// one that exists has that mode.
+func replace(path string, perm fs.FileMode, exists bool, write func(io.Writer) error) error {
 	path, err := follow(path)
 	if err != nil {
 		return err
 	}
-	f, err := createTemp(path, info)
+	f, err := createTemp(path, perm, exists)
 	if err != nil {
 		return err
 	}
@@ -102,21 +105,17 @@ func follow(path string) (string, error) {
 	return "", errors.New("too many symbolic links")
 }
 
-// createTemp creates a file beside path, with the mode of the file at path if info describes one.
-func createTemp(path string, info fs.FileInfo) (*os.File, error) {
-	mode := fs.FileMode(0o666)
-	if info != nil {
-		mode = info.Mode().Perm()
-	}
+// createTemp creates a file beside path with mode perm, less the umask unless path exists.
+func createTemp(path string, perm fs.FileMode, exists bool) (*os.File, error) {
 	for {
-		f, err := os.OpenFile(fmt.Sprintf("%s.%d.tmp", path, rand.Uint32()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		f, err := os.OpenFile(fmt.Sprintf("%s.%d.tmp", path, rand.Uint32()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 		switch {
 		case errors.Is(err, fs.ErrExist):
 			continue
-		case err != nil || info == nil:
+		case err != nil || !exists:
 			return f, err
 		}
-		if err := f.Chmod(mode); err != nil { // the bits that the umask cleared
+		if err := f.Chmod(perm); err != nil { // the bits that the umask cleared
 			f.Close()
 			os.Remove(f.Name())
 			return nil, err

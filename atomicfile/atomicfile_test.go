@@ -35,7 +35,7 @@ func holds(t *testing.T, path, want string) {
 func TestWrite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.txt")
 	for _, s := range []string{"a longer first text", "short"} {
-		must.Do(t, Write(path, text(s)))
+		must.Do(t, Write(path, 0o666, text(s)))
 		holds(t, path, s)
 	}
 }
@@ -43,8 +43,8 @@ func TestWrite(t *testing.T) {
 // The old file stays until the new one is complete.
 func TestOldFileStaysMeanwhile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.txt")
-	must.Do(t, Write(path, text("old")))
-	err := Write(path, func(w io.Writer) error {
+	must.Do(t, Write(path, 0o666, text("old")))
+	err := Write(path, 0o666, func(w io.Writer) error {
 		if err := text("new")(w); err != nil {
 			return err
 		}
@@ -59,9 +59,9 @@ func TestOldFileStaysMeanwhile(t *testing.T) {
 
 func TestFailureLeavesNothing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.txt")
-	must.Do(t, Write(path, text("old")))
+	must.Do(t, Write(path, 0o666, text("old")))
 	broken := errors.New("write failed")
-	err := Write(path, func(w io.Writer) error {
+	err := Write(path, 0o666, func(w io.Writer) error {
 		if err := text("half a fi")(w); err != nil {
 			return err
 		}
@@ -77,7 +77,7 @@ func TestErrorNamesPath(t *testing.T) {
 	missing, folder := filepath.Join(dir, "missing", "a.txt"), filepath.Join(dir, "folder")
 	must.Do(t, os.Mkdir(folder, 0o755))
 	for _, path := range []string{missing, folder} {
-		err := Write(path, text("x"))
+		err := Write(path, 0o666, text("x"))
 		if err == nil || !strings.HasPrefix(err.Error(), path+": ") || strings.Count(err.Error(), dir) != 1 {
 			t.Errorf("error %v, expected one that names %s once", err, path)
 		}
@@ -91,7 +91,7 @@ func TestErrorNamesPath(t *testing.T) {
 func TestErrorOfWrite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.txt")
 	_, cause := os.Open(filepath.Join(t.TempDir(), "input"))
-	if err := Write(path, func(io.Writer) error { return cause }); err == nil || err.Error() != path+": "+cause.Error() {
+	if err := Write(path, 0o666, func(io.Writer) error { return cause }); err == nil || err.Error() != path+": "+cause.Error() {
 		t.Errorf("error %v, expected %s: %v", err, path, cause)
 	}
 }
@@ -100,7 +100,7 @@ func TestPanicLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	func() {
 		defer func() { _ = recover() }()
-		_ = Write(filepath.Join(dir, "a.txt"), func(io.Writer) error { panic("stop") })
+		_ = Write(filepath.Join(dir, "a.txt"), 0o666, func(io.Writer) error { panic("stop") })
 	}()
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
 		t.Errorf("left behind: %v (%v)", files, err)
@@ -129,7 +129,7 @@ func TestFollowsLinks(t *testing.T) {
 			if err != nil {
 				t.Skip(err)
 			}
-			must.Do(t, Write(path("link"), text("new")))
+			must.Do(t, Write(path("link"), 0o666, text("new")))
 			if got, err := os.Readlink(path("link")); err != nil || filepath.ToSlash(got) != filepath.ToSlash(c.link) {
 				t.Errorf("the link leads to %q (%v), expected %q", got, err, c.link)
 			}
@@ -145,7 +145,7 @@ func TestLinkLoop(t *testing.T) {
 	if err := os.Symlink("loop", path); err != nil {
 		t.Skip(err)
 	}
-	if err := Write(path, text("x")); err == nil || !strings.HasPrefix(err.Error(), path+": ") {
+	if err := Write(path, 0o666, text("x")); err == nil || !strings.HasPrefix(err.Error(), path+": ") {
 		t.Errorf("error %v, expected one that names %s", err, path)
 	}
 }
@@ -154,7 +154,7 @@ func TestRemoveTemporary(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.txt")
 	left := ""
-	if err := Write(path, func(io.Writer) error {
+	if err := Write(path, 0o666, func(io.Writer) error {
 		files, err := filepath.Glob(path + ".*")
 		if len(files) > 0 {
 			left = files[0]

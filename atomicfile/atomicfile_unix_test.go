@@ -11,19 +11,22 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
-// A new file obeys the umask; an existing file keeps its mode, whatever the umask.
+// A new file gets the mode that is passed, less the umask. An existing file keeps its mode.
 func TestMode(t *testing.T) {
 	for _, umask := range []int{0, 0o022, 0o077} {
 		path := filepath.Join(t.TempDir(), "a.txt")
-		old := syscall.Umask(umask)
-		err := Write(path, text("new"))
-		syscall.Umask(old)
-		must.Do(t, err)
-		wantMode(t, path, 0o666&^os.FileMode(umask))
+		for _, perm := range []os.FileMode{0o600, 0o666} {
+			os.Remove(path)
+			old := syscall.Umask(umask)
+			err := Write(path, perm, text("new"))
+			syscall.Umask(old)
+			must.Do(t, err)
+			wantMode(t, path, perm&^os.FileMode(umask))
+		}
 		for _, mode := range []os.FileMode{0o600, 0o666, 0o755} {
 			must.Do(t, os.Chmod(path, mode))
 			old := syscall.Umask(umask)
-			err := Write(path, text("newer"))
+			err := Write(path, 0o666, text("newer"))
 			syscall.Umask(old)
 			must.Do(t, err)
 			wantMode(t, path, mode)
@@ -49,7 +52,7 @@ func TestPipe(t *testing.T) {
 		t.Skip(err)
 	}
 	defer reader.Close()
-	must.Do(t, Write(path, text("content")))
+	must.Do(t, Write(path, 0o666, text("content")))
 	wantMode(t, path, 0o600|os.ModeNamedPipe)
 	got := make([]byte, 16)
 	if n, err := reader.Read(got); err != nil || string(got[:n]) != "content" {

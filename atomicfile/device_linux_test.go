@@ -29,11 +29,11 @@ func device(t *testing.T, minor int) string {
 func TestDevice(t *testing.T) {
 	const null, full = 3, 7
 	path := device(t, null)
-	must.Do(t, Write(path, text("x")))
+	must.Do(t, Write(path, 0o666, text("x")))
 	wantMode(t, path, 0o600|os.ModeDevice|os.ModeCharDevice)
 
 	path = device(t, full)
-	err := Write(path, text("x"))
+	err := Write(path, 0o666, text("x"))
 	if !errors.Is(err, syscall.ENOSPC) || !strings.HasPrefix(err.Error(), path+": ") {
 		t.Errorf("error %v, expected one of no space that names %s", err, path)
 	}

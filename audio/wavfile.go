@@ -70,7 +70,7 @@ func (r *WAVReader) readAll(size int64) ([]float32, error) {
 // WriteWAVFile writes one channel of samples at a rate in Hz as 16-bit PCM. Values beyond [−1, 1)
 // are clipped. After an error an existing file is unchanged.
 func WriteWAVFile(path string, rate int, samples []float32) error {
-	return atomicfile.Write(path, func(w io.Writer) error { return WriteWAV(w, rate, samples) })
+	return atomicfile.Write(path, 0o666, func(w io.Writer) error { return WriteWAV(w, rate, samples) })
 }
 
 // WriteWAV writes one channel of samples at a rate in Hz as a WAV file of 16-bit PCM. Values beyond

@@ -228,7 +228,7 @@ func (m *Model) writeTo(w io.Writer) (int64, error) {
 // Save writes the model file. After a crash, path holds the old file or the new one (package
 // atomicfile).
 func (m *Model) Save(path string) error {
-	err := atomicfile.Write(path, func(w io.Writer) error {
+	err := atomicfile.Write(path, 0o666, func(w io.Writer) error {
 		_, err := m.writeTo(w)
 		return err
 	})

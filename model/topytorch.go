@@ -22,7 +22,7 @@ func (m *Model) ExportPyTorch(path string) error {
 	if err != nil {
 		return fmt.Errorf("model: to PyTorch: %w", unsupported{err})
 	}
-	err = atomicfile.Write(path, func(w io.Writer) error { return pth.Write(w, tensors) })
+	err = atomicfile.Write(path, 0o666, func(w io.Writer) error { return pth.Write(w, tensors) })
 	if err != nil {
 		return fmt.Errorf("model: %w", err)
 	}

@@ -117,7 +117,7 @@ func (t *Trainer) Close() error {
 
 // replaceFile writes a file of the run folder. After a crash it is the old one or the new one.
 func replaceFile(path string, write func(io.Writer) error) error {
-	if err := atomicfile.Write(path, write); err != nil {
+	if err := atomicfile.Write(path, 0o666, write); err != nil {
 		return fmt.Errorf("train: %w", err)
 	}
 	return nil

@@ -21,7 +21,7 @@ var sweepColumns = []string{"seed", "diverged", "epoch", "step", "val_loss", "va
 
 // write replaces sweep.csv.
 func (s Sweep) write(rows []SweepRow) error {
-	err := atomicfile.Write(filepath.Join(s.Dir, sweepFile), func(w io.Writer) error {
+	err := atomicfile.Write(filepath.Join(s.Dir, sweepFile), 0o666, func(w io.Writer) error {
 		out := csv.NewWriter(w)
 		var head []string
 		for _, a := range s.Axes {

@@ -147,7 +147,7 @@ func (c *evalCmd) evaluate(m *model.Model, set dataset.Set, opt train.EvalOption
 		return train.Evaluate(m, set, opt)
 	}
 	var r train.Result
-	err := atomicfile.Write(c.Predictions, func(w io.Writer) (err error) {
+	err := atomicfile.Write(c.Predictions, 0o666, func(w io.Writer) (err error) {
 		lines := json.NewEncoder(w)
 		opt.Each = func(p train.Prediction) error { return lines.Encode(predictionOf(p, opt.Info)) }
 		r, err = train.Evaluate(m, set, opt)

@@ -197,34 +197,19 @@ func (s *store) put(st *stream) error {
 	if err := s.reserve(st.ID, e); err != nil {
 		return err
 	}
-	err = writePrivate(e.file, b)
+	err = atomicfile.Write(e.file, 0o600, func(w io.Writer) error {
+		_, err := w.Write(b)
+		return err
+	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
+		os.Remove(e.file) // it exists if only the folder could not be synced
 		s.total -= e.size
 		return err
 	}
 	s.add(st.ID, e)
 	return nil
-}
-
-// writePrivate writes a file that only its owner can read. atomicfile keeps the mode of an existing
-// file.
-func writePrivate(path string, b []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	if err = f.Close(); err == nil {
-		err = atomicfile.Write(path, func(w io.Writer) error {
-			_, err := w.Write(b)
-			return err
-		})
-	}
-	if err != nil {
-		os.Remove(path)
-	}
-	return err
 }
 
 // reserve counts the bytes of a snapshot before it is written. Those of the stream's previous one,

@@ -202,7 +202,7 @@ func saveCanvas(path string, width, height int, drawing func(draw.Canvas)) error
 		const font = "font-family:Liberation Sans"
 		data = bytes.ReplaceAll(data, []byte(font), []byte(font+",Arimo,Arial,Helvetica,sans-serif"))
 	}
-	if err := atomicfile.Write(path, func(w io.Writer) error { _, err := w.Write(data); return err }); err != nil {
+	if err := atomicfile.Write(path, 0o666, func(w io.Writer) error { _, err := w.Write(data); return err }); err != nil {
 		return fmt.Errorf("figure: %w", err)
 	}
 	return nil

@@ -40,7 +40,7 @@ func WriteListOps(ctx context.Context, dir string, n, eval int, seed uint64, wro
 	}
 	for part, name := range names {
 		path, n := filepath.Join(dir, name), []int{n, eval, eval}[part]
-		if err := atomicfile.Write(path, func(w io.Writer) error { return writeListOps(ctx, w, n, seed, part) }); err != nil {
+		if err := atomicfile.Write(path, 0o666, func(w io.Writer) error { return writeListOps(ctx, w, n, seed, part) }); err != nil {
 			return err
 		}
 		wrote(path, n)

@@ -37,7 +37,7 @@ func claimFolder(dir, command string, names ...string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("dataset: folder %s: %w", dir, err)
 	}
-	return atomicfile.Write(path, func(w io.Writer) error {
+	return atomicfile.Write(path, 0o666, func(w io.Writer) error {
 		_, err := fmt.Fprintln(w, command)
 		return err
 	})

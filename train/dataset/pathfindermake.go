@@ -255,7 +255,7 @@ func WritePathfinder(ctx context.Context, dir string, side, n int, seed uint64, 
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
-		if err := atomicfile.Write(path, func(w io.Writer) error { return writePathfinderBatch(ctx, w, level, side, b, images, seed) }); err != nil {
+		if err := atomicfile.Write(path, 0o666, func(w io.Writer) error { return writePathfinderBatch(ctx, w, level, side, b, images, seed) }); err != nil {
 			return err
 		}
 		wrote(path, images)
