@@ -20,7 +20,8 @@ type Conv struct {
 	kernelHalf        bool // so does a causal kernel
 }
 
-// NewConv plans rows of up to seqLen samples and kernels of kernelLen taps, both at least 1.
+// NewConv plans rows of up to seqLen samples and kernels of kernelLen taps, both at least 1. It
+// panics if S4D_LEVEL names a level that is not available.
 func NewConv(seqLen, kernelLen int, bidirectional bool) *Conv {
 	if seqLen < 1 || kernelLen < 1 {
 		panic(fmt.Sprintf("fftkernel: NewConv(%d, %d): lengths must be at least 1", seqLen, kernelLen))

@@ -32,8 +32,11 @@ var plans struct {
 }
 
 // NewFFT plans transforms of length n, which must be 2^k, 3·2^k or 5·2^k. Plans of the same length
-// share their tables.
+// share their tables. An S4D_LEVEL that is not available is an error, too.
 func NewFFT(n int) (*FFT, error) {
+	if err := vek.StartupErr(); err != nil {
+		return nil, fmt.Errorf("fftkernel: %w", err)
+	}
 	if n < 1 {
 		return nil, fmt.Errorf("fftkernel: FFT of length %d: expected at least 1", n)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/convmode"
 	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/fftkernel"
 	"github.com/s4d-fast/s4d-fast/internal/bench"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
@@ -70,10 +71,21 @@ func constructors(t *testing.T) map[string]error {
 	if convolution == nil {
 		net.Close()
 	}
+	_, transform := fftkernel.NewFFT(8)
 	return map[string]error{
-		"vek.StartupErr": vek.StartupErr(), "recurrent.New": network, "recurrent.NewStream": stream,
+		"fftkernel.NewFFT":         transform,
+		"fftkernel.NewConv":        recovered(func() { fftkernel.NewConv(8, 8, false) }),
+		"fftkernel.NewVandermonde": recovered(func() { fftkernel.NewVandermonde(1, 8) }),
+		"vek.StartupErr":           vek.StartupErr(), "recurrent.New": network, "recurrent.NewStream": stream,
 		"bench.Options.Validate": bench.Options{}.Validate(), "events.New": recognizer, "audio.NewResampler": resampler, "convmode.New": convolution,
 	}
+}
+
+// recovered returns the error that f panics with, or nil.
+func recovered(f func()) (err error) {
+	defer func() { err, _ = recover().(error) }()
+	f()
+	return nil
 }
 
 // A program may choose a level in one goroutine and ask for it in another (go test -race).
