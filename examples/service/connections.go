@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -16,7 +16,8 @@ const (
 	// loses the response (RFC 9112, §9.6).
 	lingerTime = 10 * time.Second
 
-	// shutdownLinger is how long a shutdown waits for such connections after the streams have ended.
+	// shutdownLinger is how long a shutdown waits for such connections after the streams have
+	// ended.
 	shutdownLinger = time.Second
 
 	// maxRejected is how many connections beyond the limit may be open at a time, to receive
@@ -48,7 +49,7 @@ func (l *limitListener) Accept() (net.Conn, error) {
 		<-l.open
 		return nil, err
 	}
-	return &connection{Conn: c, rejected: len(l.open) > l.max, release: sync.OnceFunc(func() { <-l.open })}, nil
+	return &connection{Conn: c, rejected: len(l.open) > l.max, release: func() { <-l.open }}, nil
 }
 
 // wait waits until all connections are closed or ctx ends.
@@ -81,33 +82,67 @@ func connContext(ctx context.Context, c net.Conn) context.Context {
 type connection struct {
 	net.Conn
 	rejected bool
-	closed   atomic.Bool
 	release  func()
+	reading  sync.Mutex // held by Read
+	mu       sync.Mutex // protects closed, and the read deadline after Close
+	closed   bool
 }
 
 // Read implements net.Conn.
 func (c *connection) Read(b []byte) (int, error) {
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	if c.isClosed() {
+		return 0, net.ErrClosed
+	}
 	n, err := c.Conn.Read(b)
-	if c.closed.Load() { // the bytes belong to nobody
+	if c.isClosed() { // the bytes belong to nobody
 		return 0, net.ErrClosed
 	}
 	return n, err
 }
 
-// Close closes the sending side at once. If the client still sends, it reads that for up to
-// lingerTime in the background.
-func (c *connection) Close() error {
-	if c.closed.Swap(true) {
+func (c *connection) isClosed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
+}
+
+// SetDeadline implements net.Conn.
+func (c *connection) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
+// SetReadDeadline implements net.Conn. After Close the deadline is that of the discarded bytes.
+func (c *connection) SetReadDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
 		return net.ErrClosed
 	}
+	return c.Conn.SetReadDeadline(t)
+}
+
+// Close closes the sending side and ends a Read at once. If the client still sends, Close discards
+// that for up to lingerTime in the background.
+func (c *connection) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return net.ErrClosed
+	}
+	c.closed = true
 	tcp, is := c.Conn.(interface{ CloseWrite() error })
 	if !is || tcp.CloseWrite() != nil {
 		defer c.release()
 		return c.Conn.Close()
 	}
-	c.SetReadDeadline(time.Now().Add(lingerTime))
+	c.Conn.SetReadDeadline(time.Unix(1, 0)) // ends a Read
 	go func() {
 		defer c.release()
+		c.reading.Lock() // waits for that Read, which a later deadline would let go on
+		c.Conn.SetReadDeadline(time.Now().Add(lingerTime))
+		c.reading.Unlock()
 		io.Copy(io.Discard, c.Conn)
 		c.Conn.Close()
 	}()

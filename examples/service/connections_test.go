@@ -9,10 +9,12 @@ import (
 	"net/http"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/coder/websocket"
 
 	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/examples/service/internal/memnet"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
@@ -172,6 +174,67 @@ func TestLargeRejectedUpload(t *testing.T) {
 			t.Errorf("%s: status %d, %s", name, response.StatusCode, body)
 		}
 	}
+}
+
+// A WebSocket client that does not reply to the close frame delays a shutdown only for as long as
+// the service waits for that reply, 5 s, and for what the client still sends.
+func TestSilentWebSocket(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in := startService(t, toneModel(t, 0), nil)
+		conn := must.Get(in.listener.Dial(t.Context()))(t)
+		defer conn.Close()
+		io.WriteString(conn, upgradeRequest)
+		go io.Copy(io.Discard, conn)
+		synctest.Wait()
+		must.Equal(t, in.server.streams.count(), 1, "connected streams")
+		began := time.Now()
+		must.Do(t, in.stop())
+		if took := time.Since(began); took > 5*time.Second+shutdownLinger {
+			t.Errorf("the shutdown took %v, expected at most 6 s", took)
+		}
+	})
+}
+
+// Close ends a Read, and a later deadline does not shorten the time for which the connection
+// discards what the client sends.
+func TestCloseEndsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		listener := memnet.Listen()
+		l := newLimitListener(listener, 1)
+		accepted := make(chan net.Conn, 1)
+		go func() {
+			conn, err := l.Accept()
+			if err != nil {
+				t.Error(err)
+			}
+			accepted <- conn
+		}()
+		client := must.Get(listener.Dial(t.Context()))(t)
+		defer client.Close()
+		conn := <-accepted
+		read := make(chan error, 1)
+		go func() {
+			_, err := conn.Read(make([]byte, 1))
+			read <- err
+		}()
+		synctest.Wait()
+		began := time.Now()
+		must.Do(t, conn.Close())
+		if err := <-read; err != net.ErrClosed {
+			t.Errorf("Read returned %v, expected %v", err, net.ErrClosed)
+		}
+		must.Equal(t, time.Since(began), 0, "Read after Close took")
+		conn.SetReadDeadline(time.Unix(1, 0))
+		conn.SetDeadline(time.Unix(1, 0))
+		_, err := conn.Read(make([]byte, 1))
+		must.Equal(t, err, net.ErrClosed, "a later Read returned")
+		synctest.Wait()
+		if n, err := client.Write(make([]byte, 100)); err != nil {
+			t.Errorf("the closed connection took %d of 100 bytes: %v", n, err)
+		}
+		l.wait(t.Context())
+		must.Equal(t, time.Since(began), lingerTime, "the connection stays open for")
+	})
 }
 
 // zeros is an endless source of zeros.

@@ -66,7 +66,7 @@ func startService(t *testing.T, m *model.Model, change func(*config)) *instance 
 	l := memnet.Listen()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- s.serve(ctx, l, 5*time.Second) }()
+	go func() { done <- s.serve(ctx, l, 10*time.Second) }()
 	in := &instance{t: t, server: s, listener: l, client: l.Client(), address: "localhost"}
 	in.stop = sync.OnceValue(func() error {
 		cancel()
@@ -235,6 +235,10 @@ func (in *instance) metric(name string) float64 {
 	in.t.Errorf("metric %s is missing", name)
 	return -1
 }
+
+// upgradeRequest is the handshake of a WebSocket client that a test writes itself.
+const upgradeRequest = "GET /v1/streams HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
+	"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
 
 // wsClient is a WebSocket client that receives lines all the time.
 type wsClient struct {

@@ -127,8 +127,7 @@ func TestSlowReader(t *testing.T) {
 			func(pcm []byte) string { return fmt.Sprintf("%x\r\n%s\r\n", len(pcm), pcm) },
 		},
 		"websocket": {
-			"GET /v1/streams HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
-				"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+			upgradeRequest,
 			func(pcm []byte) string { // masked with 0
 				return fmt.Sprintf("\x82\xfe%c%c\x00\x00\x00\x00%s", len(pcm)>>8, len(pcm)&0xff, pcm)
 			},
