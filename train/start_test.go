@@ -117,7 +117,7 @@ func TestLoadSplit(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	cfg := digits(t)
 	cfg.Data.MaxLen = 120
-	if got := newTrainer(t, cfg).Describe(); !strings.Contains(got, "3 sequences of up to 120 samples, 30 epochs of 1 step") {
+	if got := newTrainer(t, cfg).Describe(); !strings.HasSuffix(got, "; 3 sequences of up to 120 samples, 30 epochs of 1 step") {
 		t.Errorf("%s", got)
 	}
 }
