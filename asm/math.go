@@ -8,9 +8,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// mathematics generates the functions that are computed from an exponential. The formulas and limits
-// are those of the plain Go (internal/vek/exp.go, gelu.go, glu.go). What is float64
-// there is float32 here, with the low part of a product carried along by fused operations.
+// mathematics generates the functions that are computed from an exponential. The formulas and
+// limits are those of the plain Go (internal/vek/exp.go, gelu.go, glu.go). What is float64 there is
+// float32 here, with the low part of a product carried along by fused operations.
 func mathematics(f *file) {
 	f.elementwise("glu", "func(dst, a, b []float32)", func(g *gen) {
 		dst, a, b := g.ptr("dst"), g.ptr("a"), g.ptr("b")

@@ -24,8 +24,8 @@ type Vandermonde struct {
 	ones, twos    []complex128 // first column of the table, per mode
 }
 
-// NewVandermonde plans kernels of modes complex modes and length taps, both at least 1. It panics if
-// S4D_LEVEL names a level that is not available.
+// NewVandermonde plans kernels of modes complex modes and length taps, both at least 1. It panics
+// if S4D_LEVEL names a level that is not available.
 func NewVandermonde(modes, length int) *Vandermonde {
 	if err := vek.StartupErr(); err != nil {
 		panic(fmt.Errorf("fftkernel: %w", err))

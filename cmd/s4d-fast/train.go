@@ -64,8 +64,8 @@ func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	return c.finish(std, t)
 }
 
-// reportRun logs the warnings of a run. The run reports its progress as a bar on a terminal, as lines
-// of the log elsewhere.
+// reportRun logs the warnings of a run. The run reports its progress as a bar on a terminal, as
+// lines of the log elsewhere.
 func reportRun(std *streams, log *slog.Logger, t *train.Trainer) {
 	for _, w := range t.Warnings() {
 		log.Warn(w)

@@ -123,7 +123,8 @@ func TestArchitectureImports(t *testing.T) {
 	}
 }
 
-// compare reports imports that the table does not allow, and those that it allows and that do not exist.
+// compare reports imports that the table does not allow, and those that it allows and that do not
+// exist.
 func compare(t *testing.T, name, kind string, has, allowed []string) {
 	t.Helper()
 	for _, p := range has {

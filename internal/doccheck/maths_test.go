@@ -14,7 +14,8 @@ import (
 
 const root = "../.."
 
-// sources calls visit with every text file of the repository that people write, by its path from the root.
+// sources calls visit with every text file of the repository that people write, by its path from
+// the root.
 func sources(t *testing.T, visit func(path, text string)) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -38,7 +39,8 @@ func sources(t *testing.T, visit func(path, text string)) {
 }
 
 var (
-	// A reference is docs/maths.md with sections, of which some have items: "docs/maths.md §1.6, §2.6 items 4 and 5".
+	// A reference is docs/maths.md with sections, of which some have items: "docs/maths.md §1.6,
+	// §2.6 items 4 and 5".
 	reference = regexp.MustCompile(`maths\.md(?:\]\([^)]*\)|\))?((?:(?:,| and| –)? §\d+(?:\.\d+)?(?: items? \d(?: and \d)?)?)+)`)
 	section   = regexp.MustCompile(`§(\d+(?:\.\d+)?)(?: items? (\d)(?: and (\d))?)?`)
 	broken    = regexp.MustCompile(`\n\s*(?://|#)?\s*`) // a line break, inside a comment or not

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// A file or package of the repository in code quotes, such as `ssm/init.go`, `asm/vec.go` or `internal/vek`.
+// A file or package of the repository in code quotes, such as `ssm/init.go`, `asm/vec.go` or
+// `internal/vek`.
 var quotedPath = regexp.MustCompile("`((?:asm|bench|internal|model|ssm|train|docs|fftkernel)/[a-z0-9_/.-]+)`")
 
 // Every file of the repository that a document names exists.

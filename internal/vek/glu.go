@@ -12,8 +12,8 @@ func GLUGrad(da, db, a, b, dy []float32) {
 	gluGrad(da, db, a, b, dy)
 }
 
-// σ(b) = 1/(1 + exp(−b)) does not overflow in float64, and its relative error is small on both sides
-// of 0.
+// σ(b) = 1/(1 + exp(−b)) does not overflow in float64, and its relative error is small on both
+// sides of 0.
 func gluGeneric(dst, a, b []float32) {
 	a, b = a[:len(dst)], b[:len(dst)]
 	for i, v := range b {

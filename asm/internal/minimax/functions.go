@@ -76,8 +76,8 @@ var sqrt2Pi = func() *big.Float {
 	return newFloat().Sqrt(mul(number(8), sub(mul(number(4), atan(5)), atan(239))))
 }()
 
-// NormalTail returns R(place + d) as a function of d, R(a) = (1 − Φ(a))·exp(a²/2), Φ the standard normal
-// distribution function: its Taylor series about the place, where
+// NormalTail returns R(place + d) as a function of d, R(a) = (1 − Φ(a))·exp(a²/2), Φ the standard
+// normal distribution function: its Taylor series about the place, where
 //
 //	R(a) = exp(a²/2)/2 − Σ a^{2k+1}/(2k+1)!!/√(2π)   and   R′(a) = a·R(a) − 1/√(2π).
 func NormalTail(place float64) Function {

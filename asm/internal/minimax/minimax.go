@@ -1,5 +1,5 @@
-// Package minimax fits polynomials with the least maximal error, by the exchange algorithm of Remez in
-// math/big. It returns the coefficients that the kernels use.
+// Package minimax fits polynomials with the least maximal error, by the exchange algorithm of Remez
+// in math/big. It returns the coefficients that the kernels use.
 package minimax
 
 import (
@@ -10,12 +10,12 @@ import (
 // Function returns its value at x to well over float64's precision.
 type Function func(x *big.Float) *big.Float
 
-// Fit returns the coefficients, lowest first, of the polynomial P of a degree that minimises the largest
-// |weight·(P − f)| over lo ≤ x ≤ hi, and that largest error.
+// Fit returns the coefficients, lowest first, of the polynomial P of a degree that minimises the
+// largest |weight·(P − f)| over lo ≤ x ≤ hi, and that largest error.
 //
 // The best P is the one whose error reaches its maximum degree+2 times with alternating signs
-// (Chebyshev). Each round finds the polynomial with errors of equal size at degree+2 points, then moves
-// the points to the extremes of its error.
+// (Chebyshev). Each round finds the polynomial with errors of equal size at degree+2 points, then
+// moves the points to the extremes of its error.
 func Fit(f, weight Function, lo, hi float64, degree int) (coefficients []float64, largest float64) {
 	s := solver{f: f, weight: weight}
 	count, grid := degree+2, 24*(degree+2)
@@ -86,8 +86,8 @@ func (s *solver) err(p sample) float64 {
 	return float(mul(p.w, sub(y, p.f)))
 }
 
-// extremes returns the place of the largest error in each run of a sign, and the ratio of the largest to
-// the smallest of these errors.
+// extremes returns the place of the largest error in each run of a sign, and the ratio of the
+// largest to the smallest of these errors.
 func (s *solver) extremes() (points []sample, ratio float64) {
 	errs := make([]float64, len(s.grid))
 	for i, p := range s.grid {
