@@ -168,6 +168,8 @@ func TestTooManyEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), func(c *config) { c.Dir = t.TempDir() })
 		in.interrupt("mine")
+		status, body := in.post("/v1/streams/mine?format=s16le&events=1", nil)
+		checkError(t, "1 of no events", status, body, 410, "events", "had 0 events", "events=1")
 		const events = 7
 		st := in.server.streams.store
 		saved := must.Get(st.get("mine", in.server.client(&http.Request{RemoteAddr: "pipe"})))(t)
@@ -177,7 +179,7 @@ func TestTooManyEvents(t *testing.T) {
 			s.record(report.Event{Type: "event"})
 		}
 		must.Do(t, st.put(s))
-		status, body := in.post("/v1/streams/mine?format=s16le&events=8", nil)
+		status, body = in.post("/v1/streams/mine?format=s16le&events=8", nil)
 		checkError(t, "8 of 7 events", status, body, 410, "events", "7 events", "events=8")
 		_, body = in.post("/v1/streams/mine?format=s16le&events=5", nil)
 		if got := parse(t, body); len(got.events) != events-5 {

@@ -97,9 +97,9 @@ func (s *stream) resumeEvents(n int64) error {
 	switch {
 	case n < 0:
 		return nil
-	case s.EventCount == 0 && n > 0:
+	case s.Samples == 0 && n > 0:
 		return newError(http.StatusGone, "events",
-			"stream %s has no events, but events=%d: it was not resumed; omit events to start a new stream", s.ID, n)
+			"stream %s is new, but events=%d: it was not resumed; omit events to start a new stream", s.ID, n)
 	case lacking < 0:
 		return newError(http.StatusGone, "events",
 			"stream %s had %d events when it was last saved, but events=%d: expected at most %[2]d", s.ID, s.EventCount, n)
