@@ -29,14 +29,14 @@ type processor struct {
 
 var processors = []processor{{"neoverse-n1", 2}, {"neoverse-n2", 2}, {"neoverse-v1", 4}, {"neoverse-v2", 4}}
 
-// hot is the innermost loop of a kernel with the most floating-point instructions.
-type hot struct {
-	what, function string
+// loop is the innermost loop of a kernel with the most floating-point instructions.
+type loop struct {
+	name, function string
 	elements       int // elements per iteration
 	unit           string
 }
 
-var loops = []hot{
+var loops = []loop{
 	{"GEMM, Vandermonde product", "gemmTile", 8 * 12, "multiply-add"},
 	{"SSM step", "ssmModes", 2 * 8, "mode"},
 	{"FFT pass, radix 8 forward", "fftForward8", 8 * 4, "complex number"},
@@ -81,23 +81,23 @@ func run() error {
 	}
 	fmt.Println("| loop | elements per iteration | FP instructions | processor | cycles | limit | share of limit | cycles per element |")
 	fmt.Println("| --- | --- | ---: | --- | ---: | ---: | ---: | ---: |")
-	for _, h := range loops {
-		text, err := disassemble(program, h.function)
+	for _, l := range loops {
+		text, err := disassemble(program, l.function)
 		if err != nil {
 			return err
 		}
 		body := innermost(text)
 		if body == nil {
-			return fmt.Errorf("%s: no loop", h.function)
+			return fmt.Errorf("%s: no loop", l.function)
 		}
 		for _, p := range processors {
 			cycles, err := estimate(dir, body, p)
 			if err != nil {
-				return fmt.Errorf("%s: %s: %w", h.function, p.name, err)
+				return fmt.Errorf("%s: %s: %w", l.function, p.name, err)
 			}
 			limit := float64(arithmetic(body)) / float64(p.pipes)
-			fmt.Printf("| %s | %d × %s | %d | %s | %.1f | %.1f | %.0f %% | %.3f |\n", h.what, h.elements, h.unit, arithmetic(body), p.name,
-				cycles, limit, 100*limit/cycles, cycles/float64(h.elements))
+			fmt.Printf("| %s | %d × %s | %d | %s | %.1f | %.1f | %.0f %% | %.3f |\n", l.name, l.elements, l.unit, arithmetic(body), p.name,
+				cycles, limit, 100*limit/cycles, cycles/float64(l.elements))
 		}
 	}
 	return nil

@@ -53,8 +53,8 @@ func (e *engine) close() {
 }
 
 // prepare makes a network for a batch size.
-func (e *engine) prepare(batch int, kept bool) error {
-	opt := convmode.Options{MaxBatch: batch, MaxLen: e.length, Workers: e.threads, Fixed: kept}
+func (e *engine) prepare(batch int, cached bool) error {
+	opt := convmode.Options{MaxBatch: batch, MaxLen: e.length, Workers: e.threads, Fixed: cached}
 	if e.net != nil && opt == e.opt {
 		return nil
 	}
@@ -66,9 +66,9 @@ func (e *engine) prepare(batch int, kept bool) error {
 }
 
 // rate measures images per second with recomputed or cached kernels.
-func (e *engine) rate(kept bool) measure {
+func (e *engine) rate(cached bool) measure {
 	return func(batch int, d time.Duration) (float64, error) {
-		if err := e.prepare(batch, kept); err != nil {
+		if err := e.prepare(batch, cached); err != nil {
 			return 0, err
 		}
 		size := batch * e.m.Config.DInput * e.length

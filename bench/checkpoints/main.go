@@ -6,10 +6,10 @@
 //		[-time 1s] [-threads N] [CHECKPOINT...]
 //
 // It prints the largest differences of logits, the number of differing and of correct predictions,
-// and a table of images per second, with recomputed and with cached kernels. Each figure is the
-// median of rounds in which all contestants take turns. The command fails if the predictions of an
-// image differ although its two largest logits are more than 1e-3 apart. It requires xz, and Python
-// with PyTorch:
+// and a table of images per second, with recomputed and with cached kernels. Every round measures
+// all columns once, and each figure is the median of the rounds. The command fails if the
+// predictions of an image differ although its two largest logits are more than 1e-3 apart. It
+// requires xz, and Python with PyTorch:
 //
 //	apt-get install xz-utils python3-torch
 package main
@@ -151,9 +151,9 @@ func (o *options) checkpoint(ctx context.Context, path, dir string, images *imag
 	}
 	e := &engine{m: m, x: normalised(m, images), length: images.length(), threads: o.threads}
 	defer e.close()
-	r.rates, err = takeTurns(o, []contestant{
+	r.rates, err = measureAll(o, []column{
 		{ourName, e.rate(false)}, {ourName + ", cached", e.rate(true)},
-		{torchName, t.rate("anew")}, {torchName + ", cached", t.rate("kept")},
+		{torchName, t.rate("recomputed")}, {torchName + ", cached", t.rate("cached")},
 	})
 	return r, err
 }

@@ -88,7 +88,7 @@ func TestChoose(t *testing.T) {
 func TestCompare(t *testing.T) {
 	theirs := [][]float32{{1, 2, 0}, {3, 2.9995, 0}, {0, 0, 5}, {1, 0, 0}}
 	ours := [][]float32{{1, 2.25, 0}, {2.9996, 3, 0}, {5, 0, 0}, {1, 0, 0}}
-	want := agreement{images: 4, difference: 5, sure: 3, differ: 1, right: 3, theirsRight: 3}
+	want := agreement{images: 4, difference: 5, decisive: 3, differ: 1, correct: 3, theirsCorrect: 3}
 	if got := compare(ours, theirs, []int{1, 1, 2, 0}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
@@ -102,7 +102,7 @@ func TestResult(t *testing.T) {
 	o := &options{batches: []int{1, 16}, rounds: 3, time: time.Second}
 	rounds := map[int]float64{}
 	var order []int
-	contest := func(speed float64) measure {
+	constant := func(speed float64) measure {
 		return func(batch int, d time.Duration) (float64, error) {
 			if d != o.time {
 				t.Errorf("measured for %v", d)
@@ -112,14 +112,14 @@ func TestResult(t *testing.T) {
 			return speed * float64(batch) * (1 + rounds[batch]/1000), nil
 		}
 	}
-	r, err := takeTurns(o, []contestant{{"s4d-fast", contest(8)}, {"s4d-fast, cached", contest(9)}, {"PyTorch", contest(2)}, {"PyTorch, cached", contest(1)}})
+	r, err := measureAll(o, []column{{"s4d-fast", constant(8)}, {"s4d-fast, cached", constant(9)}, {"PyTorch", constant(2)}, {"PyTorch, cached", constant(1)}})
 	if err != nil || !slices.Equal(order[:9], []int{1, 1, 1, 1, 16, 16, 16, 16, 1}) || len(order) != 24 {
 		t.Fatalf("order %v, error %v", order, err)
 	}
-	got := (&result{agreement: agreement{images: 8, difference: 0.00012, sure: 7, right: 6, theirsRight: 5}, rates: r}).String()
+	got := (&result{agreement: agreement{images: 8, difference: 0.00012, decisive: 7, correct: 6, theirsCorrect: 5}, rates: r}).String()
 	want := `largest difference of two logits: 0.00012
 predictions that differ: 0 of 7 with a margin above 0.001
-right: 75.0 % (PyTorch 62.5 %)
+correct: 75.0 % (PyTorch 62.5 %)
 
 | batch | s4d-fast | s4d-fast, cached | PyTorch | PyTorch, cached | ratio | ratio, cached |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: |
@@ -130,8 +130,8 @@ right: 75.0 % (PyTorch 62.5 %)
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-	failing := contestant{"", func(int, time.Duration) (float64, error) { return 0, errors.New("tired") }}
-	if _, err := takeTurns(o, []contestant{failing}); err == nil {
+	failing := column{"", func(int, time.Duration) (float64, error) { return 0, errors.New("tired") }}
+	if _, err := measureAll(o, []column{failing}); err == nil {
 		t.Error("no error")
 	}
 }
@@ -219,7 +219,7 @@ func TestMadeUp(t *testing.T) {
 	i := must.Get(decode(dir, made(t, 6)))(t)
 	o := &options{batches: []int{1, 6}, rounds: 1, threads: 1}
 	r := must.Get(o.checkpoint(t.Context(), path, dir, i))(t)
-	if !(r.difference > 0 && r.difference < 1e-4) || r.differ != 0 || r.right != r.theirsRight {
+	if !(r.difference > 0 && r.difference < 1e-4) || r.differ != 0 || r.correct != r.theirsCorrect {
 		t.Errorf("%+v", r.agreement)
 	}
 	for b, row := range r.median {

@@ -5,8 +5,8 @@ usage: network.py CHECKPOINT PIXELS LENGTH MEAN STD THREADS, where PIXELS is a f
 line on stdin is one line:
 
     logits FILE                    writes float32 [image][class] to FILE; prints the number of images
-    rate anew|kept BATCH SECONDS   prints images per second, measured for at least SECONDS, with kernels
-                                   recomputed for every batch (anew) or cached (kept)
+    rate KERNELS BATCH SECONDS     prints images per second, measured for at least SECONDS; KERNELS is
+                                   recomputed (for every batch) or cached
 
 The position-wise linear map is the fastest of three equivalent formulations at that batch size.
 """
@@ -42,22 +42,22 @@ class Layer:
         self.log_a_real, self.a_imag, self.c = own["kernel.log_A_real"], own["kernel.A_imag"], own["kernel.C"]
         self.mixing = own["output_linear.0.weight"], own["output_linear.0.bias"]
         self.norm = state[f"norms.{i}.weight"], state[f"norms.{i}.bias"]
-        self.kept = None
+        self.cached = None
 
-    def spectrum(self, length, keep):
-        if keep and self.kept is not None:
-            return self.kept
+    def spectrum(self, length, cache):
+        if cache and self.cached is not None:
+            return self.cached
         a = torch.complex(-self.log_a_real.exp(), self.a_imag)
         step = a * self.log_dt.exp().unsqueeze(-1)
         powers = (step.unsqueeze(-1) * torch.arange(length)).exp()
         weights = torch.view_as_complex(self.c) * (step.exp() - 1) / a
         kernel = 2 * torch.einsum("hm,hml->hl", weights, powers).real
-        self.kept = torch.fft.rfft(kernel, n=2 * length)
-        return self.kept
+        self.cached = torch.fft.rfft(kernel, n=2 * length)
+        return self.cached
 
-    def forward(self, u, mix, keep):
+    def forward(self, u, mix, cache):
         length = u.shape[-1]
-        spectrum = torch.fft.rfft(u, n=2 * length) * self.spectrum(length, keep)
+        spectrum = torch.fft.rfft(u, n=2 * length) * self.spectrum(length, cache)
         y = torch.fft.irfft(spectrum, n=2 * length)[..., :length] + self.d.unsqueeze(-1) * u
         u = u + F.glu(mix(*self.mixing, F.gelu(y)), dim=1)
         return F.layer_norm(u.mT, u.shape[1:2], *self.norm).mT
@@ -71,14 +71,14 @@ class Network:
         self.layers = [Layer(state, i) for i in range(count)]
         self.mixing = {}  # by the number of sequences
 
-    def forward(self, x, mix=conv1d, keep=False):
+    def forward(self, x, mix=conv1d, cache=False):
         x = F.linear(x.mT, *self.encoder).mT
         for layer in self.layers:
-            x = layer.forward(x, mix, keep)
+            x = layer.forward(x, mix, cache)
         return F.linear(x.mean(-1), *self.decoder)
 
     def fastest(self, x):
-        """The spelling of the linear map that takes least time for batches like x."""
+        """The fastest formulation of the linear map for batches like x."""
         if len(x) not in self.mixing:
             times = {mix: min(time_of(lambda: self.forward(x, mix, True)) for _ in range(4)) for mix in (conv1d, baddbmm, linear)}
             self.mixing[len(x)] = min(times, key=times.get)
@@ -101,11 +101,11 @@ def logits(network, x, path):
 def rate(network, x, kernels, batch, seconds):
     batch, seconds = int(batch), float(seconds)
     parts = [x[i : i + batch] for i in range(0, len(x) - batch + 1, batch)]
-    mix, keep = network.fastest(parts[0]), kernels == "kept"
-    network.forward(parts[0], mix, keep)
+    mix, cache = network.fastest(parts[0]), kernels == "cached"
+    network.forward(parts[0], mix, cache)
     done, begin = 0, time.perf_counter()
     while done == 0 or time.perf_counter() - begin < seconds:
-        network.forward(parts[done % len(parts)], mix, keep)
+        network.forward(parts[done % len(parts)], mix, cache)
         done += 1
     return done * batch / (time.perf_counter() - begin)
 
@@ -123,8 +123,8 @@ def main():
         x = (x - mean.unsqueeze(-1)) / std.unsqueeze(-1)
         for line in sys.stdin:
             command, *arguments = line.split()
-            answer = {"logits": logits, "rate": rate}[command](network, x, *arguments)
-            print(answer, flush=True)
+            reply = {"logits": logits, "rate": rate}[command](network, x, *arguments)
+            print(reply, flush=True)
 
 
 main()

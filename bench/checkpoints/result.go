@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// sureMargin is the difference of PyTorch's two largest logits above which predictions must agree.
-const sureMargin = 1e-3
+// minMargin is the difference of PyTorch's two largest logits above which predictions must agree.
+const minMargin = 1e-3
 
 // agreement is the comparison of two networks' logits.
 type agreement struct {
-	images      int
-	difference  float64 // largest difference of two logits
-	sure        int     // images whose margin is larger than sureMargin
-	differ      int     // differing predictions among these
-	right       int     // correct predictions of s4d-fast
-	theirsRight int
+	images        int
+	difference    float64 // largest difference of two logits
+	decisive      int     // images whose margin is larger than minMargin
+	differ        int     // differing predictions among these
+	correct       int     // correct predictions of s4d-fast
+	theirsCorrect int
 }
 
 // compare compares logits, [image][class], with PyTorch's. A NaN makes the difference NaN.
@@ -30,17 +30,17 @@ func compare(ours, theirs [][]float32, labels []int) agreement {
 		}
 		our, _ := top(ours[i])
 		their, margin := top(theirs[i])
-		if !(margin <= sureMargin) {
-			a.sure++
+		if !(margin <= minMargin) {
+			a.decisive++
 			if our != their {
 				a.differ++
 			}
 		}
 		if our == label {
-			a.right++
+			a.correct++
 		}
 		if their == label {
-			a.theirsRight++
+			a.theirsCorrect++
 		}
 	}
 	return a
@@ -65,8 +65,8 @@ func top(logits []float32) (class int, margin float64) {
 // measure returns images per second at a batch size, over at least d.
 type measure func(batch int, d time.Duration) (float64, error)
 
-// contestant is one column of the table.
-type contestant struct {
+// column is one column of the table.
+type column struct {
 	name    string
 	measure measure
 }
@@ -75,17 +75,17 @@ type contestant struct {
 type rates struct {
 	batches []int
 	names   []string
-	median  [][]float64 // [batch][contestant]
+	median  [][]float64 // [batch][column]
 }
 
-// takeTurns measures every contestant once per round, so that disturbances of the machine affect
-// all.
-func takeTurns(o *options, all []contestant) (*rates, error) {
+// measureAll measures every column once per round, so that a disturbance of the machine affects all
+// of them.
+func measureAll(o *options, all []column) (*rates, error) {
 	r := &rates{batches: o.batches}
 	for _, c := range all {
 		r.names = append(r.names, c.name)
 	}
-	runs := make([][][]float64, len(o.batches)) // [batch][contestant][round]
+	runs := make([][][]float64, len(o.batches)) // [batch][column][round]
 	for range o.rounds {
 		for b, batch := range o.batches {
 			if runs[b] == nil {
@@ -115,7 +115,7 @@ func median(x []float64) float64 {
 	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
 }
 
-// best returns each contestant's highest rate.
+// best returns each column's highest rate.
 func (r *rates) best() []float64 {
 	best := slices.Clone(r.median[0])
 	for _, row := range r.median[1:] {
@@ -133,7 +133,7 @@ type result struct {
 	*rates // nil: not measured
 }
 
-// Names of the contestants, each with recomputed and with cached kernels.
+// Names of the columns, each with recomputed and with cached kernels.
 const (
 	ourName   = "s4d-fast"
 	torchName = "PyTorch"
@@ -143,8 +143,8 @@ func (r *result) String() string {
 	var s strings.Builder
 	share := func(n int) float64 { return 100 * float64(n) / float64(r.images) }
 	fmt.Fprintf(&s, "largest difference of two logits: %.2g\n", r.difference)
-	fmt.Fprintf(&s, "predictions that differ: %d of %d with a margin above %g\n", r.differ, r.sure, sureMargin)
-	fmt.Fprintf(&s, "right: %.1f %% (PyTorch %.1f %%)\n", share(r.right), share(r.theirsRight))
+	fmt.Fprintf(&s, "predictions that differ: %d of %d with a margin above %g\n", r.differ, r.decisive, minMargin)
+	fmt.Fprintf(&s, "correct: %.1f %% (PyTorch %.1f %%)\n", share(r.correct), share(r.theirsCorrect))
 	if r.rates == nil {
 		return s.String()
 	}

@@ -78,8 +78,8 @@ func (t *torch) stop() {
 	_ = t.cmd.Wait() // its exit status does not matter
 }
 
-// ask sends a request and reads the reply, a number.
-func (t *torch) ask(words ...any) (float64, error) {
+// request sends a request and reads the reply, a number.
+func (t *torch) request(words ...any) (float64, error) {
 	if _, err := fmt.Fprintln(t.in, words...); err != nil {
 		return 0, fmt.Errorf("PyTorch: %w", err)
 	}
@@ -97,7 +97,7 @@ func (t *torch) ask(words ...any) (float64, error) {
 // logits returns PyTorch's logits of every image.
 func (t *torch) logits(dir string, classes int) ([][]float32, error) {
 	file := filepath.Join(dir, "logits")
-	n, err := t.ask("logits", file)
+	n, err := t.request("logits", file)
 	if err != nil {
 		return nil, err
 	}
@@ -111,9 +111,11 @@ func (t *torch) logits(dir string, classes int) ([][]float32, error) {
 	return slices.Collect(slices.Chunk(flat, classes)), nil
 }
 
-// rate measures PyTorch with kernels "anew" (recomputed) or "kept" (cached).
+// rate measures PyTorch with kernels that are "recomputed" for every batch or "cached".
 func (t *torch) rate(kernels string) measure {
-	return func(batch int, d time.Duration) (float64, error) { return t.ask("rate", kernels, batch, d.Seconds()) }
+	return func(batch int, d time.Duration) (float64, error) {
+		return t.request("rate", kernels, batch, d.Seconds())
+	}
 }
 
 // writeFloats writes little-endian float32s.

@@ -1,5 +1,5 @@
-// Command peers compares s4d-fast with other libraries, measured in turns, and prints one table of
-// ratios.
+// Command peers compares s4d-fast with other libraries, which it measures alternately, and prints one
+// table of speed-ups.
 //
 //	go run ./bench/peers
 //
@@ -91,7 +91,7 @@ func start(ctx context.Context, wanted []string) ([]peer, error) {
 		}
 		started, err := p.start()
 		if err != nil {
-			fmt.Fprintf(os.Stderr, "%s is left out: %v\n", p.name, err)
+			fmt.Fprintf(os.Stderr, "%s is omitted: %v\n", p.name, err)
 			continue
 		}
 		all = append(all, started)

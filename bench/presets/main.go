@@ -72,7 +72,7 @@ func main() {
 		return
 	}
 	fmt.Printf("%d threads, level %s\n\n", *threads, vek.CurrentLevel())
-	fmt.Println("| preset | network | length | batch | parameters | seconds a step | peak memory |")
+	fmt.Println("| preset | network | length | batch | parameters | seconds per step | peak memory |")
 	fmt.Println("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
 	for _, t := range tasks {
 		if flag.NArg() > 0 && !slices.Contains(flag.Args(), t.Task) {

@@ -25,7 +25,7 @@ func TestCompare(t *testing.T) {
 		{Onset: 100000, Label: "c"}, // without a word
 	}
 	s := compare(words, found, 1000)
-	if s != (score{words: 4, events: 6, right: 2, mistaken: 1, false: 2}) {
+	if s != (score{words: 4, events: 6, correct: 2, mistaken: 1, false: 2}) {
 		t.Fatalf("%+v", s)
 	}
 	if s.precision() != 2./6 || s.recall() != 2./4 || s.f1() != 4./10 {

@@ -46,9 +46,9 @@ func (o options) build(clips *dataset.Dataset, set dataset.Set) (x []float32, wo
 	}
 	x = append(x, make([]float32, gap(set.Len()))...)
 	level := math.Sqrt(power) * math.Pow(10, -o.snr/20)
-	hiss := random.New(o.seed, random.Noise, 1, 0)
+	white := random.New(o.seed, random.Noise, 1, 0)
 	for i := range x {
-		x[i] += float32(level * hiss.Normal(uint64(i)))
+		x[i] += float32(level * white.Normal(uint64(i)))
 	}
 	return x, words, nil
 }
@@ -110,14 +110,14 @@ func rms(x []float32) float64 {
 // noise alternates between white and brown, and between levels, every few seconds.
 func noise(n int, seed uint64) []float32 {
 	x := make([]float32, n)
-	draw, hiss := random.New(seed, random.Noise, 2, 0), random.New(seed, random.Noise, 3, 0)
+	draw, white := random.New(seed, random.Noise, 2, 0), random.New(seed, random.Noise, 3, 0)
 	y, pole, level := 0.0, 0.0, 0.01
 	for i := range x {
 		if i%20000 == 0 {
 			k := uint64(i / 10000)
 			pole, level = 0.98*draw.Float64(k), math.Pow(10, -1-2*draw.Float64(k+1))
 		}
-		y = pole*y + math.Sqrt(1-pole*pole)*level*hiss.Normal(uint64(i))
+		y = pole*y + math.Sqrt(1-pole*pole)*level*white.Normal(uint64(i))
 		x[i] = float32(y)
 	}
 	return x
