@@ -3,6 +3,7 @@ package train
 import (
 	"errors"
 	"math"
+	"os"
 	"strings"
 	"testing"
 
@@ -13,7 +14,7 @@ import (
 
 // A batch that does not fit into memory is an error before anything is allocated for it.
 func TestEvaluateTooLarge(t *testing.T) {
-	if physicalMemory() == 0 {
+	if memoryLimit(os.DirFS("/")) == 0 {
 		t.Skip("the size of this system's memory is not known")
 	}
 	opt := EvalOptions{Info: rampInfo, Batch: 1 << 24}

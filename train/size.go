@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/s4d-fast/s4d-fast/convmode"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -34,8 +35,8 @@ func (t *Trainer) checkSize(c model.Config) error {
 // checkMemory returns an error if this process may not use so many bytes; what and its arguments
 // describe their use.
 func checkMemory(need float64, what string, args ...any) error {
-	if has := physicalMemory(); has > 0 && need > has {
-		return configErrorf("%s takes %.3g GiB of memory, there are %.3g", fmt.Sprintf(what, args...), need/(1<<30), has/(1<<30))
+	if has := memoryLimit(os.DirFS("/")); has > 0 && need > has {
+		return configErrorf("%s takes %.3g GiB of memory, expected at most %.3g (of the machine or its control group)", fmt.Sprintf(what, args...), need/(1<<30), has/(1<<30))
 	}
 	return nil
 }

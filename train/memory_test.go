@@ -1,0 +1,60 @@
+package train
+
+import (
+	"os"
+	"runtime"
+	"testing"
+	"testing/fstest"
+)
+
+func TestMemoryLimit(t *testing.T) {
+	const meminfo = "MemTotal:        1048576 kB\nMemFree:          123456 kB\n"
+	for name, c := range map[string]struct {
+		files    map[string]string
+		expected float64
+	}{
+		"nothing is known": {nil, 0},
+		"no control group": {map[string]string{"proc/meminfo": meminfo}, 1 << 30},
+		"version 2, no limit": {map[string]string{
+			"proc/meminfo": meminfo, "proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/b/memory.max": "max\n",
+		}, 1 << 30},
+		"version 2": {map[string]string{
+			"proc/meminfo": meminfo, "proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/b/memory.max": "5000\n",
+		}, 5000},
+		"version 2, a group above": {map[string]string{
+			"proc/meminfo": meminfo, "proc/self/cgroup": "0::/a/b\n",
+			"sys/fs/cgroup/a/memory.max": "4000\n", "sys/fs/cgroup/a/b/memory.max": "max\n",
+		}, 4000},
+		"version 2, in a container": {map[string]string{
+			"proc/meminfo": meminfo, "proc/self/cgroup": "0::/../..\n", "sys/fs/cgroup/memory.max": "3000\n",
+		}, 3000},
+		"version 1": {map[string]string{
+			"proc/meminfo":     meminfo,
+			"proc/self/cgroup": "5:cpu:/x\n4:hugetlb,memory:/a:b\n0::/\n",
+			"sys/fs/cgroup/memory/a:b/memory.limit_in_bytes": "2000\n",
+			"sys/fs/cgroup/memory/memory.limit_in_bytes":     "9223372036854771712\n",
+		}, 2000},
+		"version 1, the host's path": {map[string]string{
+			"proc/meminfo": meminfo, "proc/self/cgroup": "4:memory:/docker/1234\n",
+			"sys/fs/cgroup/memory/memory.limit_in_bytes": "1000\n",
+		}, 1000},
+		"above the machine's": {map[string]string{
+			"proc/meminfo": meminfo, "proc/self/cgroup": "4:memory:/\n",
+			"sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
+		}, 1 << 30},
+		"malformed": {map[string]string{
+			"proc/meminfo": "MemTotal: lots kB\n", "proc/self/cgroup": "::\n\n0\n", "sys/fs/cgroup/memory.max": "-1\n",
+		}, 0},
+	} {
+		root := fstest.MapFS{}
+		for file, text := range c.files {
+			root[file] = &fstest.MapFile{Data: []byte(text)}
+		}
+		if got := memoryLimit(root); got != c.expected {
+			t.Errorf("%s: %v bytes, expected %v", name, got, c.expected)
+		}
+	}
+	if got := memoryLimit(os.DirFS("/")); runtime.GOOS == "linux" && got <= 0 {
+		t.Errorf("on this machine: %v bytes", got)
+	}
+}
