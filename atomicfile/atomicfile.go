@@ -14,8 +14,9 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
+	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -74,14 +75,14 @@ func replace(path string, perm fs.FileMode, exists bool, write func(io.Writer) e
 			os.Remove(f.Name())
 		}
 	}()
-	if err := fill(f, write, f.Sync); err != nil {
+	if err := fill(f, write, func() error { return sync(f) }); err != nil {
 		return err
 	}
 	if err := os.Rename(f.Name(), path); err != nil {
 		return err
 	}
 	renamed = true
-	return syncFolder(filepath.Dir(path))
+	return SyncFolder(filepath.Dir(path))
 }
 
 // follow returns the path without symbolic links of the file, existing or not, that path leads to.
@@ -124,18 +125,26 @@ func createTemp(path string, perm fs.FileMode, exists bool) (*os.File, error) {
 	}
 }
 
-// temporary matches the names of createTemp.
-var temporary = regexp.MustCompile(`\.[0-9]+\.tmp$`)
-
-// RemoveTemporary removes the temporary files that crashed processes left in a folder. No Write to
-// a file of the folder may be in progress.
-func RemoveTemporary(dir string) error {
-	files, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, f := range files {
-		if temporary.MatchString(f.Name()) && f.Type().IsRegular() {
+// RemoveTemporary removes the temporary files that crashed processes left of Write to each of the
+// paths. No such Write may be in progress.
+func RemoveTemporary(paths ...string) error {
+	for _, path := range paths {
+		path, err := follow(path)
+		if err != nil {
+			return err
+		}
+		dir, name := filepath.Split(path)
+		files, err := os.ReadDir(dir)
+		if err != nil {
+			return err
+		}
+		for _, f := range files {
+			rest, ours := strings.CutPrefix(f.Name(), name+".")
+			number, temporary := strings.CutSuffix(rest, ".tmp")
+			_, err := strconv.ParseUint(number, 10, 32)
+			if !ours || !temporary || err != nil || !f.Type().IsRegular() {
+				continue
+			}
 			if err := os.Remove(filepath.Join(dir, f.Name())); err != nil {
 				return err
 			}
@@ -165,8 +174,12 @@ func (w writer) Write(p []byte) (int, error) {
 	return n, bare(err)
 }
 
-// syncFolder makes a rename in the folder last, where the system and the file system can.
-func syncFolder(dir string) error {
+// sync is a variable for a test.
+var sync = (*os.File).Sync
+
+// SyncFolder makes the files that were created and renamed in a folder outlast a power cut, where
+// the system and the file system can.
+func SyncFolder(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
@@ -178,7 +191,7 @@ func syncFolder(dir string) error {
 		return err
 	}
 	defer f.Close()
-	if err := f.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
+	if err := sync(f); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}
 	return nil

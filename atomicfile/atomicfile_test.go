@@ -2,6 +2,7 @@ package atomicfile
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -150,6 +151,25 @@ func TestLinkLoop(t *testing.T) {
 	}
 }
 
+// The new content is on the disk before the rename, and the rename before Write returns.
+func TestSync(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.txt")
+	old := sync
+	defer func() { sync = old }()
+	var synced []string
+	sync = func(f *os.File) error {
+		_, err := os.Stat(path)
+		info := must.Get(f.Stat())(t)
+		synced = append(synced, fmt.Sprintf("folder %v, renamed %v", info.IsDir(), err == nil))
+		return old(f)
+	}
+	must.Do(t, Write(path, 0o666, text("new")))
+	if expected := []string{"folder false, renamed false", "folder true, renamed true"}; !slices.Equal(synced, expected) {
+		t.Errorf("synced %q, expected %q", synced, expected)
+	}
+}
+
+// The temporary files of the paths are removed, and no other file.
 func TestRemoveTemporary(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.txt")
@@ -163,13 +183,20 @@ func TestRemoveTemporary(t *testing.T) {
 	}); err != nil || left == "" {
 		t.Fatalf("temporary file %q, error %v", left, err)
 	}
-	for _, name := range []string{left, path + ".tmp", path + ".1.tmp.txt", filepath.Join(dir, "notes.tmp")} {
-		must.Do(t, os.WriteFile(name, []byte("x"), 0o644))
-	}
+	kept := []string{"a.txt", "a.txt.1.tmp.txt", "a.txt.7.tmp", "a.txt.tmp", "a.txt.x.tmp", "b.txt.1.tmp", "notes.2024.tmp", "1.tmp"}
+	slices.Sort(kept)
 	must.Do(t, os.Mkdir(path+".7.tmp", 0o755))
-	must.Do(t, RemoveTemporary(dir))
-	files, err := os.ReadDir(dir)
-	if err != nil || len(files) != 5 {
-		t.Errorf("the folder holds %v (%v), expected all but %s", files, err, left)
+	for _, name := range append(kept, filepath.Base(left)) {
+		if name != "a.txt.7.tmp" {
+			must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o644))
+		}
+	}
+	must.Do(t, RemoveTemporary(path, filepath.Join(dir, "missing.txt")))
+	var files []string
+	for _, f := range must.Get(os.ReadDir(dir))(t) {
+		files = append(files, f.Name())
+	}
+	if !slices.Equal(files, kept) {
+		t.Errorf("the folder holds %q, expected %q", files, kept)
 	}
 }

@@ -47,25 +47,32 @@ func (t *Trainer) saveCheckpoint() error {
 		}
 	}
 	path, previous := t.path(checkpointFile), t.path(previousFile)
-	if _, err := os.Stat(path); err == nil {
-		os.Remove(previous)
-		os.Link(path, previous)
-	}
 	return replaceFile(path, func(w io.Writer) error {
-		_, err := f.WriteTo(w)
-		return err
+		if _, err := f.WriteTo(w); err != nil { // the disk is full: the previous checkpoint stays
+			return err
+		}
+		if _, err := os.Stat(path); err == nil {
+			os.Remove(previous)
+			os.Link(path, previous)
+		}
+		return nil
 	})
 }
 
 // loadCheckpoint restores the state of the run's checkpoint. If it is damaged or missing, it
-// restores the previous one and warns. An error is fs.ErrNotExist if there is none.
+// restores the previous one and warns. An error is fs.ErrNotExist if there is neither.
 func (t *Trainer) loadCheckpoint() error {
 	err := t.readCheckpoint(checkpointFile)
 	if !errors.Is(err, ErrData) && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if t.readCheckpoint(previousFile) != nil {
+	switch e := t.readCheckpoint(previousFile); {
+	case errors.Is(e, fs.ErrNotExist):
 		return err
+	case e != nil && errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w; %s is missing", e, t.path(checkpointFile))
+	case e != nil:
+		return fmt.Errorf("%w; the previous checkpoint: %w", err, e)
 	}
 	// The next save would otherwise replace the previous checkpoint by the damaged one.
 	if e := os.Rename(t.path(previousFile), t.path(checkpointFile)); e != nil {
@@ -113,11 +120,13 @@ func readState(path string) (*safetensors.File, state, error) {
 	return f, s, nil
 }
 
-// restore copies a checkpoint's tensors and state to the trainer and validates them.
+// restore sets the trainer's tensors and state to those of a checkpoint. An error leaves them
+// unchanged.
 func (t *Trainer) restore(f *safetensors.File, s state) error {
 	if err := s.validate(&t.cfg, t.plan.perEpoch); err != nil {
 		return fmt.Errorf("state: %w", err)
 	}
+	var pairs [][2][]float32 // of the trainer and of the file
 	for _, part := range t.sections() {
 		for _, x := range part.weights.Tensors() {
 			a := f.Find(part.prefix + x.Name)
@@ -127,9 +136,31 @@ func (t *Trainer) restore(f *safetensors.File, s state) error {
 			if a.I64 != nil || !slices.Equal(a.Shape, x.Shape) {
 				return fmt.Errorf("tensor %q: shape %v, expected %v", a.Name, a.Shape, x.Shape)
 			}
-			copy(x.Data, a.F32)
+			pairs = append(pairs, [2][]float32{x.Data, a.F32})
 		}
 	}
+	swap := func() {
+		for _, p := range pairs {
+			for i, v := range p[0] {
+				p[0][i], p[1][i] = p[1][i], v
+			}
+		}
+	}
+	swap()
+	if err := t.validTensors(); err != nil {
+		swap()
+		return err
+	}
+	if !s.Standardised { // the run began with targets as they are
+		t.model.Meta.TargetMean, t.model.Meta.TargetStd = nil, nil
+		s.Sums.Squares = s.Sums.Loss
+	}
+	t.state = s
+	return nil
+}
+
+// validTensors reports the first weight or moment that no run reaches.
+func (t *Trainer) validTensors() error {
 	if err := t.model.Weights.Validate(); err != nil {
 		return fmt.Errorf("weights: %w", err)
 	}
@@ -139,11 +170,6 @@ func (t *Trainer) restore(f *safetensors.File, s state) error {
 			return fmt.Errorf("AdamW's moments %d are %v and %v, expected a number and one that is not negative", i, m, v)
 		}
 	}
-	if !s.Standardised { // the run began with targets as they are
-		t.model.Meta.TargetMean, t.model.Meta.TargetStd = nil, nil
-		s.Sums.Squares = s.Sums.Loss
-	}
-	t.state = s
 	return nil
 }
 
@@ -166,9 +192,14 @@ func (s *state) validate(c *Config, perEpoch int) error {
 	if s.Best == nil && s.Epoch == 0 && s.Stale == 0 {
 		return nil
 	}
-	if b := s.Best; b == nil || b.Epoch < 1 || b.Epoch > s.Epoch || s.Stale != s.Epoch-b.Epoch ||
+	b := s.Best
+	if b == nil {
+		return fmt.Errorf("no best epoch: expected one of %d", s.Epoch)
+	}
+	if b.Epoch < 1 || b.Epoch > s.Epoch || s.Stale != s.Epoch-b.Epoch || !(b.ValLoss >= 0) ||
 		b.Step <= (b.Epoch-1)*perEpoch || b.Step > min(s.Step, b.Epoch*perEpoch) {
-		return fmt.Errorf("best epoch %+v, %d epochs ago: expected one of %d epochs", b, s.Stale, s.Epoch)
+		return fmt.Errorf("best epoch %d, step %d, loss %v, %d epochs ago: expected one of %d epochs",
+			b.Epoch, b.Step, b.ValLoss, s.Stale, s.Epoch)
 	}
 	return nil
 }

@@ -27,8 +27,10 @@ const (
 // not hold a run, or the first free one of runs/TASK, runs/TASK-2, runs/TASK-3, …
 func (t *Trainer) createFolder() (err error) {
 	if t.cfg.Out == "" {
-		t.dir, err = nextFolder(filepath.Join("runs", t.cfg.Task))
-		return errors.Join(err, t.lock())
+		if t.dir, err = nextFolder(filepath.Join("runs", t.cfg.Task)); err != nil {
+			return err
+		}
+		return t.lock()
 	}
 	t.dir = t.cfg.Out
 	if err := checkFolder(t.dir); err != nil {
@@ -63,7 +65,7 @@ func checkFolder(path string) error {
 }
 
 func nextFolder(base string) (string, error) {
-	if err := os.MkdirAll(filepath.Dir(base), 0o755); err != nil {
+	if err := makeFolder(filepath.Dir(base)); err != nil {
 		return "", fmt.Errorf("train: %w", err)
 	}
 	for n := 1; ; n++ {
@@ -75,6 +77,9 @@ func nextFolder(base string) (string, error) {
 		if errors.Is(err, os.ErrExist) {
 			continue
 		}
+		if err == nil {
+			err = syncFolder(filepath.Dir(dir))
+		}
 		if err != nil {
 			return "", fmt.Errorf("train: %w", err)
 		}
@@ -82,28 +87,58 @@ func nextFolder(base string) (string, error) {
 	}
 }
 
-// lock locks the run folder for this Trainer and removes what a crash left there. The system
-// releases the lock of a process that ends.
-func (t *Trainer) lock() error {
-	last := filepath.Dir(t.path(lockFile))
-	if err := os.MkdirAll(last, 0o755); err != nil {
-		return fmt.Errorf("train: %w", err)
+// syncFolder is a variable for a test.
+var syncFolder = atomicfile.SyncFolder
+
+// makeFolder creates a folder and those above it that are missing. They outlast a power cut.
+func makeFolder(dir string) error {
+	parent := filepath.Dir(dir)
+	if _, err := os.Stat(dir); err == nil || parent == dir {
+		return err
 	}
-	t.locked = flock.New(t.path(lockFile))
-	switch ok, err := t.locked.TryLock(); {
-	case errors.Is(err, errors.ErrUnsupported), errors.Is(err, syscall.ENOLCK):
+	if err := makeFolder(parent); err != nil {
+		return err
+	}
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return syncFolder(parent)
+}
+
+// lock locks the run folder for this Trainer and removes what a crash left of the run's files.
+func (t *Trainer) lock() (err error) {
+	if t.locked, err = lockFolder(t.dir, lockFile); err != nil {
+		return err
+	}
+	if !t.locked.Locked() {
 		t.warn("%s cannot be locked on its file system: do not train in it with another process", t.dir)
-	case err != nil:
-		return fmt.Errorf("train: %w", err)
-	case !ok:
-		return configErrorf("out: another process trains in %s: wait until it ends or choose another folder", t.dir)
 	}
-	for _, dir := range []string{t.dir, last} {
-		if err := atomicfile.RemoveTemporary(dir); err != nil {
-			return fmt.Errorf("train: %w", err)
-		}
+	files := []string{configFile, metricsFile, bestFile, checkpointFile}
+	for i, name := range files {
+		files[i] = t.path(name)
+	}
+	if err := atomicfile.RemoveTemporary(files...); err != nil {
+		return fmt.Errorf("train: %w", err)
 	}
 	return nil
+}
+
+// lockFolder locks a folder by a file in it. The system releases the lock of a process that ends.
+// On a file system without locks the result is not locked.
+func lockFolder(dir, name string) (*flock.Flock, error) {
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	if err := makeFolder(filepath.Dir(path)); err != nil {
+		return nil, fmt.Errorf("train: %w", err)
+	}
+	l := flock.New(path)
+	switch ok, err := l.TryLock(); {
+	case errors.Is(err, errors.ErrUnsupported), errors.Is(err, syscall.ENOLCK):
+	case err != nil:
+		return nil, fmt.Errorf("train: %w", err)
+	case !ok:
+		return nil, configErrorf("out: another process trains in %s: wait until it ends or choose another folder", dir)
+	}
+	return l, nil
 }
 
 // Close releases the run folder to other processes and trainers. The results can be read

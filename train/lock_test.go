@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -33,12 +34,31 @@ func TestLock(t *testing.T) {
 	newTrainer(t, cfg)
 }
 
-const lockFolder = "S4D_TEST_LOCK_FOLDER"
+// One sweep at a time uses a folder. It removes what a killed one left of its table, and no other
+// file.
+func TestSweepLock(t *testing.T) {
+	s := Sweep{Base: tiny(t, "train.max_steps=1"), Seeds: 1, Dir: filepath.Join(t.TempDir(), "sweep")}
+	s.Begin = func(int, int, string, *Trainer) {
+		_, err := s.Run(t.Context())
+		must.Fail(t, err, ErrConfig, "another process", s.Dir)
+	}
+	left, other := filepath.Join(s.Dir, "sweep.csv.123.tmp"), filepath.Join(s.Dir, "notes.2024.tmp")
+	must.Do(t, os.MkdirAll(s.Dir, 0o755))
+	writeFile(t, left, nil)
+	writeFile(t, other, nil)
+	must.Get(s.Run(t.Context()))(t)
+	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is still there (%v)", left, err)
+	}
+	must.Get(os.Stat(other))(t)
+}
+
+const folderVariable = "S4D_TEST_LOCK_FOLDER"
 
 // The system releases the lock of a process that is killed.
 func TestLockOfKilledProcess(t *testing.T) {
 	cfg := tiny(t)
-	cfg.Out = os.Getenv(lockFolder)
+	cfg.Out = os.Getenv(folderVariable)
 	if cfg.Out != "" { // the other process
 		newTrainer(t, cfg)
 		os.Stdout.WriteString("locked")
@@ -48,7 +68,7 @@ func TestLockOfKilledProcess(t *testing.T) {
 	}
 	cfg.Out = t.TempDir()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestLockOfKilledProcess$")
-	cmd.Env = append(os.Environ(), lockFolder+"="+cfg.Out)
+	cmd.Env = append(os.Environ(), folderVariable+"="+cfg.Out)
 	stdin := must.Get(cmd.StdinPipe())(t)
 	defer stdin.Close()
 	stdout := must.Get(cmd.StdoutPipe())(t)

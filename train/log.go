@@ -9,18 +9,21 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 )
 
 // syncFile is a variable for a test.
 var syncFile = (*os.File).Sync
 
-// appendLine adds a JSON object to a file, in one write, and syncs the file.
+// appendLine adds a JSON object to a file, in one write, and syncs the file. If it creates the
+// file, it syncs the folder too.
 func appendLine(path string, v any) (err error) {
 	var line bytes.Buffer
 	if err := json.NewEncoder(&line).Encode(v); err != nil {
 		return fmt.Errorf("train: metrics: %w", err)
 	}
+	_, missing := os.Stat(path)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
 	if err != nil {
 		return fmt.Errorf("train: %w", err)
@@ -28,6 +31,9 @@ func appendLine(path string, v any) (err error) {
 	_, err = f.Write(line.Bytes())
 	if err == nil {
 		err = syncFile(f)
+	}
+	if err == nil && missing != nil {
+		err = syncFolder(filepath.Dir(path))
 	}
 	if e := f.Close(); err == nil {
 		err = e

@@ -120,7 +120,7 @@ func TestStateIsValidated(t *testing.T) {
 		{"batch": -1}, {"batch": 6}, {"batch": 1 << 60}, {"batch": 3}, {"batch": "2"},
 		{"epoch": int64(-9e18)}, {"epoch": int64(9e18)}, {"epoch": -1}, {"epoch": 0}, {"epoch": 2},
 		{"step": -7}, {"step": 8}, {"step": 2}, {"lr": -1}, {"seconds": -1},
-		{"stale": -1}, {"stale": 1}, {"best": nil}, best(0, 5), best(2, 5), best(1, 0), best(1, 6),
+		{"stale": -1}, {"stale": 1}, {"best": nil}, {"best": map[string]any{"epoch": 1, "step": 5, "val_loss": -1}}, best(0, 5), best(2, 5), best(1, 0), best(1, 6),
 		{"sums": nil}, {"sums": map[string]any{"examples": 8, "terms": 1, "correct": 2}},
 		{"epoch": 1 << 30, "batch": 2, "step": 7, "stale": 1<<30 - 1},
 	} {
@@ -183,6 +183,73 @@ func TestPreviousCheckpoint(t *testing.T) {
 		}
 		must.Do(t, again.Fit(t.Context()))
 		sameRun(t, name, whole, again)
+	}
+}
+
+// If neither checkpoint can be used, the run is not resumed, and does not begin again either.
+func TestBothCheckpoints(t *testing.T) {
+	cfg := stopped(t, 7)
+	remove(t, cfg, metricsFile, bestFile)
+	path, whole := file(t, cfg, checkpointFile)
+	previous := filepath.Join(cfg.Out, filepath.FromSlash(previousFile))
+	for name, c := range map[string]struct {
+		checkpoint []byte // nil: missing
+		version    int    // of the previous one; 0: damaged
+		is         error
+		text       []string
+	}{
+		"missing, damaged": {nil, 0, ErrData, []string{previousFile, checkpointFile + " is missing"}},
+		"missing, version": {nil, 9, ErrConfig, []string{previousFile, "version 9", checkpointFile + " is missing"}},
+		"damaged, damaged": {whole[:100], 0, ErrData, []string{checkpointFile, previousFile}},
+		"damaged, version": {whole[:100], 9, ErrConfig, []string{checkpointFile, "version 9"}},
+	} {
+		writeFile(t, path, whole)
+		changeState(t, path, map[string]any{"version": c.version})
+		must.Do(t, os.Rename(path, previous))
+		if c.version == 0 {
+			must.Do(t, os.Truncate(previous, 100))
+		}
+		if c.checkpoint != nil {
+			writeFile(t, path, c.checkpoint)
+		}
+		_, err := New(t.Context(), cfg)
+		for _, text := range c.text {
+			if err == nil || !errors.Is(err, c.is) || !strings.Contains(err.Error(), text) {
+				t.Errorf("%s: error %v, expected %v with %q", name, err, c.is, text)
+			}
+		}
+	}
+}
+
+// A checkpoint that is rejected leaves the trainer as it was.
+func TestRejectedCheckpoint(t *testing.T) {
+	cfg := stopped(t, 7)
+	path, whole := file(t, cfg, checkpointFile)
+	tr := newTrainer(t, cfg)
+	before := slices.Clone(tr.model.Weights.Flat())
+	f := must.Get(safetensors.Read(bytes.NewReader(whole)))(t)
+	f.Find("weights.layers.1.D").F32[0]++
+	f.Find("adam.v.layers.1.D").F32[0] = -1
+	writeCheckpoint(t, path, f)
+	must.Fail(t, tr.readCheckpoint(checkpointFile), ErrData, "moments")
+	if !slices.Equal(tr.model.Weights.Flat(), before) {
+		t.Error("the rejected checkpoint changed the weights")
+	}
+}
+
+// A checkpoint that cannot be written leaves both that exist.
+func TestCheckpointNotWritten(t *testing.T) {
+	tr := newTrainer(t, stopped(t, 11))
+	_, previous := file(t, tr.cfg, previousFile)
+	_, last := file(t, tr.cfg, checkpointFile)
+	tr.sections()[0].weights.Tensors()[0].Shape[0]++ // not the shape of its data
+	if err := tr.saveCheckpoint(); err == nil {
+		t.Fatal("no error")
+	}
+	for name, expected := range map[string][]byte{previousFile: previous, checkpointFile: last} {
+		if _, now := file(t, tr.cfg, name); !bytes.Equal(now, expected) {
+			t.Errorf("%s has changed", name)
+		}
 	}
 }
 
@@ -258,19 +325,23 @@ func TestNoCheckpoint(t *testing.T) {
 	newTrainer(t, cfg).Close()
 	cfg.Resume = true
 	remove(t, cfg, checkpointFile)
-	for _, name := range []string{"config.toml.123.tmp", "last/checkpoint.safetensors.4567.tmp", "notes.tmp"} {
+	for _, name := range []string{"config.toml.123.tmp", "last/checkpoint.safetensors.4567.tmp", "notes.2024.tmp"} {
 		writeFile(t, filepath.Join(cfg.Out, filepath.FromSlash(name)), []byte("half a file"))
 	}
-	sameRun(t, "without a checkpoint", whole, fit(t, cfg))
+	again := fit(t, cfg)
+	sameRun(t, "without a checkpoint", whole, again)
+	if w := strings.Join(again.Warnings(), "\n"); !strings.Contains(w, "begins again") {
+		t.Errorf("warnings %q, expected that the run begins again", w)
+	}
 	for _, dir := range []string{"", "last"} {
 		files := must.Get(filepath.Glob(filepath.Join(cfg.Out, dir, "*.tmp")))(t)
 		for _, f := range files {
-			if filepath.Base(f) != "notes.tmp" {
+			if filepath.Base(f) != "notes.2024.tmp" {
 				t.Errorf("%s was not removed", f)
 			}
 		}
 	}
-	file(t, cfg, "notes.tmp")
+	file(t, cfg, "notes.2024.tmp")
 
 	more := cfg
 	must.Do(t, more.Set("optim.lr=0.5"))

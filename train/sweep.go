@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/s4d-fast/s4d-fast/atomicfile"
 )
 
 // Axis is one dimension of a sweep's grid: the values of one configuration key, or of several keys
@@ -85,7 +87,12 @@ func (s Sweep) Run(ctx context.Context) ([]SweepRow, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(s.Dir, 0o777); err != nil {
+	locked, err := lockFolder(s.Dir, sweepLock)
+	if err != nil {
+		return nil, err
+	}
+	defer locked.Close()
+	if err := atomicfile.RemoveTemporary(filepath.Join(s.Dir, sweepFile)); err != nil {
 		return nil, fmt.Errorf("train: %w", err)
 	}
 	old := s.oldRows()

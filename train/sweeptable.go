@@ -14,7 +14,10 @@ import (
 	"github.com/s4d-fast/s4d-fast/atomicfile"
 )
 
-const sweepFile = "sweep.csv"
+const (
+	sweepFile = "sweep.csv"
+	sweepLock = "lock" // locked while Run runs
+)
 
 // sweepColumns are the columns of the table after those of the axes.
 var sweepColumns = []string{"seed", "diverged", "epoch", "step", "val_loss", "val_accuracy", "val_rmse", "relative_mse", "test_accuracy", "test_rmse"}

@@ -50,8 +50,9 @@ type plan struct {
 }
 
 // New loads the data, builds the network and makes the run folder, or reads the run to resume. It
-// begins a run again that ended before its first checkpoint. It locks the run folder until Close. An error of the configuration is an ErrConfig, and the end of ctx an
-// ErrInterrupted. A run that cannot begin leaves no folder behind.
+// begins a run again that ended before its first checkpoint. It locks the run folder until Close.
+// An error of the configuration is an ErrConfig, and the end of ctx an ErrInterrupted. A run that
+// cannot begin leaves no folder behind.
 func New(ctx context.Context, cfg Config) (*Trainer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -193,6 +194,7 @@ func (t *Trainer) resume() error {
 	}
 	switch err := t.loadCheckpoint(); {
 	case errors.Is(err, fs.ErrNotExist) && !t.hasResults():
+		t.warn("%s has no checkpoint: the run begins again", t.dir)
 		return t.begin()
 	case errors.Is(err, fs.ErrNotExist):
 		return configErrorf("out: %s cannot be resumed: %s is missing", t.dir, checkpointFile)
