@@ -40,7 +40,7 @@ func TestSweepLock(t *testing.T) {
 	s := Sweep{Base: tiny(t, "train.max_steps=1"), Seeds: 1, Dir: filepath.Join(t.TempDir(), "sweep")}
 	s.Begin = func(int, int, string, *Trainer) {
 		_, err := s.Run(t.Context())
-		must.Fail(t, err, ErrConfig, "another process", s.Dir)
+		must.Fail(t, err, ErrConfig, "another process trains in "+s.Dir+":")
 	}
 	left, other := filepath.Join(s.Dir, "sweep.csv.123.tmp"), filepath.Join(s.Dir, "notes.2024.tmp")
 	must.Do(t, os.MkdirAll(s.Dir, 0o755))
