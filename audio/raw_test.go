@@ -36,7 +36,7 @@ func TestRawDecodes(t *testing.T) {
 	}
 }
 
-func TestRawRefuses(t *testing.T) {
+func TestRawRejects(t *testing.T) {
 	must.Reject(NewRawReader(nil, "mp3"))(t, `"mp3"`)
 	r, _ := NewRawReader(bytes.NewReader([]byte{1, 0, 7}), S16LE)
 	got := make([]float32, 4)

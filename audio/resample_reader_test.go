@@ -84,7 +84,7 @@ func TestReaderAllocatesNothing(t *testing.T) {
 	}
 }
 
-func TestReaderRefuses(t *testing.T) {
+func TestReaderRejects(t *testing.T) {
 	if _, err := NewResampleReader(&source{}, 44101, 8000); err == nil {
 		t.Error("44101 Hz to 8000 Hz: no error")
 	}

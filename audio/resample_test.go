@@ -353,7 +353,7 @@ func FuzzChunking(f *testing.F) {
 	f.Fuzz(func(t *testing.T, from, to uint16, chunks []byte) {
 		r, err := NewResampler(int(from), int(to))
 		if err != nil || len(r.taps) > 1<<17 {
-			return // refused, or too slow to make thousands of
+			return // rejected, or too slow to make thousands of
 		}
 		n := 0
 		for _, c := range chunks {

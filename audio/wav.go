@@ -55,9 +55,9 @@ const (
 	headerBytes = 44 // of the simplest header
 )
 
-// placeholders are the sizes that programs declare for data whose amount they do not know, beside
-// 0: GStreamer, sox and espeak-ng, arecord in two versions, ffmpeg and others. Some subtract the
-// header's length or round down to whole frames. A size in between is a real one.
+// placeholders are the sizes that programs declare for data whose size they do not know, in
+// addition to 0: GStreamer, sox and espeak-ng, arecord in two versions, ffmpeg and others. Some
+// subtract the header's length or round down to whole frames. A size in between is a real one.
 var placeholders = []int64{0x7FFF0000, 0x7FFFF000, 0x7FFFFF00, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF}
 
 // isPlaceholder reports whether a declared size of data leaves the amount open.
@@ -214,7 +214,7 @@ func (r *WAVReader) start(size, size64 int64) {
 }
 
 // Read fills dst with samples, the channels of a frame side by side, and returns how many it wrote.
-// It writes whole frames; dst must have room for one. io.EOF comes after the last frame. A float
+// It writes whole frames; dst must hold at least one. io.EOF comes after the last frame. A float
 // sample that is NaN or infinite is an error.
 func (r *WAVReader) Read(dst []float32) (int, error) {
 	channels := r.Format.Channels

@@ -186,7 +186,7 @@ func TestWAVErrors(t *testing.T) {
 	}
 }
 
-func TestReadRefuses(t *testing.T) {
+func TestReadRejects(t *testing.T) {
 	inf := binary.LittleEndian.AppendUint32([]byte{0, 0, 0, 0}, math.Float32bits(float32(math.Inf(1))))
 	r := must.Get(NewWAVReader(bytes.NewReader(riff(chunk("fmt ", format(3, 1, 8000, 32)), chunk("data", inf)))))(t)
 	if got, err := all(r, 5); len(got) != 1 || err == nil || !strings.Contains(err.Error(), "sample 1 is +Inf") {
@@ -194,7 +194,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 	stereo := must.Get(NewWAVReader(bytes.NewReader(riff(chunk("fmt ", format(1, 2, 8000, 16)), chunk("data", make([]byte, 8))))))(t)
 	if _, err := stereo.Read(make([]float32, 1)); err == nil {
-		t.Error("a buffer without room for a frame: no error")
+		t.Error("a buffer shorter than a frame: no error")
 	}
 	if n, err := stereo.Read(make([]float32, 3)); n != 2 || err != nil {
 		t.Errorf("a buffer of a frame and a half: %d samples, error %v; expected 2", n, err)

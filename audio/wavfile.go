@@ -48,12 +48,12 @@ func (r *WAVReader) truncation() error {
 // readAll reads to the end. It allocates what the header declares, but never more than a file of
 // this size in bytes can hold.
 func (r *WAVReader) readAll(size int64) ([]float32, error) {
-	room := size
+	capacity := size
 	if !r.SizeUnknown {
-		room = min(size, r.declared)
+		capacity = min(size, r.declared)
 	}
 	// With one frame more, the last read finds the end without growing.
-	samples := make([]float32, 0, room/int64(r.Format.Bits/8)+int64(r.Format.Channels))
+	samples := make([]float32, 0, capacity/int64(r.Format.Bits/8)+int64(r.Format.Channels))
 	for {
 		samples = slices.Grow(samples, r.Format.Channels)
 		n, err := r.Read(samples[len(samples):cap(samples)])

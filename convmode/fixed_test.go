@@ -21,13 +21,13 @@ func TestFixed(t *testing.T) {
 		c := w.config()
 		m := newModel(t, c)
 		o := Options{MaxBatch: w.size, MaxLen: w.length, Workers: 2, StepScale: w.stepScale}
-		anew := newNet(t, m, o)
+		recomputed := newNet(t, m, o)
 		o.Fixed = true
 		kept := newNet(t, m, o)
 		short := max(1, w.length/3)
 		compare := func(b Batch) {
 			t.Helper()
-			sameBits(t, w.name, kept.Forward(b), slices.Clone(anew.Forward(b)))
+			sameBits(t, w.name, kept.Forward(b), slices.Clone(recomputed.Forward(b)))
 		}
 		for i, length := range []int{w.length, w.length, short, short, w.length} {
 			compare(newBatch(c, uint64(i), w.size, length))
@@ -75,7 +75,7 @@ func BenchmarkFixed(b *testing.B) {
 	c.SSM.DState = 64
 	m := newModel(b, c)
 	for _, size := range []int{1, 16} {
-		for name, fixed := range map[string]bool{"anew": false, "kept": true} {
+		for name, fixed := range map[string]bool{"recomputed": false, "kept": true} {
 			b.Run(fmt.Sprintf("%s/B=%d", name, size), func(b *testing.B) {
 				n := newNet(b, m, Options{MaxBatch: size, MaxLen: 1024, Workers: 2, Fixed: fixed})
 				batch := newBatch(c, 1, size, 1024)

@@ -30,10 +30,10 @@ type Options struct {
 	// floats, but never more than 128.
 	Training bool
 
-	// Fixed asserts that the model's weights do not change while the Net lives. The spectra of the
-	// kernels are then computed once and kept from one Forward to the next while the planned length
-	// (see planFor) stays the same. The logits have the same bits. It takes 16·H·MaxLen bytes per
-	// layer and excludes Training.
+	// Fixed asserts that the model's weights do not change during the lifetime of the Net. The
+	// spectra of the kernels are then computed once and kept from one Forward to the next while the
+	// planned length (see planFor) stays the same. The logits have the same bits. It takes
+	// 16·H·MaxLen bytes per layer and excludes Training.
 	Fixed bool
 }
 

@@ -10,7 +10,7 @@ import (
 
 // The weight gradients of a block are sums over the tiles of a batch. The tiles form at most
 // maxGroups groups, and one worker sums a group in order. Neighbouring groups are added in pairs,
-// at most pairLevels times, until no more than maxRoots sums are left, which are added in order.
+// at most pairLevels times, until at most maxRoots sums remain, which are added in order.
 // The order of summation follows from the number of tiles, so the bits do not depend on the number
 // of workers; maxGroups/2 workers get two groups each.
 const (

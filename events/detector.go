@@ -41,7 +41,7 @@ func (d *Detector) GateOpen() bool { return d.gate.Open }
 // call; the slice is valid until the next call. A sample that Check rejects counts as 0, like a gap
 // in the audio.
 //
-// If the model's output is NaN or infinite, Process returns an error beside the events that ended
+// If the model's output is NaN or infinite, Process returns an error and the events that ended
 // before. An event under way ends there, and the gate is closed as after Flush. The rest of x is
 // not processed.
 func (d *Detector) Process(x []float32) ([]Event, error) {

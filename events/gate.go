@@ -9,13 +9,13 @@ const (
 	openFrames   = 3     // frames in a row that open the gate
 	hangFrames   = 18    // frames in a row that close it; pauses inside a word are shorter
 	minLevel     = -65.0 // softer frames count as this level
-	initialFloor = -52.0 // the background's level at first: that of a quiet room
+	initialFloor = -52.0 // the background's level at first: a quiet background
 	fallFrames   = 3.0   // time constant with which the background follows a softer frame
 	riseFrames   = 40.0  // and a louder one
 )
 
 // gate tells sound from background by its level. Its fields have fixed sizes because snapshots
-// store them as they stand.
+// store them unchanged.
 type gate struct {
 	Floor float64 // dB, the background's level
 	Open  bool

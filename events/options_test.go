@@ -44,7 +44,7 @@ func TestOptions(t *testing.T) {
 }
 
 // With an off-threshold of 0, a sound that follows a word without a pause belongs to the word's
-// event unless it has a label of its own. With a threshold of 0, the most probable label wins.
+// event unless it has a label. With a threshold of 0, the most probable label wins.
 func TestZeroThresholds(t *testing.T) {
 	s := &tonemodel.Sound{}
 	s.Silence(0.5)

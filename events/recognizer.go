@@ -69,7 +69,7 @@ func New(m *model.Model, opt Options) (*Recognizer, error) {
 func (r *Recognizer) SampleRate() float64 { return r.sampleRate }
 
 // Frame returns the number of samples in a frame of the gate, a hundredth of a second. Chunks of
-// one frame cost no more than larger ones.
+// one frame are as fast as larger ones.
 func (r *Recognizer) Frame() int { return r.frame }
 
 // Recognize returns all events of a recording with samples of full scale ±1. The error is that of

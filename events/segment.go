@@ -7,7 +7,7 @@ import (
 )
 
 // segment is what is known of the sound since the gate opened. Its fields have fixed sizes because
-// snapshots store them as they stand.
+// snapshots store them unchanged.
 type segment struct {
 	Onset      int64   // first sample of the sound
 	Frames     int64   // since the gate opened

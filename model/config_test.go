@@ -53,7 +53,7 @@ func TestValidate(t *testing.T) {
 }
 
 // One change makes a valid configuration invalid, and the error names the field and its value.
-func TestValidateRefuses(t *testing.T) {
+func TestValidateRejects(t *testing.T) {
 	tests := []struct {
 		change func(c *Config)
 		want   string

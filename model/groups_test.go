@@ -89,7 +89,7 @@ func TestRates(t *testing.T) {
 	}
 }
 
-func TestGroupConfigRefuses(t *testing.T) {
+func TestGroupConfigRejects(t *testing.T) {
 	good := GroupConfig{Recipe: RecipeDefault, LR: 0.01, SSMLR: FollowRule, StepLR: FollowRule, AngleLR: FollowRule}
 	for want, change := range map[string]func(g *GroupConfig){
 		`model: recipe "adam": expected default, minimal, v3 or v4`:                      func(g *GroupConfig) { g.Recipe = "adam" },

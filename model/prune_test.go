@@ -72,7 +72,7 @@ func checkPruned(t *testing.T, name string, before, after *ssm.Discrete) {
 	}
 }
 
-func TestPruneRefuses(t *testing.T) {
+func TestPruneRejects(t *testing.T) {
 	m := must.Get(New(pruneConfig(func(*Config) {}), 1))(t)
 	for _, keep := range []float64{0, -1, 1.5} {
 		if _, err := m.Prune(keep); err == nil || !strings.Contains(err.Error(), "keep") {

@@ -96,7 +96,7 @@ func tinyTensors(t testing.TB) []pth.Tensor {
 	return must.Get(pth.Load(golden.LoadTiny(t, "postnorm").WritePth(t)))(t)
 }
 
-func TestImportRefuses(t *testing.T) {
+func TestImportRejects(t *testing.T) {
 	type list = []pth.Tensor
 	find := func(l list, name string) *pth.Tensor {
 		for i := range l {

@@ -101,7 +101,7 @@ func TestExportAndImport(t *testing.T) {
 	}
 }
 
-func TestExportRefuses(t *testing.T) {
+func TestExportRejects(t *testing.T) {
 	for want, change := range map[string]func(c *model.Config){
 		"the encoder is an embedding":         func(c *model.Config) { c.Encoder = model.EncoderEmbedding },
 		`norm "batch"`:                        func(c *model.Config) { c.Norm = model.NormBatch },

@@ -39,7 +39,7 @@ type Config struct {
 
 	Out          string                `toml:"-"` // run folder; "" is runs/TASK or the next free number
 	Resume       bool                  `toml:"-"` // resume the run in Out
-	LoadProgress func(done, total int) `toml:"-"` // told of the recordings that have been read; may be nil
+	LoadProgress func(done, total int) `toml:"-"` // called with the number of recordings read; may be nil
 }
 
 // DataConfig selects the data. 0 is the default of the task; a value that the task does not use is

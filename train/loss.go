@@ -22,8 +22,8 @@ type Result struct {
 	RelativeMSE  float64 // mean squared error over the baseline's; not finite if that is 0
 }
 
-// sums are what a Result is made of, over any number of batches, in their order. Those of a
-// regression but Loss are in the target's unit.
+// sums has the sums from which a Result is computed, over any number of batches, in their order.
+// Those of a regression but Loss are in the target's unit.
 type sums struct {
 	Examples  int     `json:"examples"`
 	Terms     int     `json:"terms"`     // examples, or target values

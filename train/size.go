@@ -15,8 +15,8 @@ func (t *Trainer) netOptions() convmode.Options {
 	}
 }
 
-// checkSize refuses a network that this machine cannot train or validate, before any memory is
-// taken for it.
+// checkSize returns an error if this machine has too little memory to train or to validate the
+// network. It allocates nothing.
 func (t *Trainer) checkSize(c model.Config) error {
 	training := t.netOptions()
 	evaluation := convmode.Options{

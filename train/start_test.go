@@ -16,7 +16,7 @@ import (
 func noFolder(t *testing.T, dir string) {
 	t.Helper()
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%s was left behind (%v)", dir, err)
+		t.Errorf("%s was not removed (%v)", dir, err)
 	}
 }
 

@@ -85,7 +85,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-func TestSweepRefuses(t *testing.T) {
+func TestSweepRejects(t *testing.T) {
 	for want, sets := range map[string][]string{
 		"unknown key ssm.colour":            {"ssm.colour=red"},
 		"set their number (--seeds)":        {"seed=5,6"},

@@ -45,7 +45,7 @@ func TestSweepTableConfig(t *testing.T) {
 	}
 }
 
-func TestReadSweepRefuses(t *testing.T) {
+func TestReadSweepRejects(t *testing.T) {
 	head := "ssm.init," + strings.Join(sweepColumns, ",") + "\n"
 	for want, text := range map[string]string{
 		"no rows":                        head,

@@ -95,7 +95,7 @@ func TestInvalidHandshake(t *testing.T) {
 	})
 }
 
-// Connections beyond the limit get 503, and a closed connection makes room.
+// Connections beyond the limit get 503, and a closed connection frees a place.
 func TestMaxConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), func(c *config) { c.Connections = 2 })

@@ -22,7 +22,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
 )
 
-// The number of streams is limited, in total and per client. A stream that ends makes room for
+// The number of streams is limited, in total and per client. A stream that ends frees a place for
 // another.
 func TestMaxStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestIdle(t *testing.T) {
 }
 
 // A client that sends audio without reading its events is disconnected, and until then the service
-// takes in little of what it sends.
+// reads only a small part of what it sends.
 func TestSlowReader(t *testing.T) {
 	words := encode(tonemodel.Words().Samples)
 	for name, c := range map[string]struct {
@@ -212,7 +212,7 @@ func TestRate(t *testing.T) {
 }
 
 // An error response arrives at once and the connection is closed soon, whether the client sends
-// nothing more or goes on for ever. The same holds for a body where none is expected.
+// nothing more or never stops sending. The same holds for a body where none is expected.
 func TestRejectedBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), nil)

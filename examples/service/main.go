@@ -38,7 +38,7 @@ func main() {
 	flag.DurationVar(&cfg.Idle, "idle", cfg.Idle, "`time` without audio after which a stream is disconnected")
 	flag.DurationVar(&cfg.Slow, "slow", cfg.Slow, "`time` within which a client must read a line")
 	flag.StringVar(&cfg.TokenHeader, "token-header", "", "`header` that identifies a client, set by a proxy that has verified it (default: the client's address)")
-	flag.Func("host", "`name` of this server in a request's Host header, beside localhost and IP addresses; may be repeated", func(name string) error {
+	flag.Func("host", "`name` of this server in a request's Host header, in addition to localhost and IP addresses; may be repeated", func(name string) error {
 		cfg.Hosts = append(cfg.Hosts, strings.ToLower(name))
 		return nil
 	})

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// maxConnections returns how many connections fit into the limit of open files, beside
+// maxConnections returns how many connections fit into the limit of open files, in addition to
 // reservedFiles.
 func maxConnections() int {
 	var r syscall.Rlimit

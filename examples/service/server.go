@@ -35,7 +35,7 @@ type config struct {
 	MaxMessage   int64
 	Idle, Slow   time.Duration
 	TokenHeader  string
-	Hosts        []string // names of this server in lower case, beside localhost
+	Hosts        []string // names of this server in lower case, in addition to localhost
 	Log          *slog.Logger
 }
 

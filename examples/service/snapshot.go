@@ -311,7 +311,7 @@ func (s *store) deleteObsolete() {
 }
 
 // get returns the snapshot of a stream, or nil. The file stays until the stream ends, is saved
-// again or makes room, so that a crash loses only what followed.
+// again or is evicted, so that a crash loses only what followed.
 func (s *store) get(id, client string) (*snapshot, error) {
 	s.mu.Lock()
 	e, err := s.find(id, client)
@@ -323,7 +323,7 @@ func (s *store) get(id, client string) (*snapshot, error) {
 	v, err := readSnapshot(e.file)
 	var damaged *damagedError
 	switch {
-	case errors.Is(err, os.ErrNotExist): // it has made room meanwhile
+	case errors.Is(err, os.ErrNotExist): // evicted since
 		return nil, nil
 	case errors.As(err, &damaged):
 		return nil, errUnusable(id, err)

@@ -80,8 +80,8 @@ func TestExpiry(t *testing.T) {
 	})
 }
 
-// The store limits the bytes in total and the number of snapshots per client, whose oldest makes
-// room.
+// The store limits the bytes in total and the number of snapshots per client, whose oldest is
+// evicted.
 func TestStoreLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := startService(t, toneModel(t, 0), func(c *config) {
@@ -108,7 +108,7 @@ func TestStoreLimits(t *testing.T) {
 			t.Errorf("%v bytes, expected at most %v", n, 2.5*size)
 		}
 		if n := in.position("three"); n != 0 {
-			t.Errorf("a stream without room for its snapshot resumes at sample %d", n)
+			t.Errorf("a stream whose snapshot exceeds the limit resumes at sample %d", n)
 		}
 	})
 }

@@ -20,7 +20,7 @@ import (
 // maxRecent is how many events a stream remembers for a client that has lost its connection.
 const maxRecent = 16
 
-// identity is what a snapshot stores of a stream beside its detector.
+// identity is what a snapshot stores of a stream in addition to its detector.
 type identity struct {
 	ID, Client string
 	EventCount int64          // events so far

@@ -14,7 +14,7 @@ type AdamWParams struct {
 //	m = β1·m + (1−β1)·g,  v = β2·v + (1−β2)·g²
 //	p = p·(1 − lr·wd) − lr/c1 · m/(√v/√c2 + eps)
 //
-// An element that is −Inf with gradient 0 stays as it is.
+// An element that is −Inf with gradient 0 does not change.
 func AdamW(p, m, v, g []float32, h AdamWParams) {
 	sameLen("AdamW", len(p), m, v, g)
 	adamW(p, m, v, g, float32(1-h.Beta1), float32(1-h.Beta2), float32(1-h.LR*h.WeightDecay),

@@ -21,7 +21,7 @@ import (
 )
 
 // An S4D_LEVEL that is not available is an error of every public constructor that needs a level,
-// until SetLevel chooses another. The test starts its own binary anew with the variable set.
+// until SetLevel chooses another. The test starts its own binary again with the variable set.
 func TestStartup(t *testing.T) {
 	const inner = "S4D_TEST_STARTUP"
 	switch os.Getenv(inner) {

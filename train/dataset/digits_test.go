@@ -38,13 +38,13 @@ func TestDigits(t *testing.T) {
 	if d.Train.Len() != 24 || d.Val.Len() != 1 || d.Outputs != 11 || d.Labels[10] != "none" || d.Labels[3] != "3" || d.SampleRate != 8000 {
 		t.Fatalf("%d and %d examples, %+v", d.Train.Len(), d.Val.Len(), d.Info)
 	}
-	const room = 2560 // 0.32 s
-	must.Equal(t, d.MaxLen, 759+room, "MaxLen")
+	const margin = 2560 // 0.32 s
+	must.Equal(t, d.MaxLen, 759+margin, "MaxLen")
 	if want := 0.125 / math.Sqrt2 / digitsInputStd; math.Abs(float64(d.Std[0])/want-1) > 0.02 {
 		t.Errorf("the network's input is divided by %v, want %v", d.Std[0], want)
 	}
 	var e, again, clip Example
-	heard, recorded := map[string]bool{}, 0
+	distinct, recorded := map[string]bool{}, 0
 	for epoch := range 12 {
 		for i := range d.Train.Len() {
 			mustExample(t, d.Train, &e, i, epoch)
@@ -71,12 +71,12 @@ func TestDigits(t *testing.T) {
 			if i < 20 && slices.Equal(e.X, clip.X) {
 				recorded++
 			} else {
-				heard[fmt.Sprint(e.X)] = true
+				distinct[fmt.Sprint(e.X)] = true
 			}
 		}
 	}
-	if recorded < 60 || recorded > 100 || len(heard) != 12*24-recorded {
-		t.Errorf("%d clips as recorded and %d different examples in 12 epochs of 24, want a third of 240 as recorded", recorded, len(heard))
+	if recorded < 60 || recorded > 100 || len(distinct) != 12*24-recorded {
+		t.Errorf("%d clips as recorded and %d different examples in 12 epochs of 24, want a third of 240 as recorded", recorded, len(distinct))
 	}
 	mustExample(t, d.Val, &e, 0, 0)
 	if e.Len != 500 || e.X[0] != 0.125 || e.Label != 4 {

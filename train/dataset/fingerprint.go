@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 )
 
-// identified is a Set that knows an example's answer and the path of its file without reading it.
-// The answer is the label, or the bits of a regression's target.
+// identified is a Set that returns an example's label and the path of its file without reading the
+// file. The label of a regression is the bits of its target.
 type identified interface {
-	identity(i int) (answer int, path string)
+	identity(i int) (label int, path string)
 }
 
 // Fingerprint returns the SHA-256 of the labels' names and of the number, lengths, labels and file
@@ -21,17 +21,17 @@ func Fingerprint(s Set, info Info, dir string) [sha256.Size]byte {
 	sized, _ := s.(Sized)
 	named, _ := s.(identified)
 	for i := range s.Len() {
-		length, answer, path := 0, 0, ""
+		length, label, path := 0, 0, ""
 		if sized != nil {
 			length = sized.Length(i)
 		}
 		if named != nil {
-			answer, path = named.identity(i)
+			label, path = named.identity(i)
 		}
 		if rel, err := filepath.Rel(dir, path); err == nil {
 			path = filepath.ToSlash(rel)
 		}
-		fmt.Fprintf(h, "%d %d %q\n", length, answer, path)
+		fmt.Fprintf(h, "%d %d %q\n", length, label, path)
 	}
 	return [sha256.Size]byte(h.Sum(nil))
 }

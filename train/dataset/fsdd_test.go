@@ -79,9 +79,9 @@ func TestFSDDMoments(t *testing.T) {
 		t.Errorf("validation clip of %d samples, longest %d, test set %v; want it whole: 4, 4, none", lengths[0], d.MaxLen, d.Test)
 	}
 
-	silent := t.TempDir()
-	must.Do(t, audio.WriteWAVFile(filepath.Join(silent, "0_jo_10.wav"), 8000, make([]float32, 5)))
-	if d := mustLoad(t, "fsdd", Options{Dir: silent}); d.Mean[0] != 0 || d.Std[0] != 1 {
+	zeroClips := t.TempDir()
+	must.Do(t, audio.WriteWAVFile(filepath.Join(zeroClips, "0_jo_10.wav"), 8000, make([]float32, 5)))
+	if d := mustLoad(t, "fsdd", Options{Dir: zeroClips}); d.Mean[0] != 0 || d.Std[0] != 1 {
 		t.Errorf("silence: mean %v, std %v; want 0 and 1", d.Mean, d.Std)
 	}
 

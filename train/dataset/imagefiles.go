@@ -110,7 +110,7 @@ func readMNIST(dir string, test bool) (*rawImages, error) {
 	case err != nil:
 		return nil, err
 	case !ok:
-		return nil, fmt.Errorf("%s-labels-idx1-ubyte is missing beside the images; %s", part, mnistSource)
+		return nil, fmt.Errorf("%s-labels-idx1-ubyte is missing in the folder of the images; %s", part, mnistSource)
 	case pixels.sizes[1] != 28 || pixels.sizes[2] != 28:
 		return nil, fmt.Errorf("%s: images of %d×%d pixels, expected 28×28", pixels.path, pixels.sizes[1], pixels.sizes[2])
 	case labels.sizes[0] != pixels.sizes[0]:

@@ -124,7 +124,7 @@ func TestWriteListOps(t *testing.T) {
 // A command can be repeated in its folder, also after an interruption. Another command is rejected.
 func TestWriteListOpsAgain(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made")
-	silent := func(string, int) {}
+	noProgress := func(string, int) {}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	reason := errors.New("enough")
 	whole := func(path string, n int) { cancel(reason) } // after the first file
@@ -136,7 +136,7 @@ func TestWriteListOpsAgain(t *testing.T) {
 		t.Errorf("an interruption leaves %v, %v", files, err)
 	}
 	for range 2 {
-		if err := WriteListOps(t.Context(), dir, 3, 2, 1, silent); err != nil {
+		if err := WriteListOps(t.Context(), dir, 3, 2, 1, noProgress); err != nil {
 			t.Error(err)
 		}
 	}
@@ -144,15 +144,15 @@ func TestWriteListOpsAgain(t *testing.T) {
 	other := t.TempDir()
 	write(t, filepath.Join(other, "basic_val.tsv"), nil)
 	for want, err := range map[string]error{
-		"with the data of `s4d-fast data listops --n 3 --eval 2 --seed 1`": WriteListOps(t.Context(), dir, 3, 2, 2, silent),
-		filepath.Join(other, "basic_val.tsv"):                              WriteListOps(t.Context(), other, 3, 2, 1, silent),
+		"with the data of `s4d-fast data listops --n 3 --eval 2 --seed 1`": WriteListOps(t.Context(), dir, 3, 2, 2, noProgress),
+		filepath.Join(other, "basic_val.tsv"):                              WriteListOps(t.Context(), other, 3, 2, 1, noProgress),
 	} {
 		must.Fail(t, err, os.ErrExist, want)
 	}
 	if !bytes.Equal(before, mustRead(t, filepath.Join(dir, "basic_train.tsv"))) {
-		t.Error("refused, and yet the file has changed")
+		t.Error("an error was returned, but the file has changed")
 	}
-	if err := WriteListOps(t.Context(), t.TempDir(), 0, 2, 1, silent); err == nil {
+	if err := WriteListOps(t.Context(), t.TempDir(), 0, 2, 1, noProgress); err == nil {
 		t.Error("no expressions: no error")
 	}
 }

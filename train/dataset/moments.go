@@ -11,7 +11,7 @@ type moments struct {
 
 // add includes the samples of x. It computes the moments of x in two passes and combines them with
 // those of the samples before (Chan, Golub and LeVeque, 1983): the difference E[x²] − E[x]² would
-// lose a small variance beside a large mean.
+// lose a small variance next to a large mean.
 func (m *moments) add(x []float32) {
 	if len(x) == 0 {
 		return

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A constant channel has standard deviation 1 for every value. A small variance beside a large mean
-// is exact.
+// A constant channel has standard deviation 1 for every value. A small variance next to a large
+// mean is exact.
 func TestMomentsOfLargeMeans(t *testing.T) {
 	for _, test := range []struct {
 		name      string

@@ -23,7 +23,7 @@ import (
 // and short contours (the distractors). A dash is a paddle.
 
 // pathfinderShape has the sizes in pixels. They are those of LRA's builders
-// (lra_benchmarks/data/pathfinder.py) or, where these are silent, of its generator's defaults.
+// (lra_benchmarks/data/pathfinder.py) or, where these give no value, of its generator's defaults.
 type pathfinderShape struct {
 	paddle      float64   // length of a paddle
 	gaps        []float64 // gap between the paddles of a contour; one is selected per image
@@ -42,15 +42,15 @@ var pathfinderShapes = map[int]pathfinderShape{
 
 // Constants of all sizes.
 const (
-	pathfinderTarget       = 14                   // paddles of a target
-	pathfinderDistractor   = pathfinderTarget / 3 // paddles of a distractor
-	pathfinderBend         = 35 * math.Pi / 180   // largest bend beyond half the one before
-	pathfinderClear        = 2                    // least distance of contours, in gaps
-	pathfinderAlike        = 0.1                  // see crossPair
-	pathfinderBorder       = 1                    // empty pixels at the edges
-	pathfinderPaddleTries  = 20                   // attempts per paddle
-	pathfinderContourTries = 500                  // attempts per contour
-	pathfinderBatch        = 1000                 // images per metadata file
+	pathfinderTarget        = 14                   // paddles of a target
+	pathfinderDistractor    = pathfinderTarget / 3 // paddles of a distractor
+	pathfinderBend          = 35 * math.Pi / 180   // largest bend beyond half the one before
+	pathfinderClear         = 2                    // least distance of contours, in gaps
+	pathfinderMaxSimilarity = 0.1                  // see crossPair
+	pathfinderBorder        = 1                    // empty pixels at the edges
+	pathfinderPaddleTries   = 20                   // attempts per paddle
+	pathfinderContourTries  = 500                  // attempts per contour
+	pathfinderBatch         = 1000                 // images per metadata file
 )
 
 // contour is a sequence of paddles.
@@ -183,7 +183,7 @@ func (d *sceneSampler) mark(c contour) (ok bool) {
 		}
 	}
 	if len(d.ends) > 0 { // of the first target
-		if _, off := crossPair(d.targets[0], c); off > pathfinderAlike {
+		if _, off := crossPair(d.targets[0], c); off > pathfinderMaxSimilarity {
 			return false
 		}
 	}

@@ -244,7 +244,7 @@ func TestSegmentDistance(t *testing.T) {
 		{point{0, 0}, point{2, 2}, point{0, 2}, point{2, 0}, 0},    // a cross
 		{point{0, 0}, point{4, 0}, point{1, 3}, point{2, 1}, 1},    // an end above
 		{point{0, 0}, point{1, 0}, point{4, 4}, point{9, 4}, 5},    // two ends
-		{point{0, 0}, point{4, 0}, point{5, -1}, point{5, 1}, 1},   // beside, where lines cross
+		{point{0, 0}, point{4, 0}, point{5, -1}, point{5, 1}, 1},   // next to it, where lines cross
 		{point{0, 0}, point{0, 0}, point{3, 4}, point{3, 4}, 5},    // points
 		{point{0, 0}, point{3, 0}, point{1, 0}, point{2, 0}, 0},    // one in the other
 		{point{0, 0}, point{3, 0}, point{1, 2}, point{5, 2}, 2},    // parallel
@@ -315,17 +315,17 @@ func TestWritePathfinderAgain(t *testing.T) {
 	lines := string(mustRead(t, filepath.Join(few, inner, "metadata", "0.npy")))
 	must.Equal(t, lines, "imgs/0 sample_0.png 0 0\nimgs/0 sample_1.png 1 1\nimgs/0 sample_2.png 2 0\n", "metadata")
 	pathfinderWrite(t, few, 32, 3, 1) // the same again
-	published, beside := t.TempDir(), t.TempDir()
+	published, sibling := t.TempDir(), t.TempDir()
 	pathfinderImages(t, filepath.Join(published, "pathfinder32"), 32, 2)
-	pathfinderImages(t, filepath.Join(beside, "lra_release", "pathfinder32"), 32, 2)
-	silent := func(string, int) {}
+	pathfinderImages(t, filepath.Join(sibling, "lra_release", "pathfinder32"), 32, 2)
+	noProgress := func(string, int) {}
 	for want, err := range map[string]error{
-		"`s4d-fast data pathfinder --size 32 --n 3 --seed 1`, expected that of `s4d-fast data pathfinder --size 32 --n 1000 ": WritePathfinder(t.Context(), few, 32, 1000, 1, silent),
-		"--seed 1`, expected that of `s4d-fast data pathfinder --size 32 --n 3 --seed 2`: choose another folder":              WritePathfinder(t.Context(), few, 32, 3, 2, silent),
-		filepath.Join(published, inner):             WritePathfinder(t.Context(), published, 32, 3, 1, silent),
-		filepath.Join(beside, "lra_release", inner): WritePathfinder(t.Context(), beside, 32, 3, 1, silent),
-		"0 images of 32×32":                         WritePathfinder(t.Context(), few, 32, 0, 1, silent),
-		"5 images of 64×64":                         WritePathfinder(t.Context(), few, 64, 5, 1, silent),
+		"`s4d-fast data pathfinder --size 32 --n 3 --seed 1`, expected that of `s4d-fast data pathfinder --size 32 --n 1000 ": WritePathfinder(t.Context(), few, 32, 1000, 1, noProgress),
+		"--seed 1`, expected that of `s4d-fast data pathfinder --size 32 --n 3 --seed 2`: choose another folder":              WritePathfinder(t.Context(), few, 32, 3, 2, noProgress),
+		filepath.Join(published, inner):              WritePathfinder(t.Context(), published, 32, 3, 1, noProgress),
+		filepath.Join(sibling, "lra_release", inner): WritePathfinder(t.Context(), sibling, 32, 3, 1, noProgress),
+		"0 images of 32×32":                          WritePathfinder(t.Context(), few, 32, 0, 1, noProgress),
+		"5 images of 64×64":                          WritePathfinder(t.Context(), few, 64, 5, 1, noProgress),
 	} {
 		must.Fail(t, err, want)
 	}
@@ -333,7 +333,7 @@ func TestWritePathfinderAgain(t *testing.T) {
 	reason := errors.New("enough")
 	cancel(reason)
 	fresh := filepath.Join(dir, "fresh")
-	if err := WritePathfinder(ended, fresh, 32, 5, 1, silent); !errors.Is(err, reason) {
+	if err := WritePathfinder(ended, fresh, 32, 5, 1, noProgress); !errors.Is(err, reason) {
 		t.Errorf("error %v, want %v", err, reason)
 	}
 	if _, err := os.Stat(filepath.Join(fresh, inner, "metadata", "0.npy")); !errors.Is(err, os.ErrNotExist) {

@@ -1,4 +1,4 @@
-"""PyTorch on the processor: S4D as its users write it. Requests and replies as in peer.h."""
+"""S4D in PyTorch on the processor, written as in published code. Requests and replies as in peer.h."""
 
 import math
 import sys
