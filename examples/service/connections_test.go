@@ -72,7 +72,7 @@ func TestOrigin(t *testing.T) {
 				t.Errorf("%s %v: status %d, expected 200: %s", c.method, c.header, status, body)
 			}
 			if !c.allowed {
-				checkError(t, c.name, status, body, 403, "origin")
+				checkError(t, c.name, status, body, 403, "origin", c.header[:2]...)
 			}
 		}
 		opt := &websocket.DialOptions{HTTPClient: in.client, HTTPHeader: header("Origin", "http://localhost")}

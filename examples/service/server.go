@@ -170,7 +170,10 @@ func (s *server) check(r *http.Request) error {
 	write := *r
 	write.Method = http.MethodPost // GET upgrades to WebSocket, which writes too
 	if (r.Method != http.MethodGet || r.Header.Get("Upgrade") != "") && s.origins.Check(&write) != nil {
-		return newError(http.StatusForbidden, "origin", "a page of another site (origin %.80q) may not use this service", r.Header.Get("Origin"))
+		if origin := r.Header.Get("Origin"); origin != "" {
+			return newError(http.StatusForbidden, "origin", "Origin %.80q: expected this server's own", origin)
+		}
+		return newError(http.StatusForbidden, "origin", "Sec-Fetch-Site %.20q: expected same-origin or none", r.Header.Get("Sec-Fetch-Site"))
 	}
 	return nil
 }
