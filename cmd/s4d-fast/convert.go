@@ -43,12 +43,12 @@ Examples:
   s4d-fast convert digits digits.pth --to pytorch`
 }
 
-func (c *convertCmd) Run(std *streams) error {
+func (c *convertCmd) Run(std *streams, ctx *ctxBox) error {
 	if err := outFolder(c.Out); err != nil {
 		return err
 	}
 	if c.To == "pytorch" {
-		return c.export(std)
+		return c.export(ctx, std)
 	}
 	if err := c.check(); err != nil {
 		return usageError(err)

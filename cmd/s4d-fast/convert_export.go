@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,14 +13,14 @@ import (
 )
 
 // export writes a model as a PyTorch checkpoint.
-func (c *convertCmd) export(std *streams) error {
+func (c *convertCmd) export(ctx context.Context, std *streams) error {
 	if !strings.HasSuffix(c.Out, ".pth") && !strings.HasSuffix(c.Out, ".pt") {
 		return usageError(fmt.Errorf("output %q: expected a name that ends in .pth or .pt", c.Out))
 	}
 	if c.PreNorm || c.Disc != "" || c.Step != "" || c.Task != "" || c.Labels != nil || c.Mean != nil || c.Std != nil || c.Rate != 0 {
 		return usageError(errors.New("--to pytorch accepts no other option; the model file has all settings"))
 	}
-	m, err := c.In.load()
+	m, err := c.In.load(ctx)
 	if err != nil {
 		return badInput(err)
 	}

@@ -65,7 +65,7 @@ func TestConvertToPyTorch(t *testing.T) {
 	for _, name := range []string{digitsModel(t), "digits"} {
 		flags := strings.Fields(ok(t, "convert", name, out, "--to", "pytorch"))
 		ok(t, append([]string{"convert", out, back}, flags...)...)
-		a := must.Get(modelFile(name).load())(t)
+		a := must.Get(modelFile(name).read())(t)
 		b := must.Get(model.Load(back))(t)
 		if !reflect.DeepEqual(a.Meta, b.Meta) {
 			t.Errorf("%+v came back as %+v with the flags %q", a.Meta, b.Meta, flags)

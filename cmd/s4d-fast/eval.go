@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -62,7 +63,7 @@ type predictionLine struct {
 }
 
 func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
-	m, err := c.Model.load()
+	m, err := c.Model.load(ctx)
 	if err != nil {
 		return badInput(err)
 	}
@@ -72,7 +73,7 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
 	if c.Threads < 0 {
 		return usageError(fmt.Errorf("--threads %d: expected at least 0", c.Threads))
 	}
-	cfg, err := c.config(m)
+	cfg, err := c.config(ctx, m)
 	if err != nil {
 		return trainError(err)
 	}
@@ -98,7 +99,7 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
 
 // config resolves the data settings. Later sources override earlier ones: the task's preset, the
 // model file, --config, --set, flags.
-func (c *evalCmd) config(m *model.Model) (train.Config, error) {
+func (c *evalCmd) config(ctx context.Context, m *model.Model) (train.Config, error) {
 	task := cmp.Or(c.Task, m.Meta.Task)
 	if task == "" {
 		return train.Config{}, usageError(errors.New("the model file states no task; set --task"))
@@ -107,7 +108,7 @@ func (c *evalCmd) config(m *model.Model) (train.Config, error) {
 	if err != nil {
 		return cfg, err
 	}
-	text, err := readConfig(c.Config)
+	text, err := readConfig(ctx, c.Config)
 	if err != nil {
 		return cfg, err
 	}

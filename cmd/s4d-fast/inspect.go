@@ -70,15 +70,15 @@ func (c *inspectCmd) Run(std *streams, ctx *ctxBox) error {
 	if c.Layer != nil && !c.Scores {
 		return usageError(errors.New("--layer selects the scores to print: add --scores"))
 	}
-	m, err := c.Model.load()
+	m, err := c.Model.load(ctx)
 	if err != nil {
 		return badInput(err)
 	}
 	if n := m.Config.CountSSM(); c.Layer != nil && (*c.Layer < 0 || *c.Layer >= n) {
 		return usageError(fmt.Errorf("--layer %d: %s has layers 0 to %d", *c.Layer, c.Model, n-1))
 	}
-	var info inspection
-	if err := orInterrupt(ctx, func() error { info = c.inspect(m); return nil }); err != nil {
+	info, err := orInterrupt(ctx, func() (inspection, error) { return c.inspect(m), nil })
+	if err != nil {
 		return err
 	}
 	if c.JSON {

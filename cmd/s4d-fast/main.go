@@ -180,21 +180,31 @@ func notifyContext() (ctx context.Context, stop func()) {
 }
 
 // orInterrupt returns what f returns, or the cause of ctx as soon as ctx is cancelled, while f
-// still runs. It is for work that takes no context and needs no cleanup.
-func orInterrupt(ctx context.Context, f func() error) error {
-	done := make(chan error, 1)
-	go func() { done <- f() }()
+// still runs. It is for work that takes no context and needs no cleanup, such as reading a file
+// that may be a named pipe.
+func orInterrupt[T any](ctx context.Context, f func() (T, error)) (v T, err error) {
+	done := make(chan func(), 1)
+	go func() {
+		w, failed := f()
+		done <- func() { v, err = w, failed }
+	}()
 	select {
-	case err := <-done:
-		return err
+	case set := <-done:
+		set()
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		err = context.Cause(ctx)
 	}
+	return v, err
 }
 
 type signalError struct{ syscall.Signal }
 
-func (s signalError) Error() string { return "interrupted by " + s.Signal.String() }
+func (s signalError) Error() string {
+	if s.Signal == syscall.SIGTERM {
+		return "stopped by SIGTERM"
+	}
+	return "stopped by Ctrl-C"
+}
 
 func dropTime(groups []string, a slog.Attr) slog.Attr {
 	if a.Key == slog.TimeKey && len(groups) == 0 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,8 +18,11 @@ import (
 // a built-in model is written ./NAME.
 type modelFile string
 
-// load returns the model. An error suggests the argument that was probably meant.
-func (f modelFile) load() (*model.Model, error) {
+// load returns the model, or the cause of ctx if that ends first. An error suggests the argument
+// that was probably meant.
+func (f modelFile) load(ctx context.Context) (*model.Model, error) { return orInterrupt(ctx, f.read) }
+
+func (f modelFile) read() (*model.Model, error) {
 	path, names := string(f), pretrained.Names()
 	if pretrained.Has(path) {
 		return pretrained.Load(path)

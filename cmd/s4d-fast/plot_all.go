@@ -76,7 +76,7 @@ func (c *plotAllCmd) Run(std *streams, ctx *ctxBox) error {
 			return trainError(err)
 		}
 	}
-	if err := c.check(); err != nil {
+	if err := c.check(ctx); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(c.Out, 0o777); err != nil {
@@ -104,14 +104,14 @@ func (c *plotAllCmd) Run(std *streams, ctx *ctxBox) error {
 }
 
 // check reads models and tables, so that unreadable input is reported before any plot is drawn.
-func (c *plotAllCmd) check() error {
+func (c *plotAllCmd) check(ctx *ctxBox) error {
 	if c.Model != "" {
-		if _, err := c.Model.load(); err != nil {
+		if _, err := c.Model.load(ctx); err != nil {
 			return badInput(err)
 		}
 	}
 	for _, run := range c.Delay {
-		if _, _, err := loadDelayModel(run); err != nil {
+		if _, _, err := loadDelayModel(ctx, run); err != nil {
 			return err
 		}
 	}

@@ -79,7 +79,7 @@ type delayRun struct {
 func loadDelayRuns(ctx *ctxBox, paths []string) ([]delayRun, error) {
 	runs, named := make([]delayRun, len(paths)), map[string]int{}
 	for i, path := range paths {
-		r, cfg, err := loadDelayModel(path)
+		r, cfg, err := loadDelayModel(ctx, path)
 		if err != nil {
 			return nil, err
 		}
@@ -98,7 +98,7 @@ func loadDelayRuns(ctx *ctxBox, paths []string) ([]delayRun, error) {
 }
 
 // loadDelayModel reads a run folder, or a model file inside or outside one.
-func loadDelayModel(path string) (r delayRun, cfg train.Config, err error) {
+func loadDelayModel(ctx *ctxBox, path string) (r delayRun, cfg train.Config, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return r, cfg, badInput(err)
@@ -110,11 +110,11 @@ func loadDelayModel(path string) (r delayRun, cfg train.Config, err error) {
 	_, err = os.Stat(filepath.Join(dir, "config.toml"))
 	recorded := err == nil || info.IsDir()
 	if recorded {
-		if cfg, err = train.LoadRun(dir); err != nil {
+		if cfg, err = loadRun(ctx, dir); err != nil {
 			return r, cfg, badInput(err)
 		}
 	}
-	if r.model, err = model.Load(file); err != nil {
+	if r.model, err = orInterrupt(ctx, func() (*model.Model, error) { return model.Load(file) }); err != nil {
 		return r, cfg, badInput(err)
 	}
 	if !recorded {

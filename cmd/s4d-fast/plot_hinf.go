@@ -26,19 +26,13 @@ Example:
 }
 
 func (c *plotHinfCmd) Run(std *streams, ctx *ctxBox) error {
-	m, err := c.Model.load()
+	m, err := c.Model.load(ctx)
 	if err != nil {
 		return badInput(err)
 	}
-	var p figure.Panel
-	err = orInterrupt(ctx, func() (err error) {
-		if p, err = hinfPanel(m); err != nil {
-			return badInput(fmt.Errorf("%s: %w", c.Model, err))
-		}
-		return nil
-	})
+	p, err := orInterrupt(ctx, func() (figure.Panel, error) { return hinfPanel(m) })
 	if err != nil {
-		return err
+		return badInput(fmt.Errorf("%s: %w", c.Model, err))
 	}
 	return c.Out.curves(std, p)
 }

@@ -54,7 +54,7 @@ func (c *plotKernelsCmd) Run(std *streams, ctx *ctxBox) error {
 	if c.Stride != nil && *c.Stride < 0 || c.First < 0 {
 		return usageError(fmt.Errorf("--stride %d, --first %d: expected at least 0", strideOf(c.Stride, ""), c.First))
 	}
-	m, err := c.Model.load()
+	m, err := c.Model.load(ctx)
 	if err != nil {
 		return badInput(err)
 	}
@@ -66,8 +66,8 @@ func (c *plotKernelsCmd) Run(std *streams, ctx *ctxBox) error {
 	if layers := m.Config.CountSSM(); c.First > layers {
 		return usageError(fmt.Errorf("--first %d: %s has %s with SSMs", c.First, c.Model, plural(layers, "layer")))
 	}
-	var panels []figure.Panel
-	if err := orInterrupt(ctx, func() error { panels = c.panels(m, stride); return nil }); err != nil {
+	panels, err := orInterrupt(ctx, func() ([]figure.Panel, error) { return c.panels(m, stride), nil })
+	if err != nil {
 		return err
 	}
 	return c.Out.curves(std, panels...)

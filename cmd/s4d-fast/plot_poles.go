@@ -37,15 +37,11 @@ Examples:
 const leastScore = -60
 
 func (c *plotPolesCmd) Run(std *streams, ctx *ctxBox) error {
-	plane := &figure.PolePlane{}
-	err := orInterrupt(ctx, func() (err error) {
-		if c.Model != "" {
-			plane, err = c.learned()
-		} else {
-			plane, err = c.initial()
-		}
-		return err
-	})
+	draw := c.initial
+	if c.Model != "" {
+		draw = c.learned
+	}
+	plane, err := orInterrupt(ctx, draw)
 	if err != nil {
 		return err
 	}
@@ -96,7 +92,7 @@ func (c *plotPolesCmd) learned() (*figure.PolePlane, error) {
 	if c.Init != nil || c.Step != nil || c.Modes != nil || c.Channels != nil || c.Set != nil {
 		return nil, usageError(errors.New("--init, --step, --modes, --channels and --set are for poles before training: omit them, or the model"))
 	}
-	m, err := c.Model.load()
+	m, err := c.Model.read()
 	if err != nil {
 		return nil, badInput(err)
 	}

@@ -37,16 +37,15 @@ func (c *plotResponseCmd) Run(std *streams, ctx *ctxBox) error {
 	if c.Decay != nil && slices.Contains(c.Init, string(ssm.Real)) {
 		return usageError(fmt.Errorf("--decay: the real parts of init %q are fixed, −1, −2, …", ssm.Real))
 	}
-	var panels []figure.Panel
-	err := orInterrupt(ctx, func() error {
+	panels, err := orInterrupt(ctx, func() (panels []figure.Panel, err error) {
 		for _, init := range c.Init {
 			p, err := c.panel(ssm.Init(init))
 			if err != nil {
-				return err
+				return nil, err
 			}
 			panels = append(panels, p)
 		}
-		return nil
+		return panels, nil
 	})
 	if err != nil {
 		return err

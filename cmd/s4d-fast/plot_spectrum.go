@@ -44,7 +44,7 @@ func (c *plotSpectrumCmd) Run(std *streams, ctx *ctxBox) error {
 		fmt.Fprintf(std.err, "no marks: %d multiples of 2π/%d would merge, the limit is %d\n", stride/2, stride, maxMarks)
 		stride = 0
 	}
-	cfg, err := (&trainCmd{Task: c.Task, Data: c.Data, Set: c.Set, Seed: &c.Seed}).config()
+	cfg, err := (&trainCmd{Task: c.Task, Data: c.Data, Set: c.Set, Seed: &c.Seed}).config(ctx)
 	if err != nil {
 		return trainError(err)
 	}

@@ -97,9 +97,9 @@ func TestPlotInterrupted(t *testing.T) {
 	if _, err := os.Stat(out); err == nil {
 		t.Error("an interrupted plot was written")
 	}
-	if err := orInterrupt(t.Context(), func() error { return io.EOF }); err != io.EOF {
-		t.Errorf("uninterrupted: error %v", err)
-	}
+	v, err := orInterrupt(t.Context(), func() (int, error) { return 3, io.EOF })
+	must.Equal(t, v, 3, "uninterrupted: value")
+	must.Equal(t, err, io.EOF, "uninterrupted: error")
 }
 
 // The help of every plot command has an example.

@@ -55,7 +55,7 @@ func (c *pruneCmd) Run(std *streams, ctx *ctxBox) error {
 			return usageError(fmt.Errorf("output %q is the model itself, whose other modes would be lost; name another file", c.Out))
 		}
 	}
-	m, err := c.Model.load()
+	m, err := c.Model.load(ctx)
 	if err != nil {
 		return badInput(err)
 	}
@@ -125,7 +125,7 @@ func streamTimes(models ...*model.Model) *[2]float64 {
 // evaluate adds the results of both models on the validation split.
 func (c *pruneCmd) evaluate(ctx *ctxBox, p *pruning, models ...*model.Model) error {
 	e := evalCmd{Model: c.Model, Task: c.Task, Data: c.Data, Config: c.Config, Set: c.Set, Split: "val", Batch: 16}
-	cfg, err := e.config(models[0])
+	cfg, err := e.config(ctx, models[0])
 	if err != nil {
 		return err
 	}

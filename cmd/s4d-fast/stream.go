@@ -75,12 +75,12 @@ func (c *streamCmd) Run(std *streams, ctx *ctxBox) error {
 	if err := c.validate(); err != nil {
 		return usageError(err)
 	}
-	in, name, err := c.open(std)
+	in, name, err := c.open(ctx, std)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	m, err := c.Model.load()
+	m, err := c.Model.load(ctx)
 	if err != nil {
 		return badInput(err)
 	}
@@ -206,9 +206,9 @@ func (c *streamCmd) sink(m *model.Model, a *audioInput, out *json.Encoder) (sink
 }
 
 // open returns the audio's bytes and a name for messages.
-func (c *streamCmd) open(std *streams) (io.ReadCloser, string, error) {
+func (c *streamCmd) open(ctx context.Context, std *streams) (io.ReadCloser, string, error) {
 	if c.File != "-" {
-		f, err := os.Open(c.File)
+		f, err := orInterrupt(ctx, func() (*os.File, error) { return os.Open(c.File) })
 		if errors.Is(err, fs.ErrNotExist) && filepath.Ext(c.File) == "" {
 			names := pretrained.Names()
 			err = fmt.Errorf("%w; it is not a built-in model (%s) either%s", err, strings.Join(names, ", "), suggest.Hint(c.File, names))

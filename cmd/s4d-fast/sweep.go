@@ -59,7 +59,7 @@ func (c *sweepCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 			base.Set = append(base.Set, key+"="+a.Values[0])
 		}
 	}
-	if s.Base, err = base.config(); err != nil {
+	if s.Base, err = base.config(ctx); err != nil {
 		return trainError(err)
 	}
 	s.Begin = func(run, runs int, name string, t *train.Trainer) {

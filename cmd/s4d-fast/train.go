@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -40,7 +41,7 @@ Examples:
 }
 
 func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
-	cfg, err := c.config()
+	cfg, err := c.config(ctx)
 	if err != nil {
 		return trainError(err)
 	}
@@ -79,12 +80,12 @@ func reportRun(std *streams, log *slog.Logger, t *train.Trainer) {
 
 // config resolves the configuration. Later sources override earlier ones: defaults, preset (or the
 // run to resume), --config, --set, flags.
-func (c *trainCmd) config() (train.Config, error) {
-	text, err := readConfig(c.Config)
+func (c *trainCmd) config(ctx context.Context) (train.Config, error) {
+	text, err := readConfig(ctx, c.Config)
 	if err != nil {
 		return train.Config{}, err
 	}
-	cfg, err := c.start(text)
+	cfg, err := c.start(ctx, text)
 	if err != nil {
 		return cfg, err
 	}
@@ -116,11 +117,11 @@ func checkData(cfg train.Config, flag string) error {
 }
 
 // readConfig returns the text of a configuration file, nil without one.
-func readConfig(path string) ([]byte, error) {
+func readConfig(ctx context.Context, path string) ([]byte, error) {
 	if path == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(path)
+	text, err := orInterrupt(ctx, func() ([]byte, error) { return os.ReadFile(path) })
 	return text, usageError(err)
 }
 
@@ -146,12 +147,12 @@ func override(cfg *train.Config, text []byte, file string, set []string, data st
 
 // start returns the configuration that --config and --set override: that of the run to resume, or
 // the preset of the task, which --config may name.
-func (c *trainCmd) start(text []byte) (train.Config, error) {
+func (c *trainCmd) start(ctx context.Context, text []byte) (train.Config, error) {
 	if c.Resume {
 		if c.Out == "" {
 			return train.Config{}, usageError(errors.New("--resume requires --out, the folder of the run"))
 		}
-		return train.LoadRun(c.Out)
+		return loadRun(ctx, c.Out)
 	}
 	task := c.Task
 	if task == "" {
@@ -169,6 +170,11 @@ func (c *trainCmd) start(text []byte) (train.Config, error) {
 		}
 	}
 	return train.Preset(task)
+}
+
+// loadRun is train.LoadRun, or returns the cause of ctx if that ends first.
+func loadRun(ctx context.Context, dir string) (train.Config, error) {
+	return orInterrupt(ctx, func() (train.Config, error) { return train.LoadRun(dir) })
 }
 
 // finish prints the result and draws the plot of a delay run.

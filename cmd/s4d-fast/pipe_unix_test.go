@@ -1,0 +1,41 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+)
+
+// A signal ends a command that waits for a named pipe to be written.
+func TestNamedPipe(t *testing.T) {
+	dir := t.TempDir()
+	pipe, folder := filepath.Join(dir, "pipe"), filepath.Join(dir, "run")
+	must.Do(t, os.Mkdir(folder, 0o777))
+	for _, path := range []string{pipe, filepath.Join(folder, "config.toml")} {
+		if err := syscall.Mkfifo(path, 0o600); err != nil {
+			t.Skip("no named pipes here:", err)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(signalError{syscall.SIGTERM})
+	for _, args := range []string{
+		"inspect " + pipe, "eval " + pipe, "eval digits --data x --config " + pipe, "prune --keep 0.5 " + pipe + " " + filepath.Join(dir, "x.safetensors"),
+		"stream " + pipe, "stream " + pipe + " x.wav", "convert --to pytorch " + pipe + " " + filepath.Join(dir, "x.pth"),
+		"train --config " + pipe, "train --resume --out " + folder, "plot delay " + pipe, "plot delay " + folder, "plot poles " + pipe,
+		"plot kernels " + pipe, "plot hinf " + pipe, "plot all --out " + dir + " --model " + pipe, "sweep delay --config " + pipe + " --out " + dir,
+	} {
+		var stdout, stderr bytes.Buffer
+		code := run(ctx, strings.Fields(args), streams{in: strings.NewReader(""), out: &stdout, err: &stderr})
+		if code != 128+int(syscall.SIGTERM) || !strings.Contains(stderr.String(), "stopped by SIGTERM") {
+			t.Errorf("%s: exit code %d, stderr %q", args, code, stderr.String())
+		}
+	}
+}
