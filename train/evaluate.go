@@ -51,7 +51,11 @@ func Evaluate(m *model.Model, set dataset.Set, opt EvalOptions) (Result, error) 
 	}
 	size := min(opt.Batch, set.Len())
 	sizes := opt.sizes(m.Config, size)
-	if err := checkMemory(sizes.Memory(m.Config), "batch %d, sequences of %d: evaluation", size, sizes.MaxLen); err != nil {
+	need := sizes.Memory(m.Config) + batchMemory(opt.Info, size)
+	if opt.Each != nil {
+		need += predictionMemory(opt.Info, set.Len())
+	}
+	if err := checkMemory(need, "batch %d, %d sequences of up to %d: evaluation", size, set.Len(), opt.Info.MaxLen); err != nil {
 		return Result{}, err
 	}
 	net, err := convmode.New(m, sizes)

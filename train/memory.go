@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// memoryLimit returns the bytes of memory that this process may use: those of the machine, or the
-// limit of a control group above the process if that is lower. It returns 0 where neither is known,
-// as on systems other than Linux. root is the root of the file system.
+// memoryLimit returns the bytes of memory that this process may use: the lowest of those of the
+// machine, the process's limits (ulimit -v and -d) and the limits of the control groups above it. It
+// returns 0 where none is known, as on systems other than Linux. root is the root of the file
+// system.
 func memoryLimit(root fs.FS) float64 {
 	limit := 0.0
 	lower := func(text string, unit float64) {
@@ -21,6 +22,13 @@ func memoryLimit(root fs.FS) float64 {
 	for line := range lines(root, "proc/meminfo") {
 		if f := strings.Fields(line); len(f) == 3 && f[0] == "MemTotal:" {
 			lower(f[1], 1024)
+		}
+	}
+	for line := range lines(root, "proc/self/limits") { // name, soft limit, hard limit, unit
+		for _, name := range []string{"Max address space", "Max data size"} {
+			if rest, ok := strings.CutPrefix(line, name); ok {
+				lower(strings.Fields(rest + " -")[0], 1) // "unlimited" is not a number
+			}
 		}
 	}
 	for line := range lines(root, "proc/self/cgroup") { // hierarchy:controllers:path

@@ -6,6 +6,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/convmode"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
 // netOptions sizes the network for training.
@@ -15,7 +16,7 @@ func (t *Trainer) netOptions() convmode.Options {
 	}
 }
 
-// checkSize returns an error if this machine has too little memory to train or to validate the
+// checkSize returns an error if this process has too little memory to train or to validate the
 // network. It allocates nothing.
 func (t *Trainer) checkSize(c model.Config) error {
 	training := t.netOptions()
@@ -28,8 +29,37 @@ func (t *Trainer) checkSize(c model.Config) error {
 		}
 	}
 	const copies = 4 * 4 // bytes: weights, gradients and two moments
-	need := float64(c.CountParams())*copies + training.Memory(c) + evaluation.Memory(c)
+	need := float64(c.CountParams())*copies + training.Memory(c) + evaluation.Memory(c) +
+		batchMemory(t.data.Info, t.cfg.Train.Batch) + batchMemory(t.data.Info, t.cfg.Train.EvalBatch)
 	return checkMemory(need, "model.d_model %d, train.batch %d, sequences of %d: training", c.DModel, training.MaxBatch, training.MaxLen)
+}
+
+// batchMemory returns the bytes of a loader's two batches of so many examples, of the examples in
+// them, and of the gradient or the copy of the outputs.
+func batchMemory(info dataset.Info, size int) float64 {
+	input := float64(max(info.Channels, sequencesPer(info)) * info.MaxLen)
+	targets := 0.0
+	if info.Regression {
+		targets = 4 * outputLen(info)
+	}
+	return 4 * float64(size) * (4*input + targets + outputLen(info))
+}
+
+// predictionMemory returns the bytes of the predictions for n examples.
+func predictionMemory(info dataset.Info, n int) float64 {
+	arrays := 1.0 // the logits
+	if info.Regression {
+		arrays++ // the target
+	}
+	return 4 * float64(n) * arrays * outputLen(info)
+}
+
+// outputLen returns the largest number of output values of an example.
+func outputLen(info dataset.Info) float64 {
+	if info.PerPosition {
+		return float64(info.Outputs * info.MaxLen)
+	}
+	return float64(info.Outputs)
 }
 
 // checkMemory returns an error if this process may not use so many bytes; what and its arguments

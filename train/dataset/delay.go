@@ -19,6 +19,10 @@ const (
 	delayRMS    = 0.5
 )
 
+// maxDelaySamples bounds the samples of an epoch. More are a typing error: an epoch would take
+// days.
+const maxDelaySamples = 1 << 40
+
 // delay generates pairs of sequences: a signal, and the same signal shift samples later.
 type delay struct {
 	seed          uint64
@@ -114,6 +118,9 @@ func loadDelay(opt Options) (*Dataset, error) {
 		return nil, fmt.Errorf("data.train_size %d, data.eval_size %d: expected at least 1", trainSize, evalSize)
 	case opt.Decimate > 1 || opt.MaxLen != 0:
 		return nil, fmt.Errorf("data.decimate %d, data.max_len %d: options of recordings; the delay task has data.length", opt.Decimate, opt.MaxLen)
+	}
+	if n := max(trainSize, evalSize); int64(n)*int64(length) > maxDelaySamples {
+		return nil, fmt.Errorf("%d sequences of data.length %d: expected at most 2^40 samples", n, length)
 	}
 	made := newDelay(opt.Seed, length, shift)
 	d := &Dataset{

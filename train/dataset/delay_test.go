@@ -220,6 +220,7 @@ func TestDelayOptions(t *testing.T) {
 		{Options{EvalSize: -1}, "data.eval_size -1"},
 		{Options{Decimate: 2}, "data.decimate 2"},
 		{Options{MaxLen: 10}, "data.max_len 10"},
+		{Options{Length: 1e6, EvalSize: 2e6}, "2000000 sequences of data.length 1000000: expected at most"},
 	}
 	for _, tt := range tests {
 		if _, err := Load("delay", tt.opt); err == nil || !strings.Contains(err.Error(), "dataset: delay: ") || !strings.Contains(err.Error(), tt.want) {
