@@ -16,7 +16,7 @@ type fingerprint struct {
 // splitPrint identifies a split. It is zero for a split without examples.
 type splitPrint struct {
 	Examples int    `json:"examples"`
-	SHA256   string `json:"sha256,omitempty"` // of the examples' names, labels and lengths
+	SHA256   string `json:"sha256,omitempty"` // dataset.Fingerprint
 }
 
 // newFingerprint describes data from the folder dir.
@@ -43,7 +43,7 @@ func (recorded *fingerprint) compare(now *fingerprint) error {
 		case s.now.Examples != s.recorded.Examples:
 			return fmt.Errorf("%d %s examples, expected %d", s.now.Examples, s.name, s.recorded.Examples)
 		case s.now != s.recorded:
-			return fmt.Errorf("the %d %s examples have other names, labels or lengths", s.now.Examples, s.name)
+			return fmt.Errorf("the %d %s examples have other names, labels, lengths or values", s.now.Examples, s.name)
 		}
 	}
 	return nil

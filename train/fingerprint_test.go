@@ -1,6 +1,7 @@
 package train
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
@@ -42,12 +43,30 @@ func TestOtherData(t *testing.T) {
 	rename("0_al_11.wav", "0_jo_11.wav")
 	newTrainer(t, cfg).Close()
 	clip("0_jo_11.wav", 301)
-	rejected("the 3 training examples have other names, labels or lengths")
+	rejected("the 3 training examples have other names, labels, lengths or values")
 	clip("0_jo_11.wav", 300)
 	rename("0_jo_1.wav", "1_jo_1.wav")
 	rejected("the 1 test examples have other names")
 	rename("1_jo_1.wav", "0_jo_1.wav")
 	newTrainer(t, cfg).Close()
+}
+
+// A run on one file is resumed with any spelling of the data folder, and not with other values.
+func TestOtherSeries(t *testing.T) {
+	cfg := temperatures(t, "train.max_steps=1")
+	dir := cfg.Data.Dir
+	t.Chdir(filepath.Dir(dir))
+	cfg.Data.Dir = filepath.Base(dir)
+	newTrainer(t, cfg).Close()
+	cfg.Resume = true
+	for _, spelling := range []string{dir, filepath.Join("..", filepath.Base(filepath.Dir(dir)), filepath.Base(dir))} {
+		cfg.Data.Dir = spelling
+		newTrainer(t, cfg).Close()
+	}
+	path := filepath.Join(dir, "Set_TRAIN.ts")
+	text := must.Get(os.ReadFile(path))(t)
+	writeFile(t, path, bytes.Replace(text, []byte("0."), []byte("1."), 1))
+	must.Reject(New(t.Context(), cfg))(t, ErrConfig, "training examples have other")
 }
 
 // Without a fingerprint, as in checkpoints of earlier versions, a run is resumed. Data that make

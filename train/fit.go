@@ -144,6 +144,9 @@ func (t *Trainer) closeEpoch(ctx context.Context) error {
 	}
 	st := &t.state
 	m := newMetrics(t.data.Info, st.Sums.result(t.data.Info), val)
+	if t.model.Meta.TargetMean == nil { // an older run: the baseline would predict 0
+		m.BaselineRMSE = nil
+	}
 	m.Epoch, m.Step, m.LR, m.Seconds = st.Epoch+1, st.Step, st.LR, st.Seconds
 	if st.Seconds > 0 {
 		m.SequencesPerSecond = float64(st.Sums.Examples) / st.Seconds

@@ -18,7 +18,7 @@ type Result struct {
 	// targets are not standardised.
 	RMSE         float64
 	BaselineRMSE float64
-	R2           float64 // 1 − error²/deviation²; not finite for equal targets
+	R2           float64 // 1 − error²/deviation²; NaN for equal targets
 	RelativeMSE  float64 // mean squared error over the baseline's; not finite if that is 0
 }
 
@@ -44,6 +44,10 @@ func (s *sums) add(o sums) {
 	s.Deviation += o.Deviation
 }
 
+// equalTargets bounds the sum of squared deviations of equal targets from their mean, as a fraction
+// of that from the baseline. The difference that computes it in float64 is then rounding.
+const equalTargets = 1e-9
+
 func (s *sums) result(info dataset.Info) Result {
 	n := float64(s.Terms)
 	r := Result{N: s.Examples, Loss: s.Loss / n}
@@ -52,7 +56,10 @@ func (s *sums) result(info dataset.Info) Result {
 		return r
 	}
 	r.RMSE, r.BaselineRMSE = math.Sqrt(s.Squares/n), math.Sqrt(s.Power/n)
-	r.R2 = 1 - s.Squares/(s.Power-s.Deviation*s.Deviation/n)
+	r.R2 = math.NaN()
+	if around := s.Power - s.Deviation*s.Deviation/n; around > equalTargets*s.Power {
+		r.R2 = 1 - s.Squares/around
+	}
 	r.RelativeMSE = s.Squares / s.Power
 	return r
 }
@@ -98,8 +105,11 @@ func (b *batch) squaredError(dlogits, logits []float32) sums {
 		std, squares := float64(scale), float64(vek.SumSquares(row[:n]))
 		s.Loss += squares
 		s.Squares += std * std * squares
-		s.Power += std * std * float64(vek.SumSquares(target[:n]))
-		s.Deviation += std * float64(vek.Sum(target[:n]))
+		for _, v := range target[:n] { // in float64: R² is a difference of the two sums
+			d := std * float64(v)
+			s.Power += d * d
+			s.Deviation += d
+		}
 		s.Terms += n
 	}
 	vek.Scale(dlogits, 2/float32(s.Terms), dlogits)

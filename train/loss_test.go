@@ -3,6 +3,7 @@ package train
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/convmode"
@@ -44,6 +45,35 @@ func TestCrossEntropy(t *testing.T) {
 	r := got.result(b.info)
 	if r.N != 2 || r.Accuracy != 0.5 || math.Abs(r.Loss-want/2) > 1e-6 {
 		t.Errorf("result %+v", r)
+	}
+}
+
+// Equal targets have no R². Others have at most 1, however small their deviations.
+func TestR2(t *testing.T) {
+	info := dataset.Info{Outputs: 1, Regression: true}
+	for _, c := range []struct {
+		name    string
+		targets []float32
+		defined bool
+	}{
+		{"equal, 0.3", []float32{0.3, 0.3, 0.3, 0.3, 0.3, 0.3, 0.3}, false},
+		{"equal, 0.7", []float32{0.7, 0.7, 0.7, 0.7, 0.7, 0.7, 0.7}, false},
+		{"equal, 0", make([]float32, 7), false},
+		{"one", []float32{0.3}, false},
+		{"near", []float32{10, 10, 10.001, 10, 10, 10.001, 10}, true},
+	} {
+		n := len(c.targets)
+		b := &batch{Batch: convmode.Batch{Size: n, Len: 1}, info: info, meta: &model.Meta{TargetMean: []float32{5}, TargetStd: []float32{3}}, targets: c.targets}
+		logits := slices.Clone(c.targets)
+		logits[0] += 0.0001
+		s := b.loss(make([]float32, n), logits)
+		r := s.result(info)
+		if c.defined != (r.R2 <= 1 && r.R2 > 0.9) || c.defined == math.IsNaN(r.R2) {
+			t.Errorf("%s: R² %v", c.name, r.R2)
+		}
+		if text := r.Describe(info); !strings.HasPrefix(text, "RMSE ") || strings.Contains(text, "R²") != c.defined {
+			t.Errorf("%s: %q", c.name, text)
+		}
 	}
 }
 

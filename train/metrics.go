@@ -59,6 +59,8 @@ func (m *Metrics) Validation() string {
 		return "relative squared error " + percent(*m.RelativeMSE)
 	case m.ValR2 != nil:
 		return fmt.Sprintf("RMSE %.4g, R² %.3f", *m.ValRMSE, *m.ValR2)
+	case m.ValRMSE != nil: // of equal targets
+		return fmt.Sprintf("RMSE %.4g", *m.ValRMSE)
 	}
 	return fmt.Sprintf("loss %.4g", m.ValLoss)
 }

@@ -140,4 +140,7 @@ func TestResumeUnstandardised(t *testing.T) {
 	if tr = fit(t, c); tr.model.Meta.TargetMean != nil || tr.Best().Epoch == 0 {
 		t.Errorf("resumed with targets of mean %v", tr.model.Meta.TargetMean)
 	}
+	if last := metricsOf(t, c.Out)[1]; last.ValRMSE == nil || last.BaselineRMSE != nil {
+		t.Errorf("metrics %+v, expected an RMSE without the baseline of the training set's mean", last)
+	}
 }

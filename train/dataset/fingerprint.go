@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -13,13 +14,20 @@ type identified interface {
 	identity(i int) (label int, path string)
 }
 
+// loaded is a Set whose samples are in memory.
+type loaded interface {
+	samples(i int) []any // slices of numbers of a fixed size
+}
+
 // Fingerprint returns the SHA-256 of the labels' names and of the number, lengths, labels and file
-// names of a set's examples. File names are relative to the data folder dir. It reads no samples.
+// names of a set's examples, and of the samples that are in memory. File names are relative to the
+// data folder dir. It reads no files.
 func Fingerprint(s Set, info Info, dir string) [sha256.Size]byte {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %d\n", info.Labels, s.Len())
 	sized, _ := s.(Sized)
 	named, _ := s.(identified)
+	memory, _ := s.(loaded)
 	for i := range s.Len() {
 		length, label, path := 0, 0, ""
 		if sized != nil {
@@ -28,10 +36,17 @@ func Fingerprint(s Set, info Info, dir string) [sha256.Size]byte {
 		if named != nil {
 			label, path = named.identity(i)
 		}
-		if rel, err := filepath.Rel(dir, path); err == nil {
-			path = filepath.ToSlash(rel)
+		if path != "" {
+			if rel, err := filepath.Rel(dir, path); err == nil {
+				path = filepath.ToSlash(rel)
+			}
 		}
 		fmt.Fprintf(h, "%d %d %q\n", length, label, path)
+		if memory != nil {
+			for _, x := range memory.samples(i) {
+				binary.Write(h, binary.LittleEndian, x) // to memory: cannot fail
+			}
+		}
 	}
 	return [sha256.Size]byte(h.Sum(nil))
 }
@@ -53,6 +68,11 @@ func (s *imageSet) identity(i int) (int, string) {
 	return int(s.images.labels[k]), path
 }
 
+func (s *imageSet) samples(i int) []any {
+	size := s.length * s.images.channels
+	return []any{s.images.pixels[s.members[i]*size:][:size]}
+}
+
 func (s *pathfinderSet) identity(i int) (int, string) {
 	k := s.members[i]
 	return int(s.labels[k]), s.paths[k]
@@ -65,6 +85,13 @@ func (s *tokenSet) identity(i int) (int, string) {
 	return s.labels[i], s.paths[i]
 }
 
+func (s *tokenSet) samples(i int) []any {
+	if s.others == nil {
+		return []any{s.tokens[i]}
+	}
+	return []any{s.tokens[i], s.others[i]}
+}
+
 func (s *tsSet) identity(i int) (int, string) {
 	k := s.members[i]
 	if s.regression {
@@ -72,3 +99,5 @@ func (s *tsSet) identity(i int) (int, string) {
 	}
 	return s.labels[k], ""
 }
+
+func (s *tsSet) samples(i int) []any { return []any{s.x[s.members[i]]} }
