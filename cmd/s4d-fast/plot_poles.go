@@ -23,7 +23,8 @@ type plotPolesCmd struct {
 
 func (c *plotPolesCmd) Help() string {
 	return `Learned poles are coloured by the H∞ scores of their modes, |C|²·|B̄|²/(1 − |λ̄|)². Labels around the circle are
-frequencies: in Hz if the model has a sampling rate or --rate is given, otherwise in radians per sample.
+frequencies: in Hz if the model has a sampling rate or --rate is given, otherwise in radians per sample. If most poles would
+merge into a band along the circle, the plot shows their frequencies and their distances 1 − |λ| from the circle.
 
 Examples:
   s4d-fast plot poles

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"math/cmplx"
 	"slices"
 
 	"gonum.org/v1/plot"
@@ -22,8 +23,10 @@ type Poles struct {
 	Value []float64    // of each pole, shown as its colour; +Inf is unbounded; nil: one colour for all
 }
 
-// PolePlane is a grid of panels that show poles and the unit circle (paper, Figures 3 and 9).
-// Panels with values share one scale of colours.
+// PolePlane is a grid of panels that show poles and the unit circle (paper, Figures 3 and 9). Where
+// most markers would cover others because all poles are close to the circle, the panels show their
+// frequencies and their distances from the circle instead. Panels with values share one scale of
+// colours.
 type PolePlane struct {
 	Panels     []Poles
 	Columns    int     // of the grid; 0: chosen for the number of panels
@@ -46,9 +49,10 @@ func (p *PolePlane) Save(path string) error {
 		columns = min(4, int(math.Ceil(math.Sqrt(float64(n)))))
 	}
 	side := []int{780, 560, 420, 320}[min(columns, 4)-1]
+	merged := slices.ContainsFunc(p.Panels, func(q Poles) bool { return merge(q.Poles, px(side)) })
 	plots := make([]*plot.Plot, len(p.Panels))
 	for i, poles := range p.Panels {
-		if plots[i], err = p.panel(poles, scale, px(side)); err != nil {
+		if plots[i], err = p.panel(poles, scale, px(side), merged); err != nil {
 			return err
 		}
 	}
@@ -58,13 +62,36 @@ func (p *PolePlane) Save(path string) error {
 // extent is the largest |Re λ| and |Im λ| in a panel: the circle and the labels around it.
 const extent = 1.3
 
-// panel draws one panel. Both axes have the same range and, by saveSquares, the same length, so
-// that the circle is round.
-func (p *PolePlane) panel(poles Poles, s scale, side vg.Length) (*plot.Plot, error) {
-	pl := panel(poles.Title, "Re λ", "Im λ")
+// plane returns an empty panel with the unit circle. Both axes have the same range and, by
+// saveSquares, the same length, so that the circle is round.
+func (p *PolePlane) plane(title string) *plot.Plot {
+	pl := panel(title, "Re λ", "Im λ")
 	pl.X.Min, pl.X.Max, pl.Y.Min, pl.Y.Max = -extent, extent, -extent, extent
 	pl.X.Tick.Marker, pl.Y.Tick.Marker = ticks(4), ticks(4)
 	pl.Add(circle{rate: frequencyTicks(p.SampleRate), label: pl.X.Tick.Label})
+	return pl
+}
+
+// distances returns an empty panel for the frequencies and the distances from the circle of poles.
+func (p *PolePlane) distances(title string) *plot.Plot {
+	rate := frequencyTicks(p.SampleRate)
+	pl := panel(title, rate.title(), "1 − |λ|")
+	pl.X.Min, pl.X.Max = 0, math.Pi
+	pl.X.Tick.Marker, pl.Y.Tick.Marker = rate, logTicks(6)
+	return pl
+}
+
+// distance returns the place of a pole inside the circle in a panel of distances.
+func distance(z complex128) plotter.XY {
+	return plotter.XY{X: math.Abs(cmplx.Phase(z)), Y: math.Log10(1 - cmplx.Abs(z))}
+}
+
+// panel draws one panel, of distances if most markers would merge in the plane.
+func (p *PolePlane) panel(poles Poles, s scale, side vg.Length, merged bool) (*plot.Plot, error) {
+	pl, place := p.plane(poles.Title), func(z complex128) plotter.XY { return plotter.XY{X: real(z), Y: imag(z)} }
+	if merged {
+		pl, place = p.distances(poles.Title), distance
+	}
 	if len(poles.Poles) == 0 {
 		return pl, nil
 	}
@@ -77,13 +104,16 @@ func (p *PolePlane) panel(poles Poles, s scale, side vg.Length) (*plot.Plot, err
 	}
 	xy := make(plotter.XYs, len(order))
 	for at, i := range order {
-		xy[at] = plotter.XY{X: real(poles.Poles[i]), Y: imag(poles.Poles[i])}
+		xy[at] = place(poles.Poles[i])
 	}
 	points, err := plotter.NewScatter(xy)
 	if err != nil {
 		return nil, fmt.Errorf("figure: poles: %w", err)
 	}
 	style := markers(len(xy), side)
+	if merged {
+		style.Radius = vg.Points(1)
+	}
 	points.GlyphStyleFunc = func(at int) draw.GlyphStyle {
 		style := style
 		if poles.Value != nil {
@@ -95,13 +125,29 @@ func (p *PolePlane) panel(poles Poles, s scale, side vg.Length) (*plot.Plot, err
 	return pl, nil
 }
 
+// merge reports whether fewer than a third of the markers of poles would be apart in a panel of the
+// plane. Poles on the circle have no distance from it, so they stay in the plane.
+func merge(poles []complex128, side vg.Length) bool {
+	cell := 2 * float64(markers(len(poles), side).Radius/circleRadius(side))
+	apart := map[[2]float64]bool{}
+	for _, z := range poles {
+		if cmplx.Abs(z) > 1-1e-7 {
+			return false
+		}
+		apart[[2]float64{math.Floor(real(z) / cell), math.Floor(imag(z) / cell)}] = true
+	}
+	return 3*len(apart) < len(poles)
+}
+
+// circleRadius returns the circle's radius in a panel. The axes take the rest of the side.
+func circleRadius(side vg.Length) vg.Length { return 0.4 * side / extent }
+
 // markers returns the style of n markers in a panel. Poles lie close to the circle: the more there
 // are, the smaller the markers, so that they stay apart along half of it; from the number on from
 // which they cannot, they are translucent.
 func markers(n int, side vg.Length) draw.GlyphStyle {
-	const largest, smallest = 2.4, 0.7      // radii in points
-	circle := 0.4 * side / (2 * extent / 2) // its radius; the axes take the rest of the side
-	radius := 0.35 * math.Pi * circle / vg.Length(n)
+	const largest, smallest = 2.4, 0.7 // radii in points
+	radius := 0.35 * math.Pi * circleRadius(side) / vg.Length(n)
 	style := draw.GlyphStyle{Color: blue, Shape: draw.CircleGlyph{}}
 	style.Radius = max(vg.Points(smallest), min(vg.Points(largest), radius))
 	if radius < style.Radius {
