@@ -26,7 +26,8 @@ func newGate() gate { return gate{Floor: initialFloor} }
 
 // step takes a frame's level and reports whether the gate opened or closed at this frame; the sound
 // began or ended openFrames or hangFrames before, this frame included. The background follows
-// softer frames always, and louder ones while the gate is closed or the sound counts as background.
+// softer frames always. It follows louder ones below the level that opens the gate while the gate
+// is closed, and all louder ones while it is open and the sound counts as background.
 func (g *gate) step(level float64, background bool) (opened, closed bool) {
 	level = max(level, minLevel)
 	soft, needed := level < g.Floor+openAbove, int32(openFrames)
