@@ -121,6 +121,9 @@ func (c *evalCmd) config(ctx context.Context, m *model.Model) (train.Config, err
 	return cfg, checkData(cfg, c.Data)
 }
 
+// maxStepScale limits how many samples of the model's rate one sample stands for.
+const maxStepScale = 64
+
 // atRate sets the data's decimation so that the samples come at --rate, or at the model's rate
 // without the flag. It returns how many samples of the model's rate one of them stands for.
 func (c *evalCmd) atRate(cfg *train.Config, m *model.Model) (stepScale float64, err error) {
@@ -132,6 +135,9 @@ func (c *evalCmd) atRate(cfg *train.Config, m *model.Model) (stepScale float64, 
 		return 1, nil
 	}
 	rate := cmp.Or(c.Rate, modelRate)
+	if least := modelRate / maxStepScale; rate < least {
+		return 0, usageError(fmt.Errorf("--rate %g: expected at least %g Hz, a %dth of the model's rate", rate, least, maxStepScale))
+	}
 	decimate := math.Round(recordedRate / rate)
 	if !(decimate >= 1) || math.Abs(decimate*rate-recordedRate) > 1e-6*recordedRate {
 		return 0, usageError(fmt.Errorf("rate %g Hz: task %q is recorded at %g Hz, expected that divided by a whole number", rate, cfg.Task, recordedRate))

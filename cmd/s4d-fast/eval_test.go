@@ -23,6 +23,7 @@ func TestEvalRepeatsTheRun(t *testing.T) {
 	decode(t, ok(t, "eval", best, "--data", data, "--json", "--rate", "2000"), &e)
 	equal(t, "rate with --rate 2000", e.Rate, 2000)
 	checkRun(t, nil, []string{"eval", best, "--data", data, "--rate", "3000"}, exitUsage, "3000", "8000")
+	checkRun(t, nil, []string{"eval", best, "--data", data, "--rate", "1"}, exitUsage, "--rate 1", "62.5 Hz")
 
 	delay := filepath.Join(t.TempDir(), "delay")
 	ok(t, "train", "--out", delay, "--seed", "7", "--set", "data.length=64", "--set", "data.delay=16", "--set", "ssm.d_state=8",

@@ -6,6 +6,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,8 +98,9 @@ type output struct {
 
 func (o *output) Write(p []byte) (int, error) {
 	n, err := o.Writer.Write(p)
-	if err != nil && o.err == nil {
-		o.err = fmt.Errorf("standard output: %w", err)
+	if err != nil {
+		err = fmt.Errorf("standard output: %w", err)
+		o.err = cmp.Or(o.err, err)
 	}
 	return n, err
 }

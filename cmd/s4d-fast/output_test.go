@@ -38,7 +38,7 @@ func TestStandardOutputFails(t *testing.T) {
 			cause   error
 			code    int
 			message string
-		}{{errors.New("disk full"), exitFailed, "disk full"}, {syscall.EPIPE, exitOK, ""}} {
+		}{{errors.New("disk full"), exitFailed, "s4d-fast: standard output: disk full"}, {syscall.EPIPE, exitOK, ""}} {
 			var stderr bytes.Buffer
 			code := run(t.Context(), args, streams{in: strings.NewReader(""), out: failing{c.cause}, err: &stderr})
 			if code != c.code {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"path/filepath"
 
 	"github.com/s4d-fast/s4d-fast/internal/figure"
@@ -50,8 +49,8 @@ type sampleRate struct {
 
 // Validate implements kong's check of flags.
 func (r sampleRate) Validate() error {
-	if !(r.Rate >= 0) || math.IsInf(r.Rate, 1) {
-		return fmt.Errorf("--rate %g: expected a positive number of Hz", r.Rate)
+	if !(r.Rate >= 0 && r.Rate <= maxSampleRate) {
+		return fmt.Errorf("--rate %g: expected above 0 and at most %d Hz", r.Rate, maxSampleRate)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"path/filepath"
 	"slices"
@@ -56,6 +57,9 @@ func sweepPanel(dirs []string, x string) (figure.Panel, error) {
 	var tables []*train.SweepTable
 	for _, dir := range dirs {
 		t, err := train.ReadSweep(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w; expected the folder that sweep --out has written", err)
+		}
 		if err != nil {
 			return figure.Panel{}, trainError(err)
 		}

@@ -83,7 +83,7 @@ func TestPlotSweep(t *testing.T) {
 	words := sweepDir(t, "words", "ssm.init"+sweepHead, "lin,1"+result("0.5"))
 	zero := sweepDir(t, "zero", "model.dropout"+sweepHead, "0,1"+result("0.5"), "0.1,1"+result("0.5"))
 	wild := sweepDir(t, "wild", "model.dropout"+sweepHead, "0.1,1"+diverged)
-	checkRun(t, nil, []string{"plot", "sweep", t.TempDir()}, exitBadInput, "sweep.csv")
+	checkRun(t, nil, []string{"plot", "sweep", t.TempDir()}, exitBadInput, "sweep.csv", "sweep --out")
 	checkRun(t, nil, []string{"plot", "sweep", words}, exitBadInput, words, "no swept key is a number")
 	checkRun(t, nil, []string{"plot", "sweep", wild}, exitBadInput, wild, "diverged")
 	checkRun(t, nil, []string{"plot", "sweep", words, "--x", "ssm.init"}, exitUsage, "--x ssm.init", `"lin"`)

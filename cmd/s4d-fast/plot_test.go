@@ -74,7 +74,7 @@ func TestPlotOptions(t *testing.T) {
 
 	out, m := filepath.Join(t.TempDir(), "p.png"), digitsModel(t)
 	for want, args := range map[string][]string{
-		"omit them, or the model": {"poles", m, "--init", "lin"}, "--rate -1": {"response", "--rate=-1"}, "--set": {"poles", m, "--set", "seed=1"}, "--channels": {"poles", m, "--channels", "3"},
+		"omit them, or the model": {"poles", m, "--init", "lin"}, "--rate -1": {"response", "--rate=-1"}, "at most 1000000 Hz": {"poles", "--rate", "1e300"}, "--set": {"poles", m, "--set", "seed=1"}, "--channels": {"poles", m, "--channels", "3"},
 		"--set ssm.init=lin": {"poles", "--set", "ssm.init=lin"}, "--set optim.lr=1": {"response", "--set", "optim.lr=1"},
 		"--set ssm.a_real=1": {"response", "--set", "ssm.a_real=1"}, "are fixed": {"poles", "--init", "lin,real", "--set", "ssm.a_real=1"},
 		"--decay": {"response", "--init", "lin,real", "--decay", "0"}, `grid "b": init "lin"`: {"poles", "--init", "lin", "--set", "ssm.grid=b"},
