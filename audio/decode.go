@@ -13,7 +13,7 @@ func decoder(tag uint16, bits int) func(dst []float32, src []byte) {
 	case tag == tagPCM && bits == 8:
 		return decode8
 	case tag == tagPCM && bits == 16:
-		return decode16
+		return DecodeS16LE
 	case tag == tagPCM && bits == 24:
 		return decode24
 	case tag == tagPCM && bits == 32:
@@ -30,9 +30,17 @@ func decode8(dst []float32, src []byte) {
 	}
 }
 
-func decode16(dst []float32, src []byte) {
+// DecodeS16LE converts len(dst) signed little-endian samples of 16 bits in src to float32 in
+// [−1, 1).
+func DecodeS16LE(dst []float32, src []byte) {
 	for i := range dst {
 		dst[i] = float32(int16(binary.LittleEndian.Uint16(src[2*i:]))) / (1 << 15)
+	}
+}
+
+func decodeS16BE(dst []float32, src []byte) {
+	for i := range dst {
+		dst[i] = float32(int16(binary.BigEndian.Uint16(src[2*i:]))) / (1 << 15)
 	}
 }
 

@@ -2,14 +2,13 @@ package audio
 
 import (
 	"bufio"
-	"encoding/binary"
 	"fmt"
 	"io"
-	"math"
 )
 
 // Source delivers samples of one channel in [−1, 1). Read fills dst as far as it can and returns
-// the number of samples that it wrote. io.EOF comes after the last sample.
+// the number of samples that it wrote. io.EOF comes after the last sample. A WAVReader of several
+// channels has a Read too, but is not a Source: Mono makes one of it.
 type Source interface {
 	Read(dst []float32) (n int, err error)
 }
@@ -28,8 +27,9 @@ const (
 // RawReader reads headerless samples of one channel.
 type RawReader struct {
 	in     *bufio.Reader
-	width  int
-	decode func(b []byte) float32
+	width  int // bytes of a sample
+	decode func(dst []float32, src []byte)
+	buf    [4 * blockLen]byte
 }
 
 // NewRawReader returns a reader of headerless samples. An unknown encoding is an error.
@@ -37,17 +37,13 @@ func NewRawReader(r io.Reader, e Encoding) (*RawReader, error) {
 	raw := &RawReader{in: bufio.NewReaderSize(r, 1<<15)}
 	switch e {
 	case S16LE:
-		raw.width = 2
-		raw.decode = func(b []byte) float32 { return float32(int16(binary.LittleEndian.Uint16(b))) / (1 << 15) }
+		raw.width, raw.decode = 2, DecodeS16LE
 	case S16BE:
-		raw.width = 2
-		raw.decode = func(b []byte) float32 { return float32(int16(binary.BigEndian.Uint16(b))) / (1 << 15) }
+		raw.width, raw.decode = 2, decodeS16BE
 	case F32LE:
-		raw.width = 4
-		raw.decode = func(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) }
+		raw.width, raw.decode = 4, decodeFloat
 	case U8:
-		raw.width = 1
-		raw.decode = func(b []byte) float32 { return float32(int(b[0])-128) / (1 << 7) }
+		raw.width, raw.decode = 1, decode8
 	default:
 		return nil, fmt.Errorf("audio: encoding %q, expected s16le, s16be, f32le or u8", e)
 	}
@@ -56,17 +52,19 @@ func NewRawReader(r io.Reader, e Encoding) (*RawReader, error) {
 
 // Read implements Source. An incomplete last sample is an error that wraps io.ErrUnexpectedEOF,
 // after the samples before it. Floats are passed on as they are, NaN and infinities included.
-func (r *RawReader) Read(dst []float32) (int, error) {
-	var buf [4]byte
-	for i := range dst {
-		n, err := io.ReadFull(r.in, buf[:r.width])
-		if err == io.ErrUnexpectedEOF {
-			return i, fmt.Errorf("audio: the audio ends %d bytes into a sample of %d: %w", n, r.width, err)
+func (r *RawReader) Read(dst []float32) (n int, err error) {
+	for n < len(dst) && err == nil {
+		var bytes int
+		bytes, err = io.ReadFull(r.in, r.buf[:min(r.width*(len(dst)-n), len(r.buf))])
+		samples, rest := bytes/r.width, bytes%r.width
+		r.decode(dst[n:n+samples], r.buf[:])
+		n += samples
+		switch {
+		case err == io.ErrUnexpectedEOF && rest == 0:
+			err = io.EOF
+		case err == io.ErrUnexpectedEOF:
+			err = fmt.Errorf("audio: the audio ends %d bytes into a sample of %d: %w", rest, r.width, err)
 		}
-		if err != nil {
-			return i, err
-		}
-		dst[i] = r.decode(buf[:r.width])
 	}
-	return len(dst), nil
+	return n, err
 }

@@ -2,6 +2,9 @@ package audio
 
 import (
 	"fmt"
+	"maps"
+	"sync"
+	"weak"
 
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
@@ -22,10 +25,10 @@ const (
 // unchanged and stops those above the Nyquist frequency. How the input is cut into chunks changes
 // no bit of the output. Counters do not grow with the length of the signal, which may be endless.
 type Resampler struct {
-	from, to int       // the rates' ratio, reduced
-	width    int       // taps of one phase, and inputs of one window
-	ahead    int       // inputs of the window that are later than the output
-	taps     []float32 // [to][width]: phase p filters for outputs that are p/to of a sample after an input
+	from, to int // the rates' ratio, reduced
+	width    int // taps of one phase, and inputs of one window
+	ahead    int // inputs of the window that are later than the output
+	filters  *filterBank
 
 	in     []float32 // inputs from the next output's window on, or from before it
 	window int       // where in in the next output's window begins
@@ -33,7 +36,8 @@ type Resampler struct {
 }
 
 // NewResampler returns a converter between two rates in Hz, each at most a million. Its table has a
-// filter for each of to/gcd(from, to) phases. Rates whose table would exceed 8 MiB are an error.
+// filter for each of to/gcd(from, to) phases; Resamplers of the same ratio share it. Rates whose
+// table would exceed 8 MiB are an error.
 func NewResampler(from, to int) (*Resampler, error) {
 	if from < 1 || to < 1 || from > maxRate || to > maxRate {
 		return nil, fmt.Errorf("audio: %d Hz to %d Hz: expected rates of 1 … %d Hz", from, to, maxRate)
@@ -49,10 +53,35 @@ func NewResampler(from, to int) (*Resampler, error) {
 		return nil, fmt.Errorf("audio: %d Hz to %d Hz is the ratio %d/%d, whose filters take %d MB; expected rates with a larger common divisor",
 			from, to, r.to, r.from, size/1e6)
 	}
-	r.taps = filters(r.from, r.to)
+	r.filters = sharedFilters(r.from, r.to)
 	r.in = make([]float32, 0, 2*r.width+blockLen)
 	r.begin()
 	return r, nil
+}
+
+// filterBank is the table of a ratio.
+type filterBank struct {
+	taps []float32 // [to][width]: phase p filters for outputs that are p/to of a sample after an input
+}
+
+// banks has the tables in use by reduced ratio.
+var banks = struct {
+	sync.Mutex
+	list map[[2]int]weak.Pointer[filterBank]
+}{list: map[[2]int]weak.Pointer[filterBank]{}}
+
+// sharedFilters returns the table of a reduced ratio. It computes the table if no Resampler has it.
+func sharedFilters(from, to int) *filterBank {
+	banks.Lock()
+	defer banks.Unlock()
+	ratio := [2]int{from, to}
+	if b := banks.list[ratio].Value(); b != nil {
+		return b
+	}
+	maps.DeleteFunc(banks.list, func(_ [2]int, b weak.Pointer[filterBank]) bool { return b.Value() == nil })
+	b := &filterBank{filters(from, to)}
+	banks.list[ratio] = weak.Make(b)
+	return b
 }
 
 // begin resets the state to silence before the first input.
@@ -85,7 +114,7 @@ func (r *Resampler) Process(dst, x []float32) []float32 {
 // appendOutputs appends the outputs whose windows are complete.
 func (r *Resampler) appendOutputs(dst []float32) []float32 {
 	for r.window+r.width <= len(r.in) {
-		filter := r.taps[r.phase*r.width:][:r.width]
+		filter := r.filters.taps[r.phase*r.width:][:r.width]
 		dst = append(dst, vek.Dot(filter, r.in[r.window:][:r.width]))
 		r.phase += r.from
 		r.window += r.phase / r.to

@@ -1,5 +1,7 @@
 package audio
 
+import "fmt"
+
 // ResampleReader is a Source that delivers the samples of another Source at a new rate. Near full
 // scale they may exceed [−1, 1) a little, as the band-limited signal does between its samples.
 type ResampleReader struct {
@@ -12,8 +14,11 @@ type ResampleReader struct {
 }
 
 // NewResampleReader returns a reader that converts src, one channel at rate from, to rate to, both
-// in Hz.
+// in Hz. A WAVReader of several channels is an error.
 func NewResampleReader(src Source, from, to int) (*ResampleReader, error) {
+	if w, ok := src.(*WAVReader); ok && w.Format.Channels != 1 {
+		return nil, fmt.Errorf("audio: %d channels: expected 1: mix them with Mono", w.Format.Channels)
+	}
 	r, err := NewResampler(from, to)
 	if err != nil {
 		return nil, err

@@ -1,11 +1,12 @@
 package audio
 
 import (
-	"fmt"
+	"bytes"
 	"slices"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/snapshot"
 )
 
 // A restored Resampler continues with the same bits, wherever the snapshot was made.
@@ -37,19 +38,56 @@ func TestResamplerRestoreErrors(t *testing.T) {
 		return must.Get(NewResampler(from, to))(t)
 	}
 	r := newResampler(44100, 8000)
+	r.Process(nil, make([]float32, 3000))
 	good := r.Snapshot()
-	phase := slices.Clone(good)
-	phase[8] = 80
-	for name, b := range map[string][]byte{
-		"empty": nil, "odd": good[:len(good)-1], "long": append(good, make([]byte, 4*r.width)...),
-		"phase": phase, "ratio": newResampler(48000, 8000).Snapshot()[:len(good)],
+	edit := func(end int, change func(body []byte)) []byte {
+		b := bytes.Clone(good[:end])
+		change(b[snapshot.HeaderBytes:])
+		return snapshot.End(b, 0)
+	}
+	whole, nothing := len(good)-4, func([]byte) {}
+	samples := (whole - snapshot.HeaderBytes - snapshotHead) / 4
+	for name, c := range map[string]struct {
+		snapshot []byte
+		want     string
+	}{
+		"empty":          {nil, "does not begin"},
+		"damaged":        {append(append(bytes.Clone(good[:99]), good[99]^1), good[100:]...), "damaged"},
+		"older version":  {good[12:], "does not begin"},
+		"level":          {edit(whole, func(b []byte) { copy(b, "abacus\x00\x00") }), "set S4D_LEVEL=abacus"},
+		"half a sample":  {edit(whole-2, nothing), "whole samples"},
+		"no head":        {edit(snapshot.HeaderBytes+8, nothing), "expected a head"},
+		"no samples":     {edit(snapshot.HeaderBytes+snapshotHead, nothing), ": 0 samples, expected"},
+		"phase":          {edit(whole, func(b []byte) { b[16] = 80 }), "phase 80, expected less than 80"},
+		"ratio":          {newResampler(48000, 8000).Snapshot(), "ratio 1/6, expected 80/441"},
+		"samples beyond": {snapshot.End(append(bytes.Clone(good[:whole]), make([]byte, 4*(r.width-samples))...), 0), "samples, expected"},
 	} {
-		before := fmt.Sprint(r.Snapshot())
-		if err := r.Restore(b); err == nil {
-			t.Errorf("%s: restored", name)
+		before := string(r.Snapshot())
+		must.Fail(t, r.Restore(c.snapshot), "audio: a Resampler's snapshot: ", c.want)
+		if string(r.Snapshot()) != before {
+			t.Errorf("%s: the error changed the state", name)
 		}
-		if fmt.Sprint(r.Snapshot()) != before {
-			t.Errorf("%s: the error changes the state", name)
+	}
+	for n := range good {
+		if r.Restore(good[:n]) == nil {
+			t.Errorf("%d of %d bytes: restored", n, len(good))
+		}
+	}
+}
+
+// Every state has a snapshot that Restore accepts, and Resamplers of a ratio share their filters.
+func TestResamplerStates(t *testing.T) {
+	for _, rates := range [][2]int{{1, 1}, {3, 1}, {1, 3}, {7, 5}, {5, 7}, {441, 80}, {80, 441}, {1000, 999}, {200, 1}} {
+		r := must.Get(NewResampler(rates[0], rates[1]))(t)
+		other := must.Get(NewResampler(2*rates[0], 2*rates[1]))(t)
+		if &r.filters.taps[0] != &other.filters.taps[0] {
+			t.Errorf("%v: two Resamplers of the ratio have two tables", rates)
+		}
+		for i := range 1500 {
+			if err := other.Restore(r.Snapshot()); err != nil {
+				t.Fatalf("%v, after %d samples: %v", rates, i, err)
+			}
+			r.Process(nil, []float32{1})
 		}
 	}
 }

@@ -23,8 +23,7 @@ func (n *Network) SnapshotBytes() int { return snapshot.Overhead + headBytes + n
 func (s *Stream) Snapshot(dst []byte) []byte {
 	start, le := len(dst), binary.LittleEndian
 	dst = snapshot.Begin(dst, snapshotMagic, snapshotVersion)
-	level := levelName()
-	dst = append(dst, level[:]...)
+	dst = snapshot.AppendLevel(dst)
 	dst = append(dst, s.net.hash[:]...)
 	dst = le.AppendUint64(dst, math.Float64bits(s.net.stepScale))
 	dst = le.AppendUint64(dst, uint64(s.net.blocks))
@@ -66,12 +65,6 @@ func (s *Stream) Restore(b []byte) error {
 	return nil
 }
 
-// levelName returns the kernel level in use, padded with zeros.
-func levelName() (name [8]byte) {
-	copy(name[:], Level())
-	return name
-}
-
 func (n *Network) checkSnapshot(body []byte) error {
 	le := binary.LittleEndian
 	if len(body) < headBytes {
@@ -80,9 +73,8 @@ func (n *Network) checkSnapshot(body []byte) error {
 	if !bytes.Equal(body[8:40], n.hash[:]) {
 		return fmt.Errorf("taken from another model (hash %x…, this model's is %x…)", body[8:12], n.hash[:4])
 	}
-	if level := levelName(); !bytes.Equal(body[:8], level[:]) {
-		taken := bytes.TrimRight(body[:8], "\x00")
-		return fmt.Errorf("taken at kernel level %q, this program runs at %q, which rounds differently; set S4D_LEVEL=%s", taken, Level(), taken)
+	if err := snapshot.CheckLevel(body); err != nil {
+		return err
 	}
 	if scale := math.Float64frombits(le.Uint64(body[40:])); scale != n.stepScale {
 		return fmt.Errorf("taken at step scale %v, this network has %v", scale, n.stepScale)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"io"
@@ -182,9 +181,7 @@ func (m *messageSource) message() error {
 func (m *messageSource) decode(raw []byte) []float32 {
 	m.bufs[0], m.bufs[1] = m.bufs[1], m.bufs[0]
 	x := m.bufs[0][:len(raw)/2]
-	for i := range x {
-		x[i] = float32(int16(binary.LittleEndian.Uint16(raw[2*i:]))) / (1 << 15)
-	}
+	audio.DecodeS16LE(x, raw)
 	return x
 }
 
