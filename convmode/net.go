@@ -1,6 +1,8 @@
 // Package convmode runs whole sequences through a network, forward and backward.
 //
-// Forward computes the logits of a Batch of sequences. Backward takes ∂loss/∂logits and adds the
+// Forward computes the logits of a Batch of sequences. Those of a regression are standardised, in
+// training and in inference; model.Meta.OutputScale converts them to the target's unit, in which
+// package recurrent gives them. Backward takes ∂loss/∂logits and adds the
 // gradient of every weight to a model.Weights. An SSM is one long convolution over pairs of rows
 // (package fftkernel, docs/maths.md §9.2). All other operations work on tiles of [H] × a few
 // hundred positions, which stay in the cache. Activations are float32 [B][H][L], time contiguous,

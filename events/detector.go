@@ -1,6 +1,8 @@
 package events
 
 import (
+	"fmt"
+
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/recurrent"
 )
@@ -79,8 +81,12 @@ func (d *Detector) Flush() ([]Event, error) {
 	return d.events, err
 }
 
-// Skip flushes and counts n samples that were lost: the next sample is n samples later.
+// Skip flushes and counts n samples that were lost: the next sample is n samples later. A negative n
+// is misuse and panics.
 func (d *Detector) Skip(n int64) ([]Event, error) {
+	if n < 0 {
+		panic(fmt.Sprintf("events: Skip of %d samples: expected at least 0", n))
+	}
 	at := d.Position()
 	last, err := d.Flush()
 	d.position = at + n

@@ -362,6 +362,15 @@ func BenchmarkDetector(b *testing.B) {
 	b.ReportMetric(float64(len(s.Samples))*float64(b.N)/rate/b.Elapsed().Seconds(), "real-time")
 }
 
+// A stream does not go back.
+func TestSkipBack(t *testing.T) {
+	d := recognizer(t, events.Defaults()).NewDetector()
+	defer func() {
+		must.Equal(t, fmt.Sprint(recover()), "events: Skip of -1 samples: expected at least 0", "panic")
+	}()
+	d.Skip(-1)
+}
+
 // Skip ends the event under way, counts the lost samples, and forgets the past.
 func TestSkip(t *testing.T) {
 	s := &tonemodel.Sound{}

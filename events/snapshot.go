@@ -27,6 +27,8 @@ type snapshotHead struct {
 	Partial, Past, Logits int32 // lengths
 }
 
+var optionNames = [7]string{"Threshold", "OffThreshold", "Confirm", "Refractory", "Hop", "Window", "SampleRate"}
+
 func (o Options) values() [7]float64 {
 	return [7]float64{o.Threshold, o.OffThreshold, float64(o.Confirm), o.Refractory, o.Hop, o.Window, o.SampleRate}
 }
@@ -54,8 +56,11 @@ func (d *Detector) Restore(b []byte) error {
 	if err != nil {
 		return errTruncated
 	}
-	if body = body[n:]; head.Options != d.opt.values() {
-		return fmt.Errorf("events: snapshot: taken with options %v, this detector has %v", head.Options, d.opt.values())
+	body = body[n:]
+	for i, v := range d.opt.values() {
+		if head.Options[i] != v {
+			return fmt.Errorf("events: snapshot: taken with %s %v, this detector has %v", optionNames[i], head.Options[i], v)
+		}
 	}
 	lists := [3][]float32{}
 	for i, n := range []int32{head.Partial, head.Past, head.Logits} {

@@ -116,3 +116,26 @@ func TestTwoModesLong(t *testing.T) {
 		}
 	}
 }
+
+// A stream of a regression gives outputs in the target's unit; those of convolution mode are
+// standardised.
+func TestTargetUnit(t *testing.T) {
+	const length = 300
+	cfg := baseConfig()
+	cfg.Pool = model.PoolMean
+	m := newModel(t, cfg, 6)
+	for o := range cfg.DOutput {
+		m.Meta.TargetMean = append(m.Meta.TargetMean, float32(100*o-50))
+		m.Meta.TargetStd = append(m.Meta.TargetStd, float32(o+2))
+	}
+	x, _ := input(cfg, 5, length)
+	want := convolve(t, m, x, nil, length, 1)
+	for o := range want {
+		scale, shift := m.Meta.OutputScale(o)
+		want[o] = want[o]*float64(scale) + float64(shift)
+	}
+	got := stream(t, newNetwork(t, m, 1), cfg, x, nil, length, 8)
+	if e := relativeError(got, want); e > 2e-5 {
+		t.Errorf("the modes differ by %.1e of the largest output", e)
+	}
+}

@@ -1,5 +1,6 @@
 // Package recurrent runs a network sample by sample, on streams of any length, in constant memory
-// and in constant time per sample.
+// and, on average, in constant time per sample. With Options.Window the time of one sample in every
+// Window is proportional to Window.
 //
 // A Network holds a model's constants and is shared by streams. A Stream holds the state of one
 // signal, float32 [H][M] per layer, split into real and imaginary parts, and belongs to one
@@ -7,7 +8,7 @@
 // is the decoder's, [d_output], which for a regression is in the target's unit.
 //
 // Convolution mode (package convmode) reads the same weights and gives the same numbers up to
-// rounding. How a signal is cut into calls, and which streams StepMany advances together, never
+// rounding, but those of a regression standardised. How a signal is cut into calls, and which streams StepMany advances together, never
 // changes a bit of the output.
 //
 // # Snapshots

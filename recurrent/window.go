@@ -5,7 +5,8 @@ package recurrent
 // Blocks are grouped in cycles as long as the window. The row of a block of this cycle is its sum;
 // that of a block of the cycle before is the sum from it to its cycle's end. The window's sum is
 // then that of two rows: nothing is subtracted, so nothing drifts, and a block costs O(H) on
-// average. It depends on the position alone, not on how calls cut the signal.
+// average, and the last of a cycle O(len(rows)). It depends on the position alone, not on how calls
+// cut the signal.
 type window struct {
 	rows  []float64 // [blocks][H]
 	cycle []float64 // [H] Σ over the blocks of this cycle
