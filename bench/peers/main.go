@@ -1,5 +1,5 @@
-// Command peers compares s4d-fast with other libraries, which it measures alternately, and prints one
-// table of speed-ups.
+// Command peers compares s4d-fast with other libraries, which it measures alternately, and prints
+// one table of speed-ups.
 //
 //	go run ./bench/peers
 //

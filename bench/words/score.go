@@ -2,8 +2,8 @@ package main
 
 import "github.com/s4d-fast/s4d-fast/events"
 
-// score counts words and events: correct ones, ones with the label of another word, and ones without
-// a word.
+// score counts words and events: correct ones, ones with the label of another word, and ones
+// without a word.
 type score struct{ words, events, correct, mistaken, false int }
 
 func (s score) precision() float64 { return float64(s.correct) / float64(max(s.events, 1)) }

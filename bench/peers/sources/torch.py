@@ -36,7 +36,8 @@ class SSM(nn.Module):
         return self.convolve(u, self.kernel(u.shape[-1]))
 
 
-# Three equivalent formulations of the position-wise linear map. Which is fastest depends on the BLAS and on the sizes.
+# Three equivalent formulations of the position-wise linear map. Which is fastest depends on the
+# BLAS and on the sizes.
 
 
 def conv1d(mixing, y):
