@@ -155,7 +155,7 @@ func TestConvGradAgainstDefinition(t *testing.T) {
 			conv.KernelGrad(dk0, dk1, acc)
 			limit := convTolerance * math.Sqrt(energy*float64(c.kernelLen)/float64(c.seqLen))
 			if e0, e1 := distance(dk0, want0), distance(dk1, want1); !(e0 < limit && e1 < limit) {
-				t.Errorf("%v: dk: errors %.3g, %.3g, want below %.3g", c, e0, e1, limit)
+				t.Errorf("%v: dk: errors %.3g, %.3g, expected below %.3g", c, e0, e1, limit)
 			}
 		}
 	})

@@ -80,7 +80,7 @@ func TestFFT(t *testing.T) {
 			for n := odd; n <= 1<<13; n *= 2 {
 				forward, round := relativeError(t, n, 0)
 				if limit := 2e-7 + 2e-8*math.Log2(float64(n)); !(forward < limit && round < 2*limit) {
-					t.Errorf("n=%d: relative error %.3g forward, %.3g there and back; want below %.3g", n, forward, round, limit)
+					t.Errorf("n=%d: relative error %.3g forward, %.3g there and back; expected below %.3g", n, forward, round, limit)
 				}
 			}
 		}
@@ -114,7 +114,7 @@ func TestFFTAccuracy(t *testing.T) {
 			}
 			t.Logf("n=%d: %.3g (%.2f of FFTW's)", n, mean, mean/fftw)
 			if mean > 1.2*fftw {
-				t.Errorf("n=%d: mean relative error %.3g, want at most %.3g", n, mean, 1.2*fftw)
+				t.Errorf("n=%d: mean relative error %.3g, expected at most %.3g", n, mean, 1.2*fftw)
 			}
 		}
 	})

@@ -59,7 +59,7 @@ func FuzzVandermonde(f *testing.F) {
 		for l, want := range truth(logLambda, w, n) {
 			// angle·l is rounded to float64 on both sides
 			if tolerance := total * (1e-6 + 0x1p-50*math.Abs(angle)*float64(l+1)); !(math.Abs(float64(k[l])-want) < tolerance) {
-				t.Fatalf("M=%d L=%d λ=exp(%v): k[%d] = %v, want %v ± %.3g", m, n, logLambda[m/2], l, k[l], want, tolerance)
+				t.Fatalf("M=%d L=%d λ=exp(%v): k[%d] = %v, expected %v ± %.3g", m, n, logLambda[m/2], l, k[l], want, tolerance)
 			}
 		}
 		g, sums := make([]complex128, m), make([]complex128, m)

@@ -37,7 +37,7 @@ func TestSpecKernels(t *testing.T) {
 		v.Kernel(k, logLambda, w, dirty(v.ScratchLen()))
 		for l, want := range tt.want {
 			if math.Abs(float64(k[l])-want) > 1e-6 {
-				t.Errorf("%s: k[%d] = %v, want %v", tt.name, l, k[l], want)
+				t.Errorf("%s: k[%d] = %v, expected %v", tt.name, l, k[l], want)
 			}
 		}
 	}
@@ -84,7 +84,7 @@ func TestSpecGradients(t *testing.T) {
 func near(t *testing.T, what string, n int, got, want complex128) {
 	t.Helper()
 	if cmplx.Abs(got-want) > 1e-6 {
-		t.Errorf("%s[%d] = %v, want %v", what, n, got, want)
+		t.Errorf("%s[%d] = %v, expected %v", what, n, got, want)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestSpecKernelsDFouT(t *testing.T) {
 			v.Kernel(k, logLambda, tt.w, dirty(v.ScratchLen()))
 			for l, want := range tt.want {
 				if math.Abs(float64(k[l])-want) > 1e-6 {
-					t.Errorf("h=%d %s: k[%d] = %v, want %v", h, name, l, k[l], want)
+					t.Errorf("h=%d %s: k[%d] = %v, expected %v", h, name, l, k[l], want)
 				}
 			}
 		}

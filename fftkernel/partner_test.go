@@ -86,7 +86,7 @@ func TestPartnersDoNotLeak(t *testing.T) {
 				"y0 from alone": l2(y0, widen(alone)), "y1 from alone": l2(y1, widen(alone)),
 			} {
 				if !(e < limit) {
-					t.Errorf("a row of size %g beside one %g times as loud: %s: relative error %.3g, want below %.3g", base, scale, name, e, limit)
+					t.Errorf("a row of size %g beside one %g times as loud: %s: relative error %.3g, expected below %.3g", base, scale, name, e, limit)
 				}
 			}
 		}
@@ -128,7 +128,7 @@ func TestSilentPartner(t *testing.T) {
 	_, dk0, _ := directGrad(u, u, c.k, nil)
 	for i := range want {
 		if y0[i] != 0 || y1[i] != want[i] || du0[i] != 0 {
-			t.Fatalf("[%d]: y0 = %v, du0 = %v, want 0; y1 = %v, want %v", i, y0[i], du0[i], y1[i], want[i])
+			t.Fatalf("[%d]: y0 = %v, du0 = %v, expected 0; y1 = %v, expected %v", i, y0[i], du0[i], y1[i], want[i])
 		}
 	}
 	if duAlone, _, _ := c.grad(u, nil, u, nil); l2(du1, widen(duAlone)) != 0 {

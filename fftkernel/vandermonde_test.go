@@ -66,7 +66,7 @@ func TestKernelAccuracy(t *testing.T) {
 					t.Logf("L=%d ξ=%g: %.3g", length, xi, e)
 				}
 				if !(e <= 1e-6) {
-					t.Errorf("L=%d ξ=%g: max error %.3g of the maximum, want at most 1e-6", length, xi, e)
+					t.Errorf("L=%d ξ=%g: max error %.3g of the maximum, expected at most 1e-6", length, xi, e)
 				}
 			}
 		}
@@ -81,7 +81,7 @@ func TestKernelUnderflow(t *testing.T) {
 		v.Kernel(k, []complex128{complex(-1300, 1), complex(math.Inf(-1), 0)}, []complex128{1, 1}, dirty(v.ScratchLen()))
 		for l, got := range k {
 			if want := map[bool]float32{true: 4}[l == 0]; got != want {
-				t.Fatalf("k[%d] = %v, want %v", l, got, want)
+				t.Fatalf("k[%d] = %v, expected %v", l, got, want)
 			}
 		}
 	})

@@ -92,7 +92,7 @@ func TestValidateRejects(t *testing.T) {
 		err := c.Validate()
 		must.Fail(t, err, tt.want)
 		if _, newErr := New(c, 1); newErr == nil || newErr.Error() != err.Error() {
-			t.Errorf("New: error %v, want %v", newErr, err)
+			t.Errorf("New: error %v, expected %v", newErr, err)
 		}
 	}
 }

@@ -42,7 +42,7 @@ func TestHyper(t *testing.T) {
 					t.Fatalf("%s is in no class", x.Name)
 				}
 				if gotLR, gotWD := g.Hyper(x); (rates{gotLR, gotWD}) != want[class] {
-					t.Errorf("%s, %s: lr %v, wd %v; want %v", recipe, x.Name, gotLR, gotWD, want[class])
+					t.Errorf("%s, %s: lr %v, wd %v; expected %v", recipe, x.Name, gotLR, gotWD, want[class])
 				}
 			}
 		}
@@ -83,7 +83,7 @@ func TestRates(t *testing.T) {
 		}
 		for kind, want := range map[Kind]float64{KindStep: tt.step, KindDecay: tt.decay, KindFreq: tt.freq, KindAngle: tt.angle, KindB: tt.b, KindC: g.LR, KindD: g.LR, KindWeight: g.LR} {
 			if lr, _ := g.Hyper(Tensor{Kind: kind, Part: PartBackbone}); lr != want {
-				t.Errorf("%s, kind %d: lr %v, want %v", tt.name, kind, lr, want)
+				t.Errorf("%s, kind %d: lr %v, expected %v", tt.name, kind, lr, want)
 			}
 		}
 	}
@@ -105,7 +105,7 @@ func TestGroupConfigRejects(t *testing.T) {
 		g := good
 		change(&g)
 		if err := g.Validate(); err == nil || err.Error() != want {
-			t.Errorf("error %v, want %q", err, want)
+			t.Errorf("error %v, expected %q", err, want)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func TestImportOptions(t *testing.T) {
 		} {
 			_, err := ImportPyTorch(path, opt)
 			if !isOption(err) || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %+v: error %v, want one that says %s", g.Name, opt, err, want)
+				t.Errorf("%s: %+v: error %v, expected one that says %s", g.Name, opt, err, want)
 			}
 		}
 		if _, err := ImportPyTorch(path, ImportOptions{Disc: ssm.ZOH}); v4 && (!isOption(err) || !strings.Contains(err.Error(), "store the transform of Δ")) {
@@ -108,7 +108,7 @@ func TestImportedBits(t *testing.T) {
 				got = binary.LittleEndian.AppendUint32(got, math.Float32bits(v))
 			}
 			if !bytes.Equal(got, want) {
-				t.Errorf("%s: %s: bytes %x…, want %x…", name, x.Name, got[:8], want[:min(8, len(want))])
+				t.Errorf("%s: %s: bytes %x…, expected %x…", name, x.Name, got[:8], want[:min(8, len(want))])
 			}
 		}
 	}

@@ -56,14 +56,14 @@ func TestInitialWeights(t *testing.T) {
 			t.Errorf("%s: largest magnitude %v, bound %v", name, largest, bound)
 		}
 		if sigma := bound / math.Sqrt(3); math.Abs(mean) > 4*sigma/math.Sqrt(n) || math.Abs(variance/(sigma*sigma)-1) > 4/math.Sqrt(n) {
-			t.Errorf("%s: mean %v, variance %v; want 0 and %v", name, mean, variance, sigma*sigma)
+			t.Errorf("%s: mean %v, variance %v; expected 0 and %v", name, mean, variance, sigma*sigma)
 		}
 	}
 	for name, want := range map[string]float32{"weight": 1, "bias": 0, "running_mean": 0, "running_var": 1} {
 		l := w.Layers[0]
 		data := map[string][]float32{"weight": l.NormWeight, "bias": l.NormBias, "running_mean": l.RunningMean, "running_var": l.RunningVar}[name]
 		if len(data) != 100 || slices.ContainsFunc(data, func(v float32) bool { return v != want }) {
-			t.Errorf("norm.%s: %v, want %v throughout", name, data, want)
+			t.Errorf("norm.%s: %v, expected %v throughout", name, data, want)
 		}
 	}
 	c.Encoder = EncoderEmbedding
@@ -102,7 +102,7 @@ func TestSSMParams(t *testing.T) {
 					pair[1][i] = float64(float32(pair[1][i]))
 				}
 				if !slices.Equal(pair[0], pair[1]) {
-					t.Errorf("%s, layer %d: %s is %v, want %v", name, layer, field, pair[0], pair[1])
+					t.Errorf("%s, layer %d: %s is %v, expected %v", name, layer, field, pair[0], pair[1])
 				}
 			}
 		}
@@ -135,7 +135,7 @@ func TestAddSSM(t *testing.T) {
 					want = 2 * src.Data[j]
 				}
 				if v != want {
-					t.Fatalf("%s: %s[%d] is %v, want %v", name, x.Name, j, v, want)
+					t.Fatalf("%s: %s[%d] is %v, expected %v", name, x.Name, j, v, want)
 				}
 			}
 		}
@@ -165,7 +165,7 @@ func TestPosterior(t *testing.T) {
 		got := Posterior(nil, tt.logits)
 		for i := range got {
 			if math.Abs(float64(got[i]-tt.want[i])) > 1e-7 {
-				t.Errorf("Posterior(%v) = %v, want %v", tt.logits, got, tt.want)
+				t.Errorf("Posterior(%v) = %v, expected %v", tt.logits, got, tt.want)
 			}
 		}
 	}
@@ -175,7 +175,7 @@ func TestAffine(t *testing.T) {
 	m := Meta{InputMean: []float32{2, -1}, InputStd: []float32{0.5, 4}}
 	for channel, want := range [][2]float32{{2, -4}, {0.25, 0.25}, {1, 0}} {
 		if scale, shift := m.Affine(channel); scale != want[0] || shift != want[1] {
-			t.Errorf("channel %d: x·%v + %v, want x·%v + %v", channel, scale, shift, want[0], want[1])
+			t.Errorf("channel %d: x·%v + %v, expected x·%v + %v", channel, scale, shift, want[0], want[1])
 		}
 	}
 }

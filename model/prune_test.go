@@ -31,7 +31,7 @@ func TestPrune(t *testing.T) {
 		for _, kept := range []int{1, 3, modes} {
 			p := must.Get(m.Prune(float64(kept) / float64(modes)))(t)
 			if p.Config.SSM.Modes() != kept || p.Config.Validate() != nil {
-				t.Fatalf("%s: %d modes, want %d; %v", name, p.Config.SSM.Modes(), kept, p.Config.Validate())
+				t.Fatalf("%s: %d modes, expected %d; %v", name, p.Config.SSM.Modes(), kept, p.Config.Validate())
 			}
 			if !slices.Equal(p.Weights.DecoderWeight, m.Weights.DecoderWeight) || !slices.Equal(p.Weights.Layers[1].MixWeight, m.Weights.Layers[1].MixWeight) {
 				t.Errorf("%s: other weights changed", name)
@@ -65,7 +65,7 @@ func checkPruned(t *testing.T, name string, before, after *ssm.Discrete) {
 			for dir := range before.Directions {
 				got, want := after.W[(dir*after.H+h)*after.M+i], before.W[(dir*before.H+h)*before.M+n]
 				if cmplx.Abs(got-want) > 1e-12*cmplx.Abs(want) {
-					t.Errorf("%s: channel %d: weight %d is %v, want %v", name, h, i, got, want)
+					t.Errorf("%s: channel %d: weight %d is %v, expected %v", name, h, i, got, want)
 				}
 			}
 		}

@@ -60,7 +60,7 @@ func checkImport(t *testing.T, file string, m *Model) {
 			size += math.Abs(float64(i+1) * float64(v))
 		}
 		if !slices.Equal(x.Shape, w.Shape) || float64(x.Data[0]) != w.First || float64(x.Data[len(x.Data)-1]) != w.Last || math.Abs(sum-w.Weighted) > 1e-12*size {
-			t.Errorf("%s: %s: shape %v, first %v, last %v, Σ(i+1)x %v; want %+v", file, x.Name, x.Shape, x.Data[0], x.Data[len(x.Data)-1], sum, w)
+			t.Errorf("%s: %s: shape %v, first %v, last %v, Σ(i+1)x %v; expected %+v", file, x.Name, x.Shape, x.Data[0], x.Data[len(x.Data)-1], sum, w)
 		}
 	}
 }
@@ -164,7 +164,7 @@ func TestImportRejects(t *testing.T) {
 		var err error
 		used := allocated(func() { _, err = fromPyTorch(l, ImportOptions{}) })
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: error %v, want one that says %q", tt.name, err, tt.want)
+			t.Errorf("%s: error %v, expected one that says %q", tt.name, err, tt.want)
 		}
 		if used > 1<<20 {
 			t.Errorf("%s: %d bytes allocated", tt.name, used)

@@ -70,7 +70,7 @@ func logits(t *testing.T, m *model.Model) []float32 {
 func near(t *testing.T, what string, got float64, want float32) {
 	t.Helper()
 	if !(math.Abs(got-float64(want)) <= 1e-5*(1+math.Abs(float64(want)))) {
-		t.Errorf("%s: %v, want %v", what, got, want)
+		t.Errorf("%s: %v, expected %v", what, got, want)
 	}
 }
 

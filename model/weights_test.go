@@ -46,7 +46,7 @@ func TestTensorNames(t *testing.T) {
 			got = append(got, x.Name)
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("%s:\ngot  %v\nwant %v", name, got, want)
+			t.Errorf("%s: got\n%v\nexpected\n%v", name, got, want)
 		}
 	}
 }
@@ -73,7 +73,7 @@ func TestTensorShapes(t *testing.T) {
 		if shape, ok := want[x.Name]; ok {
 			seen++
 			if !slices.Equal(x.Shape, shape) {
-				t.Errorf("%s: shape %v, want %v", x.Name, x.Shape, shape)
+				t.Errorf("%s: shape %v, expected %v", x.Name, x.Shape, shape)
 			}
 		}
 		if len(x.Data) != size(x.Shape) {
@@ -86,7 +86,7 @@ func TestTensorShapes(t *testing.T) {
 	for name, shape := range map[string][]int{"default": {6, 4, 2}, "linear mixing": {6, 4, 2}} {
 		for _, x := range NewWeights(variants()[name]).Tensors() {
 			if x.Kind == KindC && !slices.Equal(x.Shape, shape) {
-				t.Errorf("%s: %s: shape %v, want %v", name, x.Name, x.Shape, shape)
+				t.Errorf("%s: %s: shape %v, expected %v", name, x.Name, x.Shape, shape)
 			}
 		}
 	}
@@ -107,13 +107,13 @@ func TestPartsAndKinds(t *testing.T) {
 	}
 	for _, x := range NewWeights(variants()["batch norm"]).Tensors() {
 		if w, ok := want[x.Name]; ok && (x.Kind != w.kind || x.Part != w.part) {
-			t.Errorf("%s: kind %d, part %d; want %d, %d", x.Name, x.Kind, x.Part, w.kind, w.part)
+			t.Errorf("%s: kind %d, part %d; expected %d, %d", x.Name, x.Kind, x.Part, w.kind, w.part)
 		}
 	}
 	kinds := map[string]Kind{"layers.0.log_dt": KindStep, "layers.0.log_A_real": KindDecay, "layers.0.A_imag": KindFreq, "layers.0.B": KindB}
 	for _, x := range NewWeights(variants()["tied and bidirectional"]).Tensors() {
 		if k, ok := kinds[x.Name]; ok && x.Kind != k {
-			t.Errorf("%s: kind %d, want %d", x.Name, x.Kind, k)
+			t.Errorf("%s: kind %d, expected %d", x.Name, x.Kind, k)
 		}
 	}
 	if e := NewWeights(variants()["embedding"]).Tensors()[0]; e.Kind != KindEmbedding || e.Part != PartEncoder {

@@ -40,7 +40,7 @@ func TestGrids(t *testing.T) {
 		}
 		for i, got := range all {
 			if want := test.spacing * float64(i); math.Abs(got-want) > 1e-14*float64(1+i) {
-				t.Errorf("%s: angle %d is %v, want %v", name, i, got, want)
+				t.Errorf("%s: angle %d is %v, expected %v", name, i, got, want)
 			}
 		}
 	}
@@ -57,7 +57,7 @@ func TestAngleSchemes(t *testing.T) {
 			must.Equal(t, single.Freq[at], 2*math.Pi*float64(i)/n, "single: Ω_%d", i)
 			// SSM c has its N/2 angles side by side
 			if want := math.Pi * float64(c*n/2+i) / (h * n / 2); math.Abs(batched.Freq[at]-want) > 1e-15*float64(1+at) {
-				t.Errorf("batched: SSM %d, Ω_%d = %v, want %v", c, i, batched.Freq[at], want)
+				t.Errorf("batched: SSM %d, Ω_%d = %v, expected %v", c, i, batched.Freq[at], want)
 			}
 		}
 	}
@@ -98,10 +98,10 @@ func TestAngleOptions(t *testing.T) {
 	second := p.Discretize(ZOH, 1)
 	for i, a := range first.LogLambda {
 		if b := second.LogLambda[i]; math.Abs(real(a-b)) > 1e-16 || math.Abs(imag(a-b)) > 1e-14 {
-			t.Errorf("log λ̄[%d] = %v, want %v", i, b, a)
+			t.Errorf("log λ̄[%d] = %v, expected %v", i, b, a)
 		}
 		if w := second.W[i]; math.Abs(real(w-first.W[i]))+math.Abs(imag(w-first.W[i])) > 1e-14 {
-			t.Errorf("W[%d] = %v, want %v", i, w, first.W[i])
+			t.Errorf("W[%d] = %v, expected %v", i, w, first.W[i])
 		}
 	}
 	for share, distinct := range map[XiPer]int{XiPerSSM: 4, XiPerMode: 4, XiPerBoth: 16} {

@@ -48,10 +48,10 @@ func TestPhi(t *testing.T) {
 			f, df := phi(a)
 			wantF, wantDF := phiBig(a)
 			if e := cmplx.Abs(f - wantF); e > 1e-15 {
-				t.Errorf("φ(%g) = %.17g, want %.17g: off by %.1e", a, f, wantF, e)
+				t.Errorf("φ(%g) = %.17g, expected %.17g: off by %.1e", a, f, wantF, e)
 			}
 			if e := cmplx.Abs(df - wantDF); e > 2e-15 {
-				t.Errorf("φ′(%g) = %.17g, want %.17g: off by %.1e", a, df, wantDF, e)
+				t.Errorf("φ′(%g) = %.17g, expected %.17g: off by %.1e", a, df, wantDF, e)
 			}
 		}
 	}
@@ -62,10 +62,10 @@ func TestBilinear(t *testing.T) {
 		want := (1 + a/2) / (1 - a/2)
 		r := bilinear(a)
 		if got := cmplx.Exp(r.logLambda); cmplx.Abs(got-want) > 1e-15 {
-			t.Errorf("a = %g: λ̄ = %.17g, want %.17g", a, got, want)
+			t.Errorf("a = %g: λ̄ = %.17g, expected %.17g", a, got, want)
 		}
 		if real(a) == 0 && real(r.logLambda) != 0 {
-			t.Errorf("a = %g: log|λ̄| = %g, want 0", a, real(r.logLambda))
+			t.Errorf("a = %g: log|λ̄| = %g, expected 0", a, real(r.logLambda))
 		}
 	}
 	// A decay of 1e-9 per sample survives to nine digits, where log((1+a/2)/(1−a/2)) keeps seven.
@@ -83,7 +83,7 @@ func TestKernelIsRecursion(t *testing.T) {
 		d := p.Discretize(ZOH, 1)
 		k := d.Kernel(200)
 		if len(k) != 6 {
-			t.Fatalf("%d rows, want 6", len(k))
+			t.Fatalf("%d rows, expected 6", len(k))
 		}
 		for row := range k {
 			var want [200]float64
@@ -113,6 +113,6 @@ func TestRate(t *testing.T) {
 	step := math.Exp(p.LogStep[0])
 	f, _ := phi(2 * one.LogLambda[1])
 	if want := complex(2*step, 0) * f; cmplx.Abs(two.BBar[1]-want) > 1e-15 {
-		t.Errorf("B̄ at step scale 2 = %g, want %g", two.BBar[1], want)
+		t.Errorf("B̄ at step scale 2 = %g, expected %g", two.BBar[1], want)
 	}
 }

@@ -106,11 +106,11 @@ func TestGoldenGradients(t *testing.T) {
 func compare(t *testing.T, what string, got, want []float64, tol float64) {
 	t.Helper()
 	if len(got) != len(want) {
-		t.Fatalf("%s: %d values, want %d", what, len(got), len(want))
+		t.Fatalf("%s: %d values, expected %d", what, len(got), len(want))
 	}
 	for i := range want {
 		if !(math.Abs(got[i]-want[i]) <= tol) {
-			t.Errorf("%s[%d] = %.17g, want %.17g (off by %.2g)", what, i, got[i], want[i], got[i]-want[i])
+			t.Errorf("%s[%d] = %.17g, expected %.17g (off by %.2g)", what, i, got[i], want[i], got[i]-want[i])
 		}
 	}
 }

@@ -129,7 +129,7 @@ func TestGradientsAtZero(t *testing.T) {
 			p.Freq[0], p.Freq[1] = 0, 0.7
 			grad := backward(p, 1, randomTaps(1))
 			if grad.LogDecay[0] != 0 || grad.LogDecay[1] != 0 {
-				t.Errorf("gradient of log decay on the unit circle = %v, want 0", grad.LogDecay)
+				t.Errorf("gradient of log decay on the unit circle = %v, expected 0", grad.LogDecay)
 			}
 			checkGradients(t, p, 1) // would report NaN
 		})
@@ -152,6 +152,6 @@ func TestNoAllocation(t *testing.T) {
 		p.DiscretizeChannels(d, ZOH, 1, 0, 4)
 		p.BackwardChannels(grad, ZOH, 1, g, m, 0, 4)
 	}); n != 0 {
-		t.Errorf("%v allocations, want 0", n)
+		t.Errorf("%v allocations, expected 0", n)
 	}
 }

@@ -40,19 +40,19 @@ func TestFrequencies(t *testing.T) {
 			for n, want := range test.want {
 				for c := range 2 {
 					if got := p.Freq[32*c+n]; math.Abs(got-want) > test.tol {
-						t.Errorf("copy %d: Im A[%d] = %.9g, want %.9g", c, n, got, want)
+						t.Errorf("copy %d: Im A[%d] = %.9g, expected %.9g", c, n, got, want)
 					}
 				}
 			}
 			if test.init == Lin && p.Freq[0] != 0 {
-				t.Errorf("Im A[0] = %g, want 0 exactly", p.Freq[0])
+				t.Errorf("Im A[0] = %g, expected 0 exactly", p.Freq[0])
 			}
 			decay := 0.5
 			if test.init == Real {
 				decay = 6 // Re A_n = −(n+1)
 			}
 			if p.LogDecay[5] != math.Log(decay) {
-				t.Errorf("log(−Re A) = %g, want ln %g", p.LogDecay[5], decay)
+				t.Errorf("log(−Re A) = %g, expected ln %g", p.LogDecay[5], decay)
 			}
 		})
 	}
@@ -77,13 +77,13 @@ func TestLegS(t *testing.T) {
 		must.Do(t, err)
 		for n, want := range test.freq {
 			if math.Abs(freq[n]-want) > test.tol {
-				t.Errorf("N=%d: w[%d] = %.12g, want %.12g", test.dState, n, freq[n], want)
+				t.Errorf("N=%d: w[%d] = %.12g, expected %.12g", test.dState, n, freq[n], want)
 			}
 		}
 		for n, want := range test.b {
 			// The listed B are rounded to float32.
 			if want = cmplx.Conj(clipIm(want)); cmplx.Abs(b[n]-want) > 1e-6 {
-				t.Errorf("N=%d: B[%d] = %.8g, want %.8g", test.dState, n, b[n], want)
+				t.Errorf("N=%d: B[%d] = %.8g, expected %.8g", test.dState, n, b[n], want)
 			}
 		}
 	}
@@ -112,7 +112,7 @@ func TestLegSEigen(t *testing.T) {
 	must.Do(t, err)
 	for k := range n / 2 {
 		if e := math.Abs(freq[k] + w[2*k]); e > 1e-12*freq[0] {
-			t.Errorf("w[%d] = %.15g, want %.15g", k, freq[k], -w[2*k])
+			t.Errorf("w[%d] = %.15g, expected %.15g", k, freq[k], -w[2*k])
 		}
 		var sum complex128
 		first := complex(v.At(0, 2*k), v.At(n, 2*k))
@@ -121,7 +121,7 @@ func TestLegSEigen(t *testing.T) {
 			sum += cmplx.Conj(x) * complex(math.Sqrt(float64(2*i+1)), 0)
 		}
 		if want := cmplx.Conj(clipIm(sum)); cmplx.Abs(b[k]-want) > 1e-11 {
-			t.Errorf("B[%d] = %.15g, want %.15g", k, b[k], want)
+			t.Errorf("B[%d] = %.15g, expected %.15g", k, b[k], want)
 		}
 	}
 }
@@ -135,7 +135,7 @@ func TestLegSEnergy(t *testing.T) {
 		sum += real(z)*real(z) + imag(z)*imag(z)
 	}
 	if math.Abs(sum-74.8735) > 5e-5 {
-		t.Errorf("Σ|B|² = %.6f, want 74.8735", sum)
+		t.Errorf("Σ|B|² = %.6f, expected 74.8735", sum)
 	}
 }
 
@@ -163,11 +163,11 @@ func TestLayerwiseGrid(t *testing.T) {
 	slices.Sort(angles)
 	for i, got := range angles {
 		if want := 2 * math.Pi / (n * h) * float64(i); math.Abs(got-want) > 1e-15*float64(1+i) {
-			t.Fatalf("angle %d = %.17g, want %.17g", i, got, want)
+			t.Fatalf("angle %d = %.17g, expected %.17g", i, got, want)
 		}
 	}
 	if first := p.Freq[1*n/2]; math.Abs(first-7.67e-4) > 1e-6 {
-		t.Errorf("channel 1 starts at %g, want one spacing, 7.67e-4", first)
+		t.Errorf("channel 1 starts at %g, expected one spacing, 7.67e-4", first)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestUnitCircle(t *testing.T) {
 		cfg.AReal = 0
 		for i, a := range mustNew(t, cfg, 1, 0).Discretize(ZOH, 1).LogLambda {
 			if real(a) != 0 || math.Signbit(real(a)) {
-				t.Errorf("%s: Re log λ̄[%d] = %g, want 0", init, i, real(a))
+				t.Errorf("%s: Re log λ̄[%d] = %g, expected 0", init, i, real(a))
 			}
 		}
 	}
@@ -211,7 +211,7 @@ func TestInitialScale(t *testing.T) {
 			power += 2 * (real(b)*real(b) + imag(b)*imag(b)) * (1 - math.Pow(r, 1024)) / (1 - r)
 		}
 		if rms := math.Sqrt(power / float64(d.H)); math.Abs(rms-test.want) > test.tol {
-			t.Errorf("%s %s, step %g: RMS %.5f, want %.4f", test.init, test.scale, test.step, rms, test.want)
+			t.Errorf("%s %s, step %g: RMS %.5f, expected %.4f", test.init, test.scale, test.step, rms, test.want)
 		}
 	}
 }
@@ -227,10 +227,10 @@ func TestDistributions(t *testing.T) {
 	}
 	n := float64(len(p.C))
 	if got := square / n; math.Abs(got-1) > 0.01 {
-		t.Errorf("E|C|² = %.4f, want 1", got)
+		t.Errorf("E|C|² = %.4f, expected 1", got)
 	}
 	if got := re2 / n; math.Abs(got-0.5) > 0.007 {
-		t.Errorf("E(Re C)² = %.4f, want ½", got)
+		t.Errorf("E(Re C)² = %.4f, expected ½", got)
 	}
 	for _, s := range p.LogStep {
 		if s < math.Log(1e-3) || s > math.Log(0.1) {
@@ -243,10 +243,10 @@ func TestDistributions(t *testing.T) {
 		together += (d*d - 1) * (p.LogStep[h] - math.Log(0.01)) / 2000
 	}
 	if math.Abs(together) > 0.17 {
-		t.Errorf("D² and log Δ have covariance %.3f, want 0", together)
+		t.Errorf("D² and log Δ have covariance %.3f, expected 0", together)
 	}
 	if got, want := step/2000, math.Log(0.01); math.Abs(got-want) > 0.12 {
-		t.Errorf("mean log Δ = %.3f, want %.3f", got, want)
+		t.Errorf("mean log Δ = %.3f, expected %.3f", got, want)
 	}
 }
 

@@ -23,7 +23,7 @@ func TestResponse(t *testing.T) {
 					size += math.Abs(v)
 				}
 				if got := d.Response(row, theta); cmplx.Abs(got-want) > 1e-11*size {
-					t.Errorf("%s, row %d: H(%v) = %v, want %v", cfg.Init, row, theta, got, want)
+					t.Errorf("%s, row %d: H(%v) = %v, expected %v", cfg.Init, row, theta, got, want)
 				}
 			}
 		}
@@ -37,7 +37,7 @@ func TestAway(t *testing.T) {
 			want = -z - z*z/2
 		}
 		if got := poleOf(z).distance(0); cmplx.Abs(got-want) > 1e-15*cmplx.Abs(want)+1e-15*math.Abs(imag(z)) {
-			t.Errorf("1 − exp(%v) = %v, want %v", z, got, want)
+			t.Errorf("1 − exp(%v) = %v, expected %v", z, got, want)
 		}
 	}
 }
@@ -58,10 +58,10 @@ func TestCoverageAndAliases(t *testing.T) {
 		must.Equal(t, d.Aliased(1), test.want, "%s at %v: modes alias", test.init, test.step)
 		gap := d.Coverage()
 		if test.init == DFouT && math.Abs(gap-2*math.Pi/(64*2)) > 1e-14 {
-			t.Errorf("DFouT's largest gap is %v, want 2π/(NH)", gap)
+			t.Errorf("DFouT's largest gap is %v, expected 2π/(NH)", gap)
 		}
 		if want := math.Pi * test.step; test.init == Lin && test.want == 0 && math.Abs(gap-want) > 1e-12 {
-			t.Errorf("Lin's largest gap at Δ = %v is %v, want πΔ", test.step, gap)
+			t.Errorf("Lin's largest gap at Δ = %v is %v, expected πΔ", test.step, gap)
 		}
 	}
 }
@@ -109,13 +109,13 @@ func TestScores(t *testing.T) {
 		w, a := d.W[i], d.LogLambda[i/4%2*4+i%4]
 		want := math.Pow(cmplx.Abs(w)/(1-cmplx.Abs(cmplx.Exp(a))), 2)
 		if math.Abs(s-want) > 1e-9*want {
-			t.Errorf("score %d is %v, want %v", i, s, want)
+			t.Errorf("score %d is %v, expected %v", i, s, want)
 		}
 	}
 	last := d.LAST()
 	top := slices.Index(last, 1)
 	if top < 0 || slices.Max(last) != 1 {
-		t.Fatalf("LAST scores %v: want the largest to be 1", last)
+		t.Fatalf("LAST scores %v: expected the largest to be 1", last)
 	}
 	// recomputed by the definition
 	raw := make([]float64, len(last))
@@ -131,13 +131,13 @@ func TestScores(t *testing.T) {
 			}
 		}
 		if want := raw[i] / sum; math.Abs(got-want) > 1e-9*want {
-			t.Errorf("LAST %d is %v, want %v", i, got, want)
+			t.Errorf("LAST %d is %v, expected %v", i, got, want)
 		}
 	}
 	for h, got := range d.SSMScores() {
 		a, b := d.HInf(h).Gain, d.HInf(2+h).Gain
 		if want := max(a*a, b*b); got != want {
-			t.Errorf("SSM %d: score %v, want %v of the peaks %v and %v", h, got, want, a, b)
+			t.Errorf("SSM %d: score %v, expected %v of the peaks %v and %v", h, got, want, a, b)
 		}
 	}
 	cfg.AReal = 0

@@ -62,7 +62,7 @@ func TestValidate(t *testing.T) {
 		case test.want == "" && err != nil:
 			t.Errorf("%+v: %v", cfg, err)
 		case test.want != "" && (err == nil || !strings.HasPrefix(err.Error(), "ssm: ") || !strings.Contains(err.Error(), test.want)):
-			t.Errorf("got %v, want %s", err, test.want)
+			t.Errorf("got %v, expected %s", err, test.want)
 		}
 		if _, newErr := New(cfg, 1, 0); (newErr == nil) != (err == nil && cfg.Init != Imported) {
 			t.Errorf("New: %v, Validate: %v", newErr, err)

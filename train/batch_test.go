@@ -48,7 +48,7 @@ func TestBatchPads(t *testing.T) {
 		4, 0, 0, // 2/0.5, then padding
 	}
 	if b.Size != 2 || b.Len != 3 || !slices.Equal(b.X, want) || !slices.Equal(b.Lengths, []int{3, 1}) || b.labels[0] != 2 {
-		t.Errorf("size %d, length %d, lengths %v, labels %v, values\n%v, want\n%v", b.Size, b.Len, b.Lengths, b.labels, b.X, want)
+		t.Errorf("size %d, length %d, lengths %v, labels %v, values\n%v, expected\n%v", b.Size, b.Len, b.Lengths, b.labels, b.X, want)
 	}
 	b.load(ramps{5, -1}, []int{3}, 0)
 	if b.Lengths != nil || b.Len != 4 || len(b.X) != 8 {
@@ -76,7 +76,7 @@ func TestLoader(t *testing.T) {
 	l = newLoader(ramps{5, 3}, byLength(ramps{5, -1}, 2), 0, buffers)
 	first, second := l.next(), l.next()
 	if first.err != nil || !errors.Is(second.err, errBroken) {
-		t.Errorf("errors %v, %v, want the second", first.err, second.err)
+		t.Errorf("errors %v, %v, expected the second", first.err, second.err)
 	}
 	l.close() // in the middle: must not hang
 }

@@ -84,7 +84,7 @@ func TestSet(t *testing.T) {
 		if err := cfg.Set(c.set); err != nil {
 			t.Errorf("%s: %v", c.set, err)
 		} else if got := c.got(&cfg); !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s: %#v, want %#v", c.set, got, c.want)
+			t.Errorf("%s: %#v, expected %#v", c.set, got, c.want)
 		}
 	}
 }
@@ -267,7 +267,7 @@ func TestEncode(t *testing.T) {
 	back := Default()
 	must.Do(t, back.Merge(text, "config.toml"))
 	if !reflect.DeepEqual(back, c) {
-		t.Errorf("read back\n%+v, want\n%+v", back, c)
+		t.Errorf("read back\n%+v, expected\n%+v", back, c)
 	}
 	if diff, err := c.difference(&back); diff != "" || err != nil {
 		t.Errorf("difference %q, %v", diff, err)

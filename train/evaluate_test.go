@@ -87,7 +87,7 @@ func TestEvaluateKeepsKernels(t *testing.T) {
 	for length, want := range map[int]bool{1024: true, 16000: true, 65536: false} {
 		o := EvalOptions{Info: dataset.Info{MaxLen: length}, Workers: 2}
 		if got := o.sizes(c, 16); got.Fixed != want || got.MaxBatch != 16 || got.MaxLen != length {
-			t.Errorf("length %d: %+v, want Fixed %v", length, got, want)
+			t.Errorf("length %d: %+v, expected Fixed %v", length, got, want)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func numericGradient(t *testing.T, b *batch, logits []float32) {
 		down[i] -= h
 		want := (mean(up) - mean(down)) / (2 * h)
 		if math.Abs(float64(dlogits[i])-want) > 2e-4 {
-			t.Errorf("gradient %d: %v, want %v", i, dlogits[i], want)
+			t.Errorf("gradient %d: %v, expected %v", i, dlogits[i], want)
 		}
 	}
 }
@@ -39,7 +39,7 @@ func TestCrossEntropy(t *testing.T) {
 	got := b.loss(d, logits)
 	want := math.Log(1+math.E+math.Exp(2)) - 2 + math.Log(math.Exp(0.5)+math.Exp(3)+math.Exp(-1)) - 0.5
 	if math.Abs(got.Loss-want) > 1e-6 || got.Correct != 1 || got.Examples != 2 || got.Terms != 2 {
-		t.Errorf("%+v, want loss %v and 1 of 2 correct", got, want)
+		t.Errorf("%+v, expected loss %v and 1 of 2 correct", got, want)
 	}
 	numericGradient(t, b, logits)
 	r := got.result(b.info)

@@ -31,7 +31,7 @@ func TestLogLines(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	if len(lines) != 2 || !strings.Contains(lines[0], "val_accuracy=0.875") || !strings.Contains(lines[0], "best=true") ||
 		!strings.Contains(lines[1], "relative_mse=0.0321") {
-		t.Errorf("lines %q, want one an epoch", lines)
+		t.Errorf("lines %q, expected one an epoch", lines)
 	}
 }
 
@@ -79,7 +79,7 @@ func TestBar(t *testing.T) {
 	var out bytes.Buffer
 	report(Bar(&out))
 	if !strings.Contains(out.String(), "epoch 1/2") || !strings.Contains(out.String(), "(4/4)") || !strings.HasSuffix(out.String(), "\n") {
-		t.Errorf("bar %q, want the epoch and a line's end", out.String())
+		t.Errorf("bar %q, expected the epoch and a line's end", out.String())
 	}
 }
 

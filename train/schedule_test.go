@@ -32,7 +32,7 @@ func TestSchedule(t *testing.T) {
 		{"after two", OptimConfig{Schedule: MultiStep, Milestones: []int{2, 5}, Gamma: 0.5}, 0, 7, 0.25},
 	} {
 		if got := newSchedule(c.cfg, 8, 800).at(c.step, c.epoch); math.Abs(got-c.want) > 1e-15 {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+			t.Errorf("%s: %v, expected %v", c.name, got, c.want)
 		}
 	}
 }

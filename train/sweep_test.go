@@ -81,7 +81,7 @@ func TestSweep(t *testing.T) {
 		t.Errorf("resumed sweep begins the runs %v", begun)
 	}
 	if got := table(t, dir); !slices.EqualFunc(got, want, func(a, b []string) bool { return slices.Equal(a, b) }) {
-		t.Errorf("resumed sweep:\n%v\nwant\n%v", got, want)
+		t.Errorf("resumed sweep:\n%v\nexpected\n%v", got, want)
 	}
 }
 

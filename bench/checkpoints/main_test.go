@@ -77,7 +77,7 @@ func TestChoose(t *testing.T) {
 		}
 	}
 	if want := []string{"cat0.jpg", "cat2.jpg", "cat4.jpg", "dog0.jpg", "dog3.jpg"}; !slices.Equal(got, want) {
-		t.Errorf("chosen %q, want %q", got, want)
+		t.Errorf("chosen %q, expected %q", got, want)
 	}
 	must.Reject(choose(all, 13))(t, "6 pictures of cat, expected 7")
 	if _, err := choose(nil, 3); err == nil {
@@ -90,7 +90,7 @@ func TestCompare(t *testing.T) {
 	ours := [][]float32{{1, 2.25, 0}, {2.9996, 3, 0}, {5, 0, 0}, {1, 0, 0}}
 	want := agreement{images: 4, difference: 5, decisive: 3, differ: 1, correct: 3, theirsCorrect: 3}
 	if got := compare(ours, theirs, []int{1, 1, 2, 0}); got != want {
-		t.Errorf("%+v, want %+v", got, want)
+		t.Errorf("%+v, expected %+v", got, want)
 	}
 	nan := float32(math.NaN())
 	if got := compare([][]float32{{nan, nan}}, [][]float32{{1, 0}}, []int{0}); !math.IsNaN(got.difference) || got.differ != 1 {
@@ -128,7 +128,7 @@ correct: 75.0 % (PyTorch 62.5 %)
 | best | 129 | 145 | 32.2 | 16.1 | 4.0× | 9.0× |
 `
 	if got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
+		t.Errorf("got\n%s\nexpected\n%s", got, want)
 	}
 	failing := column{"", func(int, time.Duration) (float64, error) { return 0, errors.New("tired") }}
 	if _, err := measureAll(o, []column{failing}); err == nil {
@@ -162,7 +162,7 @@ func TestDecode(t *testing.T) {
 	// Picture 1, of a dog, is the third: its pixel 5.
 	for c, want := range []float32{21, 42, 234} {
 		if got := i.x[(2*3+c)*1024+5] * 255; math.Abs(float64(got-want)) > 1e-4 {
-			t.Errorf("channel %d: %v, want %v", c, got, want)
+			t.Errorf("channel %d: %v, expected %v", c, got, want)
 		}
 	}
 	back, err := readFloats(i.file)
@@ -200,7 +200,7 @@ func TestPyTorchGolden(t *testing.T) {
 		for i, row := range g.Logits { // the tolerance is for float32
 			for k, want := range row {
 				if got := float64(theirs[i][k]); !(math.Abs(got-want) <= 2e-4) {
-					t.Errorf("%s: sequence %d, class %d: %v, want %v", g.Name, i, k, got, want)
+					t.Errorf("%s: sequence %d, class %d: %v, expected %v", g.Name, i, k, got, want)
 				}
 			}
 		}

@@ -57,12 +57,12 @@ func TestProcess(t *testing.T) {
 		got, err := p.Measure(test.row, time.Millisecond)
 		if test.err != "" {
 			if err == nil || !strings.Contains(err.Error(), test.err) {
-				t.Errorf("%s: error %v: want %q", test.row.Op, err, test.err)
+				t.Errorf("%s: error %v: expected %q", test.row.Op, err, test.err)
 			}
 			continue
 		}
 		if err != nil || got != test.want {
-			t.Errorf("%s: %v, %v: want %v", test.row.Op, got, err, test.want)
+			t.Errorf("%s: %v, %v: expected %v", test.row.Op, got, err, test.want)
 		}
 	}
 }
@@ -91,7 +91,7 @@ func TestPeers(t *testing.T) {
 				row.Workers = 1
 				ns := must.Get(p.Measure(row, time.Millisecond))(t)
 				if got, want := ns > 0, contains(has[e.name], row.Op); got != want {
-					t.Errorf("%s: %v ns: want it %v", row.Op, ns, want)
+					t.Errorf("%s: %v ns, supported: expected %v", row.Op, ns, want)
 				}
 			}
 		})

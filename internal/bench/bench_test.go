@@ -80,7 +80,7 @@ func TestJSON(t *testing.T) {
 	want := `{"op":"train","level":"avx2","threads":2,"n":1,"L":2,"H":3,"M":4,"m":5,"k":6,"B":7,"layers":8,` +
 		`"ns":1,"gflops":2,"peak":0.5,"gb_per_second":3,"sequences_per_second":4}`
 	if string(text) != want {
-		t.Errorf("got  %s\nwant %s", text, want)
+		t.Errorf("got\n%s\nexpected\n%s", text, want)
 	}
 	var back Row
 	if err := json.Unmarshal(text, &back); err != nil || back != r {

@@ -23,7 +23,7 @@ func TestNoEndlessWork(t *testing.T) {
 		start := time.Now()
 		_, err := Parse(b)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: error %v, want one that says %q", tt.name, err, tt.want)
+			t.Errorf("%s: error %v, expected one that says %q", tt.name, err, tt.want)
 		}
 		if took := time.Since(start); took > 20*time.Second { // minutes without the bounds
 			t.Errorf("%s: %v", tt.name, took)
@@ -47,7 +47,7 @@ func TestShortMessages(t *testing.T) {
 		var err error
 		used := allocated(func() { _, err = Parse(b) })
 		if err == nil || len(err.Error()) > 600 {
-			t.Errorf("%s: error %.100v…, want a short one", name, err)
+			t.Errorf("%s: error %.100v…, expected a short one", name, err)
 		}
 		if used > 64<<20 {
 			t.Errorf("%s: %d bytes allocated", name, used)

@@ -56,7 +56,7 @@ func TestParse(t *testing.T) {
 			continue
 		}
 		if !slices.EqualFunc(got, tt.want, same) {
-			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+			t.Errorf("%s: %v, expected %v", tt.name, got, tt.want)
 		}
 	}
 }
@@ -136,7 +136,7 @@ func TestRefused(t *testing.T) {
 		got, err := Parse(tt.file)
 		switch {
 		case err == nil:
-			t.Errorf("%s: read as %v, want an error", tt.name, got)
+			t.Errorf("%s: read as %v, expected an error", tt.name, got)
 		case !strings.Contains(err.Error(), tt.want):
 			t.Errorf("%s: error %q does not say %q", tt.name, err, tt.want)
 		case len(err.Error()) > 300:
@@ -183,7 +183,7 @@ func TestLoadNamesThePath(t *testing.T) {
 	must.Do(t, os.WriteFile(bad, []byte("hello"), 0o644))
 	for _, path := range []string{bad, dir, filepath.Join(dir, "gone.pth"), os.DevNull} {
 		if _, err := Load(path); err == nil || strings.Count(err.Error(), path) != 1 {
-			t.Errorf("Load(%s): error %v, want one that names the path once", path, err)
+			t.Errorf("Load(%s): error %v, expected one that names the path once", path, err)
 		}
 	}
 }

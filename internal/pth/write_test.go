@@ -18,7 +18,7 @@ func TestWrite(t *testing.T) {
 	must.Do(t, Write(&b, want))
 	got, err := Parse(b.Bytes())
 	if err != nil || !slices.EqualFunc(got, want, same) {
-		t.Errorf("%v, %v; want %v", got, err, want)
+		t.Errorf("%v, %v; expected %v", got, err, want)
 	}
 	for message, bad := range map[string]Tensor{
 		"3 values in shape [2 2]": {"a", []int{2, 2}, []float32{1, 2, 3}},

@@ -31,7 +31,7 @@ func checkMean(t *testing.T, what string, sum, want, v float64) {
 	t.Helper()
 	mean := sum / draws
 	if tol := 5 * math.Sqrt(v/draws); math.Abs(mean-want) > tol {
-		t.Errorf("%s: mean %.5f, want %.5f ± %.5f", what, mean, want, tol)
+		t.Errorf("%s: mean %.5f, expected %.5f ± %.5f", what, mean, want, tol)
 	}
 }
 
@@ -79,7 +79,7 @@ func TestNormalPair(t *testing.T) {
 	s := random.New(5, random.Signal, 3, 2)
 	for i := uint64(0); i < 100; i += 2 {
 		if even, odd := s.NormalPair(i); even != s.Normal(i) || odd != s.Normal(i+1) {
-			t.Errorf("pair %d is %v, %v, want %v, %v", i, even, odd, s.Normal(i), s.Normal(i+1))
+			t.Errorf("pair %d is %v, %v, expected %v, %v", i, even, odd, s.Normal(i), s.Normal(i+1))
 		}
 	}
 }
@@ -108,7 +108,7 @@ func TestStreamsDiffer(t *testing.T) {
 		}
 		// 64000 fair coins: a standard deviation of 126.
 		if math.Abs(float64(bits)-64000/2) > 5*126.5 {
-			t.Errorf("%s: %d of 64000 bits differ, want half", name, bits)
+			t.Errorf("%s: %d of 64000 bits differ, expected half", name, bits)
 		}
 	}
 }
@@ -163,6 +163,6 @@ func TestPermIsUnbiased(t *testing.T) {
 		chi += (n - trials/24) * (n - trials/24) / (trials / 24)
 	}
 	if len(counts) != 24 || chi > 71 {
-		t.Errorf("%d orders of 24, χ² = %.1f, want 24 and less than 71", len(counts), chi)
+		t.Errorf("%d orders of 24, χ² = %.1f, expected 24 and less than 71", len(counts), chi)
 	}
 }

@@ -135,7 +135,7 @@ func TestFunctionsOnTheWholeLine(t *testing.T) {
 				for i, v := range x {
 					want := test.want(float64(v))
 					if e := vektest.ULPs(got[i], want, test.size(float64(v))); !(e <= test.ulp) && !(math.Abs(float64(got[i])-want) <= test.floor) {
-						t.Fatalf("x = %v: got %v, expected %v: %.3g ulp, want ≤ %g", v, got[i], want, e, test.ulp)
+						t.Fatalf("x = %v: got %v, expected %v: %.3g ulp, expected ≤ %g", v, got[i], want, e, test.ulp)
 					}
 				}
 			})

@@ -34,7 +34,7 @@ func mustFail(t *testing.T, name, task string, opt Options, parts ...string) {
 	t.Helper()
 	_, err := Load(task, opt)
 	if err == nil {
-		t.Errorf("%s: no error, want %q", name, parts)
+		t.Errorf("%s: no error, expected %q", name, parts)
 		return
 	}
 	for _, p := range append(parts, "dataset: "+task+": ") {
@@ -69,12 +69,12 @@ func TestSplit(t *testing.T) {
 	d := mustLoad(t, "delay", Options{Length: 16, TrainSize: 3, EvalSize: 2})
 	for name, n := range map[string]int{"train": 3, "val": 2, "all": 5} {
 		if s, err := d.Split(name); err != nil || s.Len() != n {
-			t.Errorf("split %s: %v, error %v; want %d examples", name, s, err, n)
+			t.Errorf("split %s: %v, error %v; expected %d examples", name, s, err, n)
 		}
 	}
 	for name, want := range map[string]string{"test": "delay: there are no test examples", "dev": `"dev"`} {
 		if _, err := d.Split(name); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("split %s: error %v, want %q", name, err, want)
+			t.Errorf("split %s: error %v, expected %q", name, err, want)
 		}
 	}
 	all, _ := d.Split("all")

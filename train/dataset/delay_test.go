@@ -43,7 +43,7 @@ func TestDelayDefaults(t *testing.T) {
 			want = e.X[l-1000]
 		}
 		if y != want {
-			t.Fatalf("target[%d] = %v, want %v", l, y, want)
+			t.Fatalf("target[%d] = %v, expected %v", l, y, want)
 		}
 	}
 }
@@ -58,7 +58,7 @@ func TestDelayAgainstTheFormula(t *testing.T) {
 		want := slowSignal(random.New(3, random.Signal, 2, 8), length)
 		for l := range want {
 			if math.Abs(float64(e.X[l])-want[l]) > 1e-6 {
-				t.Fatalf("length %d: x[%d] = %v, want %v", length, l, e.X[l], want[l])
+				t.Fatalf("length %d: x[%d] = %v, expected %v", length, l, e.X[l], want[l])
 			}
 		}
 	}
@@ -136,7 +136,7 @@ func TestDelayStatistics(t *testing.T) {
 	} {
 		t.Logf("%s: %.4g", c.name, c.got)
 		if math.Abs(c.got-c.want) > c.tolerance {
-			t.Errorf("%s is %v, want %v ± %v", c.name, c.got, c.want, c.tolerance)
+			t.Errorf("%s is %v, expected %v ± %v", c.name, c.got, c.want, c.tolerance)
 		}
 	}
 }
@@ -224,7 +224,7 @@ func TestDelayOptions(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if _, err := Load("delay", tt.opt); err == nil || !strings.Contains(err.Error(), "dataset: delay: ") || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%+v: error %v, want %q", tt.opt, err, tt.want)
+			t.Errorf("%+v: error %v, expected %q", tt.opt, err, tt.want)
 		}
 	}
 	for _, i := range []int{-1, 10} {

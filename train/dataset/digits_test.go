@@ -41,7 +41,7 @@ func TestDigits(t *testing.T) {
 	const margin = 2560 // 0.32 s
 	must.Equal(t, d.MaxLen, 759+margin, "MaxLen")
 	if want := 0.125 / math.Sqrt2 / digitsInputStd; math.Abs(float64(d.Std[0])/want-1) > 0.02 {
-		t.Errorf("the network's input is divided by %v, want %v", d.Std[0], want)
+		t.Errorf("the network's input is divided by %v, expected %v", d.Std[0], want)
 	}
 	var e, again, clip Example
 	distinct, recorded := map[string]bool{}, 0
@@ -53,7 +53,7 @@ func TestDigits(t *testing.T) {
 				t.Fatalf("example %d of epoch %d is not the same twice", i, epoch)
 			}
 			if most := d.Train.(Sized).Length(i); e.Len != len(e.X) || e.Len > most || e.Len < 454 {
-				t.Fatalf("example %d of epoch %d has %d samples, want 454 … %d", i, epoch, e.Len, most)
+				t.Fatalf("example %d of epoch %d has %d samples, expected 454 … %d", i, epoch, e.Len, most)
 			}
 			if slices.ContainsFunc(e.X, func(v float32) bool { return math.IsNaN(float64(v)) || math.Abs(float64(v)) > 8 }) {
 				t.Fatalf("example %d of epoch %d is not a sound", i, epoch)
@@ -63,7 +63,7 @@ func TestDigits(t *testing.T) {
 				want = i / 2 // in the order of the names
 			}
 			if e.Label != want {
-				t.Fatalf("example %d of epoch %d: label %d, want %d", i, epoch, e.Label, want)
+				t.Fatalf("example %d of epoch %d: label %d, expected %d", i, epoch, e.Label, want)
 			}
 			if i < 20 {
 				mustExample(t, d.Train.(*digitsSet).clips, &clip, i, epoch)
@@ -76,7 +76,7 @@ func TestDigits(t *testing.T) {
 		}
 	}
 	if recorded < 60 || recorded > 100 || len(distinct) != 12*24-recorded {
-		t.Errorf("%d clips as recorded and %d different examples in 12 epochs of 24, want a third of 240 as recorded", recorded, len(distinct))
+		t.Errorf("%d clips as recorded and %d different examples in 12 epochs of 24, expected a third of 240 as recorded", recorded, len(distinct))
 	}
 	mustExample(t, d.Val, &e, 0, 0)
 	if e.Len != 500 || e.X[0] != 0.125 || e.Label != 4 {
@@ -104,7 +104,7 @@ func TestDigitInNoise(t *testing.T) {
 		lengths[e.Len] = true
 	}
 	if low < digitsGainLow-0.5 || low > digitsGainLow+3 || high > digitsGainHigh+3 || high < digitsGainHigh-3 {
-		t.Errorf("levels %.1f … %.1f dB, want %d … %d and some noise", low, high, digitsGainLow, digitsGainHigh)
+		t.Errorf("levels %.1f … %.1f dB, expected %d … %d and some noise", low, high, digitsGainLow, digitsGainHigh)
 	}
 	if len(lengths) < 100 {
 		t.Errorf("%d lengths in 200 epochs", len(lengths))
@@ -126,7 +126,7 @@ func TestBias(t *testing.T) {
 	}
 	loudest := math.Pow(10, digitsBiasHigh/20.)
 	if high > loudest || -low > loudest || high < loudest/2 || -low < loudest/2 {
-		t.Errorf("biases %v … %v, want up to ±%v", low, high, loudest)
+		t.Errorf("biases %v … %v, expected up to ±%v", low, high, loudest)
 	}
 	silence := digitsData(t, 0).Train
 	var e Example
@@ -150,7 +150,7 @@ func TestNoise(t *testing.T) {
 	for range 50 {
 		d.noise(x, 0.1)
 		if r := rms(x); math.Abs(r-0.1) > 0.02 {
-			t.Errorf("level %v, want 0.1", r)
+			t.Errorf("level %v, expected 0.1", r)
 		}
 		sum := 0.0
 		for i, v := range x[1:] {
@@ -177,7 +177,7 @@ func TestStretch(t *testing.T) {
 		}
 		for i, v := range y[2 : len(y)-4] {
 			if want := math.Sin(2 * math.Pi * 0.05 * float64(i+2) / factor); math.Abs(float64(v)-want) > 2e-3 {
-				t.Fatalf("factor %v, sample %d: %v, want %v", factor, i+2, v, want)
+				t.Fatalf("factor %v, sample %d: %v, expected %v", factor, i+2, v, want)
 			}
 		}
 	}

@@ -38,7 +38,7 @@ func TestFSDD(t *testing.T) {
 		} {
 			s := must.Get(d.Split(name))(t)
 			if got := names(t, s); !slices.Equal(got, want) {
-				t.Errorf("%s: %v, want %v", name, got, want)
+				t.Errorf("%s: %v, expected %v", name, got, want)
 			}
 		}
 		if got := Lengths(d.Train); !slices.Equal(got, []int{3, 8000, 5}) {
@@ -51,7 +51,7 @@ func TestFSDD(t *testing.T) {
 		e := Example{X: make([]float32, 0, 9000), Target: make([]float32, 7)}
 		mustExample(t, d.Train, &e, 2, 0)
 		if want := []float32{100.0 / 32768, 101.0 / 32768, 102.0 / 32768, 103.0 / 32768, 104.0 / 32768}; e.Label != 7 || e.Len != 5 || !slices.Equal(e.X, want) || len(e.Target) != 0 {
-			t.Errorf("example %+v, want label 7 and %v", e, want)
+			t.Errorf("example %+v, expected label 7 and %v", e, want)
 		}
 		mustExample(t, d.Val, &e, 1, 0)
 		if e.Label != 9 || e.X[0] != 8.0/32768 {
@@ -73,16 +73,16 @@ func TestFSDDMoments(t *testing.T) {
 	const unit = 1.0 / 32768
 	mean, variance := 1500.5*unit, (500*500+0.25)*unit*unit
 	if math.Abs(float64(d.Mean[0])-mean) > 1e-9 || math.Abs(float64(d.Std[0])-math.Sqrt(variance)) > 1e-9 {
-		t.Errorf("mean %v, std %v; want %v, %v", d.Mean, d.Std, mean, math.Sqrt(variance))
+		t.Errorf("mean %v, std %v; expected %v, %v", d.Mean, d.Std, mean, math.Sqrt(variance))
 	}
 	if lengths := Lengths(d.Val); lengths[0] != 4 || d.MaxLen != 4 || d.Test != nil {
-		t.Errorf("validation clip of %d samples, longest %d, test set %v; want it whole: 4, 4, none", lengths[0], d.MaxLen, d.Test)
+		t.Errorf("validation clip of %d samples, longest %d, test set %v; expected it whole: 4, 4, none", lengths[0], d.MaxLen, d.Test)
 	}
 
 	zeroClips := t.TempDir()
 	must.Do(t, audio.WriteWAVFile(filepath.Join(zeroClips, "0_jo_10.wav"), 8000, make([]float32, 5)))
 	if d := mustLoad(t, "fsdd", Options{Dir: zeroClips}); d.Mean[0] != 0 || d.Std[0] != 1 {
-		t.Errorf("silence: mean %v, std %v; want 0 and 1", d.Mean, d.Std)
+		t.Errorf("silence: mean %v, std %v; expected 0 and 1", d.Mean, d.Std)
 	}
 
 	held := t.TempDir()
@@ -122,7 +122,7 @@ func testFloatClip(t *testing.T, want []float32) {
 	var e Example
 	mustExample(t, d.Train, &e, 0, 0)
 	if !slices.Equal(e.X, want) {
-		t.Errorf("%v, want %v", e.X, want)
+		t.Errorf("%v, expected %v", e.X, want)
 	}
 }
 
@@ -193,7 +193,7 @@ func TestParseFSDD(t *testing.T) {
 		"1_lucas_00000007.wav": {label: 1, split: val},
 	} {
 		if got, err := parseFSDD(name); err != nil || got != want {
-			t.Errorf("%s: %+v, error %v; want %+v", name, got, err, want)
+			t.Errorf("%s: %+v, error %v; expected %+v", name, got, err, want)
 		}
 	}
 	for _, name := range []string{"", ".wav", "0.wav", "0_jo.wav", "0__5.wav", "x_jo_5.wav", "10_jo_5.wav", "-1_jo_5.wav", "0_jo_x.wav", "0_jo_-5.wav", "0_jo_+5.wav", "0_jo_5_.wav", "_jo_5.wav", "0_jo_99999999999.wav"} {

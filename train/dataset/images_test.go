@@ -68,15 +68,15 @@ func TestCIFAR(t *testing.T) {
 	for at := range 1024 {
 		for c := range 3 {
 			if want := float32(pixel(k, at, c)) / 255; e.X[c*1024+at] != want {
-				t.Fatalf("pixel %d, channel %d is %v, want %v", at, c, e.X[c*1024+at], want)
+				t.Fatalf("pixel %d, channel %d is %v, expected %v", at, c, e.X[c*1024+at], want)
 			}
 			if got, want := mixed.X[c*1024+at], e.X[c*1024+order[at]]; got != want {
-				t.Fatalf("permuted pixel %d, channel %d is %v, want %v", at, c, got, want)
+				t.Fatalf("permuted pixel %d, channel %d is %v, expected %v", at, c, got, want)
 			}
 		}
 		luma := 0.299*float64(e.X[at]) + 0.587*float64(e.X[1024+at]) + 0.114*float64(e.X[2048+at])
 		if math.Abs(float64(gray.X[at])-luma) > 0.6/255 {
-			t.Fatalf("gray pixel %d is %v, want %v", at, gray.X[at], luma)
+			t.Fatalf("gray pixel %d is %v, expected %v", at, gray.X[at], luma)
 		}
 	}
 	checkMoments(t, d)
@@ -96,7 +96,7 @@ func checkMoments(t *testing.T, d *Dataset) {
 		}
 		mean := sum / n
 		if std := math.Sqrt(squares/n - mean*mean); math.Abs(mean-float64(d.Mean[c])) > 1e-6 || math.Abs(std-float64(d.Std[c])) > 1e-6 {
-			t.Errorf("channel %d: mean %v, standard deviation %v; want %v, %v", c, d.Mean[c], d.Std[c], mean, std)
+			t.Errorf("channel %d: mean %v, standard deviation %v; expected %v, %v", c, d.Mean[c], d.Std[c], mean, std)
 		}
 	}
 }
@@ -172,12 +172,12 @@ func TestMNIST(t *testing.T) {
 	var e, mixed Example
 	mustExample(t, d.Train, &e, 7, 0)
 	if e.Label != k%10 || e.X[100] != float32(pixel(k, 100, 0))/255 {
-		t.Errorf("example 7: label %d, pixel %v; want image %d", e.Label, e.X[100], k)
+		t.Errorf("example 7: label %d, pixel %v; expected image %d", e.Label, e.X[100], k)
 	}
 	mustExample(t, mustLoad(t, "psmnist", Options{Dir: dir}).Train, &mixed, 7, 0)
 	for at, from := range RandPerm(784, 0)[:8] {
 		if want := []int{60, 361, 167, 578, 107, 772, 313, 626}[at]; from != want || mixed.X[at] != e.X[want] {
-			t.Errorf("permuted pixel %d comes from %d, want %d", at, from, want)
+			t.Errorf("permuted pixel %d comes from %d, expected %d", at, from, want)
 		}
 	}
 	write(t, filepath.Join(raw, "train-labels-idx1-ubyte"), idxFile([]uint32{19}, labels[:19]))

@@ -21,14 +21,14 @@ func TestEvaluateListOps(t *testing.T) {
 		"( ( ( [SM ( ( ( [MIN 3 ) 2 ) ] ) ) 9 ) ] )": 1,
 	} {
 		if got, err := EvaluateListOps(expression); err != nil || got != want {
-			t.Errorf("%s = %d, %v; want %d", expression, got, err, want)
+			t.Errorf("%s = %d, %v; expected %d", expression, got, err, want)
 		}
 	}
 	for expression, want := range map[string]string{
 		"": "is truncated", "[MAX 1 2": "not closed", "[MAX ]": "no arguments", "[AVG 1 2 ]": `"[AVG"`, "12": `"12"`, "1 2": `"2" after the end`, "[MAX 1 [ ]": `"["`,
 	} {
 		if _, err := EvaluateListOps(expression); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want one with %q", expression, err, want)
+			t.Errorf("%q: error %v, expected one with %q", expression, err, want)
 		}
 	}
 }
@@ -48,7 +48,7 @@ func TestRealListOps(t *testing.T) {
 		for in.Scan() {
 			label, tree, _ := strings.Cut(in.Text(), "\t")
 			if got, err := EvaluateListOps(tree); err != nil || strconv.Itoa(got) != label {
-				t.Fatalf("%s: %s = %d, %v; want %s", path, tree, got, err, label)
+				t.Fatalf("%s: %s = %d, %v; expected %s", path, tree, got, err, label)
 			}
 			n++
 		}
@@ -102,7 +102,7 @@ func TestWriteListOps(t *testing.T) {
 		seen[text] = true
 		digits[labels[i]]++
 		if got, err := EvaluateListOps(strings.ReplaceAll(text, "X", "]")); err != nil || got != labels[i] {
-			t.Errorf("value %d, %v; want %d", got, err, labels[i])
+			t.Errorf("value %d, %v; expected %d", got, err, labels[i])
 		}
 	}
 	delete(used, "counted")
@@ -129,7 +129,7 @@ func TestWriteListOpsAgain(t *testing.T) {
 	reason := errors.New("enough")
 	whole := func(path string, n int) { cancel(reason) } // after the first file
 	if err := WriteListOps(ctx, dir, 3, 2, 1, whole); !errors.Is(err, reason) {
-		t.Errorf("error %v, want %v", err, reason)
+		t.Errorf("error %v, expected %v", err, reason)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "basic_*"))
 	if err != nil || len(files) != 1 || filepath.Base(files[0]) != "basic_train.tsv" {
@@ -165,11 +165,11 @@ func TestListOpsVocabulary(t *testing.T) {
 	var e Example
 	mustExample(t, d.Train, &e, 0, 0) // 2 occurs twice; of the others 3 < X < [MAX
 	if want := []int32{6, 3, 3, 5, 2}; !slices.Equal(e.Tokens, want) {
-		t.Errorf("tokens %v, want %v", e.Tokens, want)
+		t.Errorf("tokens %v, expected %v", e.Tokens, want)
 	}
 	mustExample(t, d.Test, &e, 0, 0)
 	if want := []int32{1, 4, 3, 5, 2}; !slices.Equal(e.Tokens, want) {
-		t.Errorf("tokens of a test expression %v, want %v", e.Tokens, want)
+		t.Errorf("tokens of a test expression %v, expected %v", e.Tokens, want)
 	}
 	mustFail(t, "no training file", "listops", Options{Dir: filepath.Dir(dir)}, "basic_train.tsv", "long-range-arena")
 	write(t, filepath.Join(dir, "basic_val.tsv"), []byte("Source\tTarget\n[MAX 1 2 ]\tten\n"))

@@ -31,7 +31,7 @@ func TestBuckets(t *testing.T) {
 		}
 	}
 	if len(kept) != (n+batch-1)/batch || small != 1 {
-		t.Errorf("%d batches, %d of them small; want %d and 1", len(kept), small, (n+batch-1)/batch)
+		t.Errorf("%d batches, %d of them small; expected %d and 1", len(kept), small, (n+batch-1)/batch)
 	}
 
 	dropped := Buckets(lengths, batch, 1, 2, true)

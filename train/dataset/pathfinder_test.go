@@ -62,7 +62,7 @@ func TestPathfinder(t *testing.T) {
 		t.Fatalf("%d, %d, %d examples, %d calls; %+v", d.Train.Len(), d.Val.Len(), d.Test.Len(), calls, d.Info)
 	}
 	if !slices.Equal(d.Mean, []float32{0.5}) || !slices.Equal(d.Std, []float32{0.5}) {
-		t.Errorf("mean %v, standard deviation %v: want ½ and ½", d.Mean, d.Std)
+		t.Errorf("mean %v, standard deviation %v: expected ½ and ½", d.Mean, d.Std)
 	}
 	parts := RandomSplit(42, 19, 2, 2)
 	e := Example{Label: 7, Target: []float32{1}, Tokens: []int32{2}}
@@ -74,7 +74,7 @@ func TestPathfinder(t *testing.T) {
 			}
 			for at, v := range e.X {
 				if want := float32(shade(k, at)) / 255; v != want {
-					t.Fatalf("image %d (%s): pixel %d is %v, want %v", k, e.Path, at, v, want)
+					t.Fatalf("image %d (%s): pixel %d is %v, expected %v", k, e.Path, at, v, want)
 				}
 			}
 		}

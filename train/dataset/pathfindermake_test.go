@@ -57,10 +57,10 @@ func TestPathfinderContours(t *testing.T) {
 			for i, c := range contours {
 				for k, p := range c {
 					if length := p.from.distance(p.to); math.Abs(length-s.shape.paddle) > 1e-9 {
-						t.Errorf("%s: a paddle of length %v, want %v", name, length, s.shape.paddle)
+						t.Errorf("%s: a paddle of length %v, expected %v", name, length, s.shape.paddle)
 					}
 					if k > 0 && math.Abs(c[k-1].to.distance(p.from)-s.gap) > 1e-9 {
-						t.Errorf("%s: a gap of %v, want %v", name, c[k-1].to.distance(p.from), s.gap)
+						t.Errorf("%s: a gap of %v, expected %v", name, c[k-1].to.distance(p.from), s.gap)
 					}
 					for j := range k - 1 {
 						if got := nearest(outline(contour{p}), outline(contour{c[j]})); got < wide+clear-1e-9 {
@@ -76,7 +76,7 @@ func TestPathfinderContours(t *testing.T) {
 				}
 				for j, o := range contours[:i] {
 					if got := nearest(points, outline(o)); got < wide+clear-1e-9 {
-						t.Errorf("%s: contours %d and %d are %v apart, want %v", name, j, i, got, wide+clear)
+						t.Errorf("%s: contours %d and %d are %v apart, expected %v", name, j, i, got, wide+clear)
 					}
 				}
 			}
@@ -115,7 +115,7 @@ func checkMarkers(t *testing.T, name string, s *scene, clear float64) {
 		}
 		for _, c := range slices.Concat([]contour{own, s.targets[1-i/2]}, s.distractors) {
 			if got := nearest([]point{p}, outline(c)) - s.shape.marker - s.shape.thickness/2; got < clear-1e-9 {
-				t.Errorf("%s: a circle %v from a contour, want %v", name, got, clear)
+				t.Errorf("%s: a circle %v from a contour, expected %v", name, got, clear)
 			}
 		}
 	}
@@ -222,7 +222,7 @@ func TestFill(t *testing.T) {
 	}
 	for _, at := range []image.Point{{15, 9}, {5, 9}, {10, 4}, {10, 14}} { // at its edges
 		if v := img.GrayAt(at.X, at.Y).Y; v == 0 || v == 255 {
-			t.Errorf("pixel %v is %d, want a shade", at, v)
+			t.Errorf("pixel %v is %d, expected a shade", at, v)
 		}
 	}
 	s := scene{side: 32, shape: pathfinderShapes[32], targets: [2]contour{{stroke{point{4, 4}, point{14.3, 8.1}, 0.25}}}}
@@ -255,7 +255,7 @@ func TestSegmentDistance(t *testing.T) {
 	} {
 		for _, got := range []float64{segmentDistance(c.a, c.b, c.c, c.d), segmentDistance(c.d, c.c, c.a, c.b)} {
 			if math.Abs(got-c.want) > 1e-12 {
-				t.Errorf("%v %v and %v %v: distance %v, want %v", c.a, c.b, c.c, c.d, got, c.want)
+				t.Errorf("%v %v and %v %v: distance %v, expected %v", c.a, c.b, c.c, c.d, got, c.want)
 			}
 		}
 	}
@@ -334,7 +334,7 @@ func TestWritePathfinderAgain(t *testing.T) {
 	cancel(reason)
 	fresh := filepath.Join(dir, "fresh")
 	if err := WritePathfinder(ended, fresh, 32, 5, 1, noProgress); !errors.Is(err, reason) {
-		t.Errorf("error %v, want %v", err, reason)
+		t.Errorf("error %v, expected %v", err, reason)
 	}
 	if _, err := os.Stat(filepath.Join(fresh, inner, "metadata", "0.npy")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("metadata of images that are not there: %v", err)

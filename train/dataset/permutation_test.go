@@ -21,7 +21,7 @@ func TestRandPermIsTorchs(t *testing.T) {
 	for _, tt := range tests {
 		p := RandPerm(tt.n, tt.seed)
 		if len(p) != tt.n || !slices.Equal(p[:len(tt.head)], tt.head) || !slices.Equal(p[tt.n-len(tt.tail):], tt.tail) {
-			t.Errorf("randperm(%d), seed %d: starts %v, want %v … %v", tt.n, tt.seed, p[:min(16, tt.n)], tt.head, tt.tail)
+			t.Errorf("randperm(%d), seed %d: starts %v, expected %v … %v", tt.n, tt.seed, p[:min(16, tt.n)], tt.head, tt.tail)
 		}
 		checkOnce(t, tt.n, p)
 	}
@@ -53,7 +53,7 @@ func checkOnce(t *testing.T, n int, indices []int) {
 	t.Helper()
 	sorted := slices.Sorted(slices.Values(indices))
 	if len(sorted) != n {
-		t.Fatalf("%d indices, want %d", len(sorted), n)
+		t.Fatalf("%d indices, expected %d", len(sorted), n)
 	}
 	for i, v := range sorted {
 		if i != v {

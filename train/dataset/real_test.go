@@ -31,7 +31,7 @@ func TestRealFSDD(t *testing.T) {
 	d := mustLoad(t, "fsdd", Options{Dir: dir})
 	took := time.Since(began)
 	if d.Train.Len() != 2400 || d.Val.Len() != 300 || d.Test != nil {
-		t.Errorf("%d training and %d validation clips, test set %v; want 2400, 300, none", d.Train.Len(), d.Val.Len(), d.Test)
+		t.Errorf("%d training and %d validation clips, test set %v; expected 2400, 300, none", d.Train.Len(), d.Val.Len(), d.Test)
 	}
 	var e Example
 	perDigit := make([]int, 10)
@@ -44,7 +44,7 @@ func TestRealFSDD(t *testing.T) {
 	}
 	longest := slices.Max(Lengths(d.Val))
 	if n := slices.Max(Lengths(d.Train)); n != 8000 || d.MaxLen != max(n, longest) {
-		t.Errorf("longest training clip %d, validation clip %d, MaxLen %d; want training clips cut to 8000", n, longest, d.MaxLen)
+		t.Errorf("longest training clip %d, validation clip %d, MaxLen %d; expected training clips cut to 8000", n, longest, d.MaxLen)
 	}
 	t.Logf("loaded in %v; mean %.3g, std %.4g; longest validation clip %d", took, d.Mean[0], d.Std[0], longest)
 }
@@ -53,7 +53,7 @@ func TestRealSpeechCommands(t *testing.T) {
 	dir := realData(t, "arabic-sc")
 	d := mustLoad(t, "speech-commands", Options{Dir: dir})
 	if d.Train.Len() != 2160 || d.Val.Len() != 720 || d.Test != nil {
-		t.Fatalf("%d training and %d validation clips, test set %v; want 2160, 720, none", d.Train.Len(), d.Val.Len(), d.Test)
+		t.Fatalf("%d training and %d validation clips, test set %v; expected 2160, 720, none", d.Train.Len(), d.Val.Len(), d.Test)
 	}
 	want := []string{"eight", "five", "four", "nine", "no", "one", "seven", "six", "three", "two", "yes", "zero"}
 	if !slices.Equal(d.Labels, want) {
@@ -79,7 +79,7 @@ func TestRealSpeechCommands(t *testing.T) {
 	}
 	for l, v := range e.X {
 		if v != whole.X[2*l] {
-			t.Fatalf("at half the rate sample %d is %v, want %v", l, v, whole.X[2*l])
+			t.Fatalf("at half the rate sample %d is %v, expected %v", l, v, whole.X[2*l])
 		}
 	}
 	if ratio := float64(half.Std[0] / d.Std[0]); math.Abs(ratio-1) > 0.01 {

@@ -37,7 +37,7 @@ func TestRetrieval(t *testing.T) {
 	} {
 		mustExample(t, d.Train, &e, i, 0)
 		if !slices.Equal(e.Tokens, want.tokens) || !slices.Equal(e.Other, want.other) || e.Label != want.label || e.Len != len(want.tokens) {
-			t.Errorf("pair %d: %v and %v, label %d; want %v", i, e.Tokens, e.Other, e.Label, want)
+			t.Errorf("pair %d: %v and %v, label %d; expected %v", i, e.Tokens, e.Other, e.Label, want)
 		}
 	}
 	if got := Lengths(d.Train); !slices.Equal(got, []int{4, 4, 2}) {

@@ -44,11 +44,11 @@ func TestSpectrumOfACosine(t *testing.T) {
 			want = length / 2
 		}
 		if math.Abs(p-want) > 1e-5 {
-			t.Errorf("bin %d: power %v, want %v", k, p, want)
+			t.Errorf("bin %d: power %v, expected %v", k, p, want)
 		}
 	}
 	if got, want := s.Decibels(0)[bin], 10*math.Log10(length/2); math.Abs(got-want) > 1e-6 {
-		t.Errorf("%v dB at the peak, want %v", got, want)
+		t.Errorf("%v dB at the peak, expected %v", got, want)
 	}
 	if db := s.Decibels(1); !math.IsInf(db[3], -1) {
 		t.Errorf("a constant has %v dB", db[3])
@@ -67,17 +67,17 @@ func TestSpectrumPads(t *testing.T) {
 		}
 	}
 	if got := s.Angles()[peak]; math.Abs(got-theta) > 1e-12 {
-		t.Errorf("peak at %v, want %v", got, theta)
+		t.Errorf("peak at %v, expected %v", got, theta)
 	}
 	if got, want := s.Power[0][peak], (250.0/2+125.0/2)/2; math.Abs(got-want) > 0.5 {
-		t.Errorf("power %v at the peak, want %v", got, want)
+		t.Errorf("power %v at the peak, expected %v", got, want)
 	}
 	total := s.Power[0][0] + s.Power[0][s.Length/2]
 	for _, p := range s.Power[0][1 : s.Length/2] {
 		total += 2 * p
 	}
 	if total /= float64(s.Length); math.Abs(total-1) > 0.01 {
-		t.Errorf("mean power %v, want 1", total)
+		t.Errorf("mean power %v, expected 1", total)
 	}
 }
 
@@ -94,7 +94,7 @@ func TestSpectrumOfTokens(t *testing.T) {
 	s := must.Get((&Dataset{Info: Info{Task: "dice"}, Train: set}).MeanSpectrum(t.Context(), 400, 1))(t)
 	for k, db := range s.Decibels(0) {
 		if math.Abs(db) > 1.1 { // four standard deviations of the mean of 400 exponential variables, twice at the ends
-			t.Errorf("bin %d: %v dB, want 0", k, db)
+			t.Errorf("bin %d: %v dB, expected 0", k, db)
 		}
 	}
 }

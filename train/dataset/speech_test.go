@@ -34,12 +34,12 @@ func TestSpeechCommands(t *testing.T) {
 		t.Errorf("info %+v", d.Info)
 	}
 	if d.Train.Len() != 2 || d.Val.Len() != 1 || d.Test.Len() != 1 {
-		t.Fatalf("%d, %d and %d clips, want 2, 1 and 1", d.Train.Len(), d.Val.Len(), d.Test.Len())
+		t.Fatalf("%d, %d and %d clips, expected 2, 1 and 1", d.Train.Len(), d.Val.Len(), d.Test.Len())
 	}
 	e := Example{X: slices.Repeat([]float32{9}, 20000)}
 	mustExample(t, d.Train, &e, 0, 0)
 	if want := filepath.Join(root, "no", "a_nohash_0.wav"); e.Path != want || e.Label != 0 || e.Len != 16000 || len(e.X) != 16000 {
-		t.Errorf("first training clip is %s with label %d and length %d, want %s", e.Path, e.Label, e.Len, want)
+		t.Errorf("first training clip is %s with label %d and length %d, expected %s", e.Path, e.Label, e.Len, want)
 	}
 	if e.X[0] != 5.0/32768 || e.X[2] != 7.0/32768 || slices.ContainsFunc(e.X[3:], func(v float32) bool { return v != 0 }) {
 		t.Errorf("a clip of 3 samples is not padded with zeros: %v …", e.X[:8])

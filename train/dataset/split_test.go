@@ -51,7 +51,7 @@ func TestLoadStops(t *testing.T) {
 		cancel()
 	}})
 	if !errors.Is(err, context.Canceled) || calls != 1 {
-		t.Errorf("error %v after %d recordings, want context.Canceled after 1", err, calls)
+		t.Errorf("error %v after %d recordings, expected context.Canceled after 1", err, calls)
 	}
 }
 

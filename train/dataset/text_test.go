@@ -38,7 +38,7 @@ func TestText(t *testing.T) {
 	var e Example
 	mustExample(t, d.Test, &e, 1, 0)
 	if want := []int32{8, 4, 4, 3, 5, 9, 2}; e.Label != 1 || !slices.Equal(e.Tokens, want) || filepath.Base(e.Path) != "0_9.txt" {
-		t.Errorf("%s: label %d, tokens %v, want %v", e.Path, e.Label, e.Tokens, want)
+		t.Errorf("%s: label %d, tokens %v, expected %v", e.Path, e.Label, e.Tokens, want)
 	}
 	mustExample(t, d.Test, &e, 2, 0)
 	if e.Len != 4096 || e.Tokens[2] != tokenUnknown || e.Tokens[4095] != tokenEnd {

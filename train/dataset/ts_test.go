@@ -51,7 +51,7 @@ func TestMissingValues(t *testing.T) {
 	s := must.Get(parseTS(strings.NewReader(tsClasses + "?,1,?,?,4,?:NaN, ?,?,?,?,?:up\n?,?:7,nan:down\n")))(t)
 	for i, want := range [][]float32{{1, 1, 2, 3, 4, 4, 0, 0, 0, 0, 0, 0}, {0, 0, 7, 7}} {
 		if got := s.x[2+i]; !slices.Equal(got, want) {
-			t.Errorf("series %d: %v, want %v", i, got, want)
+			t.Errorf("series %d: %v, expected %v", i, got, want)
 		}
 	}
 }
@@ -77,7 +77,7 @@ func TestBIDMC(t *testing.T) {
 		for i := range s.Len() {
 			mustExample(t, s, &e, i, 0)
 			if s == d.Train && int(e.Target[0]) != order[9+i] {
-				t.Errorf("training example %d is series %v, want %d", i, e.Target[0], order[9+i])
+				t.Errorf("training example %d is series %v, expected %d", i, e.Target[0], order[9+i])
 			}
 			if e.Len != int(e.Target[0])+1 || e.Label != -1 {
 				t.Errorf("series %v has %d samples", e.Target[0], e.Len)
@@ -103,7 +103,7 @@ func TestNumpyPerm(t *testing.T) {
 		{0, 10, []int{2, 8, 4, 9, 1, 6, 7, 3, 0, 5}}, {1, 7, []int{6, 2, 1, 0, 4, 3, 5}}, {0, 1000, []int{993, 859, 298, 553, 672, 971, 27, 231}},
 	} {
 		if got := numpyPerm(test.n, test.seed)[:len(test.want)]; !slices.Equal(got, test.want) {
-			t.Errorf("permutation of %d with seed %d: %v …, want %v", test.n, test.seed, got, test.want)
+			t.Errorf("permutation of %d with seed %d: %v …, expected %v", test.n, test.seed, got, test.want)
 		}
 	}
 }
