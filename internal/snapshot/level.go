@@ -19,8 +19,8 @@ func AppendLevel(dst []byte) []byte {
 
 // CheckLevel returns an error if a level that AppendLevel wrote is not the one in use.
 func CheckLevel(name []byte) error {
-	level, now := string(bytes.TrimRight(name[:LevelBytes], "\x00")), vek.CurrentLevel()
-	if level == string(now) {
+	level, now := bytes.TrimRight(name[:LevelBytes], "\x00"), vek.CurrentLevel()
+	if string(level) == string(now) {
 		return nil
 	}
 	return fmt.Errorf("taken at kernel level %q, this program runs at %q, which rounds differently; set S4D_LEVEL=%[1]s", level, now)

@@ -3,8 +3,9 @@ package vek
 import "math"
 
 // GELU sets dst = x·Φ(x), where Φ is the standard normal distribution function (the exact form,
-// without tanh; Hendrycks and Gimpel, arXiv 1606.08415). The error is below 4 ulp of the result for
-// all x. Results for x ≤ −13 are 0. dst may be x.
+// without tanh; Hendrycks and Gimpel, arXiv 1606.08415). The error is below 4.3 ulp of the
+// result: the largest of all x with |x| ≥ 0.001 is 4.24 ulp with vectors of float32 (x = −7.599044)
+// and 0.61 ulp in plain Go. Results for x ≤ −13 are 0. dst may be x.
 func GELU(dst, x []float32) {
 	sameLen("GELU", len(dst), x)
 	gelu(dst, x)
