@@ -10,7 +10,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
-// docs/configuration.md has every key with its default, and no other; the choices of ssm.init are all there.
+// docs/configuration.md has every key with its default, and no other; the choices of ssm.init are
+// all there.
 func TestConfigurationIsDocumented(t *testing.T) {
 	page := must.Get(os.ReadFile("../docs/configuration.md"))(t)
 	documented := map[string]string{}

@@ -24,7 +24,7 @@ func TestLock(t *testing.T) {
 	}
 	busy("second start")
 	cfg.Resume = true
-	busy("resume beside a start")
+	busy("resume during a start")
 	tr.Close()
 	tr = newTrainer(t, cfg)
 	busy("second resume")

@@ -46,7 +46,7 @@ func appendLine(path string, v any) (err error) {
 
 // restoreLog removes from metrics.jsonl what the run's state does not include: later epochs, the
 // test and damaged lines. It returns the number of epochs whose lines are lost. The line of the
-// best epoch is written anew if it is lost.
+// best epoch is written again if it is lost.
 func (t *Trainer) restoreLog() (lost int, err error) {
 	path := t.path(metricsFile)
 	old, err := os.ReadFile(path)

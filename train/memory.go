@@ -9,8 +9,8 @@ import (
 )
 
 // memoryLimit returns the bytes of memory that this process may use: the lowest of those of the
-// machine, the process's limits (ulimit -v and -d) and the limits of the control groups above it. It
-// returns 0 where none is known, as on systems other than Linux. root is the root of the file
+// machine, the process's limits (ulimit -v and -d) and the limits of the control groups above it.
+// It returns 0 where none is known, as on systems other than Linux. root is the root of the file
 // system.
 func memoryLimit(root fs.FS) float64 {
 	limit := 0.0

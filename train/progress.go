@@ -94,7 +94,8 @@ func (b *bar) Begin(p Progress) {
 	b.draw()
 }
 
-// Step does not draw the last step: a complete bar cannot change, and the last epoch's result is not known yet.
+// Step does not draw the last step: a complete bar cannot change, and the last epoch's result is
+// not known yet.
 func (b *bar) Step(p Progress) {
 	b.now = p
 	if p.Step < p.Steps && time.Since(b.drawn) >= redraw {
@@ -105,7 +106,11 @@ func (b *bar) Step(p Progress) {
 func (b *bar) draw() {
 	p := b.now
 	b.drawn = time.Now()
-	text := fmt.Sprintf("epoch %d/%d  loss %.4g%s", p.Epoch, p.Epochs, p.Loss, b.best)
+	text := fmt.Sprintf("epoch %d/%d", p.Epoch, p.Epochs)
+	if p.Loss != 0 {
+		text += fmt.Sprintf("  loss %.4g", p.Loss)
+	}
+	text += b.best
 	if passed, done := b.drawn.Sub(b.began), p.Step-b.first; done > 0 {
 		left := passed / time.Duration(done) * time.Duration(p.Steps-p.Step)
 		text += fmt.Sprintf("  %v, %v left", passed.Round(time.Second), left.Round(time.Second))

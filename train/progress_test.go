@@ -43,6 +43,9 @@ func TestBarTimeLeft(t *testing.T) {
 			var out bytes.Buffer
 			b := Bar(&out)
 			b.Begin(Progress{Step: first, Steps: 10, Epoch: 1, Epochs: 1})
+			if text := out.String(); strings.Contains(text, "loss") {
+				t.Errorf("bar %q before the first step: expected no loss", text)
+			}
 			time.Sleep(37 * time.Second)
 			b.Step(Progress{Step: first + 1, Steps: 10, Epoch: 1, Epochs: 1, Loss: 0.5})
 			if text := out.String(); !strings.Contains(text, expected) || strings.Contains(text, ":0s]") || !strings.Contains(text, fmt.Sprintf("(%d/10)", first+1)) {
@@ -52,7 +55,8 @@ func TestBarTimeLeft(t *testing.T) {
 	}
 }
 
-// The bar shows the result of the best epoch, in the words of the closing line. The complete bar includes the last epoch.
+// The bar shows the result of the best epoch, in the words of the closing line. The complete bar
+// includes the last epoch.
 func TestBarShowsTheBestEpoch(t *testing.T) {
 	low, high := 0.00457, 0.129
 	good, bad := Metrics{RelativeMSE: &low}, Metrics{RelativeMSE: &high}

@@ -179,7 +179,7 @@ func TestPreviousCheckpoint(t *testing.T) {
 		tr.Close()
 		again := newTrainer(t, cfg)
 		if len(again.Warnings()) > 0 {
-			t.Errorf("%s: resumed once more, warnings %q", name, again.Warnings())
+			t.Errorf("%s: resumed a second time, warnings %q", name, again.Warnings())
 		}
 		must.Do(t, again.Fit(t.Context()))
 		sameRun(t, name, whole, again)
@@ -318,7 +318,8 @@ func TestLogIsSynced(t *testing.T) {
 	}
 }
 
-// A run that ended before its first checkpoint begins anew, without what a crash left behind.
+// A run that ended before its first checkpoint starts again, without the files of the crashed
+// process.
 func TestNoCheckpoint(t *testing.T) {
 	whole := fit(t, tiny(t))
 	cfg := tiny(t)

@@ -113,11 +113,16 @@ func TestLoadSplit(t *testing.T) {
 	must.Reject(LoadData(t.Context(), cfg, "dev"))(t, ErrData, `unknown split "dev"`)
 }
 
-// max_len truncates training examples only.
+// max_len truncates training examples only. A limit of steps is part of the description if it ends
+// the run early.
 func TestDescribe(t *testing.T) {
 	cfg := digits(t)
 	cfg.Data.MaxLen = 120
-	if got := newTrainer(t, cfg).Describe(); !strings.HasSuffix(got, "; 3 sequences of up to 120 samples, 30 epochs of 1 step") {
-		t.Errorf("%s", got)
+	for steps, limit := range map[int]string{0: "", 30: "", 7: ", at most 7 steps"} {
+		cfg.Train.MaxSteps, cfg.Out = steps, filepath.Join(t.TempDir(), "run")
+		expected := "; 3 sequences of up to 120 samples, 30 epochs of 1 step" + limit
+		if got := newTrainer(t, cfg).Describe(); !strings.HasSuffix(got, expected) {
+			t.Errorf("max_steps %d: %q, expected it to end in %q", steps, got, expected)
+		}
 	}
 }

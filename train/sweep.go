@@ -51,8 +51,8 @@ func ParseAxis(s string) (Axis, error) {
 // Name returns the axis's keys, as in the heading of sweep.csv.
 func (a Axis) Name() string { return strings.Join(a.Keys, "+") }
 
-// Sweep is a grid of runs: every combination of the axes' values with the seeds 1 … Seeds. Begin, if
-// not nil, is called before each run.
+// Sweep is a grid of runs: every combination of the axes' values with the seeds 1 … Seeds. Begin,
+// if not nil, is called before each run.
 type Sweep struct {
 	Base  Config
 	Axes  []Axis
@@ -219,7 +219,8 @@ func (s Sweep) oldRows() map[string]SweepRow {
 	return rows
 }
 
-// complete reports whether the run's folder holds this run, complete and with the result in its row.
+// complete reports whether the run's folder holds this run, complete and with the result in its
+// row.
 func (r *sweepRun) complete(row SweepRow) bool {
 	recorded, err := LoadRun(r.cfg.Out)
 	if err != nil {

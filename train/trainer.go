@@ -50,9 +50,9 @@ type plan struct {
 }
 
 // New loads the data, builds the network and makes the run folder, or reads the run to resume. It
-// begins a run again that ended before its first checkpoint. It locks the run folder until Close.
-// An error of the configuration is an ErrConfig, and the end of ctx an ErrInterrupted. A run that
-// cannot begin leaves no folder behind.
+// starts a run again if it ended before its first checkpoint. It locks the run folder until Close.
+// An error of the configuration is an ErrConfig. If ctx is cancelled, the error is an
+// ErrInterrupted. If New fails, no new run folder remains.
 func New(ctx context.Context, cfg Config) (*Trainer, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -266,8 +266,8 @@ func (t *Trainer) Step() int { return t.state.Step }
 // Best returns the best epoch so far, or nil.
 func (t *Trainer) Best() *Metrics { return t.state.Best }
 
-// Test returns the result of the best weights on the test split after Fit. It is nil if the data have
-// no test split.
+// Test returns the result of the best weights on the test split after Fit. It is nil if the data
+// have no test split.
 func (t *Trainer) Test() *Result { return t.test }
 
 // BestModel reads the model of the best epoch. Errors are ErrData.
@@ -281,11 +281,14 @@ func (t *Trainer) BestModel() (*model.Model, error) {
 
 // Describe returns a line about the network, the data and the budget.
 func (t *Trainer) Describe() string {
-	m := t.model.Config
-	return fmt.Sprintf("%d×%d channels, %s (%s), %s; %s of up to %s, %s of %s",
+	m, limit := t.model.Config, ""
+	if t.plan.total < t.plan.perEpoch*t.cfg.Train.Epochs {
+		limit = ", at most " + count(t.plan.total, "step")
+	}
+	return fmt.Sprintf("%d×%d channels, %s (%s), %s; %s of up to %s, %s of %s%s",
 		m.NLayers, m.DModel, count(m.SSM.DState, "state"), m.SSM.Init, count(m.CountParams(), "parameter"),
 		count(t.data.Train.Len(), "sequence"), count(t.longest(), "sample"),
-		count(t.cfg.Train.Epochs, "epoch"), count(t.plan.perEpoch, "step"))
+		count(t.cfg.Train.Epochs, "epoch"), count(t.plan.perEpoch, "step"), limit)
 }
 
 // count returns a number and its noun, in the plural unless n is 1.
