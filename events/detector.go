@@ -81,8 +81,8 @@ func (d *Detector) Flush() ([]Event, error) {
 	return d.events, err
 }
 
-// Skip flushes and counts n samples that were lost: the next sample is n samples later. A negative n
-// is misuse and panics.
+// Skip flushes and counts n samples that were lost: the next sample is n samples later. A negative
+// n is misuse and panics.
 func (d *Detector) Skip(n int64) ([]Event, error) {
 	if n < 0 {
 		panic(fmt.Sprintf("events: Skip of %d samples: expected at least 0", n))

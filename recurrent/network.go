@@ -8,8 +8,8 @@
 // is the decoder's, [d_output], which for a regression is in the target's unit.
 //
 // Convolution mode (package convmode) reads the same weights and gives the same numbers up to
-// rounding, but those of a regression standardised. How a signal is cut into calls, and which streams StepMany advances together, never
-// changes a bit of the output.
+// rounding, but those of a regression standardised. How a signal is cut into calls, and which
+// streams StepMany advances together, never changes a bit of the output.
 //
 // # Snapshots
 //
