@@ -8,7 +8,7 @@ import (
 )
 
 // tileSize returns the height of a tile and its width in vectors: the largest whose sums fit in a
-// level's registers beside a row of b and elements of a.
+// level's registers next to a row of b and elements of a.
 func tileSize(l level) (rows, vecs int) {
 	switch l.lanes {
 	case 16:

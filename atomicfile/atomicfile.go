@@ -106,7 +106,8 @@ func follow(path string) (string, error) {
 	return "", errors.New("too many symbolic links")
 }
 
-// createTemp creates a file beside path with mode perm, less the umask unless path exists.
+// createTemp creates a file in the folder of path with mode perm, less the umask unless path
+// exists.
 func createTemp(path string, perm fs.FileMode, exists bool) (*os.File, error) {
 	for {
 		f, err := os.OpenFile(fmt.Sprintf("%s.%d.tmp", path, rand.Uint32()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)

@@ -84,7 +84,7 @@ func TestErrorNamesPath(t *testing.T) {
 		}
 	}
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
-		t.Errorf("left behind: %v (%v)", files, err)
+		t.Errorf("files that remain: %v (%v)", files, err)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestPanicLeavesNothing(t *testing.T) {
 		_ = Write(filepath.Join(dir, "a.txt"), 0o666, func(io.Writer) error { panic("stop") })
 	}()
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
-		t.Errorf("left behind: %v (%v)", files, err)
+		t.Errorf("files that remain: %v (%v)", files, err)
 	}
 }
 

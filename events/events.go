@@ -35,8 +35,9 @@ const maxAmplitude = 1e6
 // isAudio reports whether a sample is a number within ±maxAmplitude.
 func isAudio(v float32) bool { return v >= -maxAmplitude && v <= maxAmplitude }
 
-// Check finds the first sample that is no audio of full scale ±1: NaN, an infinity, or beyond ±1e6.
-// It returns the number of samples before it and an error that describes it, or len(x) and nil.
+// Check finds the first sample that is not audio of full scale ±1: NaN, an infinity, or beyond
+// ±1e6. It returns the number of samples before it and an error that describes it, or len(x) and
+// nil.
 func Check(x []float32) (good int, err error) {
 	for i, v := range x {
 		if v != v {

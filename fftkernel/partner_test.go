@@ -86,7 +86,7 @@ func TestPartnersDoNotLeak(t *testing.T) {
 				"y0 from alone": l2(y0, widen(alone)), "y1 from alone": l2(y1, widen(alone)),
 			} {
 				if !(e < limit) {
-					t.Errorf("a row of size %g beside one %g times as loud: %s: relative error %.3g, expected below %.3g", base, scale, name, e, limit)
+					t.Errorf("a row of size %g next to one %g times as loud: %s: relative error %.3g, expected below %.3g", base, scale, name, e, limit)
 				}
 			}
 		}
@@ -108,7 +108,7 @@ func TestBrokenPartner(t *testing.T) {
 		_, du1, _ := c.grad(broken, clean, clean, clean)
 		for i := range want {
 			if y0[i] != want[i] || y1[i] != want[i] || du0[i] != wantGrad[i] || du1[i] != wantGrad[i] {
-				t.Fatalf("beside a row with %v: [%d] = %v, %v, du %v, %v; alone %v, %v",
+				t.Fatalf("next to a row with %v: [%d] = %v, %v, du %v, %v; alone %v, %v",
 					bad, i, y0[i], y1[i], du0[i], du1[i], want[i], wantGrad[i])
 			}
 		}
@@ -132,7 +132,7 @@ func TestSilentPartner(t *testing.T) {
 		}
 	}
 	if duAlone, _, _ := c.grad(u, nil, u, nil); l2(du1, widen(duAlone)) != 0 {
-		t.Errorf("du beside zeros differs from du alone")
+		t.Errorf("du next to zeros differs from du alone")
 	}
 	if e := l2(dk, dk0); !(e < convTolerance) {
 		t.Errorf("dk: relative error %.3g", e)

@@ -28,7 +28,7 @@ func TestNewIsDeterministic(t *testing.T) {
 			}
 			for _, y := range a.Weights.Tensors()[:i] {
 				if drawn && y.Kind == x.Kind && slices.Equal(x.Data[:3], y.Data[:3]) {
-					t.Errorf("%s: %s and %s begin alike", name, x.Name, y.Name)
+					t.Errorf("%s: %s and %s begin with the same values", name, x.Name, y.Name)
 				}
 			}
 		}

@@ -105,7 +105,7 @@ func fromPyTorch(tensors []pth.Tensor, opt ImportOptions) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range tensors { // what is left, in the file's order
+	for _, t := range tensors { // the remaining ones, in the file's order
 		name := strings.TrimPrefix(t.Name, lightning)
 		switch {
 		case byName[name] == nil:

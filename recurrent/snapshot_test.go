@@ -181,7 +181,7 @@ func TestManyStreams(t *testing.T) {
 	for i, got := range outputs {
 		want := net.NewStream().Process(signal(uint64(i), cfg.DInput, length), length)
 		if !slices.Equal(got, want) {
-			t.Errorf("stream %d differs when other streams run beside it", i)
+			t.Errorf("stream %d differs when other streams run at the same time", i)
 		}
 	}
 }

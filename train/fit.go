@@ -54,12 +54,12 @@ func (t *Trainer) Fit(ctx context.Context) error {
 // finished reports whether the budget or the patience is exhausted.
 func (t *Trainer) finished() bool {
 	closed := t.state.Batch == 0 // otherwise the epoch is not complete or not validated
-	return t.state.Epoch >= t.cfg.Train.Epochs || t.spent() && closed ||
+	return t.state.Epoch >= t.cfg.Train.Epochs || t.exhausted() && closed ||
 		t.cfg.Train.Patience > 0 && t.state.Stale >= t.cfg.Train.Patience && closed
 }
 
-// spent reports whether max_steps is reached.
-func (t *Trainer) spent() bool {
+// exhausted reports whether max_steps is reached.
+func (t *Trainer) exhausted() bool {
 	return t.cfg.Train.MaxSteps > 0 && t.state.Step >= t.cfg.Train.MaxSteps
 }
 
@@ -69,7 +69,7 @@ func (t *Trainer) epoch(ctx context.Context, s *stepper) error {
 	load := newLoader(t.data.Train, batches[t.state.Batch:], t.state.Epoch, s.buffers)
 	defer load.close()
 	began, before := time.Now(), t.state.Seconds
-	for t.state.Batch < len(batches) && !t.spent() {
+	for t.state.Batch < len(batches) && !t.exhausted() {
 		if ctx.Err() != nil {
 			return t.interrupted()
 		}

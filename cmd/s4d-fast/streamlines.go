@@ -23,14 +23,14 @@ func (e *eventPrinter) process(samples []float32) error { return e.print(e.detec
 func (e *eventPrinter) skip(n int64) error              { return e.print(e.detector.Skip(n)) }
 func (e *eventPrinter) flush() error                    { return e.print(e.detector.Flush()) }
 
-func (e *eventPrinter) print(list []events.Event, fault error) error {
+func (e *eventPrinter) print(list []events.Event, failed error) error {
 	for _, v := range list {
 		if err := e.out.Encode(report.NewEvent(v, e.audio.inputSample)); err != nil {
 			return err
 		}
 	}
-	if fault != nil {
-		return badInput(fmt.Errorf("%s: %w", e.audio.name, fault))
+	if failed != nil {
+		return badInput(fmt.Errorf("%s: %w", e.audio.name, failed))
 	}
 	return nil
 }

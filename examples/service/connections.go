@@ -96,7 +96,7 @@ func (c *connection) Read(b []byte) (int, error) {
 		return 0, net.ErrClosed
 	}
 	n, err := c.Conn.Read(b)
-	if c.isClosed() { // the bytes belong to nobody
+	if c.isClosed() { // the bytes are discarded
 		return 0, net.ErrClosed
 	}
 	return n, err

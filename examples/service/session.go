@@ -27,7 +27,7 @@ type sink interface{ send(line any) error }
 var (
 	errShutdown = newError(http.StatusServiceUnavailable, "shutdown", "the server is shutting down")
 	errIdle     = newError(http.StatusRequestTimeout, "idle", "no audio arrived for too long")
-	errGone     = errors.New("the client is disconnected") // nobody is left to report it to
+	errGone     = errors.New("the client is disconnected") // it cannot be reported
 	errSlow     = fmt.Errorf("%w: it reads too slowly", errGone)
 )
 

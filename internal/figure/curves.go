@@ -91,7 +91,7 @@ func lookOf(i, n int) look {
 	}
 }
 
-// Curves draws panels below one another, with their legends beside them, and writes a PNG or SVG
+// Curves draws panels below one another, with their legends on the right, and writes a PNG or SVG
 // file.
 func Curves(path string, panels []Panel) error {
 	plots := make([]*plot.Plot, len(panels))
@@ -108,7 +108,7 @@ func Curves(path string, panels []Panel) error {
 	case len(panels) > 3:
 		height = 230
 	}
-	return saveBeside(path, height, plots)
+	return saveWithLegends(path, height, plots)
 }
 
 // plot draws the panel. The axes of the plot are linear; a logarithmic axis holds decades.

@@ -70,7 +70,7 @@ func Delay(path string, s Sequence, follow ...Panel) error {
 	if len(follow) > 0 {
 		height = 240
 	}
-	return saveBeside(path, height, panels)
+	return saveWithLegends(path, height, panels)
 }
 
 // frame gives the panels the same vertical range and the same spacing of ticks.

@@ -1,8 +1,8 @@
 // Package figure draws plots of signals and networks.
 //
 // Data come in as slices; the output is a PNG or SVG file. Every axis states its unit, and legends
-// lie beside the axes, never over the data. Curves differ in colour (the palette of Okabe and Ito,
-// which colour-blind readers can distinguish), in marker shape and in line width.
+// are to the right of the axes, never over the data. Curves differ in colour (the palette of Okabe
+// and Ito, which colour-blind readers can distinguish), in marker shape and in line width.
 package figure
 
 import (
@@ -132,10 +132,10 @@ func saveSquares(path string, side, columns int, panels []*plot.Plot, key *plot.
 // keyPx is the width of the strip for a key to colours.
 const keyPx = 180
 
-// saveBeside draws panels below one another, each at least so many pixels high, with their legends
-// in a strip on the right. The plot grows with its legends: a long list makes a panel higher, long
-// names make the plot wider.
-func saveBeside(path string, least int, panels []*plot.Plot) error {
+// saveWithLegends draws panels below one another, each at least so many pixels high, with their
+// legends in a strip on the right. The plot grows with its legends: a long list makes a panel
+// higher, long names make the plot wider.
+func saveWithLegends(path string, least int, panels []*plot.Plot) error {
 	rows, legends, strip := make([][]*plot.Plot, len(panels)), make([]plot.Legend, len(panels)), vg.Length(0)
 	for i, p := range panels {
 		legends[i], p.Legend = p.Legend, plot.NewLegend()
@@ -152,9 +152,9 @@ func saveBeside(path string, least int, panels []*plot.Plot) error {
 	return saveCanvas(path, width, least*len(panels)+bordersPx, func(c draw.Canvas) {
 		for i, tile := range align(draw.Crop(c, 0, -strip, 0, 0), rows) {
 			drawPanel(panels[i], tile[0])
-			beside := panels[i].DataCanvas(tile[0])
-			beside.Min.X, beside.Max.X = c.Max.X-strip+margin, c.Max.X
-			legends[i].Draw(beside)
+			legend := panels[i].DataCanvas(tile[0])
+			legend.Min.X, legend.Max.X = c.Max.X-strip+margin, c.Max.X
+			legends[i].Draw(legend)
 		}
 	})
 }

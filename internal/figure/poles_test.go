@@ -28,7 +28,7 @@ func TestPolePlane(t *testing.T) {
 	strip := image.Rect(2*560, 0, 2*560+keyPx, 580)
 	for i, c := range append([]color.RGBA{unbounded}, shades...) {
 		if in, all := countIn(img, c, strip), count(img, c); in < 500 || all-in > 60 { // a marker has about 25 pixels
-			t.Errorf("colour %d: %d pixels in the key beside the panels, %d in all", i, in, all)
+			t.Errorf("colour %d: %d pixels in the key, %d in all", i, in, all)
 		}
 	}
 	if n := count(img, blue); n < 10 {

@@ -1,6 +1,6 @@
 package vek
 
-// cos π/8 and sin π/8, the constants of the 16-point transform beside half8.
+// cos π/8 and sin π/8, the constants of the 16-point transform in addition to half8.
 const (
 	cos16 = 0.923879532511286756128183189396788287
 	sin16 = 0.382683432365089771728459984030398866

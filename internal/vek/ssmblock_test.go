@@ -245,7 +245,7 @@ func TestSSMBlockSpeedOfSilence(t *testing.T) {
 		}
 		const n = 4096
 		noise, y := normals(generator(7), n), make([]float32, n)
-		quickest := func(x []float32) time.Duration {
+		fastest := func(x []float32) time.Duration {
 			best := time.Hour
 			for range 20 {
 				s, begin := start.clone(), time.Now()
@@ -254,7 +254,7 @@ func TestSSMBlockSpeedOfSilence(t *testing.T) {
 			}
 			return best
 		}
-		if loud, silent := quickest(noise), quickest(make([]float32, n)); silent > 4*loud {
+		if loud, silent := fastest(noise), fastest(make([]float32, n)); silent > 4*loud {
 			t.Errorf("%d samples of silence take %v, of noise %v", n, silent, loud)
 		}
 	})

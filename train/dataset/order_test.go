@@ -67,7 +67,7 @@ func TestBucketsShufflesBatches(t *testing.T) {
 	checkOnce(t, n/batch, a)
 	checkOnce(t, n/batch, b)
 	if slices.Equal(a, b) || slices.IsSorted(a) {
-		t.Error("two epochs shuffle their batches alike")
+		t.Error("two epochs have the same order of batches")
 	}
 }
 
