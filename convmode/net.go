@@ -146,7 +146,7 @@ func (o Options) Validate(c model.Config) error {
 	}
 	widest := max(2*c.DModel, c.DOutput, 4*c.SSM.Directions()*c.DModel)
 	if floats := float64(o.MaxBatch) * float64(widest) * float64(o.MaxLen); floats > 1<<36 {
-		return fmt.Errorf("convmode: an array of MaxBatch %d × %d channels × MaxLen %d takes %.0f GiB", o.MaxBatch, widest, o.MaxLen, floats/(1<<28))
+		return fmt.Errorf("convmode: an array of MaxBatch %d × %d channels × MaxLen %d takes %.0f GiB, expected at most 256", o.MaxBatch, widest, o.MaxLen, floats/(1<<28))
 	}
 	return nil
 }

@@ -52,8 +52,8 @@ func readImageFolder(dir string, side int, colour bool, opt Options) (*rawImages
 		if err := opt.Context.Err(); err != nil {
 			return nil, err
 		}
-		if err := images.decode(path, side); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+		if err := images.readImage(path, side); err != nil {
+			return nil, err
 		}
 		if opt.Progress != nil {
 			opt.Progress(i+1, len(images.paths))
@@ -62,12 +62,20 @@ func readImageFolder(dir string, side int, colour bool, opt Options) (*rawImages
 	return images, nil
 }
 
-// decode appends the pixels of an image file.
-func (r *rawImages) decode(path string, side int) error {
+// readImage appends the pixels of an image file. Errors name the file.
+func (r *rawImages) readImage(path string, side int) error {
 	data, err := readFile(path)
 	if err != nil {
 		return err
 	}
+	if err := r.decode(data, side); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// decode appends the pixels of an encoded image.
+func (r *rawImages) decode(data []byte, side int) error {
 	cfg, _, err := image.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
 		return err

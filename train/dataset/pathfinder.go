@@ -81,8 +81,8 @@ func (s *pathfinderSet) Example(dst *Example, i, _ int) error {
 	}
 	k, n := s.members[i], s.side*s.side
 	image := rawImages{channels: 1, pixels: make([]byte, 0, n)}
-	if err := image.decode(s.paths[k], s.side); err != nil {
-		return fmt.Errorf("dataset: %s: %w", s.paths[k], err)
+	if err := image.readImage(s.paths[k], s.side); err != nil {
+		return fmt.Errorf("dataset: %w", err)
 	}
 	*dst = Example{
 		X: resize(dst.X, n), Tokens: dst.Tokens[:0], Len: n, Label: int(s.labels[k]), Target: dst.Target[:0], Path: s.paths[k],
@@ -187,8 +187,5 @@ func (p *pathfinderFiles) check(opt Options) error {
 		}
 	}
 	first := rawImages{channels: 1}
-	if err := first.decode(p.paths[0], p.side); err != nil {
-		return fmt.Errorf("%s: %w", p.paths[0], err)
-	}
-	return nil
+	return first.readImage(p.paths[0], p.side)
 }

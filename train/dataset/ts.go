@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -145,17 +146,18 @@ func readTS(opt Options, source string) (train, test *series, err error) {
 	if _, err := readFolder(opt.Dir, source); err != nil {
 		return nil, nil, err
 	}
-	names, err := filepath.Glob(filepath.Join(opt.Dir, "*_TRAIN.ts"))
+	names, err := fs.Glob(os.DirFS(opt.Dir), "*_TRAIN.ts") // the folder's name is no pattern
 	if err != nil {
 		return nil, nil, err
 	}
 	if len(names) != 1 {
 		return nil, nil, fmt.Errorf("data folder %s contains %d files *_TRAIN.ts, expected one; %s", opt.Dir, len(names), source)
 	}
-	if train, err = readTSFile(names[0]); err != nil {
+	path := filepath.Join(opt.Dir, names[0])
+	if train, err = readTSFile(path); err != nil {
 		return nil, nil, err
 	}
-	test, err = readTSFile(strings.TrimSuffix(names[0], "_TRAIN.ts") + "_TEST.ts")
+	test, err = readTSFile(strings.TrimSuffix(path, "_TRAIN.ts") + "_TEST.ts")
 	if errors.Is(err, os.ErrNotExist) {
 		err = fmt.Errorf("%w; %s", err, source)
 	}

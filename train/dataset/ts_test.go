@@ -27,7 +27,7 @@ const tsNumbers = "@problemName Rate\n@targetLabel true\n@data\n"
 // tsFolder writes the two files of a data set.
 func tsFolder(t *testing.T, train, test string) string {
 	t.Helper()
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "a[b") // not a pattern
 	write(t, filepath.Join(dir, "Set_TRAIN.ts"), []byte(train))
 	write(t, filepath.Join(dir, "Set_TEST.ts"), []byte(test))
 	return dir
