@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"strings"
 	"testing"
 
@@ -72,7 +73,11 @@ func TestLockOfKilledProcess(t *testing.T) {
 	stdin := must.Get(cmd.StdinPipe())(t)
 	defer stdin.Close()
 	stdout := must.Get(cmd.StdoutPipe())(t)
-	must.Do(t, cmd.Start())
+	err := cmd.Start()
+	if errors.Is(err, syscall.ENOEXEC) {
+		t.Skipf("an emulated test cannot start itself: %v", err)
+	}
+	must.Do(t, err)
 	text, err := io.ReadAll(stdout)
 	if err != nil || string(text) != "locked" {
 		t.Errorf("the other process wrote %q (%v), expected that it locked the folder", text, err)
