@@ -21,7 +21,7 @@ type benchCmd struct {
 
 func (c *benchCmd) Help() string {
 	var b strings.Builder
-	b.WriteString("Measures every kernel level that the processor supports, or only those in --level (separated by commas) or S4D_LEVEL.\n\nColumn ns is the time in nanoseconds for one of these units:\n")
+	b.WriteString("Measures every kernel level that the processor supports, or only those in --level (separated by commas) or S4D_LEVEL.\n\nColumn ns is the time in nanoseconds per unit. The unit depends on the operation:\n")
 	for _, op := range bench.Ops() {
 		fmt.Fprintf(&b, "  %-12s %s\n", op.Name, op.Unit)
 	}

@@ -22,7 +22,7 @@ type dataListOpsCmd struct {
 }
 
 func (c *dataListOpsCmd) Help() string {
-	return `Example:
+	return `Examples:
   s4d-fast data listops --out data/listops --n 20000
   s4d-fast train listops --data data/listops`
 }
@@ -52,7 +52,7 @@ type dataPathfinderCmd struct {
 }
 
 func (c *dataPathfinderCmd) Help() string {
-	return `Example:
+	return `Examples:
   s4d-fast data pathfinder --out data/pathfinder --n 20000
   s4d-fast train pathfinder --data data/pathfinder`
 }

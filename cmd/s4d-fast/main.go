@@ -27,7 +27,7 @@ import (
 
 // cli is the command line. Every command has a Run method.
 type cli struct {
-	Level string `help:"Kernel level to use (default: the best one available; see the command version)." placeholder:"LEVEL"`
+	Level string `help:"Kernel level to use (default: the best one available; for bench: all). 's4d-fast version' lists them." placeholder:"LEVEL"`
 
 	ShowVersion versionFlag `name:"version" help:"Print the version and exit."`
 
@@ -121,6 +121,7 @@ func execute(ctx context.Context, args []string, std *streams) error {
 	if err != nil {
 		panic(err)
 	}
+	parser.Model.HelpFlag.Help = "Show this help."
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}

@@ -15,7 +15,7 @@ type plotAllCmd struct {
 	Sweep  []string  `help:"Folder of a sweep; repeatable, for sweeps over the same key." type:"path" placeholder:"DIR" sep:"none"`
 	Task   string    `help:"Task for the spectrum plot: ${tasks}." placeholder:"TASK"`
 	Data   string    `help:"Folder of the task's data set (delay generates its own)." type:"path" placeholder:"DIR"`
-	Stride *int      `help:"Mark multiples of N samples; 0: none (default: the row length for tasks of images)." placeholder:"N"`
+	Stride *int      `help:"Mark multiples of N samples; 0: none (default: for image tasks, the length of a row)." placeholder:"N"`
 	Format string    `help:"File format: png or svg." enum:"png,svg" default:"png"`
 	Out    string    `help:"Output folder." required:"" type:"path" placeholder:"DIR"`
 }

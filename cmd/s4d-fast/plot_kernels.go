@@ -13,7 +13,7 @@ import (
 type plotKernelsCmd struct {
 	Model  modelFile `arg:"" help:"Model file (.safetensors), or the name of a built-in model (${models})."`
 	Length int       `help:"Number of taps to show, at most the kernel length of a model with truncated kernels (default: ${default})." default:"256" placeholder:"L"`
-	Stride *int      `help:"Mark multiples of N samples; 0: none (default: the row length for tasks of images)." placeholder:"N"`
+	Stride *int      `help:"Mark multiples of N samples; 0: none (default: for image tasks, the length of a row)." placeholder:"N"`
 	First  int       `help:"Show only the first N layers; 0: all." default:"0" placeholder:"N"`
 	Out    plotFile  `help:"Output file, PNG or SVG by its name (default: ${default})." default:"kernels.png" type:"path" placeholder:"FILE"`
 }

@@ -17,7 +17,7 @@ type plotSpectrumCmd struct {
 	N      int       `help:"Number of training examples, chosen at random." default:"10000"`
 	Seed   uint64    `help:"Seed for selecting examples and for generated data (default: ${default})." default:"0" placeholder:"N"`
 	Set    []string  `help:"Override one value of the task's preset, for example data.length=1000; repeatable." placeholder:"KEY=VALUE" sep:"none"`
-	Stride *int      `help:"Mark multiples of 2π/N; 0: none (default: the row length for tasks of images)." placeholder:"N" xor:"marks"`
+	Stride *int      `help:"Mark multiples of 2π/N; 0: none (default: for image tasks, the length of a row)." placeholder:"N" xor:"marks"`
 	Mark   []float64 `help:"Frequencies to mark, in the unit of the axis." placeholder:"X" xor:"marks"`
 	sampleRate
 	Out plotFile `help:"Output file, PNG or SVG by its name (default: ${default})." default:"spectrum.png" type:"path" placeholder:"FILE"`

@@ -39,7 +39,7 @@ type streamCmd struct {
 	AdaptRate bool      `help:"Instead of resampling, scale the model's SSM steps to the rate of the audio." xor:"rates"`
 	Live      bool      `help:"Never block the source: drop audio if more than one second is waiting."`
 	Emit      string    `help:"Lines to print: events or frames." enum:"events,frames" default:"events"`
-	Hop       *int      `help:"Samples per frame (default: 0.1 s)." placeholder:"N"`
+	Hop       *int      `help:"Samples between frames (default: 0.1 s of audio)." placeholder:"N"`
 	Window    *float64  `help:"Seconds of audio per output (default: ${window}; with --emit frames: 0, all audio so far). Higher: more precision, less recall of short words." placeholder:"S"`
 
 	Threshold    *float64 `help:"Minimum probability of an event (default: ${threshold}). Higher: more precision, less recall." placeholder:"P" group:"Events"`
