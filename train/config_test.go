@@ -33,9 +33,10 @@ func TestPresets(t *testing.T) {
 // The delay preset has the paper's size.
 func TestDelayPreset(t *testing.T) {
 	c := preset(t, "delay")
-	if c.Data.Length != 4000 || c.Data.Delay != 1000 || c.SSM.DState != 1024 || c.SSM.DtMin != 2.0/1000 || c.Train.Epochs != 20 {
+	if c.Data.Length != 4000 || c.Data.Delay != 1000 || c.SSM.DState != 1024 || c.SSM.DtMin != 2.0/1000 {
 		t.Errorf("not the paper's size: %+v %+v", c.Data, c.SSM)
 	}
+	must.Equal(t, c.Train.Epochs, 20, "epochs")
 	if c.Optim.Schedule != CosineWarmup || c.Optim.SSMLR >= c.Optim.LR || c.Optim.Betas[1] > 0.99 {
 		t.Errorf("%+v: with these learning rates the error of some seeds jumps", c.Optim)
 	}
@@ -182,9 +183,12 @@ func TestRecordedLevel(t *testing.T) {
 		}
 		got.Out = filepath.Join(t.TempDir(), "run")
 		tr, err := New(t.Context(), got)
-		if err != nil || tr.Config().Level != string(before) || vek.CurrentLevel() != before {
-			t.Errorf("recorded level %q: New selected %s, error %v; expected %s", level, vek.CurrentLevel(), err, before)
+		if err != nil {
+			t.Errorf("recorded level %q: New: error %v", level, err)
+		} else {
+			must.Equal(t, tr.Config().Level, string(before), "recorded level %q: level of the run", level)
 		}
+		must.Equal(t, vek.CurrentLevel(), before, "recorded level %q: level that New selected", level)
 	}
 	c.Level = "nonsense"
 	text := must.Get(c.encode())(t)

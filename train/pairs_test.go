@@ -77,7 +77,9 @@ func TestRetrieval(t *testing.T) {
 	}
 	for i, p := range predictions[0] {
 		q := predictions[1][i]
-		if p.Index != q.Index || p.Class != q.Class || slices.ContainsFunc([]int{0, 1}, func(k int) bool {
+		must.Equal(t, p.Index, q.Index, "index of pair %d alone and in a batch", i)
+		must.Equal(t, p.Class, q.Class, "class of pair %d alone and in a batch", i)
+		if slices.ContainsFunc([]int{0, 1}, func(k int) bool {
 			return math.Abs(float64(p.Logits[k]-q.Logits[k])) > 1e-4*(1+math.Abs(float64(p.Logits[k])))
 		}) {
 			t.Errorf("pair %d alone: %v, in a batch: %v", i, p.Logits, q.Logits)
@@ -92,8 +94,15 @@ func TestRetrieval(t *testing.T) {
 func TestAblation(t *testing.T) {
 	c := tiny(t, "model.n_layers=3", "ablate.layers=1", "train.epochs=1")
 	m := must.Get(fit(t, c).BestModel())(t)
-	if m.Config.SSMLayers != 1 || len(m.Weights.Layers[0].C) == 0 || m.Weights.Layers[1].C != nil || m.Weights.Layers[2].D != nil {
-		t.Errorf("ssm_layers %d, %d values of C in the first layer", m.Config.SSMLayers, len(m.Weights.Layers[0].C))
+	must.Equal(t, m.Config.SSMLayers, 1, "ssm_layers")
+	if len(m.Weights.Layers[0].C) == 0 {
+		t.Error("no values of C in the first layer, expected some")
+	}
+	if c := m.Weights.Layers[1].C; c != nil {
+		t.Errorf("C of the second layer is %v, expected none", c)
+	}
+	if d := m.Weights.Layers[2].D; d != nil {
+		t.Errorf("D of the third layer is %v, expected none", d)
 	}
 	recorded, err := LoadRun(c.Out)
 	if err != nil || recorded.Ablate.Layers != 1 {

@@ -82,8 +82,11 @@ func TestRegressionInTheTargetsUnit(t *testing.T) {
 		t.Errorf("R² %v, RMSE %v of %v: little was learned", r.R2, r.RMSE, r.BaselineRMSE)
 	}
 	best := tr.Best()
-	if best.RelativeMSE != nil || best.ValR2 == nil || best.BaselineRMSE == nil || !strings.HasPrefix(best.Validation(), fmt.Sprintf("RMSE %.4g, R² ", *best.ValRMSE)) {
-		t.Errorf("best epoch %+v: %s", best, best.Validation())
+	if best.RelativeMSE != nil || best.ValR2 == nil || best.BaselineRMSE == nil {
+		t.Errorf("best epoch %+v, expected an R² and a baseline and no relative MSE", best)
+	}
+	if want := fmt.Sprintf("RMSE %.4g, R² ", *best.ValRMSE); !strings.HasPrefix(best.Validation(), want) {
+		t.Errorf("best epoch: %q, expected it to begin with %q", best.Validation(), want)
 	}
 	checkStream(t, m, tr, predictions)
 }
@@ -137,8 +140,12 @@ func TestResumeUnstandardised(t *testing.T) {
 	must.Get(f.WriteTo(out))(t)
 	must.Do(t, out.Close())
 	c.Resume, c.Train.Epochs = true, 2
-	if tr = fit(t, c); tr.model.Meta.TargetMean != nil || tr.Best().Epoch == 0 {
-		t.Errorf("resumed with targets of mean %v", tr.model.Meta.TargetMean)
+	tr = fit(t, c)
+	if tr.model.Meta.TargetMean != nil {
+		t.Errorf("resumed with targets of mean %v, expected none", tr.model.Meta.TargetMean)
+	}
+	if tr.Best().Epoch == 0 {
+		t.Error("resumed, the best epoch is 0, expected a later one")
 	}
 	if last := metricsOf(t, c.Out)[1]; last.ValRMSE == nil || last.BaselineRMSE != nil {
 		t.Errorf("metrics %+v, expected an RMSE without the baseline of the training set's mean", last)

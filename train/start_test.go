@@ -58,8 +58,12 @@ func TestOutIsAFile(t *testing.T) {
 		for _, resume := range []bool{false, true} {
 			cfg := tiny(t)
 			cfg.Out, cfg.Resume = out, resume
-			if _, err := New(t.Context(), cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), out+" is not a folder") {
-				t.Errorf("resume %v: error %v", resume, err)
+			_, err := New(t.Context(), cfg)
+			if !errors.Is(err, ErrConfig) {
+				t.Errorf("resume %v: error %v, expected ErrConfig", resume, err)
+			}
+			if want := out + " is not a folder"; err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("resume %v: error %v, expected one that contains %q", resume, err, want)
 			}
 		}
 	}

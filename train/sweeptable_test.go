@@ -56,9 +56,7 @@ func TestReadSweepRejects(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		must.Do(t, os.WriteFile(filepath.Join(dir, sweepFile), []byte(text), 0o666))
-		if _, err := ReadSweep(dir); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), dir) {
-			t.Errorf("%q: error %v, expected one with %q", text, err, want)
-		}
+		must.Reject(ReadSweep(dir))(t, ErrData, want, dir)
 	}
 	if _, err := ReadSweep(filepath.Join(t.TempDir(), "nowhere")); !errors.Is(err, ErrData) {
 		t.Errorf("no folder: error %v", err)

@@ -94,9 +94,8 @@ func sameRun(t *testing.T, what string, a, b *Trainer) {
 	am, bm := metricsOf(t, a.dir), metricsOf(t, b.dir)
 	aj, _ := json.Marshal(am)
 	bj, _ := json.Marshal(bm)
-	if string(aj) != string(bj) || len(am) != a.cfg.Train.Epochs {
-		t.Errorf("%s: metrics\n%s\n%s", what, aj, bj)
-	}
+	must.Equal(t, string(aj), string(bj), "%s: metrics", what)
+	must.Equal(t, len(am), a.cfg.Train.Epochs, "%s: epochs in the metrics", what)
 }
 
 // stopAt cancels a context after a number of steps.
@@ -238,15 +237,19 @@ func TestEvaluateRepeatsTheBestEpoch(t *testing.T) {
 			return nil
 		},
 	}))(t)
-	if best := tr.Best(); r.Loss != best.ValLoss || r.RelativeMSE != *best.RelativeMSE || r.N != 6 {
-		t.Errorf("evaluated %+v, recorded %+v", r, best)
-	}
+	best := tr.Best()
+	must.Equal(t, r.Loss, best.ValLoss, "evaluated loss")
+	must.Equal(t, r.RelativeMSE, *best.RelativeMSE, "evaluated relative MSE")
+	must.Equal(t, r.N, 6, "evaluated examples")
 	if !slices.Equal(order, []int{0, 1, 2, 3, 4, 5}) {
 		t.Errorf("order of examples %v", order)
 	}
 	x, target, output, err := tr.Sample()
-	if err != nil || len(x) != 48 || !slices.Equal(target[7:], x[:41]) || len(output) != 48 {
-		t.Errorf("sample of %d, %d, %d values, error %v", len(x), len(target), len(output), err)
+	if err != nil || len(x) != 48 || len(target) != 48 || len(output) != 48 {
+		t.Fatalf("sample of %d, %d, %d values, error %v; expected 48 each", len(x), len(target), len(output), err)
+	}
+	if !slices.Equal(target[7:], x[:41]) {
+		t.Errorf("sample with the target %v, expected %v from its eighth value", target, x[:41])
 	}
 	info := tr.Info()
 	info.Channels = 2

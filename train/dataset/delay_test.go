@@ -34,9 +34,10 @@ func TestDelayDefaults(t *testing.T) {
 	}
 	e := Example{Target: slices.Repeat([]float32{9}, 5000)}
 	mustExample(t, d.Train, &e, 5, 1)
-	if e.Len != 4000 || len(e.X) != 4000 || e.X[0] != 0 {
-		t.Fatalf("length %d, starts with %v", e.Len, e.X[0])
+	if e.Len != 4000 || len(e.X) != 4000 {
+		t.Fatalf("length %d, %d values, expected 4000 and 4000", e.Len, len(e.X))
 	}
+	must.Equal(t, e.X[0], 0, "first value")
 	for l, y := range e.Target {
 		want := float32(0)
 		if l >= 1000 {
@@ -205,9 +206,8 @@ func TestDelayOptions(t *testing.T) {
 	}
 	var e Example
 	mustExample(t, d.Train, &e, 0, 0)
-	if e.Target[249] != 0 || e.Target[251] != e.X[1] {
-		t.Error("the delay of 1000 samples is not 250")
-	}
+	must.Equal(t, e.Target[249], 0, "target 249 with a delay of 250")
+	must.Equal(t, e.Target[251], e.X[1], "target 251 with a delay of 250")
 	tests := []struct {
 		opt  Options
 		want string

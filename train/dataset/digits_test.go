@@ -49,14 +49,20 @@ func TestDigits(t *testing.T) {
 		for i := range d.Train.Len() {
 			mustExample(t, d.Train, &e, i, epoch)
 			mustExample(t, d.Train, &again, i, epoch)
-			if !slices.Equal(e.X, again.X) || e.Label != again.Label {
-				t.Fatalf("example %d of epoch %d is not the same twice", i, epoch)
+			if !slices.Equal(e.X, again.X) {
+				t.Fatalf("example %d of epoch %d has other samples the second time", i, epoch)
 			}
-			if most := d.Train.(Sized).Length(i); e.Len != len(e.X) || e.Len > most || e.Len < 454 {
+			if e.Label != again.Label {
+				t.Fatalf("example %d of epoch %d: label %d, the second time %d", i, epoch, e.Label, again.Label)
+			}
+			if e.Len != len(e.X) {
+				t.Fatalf("example %d of epoch %d: length %d, but %d samples", i, epoch, e.Len, len(e.X))
+			}
+			if most := d.Train.(Sized).Length(i); e.Len > most || e.Len < 454 {
 				t.Fatalf("example %d of epoch %d has %d samples, expected 454 … %d", i, epoch, e.Len, most)
 			}
-			if slices.ContainsFunc(e.X, func(v float32) bool { return math.IsNaN(float64(v)) || math.Abs(float64(v)) > 8 }) {
-				t.Fatalf("example %d of epoch %d is not a sound", i, epoch)
+			if at := slices.IndexFunc(e.X, func(v float32) bool { return math.IsNaN(float64(v)) || math.Abs(float64(v)) > 8 }); at >= 0 {
+				t.Fatalf("example %d of epoch %d is not a sound: sample %d is %v, expected -8 … 8", i, epoch, at, e.X[at])
 			}
 			want := digitsNoneClass
 			if i < 20 {
@@ -79,9 +85,10 @@ func TestDigits(t *testing.T) {
 		t.Errorf("%d clips as recorded and %d different examples in 12 epochs of 24, expected a third of 240 as recorded", recorded, len(distinct))
 	}
 	mustExample(t, d.Val, &e, 0, 0)
-	if e.Len != 500 || e.X[0] != 0.125 || e.Label != 4 {
+	if e.Len != 500 || e.X[0] != 0.125 {
 		t.Errorf("a validation clip is not as recorded: %d samples, %v", e.Len, e.X[0])
 	}
+	must.Equal(t, e.Label, 4, "label of the validation clip")
 }
 
 // The background noise of a digit is below it by a level of the range. The digit starts anywhere in

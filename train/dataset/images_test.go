@@ -56,8 +56,11 @@ func TestCIFAR(t *testing.T) {
 	var e, gray, mixed Example
 	mustExample(t, d.Val, &e, 1, 0)
 	k := split[1][1]
-	if e.Label != k%10 || e.Len != 1024 || len(e.X) != 3*1024 {
-		t.Fatalf("label %d of image %d, %d samples", e.Label, k, len(e.X))
+	if e.Label != k%10 {
+		t.Fatalf("image %d: label %d, expected %d", k, e.Label, k%10)
+	}
+	if e.Len != 1024 || len(e.X) != 3*1024 {
+		t.Fatalf("image %d: length %d, %d samples, expected 1024 and 3072", k, e.Len, len(e.X))
 	}
 	mustExample(t, mustLoad(t, "image", Options{Dir: dir}).Val, &gray, 1, 0)
 	mustExample(t, mustLoad(t, "pscifar", Options{Dir: dir}).Val, &mixed, 1, 0)
@@ -176,9 +179,9 @@ func TestMNIST(t *testing.T) {
 	}
 	mustExample(t, mustLoad(t, "psmnist", Options{Dir: dir}).Train, &mixed, 7, 0)
 	for at, from := range RandPerm(784, 0)[:8] {
-		if want := []int{60, 361, 167, 578, 107, 772, 313, 626}[at]; from != want || mixed.X[at] != e.X[want] {
-			t.Errorf("permuted pixel %d comes from %d, expected %d", at, from, want)
-		}
+		want := []int{60, 361, 167, 578, 107, 772, 313, 626}[at]
+		must.Equal(t, from, want, "place from which permuted pixel %d comes", at)
+		must.Equal(t, mixed.X[at], e.X[want], "permuted pixel %d", at)
 	}
 	write(t, filepath.Join(raw, "train-labels-idx1-ubyte"), idxFile([]uint32{19}, labels[:19]))
 	mustFail(t, "a label short", "smnist", Options{Dir: dir}, "19 labels, expected one for each of 20 images")

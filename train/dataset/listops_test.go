@@ -116,8 +116,11 @@ func TestWriteListOps(t *testing.T) {
 	}
 	var e Example
 	mustExample(t, d.Train, &e, 3, 0)
-	if e.Len != min(len(lines[3]), 2047)+1 || e.Tokens[e.Len-1] != tokenEnd || e.Label != labels[3] || slices.Max(e.Tokens) >= 18 {
-		t.Errorf("example 3: %d tokens of %d symbols, label %d", e.Len, len(lines[3]), e.Label)
+	must.Equal(t, e.Len, min(len(lines[3]), 2047)+1, "tokens of example 3, of %d symbols", len(lines[3]))
+	must.Equal(t, e.Tokens[e.Len-1], tokenEnd, "last token of example 3")
+	must.Equal(t, e.Label, labels[3], "label of example 3")
+	if largest := slices.Max(e.Tokens); largest >= 18 {
+		t.Errorf("example 3: largest token %d, expected at most 17", largest)
 	}
 }
 

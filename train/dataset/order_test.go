@@ -11,8 +11,11 @@ func TestOrder(t *testing.T) {
 	if !slices.Equal(a, Order(100, 1, 2)) {
 		t.Error("the same seed and epoch give two orders")
 	}
-	if slices.Equal(a, Order(100, 1, 3)) || slices.Equal(a, Order(100, 2, 2)) {
-		t.Error("another epoch or seed gives the same order")
+	if slices.Equal(a, Order(100, 1, 3)) {
+		t.Error("another epoch gives the same order")
+	}
+	if slices.Equal(a, Order(100, 2, 2)) {
+		t.Error("another seed gives the same order")
 	}
 }
 
@@ -36,8 +39,11 @@ func TestBuckets(t *testing.T) {
 
 	dropped := Buckets(lengths, batch, 1, 2, true)
 	visited := slices.Sorted(slices.Values(slices.Concat(dropped...)))
-	if len(dropped) != n/batch || len(visited) != n/batch*batch || len(slices.Compact(visited)) != len(visited) {
-		t.Errorf("dropping the last batch: %d batches with %d examples", len(dropped), len(visited))
+	if len(dropped) != n/batch || len(visited) != n/batch*batch {
+		t.Errorf("dropping the last batch: %d batches with %d examples, expected %d with %d", len(dropped), len(visited), n/batch, n/batch*batch)
+	}
+	if once := len(slices.Compact(visited)); once != len(visited) {
+		t.Errorf("dropping the last batch: %d different examples, expected %d", once, len(visited))
 	}
 
 	if padded, plain := padding(lengths, kept), padding(lengths, slices.Collect(slices.Chunk(Order(n, 1, 2), batch))); padded > plain/5 {
@@ -66,8 +72,11 @@ func TestBucketsShufflesBatches(t *testing.T) {
 	a, b := places(0), places(1)
 	checkOnce(t, n/batch, a)
 	checkOnce(t, n/batch, b)
-	if slices.Equal(a, b) || slices.IsSorted(a) {
+	if slices.Equal(a, b) {
 		t.Error("two epochs have the same order of batches")
+	}
+	if slices.IsSorted(a) {
+		t.Errorf("the batches are not shuffled: %v", a)
 	}
 }
 

@@ -69,8 +69,11 @@ func TestPathfinder(t *testing.T) {
 	for s, set := range []Set{d.Train, d.Val, d.Test} {
 		for i, k := range parts[s] {
 			mustExample(t, set, &e, i, 0)
-			if e.Label != k/2%2 || e.Len != 1024 || len(e.X) != 1024 || len(e.Target) != 0 || len(e.Tokens) != 0 {
-				t.Fatalf("image %d: label %d, length %d of %d", k, e.Label, e.Len, len(e.X))
+			if e.Label != k/2%2 || e.Len != 1024 || len(e.X) != 1024 {
+				t.Fatalf("image %d: label %d, length %d of %d, expected label %d, 1024 of 1024", k, e.Label, e.Len, len(e.X), k/2%2)
+			}
+			if len(e.Target) != 0 || len(e.Tokens) != 0 {
+				t.Fatalf("image %d: target %v, tokens %v, expected none", k, e.Target, e.Tokens)
 			}
 			for at, v := range e.X {
 				if want := float32(shade(k, at)) / 255; v != want {
@@ -95,8 +98,13 @@ func TestPathX(t *testing.T) {
 	for task, side := range map[string]int{"pathx128": 128, "pathx256": 256} {
 		pathfinderImages(t, filepath.Join(dir, fmt.Sprintf("pathfinder%d", side)), side, 3)
 		d := mustLoad(t, task, Options{Dir: dir})
-		if d.Train.Len() != 3 || d.Val != nil || d.Test != nil || d.MaxLen != side*side || !slices.Equal(Lengths(d.Train), []int{side * side, side * side, side * side}) {
-			t.Errorf("%s: %d examples, %+v", task, d.Train.Len(), d.Info)
+		must.Equal(t, d.Train.Len(), 3, "%s: training examples", task)
+		if d.Val != nil || d.Test != nil {
+			t.Errorf("%s: validation set %v, test set %v, expected none", task, d.Val, d.Test)
+		}
+		must.Equal(t, d.MaxLen, side*side, "%s: MaxLen", task)
+		if got, want := Lengths(d.Train), []int{side * side, side * side, side * side}; !slices.Equal(got, want) {
+			t.Errorf("%s: lengths %v, expected %v", task, got, want)
 		}
 		var e Example
 		mustExample(t, d.Train, &e, 1, 0)

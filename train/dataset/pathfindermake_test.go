@@ -50,8 +50,11 @@ func TestPathfinderContours(t *testing.T) {
 			s, _ := pathfinderScene(3, index, side)
 			name := fmt.Sprintf("%s, image %d", task, index)
 			contours := slices.Concat(s.targets[:], s.distractors)
-			if len(contours) != 2+s.shape.distractors || len(s.targets[1]) != 14 || len(s.distractors[0]) != 4 {
-				t.Fatalf("%s: %d contours, of %d, %d … paddles", name, len(contours), len(s.targets[1]), len(s.distractors[0]))
+			if n := 2 + s.shape.distractors; len(contours) != n {
+				t.Fatalf("%s: %d contours, expected %d", name, len(contours), n)
+			}
+			if len(s.targets[1]) != 14 || len(s.distractors[0]) != 4 {
+				t.Fatalf("%s: contours of %d, %d … paddles, expected 14, 4", name, len(s.targets[1]), len(s.distractors[0]))
 			}
 			wide, clear := s.shape.thickness, 2*s.gap
 			for i, c := range contours {
@@ -134,8 +137,11 @@ func TestPathfinderLabels(t *testing.T) {
 			for i, m := range s.markers {
 				of[i] = slices.IndexFunc(s.targets[:], func(c contour) bool { return c[0].from == m || c[13].to == m })
 			}
-			if (of[0] == of[1]) != (label == 1) || s.markers[0] == s.markers[1] {
+			if (of[0] == of[1]) != (label == 1) {
 				t.Errorf("%s: image %d with label %d: circles at ends of contours %v", task, index, label, of)
+			}
+			if s.markers[0] == s.markers[1] {
+				t.Errorf("%s: image %d with label %d: both circles at %v", task, index, label, s.markers[0])
 			}
 			apart, own := s.markers[0].distance(s.markers[1]), s.targets[0][0].from.distance(s.targets[0][13].to)
 			if math.Abs(apart-own) > 0.1*own {
@@ -159,9 +165,8 @@ func TestPathfinderPixels(t *testing.T) {
 					circles = append(circles, part)
 				}
 			}
-			if n := slices.Max(parts); n != 2+s.shape.distractors || len(circles) != 2-label {
-				t.Errorf("%d×%[1]d, image %d with label %d: %d contours, circles in %d of them", side, index, label, n, len(circles))
-			}
+			must.Equal(t, slices.Max(parts), 2+s.shape.distractors, "%d×%[1]d, image %d with label %d: contours", side, index, label)
+			must.Equal(t, len(circles), 2-label, "%d×%[1]d, image %d with label %d: contours with circles", side, index, label)
 		}
 	}
 }
@@ -288,8 +293,11 @@ func TestWritePathfinder(t *testing.T) {
 			mustExample(t, all, &e, i, 0)
 			s, label := pathfinderScene(4, k, side)
 			labels[e.Label]++
-			if img := s.draw(); e.Label != label || filepath.Base(e.Path) != fmt.Sprintf("sample_%d.png", k) || !slices.EqualFunc(e.X, img.Pix, func(x float32, v byte) bool { return x == float32(v)/255 }) {
-				t.Errorf("%s: image %d (%s) is not what was drawn, or label %d", task, k, e.Path, e.Label)
+			img := s.draw()
+			must.Equal(t, e.Label, label, "%s: label of image %d", task, k)
+			must.Equal(t, filepath.Base(e.Path), fmt.Sprintf("sample_%d.png", k), "%s: file of image %d", task, k)
+			if !slices.EqualFunc(e.X, img.Pix, func(x float32, v byte) bool { return x == float32(v)/255 }) {
+				t.Errorf("%s: image %d (%s) is not what was drawn", task, k, e.Path)
 			}
 		}
 		if labels != [2]int{n / 2, n / 2} {

@@ -20,8 +20,14 @@ func TestRandPermIsTorchs(t *testing.T) {
 	}
 	for _, tt := range tests {
 		p := RandPerm(tt.n, tt.seed)
-		if len(p) != tt.n || !slices.Equal(p[:len(tt.head)], tt.head) || !slices.Equal(p[tt.n-len(tt.tail):], tt.tail) {
-			t.Errorf("randperm(%d), seed %d: starts %v, expected %v … %v", tt.n, tt.seed, p[:min(16, tt.n)], tt.head, tt.tail)
+		if len(p) != tt.n {
+			t.Fatalf("randperm(%d), seed %d: %d numbers, expected %d", tt.n, tt.seed, len(p), tt.n)
+		}
+		if head := p[:len(tt.head)]; !slices.Equal(head, tt.head) {
+			t.Errorf("randperm(%d), seed %d: starts %v, expected %v", tt.n, tt.seed, head, tt.head)
+		}
+		if tail := p[len(p)-len(tt.tail):]; !slices.Equal(tail, tt.tail) {
+			t.Errorf("randperm(%d), seed %d: ends %v, expected %v", tt.n, tt.seed, tail, tt.tail)
 		}
 		checkOnce(t, tt.n, p)
 	}
@@ -43,8 +49,13 @@ func TestRandPermErrors(t *testing.T) {
 func TestRandomSplit(t *testing.T) {
 	parts := RandomSplit(42, 45000, 5000, 0)
 	whole := RandPerm(50000, 42)
-	if len(parts) != 3 || !slices.Equal(parts[0], whole[:45000]) || !slices.Equal(parts[1], whole[45000:]) || len(parts[2]) != 0 {
-		t.Errorf("split of 50000 is not its permutation cut in order")
+	if len(parts) != 3 {
+		t.Fatalf("%d parts, expected 3", len(parts))
+	}
+	for i, want := range [][]int{whole[:45000], whole[45000:], nil} {
+		if got := parts[i]; !slices.Equal(got, want) {
+			t.Errorf("part %d is not the permutation cut in order: %d numbers, %v …, expected %d, %v …", i, len(got), got[:min(4, len(got))], len(want), want[:min(4, len(want))])
+		}
 	}
 }
 

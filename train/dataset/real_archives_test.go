@@ -34,8 +34,11 @@ func unpack(t *testing.T, archive string, patterns ...string) string {
 func TestRealCIFAR(t *testing.T) {
 	dir := unpack(t, "cifar10-jpeg-train.tar.xz", "train/*[05].jpg")
 	d := mustLoad(t, "scifar", Options{Dir: dir})
-	if d.Train.Len() != 9000 || d.Val.Len() != 1000 || d.Test != nil || d.Channels != 3 || d.MaxLen != 1024 {
+	if d.Train.Len() != 9000 || d.Val.Len() != 1000 || d.Channels != 3 || d.MaxLen != 1024 {
 		t.Fatalf("%d and %d examples, %+v", d.Train.Len(), d.Val.Len(), d.Info)
+	}
+	if d.Test != nil {
+		t.Fatalf("a test set of %d examples, expected none", d.Test.Len())
 	}
 	if want := []string{"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"}; !slices.Equal(d.Labels, want) {
 		t.Errorf("labels %v", d.Labels)
@@ -59,8 +62,11 @@ func TestRealCIFAR(t *testing.T) {
 	mustExample(t, d.Train, &e, 77, 0)
 	mustExample(t, permuted.Train, &p, 77, 0)
 	for i, from := range []int{684, 217, 933, 11} {
-		if p.X[i] != e.X[from] || p.X[1024+i] != e.X[1024+from] {
-			t.Errorf("permuted pixel %d is not pixel %d", i, from)
+		if p.X[i] != e.X[from] {
+			t.Errorf("permuted pixel %d is %v in the first channel, expected pixel %d, %v", i, p.X[i], from, e.X[from])
+		}
+		if p.X[1024+i] != e.X[1024+from] {
+			t.Errorf("permuted pixel %d is %v in the second channel, expected pixel %d, %v", i, p.X[1024+i], from, e.X[1024+from])
 		}
 	}
 }
@@ -81,8 +87,11 @@ func TestRealMNIST(t *testing.T) {
 // §5.3; whole reviews would give 136.)
 func TestRealText(t *testing.T) {
 	d := mustLoad(t, "text", Options{Dir: unpack(t, "aclImdb-train.tar.xz")})
-	if d.Train.Len() != 22500 || d.Val.Len() != 2500 || d.Test != nil || d.MaxLen != 4096 || d.Vocab != 134 {
+	if d.Train.Len() != 22500 || d.Val.Len() != 2500 || d.MaxLen != 4096 || d.Vocab != 134 {
 		t.Errorf("%d and %d examples, %+v", d.Train.Len(), d.Val.Len(), d.Info)
+	}
+	if d.Test != nil {
+		t.Errorf("a test set of %d examples, expected none", d.Test.Len())
 	}
 	labels := [2]int{}
 	var e Example

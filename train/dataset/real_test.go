@@ -74,8 +74,11 @@ func TestRealSpeechCommands(t *testing.T) {
 	var whole, e Example
 	mustExample(t, d.Val, &whole, 100, 0)
 	mustExample(t, half.Val, &e, 100, 0)
-	if e.Len != 8000 || e.Label != whole.Label {
-		t.Fatalf("at half the rate length %d, label %d", e.Len, e.Label)
+	if e.Len != 8000 {
+		t.Fatalf("at half the rate length %d, expected 8000", e.Len)
+	}
+	if e.Label != whole.Label {
+		t.Fatalf("at half the rate label %d, expected %d", e.Label, whole.Label)
 	}
 	for l, v := range e.X {
 		if v != whole.X[2*l] {

@@ -23,8 +23,11 @@ func TestRetrieval(t *testing.T) {
 	aan(t, in, "eval", "0\tX\tA\tz"+strings.Repeat("a", 5000)+"\taab")
 	d := mustLoad(t, "retrieval", Options{Dir: dir})
 	// a occurs 5 times, c 3, b 2, é once: numbers 3, 4, 5, 6
-	if d.Train.Len() != 3 || d.Val.Len() != 1 || d.Test != nil || d.Vocab != 3+4 || d.Outputs != 2 || !d.Pairs || d.MaxLen != 4000 {
+	if d.Train.Len() != 3 || d.Val.Len() != 1 || d.Vocab != 3+4 || d.Outputs != 2 || !d.Pairs || d.MaxLen != 4000 {
 		t.Fatalf("%d and %d examples, %+v", d.Train.Len(), d.Val.Len(), d.Info)
+	}
+	if d.Test != nil {
+		t.Fatalf("a test set of %d examples, expected none", d.Test.Len())
 	}
 	var e Example
 	for i, want := range []struct {
@@ -36,17 +39,19 @@ func TestRetrieval(t *testing.T) {
 		{[]int32{4, tokenEnd}, []int32{4, tokenEnd}, 1},
 	} {
 		mustExample(t, d.Train, &e, i, 0)
-		if !slices.Equal(e.Tokens, want.tokens) || !slices.Equal(e.Other, want.other) || e.Label != want.label || e.Len != len(want.tokens) {
+		if !slices.Equal(e.Tokens, want.tokens) || !slices.Equal(e.Other, want.other) || e.Label != want.label {
 			t.Errorf("pair %d: %v and %v, label %d; expected %v", i, e.Tokens, e.Other, e.Label, want)
 		}
+		must.Equal(t, e.Len, len(want.tokens), "length of pair %d", i)
 	}
 	if got := Lengths(d.Train); !slices.Equal(got, []int{4, 4, 2}) {
 		t.Errorf("lengths %v", got)
 	}
 	mustExample(t, d.Val, &e, 0, 0)
-	if e.Len != 4000 || e.Tokens[0] != tokenUnknown || e.Tokens[3999] != tokenEnd || len(e.Other) != 4 {
-		t.Errorf("a long paper: %d tokens, %v …, and %v", e.Len, e.Tokens[:2], e.Other)
+	if e.Len != 4000 || e.Tokens[0] != tokenUnknown || len(e.Other) != 4 {
+		t.Fatalf("a long paper: %d tokens, %v …, and %v", e.Len, e.Tokens[:2], e.Other)
 	}
+	must.Equal(t, e.Tokens[3999], tokenEnd, "last token of a long paper")
 	if only := mustLoad(t, "retrieval", Options{Dir: in, Split: "val"}); only.Train != nil || only.Val.Len() != 1 || only.Vocab != d.Vocab {
 		t.Errorf("the validation set alone: %+v", only)
 	}

@@ -35,9 +35,10 @@ func waveData(theta float64, lengths ...int) *Dataset {
 func TestSpectrumOfACosine(t *testing.T) {
 	const length, bin = 128, 12
 	s := must.Get(waveData(2*math.Pi*bin/length, length, length, length).MeanSpectrum(t.Context(), 10, 1))(t)
-	if s.Examples != 3 || s.Length != length || len(s.Power) != 2 || s.Angles()[length/2] != math.Pi {
-		t.Fatalf("%d sequences of %d bins in %d channels", s.Examples, s.Length, len(s.Power))
+	if s.Examples != 3 || s.Length != length || len(s.Power) != 2 {
+		t.Fatalf("%d sequences of %d bins in %d channels, expected 3 of %d in 2", s.Examples, s.Length, len(s.Power), length)
 	}
+	must.Equal(t, s.Angles()[length/2], math.Pi, "angle of the middle bin")
 	for k, p := range s.Power[0] {
 		want := 0.0
 		if k == bin {
@@ -122,7 +123,8 @@ func TestSpectrumChoice(t *testing.T) {
 	d := waveData(1, 50, 60, 70, 80, 90, 100)
 	first := must.Get(d.MeanSpectrum(t.Context(), 2, 1))(t)
 	again, _ := d.MeanSpectrum(t.Context(), 2, 1)
-	if first.Examples != 2 || !slices.Equal(first.Power[0], again.Power[0]) {
+	must.Equal(t, first.Examples, 2, "examples")
+	if !slices.Equal(first.Power[0], again.Power[0]) {
 		t.Error("the same seed chooses other sequences")
 	}
 	different := false

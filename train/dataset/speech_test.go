@@ -38,20 +38,23 @@ func TestSpeechCommands(t *testing.T) {
 	}
 	e := Example{X: slices.Repeat([]float32{9}, 20000)}
 	mustExample(t, d.Train, &e, 0, 0)
-	if want := filepath.Join(root, "no", "a_nohash_0.wav"); e.Path != want || e.Label != 0 || e.Len != 16000 || len(e.X) != 16000 {
-		t.Errorf("first training clip is %s with label %d and length %d, expected %s", e.Path, e.Label, e.Len, want)
+	if want := filepath.Join(root, "no", "a_nohash_0.wav"); e.Path != want || e.Label != 0 || e.Len != 16000 {
+		t.Errorf("first training clip is %s with label %d and length %d, expected %s, 0, 16000", e.Path, e.Label, e.Len, want)
 	}
-	if e.X[0] != 5.0/32768 || e.X[2] != 7.0/32768 || slices.ContainsFunc(e.X[3:], func(v float32) bool { return v != 0 }) {
-		t.Errorf("a clip of 3 samples is not padded with zeros: %v …", e.X[:8])
+	must.Equal(t, len(e.X), 16000, "samples of the first training clip")
+	if e.X[0] != 5.0/32768 || e.X[2] != 7.0/32768 {
+		t.Errorf("a clip of 3 samples begins with %v, expected %v, …, %v", e.X[:3], 5.0/32768, 7.0/32768)
+	}
+	if at := slices.IndexFunc(e.X[3:], func(v float32) bool { return v != 0 }); at >= 0 {
+		t.Errorf("a clip of 3 samples is not padded with zeros: sample %d is %v", 3+at, e.X[3+at])
 	}
 	mustExample(t, d.Val, &e, 0, 0)
 	if filepath.Base(e.Path) != "b_nohash_0.wav" || e.Label != 1 || e.Len != 16000 || e.X[15999] != 5999.0/32768 {
 		t.Errorf("validation clip %s, label %d, length %d, last sample %v", e.Path, e.Label, e.Len, e.X[e.Len-1])
 	}
 	mustExample(t, d.Test, &e, 0, 0)
-	if e.Label != 0 || e.X[0] != 6.0/32768 {
-		t.Errorf("test clip %s, label %d", e.Path, e.Label)
-	}
+	must.Equal(t, e.Label, 0, "label of the test clip")
+	must.Equal(t, e.X[0], 6.0/32768, "first sample of the test clip")
 	if got := Lengths(d.Train); !slices.Equal(got, []int{16000, 16000}) {
 		t.Errorf("lengths %v", got)
 	}
@@ -78,8 +81,11 @@ func TestSpeechCommandsMoments(t *testing.T) {
 	if d.Mean[0] != 999.5/32768 || d.Std[0] != 0.5/32768 || d.MaxLen != 100 {
 		t.Errorf("mean %v, std %v, longest %d", d.Mean, d.Std, d.MaxLen)
 	}
-	if d.Val != nil || d.Test != nil {
-		t.Error("without lists there is more than a training set")
+	if d.Val != nil {
+		t.Errorf("without lists there is a validation set of %d clips, expected none", d.Val.Len())
+	}
+	if d.Test != nil {
+		t.Errorf("without lists there is a test set of %d clips, expected none", d.Test.Len())
 	}
 }
 
@@ -92,7 +98,8 @@ func TestSpeechCommandsLabels(t *testing.T) {
 		t.Errorf("%d words", len(sc35))
 	}
 	d := mustLoad(t, "speech-commands", Options{Dir: root})
-	if d.Outputs != 35 || d.Labels[0] != "bed" || d.Labels[34] != "zero" || d.Labels[18] != "bird" {
+	must.Equal(t, d.Outputs, 35, "outputs")
+	if d.Labels[0] != "bed" || d.Labels[34] != "zero" || d.Labels[18] != "bird" {
 		t.Errorf("the 35 words are in the order %v", d.Labels)
 	}
 	var e Example
@@ -101,7 +108,9 @@ func TestSpeechCommandsLabels(t *testing.T) {
 		t.Errorf("clip %s has label %d", e.Path, e.Label)
 	}
 	must.Do(t, os.RemoveAll(filepath.Join(root, "bird")))
-	if d := mustLoad(t, "speech-commands", Options{Dir: root}); d.Outputs != 34 || !slices.IsSorted(d.Labels) {
+	d = mustLoad(t, "speech-commands", Options{Dir: root})
+	must.Equal(t, d.Outputs, 34, "outputs")
+	if !slices.IsSorted(d.Labels) {
 		t.Errorf("34 words are in the order %v", d.Labels)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
 // reviews writes n reviews per class.
@@ -22,8 +24,11 @@ func TestText(t *testing.T) {
 	dir := t.TempDir()
 	reviews(t, filepath.Join(dir, "aclImdb", "train"), 20)
 	whole := mustLoad(t, "text", Options{Dir: dir})
-	if whole.Train.Len() != 36 || whole.Val.Len() != 4 || whole.Test != nil {
-		t.Fatalf("%d, %d examples without a test folder", whole.Train.Len(), whole.Val.Len())
+	if whole.Train.Len() != 36 || whole.Val.Len() != 4 {
+		t.Fatalf("%d, %d examples without a test folder, expected 36, 4", whole.Train.Len(), whole.Val.Len())
+	}
+	if whole.Test != nil {
+		t.Fatalf("a test set of %d examples, expected none", whole.Test.Len())
 	}
 	// d and o occur 40 times, the others (space a b g é) 20 times.
 	if whole.Vocab != 3+7 || whole.Outputs != 2 || whole.MaxLen != 7 || whole.Channels != 0 {
@@ -41,9 +46,10 @@ func TestText(t *testing.T) {
 		t.Errorf("%s: label %d, tokens %v, expected %v", e.Path, e.Label, e.Tokens, want)
 	}
 	mustExample(t, d.Test, &e, 2, 0)
-	if e.Len != 4096 || e.Tokens[2] != tokenUnknown || e.Tokens[4095] != tokenEnd {
-		t.Errorf("a long review: %d tokens, %v …", e.Len, e.Tokens[:4])
+	if e.Len != 4096 || e.Tokens[2] != tokenUnknown {
+		t.Fatalf("a long review: %d tokens, %v …", e.Len, e.Tokens[:4])
 	}
+	must.Equal(t, e.Tokens[4095], tokenEnd, "last token of a long review")
 	all, err := mustLoad(t, "text", Options{Dir: dir, Split: "all"}).Split("all")
 	if err != nil || all.Len() != 43 {
 		t.Errorf("all examples: %d, expected 43: the test set is the validation set too; error %v", all.Len(), err)

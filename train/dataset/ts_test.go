@@ -40,9 +40,10 @@ func TestTS(t *testing.T) {
 	}
 	var e Example
 	mustExample(t, d.Test, &e, 1, 0)
-	if e.Label != 1 || e.Len != 2 || !slices.Equal(e.X, []float32{-1.5, 20, 0, 7}) || d.Labels[e.Label] != "down" {
+	if e.Label != 1 || e.Len != 2 || !slices.Equal(e.X, []float32{-1.5, 20, 0, 7}) {
 		t.Errorf("second test example %+v", e)
 	}
+	must.Equal(t, d.Labels[1], "down", "name of label 1")
 	checkMoments(t, d)
 }
 
@@ -79,9 +80,8 @@ func TestBIDMC(t *testing.T) {
 			if s == d.Train && int(e.Target[0]) != order[9+i] {
 				t.Errorf("training example %d is series %v, expected %d", i, e.Target[0], order[9+i])
 			}
-			if e.Len != int(e.Target[0])+1 || e.Label != -1 {
-				t.Errorf("series %v has %d samples", e.Target[0], e.Len)
-			}
+			must.Equal(t, e.Len, int(e.Target[0])+1, "samples of series %v", e.Target[0])
+			must.Equal(t, e.Label, -1, "label of series %v", e.Target[0])
 			seen = append(seen, int(e.Target[0]))
 		}
 	}
