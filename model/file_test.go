@@ -302,8 +302,9 @@ func TestDamagedFile(t *testing.T) {
 			continue
 		}
 		accepted++
-		if m.Hash() != want.Hash() || !reflect.DeepEqual(m.Meta, want.Meta) {
-			t.Errorf("bit %d of byte %d flipped: no error, and another model", i%8, i/8)
+		must.Equal(t, m.Hash(), want.Hash(), "bit %d of byte %d flipped, no error: hash", i%8, i/8)
+		if !reflect.DeepEqual(m.Meta, want.Meta) {
+			t.Errorf("bit %d of byte %d flipped, no error: meta %+v, expected %+v", i%8, i/8, m.Meta, want.Meta)
 		}
 	}
 	if most := 8 * len("sha256"); accepted > most {

@@ -83,9 +83,10 @@ func TestImportCheckpoints(t *testing.T) {
 	for _, g := range golden.Checkpoints(t) {
 		m := must.Get(ImportPyTorch(g.Path(t), ImportOptions{}))(t)
 		c := m.Config
-		if c.DInput != 3 || c.DOutput != 10 || c.DModel != 128 || c.NLayers != 4 || c.SSM.DState != 64 || c.CountParams() != 201482 {
+		if c.DInput != 3 || c.DOutput != 10 || c.DModel != 128 || c.NLayers != 4 || c.SSM.DState != 64 {
 			t.Errorf("%s: %+v", g.Name, c)
 		}
+		must.Equal(t, c.CountParams(), 201482, "%s: parameters", g.Name)
 		checkImport(t, g.Name, m)
 	}
 }

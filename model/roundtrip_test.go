@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
 
@@ -43,9 +44,13 @@ func TestSchemesSurviveAFile(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if got.Config != c || !slices.EqualFunc(got.Weights.Flat(), m.Weights.Flat(), sameBits) || got.Hash() != m.Hash() {
-			t.Errorf("%s: another model comes back", name)
+		if got.Config != c {
+			t.Errorf("%s: configuration %+v, expected %+v", name, got.Config, c)
 		}
+		if !slices.EqualFunc(got.Weights.Flat(), m.Weights.Flat(), sameBits) {
+			t.Errorf("%s: other weights come back", name)
+		}
+		must.Equal(t, got.Hash(), m.Hash(), "%s: hash", name)
 		if !bytes.Equal(encode(t, got), encode(t, m)) {
 			t.Errorf("%s: written again, the file differs", name)
 		}
@@ -105,9 +110,10 @@ func TestHashOfEverything(t *testing.T) {
 				x.Data[i] = old
 			}
 		}
-		if m.Config != c || m.Hash() != mustNew(t, c, 1).Hash() {
-			t.Errorf("%s: the test did not put everything back", variant)
+		if m.Config != c {
+			t.Errorf("%s: the test did not put everything back: configuration %+v, expected %+v", variant, m.Config, c)
 		}
+		must.Equal(t, m.Hash(), mustNew(t, c, 1).Hash(), "%s: hash after the test has put everything back", variant)
 	}
 }
 

@@ -134,8 +134,11 @@ func TestBackingArray(t *testing.T) {
 		end := uintptr(0)
 		for _, x := range w.Tensors() {
 			off := uintptr(unsafe.Pointer(unsafe.SliceData(x.Data))) - base
-			if off%64 != 0 || off < end || int(off/4)+len(x.Data) > len(flat) {
+			if off%64 != 0 || off < end {
 				t.Fatalf("%s: %s begins at byte %d, after byte %d", name, x.Name, off, end)
+			}
+			if last := int(off/4) + len(x.Data); last > len(flat) {
+				t.Fatalf("%s: %s ends at element %d of %d", name, x.Name, last, len(flat))
 			}
 			end = off + uintptr(4*len(x.Data))
 			if cap(x.Data) != len(x.Data) {
@@ -170,9 +173,10 @@ func TestFieldsAreViews(t *testing.T) {
 	}
 	for _, x := range w.Tensors() {
 		if f, ok := fields[x.Name]; ok {
-			if unsafe.SliceData(f) != unsafe.SliceData(x.Data) || len(f) != len(x.Data) {
-				t.Errorf("%s: the field is not a view of the tensor", x.Name)
+			if got, want := unsafe.SliceData(f), unsafe.SliceData(x.Data); got != want {
+				t.Errorf("%s: the field is not a view of the tensor: at %p, expected %p", x.Name, got, want)
 			}
+			must.Equal(t, len(f), len(x.Data), "%s: length of the field", x.Name)
 			delete(fields, x.Name)
 		}
 	}
