@@ -48,8 +48,9 @@ func TestReader(t *testing.T) {
 					n, err = r.Read(buf)
 					got = append(got, buf[:n]...)
 				}
-				if err != end || !slices.Equal(got, want) {
-					t.Errorf("reads of %d: %d samples and error %v, expected %d and %v", size, len(got), err, len(want), end)
+				must.Equal(t, err, end, "reads of %d: error", size)
+				if !slices.Equal(got, want) {
+					t.Errorf("reads of %d: %d samples, expected the %d of one call", size, len(got), len(want))
 				}
 				if n, err := r.Read(buf); n != 0 || err != end {
 					t.Errorf("after the end: %d samples and error %v", n, err)

@@ -119,8 +119,10 @@ func TestBlockSizes(t *testing.T) {
 	must.Do(t, WriteWAV(&file, 8000, want))
 	for _, n := range []int{1, 7, blockBytes / 2, blockBytes, len(want), len(want) + 1} {
 		r := must.Get(NewWAVReader(bytes.NewReader(file.Bytes())))(t)
-		if got, err := all(r, n); err != nil || !slices.Equal(got, want) {
-			t.Errorf("blocks of %d: %d samples, error %v; expected %d", n, len(got), err, len(want))
+		got, err := all(r, n)
+		must.Equal(t, err, nil, "blocks of %d: error", n)
+		if !slices.Equal(got, want) {
+			t.Errorf("blocks of %d: %d samples, expected the %d written", n, len(got), len(want))
 		}
 	}
 }

@@ -54,8 +54,11 @@ func TestDropoutOnlyInTraining(t *testing.T) {
 	inference := slices.Clone(n.Forward(b))
 	first := slices.Clone(n.ForwardTrain(b, Step{Seed: 1, Step: 5}))
 	other := slices.Clone(n.ForwardTrain(b, Step{Seed: 1, Step: 6}))
-	if slices.Equal(first, inference) || slices.Equal(first, other) {
-		t.Error("dropout changes nothing")
+	if slices.Equal(first, inference) {
+		t.Errorf("step 5 gives the outputs of inference %v, expected others", first)
+	}
+	if slices.Equal(first, other) {
+		t.Errorf("steps 5 and 6 give the same outputs %v, expected different ones", first)
 	}
 	sameBits(t, "step 5 again", n.ForwardTrain(b, Step{Seed: 1, Step: 5}), first)
 	sameBits(t, "inference again", n.Forward(b), inference)

@@ -18,9 +18,12 @@ func TestModels(t *testing.T) {
 	}
 	for _, name := range Names() {
 		m := must.Get(Load(name))(t)
-		if !Has(name) || len(m.Meta.Labels) != m.Config.DOutput || m.Meta.SampleRate <= 0 || m.Config.SSM.Bidirectional {
-			t.Errorf("%s: %+v cannot stream", name, m.Meta)
+		must.Equal(t, Has(name), true, "Has(%q)", name)
+		must.Equal(t, len(m.Meta.Labels), m.Config.DOutput, "%s: number of labels", name)
+		if m.Meta.SampleRate <= 0 {
+			t.Errorf("%s: sample rate %v, expected more than 0", name, m.Meta.SampleRate)
 		}
+		must.Equal(t, m.Config.SSM.Bidirectional, false, "%s: bidirectional, which cannot stream", name)
 		if info, err := os.Stat(name + suffix); err != nil || info.Size() > 600_000 {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
@@ -32,8 +35,9 @@ func TestModels(t *testing.T) {
 
 func TestNoModel(t *testing.T) {
 	for _, name := range []string{"", "letters", "../digits", "digits.safetensors"} {
-		if _, err := Load(name); Has(name) || err == nil || !strings.Contains(err.Error(), "digits") {
-			t.Errorf("%q: %v", name, err)
+		must.Equal(t, Has(name), false, "Has(%q)", name)
+		if _, err := Load(name); err == nil || !strings.Contains(err.Error(), "digits") {
+			t.Errorf("Load(%q): error %v, expected one that contains %q", name, err, "digits")
 		}
 	}
 }

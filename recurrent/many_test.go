@@ -114,7 +114,7 @@ func TestStepManyMisuse(t *testing.T) {
 		}()
 	}
 	net.StepMany(dst, x, []*recurrent.Stream{a, b}) // none is left marked
-	if a.Position() != 1 || b.Position() != 1 || token.Position() != 0 {
-		t.Error("an invalid call moved a stream")
-	}
+	must.Equal(t, a.Position(), 1, "position of a after one valid call")
+	must.Equal(t, b.Position(), 1, "position of b after one valid call")
+	must.Equal(t, token.Position(), 0, "position of token after no valid call")
 }

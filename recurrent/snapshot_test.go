@@ -150,8 +150,9 @@ func TestSnapshotAppends(t *testing.T) {
 	s := net.NewStream()
 	s.Step(make([]float32, 2))
 	plain, appended := s.Snapshot(nil), s.Snapshot([]byte("prefix"))
-	if !bytes.Equal(appended[6:], plain) || len(plain) != net.SnapshotBytes() {
-		t.Errorf("%d and %d bytes, expected %d and 6 more", len(plain), len(appended), net.SnapshotBytes())
+	must.Equal(t, len(plain), net.SnapshotBytes(), "bytes of a snapshot")
+	if !bytes.Equal(appended[6:], plain) {
+		t.Errorf("%d bytes behind the prefix, expected the snapshot's %d", len(appended)-6, len(plain))
 	}
 }
 

@@ -35,9 +35,8 @@ func TestGrids(t *testing.T) {
 		cfg := config(test.init, h, n)
 		cfg.Grid = test.grid
 		all := angles(t, cfg)
-		if cfg.Modes() != test.modes || len(all) != h*test.modes {
-			t.Errorf("%s: %d modes, %d angles", name, cfg.Modes(), len(all))
-		}
+		must.Equal(t, cfg.Modes(), test.modes, "%s: modes", name)
+		must.Equal(t, len(all), h*test.modes, "%s: number of angles", name)
 		for i, got := range all {
 			if want := test.spacing * float64(i); math.Abs(got-want) > 1e-14*float64(1+i) {
 				t.Errorf("%s: angle %d is %v, expected %v", name, i, got, want)
@@ -92,9 +91,8 @@ func TestAngleOptions(t *testing.T) {
 	continuous := base
 	continuous.Param = ParamContinuous
 	p := mustNew(t, continuous, 1, 0)
-	if continuous.Discrete() || !base.Discrete() {
-		t.Error("which parameters are discrete")
-	}
+	must.Equal(t, continuous.Discrete(), false, "Discrete() with param %q", continuous.Param)
+	must.Equal(t, base.Discrete(), true, "Discrete() with param %q", base.Param)
 	second := p.Discretize(ZOH, 1)
 	for i, a := range first.LogLambda {
 		if b := second.LogLambda[i]; math.Abs(real(a-b)) > 1e-16 || math.Abs(imag(a-b)) > 1e-14 {

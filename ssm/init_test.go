@@ -273,7 +273,10 @@ func TestDraws(t *testing.T) {
 	}
 	// Step sizes and D of a channel do not depend on the number of modes or channels.
 	wide := mustNew(t, config(Lin, 16, 32), 1, 0)
-	if !slices.Equal(wide.D[:8], a.D) || !slices.Equal(wide.LogStep[:8], a.LogStep) {
-		t.Error("a wider layer moved the draws of its first channels")
+	if got := wide.D[:8]; !slices.Equal(got, a.D) {
+		t.Errorf("D of a wider layer's first channels %v, expected %v", got, a.D)
+	}
+	if got := wide.LogStep[:8]; !slices.Equal(got, a.LogStep) {
+		t.Errorf("log Δ of a wider layer's first channels %v, expected %v", got, a.LogStep)
 	}
 }

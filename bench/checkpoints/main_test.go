@@ -165,9 +165,8 @@ func TestDecode(t *testing.T) {
 			t.Errorf("channel %d: %v, expected %v", c, got, want)
 		}
 	}
-	back, err := readFloats(i.file)
-	if err != nil || !slices.Equal(back, i.x) {
-		t.Errorf("the file holds %d other values, error %v", len(back), err)
+	if back := must.Get(readFloats(i.file))(t); !slices.Equal(back, i.x) {
+		t.Errorf("the file holds %d values, expected the pictures' %d", len(back), len(i.x))
 	}
 }
 

@@ -21,22 +21,30 @@ func TestInspectScores(t *testing.T) {
 	must.Do(t, m.Save(mixed))
 	var info inspection
 	decode(t, ok(t, "inspect", mixed, "--scores", "--json"), &info)
-	if len(info.Scores) != 2 || info.Poles[0].HInf == nil || info.Poles[0].Unbounded != 0 || info.Poles[1].HInf != nil || info.Poles[1].HInfAngle != nil || info.Poles[1].Unbounded != 1 {
-		t.Fatalf("poles %+v, scores %+v", info.Poles, info.Scores)
+	if len(info.Scores) != 2 {
+		t.Fatalf("scores of %d layers, expected 2", len(info.Scores))
 	}
+	for i, unbounded := range []int{0, 1} {
+		must.Equal(t, info.Poles[i].Unbounded, unbounded, "layer %d: unbounded SSMs", i)
+		must.Equal(t, info.Poles[i].HInf == nil, unbounded > 0, "layer %d: no largest gain", i)
+	}
+	must.Equal(t, info.Poles[1].HInfAngle == nil, true, "layer 1: no angle of the largest gain")
 	for i, layer := range info.Scores {
 		d := m.SSMParams(i).Discretize(ssm.ZOH, 1)
 		whole, modes, last := d.SSMScores(), d.ModeScores(), d.LAST()
 		for h, one := range layer.SSMs {
-			if unbounded := i == 1 && h == 1; (one.HInf == nil) != unbounded || !unbounded && *one.HInf != whole[h] {
-				t.Errorf("layer %d, SSM %d: score %v, expected %v", i, h, one.HInf, whole[h])
+			must.Equal(t, one.HInf == nil, i == 1 && h == 1, "layer %d, SSM %d: no score", i, h)
+			if one.HInf != nil {
+				must.Equal(t, *one.HInf, whole[h], "layer %d, SSM %d: score", i, h)
 			}
 			for n, mode := range one.Modes {
 				at := h*d.M + n
 				want := max(modes[at], modes[d.H*d.M+at])
-				if (mode.HInf == nil) != math.IsInf(want, 1) || mode.HInf != nil && *mode.HInf != want || mode.LAST != last[at] {
-					t.Errorf("layer %d, SSM %d, mode %d: %+v, expected %v and %v", i, h, n, mode, want, last[at])
+				must.Equal(t, mode.HInf == nil, math.IsInf(want, 1), "layer %d, SSM %d, mode %d: no score", i, h, n)
+				if mode.HInf != nil {
+					must.Equal(t, *mode.HInf, want, "layer %d, SSM %d, mode %d: score", i, h, n)
 				}
+				must.Equal(t, mode.LAST, last[at], "layer %d, SSM %d, mode %d: LAST score", i, h, n)
 			}
 		}
 	}

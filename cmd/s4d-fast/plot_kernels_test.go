@@ -76,8 +76,14 @@ func TestKernelAxes(t *testing.T) {
 	for _, c := range [][4]float64{{0.03, 0.07, 0.02, 0.1}, {0.1, 0.5, 0.1, 0.5}, {2e-7, 0.9, 9e-6, 1}, {0, 0, 0, 0}} {
 		curve := figure.Curve{Y: []float64{c[0], c[1]}}
 		low, high := kernelRange([]figure.Curve{curve})
-		if math.Abs(high-c[3]) > 1e-9 || low > max(c[0], c[1]*1e-5)*(1+1e-9) || c[0] > 1e-5 && math.Abs(low-c[2]) > 1e-9 {
-			t.Errorf("range of %v to %v: %v to %v", c[0], c[1], low, high)
+		if math.Abs(high-c[3]) > 1e-9 {
+			t.Errorf("range of %v to %v ends at %v, expected %v", c[0], c[1], high, c[3])
+		}
+		if most := max(c[0], c[1]*1e-5) * (1 + 1e-9); low > most {
+			t.Errorf("range of %v to %v begins at %v, expected at most %v", c[0], c[1], low, most)
+		}
+		if c[0] > 1e-5 && math.Abs(low-c[2]) > 1e-9 {
+			t.Errorf("range of %v to %v begins at %v, expected %v", c[0], c[1], low, c[2])
 		}
 	}
 }

@@ -39,8 +39,9 @@ func TestSweepPanel(t *testing.T) {
 	if len(p.Curves) != 2 || lin.Name != "l_max=8, lin" || inv.Name != "l_max=8, inv (1 diverged)" || p.X != "model.n_layers" || p.LogX || p.LogY {
 		t.Fatalf("panel %+v", p)
 	}
-	if fmt.Sprint(lin.X, lin.Y) != "[2 4] [62.5 100]" || !math.IsNaN(inv.Y[0]) || inv.Y[1] != 25 {
-		t.Errorf("means %v and %v", lin.Y, inv.Y)
+	must.Equal(t, fmt.Sprint(lin.X, lin.Y), "[2 4] [62.5 100]", "layers and means of lin")
+	if !math.IsNaN(inv.Y[0]) || inv.Y[1] != 25 {
+		t.Errorf("means of inv %v, expected [NaN 25]", inv.Y)
 	}
 	wrong := sweepDir(t, "b", "model.n_layers"+sweepHead, "2,1,false,1,9,0.5,,0.1,0.01,,", "2,2,false,1,9,0.5,,0.1,1,,")
 	if p, err := sweepPanel([]string{wrong}, ""); err != nil || !p.LogY || p.Curves[0].Name != "b" || math.Abs(p.Curves[0].Y[0]-0.1) > 1e-15 || !strings.HasPrefix(p.Title, "Sweep: geometric means") {

@@ -107,8 +107,11 @@ func TestSIGTERM(t *testing.T) {
 	if err := p.cmd.Wait(); err != nil {
 		t.Errorf("the process ends with %v", err)
 	}
-	if got.err.Samples == nil || *got.err.Samples == 0 {
-		t.Fatalf("error line %+v, expected samples", got.err)
+	if got.err.Samples == nil {
+		t.Fatalf("error line %+v has no samples, expected their number", got.err)
+	}
+	if *got.err.Samples == 0 {
+		t.Fatal("error line of 0 samples, expected more")
 	}
 	p = startProcess(t, "-snapshots", dir, "-model", path)
 	must.Equal(t, p.position("mine"), *got.err.Samples, "resumes at sample")

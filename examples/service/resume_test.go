@@ -103,8 +103,11 @@ func TestLostConnection(t *testing.T) {
 		c = in.dial("/v1/streams/mine?events=1")
 		var start report.Start
 		decode(t, c.line(), &start)
-		if start.Stream != "mine" || *start.Samples != cut/2 {
-			t.Fatalf("start line %+v, expected stream mine at sample %d", start, cut/2)
+		if start.Stream != "mine" {
+			t.Fatalf("start line of stream %q, expected %q", start.Stream, "mine")
+		}
+		if *start.Samples != cut/2 {
+			t.Fatalf("start line at sample %d, expected %d", *start.Samples, cut/2)
 		}
 		c.sendAudio(pcm[cut:], 1600)
 		c.sendText(`{"type":"end"}`)

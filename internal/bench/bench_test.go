@@ -38,9 +38,10 @@ func TestEveryOp(t *testing.T) {
 	}
 	for i, r := range rows {
 		w := tiny[i/len(levels)/2]
-		if r.Op != w.op || r.Level != string(levels[i%len(levels)]) || r.Workers != i/len(levels)%2+1 || r.Sizes != w.Sizes {
-			t.Errorf("row %d is %+v", i, r)
-		}
+		must.Equal(t, r.Op, w.op, "op of row %d", i)
+		must.Equal(t, r.Level, string(levels[i%len(levels)]), "level of row %d", i)
+		must.Equal(t, r.Workers, i/len(levels)%2+1, "threads of row %d", i)
+		must.Equal(t, r.Sizes, w.Sizes, "sizes of row %d", i)
 		counted := r.Op != "copy"
 		for what, v := range map[string]struct {
 			value float64
@@ -49,8 +50,9 @@ func TestEveryOp(t *testing.T) {
 			"ns": {r.NS, true}, "gflops": {r.GFLOPS, counted}, "peak": {r.Peak, counted},
 			"gb_per_second": {r.GBPerSecond, r.Op == "copy"}, "sequences_per_second": {r.SequencesPerSecond, r.Op == "train"},
 		} {
-			if v.there != (v.value > 0) || math.IsInf(v.value, 0) || math.IsNaN(v.value) {
-				t.Errorf("%s, %s, %d threads: %s is %v", r.Op, r.Level, r.Workers, what, v.value)
+			must.Equal(t, v.value > 0, v.there, "%s, %s, %d threads: %s of %v is more than 0", r.Op, r.Level, r.Workers, what, v.value)
+			if math.IsInf(v.value, 0) || math.IsNaN(v.value) {
+				t.Errorf("%s, %s, %d threads: %s is %v, expected a finite number", r.Op, r.Level, r.Workers, what, v.value)
 			}
 		}
 	}
@@ -83,9 +85,8 @@ func TestJSON(t *testing.T) {
 		t.Errorf("got\n%s\nexpected\n%s", text, want)
 	}
 	var back Row
-	if err := json.Unmarshal(text, &back); err != nil || back != r {
-		t.Errorf("read back %+v, error %v", back, err)
-	}
+	must.Do(t, json.Unmarshal(text, &back))
+	must.Equal(t, back, r, "row read back")
 	if got := (Sizes{N: 8, Rows: 4, K: 16}).String(); got != "m=4 n=8 k=16" {
 		t.Errorf("sizes %q", got)
 	}
@@ -112,9 +113,8 @@ func TestEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	seen := 0
 	err := Options{Time: time.Nanosecond}.run(ctx, tiny, func(Row) error { seen++; cancel(); return nil })
-	if !errors.Is(err, context.Canceled) || seen != len(vek.Levels()) {
-		t.Errorf("after %d rows: %v", seen, err)
-	}
+	must.Fail(t, err, context.Canceled)
+	must.Equal(t, seen, len(vek.Levels()), "rows until the context is done")
 	full := errors.New("full")
 	if err := (Options{Time: time.Nanosecond}).run(t.Context(), tiny, func(Row) error { return full }); !errors.Is(err, full) {
 		t.Errorf("error %v", err)

@@ -6,6 +6,7 @@ import (
 	"math/cmplx"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
 )
@@ -139,11 +140,10 @@ func TestFFTTwiddles(t *testing.T) {
 	}
 	roots := make([]float32, 2*40)
 	vek.FFTRoots(roots)
+	at := func(j int) complex64 { return complex(roots[2*j], roots[2*j+1]) }
 	for j := range 40 {
-		mirror, quarter := (40-j)%40, (j+10)%40
-		if roots[2*j] != roots[2*mirror] || roots[2*j+1] != -roots[2*mirror+1] ||
-			roots[2*quarter] != roots[2*j+1] || roots[2*quarter+1] != -roots[2*j] {
-			t.Errorf("roots %d of 40 and its mirror images differ", j)
-		}
+		mirror, quarter, r := (40-j)%40, (j+10)%40, at(j)
+		must.Equal(t, at(mirror), complex(real(r), -imag(r)), "root %d of 40, the conjugate of root %d", mirror, j)
+		must.Equal(t, at(quarter), complex(imag(r), -real(r)), "root %d of 40, a quarter turn from root %d", quarter, j)
 	}
 }

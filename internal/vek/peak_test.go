@@ -3,6 +3,7 @@ package vek_test
 import (
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
 )
@@ -16,9 +17,8 @@ func TestFMAPeak(t *testing.T) {
 			if level == vek.NEON {
 				chains, want = 24, 2*want
 			}
-			if sum != want || flops != 2*chains*lanes*float64(rounds) {
-				t.Errorf("%d rounds: sum %v, expected %v; %v operations", rounds, sum, want, flops)
-			}
+			must.Equal(t, sum, want, "%d rounds: sum", rounds)
+			must.Equal(t, flops, 2*chains*lanes*float64(rounds), "%d rounds: operations", rounds)
 		}
 	})
 }

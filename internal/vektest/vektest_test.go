@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
@@ -168,7 +169,9 @@ func TestCallMatrix(t *testing.T) {
 			c.Begin(at)
 			in, out := c.InMatrix(x, 4), c.OutMatrix(2, 3, 5)
 			ok := c.Do(func() { test.kernel(in, out) })
-			if got := strings.Join(r.messages, "\n"); ok != (test.want == "") || !strings.Contains(got, test.want) {
+			got := strings.Join(r.messages, "\n")
+			must.Equal(t, ok, test.want == "", "%s: placement %d: result of Do, which reported %q", test.name, at, got)
+			if !strings.Contains(got, test.want) {
 				t.Errorf("%s: placement %d: reported %q, expected %q", test.name, at, got, test.want)
 			}
 		}
