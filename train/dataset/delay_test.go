@@ -239,7 +239,7 @@ func TestDelayAllocatesNothing(t *testing.T) {
 	var e Example
 	mustExample(t, d.Train, &e, 0, 0)
 	i := 0
-	if n := testing.AllocsPerRun(50, func() { i++; d.Train.Example(&e, i, 0) }); n > 0 && !raceEnabled {
+	if n := testing.AllocsPerRun(50, func() { i++; d.Train.Example(&e, i, 0) }); n > 0 && !must.RaceEnabled {
 		t.Errorf("%v allocations per example", n)
 	}
 }
