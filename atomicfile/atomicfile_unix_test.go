@@ -45,11 +45,11 @@ func wantMode(t *testing.T, path string, want os.FileMode) {
 func TestPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Skip(err)
+		t.Skip("the file system has no named pipes: ", err)
 	}
 	reader, err := os.OpenFile(path, os.O_RDWR, 0) // O_RDWR does not wait for a writer
 	if err != nil {
-		t.Skip(err)
+		t.Skip("the system opens no pipe for both directions: ", err)
 	}
 	defer reader.Close()
 	must.Do(t, Write(path, 0o666, text("content")))

@@ -83,7 +83,7 @@ func besselIntegral(x float64) float64 {
 func TestAgainstTheDirectSum(t *testing.T) {
 	eachPair(t, func(t *testing.T, from, to int) {
 		if from == to {
-			t.Skip("no filter")
+			t.Skip("equal rates have no filter")
 		}
 		r := mustNew(t, from, to)
 		x := noise(1, 3*r.Delay())
@@ -173,7 +173,7 @@ func TestPassband(t *testing.T) {
 func TestStopband(t *testing.T) {
 	eachPair(t, func(t *testing.T, from, to int) {
 		if from <= to {
-			t.Skip("all that the input can hold fits")
+			t.Skip("every input frequency is below the new Nyquist frequency")
 		}
 		r := mustNew(t, from, to)
 		edge, end := float64(to)/2, float64(from)/2
