@@ -1,22 +1,28 @@
 package audio
 
+// Frames delivers samples of one or more channels, those of a frame side by side. Reader and
+// WAVReader are Frames.
+type Frames interface {
+	Read(dst []float32) (n int, err error) // whole frames; dst must hold at least one
+	Channels() int
+}
+
 // Mono returns a Source of the mean of r's channels, one sample per frame.
-func Mono(r *WAVReader) Source {
-	if r.Format.Channels == 1 {
+func Mono(r Frames) Source {
+	if r.Channels() == 1 {
 		return r
 	}
-	frames := max(blockLen/r.Format.Channels, 1)
-	return &mono{r, make([]float32, frames*r.Format.Channels)}
+	return &mono{r, make([]float32, max(blockLen/r.Channels(), 1)*r.Channels())}
 }
 
 type mono struct {
-	in  *WAVReader
+	in  Frames
 	buf []float32 // whole frames
 }
 
 // Read implements Source.
 func (m *mono) Read(dst []float32) (n int, err error) {
-	channels := m.in.Format.Channels
+	channels := m.in.Channels()
 	for n < len(dst) && err == nil {
 		var k int
 		k, err = m.in.Read(m.buf[:min((len(dst)-n)*channels, len(m.buf))])

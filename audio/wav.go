@@ -10,11 +10,11 @@ import (
 	"slices"
 )
 
-// Format is what a WAV header states about the samples.
+// Format is what the header of a file states about the samples.
 type Format struct {
 	SampleRate int // Hz
 	Channels   int
-	Bits       int // of a sample's container: 8, 16, 24 or 32
+	Bits       int // of a sample: 8, 16, 24 or 32 for WAV, 4 to 32 for FLAC, 0 for MP3 and Ogg Vorbis
 	Float      bool
 }
 
@@ -43,8 +43,9 @@ type WAVReader struct {
 	err      error  // returned by every later Read
 }
 
-// ErrTruncated is wrapped by the errors of files that end before their header states.
-var ErrTruncated = errors.New("truncated WAV")
+// ErrTruncated is wrapped by the errors of files that end early: before the end that the header
+// states, inside a frame, or before the mark of the last page.
+var ErrTruncated = errors.New("truncated")
 
 const (
 	tagPCM        = 1
@@ -99,7 +100,7 @@ func (h *header) skip(n int64, part string) error {
 
 func (h *header) wrap(err error, part string) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return fmt.Errorf("audio: %w: it ends after %d bytes, in %s", ErrTruncated, h.read, part)
+		return fmt.Errorf("audio: %w WAV: it ends after %d bytes, in %s", ErrTruncated, h.read, part)
 	}
 	if err != nil {
 		return fmt.Errorf("audio: %s: %w", part, err)
@@ -212,6 +213,9 @@ func (r *WAVReader) start(size, size64 int64) {
 	}
 	r.buf = make([]byte, max(blockBytes/frame, 1)*frame)
 }
+
+// Channels returns the number of channels, whose samples are side by side.
+func (r *WAVReader) Channels() int { return r.Format.Channels }
 
 // Read fills dst with samples, the channels of a frame side by side, and returns how many it wrote.
 // It writes whole frames; dst must hold at least one. io.EOF comes after the last frame. A float

@@ -40,9 +40,9 @@ func ReadWAVFile(path string) ([]float32, Format, error) {
 
 func (r *WAVReader) truncation() error {
 	if r.SizeUnknown {
-		return fmt.Errorf("audio: %w: it ends inside a frame after %d bytes of data", ErrTruncated, r.got)
+		return fmt.Errorf("audio: %w WAV: it ends inside a frame after %d bytes of data", ErrTruncated, r.got)
 	}
-	return fmt.Errorf("audio: %w: the data chunk declares %d bytes, the file has %d", ErrTruncated, r.declared, r.got)
+	return fmt.Errorf("audio: %w WAV: the data chunk declares %d bytes, the file has %d", ErrTruncated, r.declared, r.got)
 }
 
 // readAll reads to the end. It allocates what the header declares, but never more than a file of

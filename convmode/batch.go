@@ -68,9 +68,11 @@ func (n *Net) trueLen(b int) int {
 	return n.batch.Lengths[b]
 }
 
-// begin checks a batch and makes it the current one.
+// begin makes a batch the current one. It panics on one that does not fit.
 func (n *Net) begin(b Batch, train bool) {
-	n.check(b)
+	if err := n.Check(b); err != nil {
+		panic(err.Error())
+	}
 	n.ready = false
 	n.batch, n.train = b, train
 	n.grid = newGrid(b.Size, b.Len, n.cfg.DModel)
@@ -81,38 +83,41 @@ func (n *Net) begin(b Batch, train bool) {
 	}
 }
 
-// check panics on a batch that does not fit.
-func (n *Net) check(b Batch) {
+// Check returns an error for a batch that Forward and ForwardTrain panic on: a size or a length out
+// of range, slices of other lengths, or a token that is not in [0, d_input). A program whose tokens
+// come from outside calls it first.
+func (n *Net) Check(b Batch) error {
 	if b.Size < 1 || b.Size > n.opt.MaxBatch {
-		panic(fmt.Sprintf("convmode: batch of %d sequences, expected 1 to %d", b.Size, n.opt.MaxBatch))
+		return fmt.Errorf("convmode: batch of %d sequences, expected 1 to %d", b.Size, n.opt.MaxBatch)
 	}
 	if b.Size%n.cfg.Towers() != 0 {
-		panic(fmt.Sprintf("convmode: batch of %d sequences, expected pairs", b.Size))
+		return fmt.Errorf("convmode: batch of %d sequences, expected pairs", b.Size)
 	}
 	if b.Len < 1 || b.Len > n.opt.MaxLen {
-		panic(fmt.Sprintf("convmode: sequences of length %d, expected 1 to %d", b.Len, n.opt.MaxLen))
+		return fmt.Errorf("convmode: sequences of length %d, expected 1 to %d", b.Len, n.opt.MaxLen)
 	}
 	if n.cfg.Encoder == model.EncoderEmbedding {
 		if len(b.Tokens) != b.Size*b.Len {
-			panic(fmt.Sprintf("convmode: %d tokens, expected %d × %d", len(b.Tokens), b.Size, b.Len))
+			return fmt.Errorf("convmode: %d tokens, expected %d × %d", len(b.Tokens), b.Size, b.Len)
 		}
 		for i, id := range b.Tokens {
 			if id < 0 || int(id) >= n.cfg.DInput {
-				panic(fmt.Sprintf("convmode: token %d of sequence %d is %d, expected 0 to %d", i%b.Len, i/b.Len, id, n.cfg.DInput-1))
+				return fmt.Errorf("convmode: token %d of sequence %d is %d, expected 0 to %d", i%b.Len, i/b.Len, id, n.cfg.DInput-1)
 			}
 		}
 	} else if len(b.X) != b.Size*n.cfg.DInput*b.Len {
-		panic(fmt.Sprintf("convmode: %d input values, expected %d × %d × %d", len(b.X), b.Size, n.cfg.DInput, b.Len))
+		return fmt.Errorf("convmode: %d input values, expected %d × %d × %d", len(b.X), b.Size, n.cfg.DInput, b.Len)
 	}
 	if b.Lengths == nil {
-		return
+		return nil
 	}
 	if len(b.Lengths) != b.Size {
-		panic(fmt.Sprintf("convmode: %d lengths, expected one for each of %d sequences", len(b.Lengths), b.Size))
+		return fmt.Errorf("convmode: %d lengths, expected one for each of %d sequences", len(b.Lengths), b.Size)
 	}
 	for i, l := range b.Lengths {
 		if l < 1 || l > b.Len {
-			panic(fmt.Sprintf("convmode: length %d of sequence %d, expected 1 to %d", l, i, b.Len))
+			return fmt.Errorf("convmode: length %d of sequence %d, expected 1 to %d", l, i, b.Len)
 		}
 	}
+	return nil
 }

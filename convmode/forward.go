@@ -5,7 +5,8 @@ import "fmt"
 // Forward runs a batch in inference: with running statistics and without dropout. It returns logits
 // [Size][d_output], for pairs [Size/2][d_output], and without pooling [Size][d_output][Len]. Those
 // of a regression are standardised. They are valid until the next call. With Options.Fixed, Forward
-// panics if the SSMs' weights have changed since the first call.
+// panics if the SSMs' weights have changed since the first call. A batch for which Check returns an
+// error panics with it.
 func (n *Net) Forward(b Batch) []float32 {
 	n.begin(b, false)
 	if !n.opt.Fixed {

@@ -37,6 +37,28 @@ func TestNewErrors(t *testing.T) {
 	}
 }
 
+// Check returns the error that Forward panics with, and nil for a batch that Forward accepts.
+func TestCheck(t *testing.T) {
+	c := tiny()
+	c.Encoder, c.DInput = model.EncoderEmbedding, 5
+	n := newNet(t, newModel(t, c), Options{MaxBatch: 2, MaxLen: 8})
+	for first := int32(-2); first < 8; first++ {
+		b := Batch{Size: 2, Len: 2, Tokens: []int32{4, 0, 1, first}}
+		err := n.Check(b)
+		panicked := func() (message any) {
+			defer func() { message = recover() }()
+			n.Forward(b)
+			return nil
+		}()
+		if valid := first >= 0 && first < 5; valid != (err == nil) {
+			t.Errorf("token %d of 5: error %v", first, err)
+		}
+		if err == nil && panicked != nil || err != nil && panicked != err.Error() {
+			t.Errorf("token %d: Check returns %v, Forward panics with %v", first, err, panicked)
+		}
+	}
+}
+
 func TestPanics(t *testing.T) {
 	c := tiny()
 	n := newNet(t, newModel(t, c), Options{MaxBatch: 2, MaxLen: 8, Training: true})

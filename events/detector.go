@@ -1,43 +1,35 @@
 package events
 
-import (
-	"fmt"
-
-	"github.com/s4d-fast/s4d-fast/internal/vek"
-	"github.com/s4d-fast/s4d-fast/recurrent"
-)
+import "fmt"
 
 // Detector is the state of one stream. It belongs to one goroutine at a time.
 type Detector struct {
 	*Recognizer
-	gate      gate
-	stream    *recurrent.Stream
-	position  int64     // samples in complete frames
-	partial   []float32 // the samples of an incomplete frame
-	past      []float32 // the last frames, normalised
-	logits    []float32 // the stream's last output
-	segment   segment
-	posterior []float32 // of logits
-	events    []Event
+	input
+	sound    sound    // of a model with a mean pool
+	track    *track   // of a model that labels every frame, else nil
+	smoother smoother // of the track's outputs
+	decision decision
 }
 
 // NewDetector returns the Detector of a new stream.
 func (r *Recognizer) NewDetector() *Detector {
-	return &Detector{
-		Recognizer: r,
-		gate:       newGate(),
-		stream:     r.net.NewStream(),
-		partial:    make([]float32, 0, r.frame),
-		past:       make([]float32, 0, r.pastLen()),
-		posterior:  make([]float32, len(r.labels)),
+	d := &Detector{Recognizer: r, input: newInput(r), decision: newDecision(&r.rules)}
+	if r.framewise != nil {
+		d.track, d.smoother = newTrack(r), newSmoother(&r.rules)
+		d.decision.contour = d.smoother.contour
+	} else {
+		d.sound = newSound(r)
 	}
+	return d
 }
 
 // Position returns the number of samples since the stream's beginning.
-func (d *Detector) Position() int64 { return d.position + int64(len(d.partial)) }
+func (d *Detector) Position() int64 { return d.input.Position() }
 
-// GateOpen reports whether the gate is open: whether the model processes the audio.
-func (d *Detector) GateOpen() bool { return d.gate.Open }
+// GateOpen reports whether the gate is open: whether the model processes the audio. A model that
+// labels every frame has no gate and processes all audio.
+func (d *Detector) GateOpen() bool { return d.track != nil || d.decision.gate.Open }
 
 // Process takes samples of full scale ±1 and returns the events that have ended since the last
 // call; the slice is valid until the next call. A sample that Check rejects counts as 0, like a gap
@@ -47,38 +39,40 @@ func (d *Detector) GateOpen() bool { return d.gate.Open }
 // before. An event under way ends there, and the gate is closed as after Flush. The rest of x is
 // not processed.
 func (d *Detector) Process(x []float32) ([]Event, error) {
-	d.events = d.events[:0]
-	for len(x) > 0 {
-		n := min(len(x), d.frame-len(d.partial))
-		for _, v := range x[:n] {
-			if !isAudio(v) {
-				v = 0
-			}
-			d.partial = append(d.partial, v)
+	d.decision.events = d.decision.events[:0]
+	if d.track != nil {
+		err := d.track.process(&d.input, x, d)
+		if err != nil {
+			d.close()
 		}
-		x = x[n:]
-		if len(d.partial) == d.frame {
-			err := d.step(d.partial)
-			d.partial = d.partial[:0]
-			if err != nil {
-				d.close()
-				return d.events, err
-			}
+		return d.decision.events, err
+	}
+	for len(x) > 0 {
+		var frame []float32
+		if frame, x = d.next(x); frame == nil {
+			break
+		}
+		if err := d.step(frame); err != nil {
+			d.close()
+			return d.decision.events, err
 		}
 	}
-	return d.events, nil
+	return d.decision.events, nil
 }
 
 // Flush ends the signal. It returns the event that was under way, if there was one, and closes the
 // gate; the Detector can continue with another signal. The error is that of Process.
 func (d *Detector) Flush() ([]Event, error) {
-	d.events = d.events[:0]
+	d.decision.events = d.decision.events[:0]
 	var err error
-	if d.gate.Open && d.segment.Frames%int64(d.hop) != 0 { // else the last frame was evaluated
+	switch {
+	case d.track != nil:
+		err = d.track.flush(&d.input, d)
+	case d.decision.pending():
 		err = d.evaluate()
 	}
 	d.close()
-	return d.events, err
+	return d.decision.events, err
 }
 
 // Skip flushes and counts n samples that were lost: the next sample is n samples later. A negative
@@ -94,47 +88,53 @@ func (d *Detector) Skip(n int64) ([]Event, error) {
 	return last, err
 }
 
-// close ends the event under way, if there is one, and closes the gate.
+// Posterior returns the class probabilities of the last evaluation. For a model that labels every
+// frame they are those of each label against none, averaged over the last frames. The slice is
+// valid until the next call. It is nil before the signal's first evaluation.
+func (d *Detector) Posterior() []float32 { return d.decision.posterior }
+
+// close ends the event under way, if there is one, closes the gate and forgets the signal.
 func (d *Detector) close() {
-	d.end(d.Position())
-	d.gate, d.segment = newGate(), segment{}
+	d.decision.close(d.Position())
+	if d.track != nil {
+		d.track.reset()
+		d.smoother.reset()
+	}
+}
+
+// follow implements follower.
+func (d *Detector) follow(level float64, logits []float32, position int64) {
+	d.smoother.push(level, logits)
+	d.decision.evaluate(d.smoother.posterior, d.smoother.best, position)
 }
 
 // step processes a frame.
 func (d *Detector) step(x []float32) error {
 	level := levelOf(x)
-	vek.ScaleShift(x, x, d.scale, d.shift)
-	start := d.position
-	d.position += int64(d.frame)
-	opened, closed := d.gate.step(level, d.segment.Background)
+	opened, closed := d.decision.hear(level, d.position)
 	if opened {
-		d.stream.Reset()
-		d.segment = segment{Onset: max(0, start-int64((openFrames-1)*d.frame)), Leader: -1}
-		if len(d.past) > 0 {
-			d.stream.Process(d.past, len(d.past))
-		}
+		d.sound.start(d.past)
 	}
 	d.remember(x)
-	if !d.gate.Open && !closed {
+	if !d.decision.gate.Open && !closed {
 		return nil
 	}
-	d.logits = d.stream.Process(x, len(x))
-	d.segment.Frames++
-	if !closed && d.segment.Frames%int64(d.hop) != 0 {
+	d.sound.process(x)
+	if !d.decision.due(closed) {
 		return nil
 	}
 	err := d.evaluate()
 	if closed {
-		d.end(d.position - int64(hangFrames*d.frame))
-		d.segment = segment{}
+		d.decision.closed(d.position)
 	}
 	return err
 }
 
-// remember appends a frame to past, in place of the oldest.
-func (d *Detector) remember(x []float32) {
-	if len(d.past)+len(x) > cap(d.past) {
-		d.past = d.past[:copy(d.past, d.past[len(x):])]
+// evaluate makes a decision about the sound so far.
+func (d *Detector) evaluate() error {
+	if err := d.sound.evaluate(d.position); err != nil {
+		return err
 	}
-	d.past = append(d.past, x...)
+	d.decision.evaluate(d.sound.posterior, d.sound.best, d.position)
+	return nil
 }

@@ -2,14 +2,24 @@
 // audio.
 //
 // The input is samples in chunks of any size. The output is events: a label, its first sample and
-// exclusive end, and a confidence. A gate tells sound from background by its level. When the gate
-// opens, the model's state is reset and starts 0.1 s before the sound, so that no state is older
-// than the sound it describes. While the gate is open, the model's posterior for the last second or
-// so is evaluated every hop; enough evaluations in a row that are sure of one label make an event.
-// How the audio is cut into calls never changes an event. Times are sample counts.
+// exclusive end, and a confidence. How the audio is cut into calls never changes an event. Times
+// are sample counts. There are two kinds of models:
+//
+// A model with a mean pool reads samples. A gate tells sound from background by its level. When the
+// gate opens, the model's state is reset and starts 0.1 s before the sound, so that no state is
+// older than the sound it describes. While the gate is open, the model's posterior for the last
+// second or so is evaluated every hop.
+//
+// A model that labels every frame reads the frames of a filter bank (model.Meta.Filterbank) and
+// runs all the time. Its posteriors are averaged over a short time and evaluated at every frame.
+// The levels of the audio tell where a word began.
+//
+// In both cases enough evaluations in a row that are sure of one label make an event. DefaultsFor
+// returns the options that suit a model.
 //
 // A Recognizer holds a model and options and is shared. A Detector is the state of one stream; its
-// Snapshot continues in another process (docs/stream.md describes the format).
+// Snapshot continues in another process (docs/stream.md describes the format). A Sweep tries many
+// options at once.
 package events
 
 import (

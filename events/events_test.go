@@ -333,8 +333,9 @@ func TestAllocations(t *testing.T) {
 // runtime rounds sizes up.
 func TestStateBytes(t *testing.T) {
 	digits := must.Get(pretrained.Load("digits"))(t)
-	for name, m := range map[string]*model.Model{"tones": toneModel(t), "digits": digits} {
-		f := must.Get(events.New(m, events.Defaults()))(t)
+	frames := must.Get(tonemodel.NewFramewise())(t)
+	for name, m := range map[string]*model.Model{"tones": toneModel(t), "digits": digits, "frames": frames} {
+		f := must.Get(events.New(m, events.DefaultsFor(m)))(t)
 		x := make([]float32, rate)
 		detectors := make([]*events.Detector, 50)
 		f.NewDetector().Process(x) // the working memory that all share

@@ -1,8 +1,12 @@
 package events
 
-import "fmt"
+import (
+	"fmt"
 
-// Options decide what counts as an event. Start from Defaults: except for SampleRate, zero is a
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// Options decide what counts as an event. Start from DefaultsFor: except for SampleRate, zero is a
 // value like any other.
 type Options struct {
 	// Threshold is the posterior that makes an event. Higher: more precision, less recall.
@@ -17,21 +21,50 @@ type Options struct {
 	Confirm int
 
 	// Refractory is the time in seconds after an event's onset in which no other event begins,
-	// though its label may change. Higher: more precision, less recall of words in quick
-	// succession.
+	// though its label may change. For a model that labels every frame it is the time between the
+	// frames at which the labels of two events began to lead, which for words in succession is
+	// rarely below 0.3 s. Higher: more precision, less recall of words in quick succession.
 	Refractory float64
 
-	Hop    float64 // seconds between evaluations
-	Window float64 // seconds of audio that an evaluation covers
+	// A model with a mean pool is evaluated every Hop seconds, for the last Window seconds of
+	// audio. For a model that labels every frame both are 0.
+	Hop, Window float64
+
+	// Smoothing is the time in seconds over which the log-odds of a model that labels every frame
+	// are averaged (docs/maths.md §10). The model is evaluated at every frame. Higher: more
+	// precision, less recall of short words. For a model with a mean pool it is 0.
+	Smoothing float64
 
 	// SampleRate is that of the audio in Hz; 0 is the model's. At another rate the steps of the
-	// model's SSMs are scaled (docs/maths.md §1.6).
+	// model's SSMs are scaled (docs/maths.md §1.6), which a model that labels every frame does not
+	// support.
 	SampleRate float64
 }
 
-// Defaults returns the options for spoken words.
+// Defaults returns the options for spoken words and a model with a mean pool.
 func Defaults() Options {
 	return Options{Confirm: 4, Refractory: 0.4, Hop: 0.03, Window: 1}.WithThreshold(0.7)
+}
+
+// DefaultsFor returns the options for a model: its operating point (model.Detection), which a
+// calibration has written, or the values for spoken words.
+func DefaultsFor(m *model.Model) Options {
+	opt := Defaults()
+	if m.Meta.Filterbank != nil {
+		opt = Options{Confirm: 3, Refractory: 0.25, Smoothing: 0.2}.WithThreshold(0.5)
+	}
+	d := m.Meta.Detection
+	if d == nil {
+		return opt
+	}
+	opt.Threshold, opt.OffThreshold, opt.Confirm, opt.Refractory = d.Threshold, d.OffThreshold, d.Confirm, d.Refractory
+	if opt.Smoothing > 0 && d.Smoothing > 0 {
+		opt.Smoothing = d.Smoothing
+	}
+	if opt.Window > 0 && d.Window > 0 {
+		opt.Window = d.Window
+	}
+	return opt
 }
 
 // WithThreshold returns the options with another threshold, and half of it as OffThreshold.
@@ -42,9 +75,10 @@ func (o Options) WithThreshold(p float64) Options {
 
 // Bounds of Options.
 const (
-	maxConfirm = 1000
-	maxSeconds = 3600
-	maxRate    = 1e6 // Hz
+	maxConfirm   = 1000
+	maxSeconds   = 3600
+	maxSmoothing = 10  // seconds
+	maxRate      = 1e6 // Hz
 )
 
 // Validate returns an error about the first option that is out of bounds. Its text begins with the
@@ -52,6 +86,12 @@ const (
 func (o Options) Validate() error {
 	if o.SampleRate == 0 {
 		o.SampleRate = frameRate
+	}
+	if o.Smoothing != 0 {
+		if o.Hop != 0 || o.Window != 0 {
+			return fmt.Errorf("smoothing %v: expected 0 with a hop and a window, %v and %v s", o.Smoothing, o.Hop, o.Window)
+		}
+		o.Hop, o.Window = maxSeconds, maxSeconds // do not matter
 	}
 	for _, v := range []struct {
 		name             string
@@ -63,6 +103,7 @@ func (o Options) Validate() error {
 		{"refractory", o.Refractory, 0, maxSeconds},
 		{"hop", o.Hop, 1. / frameRate, maxSeconds},
 		{"window", o.Window, 1. / frameRate, maxSeconds},
+		{"smoothing", o.Smoothing, 0, maxSmoothing},
 		{"rate", o.SampleRate, frameRate, maxRate},
 	} {
 		if !(v.value >= v.low && v.value <= v.high) {

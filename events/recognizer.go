@@ -7,6 +7,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/s4d-fast/s4d-fast/filterbank"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/recurrent"
 )
@@ -14,62 +15,104 @@ import (
 const (
 	frameRate = 100 // frames per second, whose levels the gate reads
 	preroll   = 10  // frames before the sound that the model processes too
+
+	minFrameRate, maxFrameRate = 10, 1000 // of a filter bank
 )
 
 // Recognizer is a model prepared with options. It is immutable and makes Detectors that share it.
 type Recognizer struct {
-	net          *recurrent.Network
-	labels       []string
-	opt          Options
-	sampleRate   float64
-	frame        int   // samples per frame
-	hop          int   // frames per evaluation
-	refractory   int64 // samples
-	scale, shift float32
+	rules
+	net       *recurrent.Network
+	framewise *framewise // nil: a model with a mean pool
 }
 
-// New prepares a model of one audio channel with labels, a mean pool and a known sampling rate,
-// which package recurrent must be able to stream.
+// New prepares a model with labels and a known sampling rate, which package recurrent must be able
+// to stream. The model reads one audio channel and has a mean pool, or it reads the frames of a
+// filter bank and labels every frame (pool none, and the label none among the labels).
 func New(m *model.Model, opt Options) (*Recognizer, error) {
+	r, err := newRecognizer(m, opt)
+	if err != nil {
+		return nil, fmt.Errorf("events: %w", err)
+	}
+	return r, nil
+}
+
+func newRecognizer(m *model.Model, opt Options) (*Recognizer, error) {
 	c, meta := m.Config, &m.Meta
 	if opt.SampleRate == 0 {
 		opt.SampleRate = meta.SampleRate
 	}
+	if len(meta.Labels) == 0 {
+		return nil, errors.New("the model has no labels")
+	}
+	if meta.Filterbank != nil {
+		return newFramewise(m, opt)
+	}
 	switch {
 	case c.Encoder != model.EncoderLinear || c.DInput != 1:
-		return nil, fmt.Errorf("events: the network reads %s input with d_input %d, expected 1 channel of audio", c.Encoder, c.DInput)
-	case len(meta.Labels) == 0:
-		return nil, errors.New("events: the model has no labels")
+		return nil, fmt.Errorf("the network reads %s input with d_input %d, expected 1 channel of audio", c.Encoder, c.DInput)
 	case c.Pool != model.PoolMean:
-		return nil, fmt.Errorf("events: the network's pool is %q, expected %q", c.Pool, model.PoolMean)
+		return nil, fmt.Errorf("the network's pool is %q, expected %q", c.Pool, model.PoolMean)
 	case meta.SampleRate < frameRate:
-		return nil, fmt.Errorf("events: the model's sampling rate is %g Hz, expected at least %d", meta.SampleRate, frameRate)
+		return nil, fmt.Errorf("the model's sampling rate is %g Hz, expected at least %d", meta.SampleRate, frameRate)
+	case opt.Smoothing != 0:
+		return nil, fmt.Errorf("smoothing %v: expected 0 for a model with a mean pool", opt.Smoothing)
 	}
 	if err := opt.Validate(); err != nil {
-		return nil, fmt.Errorf("events: %w", err)
+		return nil, err
 	}
 	net, err := recurrent.New(m, recurrent.Options{
 		StepScale: meta.SampleRate / opt.SampleRate,
 		Window:    int(math.Ceil(opt.Window * opt.SampleRate)),
+		Normalize: true,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("events: %w", err)
+		return nil, err
 	}
-	r := &Recognizer{
-		net: net, labels: meta.Labels, opt: opt, sampleRate: opt.SampleRate,
-		frame:      int(math.Round(opt.SampleRate / frameRate)),
-		hop:        max(1, int(math.Round(opt.Hop*frameRate))),
-		refractory: int64(opt.Refractory * opt.SampleRate),
+	frame := int(math.Round(opt.SampleRate / frameRate))
+	return &Recognizer{rules: newRules(meta.Labels, opt, frame), net: net}, nil
+}
+
+// newFramewise prepares a model that labels every frame of its filter bank.
+func newFramewise(m *model.Model, opt Options) (*Recognizer, error) {
+	meta := &m.Meta
+	rate := meta.Filterbank.FrameRate()
+	switch {
+	case m.Config.Pool != model.PoolNone:
+		return nil, fmt.Errorf("the network's pool is %q, expected %q for a network that reads the frames of a filter bank", m.Config.Pool, model.PoolNone)
+	case !slices.Contains(meta.Labels, None) || len(meta.Labels) < 2:
+		return nil, fmt.Errorf("labels %.200q: a model that labels every frame requires %q and others", meta.Labels, None)
+	case m.Config.DInput != meta.Filterbank.Bands:
+		return nil, fmt.Errorf("the network reads %d channels, and its filter bank has %d bands", m.Config.DInput, meta.Filterbank.Bands)
+	case opt.SampleRate != meta.Filterbank.SampleRate:
+		return nil, fmt.Errorf("sampling rate %v Hz, expected %v Hz: a filter bank cannot adapt to another rate; resample the audio",
+			opt.SampleRate, meta.Filterbank.SampleRate)
+	case opt.Smoothing == 0:
+		return nil, errors.New("smoothing 0: expected a time above 0 for a model that labels every frame; start from DefaultsFor")
+	case rate < minFrameRate || rate > maxFrameRate:
+		return nil, fmt.Errorf("the filter bank has %g frames per second, expected %d … %d", rate, minFrameRate, maxFrameRate)
 	}
-	r.scale, r.shift = meta.Affine(0)
-	return r, nil
+	if err := opt.Validate(); err != nil {
+		return nil, err
+	}
+	bank, err := filterbank.New(*meta.Filterbank)
+	if err != nil {
+		return nil, err
+	}
+	net, err := recurrent.New(m, recurrent.Options{Normalize: true})
+	if err != nil {
+		return nil, err
+	}
+	return &Recognizer{
+		rules: newRules(meta.Labels, opt, meta.Filterbank.Hop), net: net, framewise: &framewise{bank: bank},
+	}, nil
 }
 
 // SampleRate returns the sampling rate of the audio in Hz.
 func (r *Recognizer) SampleRate() float64 { return r.sampleRate }
 
-// Frame returns the number of samples in a frame of the gate, a hundredth of a second. Chunks of
-// one frame are as fast as larger ones.
+// Frame returns the number of samples in a frame: of the gate, a hundredth of a second, or of the
+// filter bank. With a gate, chunks of one frame are as fast as larger ones.
 func (r *Recognizer) Frame() int { return r.frame }
 
 // Recognize returns all events of a recording with samples of full scale ±1. The error is that of
@@ -87,10 +130,22 @@ func (r *Recognizer) Recognize(x []float32) ([]Event, error) {
 
 // pastLen is the number of samples that a Detector keeps from before the frame at which its gate
 // opens.
-func (r *Recognizer) pastLen() int { return (preroll + openFrames - 1) * r.frame }
+func (r *Recognizer) pastLen() int {
+	if r.framewise != nil {
+		return 0
+	}
+	return (preroll + openFrames - 1) * r.frame
+}
 
 // StateBytes returns what a Detector takes in memory, without the events that the last call
 // returned. The working memory of a call is shared by the Recognizer's Detectors.
 func (r *Recognizer) StateBytes() int {
-	return int(unsafe.Sizeof(Detector{})) + 4*(len(r.labels)+r.frame+r.pastLen()) + r.net.StreamBytes()
+	n := int(unsafe.Sizeof(Detector{})) + 4*(r.frame+r.pastLen()) + r.net.StreamBytes()
+	if r.framewise == nil {
+		return n + 4*len(r.labels)
+	}
+	// Of each label: a frame's output, the sum and the posterior, the frames that are averaged, and
+	// the outputs of a batch, of which StreamBytes counts one.
+	labels, levels := len(r.labels)*(2+r.smoothing+batchFrames), 2*contourFrames(&r.rules)
+	return n + int(unsafe.Sizeof(track{})+unsafe.Sizeof(contour{})) + 4*(labels+levels) + r.framewise.bank.StreamBytes()
 }

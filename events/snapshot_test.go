@@ -66,7 +66,7 @@ func TestRestoreErrors(t *testing.T) {
 	}{
 		{"empty", `does not begin with "S4DEVENT"`, r, nil},
 		{"gob of an earlier version", `does not begin with "S4DEVENT"`, r, []byte("\x7f\xff\x81\x03\x01\x01\x06memory\x01\xff\x82\x00")},
-		{"version", "format version 7, this program reads version 1", r, edit(8, 7)},
+		{"version", "format version 7, this program reads version 3", r, edit(8, 7)},
 		{"truncated", "damaged or truncated", r, good[:len(good)-1]},
 		{"truncated head", "truncated", r, signed(good[:100])},
 		{"a bit changed", "damaged or truncated", r, flip(good, len(good)/2)},
@@ -75,8 +75,8 @@ func TestRestoreErrors(t *testing.T) {
 		{"other weights", "another model", of(weights), good},
 		{"other labels", "another model", of(labels), good},
 		{"other level", "set S4D_LEVEL=abacus", r, signed(nested)},
-		{"negative position", "position -", r, edit(75, 0x80)},
-		{"a flag of 2", "invalid value", r, edit(84, 2)},
+		{"negative position", "position -", r, edit(83, 0x80)},
+		{"a flag of 2", "invalid value", r, edit(92, 2)},
 	} {
 		d := c.recognizer.NewDetector()
 		process(t, d, s.Samples[:3000])
@@ -92,11 +92,19 @@ func TestRestoreErrors(t *testing.T) {
 
 // Bytes with a correct checksum are rejected and change nothing, or they are the snapshot of the
 // Detector that they restore, and its events are valid.
-// To fuzz: go test -fuzz=FuzzRestore -fuzzminimizetime=1s ./events
+// To fuzz: go test -fuzz=FuzzRestore$ -fuzzminimizetime=1s ./events
 func FuzzRestore(f *testing.F) {
-	s := tonemodel.Words()
 	// Short frames and a short window make small seeds, of less than 2 kB.
-	r := recognizer(f, with(func(o *events.Options) { o.SampleRate, o.Window = 500, 0.1 }))
+	fuzzRestore(f, recognizer(f, with(func(o *events.Options) { o.SampleRate, o.Window = 500, 0.1 })))
+}
+
+// The same for a model that labels every frame.
+func FuzzRestoreFramewise(f *testing.F) {
+	fuzzRestore(f, framewise(f, func(o *events.Options) { o.Smoothing = 0.02 }))
+}
+
+func fuzzRestore(f *testing.F, r *events.Recognizer) {
+	s := tonemodel.Words()
 	for _, n := range []int{0, 3000, 5010} {
 		d := r.NewDetector()
 		process(f, d, s.Samples[:n])

@@ -101,6 +101,18 @@ func Default() Config {
 	}
 }
 
+// CheckTokens returns an error for the first token that is not in [0, vocabulary). A network with
+// an embedding has a vocabulary of DInput tokens. The error has no prefix: callers say where the
+// tokens come from.
+func CheckTokens(ids []int32, vocabulary int) error {
+	for i, id := range ids {
+		if id < 0 || int(id) >= vocabulary {
+			return fmt.Errorf("token %d is %d, expected 0 to %d", i, id, vocabulary-1)
+		}
+	}
+	return nil
+}
+
 // Towers returns the number of sequences in an example.
 func (c Config) Towers() int {
 	if c.Pairs {

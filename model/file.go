@@ -239,12 +239,18 @@ func (m *Model) Save(path string) error {
 }
 
 // Hash identifies what a model computes and what its outputs mean: configuration, labels, sampling
-// rate, normalisation of inputs and targets, and weights. The task's name is not part of it.
+// rate, normalisation of inputs and targets, description of series, filter bank, and weights. The
+// task's name and the operating point for events are not part of it.
 func (m *Model) Hash() [32]byte {
 	h, d := sha256.New(), &m.Meta
-	json.NewEncoder(h).Encode([]any{ // plain values: cannot fail
-		m.Config, d.Labels, d.SampleRate, d.InputMean, d.InputStd, d.TargetMean, d.TargetStd,
-	})
+	values := []any{m.Config, d.Labels, d.SampleRate, d.InputMean, d.InputStd, d.TargetMean, d.TargetStd}
+	if d.Series != nil {
+		values = append(values, d.Series)
+	}
+	if d.Filterbank != nil {
+		values = append(values, d.Filterbank)
+	}
+	json.NewEncoder(h).Encode(values) // plain values: cannot fail
 	for _, t := range m.Weights.tensors {
 		fmt.Fprintln(h, t.Name, t.Shape)
 		binary.Write(h, binary.LittleEndian, t.Data)

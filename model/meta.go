@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/s4d-fast/s4d-fast/filterbank"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
@@ -18,12 +19,21 @@ type Meta struct {
 
 	// Data has the settings of the task's data that the model was trained on, by their keys in a
 	// configuration, such as data.max_len, and its seed. What is 0 is left out. Nil: not recorded.
-	Data map[string]int64 `json:"data,omitempty"`
+	Data Settings `json:"data,omitempty"`
 
 	// Regression: per output, the value in the target's unit is y·TargetStd + TargetMean for the
 	// decoder's output y. Nil: y.
 	TargetMean []float32 `json:"target_mean,omitempty"`
 	TargetStd  []float32 `json:"target_std,omitempty"`
+
+	Series *Series `json:"series,omitempty"` // of a network that reads rows of named columns
+
+	// Filterbank turns audio of SampleRate into what the network reads, a band per channel and a
+	// frame per position. InputMean and InputStd are those of its frames. Nil: the network reads
+	// samples.
+	Filterbank *filterbank.Config `json:"filterbank,omitempty"`
+
+	Detection *Detection `json:"detection,omitempty"` // operating point for events; nil: not measured
 }
 
 // Affine returns scale and shift of a channel's input normalisation: the network reads x·scale +
@@ -78,7 +88,15 @@ func (m *Model) OutputDecoder() (weight, bias []float32) {
 	return weight, bias
 }
 
-// validate returns an error for the first value that does not match the network.
+// Validate returns an error for the first value that does not match a network.
+func (m *Meta) Validate(c Config) error {
+	if err := m.validate(c); err != nil {
+		return fmt.Errorf("model: %w", err)
+	}
+	return nil
+}
+
+// validate is Validate without the prefix "model: ".
 func (m *Meta) validate(c Config) error {
 	switch {
 	case len(m.Labels) > 0 && len(m.Labels) != c.DOutput:
@@ -95,6 +113,14 @@ func (m *Meta) validate(c Config) error {
 		if mean := float64(m.TargetMean[i]); !(std > 0) || math.IsInf(float64(std), 1) || math.IsNaN(mean) || math.IsInf(mean, 0) {
 			return fmt.Errorf("meta: target %d has mean %v and standard deviation %v", i, m.TargetMean[i], std)
 		}
+	}
+	if m.Series != nil {
+		if err := m.Series.validate(c); err != nil {
+			return fmt.Errorf("meta: %w", err)
+		}
+	}
+	if err := m.validateAudio(c); err != nil {
+		return fmt.Errorf("meta: %w", err)
 	}
 	for i, std := range m.InputStd {
 		scale, shift := m.Affine(i)

@@ -16,7 +16,7 @@ func regression(t *testing.T) *Model {
 	c := tiny()
 	c.DOutput = 2
 	m := mustNew(t, c, 1)
-	m.Meta = Meta{TargetMean: []float32{1000, -3}, TargetStd: []float32{5, 0.25}, Data: map[string]int64{"data.max_len": 5000, "seed": 0}}
+	m.Meta = Meta{TargetMean: []float32{1000, -3}, TargetStd: []float32{5, 0.25}, Data: Settings{"data.max_len": int64(5000), "seed": int64(0)}}
 	return m
 }
 

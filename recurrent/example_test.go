@@ -50,6 +50,33 @@ func Example() {
 	// same bits: true
 }
 
+// Samples of two sensors in their own units go in, and class probabilities come out.
+func ExampleOptions_posterior() {
+	m, err := model.New(model.Config{
+		Encoder: model.EncoderLinear, DInput: 2, DOutput: 2, DModel: 16, NLayers: 1, Norm: model.NormLayer,
+		Residual: true, Activation: model.ActivationGELU, Mixing: model.MixingGLU, Pool: model.PoolMean,
+		SSM: ssm.Config{DModel: 16, DState: 16, Init: ssm.DFouT, Disc: ssm.ZOH, XiMin: 1e-3, XiMax: 0.1, AReal: 0.5},
+	}, 1)
+	if err != nil {
+		log.Fatal(err)
+	}
+	m.Meta.Labels = []string{"idle", "running"}                                // a trained model has these
+	m.Meta.InputMean, m.Meta.InputStd = []float32{21.5, 1013}, []float32{4, 9} // °C, hPa
+	net, err := recurrent.New(m, recurrent.Options{Normalize: true, Posterior: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	s := net.NewStream()
+	for _, row := range [][]float32{{20.1, 1009}, {20.3, 1009}, {24.9, 1008}} {
+		p := s.Step(row)
+		fmt.Printf("%s %.2f\n", m.Meta.Labels[model.ArgMax(p)], p)
+	}
+	// Output:
+	// running [0.25 0.75]
+	// running [0.24 0.76]
+	// running [0.21 0.79]
+}
+
 // A network with the full S4 layer of state-spaces/s4, trained in PyTorch, runs sample by sample.
 // PyTorch's output for the whole signal is 0.3902, −0.5062, −0.4040, 0.0306 and −1.0174.
 func Example_pyTorch() {

@@ -26,13 +26,17 @@ func (n *Network) StepMany(dst, x []float32, streams []*Stream) {
 	n.stepMany(dst, x, nil, streams)
 }
 
-// StepManyTokens is StepMany for a network that reads tokens: one token of every stream.
-func (n *Network) StepManyTokens(dst []float32, ids []int32, streams []*Stream) {
+// StepManyTokens is StepMany for a network that reads tokens: one token of every stream. The error
+// is that of Stream.ProcessTokens; no stream has advanced then, and dst is unchanged.
+func (n *Network) StepManyTokens(dst []float32, ids []int32, streams []*Stream) error {
 	if len(ids) != len(streams) {
 		panic(fmt.Sprintf("recurrent: %d tokens for %d streams", len(ids), len(streams)))
 	}
-	n.checkTokens(ids)
+	if err := n.checkTokens(ids); err != nil {
+		return err
+	}
 	n.stepMany(dst, nil, ids, streams)
+	return nil
 }
 
 func (n *Network) stepMany(dst, x []float32, ids []int32, streams []*Stream) {
@@ -124,5 +128,5 @@ func (n *Network) decode(dst vek.Matrix, ws *workspace, streams []*Stream, t int
 			pooled.Data[h*len(streams)+i] = float32(sum / count)
 		}
 	}
-	n.decoder.apply(dst, pooled, ws.gemm)
+	n.output(dst, pooled, ws)
 }

@@ -44,7 +44,7 @@ func stream(t *testing.T, net *recurrent.Network, cfg model.Config, x []float32,
 		}
 		n = min(n, length-at)
 		if ids != nil {
-			last = s.ProcessTokens(ids[at : at+n])
+			last = output(s.ProcessTokens(ids[at : at+n]))
 		} else {
 			last = s.Process(columns(x, cfg.DInput, length, at, n), n)
 		}

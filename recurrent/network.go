@@ -4,8 +4,10 @@
 //
 // A Network holds a model's constants and is shared by streams. A Stream holds the state of one
 // signal, float32 [H][M] per layer, split into real and imaginary parts, and belongs to one
-// goroutine at a time. The input is samples [d_input][n], already normalised, or tokens; the output
-// is the decoder's, [d_output], which for a regression is in the target's unit.
+// goroutine at a time. The input is samples [d_input][n] or tokens. With Options.Normalize samples
+// are in the unit of the training data, without it the caller normalises them (model.Meta.Affine).
+// The output is the decoder's, [d_output]: for a regression in the target's unit, for a classifier
+// logits or, with Options.Posterior, class probabilities.
 //
 // Convolution mode (package convmode) reads the same weights and gives the same numbers up to
 // rounding, but those of a regression standardised. How a signal is cut into calls, and which
@@ -41,6 +43,15 @@ type Options struct {
 	// which suits clips; an endless stream needs a window. The mean covers up to 126 samples more,
 	// since it forgets whole blocks of 64.
 	Window int
+
+	// Normalize applies the model's input normalisation (model.Meta.Affine) to every sample: the
+	// input is in the unit of the training data. It has no effect if the model stores none or reads
+	// tokens. False: the input is already normalised.
+	Normalize bool
+
+	// Posterior replaces the logits by their softmax, the class probabilities. The model must have
+	// labels.
+	Posterior bool
 }
 
 // Network is a model prepared for streaming. It is immutable and shared by any number of streams.
@@ -54,6 +65,9 @@ type Network struct {
 	encoder, decoder linear
 	embedding        []float32 // [d_input][H], for tokens
 	final            norm
+
+	normalize, posterior bool
+	scale, shift         []float32 // [d_input] input normalisation; nil: none
 
 	mu   sync.Mutex
 	idle []*workspace // as many as calls have run at the same time
@@ -80,6 +94,8 @@ func New(m *model.Model, opt Options) (*Network, error) {
 		return nil, fmt.Errorf("recurrent: window %d: expected 0 … %d samples", opt.Window, maxWindow)
 	case opt.Window > 0 && cfg.Pool != model.PoolMean:
 		return nil, fmt.Errorf("recurrent: window %d: the network's pool is %q, expected %q", opt.Window, cfg.Pool, model.PoolMean)
+	case opt.Posterior && len(m.Meta.Labels) == 0:
+		return nil, errors.New("recurrent: Posterior: the model has no labels, so its outputs are not those of classes")
 	case cfg.SSM.Bidirectional:
 		return nil, errors.New("recurrent: the model is bidirectional and reads future samples, which a stream does not have; use package convmode")
 	case cfg.Pairs:
@@ -88,12 +104,16 @@ func New(m *model.Model, opt Options) (*Network, error) {
 		return nil, fmt.Errorf("recurrent: the model truncates its kernels (l_max %d), and a recurrence has the whole kernel; use package convmode", cfg.SSM.LMax)
 	}
 
-	n := &Network{cfg: cfg, stepScale: opt.StepScale, blocks: (opt.Window + block - 1) / block, hash: m.Hash()}
+	n := &Network{
+		cfg: cfg, stepScale: opt.StepScale, blocks: (opt.Window + block - 1) / block, hash: m.Hash(),
+		normalize: opt.Normalize, posterior: opt.Posterior,
+	}
 	w := m.Weights
 	if cfg.Encoder == model.EncoderEmbedding {
 		n.embedding = slices.Clone(w.EncoderWeight)
 	} else {
 		n.encoder = newLinear(w.EncoderWeight, w.EncoderBias, cfg.DModel)
+		n.setNormalization(&m.Meta)
 	}
 	for i := range cfg.NLayers {
 		n.layers = append(n.layers, newLayer(m, i, opt.StepScale))
@@ -106,11 +126,22 @@ func New(m *model.Model, opt Options) (*Network, error) {
 	return n, nil
 }
 
-// Level returns the name of the kernel level in use: "generic", "avx2", "avx512" or "neon".
-func Level() string { return string(vek.CurrentLevel()) }
+// setNormalization stores the input normalisation, if Options.Normalize asks for it.
+func (n *Network) setNormalization(meta *model.Meta) {
+	if !n.normalize || len(meta.InputMean) == 0 {
+		return
+	}
+	for c := range n.cfg.DInput {
+		scale, shift := meta.Affine(c)
+		n.scale, n.shift = append(n.scale, scale), append(n.shift, shift)
+	}
+}
 
 // StepScale returns the number of model samples per input sample.
 func (n *Network) StepScale() float64 { return n.stepScale }
+
+// Inputs returns d_input: the channels of a sample, or the size of the vocabulary.
+func (n *Network) Inputs() int { return n.cfg.DInput }
 
 // Outputs returns d_output.
 func (n *Network) Outputs() int { return n.cfg.DOutput }

@@ -12,8 +12,8 @@ import (
 // docs/stream.md describes the format.
 const (
 	snapshotMagic   = "S4DSTATE"
-	snapshotVersion = 3
-	headBytes       = 64 // level, model's hash, step scale, blocks of the window, position
+	snapshotVersion = 4
+	headBytes       = 72 // level, model's hash, step scale, blocks of the window, flags, position
 )
 
 // SnapshotBytes returns the length of a snapshot.
@@ -27,6 +27,7 @@ func (s *Stream) Snapshot(dst []byte) []byte {
 	dst = append(dst, s.net.hash[:]...)
 	dst = le.AppendUint64(dst, math.Float64bits(s.net.stepScale))
 	dst = le.AppendUint64(dst, uint64(s.net.blocks))
+	dst = le.AppendUint64(dst, s.net.flags())
 	dst = le.AppendUint64(dst, uint64(s.position))
 	for _, x := range s.state {
 		dst = le.AppendUint32(dst, math.Float32bits(x))
@@ -50,7 +51,7 @@ func (s *Stream) Restore(b []byte) error {
 		return fmt.Errorf("recurrent: snapshot: %w", err)
 	}
 	le := binary.LittleEndian
-	s.position = int64(le.Uint64(body[56:]))
+	s.position = int64(le.Uint64(body[64:]))
 	body = body[headBytes:]
 	for i := range s.state {
 		s.state[i] = math.Float32frombits(le.Uint32(body[4*i:]))
@@ -63,6 +64,30 @@ func (s *Stream) Restore(b []byte) error {
 		body = body[8*len(list):]
 	}
 	return nil
+}
+
+// The bits of a snapshot's flags.
+const (
+	flagNormalize = 1 << iota
+	flagPosterior
+)
+
+func (n *Network) flags() (flags uint64) {
+	if n.normalize {
+		flags |= flagNormalize
+	}
+	if n.posterior {
+		flags |= flagPosterior
+	}
+	return flags
+}
+
+// describe returns the options that flags stand for.
+func describe(flags uint64) string {
+	if flags >= 2*flagPosterior {
+		return fmt.Sprintf("unknown options (flags %#x)", flags)
+	}
+	return fmt.Sprintf("Normalize %t and Posterior %t", flags&flagNormalize != 0, flags&flagPosterior != 0)
 }
 
 func (n *Network) checkSnapshot(body []byte) error {
@@ -82,7 +107,10 @@ func (n *Network) checkSnapshot(body []byte) error {
 	if blocks := le.Uint64(body[48:]); blocks != uint64(n.blocks) {
 		return fmt.Errorf("taken with a window of %d blocks, this network has %d", blocks, n.blocks)
 	}
-	if position := int64(le.Uint64(body[56:])); position < 0 {
+	if flags := le.Uint64(body[56:]); flags != n.flags() {
+		return fmt.Errorf("taken with %s, this network has %s", describe(flags), describe(n.flags()))
+	}
+	if position := int64(le.Uint64(body[64:])); position < 0 {
 		return fmt.Errorf("position %d, expected at least 0", position)
 	}
 	if want := n.SnapshotBytes() - snapshot.Overhead; len(body) != want {

@@ -31,7 +31,7 @@ func TestSnapshot(t *testing.T) {
 						return nil
 					}
 					if ids != nil {
-						return s.ProcessTokens(ids[from:to])
+						return output(s.ProcessTokens(ids[from:to]))
 					}
 					return s.Process(columns(x, cfg.DInput, length, from, to-from), to-from)
 				}
@@ -71,6 +71,9 @@ func TestRestoreErrors(t *testing.T) {
 	relabelled := *m
 	relabelled.Meta.Labels = []string{"a", "b", "c"}
 	take := func(m *model.Model, scale float64) []byte { return newNetwork(t, m, scale).NewStream().Snapshot(nil) }
+	takeWith := func(opt recurrent.Options) []byte {
+		return must.Get(recurrent.New(m, opt))(t).NewStream().Snapshot(nil)
+	}
 
 	tests := []struct {
 		name string
@@ -79,11 +82,13 @@ func TestRestoreErrors(t *testing.T) {
 	}{
 		{"nothing", nil, `does not begin with "S4DSTATE"`},
 		{"other file", []byte(strings.Repeat("RIFF", 100)), `does not begin with "S4DSTATE"`},
-		{"old version", edit(8, 2), "format version 2, this program reads version 3"},
+		{"old version", edit(8, 3), "format version 3, this program reads version 4"},
 		{"other model", take(newModel(t, cfg, 2), 1), "taken from another model (hash "},
 		{"other labels", take(&relabelled, 1), "taken from another model (hash "},
-		{"other level", edit(12, []byte("abacus\x00\x00")...), `taken at kernel level "abacus", this program runs at "` + recurrent.Level() + `"`},
+		{"other level", edit(12, []byte("abacus\x00\x00")...), `taken at kernel level "abacus", this program runs at "` + string(vek.CurrentLevel()) + `"`},
 		{"other step scale", take(m, 2), "taken at step scale 2, this network has 1"},
+		{"normalised", takeWith(recurrent.Options{Normalize: true}), "taken with Normalize true and Posterior false, this network has Normalize false and Posterior false"},
+		{"unknown option", edit(68, 4), "taken with unknown options (flags 0x4), this network has Normalize false and Posterior false"},
 		{"truncated", snapshot[:len(snapshot)-1], "damaged or truncated"},
 		{"body too short", signed(snapshot[:50]), fmt.Sprintf("50 bytes, expected %d", len(snapshot))},
 		{"state too short", signed(snapshot[:len(snapshot)-4]), fmt.Sprintf("%d bytes, expected %d", len(snapshot)-4, len(snapshot))},
@@ -92,7 +97,7 @@ func TestRestoreErrors(t *testing.T) {
 		{"bit in the state", flip(100), "damaged or truncated"},
 		{"bit in the sums", flip(len(snapshot) - 10), "damaged or truncated"},
 		{"bit in the checksum", flip(len(snapshot) - 1), "damaged or truncated"},
-		{"negative position", edit(75, 0x80), "position -"},
+		{"negative position", edit(83, 0x80), "position -"},
 	}
 	s := newNetwork(t, m, 1).NewStream()
 	s.Process(signal(3, cfg.DInput, 20), 20)

@@ -58,9 +58,9 @@ func (s *Stream) pooled() int64 {
 	return min(s.position, int64(s.net.blocks)*block+s.position%block)
 }
 
-// Step takes one sample x [d_input], normalised as in training, and returns the output [d_output]:
-// the decoder's output for the mean over all positions so far (pool mean) or for this position
-// (pool last or none). The result is valid until the next call. Step allocates nothing.
+// Step takes one sample x [d_input] and returns the output [d_output]: the decoder's output for the
+// mean over all positions so far (pool mean) or for this position (pool last or none). The result
+// is valid until the next call. Step allocates nothing.
 func (s *Stream) Step(x []float32) []float32 { return s.Process(x, 1) }
 
 // Process takes n ≥ 1 samples x [d_input][n] and returns what Step would have returned for the last
@@ -79,30 +79,32 @@ func (s *Stream) Process(x []float32, n int) []float32 {
 	return s.process(x, nil, n)
 }
 
-// StepToken is Step for a network that reads tokens.
-func (s *Stream) StepToken(id int32) []float32 {
+// StepToken is Step for a network that reads tokens. The error is that of ProcessTokens.
+func (s *Stream) StepToken(id int32) ([]float32, error) {
 	one := [1]int32{id}
 	return s.ProcessTokens(one[:])
 }
 
-// ProcessTokens is Process for a network that reads tokens.
-func (s *Stream) ProcessTokens(ids []int32) []float32 {
+// ProcessTokens is Process for a network that reads tokens. A token that is not in [0, d_input) is
+// an error, which leaves the stream as it was.
+func (s *Stream) ProcessTokens(ids []int32) ([]float32, error) {
 	if len(ids) == 0 {
 		panic("recurrent: no tokens")
 	}
-	s.net.checkTokens(ids)
-	return s.process(nil, ids, len(ids))
+	if err := s.net.checkTokens(ids); err != nil {
+		return nil, err
+	}
+	return s.process(nil, ids, len(ids)), nil
 }
 
-func (n *Network) checkTokens(ids []int32) {
+func (n *Network) checkTokens(ids []int32) error {
 	if n.embedding == nil {
 		panic("recurrent: tokens for a network that reads samples")
 	}
-	for _, id := range ids {
-		if id < 0 || int(id) >= n.cfg.DInput {
-			panic(fmt.Sprintf("recurrent: token %d, expected 0 ≤ token < %d", id, n.cfg.DInput))
-		}
+	if err := model.CheckTokens(ids, n.cfg.DInput); err != nil {
+		return fmt.Errorf("recurrent: %w", err)
 	}
+	return nil
 }
 
 // process runs x, or ids, block by block.
@@ -125,7 +127,7 @@ func (s *Stream) process(x []float32, ids []int32, n int) []float32 {
 		net.advance(ws, single[:], t)
 		if perPosition {
 			out := vek.MatrixOf(s.out, net.cfg.DOutput, n).Columns(at, at+t)
-			net.decoder.apply(out, vek.MatrixOf(ws.x, net.cfg.DModel, t), ws.gemm)
+			net.output(out, vek.MatrixOf(ws.x, net.cfg.DModel, t), ws)
 		} else if at+t == n {
 			net.decode(vek.MatrixOf(s.out, net.cfg.DOutput, 1), ws, single[:], t)
 		}

@@ -17,21 +17,30 @@ type workspace struct {
 	mix        []float32 // [2H][t]
 	mean, rstd []float32 // [t]
 	gemm, ssm  []float32 // scratch
+	in         []float32 // [d_input][t] normalised input, with Options.Normalize
+	column     []float32 // [d_output] logits of a position, with Options.Posterior
 }
 
-func newWorkspace(cfg *model.Config) *workspace {
-	h := cfg.DModel
+func (n *Network) newWorkspace() *workspace {
+	cfg, h := &n.cfg, n.cfg.DModel
 	scratch := 0
 	for t := 1; t <= block; t++ {
 		scratch = max(scratch, vek.GemmScratch(h, t, cfg.DInput), vek.GemmScratch(2*h, t, h), vek.GemmScratch(h, t, h),
 			vek.GemmScratch(cfg.DOutput, t, h))
 	}
-	return &workspace{
+	ws := &workspace{
 		x: make([]float32, h*block), u: make([]float32, h*block), y: make([]float32, h*block),
 		mix:  make([]float32, 2*h*block),
 		mean: make([]float32, block), rstd: make([]float32, block),
 		gemm: make([]float32, scratch), ssm: make([]float32, vek.SSMScratch),
 	}
+	if n.scale != nil {
+		ws.in = make([]float32, cfg.DInput*block)
+	}
+	if n.posterior {
+		ws.column = make([]float32, cfg.DOutput)
+	}
+	return ws
 }
 
 // acquire takes an idle workspace, or makes one; release returns it.
@@ -43,7 +52,7 @@ func (n *Network) acquire() *workspace {
 		n.idle = n.idle[:last]
 		return ws
 	}
-	return newWorkspace(&n.cfg)
+	return n.newWorkspace()
 }
 
 func (n *Network) release(ws *workspace) {
@@ -55,6 +64,13 @@ func (n *Network) release(ws *workspace) {
 // encode writes the encoder's output for columns [at, at+t) of x [d_input][n] to ws.x.
 func (n *Network) encode(ws *workspace, x []float32, length, at, t int) {
 	in := vek.MatrixOf(x, n.cfg.DInput, length).Columns(at, at+t)
+	if n.scale != nil {
+		normalised := vek.MatrixOf(ws.in, n.cfg.DInput, t)
+		for c := range in.Rows {
+			vek.ScaleShift(normalised.Row(c), in.Row(c), n.scale[c], n.shift[c])
+		}
+		in = normalised
+	}
 	n.encoder.apply(vek.MatrixOf(ws.x, n.cfg.DModel, t), in, ws.gemm)
 }
 
@@ -105,6 +121,23 @@ func (n *Network) block(i int, ws *workspace, streams []*Stream, t int) {
 	}
 	if !n.cfg.PreNorm {
 		n.normalise(&l.norm, ws, columns)
+	}
+}
+
+// output writes the decoder's output for x [H][t] to dst [d_output][t].
+func (n *Network) output(dst, x vek.Matrix, ws *workspace) {
+	n.decoder.apply(dst, x, ws.gemm)
+	if !n.posterior {
+		return
+	}
+	for t := range dst.Cols {
+		for o := range ws.column {
+			ws.column[o] = dst.Row(o)[t]
+		}
+		vek.Softmax(ws.column, ws.column)
+		for o, p := range ws.column {
+			dst.Row(o)[t] = p
+		}
 	}
 }
 

@@ -2,12 +2,14 @@ package train
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/s4d-fast/s4d-fast/convmode"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/loss"
 )
 
 // batch contains examples of a set, normalised and padded with zeros to the longest of them, with
@@ -17,7 +19,8 @@ type batch struct {
 	info    dataset.Info
 	meta    *model.Meta
 	members []int     // [examples] indices in the set; Size is their number, twice that for pairs
-	labels  []int     // [examples] classification
+	labels  []int     // [examples] classification per sequence
+	classes []int32   // classification per position: [examples][Len]; −1: not scored
 	targets []float32 // regression: [examples][Outputs], or [examples][Outputs][Len], standardised
 	err     error     // of load
 
@@ -25,7 +28,10 @@ type batch struct {
 	x        []float32 // memory of X, Tokens, Lengths and targets
 	tokens   []int32
 	lengths  []int
-	values   []float32
+	values   []float32 // of targets
+	marks    []int32   // of classes
+	column   []float32 // the logits of a position
+	outputs  []sums    // regression: terms and squares of each output in the last loss
 }
 
 // newBatch allocates memory for size examples of any length in the data.
@@ -45,6 +51,10 @@ func newBatch(info dataset.Info, meta *model.Meta, size int) *batch {
 			width = info.MaxLen
 		}
 		b.values = make([]float32, size*info.Outputs*width)
+		b.outputs = make([]sums, info.Outputs)
+	}
+	if info.Framewise() {
+		b.marks, b.column = make([]int32, size*info.MaxLen), make([]float32, info.Outputs)
 	}
 	return b
 }
@@ -67,19 +77,16 @@ func (b *batch) load(set dataset.Set, members []int, epoch int) {
 			b.err = err
 			return
 		}
+		if err := b.info.Check(e); err != nil {
+			b.err = fmt.Errorf("train: example %d (%s): %w", member, e.Path, err)
+			return
+		}
 		b.labels[i] = e.Label
 		b.lengths[i*b.Size/len(members)] = e.Len
 		if b.info.Pairs {
 			b.lengths[2*i+1] = len(e.Other)
 		}
-	}
-	for i, n := range b.lengths[:b.Size] {
-		if n < 1 || n > b.info.MaxLen {
-			e := i * len(members) / b.Size
-			b.err = fmt.Errorf("train: example %d (%s): length %d, expected 1 … %d", members[e], b.examples[e].Path, n, b.info.MaxLen)
-			return
-		}
-		b.Len = max(b.Len, n)
+		b.Len = max(b.Len, e.Len, len(e.Other))
 	}
 	b.Lengths = b.lengths[:b.Size]
 	if slices.Min(b.Lengths) == b.Len {
@@ -98,6 +105,9 @@ func (b *batch) pack() {
 	if b.info.Regression {
 		b.targets = b.values[:len(b.members)*b.info.Outputs*b.rowLen()]
 	}
+	if b.info.Framewise() {
+		b.classes = b.marks[:len(b.members)*b.Len]
+	}
 	for i := range b.members {
 		e := &b.examples[i]
 		if b.info.Pairs {
@@ -115,6 +125,12 @@ func (b *batch) pack() {
 		if b.info.Regression {
 			b.packTarget(i, e)
 		}
+		if b.info.Framewise() {
+			row := b.classes[i*b.Len : (i+1)*b.Len]
+			for k := copy(row, e.Labels); k < len(row); k++ {
+				row[k] = -1
+			}
+		}
 	}
 }
 
@@ -124,6 +140,7 @@ func (b *batch) packTokens(i int, tokens []int32) {
 	clear(row[copy(row, tokens):])
 }
 
+// packTarget writes the standardised target of example i, and NaN to the padding.
 func (b *batch) packTarget(i int, e *dataset.Example) {
 	width, n := b.rowLen(), 1
 	if b.info.PerPosition {
@@ -131,14 +148,17 @@ func (b *batch) packTarget(i int, e *dataset.Example) {
 	}
 	for o := range b.info.Outputs {
 		row := b.targets[(i*b.info.Outputs+o)*width:][:width]
-		clear(row[copy(row, e.Target[o*n:(o+1)*n]):])
+		for k := copy(row, e.Target[o*n:(o+1)*n]); k < width; k++ {
+			row[k] = nan
+		}
 		if std, mean := b.meta.OutputScale(o); std != 1 || mean != 0 {
-			for k, v := range row[:n] {
-				row[k] = float32((float64(v) - float64(mean)) / float64(std))
-			}
+			loss.Standardise(row, row, mean, std)
 		}
 	}
 }
+
+// nan is a target that is not scored.
+var nan = float32(math.NaN())
 
 // loader reads the batches of an epoch in its own goroutine, one batch ahead of their use.
 type loader struct {

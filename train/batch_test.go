@@ -11,7 +11,7 @@ import (
 )
 
 // ramps is a set of n examples of two channels and the lengths 1, 2, …. Channel c of example i has
-// the values 10i + c, plus the epoch. Its label is i.
+// the values 10i + c, plus the epoch. Its label is i mod 3.
 type ramps struct{ n, broken int }
 
 func (r ramps) Len() int { return r.n }
@@ -22,7 +22,7 @@ func (r ramps) Example(e *dataset.Example, i, epoch int) error {
 	if i == r.broken {
 		return errBroken
 	}
-	e.Len, e.Label, e.Path = i+1, i, fmt.Sprint("example ", i)
+	e.Len, e.Label, e.Path = i+1, i%3, fmt.Sprint("example ", i)
 	e.X = e.X[:0]
 	for c := range 2 {
 		for range e.Len {

@@ -24,7 +24,8 @@ const stateVersion = 1
 
 // sections are the parts of a checkpoint, each a set of the network's tensors.
 func (t *Trainer) sections() []section {
-	return []section{{"weights.", t.model.Weights}, {"adam.m.", t.optim.m}, {"adam.v.", t.optim.v}}
+	m, v := t.optim.Moments()
+	return []section{{"weights.", t.model.Weights}, {"adam.m.", m}, {"adam.v.", v}}
 }
 
 type section struct {
@@ -35,6 +36,9 @@ type section struct {
 // saveCheckpoint replaces the checkpoint, and keeps the one before it where the file system has
 // hard links.
 func (t *Trainer) saveCheckpoint() error {
+	if t.dir == "" {
+		return nil
+	}
 	t.state.Version = stateVersion
 	text, err := json.Marshal(t.state)
 	if err != nil {
@@ -151,6 +155,16 @@ func (t *Trainer) restore(f *safetensors.File, s state) error {
 		swap()
 		return err
 	}
+	if (s.From != nil) != (t.cfg.From != "") {
+		swap()
+		return fmt.Errorf("state: trained weights at the start: %t, the configuration: %t", s.From != nil, t.cfg.From != "")
+	}
+	if s.From != nil {
+		if err := t.restoreMoments(s.From); err != nil {
+			swap()
+			return err
+		}
+	}
 	if !s.Standardised { // the run began with targets as they are
 		t.model.Meta.TargetMean, t.model.Meta.TargetStd = nil, nil
 		s.Sums.Squares = s.Sums.Loss
@@ -164,8 +178,9 @@ func (t *Trainer) validTensors() error {
 	if err := t.model.Weights.Validate(); err != nil {
 		return fmt.Errorf("weights: %w", err)
 	}
-	means := t.optim.m.Flat()
-	for i, v := range t.optim.v.Flat() {
+	first, second := t.optim.Moments()
+	means := first.Flat()
+	for i, v := range second.Flat() {
 		if m := float64(means[i]); math.IsNaN(m) || math.IsInf(m, 0) || !(v >= 0) {
 			return fmt.Errorf("AdamW's moments %d are %v and %v, expected a number and one that is not negative", i, m, v)
 		}

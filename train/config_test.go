@@ -11,55 +11,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/ssm"
-	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
-
-func preset(t *testing.T, task string) Config {
-	t.Helper()
-	return must.Get(Preset(task))(t)
-}
-
-func TestPresets(t *testing.T) {
-	for _, task := range dataset.Tasks() {
-		c := preset(t, task)
-		c.Data.Dir = "data"
-		if err := c.Validate(); err != nil {
-			t.Errorf("%s: %v", task, err)
-		}
-	}
-	must.Reject(Preset("juggling"))(t, ErrConfig, `"juggling": expected one of`)
-}
-
-// The delay preset has the paper's size.
-func TestDelayPreset(t *testing.T) {
-	c := preset(t, "delay")
-	if c.Data.Length != 4000 || c.Data.Delay != 1000 || c.SSM.DState != 1024 || c.SSM.DtMin != 2.0/1000 {
-		t.Errorf("not the paper's size: %+v %+v", c.Data, c.SSM)
-	}
-	must.Equal(t, c.Train.Epochs, 20, "epochs")
-	if c.Optim.Schedule != CosineWarmup || c.Optim.SSMLR >= c.Optim.LR || c.Optim.Betas[1] > 0.99 {
-		t.Errorf("%+v: with these learning rates the error of some seeds jumps", c.Optim)
-	}
-}
-
-// Pathfinder and Path-X have the paper's settings (docs/maths.md §4.4), with one epoch of warm-up.
-func TestPathfinderPresets(t *testing.T) {
-	for task, want := range map[string]struct {
-		lr, decay, least float64
-		batch, epochs    int
-	}{"pathfinder": {0.001, 0.03, 0.001, 64, 200}, "pathx128": {0.0005, 0.05, 0.0001, 32, 50}, "pathx256": {0.0001, 0.05, 0.0001, 16, 20}} {
-		c := preset(t, task)
-		if c.Model.NLayers != 6 || c.Model.DModel != 256 || c.SSM.DState != 128 || !c.SSM.Bidirectional || c.Model.Norm != "batch" || !c.Model.PreNorm || c.Model.Dropout != 0 {
-			t.Errorf("%s: network %+v %+v", task, c.Model, c.SSM)
-		}
-		if c.SSM.XiMin != want.least || c.SSM.DtMin != want.least || c.SSM.XiMax != 0.1 || c.SSM.DtMax != 0.1 {
-			t.Errorf("%s: ξ in [%v, %v], Δ in [%v, %v]", task, c.SSM.XiMin, c.SSM.XiMax, c.SSM.DtMin, c.SSM.DtMax)
-		}
-		if c.Optim.LR != want.lr || c.Optim.WeightDecay != want.decay || c.Train.Batch != want.batch || c.Train.Epochs != want.epochs || c.Optim.Warmup*float64(want.epochs) != 1 {
-			t.Errorf("%s: %+v %+v", task, c.Optim, c.Train)
-		}
-	}
-}
 
 func TestSet(t *testing.T) {
 	for _, c := range []struct {
@@ -76,9 +28,9 @@ func TestSet(t *testing.T) {
 		{"train.epochs=3", 3, func(c *Config) any { return c.Train.Epochs }},
 		{"optim.milestones=[10, 20]", []int{10, 20}, func(c *Config) any { return c.Optim.Milestones }},
 		{"optim.betas=[0.8,0.99]", [2]float64{0.8, 0.99}, func(c *Config) any { return c.Optim.Betas }},
-		{"data.dir=some/folder", "some/folder", func(c *Config) any { return c.Data.Dir }},
-		{"data.dir=2024", "2024", func(c *Config) any { return c.Data.Dir }},
-		{"data.dir=a=b \"c\"", `a=b "c"`, func(c *Config) any { return c.Data.Dir }},
+		{"data.dir=some/folder", "some/folder", func(c *Config) any { return c.Dir() }},
+		{"data.dir=2024", "2024", func(c *Config) any { return c.Dir() }},
+		{"data.dir=a=b \"c\"", `a=b "c"`, func(c *Config) any { return c.Dir() }},
 		{"seed=7", uint64(7), func(c *Config) any { return c.Seed }},
 	} {
 		cfg := preset(t, "delay")
@@ -153,23 +105,6 @@ func TestMergeErrors(t *testing.T) {
 	}
 }
 
-// A data folder is an error for the delay task, which generates its data. Older runs recorded one;
-// they can be resumed.
-func TestDelayReadsNoData(t *testing.T) {
-	c := tiny(t, "data.dir=somewhere")
-	must.Reject(New(t.Context(), c))(t, ErrData, "data folder somewhere: the task generates its own data")
-	noFolder(t, c.Out)
-	tr := newTrainer(t, tiny(t))
-	tr.cfg.Data.Dir = "somewhere"
-	must.Do(t, tr.writeConfig())
-	resumed, err := LoadRun(tr.dir)
-	if err != nil || resumed.Data.Dir != "" {
-		t.Errorf("resumed with data folder %q, error %v", resumed.Data.Dir, err)
-	}
-	tr.Close()
-	newTrainer(t, resumed)
-}
-
 // A level that a run has recorded is accepted on every machine and has no effect.
 func TestRecordedLevel(t *testing.T) {
 	c := tiny(t)
@@ -181,8 +116,7 @@ func TestRecordedLevel(t *testing.T) {
 		if err := got.Merge(text, "config.toml"); err != nil || got.Level != c.Level {
 			t.Errorf("recorded level %q: read %q, error %v", level, got.Level, err)
 		}
-		got.Out = filepath.Join(t.TempDir(), "run")
-		tr, err := New(t.Context(), got)
+		tr, err := start(t.Context(), run{Config: got, Out: filepath.Join(t.TempDir(), "run")})
 		if err != nil {
 			t.Errorf("recorded level %q: New: error %v", level, err)
 		} else {
@@ -207,14 +141,9 @@ func TestMergeDoesNotReachBack(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	for set, want := range map[string]string{
-		"task=juggling":              `task "juggling": expected one of`,
-		"task=fsdd":                  "--data",
 		"threads=-1":                 "threads -1",
 		"threads=1025":               "threads 1025: expected at most 1024",
 		"threads=1024":               "",
-		"data.length=2147483648":     "data.length 2147483648: expected at most",
-		"data.max_len=9999999999":    "data.max_len 9999999999: expected at most",
-		"data.train_size=16777217":   "data.train_size 16777217: expected at most",
 		"train.epochs=2147483648":    "train.epochs 2147483648: expected at most",
 		"train.batch=9999999999":     "train.batch 9999999999: expected at most",
 		"train.eval_batch=999999999": "train.eval_batch 999999999: expected at most",
@@ -266,7 +195,8 @@ func TestLegSIsBounded(t *testing.T) {
 // config.toml contains the whole configuration.
 func TestEncode(t *testing.T) {
 	c := preset(t, "speech-commands")
-	c.Seed, c.Optim.Milestones, c.Data.Dir = 12345, []int{3, 4}, `a "folder"`
+	c.Seed, c.Optim.Milestones = 12345, []int{3, 4}
+	c.SetDir(`a "folder"`)
 	text := must.Get(c.encode())(t)
 	back := Default()
 	must.Do(t, back.Merge(text, "config.toml"))

@@ -1,7 +1,13 @@
-// Package train trains networks and evaluates them.
+// Package train trains networks on any data and evaluates them.
 //
-// New takes a Config: a task, a network, an optimiser and a budget. It makes a run folder, and Fit
-// trains. The folder holds
+// New takes a configuration (a network, an optimiser and a budget) and a data set, and Fit trains:
+//
+//	data, err := dataset.FromSlices(info, training, validation, nil)
+//	t, err := train.New(ctx, train.Default(), data, train.Options{Dir: "runs/x"})
+//	err = t.Fit(ctx)
+//	m := t.Best() // the model of the best epoch, for recurrent, events or m.Save
+//
+// Without Options.Dir nothing is written. A run folder holds
 //   - config.toml, with every value that was used,
 //   - metrics.jsonl, with one JSON object per epoch,
 //   - best.safetensors, the model of the best epoch,
@@ -10,6 +16,7 @@
 //   - last/previous.safetensors, the checkpoint before it, which replaces a damaged one,
 //   - last/lock, which is locked while a process trains in the folder.
 //
-// A run can be resumed after a crash or a power cut at any moment. Tasks and their data are in
-// train/dataset, the forward and backward passes in convmode.
+// Such a run can be resumed after a crash or a power cut at any moment. Data sets are in
+// train/dataset, named tasks with their presets in train/task, losses in train/loss, AdamW in
+// train/optim, the forward and backward passes in convmode.
 package train

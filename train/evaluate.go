@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 
 	"github.com/s4d-fast/s4d-fast/convmode"
+	"github.com/s4d-fast/s4d-fast/internal/par"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -21,7 +21,6 @@ type EvalOptions struct {
 	Batch     int                    // examples per batch; 0: 16
 	Workers   int                    // goroutines; 0: one per processor
 	StepScale float64                // training samples per input sample (docs/maths.md §1.6); 0: 1
-	Context   context.Context        // nil: context.Background()
 	Each      func(Prediction) error // called for every example, in order, at the end; may be nil
 }
 
@@ -31,15 +30,19 @@ type Prediction struct {
 	Path  string // file of the example; "" if it has none
 	Label int    // true class
 	Class int    // predicted class, that of the largest logit
-	// Logits are the outputs: [Outputs], or [Outputs][Len] with one output per position. Those of a
-	// regression, and Target, which has the same shape, are in the target's unit.
+	// Logits are the outputs: [Outputs], or [Outputs][Len] for a regression of every position.
+	// Those of a regression, and Target, which has the same shape, are in the target's unit.
 	Logits, Target []float32
+	// Labels and Classes are the true and the predicted class of every position, [Len], if every
+	// position has a class. Label, Class and Logits are then not set. Positions with the label −1
+	// are not scored.
+	Labels, Classes []int32
 }
 
-// Evaluate runs a network over a whole set. A network that does not fit the data is an ErrData, an
-// option out of range an ErrConfig. If outputs are NaN or infinite, the error names the first such
-// example.
-func Evaluate(m *model.Model, set dataset.Set, opt EvalOptions) (Result, error) {
+// Evaluate runs a network over a whole set. If ctx is cancelled, it returns its cause. A network
+// that does not fit the data is an ErrData, an option out of range an ErrConfig. If outputs are NaN
+// or infinite, the error names the first such example.
+func Evaluate(ctx context.Context, m *model.Model, set dataset.Set, opt EvalOptions) (Result, error) {
 	if err := opt.resolve(); err != nil {
 		return Result{}, err
 	}
@@ -67,6 +70,7 @@ func Evaluate(m *model.Model, set dataset.Set, opt EvalOptions) (Result, error) 
 	load := newLoader(set, byLength(set, size), 0, buffers)
 	defer load.close()
 	var total sums
+	outputs := make([]sums, opt.Info.Outputs)
 	var scratch []float32
 	var predictions []Prediction
 	var failure *nonFinite
@@ -78,17 +82,28 @@ func Evaluate(m *model.Model, set dataset.Set, opt EvalOptions) (Result, error) 
 		failure = failure.earlier(b.nonFinite(logits))
 		scratch = append(scratch[:0], logits...)
 		total.add(b.loss(scratch, logits))
+		for o, s := range b.outputs {
+			outputs[o].add(s)
+		}
 		if opt.Each != nil {
 			predictions = b.appendPredictions(predictions, logits)
 		}
 		load.release(b)
-		if opt.Context.Err() != nil {
-			return Result{}, context.Cause(opt.Context)
+		if ctx.Err() != nil {
+			return Result{}, context.Cause(ctx)
 		}
 	}
 	r := total.result(opt.Info)
+	for o := range outputs {
+		if opt.Info.Regression {
+			r.OutputRMSE = append(r.OutputRMSE, math.Sqrt(outputs[o].Squares/float64(outputs[o].Terms)))
+		}
+	}
 	if failure != nil {
 		return r, failure
+	}
+	if total.Terms == 0 {
+		return r, dataError{fmt.Errorf("train: none of %d examples has a scored position, expected at least one", total.Examples)}
 	}
 	if math.IsNaN(r.Loss) || math.IsInf(r.Loss, 0) {
 		return r, fmt.Errorf("train: the loss is %v: %w", r.Loss, errNotFinite)
@@ -117,18 +132,18 @@ func (o *EvalOptions) sizes(c model.Config, examples int) convmode.Options {
 	return kept
 }
 
-// Sample runs a network over the first validation example of a task with one output per position.
+// Sample runs a network over the first validation example of a regression of every position.
 // It returns the first channel of the input, of the target and of the output. A network that does
 // not fit the data is an ErrData.
-func Sample(m *model.Model, data *dataset.Dataset, workers int) (x, target, output []float32, err error) {
-	if !data.PerPosition || data.Channels == 0 {
-		return nil, nil, nil, dataError{fmt.Errorf("train: sample: task %q has %s", data.Task, outputsOf(data.Info))}
+func Sample(ctx context.Context, m *model.Model, data *dataset.Dataset, workers int) (x, target, output []float32, err error) {
+	if !data.PerPosition || !data.Regression || data.Channels == 0 {
+		return nil, nil, nil, dataError{fmt.Errorf("train: sample: data %q have %s", data.Name, outputsOf(data.Info))}
 	}
 	var e dataset.Example
 	if err := data.Val.Example(&e, 0, 0); err != nil {
 		return nil, nil, nil, dataError{err}
 	}
-	_, err = Evaluate(m, first{data.Val}, EvalOptions{
+	_, err = Evaluate(ctx, m, first{data.Val}, EvalOptions{
 		Info: data.Info, Workers: workers,
 		Each: func(p Prediction) error {
 			output = append(output, p.Logits[:e.Len]...)
@@ -150,34 +165,38 @@ func (o *EvalOptions) resolve() error {
 	if o.Batch == 0 {
 		o.Batch = 16
 	}
-	if o.Workers == 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
-	if o.Context == nil {
-		o.Context = context.Background()
-	}
+	o.Workers = par.Workers(o.Workers)
 	return nil
 }
 
 // appendPredictions appends the prediction for each example of the batch.
 func (b *batch) appendPredictions(dst []Prediction, logits []float32) []Prediction {
-	width := len(logits) / len(b.members)
+	row := b.rowLen()
+	width := b.info.Outputs * row
 	for i, member := range b.members {
-		p := Prediction{
-			Index: member, Path: b.examples[i].Path, Label: b.labels[i],
-			Logits: slices.Clone(logits[i*width : (i+1)*width]),
-		}
-		if b.info.Regression {
-			p.Target = slices.Clone(b.targets[i*width : (i+1)*width])
-			for o := range b.info.Outputs {
-				scale, shift := b.meta.OutputScale(o)
-				for _, x := range [][]float32{p.Logits, p.Target} {
-					row := x[o*b.rowLen() : (o+1)*b.rowLen()]
-					vek.ScaleShift(row, row, scale, shift)
+		p, n := Prediction{Index: member, Path: b.examples[i].Path}, b.validLen(i)
+		own := logits[i*width : (i+1)*width]
+		switch {
+		case b.info.Framewise():
+			p.Labels, p.Classes = slices.Clone(b.classes[i*row:][:n]), make([]int32, n)
+			for c := range b.info.Outputs {
+				for l, v := range own[c*row:][:n] {
+					if v > own[int(p.Classes[l])*row+l] {
+						p.Classes[l] = int32(c)
+					}
 				}
 			}
-		} else {
-			p.Class = model.ArgMax(p.Logits)
+		case b.info.Regression:
+			for o := range b.info.Outputs { // without padding
+				scale, shift := b.meta.OutputScale(o)
+				p.Logits = append(p.Logits, own[o*row:][:n]...)
+				p.Target = append(p.Target, b.targets[i*width+o*row:][:n]...)
+				for _, x := range [][]float32{p.Logits[o*n:], p.Target[o*n:]} {
+					vek.ScaleShift(x, x, scale, shift)
+				}
+			}
+		default:
+			p.Label, p.Class, p.Logits = b.labels[i], model.ArgMax(own), slices.Clone(own)
 		}
 		dst = append(dst, p)
 	}
@@ -201,17 +220,19 @@ func fits(c model.Config, info dataset.Info) error {
 	encoder, input := info.Encoder()
 	switch {
 	case c.Encoder != encoder:
-		return fmt.Errorf("train: encoder %q: task %q requires %q", c.Encoder, info.Task, encoder)
+		return fmt.Errorf("train: encoder %q: data %q require %q", c.Encoder, info.Name, encoder)
 	case c.DInput != input:
-		return fmt.Errorf("train: d_input %d: task %q requires %d", c.DInput, info.Task, input)
+		return fmt.Errorf("train: d_input %d: data %q require %d", c.DInput, info.Name, input)
 	case c.DOutput != info.Outputs:
-		return fmt.Errorf("train: d_output %d: task %q requires %d", c.DOutput, info.Task, info.Outputs)
+		return fmt.Errorf("train: d_output %d: data %q require %d", c.DOutput, info.Name, info.Outputs)
 	case c.Pairs && !info.Pairs:
-		return fmt.Errorf("train: the network compares two sequences: an example of task %q has one", info.Task)
+		return fmt.Errorf("train: the network compares two sequences: an example of data %q has one", info.Name)
 	case info.Pairs && !c.Pairs:
-		return fmt.Errorf("train: the network reads one sequence: an example of task %q has two", info.Task)
+		return fmt.Errorf("train: the network reads one sequence: an example of data %q has two", info.Name)
+	case info.Forecasts() && c.SSM.Bidirectional:
+		return fmt.Errorf("train: ssm.bidirectional: a forecast requires a causal network: expected false")
 	case (c.Pool == model.PoolNone) != info.PerPosition:
-		return fmt.Errorf("train: pool %q: task %q has %s", c.Pool, info.Task, outputsOf(info))
+		return fmt.Errorf("train: pool %q: data %q have %s", c.Pool, info.Name, outputsOf(info))
 	}
 	return nil
 }
@@ -236,7 +257,10 @@ func sameLabels(network, data []string) error {
 }
 
 func outputsOf(info dataset.Info) string {
-	if info.PerPosition {
+	switch {
+	case info.Framewise():
+		return "one class per position"
+	case info.PerPosition:
 		return "one output per position"
 	}
 	return "one output per sequence"

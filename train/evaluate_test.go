@@ -19,7 +19,7 @@ func TestEvaluateTooLarge(t *testing.T) {
 	}
 	opt := EvalOptions{Info: rampInfo, Batch: 1 << 24}
 	opt.Info.MaxLen = 1 << 20
-	_, err := Evaluate(rampNet(t), ramps{1 << 24, -1}, opt)
+	_, err := Evaluate(t.Context(), rampNet(t), ramps{1 << 24, -1}, opt)
 	if !errors.Is(err, ErrConfig) {
 		t.Fatalf("error %v, expected %v", err, ErrConfig)
 	}
@@ -32,7 +32,7 @@ func TestEvaluateTooLarge(t *testing.T) {
 	opt.Batch, opt.Each = 1, func(Prediction) error { return nil }
 	m := rampNet(t)
 	m.Config.Pool = model.PoolNone
-	must.Reject(Evaluate(m, ramps{1 << 24, -1}, opt))(t, ErrConfig, "batch 1, 16777216 sequences of up to 1048576", "GiB of memory")
+	must.Reject(Evaluate(t.Context(), m, ramps{1 << 24, -1}, opt))(t, ErrConfig, "batch 1, 16777216 sequences of up to 1048576", "GiB of memory")
 }
 
 // rampNet returns a network for the data of rampInfo.
@@ -66,16 +66,16 @@ func TestEvaluateErrors(t *testing.T) {
 		if c.change != nil {
 			c.change(&opt)
 		}
-		if _, err := Evaluate(m, ramps{3, -1}, opt); !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) {
+		if _, err := Evaluate(t.Context(), m, ramps{3, -1}, opt); !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, expected %v that contains %s", name, err, c.is, c.want)
 		}
 	}
 	m := rampNet(t)
 	m.Meta.Labels = info.Labels
-	if _, err := Evaluate(m, ramps{3, -1}, EvalOptions{Info: info}); err != nil {
+	if _, err := Evaluate(t.Context(), m, ramps{3, -1}, EvalOptions{Info: info}); err != nil {
 		t.Errorf("equal labels: error %v", err)
 	}
-	if _, err := Evaluate(m, nil, EvalOptions{Info: info}); !errors.Is(err, ErrData) {
+	if _, err := Evaluate(t.Context(), m, nil, EvalOptions{Info: info}); !errors.Is(err, ErrData) {
 		t.Errorf("no set: error %v", err)
 	}
 }
@@ -112,7 +112,7 @@ func (s withNaN) Example(e *dataset.Example, i, epoch int) error {
 // The shortest examples are evaluated first and are the last of this set. The error names the first
 // example of the set.
 func TestEvaluateNotFinite(t *testing.T) {
-	_, err := Evaluate(rampNet(t), withNaN{shrinking{ramps{7, -1}}, 2}, EvalOptions{
+	_, err := Evaluate(t.Context(), rampNet(t), withNaN{shrinking{ramps{7, -1}}, 2}, EvalOptions{
 		Info: rampInfo, Batch: 2, Workers: 1,
 		Each: func(p Prediction) error {
 			t.Errorf("Each is called with example %d", p.Index)
@@ -128,7 +128,7 @@ func TestEvaluateLossNotFinite(t *testing.T) {
 	for i := range tr.model.Weights.DecoderBias {
 		tr.model.Weights.DecoderBias[i] = 1e30
 	}
-	r, err := Evaluate(tr.model, tr.data.Val, EvalOptions{Info: tr.Info()})
+	r, err := Evaluate(t.Context(), tr.model, tr.data.Val, EvalOptions{Info: tr.Info()})
 	if !errors.Is(err, errNotFinite) || !math.IsInf(r.Loss, 1) {
 		t.Errorf("result %+v, error %v", r, err)
 	}

@@ -19,13 +19,13 @@ type splitPrint struct {
 	SHA256   string `json:"sha256,omitempty"` // dataset.Fingerprint
 }
 
-// newFingerprint describes data from the folder dir.
-func newFingerprint(d *dataset.Dataset, dir string) *fingerprint {
+// newFingerprint describes data.
+func newFingerprint(d *dataset.Dataset) *fingerprint {
 	split := func(s dataset.Set) splitPrint {
 		if s == nil {
 			return splitPrint{}
 		}
-		return splitPrint{s.Len(), fmt.Sprintf("%x", dataset.Fingerprint(s, d.Info, dir))}
+		return splitPrint{s.Len(), fmt.Sprintf("%x", dataset.Fingerprint(s, d.Info, d.Dir))}
 	}
 	return &fingerprint{split(d.Train), split(d.Val), split(d.Test)}
 }

@@ -1,72 +1,56 @@
 package train
 
 import (
-	"bytes"
-	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
-	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
 // A run is resumed with the data that it began with, in whatever folder they are.
 func TestOtherData(t *testing.T) {
+	data := func(dir string, change func(train, val, test []dataset.Example) ([]dataset.Example, []dataset.Example, []dataset.Example)) *dataset.Dataset {
+		clip := func(name string, label int) dataset.Example {
+			return dataset.Example{X: slices.Repeat([]float32{1, -1}, 20), Label: label, Path: filepath.Join(dir, name)}
+		}
+		train := []dataset.Example{clip("a", 0), clip("b", 1), clip("c", 0)}
+		val, test := []dataset.Example{clip("d", 2)}, []dataset.Example{clip("e", 0)}
+		if change != nil {
+			train, val, test = change(train, val, test)
+		}
+		d := must.Get(dataset.FromSlices(dataset.Info{Channels: 1, Outputs: 3}, train, val, test))(t)
+		d.Dir = dir
+		return d
+	}
 	cfg := digits(t)
+	cfg.data = data("here", nil)
 	newTrainer(t, cfg).Close()
 	cfg.Resume = true
-	at := func(name string) string { return filepath.Join(cfg.Data.Dir, name) }
-	clip := func(name string, samples int) {
-		t.Helper()
-		must.Do(t, audio.WriteWAVFile(at(name), 8000, make([]float32, samples)))
-	}
-	rename := func(from, to string) {
-		t.Helper()
-		must.Do(t, os.Rename(at(from), at(to)))
-	}
-	rejected := func(want string) {
-		t.Helper()
-		_, err := New(t.Context(), cfg)
-		must.Fail(t, err, ErrConfig, want, cfg.Out)
-	}
-	moved := t.TempDir()
-	must.Do(t, os.CopyFS(moved, os.DirFS(cfg.Data.Dir)))
-	cfg.Data.Dir = moved
+	cfg.data = data("moved", nil)
 	newTrainer(t, cfg).Close()
-
-	clip("3_jo_11.wav", 300)
-	rejected("4 training examples, expected 3")
-	rename("0_jo_11.wav", "0_al_11.wav")
-	must.Do(t, os.Remove(at("3_jo_11.wav")))
-	rejected("the 3 training examples have other names")
-	rename("0_al_11.wav", "0_jo_11.wav")
-	newTrainer(t, cfg).Close()
-	clip("0_jo_11.wav", 301)
-	rejected("the 3 training examples have other names, labels, lengths or values")
-	clip("0_jo_11.wav", 300)
-	rename("0_jo_1.wav", "1_jo_1.wav")
-	rejected("the 1 test examples have other names")
-	rename("1_jo_1.wav", "0_jo_1.wav")
-	newTrainer(t, cfg).Close()
-}
-
-// A run on one file is resumed with any spelling of the data folder, and not with other values.
-func TestOtherSeries(t *testing.T) {
-	cfg := temperatures(t, "train.max_steps=1")
-	dir := cfg.Data.Dir
-	t.Chdir(filepath.Dir(dir))
-	cfg.Data.Dir = filepath.Base(dir)
-	newTrainer(t, cfg).Close()
-	cfg.Resume = true
-	for _, spelling := range []string{dir, filepath.Join("..", filepath.Base(filepath.Dir(dir)), filepath.Base(dir))} {
-		cfg.Data.Dir = spelling
-		newTrainer(t, cfg).Close()
+	for _, c := range []struct {
+		want   string
+		change func(train, val, test []dataset.Example)
+		longer bool
+	}{
+		{"4 training examples, expected 3", nil, true},
+		{"the 3 training examples have other names", func(train, _, _ []dataset.Example) { train[0].Path = "moved/x" }, false},
+		{"the 3 training examples have other names, labels, lengths or values", func(train, _, _ []dataset.Example) { train[1].X = train[1].X[:30] }, false},
+		{"the 3 training examples have other", func(train, _, _ []dataset.Example) { train[1].X[3] = 0.5 }, false},
+		{"the 1 validation examples have other", func(_, val, _ []dataset.Example) { val[0].Label = 1 }, false},
+		{"the 1 test examples have other names", func(_, _, test []dataset.Example) { test[0].Path = "moved/x" }, false},
+	} {
+		cfg.data = data("moved", func(train, val, test []dataset.Example) ([]dataset.Example, []dataset.Example, []dataset.Example) {
+			if c.longer {
+				return append(train, train[0]), val, test
+			}
+			c.change(train, val, test)
+			return train, val, test
+		})
+		must.Reject(start(t.Context(), cfg))(t, ErrConfig, c.want, cfg.Out)
 	}
-	path := filepath.Join(dir, "Set_TRAIN.ts")
-	text := must.Get(os.ReadFile(path))(t)
-	writeFile(t, path, bytes.Replace(text, []byte("0."), []byte("1."), 1))
-	must.Reject(New(t.Context(), cfg))(t, ErrConfig, "training examples have other")
 }
 
 // Without a fingerprint, as in checkpoints of earlier versions, a run is resumed. Data that make

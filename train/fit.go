@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/convmode"
@@ -26,11 +27,12 @@ type state struct {
 	Stale        int          `json:"stale"`          // epochs since the best one
 	Data         *fingerprint `json:"data,omitempty"` // nil in checkpoints of earlier versions
 	Standardised bool         `json:"standardised"`   // targets; false in earlier checkpoints
+	From         *moments     `json:"from,omitempty"` // of a run from trained weights
 }
 
 // Fit trains until the budget or the patience is exhausted, or ctx is cancelled. In the last case
-// it writes a checkpoint and returns ErrInterrupted. A NaN or infinite loss ends it with
-// ErrDiverged.
+// it writes a checkpoint and returns ErrInterrupted; without a run folder, Fit may be called again.
+// A NaN or infinite loss ends it with ErrDiverged.
 func (t *Trainer) Fit(ctx context.Context) error {
 	net, err := convmode.New(t.model, t.netOptions())
 	if err != nil {
@@ -97,10 +99,11 @@ type stepper struct {
 	net     *convmode.Net
 	buffers [2]*batch
 	dlogits []float32
+	held    []held
 }
 
 func newStepper(t *Trainer, net *convmode.Net) *stepper {
-	s := &stepper{Trainer: t, net: net}
+	s := &stepper{Trainer: t, net: net, held: heldStatistics(t.cfg.Optim, t.model.Weights)}
 	for i := range s.buffers {
 		s.buffers[i] = newBatch(t.data.Info, &t.model.Meta, t.cfg.Train.Batch)
 	}
@@ -116,6 +119,9 @@ func newStepper(t *Trainer, net *convmode.Net) *stepper {
 func (s *stepper) step(b *batch) error {
 	st := &s.state
 	logits := s.net.ForwardTrain(b.Batch, convmode.Step{Seed: s.cfg.Seed, Step: st.Step})
+	for _, h := range s.held {
+		copy(h.tensor, h.values)
+	}
 	dlogits := s.dlogits[:len(logits)]
 	got := b.loss(dlogits, logits)
 	if math.IsNaN(got.Loss) || math.IsInf(got.Loss, 0) {
@@ -123,8 +129,8 @@ func (s *stepper) step(b *batch) error {
 	}
 	s.grads.Zero()
 	s.net.Backward(dlogits, s.grads)
-	factor := s.plan.schedule.at(st.Step, st.Epoch)
-	s.optim.step(s.grads, st.Step+1, factor)
+	factor := s.plan.schedule.Factor(st.Step, st.Epoch)
+	s.optim.Step(s.grads, st.Step+1, factor)
 	st.Step++
 	st.Batch++
 	st.Sums.add(got)
@@ -135,6 +141,9 @@ func (s *stepper) step(b *batch) error {
 
 // closeEpoch validates the network, records the epoch and writes a checkpoint.
 func (t *Trainer) closeEpoch(ctx context.Context) error {
+	if t.state.Sums.Terms == 0 {
+		return dataError{fmt.Errorf("train: epoch %d: no training example has a scored position, expected at least one", t.state.Epoch+1)}
+	}
 	val, err := t.evaluate(ctx, t.model, t.data.Val)
 	if errors.Is(err, errNotFinite) || err == nil && t.model.Weights.Validate() != nil {
 		return t.diverged(fmt.Sprintf("validation loss %v", val.Loss))
@@ -143,7 +152,7 @@ func (t *Trainer) closeEpoch(ctx context.Context) error {
 		return err
 	}
 	st := &t.state
-	m := newMetrics(t.data.Info, st.Sums.result(t.data.Info), val)
+	m := newMetrics(st.Sums.result(t.data.Info), val)
 	if t.model.Meta.TargetMean == nil { // an older run: the baseline would predict 0
 		m.BaselineRMSE = nil
 	}
@@ -154,16 +163,36 @@ func (t *Trainer) closeEpoch(ctx context.Context) error {
 	st.Stale++
 	if m.betterThan(st.Best) {
 		st.Best, st.Stale = &m, 0
-		if err := t.model.Save(t.path(bestFile)); err != nil {
-			return err
+		t.best = cloneModel(t.model)
+		t.best.Meta.Series = withResidual(t.model.Meta.Series, val.OutputRMSE)
+		if t.dir != "" {
+			if err := t.best.Save(t.path(bestFile)); err != nil {
+				return err
+			}
 		}
 	}
-	if err := appendLine(t.path(metricsFile), m); err != nil {
-		return err
+	if t.dir != "" {
+		if err := appendLine(t.path(metricsFile), m); err != nil {
+			return err
+		}
 	}
 	st.Epoch, st.Batch, st.Sums, st.Seconds = st.Epoch+1, 0, sums{}, 0
 	t.reporter.Epoch(m, st.Stale == 0)
 	return t.saveCheckpoint()
+}
+
+// withResidual returns the description of a forecast with the root mean square errors of its
+// targets. It returns other descriptions, and that of a target without a value, as they are.
+func withResidual(s *model.Series, rmse []float64) *model.Series {
+	if s == nil || !s.Forecasts() || slices.ContainsFunc(rmse, math.IsNaN) {
+		return s
+	}
+	with := *s
+	with.Residual = make([]float32, len(rmse))
+	for o, v := range rmse {
+		with.Residual[o] = float32(v)
+	}
+	return &with
 }
 
 // evaluateBest evaluates the weights of the best epoch on the test split, if there is one.
@@ -171,15 +200,14 @@ func (t *Trainer) evaluateBest(ctx context.Context) error {
 	if t.data.Test == nil || t.data.Test.Len() == 0 || t.state.Best == nil {
 		return nil
 	}
-	best, err := t.BestModel()
-	if err != nil {
-		return err
-	}
-	r, err := t.evaluate(ctx, best, t.data.Test)
+	r, err := t.evaluate(ctx, t.best, t.data.Test)
 	if err != nil {
 		return err
 	}
 	t.test = &r
+	if t.dir == "" {
+		return nil
+	}
 	record := testRecord{Split: "test", Epoch: t.state.Best.Epoch, N: r.N, Loss: r.Loss}
 	if t.data.Regression {
 		record.RMSE, record.R2 = &r.RMSE, Finite(r.R2)
@@ -194,9 +222,7 @@ func (t *Trainer) evaluateBest(ctx context.Context) error {
 
 // evaluate runs a network over a set of the run's data.
 func (t *Trainer) evaluate(ctx context.Context, m *model.Model, set dataset.Set) (Result, error) {
-	r, err := Evaluate(m, set, EvalOptions{
-		Info: t.data.Info, Batch: t.cfg.Train.EvalBatch, Workers: t.cfg.Workers, Context: ctx,
-	})
+	r, err := Evaluate(ctx, m, set, EvalOptions{Info: t.data.Info, Batch: t.cfg.Train.EvalBatch, Workers: t.cfg.Workers})
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		return r, t.interrupted()
 	}
@@ -220,5 +246,9 @@ func (t *Trainer) interrupted() error {
 }
 
 func (t *Trainer) diverged(why string) error {
-	return fmt.Errorf("train: step %d: %s: %w; the last good checkpoint is in %s", t.state.Step, why, ErrDiverged, t.dir)
+	err := fmt.Errorf("train: step %d: %s: %w", t.state.Step, why, ErrDiverged)
+	if t.dir == "" {
+		return err
+	}
+	return fmt.Errorf("%w; the last good checkpoint is in %s", err, t.dir)
 }

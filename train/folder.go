@@ -23,16 +23,16 @@ const (
 	lockFile       = "last/lock"                 // locked while a Trainer is open
 )
 
-// createFolder makes and locks the folder of a new run: the one of the configuration, which must
-// not hold a run, or the first free one of runs/TASK, runs/TASK-2, runs/TASK-3, …
-func (t *Trainer) createFolder() (err error) {
-	if t.cfg.Out == "" {
-		if t.dir, err = nextFolder(filepath.Join("runs", t.cfg.Task)); err != nil {
+// createFolder makes and locks the folder of a new run: Dir, which must not hold a run, or the
+// first of Dir, Dir-2, Dir-3, … that does not exist.
+func (t *Trainer) createFolder(opt Options) (err error) {
+	if opt.Numbered {
+		if t.dir, err = nextFolder(opt.Dir); err != nil {
 			return err
 		}
 		return t.lock()
 	}
-	t.dir = t.cfg.Out
+	t.dir = opt.Dir
 	if err := checkFolder(t.dir); err != nil {
 		return err
 	}

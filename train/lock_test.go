@@ -19,7 +19,7 @@ func TestLock(t *testing.T) {
 	tr := newTrainer(t, cfg)
 	busy := func(what string) {
 		t.Helper()
-		if _, err := New(t.Context(), cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), cfg.Out) {
+		if _, err := start(t.Context(), cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), cfg.Out) {
 			t.Errorf("%s: error %v, expected ErrConfig that names the folder", what, err)
 		}
 	}
@@ -38,7 +38,7 @@ func TestLock(t *testing.T) {
 // One sweep at a time uses a folder. It removes what a killed one left of its table, and no other
 // file.
 func TestSweepLock(t *testing.T) {
-	s := Sweep{Base: tiny(t, "train.max_steps=1"), Seeds: 1, Dir: filepath.Join(t.TempDir(), "sweep")}
+	s := Sweep{Base: tiny(t, "train.max_steps=1").Config, Load: loadEchoes, Seeds: 1, Dir: filepath.Join(t.TempDir(), "sweep")}
 	s.Begin = func(int, int, string, *Trainer) {
 		_, err := s.Run(t.Context())
 		must.Fail(t, err, ErrConfig, "another process trains in "+s.Dir+":")
@@ -83,7 +83,7 @@ func TestLockOfKilledProcess(t *testing.T) {
 		t.Errorf("the other process wrote %q (%v), expected that it locked the folder", text, err)
 	}
 	cfg.Resume = true
-	must.Reject(New(t.Context(), cfg))(t, ErrConfig, "another process")
+	must.Reject(start(t.Context(), cfg))(t, ErrConfig, "another process")
 	must.Do(t, cmd.Process.Kill())
 	_ = cmd.Wait() // killed
 	newTrainer(t, cfg)

@@ -2,8 +2,6 @@ package train
 
 import (
 	"math"
-	"os"
-	"slices"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/convmode"
@@ -12,6 +10,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/optim"
 )
 
 // adam is AdamW (docs/maths.md §4.1) in float64, one weight at a time.
@@ -20,7 +19,7 @@ type adam struct{ m, v map[string][]float64 }
 func newAdam() *adam { return &adam{map[string][]float64{}, map[string][]float64{}} }
 
 // step performs update t, counted from 1, on p with the learning rate multiplied by factor.
-func (a *adam) step(p map[string][]float64, grads *model.Weights, c OptimConfig, t int, factor float64) {
+func (a *adam) step(p map[string][]float64, grads *model.Weights, c optim.Config, t int, factor float64) {
 	for _, g := range grads.Tensors() {
 		if a.m[g.Name] == nil {
 			a.m[g.Name], a.v[g.Name] = make([]float64, len(g.Data)), make([]float64, len(g.Data))
@@ -71,7 +70,7 @@ func TestOptimizer(t *testing.T) {
 				g.Data[i] = float32(draw.Normal(uint64(i)))
 			}
 		}
-		tr.optim.step(grads, step, 0.5)
+		tr.optim.Step(grads, step, 0.5)
 		a.step(want, grads, tr.cfg.Optim, step, 0.5)
 	}
 	closeTo(t, tr.model.Weights, want, 1e-6)
@@ -132,7 +131,7 @@ func TestLoop(t *testing.T) {
 		if got.ValLoss <= 0 {
 			t.Errorf("line %d: validation loss %v, expected a positive one", i+1, got.ValLoss)
 		}
-		if want := math.Sqrt(got.ValLoss); math.Abs(*got.ValRMSE-want) > 1e-12 {
+		if want := math.Sqrt(got.ValLoss); math.Abs(*got.ValRMSE-want) > 1e-6*want {
 			t.Errorf("line %d: validation RMSE %v, expected %v", i+1, *got.ValRMSE, want)
 		}
 		if got.ValAccuracy != nil {
@@ -184,7 +183,7 @@ func TestEvaluateMixedLengths(t *testing.T) {
 	var runs [2][]Prediction
 	var results [2]Result
 	for i, batch := range []int{1, 4} {
-		results[i] = must.Get(Evaluate(m, shrinking{ramps{7, -1}}, EvalOptions{
+		results[i] = must.Get(Evaluate(t.Context(), m, shrinking{ramps{7, -1}}, EvalOptions{
 			Info: rampInfo, Batch: batch, Workers: 1,
 			Each: func(p Prediction) error {
 				if p.Index != len(runs[i]) || p.Label != p.Index%3 || p.Class != model.ArgMax(p.Logits) {
@@ -206,60 +205,4 @@ func TestEvaluateMixedLengths(t *testing.T) {
 	if r := results[0]; r.N != 7 || r.Accuracy != results[1].Accuracy || math.Abs(r.Loss-results[1].Loss) > 1e-5 {
 		t.Errorf("results %+v and %+v", r, results[1])
 	}
-}
-
-// dataDir returns a folder of real data, or skips the test.
-func dataDir(t *testing.T, name string) string {
-	t.Helper()
-	root := os.Getenv("S4D_DATA")
-	if root == "" {
-		t.Skip("S4D_DATA is not set: it names the folder of the real data sets")
-	}
-	if testing.Short() {
-		t.Skip("reads a real data set")
-	}
-	return root + "/" + name
-}
-
-// In a few steps on real recordings the loss decreases from that of equal probabilities.
-func TestRealAudio(t *testing.T) {
-	for task, folder := range map[string]string{"fsdd": "fsdd", "speech-commands": "arabic-sc"} {
-		c := preset(t, task)
-		for _, s := range []string{
-			"data.max_len=1600", "data.decimate=2", "model.d_model=8", "model.n_layers=1", "ssm.d_state=8",
-			"optim.schedule=constant", "optim.lr=0.01", "train.max_steps=24", "train.batch=8", "train.eval_batch=32", "threads=2",
-		} {
-			must.Do(t, c.Set(s))
-		}
-		c.Data.Dir, c.Out = dataDir(t, folder), t.TempDir()+"/run"
-		tr := newTrainer(t, c)
-		classes := math.Log(float64(tr.Info().Outputs))
-		var losses []float64
-		before := sums{}
-		tr.Report(spy{func(Progress) {
-			now := tr.state.Sums
-			losses = append(losses, (now.Loss-before.Loss)/float64(now.Terms-before.Terms))
-			before = now
-		}})
-		must.Do(t, tr.Fit(t.Context()))
-		first, last := mean(losses[:8]), mean(losses[16:])
-		if math.Abs(first-classes) > 0.5 || last > first {
-			t.Errorf("%s: loss %.3f, then %.3f; chance is %.3f", task, first, last, classes)
-		}
-		m := must.Get(tr.BestModel())(t)
-		if want := tr.Info().Labels; !slices.Equal(m.Meta.Labels, want) {
-			t.Errorf("%s: the best model has labels %q, expected %q", task, m.Meta.Labels, want)
-		}
-		if std := m.Meta.InputStd[0]; std <= 0 {
-			t.Errorf("%s: the best model has an input of standard deviation %v, expected a positive one", task, std)
-		}
-	}
-}
-
-func mean(x []float64) float64 {
-	s := 0.0
-	for _, v := range x {
-		s += v
-	}
-	return s / float64(len(x))
 }

@@ -3,16 +3,15 @@ package train
 import (
 	"math"
 
-	"github.com/s4d-fast/s4d-fast/internal/vek"
-	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/loss"
 )
 
 // Result is how well a network does on a set of examples.
 type Result struct {
 	N        int     // examples
 	Loss     float64 // mean cross-entropy (nats), or mean squared error of the standardised targets
-	Accuracy float64 // classification: the fraction of examples whose largest logit is the label's
+	Accuracy float64 // classification: the fraction of examples, or of scored positions, whose largest logit is the label's
 
 	// Regression, in the target's unit. The baseline predicts the training set's mean, or 0 if the
 	// targets are not standardised.
@@ -20,13 +19,18 @@ type Result struct {
 	BaselineRMSE float64
 	R2           float64 // 1 − error²/deviation²; NaN for equal targets
 	RelativeMSE  float64 // mean squared error over the baseline's; not finite if that is 0
+	// OutputRMSE is the RMSE of each output. Evaluate sets it.
+	OutputRMSE []float64
+
+	// relative: RelativeMSE is the measure, because the baseline is an output of 0.
+	regression, relative bool
 }
 
 // sums has the sums from which a Result is computed, over any number of batches, in their order.
 // Those of a regression but Loss are in the target's unit.
 type sums struct {
 	Examples  int     `json:"examples"`
-	Terms     int     `json:"terms"`     // examples, or target values
+	Terms     int     `json:"terms"`     // examples, scored positions, or target values
 	Loss      float64 `json:"loss"`      // sum of cross-entropies, or of squared errors of the standardised targets
 	Correct   int     `json:"correct"`   // classification
 	Squares   float64 `json:"squares"`   // regression: sum of squared errors
@@ -50,7 +54,7 @@ const equalTargets = 1e-9
 
 func (s *sums) result(info dataset.Info) Result {
 	n := float64(s.Terms)
-	r := Result{N: s.Examples, Loss: s.Loss / n}
+	r := Result{N: s.Examples, Loss: s.Loss / n, regression: info.Regression, relative: info.PerPosition && info.Series == nil}
 	if !info.Regression {
 		r.Accuracy = float64(s.Correct) / n
 		return r
@@ -67,52 +71,42 @@ func (s *sums) result(info dataset.Info) Result {
 // loss computes the loss of a batch's logits and writes the gradient of its mean to dlogits, which
 // has the shape of logits.
 func (b *batch) loss(dlogits, logits []float32) sums {
-	if b.info.Regression {
+	switch {
+	case b.info.Regression:
 		return b.squaredError(dlogits, logits)
+	case b.info.PerPosition:
+		return b.counted(loss.PositionCrossEntropy(dlogits, logits, b.classes, b.Len, b.column))
 	}
-	return b.crossEntropy(dlogits, logits)
+	return b.counted(loss.CrossEntropy(dlogits, logits, b.labels[:len(b.members)]))
 }
 
-// crossEntropy is loss for a classification. Logits: [examples][Outputs].
-func (b *batch) crossEntropy(dlogits, logits []float32) sums {
-	k := b.info.Outputs
-	n := len(b.members)
-	s := sums{Examples: n, Terms: n}
-	for i, label := range b.labels[:n] {
-		row := logits[i*k : (i+1)*k]
-		s.Loss += float64(vek.SoftmaxCrossEntropy(dlogits[i*k:(i+1)*k], row, label))
-		if model.ArgMax(row) == label {
-			s.Correct++
-		}
-	}
-	vek.Scale(dlogits, 1/float32(n), dlogits)
-	return s
+// counted returns the sums of a classification.
+func (b *batch) counted(s loss.Sum) sums {
+	return sums{Examples: len(b.members), Terms: s.Terms, Loss: s.Loss, Correct: s.Correct}
 }
 
 // squaredError is loss for a regression. Logits and targets: [examples][Outputs], or
-// [examples][Outputs][Len], of which the positions of the example count.
+// [examples][Outputs][Len], of which the positions count whose target is not NaN.
 func (b *batch) squaredError(dlogits, logits []float32) sums {
-	s := sums{Examples: len(b.members)}
+	of := loss.SquaredError(dlogits, logits, b.targets)
+	s := sums{Examples: len(b.members), Terms: of.Terms, Loss: of.Loss}
+	clear(b.outputs)
 	width := b.rowLen()
-	for r := range len(logits) / width {
-		n := b.validLen(r / b.info.Outputs)
-		row := dlogits[r*width : (r+1)*width]
-		target := b.targets[r*width : (r+1)*width]
-		copy(row, logits[r*width:(r+1)*width])
-		clear(row[n:])
-		vek.Axpy(row[:n], -1, target[:n])
-		scale, _ := b.meta.OutputScale(r % b.info.Outputs)
-		std, squares := float64(scale), float64(vek.SumSquares(row[:n]))
-		s.Loss += squares
-		s.Squares += std * std * squares
-		for _, v := range target[:n] { // in float64: R² is a difference of the two sums
-			d := std * float64(v)
-			s.Power += d * d
-			s.Deviation += d
+	for i, target := range b.targets {
+		if target != target {
+			continue
 		}
-		s.Terms += n
+		o := i / width % b.info.Outputs
+		std, _ := b.meta.OutputScale(o)
+		e, d := float64(std)*(float64(logits[i])-float64(target)), float64(std)*float64(target)
+		s.Squares += e * e
+		if b.outputs != nil {
+			b.outputs[o].Terms++
+			b.outputs[o].Squares += e * e
+		}
+		s.Power += d * d
+		s.Deviation += d
 	}
-	vek.Scale(dlogits, 2/float32(s.Terms), dlogits)
 	return s
 }
 

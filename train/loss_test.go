@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/convmode"
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
@@ -71,19 +72,18 @@ func TestR2(t *testing.T) {
 		if c.defined != (r.R2 <= 1 && r.R2 > 0.9) || c.defined == math.IsNaN(r.R2) {
 			t.Errorf("%s: R² %v", c.name, r.R2)
 		}
-		if text := r.Describe(info); !strings.HasPrefix(text, "RMSE ") || strings.Contains(text, "R²") != c.defined {
+		if text := r.Describe(); !strings.HasPrefix(text, "RMSE ") || strings.Contains(text, "R²") != c.defined {
 			t.Errorf("%s: %q", c.name, text)
 		}
 	}
 }
 
 func TestSquaredError(t *testing.T) {
-	b := &batch{
-		Batch:   convmode.Batch{Size: 2, Len: 3},
-		info:    dataset.Info{Outputs: 1, Regression: true, PerPosition: true},
-		meta:    &model.Meta{},
-		targets: []float32{1, 2, 3, 0, 1, 9},
-	}
+	b := newBatch(dataset.Info{Channels: 1, Outputs: 1, Regression: true, PerPosition: true, MaxLen: 3}, &model.Meta{}, 2)
+	b.load(sliceSet{
+		{X: make([]float32, 3), Len: 3, Target: []float32{1, 2, 3}}, {X: make([]float32, 3), Len: 3, Target: []float32{0, 1, 9}},
+	}, []int{0, 1}, 0)
+	must.Do(t, b.err)
 	logits := []float32{1, 1, 1, 0, 0, 7}
 	d := make([]float32, len(logits))
 	if got := b.loss(d, logits); got.Loss != 0+1+4+0+1+4 || got.Terms != 6 || got.Power != 1+4+9+1+81 {
@@ -91,7 +91,10 @@ func TestSquaredError(t *testing.T) {
 	}
 	numericGradient(t, b, logits)
 
-	b.Lengths = []int{3, 2} // the padding of the second example does not count
+	b.load(sliceSet{
+		{X: make([]float32, 3), Len: 3, Target: []float32{1, 2, 3}}, {X: make([]float32, 2), Len: 2, Target: []float32{0, 1}},
+	}, []int{0, 1}, 0) // the padding of the second example does not count
+	must.Do(t, b.err)
 	got := b.loss(d, logits)
 	if got.Loss != 6 || got.Terms != 5 || got.Power != 15 || d[5] != 0 {
 		t.Errorf("with lengths: %+v, gradient %v", got, d)
@@ -99,6 +102,16 @@ func TestSquaredError(t *testing.T) {
 	numericGradient(t, b, logits)
 	if r := got.result(b.info); r.RMSE != math.Sqrt(6.0/5) || r.RelativeMSE != 6.0/15 {
 		t.Errorf("result %+v", r)
+	}
+
+	b.targets[1] = float32(math.NaN()) // not scored
+	if got = b.loss(d, logits); got.Loss != 5 || got.Squares != 5 || got.Terms != 4 || got.Power != 11 || got.Deviation != 5 || d[1] != 0 {
+		t.Errorf("with a target of NaN: %+v, gradient %v", got, d)
+	}
+	numericGradient(t, b, logits)
+	logits[0] = float32(math.NaN())
+	if got = b.loss(d, logits); got.Loss == got.Loss {
+		t.Errorf("an output of NaN: loss %v", got.Loss)
 	}
 
 	whole := &batch{ // one output per sequence, two outputs

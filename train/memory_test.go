@@ -17,7 +17,7 @@ func TestBatchMemory(t *testing.T) {
 		t.Skip("the race detector makes pools drop arrays, which are then allocated again")
 	}
 	const size, length = 64, 5000
-	data := must.Get(LoadData(t.Context(), tiny(t, "data.length=5000", "data.eval_size=64"), "val"))(t)
+	data := echoData(tiny(t, "data.length=5000", "data.eval_size=64").Config)
 	members := make([]int, size)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -2,6 +2,7 @@ package train
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,19 +14,24 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/model"
 )
 
 // Merge replaces the values that a TOML text contains. Errors begin with name. An unknown key or a
 // value of the wrong type is an error that names the key; c is then unchanged.
 func (c *Config) Merge(text []byte, name string) error {
 	next := *c
-	next.Optim.Milestones = slices.Clone(c.Optim.Milestones)
+	next.Optim.Milestones, next.Optim.Freeze = slices.Clone(c.Optim.Milestones), slices.Clone(c.Optim.Freeze)
+	next.Data = nil
 	meta, err := toml.Decode(string(text), &next)
 	if err != nil {
 		return configErrorf("%s: %s", name, strings.TrimPrefix(err.Error(), "toml: "))
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return configErrorf("%s: %w", name, unknownKey(unknown[0].String()))
+		return configErrorf("%s: %w", name, c.unknownKey(unknown[0].String()))
+	}
+	if next.Data, err = c.mergeData(next.Data); err != nil {
+		return configErrorf("%s: %w", name, err)
 	}
 	if meta.IsDefined("level") {
 		if err := checkLevel(meta, next.Level); err != nil {
@@ -36,13 +42,44 @@ func (c *Config) Merge(text []byte, name string) error {
 	return nil
 }
 
+// mergeData returns the options of the data with those that are given in place of them. If there
+// are any, one that is not among them is an error, unless it is zero: earlier versions recorded the
+// options of all data.
+func (c *Config) mergeData(given model.Settings) (model.Settings, error) {
+	if len(given) == 0 {
+		return c.Data, nil
+	}
+	merged := maps.Clone(c.Data)
+	if merged == nil {
+		merged = model.Settings{}
+	}
+	for _, key := range given.Keys() {
+		v := given[key]
+		old, known := c.Data[key]
+		whole, isWhole := v.(int64)
+		_, wasNumber := old.(float64)
+		switch {
+		case !known && len(c.Data) > 0 && model.IsZeroSetting(v):
+			continue
+		case !known && len(c.Data) > 0:
+			return nil, c.unknownKey("data." + key)
+		case wasNumber && isWhole:
+			v = float64(whole)
+		case known && kindOf(v) != kindOf(old):
+			return nil, fmt.Errorf("data.%s: %v is not a valid %s", key, v, kindOf(old))
+		}
+		merged[key] = v
+	}
+	return merged, nil
+}
+
 // errLevel is the error of a configuration that sets the level.
 var errLevel = errors.New("level records the kernels that a run has used and cannot be set: choose them with --level or S4D_LEVEL")
 
 // checkLevel accepts a level in the configuration that a run recorded, which has values in every
 // section.
 func checkLevel(meta toml.MetaData, level string) error {
-	for _, key := range []string{"task", "seed", "threads", "data", "model", "ssm", "optim", "train"} {
+	for _, key := range []string{"task", "seed", "threads", "model", "ssm", "optim", "train"} {
 		if !meta.IsDefined(key) {
 			return errLevel
 		}
@@ -53,10 +90,9 @@ func checkLevel(meta toml.MetaData, level string) error {
 	return nil
 }
 
-// unknownKey is the error of a key that no configuration has.
-func unknownKey(key string) error {
-	all := Default()
-	flat, err := all.flatten()
+// unknownKey is the error of a key that the configuration does not have.
+func (c *Config) unknownKey(key string) error {
+	flat, err := c.flatten()
 	if err != nil {
 		return err
 	}
@@ -76,7 +112,7 @@ func (c *Config) Set(assignment string) error {
 	case !plainKey.MatchString(key):
 		return configErrorf("--set %q: key %q: expected letters, digits, _ and dots", assignment, key)
 	}
-	kind, err := kindOf(key)
+	kind, err := c.kindOf(key)
 	if key == "level" {
 		err = errLevel
 	}
@@ -99,32 +135,42 @@ func (c *Config) Set(assignment string) error {
 var plainKey = regexp.MustCompile(`^[A-Za-z0-9_.]+$`)
 
 // kindOf returns the kind of a key's value in words. An unknown key is an error that names it.
-func kindOf(key string) (string, error) {
-	all := Default()
-	tree, err := all.tree()
+func (c *Config) kindOf(key string) (string, error) {
+	tree, err := c.tree()
 	if err != nil {
 		return "", err
 	}
 	var at any = tree
 	for part := range strings.SplitSeq(key, ".") {
 		section, _ := at.(map[string]any)
-		if at = section[part]; at == nil {
-			return "", unknownKey(key)
-		}
+		at = section[part]
 	}
-	switch at.(type) {
-	case map[string]any:
+	option, isOption := strings.CutPrefix(key, "data.")
+	switch {
+	case at == nil && isOption && option != "" && len(c.Data) == 0: // the task is not known yet
+		return "value", nil
+	case at == nil:
+		return "", c.unknownKey(key)
+	}
+	if _, ok := at.(map[string]any); ok {
 		return "", fmt.Errorf("%s is a section: set one of its keys, as in %s.KEY=VALUE", key, key)
-	case bool:
-		return "truth value (true or false)", nil
-	case int64:
-		return "whole number", nil
-	case float64:
-		return "number", nil
-	case []any:
-		return "list", nil
 	}
-	return "text", nil
+	return kindOf(at), nil
+}
+
+// kindOf returns the kind of a value in words.
+func kindOf(v any) string {
+	switch v.(type) {
+	case bool:
+		return "truth value (true or false)"
+	case int, int64:
+		return "whole number"
+	case float64:
+		return "number"
+	case []any:
+		return "list"
+	}
+	return "text"
 }
 
 // quote writes key = "value" as TOML.
@@ -158,8 +204,15 @@ func (c *Config) Differences(o *Config) ([]string, error) {
 	}
 	var keys []string
 	for k := range here {
-		if !slices.Contains(resumable, k) && here[k] != there[k] {
+		if _, ok := there[k]; ok && !slices.Contains(resumable, k) && here[k] != there[k] {
 			keys = append(keys, k)
+		}
+	}
+	for _, pair := range [][2]model.Settings{{c.Data, o.Data}, {o.Data, c.Data}} { // a missing option is zero
+		for k, v := range pair[0] {
+			if _, ok := pair[1][k]; !ok && k != DirKey && !model.IsZeroSetting(v) {
+				keys = append(keys, "data."+k)
+			}
 		}
 	}
 	slices.Sort(keys)
@@ -173,12 +226,12 @@ func (c *Config) difference(recorded *Config) (string, error) {
 	if err != nil || len(keys) == 0 {
 		return "", err
 	}
-	here, err := c.Value(keys[0])
+	here, err := c.flatten()
 	if err != nil {
 		return "", err
 	}
-	there, err := recorded.Value(keys[0])
-	return fmt.Sprintf("%s: there %s, here %s", keys[0], there, here), err
+	there, err := recorded.flatten()
+	return fmt.Sprintf("%s: there %s, here %s", keys[0], cmp.Or(there[keys[0]], "none"), cmp.Or(here[keys[0]], "none")), err
 }
 
 // Value returns the text of one value, such as that of "ssm.init".
@@ -189,7 +242,7 @@ func (c *Config) Value(key string) (string, error) {
 	}
 	v, ok := flat[key]
 	if !ok {
-		return "", configErrorf("%w", unknownKey(key))
+		return "", configErrorf("%w", c.unknownKey(key))
 	}
 	return v, nil
 }

@@ -3,14 +3,12 @@ package train
 import (
 	"fmt"
 	"math"
-
-	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
 // Metrics is one epoch: a line of metrics.jsonl, its keys in this order. Losses are those of
 // Result. Accuracies are fractions and belong to classification. Root mean square errors are in the
-// target's unit and belong to regression. A task with a target at every position (delay) has a
-// relative error, other regressions have R² and a baseline.
+// target's unit and belong to regression. A signal at every position (delay) has a relative error,
+// other regressions and forecasts have R² and a baseline.
 type Metrics struct {
 	Epoch              int      `json:"epoch"` // complete epochs
 	Step               int      `json:"step"`  // complete steps
@@ -29,12 +27,12 @@ type Metrics struct {
 }
 
 // newMetrics returns the metrics of an epoch from its training and its validation result.
-func newMetrics(info dataset.Info, train, val Result) Metrics {
+func newMetrics(train, val Result) Metrics {
 	m := Metrics{TrainLoss: train.Loss, ValLoss: val.Loss}
 	switch {
-	case !info.Regression:
+	case !val.regression:
 		m.TrainAccuracy, m.ValAccuracy = &train.Accuracy, &val.Accuracy
-	case info.PerPosition:
+	case val.relative:
 		m.TrainRMSE, m.ValRMSE, m.RelativeMSE = &train.RMSE, &val.RMSE, Finite(val.RelativeMSE)
 	default:
 		m.TrainRMSE, m.ValRMSE, m.ValR2, m.BaselineRMSE = &train.RMSE, &val.RMSE, Finite(val.R2), &val.BaselineRMSE
@@ -66,9 +64,23 @@ func (m *Metrics) Validation() string {
 }
 
 // Describe returns the result in the words of Metrics.Validation.
-func (r Result) Describe(info dataset.Info) string {
-	m := newMetrics(info, r, r)
+func (r Result) Describe() string {
+	m := newMetrics(r, r)
 	return m.Validation()
+}
+
+// Result returns the result on the validation set. It lacks the number of examples.
+func (m *Metrics) Result() Result {
+	r := Result{Loss: m.ValLoss, R2: math.NaN(), RelativeMSE: math.NaN(), regression: m.ValAccuracy == nil, relative: m.RelativeMSE != nil}
+	for _, v := range []struct {
+		to   *float64
+		from *float64
+	}{{&r.Accuracy, m.ValAccuracy}, {&r.RMSE, m.ValRMSE}, {&r.R2, m.ValR2}, {&r.RelativeMSE, m.RelativeMSE}, {&r.BaselineRMSE, m.BaselineRMSE}} {
+		if v.from != nil {
+			*v.to = *v.from
+		}
+	}
+	return r
 }
 
 // percent returns a fraction as a percentage of three digits, and of all whole digits from 100 %

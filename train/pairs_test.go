@@ -1,73 +1,60 @@
 package train
 
 import (
-	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/random"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// pairFiles writes a small data set in the layout of LRA's Retrieval. Two texts are linked if both
-// consist of the letters a and b, or both of c and d.
-func pairFiles(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	r := random.New(3, random.Signal, 0, 0)
-	at := uint64(0)
-	draw := func(n int) int {
-		at++
-		return int(r.Uint64(at) % uint64(n))
-	}
-	for name, n := range map[string]int{"train": 120, "eval": 40} {
-		var lines strings.Builder
-		for range n {
-			var kinds [2]int
-			var texts [2]string
-			for k := range texts {
-				kinds[k] = draw(2)
-				for range 5 + draw(20) {
-					texts[k] += string([]string{"ab", "cd"}[kinds[k]][draw(2)])
-				}
+// pairs returns pairs of sequences of the tokens 0 to 3. They are linked if both consist of 0 and
+// 1, or both of 2 and 3.
+func pairs(part, n int) (all []dataset.Example) {
+	r := random.Sampler{Stream: random.New(3, random.Signal, part, 0)}
+	for range n {
+		var kinds [2]int
+		var tokens [2][]int32
+		for k := range tokens {
+			kinds[k] = r.Below(2)
+			for range 5 + r.Below(20) {
+				tokens[k] = append(tokens[k], int32(2*kinds[k]+r.Below(2)))
 			}
-			linked := 0
-			if kinds[0] == kinds[1] {
-				linked = 1
-			}
-			fmt.Fprintf(&lines, "%d\tX\tY\t%s\t%s\n", linked, texts[0], texts[1])
 		}
-		must.Do(t, os.WriteFile(filepath.Join(dir, "new_aan_pairs."+name+".tsv"), []byte(lines.String()), 0o666))
+		e := dataset.Example{Tokens: tokens[0], Other: tokens[1]}
+		if kinds[0] == kinds[1] {
+			e.Label = 1
+		}
+		all = append(all, e)
 	}
-	return dir
+	return all
 }
 
 // A network of pairs learns to compare. The output for a pair does not depend on the others of its
 // batch.
-func TestRetrieval(t *testing.T) {
-	c := preset(t, "retrieval")
+func TestPairs(t *testing.T) {
+	c := run{Config: preset(t, "retrieval"), Out: filepath.Join(t.TempDir(), "run")}
 	for _, s := range []string{
 		"threads=2", "model.d_model=16", "model.n_layers=1", "model.norm=layer", "ssm.d_state=8", "train.epochs=15", "train.batch=8",
 		"optim.lr=0.02",
 	} {
 		must.Do(t, c.Set(s))
 	}
-	c.Data.Dir, c.Out = pairFiles(t), filepath.Join(t.TempDir(), "run")
+	c.data = must.Get(dataset.FromSlices(dataset.Info{Pairs: true, Labels: []string{"unlinked", "linked"}}, pairs(0, 120), pairs(1, 40), nil))(t)
 	run := fit(t, c)
-	if best := run.Best(); *best.ValAccuracy < 0.95 {
+	if best := run.BestEpoch(); *best.ValAccuracy < 0.95 {
 		t.Errorf("validation accuracy %v", *best.ValAccuracy)
 	}
-	m := must.Get(run.BestModel())(t)
+	m := run.Best()
 	if !m.Config.Pairs || m.Meta.Labels[1] != "linked" {
 		t.Errorf("configuration %+v, labels %q", m.Config, m.Meta.Labels)
 	}
 	var predictions [2][]Prediction
 	for i, batch := range []int{1, 7} {
-		must.Get(Evaluate(m, run.data.Val, EvalOptions{Info: run.data.Info, Batch: batch, Each: func(p Prediction) error {
+		must.Get(Evaluate(t.Context(), m, run.data.Val, EvalOptions{Info: run.data.Info, Batch: batch, Each: func(p Prediction) error {
 			predictions[i] = append(predictions[i], p)
 			return nil
 		}}))(t)
@@ -85,7 +72,7 @@ func TestRetrieval(t *testing.T) {
 			t.Errorf("pair %d alone: %v, in a batch: %v", i, p.Logits, q.Logits)
 		}
 	}
-	if _, err := Evaluate(m, ramps{3, -1}, EvalOptions{Info: rampInfo}); err == nil {
+	if _, err := Evaluate(t.Context(), m, ramps{3, -1}, EvalOptions{Info: rampInfo}); err == nil {
 		t.Error("a task of single sequences was evaluated")
 	}
 }
@@ -93,7 +80,7 @@ func TestRetrieval(t *testing.T) {
 // ablate.layers removes the SSMs of the later layers from the network and the file.
 func TestAblation(t *testing.T) {
 	c := tiny(t, "model.n_layers=3", "ablate.layers=1", "train.epochs=1")
-	m := must.Get(fit(t, c).BestModel())(t)
+	m := fit(t, c).Best()
 	must.Equal(t, m.Config.SSMLayers, 1, "ssm_layers")
 	if len(m.Weights.Layers[0].C) == 0 {
 		t.Error("no values of C in the first layer, expected some")

@@ -90,7 +90,7 @@ func (b *bar) Begin(p Progress) {
 	b.bar = progressbar.NewOptions(p.Steps,
 		progressbar.OptionSetWriter(b.w), progressbar.OptionSetWidth(24), progressbar.OptionShowCount(),
 		progressbar.OptionSetPredictTime(false), progressbar.OptionSetElapsedTime(false))
-	b.now, b.first, b.began = p, p.Step, time.Now()
+	b.now, b.first, b.began, b.best = p, p.Step, time.Now(), ""
 	b.draw()
 }
 

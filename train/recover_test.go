@@ -20,12 +20,12 @@ import (
 
 // stopped returns the configuration to resume a run that was stopped after a number of steps. An
 // epoch has 5.
-func stopped(t *testing.T, steps int, sets ...string) Config {
+func stopped(t *testing.T, steps int, sets ...string) run {
 	t.Helper()
 	cfg := tiny(t, sets...)
 	tr := newTrainer(t, cfg)
 	ctx, cancel := context.WithCancel(t.Context())
-	tr.Report(stopAt(steps, cancel))
+	tr.reporter = stopAt(steps, cancel)
 	if err := tr.Fit(ctx); !errors.Is(err, ErrInterrupted) {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func stopped(t *testing.T, steps int, sets ...string) Config {
 }
 
 // file returns the path of one of a run's files, and its content.
-func file(t *testing.T, cfg Config, name string) (path string, content []byte) {
+func file(t *testing.T, cfg run, name string) (path string, content []byte) {
 	t.Helper()
 	path = filepath.Join(cfg.Out, filepath.FromSlash(name))
 	content = must.Get(os.ReadFile(path))(t)
@@ -47,7 +47,7 @@ func writeFile(t *testing.T, path string, content []byte) {
 	must.Do(t, os.WriteFile(path, content, 0o644))
 }
 
-func remove(t *testing.T, cfg Config, names ...string) {
+func remove(t *testing.T, cfg run, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		must.Do(t, os.Remove(filepath.Join(cfg.Out, filepath.FromSlash(name))))
@@ -126,13 +126,13 @@ func TestStateIsValidated(t *testing.T) {
 	} {
 		writeFile(t, path, whole)
 		changeState(t, path, values)
-		if _, err := New(t.Context(), cfg); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), "state: ") {
+		if _, err := start(t.Context(), cfg); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), "state: ") {
 			t.Errorf("%v: error %v, expected ErrData that names the state", values, err)
 		}
 	}
 	writeFile(t, path, whole)
 	changeState(t, path, map[string]any{"version": 9})
-	must.Reject(New(t.Context(), cfg))(t, ErrConfig, "version 9, expected 1")
+	must.Reject(start(t.Context(), cfg))(t, ErrConfig, "version 9, expected 1")
 	writeFile(t, path, whole)
 	changeState(t, path, map[string]any{"metrics_bytes": 0}) // of earlier versions
 	newTrainer(t, cfg)
@@ -156,7 +156,7 @@ func TestTensorsAreValidated(t *testing.T) {
 		f := must.Get(safetensors.Read(bytes.NewReader(whole)))(t)
 		change(f)
 		writeCheckpoint(t, path, f)
-		must.Reject(New(t.Context(), cfg))(t, ErrData, want)
+		must.Reject(start(t.Context(), cfg))(t, ErrData, want)
 	}
 }
 
@@ -212,7 +212,7 @@ func TestBothCheckpoints(t *testing.T) {
 		if c.checkpoint != nil {
 			writeFile(t, path, c.checkpoint)
 		}
-		_, err := New(t.Context(), cfg)
+		_, err := start(t.Context(), cfg)
 		for _, text := range c.text {
 			if err == nil || !errors.Is(err, c.is) || !strings.Contains(err.Error(), text) {
 				t.Errorf("%s: error %v, expected %v with %q", name, err, c.is, text)
@@ -240,14 +240,14 @@ func TestRejectedCheckpoint(t *testing.T) {
 // A checkpoint that cannot be written leaves both that exist.
 func TestCheckpointNotWritten(t *testing.T) {
 	tr := newTrainer(t, stopped(t, 11))
-	_, previous := file(t, tr.cfg, previousFile)
-	_, last := file(t, tr.cfg, checkpointFile)
+	_, previous := file(t, run{Out: tr.dir}, previousFile)
+	_, last := file(t, run{Out: tr.dir}, checkpointFile)
 	tr.sections()[0].weights.Tensors()[0].Shape[0]++ // not the shape of its data
 	if err := tr.saveCheckpoint(); err == nil {
 		t.Fatal("no error")
 	}
 	for name, expected := range map[string][]byte{previousFile: previous, checkpointFile: last} {
-		if _, now := file(t, tr.cfg, name); !bytes.Equal(now, expected) {
+		if _, now := file(t, run{Out: tr.dir}, name); !bytes.Equal(now, expected) {
 			t.Errorf("%s has changed", name)
 		}
 	}
@@ -274,8 +274,8 @@ func TestDamagedLog(t *testing.T) {
 		for _, m := range metricsOf(t, cfg.Out) {
 			epochs = append(epochs, m.Epoch)
 		}
-		if !slices.IsSorted(epochs) || len(slices.Compact(epochs)) < 3-lost || !slices.Contains(epochs, tr.Best().Epoch) {
-			t.Errorf("%s: the log has the epochs %v, expected %d and the best, %d", what, epochs, 3-lost, tr.Best().Epoch)
+		if !slices.IsSorted(epochs) || len(slices.Compact(epochs)) < 3-lost || !slices.Contains(epochs, tr.BestEpoch().Epoch) {
+			t.Errorf("%s: the log has the epochs %v, expected %d and the best, %d", what, epochs, 3-lost, tr.BestEpoch().Epoch)
 		}
 	}
 	ends := []int{len(lines[0]), len(lines[0]) + len(lines[1]), len(whole)}
@@ -346,9 +346,9 @@ func TestNoCheckpoint(t *testing.T) {
 
 	more := cfg
 	must.Do(t, more.Set("optim.lr=0.5"))
-	must.Reject(New(t.Context(), more))(t, ErrConfig, "optim.lr")
+	must.Reject(start(t.Context(), more))(t, ErrConfig, "optim.lr")
 	remove(t, cfg, checkpointFile, previousFile)
-	must.Reject(New(t.Context(), cfg))(t, ErrConfig, checkpointFile+" is missing")
+	must.Reject(start(t.Context(), cfg))(t, ErrConfig, checkpointFile+" is missing")
 }
 
 // A run needs the model of its best epoch.
@@ -359,7 +359,7 @@ func TestDamagedBest(t *testing.T) {
 		cfg := tiny(t, "train.epochs=1")
 		must.Do(t, damage(fit(t, cfg).path(bestFile)))
 		cfg.Resume = true
-		if _, err := New(t.Context(), cfg); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), bestFile) {
+		if _, err := start(t.Context(), cfg); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), bestFile) {
 			t.Errorf("%s: error %v, expected ErrData that names it", name, err)
 		}
 	}

@@ -13,26 +13,30 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/safetensors"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/recurrent"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
 // temperatures returns a run on series whose target is 1000 and five times their mean.
-func temperatures(t *testing.T, sets ...string) Config {
+func temperatures(t *testing.T, sets ...string) run {
 	t.Helper()
-	text := "@targetLabel true\n@data\n"
+	var all []dataset.Example
 	for i := range 40 {
 		level := math.Sin(float64(i))
-		var values []string
+		e := dataset.Example{Target: []float32{float32(1000 + 5*level)}}
 		for k := range 12 + i%3 {
-			values = append(values, fmt.Sprintf("%.3f", level+0.1*math.Cos(float64(i*k))))
+			e.X = append(e.X, float32(level+0.1*math.Cos(float64(i*k))))
 		}
-		text += fmt.Sprintf("%s:%.3f\n", strings.Join(values, ","), 1000+5*level)
+		all = append(all, e)
 	}
-	dir := t.TempDir()
-	for _, name := range []string{"Set_TRAIN.ts", "Set_TEST.ts"} {
-		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
+	parts := dataset.RandomSplit(42, 36, 4)
+	var split [2][]dataset.Example
+	for p, members := range parts {
+		for _, i := range members {
+			split[p] = append(split[p], all[i])
+		}
 	}
-	c := preset(t, "ts")
-	c.Data.Dir, c.Out = dir, filepath.Join(t.TempDir(), "run")
+	c := run{Config: preset(t, "ts"), Out: filepath.Join(t.TempDir(), "run")}
+	c.data = must.Get(dataset.FromSlices(dataset.Info{Channels: 1, Regression: true}, split[0], split[1], all))(t)
 	for _, s := range append([]string{
 		"seed=3", "threads=1", "model.d_model=8", "model.n_layers=1", "ssm.d_state=4", "ssm.bidirectional=false",
 		"train.epochs=20", "train.batch=9", "optim.lr=0.02",
@@ -46,12 +50,12 @@ func temperatures(t *testing.T, sets ...string) Config {
 // unit.
 func TestRegressionInTheTargetsUnit(t *testing.T) {
 	tr := fit(t, temperatures(t))
-	m := must.Get(tr.BestModel())(t)
+	m := tr.Best()
 	if mean, std := m.Meta.TargetMean, m.Meta.TargetStd; len(mean) != 1 || math.Abs(float64(mean[0])-1000) > 1 || !(std[0] > 3 && std[0] < 4) {
 		t.Fatalf("targets of mean %v, standard deviation %v, expected about 1000 and 3.5", mean, std)
 	}
 	var predictions []Prediction
-	r := must.Get(Evaluate(m, tr.data.Test, EvalOptions{Info: tr.Info(), Each: func(p Prediction) error {
+	r := must.Get(Evaluate(t.Context(), m, tr.data.Test, EvalOptions{Info: tr.Info(), Each: func(p Prediction) error {
 		predictions = append(predictions, p)
 		return nil
 	}}))(t)
@@ -81,7 +85,7 @@ func TestRegressionInTheTargetsUnit(t *testing.T) {
 	if r.R2 < 0.5 || r.RMSE > 0.7*r.BaselineRMSE {
 		t.Errorf("R² %v, RMSE %v of %v: little was learned", r.R2, r.RMSE, r.BaselineRMSE)
 	}
-	best := tr.Best()
+	best := tr.BestEpoch()
 	if best.RelativeMSE != nil || best.ValR2 == nil || best.BaselineRMSE == nil {
 		t.Errorf("best epoch %+v, expected an R² and a baseline and no relative MSE", best)
 	}
@@ -110,10 +114,10 @@ func TestRegressionWithoutTargetMean(t *testing.T) {
 	tr := newTrainer(t, temperatures(t))
 	m := tr.model
 	weight, bias := m.OutputDecoder()
-	scaled := must.Get(Evaluate(m, tr.data.Val, EvalOptions{Info: tr.Info()}))(t)
+	scaled := must.Get(Evaluate(t.Context(), m, tr.data.Val, EvalOptions{Info: tr.Info()}))(t)
 	m.Weights.DecoderWeight, m.Weights.DecoderBias = weight, bias
 	m.Meta.TargetMean, m.Meta.TargetStd = nil, nil
-	plain, err := Evaluate(m, tr.data.Val, EvalOptions{Info: tr.Info()})
+	plain, err := Evaluate(t.Context(), m, tr.data.Val, EvalOptions{Info: tr.Info()})
 	if err != nil || math.Abs(plain.RMSE/scaled.RMSE-1) > 1e-4 || plain.BaselineRMSE < 900 {
 		t.Errorf("%+v, expected the RMSE of %+v and a baseline that predicts 0; error %v", plain, scaled, err)
 	}
@@ -144,7 +148,7 @@ func TestResumeUnstandardised(t *testing.T) {
 	if tr.model.Meta.TargetMean != nil {
 		t.Errorf("resumed with targets of mean %v, expected none", tr.model.Meta.TargetMean)
 	}
-	if tr.Best().Epoch == 0 {
+	if tr.BestEpoch().Epoch == 0 {
 		t.Error("resumed, the best epoch is 0, expected a later one")
 	}
 	if last := metricsOf(t, c.Out)[1]; last.ValRMSE == nil || last.BaselineRMSE != nil {

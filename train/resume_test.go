@@ -25,12 +25,12 @@ func TestResumeIsBitEqual(t *testing.T) {
 		cfg := tiny(t)
 		first := newTrainer(t, cfg)
 		ctx, cancel := context.WithCancel(t.Context())
-		first.Report(stopAt(stop, cancel))
+		first.reporter = stopAt(stop, cancel)
 		if err := first.Fit(ctx); !errors.Is(err, ErrInterrupted) || first.Step() != stop {
 			t.Fatalf("stopped at step %d with error %v, expected step %d and ErrInterrupted", first.Step(), err, stop)
 		}
 		first.Close()
-		again := must.Get(LoadRun(cfg.Out))(t)
+		again := reload(t, cfg)
 		sameRun(t, fmt.Sprint("stopped at step ", stop), whole, fit(t, again))
 	}
 }
@@ -42,14 +42,14 @@ func TestResumeAfterCrash(t *testing.T) {
 	cfg := tiny(t)
 	first := newTrainer(t, cfg)
 	ctx, cancel := context.WithCancel(t.Context())
-	first.Report(stopAt(11, cancel))
+	first.reporter = stopAt(11, cancel)
 	begin := must.Get(os.ReadFile(first.path(checkpointFile)))(t)
 	if err := first.Fit(ctx); !errors.Is(err, ErrInterrupted) {
 		t.Fatal(err)
 	}
 	must.Do(t, os.WriteFile(first.path(checkpointFile), begin, 0o644))
 	first.Close()
-	again := must.Get(LoadRun(cfg.Out))(t)
+	again := reload(t, cfg)
 	sameRun(t, "crash", whole, fit(t, again))
 }
 
@@ -57,15 +57,15 @@ func TestResumeAfterCrash(t *testing.T) {
 func TestResumeAndChange(t *testing.T) {
 	cfg := tiny(t, "optim.schedule=constant", "train.epochs=2")
 	fit(t, cfg)
-	more := must.Get(LoadRun(cfg.Out))(t)
+	more := reload(t, cfg)
 	more.Train.Epochs = 4
 	sameRun(t, "prolonged", fit(t, tiny(t, "optim.schedule=constant")), fit(t, more))
 
 	steps := more
 	steps.Train.MaxSteps = 7
-	must.Reject(New(t.Context(), steps))(t, ErrConfig, "train.max_steps: there 0, here 7")
+	must.Reject(start(t.Context(), steps))(t, ErrConfig, "train.max_steps: there 0, here 7")
 	more.Optim.LR = 0.5
-	must.Reject(New(t.Context(), more))(t, ErrConfig, "optim.lr: there 0.01, here 0.5")
+	must.Reject(start(t.Context(), more))(t, ErrConfig, "optim.lr: there 0.01, here 0.5")
 }
 
 // tripwire is a set that calls trip before it returns an example.
@@ -99,7 +99,7 @@ func TestInterruptedEvaluation(t *testing.T) {
 			t.Fatalf("%s: error %v, expected ErrInterrupted", name, err)
 		}
 		first.Close()
-		again := must.Get(LoadRun(cfg.Out))(t)
+		again := reload(t, cfg)
 		sameRun(t, name, whole, fit(t, again))
 	}
 }
@@ -109,7 +109,7 @@ func TestCheckpointEvery(t *testing.T) {
 	tr := newTrainer(t, cfg)
 	ctx, cancel := context.WithCancel(t.Context())
 	var steps []int
-	tr.Report(spy{func(Progress) {
+	tr.reporter = (spy{func(Progress) {
 		_, st, err := readState(tr.path(checkpointFile))
 		if err != nil {
 			t.Error(err)
@@ -125,4 +125,32 @@ func TestCheckpointEvery(t *testing.T) {
 	if want := []int{0, 0, 0, 3, 3, 5, 6}; !slices.Equal(steps, want) {
 		t.Errorf("checkpoints seen after steps 1, 2, …: of steps %v, expected %v", steps, want)
 	}
+}
+
+// Without a run folder an interrupted Fit goes on when it is called again, and nothing is written.
+func TestFitAgainWithoutFolder(t *testing.T) {
+	cfg := tiny(t)
+	t.Chdir(t.TempDir())
+	whole := must.Get(New(t.Context(), cfg.Config, echoData(cfg.Config), Options{}))(t)
+	must.Do(t, whole.Fit(t.Context()))
+	again := must.Get(New(t.Context(), cfg.Config, echoData(cfg.Config), Options{}))(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	again.reporter = stopAt(8, cancel)
+	if err := again.Fit(ctx); !errors.Is(err, ErrInterrupted) || again.Step() != 8 {
+		t.Fatalf("error %v after step %d, expected ErrInterrupted after step 8", err, again.Step())
+	}
+	if again.BestEpoch().Epoch != 1 || again.Best() == nil {
+		t.Errorf("best epoch %+v, expected the first", again.BestEpoch())
+	}
+	early := again.Best()
+	before := early.Hash()
+	again.reporter = silent{}
+	must.Do(t, again.Fit(t.Context()))
+	sameWeights(t, "interrupted", whole.model.Weights, again.model.Weights)
+	sameWeights(t, "interrupted, best", whole.Best().Weights, again.Best().Weights)
+	must.Equal(t, early.Hash(), before, "hash of the model that Best returned earlier")
+	must.Equal(t, len(must.Get(os.ReadDir("."))(t)), 0, "files that were written")
+	must.Do(t, again.Close())
+	must.Reject(New(t.Context(), cfg.Config, echoData(cfg.Config), Options{Resume: true}))(t, ErrConfig, "no run folder")
+	must.Reject(New(t.Context(), cfg.Config, nil, Options{}))(t, ErrData, "no data")
 }

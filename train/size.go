@@ -28,7 +28,7 @@ func (t *Trainer) checkSize(c model.Config) error {
 			return configError{fmt.Errorf("train: %w", err)}
 		}
 	}
-	const copies = 4 * 4 // bytes: weights, gradients and two moments
+	const copies = 5 * 4 // bytes: weights, those of the best epoch, gradients and two moments
 	need := float64(c.CountParams())*copies + training.Memory(c) + evaluation.Memory(c) +
 		batchMemory(t.data.Info, t.cfg.Train.Batch) + batchMemory(t.data.Info, t.cfg.Train.EvalBatch)
 	return checkMemory(need, "model.d_model %d, train.batch %d, sequences of %d: training", c.DModel, training.MaxBatch, training.MaxLen)
@@ -42,16 +42,22 @@ func batchMemory(info dataset.Info, size int) float64 {
 	if info.Regression {
 		targets = 4 * outputLen(info)
 	}
+	if info.Framewise() {
+		targets = 4 * float64(info.MaxLen) // labels
+	}
 	return 4 * float64(size) * (4*input + targets + outputLen(info))
 }
 
 // predictionMemory returns the bytes of the predictions for n examples.
 func predictionMemory(info dataset.Info, n int) float64 {
-	arrays := 1.0 // the logits
+	values := outputLen(info) // logits
 	if info.Regression {
-		arrays++ // the target
+		values *= 2 // and the target
 	}
-	return 4 * float64(n) * arrays * outputLen(info)
+	if info.Framewise() {
+		values = 2 * float64(info.MaxLen) // labels and classes
+	}
+	return 4 * float64(n) * values
 }
 
 // outputLen returns the largest number of output values of an example.

@@ -3,13 +3,15 @@ package train
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
 // noFolder fails if a rejected run left its folder behind.
@@ -33,7 +35,7 @@ func TestTooLarge(t *testing.T) {
 		if set == "model.mixing=glu" {
 			cfg.Model.DModel, want = 1000000, "parameters: expected"
 		}
-		if _, err := New(t.Context(), cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
+		if _, err := start(t.Context(), cfg); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, expected ErrConfig that says %q", set, err, want)
 		}
 		noFolder(t, cfg.Out)
@@ -47,7 +49,7 @@ func TestMoreThanTheMachineHas(t *testing.T) {
 	// About 800 arrays of 2³³ floats, each allowed by itself: 25 TiB.
 	cfg := tiny(t, "model.mixing=none", "model.norm=none", "model.n_layers=400",
 		"data.length=500000000", "train.eval_batch=1")
-	must.Reject(New(t.Context(), cfg))(t, ErrConfig, "GiB of memory, expected at most")
+	must.Reject(start(t.Context(), cfg))(t, ErrConfig, "GiB of memory, expected at most")
 	noFolder(t, cfg.Out)
 }
 
@@ -58,7 +60,7 @@ func TestOutIsAFile(t *testing.T) {
 		for _, resume := range []bool{false, true} {
 			cfg := tiny(t)
 			cfg.Out, cfg.Resume = out, resume
-			_, err := New(t.Context(), cfg)
+			_, err := start(t.Context(), cfg)
 			if !errors.Is(err, ErrConfig) {
 				t.Errorf("resume %v: error %v, expected ErrConfig", resume, err)
 			}
@@ -72,56 +74,30 @@ func TestOutIsAFile(t *testing.T) {
 	}
 }
 
-// digits returns a run on recordings in a temporary folder.
-func digits(t *testing.T) Config {
+// digits returns a run on three clips of 120 samples; the others have 300.
+func digits(t *testing.T) run {
 	t.Helper()
-	c := preset(t, "fsdd")
-	c.Data.Dir, c.Out = t.TempDir(), filepath.Join(t.TempDir(), "run")
+	c := run{Config: preset(t, "fsdd"), Out: filepath.Join(t.TempDir(), "run")}
 	c.Train.Batch, c.Workers = 2, 1
-	for _, name := range []string{"0_jo_10", "1_jo_10", "0_jo_11", "2_jo_5", "0_jo_1"} {
-		must.Do(t, audio.WriteWAVFile(filepath.Join(c.Data.Dir, name+".wav"), 8000, make([]float32, 300)))
+	clip := func(label, samples int) dataset.Example {
+		return dataset.Example{X: make([]float32, samples), Label: label}
 	}
+	train := []dataset.Example{clip(0, 120), clip(0, 120), clip(1, 120)}
+	c.data = must.Get(dataset.FromSlices(dataset.Info{Channels: 1, Outputs: 10}, train, []dataset.Example{clip(2, 300)}, []dataset.Example{clip(0, 300)}))(t)
 	return c
 }
 
 func TestInterruptedStart(t *testing.T) {
-	cfg := digits(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	loaded := 0
-	cfg.LoadProgress = func(done, total int) {
-		if loaded = done; done == 2 {
-			cancel()
-		}
-	}
-	if _, err := New(ctx, cfg); !errors.Is(err, ErrInterrupted) || loaded != 2 {
-		t.Errorf("error %v after %d recordings, expected ErrInterrupted after 2", err, loaded)
-	}
+	cancel()
+	cfg := tiny(t)
+	must.Reject(start(ctx, cfg))(t, ErrInterrupted)
 	noFolder(t, cfg.Out)
-
-	made := tiny(t) // no recordings to be stopped at
-	if _, err := New(ctx, made); !errors.Is(err, ErrInterrupted) {
-		t.Errorf("error %v, expected ErrInterrupted", err)
-	}
-	noFolder(t, made.Out)
 }
 
-func TestLoadSplit(t *testing.T) {
-	cfg := digits(t)
-	cfg.LoadProgress = func(_, total int) {
-		must.Equal(t, total, 1, "recordings to load")
-	}
-	data, err := LoadData(t.Context(), cfg, "val")
-	if err != nil || data.Train != nil || data.Val.Len() != 1 || data.Test != nil || data.Mean != nil {
-		t.Errorf("data %+v, error %v; expected one example to validate on", data, err)
-	}
-	must.Reject(LoadData(t.Context(), cfg, "dev"))(t, ErrData, `unknown split "dev"`)
-}
-
-// max_len truncates training examples only. A limit of steps is part of the description if it ends
-// the run early.
+// A limit of steps is part of the description if it ends the run early.
 func TestDescribe(t *testing.T) {
 	cfg := digits(t)
-	cfg.Data.MaxLen = 120
 	for steps, limit := range map[int]string{0: "", 30: "", 7: ", at most 7 steps"} {
 		cfg.Train.MaxSteps, cfg.Out = steps, filepath.Join(t.TempDir(), "run")
 		expected := "; 3 sequences of up to 120 samples, 30 epochs of 1 step" + limit
@@ -129,4 +105,19 @@ func TestDescribe(t *testing.T) {
 			t.Errorf("max_steps %d: %q, expected it to end in %q", steps, got, expected)
 		}
 	}
+}
+
+// A model records the options of the data without folders: those of the configuration, or those
+// that the source states.
+func TestRecordedOptions(t *testing.T) {
+	cfg := digits(t)
+	cfg.Seed, cfg.Data = 3, model.Settings{DirKey: "folder", "max_len": int64(120), "decimate": int64(0)}
+	check := func(want string) {
+		t.Helper()
+		cfg.Out = filepath.Join(t.TempDir(), "run")
+		must.Equal(t, fmt.Sprint(newTrainer(t, cfg).model.Meta.Data), want, "data of the model")
+	}
+	check("map[data.max_len:120 seed:3]")
+	cfg.data.Options = model.Settings{"rate": 8000.0}
+	check("map[data.rate:8000 seed:3]")
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
 // Axis is one dimension of a sweep's grid: the values of one configuration key, or of several keys
@@ -51,13 +52,18 @@ func ParseAxis(s string) (Axis, error) {
 // Name returns the axis's keys, as in the heading of sweep.csv.
 func (a Axis) Name() string { return strings.Join(a.Keys, "+") }
 
-// Sweep is a grid of runs: every combination of the axes' values with the seeds 1 … Seeds. Begin,
-// if not nil, is called before each run.
+// Sweep is a grid of runs: every combination of the axes' values with the seeds 1 … Seeds.
 type Sweep struct {
 	Base  Config
 	Axes  []Axis
 	Seeds int
 	Dir   string // gets a folder for each run, and sweep.csv
+	// Check validates a run's configuration and completes its Data; nil: Config.Validate.
+	Check func(*Config) error
+	// Load loads the data of a run.
+	Load     func(context.Context, Config) (*dataset.Dataset, error)
+	Reporter Reporter // of every run's progress; nil: none
+	// Begin is called before each run; nil: not.
 	Begin func(run, runs int, name string, t *Trainer)
 }
 
@@ -76,6 +82,7 @@ type sweepRun struct {
 	seed   uint64
 	name   []string
 	cfg    Config
+	dir    string
 }
 
 // Run makes the runs one after the other and rewrites sweep.csv after each. It resumes incomplete
@@ -123,6 +130,9 @@ func (s Sweep) runs() ([]sweepRun, error) {
 	if s.Seeds < 1 {
 		return nil, configErrorf("sweep: %d seeds: expected at least 1", s.Seeds)
 	}
+	if s.Load == nil {
+		return nil, configErrorf("sweep: Load is nil: expected a function that loads the data of a run")
+	}
 	if err := checkAxes(s.Axes); err != nil {
 		return nil, err
 	}
@@ -141,7 +151,7 @@ func (s Sweep) runs() ([]sweepRun, error) {
 	for _, point := range grid {
 		for seed := range s.Seeds {
 			r := sweepRun{values: point, seed: uint64(seed + 1), name: runName(s.Axes, point, uint64(seed+1)), cfg: s.Base}
-			if err := r.configure(s.Axes); err != nil {
+			if err := r.configure(s); err != nil {
 				return nil, err
 			}
 			text, err := r.cfg.encode()
@@ -153,7 +163,7 @@ func (s Sweep) runs() ([]sweepRun, error) {
 				return nil, configErrorf("sweep: %s and %s are the same run", other, name)
 			}
 			names[string(text)] = name
-			r.cfg.Out = runFolder(s.Dir, r.name)
+			r.dir = runFolder(s.Dir, r.name)
 			runs = append(runs, r)
 		}
 	}
@@ -178,8 +188,8 @@ func checkAxes(axes []Axis) error {
 }
 
 // configure sets the run's own values.
-func (r *sweepRun) configure(axes []Axis) error {
-	for i, a := range axes {
+func (r *sweepRun) configure(s Sweep) error {
+	for i, a := range s.Axes {
 		for _, key := range a.Keys {
 			if err := r.cfg.Set(key + "=" + r.values[i]); err != nil {
 				return err
@@ -187,7 +197,11 @@ func (r *sweepRun) configure(axes []Axis) error {
 		}
 	}
 	r.cfg.Seed = r.seed
-	if err := r.cfg.Validate(); err != nil {
+	check := (*Config).Validate
+	if s.Check != nil {
+		check = s.Check
+	}
+	if err := check(&r.cfg); err != nil {
 		return fmt.Errorf("%s: %w", strings.Join(r.name, " "), err)
 	}
 	return nil
@@ -222,7 +236,7 @@ func (s Sweep) oldRows() map[string]SweepRow {
 // complete reports whether the run's folder holds this run, complete and with the result in its
 // row.
 func (r *sweepRun) complete(row SweepRow) bool {
-	recorded, err := LoadRun(r.cfg.Out)
+	recorded, err := LoadRun(r.dir)
 	if err != nil {
 		return false
 	}
@@ -233,7 +247,7 @@ func (r *sweepRun) complete(row SweepRow) bool {
 	if different, err := c.Differences(&recorded); err != nil || len(different) > 0 {
 		return false
 	}
-	_, st, err := readState(filepath.Join(r.cfg.Out, checkpointFile))
+	_, st, err := readState(filepath.Join(r.dir, checkpointFile))
 	if err != nil || st.Best == nil || row.Best == nil || st.Best.Step != row.Best.Step {
 		return false
 	}
@@ -243,9 +257,12 @@ func (r *sweepRun) complete(row SweepRow) bool {
 // run makes or resumes one run.
 func (s Sweep) run(ctx context.Context, r sweepRun, number, of int) (SweepRow, error) {
 	row, name := SweepRow{Values: r.values, Seed: r.seed}, strings.Join(r.name, " ")
-	_, err := os.Stat(filepath.Join(r.cfg.Out, configFile))
-	r.cfg.Resume = err == nil
-	t, err := New(ctx, r.cfg)
+	data, err := s.Load(ctx, r.cfg)
+	if err != nil {
+		return row, fmt.Errorf("%s: %w", name, err)
+	}
+	_, missing := os.Stat(filepath.Join(r.dir, configFile))
+	t, err := New(ctx, r.cfg, data, Options{Dir: r.dir, Resume: missing == nil, Reporter: s.Reporter})
 	if err != nil {
 		return row, fmt.Errorf("%s: %w", name, err)
 	}
@@ -257,6 +274,6 @@ func (s Sweep) run(ctx context.Context, r sweepRun, number, of int) (SweepRow, e
 	if row.Diverged = errors.Is(err, ErrDiverged); err != nil && !row.Diverged {
 		return row, err
 	}
-	row.Best, row.Test = t.Best(), t.Test()
+	row.Best, row.Test = t.BestEpoch(), t.Test()
 	return row, nil
 }

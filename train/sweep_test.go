@@ -43,7 +43,7 @@ func table(t *testing.T, dir string) [][]string {
 // uninterrupted one.
 func TestSweep(t *testing.T) {
 	sweep := func(dir string) Sweep {
-		return Sweep{Base: tiny(t), Dir: dir, Seeds: 2, Axes: []Axis{
+		return Sweep{Base: tiny(t).Config, Load: loadEchoes, Dir: dir, Seeds: 2, Axes: []Axis{
 			{[]string{"ssm.init"}, []string{"lin", "dfout"}}, {[]string{"optim.lr"}, []string{"0.01"}}}}
 	}
 	whole := t.TempDir()
@@ -64,7 +64,7 @@ func TestSweep(t *testing.T) {
 			t.Errorf("%d runs", runs)
 		}
 		if run == 3 {
-			tr.Report(stopAt(2, cancel))
+			tr.reporter = stopAt(2, cancel)
 		}
 	}
 	if _, err := s.Run(ctx); !errors.Is(err, ErrInterrupted) {
@@ -96,7 +96,7 @@ func TestSweepRejects(t *testing.T) {
 		"ssm.init=dfout optim.lr=-1 seed=1": {"ssm.init=dfout,inv", "optim.lr=0.1,-1"}, // the second run
 		"from a file":                       {"ssm.init=lin,imported"},
 	} {
-		s := Sweep{Seeds: 1, Base: tiny(t), Dir: filepath.Join(t.TempDir(), "sweep")}
+		s := Sweep{Seeds: 1, Base: tiny(t).Config, Load: loadEchoes, Dir: filepath.Join(t.TempDir(), "sweep")}
 		for _, set := range sets {
 			a := must.Get(ParseAxis(set))(t)
 			s.Axes = append(s.Axes, a)
@@ -108,14 +108,14 @@ func TestSweepRejects(t *testing.T) {
 			t.Errorf("%q: a run has begun", sets)
 		}
 	}
-	if _, err := (Sweep{Base: tiny(t), Dir: t.TempDir()}).Run(t.Context()); !errors.Is(err, ErrConfig) {
+	if _, err := (Sweep{Base: tiny(t).Config, Load: loadEchoes, Dir: t.TempDir()}).Run(t.Context()); !errors.Is(err, ErrConfig) {
 		t.Errorf("no seeds: error %v", err)
 	}
 }
 
 // While a sweep makes a missing or incomplete run, the table keeps the rows of the others.
 func TestSweepKeepsRows(t *testing.T) {
-	s := Sweep{Base: tiny(t, "train.epochs=1"), Dir: t.TempDir(), Seeds: 1, Axes: []Axis{{[]string{"ssm.init"}, []string{"lin", "inv", "dfout"}}}}
+	s := Sweep{Base: tiny(t, "train.epochs=1").Config, Load: loadEchoes, Dir: t.TempDir(), Seeds: 1, Axes: []Axis{{[]string{"ssm.init"}, []string{"lin", "inv", "dfout"}}}}
 	must.Get(s.Run(t.Context()))(t)
 	want := table(t, s.Dir)
 	must.Do(t, os.RemoveAll(filepath.Join(s.Dir, "ssm.init=lin,seed=1")))
@@ -146,7 +146,6 @@ func TestSweepPresets(t *testing.T) {
 		for _, a := range axes {
 			for _, v := range a.Values {
 				cfg := preset(t, "scifar")
-				cfg.Data.Dir = "somewhere"
 				for _, b := range axes {
 					value := b.Values[0]
 					if b.Name() == a.Name() {
@@ -190,7 +189,7 @@ func TestSweepPresets(t *testing.T) {
 
 // A sweep whose process ended before the first checkpoint of a run can be started again.
 func TestSweepAfterCrash(t *testing.T) {
-	s := Sweep{Base: tiny(t, "train.epochs=1"), Dir: t.TempDir(), Seeds: 2}
+	s := Sweep{Base: tiny(t, "train.epochs=1").Config, Load: loadEchoes, Dir: t.TempDir(), Seeds: 2}
 	must.Get(s.Run(t.Context()))(t)
 	want := table(t, s.Dir)
 	files := must.Get(filepath.Glob(filepath.Join(s.Dir, "seed=2", "*")))(t)

@@ -33,7 +33,7 @@ func TestReadSweep(t *testing.T) {
 
 // Config returns the configuration of a row's run.
 func TestSweepTableConfig(t *testing.T) {
-	s := Sweep{Base: tiny(t), Dir: t.TempDir(), Seeds: 1, Axes: []Axis{{[]string{"ssm.init"}, []string{"inv"}}}}
+	s := Sweep{Base: tiny(t).Config, Load: loadEchoes, Dir: t.TempDir(), Seeds: 1, Axes: []Axis{{[]string{"ssm.init"}, []string{"inv"}}}}
 	must.Get(s.Run(t.Context()))(t)
 	table := must.Get(ReadSweep(s.Dir))(t)
 	cfg := must.Get(table.Config(table.Rows[0]))(t)

@@ -18,9 +18,9 @@ import (
 
 // tiny returns a run of four epochs of five steps that takes milliseconds. It has dropout and batch
 // norm, whose state a resume must restore.
-func tiny(t *testing.T, sets ...string) Config {
+func tiny(t *testing.T, sets ...string) run {
 	t.Helper()
-	c := preset(t, "delay")
+	c := run{Config: preset(t, "delay")}
 	for _, s := range append([]string{
 		"seed=5", "threads=1", "data.length=48", "data.delay=7", "data.train_size=20", "data.eval_size=6",
 		"ssm.d_state=8", "ssm.xi_min=0.02", "ssm.xi_max=0.2", "model.n_layers=2", "model.norm=batch",
@@ -34,15 +34,15 @@ func tiny(t *testing.T, sets ...string) Config {
 	return c
 }
 
-func newTrainer(t *testing.T, c Config) *Trainer {
+func newTrainer(t *testing.T, c run) *Trainer {
 	t.Helper()
-	tr := must.Get(New(t.Context(), c))(t)
+	tr := must.Get(start(t.Context(), c))(t)
 	t.Cleanup(func() { tr.Close() })
 	return tr
 }
 
 // fit runs to the end, closes the trainer and returns it.
-func fit(t *testing.T, c Config) *Trainer {
+func fit(t *testing.T, c run) *Trainer {
 	t.Helper()
 	tr := newTrainer(t, c)
 	must.Do(t, tr.Fit(t.Context()))
@@ -62,6 +62,12 @@ func sameWeights(t *testing.T, what string, a, b *model.Weights) {
 			}
 		}
 	}
+}
+
+// momentsOf returns AdamW's two moments.
+func momentsOf(tr *Trainer) []*model.Weights {
+	m, v := tr.optim.Moments()
+	return []*model.Weights{m, v}
 }
 
 // metricsOf reads metrics.jsonl without the times.
@@ -84,8 +90,8 @@ func metricsOf(t *testing.T, dir string) []Metrics {
 func sameRun(t *testing.T, what string, a, b *Trainer) {
 	t.Helper()
 	sameWeights(t, what+": last weights", a.model.Weights, b.model.Weights)
-	sameWeights(t, what+": first moments", a.optim.m, b.optim.m)
-	sameWeights(t, what+": second moments", a.optim.v, b.optim.v)
+	sameWeights(t, what+": first moments", momentsOf(a)[0], momentsOf(b)[0])
+	sameWeights(t, what+": second moments", momentsOf(a)[1], momentsOf(b)[1])
 	x := must.Get(os.ReadFile(a.path(bestFile)))(t)
 	y, err := os.ReadFile(b.path(bestFile))
 	if err != nil || !slices.Equal(x, y) {
@@ -134,9 +140,9 @@ func TestFolders(t *testing.T) {
 		must.Equal(t, filepath.ToSlash(newTrainer(t, cfg).Dir()), want, "folder")
 	}
 	cfg.Out = "runs/delay"
-	must.Reject(New(t.Context(), cfg))(t, ErrConfig, "runs/delay already holds a run")
+	must.Reject(start(t.Context(), cfg))(t, ErrConfig, "runs/delay already holds a run")
 	cfg.Out, cfg.Resume = "elsewhere", true
-	must.Reject(New(t.Context(), cfg))(t, ErrConfig, "elsewhere holds no run")
+	must.Reject(start(t.Context(), cfg))(t, ErrConfig, "elsewhere holds no run")
 }
 
 // Where no run folder can be created, nothing is.
@@ -145,7 +151,7 @@ func TestRunsIsAFile(t *testing.T) {
 	writeFile(t, "runs", nil)
 	cfg := tiny(t)
 	cfg.Out = ""
-	_, err := New(t.Context(), cfg)
+	_, err := start(t.Context(), cfg)
 	must.Fail(t, err, "runs")
 	if err != nil {
 		must.Equal(t, strings.Count(err.Error(), "\n"), 0, "line breaks in %q", err)
@@ -190,7 +196,7 @@ func TestDivergence(t *testing.T) {
 		t.Errorf("went on to step %d, metrics %q", tr.Step(), lines)
 	}
 	tr.Close()
-	again := must.Get(LoadRun(cfg.Out))(t)
+	again := reload(t, cfg)
 	if err := newTrainer(t, again).model.Weights.Validate(); err != nil {
 		t.Errorf("the weights of the last checkpoint: %v", err)
 	}
@@ -198,8 +204,8 @@ func TestDivergence(t *testing.T) {
 
 func TestEarlyStopping(t *testing.T) {
 	tr := fit(t, tiny(t, "optim.lr=0", "optim.ssm_lr=0", "model.norm=none", "train.epochs=50", "train.patience=3"))
-	if tr.state.Epoch != 4 || tr.Best().Epoch != 1 {
-		t.Errorf("a run that learns nothing ended after epoch %d, best %d; expected 4 and 1", tr.state.Epoch, tr.Best().Epoch)
+	if tr.state.Epoch != 4 || tr.BestEpoch().Epoch != 1 {
+		t.Errorf("a run that learns nothing ended after epoch %d, best %d; expected 4 and 1", tr.state.Epoch, tr.BestEpoch().Epoch)
 	}
 }
 
@@ -225,9 +231,9 @@ func TestFrozenAndBuffers(t *testing.T) {
 
 func TestEvaluateRepeatsTheBestEpoch(t *testing.T) {
 	tr := fit(t, tiny(t))
-	m := must.Get(tr.BestModel())(t)
+	m := tr.Best()
 	var order []int
-	r := must.Get(Evaluate(m, tr.data.Val, EvalOptions{
+	r := must.Get(Evaluate(t.Context(), m, tr.data.Val, EvalOptions{
 		Info: tr.Info(), Batch: 3, Workers: 2,
 		Each: func(p Prediction) error {
 			order = append(order, p.Index)
@@ -237,14 +243,14 @@ func TestEvaluateRepeatsTheBestEpoch(t *testing.T) {
 			return nil
 		},
 	}))(t)
-	best := tr.Best()
+	best := tr.BestEpoch()
 	must.Equal(t, r.Loss, best.ValLoss, "evaluated loss")
 	must.Equal(t, r.RelativeMSE, *best.RelativeMSE, "evaluated relative MSE")
 	must.Equal(t, r.N, 6, "evaluated examples")
 	if !slices.Equal(order, []int{0, 1, 2, 3, 4, 5}) {
 		t.Errorf("order of examples %v", order)
 	}
-	x, target, output, err := tr.Sample()
+	x, target, output, err := Sample(t.Context(), tr.Best(), tr.data, 1)
 	if err != nil || len(x) != 48 || len(target) != 48 || len(output) != 48 {
 		t.Fatalf("sample of %d, %d, %d values, error %v; expected 48 each", len(x), len(target), len(output), err)
 	}
@@ -253,9 +259,9 @@ func TestEvaluateRepeatsTheBestEpoch(t *testing.T) {
 	}
 	info := tr.Info()
 	info.Channels = 2
-	must.Reject(Evaluate(m, tr.data.Val, EvalOptions{Info: info}))(t, "d_input 1")
+	must.Reject(Evaluate(t.Context(), m, tr.data.Val, EvalOptions{Info: info}))(t, "d_input 1")
 	stop := errors.New("enough")
-	if _, err := Evaluate(m, tr.data.Val, EvalOptions{Info: tr.Info(), Each: func(Prediction) error { return stop }}); !errors.Is(err, stop) {
+	if _, err := Evaluate(t.Context(), m, tr.data.Val, EvalOptions{Info: tr.Info(), Each: func(Prediction) error { return stop }}); !errors.Is(err, stop) {
 		t.Errorf("error %v, expected the caller's", err)
 	}
 }
@@ -264,8 +270,8 @@ func TestTestSplit(t *testing.T) {
 	tr := newTrainer(t, tiny(t))
 	tr.data.Test = tr.data.Val
 	must.Do(t, tr.Fit(t.Context()))
-	if tr.Test() == nil || tr.Test().Loss != tr.Best().ValLoss {
-		t.Errorf("test %+v, best epoch %+v", tr.Test(), tr.Best())
+	if tr.Test() == nil || tr.Test().Loss != tr.BestEpoch().ValLoss {
+		t.Errorf("test %+v, best epoch %+v", tr.Test(), tr.BestEpoch())
 	}
 	text, err := os.ReadFile(tr.path(metricsFile))
 	if err != nil || strings.Count(string(text), `{"split":"test","epoch":`) != 1 {

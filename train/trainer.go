@@ -12,9 +12,11 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/s4d-fast/s4d-fast/internal/par"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/optim"
 )
 
 // The reasons for which a run ends early.
@@ -23,14 +25,32 @@ var (
 	ErrDiverged    = errors.New("diverged")    // NaN or infinite loss or weight; the last checkpoint is kept
 )
 
+// Options are what New needs besides the configuration and the data. The zero value trains without
+// a run folder: nothing is written.
+type Options struct {
+	// Dir is the run folder, which must not hold a run already unless Resume is set. "": none.
+	Dir string
+	// Numbered selects Dir, or the first of Dir-2, Dir-3, … that does not exist.
+	Numbered bool
+	Resume   bool // resume the run in Dir
+	// From begins the run with the weights of a trained model, which New copies. Its network must
+	// be that of the configuration (Config.SetFrom), except for the outputs: those with a label or
+	// target that the model has too keep their row of the decoder, others have initial weights. The
+	// normalisation of the input remains that of the model. Resume does not need From.
+	From     *model.Model
+	Reporter Reporter // receives the progress; nil: none
+}
+
 // Trainer is a run: its data, network, optimiser and folder. One goroutine at a time may use it.
 type Trainer struct {
 	cfg      Config
-	dir      string
+	dir      string // "": none
 	data     *dataset.Dataset
+	kept     []int // with Options.From: output of that model that an output keeps, or −1
 	model    *model.Model
+	best     *model.Model // of the best epoch
 	grads    *model.Weights
-	optim    *optimizer
+	optim    *optim.AdamW
 	lengths  []int // of the training examples; zeros where they are not known in advance
 	plan     plan
 	state    state
@@ -46,36 +66,47 @@ type Trainer struct {
 type plan struct {
 	perEpoch int
 	total    int
-	schedule schedule
+	schedule optim.Schedule
 }
 
-// New loads the data, builds the network and makes the run folder, or reads the run to resume. It
+// New builds the network for the data and makes the run folder, or reads the run to resume. It
 // starts a run again if it ended before its first checkpoint. It locks the run folder until Close.
-// An error of the configuration is an ErrConfig. If ctx is cancelled, the error is an
-// ErrInterrupted. If New fails, no new run folder remains.
-func New(ctx context.Context, cfg Config) (*Trainer, error) {
+// An error of the configuration is an ErrConfig, one of the data or of the files of a run an
+// ErrData. If ctx is cancelled, the error is an ErrInterrupted. If New fails, no new run folder
+// remains.
+func New(ctx context.Context, cfg Config, data *dataset.Dataset, opt Options) (*Trainer, error) {
+	if err := cfg.recordFrom(opt); err != nil {
+		return nil, err
+	}
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	data, err := LoadData(ctx, cfg, "")
-	if err != nil {
-		return nil, err
+	if opt.Dir == "" && (opt.Resume || opt.Numbered) {
+		return nil, configErrorf("out: no run folder, expected one to resume or to number")
 	}
-	t := &Trainer{cfg: cfg, data: data, reporter: silent{}}
+	if data == nil {
+		return nil, dataError{errors.New("train: no data")}
+	}
+	t := &Trainer{cfg: cfg, data: data, reporter: opt.Reporter}
+	if t.reporter == nil {
+		t.reporter = silent{}
+	}
 	if err := t.resolve(); err != nil {
 		return nil, err
 	}
-	if err := t.build(); err != nil {
+	if err := t.build(opt); err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil {
-		return nil, interruptedBefore("the first step")
+		return nil, fmt.Errorf("train: %w before the first step", ErrInterrupted)
 	}
-	t.fingerprint = newFingerprint(data, cfg.Data.Dir)
-	if cfg.Resume {
-		err = t.resume()
-	} else {
-		err = t.create()
+	t.fingerprint = newFingerprint(data)
+	var err error
+	switch {
+	case opt.Resume:
+		err = t.resume(opt)
+	case opt.Dir != "":
+		err = t.create(opt)
 	}
 	if err != nil {
 		t.Close()
@@ -84,13 +115,8 @@ func New(ctx context.Context, cfg Config) (*Trainer, error) {
 	return t, nil
 }
 
-// interruptedBefore returns the error of a run that is interrupted before it has a folder.
-func interruptedBefore(what string) error {
-	return fmt.Errorf("train: %w before %s", ErrInterrupted, what)
-}
-
 // build makes the network, its gradients and its optimiser.
-func (t *Trainer) build() error {
+func (t *Trainer) build(opt Options) error {
 	if t.lengths = dataset.Lengths(t.data.Train); t.lengths == nil {
 		t.lengths = make([]int, t.data.Train.Len())
 	}
@@ -99,15 +125,21 @@ func (t *Trainer) build() error {
 		return err
 	}
 	var err error
-	if t.model, err = model.New(c, t.cfg.Seed); err != nil {
-		return configError{err}
+	if t.model, err = t.firstModel(c, opt.From); err != nil {
+		return err
+	}
+	if err := trainable(t.cfg.Optim, t.model.Weights); err != nil {
+		return err
 	}
 	t.model.Meta = model.Meta{
-		Task: t.cfg.Task, Labels: t.data.Labels, SampleRate: t.data.SampleRate,
-		Data: t.cfg.dataSettings(), InputMean: t.data.Mean, InputStd: t.data.Std, TargetMean: t.data.TargetMean, TargetStd: t.data.TargetStd,
+		Task: t.cfg.Task, Labels: t.data.Labels, SampleRate: t.data.SampleRate, Filterbank: t.data.Filterbank, Series: t.data.Series,
+		Data: t.cfg.dataSettings(t.data.Options), InputMean: t.data.Mean, InputStd: t.data.Std, TargetMean: t.data.TargetMean, TargetStd: t.data.TargetStd,
+	}
+	if opt.From != nil {
+		t.setMoments(&opt.From.Meta)
 	}
 	t.grads = model.NewWeights(c)
-	t.optim = newOptimizer(t.cfg.Optim, t.model)
+	t.optim = optim.NewAdamW(t.model, t.cfg.Optim)
 	t.plan = t.newPlan()
 	return nil
 }
@@ -115,17 +147,20 @@ func (t *Trainer) build() error {
 // resolve sets the values that the configuration leaves to the data, and checks the others.
 func (t *Trainer) resolve() error {
 	n := t.cfg.Network(t.data.Info)
-	t.cfg.Model.Encoder, t.cfg.Model.DInput, t.cfg.Model.DOutput = n.Encoder, n.DInput, n.DOutput
-	t.cfg.Workers, t.cfg.Level = t.cfg.threads(), string(vek.CurrentLevel())
+	t.cfg.Model.Encoder, t.cfg.Model.DInput, t.cfg.Model.DOutput, t.cfg.Model.Pool = n.Encoder, n.DInput, n.DOutput, n.Pool
+	t.cfg.Workers, t.cfg.Level = par.Workers(t.cfg.Workers), string(vek.CurrentLevel())
 	t.cfg.Train.EvalBatch = t.cfg.evalBatch()
+	if t.cfg.Data == nil {
+		t.cfg.Data = model.Settings{}
+	}
 	if err := fits(n, t.data.Info); err != nil {
 		return configError{err}
 	}
 	if t.data.Val == nil || t.data.Val.Len() == 0 {
-		return dataError{fmt.Errorf("train: task %q: the validation set is empty", t.cfg.Task)}
+		return dataError{fmt.Errorf("train: data %q: the validation set is empty", t.data.Name)}
 	}
 	if t.data.Train == nil || t.data.Train.Len() == 0 {
-		return dataError{fmt.Errorf("train: task %q: the training set is empty", t.cfg.Task)}
+		return dataError{fmt.Errorf("train: data %q: the training set is empty", t.data.Name)}
 	}
 	if n := t.data.Train.Len(); n < t.cfg.Train.Batch {
 		return configErrorf("train.batch %d: expected at most %d, the size of the training set", t.cfg.Train.Batch, n)
@@ -152,16 +187,15 @@ func (t *Trainer) newPlan() plan {
 	if t.cfg.Train.MaxSteps > 0 {
 		p.total = min(p.total, t.cfg.Train.MaxSteps)
 	}
-	p.schedule = newSchedule(t.cfg.Optim, t.cfg.Train.Epochs, p.total)
+	p.schedule = optim.NewSchedule(t.cfg.Optim, t.cfg.Train.Epochs, p.total)
 	return p
 }
 
 // create makes the folder of a new run.
-func (t *Trainer) create() error {
-	if err := t.createFolder(); err != nil {
+func (t *Trainer) create(opt Options) error {
+	if err := t.createFolder(opt); err != nil {
 		return err
 	}
-	t.cfg.Out = t.dir
 	return t.begin()
 }
 
@@ -176,8 +210,8 @@ func (t *Trainer) begin() error {
 }
 
 // resume restores the run in the folder.
-func (t *Trainer) resume() error {
-	t.dir = t.cfg.Out
+func (t *Trainer) resume(opt Options) error {
+	t.dir = opt.Dir
 	recorded, err := LoadRun(t.dir)
 	if err != nil {
 		return err
@@ -193,6 +227,8 @@ func (t *Trainer) resume() error {
 		return err
 	}
 	switch err := t.loadCheckpoint(); {
+	case errors.Is(err, fs.ErrNotExist) && !t.hasResults() && t.cfg.From != "" && opt.From == nil:
+		return configErrorf("from: %s has no checkpoint: the run begins again, which requires its model (hash %.12s…)", t.dir, t.cfg.From)
 	case errors.Is(err, fs.ErrNotExist) && !t.hasResults():
 		t.warn("%s has no checkpoint: the run begins again", t.dir)
 		return t.begin()
@@ -203,9 +239,11 @@ func (t *Trainer) resume() error {
 	}
 	t.state.Data = t.fingerprint // earlier versions stored none
 	if t.state.Best != nil {
-		if _, err := t.BestModel(); err != nil {
-			return err
+		best, err := model.Load(t.path(bestFile))
+		if err != nil {
+			return dataError{fmt.Errorf("train: the best epoch's model: %w", err)}
 		}
+		t.best = best
 	}
 	lost, err := t.restoreLog()
 	if err != nil {
@@ -248,36 +286,27 @@ func (t *Trainer) writeConfig() error {
 
 func (t *Trainer) path(name string) string { return filepath.Join(t.dir, filepath.FromSlash(name)) }
 
-// Report selects the reporter of the run's progress.
-func (t *Trainer) Report(r Reporter) { t.reporter = r }
-
 // Config returns the configuration with every value that the run uses.
 func (t *Trainer) Config() Config { return t.cfg }
 
 // Info describes the data.
 func (t *Trainer) Info() dataset.Info { return t.data.Info }
 
-// Dir returns the run folder.
+// Dir returns the run folder, or "".
 func (t *Trainer) Dir() string { return t.dir }
 
 // Step returns the number of complete steps.
 func (t *Trainer) Step() int { return t.state.Step }
 
-// Best returns the best epoch so far, or nil.
-func (t *Trainer) Best() *Metrics { return t.state.Best }
+// Best returns the model of the best epoch so far, or nil.
+func (t *Trainer) Best() *model.Model { return t.best }
+
+// BestEpoch returns the metrics of the best epoch so far, or nil.
+func (t *Trainer) BestEpoch() *Metrics { return t.state.Best }
 
 // Test returns the result of the best weights on the test split after Fit. It is nil if the data
 // have no test split.
 func (t *Trainer) Test() *Result { return t.test }
-
-// BestModel reads the model of the best epoch. Errors are ErrData.
-func (t *Trainer) BestModel() (*model.Model, error) {
-	m, err := model.Load(t.path(bestFile))
-	if err != nil {
-		return nil, dataError{fmt.Errorf("train: the best epoch's model: %w", err)}
-	}
-	return m, nil
-}
 
 // Describe returns a line about the network, the data and the budget.
 func (t *Trainer) Describe() string {
@@ -285,8 +314,8 @@ func (t *Trainer) Describe() string {
 	if t.plan.total < t.plan.perEpoch*t.cfg.Train.Epochs {
 		limit = ", at most " + count(t.plan.total, "step")
 	}
-	return fmt.Sprintf("%d×%d channels, %s (%s), %s; %s of up to %s, %s of %s%s",
-		m.NLayers, m.DModel, count(m.SSM.DState, "state"), m.SSM.Init, count(m.CountParams(), "parameter"),
+	return fmt.Sprintf("%d×%d channels, %s (%s), %s%s; %s of up to %s, %s of %s%s",
+		m.NLayers, m.DModel, count(m.SSM.DState, "state"), m.SSM.Init, count(m.CountParams(), "parameter"), t.describeFrom(),
 		count(t.data.Train.Len(), "sequence"), count(t.longest(), "sample"),
 		count(t.cfg.Train.Epochs, "epoch"), count(t.plan.perEpoch, "step"), limit)
 }
@@ -299,11 +328,10 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// Sample calls Sample with the model of the best epoch.
-func (t *Trainer) Sample() (x, target, output []float32, err error) {
-	m, err := t.BestModel()
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	return Sample(m, t.data, t.cfg.Workers)
+// cloneModel returns a copy with weights of its own.
+func cloneModel(m *model.Model) *model.Model {
+	c := *m
+	c.Weights = model.NewWeights(m.Config)
+	c.Weights.CopyFrom(m.Weights)
+	return &c
 }

@@ -13,8 +13,8 @@ import (
 
 // evaluate returns the logits of every image, computed as `s4d-fast eval` does.
 func evaluate(ctx context.Context, m *model.Model, images *images, threads int) (logits [][]float32, err error) {
-	_, err = train.Evaluate(m, images.data.Test, train.EvalOptions{
-		Info: images.data.Info, Workers: threads, Context: ctx,
+	_, err = train.Evaluate(ctx, m, images.data.Test, train.EvalOptions{
+		Info: images.data.Info, Workers: threads,
 		Each: func(p train.Prediction) error {
 			logits = append(logits, p.Logits)
 			return nil

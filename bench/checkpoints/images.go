@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/task"
 )
 
 // archive is the name of the archive with CIFAR-10's training images, train/CLASS/NAME.jpg.
@@ -111,7 +112,7 @@ func choose(all []picture, n int) ([]picture, error) {
 
 // decode writes pictures to dir, reads them as `s4d-fast eval` does, and writes their pixels to a
 // file there.
-func decode(dir string, pictures []picture) (*images, error) {
+func decode(ctx context.Context, dir string, pictures []picture) (*images, error) {
 	for _, p := range pictures {
 		folder := filepath.Join(dir, "test", p.class)
 		if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -121,7 +122,11 @@ func decode(dir string, pictures []picture) (*images, error) {
 			return nil, err
 		}
 	}
-	data, err := dataset.Load("scifar", dataset.Options{Dir: dir, Split: "test"})
+	tk, err := task.Lookup("scifar")
+	if err != nil {
+		return nil, err
+	}
+	data, err := tk.Load(ctx, task.Source{Dir: dir, Split: "test"})
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
@@ -58,7 +58,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	err := o.parse(*batches)
+	err := errors.Join(level.Set(""), o.parse(*batches))
 	if err == nil {
 		err = o.run(ctx, os.Stdout, flag.Args())
 	}
@@ -105,7 +105,7 @@ func (o *options) run(ctx context.Context, w io.Writer, checkpoints []string) er
 	if err != nil {
 		return err
 	}
-	images, err := decode(dir, chosen)
+	images, err := decode(ctx, dir, chosen)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (o *options) run(ctx context.Context, w io.Writer, checkpoints []string) er
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		if i == 0 {
-			fmt.Fprintf(w, "%d images, %d threads, level %s, PyTorch %s\n", len(images.labels), o.threads, vek.CurrentLevel(), r.torch)
+			fmt.Fprintf(w, "%d images, %d threads, level %s, PyTorch %s\n", len(images.labels), o.threads, level.Current(), r.torch)
 		}
 		fmt.Fprintf(w, "\n%s\n\n%s", filepath.Base(path), r)
 		if r.differ > 0 {

@@ -155,7 +155,7 @@ func made(t *testing.T, n int) []picture {
 
 func TestDecode(t *testing.T) {
 	dir := t.TempDir()
-	i := must.Get(decode(dir, made(t, 3)))(t)
+	i := must.Get(decode(t.Context(), dir, made(t, 3)))(t)
 	if !slices.Equal(i.labels, []int{0, 0, 1}) || len(i.x) != 3*3*1024 || i.length() != 1024 || i.channels() != 3 {
 		t.Fatalf("labels %v, %d values, %+v", i.labels, len(i.x), i.data.Info)
 	}
@@ -215,7 +215,7 @@ func TestMadeUp(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "m.pth")
 	must.Do(t, m.ExportPyTorch(path))
-	i := must.Get(decode(dir, made(t, 6)))(t)
+	i := must.Get(decode(t.Context(), dir, made(t, 6)))(t)
 	o := &options{batches: []int{1, 6}, rounds: 1, threads: 1}
 	r := must.Get(o.checkpoint(t.Context(), path, dir, i))(t)
 	if !(r.difference > 0 && r.difference < 1e-4) || r.differ != 0 || r.correct != r.theirsCorrect {

@@ -26,6 +26,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/s4d-fast/s4d-fast/internal/bench"
+	"github.com/s4d-fast/s4d-fast/level"
 )
 
 type options struct {
@@ -41,6 +42,7 @@ func main() {
 	var o options
 	ctx := kong.Parse(&o, kong.Name("peers"), kong.Description("Compare s4d-fast with other libraries."),
 		kong.Vars{"ops": strings.Join(bench.Names(), ", "), "peers": strings.Join(names(), ", ")})
+	ctx.FatalIfErrorf(level.Set(""))
 	ctx.FatalIfErrorf(o.run())
 }
 

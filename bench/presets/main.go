@@ -21,32 +21,33 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/convmode"
 	"github.com/s4d-fast/s4d-fast/internal/random"
-	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/model"
-	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/optim"
+	"github.com/s4d-fast/s4d-fast/train/task"
 )
 
 // tasks are the published sizes of the data sets (docs/maths.md §4.4, §5).
 var tasks = []dataset.Info{
-	{Task: "scifar", Channels: 3, Outputs: 10, MaxLen: 1024},
-	{Task: "pscifar", Channels: 3, Outputs: 10, MaxLen: 1024},
-	{Task: "image", Channels: 1, Outputs: 10, MaxLen: 1024},
-	{Task: "listops", Vocab: 18, Outputs: 10, MaxLen: 2048},
-	{Task: "text", Vocab: 135, Outputs: 2, MaxLen: 4096},
-	{Task: "retrieval", Vocab: 98, Outputs: 2, MaxLen: 4000, Pairs: true},
-	{Task: "pathfinder", Channels: 1, Outputs: 2, MaxLen: 1024},
-	{Task: "pathx128", Channels: 1, Outputs: 2, MaxLen: 16384},
-	{Task: "pathx256", Channels: 1, Outputs: 2, MaxLen: 65536},
-	{Task: "speech-commands", Channels: 1, Outputs: 35, MaxLen: 16000},
-	{Task: "bidmc-hr", Channels: 2, Outputs: 1, MaxLen: 4000, Regression: true},
-	{Task: "bidmc-rr", Channels: 2, Outputs: 1, MaxLen: 4000, Regression: true},
-	{Task: "bidmc-spo2", Channels: 2, Outputs: 1, MaxLen: 4000, Regression: true},
-	{Task: "delay", Channels: 1, Outputs: 1, MaxLen: 4000, Regression: true, PerPosition: true},
-	{Task: "smnist", Channels: 1, Outputs: 10, MaxLen: 784},
-	{Task: "psmnist", Channels: 1, Outputs: 10, MaxLen: 784},
-	{Task: "digits", Channels: 1, Outputs: 11, MaxLen: 8060},
-	{Task: "fsdd", Channels: 1, Outputs: 10, MaxLen: 5000},
+	{Name: "scifar", Channels: 3, Outputs: 10, MaxLen: 1024},
+	{Name: "pscifar", Channels: 3, Outputs: 10, MaxLen: 1024},
+	{Name: "image", Channels: 1, Outputs: 10, MaxLen: 1024},
+	{Name: "listops", Vocab: 18, Outputs: 10, MaxLen: 2048},
+	{Name: "text", Vocab: 135, Outputs: 2, MaxLen: 4096},
+	{Name: "retrieval", Vocab: 98, Outputs: 2, MaxLen: 4000, Pairs: true},
+	{Name: "pathfinder", Channels: 1, Outputs: 2, MaxLen: 1024},
+	{Name: "pathx128", Channels: 1, Outputs: 2, MaxLen: 16384},
+	{Name: "pathx256", Channels: 1, Outputs: 2, MaxLen: 65536},
+	{Name: "speech-commands", Channels: 1, Outputs: 35, MaxLen: 16000},
+	{Name: "bidmc-hr", Channels: 2, Outputs: 1, MaxLen: 4000, Regression: true},
+	{Name: "bidmc-rr", Channels: 2, Outputs: 1, MaxLen: 4000, Regression: true},
+	{Name: "bidmc-spo2", Channels: 2, Outputs: 1, MaxLen: 4000, Regression: true},
+	{Name: "delay", Channels: 1, Outputs: 1, MaxLen: 4000, Regression: true, PerPosition: true},
+	{Name: "smnist", Channels: 1, Outputs: 10, MaxLen: 784},
+	{Name: "psmnist", Channels: 1, Outputs: 10, MaxLen: 784},
+	{Name: "digits", Channels: 1, Outputs: 11, MaxLen: 8060},
+	{Name: "fsdd", Channels: 1, Outputs: 10, MaxLen: 5000},
 }
 
 // result is the row of a preset.
@@ -65,24 +66,25 @@ func main() {
 	threads := flag.Int("threads", runtime.NumCPU(), "worker threads")
 	child := flag.Bool("child", false, "print one preset's row as JSON (used by the program itself)")
 	flag.Parse()
+	fail(level.Set(""))
 	if *child {
 		r, err := measure(info(flag.Arg(0)), *memory, *threads)
 		fail(err)
 		fail(json.NewEncoder(os.Stdout).Encode(r))
 		return
 	}
-	fmt.Printf("%d threads, level %s\n\n", *threads, vek.CurrentLevel())
+	fmt.Printf("%d threads, level %s\n\n", *threads, level.Current())
 	fmt.Println("| preset | network | length | batch | parameters | seconds per step | peak memory |")
 	fmt.Println("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
 	for _, t := range tasks {
-		if flag.NArg() > 0 && !slices.Contains(flag.Args(), t.Task) {
+		if flag.NArg() > 0 && !slices.Contains(flag.Args(), t.Name) {
 			continue
 		}
-		r, err := run(t.Task, *memory, *threads)
+		r, err := run(t.Name, *memory, *threads)
 		if err != nil {
-			fail(fmt.Errorf("%s: %w", t.Task, err))
+			fail(fmt.Errorf("%s: %w", t.Name, err))
 		}
-		fmt.Println(r.row(t.Task))
+		fmt.Println(r.row(t.Name))
 	}
 }
 
@@ -94,10 +96,10 @@ func fail(err error) {
 }
 
 // info returns a task's data set.
-func info(task string) dataset.Info {
-	i := slices.IndexFunc(tasks, func(t dataset.Info) bool { return t.Task == task })
+func info(name string) dataset.Info {
+	i := slices.IndexFunc(tasks, func(t dataset.Info) bool { return t.Name == name })
 	if i < 0 {
-		fail(fmt.Errorf("task %q: no such preset", task))
+		fail(fmt.Errorf("task %q: no such preset", name))
 	}
 	return tasks[i]
 }
@@ -130,10 +132,11 @@ func (r result) row(task string) string {
 
 // measure makes two training steps, forward, backward and AdamW, and times the second.
 func measure(info dataset.Info, memory float64, threads int) (result, error) {
-	cfg, err := train.Preset(info.Task)
+	tk, err := task.Lookup(info.Name)
 	if err != nil {
 		return result{}, err
 	}
+	cfg := tk.Preset()
 	c := cfg.Network(info)
 	r := result{
 		Network: fmt.Sprintf("%d×%d, N=%d", c.NLayers, c.DModel, c.SSM.DState), Length: info.MaxLen,
@@ -152,7 +155,7 @@ func measure(info dataset.Info, memory float64, threads int) (result, error) {
 		return r, err
 	}
 	defer net.Close()
-	b, grads, m1, m2 := noise(c, opt), model.NewWeights(c), model.NewWeights(c), model.NewWeights(c)
+	b, grads, adam := noise(c, opt), model.NewWeights(c), optim.NewAdamW(m, cfg.Optim)
 	var dLogits []float32
 	for step := range 2 {
 		began := time.Now()
@@ -160,8 +163,7 @@ func measure(info dataset.Info, memory float64, threads int) (result, error) {
 		dLogits = append(dLogits[:0], logits...) // of the loss Σ logits²/2
 		grads.Zero()
 		net.Backward(dLogits, grads)
-		vek.AdamW(m.Weights.Flat(), m1.Flat(), m2.Flat(), grads.Flat(),
-			vek.AdamWParams{LR: 1e-6, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8, Correction1: 1, Correction2: 1})
+		adam.Step(grads, step+1, 1e-4)
 		r.Seconds = time.Since(began).Seconds()
 	}
 	r.Peak = peak()

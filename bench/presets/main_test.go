@@ -4,23 +4,22 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
-	"github.com/s4d-fast/s4d-fast/train"
-	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/task"
 )
 
-// Every task has a row, except ts, which is many data sets.
+// Every task has a row, except those that read any data.
 func TestTasks(t *testing.T) {
-	rows := map[string]bool{"ts": true}
+	rows := map[string]bool{"ts": true, "audio": true, "series": true}
 	for _, i := range tasks {
-		rows[i.Task] = true
-		cfg := must.Get(train.Preset(i.Task))(t)
+		rows[i.Name] = true
+		cfg := must.Get(task.Lookup(i.Name))(t).Preset()
 		if err := cfg.Network(i).Validate(); err != nil {
-			t.Errorf("%s: %v", i.Task, err)
+			t.Errorf("%s: %v", i.Name, err)
 		}
 	}
-	for _, task := range dataset.Tasks() {
-		if !rows[task] {
-			t.Errorf("%s has no row", task)
+	for _, name := range task.Names() {
+		if !rows[name] {
+			t.Errorf("%s has no row", name)
 		}
 	}
 }

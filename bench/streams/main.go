@@ -2,10 +2,14 @@
 //
 //	go run ./bench/streams [-seconds 5] [-block 10ms] [-load 0.9] [-level LEVEL]
 //
-// It measures two networks: the built-in model of spoken digits at 8 kHz, and six layers of H =
-// 128, N = 64 at 16 kHz. It advances the streams in three ways: a block of each stream in turn
-// (Process), a sample of each stream in turn (Step), and a sample of all streams together
-// (StepMany). The network processes all audio, as if the gate of package events were always open.
+// It measures two networks that read samples: the built-in model of spoken digits at 8 kHz, and six
+// layers of H = 128, N = 64 at 16 kHz. It advances the streams in three ways: a block of each
+// stream in turn (Process), a sample of each stream in turn (Step), and a sample of all streams
+// together (StepMany). The network processes all audio, as if the gate of package events were
+// always open.
+//
+// It also measures detectors of a model with a filter bank, four layers of H = 96, N = 64 at 16 kHz
+// with untrained weights: filter bank, network and decisions, a block of each stream in turn.
 //
 // It first finds the number of streams that takes all of the core's time. It then runs that number
 // times load and measures the latency of a block: from the arrival of the blocks of all streams to
@@ -18,10 +22,13 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/filterbank"
 	"github.com/s4d-fast/s4d-fast/internal/random"
-	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/pretrained"
 	"github.com/s4d-fast/s4d-fast/recurrent"
@@ -31,29 +38,26 @@ func main() {
 	seconds := flag.Float64("seconds", 5, "seconds of wall time per row")
 	block := flag.Duration("block", 10*time.Millisecond, "length of a block of audio")
 	load := flag.Float64("load", 0.9, "`share` of the core's time in use while latency is measured")
-	level := flag.String("level", "", "kernel `level` (default: the best one)")
+	name := flag.String("level", "", "kernel `level` (default: the best one)")
 	flag.Parse()
-	if *level != "" {
-		fail(vek.SetLevel(vek.Level(*level)))
-	}
+	fail(level.Set(*name))
 	if !(*seconds > 0) || *block <= 0 || !(*load > 0 && *load <= 1) {
 		fail(fmt.Errorf("-seconds %v, -block %v, -load %v: expected positive values, and a load of at most 1", *seconds, *block, *load))
 	}
 	runtime.GOMAXPROCS(1)
 	networks, err := networks()
 	fail(err)
-	fmt.Printf("level %s, one core, blocks of %v, latency at %.0f %% load\n\n", vek.CurrentLevel(), *block, 100**load)
+	fmt.Printf("level %s, one core, blocks of %v, latency at %.0f %% load\n\n", level.Current(), *block, 100**load)
 	fmt.Println("| network | call | µs per sample | streams in real time | p50 | p99 | max |")
 	fmt.Println("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
 	for _, n := range networks {
 		for _, w := range ways {
-			b := newBench(n, w, *block)
-			perSample, streams := b.capacity(*seconds / 2)
-			late := b.latencies(max(1, int(*load*float64(streams))), *seconds/2)
-			fmt.Printf("| %s | %s | %.3g | %d | %s | %s | %s |\n", n.name, w.name, 1e6*perSample, streams,
-				milliseconds(quantile(late, 0.5)), milliseconds(quantile(late, 0.99)), milliseconds(late[len(late)-1]))
+			newBench(n, w, *block).print(*seconds, *load)
 		}
 	}
+	d, err := newDetectors()
+	fail(err)
+	newBench(d, way{"Detector", processDetectors}, *block).print(*seconds, *load)
 }
 
 func fail(err error) {
@@ -70,11 +74,12 @@ func quantile(x []float64, q float64) float64 {
 	return x[min(int(q*float64(len(x))), len(x)-1)]
 }
 
-// network is a network with its sampling rate in Hz.
+// network is a network with its sampling rate in Hz, or the detectors of a model.
 type network struct {
-	name string
-	net  *recurrent.Network
-	rate float64
+	name       string
+	net        *recurrent.Network
+	recognizer *events.Recognizer // else net
+	rate       float64
 }
 
 func networks() ([]network, error) {
@@ -98,12 +103,26 @@ func networks() ([]network, error) {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, network{fmt.Sprintf("%s at %g kHz", m.name, m.rate/1000), net, m.rate})
+		list = append(list, network{name: fmt.Sprintf("%s at %g kHz", m.name, m.rate/1000), net: net, rate: m.rate})
 	}
 	return list, nil
 }
 
-// way is one of three ways to advance streams by a block. run calls done with the number of streams
+// newDetectors returns an untrained model that labels every frame of a filter bank.
+func newDetectors() (network, error) {
+	f := filterbank.Default(16000)
+	c := model.Default()
+	c.DInput, c.DOutput, c.DModel, c.NLayers, c.Pool = f.Bands, 11, 96, 4, model.PoolNone
+	m, err := model.New(c, 1)
+	if err != nil {
+		return network{}, err
+	}
+	m.Meta = model.Meta{Labels: strings.Split("yes no up down left right on off stop go none", " "), SampleRate: f.SampleRate, Filterbank: &f}
+	r, err := events.New(m, events.DefaultsFor(m))
+	return network{name: "filter bank, H=96 N=64 layers=4 at 16 kHz", recognizer: r, rate: f.SampleRate}, err
+}
+
+// way is one of the ways to advance streams by a block. run calls done with the number of streams
 // that have been advanced.
 type way struct {
 	name string
@@ -137,6 +156,15 @@ var ways = []way{
 	}},
 }
 
+// processDetectors is the way of detectors, which has no streams of its own.
+func processDetectors(b *bench, _ []*recurrent.Stream, done func(n int)) {
+	for i, d := range b.detectors[:b.count] {
+		_, err := d.Process(b.audio)
+		fail(err)
+		done(i + 1)
+	}
+}
+
 // bench runs streams of one network in one way.
 type bench struct {
 	network
@@ -144,21 +172,41 @@ type bench struct {
 	block       time.Duration
 	audio       []float32 // a block
 	streams     []*recurrent.Stream
+	detectors   []*events.Detector // of which count are in use
+	count       int
 	outputs     int
 	column, out []float32
 }
 
 func newBench(n network, w way, block time.Duration) *bench {
-	b := &bench{network: n, way: w, block: block, audio: make([]float32, max(1, int(block.Seconds()*n.rate))), outputs: n.net.Outputs()}
+	b := &bench{network: n, way: w, block: block, audio: make([]float32, max(1, int(block.Seconds()*n.rate)))}
+	if n.net != nil {
+		b.outputs = n.net.Outputs()
+	}
 	noise := random.New(1, random.Noise, 0, 0)
 	for i := range b.audio {
-		b.audio[i] = float32(noise.Normal(uint64(i)))
+		b.audio[i] = float32(0.1 * noise.Normal(uint64(i)))
 	}
 	return b
 }
 
-// some returns n streams.
+// print measures and prints a row.
+func (b *bench) print(seconds, load float64) {
+	perSample, streams := b.capacity(seconds / 2)
+	late := b.latencies(max(1, int(load*float64(streams))), seconds/2)
+	fmt.Printf("| %s | %s | %.3g | %d | %s | %s | %s |\n", b.network.name, b.way.name, 1e6*perSample, streams,
+		milliseconds(quantile(late, 0.5)), milliseconds(quantile(late, 0.99)), milliseconds(late[len(late)-1]))
+}
+
+// some returns n streams, or puts n detectors in use.
 func (b *bench) some(n int) []*recurrent.Stream {
+	if b.recognizer != nil {
+		for len(b.detectors) < n {
+			b.detectors = append(b.detectors, b.recognizer.NewDetector())
+		}
+		b.count = n
+		return nil
+	}
 	for len(b.streams) < n {
 		b.streams = append(b.streams, b.net.NewStream())
 	}
@@ -171,14 +219,15 @@ func (b *bench) some(n int) []*recurrent.Stream {
 func (b *bench) capacity(seconds float64) (perSample float64, streams int) {
 	streams = 16
 	for range 3 { // with more streams, their states lie in slower caches
-		perSample = b.time(b.some(streams), seconds/3)
+		perSample = b.time(streams, seconds/3)
 		streams = max(1, int(1/(b.rate*perSample)))
 	}
 	return perSample, streams
 }
 
-// time returns the seconds per sample, the median over rounds.
-func (b *bench) time(streams []*recurrent.Stream, seconds float64) float64 {
+// time returns the seconds per sample of n streams, the median over rounds.
+func (b *bench) time(n int, seconds float64) float64 {
+	streams := b.some(n)
 	b.run(b, streams, func(int) {}) // warm up
 	var rounds []float64
 	for begin := time.Now(); len(rounds) < 3 || time.Since(begin).Seconds() < seconds; {
@@ -187,7 +236,7 @@ func (b *bench) time(streams []*recurrent.Stream, seconds float64) float64 {
 		rounds = append(rounds, time.Since(start).Seconds())
 	}
 	slices.Sort(rounds)
-	return quantile(rounds, 0.5) / float64(len(streams)*len(b.audio))
+	return quantile(rounds, 0.5) / float64(n*len(b.audio))
 }
 
 // latencies returns the sorted latencies of n streams whose blocks arrive together, in real time.

@@ -33,6 +33,21 @@ func TestWays(t *testing.T) {
 	}
 }
 
+// Detectors are counted like streams.
+func TestDetectors(t *testing.T) {
+	b := newBench(must.Get(newDetectors())(t), way{"Detector", processDetectors}, 20*time.Millisecond)
+	b.some(5)
+	advanced := 0
+	b.run(b, b.some(3), func(done int) { advanced = done })
+	must.Equal(t, advanced, 3, "detectors that are done")
+	for i, want := range []int64{320, 320, 320, 0, 0} {
+		must.Equal(t, b.detectors[i].Position(), want, "detector %d is at sample", i)
+	}
+	if late := b.latencies(2, 0.04); len(late) != 4 || late[0] <= 0 {
+		t.Errorf("%d latencies of 2 detectors and 2 blocks: %v", len(late), late)
+	}
+}
+
 func TestCapacity(t *testing.T) {
 	networks := must.Get(networks())(t)
 	b := newBench(networks[0], ways[0], 5*time.Millisecond)

@@ -24,7 +24,7 @@ func TestUsageErrors(t *testing.T) {
 	checkRun(t, nil, []string{"train", "--set", "nonsense"}, exitUsage, "nonsense", "key=value")
 	checkRun(t, nil, []string{"train", "--set", "ssm.d_state=7"}, exitUsage, "d_state 7")
 	checkRun(t, nil, []string{"--level", "avx9000", "version"}, exitUsage, "avx9000", "generic")
-	checkRun(t, nil, []string{"stream", m, "--format", "mp3"}, exitUsage, "mp3", "s16le")
+	checkRun(t, nil, []string{"stream", m, "--format", "aiff"}, exitUsage, "aiff", "s16le")
 	checkRun(t, nil, []string{"eval", m, "--task", "juggling", "--data", "."}, exitUsage, `"juggling"`)
 }
 
@@ -76,11 +76,11 @@ func TestBadAudio(t *testing.T) {
 	checkRun(t, strings.NewReader("RIFX this is no wave file at all......."), []string{"stream", m, "-"}, exitBadInput, "standard input", "WAVE")
 	checkRun(t, nil, []string{"stream", m, write(t, "odd.raw", []byte("abc")), "--format", "s16le"}, exitBadInput, "odd.raw: after sample 1", "1 bytes into a sample of 2")
 	checkRun(t, nil, []string{"stream", m, filepath.Join(t.TempDir(), "gone.wav")}, exitBadInput, "gone.wav")
-	checkRun(t, nil, []string{"stream", t.TempDir()}, exitBadInput, "is a folder, expected an audio file")
+	checkRun(t, nil, []string{"stream", t.TempDir()}, exitBadInput, "is a folder, expected a file")
 	checkRun(t, nil, []string{"stream", "digit"}, exitBadInput, "open digit", "not a built-in model (digits)", `did you mean "digits"?`)
 	for name, change := range map[string]func(b []byte){
 		"format tag 0x7": func(b []byte) { b[20] = 7 }, // u-law
-		"starts with":    func(b []byte) { copy(b, "ID3") },
+		"starts with":    func(b []byte) { copy(b, "FORM") },
 	} {
 		b := read(t, clip(t, 8000, 100))
 		change(b)

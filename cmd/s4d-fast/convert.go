@@ -16,7 +16,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/pretrained"
 	"github.com/s4d-fast/s4d-fast/ssm"
-	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/task"
 )
 
 type convertCmd struct {
@@ -92,8 +92,8 @@ func (c *convertCmd) check() error {
 	switch {
 	case !strings.HasSuffix(c.Out, ".safetensors"):
 		return fmt.Errorf("output %q: expected a name that ends in .safetensors", c.Out)
-	case c.Task != "" && !slices.Contains(dataset.Tasks(), c.Task):
-		return fmt.Errorf("--task %q: expected one of %s%s", c.Task, taskNames(), suggest.Hint(c.Task, dataset.Tasks()))
+	case c.Task != "" && !slices.Contains(task.Names(), c.Task):
+		return fmt.Errorf("--task %q: expected one of %s%s", c.Task, taskNames(), suggest.Hint(c.Task, task.Names()))
 	case !(c.Rate >= 0) || math.IsInf(c.Rate, 1):
 		return fmt.Errorf("--rate %g: expected a rate in Hz", c.Rate)
 	case len(c.Mean) != len(c.Std):

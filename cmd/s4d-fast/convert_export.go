@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/model"
-	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/task"
 )
 
 // export writes a model as a PyTorch checkpoint.
@@ -35,6 +35,12 @@ func (c *convertCmd) export(ctx context.Context, std *streams) error {
 	if slices.ContainsFunc(m.Meta.Labels, unflaggable) {
 		fmt.Fprintln(std.err, "the flags do not include the labels: --labels cannot express a backslash or a control character")
 	}
+	if m.Meta.Filterbank != nil {
+		fmt.Fprintln(std.err, "the checkpoint and the flags do not include the filter bank: the network reads its frames, not audio")
+	}
+	if m.Meta.Detection != nil {
+		fmt.Fprintln(std.err, "the checkpoint and the flags do not include the operating point for events")
+	}
 	_, err = io.WriteString(std.out, importFlags(m))
 	return err
 }
@@ -54,13 +60,13 @@ func importFlags(m *model.Model) string {
 			labels = append(labels, strings.ReplaceAll(l, ",", `\,`))
 		}
 	}
-	task := m.Meta.Task
-	if !slices.Contains(dataset.Tasks(), task) {
-		task = "" // convert rejects it
+	name := m.Meta.Task
+	if !slices.Contains(task.Names(), name) {
+		name = "" // convert rejects it
 	}
 	var text strings.Builder
 	for _, f := range [][2]string{
-		{"mean", commas(m.Meta.InputMean)}, {"std", commas(m.Meta.InputStd)}, {"labels", strings.Join(labels, ",")}, {"task", task},
+		{"mean", commas(m.Meta.InputMean)}, {"std", commas(m.Meta.InputStd)}, {"labels", strings.Join(labels, ",")}, {"task", name},
 	} {
 		if f[1] != "" {
 			fmt.Fprintf(&text, "--%s=%s\n", f[0], quoted(f[1]))

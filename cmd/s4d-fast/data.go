@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/task"
 )
 
 // dataCmd generates data sets.
 type dataCmd struct {
 	Listops    dataListOpsCmd    `cmd:"" help:"Generate ListOps: expressions over digits, in the layout of the Long Range Arena."`
 	Pathfinder dataPathfinderCmd `cmd:"" help:"Generate Pathfinder or Path-X: images of dashed contours, in the layout of the Long Range Arena."`
+	Series     dataSeriesCmd     `cmd:"" help:"Generate a time series: the hourly load of a power grid, with daily and weekly seasons, trend and noise."`
 }
 
 type dataListOpsCmd struct {
@@ -31,7 +32,7 @@ func (c *dataListOpsCmd) Run(std *streams, ctx *ctxBox) error {
 	if c.N < 1 || c.Eval < 1 {
 		return usageError(fmt.Errorf("--n %d, --eval %d: expected at least 1", c.N, c.Eval))
 	}
-	return dataError(dataset.WriteListOps(ctx, c.Out, c.N, c.Eval, c.Seed, func(path string, n int) {
+	return dataError(task.WriteListOps(ctx, c.Out, c.N, c.Eval, c.Seed, func(path string, n int) {
 		fmt.Fprintf(std.err, "wrote %s: %d expressions\n", path, n)
 	}))
 }
@@ -61,7 +62,7 @@ func (c *dataPathfinderCmd) Run(std *streams, ctx *ctxBox) error {
 	if c.N < 1 {
 		return usageError(fmt.Errorf("--n %d: expected at least 1", c.N))
 	}
-	return dataError(dataset.WritePathfinder(ctx, c.Out, c.Size, c.N, c.Seed, func(path string, images int) {
+	return dataError(task.WritePathfinder(ctx, c.Out, c.Size, c.N, c.Seed, func(path string, images int) {
 		fmt.Fprintf(std.err, "wrote %s: %d images\n", path, images)
 	}))
 }

@@ -8,13 +8,20 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/task"
 )
+
+// loadTask loads the data of a task from a folder.
+func loadTask(t *testing.T, name, dir string) *dataset.Dataset {
+	t.Helper()
+	return must.Get(must.Get(task.Lookup(name))(t).Load(t.Context(), task.Source{Dir: dir}))(t)
+}
 
 // Task listops reads what data listops writes.
 func TestDataListOps(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made")
 	ok(t, "data", "listops", "--out", dir, "--n", "3", "--eval", "2")
-	d := must.Get(dataset.Load("listops", dataset.Options{Dir: dir}))(t)
+	d := loadTask(t, "listops", dir)
 	equal(t, "expressions", [3]int{d.Train.Len(), d.Val.Len(), d.Test.Len()}, [3]int{3, 2, 2})
 	checkRun(t, nil, []string{"data", "listops", "--out", dir, "--n", "3", "--eval", "2", "--seed", "2"}, exitUsage, dir, "--seed 1`", "choose another folder")
 	checkRun(t, nil, []string{"data", "listops", "--out", dir, "--n", "0"}, exitUsage, "--n 0")
@@ -25,10 +32,10 @@ func TestDataPathfinder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made")
 	ok(t, "data", "pathfinder", "--out", dir, "--n", "10")
 	ok(t, "data", "pathfinder", "--out", dir, "--n", "10", "--size", "128", "--seed", "7")
-	for task, length := range map[string]int{"pathfinder": 1024, "pathx128": 16384} {
-		d := must.Get(dataset.Load(task, dataset.Options{Dir: dir}))(t)
-		equal(t, task+": images", [3]int{d.Train.Len(), d.Val.Len(), d.Test.Len()}, [3]int{8, 1, 1})
-		equal(t, task+": pixels", d.MaxLen, length)
+	for name, length := range map[string]int{"pathfinder": 1024, "pathx128": 16384} {
+		d := loadTask(t, name, dir)
+		equal(t, name+": images", [3]int{d.Train.Len(), d.Val.Len(), d.Test.Len()}, [3]int{8, 1, 1})
+		equal(t, name+": pixels", d.MaxLen, length)
 	}
 	out := filepath.Join(t.TempDir(), "run")
 	ok(t, append([]string{"train", "pathfinder", "--data", dir, "--out", out}, small...)...)

@@ -7,18 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/task"
 )
 
 type evalCmd struct {
 	Model       modelFile `arg:"" help:"Model file (.safetensors) or built-in model (${models})."`
 	Task        string    `help:"Task (default: the model's): ${tasks}." placeholder:"TASK"`
-	Data        string    `help:"Folder of the data set (not for delay, which generates its own)." type:"path" placeholder:"DIR"`
+	Data        string    `help:"Folder or file of the data; some tasks generate their own." type:"path" placeholder:"DIR"`
 	Split       string    `help:"Split to evaluate: train, val, test or all." enum:"train,val,test,all" default:"val"`
 	Rate        float64   `help:"Sampling rate for evaluation in Hz; the rate of the recordings must be a multiple of it (default: the model's)." placeholder:"HZ"`
 	Config      string    `help:"TOML file whose [data] section overrides the data settings in the model file." type:"path" placeholder:"FILE"`
@@ -27,13 +27,17 @@ type evalCmd struct {
 	Batch       int       `help:"Batch size." default:"16"`
 	Threads     int       `help:"Number of worker threads (default: one per processor)." placeholder:"N"`
 	JSON        bool      `name:"json" help:"Print one JSON object instead of text."`
-	Predictions string    `help:"Write one JSON line per example to FILE: path or index, label, prediction and logits; for a regression, output and target." type:"path" placeholder:"FILE"`
+	Stream      bool      `help:"Measure missed words and false alarms in streams instead (docs/calibrate.md)."`
+	Predictions string    `help:"Write one JSON line per example to FILE: path or index, label, prediction and logits; for a regression, output and target; with a class per position, the numbers of the true (labels) and predicted classes." type:"path" placeholder:"FILE"`
+
+	detectionFlags
 }
 
 func (c *evalCmd) Help() string {
 	return `Examples:
   s4d-fast eval runs/fsdd/best.safetensors --data fsdd
-  s4d-fast eval sc.safetensors --data speech --rate 8000 --json`
+  s4d-fast eval sc.safetensors --data speech --rate 8000 --json
+  s4d-fast eval best.safetensors --stream --words words/ --background street/`
 }
 
 // evaluation is the result as JSON.
@@ -44,11 +48,24 @@ type evaluation struct {
 	Rate     float64  `json:"rate,omitempty"`
 	Accuracy *float64 `json:"accuracy,omitempty"`
 	RMSE     *float64 `json:"rmse,omitempty"`
-	Relative *float64 `json:"relative_mse,omitempty"` // delay: against an output of 0
+	Relative *float64 `json:"relative_mse,omitempty"` // every position: against an output of 0
 	R2       *float64 `json:"r2,omitempty"`           // other regressions
 	// Of predicting the mean of the training set, where the model file has it.
 	BaselineRMSE *float64 `json:"baseline_rmse,omitempty"`
 	Loss         float64  `json:"loss"`
+
+	Forecasts []forecastErrors `json:"forecasts,omitempty"` // per target
+}
+
+// forecastErrors are the errors of a forecast beside those of naive ones.
+type forecastErrors struct {
+	Target    string           `json:"target"`
+	Horizon   int              `json:"horizon"`
+	Season    int              `json:"season,omitempty"`
+	N         int              `json:"n"`
+	Network   train.RowErrors  `json:"network"`
+	Last      train.RowErrors  `json:"last_value"`
+	SeasonAgo *train.RowErrors `json:"season_ago,omitempty"`
 }
 
 // predictionLine is one example in the file of predictions.
@@ -59,10 +76,18 @@ type predictionLine struct {
 	Prediction string    `json:"prediction,omitempty"`
 	Logits     []float32 `json:"logits,omitempty"`
 	Output     []float32 `json:"output,omitempty"` // of a regression, in the target's unit
-	Target     []float32 `json:"target,omitempty"`
+	Target     values    `json:"target,omitempty"`
+	Labels     []int32   `json:"labels,omitempty"`  // of every position, as indices into the model's labels; −1: not scored
+	Classes    []int32   `json:"classes,omitempty"` // the predicted ones
 }
 
 func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
+	if c.Stream {
+		return c.stream(std, ctx)
+	}
+	if c.detectionFlags.given() {
+		return usageError(errors.New("--words, --background, --generated and --plot require --stream"))
+	}
 	m, err := c.Model.load(ctx)
 	if err != nil {
 		return badInput(err)
@@ -73,15 +98,15 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
 	if c.Threads < 0 {
 		return usageError(fmt.Errorf("--threads %d: expected at least 0", c.Threads))
 	}
-	cfg, err := c.config(ctx, m)
+	tk, cfg, err := c.config(ctx, m)
 	if err != nil {
 		return trainError(err)
 	}
-	stepScale, err := c.atRate(&cfg, m)
+	stepScale, err := c.atRate(&cfg, tk, m)
 	if err != nil {
-		return err
+		return trainError(err)
 	}
-	data, err := train.LoadData(ctx, cfg, c.Split)
+	data, err := tk.Load(ctx, source(&streams{}, cfg, c.Split))
 	if err != nil {
 		return trainError(err)
 	}
@@ -89,75 +114,78 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return badInput(fmt.Errorf("%w; choose another with --split: train, val, test or all", err))
 	}
-	opt := train.EvalOptions{Info: data.Info, Batch: c.Batch, Workers: c.Threads, StepScale: stepScale, Context: ctx}
-	r, err := c.evaluate(m, set, opt)
+	opt := train.EvalOptions{Info: data.Info, Batch: c.Batch, Workers: c.Threads, StepScale: stepScale}
+	r, err := c.evaluate(ctx, m, set, opt)
 	if err != nil {
 		return trainError(err)
 	}
-	return c.print(std, m, data.Info, r)
+	var forecasts []train.ForecastErrors
+	if data.Forecasts() {
+		if forecasts, err = train.CompareForecasts(ctx, m, set, opt); err != nil {
+			return trainError(err)
+		}
+	}
+	return c.print(std, tk, m, data.Info, r, forecasts)
 }
 
 // config resolves the data settings. Later sources override earlier ones: the task's preset, the
 // model file, --config, --set, flags.
-func (c *evalCmd) config(ctx context.Context, m *model.Model) (train.Config, error) {
-	task := cmp.Or(c.Task, m.Meta.Task)
-	if task == "" {
-		return train.Config{}, usageError(errors.New("the model file states no task; set --task"))
+func (c *evalCmd) config(ctx context.Context, m *model.Model) (*task.Task, train.Config, error) {
+	var cfg train.Config
+	name := cmp.Or(c.Task, m.Meta.Task)
+	if name == "" {
+		return nil, cfg, usageError(errors.New("the model file states no task; set --task"))
 	}
-	cfg, err := train.ModelConfig(m, task)
+	tk, err := task.Lookup(name)
 	if err != nil {
-		return cfg, err
+		return nil, cfg, err
+	}
+	if cfg, err = tk.ForModel(m); err != nil {
+		return nil, cfg, err
 	}
 	text, err := readConfig(ctx, c.Config)
 	if err != nil {
-		return cfg, err
+		return nil, cfg, err
 	}
-	if err := override(&cfg, text, c.Config, c.Set, c.Data, c.Seed); err != nil {
-		return cfg, err
+	if err := override(&cfg, tk, text, c.Config, c.Set, c.Data, c.Seed); err != nil {
+		return nil, cfg, err
 	}
-	if cfg.Task != task {
-		return cfg, usageError(fmt.Errorf("task %q: %s is for task %q", task, c.Config, cfg.Task))
-	}
-	return cfg, checkData(cfg, c.Data)
+	return tk, cfg, tk.Resolve(&cfg)
 }
 
 // maxStepScale limits how many samples of the model's rate one sample stands for.
 const maxStepScale = 64
 
-// atRate sets the data's decimation so that the samples come at --rate, or at the model's rate
+// atRate sets the options of the data so that the samples come at --rate, or at the model's rate
 // without the flag. It returns how many samples of the model's rate one of them stands for.
-func (c *evalCmd) atRate(cfg *train.Config, m *model.Model) (stepScale float64, err error) {
-	modelRate, recordedRate := m.Meta.SampleRate, dataset.RecordedRate(cfg.Task)
-	if modelRate == 0 || recordedRate == 0 {
+func (c *evalCmd) atRate(cfg *train.Config, tk *task.Task, m *model.Model) (stepScale float64, err error) {
+	rate := m.Meta.SampleRate
+	if rate == 0 || !tk.HasRate() {
 		if c.Rate != 0 {
 			return 0, badInput(fmt.Errorf("--rate %g: %s states no sampling rate", c.Rate, c.Model))
 		}
 		return 1, nil
 	}
-	rate := cmp.Or(c.Rate, modelRate)
-	if least := modelRate / maxStepScale; rate < least {
-		return 0, usageError(fmt.Errorf("--rate %g: expected at least %g Hz, a %dth of the model's rate", rate, least, maxStepScale))
+	if c.Rate == 0 && rate == tk.SampleRate() {
+		return 1, nil
 	}
-	decimate := math.Round(recordedRate / rate)
-	if !(decimate >= 1) || math.Abs(decimate*rate-recordedRate) > 1e-6*recordedRate {
-		return 0, usageError(fmt.Errorf("rate %g Hz: task %q is recorded at %g Hz, expected that divided by a whole number", rate, cfg.Task, recordedRate))
+	to := cmp.Or(c.Rate, rate)
+	if least := rate / maxStepScale; to < least {
+		return 0, usageError(fmt.Errorf("--rate %g: expected at least %g Hz, a %dth of the model's rate", to, least, maxStepScale))
 	}
-	if decimate > 1 || c.Rate != 0 {
-		cfg.Data.Decimate = int(decimate)
-	}
-	return modelRate / rate, nil
+	return rate / to, tk.AtRate(cfg, to)
 }
 
 // evaluate runs the model and writes the predictions.
-func (c *evalCmd) evaluate(m *model.Model, set dataset.Set, opt train.EvalOptions) (train.Result, error) {
+func (c *evalCmd) evaluate(ctx context.Context, m *model.Model, set dataset.Set, opt train.EvalOptions) (train.Result, error) {
 	if c.Predictions == "" {
-		return train.Evaluate(m, set, opt)
+		return train.Evaluate(ctx, m, set, opt)
 	}
 	var r train.Result
 	err := atomicfile.Write(c.Predictions, 0o666, func(w io.Writer) (err error) {
 		lines := json.NewEncoder(w)
 		opt.Each = func(p train.Prediction) error { return lines.Encode(predictionOf(p, opt.Info)) }
-		r, err = train.Evaluate(m, set, opt)
+		r, err = train.Evaluate(ctx, m, set, opt)
 		return err
 	})
 	return r, err
@@ -168,31 +196,58 @@ func predictionOf(p train.Prediction, info dataset.Info) predictionLine {
 	if p.Path == "" {
 		line.Index = &p.Index
 	}
-	if info.Regression {
+	switch {
+	case info.Regression:
 		line.Output, line.Target = p.Logits, p.Target
-	} else {
+	case info.PerPosition:
+		line.Labels, line.Classes = p.Labels, p.Classes
+	default:
 		line.Logits, line.Label, line.Prediction = p.Logits, info.Labels[p.Label], info.Labels[p.Class]
 	}
 	return line
 }
 
-func (c *evalCmd) print(std *streams, m *model.Model, info dataset.Info, r train.Result) error {
-	e := evaluation{Task: info.Task, Split: c.Split, N: r.N, Rate: info.SampleRate, Loss: r.Loss}
-	baseline := ""
+func (c *evalCmd) print(std *streams, tk *task.Task, m *model.Model, info dataset.Info, r train.Result, forecasts []train.ForecastErrors) error {
+	e := evaluation{Task: tk.Name(), Split: c.Split, N: r.N, Rate: info.SampleRate, Loss: r.Loss}
+	if info.Regression && len(m.Meta.TargetMean) == 0 && !info.PerPosition {
+		r.BaselineRMSE = 0 // the training set's mean is not known
+	}
 	switch {
 	case !info.Regression:
 		e.Accuracy = &r.Accuracy
-	case info.PerPosition:
+	case info.PerPosition && info.Series == nil:
 		e.RMSE, e.Relative = &r.RMSE, train.Finite(r.RelativeMSE)
 	default:
 		e.RMSE, e.R2 = &r.RMSE, train.Finite(r.R2)
-		if len(m.Meta.TargetMean) > 0 {
-			e.BaselineRMSE, baseline = &r.BaselineRMSE, fmt.Sprintf(" (predicting the training set's mean: RMSE %.4g)", r.BaselineRMSE)
+		if r.BaselineRMSE > 0 {
+			e.BaselineRMSE = &r.BaselineRMSE
 		}
+	}
+	for _, f := range forecasts {
+		line := forecastErrors{Target: f.Target, Horizon: f.Horizon, Season: f.Season, N: f.N, Network: f.Network, Last: f.Last}
+		if f.Season > 0 {
+			line.SeasonAgo = &f.SeasonAgo
+		}
+		e.Forecasts = append(e.Forecasts, line)
 	}
 	if c.JSON {
 		return json.NewEncoder(std.out).Encode(e)
 	}
-	_, err := fmt.Fprintf(std.out, "%s, %s: %d examples, %s%s, loss %.4g\n", e.Task, e.Split, e.N, r.Describe(info), baseline, r.Loss)
-	return err
+	if _, err := fmt.Fprintf(std.out, "%s, %s: %d examples, %s, loss %.4g\n", e.Task, e.Split, e.N, tk.Summary(r), r.Loss); err != nil {
+		return err
+	}
+	return train.WriteForecastErrors(std.out, forecasts)
+}
+
+// values are numbers whose JSON is null where they are NaN: targets that are not scored.
+type values []float32
+
+func (v values) MarshalJSON() ([]byte, error) {
+	list := make([]*float32, len(v))
+	for i := range v {
+		if v[i] == v[i] {
+			list[i] = &v[i]
+		}
+	}
+	return json.Marshal(list)
 }

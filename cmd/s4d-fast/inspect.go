@@ -144,14 +144,28 @@ func (i inspection) print(w io.Writer) error {
 	if len(i.Meta.Labels) > 0 {
 		row("labels", "%s", printable(strings.Join(i.Meta.Labels, " "), ""))
 	}
-	for ch := range i.Meta.InputMean {
-		row(fmt.Sprintf("input %d", ch), "mean %g, standard deviation %g", i.Meta.InputMean[ch], i.Meta.InputStd[ch])
+	if f := i.Meta.Filterbank; f != nil {
+		row("filter bank", "%d bands, %g … %g Hz, compression %s, frames of %d samples every %d (%.4g per second)",
+			f.Bands, f.Low, f.High, f.Compression, f.Window, f.Hop, f.FrameRate())
+	}
+	if d := i.Meta.Detection; d != nil {
+		row("detection", "threshold %g, off-threshold %g, confirm %d, refractory %g s%s", d.Threshold, d.OffThreshold, d.Confirm, d.Refractory, averageText(d))
+		row("measured", "miss rate %.3f (95 %% interval %.3f … %.3f) of %d words, %.3g false alarms per hour in %.3g hours",
+			d.MissRate, d.Interval[0], d.Interval[1], d.Words, d.FalseAlarmsPerHour, d.BackgroundHours)
+	}
+	switch means, stds := i.Meta.InputMean, i.Meta.InputStd; {
+	case len(means) > 0 && i.Meta.Filterbank != nil:
+		row("bands", "means %g … %g, standard deviations %g … %g", slices.Min(means), slices.Max(means), slices.Min(stds), slices.Max(stds))
+	default:
+		for ch := range means {
+			row(fmt.Sprintf("input %d", ch), "mean %g, standard deviation %g", means[ch], stds[ch])
+		}
 	}
 	for o := range i.Meta.TargetMean {
 		row(fmt.Sprintf("target %d", o), "mean %g, standard deviation %g", i.Meta.TargetMean[o], i.Meta.TargetStd[o])
 	}
 	for _, key := range slices.Sorted(maps.Keys(i.Meta.Data)) {
-		row(printable(key, ""), "%d", i.Meta.Data[key])
+		row(printable(key, ""), "%s", printable(fmt.Sprint(i.Meta.Data[key]), ""))
 	}
 	row("hash", "%s", i.Hash[:16])
 	for _, p := range i.Poles {
@@ -173,14 +187,24 @@ func (i inspection) print(w io.Writer) error {
 	return nil
 }
 
-// hertz returns angles in Hz, in brackets, if the model has a sampling rate.
+// averageText returns the time over which posteriors are averaged.
+func averageText(d *model.Detection) string {
+	if d.Window > 0 {
+		return fmt.Sprintf(", window %g s", d.Window)
+	}
+	return fmt.Sprintf(", smoothing %g s", d.Smoothing)
+}
+
+// hertz returns angles in Hz, in brackets, if the model has a sampling rate. Those of a network
+// that reads frames are frequencies at which the frames change.
 func (i inspection) hertz(angles ...float64) string {
-	if i.Meta.SampleRate <= 0 {
+	rate := i.Meta.PositionRate()
+	if rate <= 0 {
 		return ""
 	}
 	var list []string
 	for _, a := range angles {
-		list = append(list, fmt.Sprintf("%.1f", a*i.Meta.SampleRate/(2*math.Pi)))
+		list = append(list, fmt.Sprintf("%.1f", a*rate/(2*math.Pi)))
 	}
 	return fmt.Sprintf(" (%s Hz)", strings.Join(list, " … "))
 }

@@ -20,9 +20,10 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/s4d-fast/s4d-fast/internal/bench"
-	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/pretrained"
 	"github.com/s4d-fast/s4d-fast/train"
+	"github.com/s4d-fast/s4d-fast/train/task"
 )
 
 // cli is the command line. Every command has a Run method.
@@ -31,10 +32,13 @@ type cli struct {
 
 	ShowVersion versionFlag `name:"version" help:"Print the version and exit."`
 
-	Train   trainCmd   `cmd:"" help:"Train a network on a task (default: delay, which generates its own data)."`
-	Eval    evalCmd    `cmd:"" help:"Evaluate a model on one split of a data set."`
+	Train trainCmd `cmd:"" help:"Train a network on a task (default: ${default_task})."`
+	Eval  evalCmd  `cmd:"" help:"Evaluate a model on one split of a data set."`
+
+	Calibrate calibrateCmd `cmd:"" help:"Measure missed words and false alarms, and store the best operating point in a copy of the model."`
+
 	Sweep   sweepCmd   `cmd:"" help:"Train a grid of configurations and write a table and a plot of the results."`
-	Stream  streamCmd  `cmd:"" help:"Run a model on streaming audio and print the recognised events."`
+	Stream  streamCmd  `cmd:"" help:"Run a model on streaming audio or rows, and print events, classes, forecasts or anomaly scores."`
 	Inspect inspectCmd `cmd:"" help:"Show the configuration, parameters, poles and labels of a model."`
 	Plot    plotCmd    `cmd:"" help:"Draw plots like the figures of the paper."`
 	Prune   pruneCmd   `cmd:"" help:"Write a smaller model that keeps a share of the modes of every SSM."`
@@ -107,7 +111,7 @@ func (o *output) Write(p []byte) (int, error) {
 
 // execute parses one command line and runs its command.
 func execute(ctx context.Context, args []string, std *streams) error {
-	var c cli
+	c := cli{Train: trainCmd{Plugins: optionFlags()}}
 	exited := false
 	parser, err := kong.New(&c,
 		kong.Name("s4d-fast"),
@@ -133,8 +137,8 @@ func execute(ctx context.Context, args []string, std *streams) error {
 		return usageError(err)
 	}
 	if parsed.Command() != "bench" || c.Level == "" { // --level of bench may list several
-		if err := setLevel(c.Level); err != nil {
-			return err
+		if err := level.Set(c.Level); err != nil {
+			return usageError(err)
 		}
 	}
 	log := slog.New(slog.NewTextHandler(std.err, &slog.HandlerOptions{ReplaceAttr: dropTime}))
@@ -144,22 +148,13 @@ func execute(ctx context.Context, args []string, std *streams) error {
 // variables are the lists of names in help texts.
 func variables() kong.Vars {
 	return kong.Vars{
-		"tasks": taskNames(), "models": strings.Join(pretrained.Names(), ", "),
+		"tasks": taskNames(), "default_task": task.Default, "models": strings.Join(pretrained.Names(), ", "),
 		"sweeps": strings.Join(train.SweepPresets(), ", "), "ops": strings.Join(bench.Names(), ", "),
 	}
 }
 
 // ctxBox lets kong bind a context to commands.
 type ctxBox struct{ context.Context }
-
-// setLevel applies --level. Without the flag it returns an error if S4D_LEVEL names a level that is
-// not available.
-func setLevel(name string) error {
-	if name == "" {
-		return usageError(vek.StartupErr())
-	}
-	return usageError(vek.SetLevel(vek.Level(name)))
-}
 
 // notifyContext returns a context that SIGINT or SIGTERM cancels with the cause signalError. A
 // second signal ends the process at once. When the reader of standard output exits, the next write

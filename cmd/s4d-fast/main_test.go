@@ -89,6 +89,12 @@ func write(t *testing.T, name string, b []byte) string {
 // interrupted runs a command line that is sent SIGINT when it first writes the word to stderr.
 func interrupted(t *testing.T, word string, args ...string) (code int, stderr string) {
 	t.Helper()
+	return interruptedOn(t, false, word, args...)
+}
+
+// interruptedOn is interrupted where stderr is a terminal or is not.
+func interruptedOn(t *testing.T, terminal bool, word string, args ...string) (code int, stderr string) {
+	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var errs bytes.Buffer
 	trigger := writerFunc(func(p []byte) (int, error) {
@@ -97,7 +103,7 @@ func interrupted(t *testing.T, word string, args ...string) (code int, stderr st
 		}
 		return errs.Write(p)
 	})
-	code = run(ctx, args, streams{in: strings.NewReader(""), out: io.Discard, err: trigger})
+	code = run(ctx, args, streams{in: strings.NewReader(""), out: io.Discard, err: trigger, errTTY: terminal})
 	return code, errs.String()
 }
 
@@ -203,7 +209,7 @@ func TestPlaceholders(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	for _, command := range []string{"train", "eval", "stream", "convert", "inspect", "bench"} {
+	for _, command := range []string{"train", "eval", "calibrate", "stream", "convert", "inspect", "bench"} {
 		contains(t, command+" --help", ok(t, command, "--help"), "Example", "s4d-fast "+command)
 	}
 }

@@ -24,11 +24,13 @@ func TestNamedPipe(t *testing.T) {
 			t.Skip("no named pipes here:", err)
 		}
 	}
+	clip := filepath.Join(dir, "clip.wav")
+	must.Do(t, os.WriteFile(clip, nil, 0o666))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(signalError{syscall.SIGTERM})
 	for _, args := range []string{
 		"inspect " + pipe, "eval " + pipe, "eval digits --data x --config " + pipe, "prune --keep 0.5 " + pipe + " " + filepath.Join(dir, "x.safetensors"),
-		"stream " + pipe, "stream " + pipe + " x.wav", "convert --to pytorch " + pipe + " " + filepath.Join(dir, "x.pth"),
+		"stream " + pipe, "stream " + pipe + " " + clip, "convert --to pytorch " + pipe + " " + filepath.Join(dir, "x.pth"),
 		"train --config " + pipe, "train --resume --out " + folder, "plot delay " + pipe, "plot delay " + folder, "plot poles " + pipe,
 		"plot kernels " + pipe, "plot hinf " + pipe, "plot all --out " + dir + " --model " + pipe, "sweep delay --config " + pipe + " --out " + dir,
 	} {

@@ -6,7 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/s4d-fast/s4d-fast/train"
+	"github.com/s4d-fast/s4d-fast/train/task"
 )
 
 type plotAllCmd struct {
@@ -50,7 +50,8 @@ func (c *plotAllCmd) plots() []namedPlot {
 	}
 	noModel, noData := needs("--model", c.Model != ""), needs("--task", c.Task != "")
 	if noData == "" {
-		noData = needs("--data", c.Data != "" || c.Task == defaultTask)
+		tk, err := task.Lookup(c.Task) // Run has checked it
+		noData = needs("--data", c.Data != "" || err == nil && !tk.ReadsData())
 	}
 	return []namedPlot{
 		{"poles", "", func(f plotFile) plotter { return &plotPolesCmd{Out: f} }},
@@ -72,7 +73,7 @@ func (c *plotAllCmd) plots() []namedPlot {
 
 func (c *plotAllCmd) Run(std *streams, ctx *ctxBox) error {
 	if c.Task != "" {
-		if _, err := train.Preset(c.Task); err != nil {
+		if _, err := task.Lookup(c.Task); err != nil {
 			return trainError(err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/ssm"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/task"
 )
 
 type plotDelayCmd struct {
@@ -40,11 +41,11 @@ func (c *plotDelayCmd) Run(std *streams, ctx *ctxBox) error {
 	}
 	results, kernels := make([]string, len(runs)), make([]figure.Panel, len(runs))
 	for i, run := range runs {
-		result, err := train.Evaluate(run.model, run.data.Val, train.EvalOptions{Info: run.data.Info, Context: ctx})
+		result, err := train.Evaluate(ctx, run.model, run.data.Val, train.EvalOptions{Info: run.data.Info})
 		if err != nil {
 			return trainError(fmt.Errorf("%s: %w", c.Runs[i], err))
 		}
-		results[i] = result.Describe(run.data.Info)
+		results[i] = result.Describe()
 		if kernels[i], err = run.kernel(); err != nil {
 			return badInput(fmt.Errorf("%s: %w", c.Runs[i], err))
 		}
@@ -52,7 +53,7 @@ func (c *plotDelayCmd) Run(std *streams, ctx *ctxBox) error {
 	}
 	first := runs[0]
 	kernels[len(kernels)-1].X = lagTitle(first.data.SampleRate)
-	x, target, output, err := train.Sample(first.model, first.data, 0)
+	x, target, output, err := train.Sample(ctx, first.model, first.data, 0)
 	if err != nil {
 		return trainError(fmt.Errorf("%s: %w", c.Runs[0], err))
 	}
@@ -70,6 +71,7 @@ func (c *plotDelayCmd) Run(std *streams, ctx *ctxBox) error {
 // delayRun is a network of the delay task and the data of its run.
 type delayRun struct {
 	name  string // of the file, and the initial steps of its SSMs
+	task  *task.Task
 	model *model.Model
 	data  *dataset.Dataset
 }
@@ -79,11 +81,11 @@ type delayRun struct {
 func loadDelayRuns(ctx *ctxBox, paths []string) ([]delayRun, error) {
 	runs, named := make([]delayRun, len(paths)), map[string]int{}
 	for i, path := range paths {
-		r, cfg, err := loadDelayModel(ctx, path)
+		r, src, err := loadDelayModel(ctx, path)
 		if err != nil {
 			return nil, err
 		}
-		if r.data, err = train.LoadData(ctx, cfg, "val"); err != nil {
+		if r.data, err = r.task.Load(ctx, src); err != nil {
 			return nil, trainError(err)
 		}
 		runs[i] = r
@@ -98,38 +100,44 @@ func loadDelayRuns(ctx *ctxBox, paths []string) ([]delayRun, error) {
 }
 
 // loadDelayModel reads a run folder, or a model file inside or outside one.
-func loadDelayModel(ctx *ctxBox, path string) (r delayRun, cfg train.Config, err error) {
+func loadDelayModel(ctx *ctxBox, path string) (r delayRun, src task.Source, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return r, cfg, badInput(err)
+		return r, src, badInput(err)
 	}
 	dir, file := filepath.Dir(path), path
 	if info.IsDir() {
 		dir, file = path, filepath.Join(path, "best.safetensors")
 	}
-	_, err = os.Stat(filepath.Join(dir, "config.toml"))
-	recorded := err == nil || info.IsDir()
+	var cfg train.Config
+	_, missing := os.Stat(filepath.Join(dir, "config.toml"))
+	recorded := missing == nil || info.IsDir()
 	if recorded {
-		if cfg, err = loadRun(ctx, dir); err != nil {
-			return r, cfg, badInput(err)
+		if r.task, cfg, err = loadRun(ctx, dir); err != nil {
+			return r, src, badInput(err)
 		}
 	}
 	if r.model, err = orInterrupt(ctx, func() (*model.Model, error) { return model.Load(file) }); err != nil {
-		return r, cfg, badInput(err)
+		return r, src, badInput(err)
 	}
 	if !recorded {
-		if cfg, err = train.ModelConfig(r.model, defaultTask); err != nil {
-			return r, cfg, badInput(err)
+		if r.task, err = task.Lookup(r.model.Meta.Task); err == nil {
+			cfg, err = r.task.ForModel(r.model)
+		}
+		if err != nil {
+			return r, src, badInput(fmt.Errorf("%s: %w", path, err))
 		}
 	}
-	if cfg.Task != defaultTask {
-		return r, cfg, badInput(fmt.Errorf("%s: task %q, expected a run of task %q", path, cfg.Task, defaultTask))
+	src = task.From(cfg)
+	src.Split = "val"
+	if c := r.model.Config; r.task.ReadsData() || c.Pool != model.PoolNone || c.Encoder != model.EncoderLinear || c.DOutput != 1 {
+		return r, src, badInput(fmt.Errorf("%s: a network of task %q, expected one that repeats a signal, such as one of task %q", path, r.task.Name(), task.Default))
 	}
 	r.name = stepsText(r.model.Config.SSM)
 	if name := filepath.Base(path); !strings.Contains(name, "=") { // the folders of a sweep's runs list their values
 		r.name = name + ": " + r.name
 	}
-	return r, cfg, nil
+	return r, src, nil
 }
 
 // kernel draws the learned kernel over the length of a sequence, with a mark at the delay of the

@@ -46,10 +46,7 @@ func (l initialLayer) draw() (ssm.Config, *ssm.Discrete, error) {
 	if l.modes > maxModes || l.channels > maxPoles/max(l.modes, 1) {
 		return ssm.Config{}, nil, usageError(fmt.Errorf("%d modes in each of %d SSMs: expected at most %d modes, and %d in all", l.modes, l.channels, maxModes, maxPoles))
 	}
-	cfg, err := train.Preset(defaultTask)
-	if err != nil {
-		return ssm.Config{}, nil, err
-	}
+	cfg := train.Default()
 	s := train.Default().SSM
 	s.Init, s.DState, s.AReal, s.Bidirectional = l.init, 2*l.modes, l.decay, false
 	s.DtMin, s.DtMax, s.XiMin, s.XiMax = l.step, l.step, l.step, l.step

@@ -8,6 +8,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/convmode"
 	"github.com/s4d-fast/s4d-fast/internal/figure"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/train/task"
 )
 
 type plotKernelsCmd struct {
@@ -33,18 +34,16 @@ const (
 	maxMarks = 100 // more lines would merge
 )
 
-// rowLength returns the distance from a pixel of a task's images to the one below it, 0 for tasks
-// without images and for images in a random order.
-func rowLength(task string) int {
-	return map[string]int{"image": 32, "scifar": 32, "smnist": 28, "pathfinder": 32, "pathx128": 128, "pathx256": 256}[task]
-}
-
-// strideOf returns the value of a flag --stride, or the row length of the task if it was not given.
-func strideOf(flag *int, task string) int {
-	if flag == nil {
-		return rowLength(task)
+// strideOf returns the value of a flag --stride, or without it the row length of a task's images.
+func strideOf(flag *int, name string) int {
+	if flag != nil {
+		return *flag
 	}
-	return *flag
+	tk, err := task.Lookup(name)
+	if err != nil { // of another program's model
+		return 0
+	}
+	return tk.ImageWidth()
 }
 
 func (c *plotKernelsCmd) Run(std *streams, ctx *ctxBox) error {
@@ -103,7 +102,7 @@ func (c *plotKernelsCmd) panels(m *model.Model, stride int) []figure.Panel {
 			}
 		}
 	}
-	panels[layers-1].X = lagTitle(m.Meta.SampleRate)
+	panels[layers-1].X = lagTitle(m.Meta.PositionRate())
 	return panels
 }
 

@@ -99,7 +99,7 @@ func (c *plotPolesCmd) learned() (*figure.PolePlane, error) {
 	}
 	plane := &figure.PolePlane{Value: "H∞ score of the mode [dB]", Floor: leastScore, SampleRate: c.Rate}
 	if c.Rate == 0 {
-		plane.SampleRate = m.Meta.SampleRate
+		plane.SampleRate = m.Meta.PositionRate()
 	}
 	for i := range m.Config.CountSSM() {
 		d := m.SSMParams(i).Discretize(m.Config.SSM.Disc, 1)

@@ -7,13 +7,12 @@ import (
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/internal/figure"
-	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
 type plotSpectrumCmd struct {
 	Task   string    `arg:"" help:"Task: ${tasks}."`
-	Data   string    `help:"Folder of the data set (delay generates its own)." type:"path" placeholder:"DIR"`
+	Data   string    `help:"Folder or file of the data; some tasks generate their own." type:"path" placeholder:"DIR"`
 	N      int       `help:"Number of training examples, chosen at random." default:"10000"`
 	Seed   uint64    `help:"Seed for selecting examples and for generated data (default: ${default})." default:"0" placeholder:"N"`
 	Set    []string  `help:"Override one value of the task's preset, for example data.length=1000; repeatable." placeholder:"KEY=VALUE" sep:"none"`
@@ -44,14 +43,11 @@ func (c *plotSpectrumCmd) Run(std *streams, ctx *ctxBox) error {
 		fmt.Fprintf(std.err, "no marks: %d multiples of 2π/%d would merge, the limit is %d\n", stride/2, stride, maxMarks)
 		stride = 0
 	}
-	cfg, err := (&trainCmd{Task: c.Task, Data: c.Data, Set: c.Set, Seed: &c.Seed}).config(ctx)
+	tk, cfg, err := (&trainCmd{Task: c.Task, Data: c.Data, Set: c.Set, Seed: &c.Seed}).config(ctx, nil)
 	if err != nil {
 		return trainError(err)
 	}
-	if std.errTTY {
-		cfg.LoadProgress = loadProgress(std.err)
-	}
-	data, err := train.LoadData(ctx, cfg, "train")
+	data, err := tk.Load(ctx, source(std, cfg, "train"))
 	if err != nil {
 		return trainError(err)
 	}
@@ -108,7 +104,7 @@ func (c *plotSpectrumCmd) draw(p *figure.Panel, data *dataset.Dataset, s *datase
 	for channel := range s.Power {
 		curve := figure.Curve{X: s.Angles(), Y: s.Decibels(channel)}
 		if len(s.Power) > 1 {
-			curve.Name, curve.Hue = channelName(c.Task, channel)
+			curve.Name, curve.Hue = channelName(data.ChannelNames, channel)
 		}
 		p.Curves = append(p.Curves, curve)
 	}
@@ -128,10 +124,14 @@ func clipSpectrum(p *figure.Panel) {
 	}
 }
 
-// channelName returns the name of a task's input channel, and its colour if it is one.
-func channelName(task string, channel int) (string, figure.Hue) {
-	if strings.HasSuffix(task, "cifar") {
-		return []string{"red", "green", "blue"}[channel], []figure.Hue{figure.Red, figure.Green, figure.Blue}[channel]
+// channelName returns the name of an input channel, and its colour if it is one.
+func channelName(names []string, channel int) (string, figure.Hue) {
+	if channel >= len(names) {
+		return fmt.Sprintf("channel %d", channel+1), figure.AnyHue
 	}
-	return fmt.Sprintf("channel %d", channel+1), figure.AnyHue
+	name := names[channel]
+	if hue, ok := map[string]figure.Hue{"red": figure.Red, "green": figure.Green, "blue": figure.Blue}[name]; ok {
+		return name, hue
+	}
+	return name, figure.AnyHue
 }

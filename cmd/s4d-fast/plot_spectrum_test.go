@@ -30,5 +30,5 @@ func TestPlotSpectrum(t *testing.T) {
 	checkRun(t, nil, []string{"plot", "spectrum", "delay", "--n", "0"}, exitUsage, "--n 0")
 	checkRun(t, nil, []string{"plot", "spectrum", "delay", "--mark", "2001"}, exitUsage, "--mark 2001", "2000 Hz")
 	checkRun(t, nil, []string{"plot", "spectrum", "delay", "--mark", "1", "--stride", "32"}, exitUsage, "--stride", "--mark")
-	checkRun(t, nil, []string{"plot", "spectrum", "delay", "--set", "data.length=2"}, exitBadInput, "length 2")
+	checkRun(t, nil, []string{"plot", "spectrum", "delay", "--set", "data.length=2"}, exitUsage, "length 2")
 }

@@ -106,7 +106,7 @@ func streamTimes(models ...*model.Model) *[2]float64 {
 			begin := time.Now()
 			for range calls {
 				if cfg.Encoder == model.EncoderEmbedding {
-					s.ProcessTokens(ids)
+					s.ProcessTokens(ids) // zeros: no error
 				} else {
 					s.Process(x, block)
 				}
@@ -125,21 +125,21 @@ func streamTimes(models ...*model.Model) *[2]float64 {
 // evaluate adds the results of both models on the validation split.
 func (c *pruneCmd) evaluate(ctx *ctxBox, p *pruning, models ...*model.Model) error {
 	e := evalCmd{Model: c.Model, Task: c.Task, Data: c.Data, Config: c.Config, Set: c.Set, Split: "val", Batch: 16}
-	cfg, err := e.config(ctx, models[0])
+	tk, cfg, err := e.config(ctx, models[0])
 	if err != nil {
 		return err
 	}
-	stepScale, err := e.atRate(&cfg, models[0])
+	stepScale, err := e.atRate(&cfg, tk, models[0])
 	if err != nil {
 		return err
 	}
-	data, err := train.LoadData(ctx, cfg, e.Split)
+	data, err := tk.Load(ctx, source(&streams{}, cfg, e.Split))
 	if err != nil {
 		return err
 	}
 	var accuracy, rmse [2]float64
 	for i, m := range models {
-		r, err := train.Evaluate(m, data.Val, train.EvalOptions{Info: data.Info, Batch: e.Batch, StepScale: stepScale, Context: ctx})
+		r, err := train.Evaluate(ctx, m, data.Val, train.EvalOptions{Info: data.Info, Batch: e.Batch, StepScale: stepScale})
 		if err != nil {
 			return err
 		}

@@ -18,11 +18,11 @@ import (
 // audioInput is the audio that a stream reads.
 type audioInput struct {
 	name      string // for messages
+	format    string // in the words of --format, never auto
 	source    audio.Source
-	wav       *audio.WAVReader // beneath source, or nil
-	inputRate float64          // Hz
-	rate      float64          // Hz, of source; another than inputRate where it resamples
-	position  int64            // samples taken from source, dropped ones included
+	inputRate float64 // Hz
+	rate      float64 // Hz, of source; another than inputRate where it resamples
+	position  int64   // samples taken from source, dropped ones included
 }
 
 // inputSample returns the sample of the input that corresponds to sample n of source.
@@ -53,9 +53,9 @@ func (c checked) Read(dst []float32) (int, error) {
 
 // sink turns samples into lines.
 type sink interface {
-	process(samples []float32) error // may change the samples
-	skip(n int64) error              // n samples were dropped
-	flush() error                    // the audio has ended
+	process(samples []float32) error
+	skip(n int64) error // n samples were dropped
+	flush() error       // the audio has ended
 }
 
 // pump passes audio to a sink and prints the end line.
@@ -167,9 +167,6 @@ func (a *audioInput) fill(buf []float32) (n int, err error) {
 		var k int
 		k, err = a.source.Read(buf[n:])
 		n += k
-	}
-	if err == io.EOF && a.wav != nil && a.wav.Truncated {
-		err = audio.ErrTruncated
 	}
 	return n, err
 }

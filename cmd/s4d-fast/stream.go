@@ -11,19 +11,20 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
-	"github.com/alecthomas/kong"
-
 	"github.com/s4d-fast/s4d-fast/audio"
-	"github.com/s4d-fast/s4d-fast/events"
 	"github.com/s4d-fast/s4d-fast/internal/suggest"
+	"github.com/s4d-fast/s4d-fast/internal/table"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/pretrained"
-	"github.com/s4d-fast/s4d-fast/recurrent"
 	"github.com/s4d-fast/s4d-fast/report"
 )
+
+// rawFormats are the formats without a header.
+var rawFormats = []string{string(audio.S16LE), string(audio.S16BE), string(audio.F32LE), string(audio.U8)}
 
 const (
 	maxHop        = 1 << 24   // samples
@@ -32,48 +33,51 @@ const (
 
 type streamCmd struct {
 	Model     modelFile `arg:"" optional:"" help:"Model file (.safetensors) or built-in model (${models}); default: digits."`
-	File      string    `arg:"" optional:"" help:"Audio file, or - for standard input (the default)."`
-	Format    string    `help:"Format of the audio: wav, or raw samples as s16le, s16be, f32le or u8." enum:"s16le,s16be,f32le,u8,wav" default:"wav"`
-	Rate      *int      `help:"Sampling rate of raw audio in Hz (default: the model's). A WAV file states its own." placeholder:"HZ"`
+	File      string    `arg:"" optional:"" help:"Audio file or file of rows, or - for standard input (the default)."`
+	Format    string    `help:"Format of the input: auto (audio in WAV, FLAC, MP3 or Ogg Vorbis, recognised by its first bytes), one of them as wav, flac, mp3 or ogg, raw samples as s16le, s16be, f32le or u8, or rows as csv or jsonl (auto for files with these endings)." enum:"auto,wav,flac,mp3,ogg,s16le,s16be,f32le,u8,csv,jsonl" default:"auto"`
+	Rate      *int      `help:"Sampling rate of raw audio in Hz (default: the model's). Other audio formats state their own." placeholder:"HZ"`
 	Resample  bool      `help:"Resample the audio to the model's rate (band-limited), and mix several channels down to one." xor:"rates"`
 	AdaptRate bool      `help:"Instead of resampling, scale the model's SSM steps to the rate of the audio." xor:"rates"`
 	Live      bool      `help:"Never block the source: drop audio if more than one second is waiting."`
 	Emit      string    `help:"Lines to print: events or frames." enum:"events,frames" default:"events"`
-	Hop       *int      `help:"Samples between frames (default: 0.1 s of audio)." placeholder:"N"`
-	Window    *float64  `help:"Seconds of audio per output (default: ${window}; with --emit frames: 0, all audio so far). Higher: more precision, less recall of short words." placeholder:"S"`
+	Hop       *int      `help:"Samples between frames (default: 0.1 s of audio), or rows between lines (default: 1)." placeholder:"N"`
+	Window    *float64  `help:"Seconds of audio per output (default: ${window}; with --emit frames: 0, all audio so far). Higher: more precision, less recall of short words. Of rows: number of rows (default: 0, all)." placeholder:"S"`
+	Smoothing *float64  `help:"In place of --window for a model with a filter bank, which labels every frame: seconds over which probabilities are averaged (default: ${smoothing}). Higher: more precision, less recall of short words." placeholder:"S"`
 
-	Threshold    *float64 `help:"Minimum probability of an event (default: ${threshold}). Higher: more precision, less recall." placeholder:"P" group:"Events"`
+	ID      *string `name:"id" help:"Column that says which series a row belongs to (default: that of the training data, if the input has it; empty: all rows are one series)." placeholder:"COLUMN" group:"Rows"`
+	Missing string  `help:"What replaces a missing value: model, as in training, or previous, the value before it." enum:"model,previous" default:"model" group:"Rows"`
+
+	Threshold    *float64 `help:"Minimum probability of an event (default: ${threshold}, with a filter bank ${thresholdFrames}, or as calibrated). Higher: more precision, less recall." placeholder:"P" group:"Events"`
 	OffThreshold *float64 `help:"An event ends when its probability falls below this (default: half of --threshold). Higher: shorter events, and one word may be reported twice." placeholder:"P" group:"Events"`
-	Confirm      *int     `help:"Number of consecutive outputs, one every 30 ms, that must agree (default: ${confirm}). Higher: more precision, less recall of short words." placeholder:"N" group:"Events"`
-	Refractory   *float64 `help:"Seconds after the onset of an event in which no other event begins (default: ${refractory}). Higher: more precision, less recall of words in quick succession." placeholder:"S" group:"Events"`
-}
-
-// streamDefaults are the defaults that the help shows.
-func streamDefaults() kong.Vars {
-	d := events.Defaults()
-	return kong.Vars{
-		"threshold": fmt.Sprint(d.Threshold), "confirm": fmt.Sprint(d.Confirm), "refractory": fmt.Sprint(d.Refractory), "window": fmt.Sprint(d.Window),
-	}
+	Confirm      *int     `help:"Number of consecutive outputs, one every 30 ms or with a filter bank every frame, that must agree (default: ${confirm}, with a filter bank ${confirmFrames}, or as calibrated). Higher: more precision, less recall of short words." placeholder:"N" group:"Events"`
+	Refractory   *float64 `help:"Seconds after the onset of an event in which no other event begins (default: ${refractory}, with a filter bank ${refractoryFrames}, or as calibrated). Higher: more precision, less recall of words in quick succession." placeholder:"S" group:"Events"`
 }
 
 func (c *streamCmd) Help() string {
 	return `Prints JSON Lines (see docs/stream.md): a "start" line, one "event" line at the end of each recognised event, and an "end" line.
 "onset" and "end" are sample indices. With --emit frames, prints a "frame" line every --hop samples and after the last
-sample; its "posterior" covers all audio so far, or the last --window seconds.
+sample; its "posterior" covers all audio so far, the last --window seconds, or with a filter bank the last --smoothing seconds.
+
+With --format csv or jsonl, reads rows instead of audio and prints a "row" line for each: the class posterior, the forecast or
+the anomaly score. Columns are found by their names.
 
 A single argument that is neither a .safetensors file nor a built-in model is the audio file.
 
 Examples:
   arecord -q -t raw -f S16_LE -r 8000 -c 1 | s4d-fast stream --format s16le --live
   s4d-fast stream clip.wav
-  s4d-fast stream --resample recording-44100.wav --threshold 0.9
-  s4d-fast stream runs/fsdd/best.safetensors clip.wav --emit frames`
+  s4d-fast stream --resample recording-44100.mp3 --threshold 0.9
+  s4d-fast stream runs/fsdd/best.safetensors clip.wav --emit frames
+  tail -n +1 -f sensors.csv | s4d-fast stream runs/series/best.safetensors --format csv`
 }
 
 func (c *streamCmd) Run(std *streams, ctx *ctxBox) error {
 	c.arguments()
 	if err := c.validate(); err != nil {
 		return usageError(err)
+	}
+	if c.readsRows() {
+		return c.runRows(std, ctx)
 	}
 	in, name, err := c.open(ctx, std)
 	if err != nil {
@@ -84,12 +88,18 @@ func (c *streamCmd) Run(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return badInput(err)
 	}
-	if m.Config.Encoder != model.EncoderLinear || m.Config.DInput != 1 {
+	if d := m.Meta.Series; d != nil {
+		return badInput(fmt.Errorf("%s: the network reads rows with the columns %.200q, not audio; set --format csv or jsonl", c.Model, d.Columns))
+	}
+	if m.Meta.Filterbank == nil && (m.Config.Encoder != model.EncoderLinear || m.Config.DInput != 1) {
 		return badInput(fmt.Errorf("%s: the network reads %s input with d_input %d; audio has 1 channel", c.Model, m.Config.Encoder, m.Config.DInput))
+	}
+	if err := c.validateFor(m); err != nil {
+		return usageError(err)
 	}
 	bytes := untilStopped(ctx, in)
 	defer bytes.Close()
-	a, err := c.decode(bytes, name, m.Meta.SampleRate)
+	a, err := c.decode(bytes, name, &m.Meta)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return context.Cause(ctx)
@@ -102,7 +112,7 @@ func (c *streamCmd) Run(std *streams, ctx *ctxBox) error {
 		return badInput(fmt.Errorf("%s: %w", c.Model, err))
 	}
 	start := report.Start{
-		Type: "start", Format: c.Format, SampleRate: a.inputRate, Model: string(c.Model), Task: m.Meta.Task,
+		Type: "start", Format: a.format, SampleRate: a.inputRate, Model: string(c.Model), Task: m.Meta.Task,
 		Labels: m.Meta.Labels, Level: string(vek.CurrentLevel()), Emit: c.Emit,
 	}
 	if a.rate != a.inputRate {
@@ -127,10 +137,25 @@ func (c *streamCmd) arguments() {
 		c.Model, c.File = "", name
 	}
 	c.Model, c.File = cmp.Or(c.Model, "digits"), cmp.Or(c.File, "-")
+	if c.Format == "auto" {
+		switch strings.ToLower(filepath.Ext(c.File)) {
+		case ".csv", ".tsv":
+			c.Format = string(table.CSV)
+		case ".jsonl", ".ndjson":
+			c.Format = string(table.JSONL)
+		}
+	}
 }
 
 func (c *streamCmd) validate() error {
+	if c.readsRows() {
+		return c.validateRows()
+	}
 	switch {
+	case c.ID != nil:
+		return errors.New("--id requires --format csv or jsonl")
+	case c.Missing == model.MissingPrevious:
+		return errors.New("--missing requires --format csv or jsonl")
 	case c.Hop != nil && (*c.Hop < 1 || *c.Hop > maxHop):
 		return fmt.Errorf("--hop %d: expected 1 to %d samples", *c.Hop, maxHop)
 	case c.Hop != nil && c.Emit != "frames":
@@ -155,21 +180,7 @@ func (c *streamCmd) validate() error {
 			return nil
 		}
 	}
-	if err := c.options().Validate(); err != nil {
-		return fmt.Errorf("--%w", err)
-	}
-	return nil
-}
-
-// options returns the options of events: the defaults, replaced by the flags that are given.
-func (c *streamCmd) options() events.Options {
-	opt := events.Defaults()
-	if c.Threshold != nil {
-		opt = opt.WithThreshold(*c.Threshold)
-	}
-	opt.OffThreshold, opt.Confirm = or(c.OffThreshold, opt.OffThreshold), or(c.Confirm, opt.Confirm)
-	opt.Refractory, opt.Window = or(c.Refractory, opt.Refractory), or(c.Window, opt.Window)
-	return opt
+	return c.validateEvents()
 }
 
 // or returns the value of a flag, or the default if the flag is not given.
@@ -178,31 +189,6 @@ func or[T any](flag *T, value T) T {
 		return *flag
 	}
 	return value
-}
-
-// sink returns what turns samples into lines, and how many samples it takes at a time.
-func (c *streamCmd) sink(m *model.Model, a *audioInput, out *json.Encoder) (sink, int, error) {
-	stepScale := 1.0 // model samples per sample
-	if c.AdaptRate && m.Meta.SampleRate > 0 {
-		stepScale = m.Meta.SampleRate / a.rate
-	}
-	if c.Emit == "frames" {
-		net, err := recurrent.New(m, recurrent.Options{StepScale: stepScale, Window: int(math.Ceil(or(c.Window, 0) * a.rate))})
-		if err != nil {
-			return nil, 0, err
-		}
-		return newFramePrinter(net, m, a, out), or(c.Hop, max(int(a.rate/10), 1)), nil
-	}
-	if len(m.Meta.Labels) == 0 || m.Config.Pool != model.PoolMean {
-		return nil, 0, errors.New("events require a model with labels and mean pooling; use --emit frames")
-	}
-	opt := c.options()
-	opt.SampleRate = a.rate
-	f, err := events.New(m, opt)
-	if err != nil {
-		return nil, 0, err
-	}
-	return &eventPrinter{detector: f.NewDetector(), audio: a, out: out}, f.Frame(), nil
 }
 
 // open returns the audio's bytes and a name for messages.
@@ -214,12 +200,12 @@ func (c *streamCmd) open(ctx context.Context, std *streams) (io.ReadCloser, stri
 			err = fmt.Errorf("%w; it is not a built-in model (%s) either%s", err, strings.Join(names, ", "), suggest.Hint(c.File, names))
 		}
 		if info, statErr := os.Stat(c.File); statErr == nil && info.IsDir() {
-			err = fmt.Errorf("%s is a folder, expected an audio file", c.File)
+			err = fmt.Errorf("%s is a folder, expected a file", c.File)
 		}
 		return f, c.File, badInput(err)
 	}
 	if std.inTTY {
-		return nil, "", usageError(errors.New("standard input is a terminal; pipe audio into it or pass a file"))
+		return nil, "", usageError(errors.New("standard input is a terminal; pipe the input into it or pass a file"))
 	}
 	return io.NopCloser(std.in), "standard input", nil
 }
@@ -253,24 +239,26 @@ func untilStopped(ctx context.Context, in io.Reader) io.ReadCloser {
 	return r
 }
 
-// convertHint explains how to read audio that is not a WAV file of a supported encoding.
+// convertHint explains how to read audio in a format that is not supported.
 const convertHint = "raw samples need --format and --rate; sox or ffmpeg convert other formats (docs/stream.md)"
 
-// decode returns the samples for the model; modelRate is its sampling rate in Hz, or 0 if it states
-// none.
-func (c *streamCmd) decode(in io.Reader, name string, modelRate float64) (*audioInput, error) {
-	a := &audioInput{name: name}
-	if c.Format == "wav" {
-		r, err := audio.NewWAVReader(in)
+// decode returns the samples for the model.
+func (c *streamCmd) decode(in io.Reader, name string, meta *model.Meta) (*audioInput, error) {
+	modelRate := meta.SampleRate // Hz; 0: it states none
+	a := &audioInput{name: name, format: c.Format}
+	if !slices.Contains(rawFormats, c.Format) {
+		r, err := audio.Open(in)
 		switch {
 		case errors.Is(err, audio.ErrTruncated):
 			return nil, fmt.Errorf("%s: %w", name, err)
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w; %s", name, err, convertHint)
+		case c.Format != "auto" && c.Format != string(r.Container):
+			return nil, fmt.Errorf("%s: the format is %s, --format %s", name, r.Container, c.Format)
 		case r.Format.Channels != 1 && !c.Resample:
 			return nil, fmt.Errorf("%s: %d channels, expected 1; --resample mixes them down", name, r.Format.Channels)
 		}
-		a.inputRate, a.wav, a.source = float64(r.Format.SampleRate), r, audio.Mono(r)
+		a.inputRate, a.format, a.source = float64(r.Format.SampleRate), string(r.Container), audio.Mono(r)
 		if c.Rate != nil && float64(*c.Rate) != a.inputRate {
 			return nil, fmt.Errorf("%s: rate %g Hz in the header, --rate %d", name, a.inputRate, *c.Rate)
 		}
@@ -294,6 +282,8 @@ func (c *streamCmd) decode(in io.Reader, name string, modelRate float64) (*audio
 	switch {
 	case modelRate == 0 || modelRate == a.inputRate || c.AdaptRate:
 		return a, nil
+	case !c.Resample && meta.Filterbank != nil:
+		return nil, fmt.Errorf("%s: rate %g Hz, the model expects %g Hz; --resample converts the audio", name, a.inputRate, modelRate)
 	case !c.Resample:
 		return nil, fmt.Errorf("%s: rate %g Hz, the model expects %g Hz; --resample converts the audio, --adapt-rate the model", name, a.inputRate, modelRate)
 	case modelRate != math.Trunc(modelRate):

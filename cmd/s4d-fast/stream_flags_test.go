@@ -18,7 +18,10 @@ func TestStreamEventFlags(t *testing.T) {
 	m := toneModel(t)
 	for want, args := range map[string][]string{
 		"--threshold 1.5: expected 0 … 1": {"--threshold", "1.5"},
-		"--off-threshold 0.9: expected":   {"--off-threshold", "0.9"},
+		"--off-threshold 1.1: expected":   {"--off-threshold", "1.1"},
+		"--smoothing 0: expected":         {"--smoothing", "0"},
+		"--smoothing 11: expected 0 … 10": {"--smoothing", "11"},
+		"--smoothing replaces --window":   {"--smoothing", "0.1", "--window", "1"},
 		"--confirm -1":                    {"--confirm=-1"},
 		"--confirm 0":                     {"--confirm=0"},
 		"--refractory -2":                 {"--refractory=-2"},
@@ -34,6 +37,9 @@ func TestStreamEventFlags(t *testing.T) {
 	} {
 		checkRun(t, nil, append([]string{"stream", m, "gone.wav"}, args...), exitUsage, want)
 	}
+	recording := clip(t, 8000, 10)
+	checkRun(t, nil, []string{"stream", m, recording, "--off-threshold", "0.9"}, exitUsage, "--off-threshold 0.9: expected at most the threshold, 0.7")
+	checkRun(t, nil, []string{"stream", m, recording, "--smoothing", "0.1"}, exitUsage, "reads no filter bank; use --window")
 	unlabelled := saved(t, func(c *model.Config) { c.DInput, c.DOutput = 1, 3 })
 	checkRun(t, nil, []string{"stream", unlabelled, clip(t, 8000, 10)}, exitBadInput, "labels", "--emit frames")
 
@@ -68,7 +74,7 @@ func TestStreamOptions(t *testing.T) {
 		{streamCmd{OffThreshold: &zero}, events.Defaults().Threshold, 0, events.Defaults().Refractory},
 		{streamCmd{OffThreshold: &zero, Threshold: &low}, 0.3, 0, events.Defaults().Refractory},
 	} {
-		o := c.cmd.options()
+		o := c.cmd.options(events.Defaults())
 		must.Equal(t, [3]float64{o.Threshold, o.OffThreshold, o.Refractory}, [3]float64{c.threshold, c.off, c.refractory}, "threshold, off-threshold and refractory time")
 	}
 	d := events.Defaults()
@@ -82,9 +88,10 @@ func TestStreamOptions(t *testing.T) {
 		t.Errorf("docs/stream.md does not show %q", record)
 	}
 	for flag, value := range map[string]string{
-		"threshold": fmt.Sprint(d.Threshold), "confirm": fmt.Sprint(d.Confirm), "refractory": fmt.Sprint(d.Refractory, " s"), "window": fmt.Sprint(d.Window, " s"),
+		"threshold": fmt.Sprint(d.Threshold), "confirm": fmt.Sprint(d.Confirm), "refractory": fmt.Sprint(d.Refractory, " s"), "window": fmt.Sprint(d.Window, " s"), "smoothing": "0.2 s",
 	} {
-		if !strings.Contains(doc, fmt.Sprintf("| `--%s` | %s |", flag, value)) {
+		row := fmt.Sprintf("| `--%s` | %s", flag, value)
+		if !strings.Contains(doc, row+" |") && !strings.Contains(doc, row+"; ") {
 			t.Errorf("docs/stream.md does not state the default of --%s, %s", flag, value)
 		}
 		if !strings.Contains(help, "default: "+strings.TrimSuffix(value, " s")) {

@@ -102,6 +102,11 @@ func encoded(samples []float32, order binary.AppendByteOrder) (b []byte) {
 // sample of the sound.
 func checkTones(t *testing.T, found []report.Event, s *tonemodel.Sound, scale float64) {
 	t.Helper()
+	checkTonesWithin(t, 0.05, found, s, scale)
+}
+
+func checkTonesWithin(t *testing.T, seconds float64, found []report.Event, s *tonemodel.Sound, scale float64) {
+	t.Helper()
 	if len(found) != len(s.Tones) {
 		t.Fatalf("events %+v, expected %+v", found, s.Tones)
 	}
@@ -109,7 +114,7 @@ func checkTones(t *testing.T, found []report.Event, s *tonemodel.Sound, scale fl
 		tone := s.Tones[i]
 		must.Equal(t, e.Label, tone.Label, "event %d", i)
 		for name, pair := range map[string][2]int64{"onset": {e.Onset, tone.Onset}, "end": {e.End, tone.End}} {
-			if math.Abs(float64(pair[0])-float64(pair[1])*scale) > 0.05*tonemodel.SampleRate*scale {
+			if math.Abs(float64(pair[0])-float64(pair[1])*scale) > seconds*tonemodel.SampleRate*scale {
 				t.Errorf("event %d: %s at sample %d, expected %d·%g", i, name, pair[0], pair[1], scale)
 			}
 		}

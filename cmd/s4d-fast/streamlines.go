@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/s4d-fast/s4d-fast/events"
-	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/recurrent"
 	"github.com/s4d-fast/s4d-fast/report"
@@ -37,21 +36,17 @@ func (e *eventPrinter) print(list []events.Event, failed error) error {
 
 // framePrinter prints a line for every block.
 type framePrinter struct {
-	stream       *recurrent.Stream
-	model        *model.Model
-	audio        *audioInput
-	scale, shift float32 // of the input normalisation
-	out          *json.Encoder
+	stream *recurrent.Stream
+	model  *model.Model
+	audio  *audioInput
+	out    *json.Encoder
 }
 
 func newFramePrinter(net *recurrent.Network, m *model.Model, a *audioInput, out *json.Encoder) *framePrinter {
-	f := &framePrinter{stream: net.NewStream(), model: m, audio: a, out: out}
-	f.scale, f.shift = m.Meta.Affine(0)
-	return f
+	return &framePrinter{stream: net.NewStream(), model: m, audio: a, out: out}
 }
 
 func (f *framePrinter) process(samples []float32) error {
-	vek.ScaleShift(samples, samples, f.scale, f.shift)
 	y := f.stream.Process(samples, len(samples))
 	for _, v := range y {
 		if v := float64(v); math.IsNaN(v) || math.IsInf(v, 0) {
@@ -70,3 +65,34 @@ func (f *framePrinter) process(samples []float32) error {
 
 func (f *framePrinter) skip(int64) error { return nil }
 func (f *framePrinter) flush() error     { return nil }
+
+// posteriorPrinter prints the averaged posterior of a model that labels every frame, after every
+// block.
+type posteriorPrinter struct {
+	detector *events.Detector
+	labels   []string
+	audio    *audioInput
+	out      *json.Encoder
+}
+
+func (p *posteriorPrinter) process(samples []float32) error {
+	if _, err := p.detector.Process(samples); err != nil {
+		return badInput(fmt.Errorf("%s: %w", p.audio.name, err))
+	}
+	posterior := p.detector.Posterior()
+	if posterior == nil {
+		return nil // no frame is complete
+	}
+	return p.out.Encode(report.Frame{
+		Type: "frame", Sample: p.audio.samples(), Label: p.labels[model.ArgMax(posterior)], Posterior: posterior,
+	})
+}
+
+func (p *posteriorPrinter) skip(n int64) error {
+	if _, err := p.detector.Skip(n); err != nil {
+		return badInput(fmt.Errorf("%s: %w", p.audio.name, err))
+	}
+	return nil
+}
+
+func (p *posteriorPrinter) flush() error { return nil }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -8,11 +9,13 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/internal/figure"
 	"github.com/s4d-fast/s4d-fast/train"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/task"
 )
 
 type sweepCmd struct {
 	Task    string   `arg:"" help:"Task: ${tasks}."`
-	Data    string   `help:"Folder of the data set (not for delay, which generates its own)." type:"path" placeholder:"DIR"`
+	Data    string   `help:"Folder or file of the data; some tasks generate their own." type:"path" placeholder:"DIR"`
 	Config  string   `help:"TOML file whose values override the task's preset." type:"path" placeholder:"FILE"`
 	Preset  string   `help:"Ablation of the paper: ${sweeps}. --set overrides its values." placeholder:"NAME"`
 	Set     []string `help:"One value, or several to sweep over: ssm.init=lin,dfout. Keys joined by + get the same value: ssm.dt_min+ssm.dt_max=0.001,0.01. Repeatable." placeholder:"KEY=VALUE,..." sep:"none"`
@@ -59,12 +62,17 @@ func (c *sweepCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 			base.Set = append(base.Set, key+"="+a.Values[0])
 		}
 	}
-	if s.Base, err = base.config(ctx); err != nil {
+	tk, cfg, err := base.config(ctx, nil)
+	if err != nil {
 		return trainError(err)
+	}
+	s.Base, s.Check, s.Reporter = cfg, tk.Resolve, reporter(std, log)
+	s.Load = func(ctx context.Context, cfg train.Config) (*dataset.Dataset, error) {
+		return tk.Load(ctx, task.From(cfg))
 	}
 	s.Begin = func(run, runs int, name string, t *train.Trainer) {
 		fmt.Fprintf(std.err, "run %d of %d: %s\n", run, runs, name)
-		reportRun(std, log, t)
+		warn(log, t)
 	}
 	rows, err := s.Run(ctx)
 	if errors.Is(err, train.ErrInterrupted) {

@@ -11,49 +11,72 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/alecthomas/kong"
+
 	"github.com/s4d-fast/s4d-fast/internal/figure"
+	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/task"
 )
 
 type trainCmd struct {
-	Task    string   `arg:"" optional:"" help:"Task: ${tasks} (default: the task in --config or of the resumed run, otherwise delay)."`
-	Data    string   `help:"Folder of the data set (not for delay, which generates its own)." type:"path" placeholder:"DIR"`
-	Config  string   `help:"TOML file whose values override the task's preset." type:"path" placeholder:"FILE"`
-	Set     []string `help:"Override one value, for example ssm.init=lin; repeatable, overrides --config." placeholder:"KEY=VALUE" sep:"none"`
-	Out     string   `help:"Run folder (default: runs/TASK, or runs/TASK-2, …)." type:"path" placeholder:"DIR"`
-	Resume  bool     `help:"Resume the interrupted run in --out."`
-	Seed    *uint64  `help:"Seed for initial weights, shuffling, dropout and generated data." placeholder:"N"`
-	Threads int      `help:"Number of worker threads (default: one per processor)." placeholder:"N"`
+	Task    string    `arg:"" optional:"" help:"Task: ${tasks} (default: the task in --config or of the resumed run, otherwise ${default_task})."`
+	Data    string    `help:"Folder or file of the data; some tasks generate their own." type:"path" placeholder:"DIR"`
+	Config  string    `help:"TOML file whose values override the task's preset." type:"path" placeholder:"FILE"`
+	Set     []string  `help:"Override one value, for example ssm.init=lin; repeatable, overrides --config." placeholder:"KEY=VALUE" sep:"none"`
+	From    modelFile `help:"Start from the weights of a model file or of a built-in model (${models}), whose network is then the default." placeholder:"MODEL"`
+	Out     string    `help:"Run folder (default: runs/TASK, or runs/TASK-2, …)." type:"path" placeholder:"DIR"`
+	Resume  bool      `help:"Resume the interrupted run in --out."`
+	Seed    *uint64   `help:"Seed for initial weights, shuffling, dropout and generated data." placeholder:"N"`
+	Threads int       `help:"Number of worker threads (default: one per processor)." placeholder:"N"`
+
+	kong.Plugins // flags of the tasks' options
 }
 
 func (c *trainCmd) Help() string {
 	return `Writes config.toml (all values used), metrics.jsonl, best.safetensors and last/ to the run folder. --resume continues from
 last/, with bit-identical results. Ctrl-C stops training at the next step and saves a checkpoint.
 
-docs/configuration.md lists the keys of --config and --set.
+docs/configuration.md lists the keys of --config and --set, and describes --from.
 
 Examples:
   s4d-fast train
   s4d-fast train --set ssm.init=lin
   s4d-fast train fsdd --data fsdd --out runs/fsdd
+  s4d-fast train fsdd --data my-words --from runs/fsdd/best.safetensors --set optim.lr=0.002 --set optim.freeze='["encoder"]'
   s4d-fast train fsdd --out runs/fsdd --resume`
 }
 
 func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
-	cfg, err := c.config(ctx)
+	var from *model.Model
+	if c.From != "" {
+		var err error
+		if from, err = c.From.load(ctx); err != nil {
+			return badInput(err)
+		}
+	}
+	tk, cfg, err := c.config(ctx, from)
 	if err != nil {
 		return trainError(err)
 	}
-	if std.errTTY {
-		cfg.LoadProgress = loadProgress(std.err)
+	data, err := tk.Load(ctx, source(std, cfg, ""))
+	if err != nil {
+		return trainError(err)
 	}
-	t, err := train.New(ctx, cfg)
+	for _, note := range data.Notes {
+		fmt.Fprintln(std.err, printable(note, ""))
+	}
+	opt := train.Options{Dir: c.Out, Resume: c.Resume, Reporter: reporter(std, log), From: from}
+	if c.Out == "" {
+		opt.Dir, opt.Numbered = filepath.Join("runs", cfg.Task), true
+	}
+	t, err := train.New(ctx, cfg, data, opt)
 	if err != nil {
 		return trainError(err)
 	}
 	defer t.Close()
-	reportRun(std, log, t)
+	warn(log, t)
 	fmt.Fprintf(std.err, "%s in %s\n%s\n", cfg.Task, t.Dir(), t.Describe())
 	err = t.Fit(ctx)
 	if errors.Is(err, train.ErrInterrupted) {
@@ -62,58 +85,62 @@ func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	if err != nil {
 		return trainError(err)
 	}
-	return c.finish(std, t)
+	return finish(ctx, std, tk, t, data)
 }
 
-// reportRun logs the warnings of a run. The run reports its progress as a bar on a terminal, as
-// lines of the log elsewhere.
-func reportRun(std *streams, log *slog.Logger, t *train.Trainer) {
+// source returns the source of a configuration's data. On a terminal it reports how many recordings
+// have been read.
+func source(std *streams, cfg train.Config, split string) task.Source {
+	s := task.From(cfg)
+	s.Split = split
+	if std.errTTY {
+		s.Progress = loadProgress(std.err)
+	}
+	return s
+}
+
+// reporter reports the progress of runs as a bar on a terminal, as lines of the log elsewhere.
+func reporter(std *streams, log *slog.Logger) train.Reporter {
+	if std.errTTY {
+		return train.Bar(std.err)
+	}
+	return train.LogLines(log)
+}
+
+// warn logs the warnings of a run.
+func warn(log *slog.Logger, t *train.Trainer) {
 	for _, w := range t.Warnings() {
 		log.Warn(w)
-	}
-	if std.errTTY {
-		t.Report(train.Bar(std.err))
-	} else {
-		t.Report(train.LogLines(log))
 	}
 }
 
 // config resolves the configuration. Later sources override earlier ones: defaults, preset (or the
-// run to resume), --config, --set, flags.
-func (c *trainCmd) config(ctx context.Context) (train.Config, error) {
+// run to resume), the network of the model to start from, --config, --set, flags.
+func (c *trainCmd) config(ctx context.Context, from *model.Model) (*task.Task, train.Config, error) {
 	text, err := readConfig(ctx, c.Config)
 	if err != nil {
-		return train.Config{}, err
+		return nil, train.Config{}, err
 	}
-	cfg, err := c.start(ctx, text)
+	tk, cfg, err := c.start(ctx, text)
 	if err != nil {
-		return cfg, err
-	}
-	if err := override(&cfg, text, c.Config, c.Set, c.Data, c.Seed); err != nil {
-		return cfg, err
+		return nil, cfg, err
 	}
 	if c.Task != "" && cfg.Task != c.Task {
-		return cfg, usageError(fmt.Errorf("task %q: the configuration is for task %q", c.Task, cfg.Task))
+		return nil, cfg, usageError(fmt.Errorf("task %q: the configuration is for task %q", c.Task, cfg.Task))
 	}
-	cfg.Out = c.Out
+	if from != nil && !c.Resume {
+		cfg.SetFrom(from)
+	}
+	if err := override(&cfg, tk, text, c.Config, c.Set, c.Data, c.Seed); err != nil {
+		return nil, cfg, err
+	}
+	if err := setOptions(&cfg, c.Plugins, tk); err != nil {
+		return nil, cfg, err
+	}
 	if c.Threads != 0 {
 		cfg.Workers = c.Threads
 	}
-	return cfg, checkData(cfg, c.Data)
-}
-
-// defaultTask generates its own data.
-const defaultTask = "delay"
-
-// checkData reports a task without a data set, or --data for a task that reads none.
-func checkData(cfg train.Config, flag string) error {
-	switch {
-	case cfg.Task == defaultTask && flag != "":
-		return usageError(fmt.Errorf("--data %s: task %q generates its own data", flag, cfg.Task))
-	case cfg.Task != defaultTask && cfg.Data.Dir == "":
-		return usageError(fmt.Errorf("task %q requires --data, the folder of its data set", cfg.Task))
-	}
-	return nil
+	return tk, cfg, tk.Resolve(&cfg)
 }
 
 // readConfig returns the text of a configuration file, nil without one.
@@ -127,7 +154,7 @@ func readConfig(ctx context.Context, path string) ([]byte, error) {
 
 // override replaces the values of a configuration by those of a file's text, of --set, and of the
 // flags --data and --seed, in this order.
-func override(cfg *train.Config, text []byte, file string, set []string, data string, seed *uint64) error {
+func override(cfg *train.Config, tk *task.Task, text []byte, file string, set []string, data string, seed *uint64) error {
 	if err := cfg.Merge(text, file); err != nil {
 		return err
 	}
@@ -136,8 +163,11 @@ func override(cfg *train.Config, text []byte, file string, set []string, data st
 			return err
 		}
 	}
+	if cfg.Task != tk.Name() {
+		return usageError(fmt.Errorf("task %q: the configuration is for task %q", tk.Name(), cfg.Task))
+	}
 	if data != "" {
-		cfg.Data.Dir = data
+		cfg.SetDir(data)
 	}
 	if seed != nil {
 		cfg.Seed = *seed
@@ -147,63 +177,82 @@ func override(cfg *train.Config, text []byte, file string, set []string, data st
 
 // start returns the configuration that --config and --set override: that of the run to resume, or
 // the preset of the task, which --config may name.
-func (c *trainCmd) start(ctx context.Context, text []byte) (train.Config, error) {
+func (c *trainCmd) start(ctx context.Context, text []byte) (*task.Task, train.Config, error) {
 	if c.Resume {
 		if c.Out == "" {
-			return train.Config{}, usageError(errors.New("--resume requires --out, the folder of the run"))
+			return nil, train.Config{}, usageError(errors.New("--resume requires --out, the folder of the run"))
 		}
 		return loadRun(ctx, c.Out)
 	}
-	task := c.Task
-	if task == "" {
-		task = defaultTask
+	name := c.Task
+	if name == "" {
+		name = task.Default
 		named := train.Default()
 		if err := named.Merge(text, c.Config); err != nil {
-			return named, err
+			return nil, named, err
 		}
-		switch {
+		switch dir := cmp.Or(c.Data, named.Dir()); {
 		case named.Task != "":
-			task = named.Task
-		case cmp.Or(c.Data, named.Data.Dir) != "":
-			dir := cmp.Or(c.Data, named.Data.Dir)
-			return named, usageError(fmt.Errorf("data %s: name the task that reads it: s4d-fast train TASK --data %[1]s (tasks: %s)", dir, taskNames()))
+			name = named.Task
+		case dir != "":
+			return nil, named, usageError(fmt.Errorf("data %s: name the task that reads it: s4d-fast train TASK --data %[1]s (tasks: %s)", dir, taskNames()))
 		}
 	}
-	return train.Preset(task)
+	tk, err := task.Lookup(name)
+	if err != nil {
+		return nil, train.Config{}, err
+	}
+	return tk, tk.Preset(), nil
 }
 
-// loadRun is train.LoadRun, or returns the cause of ctx if that ends first.
-func loadRun(ctx context.Context, dir string) (train.Config, error) {
-	return orInterrupt(ctx, func() (train.Config, error) { return train.LoadRun(dir) })
+// loadRun is task.LoadRun, or returns the cause of ctx if that ends first.
+func loadRun(ctx context.Context, dir string) (*task.Task, train.Config, error) {
+	type recorded struct {
+		*task.Task
+		cfg train.Config
+	}
+	r, err := orInterrupt(ctx, func() (recorded, error) {
+		tk, cfg, err := task.LoadRun(dir)
+		return recorded{tk, cfg}, err
+	})
+	return r.Task, r.cfg, err
 }
 
-// finish prints the result and draws the plot of a delay run.
-func (c *trainCmd) finish(std *streams, t *train.Trainer) error {
-	best := t.Best()
+// finish prints the result. If the network computes a signal, it draws one.
+func finish(ctx context.Context, std *streams, tk *task.Task, t *train.Trainer, data *dataset.Dataset) error {
+	best := t.BestEpoch()
 	if best == nil {
 		return errors.New("no epoch was completed")
 	}
-	info, baseline := t.Info(), ""
-	switch {
-	case best.RelativeMSE != nil:
-		baseline = " (an output of zeros scores 100 %)"
-	case best.BaselineRMSE != nil:
-		baseline = fmt.Sprintf(" (predicting the training set's mean: RMSE %.4g)", *best.BaselineRMSE)
-	}
-	fmt.Fprintf(std.out, "Best epoch %d: %s on the validation set%s.\n", best.Epoch, best.Validation(), baseline)
+	fmt.Fprintf(std.out, "Best epoch %d on the validation set: %s.\n", best.Epoch, tk.Summary(best.Result()))
 	if r := t.Test(); r != nil {
-		fmt.Fprintf(std.out, "Test set: %s.\n", r.Describe(info))
+		fmt.Fprintf(std.out, "Test set: %s.\n", r.Describe())
 	}
-	fmt.Fprintf(std.out, "Model: %s\n", filepath.Join(t.Dir(), "best.safetensors"))
-	if info.Task != defaultTask {
-		return nil
+	if err := tk.Report(ctx, std.out, t.Best(), data); err != nil {
+		return err
 	}
-	x, target, output, err := t.Sample()
+	c, err := tk.Confusion(ctx, t.Best(), data)
 	if err != nil {
 		return err
 	}
-	picture := filepath.Join(t.Dir(), "delay.png")
-	if err := figure.Delay(picture, figure.Sequence{Input: x, Target: target, Output: output, SampleRate: info.SampleRate, Result: best.Validation()}); err != nil {
+	if c != nil {
+		printConfusion(std.out, c)
+		picture := filepath.Join(t.Dir(), "confusion.png")
+		if err := drawConfusion(picture, c); err != nil {
+			return err
+		}
+		fmt.Fprintf(std.out, "\nPlot: %s\n", picture)
+	}
+	fmt.Fprintf(std.out, "Model: %s\n", filepath.Join(t.Dir(), "best.safetensors"))
+	if !data.Regression || !data.PerPosition || data.Channels == 0 || data.Forecasts() {
+		return nil
+	}
+	x, target, output, err := train.Sample(ctx, t.Best(), data, 0)
+	if err != nil {
+		return err
+	}
+	picture := filepath.Join(t.Dir(), tk.Name()+".png")
+	if err := figure.Delay(picture, figure.Sequence{Input: x, Target: target, Output: output, SampleRate: data.SampleRate, Result: best.Validation()}); err != nil {
 		return err
 	}
 	fmt.Fprintf(std.out, "Plot: %s\n", picture)
@@ -236,4 +285,4 @@ func loadProgress(w io.Writer) func(done, total int) {
 }
 
 // taskNames lists the tasks for help texts.
-func taskNames() string { return strings.Join(dataset.Tasks(), ", ") }
+func taskNames() string { return strings.Join(task.Names(), ", ") }

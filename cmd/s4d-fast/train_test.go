@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -46,6 +47,28 @@ func TestTrainEvalStream(t *testing.T) {
 		}
 		equal(t, p.Path+": label", last.Label, p.Prediction)
 	}
+}
+
+// --from starts from a model and takes its network. Another network is an error that has both.
+func TestTrainFrom(t *testing.T) {
+	data, dir := tones(t), t.TempDir()
+	first, second := filepath.Join(dir, "first"), filepath.Join(dir, "second")
+	ok(t, append([]string{"train", "fsdd", "--data", data, "--out", first}, small...)...)
+	best := filepath.Join(first, "best.safetensors")
+	args := []string{"train", "fsdd", "--data", data, "--from", best, "--out", second, "--set", "train.epochs=1", "--set", "train.batch=4"}
+	code, _, stderr := invoke(nil, append(args, "--set", `optim.freeze=["layers", "encoder"]`)...)
+	equal(t, "exit code", code, exitOK)
+	contains(t, "stderr", stderr, "2×6 channels, 8 states (dfout), ", " parameters of a trained model; ")
+	a, b := must.Get(model.Load(best))(t), must.Get(model.Load(filepath.Join(second, "best.safetensors")))(t)
+	for i, x := range a.Weights.Tensors() {
+		if same := slices.Equal(x.Data, b.Weights.Tensors()[i].Data); same == x.In("decoder") {
+			t.Errorf("%s kept its values: %t", x.Name, same)
+		}
+	}
+	checkRun(t, nil, []string{"train", "--out", second, "--resume"}, exitOK)
+	checkRun(t, nil, append(args, "--set", "model.d_model=8"), exitUsage, "from: model.d_model is 6 in the model, 8 in this run")
+	checkRun(t, nil, []string{"train", "--from", data}, exitBadInput, "is a folder, expected a model file")
+	checkRun(t, nil, []string{"train", "--set", "optim.freeze=[\"decodr\"]"}, exitUsage, `did you mean "decoder"?`)
 }
 
 func bestAccuracy(t *testing.T, path string) float64 {

@@ -62,7 +62,7 @@ func startService(t *testing.T, m *model.Model, change func(*config)) *instance 
 	if change != nil {
 		change(&cfg)
 	}
-	s := must.Get(newServer(m, events.Defaults(), cfg))(t)
+	s := must.Get(newServer(m, events.DefaultsFor(m), cfg))(t)
 	l := memnet.Listen()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

@@ -11,23 +11,34 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/pretrained"
 )
 
 func main() {
 	cfg := defaults()
-	opt := events.Defaults()
+	var set []func(*events.Options) // by flags
 	listen := flag.String("listen", "localhost:8080", "`address` to listen on; port 0 selects a free port")
 	path := flag.String("model", "digits", "model `file`, or the name of a built-in model")
 	grace := flag.Duration("grace", 10*time.Second, "longest `time` that a shutdown takes")
-	flag.Float64Var(&opt.SampleRate, "rate", 0, "sampling `rate` of the audio in Hz; if it is not the model's rate, the model's steps are scaled (0: the model's rate)")
-	threshold := flag.Float64("threshold", opt.Threshold, "`posterior` that starts an event; the event ends below half of it")
+	option := func(name, usage string, apply func(o *events.Options, v float64)) {
+		flag.Func(name, usage, func(text string) error {
+			v, err := strconv.ParseFloat(text, 64)
+			set = append(set, func(o *events.Options) { apply(o, v) })
+			return err
+		})
+	}
+	option("rate", "sampling `rate` of the audio in Hz; if it is not the model's rate, the model's steps are scaled, which a model with a filter bank does not support (default: the model's rate)",
+		func(o *events.Options, v float64) { o.SampleRate = v })
+	option("threshold", "`posterior` that starts an event; the event ends below half of it (default: that of the model's calibration, or 0.7, or 0.5 with a filter bank)",
+		func(o *events.Options, v float64) { *o = o.WithThreshold(v) })
 	flag.StringVar(&cfg.Dir, "snapshots", "", "`folder` where interrupted streams are saved (default: they are not saved)")
 	flag.DurationVar(&cfg.Keep, "keep", cfg.Keep, "`time` after which a saved stream is deleted")
 	flag.Int64Var(&cfg.MaxStore, "max-store", cfg.MaxStore, "maximal total size of the snapshots in `bytes`")
@@ -47,7 +58,11 @@ func main() {
 		fmt.Fprintf(os.Stderr, "service: argument %q: expected only flags; -help lists them\n", flag.Arg(0))
 		os.Exit(2)
 	}
-	if err := run(*listen, *path, opt.WithThreshold(*threshold), cfg, *grace); err != nil {
+	if err := level.Set(""); err != nil {
+		fmt.Fprintln(os.Stderr, "service:", err)
+		os.Exit(2)
+	}
+	if err := run(*listen, *path, set, cfg, *grace); err != nil {
 		fmt.Fprintln(os.Stderr, "service:", err)
 		if errors.As(err, &usageError{}) {
 			os.Exit(2)
@@ -56,11 +71,16 @@ func main() {
 	}
 }
 
-// run serves until SIGTERM or Ctrl-C. The second signal ends the process at once.
-func run(listen, path string, opt events.Options, cfg config, grace time.Duration) error {
+// run serves until SIGTERM or Ctrl-C. The second signal ends the process at once. The functions in
+// set change the model's default options.
+func run(listen, path string, set []func(*events.Options), cfg config, grace time.Duration) error {
 	m, err := loadModel(path)
 	if err != nil {
 		return err
+	}
+	opt := events.DefaultsFor(m)
+	for _, apply := range set {
+		apply(&opt)
 	}
 	cfg.Model, cfg.Log = path, slog.Default()
 	if host, _, err := net.SplitHostPort(listen); err == nil && host != "" {

@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/model"
-	"github.com/s4d-fast/s4d-fast/recurrent"
 	"github.com/s4d-fast/s4d-fast/report"
 )
 
@@ -105,7 +105,7 @@ func newServer(m *model.Model, opt events.Options, cfg config) (*server, error) 
 	s := &server{
 		cfg: cfg, recognizer: r, modelRate: m.Meta.SampleRate, processors: make(chan struct{}, runtime.GOMAXPROCS(0)), mux: http.NewServeMux(),
 		start: report.Start{
-			Type: "start", Model: cfg.Model, Task: m.Meta.Task, Labels: m.Meta.Labels, Level: recurrent.Level(), Emit: "events",
+			Type: "start", Model: cfg.Model, Task: m.Meta.Task, Labels: m.Meta.Labels, Level: level.Current(), Emit: "events",
 		},
 	}
 	var st *store

@@ -18,6 +18,7 @@ type Curve struct {
 	Name   string // in the legend; "" for none
 	X, Y   []float64
 	Points bool    // a marker per value, and no line
+	Large  bool    // larger markers
 	Hue    Hue     // for curves that are named after a colour
 	Runs   []Point // single results whose mean the curve shows: small markers
 }
@@ -30,6 +31,7 @@ type Point struct{ X, Y float64 }
 type Panel struct {
 	Title, X, Y string
 	Curves      []Curve
+	Bands       []Band
 	LogX, LogY  bool
 	Frequency   bool    // X is an angular frequency in radians per sample, from 0 to π; the title of the axis is fixed
 	SampleRate  float64 // Hz; with Frequency, the labels are in Hz; 0: fractions of π
@@ -118,6 +120,11 @@ func (p Panel) plot() (*plot.Plot, error) {
 	lines := verticals{style: draw.LineStyle{Color: silver, Width: vg.Points(1), Dashes: []vg.Length{vg.Points(3), vg.Points(3)}}}
 	for _, x := range p.Marks {
 		lines.at = append(lines.at, along(x, p.LogX))
+	}
+	for _, b := range p.Bands {
+		if err := p.addBand(pl, b); err != nil {
+			return nil, err
+		}
 	}
 	pl.Add(lines)
 	for i, c := range p.Curves {
@@ -215,6 +222,9 @@ func (p Panel) add(pl *plot.Plot, c Curve, look look) error {
 		radius := vg.Points(2.5)
 		if !c.Points {
 			radius = vg.Points(1.75) + look.width/2
+		}
+		if c.Large {
+			radius *= 2
 		}
 		s, err := scatter(pl, all, look, radius)
 		if err != nil {

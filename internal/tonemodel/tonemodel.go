@@ -1,4 +1,4 @@
-// Package tonemodel has a handmade model that recognises two tones, and signals made of them. It is
+// Package tonemodel has handmade models that recognise two tones, and signals made of them. It is
 // imported by tests only.
 package tonemodel
 
@@ -16,8 +16,8 @@ const SampleRate = 8000
 // Pitches are the frequencies of the tones in Hz, by label.
 var Pitches = map[string]float64{"low": 500, "high": 1500}
 
-// New returns the model. It has two resonators of one mode each, whose rectified mean grows with
-// the level of their pitch, and the labels "low", "high" and "none".
+// New returns the model that reads samples. It has two resonators of one mode each, whose rectified
+// mean grows with the level of their pitch, and the labels "low", "high" and "none".
 func New() (*model.Model, error) {
 	c := model.Default()
 	c.DModel, c.DInput, c.DOutput, c.NLayers = 2, 1, 3, 1

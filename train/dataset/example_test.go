@@ -7,23 +7,23 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// The delay task generates its data. The target is the delayed input.
-func ExampleLoad() {
-	d, err := dataset.Load("delay", dataset.Options{Seed: 2, Length: 400, Delay: 100})
+// Two series of two channels, each with a class.
+func ExampleFromSlices() {
+	d, err := dataset.FromSlices(
+		dataset.Info{Name: "motions", Channels: 2, Labels: []string{"rest", "walk"}},
+		[]dataset.Example{
+			{X: []float32{0, 1, 0, 5, 5, 5}, Label: 0}, // channel 0: 0, 1, 0; channel 1: 5, 5, 5
+			{X: []float32{4, 7, 5, 5}, Label: 1},
+		},
+		nil, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
-	var e dataset.Example
-	if err := d.Train.Example(&e, 0, 0); err != nil {
-		log.Fatal(err)
-	}
-	fmt.Printf("%d training sequences of %d samples at %g Hz\n", d.Train.Len(), e.Len, d.SampleRate)
-	fmt.Printf("input   %.3f\n", e.X[:5])
-	fmt.Printf("target  %.3f … %.3f\n", e.Target[:2], e.Target[100:105])
+	fmt.Println(d.Train.Len(), "series of up to", d.MaxLen, "samples,", d.Outputs, "classes")
+	fmt.Println("mean", d.Mean)
 	// Output:
-	// 16384 training sequences of 400 samples at 4000 Hz
-	// input   [0.000 -0.588 -0.690 -0.303 -0.387]
-	// target  [0.000 0.000] … [0.000 -0.588 -0.690 -0.303 -0.387]
+	// 2 series of up to 3 samples, 2 classes
+	// mean [2.4 5]
 }
 
 // The pixel order of psCIFAR is that of torch.manual_seed(0); torch.randperm(1024).

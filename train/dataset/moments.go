@@ -2,17 +2,17 @@ package dataset
 
 import "math"
 
-// moments accumulates the mean and the variance of a channel, or of a target.
-type moments struct {
+// Moments accumulates the mean and the variance of a channel, or of a target.
+type Moments struct {
 	n          int
 	mean       float64
 	deviations float64 // sum of squared deviations from the mean
 }
 
-// add includes the samples of x. It computes the moments of x in two passes and combines them with
+// Add includes the samples of x. It computes the moments of x in two passes and combines them with
 // those of the samples before (Chan, Golub and LeVeque, 1983): the difference E[x²] − E[x]² would
 // lose a small variance next to a large mean.
-func (m *moments) add(x []float32) {
+func (m *Moments) Add(x []float32) {
 	if len(x) == 0 {
 		return
 	}
@@ -36,9 +36,9 @@ func (m *moments) add(x []float32) {
 // float32 has 24 bits, so a smaller one is rounding.
 const constantStd = 1e-6
 
-// meanStd returns the mean and the standard deviation. The standard deviation of a constant channel
+// MeanStd returns the mean and the standard deviation. The standard deviation of a constant channel
 // is given as 1.
-func (m *moments) meanStd() (mean, std float32) {
+func (m *Moments) MeanStd() (mean, std float32) {
 	s := math.Sqrt(m.deviations / float64(max(m.n, 1)))
 	if s <= constantStd*math.Abs(m.mean) {
 		s = 1

@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"math"
-	"strings"
 	"testing"
 )
 
@@ -20,11 +19,11 @@ func TestMomentsOfLargeMeans(t *testing.T) {
 		{"small variance", []float32{1e6 - 2, 1e6 + 2}, 1e6, 2},
 		{"small numbers", []float32{1e-9, 3e-9}, 2e-9, 1e-9},
 	} {
-		var m moments
+		var m Moments
 		for range 1000 {
-			m.add(test.values)
+			m.Add(test.values)
 		}
-		mean, std := m.meanStd()
+		mean, std := m.MeanStd()
 		if math.Abs(float64(mean)/test.mean-1) > 1e-6 && test.mean != 0 || math.Abs(float64(std)/test.std-1) > 1e-6 {
 			t.Errorf("%s: mean %v, standard deviation %v, expected %v and %v", test.name, mean, std, test.mean, test.std)
 		}
@@ -37,23 +36,14 @@ func TestMomentsOfStretches(t *testing.T) {
 	for i := range x {
 		x[i] = float32(300 + 7*math.Sin(float64(i)))
 	}
-	var whole, parts moments
-	whole.add(x)
+	var whole, parts Moments
+	whole.Add(x)
 	for n := 0; len(x) > 0; n++ {
 		k := min(n*n, len(x))
-		parts.add(x[:k])
+		parts.Add(x[:k])
 		x = x[k:]
 	}
 	if parts.n != whole.n || math.Abs(parts.mean-whole.mean) > 1e-10 || math.Abs(parts.deviations/whole.deviations-1) > 1e-12 {
 		t.Errorf("in stretches %+v, expected %+v", parts, whole)
-	}
-}
-
-func TestConstantChannelOfSeries(t *testing.T) {
-	series := strings.TrimSuffix(strings.Repeat("98.6,", 999), ",") + ":1,2,3" + strings.Repeat(",4", 996) + ":a\n"
-	text := "@classLabel true a b\n@data\n" + strings.Repeat(series, 20)
-	d := mustLoad(t, "ts", Options{Dir: tsFolder(t, text, text)})
-	if d.Std[0] != 1 || d.Std[1] == 1 {
-		t.Errorf("standard deviations %v, expected 1 of the constant channel and another of the second", d.Std)
 	}
 }

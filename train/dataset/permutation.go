@@ -2,8 +2,6 @@ package dataset
 
 import (
 	"fmt"
-	"math"
-	"math/bits"
 
 	"gonum.org/v1/gonum/mathext/prng"
 )
@@ -51,28 +49,4 @@ func RandomSplit(seed uint64, sizes ...int) [][]int {
 		parts[i], r = r[:n:n], r[n:]
 	}
 	return parts
-}
-
-// numpyPerm returns numpy.random.RandomState(seed).permutation(n).
-func numpyPerm(n int, seed uint64) []int {
-	mt := prng.NewMT19937()
-	mt.Seed(seed)
-	r := identity(n)
-	for i := n - 1; i > 0; i-- {
-		mask := uint32(1)<<bits.Len32(uint32(i)) - 1
-		j := mt.Uint32() & mask
-		for j > uint32(i) {
-			j = mt.Uint32() & mask
-		}
-		r[i], r[j] = r[j], r[i]
-	}
-	return r
-}
-
-// sklearnSplit splits n examples as scikit-learn's train_test_split. The test part is the fraction
-// share, rounded up.
-func sklearnSplit(n int, share float64, seed uint64) (test, rest []int) {
-	k := int(math.Ceil(share * float64(n)))
-	r := numpyPerm(n, seed)
-	return r[:k:k], r[k:]
 }

@@ -27,7 +27,7 @@ type Spectrum struct {
 func (d *Dataset) MeanSpectrum(ctx context.Context, n int, seed uint64) (*Spectrum, error) {
 	set, ok := d.Train.(Sized)
 	if !ok || set.Len() == 0 || n < 1 {
-		return nil, fmt.Errorf("dataset: %s: a spectrum of %d training examples: expected at least 1", d.Task, n)
+		return nil, fmt.Errorf("dataset: %s: a spectrum of %d training examples: expected at least 1", d.Name, n)
 	}
 	members := Order(set.Len(), seed, 0)
 	members = members[:min(n, len(members))]
@@ -76,16 +76,16 @@ func (d *Dataset) sampleMoments(ctx context.Context, set Set, members []int) (me
 	if d.Channels > 0 {
 		return mean, std, nil
 	}
-	var m moments
+	var m Moments
 	var numbers []float32
 	err = eachSequence(ctx, set, members, func(e *Example) {
 		numbers = numbers[:0]
 		for _, t := range e.Tokens {
 			numbers = append(numbers, float32(t))
 		}
-		m.add(numbers)
+		m.Add(numbers)
 	})
-	_, s := m.meanStd()
+	_, s := m.MeanStd()
 	return []float64{m.mean}, []float64{float64(s)}, err
 }
 

@@ -28,7 +28,7 @@ func (w waves) Example(dst *Example, i, _ int) error {
 }
 
 func waveData(theta float64, lengths ...int) *Dataset {
-	return &Dataset{Info: Info{Task: "waves", Channels: 2}, Train: waves{theta, lengths}, Mean: []float32{5, 7}, Std: []float32{3, 1}}
+	return &Dataset{Info: Info{Name: "waves", Channels: 2}, Train: waves{theta, lengths}, Mean: []float32{5, 7}, Std: []float32{3, 1}}
 }
 
 // A cosine of variance 1 and any phase has the power L/2 at its angle and 0 at the other bins.
@@ -84,15 +84,15 @@ func TestSpectrumPads(t *testing.T) {
 
 // White noise has 0 dB, and so do random tokens of any numbers.
 func TestSpectrumOfTokens(t *testing.T) {
-	set := &tokenSet{}
+	set := &memory{}
 	for i := range 400 {
-		var row []uint16
+		e := Example{Len: 64}
 		for l := range 64 {
-			row = append(row, uint16(100+RandPerm(17, uint64(64*i+l))[0]))
+			e.Tokens = append(e.Tokens, int32(100+RandPerm(17, uint64(64*i+l))[0]))
 		}
-		set.tokens, set.labels = append(set.tokens, row), append(set.labels, 0)
+		set.examples = append(set.examples, e)
 	}
-	s := must.Get((&Dataset{Info: Info{Task: "dice"}, Train: set}).MeanSpectrum(t.Context(), 400, 1))(t)
+	s := must.Get((&Dataset{Info: Info{Name: "dice"}, Train: set}).MeanSpectrum(t.Context(), 400, 1))(t)
 	for k, db := range s.Decibels(0) {
 		if math.Abs(db) > 1.1 { // four standard deviations of the mean of 400 exponential variables, twice at the ends
 			t.Errorf("bin %d: %v dB, expected 0", k, db)
@@ -102,12 +102,12 @@ func TestSpectrumOfTokens(t *testing.T) {
 
 // The two sequences of a pair count as two examples.
 func TestSpectrumOfPairs(t *testing.T) {
-	a, b, c := []uint16{3, 4, 5, 6}, []uint16{9, 3, 3, 9}, []uint16{4, 8}
-	spectrum := func(set *tokenSet) *Spectrum {
-		return must.Get((&Dataset{Info: Info{Task: "pairs"}, Train: set}).MeanSpectrum(t.Context(), 9, 1))(t)
+	a, b, c := []int32{3, 4, 5, 6}, []int32{9, 3, 3, 9}, []int32{4, 8}
+	spectrum := func(examples ...Example) *Spectrum {
+		return must.Get((&Dataset{Info: Info{Name: "pairs"}, Train: &memory{examples}}).MeanSpectrum(t.Context(), 9, 1))(t)
 	}
-	pairs := spectrum(&tokenSet{tokens: [][]uint16{a, c}, others: [][]uint16{b, a}, labels: []int{0, 0}})
-	singles := spectrum(&tokenSet{tokens: [][]uint16{a, b, c, a}, labels: make([]int, 4)})
+	pairs := spectrum(Example{Tokens: a, Other: b, Len: 4}, Example{Tokens: c, Other: a, Len: 2})
+	singles := spectrum(Example{Tokens: a, Len: 4}, Example{Tokens: b, Len: 4}, Example{Tokens: c, Len: 2}, Example{Tokens: a, Len: 4})
 	for k, p := range pairs.Power[0] {
 		if math.Abs(p-singles.Power[0][k]) > 1e-12 {
 			t.Errorf("bin %d: %v in pairs, %v alone", k, p, singles.Power[0][k])
@@ -138,7 +138,7 @@ func TestSpectrumChoice(t *testing.T) {
 	if _, err := d.MeanSpectrum(t.Context(), 0, 1); err == nil {
 		t.Error("no sequences: no error")
 	}
-	if _, err := (&Dataset{Info: Info{Task: "empty"}}).MeanSpectrum(t.Context(), 1, 1); err == nil {
+	if _, err := (&Dataset{Info: Info{Name: "empty"}}).MeanSpectrum(t.Context(), 1, 1); err == nil {
 		t.Error("no training set: no error")
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/report"
 )
 
@@ -51,7 +52,11 @@ func main() {
 	if *ramp {
 		length, rounds = 5, 3
 	}
-	scripts, err := makeScripts(*name, flag.Args(), length, rounds)
+	var scripts []*script
+	err := level.Set("")
+	if err == nil {
+		scripts, err = makeScripts(*name, flag.Args(), length, rounds)
+	}
 	l := load{http: http.DefaultClient, address: *address, scripts: scripts, clients: *clients, period: time.Minute, late: *late}
 	if err == nil && *ramp {
 		err = l.findMaximum(*step)

@@ -49,7 +49,7 @@ func makeScripts(modelName string, files []string, seconds float64, rounds int) 
 	if err != nil {
 		return nil, err
 	}
-	r, err := events.New(m, events.Defaults())
+	r, err := events.New(m, events.DefaultsFor(m))
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,191 @@
+package audio
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	mp3 "github.com/hajimehoshi/go-mp3"
+)
+
+// decoderDelay is the delay of every layer III decoder in samples: 528 of the filter bank, and one.
+const decoderDelay = 529
+
+// mp3Stream decodes an MP3 stream.
+type mp3Stream struct {
+	frames   mp3Frames
+	decoder  *mp3.Decoder // 16 bits, always 2 channels
+	channels int
+	buf      [4 * 1152]byte // the decoder's output for one frame
+	decoded  []float32
+	drop     int64 // samples per channel that are still to be dropped at the start
+	left     int64 // samples per channel that are still to be delivered; −1: all
+}
+
+// isMP3 reports whether b starts with the header of a layer III frame, also of one that is not
+// supported.
+func isMP3(b []byte) bool {
+	return len(b) >= 4 && b[0] == 0xff && b[1]&0xe6 == 0xe2 && b[1]&0x18 != 0x08 && b[2]&0xf0 != 0xf0 && b[2]&0x0c != 0x0c
+}
+
+// openMP3 reads the first frame. Encoders pad the signal at both ends. If the first frame has the
+// tag of LAME, which states by how much, the padding and the delay of the decoder are removed, so
+// that the samples are those that were encoded. Otherwise the samples begin with what the frames
+// hold, usually 1105 samples before the signal.
+func (r *Reader) openMP3(in *bufio.Reader) error {
+	s := &mp3Stream{frames: mp3Frames{in: in}, left: -1}
+	first, err := s.frames.read()
+	if err == io.EOF {
+		return fmt.Errorf("audio: %w MP3: it has no frame", ErrTruncated)
+	}
+	if err != nil {
+		return err
+	}
+	h := s.frames.header
+	if info, ok := parseInfo(first, h); ok {
+		s.frames.expected, s.frames.count = info.frames, 0
+		if info.hasDelay {
+			s.drop = info.delay + decoderDelay
+			if info.frames > 0 {
+				s.left = max(info.frames*int64(h.samples)-info.delay-info.padding, 0)
+			}
+		}
+	} else {
+		s.frames.unread = first
+	}
+	// Only a Reader: the decoder would seek through the whole file.
+	if s.decoder, err = mp3.NewDecoder(struct{ io.Reader }{&s.frames}); err != nil {
+		return s.error(err)
+	}
+	s.channels = h.channels
+	r.Format = Format{SampleRate: h.rate, Channels: h.channels}
+	r.in = &blocks{name: "MP3", next: s.next}
+	return nil
+}
+
+// error returns the error of the frames, which the decoder may have replaced by its own.
+func (s *mp3Stream) error(err error) error {
+	if s.frames.err != nil && s.frames.err != io.EOF {
+		return s.frames.err
+	}
+	if err == io.EOF {
+		return err
+	}
+	return fmt.Errorf("audio: MP3: frame %d: %w", s.frames.count, err)
+}
+
+// next decodes about a frame. The decoder truncates v·32767 towards zero, so half a unit is added
+// in the direction of v.
+func (s *mp3Stream) next() ([]float32, error) {
+	if s.left == 0 {
+		return nil, io.EOF
+	}
+	n, err := io.ReadFull(s.decoder, s.buf[:])
+	if err == io.ErrUnexpectedEOF {
+		err = io.EOF
+	}
+	if err != nil {
+		err = s.error(err)
+	}
+	frames := int64(n / 4)
+	skip := min(s.drop, frames)
+	s.drop -= skip
+	use := frames - skip
+	if s.left >= 0 {
+		use = min(use, s.left)
+		s.left -= use
+	}
+	s.decoded = s.decoded[:0]
+	for i := skip; i < skip+use; i++ {
+		for c := range s.channels {
+			v := float32(int16(binary.LittleEndian.Uint16(s.buf[4*i+2*int64(c):])))
+			if v > 0 {
+				v += 0.5
+			} else if v < 0 {
+				v -= 0.5
+			}
+			s.decoded = append(s.decoded, min(max(v/32767, -1), belowOne))
+		}
+	}
+	return s.decoded, err
+}
+
+// mp3Info is what the tag of Xing and LAME in the first frame states.
+type mp3Info struct {
+	frames         int64 // after the first; 0: unknown
+	delay, padding int64 // in samples, by the encoder
+	hasDelay       bool
+}
+
+// parseInfo parses the tag of a frame that holds no audio: "Xing" or "Info" where the main data
+// begins, flags (32 bits), then by flags the number of frames (32), of bytes (32), a table (100
+// bytes) and a quality (32); then in the extension of LAME, among others, at its byte 21 the delay
+// and the padding (12 bits each).
+func parseInfo(frame []byte, h mp3Header) (info mp3Info, ok bool) {
+	b := frame[min(4+h.sideInfo, len(frame)):]
+	if !bytes.HasPrefix(b, []byte("Xing")) && !bytes.HasPrefix(b, []byte("Info")) || len(b) < 8 {
+		return info, false
+	}
+	flags := binary.BigEndian.Uint32(b[4:])
+	b = b[8:]
+	for i, size := range []int{4, 4, 100, 4} {
+		if flags&(1<<i) == 0 {
+			continue
+		}
+		if len(b) < size {
+			return info, true
+		}
+		if i == 0 {
+			info.frames = int64(binary.BigEndian.Uint32(b))
+		}
+		b = b[size:]
+	}
+	if len(b) >= 24 && b[0] != 0 { // the name of the encoder, such as LAME3.100
+		info.delay, info.padding = int64(b[21])<<4|int64(b[22]>>4), int64(b[22]&15)<<8|int64(b[23])
+		info.hasDelay = info.delay > 0 || info.padding > 0
+	}
+	return info, true
+}
+
+// mp3Header is the header of a frame.
+type mp3Header struct {
+	rate     int // Hz
+	channels int
+	samples  int // per channel
+	size     int // of the frame in bytes
+	sideInfo int // bytes
+	crc      bool
+	second   bool // MPEG-2
+}
+
+var errMP3Header = errors.New("not the header of a frame")
+
+// parseMP3Header parses the header of a layer III frame: sync (11 bits), version (2), layer (2), no
+// CRC (1), bit rate (4), rate (2), padding (1), private (1), mode (2), others (6).
+func parseMP3Header(b []byte) (mp3Header, error) {
+	if !isMP3(b) {
+		return mp3Header{}, errMP3Header
+	}
+	version := b[1] >> 3 & 3
+	if version == 0 {
+		return mp3Header{}, errors.New("MPEG-2.5 with a rate below 16 kHz is not supported; convert it with sox or ffmpeg")
+	}
+	if b[2]>>4 == 0 {
+		return mp3Header{}, errors.New("a free bit rate is not supported; convert it with sox or ffmpeg")
+	}
+	h := mp3Header{channels: 2, samples: 1152, sideInfo: 32, crc: b[1]&1 == 0, second: version == 2}
+	kilobits := [...]int{0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320}[b[2]>>4]
+	h.rate = [...]int{44100, 48000, 32000}[b[2]>>2&3]
+	if h.second {
+		kilobits = [...]int{0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160}[b[2]>>4]
+		h.rate, h.samples, h.sideInfo = h.rate/2, 576, 17
+	}
+	if b[3]>>6 == 3 {
+		h.channels, h.sideInfo = 1, h.sideInfo/2+1
+	}
+	h.size = h.samples/8*kilobits*1000/h.rate + int(b[2]>>1&1)
+	return h, nil
+}

@@ -1,0 +1,295 @@
+package audio
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+// mp3Frames reads the frames of an MP3 stream, and delivers to the decoder equivalent frames of the
+// largest bit rate. The main data of a frame may begin in earlier frames. The decoder computes a
+// wrong size for some frames of MPEG-2 with a padding byte, decodes the wrong bits if earlier
+// frames are missing, and some lines of short blocks in mid-side stereo; the frames that it gets
+// avoid all three.
+type mp3Frames struct {
+	in       *bufio.Reader
+	header   mp3Header // of the first frame; later ones have the same rate and channels
+	unread   []byte    // a frame that read returns next
+	expected int64     // frames after the tag; 0: unknown
+	count    int64     // frames read
+	err      error
+
+	frame     [1 << 11]byte
+	reservoir []byte // main data of earlier frames, at least the last 511 bytes where there are so many
+	held      []byte // the frame that is next to be delivered, whose free end may hold data of another one
+	used      int    // bytes of held
+	out       []byte // of held frames, not delivered yet
+}
+
+// maxJunk is how many bytes are searched for the next frame, for example in a tag between frames.
+const maxJunk = 1 << 20
+
+// read returns the next frame, valid until the next call; io.EOF comes after the last one. Bytes
+// between frames are skipped.
+func (m *mp3Frames) read() ([]byte, error) {
+	if m.unread != nil {
+		frame := m.unread
+		m.unread = nil
+		return frame, nil
+	}
+	for junk := 0; ; junk++ {
+		head, err := m.in.Peek(4)
+		if err != nil && err != io.EOF {
+			return nil, fmt.Errorf("audio: MP3: %w", err)
+		}
+		if len(head) < 4 {
+			return nil, m.end()
+		}
+		h, err := parseMP3Header(head)
+		first := m.header.size == 0
+		if err != nil && first {
+			return nil, fmt.Errorf("audio: MP3: %w", err)
+		}
+		if err != nil || !first && !m.follows(h) {
+			if string(head[:3]) == "TAG" || junk == maxJunk { // "TAG" begins an ID3v1 tag, which ends the file
+				return nil, m.end()
+			}
+			m.in.Discard(1)
+			continue
+		}
+		frame := m.frame[:h.size]
+		if _, err := io.ReadFull(m.in, frame); err != nil {
+			return nil, truncated(err, "MP3", "frame %d", m.count+1)
+		}
+		m.header = h
+		m.count++
+		return frame, nil
+	}
+}
+
+// follows reports whether a frame with header h belongs to the same stream.
+func (m *mp3Frames) follows(h mp3Header) bool {
+	return h.rate == m.header.rate && h.channels == m.header.channels && h.second == m.header.second
+}
+
+// end returns the error after the last frame.
+func (m *mp3Frames) end() error {
+	if m.count < m.expected {
+		return fmt.Errorf("audio: %w MP3: %d frames, its first frame states %d", ErrTruncated, m.count, m.expected)
+	}
+	return io.EOF
+}
+
+// Read implements io.Reader for the decoder.
+func (m *mp3Frames) Read(dst []byte) (int, error) {
+	for len(m.out) == 0 {
+		if m.err != nil {
+			return 0, m.err
+		}
+		var frame []byte
+		if frame, m.err = m.read(); m.err == nil {
+			m.err = m.repack(frame)
+		} else {
+			m.out, m.held = append(m.out, m.held...), nil
+		}
+	}
+	n := copy(dst, m.out)
+	m.out = m.out[:copy(m.out, m.out[n:])]
+	return n, nil
+}
+
+// repack makes a frame of the largest bit rate with the same side information and main data. The
+// main data begins as early as possible, at the end of what the frame before holds. What fitted
+// into the frames fits into larger ones.
+func (m *mp3Frames) repack(frame []byte) error {
+	h := m.header
+	head := 4
+	if h.crc {
+		head += 2
+	}
+	if len(frame) < head+h.sideInfo {
+		return fmt.Errorf("audio: MP3: frame %d has %d bytes, expected at least %d", m.count, len(frame), head+h.sideInfo)
+	}
+	slot := frame[head+h.sideInfo:]
+	side := make([]byte, h.sideInfo, 1<<11)
+	copy(side, frame[head:])
+	begin, bits := h.mainData(side)
+	m.reservoir = append(m.reservoir, slot...)
+	from := len(m.reservoir) - len(slot) - begin
+	size := (bits + 7) / 8
+	if from < 0 || from+size > len(m.reservoir) {
+		clear(side) // silence: the stream was cut before this frame
+		from, size = 0, 0
+	}
+	data := m.reservoir[from : from+size]
+	full, early := h.largestSlot(), 0
+	if m.held != nil {
+		early = min(len(m.held)-m.used, h.maxBegin())
+	}
+	if frame[3]>>6 == 1 && frame[3]&0x20 != 0 {
+		spare := early + full - len(data) - min(len(m.reservoir)-from-size, h.maxBegin()) // that later frames do not count on
+		data = h.extendShort(side, data, 8*spare)
+	}
+	if m.held != nil {
+		copy(m.held[len(m.held)-early:], data)
+		m.out = append(m.out, m.held...)
+	}
+	h.setBegin(side, early)
+	data = data[min(early, len(data)):]
+	if len(data) > full {
+		return fmt.Errorf("audio: MP3: frame %d has %d bytes of main data, expected at most %d", m.count, early+len(data), early+full)
+	}
+	// No CRC, the largest bit rate, with padding.
+	next := []byte{frame[0], frame[1] | 1, frame[2]&0x0c | 14<<4 | 1<<1, frame[3]}
+	next = append(append(next, side...), data...)
+	m.used = len(next)
+	m.held = append(next, make([]byte, full-len(data))...)
+	m.reservoir = m.reservoir[:copy(m.reservoir, m.reservoir[max(len(m.reservoir)-h.maxBegin(), 0):])]
+	return nil
+}
+
+// extendShort returns the main data of a frame in mid-side stereo with the short blocks of one
+// channel filled up by zeros. The decoder takes sum and difference up to the last line that is
+// coded, but it has sorted the lines of short blocks by then, so that coded lines come after that
+// one. Quadruples of zeros, which are coded as ones, at the end of the data of a granule let it
+// take all. They take at most room bits.
+func (h mp3Header) extendShort(side, data []byte, room int) []byte {
+	var out bitWriter
+	pos := 0
+	for granule := range h.records() / 2 {
+		extended := false
+		for channel := range 2 {
+			at := h.record(2*granule + channel)
+			size := bitsAt(side, at, 12)
+			out.copy(data, pos, size)
+			pos += size
+			windows := at + 12 + 9 + 8 + h.compressBits()
+			short := bitsAt(side, windows, 3) == 1<<2|2
+			if extended || !short || size == 0 {
+				continue
+			}
+			ones := 144 // one bit for each of the quadruples of 576 lines
+			if bitsAt(side, at+h.recordBits()-1, 1) == 1 {
+				ones = 576 // four bits
+			}
+			ones = max(min(ones, 1<<12-1-size, room), 0)
+			room -= ones
+			setBits(side, at, 12, size+ones)
+			for range ones {
+				out.bit(1)
+			}
+			extended = true
+		}
+	}
+	return out.bytes
+}
+
+// largestSlot returns the bytes of main data in a frame of the largest bit rate with padding, as
+// the decoder computes them.
+func (h mp3Header) largestSlot() int {
+	size := 144*320000/h.rate + 1
+	if h.second {
+		size = (144*160000/h.rate + 1) >> 1
+	}
+	return size - 4 - h.sideInfo
+}
+
+// maxBegin is the largest number of bytes that the main data of a frame may begin before it.
+func (h mp3Header) maxBegin() int {
+	if h.second {
+		return 1<<8 - 1
+	}
+	return 1<<9 - 1
+}
+
+// setBegin changes how many bytes before the frame the main data begins: the first 8 or 9 bits of
+// the side information.
+func (h mp3Header) setBegin(side []byte, n int) {
+	if h.second {
+		side[0] = byte(n)
+		return
+	}
+	v := binary.BigEndian.Uint16(side)
+	binary.BigEndian.PutUint16(side, v&0x7f|uint16(n)<<7)
+}
+
+// The side information ends with a record for each granule and channel. MPEG-1 has two granules,
+// and records of 59 bits; MPEG-2 has one, and records of 63 bits. A record begins with the number
+// of bits of main data (12), pairs of lines (9), gain (8), and the code of the scale factors' sizes
+// (4 or 9). Then come a flag for a window other than the normal one and, with it, the type of the
+// blocks (2), of which 2 means short ones. The last bit selects the code of quadruples.
+
+func (h mp3Header) records() int {
+	if h.second {
+		return h.channels
+	}
+	return 2 * h.channels
+}
+
+func (h mp3Header) recordBits() int {
+	if h.second {
+		return 63
+	}
+	return 59
+}
+
+func (h mp3Header) compressBits() int {
+	if h.second {
+		return 9
+	}
+	return 4
+}
+
+// mainData returns from the side information how many bytes before the frame the main data begins,
+// and how many bits it has.
+func (h mp3Header) mainData(side []byte) (begin, bits int) {
+	begin = bitsAt(side, 0, 9)
+	if h.second {
+		begin = bitsAt(side, 0, 8)
+	}
+	for i := range h.records() {
+		bits += bitsAt(side, h.record(i), 12)
+	}
+	return begin, bits
+}
+
+// record returns the position of a record in bits.
+func (h mp3Header) record(i int) int { return 8*h.sideInfo - (h.records()-i)*h.recordBits() }
+
+// bitsAt returns n bits of b.
+func bitsAt(b []byte, pos, n int) (v int) {
+	for i := pos; i < pos+n; i++ {
+		v = v<<1 | int(b[i/8]>>(7-i%8)&1)
+	}
+	return v
+}
+
+// setBits replaces n bits of b.
+func setBits(b []byte, pos, n, v int) {
+	for i := pos; i < pos+n; i++ {
+		bit := byte(v >> (pos + n - 1 - i) & 1)
+		b[i/8] = b[i/8]&^(0x80>>(i%8)) | bit<<(7-i%8)
+	}
+}
+
+// bitWriter appends bits.
+type bitWriter struct {
+	bytes []byte
+	n     int
+}
+
+func (w *bitWriter) bit(v byte) {
+	if w.n%8 == 0 {
+		w.bytes = append(w.bytes, 0)
+	}
+	w.bytes[w.n/8] |= v << (7 - w.n%8)
+	w.n++
+}
+
+// copy appends n bits of b from pos on.
+func (w *bitWriter) copy(b []byte, pos, n int) {
+	for i := pos; i < pos+n; i++ {
+		w.bit(b[i/8] >> (7 - i%8) & 1)
+	}
+}

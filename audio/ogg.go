@@ -1,0 +1,153 @@
+package audio
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// maxPacket bounds a packet that is kept: the setup header and audio packets take a few kilobytes.
+const maxPacket = 1 << 20 // bytes
+
+// Flags of an Ogg page.
+const (
+	oggContinued = 1 << iota // the first packet began on an earlier page
+	oggFirst                 // of its stream
+	oggLast
+)
+
+// oggPages reads the pages of the first logical stream of an Ogg file (RFC 3533) and skips those of
+// others. A page takes at most 64 kB.
+type oggPages struct {
+	in       *bufio.Reader
+	read     int // pages of this stream
+	serial   uint32
+	sequence uint32 // of the next page
+	flags    byte
+	granule  int64 // the position after the last packet that ends on the page; −1: none ends
+	sizes    []byte
+	content  []byte
+	body     [255 * 255]byte
+	table    [255]byte
+	partial  []byte // the start of a packet that continues on the next page
+	skip     bool   // do not keep the packet that begins next
+}
+
+var oggCRCTable = func() (t [256]uint32) {
+	for i := range t {
+		t[i] = uint32(i) << 24
+		for range 8 {
+			t[i] = t[i]<<1 ^ 0x04c11db7*(t[i]>>31)
+		}
+	}
+	return t
+}()
+
+func oggCRC(crc uint32, b []byte) uint32 {
+	for _, c := range b {
+		crc = crc<<8 ^ oggCRCTable[byte(crc>>24)^c]
+	}
+	return crc
+}
+
+// page reads the next page: "OggS", version 0, flags, granule position (64 bits), serial number,
+// sequence number, check sum (32 each), number of segments, their sizes, their bytes. io.EOF comes
+// after the last page.
+func (o *oggPages) page() error {
+	if o.flags&oggLast != 0 {
+		if next, _ := o.in.Peek(6); len(next) == 6 && string(next[:4]) == "OggS" && next[5]&oggFirst != 0 {
+			return errors.New("audio: another Ogg stream follows the first; expected one stream in a file")
+		}
+		return io.EOF
+	}
+	for {
+		var head [27]byte
+		if n, err := io.ReadFull(o.in, head[:]); n == 0 && err == io.EOF {
+			return fmt.Errorf("audio: %w Ogg: it ends after page %d, which is not marked as the last", ErrTruncated, o.read)
+		} else if err != nil {
+			return truncated(err, "Ogg", "page %d", o.read+1)
+		}
+		if string(head[:4]) != "OggS" || head[4] != 0 {
+			return fmt.Errorf("audio: Ogg: page %d starts with %q, expected \"OggS\" and version 0", o.read+1, head[:5])
+		}
+		o.sizes = o.table[:head[26]]
+		if _, err := io.ReadFull(o.in, o.sizes); err != nil {
+			return truncated(err, "Ogg", "page %d", o.read+1)
+		}
+		size := 0
+		for _, s := range o.sizes {
+			size += int(s)
+		}
+		o.content = o.body[:size]
+		if _, err := io.ReadFull(o.in, o.content); err != nil {
+			return truncated(err, "Ogg", "page %d", o.read+1)
+		}
+		le := binary.LittleEndian
+		sum, serial, sequence := le.Uint32(head[22:]), le.Uint32(head[14:]), le.Uint32(head[18:])
+		clear(head[22:26])
+		if got := oggCRC(oggCRC(oggCRC(0, head[:]), o.sizes), o.content); got != sum {
+			return fmt.Errorf("audio: Ogg: page %d has the check sum %#08x, expected %#08x", o.read+1, got, sum)
+		}
+		if o.read > 0 && serial != o.serial {
+			continue
+		}
+		if o.read > 0 && sequence != o.sequence {
+			return fmt.Errorf("audio: Ogg: page %d has the number %d, expected %d", o.read+1, sequence, o.sequence)
+		}
+		o.flags, o.granule = head[5], int64(le.Uint64(head[6:]))
+		if o.flags&oggContinued == 0 != (len(o.partial) == 0) {
+			return fmt.Errorf("audio: Ogg: page %d does not continue the packet before it", o.read+1)
+		}
+		o.serial, o.sequence = serial, sequence+1
+		o.read++
+		return nil
+	}
+}
+
+// packet returns the next packet that ends on the page, valid until the next call, or nil if no
+// other one does.
+func (o *oggPages) packet() ([]byte, error) {
+	size := 0
+	for i, s := range o.sizes {
+		size += int(s)
+		if s == 255 && i+1 < len(o.sizes) {
+			continue
+		}
+		part := o.content[:size]
+		o.sizes, o.content = o.sizes[i+1:], o.content[size:]
+		if !o.skip && len(o.partial)+size > maxPacket {
+			return nil, fmt.Errorf("audio: Ogg: page %d has a packet of more than %d bytes", o.read, maxPacket)
+		}
+		if o.skip {
+			o.partial = append(o.partial[:0], 0) // as a mark that the packet has begun
+		} else {
+			o.partial = append(o.partial, part...)
+		}
+		if s == 255 {
+			return nil, nil
+		}
+		packet := o.partial
+		if len(packet) == 0 {
+			packet = []byte{}
+		}
+		o.partial, o.skip = o.partial[:0], false
+		return packet, nil
+	}
+	return nil, nil
+}
+
+// header returns the next packet of the headers, which may take several pages.
+func (o *oggPages) header() ([]byte, error) {
+	for {
+		if p, err := o.packet(); p != nil || err != nil {
+			return p, err
+		}
+		if err := o.page(); err == io.EOF {
+			return nil, fmt.Errorf("audio: %w Ogg: it ends in the headers", ErrTruncated)
+		} else if err != nil {
+			return nil, err
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package audio
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// The bounds on the code books of Vorbis. Those of the reference encoder have at most 6561 entries
+// of at most 8 values.
+const (
+	maxBookEntries    = 1 << 14
+	maxBookDimensions = 64
+	maxBookValues     = 1 << 20 // of all books
+)
+
+// checkVorbisSetup checks the code books at the start of the setup header (Vorbis I specification,
+// section 3.2.1). The decoder allocates what they state, and never ends at a book without codes, so
+// it gets only books that are small and complete.
+func checkVorbisSetup(setup []byte) error {
+	if len(setup) < 8 || string(setup[:7]) != "\x05vorbis" {
+		return fmt.Errorf("audio: the setup header of Vorbis starts with %q", setup[:min(len(setup), 7)])
+	}
+	r := &lsbReader{data: setup[7:]}
+	books := int(r.uint(8)) + 1
+	values := 0
+	for book := range books {
+		n, err := r.codeBook()
+		if err == nil && r.left() < 0 {
+			err = errors.New("the header ends inside it")
+		}
+		if values += n; err == nil && values > maxBookValues {
+			err = fmt.Errorf("the books up to it have more than %d values", maxBookValues)
+		}
+		if err != nil {
+			return fmt.Errorf("audio: code book %d of %d of Vorbis: %w", book+1, books, err)
+		}
+	}
+	return nil
+}
+
+// codeBook reads a code book and returns the number of its values: 0x564342 (24 bits), dimensions
+// (16), entries (24), the lengths of the codes, and the values.
+func (r *lsbReader) codeBook() (values int, err error) {
+	sync, dimensions, entries := r.uint(24), int(r.uint(16)), int(r.uint(24))
+	if sync != 0x564342 {
+		return 0, fmt.Errorf("it starts with %#x, expected 0x564342", sync)
+	}
+	if dimensions < 1 || dimensions > maxBookDimensions || entries < 2 || entries > maxBookEntries {
+		return 0, fmt.Errorf("%d entries of %d values, expected 2 to %d of 1 to %d", entries, dimensions, maxBookEntries, maxBookDimensions)
+	}
+	used, sum, err := r.codeLengths(entries)
+	if err != nil {
+		return 0, err
+	}
+	if complete := sum == 1<<32; used == 0 || used > 1 && !complete {
+		return 0, fmt.Errorf("its %d codes are not a complete prefix code", used)
+	}
+	lookup := r.uint(4)
+	if lookup > 2 {
+		return 0, fmt.Errorf("lookup type %d, expected 0 to 2", lookup)
+	}
+	if lookup == 0 {
+		return 0, nil
+	}
+	r.uint(32)
+	r.uint(32)
+	bits := int(r.uint(4)) + 1
+	r.uint(1)
+	count := entries * dimensions
+	if lookup == 1 {
+		root := integerRoot(entries, dimensions)
+		if used := int(math.Floor(math.Pow(float64(entries), 1/float64(dimensions)))); used != root {
+			return 0, fmt.Errorf("%d entries of %d values: the decoder takes the root as %d, expected %d", entries, dimensions, used, root)
+		}
+		count = root
+	}
+	r.pos += bits * count
+	return entries * dimensions, nil
+}
+
+// codeLengths reads the lengths of the codes and returns their number and Σ 2^(32−length), which is
+// 2³² for a complete code. Either the lengths ascend and there is a count for each, or there is a
+// length of 5 bits for each entry, which may be preceded by a bit that says whether it is used.
+func (r *lsbReader) codeLengths(entries int) (used int, sum uint64, err error) {
+	if r.uint(1) == 1 {
+		length := uint(r.uint(5)) + 1
+		for used < entries {
+			n := int(r.uint(ilog(entries - used)))
+			if used+n > entries || length > 32 || r.left() < 0 {
+				return 0, 0, fmt.Errorf("%d codes up to %d bits, expected %d of at most 32", used+n, length, entries)
+			}
+			used += n
+			sum += uint64(n) << (32 - length)
+			length++
+		}
+		return used, sum, nil
+	}
+	sparse := r.uint(1) == 1
+	for range entries {
+		if !sparse || r.uint(1) == 1 {
+			used++
+			sum += 1 << (31 - r.uint(5))
+		}
+	}
+	return used, sum, nil
+}
+
+// integerRoot returns the largest v with v^dimensions ≤ entries.
+func integerRoot(entries, dimensions int) int {
+	for v := 1; ; v++ {
+		power := 1
+		for range dimensions {
+			if power *= v + 1; power > entries {
+				return v
+			}
+		}
+	}
+}
+
+// ilog returns the number of bits of x.
+func ilog(x int) uint {
+	n := uint(0)
+	for ; x > 0; x >>= 1 {
+		n++
+	}
+	return n
+}
+
+// lsbReader reads bits, the least significant of a byte first. Bits after the end are 0.
+type lsbReader struct {
+	data []byte
+	pos  int // in bits
+}
+
+// left returns the number of bits that have not been read; it is negative after reading too many.
+func (r *lsbReader) left() int { return 8*len(r.data) - r.pos }
+
+// uint returns the next n bits.
+func (r *lsbReader) uint(n uint) (v uint64) {
+	for i := range n {
+		if at := r.pos >> 3; at < len(r.data) {
+			v |= uint64(r.data[at]>>(r.pos&7)&1) << i
+		}
+		r.pos++
+	}
+	return v
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/s4d-fast/s4d-fast/pretrained"
+)
+
+type calibrateCmd struct {
+	Model       modelFile `arg:"" help:"Model file (.safetensors) or built-in model (${models})."`
+	FalseAlarms float64   `help:"False alarms per hour that the operating point may have, at most." default:"1" placeholder:"N"`
+	Out         string    `help:"Model file to write (default: NAME-calibrated.safetensors beside the model). It may be the model itself." type:"path" placeholder:"FILE"`
+	Seed        uint64    `help:"Seed of the order of the words, the gaps and the noise." default:"1" placeholder:"N"`
+	Threads     int       `help:"Number of worker threads (default: one per processor)." placeholder:"N"`
+	JSON        bool      `name:"json" help:"Print one JSON object instead of text."`
+
+	detectionFlags
+}
+
+func (c *calibrateCmd) Help() string {
+	return `Measures how many words the model misses and how many false alarms it gives at many thresholds and numbers of
+confirmations. Chooses the one that misses the fewest words with at most --false-alarms per hour, and writes a copy of
+the model that stores it. stream and package events then use it without a flag. docs/calibrate.md explains the
+measurement.
+
+Use clips and background that the model was not trained on. At least 3/N hours of background are needed to show that
+there are fewer than N false alarms per hour.
+
+Examples:
+  s4d-fast calibrate best.safetensors --words words/ --background street/ --background talk.wav --out my.safetensors
+  s4d-fast calibrate digits --words fsdd/recordings --label '^(\d)_\w+_[5-9]\.wav$' --generated 60 --plot digits.png`
+}
+
+func (c *calibrateCmd) Run(std *streams, ctx *ctxBox) error {
+	if err := c.check(); err != nil {
+		return usageError(err)
+	}
+	m, err := c.Model.load(ctx)
+	if err != nil {
+		return badInput(err)
+	}
+	d, err := c.measure(ctx, std, m, c.Seed, c.Threads)
+	if err != nil {
+		return err
+	}
+	d.warn(std.err, c.FalseAlarms)
+	best, ok := d.Best(c.FalseAlarms)
+	if !ok {
+		least := d.Curve()[0]
+		rate, _, _ := least.FalseAlarmRate()
+		return fmt.Errorf("no operating point has at most %g false alarms per hour: the lowest rate is %.3g, at threshold %g and confirm %d; train with the background, or allow more with --false-alarms",
+			c.FalseAlarms, rate, least.Options.Threshold, least.Options.Confirm)
+	}
+	if c.Plot != "" {
+		if err := c.Plot.curves(std, d.panel(&best, "operating point", c.FalseAlarms)); err != nil {
+			return err
+		}
+	}
+	m.Meta.Detection = best.Detection()
+	if err := m.Save(c.out()); err != nil {
+		return err
+	}
+	fmt.Fprintln(std.err, "wrote", c.out())
+	if c.JSON {
+		r, chosen := d.result(), d.point(&best)
+		r.Chosen, r.Out = &chosen, c.out()
+		return r.write(std)
+	}
+	return d.text(std.out, "operating point", &best)
+}
+
+// check returns an error for flags that cannot be used.
+func (c *calibrateCmd) check() error {
+	switch {
+	case c.Words == "":
+		return errors.New("calibrate requires --words, clips of the words")
+	case len(c.Background) == 0 && c.Generated == 0:
+		return errors.New("calibrate requires --background, audio without the words, or --generated")
+	case !(c.FalseAlarms >= 0):
+		return fmt.Errorf("--false-alarms %v: expected at least 0", c.FalseAlarms)
+	case c.Out != "" && !strings.HasSuffix(c.Out, ".safetensors"):
+		return fmt.Errorf("--out %s: expected a name that ends in .safetensors", c.Out)
+	case c.Threads < 0:
+		return fmt.Errorf("--threads %d: expected at least 0", c.Threads)
+	}
+	return c.validate()
+}
+
+// out returns the name of the file to write.
+func (c *calibrateCmd) out() string {
+	if c.Out != "" {
+		return c.Out
+	}
+	name := string(c.Model)
+	if pretrained.Has(name) {
+		return name + "-calibrated.safetensors"
+	}
+	return strings.TrimSuffix(name, filepath.Ext(name)) + "-calibrated.safetensors"
+}

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// calibrationFiles writes a model of tones, clips of words of which some are too soft to be found,
+// and a background of 40 s with two tones, one loud and one soft.
+func calibrationFiles(t *testing.T) (modelFile, words, background string) {
+	t.Helper()
+	dir := t.TempDir()
+	words, background, modelFile = filepath.Join(dir, "words"), filepath.Join(dir, "street"), filepath.Join(dir, "tones.safetensors")
+	must.Do(t, must.Get(tonemodel.New())(t).Save(modelFile))
+	save := func(path string, s *tonemodel.Sound, gain float32) {
+		for i := range s.Samples {
+			s.Samples[i] *= gain
+		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		must.Do(t, audio.WriteWAVFile(path, tonemodel.SampleRate, s.Samples))
+	}
+	for i, label := range []string{"low", "high", "low", "low", "high", "low", "other", "none"} {
+		s := &tonemodel.Sound{}
+		s.Tone(map[bool]string{true: "high", false: "low"}[label == "high"], 0.5)
+		save(filepath.Join(words, label, fmt.Sprintf("%d.wav", i)), s, map[bool]float32{true: 0.001, false: 1}[i == 5])
+	}
+	for i, gain := range []float32{1, 0.12} {
+		s := &tonemodel.Sound{}
+		s.Silence(10)
+		s.Tone("low", 0.5)
+		s.Silence(9.5)
+		save(filepath.Join(background, fmt.Sprintf("%d.wav", i)), s, gain)
+	}
+	return modelFile, words, background
+}
+
+// calibrate chooses the point with the fewest misses and writes it into a copy of the model.
+func TestCalibrate(t *testing.T) {
+	m, words, background := calibrationFiles(t)
+	before := read(t, m)
+	args := []string{"calibrate", m, "--words", words, "--background", background, "--snr", "clean"}
+	plot := filepath.Join(t.TempDir(), "curve.svg")
+	stdout := ok(t, append(args, "--false-alarms", "100", "--plot", plot)...)
+	contains(t, "text", stdout, "6 of 2 labels", "gaps 0.3 to 1.5 s, natural levels, clean", "does not have: none, other", background+": 0.01 hours",
+		"operating point: threshold", "1 of 6 words, 16.7 % (95 % interval 3.0 % to 56.4 %)", "low 1/4, high 0/2", "1 in 0.01 hours, 90 per hour", "←")
+	contains(t, "plot", string(read(t, plot)), "6 words, 0.01 hours of background", "100 per hour", "operating point")
+	equal(t, "the model is unchanged", string(read(t, m)) == string(before), true)
+
+	calibrated := strings.TrimSuffix(m, ".safetensors") + "-calibrated.safetensors"
+	got := must.Get(model.Load(calibrated))(t)
+	d := got.Meta.Detection
+	if d == nil || d.Words != 6 || d.MissRate != 1./6 || math.Abs(d.FalseAlarmsPerHour-90) > 1e-9 || math.Abs(d.BackgroundHours-40./3600) > 1e-9 {
+		t.Fatalf("operating point %+v", d)
+	}
+	opt := events.DefaultsFor(got)
+	equal(t, "threshold", opt.Threshold, d.Threshold)
+
+	// --out may be the model itself. The background of 40 s is too short for a rate per hour.
+	var r detectionResult
+	code, out, stderr := invoke(nil, append(args, "--false-alarms", "200", "--json", "--out", m)...)
+	equal(t, "exit code", code, exitOK)
+	decode(t, out, &r)
+	contains(t, "stderr", stderr, "warning: 0.011 hours of background", "wrote "+m)
+	equal(t, "file", r.Out, m)
+	equal(t, "missed", r.Chosen.Missed, 1)
+	equal(t, "words", r.Words.Count, 6)
+	equal(t, "labels", fmt.Sprint(r.Words.Labels), "map[high:2 low:4]")
+	if r.Words.SNR != nil || len(r.Curve) == 0 || r.Model.Threshold != 0.7 {
+		t.Errorf("result %+v", r)
+	}
+	equal(t, "the model has the operating point", must.Get(model.Load(m))(t).Meta.Detection.Threshold, r.Chosen.Threshold)
+}
+
+// The interval of false alarms, the levels and the gaps are part of the result, which does not
+// depend on the number of threads.
+func TestCalibrateThreads(t *testing.T) {
+	m, words, background := calibrationFiles(t)
+	var want string
+	for _, threads := range []string{"1", "3"} {
+		out := ok(t, "eval", m, "--stream", "--words", words, "--background", background, "--generated", "1", "--threads", threads, "--json",
+			"--gap", "0.2,0.4", "--levels", "equal", "--snr", "12", "--noise", "background", "--seed", "4", "--tolerance", "0.2")
+		if want == "" {
+			want = out
+		}
+		equal(t, "output with "+threads+" threads", out, want)
+	}
+	var r detectionResult
+	decode(t, want, &r)
+	equal(t, "gap", r.Words.Gap, [2]float64{0.2, 0.4})
+	equal(t, "levels", r.Words.Levels, "equal")
+	equal(t, "SNR", *r.Words.SNR, 12)
+	equal(t, "groups of background", len(r.Background), 3)
+	if r.Chosen != nil || r.Out != "" || r.Model.Interval[1] <= r.Model.PerHour {
+		t.Errorf("result %+v", r)
+	}
+}
+
+// eval --stream measures the model's own point, with words, with background or with both.
+func TestEvalStream(t *testing.T) {
+	m, words, background := calibrationFiles(t)
+	both := ok(t, "eval", m, "--stream", "--words", words, "--background", background)
+	contains(t, "text", both, "the model's options: threshold 0.7, confirm 4", "missed ", "false alarms", "precision")
+	only := ok(t, "eval", m, "--stream", "--words", words)
+	if strings.Contains(only, "false alarms") {
+		t.Errorf("false alarms without background: %s", only)
+	}
+	only = ok(t, "eval", m, "--stream", "--background", background)
+	contains(t, "text", only, "1 in 0.01 hours")
+	if strings.Contains(only, "missed") {
+		t.Errorf("missed words without words: %s", only)
+	}
+	var fields map[string]json.RawMessage
+	decode(t, ok(t, "eval", m, "--stream", "--background", background, "--json"), &fields)
+	if _, has := fields["words"]; has || strings.Contains(string(fields["model"]), "miss") {
+		t.Errorf("words in a result without words: %s", fields)
+	}
+	if entries := must.Get(os.ReadDir(filepath.Dir(m)))(t); len(entries) != 3 {
+		t.Errorf("eval wrote a file: %v", entries)
+	}
+}
+
+// For a model that labels every frame, eval --stream classifies the clips one by one, too, and the
+// smoothing is part of the operating point.
+func TestCalibrateFramewise(t *testing.T) {
+	m, words, background := calibrationFiles(t)
+	must.Do(t, must.Get(tonemodel.NewFramewise())(t).Save(m))
+	args := []string{m, "--words", words, "--background", background, "--snr", "30"}
+	text := ok(t, append([]string{"eval", "--stream"}, args...)...)
+	contains(t, "text", text, "refractory 0.25 s, smoothing 0.2 s", "single clips", "of 8 correct, 2 of them without a label of the model", "at threshold")
+	var r detectionResult
+	decode(t, ok(t, append([]string{"eval", "--stream", "--json"}, args...)...), &r)
+	// The clip of another label and the clip of none are tones: the model calls them low.
+	if c := r.Clips; c == nil || c.Count != 8 || c.Others != 2 || c.Threshold != 0.5 || c.BestAccuracy < 5./8 || c.BestAccuracy < c.Accuracy {
+		t.Errorf("clips %+v", c)
+	}
+	ok(t, append([]string{"calibrate", "--out", m, "--false-alarms", "500"}, args...)...)
+	got := must.Get(model.Load(m))(t)
+	if d := got.Meta.Detection; d == nil || d.Smoothing == 0 || d.Window != 0 || events.DefaultsFor(got).Smoothing != d.Smoothing {
+		t.Errorf("operating point %+v", d)
+	}
+}
+
+func TestCalibrateErrors(t *testing.T) {
+	m, words, background := calibrationFiles(t)
+	both := []string{"--words", words, "--background", background}
+	for _, c := range []struct {
+		code int
+		want string
+		args []string
+	}{
+		{exitUsage, "requires --words", []string{"calibrate", m, "--background", background}},
+		{exitUsage, "requires --background", []string{"calibrate", m, "--words", words}},
+		{exitUsage, "--false-alarms -1", append([]string{"calibrate", m, "--false-alarms=-1"}, both...)},
+		{exitUsage, "x.txt: expected a name", append([]string{"calibrate", m, "--out", "x.txt"}, both...)},
+		{exitUsage, "--threads -1", append([]string{"calibrate", m, "--threads=-1"}, both...)},
+		{exitUsage, "--gap 1: expected", append([]string{"calibrate", m, "--gap", "1"}, both...)},
+		{exitUsage, "--snr loud", append([]string{"calibrate", m, "--snr", "loud"}, both...)},
+		{exitUsage, "--tolerance 0", append([]string{"calibrate", m, "--tolerance", "0"}, both...)},
+		{exitUsage, "--generated -1", append([]string{"calibrate", m, "--generated=-1"}, both...)},
+		{exitUsage, ".png or .svg", append([]string{"calibrate", m, "--plot", "x.gif"}, both...)},
+		{exitUsage, "--label: ", append([]string{"calibrate", m, "--label", "("}, both...)},
+		{exitUsage, "--gap 2 1: expected", append([]string{"calibrate", m, "--gap", "2,1"}, both...)},
+		{exitUsage, "refractory -1", append([]string{"calibrate", m, "--refractory=-1"}, both...)},
+		{exitBadInput, "nowhere", []string{"calibrate", m, "--words", words, "--background", "nowhere"}},
+		{exitBadInput, "no clip with a label", []string{"calibrate", m, "--words", background, "--background", background, "--label", "([0-9])"}},
+		{exitUsage, "nothing to measure", []string{"eval", m, "--stream"}},
+		{exitUsage, "--noise background requires", []string{"eval", m, "--stream", "--words", words, "--noise", "background"}},
+		{exitUsage, "accepts none of --task", []string{"eval", m, "--stream", "--data", ".", "--words", words}},
+		{exitUsage, "require --stream", []string{"eval", m, "--words", words}},
+		{exitUsage, "--plot requires", []string{"eval", m, "--stream", "--words", words, "--plot", filepath.Join(t.TempDir(), "x.png")}},
+		{exitBadInput, "pool", append([]string{"calibrate", unpooled(t)}, both...)},
+	} {
+		checkRun(t, nil, c.args, c.code, c.want)
+	}
+	loud := filepath.Join(t.TempDir(), "loud.wav")
+	x := make([]float32, 4*tonemodel.SampleRate)
+	for i := range 2 * tonemodel.SampleRate {
+		x[tonemodel.SampleRate+i] = float32(math.Sin(2 * math.Pi * 500 * float64(i) / tonemodel.SampleRate))
+	}
+	must.Do(t, audio.WriteWAVFile(loud, tonemodel.SampleRate, x))
+	checkRun(t, nil, []string{"calibrate", m, "--words", words, "--background", loud, "--false-alarms", "1"}, exitFailed,
+		"no operating point has at most 1 false alarms per hour: the lowest rate is")
+	if entries := must.Get(os.ReadDir(filepath.Dir(m)))(t); len(entries) != 3 {
+		t.Errorf("a command that failed wrote a file: %v", entries)
+	}
+
+	broken := filepath.Join(background, "0.wav")
+	must.Do(t, os.WriteFile(broken, []byte("no audio"), 0o666))
+	must.Do(t, os.WriteFile(filepath.Join(words, "low", "x.wav"), []byte("no audio"), 0o666))
+	checkRun(t, nil, append([]string{"eval", m, "--stream"}, both...), exitBadInput, "x.wav")
+	_, _, stderr := invoke(nil, append([]string{"eval", m, "--stream", "--skip-broken"}, both...)...)
+	contains(t, "stderr", stderr, "skipped ", broken, filepath.Join(words, "low", "x.wav"))
+}
+
+// unpooled saves a model that package events cannot use.
+func unpooled(t *testing.T) string {
+	t.Helper()
+	m := must.Get(tonemodel.New())(t)
+	m.Config.Pool = model.PoolLast
+	path := filepath.Join(t.TempDir(), "last.safetensors")
+	must.Do(t, m.Save(path))
+	return path
+}
+
+// Ctrl-C ends a calibration, and no model is written.
+func TestCalibrateInterrupt(t *testing.T) {
+	m, words, _ := calibrationFiles(t)
+	code, _ := interruptedOn(t, true, "measured", "calibrate", m, "--words", words, "--generated", "600")
+	equal(t, "exit code", code, 130)
+	if entries := must.Get(os.ReadDir(filepath.Dir(m)))(t); len(entries) != 3 {
+		t.Errorf("files %v", entries)
+	}
+}

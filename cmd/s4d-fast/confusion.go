@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/figure"
+	"github.com/s4d-fast/s4d-fast/train/task"
+)
+
+const (
+	maxMistakes = 10 // that are printed
+	maxColumns  = 20 // labels of a table that fits on a screen
+)
+
+// printConfusion prints how many clips were recognised, which labels were taken for which, and the
+// worst mistakes.
+func printConfusion(w io.Writer, c *task.Confusion) {
+	fmt.Fprintf(w, "\n%s.\n", confusionTitle(c))
+	if len(c.Labels) <= maxColumns {
+		printTable(w, c)
+	}
+	if len(c.Mistakes) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\nWorst mistakes (%d of %d), with the largest probability of both labels:\n", min(maxMistakes, len(c.Mistakes)), len(c.Mistakes))
+	peak := func(m task.Mistake, label string) string {
+		for i, l := range c.Labels {
+			if l == label && l != events.None {
+				return fmt.Sprintf("%s (%.2f)", printable(label, ""), m.Peaks[i])
+			}
+		}
+		return printable(label, "")
+	}
+	for _, m := range c.Mistakes[:min(maxMistakes, len(c.Mistakes))] {
+		fmt.Fprintf(w, "  %s: %s, found %s\n", printable(m.Path, ""), peak(m, m.Label), peak(m, m.Found))
+	}
+}
+
+// confusionTitle says how many clips of words, and of other words, were recognised.
+func confusionTitle(c *task.Confusion) string {
+	words := len(c.Labels)
+	for i, label := range c.Labels {
+		if label == events.None {
+			words = i // it is the last
+		}
+	}
+	right, total := c.Right(0, words)
+	title := fmt.Sprintf("Validation clips: %d of %d right (%.1f %%)", right, total, 100*float64(right)/float64(max(total, 1)))
+	if right, total = c.Right(words, len(c.Labels)); total > 0 {
+		title += fmt.Sprintf("; other words: %d of %d right", right, total)
+	}
+	return title
+}
+
+// printTable prints a row for each label with clips and a column for each label.
+func printTable(w io.Writer, c *task.Confusion) {
+	names, first := make([]string, len(c.Labels)), 0
+	for i, label := range c.Labels {
+		names[i] = printable(label, "")
+		first = max(first, utf8.RuneCountInString(names[i]))
+	}
+	pad := func(text string, n int) string {
+		return strings.Repeat(" ", max(0, n-utf8.RuneCountInString(text))) + text
+	}
+	width := func(j int) int { return 2 + max(4, utf8.RuneCountInString(names[j])) }
+	line := pad("", first)
+	for j, name := range names {
+		line += pad(name, width(j))
+	}
+	fmt.Fprintf(w, "Rows: label of the recording; columns: label found.\n%s\n", line)
+	for i, row := range c.Counts {
+		right, total := c.Right(i, i+1)
+		if total == 0 {
+			continue
+		}
+		line := pad(names[i], first)
+		for j, n := range row {
+			text := "."
+			if n > 0 {
+				text = strconv.Itoa(n)
+			}
+			line += pad(text, width(j))
+		}
+		fmt.Fprintf(w, "%s   %5.1f %%\n", line, 100*float64(right)/float64(total))
+	}
+}
+
+// drawConfusion draws the table.
+func drawConfusion(path string, c *task.Confusion) error {
+	return figure.Confusion(path, figure.Matrix{Title: confusionTitle(c), Labels: c.Labels, Counts: c.Counts})
+}

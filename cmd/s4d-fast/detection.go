@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/events/calibration"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// detectionFlags say which streams to measure. calibrate and eval --stream share them.
+type detectionFlags struct {
+	Words      string    `help:"Clips of words: a folder with a folder of audio files per label, or a text file with a path per line, and optionally a tab and a label." placeholder:"PATH" group:"Streams"`
+	Label      string    `help:"Regular expression on a clip's path below --words whose first group is the label; other files are no clips (default: the folder's name is the label)." placeholder:"REGEXP" group:"Streams"`
+	Background []string  `help:"Audio without any of the words, a file or a folder with files at any depth; repeatable." placeholder:"PATH" sep:"none" group:"Streams"`
+	Generated  float64   `help:"Minutes of computed noise, and as many of computed notes, to add to the background." placeholder:"MIN" group:"Streams"`
+	Gap        []float64 `help:"Shortest and longest gap between clips in seconds." default:"0.3,1.5" placeholder:"MIN,MAX" group:"Streams"`
+	Levels     string    `help:"Levels of the words: natural (as recorded) or equal." enum:"natural,equal" default:"natural" group:"Streams"`
+	SNR        string    `name:"snr" help:"Mean power of the words over that of the noise between and behind them, in dB, or clean." default:"20" placeholder:"DB" group:"Streams"`
+	Noise      string    `help:"Noise between and behind the words: white, or the background." enum:"white,background" default:"white" group:"Streams"`
+	Tolerance  float64   `help:"Seconds between the onsets of a word and of its event, at most." default:"0.3" placeholder:"S" group:"Streams"`
+	Refractory *float64  `help:"Refractory time of the operating points to try (default: the model's)." placeholder:"S" group:"Streams"`
+	Plot       plotFile  `help:"Draw missed words against false alarms to FILE, PNG or SVG." type:"path" placeholder:"FILE" group:"Streams"`
+	SkipBroken bool      `help:"Leave out audio files that cannot be read, and list them." group:"Streams"`
+}
+
+// detection is a measurement and what it was made of.
+type detection struct {
+	*calibration.Measurement
+	words   calibration.WordOptions
+	clips   int
+	unknown []string // labels of clips that the model does not have
+
+	classified []calibration.Classified // clips on their own, if classify was called
+}
+
+// given reports whether a flag asks for a measurement.
+func (f *detectionFlags) given() bool {
+	return f.Words != "" || len(f.Background) > 0 || f.Generated != 0 || f.Plot != ""
+}
+
+// validate checks flags that kong does not.
+func (f *detectionFlags) validate() error {
+	switch {
+	case f.Words == "" && len(f.Background) == 0 && f.Generated == 0:
+		return errors.New("nothing to measure: set --words, --background or --generated")
+	case len(f.Gap) != 2 || !(f.Gap[0] >= 0 && f.Gap[0] <= f.Gap[1]):
+		return fmt.Errorf("--gap %v: expected the shortest and the longest gap, for example 0.3,1.5", strings.Trim(fmt.Sprint(f.Gap), "[]"))
+	case !(f.Generated >= 0):
+		return fmt.Errorf("--generated %v: expected at least 0 minutes", f.Generated)
+	case !(f.Tolerance > 0):
+		return fmt.Errorf("--tolerance %v: expected more than 0 seconds", f.Tolerance)
+	case f.Noise == "background" && len(f.Background) == 0 && f.Generated == 0:
+		return errors.New("--noise background requires --background or --generated")
+	}
+	if _, err := regexp.Compile(f.Label); err != nil {
+		return fmt.Errorf("--label: %w", err)
+	}
+	_, err := f.snr()
+	return err
+}
+
+func (f *detectionFlags) snr() (float64, error) {
+	if f.SNR == "clean" {
+		return math.Inf(1), nil
+	}
+	snr, err := strconv.ParseFloat(f.SNR, 64)
+	if err != nil || math.IsNaN(snr) || snr < -100 {
+		return 0, fmt.Errorf("--snr %s: expected a number of dB from -100, or clean", f.SNR)
+	}
+	return snr, nil
+}
+
+// measure reads the streams and tries many options. The first point is that of the model.
+func (f *detectionFlags) measure(ctx context.Context, std *streams, m *model.Model, seed uint64, workers int) (*detection, error) {
+	base := events.DefaultsFor(m)
+	base.Refractory = or(f.Refractory, base.Refractory)
+	if err := base.Validate(); err != nil {
+		return nil, usageError(fmt.Errorf("--%w", err))
+	}
+	opt := calibration.Defaults(base)
+	opt.Tolerance, opt.Workers = f.Tolerance, workers
+	if _, err := events.New(m, base); err != nil {
+		return nil, badInput(err)
+	}
+	d := &detection{words: calibration.DefaultWords(m.Meta.SampleRate)}
+	background, err := f.background(m.Meta.SampleRate, seed)
+	if err != nil {
+		return nil, badInput(err)
+	}
+	all := background
+	var skipped []error
+	if f.Words != "" {
+		var words []calibration.Stream
+		words, skipped, err = f.words(ctx, d, m, background, seed, workers)
+		if err != nil {
+			return nil, interruptOr(ctx, err)
+		}
+		all = append(words, background...)
+	}
+	if std.errTTY {
+		opt.Progress = func(p calibration.Progress) {
+			fmt.Fprintf(std.err, "\rmeasured %d of %d streams, %.2f hours of audio ", p.Streams, p.Of, p.Seconds/3600)
+			if p.Streams == p.Of {
+				fmt.Fprintln(std.err)
+			}
+		}
+	}
+	if d.Measurement, err = calibration.Measure(ctx, m, all, opt); err != nil {
+		return nil, interruptOr(ctx, err)
+	}
+	d.Skipped = append(skipped, d.Skipped...)
+	return d, nil
+}
+
+// interruptOr returns the cause of ctx if it has ended, else err as bad input.
+func interruptOr(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return badInput(err)
+}
+
+// background returns the streams without words.
+func (f *detectionFlags) background(rate float64, seed uint64) (all []calibration.Stream, err error) {
+	for _, path := range f.Background {
+		streams, err := calibration.Background(path, rate, f.SkipBroken)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, streams...)
+	}
+	if f.Generated > 0 {
+		streams, err := calibration.Generated(f.Generated, rate, seed)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, streams...)
+	}
+	return all, nil
+}
+
+// words returns the streams of words, and records in d what they are made of.
+func (f *detectionFlags) words(ctx context.Context, d *detection, m *model.Model, background []calibration.Stream, seed uint64, workers int) (streams []calibration.Stream, skipped []error, err error) {
+	clips, unknown, err := calibration.Clips(f.Words, f.which(m, false))
+	if err != nil {
+		return nil, nil, err
+	}
+	w := &d.words
+	w.MinGap, w.MaxGap, w.Equal, w.Seed, w.SkipBroken, w.Workers = f.Gap[0], f.Gap[1], f.Levels == "equal", seed, f.SkipBroken, workers
+	if w.SNR, err = f.snr(); err != nil {
+		return nil, nil, err
+	}
+	if f.Noise == "background" {
+		w.Noise = background
+	}
+	d.clips, d.unknown = len(clips), unknown
+	return calibration.WordStreams(ctx, clips, *w)
+}
+
+// which says which files are clips; others keeps those of labels that the model does not have.
+func (f *detectionFlags) which(m *model.Model, others bool) calibration.ClipOptions {
+	o := calibration.ClipOptions{Labels: m.Meta.Labels, Others: others}
+	if f.Label != "" {
+		o.Pattern = regexp.MustCompile(f.Label) // validated
+	}
+	return o
+}
+
+// classify classifies the clips one by one, if the model can. Clips of labels that it does not have
+// count as none.
+func (f *detectionFlags) classify(ctx context.Context, d *detection, m *model.Model, seed uint64, workers int) error {
+	if f.Words == "" || m.Meta.Filterbank == nil {
+		return nil
+	}
+	clips, _, err := calibration.Clips(f.Words, f.which(m, true))
+	if err == nil {
+		opt := calibration.ClassifyOptions{Events: d.Points[0].Options, SNR: d.words.SNR, Seed: seed, SkipBroken: f.SkipBroken, Workers: workers}
+		d.classified, _, err = calibration.Classify(ctx, m, clips, opt)
+	}
+	if err != nil {
+		return interruptOr(ctx, err)
+	}
+	return nil
+}
+
+// warn reports files that were left out, and background that is too short for a rate per hour.
+func (d *detection) warn(w io.Writer, falseAlarms float64) {
+	for _, err := range d.Skipped {
+		fmt.Fprintf(w, "skipped %s\n", printable(err.Error(), ""))
+	}
+	if hours := d.Points[0].Hours; falseAlarms > 0 && hours*falseAlarms < 3 {
+		fmt.Fprintf(w, "warning: %.2g hours of background cannot show that there are fewer than %g false alarms per hour; that takes %.3g hours\n",
+			hours, falseAlarms, 3/falseAlarms)
+	}
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/s4d-fast/s4d-fast/events/calibration"
+	"github.com/s4d-fast/s4d-fast/internal/figure"
+)
+
+// tableRates are the numbers of false alarms per hour for which the table has a row.
+var tableRates = []float64{0, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}
+
+// text prints what was measured, the trade-off, and a point with a title.
+func (d *detection) text(w io.Writer, title string, p *calibration.Point) error {
+	var b strings.Builder
+	if p.Words > 0 {
+		levels, noise := "natural levels", "clean"
+		if d.words.Equal {
+			levels = "equal levels"
+		}
+		if !math.IsInf(d.words.SNR, 1) {
+			noise = fmt.Sprintf("%g dB over noise", d.words.SNR)
+		}
+		fmt.Fprintf(&b, "words       %d of %d labels in %.1f minutes: gaps %g to %g s, %s, %s\n",
+			p.Words, len(d.Labels), d.Seconds/60, d.words.MinGap, d.words.MaxGap, levels, noise)
+		if len(d.unknown) > 0 {
+			fmt.Fprintf(&b, "            without the clips of labels that the model does not have: %s\n", names(d.unknown))
+		}
+	}
+	for i, g := range d.Groups {
+		title := "background"
+		if i > 0 {
+			title = ""
+		}
+		fmt.Fprintf(&b, "%-11s %s: %.2f hours\n", title, printable(g.Name, ""), g.Seconds/3600)
+	}
+	if p.Words > 0 && p.Hours > 0 {
+		b.WriteByte('\n')
+		d.table(&b, p)
+	}
+	fmt.Fprintf(&b, "\n%s: threshold %g, confirm %d, refractory %g s%s\n", title, p.Options.Threshold, p.Options.Confirm, p.Options.Refractory, smoothingText(p.Options.Smoothing))
+	if p.Words > 0 {
+		rate, low, high := p.MissRate()
+		fmt.Fprintf(&b, "missed        %d of %d words, %s (95 %% interval %s to %s)\n", p.Missed(), p.Words, percent(rate), percent(low), percent(high))
+		var each []string
+		for i, l := range d.Labels {
+			each = append(each, fmt.Sprintf("%s %d/%d", l, p.MissedWords[i], d.Words[i]))
+		}
+		fmt.Fprintf(&b, "  by label    %s\n", names(each))
+		fmt.Fprintf(&b, "events        %d in the streams of words: %d of another label, %d without a word\n", p.Events, p.Mistaken, p.False)
+		fmt.Fprintf(&b, "              precision %.3f, recall %.3f, F1 %.3f\n", p.Precision(), p.Recall(), p.F1())
+	}
+	if c := d.clipsResult(); c != nil {
+		fmt.Fprintf(&b, "single clips  %s of %d correct, %d of them without a label of the model; %s at threshold %.2g\n",
+			percent(c.Accuracy), c.Count, c.Others, percent(c.BestAccuracy), c.BestThreshold)
+	}
+	if p.Hours > 0 {
+		rate, low, high := p.FalseAlarmRate()
+		fmt.Fprintf(&b, "false alarms  %d in %.2f hours, %s per hour (95 %% interval %s to %s)\n", p.FalseAlarms, p.Hours, perHour(rate), perHour(low), perHour(high))
+		if len(d.Groups) > 1 {
+			for i, g := range d.Groups {
+				fmt.Fprintf(&b, "              %d in %.2f hours of %s\n", p.ByGroup[i], g.Seconds/3600, printable(g.Name, ""))
+			}
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// smoothingText returns the smoothing of a model that labels every frame.
+func smoothingText(seconds float64) string {
+	if seconds == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", smoothing %g s", seconds)
+}
+
+func percent(share float64) string { return fmt.Sprintf("%.1f %%", 100*share) }
+
+// perHour formats a rate with about two digits.
+func perHour(rate float64) string {
+	switch {
+	case rate == 0:
+		return "0"
+	case rate < 0.995:
+		return fmt.Sprintf("%.2f", rate)
+	case rate < 9.95:
+		return fmt.Sprintf("%.1f", rate)
+	}
+	return fmt.Sprintf("%.0f", rate)
+}
+
+// table prints the best points for rising numbers of false alarms per hour, and one marked point.
+func (d *detection) table(w io.Writer, marked *calibration.Point) {
+	points := []calibration.Point{*marked}
+	for _, limit := range tableRates {
+		p, ok := d.Best(limit)
+		if ok && !slices.ContainsFunc(points, func(q calibration.Point) bool { return q.Options == p.Options }) {
+			points = append(points, p)
+		}
+	}
+	slices.SortStableFunc(points, func(a, b calibration.Point) int { return cmp.Compare(a.FalseAlarms, b.FalseAlarms) })
+	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
+	framewise := marked.Options.Smoothing > 0
+	smoothing := ""
+	if framewise {
+		smoothing = "smoothing\t"
+	}
+	fmt.Fprintf(t, "false alarms per hour\t95 %% interval\tmissed words\t95 %% interval\tthreshold\tconfirm\t%s\n", smoothing)
+	for i := range points {
+		p, mark := &points[i], ""
+		if p.Options == marked.Options {
+			mark = "←"
+		}
+		if framewise {
+			smoothing = fmt.Sprintf("%g s\t", p.Options.Smoothing)
+		}
+		rate, low, high := p.FalseAlarmRate()
+		missed, least, most := p.MissRate()
+		fmt.Fprintf(t, "%s\t%s – %s\t%s\t%.1f – %s\t%g\t%d\t%s%s\n", perHour(rate), perHour(low), perHour(high), percent(missed), 100*least, percent(most),
+			p.Options.Threshold, p.Options.Confirm, smoothing, mark)
+	}
+	t.Flush()
+}
+
+// panel draws the trade-off, with a point, and a limit of false alarms per hour if that is not 0.
+// The logarithmic axis has no 0: points without false alarms are drawn at half an event in all
+// background.
+func (d *detection) panel(p *calibration.Point, name string, limit float64) figure.Panel {
+	least := 0.5 / p.Hours
+	at := func(p *calibration.Point) float64 {
+		rate, _, _ := p.FalseAlarmRate()
+		return max(rate, least)
+	}
+	curve, band := figure.Curve{Name: "fewest missed words"}, figure.Band{Name: "95 % interval"}
+	add := func(x, y, low, high float64) {
+		curve.X, curve.Y = append(curve.X, x), append(curve.Y, y)
+		band.X, band.Low, band.High = append(band.X, x), append(band.Low, low), append(band.High, high)
+	}
+	points := d.Curve()
+	for i := range points {
+		q := &points[i]
+		if n := len(curve.X) - 1; n >= 0 { // a step
+			add(at(q), curve.Y[n], band.Low[n], band.High[n])
+		}
+		rate, low, high := q.MissRate()
+		add(at(q), 100*rate, 100*low, 100*high)
+	}
+	rate, _, _ := p.MissRate()
+	panel := figure.Panel{
+		Title: fmt.Sprintf("%d words, %.2f hours of background", p.Words, p.Hours),
+		X:     fmt.Sprintf("false alarms per hour (none is drawn at %.2g)", least), Y: "missed words [%]", LogX: true,
+		YMax: slices.Max(band.High), Bands: []figure.Band{band},
+		Curves: []figure.Curve{curve, {Name: name, X: []float64{at(p)}, Y: []float64{100 * rate}, Points: true, Large: true, Hue: figure.Red}},
+	}
+	if limit > 0 {
+		panel.Marks, panel.MarkName = []float64{limit}, fmt.Sprintf("%g per hour", limit)
+	}
+	return panel
+}
+
+// names joins names from files for a terminal.
+func names(list []string) string { return printable(strings.Join(list, ", "), "") }

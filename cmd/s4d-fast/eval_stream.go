@@ -1,0 +1,43 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+)
+
+// stream measures missed words and false alarms, as calibrate does, and writes no model.
+func (c *evalCmd) stream(std *streams, ctx *ctxBox) error {
+	switch {
+	case c.Task != "" || c.Data != "" || c.Config != "" || len(c.Set) > 0 || c.Rate != 0 || c.Predictions != "":
+		return usageError(errors.New("--stream reads --words and --background, and accepts none of --task, --data, --config, --set, --rate and --predictions"))
+	case c.Threads < 0:
+		return usageError(fmt.Errorf("--threads %d: expected at least 0", c.Threads))
+	}
+	if err := c.validate(); err != nil {
+		return usageError(err)
+	}
+	m, err := c.Model.load(ctx)
+	if err != nil {
+		return badInput(err)
+	}
+	d, err := c.measure(ctx, std, m, or(c.Seed, 1), c.Threads)
+	if err != nil {
+		return err
+	}
+	if err := c.classify(ctx, d, m, or(c.Seed, 1), c.Threads); err != nil {
+		return err
+	}
+	d.warn(std.err, 0)
+	if c.Plot != "" {
+		if len(d.Words) == 0 || d.Points[0].Hours == 0 {
+			return usageError(errors.New("--plot requires --words and --background"))
+		}
+		if err := c.Plot.curves(std, d.panel(&d.Points[0], "the model's options", 0)); err != nil {
+			return err
+		}
+	}
+	if c.JSON {
+		return d.result().write(std)
+	}
+	return d.text(std.out, "the model's options", &d.Points[0])
+}

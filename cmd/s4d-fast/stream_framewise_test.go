@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// framewiseModel saves a model that labels the frames of a filter bank.
+func framewiseModel(t *testing.T, change func(m *model.Model)) string {
+	t.Helper()
+	m := must.Get(tonemodel.NewFramewise())(t)
+	change(m)
+	path := filepath.Join(t.TempDir(), "frames.safetensors")
+	must.Do(t, m.Save(path))
+	return path
+}
+
+// recorded writes a sound to a WAV file.
+func recorded(t *testing.T, rate int, samples []float32) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sound.wav")
+	must.Do(t, audio.WriteWAVFile(path, rate, samples))
+	return path
+}
+
+// A model that labels every frame gives the tones, at its own rate and from resampled audio. The
+// operating point in the model replaces the defaults, and flags replace both.
+func TestStreamFramewise(t *testing.T) {
+	m, s := framewiseModel(t, func(*model.Model) {}), tonemodel.Words()
+	path := recorded(t, tonemodel.SampleRate, s.Samples)
+	found, _ := lines(t, ok(t, "stream", m, path))
+	checkTonesWithin(t, 0.1, found, s, 1)
+	twice := make([]float32, 2*len(s.Samples))
+	for i, v := range s.Samples {
+		next := s.Samples[min(i+1, len(s.Samples)-1)]
+		twice[2*i], twice[2*i+1] = v, (v+next)/2
+	}
+	high := recorded(t, 2*tonemodel.SampleRate, twice)
+	found, _ = lines(t, ok(t, "stream", m, high, "--resample"))
+	checkTonesWithin(t, 0.1, found, s, 2)
+
+	calibrated := framewiseModel(t, func(m *model.Model) {
+		m.Meta.Detection = &model.Detection{Threshold: 1, OffThreshold: 1, Confirm: 1000, Smoothing: 0.1}
+	})
+	found, _ = lines(t, ok(t, "stream", calibrated, path))
+	must.Equal(t, len(found), 0, "events that 1000 frames confirm")
+	found, _ = lines(t, ok(t, "stream", calibrated, path, "--threshold", "0.7", "--confirm", "3"))
+	checkTonesWithin(t, 0.1, found, s, 1)
+
+	for want, args := range map[string][]string{
+		"labels every frame; use --smoothing":    {path, "--window", "1"},
+		"which has one rate; use --resample":     {high, "--adapt-rate"},
+		"off-threshold 0.9: expected at most":    {path, "--off-threshold", "0.9"},
+		"--off-threshold requires --emit events": {path, "--off-threshold", "0.1", "--emit", "frames"},
+	} {
+		checkRun(t, nil, append([]string{"stream", m}, args...), exitUsage, want)
+	}
+	checkRun(t, nil, []string{"stream", m, high}, exitBadInput, "rate 16000 Hz, the model expects 8000 Hz; --resample converts the audio\n")
+	pooled := framewiseModel(t, func(m *model.Model) { m.Config.Pool = model.PoolMean })
+	checkRun(t, nil, []string{"stream", pooled, path}, exitBadInput, `pool is "mean", expected "none"`)
+}
+
+// Frames of a model that labels every frame have its averaged posterior at every hop.
+func TestStreamFramewiseFrames(t *testing.T) {
+	m, s := framewiseModel(t, func(*model.Model) {}), &tonemodel.Sound{}
+	s.Tone("low", 1)
+	s.Tone("high", 1)
+	s.Samples = append(s.Samples, make([]float32, 4030)...)
+	path := recorded(t, tonemodel.SampleRate, s.Samples)
+	all := posteriors(t, ok(t, "stream", m, path, "--emit", "frames"))
+	must.Equal(t, len(all), 26, "frames, one every 0.1 s and one at the end")
+	for at, label := range map[int]int{5: 0, 9: 0, 15: 1, 19: 1, 24: 2, 25: 2} {
+		if p := all[at]; len(p) != 3 || !(p[label] > 0.9) || slices.Index(p, slices.Max(p)) != label || !(p[0]+p[1]+p[2] < 1.1) {
+			t.Errorf("frame %d: posterior %v, expected label %d", at, p, label)
+		}
+	}
+	short := posteriors(t, ok(t, "stream", m, path, "--emit", "frames", "--hop", "30"))
+	must.Equal(t, len(short), (len(s.Samples)+29)/30-2, "frames, from the first complete frame of the filter bank on")
+	quick := posteriors(t, ok(t, "stream", m, path, "--emit", "frames", "--smoothing", "0.01"))
+	if slices.EqualFunc(quick, all, func(a, b []float32) bool { return fmt.Sprint(a) == fmt.Sprint(b) }) {
+		t.Error("--smoothing changes no frame")
+	}
+}

@@ -1,0 +1,303 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/internal/table"
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/report"
+	"github.com/s4d-fast/s4d-fast/series"
+)
+
+// Bounds of the series that are streamed at the same time, one per value of --id.
+const (
+	maxSeries      = 1 << 16
+	maxSeriesBytes = 1 << 30
+)
+
+// readsRows reports whether the input is rows instead of audio.
+func (c *streamCmd) readsRows() bool {
+	return c.Format == string(table.CSV) || c.Format == string(table.JSONL)
+}
+
+// validateRows reports the first flag that is invalid for rows.
+func (c *streamCmd) validateRows() error {
+	for _, f := range []struct {
+		name  string
+		given bool
+	}{
+		{"rate", c.Rate != nil}, {"resample", c.Resample}, {"adapt-rate", c.AdaptRate}, {"live", c.Live}, {"emit frames", c.Emit == "frames"}, {"smoothing", c.Smoothing != nil},
+		{"threshold", c.Threshold != nil}, {"off-threshold", c.OffThreshold != nil}, {"confirm", c.Confirm != nil}, {"refractory", c.Refractory != nil}, {"smoothing", c.Smoothing != nil},
+	} {
+		if f.given {
+			return fmt.Errorf("--%s requires audio; --format %s is rows", f.name, c.Format)
+		}
+	}
+	switch w := or(c.Window, 0); {
+	case c.Hop != nil && (*c.Hop < 1 || *c.Hop > maxHop):
+		return fmt.Errorf("--hop %d: expected 1 to %d rows", *c.Hop, maxHop)
+	case w != math.Trunc(w) || w < 0 || w > maxHop:
+		return fmt.Errorf("--window %g: expected 0 to %d rows with --format %s", w, maxHop, c.Format)
+	}
+	return nil
+}
+
+// runRows streams rows.
+func (c *streamCmd) runRows(std *streams, ctx *ctxBox) error {
+	in, name, err := c.open(ctx, std)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	m, err := c.Model.load(ctx)
+	if err != nil {
+		return badInput(err)
+	}
+	opt := series.Options{Window: int(or(c.Window, 0))}
+	if c.Missing == model.MissingPrevious {
+		opt.Missing = c.Missing
+	}
+	p, err := series.New(m, opt)
+	if err != nil {
+		return badInput(fmt.Errorf("%s: %w", c.Model, err))
+	}
+	bytes := untilStopped(ctx, in)
+	defer bytes.Close()
+	var columns []string
+	if m.Meta.Series != nil {
+		columns = m.Meta.Series.Columns
+	}
+	t, err := table.New(bytes, table.Options{Name: name, Format: table.Format(c.Format), Columns: columns})
+	switch {
+	case ctx.Err() != nil && (err != nil || !t.Ended()):
+		return context.Cause(ctx)
+	case errors.Is(err, io.EOF):
+		return badInput(fmt.Errorf("%s: no rows", name))
+	case err != nil:
+		return badInput(err)
+	}
+	r := &rowPrinter{
+		predictor: p, model: m, table: t, hop: or(c.Hop, 1), out: json.NewEncoder(std.out),
+		series: map[string]*rowSeries{}, row: make([]float32, m.Config.DInput),
+	}
+	if err := r.findColumns(c.ID); err != nil {
+		return badInput(err)
+	}
+	if err := r.out.Encode(r.start(c)); err != nil {
+		return err
+	}
+	err = r.run(ctx)
+	return cmp.Or(err, r.end())
+}
+
+// rowPrinter prints a line for every row, or for every hop rows of a series.
+type rowPrinter struct {
+	predictor *series.Predictor
+	model     *model.Model
+	table     *table.Reader
+	inputs    []int // columns of the table, in the model's order
+	id, time  int   // columns; −1: none
+	hop       int
+	out       *json.Encoder
+
+	series map[string]*rowSeries
+	order  []*rowSeries // by first row
+	row    []float32
+	rows   int64
+	times  report.Times
+	busy   time.Duration
+}
+
+// rowSeries is a series with the line of its last row, if that is not printed.
+type rowSeries struct {
+	stream *series.Stream
+	last   *report.Row
+}
+
+// findColumns finds the columns that the model reads: by name or, if the input has no names or the
+// model has none, all others than that of the series, in their order.
+func (r *rowPrinter) findColumns(id *string) error {
+	r.id, r.time = -1, -1
+	described := r.model.Meta.Series
+	all := r.table.Columns()
+	if described != nil && described.Time != "" {
+		r.time = slices.Index(all, described.Time)
+	}
+	if described != nil && described.ID != "" {
+		r.id = slices.Index(all, described.ID)
+	}
+	if id != nil {
+		if r.id = -1; *id != "" {
+			var err error
+			if r.id, err = r.table.Find(*id); err != nil {
+				return err
+			}
+		}
+	}
+	if described != nil {
+		var missing error
+		for _, name := range described.Columns {
+			i, err := r.table.Find(name)
+			missing = cmp.Or(missing, err)
+			r.inputs = append(r.inputs, i)
+		}
+		if missing == nil || r.table.Named() {
+			return missing
+		}
+		r.inputs = nil
+	}
+	for i := range all {
+		if i != r.id {
+			r.inputs = append(r.inputs, i)
+		}
+	}
+	if n := r.model.Config.DInput; len(r.inputs) != n {
+		expected := fmt.Sprintf("%d", n)
+		if described != nil {
+			expected += fmt.Sprintf(", the model's %.200q", described.Columns)
+		}
+		return r.table.Wrap(fmt.Errorf("%d columns of numbers, expected %s", len(r.inputs), expected))
+	}
+	return nil
+}
+
+func (r *rowPrinter) start(c *streamCmd) report.RowStart {
+	s := report.RowStart{
+		Type: "start", Format: c.Format, Model: string(c.Model), Task: r.model.Meta.Task, Labels: r.model.Meta.Labels,
+		Level: string(vek.CurrentLevel()), Emit: "rows", Mode: r.predictor.Mode(), Hop: r.hop,
+	}
+	for _, i := range r.inputs {
+		s.Columns = append(s.Columns, r.table.Columns()[i])
+	}
+	if d := r.model.Meta.Series; d != nil {
+		s.Targets, s.Horizon = d.Targets, d.Horizon
+	}
+	if r.id >= 0 {
+		s.ID = r.table.Columns()[r.id]
+	}
+	return s
+}
+
+// run processes the rows to the end of the input. After a signal a row whose line is incomplete is
+// dropped.
+func (r *rowPrinter) run(ctx context.Context) error {
+	for {
+		err := r.table.Next()
+		if errors.Is(err, io.EOF) || err == nil && !r.table.Ended() && ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			if !r.table.Ended() && ctx.Err() != nil {
+				return nil
+			}
+			return badInput(err)
+		}
+		began := time.Now()
+		err = r.process()
+		took := time.Since(began)
+		r.busy += took
+		r.times.Add(took)
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// process passes a row to its series.
+func (r *rowPrinter) process() error {
+	s, err := r.find()
+	if err != nil {
+		return badInput(err)
+	}
+	for c, i := range r.inputs {
+		if r.row[c], err = r.table.Number(i); err != nil {
+			return badInput(err)
+		}
+	}
+	result, err := s.stream.Step(r.row)
+	var column *series.ColumnError
+	switch {
+	case errors.As(err, &column):
+		return badInput(r.table.ColumnError(r.inputs[column.Column], fmt.Errorf("%w; --missing previous replaces it", column.Err)))
+	case err != nil:
+		return badInput(r.table.Wrap(err))
+	}
+	r.rows++
+	line := r.line(s, result)
+	if s.stream.Rows()%int64(r.hop) == 0 {
+		s.last = nil
+		return r.out.Encode(line)
+	}
+	for _, list := range []*[]float32{&line.Posterior, &line.Output, &line.Forecast, &line.Expected} {
+		*list = slices.Clone(*list)
+	}
+	s.last = line
+	return nil
+}
+
+// find returns the series of the current row, which may be new.
+func (r *rowPrinter) find() (*rowSeries, error) {
+	id := ""
+	if r.id >= 0 {
+		if id = r.table.Text(r.id); table.Missing(id) {
+			return nil, r.table.ColumnError(r.id, errors.New("the row does not say which series it belongs to"))
+		}
+	}
+	if s := r.series[id]; s != nil {
+		return s, nil
+	}
+	if most := min(maxSeries, max(1, maxSeriesBytes/r.predictor.StreamBytes())); len(r.series) == most {
+		return nil, r.table.ColumnError(r.id, fmt.Errorf("more than %d series", most))
+	}
+	s := &rowSeries{stream: r.predictor.NewStream()}
+	r.series[id], r.order = s, append(r.order, s)
+	return s, nil
+}
+
+// line returns the line of the current row.
+func (r *rowPrinter) line(s *rowSeries, result series.Result) *report.Row {
+	line := &report.Row{Type: "row", Row: s.stream.Rows()}
+	if r.id >= 0 {
+		line.ID = r.table.Text(r.id)
+	}
+	if r.time >= 0 {
+		line.Time = r.table.Text(r.time)
+	}
+	switch r.predictor.Mode() {
+	case model.SeriesClassification:
+		line.Posterior = result.Output
+		line.Label = r.model.Meta.Labels[model.ArgMax(result.Output)]
+	case model.SeriesRegression:
+		line.Output = result.Output
+	case model.SeriesForecast:
+		line.Forecast = result.Output
+	case model.SeriesAnomaly:
+		line.Forecast, line.Expected = result.Output, result.Expected
+		line.SetScores(result.Scores)
+	}
+	return line
+}
+
+// end prints the last row of every series, if it is not printed, and the end line.
+func (r *rowPrinter) end() error {
+	for _, s := range r.order {
+		if s.last == nil {
+			continue
+		}
+		if err := r.out.Encode(s.last); err != nil {
+			return err
+		}
+	}
+	return r.out.Encode(report.RowEnd{
+		Type: "end", Rows: r.rows, Series: len(r.series), Seconds: r.busy.Seconds(), RowTime: r.times.Quantiles(),
+	})
+}

@@ -1,0 +1,354 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/random"
+	"github.com/s4d-fast/s4d-fast/internal/reporttest"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/report"
+	"github.com/s4d-fast/s4d-fast/series"
+	"github.com/s4d-fast/s4d-fast/ssm"
+)
+
+// rowsModel saves a model of the columns temp and load, with random weights, and returns its path.
+func rowsModel(t *testing.T, mode string, change func(*model.Model)) (string, *model.Model) {
+	t.Helper()
+	c := model.Default()
+	c.DInput, c.DOutput, c.DModel, c.NLayers = 2, 1, 8, 1
+	c.SSM = ssm.Config{DState: 8, Init: ssm.DFouT, Disc: ssm.ZOH, AReal: 0.5, XiMin: 1e-3, XiMax: 0.1}
+	meta := model.Meta{
+		Task: "series", InputMean: []float32{20, 300}, InputStd: []float32{5, 90},
+		Series: &model.Series{Mode: mode, Columns: []string{"temp", "load"}, Targets: []string{"temp"}, Time: "time", ID: "room"},
+	}
+	switch mode {
+	case model.SeriesClassification:
+		c.DOutput, meta.Labels, meta.Series.Targets = 2, []string{"empty", "used"}, nil
+	case model.SeriesForecast, model.SeriesAnomaly:
+		c.Pool = model.PoolNone
+		meta.Series.Horizon, meta.Series.Residual = 3, []float32{2}
+	}
+	m := must.Get(model.New(c, 1))(t)
+	m.Meta = meta
+	if change != nil {
+		change(m)
+	}
+	path := filepath.Join(t.TempDir(), "rows.safetensors")
+	must.Do(t, m.Save(path))
+	return path, m
+}
+
+// roomRows returns rows of temp and load.
+func roomRows(n int) [][]float32 {
+	r := random.New(1, random.Signal, 0, 0)
+	rows := make([][]float32, n)
+	for i := range rows {
+		rows[i] = []float32{20 + 5*float32(r.Normal(uint64(2*i))), 300 + 90*float32(r.Normal(uint64(2*i+1)))}
+	}
+	return rows
+}
+
+// rowLines checks every line of an output against the schema and returns its parts.
+func rowLines(t *testing.T, stdout string) (start report.RowStart, rows []report.Row, end report.RowEnd) {
+	t.Helper()
+	all := reporttest.Lines(t, stdout)
+	decode(t, all[0], &start)
+	decode(t, all[len(all)-1], &end)
+	equal(t, "types of the first and the last line", start.Type+" "+end.Type, "start end")
+	for _, line := range all[1 : len(all)-1] {
+		var r report.Row
+		decode(t, line, &r)
+		equal(t, "type", r.Type, "row")
+		rows = append(rows, r)
+	}
+	return start, rows, end
+}
+
+// stream runs the command on an input and returns its lines.
+func streamRows(t *testing.T, input string, args ...string) (report.RowStart, []report.Row, report.RowEnd) {
+	t.Helper()
+	code, stdout, stderr := invoke(strings.NewReader(input), append([]string{"stream"}, args...)...)
+	if code != exitOK {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	return rowLines(t, stdout)
+}
+
+// Every mode gives for every row, from CSV and from JSON Lines with columns in any order, what
+// package series gives.
+func TestStreamRows(t *testing.T) {
+	rows := roomRows(20)
+	forms := map[string]string{"csv": "load;time;temp;spare\n", "jsonl": ""}
+	for i, row := range rows {
+		forms["csv"] += fmt.Sprintf("%v;12:%02d;%v;x\n", row[1], i, row[0])
+		forms["jsonl"] += fmt.Sprintf(`{"spare":{"unit":["K"]},"load":%v,"temp":"%v","time":"12:%02d"}`+"\n", row[1], row[0], i)
+	}
+	for _, mode := range model.SeriesModes() {
+		path, m := rowsModel(t, mode, nil)
+		s := must.Get(series.New(m, series.Options{}))(t).NewStream()
+		var want []report.Row
+		for i, row := range rows {
+			r := must.Get(s.Step(row))(t)
+			line := report.Row{Type: "row", Row: int64(i + 1), Time: fmt.Sprintf("12:%02d", i)}
+			output := slices.Clone(r.Output)
+			switch mode {
+			case model.SeriesClassification:
+				line.Posterior, line.Label = output, m.Meta.Labels[model.ArgMax(output)]
+			case model.SeriesRegression:
+				line.Output = output
+			default:
+				line.Forecast = output
+			}
+			if line.Expected = slices.Clone(r.Expected); line.Expected != nil {
+				line.SetScores(r.Scores)
+			}
+			want = append(want, line)
+		}
+		for format, text := range forms {
+			start, got, end := streamRows(t, text, path, "--format", format)
+			compareRows(t, mode+" "+format, got, want)
+			equal(t, "columns", fmt.Sprint(start.Columns), "[temp load]")
+			equal(t, "mode", start.Mode, mode)
+			equal(t, "rows", end.Rows, 20)
+			equal(t, "series", end.Series, 1)
+		}
+	}
+}
+
+func compareRows(t *testing.T, name string, got, want []report.Row) {
+	t.Helper()
+	text := func(rows []report.Row) (lines []string) {
+		for _, r := range rows {
+			score := math.NaN()
+			if r.Score != nil {
+				score = *r.Score
+			}
+			r.Score, r.Scores = nil, nil
+			lines = append(lines, fmt.Sprintf("%+v %v", r, score))
+		}
+		return lines
+	}
+	if a, b := text(got), text(want); !slices.Equal(a, b) {
+		t.Errorf("%s: rows\n%s\nexpected\n%s", name, strings.Join(a, "\n"), strings.Join(b, "\n"))
+	}
+}
+
+// The rows of two series in turns give what each series gives alone; with --hop the last row of
+// each is printed, too.
+func TestStreamRowsByID(t *testing.T) {
+	path, _ := rowsModel(t, model.SeriesForecast, nil)
+	rows := roomRows(25)
+	alone := map[string]string{"a": "temp,load\n", "b,c": "temp,load\n"}
+	both, csv := "", "room,temp,load\n"
+	for i, row := range rows {
+		id := []string{"a", "b,c"}[min(i%3, 1)]
+		cells := fmt.Sprintf("%v,%v\n", row[0], row[1])
+		alone[id] += cells
+		both += fmt.Sprintf("{%q:%q,%q:%v,%q:%v}\n", "room", id, "temp", row[0], "load", row[1])
+		csv += fmt.Sprintf("%q,%s", id, cells)
+	}
+	var want []report.Row
+	for id, text := range alone {
+		_, list, _ := streamRows(t, text, path, "--format", "csv")
+		for _, r := range list {
+			r.ID = id
+			want = append(want, r)
+		}
+	}
+	sorted := func(rows []report.Row) []report.Row {
+		slices.SortFunc(rows, func(a, b report.Row) int {
+			if a.ID != b.ID {
+				return strings.Compare(a.ID, b.ID)
+			}
+			return int(a.Row - b.Row)
+		})
+		return rows
+	}
+	start, got, end := streamRows(t, csv, path, "--format", "csv") // the id is that of the training data
+	compareRows(t, "csv", sorted(got), sorted(want))
+	equal(t, "id", start.ID, "room")
+	equal(t, "series", end.Series, 2)
+	_, got, _ = streamRows(t, both, path, "--format", "jsonl", "--id", "room")
+	compareRows(t, "jsonl", sorted(got), want)
+	start, got, end = streamRows(t, csv, path, "--format", "csv", "--id", "")
+	equal(t, "rows of one series", got[24].Row, 25)
+	equal(t, "series", end.Series, 1)
+	equal(t, "id", start.ID, "")
+
+	start, got, _ = streamRows(t, csv, path, "--format", "csv", "--hop", "4")
+	want = slices.DeleteFunc(want, func(r report.Row) bool {
+		return r.Row%4 != 0 && !(r.ID == "a" && r.Row == 9) // the last of 9; the other has 16
+	})
+	compareRows(t, "hop 4", sorted(got), want)
+	equal(t, "hop", start.Hop, 4)
+}
+
+// Rows without names of columns are in the order of the model's columns.
+func TestStreamRowsWithoutNames(t *testing.T) {
+	path, _ := rowsModel(t, model.SeriesForecast, nil)
+	_, want, _ := streamRows(t, "load,temp\n310,21\n290,22\n", path, "--format", "csv")
+	_, got, _ := streamRows(t, "21,310\n22,290\n", path, "--format", "csv")
+	compareRows(t, "csv", got, want)
+	_, got, _ = streamRows(t, "[21,310]\n[22,290]", path, "--format", "jsonl")
+	compareRows(t, "jsonl", got, want)
+	start, got, _ := streamRows(t, "21,7,310\n22,7,290\n", path, "--format", "csv", "--id", "2")
+	equal(t, "columns", fmt.Sprint(start.Columns), "[1 3]")
+	equal(t, "id", got[0].ID, "7")
+	for i := range got {
+		got[i].ID = ""
+	}
+	compareRows(t, "id 2", got, want)
+
+	bare, _ := rowsModel(t, model.SeriesClassification, func(m *model.Model) { m.Meta.Series = nil })
+	described, _ := rowsModel(t, model.SeriesClassification, nil)
+	_, want, _ = streamRows(t, "21,310\n22,290\n", described, "--format", "csv")
+	_, got, _ = streamRows(t, "x,y\n21,310\n22,290\n", bare, "--format", "csv")
+	compareRows(t, "a model without a description", got, want)
+}
+
+// The ending of a file's name selects the format.
+func TestStreamRowsFile(t *testing.T) {
+	path, _ := rowsModel(t, model.SeriesForecast, nil)
+	for name, text := range map[string]string{
+		"a.csv": "temp,load\n21,310\n", "b.TSV": "load\ttemp\n310\t21\n", "c.jsonl": `{"load":310,"temp":21}`, "d.ndjson": "[21,310]\n",
+	} {
+		if _, rows, _ := rowLines(t, ok(t, "stream", path, write(t, name, []byte(text)))); len(rows) != 1 {
+			t.Errorf("%s: %d rows, expected 1", name, len(rows))
+		}
+	}
+}
+
+// A missing value is an error or the value before, as in training or by the flag.
+func TestStreamRowsMissing(t *testing.T) {
+	const gaps, filled = "temp,load\n,310\n21,NA\n?,290\n", "temp,load\n20,310\n21,310\n21,290\n"
+	strict, _ := rowsModel(t, model.SeriesForecast, nil)
+	lenient, _ := rowsModel(t, model.SeriesForecast, func(m *model.Model) { m.Meta.Series.Missing = model.MissingPrevious })
+	_, want, _ := streamRows(t, filled, strict, "--format", "csv")
+	_, got, _ := streamRows(t, gaps, lenient, "--format", "csv")
+	compareRows(t, "by the model", got, want)
+	_, got, _ = streamRows(t, gaps, strict, "--format", "csv", "--missing", "previous")
+	compareRows(t, "by the flag", got, want)
+	_, got, _ = streamRows(t, `{"temp":20,"load":310}`+"\n"+`{"temp":21}`+"\n"+`{"temp":null,"load":290}`, strict, "--format", "jsonl", "--missing", "previous")
+	compareRows(t, "absent keys", got, want)
+}
+
+// An anomaly is scored in units of the model's residual; a missing value has no score.
+func TestStreamRowsScores(t *testing.T) {
+	path, _ := rowsModel(t, model.SeriesAnomaly, func(m *model.Model) { m.Meta.Series.Missing = model.MissingPrevious })
+	text := "temp,load\n20,300\n20,300\n20,300\n20,300\n,300\n520,300\n"
+	_, rows, _ := streamRows(t, text, path, "--format", "csv")
+	for i, r := range rows {
+		if has := r.Score != nil; has != (i == 3 || i == 5) {
+			t.Errorf("row %d: score %v", r.Row, r.Score)
+		}
+	}
+	if s := *rows[5].Score; s < 50 || s != *rows[5].Scores[0] {
+		t.Errorf("score %v of a row 500 above the others, with a residual of 2", s)
+	}
+	if len(rows[4].Scores) != 1 || rows[4].Scores[0] != nil || len(rows[4].Expected) != 1 {
+		t.Errorf("row 5: scores %v, expected values %v; its value is missing", rows[4].Scores, rows[4].Expected)
+	}
+}
+
+func TestBadRows(t *testing.T) {
+	path, _ := rowsModel(t, model.SeriesForecast, nil)
+	for _, c := range []struct {
+		format, text, want string
+		flags              []string
+	}{
+		{"csv", "", "standard input: no rows", nil},
+		{"csv", "temp,laod\n1,2\n", `standard input: line 1: no column "load"; the columns are ["temp" "laod"]; did you mean "laod"?`, nil},
+		{"csv", "temp,load\n1,2\n3,x\n", `standard input: line 3: column "load": "x" is not a number`, nil},
+		{"csv", "temp,load\n1,\n", `standard input: line 2: column "load": the value is missing, and none was in training; --missing previous replaces it`, nil},
+		{"csv", "temp,load\n1,2,3\n", "standard input: line 2: 3 cells, expected 2 as in the first line", nil},
+		{"csv", "1,2,3\n", `standard input: line 1: 3 columns of numbers, expected 2, the model's ["temp" "load"]`, nil},
+		{"csv", "temp,load\n1," + strings.Repeat("2", 1<<20) + "\n", "standard input: line 2: longer than 1048576 bytes", nil},
+		{"jsonl", "{\"temp\":1}\n", `standard input: line 1: no column "load"`, nil},
+		{"jsonl", "{\"temp\":1,\"load\":2}\n{\"temp\":\n", "standard input: line 2: not JSON: unexpected EOF", nil},
+		{"csv", "temp,load\n1,2\n", `no column "name"; the columns are`, []string{"--id", "name"}},
+		{"csv", "temp,load,name\n1,2,\n", `line 2: column "name": the row does not say which series it belongs to`, []string{"--id", "name"}},
+	} {
+		args := append([]string{"stream", path, "--format", c.format}, c.flags...)
+		checkRun(t, strings.NewReader(c.text), args, exitBadInput, c.want)
+	}
+	small, _ := rowsModel(t, model.SeriesForecast, func(m *model.Model) { m.Meta.InputStd[0] = 1e-4 })
+	checkRun(t, strings.NewReader("temp,load\n20,300\n3e38,300\n"), []string{"stream", small, "--format", "csv"}, exitBadInput,
+		"standard input: line 3: series: after row 2: output 1 of the network is NaN, expected a finite number")
+	// The rows before the error are printed, and the end line.
+	_, stdout, _ := invoke(strings.NewReader("temp,load\n1,2\n3,x\n"), "stream", path, "--format", "csv")
+	if _, rows, end := rowLines(t, stdout); len(rows) != 1 || end.Rows != 1 {
+		t.Errorf("%d row lines, the end line counts %d; expected 1", len(rows), end.Rows)
+	}
+}
+
+// Audio and rows do not take each other's models and flags.
+func TestRowsOrAudio(t *testing.T) {
+	path, _ := rowsModel(t, model.SeriesForecast, nil)
+	checkRun(t, nil, []string{"stream", path, clip(t, 8000, 100)}, exitBadInput, `the network reads rows with the columns ["temp" "load"], not audio; set --format csv or jsonl`)
+	checkRun(t, strings.NewReader("1\n"), []string{"stream", digitsModel(t), "--format", "csv"}, exitBadInput, "the network reads audio at 8000 Hz, expected one that reads rows")
+	for _, flags := range [][]string{
+		{"--rate", "8000"}, {"--resample"}, {"--adapt-rate"}, {"--live"}, {"--emit", "frames"}, {"--threshold", "0.5"}, {"--off-threshold", "0.2"},
+		{"--confirm", "2"}, {"--refractory", "1"}, {"--smoothing", "1"},
+	} {
+		want := strings.Join(flags[:1], " ") + " "
+		if flags[0] == "--emit" {
+			want = "--emit frames "
+		}
+		checkRun(t, nil, append([]string{"stream", path, "--format", "csv"}, flags...), exitUsage, want+"requires audio; --format csv is rows")
+	}
+	checkRun(t, nil, []string{"stream", path, "--format", "csv", "--hop", "0"}, exitUsage, "--hop 0: expected 1 to 16777216 rows")
+	checkRun(t, nil, []string{"stream", path, "--format", "jsonl", "--window", "2.5"}, exitUsage, "--window 2.5: expected 0 to 16777216 rows")
+	checkRun(t, strings.NewReader("1,2\n"), []string{"stream", path, "--format", "csv", "--window", "64"}, exitBadInput, "window 64: the network's pool is \"none\"")
+	checkRun(t, nil, []string{"stream", "--id", "room"}, exitUsage, "--id requires --format csv or jsonl")
+	checkRun(t, nil, []string{"stream", "--missing", "previous"}, exitUsage, "--missing requires --format csv or jsonl")
+}
+
+// A row is printed as soon as its line has arrived. A signal ends the input; a line that is not
+// complete is dropped.
+func TestStreamRowsInterrupted(t *testing.T) {
+	path, _ := rowsModel(t, model.SeriesForecast, nil)
+	for _, c := range []struct {
+		sent       string
+		code, rows int
+	}{
+		{"temp,lo", 128 + int(syscall.SIGINT), 0},
+		{"temp,load\n", exitOK, 0},
+		{"temp,load\n20,300\n", exitOK, 1},
+		{"temp,load\n20,300\n21,30", exitOK, 1},
+		{"temp,load\n20,300\n21,", exitOK, 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			in, source := io.Pipe()
+			defer source.Close()
+			var stdout, stderr bytes.Buffer
+			done := make(chan int, 1)
+			go func() {
+				done <- run(ctx, []string{"stream", path, "--format", "csv"}, streams{in: in, out: &stdout, err: &stderr})
+			}()
+			must.Get(source.Write([]byte(c.sent)))(t)
+			synctest.Wait() // it waits for more
+			equal(t, fmt.Sprintf("%q: rows before the signal", c.sent), strings.Count(stdout.String(), `"type":"row"`), c.rows)
+			cancel(signalError{syscall.SIGINT})
+			equal(t, fmt.Sprintf("%q: exit code", c.sent), <-done, c.code)
+			if c.code != exitOK {
+				equal(t, "output", stdout.String(), "")
+				return
+			}
+			if _, _, end := rowLines(t, stdout.String()); end.Rows != int64(c.rows) {
+				t.Errorf("%q: the end line counts %d rows, expected %d", c.sent, end.Rows, c.rows)
+			}
+		})
+	}
+}

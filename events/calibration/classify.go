@@ -1,0 +1,130 @@
+package calibration
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/activity"
+	"github.com/s4d-fast/s4d-fast/internal/par"
+	"github.com/s4d-fast/s4d-fast/internal/random"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// ClassifyOptions say how single clips are presented.
+type ClassifyOptions struct {
+	Events     events.Options // the smoothing is used
+	SNR        float64        // dB: power of the clip's word over that of white noise; +Inf: no noise
+	Seed       uint64         // of the noise
+	SkipBroken bool           // files that cannot be read are left out; else they are an error
+	Workers    int            // 0: one per processor
+}
+
+// Classified is a clip with the label, none aside, whose averaged posterior peaks highest over it.
+type Classified struct {
+	Clip
+	Best string
+	Peak float64
+	err  error
+}
+
+// Moments of noise before and after a clip, in seconds.
+const (
+	before = 0.3
+	after  = 0.5
+)
+
+// Classify presents clips one by one to a model that labels every frame
+// (events.Recognizer.Classify), each between moments of noise or silence. skipped has the errors of
+// files that were left out.
+func Classify(ctx context.Context, m *model.Model, clips []Clip, opt ClassifyOptions) (list []Classified, skipped []error, err error) {
+	words := DefaultWords(m.Meta.SampleRate)
+	words.SNR, words.Workers = opt.SNR, opt.Workers
+	if err := words.validate(); err != nil {
+		return nil, nil, err
+	}
+	r, err := events.New(m, opt.Events)
+	if err != nil {
+		return nil, nil, err
+	}
+	all := make([]Classified, len(clips))
+	pool := par.New(min(par.Workers(opt.Workers), max(len(clips), 1)))
+	defer pool.Close()
+	pool.For(len(clips), func(_, i int) {
+		all[i].Clip = clips[i]
+		if ctx.Err() == nil {
+			all[i].err = all[i].classify(r, m.Meta.Labels, i, opt)
+		}
+	})
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	for _, c := range all {
+		switch {
+		case c.err == nil:
+			list = append(list, c)
+		case !opt.SkipBroken:
+			return nil, nil, fmt.Errorf("calibration: %w", c.err)
+		default:
+			skipped = append(skipped, c.err)
+		}
+	}
+	return list, skipped, nil
+}
+
+func (c *Classified) classify(r *events.Recognizer, labels []string, i int, opt ClassifyOptions) error {
+	clip, err := readClip(c.Path, r.SampleRate())
+	if err != nil {
+		return err
+	}
+	from := int(before * r.SampleRate())
+	x := make([]float32, from+len(clip)+int(after*r.SampleRate()))
+	copy(x[from:], clip)
+	if level := activity.Word(clip, r.SampleRate()).Level * math.Pow(10, -opt.SNR/20); level > 0 {
+		white := random.New(opt.Seed, random.Noise, 5, i)
+		for k := range x {
+			x[k] += float32(level * white.Normal(uint64(k)))
+		}
+	}
+	_, peaks, err := r.Classify(x)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Path, err)
+	}
+	for k, label := range labels {
+		if p := float64(peaks[k]); label != events.None && p > c.Peak {
+			c.Best, c.Peak = label, p
+		}
+	}
+	return nil
+}
+
+// Accuracy counts the clips that are correct at a threshold: a clip of a word if its label peaks
+// highest and reaches it, a clip with the label none if no label reaches it.
+func Accuracy(list []Classified, threshold float64) (correct int) {
+	for _, c := range list {
+		best := events.None
+		if c.Peak >= threshold {
+			best = c.Best
+		}
+		if best == c.Label {
+			correct++
+		}
+	}
+	return correct
+}
+
+// BestThreshold returns the threshold at which most clips are correct, and how many are.
+func BestThreshold(list []Classified) (threshold float64, correct int) {
+	highest := 0.0
+	for _, c := range list {
+		highest = max(highest, c.Peak)
+		if n := Accuracy(list, c.Peak); n > correct {
+			threshold, correct = c.Peak, n
+		}
+	}
+	if above := math.Nextafter(highest, 2); Accuracy(list, above) > correct { // all are none
+		threshold, correct = above, Accuracy(list, above)
+	}
+	return threshold, correct
+}

@@ -1,0 +1,159 @@
+package calibration
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/s4d-fast/s4d-fast/events"
+)
+
+// Bounds of a list of clips.
+const (
+	maxClips    = 1 << 20
+	maxListLine = 1 << 14 // bytes
+)
+
+// ClipOptions say which files are clips of words, and of which.
+type ClipOptions struct {
+	Labels []string // of the model
+
+	// Pattern finds the label in a file's name: its first group, if that takes part in the match,
+	// matches the label in the path relative to the folder, with slashes. Files that it does not
+	// match are no clips. Nil: the label is the name of the file's folder.
+	Pattern *regexp.Regexp
+
+	// Others keeps the clips whose label the model does not have, with the label none. Otherwise
+	// they are left out.
+	Others bool
+}
+
+// Clips returns the clips at a path, and the labels among them that the model does not have.
+//
+// The path is a folder with a folder of audio files per label, or a text file with a clip per line:
+// its path relative to the text file, and optionally a tab and its label. Blank lines and lines
+// that begin with # are skipped.
+func Clips(path string, opt ClipOptions) (clips []Clip, unknown []string, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, nil, fmt.Errorf("calibration: %w", err)
+	}
+	var all []Clip
+	if info.IsDir() {
+		all, err = folderClips(path, opt.Pattern)
+	} else {
+		all, err = listedClips(path, opt.Pattern)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	words := 0
+	for _, c := range all {
+		switch {
+		case c.Label != events.None && slices.Contains(opt.Labels, c.Label):
+			clips = append(clips, c)
+			words++
+			continue
+		case !slices.Contains(unknown, c.Label):
+			unknown = append(unknown, c.Label)
+		}
+		if opt.Others {
+			clips = append(clips, Clip{c.Path, events.None})
+		}
+	}
+	if words == 0 {
+		return nil, unknown, fmt.Errorf("calibration: %s has no clip with a label of the model (%s)", path, strings.Join(opt.Labels, ", "))
+	}
+	return clips, unknown, nil
+}
+
+// folderClips returns the clips of a folder.
+func folderClips(dir string, pattern *regexp.Regexp) ([]Clip, error) {
+	files, err := audioFiles(dir)
+	if err != nil {
+		return nil, err
+	}
+	var clips []Clip
+	for _, path := range files {
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return nil, fmt.Errorf("calibration: %w", err)
+		}
+		if label, ok := labelOf(filepath.ToSlash(name), pattern); ok {
+			clips = append(clips, Clip{path, label})
+		}
+	}
+	return clips, nil
+}
+
+// labelOf returns the label in a file's name, with slashes.
+func labelOf(name string, pattern *regexp.Regexp) (label string, ok bool) {
+	if pattern == nil {
+		dir, _, ok := strings.Cut(name, "/")
+		return dir, ok
+	}
+	groups := pattern.FindStringSubmatch(name)
+	if len(groups) < 2 {
+		return "", false
+	}
+	return groups[1], groups[1] != ""
+}
+
+// listedClips returns the clips that a text file lists.
+func listedClips(path string, pattern *regexp.Regexp) ([]Clip, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("calibration: %w", err)
+	}
+	defer f.Close()
+	clips, err := readList(f, pattern)
+	if err != nil {
+		return nil, fmt.Errorf("calibration: %s: %w", path, err)
+	}
+	for i, c := range clips {
+		if !filepath.IsAbs(c.Path) {
+			clips[i].Path = filepath.Join(filepath.Dir(path), c.Path)
+		}
+	}
+	return clips, nil
+}
+
+// readList reads a list of clips. It takes at most 16 kB per line and 2²⁰ lines.
+func readList(r io.Reader, pattern *regexp.Regexp) ([]Clip, error) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxListLine)
+	var clips []Clip
+	number := 0
+	for lines.Scan() {
+		number++
+		line := strings.TrimRight(lines.Text(), "\r\n ")
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if len(clips) == maxClips {
+			return nil, fmt.Errorf("line %d: more than %d clips", number, maxClips)
+		}
+		name, label, given := strings.Cut(line, "\t")
+		if !given {
+			var ok bool
+			if label, ok = labelOf(strings.TrimPrefix(filepath.ToSlash(name), "./"), pattern); !ok && pattern != nil {
+				continue
+			} else if !ok {
+				return nil, fmt.Errorf("line %d: %q, expected LABEL/FILE, or a path, a tab and a label", number, line)
+			}
+		}
+		if name == "" || label == "" || strings.ContainsAny(label, "\t\x00") || strings.Contains(name, "\x00") {
+			return nil, fmt.Errorf("line %d: %q, expected a path, a tab and a label", number, line)
+		}
+		clips = append(clips, Clip{filepath.FromSlash(name), label})
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("line %d: %w", number+1, err)
+	}
+	return clips, nil
+}

@@ -1,0 +1,106 @@
+package calibration
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// Candidates returns options to try: first base, then base with thresholds from 0.095 to 0.9999,
+// each with several numbers of confirmations and, for a model that labels every frame, also with
+// half and twice the smoothing. The refractory time stays.
+func Candidates(base events.Options) []events.Options {
+	smoothing := []float64{base.Smoothing}
+	if base.Smoothing > 0 {
+		smoothing = append(smoothing, base.Smoothing/2, base.Smoothing*2)
+	}
+	list := []events.Options{base}
+	for _, seconds := range smoothing {
+		for logit := -2.25; logit <= 9.25; logit += 0.25 {
+			p := 1 / (1 + math.Exp(-logit))
+			scale := math.Pow(10, 1-math.Floor(math.Log10(min(p, 1-p)))) // two digits of p or of 1−p
+			for _, confirm := range []int{1, 2, 3, 4, 6, 8, 12} {
+				o := base.WithThreshold(math.Round(p*scale) / scale)
+				o.Confirm, o.Smoothing = confirm, seconds
+				if o != base {
+					list = append(list, o)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// FalseAlarmRate returns the false alarms per hour of background, with their 95 % interval
+// (Poisson).
+func (p *Point) FalseAlarmRate() (rate, low, high float64) {
+	low, high = Poisson(p.FalseAlarms, p.Hours)
+	return float64(p.FalseAlarms) / p.Hours, low, high
+}
+
+// MissRate returns the share of the words that were missed, with its 95 % interval (Wilson).
+func (p *Point) MissRate() (rate, low, high float64) {
+	low, high = Wilson(p.Missed(), p.Words)
+	return float64(p.Missed()) / float64(p.Words), low, high
+}
+
+// compare orders points by misses, then by false alarms, then by the distance of their options from
+// those of the first candidate.
+func (m *Measurement) compare(a, b *Point) int {
+	base := &m.Points[0].Options
+	return cmp.Or(
+		cmp.Compare(a.Missed(), b.Missed()), cmp.Compare(a.FalseAlarms, b.FalseAlarms),
+		cmp.Compare(distance(&a.Options, base), distance(&b.Options, base)),
+	)
+}
+
+// distance returns how different two options are: of their thresholds' log odds, their numbers of
+// confirmations and their smoothing the sum of the differences, on logarithmic scales.
+func distance(a, b *events.Options) float64 {
+	odds := func(p float64) float64 { return math.Log(max(p, 1e-9) / max(1-p, 1e-9)) }
+	ratio := func(x, y float64) float64 { return math.Abs(math.Log2(max(x, 1e-9) / max(y, 1e-9))) }
+	return math.Abs(odds(a.Threshold)-odds(b.Threshold)) + ratio(float64(a.Confirm), float64(b.Confirm)) + ratio(a.Smoothing, b.Smoothing)
+}
+
+// Best returns the point that misses the fewest words of those with at most so many false alarms
+// per hour. ok is false if there is none.
+func (m *Measurement) Best(falseAlarms float64) (best Point, ok bool) {
+	for i := range m.Points {
+		p := &m.Points[i]
+		if rate, _, _ := p.FalseAlarmRate(); rate <= falseAlarms && (!ok || m.compare(p, &best) < 0) {
+			best, ok = *p, true
+		}
+	}
+	return best, ok
+}
+
+// Curve returns the trade-off: the points for which no other has as few false alarms and fewer
+// misses, in the order of their false alarms.
+func (m *Measurement) Curve() []Point {
+	sorted := slices.Clone(m.Points)
+	slices.SortStableFunc(sorted, func(a, b Point) int {
+		return cmp.Or(cmp.Compare(a.FalseAlarms, b.FalseAlarms), m.compare(&a, &b))
+	})
+	var curve []Point
+	for _, p := range sorted {
+		if len(curve) == 0 || p.Missed() < curve[len(curve)-1].Missed() {
+			curve = append(curve, p)
+		}
+	}
+	return curve
+}
+
+// Detection returns the point as a model stores it.
+func (p *Point) Detection() *model.Detection {
+	rate, _, _ := p.FalseAlarmRate()
+	misses, low, high := p.MissRate()
+	o := p.Options
+	return &model.Detection{
+		Threshold: o.Threshold, OffThreshold: o.OffThreshold, Confirm: o.Confirm, Refractory: o.Refractory,
+		Smoothing: o.Smoothing, Window: o.Window,
+		FalseAlarmsPerHour: rate, MissRate: misses, Interval: [2]float64{low, high}, BackgroundHours: p.Hours, Words: p.Words,
+	}
+}

@@ -1,0 +1,285 @@
+// Package calibration measures how well a model detects words in streams, and chooses the options
+// of package events for it: those that miss the fewest words for a given number of false alarms per
+// hour.
+//
+// It needs two kinds of streams. In streams of words (WordStreams), clips of known words follow
+// each other with gaps, in noise; a word without an event is missed. In background (Background,
+// Generated) nobody says a word; every event is a false alarm. Measure reads each stream once and
+// tries many options on it (events.Sweep). Streams are read as they are processed, so background
+// may be hours long.
+package calibration
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/par"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// Stream is a stream of audio whose words are known.
+type Stream struct {
+	Name  string // for errors
+	Group string // of background: where it comes from
+	Words []Word // in the order of their onsets; none: every event is a false alarm
+	Open  func() (Audio, error)
+}
+
+// Options are the settings of Measure. Start from Defaults: zero is a value like any other.
+type Options struct {
+	Candidates []events.Options // to try; they differ as NewSweep demands
+	Tolerance  float64          // seconds between the onsets of a word and of its event
+	Workers    int              // streams processed at the same time; 0: one per processor
+	Progress   func(Progress)   // called now and then, by one goroutine at a time; may be nil
+}
+
+// Defaults returns options that try Candidates(base), with a tolerance of 0.3 s.
+func Defaults(base events.Options) Options {
+	return Options{Candidates: Candidates(base), Tolerance: 0.3}
+}
+
+// Progress says how much has been measured.
+type Progress struct {
+	Streams, Of int
+	Seconds     float64 // of audio
+}
+
+// Measurement is what a model detected with each of the candidates.
+type Measurement struct {
+	Labels  []string // that occur in the streams of words, in the model's order
+	Words   []int    // of each label
+	Seconds float64  // of the streams of words
+	Points  []Point  // one per candidate
+	Groups  []Group  // of background, in the order of the streams
+	Skipped []error  // files that could not be read
+}
+
+// Point is what was detected with one of the candidates.
+type Point struct {
+	Options     events.Options
+	Score               // in the streams of words
+	MissedWords []int   // of each label
+	FalseAlarms int     // events in all background
+	ByGroup     []int   // events in each group of background
+	Hours       float64 // of all background
+}
+
+// Group is a part of the background.
+type Group struct {
+	Name    string
+	Seconds float64
+}
+
+// result is what was detected in one stream.
+type result struct {
+	seconds float64
+	events  []int    // in background, per candidate
+	scores  []Score  // of words, per candidate
+	found   [][]bool // per candidate and word
+	skipped []error
+	err     error
+}
+
+// Measure processes streams of words and of background. Words whose label the model does not have
+// are an error. The result does not depend on the number of workers. Measure returns the error of
+// the first stream that cannot be read, or the cause of ctx.
+func Measure(ctx context.Context, m *model.Model, streams []Stream, opt Options) (*Measurement, error) {
+	if len(opt.Candidates) == 0 {
+		return nil, errors.New("calibration: no candidates")
+	}
+	if !(opt.Tolerance > 0) {
+		return nil, fmt.Errorf("calibration: tolerance %v s, expected more than 0", opt.Tolerance)
+	}
+	if opt.Workers < 0 {
+		return nil, fmt.Errorf("calibration: %d workers, expected at least 0", opt.Workers)
+	}
+	r, err := events.New(m, opt.Candidates[0])
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.NewSweep(opt.Candidates); err != nil {
+		return nil, err
+	}
+	for _, s := range streams {
+		for _, w := range s.Words {
+			if w.Label == events.None || !slices.Contains(m.Meta.Labels, w.Label) {
+				return nil, fmt.Errorf("calibration: %s: the model has no label %q", s.Name, w.Label)
+			}
+		}
+	}
+	run := run{ctx: ctx, r: r, opt: opt, tolerance: int64(opt.Tolerance * r.SampleRate()), streams: streams, results: make([]result, len(streams))}
+	run.failed.Store(int64(len(streams)))
+	pool := par.New(min(par.Workers(opt.Workers), max(len(streams), 1)))
+	defer pool.Close()
+	pool.For(len(streams), func(_, i int) { run.stream(i) })
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	if i := run.failed.Load(); i < int64(len(streams)) {
+		return nil, fmt.Errorf("calibration: %w", run.results[i].err)
+	}
+	return run.collect(m.Meta.Labels), nil
+}
+
+// run is the state of a call of Measure.
+type run struct {
+	ctx       context.Context
+	r         *events.Recognizer
+	opt       Options
+	tolerance int64 // samples
+	streams   []Stream
+	results   []result
+	failed    atomic.Int64 // lowest index of a stream with an error
+
+	mu       sync.Mutex
+	progress Progress
+}
+
+// blockLen is the number of samples that are read at a time.
+const blockLen = 1 << 13
+
+// stopped reports whether a stream's result is no longer needed.
+func (r *run) stopped(i int) bool { return r.ctx.Err() != nil || r.failed.Load() < int64(i) }
+
+// stream measures one stream.
+func (r *run) stream(i int) {
+	if r.stopped(i) {
+		return
+	}
+	res := &r.results[i]
+	if res.err = r.measure(i, res); res.err != nil {
+		for {
+			first := r.failed.Load()
+			if first <= int64(i) || r.failed.CompareAndSwap(first, int64(i)) {
+				return
+			}
+		}
+	}
+	r.report(1, 0)
+}
+
+func (r *run) measure(i int, res *result) error {
+	in, err := r.streams[i].Open()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	sweep, err := r.r.NewSweep(r.opt.Candidates)
+	if err != nil {
+		return err
+	}
+	words := r.streams[i].Words
+	list := make([][]events.Event, len(r.opt.Candidates)) // in streams of words
+	res.events = make([]int, len(r.opt.Candidates))
+	take := func(found []events.Found, err error) error {
+		for _, f := range found {
+			res.events[f.Option]++
+			if len(words) > 0 {
+				list[f.Option] = append(list[f.Option], f.Event)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.streams[i].Name, err)
+		}
+		return nil
+	}
+	buf := make([]float32, blockLen)
+	for end := false; !end; {
+		if r.stopped(i) {
+			return nil
+		}
+		n, err := in.Read(buf)
+		if end = err == io.EOF; err != nil && !end {
+			return err
+		}
+		if err := take(sweep.Process(buf[:n])); err != nil {
+			return err
+		}
+		r.report(0, n)
+	}
+	if err := take(sweep.Flush()); err != nil {
+		return err
+	}
+	res.seconds = float64(sweep.Position()) / r.r.SampleRate()
+	if len(words) > 0 {
+		for _, l := range list {
+			score, found := Compare(words, l, r.tolerance)
+			res.scores, res.found = append(res.scores, score), append(res.found, found)
+		}
+	}
+	if s, ok := in.(interface{ Skipped() []error }); ok {
+		res.skipped = s.Skipped()
+	}
+	return nil
+}
+
+// report adds to the progress.
+func (r *run) report(streams, samples int) {
+	if r.opt.Progress == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.progress.Of = len(r.streams)
+	r.progress.Streams += streams
+	r.progress.Seconds += float64(samples) / r.r.SampleRate()
+	r.opt.Progress(r.progress)
+}
+
+// collect adds up the results of the streams in their order.
+func (r *run) collect(labels []string) *Measurement {
+	m := &Measurement{Points: make([]Point, len(r.opt.Candidates))}
+	for _, l := range labels {
+		n := 0
+		for _, s := range r.streams {
+			for _, w := range s.Words {
+				if w.Label == l {
+					n++
+				}
+			}
+		}
+		if n > 0 {
+			m.Labels, m.Words = append(m.Labels, l), append(m.Words, n)
+		}
+	}
+	group := map[string]int{}
+	for i, s := range r.streams {
+		res := &r.results[i]
+		m.Skipped = append(m.Skipped, res.skipped...)
+		if len(s.Words) > 0 {
+			m.Seconds += res.seconds
+			continue
+		}
+		if _, ok := group[s.Group]; !ok {
+			group[s.Group] = len(m.Groups)
+			m.Groups = append(m.Groups, Group{Name: s.Group})
+		}
+		m.Groups[group[s.Group]].Seconds += res.seconds
+	}
+	for c := range m.Points {
+		p := &m.Points[c]
+		*p = Point{Options: r.opt.Candidates[c], MissedWords: make([]int, len(m.Labels)), ByGroup: make([]int, len(m.Groups))}
+		for i, s := range r.streams {
+			res := &r.results[i]
+			if len(s.Words) == 0 {
+				p.FalseAlarms += res.events[c]
+				p.ByGroup[group[s.Group]] += res.events[c]
+				p.Hours += res.seconds / 3600
+				continue
+			}
+			p.Score.add(res.scores[c])
+			for k, w := range s.Words {
+				if !res.found[c][k] {
+					p.MissedWords[slices.Index(m.Labels, w.Label)]++
+				}
+			}
+		}
+	}
+	return m
+}

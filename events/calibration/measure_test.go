@@ -1,0 +1,348 @@
+package calibration_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/events/calibration"
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+const rate = tonemodel.SampleRate
+
+// memory is audio from a slice.
+type memory struct {
+	x   []float32
+	err error // at the end; nil: io.EOF
+}
+
+func (m *memory) Read(dst []float32) (int, error) {
+	n := copy(dst, m.x)
+	if m.x = m.x[n:]; n > 0 {
+		return n, nil
+	}
+	if m.err != nil {
+		return 0, m.err
+	}
+	return 0, io.EOF
+}
+
+func (*memory) Close() error { return nil }
+
+// stream returns a stream of what s holds; its tones are words if it is no background.
+func stream(group string, s *tonemodel.Sound) calibration.Stream {
+	out := calibration.Stream{Name: group, Group: group, Open: func() (calibration.Audio, error) { return &memory{x: s.Samples}, nil }}
+	if group == "" {
+		for _, tone := range s.Tones {
+			out.Words = append(out.Words, calibration.Word{Onset: tone.Onset, End: tone.End, Label: tone.Label})
+		}
+	}
+	return out
+}
+
+// isolated returns tones of half a second with pauses, each with a factor of its amplitude.
+func isolated(gains map[string][]float64) *tonemodel.Sound {
+	s := &tonemodel.Sound{}
+	s.Silence(1)
+	for _, label := range []string{"high", "low"} {
+		for _, gain := range gains[label] {
+			from := len(s.Samples)
+			s.Tone(label, 0.5)
+			for i := from; i < len(s.Samples); i++ {
+				s.Samples[i] *= float32(gain)
+			}
+			s.Silence(1.5)
+		}
+	}
+	return s
+}
+
+func toneModel(t testing.TB) *model.Model  { return must.Get(tonemodel.New())(t) }
+func frameModel(t testing.TB) *model.Model { return must.Get(tonemodel.NewFramewise())(t) }
+
+// candidates are options of several thresholds, with one confirmation or four.
+func candidates(m *model.Model) (list []events.Options) {
+	for _, threshold := range []float64{0.05, 0.2, 0.5, 0.8, 0.95, 0.999} {
+		for _, confirm := range []int{1, 4} {
+			o := events.DefaultsFor(m).WithThreshold(threshold)
+			o.Confirm = confirm
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+func options(t testing.TB) calibration.Options {
+	return calibration.Options{Candidates: candidates(toneModel(t)), Tolerance: 0.3}
+}
+
+func measure(t testing.TB, streams []calibration.Stream, opt calibration.Options) *calibration.Measurement {
+	t.Helper()
+	return must.Get(calibration.Measure(context.Background(), toneModel(t), streams, opt))(t)
+}
+
+// Loud tones are found at every threshold and silent ones at none. Whatever is found in background
+// is a false alarm of its group.
+func TestMeasure(t *testing.T) {
+	words := isolated(map[string][]float64{"low": {1, 1, 0}, "high": {1, 0, 0, 0}})
+	street, yard := isolated(map[string][]float64{"low": {1, 1}}), isolated(map[string][]float64{"high": {1}})
+	m := measure(t, []calibration.Stream{stream("street", street), stream("", words), stream("yard", yard), stream("street", street)}, options(t))
+	must.Equal(t, fmt.Sprint(m.Labels, m.Words), "[low high] [3 4]", "words")
+	seconds := func(s *tonemodel.Sound) float64 { return float64(len(s.Samples)) / rate }
+	must.Equal(t, m.Seconds, seconds(words), "seconds of words")
+	must.Equal(t, fmt.Sprint(m.Groups), fmt.Sprint([]calibration.Group{{"street", 2 * seconds(street)}, {"yard", seconds(yard)}}), "groups")
+	hours := (2*seconds(street) + seconds(yard)) / 3600
+	for _, p := range m.Points {
+		must.Equal(t, p.Score, calibration.Score{Words: 7, Events: 3, Correct: 3}, "%+v: score", p.Options)
+		must.Equal(t, fmt.Sprint(p.MissedWords), "[1 3]", "%+v: missed", p.Options)
+		must.Equal(t, fmt.Sprint(p.FalseAlarms, p.ByGroup), "5 [4 1]", "%+v: false alarms", p.Options)
+		if math.Abs(p.Hours-hours) > 1e-12 {
+			t.Errorf("%v hours, expected %v", p.Hours, hours)
+		}
+	}
+	p := m.Points[0]
+	got, _, _ := p.FalseAlarmRate()
+	missed, _, _ := p.MissRate()
+	if math.Abs(got*hours-5) > 1e-9 || missed != 4./7 {
+		t.Errorf("%v false alarms per hour, %v missed; expected %v and %v", got, missed, 5/hours, 4./7)
+	}
+	if d := p.Detection(); d.FalseAlarmsPerHour != got || d.MissRate != 4./7 || d.Words != 7 || d.Threshold != 0.05 || d.Confirm != 1 || d.Window != 1 {
+		t.Errorf("detection %+v", d)
+	}
+}
+
+// What is counted with each of the candidates is what a Detector with these options finds.
+func TestMeasureIsDetector(t *testing.T) {
+	words := tonemodel.Words()
+	background := isolated(map[string][]float64{"low": {0.1, 0.15, 0.2, 0.3, 0.5, 1}, "high": {0.12, 0.17, 0.25, 0.4, 0.7}})
+	background.Noise(0.001)
+	for name, m := range map[string]*model.Model{"mean pool": toneModel(t), "framewise": frameModel(t)} {
+		opt := calibration.Options{Candidates: candidates(m), Tolerance: 0.3}
+		got := must.Get(calibration.Measure(context.Background(), m, []calibration.Stream{stream("", words), stream("b", background)}, opt))(t)
+		counts := map[int]bool{}
+		for i, o := range opt.Candidates {
+			r := must.Get(events.New(m, o))(t)
+			want, _ := calibration.Compare(stream("", words).Words, must.Get(r.Recognize(words.Samples))(t), 0.3*rate)
+			must.Equal(t, got.Points[i].Score, want, "%s, %+v: score", name, o)
+			must.Equal(t, got.Points[i].FalseAlarms, len(must.Get(r.Recognize(background.Samples))(t)), "%s, %+v: false alarms", name, o)
+			counts[got.Points[i].FalseAlarms] = true
+		}
+		if len(counts) < 2 {
+			t.Errorf("%s: false alarms %v at all thresholds: the background tests nothing", name, counts)
+		}
+	}
+}
+
+// A lower threshold finds no fewer isolated sounds, and neither does one confirmation less.
+func TestMonotonic(t *testing.T) {
+	var gains []float64
+	for db := -60.0; db <= 0; db += 2 {
+		gains = append(gains, math.Pow(10, db/20))
+	}
+	s := isolated(map[string][]float64{"low": gains, "high": gains})
+	opt := calibration.Defaults(events.Defaults())
+	m := measure(t, []calibration.Stream{stream("b", s), stream("", isolated(map[string][]float64{"low": {1}}))}, opt)
+	lost := false
+	for _, p := range m.Points {
+		for _, q := range m.Points {
+			if p.Options.Threshold <= q.Options.Threshold && p.Options.Confirm <= q.Options.Confirm && p.FalseAlarms < q.FalseAlarms {
+				t.Errorf("%d false alarms at threshold %v, confirm %d, but %d at %v, %d", p.FalseAlarms, p.Options.Threshold, p.Options.Confirm,
+					q.FalseAlarms, q.Options.Threshold, q.Options.Confirm)
+			}
+			lost = lost || p.FalseAlarms != q.FalseAlarms
+		}
+	}
+	if !lost {
+		t.Error("all candidates have the same number of false alarms: the background tests nothing")
+	}
+}
+
+// The result does not depend on the number of workers.
+func TestWorkers(t *testing.T) {
+	var streams []calibration.Stream
+	for i := range 9 {
+		group := []string{"", "a", "b"}[i%3]
+		streams = append(streams, stream(group, isolated(map[string][]float64{"low": {1, 0.02 * float64(i)}, "high": {0.03 * float64(i)}})))
+	}
+	want := ""
+	for _, workers := range []int{1, 2, 5, 0} {
+		opt := options(t)
+		opt.Workers = workers
+		var last calibration.Progress
+		opt.Progress = func(p calibration.Progress) { last = p }
+		got := fmt.Sprintf("%+v", measure(t, streams, opt))
+		if want == "" {
+			want = got
+		}
+		must.Equal(t, got, want, "%d workers", workers)
+		if last.Streams != 9 || last.Of != 9 || math.Abs(last.Seconds-9*7) > 1e-6 {
+			t.Errorf("%d workers: progress %+v at the end", workers, last)
+		}
+	}
+}
+
+// hour is an hour of a soft tone that is computed as it is read.
+type hour struct{ at int }
+
+func (h *hour) Read(dst []float32) (int, error) {
+	n := min(len(dst), 3600*rate-h.at)
+	for i := range n {
+		dst[i] = float32(0.01 * math.Sin(float64(h.at+i)))
+	}
+	if h.at += n; n == 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+func (*hour) Close() error { return nil }
+
+// An hour of background, 115 MB of samples, takes constant memory.
+func TestMemory(t *testing.T) {
+	s := calibration.Stream{Group: "b", Open: func() (calibration.Audio, error) { return &hour{}, nil }}
+	words := stream("", isolated(map[string][]float64{"low": {1}}))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	m := measure(t, []calibration.Stream{s, words}, options(t))
+	runtime.ReadMemStats(&after)
+	if p := m.Points[0]; math.Abs(p.Hours-1) > 1e-6 {
+		t.Errorf("%v hours, expected 1", p.Hours)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > 8<<20 {
+		t.Errorf("%d bytes allocated, expected at most 8 MB", took)
+	}
+}
+
+func TestMeasureErrors(t *testing.T) {
+	good := stream("", isolated(map[string][]float64{"low": {1}}))
+	broken := func(text string) calibration.Stream {
+		return calibration.Stream{Name: text, Group: "b", Open: func() (calibration.Audio, error) {
+			return &memory{x: make([]float32, 3*rate), err: errors.New(text)}, nil
+		}}
+	}
+	closed := calibration.Stream{Group: "b", Open: func() (calibration.Audio, error) { return nil, errors.New("missing file") }}
+	other := good
+	other.Name, other.Words = "a", []calibration.Word{{Label: "loud"}}
+	none := good
+	none.Words = []calibration.Word{{Label: "none"}}
+	for want, streams := range map[string][]calibration.Stream{
+		"first break":                      {good, broken("first break"), good, broken("second break"), closed},
+		"missing file":                     {closed},
+		`a: the model has no label "loud"`: {other},
+		`the model has no label "none"`:    {none},
+	} {
+		for _, workers := range []int{1, 4} {
+			opt := options(t)
+			opt.Workers = workers
+			must.Reject(calibration.Measure(context.Background(), toneModel(t), streams, opt))(t, want)
+		}
+	}
+	for want, change := range map[string]func(o *calibration.Options){
+		"no candidates":                   func(o *calibration.Options) { o.Candidates = nil },
+		"tolerance 0 s":                   func(o *calibration.Options) { o.Tolerance = 0 },
+		"-1 workers":                      func(o *calibration.Options) { o.Workers = -1 },
+		"threshold 2: expected 0":         func(o *calibration.Options) { o.Candidates = []events.Options{events.Defaults().WithThreshold(2)} },
+		"expected those of the recognize": func(o *calibration.Options) { o.Candidates[3].Window = 2 },
+	} {
+		opt := options(t)
+		change(&opt)
+		must.Reject(calibration.Measure(context.Background(), toneModel(t), []calibration.Stream{good}, opt))(t, want)
+	}
+	silent := toneModel(t)
+	silent.Weights.DecoderBias[1] = float32(math.NaN())
+	must.Reject(calibration.Measure(context.Background(), silent, []calibration.Stream{good}, options(t)))(t, `label "high" is NaN`)
+}
+
+// Measure stops in the middle of a stream when its context is cancelled.
+func TestCancel(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	opt := options(t)
+	opt.Progress = func(p calibration.Progress) {
+		if p.Seconds > 10 {
+			cancel(errors.New("enough"))
+		}
+		if p.Seconds > 60 {
+			t.Error("a minute after the context was cancelled, Measure reads on")
+		}
+	}
+	s := calibration.Stream{Group: "b", Open: func() (calibration.Audio, error) { return &hour{}, nil }}
+	must.Reject(calibration.Measure(ctx, toneModel(t), []calibration.Stream{s, s, s}, opt))(t, "enough")
+}
+
+// The first event near the onset of a word is correct if it has its label. Others count as events
+// of another label or as events without a word.
+func TestCompare(t *testing.T) {
+	words := []calibration.Word{{1000, 3000, "a"}, {5000, 8000, "b"}, {9000, 9900, "b"}, {20000, 21000, "c"}}
+	found := []events.Event{
+		{Onset: 900, Label: "a"},    // correct
+		{Onset: 1300, Label: "a"},   // the same word again
+		{Onset: 5500, Label: "a"},   // of another label
+		{Onset: 9100, Label: "b"},   // correct
+		{Onset: 18900, Label: "c"},  // too early
+		{Onset: 100000, Label: "c"}, // without a word
+	}
+	s, which := calibration.Compare(words, found, 1000)
+	must.Equal(t, s, calibration.Score{Words: 4, Events: 6, Correct: 2, Mistaken: 1, False: 2}, "score")
+	must.Equal(t, fmt.Sprint(which), "[true false true false]", "words found")
+	if s.Precision() != 2./6 || s.Recall() != 2./4 || s.F1() != 4./10 || s.Missed() != 2 {
+		t.Errorf("precision %v, recall %v, F1 %v, missed %d", s.Precision(), s.Recall(), s.F1(), s.Missed())
+	}
+}
+
+// point returns a point of so many words missed of 100 and false alarms in ten hours.
+func point(threshold float64, confirm, missed, falseAlarms int) calibration.Point {
+	o := events.Defaults().WithThreshold(threshold)
+	o.Confirm = confirm
+	return calibration.Point{Options: o, Score: calibration.Score{Words: 100, Correct: 100 - missed}, FalseAlarms: falseAlarms, Hours: 10}
+}
+
+func TestBestAndCurve(t *testing.T) {
+	m := &calibration.Measurement{Points: []calibration.Point{
+		point(0.7, 1, 100, 1000), // the base
+		point(0.5, 1, 2, 50), point(0.6, 1, 5, 12), point(0.7, 2, 5, 10), point(0.68, 1, 5, 10), point(0.8, 1, 9, 3), point(0.75, 1, 12, 3),
+		point(0.9, 1, 9, 2), point(0.999, 1, 40, 0), point(0.99, 1, 40, 0), point(0.9999, 1, 60, 0),
+	}}
+	for limit, want := range map[float64]string{0: "0.99 1", 0.1: "0.99 1", 0.2: "0.9 1", 0.99: "0.9 1", 1: "0.68 1", 4.9: "0.68 1", 100: "0.5 1"} {
+		p, ok := m.Best(limit)
+		must.Equal(t, ok, true, "a point at %v false alarms per hour", limit)
+		must.Equal(t, fmt.Sprint(p.Options.Threshold, p.Options.Confirm), want, "point at %v false alarms per hour", limit)
+	}
+	var got []string
+	for _, p := range m.Curve() {
+		got = append(got, fmt.Sprint(p.FalseAlarms, "/", p.Missed()))
+	}
+	must.Equal(t, strings.Join(got, " "), "0/40 2/9 10/5 50/2", "curve")
+	if _, ok := (&calibration.Measurement{Points: m.Points[:4]}).Best(0.5); ok {
+		t.Error("a point at half a false alarm per hour, but all have more")
+	}
+}
+
+// Candidates are valid, all different, and their thresholds are short numbers.
+func TestCandidates(t *testing.T) {
+	for _, m := range []*model.Model{toneModel(t), frameModel(t)} {
+		base := events.DefaultsFor(m)
+		base.Refractory = 0.35
+		list := calibration.Candidates(base)
+		must.Equal(t, list[0], base, "first candidate")
+		for i, o := range list {
+			must.Do(t, o.Validate())
+			if slices.Contains(list[:i], o) || len(fmt.Sprint(o.Threshold)) > 8 || o.Refractory != 0.35 || o.OffThreshold != o.Threshold/2 {
+				t.Errorf("candidate %+v", o)
+			}
+		}
+		if first, last := list[1].Threshold, list[len(list)-1].Threshold; first > 0.1 || last < 0.9999 {
+			t.Errorf("thresholds from %v to %v, expected 0.1 to 0.9999", first, last)
+		}
+		must.Get(must.Get(events.New(m, base))(t).NewSweep(list))(t)
+	}
+}

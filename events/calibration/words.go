@@ -1,0 +1,245 @@
+package calibration
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/s4d-fast/s4d-fast/internal/activity"
+	"github.com/s4d-fast/s4d-fast/internal/par"
+	"github.com/s4d-fast/s4d-fast/internal/random"
+)
+
+// Clip is a recording of one word.
+type Clip struct{ Path, Label string }
+
+// WordOptions say how clips become streams of words. Start from DefaultWords.
+type WordOptions struct {
+	SampleRate     float64  // of the model in Hz, a whole number
+	MinGap, MaxGap float64  // seconds between clips, uniformly distributed
+	Equal          bool     // all words have the same level, −26 dB re full scale; else as recorded
+	SNR            float64  // dB: mean power of all words over that of the noise; +Inf: no noise
+	Noise          []Stream // background that serves as noise; none: white noise
+	Seed           uint64   // of the order, the gaps and white noise
+	SkipBroken     bool     // files that cannot be read are left out; else they are an error
+	Workers        int      // files read at the same time; 0: one per processor
+}
+
+// DefaultWords returns the options for a sampling rate in Hz: gaps of 0.3 to 1.5 s, levels as
+// recorded, white noise at 20 dB.
+func DefaultWords(sampleRate float64) WordOptions {
+	return WordOptions{SampleRate: sampleRate, MinGap: 0.3, MaxGap: 1.5, SNR: 20, Seed: 1}
+}
+
+const (
+	clipsPerStream = 50
+	maxClip        = 60 // seconds
+	equalLevel     = -26
+)
+
+func (o *WordOptions) validate() error {
+	if err := checkRate(o.SampleRate); err != nil {
+		return err
+	}
+	switch {
+	case !(o.MinGap >= 0 && o.MinGap <= o.MaxGap && o.MaxGap <= 3600):
+		return fmt.Errorf("calibration: gaps of %v to %v s, expected 0 … 3600 in this order", o.MinGap, o.MaxGap)
+	case math.IsNaN(o.SNR) || o.SNR < -100:
+		return fmt.Errorf("calibration: SNR %v dB, expected at least -100", o.SNR)
+	case o.Workers < 0:
+		return fmt.Errorf("calibration: %d workers, expected at least 0", o.Workers)
+	}
+	return nil
+}
+
+// placed is a clip at its place in a stream.
+type placed struct {
+	path string
+	gap  int // samples of silence before it
+	len  int // samples
+	gain float32
+}
+
+// WordStreams returns streams of the clips in random order, 50 to a stream. It reads every clip
+// once to find its word, the part with the most energy: its onset is that of the word, and its
+// level counts for Equal and SNR. The streams read the clips again, one at a time.
+//
+// The streams are a function of the clips and the options. skipped has the errors of files that
+// were left out; if none is left, that is an error.
+func WordStreams(ctx context.Context, clips []Clip, opt WordOptions) (streams []Stream, skipped []error, err error) {
+	if err := opt.validate(); err != nil {
+		return nil, nil, err
+	}
+	found, skipped, err := survey(ctx, clips, &opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	draw := random.New(opt.Seed, random.Noise, 0, 0)
+	gap := func(i int) int {
+		return int((opt.MinGap + (opt.MaxGap-opt.MinGap)*draw.Float64(uint64(i))) * opt.SampleRate)
+	}
+	power := 0.0
+	order := random.New(opt.Seed, random.Shuffle, 0, 0).Perm(len(found))
+	for part := range slices.Chunk(order, clipsPerStream) {
+		number := len(streams)
+		s, at := Stream{Name: fmt.Sprintf("words %d", number+1)}, 0
+		var list []placed
+		for i, k := range part {
+			c, gain := &found[k], 1.0
+			if opt.Equal {
+				gain = math.Pow(10, equalLevel/20.) / max(c.word.Level, 1e-9)
+			}
+			power += math.Pow(gain*c.word.Level, 2) / float64(len(found))
+			p := placed{path: c.Path, gap: gap(number*(clipsPerStream+1) + i), len: c.len, gain: float32(gain)}
+			at += p.gap
+			s.Words = append(s.Words, Word{Onset: int64(at + c.word.Onset), End: int64(at + c.word.End), Label: c.Label})
+			at += c.len
+			list = append(list, p)
+		}
+		last := max(gap(number*(clipsPerStream+1)+len(part)), int(opt.SampleRate/2)) // the last event ends in it
+		s.Open = func() (Audio, error) {
+			level := math.Sqrt(power) * math.Pow(10, -opt.SNR/20)
+			noise, err := opt.noise(number, level)
+			return &words{clips: list, last: last, rate: opt.SampleRate, noise: noise}, err
+		}
+		streams = append(streams, s)
+	}
+	return streams, skipped, nil
+}
+
+// surveyed is a clip with what is known of it.
+type surveyed struct {
+	Clip
+	len  int
+	word activity.Region
+	err  error
+}
+
+// survey reads all clips.
+func survey(ctx context.Context, clips []Clip, opt *WordOptions) (good []surveyed, skipped []error, err error) {
+	all := make([]surveyed, len(clips))
+	pool := par.New(min(par.Workers(opt.Workers), max(len(clips), 1)))
+	defer pool.Close()
+	pool.For(len(clips), func(_, i int) {
+		all[i].Clip = clips[i]
+		if ctx.Err() != nil {
+			return
+		}
+		x, err := readClip(clips[i].Path, opt.SampleRate)
+		all[i].len, all[i].err = len(x), err
+		if err == nil {
+			all[i].word = activity.Word(x, opt.SampleRate)
+		}
+	})
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
+	for _, c := range all {
+		switch {
+		case c.err == nil:
+			good = append(good, c)
+		case !opt.SkipBroken:
+			return nil, nil, fmt.Errorf("calibration: %w", c.err)
+		default:
+			skipped = append(skipped, c.err)
+		}
+	}
+	if len(good) == 0 {
+		return nil, skipped, fmt.Errorf("calibration: none of %d clips of words can be read", len(clips))
+	}
+	return good, skipped, nil
+}
+
+// readClip reads all samples of a file at a rate in Hz.
+func readClip(path string, rate float64) ([]float32, error) {
+	f, err := open(path, rate)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	x, err := readAll(f, maxClip*int(rate))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return x, nil
+}
+
+// readAll reads to the end. More than limit samples are an error, and so are none.
+func readAll(in interface{ Read([]float32) (int, error) }, limit int) (x []float32, err error) {
+	for err == nil {
+		x = slices.Grow(x, blockLen)
+		var n int
+		n, err = in.Read(x[len(x):cap(x)])
+		if x = x[:len(x)+n]; len(x) > limit {
+			return nil, fmt.Errorf("longer than a clip may be, %d s", maxClip)
+		}
+	}
+	switch {
+	case err != io.EOF:
+		return nil, err
+	case len(x) == 0:
+		return nil, errNoAudio
+	}
+	return x, nil
+}
+
+// words is the audio of a stream of words.
+type words struct {
+	clips   []placed
+	last    int // samples of silence after the clips
+	rate    float64
+	noise   func(x []float32, at int) // adds the noise from sample at on
+	at      int
+	silence int
+	clip    []float32
+	ended   bool
+}
+
+// Read implements audio.Source.
+func (w *words) Read(dst []float32) (n int, err error) {
+	for n < len(dst) && err == nil {
+		switch rest := dst[n:]; {
+		case w.silence > 0:
+			k := min(w.silence, len(rest))
+			clear(rest[:k])
+			w.silence -= k
+			n += k
+		case len(w.clip) > 0:
+			k := copy(rest, w.clip)
+			w.clip = w.clip[k:]
+			n += k
+		case len(w.clips) > 0:
+			err = w.load()
+		case !w.ended:
+			w.silence, w.ended = w.last, true
+		default:
+			err = io.EOF
+		}
+	}
+	w.noise(dst[:n], w.at)
+	w.at += n
+	return n, err
+}
+
+// load reads the next clip.
+func (w *words) load() error {
+	p := w.clips[0]
+	w.clips = w.clips[1:]
+	x, err := readClip(p.path, w.rate)
+	if err != nil {
+		return err
+	}
+	if len(x) != p.len {
+		return fmt.Errorf("%s: %d samples, but %d before: the file has changed", p.path, len(x), p.len)
+	}
+	for i := range x {
+		x[i] *= p.gain
+	}
+	w.silence, w.clip = p.gap, x
+	return nil
+}
+
+// Close implements io.Closer.
+func (w *words) Close() error { return nil }

@@ -1,0 +1,46 @@
+package events
+
+import (
+	"errors"
+	"slices"
+)
+
+// Classify labels a whole clip with samples of full scale ±1, for a model that labels every frame.
+// peaks is, per label, the largest averaged posterior over the clip and a moment of silence after
+// it. label is the index of the one that peaks highest, none aside, if it reaches the threshold; of
+// none otherwise. Labels are indices into those of the model. The error is that of
+// Detector.Process, or that the model has a mean pool.
+func (r *Recognizer) Classify(x []float32) (label int, peaks []float32, err error) {
+	if r.framewise == nil {
+		return 0, nil, errors.New("events: classify: the model has a mean pool, expected one that labels every frame")
+	}
+	c := &clip{smoother: newSmoother(&r.rules), peaks: make([]float32, len(r.labels))}
+	t, in := newTrack(r), newInput(r)
+	if err := t.process(&in, x, c); err != nil {
+		return 0, nil, err
+	}
+	if err := t.flush(&in, c); err != nil {
+		return 0, nil, err
+	}
+	label = slices.Index(r.labels, None)
+	highest := float32(0)
+	for i, p := range c.peaks {
+		if r.labels[i] != None && p > highest && float64(p) >= r.opt.Threshold {
+			label, highest = i, p
+		}
+	}
+	return label, c.peaks, nil
+}
+
+// clip follows the frames of a clip.
+type clip struct {
+	smoother smoother
+	peaks    []float32
+}
+
+func (c *clip) follow(level float64, logits []float32, _ int64) {
+	c.smoother.push(level, logits)
+	for i, p := range c.smoother.posterior {
+		c.peaks[i] = max(c.peaks[i], p)
+	}
+}

@@ -1,0 +1,141 @@
+package events
+
+import (
+	"math"
+	"slices"
+)
+
+// The constants of a contour, in seconds and in decibels.
+const (
+	labelDelay     = 0.3  // from a word's onset to the frame at which its label leads, typically
+	longestDelay   = 1.15 // and at most
+	leastDelay     = 0.1  // and at least, to all of which half the smoothing time is added
+	pauseSeconds   = 0.1  // quiet that ends a word, before the label may lead
+	closureSeconds = 0.2  // quiet in a word, at most, around the time at which its label begins to lead
+	beforeReach    = 0.3  // levels that are kept besides those of the longest delay
+	quietAbove     = 4.0  // quiet frames are less than this above the background,
+	quietShare     = 0.3  // or less than this share of the way from the background to the loudest frame
+)
+
+// contour has the levels of the last frames of a signal. It finds the onsets of words for a model
+// that labels every frame: the label says that there is a word, and the levels say where it began.
+type contour struct {
+	levels []float32 // the last of them count
+	behind int64     // frames behind the end of the signal, which have no level
+	frames int       // that are kept
+	rate   float64   // frames per second
+	frame  int64     // samples
+
+	least, delay, reach int // frames from a word's onset to the frame at which its label leads
+}
+
+// contourFrames returns the number of frames that a contour keeps.
+func contourFrames(r *rules) int {
+	return int((longestDelay+r.opt.Smoothing/2+beforeReach)*r.frameRate) + 1
+}
+
+func newContour(r *rules) *contour {
+	n := contourFrames(r)
+	delay := func(seconds float64) int { return int((seconds + r.opt.Smoothing/2) * r.frameRate) }
+	return &contour{
+		levels: make([]float32, 0, 2*n), frames: n, rate: r.frameRate, frame: int64(r.frame),
+		least: delay(leastDelay), delay: delay(labelDelay), reach: delay(longestDelay),
+	}
+}
+
+func (c *contour) reset() { c.levels, c.behind = c.levels[:0], 0 }
+
+// push adds a frame's level in decibels. It is NaN for a frame behind the end of the signal.
+func (c *contour) push(level float64) {
+	if math.IsNaN(level) {
+		c.behind++
+		return
+	}
+	if len(c.levels) == cap(c.levels) {
+		c.levels = append(c.levels[:0], c.last()[1:]...)
+	}
+	c.levels = append(c.levels, float32(max(level, minLevel)))
+}
+
+// last returns the levels that count.
+func (c *contour) last() []float32 { return c.levels[max(0, len(c.levels)-c.frames):] }
+
+// onset returns where the word began whose label leads since the frame that ends at since. The last
+// frame ends at position. Before least there are other words, or the signal begins there.
+//
+// The word begins behind the last pause. If there is none because the words before it are too
+// close, it begins at the quiet frame that is nearest to the typical delay, or without quiet frames
+// at that delay.
+func (c *contour) onset(since, least, position int64) int64 {
+	levels := c.last()
+	position -= c.behind * c.frame
+	since = min(since, position)
+	index := func(end int64) int { return len(levels) - 1 - int((position-end)/c.frame) }
+	begin := func(i int) int64 { return position - int64(len(levels)-i)*c.frame }
+	led := index(since)
+	first := max(0, led-c.reach, index(least)+1)
+	if first > led {
+		return least
+	}
+	threshold := quietLevel(levels, slices.Max(levels[first:led+1]))
+	quiet := func(i int) bool { return levels[i] < threshold }
+
+	word, sound := c.inside(max(first, led-c.least), first, led, quiet)
+	if !sound {
+		word = max(first, led-c.delay)
+	}
+	if !sound || word > led-c.least {
+		return max(least, begin(word))
+	}
+	pause, run := max(1, int(pauseSeconds*c.rate)), 0
+	for i := word; i >= first; i-- {
+		if !quiet(i) {
+			run = 0
+		} else if run++; run == pause || i == 0 {
+			return begin(i + run)
+		}
+	}
+	if first == 0 && len(levels) < c.frames { // the signal begins with the word
+		return begin(0)
+	}
+	best := -1
+	for i := first; i < word; i++ {
+		if quiet(i) && !quiet(i+1) && (best < 0 || distance(i+1, led-c.delay) <= distance(best, led-c.delay)) {
+			best = i + 1
+		}
+	}
+	if best < 0 {
+		best = max(first, led-c.delay)
+	}
+	return max(least, begin(best))
+}
+
+// inside returns a frame of the word, near frame at. If that is in a closure, it is the frame
+// before the closure; if it is in a pause, the first frame behind the pause. sound is false if
+// there is none.
+func (c *contour) inside(at, first, led int, quiet func(int) bool) (word int, sound bool) {
+	before := at
+	for before > first && quiet(before) {
+		before--
+	}
+	if !quiet(before) && at-before < int(closureSeconds*c.rate) {
+		return before, true
+	}
+	for i := at; i <= led; i++ {
+		if !quiet(i) {
+			return i, true
+		}
+	}
+	return before, !quiet(before)
+}
+
+// quietLevel returns the level below which frames are quiet, given that of a word's loudest frame.
+func quietLevel(levels []float32, loudest float32) float32 {
+	background := loudest
+	for i := range len(levels) - 2 {
+		background = min(background, (levels[i]+levels[i+1]+levels[i+2])/3)
+	}
+	return background + max(quietAbove, quietShare*(loudest-background))
+}
+
+func distance(i, j int) int { return max(i-j, j-i) }

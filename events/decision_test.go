@@ -1,0 +1,67 @@
+package events
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+)
+
+// A model that labels every frame: the label that peaks highest names a word, and none between two
+// labels tells two words apart, unless the refractory time has not passed.
+func TestFramewiseDecision(t *testing.T) {
+	type part struct {
+		label  string
+		p      float32
+		frames int
+	}
+	for name, c := range map[string]struct {
+		parts []part
+		want  string
+	}{
+		"one word":                          {[]part{{"a", 0.9, 20}, {"none", 0.9, 9}}, "a 0.9"},
+		"too short to be confirmed":         {[]part{{"a", 0.9, 2}, {"none", 0.9, 9}}, ""},
+		"below the threshold":               {[]part{{"a", 0.65, 20}, {"none", 0.9, 9}}, ""},
+		"unsure for a moment":               {[]part{{"a", 0.8, 10}, {"a", 0.4, 20}, {"a", 0.9, 10}, {"none", 0.9, 9}}, "a 0.9"},
+		"the second label peaks higher":     {[]part{{"a", 0.75, 30}, {"b", 0.9, 30}, {"none", 0.9, 9}}, "b 0.9"},
+		"the first label peaks higher":      {[]part{{"a", 0.9, 30}, {"b", 0.75, 30}, {"none", 0.9, 9}}, "a 0.9"},
+		"two words":                         {[]part{{"a", 0.9, 20}, {"none", 0.9, 9}, {"b", 0.8, 20}, {"none", 0.9, 9}}, "a 0.9, b 0.8"},
+		"the same word twice":               {[]part{{"a", 0.9, 20}, {"none", 0.9, 9}, {"a", 0.8, 20}}, "a 0.9, a 0.8"},
+		"two words, none without certainty": {[]part{{"a", 0.9, 20}, {"none", 0.7, 9}, {"b", 0.8, 20}}, "a 0.9, b 0.8"},
+		"one that breaks off":               {[]part{{"a", 0.9, 8}, {"none", 0.9, 4}, {"a", 0.8, 8}, {"none", 0.9, 9}}, "a 0.9"},
+		"another label too soon":            {[]part{{"a", 0.9, 8}, {"none", 0.9, 4}, {"b", 0.8, 8}, {"none", 0.9, 9}}, "a 0.9"},
+	} {
+		labels := []string{"a", "b", None}
+		opt := Options{Confirm: 3, Refractory: 0.25, Smoothing: 0.01, SampleRate: 8000}.WithThreshold(0.7)
+		r := newRules(labels, opt, 80)
+		d := newDecision(&r)
+		d.contour = newContour(&r)
+		position := int64(0)
+		evaluate := func(label string, p float32, frames int, level float64) {
+			posterior := []float32{1 - p, 1 - p, 1 - p} // each label against none
+			best := slices.Index(labels, label)
+			if posterior[best] = p; label == None {
+				best = 0
+			}
+			for range frames {
+				position += 80
+				d.contour.push(level)
+				d.evaluate(posterior, best, position)
+			}
+		}
+		evaluate(None, 0.9, 50, -60)
+		for _, p := range c.parts {
+			evaluate(p.label, p.p, p.frames, -20)
+		}
+		d.close(position)
+		got := ""
+		for i, e := range d.events {
+			if i > 0 {
+				got += ", "
+			}
+			got += fmt.Sprintf("%s %.2g", e.Label, e.Confidence)
+		}
+		must.Equal(t, got, c.want, "%s", name)
+	}
+}

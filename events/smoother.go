@@ -1,0 +1,74 @@
+package events
+
+import (
+	"math"
+	"slices"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+)
+
+// maxOdds bounds the log-odds of a frame, so that no frame decides alone.
+const maxOdds = 5
+
+// smoother averages the last frames' log-odds of every label against none, and keeps the levels of
+// the audio, for decisions with an equal Smoothing. Before the start of a signal all frames are
+// none. An average of log-odds tells words from background better than one of probabilities: a
+// frame that contradicts counts as much as one that agrees. Other labels do not count, so that a
+// word is found of which the model is not sure which of two it is.
+type smoother struct {
+	none      int       // index of the label none
+	ring      []float32 // [frames][labels] log-odds
+	oldest    int       // where in ring the oldest frame stands
+	sum       []float32 // [labels]
+	posterior []float32 // of every label against none; of none, 1 less the largest of the others
+	best      int       // the most probable label, none aside
+	contour   *contour
+}
+
+func newSmoother(r *rules) smoother {
+	s := smoother{none: slices.Index(r.labels, None), sum: make([]float32, len(r.labels)), posterior: make([]float32, len(r.labels)), contour: newContour(r)}
+	s.ring = make([]float32, r.smoothing*len(r.labels))
+	s.reset()
+	return s
+}
+
+// push adds a frame. The order of the sum depends on the frames' order only.
+func (s *smoother) push(level float64, logits []float32) {
+	s.contour.push(level)
+	n := len(s.posterior)
+	for i, v := range logits {
+		s.ring[s.oldest+i] = max(-maxOdds, min(maxOdds, v-logits[s.none]))
+	}
+	s.oldest = (s.oldest + n) % len(s.ring)
+	clear(s.sum)
+	for i := range len(s.ring) / n {
+		at := (s.oldest + i*n) % len(s.ring)
+		vek.Add(s.sum, s.sum, s.ring[at:at+n])
+	}
+	s.best = -1
+	frames := float64(len(s.ring) / n)
+	for i, v := range s.sum {
+		s.posterior[i] = float32(1 / (1 + math.Exp(-float64(v)/frames)))
+		if i != s.none && (s.best < 0 || s.posterior[i] > s.posterior[s.best]) {
+			s.best = i
+		}
+	}
+	s.posterior[s.none] = 1 - s.posterior[s.best]
+}
+
+// reset begins a new signal.
+func (s *smoother) reset() {
+	for i := range s.ring {
+		s.ring[i] = -maxOdds
+		if i%len(s.posterior) == s.none {
+			s.ring[i] = 0
+		}
+	}
+	s.oldest = 0
+	s.contour.reset()
+}
+
+// frames appends the log-odds of the last frames to dst, the oldest first.
+func (s *smoother) frames(dst []float32) []float32 {
+	return append(append(dst, s.ring[s.oldest:]...), s.ring[:s.oldest]...)
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/report"
+)
+
+// A model that labels every frame finds the events of its detector, also across a shutdown at any
+// sample.
+func TestFramewise(t *testing.T) {
+	load := func(t *testing.T) *model.Model { return must.Get(tonemodel.NewFramewise())(t) }
+	m := load(t)
+	sound := tonemodel.Words()
+	pcm := encode(sound.Samples)
+	var all []report.Event
+	for _, e := range must.Get(must.Get(events.New(m, events.DefaultsFor(m)))(t).Recognize(decodePCM(pcm)))(t) {
+		all = append(all, report.NewEvent(e, func(n int64) int64 { return n }))
+	}
+	must.Equal(t, len(all), len(sound.Tones), "events")
+	want := fmt.Sprint(all)
+	for _, cut := range []int{162, 9474, 40002, len(pcm) - 2} {
+		t.Run(fmt.Sprint(cut/2), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				dir := t.TempDir()
+				keep := func(c *config) { c.Dir = dir }
+				first := shutDownUpload(startService(t, load(t), keep), pcm[:cut])
+				checkLine(t, "interrupted", first.err, "shutdown")
+				at := *first.err.Samples
+				path := fmt.Sprintf("/v1/streams/mine?format=s16le&events=%d", len(first.events))
+				_, body := startService(t, load(t), keep).post(path, bytes.NewReader(pcm[2*at:]))
+				second := parse(t, body)
+				must.Equal(t, *second.start.Samples, at, "resumes at sample")
+				must.Equal(t, fmt.Sprint(append(first.events, second.events...)), want, "events")
+			})
+		})
+	}
+}
+
+// A filter bank has one rate: the service rejects another one and names the remedy.
+func TestFramewiseRate(t *testing.T) {
+	m := must.Get(tonemodel.NewFramewise())(t)
+	opt := events.DefaultsFor(m)
+	opt.SampleRate = 16000
+	must.Reject(newServer(m, opt, defaults()))(t, "sampling rate 16000 Hz, expected 8000 Hz", "resample the audio")
+}

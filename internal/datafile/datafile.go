@@ -1,0 +1,79 @@
+// Package datafile reads the files of data folders.
+package datafile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// ErrNotRegular marks what a data folder holds in place of a file: a folder, a named pipe, a
+// device. To open a pipe would block until something is written to it.
+var ErrNotRegular = errors.New("not a regular file")
+
+// ErrNoData marks a folder that lacks the files of a data set.
+var ErrNoData = errors.New("no data")
+
+// NoData returns an error for which errors.Is(err, ErrNoData) holds.
+func NoData(format string, args ...any) error { return noData{fmt.Errorf(format, args...)} }
+
+type noData struct{ error }
+
+func (noData) Is(target error) bool { return target == ErrNoData }
+
+// Stat describes a regular file or the regular file that a link leads to; anything else is an
+// error.
+func Stat(path string) (fs.FileInfo, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: %w (%v)", path, ErrNotRegular, info.Mode())
+	}
+	return info, err
+}
+
+// Open opens a regular file.
+func Open(path string) (*os.File, error) {
+	if _, err := Stat(path); err != nil {
+		return nil, err
+	}
+	return os.Open(path)
+}
+
+// Read reads a regular file.
+func Read(path string) ([]byte, error) {
+	if _, err := Stat(path); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+}
+
+// List lists a data folder in alphabetical order. An empty one is an error.
+func List(dir string) ([]fs.DirEntry, error) {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("data folder: %w", err)
+	}
+	if len(files) == 0 {
+		return nil, NoData("data folder %s is empty", dir)
+	}
+	return files, nil
+}
+
+// IsFolder reports whether path is a folder or a link to one.
+func IsFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// Find looks for a file in a folder and in its subfolders inner.
+func Find(dir, name string, inner ...string) (path string, ok bool) {
+	for _, sub := range append([]string{""}, inner...) {
+		path := filepath.Join(dir, sub, name)
+		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+			return path, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,67 @@
+package model
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Settings are values by name: texts, whole numbers (int64), numbers (float64), truth values, and
+// lists of these ([]any).
+type Settings map[string]any
+
+// Keys returns the names, sorted.
+func (s Settings) Keys() []string { return slices.Sorted(maps.Keys(s)) }
+
+// UnmarshalJSON reads an object of values and lists of values.
+func (s *Settings) UnmarshalJSON(text []byte) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var raw map[string]any
+	if err := d.Decode(&raw); err != nil {
+		return err
+	}
+	for key, value := range raw {
+		var err error
+		if list, ok := value.([]any); ok {
+			for i := range list {
+				if list[i], err = setting(key, list[i]); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		if raw[key], err = setting(key, value); err != nil {
+			return err
+		}
+	}
+	*s = raw
+	return nil
+}
+
+// setting returns a value of a decoded object.
+func setting(key string, value any) (any, error) {
+	switch v := value.(type) {
+	case string, bool:
+		return v, nil
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n, nil
+		}
+		return v.Float64()
+	}
+	return nil, fmt.Errorf("setting %q: expected a text, a number, a truth value or a list of these", key)
+}
+
+// IsZeroSetting reports whether a value of Settings is 0, false, or an empty text or list.
+func IsZeroSetting(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case []any:
+		return len(v) == 0
+	}
+	return v == int64(0) || v == 0 || v == 0.0 || v == false || v == ""
+}

@@ -1,0 +1,118 @@
+package recurrent_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/internal/vektest"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/recurrent"
+)
+
+// inUnit returns a model whose input has a mean and a standard deviation per channel, and labels.
+func inUnit(t testing.TB, cfg model.Config) *model.Model {
+	t.Helper()
+	m := newModel(t, cfg, 1)
+	m.Meta.Labels = []string{"a", "b", "c"}
+	if cfg.Encoder == model.EncoderLinear {
+		m.Meta.InputMean, m.Meta.InputStd = []float32{1000, -3}, []float32{250, 0.01}
+	}
+	return m
+}
+
+// A network with Normalize gives the bits that it gives without it for input that the caller
+// normalised, and with Posterior the softmax of the logits, however the signal is cut.
+func TestNormalize(t *testing.T) {
+	const length = 200
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		for name, cfg := range variants() {
+			m := inUnit(t, cfg)
+			x, ids := input(cfg, 2, length)
+			raw := make([]float32, len(x))
+			for i := range raw { // a signal of the training data's unit
+				c := i / length
+				raw[i] = x[i]*m.Meta.InputStd[c] + m.Meta.InputMean[c]
+				scale, shift := m.Meta.Affine(c)
+				vek.ScaleShift(x[i:i+1], raw[i:i+1], scale, shift)
+			}
+			want := feed(newNetwork(t, m, 1).NewStream(), cfg, x, ids, length, []int{length})
+			positions := len(want) / cfg.DOutput
+			for at := range positions {
+				p := model.Posterior(nil, columns(want, cfg.DOutput, positions, at, 1))
+				for o, v := range p {
+					want[o*positions+at] = v
+				}
+			}
+			net := must.Get(recurrent.New(m, recurrent.Options{Normalize: true, Posterior: true}))(t)
+			for _, chunks := range [][]int{{1}, {7, 64, 2}, {length}} {
+				if got := feed(net.NewStream(), cfg, raw, ids, length, chunks); !slices.Equal(got, want) {
+					t.Errorf("%s, chunks %v: %v, expected %v", name, chunks, got, want)
+				}
+			}
+		}
+	})
+}
+
+// StepMany normalises, and returns posteriors, as Step does.
+func TestNormalizeMany(t *testing.T) {
+	const streams = 67
+	cfg := baseConfig()
+	net := must.Get(recurrent.New(inUnit(t, cfg), recurrent.Options{Normalize: true, Posterior: true}))(t)
+	x := signal(1, cfg.DInput, streams)
+	for i := range x {
+		x[i] *= 300
+	}
+	many, alone := together(net, signal(2, cfg.DInput, 97), nil, cfg.DInput, streams)
+	dst := make([]float32, cfg.DOutput*streams)
+	net.StepMany(dst, x, many)
+	for i, s := range alone {
+		want := s.Step(columns(x, cfg.DInput, streams, i, 1))
+		got := columns(dst, cfg.DOutput, streams, i, 1)
+		if !slices.Equal(got, want) {
+			t.Errorf("stream %d: %v, alone %v", i, got, want)
+		}
+		sum := 0.0
+		for _, p := range got {
+			sum += float64(p)
+		}
+		if math.Abs(sum-1) > 1e-6 {
+			t.Errorf("stream %d: probabilities %v, expected the sum 1", i, got)
+		}
+	}
+}
+
+func TestNormalizeNoAllocation(t *testing.T) {
+	for _, pool := range []model.Pool{model.PoolMean, model.PoolNone} {
+		cfg := baseConfig()
+		cfg.Pool = pool
+		s := must.Get(recurrent.New(inUnit(t, cfg), recurrent.Options{Normalize: true, Posterior: true}))(t).NewStream()
+		x := signal(1, cfg.DInput, 100)
+		if n := testing.AllocsPerRun(10, func() { s.Process(x, 100) }); n != 0 {
+			t.Errorf("%s: %v allocations, expected 0", pool, n)
+		}
+	}
+}
+
+// The input keeps its values: the caller may process it again.
+func TestNormalizeKeepsInput(t *testing.T) {
+	cfg := baseConfig()
+	s := must.Get(recurrent.New(inUnit(t, cfg), recurrent.Options{Normalize: true}))(t).NewStream()
+	x := signal(1, cfg.DInput, 100)
+	before := slices.Clone(x)
+	s.Process(x, 100)
+	if !slices.Equal(x, before) {
+		t.Error("Process changed its input")
+	}
+}
+
+func TestPosteriorErrors(t *testing.T) {
+	m := newModel(t, baseConfig(), 1)
+	_, err := recurrent.New(m, recurrent.Options{Posterior: true})
+	const want = "recurrent: Posterior: the model has no labels, so its outputs are not those of classes"
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v, expected %s", err, want)
+	}
+}

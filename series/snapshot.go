@@ -1,0 +1,78 @@
+package series
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/s4d-fast/s4d-fast/internal/snapshot"
+)
+
+// docs/stream.md describes the format.
+const (
+	snapshotMagic   = "S4DSERIE"
+	snapshotVersion = 1
+)
+
+// Snapshot appends the stream's state to dst, which may be nil.
+func (s *Stream) Snapshot(dst []byte) []byte {
+	start, le := len(dst), binary.LittleEndian
+	dst = snapshot.Begin(dst, snapshotMagic, snapshotVersion)
+	for _, list := range [][]float32{s.last, s.pending} {
+		for _, v := range list {
+			dst = le.AppendUint32(dst, math.Float32bits(v))
+		}
+	}
+	for _, d := range s.deviations {
+		dst = le.AppendUint64(dst, math.Float64bits(d.square))
+	}
+	return snapshot.End(s.stream.Snapshot(dst), start)
+}
+
+// Restore continues from a snapshot of a stream of an equal model, with an equal Options.Window, at
+// the same kernel level: the same rows then give the same results, bit for bit. After an error the
+// stream is unchanged.
+func (s *Stream) Restore(b []byte) error {
+	body, err := snapshot.Open(b, snapshotMagic, snapshotVersion)
+	if err == nil {
+		err = s.restore(body)
+	}
+	if err != nil {
+		return fmt.Errorf("series: snapshot: %w", err)
+	}
+	return nil
+}
+
+func (s *Stream) restore(body []byte) error {
+	le := binary.LittleEndian
+	own := 4*(len(s.last)+len(s.pending)) + 8*len(s.deviations)
+	if len(body) < own {
+		return fmt.Errorf("%d bytes, expected at least %d", len(body)+snapshot.Overhead, own+snapshot.Overhead)
+	}
+	float := func(i int) float32 { return math.Float32frombits(le.Uint32(body[4*i:])) }
+	for i := range len(s.last) + len(s.pending) {
+		if v := float(i); v-v != 0 {
+			return fmt.Errorf("a value is %v, expected a finite number", v)
+		}
+	}
+	squares := body[4*(len(s.last)+len(s.pending)):]
+	square := func(o int) float64 { return math.Float64frombits(le.Uint64(squares[8*o:])) }
+	for o, d := range s.deviations {
+		if v := square(o); !(v >= d.least) || math.IsInf(v, 1) {
+			return fmt.Errorf("the square of deviation %d is %v, expected at least %v", o+1, v, d.least)
+		}
+	}
+	if err := s.stream.Restore(body[own:]); err != nil {
+		return err
+	}
+	for i := range s.last {
+		s.last[i] = float(i)
+	}
+	for i := range s.pending {
+		s.pending[i] = float(len(s.last) + i)
+	}
+	for o := range s.deviations {
+		s.deviations[o].square = square(o)
+	}
+	return nil
+}

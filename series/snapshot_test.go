@@ -1,0 +1,106 @@
+package series_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"slices"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/series"
+)
+
+// A stream that is restored in the middle continues with the same bits, after a Reset too.
+func TestSnapshot(t *testing.T) {
+	rows := newRows(60)
+	for _, mode := range model.SeriesModes() {
+		m := newModel(t, mode)
+		m.Meta.Series.Missing = model.MissingPrevious
+		want := fmt.Sprint(outputs(t, newPredictor(t, m, series.Options{}), rows))
+		for _, at := range []int{0, 3, 7, 40} {
+			first, second := newPredictor(t, m, series.Options{}).NewStream(), newPredictor(t, m, series.Options{}).NewStream()
+			var got []series.Result
+			step := func(s *series.Stream, row []float32) {
+				r := must.Get(s.Step(row))(t)
+				got = append(got, series.Result{Output: slices.Clone(r.Output), Expected: slices.Clone(r.Expected), Scores: slices.Clone(r.Scores)})
+			}
+			for _, row := range rows[:20] { // which Restore must forget
+				step(second, row)
+			}
+			got = nil
+			for _, row := range rows[:at] {
+				step(first, row)
+			}
+			must.Do(t, second.Restore(first.Snapshot(nil)))
+			must.Equal(t, second.Rows(), int64(at), "rows")
+			for _, row := range rows[at:] {
+				step(second, row)
+			}
+			must.Equal(t, fmt.Sprint(got), want, "%s, restored at %d", mode, at)
+			second.Reset()
+			fresh := newPredictor(t, m, series.Options{}).NewStream()
+			must.Equal(t, string(second.Snapshot(nil)), string(fresh.Snapshot(nil)), "%s: state after Reset", mode)
+		}
+	}
+}
+
+// signed replaces a snapshot's checksum by the right one.
+func signed(b []byte) []byte {
+	body := b[:max(0, len(b)-4)]
+	return binary.LittleEndian.AppendUint32(bytes.Clone(body), crc32.Checksum(body, crc32.MakeTable(crc32.Castagnoli)))
+}
+
+func TestRestoreErrors(t *testing.T) {
+	m := newModel(t, model.SeriesAnomaly)
+	s := newPredictor(t, m, series.Options{}).NewStream()
+	must.Get(s.Step(newRows(1)[0]))(t)
+	snapshot := s.Snapshot([]byte("prefix"))[6:]
+	edit := func(at int, b ...byte) []byte {
+		e := bytes.Clone(snapshot)
+		copy(e[at:], b)
+		return signed(e)
+	}
+	other := newModel(t, model.SeriesAnomaly)
+	other.Meta.Series.Window++
+	for _, test := range []struct {
+		name string
+		b    []byte
+		want string
+	}{
+		{"nothing", nil, `series: snapshot: it does not begin with "S4DSERIE"`},
+		{"version", edit(8, 9), "format version 9, this program reads version 1"},
+		{"damaged", snapshot[:len(snapshot)-1], "damaged or truncated"},
+		{"short", signed(snapshot[:40]), "40 bytes, expected at least "},
+		{"value", edit(12, 0, 0, 0xc0, 0x7f), "a value is NaN, expected a finite number"},
+		{"deviation", edit(12+4*(3+14), 0, 0, 0, 0, 0, 0, 0, 0), "the square of deviation 1 is 0, expected at least "},
+		{"unknown deviation", edit(12+4*(3+14), 0, 0, 0, 0, 0, 0, 0xf8, 0x7f), "the square of deviation 1 is NaN, expected at least "},
+		{"model", newPredictor(t, other, series.Options{}).NewStream().Snapshot(nil), "series: snapshot: recurrent: snapshot: taken from another model"},
+	} {
+		before := string(s.Snapshot(nil))
+		must.Fail(t, s.Restore(test.b), test.want)
+		must.Equal(t, string(s.Snapshot(nil)), before, "%s: state after the error", test.name)
+	}
+}
+
+// Bytes with a correct checksum are rejected and change nothing, or they are the snapshot of the
+// stream that they restore. To fuzz: go test -fuzz=FuzzRestore -fuzzminimizetime=1s ./series
+func FuzzRestore(f *testing.F) {
+	s := newPredictor(f, newModel(f, model.SeriesAnomaly), series.Options{}).NewStream()
+	for _, row := range newRows(9) {
+		f.Add(s.Snapshot(nil))
+		must.Get(s.Step(row))(f)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		b = signed(b)
+		before := s.Snapshot(nil)
+		if err := s.Restore(b); err != nil {
+			b = before
+		}
+		if got := s.Snapshot(nil); !bytes.Equal(got, b) {
+			t.Errorf("snapshot %x, expected %x", got, b)
+		}
+	})
+}

@@ -1,0 +1,305 @@
+package dataset
+
+import (
+	"archive/zip"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// Arrays reads series from NumPy arrays: an NPZ file with the arrays x and y or x_train, y_train,
+// x_val, y_val, x_test and y_test, a folder of NPY files of these names, or one NPY file that is x.
+//
+// x is [n][channels][length], [n][length] for one channel, or [length] for one series. In x, NaN is
+// a missing value, and NaN in every channel at the end of a series is its end. y is [n], whole
+// numbers or text, for a classification; it is [n] or [n][targets] for a regression, whose targets
+// are called y or y1, y2 … by default; a forecast has none. The channels are called 1, 2 …, or by
+// the array columns, [channels] of text.
+//
+// The numbers may be float32, float64, integers or truth values, in either byte order and in C or
+// Fortran order. An array whose shape does not match the size of its file is an error before memory
+// is allocated. Memory: 4 bytes per value, at most 2^28 of them, and up to 10 bytes per value of an
+// array while it is read.
+func Arrays(ctx context.Context, path string, opt SeriesOptions) (*Dataset, error) {
+	d, err := arrays(ctx, path, opt)
+	if err != nil {
+		return nil, fmt.Errorf("dataset: %s: %w", path, err)
+	}
+	return d, nil
+}
+
+func arrays(ctx context.Context, path string, opt SeriesOptions) (*Dataset, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return folderArrays(ctx, path, opt)
+	case strings.EqualFold(filepath.Ext(path), ".npy"):
+		return seriesOfArrays(ctx, map[string]arrayFile{"x": {size: info.Size(), open: opener(path)}}, opt)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return zippedArrays(ctx, f, info.Size(), opt)
+}
+
+// arrayFile is an NPY file, or a member of an NPZ file.
+type arrayFile struct {
+	size int64 // in bytes
+	open func() (io.ReadCloser, error)
+}
+
+func opener(path string) func() (io.ReadCloser, error) {
+	return func() (io.ReadCloser, error) { return os.Open(path) }
+}
+
+// folderArrays loads the NPY files of a folder.
+func folderArrays(ctx context.Context, dir string, opt SeriesOptions) (*Dataset, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]arrayFile{}
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".npy")
+		if info, err := e.Info(); ok && err == nil && info.Mode().IsRegular() {
+			files[strings.ToLower(name)] = arrayFile{size: info.Size(), open: opener(filepath.Join(dir, e.Name()))}
+		}
+	}
+	return seriesOfArrays(ctx, files, opt)
+}
+
+// zippedArrays loads an NPZ file, which is a zip file.
+func zippedArrays(ctx context.Context, r io.ReaderAt, size int64, opt SeriesOptions) (*Dataset, error) {
+	archive, err := zip.NewReader(r, size)
+	if err != nil {
+		return nil, fmt.Errorf("not an NPZ file: %w", err)
+	}
+	files := map[string]arrayFile{}
+	for _, f := range archive.File {
+		name := strings.ToLower(strings.TrimSuffix(f.Name, ".npy"))
+		if _, twice := files[name]; twice {
+			return nil, fmt.Errorf("array %.40q occurs twice", name)
+		}
+		n := f.UncompressedSize64
+		if n > math.MaxInt64 {
+			return nil, fmt.Errorf("array %.40q: %d bytes", name, n)
+		}
+		files[name] = arrayFile{size: int64(n), open: f.Open}
+	}
+	return seriesOfArrays(ctx, files, opt)
+}
+
+// seriesOfArrays loads the arrays and makes series of them.
+func seriesOfArrays(ctx context.Context, files map[string]arrayFile, opt SeriesOptions) (*Dataset, error) {
+	if opt.Mode == model.SeriesRegression && len(opt.Targets) == 0 {
+		opt.Targets = []string{"y"} // several: arrayLoader.targets
+	}
+	if err := opt.check(); err != nil {
+		return nil, err
+	}
+	if opt.Mode == model.SeriesClassification && len(opt.Targets) > 0 {
+		return nil, fmt.Errorf("targets %q: the classes of arrays are in y", opt.Targets)
+	}
+	l := &arrayLoader{ctx: ctx, files: files, opt: opt}
+	for _, s := range []struct{ suffix, split string }{{"", ""}, {"_train", ""}, {"_val", "val"}, {"_test", "test"}} {
+		if _, ok := files["x"+s.suffix]; !ok {
+			continue
+		}
+		if _, ok := files["x_val"]; ok && s.suffix == "_train" {
+			s.split = "train"
+		}
+		if err := l.load(s.suffix, s.split); err != nil {
+			return nil, err
+		}
+	}
+	if l.records == nil {
+		return nil, fmt.Errorf("no array x or x_train; expected x and y, or x_train and y_train, among %.200q", l.names())
+	}
+	if err := l.nameColumns(); err != nil {
+		return nil, err
+	}
+	return newSeriesData(l.records, l.columns, l.opt)
+}
+
+// arrayLoader collects the series of arrays.
+type arrayLoader struct {
+	ctx      context.Context
+	files    map[string]arrayFile
+	opt      SeriesOptions
+	channels int
+	columns  []string
+	records  []record
+	values   int
+}
+
+func (l *arrayLoader) names() []string {
+	var list []string
+	for name := range l.files {
+		list = append(list, name)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// read reads an array. Text is allowed for y and columns.
+func (l *arrayLoader) read(name string) (*array, error) {
+	file := l.files[name]
+	in, err := file.open()
+	if err != nil {
+		return nil, fmt.Errorf("array %s: %w", name, err)
+	}
+	defer in.Close()
+	a, err := readArray(l.ctx, in, file.size)
+	if err != nil {
+		return nil, fmt.Errorf("array %s: %w", name, err)
+	}
+	return a, nil
+}
+
+// load adds the series of a split.
+func (l *arrayLoader) load(suffix, split string) error {
+	x, err := l.read("x" + suffix)
+	if err != nil {
+		return err
+	}
+	shape := x.shape
+	switch len(shape) {
+	case 1:
+		shape = []int{1, 1, shape[0]}
+	case 2:
+		shape = []int{shape[0], 1, shape[1]}
+	}
+	n, c := shape[0], 1
+	if len(shape) == 3 {
+		c = shape[1]
+	}
+	if l.channels == 0 {
+		l.channels = c
+	}
+	l.values += len(x.numbers)
+	switch {
+	case x.text != nil:
+		return fmt.Errorf("array x%s: text, expected numbers", suffix)
+	case len(shape) != 3 || n*c*shape[2] == 0:
+		return fmt.Errorf("array x%s: shape %v, expected [n channels length], [n length] or [length], each at least 1", suffix, x.shape)
+	case c != l.channels || c > maxSeriesColumns:
+		return fmt.Errorf("array x%s: %d channels, expected %d", suffix, c, min(l.channels, maxSeriesColumns))
+	case len(l.records)+n > maxSeriesCount || l.values > maxSeriesValues:
+		return fmt.Errorf("array x%s: more than %d series or %d values", suffix, maxSeriesCount, maxSeriesValues)
+	}
+	first, size := len(l.records), c*shape[2]
+	for i := range n {
+		r := record{id: strconv.Itoa(first + i + 1), split: split, length: shape[2], x: x.numbers[i*size : (i+1)*size : (i+1)*size]}
+		r.trim(c)
+		l.records = append(l.records, r)
+	}
+	if l.opt.forecasts() {
+		return nil
+	}
+	return l.targets(l.records[first:], "y"+suffix)
+}
+
+// trim shortens a series by the rows at its end that are NaN in every channel.
+func (r *record) trim(channels int) {
+	length := 0
+	for c := range channels {
+		x := r.channel(c)
+		n := len(x)
+		for n > length && x[n-1] != x[n-1] {
+			n--
+		}
+		length = max(length, n)
+	}
+	for c := range channels {
+		copy(r.x[c*length:], r.channel(c)[:length])
+	}
+	r.length, r.x = length, r.x[:channels*length]
+}
+
+// targets sets the classes or the numbers of series.
+func (l *arrayLoader) targets(records []record, name string) error {
+	if _, ok := l.files[name]; !ok {
+		return fmt.Errorf("no array %s; a %s requires it", name, l.opt.Mode)
+	}
+	y, err := l.read(name)
+	if err != nil {
+		return err
+	}
+	width := 1
+	if len(y.shape) == 2 {
+		width = y.shape[1]
+	}
+	if len(y.shape) < 1 || len(y.shape) > 2 || y.shape[0] != len(records) || width < 1 {
+		return fmt.Errorf("array %s: shape %v, expected [%d]", name, y.shape, len(records))
+	}
+	if l.opt.Mode == model.SeriesRegression {
+		if width > 1 && len(l.opt.Targets) == 1 && l.opt.Targets[0] == "y" && len(records) == len(l.records) {
+			l.opt.Targets = nil
+			for o := range width {
+				l.opt.Targets = append(l.opt.Targets, fmt.Sprint("y", o+1))
+			}
+		}
+		if y.text != nil || width != len(l.opt.Targets) {
+			return fmt.Errorf("array %s: shape %v, expected the numbers %q of each series", name, y.shape, l.opt.Targets)
+		}
+		for i := range records {
+			records[i].target = y.numbers[i*width : (i+1)*width]
+		}
+		return nil
+	}
+	if width != 1 {
+		return fmt.Errorf("array %s: shape %v, expected one class per series: [%d]", name, y.shape, len(records))
+	}
+	for i := range records {
+		if y.text != nil {
+			records[i].label = y.text[i]
+			continue
+		}
+		v := float64(y.numbers[i])
+		if v != math.Trunc(v) || math.Abs(v) >= 1<<24 {
+			return fmt.Errorf("array %s: element %d is %v, expected a class: text, or a whole number below 2^24; the mode %s has other targets", name, i, v, model.SeriesRegression)
+		}
+		records[i].label = strconv.FormatFloat(v+0, 'f', 0, 64) // −0 + 0 = 0
+	}
+	return nil
+}
+
+// nameColumns names the channels.
+func (l *arrayLoader) nameColumns() error {
+	for c := range l.channels {
+		l.columns = append(l.columns, strconv.Itoa(c+1))
+	}
+	if _, ok := l.files["columns"]; !ok {
+		return nil
+	}
+	a, err := l.read("columns")
+	if err != nil {
+		return err
+	}
+	if len(a.text) != l.channels {
+		return fmt.Errorf("array columns: %d names, expected %d", len(a.text), l.channels)
+	}
+	l.columns = a.text
+	return cmp.Or(distinct(l.columns), l.unnamed())
+}
+
+func (l *arrayLoader) unnamed() error {
+	if slices.Contains(l.columns, "") {
+		return errors.New("array columns: a name is empty")
+	}
+	return nil
+}

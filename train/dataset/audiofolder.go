@@ -1,0 +1,357 @@
+package dataset
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/s4d-fast/s4d-fast/internal/datafile"
+)
+
+// AudioOptions describes how AudioFolder and Clips read recordings. The zero value is usable.
+type AudioOptions struct {
+	SampleRate int     // Hz to which recordings are converted; 0: 16000
+	MaxBytes   int64   // limit on the memory of all samples, 2 bytes each; 0: MaxSoundBytes
+	Validation float64 // fraction for validation of the files that are in no list; 0: 0.1
+
+	// GroupBy is a regular expression on file names. Its first group, or without one its whole
+	// match, names the speaker. All files of a speaker are in the same split.
+	GroupBy string
+
+	Background []string // folders with more background, at any depth
+	SkipBroken bool     // leave out broken recordings
+	Workers    int      // goroutines that decode; 0: one per processor
+
+	Progress func(done, total int) // is called after each recording; may be nil
+}
+
+// defaultSampleRate suits speech: its sounds end at about 8 kHz.
+const defaultSampleRate = 16000
+
+// Recordings are the recordings of a folder by split. A split without words has no Words.
+type Recordings struct {
+	Train, Val, Test Sounds
+	Broken           []error  // broken recordings, with their path; only with SkipBroken
+	Ignored          []string // files that are no recordings: the path and the reason
+}
+
+// AudioFolder reads DIR/CLASS/* in the formats of package audio, of any sampling rate and number of
+// channels. It mixes channels to one and converts the rate without aliases. The names of the
+// folders are the labels, in alphabetical order.
+//
+// A folder whose name begins with an underscore is no class. If its name contains "background",
+// "noise" or "silence", its recordings are Background, otherwise they are Other: words that are no
+// class.
+//
+// The files validation_list.txt and testing_list.txt in DIR, as in Google's Speech Commands, name
+// files of a split as CLASS/FILE, one per line. If there is a validation list, all other files of
+// the classes are for training. Otherwise the share opt.Validation of the speakers, at least one,
+// is for validation; without opt.GroupBy, of the files, by a hash of their name, so that a file
+// stays in its split when others come or go; if no word is for validation then, one file of every
+// class is. Files of background folders that are in no list are always split by hash.
+//
+// If a recording is broken, the error is a *BrokenError that names all of them, unless
+// opt.SkipBroken is set. A recording in a class that is longer than a minute, or silent, is broken.
+// All samples are kept as 16-bit integers; more than opt.MaxBytes are an error.
+func AudioFolder(ctx context.Context, dir string, opt AudioOptions) (*Recordings, error) {
+	s, err := newFolderScan(dir, opt)
+	if err == nil {
+		err = s.classes()
+	}
+	if err == nil {
+		err = s.split()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("dataset: AudioFolder: %w", err)
+	}
+	clips, broken, err := readRecordings(ctx, s.files, opt)
+	if err != nil {
+		return nil, fmt.Errorf("dataset: AudioFolder: %w", err)
+	}
+	out, err := s.recordings(clips)
+	if err != nil {
+		return nil, fmt.Errorf("dataset: AudioFolder: %w", err)
+	}
+	out.Broken = broken
+	return out, nil
+}
+
+// Clips reads the recordings in folders, at any depth, in the order of their paths. Hidden files
+// and folders, and files of other formats, are left out. Broken recordings are an error as in
+// AudioFolder; with opt.SkipBroken, they are returned.
+func Clips(ctx context.Context, dirs []string, opt AudioOptions) (clips []Clip, broken []error, err error) {
+	s, err := newFolderScan("", opt)
+	if err != nil {
+		return nil, nil, fmt.Errorf("dataset: Clips: %w", err)
+	}
+	for _, dir := range dirs {
+		n := len(s.files)
+		if err = s.walk(dir, recording{}); err == nil && len(s.files) == n {
+			err = fmt.Errorf("%s contains no recordings", dir)
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("dataset: Clips: %w", err)
+		}
+	}
+	all, broken, err := readRecordings(ctx, s.files, opt)
+	if err != nil {
+		return nil, nil, fmt.Errorf("dataset: Clips: %w", err)
+	}
+	return slices.DeleteFunc(all, func(c Clip) bool { return c.Len() == 0 }), broken, nil
+}
+
+// role is what a recording is for.
+type role int
+
+const (
+	background role = iota
+	word
+	other
+)
+
+// recording is a file of a folder.
+type recording struct {
+	path  string
+	name  string // CLASS/FILE, relative to the folder, with slashes
+	role  role
+	label int
+	split split
+}
+
+// folderScan lists the recordings of a folder.
+type folderScan struct {
+	dir     string
+	opt     AudioOptions
+	group   *regexp.Regexp
+	labels  []string
+	files   []recording
+	ignored []string
+}
+
+func newFolderScan(dir string, opt AudioOptions) (*folderScan, error) {
+	if opt.SampleRate < 0 || opt.SampleRate > 1e6 || opt.MaxBytes < 0 || opt.Workers < 0 {
+		return nil, fmt.Errorf("AudioOptions: SampleRate %d, MaxBytes %d, Workers %d: expected 0 or more, and at most 1000000 Hz", opt.SampleRate, opt.MaxBytes, opt.Workers)
+	}
+	if !(opt.Validation >= 0 && opt.Validation < 1) {
+		return nil, fmt.Errorf("AudioOptions: Validation %v, expected 0 (for 0.1) or a fraction below 1", opt.Validation)
+	}
+	s := &folderScan{dir: dir, opt: opt}
+	if opt.Validation == 0 {
+		s.opt.Validation = 0.1
+	}
+	if opt.GroupBy != "" {
+		var err error
+		if s.group, err = regexp.Compile(opt.GroupBy); err != nil {
+			return nil, fmt.Errorf("AudioOptions: GroupBy: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// classes lists the files of all folders.
+func (s *folderScan) classes() error {
+	entries, err := datafile.List(s.dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		name, path := e.Name(), filepath.Join(s.dir, e.Name())
+		r := recording{}
+		switch {
+		case slices.Contains(splitLists, name):
+			continue
+		case name[0] == '.':
+			s.ignore(path, "hidden")
+			continue
+		case !datafile.IsFolder(path):
+			s.ignore(path, "not in the folder of a class")
+			continue
+		case name[0] != '_':
+			r.role, r.label = word, len(s.labels)
+			s.labels = append(s.labels, name)
+		case !isBackground(name):
+			r.role = other
+		}
+		n := len(s.files)
+		if r.role == background {
+			err = s.walk(path, r)
+		} else {
+			err = s.list(path, r)
+		}
+		if err != nil {
+			return err
+		}
+		if r.role == word && len(s.files) == n {
+			return fmt.Errorf("the folder %s of a class contains no recordings", path)
+		}
+	}
+	if len(s.labels) == 0 {
+		return datafile.NoData("%s contains no folder of a class", s.dir)
+	}
+	for _, dir := range s.opt.Background {
+		n := len(s.files)
+		if err := s.walk(dir, recording{}); err != nil {
+			return err
+		}
+		if len(s.files) == n {
+			return fmt.Errorf("the folder %s of background contains no recordings", dir)
+		}
+	}
+	return nil
+}
+
+// isBackground reports whether a folder whose name begins with an underscore has background.
+func isBackground(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc([]string{"background", "noise", "silence"}, func(s string) bool { return strings.Contains(name, s) })
+}
+
+func (s *folderScan) ignore(path, why string) {
+	s.ignored = append(s.ignored, path+": "+why)
+}
+
+// list adds the files of a folder. What r says holds for all of them.
+func (s *folderScan) list(dir string, r recording) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if path := filepath.Join(dir, e.Name()); datafile.IsFolder(path) {
+			s.ignore(path, "a folder in the folder of a class")
+		} else {
+			s.add(path, r)
+		}
+	}
+	return nil
+}
+
+// maxDepth bounds folders in folders, of which links can make a circle.
+const maxDepth = 32
+
+// walk adds the files of a folder and of the folders in it.
+func (s *folderScan) walk(dir string, r recording) error {
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a folder", dir)
+	}
+	if err != nil {
+		return err
+	}
+	return s.walkDepth(dir, r, 0)
+}
+
+func (s *folderScan) walkDepth(dir string, r recording, depth int) error {
+	if depth > maxDepth {
+		return fmt.Errorf("%s: more than %d folders in each other", dir, maxDepth)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		switch {
+		case !datafile.IsFolder(path):
+			s.add(path, r)
+		case e.Name()[0] == '.':
+			s.ignore(path, "hidden")
+		default:
+			if err := s.walkDepth(path, r, depth+1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// audioExtensions are those of recordings: a file with one of them that cannot be read is broken.
+var audioExtensions = []string{".wav", ".wave", ".flac", ".mp3", ".ogg", ".oga"}
+
+// add adds a file if it is a recording, by its extension or by its content.
+func (s *folderScan) add(path string, r recording) {
+	base := filepath.Base(path)
+	if base[0] == '.' {
+		s.ignore(path, "hidden")
+		return
+	}
+	if !slices.Contains(audioExtensions, strings.ToLower(filepath.Ext(base))) && !hasAudio(path) {
+		s.ignore(path, "not WAV, FLAC, MP3 or Ogg Vorbis")
+		return
+	}
+	r.path = path
+	if name, err := filepath.Rel(s.dir, path); err == nil {
+		r.name = filepath.ToSlash(name)
+	}
+	s.files = append(s.files, r)
+}
+
+// recordings sorts the clips that were read by split and role.
+func (s *folderScan) recordings(clips []Clip) (*Recordings, error) {
+	out := &Recordings{Ignored: s.ignored}
+	seen := make([]bool, len(s.labels))
+	for i, r := range s.files {
+		c := clips[i]
+		if c.Len() == 0 {
+			continue // broken
+		}
+		dst := [...]*Sounds{&out.Train, &out.Val, &out.Test}[r.split]
+		switch r.role {
+		case word:
+			c.Label = r.label
+			dst.Words = append(dst.Words, c)
+			seen[r.label] = true
+		case other:
+			dst.Other = append(dst.Other, c)
+		default:
+			dst.Background = append(dst.Background, c)
+		}
+	}
+	if i := slices.Index(seen, false); i >= 0 {
+		return nil, fmt.Errorf("the folder %s of a class contains no recording that can be read", filepath.Join(s.dir, s.labels[i]))
+	}
+	for _, sounds := range []*Sounds{&out.Train, &out.Val, &out.Test} {
+		sounds.SampleRate, sounds.Labels = float64(s.opt.rate()), s.labels
+	}
+	if len(out.Train.Words) == 0 || len(out.Val.Words) == 0 {
+		return nil, fmt.Errorf("%d recordings for training and %d for validation, expected some of both: change Validation (%v)",
+			len(out.Train.Words), len(out.Val.Words), s.opt.Validation)
+	}
+	return out, nil
+}
+
+// rate returns the sampling rate in Hz.
+func (o *AudioOptions) rate() int {
+	if o.SampleRate == 0 {
+		return defaultSampleRate
+	}
+	return o.SampleRate
+}
+
+// BrokenError reports recordings that cannot be read.
+type BrokenError struct {
+	Broken []error // with the path
+	Files  int     // recordings in all
+}
+
+// maxListed is how many recordings the text of a BrokenError names.
+const maxListed = 10
+
+func (e *BrokenError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d of %d recordings are broken:", len(e.Broken), e.Files)
+	for _, err := range e.Broken[:min(len(e.Broken), maxListed)] {
+		fmt.Fprintf(&b, "\n  %v", err)
+	}
+	if n := len(e.Broken) - maxListed; n > 0 {
+		fmt.Fprintf(&b, "\n  and %d more", n)
+	}
+	return b.String()
+}
+
+// Unwrap returns the errors of the recordings.
+func (e *BrokenError) Unwrap() []error { return e.Broken }

@@ -1,0 +1,387 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/internal/must"
+)
+
+// writeClip writes the n samples start, start+1, … (in units of 2⁻¹⁵) to root/name and creates its
+// folder.
+func writeClip(t *testing.T, root, name string, rate, n, start int) {
+	t.Helper()
+	samples := make([]float32, n)
+	for i := range samples {
+		samples[i] = float32(start+i) / (1 << 15)
+	}
+	path := filepath.Join(root, filepath.FromSlash(name))
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(t, audio.WriteWAVFile(path, rate, samples))
+}
+
+func writeText(t *testing.T, path, text string) {
+	t.Helper()
+	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
+}
+
+// copyFixture copies a file of audio/testdata to root/name.
+func copyFixture(t *testing.T, fixture, root, name string) {
+	t.Helper()
+	path := filepath.Join(root, filepath.FromSlash(name))
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(t, os.WriteFile(path, must.Get(os.ReadFile(filepath.Join("..", "..", "audio", "testdata", fixture)))(t), 0o644))
+}
+
+// clipNames lists clips as CLASS/FILE.
+func clipNames(root string, clips []Clip) (list []string) {
+	for _, c := range clips {
+		name, _ := filepath.Rel(root, c.Path)
+		list = append(list, filepath.ToSlash(name))
+	}
+	return list
+}
+
+// Files of every format, rate and number of channels become clips of one channel at one rate, with
+// the samples that package audio gives.
+func TestAudioFolderFormats(t *testing.T) {
+	root := t.TempDir()
+	for _, f := range []string{"mono.flac", "stereo.flac", "mono.mp3", "joint.mp3", "tag.mp3", "mono.ogg", "stereo.ogg"} {
+		copyFixture(t, f, root, "word/"+f)
+	}
+	copyFixture(t, "mono.ogg", root, "word/no extension")
+	writeClip(t, root, "word/same rate.wav", 16000, 100, 1)
+	writeClip(t, root, "validation/val.wav", 8000, 100, 1)
+	writeText(t, filepath.Join(root, "validation_list.txt"), "validation/val.wav\n")
+	got := must.Get(AudioFolder(t.Context(), root, AudioOptions{}))(t)
+	if want := []string{"validation", "word"}; !slices.Equal(got.Train.Labels, want) || !slices.Equal(got.Val.Labels, want) {
+		t.Errorf("labels %q and %q, expected %q", got.Train.Labels, got.Val.Labels, want)
+	}
+	must.Equal(t, got.Train.SampleRate, 16000, "sampling rate")
+	must.Equal(t, len(got.Train.Words), 9, "training clips")
+	must.Equal(t, len(got.Broken)+len(got.Ignored), 0, "broken and ignored files")
+	for _, c := range slices.Concat(got.Train.Words, got.Val.Words) {
+		x, f, err := audio.ReadFile(c.Path)
+		must.Do(t, err)
+		mono := make([]float32, len(x)/f.Channels)
+		for i := range mono {
+			sum := 0.0
+			for _, v := range x[i*f.Channels:][:f.Channels] {
+				sum += float64(v)
+			}
+			mono[i] = float32(sum / float64(f.Channels))
+		}
+		r := must.Get(audio.NewResampler(f.SampleRate, 16000))(t)
+		want := RoundedClip("", 0, r.Flush(r.Process(nil, mono)))
+		if !slices.Equal(c.Int16, want.Int16) {
+			t.Errorf("%s: %d samples, expected the %d of package audio", c.Path, c.Len(), want.Len())
+		}
+		must.Equal(t, c.Label, slices.Index(got.Train.Labels, filepath.Base(filepath.Dir(c.Path))), "label of %s", c.Path)
+	}
+	all, broken, err := Clips(t.Context(), []string{root}, AudioOptions{})
+	if err != nil || broken != nil || len(all) != 10 {
+		t.Errorf("Clips: %d clips, broken %v, error %v; expected 10", len(all), broken, err)
+	}
+	for i, c := range all[1:] {
+		if !slices.Equal(c.Int16, got.Train.Words[i].Int16) {
+			t.Errorf("Clips: clip %d differs from that of AudioFolder", i+1)
+		}
+	}
+}
+
+// Folders with an underscore are background or other words; files that are no recordings are
+// reported.
+func TestAudioFolderRoles(t *testing.T) {
+	root, more := t.TempDir(), t.TempDir()
+	for i := range 10 {
+		writeClip(t, root, fmt.Sprintf("yes/%d.wav", i), 16000, 50, 1)
+	}
+	writeClip(t, root, "_unknown_/bed.wav", 16000, 50, 1)
+	writeClip(t, root, "_silence_/a.wav", 16000, 50, 0)
+	writeClip(t, root, "_background_noise_/deep/er/b.wav", 16000, 50, 1)
+	writeClip(t, root, "top.wav", 16000, 50, 1)
+	writeClip(t, root, "yes/deep/er.wav", 16000, 50, 1)
+	writeClip(t, root, "yes/.hidden.wav", 16000, 50, 1)
+	writeClip(t, root, ".git/x.wav", 16000, 50, 1)
+	writeClip(t, more, "rain/1.wav", 16000, 50, 1)
+	writeClip(t, more, ".cache/1.wav", 16000, 50, 1)
+	writeText(t, filepath.Join(root, "LICENSE"), "text")
+	writeText(t, filepath.Join(root, "yes", "notes.txt"), "text")
+	got := must.Get(AudioFolder(t.Context(), root, AudioOptions{Background: []string{more}, Validation: 0.3}))(t)
+	other, back := slices.Concat(got.Train.Other, got.Val.Other), slices.Concat(got.Train.Background, got.Val.Background)
+	must.Equal(t, len(got.Train.Words)+len(got.Val.Words), 10, "words")
+	if list := clipNames(root, other); !slices.Equal(list, []string{"_unknown_/bed.wav"}) {
+		t.Errorf("other words %q", list)
+	}
+	list := clipNames(root, back)
+	slices.Sort(list)
+	rain, _ := filepath.Rel(root, filepath.Join(more, "rain", "1.wav"))
+	if want := []string{filepath.ToSlash(rain), "_background_noise_/deep/er/b.wav", "_silence_/a.wav"}; !slices.Equal(list, want) {
+		t.Errorf("background %q, expected %q", list, want)
+	}
+	slices.Sort(got.Ignored)
+	want := []string{
+		filepath.Join(more, ".cache") + ": hidden",
+		filepath.Join(root, ".git") + ": hidden",
+		filepath.Join(root, "LICENSE") + ": not in the folder of a class",
+		filepath.Join(root, "top.wav") + ": not in the folder of a class",
+		filepath.Join(root, "yes", ".hidden.wav") + ": hidden",
+		filepath.Join(root, "yes", "deep") + ": a folder in the folder of a class",
+		filepath.Join(root, "yes", "notes.txt") + ": not WAV, FLAC, MP3 or Ogg Vorbis",
+	}
+	slices.Sort(want)
+	if !slices.Equal(got.Ignored, want) {
+		t.Errorf("ignored %q, expected %q", got.Ignored, want)
+	}
+}
+
+// Lists decide where they are; a speaker is in one split; without both, the hash of the name
+// decides and does not depend on other files.
+func TestAudioFolderSplits(t *testing.T) {
+	root := t.TempDir()
+	for speaker := range 20 {
+		for _, class := range []string{"no", "yes", "_unknown_", "_noise_"} {
+			for take := range 2 {
+				writeClip(t, root, fmt.Sprintf("%s/s%02d_%d.wav", class, speaker, take), 16000, 10, 1)
+			}
+		}
+	}
+	splits := func(opt AudioOptions) map[string]split {
+		t.Helper()
+		r := must.Get(AudioFolder(t.Context(), root, opt))(t)
+		of := map[string]split{}
+		for i, s := range []Sounds{r.Train, r.Val, r.Test} {
+			for _, name := range clipNames(root, slices.Concat(s.Words, s.Other, s.Background)) {
+				of[name] = split(i)
+			}
+		}
+		return of
+	}
+	count := func(of map[string]split, to split) (n int) {
+		for _, s := range of {
+			if s == to {
+				n++
+			}
+		}
+		return n
+	}
+	hashed := splits(AudioOptions{Validation: 0.3})
+	if n := count(hashed, valSplit); n < 24 || n > 72 {
+		t.Errorf("by hash: %d of %d files for validation, expected about 48", n, len(hashed))
+	}
+	more := splits(AudioOptions{Validation: 0.5})
+	for name, s := range hashed {
+		if s == valSplit && more[name] != valSplit {
+			t.Errorf("%s is for validation at 0.3, but not at 0.5", name)
+		}
+	}
+	must.Do(t, os.Remove(filepath.Join(root, "yes", "s00_0.wav")))
+	for name, s := range splits(AudioOptions{Validation: 0.3}) {
+		must.Equal(t, s, hashed[name], "%s: split after another file was removed", name)
+	}
+
+	few := splits(AudioOptions{Validation: 1e-9})
+	if n := count(few, valSplit); n != 2 {
+		t.Errorf("%d of %d files for validation, expected one of each class", n, len(few))
+	}
+
+	for _, group := range []string{"^s[0-9]+", "^s([0-9]+)_"} {
+		speakers := splits(AudioOptions{GroupBy: group, Validation: 0.1})
+		in := map[string]split{}
+		for name, s := range speakers {
+			if strings.HasPrefix(name, "_noise_") {
+				must.Equal(t, s, splits(AudioOptions{})[name], "%s: background is split by hash", name)
+				continue
+			}
+			speaker := strings.Split(filepath.Base(name), "_")[0]
+			if first, seen := in[speaker]; seen && first != s {
+				t.Errorf("speaker %s is in two splits", speaker)
+			}
+			in[speaker] = s
+		}
+		must.Equal(t, count(in, valSplit), 2, "speakers for validation with GroupBy %q", group)
+	}
+
+	writeText(t, filepath.Join(root, "validation_list.txt"), "no/s03_0.wav\n_unknown_/s03_0.wav\nmaybe/x.wav\n\n")
+	writeText(t, filepath.Join(root, "testing_list.txt"), "no/s04_0.wav\n_noise_/s04_0.wav\n")
+	for _, group := range []string{"", "^s[0-9]+"} {
+		for name, s := range splits(AudioOptions{GroupBy: group, Validation: 0.3}) {
+			want := trainSplit
+			switch {
+			case name == "no/s03_0.wav" || name == "_unknown_/s03_0.wav":
+				want = valSplit
+			case name == "no/s04_0.wav" || name == "_noise_/s04_0.wav":
+				want = testSplit
+			case strings.HasPrefix(name, "_noise_"):
+				want = hashed[name]
+			}
+			must.Equal(t, s, want, "%s: split with lists", name)
+		}
+	}
+	must.Do(t, os.Remove(filepath.Join(root, "validation_list.txt")))
+	onlyTest := splits(AudioOptions{Validation: 0.3})
+	must.Equal(t, onlyTest["no/s04_0.wav"], testSplit, "split of a listed file")
+	must.Equal(t, onlyTest["yes/s07_1.wav"], hashed["yes/s07_1.wav"], "split of a file that is not listed, without a validation list")
+}
+
+// Broken recordings are named and counted; with SkipBroken, the others are read.
+func TestAudioFolderBroken(t *testing.T) {
+	root := t.TempDir()
+	for i := range 20 {
+		writeClip(t, root, fmt.Sprintf("yes/%d.wav", i), 16000, 50, 1)
+	}
+	at := func(name string) string { return filepath.Join(root, "yes", name) }
+	copyFixture(t, "mono.ogg", root, "yes/cut.ogg")
+	must.Do(t, os.Truncate(at("cut.ogg"), 3000))
+	writeText(t, at("text.mp3"), "not audio")
+	writeText(t, at("empty.flac"), "")
+	writeClip(t, root, "yes/none.wav", 16000, 0, 0)
+	writeClip(t, root, "yes/long.wav", 100, 6100, 1)
+	must.Do(t, audio.WriteWAVFile(at("silent.wav"), 16000, make([]float32, 100)))
+	must.Do(t, os.Symlink(at("gone"), at("link.wav")))
+	writeFloats(t, at("loud.wav"), 0.5, 20000, -3)
+	wants := map[string]string{
+		"cut.ogg": "truncated Ogg", "text.mp3": "unknown format", "empty.flac": "no bytes", "none.wav": "no samples", "long.wav": "longer than 60 seconds",
+		"silent.wav": "all samples are zero", "link.wav": "no such file", "loud.wav": "sample 1 at 16000 Hz is 20000",
+	}
+	_, err := AudioFolder(t.Context(), root, AudioOptions{})
+	var broken *BrokenError
+	if !errors.As(err, &broken) || len(broken.Broken) != len(wants) || broken.Files != 20+len(wants) {
+		t.Fatalf("error %v, expected a BrokenError of %d files", err, len(wants))
+	}
+	must.Fail(t, err, audio.ErrTruncated, os.ErrNotExist, "8 of 28 recordings are broken")
+	got := must.Get(AudioFolder(t.Context(), root, AudioOptions{SkipBroken: true}))(t)
+	must.Equal(t, len(got.Train.Words)+len(got.Val.Words), 20, "recordings that are not broken")
+	must.Equal(t, len(got.Broken), len(wants), "broken recordings")
+	for name, want := range wants {
+		if !slices.ContainsFunc(got.Broken, func(err error) bool {
+			return strings.Contains(err.Error(), at(name)) && strings.Contains(err.Error(), want)
+		}) {
+			t.Errorf("%s: the broken recordings %v do not contain %q", name, got.Broken, want)
+		}
+		must.Fail(t, err, at(name))
+	}
+	all, list, err := Clips(t.Context(), []string{root}, AudioOptions{SkipBroken: true})
+	if err != nil || len(all) != 22 || len(list) != 6 { // silent and long recordings are usable there
+		t.Errorf("Clips: %d clips, %d broken, error %v; expected 22 and 6", len(all), len(list), err)
+	}
+	for i := range 30 {
+		writeText(t, at(fmt.Sprintf("more%d.mp3", i)), "not audio")
+	}
+	_, err = AudioFolder(t.Context(), root, AudioOptions{})
+	must.Fail(t, err, "38 of 58 recordings", "and 28 more")
+}
+
+// writeFloats writes a WAV file of 32-bit floats at 16 kHz.
+func writeFloats(t *testing.T, path string, x ...float32) {
+	t.Helper()
+	b := []byte("RIFF\x00\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x03\x00\x01\x00\x80\x3e\x00\x00\x00\xfa\x00\x00\x04\x00\x20\x00data")
+	b = append(b, byte(4*len(x)), 0, 0, 0)
+	for _, v := range x {
+		bits := math.Float32bits(v)
+		b = append(b, byte(bits), byte(bits>>8), byte(bits>>16), byte(bits>>24))
+	}
+	must.Do(t, os.WriteFile(path, b, 0o644))
+}
+
+func TestAudioFolderRejects(t *testing.T) {
+	good := func() string {
+		root := t.TempDir()
+		for i := range 10 {
+			writeClip(t, root, fmt.Sprintf("yes/s%d.wav", i), 16000, 50, 1)
+		}
+		return root
+	}
+	for name, c := range map[string]struct {
+		change func(root string, opt *AudioOptions)
+		want   []any
+	}{
+		"missing folder": {func(root string, o *AudioOptions) { os.RemoveAll(root) }, []any{os.ErrNotExist}},
+		"no classes":     {func(root string, o *AudioOptions) { os.Rename(filepath.Join(root, "yes"), filepath.Join(root, "_yes")) }, []any{"no folder of a class"}},
+		"empty class":    {func(root string, o *AudioOptions) { os.Mkdir(filepath.Join(root, "a"), 0o755) }, []any{"the folder", "of a class contains no recordings"}},
+		"class of text": {func(root string, o *AudioOptions) {
+			os.Mkdir(filepath.Join(root, "a"), 0o755)
+			writeText(t, filepath.Join(root, "a", "b.txt"), "x")
+		}, []any{"of a class contains no recordings"}},
+		"broken class": {func(root string, o *AudioOptions) {
+			o.SkipBroken = true
+			os.Mkdir(filepath.Join(root, "a"), 0o755)
+			writeText(t, filepath.Join(root, "a", "b.wav"), "x")
+		}, []any{"contains no recording that can be read"}},
+		"no validation": {func(root string, o *AudioOptions) {
+			for i := range 9 {
+				os.Remove(filepath.Join(root, "yes", fmt.Sprintf("s%d.wav", i)))
+			}
+			o.Validation = 1e-9
+		}, []any{"1 recordings for training and 0 for validation"}},
+		"regular expression": {func(root string, o *AudioOptions) { o.GroupBy = "(" }, []any{"GroupBy"}},
+		"no match":           {func(root string, o *AudioOptions) { o.GroupBy = "^[a-f]" }, []any{`"^[a-f]" matches no part of the name of`, "s0.wav"}},
+		"one speaker":        {func(root string, o *AudioOptions) { o.GroupBy = "^s" }, []any{"finds 1 speakers"}},
+		"validation":         {func(root string, o *AudioOptions) { o.Validation = 1 }, []any{"Validation 1"}},
+		"sampling rate":      {func(root string, o *AudioOptions) { o.SampleRate = -1 }, []any{"SampleRate -1"}},
+		"memory":             {func(root string, o *AudioOptions) { o.MaxBytes = 500 }, []any{"take more than", "16000 Hz", "MaxBytes"}},
+		"ratio of rates":     {func(root string, o *AudioOptions) { o.SampleRate = 999983 }, []any{"999983/16000"}},
+		"list: missing clip": {func(root string, o *AudioOptions) {
+			writeText(t, filepath.Join(root, "validation_list.txt"), "yes/x.wav\n")
+		}, []any{"lists yes/x.wav, which is missing"}},
+		"list: twice": {func(root string, o *AudioOptions) {
+			writeText(t, filepath.Join(root, "validation_list.txt"), "yes/s1.wav\nyes/s1.wav\n")
+		}, []any{"lists yes/s1.wav, which is listed before"}},
+		"list: in both": {func(root string, o *AudioOptions) {
+			for _, l := range splitLists {
+				writeText(t, filepath.Join(root, l), "yes/s1.wav\n")
+			}
+		}, []any{"testing_list.txt", "listed before"}},
+		"list: line": {func(root string, o *AudioOptions) {
+			writeText(t, filepath.Join(root, "validation_list.txt"), "s1.wav\n")
+		}, []any{`line 1: "s1.wav"`}},
+		"background: file":    {func(root string, o *AudioOptions) { o.Background = []string{filepath.Join(root, "yes", "s1.wav")} }, []any{"s1.wav is not a folder"}},
+		"background: missing": {func(root string, o *AudioOptions) { o.Background = []string{filepath.Join(root, "gone")} }, []any{os.ErrNotExist}},
+		"background: empty":   {func(root string, o *AudioOptions) { o.Background = []string{t.TempDir()} }, []any{"background contains no recordings"}},
+	} {
+		root, opt := good(), AudioOptions{}
+		c.change(root, &opt)
+		_, err := AudioFolder(t.Context(), root, opt)
+		if err == nil {
+			t.Errorf("%s: no error", name)
+			continue
+		}
+		must.Fail(t, err, append(c.want, "dataset: AudioFolder: ")...)
+	}
+	_, _, err := Clips(t.Context(), []string{t.TempDir()}, AudioOptions{})
+	must.Fail(t, err, "dataset: Clips: ", "contains no recordings")
+	ctx, cancel := context.WithCancel(t.Context())
+	calls := 0
+	_, err = AudioFolder(ctx, good(), AudioOptions{Workers: 1, Progress: func(done, total int) {
+		if calls++; done != calls || total != 10 {
+			t.Errorf("progress %d of %d in call %d", done, total, calls)
+		}
+		cancel()
+	}})
+	must.Fail(t, err, context.Canceled)
+	must.Equal(t, calls, 1, "recordings read after the context was cancelled")
+}
+
+// The result does not depend on the number of workers.
+func TestAudioFolderWorkers(t *testing.T) {
+	root := t.TempDir()
+	for i := range 30 {
+		writeClip(t, root, fmt.Sprintf("yes/%d.wav", i), 8000, 500+i, i)
+	}
+	want := must.Get(AudioFolder(t.Context(), root, AudioOptions{Workers: 1}))(t)
+	got := must.Get(AudioFolder(t.Context(), root, AudioOptions{Workers: 7}))(t)
+	for i, c := range want.Train.Words {
+		if g := got.Train.Words[i]; g.Path != c.Path || !slices.Equal(g.Int16, c.Int16) {
+			t.Errorf("clip %d is %s with 7 workers, %s with one", i, g.Path, c.Path)
+		}
+	}
+	must.Equal(t, len(got.Val.Words), len(want.Val.Words), "validation clips")
+}

@@ -1,0 +1,30 @@
+package dataset
+
+import "math"
+
+// Interpolate fills the missing values (NaN) of a channel: linearly between their neighbours, at an
+// end with the one neighbour, and with 0 if every value is missing.
+func Interpolate(x []float32) {
+	last := -1 // index of the last known value
+	for i, v := range x {
+		if math.IsNaN(float64(v)) {
+			continue
+		}
+		from := v
+		if last >= 0 {
+			from = x[last]
+		}
+		for k := last + 1; k < i; k++ {
+			share := float64(k-last) / float64(i-last)
+			x[k] = float32(float64(from)*(1-share) + float64(v)*share)
+		}
+		last = i
+	}
+	var end float32
+	if last >= 0 {
+		end = x[last]
+	}
+	for k := last + 1; k < len(x); k++ {
+		x[k] = end
+	}
+}

@@ -1,0 +1,62 @@
+package dataset
+
+import (
+	"context"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+)
+
+// The generated series has the stated columns, seasons, trend and number of anomalies.
+func TestWriteSeries(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "load.csv")
+	must.Do(t, WriteSeries(context.Background(), path, SeriesHours, 200, 7))
+	d := must.Get(Table(context.Background(), path, TableOptions{Time: "time", SeriesOptions: SeriesOptions{Horizon: 24, Targets: []string{"load"}}}))(t)
+	x := seriesDataOf(d).records[0]
+	must.Equal(t, strings.Join(d.Series.Columns, " "), "temperature load anomaly", "columns")
+	must.Equal(t, x.length, SeriesHours, "hours")
+	load, anomaly := x.channel(1), x.channel(2)
+	// correlation returns that of the load with itself some hours before.
+	correlation := func(lag int) float64 {
+		var m Moments
+		m.Add(load)
+		sum := 0.0
+		for h := lag; h < len(load); h++ {
+			sum += (float64(load[h]) - m.mean) * (float64(load[h-lag]) - m.mean)
+		}
+		return sum / m.deviations
+	}
+	if week, day, off := correlation(168), correlation(24), correlation(84); !(week > day+0.02 && day > off+0.3) {
+		t.Errorf("correlation after a week %.3f, a day %.3f, 3.5 days %.3f; expected this order", week, day, off)
+	}
+	year := func(from int) (mean float64) {
+		for _, v := range load[from : from+8736] {
+			mean += float64(v) / 8736
+		}
+		return mean
+	}
+	if rise := year(8760) - year(0); math.Abs(rise-50) > 15 {
+		t.Errorf("the load rises by %.1f in a year, expected about 50", rise)
+	}
+	events := 0
+	for h := 1; h < len(anomaly); h++ {
+		if anomaly[h] > anomaly[h-1] {
+			events++
+		}
+	}
+	must.Equal(t, events, 200, "anomalies")
+
+	first := must.Get(os.ReadFile(path))(t)
+	must.Do(t, WriteSeries(context.Background(), path, SeriesHours, 200, 7))
+	must.Equal(t, string(must.Get(os.ReadFile(path))(t)) == string(first), true, "the same file for the same seed")
+	must.Do(t, WriteSeries(context.Background(), path, 100, 0, 8))
+	if text := string(must.Get(os.ReadFile(path))(t)); !strings.HasPrefix(text, "time,temperature,load\n2024-01-01 00:00,") || strings.Count(text, "\n") != 101 {
+		t.Errorf("a short series:\n%s", text)
+	}
+	must.Fail(t, WriteSeries(context.Background(), path, 100, 5, 8), "5 anomalies: expected at most one in 24 hours")
+	must.Fail(t, WriteSeries(context.Background(), path, 0, 0, 8), "0 hours")
+}

@@ -1,0 +1,167 @@
+package dataset
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// FromSlices returns the data set of examples in memory. Val and test may be empty. It computes
+// MaxLen, Mean and Std, and the TargetMean and TargetStd of a regression. What is 0 in info is set
+// from the examples: Outputs is the number of labels, of classes that occur, or of numbers in a
+// target, and Vocab the number of tokens that occur. An example's Len of 0 is set from X or Tokens.
+// An example that does not fit is an error with its split and index. The data set keeps the slices
+// of the examples, which must not change.
+func FromSlices(info Info, train, val, test []Example) (*Dataset, error) {
+	if len(train) == 0 {
+		return nil, errors.New("dataset: no training examples, expected at least one")
+	}
+	if info.Channels < 0 || info.Pairs && info.Channels > 0 || info.Pairs && info.PerPosition {
+		return nil, fmt.Errorf("dataset: Channels %d, Pairs %t, PerPosition %t: expected at least 0 channels, and pairs of sequences of tokens with one target each",
+			info.Channels, info.Pairs, info.PerPosition)
+	}
+	parts := []*memory{{slices.Clone(train)}, {slices.Clone(val)}, {slices.Clone(test)}}
+	for _, s := range parts {
+		for i := range s.examples {
+			info.include(&s.examples[i])
+		}
+	}
+	for p, s := range parts {
+		for i := range s.examples {
+			e := &s.examples[i]
+			if info.Regression {
+				e.Label = -1
+			}
+			if err := cmp.Or(info.Check(e), info.finite(e)); err != nil {
+				return nil, fmt.Errorf("dataset: %s example %d: %w", []string{"training", "validation", "test"}[p], i, err)
+			}
+		}
+	}
+	d := &Dataset{Info: info}
+	for p, dst := range []*Set{&d.Train, &d.Val, &d.Test} {
+		if parts[p].Len() > 0 {
+			*dst = parts[p]
+		}
+	}
+	parts[0].moments(d)
+	return d, nil
+}
+
+// include sets e.Len and extends the description to the example.
+func (i *Info) include(e *Example) {
+	if e.Len == 0 && i.Channels > 0 {
+		e.Len = len(e.X) / i.Channels
+	}
+	if i.Channels == 0 {
+		e.Len = cmp.Or(e.Len, len(e.Tokens))
+		for _, tokens := range [][]int32{e.Tokens, e.Other} {
+			for _, v := range tokens {
+				i.Vocab = max(i.Vocab, int(v)+1)
+			}
+		}
+	}
+	i.MaxLen = max(i.MaxLen, e.Len, len(e.Other))
+	switch {
+	case len(i.Labels) > 0:
+		i.Outputs = cmp.Or(i.Outputs, len(i.Labels))
+	case i.Regression && i.Outputs == 0:
+		i.Outputs = len(e.Target) / i.positions(e)
+	case i.PerPosition:
+		for _, label := range e.Labels {
+			i.Outputs = max(i.Outputs, int(label)+1)
+		}
+	case !i.Regression:
+		i.Outputs = max(i.Outputs, e.Label+1)
+	}
+}
+
+// finite returns an error for the first sample that is not finite, or target that is infinite or,
+// where every target counts, not a number.
+func (i Info) finite(e *Example) error {
+	for k, v := range e.X {
+		if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
+			return fmt.Errorf("sample %d is %v, expected a number", k, v)
+		}
+	}
+	for k, v := range e.Target {
+		if math.IsNaN(float64(v)) && !i.PerPosition || math.IsInf(float64(v), 0) {
+			return fmt.Errorf("target %d is %v, expected a number", k, v)
+		}
+	}
+	return nil
+}
+
+// memory is a set of examples in memory.
+type memory struct{ examples []Example }
+
+func (s *memory) Len() int { return len(s.examples) }
+
+func (s *memory) Length(i int) int { return max(s.examples[i].Len, len(s.examples[i].Other)) }
+
+func (s *memory) Example(dst *Example, i, _ int) error {
+	if i < 0 || i >= s.Len() {
+		return outOfRange(i, s.Len())
+	}
+	e := &s.examples[i]
+	*dst = Example{
+		X: append(dst.X[:0], e.X...), Tokens: append(dst.Tokens[:0], e.Tokens...), Other: append(dst.Other[:0], e.Other...), Len: e.Len,
+		Label: e.Label, Labels: append(dst.Labels[:0], e.Labels...), Target: append(dst.Target[:0], e.Target...), Path: e.Path,
+	}
+	return nil
+}
+
+// Identity identifies an example by everything that is in memory. The target of a regression with
+// one number is its label.
+func (s *memory) Identity(i int) Identity {
+	e := &s.examples[i]
+	id := Identity{Label: e.Label, Path: e.Path}
+	targets := [][]float32{e.X}
+	if len(e.Target) == 1 {
+		id.Label = int(math.Float32bits(e.Target[0]))
+	} else {
+		targets = append(targets, e.Target)
+	}
+	for _, x := range targets {
+		if len(x) > 0 {
+			id.Samples = append(id.Samples, x)
+		}
+	}
+	for _, x := range [][]int32{e.Tokens, e.Other, e.Labels} {
+		if len(x) > 0 {
+			id.Samples = append(id.Samples, x)
+		}
+	}
+	return id
+}
+
+// moments sets the moments of the inputs, and of the targets of a regression.
+func (s *memory) moments(d *Dataset) {
+	inputs, targets := make([]Moments, d.Channels), make([]Moments, d.Outputs)
+	for i := range s.examples {
+		e := &s.examples[i]
+		for c := range inputs {
+			inputs[c].Add(e.X[c*e.Len : (c+1)*e.Len])
+		}
+		for o := range targets {
+			for n, k := d.positions(e), 0; d.Regression && k < n; k++ {
+				if v := e.Target[o*n+k]; v == v { // NaN is not scored
+					targets[o].Add([]float32{v})
+				}
+			}
+		}
+	}
+	d.Mean, d.Std = meansOf(inputs)
+	if d.Regression {
+		d.TargetMean, d.TargetStd = meansOf(targets)
+	}
+}
+
+func meansOf(all []Moments) (mean, std []float32) {
+	for i := range all {
+		m, s := all[i].MeanStd()
+		mean, std = append(mean, m), append(std, s)
+	}
+	return mean, std
+}

@@ -1,0 +1,265 @@
+package dataset
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Layouts of a table.
+const (
+	LayoutLong  = "long"  // a row of the file is a row of a series; a column identifies the series
+	LayoutWide  = "wide"  // a row of the file is a series
+	LayoutFiles = "files" // a file of a folder is a series
+)
+
+// TableOptions say which columns of a table have what.
+type TableOptions struct {
+	SeriesOptions
+	// Layout is one of the constants; "": LayoutFiles for a folder of series, LayoutLong for a
+	// forecast and where ID or Time is set, otherwise LayoutWide. In JSON Lines an object with an
+	// array is a series and other objects are rows, whatever the layout.
+	Layout string
+	ID     string // column that identifies the series; "": a long table is one series
+	Time   string // column by which the rows of a series are sorted; "": they are in order
+	Split  string // column with train, val or test
+	// Columns are the input columns; nil: all that no other option names. Those of a wide table are
+	// its channels: the columns acc_0, acc_1 … are the channel acc.
+	Columns []string
+}
+
+// Bounds of a table's file.
+const (
+	maxTableLine   = 1 << 26 // bytes of a row
+	maxTableFields = 1 << 20 // of a row
+)
+
+// Table reads series from a CSV file (separated by commas, semicolons or tabs) or a JSON Lines file
+// (.jsonl or .ndjson), or from a folder of such files. A file or folder with NAME_TRAIN, NAME_VAL
+// and NAME_TEST has these splits. In a folder with one file per series, classes may be subfolders.
+//
+// The first line of a CSV file is a header if it has no number or has a name that an option uses.
+// Without a header the columns are called 1, 2 …. Missing values are empty or NA, N/A, NaN, null,
+// none or ?. Infinite values are errors. With Time, the values are numbers or times such as
+// 2024-03-31 14:00, and missing rows are missing values. At the end of a row of a wide table,
+// missing values are the end of the series.
+//
+// Errors of the content name file, line and column. Memory: 4 bytes per value, at most 2^28 of
+// them, about 300 bytes per series, at most 2^22 of them, and the longest row, at most 64 MiB.
+func Table(ctx context.Context, path string, opt TableOptions) (*Dataset, error) {
+	t := &tableReader{ctx: ctx, opt: opt, byID: map[string]*rows{}}
+	d, err := t.load(path)
+	if err != nil {
+		return nil, fmt.Errorf("dataset: %w", err)
+	}
+	return d, nil
+}
+
+// tableReader collects the series of files.
+type tableReader struct {
+	ctx     context.Context
+	opt     TableOptions
+	folder  bool     // one series per file
+	columns []string // of the input; nil before the first file
+	series  []*rows
+	byID    map[string]*rows
+	values  int
+}
+
+// tableFile is a file of a table, with what its name says about its series.
+type tableFile struct {
+	path, split string
+	id, label   string // LayoutFiles
+}
+
+func (t *tableReader) load(path string) (*Dataset, error) {
+	if !slices.Contains([]string{"", LayoutLong, LayoutWide, LayoutFiles}, t.opt.Layout) {
+		return nil, fmt.Errorf("layout %q: expected %q, %q or %q", t.opt.Layout, LayoutLong, LayoutWide, LayoutFiles)
+	}
+	if err := t.opt.check(); err != nil {
+		return nil, err
+	}
+	files, err := t.files(path)
+	if err != nil {
+		return nil, err
+	}
+	for i := range files {
+		if err := t.readFile(&files[i]); err != nil {
+			return nil, err
+		}
+	}
+	records, err := t.records()
+	if err != nil {
+		return nil, err
+	}
+	d, err := newSeriesData(records, t.columns, t.opt.SeriesOptions)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	d.Series.ID, d.Series.Time = t.opt.ID, t.opt.Time
+	return d, nil
+}
+
+func (t *tableReader) readFile(f *tableFile) error {
+	in, err := os.Open(f.path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if err := t.read(f, in); err != nil {
+		return fmt.Errorf("%s:%w", f.path, err)
+	}
+	return nil
+}
+
+// read reads a file's series. An error begins with the number of its line, if it has one.
+func (t *tableReader) read(f *tableFile, in io.Reader) error {
+	before := t.values
+	var err error
+	if isJSON(f.path) {
+		err = t.readJSON(f, in)
+	} else {
+		err = t.readCSV(f, in)
+	}
+	if err == nil && t.values == before {
+		err = errors.New(" the file has no rows")
+	}
+	return err
+}
+
+// layout returns the layout of a table that is not JSON Lines.
+func (t *tableReader) layout() string {
+	switch {
+	case t.folder:
+		return LayoutFiles
+	case t.opt.Layout != "":
+		return t.opt.Layout
+	case t.opt.forecasts() || t.opt.ID != "" || t.opt.Time != "":
+		return LayoutLong
+	}
+	return LayoutWide
+}
+
+var (
+	tableExt  = regexp.MustCompile(`(?i)\.(csv|tsv|txt|jsonl|ndjson)$`)
+	splitName = regexp.MustCompile(`(?i)^(.*?)_?(train|training|val|valid|validation|test)$`)
+)
+
+func isJSON(path string) bool {
+	ext := strings.ToLower(filepath.Ext(path))
+	return ext == ".jsonl" || ext == ".ndjson"
+}
+
+// files lists the files to read, sorted by name.
+func (t *tableReader) files(path string) ([]tableFile, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		if t.opt.Layout == LayoutFiles {
+			return nil, fmt.Errorf("%s is a file, expected a folder for layout %q", path, LayoutFiles)
+		}
+		list, err := splitFiles(filepath.Dir(path), filepath.Base(path))
+		if len(list) > 1 || err != nil {
+			return list, err
+		}
+		return []tableFile{{path: path}}, nil
+	}
+	if t.opt.Layout != LayoutFiles {
+		if list, err := splitFiles(path, ""); len(list) > 0 || err != nil {
+			return list, err
+		}
+	}
+	t.folder = true
+	list, err := t.seriesFiles(path)
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("folder %s has no file .csv, .tsv, .txt, .jsonl or .ndjson", path)
+	}
+	return list, err
+}
+
+// splitFiles lists the files NAME_TRAIN, NAME_VAL and NAME_TEST of a folder, or those that belong
+// to the file named like: nothing if its name has no split. Without a file of validation examples,
+// the training examples give some.
+func splitFiles(dir, like string) ([]tableFile, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	prefix := func(name string) (prefix, split string) {
+		stem := strings.TrimSuffix(name, filepath.Ext(name))
+		m := splitName.FindStringSubmatch(stem)
+		if m == nil || !tableExt.MatchString(name) {
+			return "", ""
+		}
+		return m[1] + "/" + filepath.Ext(name), strings.ToLower(m[2])[:2] // tr, va, te
+	}
+	wanted, split := prefix(like)
+	if like != "" && split == "" {
+		return nil, nil
+	}
+	found := map[string]string{}
+	for _, e := range entries {
+		of, split := prefix(e.Name())
+		if split == "" || e.IsDir() || like != "" && of != wanted {
+			continue
+		}
+		if other := found[split]; other != "" {
+			return nil, fmt.Errorf("folder %s: %s and %s are for the same split: pass the path of one", dir, other, e.Name())
+		}
+		found[split] = e.Name()
+	}
+	if found["tr"] == "" {
+		return nil, nil
+	}
+	list := []tableFile{{path: filepath.Join(dir, found["tr"])}}
+	if found["va"] != "" {
+		list[0].split = "train"
+		list = append(list, tableFile{path: filepath.Join(dir, found["va"]), split: "val"})
+	}
+	if found["te"] != "" {
+		list = append(list, tableFile{path: filepath.Join(dir, found["te"]), split: "test"})
+	}
+	return list, nil
+}
+
+// seriesFiles lists the files of a folder and of its subfolders, which are classes.
+func (t *tableReader) seriesFiles(dir string) ([]tableFile, error) {
+	var list []tableFile
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case path != "." && strings.HasPrefix(e.Name(), "."):
+			if e.IsDir() {
+				return fs.SkipDir
+			}
+		case e.IsDir():
+			if strings.Count(path, "/") > 0 {
+				return fs.SkipDir
+			}
+		case tableExt.MatchString(e.Name()):
+			f := tableFile{path: filepath.Join(dir, filepath.FromSlash(path)), id: strings.TrimSuffix(path, filepath.Ext(path))}
+			if class, _, ok := strings.Cut(path, "/"); ok && len(t.opt.Targets) == 0 {
+				f.label = class
+			}
+			list = append(list, f)
+		}
+		if len(list) > maxSeriesCount {
+			return fmt.Errorf("more than %d files", maxSeriesCount)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("folder %s: %w", dir, err)
+	}
+	return list, nil
+}

@@ -1,0 +1,334 @@
+package dataset
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/internal/table"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// rows is a series that is being read.
+type rows struct {
+	file, id, label, split string
+	target                 []float32
+	x                      []float32 // [length][columns]
+	times                  []float64
+	lines                  []int32 // of the rows, if there are times
+}
+
+// roles are the indices of a file's columns, −1 for one that does not exist.
+type roles struct {
+	names           []string
+	id, time, split int
+	targets         []int // the class or the numbers of a series; none for a forecast
+	inputs          []int
+}
+
+// roles finds the columns of a file that the options name.
+func (t *tableReader) roles(names []string) (r roles, err error) {
+	r.names = names
+	find := func(name string) int {
+		if name == "" || err != nil {
+			return -1
+		}
+		i := slices.Index(names, name)
+		if i < 0 {
+			err = fmt.Errorf("no column %q; the columns are %.500q", name, names)
+		}
+		return i
+	}
+	r.id, r.time, r.split = find(t.opt.ID), find(t.opt.Time), find(t.opt.Split)
+	taken := []int{r.id, r.time, r.split}
+	if !t.opt.forecasts() {
+		for _, name := range t.opt.Targets {
+			r.targets = append(r.targets, find(name))
+		}
+		taken = append(taken, r.targets...)
+	}
+	wanted := t.opt.Columns
+	if len(wanted) == 0 {
+		wanted = t.columns // of the first file
+	}
+	for _, name := range wanted {
+		r.inputs = append(r.inputs, find(name))
+	}
+	if wanted == nil {
+		for i := range names {
+			if !slices.Contains(taken, i) {
+				r.inputs = append(r.inputs, i)
+			}
+		}
+	}
+	if err == nil && len(r.inputs) == 0 {
+		err = fmt.Errorf("no input column; the columns are %.500q", names)
+	}
+	if err == nil && len(r.inputs) > maxSeriesColumns {
+		err = fmt.Errorf("%d input columns, expected at most %d", len(r.inputs), maxSeriesColumns)
+	}
+	return r, err
+}
+
+// setColumns sets the input columns by the first file and compares those of the others.
+func (t *tableReader) setColumns(names []string) error {
+	if t.columns == nil {
+		t.columns = names
+	}
+	if !slices.Equal(names, t.columns) {
+		return fmt.Errorf("input columns %.300q, expected %.300q as in the first file", names, t.columns)
+	}
+	return nil
+}
+
+// inputNames returns the names of the input columns.
+func (r *roles) inputNames() []string {
+	list := make([]string, len(r.inputs))
+	for i, k := range r.inputs {
+		list[i] = r.names[k]
+	}
+	return list
+}
+
+// start returns the series to which a row with these cells belongs.
+func (t *tableReader) start(f *tableFile, r *roles, cells []string) (*rows, error) {
+	id := f.id
+	if r.id >= 0 {
+		if id = cells[r.id]; table.Missing(id) {
+			return nil, columnError(r.names[r.id], errors.New("the row has no identifier"))
+		}
+	}
+	s := t.byID[id]
+	if s == nil {
+		var err error
+		if s, err = t.add(f, strings.Clone(id)); err != nil {
+			return nil, err
+		}
+	} else if s.file != f.path {
+		return nil, fmt.Errorf("series %q is in %s too", id, s.file)
+	}
+	return s, t.describe(f, s, r, cells)
+}
+
+// add begins a series.
+func (t *tableReader) add(f *tableFile, id string) (*rows, error) {
+	if len(t.series) >= maxSeriesCount {
+		return nil, fmt.Errorf("more than %d series", maxSeriesCount)
+	}
+	s := &rows{file: f.path, id: id, label: f.label, split: f.split}
+	t.series = append(t.series, s)
+	t.byID[id] = s
+	return s, nil
+}
+
+// describe sets the split and the target of a series from a row, or compares them with those of the
+// rows before it.
+func (t *tableReader) describe(f *tableFile, s *rows, r *roles, cells []string) error {
+	first := len(s.x) == 0
+	if r.split >= 0 {
+		split, err := parseSplit(cells[r.split])
+		if err == nil && !first && split != s.split {
+			err = fmt.Errorf("%s after %s, expected one split per series", split, s.split)
+		}
+		if err != nil {
+			return columnError(r.names[r.split], err)
+		}
+		s.split = split
+	}
+	for o, k := range r.targets {
+		if t.opt.Mode == model.SeriesRegression {
+			v, err := table.ParseNumber(cells[k])
+			if err == nil && v != v {
+				err = errors.New("the target is missing")
+			}
+			if err == nil && !first && v != s.target[o] {
+				err = fmt.Errorf("%v after %v, expected one number per series", v, s.target[o])
+			}
+			if err != nil {
+				return columnError(r.names[k], err)
+			}
+			if first {
+				s.target = append(s.target, v)
+			}
+			continue
+		}
+		switch label := cells[k]; {
+		case table.Missing(label):
+			return columnError(r.names[k], errors.New("the class is missing"))
+		case first:
+			s.label = strings.Clone(label)
+		case label != s.label:
+			return columnError(r.names[k], fmt.Errorf("%q after %q, expected one class per series", label, s.label))
+		}
+	}
+	return nil
+}
+
+// addRow appends a row of a file to its series.
+func (t *tableReader) addRow(f *tableFile, line int, r *roles, cells []string) error {
+	s, err := t.start(f, r, cells)
+	if err != nil {
+		return err
+	}
+	for _, k := range r.inputs {
+		v, err := t.value(cells[k])
+		if err != nil {
+			return columnError(r.names[k], err)
+		}
+		s.x = append(s.x, v)
+	}
+	if r.time >= 0 {
+		at, err := parseTime(cells[r.time])
+		if err != nil {
+			return columnError(r.names[r.time], err)
+		}
+		s.times, s.lines = append(s.times, at), append(s.lines, int32(min(line, math.MaxInt32)))
+	}
+	return t.count(len(r.inputs))
+}
+
+// count adds values that were read.
+func (t *tableReader) count(n int) error {
+	if t.values += n; t.values > maxSeriesValues {
+		return fmt.Errorf("more than %d values", maxSeriesValues)
+	}
+	if t.values&0xffff < n && t.ctx.Err() != nil {
+		return t.ctx.Err()
+	}
+	return nil
+}
+
+// value parses a value of an input column.
+func (t *tableReader) value(text string) (float32, error) {
+	v, err := table.ParseNumber(text)
+	if err == nil && v != v && t.opt.Missing == model.MissingError {
+		err = errors.New("the value is missing; " + missingHint)
+	}
+	return v, err
+}
+
+func columnError(name string, err error) error { return fmt.Errorf("column %.80q: %w", name, err) }
+
+func parseSplit(text string) (string, error) {
+	switch strings.ToLower(text) {
+	case "train", "training":
+		return "train", nil
+	case "val", "valid", "validation":
+		return "val", nil
+	case "test":
+		return "test", nil
+	}
+	return "", fmt.Errorf("%.40q: expected train, val or test", text)
+}
+
+var timeLayouts = []string{
+	time.RFC3339, "2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05", "2006-01-02T15:04:05",
+	"2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02",
+}
+
+// parseTime parses a number, or a date with or without a time, in seconds.
+func parseTime(text string) (float64, error) {
+	if v, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) {
+		return v, nil
+	}
+	for _, layout := range timeLayouts {
+		if at, err := time.Parse(layout, text); err == nil {
+			return float64(at.Unix()) + float64(at.Nanosecond())/1e9, nil
+		}
+	}
+	return 0, fmt.Errorf("%.40q is not a time, expected a number or a time such as 2024-03-31 14:00", text)
+}
+
+// records returns the series that were read.
+func (t *tableReader) records() ([]record, error) {
+	records := make([]record, len(t.series))
+	for i, s := range t.series {
+		if len(s.times) > 0 {
+			if err := t.sort(s); err != nil {
+				return nil, err
+			}
+		}
+		c := len(t.columns)
+		r := record{id: s.id, length: len(s.x) / c, x: make([]float32, len(s.x)), label: s.label, target: s.target, split: s.split}
+		for l := range r.length {
+			for k := range c {
+				r.x[k*r.length+l] = s.x[l*c+k]
+			}
+		}
+		s.x = nil
+		records[i] = r
+	}
+	return records, nil
+}
+
+// sort sorts a series' rows by time and inserts a row of missing values for each row that is
+// missing. The step between rows is the lower median of all steps.
+func (t *tableReader) sort(s *rows) error {
+	order := identity(len(s.times))
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch {
+		case s.times[a] < s.times[b]:
+			return -1
+		case s.times[a] > s.times[b]:
+			return 1
+		}
+		return 0
+	})
+	var steps []float64
+	for i := 1; i < len(order); i++ {
+		a, b := order[i-1], order[i]
+		step := s.times[b] - s.times[a]
+		if step == 0 {
+			return fmt.Errorf("%s:%d: series %q: the time is that of line %d", s.file, max(s.lines[a], s.lines[b]), s.id, min(s.lines[a], s.lines[b]))
+		}
+		steps = append(steps, step)
+	}
+	c := len(t.columns)
+	x := make([]float32, 0, len(s.x))
+	for i, k := range order {
+		if i > 0 {
+			if i == 1 {
+				slices.Sort(steps)
+			}
+			n, err := t.gap(s, k, s.times[k]-s.times[order[i-1]], steps[(len(steps)-1)/2])
+			if err != nil {
+				return err
+			}
+			for range n * c {
+				x = append(x, nan32)
+			}
+			if len(x) > 2*len(s.x)+64*c {
+				return fmt.Errorf("%s:%d: series %q: more rows are missing than exist", s.file, s.lines[k], s.id)
+			}
+		}
+		x = append(x, s.x[k*c:(k+1)*c]...)
+	}
+	if err := t.count(len(x) - len(s.x)); err != nil {
+		return err
+	}
+	s.x = x
+	return nil
+}
+
+// maxGap bounds the rows that are missing between two rows.
+const maxGap = 1 << 16
+
+// gap returns the number of rows that are missing before row k.
+func (t *tableReader) gap(s *rows, k int, step, usual float64) (int, error) {
+	n := math.Round(step / usual)
+	switch {
+	case n == 1:
+		return 0, nil
+	case n < 1:
+		return 0, fmt.Errorf("%s:%d: series %q: %g after the row before, expected about %g; without the option time the rows count as evenly spaced", s.file, s.lines[k], s.id, step, usual)
+	case t.opt.Missing == model.MissingError:
+		return 0, fmt.Errorf("%s:%d: series %q: %g after the row before, expected about %g: rows are missing; %s", s.file, s.lines[k], s.id, step, usual, missingHint)
+	case !(n <= maxGap):
+		return 0, fmt.Errorf("%s:%d: series %q: %g rows are missing before this one, expected at most %d", s.file, s.lines[k], s.id, n-1, maxGap)
+	}
+	return int(n) - 1, nil
+}

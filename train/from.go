@@ -1,0 +1,213 @@
+package train
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+// SetFrom prepares the configuration of a run that begins from a model, Options.From: it has the
+// network of the model. The encoder, the inputs and the outputs are left to the data.
+func (c *Config) SetFrom(m *model.Model) {
+	c.From = fmt.Sprintf("%x", m.Hash())
+	c.setNetwork(m.Config)
+}
+
+func (c *Config) setNetwork(m model.Config) {
+	c.Model, c.SSM, c.Ablate.Layers = m, m.SSM, m.SSMLayers
+	c.Model.Encoder, c.Model.DInput, c.Model.DOutput = "", 0, 0
+	c.Model.Pairs, c.Model.SSMLayers, c.Model.SSM = false, 0, ssm.Config{}
+	c.SSM.DModel = 0
+}
+
+// recordFrom records the model that the run begins from in the configuration.
+func (c *Config) recordFrom(opt Options) error {
+	switch hash := ""; {
+	case opt.From != nil:
+		if hash = fmt.Sprintf("%x", opt.From.Hash()); c.From != "" && c.From != hash {
+			return configErrorf("from: the configuration names the model with the hash %.12s…, the model given has %.12s…", c.From, hash)
+		}
+		c.From = hash
+	case c.From != "" && !opt.Resume:
+		return configErrorf("from: the configuration names trained weights (hash %.12s…): that model is required (--from MODEL)", c.From)
+	}
+	return nil
+}
+
+// firstModel returns the network with which a run begins, without Meta: initial weights or, with
+// from, trained ones. The run that is resumed from trained weights has its own in the checkpoint.
+func (t *Trainer) firstModel(c model.Config, from *model.Model) (*model.Model, error) {
+	switch {
+	case from == nil && t.cfg.From != "":
+		return &model.Model{Config: c, Weights: model.NewWeights(c)}, nil
+	case from == nil:
+		m, err := model.New(c, t.cfg.Seed)
+		if err != nil {
+			return nil, configError{err}
+		}
+		return m, nil
+	}
+	if err := t.checkFrom(c, from); err != nil {
+		return nil, err
+	}
+	t.kept = keptOutputs(&from.Meta, from.Config.DOutput, t.data.Info)
+	if slices.Contains(t.cfg.Optim.Freeze, "decoder") && slices.Contains(t.kept, -1) {
+		return nil, configErrorf("optim.freeze: the decoder has outputs that the model does not have (%s), which must learn", t.newOutputs())
+	}
+	m, err := from.WithOutputs(t.kept, t.cfg.Seed)
+	if err != nil {
+		return nil, configError{err}
+	}
+	first := &model.Model{Config: c, Weights: model.NewWeights(c)} // dropout may differ
+	copy(first.Weights.Flat(), m.Weights.Flat())
+	return first, nil
+}
+
+// checkFrom reports every value in which the network and the input of a model differ from those of
+// the run.
+func (t *Trainer) checkFrom(c model.Config, from *model.Model) error {
+	other := t.cfg
+	other.setNetwork(from.Config)
+	other.Model.Encoder, other.Model.DInput = from.Config.Encoder, from.Config.DInput
+	other.Model.DOutput, other.Model.Dropout = t.cfg.Model.DOutput, t.cfg.Model.Dropout
+	keys, err := t.cfg.Differences(&other)
+	if err != nil {
+		return err
+	}
+	var list []string
+	add := func(what string, there, here any) {
+		list = append(list, fmt.Sprintf("%s is %v in the model, %v in this run", what, there, here))
+	}
+	for _, key := range keys {
+		there, err := other.Value(key)
+		if err != nil {
+			return err
+		}
+		here, err := t.cfg.Value(key)
+		if err != nil {
+			return err
+		}
+		add(key, there, here)
+	}
+	a, b := &from.Meta, t.data.Info
+	if from.Config.Pairs != c.Pairs {
+		add("a comparison of pairs", from.Config.Pairs, c.Pairs)
+	}
+	if a.SampleRate != b.SampleRate && a.SampleRate != 0 && b.SampleRate != 0 {
+		add("the sampling rate", fmt.Sprint(a.SampleRate, " Hz"), fmt.Sprint(b.SampleRate, " Hz"))
+	}
+	switch {
+	case (a.Filterbank == nil) != (b.Filterbank == nil):
+		add("a filter bank", a.Filterbank != nil, b.Filterbank != nil)
+	case a.Filterbank != nil && *a.Filterbank != *b.Filterbank:
+		add("the filter bank", fmt.Sprintf("%+v", *a.Filterbank), fmt.Sprintf("%+v", *b.Filterbank))
+	}
+	if a.Series != nil && b.Series != nil && !slices.Equal(a.Series.Columns, b.Series.Columns) {
+		add("the list of columns", fmt.Sprintf("%.200q", a.Series.Columns), fmt.Sprintf("%.200q", b.Series.Columns))
+	}
+	if len(list) > 0 {
+		return configErrorf("from: %s", strings.Join(list, "; "))
+	}
+	return nil
+}
+
+// keptOutputs returns, for every output of the data, the output of a model with the same label or
+// target, or −1. Outputs without names correspond if their numbers are equal.
+func keptOutputs(m *model.Meta, outputs int, info dataset.Info) []int {
+	kept := make([]int, info.Outputs)
+	there, here := outputNames(m.Labels, m.Series), outputNames(info.Labels, info.Series)
+	for o := range kept {
+		switch {
+		case there != nil && here != nil:
+			kept[o] = slices.Index(there, here[o])
+		case outputs == info.Outputs && len(m.Labels) == 0:
+			kept[o] = o
+		default:
+			kept[o] = -1
+		}
+	}
+	return kept
+}
+
+// outputNames returns the names of a network's outputs, or nil.
+func outputNames(labels []string, s *model.Series) []string {
+	if len(labels) == 0 && s != nil {
+		return s.Targets
+	}
+	return labels
+}
+
+// newOutputs lists the outputs that are new.
+func (t *Trainer) newOutputs() string {
+	names := outputNames(t.data.Labels, t.data.Series)
+	var list []string
+	for o, row := range t.kept {
+		switch {
+		case row >= 0:
+		case o < len(names):
+			list = append(list, fmt.Sprintf("%q", names[o]))
+		default:
+			list = append(list, fmt.Sprint("output ", o+1))
+		}
+	}
+	return fmt.Sprintf("%.300s", strings.Join(list, ", "))
+}
+
+// describeFrom says which weights are trained.
+func (t *Trainer) describeFrom() string {
+	if t.kept == nil {
+		return ""
+	}
+	fresh := 0
+	for _, row := range t.kept {
+		if row < 0 {
+			fresh++
+		}
+	}
+	if fresh == 0 {
+		return " of a trained model"
+	}
+	return fmt.Sprintf(" of a trained model except for %d of %s", fresh, count(len(t.kept), "output"))
+}
+
+// moments are the means and deviations of a run that began from trained weights.
+type moments struct {
+	InputMean  []float32 `json:"input_mean,omitempty"`
+	InputStd   []float32 `json:"input_std,omitempty"`
+	TargetMean []float32 `json:"target_mean,omitempty"`
+	TargetStd  []float32 `json:"target_std,omitempty"`
+}
+
+// setMoments sets the normalisation of a run that begins from trained weights to that of the model:
+// of the input, and of the targets of outputs that are kept.
+func (t *Trainer) setMoments(from *model.Meta) {
+	to := &t.model.Meta
+	to.InputMean, to.InputStd = from.InputMean, from.InputStd
+	if len(from.TargetMean)+len(to.TargetMean) > 0 {
+		mean, std := make([]float32, len(t.kept)), make([]float32, len(t.kept))
+		for o, row := range t.kept {
+			if row < 0 {
+				std[o], mean[o] = to.OutputScale(o)
+			} else {
+				std[o], mean[o] = from.OutputScale(row)
+			}
+		}
+		to.TargetMean, to.TargetStd = mean, std
+	}
+	t.state.From = &moments{to.InputMean, to.InputStd, to.TargetMean, to.TargetStd}
+}
+
+// restoreMoments sets the normalisation that a checkpoint recorded.
+func (t *Trainer) restoreMoments(m *moments) error {
+	meta := t.model.Meta
+	meta.InputMean, meta.InputStd, meta.TargetMean, meta.TargetStd = m.InputMean, m.InputStd, m.TargetMean, m.TargetStd
+	if err := meta.Validate(t.model.Config); err != nil {
+		return err
+	}
+	t.model.Meta = meta
+	return nil
+}

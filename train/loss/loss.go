@@ -1,0 +1,120 @@
+// Package loss computes the losses of package train, and their gradients with respect to a
+// network's outputs (docs/maths.md §3.4, §12). With convmode and optim it is enough to train a
+// network by hand.
+package loss
+
+import (
+	"fmt"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// Sum is a loss before it is divided by the number of its terms. Sums of several batches may be
+// added.
+type Sum struct {
+	Loss    float64 // sum over the terms; cross-entropies are in nats
+	Terms   int     // sequences, scored positions, or numbers
+	Correct int     // classification: terms whose largest logit is that of the label
+}
+
+// Add adds the sum of another batch.
+func (s *Sum) Add(o Sum) {
+	s.Loss += o.Loss
+	s.Terms += o.Terms
+	s.Correct += o.Correct
+}
+
+// Mean returns the mean loss; NaN without terms.
+func (s Sum) Mean() float64 { return s.Loss / float64(s.Terms) }
+
+// Accuracy returns the fraction of terms that are correct; NaN without terms.
+func (s Sum) Accuracy() float64 { return float64(s.Correct) / float64(s.Terms) }
+
+// CrossEntropy returns the sum of −ln softmax(logits)[label] over sequences, and writes the
+// gradient of the mean to dlogits. Logits: [len(labels)][classes].
+func CrossEntropy(dlogits, logits []float32, labels []int) Sum {
+	k := sizes("CrossEntropy", dlogits, logits, len(labels))
+	s := Sum{Terms: len(labels)}
+	for i, label := range labels {
+		row := logits[i*k : (i+1)*k]
+		if model.ArgMax(row) == label {
+			s.Correct++
+		}
+		s.Loss += float64(vek.SoftmaxCrossEntropy(dlogits[i*k:(i+1)*k], row, label))
+	}
+	vek.Scale(dlogits, 1/float32(max(s.Terms, 1)), dlogits)
+	return s
+}
+
+// PositionCrossEntropy returns the sum of the cross-entropies of the positions of sequences of a
+// length, and writes the gradient of their mean to dlogits. Logits: [sequences][classes][length],
+// labels: [sequences][length]. A position with the label −1 is not scored: it is no term, and its
+// gradient is 0. Scratch is memory for one position; it may be nil.
+func PositionCrossEntropy(dlogits, logits []float32, labels []int32, length int, scratch []float32) Sum {
+	if length < 1 || len(labels)%length != 0 {
+		panic(fmt.Sprintf("loss: PositionCrossEntropy: %d labels of sequences of %d", len(labels), length))
+	}
+	k := sizes("PositionCrossEntropy", dlogits, logits, len(labels))
+	if len(scratch) < k {
+		scratch = make([]float32, k)
+	}
+	z := scratch[:k]
+	var s Sum
+	for i, label := range labels {
+		at := i/length*k*length + i%length // of the position's first logit
+		clear(z)
+		if label >= 0 {
+			for c := range z {
+				z[c] = logits[at+c*length]
+			}
+			if model.ArgMax(z) == int(label) {
+				s.Correct++
+			}
+			s.Loss += float64(vek.SoftmaxCrossEntropy(z, z, int(label)))
+			s.Terms++
+		}
+		for c, v := range z {
+			dlogits[at+c*length] = v
+		}
+	}
+	vek.Scale(dlogits, 1/float32(max(s.Terms, 1)), dlogits)
+	return s
+}
+
+// SquaredError returns the sum of (y − target)², and writes the gradient of its mean to dy. A
+// target of NaN is not scored: it is no term, and its gradient is 0. Targets are normally
+// standardised (Standardise); then the loss has no unit.
+func SquaredError(dy, y, targets []float32) Sum {
+	sizes("SquaredError", dy, y, len(targets))
+	copy(dy, y)
+	vek.Axpy(dy, -1, targets)
+	s := Sum{Terms: len(targets)}
+	for i, v := range targets {
+		if v != v {
+			dy[i], s.Terms = 0, s.Terms-1
+		}
+	}
+	s.Loss = float64(vek.SumSquares(dy))
+	vek.Scale(dy, 2/float32(max(s.Terms, 1)), dy)
+	return s
+}
+
+// Standardise sets dst to (targets − mean)/std, the targets that a network is trained on; its
+// output y predicts y·std + mean. dst may be targets.
+func Standardise(dst, targets []float32, mean, std float32) {
+	if len(dst) != len(targets) {
+		panic(fmt.Sprintf("loss: Standardise: %d values for %d targets", len(dst), len(targets)))
+	}
+	for i, v := range targets {
+		dst[i] = float32((float64(v) - float64(mean)) / float64(std))
+	}
+}
+
+// sizes returns the number of outputs per term. It panics if the lengths do not fit.
+func sizes(name string, gradient, outputs []float32, terms int) int {
+	if len(gradient) != len(outputs) || terms == 0 && len(outputs) > 0 || terms > 0 && len(outputs)%terms != 0 {
+		panic(fmt.Sprintf("loss: %s: %d outputs and gradients of %d for %d terms", name, len(outputs), len(gradient), terms))
+	}
+	return len(outputs) / max(terms, 1)
+}

@@ -1,0 +1,65 @@
+package optim
+
+import "math"
+
+// The schedules of the learning rates (docs/maths.md §4.3), as in configuration files.
+const (
+	Constant     = "constant"
+	CosineEpoch  = "cosine-epoch"  // ½(1 + cos(πe/E)) in epoch e of E
+	CosineWarmup = "cosine-warmup" // s/W up to step W, then ½(1 + cos(π(s−W)/(T−W))) to step T
+	MultiStep    = "multistep"     // gamma to the number of milestones (epochs) passed
+)
+
+// Schedules returns the names of the schedules.
+func Schedules() []string { return []string{Constant, CosineEpoch, CosineWarmup, MultiStep} }
+
+// Schedule computes the factor on the learning rates.
+type Schedule struct {
+	kind          string
+	epochs        int
+	warmup, steps int
+	milestones    []int
+	gamma         float64
+}
+
+// NewSchedule returns the schedule of a run of so many epochs and steps.
+func NewSchedule(c Config, epochs, steps int) Schedule {
+	warmup := c.Warmup
+	if warmup < 1 {
+		warmup *= float64(steps)
+	}
+	return Schedule{
+		kind: c.Schedule, epochs: epochs, steps: steps, warmup: int(math.Round(warmup)),
+		milestones: c.Milestones, gamma: c.Gamma,
+	}
+}
+
+// Factor returns the factor for the update after step complete steps and epoch complete epochs.
+func (s Schedule) Factor(step, epoch int) float64 {
+	switch s.kind {
+	case CosineEpoch:
+		return halfCosine(epoch, s.epochs)
+	case CosineWarmup:
+		if step < s.warmup {
+			return float64(step) / float64(s.warmup)
+		}
+		return halfCosine(step-s.warmup, s.steps-s.warmup)
+	case MultiStep:
+		f := 1.0
+		for _, m := range s.milestones {
+			if epoch >= m {
+				f *= s.gamma
+			}
+		}
+		return f
+	}
+	return 1
+}
+
+// halfCosine decreases from 1 at i = 0 to 0 at i = n, and stays 0.
+func halfCosine(i, n int) float64 {
+	if i >= n {
+		return 0
+	}
+	return 0.5 * (1 + math.Cos(math.Pi*float64(i)/float64(n)))
+}

@@ -1,0 +1,90 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+func init() {
+	register(definition[audioOptions]{
+		name: "audio", help: "Words or sounds of your own: DIR/CLASS/* as WAV, FLAC, MP3 or Ogg Vorbis.",
+		source:  "pass a folder with one folder of recordings per word: DIR/WORD/*; folders whose name begins with _ contain other words and background",
+		options: audioOptions{Validation: 0.1}, check: audioOptions.check, load: loadAudio, confusion: clipConfusion,
+	})
+}
+
+// audioOptions are the options of the task audio. 0 and empty are defaults.
+type audioOptions struct {
+	Rate       int     `toml:"rate" placeholder:"HZ" help:"Sampling rate to which recordings are converted (default: 16000)."`
+	Validation float64 `toml:"validation" placeholder:"SHARE" help:"Share of the speakers or files for validation, where no list names them (default: 0.1)."`
+	GroupBy    string  `toml:"group_by" placeholder:"REGEXP" help:"What in a file name is the speaker, who is then in one split only."`
+	SkipBroken bool    `toml:"skip_broken" help:"Leave out broken recordings."`
+	mixOptions
+}
+
+// maxIgnored is how many files that are not recordings are named.
+const maxIgnored = 10
+
+// audioRate is the sampling rate in Hz without data.rate.
+const audioRate = 16000
+
+func (o audioOptions) rate() int {
+	if o.Rate == 0 {
+		return audioRate
+	}
+	return o.Rate
+}
+
+func (o audioOptions) check() error {
+	if o.Rate < 0 || o.Rate > math.MaxInt32 {
+		return fmt.Errorf("data.rate %d Hz: expected a sampling rate", o.Rate)
+	}
+	if !(o.Validation >= 0 && o.Validation < 1) {
+		return fmt.Errorf("data.validation %v: expected at least 0 and less than 1", o.Validation)
+	}
+	if _, err := regexp.Compile(o.GroupBy); err != nil {
+		return fmt.Errorf("data.group_by: %w", err)
+	}
+	return o.mixOptions.check(float64(o.rate()))
+}
+
+// loadAudio reads a folder of recordings and mixes them to streams with a label per frame of a
+// filter bank. Recordings of the folders in the options are for training only.
+func loadAudio(ctx context.Context, src Source, o audioOptions) (*dataset.Dataset, error) {
+	opt := dataset.AudioOptions{SampleRate: o.rate(), Validation: o.Validation, GroupBy: o.GroupBy, SkipBroken: o.SkipBroken, Progress: src.Progress}
+	r, err := dataset.AudioFolder(ctx, src.Dir, opt)
+	if broken := (*dataset.BrokenError)(nil); errors.As(err, &broken) {
+		return nil, fmt.Errorf("%w\n--skip-broken (data.skip_broken) leaves them out", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	broken := r.Broken
+	if src.includes(trainSplit) {
+		more, err := o.addFolders(ctx, &r.Train, func(label string) []string { return []string{label} }, opt)
+		if err != nil {
+			return nil, err
+		}
+		broken = append(broken, more...)
+	}
+	d, err := o.mix(src, r.Train, r.Val, r.Test)
+	if err != nil {
+		return nil, err
+	}
+	for _, err := range broken {
+		d.Notes = append(d.Notes, "broken, left out: "+err.Error())
+	}
+	for i, file := range r.Ignored {
+		if i == maxIgnored {
+			d.Notes = append(d.Notes, fmt.Sprintf("left out: %d more files that are not recordings", len(r.Ignored)-i))
+			break
+		}
+		d.Notes = append(d.Notes, "left out: "+file)
+	}
+	return d, nil
+}

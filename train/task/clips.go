@@ -1,0 +1,163 @@
+package task
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/internal/datafile"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+// clipOptions are the [data] table of tasks on recordings. 0 is the default.
+type clipOptions struct {
+	MaxLen   int `toml:"max_len"`  // longer clips are truncated to this many recorded samples
+	Decimate int `toml:"decimate"` // keep every n-th sample, without a filter
+}
+
+func (o clipOptions) check() error {
+	if o.MaxLen < 0 || o.MaxLen > math.MaxInt32 || o.Decimate < 0 || o.Decimate > math.MaxInt32 {
+		return fmt.Errorf("data.max_len %d, data.decimate %d: expected 0 to %d", o.MaxLen, o.Decimate, math.MaxInt32)
+	}
+	return nil
+}
+
+// decimateTo sets the decimation of recordings at rate Hz to reach hz. x[::2] turns 16 kHz into
+// 8 kHz; a network trained at 16 kHz reads it with step scale 2 (docs/maths.md §1.6).
+func (o *clipOptions) decimateTo(rate, hz float64) error {
+	n := math.Round(rate / hz)
+	if !(n >= 1) || math.Abs(n*hz-rate) > 1e-6*rate {
+		return fmt.Errorf("rate %g Hz: the data are recorded at %g Hz, expected that divided by a whole number", hz, rate)
+	}
+	o.Decimate = int(n)
+	return nil
+}
+
+// entry is a recording to load.
+type entry struct {
+	path  string
+	label int
+	split split
+}
+
+// clipFormat is the format of a task's recordings and how they become clips.
+type clipFormat struct {
+	rate     int  // Hz, of the files
+	maxLen   int  // of training clips, and of all clips with pad; in recorded samples
+	pad      bool // pad clips with zeros to maxLen
+	decimate int
+}
+
+// with returns the format with the options applied.
+func (r clipFormat) with(o clipOptions) clipFormat {
+	r.maxLen, r.decimate = cmp.Or(o.MaxLen, r.maxLen), cmp.Or(o.Decimate, 1)
+	return r
+}
+
+// load decodes, truncates and decimates one recording.
+func (r clipFormat) load(e entry) (dataset.Clip, error) {
+	if _, err := datafile.Stat(e.path); err != nil {
+		return dataset.Clip{}, err
+	}
+	x, f, err := audio.ReadWAVFile(e.path)
+	switch {
+	case err != nil:
+		return dataset.Clip{}, err
+	case f.SampleRate != r.rate:
+		return dataset.Clip{}, fmt.Errorf("%s: sampling rate %d Hz, expected %d Hz", e.path, f.SampleRate, r.rate)
+	case f.Channels != 1:
+		return dataset.Clip{}, fmt.Errorf("%s: %d channels, expected 1", e.path, f.Channels)
+	case len(x) == 0:
+		return dataset.Clip{}, fmt.Errorf("%s has no samples", e.path)
+	}
+	if r.pad || e.split == trainSplit { // other clips are evaluated whole, as in a stream
+		x = x[:min(len(x), r.maxLen)]
+	}
+	n := 0
+	for i := 0; i < len(x); i += r.decimate {
+		x[n] = x[i]
+		n++
+	}
+	return dataset.NewClip(e.path, e.label, x[:n]), nil
+}
+
+// clipSet is a set of clips.
+type clipSet struct {
+	clips []dataset.Clip
+	pad   int // length of every example; 0: that of the clip
+}
+
+func (s *clipSet) Len() int { return len(s.clips) }
+
+func (s *clipSet) Length(i int) int { return max(s.clips[i].Len(), s.pad) }
+
+func (s *clipSet) Example(dst *dataset.Example, i, _ int) error {
+	if i < 0 || i >= len(s.clips) {
+		return outOfRange(i, len(s.clips))
+	}
+	c := &s.clips[i]
+	n := s.Length(i)
+	*dst = dataset.Example{X: resize(dst.X, n), Tokens: dst.Tokens[:0], Len: n, Label: c.Label, Target: dst.Target[:0], Path: c.Path}
+	c.Samples(dst.X)
+	clear(dst.X[c.Len():])
+	return nil
+}
+
+func (s *clipSet) Identity(i int) dataset.Identity {
+	return dataset.Identity{Label: s.clips[i].Label, Path: s.clips[i].Path}
+}
+
+// loadAll decodes the recordings of the requested splits and returns a data set of one channel and
+// one label per example.
+func (r clipFormat) loadAll(ctx context.Context, src Source, info dataset.Info, entries []entry) (*dataset.Dataset, error) {
+	entries = slices.DeleteFunc(entries, func(e entry) bool { return !src.includes(e.split) })
+	sets := map[split]*clipSet{trainSplit: {}, valSplit: {}, testSplit: {}}
+	for i, e := range entries {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		c, err := r.load(e)
+		if err != nil {
+			return nil, err
+		}
+		sets[e.split].clips = append(sets[e.split].clips, c)
+		info.MaxLen = max(info.MaxLen, c.Len())
+		src.progress(i+1, len(entries))
+	}
+	if r.pad {
+		info.MaxLen = (r.maxLen + r.decimate - 1) / r.decimate
+	}
+	info.Channels = 1
+	info.Outputs = len(info.Labels)
+	info.SampleRate = float64(r.rate) / float64(r.decimate)
+	d := &dataset.Dataset{Info: info}
+	for part, dst := range splits(d) {
+		set := sets[part]
+		if r.pad {
+			set.pad = info.MaxLen
+		}
+		if len(set.clips) > 0 {
+			*dst = set
+		}
+	}
+	if d.Train != nil {
+		mean, std := sets[trainSplit].moments()
+		d.Mean, d.Std = []float32{mean}, []float32{std}
+	}
+	return d, nil
+}
+
+// moments returns the mean and the standard deviation of all samples, without padding.
+func (s *clipSet) moments() (mean, std float32) {
+	var x []float32
+	var m dataset.Moments
+	for i := range s.clips {
+		c := &s.clips[i]
+		x = c.Samples(x)
+		m.Add(x)
+	}
+	return m.MeanStd()
+}

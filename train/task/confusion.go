@@ -1,0 +1,109 @@
+package task
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/par"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+// Confusion counts how often the validation clips of each class were taken for each class.
+type Confusion struct {
+	Labels   []string
+	Counts   [][]int   // [label of the clip][label found]
+	Mistakes []Mistake // clips that were taken for another class, the worst first
+}
+
+// Mistake is a clip whose label was not found.
+type Mistake struct {
+	Path         string
+	Label, Found string
+	Peaks        []float32 // largest averaged posterior of every label
+	margin       float32   // by which the evidence for Found exceeds that for Label
+}
+
+// Right returns how many clips were taken for their own class, and how many there are, of the
+// labels from first to the one before end.
+func (c *Confusion) Right(first, end int) (right, total int) {
+	for i, row := range c.Counts[first:end] {
+		right += row[first+i]
+		for _, n := range row {
+			total += n
+		}
+	}
+	return right, total
+}
+
+// Confusion classifies the validation clips of a task that trains word detectors. Clips of other
+// words have the label "none". It returns nil for other tasks, and for data without validation
+// clips.
+func (t *Task) Confusion(ctx context.Context, m *model.Model, d *dataset.Dataset) (*Confusion, error) {
+	if t.confusion == nil {
+		return nil, nil
+	}
+	c, err := t.confusion(ctx, m, d)
+	if err != nil {
+		return nil, fmt.Errorf("task %q: validation clips: %w", t.name, err)
+	}
+	return c, nil
+}
+
+// maxOtherSeconds bounds recordings of other words that count as clips; longer ones are speech, in
+// which a detector has more than one chance to err.
+const maxOtherSeconds = 3
+
+// clipConfusion is the confusion of data that MixStreams made. The label found is that of
+// events.Recognizer.Classify.
+func clipConfusion(ctx context.Context, m *model.Model, d *dataset.Dataset) (*Confusion, error) {
+	set, ok := d.Val.(*dataset.StreamSet)
+	if !ok {
+		return nil, nil
+	}
+	opt := events.DefaultsFor(m)
+	r, err := events.New(m, opt)
+	if err != nil {
+		return nil, err
+	}
+	sounds := set.Sounds()
+	none := slices.Index(m.Meta.Labels, events.None)
+	clips := slices.Clone(sounds.Words)
+	for _, c := range sounds.Other {
+		if float64(c.Len()) <= maxOtherSeconds*sounds.SampleRate {
+			c.Label = none
+			clips = append(clips, c)
+		}
+	}
+	out := &Confusion{Labels: m.Meta.Labels}
+	for range out.Labels {
+		out.Counts = append(out.Counts, make([]int, len(out.Labels)))
+	}
+	found, peaks, failed := make([]int, len(clips)), make([][]float32, len(clips)), make([]error, len(clips))
+	pool := par.New(0)
+	defer pool.Close()
+	pool.For(len(clips), func(_, i int) {
+		if failed[i] = ctx.Err(); failed[i] == nil {
+			found[i], peaks[i], failed[i] = r.Classify(clips[i].Samples(nil))
+		}
+	})
+	for i, c := range clips {
+		if failed[i] != nil {
+			return nil, fmt.Errorf("%s: %w", c.Path, failed[i])
+		}
+		out.Counts[c.Label][found[i]]++
+		if found[i] == c.Label {
+			continue
+		}
+		evidence := slices.Clone(peaks[i])
+		evidence[none] = float32(opt.Threshold)
+		out.Mistakes = append(out.Mistakes, Mistake{
+			Path: c.Path, Label: out.Labels[c.Label], Found: out.Labels[found[i]], Peaks: peaks[i], margin: evidence[found[i]] - evidence[c.Label],
+		})
+	}
+	slices.SortStableFunc(out.Mistakes, func(a, b Mistake) int { return cmp.Compare(b.margin, a.margin) })
+	return out, nil
+}

@@ -1,0 +1,79 @@
+package task
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+// Clips of the validation set are counted by label and by what the model finds; the mistakes come
+// in the order of their size.
+func TestConfusion(t *testing.T) {
+	m := must.Get(tonemodel.NewFramewise())(t)
+	clip := func(path, sound string, label int, seconds float64) dataset.Clip {
+		s := &tonemodel.Sound{}
+		s.Silence(0.2)
+		if sound != "" {
+			s.Tone(sound, seconds)
+		}
+		s.Silence(0.2)
+		s.Noise(0.003)
+		return dataset.NewClip(path, label, s.Samples)
+	}
+	var val dataset.Sounds
+	val.SampleRate, val.Labels = tonemodel.SampleRate, []string{"low", "high"}
+	for i := range 3 {
+		val.Words = append(val.Words, clip(fmt.Sprint("low", i), "low", 0, 0.5), clip(fmt.Sprint("high", i), "high", 1, 0.5))
+	}
+	val.Words = append(val.Words, clip("silent", "", 0, 0), clip("wrong", "high", 0, 0.5))
+	val.Other = []dataset.Clip{clip("quiet", "", 0, 0), clip("other", "low", 0, 0.5), clip("long", "low", 0, 5)}
+	opt := dataset.DefaultStreams(tonemodel.SampleRate)
+	opt.Filterbank = *m.Meta.Filterbank
+	opt.BandMask = 0
+	d := must.Get(dataset.MixStreams(dataset.Sounds{}, val, opt))(t)
+
+	tk := &Task{name: "words", confusion: clipConfusion}
+	c := must.Get(tk.Confusion(t.Context(), m, d))(t)
+	if !slices.Equal(c.Labels, m.Meta.Labels) {
+		t.Errorf("labels %q, expected %q", c.Labels, m.Meta.Labels)
+	}
+	if got, want := fmt.Sprint(c.Counts), "[[3 1 1] [0 3 0] [1 0 1]]"; got != want {
+		t.Errorf("counts %s, expected %s", got, want)
+	}
+	var mistakes []string
+	for _, m := range c.Mistakes {
+		mistakes = append(mistakes, fmt.Sprintf("%s: %s, found %s", m.Path, m.Label, m.Found))
+	}
+	slices.Sort(mistakes[1:]) // whose margins are nearly equal
+	if want := []string{"wrong: low, found high", "other: none, found low", "silent: low, found none"}; !slices.Equal(mistakes, want) {
+		t.Errorf("mistakes %q, expected %q", mistakes, want)
+	}
+	for i := 1; i < len(c.Mistakes); i++ {
+		if a, b := c.Mistakes[i-1].margin, c.Mistakes[i].margin; a < b || b <= 0 {
+			t.Errorf("margins %v, %v: expected positive ones that fall", a, b)
+		}
+	}
+	for _, want := range []struct{ first, end, right, total int }{{0, 2, 6, 8}, {2, 3, 1, 2}, {0, 3, 7, 10}} {
+		if right, total := c.Right(want.first, want.end); right != want.right || total != want.total {
+			t.Errorf("labels %d to %d: %d of %d right, expected %d of %d", want.first, want.end, right, total, want.right, want.total)
+		}
+	}
+
+	none := must.Get((&Task{}).Confusion(t.Context(), m, d))(t)
+	if none != nil {
+		t.Errorf("a task without a confusion: %+v", none)
+	}
+	if c, err := tk.Confusion(t.Context(), m, &dataset.Dataset{}); c != nil || err != nil {
+		t.Errorf("no validation set: %+v, error %v; expected neither", c, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	must.Reject(tk.Confusion(ctx, m, d))(t, context.Canceled, `task "words"`)
+	mean := must.Get(tonemodel.New())(t)
+	must.Reject(tk.Confusion(t.Context(), mean, d))(t, "mean pool")
+}

@@ -1,0 +1,101 @@
+package task
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+// writeClip writes the n samples start, start+1, … (in units of 2⁻¹⁵) to root/name and creates its
+// folder.
+func writeClip(t *testing.T, root, name string, rate, n, start int) {
+	t.Helper()
+	samples := make([]float32, n)
+	for i := range samples {
+		samples[i] = float32(start+i) / (1 << 15)
+	}
+	path := filepath.Join(root, filepath.FromSlash(name))
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(t, audio.WriteWAVFile(path, rate, samples))
+}
+
+func writeText(t *testing.T, path, text string) {
+	t.Helper()
+	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
+}
+
+// mustFail fails the test unless Load returns an error that contains every part.
+func mustFail(t *testing.T, name, task string, opt Options, parts ...string) {
+	t.Helper()
+	_, err := load(task, opt)
+	if err == nil {
+		t.Errorf("%s: no error, expected %q", name, parts)
+		return
+	}
+	for _, p := range append(parts, fmt.Sprintf("task %q", task)) {
+		if !strings.Contains(err.Error(), p) {
+			t.Errorf("%s: error %q does not say %q", name, err, p)
+		}
+	}
+}
+
+// names returns the file names of the examples of a set, in order.
+func names(t *testing.T, s dataset.Set) []string {
+	t.Helper()
+	var out []string
+	var e dataset.Example
+	for i := range s.Len() {
+		mustExample(t, s, &e, i, 0)
+		out = append(out, filepath.Base(e.Path))
+	}
+	return out
+}
+
+func TestTasks(t *testing.T) {
+	if got := Names(); !slices.Equal(got, []string{"audio", "bidmc-hr", "bidmc-rr", "bidmc-spo2", "delay", "digits", "fsdd", "image", "listops",
+		"pathfinder", "pathx128", "pathx256", "pscifar", "psmnist", "retrieval", "scifar", "series", "smnist", "speech-commands", "text", "ts"}) {
+		t.Errorf("tasks %v", got)
+	}
+	_, err := Lookup("juggling")
+	must.Fail(t, err, `"juggling"`, "delay, digits, fsdd, image, listops, pathfinder, pathx128, pathx256, pscifar, psmnist, retrieval, scifar, series, smnist, speech-commands, text, ts")
+}
+
+func TestSplit(t *testing.T) {
+	d := mustLoad(t, "delay", Options{Length: 16, TrainSize: 3, EvalSize: 2})
+	for name, n := range map[string]int{"train": 3, "val": 2, "all": 5} {
+		s, err := d.Split(name)
+		if err != nil {
+			t.Errorf("split %s: error %v", name, err)
+			continue
+		}
+		must.Equal(t, s.Len(), n, "examples of split %s", name)
+	}
+	for name, want := range map[string]string{"test": "delay: there are no test examples", "dev": `"dev"`} {
+		if _, err := d.Split(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("split %s: error %v, expected %q", name, err, want)
+		}
+	}
+	all, _ := d.Split("all")
+	var a, b dataset.Example
+	mustExample(t, all, &a, 4, 0)
+	mustExample(t, d.Val, &b, 1, 0)
+	if !slices.Equal(a.X, b.X) {
+		t.Error("example 4 of all is not example 1 of val")
+	}
+	if err := all.Example(&a, 5, 0); err == nil {
+		t.Error("example 5 of 5: no error")
+	}
+	if err := all.Example(&a, -1, 0); err == nil {
+		t.Error("example -1 of 5: no error")
+	}
+	if got := dataset.Lengths(all); !slices.Equal(got, []int{16, 16, 16, 16, 16}) {
+		t.Errorf("lengths %v", got)
+	}
+}

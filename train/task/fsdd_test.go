@@ -1,0 +1,222 @@
+package task
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+func TestFSDD(t *testing.T) {
+	root := t.TempDir()
+	writeClip(t, root, "recordings/7_jo_10.wav", 8000, 5, 100)
+	writeClip(t, root, "recordings/0_jo_12.wav", 8000, 3, -1)
+	writeClip(t, root, "recordings/3_van_der_berg_49.wav", 8000, 9000, -4500)
+	writeClip(t, root, "recordings/0_jo_9.wav", 8000, 4, 7)
+	writeClip(t, root, "recordings/9_jo_5.wav", 8000, 4, 8)
+	writeClip(t, root, "recordings/1_jo_4.wav", 8000, 2, 9)
+	writeText(t, filepath.Join(root, "recordings", "notes.txt"), "not a clip")
+	writeText(t, filepath.Join(root, "recordings", "._0_jo_12.wav"), "left by a Mac")
+
+	type call struct{ done, total int }
+	var calls []call
+	for _, dir := range []string{root, filepath.Join(root, "recordings")} {
+		calls = nil
+		d := mustLoad(t, "fsdd", Options{Dir: dir, Progress: func(done, total int) { calls = append(calls, call{done, total}) }})
+		if d.Channels != 1 || d.Outputs != 10 || d.Labels[9] != "9" || d.SampleRate != 8000 || d.MaxLen != 8000 || d.Regression || d.PerPosition {
+			t.Errorf("info %+v", d.Info)
+		}
+		for name, want := range map[string][]string{
+			"train": {"0_jo_12.wav", "3_van_der_berg_49.wav", "7_jo_10.wav"},
+			"val":   {"0_jo_9.wav", "9_jo_5.wav"},
+			"test":  {"1_jo_4.wav"},
+		} {
+			s := must.Get(d.Split(name))(t)
+			if got := names(t, s); !slices.Equal(got, want) {
+				t.Errorf("%s: %v, expected %v", name, got, want)
+			}
+		}
+		if got := dataset.Lengths(d.Train); !slices.Equal(got, []int{3, 8000, 5}) {
+			t.Errorf("lengths %v", got)
+		}
+		if len(calls) != 6 || calls[0] != (call{1, 6}) || calls[5] != (call{6, 6}) {
+			t.Errorf("progress %v", calls)
+		}
+
+		e := dataset.Example{X: make([]float32, 0, 9000), Target: make([]float32, 7)}
+		mustExample(t, d.Train, &e, 2, 0)
+		if want := []float32{100.0 / 32768, 101.0 / 32768, 102.0 / 32768, 103.0 / 32768, 104.0 / 32768}; e.Label != 7 || e.Len != 5 || !slices.Equal(e.X, want) || len(e.Target) != 0 {
+			t.Errorf("example %+v, expected label 7 and %v", e, want)
+		}
+		mustExample(t, d.Val, &e, 1, 0)
+		if e.Label != 9 || e.X[0] != 8.0/32768 {
+			t.Errorf("validation example %+v", e)
+		}
+		if n := testing.AllocsPerRun(10, func() { d.Train.Example(&e, 1, 0) }); n > 0 {
+			t.Errorf("%v allocations per example", n)
+		}
+	}
+}
+
+// Mean and Std are those of the truncated and decimated training samples.
+func TestFSDDMoments(t *testing.T) {
+	root := t.TempDir()
+	writeClip(t, root, "0_jo_10.wav", 8000, 2, 1000) // 1000, 1001
+	writeClip(t, root, "0_jo_11.wav", 8000, 4, 2000) // 2000, 2001, cut after that
+	writeClip(t, root, "0_jo_5.wav", 8000, 4, 30000)
+	d := mustLoad(t, "fsdd", Options{Dir: root, MaxLen: 2})
+	const unit = 1.0 / 32768
+	mean, variance := 1500.5*unit, (500*500+0.25)*unit*unit
+	if math.Abs(float64(d.Mean[0])-mean) > 1e-9 || math.Abs(float64(d.Std[0])-math.Sqrt(variance)) > 1e-9 {
+		t.Errorf("mean %v, std %v; expected %v, %v", d.Mean, d.Std, mean, math.Sqrt(variance))
+	}
+	if lengths := dataset.Lengths(d.Val); lengths[0] != 4 || d.MaxLen != 4 || d.Test != nil {
+		t.Errorf("validation clip of %d samples, longest %d, test set %v; expected it whole: 4, 4, none", lengths[0], d.MaxLen, d.Test)
+	}
+
+	zeroClips := t.TempDir()
+	must.Do(t, audio.WriteWAVFile(filepath.Join(zeroClips, "0_jo_10.wav"), 8000, make([]float32, 5)))
+	if d := mustLoad(t, "fsdd", Options{Dir: zeroClips}); d.Mean[0] != 0 || d.Std[0] != 1 {
+		t.Errorf("silence: mean %v, std %v; expected 0 and 1", d.Mean, d.Std)
+	}
+
+	held := t.TempDir()
+	writeClip(t, held, "0_jo_7.wav", 8000, 5, 0)
+	if d := mustLoad(t, "fsdd", Options{Dir: held}); d.Train != nil || d.Mean != nil || d.Std != nil || d.Val.Len() != 1 {
+		t.Errorf("no training clips: %+v", d)
+	}
+}
+
+func TestFSDDDecimates(t *testing.T) {
+	root := t.TempDir()
+	writeClip(t, root, "0_jo_10.wav", 8000, 8, 0)
+	d := mustLoad(t, "fsdd", Options{Dir: root, Decimate: 3, MaxLen: 7})
+	var e dataset.Example
+	mustExample(t, d.Train, &e, 0, 0)
+	if want := []float32{0, 3.0 / 32768, 6.0 / 32768}; !slices.Equal(e.X, want) || d.MaxLen != 3 || d.SampleRate != 8000.0/3 {
+		t.Errorf("x[::3] of 7 samples is %v, longest %d, rate %v", e.X, d.MaxLen, d.SampleRate)
+	}
+}
+
+// A clip that 16-bit integers cannot represent stays exact.
+func TestFloatClip(t *testing.T) {
+	for _, want := range [][]float32{{1.5, 0}, {0.5, 1e-7}} {
+		testFloatClip(t, want)
+	}
+}
+
+func testFloatClip(t *testing.T, want []float32) {
+	root := t.TempDir()
+	file := []byte("RIFF\x00\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x03\x00\x01\x00\x40\x1f\x00\x00\x00\x7d\x00\x00\x04\x00\x20\x00data\x08\x00\x00\x00")
+	for _, v := range want {
+		b := math.Float32bits(v)
+		file = append(file, byte(b), byte(b>>8), byte(b>>16), byte(b>>24))
+	}
+	must.Do(t, os.WriteFile(filepath.Join(root, "0_jo_10.wav"), file, 0o644))
+	d := mustLoad(t, "fsdd", Options{Dir: root})
+	var e dataset.Example
+	mustExample(t, d.Train, &e, 0, 0)
+	if !slices.Equal(e.X, want) {
+		t.Errorf("%v, expected %v", e.X, want)
+	}
+}
+
+func TestFSDDErrors(t *testing.T) {
+	const published = "github.com/Jakobovski/free-spoken-digit-dataset"
+	mustFail(t, "no folder given", "fsdd", Options{}, "folder", published)
+	missing := filepath.Join(t.TempDir(), "nowhere")
+	mustFail(t, "missing folder", "fsdd", Options{Dir: missing}, missing, published)
+	empty := t.TempDir()
+	mustFail(t, "empty folder", "fsdd", Options{Dir: empty}, empty, "empty", published, "recordings/{digit}_{speaker}_{index}.wav")
+	inner := filepath.Join(empty, "recordings")
+	must.Do(t, os.Mkdir(inner, 0o755))
+	mustFail(t, "empty recordings", "fsdd", Options{Dir: empty}, inner, "empty")
+	writeText(t, filepath.Join(inner, "notes.txt"), "no audio")
+	mustFail(t, "no clips", "fsdd", Options{Dir: empty}, inner, "no .wav files", published)
+
+	tests := []struct {
+		name, file string
+		damage     func(t *testing.T, path string)
+		want       []string
+	}{
+		{"another rate", "0_jo_10.wav", func(t *testing.T, path string) { writeClip(t, filepath.Dir(path), "0_jo_10.wav", 11025, 5, 0) }, []string{"0_jo_10.wav", "11025 Hz", "8000 Hz"}},
+		{"stereo", "0_jo_10.wav", stereo, []string{"0_jo_10.wav", "2 channels, expected 1"}},
+		{"truncated", "0_jo_10.wav", func(t *testing.T, path string) { truncate(t, path, 50) }, []string{"0_jo_10.wav", "truncated WAV", "declares 10 bytes, the file has 6"}},
+		{"truncated header", "0_jo_10.wav", func(t *testing.T, path string) { truncate(t, path, 20) }, []string{"0_jo_10.wav", "truncated WAV"}},
+		{"no WAVE", "0_jo_10.wav", func(t *testing.T, path string) { writeText(t, path, "this is text, no audio") }, []string{"0_jo_10.wav", "not a RIFF/WAVE file"}},
+		{"no samples", "0_jo_10.wav", func(t *testing.T, path string) { writeClip(t, filepath.Dir(path), "0_jo_10.wav", 8000, 0, 0) }, []string{"0_jo_10.wav", "no samples"}},
+		{"name without index", "0_jo.wav", nil, []string{`"0_jo.wav"`, "{digit}_{speaker}_{index}.wav"}},
+	}
+	for _, tt := range tests {
+		root := t.TempDir()
+		writeClip(t, root, tt.file, 8000, 5, 0)
+		if tt.damage != nil {
+			tt.damage(t, filepath.Join(root, tt.file))
+		}
+		mustFail(t, tt.name, "fsdd", Options{Dir: root}, tt.want...)
+	}
+
+	root := t.TempDir()
+	writeClip(t, root, "0_jo_10.wav", 8000, 5, 0)
+	mustFail(t, "negative decimation", "fsdd", Options{Dir: root, Decimate: -2}, "decimate -2")
+	mustFail(t, "negative length", "fsdd", Options{Dir: root, MaxLen: -1}, "max_len -1")
+	mustFail(t, "an option of delay", "fsdd", Options{Dir: root, Length: 4000}, "unknown option data.length")
+}
+
+// stereo changes the fmt chunk of a WAV file to two channels: channels, bytes per second and bytes
+// per frame.
+func stereo(t *testing.T, path string) {
+	t.Helper()
+	b := must.Get(os.ReadFile(path))(t)
+	b[22], b[32] = 2, 4
+	writeText(t, path, string(b))
+}
+
+func truncate(t *testing.T, path string, size int64) {
+	t.Helper()
+	must.Do(t, os.Truncate(path, size))
+}
+
+func TestParseFSDD(t *testing.T) {
+	for name, want := range map[string]entry{
+		"0_jackson_0.wav":      {label: 0, split: testSplit},
+		"3_theo_4.wav":         {label: 3, split: testSplit},
+		"9_theo_5.wav":         {label: 9, split: valSplit},
+		"9_theo_9.wav":         {label: 9, split: valSplit},
+		"5_yweweler_10.wav":    {label: 5, split: trainSplit},
+		"5_a_b_2000.wav":       {label: 5, split: trainSplit},
+		"1_lucas_00000007.wav": {label: 1, split: valSplit},
+	} {
+		if got, err := parseFSDD(name); err != nil || got != want {
+			t.Errorf("%s: %+v, error %v; expected %+v", name, got, err, want)
+		}
+	}
+	for _, name := range []string{"", ".wav", "0.wav", "0_jo.wav", "0__5.wav", "x_jo_5.wav", "10_jo_5.wav", "-1_jo_5.wav", "0_jo_x.wav", "0_jo_-5.wav", "0_jo_+5.wav", "0_jo_5_.wav", "_jo_5.wav", "0_jo_99999999999.wav"} {
+		if got, err := parseFSDD(name); err == nil {
+			t.Errorf("%q: %+v, no error", name, got)
+		}
+	}
+}
+
+func FuzzParseFSDD(f *testing.F) {
+	f.Add("0_jackson_0.wav")
+	f.Add("9_a_b_17.wav")
+	f.Fuzz(func(t *testing.T, name string) {
+		e, err := parseFSDD(name)
+		if err != nil {
+			return
+		}
+		if e.label < 0 || e.label > 9 || name[0] != byte('0'+e.label) {
+			t.Errorf("%q has label %d", name, e.label)
+		}
+		if parts := strings.Split(name, "_"); len(parts) < 3 || parts[1] == "" && len(parts) == 3 {
+			t.Errorf("%q has no speaker", name)
+		}
+	})
+}

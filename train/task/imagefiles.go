@@ -1,0 +1,101 @@
+package task
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image"
+	_ "image/jpeg" // decoders of the formats that image folders have
+	_ "image/png"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/s4d-fast/s4d-fast/internal/datafile"
+)
+
+// readImageFolder reads dir/CLASS/*.png or *.jpg. Classes and files are in alphabetical order.
+func readImageFolder(ctx context.Context, dir string, side int, colour bool, src Source) (*rawImages, error) {
+	classes, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	images := &rawImages{channels: 1}
+	if colour {
+		images.channels = 3
+	}
+	for _, c := range classes {
+		inner := filepath.Join(dir, c.Name())
+		if !datafile.IsFolder(inner) || strings.HasPrefix(c.Name(), ".") {
+			continue
+		}
+		files, err := os.ReadDir(inner)
+		if err != nil {
+			return nil, err
+		}
+		if len(images.classes) == 256 {
+			return nil, fmt.Errorf("%s contains more than 256 classes, the limit", dir)
+		}
+		for _, f := range files {
+			if ext := strings.ToLower(filepath.Ext(f.Name())); slices.Contains([]string{".png", ".jpg", ".jpeg"}, ext) && f.Name()[0] != '.' {
+				images.paths = append(images.paths, filepath.Join(inner, f.Name()))
+				images.labels = append(images.labels, uint8(len(images.classes)))
+			}
+		}
+		images.classes = append(images.classes, c.Name())
+	}
+	if len(images.paths) == 0 {
+		return nil, datafile.NoData("%s contains no .png or .jpg files in one folder per class", dir)
+	}
+	for i, path := range images.paths {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := images.readImage(path, side); err != nil {
+			return nil, err
+		}
+		src.progress(i+1, len(images.paths))
+	}
+	return images, nil
+}
+
+// readImage appends the pixels of an image file. Errors name the file.
+func (r *rawImages) readImage(path string, side int) error {
+	data, err := datafile.Read(path)
+	if err != nil {
+		return err
+	}
+	if err := r.decode(data, side); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// decode appends the pixels of an encoded image.
+func (r *rawImages) decode(data []byte, side int) error {
+	cfg, _, err := image.DecodeConfig(bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	if cfg.Width != side || cfg.Height != side { // before memory for the pixels is allocated
+		return fmt.Errorf("%d×%d pixels, expected %d×%d", cfg.Width, cfg.Height, side, side)
+	}
+	img, _, err := image.Decode(bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	b := img.Bounds()
+	for y := b.Min.Y; y < b.Max.Y; y++ {
+		for x := b.Min.X; x < b.Max.X; x++ {
+			red, green, blue, _ := img.At(x, y).RGBA()
+			p := [3]byte{byte(red >> 8), byte(green >> 8), byte(blue >> 8)}
+			if r.channels == 3 {
+				r.pixels = append(r.pixels, p[:]...)
+			} else {
+				r.pixels = append(r.pixels, luminance(p[0], p[1], p[2]))
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,200 @@
+package task
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+// An image is a sequence of pixels, row after row (docs/maths.md §5.2). A tenth of the published
+// training images, selected by PyTorch's random_split with seed 42, is the validation set. The
+// published test images are the test set.
+const imageSeed = 42
+
+// permutationSeed is the seed of PyTorch's randperm that orders the pixels of permuted images
+// (docs/maths.md §5.2).
+const permutationSeed = 0
+
+// imageTask is a task on square images.
+type imageTask struct {
+	name, help string
+	side       int  // pixels
+	colour     bool // three channels, otherwise one of luminance
+	permuted   bool
+	source     string
+	// readPublished reads the published files. It returns nil, nil if the folder has another
+	// layout.
+	readPublished func(dir string, test bool) (*rawImages, error)
+}
+
+func (t imageTask) register() {
+	d := definition[none]{name: t.name, help: t.help, source: t.source, load: t.load}
+	if !t.permuted {
+		d.imageWidth = t.side
+	}
+	register(d)
+}
+
+// rawImages are decoded images of one size: [image][row][column][R, G, B], or [image][row][column]
+// of gray ones.
+type rawImages struct {
+	pixels   []byte
+	channels int
+	labels   []uint8
+	classes  []string
+	paths    []string // nil if a file contains many images
+}
+
+// imageSet is a split: some of the images, with their pixels in an order.
+type imageSet struct {
+	images   *rawImages
+	members  []int
+	order    []int // of the pixels; nil: as stored
+	length   int   // pixels of an image
+	channels int   // channels of an example
+}
+
+func (t imageTask) load(ctx context.Context, src Source, _ none) (*dataset.Dataset, error) {
+	d := &dataset.Dataset{Info: dataset.Info{Channels: 1, MaxLen: t.side * t.side}}
+	if t.colour {
+		d.Channels, d.ChannelNames = 3, []string{"red", "green", "blue"}
+	}
+	if src.includes(trainSplit) || src.includes(valSplit) {
+		images, err := t.read(ctx, src, false)
+		if err != nil {
+			return nil, err
+		}
+		d.Labels = images.classes
+		n := len(images.labels)
+		parts := dataset.RandomSplit(imageSeed, n-n/10, n/10)
+		if src.includes(trainSplit) {
+			s := t.set(images, parts[0])
+			d.Train = s
+			d.Mean, d.Std = s.moments()
+		}
+		if src.includes(valSplit) && len(parts[1]) > 0 {
+			d.Val = t.set(images, parts[1])
+		}
+	}
+	if src.includes(testSplit) {
+		images, err := t.read(ctx, src, true)
+		switch {
+		case err == nil:
+			if d.Labels != nil && !slices.Equal(d.Labels, images.classes) {
+				return nil, fmt.Errorf("%s has the classes %q, %s the classes %q; expected the same", filepath.Join(src.Dir, "train"), d.Labels,
+					filepath.Join(src.Dir, "test"), images.classes)
+			}
+			d.Labels = images.classes
+			d.Test = t.set(images, identity(len(images.labels)))
+		case !errors.Is(err, os.ErrNotExist) || src.Split == "test":
+			return nil, err
+		}
+	}
+	d.Outputs = len(d.Labels)
+	return d, nil
+}
+
+// read reads the training or the test images in one of the layouts.
+func (t imageTask) read(ctx context.Context, src Source, test bool) (*rawImages, error) {
+	images, err := t.readPublished(src.Dir, test)
+	if err != nil || images != nil {
+		return images, err
+	}
+	part := "train"
+	if test {
+		part = "test"
+	}
+	dir := filepath.Join(src.Dir, part)
+	if _, err := os.Stat(dir); err != nil {
+		return nil, fmt.Errorf("data folder: %w", err)
+	}
+	return readImageFolder(ctx, dir, t.side, t.colour, src)
+}
+
+func (t imageTask) set(images *rawImages, members []int) *imageSet {
+	s := &imageSet{images: images, members: members, length: t.side * t.side, channels: 1}
+	if t.colour {
+		s.channels = 3
+	}
+	if t.permuted {
+		s.order = dataset.RandPerm(s.length, permutationSeed)
+	}
+	return s
+}
+
+func (s *imageSet) Len() int { return len(s.members) }
+
+func (s *imageSet) Length(int) int { return s.length }
+
+// Identity identifies an example by its file and its pixels.
+func (s *imageSet) Identity(i int) dataset.Identity {
+	k, size := s.members[i], s.length*s.images.channels
+	id := dataset.Identity{Label: int(s.images.labels[k]), Samples: []any{s.images.pixels[k*size:][:size]}}
+	if s.images.paths != nil {
+		id.Path = s.images.paths[k]
+	}
+	return id
+}
+
+func (s *imageSet) Example(dst *dataset.Example, i, _ int) error {
+	if i < 0 || i >= len(s.members) {
+		return outOfRange(i, len(s.members))
+	}
+	k := s.members[i]
+	*dst = dataset.Example{
+		X: resize(dst.X, s.channels*s.length), Tokens: dst.Tokens[:0], Len: s.length,
+		Label: int(s.images.labels[k]), Target: dst.Target[:0],
+	}
+	if s.images.paths != nil {
+		dst.Path = s.images.paths[k]
+	}
+	for c := range s.channels {
+		s.channel(dst.X[c*s.length:(c+1)*s.length], k, c)
+	}
+	return nil
+}
+
+// channel writes one channel of image k, in [0, 1].
+func (s *imageSet) channel(dst []float32, k, c int) {
+	size := s.length * s.images.channels
+	pixels := s.images.pixels[k*size : (k+1)*size]
+	for i := range dst {
+		at := i
+		if s.order != nil {
+			at = s.order[i]
+		}
+		var v byte
+		switch p := pixels[at*s.images.channels:]; {
+		case s.images.channels == s.channels:
+			v = p[c]
+		default:
+			v = luminance(p[0], p[1], p[2])
+		}
+		dst[i] = float32(v) / 255
+	}
+}
+
+// luminance returns the luminance of ITU-R 601 in PIL's integer arithmetic (docs/maths.md §5.2).
+func luminance(r, g, b byte) byte {
+	return byte((19595*uint32(r) + 38470*uint32(g) + 7471*uint32(b) + 32768) >> 16)
+}
+
+// moments returns the mean and the standard deviation of every channel.
+func (s *imageSet) moments() (mean, std []float32) {
+	x := make([]float32, s.length)
+	for c := range s.channels {
+		var m dataset.Moments
+		for _, k := range s.members {
+			s.channel(x, k, c)
+			m.Add(x)
+		}
+		center, spread := m.MeanStd()
+		mean, std = append(mean, center), append(std, spread)
+	}
+	return mean, std
+}

@@ -1,0 +1,144 @@
+package task
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/s4d-fast/s4d-fast/internal/datafile"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+// mixOptions are the options of tasks that train word detectors on streams mixed from recordings.
+// 0 and empty are the values of dataset.DefaultStreams.
+type mixOptions struct {
+	Words      []string  `toml:"words" local:"true" placeholder:"DIR,…" help:"Folders with further training clips, WORD/*."`
+	Other      []string  `toml:"other" local:"true" placeholder:"DIR,…" help:"Folders with words and speech that are not to be detected."`
+	Background []string  `toml:"background" local:"true" placeholder:"DIR,…" help:"Folders with sounds other than speech."`
+	Streams    int       `toml:"streams"` // training streams per epoch; 0: one per three clips, at least leastStreams
+	Seconds    float64   `toml:"seconds"` // of a stream
+	Gap        []float64 `toml:"gap"`     // seconds between words: bounds
+	SNR        []float64 `toml:"snr"`     // dB: bounds
+	Level      []float64 `toml:"level"`   // dB re full scale: bounds
+	Bands      int       `toml:"bands"`   // of the filter bank
+}
+
+// The least number of streams: so many give small sets of recordings epochs worth a validation, and
+// a validation worth a comparison.
+const leastStreams, leastValStreams = 640, 160
+
+// check validates the options for audio of any rate.
+func (o mixOptions) check(rate float64) error {
+	_, err := o.streams(rate, Source{}, 0, 0)
+	return err
+}
+
+// streams returns the options of streams of audio at a rate in Hz, with a number of clips for
+// training and for validation. Errors name the key.
+func (o mixOptions) streams(rate float64, src Source, train, val int) (dataset.StreamOptions, error) {
+	opt := dataset.DefaultStreams(rate)
+	opt.Seed, opt.Streams, opt.ValStreams = src.Seed, o.Streams, max(val/3, leastValStreams)
+	if opt.Streams == 0 {
+		opt.Streams = max(train/3, leastStreams)
+	}
+	if o.Seconds != 0 {
+		opt.Length = o.Seconds
+	}
+	if o.Bands != 0 {
+		opt.Filterbank.Bands = o.Bands
+	}
+	for _, b := range []struct {
+		key    string
+		bounds []float64
+		to     *dataset.Range
+	}{{"gap", o.Gap, &opt.Gap}, {"snr", o.SNR, &opt.SNR}, {"level", o.Level, &opt.Level}} {
+		switch len(b.bounds) {
+		case 0:
+		case 2:
+			*b.to = dataset.Range{Low: b.bounds[0], High: b.bounds[1]}
+		default:
+			return opt, fmt.Errorf("data.%s %v: expected two numbers, its bounds", b.key, b.bounds)
+		}
+	}
+	if err := opt.Validate(); err != nil {
+		return opt, fmt.Errorf("[data]: %w", err)
+	}
+	return opt, nil
+}
+
+// addFolders appends the recordings of the folders in the options to training sounds. names returns
+// the names that the folder of a label may have. It returns the broken recordings.
+func (o mixOptions) addFolders(ctx context.Context, to *dataset.Sounds, names func(label string) []string, opt dataset.AudioOptions) (broken []error, err error) {
+	read := func(label int, dirs []string) ([]dataset.Clip, error) {
+		if len(dirs) == 0 {
+			return nil, nil
+		}
+		clips, bad, err := dataset.Clips(ctx, dirs, opt)
+		for i := range clips {
+			clips[i].Label = label
+		}
+		broken = append(broken, bad...)
+		return clips, err
+	}
+	for _, dir := range o.Words {
+		found := false
+		for label, word := range to.Labels {
+			for _, name := range names(word) {
+				folder := filepath.Join(dir, name)
+				if !datafile.IsFolder(folder) {
+					continue
+				}
+				clips, err := read(label, []string{folder})
+				if err != nil {
+					return nil, err
+				}
+				to.Words, found = append(to.Words, clips...), true
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("data.words: %s has no folder with the name of a word, such as %s", dir, filepath.Join(dir, to.Labels[0]))
+		}
+	}
+	other, err := read(0, o.Other)
+	if err != nil {
+		return nil, err
+	}
+	background, err := read(0, o.Background)
+	if err != nil {
+		return nil, err
+	}
+	to.Other, to.Background = append(to.Other, other...), append(to.Background, background...)
+	return broken, nil
+}
+
+// mix returns the streams of the requested splits.
+func (o mixOptions) mix(src Source, train, val, test dataset.Sounds) (*dataset.Dataset, error) {
+	opt, err := o.streams(train.SampleRate, src, len(train.Words), len(val.Words)+len(test.Words))
+	if err != nil {
+		return nil, err
+	}
+	for part, sounds := range map[split]*dataset.Sounds{trainSplit: &train, valSplit: &val, testSplit: &test} {
+		if !src.includes(part) {
+			sounds.Words = nil
+		}
+	}
+	var d *dataset.Dataset
+	if len(train.Words)+len(val.Words) > 0 || len(test.Words) == 0 {
+		if d, err = dataset.MixStreams(train, val, opt); err != nil {
+			return nil, err
+		}
+	}
+	if len(test.Words) == 0 {
+		return d, nil
+	}
+	t, err := dataset.MixStreams(dataset.Sounds{}, test, opt)
+	if err != nil {
+		return nil, err
+	}
+	if d == nil {
+		t.Test, t.Val = t.Val, nil
+		return t, nil
+	}
+	d.Test = t.Val
+	return d, nil
+}

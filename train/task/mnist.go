@@ -1,0 +1,116 @@
+package task
+
+import (
+	"compress/gzip"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/s4d-fast/s4d-fast/internal/datafile"
+)
+
+func init() {
+	for _, t := range []imageTask{
+		{name: "smnist", help: "MNIST digits, pixel by pixel."},
+		{name: "psmnist", help: "MNIST digits with the pixels in another, fixed order.", permuted: true},
+	} {
+		t.side, t.readPublished = 28, readMNIST
+		t.source = "MNIST is published at yann.lecun.com/exdb/mnist: pass the folder of its four files, or a folder with images in train/DIGIT and test/DIGIT"
+		t.register()
+	}
+}
+
+// readMNIST reads the published files, with or without .gz, from the folder or from the subfolder
+// that torchvision uses.
+func readMNIST(dir string, test bool) (*rawImages, error) {
+	part := "train"
+	if test {
+		part = "t10k"
+	}
+	pixels, ok, err := readIDX(dir, part+"-images-idx3-ubyte", 3)
+	if err != nil || !ok {
+		return nil, err
+	}
+	labels, ok, err := readIDX(dir, part+"-labels-idx1-ubyte", 1)
+	switch {
+	case err != nil:
+		return nil, err
+	case !ok:
+		return nil, fmt.Errorf("%s-labels-idx1-ubyte is missing in the folder of the images: %w", part, os.ErrNotExist)
+	case pixels.sizes[1] != 28 || pixels.sizes[2] != 28:
+		return nil, fmt.Errorf("%s: images of %d×%d pixels, expected 28×28", pixels.path, pixels.sizes[1], pixels.sizes[2])
+	case labels.sizes[0] != pixels.sizes[0]:
+		return nil, fmt.Errorf("%s: %d labels, expected one for each of %d images", labels.path, labels.sizes[0], pixels.sizes[0])
+	}
+	for i, l := range labels.data {
+		if l > 9 {
+			return nil, fmt.Errorf("%s: label %d is %d, expected a digit", labels.path, i, l)
+		}
+	}
+	return &rawImages{pixels: pixels.data, channels: 1, labels: labels.data, classes: strings.Split("0123456789", "")}, nil
+}
+
+// idx is an array of bytes in the IDX format of MNIST.
+type idx struct {
+	path  string
+	sizes []int
+	data  []byte
+}
+
+// readIDX reads the file name or name.gz. If neither exists, ok is false.
+func readIDX(dir, name string, dimensions int) (x idx, ok bool, err error) {
+	raw := filepath.Join("MNIST", "raw")
+	path, ok := datafile.Find(dir, name, raw)
+	if !ok {
+		if path, ok = datafile.Find(dir, name+".gz", raw); !ok {
+			return idx{}, false, nil
+		}
+	}
+	f, err := datafile.Open(path)
+	if err != nil {
+		return idx{}, false, err
+	}
+	defer f.Close()
+	var in io.Reader = f
+	if strings.HasSuffix(path, ".gz") {
+		if in, err = gzip.NewReader(f); err != nil {
+			return idx{}, false, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	const most = 1 << 28 // more than any set of digits
+	data, err := io.ReadAll(io.LimitReader(in, most))
+	if err != nil {
+		return idx{}, false, fmt.Errorf("%s: %w", path, err)
+	}
+	x, err = parseIDX(data, dimensions)
+	if err != nil {
+		return idx{}, false, fmt.Errorf("%s: %w", path, err)
+	}
+	x.path = path
+	return x, true, nil
+}
+
+// parseIDX parses two zero bytes, the type 8 (bytes), the number of dimensions, four bytes for each
+// of their sizes, and the data.
+func parseIDX(data []byte, dimensions int) (idx, error) {
+	header := 4 + 4*dimensions
+	if len(data) < header || data[0] != 0 || data[1] != 0 || data[2] != 8 || int(data[3]) != dimensions {
+		return idx{}, fmt.Errorf("not an IDX file of bytes in %d dimensions", dimensions)
+	}
+	x := idx{data: data[header:]}
+	want := uint64(1)
+	for i := range dimensions {
+		n := binary.BigEndian.Uint32(data[4+4*i:])
+		x.sizes = append(x.sizes, int(n))
+		if want *= uint64(n); want > 1<<40 {
+			break
+		}
+	}
+	if uint64(len(x.data)) != want || want == 0 {
+		return idx{}, fmt.Errorf("%d bytes of data, expected those of sizes %v", len(x.data), x.sizes)
+	}
+	return x, nil
+}

@@ -1,0 +1,140 @@
+package task
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/s4d-fast/s4d-fast/internal/suggest"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/train"
+)
+
+// Flag is an option of a task that the command line has a flag for: a field of its options with the
+// tag help.
+type Flag struct {
+	Name string // of the flag, such as "skip-broken"
+	Key  string // of the configuration, such as "data.skip_broken"
+	Help string
+	// Placeholder stands for the value in help texts.
+	Placeholder string
+	Bool        bool // the flag takes no value
+	list, text  bool // the option is a list; its elements are texts
+}
+
+// Assignment returns the argument of train.Config.Set that gives the option a value. The elements
+// of a list are separated by commas.
+func (f Flag) Assignment(value string) string {
+	if f.list {
+		elements := strings.Split(value, ",")
+		for i, e := range elements {
+			if f.text {
+				elements[i] = strconv.Quote(strings.TrimSpace(e))
+			}
+		}
+		value = "[" + strings.Join(elements, ", ") + "]"
+	}
+	return f.Key + "=" + value
+}
+
+// Flags returns the flags of the task's options.
+func (t *Task) Flags() []Flag { return slices.Clone(t.fields) }
+
+func flags(options any) (all []Flag) {
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(options)) {
+		if help := f.Tag.Get("help"); help != "" {
+			key, list := f.Tag.Get("toml"), f.Type.Kind() == reflect.Slice
+			all = append(all, Flag{
+				Name: strings.ReplaceAll(key, "_", "-"), Key: "data." + key, Help: help,
+				Placeholder: f.Tag.Get("placeholder"), Bool: f.Type.Kind() == reflect.Bool,
+				list: list, text: list && f.Type.Elem().Kind() == reflect.String,
+			})
+		}
+	}
+	return all
+}
+
+// localOptions returns the keys of the options with the tag local: folders of the machine, which
+// models do not record. Such data must be for training only.
+func localOptions(options any) (keys []string) {
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(options)) {
+		if f.Tag.Get("local") != "" {
+			keys = append(keys, f.Tag.Get("toml"))
+		}
+	}
+	return keys
+}
+
+// portable returns the options that models record.
+func (t *Task) portable(options model.Settings) model.Settings {
+	r := maps.Clone(options)
+	for _, key := range t.local {
+		delete(r, key)
+	}
+	return r
+}
+
+// encodeOptions returns the options of a struct by their TOML keys.
+func encodeOptions(options any) model.Settings {
+	v := reflect.New(reflect.TypeOf(options)).Elem()
+	v.Set(reflect.ValueOf(options))
+	for _, field := range reflect.VisibleFields(v.Type()) {
+		if f := v.FieldByIndex(field.Index); f.Kind() == reflect.Slice && f.IsNil() { // the encoder drops nil
+			f.Set(reflect.MakeSlice(f.Type(), 0, 0))
+		}
+	}
+	text, err := toml.Marshal(v.Interface())
+	s := model.Settings{}
+	if err == nil {
+		err = toml.Unmarshal(text, (*map[string]any)(&s))
+	}
+	if err != nil {
+		panic(err) // options are numbers, texts and lists of them
+	}
+	return s
+}
+
+// mismatch matches the error of a value of another type, and the key in it.
+var mismatch = regexp.MustCompile(`\(last key "(.*?)"\): (.*)`)
+
+// decodeOptions sets the fields of the struct that options points to. A key that it does not have
+// is an error, unless its value is zero: the configurations of earlier versions have the options of
+// every task.
+func decodeOptions(given model.Settings, options any) error {
+	text, err := toml.Marshal(map[string]any(given))
+	if err != nil {
+		return fmt.Errorf("[data]: %w", err)
+	}
+	meta, err := toml.Decode(string(text), options)
+	if err != nil {
+		if m := mismatch.FindStringSubmatch(err.Error()); m != nil {
+			return fmt.Errorf("data.%s: %s", m[1], m[2])
+		}
+		return fmt.Errorf("[data]: %w", err)
+	}
+	known := encodeOptions(reflect.ValueOf(options).Elem().Interface())
+	for _, key := range meta.Undecoded() {
+		if name := key.String(); !model.IsZeroSetting(given[name]) {
+			return fmt.Errorf("unknown option data.%s%s", name, suggest.Hint(name, known.Keys()))
+		}
+	}
+	return nil
+}
+
+// configError is an error for which errors.Is(err, train.ErrConfig) holds.
+type configError struct{ error }
+
+func (configError) Is(target error) bool { return target == train.ErrConfig }
+func (e configError) Unwrap() error      { return e.error }
+
+// dataError is an error for which errors.Is(err, train.ErrData) holds.
+type dataError struct{ error }
+
+func (dataError) Is(target error) bool { return target == train.ErrData }
+func (e dataError) Unwrap() error      { return e.error }

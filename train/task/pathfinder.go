@@ -1,0 +1,208 @@
+package task
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/s4d-fast/s4d-fast/internal/datafile"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+func init() {
+	for name, side := range map[string]int{"pathfinder": 32, "pathx128": 128, "pathx256": 256} {
+		register(definition[none]{
+			name: name, help: fmt.Sprintf("Are two circles joined by a dashed line? Images of %dx%[1]d pixels, of the Long Range Arena.", side),
+			source: pathfinderSource, imageWidth: side, load: pathfinder(side),
+		})
+	}
+}
+
+const pathfinderSource = "LRA's Pathfinder is published as storage.googleapis.com/long-range/lra_release.gz, named by github.com/google-research/long-range-arena: " +
+	"pass its folder lra_release, or one of the folders pathfinder32, pathfinder128 and pathfinder256 in it; `s4d-fast data pathfinder` generates such files"
+
+// pathfinderLevel is the folder of the hardest images, on which results are published: contours of
+// 14 dashes.
+const pathfinderLevel = "curv_contour_length_14"
+
+// pathfinderLabels says whether the circles are at ends of two contours or of one.
+var pathfinderLabels = []string{"disconnected", "connected"}
+
+// pathfinderName is the published folder of images of side × side pixels.
+func pathfinderName(side int) string { return "pathfinder" + strconv.Itoa(side) }
+
+// pathfinder loads LRA's Pathfinder at 32×32 pixels, or its Path-X at 128×128 or 256×256, as
+// sequences of pixels, row after row (docs/maths.md §5.4). PyTorch's random_split with seed 42
+// selects a tenth of the images as the validation set and a tenth as the test set. Images are read
+// when they are needed: at 256×256 they take 13 GB.
+func pathfinder(side int) func(context.Context, Source, none) (*dataset.Dataset, error) {
+	return func(ctx context.Context, src Source, _ none) (*dataset.Dataset, error) {
+		if _, err := datafile.List(src.Dir); err != nil {
+			return nil, err
+		}
+		files, err := readPathfinder(src.Dir, side)
+		if err != nil {
+			return nil, err
+		}
+		if err := files.check(ctx, src); err != nil {
+			return nil, err
+		}
+		d := &dataset.Dataset{Info: dataset.Info{
+			Channels: 1, Outputs: len(pathfinderLabels), Labels: pathfinderLabels, MaxLen: side * side,
+		}}
+		n := len(files.paths)
+		parts := dataset.RandomSplit(imageSeed, n-2*(n/10), n/10, n/10)
+		for part, dst := range splits(d) {
+			if src.includes(part) && len(parts[0]) > 0 {
+				*dst = &pathfinderSet{files, parts[0]}
+			}
+			parts = parts[1:]
+		}
+		if d.Train != nil { // [0, 1] becomes [−1, 1]
+			d.Mean, d.Std = []float32{0.5}, []float32{0.5}
+		}
+		return d, nil
+	}
+}
+
+// pathfinderFiles are images in one file each.
+type pathfinderFiles struct {
+	side   int
+	paths  []string
+	labels []uint8
+}
+
+// pathfinderSet is a split of the images.
+type pathfinderSet struct {
+	*pathfinderFiles
+	members []int
+}
+
+func (s *pathfinderSet) Len() int { return len(s.members) }
+
+func (s *pathfinderSet) Length(int) int { return s.side * s.side }
+
+// Identity identifies an example by its file.
+func (s *pathfinderSet) Identity(i int) dataset.Identity {
+	k := s.members[i]
+	return dataset.Identity{Label: int(s.labels[k]), Path: s.paths[k]}
+}
+
+func (s *pathfinderSet) Example(dst *dataset.Example, i, _ int) error {
+	if i < 0 || i >= len(s.members) {
+		return outOfRange(i, len(s.members))
+	}
+	k, n := s.members[i], s.side*s.side
+	image := rawImages{channels: 1, pixels: make([]byte, 0, n)}
+	if err := image.readImage(s.paths[k], s.side); err != nil {
+		return fmt.Errorf("task: %w", err)
+	}
+	*dst = dataset.Example{
+		X: resize(dst.X, n), Tokens: dst.Tokens[:0], Len: n, Label: int(s.labels[k]), Target: dst.Target[:0], Path: s.paths[k],
+	}
+	for at, v := range image.pixels {
+		dst.X[at] = float32(v) / 255
+	}
+	return nil
+}
+
+// readPathfinder reads the metadata files of the images of a size, in the order of their numbers.
+func readPathfinder(dir string, side int) (*pathfinderFiles, error) {
+	level, err := pathfinderFolder(dir, side)
+	if err != nil {
+		return nil, err
+	}
+	metadata, err := os.ReadDir(filepath.Join(level, "metadata"))
+	if err != nil {
+		return nil, err
+	}
+	numbers := map[string]int{}
+	var names []string
+	for _, f := range metadata {
+		stem, ok := strings.CutSuffix(f.Name(), ".npy")
+		if !ok || strings.HasPrefix(stem, ".") {
+			continue
+		}
+		if numbers[f.Name()], err = strconv.Atoi(stem); err != nil {
+			return nil, fmt.Errorf("%s: expected a number as its name, such as 0.npy", filepath.Join(level, "metadata", f.Name()))
+		}
+		names = append(names, f.Name())
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(numbers[a], numbers[b]) })
+	files := &pathfinderFiles{side: side}
+	for _, name := range names {
+		if err := files.read(level, filepath.Join(level, "metadata", name)); err != nil {
+			return nil, err
+		}
+	}
+	if len(files.paths) == 0 {
+		return nil, datafile.NoData("%s lists no images", filepath.Join(level, "metadata"))
+	}
+	return files, nil
+}
+
+// pathfinderFolder returns the folder of the hardest images of a size. It is in dir, in its
+// subfolder of the size, or in that of the release, whose archive contains lra_release/lra_release.
+func pathfinderFolder(dir string, side int) (string, error) {
+	name := pathfinderName(side)
+	for _, inner := range []string{"", name, filepath.Join("lra_release", name), filepath.Join("lra_release", "lra_release", name)} {
+		if level := filepath.Join(dir, inner, pathfinderLevel); datafile.IsFolder(filepath.Join(level, "metadata")) {
+			return level, nil
+		}
+	}
+	return "", datafile.NoData("data folder %s contains neither %s/metadata nor %s/%[2]s/metadata", dir, pathfinderLevel, name)
+}
+
+// read reads the list of images in a metadata file. In spite of its name it is a text file of one
+// line per image. The columns are a folder, a file, a number and the label; further columns are
+// ignored.
+func (p *pathfinderFiles) read(level, path string) error {
+	f, err := datafile.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	in := bufio.NewScanner(f)
+	for n := 1; in.Scan(); n++ {
+		columns := strings.Fields(in.Text())
+		if len(columns) < 4 || !filepath.IsLocal(filepath.FromSlash(columns[0])) || !filepath.IsLocal(columns[1]) {
+			return fmt.Errorf("%s: line %d: expected a folder, a file, a number and a label", path, n)
+		}
+		label, err := strconv.ParseUint(columns[3], 10, 8)
+		if err != nil || label > 1 {
+			return fmt.Errorf("%s: line %d: label %q, expected 0 or 1", path, n, columns[3])
+		}
+		p.paths = append(p.paths, filepath.Join(level, filepath.FromSlash(columns[0]), columns[1]))
+		p.labels = append(p.labels, uint8(label))
+	}
+	if err := in.Err(); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// check returns an error if an image is missing or empty, as in an incomplete copy, or if the first
+// has another size. A long run would find them late.
+func (p *pathfinderFiles) check(ctx context.Context, src Source) error {
+	for i, path := range p.paths {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		info, err := datafile.Stat(path)
+		if err != nil {
+			return err
+		}
+		if info.Size() == 0 {
+			return fmt.Errorf("%s is empty", path)
+		}
+		src.progress(i+1, len(p.paths))
+	}
+	first := rawImages{channels: 1}
+	return first.readImage(p.paths[0], p.side)
+}

@@ -1,0 +1,182 @@
+package task
+
+import (
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/train"
+	"github.com/s4d-fast/s4d-fast/train/optim"
+)
+
+func preset(t testing.TB, name string) train.Config {
+	t.Helper()
+	return must.Get(Lookup(name))(t).Preset()
+}
+
+func TestPresets(t *testing.T) {
+	for _, name := range Names() {
+		tk := must.Get(Lookup(name))(t)
+		c := tk.Preset()
+		if tk.ReadsData() {
+			must.Fail(t, tk.Resolve(&c), train.ErrConfig, "requires --data")
+			c.SetDir("data")
+		}
+		if err := tk.Resolve(&c); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if tk.Help() == "" || tk.Name() != name || c.Task != name {
+			t.Errorf("%s: name %q, help %q, task %q of the preset", name, tk.Name(), tk.Help(), c.Task)
+		}
+	}
+	must.Reject(Lookup("juggling"))(t, train.ErrConfig, `"juggling": expected one of`)
+}
+
+// The delay preset has the paper's size.
+func TestDelayPreset(t *testing.T) {
+	c := preset(t, "delay")
+	if c.Data["length"] != int64(4000) || c.Data["delay"] != int64(1000) || c.SSM.DState != 1024 || c.SSM.DtMin != 2.0/1000 {
+		t.Errorf("not the paper's size: %+v %+v", c.Data, c.SSM)
+	}
+	must.Equal(t, c.Train.Epochs, 20, "epochs")
+	if c.Optim.Schedule != optim.CosineWarmup || c.Optim.SSMLR >= c.Optim.LR || c.Optim.Betas[1] > 0.99 {
+		t.Errorf("%+v: with these learning rates the error of some seeds jumps", c.Optim)
+	}
+}
+
+// Pathfinder and Path-X have the paper's settings (docs/maths.md §4.4), with one epoch of warm-up.
+func TestPathfinderPresets(t *testing.T) {
+	for task, want := range map[string]struct {
+		lr, decay, least float64
+		batch, epochs    int
+	}{"pathfinder": {0.001, 0.03, 0.001, 64, 200}, "pathx128": {0.0005, 0.05, 0.0001, 32, 50}, "pathx256": {0.0001, 0.05, 0.0001, 16, 20}} {
+		c := preset(t, task)
+		if c.Model.NLayers != 6 || c.Model.DModel != 256 || c.SSM.DState != 128 || !c.SSM.Bidirectional || c.Model.Norm != "batch" || !c.Model.PreNorm || c.Model.Dropout != 0 {
+			t.Errorf("%s: network %+v %+v", task, c.Model, c.SSM)
+		}
+		if c.SSM.XiMin != want.least || c.SSM.DtMin != want.least || c.SSM.XiMax != 0.1 || c.SSM.DtMax != 0.1 {
+			t.Errorf("%s: ξ in [%v, %v], Δ in [%v, %v]", task, c.SSM.XiMin, c.SSM.XiMax, c.SSM.DtMin, c.SSM.DtMax)
+		}
+		if c.Optim.LR != want.lr || c.Optim.WeightDecay != want.decay || c.Train.Batch != want.batch || c.Train.Epochs != want.epochs || c.Optim.Warmup*float64(want.epochs) != 1 {
+			t.Errorf("%s: %+v %+v", task, c.Optim, c.Train)
+		}
+	}
+}
+
+// Options are checked by the task, whoever set them.
+func TestResolve(t *testing.T) {
+	for _, c := range []struct {
+		name, set string
+		want      string // "": no error
+	}{
+		{"delay", "data.length=2147483648", "data.length 2147483648: expected 4 to"},
+		{"delay", "data.train_size=16777217", "data.train_size 16777217"},
+		{"delay", "data.delay=4000", "data.delay 4000: expected 1 to 3999"},
+		{"delay", "data.length=0", ""},
+		{"fsdd", "data.max_len=9999999999", "data.max_len 9999999999"},
+		{"fsdd", "data.decimate=2", ""},
+	} {
+		tk := must.Get(Lookup(c.name))(t)
+		cfg := tk.Preset()
+		must.Do(t, cfg.Set(c.set))
+		if tk.ReadsData() {
+			cfg.SetDir("data")
+		}
+		err := tk.Resolve(&cfg)
+		if c.want == "" {
+			must.Do(t, err)
+		} else {
+			must.Fail(t, err, train.ErrConfig, c.want, c.name)
+		}
+	}
+	tk := must.Get(Lookup("delay"))(t)
+	cfg := tk.Preset()
+	must.Fail(t, cfg.Set("data.lenght=3"), train.ErrConfig, `unknown key data.lenght; did you mean "data.length"?`)
+	must.Fail(t, cfg.Set("data.dir=x"), train.ErrConfig, "unknown key data.dir")
+	must.Fail(t, cfg.Set("data.length=long"), train.ErrConfig, `"long" is not a valid whole number for data.length`)
+	must.Fail(t, cfg.Merge([]byte("[data]\nlength = 2.5"), "my.toml"), train.ErrConfig, "my.toml: data.length: 2.5 is not a valid whole number")
+
+	cfg.Data = model.Settings{"length": 100, "max_len": 0} // as a Go program may write them; 0 has no effect
+	must.Do(t, tk.Resolve(&cfg))
+	must.Equal(t, cfg.Data["length"], any(int64(100)), "data.length")
+	must.Equal(t, len(cfg.Data), 4, "options")
+	cfg.Data["max_len"] = 5
+	must.Fail(t, tk.Resolve(&cfg), train.ErrConfig, "unknown option data.max_len")
+	cfg.Data = model.Settings{"length": "long"}
+	must.Fail(t, tk.Resolve(&cfg), train.ErrConfig, "data.length: incompatible types")
+	cfg.Data = model.Settings{"dir": "somewhere"}
+	must.Fail(t, tk.Resolve(&cfg), train.ErrConfig, "generates its own data: --data somewhere, expected none")
+}
+
+func TestAtRate(t *testing.T) {
+	fsdd := must.Get(Lookup("fsdd"))(t)
+	cfg := fsdd.Preset()
+	cfg.SetDir("data")
+	must.Do(t, fsdd.AtRate(&cfg, 4000))
+	must.Equal(t, cfg.Data["decimate"], any(int64(2)), "data.decimate at half the rate")
+	must.Equal(t, cfg.Dir(), "data", "folder")
+	must.Fail(t, fsdd.AtRate(&cfg, 3000), train.ErrConfig, "rate 3000 Hz", "recorded at 8000 Hz")
+	for _, name := range Names() {
+		tk := must.Get(Lookup(name))(t)
+		cfg := tk.Preset()
+		if rate := tk.SampleRate(); rate > 0 {
+			must.Do(t, tk.AtRate(&cfg, rate))
+		}
+		if !tk.HasRate() {
+			must.Fail(t, tk.AtRate(&cfg, 100), train.ErrConfig, "sampling rate of 100 Hz")
+		}
+	}
+}
+
+// ForModel restores the data settings of the model's run, and those of the preset for other models.
+func TestForModel(t *testing.T) {
+	fsdd := must.Get(Lookup("fsdd"))(t)
+	m := &model.Model{Meta: model.Meta{Task: "fsdd", Data: model.Settings{"seed": int64(7), "data.decimate": int64(2)}}}
+	c := must.Get(fsdd.ForModel(m))(t)
+	if c.Seed != 7 || c.Data["decimate"] != int64(2) || c.Data["max_len"] != int64(0) {
+		t.Errorf("seed %d, data %v; expected 7, and a decimation alone", c.Seed, c.Data)
+	}
+	for _, other := range []*model.Model{{}, {Meta: model.Meta{Task: "digits", Data: m.Meta.Data}}, {Meta: model.Meta{Task: "fsdd"}}} {
+		c := must.Get(fsdd.ForModel(other))(t)
+		must.Equal(t, c.Data["max_len"], any(int64(5000)), "max_len of the preset")
+	}
+	for key, want := range map[string]string{"data.lenght": "unknown option data.lenght", "train.epochs": "train.epochs = 3", "data.decimate": "data.decimate -3"} {
+		value := int64(3)
+		if key == "data.decimate" {
+			value = -3
+		}
+		m.Meta.Data = model.Settings{key: value}
+		must.Reject(fsdd.ForModel(m))(t, train.ErrData, want)
+	}
+	m.Meta.Data = model.Settings{"seed": "many"}
+	must.Reject(fsdd.ForModel(m))(t, train.ErrData, "seed = many")
+}
+
+// Models do not record folders of the machine.
+func TestLocalOptions(t *testing.T) {
+	audio := must.Get(Lookup("audio"))(t)
+	got := audio.portable(model.Settings{"rate": int64(8000), "words": []any{"a"}, "other": []any{}, "background": []any{"b"}})
+	if len(got) != 1 || got["rate"] != int64(8000) {
+		t.Errorf("recorded %v, expected the rate alone", got)
+	}
+}
+
+// Options with a help text are flags.
+func TestFlags(t *testing.T) {
+	options := struct {
+		Rate       float64  `toml:"rate" placeholder:"HZ" help:"Sampling rate."`
+		SkipBroken bool     `toml:"skip_broken" help:"Leave out broken files."`
+		Names      []string `toml:"names"`
+	}{Rate: 16000}
+	got := flags(options)
+	must.Equal(t, len(got), 2, "flags")
+	must.Equal(t, got[0], Flag{Name: "rate", Key: "data.rate", Help: "Sampling rate.", Placeholder: "HZ"}, "first flag")
+	must.Equal(t, got[1], Flag{Name: "skip-broken", Key: "data.skip_broken", Help: "Leave out broken files.", Bool: true}, "second flag")
+	s := encodeOptions(options)
+	if len(s) != 3 || s["rate"] != 16000.0 || s["skip_broken"] != false || len(s["names"].([]any)) != 0 {
+		t.Errorf("settings %v", s)
+	}
+	must.Do(t, decodeOptions(model.Settings{"names": []any{"a", "b"}, "rate": int64(8000)}, &options))
+	must.Equal(t, options.Names[1], "b", "second name")
+	must.Equal(t, options.Rate, 8000, "rate")
+}

@@ -1,0 +1,93 @@
+package task
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/internal/datafile"
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+// realData returns a folder of real data, which is not part of the repository, or skips the test.
+func realData(t *testing.T, name string) string {
+	t.Helper()
+	root := os.Getenv("S4D_DATA")
+	if root == "" {
+		t.Skip("S4D_DATA is not set: it names a folder that holds " + name)
+	}
+	dir := filepath.Join(root, name)
+	if !datafile.IsFolder(dir) {
+		t.Skipf("S4D_DATA holds no %s", name)
+	}
+	return dir
+}
+
+func TestRealFSDD(t *testing.T) {
+	dir := realData(t, "fsdd")
+	began := time.Now()
+	d := mustLoad(t, "fsdd", Options{Dir: dir})
+	took := time.Since(began)
+	if d.Train.Len() != 2400 || d.Val.Len() != 300 || d.Test != nil {
+		t.Errorf("%d training and %d validation clips, test set %v; expected 2400, 300, none", d.Train.Len(), d.Val.Len(), d.Test)
+	}
+	var e dataset.Example
+	perDigit := make([]int, 10)
+	for i := range d.Val.Len() {
+		mustExample(t, d.Val, &e, i, 0)
+		perDigit[e.Label]++
+	}
+	for digit, n := range perDigit {
+		must.Equal(t, n, 30, "validation clips of digit %d", digit)
+	}
+	longest := slices.Max(dataset.Lengths(d.Val))
+	if n := slices.Max(dataset.Lengths(d.Train)); n != 8000 || d.MaxLen != max(n, longest) {
+		t.Errorf("longest training clip %d, validation clip %d, MaxLen %d; expected training clips cut to 8000", n, longest, d.MaxLen)
+	}
+	t.Logf("loaded in %v; mean %.3g, std %.4g; longest validation clip %d", took, d.Mean[0], d.Std[0], longest)
+}
+
+func TestRealSpeechCommands(t *testing.T) {
+	dir := realData(t, "arabic-sc")
+	d := mustLoad(t, "speech-commands", Options{Dir: dir})
+	if d.Train.Len() != 2160 || d.Val.Len() != 720 || d.Test != nil {
+		t.Fatalf("%d training and %d validation clips, test set %v; expected 2160, 720, none", d.Train.Len(), d.Val.Len(), d.Test)
+	}
+	want := []string{"eight", "five", "four", "nine", "no", "one", "seven", "six", "three", "two", "yes", "zero"}
+	if !slices.Equal(d.Labels, want) {
+		t.Errorf("labels %v", d.Labels)
+	}
+	speakers := map[string]dataset.Set{}
+	for _, s := range []dataset.Set{d.Train, d.Val} {
+		for _, name := range names(t, s) {
+			if other, ok := speakers[name[:8]]; ok && other != s {
+				t.Errorf("speaker %s is in both sets", name[:8])
+			}
+			speakers[name[:8]] = s
+		}
+	}
+	must.Equal(t, len(speakers), 24, "speakers")
+
+	half := mustLoad(t, "speech-commands", Options{Dir: dir, Decimate: 2})
+	var whole, e dataset.Example
+	mustExample(t, d.Val, &whole, 100, 0)
+	mustExample(t, half.Val, &e, 100, 0)
+	if e.Len != 8000 {
+		t.Fatalf("at half the rate length %d, expected 8000", e.Len)
+	}
+	if e.Label != whole.Label {
+		t.Fatalf("at half the rate label %d, expected %d", e.Label, whole.Label)
+	}
+	for l, v := range e.X {
+		if v != whole.X[2*l] {
+			t.Fatalf("at half the rate sample %d is %v, expected %v", l, v, whole.X[2*l])
+		}
+	}
+	if ratio := float64(half.Std[0] / d.Std[0]); math.Abs(ratio-1) > 0.01 {
+		t.Errorf("the standard deviation changes by a factor of %v at half the rate", ratio)
+	}
+}

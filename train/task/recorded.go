@@ -1,0 +1,70 @@
+package task
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/train"
+)
+
+// LoadRun returns the configuration of the run in a folder and its task. Options that the task no
+// longer has are left out if they had no effect.
+func LoadRun(dir string) (*Task, train.Config, error) {
+	cfg, err := train.LoadRun(dir)
+	if err != nil {
+		return nil, cfg, err
+	}
+	t, err := Lookup(cfg.Task)
+	if err != nil {
+		return nil, cfg, fmt.Errorf("%s: %w", dir, err)
+	}
+	folder := cfg.Dir()
+	if cfg.Data, err = t.complete(From(cfg).Options); err != nil {
+		return nil, cfg, fmt.Errorf("%s: %w", dir, err)
+	}
+	if t.ReadsData() { // older runs of other tasks may have a folder that they did not read
+		cfg.Data[train.DirKey] = folder
+	}
+	return t, cfg, nil
+}
+
+// ForModel returns the preset with the settings of the data that a model was trained on, if it is a
+// model of the task and its file has them. Errors are train.ErrData.
+func (t *Task) ForModel(m *model.Model) (train.Config, error) {
+	c, err := t.recorded(m)
+	if err != nil || t.forModel == nil {
+		return c, err
+	}
+	dir := c.Dir()
+	if c.Data, err = t.forModel(From(c).Options, m); t.ReadsData() {
+		c.Data[train.DirKey] = dir
+	}
+	return c, err
+}
+
+// recorded returns the preset with the settings in a model's file.
+func (t *Task) recorded(m *model.Model) (train.Config, error) {
+	if t.name != m.Meta.Task || m.Meta.Data == nil {
+		return t.Preset(), nil
+	}
+	c := t.Preset()
+	c.Data = t.bare().Data
+	for _, key := range m.Meta.Data.Keys() {
+		value := m.Meta.Data[key]
+		option, ok := strings.CutPrefix(key, "data.")
+		seed, whole := value.(int64)
+		switch {
+		case ok:
+			c.Data[option] = value
+		case key == "seed" && whole && seed >= 0:
+			c.Seed = uint64(seed)
+		default:
+			return c, dataError{fmt.Errorf("task %q: the model file's data settings: %s = %v, expected seed or options of [data]", t.name, key, value)}
+		}
+	}
+	if _, err := t.complete(From(c).Options); err != nil {
+		return c, dataError{fmt.Errorf("the model file's data settings: %w", err)}
+	}
+	return c, nil
+}

@@ -1,0 +1,166 @@
+package task
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/s4d-fast/s4d-fast/internal/datafile"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+func init() {
+	register(definition[none]{name: "retrieval", help: "Pairs of papers, linked or not, of the Long Range Arena.", source: retrievalSource, load: loadRetrieval})
+}
+
+const retrievalSource = "LRA's Retrieval, pairs of papers of the ACL Anthology Network, is published at github.com/google-research/long-range-arena: " +
+	"pass the folder of new_aan_pairs.train.tsv, new_aan_pairs.eval.tsv and new_aan_pairs.test.tsv, or lra_release, which contains them in tsv_data"
+
+// retrievalMax is the largest number of characters of a paper without the end token (docs/maths.md
+// §5.3).
+const retrievalMax = 3999
+
+// loadRetrieval loads pairs of papers as sequences of characters. The label says whether they are
+// linked. The training file determines the vocabulary.
+func loadRetrieval(ctx context.Context, src Source, _ none) (*dataset.Dataset, error) {
+	if _, err := datafile.List(src.Dir); err != nil {
+		return nil, err
+	}
+	dir := src.Dir
+	if inner := filepath.Join(dir, "tsv_data"); datafile.IsFolder(inner) {
+		dir = inner
+	}
+	papers := paperSet{index: map[string]int{}}
+	pairs := map[split]*paperPairs{}
+	for _, s := range []split{trainSplit, valSplit, testSplit} {
+		if s != trainSplit && !src.includes(s) { // the training file determines the vocabulary
+			continue
+		}
+		name := string(s)
+		if s == valSplit {
+			name = "eval"
+		}
+		p, err := papers.read(ctx, filepath.Join(dir, "new_aan_pairs."+name+".tsv"), src)
+		switch {
+		case errors.Is(err, os.ErrNotExist) && s != trainSplit:
+			continue
+		case err != nil:
+			return nil, err
+		}
+		pairs[s] = p
+	}
+	v := papers.vocabulary(pairs[trainSplit])
+	tokens := encodeTexts(papers.texts, v, retrievalMax)
+	sets := map[split]*tokenSet{}
+	for s, p := range pairs {
+		set := &tokenSet{labels: p.labels}
+		for i := range p.first {
+			set.tokens, set.others = append(set.tokens, tokens[p.first[i]]), append(set.others, tokens[p.second[i]])
+		}
+		sets[s] = set
+	}
+	return tokenDataset(dataset.Info{Vocab: v.size(), Labels: []string{"unlinked", "linked"}, Pairs: true}, src, sets), nil
+}
+
+// paperSet contains each paper once: a paper is part of many pairs.
+type paperSet struct {
+	texts []string // truncated to retrievalMax characters
+	index map[string]int
+}
+
+// paperPairs are pairs of numbers of papers.
+type paperPairs struct {
+	first, second []int
+	labels        []int
+}
+
+// read reads a file of tab-separated lines: a label (0, 0.0, 1 or 1.0), two names and two texts.
+func (s *paperSet) read(ctx context.Context, path string, src Source) (*paperPairs, error) {
+	f, err := datafile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	size := 0
+	if info, err := f.Stat(); err == nil {
+		size = int(info.Size())
+	}
+	p := &paperPairs{}
+	in, at := bufio.NewReader(f), 0
+	for n := 1; ; n++ {
+		line, err := in.ReadString('\n')
+		if err == io.EOF && line == "" {
+			break
+		}
+		if err != nil && err != io.EOF {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := s.add(p, strings.TrimRight(line, "\r\n")); err != nil {
+			return nil, fmt.Errorf("%s: line %d: %w", path, n, err)
+		}
+		at += len(line)
+		src.progress(at, size)
+	}
+	if len(p.labels) == 0 {
+		return nil, fmt.Errorf("%s contains no pairs", path)
+	}
+	return p, nil
+}
+
+// add adds a line's pair.
+func (s *paperSet) add(p *paperPairs, line string) error {
+	fields := strings.Split(line, "\t")
+	if len(fields) != 5 {
+		return fmt.Errorf("%d fields, expected a label, two names and two texts", len(fields))
+	}
+	label := 0
+	switch fields[0] {
+	case "0", "0.0":
+	case "1", "1.0":
+		label = 1
+	default:
+		return fmt.Errorf("label %.20q, expected 0 or 1", fields[0])
+	}
+	p.labels = append(p.labels, label)
+	p.first, p.second = append(p.first, s.number(fields[3])), append(p.second, s.number(fields[4]))
+	return nil
+}
+
+// number returns the number of a paper and adds a new one.
+func (s *paperSet) number(text string) int {
+	text = firstCharacters(text, retrievalMax)
+	i, ok := s.index[text]
+	if !ok {
+		i = len(s.texts)
+		text = strings.Clone(text) // the line goes
+		s.texts, s.index[text] = append(s.texts, text), i
+	}
+	return i
+}
+
+// vocabulary counts the characters of a paper once for every pair that it is part of.
+func (s *paperSet) vocabulary(p *paperPairs) vocabulary[rune] {
+	uses := make([]int, len(s.texts))
+	for i := range p.first {
+		uses[p.first[i]]++
+		uses[p.second[i]]++
+	}
+	counts := map[rune]int{}
+	for i, n := range uses {
+		if n == 0 { // of another file
+			continue
+		}
+		for _, c := range s.texts[i] {
+			counts[c] += n
+		}
+	}
+	return newVocabulary(counts, 1)
+}

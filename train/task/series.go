@@ -1,0 +1,125 @@
+package task
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/train"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+func init() {
+	register(definition[seriesOptions]{
+		name: "series", help: "Your own time series: classify them, forecast them or find what is unusual in them.",
+		source:  "pass a CSV, TSV, JSON Lines, NPY or NPZ file, or a folder of such files (docs/data.md)",
+		options: seriesOptions{Validation: 0.1},
+		check:   seriesOptions.check, load: loadSeries, report: reportForecasts,
+	})
+}
+
+// seriesOptions are the [data] table of the task.
+type seriesOptions struct {
+	Mode    string   `toml:"mode" placeholder:"MODE" help:"classification, regression, forecast or anomaly (default: forecast with --horizon, otherwise classification)."`
+	Target  []string `toml:"target" placeholder:"COLUMN,…" help:"Column with the class, columns with the numbers of a regression, or columns to forecast (default: all)."`
+	Columns []string `toml:"columns" placeholder:"COLUMN,…" help:"Input columns (default: all others)."`
+	ID      string   `toml:"id" placeholder:"COLUMN" help:"Column that identifies the series of a row (default: the file is one series)."`
+	Time    string   `toml:"time" placeholder:"COLUMN" help:"Column by which rows are sorted (default: the order of the file)."`
+	Split   string   `toml:"split_column" placeholder:"COLUMN" help:"Column with train, val or test."`
+	Layout  string   `toml:"layout" placeholder:"LAYOUT" help:"long (a line is a row), wide (a line is a series) or files (a file is a series)."`
+	Missing string   `toml:"missing" placeholder:"HOW" help:"Replace missing values: previous or interpolate (default: they are errors)."`
+
+	Validation float64 `toml:"validation" placeholder:"FRACTION" help:"Fraction of the data that validates (default 0.1)."`
+	Test       float64 `toml:"test" placeholder:"FRACTION" help:"Fraction of the data that is the test set (default 0)."`
+
+	Horizon         int `toml:"horizon" placeholder:"ROWS" help:"Forecast so many rows ahead (default 1)."`
+	Season          int `toml:"season" placeholder:"ROWS" help:"Rows per season: compare with the value one season ago."`
+	Window          int `toml:"window" placeholder:"ROWS" help:"Rows per training example of a forecast."`
+	Context         int `toml:"context" placeholder:"ROWS" help:"Rows that the network reads before the first scored one."`
+	DeviationWindow int `toml:"deviation_window" placeholder:"ROWS" help:"Time constant of the running deviation of anomaly scores (default 256)."`
+}
+
+// table returns the options of dataset.Table.
+func (o seriesOptions) table(seed uint64) dataset.TableOptions {
+	return dataset.TableOptions{
+		Layout: o.Layout, ID: o.ID, Time: o.Time, Split: o.Split, Columns: o.Columns,
+		SeriesOptions: dataset.SeriesOptions{
+			Mode: o.Mode, Targets: o.Target, Missing: o.Missing, Validation: o.Validation, Test: o.Test,
+			Horizon: o.Horizon, Season: o.Season, Window: o.Window, Context: o.Context, Seed: seed,
+			DeviationWindow: o.DeviationWindow,
+		},
+	}
+}
+
+func (o seriesOptions) check() error {
+	if o.Mode == model.SeriesRegression && len(o.Target) == 0 {
+		return nil // arrays have names for them
+	}
+	if err := o.table(0).Check(); err != nil {
+		return fmt.Errorf("data: %w", err)
+	}
+	return nil
+}
+
+// loadSeries loads a table or arrays.
+func loadSeries(ctx context.Context, s Source, o seriesOptions) (d *dataset.Dataset, err error) {
+	opt := o.table(s.Seed)
+	arrays, err := hasArrays(s.Dir)
+	switch {
+	case err != nil:
+		return nil, err
+	case !arrays:
+		d, err = dataset.Table(ctx, s.Dir, opt)
+	case opt.Layout+opt.ID+opt.Time+opt.Split != "" || len(opt.Columns) > 0:
+		return nil, fmt.Errorf("%s: layout, id, time, split_column and columns are options of tables, not of arrays", s.Dir)
+	default:
+		d, err = dataset.Arrays(ctx, s.Dir, opt.SeriesOptions)
+	}
+	if err == nil {
+		s.restrict(d)
+	}
+	return d, err
+}
+
+// hasArrays reports whether a path is a file or a folder of NumPy arrays.
+func hasArrays(path string) (bool, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false, err
+	}
+	isArray := func(name string) bool {
+		return slices.Contains([]string{".npy", ".npz"}, strings.ToLower(filepath.Ext(name)))
+	}
+	if !info.IsDir() {
+		return isArray(path), nil
+	}
+	entries, err := os.ReadDir(path)
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return isArray(e.Name()) }), err
+}
+
+// reportForecasts writes the errors of forecasts beside those of naive ones.
+func reportForecasts(ctx context.Context, w io.Writer, m *model.Model, d *dataset.Dataset) error {
+	if !d.Forecasts() {
+		return nil
+	}
+	for part, set := range splits(d) {
+		if part == trainSplit || *set == nil {
+			continue
+		}
+		list, err := train.CompareForecasts(ctx, m, *set, train.EvalOptions{Info: d.Info})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "\nForecasts of the %s set:\n", map[split]string{valSplit: "validation", testSplit: "test"}[part])
+		if err := train.WriteForecastErrors(w, list); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintln(w)
+	return nil
+}

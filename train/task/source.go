@@ -1,0 +1,66 @@
+package task
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+// split is the training, validation or test part of a data set.
+type split string
+
+const (
+	trainSplit split = "train"
+	valSplit   split = "val"
+	testSplit  split = "test"
+)
+
+// splits iterates over the sets of a data set.
+func splits(d *dataset.Dataset) iter.Seq2[split, *dataset.Set] {
+	return func(yield func(split, *dataset.Set) bool) {
+		_ = yield(trainSplit, &d.Train) && yield(valSplit, &d.Val) && yield(testSplit, &d.Test)
+	}
+}
+
+// includes reports whether a split is requested.
+func (s Source) includes(part split) bool {
+	return s.Split == "" || s.Split == "all" || s.Split == string(part)
+}
+
+// restrict removes the splits that are not requested.
+func (s Source) restrict(d *dataset.Dataset) {
+	d.MaxLen = 0
+	for part, set := range splits(d) {
+		if !s.includes(part) {
+			*set = nil
+		}
+		if *set != nil {
+			d.MaxLen = max(d.MaxLen, slices.Max(dataset.Lengths(*set)))
+		}
+	}
+	if d.Train == nil {
+		d.Mean, d.Std, d.TargetMean, d.TargetStd = nil, nil, nil, nil
+	}
+}
+
+func (s Source) progress(done, total int) {
+	if s.Progress != nil {
+		s.Progress(done, total)
+	}
+}
+
+func outOfRange(i, n int) error { return fmt.Errorf("task: example %d of %d", i, n) }
+
+// identity returns 0, 1, …, n−1.
+func identity(n int) []int {
+	r := make([]int, n)
+	for i := range r {
+		r[i] = i
+	}
+	return r
+}
+
+// resize returns a slice of length n, in the memory of s if that is large enough.
+func resize(s []float32, n int) []float32 { return slices.Grow(s[:0], n)[:n] }

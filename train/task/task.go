@@ -1,0 +1,309 @@
+// Package task has the named tasks: data sets that are published or generated, and the networks
+// that are trained on them.
+//
+// A task has a preset configuration, options of its data (the [data] table of a configuration), a
+// loader and the sentence that reports a result:
+//
+//	tk, err := task.Lookup("scifar")
+//	cfg := tk.Preset()
+//	data, err := tk.Load(ctx, task.Source{Dir: "cifar", Seed: cfg.Seed})
+//	t, err := train.New(ctx, cfg, data, train.Options{Dir: "runs/scifar"})
+//
+// Programs that take the options from a configuration call Resolve, and load From the
+// configuration. Each task has a file of its own; other data need no task (see train/dataset).
+package task
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/s4d-fast/s4d-fast/internal/datafile"
+	"github.com/s4d-fast/s4d-fast/internal/suggest"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/train"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+// Default is the task that needs no data: it generates them.
+const Default = "delay"
+
+// Source says where a task's data are.
+type Source struct {
+	Dir  string // folder or file of recorded data
+	Seed uint64 // of generated data and of augmentation
+	// Split is the split to load: train, val or test; "" or "all": every split. Without the
+	// training set the data have no Mean and Std.
+	Split string
+	// Options are the task's own options, by their keys in the [data] table of a configuration. A
+	// missing one has its value in the preset.
+	Options  model.Settings
+	Progress func(done, total int) // called with the number of recordings read; may be nil
+}
+
+// From returns the source of a configuration's data.
+func From(cfg train.Config) Source {
+	options := maps.Clone(cfg.Data)
+	delete(options, train.DirKey)
+	return Source{Dir: cfg.Dir(), Seed: cfg.Seed, Options: options}
+}
+
+// Task is a named task.
+type Task struct {
+	name, help, source string
+	sampleRate         float64
+	imageWidth         int
+	defaults           model.Settings
+	fields             []Flag
+	local              []string // keys of folders
+	complete           func(model.Settings) (model.Settings, error)
+	load               func(context.Context, Source) (*dataset.Dataset, error)
+	atRate             func(model.Settings, float64) (model.Settings, error)
+	forModel           func(model.Settings, *model.Model) (model.Settings, error)
+	summary            func(train.Result) string
+	report             func(context.Context, io.Writer, *model.Model, *dataset.Dataset) error
+	confusion          func(context.Context, *model.Model, *dataset.Dataset) (*Confusion, error)
+}
+
+// definition is what the file of a task registers. O is a struct of its options with TOML keys. A
+// field with the tag help is a flag of the command line; placeholder stands for its value there. A
+// field with the tag local is a folder, which models do not record.
+type definition[O any] struct {
+	name, help string
+	// source says what the data folder contains and where it is published; "": the task generates
+	// its data.
+	source     string
+	sampleRate float64 // Hz of the recordings; 0: none
+	imageWidth int     // the sequences are images, row by row, of so many columns; 0: they are not
+	options    O       // defaults
+	// check returns an error for the first invalid option, which it names as data.KEY. May be nil.
+	check func(o O) error
+	load  func(ctx context.Context, s Source, o O) (*dataset.Dataset, error)
+
+	// Optional:
+
+	// forModel sets the options so that the model can read the data.
+	forModel func(o *O, m *model.Model)
+	// atRate sets the options so that the examples have another sampling rate.
+	atRate func(o *O, hz float64) error
+	// summary is Task.Summary.
+	summary func(r train.Result) string
+	// report is Task.Report.
+	report func(ctx context.Context, w io.Writer, m *model.Model, d *dataset.Dataset) error
+	// confusion is Task.Confusion.
+	confusion func(ctx context.Context, m *model.Model, d *dataset.Dataset) (*Confusion, error)
+}
+
+var registry = map[string]*Task{}
+
+// register makes a task known. Files of tasks call it in init.
+func register[O any](d definition[O]) {
+	decode := func(given model.Settings) (O, error) {
+		o := d.options
+		err := decodeOptions(given, &o)
+		if err == nil && d.check != nil {
+			err = d.check(o)
+		}
+		if err != nil {
+			return o, configError{fmt.Errorf("task %q: %w", d.name, err)}
+		}
+		return o, nil
+	}
+	t := &Task{
+		name: d.name, help: d.help, source: d.source, sampleRate: d.sampleRate, imageWidth: d.imageWidth,
+		summary: d.summary, report: d.report, confusion: d.confusion,
+		defaults: encodeOptions(d.options), fields: flags(d.options), local: localOptions(d.options),
+		complete: func(given model.Settings) (model.Settings, error) {
+			o, err := decode(given)
+			return encodeOptions(o), err
+		},
+		load: func(ctx context.Context, s Source) (*dataset.Dataset, error) {
+			o, err := decode(s.Options)
+			if err != nil {
+				return nil, err
+			}
+			return d.load(ctx, s, o)
+		},
+	}
+	if d.forModel != nil {
+		t.forModel = func(given model.Settings, m *model.Model) (model.Settings, error) {
+			o, err := decode(given)
+			if err == nil {
+				d.forModel(&o, m)
+			}
+			return encodeOptions(o), err
+		}
+	}
+	if d.atRate != nil {
+		t.atRate = func(given model.Settings, hz float64) (model.Settings, error) {
+			o, err := decode(given)
+			if err == nil {
+				err = d.atRate(&o, hz)
+			}
+			return encodeOptions(o), err
+		}
+	}
+	registry[d.name] = t
+}
+
+// Names returns the names of all tasks, sorted.
+func Names() []string { return slices.Sorted(maps.Keys(registry)) }
+
+// Lookup returns the task of a name. An unknown name is a train.ErrConfig.
+func Lookup(name string) (*Task, error) {
+	t, ok := registry[name]
+	if !ok {
+		return nil, configError{fmt.Errorf("task %q: expected one of %s%s", name, strings.Join(Names(), ", "), suggest.Hint(name, Names()))}
+	}
+	return t, nil
+}
+
+// Name returns the task's name.
+func (t *Task) Name() string { return t.name }
+
+// Help describes the task in a line.
+func (t *Task) Help() string { return t.help }
+
+// ReadsData reports whether the task reads data from a folder or a file; other tasks generate
+// theirs.
+func (t *Task) ReadsData() bool { return t.source != "" }
+
+// SampleRate returns the sampling rate in Hz of the recordings, or 0 if they have none or have any.
+func (t *Task) SampleRate() float64 { return t.sampleRate }
+
+// ImageWidth returns the number of columns if the sequences are images, row by row, and otherwise
+// 0.
+func (t *Task) ImageWidth() int { return t.imageWidth }
+
+//go:embed presets/*.toml
+var presets embed.FS
+
+// Preset returns the task's configuration: the default one with the values of presets/NAME.toml.
+// Its Data has every option of the task, and the folder of the data, which is "".
+func (t *Task) Preset() train.Config {
+	c := t.bare()
+	name := "presets/" + t.name + ".toml"
+	text, err := presets.ReadFile(name)
+	if err != nil {
+		return c // the task has none
+	}
+	if err := c.Merge(text, name); err != nil {
+		panic(err) // a test loads every preset
+	}
+	return c
+}
+
+// bare returns the default configuration with the task's options.
+func (t *Task) bare() train.Config {
+	c := train.Default()
+	c.Task, c.Data = t.name, maps.Clone(t.defaults)
+	if t.ReadsData() {
+		c.Data[train.DirKey] = ""
+	}
+	return c
+}
+
+// Resolve validates the options in cfg.Data, adds those that are missing with their defaults, and
+// validates the rest of the configuration. Errors are train.ErrConfig.
+func (t *Task) Resolve(cfg *train.Config) error {
+	dir := cfg.Dir()
+	if err := t.checkDir(dir); err != nil {
+		return err
+	}
+	data, err := t.complete(From(*cfg).Options)
+	if err != nil {
+		return err
+	}
+	if t.ReadsData() {
+		data[train.DirKey] = dir
+	}
+	cfg.Data = data
+	return cfg.Validate()
+}
+
+func (t *Task) checkDir(dir string) error {
+	switch {
+	case t.ReadsData() && dir == "":
+		return configError{fmt.Errorf("task %q requires --data, the folder of its data set; %s", t.name, t.source)}
+	case !t.ReadsData() && dir != "":
+		return configError{fmt.Errorf("task %q generates its own data: --data %s, expected none", t.name, dir)}
+	}
+	return nil
+}
+
+// AtRate sets the options of a configuration so that the examples have the sampling rate hz. If the
+// task has no sampling rate, or cannot have this one, the error is a train.ErrConfig.
+func (t *Task) AtRate(cfg *train.Config, hz float64) error {
+	if t.atRate == nil {
+		return configError{fmt.Errorf("task %q: a sampling rate of %g Hz: the data state none or have a fixed one", t.name, hz)}
+	}
+	dir := cfg.Dir()
+	data, err := t.atRate(From(*cfg).Options, hz)
+	if err != nil {
+		return configError{fmt.Errorf("task %q: %w", t.name, err)}
+	}
+	data[train.DirKey] = dir
+	cfg.Data = data
+	return nil
+}
+
+// HasRate reports whether AtRate may succeed.
+func (t *Task) HasRate() bool { return t.atRate != nil }
+
+// Load returns the data. Errors of the options are train.ErrConfig, those of the data
+// train.ErrData; both name the task. If ctx is cancelled, the error is a train.ErrInterrupted.
+func (t *Task) Load(ctx context.Context, s Source) (*dataset.Dataset, error) {
+	if !slices.Contains([]string{"", "train", "val", "test", "all"}, s.Split) {
+		return nil, configError{fmt.Errorf("task %q: unknown split %q: expected train, val, test or all", t.name, s.Split)}
+	}
+	if err := t.checkDir(s.Dir); err != nil {
+		return nil, err
+	}
+	options := From(t.Preset()).Options
+	maps.Copy(options, s.Options)
+	s.Options = options
+	d, err := t.load(ctx, s)
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("task %q: %w before the data was loaded", t.name, train.ErrInterrupted)
+	}
+	if _, ok := err.(configError); ok {
+		return nil, err
+	}
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, datafile.ErrNoData) {
+		return nil, dataError{fmt.Errorf("task %q: %w; %s", t.name, err, t.source)}
+	}
+	if err != nil {
+		return nil, dataError{fmt.Errorf("task %q: %w", t.name, err)}
+	}
+	d.Options = t.portable(s.Options)
+	d.Name, d.Dir = cmp.Or(d.Name, t.name), cmp.Or(d.Dir, s.Dir)
+	return d, nil
+}
+
+// Summary describes a result in a few words, such as "accuracy 97.5 %", with the result of a naive
+// prediction where the task has one.
+func (t *Task) Summary(r train.Result) string {
+	if t.summary != nil {
+		return t.summary(r)
+	}
+	if r.BaselineRMSE > 0 {
+		return fmt.Sprintf("%s (predicting the training set's mean: RMSE %.4g)", r.Describe(), r.BaselineRMSE)
+	}
+	return r.Describe()
+}
+
+// Report writes what else there is to say about a trained model and its data, such as the examples
+// that it gets wrong. Most tasks have nothing.
+func (t *Task) Report(ctx context.Context, w io.Writer, m *model.Model, d *dataset.Dataset) error {
+	if t.report == nil {
+		return nil
+	}
+	return t.report(ctx, w, m, d)
+}

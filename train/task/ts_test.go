@@ -1,0 +1,188 @@
+package task
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+const tsClasses = `# made up
+@problemName Motion
+@timeStamps false
+@univariate false
+@dimensions 2
+@equalLength false
+@classLabel true up down
+@data
+1,2,3:4,5,6:up
+-1.5,2e1:0,7:down
+`
+
+const tsNumbers = "@problemName Rate\n@targetLabel true\n@data\n"
+
+// tsFolder writes the two files of a data set.
+func tsFolder(t *testing.T, train, test string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "a[b") // not a pattern
+	write(t, filepath.Join(dir, "Set_TRAIN.ts"), []byte(train))
+	write(t, filepath.Join(dir, "Set_TEST.ts"), []byte(test))
+	return dir
+}
+
+func TestTS(t *testing.T) {
+	d := mustLoad(t, "ts", Options{Dir: tsFolder(t, tsClasses+strings.Repeat("0,1,2,3:4,5,6,7:up\n", 18), tsClasses)})
+	if d.Train.Len() != 18 || d.Val.Len() != 2 || d.Test.Len() != 2 || d.Channels != 2 || d.Outputs != 2 || d.MaxLen != 4 || d.Regression {
+		t.Fatalf("%d, %d, %d examples; %+v", d.Train.Len(), d.Val.Len(), d.Test.Len(), d.Info)
+	}
+	var e dataset.Example
+	mustExample(t, d.Test, &e, 1, 0)
+	if e.Label != 1 || e.Len != 2 || !slices.Equal(e.X, []float32{-1.5, 20, 0, 7}) {
+		t.Errorf("second test example %+v", e)
+	}
+	must.Equal(t, d.Labels[1], "down", "name of label 1")
+	checkMoments(t, d)
+}
+
+// Missing values are interpolated linearly.
+func TestMissingValues(t *testing.T) {
+	s := must.Get(parseTS(strings.NewReader(tsClasses + "?,1,?,?,4,?:NaN, ?,?,?,?,?:up\n?,?:7,nan:down\n")))(t)
+	for i, want := range [][]float32{{1, 1, 2, 3, 4, 4, 0, 0, 0, 0, 0, 0}, {0, 0, 7, 7}} {
+		if got := s.examples[2+i].X; !slices.Equal(got, want) {
+			t.Errorf("series %d: %v, expected %v", i, got, want)
+		}
+	}
+}
+
+func TestBIDMC(t *testing.T) {
+	train, test := tsNumbers, tsNumbers
+	for i := range 30 { // series i has the target i
+		line := strings.Repeat("0,", i) + "1:" + strings.Repeat("2,", i) + "3:" + string('0'+rune(i/10)) + string('0'+rune(i%10)) + "\n"
+		if i < 20 {
+			train += line
+		} else {
+			test += line
+		}
+	}
+	d := mustLoad(t, "bidmc-hr", Options{Dir: tsFolder(t, train, test)})
+	if d.Train.Len() != 21 || d.Val.Len() != 4 || d.Test.Len() != 5 || !d.Regression || d.Outputs != 1 || d.Channels != 2 {
+		t.Fatalf("%d, %d, %d examples; %+v", d.Train.Len(), d.Val.Len(), d.Test.Len(), d.Info)
+	}
+	var e dataset.Example
+	var seen []int
+	order := numpyPerm(30, 0)
+	for _, s := range []dataset.Set{d.Train, d.Val, d.Test} {
+		for i := range s.Len() {
+			mustExample(t, s, &e, i, 0)
+			if s == d.Train && int(e.Target[0]) != order[9+i] {
+				t.Errorf("training example %d is series %v, expected %d", i, e.Target[0], order[9+i])
+			}
+			must.Equal(t, e.Len, int(e.Target[0])+1, "samples of series %v", e.Target[0])
+			must.Equal(t, e.Label, -1, "label of series %v", e.Target[0])
+			seen = append(seen, int(e.Target[0]))
+		}
+	}
+	slices.Sort(seen)
+	for i, k := range seen {
+		if i != k {
+			t.Fatalf("the splits hold %v", seen)
+		}
+	}
+	mustFail(t, "classes", "bidmc-rr", Options{Dir: tsFolder(t, tsClasses, tsClasses)}, "Set_TRAIN.ts has classes")
+}
+
+func TestNumpyPerm(t *testing.T) {
+	for _, test := range []struct {
+		seed uint64
+		n    int
+		want []int
+	}{
+		{0, 10, []int{2, 8, 4, 9, 1, 6, 7, 3, 0, 5}}, {1, 7, []int{6, 2, 1, 0, 4, 3, 5}}, {0, 1000, []int{993, 859, 298, 553, 672, 971, 27, 231}},
+	} {
+		if got := numpyPerm(test.n, test.seed)[:len(test.want)]; !slices.Equal(got, test.want) {
+			t.Errorf("permutation of %d with seed %d: %v …, expected %v", test.n, test.seed, got, test.want)
+		}
+	}
+}
+
+func TestBadTS(t *testing.T) {
+	for want, text := range map[string]string{
+		`value "x"`:                tsClasses + "1,x:1,2:up\n",
+		`value "??"`:               tsClasses + "1,??:1,2:up\n",
+		`value "+Inf"`:             tsClasses + "1,+Inf:1,2:up\n",
+		`value ""`:                 tsClasses + "1,:1,2:up\n",
+		`target "?"`:               tsNumbers + "1:?\n",
+		"channel 2 has 1 values":   tsClasses + "1,2:1:up\n",
+		"3 channels, expected 2":   tsClasses + "1:1:1:up\n",
+		`class "left"`:             tsClasses + "1:1:left\n",
+		"line 11":                  tsClasses + "1:1:left\n",
+		"data before @data":        "1,2:up\n",
+		"@timeStamps true: ":       "@timeStamps true\n",
+		"lists no class":           "@classLabel true\n",
+		"neither @classLabel":      "@problemName X\n@data\n",
+		"contains no series":       "@targetLabel true\n@data\n",
+		`target "high"`:            tsNumbers + "1:high\n",
+		"differ in their channels": tsClasses,
+	} {
+		test := tsClasses
+		if want == "differ in their channels" {
+			test = tsNumbers + "1:2\n"
+		}
+		mustFail(t, want, "ts", Options{Dir: tsFolder(t, text, test)}, want)
+	}
+	mustFail(t, "no folder", "ts", Options{}, "timeseriesclassification.com")
+	dir := tsFolder(t, tsClasses, tsClasses)
+	write(t, filepath.Join(dir, "Other_TRAIN.ts"), nil)
+	mustFail(t, "two sets", "ts", Options{Dir: dir}, "contains 2 files *_TRAIN.ts")
+	os.Remove(filepath.Join(dir, "Other_TRAIN.ts"))
+	os.Remove(filepath.Join(dir, "Set_TEST.ts"))
+	mustFail(t, "no test file", "ts", Options{Dir: dir}, "Set_TEST.ts", "timeseriesclassification.com", "NAME_TEST.ts")
+	mustFail(t, "decimated", "ts", Options{Dir: dir, Decimate: 2}, "unknown option data.decimate")
+	mustFail(t, "an option of delay", "ts", Options{Dir: dir, EvalSize: 2}, "unknown option data.eval_size")
+}
+
+// The three data sets have one channel, several channels, and several lengths.
+func TestRealTS(t *testing.T) {
+	for name, want := range map[string]struct{ train, val, test, channels, classes, longest int }{
+		"OSULeaf": {180, 20, 242, 1, 6, 427}, "BasicMotions": {36, 4, 40, 6, 4, 100}, "JapaneseVowels": {243, 27, 370, 12, 9, 29},
+	} {
+		d := mustLoad(t, "ts", Options{Dir: realData(t, filepath.Join("ucr", name))})
+		if d.Train.Len() != want.train || d.Val.Len() != want.val || d.Test.Len() != want.test || d.Channels != want.channels ||
+			d.Outputs != want.classes || d.MaxLen != want.longest {
+			t.Errorf("%s: %d, %d, %d examples; %+v", name, d.Train.Len(), d.Val.Len(), d.Test.Len(), d.Info)
+		}
+	}
+}
+
+func TestConstantChannelOfSeries(t *testing.T) {
+	series := strings.TrimSuffix(strings.Repeat("98.6,", 999), ",") + ":1,2,3" + strings.Repeat(",4", 996) + ":a\n"
+	text := "@classLabel true a b\n@data\n" + strings.Repeat(series, 20)
+	d := mustLoad(t, "ts", Options{Dir: tsFolder(t, text, text)})
+	if d.Std[0] != 1 || d.Std[1] == 1 {
+		t.Errorf("standard deviations %v, expected 1 of the constant channel and another of the second", d.Std)
+	}
+}
+
+func FuzzTS(f *testing.F) {
+	f.Add(tsClasses)
+	f.Add(tsNumbers + "1,2:3\n")
+	f.Add(tsNumbers + "1,?,3e38,?,-3e38:?,NaN,?,?,?:3\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := parseTS(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		for _, e := range s.examples {
+			if len(e.X) == 0 || len(e.X) != e.Len*s.channels || slices.ContainsFunc(e.X, func(v float32) bool { return v != v }) {
+				t.Errorf("%v of %d channels", e.X, s.channels)
+			}
+			if (len(e.Target) == 1) != s.regression || (e.Label >= 0) == s.regression {
+				t.Errorf("label %d, target %v of a regression: %t", e.Label, e.Target, s.regression)
+			}
+		}
+	})
+}

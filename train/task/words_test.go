@@ -1,0 +1,248 @@
+package task
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/train"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+)
+
+// beep writes a recording of 0.6 s with a tone of 0.2 s and returns its folder's name.
+func beep(t *testing.T, path string, rate int, hz float64) {
+	t.Helper()
+	x := make([]float32, rate*6/10)
+	for i := rate / 5; i < rate*2/5; i++ {
+		x[i] = float32(0.3 * math.Sin(2*math.Pi*hz*float64(i)/float64(rate)))
+	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	must.Do(t, audio.WriteWAVFile(path, rate, x))
+}
+
+// beeps writes two words of ten recordings by five speakers each, another word and background, and
+// returns the folder.
+func beeps(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for i := range 10 {
+		beep(t, filepath.Join(dir, "low", fmt.Sprintf("s%d_%d.wav", i/2, i)), 8000, 500+5*float64(i))
+		beep(t, filepath.Join(dir, "high", fmt.Sprintf("s%d_%d.wav", i/2, i)), 8000, 1500+5*float64(i))
+	}
+	beep(t, filepath.Join(dir, "_other", "s9_1.wav"), 8000, 900)
+	beep(t, filepath.Join(dir, "_background_noise_", "hum.wav"), 16000, 60)
+	return dir
+}
+
+// loadSet loads a task's data with the values of keys in [data].
+func loadSet(t *testing.T, name, dir, split string, set ...string) (*dataset.Dataset, error) {
+	t.Helper()
+	tk := must.Get(Lookup(name))(t)
+	cfg := tk.Preset()
+	cfg.SetDir(dir)
+	if name == "audio" {
+		set = append([]string{"validation=0.4"}, set...) // there are few files
+	}
+	for _, s := range set {
+		must.Do(t, cfg.Set("data."+s))
+	}
+	if err := tk.Resolve(&cfg); err != nil {
+		return nil, err
+	}
+	src := From(cfg)
+	src.Split = split
+	return tk.Load(t.Context(), src)
+}
+
+func paths(clips []dataset.Clip) (names []string) {
+	for _, c := range clips {
+		names = append(names, filepath.Base(c.Path))
+	}
+	return names
+}
+
+// The task audio makes streams of the recordings of a folder and of the folders in its options.
+func TestAudio(t *testing.T) {
+	dir, more := beeps(t), t.TempDir()
+	for _, path := range []string{"words/low/m.wav", "words/unknown/u.wav", "speech/a/s.wav", "sounds/b.wav"} {
+		beep(t, filepath.Join(more, path), 8000, 700)
+	}
+	d, err := loadSet(t, "audio", dir, "", "rate=8000", `group_by='^s[0-9]'`, "streams=20", "seconds=1.5", "snr=[10, 20]", "bands=20",
+		fmt.Sprintf("words=[%q]", filepath.Join(more, "words")), fmt.Sprintf("other=[%q]", filepath.Join(more, "speech")),
+		fmt.Sprintf("background=[%q]", filepath.Join(more, "sounds")))
+	must.Do(t, err)
+	if !slices.Equal(d.Labels, []string{"high", "low", "none"}) || d.Channels != 20 || d.MaxLen != 150 || d.SampleRate != 8000 || !d.Framewise() || len(d.Mean) != 20 {
+		t.Errorf("%+v", d.Info)
+	}
+	trained, held := d.Train.(*dataset.StreamSet).Sounds(), d.Val.(*dataset.StreamSet).Sounds()
+	must.Equal(t, d.Train.Len(), 20, "training streams")
+	must.Equal(t, len(trained.Words)+len(held.Words), 21, "words")
+	if len(held.Words) != 8 { // two of five speakers
+		t.Errorf("validation words %q", paths(held.Words))
+	}
+	for _, a := range paths(held.Words) {
+		for _, b := range paths(trained.Words) {
+			if a[:2] == b[:2] {
+				t.Errorf("the speaker of %s and %s is in both splits", a, b)
+			}
+		}
+	}
+	if i := slices.Index(paths(trained.Words), "m.wav"); i < 0 || trained.Words[i].Label != 1 {
+		t.Errorf("words of data.words: %q", paths(trained.Words))
+	}
+	if got := paths(trained.Other); !slices.Contains(got, "s.wav") || len(got)+len(held.Other) != 2 {
+		t.Errorf("other speech %q, and %q for validation", got, paths(held.Other))
+	}
+	if got := paths(trained.Background); !slices.Contains(got, "b.wav") || len(got)+len(held.Background) != 2 {
+		t.Errorf("background %q, and %q for validation", got, paths(held.Background))
+	}
+	val, err := loadSet(t, "audio", dir, "val", "rate=8000")
+	must.Do(t, err)
+	if val.Train != nil || val.Val == nil || val.Mean != nil || val.MaxLen != 400 {
+		t.Errorf("split val: training set %v, validation set %v, %+v", val.Train, val.Val, val.Info)
+	}
+}
+
+// A list makes a test set.
+func TestAudioTestSplit(t *testing.T) {
+	dir := beeps(t)
+	writeText(t, filepath.Join(dir, "validation_list.txt"), "low/s0_0.wav\nhigh/s0_0.wav\n")
+	writeText(t, filepath.Join(dir, "testing_list.txt"), "low/s1_2.wav\nhigh/s1_2.wav\n")
+	for _, split := range []string{"", "test"} {
+		d, err := loadSet(t, "audio", dir, split, "rate=8000", "streams=4", "seconds=1")
+		must.Do(t, err)
+		if got := paths(d.Test.(*dataset.StreamSet).Sounds().Words); !slices.Equal(got, []string{"s1_2.wav", "s1_2.wav"}) {
+			t.Errorf("split %q: test words %q", split, got)
+		}
+		if (d.Train == nil) != (split == "test") || (d.Val == nil) != (split == "test") {
+			t.Errorf("split %q: training set %v, validation set %v", split, d.Train, d.Val)
+		}
+	}
+}
+
+// Errors of options name the key, errors of files the file.
+func TestAudioErrors(t *testing.T) {
+	dir := beeps(t)
+	for set, want := range map[string]string{
+		"rate=-1":             "data.rate -1 Hz",
+		"validation=1.0":      "data.validation 1",
+		"group_by='('":        "data.group_by: error parsing regexp",
+		"snr=[5]":             "data.snr [5]: expected two numbers",
+		"snr=[9, 5]":          "SNR 9 … 5",
+		"seconds=-2.0":        "Length -2",
+		"bands=100000":        "Filterbank: filterbank: bands 100000",
+		"streams=-1":          "Streams -1",
+		"gap=[0.1, 0.2, 0.3]": "data.gap [0.1 0.2 0.3]: expected two numbers",
+	} {
+		_, err := loadSet(t, "audio", dir, "", set)
+		must.Fail(t, err, train.ErrConfig, want, `task "audio"`)
+	}
+	_, err := loadSet(t, "audio", dir, "", fmt.Sprintf("words=[%q]", dir+"x"))
+	must.Fail(t, err, train.ErrData, "data.words", dir+"x has no folder with the name of a word")
+	_, err = loadSet(t, "audio", dir, "", fmt.Sprintf("other=[%q]", dir+"x"))
+	must.Fail(t, err, train.ErrData, dir+"x")
+	_, err = loadSet(t, "audio", t.TempDir(), "")
+	must.Fail(t, err, train.ErrData, "DIR/WORD/*")
+
+	writeText(t, filepath.Join(dir, "low", "broken.wav"), "RIFF")
+	_, err = loadSet(t, "audio", dir, "")
+	must.Fail(t, err, train.ErrData, "broken.wav")
+	d, err := loadSet(t, "audio", dir, "", "skip_broken=true", "streams=4", "seconds=1")
+	must.Do(t, err)
+	if len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "broken.wav") {
+		t.Errorf("notes %q", d.Notes)
+	}
+}
+
+// A small network learns two words, and its model describes the front end.
+func TestAudioTrains(t *testing.T) {
+	tk := must.Get(Lookup("audio"))(t)
+	cfg := tk.Preset()
+	cfg.SetDir(beeps(t))
+	for _, s := range []string{
+		"data.rate=8000", "data.validation=0.4", "data.streams=128", "data.seconds=2", "data.snr=[20, 40]", "data.bands=16", "model.d_model=16", "model.n_layers=2", "ssm.d_state=8", "train.epochs=4",
+		"train.batch=4", "optim.lr=0.02", "threads=2",
+	} {
+		must.Do(t, cfg.Set(s))
+	}
+	must.Do(t, tk.Resolve(&cfg))
+	data := must.Get(tk.Load(t.Context(), From(cfg)))(t)
+	tr := must.Get(train.New(t.Context(), cfg, data, train.Options{}))(t)
+	defer tr.Close()
+	must.Do(t, tr.Fit(t.Context()))
+	m := tr.Best()
+	if *m.Meta.Filterbank != *data.Filterbank || m.Meta.SampleRate != 8000 || !slices.Equal(m.Meta.Labels, []string{"high", "low", "none"}) {
+		t.Errorf("model %+v", m.Meta)
+	}
+	r := must.Get(train.Evaluate(t.Context(), m, data.Val, train.EvalOptions{Info: data.Info}))(t)
+	var e dataset.Example
+	none, all := 0, 0
+	for i := range data.Val.Len() {
+		mustExample(t, data.Val, &e, i, 0)
+		for _, label := range e.Labels {
+			if label == 2 {
+				none++
+			}
+			if label >= 0 {
+				all++
+			}
+		}
+	}
+	t.Logf("accuracy %.3f, share of none %.3f, %s", r.Accuracy, float64(none)/float64(all), tk.Summary(r))
+	if r.Accuracy < float64(none)/float64(all)+0.03 {
+		t.Errorf("accuracy %.3f, the share of none is %.3f", r.Accuracy, float64(none)/float64(all))
+	}
+}
+
+// The task digits makes streams of the layout of fsdd with data.frames. Without it, as for models
+// that do not record it, it makes clips.
+func TestDigitStreams(t *testing.T) {
+	dir, more := t.TempDir(), t.TempDir()
+	for digit := range 10 {
+		for _, index := range []int{0, 5, 10, 11} {
+			beep(t, filepath.Join(dir, fmt.Sprintf("%d_jo_%d.wav", digit, index)), 8000, 400+200*float64(digit))
+		}
+	}
+	beep(t, filepath.Join(more, "words", "seven", "a.wav"), 16000, 1800)
+	beep(t, filepath.Join(more, "speech", "b.wav"), 16000, 350)
+	d, err := loadSet(t, "digits", dir, "", "streams=10", fmt.Sprintf("words=[%q]", filepath.Join(more, "words")), fmt.Sprintf("other=[%q]", filepath.Join(more, "speech")))
+	must.Do(t, err)
+	if !slices.Equal(d.Labels, append(fsddLabels(), "none")) || d.Channels != 40 || d.SampleRate != 8000 || !d.Framewise() || d.Train.Len() != 10 {
+		t.Errorf("%d training streams, %+v", d.Train.Len(), d.Info)
+	}
+	sounds := d.Train.(*dataset.StreamSet).Sounds()
+	if len(sounds.Words) != 21 || sounds.Words[20].Label != 7 || len(sounds.Other) != 1 || len(d.Val.(*dataset.StreamSet).Sounds().Words) != 10 || d.Test == nil {
+		t.Errorf("training words %q, other %q, test set %v", paths(sounds.Words), paths(sounds.Other), d.Test)
+	}
+	tk := must.Get(Lookup("digits"))(t)
+	old := &model.Model{Meta: model.Meta{Task: "digits", Data: model.Settings{"seed": int64(1), "data.max_len": int64(5000)}}}
+	cfg := must.Get(tk.ForModel(old))(t)
+	cfg.SetDir(dir)
+	clips := must.Get(tk.Load(t.Context(), From(cfg)))(t)
+	if clips.Channels != 1 || clips.Framewise() || clips.Filterbank != nil {
+		t.Errorf("data of an earlier model: %+v", clips.Info)
+	}
+	older := must.Get(tk.ForModel(&model.Model{Meta: model.Meta{Task: "digits"}}))(t) // without settings
+	if older.Data["frames"] != any(false) || older.Data["max_len"] != any(int64(5000)) {
+		t.Errorf("options of a model without settings: %v", older.Data)
+	}
+	framewise := must.Get(tk.ForModel(&model.Model{Meta: model.Meta{Filterbank: d.Filterbank}}))(t)
+	must.Equal(t, framewise.Data["frames"], any(true), "data.frames of a model with a filter bank")
+	for set, want := range map[string]string{"max_len=5": "data.max_len 5, data.decimate 0: expected 0 with data.frames", "level=[1]": "data.level [1]"} {
+		_, err := loadSet(t, "digits", dir, "", set)
+		must.Fail(t, err, train.ErrConfig, want)
+	}
+	must.Do(t, tk.AtRate(&cfg, 4000)) // decimated clips
+	cfg = tk.Preset()
+	must.Fail(t, tk.AtRate(&cfg, 4000), train.ErrConfig, "rate 4000 Hz: expected 8000 Hz")
+	beep(t, filepath.Join(more, "empty", "word", "a.wav"), 8000, 500)
+	_, err = loadSet(t, "digits", dir, "", fmt.Sprintf("words=[%q]", filepath.Join(more, "empty")))
+	must.Fail(t, err, train.ErrData, "no folder with the name of a word, such as "+filepath.Join(more, "empty", "0"))
+}
