@@ -1,0 +1,58 @@
+// Command minimal prints the spoken digits in a sound file: WAV, FLAC, MP3 or Ogg Vorbis.
+//
+//	go run ./examples/minimal clip.wav
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/pretrained"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: minimal FILE")
+		os.Exit(2)
+	}
+	if err := run(os.Args[1], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "minimal:", err)
+		os.Exit(1)
+	}
+}
+
+// run writes one line per digit: begin and end in seconds, the digit, and its probability.
+func run(path string, w io.Writer) error {
+	m, err := pretrained.Load("digits")
+	if err != nil {
+		return err
+	}
+	recognizer, err := events.New(m, events.DefaultsFor(m))
+	if err != nil {
+		return err
+	}
+	x, format, err := audio.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	mono := make([]float32, len(x)/format.Channels)
+	for i, v := range x {
+		mono[i/format.Channels] += v / float32(format.Channels) // the mean of the channels
+	}
+	if rate := int(recognizer.SampleRate()); rate != format.SampleRate {
+		converter, err := audio.NewResampler(format.SampleRate, rate)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		mono = converter.Flush(converter.Process(nil, mono))
+	}
+	found, err := recognizer.Recognize(mono)
+	for _, e := range found { // with an error, those before it
+		onset, end := float64(e.Onset)/recognizer.SampleRate(), float64(e.End)/recognizer.SampleRate()
+		fmt.Fprintf(w, "%6.2f s to %6.2f s  %s  (%.3f)\n", onset, end, e.Label, e.Confidence)
+	}
+	return err
+}
