@@ -14,7 +14,9 @@ func (r *Recognizer) Classify(x []float32) (label int, peaks []float32, err erro
 	if r.framewise == nil {
 		return 0, nil, errors.New("events: classify: the model has a mean pool, expected one that labels every frame")
 	}
-	c := &clip{smoother: newSmoother(&r.rules), peaks: make([]float32, len(r.labels))}
+	rules := r.rules
+	rules.offsets = nil // they compare labels with background, not with each other
+	c := &clip{smoother: newSmoother(&rules), peaks: make([]float32, len(r.labels))}
 	t, in := newTrack(r), newInput(r)
 	if err := t.process(&in, x, c); err != nil {
 		return 0, nil, err

@@ -11,12 +11,13 @@ type rules struct {
 	labels     []string
 	opt        Options
 	sampleRate float64
-	frame      int     // samples per frame
-	frameRate  float64 // frames per second
-	hop        int     // frames per evaluation
-	smoothing  int     // frames that an evaluation averages; 0: a model with a mean pool
-	refractory int64   // samples
-	tail       int64   // samples for which a label outlasts its word
+	frame      int       // samples per frame
+	frameRate  float64   // frames per second
+	hop        int       // frames per evaluation
+	smoothing  int       // frames that an evaluation averages; 0: a model with a mean pool
+	refractory int64     // samples
+	tail       int64     // samples for which a label outlasts its word
+	offsets    []float64 // added to the averaged log-odds of the labels; nil: nothing
 }
 
 // newRules returns the rules for frames of the given length in samples.

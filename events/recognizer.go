@@ -103,9 +103,11 @@ func newFramewise(m *model.Model, opt Options) (*Recognizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Recognizer{
-		rules: newRules(meta.Labels, opt, meta.Filterbank.Hop), net: net, framewise: &framewise{bank: bank},
-	}, nil
+	r := &Recognizer{rules: newRules(meta.Labels, opt, meta.Filterbank.Hop), net: net, framewise: &framewise{bank: bank}}
+	if meta.Detection != nil && len(meta.Detection.Offsets) > 0 {
+		r.offsets = slices.Clone(meta.Detection.Offsets)
+	}
+	return r, nil
 }
 
 // SampleRate returns the sampling rate of the audio in Hz.

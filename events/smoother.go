@@ -20,13 +20,14 @@ type smoother struct {
 	ring      []float32 // [frames][labels] log-odds
 	oldest    int       // where in ring the oldest frame stands
 	sum       []float32 // [labels]
-	posterior []float32 // of every label against none; of none, 1 less the largest of the others
-	best      int       // the most probable label, none aside
+	offsets   []float64 // added to the averages; nil: nothing
+	posterior []float32 // of every label against none; of none, 1 less that of best
+	best      int       // the most probable label before offsets, none aside
 	contour   *contour
 }
 
 func newSmoother(r *rules) smoother {
-	s := smoother{none: slices.Index(r.labels, None), sum: make([]float32, len(r.labels)), posterior: make([]float32, len(r.labels)), contour: newContour(r)}
+	s := smoother{none: slices.Index(r.labels, None), offsets: r.offsets, sum: make([]float32, len(r.labels)), posterior: make([]float32, len(r.labels)), contour: newContour(r)}
 	s.ring = make([]float32, r.smoothing*len(r.labels))
 	s.reset()
 	return s
@@ -48,8 +49,12 @@ func (s *smoother) push(level float64, logits []float32) {
 	s.best = -1
 	frames := float64(len(s.ring) / n)
 	for i, v := range s.sum {
-		s.posterior[i] = float32(1 / (1 + math.Exp(-float64(v)/frames)))
-		if i != s.none && (s.best < 0 || s.posterior[i] > s.posterior[s.best]) {
+		odds := float64(v) / frames
+		if s.offsets != nil {
+			odds += s.offsets[i]
+		}
+		s.posterior[i] = float32(1 / (1 + math.Exp(-odds)))
+		if i != s.none && (s.best < 0 || v > s.sum[s.best]) {
 			s.best = i
 		}
 	}

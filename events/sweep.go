@@ -68,6 +68,7 @@ func (r *Recognizer) NewSweep(options []Options) (*Sweep, error) {
 				i, o.Hop, o.Window, o.SampleRate, r.opt.Hop, r.opt.Window, r.sampleRate)
 		}
 		rules := newRules(r.labels, o, r.frame)
+		rules.offsets = r.offsets
 		s.lanes[i].decision = newDecision(&rules)
 		if r.framewise != nil {
 			l := &s.lanes[i]

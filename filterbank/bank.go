@@ -160,9 +160,8 @@ func (s *Stream) appendFrame(dst, x []float32) []float32 {
 
 // The constants of PCEN (docs/maths.md §11.3).
 const (
-	pcenSeconds = 0.4  // time constant of the smoothing
-	pcenAlpha   = 0.98 // share of the level that the gain control removes
-	pcenDelta   = 2
+	pcenSeconds = 0.4 // time constant of the smoothing
+	pcenDelta   = 0.1 // ratio to the smoothed energy below which the compression is linear
 	smoothMin   = 0x1p-99 // smaller smoothed energies are 0: denormal numbers are slow
 )
 
@@ -180,6 +179,5 @@ func (s *Stream) compress(band int, energy float64) float32 {
 		m = 0
 	}
 	s.smooth[band] = m
-	gain := math.Exp(-pcenAlpha * math.Log(m+Floor))
-	return float32(math.Sqrt(float64(energy*gain)+pcenDelta) - math.Sqrt(pcenDelta))
+	return float32(math.Log1p(energy/(pcenDelta*(m+Floor))))
 }

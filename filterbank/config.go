@@ -36,10 +36,10 @@ type Config struct {
 }
 
 // Default returns the filter bank for speech: 40 bands from 60 Hz to 0.95 of the Nyquist frequency,
-// at most 7600 Hz, in windows of 25 ms every 10 ms, with compression PCEN.
+// at most 7600 Hz, in windows of 32 ms every 20 ms, with compression PCEN.
 func Default(sampleRate float64) Config {
 	return Config{
-		SampleRate: sampleRate, Window: int(math.Round(0.025 * sampleRate)), Hop: int(math.Round(0.01 * sampleRate)),
+		SampleRate: sampleRate, Window: int(math.Round(0.032 * sampleRate)), Hop: int(math.Round(0.02 * sampleRate)),
 		Bands: 40, Low: 60, High: min(0.95*sampleRate/2, 7600), Compression: PCEN,
 	}
 }

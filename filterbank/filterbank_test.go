@@ -90,7 +90,7 @@ func naive(c filterbank.Config, x []float32) (frames []float64) {
 				smooth[b] = e
 			}
 			smooth[b] = (1-s)*smooth[b] + s*e
-			frames = append(frames, math.Sqrt(e/math.Pow(1e-10+smooth[b], 0.98)+2)-math.Sqrt2)
+			frames = append(frames, math.Log(1+e/(0.1*(1e-10+smooth[b]))))
 		}
 	}
 	return frames

@@ -18,6 +18,10 @@ type Detection struct {
 	Smoothing float64 `json:"smoothing,omitempty"`
 	Window    float64 `json:"window,omitempty"`
 
+	// Offsets are added to the log-odds of the labels against none, one per label of a network with
+	// one output per frame, so that one Threshold suits them all. Nil: nothing is added.
+	Offsets []float64 `json:"offsets,omitempty"`
+
 	FalseAlarmsPerHour float64    `json:"false_alarms_per_hour"` // in audio without words
 	MissRate           float64    `json:"miss_rate"`             // share of the words
 	Interval           [2]float64 `json:"interval"`              // of the miss rate, 95 % confidence
@@ -29,9 +33,18 @@ type Detection struct {
 const (
 	maxConfirm = 1000
 	maxSeconds = 3600
+	maxOffset  = 100
 )
 
-func (d *Detection) validate() error {
+func (d *Detection) validate(labels int) error {
+	if len(d.Offsets) != 0 && len(d.Offsets) != labels {
+		return fmt.Errorf("detection: %d offsets, expected one per label, %d", len(d.Offsets), labels)
+	}
+	for _, v := range d.Offsets {
+		if !(math.Abs(v) <= maxOffset) {
+			return fmt.Errorf("detection: offsets %v: expected %d … %d", v, -maxOffset, maxOffset)
+		}
+	}
 	for _, v := range []struct {
 		name             string
 		value, low, high float64
@@ -70,7 +83,7 @@ func (m *Meta) validateAudio(c Config) error {
 	if len(m.Labels) == 0 {
 		return errors.New("detection: the model has no labels")
 	}
-	return m.Detection.validate()
+	return m.Detection.validate(len(m.Labels))
 }
 
 // PositionRate returns the number of positions per second of the sequences that the network reads:

@@ -161,7 +161,7 @@ func (t *Trainer) closeEpoch(ctx context.Context) error {
 		m.SequencesPerSecond = float64(st.Sums.Examples) / st.Seconds
 	}
 	st.Stale++
-	if m.betterThan(st.Best) {
+	if m.betterThan(st.Best, t.data.Info.PerPosition) {
 		st.Best, st.Stale = &m, 0
 		t.best = cloneModel(t.model)
 		t.best.Meta.Series = withResidual(t.model.Meta.Series, val.OutputRMSE)

@@ -154,7 +154,7 @@ func TestBetterThan(t *testing.T) {
 		{&Metrics{ValLoss: 1}, &Metrics{ValLoss: 2}, true},
 		{&Metrics{ValLoss: 2}, &Metrics{ValLoss: 1}, false},
 	} {
-		must.Equal(t, c.a.betterThan(c.b), c.want, "%+v better than %+v", c.a, c.b)
+		must.Equal(t, c.a.betterThan(c.b, false), c.want, "%+v better than %+v", c.a, c.b)
 	}
 }
 

@@ -92,12 +92,14 @@ func percent(fraction float64) string {
 	return fmt.Sprintf("%.3g %%", 100*fraction)
 }
 
-// betterThan reports whether m has a higher accuracy than o, or the same and a lower loss.
-func (m *Metrics) betterThan(o *Metrics) bool {
+// betterThan reports whether m has a higher accuracy than o, or the same and a lower loss. With a
+// class per position only the loss counts: most positions are easy, and the accuracy of the others
+// is that of an arbitrary threshold.
+func (m *Metrics) betterThan(o *Metrics, perPosition bool) bool {
 	if o == nil {
 		return true
 	}
-	if m.ValAccuracy != nil && o.ValAccuracy != nil && *m.ValAccuracy != *o.ValAccuracy {
+	if !perPosition && m.ValAccuracy != nil && o.ValAccuracy != nil && *m.ValAccuracy != *o.ValAccuracy {
 		return *m.ValAccuracy > *o.ValAccuracy
 	}
 	return m.ValLoss < o.ValLoss

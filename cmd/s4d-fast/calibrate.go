@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/pretrained"
 )
 
@@ -42,9 +43,21 @@ func (c *calibrateCmd) Run(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return badInput(err)
 	}
+	m.Meta.Detection = withoutOffsets(m.Meta.Detection)
 	d, err := c.measure(ctx, std, m, c.Seed, c.Threads)
 	if err != nil {
 		return err
+	}
+	var offsets []float64
+	if m.Meta.Filterbank != nil && d.Words != nil {
+		ok := false
+		if offsets, ok = d.Offsets(m, c.FalseAlarms); ok {
+			m.Meta.Detection = d.Points[0].Detection()
+			m.Meta.Detection.Offsets = offsets
+			if d, err = c.measure(ctx, std, m, c.Seed, c.Threads); err != nil {
+				return err
+			}
+		}
 	}
 	d.warn(std.err, c.FalseAlarms)
 	best, ok := d.Best(c.FalseAlarms)
@@ -60,6 +73,7 @@ func (c *calibrateCmd) Run(std *streams, ctx *ctxBox) error {
 		}
 	}
 	m.Meta.Detection = best.Detection()
+	m.Meta.Detection.Offsets = offsets
 	if err := m.Save(c.out()); err != nil {
 		return err
 	}
@@ -70,6 +84,16 @@ func (c *calibrateCmd) Run(std *streams, ctx *ctxBox) error {
 		return r.write(std)
 	}
 	return d.text(std.out, "operating point", &best)
+}
+
+// withoutOffsets returns a copy of an operating point without offsets.
+func withoutOffsets(d *model.Detection) *model.Detection {
+	if d == nil {
+		return nil
+	}
+	without := *d
+	without.Offsets = nil
+	return &without
 }
 
 // check returns an error for flags that cannot be used.

@@ -60,9 +60,8 @@ func (m *Measurement) compare(a, b *Point) int {
 // distance returns how different two options are: of their thresholds' log odds, their numbers of
 // confirmations and their smoothing the sum of the differences, on logarithmic scales.
 func distance(a, b *events.Options) float64 {
-	odds := func(p float64) float64 { return math.Log(max(p, 1e-9) / max(1-p, 1e-9)) }
 	ratio := func(x, y float64) float64 { return math.Abs(math.Log2(max(x, 1e-9) / max(y, 1e-9))) }
-	return math.Abs(odds(a.Threshold)-odds(b.Threshold)) + ratio(float64(a.Confirm), float64(b.Confirm)) + ratio(a.Smoothing, b.Smoothing)
+	return math.Abs(logOdds(a.Threshold)-logOdds(b.Threshold)) + ratio(float64(a.Confirm), float64(b.Confirm)) + ratio(a.Smoothing, b.Smoothing)
 }
 
 // Best returns the point that misses the fewest words of those with at most so many false alarms

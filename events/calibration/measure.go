@@ -52,7 +52,8 @@ type Progress struct {
 
 // Measurement is what a model detected with each of the candidates.
 type Measurement struct {
-	Labels  []string // that occur in the streams of words, in the model's order
+	All     []string // the model's labels
+	Labels  []string // those that occur in the streams of words, in the model's order
 	Words   []int    // of each label
 	Seconds float64  // of the streams of words
 	Points  []Point  // one per candidate
@@ -67,6 +68,7 @@ type Point struct {
 	MissedWords []int   // of each label
 	FalseAlarms int     // events in all background
 	ByGroup     []int   // events in each group of background
+	ByLabel     []int   // events in all background with each of the model's labels
 	Hours       float64 // of all background
 }
 
@@ -79,7 +81,7 @@ type Group struct {
 // result is what was detected in one stream.
 type result struct {
 	seconds float64
-	events  []int    // in background, per candidate
+	events  [][]int  // per candidate, with each of the model's labels
 	scores  []Score  // of words, per candidate
 	found   [][]bool // per candidate and word
 	skipped []error
@@ -113,7 +115,7 @@ func Measure(ctx context.Context, m *model.Model, streams []Stream, opt Options)
 			}
 		}
 	}
-	run := run{ctx: ctx, r: r, opt: opt, tolerance: int64(opt.Tolerance * r.SampleRate()), streams: streams, results: make([]result, len(streams))}
+	run := run{ctx: ctx, r: r, opt: opt, tolerance: int64(opt.Tolerance * r.SampleRate()), streams: streams, labels: m.Meta.Labels, results: make([]result, len(streams))}
 	run.failed.Store(int64(len(streams)))
 	pool := par.New(min(par.Workers(opt.Workers), max(len(streams), 1)))
 	defer pool.Close()
@@ -124,7 +126,7 @@ func Measure(ctx context.Context, m *model.Model, streams []Stream, opt Options)
 	if i := run.failed.Load(); i < int64(len(streams)) {
 		return nil, fmt.Errorf("calibration: %w", run.results[i].err)
 	}
-	return run.collect(m.Meta.Labels), nil
+	return run.collect(), nil
 }
 
 // run is the state of a call of Measure.
@@ -134,6 +136,7 @@ type run struct {
 	opt       Options
 	tolerance int64 // samples
 	streams   []Stream
+	labels    []string // of the model
 	results   []result
 	failed    atomic.Int64 // lowest index of a stream with an error
 
@@ -176,10 +179,13 @@ func (r *run) measure(i int, res *result) error {
 	}
 	words := r.streams[i].Words
 	list := make([][]events.Event, len(r.opt.Candidates)) // in streams of words
-	res.events = make([]int, len(r.opt.Candidates))
+	res.events = make([][]int, len(r.opt.Candidates))
+	for c := range res.events {
+		res.events[c] = make([]int, len(r.labels))
+	}
 	take := func(found []events.Found, err error) error {
 		for _, f := range found {
-			res.events[f.Option]++
+			res.events[f.Option][slices.Index(r.labels, f.Label)]++
 			if len(words) > 0 {
 				list[f.Option] = append(list[f.Option], f.Event)
 			}
@@ -233,9 +239,9 @@ func (r *run) report(streams, samples int) {
 }
 
 // collect adds up the results of the streams in their order.
-func (r *run) collect(labels []string) *Measurement {
-	m := &Measurement{Points: make([]Point, len(r.opt.Candidates))}
-	for _, l := range labels {
+func (r *run) collect() *Measurement {
+	m := &Measurement{All: r.labels, Points: make([]Point, len(r.opt.Candidates))}
+	for _, l := range r.labels {
 		n := 0
 		for _, s := range r.streams {
 			for _, w := range s.Words {
@@ -264,12 +270,15 @@ func (r *run) collect(labels []string) *Measurement {
 	}
 	for c := range m.Points {
 		p := &m.Points[c]
-		*p = Point{Options: r.opt.Candidates[c], MissedWords: make([]int, len(m.Labels)), ByGroup: make([]int, len(m.Groups))}
+		*p = Point{Options: r.opt.Candidates[c], MissedWords: make([]int, len(m.Labels)), ByGroup: make([]int, len(m.Groups)), ByLabel: make([]int, len(r.labels))}
 		for i, s := range r.streams {
 			res := &r.results[i]
 			if len(s.Words) == 0 {
-				p.FalseAlarms += res.events[c]
-				p.ByGroup[group[s.Group]] += res.events[c]
+				for l, n := range res.events[c] {
+					p.FalseAlarms += n
+					p.ByGroup[group[s.Group]] += n
+					p.ByLabel[l] += n
+				}
 				p.Hours += res.seconds / 3600
 				continue
 			}

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"math"
+	"slices"
 
 	"github.com/s4d-fast/s4d-fast/internal/activity"
 	"github.com/s4d-fast/s4d-fast/internal/random"
@@ -36,6 +37,7 @@ type mixer struct {
 	words      []Word
 
 	response, spectrum, scratch []float32 // of the room
+	warped                      []float32 // a copy of the frames
 }
 
 func (s *StreamSet) newMixer() *mixer {
@@ -139,6 +141,14 @@ func (m *mixer) samplesOf(seconds float64) int { return int(seconds * m.Rate) }
 func (m *mixer) randomWord() int {
 	clips := m.set.byLabel[m.Below(len(m.set.byLabel))]
 	return clips[m.Below(len(clips))]
+}
+
+// randomOther draws a recording of other speech. Its probability is proportional to the square root
+// of its length, so that a few hours of sentences and thousands of single words both occur.
+func (m *mixer) randomOther() int {
+	upTo := m.set.upTo
+	i, _ := slices.BinarySearch(upTo, m.Uniform()*upTo[len(upTo)-1])
+	return min(i, len(upTo)-1)
 }
 
 // speed draws a factor.
@@ -245,7 +255,7 @@ func resize2(s []float32, n int) []float32 {
 func (m *mixer) otherSpeech(at int, seconds float64) int {
 	end := at + max(1, m.samplesOf(seconds))
 	for next := at; next < min(end, len(m.speech)); next = at + m.samplesOf(m.Between(0, otherGap)) {
-		i := m.Below(len(m.set.other))
+		i := m.randomOther()
 		c, r := &m.set.sounds.Other[i], m.set.other[i]
 		from, to := r.Onset, r.End
 		// A recording that is much longer than what is left is cut anywhere.
@@ -356,19 +366,45 @@ func (m *mixer) filter() {
 	}
 }
 
-// bandMasks is the number of masks per stream.
-const bandMasks = 2
+// The masks per stream.
+const bandMasks, timeMasks = 2, 4
 
-// mask replaces neighbouring bands of frames [bands][n] by their means.
+// mask replaces neighbouring bands of frames [bands][n], and neighbouring frames, by the means of
+// the bands.
 func (m *mixer) mask(frames, means []float32, n int) {
-	for range bandMasks {
-		width := m.Below(m.set.opt.BandMask + 1)
-		first := m.Below(len(means) - width + 1)
-		for b := first; b < first+width; b++ {
-			row := frames[b*n : (b+1)*n]
+	fill := func(first, bands, from, to int) {
+		for b := first; b < first+bands; b++ {
+			row := frames[b*n+from : b*n+to]
 			for i := range row {
 				row[i] = means[b]
 			}
+		}
+	}
+	for range bandMasks {
+		width := m.Below(m.set.opt.BandMask + 1)
+		fill(m.Below(len(means)-width+1), width, 0, n)
+	}
+	for range timeMasks {
+		width := min(n, m.samplesOf(m.Between(0, m.set.opt.TimeMask))/m.set.opt.Filterbank.Hop)
+		at := m.Below(n - width + 1)
+		fill(0, len(means), at, at+width)
+	}
+}
+
+// warp stretches the bands of frames [bands][n] by a factor: band b becomes the one at b/factor, by
+// linear interpolation, as if the speaker's vocal tract were longer or shorter.
+func (m *mixer) warp(frames []float32, n int) {
+	r := m.set.opt.Warp
+	factor := math.Exp(m.Between(math.Log(r.Low), math.Log(r.High)))
+	bands := len(frames) / n
+	m.warped = append(m.warped[:0], frames...)
+	for b := range bands {
+		at := min(float64(b)/factor, float64(bands-1))
+		low := min(int(at), max(bands-2, 0))
+		share := float32(at - float64(low))
+		x, y := m.warped[low*n:(low+1)*n], m.warped[min(low+1, bands-1)*n:]
+		for i, v := range x {
+			frames[b*n+i] = v + share*(y[i]-v)
 		}
 	}
 }

@@ -74,6 +74,7 @@ type StreamSet struct {
 	byLabel [][]int           // indices of Words, for each label that has clips
 	words   []activity.Region // of Words
 	other   []activity.Region // of Other
+	upTo    []float64         // sums of the square roots of their lengths
 	streams int
 	length  int // samples of a stream
 	purpose random.Purpose
@@ -130,7 +131,12 @@ func newStreamSet(sounds *Sounds, split string, opt StreamOptions, streams int, 
 	}
 	for i := range sounds.Other {
 		x = sounds.Other[i].Samples(x)
-		s.other = append(s.other, activity.Speech(x, rate))
+		r := activity.Speech(x, rate)
+		s.other = append(s.other, r)
+		s.upTo = append(s.upTo, math.Sqrt(float64(r.End-r.Onset)))
+		if i > 0 {
+			s.upTo[i] += s.upTo[i-1]
+		}
 	}
 	s.mixers.New = func() any { return s.newMixer() }
 	return s, nil
@@ -164,6 +170,7 @@ func (s *StreamSet) Example(dst *Example, i, epoch int) error {
 	n := s.Length(i)
 	*dst = Example{X: s.bank.Frames(dst.X, m.speech), Tokens: dst.Tokens[:0], Len: n, Label: -1, Target: dst.Target[:0], Labels: dst.Labels}
 	if s.means != nil {
+		m.warp(dst.X, n)
 		m.mask(dst.X, s.means, n)
 	}
 	dst.Labels = s.opt.labels(dst.Labels, n, m.words, len(s.sounds.Labels))

@@ -15,12 +15,13 @@ type mixOptions struct {
 	Words      []string  `toml:"words" local:"true" placeholder:"DIR,…" help:"Folders with further training clips, WORD/*."`
 	Other      []string  `toml:"other" local:"true" placeholder:"DIR,…" help:"Folders with words and speech that are not to be detected."`
 	Background []string  `toml:"background" local:"true" placeholder:"DIR,…" help:"Folders with sounds other than speech."`
-	Streams    int       `toml:"streams"` // training streams per epoch; 0: one per three clips, at least leastStreams
-	Seconds    float64   `toml:"seconds"` // of a stream
-	Gap        []float64 `toml:"gap"`     // seconds between words: bounds
-	SNR        []float64 `toml:"snr"`     // dB: bounds
-	Level      []float64 `toml:"level"`   // dB re full scale: bounds
-	Bands      int       `toml:"bands"`   // of the filter bank
+	Streams    int       `toml:"streams"`   // training streams per epoch; 0: one per three clips, at least leastStreams
+	Seconds    float64   `toml:"seconds"`   // of a stream
+	Gap        []float64 `toml:"gap"`       // seconds between words: bounds
+	SNR        []float64 `toml:"snr"`       // dB: bounds
+	Level      []float64 `toml:"level"`     // dB re full scale: bounds
+	Fragments  *float64  `toml:"fragments"` // share of items that are fragments of words
+	Bands      int       `toml:"bands"`     // of the filter bank
 }
 
 // The least number of streams: so many give small sets of recordings epochs worth a validation, and
@@ -43,6 +44,9 @@ func (o mixOptions) streams(rate float64, src Source, train, val int) (dataset.S
 	}
 	if o.Seconds != 0 {
 		opt.Length = o.Seconds
+	}
+	if o.Fragments != nil {
+		opt.FragmentShare = *o.Fragments
 	}
 	if o.Bands != 0 {
 		opt.Filterbank.Bands = o.Bands

@@ -1,0 +1,66 @@
+package calibration
+
+import (
+	"math"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/random"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// The thresholds are those that all combinations, tried one by one, do not improve on.
+func TestOffsets(t *testing.T) {
+	labels := []string{"a", "b", "c", events.None}
+	m := &model.Model{Meta: model.Meta{Labels: labels}}
+	thresholds := []float64{0.9, 0.5, 0.2}
+	for seed := range uint64(50) {
+		draw := random.Sampler{Stream: random.New(seed, random.Noise, 0, 0)}
+		// Lower thresholds miss fewer words and give more false alarms. No clip says "c".
+		d := &Measurement{All: labels, Labels: labels[:2], Words: []int{20, 20}}
+		missed, alarms := []int{20, 20}, []int{0, 0, 0, 0}
+		for _, v := range thresholds {
+			for i := range missed {
+				missed[i] -= draw.Below(8)
+			}
+			for i := range labels[:3] {
+				alarms[i] += draw.Below(4)
+			}
+			d.Points = append(d.Points, Point{
+				Options: events.Options{Confirm: 1}.WithThreshold(v), Hours: 2,
+				MissedWords: []int{missed[0], missed[1]}, ByLabel: []int{alarms[0], alarms[1], alarms[2], 0},
+			})
+		}
+		d.Points[0], d.Points[1] = d.Points[1], d.Points[0] // the model's threshold is the first: 0.5
+		least := math.MaxInt
+		for _, a := range d.Points {
+			for _, b := range d.Points {
+				for _, c := range d.Points {
+					if a.ByLabel[0]+b.ByLabel[1]+c.ByLabel[2] <= 6 { // three an hour
+						least = min(least, a.MissedWords[0]+b.MissedWords[1])
+					}
+				}
+			}
+		}
+		offsets, ok := d.Offsets(m, 3)
+		if must.Equal(t, ok, least < math.MaxInt, "seed %d: possible", seed); !ok {
+			continue
+		}
+		must.Equal(t, offsets[3], 0, "offset of none")
+		total, words := 0, 0
+		for label, offset := range offsets[:3] {
+			for _, p := range d.Points {
+				if math.Abs(logOdds(p.Options.Threshold)-(logOdds(0.5)-offset)) < 1e-9 {
+					total += p.ByLabel[label]
+					if label < 2 {
+						words += p.MissedWords[label]
+					}
+				}
+			}
+		}
+		if total > 6 || words != least {
+			t.Errorf("seed %d: offsets %v give %d false alarms and miss %d words, expected at most 6 and %d", seed, offsets, total, words, least)
+		}
+	}
+}
