@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
@@ -48,4 +51,30 @@ func TestMono(t *testing.T) {
 			}
 		}
 	}
+}
+
+// ReadMono gives what Mono and a ResampleReader give.
+func TestReadMono(t *testing.T) {
+	for _, name := range []string{"mono.flac", "stereo.ogg"} {
+		path := filepath.Join("testdata", name)
+		for _, rate := range []int{24000, 44100, 16000} {
+			f := must.Get(os.Open(path))(t)
+			defer f.Close()
+			r := must.Get(Open(f))(t)
+			var in Source = Mono(r)
+			if r.Format.SampleRate != rate {
+				in = must.Get(NewResampleReader(in, r.Format.SampleRate, rate))(t)
+			}
+			var want []float32
+			buf := make([]float32, 1000)
+			for n, err := 0, error(nil); err == nil; want = append(want, buf[:n]...) {
+				n, err = in.Read(buf)
+			}
+			if got := must.Get(ReadMono(path, rate))(t); !slices.Equal(got, want) {
+				t.Errorf("%s at %d Hz: other samples (%d) than those of the readers (%d)", name, rate, len(got), len(want))
+			}
+		}
+	}
+	must.Reject(ReadMono("testdata/missing.wav", 8000))(t, "missing.wav")
+	must.Reject(ReadMono("testdata/mono.flac", 0))(t, "testdata/mono.flac: ")
 }

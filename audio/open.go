@@ -81,7 +81,8 @@ func Open(r io.Reader) (*Reader, error) {
 func (r *Reader) Channels() int { return r.Format.Channels }
 
 // Read fills dst with samples, the channels of a frame side by side, and returns how many it wrote.
-// It writes whole frames; dst must hold at least one. io.EOF comes after the last frame. If the
+// It writes whole frames; dst must hold at least one. io.EOF comes after the last frame, with it or
+// in the next call. If the
 // stream ends before its header or its last frame says, the error wraps ErrTruncated; it comes
 // after the frames before. A sample that is NaN or infinite is an error.
 func (r *Reader) Read(dst []float32) (int, error) {
@@ -214,6 +215,30 @@ func ReadFile(path string) ([]float32, Format, error) {
 		return nil, Format{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return samples, r.Format, nil
+}
+
+// ReadMono reads a file as ReadFile does, as the mean of its channels, converted to a rate in Hz.
+func ReadMono(path string, rate int) ([]float32, error) {
+	x, format, err := ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	mono := x[:len(x)/format.Channels]
+	for i := range mono {
+		sum := 0.0
+		for _, v := range x[i*format.Channels:][:format.Channels] {
+			sum += float64(v)
+		}
+		mono[i] = float32(sum / float64(format.Channels))
+	}
+	if format.SampleRate == rate {
+		return mono, nil
+	}
+	r, err := NewResampler(format.SampleRate, rate)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return r.Flush(r.Process(nil, mono)), nil
 }
 
 // readAll reads to the end, but no more than limit samples.

@@ -218,7 +218,8 @@ func (r *WAVReader) start(size, size64 int64) {
 func (r *WAVReader) Channels() int { return r.Format.Channels }
 
 // Read fills dst with samples, the channels of a frame side by side, and returns how many it wrote.
-// It writes whole frames; dst must hold at least one. io.EOF comes after the last frame. A float
+// It writes whole frames; dst must hold at least one. io.EOF comes after the last frame, with it or
+// in the next call. A float
 // sample that is NaN or infinite is an error.
 func (r *WAVReader) Read(dst []float32) (int, error) {
 	channels := r.Format.Channels

@@ -118,7 +118,7 @@ func (r *Recognizer) SampleRate() float64 { return r.sampleRate }
 func (r *Recognizer) Frame() int { return r.frame }
 
 // Recognize returns all events of a recording with samples of full scale ±1. The error is that of
-// Detector.Process.
+// Detector.Process; with an error, the events before it.
 func (r *Recognizer) Recognize(x []float32) ([]Event, error) {
 	d := r.NewDetector()
 	list, err := d.Process(x)

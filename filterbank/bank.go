@@ -160,8 +160,8 @@ func (s *Stream) appendFrame(dst, x []float32) []float32 {
 
 // The constants of PCEN (docs/maths.md §11.3).
 const (
-	pcenSeconds = 0.4 // time constant of the smoothing
-	pcenDelta   = 0.1 // ratio to the smoothed energy below which the compression is linear
+	pcenSeconds = 0.4     // time constant of the smoothing
+	pcenDelta   = 0.1     // ratio to the smoothed energy below which the compression is linear
 	smoothMin   = 0x1p-99 // smaller smoothed energies are 0: denormal numbers are slow
 )
 
@@ -179,5 +179,5 @@ func (s *Stream) compress(band int, energy float64) float32 {
 		m = 0
 	}
 	s.smooth[band] = m
-	return float32(math.Log1p(energy/(pcenDelta*(m+Floor))))
+	return float32(math.Log1p(energy / (pcenDelta * (m + Floor))))
 }

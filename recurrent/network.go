@@ -40,8 +40,9 @@ type Options struct {
 	StepScale float64
 
 	// Window is the number of samples that the mean pool looks back. 0 means all since the start,
-	// which suits clips; an endless stream needs a window. The mean covers up to 126 samples more,
-	// since it forgets whole blocks of 64.
+	// which suits clips. An endless stream needs a window as long as the training examples. It does
+	// not bound what the states of the SSMs remember. The mean covers up to 126 samples more, since
+	// it forgets whole blocks of 64.
 	Window int
 
 	// Normalize applies the model's input normalisation (model.Meta.Affine) to every sample: the
@@ -97,7 +98,7 @@ func New(m *model.Model, opt Options) (*Network, error) {
 	case opt.Posterior && len(m.Meta.Labels) == 0:
 		return nil, errors.New("recurrent: Posterior: the model has no labels, so its outputs are not those of classes")
 	case cfg.SSM.Bidirectional:
-		return nil, errors.New("recurrent: the model is bidirectional and reads future samples, which a stream does not have; use package convmode")
+		return nil, errors.New("recurrent: the model is bidirectional and reads future samples, which a stream does not have; train with ssm.bidirectional = false, or use package convmode")
 	case cfg.Pairs:
 		return nil, errors.New("recurrent: the model compares two sequences, and a stream is one; use package convmode")
 	case cfg.SSM.LMax > 0:

@@ -64,8 +64,9 @@ func (s *Stream) pooled() int64 {
 func (s *Stream) Step(x []float32) []float32 { return s.Process(x, 1) }
 
 // Process takes n ≥ 1 samples x [d_input][n] and returns what Step would have returned for the last
-// of them; with pool none it returns the outputs of all samples, [d_output][n]. It allocates only
-// with pool none, and only if n is larger than ever before.
+// of them; with pool none it returns the outputs of all samples, [d_output][n]. Channel by channel,
+// x[c·n + i] is sample i of channel c. The result is valid until the next call. Process allocates
+// only with pool none, and only if n is larger than ever before.
 func (s *Stream) Process(x []float32, n int) []float32 {
 	if s.net.embedding != nil {
 		panic("recurrent: samples for a network that reads tokens")

@@ -73,7 +73,9 @@ type LoopConfig struct {
 	CheckpointEvery int `toml:"checkpoint_every"` // steps; 0: only at the end of each epoch
 }
 
-// Default returns the default configuration (docs/configuration.md), which presets modify.
+// Default returns the default configuration, which presets modify: four bidirectional layers with
+// H = 128 and N = 64, and ten epochs with batches of 16 (docs/configuration.md has every value).
+// Small problems need less, such as two layers with H = N = 16.
 func Default() Config {
 	m := model.Default()
 	s := m.SSM

@@ -3,11 +3,13 @@
 // New takes a configuration (a network, an optimiser and a budget) and a data set, and Fit trains:
 //
 //	data, err := dataset.FromSlices(info, training, validation, nil)
-//	t, err := train.New(ctx, train.Default(), data, train.Options{Dir: "runs/x"})
+//	cfg := train.Default()
+//	cfg.SSM.Bidirectional = false // so that the model can process a stream
+//	t, err := train.New(ctx, cfg, data, train.Options{Dir: "runs/x"})
 //	err = t.Fit(ctx)
 //	m := t.Best() // the model of the best epoch, for recurrent, events or m.Save
 //
-// Without Options.Dir nothing is written. A run folder holds
+// Without Options.Dir nothing is written, and Trainer.Close does nothing. A run folder holds
 //   - config.toml, with every value that was used,
 //   - metrics.jsonl, with one JSON object per epoch,
 //   - best.safetensors, the model of the best epoch,

@@ -69,11 +69,11 @@ type plan struct {
 	schedule optim.Schedule
 }
 
-// New builds the network for the data and makes the run folder, or reads the run to resume. It
-// starts a run again if it ended before its first checkpoint. It locks the run folder until Close.
-// An error of the configuration is an ErrConfig, one of the data or of the files of a run an
-// ErrData. If ctx is cancelled, the error is an ErrInterrupted. If New fails, no new run folder
-// remains.
+// New builds the network for the data and makes the run folder, or reads the run to resume. The
+// data must have a validation set and at least cfg.Train.Batch training examples. New starts a run
+// again if it ended before its first checkpoint. It locks the run folder until Close. An error of
+// the configuration is an ErrConfig, one of the data or of the files of a run an ErrData. If ctx is
+// cancelled, the error is an ErrInterrupted. If New fails, no new run folder remains.
 func New(ctx context.Context, cfg Config, data *dataset.Dataset, opt Options) (*Trainer, error) {
 	if err := cfg.recordFrom(opt); err != nil {
 		return nil, err

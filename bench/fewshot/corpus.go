@@ -110,16 +110,9 @@ func eachFile(dir string, use func(path string, x []float32) error) error {
 		if err != nil || d.IsDir() || !slices.Contains([]string{".wav", ".flac", ".ogg", ".mp3"}, filepath.Ext(path)) {
 			return err
 		}
-		x, f, err := audio.ReadFile(path)
+		x, err := audio.ReadMono(path, sampleRate)
 		if err != nil {
 			return err
-		}
-		if f.SampleRate != sampleRate {
-			r, err := audio.NewResampler(f.SampleRate, sampleRate)
-			if err != nil {
-				return fmt.Errorf("%s: %w", path, err)
-			}
-			x = r.Flush(r.Process(nil, x))
 		}
 		return use(path, x)
 	})

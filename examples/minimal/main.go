@@ -34,22 +34,11 @@ func run(path string, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	x, format, err := audio.ReadFile(path)
+	x, err := audio.ReadMono(path, int(recognizer.SampleRate()))
 	if err != nil {
 		return err
 	}
-	mono := make([]float32, len(x)/format.Channels)
-	for i, v := range x {
-		mono[i/format.Channels] += v / float32(format.Channels) // the mean of the channels
-	}
-	if rate := int(recognizer.SampleRate()); rate != format.SampleRate {
-		converter, err := audio.NewResampler(format.SampleRate, rate)
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		mono = converter.Flush(converter.Process(nil, mono))
-	}
-	found, err := recognizer.Recognize(mono)
+	found, err := recognizer.Recognize(x)
 	for _, e := range found { // with an error, those before it
 		onset, end := float64(e.Onset)/recognizer.SampleRate(), float64(e.End)/recognizer.SampleRate()
 		fmt.Fprintf(w, "%6.2f s to %6.2f s  %s  (%.3f)\n", onset, end, e.Label, e.Confidence)

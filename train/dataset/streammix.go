@@ -37,7 +37,6 @@ type mixer struct {
 	words      []Word
 
 	response, spectrum, scratch []float32 // of the room
-	warped                      []float32 // a copy of the frames
 }
 
 func (s *StreamSet) newMixer() *mixer {
@@ -366,45 +365,19 @@ func (m *mixer) filter() {
 	}
 }
 
-// The masks per stream.
-const bandMasks, timeMasks = 2, 4
+// bandMasks is the number of masks per stream.
+const bandMasks = 2
 
-// mask replaces neighbouring bands of frames [bands][n], and neighbouring frames, by the means of
-// the bands.
+// mask replaces neighbouring bands of frames [bands][n] by their means.
 func (m *mixer) mask(frames, means []float32, n int) {
-	fill := func(first, bands, from, to int) {
-		for b := first; b < first+bands; b++ {
-			row := frames[b*n+from : b*n+to]
+	for range bandMasks {
+		width := m.Below(m.set.opt.BandMask + 1)
+		first := m.Below(len(means) - width + 1)
+		for b := first; b < first+width; b++ {
+			row := frames[b*n : (b+1)*n]
 			for i := range row {
 				row[i] = means[b]
 			}
-		}
-	}
-	for range bandMasks {
-		width := m.Below(m.set.opt.BandMask + 1)
-		fill(m.Below(len(means)-width+1), width, 0, n)
-	}
-	for range timeMasks {
-		width := min(n, m.samplesOf(m.Between(0, m.set.opt.TimeMask))/m.set.opt.Filterbank.Hop)
-		at := m.Below(n - width + 1)
-		fill(0, len(means), at, at+width)
-	}
-}
-
-// warp stretches the bands of frames [bands][n] by a factor: band b becomes the one at b/factor, by
-// linear interpolation, as if the speaker's vocal tract were longer or shorter.
-func (m *mixer) warp(frames []float32, n int) {
-	r := m.set.opt.Warp
-	factor := math.Exp(m.Between(math.Log(r.Low), math.Log(r.High)))
-	bands := len(frames) / n
-	m.warped = append(m.warped[:0], frames...)
-	for b := range bands {
-		at := min(float64(b)/factor, float64(bands-1))
-		low := min(int(at), max(bands-2, 0))
-		share := float32(at - float64(low))
-		x, y := m.warped[low*n:(low+1)*n], m.warped[min(low+1, bands-1)*n:]
-		for i, v := range x {
-			frames[b*n+i] = v + share*(y[i]-v)
 		}
 	}
 }

@@ -58,15 +58,9 @@ type StreamOptions struct {
 	Level         Range   // dB of the speech, while there is any, relative to full scale
 	Offset        Range   // dB of a constant, of random sign, relative to full scale
 
-	// Warp is the factor by which the bands of a training stream are stretched, on a logarithmic
-	// scale, as the length of the vocal tract does (Jaitly and Hinton 2013, VTLP).
-	Warp Range
-
 	// BandMask is the largest number of neighbouring bands that a mask replaces by their means, in
-	// training streams, and TimeMask the longest time in seconds. Each has two masks of bands and
-	// four of times (Park et al. 2019, SpecAugment, arXiv 1904.08779).
+	// training streams. Each has two masks (Park et al. 2019, SpecAugment, arXiv 1904.08779).
 	BandMask int
-	TimeMask float64
 
 	// Labels. A frame has the label of a word if it is complete between LabelFrom of the word, but
 	// at most LabelLatest seconds after its onset, and LabelHold seconds after its end. Frames
@@ -89,7 +83,7 @@ func DefaultStreams(sampleRate float64) StreamOptions {
 		Speed: Range{0.85, 1.15}, Margin: Range{0.05, 0.2}, Whole: 0.3, WordGain: Range{-6, 6},
 		ReverbShare: 0.3, ReverbTime: Range{0.1, 0.7}, ReverbDirect: Range{0, 20}, FilterShare: 0.3,
 		NoiseFree: 0.1, RecordedShare: 0.5, MusicShare: 0.1, BabbleShare: 0.05,
-		SNR: Range{5, 40}, Level: Range{-45, -5}, Offset: Range{-90, -38}, Warp: Range{0.85, 1.18}, BandMask: 6, TimeMask: 0.1,
+		SNR: Range{5, 40}, Level: Range{-45, -5}, Offset: Range{-90, -38}, BandMask: 6,
 		LabelFrom: 0.8, LabelLatest: 1, LabelHold: 0.2, Unscored: 0.05,
 	}
 }
@@ -146,7 +140,7 @@ func (o *StreamOptions) validate() error {
 		{"Whole", o.Whole, 0, 1}, {"ReverbShare", o.ReverbShare, 0, 1}, {"FilterShare", o.FilterShare, 0, 1}, {"NoiseFree", o.NoiseFree, 0, 1},
 		{"RecordedShare", o.RecordedShare, 0, 1}, {"MusicShare", o.MusicShare, 0, 1}, {"BabbleShare", o.BabbleShare, 0, 1},
 		{"RecordedShare + MusicShare + BabbleShare", o.RecordedShare + o.MusicShare + o.BabbleShare, 0, 1},
-		{"TimeMask", o.TimeMask, 0, maxStreamSeconds}, {"LabelFrom", o.LabelFrom, 0, 1}, {"LabelLatest", o.LabelLatest, 0, maxStreamSeconds},
+		{"LabelFrom", o.LabelFrom, 0, 1}, {"LabelLatest", o.LabelLatest, 0, maxStreamSeconds},
 		{"LabelHold", o.LabelHold, 0, 10}, {"Unscored", o.Unscored, 0, 10},
 	} {
 		if !(f.v >= f.low && f.v <= f.high+1e-9) {
@@ -158,7 +152,7 @@ func (o *StreamOptions) validate() error {
 		r         Range
 		low, high float64
 	}{
-		{"Gap", o.Gap, 0, maxStreamSeconds}, {"Margin", o.Margin, 0, 10}, {"Speed", o.Speed, 0.25, 4}, {"WordGain", o.WordGain, -200, 200}, {"Warp", o.Warp, 0.25, 4},
+		{"Gap", o.Gap, 0, maxStreamSeconds}, {"Margin", o.Margin, 0, 10}, {"Speed", o.Speed, 0.25, 4}, {"WordGain", o.WordGain, -200, 200},
 		{"ReverbTime", o.ReverbTime, 0.001, 10}, {"ReverbDirect", o.ReverbDirect, -200, 200},
 		{"SNR", o.SNR, -200, 200}, {"Level", o.Level, -200, 200}, {"Offset", o.Offset, -1000, 0},
 	} {

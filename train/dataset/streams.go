@@ -170,7 +170,6 @@ func (s *StreamSet) Example(dst *Example, i, epoch int) error {
 	n := s.Length(i)
 	*dst = Example{X: s.bank.Frames(dst.X, m.speech), Tokens: dst.Tokens[:0], Len: n, Label: -1, Target: dst.Target[:0], Labels: dst.Labels}
 	if s.means != nil {
-		m.warp(dst.X, n)
 		m.mask(dst.X, s.means, n)
 	}
 	dst.Labels = s.opt.labels(dst.Labels, n, m.words, len(s.sounds.Labels))
