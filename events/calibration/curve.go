@@ -9,20 +9,20 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// Candidates returns options to try: first base, then base with thresholds from 0.095 to 0.9999,
-// each with several numbers of confirmations and, for a model that labels every frame, also with
-// half and twice the smoothing. The refractory time stays.
+// Candidates returns options to try: first base, then base with thresholds from 0.12 to 0.9999,
+// each with several numbers of confirmations. For a model that labels every frame the thresholds end
+// at 0.993, and half as much and half as much again are tried as smoothing. The refractory time stays.
 func Candidates(base events.Options) []events.Options {
-	smoothing := []float64{base.Smoothing}
+	smoothing, highest := []float64{base.Smoothing}, 9.0
 	if base.Smoothing > 0 {
-		smoothing = append(smoothing, base.Smoothing/2, base.Smoothing*2)
+		smoothing, highest = append(smoothing, math.Round(base.Smoothing*500)/1000, math.Round(base.Smoothing*1500)/1000), 5 // the odds of a frame are bounded
 	}
 	list := []events.Options{base}
 	for _, seconds := range smoothing {
-		for logit := -2.25; logit <= 9.25; logit += 0.25 {
+		for logit := -2.0; logit <= highest; logit += 0.1 {
 			p := 1 / (1 + math.Exp(-logit))
 			scale := math.Pow(10, 1-math.Floor(math.Log10(min(p, 1-p)))) // two digits of p or of 1−p
-			for _, confirm := range []int{1, 2, 3, 4, 6, 8, 12} {
+			for _, confirm := range []int{1, 2, 4, 8} {
 				o := base.WithThreshold(math.Round(p*scale) / scale)
 				o.Confirm, o.Smoothing = confirm, seconds
 				if o != base {
