@@ -22,7 +22,7 @@ const (
 // Floor is added to energies before the logarithm, and to smoothed energies by PCEN. In units of a
 // mean square at full scale ±1, it is below the noise of a quiet room and above the rounding noise
 // of 16-bit samples, so that digital silence looks like silence.
-const Floor = 1e-10
+const Floor = 1e-8
 
 // Config describes a filter bank. All of it is fixed when a network is trained.
 type Config struct {

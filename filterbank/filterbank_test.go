@@ -82,7 +82,7 @@ func naive(c filterbank.Config, x []float32) (frames []float64) {
 				e += v * max(0, 1-math.Abs((mel(f)-mel(c.Low))/spacing-float64(b+1)))
 			}
 			if c.Compression == filterbank.Log {
-				frames = append(frames, math.Log(e+1e-10))
+				frames = append(frames, math.Log(e+1e-8))
 				continue
 			}
 			s := 1 - math.Exp(-float64(c.Hop)/(0.4*c.SampleRate))
@@ -90,7 +90,7 @@ func naive(c filterbank.Config, x []float32) (frames []float64) {
 				smooth[b] = e
 			}
 			smooth[b] = (1-s)*smooth[b] + s*e
-			frames = append(frames, math.Log(1+e/(0.1*(1e-10+smooth[b]))))
+			frames = append(frames, math.Log(1+e/(0.1*(1e-8+smooth[b]))))
 		}
 	}
 	return frames
