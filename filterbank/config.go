@@ -20,8 +20,8 @@ const (
 )
 
 // Floor is added to energies before the logarithm, and to smoothed energies by PCEN. In units of a
-// mean square at full scale ±1, it is below the noise of a quiet room and above the rounding noise
-// of 16-bit samples, so that digital silence looks like silence.
+// mean square at full scale ±1, it is about the noise of a quiet room in a band, so that digital
+// silence looks like such a room.
 const Floor = 1e-8
 
 // Config describes a filter bank. All of it is fixed when a network is trained.
