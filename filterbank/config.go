@@ -1,6 +1,6 @@
-// Package filterbank turns audio into the band energies that a network of a hundred outputs per
-// second reads: a Hann window, the power spectrum, triangular filters on the mel scale, and a
-// compression (docs/maths.md §11).
+// Package filterbank turns audio into the band energies that a network of fifty outputs per second
+// reads: a Hann window, the power spectrum, triangular filters on the mel scale, and a compression
+// (docs/maths.md §11).
 //
 // Frame k is complete at sample (k+1)·Hop and covers the last Window samples, with zeros before the
 // start. A Bank holds the tables of a Config and is shared. A Stream holds the state of one signal
@@ -15,8 +15,11 @@ import (
 
 // The compressions of band energies.
 const (
-	Log  = "log"  // natural logarithm of the energy plus Floor
-	PCEN = "pcen" // per-channel energy normalisation (Wang et al. 2017, arXiv 1607.05666)
+	Log = "log" // natural logarithm of the energy plus Floor
+
+	// PCEN is the per-channel energy normalisation of Wang et al. (2017, arXiv 1607.05666) with a
+	// logarithm in place of the root: log(1 + E/(0.1·(Floor + M))), where M is the smoothed energy.
+	PCEN = "pcen"
 )
 
 // Floor is added to energies before the logarithm, and to smoothed energies by PCEN. In units of a
