@@ -191,9 +191,9 @@ func TestEnergy(t *testing.T) {
 	}
 }
 
-// PCEN gives the same frames, of values up to 4, at any gain once the smoothed energy M has settled.
-// Only Floor makes a difference, of about Floor/M. Gains are powers of two, so that the energies
-// have the same rounding.
+// PCEN gives the same frames, of values up to 4, at any gain, once the smoothed energy M has
+// settled. Only Floor makes a difference, of about Floor/M. Gains are powers of two, so that the
+// energies have the same rounding.
 func TestGain(t *testing.T) {
 	c := filterbank.Default(16000)
 	b, x := bank(t, c), sound(200*c.Hop, c.SampleRate)

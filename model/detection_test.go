@@ -20,7 +20,7 @@ func framewise(t *testing.T) *Model {
 	m.Meta = Meta{
 		Labels: []string{"yes", "no", "none"}, SampleRate: 8000, Filterbank: &f,
 		Detection: &Detection{
-			Threshold: 0.8, OffThreshold: 0.3, Confirm: 3, Refractory: 0.2, Smoothing: 0.1,
+			Threshold: 0.8, OffThreshold: 0.3, Confirm: 3, Refractory: 0.2, Smoothing: 0.1, Offsets: []float64{-1.5, 0.25, 0},
 			FalseAlarmsPerHour: 0.5, MissRate: 0.08, Interval: [2]float64{0.06, 0.11}, BackgroundHours: 3.5, Words: 400,
 		},
 	}
@@ -33,7 +33,7 @@ func TestFilterbankAndDetection(t *testing.T) {
 	if !reflect.DeepEqual(got.Meta, m.Meta) {
 		t.Errorf("read %+v, wrote %+v", got.Meta, m.Meta)
 	}
-	must.Equal(t, m.Meta.PositionRate(), 100.0, "positions per second")
+	must.Equal(t, m.Meta.PositionRate(), 50.0, "positions per second")
 	hash := m.Hash()
 	m.Meta.Detection = nil
 	must.Equal(t, m.Hash(), hash, "hash without the operating point")
@@ -50,24 +50,30 @@ func TestFilterbankAndDetection(t *testing.T) {
 
 func TestBadFilterbanksAndDetections(t *testing.T) {
 	for want, change := range map[string]func(m *Model){
-		"hop 0: expected 1":                   func(m *Model) { m.Meta.Filterbank.Hop = 0 },
-		"30 bands for a network that reads":   func(m *Model) { m.Meta.Filterbank.Bands = 30 },
-		"sample rate 8000, expected that of":  func(m *Model) { m.Meta.SampleRate = 16000 },
-		"rows of named columns":               func(m *Model) { m.Meta.Series = series(m) },
-		"threshold 1.5: expected 0 … 1":       func(m *Model) { m.Meta.Detection.Threshold = 1.5 },
-		"off_threshold 0.9: expected 0 … 0.8": func(m *Model) { m.Meta.Detection.OffThreshold = 0.9 },
-		"confirm 0: expected 1 … 1000":        func(m *Model) { m.Meta.Detection.Confirm = 0 },
-		"refractory -1":                       func(m *Model) { m.Meta.Detection.Refractory = -1 },
-		"smoothing 3601":                      func(m *Model) { m.Meta.Detection.Smoothing = 3601 },
-		"window +Inf":                         func(m *Model) { m.Meta.Detection.Window = math.Inf(1) },
-		"miss_rate NaN":                       func(m *Model) { m.Meta.Detection.MissRate = math.NaN() },
-		"false_alarms_per_hour -1":            func(m *Model) { m.Meta.Detection.FalseAlarmsPerHour = -1 },
-		"interval 0.5: expected 0 … 0.1":      func(m *Model) { m.Meta.Detection.Interval[0], m.Meta.Detection.Interval[1] = 0.5, 0.1 },
-		"background_hours +Inf":               func(m *Model) { m.Meta.Detection.BackgroundHours = math.Inf(1) },
-		"words -1":                            func(m *Model) { m.Meta.Detection.Words = -1 },
-		"detection: the model has no labels":  func(m *Model) { m.Meta.Labels = nil },
-		`linear input with d_input 41`:        func(m *Model) { c := m.Config; c.DInput++; *m = *withMeta(mustNew(t, c, 1), m.Meta) },
-		`embedding input with d_input 40`:     func(m *Model) { c := m.Config; c.Encoder = EncoderEmbedding; *m = *withMeta(mustNew(t, c, 1), m.Meta) },
+		"hop 0: expected 1":                               func(m *Model) { m.Meta.Filterbank.Hop = 0 },
+		"30 bands for a network that reads":               func(m *Model) { m.Meta.Filterbank.Bands = 30 },
+		"sample rate 8000, expected that of":              func(m *Model) { m.Meta.SampleRate = 16000 },
+		"rows of named columns":                           func(m *Model) { m.Meta.Series = series(m) },
+		"threshold 1.5: expected 0 … 1":                   func(m *Model) { m.Meta.Detection.Threshold = 1.5 },
+		"off_threshold 0.9: expected 0 … 0.8":             func(m *Model) { m.Meta.Detection.OffThreshold = 0.9 },
+		"confirm 0: expected 1 … 1000":                    func(m *Model) { m.Meta.Detection.Confirm = 0 },
+		"refractory -1":                                   func(m *Model) { m.Meta.Detection.Refractory = -1 },
+		"smoothing 3601":                                  func(m *Model) { m.Meta.Detection.Smoothing = 3601 },
+		"window +Inf":                                     func(m *Model) { m.Meta.Detection.Window = math.Inf(1) },
+		"miss_rate NaN":                                   func(m *Model) { m.Meta.Detection.MissRate = math.NaN() },
+		"false_alarms_per_hour -1":                        func(m *Model) { m.Meta.Detection.FalseAlarmsPerHour = -1 },
+		"interval 0.5: expected 0 … 0.1":                  func(m *Model) { m.Meta.Detection.Interval[0], m.Meta.Detection.Interval[1] = 0.5, 0.1 },
+		"background_hours +Inf":                           func(m *Model) { m.Meta.Detection.BackgroundHours = math.Inf(1) },
+		"words -1":                                        func(m *Model) { m.Meta.Detection.Words = -1 },
+		"detection: 2 offsets, expected one per label, 3": func(m *Model) { m.Meta.Detection.Offsets = []float64{1, 2} },
+		"detection: 4 offsets, expected one per label, 3": func(m *Model) { m.Meta.Detection.Offsets = make([]float64, 4) },
+		"offsets NaN: expected -100 … 100":                func(m *Model) { m.Meta.Detection.Offsets[1] = math.NaN() },
+		"offsets -Inf":                                    func(m *Model) { m.Meta.Detection.Offsets[1] = math.Inf(-1) },
+		"offsets -100.5":                                  func(m *Model) { m.Meta.Detection.Offsets[0] = -100.5 },
+		"offsets 101":                                     func(m *Model) { m.Meta.Detection.Offsets[2] = 101 },
+		"detection: the model has no labels":              func(m *Model) { m.Meta.Labels = nil },
+		`linear input with d_input 41`:                    func(m *Model) { c := m.Config; c.DInput++; *m = *withMeta(mustNew(t, c, 1), m.Meta) },
+		`embedding input with d_input 40`:                 func(m *Model) { c := m.Config; c.Encoder = EncoderEmbedding; *m = *withMeta(mustNew(t, c, 1), m.Meta) },
 	} {
 		m := framewise(t)
 		change(m)
