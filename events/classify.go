@@ -7,15 +7,15 @@ import (
 
 // Classify labels a whole clip with samples of full scale ±1, for a model that labels every frame.
 // peaks is, per label, the largest averaged posterior over the clip and a moment of silence after
-// it. label is the index of the one that peaks highest, none aside, if it reaches the threshold; of
-// none otherwise. Labels are indices into those of the model. The error is that of
-// Detector.Process, or that the model has a mean pool.
+// it, without the offsets of the operating point. label is the index of the one that peaks highest,
+// none aside, if it reaches the threshold; of none otherwise. Labels are indices into those of the
+// model. The error is that of Detector.Process, or that the model has a mean pool.
 func (r *Recognizer) Classify(x []float32) (label int, peaks []float32, err error) {
 	if r.framewise == nil {
 		return 0, nil, errors.New("events: classify: the model has a mean pool, expected one that labels every frame")
 	}
 	rules := r.rules
-	rules.offsets = nil // they compare labels with background, not with each other
+	rules.offsets = nil // they are chosen for false alarms in background, not to tell labels apart
 	c := &clip{smoother: newSmoother(&rules), peaks: make([]float32, len(r.labels))}
 	t, in := newTrack(r), newInput(r)
 	if err := t.process(&in, x, c); err != nil {

@@ -17,7 +17,7 @@ type rules struct {
 	smoothing  int       // frames that an evaluation averages; 0: a model with a mean pool
 	refractory int64     // samples
 	tail       int64     // samples for which a label outlasts its word
-	offsets    []float64 // added to the averaged log-odds of the labels; nil: nothing
+	offsets    []float64 // added to the averaged log-odds of the labels; nil: none
 }
 
 // newRules returns the rules for frames of the given length in samples.
@@ -89,8 +89,8 @@ func (d *decision) close(position int64) {
 }
 
 // evaluate updates the segment by the model's posterior for the sound so far, or of the averaged
-// frames. Its largest value is that of label best; a smoother leaves none aside. position is the
-// number of samples so far.
+// frames. Its largest value is that of label best; a smoother leaves none and the offsets of labels
+// aside. position is the number of samples so far.
 func (d *decision) evaluate(posterior []float32, best int, position int64) {
 	d.posterior, d.position = posterior, position
 	s, p := &d.segment, func(label int32) float64 { return float64(posterior[label]) }

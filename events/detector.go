@@ -89,8 +89,9 @@ func (d *Detector) Skip(n int64) ([]Event, error) {
 }
 
 // Posterior returns the class probabilities of the last evaluation. For a model that labels every
-// frame they are those of each label against none, averaged over the last frames. The slice is
-// valid until the next call. It is nil before the signal's first evaluation.
+// frame they are those of each label against none, averaged over the last frames, with the offsets
+// of the model's operating point. The slice is valid until the next call. It is nil before the
+// signal's first evaluation.
 func (d *Detector) Posterior() []float32 { return d.decision.posterior }
 
 // close ends the event under way, if there is one, closes the gate and forgets the signal.

@@ -173,8 +173,19 @@ func TestFramewiseAllocations(t *testing.T) {
 	}
 }
 
-// A Sweep finds the events of one Detector per set of Options, which may differ in Smoothing.
+// A Sweep finds the events of one Detector per set of Options, which may differ in Smoothing, with
+// offsets as without.
 func TestFramewiseSweep(t *testing.T) {
+	plain := sweepFramewise(t, nil)
+	if slices.Equal(sweepFramewise(t, []float64{-1.5, 2, 0}), plain) {
+		t.Error("offsets change no event: the signal tests nothing")
+	}
+	must.Reject(framewise(t, unchanged).NewSweep([]events.Options{events.Defaults()}))(t, "hop 0.03, window 1 and rate 8000, expected those of the recognizer: 0, 0")
+}
+
+// sweepFramewise compares a Sweep with Detectors. It returns the events with each of the options.
+func sweepFramewise(t *testing.T, offsets []float64) []string {
+	t.Helper()
 	var options []events.Options
 	for _, smoothing := range []float64{0.01, 0.1, 0.2} {
 		for _, threshold := range []float64{0, 0.3, 0.7, 0.99} {
@@ -186,7 +197,7 @@ func TestFramewiseSweep(t *testing.T) {
 	}
 	s := tones(0.002, "low 0.3 0.1", "high 0.2 0.05", "low 0.1 0.1", "low 0.3 0.4", "high 0.7 0")
 	end := int(s.Tones[4].End)
-	sweep := must.Get(framewise(t, unchanged).NewSweep(options))(t)
+	sweep := must.Get(offsetBy(t, options[0], offsets...).NewSweep(options))(t)
 	got, differ := make([]string, len(options)), false
 	add := func(list []events.Found, err error) {
 		must.Do(t, err)
@@ -201,19 +212,19 @@ func TestFramewiseSweep(t *testing.T) {
 		add(sweep.Flush())
 	}
 	for i, o := range options {
-		d, want := framewise(t, func(v *events.Options) { *v = o }).NewDetector(), ""
+		d, want := offsetBy(t, o, offsets...).NewDetector(), ""
 		for range 2 {
 			for _, e := range append(process(t, d, s.Samples[:end]), flush(t, d)...) {
 				want += fmt.Sprint(e)
 			}
 		}
-		must.Equal(t, got[i], want, "events of %+v", o)
+		must.Equal(t, got[i], want, "offsets %v, events of %+v", offsets, o)
 		differ = differ || got[i] != got[0]
 	}
 	if !differ {
 		t.Error("all options find the same events: the signal tests nothing")
 	}
-	must.Reject(framewise(t, unchanged).NewSweep([]events.Options{events.Defaults()}))(t, "hop 0.03, window 1 and rate 8000, expected those of the recognizer: 0, 0")
+	return got
 }
 
 // Classify returns the label that peaks highest, and none where none reaches the threshold.
@@ -251,10 +262,11 @@ func TestFramewiseErrors(t *testing.T) {
 		`pool is "last", expected "none"`:                                                  func(m *model.Model, _ *events.Options) { m.Config.Pool = model.PoolLast },
 		`labels ["a" "b" "c"]: a model that labels every frame requires "none" and others`: func(m *model.Model, _ *events.Options) { m.Meta.Labels = []string{"a", "b", "c"} },
 		"no labels": func(m *model.Model, _ *events.Options) { m.Meta.Labels = nil },
-		"reads 5 channels, and its filter bank has 12 bands": func(m *model.Model, _ *events.Options) { m.Config.DInput = 5 },
-		"8000 frames per second, expected 10 … 1000":         func(m *model.Model, _ *events.Options) { m.Meta.Filterbank.Hop = 1 },
-		"filterbank: compression":                            func(m *model.Model, _ *events.Options) { m.Meta.Filterbank.Compression = "no" },
-		"bidirectional":                                      func(m *model.Model, _ *events.Options) { m.Config.SSM.Bidirectional = true },
+		"reads 5 channels, and its filter bank has 12 bands":           func(m *model.Model, _ *events.Options) { m.Config.DInput = 5 },
+		"8000 frames per second, expected 10 … 1000":                   func(m *model.Model, _ *events.Options) { m.Meta.Filterbank.Hop = 1 },
+		"filterbank: compression":                                      func(m *model.Model, _ *events.Options) { m.Meta.Filterbank.Compression = "no" },
+		"the operating point has 2 offsets, expected one per label, 3": func(m *model.Model, _ *events.Options) { m.Meta.Detection = &model.Detection{Offsets: []float64{1, 2}} },
+		"bidirectional": func(m *model.Model, _ *events.Options) { m.Config.SSM.Bidirectional = true },
 	} {
 		m := must.Get(tonemodel.NewFramewise())(t)
 		opt := events.DefaultsFor(m)

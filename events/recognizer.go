@@ -28,7 +28,9 @@ type Recognizer struct {
 
 // New prepares a model with labels and a known sampling rate, which package recurrent must be able
 // to stream. The model reads one audio channel and has a mean pool, or it reads the frames of a
-// filter bank and labels every frame (pool none, and the label none among the labels).
+// filter bank and labels every frame (pool none, and the label none among the labels). In the
+// second case the offsets in the operating point (model.Detection) are added to the log-odds
+// of the labels.
 func New(m *model.Model, opt Options) (*Recognizer, error) {
 	r, err := newRecognizer(m, opt)
 	if err != nil {
@@ -92,6 +94,13 @@ func newFramewise(m *model.Model, opt Options) (*Recognizer, error) {
 	case rate < minFrameRate || rate > maxFrameRate:
 		return nil, fmt.Errorf("the filter bank has %g frames per second, expected %d … %d", rate, minFrameRate, maxFrameRate)
 	}
+	var offsets []float64
+	if d := meta.Detection; d != nil && len(d.Offsets) > 0 {
+		if len(d.Offsets) != len(meta.Labels) {
+			return nil, fmt.Errorf("the operating point has %d offsets, expected one per label, %d", len(d.Offsets), len(meta.Labels))
+		}
+		offsets = slices.Clone(d.Offsets)
+	}
 	if err := opt.Validate(); err != nil {
 		return nil, err
 	}
@@ -104,9 +113,7 @@ func newFramewise(m *model.Model, opt Options) (*Recognizer, error) {
 		return nil, err
 	}
 	r := &Recognizer{rules: newRules(meta.Labels, opt, meta.Filterbank.Hop), net: net, framewise: &framewise{bank: bank}}
-	if meta.Detection != nil && len(meta.Detection.Offsets) > 0 {
-		r.offsets = slices.Clone(meta.Detection.Offsets)
-	}
+	r.offsets = offsets
 	return r, nil
 }
 

@@ -14,13 +14,14 @@ const maxOdds = 5
 // the audio, for decisions with an equal Smoothing. Before the start of a signal all frames are
 // none. An average of log-odds tells words from background better than one of probabilities: a
 // frame that contradicts counts as much as one that agrees. Other labels do not count, so that a
-// word is found of which the model is not sure which of two it is.
+// word is found of which the model is not sure which of two it is. Offsets move the probabilities,
+// so that labels have thresholds of their own, but they do not change which label is best.
 type smoother struct {
 	none      int       // index of the label none
 	ring      []float32 // [frames][labels] log-odds
 	oldest    int       // where in ring the oldest frame stands
 	sum       []float32 // [labels]
-	offsets   []float64 // added to the averages; nil: nothing
+	offsets   []float64 // added to the averages; nil: none
 	posterior []float32 // of every label against none; of none, 1 less that of best
 	best      int       // the most probable label before offsets, none aside
 	contour   *contour

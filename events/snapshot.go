@@ -15,21 +15,21 @@ import (
 // docs/stream.md describes the format.
 const (
 	snapshotMagic   = "S4DEVENT"
-	snapshotVersion = 3
+	snapshotVersion = 4
 )
 
 // snapshotHead is the fixed part of a snapshot's body. After it come the samples of partial and
-// past, the logits, the log-odds that are averaged, the levels of the contour, the snapshot of the
-// filter bank, and the snapshot of the recurrent stream with the model's hash and the kernel level.
-// Past and logits are those of a model with a mean pool; log-odds, levels and filter bank are those
-// of a model that labels every frame.
+// past, the logits, the log-odds that are averaged, the levels of the contour, the offsets of the
+// labels, the snapshot of the filter bank, and the snapshot of the recurrent stream with the
+// model's hash and the kernel level. Past and logits are those of a model with a mean pool;
+// log-odds, levels, offsets and filter bank are those of a model that labels every frame.
 type snapshotHead struct {
 	Options               [8]float64 // in the order of Options
 	Position              int64
 	Gate                  gate
 	Segment               segment
 	Partial, Past, Logits int32 // lengths
-	Odds, Levels          int32 // lengths
+	Odds, Levels, Offsets int32 // lengths
 	Bank                  int32 // bytes
 }
 
@@ -52,7 +52,7 @@ func (d *Detector) Snapshot() []byte {
 	b, le := snapshot.Begin(nil, snapshotMagic, snapshotVersion), binary.LittleEndian
 	head := snapshotHead{
 		Options: d.opt.values(), Position: d.position, Gate: d.decision.gate, Segment: d.decision.segment,
-		Partial: int32(len(d.partial)), Past: int32(len(d.past)), Logits: int32(len(d.sound.logits)), Odds: int32(len(d.smoother.ring)),
+		Partial: int32(len(d.partial)), Past: int32(len(d.past)), Logits: int32(len(d.sound.logits)), Odds: int32(len(d.smoother.ring)), Offsets: int32(len(d.offsets)),
 	}
 	var levels []float32
 	var bank []byte
@@ -60,7 +60,7 @@ func (d *Detector) Snapshot() []byte {
 		levels, bank = d.decision.contour.last(), d.track.bank.Snapshot(nil)
 		head.Levels, head.Bank = int32(len(levels)), int32(len(bank))
 	}
-	for _, part := range []any{head, d.partial, d.past, d.sound.logits, d.smoother.frames(nil), levels, bank} {
+	for _, part := range []any{head, d.partial, d.past, d.sound.logits, d.smoother.frames(nil), levels, d.offsets, bank} {
 		b, _ = binary.Append(b, le, part) // fixed sizes: cannot fail
 	}
 	return snapshot.End(d.stream().Snapshot(b), 0)
@@ -93,6 +93,15 @@ func (d *Detector) Restore(b []byte) error {
 		lists[i] = make([]float32, n)
 		binary.Decode(body, binary.LittleEndian, lists[i])
 		body = body[4*n:]
+	}
+	if head.Offsets < 0 || int64(len(body)) < 8*int64(head.Offsets) {
+		return errTruncated
+	}
+	offsets := make([]float64, head.Offsets)
+	binary.Decode(body, binary.LittleEndian, offsets)
+	body = body[8*head.Offsets:]
+	if !slices.Equal(offsets, d.offsets) {
+		return fmt.Errorf("events: snapshot: taken with offsets %v, this detector has %v", offsets, d.offsets)
 	}
 	if head.Bank < 0 || len(body) < int(head.Bank) {
 		return errTruncated

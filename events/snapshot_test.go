@@ -66,7 +66,7 @@ func TestRestoreErrors(t *testing.T) {
 	}{
 		{"empty", `does not begin with "S4DEVENT"`, r, nil},
 		{"gob of an earlier version", `does not begin with "S4DEVENT"`, r, []byte("\x7f\xff\x81\x03\x01\x01\x06memory\x01\xff\x82\x00")},
-		{"version", "format version 7, this program reads version 3", r, edit(8, 7)},
+		{"version", "format version 7, this program reads version 4", r, edit(8, 7)},
 		{"truncated", "damaged or truncated", r, good[:len(good)-1]},
 		{"truncated head", "truncated", r, signed(good[:100])},
 		{"a bit changed", "damaged or truncated", r, flip(good, len(good)/2)},
