@@ -105,7 +105,7 @@ func TestMeasure(t *testing.T) {
 	for _, p := range m.Points {
 		must.Equal(t, p.Score, calibration.Score{Words: 7, Events: 3, Correct: 3}, "%+v: score", p.Options)
 		must.Equal(t, fmt.Sprint(p.MissedWords), "[1 3]", "%+v: missed", p.Options)
-		must.Equal(t, fmt.Sprint(p.FalseAlarms, p.ByGroup), "5 [4 1]", "%+v: false alarms", p.Options)
+		must.Equal(t, fmt.Sprint(p.FalseAlarms, p.ByGroup, p.ByLabel), "5 [4 1] [4 1 0]", "%+v: false alarms", p.Options)
 		if math.Abs(p.Hours-hours) > 1e-12 {
 			t.Errorf("%v hours, expected %v", p.Hours, hours)
 		}

@@ -1,6 +1,7 @@
 package calibration
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -13,37 +14,35 @@ import (
 // false alarms where others give none. So each label has a threshold of its own among those that
 // were measured, and together they miss the fewest words with at most so many false alarms per
 // hour. An offset is the difference of the model's threshold and that of the label, in log-odds. ok
-// is false if no thresholds have so few false alarms.
+// is false if no thresholds have so few false alarms, or without background.
+//
+// Of thresholds that miss equally many words, those with the fewest false alarms are chosen, and of
+// these the ones nearest to the model's threshold. So a label without words keeps the model's
+// threshold, unless it gives false alarms there.
 //
 // The events of one label are taken to be independent of the thresholds of the others, which is
 // nearly so. The measurement is of the model without offsets. Measure again with them.
 func (m *Measurement) Offsets(base *model.Model, falseAlarms float64) (offsets []float64, ok bool) {
-	budget := int(falseAlarms * m.Points[0].Hours)
-	best := m.words() + 1
-	var chosen []float64
+	own, hours := m.Points[0].Options.Threshold, m.Points[0].Hours
+	if !(hours > 0) {
+		return nil, false
+	}
+	var best *plan
 	for _, points := range m.families() {
-		if missed, thresholds := m.allot(points, budget); missed < best {
-			best, chosen = missed, thresholds
+		if p := m.allot(points, own, falseAlarms*hours); p != nil && (best == nil || cmp.Or(p.missed-best.missed, p.alarms-best.alarms) < 0) {
+			best = p
 		}
 	}
-	if chosen == nil {
+	if best == nil {
 		return nil, false
 	}
 	offsets = make([]float64, len(base.Meta.Labels))
-	for i, p := range chosen {
+	for i, p := range best.thresholds {
 		if base.Meta.Labels[i] != events.None {
-			offsets[i] = logOdds(m.Points[0].Options.Threshold) - logOdds(p)
+			offsets[i] = logOdds(own) - logOdds(p)
 		}
 	}
 	return offsets, true
-}
-
-// words returns the number of words of all labels.
-func (m *Measurement) words() (n int) {
-	for _, k := range m.Words {
-		n += k
-	}
-	return n
 }
 
 // families returns the points in groups whose options differ in their thresholds only, those with
@@ -62,52 +61,65 @@ func (m *Measurement) families() (list [][]*Point) {
 		list[k] = append(list[k], p)
 	}
 	for _, points := range list {
-		slices.SortFunc(points, func(a, b *Point) int {
-			if a.Options.Threshold > b.Options.Threshold {
-				return -1
-			}
-			return 1
-		})
+		slices.SortStableFunc(points, func(a, b *Point) int { return cmp.Compare(b.Options.Threshold, a.Options.Threshold) })
 	}
 	return list
 }
 
+// plan is a threshold for each of the first labels, and what is counted with them.
+type plan struct {
+	missed, alarms int
+	distance       float64 // of the thresholds from the model's, in log-odds: the sum
+	thresholds     []float64
+}
+
 // allot chooses a threshold for each of the model's labels from the points, so that the fewest
-// words are missed with a number of false alarms that is at most the budget. It returns the number
-// of missed words, which is larger than that of all words if there are no such thresholds.
-func (m *Measurement) allot(points []*Point, budget int) (missed int, thresholds []float64) {
-	impossible := m.words() + 1
-	type plan struct {
-		missed     int
-		thresholds []float64
+// words are missed with a number of false alarms that is at most the budget. own is the model's
+// threshold. The result is nil if there are no such thresholds.
+func (m *Measurement) allot(points []*Point, own, budget float64) *plan {
+	most := 0 // false alarms of all labels
+	for label := range m.All {
+		n := 0
+		for _, p := range points {
+			n = max(n, p.ByLabel[label])
+		}
+		most += n
 	}
-	plans := make([]plan, budget+1) // by the number of false alarms so far
-	for i := range plans[1:] {
-		plans[i+1].missed = impossible
+	if !(budget >= 0) {
+		return nil
 	}
-	for label := range points[0].ByLabel {
+	most = int(min(budget+1e-9, float64(most))) // budget may be a whole number, up to rounding
+	plans := make([]*plan, most+1)              // by the number of false alarms so far
+	plans[0] = &plan{}
+	for label := range m.All {
 		word := slices.Index(m.Labels, m.All[label])
-		next := make([]plan, budget+1)
-		for used := range next {
-			next[used].missed = impossible
-			for _, p := range points {
-				rest := used - p.ByLabel[label]
-				if rest < 0 || plans[rest].missed >= impossible {
+		next := make([]*plan, most+1)
+		for _, p := range points {
+			distance := math.Abs(logOdds(p.Options.Threshold) - logOdds(own))
+			for alarms := p.ByLabel[label]; alarms <= most; alarms++ {
+				before := plans[alarms-p.ByLabel[label]]
+				if before == nil {
 					continue
 				}
-				n := plans[rest].missed
+				v := plan{missed: before.missed, alarms: alarms, distance: before.distance + distance}
 				if word >= 0 {
-					n += p.MissedWords[word]
+					v.missed += p.MissedWords[word]
 				}
-				if n < next[used].missed {
-					next[used] = plan{n, append(slices.Clone(plans[rest].thresholds), p.Options.Threshold)}
+				if o := next[alarms]; o == nil || cmp.Or(v.missed-o.missed, cmp.Compare(v.distance, o.distance)) < 0 {
+					v.thresholds = append(slices.Clone(before.thresholds), p.Options.Threshold)
+					next[alarms] = &v
 				}
 			}
 		}
 		plans = next
 	}
-	best := slices.MinFunc(plans, func(a, b plan) int { return a.missed - b.missed })
-	return best.missed, best.thresholds
+	var best *plan
+	for _, p := range plans {
+		if p != nil && (best == nil || p.missed < best.missed) {
+			best = p
+		}
+	}
+	return best
 }
 
 // logOdds returns log(p/(1−p)), bounded for 0 and 1.

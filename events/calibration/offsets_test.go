@@ -10,6 +10,46 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
+// A label keeps the model's threshold where another one is no better. It has another one if it
+// gives false alarms, or if its words are missed. A huge limit of false alarms needs no memory.
+func TestOffsetsNearThreshold(t *testing.T) {
+	labels := []string{"good", "loud", "soft", "unheard", "noisy", events.None}
+	m := &model.Model{Meta: model.Meta{Labels: labels}}
+	d := &Measurement{All: labels, Labels: labels[:3], Words: []int{9, 9, 9}}
+	for _, v := range []struct {
+		threshold       float64
+		missed, byLabel []int
+	}{
+		{0.5, []int{0, 0, 4}, []int{0, 2, 0, 0, 1, 0}}, // the model's
+		{0.1, []int{0, 0, 1}, []int{0, 5, 0, 1, 3, 0}},
+		{0.3, []int{0, 0, 1}, []int{0, 4, 0, 0, 2, 0}},
+		{0.7, []int{0, 0, 5}, []int{0, 1, 0, 0, 0, 0}},
+		{0.9, []int{0, 0, 8}, []int{0, 0, 0, 0, 0, 0}},
+	} {
+		d.Points = append(d.Points, Point{Options: events.Options{Confirm: 1}.WithThreshold(v.threshold), Hours: 3, MissedWords: v.missed, ByLabel: v.byLabel})
+	}
+	for limit, thresholds := range map[float64][]float64{
+		0:           {0.5, 0.9, 0.3, 0.5, 0.7, 0.5},
+		2:           {0.5, 0.9, 0.3, 0.5, 0.7, 0.5},
+		math.Inf(1): {0.5, 0.9, 0.3, 0.5, 0.7, 0.5},
+		1e300:       {0.5, 0.9, 0.3, 0.5, 0.7, 0.5},
+	} {
+		offsets, ok := d.Offsets(m, limit)
+		must.Equal(t, ok, true, "offsets for %v false alarms per hour", limit)
+		for i, v := range offsets {
+			if math.Abs(v-(logOdds(0.5)-logOdds(thresholds[i]))) > 1e-12 {
+				t.Errorf("%v false alarms per hour: offset %v of %q, expected that of threshold %v", limit, v, labels[i], thresholds[i])
+			}
+		}
+	}
+	for i := range d.Points {
+		d.Points[i].Hours = 0
+	}
+	if offsets, ok := d.Offsets(m, 1); ok {
+		t.Errorf("offsets %v without background", offsets)
+	}
+}
+
 // The thresholds are those that all combinations, tried one by one, do not improve on.
 func TestOffsets(t *testing.T) {
 	labels := []string{"a", "b", "c", events.None}
