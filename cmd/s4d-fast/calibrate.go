@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/model"
@@ -24,8 +26,8 @@ type calibrateCmd struct {
 func (c *calibrateCmd) Help() string {
 	return `Measures how many words the model misses and how many false alarms it gives at many thresholds and numbers of
 confirmations. Chooses the one that misses the fewest words with at most --false-alarms per hour, and writes a copy of
-the model that stores it. stream and package events then use it without a flag. docs/calibrate.md explains the
-measurement.
+the model that stores it. stream and package events then use it without a flag. A model with a filter bank is measured
+twice: the second time, each label has a threshold of its own. docs/calibrate.md explains the measurement.
 
 Use clips and background that the model was not trained on. At least 3/N hours of background are needed to show that
 there are fewer than N false alarms per hour.
@@ -48,19 +50,17 @@ func (c *calibrateCmd) Run(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return err
 	}
-	var offsets []float64
-	if m.Meta.Filterbank != nil && d.Words != nil {
-		ok := false
-		if offsets, ok = d.Offsets(m, c.FalseAlarms); ok {
-			m.Meta.Detection = d.Points[0].Detection()
-			m.Meta.Detection.Offsets = offsets
-			if d, err = c.measure(ctx, std, m, c.Seed, c.Threads); err != nil {
-				return err
-			}
+	own := d.point(&d.Points[0])
+	best, ok := d.Best(c.FalseAlarms)
+	if with, err := c.withOffsets(ctx, std, m, d); err != nil {
+		return err
+	} else if with != nil {
+		p, fits := with.Best(c.FalseAlarms)
+		if fits && (!ok || cmp.Or(p.Missed()-best.Missed(), p.FalseAlarms-best.FalseAlarms) < 0) {
+			d, best, ok = with, p, true
 		}
 	}
 	d.warn(std.err, c.FalseAlarms)
-	best, ok := d.Best(c.FalseAlarms)
 	if !ok {
 		least := d.Curve()[0]
 		rate, _, _ := least.FalseAlarmRate()
@@ -73,17 +73,35 @@ func (c *calibrateCmd) Run(std *streams, ctx *ctxBox) error {
 		}
 	}
 	m.Meta.Detection = best.Detection()
-	m.Meta.Detection.Offsets = offsets
+	m.Meta.Detection.Offsets = d.offsets
 	if err := m.Save(c.out()); err != nil {
 		return err
 	}
 	fmt.Fprintln(std.err, "wrote", c.out())
 	if c.JSON {
 		r, chosen := d.result(), d.point(&best)
-		r.Chosen, r.Out = &chosen, c.out()
+		r.Model, r.Chosen, r.Out = own, &chosen, c.out()
 		return r.write(std)
 	}
 	return d.text(std.out, "operating point", &best)
+}
+
+// withOffsets measures a model that labels every frame again, with the offsets that its measurement
+// without them suggests. The result is nil if no label needs one.
+func (c *calibrateCmd) withOffsets(ctx *ctxBox, std *streams, m *model.Model, d *detection) (*detection, error) {
+	if m.Meta.Filterbank == nil || d.Words == nil {
+		return nil, nil
+	}
+	offsets, ok := d.Offsets(m, c.FalseAlarms)
+	if !ok || !slices.ContainsFunc(offsets, func(v float64) bool { return v != 0 }) {
+		return nil, nil
+	}
+	if std.errTTY {
+		fmt.Fprintln(std.err, "measuring again with a threshold per label")
+	}
+	m.Meta.Detection = d.Points[0].Detection() // from which the operating points begin, as before
+	m.Meta.Detection.Offsets = offsets
+	return c.measure(ctx, std, m, c.Seed, c.Threads)
 }
 
 // withoutOffsets returns a copy of an operating point without offsets.

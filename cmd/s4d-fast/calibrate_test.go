@@ -151,6 +151,59 @@ func TestCalibrateFramewise(t *testing.T) {
 	}
 }
 
+// calibrate chooses a threshold for each label of a model that labels every frame: one label gives
+// false alarms, so it has a threshold that it never reaches, and the other one keeps that of the
+// model. The output, inspect and eval --stream say so, and another calibration gives the same.
+func TestCalibrateOffsets(t *testing.T) {
+	m, words, _ := calibrationFiles(t)
+	must.Do(t, must.Get(tonemodel.NewFramewise())(t).Save(m))
+	must.Do(t, os.WriteFile(filepath.Join(words, "low", "x.wav"), []byte("no audio"), 0o666))
+	hum, background := &tonemodel.Sound{}, filepath.Join(t.TempDir(), "hum.wav")
+	hum.Silence(20)
+	hum.Tone("low", 3) // the model is never surer of a word
+	hum.Silence(17)
+	must.Do(t, audio.WriteWAVFile(background, tonemodel.SampleRate, hum.Samples))
+	out := filepath.Join(t.TempDir(), "out.safetensors")
+	args := []string{"--words", words, "--background", background, "--snr", "30", "--skip-broken"}
+	calibrate := func(from string, more ...string) (stdout, stderr string) {
+		t.Helper()
+		code, stdout, stderr := invoke(nil, append(append([]string{"calibrate", from, "--false-alarms", "1", "--out", out}, args...), more...)...)
+		equal(t, "exit code", code, exitOK)
+		equal(t, "warnings in "+stderr, strings.Count(stderr, "warning: "), 1)
+		equal(t, "skipped files in "+stderr, strings.Count(stderr, "skipped "), 1)
+		return stdout, stderr
+	}
+	var r detectionResult
+	stdout, _ := calibrate(m, "--json")
+	decode(t, stdout, &r)
+	p := r.Chosen
+	if p.Thresholds["low"] < 0.9934 || p.Thresholds["high"] != 0.5 || len(p.Thresholds) != 2 { // at most σ(5) is reached
+		t.Errorf("thresholds %v", p.Thresholds)
+	}
+	equal(t, "missed", fmt.Sprint(p.PointWords.ByLabel), "map[high:0 low:4]")
+	equal(t, "false alarms", fmt.Sprint(p.FalseAlarms, p.AlarmsByLabel), "0 map[high:0 low:0]")
+	if r.Model.Thresholds != nil || r.Model.Threshold != 0.5 || r.Model.FalseAlarms == 0 || r.Model.AlarmsByLabel["low"] != r.Model.FalseAlarms {
+		t.Errorf("the model's own point %+v, false alarms %+v", r.Model, r.Model.PointBackground)
+	}
+	d := must.Get(model.Load(out))(t).Meta.Detection
+	if len(d.Offsets) != 3 || d.Offsets[0] > -4 || d.Offsets[1] != 0 || d.Offsets[2] != 0 || d.MissRate != 4./6 || d.FalseAlarmsPerHour != 0 {
+		t.Errorf("operating point %+v", d)
+	}
+	thresholds := fmt.Sprintf("threshold low %.4g, high 0.5", p.Thresholds["low"])
+	contains(t, "inspect", ok(t, "inspect", out), thresholds)
+
+	var own detectionResult
+	decode(t, ok(t, append([]string{"eval", out, "--stream", "--json"}, args...)...), &own)
+	equal(t, "point of the calibrated model", fmt.Sprint(*own.Model.PointWords, *own.Model.PointBackground, own.Model.Thresholds), fmt.Sprint(*p.PointWords, *p.PointBackground, p.Thresholds))
+
+	text, _ := calibrate(out)
+	contains(t, "text", text, "high 0.5\n", "by label    threshold low", "low 4/4, high 0/2")
+	again := must.Get(model.Load(out))(t).Meta.Detection
+	equal(t, "operating point of the second calibration", fmt.Sprintf("%+v", again), fmt.Sprintf("%+v", d))
+	_, both, _ := strings.Cut(ok(t, append([]string{"eval", m, "--stream"}, args...)...), "false alarms  ")
+	contains(t, "false alarms without offsets", both, fmt.Sprintf("by label    low %d\n", r.Model.FalseAlarms))
+}
+
 func TestCalibrateErrors(t *testing.T) {
 	m, words, background := calibrationFiles(t)
 	both := []string{"--words", words, "--background", background}

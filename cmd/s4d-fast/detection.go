@@ -36,7 +36,8 @@ type detection struct {
 	*calibration.Measurement
 	words   calibration.WordOptions
 	clips   int
-	unknown []string // labels of clips that the model does not have
+	unknown []string  // labels of clips that the model does not have
+	offsets []float64 // of the model's labels; nil: none
 
 	classified []calibration.Classified // clips on their own, if classify was called
 }
@@ -90,7 +91,7 @@ func (f *detectionFlags) measure(ctx context.Context, std *streams, m *model.Mod
 	if _, err := events.New(m, base); err != nil {
 		return nil, badInput(err)
 	}
-	d := &detection{words: calibration.DefaultWords(m.Meta.SampleRate)}
+	d := &detection{words: calibration.DefaultWords(m.Meta.SampleRate), offsets: offsetsOf(m)}
 	background, err := f.background(m.Meta.SampleRate, seed)
 	if err != nil {
 		return nil, badInput(err)
@@ -118,6 +119,31 @@ func (f *detectionFlags) measure(ctx context.Context, std *streams, m *model.Mod
 	}
 	d.Skipped = append(skipped, d.Skipped...)
 	return d, nil
+}
+
+// offsetsOf returns the offsets that package events adds to the log-odds of a model's labels.
+func offsetsOf(m *model.Model) []float64 {
+	if m.Meta.Filterbank == nil || m.Meta.Detection == nil {
+		return nil
+	}
+	return m.Meta.Detection.Offsets
+}
+
+// thresholdOf returns the probability without the offset at which a label with the offset reaches
+// a threshold.
+func thresholdOf(threshold, offset float64) float64 {
+	return 1 / (1 + (1-threshold)/threshold*math.Exp(offset))
+}
+
+// thresholdsText lists the thresholds of labels with offsets, none aside.
+func thresholdsText(labels []string, offsets []float64, threshold float64) string {
+	var each []string
+	for i, offset := range offsets {
+		if labels[i] != events.None {
+			each = append(each, fmt.Sprintf("%s %.4g", labels[i], thresholdOf(threshold, offset)))
+		}
+	}
+	return names(each)
 }
 
 // interruptOr returns the cause of ctx if it has ended, else err as bad input.

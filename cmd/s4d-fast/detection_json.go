@@ -16,7 +16,7 @@ type detectionResult struct {
 	Hours      float64            `json:"background_hours"`
 	Skipped    []string           `json:"skipped,omitempty"`
 	Clips      *clipsResult       `json:"clips,omitempty"`
-	Model      pointResult        `json:"model"` // at the options that the model has
+	Model      pointResult        `json:"model"` // at the options that the model has; by calibrate, without offsets
 	Curve      []pointResult      `json:"curve"`
 	Chosen     *pointResult       `json:"chosen,omitempty"`
 	Out        string             `json:"out,omitempty"`
@@ -56,6 +56,9 @@ type pointResult struct {
 	Refractory   float64 `json:"refractory"`
 	Smoothing    float64 `json:"smoothing,omitempty"` // of a model that labels every frame
 
+	// Thresholds are those that the labels have with their offsets, if there are any.
+	Thresholds map[string]float64 `json:"threshold_by_label,omitempty"`
+
 	*PointWords
 	*PointBackground
 }
@@ -75,15 +78,25 @@ type PointWords struct {
 
 // PointBackground is exported like PointWords.
 type PointBackground struct {
-	FalseAlarms int        `json:"false_alarms"`
-	PerHour     float64    `json:"false_alarms_per_hour"`
-	Interval    [2]float64 `json:"false_alarms_interval"`
-	ByGroup     []int      `json:"false_alarms_by_background"`
+	FalseAlarms   int            `json:"false_alarms"`
+	PerHour       float64        `json:"false_alarms_per_hour"`
+	Interval      [2]float64     `json:"false_alarms_interval"`
+	ByGroup       []int          `json:"false_alarms_by_background"`
+	AlarmsByLabel map[string]int `json:"false_alarms_by_label"`
 }
 
 func (d *detection) point(p *calibration.Point) pointResult {
 	o := p.Options
 	r := pointResult{Threshold: o.Threshold, OffThreshold: o.OffThreshold, Confirm: o.Confirm, Refractory: o.Refractory, Smoothing: o.Smoothing}
+	for i, offset := range d.offsets {
+		if d.All[i] == events.None {
+			continue
+		}
+		if r.Thresholds == nil {
+			r.Thresholds = map[string]float64{}
+		}
+		r.Thresholds[d.All[i]] = thresholdOf(o.Threshold, offset)
+	}
 	if p.Words > 0 {
 		rate, low, high := p.MissRate()
 		r.PointWords = &PointWords{
@@ -96,7 +109,12 @@ func (d *detection) point(p *calibration.Point) pointResult {
 	}
 	if p.Hours > 0 {
 		rate, low, high := p.FalseAlarmRate()
-		r.PointBackground = &PointBackground{FalseAlarms: p.FalseAlarms, PerHour: rate, Interval: [2]float64{low, high}, ByGroup: p.ByGroup}
+		r.PointBackground = &PointBackground{FalseAlarms: p.FalseAlarms, PerHour: rate, Interval: [2]float64{low, high}, ByGroup: p.ByGroup, AlarmsByLabel: map[string]int{}}
+		for i, l := range d.All {
+			if l != events.None {
+				r.AlarmsByLabel[l] = p.ByLabel[i]
+			}
+		}
 	}
 	return r
 }

@@ -45,6 +45,9 @@ func (d *detection) text(w io.Writer, title string, p *calibration.Point) error 
 		d.table(&b, p)
 	}
 	fmt.Fprintf(&b, "\n%s: threshold %g, confirm %d, refractory %g s%s\n", title, p.Options.Threshold, p.Options.Confirm, p.Options.Refractory, smoothingText(p.Options.Smoothing))
+	if len(d.offsets) > 0 {
+		fmt.Fprintf(&b, "  by label    threshold %s\n", thresholdsText(d.All, d.offsets, p.Options.Threshold))
+	}
 	if p.Words > 0 {
 		rate, low, high := p.MissRate()
 		fmt.Fprintf(&b, "missed        %d of %d words, %s (95 %% interval %s to %s)\n", p.Missed(), p.Words, percent(rate), percent(low), percent(high))
@@ -67,6 +70,15 @@ func (d *detection) text(w io.Writer, title string, p *calibration.Point) error 
 			for i, g := range d.Groups {
 				fmt.Fprintf(&b, "              %d in %.2f hours of %s\n", p.ByGroup[i], g.Seconds/3600, printable(g.Name, ""))
 			}
+		}
+		var each []string
+		for i, l := range d.All {
+			if p.ByLabel[i] > 0 {
+				each = append(each, fmt.Sprintf("%s %d", l, p.ByLabel[i]))
+			}
+		}
+		if len(each) > 0 {
+			fmt.Fprintf(&b, "  by label    %s\n", names(each))
 		}
 	}
 	_, err := io.WriteString(w, b.String())

@@ -150,6 +150,9 @@ func (i inspection) print(w io.Writer) error {
 	}
 	if d := i.Meta.Detection; d != nil {
 		row("detection", "threshold %g, off-threshold %g, confirm %d, refractory %g s%s", d.Threshold, d.OffThreshold, d.Confirm, d.Refractory, averageText(d))
+		if offsets := d.Offsets; len(offsets) > 0 && i.Meta.Filterbank != nil {
+			row("by label", "threshold %s", thresholdsText(i.Meta.Labels, offsets, d.Threshold))
+		}
 		row("measured", "miss rate %.3f (95 %% interval %.3f … %.3f) of %d words, %.3g false alarms per hour in %.3g hours",
 			d.MissRate, d.Interval[0], d.Interval[1], d.Words, d.FalseAlarmsPerHour, d.BackgroundHours)
 	}
