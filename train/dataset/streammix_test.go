@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/internal/synth"
 )
 
@@ -148,5 +149,28 @@ func TestBandMask(t *testing.T) {
 	mustExample(t, masked.Val, &m, 3, 0)
 	if !slices.Equal(e.X, m.X) {
 		t.Error("a validation stream is masked")
+	}
+}
+
+// A recording of other speech is drawn with a probability that is proportional to the square root
+// of its length.
+func TestRandomOther(t *testing.T) {
+	sounds := testSounds(1)
+	sounds.Other = nil
+	lengths, want := []int{1600, 6400, 14400}, []float64{40. / 240, 80. / 240, 120. / 240}
+	for i, n := range lengths {
+		sounds.Other = append(sounds.Other, NewClip(fmt.Sprint("other ", i), 0, burst(n, 0, n, 700, 0.3)))
+	}
+	m := mixed(t, sounds, plainStreams()).newMixer()
+	m.Sampler = random.Sampler{Stream: random.New(1, random.Noise, 0, 0)}
+	const draws = 20000
+	count := make([]int, len(want))
+	for range draws {
+		count[m.randomOther()]++
+	}
+	for i, p := range want {
+		if got, deviation := float64(count[i])/draws, math.Sqrt(p*(1-p)/draws); math.Abs(got-p) > 4*deviation {
+			t.Errorf("%d samples: drawn with probability %.4f, expected %.4f ± %.4f", lengths[i], got, p, 4*deviation)
+		}
 	}
 }

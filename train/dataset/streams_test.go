@@ -66,7 +66,7 @@ func TestStreamLabels(t *testing.T) {
 			x, words, err := set.Audio(nil, i, 0)
 			must.Do(t, err)
 			mustExample(t, set, &e, i, 0)
-			if len(x) != 4*soundRate || e.Len != 400 || len(e.Labels) != e.Len || len(e.X) != 40*e.Len || e.Label != -1 {
+			if len(x) != 4*soundRate || e.Len != 200 || len(e.Labels) != e.Len || len(e.X) != 40*e.Len || e.Label != -1 {
 				t.Fatalf("%d samples, %d frames, %d labels, %d values, label %d", len(x), e.Len, len(e.Labels), len(e.X), e.Label)
 			}
 			if len(words) < 2 {
@@ -80,7 +80,7 @@ func TestStreamLabels(t *testing.T) {
 				}
 			}
 			for k, label := range e.Labels {
-				at := float64(k+1) * 0.01
+				at := float64(k+1) * 0.02
 				want := int32(2)
 				boundary := false
 				for _, w := range words {
@@ -106,7 +106,7 @@ func TestStreamLabels(t *testing.T) {
 			}
 			// The loudest band tells the two words apart.
 			for _, w := range words {
-				k := (w.Onset+w.End)/2/80 - 1
+				k := (w.Onset+w.End)/2/o.Filterbank.Hop - 1
 				if k >= e.Len {
 					continue
 				}
@@ -130,10 +130,10 @@ func TestStreamLabels(t *testing.T) {
 // A word that lasts longer than a second has its label one second after its onset.
 func TestLabelsOfLongWord(t *testing.T) {
 	o := plainStreams()
-	got := o.labels(nil, 400, []Word{{Label: 1, Onset: 8000, End: 24000}}, 2)
+	got := o.labels(nil, 200, []Word{{Label: 1, Onset: 8000, End: 24000}}, 2)
 	for k, label := range got {
 		want := int32(2)
-		switch at := k + 1; {
+		switch at := 2 * (k + 1); { // in hundredths of a second
 		case at >= 195 && at <= 205 || at >= 315 && at <= 325:
 			want = -1
 		case at > 205 && at < 315:
@@ -302,7 +302,7 @@ func TestMixStreams(t *testing.T) {
 	o.Streams, o.BandMask = 0, 0
 	d := must.Get(MixStreams(testSounds(1), testSounds(1), o))(t)
 	if d.Train.Len() != 2 || d.Val.Len() != 2 || d.Channels != 40 || d.Outputs != 3 || !d.PerPosition || d.Regression ||
-		!slices.Equal(d.Labels, []string{"low", "high", NoneLabel}) || d.SampleRate != soundRate || d.MaxLen != 400 || *d.Filterbank != o.Filterbank {
+		!slices.Equal(d.Labels, []string{"low", "high", NoneLabel}) || d.SampleRate != soundRate || d.MaxLen != 200 || *d.Filterbank != o.Filterbank {
 		t.Errorf("%d and %d streams, %+v", d.Train.Len(), d.Val.Len(), d.Info)
 	}
 	var m Moments
@@ -314,7 +314,7 @@ func TestMixStreams(t *testing.T) {
 	if mean, std := m.MeanStd(); mean != d.Mean[5] || std != d.Std[5] {
 		t.Errorf("band 5: mean %v and deviation %v, expected %v and %v", d.Mean[5], d.Std[5], mean, std)
 	}
-	must.Equal(t, d.Train.(Sized).Length(1), 400, "length")
+	must.Equal(t, d.Train.(Sized).Length(1), 200, "length")
 	if a, b := Fingerprint(d.Train, d.Info, ""), Fingerprint(d.Val, d.Info, ""); a != b {
 		t.Error("sets of the same recordings have different fingerprints")
 	}
@@ -333,12 +333,12 @@ func TestClipStreams(t *testing.T) {
 	var e Example
 	for i := range set.Len() {
 		mustExample(t, set, &e, i, 0)
-		if e.Len != 160 || e.Len != set.Length(i) || e.Label != i%2 || e.Path != sounds.Words[i].Path || len(e.Labels) != 160 {
+		if e.Len != 80 || e.Len != set.Length(i) || e.Label != i%2 || e.Path != sounds.Words[i].Path || len(e.Labels) != 80 {
 			t.Errorf("clip %d: %d frames, %d labels, label %d, path %s", i, e.Len, len(e.Labels), e.Label, e.Path)
 		}
 		// The tone lasts from 0.6 to 0.8 s and 12.5 ms more per clip; the rule keeps 20 ms.
-		end := 80 + 5*i/4
-		if e.Labels[end+8] != int32(i%2) || e.Labels[end-25] != 2 || e.Labels[159] != 2 {
+		end := 40 + 5*i/8
+		if e.Labels[end+4] != int32(i%2) || e.Labels[end-12] != 2 || e.Labels[79] != 2 {
 			t.Errorf("clip %d: labels %v", i, e.Labels)
 		}
 	}
