@@ -140,21 +140,27 @@ func TestLoop(t *testing.T) {
 	}
 }
 
+// A higher accuracy is better, and a lower loss if it is the same. With a class per position, and
+// without an accuracy, only the loss counts.
 func TestBetterThan(t *testing.T) {
 	epoch := func(accuracy, loss float64) *Metrics { return &Metrics{ValAccuracy: &accuracy, ValLoss: loss} }
 	for _, c := range []struct {
-		a, b *Metrics
-		want bool
+		a, b              *Metrics
+		want, perPosition bool
 	}{
-		{epoch(0.5, 2), nil, true},
-		{epoch(0.6, 3), epoch(0.5, 2), true},
-		{epoch(0.4, 1), epoch(0.5, 2), false},
-		{epoch(0.5, 1), epoch(0.5, 2), true},
-		{epoch(0.5, 2), epoch(0.5, 2), false},
-		{&Metrics{ValLoss: 1}, &Metrics{ValLoss: 2}, true},
-		{&Metrics{ValLoss: 2}, &Metrics{ValLoss: 1}, false},
+		{epoch(0.5, 2), nil, true, true},
+		{epoch(0.6, 3), epoch(0.5, 2), true, false},
+		{epoch(0.4, 1), epoch(0.5, 2), false, true},
+		{epoch(0.5, 1), epoch(0.5, 2), true, true},
+		{epoch(0.6, 2), epoch(0.5, 2), true, false},
+		{epoch(0.5, 2), epoch(0.6, 2), false, false},
+		{epoch(0.5, 2), epoch(0.5, 2), false, false},
+		{&Metrics{ValLoss: 1}, &Metrics{ValLoss: 2}, true, true},
+		{&Metrics{ValLoss: 2}, &Metrics{ValLoss: 1}, false, false},
+		{epoch(0.9, 2), &Metrics{ValLoss: 1}, false, false},
 	} {
 		must.Equal(t, c.a.betterThan(c.b, false), c.want, "%+v better than %+v", c.a, c.b)
+		must.Equal(t, c.a.betterThan(c.b, true), c.perPosition, "%+v better than %+v, with a class per position", c.a, c.b)
 	}
 }
 
