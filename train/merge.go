@@ -57,7 +57,10 @@ func (c *Config) mergeData(given model.Settings) (model.Settings, error) {
 		v := given[key]
 		old, known := c.Data[key]
 		whole, isWhole := v.(int64)
+		_, isNumber := v.(float64)
 		_, wasNumber := old.(float64)
+		list, wasList := old.([]any)
+		unset := wasList && len(list) == 0 && (isWhole || isNumber) // a list, or a number without a default
 		switch {
 		case !known && len(c.Data) > 0 && model.IsZeroSetting(v):
 			continue
@@ -65,7 +68,7 @@ func (c *Config) mergeData(given model.Settings) (model.Settings, error) {
 			return nil, c.unknownKey("data." + key)
 		case wasNumber && isWhole:
 			v = float64(whole)
-		case known && kindOf(v) != kindOf(old):
+		case known && !unset && kindOf(v) != kindOf(old):
 			return nil, fmt.Errorf("data.%s: %v is not a valid %s", key, v, kindOf(old))
 		}
 		merged[key] = v

@@ -20,7 +20,7 @@ type mixOptions struct {
 	Gap        []float64 `toml:"gap"`       // seconds between words: bounds
 	SNR        []float64 `toml:"snr"`       // dB: bounds
 	Level      []float64 `toml:"level"`     // dB re full scale: bounds
-	Fragments  *float64  `toml:"fragments"` // share of items that are fragments of words
+	Fragments  *float64  `toml:"fragments"` // share of items that are fragments of words; nil: the default
 	Bands      int       `toml:"bands"`     // of the filter bank
 }
 
@@ -47,6 +47,9 @@ func (o mixOptions) streams(rate float64, src Source, train, val int) (dataset.S
 	}
 	if o.Fragments != nil {
 		opt.FragmentShare = *o.Fragments
+		if most := 1 - opt.OtherShare - opt.SoundShare - opt.EmbeddedShare; !(opt.FragmentShare >= 0 && opt.FragmentShare <= most+1e-9) {
+			return opt, fmt.Errorf("data.fragments %v: expected 0 … %.2f, since other items that are not words have the rest", opt.FragmentShare, most)
+		}
 	}
 	if o.Bands != 0 {
 		opt.Filterbank.Bands = o.Bands

@@ -80,7 +80,9 @@ func (t *Task) portable(options model.Settings) model.Settings {
 	return r
 }
 
-// encodeOptions returns the options of a struct by their TOML keys.
+// encodeOptions returns the options of a struct by their TOML keys. A number that is not set, a nil
+// pointer, is an empty list: so that 0 is a value like any other, and an option that earlier
+// versions did not have is zero.
 func encodeOptions(options any) model.Settings {
 	v := reflect.New(reflect.TypeOf(options)).Elem()
 	v.Set(reflect.ValueOf(options))
@@ -97,7 +99,22 @@ func encodeOptions(options any) model.Settings {
 	if err != nil {
 		panic(err) // options are numbers, texts and lists of them
 	}
+	for _, key := range optional(options) {
+		if _, set := s[key]; !set {
+			s[key] = []any{}
+		}
+	}
 	return s
+}
+
+// optional returns the keys of the options that are pointers.
+func optional(options any) (keys []string) {
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(options)) {
+		if f.Type.Kind() == reflect.Pointer {
+			keys = append(keys, f.Tag.Get("toml"))
+		}
+	}
+	return keys
 }
 
 // mismatch matches the error of a value of another type, and the key in it.
@@ -107,6 +124,12 @@ var mismatch = regexp.MustCompile(`\(last key "(.*?)"\): (.*)`)
 // is an error, unless its value is zero: the configurations of earlier versions have the options of
 // every task.
 func decodeOptions(given model.Settings, options any) error {
+	given = maps.Clone(given)
+	for _, key := range optional(reflect.ValueOf(options).Elem().Interface()) {
+		if list, ok := given[key].([]any); ok && len(list) == 0 {
+			delete(given, key)
+		}
+	}
 	text, err := toml.Marshal(map[string]any(given))
 	if err != nil {
 		return fmt.Errorf("[data]: %w", err)

@@ -167,16 +167,24 @@ func TestFlags(t *testing.T) {
 		Rate       float64  `toml:"rate" placeholder:"HZ" help:"Sampling rate."`
 		SkipBroken bool     `toml:"skip_broken" help:"Leave out broken files."`
 		Names      []string `toml:"names"`
+		Share      *float64 `toml:"share"`
 	}{Rate: 16000}
 	got := flags(options)
 	must.Equal(t, len(got), 2, "flags")
 	must.Equal(t, got[0], Flag{Name: "rate", Key: "data.rate", Help: "Sampling rate.", Placeholder: "HZ"}, "first flag")
 	must.Equal(t, got[1], Flag{Name: "skip-broken", Key: "data.skip_broken", Help: "Leave out broken files.", Bool: true}, "second flag")
 	s := encodeOptions(options)
-	if len(s) != 3 || s["rate"] != 16000.0 || s["skip_broken"] != false || len(s["names"].([]any)) != 0 {
+	if len(s) != 4 || s["rate"] != 16000.0 || s["skip_broken"] != false || len(s["names"].([]any)) != 0 || len(s["share"].([]any)) != 0 {
 		t.Errorf("settings %v", s)
 	}
-	must.Do(t, decodeOptions(model.Settings{"names": []any{"a", "b"}, "rate": int64(8000)}, &options))
+	must.Do(t, decodeOptions(s, &options))
+	if options.Share != nil {
+		t.Errorf("share %v, expected none", *options.Share)
+	}
+	must.Do(t, decodeOptions(model.Settings{"names": []any{"a", "b"}, "rate": int64(8000), "share": int64(0)}, &options))
+	if options.Share == nil || *options.Share != 0 || encodeOptions(options)["share"] != 0.0 {
+		t.Errorf("share %v, expected 0", options.Share)
+	}
 	must.Equal(t, options.Names[1], "b", "second name")
 	must.Equal(t, options.Rate, 8000, "rate")
 }
