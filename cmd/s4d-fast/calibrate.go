@@ -14,7 +14,7 @@ import (
 
 type calibrateCmd struct {
 	Model       modelFile `arg:"" help:"Model file (.safetensors) or built-in model (${models})."`
-	FalseAlarms float64   `help:"False alarms per hour that the operating point may have, at most." default:"1" placeholder:"N"`
+	FalseAlarms float64   `help:"Largest number of false alarms per hour at the operating point." default:"1" placeholder:"N"`
 	Out         string    `help:"Model file to write (default: NAME-calibrated.safetensors beside the model). It may be the model itself." type:"path" placeholder:"FILE"`
 	Seed        uint64    `help:"Seed of the order of the words, the gaps and the noise." default:"1" placeholder:"N"`
 	Threads     int       `help:"Number of worker threads (default: one per processor)." placeholder:"N"`
@@ -64,7 +64,7 @@ func (c *calibrateCmd) Run(std *streams, ctx *ctxBox) error {
 	if !ok {
 		least := d.Curve()[0]
 		rate, _, _ := least.FalseAlarmRate()
-		return fmt.Errorf("no operating point has at most %g false alarms per hour: the lowest rate is %.3g, at threshold %g and confirm %d; train with the background, or allow more with --false-alarms",
+		return fmt.Errorf("no operating point has at most %g false alarms per hour: the lowest rate is %.3g, at threshold %g and confirm %d; add the background to the training data, or allow more with --false-alarms",
 			c.FalseAlarms, rate, least.Options.Threshold, least.Options.Confirm)
 	}
 	if c.Plot != "" {

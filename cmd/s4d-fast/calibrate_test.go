@@ -137,7 +137,7 @@ func TestCalibrateFramewise(t *testing.T) {
 	must.Do(t, must.Get(tonemodel.NewFramewise())(t).Save(m))
 	args := []string{m, "--words", words, "--background", background, "--snr", "30"}
 	text := ok(t, append([]string{"eval", "--stream"}, args...)...)
-	contains(t, "text", text, "refractory 0.25 s, smoothing 0.2 s", "single clips", "of 8 correct, 2 of them without a label of the model", "at threshold")
+	contains(t, "text", text, "refractory 0.25 s, smoothing 0.2 s", "single clips", "of 8 correct; ", "at the best threshold, ", "the correct class of 2 is none")
 	var r detectionResult
 	decode(t, ok(t, append([]string{"eval", "--stream", "--json"}, args...)...), &r)
 	// The clip of another label and the clip of none are tones: the model calls them low.

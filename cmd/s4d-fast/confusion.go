@@ -17,7 +17,7 @@ const (
 	maxColumns  = 20 // labels of a table that fits on a screen
 )
 
-// printConfusion prints how many clips were recognised, which labels were taken for which, and the
+// printConfusion prints the number of clips that were recognised, the confusion matrix and the
 // worst mistakes.
 func printConfusion(w io.Writer, c *task.Confusion) {
 	fmt.Fprintf(w, "\n%s.\n", confusionTitle(c))
@@ -41,7 +41,8 @@ func printConfusion(w io.Writer, c *task.Confusion) {
 	}
 }
 
-// confusionTitle says how many clips of words, and of other words, were recognised.
+// confusionTitle returns a sentence with the numbers of recognised clips of words and of other
+// words.
 func confusionTitle(c *task.Confusion) string {
 	words := len(c.Labels)
 	for i, label := range c.Labels {

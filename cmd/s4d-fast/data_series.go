@@ -9,7 +9,7 @@ import (
 type dataSeriesCmd struct {
 	Out       string `help:"Output file (.csv). An existing file is overwritten." required:"" type:"path" placeholder:"FILE"`
 	Hours     int    `help:"Length of the series; the default is two years." default:"17520"`
-	Anomalies int    `help:"Number of anomalies in the load. With anomalies, the column anomaly marks their hours." default:"0"`
+	Anomalies int    `help:"Number of anomalies in the load. If there are any, the column anomaly is 1 in their hours." default:"0"`
 	Seed      uint64 `help:"Seed for the generated data." default:"1"`
 }
 

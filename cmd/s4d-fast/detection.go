@@ -15,23 +15,23 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// detectionFlags say which streams to measure. calibrate and eval --stream share them.
+// detectionFlags select the streams to measure. calibrate and eval --stream share them.
 type detectionFlags struct {
-	Words      string    `help:"Clips of words: a folder with a folder of audio files per label, or a text file with a path per line, and optionally a tab and a label." placeholder:"PATH" group:"Streams"`
-	Label      string    `help:"Regular expression on a clip's path below --words whose first group is the label; other files are no clips (default: the folder's name is the label)." placeholder:"REGEXP" group:"Streams"`
+	Words      string    `help:"Clips of words: a folder with one folder of audio files per label, or a text file with one path per line, optionally followed by a tab and a label." placeholder:"PATH" group:"Streams"`
+	Label      string    `help:"Regular expression that is matched against the paths below --words. Its first group is the label; files that do not match are left out (default: the label is the name of the folder)." placeholder:"REGEXP" group:"Streams"`
 	Background []string  `help:"Audio without any of the words, a file or a folder with files at any depth; repeatable." placeholder:"PATH" sep:"none" group:"Streams"`
-	Generated  float64   `help:"Minutes of computed noise, and as many of computed notes, to add to the background." placeholder:"MIN" group:"Streams"`
+	Generated  float64   `help:"Minutes of generated noise, and as many of generated notes, to add to the background." placeholder:"MIN" group:"Streams"`
 	Gap        []float64 `help:"Shortest and longest gap between clips in seconds." default:"0.3,1.5" placeholder:"MIN,MAX" group:"Streams"`
 	Levels     string    `help:"Levels of the words: natural (as recorded) or equal." enum:"natural,equal" default:"natural" group:"Streams"`
-	SNR        string    `name:"snr" help:"Mean power of the words over that of the noise between and behind them, in dB, or clean." default:"20" placeholder:"DB" group:"Streams"`
-	Noise      string    `help:"Noise between and behind the words: white, or the background." enum:"white,background" default:"white" group:"Streams"`
-	Tolerance  float64   `help:"Seconds between the onsets of a word and of its event, at most." default:"0.3" placeholder:"S" group:"Streams"`
-	Refractory *float64  `help:"Refractory time of the operating points to try (default: the model's)." placeholder:"S" group:"Streams"`
+	SNR        string    `name:"snr" help:"Mean power of the words over that of the noise, in dB, or clean for no noise." default:"20" placeholder:"DB" group:"Streams"`
+	Noise      string    `help:"Noise in the streams of words: white, or a piece of the background." enum:"white,background" default:"white" group:"Streams"`
+	Tolerance  float64   `help:"Largest distance between the onsets of a word and of its event, in seconds." default:"0.3" placeholder:"S" group:"Streams"`
+	Refractory *float64  `help:"Refractory time of the operating points, in seconds (default: the model's)." placeholder:"S" group:"Streams"`
 	Plot       plotFile  `help:"Draw missed words against false alarms to FILE, PNG or SVG." type:"path" placeholder:"FILE" group:"Streams"`
 	SkipBroken bool      `help:"Leave out audio files that cannot be read, and list them." group:"Streams"`
 }
 
-// detection is a measurement and what it was made of.
+// detection is a measurement, with the options and the clips that it was made with.
 type detection struct {
 	*calibration.Measurement
 	words   calibration.WordOptions
@@ -42,7 +42,7 @@ type detection struct {
 	classified []calibration.Classified // clips on their own, if classify was called
 }
 
-// given reports whether a flag asks for a measurement.
+// given reports whether a flag of the measurement is set.
 func (f *detectionFlags) given() bool {
 	return f.Words != "" || len(f.Background) > 0 || f.Generated != 0 || f.Plot != ""
 }
@@ -191,7 +191,8 @@ func (f *detectionFlags) words(ctx context.Context, d *detection, m *model.Model
 	return calibration.WordStreams(ctx, clips, *w)
 }
 
-// which says which files are clips; others keeps those of labels that the model does not have.
+// which returns the options that select clips. With others, clips with labels that the model does
+// not have are among them.
 func (f *detectionFlags) which(m *model.Model, others bool) calibration.ClipOptions {
 	o := calibration.ClipOptions{Labels: m.Meta.Labels, Others: others}
 	if f.Label != "" {
@@ -200,8 +201,8 @@ func (f *detectionFlags) which(m *model.Model, others bool) calibration.ClipOpti
 	return o
 }
 
-// classify classifies the clips one by one, if the model can. Clips of labels that it does not have
-// count as none.
+// classify classifies the clips one by one, if the model has a filter bank. Clips of labels that it
+// does not have count as none.
 func (f *detectionFlags) classify(ctx context.Context, d *detection, m *model.Model, seed uint64, workers int) error {
 	if f.Words == "" || m.Meta.Filterbank == nil {
 		return nil

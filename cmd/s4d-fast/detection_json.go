@@ -47,8 +47,8 @@ type backgroundResult struct {
 	Hours float64 `json:"hours"`
 }
 
-// pointResult is what was measured with one set of options. Without words or without background,
-// what belongs to them is left out.
+// pointResult is what was measured with one set of options. PointWords is nil without words,
+// PointBackground without background.
 type pointResult struct {
 	Threshold    float64 `json:"threshold"`
 	OffThreshold float64 `json:"off_threshold"`

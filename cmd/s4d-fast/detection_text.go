@@ -16,7 +16,7 @@ import (
 // tableRates are the numbers of false alarms per hour for which the table has a row.
 var tableRates = []float64{0, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000}
 
-// text prints what was measured, the trade-off, and a point with a title.
+// text prints what was measured, the trade-off, and a point under a title.
 func (d *detection) text(w io.Writer, title string, p *calibration.Point) error {
 	var b strings.Builder
 	if p.Words > 0 {
@@ -56,12 +56,12 @@ func (d *detection) text(w io.Writer, title string, p *calibration.Point) error 
 			each = append(each, fmt.Sprintf("%s %d/%d", l, p.MissedWords[i], d.Words[i]))
 		}
 		fmt.Fprintf(&b, "  by label    %s\n", names(each))
-		fmt.Fprintf(&b, "events        %d in the streams of words: %d of another label, %d without a word\n", p.Events, p.Mistaken, p.False)
+		fmt.Fprintf(&b, "events        %d in the streams of words: %d near a word of another label, %d near no word\n", p.Events, p.Mistaken, p.False)
 		fmt.Fprintf(&b, "              precision %.3f, recall %.3f, F1 %.3f\n", p.Precision(), p.Recall(), p.F1())
 	}
 	if c := d.clipsResult(); c != nil {
-		fmt.Fprintf(&b, "single clips  %s of %d correct, %d of them without a label of the model; %s at threshold %.2g\n",
-			percent(c.Accuracy), c.Count, c.Others, percent(c.BestAccuracy), c.BestThreshold)
+		fmt.Fprintf(&b, "single clips  %s of %d correct; %s at the best threshold, %.2g; the correct class of %d is none\n",
+			percent(c.Accuracy), c.Count, percent(c.BestAccuracy), c.BestThreshold, c.Others)
 	}
 	if p.Hours > 0 {
 		rate, low, high := p.FalseAlarmRate()
@@ -108,7 +108,7 @@ func perHour(rate float64) string {
 	return fmt.Sprintf("%.0f", rate)
 }
 
-// table prints the best points for rising numbers of false alarms per hour, and one marked point.
+// table prints the best point for each limit in tableRates, and marks one point.
 func (d *detection) table(w io.Writer, marked *calibration.Point) {
 	points := []calibration.Point{*marked}
 	for _, limit := range tableRates {
@@ -141,9 +141,9 @@ func (d *detection) table(w io.Writer, marked *calibration.Point) {
 	t.Flush()
 }
 
-// panel draws the trade-off, with a point, and a limit of false alarms per hour if that is not 0.
-// The logarithmic axis has no 0: points without false alarms are drawn at half an event in all
-// background.
+// panel returns the plot of the trade-off, with a point and, unless it is 0, a limit on the false
+// alarms per hour. The logarithmic axis has no 0, so points without false alarms are drawn as if
+// there were half an event in all background.
 func (d *detection) panel(p *calibration.Point, name string, limit float64) figure.Panel {
 	least := 0.5 / p.Hours
 	at := func(p *calibration.Point) float64 {

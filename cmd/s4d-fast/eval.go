@@ -28,7 +28,7 @@ type evalCmd struct {
 	Threads     int       `help:"Number of worker threads (default: one per processor)." placeholder:"N"`
 	JSON        bool      `name:"json" help:"Print one JSON object instead of text."`
 	Stream      bool      `help:"Measure missed words and false alarms in streams instead (docs/calibrate.md)."`
-	Predictions string    `help:"Write one JSON line per example to FILE: path or index, label, prediction and logits; for a regression, output and target; with a class per position, the numbers of the true (labels) and predicted classes." type:"path" placeholder:"FILE"`
+	Predictions string    `help:"Write one JSON line per example to FILE: path or index, label, prediction and logits; for a regression, output and target; with a class per position, the numbers of the true classes (labels) and of the predicted ones (classes)." type:"path" placeholder:"FILE"`
 
 	detectionFlags
 }
@@ -57,7 +57,7 @@ type evaluation struct {
 	Forecasts []forecastErrors `json:"forecasts,omitempty"` // per target
 }
 
-// forecastErrors are the errors of a forecast beside those of naive ones.
+// forecastErrors are the errors of a network's forecasts and of naive forecasts.
 type forecastErrors struct {
 	Target    string           `json:"target"`
 	Horizon   int              `json:"horizon"`
@@ -153,11 +153,11 @@ func (c *evalCmd) config(ctx context.Context, m *model.Model) (*task.Task, train
 	return tk, cfg, tk.Resolve(&cfg)
 }
 
-// maxStepScale limits how many samples of the model's rate one sample stands for.
+// maxStepScale is the largest ratio of the model's sampling rate to that of the data.
 const maxStepScale = 64
 
-// atRate sets the options of the data so that the samples come at --rate, or at the model's rate
-// without the flag. It returns how many samples of the model's rate one of them stands for.
+// atRate sets the options of the data so that they have the sampling rate of --rate or, without the
+// flag, that of the model. It returns the ratio of the model's rate to that rate.
 func (c *evalCmd) atRate(cfg *train.Config, tk *task.Task, m *model.Model) (stepScale float64, err error) {
 	rate := m.Meta.SampleRate
 	if rate == 0 || !tk.HasRate() {
@@ -239,7 +239,7 @@ func (c *evalCmd) print(std *streams, tk *task.Task, m *model.Model, info datase
 	return train.WriteForecastErrors(std.out, forecasts)
 }
 
-// values are numbers whose JSON is null where they are NaN: targets that are not scored.
+// values are numbers. In JSON, NaN (a target that is not scored) is null.
 type values []float32
 
 func (v values) MarshalJSON() ([]byte, error) {

@@ -34,22 +34,22 @@ const (
 type streamCmd struct {
 	Model     modelFile `arg:"" optional:"" help:"Model file (.safetensors) or built-in model (${models}); default: digits."`
 	File      string    `arg:"" optional:"" help:"Audio file or file of rows, or - for standard input (the default)."`
-	Format    string    `help:"Format of the input: auto (audio in WAV, FLAC, MP3 or Ogg Vorbis, recognised by its first bytes), one of them as wav, flac, mp3 or ogg, raw samples as s16le, s16be, f32le or u8, or rows as csv or jsonl (auto for files with these endings)." enum:"auto,wav,flac,mp3,ogg,s16le,s16be,f32le,u8,csv,jsonl" default:"auto"`
+	Format    string    `help:"Format of the input. auto: WAV, FLAC, MP3 or Ogg Vorbis, recognised by the first bytes, or rows, recognised by the file name; wav, flac, mp3, ogg: only this format; s16le, s16be, f32le, u8: raw samples; csv, jsonl: rows." enum:"auto,wav,flac,mp3,ogg,s16le,s16be,f32le,u8,csv,jsonl" default:"auto"`
 	Rate      *int      `help:"Sampling rate of raw audio in Hz (default: the model's). Other audio formats state their own." placeholder:"HZ"`
 	Resample  bool      `help:"Resample the audio to the model's rate (band-limited), and mix several channels down to one." xor:"rates"`
 	AdaptRate bool      `help:"Instead of resampling, scale the model's SSM steps to the rate of the audio." xor:"rates"`
 	Live      bool      `help:"Never block the source: drop audio if more than one second is waiting."`
 	Emit      string    `help:"Lines to print: events or frames." enum:"events,frames" default:"events"`
 	Hop       *int      `help:"Samples between frames (default: 0.1 s of audio), or rows between lines (default: 1)." placeholder:"N"`
-	Window    *float64  `help:"Seconds of audio per output (default: ${window}; with --emit frames: 0, all audio so far). Higher: more precision, less recall of short words. Of rows: number of rows (default: 0, all)." placeholder:"S"`
-	Smoothing *float64  `help:"In place of --window for a model with a filter bank, which labels every frame: seconds over which probabilities are averaged (default: ${smoothing}). Higher: more precision, less recall of short words." placeholder:"S"`
+	Window    *float64  `help:"Seconds of audio per output (default: ${window}; with --emit frames: 0, all audio so far). Higher: more precision, less recall of short words. With rows: number of rows (default: 0, all)." placeholder:"S"`
+	Smoothing *float64  `help:"For a model with a filter bank, in place of --window: seconds over which its output is averaged (default: ${smoothing}). Higher: more precision, less recall of short words." placeholder:"S"`
 
-	ID      *string `name:"id" help:"Column that says which series a row belongs to (default: that of the training data, if the input has it; empty: all rows are one series)." placeholder:"COLUMN" group:"Rows"`
-	Missing string  `help:"What replaces a missing value: model, as in training, or previous, the value before it." enum:"model,previous" default:"model" group:"Rows"`
+	ID      *string `name:"id" help:"Column that identifies the series of a row (default: that of the training data, if the input has it; empty: all rows are one series)." placeholder:"COLUMN" group:"Rows"`
+	Missing string  `help:"Replacement of missing values: model (as in training) or previous (the value before)." enum:"model,previous" default:"model" group:"Rows"`
 
 	Threshold    *float64 `help:"Minimum probability of an event (default: ${threshold}, with a filter bank ${thresholdFrames}, or as calibrated). Higher: more precision, less recall." placeholder:"P" group:"Events"`
 	OffThreshold *float64 `help:"An event ends when its probability falls below this (default: half of --threshold). Higher: shorter events, and one word may be reported twice." placeholder:"P" group:"Events"`
-	Confirm      *int     `help:"Number of consecutive outputs, one every 30 ms or with a filter bank every frame, that must agree (default: ${confirm}, with a filter bank ${confirmFrames}, or as calibrated). Higher: more precision, less recall of short words." placeholder:"N" group:"Events"`
+	Confirm      *int     `help:"Number of consecutive outputs that must agree; there is one every 30 ms, or with a filter bank one per frame (default: ${confirm}, with a filter bank ${confirmFrames}, or as calibrated). Higher: more precision, less recall of short words." placeholder:"N" group:"Events"`
 	Refractory   *float64 `help:"Seconds after the onset of an event in which no other event begins (default: ${refractory}, with a filter bank ${refractoryFrames}, or as calibrated). Higher: more precision, less recall of words in quick succession." placeholder:"S" group:"Events"`
 }
 
@@ -254,13 +254,13 @@ func (c *streamCmd) decode(in io.Reader, name string, meta *model.Meta) (*audioI
 		case err != nil:
 			return nil, fmt.Errorf("%s: %w; %s", name, err, convertHint)
 		case c.Format != "auto" && c.Format != string(r.Container):
-			return nil, fmt.Errorf("%s: the format is %s, --format %s", name, r.Container, c.Format)
+			return nil, fmt.Errorf("%s: the format is %s, expected %s (--format)", name, r.Container, c.Format)
 		case r.Format.Channels != 1 && !c.Resample:
 			return nil, fmt.Errorf("%s: %d channels, expected 1; --resample mixes them down", name, r.Format.Channels)
 		}
 		a.inputRate, a.format, a.source = float64(r.Format.SampleRate), string(r.Container), audio.Mono(r)
 		if c.Rate != nil && float64(*c.Rate) != a.inputRate {
-			return nil, fmt.Errorf("%s: rate %g Hz in the header, --rate %d", name, a.inputRate, *c.Rate)
+			return nil, fmt.Errorf("%s: rate %g Hz in the header, expected %d Hz (--rate)", name, a.inputRate, *c.Rate)
 		}
 	} else {
 		raw, err := audio.NewRawReader(in, audio.Encoding(c.Format))

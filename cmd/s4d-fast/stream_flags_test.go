@@ -39,7 +39,7 @@ func TestStreamEventFlags(t *testing.T) {
 	}
 	recording := clip(t, 8000, 10)
 	checkRun(t, nil, []string{"stream", m, recording, "--off-threshold", "0.9"}, exitUsage, "--off-threshold 0.9: expected at most the threshold, 0.7")
-	checkRun(t, nil, []string{"stream", m, recording, "--smoothing", "0.1"}, exitUsage, "reads no filter bank; use --window")
+	checkRun(t, nil, []string{"stream", m, recording, "--smoothing", "0.1"}, exitUsage, "has no filter bank; use --window")
 	unlabelled := saved(t, func(c *model.Config) { c.DInput, c.DOutput = 1, 3 })
 	checkRun(t, nil, []string{"stream", unlabelled, clip(t, 8000, 10)}, exitBadInput, "labels", "--emit frames")
 

@@ -55,7 +55,7 @@ func TestStreamFramewise(t *testing.T) {
 	checkTonesWithin(t, 0.1, found, s, 1)
 
 	for want, args := range map[string][]string{
-		"labels every frame; use --smoothing":    {path, "--window", "1"},
+		"has a filter bank; use --smoothing":     {path, "--window", "1"},
 		"which has one rate; use --resample":     {high, "--adapt-rate"},
 		"off-threshold 0.9: expected at most":    {path, "--off-threshold", "0.9"},
 		"--off-threshold requires --emit events": {path, "--off-threshold", "0.1", "--emit", "frames"},

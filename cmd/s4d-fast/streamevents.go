@@ -44,11 +44,11 @@ func (c *streamCmd) validateEvents() error {
 func (c *streamCmd) validateFor(m *model.Model) error {
 	switch bank := m.Meta.Filterbank != nil; {
 	case bank && c.Window != nil:
-		return fmt.Errorf("--window: %s reads a filter bank and labels every frame; use --smoothing", c.Model)
+		return fmt.Errorf("--window: %s has a filter bank; use --smoothing", c.Model)
 	case bank && c.AdaptRate:
-		return fmt.Errorf("--adapt-rate: %s reads a filter bank, which has one rate; use --resample", c.Model)
+		return fmt.Errorf("--adapt-rate: %s has a filter bank, which has a fixed rate; use --resample", c.Model)
 	case !bank && c.Smoothing != nil:
-		return fmt.Errorf("--smoothing: %s reads no filter bank; use --window", c.Model)
+		return fmt.Errorf("--smoothing: %s has no filter bank; use --window", c.Model)
 	case c.Emit != "events":
 		return nil
 	}
@@ -58,7 +58,7 @@ func (c *streamCmd) validateFor(m *model.Model) error {
 	return nil
 }
 
-// options returns the options with those replaced whose flags are given.
+// options returns opt with the values of the flags that are given.
 func (c *streamCmd) options(opt events.Options) events.Options {
 	if c.Threshold != nil {
 		opt = opt.WithThreshold(*c.Threshold)
@@ -69,7 +69,7 @@ func (c *streamCmd) options(opt events.Options) events.Options {
 	return opt
 }
 
-// sink returns what turns samples into lines, and how many samples it takes at a time.
+// sink returns the sink that prints the lines, and the number of samples to pass to it at a time.
 func (c *streamCmd) sink(m *model.Model, a *audioInput, out *json.Encoder) (sink, int, error) {
 	frames, bank := c.Emit == "frames", m.Meta.Filterbank != nil
 	hop := or(c.Hop, max(int(a.rate/10), 1))

@@ -18,7 +18,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/series"
 )
 
-// Bounds of the series that are streamed at the same time, one per value of --id.
+// Bounds on the number and the memory of series, of which there is one per value of --id.
 const (
 	maxSeries      = 1 << 16
 	maxSeriesBytes = 1 << 30
@@ -39,7 +39,7 @@ func (c *streamCmd) validateRows() error {
 		{"threshold", c.Threshold != nil}, {"off-threshold", c.OffThreshold != nil}, {"confirm", c.Confirm != nil}, {"refractory", c.Refractory != nil}, {"smoothing", c.Smoothing != nil},
 	} {
 		if f.given {
-			return fmt.Errorf("--%s requires audio; --format %s is rows", f.name, c.Format)
+			return fmt.Errorf("--%s requires audio; --format %s reads rows", f.name, c.Format)
 		}
 	}
 	switch w := or(c.Window, 0); {
@@ -117,14 +117,15 @@ type rowPrinter struct {
 	busy   time.Duration
 }
 
-// rowSeries is a series with the line of its last row, if that is not printed.
+// rowSeries is a series with the line of its last row, or nil if that line has been printed.
 type rowSeries struct {
 	stream *series.Stream
 	last   *report.Row
 }
 
-// findColumns finds the columns that the model reads: by name or, if the input has no names or the
-// model has none, all others than that of the series, in their order.
+// findColumns finds the columns that the model reads. It finds them by name. If the input or the
+// model has no names, they are all columns except the one that identifies the series, in their
+// order.
 func (r *rowPrinter) findColumns(id *string) error {
 	r.id, r.time = -1, -1
 	described := r.model.Meta.Series
@@ -249,7 +250,7 @@ func (r *rowPrinter) find() (*rowSeries, error) {
 	id := ""
 	if r.id >= 0 {
 		if id = r.table.Text(r.id); table.Missing(id) {
-			return nil, r.table.ColumnError(r.id, errors.New("the row does not say which series it belongs to"))
+			return nil, r.table.ColumnError(r.id, errors.New("the row has no identifier of its series"))
 		}
 	}
 	if s := r.series[id]; s != nil {
@@ -287,7 +288,7 @@ func (r *rowPrinter) line(s *rowSeries, result series.Result) *report.Row {
 	return line
 }
 
-// end prints the last row of every series, if it is not printed, and the end line.
+// end prints the last row of every series, unless it has been printed, and the end line.
 func (r *rowPrinter) end() error {
 	for _, s := range r.order {
 		if s.last == nil {

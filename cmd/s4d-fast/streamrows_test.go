@@ -277,7 +277,7 @@ func TestBadRows(t *testing.T) {
 		{"jsonl", "{\"temp\":1}\n", `standard input: line 1: no column "load"`, nil},
 		{"jsonl", "{\"temp\":1,\"load\":2}\n{\"temp\":\n", "standard input: line 2: not JSON: unexpected EOF", nil},
 		{"csv", "temp,load\n1,2\n", `no column "name"; the columns are`, []string{"--id", "name"}},
-		{"csv", "temp,load,name\n1,2,\n", `line 2: column "name": the row does not say which series it belongs to`, []string{"--id", "name"}},
+		{"csv", "temp,load,name\n1,2,\n", `line 2: column "name": the row has no identifier of its series`, []string{"--id", "name"}},
 	} {
 		args := append([]string{"stream", path, "--format", c.format}, c.flags...)
 		checkRun(t, strings.NewReader(c.text), args, exitBadInput, c.want)
@@ -305,7 +305,7 @@ func TestRowsOrAudio(t *testing.T) {
 		if flags[0] == "--emit" {
 			want = "--emit frames "
 		}
-		checkRun(t, nil, append([]string{"stream", path, "--format", "csv"}, flags...), exitUsage, want+"requires audio; --format csv is rows")
+		checkRun(t, nil, append([]string{"stream", path, "--format", "csv"}, flags...), exitUsage, want+"requires audio; --format csv reads rows")
 	}
 	checkRun(t, nil, []string{"stream", path, "--format", "csv", "--hop", "0"}, exitUsage, "--hop 0: expected 1 to 16777216 rows")
 	checkRun(t, nil, []string{"stream", path, "--format", "jsonl", "--window", "2.5"}, exitUsage, "--window 2.5: expected 0 to 16777216 rows")

@@ -25,7 +25,7 @@ type trainCmd struct {
 	Data    string    `help:"Folder or file of the data; some tasks generate their own." type:"path" placeholder:"DIR"`
 	Config  string    `help:"TOML file whose values override the task's preset." type:"path" placeholder:"FILE"`
 	Set     []string  `help:"Override one value, for example ssm.init=lin; repeatable, overrides --config." placeholder:"KEY=VALUE" sep:"none"`
-	From    modelFile `help:"Start from the weights of a model file or of a built-in model (${models}), whose network is then the default." placeholder:"MODEL"`
+	From    modelFile `help:"Start from the weights and with the network of a model file or of a built-in model (${models})." placeholder:"MODEL"`
 	Out     string    `help:"Run folder (default: runs/TASK, or runs/TASK-2, …)." type:"path" placeholder:"DIR"`
 	Resume  bool      `help:"Resume the interrupted run in --out."`
 	Seed    *uint64   `help:"Seed for initial weights, shuffling, dropout and generated data." placeholder:"N"`
@@ -88,8 +88,8 @@ func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	return finish(ctx, std, tk, t, data)
 }
 
-// source returns the source of a configuration's data. On a terminal it reports how many recordings
-// have been read.
+// source returns the source of a configuration's data. On a terminal, Load then prints how many
+// recordings have been read.
 func source(std *streams, cfg train.Config, split string) task.Source {
 	s := task.From(cfg)
 	s.Split = split
@@ -143,7 +143,7 @@ func (c *trainCmd) config(ctx context.Context, from *model.Model) (*task.Task, t
 	return tk, cfg, tk.Resolve(&cfg)
 }
 
-// readConfig returns the text of a configuration file, nil without one.
+// readConfig returns the text of a configuration file, or nil if no path is given.
 func readConfig(ctx context.Context, path string) ([]byte, error) {
 	if path == "" {
 		return nil, nil
@@ -152,8 +152,8 @@ func readConfig(ctx context.Context, path string) ([]byte, error) {
 	return text, usageError(err)
 }
 
-// override replaces the values of a configuration by those of a file's text, of --set, and of the
-// flags --data and --seed, in this order.
+// override sets the values of a configuration from a file's text, from --set, and from the flags
+// --data and --seed, in this order.
 func override(cfg *train.Config, tk *task.Task, text []byte, file string, set []string, data string, seed *uint64) error {
 	if err := cfg.Merge(text, file); err != nil {
 		return err
@@ -176,7 +176,7 @@ func override(cfg *train.Config, tk *task.Task, text []byte, file string, set []
 }
 
 // start returns the configuration that --config and --set override: that of the run to resume, or
-// the preset of the task, which --config may name.
+// the preset of the task. --config may name the task.
 func (c *trainCmd) start(ctx context.Context, text []byte) (*task.Task, train.Config, error) {
 	if c.Resume {
 		if c.Out == "" {
@@ -205,7 +205,7 @@ func (c *trainCmd) start(ctx context.Context, text []byte) (*task.Task, train.Co
 	return tk, tk.Preset(), nil
 }
 
-// loadRun is task.LoadRun, or returns the cause of ctx if that ends first.
+// loadRun calls task.LoadRun. If ctx ends first, it returns the cause of ctx.
 func loadRun(ctx context.Context, dir string) (*task.Task, train.Config, error) {
 	type recorded struct {
 		*task.Task
@@ -218,7 +218,8 @@ func loadRun(ctx context.Context, dir string) (*task.Task, train.Config, error) 
 	return r.Task, r.cfg, err
 }
 
-// finish prints the result. If the network computes a signal, it draws one.
+// finish prints the result and draws a plot if there is one: the confusion matrix of a word
+// detector, or the output of a network that computes a signal.
 func finish(ctx context.Context, std *streams, tk *task.Task, t *train.Trainer, data *dataset.Dataset) error {
 	best := t.BestEpoch()
 	if best == nil {

@@ -21,8 +21,8 @@ func init() {
 // audioOptions are the options of the task audio. 0 and empty are defaults.
 type audioOptions struct {
 	Rate       int     `toml:"rate" placeholder:"HZ" help:"Sampling rate to which recordings are converted (default: 16000)."`
-	Validation float64 `toml:"validation" placeholder:"SHARE" help:"Share of the speakers or files for validation, where no list names them (default: 0.1)."`
-	GroupBy    string  `toml:"group_by" placeholder:"REGEXP" help:"What in a file name is the speaker, who is then in one split only."`
+	Validation float64 `toml:"validation" placeholder:"FRACTION" help:"Fraction of the speakers or files that is the validation set, unless a list selects it (default: 0.1)."`
+	GroupBy    string  `toml:"group_by" placeholder:"REGEXP" help:"Regular expression that finds the speaker in a file name. All files of a speaker are in the same split."`
 	SkipBroken bool    `toml:"skip_broken" help:"Leave out broken recordings."`
 	mixOptions
 }

@@ -34,14 +34,14 @@ type seriesOptions struct {
 	Layout  string   `toml:"layout" placeholder:"LAYOUT" help:"long (a line is a row), wide (a line is a series) or files (a file is a series)."`
 	Missing string   `toml:"missing" placeholder:"HOW" help:"Replace missing values: previous or interpolate (default: they are errors)."`
 
-	Validation float64 `toml:"validation" placeholder:"FRACTION" help:"Fraction of the data that validates (default 0.1)."`
-	Test       float64 `toml:"test" placeholder:"FRACTION" help:"Fraction of the data that is the test set (default 0)."`
+	Validation float64 `toml:"validation" placeholder:"FRACTION" help:"Fraction of the data that is the validation set (default: 0.1)."`
+	Test       float64 `toml:"test" placeholder:"FRACTION" help:"Fraction of the data that is the test set (default: 0)."`
 
-	Horizon         int `toml:"horizon" placeholder:"ROWS" help:"Forecast so many rows ahead (default 1)."`
-	Season          int `toml:"season" placeholder:"ROWS" help:"Rows per season: compare with the value one season ago."`
-	Window          int `toml:"window" placeholder:"ROWS" help:"Rows per training example of a forecast."`
-	Context         int `toml:"context" placeholder:"ROWS" help:"Rows that the network reads before the first scored one."`
-	DeviationWindow int `toml:"deviation_window" placeholder:"ROWS" help:"Time constant of the running deviation of anomaly scores (default 256)."`
+	Horizon         int `toml:"horizon" placeholder:"ROWS" help:"Number of rows ahead to forecast (default: 1)."`
+	Season          int `toml:"season" placeholder:"ROWS" help:"Rows per season, for the naive forecast that repeats the value one season ago."`
+	Window          int `toml:"window" placeholder:"ROWS" help:"Rows with a target in a training example of a forecast."`
+	Context         int `toml:"context" placeholder:"ROWS" help:"Rows that the network reads before the first row that is scored."`
+	DeviationWindow int `toml:"deviation_window" placeholder:"ROWS" help:"Time constant of the running deviation of anomaly scores (default: 256)."`
 }
 
 // table returns the options of dataset.Table.
