@@ -1,10 +1,11 @@
-// Package level selects the kernels that a process computes with: plain Go, or assembly for what
-// the processor supports (ARCHITECTURE.md, Levels).
+// Package level selects the level of a process, that is, the kernels that it computes with: plain
+// Go, or assembly for the instructions of the processor (ARCHITECTURE.md, Levels).
 //
-// The strongest level that is available is in use unless the environment variable S4D_LEVEL names
-// another one. Results at two levels differ by rounding. A program should call Set at its start,
-// with the value of a flag or with "", so that a level that is not available is an error at once;
-// constructors of the other packages return that error too.
+// By default, the strongest level that is available is in use. The environment variable S4D_LEVEL
+// selects another one. Results at two levels differ by rounding. A program should call Set at its
+// start, with the value of a flag or with "", so that it stops at once if the level is not
+// available. If S4D_LEVEL names such a level, the constructors of the other packages return an
+// error too.
 package level
 
 import (
@@ -13,7 +14,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
-// ErrUnavailable marks a level that this processor, its system or this build does not have.
+// ErrUnavailable marks a level that the processor, the operating system or this build does not
+// support.
 var ErrUnavailable = errors.New("level not available")
 
 // Levels returns the levels available in this process, the weakest first.
@@ -29,8 +31,8 @@ func Levels() []string {
 func Current() string { return string(vek.CurrentLevel()) }
 
 // Set selects a level for the whole process. It may be called from any goroutine, but not while
-// another one computes. With "" the level stays as it is; if S4D_LEVEL names one that is not
-// available, that is the error. Errors are ErrUnavailable.
+// another one computes. With "", Set does not change the level, and returns an error if S4D_LEVEL
+// names a level that is not available. Errors are ErrUnavailable.
 func Set(name string) error {
 	err := vek.StartupErr()
 	if name != "" {

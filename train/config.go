@@ -21,24 +21,24 @@ var ErrConfig = errors.New("invalid configuration")
 // Config is the configuration of a run. Configuration files, presets and config.toml in a run
 // folder are its TOML form.
 type Config struct {
-	Task    string `toml:"task"`    // name of the data's task, which is recorded; may be ""
-	From    string `toml:"from"`    // hash of the model in Options.From: New records it
+	Task    string `toml:"task"`    // name of the task of the data, for the record; may be ""
+	From    string `toml:"from"`    // hash of the model in Options.From; New sets it
 	Seed    uint64 `toml:"seed"`    // of initial weights, shuffling, dropout and generated data; below 2^63
 	Workers int    `toml:"threads"` // 0: one per processor
-	Level   string `toml:"level"`   // kernel level that the run used: New records it
+	Level   string `toml:"level"`   // kernel level that the run uses; New sets it
 
-	// Data are the options of the data. New records them and reads none: they are the business of
-	// whoever loads the data, such as package train/task.
+	// Data are the options of the data, for the record. New does not read them; whoever loads the
+	// data does, such as package train/task.
 	Data   model.Settings `toml:"data"`
-	Model  model.Config   `toml:"model"` // "" and 0: encoder, d_input and d_output of the data
+	Model  model.Config   `toml:"model"` // if "" or 0, encoder, d_input and d_output are those of the data
 	SSM    ssm.Config     `toml:"ssm"`
 	Ablate AblateConfig   `toml:"ablate"`
 	Optim  optim.Config   `toml:"optim"` // AdamW and the schedule of its learning rates
 	Train  LoopConfig     `toml:"train"`
 }
 
-// DirKey is the option in Config.Data that is the folder or the file of the data. A run may be
-// resumed with data that were moved, and models do not record it.
+// DirKey is the key in Config.Data of the folder or file of the data. Models do not record it, and
+// a resumed run may have another one, because data can be moved.
 const DirKey = "dir"
 
 // Dir returns the folder or the file of the data, or "".
@@ -62,8 +62,8 @@ type AblateConfig struct {
 }
 
 // LoopConfig is the budget of a run. A run may be resumed with more epochs. With the schedules
-// constant and multistep the result is that of a run with this number of epochs from the start. The
-// cosine schedules change with the number of epochs.
+// constant and multistep, the result is then the same as if the run had had this number of epochs
+// from the start. The cosine schedules depend on the number of epochs.
 type LoopConfig struct {
 	Epochs          int `toml:"epochs"` // with max_steps, the end of the cosine schedules
 	Batch           int `toml:"batch"`
@@ -73,9 +73,9 @@ type LoopConfig struct {
 	CheckpointEvery int `toml:"checkpoint_every"` // steps; 0: only at the end of each epoch
 }
 
-// Default returns the default configuration, which presets modify: four bidirectional layers with
-// H = 128 and N = 64, and ten epochs with batches of 16 (docs/configuration.md has every value).
-// Small problems need less, such as two layers with H = N = 16.
+// Default returns the default configuration, which presets modify: four bidirectional layers with H
+// = 128 and N = 64, and ten epochs with batches of 16 (docs/configuration.md has every value). For
+// small problems, less is enough, such as two layers with H = N = 16.
 func Default() Config {
 	m := model.Default()
 	s := m.SSM
@@ -89,8 +89,8 @@ func Default() Config {
 	}
 }
 
-// dataSettings returns what a model file records of the data: the options but the folder, and the
-// seed, from which some data are made.
+// dataSettings returns what a model file records of the data: the options without the folder, and
+// the seed, because some data are generated from it.
 func (c *Config) dataSettings(options model.Settings) model.Settings {
 	settings := model.Settings{"seed": int64(c.Seed)}
 	if options == nil {
@@ -113,7 +113,7 @@ func LoadRun(dir string) (Config, error) {
 	path := filepath.Join(dir, configFile)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return c, configErrorf("out: %s holds no run: %s is missing", dir, configFile)
+		return c, configErrorf("out: %s contains no run: %s is missing", dir, configFile)
 	}
 	if err != nil {
 		return c, fmt.Errorf("train: %w", err)
@@ -170,8 +170,8 @@ func (c *Config) validateLoop() error {
 	})
 }
 
-// Bounds of a configuration, beyond which a value is a typing error. Sums and products of values
-// within them are exact.
+// Bounds of a configuration. Values beyond them are taken for typing errors. Sums and products of
+// values within them are exact.
 const (
 	maxThreads  = 1024
 	maxExamples = 1 << 24
@@ -196,8 +196,8 @@ func within(settings []setting) error {
 	return nil
 }
 
-// Network returns the configuration of the model for the data. Of a forecast it has one output per
-// position, whatever the pool.
+// Network returns the configuration of the model for the data. For forecasts, the pool is none:
+// there is one output per position.
 func (c *Config) Network(info dataset.Info) model.Config {
 	m := c.Model
 	m.SSM = c.SSM

@@ -2,8 +2,8 @@ package train
 
 import "errors"
 
-// ErrData marks errors of the files that a run reads and of its data, such as a missing folder, an
-// invalid recording or a damaged checkpoint.
+// ErrData marks errors of the data and of other files that a run reads, such as a missing folder,
+// an invalid recording or a damaged checkpoint.
 var ErrData = errors.New("bad data")
 
 // dataError is an error for which errors.Is(err, ErrData) holds.

@@ -20,7 +20,7 @@ type EvalOptions struct {
 	Info      dataset.Info           // description of the data
 	Batch     int                    // examples per batch; 0: 16
 	Workers   int                    // goroutines; 0: one per processor
-	StepScale float64                // training samples per input sample (docs/maths.md §1.6); 0: 1
+	StepScale float64                // sampling rate of training divided by that of the input (docs/maths.md §1.6); 0: 1
 	Each      func(Prediction) error // called for every example, in order, at the end; may be nil
 }
 
@@ -30,18 +30,18 @@ type Prediction struct {
 	Path  string // file of the example; "" if it has none
 	Label int    // true class
 	Class int    // predicted class, that of the largest logit
-	// Logits are the outputs: [Outputs], or [Outputs][Len] for a regression of every position.
-	// Those of a regression, and Target, which has the same shape, are in the target's unit.
+	// Logits are the outputs: [Outputs], or [Outputs][Len] for a regression with a target per
+	// position. Target has the same shape. For a regression, both are in the unit of the target.
 	Logits, Target []float32
-	// Labels and Classes are the true and the predicted class of every position, [Len], if every
-	// position has a class. Label, Class and Logits are then not set. Positions with the label −1
-	// are not scored.
+	// Labels and Classes are the true and the predicted class of every position, [Len], of a
+	// classification per position. Label, Class and Logits are then not set. Positions with the
+	// label −1 are not scored.
 	Labels, Classes []int32
 }
 
-// Evaluate runs a network over a whole set. If ctx is cancelled, it returns its cause. A network
-// that does not fit the data is an ErrData, an option out of range an ErrConfig. If outputs are NaN
-// or infinite, the error names the first such example.
+// Evaluate runs a network over a whole set. If ctx is cancelled, the error is the cause of ctx. A
+// network that does not fit the data is an ErrData; an option that is out of range is an ErrConfig.
+// If outputs are NaN or infinite, the error names the first such example.
 func Evaluate(ctx context.Context, m *model.Model, set dataset.Set, opt EvalOptions) (Result, error) {
 	if err := opt.resolve(); err != nil {
 		return Result{}, err
@@ -132,9 +132,9 @@ func (o *EvalOptions) sizes(c model.Config, examples int) convmode.Options {
 	return kept
 }
 
-// Sample runs a network over the first validation example of a regression of every position.
-// It returns the first channel of the input, of the target and of the output. A network that does
-// not fit the data is an ErrData.
+// Sample runs a network over the first validation example of a regression with a target per
+// position. It returns the first channel of the input, of the target and of the output. A network
+// that does not fit the data is an ErrData.
 func Sample(ctx context.Context, m *model.Model, data *dataset.Dataset, workers int) (x, target, output []float32, err error) {
 	if !data.PerPosition || !data.Regression || data.Channels == 0 {
 		return nil, nil, nil, dataError{fmt.Errorf("train: sample: data %q have %s", data.Name, outputsOf(data.Info))}

@@ -181,8 +181,9 @@ func (t *Trainer) closeEpoch(ctx context.Context) error {
 	return t.saveCheckpoint()
 }
 
-// withResidual returns the description of a forecast with the root mean square errors of its
-// targets. It returns other descriptions, and that of a target without a value, as they are.
+// withResidual returns the description s of a forecast with the root mean square errors of its
+// targets. It returns s itself if s does not describe a forecast, or if an error is NaN because a
+// target has no value.
 func withResidual(s *model.Series, rmse []float64) *model.Series {
 	if s == nil || !s.Forecasts() || slices.ContainsFunc(rmse, math.IsNaN) {
 		return s

@@ -11,15 +11,15 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// ForecastErrors are the errors of a network's forecasts of one column, beside those of naive
+// ForecastErrors are the errors of a network's forecasts of one column, and those of naive
 // forecasts of the same rows, in the column's unit.
 type ForecastErrors struct {
 	Target          string
-	Horizon, Season int // rows; Season is 0 if no row has a value one season before
-	N               int // rows that are compared
+	Horizon, Season int // rows; Season is 0 if there is no forecast from one season ago
+	N               int // number of rows that are compared
 	Network         RowErrors
-	Last            RowErrors // of the last known value
-	SeasonAgo       RowErrors // of the value one season before; 0 without a season
+	Last            RowErrors // of the forecast that repeats the last known value
+	SeasonAgo       RowErrors // of the forecast that repeats the value one season ago; 0 if Season is 0
 }
 
 // RowErrors are the errors of forecasts of some rows.
@@ -47,13 +47,14 @@ type comparison struct {
 	network, last, season errorSums
 }
 
-// CompareForecasts runs a network that forecasts over a set of opt.Info's data and compares its
-// errors with those of naive forecasts, for each target: the last known value and, with a season,
-// the value one season ago. It compares the rows for which all of them are known.
+// CompareForecasts runs a network that forecasts over a set, and returns its errors and those of
+// naive forecasts for each target. One naive forecast repeats the last known value; with a season,
+// another repeats the value one season ago. Only rows for which all forecasts and the target are
+// known count. opt.Info describes the data.
 func CompareForecasts(ctx context.Context, m *model.Model, set dataset.Set, opt EvalOptions) ([]ForecastErrors, error) {
 	naive, ok := set.(dataset.ForecastSet)
 	if !ok || !opt.Info.Forecasts() {
-		return nil, dataError{fmt.Errorf("train: data %q: these are no forecasts of rows", opt.Info.Name)}
+		return nil, dataError{fmt.Errorf("train: data %q: expected forecasts of rows", opt.Info.Name)}
 	}
 	targets := len(opt.Info.Series.Targets)
 	rows, seasonal := make([]comparison, targets), make([]comparison, targets)

@@ -86,7 +86,7 @@ network                                 1        0.5
 last value                             20         10
 value one season (12 rows) ago          3       2.25
 `, "table")
-	must.Reject(CompareForecasts(t.Context(), m, d.Val, EvalOptions{}))(t, ErrData, "no forecasts of rows")
+	must.Reject(CompareForecasts(t.Context(), m, d.Val, EvalOptions{}))(t, ErrData, "expected forecasts of rows")
 }
 
 // A forecast that a stream computes row by row equals the one in convolution mode to 1e-5 of the

@@ -30,7 +30,7 @@ func trainable(c optim.Config, w *model.Weights) error {
 }
 
 // held is a tensor of running statistics in a frozen group, with its values. Forward passes in
-// training update such statistics; the trainer sets them back.
+// training update such statistics, so the trainer restores the values after each step.
 type held struct{ tensor, values []float32 }
 
 func heldStatistics(c optim.Config, w *model.Weights) (list []held) {

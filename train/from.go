@@ -10,8 +10,9 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// SetFrom prepares the configuration of a run that begins from a model, Options.From: it has the
-// network of the model. The encoder, the inputs and the outputs are left to the data.
+// SetFrom prepares the configuration of a run that starts from a model (Options.From). It sets From
+// and the network to those of the model. It clears the encoder, the inputs and the outputs, which
+// the data determine.
 func (c *Config) SetFrom(m *model.Model) {
 	c.From = fmt.Sprintf("%x", m.Hash())
 	c.setNetwork(m.Config)
@@ -24,12 +25,12 @@ func (c *Config) setNetwork(m model.Config) {
 	c.SSM.DModel = 0
 }
 
-// recordFrom records the model that the run begins from in the configuration.
+// recordFrom sets c.From to the hash of the model that the run starts from.
 func (c *Config) recordFrom(opt Options) error {
 	switch hash := ""; {
 	case opt.From != nil:
 		if hash = fmt.Sprintf("%x", opt.From.Hash()); c.From != "" && c.From != hash {
-			return configErrorf("from: the configuration names the model with the hash %.12s…, the model given has %.12s…", c.From, hash)
+			return configErrorf("from: the model has the hash %.12s…, expected %.12s… as in the configuration", c.From, hash)
 		}
 		c.From = hash
 	case c.From != "" && !opt.Resume:
@@ -38,8 +39,9 @@ func (c *Config) recordFrom(opt Options) error {
 	return nil
 }
 
-// firstModel returns the network with which a run begins, without Meta: initial weights or, with
-// from, trained ones. The run that is resumed from trained weights has its own in the checkpoint.
+// firstModel returns the network with which a run starts, without Meta: with initial weights or,
+// with from, with those of the model. If a run that started from a model is resumed, the weights
+// are 0, because the checkpoint has them.
 func (t *Trainer) firstModel(c model.Config, from *model.Model) (*model.Model, error) {
 	switch {
 	case from == nil && t.cfg.From != "":
@@ -67,8 +69,8 @@ func (t *Trainer) firstModel(c model.Config, from *model.Model) (*model.Model, e
 	return first, nil
 }
 
-// checkFrom reports every value in which the network and the input of a model differ from those of
-// the run.
+// checkFrom returns an error that lists every difference between the network and the input of a
+// model and those of the run.
 func (t *Trainer) checkFrom(c model.Config, from *model.Model) error {
 	other := t.cfg
 	other.setNetwork(from.Config)
@@ -115,8 +117,9 @@ func (t *Trainer) checkFrom(c model.Config, from *model.Model) error {
 	return nil
 }
 
-// keptOutputs returns, for every output of the data, the output of a model with the same label or
-// target, or −1. Outputs without names correspond if their numbers are equal.
+// keptOutputs returns, for every output of the data, the index of the model's output with the same
+// label or target, or −1. If the outputs have no names and the model has as many, they correspond
+// in their order.
 func keptOutputs(m *model.Meta, outputs int, info dataset.Info) []int {
 	kept := make([]int, info.Outputs)
 	there, here := outputNames(m.Labels, m.Series), outputNames(info.Labels, info.Series)
@@ -141,7 +144,7 @@ func outputNames(labels []string, s *model.Series) []string {
 	return labels
 }
 
-// newOutputs lists the outputs that are new.
+// newOutputs lists the outputs that the model does not have.
 func (t *Trainer) newOutputs() string {
 	names := outputNames(t.data.Labels, t.data.Series)
 	var list []string
@@ -157,7 +160,7 @@ func (t *Trainer) newOutputs() string {
 	return fmt.Sprintf("%.300s", strings.Join(list, ", "))
 }
 
-// describeFrom says which weights are trained.
+// describeFrom returns the part of Describe that says which weights are those of a model.
 func (t *Trainer) describeFrom() string {
 	if t.kept == nil {
 		return ""
@@ -174,7 +177,7 @@ func (t *Trainer) describeFrom() string {
 	return fmt.Sprintf(" of a trained model except for %d of %s", fresh, count(len(t.kept), "output"))
 }
 
-// moments are the means and deviations of a run that began from trained weights.
+// moments are the means and standard deviations of a run that started from a model.
 type moments struct {
 	InputMean  []float32 `json:"input_mean,omitempty"`
 	InputStd   []float32 `json:"input_std,omitempty"`
@@ -182,8 +185,8 @@ type moments struct {
 	TargetStd  []float32 `json:"target_std,omitempty"`
 }
 
-// setMoments sets the normalisation of a run that begins from trained weights to that of the model:
-// of the input, and of the targets of outputs that are kept.
+// setMoments sets the normalisation of a run that starts from a model to that of the model: of the
+// input, and of the targets of outputs that the model has too.
 func (t *Trainer) setMoments(from *model.Meta) {
 	to := &t.model.Meta
 	to.InputMean, to.InputStd = from.InputMean, from.InputStd
@@ -201,7 +204,7 @@ func (t *Trainer) setMoments(from *model.Meta) {
 	t.state.From = &moments{to.InputMean, to.InputStd, to.TargetMean, to.TargetStd}
 }
 
-// restoreMoments sets the normalisation that a checkpoint recorded.
+// restoreMoments sets the normalisation to that in a checkpoint.
 func (t *Trainer) restoreMoments(m *moments) error {
 	meta := t.model.Meta
 	meta.InputMean, meta.InputStd, meta.TargetMean, meta.TargetStd = m.InputMean, m.InputStd, m.TargetMean, m.TargetStd

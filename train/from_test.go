@@ -113,14 +113,14 @@ func TestFromResume(t *testing.T) {
 	other.Labels = []string{"a", "bb", "d"}
 	again.From = &model.Model{Config: m.Config, Meta: other, Weights: m.Weights}
 	_, err := start2(t, again)
-	must.Fail(t, err, ErrConfig, "train: from: the configuration names the model with the hash "+whole.cfg.From[:12], "the model given has ")
+	must.Fail(t, err, ErrConfig, "train: from: the model has the hash ", "expected "+whole.cfg.From[:12]+"… as in the configuration")
 
 	for _, name := range []string{checkpointFile, previousFile, metricsFile, bestFile} {
 		os.Remove(filepath.Join(r.Out, name))
 	}
 	again.From = nil
 	_, err = start2(t, again)
-	must.Fail(t, err, ErrConfig, "has no checkpoint: the run begins again, which requires its model (hash "+whole.cfg.From[:12])
+	must.Fail(t, err, ErrConfig, "has no checkpoint, so the run must start again from its model (hash "+whole.cfg.From[:12])
 	again.From = m
 	restarted := newTrainer(t, again)
 	restarted.Close()
@@ -212,7 +212,7 @@ func TestFromErrors(t *testing.T) {
 			`train: optim.freeze "encodr": expected encoder, layers, layers.0 to layers.1, ssm, mixing, norm or decoder; did you mean "encoder"?`},
 		{"unknown layer", func(r *run) { must.Do(t, r.Set(`optim.freeze=["layers.2"]`)) }, `train: optim.freeze "layers.2": expected `},
 		{"no model", func(r *run) { r.SetFrom(m); r.From = nil }, "train: from: the configuration names trained weights (hash "},
-		{"another model", func(r *run) { r.Config.From = "abc" }, "train: from: the configuration names the model with the hash abc…, the model given has "},
+		{"another model", func(r *run) { r.Config.From = "abc" }, "expected abc… as in the configuration"},
 	} {
 		r := tuned(t, data)
 		r.From = m

@@ -7,7 +7,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/loss"
 )
 
-// Result is how well a network does on a set of examples.
+// Result is the result of evaluating a network on a set of examples.
 type Result struct {
 	N        int     // examples
 	Loss     float64 // mean cross-entropy (nats), or mean squared error of the standardised targets

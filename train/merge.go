@@ -42,9 +42,9 @@ func (c *Config) Merge(text []byte, name string) error {
 	return nil
 }
 
-// mergeData returns the options of the data with those that are given in place of them. If there
-// are any, one that is not among them is an error, unless it is zero: earlier versions recorded the
-// options of all data.
+// mergeData returns c.Data with the given options in place of its own. If c.Data has options, a
+// given option that is not among them is an error, unless it is zero: earlier versions recorded the
+// options of all tasks.
 func (c *Config) mergeData(given model.Settings) (model.Settings, error) {
 	if len(given) == 0 {
 		return c.Data, nil
@@ -93,7 +93,7 @@ func checkLevel(meta toml.MetaData, level string) error {
 	return nil
 }
 
-// unknownKey is the error of a key that the configuration does not have.
+// unknownKey returns the error for a key that the configuration does not have.
 func (c *Config) unknownKey(key string) error {
 	flat, err := c.flatten()
 	if err != nil {

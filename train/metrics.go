@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// Metrics is one epoch: a line of metrics.jsonl, its keys in this order. Losses are those of
-// Result. Accuracies are fractions and belong to classification. Root mean square errors are in the
-// target's unit and belong to regression. A signal at every position (delay) has a relative error,
-// other regressions and forecasts have R² and a baseline.
+// Metrics are the results of one epoch: a line of metrics.jsonl, with its keys in this order.
+// Losses are those of Result. Classification has accuracies, which are fractions. Regression has
+// root mean square errors in the target's unit. A regression of a signal (delay) also has a
+// relative error; other regressions and forecasts have R² and a baseline.
 type Metrics struct {
 	Epoch              int      `json:"epoch"` // complete epochs
 	Step               int      `json:"step"`  // complete steps
@@ -63,7 +63,7 @@ func (m *Metrics) Validation() string {
 	return fmt.Sprintf("loss %.4g", m.ValLoss)
 }
 
-// Describe returns the result in the words of Metrics.Validation.
+// Describe returns the result in a few words, as Metrics.Validation does.
 func (r Result) Describe() string {
 	m := newMetrics(r, r)
 	return m.Validation()
@@ -83,8 +83,7 @@ func (m *Metrics) Result() Result {
 	return r
 }
 
-// percent returns a fraction as a percentage of three digits, and of all whole digits from 100 %
-// on.
+// percent formats a fraction as a percentage with three digits, and from 100 % on without decimals.
 func percent(fraction float64) string {
 	if fraction >= 1 {
 		return fmt.Sprintf("%.0f %%", 100*fraction)
@@ -92,9 +91,9 @@ func percent(fraction float64) string {
 	return fmt.Sprintf("%.3g %%", 100*fraction)
 }
 
-// betterThan reports whether m has a higher accuracy than o, or the same and a lower loss. With a
-// class per position only the loss counts: most positions are easy, and the accuracy of the others
-// is that of an arbitrary threshold.
+// betterThan reports whether m has a higher accuracy than o, or the same accuracy and a lower loss.
+// With a class per position, only the loss counts: the accuracy hardly changes, because most
+// positions are easy, and for the others it depends on an arbitrary threshold.
 func (m *Metrics) betterThan(o *Metrics, perPosition bool) bool {
 	if o == nil {
 		return true

@@ -331,8 +331,8 @@ func TestNoCheckpoint(t *testing.T) {
 	}
 	again := fit(t, cfg)
 	sameRun(t, "without a checkpoint", whole, again)
-	if w := strings.Join(again.Warnings(), "\n"); !strings.Contains(w, "begins again") {
-		t.Errorf("warnings %q, expected that the run begins again", w)
+	if w := strings.Join(again.Warnings(), "\n"); !strings.Contains(w, "starts again") {
+		t.Errorf("warnings %q, expected that the run starts again", w)
 	}
 	for _, dir := range []string{"", "last"} {
 		files := must.Get(filepath.Glob(filepath.Join(cfg.Out, dir, "*.tmp")))(t)

@@ -68,8 +68,8 @@ func outputLen(info dataset.Info) float64 {
 	return float64(info.Outputs)
 }
 
-// checkMemory returns an error if this process may not use so many bytes; what and its arguments
-// describe their use.
+// checkMemory returns an error if this process may not use so many bytes. The format what and its
+// arguments say what they are for.
 func checkMemory(need float64, what string, args ...any) error {
 	if has := memoryLimit(os.DirFS("/")); has > 0 && need > has {
 		return configErrorf("%s takes %.3g GiB of memory, expected at most %.3g, what the machine, its control groups and ulimit allow", fmt.Sprintf(what, args...), need/(1<<30), has/(1<<30))

@@ -58,12 +58,13 @@ type Sweep struct {
 	Axes  []Axis
 	Seeds int
 	Dir   string // gets a folder for each run, and sweep.csv
-	// Check validates a run's configuration and completes its Data; nil: Config.Validate.
+	// Check validates a run's configuration and may add missing options to its Data; nil:
+	// Config.Validate.
 	Check func(*Config) error
 	// Load loads the data of a run.
 	Load     func(context.Context, Config) (*dataset.Dataset, error)
 	Reporter Reporter // of every run's progress; nil: none
-	// Begin is called before each run; nil: not.
+	// Begin is called before each run; may be nil.
 	Begin func(run, runs int, name string, t *Trainer)
 }
 

@@ -142,7 +142,7 @@ func TestFolders(t *testing.T) {
 	cfg.Out = "runs/delay"
 	must.Reject(start(t.Context(), cfg))(t, ErrConfig, "runs/delay already holds a run")
 	cfg.Out, cfg.Resume = "elsewhere", true
-	must.Reject(start(t.Context(), cfg))(t, ErrConfig, "elsewhere holds no run")
+	must.Reject(start(t.Context(), cfg))(t, ErrConfig, "elsewhere contains no run")
 }
 
 // Where no run folder can be created, nothing is.

@@ -21,22 +21,23 @@ import (
 
 // The reasons for which a run ends early.
 var (
-	ErrInterrupted = errors.New("interrupted") // the context was cancelled; Fit has written a checkpoint
+	ErrInterrupted = errors.New("interrupted") // the context was cancelled; if there is a run folder, Fit has written a checkpoint
 	ErrDiverged    = errors.New("diverged")    // NaN or infinite loss or weight; the last checkpoint is kept
 )
 
-// Options are what New needs besides the configuration and the data. The zero value trains without
-// a run folder: nothing is written.
+// Options are the options of New. With the zero value there is no run folder, and nothing is
+// written.
 type Options struct {
-	// Dir is the run folder, which must not hold a run already unless Resume is set. "": none.
+	// Dir is the run folder. It must not contain a run, unless Resume is set. "": none.
 	Dir string
 	// Numbered selects Dir, or the first of Dir-2, Dir-3, … that does not exist.
 	Numbered bool
 	Resume   bool // resume the run in Dir
-	// From begins the run with the weights of a trained model, which New copies. Its network must
-	// be that of the configuration (Config.SetFrom), except for the outputs: those with a label or
-	// target that the model has too keep their row of the decoder, others have initial weights. The
-	// normalisation of the input remains that of the model. Resume does not need From.
+	// From is a model whose weights the run starts from; New copies them. Its network must be that
+	// of the configuration (Config.SetFrom), except for the outputs. Outputs with a label or target
+	// that the model has too start with the model's row of the decoder, and new ones with initial
+	// weights. The normalisation of the input is that of the model. A resumed run does not need
+	// From.
 	From     *model.Model
 	Reporter Reporter // receives the progress; nil: none
 }
@@ -46,7 +47,7 @@ type Trainer struct {
 	cfg      Config
 	dir      string // "": none
 	data     *dataset.Dataset
-	kept     []int // with Options.From: output of that model that an output keeps, or −1
+	kept     []int // with Options.From: for each output, that of the model with the same name, or −1
 	model    *model.Model
 	best     *model.Model // of the best epoch
 	grads    *model.Weights
@@ -70,10 +71,11 @@ type plan struct {
 }
 
 // New builds the network for the data and makes the run folder, or reads the run to resume. The
-// data must have a validation set and at least cfg.Train.Batch training examples. New starts a run
-// again if it ended before its first checkpoint. It locks the run folder until Close. An error of
-// the configuration is an ErrConfig, one of the data or of the files of a run an ErrData. If ctx is
-// cancelled, the error is an ErrInterrupted. If New fails, no new run folder remains.
+// data must have a validation set and at least cfg.Train.Batch training examples. If a run to
+// resume ended before its first checkpoint, New starts it again. New locks the run folder until
+// Close. Errors of the configuration are an ErrConfig; errors of the data or of the files of a run
+// are an ErrData. If ctx is cancelled, the error is an ErrInterrupted. If New fails, no new run
+// folder remains.
 func New(ctx context.Context, cfg Config, data *dataset.Dataset, opt Options) (*Trainer, error) {
 	if err := cfg.recordFrom(opt); err != nil {
 		return nil, err
@@ -82,7 +84,7 @@ func New(ctx context.Context, cfg Config, data *dataset.Dataset, opt Options) (*
 		return nil, err
 	}
 	if opt.Dir == "" && (opt.Resume || opt.Numbered) {
-		return nil, configErrorf("out: no run folder, expected one to resume or to number")
+		return nil, configErrorf("out: no run folder, expected one with Resume or Numbered")
 	}
 	if data == nil {
 		return nil, dataError{errors.New("train: no data")}
@@ -228,9 +230,9 @@ func (t *Trainer) resume(opt Options) error {
 	}
 	switch err := t.loadCheckpoint(); {
 	case errors.Is(err, fs.ErrNotExist) && !t.hasResults() && t.cfg.From != "" && opt.From == nil:
-		return configErrorf("from: %s has no checkpoint: the run begins again, which requires its model (hash %.12s…)", t.dir, t.cfg.From)
+		return configErrorf("from: %s has no checkpoint, so the run must start again from its model (hash %.12s…), expected that model (--from MODEL)", t.dir, t.cfg.From)
 	case errors.Is(err, fs.ErrNotExist) && !t.hasResults():
-		t.warn("%s has no checkpoint: the run begins again", t.dir)
+		t.warn("%s has no checkpoint: the run starts again", t.dir)
 		return t.begin()
 	case errors.Is(err, fs.ErrNotExist):
 		return configErrorf("out: %s cannot be resumed: %s is missing", t.dir, checkpointFile)
@@ -304,8 +306,8 @@ func (t *Trainer) Best() *model.Model { return t.best }
 // BestEpoch returns the metrics of the best epoch so far, or nil.
 func (t *Trainer) BestEpoch() *Metrics { return t.state.Best }
 
-// Test returns the result of the best weights on the test split after Fit. It is nil if the data
-// have no test split.
+// Test returns the result of the best model on the test set, after Fit. It is nil if the data have
+// no test set.
 func (t *Trainer) Test() *Result { return t.test }
 
 // Describe returns a line about the network, the data and the budget.

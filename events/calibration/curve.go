@@ -10,8 +10,9 @@ import (
 )
 
 // Candidates returns options to try: first base, then base with thresholds from 0.12 to 0.9999,
-// each with several numbers of confirmations. For a model that labels every frame the thresholds end
-// at 0.993, and half as much and half as much again are tried as smoothing. The refractory time stays.
+// each with several numbers of confirmations. For a model that labels every frame the thresholds
+// end at 0.993, and half as much and half as much again are tried as smoothing. The refractory time
+// stays.
 func Candidates(base events.Options) []events.Options {
 	smoothing, highest := []float64{base.Smoothing}, 9.0
 	if base.Smoothing > 0 {

@@ -24,7 +24,7 @@ func main() {
 	}
 }
 
-// run writes one line per digit: begin and end in seconds, the digit, and its probability.
+// run writes one line per digit: its onset and end in seconds, the digit, and its probability.
 func run(path string, w io.Writer) error {
 	m, err := pretrained.Load("digits")
 	if err != nil {
@@ -39,7 +39,7 @@ func run(path string, w io.Writer) error {
 		return err
 	}
 	found, err := recognizer.Recognize(x)
-	for _, e := range found { // with an error, those before it
+	for _, e := range found { // if there is an error, the events before it
 		onset, end := float64(e.Onset)/recognizer.SampleRate(), float64(e.End)/recognizer.SampleRate()
 		fmt.Fprintf(w, "%6.2f s to %6.2f s  %s  (%.3f)\n", onset, end, e.Label, e.Confidence)
 	}

@@ -1,5 +1,5 @@
-// Command train trains a network on the vibration of a machine and then follows the machine's state
-// block by block, as a monitor beside the machine would. The data are generated.
+// Command train trains a network to recognise the state of a machine by its vibration. Then it
+// monitors a stream block by block, as a program beside the machine would. The data are generated.
 //
 //	go run ./examples/train
 package main
@@ -58,7 +58,7 @@ func run(ctx context.Context, w io.Writer) error {
 // monitor processes two seconds of every state and writes the most probable state after each block.
 func monitor(m *model.Model, random *rand.Rand, w io.Writer) error {
 	net, err := recurrent.New(m, recurrent.Options{
-		Window:    length, // the output describes the last recording's length, not all since the start
+		Window:    length, // the output describes the last 256 samples, not all samples so far
 		Normalize: true,   // the input is in m/s², as in training
 		Posterior: true,   // the output is the probability of each state
 	})
@@ -77,7 +77,7 @@ func monitor(m *model.Model, random *rand.Rand, w io.Writer) error {
 	return nil
 }
 
-// recordings returns n labelled recordings, equally many of every state.
+// recordings returns n labelled recordings, the same number for every state.
 func recordings(n int, random *rand.Rand) []dataset.Example {
 	list := make([]dataset.Example, n)
 	for i := range list {
@@ -89,7 +89,7 @@ func recordings(n int, random *rand.Rand) []dataset.Example {
 
 // vibration returns n samples in m/s² of a sensor on a shaft that turns 20 to 30 times per second.
 // A misaligned shaft also vibrates twice per turn. A damaged bearing is struck 3.6 times per turn,
-// and each strike rings at 300 Hz. The loudness differs between recordings and tells nothing.
+// and each strike rings at 300 Hz. The amplitude is random and does not depend on the state.
 func vibration(state, n int, random *rand.Rand) []float32 {
 	x := make([]float32, n)
 	turns, phase, gain := 20+10*random.Float64(), random.Float64(), math.Exp(random.Float64())

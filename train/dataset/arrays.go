@@ -17,19 +17,21 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// Arrays reads series from NumPy arrays: an NPZ file with the arrays x and y or x_train, y_train,
-// x_val, y_val, x_test and y_test, a folder of NPY files of these names, or one NPY file that is x.
+// Arrays reads series from NumPy arrays. path is an NPZ file with the arrays x and y, or x_train,
+// y_train, x_val, y_val, x_test and y_test; a folder of NPY files with these names; or one NPY
+// file, which is x.
 //
-// x is [n][channels][length], [n][length] for one channel, or [length] for one series. In x, NaN is
-// a missing value, and NaN in every channel at the end of a series is its end. y is [n], whole
-// numbers or text, for a classification; it is [n] or [n][targets] for a regression, whose targets
-// are called y or y1, y2 … by default; a forecast has none. The channels are called 1, 2 …, or by
-// the array columns, [channels] of text.
+// The shape of x is [n][channels][length], [n][length] for one channel, or [length] for one series.
+// In x, NaN is a missing value, and NaN in every channel at the end of a series marks its end. For
+// a classification, y has the shape [n] and contains whole numbers or text. For a regression, its
+// shape is [n] or [n][targets], and the default names of the targets are y, or y1, y2 …. A forecast
+// has no y. The names of the channels are 1, 2 …, or those in the optional array columns,
+// [channels] of text.
 //
 // The numbers may be float32, float64, integers or truth values, in either byte order and in C or
-// Fortran order. An array whose shape does not match the size of its file is an error before memory
-// is allocated. Memory: 4 bytes per value, at most 2^28 of them, and up to 10 bytes per value of an
-// array while it is read.
+// Fortran order. An array whose shape does not match the size of its file is an error, before
+// memory is allocated for it. The values take 4 bytes each, and up to 10 bytes more while their
+// array is read; 2^28 values are the limit.
 func Arrays(ctx context.Context, path string, opt SeriesOptions) (*Dataset, error) {
 	d, err := arrays(ctx, path, opt)
 	if err != nil {

@@ -12,51 +12,52 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
 )
 
-// AudioOptions describes how AudioFolder and Clips read recordings. The zero value is usable.
+// AudioOptions are the options of AudioFolder and Clips. The zero value is usable.
 type AudioOptions struct {
 	SampleRate int     // Hz to which recordings are converted; 0: 16000
-	MaxBytes   int64   // limit on the memory of all samples, 2 bytes each; 0: MaxSoundBytes
-	Validation float64 // fraction for validation of the files that are in no list; 0: 0.1
+	MaxBytes   int64   // limit on the memory of all samples, 2 bytes per sample; 0: MaxSoundBytes
+	Validation float64 // fraction of the speakers or files for validation, without a list; 0: 0.1
 
 	// GroupBy is a regular expression on file names. Its first group, or without one its whole
 	// match, names the speaker. All files of a speaker are in the same split.
 	GroupBy string
 
-	Background []string // folders with more background, at any depth
+	Background []string // further folders of background; AudioFolder reads them at any depth
 	SkipBroken bool     // leave out broken recordings
 	Workers    int      // goroutines that decode; 0: one per processor
 
-	Progress func(done, total int) // is called after each recording; may be nil
+	Progress func(done, total int) // called after each recording; may be nil
 }
 
-// defaultSampleRate suits speech: its sounds end at about 8 kHz.
+// defaultSampleRate suits speech, whose sounds end at about 8 kHz.
 const defaultSampleRate = 16000
 
 // Recordings are the recordings of a folder by split. A split without words has no Words.
 type Recordings struct {
 	Train, Val, Test Sounds
 	Broken           []error  // broken recordings, with their path; only with SkipBroken
-	Ignored          []string // files that are no recordings: the path and the reason
+	Ignored          []string // files that are not recordings: path and reason
 }
 
-// AudioFolder reads DIR/CLASS/* in the formats of package audio, of any sampling rate and number of
-// channels. It mixes channels to one and converts the rate without aliases. The names of the
-// folders are the labels, in alphabetical order.
+// AudioFolder reads the recordings DIR/CLASS/*, in the formats of package audio, with any sampling
+// rate and number of channels. It mixes the channels down to one and converts the sampling rate
+// (band-limited). The names of the folders are the labels, in alphabetical order.
 //
-// A folder whose name begins with an underscore is no class. If its name contains "background",
-// "noise" or "silence", its recordings are Background, otherwise they are Other: words that are no
-// class.
+// A folder whose name begins with an underscore is not a class. If the name contains "background",
+// "noise" or "silence", its recordings are Background. Otherwise they are Other: words that are not
+// to be detected.
 //
-// The files validation_list.txt and testing_list.txt in DIR, as in Google's Speech Commands, name
-// files of a split as CLASS/FILE, one per line. If there is a validation list, all other files of
-// the classes are for training. Otherwise the share opt.Validation of the speakers, at least one,
-// is for validation; without opt.GroupBy, of the files, by a hash of their name, so that a file
-// stays in its split when others come or go; if no word is for validation then, one file of every
-// class is. Files of background folders that are in no list are always split by hash.
+// The files validation_list.txt and testing_list.txt in DIR list the files of these splits as
+// CLASS/FILE, one per line, as in Google's Speech Commands. If there is a validation list, all
+// other files of the classes are for training. Without one, the fraction opt.Validation of the
+// speakers, at least one, is for validation. Without opt.GroupBy, it is a fraction of the files,
+// selected by a hash of their names, so that a file stays in its split when files are added or
+// removed. If that selects no word, one file of every class is for validation. Background that is
+// in no list is always split by hash.
 //
-// If a recording is broken, the error is a *BrokenError that names all of them, unless
-// opt.SkipBroken is set. A recording in a class that is longer than a minute, or silent, is broken.
-// All samples are kept as 16-bit integers; more than opt.MaxBytes are an error.
+// If recordings are broken, the error is a *BrokenError that names them, unless opt.SkipBroken is
+// set. A recording in a class is also broken if it is longer than a minute or silent. All samples
+// are kept in memory as 16-bit integers. If they take more than opt.MaxBytes, that is an error.
 func AudioFolder(ctx context.Context, dir string, opt AudioOptions) (*Recordings, error) {
 	s, err := newFolderScan(dir, opt)
 	if err == nil {
@@ -80,9 +81,9 @@ func AudioFolder(ctx context.Context, dir string, opt AudioOptions) (*Recordings
 	return out, nil
 }
 
-// Clips reads the recordings in folders, at any depth, in the order of their paths. Hidden files
-// and folders, and files of other formats, are left out. Broken recordings are an error as in
-// AudioFolder; with opt.SkipBroken, they are returned.
+// Clips reads the recordings in folders, at any depth, in the order of their paths. It leaves out
+// hidden files and folders, and files in other formats. Broken recordings are an error as for
+// AudioFolder; with opt.SkipBroken, broken has their errors.
 func Clips(ctx context.Context, dirs []string, opt AudioOptions) (clips []Clip, broken []error, err error) {
 	s, err := newFolderScan("", opt)
 	if err != nil {
@@ -214,7 +215,7 @@ func (s *folderScan) ignore(path, why string) {
 	s.ignored = append(s.ignored, path+": "+why)
 }
 
-// list adds the files of a folder. What r says holds for all of them.
+// list adds the files of a folder, each with the role and the label of r.
 func (s *folderScan) list(dir string, r recording) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -230,7 +231,7 @@ func (s *folderScan) list(dir string, r recording) error {
 	return nil
 }
 
-// maxDepth bounds folders in folders, of which links can make a circle.
+// maxDepth bounds the depth of folders, because links can lead in a circle.
 const maxDepth = 32
 
 // walk adds the files of a folder and of the folders in it.
@@ -247,7 +248,7 @@ func (s *folderScan) walk(dir string, r recording) error {
 
 func (s *folderScan) walkDepth(dir string, r recording, depth int) error {
 	if depth > maxDepth {
-		return fmt.Errorf("%s: more than %d folders in each other", dir, maxDepth)
+		return fmt.Errorf("%s: folders nested more than %d deep", dir, maxDepth)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -269,7 +270,8 @@ func (s *folderScan) walkDepth(dir string, r recording, depth int) error {
 	return nil
 }
 
-// audioExtensions are those of recordings: a file with one of them that cannot be read is broken.
+// audioExtensions are the extensions of recordings. A file with one of them that cannot be read is
+// broken.
 var audioExtensions = []string{".wav", ".wave", ".flac", ".mp3", ".ogg", ".oga"}
 
 // add adds a file if it is a recording, by its extension or by its content.
@@ -332,10 +334,10 @@ func (o *AudioOptions) rate() int {
 	return o.SampleRate
 }
 
-// BrokenError reports recordings that cannot be read.
+// BrokenError lists recordings that cannot be used.
 type BrokenError struct {
-	Broken []error // with the path
-	Files  int     // recordings in all
+	Broken []error // one per recording, with its path
+	Files  int     // number of all recordings
 }
 
 // maxListed is how many recordings the text of a BrokenError names.

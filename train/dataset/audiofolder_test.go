@@ -334,7 +334,7 @@ func TestAudioFolderRejects(t *testing.T) {
 		}, []any{"lists yes/x.wav, which is missing"}},
 		"list: twice": {func(root string, o *AudioOptions) {
 			writeText(t, filepath.Join(root, "validation_list.txt"), "yes/s1.wav\nyes/s1.wav\n")
-		}, []any{"lists yes/s1.wav, which is listed before"}},
+		}, []any{"lists yes/s1.wav, which has been listed already"}},
 		"list: in both": {func(root string, o *AudioOptions) {
 			for _, l := range splitLists {
 				writeText(t, filepath.Join(root, l), "yes/s1.wav\n")

@@ -43,8 +43,8 @@ type reader struct {
 // errBudget ends the reading of all recordings.
 var errBudget = errors.New("too many samples")
 
-// readRecordings reads all files; that of a broken one is empty. It is an error if there are broken
-// ones and opt.SkipBroken is not set.
+// readRecordings reads all files. The clip of a broken one is empty. Broken files are an error
+// unless opt.SkipBroken is set.
 func readRecordings(ctx context.Context, files []recording, opt AudioOptions) (clips []Clip, broken []error, err error) {
 	r := &reader{opt: opt}
 	limit := cmp.Or(opt.MaxBytes, MaxSoundBytes)
@@ -102,8 +102,8 @@ func readRecordings(ctx context.Context, files []recording, opt AudioOptions) (c
 	return clips, broken, nil
 }
 
-// read reads one recording: one channel at the rate of the options. With an error, the clip holds
-// what was read before.
+// read reads one recording as one channel at the rate of the options. If there is an error, the
+// clip has the samples that were read before it.
 func (r *reader) read(ctx context.Context, f recording) (Clip, error) {
 	file, err := datafile.Open(f.path)
 	if err != nil {

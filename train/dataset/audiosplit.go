@@ -57,8 +57,8 @@ func (s *folderScan) split() error {
 	return nil
 }
 
-// holdOut moves one file of every class that has several to validation: that with the smallest
-// hash.
+// holdOut moves one file of every class with several files to validation: the file with the
+// smallest hash.
 func (s *folderScan) holdOut(listed []bool) {
 	smallest, count := make([]int, len(s.labels)), make([]int, len(s.labels))
 	for i, f := range s.files {
@@ -77,7 +77,7 @@ func (s *folderScan) holdOut(listed []bool) {
 	}
 }
 
-// applyList moves the files of a list to a split. A missing list is no error.
+// applyList moves the files of a list to a split. A missing list is not an error.
 func (s *folderScan) applyList(name string, to split, listed []bool) (found bool, err error) {
 	path := filepath.Join(s.dir, name)
 	names, err := datafile.ClipList(path)
@@ -100,7 +100,7 @@ func (s *folderScan) applyList(name string, to split, listed []bool) (found bool
 			continue
 		}
 		if listed[i] {
-			return false, fmt.Errorf("%s lists %s, which is listed before", path, name)
+			return false, fmt.Errorf("%s lists %s, which has been listed already", path, name)
 		}
 		s.files[i].split, listed[i] = to, true
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// Check returns an error if an example does not fit the description: for the wrong number of
-// samples, tokens, labels or targets, and for the first token or label that does not exist.
+// Check returns an error if an example does not fit the description: if it has the wrong number of
+// samples, tokens, labels or targets, or a token or label that does not exist.
 func (i Info) Check(e *Example) error {
 	if n := max(e.Len, len(e.Other)); e.Len < 1 || n > i.MaxLen {
 		return fmt.Errorf("length %d, expected 1 … %d", n, i.MaxLen)

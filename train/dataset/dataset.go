@@ -1,13 +1,18 @@
-// Package dataset has the data that networks are trained on: sets of examples in memory, in files
-// or generated, and what a network must know about them.
+// Package dataset describes and reads the data that networks are trained on: sets of examples in
+// memory, in files or generated.
 //
 // A Dataset has up to three sets (training, validation and test) and a description of their
-// examples. FromSlices makes one from whatever is in memory. FromSeries, Table and Arrays make one
-// from time series: in memory, in CSV and JSON Lines files, and in NumPy arrays. AudioFolder reads
-// recordings. Any type with the methods of Set may serve as a set. Samples are float32, one channel
-// after the other, and not normalised: package train uses Mean and Std of the training set.
-// Generated data should be a function of (seed, epoch, example) alone; then a resumed run gets the
-// same data. Package train/task loads published data sets.
+// examples. These functions make one:
+//
+//   - FromSlices, of examples in memory,
+//   - FromSeries, Table and Arrays, of time series in memory, in CSV and JSON Lines files, and in
+//     NumPy arrays,
+//   - MixStreams, of streams that are mixed from the recordings that AudioFolder and Clips read.
+//
+// A program may also implement Set. Samples are float32, one channel after the other, and not
+// normalised, because package train uses Mean and Std of the training set. Generated data should be
+// a function of (seed, epoch, example) alone, so that a resumed run gets the same data. Package
+// train/task loads published data sets.
 package dataset
 
 import (
@@ -23,8 +28,8 @@ import (
 type Info struct {
 	Name        string // of the data, in messages
 	Channels    int    // input channels; 0: the input is tokens
-	Vocab       int    // number of tokens
-	Outputs     int    // number of classes, or of a regression's values
+	Vocab       int    // number of different tokens
+	Outputs     int    // number of classes, or of target values of a regression
 	Labels      []string
 	Regression  bool    // targets are numbers, otherwise classes
 	PerPosition bool    // one target or label per position, otherwise one per sequence
@@ -32,17 +37,17 @@ type Info struct {
 	SampleRate  float64 // Hz, of the samples; 0: unknown
 	MaxLen      int     // length of the longest example
 
-	// Filterbank made the examples from audio at SampleRate. Nil: the examples are samples.
+	// Filterbank computed the examples from audio at SampleRate. Nil: the examples are samples.
 	Filterbank *filterbank.Config
-	// Series describes rows of named columns and what is learnt from them. Nil: other data.
+	// Series describes rows of named columns and the task of the network. Nil: other data.
 	Series *model.Series
 
-	// What plots show; the zero values are unknown or do not apply.
+	// For plots. The zero values mean: unknown, or not applicable.
 	Delay        int      // samples from the input to the target
 	ChannelNames []string // of the input
 }
 
-// Encoder returns the kind of encoder that the data require, and its d_input.
+// Encoder returns the kind of encoder that the data require, and its number of inputs (d_input).
 func (i Info) Encoder() (kind model.Encoder, inputs int) {
 	if i.Channels == 0 {
 		return model.EncoderEmbedding, i.Vocab
@@ -53,7 +58,7 @@ func (i Info) Encoder() (kind model.Encoder, inputs int) {
 // Framewise reports whether examples have one class per position.
 func (i Info) Framewise() bool { return i.PerPosition && !i.Regression }
 
-// Forecasts reports whether the targets are values of later rows, so that a network must be causal.
+// Forecasts reports whether the targets are values of later rows. The network must then be causal.
 func (i Info) Forecasts() bool { return i.Series != nil && i.Series.Forecasts() }
 
 // Example is one sequence with its label or target.
@@ -71,13 +76,13 @@ type Example struct {
 // Set is a list of examples.
 type Set interface {
 	Len() int
-	// Example fills dst with example i and reuses its slices. Generated training data depends on
-	// the epoch, recorded data does not. Concurrent calls need different dst.
+	// Example fills dst with example i and reuses its slices. Generated training data depend on the
+	// epoch, recorded data do not. Concurrent calls need different dst.
 	Example(dst *Example, i, epoch int) error
 }
 
-// Sized is a Set that knows the length of example i, or of its longer sequence, without decoding
-// it.
+// Sized is a Set that knows the length of example i without decoding it. For a pair, it is the
+// length of the longer sequence.
 type Sized interface {
 	Set
 	Length(i int) int
@@ -94,13 +99,13 @@ type Dataset struct {
 	// target has TargetStd 1. Nil: targets are not standardised.
 	TargetMean, TargetStd []float32
 	Dir                   string   // folder that contains the files of the examples; "": none
-	Notes                 []string // what the source left out, such as broken recordings
-	// Options are what a model records of the source's options (model.Meta.Data), without folders.
-	// Nil: the options in the configuration of the run.
+	Notes                 []string // one line for each thing that was left out, such as a broken recording
+	// Options are the options of the data that a model file records (model.Meta.Data), without
+	// folders. Nil: those in the configuration of the run.
 	Options model.Settings
 }
 
-// Split returns the set of that name: train, val, test, or all for their concatenation. A split
+// Split returns the set with a name: train, val, test, or all for the concatenation of these. A set
 // without examples is an error.
 func (d *Dataset) Split(name string) (Set, error) {
 	var s Set
@@ -182,7 +187,7 @@ func (c sizedConcat) Length(i int) int {
 	return s.(Sized).Length(k)
 }
 
-// Naive is that of a ForecastSet, if the sets are such.
+// Naive implements ForecastSet if all sets do.
 func (c concat) Naive(last, season []float32, i int) error {
 	s, k := c.at(i)
 	forecast, ok := s.(ForecastSet)

@@ -7,8 +7,7 @@ import (
 	"path/filepath"
 )
 
-// Identified is a Set that identifies its examples without reading files. Fingerprint uses it to
-// recognise data.
+// Identified is a Set that can identify its examples without reading files, for Fingerprint.
 type Identified interface {
 	Set
 	Identity(i int) Identity
@@ -16,14 +15,14 @@ type Identified interface {
 
 // Identity identifies an example.
 type Identity struct {
-	Label   int    // of a regression: the bits of its target
-	Path    string // of its file; "": none
-	Samples []any  // slices of numbers of a fixed size that are in memory
+	Label   int    // for a regression, the bits of its target
+	Path    string // of the file; "": none
+	Samples []any  // the samples that are in memory, as slices of numbers
 }
 
-// Fingerprint returns the SHA-256 of the labels' names and of the number, lengths, labels and file
-// names of a set's examples, and of the samples that are in memory. File names are relative to the
-// data folder dir. It reads no files.
+// Fingerprint returns a SHA-256 that tells sets apart without reading files. It covers the names of
+// the labels, the number of examples, and for each example its length, its label, its file name
+// relative to the folder dir, and its samples if they are in memory.
 func Fingerprint(s Set, info Info, dir string) [sha256.Size]byte {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %d\n", info.Labels, s.Len())

@@ -7,14 +7,14 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
-// ForecastSet is a Set of forecasts: a target is the value of a column Horizon rows after the
-// position. A target of NaN is not scored.
+// ForecastSet is a Set of examples of forecasts. The target at a position is the value of a column
+// Horizon rows later. A target of NaN is not scored.
 type ForecastSet interface {
 	Sized
-	// Naive writes the naive forecasts of the targets of example i in epoch 0 to last and season,
-	// in the shape of the targets, [Outputs][Len]. A naive forecast is the last known value of the
-	// column, or the last known value that is whole seasons before the target. It is NaN where
-	// there is no such value, and without a season.
+	// Naive writes naive forecasts of the targets of example i in epoch 0, in the shape of the
+	// targets, [Outputs][Len]. Those in last repeat the last known value of the column. Those in
+	// season repeat the last known value that is a whole number of seasons before the target. A
+	// forecast is NaN if there is no such value, or no season.
 	Naive(last, season []float32, i int) error
 }
 

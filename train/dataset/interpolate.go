@@ -2,8 +2,9 @@ package dataset
 
 import "math"
 
-// Interpolate fills the missing values (NaN) of a channel: linearly between their neighbours, at an
-// end with the one neighbour, and with 0 if every value is missing.
+// Interpolate replaces the missing values (NaN) of a channel by linear interpolation between their
+// known neighbours. At an end it repeats the nearest known value. If every value is missing, it
+// sets them to 0.
 func Interpolate(x []float32) {
 	last := -1 // index of the last known value
 	for i, v := range x {

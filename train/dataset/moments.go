@@ -36,8 +36,7 @@ func (m *Moments) Add(x []float32) {
 // float32 has 24 bits, so a smaller one is rounding.
 const constantStd = 1e-6
 
-// MeanStd returns the mean and the standard deviation. The standard deviation of a constant channel
-// is given as 1.
+// MeanStd returns the mean and the standard deviation. For a constant channel, std is 1.
 func (m *Moments) MeanStd() (mean, std float32) {
 	s := math.Sqrt(m.deviations / float64(max(m.n, 1)))
 	if s <= constantStd*math.Abs(m.mean) {

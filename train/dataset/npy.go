@@ -23,7 +23,8 @@ type array struct {
 	text    []string
 }
 
-// npyHeader is the header of an NPY file: what NumPy writes, which package npy relies on.
+// npyHeader matches the header of an NPY file in the form that NumPy writes, on which package npy
+// relies.
 var npyHeader = regexp.MustCompile(`^\{'descr': '([<>|=]?[a-zA-Z][0-9]{1,4})', 'fortran_order': (False|True), 'shape': \(([0-9, ]*)\), \}[ \n]*\n$`)
 
 const (
@@ -32,7 +33,8 @@ const (
 	npyChunk     = 1 << 12 // elements that are read at once
 )
 
-// readArray reads an NPY file of a size in bytes. Memory grows with what has been read.
+// readArray reads an NPY file. size is its size in bytes. Memory grows with the data that has been
+// read.
 func readArray(ctx context.Context, in io.Reader, size int64) (*array, error) {
 	buffered := bufio.NewReaderSize(in, 1<<16)
 	head, fields, err := readNPYHeader(buffered)
@@ -59,7 +61,7 @@ func readArray(ctx context.Context, in io.Reader, size int64) (*array, error) {
 	}
 	if kind := strings.TrimLeft(dtype, "<>|=")[0]; kind == 'U' || kind == 'S' {
 		if int64(n)*int64(wanted) > 4*maxNPYText {
-			return nil, fmt.Errorf("%d elements of %s, expected at most %d characters", n, dtype, maxNPYText)
+			return nil, fmt.Errorf("%d elements of type %s, expected at most %d characters", n, dtype, maxNPYText)
 		}
 		err = a.readText(data, n, dtype, wanted)
 	} else {
@@ -68,7 +70,7 @@ func readArray(ctx context.Context, in io.Reader, size int64) (*array, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A member of a zip file verifies its checksum at its end.
+	// Reading a member of a zip file to its end verifies its checksum.
 	if n, err := buffered.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("after the array: %d bytes, error %w", n, err)
 	}
@@ -228,8 +230,8 @@ func (a *array) readText(in io.Reader, n int, dtype string, width int) error {
 	return nil
 }
 
-// toCOrder returns elements in C order, in which the last index is the fastest, that are in Fortran
-// order, in which the first one is.
+// toCOrder converts elements from Fortran order, in which the first index changes fastest, to C
+// order, in which the last one does.
 func toCOrder[T any](elements []T, shape []int) []T {
 	if len(shape) < 2 || elements == nil {
 		return elements
@@ -251,7 +253,8 @@ func toCOrder[T any](elements []T, shape []int) []T {
 	return ordered
 }
 
-// fullReader fills every slice, or fails: package npy takes a short read for a complete one.
+// fullReader fills every slice or returns an error, because package npy treats a short read as a
+// complete one.
 type fullReader struct{ r io.Reader }
 
 func (f fullReader) Read(b []byte) (int, error) {

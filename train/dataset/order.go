@@ -9,7 +9,7 @@ import (
 )
 
 // bucketBatches is the number of batches whose examples are sorted by length together. A larger
-// number wastes less padding, a smaller one shuffles better.
+// number needs less padding, a smaller one shuffles better.
 const bucketBatches = 50
 
 // Order returns the order of n examples in an epoch.
@@ -32,8 +32,8 @@ func Lengths(s Set) []int {
 
 // Buckets returns the batches of an epoch, each of examples of similar length. It shuffles the
 // examples, sorts groups of 50 batches by length, splits them into batches and shuffles the
-// batches. Every example is in exactly one batch. With dropLast, the examples of an incomplete
-// batch, a random choice, are dropped.
+// batches. Every example is in exactly one batch. With dropLast, the examples that do not fill a
+// batch are dropped; the choice is random.
 func Buckets(lengths []int, batch int, seed uint64, epoch int, dropLast bool) [][]int {
 	if batch < 1 {
 		panic(fmt.Sprintf("dataset: batches of %d examples", batch))

@@ -6,9 +6,9 @@ import (
 	"gonum.org/v1/gonum/mathext/prng"
 )
 
-// RandPerm returns the permutation of [0, n) that torch.manual_seed(seed); torch.randperm(n)
-// returns on the CPU, for n below 2³²/20 (docs/maths.md §5). It defines the splits of the image
-// tasks and the pixel order of permuted images.
+// RandPerm returns the same permutation of [0, n) as PyTorch does for torch.manual_seed(seed);
+// torch.randperm(n) on the CPU, for n below 2³²/20 (docs/maths.md §5). It defines the splits of the
+// image tasks and the pixel order of permuted images.
 func RandPerm(n int, seed uint64) []int {
 	if n < 0 || uint64(n) >= 1<<32/20 {
 		panic(fmt.Sprintf("dataset: permutation of %d: expected 0 to 2^32/20", n))

@@ -17,8 +17,8 @@ import (
 type Series struct {
 	ID     string      // unique; "": the series' index, from 1
 	Values [][]float32 // [channels][length]; NaN is a missing value
-	Label  string      // classification: its class
-	Target []float32   // regression: one number per target
+	Label  string      // class, for a classification
+	Target []float32   // one number per target, for a regression
 	Split  string      // train, val or test; "": SeriesOptions decides
 }
 
@@ -29,8 +29,8 @@ const (
 	maxSeriesColumns = 1 << 16
 )
 
-// FromSeries returns the data set of series in memory. columns are the names of the channels. It
-// copies the values. A series that does not fit the options is an error that has its ID.
+// FromSeries returns the data set of series in memory, whose values it copies. columns are the
+// names of the channels. If a series does not fit the options, the error names it by its ID.
 func FromSeries(list []Series, columns []string, opt SeriesOptions) (*Dataset, error) {
 	records := make([]record, len(list))
 	for i, s := range list {
@@ -179,7 +179,7 @@ func (s *seriesData) checkValues(r *record) error {
 
 const missingHint = `the option missing says what replaces such values: "previous" or "interpolate"`
 
-// classes sets the labels: the classes of all series, as numbers if all are, otherwise by name.
+// classes sets the labels: the classes of all series, ordered by byName.
 func (s *seriesData) classes() error {
 	var labels []string
 	for i := range s.records {
@@ -220,9 +220,9 @@ func (s *seriesData) defaultFractions() {
 	}
 }
 
-// splitByHash assigns the series without a split. Each class gives its fraction of the validation
-// set and of the test set: the series whose IDs have the lowest hashes. Of a regression at least
-// one series validates.
+// splitByHash assigns the series that have no split. Of each class, the series whose IDs have the
+// lowest hashes are for validation, and the next ones for testing. For a regression, at least one
+// series is for validation.
 func (s *seriesData) splitByHash() {
 	groups := make([][]*record, max(len(s.info.Labels), 1))
 	for i := range s.records {
@@ -255,8 +255,8 @@ func (s *seriesData) splitByHash() {
 	}
 }
 
-// bounds returns the rows of a split: of a series that is forecast and has no split of its own, the
-// training rows are first, the test rows last.
+// bounds returns the rows of a series that belong to a split. If a series has no split of its own,
+// its first rows are for training and its last rows for testing.
 func (s *seriesData) bounds(r *record, split string) (from, to int) {
 	if r.split != "" {
 		if r.split == split {
@@ -342,7 +342,7 @@ func (s *seriesData) whole() (*Dataset, error) {
 	return d, nil
 }
 
-// moments sets the mean and the deviation of the channels, if there is a training set.
+// moments sets the mean and the standard deviation of the channels, if there is a training set.
 func (s *seriesData) moments(d *Dataset) {
 	if d.Train == nil {
 		return

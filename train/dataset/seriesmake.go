@@ -21,8 +21,9 @@ const maxSeriesHours = 1 << 22
 // WriteSeries writes an artificial series in CSV to a file: the hourly load of a small power grid
 // from 1 January 2024, with the columns time, temperature (°C) and load (MW). The load has a daily
 // and a weekly season, a trend, an effect of the temperature and autocorrelated noise
-// (docs/maths.md §5.9). With anomalies, it has so many, and the column anomaly is 1 in their hours,
-// otherwise 0. The file is a function of seed, hours and anomalies.
+// (docs/maths.md §5.9). If anomalies is not 0, the load has that number of anomalies, and the
+// column anomaly is 1 in their hours and 0 otherwise. The file is a function of seed, hours and
+// anomalies.
 func WriteSeries(ctx context.Context, path string, hours, anomalies int, seed uint64) error {
 	if hours < 1 || hours > maxSeriesHours {
 		return fmt.Errorf("dataset: %d hours: expected 1 … %d", hours, maxSeriesHours)

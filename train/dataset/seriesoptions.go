@@ -9,30 +9,32 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// SeriesOptions say what is learnt from series. The zero value of a field is its default.
+// SeriesOptions select what a network learns from series. The zero value of a field is its default.
 type SeriesOptions struct {
-	// Mode is one of model.SeriesModes; "": a forecast if Horizon is set, otherwise a
+	// Mode is one of model.SeriesModes. "" is a forecast if Horizon is set, and otherwise a
 	// classification.
 	Mode string
-	// Targets are the columns with the class (one column) or the numbers of each series, or those
-	// that a forecast predicts (default: every input column).
+	// Targets are the column with the class, the columns with the numbers of a regression, or the
+	// input columns to forecast (default: all).
 	Targets []string
-	// Missing is what replaces a missing value: by default nothing, it is an error. A forecast
-	// takes model.MissingPrevious only, because an interpolation knows later values. Where no value
-	// is known, the mean of the channel over the training set replaces it.
+	// Missing selects the replacement of missing values. By default they are errors. For forecasts
+	// it must be model.MissingPrevious, because an interpolation uses later values. Before the
+	// first value of a channel, its mean over the training set is the replacement.
 	Missing string
-	// Validation and Test are fractions of the data, if the data itself has no such split. For
-	// classification and regression they count series: each class gives its fraction, selected by a
-	// hash of the IDs. For forecasts they count rows of each series: the last rows are the test
-	// set, and those before them the validation set. Validation is 0.1 by default, Test is 0.
+	// Validation and Test are the fractions of the data in these sets, unless the data have splits.
+	// For classification and regression they are fractions of the series in each class, selected by
+	// a hash of the IDs. For forecasts they are fractions of the rows of each series: the last rows
+	// are the test set, and the rows before them the validation set. The default of Validation is
+	// 0.1, that of Test 0.
 	Validation, Test float64
 
 	Horizon int // forecast: rows from the last known row to the predicted one; default 1
-	Season  int // rows per season, for the naive forecast of a season ago; 0: none
-	// Window is the number of rows that an example of a forecast has targets for, and Context the
-	// number of rows before them, where there are such. In every epoch the training examples are
-	// other windows, a function of Seed and epoch. Defaults of Window: a quarter of the longest
-	// series, at least 16 and at most 512; of Context: a season, at least 64.
+	Season  int // rows per season, for the naive forecast from one season ago; 0: none
+	// An example of a forecast is a window: Window rows with targets. The network also reads the
+	// Context rows before it, as far as there are any. In every epoch, the windows of the training
+	// set begin at other rows, a function of Seed and epoch. The default of Window is a quarter of
+	// the longest series, at least 16 and at most 512. The default of Context is a season, at least
+	// 64.
 	Window, Context int
 	Seed            uint64
 	// DeviationWindow is the time constant in rows of the running deviation of anomaly scores;
@@ -40,7 +42,7 @@ type SeriesOptions struct {
 	DeviationWindow int
 }
 
-// Check returns an error for the first invalid option, as far as it does not depend on the data.
+// Check returns an error for the first option that is invalid whatever the data are.
 func (o SeriesOptions) Check() error { return o.check() }
 
 // check sets the mode and returns an error for the first invalid option.
@@ -81,7 +83,8 @@ func (o *SeriesOptions) check() error {
 	return nil
 }
 
-// resolve sets the defaults of a forecast of series of these columns, the longest of so many rows.
+// resolve sets the defaults of a forecast. columns are those of the series, longest is the number
+// of rows of the longest series.
 func (o *SeriesOptions) resolve(columns []string, longest int) error {
 	if !o.forecasts() {
 		return nil

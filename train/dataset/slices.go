@@ -9,11 +9,11 @@ import (
 )
 
 // FromSlices returns the data set of examples in memory. Val and test may be empty. It computes
-// MaxLen, Mean and Std, and the TargetMean and TargetStd of a regression. What is 0 in info is set
-// from the examples: Outputs is the number of labels, of classes that occur, or of numbers in a
-// target, and Vocab the number of tokens that occur. An example's Len of 0 is set from X or Tokens.
-// An example that does not fit is an error with its split and index. The data set keeps the slices
-// of the examples, which must not change.
+// MaxLen, Mean and Std, and the TargetMean and TargetStd of a regression. Where Outputs or Vocab is
+// 0 in info, the examples determine it: Outputs is the number of labels, the largest class plus 1,
+// or the number of values in a target, and Vocab is the largest token plus 1. If the Len of an
+// example is 0, it is set from X or Tokens. If an example does not fit, the error states its set
+// and index. The data set keeps the slices of the examples, which must not change.
 func FromSlices(info Info, train, val, test []Example) (*Dataset, error) {
 	if len(train) == 0 {
 		return nil, errors.New("dataset: no training examples, expected at least one")
@@ -52,7 +52,7 @@ func FromSlices(info Info, train, val, test []Example) (*Dataset, error) {
 	return d, nil
 }
 
-// include sets e.Len and extends the description to the example.
+// include sets e.Len, and extends the description so that it covers the example.
 func (i *Info) include(e *Example) {
 	if e.Len == 0 && i.Channels > 0 {
 		e.Len = len(e.X) / i.Channels

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// MaxSoundBytes is the default limit on the memory of the recordings of one split: 18 hours of
-// 16-bit samples at 16 kHz.
+// MaxSoundBytes is the default limit on the memory of recordings, enough for 18 hours of 16-bit
+// samples at 16 kHz.
 const MaxSoundBytes = 2 << 30
 
 // Clip is a mono recording in memory.
@@ -33,7 +33,8 @@ func NewClip(path string, label int, x []float32) Clip {
 }
 
 // RoundedClip returns a clip with the samples x rounded to 16-bit integers and limited to full
-// scale. It takes half the memory of a resampled recording, which is not exact in 16 bits.
+// scale. For samples that NewClip would keep as floats, such as those of a resampled recording, it
+// takes half the memory.
 func RoundedClip(path string, label int, x []float32) Clip {
 	return Clip{Path: path, Label: label, Int16: appendInt16(make([]int16, 0, len(x)), x)}
 }
@@ -49,7 +50,7 @@ func appendInt16(dst []int16, x []float32) []int16 {
 // Len returns the number of samples.
 func (c *Clip) Len() int { return max(len(c.Int16), len(c.Float)) }
 
-// Samples writes the whole clip to dst, whose memory it reuses, and returns it.
+// Samples returns the samples of the whole clip. It reuses the memory of dst, which may be nil.
 func (c *Clip) Samples(dst []float32) []float32 { return c.between(dst, 0, c.Len()) }
 
 // between writes the samples [from, to) to dst.
@@ -65,17 +66,17 @@ func (c *Clip) between(dst []float32, from, to int) []float32 {
 	return dst
 }
 
-// Sounds are the recordings of one split of a set of words: training, validation or test. All have
-// the same sampling rate.
+// Sounds are the recordings of one split (training, validation or test) of the data for a word
+// detector. All have the same sampling rate.
 type Sounds struct {
 	SampleRate float64  // Hz
 	Labels     []string // the words to detect, without "none"
-	Words      []Clip   // each has one word, possibly with silence or noise around it
-	Other      []Clip   // words and sentences that contain none of the labels
+	Words      []Clip   // each with one word, possibly with silence or noise around it
+	Other      []Clip   // words and sentences without any of the words to detect
 	Background []Clip   // sounds without speech, of any length
 }
 
-// Bytes returns the memory of all samples.
+// Bytes returns the memory that all samples take.
 func (s *Sounds) Bytes() int64 {
 	n := int64(0)
 	for _, clips := range [][]Clip{s.Words, s.Other, s.Background} {

@@ -15,23 +15,23 @@ import (
 
 // Layouts of a table.
 const (
-	LayoutLong  = "long"  // a row of the file is a row of a series; a column identifies the series
-	LayoutWide  = "wide"  // a row of the file is a series
+	LayoutLong  = "long"  // a line of the file is a row of a series; a column identifies the series
+	LayoutWide  = "wide"  // a line of the file is a series
 	LayoutFiles = "files" // a file of a folder is a series
 )
 
-// TableOptions say which columns of a table have what.
+// TableOptions describe the columns of a table.
 type TableOptions struct {
 	SeriesOptions
-	// Layout is one of the constants; "": LayoutFiles for a folder of series, LayoutLong for a
-	// forecast and where ID or Time is set, otherwise LayoutWide. In JSON Lines an object with an
-	// array is a series and other objects are rows, whatever the layout.
+	// Layout is one of the constants. "" is LayoutFiles for a folder of series, LayoutLong for a
+	// forecast or if ID or Time is set, and otherwise LayoutWide. In JSON Lines, an object with an
+	// array is a series, and other objects are rows, whatever the layout.
 	Layout string
 	ID     string // column that identifies the series; "": a long table is one series
-	Time   string // column by which the rows of a series are sorted; "": they are in order
-	Split  string // column with train, val or test
-	// Columns are the input columns; nil: all that no other option names. Those of a wide table are
-	// its channels: the columns acc_0, acc_1 … are the channel acc.
+	Time   string // column by which the rows of a series are sorted; "": they are sorted
+	Split  string // column whose values are train, val or test
+	// Columns are the input columns. Nil: all columns that no other option names. For a wide table
+	// they are channels: the columns acc_0, acc_1 … are the channel acc.
 	Columns []string
 }
 
@@ -41,18 +41,20 @@ const (
 	maxTableFields = 1 << 20 // of a row
 )
 
-// Table reads series from a CSV file (separated by commas, semicolons or tabs) or a JSON Lines file
-// (.jsonl or .ndjson), or from a folder of such files. A file or folder with NAME_TRAIN, NAME_VAL
-// and NAME_TEST has these splits. In a folder with one file per series, classes may be subfolders.
+// Table reads series from a CSV file (separated by commas, semicolons or tabs), from a JSON Lines
+// file (.jsonl or .ndjson), or from a folder of such files. Files called NAME_TRAIN, NAME_VAL and
+// NAME_TEST are the splits of one data set; path is one of them or their folder. In a folder with
+// one file per series, subfolders may be the classes.
 //
-// The first line of a CSV file is a header if it has no number or has a name that an option uses.
-// Without a header the columns are called 1, 2 …. Missing values are empty or NA, N/A, NaN, null,
-// none or ?. Infinite values are errors. With Time, the values are numbers or times such as
-// 2024-03-31 14:00, and missing rows are missing values. At the end of a row of a wide table,
-// missing values are the end of the series.
+// The first line of a CSV file is a header if it has no number, or if it has a name that an option
+// uses. Without a header, the names of the columns are 1, 2 …. A missing value is an empty cell or
+// NA, N/A, NaN, null, none or ?. Infinite values are errors. The column Time has numbers, or times
+// such as 2024-03-31 14:00; with it, a missing row counts as a row of missing values. Missing
+// values at the end of a line of a wide table mark the end of the series.
 //
-// Errors of the content name file, line and column. Memory: 4 bytes per value, at most 2^28 of
-// them, about 300 bytes per series, at most 2^22 of them, and the longest row, at most 64 MiB.
+// Errors in the content state the file, line and column. A table takes 4 bytes of memory per value,
+// about 300 bytes per series, and the memory of the longest line. The limits are 2^28 values, 2^22
+// series and 64 MiB per line.
 func Table(ctx context.Context, path string, opt TableOptions) (*Dataset, error) {
 	t := &tableReader{ctx: ctx, opt: opt, byID: map[string]*rows{}}
 	d, err := t.load(path)
@@ -186,9 +188,9 @@ func (t *tableReader) files(path string) ([]tableFile, error) {
 	return list, err
 }
 
-// splitFiles lists the files NAME_TRAIN, NAME_VAL and NAME_TEST of a folder, or those that belong
-// to the file named like: nothing if its name has no split. Without a file of validation examples,
-// the training examples give some.
+// splitFiles lists the files NAME_TRAIN, NAME_VAL and NAME_TEST of a folder. If like is the name of
+// a file, it lists the files with the same NAME, or nothing if like ends in no split. Without a
+// validation file, the split of the training file is left open.
 func splitFiles(dir, like string) ([]tableFile, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -86,7 +86,7 @@ func distinct(names []string) error {
 	return nil
 }
 
-// csvError puts the line of an error of package csv before it.
+// csvError returns an error of package csv with its line in front.
 func csvError(err error) error {
 	var parse *csv.ParseError
 	if errors.As(err, &parse) {
@@ -108,8 +108,9 @@ func delimiter(in *bufio.Reader) rune {
 	return ','
 }
 
-// header returns the names of the columns, given the first line of the file, and whether that is a
-// header. Without one, and where a name is empty, the name is the column's number from 1.
+// header returns the names of the columns, given the first line of the file, and whether that line
+// is a header. Without a header, or if a name is empty, the name is the column's number, counted
+// from 1.
 func (t *tableReader) header(cells []string) (names []string, header bool) {
 	names = make([]string, len(cells))
 	used := slices.Concat([]string{t.opt.ID, t.opt.Time, t.opt.Split}, t.opt.Targets, t.opt.Columns)

@@ -22,7 +22,7 @@ type rows struct {
 	lines                  []int32 // of the rows, if there are times
 }
 
-// roles are the indices of a file's columns, −1 for one that does not exist.
+// roles are the indices of a file's columns by their use; −1: there is no such column.
 type roles struct {
 	names           []string
 	id, time, split int
@@ -74,7 +74,8 @@ func (t *tableReader) roles(names []string) (r roles, err error) {
 	return r, err
 }
 
-// setColumns sets the input columns by the first file and compares those of the others.
+// setColumns sets the input columns for the first file. For the others, it returns an error if they
+// differ.
 func (t *tableReader) setColumns(names []string) error {
 	if t.columns == nil {
 		t.columns = names
@@ -191,7 +192,7 @@ func (t *tableReader) addRow(f *tableFile, line int, r *roles, cells []string) e
 	return t.count(len(r.inputs))
 }
 
-// count adds values that were read.
+// count adds n to the number of values that have been read.
 func (t *tableReader) count(n int) error {
 	if t.values += n; t.values > maxSeriesValues {
 		return fmt.Errorf("more than %d values", maxSeriesValues)
@@ -283,7 +284,7 @@ func (t *tableReader) sort(s *rows) error {
 		a, b := order[i-1], order[i]
 		step := s.times[b] - s.times[a]
 		if step == 0 {
-			return fmt.Errorf("%s:%d: series %q: the time is that of line %d", s.file, max(s.lines[a], s.lines[b]), s.id, min(s.lines[a], s.lines[b]))
+			return fmt.Errorf("%s:%d: series %q: the row has the same time as line %d", s.file, max(s.lines[a], s.lines[b]), s.id, min(s.lines[a], s.lines[b]))
 		}
 		steps = append(steps, step)
 	}
@@ -302,7 +303,7 @@ func (t *tableReader) sort(s *rows) error {
 				x = append(x, nan32)
 			}
 			if len(x) > 2*len(s.x)+64*c {
-				return fmt.Errorf("%s:%d: series %q: more rows are missing than exist", s.file, s.lines[k], s.id)
+				return fmt.Errorf("%s:%d: series %q: more rows are missing than present", s.file, s.lines[k], s.id)
 			}
 		}
 		x = append(x, s.x[k*c:(k+1)*c]...)
@@ -324,9 +325,9 @@ func (t *tableReader) gap(s *rows, k int, step, usual float64) (int, error) {
 	case n == 1:
 		return 0, nil
 	case n < 1:
-		return 0, fmt.Errorf("%s:%d: series %q: %g after the row before, expected about %g; without the option time the rows count as evenly spaced", s.file, s.lines[k], s.id, step, usual)
+		return 0, fmt.Errorf("%s:%d: series %q: the time is %g after that of the row before, expected about %g; without the option time, the rows count as evenly spaced", s.file, s.lines[k], s.id, step, usual)
 	case t.opt.Missing == model.MissingError:
-		return 0, fmt.Errorf("%s:%d: series %q: %g after the row before, expected about %g: rows are missing; %s", s.file, s.lines[k], s.id, step, usual, missingHint)
+		return 0, fmt.Errorf("%s:%d: series %q: the time is %g after that of the row before, expected about %g: rows are missing; %s", s.file, s.lines[k], s.id, step, usual, missingHint)
 	case !(n <= maxGap):
 		return 0, fmt.Errorf("%s:%d: series %q: %g rows are missing before this one, expected at most %d", s.file, s.lines[k], s.id, n-1, maxGap)
 	}

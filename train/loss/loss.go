@@ -1,6 +1,6 @@
 // Package loss computes the losses of package train, and their gradients with respect to a
-// network's outputs (docs/maths.md §3.4, §12). With convmode and optim it is enough to train a
-// network by hand.
+// network's outputs (docs/maths.md §3.4, §12). Together with convmode and optim, it is all that a
+// training loop of your own needs.
 package loss
 
 import (
@@ -10,12 +10,12 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// Sum is a loss before it is divided by the number of its terms. Sums of several batches may be
-// added.
+// Sum is the sum of the losses of a batch, with the number of its terms. Sums of several batches
+// may be added.
 type Sum struct {
 	Loss    float64 // sum over the terms; cross-entropies are in nats
-	Terms   int     // sequences, scored positions, or numbers
-	Correct int     // classification: terms whose largest logit is that of the label
+	Terms   int     // number of sequences, of scored positions, or of target values
+	Correct int     // classification: number of terms whose largest logit is that of the label
 }
 
 // Add adds the sum of another batch.
@@ -25,14 +25,14 @@ func (s *Sum) Add(o Sum) {
 	s.Correct += o.Correct
 }
 
-// Mean returns the mean loss; NaN without terms.
+// Mean returns the mean loss. It is NaN without terms.
 func (s Sum) Mean() float64 { return s.Loss / float64(s.Terms) }
 
-// Accuracy returns the fraction of terms that are correct; NaN without terms.
+// Accuracy returns the fraction of terms that are correct. It is NaN without terms.
 func (s Sum) Accuracy() float64 { return float64(s.Correct) / float64(s.Terms) }
 
 // CrossEntropy returns the sum of −ln softmax(logits)[label] over sequences, and writes the
-// gradient of the mean to dlogits. Logits: [len(labels)][classes].
+// gradient of its mean to dlogits. The shape of logits is [len(labels)][classes].
 func CrossEntropy(dlogits, logits []float32, labels []int) Sum {
 	k := sizes("CrossEntropy", dlogits, logits, len(labels))
 	s := Sum{Terms: len(labels)}
@@ -47,10 +47,11 @@ func CrossEntropy(dlogits, logits []float32, labels []int) Sum {
 	return s
 }
 
-// PositionCrossEntropy returns the sum of the cross-entropies of the positions of sequences of a
-// length, and writes the gradient of their mean to dlogits. Logits: [sequences][classes][length],
-// labels: [sequences][length]. A position with the label −1 is not scored: it is no term, and its
-// gradient is 0. Scratch is memory for one position; it may be nil.
+// PositionCrossEntropy returns the sum of the cross-entropies of all positions of sequences of the
+// given length, and writes the gradient of its mean to dlogits. The shape of logits is
+// [sequences][classes][length], that of labels [sequences][length]. A position with the label −1 is
+// not scored: it does not count as a term, and its gradient is 0. scratch is working memory for the
+// logits of one position; if it is too short, memory is allocated.
 func PositionCrossEntropy(dlogits, logits []float32, labels []int32, length int, scratch []float32) Sum {
 	if length < 1 || len(labels)%length != 0 {
 		panic(fmt.Sprintf("loss: PositionCrossEntropy: %d labels of sequences of %d", len(labels), length))
@@ -83,8 +84,8 @@ func PositionCrossEntropy(dlogits, logits []float32, labels []int32, length int,
 }
 
 // SquaredError returns the sum of (y − target)², and writes the gradient of its mean to dy. A
-// target of NaN is not scored: it is no term, and its gradient is 0. Targets are normally
-// standardised (Standardise); then the loss has no unit.
+// target of NaN is not scored: it does not count as a term, and its gradient is 0. Targets are
+// normally standardised (Standardise), so that the loss has no unit.
 func SquaredError(dy, y, targets []float32) Sum {
 	sizes("SquaredError", dy, y, len(targets))
 	copy(dy, y)
@@ -100,8 +101,8 @@ func SquaredError(dy, y, targets []float32) Sum {
 	return s
 }
 
-// Standardise sets dst to (targets − mean)/std, the targets that a network is trained on; its
-// output y predicts y·std + mean. dst may be targets.
+// Standardise sets dst to (targets − mean)/std. A network that is trained on these values predicts
+// y·std + mean with its output y. dst may be targets.
 func Standardise(dst, targets []float32, mean, std float32) {
 	if len(dst) != len(targets) {
 		panic(fmt.Sprintf("loss: Standardise: %d values for %d targets", len(dst), len(targets)))

@@ -1,6 +1,6 @@
 // Package optim updates the weights of a network: AdamW with a learning rate and a weight decay per
-// group of tensors, and schedules of the learning rates (docs/maths.md §4). Package train uses it;
-// with convmode and loss it is enough to train a network by hand.
+// group of tensors, and schedules of the learning rates (docs/maths.md §4). Package train uses it.
+// Together with convmode and loss, it is all that a training loop of your own needs.
 package optim
 
 import (
@@ -43,6 +43,6 @@ func (a *AdamW) Step(grads *model.Weights, n int, factor float64) {
 	}
 }
 
-// Moments returns the moving averages of the gradient and of its square, the state of the
-// optimiser. To restore it, copy values into them.
+// Moments returns the state of the optimiser: the moving averages of the gradient and of its
+// square. To restore a state, copy values into them.
 func (a *AdamW) Moments() (first, second *model.Weights) { return a.m, a.v }

@@ -8,7 +8,7 @@ import (
 )
 
 // Config configures AdamW with the groups of docs/maths.md §4.2 and a schedule of §4.3. It is the
-// section [optim] of configuration files.
+// table [optim] of configuration files.
 type Config struct {
 	model.GroupConfig
 	Schedule   string     `toml:"schedule"`
@@ -38,7 +38,7 @@ func (c Config) Frozen(t model.Tensor) bool { return slices.ContainsFunc(c.Freez
 // maxWarmup bounds Warmup: more steps are a typing error.
 const maxWarmup = 1 << 53
 
-// Validate returns an error for the first invalid value, which it names as configuration files do.
+// Validate returns an error for the first invalid value, with its key in configuration files.
 func (c Config) Validate() error {
 	switch {
 	case !(c.Betas[0] >= 0 && c.Betas[0] < 1):

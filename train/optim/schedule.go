@@ -2,7 +2,7 @@ package optim
 
 import "math"
 
-// The schedules of the learning rates (docs/maths.md §4.3), as in configuration files.
+// The schedules of the learning rates (docs/maths.md §4.3), by their names in configuration files.
 const (
 	Constant     = "constant"
 	CosineEpoch  = "cosine-epoch"  // ½(1 + cos(πe/E)) in epoch e of E
@@ -13,7 +13,7 @@ const (
 // Schedules returns the names of the schedules.
 func Schedules() []string { return []string{Constant, CosineEpoch, CosineWarmup, MultiStep} }
 
-// Schedule computes the factor on the learning rates.
+// Schedule computes the factor by which the learning rates are multiplied.
 type Schedule struct {
 	kind          string
 	epochs        int
@@ -22,7 +22,7 @@ type Schedule struct {
 	gamma         float64
 }
 
-// NewSchedule returns the schedule of a run of so many epochs and steps.
+// NewSchedule returns the schedule of a run with the given numbers of epochs and steps.
 func NewSchedule(c Config, epochs, steps int) Schedule {
 	warmup := c.Warmup
 	if warmup < 1 {

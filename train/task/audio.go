@@ -27,7 +27,7 @@ type audioOptions struct {
 	mixOptions
 }
 
-// maxIgnored is how many files that are not recordings are named.
+// maxIgnored is the largest number of files that are not recordings and are listed.
 const maxIgnored = 10
 
 // audioRate is the sampling rate in Hz without data.rate.
@@ -53,8 +53,8 @@ func (o audioOptions) check() error {
 	return o.mixOptions.check(float64(o.rate()))
 }
 
-// loadAudio reads a folder of recordings and mixes them to streams with a label per frame of a
-// filter bank. Recordings of the folders in the options are for training only.
+// loadAudio reads a folder of recordings and mixes them into streams with a label per frame of a
+// filter bank. Recordings in the folders of the options are for training only.
 func loadAudio(ctx context.Context, src Source, o audioOptions) (*dataset.Dataset, error) {
 	opt := dataset.AudioOptions{SampleRate: o.rate(), Validation: o.Validation, GroupBy: o.GroupBy, SkipBroken: o.SkipBroken, Progress: src.Progress}
 	r, err := dataset.AudioFolder(ctx, src.Dir, opt)

@@ -11,7 +11,7 @@ import (
 
 func init() {
 	for _, t := range []imageTask{
-		{name: "image", help: "CIFAR-10 in gray, pixel by pixel, of the Long Range Arena."},
+		{name: "image", help: "CIFAR-10 in gray, pixel by pixel (Long Range Arena)."},
 		{name: "scifar", help: "CIFAR-10 in colour, pixel by pixel.", colour: true},
 		{name: "pscifar", help: "CIFAR-10 in colour, with the pixels in another, fixed order.", colour: true, permuted: true},
 	} {

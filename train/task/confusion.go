@@ -12,14 +12,14 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// Confusion counts how often the validation clips of each class were taken for each class.
+// Confusion is a confusion matrix of the validation clips, with the mistakes.
 type Confusion struct {
 	Labels   []string
 	Counts   [][]int   // [label of the clip][label found]
-	Mistakes []Mistake // clips that were taken for another class, the worst first
+	Mistakes []Mistake // clips with a wrong label, the worst first
 }
 
-// Mistake is a clip whose label was not found.
+// Mistake is a clip that was given a wrong label.
 type Mistake struct {
 	Path         string
 	Label, Found string
@@ -27,8 +27,8 @@ type Mistake struct {
 	margin       float32   // by which the evidence for Found exceeds that for Label
 }
 
-// Right returns how many clips were taken for their own class, and how many there are, of the
-// labels from first to the one before end.
+// Right returns the number of clips with a correct label, and the number of all clips, of the
+// labels first to end−1.
 func (c *Confusion) Right(first, end int) (right, total int) {
 	for i, row := range c.Counts[first:end] {
 		right += row[first+i]
@@ -39,9 +39,9 @@ func (c *Confusion) Right(first, end int) (right, total int) {
 	return right, total
 }
 
-// Confusion classifies the validation clips of a task that trains word detectors. Clips of other
-// words have the label "none". It returns nil for other tasks, and for data without validation
-// clips.
+// Confusion classifies the validation clips of a task that trains word detectors. The correct label
+// of clips of other words is "none". For other tasks, and for data without validation clips, it
+// returns nil.
 func (t *Task) Confusion(ctx context.Context, m *model.Model, d *dataset.Dataset) (*Confusion, error) {
 	if t.confusion == nil {
 		return nil, nil
@@ -53,12 +53,12 @@ func (t *Task) Confusion(ctx context.Context, m *model.Model, d *dataset.Dataset
 	return c, nil
 }
 
-// maxOtherSeconds bounds recordings of other words that count as clips; longer ones are speech, in
-// which a detector has more than one chance to err.
+// maxOtherSeconds is the largest length of recordings of other words that count as clips. Longer
+// ones are continuous speech, in which a detector can make several mistakes.
 const maxOtherSeconds = 3
 
-// clipConfusion is the confusion of data that MixStreams made. The label found is that of
-// events.Recognizer.Classify.
+// clipConfusion returns the Confusion of data from MixStreams. events.Recognizer.Classify finds the
+// labels.
 func clipConfusion(ctx context.Context, m *model.Model, d *dataset.Dataset) (*Confusion, error) {
 	set, ok := d.Val.(*dataset.StreamSet)
 	if !ok {

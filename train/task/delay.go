@@ -89,8 +89,8 @@ type delayBuffers struct {
 
 func newDelay(seed uint64, length, shift int) *delay {
 	d := &delay{seed: seed, length: length, shift: shift, half: (length + 1) / 2}
-	// σ = rms·√½ per part, over √(1 − cut/n_c) to make up for the empty bins, times √(2n_c), times
-	// the 1/(2n_c) of the inverse transform.
+	// σ = rms·√½ for the real and the imaginary part, divided by √(1 − cut/n_c) because some bins
+	// are empty, times √(2n_c), times the 1/(2n_c) of the inverse transform.
 	n := float64(d.half)
 	cut := n - float64(d.bins())
 	d.scale = delayRMS * math.Sqrt(0.5) / math.Sqrt(1-cut/n) / math.Sqrt(2*n)

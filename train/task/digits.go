@@ -12,15 +12,15 @@ import (
 
 func init() {
 	register(definition[digitsOptions]{
-		name: "digits", help: "Spoken digits among other sounds: a detector for streams, trained on fsdd in speech, background and noise.",
+		name: "digits", help: "Spoken digits among other sounds, as a word detector, trained on the recordings of fsdd.",
 		source: fsddSource, sampleRate: fsddRate, check: digitsOptions.check, load: loadDigits, atRate: digitsAtRate, forModel: digitsForModel, confusion: clipConfusion,
 	})
 }
 
 // digitsOptions are the options of the task digits.
 type digitsOptions struct {
-	// Frames selects streams with a label per frame of a filter bank. Without it, examples are
-	// single clips, as for the models of earlier versions.
+	// Frames selects streams with a label per frame of a filter bank. Otherwise examples are single
+	// clips, as for the models of earlier versions.
 	Frames bool `toml:"frames"`
 	clipOptions
 	mixOptions
@@ -39,7 +39,7 @@ func (o digitsOptions) check() error {
 // digitsForModel selects clips for models without a filter bank: those of earlier versions.
 func digitsForModel(o *digitsOptions, m *model.Model) {
 	if o.Frames = m.Meta.Filterbank != nil; !o.Frames && m.Meta.Data == nil {
-		o.MaxLen = 5000 // that of the earlier preset
+		o.MaxLen = 5000 // as in the preset of earlier versions
 	}
 }
 

@@ -33,8 +33,8 @@ const (
 )
 
 // digitsSet is the training set: every clip, then the examples of class "none". Each example of
-// "none" belongs to digitsPerNone clips. In each epoch one of them determines its length and may be
-// rearranged to something that is not a digit.
+// "none" belongs to digitsPerNone clips. In each epoch, one of these clips determines its length
+// and may be rearranged so that it is no longer a digit.
 type digitsSet struct {
 	clips   *clipSet
 	padding int     // largest number of background samples around a clip
@@ -108,7 +108,7 @@ func (d *soundSampler) digit(dst *dataset.Example, padding int) {
 // stretchedLen returns the length of n samples after stretch.
 func stretchedLen(n int, factor float64) int { return max(1, int(float64(n)*factor)) }
 
-// stretch returns x, slower by the factor.
+// stretch returns x slowed down by the factor.
 func stretch(x []float32, factor float64) []float32 {
 	y := make([]float32, stretchedLen(len(x), factor))
 	synth.Stretch(y, 0, x, 1/factor, 1)

@@ -10,7 +10,7 @@ import (
 )
 
 // mixOptions are the options of tasks that train word detectors on streams mixed from recordings.
-// 0 and empty are the values of dataset.DefaultStreams.
+// The defaults of 0 and empty options are those of dataset.DefaultStreams.
 type mixOptions struct {
 	Words      []string  `toml:"words" local:"true" placeholder:"DIR,…" help:"Folders with further training clips, WORD/*."`
 	Other      []string  `toml:"other" local:"true" placeholder:"DIR,…" help:"Folders with words and speech that are not to be detected."`
@@ -24,8 +24,8 @@ type mixOptions struct {
 	Bands      int       `toml:"bands"`     // of the filter bank
 }
 
-// The least number of streams: so many give small sets of recordings epochs worth a validation, and
-// a validation worth a comparison.
+// The least numbers of streams. With few recordings, they ensure that an epoch is long enough
+// between two validations, and that the validation set is large enough to compare results.
 const leastStreams, leastValStreams = 640, 160
 
 // check validates the options for audio of any rate.
@@ -73,8 +73,9 @@ func (o mixOptions) streams(rate float64, src Source, train, val int) (dataset.S
 	return opt, nil
 }
 
-// addFolders appends the recordings of the folders in the options to training sounds. names returns
-// the names that the folder of a label may have. It returns the broken recordings.
+// addFolders appends the recordings in the folders of the options to the training sounds. names
+// returns the names that the folder of a label may have. addFolders returns the errors of broken
+// recordings.
 func (o mixOptions) addFolders(ctx context.Context, to *dataset.Sounds, names func(label string) []string, opt dataset.AudioOptions) (broken []error, err error) {
 	read := func(label int, dirs []string) ([]dataset.Clip, error) {
 		if len(dirs) == 0 {

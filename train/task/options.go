@@ -16,8 +16,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/train"
 )
 
-// Flag is an option of a task that the command line has a flag for: a field of its options with the
-// tag help.
+// Flag describes an option of a task that has a flag on the command line.
 type Flag struct {
 	Name string // of the flag, such as "skip-broken"
 	Key  string // of the configuration, such as "data.skip_broken"
@@ -60,8 +59,8 @@ func flags(options any) (all []Flag) {
 	return all
 }
 
-// localOptions returns the keys of the options with the tag local: folders of the machine, which
-// models do not record. Such data must be for training only.
+// localOptions returns the keys of the options with the tag local. They are folders on this
+// machine, which models do not record, so their data must be for training only.
 func localOptions(options any) (keys []string) {
 	for _, f := range reflect.VisibleFields(reflect.TypeOf(options)) {
 		if f.Tag.Get("local") != "" {
@@ -120,9 +119,9 @@ func optional(options any) (keys []string) {
 // mismatch matches the error of a value of another type, and the key in it.
 var mismatch = regexp.MustCompile(`\(last key "(.*?)"\): (.*)`)
 
-// decodeOptions sets the fields of the struct that options points to. A key that it does not have
-// is an error, unless its value is zero: the configurations of earlier versions have the options of
-// every task.
+// decodeOptions sets the fields of the struct that options points to. An unknown key is an error,
+// unless its value is zero: the configurations of earlier versions contain the options of all
+// tasks.
 func decodeOptions(given model.Settings, options any) error {
 	given = maps.Clone(given)
 	for _, key := range optional(reflect.ValueOf(options).Elem().Interface()) {

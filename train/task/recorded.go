@@ -8,8 +8,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/train"
 )
 
-// LoadRun returns the configuration of the run in a folder and its task. Options that the task no
-// longer has are left out if they had no effect.
+// LoadRun returns the task and the configuration of the run in a folder. It leaves out options that
+// the task does not have, if they are zero.
 func LoadRun(dir string) (*Task, train.Config, error) {
 	cfg, err := train.LoadRun(dir)
 	if err != nil {
@@ -29,8 +29,8 @@ func LoadRun(dir string) (*Task, train.Config, error) {
 	return t, cfg, nil
 }
 
-// ForModel returns the preset with the settings of the data that a model was trained on, if it is a
-// model of the task and its file has them. Errors are train.ErrData.
+// ForModel returns the preset. If the model is one of the task and its file contains the settings
+// of its data, the configuration has these settings. Errors are train.ErrData.
 func (t *Task) ForModel(m *model.Model) (train.Config, error) {
 	c, err := t.recorded(m)
 	if err != nil || t.forModel == nil {

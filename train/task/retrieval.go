@@ -140,7 +140,7 @@ func (s *paperSet) number(text string) int {
 	i, ok := s.index[text]
 	if !ok {
 		i = len(s.texts)
-		text = strings.Clone(text) // the line goes
+		text = strings.Clone(text) // so that the line can be freed
 		s.texts, s.index[text] = append(s.texts, text), i
 	}
 	return i

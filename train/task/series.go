@@ -58,7 +58,7 @@ func (o seriesOptions) table(seed uint64) dataset.TableOptions {
 
 func (o seriesOptions) check() error {
 	if o.Mode == model.SeriesRegression && len(o.Target) == 0 {
-		return nil // arrays have names for them
+		return nil // arrays have default names for targets
 	}
 	if err := o.table(0).Check(); err != nil {
 		return fmt.Errorf("data: %w", err)
@@ -102,7 +102,7 @@ func hasArrays(path string) (bool, error) {
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool { return isArray(e.Name()) }), err
 }
 
-// reportForecasts writes the errors of forecasts beside those of naive ones.
+// reportForecasts writes the errors of the network's forecasts and of naive ones.
 func reportForecasts(ctx context.Context, w io.Writer, m *model.Model, d *dataset.Dataset) error {
 	if !d.Forecasts() {
 		return nil

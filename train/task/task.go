@@ -1,16 +1,17 @@
-// Package task has the named tasks: data sets that are published or generated, and the networks
-// that are trained on them.
+// Package task has the named tasks. A task is a published or generated data set, or files of your
+// own, with the configuration of the network that is trained on it.
 //
-// A task has a preset configuration, options of its data (the [data] table of a configuration), a
-// loader and the sentence that reports a result:
+// A task has a preset configuration, options (the [data] table of a configuration), a loader, and a
+// way to describe results:
 //
 //	tk, err := task.Lookup("scifar")
 //	cfg := tk.Preset()
 //	data, err := tk.Load(ctx, task.Source{Dir: "cifar", Seed: cfg.Seed})
 //	t, err := train.New(ctx, cfg, data, train.Options{Dir: "runs/scifar"})
 //
-// Programs that take the options from a configuration call Resolve, and load From the
-// configuration. Each task has a file of its own; other data need no task (see train/dataset).
+// A program that reads the options from a configuration calls Task.Resolve, and passes the Source
+// that From returns to Task.Load. Data that no task reads need none: package train/dataset makes
+// data sets directly.
 package task
 
 import (
@@ -32,23 +33,23 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
-// Default is the task that needs no data: it generates them.
+// Default is the task that is trained by default. It generates its data.
 const Default = "delay"
 
-// Source says where a task's data are.
+// Source selects the data of a task.
 type Source struct {
 	Dir  string // folder or file of recorded data
 	Seed uint64 // of generated data and of augmentation
-	// Split is the split to load: train, val or test; "" or "all": every split. Without the
-	// training set the data have no Mean and Std.
+	// Split is the split to load: train, val or test. "" and "all" load every split. Without the
+	// training set, the data have no Mean and Std.
 	Split string
-	// Options are the task's own options, by their keys in the [data] table of a configuration. A
-	// missing one has its value in the preset.
+	// Options are the task's options, by their keys in the [data] table of a configuration. The
+	// default of an option is its value in the preset.
 	Options  model.Settings
 	Progress func(done, total int) // called with the number of recordings read; may be nil
 }
 
-// From returns the source of a configuration's data.
+// From returns the source of the data that a configuration selects.
 func From(cfg train.Config) Source {
 	options := maps.Clone(cfg.Data)
 	delete(options, train.DirKey)
@@ -73,23 +74,23 @@ type Task struct {
 }
 
 // definition is what the file of a task registers. O is a struct of its options with TOML keys. A
-// field with the tag help is a flag of the command line; placeholder stands for its value there. A
-// field with the tag local is a folder, which models do not record.
+// field with the tag help has a flag on the command line, and the tag placeholder stands for its
+// value in help texts. A field with the tag local is a folder, which models do not record.
 type definition[O any] struct {
 	name, help string
-	// source says what the data folder contains and where it is published; "": the task generates
-	// its data.
+	// source is for error messages: where the data are published, and which folder to pass. "": the
+	// task generates its data.
 	source     string
 	sampleRate float64 // Hz of the recordings; 0: none
-	imageWidth int     // the sequences are images, row by row, of so many columns; 0: they are not
+	imageWidth int     // number of columns if the sequences are images, row by row; otherwise 0
 	options    O       // defaults
-	// check returns an error for the first invalid option, which it names as data.KEY. May be nil.
+	// check returns an error for the first invalid option, with its key (data.KEY). It may be nil.
 	check func(o O) error
 	load  func(ctx context.Context, s Source, o O) (*dataset.Dataset, error)
 
 	// Optional:
 
-	// forModel sets the options so that the model can read the data.
+	// forModel sets the options so that the data fit the model.
 	forModel func(o *O, m *model.Model)
 	// atRate sets the options so that the examples have another sampling rate.
 	atRate func(o *O, hz float64) error
@@ -103,7 +104,7 @@ type definition[O any] struct {
 
 var registry = map[string]*Task{}
 
-// register makes a task known. Files of tasks call it in init.
+// register adds a task. The file of each task calls it in init.
 func register[O any](d definition[O]) {
 	decode := func(given model.Settings) (O, error) {
 		o := d.options
@@ -156,7 +157,7 @@ func register[O any](d definition[O]) {
 // Names returns the names of all tasks, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(registry)) }
 
-// Lookup returns the task of a name. An unknown name is a train.ErrConfig.
+// Lookup returns the task with a name. An unknown name is a train.ErrConfig.
 func Lookup(name string) (*Task, error) {
 	t, ok := registry[name]
 	if !ok {
@@ -175,7 +176,7 @@ func (t *Task) Help() string { return t.help }
 // theirs.
 func (t *Task) ReadsData() bool { return t.source != "" }
 
-// SampleRate returns the sampling rate in Hz of the recordings, or 0 if they have none or have any.
+// SampleRate returns the sampling rate of the recordings in Hz, or 0 if there is no fixed one.
 func (t *Task) SampleRate() float64 { return t.sampleRate }
 
 // ImageWidth returns the number of columns if the sequences are images, row by row, and otherwise
@@ -186,7 +187,8 @@ func (t *Task) ImageWidth() int { return t.imageWidth }
 var presets embed.FS
 
 // Preset returns the task's configuration: the default one with the values of presets/NAME.toml.
-// Its Data has every option of the task, and the folder of the data, which is "".
+// Its Data has every option of the task. If the task reads data, Data also has their folder, which
+// is "".
 func (t *Task) Preset() train.Config {
 	c := t.bare()
 	name := "presets/" + t.name + ".toml"
@@ -210,8 +212,8 @@ func (t *Task) bare() train.Config {
 	return c
 }
 
-// Resolve validates the options in cfg.Data, adds those that are missing with their defaults, and
-// validates the rest of the configuration. Errors are train.ErrConfig.
+// Resolve validates the options in cfg.Data, sets missing ones to their defaults, and validates the
+// rest of the configuration. Errors are train.ErrConfig.
 func (t *Task) Resolve(cfg *train.Config) error {
 	dir := cfg.Dir()
 	if err := t.checkDir(dir); err != nil {
@@ -239,10 +241,10 @@ func (t *Task) checkDir(dir string) error {
 }
 
 // AtRate sets the options of a configuration so that the examples have the sampling rate hz. If the
-// task has no sampling rate, or cannot have this one, the error is a train.ErrConfig.
+// task does not support this rate, the error is a train.ErrConfig.
 func (t *Task) AtRate(cfg *train.Config, hz float64) error {
 	if t.atRate == nil {
-		return configError{fmt.Errorf("task %q: a sampling rate of %g Hz: the data state none or have a fixed one", t.name, hz)}
+		return configError{fmt.Errorf("task %q: sampling rate %g Hz: the rate of the data is fixed or unknown", t.name, hz)}
 	}
 	dir := cfg.Dir()
 	data, err := t.atRate(From(*cfg).Options, hz)
@@ -254,10 +256,10 @@ func (t *Task) AtRate(cfg *train.Config, hz float64) error {
 	return nil
 }
 
-// HasRate reports whether AtRate may succeed.
+// HasRate reports whether the task supports AtRate.
 func (t *Task) HasRate() bool { return t.atRate != nil }
 
-// Load returns the data. Errors of the options are train.ErrConfig, those of the data
+// Load returns the data. Errors in the options are train.ErrConfig, and errors in the data
 // train.ErrData; both name the task. If ctx is cancelled, the error is a train.ErrInterrupted.
 func (t *Task) Load(ctx context.Context, s Source) (*dataset.Dataset, error) {
 	if !slices.Contains([]string{"", "train", "val", "test", "all"}, s.Split) {
@@ -287,8 +289,8 @@ func (t *Task) Load(ctx context.Context, s Source) (*dataset.Dataset, error) {
 	return d, nil
 }
 
-// Summary describes a result in a few words, such as "accuracy 97.5 %", with the result of a naive
-// prediction where the task has one.
+// Summary describes a result in a few words, such as "accuracy 97.5 %". For a regression it adds
+// the error of a naive prediction.
 func (t *Task) Summary(r train.Result) string {
 	if t.summary != nil {
 		return t.summary(r)
@@ -299,8 +301,8 @@ func (t *Task) Summary(r train.Result) string {
 	return r.Describe()
 }
 
-// Report writes what else there is to say about a trained model and its data, such as the examples
-// that it gets wrong. Most tasks have nothing.
+// Report writes a further report about a trained model, such as a comparison of its forecasts with
+// naive ones. Most tasks have none and write nothing.
 func (t *Task) Report(ctx context.Context, w io.Writer, m *model.Model, d *dataset.Dataset) error {
 	if t.report == nil {
 		return nil

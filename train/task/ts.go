@@ -26,15 +26,13 @@ func init() {
 	})
 }
 
-// none are the options of a task that has none.
+// none is the type of the options of a task without options.
 type none struct{}
 
 // loadTS loads a data set in the .ts format of the UEA, UCR and TSER archives. Each series has one
-// or more channels, and a class or a number as its target. Lengths may differ. A missing value is
-// interpolated linearly between its neighbours in the channel; before the first known value and
-// after the last it is equal to that; a channel without values is 0. PyTorch's random_split with
-// seed 42 selects a tenth of the training file as the validation set. The test file is the test
-// set.
+// or more channels, and a class or a number as its target. Lengths may differ. Missing values are
+// replaced by dataset.Interpolate. PyTorch's random_split with seed 42 selects a tenth of the
+// training file as the validation set. The test file is the test set.
 func loadTS(_ context.Context, src Source, _ none) (*dataset.Dataset, error) {
 	train, test, err := readTS(src)
 	if err != nil {
@@ -77,7 +75,7 @@ func readTS(src Source) (train, test *series, err error) {
 	if _, err := datafile.List(src.Dir); err != nil {
 		return nil, nil, err
 	}
-	names, err := fs.Glob(os.DirFS(src.Dir), "*_TRAIN.ts") // the folder's name is no pattern
+	names, err := fs.Glob(os.DirFS(src.Dir), "*_TRAIN.ts") // the folder's name is not part of the pattern
 	if err != nil {
 		return nil, nil, err
 	}
