@@ -7,21 +7,22 @@ import (
 
 // The constants of a contour, in seconds and in decibels.
 const (
-	labelDelay     = 0.3  // from a word's onset to the frame at which its label leads, typically
-	longestDelay   = 1.15 // and at most
-	leastDelay     = 0.1  // and at least, to all of which half the smoothing time is added
-	pauseSeconds   = 0.1  // quiet that ends a word, before the label may lead
-	closureSeconds = 0.2  // quiet in a word, at most, around the time at which its label begins to lead
+	labelDelay     = 0.3  // typical time from a word's onset to the frame at which its label leads,
+	longestDelay   = 1.15 // and the longest
+	leastDelay     = 0.1  // and the shortest; half the smoothing time is added to each
+	pauseSeconds   = 0.1  // shortest quiet interval between words
+	closureSeconds = 0.2  // longest quiet interval in a word, near the frame at which its label begins to lead
 	beforeReach    = 0.3  // levels that are kept besides those of the longest delay
 	quietAbove     = 4.0  // quiet frames are less than this above the background,
 	quietShare     = 0.3  // or less than this share of the way from the background to the loudest frame
 )
 
-// contour has the levels of the last frames of a signal. It finds the onsets of words for a model
-// that labels every frame: the label says that there is a word, and the levels say where it began.
+// contour holds the levels of the last frames of a signal. For a model that labels every frame, it
+// finds the onsets of words: the label shows that there is a word, and the levels show where it
+// began.
 type contour struct {
-	levels []float32 // the last of them count
-	behind int64     // frames behind the end of the signal, which have no level
+	levels []float32 // last returns those that are in use
+	behind int64     // number of frames after the end of the signal, which have no level
 	frames int       // that are kept
 	rate   float64   // frames per second
 	frame  int64     // samples
@@ -45,7 +46,7 @@ func newContour(r *rules) *contour {
 
 func (c *contour) reset() { c.levels, c.behind = c.levels[:0], 0 }
 
-// push adds a frame's level in decibels. It is NaN for a frame behind the end of the signal.
+// push adds a frame's level in decibels, which is NaN after the end of the signal.
 func (c *contour) push(level float64) {
 	if math.IsNaN(level) {
 		c.behind++
@@ -57,15 +58,16 @@ func (c *contour) push(level float64) {
 	c.levels = append(c.levels, float32(max(level, minLevel)))
 }
 
-// last returns the levels that count.
+// last returns the levels in use.
 func (c *contour) last() []float32 { return c.levels[max(0, len(c.levels)-c.frames):] }
 
-// onset returns where the word began whose label leads since the frame that ends at since. The last
-// frame ends at position. Before least there are other words, or the signal begins there.
+// onset returns the onset of a word whose label has led since the frame that ends at since. The
+// last frame ends at position. The onset is not before least, where another word ends or the signal
+// begins.
 //
-// The word begins behind the last pause. If there is none because the words before it are too
-// close, it begins at the quiet frame that is nearest to the typical delay, or without quiet frames
-// at that delay.
+// The word begins after the last pause. If there is no pause, because the word before it is too
+// close, it begins after the quiet frame that is nearest to the typical delay or, without a quiet
+// frame, at that delay.
 func (c *contour) onset(since, least, position int64) int64 {
 	levels := c.last()
 	position -= c.behind * c.frame
@@ -110,9 +112,9 @@ func (c *contour) onset(since, least, position int64) int64 {
 	return max(least, begin(best))
 }
 
-// inside returns a frame of the word, near frame at. If that is in a closure, it is the frame
-// before the closure; if it is in a pause, the first frame behind the pause. sound is false if
-// there is none.
+// inside returns a frame of the word near frame at. If that frame is in a short quiet interval (a
+// closure in the word), the result is the frame before the interval. If it is in a longer one (a
+// pause), the result is the first frame after it. sound is false if there is no such frame.
 func (c *contour) inside(at, first, led int, quiet func(int) bool) (word int, sound bool) {
 	before := at
 	for before > first && quiet(before) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// rules are what a decision depends on besides levels and posteriors. They are immutable and
+// rules are the constants of a decision: labels, options and durations. They are immutable and
 // shared.
 type rules struct {
 	labels     []string
@@ -35,9 +35,9 @@ func newRules(labels []string, opt Options, frame int) rules {
 	return r
 }
 
-// decision turns the levels of one stream's frames and the posteriors of its sounds into events. It
-// is the part of a Detector that depends on the thresholds and times of Options. It reads neither
-// audio nor the network, so a Sweep makes several decisions about the output of one network.
+// decision turns the levels and the posteriors of one stream into events. It is the part of a
+// Detector that depends on the thresholds and times of Options. It reads neither the audio nor the
+// network, so that in a Sweep several decisions share the output of one network.
 type decision struct {
 	*rules
 	gate      gate // not of a model that labels every frame
@@ -52,7 +52,7 @@ func newDecision(r *rules) decision {
 	return decision{rules: r, gate: newGate(), segment: segment{Leader: -1}}
 }
 
-// hear moves the gate by the level of the frame that ends at position.
+// hear updates the gate with the level of the frame that ends at position.
 func (d *decision) hear(level float64, position int64) (opened, closed bool) {
 	opened, closed = d.gate.step(level, d.segment.Background)
 	if opened {
@@ -77,8 +77,8 @@ func (d *decision) closed(position int64) {
 	d.segment = segment{Leader: -1}
 }
 
-// close ends the event under way, if there is one, at the signal's end, and closes the gate. Events
-// that were found in the silence after the signal end there, too.
+// close ends the event in progress, if there is one, at the end of the signal, and closes the gate.
+// Events that end in the silence after the signal are cut at its end.
 func (d *decision) close(position int64) {
 	d.end(position)
 	for i := range d.events {
@@ -131,8 +131,9 @@ func (d *decision) evaluate(posterior []float32, best int, position int64) {
 	s.Background = !s.Active && (none || float64(s.Frames-s.Sure) > unsureDuration*frameRate)
 }
 
-// sinceLast returns the time in samples that the refractory time is compared with: since the last
-// event's onset, or between the frames at which two events' labels began to lead.
+// sinceLast returns the time in samples since the last event, for the refractory time. It is
+// measured from the event's onset or, for a model that labels every frame, between the frames at
+// which the two labels began to lead.
 func (d *decision) sinceLast(position int64) int64 {
 	if d.smoothing > 0 {
 		return d.segment.Since - d.segment.Led
@@ -140,9 +141,9 @@ func (d *decision) sinceLast(position int64) int64 {
 	return position - d.segment.Begin
 }
 
-// follows reports whether the leader's word is another than that of the event under way. A gate's
-// posterior covers a second, so the words' onsets tell. Frames are labelled none between words, and
-// the label of one word may change without that.
+// follows reports whether the leader belongs to another word than the event in progress. With a
+// gate, it does if its onset is later. For a model that labels every frame, all labels must also
+// have been below the off-threshold in between, because the label of one word may change.
 func (d *decision) follows() bool {
 	if d.smoothing > 0 && !d.segment.Apart {
 		return false
@@ -150,8 +151,8 @@ func (d *decision) follows() bool {
 	return d.onset() > d.segment.Begin
 }
 
-// onset returns where the leader's word began: with the sound, or some time before it led, but not
-// before the end of the last event.
+// onset returns the onset of the leader's word. With a gate, that is the onset of the sound, or a
+// fixed time before the label began to lead. It is never before the end of the last event.
 func (d *decision) onset() int64 {
 	s := &d.segment
 	if d.contour != nil {
@@ -163,7 +164,8 @@ func (d *decision) onset() int64 {
 	return max(s.Onset, s.Ended, s.Since-int64(onsetDelay*d.sampleRate))
 }
 
-// wordEnd returns where the word of a label ended that is no longer probable at position.
+// wordEnd returns the end of a word whose label falls below the off-threshold at position. A model
+// that labels every frame keeps the label for a known time after the word.
 func (d *decision) wordEnd(position int64) int64 {
 	if at := position - d.tail; at > d.segment.Begin {
 		return at
@@ -179,8 +181,8 @@ func (d *decision) begin(label int32) {
 	s.Events++
 }
 
-// end ends the event under way, if there is one. An event that would begin at its end or later is
-// dropped: it was recognised in the pause after the sound.
+// end ends the event in progress, if there is one. It drops an event whose onset is not before its
+// end, because that was recognised in the pause after the sound.
 func (d *decision) end(at int64) {
 	s := &d.segment
 	if s.Active && at > s.Begin {

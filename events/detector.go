@@ -27,17 +27,16 @@ func (r *Recognizer) NewDetector() *Detector {
 // Position returns the number of samples since the stream's beginning.
 func (d *Detector) Position() int64 { return d.input.Position() }
 
-// GateOpen reports whether the gate is open: whether the model processes the audio. A model that
-// labels every frame has no gate and processes all audio.
+// GateOpen reports whether the gate is open, so that the model processes the audio. It is always
+// true for a model that labels every frame, which has no gate.
 func (d *Detector) GateOpen() bool { return d.track != nil || d.decision.gate.Open }
 
 // Process takes samples of full scale ±1 and returns the events that have ended since the last
-// call; the slice is valid until the next call. A sample that Check rejects counts as 0, like a gap
-// in the audio.
+// call. The slice is valid until the next call. A sample that Check rejects counts as 0.
 //
-// If the model's output is NaN or infinite, Process returns an error and the events that ended
-// before. An event under way ends there, and the gate is closed as after Flush. The rest of x is
-// not processed.
+// If the model's output is NaN or infinite, Process returns an error and the events before it. An
+// event in progress ends there, and the gate is closed as after Flush. The rest of x is not
+// processed.
 func (d *Detector) Process(x []float32) ([]Event, error) {
 	d.decision.events = d.decision.events[:0]
 	if d.track != nil {
@@ -60,8 +59,8 @@ func (d *Detector) Process(x []float32) ([]Event, error) {
 	return d.decision.events, nil
 }
 
-// Flush ends the signal. It returns the event that was under way, if there was one, and closes the
-// gate; the Detector can continue with another signal. The error is that of Process.
+// Flush ends the signal. It returns the event in progress, if there is one, and closes the gate.
+// The Detector can then continue with another signal. The error is that of Process.
 func (d *Detector) Flush() ([]Event, error) {
 	d.decision.events = d.decision.events[:0]
 	var err error
@@ -75,8 +74,7 @@ func (d *Detector) Flush() ([]Event, error) {
 	return d.decision.events, err
 }
 
-// Skip flushes and counts n samples that were lost: the next sample is n samples later. A negative
-// n is misuse and panics.
+// Skip flushes, and advances the position by n samples that were lost. A negative n panics.
 func (d *Detector) Skip(n int64) ([]Event, error) {
 	if n < 0 {
 		panic(fmt.Sprintf("events: Skip of %d samples: expected at least 0", n))
@@ -94,7 +92,7 @@ func (d *Detector) Skip(n int64) ([]Event, error) {
 // signal's first evaluation.
 func (d *Detector) Posterior() []float32 { return d.decision.posterior }
 
-// close ends the event under way, if there is one, closes the gate and forgets the signal.
+// close ends the event in progress, if there is one, closes the gate and discards the signal.
 func (d *Detector) close() {
 	d.decision.close(d.Position())
 	if d.track != nil {

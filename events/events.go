@@ -1,25 +1,25 @@
-// Package events finds spoken words, or other sounds that a model has learned to label, in endless
-// audio.
+// Package events detects spoken words, or other sounds that a model has learned to label, in
+// continuous audio.
 //
-// The input is samples in chunks of any size. The output is events: a label, its first sample and
-// exclusive end, and a confidence. How the audio is cut into calls never changes an event. Times
-// are sample counts. There are two kinds of models:
+// The input is samples in blocks of any size. The output is events: a label, its first sample and
+// exclusive end, and a confidence. The sizes of the blocks never change an event. Times are sample
+// counts. There are two kinds of models:
 //
 // A model with a mean pool reads samples. A gate tells sound from background by its level. When the
-// gate opens, the model's state is reset and starts 0.1 s before the sound, so that no state is
-// older than the sound it describes. While the gate is open, the model's posterior for the last
-// second or so is evaluated every hop.
+// gate opens, the model's state is reset and the model starts 0.1 s before the sound, so that older
+// audio does not affect it. While the gate is open, the model's posterior for the last
+// Options.Window is evaluated every Options.Hop.
 //
 // A model that labels every frame reads the frames of a filter bank (model.Meta.Filterbank) and
-// runs all the time. Its posteriors are averaged over a short time and evaluated at every frame.
-// The levels of the audio tell where a word began.
+// processes all audio. Its output is averaged over Options.Smoothing and evaluated at every frame.
+// The onset of a word is found in the levels of the audio.
 //
-// In both cases enough evaluations in a row that are sure of one label make an event. DefaultsFor
-// returns the options that suit a model.
+// In both cases, an event begins when Options.Confirm consecutive evaluations give the same label a
+// posterior of at least Options.Threshold. DefaultsFor returns the options for a model.
 //
-// A Recognizer holds a model and options and is shared. A Detector is the state of one stream; its
-// Snapshot continues in another process (docs/stream.md describes the format). A Sweep tries many
-// options at once.
+// A Recognizer is a model with options; any number of streams share it. A Detector is the state of
+// one stream. A Snapshot of it can be restored in another process (docs/stream.md describes the
+// format). A Sweep tries many options at once.
 package events
 
 import (
@@ -45,9 +45,9 @@ const maxAmplitude = 1e6
 // isAudio reports whether a sample is a number within ±maxAmplitude.
 func isAudio(v float32) bool { return v >= -maxAmplitude && v <= maxAmplitude }
 
-// Check finds the first sample that is not audio of full scale ±1: NaN, an infinity, or beyond
-// ±1e6. It returns the number of samples before it and an error that describes it, or len(x) and
-// nil.
+// Check finds the first sample that cannot be audio of full scale ±1: NaN, an infinity, or a value
+// beyond ±1e6. It returns the number of samples before it and an error that describes it, or len(x)
+// and nil.
 func Check(x []float32) (good int, err error) {
 	for i, v := range x {
 		if v != v {

@@ -6,28 +6,29 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// Options decide what counts as an event. Start from DefaultsFor: except for SampleRate, zero is a
-// value like any other.
+// Options determine what counts as an event. Start from DefaultsFor, because zero is not replaced
+// by a default, except for SampleRate.
 type Options struct {
-	// Threshold is the posterior that makes an event. Higher: more precision, less recall.
+	// Threshold is the lowest posterior of an event. Higher: more precision, less recall.
 	Threshold float64
 
-	// OffThreshold is the posterior of its label below which an event has ended; at 0 its label
-	// never ends it. Higher: shorter events, and more of them in a row.
+	// An event ends when the posterior of its label falls below OffThreshold. At 0, that never
+	// happens. Higher: shorter events, and one word may make several.
 	OffThreshold float64
 
-	// Confirm is the number of evaluations in a row that must agree. Higher: more precision, less
-	// recall of short words.
+	// Confirm is the number of consecutive evaluations that must agree. Higher: more precision,
+	// less recall of short words.
 	Confirm int
 
 	// Refractory is the time in seconds after an event's onset in which no other event begins,
-	// though its label may change. For a model that labels every frame it is the time between the
-	// frames at which the labels of two events began to lead, which for words in succession is
-	// rarely below 0.3 s. Higher: more precision, less recall of words in quick succession.
+	// though its label may change. For a model that labels every frame, the time is not measured
+	// between onsets, but between the frames at which the labels of two events reach the threshold.
+	// For successive words, these are rarely less than 0.3 s apart. Higher: more precision, less
+	// recall of words in quick succession.
 	Refractory float64
 
 	// A model with a mean pool is evaluated every Hop seconds, for the last Window seconds of
-	// audio. For a model that labels every frame both are 0.
+	// audio. For a model that labels every frame, both are 0.
 	Hop, Window float64
 
 	// Smoothing is the time in seconds over which the log-odds of a model that labels every frame
@@ -35,9 +36,9 @@ type Options struct {
 	// precision, less recall of short words. For a model with a mean pool it is 0.
 	Smoothing float64
 
-	// SampleRate is that of the audio in Hz; 0 is the model's. At another rate the steps of the
-	// model's SSMs are scaled (docs/maths.md §1.6), which a model that labels every frame does not
-	// support.
+	// SampleRate is the sampling rate of the audio in Hz; 0: that of the model. At another rate,
+	// the steps of the model's SSMs are scaled (docs/maths.md §1.6). A model that labels every
+	// frame does not support another rate.
 	SampleRate float64
 }
 
@@ -46,8 +47,8 @@ func Defaults() Options {
 	return Options{Confirm: 4, Refractory: 0.4, Hop: 0.03, Window: 1}.WithThreshold(0.7)
 }
 
-// DefaultsFor returns the options for a model: its operating point (model.Detection), which a
-// calibration has written, or the values for spoken words.
+// DefaultsFor returns the options for a model: its operating point (model.Detection) if a
+// calibration has stored one, and otherwise the defaults for spoken words.
 func DefaultsFor(m *model.Model) Options {
 	opt := Defaults()
 	if m.Meta.Filterbank != nil {
@@ -67,7 +68,7 @@ func DefaultsFor(m *model.Model) Options {
 	return opt
 }
 
-// WithThreshold returns the options with another threshold, and half of it as OffThreshold.
+// WithThreshold returns the options with the threshold p, and p/2 as OffThreshold.
 func (o Options) WithThreshold(p float64) Options {
 	o.Threshold, o.OffThreshold = p, p/2
 	return o
@@ -81,8 +82,8 @@ const (
 	maxRate      = 1e6 // Hz
 )
 
-// Validate returns an error about the first option that is out of bounds. Its text begins with the
-// name of the command's flag for the option.
+// Validate returns an error for the first option that is out of bounds. The text begins with the
+// name of the option's flag of s4d-fast stream.
 func (o Options) Validate() error {
 	if o.SampleRate == 0 {
 		o.SampleRate = frameRate
@@ -91,7 +92,7 @@ func (o Options) Validate() error {
 		if o.Hop != 0 || o.Window != 0 {
 			return fmt.Errorf("smoothing %v: expected 0 with a hop and a window, %v and %v s", o.Smoothing, o.Hop, o.Window)
 		}
-		o.Hop, o.Window = maxSeconds, maxSeconds // do not matter
+		o.Hop, o.Window = maxSeconds, maxSeconds // pass the check below
 	}
 	for _, v := range []struct {
 		name             string

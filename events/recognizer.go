@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	frameRate = 100 // frames per second, whose levels the gate reads
-	preroll   = 10  // frames before the sound that the model processes too
+	frameRate = 100 // frames of the gate per second
+	preroll   = 10  // frames before the sound with which the model starts
 
 	minFrameRate, maxFrameRate = 10, 1000 // of a filter bank
 )
 
-// Recognizer is a model prepared with options. It is immutable and makes Detectors that share it.
+// Recognizer is a model prepared with options. It is immutable; its Detectors share it.
 type Recognizer struct {
 	rules
 	net       *recurrent.Network
@@ -87,7 +87,7 @@ func newFramewise(m *model.Model, opt Options) (*Recognizer, error) {
 	case m.Config.DInput != meta.Filterbank.Bands:
 		return nil, fmt.Errorf("the network reads %d channels, and its filter bank has %d bands", m.Config.DInput, meta.Filterbank.Bands)
 	case opt.SampleRate != meta.Filterbank.SampleRate:
-		return nil, fmt.Errorf("sampling rate %v Hz, expected %v Hz: a filter bank cannot adapt to another rate; resample the audio",
+		return nil, fmt.Errorf("sampling rate %v Hz, expected %v Hz: a filter bank has a fixed rate; resample the audio",
 			opt.SampleRate, meta.Filterbank.SampleRate)
 	case opt.Smoothing == 0:
 		return nil, errors.New("smoothing 0: expected a time above 0 for a model that labels every frame; start from DefaultsFor")
@@ -120,12 +120,13 @@ func newFramewise(m *model.Model, opt Options) (*Recognizer, error) {
 // SampleRate returns the sampling rate of the audio in Hz.
 func (r *Recognizer) SampleRate() float64 { return r.sampleRate }
 
-// Frame returns the number of samples in a frame: of the gate, a hundredth of a second, or of the
-// filter bank. With a gate, chunks of one frame are as fast as larger ones.
+// Frame returns the number of samples in a frame: a hundredth of a second with a gate, and
+// otherwise the hop of the filter bank. With a gate, blocks of one frame are processed as fast as
+// larger ones.
 func (r *Recognizer) Frame() int { return r.frame }
 
-// Recognize returns all events of a recording with samples of full scale ±1. The error is that of
-// Detector.Process; with an error, the events before it.
+// Recognize returns all events in a recording with samples of full scale ±1. The error is that of
+// Detector.Process. If there is one, Recognize returns the events before it.
 func (r *Recognizer) Recognize(x []float32) ([]Event, error) {
 	d := r.NewDetector()
 	list, err := d.Process(x)
@@ -146,8 +147,8 @@ func (r *Recognizer) pastLen() int {
 	return (preroll + openFrames - 1) * r.frame
 }
 
-// StateBytes returns what a Detector takes in memory, without the events that the last call
-// returned. The working memory of a call is shared by the Recognizer's Detectors.
+// StateBytes returns the memory of a Detector in bytes, without the events that the last call
+// returned. The Recognizer's Detectors share the working memory of calls.
 func (r *Recognizer) StateBytes() int {
 	n := int(unsafe.Sizeof(Detector{})) + 4*(r.frame+r.pastLen()) + r.net.StreamBytes()
 	if r.framewise == nil {

@@ -18,7 +18,7 @@ func newSound(r *Recognizer) sound {
 	return sound{Recognizer: r, stream: r.net.NewStream(), posterior: make([]float32, len(r.labels))}
 }
 
-// start forgets the last sound and processes the past of a new one.
+// start resets the network and processes the samples before a new sound.
 func (s *sound) start(past []float32) {
 	s.stream.Reset()
 	if len(past) > 0 {

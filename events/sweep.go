@@ -6,16 +6,16 @@ import (
 	"slices"
 )
 
-// Sweep detects events in one stream with several Options at once. With each of them it finds
-// exactly the events of a Detector. The network processes a sound once for all Options whose gates
-// open at the same frame, and a model that labels every frame processes the signal once, so
-// hundreds of Options cost little more than one. A Sweep serves to choose Options. It belongs to
-// one goroutine at a time.
+// Sweep detects events in one stream with several Options at once, to choose among them. For each
+// of the Options, the events are exactly those of a Detector. Hundreds of Options cost little more
+// than one: the network processes a sound once for all Options whose gates open at the same frame,
+// and a model that labels every frame processes the signal once. A Sweep belongs to one goroutine
+// at a time.
 type Sweep struct {
 	*Recognizer
 	input
 	lanes  []lane
-	sounds []*sharedSound // under way, of a model with a mean pool
+	sounds []*sharedSound // in progress, of a model with a mean pool
 	spare  []*sharedSound
 	found  []Found
 
@@ -23,7 +23,7 @@ type Sweep struct {
 	smoothers []*smoother
 }
 
-// Found is an event, and the index of the Options with which it was found.
+// Found is an event with the index of its Options.
 type Found struct {
 	Option int
 	Event
@@ -46,8 +46,8 @@ type sharedSound struct {
 }
 
 // NewSweep returns the Sweep of a new stream. The options may differ from each other and from those
-// of the Recognizer in Threshold, OffThreshold, Confirm and Refractory only, and in Smoothing for a
-// model that labels every frame.
+// of the Recognizer only in Threshold, OffThreshold, Confirm and Refractory and, for a model that
+// labels every frame, in Smoothing.
 func (r *Recognizer) NewSweep(options []Options) (*Sweep, error) {
 	if len(options) == 0 {
 		return nil, errors.New("events: sweep: no options")
@@ -106,8 +106,8 @@ func (s *Sweep) follow(level float64, logits []float32, position int64) {
 func (s *Sweep) Position() int64 { return s.input.Position() }
 
 // Process takes samples of full scale ±1 and returns the events that have ended since the last
-// call. The slice is valid until the next call; the events of each of the Options are in order.
-// Samples that are not audio, and errors, are treated as by Detector.Process.
+// call. The slice is valid until the next call. The events of each of the Options are in order.
+// Process treats samples that are not audio, and errors, as Detector.Process does.
 func (s *Sweep) Process(x []float32) ([]Found, error) {
 	s.found = s.found[:0]
 	if s.track != nil {
@@ -133,7 +133,7 @@ func (s *Sweep) Process(x []float32) ([]Found, error) {
 	return s.found, nil
 }
 
-// Flush ends the signal and returns the events that were under way. The Sweep can continue with
+// Flush ends the signal and returns the events in progress. The Sweep can then continue with
 // another signal. The error is that of Process.
 func (s *Sweep) Flush() ([]Found, error) {
 	s.found = s.found[:0]
@@ -150,7 +150,7 @@ func (s *Sweep) Flush() ([]Found, error) {
 	return s.found, err
 }
 
-// close ends all events under way and closes all gates.
+// close ends all events in progress and closes all gates.
 func (s *Sweep) close() {
 	for i := range s.lanes {
 		l := &s.lanes[i]
@@ -245,7 +245,7 @@ func (s *Sweep) release(l *lane) {
 	}
 }
 
-// collect moves a lane's events to found.
+// collect moves the events of lane i to found.
 func (s *Sweep) collect(i int) {
 	d := &s.lanes[i].decision
 	for _, e := range d.events {

@@ -11,15 +11,15 @@ import (
 
 const (
 	batchFrames  = 64  // frames that the network processes in one call
-	flushSeconds = 0.3 // silence after the end of a signal: labels outlast their words
+	flushSeconds = 0.3 // silence that Flush processes, because labels end after their words
 )
 
-// framewise is what the Detectors of a model that labels every frame share.
+// framewise is the part that all Detectors of a model that labels every frame share.
 type framewise struct {
 	bank *filterbank.Bank
 
 	mu   sync.Mutex
-	idle []*batch // as many as calls have run at the same time
+	idle []*batch // one for each call that has run at the same time
 }
 
 // batch is the working memory of a call.
@@ -47,9 +47,8 @@ func (f *framewise) release(b *batch) {
 	f.mu.Unlock()
 }
 
-// follower takes the frames of a track: the level, which is NaN behind the end of the signal, and
-// the logits, which are valid during the call. position is the number of samples up to the frame's
-// end.
+// follower receives the frames of a track. The level is NaN after the end of the signal. The logits
+// are valid during the call. position is the number of samples up to the end of the frame.
 type follower interface {
 	follow(level float64, logits []float32, position int64)
 }
@@ -60,15 +59,15 @@ type track struct {
 	bank   *filterbank.Stream
 	stream *recurrent.Stream
 	logits []float32 // of a frame
-	ended  bool      // the signal: silence follows
+	ended  bool      // the signal has ended, and silence follows
 }
 
 func newTrack(r *Recognizer) *track {
 	return &track{Recognizer: r, bank: r.framewise.bank.NewStream(), stream: r.net.NewStream(), logits: make([]float32, len(r.labels))}
 }
 
-// process passes the frames that x completes to the follower. After an output that is not finite
-// the rest of x is lost.
+// process passes the frames that x completes to the follower. If an output is not finite, it drops
+// the rest of x.
 func (t *track) process(in *input, x []float32, to follower) error {
 	b := t.framewise.acquire()
 	defer t.framewise.release(b)
@@ -118,8 +117,8 @@ func (t *track) label(b *batch, in *input, start int64, to follower) error {
 	return nil
 }
 
-// flush ends the signal with silence and begins a new one. Positions in the silence are beyond the
-// signal's end.
+// flush processes silence after the end of the signal, and begins a new signal. The positions of
+// the silence are beyond the end of the signal.
 func (t *track) flush(in *input, to follower) error {
 	end := in.Position()
 	var err error

@@ -10,13 +10,13 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 )
 
-// Bank holds the tables of a Config. It is immutable and shared by Streams.
+// Bank holds the tables of a Config. It is immutable; any number of Streams share it.
 type Bank struct {
 	cfg    Config
 	fft    *fftkernel.FFT
 	window []float32 // [Window]
 	bands  []band
-	keep   float64 // PCEN: the share of the smoothed energy that stays from frame to frame
+	keep   float64 // PCEN: the factor of the smoothed energy from frame to frame
 }
 
 // band is a filter: the sum of the weighted powers at positions of the transform.
@@ -25,7 +25,8 @@ type band struct {
 	weight []float32
 }
 
-// New prepares a Config. An S4D_LEVEL that is not available is an error, too.
+// New returns the Bank of a Config. It also returns an error if S4D_LEVEL names a level that is not
+// available.
 func New(c Config) (*Bank, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -46,7 +47,8 @@ func New(c Config) (*Bank, error) {
 	for p, k := range fft.Order() {
 		position[k] = int32(p)
 	}
-	// Two sides of the spectrum; the power of all bins is then the mean square of the frame.
+	// The factor 2 is for the two sides of the spectrum. The power of all bins is then the mean
+	// square of the frame.
 	scale := 2 / (float64(n) * squares)
 	for i := range c.Bands {
 		var f band
@@ -81,8 +83,8 @@ func (b *Bank) Frames(dst, x []float32) []float32 {
 // Stream computes the frames of one signal. It belongs to one goroutine at a time.
 type Stream struct {
 	bank   *Bank
-	in     []float32 // samples from the beginning of the next frame on, or from before it
-	next   int       // where in in the next frame begins
+	in     []float32 // the samples that later frames need, possibly after earlier ones
+	next   int       // index in in at which the next frame begins
 	re, im []float32 // of the transform
 	smooth []float64 // PCEN: [Bands] smoothed energies, −1 before the first frame
 }
@@ -97,7 +99,7 @@ func (b *Bank) NewStream() *Stream {
 	return s
 }
 
-// StreamBytes returns what a Stream takes in memory.
+// StreamBytes returns the memory of a Stream in bytes.
 func (b *Bank) StreamBytes() int {
 	n := int(unsafe.Sizeof(Stream{})) + 4*(2*b.cfg.Window+2*b.fft.Len())
 	if b.cfg.Compression == PCEN {
@@ -117,8 +119,8 @@ func (s *Stream) Reset() {
 
 // Process takes the next samples, of full scale ±1, and appends the frames that they complete to
 // dst, one after the other: [frames][Bands]. dst must not overlap x. Process allocates only if dst
-// is too short. The samples must be finite: NaN or an infinity makes the frames that cover it NaN,
-// and with PCEN all later ones.
+// is too short. The samples must be finite: a NaN or infinite sample makes the frames that cover it
+// NaN and, with PCEN, all later frames.
 func (s *Stream) Process(dst, x []float32) []float32 {
 	c := &s.bank.cfg
 	for len(x) > 0 {

@@ -3,9 +3,9 @@
 // (docs/maths.md §11).
 //
 // Frame k is complete at sample (k+1)·Hop and covers the last Window samples, with zeros before the
-// start. A Bank holds the tables of a Config and is shared. A Stream holds the state of one signal
-// and belongs to one goroutine at a time. How a signal is cut into calls changes no bit of the
-// frames, and Bank.Frames gives the same bits as a Stream.
+// start. A Bank holds the tables of a Config; any number of Streams share it. A Stream holds the
+// state of one signal and belongs to one goroutine at a time. The frames are bit-identical for any
+// sizes of the blocks that are passed to Process, and those of Bank.Frames are the same.
 package filterbank
 
 import (
@@ -27,7 +27,7 @@ const (
 // silence looks like such a room.
 const Floor = 1e-8
 
-// Config describes a filter bank. All of it is fixed when a network is trained.
+// Config describes a filter bank. A network requires the one that it was trained with.
 type Config struct {
 	SampleRate  float64 `json:"sample_rate"` // of the audio, in Hz
 	Window      int     `json:"window"`      // samples that a frame covers
@@ -55,7 +55,7 @@ const (
 	maxBands         = 1 << 10
 )
 
-// Validate returns an error for the first invalid value, which it names as model files do.
+// Validate returns an error for the first invalid value, with its key in model files.
 func (c Config) Validate() error {
 	if err := c.validate(); err != nil {
 		return fmt.Errorf("filterbank: %w", err)
@@ -74,7 +74,7 @@ func (c Config) validate() error {
 	case c.Bands < 1 || c.Bands > maxBands:
 		return fmt.Errorf("bands %d: expected 1 … %d", c.Bands, maxBands)
 	case !(c.Low >= 0 && c.Low < c.High):
-		return fmt.Errorf("low %v: expected 0 … %v Hz, exclusive of high", c.Low, c.High)
+		return fmt.Errorf("low %v: expected at least 0 and less than high, %v Hz", c.Low, c.High)
 	case !(c.High <= c.SampleRate/2):
 		return fmt.Errorf("high %v: expected at most %v Hz, half of sample_rate", c.High, c.SampleRate/2)
 	case c.Compression != Log && c.Compression != PCEN:
@@ -96,8 +96,8 @@ func (c Config) FrameRate() float64 { return c.SampleRate / float64(c.Hop) }
 // Frames returns the number of complete frames in n samples.
 func (c Config) Frames(n int) int { return n / c.Hop }
 
-// transformLen returns the length of the Fourier transform: the smallest power of two that holds a
-// window.
+// transformLen returns the length of the Fourier transform: the smallest power of two that is at
+// least the window.
 func (c Config) transformLen() int {
 	n := minWindow
 	for n < c.Window {
@@ -117,13 +117,13 @@ func melToHz(mel float64) float64 { return 700 * (math.Pow(10, mel/2595) - 1) }
 // spacing returns the distance of two neighbouring bands in mel, and half the width of each.
 func (c Config) spacing() float64 { return (mel(c.High) - mel(c.Low)) / float64(c.Bands+1) }
 
-// edges returns where in Hz a band begins and ends.
+// edges returns the lower and the upper edge of a band in Hz.
 func (c Config) edges(band int) (lo, hi float64) {
 	at := mel(c.Low) + float64(band)*c.spacing()
 	return melToHz(at), melToHz(at + 2*c.spacing())
 }
 
-// weight returns the filter of a band at a bin of the transform.
+// weight returns the weight of a bin of the transform in a band.
 func (c Config) weight(band, bin int) float64 {
 	centre := mel(c.Low) + float64(band+1)*c.spacing()
 	return max(0, 1-math.Abs(mel(float64(bin)*c.binWidth())-centre)/c.spacing())

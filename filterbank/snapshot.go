@@ -42,8 +42,8 @@ func (s *Stream) Snapshot(dst []byte) []byte {
 	return snapshot.End(dst, start)
 }
 
-// Restore continues from a snapshot of a Stream of an equal Config, at the same kernel level: the
-// frames that follow have the same bits. After an error the Stream is unchanged.
+// Restore continues from a snapshot of a Stream with an equal Config, at the same kernel level. The
+// later frames are then bit-identical. After an error the Stream is unchanged.
 func (s *Stream) Restore(b []byte) error {
 	body, err := snapshot.Open(b, snapshotMagic, snapshotVersion)
 	if err == nil {
@@ -70,7 +70,7 @@ func (s *Stream) restore(body []byte) error {
 			return fmt.Errorf("taken with %s %v, this filter bank has %v", configNames[i], v, want)
 		}
 	}
-	// Between calls a sample is missing for the next frame.
+	// Between calls, at least one sample of the next frame is missing.
 	if least := c.Window - c.Hop; len(body) < head || len(body)%4 != 0 || n < least || n >= c.Window {
 		return fmt.Errorf("%d bytes, expected a head of %d and %d to %d samples of 4", len(body), head, least, c.Window-1)
 	}

@@ -7,22 +7,23 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-var errMissing = errors.New("the value is missing, and none was in training")
+var errMissing = errors.New("the value is missing, expected a number as in training")
 
 const (
 	defaultWindow = 256 // rows, if the model states none
 
-	// An error counts for the running deviation as at most so many deviations, so that an anomaly
-	// does not hide the next.
+	// The running deviation counts an error as at most this many deviations, so that an anomaly
+	// does not hide the next one.
 	largestCounted = 3
 
-	// The deviation is at least this fraction of the target's: below are rounding errors.
+	// The deviation is at least this fraction of the target's standard deviation, because smaller
+	// errors are rounding.
 	smallestDeviation = 1e-6
 )
 
-// Deviation is the running deviation of a forecast's errors, the unit of anomaly scores. It begins
-// with model.Series.Residual, or else with the target's deviation in training, and forgets with the
-// time constant model.Series.Window (docs/maths.md §13):
+// Deviation is the running deviation of a forecast's errors, the unit of anomaly scores. Its first
+// value is model.Series.Residual or, without that, the target's standard deviation in training. Its
+// time constant is model.Series.Window (docs/maths.md §13):
 //
 //	score = |e|/σ,  σ² ← σ² + (min(e², 9 σ²) − σ²)/Window
 type Deviation struct {
@@ -48,8 +49,8 @@ func NewDeviation(m *model.Meta, target int) Deviation {
 	return d
 }
 
-// Score returns |e|/σ for the error of a forecast, the value that came minus the forecast, and
-// updates σ. It is NaN if e is.
+// Score returns |e|/σ for the error e of a forecast (the value minus the forecast), and updates σ.
+// If e is NaN, so is the score, and σ is unchanged.
 func (d *Deviation) Score(e float64) float64 {
 	if math.IsNaN(e) {
 		return e

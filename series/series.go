@@ -1,12 +1,14 @@
-// Package series runs a model on rows of columns, row by row: it classifies a series, estimates
-// numbers of it, forecasts columns, or scores how unusual a row is.
+// Package series runs a model on a series of rows of numbers, row by row. It classifies the series,
+// estimates numbers for it, forecasts columns, or scores how unusual each row is.
 //
-// Rows are in the unit of the training data, in the order of model.Series.Columns, and outputs are
-// in the unit of the target. NaN is a missing value. A row costs the same however long the series.
-// A stream gives the bits that package recurrent gives for the whole series at once.
+// A row has the columns of model.Series.Columns in their order, in the units of the training data.
+// Outputs are in the unit of the target. NaN is a missing value. The cost of a row does not depend
+// on the length of the series. The results are bit-identical to those of package recurrent for the
+// whole series at once.
 //
-// A Predictor holds a model and options and is shared. A Stream is the state of one series; its
-// Snapshot continues in another process (docs/stream.md describes the format).
+// A Predictor is a model with options; any number of streams share it. A Stream is the state of one
+// series. A Snapshot of it can be restored in another process (docs/stream.md describes the
+// format).
 package series
 
 import (
@@ -20,31 +22,31 @@ import (
 
 // Options of a Predictor.
 type Options struct {
-	// Window is the number of rows that the mean pool of a classification or a regression looks
-	// back (recurrent.Options.Window). 0: all since the start.
+	// Window is the number of last rows that the mean pool of a classification or a regression
+	// averages over (recurrent.Options.Window). 0: all rows since the start.
 	Window int
-	// Missing is what replaces a missing value. "" follows the training (model.Series.Missing):
-	// where values were replaced there, by the value before them or by interpolation, a stream
-	// takes the value before, because it does not know later ones; otherwise a missing value is an
-	// error. model.MissingPrevious always takes the value before. In front of a column's first
-	// value that is its mean in training.
+	// Missing selects the replacement of missing values. With model.MissingPrevious, the value
+	// before a missing value in its column replaces it; before the column's first value, the mean
+	// of the column in training does. "" is the same if missing values were replaced in training
+	// (model.Series.Missing), also if that was by interpolation, because a stream does not know
+	// later values. Otherwise, with "", missing values are errors.
 	Missing string
 }
 
-// Predictor is a model prepared with options. It is immutable and shared by any number of streams.
+// Predictor is a model prepared with options. It is immutable; any number of Streams share it.
 type Predictor struct {
 	net     *recurrent.Network
 	meta    model.Meta
 	series  model.Series
-	fill    []float32 // [columns] what replaces a value before the first; nil: an error
+	fill    []float32 // [columns] replacements before the first value; nil: missing values are errors
 	targets []int     // columns of an anomaly model's targets
 }
 
 // maxPending bounds the forecasts that a stream keeps until their rows arrive.
 const maxPending = 1 << 24
 
-// New prepares a model. Models that a stream of rows cannot run are an error: those of audio, of
-// tokens, of pairs, and those that package recurrent rejects.
+// New prepares a model. It returns an error for models that do not read rows, such as those of
+// audio, of tokens or of pairs, and for those that package recurrent rejects.
 func New(m *model.Model, opt Options) (*Predictor, error) {
 	p := &Predictor{meta: m.Meta}
 	switch d := &m.Meta; {
@@ -83,11 +85,12 @@ func New(m *model.Model, opt Options) (*Predictor, error) {
 	return p, nil
 }
 
-// Mode returns what the network computes, one of model.SeriesModes. Of a model that stores no
-// description of its rows it is a classification if it has labels, and otherwise a regression.
+// Mode returns what the network computes, one of model.SeriesModes. For a model without a
+// description of its rows (model.Meta.Series), it is a classification if the model has labels, and
+// otherwise a regression.
 func (p *Predictor) Mode() string { return p.series.Mode }
 
-// StreamBytes returns what a Stream takes in memory. The working memory of a call is shared.
+// StreamBytes returns the memory of a Stream in bytes. Streams share the working memory of calls.
 func (p *Predictor) StreamBytes() int {
 	pending, targets := p.series.Horizon*len(p.targets), len(p.targets)
 	return int(unsafe.Sizeof(Stream{})) + p.net.StreamBytes() + 4*2*p.inputs() + 4*(pending+targets) +
@@ -96,14 +99,14 @@ func (p *Predictor) StreamBytes() int {
 
 func (p *Predictor) inputs() int { return p.net.Inputs() }
 
-// Result is what Step computes. Its slices are valid until the next call.
+// Result is the result of Step. Its slices are valid until the next call.
 type Result struct {
-	// Output of a classification is the probability of each label, of a regression the value of
-	// each target, both for all rows so far or for the last Options.Window. Of a forecast it is the
-	// value of each target model.Series.Horizon rows after this one.
+	// Output is, for a classification, the probability of each label and, for a regression, the
+	// value of each target, both over all rows so far or over the last Options.Window rows. For a
+	// forecast, it is the value of each target model.Series.Horizon rows after this one.
 	Output []float32
-	// Expected is, for the mode anomaly, the forecast of this row for each target, made Horizon
-	// rows before. It is nil in the first Horizon rows.
+	// Expected is, in the mode anomaly, the forecast of each target for this row, which was made
+	// Horizon rows earlier. It is nil in the first Horizon rows.
 	Expected []float32
 	// Scores are the differences between the row and Expected, in units of their running deviation
 	// (Deviation). A score is NaN where the value is missing.
@@ -158,9 +161,9 @@ func (e *ColumnError) Error() string { return fmt.Sprintf("series: column %d: %v
 // Unwrap returns Err.
 func (e *ColumnError) Unwrap() error { return e.Err }
 
-// Step takes a row [columns]. A value that is infinite, or missing where that is not allowed, is a
-// *ColumnError, which leaves the stream as it was. If the network's output is NaN or infinite, as
-// with values far outside the training data, Step returns an error and the stream must be Reset.
+// Step processes a row [columns]. If a value is infinite, or missing without a replacement, the
+// error is a *ColumnError, and the stream is unchanged. If the network's output is NaN or infinite,
+// as for values far outside the training data, Step returns an error, and the stream must be Reset.
 func (s *Stream) Step(row []float32) (Result, error) {
 	if len(row) != len(s.row) {
 		panic(fmt.Sprintf("series: a row of %d values, expected %d columns", len(row), len(s.row)))

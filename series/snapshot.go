@@ -30,8 +30,8 @@ func (s *Stream) Snapshot(dst []byte) []byte {
 }
 
 // Restore continues from a snapshot of a stream of an equal model, with an equal Options.Window, at
-// the same kernel level: the same rows then give the same results, bit for bit. After an error the
-// stream is unchanged.
+// the same kernel level. The later results are then bit-identical. After an error the stream is
+// unchanged.
 func (s *Stream) Restore(b []byte) error {
 	body, err := snapshot.Open(b, snapshotMagic, snapshotVersion)
 	if err == nil {

@@ -12,32 +12,32 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// ClassifyOptions say how single clips are presented.
+// ClassifyOptions are the options of Classify.
 type ClassifyOptions struct {
-	Events     events.Options // the smoothing is used
+	Events     events.Options // for the model; only Smoothing has an effect
 	SNR        float64        // dB: power of the clip's word over that of white noise; +Inf: no noise
 	Seed       uint64         // of the noise
-	SkipBroken bool           // files that cannot be read are left out; else they are an error
+	SkipBroken bool           // leave out files that cannot be read, which are otherwise an error
 	Workers    int            // 0: one per processor
 }
 
-// Classified is a clip with the label, none aside, whose averaged posterior peaks highest over it.
+// Classified is a clip with its most probable label.
 type Classified struct {
 	Clip
-	Best string
-	Peak float64
+	Best string  // label with the highest averaged posterior in the clip, none excluded
+	Peak float64 // that posterior
 	err  error
 }
 
-// Moments of noise before and after a clip, in seconds.
+// Seconds of noise before and after a clip.
 const (
 	before = 0.3
 	after  = 0.5
 )
 
-// Classify presents clips one by one to a model that labels every frame
-// (events.Recognizer.Classify), each between moments of noise or silence. skipped has the errors of
-// files that were left out.
+// Classify classifies clips one by one with a model that labels every frame
+// (events.Recognizer.Classify). There is noise or silence before and after each clip. skipped has
+// the errors of the files that were left out.
 func Classify(ctx context.Context, m *model.Model, clips []Clip, opt ClassifyOptions) (list []Classified, skipped []error, err error) {
 	words := DefaultWords(m.Meta.SampleRate)
 	words.SNR, words.Workers = opt.SNR, opt.Workers
@@ -99,8 +99,9 @@ func (c *Classified) classify(r *events.Recognizer, labels []string, i int, opt 
 	return nil
 }
 
-// Accuracy counts the clips that are correct at a threshold: a clip of a word if its label peaks
-// highest and reaches it, a clip with the label none if no label reaches it.
+// Accuracy returns the number of clips that are correct at a threshold. A clip of a word is correct
+// if Best is its label and Peak reaches the threshold. A clip with the label none is correct if
+// Peak does not reach it.
 func Accuracy(list []Classified, threshold float64) (correct int) {
 	for _, c := range list {
 		best := events.None
@@ -114,7 +115,8 @@ func Accuracy(list []Classified, threshold float64) (correct int) {
 	return correct
 }
 
-// BestThreshold returns the threshold at which most clips are correct, and how many are.
+// BestThreshold returns the threshold at which the most clips are correct, and the number of these
+// clips.
 func BestThreshold(list []Classified) (threshold float64, correct int) {
 	highest := 0.0
 	for _, c := range list {
@@ -123,7 +125,7 @@ func BestThreshold(list []Classified) (threshold float64, correct int) {
 			threshold, correct = c.Peak, n
 		}
 	}
-	if above := math.Nextafter(highest, 2); Accuracy(list, above) > correct { // all are none
+	if above := math.Nextafter(highest, 2); Accuracy(list, above) > correct { // above all peaks, every clip is none
 		threshold, correct = above, Accuracy(list, above)
 	}
 	return threshold, correct

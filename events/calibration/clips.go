@@ -19,25 +19,25 @@ const (
 	maxListLine = 1 << 14 // bytes
 )
 
-// ClipOptions say which files are clips of words, and of which.
+// ClipOptions select the files that are clips of words, and their labels.
 type ClipOptions struct {
 	Labels []string // of the model
 
-	// Pattern finds the label in a file's name: its first group, if that takes part in the match,
-	// matches the label in the path relative to the folder, with slashes. Files that it does not
-	// match are no clips. Nil: the label is the name of the file's folder.
+	// Pattern finds the label in the path of a file relative to the folder, with slashes: its first
+	// group is the label. Files that it does not match, or whose first group is empty, are left
+	// out. Nil: the label is the first folder in that path.
 	Pattern *regexp.Regexp
 
-	// Others keeps the clips whose label the model does not have, with the label none. Otherwise
-	// they are left out.
+	// Others keeps clips whose label the model does not have, and gives them the label none.
+	// Otherwise they are left out.
 	Others bool
 }
 
-// Clips returns the clips at a path, and the labels among them that the model does not have.
+// Clips returns the clips at a path. unknown has the labels of clips that the model does not have.
 //
-// The path is a folder with a folder of audio files per label, or a text file with a clip per line:
-// its path relative to the text file, and optionally a tab and its label. Blank lines and lines
-// that begin with # are skipped.
+// The path is a folder with one folder of audio files per label, or a text file with one clip per
+// line: its path relative to the text file, optionally followed by a tab and its label. Blank lines
+// and lines that begin with # are skipped.
 func Clips(path string, opt ClipOptions) (clips []Clip, unknown []string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {

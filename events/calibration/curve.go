@@ -10,9 +10,9 @@ import (
 )
 
 // Candidates returns options to try: first base, then base with thresholds from 0.12 to 0.9999,
-// each with several numbers of confirmations. For a model that labels every frame the thresholds
-// end at 0.993, and half as much and half as much again are tried as smoothing. The refractory time
-// stays.
+// each with several numbers of confirmations. For a model that labels every frame, the highest
+// threshold is 0.993, and each is tried with 1, 0.5 and 1.5 times the smoothing of base. The
+// refractory time is that of base.
 func Candidates(base events.Options) []events.Options {
 	smoothing, highest := []float64{base.Smoothing}, 9.0
 	if base.Smoothing > 0 {
@@ -42,7 +42,7 @@ func (p *Point) FalseAlarmRate() (rate, low, high float64) {
 	return float64(p.FalseAlarms) / p.Hours, low, high
 }
 
-// MissRate returns the share of the words that were missed, with its 95 % interval (Wilson).
+// MissRate returns the fraction of the words that were missed, with its 95 % interval (Wilson).
 func (p *Point) MissRate() (rate, low, high float64) {
 	low, high = Wilson(p.Missed(), p.Words)
 	return float64(p.Missed()) / float64(p.Words), low, high
@@ -58,15 +58,15 @@ func (m *Measurement) compare(a, b *Point) int {
 	)
 }
 
-// distance returns how different two options are: of their thresholds' log odds, their numbers of
-// confirmations and their smoothing the sum of the differences, on logarithmic scales.
+// distance returns the distance of two options: the sum of the differences of their thresholds in
+// log-odds, and of the logarithms of their numbers of confirmations and of their smoothing.
 func distance(a, b *events.Options) float64 {
 	ratio := func(x, y float64) float64 { return math.Abs(math.Log2(max(x, 1e-9) / max(y, 1e-9))) }
 	return math.Abs(logOdds(a.Threshold)-logOdds(b.Threshold)) + ratio(float64(a.Confirm), float64(b.Confirm)) + ratio(a.Smoothing, b.Smoothing)
 }
 
-// Best returns the point that misses the fewest words of those with at most so many false alarms
-// per hour. ok is false if there is none.
+// Best returns the point that misses the fewest words, among those with at most falseAlarms false
+// alarms per hour. ok is false if there is none.
 func (m *Measurement) Best(falseAlarms float64) (best Point, ok bool) {
 	for i := range m.Points {
 		p := &m.Points[i]
@@ -77,8 +77,8 @@ func (m *Measurement) Best(falseAlarms float64) (best Point, ok bool) {
 	return best, ok
 }
 
-// Curve returns the trade-off: the points for which no other has as few false alarms and fewer
-// misses, in the order of their false alarms.
+// Curve returns the trade-off: the points for which no other point has fewer missed words without
+// more false alarms. They are ordered by false alarms.
 func (m *Measurement) Curve() []Point {
 	sorted := slices.Clone(m.Points)
 	slices.SortStableFunc(sorted, func(a, b Point) int {
@@ -93,7 +93,7 @@ func (m *Measurement) Curve() []Point {
 	return curve
 }
 
-// Detection returns the point as a model stores it.
+// Detection returns the point in the form that a model stores, without offsets.
 func (p *Point) Detection() *model.Detection {
 	rate, _, _ := p.FalseAlarmRate()
 	misses, low, high := p.MissRate()

@@ -10,7 +10,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/pretrained"
 )
 
-// A program chooses the operating point of a model for its own words and its own room.
+// A program chooses the operating point of a model for clips of words and a recording of a room.
 func Example() {
 	ctx := context.Background()
 	m, err := pretrained.Load("digits")

@@ -20,7 +20,7 @@ type Audio interface {
 	io.Closer
 }
 
-// file is an open audio file as one channel at a given sampling rate.
+// file is an open audio file that is read as one channel at a given sampling rate.
 type file struct {
 	audio.Source
 	io.Closer
@@ -63,7 +63,7 @@ func isAudio(name string) bool {
 }
 
 // audioFiles returns the audio files of a folder at any depth, in alphabetical order, without
-// hidden files and folders. A file is returned itself.
+// hidden files and folders. If path is a file, it returns the path.
 func audioFiles(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -93,7 +93,7 @@ func audioFiles(path string) ([]string, error) {
 	return files, nil
 }
 
-// tape plays files one directly after the other.
+// tape is the concatenation of audio files.
 type tape struct {
 	files   []string
 	rate    float64
@@ -103,7 +103,7 @@ type tape struct {
 	skipped []error
 }
 
-// Read implements audio.Source. What a broken file delivered before its error has been played.
+// Read implements audio.Source. The samples of a broken file before its error are part of the tape.
 func (t *tape) Read(dst []float32) (int, error) {
 	for {
 		if t.current == nil {
@@ -156,17 +156,17 @@ func (t *tape) Close() error {
 // Skipped returns the errors of the files that were skipped.
 func (t *tape) Skipped() []error { return t.skipped }
 
-// Files that are shorter than this in bytes share a stream. It depends on nothing but the files, so
-// that the results do not depend on the number of workers.
+// tapeBytes is the size of the files that form a stream: files are added until the stream is at
+// least that large. It does not depend on the number of workers, so the results do not either.
 const tapeBytes = 4 << 20
 
-// Background returns streams of the audio files at a path: a file, or a folder with files at any
-// depth, whose names are in alphabetical order. Short files are joined, about 4 MB of them to a
-// stream, one directly after the other. They are read when the streams are, in constant memory.
+// Background returns streams of the audio file at a path, or of all audio files in a folder at any
+// depth, in alphabetical order. Short files are joined without gaps, about 4 MB to a stream. The
+// files are read while the streams are, in constant memory.
 //
-// The audio is mixed down to one channel and converted to a sampling rate in Hz. With skipBroken, a
-// file that cannot be read is left out from where it breaks, and Measure reports it; otherwise it
-// is an error of Measure.
+// The audio is mixed down to one channel and converted to the given sampling rate in Hz. If a file
+// cannot be read, Measure returns an error. With skipBroken, the file is left out from that place
+// on, and Measurement.Skipped reports it.
 func Background(path string, rate float64, skipBroken bool) ([]Stream, error) {
 	if err := checkRate(rate); err != nil {
 		return nil, err

@@ -6,13 +6,13 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Intervals have 95 % confidence: tail is the probability on either side.
+// tail is the probability on either side of an interval with 95 % confidence.
 const tail = 0.025
 
 // normal975 is the 97.5 % quantile of the standard normal distribution.
 const normal975 = 1.959963984540054
 
-// Wilson returns the 95 % score interval of a share of which k of n trials are evidence (E. B.
+// Wilson returns the 95 % score interval of a probability, given k successes in n trials (E. B.
 // Wilson, "Probable inference, the law of succession, and statistical inference", 1927). Without
 // trials it is 0 … 1.
 func Wilson(k, n int) (low, high float64) {
@@ -33,9 +33,9 @@ func Wilson(k, n int) (low, high float64) {
 	return low, high
 }
 
-// Poisson returns the exact 95 % interval of the rate of events of which k were counted in a time
-// (F. Garwood, "Fiducial limits for the Poisson distribution", 1936). The unit is that of 1/time.
-// Without time it is 0 … +Inf.
+// Poisson returns the exact 95 % interval of the rate of a Poisson process, given k events in the
+// given time (F. Garwood, "Fiducial limits for the Poisson distribution", 1936). The unit is that
+// of 1/time. Without time it is 0 … +Inf.
 func Poisson(k int, time float64) (low, high float64) {
 	if !(time > 0) {
 		return 0, math.Inf(1)

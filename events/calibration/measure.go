@@ -1,11 +1,11 @@
-// Package calibration measures how well a model detects words in streams, and chooses the options
-// of package events for it: those that miss the fewest words for a given number of false alarms per
-// hour.
+// Package calibration measures how well a model detects words in streams, and chooses its options
+// for package events: those that miss the fewest words with at most a given number of false alarms
+// per hour.
 //
-// It needs two kinds of streams. In streams of words (WordStreams), clips of known words follow
-// each other with gaps, in noise; a word without an event is missed. In background (Background,
-// Generated) nobody says a word; every event is a false alarm. Measure reads each stream once and
-// tries many options on it (events.Sweep). Streams are read as they are processed, so background
+// There are two kinds of streams. Streams of words (WordStreams) consist of clips of known words
+// with gaps, in noise; a word without an event is missed. Background (Background, Generated)
+// contains none of the words, so every event is a false alarm. Measure reads each stream once and
+// tries many options on it (events.Sweep). It processes the audio while it reads it, so background
 // may be hours long.
 package calibration
 
@@ -26,17 +26,17 @@ import (
 // Stream is a stream of audio whose words are known.
 type Stream struct {
 	Name  string // for errors
-	Group string // of background: where it comes from
+	Group string // of background: its origin, such as a folder
 	Words []Word // in the order of their onsets; none: every event is a false alarm
 	Open  func() (Audio, error)
 }
 
-// Options are the settings of Measure. Start from Defaults: zero is a value like any other.
+// Options are the options of Measure. Start from Defaults.
 type Options struct {
-	Candidates []events.Options // to try; they differ as NewSweep demands
-	Tolerance  float64          // seconds between the onsets of a word and of its event
+	Candidates []events.Options // to try; Recognizer.NewSweep states how they may differ
+	Tolerance  float64          // largest distance in seconds between the onsets of a word and of its event
 	Workers    int              // streams processed at the same time; 0: one per processor
-	Progress   func(Progress)   // called now and then, by one goroutine at a time; may be nil
+	Progress   func(Progress)   // called after each block and each stream, by one goroutine at a time; may be nil
 }
 
 // Defaults returns options that try Candidates(base), with a tolerance of 0.3 s.
@@ -44,35 +44,35 @@ func Defaults(base events.Options) Options {
 	return Options{Candidates: Candidates(base), Tolerance: 0.3}
 }
 
-// Progress says how much has been measured.
+// Progress is the amount that has been measured.
 type Progress struct {
-	Streams, Of int
+	Streams, Of int     // number of streams measured, and of all streams
 	Seconds     float64 // of audio
 }
 
-// Measurement is what a model detected with each of the candidates.
+// Measurement is the result of Measure.
 type Measurement struct {
 	All     []string // the model's labels
 	Labels  []string // those that occur in the streams of words, in the model's order
-	Words   []int    // of each label
+	Words   []int    // number of words of each of Labels
 	Seconds float64  // of the streams of words
 	Points  []Point  // one per candidate
 	Groups  []Group  // of background, in the order of the streams
 	Skipped []error  // files that could not be read
 }
 
-// Point is what was detected with one of the candidates.
+// Point is the result of Measure for one of the candidates.
 type Point struct {
 	Options     events.Options
 	Score               // in the streams of words
-	MissedWords []int   // of each label
-	FalseAlarms int     // events in all background
-	ByGroup     []int   // events in each group of background
-	ByLabel     []int   // events in all background with each of the model's labels
+	MissedWords []int   // number of missed words of each of Measurement.Labels
+	FalseAlarms int     // number of events in all background
+	ByGroup     []int   // FalseAlarms by group of background
+	ByLabel     []int   // FalseAlarms by label of the model (Measurement.All)
 	Hours       float64 // of all background
 }
 
-// Group is a part of the background.
+// Group is a part of the background: all streams with the same Stream.Group.
 type Group struct {
 	Name    string
 	Seconds float64
@@ -88,9 +88,9 @@ type result struct {
 	err     error
 }
 
-// Measure processes streams of words and of background. Words whose label the model does not have
-// are an error. The result does not depend on the number of workers. Measure returns the error of
-// the first stream that cannot be read, or the cause of ctx.
+// Measure processes streams of words and of background with all candidates. A word whose label the
+// model does not have is an error. The result does not depend on the number of workers. If streams
+// cannot be read, the error is that of the first. If ctx is cancelled, the error is its cause.
 func Measure(ctx context.Context, m *model.Model, streams []Stream, opt Options) (*Measurement, error) {
 	if len(opt.Candidates) == 0 {
 		return nil, errors.New("calibration: no candidates")
@@ -147,7 +147,8 @@ type run struct {
 // blockLen is the number of samples that are read at a time.
 const blockLen = 1 << 13
 
-// stopped reports whether a stream's result is no longer needed.
+// stopped reports whether stream i need not be measured further: ctx is cancelled, or an earlier
+// stream has failed.
 func (r *run) stopped(i int) bool { return r.ctx.Err() != nil || r.failed.Load() < int64(i) }
 
 // stream measures one stream.
@@ -225,7 +226,7 @@ func (r *run) measure(i int, res *result) error {
 	return nil
 }
 
-// report adds to the progress.
+// report adds streams and samples to the progress and passes it to the caller.
 func (r *run) report(streams, samples int) {
 	if r.opt.Progress == nil {
 		return

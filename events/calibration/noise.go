@@ -9,10 +9,11 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/random"
 )
 
-// noiseSeconds is how much of a background serves as the noise of a stream of words. It repeats.
+// noiseSeconds is the length of the piece of background that is the noise of a stream of words. The
+// piece is repeated.
 const noiseSeconds = 60
 
-// noise returns what adds noise of a level (root mean square) to a stream of words.
+// noise returns a function that adds noise of a level (root mean square) to a stream of words.
 func (o *WordOptions) noise(stream int, level float64) (func(x []float32, at int), error) {
 	if level == 0 {
 		return func([]float32, int) {}, nil
@@ -57,8 +58,8 @@ func (o *WordOptions) noise(stream int, level float64) (func(x []float32, at int
 	}, nil
 }
 
-// Generated returns background without words that is computed: minutes of noise whose colour and
-// level change, and as many of notes. Both are a function of the seed.
+// Generated returns generated background: the given number of minutes of noise, whose colour and
+// level change, and as many minutes of notes. Both are a function of the seed.
 func Generated(minutes, sampleRate float64, seed uint64) ([]Stream, error) {
 	if err := checkRate(sampleRate); err != nil {
 		return nil, err
@@ -89,7 +90,7 @@ const (
 	partMinutes  = 10      // of a stream
 )
 
-// colouredNoise is noise from white to brown, whose colour and level change every 20,000 samples.
+// colouredNoise is noise between white and brown. Its colour and level change every 20,000 samples.
 type colouredNoise struct {
 	left        int
 	at          uint64

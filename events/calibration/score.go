@@ -8,25 +8,25 @@ type Word struct {
 	Label      string
 }
 
-// Score counts the words and the events of streams.
+// Score has the numbers of words and events in streams. Compare defines which words are found.
 type Score struct {
 	Words    int `json:"words"`
 	Events   int `json:"events"`
-	Correct  int `json:"correct"`  // words with an event that has their label
+	Correct  int `json:"correct"`  // words that are found
 	Mistaken int `json:"mistaken"` // events near a word of another label
-	False    int `json:"false"`    // events without a word
+	False    int `json:"false"`    // events near no word
 }
 
-// Precision returns the share of the events that are correct.
+// Precision returns the number of words that are found, divided by the number of events.
 func (s Score) Precision() float64 { return float64(s.Correct) / float64(max(s.Events, 1)) }
 
-// Recall returns the share of the words that are found.
+// Recall returns the fraction of the words that are found.
 func (s Score) Recall() float64 { return float64(s.Correct) / float64(max(s.Words, 1)) }
 
 // F1 returns the harmonic mean of precision and recall.
 func (s Score) F1() float64 { return 2 * float64(s.Correct) / float64(max(s.Words+s.Events, 1)) }
 
-// Missed returns the number of words without an event that has their label.
+// Missed returns the number of words that are not found.
 func (s Score) Missed() int { return s.Words - s.Correct }
 
 // add adds the counts of another stream.
@@ -38,9 +38,9 @@ func (s *Score) add(t Score) {
 	s.False += t.False
 }
 
-// Compare assigns to each event the word whose onset is nearest, if it is within tolerance (in
-// samples). A word is found if an event with its label is assigned to it; found has one entry per
-// word. Further events with the label of a found word count as events only.
+// Compare assigns each event to the word with the nearest onset, if that is within tolerance (in
+// samples). A word is found if an event with its label is assigned to it. found has one entry per
+// word. Further events with the same label that are assigned to a found word only count as events.
 func Compare(words []Word, list []events.Event, tolerance int64) (s Score, found []bool) {
 	s = Score{Words: len(words), Events: len(list)}
 	found = make([]bool, len(words))

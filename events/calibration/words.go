@@ -15,16 +15,16 @@ import (
 // Clip is a recording of one word.
 type Clip struct{ Path, Label string }
 
-// WordOptions say how clips become streams of words. Start from DefaultWords.
+// WordOptions are the options of WordStreams. Start from DefaultWords.
 type WordOptions struct {
 	SampleRate     float64  // of the model in Hz, a whole number
 	MinGap, MaxGap float64  // seconds between clips, uniformly distributed
-	Equal          bool     // all words have the same level, −26 dB re full scale; else as recorded
+	Equal          bool     // all words have the level −26 dB re full scale; otherwise levels are as recorded
 	SNR            float64  // dB: mean power of all words over that of the noise; +Inf: no noise
-	Noise          []Stream // background that serves as noise; none: white noise
+	Noise          []Stream // background to use as noise; none: white noise
 	Seed           uint64   // of the order, the gaps and white noise
-	SkipBroken     bool     // files that cannot be read are left out; else they are an error
-	Workers        int      // files read at the same time; 0: one per processor
+	SkipBroken     bool     // leave out files that cannot be read, which are otherwise an error
+	Workers        int      // number of files read at the same time; 0: one per processor
 }
 
 // DefaultWords returns the options for a sampling rate in Hz: gaps of 0.3 to 1.5 s, levels as
@@ -62,12 +62,13 @@ type placed struct {
 	gain float32
 }
 
-// WordStreams returns streams of the clips in random order, 50 to a stream. It reads every clip
-// once to find its word, the part with the most energy: its onset is that of the word, and its
-// level counts for Equal and SNR. The streams read the clips again, one at a time.
+// WordStreams returns streams of the clips in random order, 50 to a stream. It first reads every
+// clip to find the word, which is the part with the most energy. The onset of that part is the
+// onset of the word, and its level is the one that Equal and SNR refer to. The streams read the
+// clips again, one at a time.
 //
-// The streams are a function of the clips and the options. skipped has the errors of files that
-// were left out; if none is left, that is an error.
+// The streams are a function of the clips and the options. skipped has the errors of the files that
+// were left out. If no file can be read, that is an error.
 func WordStreams(ctx context.Context, clips []Clip, opt WordOptions) (streams []Stream, skipped []error, err error) {
 	if err := opt.validate(); err != nil {
 		return nil, nil, err
@@ -109,7 +110,7 @@ func WordStreams(ctx context.Context, clips []Clip, opt WordOptions) (streams []
 	return streams, skipped, nil
 }
 
-// surveyed is a clip with what is known of it.
+// surveyed is a clip with its length and the place of its word.
 type surveyed struct {
 	Clip
 	len  int
@@ -117,7 +118,7 @@ type surveyed struct {
 	err  error
 }
 
-// survey reads all clips.
+// survey reads all clips and finds their words.
 func survey(ctx context.Context, clips []Clip, opt *WordOptions) (good []surveyed, skipped []error, err error) {
 	all := make([]surveyed, len(clips))
 	pool := par.New(min(par.Workers(opt.Workers), max(len(clips), 1)))
@@ -166,14 +167,14 @@ func readClip(path string, rate float64) ([]float32, error) {
 	return x, nil
 }
 
-// readAll reads to the end. More than limit samples are an error, and so are none.
+// readAll reads to the end. No samples, and more than limit samples, are an error.
 func readAll(in interface{ Read([]float32) (int, error) }, limit int) (x []float32, err error) {
 	for err == nil {
 		x = slices.Grow(x, blockLen)
 		var n int
 		n, err = in.Read(x[len(x):cap(x)])
 		if x = x[:len(x)+n]; len(x) > limit {
-			return nil, fmt.Errorf("longer than a clip may be, %d s", maxClip)
+			return nil, fmt.Errorf("longer than %d s, expected a clip of one word", maxClip)
 		}
 	}
 	switch {

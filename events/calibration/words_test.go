@@ -187,7 +187,7 @@ func TestWordStreamErrors(t *testing.T) {
 	missing := filepath.Join(dir, "missing.wav")
 	ctx := context.Background()
 	clips := []calibration.Clip{{Path: good, Label: "low"}}
-	for path, want := range map[string]string{empty: "empty.wav: it has no samples", text: "text.wav: ", long: "long.wav: longer than a clip may be, 60 s", missing: "missing.wav"} {
+	for path, want := range map[string]string{empty: "empty.wav: it has no samples", text: "text.wav: ", long: "long.wav: longer than 60 s, expected a clip of one word", missing: "missing.wav"} {
 		bad := append([]calibration.Clip{{Path: path, Label: "low"}}, clips...)
 		_, _, err := calibration.WordStreams(ctx, bad, clean())
 		must.Fail(t, err, "calibration: ", want)
