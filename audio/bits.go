@@ -5,8 +5,8 @@ import (
 	"math/bits"
 )
 
-// bitReader reads bits, the most significant first, and computes the check sums of FLAC over the
-// bytes that it takes. After an error, all bits are 0.
+// bitReader reads bits, the most significant first, and computes the checksums of FLAC over the
+// bytes that it reads. After an error, all bits are 0.
 type bitReader struct {
 	in    *bufio.Reader
 	acc   uint64 // the low n bits have not been returned; the others are 0

@@ -9,9 +9,9 @@ import (
 	"slices"
 )
 
-// This is a decoder of its own because github.com/mewkiz/flac prints a line to the log for each
-// frame at 24 and 176.4 kHz, rejects samples of 32 bits and allocates every frame anew. Section
-// numbers are those of RFC 9639.
+// This decoder replaces github.com/mewkiz/flac, which logs a line for each frame at 24 and 176.4
+// kHz, rejects samples of 32 bits and allocates memory for every frame. Section numbers are those
+// of RFC 9639.
 
 // flacStream decodes a FLAC stream.
 type flacStream struct {
@@ -23,7 +23,7 @@ type flacStream struct {
 	data    [8][]int64
 	decoded []float32
 
-	unchecked bool // by tests: accept wrong check sums
+	unchecked bool // by tests: accept wrong checksums
 }
 
 // openFLAC reads the metadata of a FLAC stream.
@@ -84,7 +84,7 @@ func (s *flacStream) streamInfo(in io.Reader, kind byte, size int64) error {
 // next decodes a frame.
 func (s *flacStream) next() ([]float32, error) {
 	if s.total > 0 && s.got == s.total {
-		return nil, io.EOF // what follows is no audio, such as a tag
+		return nil, io.EOF // what follows is not audio, but for example a tag
 	}
 	if _, err := s.bits.in.Peek(1); err == io.EOF {
 		if s.total > 0 {
@@ -146,7 +146,7 @@ func (s *flacStream) frame() (int, error) {
 	b.align()
 	b.uint(16)
 	if b.err == nil && b.crc16 != 0 && !s.unchecked {
-		return 0, errors.New("the check sum (CRC-16) is wrong")
+		return 0, errors.New("the checksum (CRC-16) is wrong")
 	}
 	restore(mode, s.data[0], s.data[1])
 	limit := int64(1) << (s.format.Bits - 1)
@@ -219,7 +219,7 @@ func (s *flacStream) header() (n, mode int, err error) {
 		return 0, 0, nil
 	}
 	if b.crc8 != 0 && !s.unchecked {
-		return 0, 0, errors.New("the check sum (CRC-8) of its header is wrong")
+		return 0, 0, errors.New("the checksum (CRC-8) of its header is wrong")
 	}
 	channels := mode + 1
 	if mode >= leftSide && mode <= midSide {

@@ -40,7 +40,7 @@ func oggPageOf(flags byte, sequence uint32, granule uint64, packets ...string) [
 	return b
 }
 
-// fixOgg computes the check sums of all pages anew.
+// fixOgg computes the checksums of all pages anew.
 func fixOgg(b []byte) {
 	for len(b) >= 27 && string(b[:4]) == "OggS" {
 		size := 27 + int(b[26])
@@ -151,7 +151,8 @@ func TestVorbisHeaders(t *testing.T) {
 	}
 }
 
-// A packet of the setup that goes on for megabytes is an error; comments of any length are skipped.
+// A comment packet of several megabytes is skipped, not kept in memory. That the file ends in it is
+// an error.
 func TestLongOggPackets(t *testing.T) {
 	file := must.Get(os.ReadFile("testdata/mono.ogg"))(t)
 	second := bytes.Index(file[1:], []byte("OggS")) + 1
@@ -208,8 +209,8 @@ func crc16Of(b []byte) (c uint16) {
 	return c
 }
 
-// Streaming takes a constant amount of memory; reading a file has a limit. 34 bytes of FLAC may
-// hold half a million samples.
+// Streaming takes a constant amount of memory, and reading a whole file has a limit, because 34
+// bytes of FLAC may contain half a million samples.
 func TestMemory(t *testing.T) {
 	const frames = 40
 	file := silentFLAC(frames)

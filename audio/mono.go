@@ -1,13 +1,12 @@
 package audio
 
-// Frames delivers samples of one or more channels, those of a frame side by side. Reader and
-// WAVReader are Frames.
+// Frames delivers interleaved samples of one or more channels. Reader and WAVReader implement it.
 type Frames interface {
 	Read(dst []float32) (n int, err error) // whole frames; dst must hold at least one
 	Channels() int
 }
 
-// Mono returns a Source of the mean of r's channels, one sample per frame.
+// Mono returns a Source whose samples are the means of the channels of r.
 func Mono(r Frames) Source {
 	if r.Channels() == 1 {
 		return r

@@ -25,16 +25,15 @@ type mp3Stream struct {
 	left     int64 // samples per channel that are still to be delivered; −1: all
 }
 
-// isMP3 reports whether b starts with the header of a layer III frame, also of one that is not
-// supported.
+// isMP3 reports whether b starts with the header of a layer III frame, supported or not.
 func isMP3(b []byte) bool {
 	return len(b) >= 4 && b[0] == 0xff && b[1]&0xe6 == 0xe2 && b[1]&0x18 != 0x08 && b[2]&0xf0 != 0xf0 && b[2]&0x0c != 0x0c
 }
 
 // openMP3 reads the first frame. Encoders pad the signal at both ends. If the first frame has the
-// tag of LAME, which states by how much, the padding and the delay of the decoder are removed, so
-// that the samples are those that were encoded. Otherwise the samples begin with what the frames
-// hold, usually 1105 samples before the signal.
+// tag of LAME, which states the amounts, openMP3 removes the padding and the delay of the decoder,
+// so that the samples are those that were encoded. Otherwise the padding remains, usually 1105
+// samples before the signal.
 func (r *Reader) openMP3(in *bufio.Reader) error {
 	s := &mp3Stream{frames: mp3Frames{in: in}, left: -1}
 	first, err := s.frames.read()
@@ -66,7 +65,8 @@ func (r *Reader) openMP3(in *bufio.Reader) error {
 	return nil
 }
 
-// error returns the error of the frames, which the decoder may have replaced by its own.
+// error returns the error of the frames, if there is one, because the decoder may have replaced it
+// by its own.
 func (s *mp3Stream) error(err error) error {
 	if s.frames.err != nil && s.frames.err != io.EOF {
 		return s.frames.err
@@ -77,8 +77,8 @@ func (s *mp3Stream) error(err error) error {
 	return fmt.Errorf("audio: MP3: frame %d: %w", s.frames.count, err)
 }
 
-// next decodes about a frame. The decoder truncates v·32767 towards zero, so half a unit is added
-// in the direction of v.
+// next decodes about one frame. The decoder truncates v·32767 towards zero, so next adds half a
+// unit in the direction of v.
 func (s *mp3Stream) next() ([]float32, error) {
 	if s.left == 0 {
 		return nil, io.EOF
@@ -113,10 +113,10 @@ func (s *mp3Stream) next() ([]float32, error) {
 	return s.decoded, err
 }
 
-// mp3Info is what the tag of Xing and LAME in the first frame states.
+// mp3Info is the content of the tag of Xing and LAME in the first frame.
 type mp3Info struct {
-	frames         int64 // after the first; 0: unknown
-	delay, padding int64 // in samples, by the encoder
+	frames         int64 // number of frames after the first; 0: unknown
+	delay, padding int64 // samples that the encoder added before and after the signal
 	hasDelay       bool
 }
 

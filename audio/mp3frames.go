@@ -7,14 +7,14 @@ import (
 	"io"
 )
 
-// mp3Frames reads the frames of an MP3 stream, and delivers to the decoder equivalent frames of the
-// largest bit rate. The main data of a frame may begin in earlier frames. The decoder computes a
-// wrong size for some frames of MPEG-2 with a padding byte, decodes the wrong bits if earlier
-// frames are missing, and some lines of short blocks in mid-side stereo; the frames that it gets
-// avoid all three.
+// mp3Frames reads the frames of an MP3 stream, and delivers equivalent frames of the largest bit
+// rate to the decoder. This avoids three faults of the decoder. It computes a wrong size for some
+// frames of MPEG-2 with a padding byte. It decodes wrong bits if earlier frames, in which the main
+// data of a frame may begin, are missing. And it decodes some lines of short blocks in mid-side
+// stereo wrongly.
 type mp3Frames struct {
 	in       *bufio.Reader
-	header   mp3Header // of the first frame; later ones have the same rate and channels
+	header   mp3Header // of the first frame; later frames have the same rate and channels
 	unread   []byte    // a frame that read returns next
 	expected int64     // frames after the tag; 0: unknown
 	count    int64     // frames read
@@ -22,12 +22,13 @@ type mp3Frames struct {
 
 	frame     [1 << 11]byte
 	reservoir []byte // main data of earlier frames, at least the last 511 bytes where there are so many
-	held      []byte // the frame that is next to be delivered, whose free end may hold data of another one
-	used      int    // bytes of held
+	held      []byte // the frame to deliver next, whose free end may hold data of the one after it
+	used      int    // number of bytes of held in use
 	out       []byte // of held frames, not delivered yet
 }
 
-// maxJunk is how many bytes are searched for the next frame, for example in a tag between frames.
+// maxJunk is the number of bytes that are searched for the next frame, for example in a tag between
+// frames.
 const maxJunk = 1 << 20
 
 // read returns the next frame, valid until the next call; io.EOF comes after the last one. Bytes
@@ -100,8 +101,8 @@ func (m *mp3Frames) Read(dst []byte) (int, error) {
 }
 
 // repack makes a frame of the largest bit rate with the same side information and main data. The
-// main data begins as early as possible, at the end of what the frame before holds. What fitted
-// into the frames fits into larger ones.
+// main data begins as early as possible, after the data in the frame before. It fits, because the
+// new frames are larger than the old ones.
 func (m *mp3Frames) repack(frame []byte) error {
 	h := m.header
 	head := 4
@@ -128,7 +129,7 @@ func (m *mp3Frames) repack(frame []byte) error {
 		early = min(len(m.held)-m.used, h.maxBegin())
 	}
 	if frame[3]>>6 == 1 && frame[3]&0x20 != 0 {
-		spare := early + full - len(data) - min(len(m.reservoir)-from-size, h.maxBegin()) // that later frames do not count on
+		spare := early + full - len(data) - min(len(m.reservoir)-from-size, h.maxBegin()) // bytes that later frames do not need
 		data = h.extendShort(side, data, 8*spare)
 	}
 	if m.held != nil {
@@ -149,11 +150,11 @@ func (m *mp3Frames) repack(frame []byte) error {
 	return nil
 }
 
-// extendShort returns the main data of a frame in mid-side stereo with the short blocks of one
-// channel filled up by zeros. The decoder takes sum and difference up to the last line that is
-// coded, but it has sorted the lines of short blocks by then, so that coded lines come after that
-// one. Quadruples of zeros, which are coded as ones, at the end of the data of a granule let it
-// take all. They take at most room bits.
+// extendShort returns the main data of a frame in mid-side stereo, with zeros appended to the short
+// blocks of one channel. The decoder computes left and right only up to the last line that is
+// coded. By then it has sorted the lines of short blocks, so that coded lines come after that one.
+// With quadruples of zeros, which are coded as ones, at the end of the data of a granule, the
+// decoder computes all lines. They take at most room bits.
 func (h mp3Header) extendShort(side, data []byte, room int) []byte {
 	var out bitWriter
 	pos := 0

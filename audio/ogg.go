@@ -8,7 +8,8 @@ import (
 	"io"
 )
 
-// maxPacket bounds a packet that is kept: the setup header and audio packets take a few kilobytes.
+// maxPacket is the largest size of a packet in memory. The setup header and audio packets take a
+// few kilobytes.
 const maxPacket = 1 << 20 // bytes
 
 // Flags of an Ogg page.
@@ -53,7 +54,7 @@ func oggCRC(crc uint32, b []byte) uint32 {
 }
 
 // page reads the next page: "OggS", version 0, flags, granule position (64 bits), serial number,
-// sequence number, check sum (32 each), number of segments, their sizes, their bytes. io.EOF comes
+// sequence number, checksum (32 each), number of segments, their sizes, their bytes. io.EOF comes
 // after the last page.
 func (o *oggPages) page() error {
 	if o.flags&oggLast != 0 {
@@ -88,7 +89,7 @@ func (o *oggPages) page() error {
 		sum, serial, sequence := le.Uint32(head[22:]), le.Uint32(head[14:]), le.Uint32(head[18:])
 		clear(head[22:26])
 		if got := oggCRC(oggCRC(oggCRC(0, head[:]), o.sizes), o.content); got != sum {
-			return fmt.Errorf("audio: Ogg: page %d has the check sum %#08x, expected %#08x", o.read+1, got, sum)
+			return fmt.Errorf("audio: Ogg: page %d has the checksum %#08x, expected %#08x", o.read+1, got, sum)
 		}
 		if o.read > 0 && serial != o.serial {
 			continue
@@ -106,8 +107,8 @@ func (o *oggPages) page() error {
 	}
 }
 
-// packet returns the next packet that ends on the page, valid until the next call, or nil if no
-// other one does.
+// packet returns the next packet that ends on the page, valid until the next call, or nil if there
+// are no more.
 func (o *oggPages) packet() ([]byte, error) {
 	size := 0
 	for i, s := range o.sizes {

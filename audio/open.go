@@ -27,8 +27,8 @@ type Reader struct {
 	err error // returned by every later Read
 }
 
-// frameSource reads whole frames: the channels of a frame are side by side, and dst has room for at
-// least one frame. Its errors are those of Reader.Read.
+// frameSource reads whole frames of interleaved samples. dst has room for at least one frame. Its
+// errors are those of Reader.Read.
 type frameSource interface {
 	Read(dst []float32) (int, error)
 }
@@ -36,14 +36,14 @@ type frameSource interface {
 // readerBytes is the size of the buffer in front of a decoder.
 const readerBytes = 1 << 14
 
-// Open reads the header of a WAV, FLAC, MP3 or Ogg Vorbis stream, up to the first samples. The
-// first bytes decide the format; an ID3v2 tag before FLAC or MP3 is skipped. Nothing is sought, so
-// that a pipe serves as well as a file.
+// Open reads the header of a WAV, FLAC, MP3 or Ogg Vorbis stream, up to the first samples. It
+// recognises the format by the first bytes, after ID3v2 tags. It does not seek, so that a pipe
+// serves as well as a file.
 //
-// A stream takes a constant amount of memory, whatever its bytes are: at most 64 kB for WAV, 256 kB
-// for MP3, 10 MB for FLAC and 40 MB for Ogg Vorbis. Usual files of the latter two take 1 MB.
+// A stream takes a bounded amount of memory, whatever its bytes are: at most 64 kB for WAV, 256 kB
+// for MP3, 10 MB for FLAC and 40 MB for Ogg Vorbis. Usual FLAC and Ogg Vorbis files take 1 MB.
 //
-// The errors of streams that end inside the header wrap ErrTruncated.
+// If the stream ends inside the header, the error wraps ErrTruncated.
 func Open(r io.Reader) (*Reader, error) {
 	in := bufio.NewReaderSize(r, readerBytes)
 	start, err := skipID3(in)
@@ -77,14 +77,14 @@ func Open(r io.Reader) (*Reader, error) {
 	return out, nil
 }
 
-// Channels returns the number of channels, whose samples are side by side.
+// Channels returns the number of channels.
 func (r *Reader) Channels() int { return r.Format.Channels }
 
-// Read fills dst with samples, the channels of a frame side by side, and returns how many it wrote.
-// It writes whole frames; dst must hold at least one. io.EOF comes after the last frame, with it or
-// in the next call. If the
-// stream ends before its header or its last frame says, the error wraps ErrTruncated; it comes
-// after the frames before. A sample that is NaN or infinite is an error.
+// Read fills dst with interleaved samples and returns how many it wrote. It writes whole frames, so
+// dst must have room for at least one. io.EOF comes with the last frame or in the next call. If the
+// stream ends before the end that its header states, or inside a frame, Read returns the frames
+// before that and then an error that wraps ErrTruncated. A sample that is NaN or infinite is an
+// error.
 func (r *Reader) Read(dst []float32) (int, error) {
 	channels := r.Format.Channels
 	if len(dst) > 0 && len(dst) < channels {
@@ -196,10 +196,10 @@ func skipID3(in *bufio.Reader) ([]byte, error) {
 // maxFileSamples bounds what ReadFile returns: 1 GiB.
 const maxFileSamples = 1 << 28
 
-// ReadFile reads all samples of a file in a format that Open recognises, the channels of a frame
-// side by side. Errors name the file. The error of a file that is truncated wraps ErrTruncated. A
-// file of more than 2²⁸ samples (1 GiB, 1.5 hours of one channel at 48 kHz) is an error: a
-// compressed file of a few kilobytes can hold days of silence.
+// ReadFile reads all samples of a file in a format that Open recognises, with interleaved channels.
+// Errors name the file. If the file is truncated, the error wraps ErrTruncated. More than 2²⁸
+// samples (1 GiB, 1.5 hours of one channel at 48 kHz) are an error, because a compressed file of a
+// few kilobytes can contain days of silence.
 func ReadFile(path string) ([]float32, Format, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -217,7 +217,8 @@ func ReadFile(path string) ([]float32, Format, error) {
 	return samples, r.Format, nil
 }
 
-// ReadMono reads a file as ReadFile does, as the mean of its channels, converted to a rate in Hz.
+// ReadMono reads a file as ReadFile does, mixes its channels down to their mean, and converts it to
+// a sampling rate in Hz.
 func ReadMono(path string, rate int) ([]float32, error) {
 	x, format, err := ReadFile(path)
 	if err != nil {

@@ -121,7 +121,7 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
-// A WAV file is one of the formats; a truncated one is an error.
+// Open reads WAV files. A truncated one is an error.
 func TestOpenWAV(t *testing.T) {
 	var file bytes.Buffer
 	must.Do(t, WriteWAV(&file, 8000, []float32{0.5, -0.5, 0.25}))
@@ -137,8 +137,8 @@ func TestOpenWAV(t *testing.T) {
 	}
 }
 
-// A file that is cut anywhere is an error that wraps ErrTruncated, after samples that equal those
-// of the whole file. MP3 without a tag may end between two frames.
+// For a file that is cut anywhere, Read returns samples that equal those of the whole file, and
+// then an error that wraps ErrTruncated. MP3 without a tag may end between two frames.
 func TestTruncated(t *testing.T) {
 	for _, f := range fixtures {
 		file := must.Get(os.ReadFile(filepath.Join("testdata", f.name)))(t)
@@ -184,7 +184,7 @@ func TestOpenRejects(t *testing.T) {
 		{"free bit rate", "\xff\xfb\x00\xc4" + strings.Repeat("\x00", 400), []any{"free bit rate"}},
 		{"first block of FLAC", change(flac, 4, 1), []any{"STREAMINFO"}},
 		{"frame of FLAC", change(flac, len(flac)/2, ^flac[len(flac)/2]), []any{"FLAC: the frame at sample"}},
-		{"page of Ogg", change(ogg, len(ogg)/2, ^ogg[len(ogg)/2]), []any{"Ogg: page", "check sum"}},
+		{"page of Ogg", change(ogg, len(ogg)/2, ^ogg[len(ogg)/2]), []any{"Ogg: page", "checksum"}},
 		{"Opus", string(oggPage(oggFirst, "OpusHead\x01\x01")), []any{"Ogg with Opus, expected Vorbis"}},
 		{"other codec", string(oggPage(oggFirst, "unknown!")), []any{`"unknown!"`, "expected Vorbis"}},
 		{"chained", string(ogg) + string(ogg), []any{"another Ogg stream"}},

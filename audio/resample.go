@@ -37,7 +37,7 @@ type Resampler struct {
 
 // NewResampler returns a converter between two rates in Hz, each at most a million. Its table has a
 // filter for each of to/gcd(from, to) phases; Resamplers of the same ratio share it. Rates whose
-// table would exceed 8 MiB are an error. Equal rates change nothing.
+// table would exceed 8 MiB are an error. If the rates are equal, the samples do not change.
 func NewResampler(from, to int) (*Resampler, error) {
 	if from < 1 || to < 1 || from > maxRate || to > maxRate {
 		return nil, fmt.Errorf("audio: %d Hz to %d Hz: expected rates of 1 … %d Hz", from, to, maxRate)

@@ -9,9 +9,9 @@ import (
 	"github.com/jfreymuth/vorbis"
 )
 
-// The decoder of packets is that of github.com/jfreymuth/oggvorbis. That module's own reader of Ogg
-// keeps packets of any size, recurses once per page and does not report a missing end, so the pages
-// are read here.
+// The packets are decoded by the decoder of github.com/jfreymuth/oggvorbis. The Ogg pages are read
+// here, because that module's own reader keeps packets of any size, recurses once per page and does
+// not report a missing end.
 
 const (
 	maxVorbisChannels = 8
@@ -41,7 +41,7 @@ func (r *Reader) openOgg(in *bufio.Reader) error {
 	if err := s.identify(id); err != nil {
 		return err
 	}
-	s.pages.skip = true // comments may hold pictures
+	s.pages.skip = true // comments may contain large pictures
 	if _, err := s.pages.header(); err != nil {
 		return err
 	}
@@ -90,10 +90,10 @@ func (s *vorbisStream) identify(b []byte) error {
 	return nil
 }
 
-// next reads a page and decodes the packets that end on it. The granule position of a page counts
-// the samples up to the last packet that ends on it. On the first page of audio a count below what
-// was decoded means that samples at the start are to be dropped, on the last page those at the end
-// (Vorbis I specification, appendix A.2).
+// next reads a page and decodes the packets that end on it. The granule position of a page is the
+// number of samples up to the last packet that ends on it. If it is smaller than the number of
+// decoded samples, next drops the difference: at the start on the first page of audio, and at the
+// end on the last page (Vorbis I specification, appendix A.2).
 func (s *vorbisStream) next() ([]float32, error) {
 	if s.reading { // the first page is that of the setup header
 		if err := s.pages.page(); err != nil {

@@ -15,8 +15,8 @@ const (
 )
 
 // checkVorbisSetup checks the code books at the start of the setup header (Vorbis I specification,
-// section 3.2.1). The decoder allocates what they state, and never ends at a book without codes, so
-// it gets only books that are small and complete.
+// section 3.2.1). The decoder allocates the sizes that they state, and does not return for a book
+// without codes, so it must get only small and complete books.
 func checkVorbisSetup(setup []byte) error {
 	if len(setup) < 8 || string(setup[:7]) != "\x05vorbis" {
 		return fmt.Errorf("audio: the setup header of Vorbis starts with %q", setup[:min(len(setup), 7)])

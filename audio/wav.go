@@ -26,7 +26,7 @@ func (f Format) frameBytes() int { return f.Channels * f.Bits / 8 }
 type WAVReader struct {
 	Format Format
 
-	// SizeUnknown reports that the header leaves the amount of data open, with one of the
+	// SizeUnknown reports that the header does not state the amount of data, but has one of the
 	// placeholders that programs write when they cannot return to the header. Everything up to the
 	// end of the stream is then samples.
 	SizeUnknown bool
@@ -43,8 +43,8 @@ type WAVReader struct {
 	err      error  // returned by every later Read
 }
 
-// ErrTruncated is wrapped by the errors of files that end early: before the end that the header
-// states, inside a frame, or before the mark of the last page.
+// The errors of files that end early wrap ErrTruncated: before the end that the header states,
+// inside a frame, or before the page that is marked as the last.
 var ErrTruncated = errors.New("truncated")
 
 const (
@@ -214,13 +214,12 @@ func (r *WAVReader) start(size, size64 int64) {
 	r.buf = make([]byte, max(blockBytes/frame, 1)*frame)
 }
 
-// Channels returns the number of channels, whose samples are side by side.
+// Channels returns the number of channels.
 func (r *WAVReader) Channels() int { return r.Format.Channels }
 
-// Read fills dst with samples, the channels of a frame side by side, and returns how many it wrote.
-// It writes whole frames; dst must hold at least one. io.EOF comes after the last frame, with it or
-// in the next call. A float
-// sample that is NaN or infinite is an error.
+// Read fills dst with interleaved samples and returns how many it wrote. It writes whole frames, so
+// dst must have room for at least one. io.EOF comes with the last frame or in the next call. A
+// float sample that is NaN or infinite is an error.
 func (r *WAVReader) Read(dst []float32) (int, error) {
 	channels := r.Format.Channels
 	if len(dst) > 0 && len(dst) < channels {

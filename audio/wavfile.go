@@ -12,8 +12,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/atomicfile"
 )
 
-// ReadWAVFile reads all samples of a file, the channels of a frame side by side. Errors name the
-// file. The error of a file that ends before its header states wraps ErrTruncated.
+// ReadWAVFile reads all samples of a file, with interleaved channels. Errors name the file. If the
+// file ends before the end that its header states, the error wraps ErrTruncated.
 func ReadWAVFile(path string) ([]float32, Format, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -236,7 +236,7 @@ func TestMissing(t *testing.T) {
 		column int
 		want   string
 	}{
-		{gaps[1], 1, "series: column 2: the value is missing, and none was in training"},
+		{gaps[1], 1, "series: column 2: the value is missing, expected a number as in training"},
 		{[]float32{1, 2, float32(math.Inf(-1))}, 2, "series: column 3: the value is -Inf, expected a finite number"},
 	} {
 		_, err := s.Step(test.row)

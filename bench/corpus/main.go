@@ -1,25 +1,25 @@
-// Command corpus makes sounds to train and test word detectors with. The program espeak-ng speaks
-// the words and sentences; noises are computed.
+// Command corpus generates sounds to train and test word detectors. The program espeak-ng speaks
+// words and sentences; the command computes noises.
 //
 //	corpus words     -out DIR -words LIST            DIR/WORD/VOICE_nohash_N.wav, one word each
 //	corpus sentences -out DIR -text FILE -minutes N  DIR/VOICE/N.wav, about a minute each
 //	corpus noises    -out DIR -minutes N             DIR/KIND/N.wav, half a minute each
 //
 // The voices (accents and variants of espeak-ng) and the kinds of noise are divided into two
-// disjoint sets. -set train selects the one for training, -set test the other one.
+// disjoint sets. -set train or -set test selects one of them.
 //
-// A LIST has words and names of word lists, separated by commas. The named lists are commands,
-// digits and near (words that sound like a command or a digit). "frequent" stands for the most
-// frequent words of -text. The program leaves out words and sentences with a word of -without.
-// There, the lists commands and digits include the words that sound the same:
+// A LIST contains words and names of word lists, separated by commas. The names are commands,
+// digits, near (words that sound similar to a command or a digit) and frequent (the most frequent
+// words of -text). -without is a LIST of words to leave out, together with the sentences that
+// contain them. In -without, commands and digits include the words that sound the same. Examples:
 //
 //	go run ./bench/corpus words -out data/commands -words commands -clips 150
 //	go run ./bench/corpus words -out data/others -words near,frequent -text aclImdb-train.tar.xz -without commands
 //	go run ./bench/corpus sentences -out data/sentences -text aclImdb-train.tar.xz -match train/neg/ -without commands,digits -minutes 40
 //	go run ./bench/corpus noises -out data/noises -minutes 10
 //
-// All choices follow from -seed, and the same version of espeak-ng gives the same files. Existing
-// files are kept, so an interrupted command may be run again.
+// With the same -seed and the same version of espeak-ng, the files are the same. Existing files are
+// kept, so run the same command again to resume.
 package main
 
 import (
@@ -69,7 +69,7 @@ func main() {
 	}
 }
 
-// run executes the command that args name and reports what it made to w.
+// run executes the command in args and writes a summary to w.
 func run(ctx context.Context, args []string, w io.Writer) error {
 	commands := map[string]func(context.Context, options, io.Writer) error{"words": words, "sentences": sentences, "noises": noises}
 	if len(args) == 0 || commands[args[0]] == nil {
@@ -120,8 +120,8 @@ func run(ctx context.Context, args []string, w io.Writer) error {
 	return commands[args[0]](ctx, o, w)
 }
 
-// parallel calls job(i) for i in [0, n) on several goroutines and returns the first error, which
-// ends the loop.
+// parallel calls job(ctx, i) for i in [0, n) on several goroutines. It stops at the first error and
+// returns it.
 func (o options) parallel(ctx context.Context, n int, job func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -148,18 +148,18 @@ func (o options) parallel(ctx context.Context, n int, job func(ctx context.Conte
 	return context.Cause(ctx)
 }
 
-// dice draws one value after the other from a stream of random numbers.
+// dice draws values in sequence from a stream of random numbers.
 type dice struct {
 	stream random.Stream
 	used   uint64
 }
 
-// dice returns the random numbers of a file. What separates the commands.
+// dice returns the random numbers of a file. what is one of the constants below.
 func (o options) dice(what, file int) *dice {
 	return &dice{stream: random.New(o.seed, random.Signal, file, what)}
 }
 
-// What the random numbers are for.
+// The purposes of random numbers.
 const (
 	ofWord = iota + 1
 	ofOrder

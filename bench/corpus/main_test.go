@@ -17,8 +17,8 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
-// fakeEspeak puts a program espeak-ng that speaks a tone of some seconds first in PATH. It returns
-// a function that reads the texts and the arguments of its calls, a line each.
+// fakeEspeak puts a fake espeak-ng first in PATH, which writes a tone of the given length. It
+// returns a function that returns the texts and the arguments of all calls, one line per call.
 func fakeEspeak(t *testing.T, seconds float64) (calls func() []string) {
 	t.Helper()
 	if _, err := exec.LookPath("sh"); err != nil {
@@ -101,8 +101,8 @@ func TestSetsAreDisjoint(t *testing.T) {
 	}
 }
 
-// Each word is spoken by voices of the set. A second run keeps the files that exist, and another
-// folder gets the same files.
+// Voices of the set speak each word. A second run keeps existing files, and a run with another
+// folder writes the same files.
 func TestWords(t *testing.T) {
 	calls := fakeEspeak(t, 0.4)
 	out := t.TempDir()
@@ -238,7 +238,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// Installed, espeak-ng has the voices, and speaks a word in each the same way every time.
+// If espeak-ng is installed, it has all voices, and its output for a word is the same every time.
 func TestRealEspeak(t *testing.T) {
 	if _, err := exec.LookPath(program); err != nil {
 		t.Skipf("%s is not installed", program)

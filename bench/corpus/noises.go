@@ -26,8 +26,8 @@ var kinds = map[string][]kind{
 // noiseSeconds is the length of a file of noise.
 const noiseSeconds = 30
 
-// noises makes files of noise. Each has one kind, in sections of 3 to 8 s, each with a level of its
-// own between −50 and −14 dB below full scale.
+// noises writes files of noise. Each file has one kind of noise, in sections of 3 to 8 s. The level
+// of a section is between −50 and −14 dB relative to full scale.
 func noises(ctx context.Context, o options, w io.Writer) error {
 	files, list := int(math.Ceil(o.minutes*60/noiseSeconds)), kinds[o.set]
 	err := o.parallel(ctx, files, func(_ context.Context, i int) error {
@@ -80,7 +80,7 @@ func (d *dice) log(low, high float64) float64 { return low * math.Pow(high/low, 
 func white(d *dice, n int, _ float64) []float64 {
 	x := make([]float64, n)
 	for i := range x {
-		// The sum of uniform variables: near enough to a normal one for a noise.
+		// The sum of three uniform variables is close enough to a normal one.
 		x[i] = d.between(-1, 1) + d.between(-1, 1) + d.between(-1, 1)
 	}
 	return x
@@ -96,8 +96,8 @@ func lowpass(x []float64, pole float64) []float64 {
 	return x
 }
 
-// pink falls by about 3 dB per octave: three low-pass filters of the same noise, with the poles and
-// weights of P. Kellet's "economy" filter.
+// pink is noise that falls by about 3 dB per octave: the sum of three low-pass filters of white
+// noise, with the poles and weights of P. Kellet's "economy" filter.
 func pink(d *dice, n int, rate float64) []float64 {
 	x := white(d, n, rate)
 	var y0, y1, y2 float64
@@ -110,12 +110,12 @@ func pink(d *dice, n int, rate float64) []float64 {
 	return x
 }
 
-// brown falls by 6 dB per octave above a corner frequency.
+// brown is noise that falls by 6 dB per octave above a random corner frequency.
 func brown(d *dice, n int, rate float64) []float64 {
 	return lowpass(white(d, n, rate), 1-2*math.Pi*d.log(15, 150)/rate)
 }
 
-// blue rises by 6 dB per octave.
+// blue is noise that rises by 6 dB per octave.
 func blue(d *dice, n int, rate float64) []float64 {
 	x := white(d, n, rate)
 	for i := n - 1; i > 0; i-- {
@@ -139,7 +139,8 @@ func band(d *dice, n int, rate float64) []float64 {
 	return sum
 }
 
-// modulate multiplies x by an envelope that moves at a rate in Hz, by as much as depth (1: to 0).
+// modulate multiplies x by a random envelope between 1 − depth and 1. speed is about the number of
+// changes per second.
 func modulate(d *dice, x []float64, rate, speed, depth float64) []float64 {
 	from, to := 1.0, 1.0
 	next := 0
@@ -166,7 +167,7 @@ func murmur(d *dice, n int, rate float64) []float64 {
 	return modulate(d, band(d, n, rate), rate, d.between(3, 7), 1)
 }
 
-// partials is a tone with harmonics that fall by a factor.
+// partials is a tone with harmonics. The amplitude of each is that of the one before times fall.
 func partials(t, f, fall, rate float64) (y float64) {
 	for k, a := 1, 1.0; k <= 12 && float64(k)*f < 0.45*rate; k++ {
 		y += a * math.Sin(2*math.Pi*f*float64(k)*t)
@@ -197,7 +198,7 @@ func chord(d *dice, n int, rate float64) []float64 {
 	return x
 }
 
-// sweep is a tone whose logarithm of the frequency rises and falls linearly.
+// sweep is a tone whose frequency rises and falls exponentially.
 func sweep(d *dice, n int, rate float64) []float64 {
 	low, high, period := d.log(60, 300), d.log(600, 0.4*rate), d.log(0.5, 8)
 	phase := 0.0

@@ -37,8 +37,9 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// The colours of noise differ in the power at high frequencies, by the power of the difference of
-// neighbouring samples over the power of the samples: 2 for white noise.
+// The colours of noise differ in their power at high frequencies. The measure is the power of the
+// differences of neighbouring samples divided by the power of the samples, which is 2 for white
+// noise.
 func TestColours(t *testing.T) {
 	ratio := func(k func(*dice, int, float64) []float64) float64 {
 		x := k(options{}.dice(ofNoise, 3), 1<<16, 16000)
@@ -60,7 +61,7 @@ func TestColours(t *testing.T) {
 	}
 }
 
-// The kinds follow each other, file by file.
+// The files have the kinds of noise in turn.
 func TestNoises(t *testing.T) {
 	out := t.TempDir()
 	text := must.Get(corpus("noises", "-set", test, "-rate", "4000", "-minutes", "4", "-out", out))(t)

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// fileSeconds is the least length of a file of sentences.
+// fileSeconds is the shortest length of a file of sentences.
 const fileSeconds = 60
 
 // sentences speaks sentences of a text. Each file has one voice, and no sentence is spoken twice.
@@ -35,7 +35,7 @@ func sentences(ctx context.Context, o options, w io.Writer) error {
 			speed := v.speed
 			for k := i; len(x) < fileSeconds*o.rate; k += files {
 				if k >= len(order) {
-					return nil, fmt.Errorf("%s: %d sentences, expected enough for %v minutes", o.text, len(pool), o.minutes)
+					return nil, fmt.Errorf("%s: %d sentences, expected more for %v minutes", o.text, len(pool), o.minutes)
 				}
 				v.speed = int(float64(speed) * d.between(0.9, 1.1))
 				said, err := v.speak(ctx, pool[order[k]], o.rate)

@@ -18,7 +18,7 @@ import (
 	"strings"
 )
 
-// maxText is the number of bytes of text that is read. What follows is ignored.
+// maxText is the largest number of bytes of text. The rest is ignored.
 const maxText = 64 << 20
 
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -142,9 +142,9 @@ const (
 	longest  = 40
 )
 
-// splitText returns the sentences of a text that contain none of the words and nothing that is
-// spoken as a number: figures, Roman numerals and symbols. Upper and lower case are the same, and
-// only whole words count.
+// splitText returns the sentences of a text that contain none of the words in without, and no
+// digits, Roman numerals or symbols, because these are spoken as other words. Upper and lower case
+// are the same, and only whole words count.
 func splitText(text string, without map[string]bool) (list []string) {
 	text = quotes.Replace(tags.ReplaceAllString(text, " . "))
 	for _, s := range sentence.FindAllString(text, -1) {
@@ -163,7 +163,7 @@ func splitText(text string, without map[string]bool) (list []string) {
 	return list
 }
 
-// spelled is a word with its apostrophes.
+// spelled matches a word with its apostrophes.
 var spelled = regexp.MustCompile(`[A-Za-z']+`)
 
 // frequent returns the n most frequent words of at least three letters, without those of a set.

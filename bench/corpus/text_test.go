@@ -34,7 +34,8 @@ func TestSplitText(t *testing.T) {
 	}
 }
 
-// Whatever the text, no sentence has an excluded word or a character that is no letter or mark.
+// For any text, all sentences consist of letters and punctuation marks and contain no excluded
+// word.
 func FuzzSplitText(f *testing.F) {
 	f.Add("This is a test. <b>Is it</b> really one?")
 	f.Add("“Go up,” he said... I’ll stay here!) <")
@@ -54,7 +55,7 @@ func FuzzSplitText(f *testing.F) {
 				}
 			}
 		}
-		if total > 3*len(text)+3 { // a tag becomes " . ", a dash " - "
+		if total > 3*len(text)+3 { // splitText replaces a tag by " . " and a dash by " - "
 			t.Errorf("%d bytes of sentences from %d bytes of text", total, len(text))
 		}
 	})
@@ -109,7 +110,8 @@ func TestReadText(t *testing.T) {
 	must.Reject(options{}.readText(context.Background()))(t, "-text is required")
 }
 
-// Frequent words are listed by their number, then by the alphabet, without contractions.
+// Frequent words are ordered by their number of occurrences, then alphabetically. Contractions are
+// left out.
 func TestWordList(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "text.txt")
 	must.Do(t, os.WriteFile(path, []byte("The zoo. The ape<br />The end: don't stop it. An ape isn’t one! Stop, THE zoo"), 0o666))
@@ -128,7 +130,7 @@ func TestWordList(t *testing.T) {
 	} {
 		got, err := list(args[0], args[1])
 		if want == "" {
-			must.Fail(t, err, "no word is left")
+			must.Fail(t, err, "-without excludes every word")
 		} else if strings.Join(got, " ") != want {
 			t.Errorf("%q: %q (%v), expected %q", args, got, err, want)
 		}

@@ -21,8 +21,8 @@ const (
 )
 
 // A voice of espeak-ng is an accent of English and a variant, which changes formants, pitch, breath
-// and the synthesiser. No accent or variant is in both sets: related variants are in the same one.
-// Variants that clip, and those that imitate robots, are in neither.
+// and the synthesiser. No accent or variant is in both sets, and related variants are in the same
+// set. Variants that clip or imitate robots are in neither.
 var (
 	accents = map[string][]string{
 		train: {"en-us", "en-gb", "en-gb-scotland", "en-gb-x-gbclan", "en-029"},
@@ -42,7 +42,7 @@ var (
 	}
 )
 
-// voice is how espeak-ng speaks.
+// voice has the settings of espeak-ng.
 type voice struct {
 	accent, variant string
 	pitch           int // 0 … 99; 50 is the voice's own pitch
@@ -71,8 +71,8 @@ func (o options) voice(d *dice, slowest, fastest float64) voice {
 
 const program = "espeak-ng"
 
-// findVoices returns an error unless espeak-ng is installed and has all voices of the set. With a
-// voice that does not exist, espeak-ng speaks in another one and reports no error.
+// findVoices returns an error unless espeak-ng is installed and has all voices of the set. The
+// check is needed because espeak-ng silently replaces a voice that does not exist.
 func (o options) findVoices(ctx context.Context) error {
 	if _, err := exec.LookPath(program); err != nil {
 		return fmt.Errorf("%s is not installed (Debian: apt install %s): %w", program, program, err)
@@ -112,7 +112,7 @@ func espeak(ctx context.Context, text string, args ...string) ([]byte, error) {
 	return stdout.Bytes(), nil
 }
 
-// speak returns a text as sound at a rate in Hz, without the silence before and behind it.
+// speak returns a text as sound at a sampling rate in Hz, without the silence before and after it.
 func (v voice) speak(ctx context.Context, text string, rate int) ([]float32, error) {
 	wav, err := espeak(ctx, text, "--stdin", "--stdout", "-z", "-b", "1", "-v", v.name(),
 		"-p", strconv.Itoa(v.pitch), "-s", strconv.Itoa(v.speed), "-a", strconv.Itoa(v.level))
@@ -159,7 +159,8 @@ func decode(wav []byte, rate int) ([]float32, error) {
 	return c.Flush(c.Process(nil, x)), nil
 }
 
-// trim cuts what is more than 50 dB below the peak from both ends of x, except 20 ms.
+// trim removes samples more than 50 dB below the peak from both ends of x, but leaves 20 ms of
+// them.
 func trim(x []float32, rate int) []float32 {
 	var peak float32
 	for _, v := range x {

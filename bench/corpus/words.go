@@ -72,15 +72,15 @@ func (o options) wordList(ctx context.Context) ([]string, error) {
 		}
 	}
 	if len(list) == 0 {
-		return nil, errors.New("-words: no word is left by -without, expected at least 1")
+		return nil, errors.New("-words: -without excludes every word, expected at least 1 word")
 	}
 	return list, nil
 }
 
-// moods are ends of an utterance that change its melody.
+// moods are punctuation marks that change the melody of a word.
 var moods = []string{"", ".", "?", "!", ","}
 
-// words speaks each word of a list in voices drawn at random.
+// words writes clips of each word of a list in random voices.
 func words(ctx context.Context, o options, w io.Writer) error {
 	if err := o.findVoices(ctx); err != nil {
 		return err
@@ -104,7 +104,7 @@ func words(ctx context.Context, o options, w io.Writer) error {
 	return err
 }
 
-// make writes the sound that a function returns to a WAV file, unless the file exists.
+// make writes the result of sound to a WAV file, unless the file exists.
 func (o options) make(path string, sound func() ([]float32, error)) error {
 	if _, err := os.Stat(path); err == nil {
 		return nil

@@ -28,10 +28,10 @@ type clip struct {
 	validation    bool // in validation_list.txt
 }
 
-// corpus is the clips, divided by their use.
+// corpus has the clips by their use.
 type corpus struct {
 	words      []string // the new words
-	others     []string // the words of the base model
+	others     []string // the words of the base detector
 	news       []clip   // of the new words
 	known      []clip   // of the other words, to train with
 	knownVal   []clip   // of the other words, to validate with
@@ -40,7 +40,7 @@ type corpus struct {
 	background []dataset.Clip
 }
 
-// load reads the clips. The words that are not new are those of the base model.
+// load reads the clips. The words that are not new are those of the base detector.
 func load(data, background string, words []string) (*corpus, error) {
 	c := &corpus{words: words}
 	validation, err := readList(filepath.Join(data, "validation_list.txt"))
@@ -133,8 +133,8 @@ func readList(path string) (map[string]bool, error) {
 	return list, lines.Err()
 }
 
-// choose returns the speakers who have the most clips of the rarest new word, none of whom
-// validates.
+// choose returns the n speakers with the most clips of the new word of which they have the fewest.
+// Speakers with validation clips come last.
 func (c *corpus) choose(n int) ([]string, error) {
 	counts := map[string][]int{} // of each word
 	for _, x := range c.news {
@@ -189,7 +189,7 @@ func (c *corpus) split(speakers []string, k int) (shots, test []clip, err error)
 	return shots, test, nil
 }
 
-// sounds returns clips as recordings of the words in labels, with other words and background.
+// sounds returns clips as dataset.Sounds with the given labels, with other words and background.
 func (c *corpus) sounds(labels []string, words, other []clip) dataset.Sounds {
 	s := dataset.Sounds{SampleRate: sampleRate, Labels: labels, Background: c.background}
 	for _, x := range words {

@@ -30,8 +30,9 @@ func write(t *testing.T, counts map[string][]int) string {
 	return dir
 }
 
-// The clips of the new words come from the chosen speakers in turn, and the test has all clips of
-// the other speakers. Clips of other words train or, by the list, test.
+// split takes the clips of the new words from the chosen speakers in turn, and the test set has all
+// clips of the other speakers. Clips of other words are for training or, if the list has them, for
+// testing.
 func TestSplit(t *testing.T) {
 	dir := write(t, map[string][]int{"up": {3, 1, 9, 4}, "no": {3, 0, 9, 2}, "go": {2, 1}, "_unknown_": {2}, "_silence_": {1}})
 	c := must.Get(load(dir, "", []string{"no", "up"}))(t)

@@ -1,14 +1,14 @@
-// Command fewshot measures how few recordings of new words a word detector needs. It takes four
-// words away from a set of commands, trains a detector of the others, and teaches it the four words
-// from a few clips of a few speakers: by training only the decoder, by fine-tuning all weights and,
-// for comparison, by training from scratch on the same clips. All other speakers' clips of the four
-// words are the test.
+// Command fewshot measures how many recordings of new words a word detector needs. It trains a base
+// detector of all words of a data set except four. It then trains detectors of these four words on
+// a few clips of a few speakers, in three ways: it trains only the decoder of the base detector, it
+// fine-tunes all weights of the base detector or, for comparison, it trains a network from scratch.
+// The test set is the clips of the four words by all other speakers.
 //
 //	go run ./bench/fewshot -data data/speech-commands-12 -background data/esc10 -out runs/fewshot
 //
-// The folders of -data are the words of Speech Commands (WORD/SPEAKER_nohash_N.flac), with other
-// words in _unknown_, noises in _silence_ and the list validation_list.txt. The detector of the
-// other words is written to OUT/base.safetensors and read from there if it exists.
+// -data is a folder in the layout of Speech Commands (WORD/SPEAKER_nohash_N.flac), with other words
+// in _unknown_, noises in _silence_ and the list validation_list.txt. The command writes the base
+// detector to OUT/base.safetensors. If that file exists, the command uses it.
 package main
 
 import (
@@ -45,12 +45,12 @@ func main() {
 	var o options
 	flag.StringVar(&o.data, "data", "", "`folder` of Speech Commands")
 	flag.StringVar(&o.background, "background", "", "`folder` of recordings without speech, at any depth")
-	flag.StringVar(&o.out, "out", "runs/fewshot", "`folder` for the detector of the other words")
+	flag.StringVar(&o.out, "out", "runs/fewshot", "`folder` for the base detector")
 	words := flag.String("words", "no,up,on,stop", "the new words")
-	counts := flag.String("clips", "5,10,20", "clips of each new word")
-	speakers := flag.String("speakers", "10", "speakers of these clips")
-	flag.IntVar(&o.steps, "steps", 400, "training steps with the new words")
-	flag.IntVar(&o.baseEpochs, "base-epochs", 20, "epochs of 100 training steps of the detector of the other words")
+	counts := flag.String("clips", "5,10,20", "number of clips of each new word")
+	speakers := flag.String("speakers", "10", "number of speakers of these clips")
+	flag.IntVar(&o.steps, "steps", 400, "training steps on the new words")
+	flag.IntVar(&o.baseEpochs, "base-epochs", 20, "epochs of 100 training steps of the base detector")
 	flag.Float64Var(&o.lr, "lr", 0.002, "learning rate of fine-tuning")
 	flag.Uint64Var(&o.seed, "seed", 1, "seed of initial weights and mixtures")
 	flag.IntVar(&o.workers, "threads", 2, "worker threads")
@@ -70,7 +70,7 @@ func main() {
 		}
 	}
 	if o.data == "" || flag.NArg() > 0 {
-		fail(errors.New("-data is required, and no argument"))
+		fail(errors.New("-data is required, and arguments are not accepted"))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -130,7 +130,7 @@ func run(ctx context.Context, o options, w io.Writer) error {
 	return nil
 }
 
-// baseModel returns the detector of the other words.
+// baseModel returns the base detector. It trains it unless its file exists.
 func baseModel(ctx context.Context, o options, c *corpus) (*model.Model, error) {
 	path := filepath.Join(o.out, "base.safetensors")
 	m, err := model.Load(path)
@@ -144,7 +144,7 @@ func baseModel(ctx context.Context, o options, c *corpus) (*model.Model, error) 
 		return nil, err
 	}
 	if i := slices.IndexFunc(o.words, func(word string) bool { return slices.Contains(m.Meta.Labels, word) }); i >= 0 {
-		return nil, fmt.Errorf("%s has the label %q, which must be new", path, o.words[i])
+		return nil, fmt.Errorf("%s has the label %q, expected only words that are not new", path, o.words[i])
 	}
 	return m, nil
 }

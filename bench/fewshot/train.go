@@ -62,7 +62,7 @@ func fit(ctx context.Context, c train.Config, sounds, val dataset.Sounds, epochs
 	return t.Best(), nil
 }
 
-// trainBase trains the detector of the words that are not new.
+// trainBase trains the base detector.
 func trainBase(ctx context.Context, o options, c *corpus) (*model.Model, error) {
 	cfg, err := o.config()
 	if err != nil {
@@ -72,8 +72,9 @@ func trainBase(ctx context.Context, o options, c *corpus) (*model.Model, error) 
 	return fit(ctx, cfg, c.sounds(c.others, c.known, c.strange), c.sounds(c.others, c.knownVal, c.strange), o.baseEpochs, 100, train.Options{Reporter: lines})
 }
 
-// teach trains a detector of the new words on a few clips of them. Words of other clips are what it
-// must not detect. It has one epoch, because there are no clips to select a better one with.
+// teach trains a detector of the new words on a few clips of them. Other words are sounds that it
+// must not detect. The run has one epoch, because there are no validation clips to select the best
+// epoch.
 func teach(ctx context.Context, o options, c *corpus, shots []clip, base *model.Model, m method) (*model.Model, error) {
 	cfg, err := o.config()
 	if err != nil {
@@ -89,18 +90,18 @@ func teach(ctx context.Context, o options, c *corpus, shots []clip, base *model.
 	return fit(ctx, cfg, sounds, sounds, 1, m.times*o.steps, opt)
 }
 
-// falseAccept is the share of other words' clips that may get the label of a new word.
+// falseAccept is the fraction of clips of other words that may get the label of a new word.
 const falseAccept = 0.05
 
-// result is what a detector of the new words achieves on clips.
+// result is the accuracy of a detector of the new words.
 type result struct {
-	forced float64 // share that is right if every clip gets the new word that peaks highest
-	// Share that is right if a clip gets that word only where its peak exceeds the threshold that
-	// falseAccept of the clips with other words exceed.
+	forced float64 // if every clip gets the new word with the highest peak
+	// If a clip gets that word only if its peak exceeds a threshold, which the fraction falseAccept
+	// of the clips of other words exceeds.
 	accuracy float64
 }
 
-// measure tests a detector, each clip alone.
+// measure tests a detector on single clips.
 func measure(m *model.Model, test, rejects []clip) (r result, err error) {
 	detector, err := events.New(m, events.DefaultsFor(m))
 	if err != nil {

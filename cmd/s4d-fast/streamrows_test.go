@@ -270,7 +270,7 @@ func TestBadRows(t *testing.T) {
 		{"csv", "", "standard input: no rows", nil},
 		{"csv", "temp,laod\n1,2\n", `standard input: line 1: no column "load"; the columns are ["temp" "laod"]; did you mean "laod"?`, nil},
 		{"csv", "temp,load\n1,2\n3,x\n", `standard input: line 3: column "load": "x" is not a number`, nil},
-		{"csv", "temp,load\n1,\n", `standard input: line 2: column "load": the value is missing, and none was in training; --missing previous replaces it`, nil},
+		{"csv", "temp,load\n1,\n", `standard input: line 2: column "load": the value is missing, expected a number as in training; --missing previous replaces it`, nil},
 		{"csv", "temp,load\n1,2,3\n", "standard input: line 2: 3 cells, expected 2 as in the first line", nil},
 		{"csv", "1,2,3\n", `standard input: line 1: 3 columns of numbers, expected 2, the model's ["temp" "load"]`, nil},
 		{"csv", "temp,load\n1," + strings.Repeat("2", 1<<20) + "\n", "standard input: line 2: longer than 1048576 bytes", nil},
