@@ -121,6 +121,39 @@ func TestTableFolders(t *testing.T) {
 	must.Reject(tableOf(t, nil, "absent.csv", wide))(t, os.ErrNotExist, "absent.csv")
 }
 
+// A split is a word of the file's name, not the end of one.
+func TestTableSplitNames(t *testing.T) {
+	text := "x\n1\n2\n"
+	opt := TableOptions{SeriesOptions: SeriesOptions{Mode: model.SeriesForecast, Targets: []string{"x"}, Horizon: 1}}
+	for _, test := range []struct {
+		names []string
+		want  string
+	}{
+		{[]string{"strain", "stress", "heat"}, "heat strain stress"},
+		{[]string{"interval", "retest", "retrain"}, "interval retest retrain"},
+		{[]string{"train", "test"}, "train test:test"},
+		{[]string{"A_TRAIN", "A_TEST", "A_VAL"}, "A_TRAIN:train A_VAL:val A_TEST:test"},
+		{[]string{"a.train", "a.test"}, "a.train a.test:test"},
+		{[]string{"a-training", "a-valid"}, "a-training:train a-valid:val"},
+		{[]string{"a b train", "a b test"}, "a b train a b test:test"},
+	} {
+		dir := t.TempDir()
+		for _, name := range test.names {
+			write(t, filepath.Join(dir, name+".csv"), []byte(text))
+		}
+		r := tableReader{opt: opt}
+		var got []string
+		for _, f := range must.Get(r.files(dir))(t) {
+			name := strings.TrimSuffix(filepath.Base(f.path), ".csv")
+			if f.split != "" {
+				name += ":" + f.split
+			}
+			got = append(got, name)
+		}
+		must.Equal(t, strings.Join(got, " "), test.want, "files")
+	}
+}
+
 // Without splits, a hash of the IDs selects a fraction of each class, whatever the order.
 func TestTableFractions(t *testing.T) {
 	var rows []string
