@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/s4d-fast/s4d-fast/audio"
+	"github.com/s4d-fast/s4d-fast/internal/datafile"
 )
 
 // Audio is the sound of a stream: one channel at the model's sampling rate, full scale ±1.
@@ -28,7 +29,7 @@ type file struct {
 
 // open opens a file for reading at a rate in Hz.
 func open(path string, rate float64) (*file, error) {
-	f, err := os.Open(path)
+	f, err := datafile.Open(path)
 	if err != nil {
 		return nil, err
 	}

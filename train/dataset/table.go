@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/s4d-fast/s4d-fast/internal/datafile"
 )
 
 // Layouts of a table.
@@ -110,7 +112,7 @@ func (t *tableReader) load(path string) (*Dataset, error) {
 }
 
 func (t *tableReader) readFile(f *tableFile) error {
-	in, err := os.Open(f.path)
+	in, err := datafile.Open(f.path)
 	if err != nil {
 		return err
 	}

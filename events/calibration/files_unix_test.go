@@ -1,0 +1,28 @@
+//go:build unix
+
+package calibration_test
+
+import (
+	"errors"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/events/calibration"
+	"github.com/s4d-fast/s4d-fast/internal/datafile"
+	"github.com/s4d-fast/s4d-fast/internal/must"
+)
+
+// A named pipe in a folder of background is an error: to open it would block.
+func TestBackgroundPipe(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(dir, "a.wav"), 0o600); err != nil {
+		t.Skip("no named pipes here:", err)
+	}
+	streams := must.Get(calibration.Background(dir, 8000, false))(t)
+	tape := must.Get(streams[0].Open())(t)
+	defer tape.Close()
+	if _, err := tape.Read(make([]float32, 1)); !errors.Is(err, datafile.ErrNotRegular) {
+		t.Errorf("error %v, expected one about a file that is not regular", err)
+	}
+}
