@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"testing"
@@ -66,6 +67,24 @@ func TestResumeAndChange(t *testing.T) {
 	must.Reject(start(t.Context(), steps))(t, ErrConfig, "train.max_steps: there 0, here 7")
 	more.Optim.LR = 0.5
 	must.Reject(start(t.Context(), more))(t, ErrConfig, "optim.lr: there 0.01, here 0.5")
+}
+
+// Folders that models do not record may move between an interrupt and the resumption.
+func TestResumeMovedFolders(t *testing.T) {
+	cfg := tiny(t, "train.max_steps=4")
+	portable := maps.Clone(cfg.Data)
+	moved := func(r run, folder string, size int64) run {
+		r.data = echoData(cfg.Config)
+		r.data.Options = maps.Clone(portable)
+		r.data.Options["size"] = size
+		r.Data = maps.Clone(r.data.Options)
+		r.Data["background"] = []any{folder}
+		return r
+	}
+	fit(t, moved(cfg, "/old/street", 5))
+	cfg.Resume = true
+	must.Get(start(t.Context(), moved(cfg, "/new/street", 5)))(t).Close()
+	must.Reject(start(t.Context(), moved(cfg, "/new/street", 6)))(t, ErrConfig, "data.size: there 5, here 6")
 }
 
 // tripwire is a set that calls trip before it returns an example.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -211,6 +212,21 @@ func (t *Trainer) begin() error {
 	return t.saveCheckpoint()
 }
 
+// portable returns a configuration without the options of the data that models do not record: those
+// are folders, which may have moved. The fingerprint covers the recordings in them.
+func (t *Trainer) portable(c Config) Config {
+	if t.data.Options == nil {
+		return c
+	}
+	c.Data = maps.Clone(c.Data)
+	for key := range t.cfg.Data {
+		if _, ok := t.data.Options[key]; !ok && key != DirKey {
+			delete(c.Data, key)
+		}
+	}
+	return c
+}
+
 // resume restores the run in the folder.
 func (t *Trainer) resume(opt Options) error {
 	t.dir = opt.Dir
@@ -218,7 +234,8 @@ func (t *Trainer) resume(opt Options) error {
 	if err != nil {
 		return err
 	}
-	diff, err := t.cfg.difference(&recorded)
+	here, there := t.portable(t.cfg), t.portable(recorded)
+	diff, err := here.difference(&there)
 	if err != nil {
 		return err
 	}
