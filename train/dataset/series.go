@@ -111,7 +111,9 @@ func newSeriesData(records []record, columns []string, opt SeriesOptions) (*Data
 	if !opt.forecasts() {
 		s.splitByHash()
 	}
-	s.measure()
+	if err := s.measure(); err != nil {
+		return nil, err
+	}
 	if opt.forecasts() {
 		return s.forecasts()
 	}
@@ -165,7 +167,7 @@ func (s *seriesData) checkValues(r *record) error {
 				return fmt.Errorf("row %d: column %q: the value is missing; %s", i+1, name, missingHint)
 			}
 		}
-		if known == 0 {
+		if known == 0 && s.opt.Missing != model.MissingPrevious {
 			return fmt.Errorf("column %q has no value", name)
 		}
 	}
@@ -276,15 +278,18 @@ func (s *seriesData) bounds(r *record, split string) (from, to int) {
 	return tested, r.length
 }
 
-// measure computes the moments of the channels over the known values of the training set.
-func (s *seriesData) measure() {
+// measure computes the moments of the channels over the known values of the training set. A channel
+// without one is an error if there is a training set.
+func (s *seriesData) measure() error {
 	s.inputs = make([]Moments, len(s.columns))
 	s.fill = make([]float32, len(s.columns))
 	var known []float32
-	for c := range s.columns {
+	for c, name := range s.columns {
+		rows := 0
 		for i := range s.records {
 			r := &s.records[i]
 			_, to := s.bounds(r, "train")
+			rows += to
 			known = known[:0]
 			for _, v := range r.channel(c)[:to] {
 				if v == v {
@@ -293,8 +298,12 @@ func (s *seriesData) measure() {
 			}
 			s.inputs[c].Add(known)
 		}
+		if rows > 0 && s.inputs[c].n == 0 {
+			return fmt.Errorf("column %q has no value in the training set", name)
+		}
 		s.fill[c], _ = s.inputs[c].MeanStd()
 	}
+	return nil
 }
 
 // whole returns the data set of a classification or a regression.

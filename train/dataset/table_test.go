@@ -222,6 +222,19 @@ func TestTableMissing(t *testing.T) {
 	must.Reject(tableOf(t, map[string]string{"t.csv": rows}, "t.csv", opt))(t, `t.csv:2: column "y": the value is missing; the option missing`)
 }
 
+// A series in which a column has no value takes the mean of the training set with missing =
+// "previous". Without it, such a series is an error.
+func TestTableMissingColumn(t *testing.T) {
+	const text = "id,split,target,x,y\na,train,1,1,2\na,train,1,3,4\nb,train,2,5,\nb,train,2,6,\nc,val,3,,8\nc,val,3,,9\n"
+	opt := TableOptions{ID: "id", Split: "split", SeriesOptions: SeriesOptions{Mode: model.SeriesRegression, Targets: []string{"target"}, Missing: model.MissingPrevious}}
+	d := must.Get(tableOf(t, map[string]string{"t.csv": text}, "t.csv", opt))(t)
+	must.Equal(t, described(t, d), "train a 2 [1 3 2 4] [1]\ntrain b 2 [5 6 3 3] [2]\nval c 2 [3.75 3.75 8 9] [3]", "series")
+	empty := strings.NewReplacer("1,2\n", "1,\n", "3,4\n", "3,\n").Replace(text)
+	must.Reject(tableOf(t, map[string]string{"t.csv": empty}, "t.csv", opt))(t, `column "y" has no value in the training set`)
+	opt.Missing = model.MissingInterpolate
+	must.Reject(tableOf(t, map[string]string{"t.csv": text}, "t.csv", opt))(t, `series "b": column "y" has no value`)
+}
+
 func TestTableErrors(t *testing.T) {
 	class := SeriesOptions{Targets: []string{"class"}}
 	long := TableOptions{ID: "series", Time: "t", SeriesOptions: class}
