@@ -9,19 +9,20 @@ import (
 	"strings"
 )
 
-// separator returns a tab or a semicolon if a line has one outside quotes, and otherwise a comma.
-func separator(line []byte) []byte {
+// Separator returns a tab or a semicolon if a line of CSV has one outside quotes, and otherwise a
+// comma.
+func Separator(line []byte) byte {
 	quoted := false
-	found := []byte{','}
+	found := byte(',')
 	for _, c := range line {
 		switch {
 		case c == '"':
 			quoted = !quoted
 		case quoted:
 		case c == '\t':
-			return []byte{c}
+			return c
 		case c == ';':
-			found[0] = c
+			found = c
 		}
 	}
 	return found

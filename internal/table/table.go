@@ -93,7 +93,7 @@ func New(r io.Reader, opt Options) (*Reader, error) {
 
 // startCSV reads the header, or the first row.
 func (t *Reader) startCSV() error {
-	t.comma = separator(t.text)
+	t.comma = []byte{Separator(t.text)}
 	if err := t.splitCSV(); err != nil {
 		return err
 	}

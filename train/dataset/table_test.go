@@ -60,6 +60,8 @@ func TestTableLayouts(t *testing.T) {
 	const want = "train a 2 [9 10 -2.5 -1] up\nval b 3 [7 6 5 8 7 6] down"
 	long := TableOptions{ID: "series", Time: "t", Split: "split", SeriesOptions: SeriesOptions{Targets: []string{"class"}}}
 	wide := TableOptions{ID: "series", Split: "split", SeriesOptions: SeriesOptions{Targets: []string{"class"}}, Layout: LayoutWide}
+	quoted := long
+	quoted.ID = "ser;i\tes"
 	objects := wide
 	objects.Layout = ""
 	for _, test := range []struct {
@@ -72,6 +74,7 @@ func TestTableLayouts(t *testing.T) {
 		{"semicolons, byte order mark", map[string]string{"t.csv": "\xef\xbb\xbf" + strings.ReplaceAll(longCSV, ",", ";")}, "t.csv", long},
 		{"tabs, CRLF", map[string]string{"t.tsv": strings.ReplaceAll(strings.ReplaceAll(longCSV, ",", "\t"), "\n", "\r\n")}, "t.tsv", long},
 		{"quotes and spaces", map[string]string{"t.csv": strings.ReplaceAll(strings.ReplaceAll(longCSV, "up", `"up"`), ",", " , ")}, "t.csv", long},
+		{"separators in quotes", map[string]string{"t.csv": strings.ReplaceAll(strings.Replace(longCSV, "class", `"class"`, 1), "series", "\"ser;i\tes\"")}, "t.csv", quoted},
 		{"wide", map[string]string{"t.csv": "series,class,x_0,x_1,x_2,y_0,y_1,y_2,split\na,up,9,10,,-2.5,-1,,train\nb,down,7,6,5,8,7,6,validation\n"}, "t.csv", wide},
 		{"wide, steps in another order, ragged", map[string]string{"t.csv": "split,series,class,x[2],x[1],y[1],y[2],x[3],y[3]\ntrain,a,up,10,9,-2.5,-1\nval,b,down,6,7,8,7,5,6\n"}, "t.csv", wide},
 		{"rows of JSON", map[string]string{"t.jsonl": `{"series":"a","split":"train","t":0,"x":9,"y":-2.5,"class":"up"}

@@ -22,7 +22,9 @@ func (t *tableReader) readCSV(f *tableFile, in io.Reader) error {
 	if head, _ := buffered.Peek(3); string(head) == "\xef\xbb\xbf" { // byte order mark
 		buffered.Discard(3)
 	}
-	comma := delimiter(buffered)
+	head, _ := buffered.Peek(1 << 16)
+	first, _, _ := bytes.Cut(head, []byte("\n"))
+	comma := rune(table.Separator(first))
 	limited := &limitedRow{r: buffered, comma: byte(comma)}
 	r := csv.NewReader(limited)
 	r.Comma, r.ReuseRecord, r.TrimLeadingSpace, r.FieldsPerRecord = comma, true, comma != '\t', -1
@@ -93,19 +95,6 @@ func csvError(err error) error {
 		return fmt.Errorf("%d: character %d: %w", parse.Line, parse.Column, parse.Err)
 	}
 	return fmt.Errorf(" %w", err)
-}
-
-// delimiter returns the delimiter of a file: a tab or a semicolon if its first line has one, and
-// otherwise the comma.
-func delimiter(in *bufio.Reader) rune {
-	head, _ := in.Peek(1 << 16)
-	line, _, _ := bytes.Cut(head, []byte("\n"))
-	for _, c := range "\t;" {
-		if bytes.ContainsRune(line, c) {
-			return c
-		}
-	}
-	return ','
 }
 
 // header returns the names of the columns, given the first line of the file, and whether that line
