@@ -110,6 +110,7 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return trainError(err)
 	}
+	printNotes(std, data.Notes)
 	set, err := data.Split(c.Split)
 	if err != nil {
 		return badInput(fmt.Errorf("%w; choose another with --split: train, val, test or all", err))

@@ -68,7 +68,7 @@ func (c *pruneCmd) Run(std *streams, ctx *ctxBox) error {
 		Parameters: [2]int{m.Config.CountParams(), small.Config.CountParams()},
 	}
 	if c.Task != "" || c.Data != "" || c.Config != "" || len(c.Set) > 0 {
-		if err := c.evaluate(ctx, &p, m, small); err != nil {
+		if err := c.evaluate(std, ctx, &p, m, small); err != nil {
 			return trainError(err)
 		}
 	}
@@ -123,7 +123,7 @@ func streamTimes(models ...*model.Model) *[2]float64 {
 }
 
 // evaluate adds the results of both models on the validation split.
-func (c *pruneCmd) evaluate(ctx *ctxBox, p *pruning, models ...*model.Model) error {
+func (c *pruneCmd) evaluate(std *streams, ctx *ctxBox, p *pruning, models ...*model.Model) error {
 	e := evalCmd{Model: c.Model, Task: c.Task, Data: c.Data, Config: c.Config, Set: c.Set, Split: "val", Batch: 16}
 	tk, cfg, err := e.config(ctx, models[0])
 	if err != nil {
@@ -137,6 +137,7 @@ func (c *pruneCmd) evaluate(ctx *ctxBox, p *pruning, models ...*model.Model) err
 	if err != nil {
 		return err
 	}
+	printNotes(std, data.Notes)
 	var accuracy, rmse [2]float64
 	for i, m := range models {
 		r, err := train.Evaluate(ctx, m, data.Val, train.EvalOptions{Info: data.Info, Batch: e.Batch, StepScale: stepScale})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 
 	"github.com/s4d-fast/s4d-fast/internal/figure"
 	"github.com/s4d-fast/s4d-fast/train"
@@ -67,8 +68,14 @@ func (c *sweepCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 		return trainError(err)
 	}
 	s.Base, s.Check, s.Reporter = cfg, tk.Resolve, reporter(std, log)
+	var notes []string // those of the run before, which are not repeated
 	s.Load = func(ctx context.Context, cfg train.Config) (*dataset.Dataset, error) {
-		return tk.Load(ctx, task.From(cfg))
+		data, err := tk.Load(ctx, task.From(cfg))
+		if err == nil && !slices.Equal(data.Notes, notes) {
+			notes = data.Notes
+			printNotes(std, notes)
+		}
+		return data, err
 	}
 	s.Begin = func(run, runs int, name string, t *train.Trainer) {
 		fmt.Fprintf(std.err, "run %d of %d: %s\n", run, runs, name)

@@ -64,9 +64,7 @@ func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	if err != nil {
 		return trainError(err)
 	}
-	for _, note := range data.Notes {
-		fmt.Fprintln(std.err, printable(note, ""))
-	}
+	printNotes(std, data.Notes)
 	opt := train.Options{Dir: c.Out, Resume: c.Resume, Reporter: reporter(std, log), From: from}
 	if c.Out == "" {
 		opt.Dir, opt.Numbered = filepath.Join("runs", cfg.Task), true
@@ -97,6 +95,13 @@ func source(std *streams, cfg train.Config, split string) task.Source {
 		s.Progress = loadProgress(std.err)
 	}
 	return s
+}
+
+// printNotes prints what the source of data left out.
+func printNotes(std *streams, notes []string) {
+	for _, note := range notes {
+		fmt.Fprintln(std.err, printable(note, ""))
+	}
 }
 
 // reporter reports the progress of runs as a bar on a terminal, as lines of the log elsewhere.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/audio"
@@ -83,5 +84,29 @@ func TestTrainAudio(t *testing.T) {
 	t.Logf("%d of %d events are right, of %d words", right, len(found), len(onsets))
 	if right < len(onsets)-2 || right != len(found) {
 		t.Errorf("events %+v, expected one for at least all but two of the words at %v\n%s", found, onsets, stdout)
+	}
+}
+
+// Every command that loads data reports the recordings that it leaves out, a sweep once.
+func TestNotes(t *testing.T) {
+	dir, out := beeps(t), t.TempDir()
+	broken := filepath.Join(dir, "low", "speaker0_broken.mp3")
+	must.Do(t, os.WriteFile(broken, []byte("no audio"), 0o666))
+	common := []string{"audio", "--data", dir}
+	for _, set := range []string{
+		"data.rate=8000", "data.skip_broken=true", "data.streams=4", "data.seconds=1", "data.bands=8", "model.d_model=4", "model.n_layers=1",
+		"ssm.d_state=4", "train.epochs=1", "train.batch=2",
+	} {
+		common = append(common, "--set", set)
+	}
+	sweep := filepath.Join(out, "sweep")
+	for _, args := range [][]string{
+		append(append([]string{"sweep"}, common...), "--seeds", "2", "--out", sweep),
+		{"eval", filepath.Join(sweep, "seed=1", "best.safetensors"), "--data", dir},
+		{"prune", filepath.Join(sweep, "seed=1", "best.safetensors"), filepath.Join(out, "small.safetensors"), "--keep", "0.5", "--data", dir},
+	} {
+		code, _, stderr := invoke(nil, args...)
+		must.Equal(t, code, exitOK, "exit code of %s; stderr %s", args[0], stderr)
+		must.Equal(t, strings.Count(stderr, "broken, left out: "+broken), 1, "notes of %s in %s", args[0], stderr)
 	}
 }
