@@ -62,6 +62,9 @@ func (c *streamCmd) runRows(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return badInput(err)
 	}
+	if pool := m.Config.Pool; or(c.Window, 0) > 0 && pool != model.PoolMean {
+		return usageError(fmt.Errorf("--window requires a classification or regression with mean pooling; the pool of %s is %q", c.Model, pool))
+	}
 	opt := series.Options{Window: int(or(c.Window, 0))}
 	if c.Missing == model.MissingPrevious {
 		opt.Missing = c.Missing

@@ -309,7 +309,7 @@ func TestRowsOrAudio(t *testing.T) {
 	}
 	checkRun(t, nil, []string{"stream", path, "--format", "csv", "--hop", "0"}, exitUsage, "--hop 0: expected 1 to 16777216 rows")
 	checkRun(t, nil, []string{"stream", path, "--format", "jsonl", "--window", "2.5"}, exitUsage, "--window 2.5: expected 0 to 16777216 rows")
-	checkRun(t, strings.NewReader("1,2\n"), []string{"stream", path, "--format", "csv", "--window", "64"}, exitBadInput, "window 64: the network's pool is \"none\"")
+	checkRun(t, strings.NewReader("1,2\n"), []string{"stream", path, "--format", "csv", "--window", "64"}, exitUsage, "--window requires a classification or regression")
 	checkRun(t, nil, []string{"stream", "--id", "room"}, exitUsage, "--id requires --format csv or jsonl")
 	checkRun(t, nil, []string{"stream", "--missing", "previous"}, exitUsage, "--missing requires --format csv or jsonl")
 }
