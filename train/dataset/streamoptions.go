@@ -13,8 +13,8 @@ type Range struct {
 	High float64 `toml:"high"`
 }
 
-// StreamOptions describes the streams that MixStreams makes. No field has a hidden default: 0 means
-// 0. Start from DefaultStreams.
+// StreamOptions describes the streams that MixStreams makes. Except for Streams and ValStreams, 0
+// means 0, not a default. Start from DefaultStreams.
 //
 // A stream is a sequence of items with gaps between them, in background sound. Most items are
 // words. Others teach the network what not to detect: other speech, fragments of words, and sounds.
