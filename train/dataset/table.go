@@ -153,7 +153,7 @@ func (t *tableReader) layout() string {
 
 var (
 	tableExt = regexp.MustCompile(`(?i)\.(csv|tsv|txt|jsonl|ndjson)$`)
-	// splitName matches a whole name or its last word, so that strain and heat_retest have no split.
+	// splitName matches a name or its last word: strain and heat_retest have no split.
 	splitName = regexp.MustCompile(`(?i)^(?:(.*)[_.\- ])?(train|training|val|valid|validation|test)$`)
 )
 
