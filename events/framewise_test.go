@@ -258,7 +258,7 @@ func TestFramewiseErrors(t *testing.T) {
 		"smoothing 11: expected 0 … 10":                                                    func(_ *model.Model, o *events.Options) { o.Smoothing = 11 },
 		"smoothing NaN":                                                                    func(_ *model.Model, o *events.Options) { o.Smoothing = math.NaN() },
 		"confirm 0: expected 1":                                                            func(_ *model.Model, o *events.Options) { o.Confirm = 0 },
-		"sampling rate 16000 Hz, expected 8000 Hz: a filter bank cannot adapt":             func(_ *model.Model, o *events.Options) { o.SampleRate = 16000 },
+		"sampling rate 16000 Hz, expected 8000 Hz: a filter bank has a fixed rate":         func(_ *model.Model, o *events.Options) { o.SampleRate = 16000 },
 		`pool is "last", expected "none"`:                                                  func(m *model.Model, _ *events.Options) { m.Config.Pool = model.PoolLast },
 		`labels ["a" "b" "c"]: a model that labels every frame requires "none" and others`: func(m *model.Model, _ *events.Options) { m.Meta.Labels = []string{"a", "b", "c"} },
 		"no labels": func(m *model.Model, _ *events.Options) { m.Meta.Labels = nil },

@@ -34,7 +34,9 @@ func Names() []string {
 // Has reports whether there is a model of this name.
 func Has(name string) bool { return slices.Contains(Names(), name) }
 
-// Load returns a model by its name: "digits" recognises the ten spoken English digits at 8 kHz.
+// Load returns a model by its name: "digits" detects the ten spoken English digits at 8 kHz,
+// "commands" ten English words at 16 kHz. Both label every frame of a filter bank and have an
+// operating point for package events.
 func Load(name string) (*model.Model, error) {
 	if !Has(name) {
 		return nil, fmt.Errorf("pretrained: no model %q, expected one of: %s", name, strings.Join(Names(), ", "))

@@ -48,18 +48,17 @@ train() {
 	if [ -e "$out/$1/last" ]; then
 		"$s4d" train --resume --out "$out/$1"
 	else
-		"$s4d" train "${@:2}" --set train.epochs=300 --out "$out/$1"
+		"$s4d" train "${@:2}" --out "$out/$1"
 	fi
 }
 join() { local IFS=,; echo "$*"; }
 other=$(join "$out"/{near,frequent,sentences,arabic-sc}) background=$(join "$out"/{noises,esc10})
-silence=() # background to calibrate with
-for set in sentences arabic-sc noises esc10; do silence+=(--background "$out/test/$set"); done
+against() { for set in "$@"; do echo --background "$out/test/$set"; done; } # background to calibrate with
 for seed in "${seeds[@]}"; do
-	train "commands-$seed" audio --seed "$seed" --data "$data/speech-commands-12" --words "$out/commands" --other "$other" --background "$background"
+	train "commands-$seed" audio --seed "$seed" --data "$data/speech-commands-12" --words "$out/commands" --other "$other" --background "$background" --set train.epochs=300
 	"$s4d" calibrate "$out/commands-$seed/best.safetensors" --words "$data/speech-commands-12/validation_list.txt" \
-		"${silence[@]}" --false-alarms 1 --out "$out/commands-$seed.safetensors"
-	train "digits-$seed" digits --seed "$seed" --data "$data/fsdd" --words "$out/digits" --other "$other,$out/speech-commands-12" --background "$background"
+		$(against sentences arabic-sc noises esc10) --false-alarms 1 --out "$out/commands-$seed.safetensors"
+	train "digits-$seed" digits --seed "$seed" --data "$data/fsdd" --words "$out/digits" --other "$other,$out/speech-commands-12" --background "$background" --set train.epochs=150
 	"$s4d" calibrate "$out/digits-$seed/best.safetensors" --words "$data/fsdd/recordings" --label '^(\d)_\w+_[5-9]\.wav$' \
-		"${silence[@]}" --background "$out/test/speech-commands-12" --false-alarms 10 --out "$out/digits-$seed.safetensors"
+		$(against sentences arabic-sc speech-commands-12) --false-alarms 55 --out "$out/digits-$seed.safetensors"
 done

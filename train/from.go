@@ -30,7 +30,7 @@ func (c *Config) recordFrom(opt Options) error {
 	switch hash := ""; {
 	case opt.From != nil:
 		if hash = fmt.Sprintf("%x", opt.From.Hash()); c.From != "" && c.From != hash {
-			return configErrorf("from: the model has the hash %.12s…, expected %.12s… as in the configuration", c.From, hash)
+			return configErrorf("from: the model has the hash %.12s…, expected %.12s… as in the configuration", hash, c.From)
 		}
 		c.From = hash
 	case c.From != "" && !opt.Resume:

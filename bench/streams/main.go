@@ -2,7 +2,7 @@
 //
 //	go run ./bench/streams [-seconds 5] [-block 10ms] [-load 0.9] [-level LEVEL]
 //
-// It measures two networks that read samples: the built-in model of spoken digits at 8 kHz, and six
+// It measures two networks that read samples: four layers with H = 64 at 8 kHz, and six
 // layers of H = 128, N = 64 at 16 kHz. It advances the streams in three ways: a block of each
 // stream in turn (Process), a sample of each stream in turn (Step), and a sample of all streams
 // together (StepMany). The network processes all audio, as if the gate of package events were
@@ -30,7 +30,6 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/model"
-	"github.com/s4d-fast/s4d-fast/pretrained"
 	"github.com/s4d-fast/s4d-fast/recurrent"
 )
 
@@ -82,28 +81,23 @@ type network struct {
 	rate       float64
 }
 
-func networks() ([]network, error) {
-	digits, err := pretrained.Load("digits")
-	if err != nil {
-		return nil, err
-	}
-	c := model.Default()
-	c.DOutput, c.NLayers = 10, 6
-	large, err := model.New(c, 1)
-	if err != nil {
-		return nil, err
-	}
-	var list []network
-	for _, m := range []struct {
-		name string
-		*model.Model
-		rate float64
-	}{{"digits", digits, digits.Meta.SampleRate}, {"H=128 N=64 layers=6", large, 16000}} {
-		net, err := recurrent.New(m.Model, recurrent.Options{Window: int(m.rate)})
+// networks returns two networks that read samples: a small one, and a large one.
+func networks() (list []network, err error) {
+	for _, v := range []struct {
+		h, layers int
+		rate      float64
+	}{{64, 4, 8000}, {128, 6, 16000}} {
+		c := model.Default()
+		c.DModel, c.NLayers, c.DOutput = v.h, v.layers, 10
+		m, err := model.New(c, 1)
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, network{name: fmt.Sprintf("%s at %g kHz", m.name, m.rate/1000), net: net, rate: m.rate})
+		net, err := recurrent.New(m, recurrent.Options{Window: int(v.rate)})
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, network{name: fmt.Sprintf("H=%d N=64 layers=%d at %g kHz", v.h, v.layers, v.rate/1000), net: net, rate: v.rate})
 	}
 	return list, nil
 }

@@ -56,7 +56,7 @@ func TestStreamFramewise(t *testing.T) {
 
 	for want, args := range map[string][]string{
 		"has a filter bank; use --smoothing":     {path, "--window", "1"},
-		"which has one rate; use --resample":     {high, "--adapt-rate"},
+		"which has a fixed rate; use --resample": {high, "--adapt-rate"},
 		"off-threshold 0.9: expected at most":    {path, "--off-threshold", "0.9"},
 		"--off-threshold requires --emit events": {path, "--off-threshold", "0.1", "--emit", "frames"},
 	} {

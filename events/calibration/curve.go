@@ -11,12 +11,12 @@ import (
 
 // Candidates returns options to try: first base, then base with thresholds from 0.12 to 0.9999,
 // each with several numbers of confirmations. For a model that labels every frame, the highest
-// threshold is 0.993, and each is tried with 1, 0.5 and 1.5 times the smoothing of base. The
-// refractory time is that of base.
+// threshold is 0.9939, which no posterior reaches, and each is tried with 1, 0.5 and 1.5 times the
+// smoothing of base. The refractory time is that of base.
 func Candidates(base events.Options) []events.Options {
 	smoothing, highest := []float64{base.Smoothing}, 9.0
 	if base.Smoothing > 0 {
-		smoothing, highest = append(smoothing, math.Round(base.Smoothing*500)/1000, math.Round(base.Smoothing*1500)/1000), 5 // the odds of a frame are bounded
+		smoothing, highest = append(smoothing, math.Round(base.Smoothing*500)/1000, math.Round(base.Smoothing*1500)/1000), 5.15 // the odds of a frame are bounded
 	}
 	list := []events.Options{base}
 	for _, seconds := range smoothing {

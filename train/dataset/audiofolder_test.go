@@ -339,7 +339,7 @@ func TestAudioFolderRejects(t *testing.T) {
 			for _, l := range splitLists {
 				writeText(t, filepath.Join(root, l), "yes/s1.wav\n")
 			}
-		}, []any{"testing_list.txt", "listed before"}},
+		}, []any{"testing_list.txt", "listed already"}},
 		"list: line": {func(root string, o *AudioOptions) {
 			writeText(t, filepath.Join(root, "validation_list.txt"), "s1.wav\n")
 		}, []any{`line 1: "s1.wav"`}},

@@ -22,7 +22,7 @@ func FromSlices(info Info, train, val, test []Example) (*Dataset, error) {
 		return nil, fmt.Errorf("dataset: Channels %d, Pairs %t, PerPosition %t: expected at least 0 channels, and pairs of sequences of tokens with one target each",
 			info.Channels, info.Pairs, info.PerPosition)
 	}
-	if info.Channels == 0 && len(train[0].X) > 0 {
+	if info.Channels == 0 && len(train[0].X) > 0 && len(train[0].Tokens) == 0 {
 		return nil, fmt.Errorf("dataset: training example 0 has %d samples, but Info.Channels is 0, which is for tokens", len(train[0].X))
 	}
 	parts := []*memory{{slices.Clone(train)}, {slices.Clone(val)}, {slices.Clone(test)}}

@@ -123,7 +123,7 @@ func TestAtRate(t *testing.T) {
 			must.Do(t, tk.AtRate(&cfg, rate))
 		}
 		if !tk.HasRate() {
-			must.Fail(t, tk.AtRate(&cfg, 100), train.ErrConfig, "sampling rate of 100 Hz")
+			must.Fail(t, tk.AtRate(&cfg, 100), train.ErrConfig, "sampling rate 100 Hz")
 		}
 	}
 }
