@@ -53,12 +53,18 @@ train() {
 }
 join() { local IFS=,; echo "$*"; }
 other=$(join "$out"/{near,frequent,sentences,arabic-sc}) background=$(join "$out"/{noises,esc10})
-against() { for set in "$@"; do echo --background "$out/test/$set"; done; } # background to calibrate with
+# against SET…: calibrates with the background of the sets.
+against() {
+	silence=()
+	for set in "$@"; do silence+=(--background "$out/test/$set"); done
+}
 for seed in "${seeds[@]}"; do
 	train "commands-$seed" audio --seed "$seed" --data "$data/speech-commands-12" --words "$out/commands" --other "$other" --background "$background" --set train.epochs=300
+	against sentences arabic-sc noises esc10
 	"$s4d" calibrate "$out/commands-$seed/best.safetensors" --words "$data/speech-commands-12/validation_list.txt" \
-		$(against sentences arabic-sc noises esc10) --false-alarms 1 --out "$out/commands-$seed.safetensors"
+		"${silence[@]}" --false-alarms 1 --out "$out/commands-$seed.safetensors"
 	train "digits-$seed" digits --seed "$seed" --data "$data/fsdd" --words "$out/digits" --other "$other,$out/speech-commands-12" --background "$background" --set train.epochs=150
+	against sentences arabic-sc speech-commands-12
 	"$s4d" calibrate "$out/digits-$seed/best.safetensors" --words "$data/fsdd/recordings" --label '^(\d)_\w+_[5-9]\.wav$' \
-		$(against sentences arabic-sc speech-commands-12) --false-alarms 55 --out "$out/digits-$seed.safetensors"
+		"${silence[@]}" --false-alarms 55 --out "$out/digits-$seed.safetensors"
 done
