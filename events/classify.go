@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Classify labels a whole clip with samples of full scale ±1, for a model that labels every frame.
-// peaks is, per label, the largest averaged posterior over the clip and a moment of silence after
-// it, without the offsets of the operating point. label is the index of the one that peaks highest,
-// none aside, if it reaches the threshold; of none otherwise. Labels are indices into those of the
-// model. The error is that of Detector.Process, or that the model has a mean pool.
+// Classify labels a whole clip with samples of full scale ±1. The model must label every frame.
+// peaks has, for each label of the model, the largest averaged posterior over the clip and a short
+// silence after it, without the offsets of the operating point. label is the index of the label
+// with the largest peak, none excluded, if the peak reaches the threshold, and otherwise the index
+// of none. The error is that of Detector.Process, or that the model has a mean pool.
 func (r *Recognizer) Classify(x []float32) (label int, peaks []float32, err error) {
 	if r.framewise == nil {
 		return 0, nil, errors.New("events: classify: the model has a mean pool, expected one that labels every frame")

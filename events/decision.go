@@ -88,9 +88,9 @@ func (d *decision) close(position int64) {
 	d.gate, d.segment, d.posterior = newGate(), segment{Leader: -1}, nil
 }
 
-// evaluate updates the segment by the model's posterior for the sound so far, or of the averaged
-// frames. Its largest value is that of label best; a smoother leaves none and the offsets of labels
-// aside. position is the number of samples so far.
+// evaluate updates the segment with the posterior for the sound so far or, for a model that labels
+// every frame, for the averaged frames. best is the most probable label; a smoother chooses it
+// without none and without the offsets. position is the number of samples so far.
 func (d *decision) evaluate(posterior []float32, best int, position int64) {
 	d.posterior, d.position = posterior, position
 	s, p := &d.segment, func(label int32) float64 { return float64(posterior[label]) }

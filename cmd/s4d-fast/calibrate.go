@@ -24,10 +24,10 @@ type calibrateCmd struct {
 }
 
 func (c *calibrateCmd) Help() string {
-	return `Measures how many words the model misses and how many false alarms it gives at many thresholds and numbers of
-confirmations. Chooses the one that misses the fewest words with at most --false-alarms per hour, and writes a copy of
-the model that stores it. stream and package events then use it without a flag. A model with a filter bank is measured
-twice: the second time, each label has a threshold of its own. docs/calibrate.md explains the measurement.
+	return `Measures, at many thresholds and numbers of confirmations, how many words the model misses and how many false alarms it
+gives. Chooses the operating point that misses the fewest words with at most --false-alarms per hour, and writes a copy
+of the model that stores the point. stream and package events then use it by default. A model with a filter bank is
+measured twice: the second time, each label has a threshold of its own. docs/calibrate.md explains the measurement.
 
 Use clips and background that the model was not trained on. At least 3/N hours of background are needed to show that
 there are fewer than N false alarms per hour.
@@ -86,8 +86,8 @@ func (c *calibrateCmd) Run(std *streams, ctx *ctxBox) error {
 	return d.text(std.out, "operating point", &best)
 }
 
-// withOffsets measures a model that labels every frame again, with the offsets that its measurement
-// without them suggests. The result is nil if no label needs one.
+// withOffsets measures a model that labels every frame a second time, with the offsets that d, its
+// measurement without offsets, suggests. The result is nil if no label needs an offset.
 func (c *calibrateCmd) withOffsets(ctx *ctxBox, std *streams, m *model.Model, d *detection) (*detection, error) {
 	if m.Meta.Filterbank == nil || d.Words == nil {
 		return nil, nil
@@ -99,7 +99,7 @@ func (c *calibrateCmd) withOffsets(ctx *ctxBox, std *streams, m *model.Model, d 
 	if std.errTTY {
 		fmt.Fprintln(std.err, "measuring again with a threshold per label")
 	}
-	m.Meta.Detection = d.Points[0].Detection() // from which the operating points begin, as before
+	m.Meta.Detection = d.Points[0].Detection() // where the search starts, as in the first measurement
 	m.Meta.Detection.Offsets = offsets
 	return c.measure(ctx, std, m, c.Seed, c.Threads)
 }

@@ -129,13 +129,13 @@ func offsetsOf(m *model.Model) []float64 {
 	return m.Meta.Detection.Offsets
 }
 
-// thresholdOf returns the probability without the offset at which a label with the offset reaches
-// a threshold.
+// thresholdOf returns the threshold of a label with an offset: the probability without the offset
+// at which the label reaches the model's threshold.
 func thresholdOf(threshold, offset float64) float64 {
 	return 1 / (1 + (1-threshold)/threshold*math.Exp(offset))
 }
 
-// thresholdsText lists the thresholds of labels with offsets, none aside.
+// thresholdsText lists the thresholds of all labels except none.
 func thresholdsText(labels []string, offsets []float64, threshold float64) string {
 	var each []string
 	for i, offset := range offsets {

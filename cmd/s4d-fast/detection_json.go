@@ -16,7 +16,7 @@ type detectionResult struct {
 	Hours      float64            `json:"background_hours"`
 	Skipped    []string           `json:"skipped,omitempty"`
 	Clips      *clipsResult       `json:"clips,omitempty"`
-	Model      pointResult        `json:"model"` // at the options that the model has; by calibrate, without offsets
+	Model      pointResult        `json:"model"` // at the model's own options; calibrate measures it without offsets
 	Curve      []pointResult      `json:"curve"`
 	Chosen     *pointResult       `json:"chosen,omitempty"`
 	Out        string             `json:"out,omitempty"`
@@ -56,7 +56,7 @@ type pointResult struct {
 	Refractory   float64 `json:"refractory"`
 	Smoothing    float64 `json:"smoothing,omitempty"` // of a model that labels every frame
 
-	// Thresholds are those that the labels have with their offsets, if there are any.
+	// Thresholds has the threshold of each label, if there are offsets.
 	Thresholds map[string]float64 `json:"threshold_by_label,omitempty"`
 
 	*PointWords
