@@ -97,7 +97,7 @@ func source(std *streams, cfg train.Config, split string) task.Source {
 	return s
 }
 
-// printNotes prints what the source of data left out.
+// printNotes prints the notes of a data set, such as broken recordings that were left out.
 func printNotes(std *streams, notes []string) {
 	for _, note := range notes {
 		fmt.Fprintln(std.err, printable(note, ""))

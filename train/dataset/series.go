@@ -278,8 +278,8 @@ func (s *seriesData) bounds(r *record, split string) (from, to int) {
 	return tested, r.length
 }
 
-// measure computes the moments of the channels over the known values of the training set. A channel
-// without one is an error if there is a training set.
+// measure computes the moments of the channels over the known values of the training set. If there
+// is a training set, a channel without a known value is an error.
 func (s *seriesData) measure() error {
 	s.inputs = make([]Moments, len(s.columns))
 	s.fill = make([]float32, len(s.columns))
