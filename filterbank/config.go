@@ -74,7 +74,7 @@ func (c Config) validate() error {
 	case c.Bands < 1 || c.Bands > maxBands:
 		return fmt.Errorf("bands %d: expected 1 … %d", c.Bands, maxBands)
 	case !(c.Low >= 0 && c.Low < c.High):
-		return fmt.Errorf("low %v: expected 0 … %v Hz, less than high", c.Low, c.High)
+		return fmt.Errorf("low %v: expected at least 0 and less than high, %v Hz", c.Low, c.High)
 	case !(c.High <= c.SampleRate/2):
 		return fmt.Errorf("high %v: expected at most %v Hz, half of sample_rate", c.High, c.SampleRate/2)
 	case c.Compression != Log && c.Compression != PCEN:
