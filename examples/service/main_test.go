@@ -219,10 +219,12 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// The built-in model serves streams.
+// The built-in models serve streams.
 func TestBuiltInModel(t *testing.T) {
-	m := must.Get(loadModel("digits"))(t)
-	if _, err := newServer(m, events.Defaults(), defaults()); err != nil {
-		t.Error(err)
+	for _, name := range []string{"commands", "digits"} {
+		m := must.Get(loadModel(name))(t)
+		if _, err := newServer(m, events.DefaultsFor(m), defaults()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
