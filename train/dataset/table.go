@@ -153,7 +153,7 @@ func (t *tableReader) layout() string {
 
 var (
 	tableExt = regexp.MustCompile(`(?i)\.(csv|tsv|txt|jsonl|ndjson)$`)
-	// splitName matches the name of a split, alone or after an underscore. The names strain and
+	// splitName matches the name of a split, alone or after a separator. The names strain and
 	// heat_retest have no split.
 	splitName = regexp.MustCompile(`(?i)^(?:(.*)[_.\- ])?(train|training|val|valid|validation|test)$`)
 )
