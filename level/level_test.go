@@ -1,10 +1,12 @@
 package level_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
@@ -39,6 +41,9 @@ func TestEnvironment(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestEnvironment$", "-test.v")
 	cmd.Env = append(os.Environ(), "S4D_LEVEL=abacus")
 	out, err := cmd.CombinedOutput()
+	if errors.Is(err, syscall.ENOEXEC) {
+		t.Skip("an emulated program cannot start itself")
+	}
 	if err != nil || !strings.Contains(string(out), "PASS: TestEnvironment") {
 		t.Errorf("error %v; output:\n%s", err, out)
 	}
