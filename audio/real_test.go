@@ -12,7 +12,7 @@ import (
 func TestRealOgg(t *testing.T) {
 	root := os.Getenv("S4D_DATA")
 	if root == "" {
-		t.Skip("S4D_DATA is not set: it names a folder that holds esc10")
+		t.Skip("S4D_DATA is not set: it must name a folder with esc10")
 	}
 	files, _ := filepath.Glob(filepath.Join(root, "esc10", "*", "*.ogg"))
 	if len(files) == 0 {

@@ -114,7 +114,7 @@ func (c *contour) onset(since, least, position int64) int64 {
 
 // inside returns a frame of the word near frame at. If that frame is in a short quiet interval (a
 // closure in the word), the result is the frame before the interval. If it is in a longer one (a
-// pause), the result is the first frame after it. sound is false if there is no such frame.
+// pause), the result is the first frame after it. sound is false if all these frames are quiet.
 func (c *contour) inside(at, first, led int, quiet func(int) bool) (word int, sound bool) {
 	before := at
 	for before > first && quiet(before) {

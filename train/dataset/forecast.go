@@ -13,8 +13,8 @@ type ForecastSet interface {
 	Sized
 	// Naive writes naive forecasts of the targets of example i in epoch 0, in the shape of the
 	// targets, [Outputs][Len]. Those in last repeat the last known value of the column. Those in
-	// season repeat the last known value that is a whole number of seasons before the target. A
-	// forecast is NaN if there is no such value, or no season.
+	// season repeat the last known value that is a whole number of seasons before the target. Where
+	// no such value is known, and without a season, the forecast is NaN.
 	Naive(last, season []float32, i int) error
 }
 

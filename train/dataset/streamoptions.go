@@ -30,8 +30,8 @@ type StreamOptions struct {
 	// more frequent: the excess over Low is proportional to the cube of a uniform number.
 	Gap Range
 
-	// The probability that an item is not a word. Without Sounds.Other there is no other speech:
-	// words take its place, and fragments in wordless streams.
+	// The probability that an item is not a word. If Sounds.Other is empty, words take the place of
+	// other speech, and fragments do in wordless streams.
 	OtherShare    float64 // other speech: 0.3 s up to half a stream of Sounds.Other
 	FragmentShare float64 // a part of a word, parts of two words joined, or the word reversed
 	SoundShare    float64 // a piece of background, tones, notes or noise, as loud as a word

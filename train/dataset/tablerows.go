@@ -22,7 +22,7 @@ type rows struct {
 	lines                  []int32 // of the rows, if there are times
 }
 
-// roles are the indices of a file's columns by their use; −1: there is no such column.
+// roles are the indices of a file's columns by their use. −1: the file lacks the column.
 type roles struct {
 	names           []string
 	id, time, split int
