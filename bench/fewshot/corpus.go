@@ -71,6 +71,9 @@ func load(data, background string, words []string) (*corpus, error) {
 			return nil, fmt.Errorf("%s: no clips of the word %q", data, word)
 		}
 	}
+	if len(c.rejects) == 0 {
+		return nil, fmt.Errorf("%s: validation_list.txt has no clips of other words", data)
+	}
 	if background != "" {
 		err = eachFile(background, func(path string, x []float32) error {
 			c.background = append(c.background, dataset.RoundedClip(path, 0, x))
@@ -134,21 +137,24 @@ func readList(path string) (map[string]bool, error) {
 }
 
 // choose returns the n speakers with the most clips of the new word of which they have the fewest.
-// Speakers with validation clips come last.
+// Speakers with validation clips are left out: the base detector's best epoch was selected on them.
 func (c *corpus) choose(n int) ([]string, error) {
 	counts := map[string][]int{} // of each word
 	for _, x := range c.news {
 		if counts[x.speaker] == nil {
 			counts[x.speaker] = make([]int, len(c.words))
 		}
-		if counts[x.speaker][slices.Index(c.words, x.word)]++; x.validation {
-			counts[x.speaker][0] -= 1 << 20
+		counts[x.speaker][slices.Index(c.words, x.word)]++
+	}
+	for _, x := range slices.Concat(c.news, c.knownVal) {
+		if x.validation {
+			delete(counts, x.speaker)
 		}
 	}
 	names := slices.Sorted(maps.Keys(counts))
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(slices.Min(counts[b]), slices.Min(counts[a])) })
 	if len(names) < n {
-		return nil, fmt.Errorf("%d speakers of the new words, expected %d", len(names), n)
+		return nil, fmt.Errorf("%d speakers of the new words without validation clips, expected %d", len(names), n)
 	}
 	return names[:n], nil
 }
