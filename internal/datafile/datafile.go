@@ -67,6 +67,43 @@ func IsFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
+// maxDepth bounds the depth of folders, because links can lead in a circle.
+const maxDepth = 32
+
+// Walk calls visit with the files of a folder and of the folders in it, in alphabetical order. It
+// follows links. It calls visit for a folder whose name begins with a dot, but not for its files.
+func Walk(dir string, visit func(path string)) error {
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s is not a folder", dir)
+	}
+	if err != nil {
+		return err
+	}
+	return walk(dir, visit, 0)
+}
+
+func walk(dir string, visit func(path string), depth int) error {
+	if depth > maxDepth {
+		return fmt.Errorf("%s: folders nested more than %d deep", dir, maxDepth)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if e.Name()[0] == '.' || !IsFolder(path) {
+			visit(path)
+			continue
+		}
+		if err := walk(path, visit, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Find looks for a file in a folder and in its subfolders inner.
 func Find(dir, name string, inner ...string) (path string, ok bool) {
 	for _, sub := range append([]string{""}, inner...) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
 )
 
@@ -231,48 +232,10 @@ func (s *folderScan) list(dir string, r recording) error {
 	return nil
 }
 
-// maxDepth bounds the depth of folders, because links can lead in a circle.
-const maxDepth = 32
-
 // walk adds the files of a folder and of the folders in it.
 func (s *folderScan) walk(dir string, r recording) error {
-	info, err := os.Stat(dir)
-	if err == nil && !info.IsDir() {
-		err = fmt.Errorf("%s is not a folder", dir)
-	}
-	if err != nil {
-		return err
-	}
-	return s.walkDepth(dir, r, 0)
+	return datafile.Walk(dir, func(path string) { s.add(path, r) })
 }
-
-func (s *folderScan) walkDepth(dir string, r recording, depth int) error {
-	if depth > maxDepth {
-		return fmt.Errorf("%s: folders nested more than %d deep", dir, maxDepth)
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		switch {
-		case !datafile.IsFolder(path):
-			s.add(path, r)
-		case e.Name()[0] == '.':
-			s.ignore(path, "hidden")
-		default:
-			if err := s.walkDepth(path, r, depth+1); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// audioExtensions are the extensions of recordings. A file with one of them that cannot be read is
-// broken.
-var audioExtensions = []string{".wav", ".wave", ".flac", ".mp3", ".ogg", ".oga"}
 
 // add adds a file if it is a recording, by its extension or by its content.
 func (s *folderScan) add(path string, r recording) {
@@ -281,7 +244,7 @@ func (s *folderScan) add(path string, r recording) {
 		s.ignore(path, "hidden")
 		return
 	}
-	if !slices.Contains(audioExtensions, strings.ToLower(filepath.Ext(base))) && !hasAudio(path) {
+	if !audio.IsRecording(path) {
 		s.ignore(path, "not WAV, FLAC, MP3 or Ogg Vorbis")
 		return
 	}

@@ -23,17 +23,6 @@ const (
 	maxPeak = 8
 )
 
-// hasAudio reports whether a regular file begins as one of the formats of package audio.
-func hasAudio(path string) bool {
-	f, err := datafile.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	_, err = audio.Open(f)
-	return err == nil
-}
-
 // reader reads recordings of one data set.
 type reader struct {
 	opt    AudioOptions

@@ -1,0 +1,31 @@
+package datafile
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/internal/must"
+)
+
+// Walk follows links, visits hidden folders without their files, and ends if links lead in a
+// circle.
+func TestWalk(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	for _, path := range []string{filepath.Join(dir, "b", "2.wav"), filepath.Join(dir, "a.wav"), filepath.Join(dir, ".git", "x.wav"), filepath.Join(other, "y.wav")} {
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		must.Do(t, os.WriteFile(path, nil, 0o666))
+	}
+	if err := os.Symlink(other, filepath.Join(dir, "c")); err != nil {
+		t.Skip(err)
+	}
+	var got []string
+	visit := func(path string) { got = append(got, filepath.ToSlash(strings.TrimPrefix(path, dir))) }
+	must.Do(t, Walk(dir, visit))
+	must.Equal(t, strings.Join(got, " "), "/.git /a.wav /b/2.wav /c/y.wav", "files")
+	must.Fail(t, Walk(filepath.Join(dir, "a.wav"), visit), "a.wav is not a folder")
+	must.Fail(t, Walk(filepath.Join(dir, "none"), visit), "none")
+	must.Do(t, os.Symlink(dir, filepath.Join(dir, "d")))
+	must.Fail(t, Walk(dir, visit), "nested more than 32 deep")
+}
