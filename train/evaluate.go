@@ -46,7 +46,7 @@ func Evaluate(ctx context.Context, m *model.Model, set dataset.Set, opt EvalOpti
 	if err := opt.resolve(); err != nil {
 		return Result{}, err
 	}
-	if err := cmp.Or(fits(m.Config, opt.Info), sameLabels(m.Meta.Labels, opt.Info.Labels)); err != nil {
+	if err := cmp.Or(sameLabels(m.Meta.Labels, opt.Info.Labels), fits(m.Config, opt.Info)); err != nil {
 		return Result{}, dataError{err}
 	}
 	if set == nil || set.Len() == 0 {

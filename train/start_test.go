@@ -100,7 +100,7 @@ func TestDescribe(t *testing.T) {
 	cfg := digits(t)
 	for steps, limit := range map[int]string{0: "", 30: "", 7: ", at most 7 steps"} {
 		cfg.Train.MaxSteps, cfg.Out = steps, filepath.Join(t.TempDir(), "run")
-		expected := "; 3 sequences of up to 120 samples, 30 epochs of 1 step" + limit
+		expected := "; 3 sequences of up to 120 positions, 30 epochs of 1 step" + limit
 		if got := newTrainer(t, cfg).Describe(); !strings.HasSuffix(got, expected) {
 			t.Errorf("max_steps %d: %q, expected it to end in %q", steps, got, expected)
 		}

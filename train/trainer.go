@@ -335,7 +335,7 @@ func (t *Trainer) Describe() string {
 	}
 	return fmt.Sprintf("%d×%d channels, %s (%s), %s%s; %s of up to %s, %s of %s%s",
 		m.NLayers, m.DModel, count(m.SSM.DState, "state"), m.SSM.Init, count(m.CountParams(), "parameter"), t.describeFrom(),
-		count(t.data.Train.Len(), "sequence"), count(t.longest(), "sample"),
+		count(t.data.Train.Len(), "sequence"), count(t.longest(), "position"),
 		count(t.cfg.Train.Epochs, "epoch"), count(t.plan.perEpoch, "step"), limit)
 }
 

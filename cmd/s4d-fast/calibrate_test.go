@@ -229,8 +229,8 @@ func TestCalibrateErrors(t *testing.T) {
 		{exitBadInput, "no clip with a label", []string{"calibrate", m, "--words", background, "--background", background, "--label", "([0-9])"}},
 		{exitUsage, "nothing to measure", []string{"eval", m, "--stream"}},
 		{exitUsage, "--noise background requires", []string{"eval", m, "--stream", "--words", words, "--noise", "background"}},
-		{exitUsage, "accepts none of --task", []string{"eval", m, "--stream", "--data", ".", "--words", words}},
-		{exitUsage, "require --stream", []string{"eval", m, "--words", words}},
+		{exitUsage, "--data, --split, --batch: not used with --stream", []string{"eval", m, "--stream", "--data", ".", "--split", "val", "--batch=3", "--words", words, "--json"}},
+		{exitUsage, "--label, --gap: only used with --stream", []string{"eval", m, "--label", "x", "--gap", "1,2", "--threads", "1"}},
 		{exitUsage, "--plot requires", []string{"eval", m, "--stream", "--words", words, "--plot", filepath.Join(t.TempDir(), "x.png")}},
 		{exitBadInput, "pool", append([]string{"calibrate", unpooled(t)}, both...)},
 	} {

@@ -42,11 +42,6 @@ type detection struct {
 	classified []calibration.Classified // clips on their own, if classify was called
 }
 
-// given reports whether a flag of the measurement is set.
-func (f *detectionFlags) given() bool {
-	return f.Words != "" || len(f.Background) > 0 || f.Generated != 0 || f.Plot != ""
-}
-
 // validate checks flags that kong does not.
 func (f *detectionFlags) validate() error {
 	switch {

@@ -7,6 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -81,12 +85,12 @@ type predictionLine struct {
 	Classes    []int32   `json:"classes,omitempty"` // the predicted ones
 }
 
-func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
+func (c *evalCmd) Run(std *streams, ctx *ctxBox, line *kong.Context) error {
+	if err := c.checkFlags(line); err != nil {
+		return usageError(err)
+	}
 	if c.Stream {
 		return c.stream(std, ctx)
-	}
-	if c.detectionFlags.given() {
-		return usageError(errors.New("--words, --background, --generated and --plot require --stream"))
 	}
 	m, err := c.Model.load(ctx)
 	if err != nil {
@@ -106,7 +110,7 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return trainError(err)
 	}
-	data, err := tk.Load(ctx, source(&streams{}, cfg, c.Split))
+	data, err := tk.Load(ctx, evalSource(cfg, c.Split, m))
 	if err != nil {
 		return trainError(err)
 	}
@@ -127,6 +131,36 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox) error {
 		}
 	}
 	return c.print(std, tk, m, data.Info, r, forecasts)
+}
+
+// checkFlags returns an error that lists the flags on the command line that do not apply with or
+// without --stream.
+func (c *evalCmd) checkFlags(line *kong.Context) error {
+	var list []string
+	for _, p := range line.Path {
+		f := p.Flag
+		if f == nil || slices.Contains([]string{"level", "stream", "seed", "threads", "json"}, f.Name) {
+			continue
+		}
+		if ofStreams := f.Group != nil && f.Group.Key == "Streams"; ofStreams != c.Stream && !slices.Contains(list, "--"+f.Name) {
+			list = append(list, "--"+f.Name)
+		}
+	}
+	switch text := strings.Join(list, ", "); {
+	case len(list) == 0:
+		return nil
+	case c.Stream:
+		return fmt.Errorf("%s: not used with --stream, which measures --words and --background", text)
+	default:
+		return fmt.Errorf("%s: only used with --stream", text)
+	}
+}
+
+// evalSource returns the source of the data of a configuration, on which a model is evaluated.
+func evalSource(cfg train.Config, split string, m *model.Model) task.Source {
+	s := source(&streams{}, cfg, split)
+	s.Model = m
+	return s
 }
 
 // config resolves the data settings. Later sources override earlier ones: the task's preset, the
@@ -151,6 +185,7 @@ func (c *evalCmd) config(ctx context.Context, m *model.Model) (*task.Task, train
 	if err := override(&cfg, tk, text, c.Config, c.Set, c.Data, c.Seed); err != nil {
 		return nil, cfg, err
 	}
+	cfg.Workers = c.Threads
 	return tk, cfg, tk.Resolve(&cfg)
 }
 

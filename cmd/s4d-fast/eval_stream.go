@@ -7,10 +7,7 @@ import (
 
 // stream measures missed words and false alarms, as calibrate does, and writes no model.
 func (c *evalCmd) stream(std *streams, ctx *ctxBox) error {
-	switch {
-	case c.Task != "" || c.Data != "" || c.Config != "" || len(c.Set) > 0 || c.Rate != 0 || c.Predictions != "":
-		return usageError(errors.New("--stream reads --words and --background, and accepts none of --task, --data, --config, --set, --rate and --predictions"))
-	case c.Threads < 0:
+	if c.Threads < 0 {
 		return usageError(fmt.Errorf("--threads %d: expected at least 0", c.Threads))
 	}
 	if err := c.validate(); err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/model"
 )
 
 // eval uses the data as training did: at the model's rate, and with the run's configuration.
@@ -84,6 +85,35 @@ func TestEvalBuiltIn(t *testing.T) {
 	}
 }
 
+// eval and prune read data that lack a class of the model, and reject data with another class.
+func TestEvalMissingClass(t *testing.T) {
+	dir, out := beeps(t), filepath.Join(t.TempDir(), "run")
+	args := []string{"train", "audio", "--data", dir, "--out", out}
+	for _, set := range []string{
+		"data.rate=8000", "data.streams=4", "data.seconds=1", "data.bands=8", "model.d_model=4", "model.n_layers=1", "ssm.d_state=4", "train.epochs=1", "train.batch=2",
+	} {
+		args = append(args, "--set", set)
+	}
+	ok(t, args...)
+	best, small := filepath.Join(out, "best.safetensors"), filepath.Join(out, "small.safetensors")
+	must.Do(t, os.RemoveAll(filepath.Join(dir, "high")))
+	var e evaluation
+	decode(t, ok(t, "eval", best, "--data", dir, "--split", "all", "--json"), &e)
+	equal(t, "streams", e.N, 320)
+	contains(t, "output of prune", ok(t, "prune", best, small, "--keep", "0.5", "--data", dir), "of 160 examples (val)")
+	must.Do(t, os.Rename(filepath.Join(dir, "low"), filepath.Join(dir, "odd")))
+	checkRun(t, nil, []string{"eval", best, "--data", dir}, exitBadInput, `class "odd"`, `expected one of ["high" "low"]`)
+
+	table := write(t, "rooms.csv", []byte("room,time,temp,load,state\na,0,1,2,used\nb,0,3,4,used\nc,0,5,6,used\n"))
+	rows, _ := rowsModel(t, model.SeriesClassification, func(m *model.Model) {
+		m.Meta.Data = model.Settings{"data.id": "room", "data.time": "time", "data.target": []any{"state"}}
+	})
+	decode(t, ok(t, "eval", rows, "--data", table, "--split", "all", "--json"), &e)
+	equal(t, "series", e.N, 3)
+	table = write(t, "odd.csv", []byte("room,time,temp,load,state\na,0,1,2,used\nb,0,3,4,sold\n"))
+	checkRun(t, nil, []string{"eval", rows, "--data", table}, exitBadInput, `class "sold"`, `expected one of ["empty" "used"]`)
+}
+
 // A regression reports its RMSE, R² and a baseline in the target's unit, not the sentence of the
 // delay task.
 func TestRegressionResults(t *testing.T) {
@@ -94,7 +124,7 @@ func TestRegressionResults(t *testing.T) {
 	}
 	stdout := ok(t, "train", "ts", "--data", data, "--out", out, "--set", "train.epochs=2", "--set", "model.d_model=8",
 		"--set", "model.n_layers=1", "--set", "ssm.d_state=4")
-	equal(t, "RMSEs of the validation set, the test set and the baseline", strings.Count(stdout, "RMSE"), 3)
+	equal(t, "RMSEs of the validation set and the test set, and their baselines", strings.Count(stdout, "RMSE"), 4)
 	equal(t, "R² of the validation and the test set", strings.Count(stdout, "R²"), 2)
 	if strings.Contains(stdout, "an output of zeros") {
 		t.Errorf("the baseline of task delay is stated for another task: %s", stdout)

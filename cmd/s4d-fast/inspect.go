@@ -144,6 +144,9 @@ func (i inspection) print(w io.Writer) error {
 	if len(i.Meta.Labels) > 0 {
 		row("labels", "%s", printable(strings.Join(i.Meta.Labels, " "), ""))
 	}
+	if s := i.Meta.Series; s != nil {
+		printSeries(row, s)
+	}
 	if f := i.Meta.Filterbank; f != nil {
 		row("filter bank", "%d bands, %g … %g Hz, compression %s, frames of %d samples every %d (%.4g per second)",
 			f.Bands, f.Low, f.High, f.Compression, f.Window, f.Hop, f.FrameRate())
@@ -161,11 +164,11 @@ func (i inspection) print(w io.Writer) error {
 		row("bands", "means %g … %g, standard deviations %g … %g", slices.Min(means), slices.Max(means), slices.Min(stds), slices.Max(stds))
 	default:
 		for ch := range means {
-			row(fmt.Sprintf("input %d", ch), "mean %g, standard deviation %g", means[ch], stds[ch])
+			row(numbered("input", ch, i.columns()), "mean %g, standard deviation %g", means[ch], stds[ch])
 		}
 	}
 	for o := range i.Meta.TargetMean {
-		row(fmt.Sprintf("target %d", o), "mean %g, standard deviation %g", i.Meta.TargetMean[o], i.Meta.TargetStd[o])
+		row(numbered("target", o, i.targets()), "mean %g, standard deviation %g%s", i.Meta.TargetMean[o], i.Meta.TargetStd[o], i.residualText(o))
 	}
 	for _, key := range slices.Sorted(maps.Keys(i.Meta.Data)) {
 		row(printable(key, ""), "%s", printable(fmt.Sprint(i.Meta.Data[key]), ""))
@@ -188,6 +191,65 @@ func (i inspection) print(w io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// printSeries prints a row for each thing that is known of the rows that a network reads.
+func printSeries(row func(key, format string, args ...any), s *model.Series) {
+	mode := s.Mode
+	if s.Forecasts() {
+		mode += fmt.Sprintf(", %s ahead", plural(s.Horizon, "row"))
+	}
+	if s.Season > 0 {
+		mode += fmt.Sprintf(", season of %s", plural(s.Season, "row"))
+	}
+	if s.Window > 0 {
+		mode += fmt.Sprintf(", deviation over %s", plural(s.Window, "row"))
+	}
+	row("series", "%s", mode)
+	for _, r := range []struct {
+		key   string
+		names []string
+	}{{"columns", s.Columns}, {"targets", s.Targets}, {"identifier", []string{s.ID}}, {"time", []string{s.Time}}} {
+		if text := strings.Join(r.names, ", "); text != "" {
+			row(r.key, "%s", printable(text, ""))
+		}
+	}
+	missing := s.Missing
+	if missing == model.MissingError {
+		missing = "an error"
+	}
+	row("missing values", "%s", missing)
+}
+
+// columns and targets return the names of the input and of the outputs, or nil.
+func (i inspection) columns() []string {
+	if i.Meta.Series == nil {
+		return nil
+	}
+	return i.Meta.Series.Columns
+}
+
+func (i inspection) targets() []string {
+	if i.Meta.Series == nil {
+		return nil
+	}
+	return i.Meta.Series.Targets
+}
+
+// numbered returns the name of input or target k, or its number if it has no name.
+func numbered(what string, k int, names []string) string {
+	if k < len(names) {
+		return what + " " + printable(names[k], "")
+	}
+	return fmt.Sprintf("%s %d", what, k)
+}
+
+// residualText returns the error of the forecasts of a target on the validation set.
+func (i inspection) residualText(target int) string {
+	if s := i.Meta.Series; s != nil && target < len(s.Residual) {
+		return fmt.Sprintf(", RMSE of the forecast %.4g", s.Residual[target])
+	}
+	return ""
 }
 
 // averageText returns the time over which posteriors are averaged.

@@ -3,6 +3,7 @@ package main
 import (
 	"math"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -10,6 +11,20 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/ssm"
 )
+
+// inspect shows what a model of series reads and predicts.
+func TestInspectSeries(t *testing.T) {
+	path, _ := rowsModel(t, model.SeriesAnomaly, func(m *model.Model) {
+		m.Meta.Series.Window, m.Meta.Series.Season, m.Meta.Series.Missing = 64, 24, model.MissingPrevious
+		m.Meta.TargetMean, m.Meta.TargetStd = []float32{20}, []float32{5}
+	})
+	text := regexp.MustCompile("  +").ReplaceAllString(ok(t, "inspect", path), "  ")
+	contains(t, "inspect", text, "series  anomaly, 3 rows ahead, season of 24 rows, deviation over 64 rows\n", "columns  temp, load\n", "targets  temp\n",
+		"identifier  room\n", "time  time\n", "missing values  previous\n", "input load  mean 300, standard deviation 90\n",
+		"target temp  mean 20, standard deviation 5, RMSE of the forecast 2\n")
+	path, _ = rowsModel(t, model.SeriesClassification, nil)
+	contains(t, "inspect", ok(t, "inspect", path), "classification\n", "empty used\n", "an error\n")
+}
 
 // The scores of inspect are those of package ssm. The largest gain of a layer is unbounded if that
 // of one of its SSMs is.

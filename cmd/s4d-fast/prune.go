@@ -133,7 +133,7 @@ func (c *pruneCmd) evaluate(std *streams, ctx *ctxBox, p *pruning, models ...*mo
 	if err != nil {
 		return err
 	}
-	data, err := tk.Load(ctx, source(&streams{}, cfg, e.Split))
+	data, err := tk.Load(ctx, evalSource(cfg, e.Split, models[0]))
 	if err != nil {
 		return err
 	}

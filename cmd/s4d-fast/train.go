@@ -44,8 +44,11 @@ Examples:
   s4d-fast train
   s4d-fast train --set ssm.init=lin
   s4d-fast train fsdd --data fsdd --out runs/fsdd
-  s4d-fast train fsdd --data my-words --from runs/fsdd/best.safetensors --set optim.lr=0.002 --set optim.freeze='["encoder"]'
-  s4d-fast train fsdd --out runs/fsdd --resume`
+  s4d-fast train fsdd --out runs/fsdd --resume
+  s4d-fast train audio --data my-words --background street --other speech
+  s4d-fast train audio --data my-words --from commands --set optim.lr=0.002 --set optim.freeze='["encoder"]'
+  s4d-fast train series --data machines.csv --id machine --time time --target state
+  s4d-fast train series --data load.csv --time time --target load --horizon 24 --season 168`
 }
 
 func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
@@ -60,11 +63,17 @@ func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	if err != nil {
 		return trainError(err)
 	}
+	if from != nil {
+		if err := tk.CheckFrom(cfg, from); err != nil {
+			return trainError(err)
+		}
+	}
 	data, err := tk.Load(ctx, source(std, cfg, ""))
 	if err != nil {
 		return trainError(err)
 	}
 	printNotes(std, data.Notes)
+	printRecordings(std.err, data)
 	opt := train.Options{Dir: c.Out, Resume: c.Resume, Reporter: reporter(std, log), From: from}
 	if c.Out == "" {
 		opt.Dir, opt.Numbered = filepath.Join("runs", cfg.Task), true
@@ -83,7 +92,7 @@ func (c *trainCmd) Run(std *streams, log *slog.Logger, ctx *ctxBox) error {
 	if err != nil {
 		return trainError(err)
 	}
-	return finish(ctx, std, tk, t, data)
+	return finish(ctx, std, tk, t, data, cfg.Workers)
 }
 
 // source returns the source of a configuration's data. On a terminal, Load then prints how many
@@ -224,22 +233,23 @@ func loadRun(ctx context.Context, dir string) (*task.Task, train.Config, error) 
 }
 
 // finish prints the result and draws a plot if there is one: the confusion matrix of a word
-// detector, or the output of a network that computes a signal.
-func finish(ctx context.Context, std *streams, tk *task.Task, t *train.Trainer, data *dataset.Dataset) error {
+// detector, or the output of a network that computes a signal. workers is the number of threads; 0:
+// one per processor.
+func finish(ctx context.Context, std *streams, tk *task.Task, t *train.Trainer, data *dataset.Dataset, workers int) error {
 	best := t.BestEpoch()
 	if best == nil {
 		return errors.New("no epoch was completed")
 	}
 	fmt.Fprintf(std.out, "Best epoch %d on the validation set: %s.\n", best.Epoch, tk.Summary(best.Result()))
 	if r := t.Test(); r != nil {
-		fmt.Fprintf(std.out, "Test set: %s.\n", r.Describe())
+		fmt.Fprintf(std.out, "Test set: %s.\n", tk.Summary(*r))
 	}
-	if err := tk.Report(ctx, std.out, t.Best(), data); err != nil {
-		return err
+	if err := tk.Report(ctx, std.out, t.Best(), data, workers); err != nil {
+		return trainError(err)
 	}
-	c, err := tk.Confusion(ctx, t.Best(), data)
+	c, err := tk.Confusion(ctx, t.Best(), data, workers)
 	if err != nil {
-		return err
+		return trainError(err)
 	}
 	if c != nil {
 		printConfusion(std.out, c)
@@ -253,9 +263,9 @@ func finish(ctx context.Context, std *streams, tk *task.Task, t *train.Trainer, 
 	if !data.Regression || !data.PerPosition || data.Channels == 0 || data.Forecasts() {
 		return nil
 	}
-	x, target, output, err := train.Sample(ctx, t.Best(), data, 0)
+	x, target, output, err := train.Sample(ctx, t.Best(), data, workers)
 	if err != nil {
-		return err
+		return trainError(err)
 	}
 	picture := filepath.Join(t.Dir(), tk.Name()+".png")
 	if err := figure.Delay(picture, figure.Sequence{Input: x, Target: target, Output: output, SampleRate: data.SampleRate, Result: best.Validation()}); err != nil {

@@ -12,26 +12,32 @@ import (
 	"github.com/s4d-fast/s4d-fast/train/task"
 )
 
-// optionFlags returns the flags of every task's options. Tasks may share a flag.
+// optionFlags returns the flags of every task's options, in a group for each list of tasks that
+// share flags. If tasks describe a flag differently, its help has the text of each.
 func optionFlags() kong.Plugins {
 	var fields []reflect.StructField
 	for i, name := range optionNames() {
-		var help []string
-		var of []string
+		var help, of []string
 		var flag task.Flag
+		same := true
 		for _, t := range task.Names() {
 			if f, ok := findFlag(t, name); ok {
-				flag, of = f, append(of, t)
-				if !slices.Contains(help, f.Help) {
-					help = append(help, f.Help)
-				}
+				same = same && (len(of) == 0 || f.Help == flag.Help)
+				flag, of, help = f, append(of, t), append(help, t+": "+f.Help)
 			}
+		}
+		text, group := strings.Join(help, " "), "Options of tasks "+strings.Join(of, " and ")+":"
+		if same {
+			text = flag.Help
+		}
+		if len(of) == 1 {
+			group = "Options of task " + of[0] + ":"
 		}
 		kind := reflect.TypeFor[*string]()
 		if flag.Bool {
 			kind = reflect.TypeFor[bool]()
 		}
-		tag := fmt.Sprintf("name:%q help:%q", name, fmt.Sprintf("%s: %s", strings.Join(of, ", "), strings.Join(help, " ")))
+		tag := fmt.Sprintf("name:%q help:%q group:%q", name, text, group)
 		if flag.Placeholder != "" {
 			tag += fmt.Sprintf(" placeholder:%q", flag.Placeholder)
 		}
@@ -43,18 +49,20 @@ func optionFlags() kong.Plugins {
 	return kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}
 }
 
-// optionNames returns the names of the flags of every task's options, sorted.
+// optionNames returns the names of the flags of every task's options, in the order of the tasks and
+// of their options.
 func optionNames() []string {
 	var names []string
 	for _, t := range task.Names() {
 		if tk, err := task.Lookup(t); err == nil {
 			for _, f := range tk.Flags() {
-				names = append(names, f.Name)
+				if !slices.Contains(names, f.Name) {
+					names = append(names, f.Name)
+				}
 			}
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return names
 }
 
 func findFlag(of, name string) (task.Flag, bool) {
@@ -70,8 +78,8 @@ func findFlag(of, name string) (task.Flag, bool) {
 	return flags[i], true
 }
 
-// setOptions sets the options whose flags are given. A flag that the task does not have is an
-// error.
+// setOptions sets the options whose flags are given. Folders become absolute paths, because the run
+// may be resumed from another folder. A flag that the task does not have is an error.
 func setOptions(cfg *train.Config, plugins kong.Plugins, tk *task.Task) error {
 	if len(plugins) == 0 {
 		return nil
@@ -95,7 +103,11 @@ func setOptions(cfg *train.Config, plugins kong.Plugins, tk *task.Task) error {
 		if !ok {
 			return usageError(fmt.Errorf("--%s: task %q does not have this option", name, tk.Name()))
 		}
-		if err := cfg.Set(flag.Assignment(value)); err != nil {
+		assignment, err := flag.Assignment(value)
+		if err != nil {
+			return fmt.Errorf("--%s: %w", name, err)
+		}
+		if err := cfg.Set(assignment); err != nil {
 			return usageError(fmt.Errorf("--%s: %w", name, err))
 		}
 	}

@@ -37,6 +37,17 @@ func TestOptionFlags(t *testing.T) {
 			t.Errorf("--%s is missing in the help", name)
 		}
 	}
+	for group, flags := range map[string][]string{
+		"Options of task audio:": {"--rate", "--group-by", "--skip-broken"}, "Options of tasks audio and digits:": {"--words", "--other", "--background"},
+		"Options of tasks audio and series:": {"--validation"}, "Options of task series:": {"--mode", "--horizon"},
+	} {
+		_, part, found := strings.Cut(help, "\n"+group+"\n")
+		must.Equal(t, found, true, "group %q in the help", group)
+		part, _, _ = strings.Cut(part, "\n\n")
+		contains(t, group, part, flags...)
+	}
+	oneLine := strings.Join(strings.Fields(help), " ")
+	contains(t, "help", oneLine, "audio: Fraction of the speakers or files", "series: Fraction of the data", "train audio --data", "train series --data")
 
 	set := func(name string, args ...string) (train.Config, error) {
 		t.Helper()
@@ -50,8 +61,8 @@ func TestOptionFlags(t *testing.T) {
 	must.Equal(t, cfg.Data["rate"], any(int64(8000)), "data.rate")
 	must.Equal(t, cfg.Data["skip_broken"], any(true), "data.skip_broken")
 	other, _ := cfg.Data["other"].([]any)
-	if len(other) != 2 || other[1] != "b" {
-		t.Errorf("data.other %v, expected a and b", cfg.Data["other"])
+	if len(other) != 2 || other[1] != must.Get(filepath.Abs("b"))(t) {
+		t.Errorf("data.other %v, expected the absolute paths of a and b", cfg.Data["other"])
 	}
 	must.Reject(set("audio", "rate", "many"))(t, train.ErrConfig, "--rate", "many")
 	must.Reject(set("fsdd", "group-by", "x"))(t, `--group-by: task "fsdd" does not have this option`)

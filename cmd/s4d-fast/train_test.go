@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"path/filepath"
 	"slices"
@@ -13,6 +15,9 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/report"
+	"github.com/s4d-fast/s4d-fast/train"
+	"github.com/s4d-fast/s4d-fast/train/dataset"
+	"github.com/s4d-fast/s4d-fast/train/task"
 )
 
 // eval repeats the accuracy of the training run, and the last posterior of stream is that of eval.
@@ -70,6 +75,28 @@ func TestTrainFrom(t *testing.T) {
 	checkRun(t, nil, []string{"train", "--from", data}, exitBadInput, "is a folder, expected a model file")
 	checkRun(t, nil, []string{"train", "--set", "optim.freeze=[\"decodr\"]"}, exitUsage, `did you mean "decoder"?`)
 }
+
+// An error in the data that is found after training has the exit code of bad input.
+func TestFinishError(t *testing.T) {
+	tk := must.Get(task.Lookup("delay"))(t)
+	cfg := tk.Preset()
+	for _, set := range []string{"data.length=64", "data.delay=16", "data.train_size=4", "data.eval_size=2", "ssm.d_state=4", "train.batch=2", "train.max_steps=1"} {
+		must.Do(t, cfg.Set(set))
+	}
+	data := must.Get(tk.Load(t.Context(), task.From(cfg)))(t)
+	tr := must.Get(train.New(t.Context(), cfg, data, train.Options{}))(t)
+	defer tr.Close()
+	must.Do(t, tr.Fit(t.Context()))
+	data.Val = broken{data.Val}
+	err := finish(t.Context(), &streams{out: io.Discard}, tk, tr, data, 1)
+	must.Fail(t, err, "broken recording")
+	equal(t, "exit code", exitCode(t.Context(), err), exitBadInput)
+}
+
+// broken is a set whose examples cannot be read.
+type broken struct{ dataset.Set }
+
+func (broken) Example(*dataset.Example, int, int) error { return errors.New("broken recording") }
 
 func bestAccuracy(t *testing.T, path string) float64 {
 	t.Helper()

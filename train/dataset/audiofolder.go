@@ -23,6 +23,11 @@ type AudioOptions struct {
 	// match, names the speaker. All files of a speaker are in the same split.
 	GroupBy string
 
+	// Labels are the classes in their order, such as those of the model to evaluate. Another class
+	// in the folder is an error; classes and splits may be missing. Nil: the folders are the
+	// classes, and training and validation need words of every class.
+	Labels []string
+
 	Background []string // further folders of background; AudioFolder reads them at any depth
 	SkipBroken bool     // leave out broken recordings
 	Workers    int      // goroutines that decode; 0: one per processor
@@ -130,6 +135,7 @@ type folderScan struct {
 	opt     AudioOptions
 	group   *regexp.Regexp
 	labels  []string
+	found   []string // labels with a folder
 	files   []recording
 	ignored []string
 }
@@ -141,7 +147,7 @@ func newFolderScan(dir string, opt AudioOptions) (*folderScan, error) {
 	if !(opt.Validation >= 0 && opt.Validation < 1) {
 		return nil, fmt.Errorf("AudioOptions: Validation %v, expected 0 (for 0.1) or a fraction below 1", opt.Validation)
 	}
-	s := &folderScan{dir: dir, opt: opt}
+	s := &folderScan{dir: dir, opt: opt, labels: opt.Labels}
 	if opt.Validation == 0 {
 		s.opt.Validation = 0.1
 	}
@@ -173,8 +179,13 @@ func (s *folderScan) classes() error {
 			s.ignore(path, "not in the folder of a class")
 			continue
 		case name[0] != '_':
-			r.role, r.label = word, len(s.labels)
-			s.labels = append(s.labels, name)
+			if s.opt.Labels == nil {
+				s.labels = append(s.labels, name)
+			}
+			s.found = append(s.found, name)
+			if r.role, r.label = word, slices.Index(s.labels, name); r.label < 0 {
+				return fmt.Errorf("class %q (folder %s), expected one of %.300q", name, path, s.labels)
+			}
 		case !isBackground(name):
 			r.role = other
 		}
@@ -191,7 +202,7 @@ func (s *folderScan) classes() error {
 			return fmt.Errorf("the folder %s of a class contains no recordings", path)
 		}
 	}
-	if len(s.labels) == 0 {
+	if len(s.found) == 0 {
 		return datafile.NoData("%s contains no folder of a class", s.dir)
 	}
 	for _, dir := range s.opt.Background {
@@ -276,13 +287,13 @@ func (s *folderScan) recordings(clips []Clip) (*Recordings, error) {
 			dst.Background = append(dst.Background, c)
 		}
 	}
-	if i := slices.Index(seen, false); i >= 0 {
+	if i := slices.Index(seen, false); i >= 0 && s.opt.Labels == nil {
 		return nil, fmt.Errorf("the folder %s of a class contains no recording that can be read", filepath.Join(s.dir, s.labels[i]))
 	}
 	for _, sounds := range []*Sounds{&out.Train, &out.Val, &out.Test} {
 		sounds.SampleRate, sounds.Labels = float64(s.opt.rate()), s.labels
 	}
-	if len(out.Train.Words) == 0 || len(out.Val.Words) == 0 {
+	if (len(out.Train.Words) == 0 || len(out.Val.Words) == 0) && s.opt.Labels == nil {
 		return nil, fmt.Errorf("%d recordings for training and %d for validation, expected some of both: change Validation (%v)",
 			len(out.Train.Words), len(out.Val.Words), s.opt.Validation)
 	}

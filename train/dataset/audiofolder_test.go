@@ -356,7 +356,15 @@ func TestAudioFolderRejects(t *testing.T) {
 		}
 		must.Fail(t, err, append(c.want, "dataset: AudioFolder: ")...)
 	}
-	_, _, err := Clips(t.Context(), []string{t.TempDir()}, AudioOptions{})
+	// With labels, a class needs no folder, and training no words.
+	root, labels := good(), AudioOptions{Labels: []string{"no", "yes"}}
+	writeText(t, filepath.Join(root, "testing_list.txt"), "no/x.wav\n")
+	r := must.Get(AudioFolder(t.Context(), root, labels))(t)
+	must.Equal(t, [2]int{len(r.Train.Labels), r.Train.Words[0].Label}, [2]int{2, 1}, "labels, and that of the words")
+	labels.Labels = []string{"no", "maybe"}
+	_, err := AudioFolder(t.Context(), root, labels)
+	must.Fail(t, err, `class "yes" (folder `, `expected one of ["no" "maybe"]`)
+	_, _, err = Clips(t.Context(), []string{t.TempDir()}, AudioOptions{})
 	must.Fail(t, err, "dataset: Clips: ", "contains no recordings")
 	ctx, cancel := context.WithCancel(t.Context())
 	calls := 0

@@ -94,7 +94,7 @@ func (s *folderScan) applyList(name string, to split, listed []bool) (found bool
 	for _, name := range names {
 		i, ok := index[name]
 		if !ok {
-			if class, _, _ := strings.Cut(name, "/"); slices.Contains(s.labels, class) {
+			if class, _, _ := strings.Cut(name, "/"); slices.Contains(s.found, class) {
 				return false, fmt.Errorf("%s lists %s, which is missing", path, name)
 			}
 			continue

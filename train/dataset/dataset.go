@@ -105,13 +105,14 @@ type Dataset struct {
 	Options model.Settings
 }
 
-// Split returns the set with a name: train, val, test, or all for the concatenation of these. A set
-// without examples is an error.
+// Split returns the set with a name, for an evaluation: train, val, test, or all for the
+// concatenation of these. The windows of a forecast's training set are not shifted, so that every
+// row counts once. A set without examples is an error.
 func (d *Dataset) Split(name string) (Set, error) {
 	var s Set
 	switch name {
 	case "train":
-		s = d.Train
+		s = unshifted(d.Train)
 	case "val":
 		s = d.Val
 	case "test":
@@ -127,6 +128,14 @@ func (d *Dataset) Split(name string) (Set, error) {
 	return s, nil
 }
 
+// unshifted returns a set without the random positions of training.
+func unshifted(s Set) Set {
+	if shifted, ok := s.(*shiftedSet); ok {
+		return shifted.windowSet
+	}
+	return s
+}
+
 func unknownSplit(name string) error {
 	return fmt.Errorf("dataset: unknown split %q: expected train, val, test or all", name)
 }
@@ -136,7 +145,7 @@ func unknownSplit(name string) error {
 func (d *Dataset) all() Set {
 	var c concat
 	sized := true
-	for _, s := range []Set{d.Train, d.Val, d.Test} {
+	for _, s := range []Set{unshifted(d.Train), d.Val, d.Test} {
 		repeated := func(before Set) bool { return reflect.TypeOf(s).Comparable() && before == s }
 		if s != nil && !slices.ContainsFunc(c, repeated) {
 			_, ok := s.(Sized)

@@ -142,7 +142,7 @@ func (s *seriesData) check() error {
 		case s.opt.Mode == model.SeriesRegression && len(r.target) != len(s.opt.Targets):
 			return fmt.Errorf("series %q: %d targets, expected %d", r.id, len(r.target), len(s.opt.Targets))
 		case s.opt.Mode == model.SeriesClassification && r.label == "":
-			return fmt.Errorf("series %q: no class; the option targets names the column with it", r.id)
+			return fmt.Errorf("series %q: no class; the option targets names the column with it, and the option horizon selects forecasts instead", r.id)
 		case total > maxSeriesValues:
 			return fmt.Errorf("series %q: more than %d values", r.id, maxSeriesValues)
 		}
@@ -181,19 +181,27 @@ func (s *seriesData) checkValues(r *record) error {
 
 const missingHint = `the option missing says what replaces such values: "previous" or "interpolate"`
 
-// classes sets the labels: the classes of all series, ordered by byName.
+// classes sets the labels: those of the options, or the classes of all series, ordered by byName.
 func (s *seriesData) classes() error {
-	var labels []string
-	for i := range s.records {
-		labels = append(labels, s.records[i].label)
+	labels := s.opt.Labels
+	if labels == nil {
+		for i := range s.records {
+			labels = append(labels, s.records[i].label)
+		}
+		slices.SortFunc(labels, byName)
+		if labels = slices.Compact(labels); len(labels) < 2 {
+			return fmt.Errorf("every series has the class %q, expected at least two classes", labels[0])
+		}
 	}
-	slices.SortFunc(labels, byName)
-	labels = slices.Compact(labels)
-	if len(labels) < 2 {
-		return fmt.Errorf("every series has the class %q, expected at least two classes", labels[0])
+	index := make(map[string]int, len(labels))
+	for i, label := range labels {
+		index[label] = i
 	}
 	for i := range s.records {
-		s.records[i].class, _ = slices.BinarySearchFunc(labels, s.records[i].label, byName)
+		r, known := &s.records[i], false
+		if r.class, known = index[r.label]; !known {
+			return fmt.Errorf("series %q: class %q, expected one of %.300q", r.id, r.label, labels)
+		}
 	}
 	s.info.Labels, s.info.Outputs = labels, len(labels)
 	return nil

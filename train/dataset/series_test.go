@@ -43,6 +43,19 @@ func TestFromSeries(t *testing.T) {
 	must.Reject(FromSeries([]Series{{Values: [][]float32{{1}}}}, []string{"x"}, SeriesOptions{Mode: model.SeriesRegression, Targets: []string{"n"}}))(t, `0 targets, expected 1`)
 }
 
+// With labels, the classes of series have their numbers, and a class without series is no error.
+func TestFromSeriesLabels(t *testing.T) {
+	one := []Series{{Values: [][]float32{{1}}, Label: "worn"}, {Values: [][]float32{{2}}, Label: "worn", Split: "val"}}
+	opt := SeriesOptions{Labels: []string{"new", "good", "worn"}}
+	d := must.Get(FromSeries(one, []string{"x"}, opt))(t)
+	must.Equal(t, fmt.Sprint(d.Labels, d.Outputs), "[new good worn] 3", "labels and outputs")
+	var e Example
+	mustExample(t, d.Val, &e, 0, 0)
+	must.Equal(t, e.Label, 2, "label of the validation set")
+	one[0].Label = "odd"
+	must.Reject(FromSeries(one, []string{"x"}, opt))(t, `series "1": class "odd", expected one of ["new" "good" "worn"]`)
+}
+
 // ramp returns a series of two channels: x[l] = l and y[l] = −2l.
 func ramp(n int) [][]float32 {
 	x := [][]float32{make([]float32, n), make([]float32, n)}
@@ -173,6 +186,21 @@ func TestShiftedWindows(t *testing.T) {
 		must.Equal(t, last[e.Len-1], e.X[2*e.Len-1], "last value of example %d", i)
 	}
 	must.Fail(t, set.Example(&e, 64, 0), "example 64 of 64")
+
+	// Split returns each row once, for an evaluation.
+	d := must.Get(FromSeries(list, []string{"x", "y"}, opt))(t)
+	for split, want := range map[string]int{"train": 237 + 5 + 97, "all": 300 - 3 + 10 - 3 + 97} {
+		once, rows := must.Get(d.Split(split))(t), 0
+		for i := range once.Len() {
+			mustExample(t, once, &e, i, 3)
+			for _, y := range e.Target {
+				if y == y {
+					rows++
+				}
+			}
+		}
+		must.Equal(t, rows, want, "targets of split %s", split)
+	}
 	must.Fail(t, set.Naive(last, season, 64), "example 64 of 64")
 }
 

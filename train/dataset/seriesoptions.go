@@ -17,6 +17,10 @@ type SeriesOptions struct {
 	// Targets are the column with the class, the columns with the numbers of a regression, or the
 	// input columns to forecast (default: all).
 	Targets []string
+	// Labels are the classes of a classification in their order, such as those of the model to
+	// evaluate. A class of the series that is not one of them is an error. Nil: the classes of the
+	// series, at least two, in the order of their names; whole numbers come first, by value.
+	Labels []string
 	// Missing selects the replacement of missing values. By default they are errors. For forecasts
 	// it must be model.MissingPrevious, because an interpolation uses later values. Before the
 	// first value of a channel, its mean over the training set is the replacement.

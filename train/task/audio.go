@@ -7,6 +7,7 @@ import (
 	"math"
 	"regexp"
 
+	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
@@ -15,6 +16,7 @@ func init() {
 		name: "audio", help: "Words or sounds of your own: DIR/CLASS/* as WAV, FLAC, MP3 or Ogg Vorbis.",
 		source:  "pass a folder with one folder of recordings per word: DIR/WORD/*; folders whose name begins with _ contain other words and background",
 		options: audioOptions{Validation: 0.1}, check: audioOptions.check, load: loadAudio, confusion: clipConfusion,
+		checkFrom: audioOptions.checkFrom,
 	})
 }
 
@@ -53,10 +55,33 @@ func (o audioOptions) check() error {
 	return o.mixOptions.check(float64(o.rate()))
 }
 
+// checkFrom returns an error if the options select another filter bank than that of a model.
+func (o audioOptions) checkFrom(m *model.Model) error {
+	bank := m.Meta.Filterbank
+	if bank == nil {
+		return nil // train.New reports it
+	}
+	if rate := o.rate(); float64(rate) != bank.SampleRate {
+		return fmt.Errorf("data.rate is %d Hz, and the model to start from reads audio at %g Hz: set --rate %[2]g", rate, bank.SampleRate)
+	}
+	opt, err := o.streams(bank.SampleRate, Source{}, 0, 0)
+	if n := opt.Filterbank.Bands; err == nil && n != bank.Bands {
+		err = fmt.Errorf("data.bands is %d, and the model to start from has a filter bank of %d: set --set data.bands=%[2]d", n, bank.Bands)
+	}
+	return err
+}
+
 // loadAudio reads a folder of recordings and mixes them into streams with a label per frame of a
 // filter bank. Recordings in the folders of the options are for training only.
 func loadAudio(ctx context.Context, src Source, o audioOptions) (*dataset.Dataset, error) {
-	opt := dataset.AudioOptions{SampleRate: o.rate(), Validation: o.Validation, GroupBy: o.GroupBy, SkipBroken: o.SkipBroken, Progress: src.Progress}
+	var labels []string
+	if src.Model != nil {
+		labels = src.Model.Meta.Labels
+	}
+	if n := len(labels); n > 0 && labels[n-1] == dataset.NoneLabel {
+		labels = labels[:n-1]
+	}
+	opt := dataset.AudioOptions{Labels: labels, SampleRate: o.rate(), Validation: o.Validation, GroupBy: o.GroupBy, SkipBroken: o.SkipBroken, Workers: src.Workers, Progress: src.Progress}
 	r, err := dataset.AudioFolder(ctx, src.Dir, opt)
 	if broken := (*dataset.BrokenError)(nil); errors.As(err, &broken) {
 		return nil, fmt.Errorf("%w\n--skip-broken (data.skip_broken) leaves them out", err)

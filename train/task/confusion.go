@@ -41,12 +41,13 @@ func (c *Confusion) Right(first, end int) (right, total int) {
 
 // Confusion classifies the validation clips of a task that trains word detectors. The correct label
 // of clips of other words is "none". For other tasks, and for data without validation clips, it
-// returns nil.
-func (t *Task) Confusion(ctx context.Context, m *model.Model, d *dataset.Dataset) (*Confusion, error) {
+// returns nil. workers is the number of goroutines; 0: one per processor. A clip that the model
+// cannot classify is a train.ErrData.
+func (t *Task) Confusion(ctx context.Context, m *model.Model, d *dataset.Dataset, workers int) (*Confusion, error) {
 	if t.confusion == nil {
 		return nil, nil
 	}
-	c, err := t.confusion(ctx, m, d)
+	c, err := t.confusion(ctx, m, d, workers)
 	if err != nil {
 		return nil, fmt.Errorf("task %q: validation clips: %w", t.name, err)
 	}
@@ -59,7 +60,7 @@ const maxOtherSeconds = 3
 
 // clipConfusion returns the Confusion of data from MixStreams. events.Recognizer.Classify finds the
 // labels.
-func clipConfusion(ctx context.Context, m *model.Model, d *dataset.Dataset) (*Confusion, error) {
+func clipConfusion(ctx context.Context, m *model.Model, d *dataset.Dataset, workers int) (*Confusion, error) {
 	set, ok := d.Val.(*dataset.StreamSet)
 	if !ok {
 		return nil, nil
@@ -83,16 +84,19 @@ func clipConfusion(ctx context.Context, m *model.Model, d *dataset.Dataset) (*Co
 		out.Counts = append(out.Counts, make([]int, len(out.Labels)))
 	}
 	found, peaks, failed := make([]int, len(clips)), make([][]float32, len(clips)), make([]error, len(clips))
-	pool := par.New(0)
+	pool := par.New(workers)
 	defer pool.Close()
 	pool.For(len(clips), func(_, i int) {
 		if failed[i] = ctx.Err(); failed[i] == nil {
 			found[i], peaks[i], failed[i] = r.Classify(clips[i].Samples(nil))
 		}
 	})
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	for i, c := range clips {
 		if failed[i] != nil {
-			return nil, fmt.Errorf("%s: %w", c.Path, failed[i])
+			return nil, dataError{fmt.Errorf("%s: %w", c.Path, failed[i])}
 		}
 		out.Counts[c.Label][found[i]]++
 		if found[i] == c.Label {

@@ -3,7 +3,9 @@ package task
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
@@ -38,7 +40,7 @@ func TestConfusion(t *testing.T) {
 	d := must.Get(dataset.MixStreams(dataset.Sounds{}, val, opt))(t)
 
 	tk := &Task{name: "words", confusion: clipConfusion}
-	c := must.Get(tk.Confusion(t.Context(), m, d))(t)
+	c := must.Get(tk.Confusion(t.Context(), m, d, 2))(t)
 	if !slices.Equal(c.Labels, m.Meta.Labels) {
 		t.Errorf("labels %q, expected %q", c.Labels, m.Meta.Labels)
 	}
@@ -64,16 +66,34 @@ func TestConfusion(t *testing.T) {
 		}
 	}
 
-	none := must.Get((&Task{}).Confusion(t.Context(), m, d))(t)
+	counted := &goroutines{Context: t.Context()}
+	before := runtime.NumGoroutine()
+	must.Get(tk.Confusion(counted, m, d, 1))(t)
+	if most := counted.most.Load(); most > int64(before) {
+		t.Errorf("%d goroutines with one worker, expected at most %d as before", most, before)
+	}
+
+	none := must.Get((&Task{}).Confusion(t.Context(), m, d, 0))(t)
 	if none != nil {
 		t.Errorf("a task without a confusion: %+v", none)
 	}
-	if c, err := tk.Confusion(t.Context(), m, &dataset.Dataset{}); c != nil || err != nil {
+	if c, err := tk.Confusion(t.Context(), m, &dataset.Dataset{}, 0); c != nil || err != nil {
 		t.Errorf("no validation set: %+v, error %v; expected neither", c, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	must.Reject(tk.Confusion(ctx, m, d))(t, context.Canceled, `task "words"`)
+	must.Reject(tk.Confusion(ctx, m, d, 0))(t, context.Canceled, `task "words"`)
 	mean := must.Get(tonemodel.New())(t)
-	must.Reject(tk.Confusion(t.Context(), mean, d))(t, "mean pool")
+	must.Reject(tk.Confusion(t.Context(), mean, d, 0))(t, "mean pool")
+}
+
+// goroutines is a context that records the largest number of goroutines in calls of Err.
+type goroutines struct {
+	context.Context
+	most atomic.Int64
+}
+
+func (g *goroutines) Err() error {
+	g.most.Store(max(g.most.Load(), int64(runtime.NumGoroutine())))
+	return g.Context.Err()
 }

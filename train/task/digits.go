@@ -85,7 +85,7 @@ func loadDigits(ctx context.Context, src Source, o digitsOptions) (*dataset.Data
 	}
 	if src.includes(trainSplit) {
 		names := func(label string) []string { return []string{label, digitNames[label[0]-'0']} }
-		if _, err := o.addFolders(ctx, sounds[trainSplit], names, dataset.AudioOptions{SampleRate: fsddRate}); err != nil {
+		if _, err := o.addFolders(ctx, sounds[trainSplit], names, dataset.AudioOptions{SampleRate: fsddRate, Workers: src.Workers}); err != nil {
 			return nil, err
 		}
 	}

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -119,34 +120,37 @@ func (o mixOptions) addFolders(ctx context.Context, to *dataset.Sounds, names fu
 	return broken, nil
 }
 
-// mix returns the streams of the requested splits.
+// mix returns the streams of the requested splits. To evaluate a model (src.Model), those of the
+// training recordings are like those of the others: the same in every epoch.
 func (o mixOptions) mix(src Source, train, val, test dataset.Sounds) (*dataset.Dataset, error) {
 	opt, err := o.streams(train.SampleRate, src, len(train.Words), len(val.Words)+len(test.Words))
 	if err != nil {
 		return nil, err
 	}
-	for part, sounds := range map[split]*dataset.Sounds{trainSplit: &train, valSplit: &val, testSplit: &test} {
-		if !src.includes(part) {
-			sounds.Words = nil
+	d := &dataset.Dataset{}
+	for _, s := range []struct {
+		part   split
+		sounds dataset.Sounds
+		set    *dataset.Set
+	}{{trainSplit, train, &d.Train}, {valSplit, val, &d.Val}, {testSplit, test, &d.Test}} {
+		if len(s.sounds.Words) == 0 || !src.includes(s.part) {
+			continue
 		}
-	}
-	var d *dataset.Dataset
-	if len(train.Words)+len(val.Words) > 0 || len(test.Words) == 0 {
-		if d, err = dataset.MixStreams(train, val, opt); err != nil {
+		sounds := [2]dataset.Sounds{{}, s.sounds} // for training, for validation
+		if s.part == trainSplit && src.Model == nil {
+			sounds = [2]dataset.Sounds{s.sounds, {}}
+		}
+		mixed, err := dataset.MixStreams(sounds[0], sounds[1], opt)
+		if err != nil {
 			return nil, err
 		}
+		d.Info = mixed.Info
+		if *s.set = mixed.Val; mixed.Train != nil {
+			*s.set, d.Mean, d.Std = mixed.Train, mixed.Mean, mixed.Std
+		}
 	}
-	if len(test.Words) == 0 {
-		return d, nil
+	if d.Outputs == 0 {
+		return nil, fmt.Errorf("no recording of a word is in the split %q", cmp.Or(src.Split, "all"))
 	}
-	t, err := dataset.MixStreams(dataset.Sounds{}, test, opt)
-	if err != nil {
-		return nil, err
-	}
-	if d == nil {
-		t.Test, t.Val = t.Val, nil
-		return t, nil
-	}
-	d.Test = t.Val
 	return d, nil
 }

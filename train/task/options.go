@@ -3,6 +3,7 @@ package task
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -25,21 +26,31 @@ type Flag struct {
 	Placeholder string
 	Bool        bool // the flag takes no value
 	list, text  bool // the option is a list; its elements are texts
+	local       bool // they are folders
 }
 
 // Assignment returns the argument of train.Config.Set that gives the option a value. The elements
-// of a list are separated by commas.
-func (f Flag) Assignment(value string) string {
+// of a list are separated by commas. Paths of folders become absolute, so that the configuration
+// does not depend on the working directory; if that is unknown, it is an error.
+func (f Flag) Assignment(value string) (string, error) {
 	if f.list {
 		elements := strings.Split(value, ",")
 		for i, e := range elements {
-			if f.text {
-				elements[i] = strconv.Quote(strings.TrimSpace(e))
+			if !f.text {
+				continue
 			}
+			e = strings.TrimSpace(e)
+			if f.local && e != "" {
+				var err error
+				if e, err = filepath.Abs(e); err != nil {
+					return "", err
+				}
+			}
+			elements[i] = strconv.Quote(e)
 		}
 		value = "[" + strings.Join(elements, ", ") + "]"
 	}
-	return f.Key + "=" + value
+	return f.Key + "=" + value, nil
 }
 
 // Flags returns the flags of the task's options.
@@ -52,7 +63,7 @@ func flags(options any) (all []Flag) {
 			all = append(all, Flag{
 				Name: strings.ReplaceAll(key, "_", "-"), Key: "data." + key, Help: help,
 				Placeholder: f.Tag.Get("placeholder"), Bool: f.Type.Kind() == reflect.Bool,
-				list: list, text: list && f.Type.Elem().Kind() == reflect.String,
+				list: list, text: list && f.Type.Elem().Kind() == reflect.String, local: f.Tag.Get("local") != "",
 			})
 		}
 	}

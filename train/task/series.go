@@ -58,7 +58,7 @@ func (o seriesOptions) table(seed uint64) dataset.TableOptions {
 
 func (o seriesOptions) check() error {
 	if o.Mode == model.SeriesRegression && len(o.Target) == 0 {
-		return nil // arrays have default names for targets
+		o.Target = []string{"y"} // arrays have default names for targets
 	}
 	if err := o.table(0).Check(); err != nil {
 		return fmt.Errorf("data: %w", err)
@@ -69,6 +69,9 @@ func (o seriesOptions) check() error {
 // loadSeries loads a table or arrays.
 func loadSeries(ctx context.Context, s Source, o seriesOptions) (d *dataset.Dataset, err error) {
 	opt := o.table(s.Seed)
+	if s.Model != nil {
+		opt.Labels = s.Model.Meta.Labels
+	}
 	arrays, err := hasArrays(s.Dir)
 	switch {
 	case err != nil:
@@ -103,7 +106,7 @@ func hasArrays(path string) (bool, error) {
 }
 
 // reportForecasts writes the errors of the network's forecasts and of naive ones.
-func reportForecasts(ctx context.Context, w io.Writer, m *model.Model, d *dataset.Dataset) error {
+func reportForecasts(ctx context.Context, w io.Writer, m *model.Model, d *dataset.Dataset, workers int) error {
 	if !d.Forecasts() {
 		return nil
 	}
@@ -111,7 +114,7 @@ func reportForecasts(ctx context.Context, w io.Writer, m *model.Model, d *datase
 		if part == trainSplit || *set == nil {
 			continue
 		}
-		list, err := train.CompareForecasts(ctx, m, *set, train.EvalOptions{Info: d.Info})
+		list, err := train.CompareForecasts(ctx, m, *set, train.EvalOptions{Info: d.Info, Workers: workers})
 		if err != nil {
 			return err
 		}

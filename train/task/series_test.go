@@ -64,6 +64,13 @@ func TestSeries(t *testing.T) {
 	must.Reject(loadSeriesOf(t, filepath.Join(dir, "absent.csv"), "", class))(t, train.ErrData, os.ErrNotExist, "docs/data.md")
 	must.Reject(loadSeriesOf(t, csv, "", model.Settings{"mode": "guess"}))(t, train.ErrConfig, `task "series": data: mode "guess"`)
 	must.Reject(loadSeriesOf(t, csv, "", model.Settings{"layout": "deep"}))(t, `layout "deep"`)
+	must.Reject(loadSeriesOf(t, csv, "", model.Settings{"mode": "regression", "horizon": int64(3)}))(t, train.ErrConfig, "horizon 3: an option of the modes")
+	must.Reject(loadSeriesOf(t, csv, "", model.Settings{"columns": []any{"x"}, "layout": "long"}))(t, train.ErrData, "no class", "the option horizon selects forecasts")
+
+	good := model.Settings{"id": "machine", "time": "t", "target": []any{"state"}}
+	src := Source{Dir: path("good.csv", "machine,t,x,state\na,0,1,good\nb,0,2,good\nc,0,3,good\n"), Options: good, Model: &model.Model{Meta: model.Meta{Labels: []string{"worn", "good"}}}}
+	d = must.Get(must.Get(Lookup("series"))(t).Load(t.Context(), src))(t)
+	must.Equal(t, strings.Join(d.Labels, " "), "worn good", "labels of a model")
 }
 
 // After training, the errors of a forecast are reported for the validation and the test set.
@@ -81,7 +88,8 @@ func TestReportForecasts(t *testing.T) {
 	tr := must.Get(train.New(t.Context(), c, d, train.Options{}))(t)
 	must.Do(t, tr.Fit(t.Context()))
 	var b bytes.Buffer
-	must.Do(t, tk.Report(t.Context(), &b, tr.Best(), d))
+	must.Do(t, tk.Report(t.Context(), &b, tr.Best(), d, 1))
+	must.Fail(t, tk.Report(t.Context(), &b, tr.Best(), d, -1), "threads -1")
 	for _, want := range []string{"Forecasts of the validation set:", "Forecasts of the test set:", "x, 3 rows ahead, 20 values", "x, 3 rows ahead, 40 values", "value one season (10 rows) ago  "} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("report:\n%s\nexpected %q", b.String(), want)

@@ -43,9 +43,14 @@ type Source struct {
 	// Split is the split to load: train, val or test. "" and "all" load every split. Without the
 	// training set, the data have no Mean and Std.
 	Split string
+	// Model is a model that is evaluated on the data. The data of the tasks audio and series then
+	// have its labels in its order: classes may be missing, and other classes are errors. Nil: the
+	// data are for training.
+	Model *model.Model
 	// Options are the task's options, by their keys in the [data] table of a configuration. The
 	// default of an option is its value in the preset.
 	Options  model.Settings
+	Workers  int                   // goroutines that read recordings; 0: one per processor
 	Progress func(done, total int) // called with the number of recordings read; may be nil
 }
 
@@ -53,7 +58,7 @@ type Source struct {
 func From(cfg train.Config) Source {
 	options := maps.Clone(cfg.Data)
 	delete(options, train.DirKey)
-	return Source{Dir: cfg.Dir(), Seed: cfg.Seed, Options: options}
+	return Source{Dir: cfg.Dir(), Seed: cfg.Seed, Options: options, Workers: cfg.Workers}
 }
 
 // Task is a named task.
@@ -69,8 +74,9 @@ type Task struct {
 	atRate             func(model.Settings, float64) (model.Settings, error)
 	forModel           func(model.Settings, *model.Model) (model.Settings, error)
 	summary            func(train.Result) string
-	report             func(context.Context, io.Writer, *model.Model, *dataset.Dataset) error
-	confusion          func(context.Context, *model.Model, *dataset.Dataset) (*Confusion, error)
+	checkFrom          func(model.Settings, *model.Model) error
+	report             func(context.Context, io.Writer, *model.Model, *dataset.Dataset, int) error
+	confusion          func(context.Context, *model.Model, *dataset.Dataset, int) (*Confusion, error)
 }
 
 // definition is what the file of a task registers. O is a struct of its options with TOML keys. A
@@ -96,10 +102,12 @@ type definition[O any] struct {
 	atRate func(o *O, hz float64) error
 	// summary is Task.Summary.
 	summary func(r train.Result) string
+	// checkFrom returns an error if the options do not fit a model from which a run starts.
+	checkFrom func(o O, m *model.Model) error
 	// report is Task.Report.
-	report func(ctx context.Context, w io.Writer, m *model.Model, d *dataset.Dataset) error
+	report func(ctx context.Context, w io.Writer, m *model.Model, d *dataset.Dataset, workers int) error
 	// confusion is Task.Confusion.
-	confusion func(ctx context.Context, m *model.Model, d *dataset.Dataset) (*Confusion, error)
+	confusion func(ctx context.Context, m *model.Model, d *dataset.Dataset, workers int) (*Confusion, error)
 }
 
 var registry = map[string]*Task{}
@@ -140,6 +148,15 @@ func register[O any](d definition[O]) {
 				d.forModel(&o, m)
 			}
 			return encodeOptions(o), err
+		}
+	}
+	if d.checkFrom != nil {
+		t.checkFrom = func(given model.Settings, m *model.Model) error {
+			o, err := decode(given)
+			if err == nil {
+				err = d.checkFrom(o, m)
+			}
+			return err
 		}
 	}
 	if d.atRate != nil {
@@ -259,6 +276,18 @@ func (t *Task) AtRate(cfg *train.Config, hz float64) error {
 // HasRate reports whether the task supports AtRate.
 func (t *Task) HasRate() bool { return t.atRate != nil }
 
+// CheckFrom returns a train.ErrConfig if the options of a run cannot fit the model from which it
+// starts (train.Options.From), whatever the data are. train.New checks the data.
+func (t *Task) CheckFrom(cfg train.Config, m *model.Model) error {
+	if t.checkFrom == nil {
+		return nil
+	}
+	if err := t.checkFrom(From(cfg).Options, m); err != nil {
+		return configError{fmt.Errorf("task %q: %w", t.name, err)}
+	}
+	return nil
+}
+
 // Load returns the data. Errors in the options are train.ErrConfig, and errors in the data
 // train.ErrData; both name the task. If ctx is cancelled, the error is a train.ErrInterrupted.
 func (t *Task) Load(ctx context.Context, s Source) (*dataset.Dataset, error) {
@@ -302,10 +331,11 @@ func (t *Task) Summary(r train.Result) string {
 }
 
 // Report writes a further report about a trained model, such as a comparison of its forecasts with
-// naive ones. Most tasks have none and write nothing.
-func (t *Task) Report(ctx context.Context, w io.Writer, m *model.Model, d *dataset.Dataset) error {
+// naive ones. Most tasks have none and write nothing. workers is the number of goroutines; 0: one
+// per processor.
+func (t *Task) Report(ctx context.Context, w io.Writer, m *model.Model, d *dataset.Dataset, workers int) error {
 	if t.report == nil {
 		return nil
 	}
-	return t.report(ctx, w, m, d)
+	return t.report(ctx, w, m, d, workers)
 }

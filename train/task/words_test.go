@@ -195,6 +195,67 @@ func TestAudioErrors(t *testing.T) {
 	}
 }
 
+// The options of a run that starts from a model must select the model's filter bank.
+func TestAudioCheckFrom(t *testing.T) {
+	tk := must.Get(Lookup("audio"))(t)
+	bank := dataset.DefaultStreams(8000).Filterbank
+	m := &model.Model{Meta: model.Meta{Filterbank: &bank}}
+	cfg := tk.Preset()
+	must.Fail(t, tk.CheckFrom(cfg, m), train.ErrConfig, "data.rate is 16000 Hz", "set --rate 8000")
+	must.Do(t, cfg.Set("data.rate=8000"))
+	must.Do(t, tk.CheckFrom(cfg, m))
+	bank.Bands += 4
+	must.Fail(t, tk.CheckFrom(cfg, m), train.ErrConfig, fmt.Sprintf("set --set data.bands=%d", bank.Bands))
+	must.Do(t, tk.CheckFrom(cfg, &model.Model{}))
+	fsdd := must.Get(Lookup("fsdd"))(t)
+	must.Do(t, fsdd.CheckFrom(fsdd.Preset(), m))
+}
+
+// Source.Workers is the number of goroutines that read recordings.
+func TestAudioWorkers(t *testing.T) {
+	tk := must.Get(Lookup("audio"))(t)
+	cfg := tk.Preset()
+	cfg.SetDir(beeps(t))
+	cfg.Workers = 3
+	src := From(cfg)
+	must.Equal(t, src.Workers, 3, "workers of the configuration")
+	src.Workers = -1
+	must.Reject(tk.Load(t.Context(), src))(t, "Workers -1")
+}
+
+// With labels, as for an evaluation, the folder may lack classes but not have others.
+func TestAudioLabels(t *testing.T) {
+	dir := beeps(t)
+	must.Do(t, os.RemoveAll(filepath.Join(dir, "high")))
+	tk := must.Get(Lookup("audio"))(t)
+	cfg := tk.Preset()
+	cfg.SetDir(dir)
+	must.Do(t, cfg.Set("data.rate=8000"))
+	src := From(cfg)
+	src.Model = &model.Model{Meta: model.Meta{Labels: []string{"high", "low", "none"}}}
+	for _, split := range []string{"val", "train", "all"} {
+		src.Split = split
+		d := must.Get(tk.Load(t.Context(), src))(t)
+		must.Equal(t, strings.Join(d.Labels, " "), "high low none", "labels of split %s", split)
+		var e dataset.Example
+		var seen [3]bool
+		set := must.Get(d.Split(split))(t)
+		for i := range 10 {
+			must.Do(t, set.Example(&e, i, 0))
+			for _, label := range e.Labels {
+				if label >= 0 { // −1: not scored
+					seen[label] = true
+				}
+			}
+		}
+		must.Equal(t, seen, [3]bool{false, true, true}, "labels of frames in split %s", split)
+	}
+	src.Split = "test"
+	must.Reject(tk.Load(t.Context(), src))(t, train.ErrData, `no recording of a word is in the split "test"`)
+	src.Model.Meta.Labels = []string{"high", "lo", "none"}
+	must.Reject(tk.Load(t.Context(), src))(t, train.ErrData, `class "low"`, `["high" "lo"]`)
+}
+
 // A small network learns two words, and its model describes the front end.
 func TestAudioTrains(t *testing.T) {
 	tk := must.Get(Lookup("audio"))(t)
