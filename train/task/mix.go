@@ -3,8 +3,10 @@ package task
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -69,10 +71,17 @@ func (o mixOptions) streams(rate float64, src Source, train, val int) (dataset.S
 		}
 	}
 	if err := opt.Validate(); err != nil {
-		return opt, fmt.Errorf("[data]: %w", err)
+		return opt, errors.New(streamKeys.Replace(err.Error()))
 	}
 	return opt, nil
 }
+
+// streamKeys replaces fields of dataset.StreamOptions in messages by the keys that set them.
+var streamKeys = strings.NewReplacer(
+	"StreamOptions: Filterbank: filterbank: bands", "data.bands", "StreamOptions: Length", "data.seconds", "StreamOptions: Streams", "data.streams",
+	"StreamOptions: Gap", "data.gap", "StreamOptions: SNR", "data.snr", "StreamOptions: Level", "data.level",
+	"expected Low at most High,", "expected two numbers, the lower one first,",
+)
 
 // addFolders appends the recordings in the folders of the options to the training sounds. names
 // returns the names that the folder of a label may have. addFolders returns the errors of broken
