@@ -201,11 +201,11 @@ func TestAudioCheckFrom(t *testing.T) {
 	bank := dataset.DefaultStreams(8000).Filterbank
 	m := &model.Model{Meta: model.Meta{Filterbank: &bank}}
 	cfg := tk.Preset()
-	must.Fail(t, tk.CheckFrom(cfg, m), train.ErrConfig, "data.rate is 16000 Hz", "set --rate 8000")
+	must.Fail(t, tk.CheckFrom(cfg, m), train.ErrConfig, "data.rate is 16000 Hz", "pass --rate 8000")
 	must.Do(t, cfg.Set("data.rate=8000"))
 	must.Do(t, tk.CheckFrom(cfg, m))
 	bank.Bands += 4
-	must.Fail(t, tk.CheckFrom(cfg, m), train.ErrConfig, fmt.Sprintf("set --set data.bands=%d", bank.Bands))
+	must.Fail(t, tk.CheckFrom(cfg, m), train.ErrConfig, fmt.Sprintf("pass --set data.bands=%d", bank.Bands))
 	must.Do(t, tk.CheckFrom(cfg, &model.Model{}))
 	fsdd := must.Get(Lookup("fsdd"))(t)
 	must.Do(t, fsdd.CheckFrom(fsdd.Preset(), m))
