@@ -8,8 +8,8 @@
 // together (StepMany). The network processes all audio, as if the gate of package events were
 // always open.
 //
-// It also measures detectors of a model with a filter bank, four layers of H = 96, N = 64 at 16 kHz
-// with untrained weights: filter bank, network and decisions, a block of each stream in turn.
+// It also measures detectors of the built-in models, which have a filter bank with 50 frames per
+// second: filter bank, network and decisions, a block of each stream in turn.
 //
 // It first finds the number of streams that takes all of the core's time. It then runs that number
 // times load and measures the latency of a block: from the arrival of the blocks of all streams to
@@ -22,14 +22,13 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/events"
-	"github.com/s4d-fast/s4d-fast/filterbank"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/pretrained"
 	"github.com/s4d-fast/s4d-fast/recurrent"
 )
 
@@ -54,9 +53,11 @@ func main() {
 			newBench(n, w, *block).print(*seconds, *load)
 		}
 	}
-	d, err := newDetectors()
-	fail(err)
-	newBench(d, way{"Detector", processDetectors}, *block).print(*seconds, *load)
+	for _, name := range pretrained.Names() {
+		d, err := newDetectors(name)
+		fail(err)
+		newBench(d, way{"Detector", processDetectors}, *block).print(*seconds, *load)
+	}
 }
 
 func fail(err error) {
@@ -102,18 +103,19 @@ func networks() (list []network, err error) {
 	return list, nil
 }
 
-// newDetectors returns an untrained model that labels every frame of a filter bank.
-func newDetectors() (network, error) {
-	f := filterbank.Default(16000)
-	c := model.Default()
-	c.DInput, c.DOutput, c.DModel, c.NLayers, c.Pool = f.Bands, 11, 96, 4, model.PoolNone
-	m, err := model.New(c, 1)
+// newDetectors returns the detectors of a built-in model.
+func newDetectors(name string) (network, error) {
+	m, err := pretrained.Load(name)
 	if err != nil {
 		return network{}, err
 	}
-	m.Meta = model.Meta{Labels: strings.Split("yes no up down left right on off stop go none", " "), SampleRate: f.SampleRate, Filterbank: &f}
 	r, err := events.New(m, events.DefaultsFor(m))
-	return network{name: "filter bank, H=96 N=64 layers=4 at 16 kHz", recognizer: r, rate: f.SampleRate}, err
+	c, f := m.Config, m.Meta.Filterbank
+	return network{
+		name: fmt.Sprintf("%s: H=%d N=%d layers=%d at %g kHz, %g frames per second",
+			name, c.DModel, c.SSM.DState, c.NLayers, f.SampleRate/1000, f.SampleRate/float64(f.Hop)),
+		recognizer: r, rate: f.SampleRate,
+	}, err
 }
 
 // way is one of the ways to advance streams by a block. run calls done with the number of streams

@@ -35,7 +35,9 @@ func TestWays(t *testing.T) {
 
 // Detectors are counted like streams.
 func TestDetectors(t *testing.T) {
-	b := newBench(must.Get(newDetectors())(t), way{"Detector", processDetectors}, 20*time.Millisecond)
+	n := must.Get(newDetectors("commands"))(t)
+	must.Equal(t, n.name, "commands: H=128 N=32 layers=5 at 16 kHz, 50 frames per second", "name")
+	b := newBench(n, way{"Detector", processDetectors}, 20*time.Millisecond)
 	b.some(5)
 	advanced := 0
 	b.run(b, b.some(3), func(done int) { advanced = done })

@@ -27,7 +27,8 @@ func (c *calibrateCmd) Help() string {
 	return `Measures, at many thresholds and numbers of confirmations, how many words the model misses and how many false alarms it
 gives. Chooses the operating point that misses the fewest words with at most --false-alarms per hour, and writes a copy
 of the model that stores the point. stream and package events then use it by default. A model with a filter bank is
-measured twice: the second time, each label has a threshold of its own. docs/calibrate.md explains the measurement.
+measured twice: the second time, each label has a threshold of its own. The command ignores the operating point that the
+model already stores. docs/calibrate.md explains the measurement.
 
 Use clips and background that the model was not trained on. At least 3/N hours of background are needed to show that
 there are fewer than N false alarms per hour.
@@ -45,7 +46,7 @@ func (c *calibrateCmd) Run(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return badInput(err)
 	}
-	m.Meta.Detection = withoutOffsets(m.Meta.Detection)
+	m.Meta.Detection = nil // the result does not depend on an earlier calibration
 	d, err := c.measure(ctx, std, m, c.Seed, c.Threads)
 	if err != nil {
 		return err
@@ -73,7 +74,6 @@ func (c *calibrateCmd) Run(std *streams, ctx *ctxBox) error {
 		}
 	}
 	m.Meta.Detection = best.Detection()
-	m.Meta.Detection.Offsets = d.offsets
 	if err := m.Save(c.out()); err != nil {
 		return err
 	}
@@ -81,6 +81,7 @@ func (c *calibrateCmd) Run(std *streams, ctx *ctxBox) error {
 	if c.JSON {
 		r, chosen := d.result(), d.point(&best)
 		r.Model, r.Chosen, r.Out = own, &chosen, c.out()
+		r.list(&best)
 		return r.write(std)
 	}
 	return d.text(std.out, "operating point", &best)
@@ -102,16 +103,6 @@ func (c *calibrateCmd) withOffsets(ctx *ctxBox, std *streams, m *model.Model, d 
 	m.Meta.Detection = d.Points[0].Detection() // where the search starts, as in the first measurement
 	m.Meta.Detection.Offsets = offsets
 	return c.measure(ctx, std, m, c.Seed, c.Threads)
-}
-
-// withoutOffsets returns a copy of an operating point without offsets.
-func withoutOffsets(d *model.Detection) *model.Detection {
-	if d == nil {
-		return nil
-	}
-	without := *d
-	without.Offsets = nil
-	return &without
 }
 
 // check returns an error for flags that cannot be used.

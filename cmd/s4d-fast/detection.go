@@ -17,27 +17,49 @@ import (
 
 // detectionFlags select the streams to measure. calibrate and eval --stream share them.
 type detectionFlags struct {
-	Words      string    `help:"Clips of words: a folder with one folder of audio files per label, or a text file with one path per line, optionally followed by a tab and a label." placeholder:"PATH" group:"Streams"`
-	Label      string    `help:"Regular expression that is matched against the paths below --words. Its first group is the label; files that do not match are left out (default: the label is the name of the folder)." placeholder:"REGEXP" group:"Streams"`
-	Background []string  `help:"Audio without any of the words, a file or a folder with files at any depth; repeatable." placeholder:"PATH" sep:"none" group:"Streams"`
-	Generated  float64   `help:"Minutes of generated noise, and as many of generated notes, to add to the background." placeholder:"MIN" group:"Streams"`
-	Gap        []float64 `help:"Shortest and longest gap between clips in seconds." default:"0.3,1.5" placeholder:"MIN,MAX" group:"Streams"`
-	Levels     string    `help:"Levels of the words: natural (as recorded) or equal." enum:"natural,equal" default:"natural" group:"Streams"`
-	SNR        string    `name:"snr" help:"Mean power of the words over that of the noise, in dB, or clean for no noise." default:"20" placeholder:"DB" group:"Streams"`
-	Noise      string    `help:"Noise in the streams of words: white, or a piece of the background." enum:"white,background" default:"white" group:"Streams"`
-	Tolerance  float64   `help:"Largest distance between the onsets of a word and of its event, in seconds." default:"0.3" placeholder:"S" group:"Streams"`
-	Refractory *float64  `help:"Refractory time of the operating points, in seconds (default: the model's)." placeholder:"S" group:"Streams"`
-	Plot       plotFile  `help:"Draw missed words against false alarms to FILE, PNG or SVG." type:"path" placeholder:"FILE" group:"Streams"`
-	SkipBroken bool      `help:"Leave out audio files that cannot be read, and list them." group:"Streams"`
+	Words      string   `help:"Clips of words: a folder with one folder of audio files per label, or a text file with one path per line, optionally followed by a tab and a label." placeholder:"PATH" group:"Streams"`
+	Label      string   `help:"Regular expression that is matched against the paths below --words. Its first group is the label; files that do not match are left out (default: the name of the folder is the label)." placeholder:"REGEXP" group:"Streams"`
+	Background []string `help:"Audio without any of the words, a file or a folder with files at any depth; repeatable." placeholder:"PATH" sep:"none" group:"Streams"`
+	Generated  float64  `help:"Minutes of generated noise, and as many of generated notes, to add to the background." placeholder:"MIN" group:"Streams"`
+	Gap        gapRange `help:"Shortest and longest gap between clips in seconds." default:"0.3,1.5" placeholder:"MIN,MAX" group:"Streams"`
+	Levels     string   `help:"Levels of the words: natural (as recorded) or equal." enum:"natural,equal" default:"natural" placeholder:"LEVELS" group:"Streams"`
+	SNR        string   `name:"snr" help:"Mean power of the words over that of the noise, in dB, or clean for no noise." default:"20" placeholder:"DB" group:"Streams"`
+	Noise      string   `help:"Noise in the streams of words: white, or a piece of the background." enum:"white,background" default:"white" placeholder:"NOISE" group:"Streams"`
+	Tolerance  float64  `help:"Largest distance between the onsets of a word and of its event, in seconds." default:"0.3" placeholder:"S" group:"Streams"`
+	Refractory *float64 `help:"Refractory time of the operating points, in seconds (default: for eval that of the model; for calibrate ${refractory}, with a filter bank ${refractoryFrames})." placeholder:"S" group:"Streams"`
+	Plot       plotFile `help:"Draw missed words against false alarms to FILE, PNG or SVG." type:"path" placeholder:"FILE" group:"Streams"`
+	List       int      `help:"List up to N false alarms, those with the highest confidence first, and up to N missed words, with their files." default:"0" placeholder:"N" group:"Streams"`
+	SkipBroken bool     `help:"Leave out audio files that cannot be read, and list them." group:"Streams"`
 }
+
+// gapRange is the shortest and the longest gap between clips in seconds.
+type gapRange [2]float64
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (g *gapRange) UnmarshalText(text []byte) error {
+	low, high, _ := strings.Cut(string(text), ",")
+	var errs [2]error
+	g[0], errs[0] = strconv.ParseFloat(low, 64)
+	g[1], errs[1] = strconv.ParseFloat(high, 64)
+	if errors.Join(errs[:]...) != nil || !(g[0] >= 0 && g[0] <= g[1] && g[1] <= maxGap) {
+		return fmt.Errorf("%s: expected the shortest and the longest gap, two numbers from 0 to %d such as 0.3,1.5", text, maxGap)
+	}
+	return nil
+}
+
+// Bounds of flags.
+const (
+	maxGap  = 3600 // seconds
+	maxList = 1000
+)
 
 // detection is a measurement, with the options and the clips that it was made with.
 type detection struct {
 	*calibration.Measurement
 	words   calibration.WordOptions
 	clips   int
-	unknown []string  // labels of clips that the model does not have
-	offsets []float64 // of the model's labels; nil: none
+	unknown []string // labels of clips that the model does not have
+	ignored []string // files that are no clips or background, with the reasons
 
 	classified []calibration.Classified // clips on their own, if classify was called
 }
@@ -47,8 +69,8 @@ func (f *detectionFlags) validate() error {
 	switch {
 	case f.Words == "" && len(f.Background) == 0 && f.Generated == 0:
 		return errors.New("nothing to measure: set --words, --background or --generated")
-	case len(f.Gap) != 2 || !(f.Gap[0] >= 0 && f.Gap[0] <= f.Gap[1]):
-		return fmt.Errorf("--gap %v: expected the shortest and the longest gap, for example 0.3,1.5", strings.Trim(fmt.Sprint(f.Gap), "[]"))
+	case f.List < 0 || f.List > maxList:
+		return fmt.Errorf("--list %d: expected 0 to %d", f.List, maxList)
 	case !(f.Generated >= 0):
 		return fmt.Errorf("--generated %v: expected at least 0 minutes", f.Generated)
 	case !(f.Tolerance > 0):
@@ -82,12 +104,12 @@ func (f *detectionFlags) measure(ctx context.Context, std *streams, m *model.Mod
 		return nil, usageError(fmt.Errorf("--%w", err))
 	}
 	opt := calibration.Defaults(base)
-	opt.Tolerance, opt.Workers = f.Tolerance, workers
+	opt.Tolerance, opt.Workers, opt.List = f.Tolerance, workers, f.List
 	if _, err := events.New(m, base); err != nil {
 		return nil, badInput(err)
 	}
-	d := &detection{words: calibration.DefaultWords(m.Meta.SampleRate), offsets: offsetsOf(m)}
-	background, err := f.background(m.Meta.SampleRate, seed)
+	d := &detection{words: calibration.DefaultWords(m.Meta.SampleRate)}
+	background, err := f.background(d, m.Meta.SampleRate, seed)
 	if err != nil {
 		return nil, badInput(err)
 	}
@@ -116,14 +138,6 @@ func (f *detectionFlags) measure(ctx context.Context, std *streams, m *model.Mod
 	return d, nil
 }
 
-// offsetsOf returns the offsets that package events adds to the log-odds of a model's labels.
-func offsetsOf(m *model.Model) []float64 {
-	if m.Meta.Filterbank == nil || m.Meta.Detection == nil {
-		return nil
-	}
-	return m.Meta.Detection.Offsets
-}
-
 // thresholdOf returns the threshold of a label with an offset: the probability without the offset
 // at which the label reaches the model's threshold.
 func thresholdOf(threshold, offset float64) float64 {
@@ -149,13 +163,14 @@ func interruptOr(ctx context.Context, err error) error {
 	return badInput(err)
 }
 
-// background returns the streams without words.
-func (f *detectionFlags) background(rate float64, seed uint64) (all []calibration.Stream, err error) {
+// background returns the streams without words, and records in d which files are ignored.
+func (f *detectionFlags) background(d *detection, rate float64, seed uint64) (all []calibration.Stream, err error) {
 	for _, path := range f.Background {
-		streams, err := calibration.Background(path, rate, f.SkipBroken)
+		streams, ignored, err := calibration.Background(path, rate, f.SkipBroken)
 		if err != nil {
 			return nil, err
 		}
+		d.ignored = append(d.ignored, ignored...)
 		all = append(all, streams...)
 	}
 	if f.Generated > 0 {
@@ -170,7 +185,7 @@ func (f *detectionFlags) background(rate float64, seed uint64) (all []calibratio
 
 // words returns the streams of words, and records in d what they are made of.
 func (f *detectionFlags) words(ctx context.Context, d *detection, m *model.Model, background []calibration.Stream, seed uint64, workers int) (streams []calibration.Stream, skipped []error, err error) {
-	clips, unknown, err := calibration.Clips(f.Words, f.which(m, false))
+	clips, unknown, ignored, err := calibration.Clips(f.Words, f.which(m, false))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -182,7 +197,7 @@ func (f *detectionFlags) words(ctx context.Context, d *detection, m *model.Model
 	if f.Noise == "background" {
 		w.Noise = background
 	}
-	d.clips, d.unknown = len(clips), unknown
+	d.clips, d.unknown, d.ignored = len(clips), unknown, append(ignored, d.ignored...)
 	return calibration.WordStreams(ctx, clips, *w)
 }
 
@@ -202,7 +217,7 @@ func (f *detectionFlags) classify(ctx context.Context, d *detection, m *model.Mo
 	if f.Words == "" || m.Meta.Filterbank == nil {
 		return nil
 	}
-	clips, _, err := calibration.Clips(f.Words, f.which(m, true))
+	clips, _, _, err := calibration.Clips(f.Words, f.which(m, true))
 	if err == nil {
 		opt := calibration.ClassifyOptions{Events: d.Points[0].Options, SNR: d.words.SNR, Seed: seed, SkipBroken: f.SkipBroken, Workers: workers}
 		d.classified, _, err = calibration.Classify(ctx, m, clips, opt)
@@ -213,8 +228,18 @@ func (f *detectionFlags) classify(ctx context.Context, d *detection, m *model.Mo
 	return nil
 }
 
+// maxIgnored is the number of ignored files that warn lists.
+const maxIgnored = 10
+
 // warn reports files that were left out, and background that is too short for a rate per hour.
 func (d *detection) warn(w io.Writer, falseAlarms float64) {
+	for i, file := range d.ignored {
+		if i == maxIgnored {
+			fmt.Fprintf(w, "ignored %d more files\n", len(d.ignored)-i)
+			break
+		}
+		fmt.Fprintf(w, "ignored %s\n", printable(file, ""))
+	}
 	for _, err := range d.Skipped {
 		fmt.Fprintf(w, "skipped %s\n", printable(err.Error(), ""))
 	}

@@ -15,11 +15,31 @@ type detectionResult struct {
 	Background []backgroundResult `json:"background"`
 	Hours      float64            `json:"background_hours"`
 	Skipped    []string           `json:"skipped,omitempty"`
+	Ignored    []string           `json:"ignored,omitempty"`
 	Clips      *clipsResult       `json:"clips,omitempty"`
-	Model      pointResult        `json:"model"` // at the model's own options; calibrate measures it without offsets
+	Model      pointResult        `json:"model"` // at the model's own options, or by calibrate at the default options
 	Curve      []pointResult      `json:"curve"`
 	Chosen     *pointResult       `json:"chosen,omitempty"`
 	Out        string             `json:"out,omitempty"`
+
+	// With --list, of the chosen point or else of the model's.
+	Alarms []alarmResult  `json:"false_alarm_list,omitempty"`
+	Missed []missedResult `json:"missed_list,omitempty"`
+}
+
+// alarmResult is a false alarm: from its start to its exclusive end in seconds of a file.
+type alarmResult struct {
+	File       string  `json:"file"`
+	Start      float64 `json:"start"`
+	End        float64 `json:"end"`
+	Label      string  `json:"label"`
+	Confidence float64 `json:"confidence"`
+}
+
+// missedResult is the clip of a missed word.
+type missedResult struct {
+	File  string `json:"file"`
+	Label string `json:"label"`
 }
 
 type wordsResult struct {
@@ -88,7 +108,7 @@ type PointBackground struct {
 func (d *detection) point(p *calibration.Point) pointResult {
 	o := p.Options
 	r := pointResult{Threshold: o.Threshold, OffThreshold: o.OffThreshold, Confirm: o.Confirm, Refractory: o.Refractory, Smoothing: o.Smoothing}
-	for i, offset := range d.offsets {
+	for i, offset := range p.Offsets {
 		if d.All[i] == events.None {
 			continue
 		}
@@ -144,11 +164,22 @@ func (d *detection) result() detectionResult {
 	for _, err := range d.Skipped {
 		r.Skipped = append(r.Skipped, err.Error())
 	}
+	r.Ignored = d.ignored
 	r.Clips = d.clipsResult()
 	for _, p := range d.Curve() {
 		r.Curve = append(r.Curve, d.point(&p))
 	}
 	return r
+}
+
+// list adds the false alarms and the missed words of a point.
+func (r *detectionResult) list(p *calibration.Point) {
+	for _, a := range p.Alarms {
+		r.Alarms = append(r.Alarms, alarmResult{filepath.ToSlash(a.File), a.Start, a.End, a.Label, a.Confidence})
+	}
+	for _, w := range p.Lost {
+		r.Missed = append(r.Missed, missedResult{filepath.ToSlash(w.File), w.Label})
+	}
 }
 
 // clipsResult returns the accuracy on clips on their own, nil if it was not measured.

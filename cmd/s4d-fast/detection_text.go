@@ -45,8 +45,8 @@ func (d *detection) text(w io.Writer, title string, p *calibration.Point) error 
 		d.table(&b, p)
 	}
 	fmt.Fprintf(&b, "\n%s: threshold %g, confirm %d, refractory %g s%s\n", title, p.Options.Threshold, p.Options.Confirm, p.Options.Refractory, smoothingText(p.Options.Smoothing))
-	if len(d.offsets) > 0 {
-		fmt.Fprintf(&b, "  by label    threshold %s\n", thresholdsText(d.All, d.offsets, p.Options.Threshold))
+	if len(p.Offsets) > 0 {
+		fmt.Fprintf(&b, "  by label    threshold %s\n", thresholdsText(d.All, p.Offsets, p.Options.Threshold))
 	}
 	if p.Words > 0 {
 		rate, low, high := p.MissRate()
@@ -81,8 +81,31 @@ func (d *detection) text(w io.Writer, title string, p *calibration.Point) error 
 			fmt.Fprintf(&b, "  by label    %s\n", names(each))
 		}
 	}
+	lists(&b, p)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// lists prints the false alarms and the missed words that a point lists.
+func lists(w io.Writer, p *calibration.Point) {
+	if len(p.Alarms) > 0 {
+		fmt.Fprintf(w, "\n%d of %d false alarms, with their seconds in the file\n", len(p.Alarms), p.FalseAlarms)
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "confidence\tlabel\tstart\tend\tfile")
+		for _, a := range p.Alarms {
+			fmt.Fprintf(t, "%.3f\t%s\t%.2f\t%.2f\t%s\n", a.Confidence, printable(a.Label, ""), a.Start, a.End, printable(a.File, ""))
+		}
+		t.Flush()
+	}
+	if len(p.Lost) > 0 {
+		fmt.Fprintf(w, "\n%d of %d missed words\n", len(p.Lost), p.Missed())
+		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "label\tfile")
+		for _, v := range p.Lost {
+			fmt.Fprintf(t, "%s\t%s\n", printable(v.Label, ""), printable(v.File, ""))
+		}
+		t.Flush()
+	}
 }
 
 // smoothingText returns the smoothing of a model that labels every frame.

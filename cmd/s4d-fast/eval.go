@@ -23,12 +23,12 @@ type evalCmd struct {
 	Model       modelFile `arg:"" help:"Model file (.safetensors) or built-in model (${models})."`
 	Task        string    `help:"Task (default: the model's): ${tasks}." placeholder:"TASK"`
 	Data        string    `help:"Folder or file of the data; some tasks generate their own." type:"path" placeholder:"DIR"`
-	Split       string    `help:"Split to evaluate: train, val, test or all." enum:"train,val,test,all" default:"val"`
+	Split       string    `help:"Split to evaluate: train, val, test or all." enum:"train,val,test,all" default:"val" placeholder:"SPLIT"`
 	Rate        float64   `help:"Sampling rate for evaluation in Hz; the rate of the recordings must be a multiple of it (default: the model's)." placeholder:"HZ"`
 	Config      string    `help:"TOML file whose [data] section overrides the data settings in the model file." type:"path" placeholder:"FILE"`
 	Set         []string  `help:"Override one value, for example data.length=4000; repeatable, overrides --config." placeholder:"KEY=VALUE" sep:"none"`
-	Seed        *uint64   `help:"Seed for generated data." placeholder:"N"`
-	Batch       int       `help:"Batch size." default:"16"`
+	Seed        *uint64   `help:"Seed for generated data; with --stream, of the order of the words, the gaps and the noise (default: 1)." placeholder:"N"`
+	Batch       int       `help:"Batch size." default:"16" placeholder:"N"`
 	Threads     int       `help:"Number of worker threads (default: one per processor)." placeholder:"N"`
 	JSON        bool      `name:"json" help:"Print one JSON object instead of text."`
 	Stream      bool      `help:"Measure missed words and false alarms in streams instead (docs/calibrate.md)."`

@@ -34,7 +34,9 @@ func (c *evalCmd) stream(std *streams, ctx *ctxBox) error {
 		}
 	}
 	if c.JSON {
-		return d.result().write(std)
+		r := d.result()
+		r.list(&d.Points[0])
+		return r.write(std)
 	}
 	return d.text(std.out, "the model's options", &d.Points[0])
 }

@@ -121,6 +121,7 @@ func execute(ctx context.Context, args []string, std *streams) error {
 		variables(),
 		streamDefaults(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.ValueFormatter(helpText),
 	)
 	if err != nil {
 		panic(err)
@@ -143,6 +144,14 @@ func execute(ctx context.Context, args []string, std *streams) error {
 	}
 	log := slog.New(slog.NewTextHandler(std.err, &slog.HandlerOptions{ReplaceAttr: dropTime}))
 	return parsed.Run(std, log, &ctxBox{ctx}, &c)
+}
+
+// helpText returns the help of a flag with its default, unless the help states the default.
+func helpText(v *kong.Value) string {
+	if v.Flag == nil || !v.HasDefault || v.Default == "" || strings.Contains(v.Help, "default") {
+		return v.Help
+	}
+	return fmt.Sprintf("%s (default: %s).", strings.TrimSuffix(v.Help, "."), v.Default)
 }
 
 // variables are the lists of names in help texts.

@@ -34,18 +34,18 @@ const (
 type streamCmd struct {
 	Model     modelFile `arg:"" optional:"" help:"Model file (.safetensors) or built-in model (${models}); default: digits."`
 	File      string    `arg:"" optional:"" help:"Audio file or file of rows, or - for standard input (the default)."`
-	Format    string    `help:"Format of the input. auto: WAV, FLAC, MP3 or Ogg Vorbis, recognised by the first bytes, or rows, recognised by the file name; wav, flac, mp3, ogg: only this format; s16le, s16be, f32le, u8: raw samples; csv, jsonl: rows." enum:"auto,wav,flac,mp3,ogg,s16le,s16be,f32le,u8,csv,jsonl" default:"auto"`
+	Format    string    `help:"Format of the input. auto: WAV, FLAC, MP3 or Ogg Vorbis, recognised by the first bytes, or rows, recognised by the file name; wav, flac, mp3, ogg: only this format; s16le, s16be, f32le, u8: raw samples; csv, jsonl: rows." enum:"auto,wav,flac,mp3,ogg,s16le,s16be,f32le,u8,csv,jsonl" default:"auto" placeholder:"FORMAT"`
 	Rate      *int      `help:"Sampling rate of raw audio in Hz (default: the model's). Other audio formats state their own." placeholder:"HZ"`
 	Resample  bool      `help:"Resample the audio to the model's rate (band-limited), and mix several channels down to one." xor:"rates"`
 	AdaptRate bool      `help:"Instead of resampling, scale the model's SSM steps to the rate of the audio." xor:"rates"`
 	Live      bool      `help:"Never block the source: drop audio if more than one second is waiting."`
-	Emit      string    `help:"Lines to print: events or frames." enum:"events,frames" default:"events"`
+	Emit      string    `help:"Lines to print: events or frames." enum:"events,frames" default:"events" placeholder:"LINES"`
 	Hop       *int      `help:"Samples between frames (default: 0.1 s of audio), or rows between lines (default: 1)." placeholder:"N"`
 	Window    *float64  `help:"Seconds of audio per output (default: ${window}; with --emit frames: 0, all audio so far). Higher: more precision, less recall of short words. With rows: number of rows (default: 0, all)." placeholder:"S"`
 	Smoothing *float64  `help:"For a model with a filter bank, in place of --window: seconds over which its output is averaged (default: ${smoothing}). Higher: more precision, less recall of short words." placeholder:"S"`
 
 	ID      *string `name:"id" help:"Column that identifies the series of a row (default: that of the training data, if the input has it; empty: all rows are one series)." placeholder:"COLUMN" group:"Rows"`
-	Missing string  `help:"Replacement of missing values: model (as in training) or previous (the value before)." enum:"model,previous" default:"model" group:"Rows"`
+	Missing string  `help:"Replacement of missing values: model (as in training) or previous (the value before)." enum:"model,previous" default:"model" placeholder:"HOW" group:"Rows"`
 
 	Threshold    *float64 `help:"Minimum probability of an event (default: ${threshold}, with a filter bank ${thresholdFrames}, or as calibrated). Higher: more precision, less recall." placeholder:"P" group:"Events"`
 	OffThreshold *float64 `help:"An event ends when its probability falls below this (default: half of --threshold). Higher: shorter events, and one word may be reported twice." placeholder:"P" group:"Events"`
@@ -127,7 +127,11 @@ func (c *streamCmd) Run(std *streams, ctx *ctxBox) error {
 		return err
 	}
 	p := pump{audio: a, sink: s, block: block, pipe: c.File == "-", live: c.Live, out: out}
-	return p.run(ctx)
+	err = p.run(ctx)
+	if err == nil && a.position == 0 && ctx.Err() == nil {
+		fmt.Fprintf(std.err, "warning: %s: no samples\n", printable(name, ""))
+	}
+	return err
 }
 
 // arguments sets the arguments that were not given.

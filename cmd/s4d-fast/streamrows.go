@@ -35,7 +35,7 @@ func (c *streamCmd) validateRows() error {
 		name  string
 		given bool
 	}{
-		{"rate", c.Rate != nil}, {"resample", c.Resample}, {"adapt-rate", c.AdaptRate}, {"live", c.Live}, {"emit frames", c.Emit == "frames"}, {"smoothing", c.Smoothing != nil},
+		{"rate", c.Rate != nil}, {"resample", c.Resample}, {"adapt-rate", c.AdaptRate}, {"live", c.Live}, {"emit frames", c.Emit == "frames"},
 		{"threshold", c.Threshold != nil}, {"off-threshold", c.OffThreshold != nil}, {"confirm", c.Confirm != nil}, {"refractory", c.Refractory != nil}, {"smoothing", c.Smoothing != nil},
 	} {
 		if f.given {
@@ -99,6 +99,9 @@ func (c *streamCmd) runRows(std *streams, ctx *ctxBox) error {
 		return err
 	}
 	err = r.run(ctx)
+	if err == nil && r.rows == 0 && ctx.Err() == nil {
+		fmt.Fprintf(std.err, "warning: %s: no rows after the header\n", printable(name, ""))
+	}
 	return cmp.Or(err, r.end())
 }
 

@@ -34,23 +34,25 @@ type ClipOptions struct {
 }
 
 // Clips returns the clips at a path. unknown has the labels of clips that the model does not have.
+// ignored has the files in a folder that are no clips, each with the reason: those that are not
+// recordings (audio.IsRecording) and, without a Pattern, those that are in no folder of a label.
 //
 // The path is a folder with one folder of audio files per label, or a text file with one clip per
 // line: its path relative to the text file, optionally followed by a tab and its label. Blank lines
 // and lines that begin with # are skipped.
-func Clips(path string, opt ClipOptions) (clips []Clip, unknown []string, err error) {
+func Clips(path string, opt ClipOptions) (clips []Clip, unknown, ignored []string, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("calibration: %w", err)
+		return nil, nil, nil, fmt.Errorf("calibration: %w", err)
 	}
 	var all []Clip
 	if info.IsDir() {
-		all, err = folderClips(path, opt.Pattern)
+		all, ignored, err = folderClips(path, opt.Pattern)
 	} else {
 		all, err = listedClips(path, opt.Pattern)
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	words := 0
 	for _, c := range all {
@@ -67,28 +69,30 @@ func Clips(path string, opt ClipOptions) (clips []Clip, unknown []string, err er
 		}
 	}
 	if words == 0 {
-		return nil, unknown, fmt.Errorf("calibration: %s has no clip with a label of the model (%s)", path, strings.Join(opt.Labels, ", "))
+		return nil, unknown, ignored, fmt.Errorf("calibration: %s has no clip with a label of the model (%s)", path, strings.Join(opt.Labels, ", "))
 	}
-	return clips, unknown, nil
+	return clips, unknown, ignored, nil
 }
 
-// folderClips returns the clips of a folder.
-func folderClips(dir string, pattern *regexp.Regexp) ([]Clip, error) {
-	files, err := audioFiles(dir)
+// folderClips returns the clips of a folder, and why other files are ignored.
+func folderClips(dir string, pattern *regexp.Regexp) (clips []Clip, ignored []string, err error) {
+	files, others, err := audioFiles(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var clips []Clip
 	for _, path := range files {
 		name, err := filepath.Rel(dir, path)
 		if err != nil {
-			return nil, fmt.Errorf("calibration: %w", err)
+			return nil, nil, fmt.Errorf("calibration: %w", err)
 		}
-		if label, ok := labelOf(filepath.ToSlash(name), pattern); ok {
+		switch label, ok := labelOf(filepath.ToSlash(name), pattern); {
+		case ok:
 			clips = append(clips, Clip{path, label})
+		case pattern == nil:
+			ignored = append(ignored, path+": not in the folder of a label")
 		}
 	}
-	return clips, nil
+	return clips, append(ignored, others...), nil
 }
 
 // labelOf returns the label in a file's name, with slashes.

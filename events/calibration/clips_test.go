@@ -57,7 +57,7 @@ func TestClips(t *testing.T) {
 		if c.pattern != "" {
 			opt.Pattern = regexp.MustCompile(c.pattern)
 		}
-		clips, unknown, err := Clips(c.path, opt)
+		clips, unknown, _, err := Clips(c.path, opt)
 		if c.want == "" {
 			must.Fail(t, err, "no clip with a label of the model (yes, no, none, 7)")
 			continue
@@ -66,10 +66,14 @@ func TestClips(t *testing.T) {
 		must.Equal(t, show(t, dir, clips), c.want, "clips of %+v", c)
 		must.Equal(t, fmt.Sprint(unknown), c.unknown, "unknown labels of %+v", c)
 	}
-	clips, unknown, err := Clips(dir, ClipOptions{Labels: labels, Others: true})
+	clips, unknown, ignored, err := Clips(dir, ClipOptions{Labels: labels, Others: true})
 	must.Do(t, err)
 	must.Equal(t, show(t, dir, clips), "none=_other_/e.wav none=_other_/f.wav no=no/c.wav none=none/d.wav yes=yes/a.wav yes=yes/more/b.wav", "clips with others")
 	must.Equal(t, fmt.Sprint(unknown), "[_other_ none]", "unknown labels")
+	must.Equal(t, strings.ReplaceAll(strings.Join(ignored, ", "), dir+string(filepath.Separator), ""), strings.Join([]string{
+		"7_tom_3.wav: not in the folder of a label", "7_tom_9.wav: not in the folder of a label", "top.wav: not in the folder of a label",
+		filepath.Join("lists", "val.txt") + ": not WAV, FLAC, MP3 or Ogg Vorbis", filepath.Join("yes", "notes.txt") + ": not WAV, FLAC, MP3 or Ogg Vorbis",
+	}, ", "), "ignored files")
 	for text, want := range map[string]string{
 		"yes/a.wav\nb.wav\n": `val.txt: line 2: "b.wav", expected LABEL/FILE, or a path, a tab and a label`,
 		"a.wav\t\n":          "line 1",
@@ -78,10 +82,10 @@ func TestClips(t *testing.T) {
 		"yes/a.wav\n" + strings.Repeat("x", maxListLine): "line 2",
 	} {
 		write(text)
-		_, _, err := Clips(list, ClipOptions{Labels: labels})
+		_, _, _, err := Clips(list, ClipOptions{Labels: labels})
 		must.Fail(t, err, want)
 	}
-	_, _, err = Clips(filepath.Join(dir, "missing"), ClipOptions{Labels: labels})
+	_, _, _, err = Clips(filepath.Join(dir, "missing"), ClipOptions{Labels: labels})
 	must.Fail(t, err, "calibration: ", "missing")
 }
 

@@ -11,12 +11,17 @@ import (
 
 // Candidates returns options to try: first base, then base with thresholds from 0.12 to 0.9999,
 // each with several numbers of confirmations. For a model that labels every frame, the highest
-// threshold is 0.9939, which no posterior reaches, and each is tried with 1, 0.5 and 1.5 times the
-// smoothing of base. The refractory time is that of base.
+// threshold is 0.9939, which no posterior reaches, and each is tried with a smoothing of 0.1, 0.2
+// and 0.3 s and that of base. The refractory time is that of base.
 func Candidates(base events.Options) []events.Options {
 	smoothing, highest := []float64{base.Smoothing}, 9.0
 	if base.Smoothing > 0 {
-		smoothing, highest = append(smoothing, math.Round(base.Smoothing*500)/1000, math.Round(base.Smoothing*1500)/1000), 5.15 // the odds of a frame are bounded
+		highest = 5.15 // the odds of a frame are bounded
+		for _, seconds := range []float64{0.1, 0.2, 0.3} {
+			if seconds != base.Smoothing {
+				smoothing = append(smoothing, seconds)
+			}
+		}
 	}
 	list := []events.Options{base}
 	for _, seconds := range smoothing {
@@ -93,14 +98,14 @@ func (m *Measurement) Curve() []Point {
 	return curve
 }
 
-// Detection returns the point in the form that a model stores, without offsets.
+// Detection returns the point in the form that a model stores, with its offsets.
 func (p *Point) Detection() *model.Detection {
 	rate, _, _ := p.FalseAlarmRate()
 	misses, low, high := p.MissRate()
 	o := p.Options
 	return &model.Detection{
 		Threshold: o.Threshold, OffThreshold: o.OffThreshold, Confirm: o.Confirm, Refractory: o.Refractory,
-		Smoothing: o.Smoothing, Window: o.Window,
+		Smoothing: o.Smoothing, Window: o.Window, Offsets: slices.Clone(p.Offsets),
 		FalseAlarmsPerHour: rate, MissRate: misses, Interval: [2]float64{low, high}, BackgroundHours: p.Hours, Words: p.Words,
 	}
 }

@@ -23,7 +23,7 @@ func TestDigits(t *testing.T) {
 		t.Skip("recognises ten minutes of sound")
 	}
 	m := must.Get(pretrained.Load("digits"))(t)
-	clips, _, err := calibration.Clips(dir, calibration.ClipOptions{Labels: m.Meta.Labels, Pattern: regexp.MustCompile(`^(\d)_\w+_[5-9]\.wav$`)})
+	clips, _, _, err := calibration.Clips(dir, calibration.ClipOptions{Labels: m.Meta.Labels, Pattern: regexp.MustCompile(`^(\d)_\w+_[5-9]\.wav$`)})
 	must.Do(t, err)
 	must.Equal(t, len(clips), 300, "validation clips")
 	background := must.Get(calibration.Generated(2, m.Meta.SampleRate, 1))(t)

@@ -4,12 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
@@ -56,42 +53,32 @@ func checkRate(rate float64) error {
 	return nil
 }
 
-// extensions are those of the audio formats that package audio reads.
-var extensions = []string{".wav", ".wave", ".flac", ".mp3", ".ogg", ".oga"}
-
-func isAudio(name string) bool {
-	return name[0] != '.' && slices.Contains(extensions, strings.ToLower(filepath.Ext(name)))
-}
-
-// audioFiles returns the audio files of a folder at any depth, in alphabetical order, without
-// hidden files and folders. If path is a file, it returns the path.
-func audioFiles(path string) ([]string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, fmt.Errorf("calibration: %w", err)
-	}
-	if !info.IsDir() {
-		return []string{path}, nil
-	}
-	var files []string
-	err = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && name != path && d.Name()[0] == '.':
-			return fs.SkipDir
-		case !d.IsDir() && isAudio(d.Name()):
-			files = append(files, name)
+// audioFiles returns the recordings of a folder at any depth, in alphabetical order, and why its
+// other files are ignored. If path is a file, it returns the path.
+func audioFiles(path string) (files, ignored []string, err error) {
+	if !datafile.IsFolder(path) {
+		if _, err := os.Stat(path); err != nil {
+			return nil, nil, fmt.Errorf("calibration: %w", err)
 		}
-		return nil
+		return []string{path}, nil, nil
+	}
+	err = datafile.Walk(path, func(name string) {
+		switch {
+		case filepath.Base(name)[0] == '.':
+			ignored = append(ignored, name+": hidden")
+		case audio.IsRecording(name):
+			files = append(files, name)
+		default:
+			ignored = append(ignored, name+": not WAV, FLAC, MP3 or Ogg Vorbis")
+		}
 	})
 	if err != nil {
-		return nil, fmt.Errorf("calibration: %w", err)
+		return nil, nil, fmt.Errorf("calibration: %w", err)
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("calibration: %s has no audio files (%s)", path, strings.Join(extensions, ", "))
+		return nil, nil, fmt.Errorf("calibration: %s contains no WAV, FLAC, MP3 or Ogg Vorbis files", path)
 	}
-	return files, nil
+	return files, ignored, nil
 }
 
 // tape is the concatenation of audio files.
@@ -101,7 +88,15 @@ type tape struct {
 	skip    bool // broken files
 	current *file
 	next    int
+	read    int64 // samples
+	begun   []fileStart
 	skipped []error
+}
+
+// fileStart is the position in a tape at which a file begins.
+type fileStart struct {
+	path string
+	at   int64
 }
 
 // Read implements audio.Source. The samples of a broken file before its error are part of the tape.
@@ -120,8 +115,10 @@ func (t *tape) Read(dst []float32) (int, error) {
 				continue
 			}
 			t.current = f
+			t.begun = append(t.begun, fileStart{t.files[t.next-1], t.read})
 		}
 		n, err := t.current.Read(dst)
+		t.read += int64(n)
 		if err != nil {
 			t.current.Close()
 			t.current = nil
@@ -157,32 +154,44 @@ func (t *tape) Close() error {
 // Skipped returns the errors of the files that were skipped.
 func (t *tape) Skipped() []error { return t.skipped }
 
+// locate returns the file that a sample of the tape is from, and the position of the file's first
+// sample.
+func (t *tape) locate(sample int64) (path string, start int64) {
+	for _, f := range t.begun {
+		if f.at > sample {
+			break
+		}
+		path, start = f.path, f.at
+	}
+	return path, start
+}
+
 // tapeBytes is the size of the files that form a stream: files are added until the stream is at
 // least that large. It does not depend on the number of workers, so the results do not either.
 const tapeBytes = 4 << 20
 
-// Background returns streams of the audio file at a path, or of all audio files in a folder at any
-// depth, in alphabetical order. Short files are joined without gaps, about 4 MB to a stream. The
-// files are read while the streams are, in constant memory.
+// Background returns streams of the audio file at a path, or of all recordings in a folder at any
+// depth, in alphabetical order (audio.IsRecording). Short files are joined without gaps, about 4 MB
+// to a stream. The files are read while the streams are, in constant memory. ignored has the other
+// files in the folder, each with the reason.
 //
 // The audio is mixed down to one channel and converted to the given sampling rate in Hz. If a file
 // cannot be read, Measure returns an error. With skipBroken, the file is left out from that place
 // on, and Measurement.Skipped reports it.
-func Background(path string, rate float64, skipBroken bool) ([]Stream, error) {
+func Background(path string, rate float64, skipBroken bool) (streams []Stream, ignored []string, err error) {
 	if err := checkRate(rate); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	files, err := audioFiles(path)
+	files, ignored, err := audioFiles(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var streams []Stream
 	for len(files) > 0 {
 		n, size := 0, int64(0)
 		for n < len(files) && size < tapeBytes {
 			info, err := os.Stat(files[n])
 			if err != nil && !skipBroken {
-				return nil, fmt.Errorf("calibration: %w", err)
+				return nil, nil, fmt.Errorf("calibration: %w", err)
 			}
 			if err == nil {
 				size += info.Size()
@@ -196,7 +205,7 @@ func Background(path string, rate float64, skipBroken bool) ([]Stream, error) {
 		})
 		files = files[n:]
 	}
-	return streams, nil
+	return streams, ignored, nil
 }
 
 var errNoAudio = errors.New("it has no samples")

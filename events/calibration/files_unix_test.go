@@ -8,7 +8,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/s4d-fast/s4d-fast/events/calibration"
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
@@ -19,7 +18,7 @@ func TestBackgroundPipe(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(dir, "a.wav"), 0o600); err != nil {
 		t.Skip("no named pipes here:", err)
 	}
-	streams := must.Get(calibration.Background(dir, 8000, false))(t)
+	streams := background(t, dir, false)
 	tape := must.Get(streams[0].Open())(t)
 	defer tape.Close()
 	if _, err := tape.Read(make([]float32, 1)); !errors.Is(err, datafile.ErrNotRegular) {

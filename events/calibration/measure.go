@@ -36,6 +36,7 @@ type Options struct {
 	Candidates []events.Options // to try; Recognizer.NewSweep states how they may differ
 	Tolerance  float64          // largest distance in seconds between the onsets of a word and of its event
 	Workers    int              // streams processed at the same time; 0: one per processor
+	List       int              // number of false alarms and of missed words to list per candidate: Point.Alarms, Point.Lost
 	Progress   func(Progress)   // called after each block and each stream, by one goroutine at a time; may be nil
 }
 
@@ -64,12 +65,15 @@ type Measurement struct {
 // Point is the result of Measure for one of the candidates.
 type Point struct {
 	Options     events.Options
-	Score               // in the streams of words
-	MissedWords []int   // number of missed words of each of Measurement.Labels
-	FalseAlarms int     // number of events in all background
-	ByGroup     []int   // FalseAlarms by group of background
-	ByLabel     []int   // FalseAlarms by label of the model (Measurement.All)
-	Hours       float64 // of all background
+	Offsets     []float64 // that the model adds to the log-odds of its labels (model.Detection.Offsets); nil: none
+	Score                 // in the streams of words
+	MissedWords []int     // number of missed words of each of Measurement.Labels
+	FalseAlarms int       // number of events in all background
+	ByGroup     []int     // FalseAlarms by group of background
+	ByLabel     []int     // FalseAlarms by label of the model (Measurement.All)
+	Hours       float64   // of all background
+	Alarms      []Alarm   // false alarms with the highest confidence, that one first; at most Options.List
+	Lost        []Word    // missed words in the order of the streams; at most Options.List
 }
 
 // Group is a part of the background: all streams with the same Stream.Group.
@@ -98,6 +102,9 @@ func Measure(ctx context.Context, m *model.Model, streams []Stream, opt Options)
 	if !(opt.Tolerance > 0) {
 		return nil, fmt.Errorf("calibration: tolerance %v s, expected more than 0", opt.Tolerance)
 	}
+	if opt.List < 0 {
+		return nil, fmt.Errorf("calibration: list %d, expected at least 0", opt.List)
+	}
 	if opt.Workers < 0 {
 		return nil, fmt.Errorf("calibration: %d workers, expected at least 0", opt.Workers)
 	}
@@ -115,11 +122,17 @@ func Measure(ctx context.Context, m *model.Model, streams []Stream, opt Options)
 			}
 		}
 	}
-	run := run{ctx: ctx, r: r, opt: opt, tolerance: int64(opt.Tolerance * r.SampleRate()), streams: streams, labels: m.Meta.Labels, results: make([]result, len(streams))}
+	run := run{
+		r: r, opt: opt, tolerance: int64(opt.Tolerance * r.SampleRate()), streams: streams, labels: m.Meta.Labels,
+		results: make([]result, len(streams)), alarms: make([]ranking, len(opt.Candidates)),
+	}
+	if m.Meta.Filterbank != nil && m.Meta.Detection != nil {
+		run.offsets = m.Meta.Detection.Offsets
+	}
 	run.failed.Store(int64(len(streams)))
 	pool := par.New(min(par.Workers(opt.Workers), max(len(streams), 1)))
 	defer pool.Close()
-	pool.For(len(streams), func(_, i int) { run.stream(i) })
+	pool.For(len(streams), func(_, i int) { run.stream(ctx, i) })
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
@@ -131,17 +144,18 @@ func Measure(ctx context.Context, m *model.Model, streams []Stream, opt Options)
 
 // run is the state of a call of Measure.
 type run struct {
-	ctx       context.Context
 	r         *events.Recognizer
 	opt       Options
 	tolerance int64 // samples
 	streams   []Stream
-	labels    []string // of the model
+	labels    []string  // of the model
+	offsets   []float64 // of the labels; nil: none
 	results   []result
 	failed    atomic.Int64 // lowest index of a stream with an error
 
 	mu       sync.Mutex
 	progress Progress
+	alarms   []ranking // per candidate
 }
 
 // blockLen is the number of samples that are read at a time.
@@ -149,15 +163,17 @@ const blockLen = 1 << 13
 
 // stopped reports whether stream i need not be measured further: ctx is cancelled, or an earlier
 // stream has failed.
-func (r *run) stopped(i int) bool { return r.ctx.Err() != nil || r.failed.Load() < int64(i) }
+func (r *run) stopped(ctx context.Context, i int) bool {
+	return ctx.Err() != nil || r.failed.Load() < int64(i)
+}
 
 // stream measures one stream.
-func (r *run) stream(i int) {
-	if r.stopped(i) {
+func (r *run) stream(ctx context.Context, i int) {
+	if r.stopped(ctx, i) {
 		return
 	}
 	res := &r.results[i]
-	if res.err = r.measure(i, res); res.err != nil {
+	if res.err = r.measure(ctx, i, res); res.err != nil {
 		for {
 			first := r.failed.Load()
 			if first <= int64(i) || r.failed.CompareAndSwap(first, int64(i)) {
@@ -168,7 +184,7 @@ func (r *run) stream(i int) {
 	r.report(1, 0)
 }
 
-func (r *run) measure(i int, res *result) error {
+func (r *run) measure(ctx context.Context, i int, res *result) error {
 	in, err := r.streams[i].Open()
 	if err != nil {
 		return err
@@ -180,6 +196,10 @@ func (r *run) measure(i int, res *result) error {
 	}
 	words := r.streams[i].Words
 	list := make([][]events.Event, len(r.opt.Candidates)) // in streams of words
+	var alarms []ranking                                  // in background
+	if len(words) == 0 && r.opt.List > 0 {
+		alarms = make([]ranking, len(r.opt.Candidates))
+	}
 	res.events = make([][]int, len(r.opt.Candidates))
 	for c := range res.events {
 		res.events[c] = make([]int, len(r.labels))
@@ -190,6 +210,9 @@ func (r *run) measure(i int, res *result) error {
 			if len(words) > 0 {
 				list[f.Option] = append(list[f.Option], f.Event)
 			}
+			if alarms != nil {
+				alarms[f.Option].add(r.opt.List, r.alarm(in, i, f.Event))
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", r.streams[i].Name, err)
@@ -198,7 +221,7 @@ func (r *run) measure(i int, res *result) error {
 	}
 	buf := make([]float32, blockLen)
 	for end := false; !end; {
-		if r.stopped(i) {
+		if r.stopped(ctx, i) {
 			return nil
 		}
 		n, err := in.Read(buf)
@@ -214,6 +237,13 @@ func (r *run) measure(i int, res *result) error {
 		return err
 	}
 	res.seconds = float64(sweep.Position()) / r.r.SampleRate()
+	r.mu.Lock()
+	for c := range alarms {
+		for _, a := range alarms[c] {
+			r.alarms[c].add(r.opt.List, a)
+		}
+	}
+	r.mu.Unlock()
 	if len(words) > 0 {
 		for _, l := range list {
 			score, found := Compare(words, l, r.tolerance)
@@ -271,7 +301,7 @@ func (r *run) collect() *Measurement {
 	}
 	for c := range m.Points {
 		p := &m.Points[c]
-		*p = Point{Options: r.opt.Candidates[c], MissedWords: make([]int, len(m.Labels)), ByGroup: make([]int, len(m.Groups)), ByLabel: make([]int, len(r.labels))}
+		*p = Point{Options: r.opt.Candidates[c], Offsets: r.offsets, Alarms: r.alarms[c].list(), MissedWords: make([]int, len(m.Labels)), ByGroup: make([]int, len(m.Groups)), ByLabel: make([]int, len(r.labels))}
 		for i, s := range r.streams {
 			res := &r.results[i]
 			if len(s.Words) == 0 {
@@ -287,6 +317,9 @@ func (r *run) collect() *Measurement {
 			for k, w := range s.Words {
 				if !res.found[c][k] {
 					p.MissedWords[slices.Index(m.Labels, w.Label)]++
+					if len(p.Lost) < r.opt.List {
+						p.Lost = append(p.Lost, w)
+					}
 				}
 			}
 		}

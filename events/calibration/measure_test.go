@@ -282,7 +282,9 @@ func TestCancel(t *testing.T) {
 // The first event near the onset of a word is correct if it has its label. Others count as events
 // of another label or as events without a word.
 func TestCompare(t *testing.T) {
-	words := []calibration.Word{{1000, 3000, "a"}, {5000, 8000, "b"}, {9000, 9900, "b"}, {20000, 21000, "c"}}
+	words := []calibration.Word{
+		{Onset: 1000, End: 3000, Label: "a"}, {Onset: 5000, End: 8000, Label: "b"}, {Onset: 9000, End: 9900, Label: "b"}, {Onset: 20000, End: 21000, Label: "c"},
+	}
 	found := []events.Event{
 		{Onset: 900, Label: "a"},    // correct
 		{Onset: 1300, Label: "a"},   // the same word again

@@ -21,7 +21,8 @@ import (
 // threshold, unless it gives false alarms there.
 //
 // The events of one label are taken to be independent of the thresholds of the others, which is
-// nearly so. The measurement is of the model without offsets. Measure again with them.
+// nearly so. The measurement must be of the model without offsets. Store the offsets in
+// model.Detection and measure again.
 func (m *Measurement) Offsets(base *model.Model, falseAlarms float64) (offsets []float64, ok bool) {
 	own, hours := m.Points[0].Options.Threshold, m.Points[0].Hours
 	if !(hours > 0) {

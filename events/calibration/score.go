@@ -6,6 +6,7 @@ import "github.com/s4d-fast/s4d-fast/events"
 type Word struct {
 	Onset, End int64
 	Label      string
+	File       string // of the clip, if there is one
 }
 
 // Score has the numbers of words and events in streams. Compare defines which words are found.

@@ -95,7 +95,7 @@ func WordStreams(ctx context.Context, clips []Clip, opt WordOptions) (streams []
 			power += math.Pow(gain*c.word.Level, 2) / float64(len(found))
 			p := placed{path: c.Path, gap: gap(number*(clipsPerStream+1) + i), len: c.len, gain: float32(gain)}
 			at += p.gap
-			s.Words = append(s.Words, Word{Onset: int64(at + c.word.Onset), End: int64(at + c.word.End), Label: c.Label})
+			s.Words = append(s.Words, Word{Onset: int64(at + c.word.Onset), End: int64(at + c.word.End), Label: c.Label, File: c.Path})
 			at += c.len
 			list = append(list, p)
 		}

@@ -230,6 +230,14 @@ func TestWordStreamErrors(t *testing.T) {
 	must.Reject(wordStreams(t, clips, opt)[0].Open())(t, "torn")
 }
 
+// background returns the streams of a folder or file.
+func background(t testing.TB, path string, skipBroken bool) []calibration.Stream {
+	t.Helper()
+	streams, _, err := calibration.Background(path, rate, skipBroken)
+	must.Do(t, err)
+	return streams
+}
+
 // Background joins the files of a folder, converts them, and leaves out broken ones if it is told
 // to.
 func TestBackground(t *testing.T) {
@@ -238,7 +246,11 @@ func TestBackground(t *testing.T) {
 	writeWAV(t, filepath.Join(dir, "a.WAV"), 2*rate, tone(0.1, 0, 2*rate))
 	writeWAV(t, filepath.Join(dir, ".hidden", "1.wav"), rate, tone(0.2, 0, rate))
 	must.Do(t, os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o666))
-	streams := must.Get(calibration.Background(dir, rate, false))(t)
+	must.Do(t, os.Rename(filepath.Join(dir, "b", "1.wav"), filepath.Join(dir, "b", "1"))) // recognised by its content
+	streams, ignored, err := calibration.Background(dir, rate, false)
+	must.Do(t, err)
+	want := []string{filepath.Join(dir, ".hidden") + ": hidden", filepath.Join(dir, "notes.txt") + ": not WAV, FLAC, MP3 or Ogg Vorbis"}
+	must.Equal(t, fmt.Sprint(ignored), fmt.Sprint(want), "ignored files")
 	must.Equal(t, len(streams), 1, "streams of two short files")
 	must.Equal(t, streams[0].Group, dir, "group")
 	x := read(t, streams[0], 1000)
@@ -249,10 +261,10 @@ func TestBackground(t *testing.T) {
 		}
 	}
 	broken := filepath.Join(dir, "b", "0.wav")
-	file := must.Get(os.ReadFile(filepath.Join(dir, "b", "1.wav")))(t)
+	file := must.Get(os.ReadFile(filepath.Join(dir, "b", "1")))(t)
 	must.Do(t, os.WriteFile(broken, file[:44+2000], 0o666))
 	must.Do(t, os.WriteFile(filepath.Join(dir, "b", "00.wav"), []byte("no audio"), 0o666))
-	in := must.Get(must.Get(calibration.Background(dir, rate, false))(t)[0].Open())(t)
+	in := must.Get(background(t, dir, false)[0].Open())(t)
 	defer in.Close()
 	for err := error(nil); err == nil; {
 		if _, err = in.Read(make([]float32, 1000)); err != nil {
@@ -260,17 +272,20 @@ func TestBackground(t *testing.T) {
 		}
 	}
 	words := stream("", isolated(map[string][]float64{"low": {1}}))
-	m := measure(t, append(must.Get(calibration.Background(dir, rate, true))(t), words), options(t))
+	m := measure(t, append(background(t, dir, true), words), options(t))
 	must.Equal(t, len(m.Skipped), 2, "skipped files")
 	must.Fail(t, m.Skipped[0], "0.wav: ", "truncated")
 	must.Fail(t, m.Skipped[1], "00.wav: ")
 	if got, want := m.Groups[0].Seconds, 1+1000./rate; got != want {
 		t.Errorf("%v s of background, expected %v with the part of the broken file", got, want)
 	}
-	must.Equal(t, len(must.Get(calibration.Background(broken, rate, false))(t)), 1, "streams of a file")
-	must.Reject(calibration.Background(filepath.Join(dir, "none"), rate, false))(t, "none")
-	must.Reject(calibration.Background(t.TempDir(), rate, false))(t, "has no audio files (.wav")
-	must.Reject(calibration.Background(dir, 0.5, false))(t, "sampling rate 0.5 Hz")
+	must.Equal(t, len(background(t, broken, false)), 1, "streams of a file")
+	_, _, err = calibration.Background(filepath.Join(dir, "none"), rate, false)
+	must.Fail(t, err, "none")
+	_, _, err = calibration.Background(t.TempDir(), rate, false)
+	must.Fail(t, err, "contains no WAV, FLAC, MP3 or Ogg Vorbis files")
+	_, _, err = calibration.Background(dir, 0.5, false)
+	must.Fail(t, err, "sampling rate 0.5 Hz")
 }
 
 // Files in every format of package audio are read.
@@ -286,7 +301,7 @@ func TestFormats(t *testing.T) {
 		must.Do(t, err)
 		want += (len(x)/f.Channels*rate + f.SampleRate - 1) / f.SampleRate
 	}
-	got := len(read(t, must.Get(calibration.Background(dir, rate, false))(t)[0], 4096))
+	got := len(read(t, background(t, dir, false)[0], 4096))
 	if got < want-10 || got > want+10 || want < rate {
 		t.Errorf("%d samples, expected about %d", got, want)
 	}
@@ -298,7 +313,7 @@ func TestBackgroundStreams(t *testing.T) {
 	for i := range 4 {
 		writeWAV(t, filepath.Join(dir, fmt.Sprintf("%d.wav", i)), rate, make([]float32, 1_200_000))
 	}
-	streams := must.Get(calibration.Background(dir, rate, false))(t)
+	streams := background(t, dir, false)
 	must.Equal(t, len(streams), 2, "streams of four files of 2.4 MB")
 	must.Equal(t, streams[1].Name, filepath.Join(dir, "2.wav"), "name of the second")
 }

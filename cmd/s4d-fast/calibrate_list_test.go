@@ -1,0 +1,100 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/s4d-fast/s4d-fast/events"
+	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/tonemodel"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// The result of a calibration does not depend on the operating point that the model stores.
+func TestCalibrateCalibrated(t *testing.T) {
+	path, words, background := calibrationFiles(t)
+	dir := filepath.Dir(path)
+	args := []string{"--words", words, "--background", background, "--snr", "30", "--false-alarms", "100"}
+	calibrate := func(from string) *model.Detection {
+		t.Helper()
+		out := filepath.Join(dir, "out.safetensors")
+		ok(t, append([]string{"calibrate", from, "--out", out}, args...)...)
+		return must.Get(model.Load(out))(t).Meta.Detection
+	}
+	for name, m := range map[string]*model.Model{"mean pool": must.Get(tonemodel.New())(t), "framewise": must.Get(tonemodel.NewFramewise())(t)} {
+		must.Do(t, m.Save(path))
+		want := calibrate(path)
+		stored := *want
+		stored.Threshold, stored.OffThreshold, stored.Confirm, stored.Refractory = 0.9, 0.3, 8, 1
+		if stored.Smoothing > 0 {
+			stored.Smoothing, stored.Offsets = 0.6, []float64{2, -1, 0}
+		}
+		m.Meta.Detection = &stored
+		must.Do(t, m.Save(path))
+		equal(t, name+": operating point of the calibrated model", fmt.Sprintf("%+v", calibrate(path)), fmt.Sprintf("%+v", want))
+		equal(t, name+": stored refractory time", want.Refractory, map[bool]float64{true: 0.25, false: events.Defaults().Refractory}[want.Smoothing > 0])
+	}
+}
+
+// --list prints the false alarms of the chosen point with their files and times, and the clips of
+// the missed words.
+func TestCalibrateList(t *testing.T) {
+	m, words, background := calibrationFiles(t)
+	loud, soft := filepath.Join(background, "0.wav"), filepath.Join(words, "low", "5.wav")
+	args := []string{m, "--words", words, "--background", background, "--snr", "clean"}
+	for _, command := range []string{"calibrate", "eval"} {
+		args := append([]string{command}, args...)
+		if command == "eval" {
+			args = append(args, "--stream")
+		} else {
+			args = append(args, "--false-alarms", "100", "--out", filepath.Join(t.TempDir(), "out.safetensors"))
+		}
+		text := ok(t, append(args, "--list", "5")...)
+		contains(t, command, text, "1 of 1 false alarms, with their seconds in the file\nconfidence  label  start  end ", "low    10.", loud+"\n",
+			"1 of 1 missed words\nlabel  file\nlow    "+soft+"\n")
+		var r detectionResult
+		decode(t, ok(t, append(args, "--list", "5", "--json")...), &r)
+		if len(r.Alarms) != 1 || r.Alarms[0].File != filepath.ToSlash(loud) || r.Alarms[0].Start < 9.9 || r.Alarms[0].Start > 10.2 || r.Alarms[0].End < 10.4 || r.Alarms[0].Confidence < 0.5 {
+			t.Errorf("%s: false alarms %+v", command, r.Alarms)
+		}
+		equal(t, command+": missed words", fmt.Sprint(r.Missed), fmt.Sprint([]missedResult{{filepath.ToSlash(soft), "low"}}))
+		if text := ok(t, args...); strings.Contains(text, "missed words\n") || strings.Contains(text, "confidence") {
+			t.Errorf("%s: a list without --list: %s", command, text)
+		}
+	}
+}
+
+// Recordings are recognised by their content, too. Files that are ignored are listed.
+func TestCalibrateIgnored(t *testing.T) {
+	m, words, background := calibrationFiles(t)
+	must.Do(t, os.Rename(filepath.Join(words, "low", "0.wav"), filepath.Join(words, "low", "0.sound")))
+	must.Do(t, os.WriteFile(filepath.Join(words, "low", "notes.txt"), []byte("no audio"), 0o666))
+	for i := range 12 {
+		must.Do(t, os.WriteFile(filepath.Join(background, fmt.Sprintf("%02d.txt", i)), []byte("no audio"), 0o666))
+	}
+	code, stdout, stderr := invoke(nil, "eval", m, "--stream", "--json", "--words", words, "--background", background)
+	equal(t, "exit code", code, exitOK)
+	var r detectionResult
+	decode(t, stdout, &r)
+	equal(t, "words", r.Words.Count, 6)
+	equal(t, "ignored files", len(r.Ignored), 13)
+	contains(t, "stderr", stderr, "ignored "+filepath.Join(words, "low", "notes.txt")+": not WAV, FLAC, MP3 or Ogg Vorbis\n",
+		"ignored "+filepath.Join(background, "08.txt"), "ignored 3 more files\n")
+	if strings.Contains(stderr, "09.txt") {
+		t.Errorf("more than ten files: %s", stderr)
+	}
+}
+
+// The help of a flag states its default.
+func TestHelpStatesDefaults(t *testing.T) {
+	for _, command := range []string{"calibrate", "eval"} {
+		help := strings.Join(strings.Fields(ok(t, command, "--help")), " ")
+		contains(t, command, help, "(default: 0.3,1.5)", "(default: natural)", "(default: 20)", "(default: white)", "(default: 0.3)", "--gap=MIN,MAX ", "calibrate 0.4, with a filter bank 0.25)")
+		if strings.Contains(help, "...") {
+			t.Errorf("%s: dots in the help: %s", command, help)
+		}
+	}
+}

@@ -1,0 +1,59 @@
+package calibration
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/s4d-fast/s4d-fast/events"
+)
+
+// Alarm is a false alarm: an event in background.
+type Alarm struct {
+	File       string  // that it begins in; of background without files: Stream.Name
+	Start, End float64 // seconds from the beginning of the file; End is exclusive
+	Label      string
+	Confidence float64 // as in events.Event
+}
+
+// ranked is an alarm with its place, which orders alarms of the same confidence.
+type ranked struct {
+	Alarm
+	stream int
+	onset  int64
+}
+
+// ranking has the alarms with the highest confidence, that one first.
+type ranking []ranked
+
+// add adds an alarm, and removes the last one if there are more than most. The result does not
+// depend on the order in which alarms are added.
+func (r *ranking) add(most int, a ranked) {
+	at, _ := slices.BinarySearchFunc(*r, a, func(x, y ranked) int {
+		return cmp.Or(cmp.Compare(y.Confidence, x.Confidence), x.stream-y.stream, cmp.Compare(x.onset, y.onset))
+	})
+	if at == most {
+		return
+	}
+	if len(*r) == most {
+		*r = (*r)[:most-1]
+	}
+	*r = slices.Insert(*r, at, a)
+}
+
+// list returns the alarms.
+func (r ranking) list() (alarms []Alarm) {
+	for _, a := range r {
+		alarms = append(alarms, a.Alarm)
+	}
+	return alarms
+}
+
+// alarm returns an event in the audio of stream i as an alarm.
+func (r *run) alarm(in Audio, i int, e events.Event) ranked {
+	file, start := r.streams[i].Name, int64(0)
+	if t, ok := in.(interface{ locate(int64) (string, int64) }); ok {
+		file, start = t.locate(e.Onset)
+	}
+	seconds := func(sample int64) float64 { return float64(sample-start) / r.r.SampleRate() }
+	return ranked{Alarm{file, seconds(e.Onset), seconds(e.End), e.Label, e.Confidence}, i, e.Onset}
+}
