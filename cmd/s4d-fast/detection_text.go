@@ -151,7 +151,7 @@ func (d *detection) table(w io.Writer, marked *calibration.Point) {
 	for i := range points {
 		p, mark := &points[i], ""
 		if p.Options == marked.Options {
-			mark = "←"
+			mark = " ←"
 		}
 		if framewise {
 			smoothing = fmt.Sprintf("%g s\t", p.Options.Smoothing)
