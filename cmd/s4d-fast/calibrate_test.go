@@ -220,7 +220,7 @@ func TestCalibrateErrors(t *testing.T) {
 		{exitUsage, "--gap: 1: expected the shortest", append([]string{"calibrate", m, "--gap", "1"}, both...)},
 		{exitUsage, "--gap: a,2: expected", append([]string{"calibrate", m, "--gap", "a,2"}, both...)},
 		{exitUsage, "--list 1001: expected 0 to 1000", append([]string{"calibrate", m, "--list", "1001"}, both...)},
-		{exitUsage, "require --stream", []string{"eval", m, "--list", "3"}},
+		{exitUsage, "--list: only used with --stream", []string{"eval", m, "--list", "3"}},
 		{exitUsage, "--snr loud", append([]string{"calibrate", m, "--snr", "loud"}, both...)},
 		{exitUsage, "--tolerance 0", append([]string{"calibrate", m, "--tolerance", "0"}, both...)},
 		{exitUsage, "--generated -1", append([]string{"calibrate", m, "--generated=-1"}, both...)},
