@@ -156,25 +156,54 @@ func TestVorbisHeaders(t *testing.T) {
 func TestLongOggPackets(t *testing.T) {
 	file := must.Get(os.ReadFile("testdata/mono.ogg"))(t)
 	second := bytes.Index(file[1:], []byte("OggS")) + 1
-	body := strings.Repeat("x", 255*255)
-	endless := bytes.Clone(file[:second])
-	for i := range 40 {
-		flags := byte(oggContinued)
-		if i == 0 {
-			flags = 0
-		}
-		page := oggPageOf(flags, uint32(i+1), 0)
-		page[26] = 255
-		copy(page[14:18], file[14:18]) // the serial number
-		endless = append(append(append(endless, page...), strings.Repeat("\xff", 255)...), body...)
-	}
-	fixOgg(endless)
+	endless := endlessPacket(file[:second], 1)
 	n := allocated(func() {
 		_, _, err := readAll(t, bytes.NewReader(endless), 100)
 		must.Fail(t, err, ErrTruncated, "after page 41") // all of it is a comment
 	})
 	if n > 4<<20 {
 		t.Errorf("skipping %d bytes of comments allocates %d", len(endless), n)
+	}
+}
+
+// endlessPacket appends a packet of 40 pages, without an end, to the first pages of a stream.
+func endlessPacket(start []byte, pages int) []byte {
+	file := bytes.Clone(start)
+	for i := range 40 {
+		flags := byte(oggContinued)
+		if i == 0 {
+			flags = 0
+		}
+		page := oggPageOf(flags, uint32(i+pages), 0)
+		page[26] = 255
+		copy(page[14:18], start[14:18]) // the serial number
+		file = append(append(append(file, page...), strings.Repeat("\xff", 255)...), strings.Repeat("x", 255*255)...)
+	}
+	fixOgg(file)
+	return file
+}
+
+// A setup header, or a packet of audio, of more than a mebibyte is an error before it takes memory.
+func TestOggPacketLimit(t *testing.T) {
+	file := must.Get(os.ReadFile("testdata/mono.ogg"))(t)
+	second := bytes.Index(file[1:], []byte("OggS")) + 1
+	third := second + 1 + bytes.Index(file[second+1:], []byte("OggS"))
+	comment := oggPageOf(0, 1, 0, "\x03vorbis")
+	copy(comment[14:18], file[14:18])
+	for name, c := range map[string]struct {
+		start []byte
+		pages int // in start
+		want  string
+	}{
+		"setup header": {append(bytes.Clone(file[:second]), comment...), 2, "page 19 has a packet of more than 1048576 bytes"},
+		"audio":        {file[:third], 2, "page 19 has a packet of more than 1048576 bytes"},
+	} {
+		long := endlessPacket(c.start, c.pages)
+		var err error
+		if n := allocated(func() { _, _, err = readAll(t, bytes.NewReader(long), 100) }); n > 8<<20 {
+			t.Errorf("%s: %d bytes allocated", name, n)
+		}
+		must.Fail(t, err, "audio: Ogg: "+c.want)
 	}
 }
 

@@ -2,14 +2,13 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/testfiles"
 )
 
 // write makes a small corpus: per word and speaker as many clips as counts says.
@@ -20,13 +19,12 @@ func write(t *testing.T, counts map[string][]int) string {
 		for speaker, n := range list {
 			for i := range n {
 				path := filepath.Join(dir, word, fmt.Sprintf("s%d_nohash_%d.wav", speaker, i))
-				must.Do(t, os.MkdirAll(filepath.Dir(path), 0o777))
-				must.Do(t, audio.WriteWAVFile(path, sampleRate, make([]float32, 10+i)))
+				testfiles.Clip(t, path, sampleRate, make([]float32, 10+i))
 			}
 		}
 	}
 	list := "up/s2_nohash_0.wav\ngo/s1_nohash_0.wav\n_unknown_/s0_nohash_0.wav\n"
-	must.Do(t, os.WriteFile(filepath.Join(dir, "validation_list.txt"), []byte(list), 0o666))
+	testfiles.Write(t, filepath.Join(dir, "validation_list.txt"), list)
 	return dir
 }
 

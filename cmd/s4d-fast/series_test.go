@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/testfiles"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
@@ -55,4 +57,21 @@ func TestTrainSeries(t *testing.T) {
 	checkRun(t, nil, []string{"train", "series", "--data", table, "--target", "load", "--horizon", "3", "--out", filepath.Join(dir, "bad")}, exitBadInput, `load.csv:2: column "time": "2024-01-01 00:00" is not a number`)
 	checkRun(t, nil, []string{"train", "series", "--data", table, "--mode", "guess", "--out", filepath.Join(dir, "bad")}, exitUsage, `mode "guess"`)
 	checkRun(t, nil, []string{"train", "ts", "--data", dir, "--horizon", "3", "--out", filepath.Join(dir, "bad")}, exitUsage, "--horizon")
+}
+
+// eval replaces missing values before the first known one by the means of the model, as in
+// training, not by those of the evaluated file.
+func TestEvalMissing(t *testing.T) {
+	path, _ := rowsModel(t, model.SeriesClassification, func(m *model.Model) {
+		m.Meta.Data = model.Settings{"data.target": []any{"state"}, "data.id": "room", "data.missing": "previous"}
+	})
+	dir := t.TempDir()
+	predictions := func(name, text string) string {
+		file, out := filepath.Join(dir, name+".csv"), filepath.Join(dir, name+".jsonl")
+		testfiles.Write(t, file, "room,state,temp,load\n"+text)
+		ok(t, "eval", path, "--data", file, "--split", "all", "--predictions", out)
+		return string(read(t, out))
+	}
+	text := "a,used,%s,300\na,used,50,310\nb,empty,40,200\n"
+	must.Equal(t, predictions("gap", fmt.Sprintf(text, "")), predictions("filled", fmt.Sprintf(text, "20")), "predictions")
 }

@@ -77,7 +77,7 @@ func (c *streamCmd) runRows(std *streams, ctx *ctxBox) error {
 	defer bytes.Close()
 	var columns []string
 	if m.Meta.Series != nil {
-		columns = m.Meta.Series.Columns
+		columns = slices.Concat(m.Meta.Series.Columns, []string{m.Meta.Series.Time, m.Meta.Series.ID, or(c.ID, "")})
 	}
 	t, err := table.New(bytes, table.Options{Name: name, Format: table.Format(c.Format), Columns: columns})
 	switch {

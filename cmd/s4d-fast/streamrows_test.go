@@ -276,6 +276,7 @@ func TestBadRows(t *testing.T) {
 		{"csv", "temp,load\n1," + strings.Repeat("2", 1<<20) + "\n", "standard input: line 2: longer than 1048576 bytes", nil},
 		{"jsonl", "{\"temp\":1}\n", `standard input: line 1: no column "load"`, nil},
 		{"jsonl", "{\"temp\":1,\"load\":2}\n{\"temp\":\n", "standard input: line 2: not JSON: unexpected EOF", nil},
+		{"jsonl", "{\"temp\":1,\"load\":2}\n{\"temp\":1,\"load\":2,\"room\":\"a\"}\n", `standard input: line 2: the first object has no key "room"; expected all columns in the first object`, nil},
 		{"csv", "temp,load\n1,2\n", `no column "name"; the columns are`, []string{"--id", "name"}},
 		{"csv", "temp,load,name\n1,2,\n", `line 2: column "name": the row has no identifier of its series`, []string{"--id", "name"}},
 	} {

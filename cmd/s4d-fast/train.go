@@ -154,7 +154,10 @@ func (c *trainCmd) config(ctx context.Context, from *model.Model) (*task.Task, t
 	if c.Threads != 0 {
 		cfg.Workers = c.Threads
 	}
-	return tk, cfg, tk.Resolve(&cfg)
+	if err := tk.Resolve(&cfg); err != nil || c.Resume {
+		return tk, cfg, err
+	}
+	return tk, cfg, checkValidation(cfg)
 }
 
 // readConfig returns the text of a configuration file, or nil if no path is given.

@@ -50,14 +50,14 @@ func TestTrainAudio(t *testing.T) {
 	} {
 		args = append(args, "--set", set)
 	}
-	must.Do(t, os.WriteFile(filepath.Join(dir, "low", "speaker0_broken.mp3"), []byte("no audio"), 0o666))
+	must.Do(t, os.WriteFile(filepath.Join(dir, "low", "speaker0_broken1.mp3"), []byte("no audio"), 0o666))
 	must.Do(t, os.WriteFile(filepath.Join(dir, "LICENSE"), []byte("text"), 0o666))
-	checkRun(t, nil, args, exitBadInput, "1 of 73 recordings are broken", "speaker0_broken.mp3", "--skip-broken")
+	checkRun(t, nil, args, exitBadInput, "1 of 73 recordings are broken", "speaker0_broken1.mp3", "--skip-broken")
 
 	code, stdout, stderr := invoke(nil, append(args, "--skip-broken")...)
 	must.Equal(t, code, exitOK, "exit code; stderr %s", stderr)
 	contains(t, "stderr", stderr, "recordings           training   validation\n", "low                        18            6\n", "other words                18            6\n",
-		"background                 0s           0s\n", " of up to 100 positions, ", "broken, left out: "+filepath.Join(dir, "low", "speaker0_broken.mp3"), "left out: "+filepath.Join(dir, "LICENSE"))
+		"background                 0s           0s\n", " of up to 100 positions, ", "broken, left out: "+filepath.Join(dir, "low", "speaker0_broken1.mp3"), "left out: "+filepath.Join(dir, "LICENSE"))
 	contains(t, "stdout", stdout, "Validation clips: ", " of 12 right", "other words: ", " of 6 right", "high   low  none", filepath.Join(out, "confusion.png"))
 	if !bytes.HasPrefix(read(t, filepath.Join(out, "confusion.png")), []byte("\x89PNG")) {
 		t.Error("confusion.png is not a PNG file")
@@ -91,7 +91,7 @@ func TestTrainAudio(t *testing.T) {
 // Every command that loads data reports the recordings that it leaves out, a sweep once.
 func TestNotes(t *testing.T) {
 	dir, out := beeps(t), t.TempDir()
-	broken := filepath.Join(dir, "low", "speaker0_broken.mp3")
+	broken := filepath.Join(dir, "low", "speaker0_broken1.mp3")
 	must.Do(t, os.WriteFile(broken, []byte("no audio"), 0o666))
 	common := []string{"audio", "--data", dir}
 	for _, set := range []string{

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/task"
 )
@@ -110,6 +112,15 @@ func setOptions(cfg *train.Config, plugins kong.Plugins, tk *task.Task) error {
 		if err := cfg.Set(assignment); err != nil {
 			return usageError(fmt.Errorf("--%s: %w", name, err))
 		}
+	}
+	return nil
+}
+
+// checkValidation rejects an empty validation set. A run selects its best epoch on that set, and
+// the loaders take 0 for the default.
+func checkValidation(cfg train.Config) error {
+	if v, given := cfg.Data["validation"]; given && model.IsZeroSetting(v) {
+		return usageError(errors.New("--validation 0 (data.validation): training requires a validation set, which selects the best epoch: leave the option out for the default, or for data with splits of their own, or give a fraction above 0"))
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/testfiles"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/task"
 )
@@ -71,4 +72,14 @@ func TestOptionFlags(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	checkRun(t, nil, []string{"train", "fsdd", "--data", out, "--skip-broken"}, exitUsage, `--skip-broken: task "fsdd" does not have this option`)
 	checkRun(t, nil, []string{"train", "audio", "--data", out, "--rate=-1", "--out", out}, exitUsage, "data.rate -1")
+}
+
+// A run requires a validation set. The libraries take 0 for the default, so the command rejects it.
+func TestNoValidation(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "t.csv")
+	testfiles.Write(t, path, "x\n1\n2\n3\n")
+	for _, flags := range [][]string{{"--validation", "0"}, {"--set", "data.validation=0"}, {"--set", "data.validation=0.0"}} {
+		args := append([]string{"train", "series", "--data", path, "--horizon", "1"}, flags...)
+		checkRun(t, nil, args, exitUsage, "--validation 0 (data.validation): training requires a validation set")
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -84,8 +85,9 @@ func (t *Reader) startJSON() error {
 	})
 }
 
-// parseJSON sets the cells to the values of the current line. An absent key is a missing value, and
-// a key that the first line does not have is ignored.
+// parseJSON sets the cells to the values of the current line. An absent key is a missing value. A
+// key that the first line does not have is an error if the caller looks for it, or for no column in
+// particular, and otherwise ignored.
 func (t *Reader) parseJSON() error {
 	clear(t.cells)
 	read := make([]bool, len(t.cells))
@@ -93,7 +95,10 @@ func (t *Reader) parseJSON() error {
 		if t.named {
 			var known bool
 			if i, known = t.index[key]; !known {
-				return nil
+				if len(t.opt.Columns) > 0 && !slices.Contains(t.opt.Columns, key) {
+					return nil
+				}
+				return t.errorf("the first object has no key %.80q; expected all columns in the first object, with null for a missing value", key)
 			}
 		}
 		if i >= len(t.cells) {

@@ -42,8 +42,10 @@ const (
 type Options struct {
 	Name   string // of the input, for errors
 	Format Format
-	// Columns are names that the caller looks for. The first line of CSV is a header if it has one
-	// of them, or no number.
+	// Columns are names that the caller looks for. Nil: it reads all columns. The first line of CSV
+	// is a header if it has one of the names, or no number. In JSON Lines, the first object must
+	// have every column: a later object with another one of them is an error. Other keys are
+	// ignored.
 	Columns []string
 }
 

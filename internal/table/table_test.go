@@ -91,11 +91,15 @@ func TestErrors(t *testing.T) {
 		{"jsonl", "3\n", `in: line 1: "3", expected a JSON array or, in every line, an object`},
 		{"jsonl", "{\"a\":1\n", "in: line 1: not JSON: unexpected EOF"},
 		{"jsonl", "{\"a\" 1}\n", "in: line 1: not JSON: "},
+		{"jsonl", "{\"a\":1}\n\n{\"a\":1,\"b\":2}\n", `in: line 3: the first object has no key "b"; expected all columns in the first object`},
 		{"jsonl", "{\"a\":1} {}\n", "in: line 1: text after the JSON value, expected one value per line"},
 	} {
 		_, _, err := read(test.text, Options{Format: Format(test.format)})
 		must.Fail(t, err, test.want)
 	}
+	_, rows, err := read("{\"a\":1}\n{\"a\":1,\"x\":2}\n{\"b\":2}\n", Options{Format: JSONL, Columns: []string{"a", "b"}})
+	must.Equal(t, len(rows), 2, "rows before the column that the first object lacks")
+	must.Fail(t, err, `in: line 3: the first object has no key "b"`)
 	broken := errors.New("unplugged")
 	r := must.Get(New(io.MultiReader(strings.NewReader("a\n1\n2"), iotest.ErrReader(broken)), Options{Name: "in"}))(t)
 	must.Do(t, r.Next())

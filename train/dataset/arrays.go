@@ -116,7 +116,7 @@ func seriesOfArrays(ctx context.Context, files map[string]arrayFile, opt SeriesO
 	if opt.Mode == model.SeriesClassification && len(opt.Targets) > 0 {
 		return nil, fmt.Errorf("targets %q: the classes of arrays are in y", opt.Targets)
 	}
-	l := &arrayLoader{ctx: ctx, files: files, opt: opt}
+	l := &arrayLoader{files: files, opt: opt}
 	for _, s := range []struct{ suffix, split string }{{"", ""}, {"_train", ""}, {"_val", "val"}, {"_test", "test"}} {
 		if _, ok := files["x"+s.suffix]; !ok {
 			continue
@@ -124,14 +124,14 @@ func seriesOfArrays(ctx context.Context, files map[string]arrayFile, opt SeriesO
 		if _, ok := files["x_val"]; ok && s.suffix == "_train" {
 			s.split = "train"
 		}
-		if err := l.load(s.suffix, s.split); err != nil {
+		if err := l.load(ctx, s.suffix, s.split); err != nil {
 			return nil, err
 		}
 	}
 	if l.records == nil {
 		return nil, fmt.Errorf("no array x or x_train; expected x and y, or x_train and y_train, among %.200q", l.names())
 	}
-	if err := l.nameColumns(); err != nil {
+	if err := l.nameColumns(ctx); err != nil {
 		return nil, err
 	}
 	return newSeriesData(l.records, l.columns, l.opt)
@@ -139,7 +139,6 @@ func seriesOfArrays(ctx context.Context, files map[string]arrayFile, opt SeriesO
 
 // arrayLoader collects the series of arrays.
 type arrayLoader struct {
-	ctx      context.Context
 	files    map[string]arrayFile
 	opt      SeriesOptions
 	channels int
@@ -158,14 +157,14 @@ func (l *arrayLoader) names() []string {
 }
 
 // read reads an array. Text is allowed for y and columns.
-func (l *arrayLoader) read(name string) (*array, error) {
+func (l *arrayLoader) read(ctx context.Context, name string) (*array, error) {
 	file := l.files[name]
 	in, err := file.open()
 	if err != nil {
 		return nil, fmt.Errorf("array %s: %w", name, err)
 	}
 	defer in.Close()
-	a, err := readArray(l.ctx, in, file.size)
+	a, err := readArray(ctx, in, file.size)
 	if err != nil {
 		return nil, fmt.Errorf("array %s: %w", name, err)
 	}
@@ -173,8 +172,8 @@ func (l *arrayLoader) read(name string) (*array, error) {
 }
 
 // load adds the series of a split.
-func (l *arrayLoader) load(suffix, split string) error {
-	x, err := l.read("x" + suffix)
+func (l *arrayLoader) load(ctx context.Context, suffix, split string) error {
+	x, err := l.read(ctx, "x"+suffix)
 	if err != nil {
 		return err
 	}
@@ -212,7 +211,7 @@ func (l *arrayLoader) load(suffix, split string) error {
 	if l.opt.forecasts() {
 		return nil
 	}
-	return l.targets(l.records[first:], "y"+suffix)
+	return l.targets(ctx, l.records[first:], "y"+suffix)
 }
 
 // trim shortens a series by the rows at its end that are NaN in every channel.
@@ -233,11 +232,11 @@ func (r *record) trim(channels int) {
 }
 
 // targets sets the classes or the numbers of series.
-func (l *arrayLoader) targets(records []record, name string) error {
+func (l *arrayLoader) targets(ctx context.Context, records []record, name string) error {
 	if _, ok := l.files[name]; !ok {
 		return fmt.Errorf("no array %s; a %s requires it", name, l.opt.Mode)
 	}
-	y, err := l.read(name)
+	y, err := l.read(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -281,14 +280,14 @@ func (l *arrayLoader) targets(records []record, name string) error {
 }
 
 // nameColumns names the channels.
-func (l *arrayLoader) nameColumns() error {
+func (l *arrayLoader) nameColumns(ctx context.Context) error {
 	for c := range l.channels {
 		l.columns = append(l.columns, strconv.Itoa(c+1))
 	}
 	if _, ok := l.files["columns"]; !ok {
 		return nil
 	}
-	a, err := l.read("columns")
+	a, err := l.read(ctx, "columns")
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/testfiles"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
@@ -74,7 +75,7 @@ func npzFile(t testing.TB, method uint16, arrays map[string][]byte) []byte {
 func arraysOf(t *testing.T, name string, data []byte, opt SeriesOptions) (*Dataset, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	write(t, path, data)
+	testfiles.Write(t, path, data)
 	return Arrays(context.Background(), path, opt)
 }
 
@@ -90,7 +91,7 @@ func TestArrays(t *testing.T) {
 	opt := SeriesOptions{Missing: model.MissingPrevious}
 	dir := t.TempDir()
 	for name, data := range arrays {
-		write(t, filepath.Join(dir, strings.ToLower(name)+".npy"), data)
+		testfiles.Write(t, filepath.Join(dir, strings.ToLower(name)+".npy"), data)
 	}
 	for name, load := range map[string]func() (*Dataset, error){
 		"stored":     func() (*Dataset, error) { return arraysOf(t, "a.npz", npzFile(t, zip.Store, arrays), opt) },
@@ -191,7 +192,7 @@ func TestArrayErrors(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	path := filepath.Join(t.TempDir(), "x.npy")
-	write(t, path, npyFile("<f4", false, []int{2}, []float32{1, 2}))
+	testfiles.Write(t, path, npyFile("<f4", false, []int{2}, []float32{1, 2}))
 	must.Reject(Arrays(ctx, path, SeriesOptions{Horizon: 1}))(t, context.Canceled)
 }
 

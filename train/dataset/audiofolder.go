@@ -20,13 +20,18 @@ type AudioOptions struct {
 	Validation float64 // fraction of the speakers or files for validation, without a list; 0: 0.1
 
 	// GroupBy is a regular expression on file names. Its first group, or without one its whole
-	// match, names the speaker. All files of a speaker are in the same split.
+	// match, names the speaker. All files of a speaker are in the same split, except those that
+	// lists assign.
 	GroupBy string
 
 	// Labels are the classes in their order, such as those of the model to evaluate. Another class
 	// in the folder is an error; classes and splits may be missing. Nil: the folders are the
 	// classes, and training and validation need words of every class.
 	Labels []string
+
+	// Split is the split whose recordings AudioFolder reads: train, val or test. "" and "all": all
+	// splits. The clips of other splits have a path and a label, but no samples.
+	Split string
 
 	Background []string // further folders of background; AudioFolder reads them at any depth
 	SkipBroken bool     // leave out broken recordings
@@ -43,6 +48,7 @@ type Recordings struct {
 	Train, Val, Test Sounds
 	Broken           []error  // broken recordings, with their path; only with SkipBroken
 	Ignored          []string // files that are not recordings: path and reason
+	Notes            []string // one line for each thing that is worth knowing, such as a speaker in several splits
 }
 
 // AudioFolder reads the recordings DIR/CLASS/*, in the formats of package audio, with any sampling
@@ -55,11 +61,12 @@ type Recordings struct {
 //
 // The files validation_list.txt and testing_list.txt in DIR list the files of these splits as
 // CLASS/FILE, one per line, as in Google's Speech Commands. If there is a validation list, all
-// other files of the classes are for training. Without one, the fraction opt.Validation of the
-// speakers, at least one, is for validation. Without opt.GroupBy, it is a fraction of the files,
-// selected by a hash of their names, so that a file stays in its split when files are added or
-// removed. If that selects no word, one file of every class is for validation. Background that is
-// in no list is always split by hash.
+// other files of the classes are for training. If the lists divide the files of a speaker of
+// opt.GroupBy between splits, a note names the speaker. Without a validation list, the fraction
+// opt.Validation of the speakers, at least one, is for validation. Without opt.GroupBy, it is a
+// fraction of the files, selected by a hash of their names, so that a file stays in its split when
+// files are added or removed. If that selects no word, one file of every class is for validation.
+// Background that is in no list is always split by hash.
 //
 // If recordings are broken, the error is a *BrokenError that names them, unless opt.SkipBroken is
 // set. A recording in a class is also broken if it is longer than a minute or silent. All samples
@@ -75,7 +82,13 @@ func AudioFolder(ctx context.Context, dir string, opt AudioOptions) (*Recordings
 	if err != nil {
 		return nil, fmt.Errorf("dataset: AudioFolder: %w", err)
 	}
-	clips, broken, err := readRecordings(ctx, s.files, opt)
+	var files []recording
+	for _, f := range s.files {
+		if s.reads(f.split) {
+			files = append(files, f)
+		}
+	}
+	clips, broken, err := readRecordings(ctx, files, opt)
 	if err != nil {
 		return nil, fmt.Errorf("dataset: AudioFolder: %w", err)
 	}
@@ -138,14 +151,18 @@ type folderScan struct {
 	found   []string // labels with a folder
 	files   []recording
 	ignored []string
+	notes   []string
 }
 
 func newFolderScan(dir string, opt AudioOptions) (*folderScan, error) {
 	if opt.SampleRate < 0 || opt.SampleRate > 1e6 || opt.MaxBytes < 0 || opt.Workers < 0 {
-		return nil, fmt.Errorf("AudioOptions: SampleRate %d, MaxBytes %d, Workers %d: expected 0 or more, and at most 1000000 Hz", opt.SampleRate, opt.MaxBytes, opt.Workers)
+		return nil, fmt.Errorf("sampling rate %d Hz, limit of %d bytes, %d workers: expected 0 or more, and at most 1000000 Hz", opt.SampleRate, opt.MaxBytes, opt.Workers)
 	}
 	if !(opt.Validation >= 0 && opt.Validation < 1) {
-		return nil, fmt.Errorf("AudioOptions: Validation %v, expected 0 (for 0.1) or a fraction below 1", opt.Validation)
+		return nil, fmt.Errorf("validation %v, expected a fraction below 1, or 0 for the default, 0.1", opt.Validation)
+	}
+	if !slices.Contains([]string{"", "all", "train", "val", "test"}, opt.Split) {
+		return nil, unknownSplit(opt.Split)
 	}
 	s := &folderScan{dir: dir, opt: opt, labels: opt.Labels}
 	if opt.Validation == 0 {
@@ -154,7 +171,7 @@ func newFolderScan(dir string, opt AudioOptions) (*folderScan, error) {
 	if opt.GroupBy != "" {
 		var err error
 		if s.group, err = regexp.Compile(opt.GroupBy); err != nil {
-			return nil, fmt.Errorf("AudioOptions: GroupBy: %w", err)
+			return nil, fmt.Errorf("group_by: %w", err)
 		}
 	}
 	return s, nil
@@ -266,14 +283,22 @@ func (s *folderScan) add(path string, r recording) {
 	s.files = append(s.files, r)
 }
 
-// recordings sorts the clips that were read by split and role.
+// reads reports whether the recordings of a split are read.
+func (s *folderScan) reads(of split) bool {
+	return s.opt.Split == "" || s.opt.Split == "all" || s.opt.Split == [...]string{"train", "val", "test"}[of]
+}
+
+// recordings sorts all clips by split and role. clips are those that were read.
 func (s *folderScan) recordings(clips []Clip) (*Recordings, error) {
-	out := &Recordings{Ignored: s.ignored}
+	out := &Recordings{Ignored: s.ignored, Notes: s.notes}
 	seen := make([]bool, len(s.labels))
-	for i, r := range s.files {
-		c := clips[i]
-		if c.Len() == 0 {
-			continue // broken
+	for _, r := range s.files {
+		c := Clip{Path: r.path}
+		if s.reads(r.split) {
+			c, clips = clips[0], clips[1:]
+			if c.Len() == 0 {
+				continue // broken
+			}
 		}
 		dst := [...]*Sounds{&out.Train, &out.Val, &out.Test}[r.split]
 		switch r.role {
@@ -294,7 +319,7 @@ func (s *folderScan) recordings(clips []Clip) (*Recordings, error) {
 		sounds.SampleRate, sounds.Labels = float64(s.opt.rate()), s.labels
 	}
 	if (len(out.Train.Words) == 0 || len(out.Val.Words) == 0) && s.opt.Labels == nil {
-		return nil, fmt.Errorf("%d recordings for training and %d for validation, expected some of both: change Validation (%v)",
+		return nil, fmt.Errorf("%d recordings for training and %d for validation, expected some of both: change the fraction for validation (%v)",
 			len(out.Train.Words), len(out.Val.Words), s.opt.Validation)
 	}
 	return out, nil

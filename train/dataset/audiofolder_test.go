@@ -13,32 +13,13 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/testfiles"
 )
-
-// writeClip writes the n samples start, start+1, … (in units of 2⁻¹⁵) to root/name and creates its
-// folder.
-func writeClip(t *testing.T, root, name string, rate, n, start int) {
-	t.Helper()
-	samples := make([]float32, n)
-	for i := range samples {
-		samples[i] = float32(start+i) / (1 << 15)
-	}
-	path := filepath.Join(root, filepath.FromSlash(name))
-	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	must.Do(t, audio.WriteWAVFile(path, rate, samples))
-}
-
-func writeText(t *testing.T, path, text string) {
-	t.Helper()
-	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
-}
 
 // copyFixture copies a file of audio/testdata to root/name.
 func copyFixture(t *testing.T, fixture, root, name string) {
 	t.Helper()
-	path := filepath.Join(root, filepath.FromSlash(name))
-	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	must.Do(t, os.WriteFile(path, must.Get(os.ReadFile(filepath.Join("..", "..", "audio", "testdata", fixture)))(t), 0o644))
+	testfiles.Write(t, filepath.Join(root, name), must.Get(os.ReadFile(filepath.Join("..", "..", "audio", "testdata", fixture)))(t))
 }
 
 // clipNames lists clips as CLASS/FILE.
@@ -58,9 +39,9 @@ func TestAudioFolderFormats(t *testing.T) {
 		copyFixture(t, f, root, "word/"+f)
 	}
 	copyFixture(t, "mono.ogg", root, "word/no extension")
-	writeClip(t, root, "word/same rate.wav", 16000, 100, 1)
-	writeClip(t, root, "validation/val.wav", 8000, 100, 1)
-	writeText(t, filepath.Join(root, "validation_list.txt"), "validation/val.wav\n")
+	testfiles.Ramp(t, filepath.Join(root, "word/same rate.wav"), 16000, 100, 1)
+	testfiles.Ramp(t, filepath.Join(root, "validation/val.wav"), 8000, 100, 1)
+	testfiles.Write(t, filepath.Join(root, "validation_list.txt"), "validation/val.wav\n")
 	got := must.Get(AudioFolder(t.Context(), root, AudioOptions{}))(t)
 	if want := []string{"validation", "word"}; !slices.Equal(got.Train.Labels, want) || !slices.Equal(got.Val.Labels, want) {
 		t.Errorf("labels %q and %q, expected %q", got.Train.Labels, got.Val.Labels, want)
@@ -102,19 +83,19 @@ func TestAudioFolderFormats(t *testing.T) {
 func TestAudioFolderRoles(t *testing.T) {
 	root, more := t.TempDir(), t.TempDir()
 	for i := range 10 {
-		writeClip(t, root, fmt.Sprintf("yes/%d.wav", i), 16000, 50, 1)
+		testfiles.Ramp(t, filepath.Join(root, fmt.Sprintf("yes/%d.wav", i)), 16000, 50, 1)
 	}
-	writeClip(t, root, "_unknown_/bed.wav", 16000, 50, 1)
-	writeClip(t, root, "_silence_/a.wav", 16000, 50, 0)
-	writeClip(t, root, "_background_noise_/deep/er/b.wav", 16000, 50, 1)
-	writeClip(t, root, "top.wav", 16000, 50, 1)
-	writeClip(t, root, "yes/deep/er.wav", 16000, 50, 1)
-	writeClip(t, root, "yes/.hidden.wav", 16000, 50, 1)
-	writeClip(t, root, ".git/x.wav", 16000, 50, 1)
-	writeClip(t, more, "rain/1.wav", 16000, 50, 1)
-	writeClip(t, more, ".cache/1.wav", 16000, 50, 1)
-	writeText(t, filepath.Join(root, "LICENSE"), "text")
-	writeText(t, filepath.Join(root, "yes", "notes.txt"), "text")
+	testfiles.Ramp(t, filepath.Join(root, "_unknown_/bed.wav"), 16000, 50, 1)
+	testfiles.Ramp(t, filepath.Join(root, "_silence_/a.wav"), 16000, 50, 0)
+	testfiles.Ramp(t, filepath.Join(root, "_background_noise_/deep/er/b.wav"), 16000, 50, 1)
+	testfiles.Ramp(t, filepath.Join(root, "top.wav"), 16000, 50, 1)
+	testfiles.Ramp(t, filepath.Join(root, "yes/deep/er.wav"), 16000, 50, 1)
+	testfiles.Ramp(t, filepath.Join(root, "yes/.hidden.wav"), 16000, 50, 1)
+	testfiles.Ramp(t, filepath.Join(root, ".git/x.wav"), 16000, 50, 1)
+	testfiles.Ramp(t, filepath.Join(more, "rain/1.wav"), 16000, 50, 1)
+	testfiles.Ramp(t, filepath.Join(more, ".cache/1.wav"), 16000, 50, 1)
+	testfiles.Write(t, filepath.Join(root, "LICENSE"), "text")
+	testfiles.Write(t, filepath.Join(root, "yes", "notes.txt"), "text")
 	got := must.Get(AudioFolder(t.Context(), root, AudioOptions{Background: []string{more}, Validation: 0.3}))(t)
 	other, back := slices.Concat(got.Train.Other, got.Val.Other), slices.Concat(got.Train.Background, got.Val.Background)
 	must.Equal(t, len(got.Train.Words)+len(got.Val.Words), 10, "words")
@@ -150,7 +131,7 @@ func TestAudioFolderSplits(t *testing.T) {
 	for speaker := range 20 {
 		for _, class := range []string{"no", "yes", "_unknown_", "_noise_"} {
 			for take := range 2 {
-				writeClip(t, root, fmt.Sprintf("%s/s%02d_%d.wav", class, speaker, take), 16000, 10, 1)
+				testfiles.Ramp(t, filepath.Join(root, fmt.Sprintf("%s/s%02d_%d.wav", class, speaker, take)), 16000, 10, 1)
 			}
 		}
 	}
@@ -210,8 +191,8 @@ func TestAudioFolderSplits(t *testing.T) {
 		must.Equal(t, count(in, valSplit), 2, "speakers for validation with GroupBy %q", group)
 	}
 
-	writeText(t, filepath.Join(root, "validation_list.txt"), "no/s03_0.wav\n_unknown_/s03_0.wav\nmaybe/x.wav\n\n")
-	writeText(t, filepath.Join(root, "testing_list.txt"), "no/s04_0.wav\n_noise_/s04_0.wav\n")
+	testfiles.Write(t, filepath.Join(root, "validation_list.txt"), "no/s03_0.wav\n_unknown_/s03_0.wav\nmaybe/x.wav\n\n")
+	testfiles.Write(t, filepath.Join(root, "testing_list.txt"), "no/s04_0.wav\n_noise_/s04_0.wav\n")
 	for _, group := range []string{"", "^s[0-9]+"} {
 		for name, s := range splits(AudioOptions{GroupBy: group, Validation: 0.3}) {
 			want := trainSplit
@@ -232,19 +213,88 @@ func TestAudioFolderSplits(t *testing.T) {
 	must.Equal(t, onlyTest["yes/s07_1.wav"], hashed["yes/s07_1.wav"], "split of a file that is not listed, without a validation list")
 }
 
+// If lists put recordings of a speaker into several splits, a note names the speaker.
+func TestAudioFolderDividedSpeakers(t *testing.T) {
+	root := t.TempDir()
+	for speaker := range 6 {
+		for _, class := range []string{"no", "yes", "_unknown_", "_noise_"} {
+			testfiles.Ramp(t, filepath.Join(root, class, fmt.Sprintf("s%d.wav", speaker)), 16000, 10, 1)
+		}
+	}
+	list := func(name, text string, wants ...string) {
+		t.Helper()
+		testfiles.Write(t, filepath.Join(root, name), text)
+		got := must.Get(AudioFolder(t.Context(), root, AudioOptions{GroupBy: "s[0-9]"}))(t).Notes
+		must.Equal(t, strings.Join(got, "\n"), strings.Join(wants, ""), "notes with %s", name)
+	}
+	whole := "no/s1.wav\nyes/s1.wav\n_unknown_/s1.wav\n"
+	list("validation_list.txt", whole+"_noise_/s2.wav\n")
+	list("validation_list.txt", whole+"no/s3.wav\n",
+		`the lists put recordings of 1 of 6 speakers into several splits: "s3" (2 recordings for training, 1 for validation, 0 for testing)`)
+	list("testing_list.txt", "no/s0.wav\nno/s2.wav\nyes/s3.wav\nno/s4.wav\n",
+		`the lists put recordings of 4 of 6 speakers into several splits: "s0" (2 recordings for training, 0 for validation, 1 for testing), `,
+		`"s2" (2 recordings for training, 0 for validation, 1 for testing), "s3" (1 recordings for training, 1 for validation, 1 for testing), and 1 more`)
+	if got := must.Get(AudioFolder(t.Context(), root, AudioOptions{}))(t).Notes; got != nil {
+		t.Errorf("notes %q without speakers", got)
+	}
+}
+
+// With a split, only its recordings are read. The clips of the others have no samples.
+func TestAudioFolderOneSplit(t *testing.T) {
+	root := t.TempDir()
+	for i := range 6 {
+		for _, class := range []string{"yes", "_unknown_", "_noise_"} {
+			testfiles.Ramp(t, filepath.Join(root, class, fmt.Sprintf("%d.wav", i)), 16000, 10+i, 1)
+		}
+	}
+	testfiles.Write(t, filepath.Join(root, "validation_list.txt"), "yes/1.wav\n_unknown_/1.wav\n_noise_/1.wav\nyes/2.wav\n")
+	testfiles.Write(t, filepath.Join(root, "testing_list.txt"), "yes/0.wav\n_noise_/0.wav\n")
+	whole := must.Get(AudioFolder(t.Context(), root, AudioOptions{}))(t)
+	parts := func(r *Recordings) [3]Sounds { return [3]Sounds{r.Train, r.Val, r.Test} }
+	testfiles.Write(t, filepath.Join(root, "yes", "5.wav"), "broken") // for training
+	for k, name := range []string{"train", "val", "test"} {
+		read := 0
+		got, err := AudioFolder(t.Context(), root, AudioOptions{Split: name, SkipBroken: name == "train", Progress: func(done, total int) { read = total }})
+		must.Do(t, err)
+		files := 0
+		for i, want := range parts(whole) {
+			for j, clips := range [3][]Clip{want.Words, want.Other, want.Background} {
+				s := parts(got)[i]
+				list := [3][]Clip{s.Words, s.Other, s.Background}[j]
+				if i == k {
+					files += len(clips)
+				}
+				if i == k && i == 0 && j == 0 {
+					clips = clips[:len(clips)-1] // 5.wav, which is broken
+				}
+				if strings.Join(clipNames(root, list), " ") != strings.Join(clipNames(root, clips), " ") {
+					t.Errorf("split %s: clips %q, expected %q", name, clipNames(root, list), clipNames(root, clips))
+					continue
+				}
+				for n, c := range list {
+					if c.Label != clips[n].Label || (i == k) != slices.Equal(c.Int16, clips[n].Int16) || i != k && c.Len() != 0 {
+						t.Errorf("split %s: clip %s has %d samples and label %d", name, c.Path, c.Len(), c.Label)
+					}
+				}
+			}
+		}
+		must.Equal(t, read, files, "recordings read for split %s", name)
+	}
+}
+
 // Broken recordings are named and counted; with SkipBroken, the others are read.
 func TestAudioFolderBroken(t *testing.T) {
 	root := t.TempDir()
 	for i := range 20 {
-		writeClip(t, root, fmt.Sprintf("yes/%d.wav", i), 16000, 50, 1)
+		testfiles.Ramp(t, filepath.Join(root, fmt.Sprintf("yes/%d.wav", i)), 16000, 50, 1)
 	}
 	at := func(name string) string { return filepath.Join(root, "yes", name) }
 	copyFixture(t, "mono.ogg", root, "yes/cut.ogg")
 	must.Do(t, os.Truncate(at("cut.ogg"), 3000))
-	writeText(t, at("text.mp3"), "not audio")
-	writeText(t, at("empty.flac"), "")
-	writeClip(t, root, "yes/none.wav", 16000, 0, 0)
-	writeClip(t, root, "yes/long.wav", 100, 6100, 1)
+	testfiles.Write(t, at("text.mp3"), "not audio")
+	testfiles.Write(t, at("empty.flac"), "")
+	testfiles.Ramp(t, filepath.Join(root, "yes/none.wav"), 16000, 0, 0)
+	testfiles.Ramp(t, filepath.Join(root, "yes/long.wav"), 100, 6100, 1)
 	must.Do(t, audio.WriteWAVFile(at("silent.wav"), 16000, make([]float32, 100)))
 	must.Do(t, os.Symlink(at("gone"), at("link.wav")))
 	writeFloats(t, at("loud.wav"), 0.5, 20000, -3)
@@ -274,7 +324,7 @@ func TestAudioFolderBroken(t *testing.T) {
 		t.Errorf("Clips: %d clips, %d broken, error %v; expected 22 and 6", len(all), len(list), err)
 	}
 	for i := range 30 {
-		writeText(t, at(fmt.Sprintf("more%d.mp3", i)), "not audio")
+		testfiles.Write(t, at(fmt.Sprintf("more%d.mp3", i)), "not audio")
 	}
 	_, err = AudioFolder(t.Context(), root, AudioOptions{})
 	must.Fail(t, err, "38 of 58 recordings", "and 28 more")
@@ -296,7 +346,7 @@ func TestAudioFolderRejects(t *testing.T) {
 	good := func() string {
 		root := t.TempDir()
 		for i := range 10 {
-			writeClip(t, root, fmt.Sprintf("yes/s%d.wav", i), 16000, 50, 1)
+			testfiles.Ramp(t, filepath.Join(root, fmt.Sprintf("yes/s%d.wav", i)), 16000, 50, 1)
 		}
 		return root
 	}
@@ -309,12 +359,12 @@ func TestAudioFolderRejects(t *testing.T) {
 		"empty class":    {func(root string, o *AudioOptions) { os.Mkdir(filepath.Join(root, "a"), 0o755) }, []any{"the folder", "of a class contains no recordings"}},
 		"class of text": {func(root string, o *AudioOptions) {
 			os.Mkdir(filepath.Join(root, "a"), 0o755)
-			writeText(t, filepath.Join(root, "a", "b.txt"), "x")
+			testfiles.Write(t, filepath.Join(root, "a", "b.txt"), "x")
 		}, []any{"of a class contains no recordings"}},
 		"broken class": {func(root string, o *AudioOptions) {
 			o.SkipBroken = true
 			os.Mkdir(filepath.Join(root, "a"), 0o755)
-			writeText(t, filepath.Join(root, "a", "b.wav"), "x")
+			testfiles.Write(t, filepath.Join(root, "a", "b.wav"), "x")
 		}, []any{"contains no recording that can be read"}},
 		"no validation": {func(root string, o *AudioOptions) {
 			for i := range 9 {
@@ -322,26 +372,27 @@ func TestAudioFolderRejects(t *testing.T) {
 			}
 			o.Validation = 1e-9
 		}, []any{"1 recordings for training and 0 for validation"}},
-		"regular expression": {func(root string, o *AudioOptions) { o.GroupBy = "(" }, []any{"GroupBy"}},
-		"no match":           {func(root string, o *AudioOptions) { o.GroupBy = "^[a-f]" }, []any{`"^[a-f]" matches no part of the name of`, "s0.wav"}},
+		"regular expression": {func(root string, o *AudioOptions) { o.GroupBy = "(" }, []any{"group_by: error parsing"}},
+		"no match":           {func(root string, o *AudioOptions) { o.GroupBy = "^[a-f]" }, []any{`group_by "^[a-f]" matches no part of the name of`, "s0.wav"}},
 		"one speaker":        {func(root string, o *AudioOptions) { o.GroupBy = "^s" }, []any{"finds 1 speakers"}},
-		"validation":         {func(root string, o *AudioOptions) { o.Validation = 1 }, []any{"Validation 1"}},
-		"sampling rate":      {func(root string, o *AudioOptions) { o.SampleRate = -1 }, []any{"SampleRate -1"}},
-		"memory":             {func(root string, o *AudioOptions) { o.MaxBytes = 500 }, []any{"take more than", "16000 Hz", "MaxBytes"}},
+		"validation":         {func(root string, o *AudioOptions) { o.Validation = 1 }, []any{"validation 1"}},
+		"split":              {func(root string, o *AudioOptions) { o.Split = "dev" }, []any{`unknown split "dev"`}},
+		"sampling rate":      {func(root string, o *AudioOptions) { o.SampleRate = -1 }, []any{"sampling rate -1"}},
+		"memory":             {func(root string, o *AudioOptions) { o.MaxBytes = 500 }, []any{"take more than", "16000 Hz, the limit: use less background"}},
 		"ratio of rates":     {func(root string, o *AudioOptions) { o.SampleRate = 999983 }, []any{"999983/16000"}},
 		"list: missing clip": {func(root string, o *AudioOptions) {
-			writeText(t, filepath.Join(root, "validation_list.txt"), "yes/x.wav\n")
+			testfiles.Write(t, filepath.Join(root, "validation_list.txt"), "yes/x.wav\n")
 		}, []any{"lists yes/x.wav, which is missing"}},
 		"list: twice": {func(root string, o *AudioOptions) {
-			writeText(t, filepath.Join(root, "validation_list.txt"), "yes/s1.wav\nyes/s1.wav\n")
+			testfiles.Write(t, filepath.Join(root, "validation_list.txt"), "yes/s1.wav\nyes/s1.wav\n")
 		}, []any{"lists yes/s1.wav, which has been listed already"}},
 		"list: in both": {func(root string, o *AudioOptions) {
 			for _, l := range splitLists {
-				writeText(t, filepath.Join(root, l), "yes/s1.wav\n")
+				testfiles.Write(t, filepath.Join(root, l), "yes/s1.wav\n")
 			}
 		}, []any{"testing_list.txt", "listed already"}},
 		"list: line": {func(root string, o *AudioOptions) {
-			writeText(t, filepath.Join(root, "validation_list.txt"), "s1.wav\n")
+			testfiles.Write(t, filepath.Join(root, "validation_list.txt"), "s1.wav\n")
 		}, []any{`line 1: "s1.wav"`}},
 		"background: file":    {func(root string, o *AudioOptions) { o.Background = []string{filepath.Join(root, "yes", "s1.wav")} }, []any{"s1.wav is not a folder"}},
 		"background: missing": {func(root string, o *AudioOptions) { o.Background = []string{filepath.Join(root, "gone")} }, []any{os.ErrNotExist}},
@@ -358,7 +409,7 @@ func TestAudioFolderRejects(t *testing.T) {
 	}
 	// With labels, a class needs no folder, and training no words.
 	root, labels := good(), AudioOptions{Labels: []string{"no", "yes"}}
-	writeText(t, filepath.Join(root, "testing_list.txt"), "no/x.wav\n")
+	testfiles.Write(t, filepath.Join(root, "testing_list.txt"), "no/x.wav\n")
 	r := must.Get(AudioFolder(t.Context(), root, labels))(t)
 	must.Equal(t, [2]int{len(r.Train.Labels), r.Train.Words[0].Label}, [2]int{2, 1}, "labels, and that of the words")
 	labels.Labels = []string{"no", "maybe"}
@@ -382,7 +433,7 @@ func TestAudioFolderRejects(t *testing.T) {
 func TestAudioFolderWorkers(t *testing.T) {
 	root := t.TempDir()
 	for i := range 30 {
-		writeClip(t, root, fmt.Sprintf("yes/%d.wav", i), 8000, 500+i, i)
+		testfiles.Ramp(t, filepath.Join(root, fmt.Sprintf("yes/%d.wav", i)), 8000, 500+i, i)
 	}
 	want := must.Get(AudioFolder(t.Context(), root, AudioOptions{Workers: 1}))(t)
 	got := must.Get(AudioFolder(t.Context(), root, AudioOptions{Workers: 7}))(t)

@@ -39,8 +39,11 @@ func (s *folderScan) split() error {
 		validation = validation || found && to == valSplit
 	}
 	if s.group != nil && !validation {
-		return s.splitSpeakers(listed)
+		err := s.splitSpeakers(listed)
+		s.noteDivided()
+		return err
 	}
+	s.noteDivided()
 	words := 0
 	for i := range s.files {
 		f := &s.files[i]
@@ -113,23 +116,22 @@ func (s *folderScan) splitSpeakers(listed []bool) error {
 	speakers := make([]string, len(s.files))
 	hash := map[string]float64{}
 	for i, f := range s.files {
-		base := filepath.Base(f.path)
-		m := s.group.FindStringSubmatch(base)
 		switch {
 		case listed[i]:
 		case f.role == background:
 			if hashFraction(stem(f.path)) < s.opt.Validation {
 				s.files[i].split = valSplit
 			}
-		case m == nil:
-			return fmt.Errorf("GroupBy %q matches no part of the name of %s", s.opt.GroupBy, f.path)
 		default:
-			speakers[i] = m[min(1, len(m)-1)]
+			var ok bool
+			if speakers[i], ok = s.speaker(f); !ok {
+				return fmt.Errorf("group_by %q matches no part of the name of %s", s.opt.GroupBy, f.path)
+			}
 			hash[speakers[i]] = hashFraction(speakers[i])
 		}
 	}
 	if len(hash) < 2 {
-		return fmt.Errorf("GroupBy %q finds %d speakers, expected at least 2", s.opt.GroupBy, len(hash))
+		return fmt.Errorf("group_by %q finds %d speakers, expected at least 2", s.opt.GroupBy, len(hash))
 	}
 	order := make([]string, 0, len(hash))
 	for speaker := range hash {
@@ -145,6 +147,54 @@ func (s *folderScan) splitSpeakers(listed []bool) error {
 	}
 	return nil
 }
+
+// speaker returns the speaker of a file, and whether its name has one.
+func (s *folderScan) speaker(f recording) (string, bool) {
+	m := s.group.FindStringSubmatch(filepath.Base(f.path))
+	if m == nil {
+		return "", false
+	}
+	return m[min(1, len(m)-1)], true
+}
+
+// noteDivided adds a note if speakers have words, or other speech, in several splits. That is so if
+// lists divide their files.
+func (s *folderScan) noteDivided() {
+	if s.group == nil {
+		return
+	}
+	count := map[string]*[3]int{}
+	for _, f := range s.files {
+		if who, ok := s.speaker(f); ok && f.role != background {
+			if count[who] == nil {
+				count[who] = new([3]int)
+			}
+			count[who][f.split]++
+		}
+	}
+	var divided []string
+	for who, n := range count {
+		if max(n[0], n[1], n[2]) < n[0]+n[1]+n[2] {
+			divided = append(divided, who)
+		}
+	}
+	if len(divided) == 0 {
+		return
+	}
+	slices.Sort(divided)
+	var named []string
+	for _, who := range divided[:min(len(divided), maxNamed)] {
+		n := count[who]
+		named = append(named, fmt.Sprintf("%q (%d recordings for training, %d for validation, %d for testing)", who, n[trainSplit], n[valSplit], n[testSplit]))
+	}
+	if n := len(divided) - maxNamed; n > 0 {
+		named = append(named, fmt.Sprintf("and %d more", n))
+	}
+	s.notes = append(s.notes, fmt.Sprintf("the lists put recordings of %d of %d speakers into several splits: %s", len(divided), len(count), strings.Join(named, ", ")))
+}
+
+// maxNamed is the largest number of speakers that a note names.
+const maxNamed = 3
 
 // stem returns the name of a file without folder and extension.
 func stem(path string) string {

@@ -99,7 +99,7 @@ type Dataset struct {
 	// target has TargetStd 1. Nil: targets are not standardised.
 	TargetMean, TargetStd []float32
 	Dir                   string   // folder that contains the files of the examples; "": none
-	Notes                 []string // one line for each thing that was left out, such as a broken recording
+	Notes                 []string // for the user, a line each: what was left out or assumed
 	// Options are the options of the data that a model file records (model.Meta.Data), without
 	// folders. Nil: those in the configuration of the run.
 	Options model.Settings

@@ -287,7 +287,7 @@ func (s *seriesData) bounds(r *record, split string) (from, to int) {
 }
 
 // measure computes the moments of the channels over the known values of the training set. If there
-// is a training set, a channel without a known value is an error.
+// is a training set, a channel without a known value is an error, unless the options have its mean.
 func (s *seriesData) measure() error {
 	s.inputs = make([]Moments, len(s.columns))
 	s.fill = make([]float32, len(s.columns))
@@ -306,10 +306,13 @@ func (s *seriesData) measure() error {
 			}
 			s.inputs[c].Add(known)
 		}
-		if rows > 0 && s.inputs[c].n == 0 {
+		mean, given := s.opt.Means[name]
+		if rows > 0 && s.inputs[c].n == 0 && !given {
 			return fmt.Errorf("column %q has no value in the training set", name)
 		}
-		s.fill[c], _ = s.inputs[c].MeanStd()
+		if s.fill[c] = mean; !given {
+			s.fill[c], _ = s.inputs[c].MeanStd()
+		}
 	}
 	return nil
 }

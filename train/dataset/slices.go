@@ -11,9 +11,10 @@ import (
 // FromSlices returns the data set of examples in memory. Val and test may be empty. It computes
 // MaxLen, Mean and Std, and the TargetMean and TargetStd of a regression. Where Outputs or Vocab is
 // 0 in info, the examples determine it: Outputs is the number of labels, the largest class plus 1,
-// or the number of values in a target, and Vocab is the largest token plus 1. If the Len of an
-// example is 0, it is set from X or Tokens. If an example does not fit, the error states its set
-// and index. The data set keeps the slices of the examples, which must not change.
+// or the number of values in a target, and Vocab is the largest token plus 1. Otherwise a larger
+// class or token is an error. If the Len of an example is 0, it is set from X or Tokens. If an
+// example does not fit, the error states its set and index. The data set keeps the slices of the
+// examples, which must not change.
 func FromSlices(info Info, train, val, test []Example) (*Dataset, error) {
 	if len(train) == 0 {
 		return nil, errors.New("dataset: no training examples, expected at least one")
@@ -26,9 +27,10 @@ func FromSlices(info Info, train, val, test []Example) (*Dataset, error) {
 		return nil, fmt.Errorf("dataset: training example 0 has %d samples, but Info.Channels is 0, which is for tokens", len(train[0].X))
 	}
 	parts := []*memory{{slices.Clone(train)}, {slices.Clone(val)}, {slices.Clone(test)}}
+	given := info
 	for _, s := range parts {
 		for i := range s.examples {
-			info.include(&s.examples[i])
+			info.include(&s.examples[i], given)
 		}
 	}
 	for p, s := range parts {
@@ -52,8 +54,8 @@ func FromSlices(info Info, train, val, test []Example) (*Dataset, error) {
 	return d, nil
 }
 
-// include sets e.Len, and extends the description so that it covers the example.
-func (i *Info) include(e *Example) {
+// include sets e.Len, and extends what is 0 in the given description so that it covers the example.
+func (i *Info) include(e *Example, given Info) {
 	if e.Len == 0 && i.Channels > 0 {
 		e.Len = len(e.X) / i.Channels
 	}
@@ -61,14 +63,17 @@ func (i *Info) include(e *Example) {
 		e.Len = cmp.Or(e.Len, len(e.Tokens))
 		for _, tokens := range [][]int32{e.Tokens, e.Other} {
 			for _, v := range tokens {
-				i.Vocab = max(i.Vocab, int(v)+1)
+				if given.Vocab == 0 {
+					i.Vocab = max(i.Vocab, int(v)+1)
+				}
 			}
 		}
 	}
 	i.MaxLen = max(i.MaxLen, e.Len, len(e.Other))
 	switch {
+	case given.Outputs != 0:
 	case len(i.Labels) > 0:
-		i.Outputs = cmp.Or(i.Outputs, len(i.Labels))
+		i.Outputs = len(i.Labels)
 	case i.Regression && i.Outputs == 0:
 		i.Outputs = len(e.Target) / i.positions(e)
 	case i.PerPosition:

@@ -100,48 +100,49 @@ const (
 	maxStreams       = 1 << 24
 )
 
-// Validate returns an error for the first invalid field, which it names.
+// Validate returns an error for the first invalid field, which it names in words: "other share" for
+// OtherShare.
 func (o StreamOptions) Validate() error {
 	if err := o.validate(); err != nil {
-		return fmt.Errorf("StreamOptions: %w", err)
+		return fmt.Errorf("stream options: %w", err)
 	}
 	return nil
 }
 
 func (o *StreamOptions) validate() error {
 	if err := o.Filterbank.Validate(); err != nil {
-		return fmt.Errorf("%s: %w", "Filterbank", err) // the name of the field
+		return err
 	}
 	for _, f := range []struct {
 		name string
 		n    int
-	}{{"Streams", o.Streams}, {"ValStreams", o.ValStreams}} {
+	}{{"streams", o.Streams}, {"val streams", o.ValStreams}} {
 		if f.n < 0 || f.n > maxStreams {
 			return fmt.Errorf("%s %d, expected 0 … %d", f.name, f.n, maxStreams)
 		}
 	}
 	if o.BandMask < 0 || o.BandMask > o.Filterbank.Bands {
-		return fmt.Errorf("BandMask %d, expected 0 … %d, the bands", o.BandMask, o.Filterbank.Bands)
+		return fmt.Errorf("band mask %d, expected 0 … %d, the bands", o.BandMask, o.Filterbank.Bands)
 	}
 	if o.MaxBytes < 1 {
-		return fmt.Errorf("MaxBytes %d, expected at least 1", o.MaxBytes)
+		return fmt.Errorf("max bytes %d, expected at least 1", o.MaxBytes)
 	}
 	for _, f := range []struct {
 		name      string
 		v         float64
 		low, high float64
 	}{
-		{"Length", o.Length, 0.1, maxStreamSeconds},
-		{"OtherShare", o.OtherShare, 0, 1}, {"FragmentShare", o.FragmentShare, 0, 1},
-		{"SoundShare", o.SoundShare, 0, 1}, {"EmbeddedShare", o.EmbeddedShare, 0, 1},
-		{"OtherShare + FragmentShare + SoundShare + EmbeddedShare", o.OtherShare + o.FragmentShare + o.SoundShare + o.EmbeddedShare, 0, 1},
-		{"EmptyShare", o.EmptyShare, 0, 1}, {"WordlessShare", o.WordlessShare, 0, 1},
-		{"EmptyShare + WordlessShare", o.EmptyShare + o.WordlessShare, 0, 1},
-		{"Whole", o.Whole, 0, 1}, {"ReverbShare", o.ReverbShare, 0, 1}, {"FilterShare", o.FilterShare, 0, 1}, {"NoiseFree", o.NoiseFree, 0, 1},
-		{"RecordedShare", o.RecordedShare, 0, 1}, {"MusicShare", o.MusicShare, 0, 1}, {"BabbleShare", o.BabbleShare, 0, 1},
-		{"RecordedShare + MusicShare + BabbleShare", o.RecordedShare + o.MusicShare + o.BabbleShare, 0, 1},
-		{"LabelFrom", o.LabelFrom, 0, 1}, {"LabelLatest", o.LabelLatest, 0, maxStreamSeconds},
-		{"LabelHold", o.LabelHold, 0, 10}, {"Unscored", o.Unscored, 0, 10},
+		{"length in seconds", o.Length, 0.1, maxStreamSeconds},
+		{"other share", o.OtherShare, 0, 1}, {"fragment share", o.FragmentShare, 0, 1},
+		{"sound share", o.SoundShare, 0, 1}, {"embedded share", o.EmbeddedShare, 0, 1},
+		{"other share + fragment share + sound share + embedded share", o.OtherShare + o.FragmentShare + o.SoundShare + o.EmbeddedShare, 0, 1},
+		{"empty share", o.EmptyShare, 0, 1}, {"wordless share", o.WordlessShare, 0, 1},
+		{"empty share + wordless share", o.EmptyShare + o.WordlessShare, 0, 1},
+		{"whole", o.Whole, 0, 1}, {"reverb share", o.ReverbShare, 0, 1}, {"filter share", o.FilterShare, 0, 1}, {"noise free", o.NoiseFree, 0, 1},
+		{"recorded share", o.RecordedShare, 0, 1}, {"music share", o.MusicShare, 0, 1}, {"babble share", o.BabbleShare, 0, 1},
+		{"recorded share + music share + babble share", o.RecordedShare + o.MusicShare + o.BabbleShare, 0, 1},
+		{"label from", o.LabelFrom, 0, 1}, {"label latest", o.LabelLatest, 0, maxStreamSeconds},
+		{"label hold", o.LabelHold, 0, 10}, {"unscored", o.Unscored, 0, 10},
 	} {
 		if !(f.v >= f.low && f.v <= f.high+1e-9) {
 			return fmt.Errorf("%s %v, expected %v … %v", f.name, f.v, f.low, f.high)
@@ -152,12 +153,12 @@ func (o *StreamOptions) validate() error {
 		r         Range
 		low, high float64
 	}{
-		{"Gap", o.Gap, 0, maxStreamSeconds}, {"Margin", o.Margin, 0, 10}, {"Speed", o.Speed, 0.25, 4}, {"WordGain", o.WordGain, -200, 200},
-		{"ReverbTime", o.ReverbTime, 0.001, 10}, {"ReverbDirect", o.ReverbDirect, -200, 200},
-		{"SNR", o.SNR, -200, 200}, {"Level", o.Level, -200, 200}, {"Offset", o.Offset, -1000, 0},
+		{"gap", o.Gap, 0, maxStreamSeconds}, {"margin", o.Margin, 0, 10}, {"speed", o.Speed, 0.25, 4}, {"word gain", o.WordGain, -200, 200},
+		{"reverb time", o.ReverbTime, 0.001, 10}, {"reverb direct", o.ReverbDirect, -200, 200},
+		{"SNR", o.SNR, -200, 200}, {"level", o.Level, -200, 200}, {"offset", o.Offset, -1000, 0},
 	} {
 		if !(f.r.Low >= f.low && f.r.Low <= f.r.High && f.r.High <= f.high) {
-			return fmt.Errorf("%s %v … %v, expected Low at most High, in %v … %v", f.name, f.r.Low, f.r.High, f.low, f.high)
+			return fmt.Errorf("%s %v … %v, expected the lower bound first, in %v … %v", f.name, f.r.Low, f.r.High, f.low, f.high)
 		}
 	}
 	return nil

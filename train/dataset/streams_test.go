@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -345,7 +346,15 @@ func TestClipStreams(t *testing.T) {
 	must.Reject(0, set.Example(&e, 6, 0))(t, "example 6 of 6")
 }
 
-// Errors name the field and the recording.
+// inWords returns the name of a field as errors write it.
+func inWords(field string) string {
+	if field == strings.ToUpper(field) {
+		return field
+	}
+	return strings.ToLower(strings.TrimSpace(regexp.MustCompile("[A-Z]").ReplaceAllString(field, " $0")))
+}
+
+// Errors name the field, in words, and the recording.
 func TestStreamErrors(t *testing.T) {
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[StreamOptions]()) {
 		o := DefaultStreams(soundRate)
@@ -364,7 +373,7 @@ func TestStreamErrors(t *testing.T) {
 		default:
 			o.Filterbank.Bands = 0
 		}
-		must.Reject(MixStreams(testSounds(1), Sounds{}, o))(t, "MixStreams: StreamOptions: "+f.Name)
+		must.Reject(MixStreams(testSounds(1), Sounds{}, o))(t, "MixStreams: stream options: ", inWords(f.Name))
 	}
 	change := func(want string, f func(train, val *Sounds, o *StreamOptions)) {
 		t.Helper()
@@ -372,12 +381,12 @@ func TestStreamErrors(t *testing.T) {
 		f(&train, &val, &o)
 		must.Reject(MixStreams(train, val, o))(t, want)
 	}
-	change("OtherShare + FragmentShare + SoundShare + EmbeddedShare 1.5", func(_, _ *Sounds, o *StreamOptions) { o.OtherShare, o.SoundShare = 0.9, 0.6 })
-	change("Level -10 … NaN", func(_, _ *Sounds, o *StreamOptions) { o.Level = Range{-10, math.NaN()} })
+	change("other share + fragment share + sound share + embedded share 1.5", func(_, _ *Sounds, o *StreamOptions) { o.OtherShare, o.SoundShare = 0.9, 0.6 })
+	change("level -10 … NaN", func(_, _ *Sounds, o *StreamOptions) { o.Level = Range{-10, math.NaN()} })
 	change("neither split has Words", func(train, val *Sounds, _ *StreamOptions) { train.Words, val.Words = nil, nil })
 	change(`val sounds: Labels ["x"], expected those of train, ["low" "high"]`, func(_, val *Sounds, _ *StreamOptions) { val.Labels = []string{"x"} })
 	change("train sounds: SampleRate 16000 Hz, expected the filterbank's 8000 Hz", func(train, _ *Sounds, _ *StreamOptions) { train.SampleRate = 16000 })
-	change("train sounds: 0 MiB of samples, expected at most 0 MiB (StreamOptions.MaxBytes)", func(_, _ *Sounds, o *StreamOptions) { o.MaxBytes = 1000 })
+	change("train sounds: 0 MiB of samples, expected at most 0 MiB, the limit: use less", func(_, _ *Sounds, o *StreamOptions) { o.MaxBytes = 1000 })
 	change("val sounds: Words[2] (word 2): there are no samples", func(_, val *Sounds, _ *StreamOptions) { val.Words[2].Int16, val.Words[2].Float = nil, nil })
 	change("val sounds: Background[0] (background): both Int16 and Float", func(_, val *Sounds, _ *StreamOptions) { val.Background[0].Float = []float32{1} })
 	change("train sounds: Other[0] (other): sample 1 is NaN", func(train, _ *Sounds, _ *StreamOptions) {

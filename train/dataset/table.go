@@ -49,7 +49,8 @@ const (
 // one file per series, subfolders may be the classes.
 //
 // The first line of a CSV file is a header if it has no number, or if it has a name that an option
-// uses. Without a header, the names of the columns are 1, 2 …. A missing value is an empty cell or
+// uses. Without a header, the names of the columns are 1, 2 …, and a note of the data set says so:
+// a header that consists of numbers counts as data. A missing value is an empty cell or
 // NA, N/A, NaN, null, none or ?. Infinite values are errors. The column Time has numbers, or times
 // such as 2024-03-31 14:00; with it, a missing row counts as a row of missing values. Missing
 // values at the end of a line of a wide table mark the end of the series.
@@ -58,8 +59,8 @@ const (
 // about 300 bytes per series, and the memory of the longest line. The limits are 2^28 values, 2^22
 // series and 64 MiB per line.
 func Table(ctx context.Context, path string, opt TableOptions) (*Dataset, error) {
-	t := &tableReader{ctx: ctx, opt: opt, byID: map[string]*rows{}}
-	d, err := t.load(path)
+	t := &tableReader{opt: opt, byID: map[string]*rows{}}
+	d, err := t.load(ctx, path)
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %w", err)
 	}
@@ -68,13 +69,14 @@ func Table(ctx context.Context, path string, opt TableOptions) (*Dataset, error)
 
 // tableReader collects the series of files.
 type tableReader struct {
-	ctx     context.Context
 	opt     TableOptions
 	folder  bool     // one series per file
 	columns []string // of the input; nil before the first file
 	series  []*rows
 	byID    map[string]*rows
 	values  int
+	// headless are the CSV files whose first line counts as data.
+	headless []string
 }
 
 // tableFile is a file of a table, with what its name says about its series.
@@ -83,7 +85,7 @@ type tableFile struct {
 	id, label   string // LayoutFiles
 }
 
-func (t *tableReader) load(path string) (*Dataset, error) {
+func (t *tableReader) load(ctx context.Context, path string) (*Dataset, error) {
 	if !slices.Contains([]string{"", LayoutLong, LayoutWide, LayoutFiles}, t.opt.Layout) {
 		return nil, fmt.Errorf("layout %q: expected %q, %q or %q", t.opt.Layout, LayoutLong, LayoutWide, LayoutFiles)
 	}
@@ -95,11 +97,11 @@ func (t *tableReader) load(path string) (*Dataset, error) {
 		return nil, err
 	}
 	for i := range files {
-		if err := t.readFile(&files[i]); err != nil {
+		if err := t.readFile(ctx, &files[i]); err != nil {
 			return nil, err
 		}
 	}
-	records, err := t.records()
+	records, err := t.records(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -108,29 +110,42 @@ func (t *tableReader) load(path string) (*Dataset, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	d.Series.ID, d.Series.Time = t.opt.ID, t.opt.Time
+	d.Notes = t.notes()
 	return d, nil
 }
 
-func (t *tableReader) readFile(f *tableFile) error {
+// notes returns a note about files without a header: their first lines may have been meant as one.
+func (t *tableReader) notes() []string {
+	if len(t.headless) == 0 {
+		return nil
+	}
+	more := ""
+	if n := len(t.headless) - 1; n > 0 {
+		more = fmt.Sprintf(" (and %d more)", n)
+	}
+	return []string{fmt.Sprintf("%s%s: no header, because the first line has numbers: it counts as data, and the columns are called 1, 2, …", t.headless[0], more)}
+}
+
+func (t *tableReader) readFile(ctx context.Context, f *tableFile) error {
 	in, err := datafile.Open(f.path)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	if err := t.read(f, in); err != nil {
+	if err := t.read(ctx, f, in); err != nil {
 		return fmt.Errorf("%s:%w", f.path, err)
 	}
 	return nil
 }
 
 // read reads a file's series. An error begins with the number of its line, if it has one.
-func (t *tableReader) read(f *tableFile, in io.Reader) error {
+func (t *tableReader) read(ctx context.Context, f *tableFile, in io.Reader) error {
 	before := t.values
 	var err error
 	if isJSON(f.path) {
-		err = t.readJSON(f, in)
+		err = t.readJSON(ctx, f, in)
 	} else {
-		err = t.readCSV(f, in)
+		err = t.readCSV(ctx, f, in)
 	}
 	if err == nil && t.values == before {
 		err = errors.New(" the file has no rows")

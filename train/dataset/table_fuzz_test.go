@@ -18,14 +18,14 @@ import (
 
 // readTable reads the series of a file in memory.
 func readTable(name string, data []byte, opt TableOptions) ([]record, int, error) {
-	t := &tableReader{ctx: context.Background(), opt: opt, byID: map[string]*rows{}}
+	t := &tableReader{opt: opt, byID: map[string]*rows{}}
 	if err := t.opt.check(); err != nil {
 		return nil, 0, err
 	}
-	if err := t.read(&tableFile{path: name}, bytes.NewReader(data)); err != nil {
+	if err := t.read(context.Background(), &tableFile{path: name}, bytes.NewReader(data)); err != nil {
 		return nil, 0, err
 	}
-	records, err := t.records()
+	records, err := t.records(context.Background())
 	return records, len(t.columns), err
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/testfiles"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
@@ -20,7 +21,7 @@ func tableOf(t *testing.T, files map[string]string, path string, opt TableOption
 	dir := t.TempDir()
 	for name, text := range files {
 		must.Do(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777))
-		write(t, filepath.Join(dir, name), []byte(text))
+		testfiles.Write(t, filepath.Join(dir, name), text)
 	}
 	return Table(context.Background(), filepath.Join(dir, path), opt)
 }
@@ -142,7 +143,7 @@ func TestTableSplitNames(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		for _, name := range test.names {
-			write(t, filepath.Join(dir, name+".csv"), []byte(text))
+			testfiles.Write(t, filepath.Join(dir, name+".csv"), text)
 		}
 		r := tableReader{opt: opt}
 		var got []string
@@ -232,10 +233,34 @@ func TestTableMissingColumn(t *testing.T) {
 	opt := TableOptions{ID: "id", Split: "split", SeriesOptions: SeriesOptions{Mode: model.SeriesRegression, Targets: []string{"target"}, Missing: model.MissingPrevious}}
 	d := must.Get(tableOf(t, map[string]string{"t.csv": text}, "t.csv", opt))(t)
 	must.Equal(t, described(t, d), "train a 2 [1 3 2 4] [1]\ntrain b 2 [5 6 3 3] [2]\nval c 2 [3.75 3.75 8 9] [3]", "series")
+	opt.Means = map[string]float32{"x": -7, "z": 9} // of a model
+	d = must.Get(tableOf(t, map[string]string{"t.csv": text}, "t.csv", opt))(t)
+	must.Equal(t, described(t, d), "train a 2 [1 3 2 4] [1]\ntrain b 2 [5 6 3 3] [2]\nval c 2 [-7 -7 8 9] [3]", "series with the means of a model")
+	must.Equal(t, d.Mean[0], 3.75, "mean of the training set")
+	opt.Means = nil
 	empty := strings.NewReplacer("1,2\n", "1,\n", "3,4\n", "3,\n").Replace(text)
 	must.Reject(tableOf(t, map[string]string{"t.csv": empty}, "t.csv", opt))(t, `column "y" has no value in the training set`)
 	opt.Missing = model.MissingInterpolate
 	must.Reject(tableOf(t, map[string]string{"t.csv": text}, "t.csv", opt))(t, `series "b": column "y" has no value`)
+}
+
+// A first line that has numbers counts as data, which a note says. A header has none.
+func TestTableWithoutHeader(t *testing.T) {
+	forecast := TableOptions{SeriesOptions: SeriesOptions{Horizon: 1}}
+	for text, note := range map[string]string{
+		"0,1\n5,6\n7,8\n": "t.csv: no header, because the first line has numbers: it counts as data, and the columns are called 1, 2, …",
+		"a,b\n5,6\n7,8\n": "",
+	} {
+		d := must.Get(tableOf(t, map[string]string{"t.csv": text}, "t.csv", forecast))(t)
+		if got := strings.Join(d.Notes, "\n"); (got == "") != (note == "") || !strings.HasSuffix(got, note) {
+			t.Errorf("%q: notes %q, expected %q", text, got, note)
+		}
+	}
+	splits := map[string]string{"a_TRAIN.csv": "1,2\n3,4\n", "a_TEST.csv": "1,2\n"}
+	d := must.Get(tableOf(t, splits, "", TableOptions{SeriesOptions: SeriesOptions{Targets: []string{"1"}}}))(t)
+	if len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "a_TRAIN.csv (and 1 more): no header") {
+		t.Errorf("notes %q of two files", d.Notes)
+	}
 }
 
 func TestTableErrors(t *testing.T) {
@@ -322,7 +347,7 @@ func TestTableOptionErrors(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	path := filepath.Join(t.TempDir(), "t.csv")
-	write(t, path, []byte("x\n"+strings.Repeat("1\n", 1<<17)))
+	testfiles.Write(t, path, []byte("x\n"+strings.Repeat("1\n", 1<<17)))
 	must.Reject(Table(ctx, path, TableOptions{SeriesOptions: SeriesOptions{Horizon: 1}}))(t, context.Canceled)
 }
 
@@ -348,7 +373,7 @@ func TestTableRowLimits(t *testing.T) {
 		{"t.csv", '1', " a row of more than 64 MiB; is a quotation mark open?"},
 		{"t.jsonl", ' ', " a line of more than 64 MiB"},
 	} {
-		reader := &tableReader{ctx: context.Background(), byID: map[string]*rows{}}
-		must.Fail(t, reader.read(&tableFile{path: test.name}, test.text), test.want)
+		reader := &tableReader{byID: map[string]*rows{}}
+		must.Fail(t, reader.read(t.Context(), &tableFile{path: test.name}, test.text), test.want)
 	}
 }

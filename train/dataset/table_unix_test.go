@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
+	"github.com/s4d-fast/s4d-fast/internal/testfiles"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
@@ -18,7 +19,7 @@ import (
 func TestTablePipes(t *testing.T) {
 	for _, name := range []string{"b.csv", "b.jsonl", "a_test.csv"} {
 		dir := t.TempDir()
-		write(t, filepath.Join(dir, "a_train.csv"), []byte("x\n1\n2\n3\n4\n"))
+		testfiles.Write(t, filepath.Join(dir, "a_train.csv"), "x\n1\n2\n3\n4\n")
 		pipe := filepath.Join(dir, name)
 		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 			t.Skip("no named pipes here:", err)

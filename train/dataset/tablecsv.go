@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -17,7 +18,7 @@ import (
 )
 
 // readCSV reads a CSV file.
-func (t *tableReader) readCSV(f *tableFile, in io.Reader) error {
+func (t *tableReader) readCSV(ctx context.Context, f *tableFile, in io.Reader) error {
 	buffered := bufio.NewReaderSize(in, 1<<16)
 	if head, _ := buffered.Peek(3); string(head) == "\xef\xbb\xbf" { // byte order mark
 		buffered.Discard(3)
@@ -31,6 +32,9 @@ func (t *tableReader) readCSV(f *tableFile, in io.Reader) error {
 	var add func(line int, cells []string) error
 	width := 0
 	for {
+		if ctx.Err() != nil {
+			return fmt.Errorf(" %w", ctx.Err())
+		}
 		cells, err := r.Read()
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -52,6 +56,7 @@ func (t *tableReader) readCSV(f *tableFile, in io.Reader) error {
 			if header {
 				continue
 			}
+			t.headless = append(t.headless, f.path)
 		}
 		if len(cells) > width || len(cells) < width && t.layout() != LayoutWide {
 			return fmt.Errorf("%d: %d fields, expected %d as in the first line", line, len(cells), width)

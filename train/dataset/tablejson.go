@@ -3,6 +3,7 @@ package dataset
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,12 +23,15 @@ type jsonField struct {
 }
 
 // readJSON reads a JSON Lines file: objects that are rows, or objects that are series.
-func (t *tableReader) readJSON(f *tableFile, in io.Reader) error {
+func (t *tableReader) readJSON(ctx context.Context, f *tableFile, in io.Reader) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, maxTableLine)
 	var r *roles
 	var series bool
 	for line := 1; lines.Scan(); line++ {
+		if ctx.Err() != nil {
+			return fmt.Errorf(" %w", ctx.Err())
+		}
 		text := bytes.TrimSpace(lines.Bytes())
 		if len(text) == 0 {
 			continue

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -197,9 +198,6 @@ func (t *tableReader) count(n int) error {
 	if t.values += n; t.values > maxSeriesValues {
 		return fmt.Errorf("more than %d values", maxSeriesValues)
 	}
-	if t.values&0xffff < n && t.ctx.Err() != nil {
-		return t.ctx.Err()
-	}
 	return nil
 }
 
@@ -245,9 +243,12 @@ func parseTime(text string) (float64, error) {
 }
 
 // records returns the series that were read.
-func (t *tableReader) records() ([]record, error) {
+func (t *tableReader) records(ctx context.Context) ([]record, error) {
 	records := make([]record, len(t.series))
 	for i, s := range t.series {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		if len(s.times) > 0 {
 			if err := t.sort(s); err != nil {
 				return nil, err

@@ -81,7 +81,7 @@ func loadAudio(ctx context.Context, src Source, o audioOptions) (*dataset.Datase
 	if n := len(labels); n > 0 && labels[n-1] == dataset.NoneLabel {
 		labels = labels[:n-1]
 	}
-	opt := dataset.AudioOptions{Labels: labels, SampleRate: o.rate(), Validation: o.Validation, GroupBy: o.GroupBy, SkipBroken: o.SkipBroken, Workers: src.Workers, Progress: src.Progress}
+	opt := dataset.AudioOptions{Labels: labels, SampleRate: o.rate(), Validation: o.Validation, GroupBy: o.GroupBy, Split: src.Split, SkipBroken: o.SkipBroken, Workers: src.Workers, Progress: src.Progress}
 	r, err := dataset.AudioFolder(ctx, src.Dir, opt)
 	if broken := (*dataset.BrokenError)(nil); errors.As(err, &broken) {
 		return nil, fmt.Errorf("%w\n--skip-broken (data.skip_broken) leaves them out", err)
@@ -101,6 +101,7 @@ func loadAudio(ctx context.Context, src Source, o audioOptions) (*dataset.Datase
 	if err != nil {
 		return nil, err
 	}
+	d.Notes = append(d.Notes, r.Notes...)
 	for _, err := range broken {
 		d.Notes = append(d.Notes, "broken, left out: "+err.Error())
 	}

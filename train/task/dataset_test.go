@@ -2,34 +2,14 @@ package task
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
-
-// writeClip writes the n samples start, start+1, … (in units of 2⁻¹⁵) to root/name and creates its
-// folder.
-func writeClip(t *testing.T, root, name string, rate, n, start int) {
-	t.Helper()
-	samples := make([]float32, n)
-	for i := range samples {
-		samples[i] = float32(start+i) / (1 << 15)
-	}
-	path := filepath.Join(root, filepath.FromSlash(name))
-	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	must.Do(t, audio.WriteWAVFile(path, rate, samples))
-}
-
-func writeText(t *testing.T, path, text string) {
-	t.Helper()
-	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
-}
 
 // mustFail fails the test unless Load returns an error that contains every part.
 func mustFail(t *testing.T, name, task string, opt Options, parts ...string) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/testfiles"
 )
 
 // A named pipe in place of a data file is an error that names it. Opening the pipe would block
@@ -37,7 +38,7 @@ func TestPipesInDataFolders(t *testing.T) {
 		pipe := filepath.Join(dir, filepath.FromSlash(test.pipe))
 		switch test.task {
 		case "speech-commands":
-			writeClip(t, dir, "yes/b.wav", 16000, 7, 0)
+			testfiles.Ramp(t, filepath.Join(dir, "yes/b.wav"), 16000, 7, 0)
 		case "pathfinder":
 			write(t, filepath.Join(dir, pathfinderLevel, "metadata", "0.npy"), []byte("imgs/0 sample_0.png 0 1\n"))
 		case "ts":

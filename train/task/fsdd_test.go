@@ -10,19 +10,20 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/testfiles"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
 func TestFSDD(t *testing.T) {
 	root := t.TempDir()
-	writeClip(t, root, "recordings/7_jo_10.wav", 8000, 5, 100)
-	writeClip(t, root, "recordings/0_jo_12.wav", 8000, 3, -1)
-	writeClip(t, root, "recordings/3_van_der_berg_49.wav", 8000, 9000, -4500)
-	writeClip(t, root, "recordings/0_jo_9.wav", 8000, 4, 7)
-	writeClip(t, root, "recordings/9_jo_5.wav", 8000, 4, 8)
-	writeClip(t, root, "recordings/1_jo_4.wav", 8000, 2, 9)
-	writeText(t, filepath.Join(root, "recordings", "notes.txt"), "not a clip")
-	writeText(t, filepath.Join(root, "recordings", "._0_jo_12.wav"), "left by a Mac")
+	testfiles.Ramp(t, filepath.Join(root, "recordings/7_jo_10.wav"), 8000, 5, 100)
+	testfiles.Ramp(t, filepath.Join(root, "recordings/0_jo_12.wav"), 8000, 3, -1)
+	testfiles.Ramp(t, filepath.Join(root, "recordings/3_van_der_berg_49.wav"), 8000, 9000, -4500)
+	testfiles.Ramp(t, filepath.Join(root, "recordings/0_jo_9.wav"), 8000, 4, 7)
+	testfiles.Ramp(t, filepath.Join(root, "recordings/9_jo_5.wav"), 8000, 4, 8)
+	testfiles.Ramp(t, filepath.Join(root, "recordings/1_jo_4.wav"), 8000, 2, 9)
+	testfiles.Write(t, filepath.Join(root, "recordings", "notes.txt"), "not a clip")
+	testfiles.Write(t, filepath.Join(root, "recordings", "._0_jo_12.wav"), "left by a Mac")
 
 	type call struct{ done, total int }
 	var calls []call
@@ -67,9 +68,9 @@ func TestFSDD(t *testing.T) {
 // Mean and Std are those of the truncated and decimated training samples.
 func TestFSDDMoments(t *testing.T) {
 	root := t.TempDir()
-	writeClip(t, root, "0_jo_10.wav", 8000, 2, 1000) // 1000, 1001
-	writeClip(t, root, "0_jo_11.wav", 8000, 4, 2000) // 2000, 2001, cut after that
-	writeClip(t, root, "0_jo_5.wav", 8000, 4, 30000)
+	testfiles.Ramp(t, filepath.Join(root, "0_jo_10.wav"), 8000, 2, 1000) // 1000, 1001
+	testfiles.Ramp(t, filepath.Join(root, "0_jo_11.wav"), 8000, 4, 2000) // 2000, 2001, cut after that
+	testfiles.Ramp(t, filepath.Join(root, "0_jo_5.wav"), 8000, 4, 30000)
 	d := mustLoad(t, "fsdd", Options{Dir: root, MaxLen: 2})
 	const unit = 1.0 / 32768
 	mean, variance := 1500.5*unit, (500*500+0.25)*unit*unit
@@ -87,7 +88,7 @@ func TestFSDDMoments(t *testing.T) {
 	}
 
 	held := t.TempDir()
-	writeClip(t, held, "0_jo_7.wav", 8000, 5, 0)
+	testfiles.Ramp(t, filepath.Join(held, "0_jo_7.wav"), 8000, 5, 0)
 	if d := mustLoad(t, "fsdd", Options{Dir: held}); d.Train != nil || d.Mean != nil || d.Std != nil || d.Val.Len() != 1 {
 		t.Errorf("no training clips: %+v", d)
 	}
@@ -95,7 +96,7 @@ func TestFSDDMoments(t *testing.T) {
 
 func TestFSDDDecimates(t *testing.T) {
 	root := t.TempDir()
-	writeClip(t, root, "0_jo_10.wav", 8000, 8, 0)
+	testfiles.Ramp(t, filepath.Join(root, "0_jo_10.wav"), 8000, 8, 0)
 	d := mustLoad(t, "fsdd", Options{Dir: root, Decimate: 3, MaxLen: 7})
 	var e dataset.Example
 	mustExample(t, d.Train, &e, 0, 0)
@@ -137,7 +138,7 @@ func TestFSDDErrors(t *testing.T) {
 	inner := filepath.Join(empty, "recordings")
 	must.Do(t, os.Mkdir(inner, 0o755))
 	mustFail(t, "empty recordings", "fsdd", Options{Dir: empty}, inner, "empty")
-	writeText(t, filepath.Join(inner, "notes.txt"), "no audio")
+	testfiles.Write(t, filepath.Join(inner, "notes.txt"), "no audio")
 	mustFail(t, "no clips", "fsdd", Options{Dir: empty}, inner, "no .wav files", published)
 
 	tests := []struct {
@@ -145,17 +146,21 @@ func TestFSDDErrors(t *testing.T) {
 		damage     func(t *testing.T, path string)
 		want       []string
 	}{
-		{"another rate", "0_jo_10.wav", func(t *testing.T, path string) { writeClip(t, filepath.Dir(path), "0_jo_10.wav", 11025, 5, 0) }, []string{"0_jo_10.wav", "11025 Hz", "8000 Hz"}},
+		{"another rate", "0_jo_10.wav", func(t *testing.T, path string) {
+			testfiles.Ramp(t, filepath.Join(filepath.Dir(path), "0_jo_10.wav"), 11025, 5, 0)
+		}, []string{"0_jo_10.wav", "11025 Hz", "8000 Hz"}},
 		{"stereo", "0_jo_10.wav", stereo, []string{"0_jo_10.wav", "2 channels, expected 1"}},
 		{"truncated", "0_jo_10.wav", func(t *testing.T, path string) { truncate(t, path, 50) }, []string{"0_jo_10.wav", "truncated WAV", "declares 10 bytes, the file has 6"}},
 		{"truncated header", "0_jo_10.wav", func(t *testing.T, path string) { truncate(t, path, 20) }, []string{"0_jo_10.wav", "truncated WAV"}},
-		{"no WAVE", "0_jo_10.wav", func(t *testing.T, path string) { writeText(t, path, "this is text, no audio") }, []string{"0_jo_10.wav", "not a RIFF/WAVE file"}},
-		{"no samples", "0_jo_10.wav", func(t *testing.T, path string) { writeClip(t, filepath.Dir(path), "0_jo_10.wav", 8000, 0, 0) }, []string{"0_jo_10.wav", "no samples"}},
+		{"no WAVE", "0_jo_10.wav", func(t *testing.T, path string) { testfiles.Write(t, path, "this is text, no audio") }, []string{"0_jo_10.wav", "not a RIFF/WAVE file"}},
+		{"no samples", "0_jo_10.wav", func(t *testing.T, path string) {
+			testfiles.Ramp(t, filepath.Join(filepath.Dir(path), "0_jo_10.wav"), 8000, 0, 0)
+		}, []string{"0_jo_10.wav", "no samples"}},
 		{"name without index", "0_jo.wav", nil, []string{`"0_jo.wav"`, "{digit}_{speaker}_{index}.wav"}},
 	}
 	for _, tt := range tests {
 		root := t.TempDir()
-		writeClip(t, root, tt.file, 8000, 5, 0)
+		testfiles.Ramp(t, filepath.Join(root, tt.file), 8000, 5, 0)
 		if tt.damage != nil {
 			tt.damage(t, filepath.Join(root, tt.file))
 		}
@@ -163,7 +168,7 @@ func TestFSDDErrors(t *testing.T) {
 	}
 
 	root := t.TempDir()
-	writeClip(t, root, "0_jo_10.wav", 8000, 5, 0)
+	testfiles.Ramp(t, filepath.Join(root, "0_jo_10.wav"), 8000, 5, 0)
 	mustFail(t, "negative decimation", "fsdd", Options{Dir: root, Decimate: -2}, "decimate -2")
 	mustFail(t, "negative length", "fsdd", Options{Dir: root, MaxLen: -1}, "max_len -1")
 	mustFail(t, "an option of delay", "fsdd", Options{Dir: root, Length: 4000}, "unknown option data.length")
@@ -175,7 +180,7 @@ func stereo(t *testing.T, path string) {
 	t.Helper()
 	b := must.Get(os.ReadFile(path))(t)
 	b[22], b[32] = 2, 4
-	writeText(t, path, string(b))
+	testfiles.Write(t, path, string(b))
 }
 
 func truncate(t *testing.T, path string, size int64) {

@@ -78,9 +78,9 @@ func (o mixOptions) streams(rate float64, src Source, train, val int) (dataset.S
 
 // streamKeys replaces fields of dataset.StreamOptions in messages by the keys that set them.
 var streamKeys = strings.NewReplacer(
-	"StreamOptions: Filterbank: filterbank: bands", "data.bands", "StreamOptions: Length", "data.seconds", "StreamOptions: Streams", "data.streams",
-	"StreamOptions: Gap", "data.gap", "StreamOptions: SNR", "data.snr", "StreamOptions: Level", "data.level",
-	"expected Low at most High,", "expected two numbers, the lower one first,",
+	"stream options: filterbank: bands", "data.bands", "stream options: length in seconds", "data.seconds", "stream options: streams", "data.streams",
+	"stream options: gap", "data.gap", "stream options: SNR", "data.snr", "stream options: level", "data.level",
+	"expected the lower bound first,", "expected two numbers, the lower one first,",
 )
 
 // addFolders appends the recordings in the folders of the options to the training sounds. names

@@ -11,6 +11,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/testfiles"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train"
 )
@@ -103,7 +104,7 @@ func TestOldFolderOfDelay(t *testing.T) {
 	must.Do(t, os.CopyFS(run, os.DirFS(filepath.Join("testdata", "old", "delay"))))
 	path := filepath.Join(run, "config.toml")
 	text := string(must.Get(os.ReadFile(path))(t))
-	writeText(t, path, strings.Replace(text, `dir = ""`, `dir = "somewhere"`, 1))
+	testfiles.Write(t, path, strings.Replace(text, `dir = ""`, `dir = "somewhere"`, 1))
 	tk, cfg, err := LoadRun(run)
 	must.Do(t, err)
 	must.Equal(t, cfg.Dir(), "", "data folder")

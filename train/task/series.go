@@ -69,8 +69,14 @@ func (o seriesOptions) check() error {
 // loadSeries loads a table or arrays.
 func loadSeries(ctx context.Context, s Source, o seriesOptions) (d *dataset.Dataset, err error) {
 	opt := o.table(s.Seed)
-	if s.Model != nil {
-		opt.Labels = s.Model.Meta.Labels
+	if m := s.Model; m != nil {
+		opt.Labels = m.Meta.Labels
+		if m.Meta.Series != nil && len(m.Meta.InputMean) == len(m.Meta.Series.Columns) {
+			opt.Means = map[string]float32{}
+			for c, name := range m.Meta.Series.Columns {
+				opt.Means[name] = m.Meta.InputMean[c]
+			}
+		}
 	}
 	arrays, err := hasArrays(s.Dir)
 	switch {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/testfiles"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
 
@@ -14,15 +15,15 @@ import (
 func speechFolder(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
-	writeClip(t, root, "yes/a_nohash_0.wav", 16000, 16000, 0)
-	writeClip(t, root, "yes/b_nohash_0.wav", 16000, 20000, -10000)
-	writeClip(t, root, "no/a_nohash_0.wav", 16000, 3, 5)
-	writeClip(t, root, "no/b_nohash_0.wav", 16000, 4, 6)
-	writeClip(t, root, "_background_noise_/tap.wav", 44100, 7, 0)
-	writeClip(t, root, ".git/x.wav", 44100, 7, 0)
-	writeText(t, filepath.Join(root, "README.md"), "words")
-	writeText(t, filepath.Join(root, "validation_list.txt"), "yes/b_nohash_0.wav\r\n\nbird/c_nohash_0.wav\n")
-	writeText(t, filepath.Join(root, "testing_list.txt"), "no/b_nohash_0.wav")
+	testfiles.Ramp(t, filepath.Join(root, "yes/a_nohash_0.wav"), 16000, 16000, 0)
+	testfiles.Ramp(t, filepath.Join(root, "yes/b_nohash_0.wav"), 16000, 20000, -10000)
+	testfiles.Ramp(t, filepath.Join(root, "no/a_nohash_0.wav"), 16000, 3, 5)
+	testfiles.Ramp(t, filepath.Join(root, "no/b_nohash_0.wav"), 16000, 4, 6)
+	testfiles.Ramp(t, filepath.Join(root, "_background_noise_/tap.wav"), 44100, 7, 0)
+	testfiles.Ramp(t, filepath.Join(root, ".git/x.wav"), 44100, 7, 0)
+	testfiles.Write(t, filepath.Join(root, "README.md"), "words")
+	testfiles.Write(t, filepath.Join(root, "validation_list.txt"), "yes/b_nohash_0.wav\r\n\nbird/c_nohash_0.wav\n")
+	testfiles.Write(t, filepath.Join(root, "testing_list.txt"), "no/b_nohash_0.wav")
 	return root
 }
 
@@ -75,7 +76,7 @@ func TestSpeechCommandsDecimates(t *testing.T) {
 // Mean and Std do not include padding.
 func TestSpeechCommandsMoments(t *testing.T) {
 	root := t.TempDir()
-	writeClip(t, root, "a/x.wav", 16000, 2, 999)
+	testfiles.Ramp(t, filepath.Join(root, "a/x.wav"), 16000, 2, 999)
 	d := mustLoad(t, "speech-commands", Options{Dir: root, MaxLen: 100})
 	if d.Mean[0] != 999.5/32768 || d.Std[0] != 0.5/32768 || d.MaxLen != 100 {
 		t.Errorf("mean %v, std %v, longest %d", d.Mean, d.Std, d.MaxLen)
@@ -91,7 +92,7 @@ func TestSpeechCommandsMoments(t *testing.T) {
 func TestSpeechCommandsLabels(t *testing.T) {
 	root := t.TempDir()
 	for _, word := range sc35 {
-		writeClip(t, root, word+"/x.wav", 16000, 2, 0)
+		testfiles.Ramp(t, filepath.Join(root, word+"/x.wav"), 16000, 2, 0)
 	}
 	if len(sc35) != 35 {
 		t.Errorf("%d words", len(sc35))
@@ -121,7 +122,7 @@ func TestSpeechCommandsErrors(t *testing.T) {
 	mustFail(t, "missing folder", task, Options{Dir: missing}, missing, "speech_commands_v0.02")
 	empty := t.TempDir()
 	mustFail(t, "empty folder", task, Options{Dir: empty}, empty, "empty", "WORD/*.wav, validation_list.txt and testing_list.txt")
-	writeClip(t, empty, "_background_noise_/tap.wav", 16000, 7, 0)
+	testfiles.Ramp(t, filepath.Join(empty, "_background_noise_/tap.wav"), 16000, 7, 0)
 	mustFail(t, "no words", task, Options{Dir: empty}, empty, "no folder of a word")
 
 	tests := []struct {
@@ -130,15 +131,15 @@ func TestSpeechCommandsErrors(t *testing.T) {
 		want   []string
 	}{
 		{"word without clips", func(root string) { os.Mkdir(filepath.Join(root, "up"), 0o755) }, []string{"up", "no .wav files"}},
-		{"another rate", func(root string) { writeClip(t, root, "no/c.wav", 8000, 5, 0) }, []string{filepath.Join("no", "c.wav"), "8000 Hz", "16000 Hz"}},
+		{"another rate", func(root string) { testfiles.Ramp(t, filepath.Join(root, "no/c.wav"), 8000, 5, 0) }, []string{filepath.Join("no", "c.wav"), "8000 Hz", "16000 Hz"}},
 		{"stereo", func(root string) { stereo(t, filepath.Join(root, "no", "a_nohash_0.wav")) }, []string{"a_nohash_0.wav", "2 channels"}},
 		{"truncated", func(root string) { truncate(t, filepath.Join(root, "no", "a_nohash_0.wav"), 46) }, []string{"a_nohash_0.wav", "truncated WAV"}},
 		{"listed clip is missing", func(root string) { os.Remove(filepath.Join(root, "yes", "b_nohash_0.wav")) }, []string{"validation_list.txt", "yes/b_nohash_0.wav", "which is missing"}},
 		{"listed twice", func(root string) {
-			writeText(t, filepath.Join(root, "testing_list.txt"), "yes/b_nohash_0.wav\n")
+			testfiles.Write(t, filepath.Join(root, "testing_list.txt"), "yes/b_nohash_0.wav\n")
 		}, []string{"testing_list.txt", "yes/b_nohash_0.wav", "a second time"}},
-		{"list of another set", func(root string) { writeText(t, filepath.Join(root, "testing_list.txt"), "bird/c.wav\n") }, []string{"testing_list.txt", "none of the clips"}},
-		{"line of a list", func(root string) { writeText(t, filepath.Join(root, "testing_list.txt"), "\nclip.wav\n") }, []string{"testing_list.txt", "line 2", `"clip.wav"`}},
+		{"list of another set", func(root string) { testfiles.Write(t, filepath.Join(root, "testing_list.txt"), "bird/c.wav\n") }, []string{"testing_list.txt", "none of the clips"}},
+		{"line of a list", func(root string) { testfiles.Write(t, filepath.Join(root, "testing_list.txt"), "\nclip.wav\n") }, []string{"testing_list.txt", "line 2", `"clip.wav"`}},
 		{"list is a folder", func(root string) {
 			os.Remove(filepath.Join(root, "testing_list.txt"))
 			os.Mkdir(filepath.Join(root, "testing_list.txt"), 0o755)

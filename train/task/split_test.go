@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/testfiles"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -18,9 +19,9 @@ func TestLoadOneSplit(t *testing.T) {
 	for split, name := range files {
 		root := t.TempDir()
 		for _, other := range files {
-			writeText(t, filepath.Join(root, other), "no sound")
+			testfiles.Write(t, filepath.Join(root, other), "no sound")
 		}
-		writeClip(t, root, name, 8000, 7, 0)
+		testfiles.Ramp(t, filepath.Join(root, name), 8000, 7, 0)
 		var totals []int
 		d := mustLoad(t, "fsdd", Options{Dir: root, Split: split, Progress: func(_, total int) { totals = append(totals, total) }})
 		if len(totals) != 1 || totals[0] != 1 || d.MaxLen != 7 || (d.Mean != nil) != (split == "train") {
@@ -44,7 +45,7 @@ func TestLoadOneSplit(t *testing.T) {
 func TestLoadStops(t *testing.T) {
 	root := t.TempDir()
 	for _, name := range []string{"0_jo_10.wav", "0_jo_11.wav", "0_jo_12.wav"} {
-		writeClip(t, root, name, 8000, 7, 0)
+		testfiles.Ramp(t, filepath.Join(root, name), 8000, 7, 0)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	calls := 0

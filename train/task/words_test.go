@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/testfiles"
 	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
@@ -23,8 +23,7 @@ func beep(t *testing.T, path string, rate int, hz float64) {
 	for i := rate / 5; i < rate*2/5; i++ {
 		x[i] = float32(0.3 * math.Sin(2*math.Pi*hz*float64(i)/float64(rate)))
 	}
-	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o777))
-	must.Do(t, audio.WriteWAVFile(path, rate, x))
+	testfiles.Clip(t, path, rate, x)
 }
 
 // beeps writes two words of ten recordings by five speakers each, another word and background, and
@@ -143,8 +142,26 @@ func TestFragments(t *testing.T) {
 // A list makes a test set.
 func TestAudioTestSplit(t *testing.T) {
 	dir := beeps(t)
-	writeText(t, filepath.Join(dir, "validation_list.txt"), "low/s0_0.wav\nhigh/s0_0.wav\n")
-	writeText(t, filepath.Join(dir, "testing_list.txt"), "low/s1_2.wav\nhigh/s1_2.wav\n")
+	testfiles.Write(t, filepath.Join(dir, "validation_list.txt"), "low/s0_0.wav\nhigh/s0_0.wav\n")
+	testfiles.Write(t, filepath.Join(dir, "testing_list.txt"), "low/s1_2.wav\nhigh/s1_2.wav\n")
+	whole, err := loadSet(t, "audio", dir, "", "rate=8000", "streams=4", "seconds=1", `group_by='^s[0-9]'`)
+	must.Do(t, err)
+	if len(whole.Notes) != 1 || !strings.Contains(whole.Notes[0], `lists put recordings of 2 of `) {
+		t.Errorf("notes %q, expected one about the speakers", whole.Notes)
+	}
+	testfiles.Write(t, filepath.Join(dir, "low", "s2_0.wav"), "broken") // for training, so that the others do not read it
+	val, err := loadSet(t, "audio", dir, "val", "rate=8000", "streams=4", "seconds=1")
+	must.Do(t, err)
+	must.Equal(t, val.Val.Len(), whole.Val.Len(), "validation streams")
+	var a, b dataset.Example
+	mustExample(t, val.Val, &a, 0, 0)
+	mustExample(t, whole.Val, &b, 0, 0)
+	if !slices.Equal(a.X, b.X) {
+		t.Error("the validation streams depend on the split that is loaded")
+	}
+	_, err = loadSet(t, "audio", dir, "train", "rate=8000")
+	must.Fail(t, err, "s2_0.wav")
+	beep(t, filepath.Join(dir, "low", "s2_0.wav"), 8000, 400)
 	for _, split := range []string{"", "test"} {
 		d, err := loadSet(t, "audio", dir, split, "rate=8000", "streams=4", "seconds=1")
 		must.Do(t, err)
@@ -185,7 +202,7 @@ func TestAudioErrors(t *testing.T) {
 	_, err = loadSet(t, "audio", t.TempDir(), "")
 	must.Fail(t, err, train.ErrData, "DIR/WORD/*")
 
-	writeText(t, filepath.Join(dir, "low", "broken.wav"), "RIFF")
+	testfiles.Write(t, filepath.Join(dir, "low", "broken.wav"), "RIFF")
 	_, err = loadSet(t, "audio", dir, "")
 	must.Fail(t, err, train.ErrData, "broken.wav")
 	d, err := loadSet(t, "audio", dir, "", "skip_broken=true", "streams=4", "seconds=1")
@@ -220,7 +237,7 @@ func TestAudioWorkers(t *testing.T) {
 	src := From(cfg)
 	must.Equal(t, src.Workers, 3, "workers of the configuration")
 	src.Workers = -1
-	must.Reject(tk.Load(t.Context(), src))(t, "Workers -1")
+	must.Reject(tk.Load(t.Context(), src))(t, "-1 workers")
 }
 
 // With labels, as for an evaluation, the folder may lack classes but not have others.
