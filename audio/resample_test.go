@@ -70,15 +70,23 @@ func direct(x []float32, from, to, k int) float64 {
 	return sum / norm
 }
 
-// besselIntegral is I0(x) as the mean of exp(x·cos φ) over a turn.
+// besselIntegral is I0(x) as the mean of exp(x·cos φ) over a turn. 32 angles are exact to 1e-13 for
+// x < 10. The two halves of the turn are equal.
 func besselIntegral(x float64) float64 {
-	const n = 64
-	sum := 0.0
-	for i := range n {
-		sum += math.Exp(x * math.Cos(2*math.Pi*float64(i)/n))
+	sum := math.Exp(x) + math.Exp(-x)
+	for _, cos := range cosines {
+		sum += 2 * math.Exp(x*cos)
 	}
-	return sum / n
+	return sum / 32
 }
+
+// cosines of 1/32 … 15/32 of a turn.
+var cosines = func() (c [15]float64) {
+	for i := range c {
+		c[i] = math.Cos(math.Pi * float64(i+1) / 16)
+	}
+	return c
+}()
 
 func TestAgainstTheDirectSum(t *testing.T) {
 	eachPair(t, func(t *testing.T, from, to int) {

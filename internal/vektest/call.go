@@ -48,7 +48,7 @@ func EachCall(t *testing.T, f func(t *testing.T, c *Call)) {
 	t.Helper()
 	EachLevel(t, func(t *testing.T, _ vek.Level) {
 		c := NewCall(t)
-		for _, at := range Placements() {
+		for _, at := range placements() {
 			c.Begin(at)
 			f(t, c)
 		}

@@ -4,14 +4,15 @@ package vektest
 
 import (
 	"os"
+	"runtime"
 	"syscall"
 	"testing"
 )
 
 // edge is the distance in floats between an argument and the guard pages: 0 on a processor. qemu's
-// masked loads also read the masked lanes, so with S4D_EMULATED it is a vector.
+// masked loads also read the masked lanes, so on an emulated amd64 processor it is a vector.
 var edge = func() int {
-	if os.Getenv("S4D_EMULATED") != "" {
+	if emulated && runtime.GOARCH == "amd64" {
 		return maxLanes
 	}
 	return 0

@@ -50,7 +50,7 @@ func (p Pointwise) check(tb testing.TB) {
 	for _, alias := range p.aliases() {
 		c := NewCall(tb)
 		for _, n := range Sizes() {
-			for _, at := range Placements() {
+			for _, at := range placements() {
 				c.Begin(at)
 				got, ok := p.call(tb, c, heads(in, n), alias)
 				if err := same(got, heads(want, n)); err != nil || !ok {

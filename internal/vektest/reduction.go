@@ -40,7 +40,7 @@ func (k Reduction) check(tb testing.TB) {
 				}
 			}
 			var first float32
-			for i, at := range Placements() {
+			for i, at := range placements() {
 				c.Begin(at)
 				got, ok := k.call(c, in)
 				if i == 0 {
