@@ -75,6 +75,8 @@ func TestResolve(t *testing.T) {
 		{"delay", "data.length=0", ""},
 		{"fsdd", "data.max_len=9999999999", "data.max_len 9999999999"},
 		{"fsdd", "data.decimate=2", ""},
+		{"fsdd", "ssm.bidirectional=true", ""},
+		{"audio", "ssm.bidirectional=true", "ssm.bidirectional = true: expected false"},
 	} {
 		tk := must.Get(Lookup(c.name))(t)
 		cfg := tk.Preset()

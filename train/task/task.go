@@ -243,6 +243,9 @@ func (t *Task) Resolve(cfg *train.Config) error {
 	if t.ReadsData() {
 		data[train.DirKey] = dir
 	}
+	if cfg.SSM.Bidirectional && t.confusion != nil {
+		return configError{fmt.Errorf("task %q: ssm.bidirectional = true: expected false, because detectors process streams and cannot read future samples", t.name)}
+	}
 	cfg.Data = data
 	return cfg.Validate()
 }
