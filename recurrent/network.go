@@ -77,9 +77,22 @@ type Network struct {
 // maxWindow bounds Options.Window.
 const maxWindow = 1 << 30
 
-// New prepares a model. Models that a stream cannot run are an error: a bidirectional model reads
-// samples that have not arrived, no finite state reproduces a truncated kernel, and a model that
-// compares two sequences needs both.
+// Check returns an error if a stream cannot run networks with a configuration: a bidirectional
+// network reads samples that have not arrived, no finite state reproduces a truncated kernel, and a
+// network that compares two sequences needs both.
+func Check(cfg model.Config) error {
+	switch {
+	case cfg.SSM.Bidirectional:
+		return errors.New("recurrent: a bidirectional network reads future samples, which a stream does not have; train with ssm.bidirectional = false")
+	case cfg.Pairs:
+		return errors.New("recurrent: the network compares two sequences, and a stream is one; train on data without pairs")
+	case cfg.SSM.LMax > 0:
+		return fmt.Errorf("recurrent: the network truncates its kernels (ssm.l_max = %d), and a recurrence has the whole kernel; train with ssm.l_max = 0", cfg.SSM.LMax)
+	}
+	return nil
+}
+
+// New prepares a model. Models that a stream cannot run (Check) are an error.
 func New(m *model.Model, opt Options) (*Network, error) {
 	if err := vek.StartupErr(); err != nil {
 		return nil, fmt.Errorf("recurrent: %w", err)
@@ -97,12 +110,9 @@ func New(m *model.Model, opt Options) (*Network, error) {
 		return nil, fmt.Errorf("recurrent: window %d: the network's pool is %q, expected %q", opt.Window, cfg.Pool, model.PoolMean)
 	case opt.Posterior && len(m.Meta.Labels) == 0:
 		return nil, errors.New("recurrent: Posterior: the model has no labels, so its outputs are not those of classes")
-	case cfg.SSM.Bidirectional:
-		return nil, errors.New("recurrent: the model is bidirectional and reads future samples, which a stream does not have; train with ssm.bidirectional = false, or use package convmode")
-	case cfg.Pairs:
-		return nil, errors.New("recurrent: the model compares two sequences, and a stream is one; use package convmode")
-	case cfg.SSM.LMax > 0:
-		return nil, fmt.Errorf("recurrent: the model truncates its kernels (l_max %d), and a recurrence has the whole kernel; use package convmode", cfg.SSM.LMax)
+	}
+	if err := Check(cfg); err != nil {
+		return nil, fmt.Errorf("%w, or use package convmode", err)
 	}
 
 	n := &Network{

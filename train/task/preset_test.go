@@ -76,7 +76,10 @@ func TestResolve(t *testing.T) {
 		{"fsdd", "data.max_len=9999999999", "data.max_len 9999999999"},
 		{"fsdd", "data.decimate=2", ""},
 		{"fsdd", "ssm.bidirectional=true", ""},
-		{"audio", "ssm.bidirectional=true", "ssm.bidirectional = true: expected false"},
+		{"audio", "ssm.bidirectional=true", "train with ssm.bidirectional = false"},
+		{"audio", "ssm.l_max=50", "ssm.l_max = 50"},
+		{"digits", "ssm.l_max=50", "train with ssm.l_max = 0"},
+		{"fsdd", "ssm.l_max=50", ""},
 	} {
 		tk := must.Get(Lookup(c.name))(t)
 		cfg := tk.Preset()

@@ -29,6 +29,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
 	"github.com/s4d-fast/s4d-fast/internal/suggest"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/recurrent"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 )
@@ -243,8 +244,10 @@ func (t *Task) Resolve(cfg *train.Config) error {
 	if t.ReadsData() {
 		data[train.DirKey] = dir
 	}
-	if cfg.SSM.Bidirectional && t.confusion != nil {
-		return configError{fmt.Errorf("task %q: ssm.bidirectional = true: expected false, because detectors process streams and cannot read future samples", t.name)}
+	if t.confusion != nil { // a detector processes streams
+		if err := recurrent.Check(model.Config{SSM: cfg.SSM}); err != nil {
+			return configError{fmt.Errorf("task %q: %w", t.name, err)}
+		}
 	}
 	cfg.Data = data
 	return cfg.Validate()
