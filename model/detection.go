@@ -22,11 +22,26 @@ type Detection struct {
 	// one output per frame, so that one Threshold suits them all. Nil: nothing is added.
 	Offsets []float64 `json:"offsets,omitempty"`
 
+	// The measurement is zero if the network has changed since (Model.Prune).
 	FalseAlarmsPerHour float64    `json:"false_alarms_per_hour"` // in audio without words
 	MissRate           float64    `json:"miss_rate"`             // share of the words
 	Interval           [2]float64 `json:"interval"`              // of the miss rate, 95 % confidence
 	BackgroundHours    float64    `json:"background_hours"`      // of audio without words
 	Words              int        `json:"words"`
+}
+
+// Measured reports whether d has the measurement of its network, besides the operating point.
+func (d *Detection) Measured() bool { return d.Words > 0 || d.BackgroundHours > 0 }
+
+// unmeasured returns the operating point without the measurement.
+func (d *Detection) unmeasured() *Detection {
+	if d == nil {
+		return nil
+	}
+	return &Detection{
+		Threshold: d.Threshold, OffThreshold: d.OffThreshold, Confirm: d.Confirm, Refractory: d.Refractory,
+		Smoothing: d.Smoothing, Window: d.Window, Offsets: d.Offsets,
+	}
 }
 
 // Bounds of a Detection, which package events shares.

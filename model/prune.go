@@ -11,7 +11,8 @@ import (
 
 // Prune returns a model in which every SSM keeps keep·M of its modes, rounded and at least one:
 // those with the largest H∞ scores (docs/maths.md §8). Gwak et al. (arXiv 2411.02824) order the
-// states of a layer by the same scores. The model is not retrained.
+// states of a layer by the same scores. The model is not retrained. Its operating point stays, and
+// the error rates that were measured there (Detection.Measured) do not.
 //
 // All SSMs keep the same number of modes, so that both modes of running get faster. Shared pole
 // copies become one copy per SSM.
@@ -27,6 +28,7 @@ func (m *Model) Prune(keep float64) (*Model, error) {
 		c.SSM.Init = ssm.DFouT
 	}
 	out := &Model{Config: c, Meta: m.Meta, Weights: NewWeights(c)}
+	out.Meta.Detection = m.Meta.Detection.unmeasured()
 	old := map[string]Tensor{}
 	for _, t := range m.Weights.Tensors() {
 		old[t.Name] = t

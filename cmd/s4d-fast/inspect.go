@@ -156,8 +156,12 @@ func (i inspection) print(w io.Writer) error {
 		if offsets := d.Offsets; len(offsets) > 0 && i.Meta.Filterbank != nil {
 			row("by label", "threshold %s", thresholdsText(i.Meta.Labels, offsets, d.Threshold))
 		}
-		row("measured", "miss rate %.3f (95 %% interval %.3f … %.3f) of %d words, %.3g false alarms per hour in %.3g hours",
-			d.MissRate, d.Interval[0], d.Interval[1], d.Words, d.FalseAlarmsPerHour, d.BackgroundHours)
+		if d.Measured() {
+			row("measured", "miss rate %.3f (95 %% interval %.3f … %.3f) of %d words, %.3g false alarms per hour in %.3g hours",
+				d.MissRate, d.Interval[0], d.Interval[1], d.Words, d.FalseAlarmsPerHour, d.BackgroundHours)
+		} else {
+			row("measured", "not for this network; s4d-fast calibrate measures it")
+		}
 	}
 	switch means, stds := i.Meta.InputMean, i.Meta.InputStd; {
 	case len(means) > 0 && i.Meta.Filterbank != nil:

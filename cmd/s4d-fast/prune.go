@@ -77,6 +77,9 @@ func (c *pruneCmd) Run(std *streams, ctx *ctxBox) error {
 		return err
 	}
 	fmt.Fprintln(std.err, "wrote", c.Out)
+	if small.Meta.Detection != nil {
+		fmt.Fprintln(std.err, "the operating point is that of the model before pruning, and its error rates are not known; run s4d-fast calibrate again")
+	}
 	if c.JSON {
 		return json.NewEncoder(std.out).Encode(p)
 	}
