@@ -196,10 +196,12 @@ const maxStepScale = 64
 // flag, that of the model. It returns the ratio of the model's rate to that rate.
 func (c *evalCmd) atRate(cfg *train.Config, tk *task.Task, m *model.Model) (stepScale float64, err error) {
 	rate := m.Meta.SampleRate
-	if rate == 0 || !tk.HasRate() {
-		if c.Rate != 0 {
-			return 0, badInput(fmt.Errorf("--rate %g: %s states no sampling rate", c.Rate, c.Model))
-		}
+	switch {
+	case rate == 0 && c.Rate != 0:
+		return 0, badInput(fmt.Errorf("--rate %g: %s states no sampling rate", c.Rate, c.Model))
+	case !tk.HasRate() && c.Rate != 0 && c.Rate != rate:
+		return 0, usageError(fmt.Errorf("--rate %g: data of task %q are read at the model's rate only, %g Hz; omit --rate", c.Rate, tk.Name(), rate))
+	case rate == 0 || !tk.HasRate():
 		return 1, nil
 	}
 	if c.Rate == 0 && rate == tk.SampleRate() {

@@ -101,6 +101,8 @@ func TestEvalMissingClass(t *testing.T) {
 	decode(t, ok(t, "eval", best, "--data", dir, "--split", "all", "--json"), &e)
 	equal(t, "streams", e.N, 320)
 	contains(t, "output of prune", ok(t, "prune", best, small, "--keep", "0.5", "--data", dir), "of 160 examples (val)")
+	checkRun(t, nil, []string{"eval", best, "--data", dir, "--rate", "4000"}, exitUsage, "--rate 4000", `task "audio"`, "8000 Hz; omit --rate")
+	decode(t, ok(t, "eval", best, "--data", dir, "--split", "all", "--rate", "8000", "--json"), &e)
 	must.Do(t, os.Rename(filepath.Join(dir, "low"), filepath.Join(dir, "odd")))
 	checkRun(t, nil, []string{"eval", best, "--data", dir}, exitBadInput, `class "odd"`, `expected one of ["high" "low"]`)
 
