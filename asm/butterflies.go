@@ -1,10 +1,6 @@
 package asm
 
-import (
-	"math"
-
-	"github.com/mmcloughlin/avo/reg"
-)
+import "math"
 
 // part transforms the lanes of a vector that fit in a register.
 func (b *butterfly) part() {
@@ -32,13 +28,9 @@ func (b *butterfly) part() {
 func (b *butterfly) three() {
 	x := b.input(0)
 	s, d := b.sumDiff(b.input(1), b.input(2))
-	m := complexVec{b.vec(), b.vec()}
-	b.VMOVAPS(x.re, m.re)
-	b.VMOVAPS(x.im, m.im)
-	b.addMul(m.re, s.re, -0.5)
-	b.addMul(m.im, s.im, -0.5)
-	b.VADDPS(s.re, x.re, x.re)
-	b.VADDPS(s.im, x.im, x.im)
+	m := b.copied(x)
+	b.addScaled(m, s, -0.5)
+	b.add(x, s)
 	b.output(0, x)
 	minus, plus := b.scaledSumDiffI(m, d, math.Sqrt(3)/2)
 	b.ordered(1, 2, minus, plus)
@@ -47,18 +39,7 @@ func (b *butterfly) three() {
 func (b *butterfly) four() {
 	if b.half && !b.inverse { // x_2 = x_3 = 0
 		x0, x1 := b.raw(0), b.raw(1)
-		var y [4]complexVec // x0 + x1, x0 − i·x1, x0 − x1, x0 + i·x1
-		for k := range y {
-			y[k] = complexVec{b.vec(), b.vec()}
-		}
-		b.VADDPS(x1.re, x0.re, y[0].re)
-		b.VADDPS(x1.im, x0.im, y[0].im)
-		b.VADDPS(x1.im, x0.re, y[1].re)
-		b.VSUBPS(x1.re, x0.im, y[1].im)
-		b.VSUBPS(x1.re, x0.re, y[2].re)
-		b.VSUBPS(x1.im, x0.im, y[2].im)
-		b.VSUBPS(x1.im, x0.re, y[3].re)
-		b.VADDPS(x1.re, x0.im, y[3].im)
+		y := [4]complexVec{b.plus(x0, x1), b.minusI(x0, x1), b.minus(x0, x1), b.plusI(x0, x1)}
 		for k := range y {
 			b.output(k, y[k])
 		}
@@ -88,65 +69,47 @@ func (b *butterfly) five() {
 	s2, c2 := math.Sincos(4 * math.Pi / 5)
 	x := b.input(0)
 	a, c := b.sumDiff(b.input(1), b.input(4))
-	e, d := b.sumDiff(b.input(2), b.input(3))
+	e, d := b.sumDiff(b.input(2), b.input(3)) // e is the formula's b
 	combine := func(c1, c2 float64) complexVec {
-		m := complexVec{b.vec(), b.vec()}
-		b.VMOVAPS(x.re, m.re)
-		b.VMOVAPS(x.im, m.im)
-		b.addMul(m.re, a.re, c1)
-		b.addMul(m.im, a.im, c1)
-		b.addMul(m.re, e.re, c2)
-		b.addMul(m.im, e.im, c2)
+		m := b.copied(x)
+		b.addScaled(m, a, c1)
+		b.addScaled(m, e, c2)
 		return m
 	}
 	m, n := combine(c1, c2), combine(c2, c1)
-	b.VADDPS(e.re, a.re, a.re)
-	b.VADDPS(e.im, a.im, a.im)
-	b.VADDPS(a.re, x.re, x.re)
-	b.VADDPS(a.im, x.im, x.im)
+	b.add(a, e)
+	b.add(x, a)
 	b.output(0, x)
 
 	// With r = sin 4π/5 / sin 2π/5: u/sin 2π/5 = c + r·d and v/sin 2π/5 = r·c − d.
 	r := s2 / s1
-	u := complexVec{b.vec(), b.vec()}
-	b.VMOVAPS(c.re, u.re)
-	b.VMOVAPS(c.im, u.im)
-	b.addMul(u.re, d.re, r)
-	b.addMul(u.im, d.im, r)
-	ratio := b.broadcast(r)
-	b.VFMSUB213PS(d.re, ratio, c.re)
-	b.VFMSUB213PS(d.im, ratio, c.im)
+	u, v := b.copied(c), c
+	b.addScaled(u, d, r)
+	b.mulRealLess(v, b.broadcast(r), d)
 	minus, plus := b.scaledSumDiffI(m, u, s1)
 	b.ordered(1, 4, minus, plus)
-	minus, plus = b.scaledSumDiffI(n, c, s1)
+	minus, plus = b.scaledSumDiffI(n, v, s1)
 	b.ordered(2, 3, minus, plus)
 }
 
 // eightForward: the even outputs are the transform of x_m + x_{m+4}, the odd ones the transform of
 // (x_m − x_{m+4})·w_8^m.
 func (b *butterfly) eightForward() {
-	pair := func(m int, add bool) complexVec {
+	combined := func(m int, combine func(x complexVec, y complexMem)) complexVec {
 		x := b.raw(m)
-		if b.half { // x_{m+4} = 0
-			return x
-		}
-		for part, v := range []reg.VecVirtual{x.re, x.im} {
-			if add {
-				b.VADDPS(b.at(b.from[part], m+4), v, v)
-			} else {
-				b.VSUBPS(b.at(b.from[part], m+4), v, v)
-			}
+		if !b.half { // else x_{m+4} = 0
+			combine(x, b.at(b.from, m+4))
 		}
 		return x
 	}
-	var x [4]complexVec
-	var differences [4]complexVec
+	both := b.neon() && !b.half // enough registers, and no additions from memory
+	var x, differences [4]complexVec
 	for m := range x {
-		if b.neon() && !b.half { // enough registers, and no additions from memory
+		if both {
 			x[m], differences[m] = b.sumDiff(b.raw(m), b.raw(m+4))
-			continue
+		} else {
+			x[m] = combined(m, b.addFrom)
 		}
-		x[m] = pair(m, true)
 	}
 	even := b.dft4(x, false)
 	for k := 1; k < 4; k++ {
@@ -155,8 +118,10 @@ func (b *butterfly) eightForward() {
 	b.save(even)
 
 	for m := range x {
-		if x[m] = differences[m]; x[m].re == nil {
-			x[m] = pair(m, false)
+		if both {
+			x[m] = differences[m]
+		} else {
+			x[m] = combined(m, b.subFrom)
 		}
 	}
 	// f·w_8 + h·w_8³ = (u − i·v)/√2 and f·w_8³ + h·w_8 = −(u + i·v)/√2 with u = f − h, v = f + h
@@ -167,9 +132,7 @@ func (b *butterfly) eightForward() {
 	b.oddPair(3, 7, s3, q, -1)
 
 	for k := range even {
-		y := b.saved(even, k)
-		b.VMOVUPS(y.re, b.at(b.to[0], 2*k))
-		b.VMOVUPS(y.im, b.at(b.to[1], 2*k))
+		b.store(b.saved(even, k), b.at(b.to, 2*k))
 	}
 }
 
@@ -208,38 +171,28 @@ func (b *butterfly) oddPair(k, l int, s, p complexVec, sign float64) {
 	b.output(l, minus)
 }
 
+// halves returns s + sign·p/√2 and s − sign·p/√2.
 func (b *butterfly) halves(s, p complexVec, sign float64) (plus, minus complexVec) {
-	plus = complexVec{b.vec(), b.vec()}
+	c := sign * math.Sqrt2 / 2
 	if b.neon() { // a product and two sums take no longer than a copy and two multiply-adds
-		c := b.broadcast(sign * math.Sqrt2 / 2)
-		b.VMULPS(c, p.re, p.re)
-		b.VMULPS(c, p.im, p.im)
+		b.mulReal(p, b.broadcast(c))
 		return b.sumDiff(s, p)
 	}
-	b.VMOVAPS(s.re, plus.re)
-	b.VMOVAPS(s.im, plus.im)
-	b.addMul(plus.re, p.re, sign*math.Sqrt2/2)
-	b.addMul(plus.im, p.im, sign*math.Sqrt2/2)
-	b.addMul(s.re, p.re, -sign*math.Sqrt2/2)
-	b.addMul(s.im, p.im, -sign*math.Sqrt2/2)
+	plus = b.copied(s)
+	b.addScaled(plus, p, c)
+	b.addScaled(s, p, -c)
 	return plus, s
 }
 
 // scaledSumDiffI returns x − i·c·y and x + i·c·y.
 func (b *butterfly) scaledSumDiffI(x, y complexVec, c float64) (minus, plus complexVec) {
 	if b.neon() { // as in halves
-		scale := b.broadcast(c)
-		b.VMULPS(scale, y.re, y.re)
-		b.VMULPS(scale, y.im, y.im)
+		b.mulReal(y, b.broadcast(c))
 		return b.sumDiffI(x, y)
 	}
-	minus = complexVec{b.vec(), b.vec()}
-	b.VMOVAPS(x.re, minus.re)
-	b.VMOVAPS(x.im, minus.im)
-	b.addMul(minus.re, y.im, c)
-	b.addMul(minus.im, y.re, -c)
-	b.addMul(x.re, y.im, -c)
-	b.addMul(x.im, y.re, c)
+	minus = b.copied(x)
+	b.addScaledI(minus, y, -c)
+	b.addScaledI(x, y, c)
 	return minus, x
 }
 
@@ -259,8 +212,7 @@ func (b *butterfly) save(x [4]complexVec) {
 		return
 	}
 	for k, v := range x {
-		b.VMOVUPS(v.re, b.spill.Offset(64*k))
-		b.VMOVUPS(v.im, b.spill.Offset(64*k+32))
+		b.store(v, b.slot(b.spill, k))
 	}
 }
 
@@ -268,10 +220,7 @@ func (b *butterfly) saved(x [4]complexVec, k int) complexVec {
 	if b.manyRegisters() {
 		return x[k]
 	}
-	v := complexVec{b.vec(), b.vec()}
-	b.VMOVUPS(b.spill.Offset(64*k), v.re)
-	b.VMOVUPS(b.spill.Offset(64*k+32), v.im)
-	return v
+	return b.load(b.slot(b.spill, k))
 }
 
 // last stores outputs m and m+4.

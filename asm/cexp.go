@@ -12,12 +12,10 @@ import (
 // and the signs. The modulus is the real exponential.
 func cexp(f *file) {
 	f.elementwise("cexp", "func(dRe, dIm, re, im []float32)", func(g *gen) {
-		dRe, dIm, re, im := g.ptr("dRe"), g.ptr("dIm"), g.ptr("re"), g.ptr("im")
+		d, re, im := g.complexPtr("dRe", "dIm"), g.ptr("re"), g.ptr("im")
 		g.eachVec(g.length("dRe"), 2, func(r *run, u int) {
 			angle, quarter := g.reduceRadians(r.load(im, u))
-			z := g.expRotated(r.load(re, u), angle, quarter)
-			r.store(z.re, dRe, u)
-			r.store(z.im, dIm, u)
+			r.storeComplex(g.expRotated(r.load(re, u), angle, quarter), d, u)
 		})
 	})
 }
@@ -84,7 +82,7 @@ func (g *gen) cosine(angle, square reg.VecVirtual) (cos, lost reg.VecVirtual) {
 
 // rotateQuarters returns (cos + i·sin)·i^quarter.
 func (g *gen) rotateQuarters(cos, sin, quarter reg.VecVirtual) complexVec {
-	z := complexVec{g.vec(), g.vec()}
+	z := g.complexVec()
 	next, one, bits, sign := g.vec(), g.vec(), g.vec(), g.vec()
 	g.VPBROADCASTD(g.repeated(1), one)
 	if g.wide() {
@@ -129,7 +127,7 @@ func (g *gen) scale(z complexVec, x, n, whole reg.VecVirtual) {
 	}
 	g.keep(rest, small)
 	rest = g.blend(large, g.broadcast(math.Inf(1)), rest)
-	for _, v := range []reg.VecVirtual{z.re, z.im} {
+	for _, v := range z.parts() {
 		g.VMULPS(half, v, v)
 		g.VMULPS(rest, v, v)
 	}

@@ -5,13 +5,181 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// complexVec is a vector of complex numbers.
-type complexVec struct{ re, im reg.VecVirtual }
+// complexVec is a vector of complex numbers: the real parts in one register, the imaginary parts in
+// another. complexMem is such a vector in memory, and complexPtr the addresses of two arrays.
+type (
+	complexVec struct{ re, im reg.VecVirtual }
+	complexMem struct{ re, im operand.Mem }
+	complexPtr struct{ re, im reg.Register }
+)
 
-// multiply returns x·w, or x·conj(w); x is used up.
-func (g *gen) multiply(x, w complexVec, conj bool) complexVec {
+// complexVec returns new registers.
+func (g *gen) complexVec() complexVec { return complexVec{g.vec(), g.vec()} }
+
+// parts returns the real and the imaginary part.
+func (x complexVec) parts() [2]reg.VecVirtual { return [2]reg.VecVirtual{x.re, x.im} }
+
+func (m complexMem) parts() [2]operand.Mem { return [2]operand.Mem{m.re, m.im} }
+
+// slot is vector number k in a function's local memory.
+func (g *gen) slot(local operand.Mem, k int) complexMem {
+	re := local.Offset(2 * k * 4 * g.lanes)
+	return complexMem{re, re.Offset(4 * g.lanes)}
+}
+
+// complexPtr loads the addresses of two slice parameters.
+func (g *gen) complexPtr(re, im string) complexPtr { return complexPtr{g.ptr(re), g.ptr(im)} }
+
+// copyPtr returns p in new registers.
+func (g *gen) copyPtr(p complexPtr) complexPtr {
+	c := complexPtr{g.GP64(), g.GP64()}
+	g.MOVQ(p.re, c.re)
+	g.MOVQ(p.im, c.im)
+	return c
+}
+
+// advance adds a number of bytes to p.
+func (g *gen) advance(p complexPtr, bytes operand.Op) {
+	g.ADDQ(bytes, p.re)
+	g.ADDQ(bytes, p.im)
+}
+
+// loadComplex returns the run's u-th vector of two arrays, and storeComplex stores it.
+func (r *run) loadComplex(p complexPtr, u int) complexVec {
+	return complexVec{r.load(p.re, u), r.load(p.im, u)}
+}
+
+func (r *run) storeComplex(x complexVec, p complexPtr, u int) {
+	r.store(x.re, p.re, u)
+	r.store(x.im, p.im, u)
+}
+
+func (g *gen) load(m complexMem) complexVec {
+	x := g.complexVec()
+	g.VMOVUPS(m.re, x.re)
+	g.VMOVUPS(m.im, x.im)
+	return x
+}
+
+func (g *gen) store(x complexVec, m complexMem) {
+	g.VMOVUPS(x.re, m.re)
+	g.VMOVUPS(x.im, m.im)
+}
+
+// broadcastComplex fills a vector with one number in memory.
+func (g *gen) broadcastComplex(m complexMem) complexVec {
+	x := g.complexVec()
+	g.VBROADCASTSS(m.re, x.re)
+	g.VBROADCASTSS(m.im, x.im)
+	return x
+}
+
+// copied returns x in new registers.
+func (g *gen) copied(x complexVec) complexVec {
+	y := g.complexVec()
+	g.VMOVAPS(x.re, y.re)
+	g.VMOVAPS(x.im, y.im)
+	return y
+}
+
+// plus returns x + y, and minus x − y, in new registers.
+func (g *gen) plus(x, y complexVec) complexVec {
+	z := g.complexVec()
+	g.VADDPS(y.re, x.re, z.re)
+	g.VADDPS(y.im, x.im, z.im)
+	return z
+}
+
+func (g *gen) minus(x, y complexVec) complexVec {
+	z := g.complexVec()
+	g.VSUBPS(y.re, x.re, z.re)
+	g.VSUBPS(y.im, x.im, z.im)
+	return z
+}
+
+// plusI returns x + i·y, and minusI x − i·y, in new registers.
+func (g *gen) plusI(x, y complexVec) complexVec {
+	z := g.complexVec()
+	g.VSUBPS(y.im, x.re, z.re)
+	g.VADDPS(y.re, x.im, z.im)
+	return z
+}
+
+func (g *gen) minusI(x, y complexVec) complexVec {
+	z := g.complexVec()
+	g.VADDPS(y.im, x.re, z.re)
+	g.VSUBPS(y.re, x.im, z.im)
+	return z
+}
+
+// add sets x = x + y.
+func (g *gen) add(x, y complexVec) {
+	g.VADDPS(y.re, x.re, x.re)
+	g.VADDPS(y.im, x.im, x.im)
+}
+
+// addFrom sets x = x + y, and subFrom x = x − y, with y in memory.
+func (g *gen) addFrom(x complexVec, y complexMem) {
+	g.VADDPS(y.re, x.re, x.re)
+	g.VADDPS(y.im, x.im, x.im)
+}
+
+func (g *gen) subFrom(x complexVec, y complexMem) {
+	g.VSUBPS(y.re, x.re, x.re)
+	g.VSUBPS(y.im, x.im, x.im)
+}
+
+// sumDiff returns x + y in x's registers, and x − y in new ones.
+func (g *gen) sumDiff(x, y complexVec) (sum, diff complexVec) {
+	diff = g.complexVec()
+	g.VSUBPS(y.re, x.re, diff.re)
+	g.VADDPS(y.re, x.re, x.re)
+	g.VSUBPS(y.im, x.im, diff.im)
+	g.VADDPS(y.im, x.im, x.im)
+	return x, diff
+}
+
+// sumDiffI returns x − i·y in new registers, and x + i·y in x's.
+func (g *gen) sumDiffI(x, y complexVec) (minus, plus complexVec) {
+	minus = g.complexVec()
+	g.VADDPS(y.im, x.re, minus.re)
+	g.VSUBPS(y.im, x.re, x.re)
+	g.VSUBPS(y.re, x.im, minus.im)
+	g.VADDPS(y.re, x.im, x.im)
+	return minus, x
+}
+
+// mulReal sets x = c·x for a real c.
+func (g *gen) mulReal(x complexVec, c reg.VecVirtual) {
+	g.VMULPS(c, x.re, x.re)
+	g.VMULPS(c, x.im, x.im)
+}
+
+// mulRealLess sets x = c·x − y for a real c.
+func (g *gen) mulRealLess(x complexVec, c reg.VecVirtual, y complexVec) {
+	g.VFMSUB213PS(y.re, c, x.re)
+	g.VFMSUB213PS(y.im, c, x.im)
+}
+
+// addScaled sets x = x + c·y, and addScaledI x = x + i·c·y, for a real constant c.
+func (g *gen) addScaled(x, y complexVec, c float64) {
+	g.addMul(x.re, y.re, c)
+	g.addMul(x.im, y.im, c)
+}
+
+func (g *gen) addScaledI(x, y complexVec, c float64) {
+	g.addMul(x.re, y.im, -c)
+	g.addMul(x.im, y.re, c)
+}
+
+// multiply returns x·w, and multiplyConj x·conj(w); x is used up.
+func (g *gen) multiply(x, w complexVec) complexVec { return g.product(x, w, false) }
+
+func (g *gen) multiplyConj(x, w complexVec) complexVec { return g.product(x, w, true) }
+
+func (g *gen) product(x, w complexVec, conj bool) complexVec {
 	if g.neon() {
-		y, add, sub := complexVec{g.vec(), g.vec()}, g.VFMADD231PS, g.VFNMADD231PS
+		y, add, sub := g.complexVec(), g.VFMADD231PS, g.VFNMADD231PS
 		if conj {
 			add, sub = sub, add
 		}
@@ -32,10 +200,9 @@ func (g *gen) multiply(x, w complexVec, conj bool) complexVec {
 	return x
 }
 
-// multiplyByElements returns x·w or x·conj(w) at level neon, where w is the first two elements of a
-// vector.
-func (g *gen) multiplyByElements(x complexVec, w reg.VecVirtual, conj bool) complexVec {
-	y, add, sub := complexVec{g.vec(), g.vec()}, opAddLane, opSubLane
+// productByElements is product at level neon, where w is the first two elements of a vector.
+func (g *gen) productByElements(x complexVec, w reg.VecVirtual, conj bool) complexVec {
+	y, add, sub := g.complexVec(), opAddLane, opSubLane
 	if conj {
 		add, sub = sub, add
 	}
@@ -51,24 +218,12 @@ func (g *gen) lane(opcode string, i int, m, n, d reg.VecVirtual) {
 	g.custom(opcode, opcode != opMulLane, operand.Imm(uint64(i)), m, n, d)
 }
 
-// sumDiff returns x + y in x's registers, and x − y in new ones.
-func (g *gen) sumDiff(x, y complexVec) (sum, diff complexVec) {
-	diff = complexVec{g.vec(), g.vec()}
-	g.VSUBPS(y.re, x.re, diff.re)
-	g.VADDPS(y.re, x.re, x.re)
-	g.VSUBPS(y.im, x.im, diff.im)
-	g.VADDPS(y.im, x.im, x.im)
-	return x, diff
-}
-
-// sumDiffI returns x − i·y in new registers, and x + i·y in x's.
-func (g *gen) sumDiffI(x, y complexVec) (minus, plus complexVec) {
-	minus = complexVec{g.vec(), g.vec()}
-	g.VADDPS(y.im, x.re, minus.re)
-	g.VSUBPS(y.im, x.re, x.re)
-	g.VSUBPS(y.re, x.im, minus.im)
-	g.VADDPS(y.re, x.im, x.im)
-	return minus, x
+// addConjProduct sets d = d + conj(a)·b.
+func (g *gen) addConjProduct(d, a, b complexVec) {
+	g.VFMADD231PS(a.re, b.re, d.re)
+	g.VFMADD231PS(a.re, b.im, d.im)
+	g.VFMADD231PS(a.im, b.im, d.re)
+	g.VFNMADD231PS(a.im, b.re, d.im)
 }
 
 // dft4 returns the transform of four numbers, y_k = Σ_m x_m·exp(∓2πi·km/4); the sign is + if
@@ -82,30 +237,4 @@ func (g *gen) dft4(x [4]complexVec, inverse bool) (y [4]complexVec) {
 		y[1], y[3] = y[3], y[1]
 	}
 	return y
-}
-
-// complexProduct returns x·y.
-func (g *gen) complexProduct(x, y complexVec) complexVec {
-	re, im := g.vec(), g.vec()
-	if g.neon() { // NEON subtracts products only
-		g.VMULPD(y.re, x.re, re)
-		g.VMULPD(y.re, x.im, im)
-		g.VFNMADD231PD(y.im, x.im, re)
-		g.VFMADD231PD(y.im, x.re, im)
-		return complexVec{re, im}
-	}
-	g.VMULPD(y.im, x.im, re)
-	g.VMULPD(y.im, x.re, im)
-	g.VFMSUB231PD(y.re, x.re, re)
-	g.VFMADD231PD(y.re, x.im, im)
-	return complexVec{re, im}
-}
-
-// rotateDouble multiplies x by w, in place.
-func (g *gen) rotateDouble(x complexVec, wRe, wIm reg.VecVirtual) {
-	t, u := g.vec(), g.vec()
-	g.VMULPD(wIm, x.im, t)
-	g.VMULPD(wIm, x.re, u)
-	g.VFMSUB213PD(t, wRe, x.re)
-	g.VFMADD213PD(u, wRe, x.im)
 }

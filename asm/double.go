@@ -134,7 +134,7 @@ func (g *gen) rotation(turns reg.VecVirtual) complexVec {
 	cos, sin := g.taylor(square, factorials(16, 2)), g.taylor(square, factorials(17, 2))
 	g.VMULPD(angle, sin, sin)
 
-	z := complexVec{g.vec(), g.vec()}
+	z := g.complexVec()
 	if g.wide() {
 		odd := g.K()
 		g.VPTESTMQ_BCST(g.repeated64(1), n, odd)

@@ -46,11 +46,11 @@ type fftPass struct {
 type butterfly struct {
 	*gen
 	fftPass
-	step, step3 reg.Register       // bytes between the inputs of a transform; three times that
-	from, to    [2][2]reg.Register // addresses of inputs and outputs 0 and 4, [re, im]
-	tw          reg.Register       // address of the twiddles
-	disp        int                // bytes from the start of the vector
-	spill       operand.Mem        // memory for four complex vectors if registers are few
+	step, step3 reg.Register  // bytes between the inputs of a transform; three times that
+	from, to    [2]complexPtr // addresses of inputs and outputs 0 and 4
+	tw          reg.Register  // address of the twiddles
+	disp        int           // bytes from the start of the vector
+	spill       operand.Mem   // memory for four complex vectors if registers are few
 }
 
 func (p fftPass) generate(g *gen) {
@@ -64,11 +64,11 @@ func (p fftPass) generate(g *gen) {
 		b.step3 = g.GP64()
 		g.LEAQ(operand.Mem{Base: b.step, Index: b.step, Scale: 2}, b.step3)
 	}
-	re, im, end := g.ptr("re"), g.ptr("im"), g.length("re")
-	g.LEAQ(operand.Mem{Base: re, Index: end, Scale: 4}, end)
+	x, end := g.complexPtr("re", "im"), g.length("re")
+	g.LEAQ(operand.Mem{Base: x.re, Index: end, Scale: 4}, end)
 	first := g.arg("from")
 	if p.plain {
-		b.blocks(re, im, end, func() { b.run(re, im, re, im) })
+		b.blocks(x, end, func() { b.run(x, x) })
 		return
 	}
 	twStep := 8 * (p.radix - 1)
@@ -77,36 +77,25 @@ func (p fftPass) generate(g *gen) {
 	g.IMUL3Q(operand.U32(twStep), first, offset)
 	g.ADDQ(offset, tw)
 	g.SHLQ(operand.Imm(6), first)
-	g.ADDQ(first, re)
-	g.ADDQ(first, im)
+	g.advance(x, first)
 	body := func() {
 		b.tw = g.GP64()
 		g.MOVQ(tw, b.tw)
-		var fromRe, fromIm reg.Register = g.GP64(), g.GP64()
-		g.MOVQ(re, fromRe)
-		g.MOVQ(im, fromIm)
-		toRe, toIm := fromRe, fromIm
-		if p.half {
-			other := [2]string{"xRe", "xIm"}
-			if p.inverse {
-				other = [2]string{"yRe", "yIm"}
-			}
-			x, y := g.ptr(other[0]), g.ptr(other[1])
-			g.ADDQ(first, x)
-			g.ADDQ(first, y)
-			if p.inverse {
-				toRe, toIm = x, y
-			} else {
-				fromRe, fromIm, toRe, toIm = x, y, fromRe, fromIm
-			}
+		from := g.copyPtr(x)
+		to := from
+		switch {
+		case p.half && p.inverse:
+			to = g.complexPtr("yRe", "yIm")
+			g.advance(to, first)
+		case p.half:
+			from = g.complexPtr("xRe", "xIm")
+			g.advance(from, first)
 		}
 		g.times(g.arg("count"), func() {
-			b.run(fromRe, fromIm, toRe, toIm)
-			g.ADDQ(operand.Imm(64), fromRe)
-			g.ADDQ(operand.Imm(64), fromIm)
+			b.run(from, to)
+			g.advance(from, operand.Imm(64))
 			if p.half {
-				g.ADDQ(operand.Imm(64), toRe)
-				g.ADDQ(operand.Imm(64), toIm)
+				g.advance(to, operand.Imm(64))
 			}
 			g.ADDQ(operand.U32(twStep), b.tw)
 		})
@@ -115,36 +104,29 @@ func (p fftPass) generate(g *gen) {
 		body()
 		return
 	}
-	b.blocks(re, im, end, body)
+	b.blocks(x, end, body)
 }
 
 // blocks runs body for each block of radix·q vectors.
-func (b *butterfly) blocks(re, im, end reg.Register, body func()) {
+func (b *butterfly) blocks(x complexPtr, end reg.Register, body func()) {
 	loop, done := b.label("block"), b.label("done")
 	b.Label(loop)
-	b.CMPQ(re, end)
+	b.CMPQ(x.re, end)
 	b.JGE(operand.LabelRef(done))
 	body()
 	for range b.radix {
-		b.ADDQ(b.step, re)
-		b.ADDQ(b.step, im)
+		b.advance(x, b.step)
 	}
 	b.JMP(operand.LabelRef(loop))
 	b.Label(done)
 }
 
 // run transforms one vector of each input.
-func (b *butterfly) run(fromRe, fromIm, toRe, toIm reg.Register) {
-	b.from = [2][2]reg.Register{{fromRe}, {fromIm}}
-	b.to = [2][2]reg.Register{{toRe}, {toIm}}
+func (b *butterfly) run(from, to complexPtr) {
+	b.from, b.to = [2]complexPtr{from}, [2]complexPtr{to}
 	if b.radix > 4 {
-		for part := range 2 {
-			b.from[part][1] = b.fourth(b.from[part][0])
-			b.to[part][1] = b.from[part][1]
-			if b.half {
-				b.to[part][1] = b.fourth(b.to[part][0])
-			}
-		}
+		b.from[1].re, b.to[1].re = b.fourths(from.re, to.re)
+		b.from[1].im, b.to[1].im = b.fourths(from.im, to.im)
 	}
 	if b.neon() { // stores without an offset are cheapest
 		b.parts()
@@ -158,9 +140,11 @@ func (b *butterfly) run(fromRe, fromIm, toRe, toIm reg.Register) {
 // parts runs part for each part of a vector in a loop.
 func (b *butterfly) parts() {
 	var pointers []reg.Register
-	for _, p := range []reg.Register{b.from[0][0], b.from[1][0], b.from[0][1], b.from[1][1], b.to[0][0], b.to[1][0], b.to[0][1], b.to[1][1]} {
-		if p != nil && !slices.Contains(pointers, p) {
-			pointers = append(pointers, p)
+	for _, x := range []complexPtr{b.from[0], b.from[1], b.to[0], b.to[1]} {
+		for _, p := range []reg.Register{x.re, x.im} {
+			if p != nil && !slices.Contains(pointers, p) {
+				pointers = append(pointers, p)
+			}
 		}
 	}
 	n := b.GP64()
@@ -176,31 +160,37 @@ func (b *butterfly) parts() {
 	}
 }
 
-func (b *butterfly) fourth(base reg.Register) reg.Register {
-	r := b.GP64()
-	b.LEAQ(operand.Mem{Base: base, Index: b.step, Scale: 4}, r)
-	return r
+// fourths returns the addresses of input 4 and output 4 from those of input 0 and output 0. Only a
+// half pass reads one array and writes another.
+func (b *butterfly) fourths(from, to reg.Register) (from4, to4 reg.Register) {
+	fourth := func(base reg.Register) reg.Register {
+		r := b.GP64()
+		b.LEAQ(operand.Mem{Base: base, Index: b.step, Scale: 4}, r)
+		return r
+	}
+	from4 = fourth(from)
+	if !b.half {
+		return from4, from4
+	}
+	return from4, fourth(to)
 }
 
 // at returns the address of vector k of a transform.
-func (b *butterfly) at(base [2]reg.Register, k int) operand.Mem {
-	m := operand.Mem{Base: base[k/4], Disp: b.disp}
+func (b *butterfly) at(base [2]complexPtr, k int) complexMem {
+	m := operand.Mem{Disp: b.disp}
 	switch k % 4 {
 	case 1, 2:
 		m.Index, m.Scale = b.step, uint8(k%4)
 	case 3:
 		m.Index, m.Scale = b.step3, 1
 	}
-	return m
+	re, im := m, m
+	re.Base, im.Base = base[k/4].re, base[k/4].im
+	return complexMem{re, im}
 }
 
 // raw loads input k. input also multiplies it by its twiddle if the pass is inverse.
-func (b *butterfly) raw(k int) complexVec {
-	x := complexVec{b.vec(), b.vec()}
-	b.VMOVUPS(b.at(b.from[0], k), x.re)
-	b.VMOVUPS(b.at(b.from[1], k), x.im)
-	return x
-}
+func (b *butterfly) raw(k int) complexVec { return b.load(b.at(b.from, k)) }
 
 func (b *butterfly) input(k int) complexVec {
 	x := b.raw(k)
@@ -215,8 +205,7 @@ func (b *butterfly) output(k int, y complexVec) {
 	if !b.inverse && !b.plain && k > 0 {
 		y = b.twiddle(y, k)
 	}
-	b.VMOVUPS(y.re, b.at(b.to[0], k))
-	b.VMOVUPS(y.im, b.at(b.to[1], k))
+	b.store(y, b.at(b.to, k))
 }
 
 // twiddle multiplies x by the k-th twiddle, in an inverse pass by its conjugate. x is used up.
@@ -225,10 +214,7 @@ func (b *butterfly) twiddle(x complexVec, k int) complexVec {
 	if b.neon() { // multiplies by an element without a broadcast
 		w := b.vec()
 		b.VMOVSD(at, w)
-		return b.multiplyByElements(x, w, b.inverse)
+		return b.productByElements(x, w, b.inverse)
 	}
-	w := complexVec{b.vec(), b.vec()}
-	b.VBROADCASTSS(at, w.re)
-	b.VBROADCASTSS(at.Offset(4), w.im)
-	return b.multiply(x, w, b.inverse)
+	return b.product(x, b.broadcastComplex(complexMem{at, at.Offset(4)}), b.inverse)
 }

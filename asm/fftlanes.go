@@ -1,6 +1,7 @@
 package asm
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/mmcloughlin/avo/operand"
@@ -33,22 +34,23 @@ const (
 	inverseLanesMulConj
 )
 
-// lanesGroup is the state of the stage. The current group begins at re, im and tw.
+// lanesGroup is the state of the stage. The current group begins at x and tw.
 type lanesGroup struct {
 	*gen
-	kind       lanesKind
-	re, im, tw reg.Register
-	kRe, kIm   reg.Register
-	step       reg.Register // bytes of a group's results for one h: 16·rows
-	twist      [4]complexVec
-	spill      operand.Mem
+	kind      lanesKind
+	x, kernel complexPtr
+	tw        reg.Register
+	step      reg.Register // bytes of a group's results for one h: 16·rows
+	twist     [4]complexVec
+	spill     operand.Mem
 }
 
 func (g *gen) lanesStage(kind lanesKind) {
 	b := &lanesGroup{gen: g, kind: kind}
-	b.re, b.im, b.tw = g.ptr("re"), g.ptr("im"), g.ptr("tw")
-	if kind >= inverseLanesMul {
-		b.kRe, b.kIm = g.ptr("kRe"), g.ptr("kIm")
+	b.x, b.tw = g.complexPtr("re", "im"), g.ptr("tw")
+	product := kind >= inverseLanesMul
+	if product {
+		b.kernel = g.complexPtr("kRe", "kIm")
 	}
 	switch {
 	case g.wide():
@@ -67,10 +69,9 @@ func (g *gen) lanesStage(kind lanesKind) {
 	g.CMPQ(left, operand.Imm(4))
 	g.JL(operand.LabelRef(rest))
 	b.group(4)
-	for _, p := range []reg.Register{b.re, b.im, b.kRe, b.kIm} {
-		if p != nil {
-			g.ADDQ(operand.U32(256), p)
-		}
+	g.advance(b.x, operand.U32(256))
+	if product {
+		g.advance(b.kernel, operand.U32(256))
 	}
 	g.ADDQ(operand.U32(512), b.tw)
 	g.SUBQ(operand.Imm(4), left)
@@ -88,21 +89,19 @@ func (g *gen) lanesStage(kind lanesKind) {
 	g.Label(end)
 }
 
-// twiddleTable is part (re or im) of w_16^{kl} for lane l of every quarter.
-func (b *lanesGroup) twiddleTable(k, part int) operand.Mem {
-	bits := make([]uint32, 16)
-	for i := range bits {
+// twiddleTable is w_16^{kl} for lane l of every quarter.
+func (b *lanesGroup) twiddleTable(k int) complexMem {
+	re, im := make([]uint32, 16), make([]uint32, 16)
+	for i := range 16 {
 		s, c := math.Sincos(-2 * math.Pi * float64(k*(i%4)%16) / 16)
-		bits[i] = math.Float32bits(float32([2]float64{c, s}[part]))
+		re[i], im[i] = math.Float32bits(float32(c)), math.Float32bits(float32(s))
 	}
-	return b.table([4][2]string{1: {"twist1re", "twist1im"}, 2: {"twist2re", "twist2im"}, 3: {"twist3re", "twist3im"}}[k][part], bits)
+	return complexMem{b.table(fmt.Sprintf("twist%dre", k), re), b.table(fmt.Sprintf("twist%dim", k), im)}
 }
 
 func (b *lanesGroup) loadTwiddle() {
 	for k := 1; k < 4; k++ {
-		b.twist[k] = complexVec{b.vec(), b.vec()}
-		b.VMOVUPS(b.twiddleTable(k, 0), b.twist[k].re)
-		b.VMOVUPS(b.twiddleTable(k, 1), b.twist[k].im)
+		b.twist[k] = b.load(b.twiddleTable(k))
 	}
 }
 
@@ -111,10 +110,7 @@ func (b *lanesGroup) twiddleOf(k int) complexVec {
 	if b.wide() {
 		return b.twist[k]
 	}
-	w := complexVec{b.vec(), b.vec()}
-	b.VMOVUPS(b.twiddleTable(k, 0), w.re)
-	b.VMOVUPS(b.twiddleTable(k, 1), w.im)
-	return w
+	return b.load(b.twiddleTable(k))
 }
 
 // group transforms up to four vectors, in parts that fit in four registers. The results would
@@ -134,7 +130,7 @@ func (b *lanesGroup) group(rows int) {
 // place is the source or destination of one of the four vectors of a part: its address and its
 // number of floats.
 type place struct {
-	re, im operand.Mem
+	complexMem
 	floats int
 }
 
@@ -146,7 +142,7 @@ func (b *lanesGroup) part(first, n int, store bool) {
 	if b.kind == forwardLanes {
 		x = b.dft4(b.collect(first, n), false)
 		for k := 1; k < 4; k++ {
-			x[k] = b.multiply(x[k], b.twiddleOf(k), false)
+			x[k] = b.multiply(x[k], b.twiddleOf(k))
 		}
 		x = b.dft4(b.transposed4(x), false)
 		to = b.columns(first, n)
@@ -154,15 +150,13 @@ func (b *lanesGroup) part(first, n int, store bool) {
 		x = b.dft4(b.spectrum(first, n), true)
 		x = b.transposed4(x)
 		for k := 1; k < 4; k++ {
-			x[k] = b.multiply(x[k], b.twiddleOf(k), true)
+			x[k] = b.multiplyConj(x[k], b.twiddleOf(k))
 		}
 		x, to = b.distribute(b.dft4(x, true), first, n)
 	}
 	for i, p := range to {
 		if !store {
-			re, im := b.spilled(first, i)
-			b.VMOVUPS(x[i].re, re)
-			b.VMOVUPS(x[i].im, im)
+			b.store(x[i], b.spilled(first, i))
 			continue
 		}
 		b.storeFirst(x[i].re, p.re, p.floats)
@@ -171,9 +165,8 @@ func (b *lanesGroup) part(first, n int, store bool) {
 }
 
 // spilled returns where register i of a part is saved.
-func (b *lanesGroup) spilled(first, i int) (re, im operand.Mem) {
-	re = b.spill.Offset((8*(first/(b.lanes/4)) + 2*i) * 4 * b.lanes)
-	return re, re.Offset(4 * b.lanes)
+func (b *lanesGroup) spilled(first, i int) complexMem {
+	return b.slot(b.spill, 4*(first/(b.lanes/4))+i)
 }
 
 // release stores the saved results of a part.
@@ -183,12 +176,7 @@ func (b *lanesGroup) release(first, n int) {
 		to = b.rows(first, n)
 	}
 	for i, p := range to {
-		re, im := b.vec(), b.vec()
-		fromRe, fromIm := b.spilled(first, i)
-		b.VMOVUPS(fromRe, re)
-		b.VMOVUPS(fromIm, im)
-		b.VMOVUPS(re, p.re)
-		b.VMOVUPS(im, p.im)
+		b.store(b.load(b.spilled(first, i)), p.complexMem)
 	}
 }
 
@@ -208,7 +196,7 @@ func (b *lanesGroup) columns(first, n int) []place {
 	}
 	p := make([]place, 4)
 	for h := range p {
-		p[h] = place{at(b.re, h), at(b.im, h), 4 * n}
+		p[h] = place{complexMem{at(b.x.re, h), at(b.x.im, h)}, 4 * n}
 	}
 	return p
 }
@@ -218,7 +206,8 @@ func (b *lanesGroup) rows(first, n int) []place {
 	var p []place
 	for v := first; v < first+n; v++ {
 		for disp := 64 * v; disp < 64*(v+1); disp += 4 * b.lanes {
-			p = append(p, place{operand.Mem{Base: b.re, Disp: disp}, operand.Mem{Base: b.im, Disp: disp}, b.lanes})
+			re, im := operand.Mem{Base: b.x.re, Disp: disp}, operand.Mem{Base: b.x.im, Disp: disp}
+			p = append(p, place{complexMem{re, im}, b.lanes})
 		}
 	}
 	return p
@@ -227,10 +216,8 @@ func (b *lanesGroup) rows(first, n int) []place {
 // laneTwiddle loads the twiddles of a register. A vector has 16 real parts, then 16 imaginary ones.
 func (b *lanesGroup) laneTwiddle(p place) complexVec {
 	vector, within := p.re.Disp/64, p.re.Disp%64
-	w := complexVec{b.vec(), b.vec()}
-	b.VMOVUPS(operand.Mem{Base: b.tw, Disp: 128*vector + within}, w.re)
-	b.VMOVUPS(operand.Mem{Base: b.tw, Disp: 128*vector + 64 + within}, w.im)
-	return w
+	re := operand.Mem{Base: b.tw, Disp: 128*vector + within}
+	return b.load(complexMem{re, re.Offset(64)})
 }
 
 // collect loads a part's vectors, multiplies them by their twiddles and returns one register per
@@ -238,10 +225,7 @@ func (b *lanesGroup) laneTwiddle(p place) complexVec {
 func (b *lanesGroup) collect(first, n int) [4]complexVec {
 	var x [4]complexVec
 	for i, p := range b.rows(first, n) {
-		x[i] = complexVec{b.vec(), b.vec()}
-		b.VMOVUPS(p.re, x[i].re)
-		b.VMOVUPS(p.im, x[i].im)
-		x[i] = b.multiply(x[i], b.laneTwiddle(p), false)
+		x[i] = b.multiply(b.load(p.complexMem), b.laneTwiddle(p))
 	}
 	for i := range x {
 		if x[i].re == nil {
@@ -256,7 +240,7 @@ func (b *lanesGroup) distribute(x [4]complexVec, first, n int) ([4]complexVec, [
 	x = b.quartersBack(x)
 	to := b.rows(first, n)
 	for i, p := range to {
-		x[i] = b.multiply(x[i], b.laneTwiddle(p), true)
+		x[i] = b.multiplyConj(x[i], b.laneTwiddle(p))
 	}
 	return x, to
 }
@@ -272,8 +256,8 @@ func (b *lanesGroup) spectrum(first, n int) [4]complexVec {
 		if b.kind < inverseLanesMul {
 			continue
 		}
-		p.re.Base, p.im.Base = b.kRe, b.kIm
-		x[h] = b.multiply(x[h], load(p), b.kind != inverseLanesMul)
+		p.re.Base, p.im.Base = b.kernel.re, b.kernel.im
+		x[h] = b.product(x[h], load(p), b.kind != inverseLanesMul)
 	}
 	return x
 }
@@ -313,11 +297,17 @@ func (b *lanesGroup) firstFloats(n int) mask {
 
 // quarters returns registers of which number s has quarter s of every vector: of four vectors in
 // AVX-512, of two in AVX2 (two registers each), of one in NEON (four registers).
-func (b *lanesGroup) quarters(x [4]complexVec) (y [4]complexVec) {
+func (b *lanesGroup) quarters(x [4]complexVec) [4]complexVec {
 	if b.neon() {
 		return x
 	}
-	re, im := b.exchange([4]reg.VecVirtual{x[0].re, x[1].re, x[2].re, x[3].re}), b.exchange([4]reg.VecVirtual{x[0].im, x[1].im, x[2].im, x[3].im})
+	return eachPart(x, b.exchange)
+}
+
+// eachPart applies a permutation to the real parts, then to the imaginary ones.
+func eachPart(x [4]complexVec, permute func([4]reg.VecVirtual) [4]reg.VecVirtual) (y [4]complexVec) {
+	re := permute([4]reg.VecVirtual{x[0].re, x[1].re, x[2].re, x[3].re})
+	im := permute([4]reg.VecVirtual{x[0].im, x[1].im, x[2].im, x[3].im})
 	for i := range y {
 		y[i] = complexVec{re[i], im[i]}
 	}
@@ -357,7 +347,7 @@ func (b *lanesGroup) quartersBack(x [4]complexVec) (y [4]complexVec) {
 		return b.quarters(x)
 	}
 	for i := range 2 {
-		y[i], y[i+2] = complexVec{b.vec(), b.vec()}, x[2*i]
+		y[i], y[i+2] = b.complexVec(), x[2*i]
 		b.VPERM2F128(operand.Imm(0x20), x[2*i+1].re, x[2*i].re, y[i].re)
 		b.VPERM2F128(operand.Imm(0x31), x[2*i+1].re, x[2*i].re, y[i+2].re)
 		b.VPERM2F128(operand.Imm(0x20), x[2*i+1].im, x[2*i].im, y[i].im)
@@ -367,13 +357,8 @@ func (b *lanesGroup) quartersBack(x [4]complexVec) (y [4]complexVec) {
 }
 
 // transposed4 transposes the 4×4 numbers that lie in the same quarter of four registers.
-func (b *lanesGroup) transposed4(x [4]complexVec) (y [4]complexVec) {
-	re := b.transposeQuarters([4]reg.VecVirtual{x[0].re, x[1].re, x[2].re, x[3].re})
-	im := b.transposeQuarters([4]reg.VecVirtual{x[0].im, x[1].im, x[2].im, x[3].im})
-	for i := range y {
-		y[i] = complexVec{re[i], im[i]}
-	}
-	return y
+func (b *lanesGroup) transposed4(x [4]complexVec) [4]complexVec {
+	return eachPart(x, b.transposeQuarters)
 }
 
 func (g *gen) transposeQuarters(x [4]reg.VecVirtual) (y [4]reg.VecVirtual) {

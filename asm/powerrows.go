@@ -5,117 +5,147 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// powerRows fills row n with w_n·λ_n^b for b < cols, where λ_n = exp(l·log.re + i·lIm·log.im). The
-// starts of rows are computed for as many modes at once as a vector has float64s. Then each mode
-// fills its row: each vector of columns is the previous one times a fixed power of λ. Denormal
-// results are 0.
-func (g *gen) powerRows() {
-	saved := g.flushDenormals()
-	half := g.lanes / 2
+// powers is the state of powerRows.
+type powers struct {
+	*gen
 	// kept has w·λ^j for j < 4 (in AVX-512 mode by mode), the power between two vectors of a row
 	// and, in AVX-512, λ⁴. At level neon it has w, w·λ, λ², λ⁴ and λ⁸.
-	const last = 4
-	kept := g.AllocLocal((last + 2) * 2 * 4 * g.lanes)
-	power := func(s, part int) operand.Mem { return kept.Offset((2*s + part) * 4 * g.lanes) }
-	keep := func(s int, z complexVec) {
-		g.VMOVUPD(z.re, power(s, 0))
-		g.VMOVUPD(z.im, power(s, 1))
-	}
+	kept   operand.Mem
+	to     complexPtr // the current row
+	upper  reg.OpmaskVirtual
+	l, lIm reg.GPVirtual
+	lam    complexVec // λ of the next modes
+}
 
-	re, im, step := g.ptr("re"), g.ptr("im"), g.stride("stride")
-	var upper reg.OpmaskVirtual
+const (
+	stepSlot   = 4            // of kept, the power between two vectors of a row
+	fourthSlot = stepSlot + 1 // λ⁴
+)
+
+// powerRows fills row n with w_n·λ_n^b for b < cols, where λ_n = exp(l·log.re + i·lIm·log.im). The
+// start values are computed for as many modes at once as a vector has float64s. Then each mode
+// fills its row. Denormal results are 0.
+func (g *gen) powerRows() {
+	saved := g.flushDenormals()
+	p := &powers{gen: g, kept: g.AllocLocal((fourthSlot + 1) * 2 * 4 * g.lanes)}
+	p.to = g.complexPtr("re", "im")
+	step := g.stride("stride")
 	if g.wide() {
-		upper = g.upperHalf()
+		p.upper = g.upperHalf()
 	}
-	l, lIm := g.GP64(), g.GP64()
-	g.MOVQ(g.paramAddr("l"), l)
-	g.MOVQ(g.paramAddr("lIm"), lIm)
-	// λ of the next modes. It takes long and is computed while rows are stored.
-	lam := complexVec{g.vec(), g.vec()}
-	lambda := func(at, n reg.Register) {
-		z := g.complexPower(g.loadComplex("log", at, n), g.broadcastFrom(l), g.broadcastFrom(lIm))
-		g.VMOVAPD(z.re, lam.re)
-		g.VMOVAPD(z.im, lam.im)
-	}
+	p.l, p.lIm = g.GP64(), g.GP64()
+	g.MOVQ(g.paramAddr("l"), p.l)
+	g.MOVQ(g.paramAddr("lIm"), p.lIm)
+	p.lam = g.complexVec()
 	number, zero := g.length("log"), g.GP64()
 	g.XORQ(zero, zero)
-	lambda(zero, number)
+	p.lambda(zero, number)
 	g.eachGroup(number, func(at, n reg.Register) {
-		w := g.loadComplex("w", at, n)
-		next, onward := g.complexProduct(w, lam), g.complexProduct(lam, lam)
-		switch {
-		case g.neon():
-			keep(0, w)
-			keep(1, next)
-			keep(2, onward)
-			onward = g.complexProduct(onward, onward)
-			keep(3, onward)
-		case g.wide():
-			first := [4]complexVec{w, next, g.complexProduct(w, onward), g.complexProduct(next, onward)}
-			g.keepByMode(kept, first)
-			onward = g.complexProduct(onward, onward)
-			keep(last+1, onward)
-		default:
-			keep(0, w)
-			keep(1, next)
-			keep(2, g.complexProduct(w, onward))
-			keep(3, g.complexProduct(next, onward))
-		}
-		onward = g.complexProduct(onward, onward)
-		keep(last, onward)
-
-		count, after, rest := g.GP64(), g.GP64(), g.GP64()
-		g.MOVQ(n, count)
-		enough, modes := g.label("enough"), g.label("modes")
-		g.CMPQ(count, operand.Imm(uint64(half)))
-		g.JLE(operand.LabelRef(enough))
-		g.MOVQ(operand.U32(half), count)
-		g.LEAQ(operand.Mem{Base: at, Disp: half}, after)
-		g.LEAQ(operand.Mem{Base: n, Disp: -half}, rest)
-		lambda(after, rest)
-		g.Label(enough)
-		which, quad := g.GP64(), g.GP64()
-		g.XORQ(which, which)
-		g.XORQ(quad, quad)
-		g.Label(modes)
-		z := complexVec{g.vec(), g.vec()}
-		for part, v := range []reg.VecVirtual{z.re, z.im} {
-			if g.wide() {
-				g.VBROADCASTF64X4(kept.Offset(32*half*part).Idx(quad, 1), v)
-				continue
-			}
-			g.spreadDouble(power(0, part).Idx(which, 8), v)
-			for j := 1; j < half; j++ {
-				g.insertDouble(j, power(j, part).Idx(which, 8), v)
-			}
-		}
-		if g.wide() {
-			g.ADDQ(operand.Imm(32), quad)
-			x := complexVec{g.broadcastDouble(1), g.zero()}
-			g.VBROADCASTSD(power(last+1, 0).Idx(which, 8), upper, x.re)
-			g.VBROADCASTSD(power(last+1, 1).Idx(which, 8), upper, x.im)
-			g.rotateDouble(z, x.re, x.im)
-		}
-		one := func(s int) complexVec {
-			v := complexVec{g.vec(), g.vec()}
-			g.spreadDouble(power(s, 0).Idx(which, 8), v.re)
-			g.spreadDouble(power(s, 1).Idx(which, 8), v.im)
-			return v
-		}
-		if g.neon() {
-			next := g.complexProduct(z, one(2))
-			square := one(3)
-			g.powerRowByFour([4]complexVec{z, next, g.complexProduct(z, square), g.complexProduct(next, square)}, one(last), re, im)
-		} else {
-			g.powerRow(z, one(last), re, im)
-		}
-		g.ADDQ(step, re)
-		g.ADDQ(step, im)
-		g.INCQ(which)
-		g.CMPQ(which, count)
-		g.JL(operand.LabelRef(modes))
+		p.startValues(at, n)
+		p.rows(at, n, step)
 	})
 	g.LDMXCSR(saved)
+}
+
+// lambda sets lam to λ = exp(l·log.re + i·lIm·log.im) of the modes from at on, of which there are n.
+func (p *powers) lambda(at, n reg.Register) {
+	log := p.loadInterleaved("log", at, n)
+	p.moveDouble(p.complexPower(log, p.broadcastFrom(p.l), p.broadcastFrom(p.lIm)), p.lam)
+}
+
+// startValues fills kept for the modes from at on: w·λ^j for j < 4, and λ^lanes/2, the power between
+// two vectors of a row. (At level neon, where a vector has two float64s and four vectors are
+// computed at a time, w, w·λ, λ², λ⁴ and λ⁸.)
+func (p *powers) startValues(at, n reg.Register) {
+	keep := func(k int, z complexVec) { p.storeDouble(z, p.slot(p.kept, k)) }
+	w := p.loadInterleaved("w", at, n)
+	next, power := p.productDouble(w, p.lam), p.productDouble(p.lam, p.lam) // w·λ and λ²
+	switch {
+	case p.neon():
+		keep(0, w)
+		keep(1, next)
+		keep(2, power)
+		power = p.productDouble(power, power)
+		keep(3, power)
+	case p.wide():
+		p.keepByMode(p.kept, [4]complexVec{w, next, p.productDouble(w, power), p.productDouble(next, power)})
+		power = p.productDouble(power, power)
+		keep(fourthSlot, power)
+	default:
+		keep(0, w)
+		keep(1, next)
+		keep(2, p.productDouble(w, power))
+		keep(3, p.productDouble(next, power))
+	}
+	keep(stepSlot, p.productDouble(power, power))
+}
+
+// rows fills the rows of the modes from at on, of which there are n: as many as a vector has
+// float64s, or all. λ of the next modes takes long and is computed while rows are stored.
+func (p *powers) rows(at, n, step reg.Register) {
+	count, after, rest := p.GP64(), p.GP64(), p.GP64()
+	p.MOVQ(n, count)
+	enough, modes := p.label("enough"), p.label("modes")
+	half := p.lanes / 2
+	p.CMPQ(count, operand.Imm(uint64(half)))
+	p.JLE(operand.LabelRef(enough))
+	p.MOVQ(operand.U32(half), count)
+	p.LEAQ(operand.Mem{Base: at, Disp: half}, after)
+	p.LEAQ(operand.Mem{Base: n, Disp: -half}, rest)
+	p.lambda(after, rest)
+	p.Label(enough)
+	mode, quad := p.GP64(), p.GP64() // the number of a mode, and the bytes of four float64s per mode
+	p.XORQ(mode, mode)
+	p.XORQ(quad, quad)
+	p.Label(modes)
+	z := p.rowStart(mode, quad)
+	if p.neon() {
+		next := p.productDouble(z, p.power(2, mode))
+		fourth := p.power(3, mode)
+		start := [4]complexVec{z, next, p.productDouble(z, fourth), p.productDouble(next, fourth)}
+		p.powerRowByFour(start, p.power(stepSlot, mode), p.to)
+	} else {
+		p.powerRow(z, p.power(stepSlot, mode), p.to)
+	}
+	p.advance(p.to, step)
+	p.INCQ(mode)
+	p.CMPQ(mode, count)
+	p.JL(operand.LabelRef(modes))
+}
+
+// rowStart returns the first vector of a mode's row, w·λ^j in lane j. In AVX-512 the lanes from 4 on
+// are the first four times λ⁴.
+func (p *powers) rowStart(mode, quad reg.Register) complexVec {
+	half := p.lanes / 2
+	z := p.complexVec()
+	for part, v := range z.parts() {
+		if p.wide() {
+			p.VBROADCASTF64X4(p.kept.Offset(32*half*part).Idx(quad, 1), v)
+			continue
+		}
+		p.spreadDouble(p.keptOf(0, mode).parts()[part], v)
+		for j := 1; j < half; j++ {
+			p.insertDouble(j, p.keptOf(j, mode).parts()[part], v)
+		}
+	}
+	if p.wide() {
+		p.ADDQ(operand.Imm(32), quad)
+		x, fourth := complexVec{p.broadcastDouble(1), p.zero()}, p.keptOf(fourthSlot, mode)
+		p.VBROADCASTSD(fourth.re, p.upper, x.re)
+		p.VBROADCASTSD(fourth.im, p.upper, x.im)
+		p.rotateDouble(z, x)
+	}
+	return z
+}
+
+// keptOf is a mode's number in slot k of kept, and power a vector full of it.
+func (p *powers) keptOf(k int, mode reg.Register) complexMem {
+	m := p.slot(p.kept, k)
+	return complexMem{m.re.Idx(mode, 8), m.im.Idx(mode, 8)}
+}
+
+func (p *powers) power(k int, mode reg.Register) complexVec {
+	return p.spreadComplexDouble(p.keptOf(k, mode))
 }
 
 // keepByMode stores four numbers per mode next to each other, first the real parts of all modes,
@@ -132,7 +162,7 @@ func (g *gen) keepByMode(kept operand.Mem, x [4]complexVec) {
 		return dst
 	}
 	for part := range 2 {
-		v := func(j int) reg.VecVirtual { return []reg.VecVirtual{x[j].re, x[j].im}[part] }
+		v := func(j int) reg.VecVirtual { return x[j].parts()[part] }
 		for half := range 2 { // of the modes
 			name := []string{"low", "high"}[half]
 			first := uint32(4 * half)
@@ -173,11 +203,9 @@ func (g *gen) broadcastFrom(r reg.GPVirtual) reg.VecVirtual {
 }
 
 // powerRow stores z, z·step, z·step² … as floats.
-func (g *gen) powerRow(z, step complexVec, re, im reg.Register) {
+func (g *gen) powerRow(z, step complexVec, row complexPtr) {
 	half := uint64(g.lanes / 2)
-	cols, toRe, toIm := g.arg("cols"), g.GP64(), g.GP64()
-	g.MOVQ(re, toRe)
-	g.MOVQ(im, toIm)
+	cols, to := g.arg("cols"), g.copyPtr(row)
 	loop, tail, end := g.label("columns"), g.label("tail"), g.label("rowEnd")
 	floats := func(v reg.VecVirtual) reg.VecVirtual {
 		f := g.vec()
@@ -197,18 +225,17 @@ func (g *gen) powerRow(z, step complexVec, re, im reg.Register) {
 	g.Label(loop)
 	g.SUBQ(operand.Imm(half), cols)
 	g.JL(operand.LabelRef(tail))
-	g.VMOVUPS(narrow(floats(z.re)), operand.Mem{Base: toRe})
-	g.VMOVUPS(narrow(floats(z.im)), operand.Mem{Base: toIm})
+	g.VMOVUPS(narrow(floats(z.re)), operand.Mem{Base: to.re})
+	g.VMOVUPS(narrow(floats(z.im)), operand.Mem{Base: to.im})
 	g.JE(operand.LabelRef(end)) // the last product is not needed
-	g.rotateDouble(z, step.re, step.im)
-	g.ADDQ(operand.Imm(4*half), toRe)
-	g.ADDQ(operand.Imm(4*half), toIm)
+	g.rotateDouble(z, step)
+	g.advance(to, operand.Imm(4*half))
 	g.JMP(operand.LabelRef(loop))
 	g.Label(tail)
 	g.ADDQ(operand.Imm(half), cols)
 	m := g.firstLanes(cols)
-	for part, to := range []reg.Register{toRe, toIm} {
-		v := floats([]reg.VecVirtual{z.re, z.im}[part])
+	for part, to := range []reg.Register{to.re, to.im} {
+		v := floats(z.parts()[part])
 		if g.wide() {
 			g.VMOVUPS(v.AsY(), m.k, operand.Mem{Base: to})
 		} else {
@@ -220,10 +247,8 @@ func (g *gen) powerRow(z, step complexVec, re, im reg.Register) {
 
 // powerRowByFour is powerRow at level neon, whose vectors have two float64s. Four vectors at a time
 // hide the latency of the products.
-func (g *gen) powerRowByFour(z [4]complexVec, step complexVec, re, im reg.Register) {
-	cols, toRe, toIm := g.arg("cols"), g.GP64(), g.GP64()
-	g.MOVQ(re, toRe)
-	g.MOVQ(im, toIm)
+func (g *gen) powerRowByFour(z [4]complexVec, step complexVec, row complexPtr) {
+	cols, to := g.arg("cols"), g.copyPtr(row)
 	floats := func(low, high reg.VecVirtual) reg.VecVirtual {
 		f := g.vec()
 		g.VCVTPD2PSX(low, f)
@@ -232,8 +257,8 @@ func (g *gen) powerRowByFour(z [4]complexVec, step complexVec, re, im reg.Regist
 	}
 	each := func(put func(v reg.VecVirtual, at operand.Mem)) {
 		for i := 0; i < len(z); i += 2 {
-			put(floats(z[i].re, z[i+1].re), operand.Mem{Base: toRe, Disp: 8 * i})
-			put(floats(z[i].im, z[i+1].im), operand.Mem{Base: toIm, Disp: 8 * i})
+			put(floats(z[i].re, z[i+1].re), operand.Mem{Base: to.re, Disp: 8 * i})
+			put(floats(z[i].im, z[i+1].im), operand.Mem{Base: to.im, Disp: 8 * i})
 		}
 	}
 	loop, tail, end := g.label("columns"), g.label("tail"), g.label("rowEnd")
@@ -243,13 +268,10 @@ func (g *gen) powerRowByFour(z [4]complexVec, step complexVec, re, im reg.Regist
 	each(func(v reg.VecVirtual, at operand.Mem) { g.VMOVUPS(v, at) })
 	g.CMPQ(cols, operand.Imm(0))
 	g.JE(operand.LabelRef(end)) // the last products are not needed
-	for i, x := range z {
-		y := g.complexProduct(x, step)
-		g.VMOVAPD(y.re, z[i].re)
-		g.VMOVAPD(y.im, z[i].im)
+	for _, x := range z {
+		g.moveDouble(g.productDouble(x, step), x)
 	}
-	g.ADDQ(operand.Imm(32), toRe)
-	g.ADDQ(operand.Imm(32), toIm)
+	g.advance(to, operand.Imm(32))
 	g.JMP(operand.LabelRef(loop))
 	g.Label(tail)
 	g.ADDQ(operand.Imm(8), cols)

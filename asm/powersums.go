@@ -33,8 +33,8 @@ func (g *gen) powerSums() {
 	g.Label(end)
 }
 
-// sumStrip computes the sums of the modes from at on: of vecs full vectors, or of the n modes of a
-// last one.
+// sumStrip computes the sums of the modes from at on, of vecs full vectors or of the n modes of a
+// last one: s ← s·λ + x_a, from the last row to the first.
 func (g *gen) sumStrip(at reg.Register, vecs int, n reg.Register) {
 	var doubles, floats mask
 	if n != nil {
@@ -54,11 +54,12 @@ func (g *gen) sumStrip(at reg.Register, vecs int, n reg.Register) {
 		}
 		return v
 	}
-	lamRe, lamIm, sRe, sIm := load("lamRe"), load("lamIm"), g.zeros(vecs), g.zeros(vecs)
-	re, im, reStep, imStep, rows := g.ptr("re"), g.ptr("im"), g.stride("reStride"), g.stride("imStride"), g.arg("rows")
-	g.LEAQ(operand.Mem{Base: re, Index: at, Scale: 4}, re)
-	g.LEAQ(operand.Mem{Base: im, Index: at, Scale: 4}, im)
-	for _, p := range [][2]reg.Register{{re, reStep}, {im, imStep}} { // one past the last row
+	lam := complexVecs(load("lamRe"), load("lamIm"))
+	sum := complexVecs(g.zeros(vecs), g.zeros(vecs))
+	x, reStep, imStep, rows := g.complexPtr("re", "im"), g.stride("reStride"), g.stride("imStride"), g.arg("rows")
+	g.LEAQ(operand.Mem{Base: x.re, Index: at, Scale: 4}, x.re)
+	g.LEAQ(operand.Mem{Base: x.im, Index: at, Scale: 4}, x.im)
+	for _, p := range [][2]reg.Register{{x.re, reStep}, {x.im, imStep}} { // one past the last row
 		last := g.GP64()
 		g.MOVQ(rows, last)
 		g.IMULQ(p[1], last)
@@ -85,22 +86,18 @@ func (g *gen) sumStrip(at reg.Register, vecs int, n reg.Register) {
 		return v
 	}
 	g.times(rows, func() {
-		g.SUBQ(reStep, re)
-		g.SUBQ(imStep, im)
-		for u := range vecs {
-			nextRe, nextIm := widen(re, u), widen(im, u)
-			g.VFMADD231PD(sRe[u], lamRe[u], nextRe)
-			g.VFMADD231PD(sRe[u], lamIm[u], nextIm)
-			g.VFNMADD231PD(sIm[u], lamIm[u], nextRe)
-			g.VFMADD231PD(sIm[u], lamRe[u], nextIm)
-			g.VMOVAPD(nextRe, sRe[u])
-			g.VMOVAPD(nextIm, sIm[u])
+		g.SUBQ(reStep, x.re)
+		g.SUBQ(imStep, x.im)
+		for u, s := range sum {
+			next := complexVec{widen(x.re, u), widen(x.im, u)}
+			g.addProductDouble(next, s, lam[u])
+			g.moveDouble(next, s)
 		}
 	})
-	store := func(name string, s []reg.VecVirtual) {
+	store := func(name string, part int) {
 		p := g.ptr(name)
-		for u, v := range s {
-			m := operand.Mem{Base: p, Index: at, Scale: 8, Disp: 4 * g.lanes * u}
+		for u, s := range sum {
+			v, m := s.parts()[part], operand.Mem{Base: p, Index: at, Scale: 8, Disp: 4 * g.lanes * u}
 			if n != nil {
 				g.storeMasked(doubles, v, m)
 			} else {
@@ -108,6 +105,15 @@ func (g *gen) sumStrip(at reg.Register, vecs int, n reg.Register) {
 			}
 		}
 	}
-	store("sumRe", sRe)
-	store("sumIm", sIm)
+	store("sumRe", 0)
+	store("sumIm", 1)
+}
+
+// complexVecs pairs real and imaginary parts.
+func complexVecs(re, im []reg.VecVirtual) []complexVec {
+	x := make([]complexVec, len(re))
+	for i := range x {
+		x[i] = complexVec{re[i], im[i]}
+	}
+	return x
 }

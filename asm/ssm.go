@@ -106,12 +106,12 @@ func (g *gen) ssmStrip(sums reg.Register, x, index [2]reg.Register, n reg.Regist
 	g.Label(end)
 }
 
-// constants are a strip's values of one parameter, [channel][vector], in registers, or on the stack
-// if there are too few. Modes past the last are 0.
-type constants [2][2]operand.Op
+// constant is a strip's vector of one parameter, in registers, or on the stack if there are too
+// few. Modes past the last are 0.
+type constant struct{ re, im operand.Op }
 
-// ssmLoop runs up to vecs vectors of modes of two channels over the samples. The sums of the first
-// strip are set, those of others added.
+// ssmLoop runs up to vecs vectors of modes of two channels over the samples, h ← λ·h + x and s = Σ
+// Re(c·h). The sums of the first strip are set, those of others added.
 func (g *gen) ssmLoop(sums reg.Register, x, index [2]reg.Register, n reg.Register, vecs int, kept operand.Mem, first bool) {
 	at := func(p reg.Register, c, v int) operand.Mem {
 		return operand.Mem{Base: p, Index: index[c], Scale: 4, Disp: 4 * g.lanes * v}
@@ -127,21 +127,23 @@ func (g *gen) ssmLoop(sums reg.Register, x, index [2]reg.Register, n reg.Registe
 			}
 		}
 	}
-	constant := func(name string) (k constants) {
-		read(name, func(c, v int, r reg.VecVirtual) {
-			k[c][v] = r
-			if !g.manyRegisters() {
-				g.VMOVUPS(r, kept)
-				k[c][v] = kept
-				kept = kept.Offset(4 * g.lanes)
-			}
-		})
-		return k
+	place := func(r reg.VecVirtual) operand.Op {
+		if g.manyRegisters() {
+			return r
+		}
+		m := kept
+		kept = kept.Offset(4 * g.lanes)
+		g.VMOVUPS(r, m)
+		return m
 	}
-	lamRe, lamIm, cRe, cIm := constant("lamRe"), constant("lamIm"), constant("cRe"), constant("cIm")
-	var re, im [2][2]reg.VecVirtual
-	read("hRe", func(c, v int, r reg.VecVirtual) { re[c][v] = r })
-	read("hIm", func(c, v int, r reg.VecVirtual) { im[c][v] = r })
+	var lam, weight [2][2]constant // [channel][vector]
+	read("lamRe", func(c, v int, r reg.VecVirtual) { lam[c][v].re = place(r) })
+	read("lamIm", func(c, v int, r reg.VecVirtual) { lam[c][v].im = place(r) })
+	read("cRe", func(c, v int, r reg.VecVirtual) { weight[c][v].re = place(r) })
+	read("cIm", func(c, v int, r reg.VecVirtual) { weight[c][v].im = place(r) })
+	var h [2][2]complexVec
+	read("hRe", func(c, v int, r reg.VecVirtual) { h[c][v].re = r })
+	read("hIm", func(c, v int, r reg.VecVirtual) { h[c][v].im = r })
 
 	rows, apart, t, samples := g.GP64(), g.GP64(), g.GP64(), g.arg("samples")
 	g.MOVQ(sums, rows)
@@ -154,25 +156,8 @@ func (g *gen) ssmLoop(sums reg.Register, x, index [2]reg.Register, n reg.Registe
 		u, s := g.vec(), g.vec()
 		g.VBROADCASTSS(operand.Mem{Base: x[c], Index: t, Scale: 4}, u)
 		for v := range vecs {
-			r, i, turned := re[c][v], im[c][v], g.vec()
-			g.VMULPS(lamIm[c][v], r, turned)
-			if g.neon() { // the product replaces the summand
-				g.VMULPS(lamRe[c][v], r, r)
-				g.VFNMADD231PS(lamIm[c][v], i, r)
-				g.VADDPS(u, r, r)
-				g.VMULPS(lamRe[c][v], i, i)
-				g.VADDPS(turned, i, i)
-			} else {
-				g.VFMADD132PS(lamRe[c][v], u, r)
-				g.VFNMADD231PS(lamIm[c][v], i, r)
-				g.VFMADD132PS(lamRe[c][v], turned, i)
-			}
-			if v == 0 {
-				g.VMULPS(cRe[c][v], r, s)
-			} else {
-				g.VFMADD231PS(cRe[c][v], r, s)
-			}
-			g.VFNMADD231PS(cIm[c][v], i, s)
+			g.ssmAdvance(h[c][v], lam[c][v], u)
+			g.ssmSum(s, weight[c][v], h[c][v], v == 0)
 		}
 		row := operand.Mem{Base: rows}
 		if c == 1 {
@@ -189,16 +174,41 @@ func (g *gen) ssmLoop(sums reg.Register, x, index [2]reg.Register, n reg.Registe
 	g.JL(operand.LabelRef(loop))
 
 	masks = g.stripMasks(n, vecs)
-	write := func(name string, h [2][2]reg.VecVirtual) {
+	for part, name := range []string{"hRe", "hIm"} {
 		p := g.arg(name)
 		for c := range 2 {
 			for v := range vecs {
-				g.storeMasked(masks[v], h[c][v], at(p, c, v))
+				g.storeMasked(masks[v], h[c][v].parts()[part], at(p, c, v))
 			}
 		}
 	}
-	write("hRe", re)
-	write("hIm", im)
+}
+
+// ssmAdvance sets h = λ·h + u for a real u.
+func (g *gen) ssmAdvance(h complexVec, lam constant, u reg.VecVirtual) {
+	turned := g.vec()
+	g.VMULPS(lam.im, h.re, turned)
+	if g.neon() { // the product replaces the summand
+		g.VMULPS(lam.re, h.re, h.re)
+		g.VFNMADD231PS(lam.im, h.im, h.re)
+		g.VADDPS(u, h.re, h.re)
+		g.VMULPS(lam.re, h.im, h.im)
+		g.VADDPS(turned, h.im, h.im)
+		return
+	}
+	g.VFMADD132PS(lam.re, u, h.re)
+	g.VFNMADD231PS(lam.im, h.im, h.re)
+	g.VFMADD132PS(lam.re, turned, h.im)
+}
+
+// ssmSum adds Re(c·h) to s, or sets s to it if it is the first term.
+func (g *gen) ssmSum(s reg.VecVirtual, c constant, h complexVec, first bool) {
+	if first {
+		g.VMULPS(c.re, h.re, s)
+	} else {
+		g.VFMADD231PS(c.re, h.re, s)
+	}
+	g.VFNMADD231PS(c.im, h.im, s)
 }
 
 // stripMasks returns the masks of a strip of n modes.

@@ -26,7 +26,7 @@ func (g *gen) complexPowers() {
 	l := g.vec()
 	g.spreadDouble(g.paramAddr("l"), l)
 	g.eachGroup(g.length("re"), func(at, n reg.Register) {
-		z := g.complexPower(g.loadComplex("log", at, n), l, l)
+		z := g.complexPower(g.loadInterleaved("log", at, n), l, l)
 		twice := g.GP64()
 		g.LEAQ(operand.Mem{Base: n, Index: n, Scale: 1}, twice)
 		m := g.firstLanes(twice)
@@ -50,9 +50,9 @@ func (g *gen) eachGroup(n reg.Register, body func(at, n reg.Register)) {
 	g.Label(end)
 }
 
-// loadComplex loads the complex numbers from at on, n or as many as a vector holds, as real and
+// loadInterleaved loads the complex numbers from at on, n or as many as a vector holds, as real and
 // imaginary parts.
-func (g *gen) loadComplex(name string, at, n reg.Register) complexVec {
+func (g *gen) loadInterleaved(name string, at, n reg.Register) complexVec {
 	p, floats := g.ptr(name), g.GP64()
 	offset := g.GP64()
 	g.MOVQ(at, offset)
@@ -64,9 +64,9 @@ func (g *gen) loadComplex(name string, at, n reg.Register) complexVec {
 	g.loadMasked(g.firstLanes(floats), operand.Mem{Base: p}, a)
 	g.SUBQ(operand.Imm(uint64(g.lanes)), floats)
 	g.loadMasked(g.firstLanes(floats), operand.Mem{Base: p, Disp: 4 * g.lanes}, b)
-	z := complexVec{g.vec(), g.vec()}
+	z := g.complexVec()
 	if g.wide() {
-		for odd, dst := range []reg.VecVirtual{z.re, z.im} {
+		for odd, dst := range z.parts() {
 			index := make([]uint32, 16) // each of 64 bits
 			for i := range 8 {
 				index[2*i] = uint32(2*i + odd) // of 16: those of b follow those of a
@@ -96,8 +96,7 @@ func (g *gen) complexPower(log complexVec, l, lIm reg.VecVirtual) complexVec {
 	size := g.exponentialDouble(decay)
 	g.keepDouble(size, live)
 	z := g.rotation(turns)
-	g.VMULPD(size, z.re, z.re)
-	g.VMULPD(size, z.im, z.im)
+	g.mulRealDouble(z, size)
 	return z
 }
 
