@@ -158,17 +158,6 @@ func (g *gen) rotation(turns reg.VecVirtual) complexVec {
 	return z
 }
 
-// flip negates v in the lanes where bits has the sign bit.
-func (g *gen) flip(v, bits, sign reg.VecVirtual) {
-	if g.wide() {
-		g.VPTERNLOGQ(operand.U8(0x78), sign, bits, v) // v ^ (bits & sign)
-		return
-	}
-	masked := g.vec()
-	g.VPAND(sign, bits, masked)
-	g.VPXOR(masked, v, v)
-}
-
 // compareDouble and keepDouble are compare and keep for float64.
 func (g *gen) compareDouble(predicate uint8, x reg.VecVirtual, c float64) condition {
 	if g.wide() {

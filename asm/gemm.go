@@ -232,18 +232,6 @@ func packStraight(g *gen) {
 	})
 }
 
-// times runs body n times (n is used up).
-func (g *gen) times(n reg.Register, body func()) {
-	loop, done := g.label("loop"), g.label("done")
-	g.TESTQ(n, n)
-	g.JLE(operand.LabelRef(done))
-	g.Label(loop)
-	body()
-	g.DECQ(n)
-	g.JNZ(operand.LabelRef(loop))
-	g.Label(done)
-}
-
 // packTransposed: dst[p·width+i] = src[i·stride+p] for i < rows, at most the lanes of a vector.
 // Lanes from rows on are not written. Square blocks are transposed in registers.
 func packTransposed(g *gen) {

@@ -54,98 +54,6 @@ const (
 	geluMax = 13
 )
 
-// mulAdd returns p·f + c; p is used up.
-func (g *gen) mulAdd(p, f reg.VecVirtual, c float64) reg.VecVirtual {
-	switch {
-	case g.wide():
-		g.VFMADD213PS_BCST(g.float(c), f, p)
-	case g.neon(): // the sum replaces the summand
-		sum := g.broadcast(c)
-		g.VFMADD231PS(f, p, sum)
-		return sum
-	default:
-		g.VFMADD213PS(g.float(c), f, p)
-	}
-	return p
-}
-
-// addMul sets p = p + f·c.
-func (g *gen) addMul(p, f reg.VecVirtual, c float64) {
-	if g.wide() {
-		g.VFMADD231PS_BCST(g.float(c), f, p)
-		return
-	}
-	g.VFMADD231PS(g.float(c), f, p)
-}
-
-func (g *gen) addConst(x reg.VecVirtual, c float64) reg.VecVirtual {
-	y := g.vec()
-	if g.wide() {
-		g.VADDPS_BCST(g.float(c), x, y)
-	} else {
-		g.VADDPS(g.float(c), x, y)
-	}
-	return y
-}
-
-// clamp clamps x to [lo, hi]; NaN stays NaN.
-func (g *gen) clamp(x reg.VecVirtual, lo, hi float64) reg.VecVirtual {
-	y := g.broadcast(lo)
-	g.VMAXPS(x, y, y) // returns its second source, x, if one is NaN
-	z := g.broadcast(hi)
-	g.VMINPS(y, z, z)
-	return z
-}
-
-// horner returns the polynomial with coefficients c, lowest first, at x.
-func (g *gen) horner(x reg.VecVirtual, c []float64) reg.VecVirtual {
-	p := g.broadcast(c[len(c)-1])
-	for i := len(c) - 2; i >= 0; i-- {
-		p = g.mulAdd(p, x, c[i])
-	}
-	return p
-}
-
-// condition is the result of a comparison: an opmask or a vector of all-ones.
-type condition = mask
-
-// Predicates of VCMPPS. Comparisons with NaN are false, except negated ones.
-const (
-	notBelow = 5 // not less than, true for NaN
-	above    = 14
-)
-
-func (g *gen) compare(predicate uint8, x reg.VecVirtual, c float64) condition {
-	if g.wide() {
-		k := g.K()
-		g.VCMPPS_BCST(operand.Imm(uint64(predicate)), g.float(c), x, k)
-		return condition{k: k}
-	}
-	m := g.vec()
-	g.VCMPPS(operand.Imm(uint64(predicate)), g.float(c), x, m)
-	return condition{v: m}
-}
-
-// keep zeros v where the condition does not hold.
-func (g *gen) keep(v reg.VecVirtual, c condition) {
-	if g.wide() {
-		g.VMOVAPS_Z(v, c.k, v)
-		return
-	}
-	g.VANDPS(c.v, v, v)
-}
-
-// blend returns yes where the condition holds, else no.
-func (g *gen) blend(c condition, yes, no reg.VecVirtual) reg.VecVirtual {
-	y := g.vec()
-	if g.wide() {
-		g.VBLENDMPS(yes, no, c.k, y)
-		return y
-	}
-	g.VBLENDVPS(c.v, yes, no, y)
-	return y
-}
-
 const magic = 3 << 22 // x + magic rounds x to an integer, |x| < 2²²
 
 // power returns 2^(n+f) by adding n to the exponent of 2^f. n is an integer in the low bits of a
@@ -167,14 +75,6 @@ func (g *gen) power(n, whole, f reg.VecVirtual) reg.VecVirtual {
 	g.VPADDD(n, p, p)
 	return p
 }
-
-// atLeast sets n to low where it is lower or NaN, at level neon.
-func (g *gen) atLeast(opcode string, n, low reg.VecVirtual) {
-	g.custom(opcode, false, low, n, n)
-}
-
-// roundingLoss returns c minus its float32.
-func roundingLoss(c float64) float64 { return c - float64(float32(c)) }
 
 // exponential returns exp(sign·x), with x clamped to where the result is a normal number.
 func (g *gen) exponential(x reg.VecVirtual, sign float64) reg.VecVirtual {
@@ -205,20 +105,6 @@ func (g *gen) logistic(x reg.VecVirtual) (s, e reg.VecVirtual) {
 	return s, e
 }
 
-// reciprocal returns 1/d for d ≥ 1: by division, or by an estimate of 14 bits and one Newton step.
-func (g *gen) reciprocal(d reg.VecVirtual) reg.VecVirtual {
-	if !g.wide() {
-		y := g.broadcast(1)
-		g.VDIVPS(d, y, y)
-		return y
-	}
-	y, err := g.vec(), g.broadcast(1)
-	g.VRCP14PS(d, y)
-	g.VFNMADD231PS(d, y, err)
-	g.VFMADD231PS(err, y, y)
-	return y
-}
-
 // gluGrad: da = dy·σ(b) and db = dy·a·σ(b)·(1 − σ(b)), with 1 − σ(b) = exp(−b)·σ(b).
 func gluGrad(g *gen) {
 	da, db, a, b, dy := g.ptr("da"), g.ptr("db"), g.ptr("a"), g.ptr("b"), g.ptr("dy")
@@ -235,8 +121,6 @@ func gluGrad(g *gen) {
 		r.store(y, db, u)
 	})
 }
-
-const notAbove = 10 // not greater than, true for NaN
 
 // tail holds what GELU and its slope share: a = min(|x|, 13), exp(−a²/2) and R(a) = (1 −
 // Φ(a))·exp(a²/2).
@@ -351,8 +235,6 @@ func (g *gen) geluOf(x reg.VecVirtual, t tail) reg.VecVirtual {
 	return y
 }
 
-const notAtMost = 6 // not (x ≤ c), true for NaN
-
 // geluSlope returns 1 + w for x ≥ 0 and −w for x < 0, w = a·φ(a) − (1 − Φ(a)), and 0 from −13
 // downwards.
 func (g *gen) geluSlope(x reg.VecVirtual, t tail) reg.VecVirtual {
@@ -371,23 +253,4 @@ func (g *gen) geluSlope(x reg.VecVirtual, t tail) reg.VecVirtual {
 	g.VADDPS(one, w, w)
 	g.keep(w, g.compare(notAtMost, x, -geluMax))
 	return w
-}
-
-// and returns x & bits.
-func (g *gen) and(x reg.VecVirtual, bits uint32) reg.VecVirtual {
-	y := g.vec()
-	if g.wide() {
-		g.VPANDD_BCST(g.repeated(bits), x, y)
-	} else {
-		g.VPAND(g.repeated(bits), x, y)
-	}
-	return y
-}
-
-func (g *gen) xor(x, bits reg.VecVirtual) {
-	if g.wide() {
-		g.VPXORD(bits, x, x)
-	} else {
-		g.VPXOR(bits, x, x)
-	}
 }

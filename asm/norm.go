@@ -26,13 +26,6 @@ func (g *gen) layerNorm() {
 	})
 }
 
-// stride loads a matrix's stride in bytes.
-func (g *gen) stride(name string) reg.Register {
-	s := g.arg(name)
-	g.SHLQ(operand.Imm(2), s)
-	return s
-}
-
 // top returns the address of the run's first element in a matrix's first row.
 func (r *run) top(base reg.Register) reg.Register {
 	p := r.g.GP64()
@@ -155,15 +148,6 @@ func (g *gen) normalise(r *run, mean, rstd []reg.VecVirtual, y, x, yStep, xStep,
 		g.ADDQ(yStep, out)
 		g.INCQ(h)
 	})
-}
-
-// zeros returns n registers of zeros.
-func (g *gen) zeros(n int) []reg.VecVirtual {
-	v := g.vecs(n)
-	for _, r := range v {
-		g.clear(r)
-	}
-	return v
 }
 
 // layerNormGrad reads the tile twice: for the sums along rows and columns, then for dx.

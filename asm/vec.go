@@ -61,6 +61,13 @@ func (g *gen) arg(name string) reg.Register {
 	return g.Load(g.Param(name), g.GP64())
 }
 
+// stride loads a matrix's stride in bytes.
+func (g *gen) stride(name string) reg.Register {
+	s := g.arg(name)
+	g.SHLQ(operand.Imm(2), s)
+	return s
+}
+
 // broadcastArg returns a vector of a float32 parameter.
 func (g *gen) broadcastArg(name string) reg.VecVirtual {
 	v := g.vec()
@@ -119,6 +126,15 @@ func (g *gen) zero() reg.VecVirtual {
 	r := g.vec()
 	g.clear(r)
 	return r
+}
+
+// zeros returns n registers of zeros.
+func (g *gen) zeros(n int) []reg.VecVirtual {
+	v := g.vecs(n)
+	for _, r := range v {
+		g.clear(r)
+	}
+	return v
 }
 
 // clear zeros a register by the one instruction of which avo knows that it does not read the
@@ -253,6 +269,18 @@ func (r *run) put(v reg.VecVirtual, m operand.Mem) {
 	} else {
 		r.g.VMOVUPS(v, m)
 	}
+}
+
+// times runs body n times (n is used up).
+func (g *gen) times(n reg.Register, body func()) {
+	loop, done := g.label("loop"), g.label("done")
+	g.TESTQ(n, n)
+	g.JLE(operand.LabelRef(done))
+	g.Label(loop)
+	body()
+	g.DECQ(n)
+	g.JNZ(operand.LabelRef(loop))
+	g.Label(done)
 }
 
 // each loops over n elements (n is used up): unroll vectors at a time, then one at a time, then the
