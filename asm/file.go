@@ -41,7 +41,8 @@ type file struct {
 	name    string
 	ctx     map[string]*build.Context // by architecture
 	kernels []kernel
-	levels  map[string]level // by symbol
+	first   map[string]string // comments
+	levels  map[string]level  // by symbol
 	consts  map[string]bool
 }
 
@@ -79,6 +80,7 @@ func (f *file) elementwise(name, signature string, describe func(*gen)) {
 func (f *file) symbol(l level, name, signature string, describe func(*gen)) {
 	symbol, ctx := name+l.suffix, f.ctx[l.arch]
 	ctx.Function(symbol)
+	ctx.Doc(f.formula(name)...)
 	ctx.Attributes(attr.NOSPLIT)
 	ctx.SignatureExpr(signature)
 	ctx.Pragma("noescape")
@@ -90,12 +92,21 @@ func (f *file) symbol(l level, name, signature string, describe func(*gen)) {
 
 // output returns the text of a family's files, by name.
 func (fam family) output() (map[string][]byte, error) {
-	f := &file{name: fam.name, ctx: map[string]*build.Context{}, levels: map[string]level{}, consts: map[string]bool{}}
+	first, err := comments()
+	if err != nil {
+		return nil, err
+	}
+	f := &file{name: fam.name, first: first, ctx: map[string]*build.Context{}, levels: map[string]level{}, consts: map[string]bool{}}
 	for arch := range assemblers {
 		f.ctx[arch] = build.NewContext()
 	}
 	f.ctx["amd64"].ConstraintExpr("!purego")
 	fam.generate(f)
+	for _, k := range f.kernels {
+		if len(f.formula(k.name)) == 0 {
+			return nil, fmt.Errorf("%s: no comment states its formula: add one to %sGeneric in internal/vek", k.name, k.name)
+		}
+	}
 	out, sources := map[string][]byte{}, map[string]string{"_noasm.go": f.noasm()}
 	for arch, assemble := range assemblers {
 		text, stubs, err := f.assembly(arch, assemble)
@@ -149,6 +160,10 @@ func (f *file) assembly(arch string, assemble func(*file, *ir.File) ([]byte, err
 	}
 	if text, err = assemble(f, result); err != nil {
 		return nil, "", err
+	}
+	for _, fn := range result.Functions() {
+		head := "\n// " + fn.Stub() + "\n"
+		text = bytes.Replace(text, []byte(head), []byte("\n// "+strings.Join(fn.Doc, "\n// ")+head), 1)
 	}
 	stubs, err = f.stubs(arch, result)
 	return text, stubs, err

@@ -8,11 +8,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 var write = flag.Bool("write", false, "write internal/vek's generated files")
-
-const target = "../internal/vek"
 
 // The generated files equal the output of the generators, and there are no others.
 func TestGenerated(t *testing.T) {
@@ -61,6 +60,22 @@ func compare(t *testing.T, name string, want []byte) {
 	}
 	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("%s differs from its generator's output (%v): run go generate ./internal/vek", path, err)
+	}
+}
+
+// Each kernel has a comment that states its formula: of the plain Go function, or else of the
+// exported one.
+func TestFormula(t *testing.T) {
+	f := &file{first: map[string]string{"sumgeneric": "s = Σ x", "sum": "Sum returns Σ x.", "dot": strings.Repeat("Σ x·y ", 20)}}
+	if got := f.formula("sum"); !slices.Equal(got, []string{"s = Σ x"}) {
+		t.Errorf("comment of sum: %q", got)
+	}
+	if got := f.formula("dot"); len(got) != 2 || utf8.RuneCountInString(got[0]) > 97 {
+		t.Errorf("comment of dot: %q, expected two lines of at most 97 columns", got)
+	}
+	unknown := family{"unknown", func(f *file) { f.kernel("unknown", "func(x []float32)", func(*gen) {}) }}
+	if _, err := unknown.output(); err == nil || !strings.Contains(err.Error(), "no comment states its formula") {
+		t.Errorf("a kernel without a comment: error %v", err)
 	}
 }
 

@@ -47,15 +47,15 @@ func (g *gen) powerRows() {
 	g.LDMXCSR(saved)
 }
 
-// lambda sets lam to λ = exp(l·log.re + i·lIm·log.im) of the modes from at on, of which there are n.
+// lambda sets lam to λ = exp(l·log.re + i·lIm·log.im) of the n modes from at on.
 func (p *powers) lambda(at, n reg.Register) {
 	log := p.loadInterleaved("log", at, n)
 	p.moveDouble(p.complexPower(log, p.broadcastFrom(p.l), p.broadcastFrom(p.lIm)), p.lam)
 }
 
-// startValues fills kept for the modes from at on: w·λ^j for j < 4, and λ^lanes/2, the power between
-// two vectors of a row. (At level neon, where a vector has two float64s and four vectors are
-// computed at a time, w, w·λ, λ², λ⁴ and λ⁸.)
+// startValues fills kept for the n modes from at on: w·λ^j for j < 4, and λ⁴ (in AVX-512 λ⁸), the
+// power between two vectors of a row. At level neon, where a vector has two float64s and four
+// vectors are computed at a time: w, w·λ, λ², λ⁴ and λ⁸.
 func (p *powers) startValues(at, n reg.Register) {
 	keep := func(k int, z complexVec) { p.storeDouble(z, p.slot(p.kept, k)) }
 	w := p.loadInterleaved("w", at, n)
@@ -80,8 +80,8 @@ func (p *powers) startValues(at, n reg.Register) {
 	keep(stepSlot, p.productDouble(power, power))
 }
 
-// rows fills the rows of the modes from at on, of which there are n: as many as a vector has
-// float64s, or all. λ of the next modes takes long and is computed while rows are stored.
+// rows fills the rows of the n modes from at on, at most as many as a vector has float64s: row[b] =
+// w·λ^b. λ of the next modes takes long and is computed while rows are stored.
 func (p *powers) rows(at, n, step reg.Register) {
 	count, after, rest := p.GP64(), p.GP64(), p.GP64()
 	p.MOVQ(n, count)
@@ -113,8 +113,8 @@ func (p *powers) rows(at, n, step reg.Register) {
 	p.JL(operand.LabelRef(modes))
 }
 
-// rowStart returns the first vector of a mode's row, w·λ^j in lane j. In AVX-512 the lanes from 4 on
-// are the first four times λ⁴.
+// rowStart returns the first vector of a mode's row, w·λ^j in lane j. In AVX-512 the lanes from 4
+// on are the first four times λ⁴.
 func (p *powers) rowStart(mode, quad reg.Register) complexVec {
 	half := p.lanes / 2
 	z := p.complexVec()

@@ -14,10 +14,10 @@ func ssm(f *file) {
 	f.part("ssmOutput", "func(y, x, sums *float32, n int, d float32)", ssmOutput)
 }
 
-// ssmModes advances the states of [channels][modes], two channels and two vectors of modes at a
-// time: four chains hide the latency of the products. sums[channel][sample] becomes a vector whose
-// lanes add up to Re Σ c·h. If the number of channels is odd, the rows of one more are written.
-// Denormal results are 0.
+// ssmModes: h = λ·h + x[t] for the states of [channels][modes], and sums[channel][t] is a vector
+// whose lanes add up to Re Σ c·h. It takes two channels and two vectors of modes at a time: four
+// chains hide the latency of the products. If the number of channels is odd, the rows of one more
+// are written. Denormal results are 0.
 func (g *gen) ssmModes() {
 	saved := g.flushDenormals()
 	var kept operand.Mem

@@ -21,9 +21,10 @@ func AdamW(p, m, v, g []float32, h AdamWParams) {
 		float32(h.LR/h.Correction1), float32(1/math.Sqrt(h.Correction2)), float32(h.Eps))
 }
 
-// new1 = 1 − β1 and new2 = 1 − β2 are the weights of the gradient and of its square. β·m is
-// computed as m − (1−β)·m, since a second constant β would be rounded differently. keep = 1 −
-// lr·wd, step = lr/c1, root = 1/√c2.
+// m = m − new1·m + new1·g, v = v − new2·v + new2·g² and p = keep·p − step·m/(root·√v + eps). new1 =
+// 1 − β1 and new2 = 1 − β2 are the weights of the gradient and of its square. β·m is computed as
+// m − (1−β)·m, since a second constant β would be rounded differently. keep = 1 − lr·wd, step =
+// lr/c1, root = 1/√c2.
 func adamWGeneric(p, m, v, g []float32, new1, new2, keep, step, root, eps float32) {
 	m, v, g = m[:len(p)], v[:len(p)], g[:len(p)]
 	for i, d := range g {

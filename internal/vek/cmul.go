@@ -25,7 +25,7 @@ func checkComplex(name string, dRe, dIm, aRe, aIm, bRe, bIm []float32) {
 	}
 }
 
-// (aRe + i·aIm)(bRe + i·bIm)
+// d = (aRe + i·aIm)(bRe + i·bIm)
 func cmulGeneric(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
 	n := len(dRe)
 	dIm, aRe, aIm, bRe, bIm = dIm[:n], aRe[:n], aIm[:n], bRe[:n], bIm[:n]
@@ -36,7 +36,7 @@ func cmulGeneric(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
 	}
 }
 
-// (aRe + i·aIm)(bRe − i·bIm)
+// d = (aRe + i·aIm)(bRe − i·bIm)
 func cmulConjGeneric(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
 	n := len(dRe)
 	dIm, aRe, aIm, bRe, bIm = dIm[:n], aRe[:n], aIm[:n], bRe[:n], bIm[:n]
@@ -47,7 +47,7 @@ func cmulConjGeneric(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
 	}
 }
 
-// d + (aRe − i·aIm)(bRe + i·bIm)
+// d = d + (aRe − i·aIm)(bRe + i·bIm)
 func cmulConjAddGeneric(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
 	n := len(dRe)
 	dIm, aRe, aIm, bRe, bIm = dIm[:n], aRe[:n], aIm[:n], bRe[:n], bIm[:n]

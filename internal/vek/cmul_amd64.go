@@ -49,20 +49,32 @@ func cmulConjAdd(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
 	}
 }
 
+// d = (aRe + i·aIm)(bRe + i·bIm)
+//
 //go:noescape
 func cmulAVX2(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 
+// d = (aRe + i·aIm)(bRe + i·bIm)
+//
 //go:noescape
 func cmulAVX512(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 
+// d = (aRe + i·aIm)(bRe − i·bIm)
+//
 //go:noescape
 func cmulConjAVX2(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 
+// d = (aRe + i·aIm)(bRe − i·bIm)
+//
 //go:noescape
 func cmulConjAVX512(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 
+// d = d + (aRe − i·aIm)(bRe + i·bIm)
+//
 //go:noescape
 func cmulConjAddAVX2(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 
+// d = d + (aRe − i·aIm)(bRe + i·bIm)
+//
 //go:noescape
 func cmulConjAddAVX512(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)

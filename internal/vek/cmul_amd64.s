@@ -4,6 +4,7 @@
 
 #include "textflag.h"
 
+// d = (aRe + i·aIm)(bRe + i·bIm)
 // func cmulAVX2(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·cmulAVX2(SB), NOSPLIT, $0-144
@@ -100,6 +101,7 @@ DATA cmul_lanes<>+56(SB)/4, $0x0000000e
 DATA cmul_lanes<>+60(SB)/4, $0x0000000f
 GLOBL cmul_lanes<>(SB), RODATA|NOPTR, $64
 
+// d = (aRe + i·aIm)(bRe + i·bIm)
 // func cmulAVX512(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 // Requires: AVX, AVX512F
 TEXT ·cmulAVX512(SB), NOSPLIT, $0-144
@@ -178,6 +180,7 @@ end5:
 	VZEROUPPER
 	RET
 
+// d = (aRe + i·aIm)(bRe − i·bIm)
 // func cmulConjAVX2(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·cmulConjAVX2(SB), NOSPLIT, $0-144
@@ -256,6 +259,7 @@ end5:
 	VZEROUPPER
 	RET
 
+// d = (aRe + i·aIm)(bRe − i·bIm)
 // func cmulConjAVX512(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 // Requires: AVX, AVX512F
 TEXT ·cmulConjAVX512(SB), NOSPLIT, $0-144
@@ -334,6 +338,7 @@ end5:
 	VZEROUPPER
 	RET
 
+// d = d + (aRe − i·aIm)(bRe + i·bIm)
 // func cmulConjAddAVX2(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·cmulConjAddAVX2(SB), NOSPLIT, $0-144
@@ -420,6 +425,7 @@ end5:
 	VZEROUPPER
 	RET
 
+// d = d + (aRe − i·aIm)(bRe + i·bIm)
 // func cmulConjAddAVX512(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 // Requires: AVX, AVX512F
 TEXT ·cmulConjAddAVX512(SB), NOSPLIT, $0-144

@@ -43,11 +43,17 @@ func cmulConjAdd(dRe, dIm, aRe, aIm, bRe, bIm []float32) {
 	}
 }
 
+// d = (aRe + i·aIm)(bRe + i·bIm)
+//
 //go:noescape
 func cmulNEON(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 
+// d = (aRe + i·aIm)(bRe − i·bIm)
+//
 //go:noescape
 func cmulConjNEON(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 
+// d = d + (aRe − i·aIm)(bRe + i·bIm)
+//
 //go:noescape
 func cmulConjAddNEON(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)

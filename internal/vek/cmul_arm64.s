@@ -4,6 +4,7 @@
 
 #include "textflag.h"
 
+// d = (aRe + i·aIm)(bRe + i·bIm)
 // func cmulNEON(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 TEXT ·cmulNEON(SB), NOSPLIT, $0-144
 	MOVD dRe_base+0(FP), R0
@@ -214,6 +215,7 @@ moved_6:
 end5:
 	RET
 
+// d = (aRe + i·aIm)(bRe − i·bIm)
 // func cmulConjNEON(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 TEXT ·cmulConjNEON(SB), NOSPLIT, $0-144
 	MOVD dRe_base+0(FP), R0
@@ -424,6 +426,7 @@ moved_6:
 end5:
 	RET
 
+// d = d + (aRe − i·aIm)(bRe + i·bIm)
 // func cmulConjAddNEON(dRe []float32, dIm []float32, aRe []float32, aIm []float32, bRe []float32, bIm []float32)
 TEXT ·cmulConjAddNEON(SB), NOSPLIT, $0-144
 	MOVD dRe_base+0(FP), R0

@@ -46,7 +46,7 @@ func checkEmbed(name string, x, table Matrix, ids []int32) {
 	}
 }
 
-// The assembly works on eight tokens and a multiple of eight channels.
+// x[h][t] = table[ids[t]][h]. The assembly works on eight tokens and a multiple of eight channels.
 func embedGeneric(x []float32, xStride int, table []float32, tableStride int, ids []int32, channels int) {
 	for h := range channels {
 		row := x[h*xStride:][:len(ids)]
@@ -56,6 +56,7 @@ func embedGeneric(x []float32, xStride int, table []float32, tableStride int, id
 	}
 }
 
+// table[ids[t]][h] = table[ids[t]][h] + x[h][t], in the order of t
 func embedGradGeneric(table []float32, tableStride int, x []float32, xStride int, ids []int32, channels int) {
 	for h := range channels {
 		row := x[h*xStride:][:len(ids)]

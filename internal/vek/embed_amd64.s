@@ -4,6 +4,7 @@
 
 #include "textflag.h"
 
+// x[h][t] = table[ids[t]][h].
 // func embedAVX2(x []float32, xStride int, table []float32, tableStride int, ids []int32, channels int)
 // Requires: AVX
 TEXT ·embedAVX2(SB), NOSPLIT, $0-96
@@ -93,6 +94,7 @@ done2:
 	VZEROUPPER
 	RET
 
+// x[h][t] = table[ids[t]][h].
 // func embedAVX512(x []float32, xStride int, table []float32, tableStride int, ids []int32, channels int)
 // Requires: AVX
 TEXT ·embedAVX512(SB), NOSPLIT, $0-96
@@ -182,6 +184,7 @@ done2:
 	VZEROUPPER
 	RET
 
+// table[ids[t]][h] = table[ids[t]][h] + x[h][t], in the order of t
 // func embedGradAVX2(table []float32, tableStride int, x []float32, xStride int, ids []int32, channels int)
 // Requires: AVX
 TEXT ·embedGradAVX2(SB), NOSPLIT, $0-96
@@ -279,6 +282,7 @@ done2:
 	VZEROUPPER
 	RET
 
+// table[ids[t]][h] = table[ids[t]][h] + x[h][t], in the order of t
 // func embedGradAVX512(table []float32, tableStride int, x []float32, xStride int, ids []int32, channels int)
 // Requires: AVX
 TEXT ·embedGradAVX512(SB), NOSPLIT, $0-96

@@ -22,8 +22,12 @@ func embedGrad(table []float32, tableStride int, x []float32, xStride int, ids [
 	}
 }
 
+// x[h][t] = table[ids[t]][h].
+//
 //go:noescape
 func embedNEON(x []float32, xStride int, table []float32, tableStride int, ids []int32, channels int)
 
+// table[ids[t]][h] = table[ids[t]][h] + x[h][t], in the order of t
+//
 //go:noescape
 func embedGradNEON(table []float32, tableStride int, x []float32, xStride int, ids []int32, channels int)

@@ -27,7 +27,7 @@ func quarters(x []float32, i, q int) (a, b, c, d *lanes) {
 	return vector(x, i), vector(x, i+q), vector(x, i+2*q), vector(x, i+3*q)
 }
 
-// As fftForward4, with x_0 and x_1 in x and x_2 = x_3 = 0.
+// y_k = w^{jk} (x_0 + (−i)^k x_1): fftForward4 with x_0 and x_1 in x and x_2 = x_3 = 0.
 func fftForward4HalfGeneric(re, im, xRe, xIm, tw []float32, q, from, count int) {
 	for j := from; j < from+count; j++ {
 		w := (*[6]float32)(tw[6*j:])
@@ -45,7 +45,7 @@ func fftForward4HalfGeneric(re, im, xRe, xIm, tw []float32, q, from, count int) 
 	}
 }
 
-// The pass with q = 1 has no twiddles.
+// y_k = Σ_m x_m (−i)^{mk}: the pass with q = 1 has no twiddles.
 func fftForward4LastGeneric(re, im, _ []float32, _, _, _ int) {
 	for at := 0; at < len(re)/FFTLanes; at += 4 {
 		ar, br, cr, dr := quarters(re, at, 1)
@@ -88,7 +88,7 @@ func fftInverse4Generic(re, im, tw []float32, q, from, count int) {
 	}
 }
 
-// As fftInverse4, but writes y_0 and y_1 only, to y.
+// y_m = Σ_k conj(w^{jk}) x_k i^{mk} for m < 2: fftInverse4 that writes only y_0 and y_1, to y.
 func fftInverse4HalfGeneric(yRe, yIm, re, im, tw []float32, q, from, count int) {
 	for j := from; j < from+count; j++ {
 		w := (*[6]float32)(tw[6*j:])
@@ -107,7 +107,7 @@ func fftInverse4HalfGeneric(yRe, yIm, re, im, tw []float32, q, from, count int) 
 	}
 }
 
-// The inverse pass with q = 1 has no twiddles.
+// y_m = Σ_k x_k i^{mk}: the inverse pass with q = 1 has no twiddles.
 func fftInverse4FirstGeneric(re, im, _ []float32, _, _, _ int) {
 	for at := 0; at < len(re)/FFTLanes; at += 4 {
 		ar, br, cr, dr := quarters(re, at, 1)

@@ -48,7 +48,7 @@ func fftForward8Generic(re, im, tw []float32, q, from, count int) {
 	}
 }
 
-// As fftForward8, with x_0 … x_3 in x and x_4 … x_7 = 0.
+// y_k = w^{jk} Σ_{m<4} x_m w_8^{mk}: fftForward8 with x_0 … x_3 in x and x_4 … x_7 = 0.
 func fftForward8HalfGeneric(re, im, xRe, xIm, tw []float32, q, from, count int) {
 	for j := from; j < from+count; j++ {
 		w := (*[14]float32)(tw[14*j:])
@@ -117,7 +117,7 @@ func fftInverse8Generic(re, im, tw []float32, q, from, count int) {
 	}
 }
 
-// As fftInverse8, but writes y_0 … y_3 only, to y.
+// y_m = Σ_k conj(w^{jk}) x_k w_8^{−mk} for m < 4: fftInverse8 that writes only y_0 … y_3, to y.
 func fftInverse8HalfGeneric(yRe, yIm, re, im, tw []float32, q, from, count int) {
 	for j := from; j < from+count; j++ {
 		w := (*[14]float32)(tw[14*j:])

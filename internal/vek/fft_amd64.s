@@ -4,6 +4,7 @@
 
 #include "textflag.h"
 
+// y_0 = x_0 + x_1, y_1 = x_0 − x_1.
 // func fft2AVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX
 TEXT ·fft2AVX2(SB), NOSPLIT, $0-96
@@ -52,6 +53,7 @@ done2:
 	VZEROUPPER
 	RET
 
+// y_0 = x_0 + x_1, y_1 = x_0 − x_1.
 // func fft2AVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, AVX512F
 TEXT ·fft2AVX512(SB), NOSPLIT, $0-96
@@ -88,6 +90,7 @@ done2:
 	VZEROUPPER
 	RET
 
+// y_k = w^{jk} Σ_m x_m w_3^{mk}
 // func fftForward3AVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, FMA3
 TEXT ·fftForward3AVX2(SB), NOSPLIT, $0-96
@@ -245,6 +248,7 @@ DATA fft_xbf5db3d7<>+24(SB)/4, $0xbf5db3d7
 DATA fft_xbf5db3d7<>+28(SB)/4, $0xbf5db3d7
 GLOBL fft_xbf5db3d7<>(SB), RODATA|NOPTR, $32
 
+// y_k = w^{jk} Σ_m x_m w_3^{mk}
 // func fftForward3AVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, AVX512F
 TEXT ·fftForward3AVX512(SB), NOSPLIT, $0-96
@@ -332,6 +336,7 @@ done2:
 	VZEROUPPER
 	RET
 
+// y_m = Σ_k conj(w^{jk}) x_k w_3^{−mk}
 // func fftInverse3AVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, FMA3
 TEXT ·fftInverse3AVX2(SB), NOSPLIT, $0-96
@@ -459,6 +464,7 @@ done2:
 	VZEROUPPER
 	RET
 
+// y_m = Σ_k conj(w^{jk}) x_k w_3^{−mk}
 // func fftInverse3AVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, AVX512F
 TEXT ·fftInverse3AVX512(SB), NOSPLIT, $0-96
@@ -546,6 +552,7 @@ done2:
 	VZEROUPPER
 	RET
 
+// y_k = w^{jk} Σ_m x_m (−i)^{mk}
 // func fftForward4AVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, FMA3
 TEXT ·fftForward4AVX2(SB), NOSPLIT, $0-96
@@ -696,6 +703,7 @@ done2:
 	VZEROUPPER
 	RET
 
+// y_k = w^{jk} Σ_m x_m (−i)^{mk}
 // func fftForward4AVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, AVX512F
 TEXT ·fftForward4AVX512(SB), NOSPLIT, $0-96
@@ -796,6 +804,7 @@ done2:
 	VZEROUPPER
 	RET
 
+// y_m = Σ_k conj(w^{jk}) x_k i^{mk}
 // func fftInverse4AVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, FMA3
 TEXT ·fftInverse4AVX2(SB), NOSPLIT, $0-96
@@ -946,6 +955,7 @@ done2:
 	VZEROUPPER
 	RET
 
+// y_m = Σ_k conj(w^{jk}) x_k i^{mk}
 // func fftInverse4AVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, AVX512F
 TEXT ·fftInverse4AVX512(SB), NOSPLIT, $0-96
@@ -1046,6 +1056,7 @@ done2:
 	VZEROUPPER
 	RET
 
+// y_k = Σ_m x_m (−i)^{mk}: the pass with q = 1 has no twiddles.
 // func fftForward4LastAVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX
 TEXT ·fftForward4LastAVX2(SB), NOSPLIT, $0-96
@@ -1139,6 +1150,7 @@ done2:
 	VZEROUPPER
 	RET
 
+// y_k = Σ_m x_m (−i)^{mk}: the pass with q = 1 has no twiddles.
 // func fftForward4LastAVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, AVX512F
 TEXT ·fftForward4LastAVX512(SB), NOSPLIT, $0-96
@@ -1200,6 +1212,7 @@ done2:
 	VZEROUPPER
 	RET
 
+// y_m = Σ_k x_k i^{mk}: the inverse pass with q = 1 has no twiddles.
 // func fftInverse4FirstAVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX
 TEXT ·fftInverse4FirstAVX2(SB), NOSPLIT, $0-96
@@ -1293,6 +1306,7 @@ done2:
 	VZEROUPPER
 	RET
 
+// y_m = Σ_k x_k i^{mk}: the inverse pass with q = 1 has no twiddles.
 // func fftInverse4FirstAVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, AVX512F
 TEXT ·fftInverse4FirstAVX512(SB), NOSPLIT, $0-96
@@ -1354,6 +1368,7 @@ done2:
 	VZEROUPPER
 	RET
 
+// y_k = w^{jk} Σ_m x_m w_5^{mk}
 // func fftForward5AVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, FMA3
 TEXT ·fftForward5AVX2(SB), NOSPLIT, $0-96
@@ -1632,6 +1647,7 @@ DATA fft_xbf737871<>+24(SB)/4, $0xbf737871
 DATA fft_xbf737871<>+28(SB)/4, $0xbf737871
 GLOBL fft_xbf737871<>(SB), RODATA|NOPTR, $32
 
+// y_k = w^{jk} Σ_m x_m w_5^{mk}
 // func fftForward5AVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, AVX512F
 TEXT ·fftForward5AVX512(SB), NOSPLIT, $0-96
@@ -1773,6 +1789,7 @@ done2:
 	VZEROUPPER
 	RET
 
+// y_m = Σ_k conj(w^{jk}) x_k w_5^{−mk}
 // func fftInverse5AVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, FMA3
 TEXT ·fftInverse5AVX2(SB), NOSPLIT, $0-96
@@ -2001,6 +2018,7 @@ done2:
 	VZEROUPPER
 	RET
 
+// y_m = Σ_k conj(w^{jk}) x_k w_5^{−mk}
 // func fftInverse5AVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, AVX512F
 TEXT ·fftInverse5AVX512(SB), NOSPLIT, $0-96
@@ -2142,6 +2160,7 @@ done2:
 	VZEROUPPER
 	RET
 
+// y_k = w^{jk} Σ_m x_m w_8^{mk}.
 // func fftForward8AVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, FMA3
 TEXT ·fftForward8AVX2(SB), NOSPLIT, $256-96
@@ -2514,6 +2533,7 @@ DATA fft_xbf3504f3<>+24(SB)/4, $0xbf3504f3
 DATA fft_xbf3504f3<>+28(SB)/4, $0xbf3504f3
 GLOBL fft_xbf3504f3<>(SB), RODATA|NOPTR, $32
 
+// y_k = w^{jk} Σ_m x_m w_8^{mk}.
 // func fftForward8AVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, AVX512F
 TEXT ·fftForward8AVX512(SB), NOSPLIT, $0-96
@@ -2704,6 +2724,8 @@ done2:
 	VZEROUPPER
 	RET
 
+// y_m = Σ_k conj(w^{jk}) x_k w_8^{−mk} = A_m + w_8^{−m}·B_m, where A and B are the 4-point
+// transforms of the even and odd inputs.
 // func fftInverse8AVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, FMA3
 TEXT ·fftInverse8AVX2(SB), NOSPLIT, $256-96
@@ -3056,6 +3078,8 @@ done2:
 	VZEROUPPER
 	RET
 
+// y_m = Σ_k conj(w^{jk}) x_k w_8^{−mk} = A_m + w_8^{−m}·B_m, where A and B are the 4-point
+// transforms of the even and odd inputs.
 // func fftInverse8AVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, AVX512F
 TEXT ·fftInverse8AVX512(SB), NOSPLIT, $0-96
@@ -3246,6 +3270,7 @@ done2:
 	VZEROUPPER
 	RET
 
+// y_k = w^{jk} (x_0 + (−i)^k x_1): fftForward4 with x_0 and x_1 in x and x_2 = x_3 = 0.
 // func fftForward4HalfAVX2(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, FMA3
 TEXT ·fftForward4HalfAVX2(SB), NOSPLIT, $0-144
@@ -3361,6 +3386,7 @@ done2:
 	VZEROUPPER
 	RET
 
+// y_k = w^{jk} (x_0 + (−i)^k x_1): fftForward4 with x_0 and x_1 in x and x_2 = x_3 = 0.
 // func fftForward4HalfAVX512(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, AVX512F
 TEXT ·fftForward4HalfAVX512(SB), NOSPLIT, $0-144
@@ -3438,6 +3464,7 @@ done2:
 	VZEROUPPER
 	RET
 
+// y_k = w^{jk} Σ_{m<4} x_m w_8^{mk}: fftForward8 with x_0 … x_3 in x and x_4 … x_7 = 0.
 // func fftForward8HalfAVX2(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, FMA3
 TEXT ·fftForward8HalfAVX2(SB), NOSPLIT, $256-144
@@ -3741,6 +3768,7 @@ done2:
 	VZEROUPPER
 	RET
 
+// y_k = w^{jk} Σ_{m<4} x_m w_8^{mk}: fftForward8 with x_0 … x_3 in x and x_4 … x_7 = 0.
 // func fftForward8HalfAVX512(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, AVX512F
 TEXT ·fftForward8HalfAVX512(SB), NOSPLIT, $0-144
@@ -3898,6 +3926,7 @@ done2:
 	VZEROUPPER
 	RET
 
+// y_m = Σ_k conj(w^{jk}) x_k i^{mk} for m < 2: fftInverse4 that writes only y_0 and y_1, to y.
 // func fftInverse4HalfAVX2(yRe []float32, yIm []float32, re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, FMA3
 TEXT ·fftInverse4HalfAVX2(SB), NOSPLIT, $0-144
@@ -4029,6 +4058,7 @@ done2:
 	VZEROUPPER
 	RET
 
+// y_m = Σ_k conj(w^{jk}) x_k i^{mk} for m < 2: fftInverse4 that writes only y_0 and y_1, to y.
 // func fftInverse4HalfAVX512(yRe []float32, yIm []float32, re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, AVX512F
 TEXT ·fftInverse4HalfAVX512(SB), NOSPLIT, $0-144
@@ -4114,6 +4144,7 @@ done2:
 	VZEROUPPER
 	RET
 
+// y_m = Σ_k conj(w^{jk}) x_k w_8^{−mk} for m < 4: fftInverse8 that writes only y_0 … y_3, to y.
 // func fftInverse8HalfAVX2(yRe []float32, yIm []float32, re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, FMA3
 TEXT ·fftInverse8HalfAVX2(SB), NOSPLIT, $256-144
@@ -4433,6 +4464,7 @@ done2:
 	VZEROUPPER
 	RET
 
+// y_m = Σ_k conj(w^{jk}) x_k w_8^{−mk} for m < 4: fftInverse8 that writes only y_0 … y_3, to y.
 // func fftInverse8HalfAVX512(yRe []float32, yIm []float32, re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, AVX512F
 TEXT ·fftInverse8HalfAVX512(SB), NOSPLIT, $0-144

@@ -139,47 +139,78 @@ func fftInverse8Half(yRe, yIm, re, im, tw []float32, q, from, count int) {
 	}
 }
 
+// y_0 = x_0 + x_1, y_1 = x_0 − x_1.
+//
 //go:noescape
 func fft2NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
 
+// y_k = w^{jk} Σ_m x_m w_3^{mk}
+//
 //go:noescape
 func fftForward3NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
 
+// y_m = Σ_k conj(w^{jk}) x_k w_3^{−mk}
+//
 //go:noescape
 func fftInverse3NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
 
+// y_k = w^{jk} Σ_m x_m (−i)^{mk}
+//
 //go:noescape
 func fftForward4NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
 
+// y_m = Σ_k conj(w^{jk}) x_k i^{mk}
+//
 //go:noescape
 func fftInverse4NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
 
+// y_k = Σ_m x_m (−i)^{mk}: the pass with q = 1 has no twiddles.
+//
 //go:noescape
 func fftForward4LastNEON(re []float32, im []float32, tw []float32, q int, from int, count int)
 
+// y_m = Σ_k x_k i^{mk}: the inverse pass with q = 1 has no twiddles.
+//
 //go:noescape
 func fftInverse4FirstNEON(re []float32, im []float32, tw []float32, q int, from int, count int)
 
+// y_k = w^{jk} Σ_m x_m w_5^{mk}
+//
 //go:noescape
 func fftForward5NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
 
+// y_m = Σ_k conj(w^{jk}) x_k w_5^{−mk}
+//
 //go:noescape
 func fftInverse5NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
 
+// y_k = w^{jk} Σ_m x_m w_8^{mk}.
+//
 //go:noescape
 func fftForward8NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
 
+// y_m = Σ_k conj(w^{jk}) x_k w_8^{−mk} = A_m + w_8^{−m}·B_m, where A and B are the 4-point
+// transforms of the even and odd inputs.
+//
 //go:noescape
 func fftInverse8NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
 
+// y_k = w^{jk} (x_0 + (−i)^k x_1): fftForward4 with x_0 and x_1 in x and x_2 = x_3 = 0.
+//
 //go:noescape
 func fftForward4HalfNEON(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, q int, from int, count int)
 
+// y_k = w^{jk} Σ_{m<4} x_m w_8^{mk}: fftForward8 with x_0 … x_3 in x and x_4 … x_7 = 0.
+//
 //go:noescape
 func fftForward8HalfNEON(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, q int, from int, count int)
 
+// y_m = Σ_k conj(w^{jk}) x_k i^{mk} for m < 2: fftInverse4 that writes only y_0 and y_1, to y.
+//
 //go:noescape
 func fftInverse4HalfNEON(yRe []float32, yIm []float32, re []float32, im []float32, tw []float32, q int, from int, count int)
 
+// y_m = Σ_k conj(w^{jk}) x_k w_8^{−mk} for m < 4: fftInverse8 that writes only y_0 … y_3, to y.
+//
 //go:noescape
 func fftInverse8HalfNEON(yRe []float32, yIm []float32, re []float32, im []float32, tw []float32, q int, from int, count int)

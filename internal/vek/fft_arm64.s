@@ -70,6 +70,7 @@ DATA fft_constants<>+248(SB)/4, $0xbf3504f3
 DATA fft_constants<>+252(SB)/4, $0xbf3504f3
 GLOBL fft_constants<>(SB), RODATA|NOPTR, $256
 
+// y_0 = x_0 + x_1, y_1 = x_0 − x_1.
 // func fft2NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
 TEXT ·fft2NEON(SB), NOSPLIT, $0-96
 	MOVD q+72(FP), R0
@@ -120,6 +121,7 @@ done4:
 done2:
 	RET
 
+// y_k = w^{jk} Σ_m x_m w_3^{mk}
 // func fftForward3NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
 TEXT ·fftForward3NEON(SB), NOSPLIT, $0-96
 	MOVD $fft_constants<>(SB), R26
@@ -226,6 +228,7 @@ done4:
 done2:
 	RET
 
+// y_m = Σ_k conj(w^{jk}) x_k w_3^{−mk}
 // func fftInverse3NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
 TEXT ·fftInverse3NEON(SB), NOSPLIT, $0-96
 	MOVD $fft_constants<>(SB), R26
@@ -332,6 +335,7 @@ done4:
 done2:
 	RET
 
+// y_k = w^{jk} Σ_m x_m (−i)^{mk}
 // func fftForward4NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
 TEXT ·fftForward4NEON(SB), NOSPLIT, $0-96
 	MOVD q+72(FP), R0
@@ -449,6 +453,7 @@ done4:
 done2:
 	RET
 
+// y_m = Σ_k conj(w^{jk}) x_k i^{mk}
 // func fftInverse4NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
 TEXT ·fftInverse4NEON(SB), NOSPLIT, $0-96
 	MOVD q+72(FP), R0
@@ -566,6 +571,7 @@ done4:
 done2:
 	RET
 
+// y_k = Σ_m x_m (−i)^{mk}: the pass with q = 1 has no twiddles.
 // func fftForward4LastNEON(re []float32, im []float32, tw []float32, q int, from int, count int)
 TEXT ·fftForward4LastNEON(SB), NOSPLIT, $0-96
 	MOVD q+72(FP), R0
@@ -646,6 +652,7 @@ done4:
 done2:
 	RET
 
+// y_m = Σ_k x_k i^{mk}: the inverse pass with q = 1 has no twiddles.
 // func fftInverse4FirstNEON(re []float32, im []float32, tw []float32, q int, from int, count int)
 TEXT ·fftInverse4FirstNEON(SB), NOSPLIT, $0-96
 	MOVD q+72(FP), R0
@@ -726,6 +733,7 @@ done4:
 done2:
 	RET
 
+// y_k = w^{jk} Σ_m x_m w_5^{mk}
 // func fftForward5NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
 TEXT ·fftForward5NEON(SB), NOSPLIT, $0-96
 	MOVD $fft_constants<>(SB), R26
@@ -906,6 +914,7 @@ done4:
 done2:
 	RET
 
+// y_m = Σ_k conj(w^{jk}) x_k w_5^{−mk}
 // func fftInverse5NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
 TEXT ·fftInverse5NEON(SB), NOSPLIT, $0-96
 	MOVD $fft_constants<>(SB), R26
@@ -1086,6 +1095,7 @@ done4:
 done2:
 	RET
 
+// y_k = w^{jk} Σ_m x_m w_8^{mk}.
 // func fftForward8NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
 TEXT ·fftForward8NEON(SB), NOSPLIT, $0-96
 	MOVD $fft_constants<>(SB), R26
@@ -1316,6 +1326,8 @@ done4:
 done2:
 	RET
 
+// y_m = Σ_k conj(w^{jk}) x_k w_8^{−mk} = A_m + w_8^{−m}·B_m, where A and B are the 4-point
+// transforms of the even and odd inputs.
 // func fftInverse8NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
 TEXT ·fftInverse8NEON(SB), NOSPLIT, $0-96
 	MOVD $fft_constants<>(SB), R26
@@ -1544,6 +1556,7 @@ done4:
 done2:
 	RET
 
+// y_k = w^{jk} (x_0 + (−i)^k x_1): fftForward4 with x_0 and x_1 in x and x_2 = x_3 = 0.
 // func fftForward4HalfNEON(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, q int, from int, count int)
 TEXT ·fftForward4HalfNEON(SB), NOSPLIT, $0-144
 	MOVD q+120(FP), R0
@@ -1644,6 +1657,7 @@ done4:
 done2:
 	RET
 
+// y_k = w^{jk} Σ_{m<4} x_m w_8^{mk}: fftForward8 with x_0 … x_3 in x and x_4 … x_7 = 0.
 // func fftForward8HalfNEON(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, q int, from int, count int)
 TEXT ·fftForward8HalfNEON(SB), NOSPLIT, $0-144
 	MOVD $fft_constants<>(SB), R26
@@ -1845,6 +1859,7 @@ done4:
 done2:
 	RET
 
+// y_m = Σ_k conj(w^{jk}) x_k i^{mk} for m < 2: fftInverse4 that writes only y_0 and y_1, to y.
 // func fftInverse4HalfNEON(yRe []float32, yIm []float32, re []float32, im []float32, tw []float32, q int, from int, count int)
 TEXT ·fftInverse4HalfNEON(SB), NOSPLIT, $0-144
 	MOVD q+120(FP), R0
@@ -1953,6 +1968,7 @@ done4:
 done2:
 	RET
 
+// y_m = Σ_k conj(w^{jk}) x_k w_8^{−mk} for m < 4: fftInverse8 that writes only y_0 … y_3, to y.
 // func fftInverse8HalfNEON(yRe []float32, yIm []float32, re []float32, im []float32, tw []float32, q int, from int, count int)
 TEXT ·fftInverse8HalfNEON(SB), NOSPLIT, $0-144
 	MOVD $fft_constants<>(SB), R26

@@ -66,9 +66,7 @@ func checkFFTLanes(name string, re, im, tw []float32) {
 // group is one part (re or im) of a group of vectors.
 type group [FFTGroup * FFTLanes]float32
 
-// With r = l + 4s and p = k + 4h,
-//
-//	X_{k+4h} = Σ_l w_4^{lh} · w_16^{lk} · Σ_s w_4^{sk} · w_n^{r·order} x_{l+4s}.
+// X_{k+4h} = Σ_l w_4^{lh} · w_16^{lk} · Σ_s w_4^{sk} · w_n^{r·order} x_r with r = l + 4s
 func fftForwardLanesGeneric(re, im, tw []float32) {
 	var xr, xi group
 	for len(re) > 0 {
@@ -121,18 +119,20 @@ func lanesForward(yr, yi, xr, xi, wr, wi *lanes) {
 	}
 }
 
+// fftInverseLanes of X·K, K = kRe + i·kIm
 func fftInverseLanesMulGeneric(re, im, kRe, kIm, tw []float32) {
 	cmulGeneric(re, im, re, im, kRe, kIm)
 	fftInverseLanesGeneric(re, im, tw)
 }
 
+// fftInverseLanes of X·conj(K), K = kRe + i·kIm
 func fftInverseLanesMulConjGeneric(re, im, kRe, kIm, tw []float32) {
 	cmulConjGeneric(re, im, re, im, kRe, kIm)
 	fftInverseLanesGeneric(re, im, tw)
 }
 
-// The inverse of the forward stage: x_{l+4s} = conj(w_n^{…}) Σ_k i^{sk} · conj(w_16^{lk}) · Σ_h
-// i^{lh} X_{k+4h}.
+// x_r = conj(w_n^{r·order}) · Σ_k i^{sk} · conj(w_16^{lk}) · Σ_h i^{lh} X_{k+4h} with r = l + 4s:
+// the inverse of the forward stage
 func fftInverseLanesGeneric(re, im, tw []float32) {
 	var xr, xi group
 	for len(re) > 0 {

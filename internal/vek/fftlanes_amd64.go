@@ -48,26 +48,44 @@ func fftInverseLanesMulConj(re, im, kRe, kIm, tw []float32) {
 	}
 }
 
+// X_{k+4h} = Σ_l w_4^{lh} · w_16^{lk} · Σ_s w_4^{sk} · w_n^{r·order} x_r with r = l + 4s
+//
 //go:noescape
 func fftForwardLanesAVX2(re []float32, im []float32, tw []float32)
 
+// X_{k+4h} = Σ_l w_4^{lh} · w_16^{lk} · Σ_s w_4^{sk} · w_n^{r·order} x_r with r = l + 4s
+//
 //go:noescape
 func fftForwardLanesAVX512(re []float32, im []float32, tw []float32)
 
+// x_r = conj(w_n^{r·order}) · Σ_k i^{sk} · conj(w_16^{lk}) · Σ_h i^{lh} X_{k+4h} with r = l + 4s:
+// the inverse of the forward stage
+//
 //go:noescape
 func fftInverseLanesAVX2(re []float32, im []float32, tw []float32)
 
+// x_r = conj(w_n^{r·order}) · Σ_k i^{sk} · conj(w_16^{lk}) · Σ_h i^{lh} X_{k+4h} with r = l + 4s:
+// the inverse of the forward stage
+//
 //go:noescape
 func fftInverseLanesAVX512(re []float32, im []float32, tw []float32)
 
+// fftInverseLanes of X·K, K = kRe + i·kIm
+//
 //go:noescape
 func fftInverseLanesMulAVX2(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
 
+// fftInverseLanes of X·K, K = kRe + i·kIm
+//
 //go:noescape
 func fftInverseLanesMulAVX512(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
 
+// fftInverseLanes of X·conj(K), K = kRe + i·kIm
+//
 //go:noescape
 func fftInverseLanesMulConjAVX2(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
 
+// fftInverseLanes of X·conj(K), K = kRe + i·kIm
+//
 //go:noescape
 func fftInverseLanesMulConjAVX512(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)

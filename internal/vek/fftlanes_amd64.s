@@ -4,6 +4,7 @@
 
 #include "textflag.h"
 
+// X_{k+4h} = Σ_l w_4^{lh} · w_16^{lk} · Σ_s w_4^{sk} · w_n^{r·order} x_r with r = l + 4s
 // func fftForwardLanesAVX2(re []float32, im []float32, tw []float32)
 // Requires: AVX, FMA3
 TEXT ·fftForwardLanesAVX2(SB), NOSPLIT, $256-72
@@ -854,6 +855,7 @@ DATA fftlanes_twist3im<>+56(SB)/4, $0xbf3504f3
 DATA fftlanes_twist3im<>+60(SB)/4, $0x3ec3ef15
 GLOBL fftlanes_twist3im<>(SB), RODATA|NOPTR, $64
 
+// X_{k+4h} = Σ_l w_4^{lh} · w_16^{lk} · Σ_s w_4^{sk} · w_n^{r·order} x_r with r = l + 4s
 // func fftForwardLanesAVX512(re []float32, im []float32, tw []float32)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·fftForwardLanesAVX512(SB), NOSPLIT, $0-72
@@ -1416,6 +1418,8 @@ DATA fftlanes_lanes<>+56(SB)/4, $0x0000000e
 DATA fftlanes_lanes<>+60(SB)/4, $0x0000000f
 GLOBL fftlanes_lanes<>(SB), RODATA|NOPTR, $64
 
+// x_r = conj(w_n^{r·order}) · Σ_k i^{sk} · conj(w_16^{lk}) · Σ_h i^{lh} X_{k+4h} with r = l + 4s:
+// the inverse of the forward stage
 // func fftInverseLanesAVX2(re []float32, im []float32, tw []float32)
 // Requires: AVX, FMA3
 TEXT ·fftInverseLanesAVX2(SB), NOSPLIT, $256-72
@@ -2150,6 +2154,8 @@ end3:
 	VZEROUPPER
 	RET
 
+// x_r = conj(w_n^{r·order}) · Σ_k i^{sk} · conj(w_16^{lk}) · Σ_h i^{lh} X_{k+4h} with r = l + 4s:
+// the inverse of the forward stage
 // func fftInverseLanesAVX512(re []float32, im []float32, tw []float32)
 // Requires: AVX, AVX512F
 TEXT ·fftInverseLanesAVX512(SB), NOSPLIT, $0-72
@@ -2682,6 +2688,7 @@ end3:
 	VZEROUPPER
 	RET
 
+// fftInverseLanes of X·K, K = kRe + i·kIm
 // func fftInverseLanesMulAVX2(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
 // Requires: AVX, FMA3
 TEXT ·fftInverseLanesMulAVX2(SB), NOSPLIT, $256-120
@@ -3564,6 +3571,7 @@ end3:
 	VZEROUPPER
 	RET
 
+// fftInverseLanes of X·K, K = kRe + i·kIm
 // func fftInverseLanesMulAVX512(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
 // Requires: AVX, AVX512F
 TEXT ·fftInverseLanesMulAVX512(SB), NOSPLIT, $0-120
@@ -4260,6 +4268,7 @@ end3:
 	VZEROUPPER
 	RET
 
+// fftInverseLanes of X·conj(K), K = kRe + i·kIm
 // func fftInverseLanesMulConjAVX2(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
 // Requires: AVX, FMA3
 TEXT ·fftInverseLanesMulConjAVX2(SB), NOSPLIT, $256-120
@@ -5142,6 +5151,7 @@ end3:
 	VZEROUPPER
 	RET
 
+// fftInverseLanes of X·conj(K), K = kRe + i·kIm
 // func fftInverseLanesMulConjAVX512(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
 // Requires: AVX, AVX512F
 TEXT ·fftInverseLanesMulConjAVX512(SB), NOSPLIT, $0-120

@@ -102,6 +102,7 @@ DATA fftlanes_constants<>+376(SB)/4, $0xbf3504f3
 DATA fftlanes_constants<>+380(SB)/4, $0x3ec3ef15
 GLOBL fftlanes_constants<>(SB), RODATA|NOPTR, $384
 
+// X_{k+4h} = Σ_l w_4^{lh} · w_16^{lk} · Σ_s w_4^{sk} · w_n^{r·order} x_r with r = l + 4s
 // func fftForwardLanesNEON(re []float32, im []float32, tw []float32)
 TEXT ·fftForwardLanesNEON(SB), NOSPLIT, $392-72
 	MOVD $fftlanes_constants<>(SB), R26
@@ -1366,6 +1367,8 @@ next6:
 end3:
 	RET
 
+// x_r = conj(w_n^{r·order}) · Σ_k i^{sk} · conj(w_16^{lk}) · Σ_h i^{lh} X_{k+4h} with r = l + 4s:
+// the inverse of the forward stage
 // func fftInverseLanesNEON(re []float32, im []float32, tw []float32)
 TEXT ·fftInverseLanesNEON(SB), NOSPLIT, $392-72
 	MOVD $fftlanes_constants<>(SB), R26
@@ -2632,6 +2635,7 @@ next6:
 end3:
 	RET
 
+// fftInverseLanes of X·K, K = kRe + i·kIm
 // func fftInverseLanesMulNEON(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
 TEXT ·fftInverseLanesMulNEON(SB), NOSPLIT, $392-120
 	MOVD $fftlanes_constants<>(SB), R26
@@ -4223,6 +4227,7 @@ next6:
 end3:
 	RET
 
+// fftInverseLanes of X·conj(K), K = kRe + i·kIm
 // func fftInverseLanesMulConjNEON(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
 TEXT ·fftInverseLanesMulConjNEON(SB), NOSPLIT, $392-120
 	MOVD $fftlanes_constants<>(SB), R26

@@ -51,7 +51,8 @@ func geluGeneric(dst, x []float32) {
 	}
 }
 
-// Φ(x) + x·φ(x) = 1 + w for x ≥ 0 and −w for x < 0, with w = a·φ(a) − Q.
+// dx = dy·(Φ(x) + x·φ(x)), where Φ(x) + x·φ(x) = 1 + w for x ≥ 0 and −w for x < 0, with w = a·φ(a)
+// − Q.
 func geluGradGeneric(dx, x, dy []float32) {
 	x, dy = x[:len(dx)], dy[:len(dx)]
 	for i, v := range x {

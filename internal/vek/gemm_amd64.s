@@ -4,6 +4,7 @@
 
 #include "textflag.h"
 
+// gemmTile: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] over the width of the tile.
 // func gemmTileAVX2(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
 // Requires: AVX, AVX2, FMA3, SSE
 TEXT ·gemmTileAVX2(SB), NOSPLIT, $8-88
@@ -988,6 +989,7 @@ DATA gemm_lanes<>+56(SB)/4, $0x0000000e
 DATA gemm_lanes<>+60(SB)/4, $0x0000000f
 GLOBL gemm_lanes<>(SB), RODATA|NOPTR, $64
 
+// gemmTile: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] over the width of the tile.
 // func gemmTileAVX512(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
 // Requires: AVX, AVX512DQ, AVX512F, SSE
 TEXT ·gemmTileAVX512(SB), NOSPLIT, $8-88
@@ -4666,6 +4668,7 @@ restored143:
 	VZEROUPPER
 	RET
 
+// packStraight: dst[p·width+j] = src[p·stride+j] for j < cols, and 0 for cols ≤ j < width.
 // func packStraightAVX2(dst *float32, width int, src *float32, stride int, cols int, k int)
 // Requires: AVX, AVX2
 TEXT ·packStraightAVX2(SB), NOSPLIT, $0-48
@@ -4731,6 +4734,7 @@ done5:
 	VZEROUPPER
 	RET
 
+// packStraight: dst[p·width+j] = src[p·stride+j] for j < cols, and 0 for cols ≤ j < width.
 // func packStraightAVX512(dst *float32, width int, src *float32, stride int, cols int, k int)
 // Requires: AVX, AVX512F
 TEXT ·packStraightAVX512(SB), NOSPLIT, $0-48
@@ -4796,6 +4800,7 @@ done5:
 	VZEROUPPER
 	RET
 
+// packTransposed: dst[p·width+i] = src[i·stride+p] for i < rows, at most the lanes of a vector.
 // func packTransposedAVX2(dst *float32, width int, src *float32, stride int, rows int, k int)
 // Requires: AVX, AVX2
 TEXT ·packTransposedAVX2(SB), NOSPLIT, $0-48
@@ -5012,6 +5017,7 @@ end3:
 	VZEROUPPER
 	RET
 
+// packTransposed: dst[p·width+i] = src[i·stride+p] for i < rows, at most the lanes of a vector.
 // func packTransposedAVX512(dst *float32, width int, src *float32, stride int, rows int, k int)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·packTransposedAVX512(SB), NOSPLIT, $0-48

@@ -25,11 +25,17 @@ func packTransposed(dst *float32, width int, src *float32, stride, rows, k int) 
 	}
 }
 
+// gemmTile: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] over the width of the tile.
+//
 //go:noescape
 func gemmTileNEON(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
 
+// packStraight: dst[p·width+j] = src[p·stride+j] for j < cols, and 0 for cols ≤ j < width.
+//
 //go:noescape
 func packStraightNEON(dst *float32, width int, src *float32, stride int, cols int, k int)
 
+// packTransposed: dst[p·width+i] = src[i·stride+p] for i < rows, at most the lanes of a vector.
+//
 //go:noescape
 func packTransposedNEON(dst *float32, width int, src *float32, stride int, rows int, k int)

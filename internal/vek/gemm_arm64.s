@@ -4,6 +4,7 @@
 
 #include "textflag.h"
 
+// gemmTile: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] over the width of the tile.
 // func gemmTileNEON(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
 TEXT ·gemmTileNEON(SB), NOSPLIT, $16-88
 	MOVD rows+0(FP), R0
@@ -8240,6 +8241,7 @@ end2:
 restored83:
 	RET
 
+// packStraight: dst[p·width+j] = src[p·stride+j] for j < cols, and 0 for cols ≤ j < width.
 // func packStraightNEON(dst *float32, width int, src *float32, stride int, cols int, k int)
 TEXT ·packStraightNEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
@@ -8419,6 +8421,7 @@ loop4:
 done5:
 	RET
 
+// packTransposed: dst[p·width+i] = src[i·stride+p] for i < rows, at most the lanes of a vector.
 // func packTransposedNEON(dst *float32, width int, src *float32, stride int, rows int, k int)
 TEXT ·packTransposedNEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0

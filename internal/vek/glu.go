@@ -12,8 +12,8 @@ func GLUGrad(da, db, a, b, dy []float32) {
 	gluGrad(da, db, a, b, dy)
 }
 
-// σ(b) = 1/(1 + exp(−b)) does not overflow in float64, and its relative error is small on both
-// sides of 0.
+// dst = a·σ(b), σ(b) = 1/(1 + exp(−b)). The exponential does not overflow in float64, and the
+// relative error of σ is small on both sides of 0.
 func gluGeneric(dst, a, b []float32) {
 	a, b = a[:len(dst)], b[:len(dst)]
 	for i, v := range b {
@@ -26,7 +26,8 @@ func gluGeneric(dst, a, b []float32) {
 	}
 }
 
-// With e = exp(−b), σ(b) = 1/(1+e) and 1 − σ(b) = e/(1+e), without cancellation.
+// da = dy·σ(b) and db = dy·a·σ(b)·(1 − σ(b)). With e = exp(−b), σ(b) = 1/(1+e) and 1 − σ(b) =
+// e/(1+e), without cancellation.
 func gluGradGeneric(da, db, a, b, dy []float32) {
 	db, a, b, dy = db[:len(da)], a[:len(da)], b[:len(da)], dy[:len(da)]
 	for i, v := range b {

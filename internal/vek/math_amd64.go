@@ -79,32 +79,56 @@ func geluSlope(y, slope, x []float32) {
 	}
 }
 
+// dst = a·σ(b), σ(b) = 1/(1 + exp(−b)).
+//
 //go:noescape
 func gluAVX2(dst []float32, a []float32, b []float32)
 
+// dst = a·σ(b), σ(b) = 1/(1 + exp(−b)).
+//
 //go:noescape
 func gluAVX512(dst []float32, a []float32, b []float32)
 
+// da = dy·σ(b) and db = dy·a·σ(b)·(1 − σ(b)).
+//
 //go:noescape
 func gluGradAVX2(da []float32, db []float32, a []float32, b []float32, dy []float32)
 
+// da = dy·σ(b) and db = dy·a·σ(b)·(1 − σ(b)).
+//
 //go:noescape
 func gluGradAVX512(da []float32, db []float32, a []float32, b []float32, dy []float32)
 
+// With a = |x| and Q = 1 − Φ(a), x·Φ(x) = max(x, 0) − a·Q on both sides of 0.
+//
 //go:noescape
 func geluAVX2(dst []float32, x []float32)
 
+// With a = |x| and Q = 1 − Φ(a), x·Φ(x) = max(x, 0) − a·Q on both sides of 0.
+//
 //go:noescape
 func geluAVX512(dst []float32, x []float32)
 
+// dx = dy·(Φ(x) + x·φ(x)), where Φ(x) + x·φ(x) = 1 + w for x ≥ 0 and −w for x < 0, with w = a·φ(a)
+// − Q.
+//
 //go:noescape
 func geluGradAVX2(dx []float32, x []float32, dy []float32)
 
+// dx = dy·(Φ(x) + x·φ(x)), where Φ(x) + x·φ(x) = 1 + w for x ≥ 0 and −w for x < 0, with w = a·φ(a)
+// − Q.
+//
 //go:noescape
 func geluGradAVX512(dx []float32, x []float32, dy []float32)
 
+// GELUSlope sets y = x·Φ(x) and slope to its derivative Φ(x) + x·φ(x) in one pass, with the errors
+// of GELU and GELUGrad.
+//
 //go:noescape
 func geluSlopeAVX2(y []float32, slope []float32, x []float32)
 
+// GELUSlope sets y = x·Φ(x) and slope to its derivative Φ(x) + x·φ(x) in one pass, with the errors
+// of GELU and GELUGrad.
+//
 //go:noescape
 func geluSlopeAVX512(y []float32, slope []float32, x []float32)

@@ -4,6 +4,7 @@
 
 #include "textflag.h"
 
+// dst = a·σ(b), σ(b) = 1/(1 + exp(−b)).
 // func gluAVX2(dst []float32, a []float32, b []float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·gluAVX2(SB), NOSPLIT, $0-72
@@ -323,6 +324,7 @@ DATA math_lanes<>+56(SB)/4, $0x0000000e
 DATA math_lanes<>+60(SB)/4, $0x0000000f
 GLOBL math_lanes<>(SB), RODATA|NOPTR, $64
 
+// dst = a·σ(b), σ(b) = 1/(1 + exp(−b)).
 // func gluAVX512(dst []float32, a []float32, b []float32)
 // Requires: AVX, AVX512F
 TEXT ·gluAVX512(SB), NOSPLIT, $0-72
@@ -474,6 +476,7 @@ end5:
 	VZEROUPPER
 	RET
 
+// da = dy·σ(b) and db = dy·a·σ(b)·(1 − σ(b)).
 // func gluGradAVX2(da []float32, db []float32, a []float32, b []float32, dy []float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·gluGradAVX2(SB), NOSPLIT, $0-120
@@ -655,6 +658,7 @@ end5:
 	VZEROUPPER
 	RET
 
+// da = dy·σ(b) and db = dy·a·σ(b)·(1 − σ(b)).
 // func gluGradAVX512(da []float32, db []float32, a []float32, b []float32, dy []float32)
 // Requires: AVX, AVX512F
 TEXT ·gluGradAVX512(SB), NOSPLIT, $0-120
@@ -836,6 +840,7 @@ end5:
 	VZEROUPPER
 	RET
 
+// With a = |x| and Q = 1 − Φ(a), x·Φ(x) = max(x, 0) − a·Q on both sides of 0.
 // func geluAVX2(dst []float32, x []float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·geluAVX2(SB), NOSPLIT, $0-48
@@ -1290,6 +1295,7 @@ DATA math_xc1500000<>+24(SB)/4, $0xc1500000
 DATA math_xc1500000<>+28(SB)/4, $0xc1500000
 GLOBL math_xc1500000<>(SB), RODATA|NOPTR, $32
 
+// With a = |x| and Q = 1 − Φ(a), x·Φ(x) = max(x, 0) − a·Q on both sides of 0.
 // func geluAVX512(dst []float32, x []float32)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·geluAVX512(SB), NOSPLIT, $0-48
@@ -1500,6 +1506,8 @@ end5:
 	VZEROUPPER
 	RET
 
+// dx = dy·(Φ(x) + x·φ(x)), where Φ(x) + x·φ(x) = 1 + w for x ≥ 0 and −w for x < 0, with w = a·φ(a)
+// − Q.
 // func geluGradAVX2(dx []float32, x []float32, dy []float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·geluGradAVX2(SB), NOSPLIT, $0-72
@@ -1827,6 +1835,8 @@ DATA math_x80000000<>+24(SB)/4, $0x80000000
 DATA math_x80000000<>+28(SB)/4, $0x80000000
 GLOBL math_x80000000<>(SB), RODATA|NOPTR, $32
 
+// dx = dy·(Φ(x) + x·φ(x)), where Φ(x) + x·φ(x) = 1 + w for x ≥ 0 and −w for x < 0, with w = a·φ(a)
+// − Q.
 // func geluGradAVX512(dx []float32, x []float32, dy []float32)
 // Requires: AVX, AVX512F
 TEXT ·geluGradAVX512(SB), NOSPLIT, $0-72
@@ -2066,6 +2076,8 @@ end5:
 	VZEROUPPER
 	RET
 
+// GELUSlope sets y = x·Φ(x) and slope to its derivative Φ(x) + x·φ(x) in one pass, with the errors
+// of GELU and GELUGrad.
 // func geluSlopeAVX2(y []float32, slope []float32, x []float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·geluSlopeAVX2(SB), NOSPLIT, $0-72
@@ -2393,6 +2405,8 @@ end5:
 	VZEROUPPER
 	RET
 
+// GELUSlope sets y = x·Φ(x) and slope to its derivative Φ(x) + x·φ(x) in one pass, with the errors
+// of GELU and GELUGrad.
 // func geluSlopeAVX512(y []float32, slope []float32, x []float32)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·geluSlopeAVX512(SB), NOSPLIT, $0-72

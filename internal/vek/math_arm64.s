@@ -310,6 +310,7 @@ DATA math_constants<>+1208(SB)/4, $0x80000000
 DATA math_constants<>+1212(SB)/4, $0x80000000
 GLOBL math_constants<>(SB), RODATA|NOPTR, $1216
 
+// dst = a·σ(b), σ(b) = 1/(1 + exp(−b)).
 // func gluNEON(dst []float32, a []float32, b []float32)
 TEXT ·gluNEON(SB), NOSPLIT, $0-72
 	MOVD $math_constants<>(SB), R26
@@ -586,6 +587,7 @@ moved_3:
 end5:
 	RET
 
+// da = dy·σ(b) and db = dy·a·σ(b)·(1 − σ(b)).
 // func gluGradNEON(da []float32, db []float32, a []float32, b []float32, dy []float32)
 TEXT ·gluGradNEON(SB), NOSPLIT, $0-120
 	MOVD $math_constants<>(SB), R26
@@ -945,6 +947,7 @@ moved_5:
 end5:
 	RET
 
+// With a = |x| and Q = 1 − Φ(a), x·Φ(x) = max(x, 0) − a·Q on both sides of 0.
 // func geluNEON(dst []float32, x []float32)
 TEXT ·geluNEON(SB), NOSPLIT, $0-48
 	MOVD $math_constants<>(SB), R26
@@ -1413,6 +1416,8 @@ moved_2:
 end5:
 	RET
 
+// dx = dy·(Φ(x) + x·φ(x)), where Φ(x) + x·φ(x) = 1 + w for x ≥ 0 and −w for x < 0, with w = a·φ(a)
+// − Q.
 // func geluGradNEON(dx []float32, x []float32, dy []float32)
 TEXT ·geluGradNEON(SB), NOSPLIT, $0-72
 	MOVD $math_constants<>(SB), R26
@@ -1945,6 +1950,8 @@ moved_3:
 end5:
 	RET
 
+// GELUSlope sets y = x·Φ(x) and slope to its derivative Φ(x) + x·φ(x) in one pass, with the errors
+// of GELU and GELUGrad.
 // func geluSlopeNEON(y []float32, slope []float32, x []float32)
 TEXT ·geluSlopeNEON(SB), NOSPLIT, $0-72
 	MOVD $math_constants<>(SB), R26

@@ -67,7 +67,8 @@ func (m Matrix) columns(t, w int) Matrix {
 	return m
 }
 
-// Three passes over len(gamma) rows and len(mean) ≤ normBlock columns: the mean, the deviations
+// y = (x − mean)·rstd·gamma + beta down each column, with rstd = 1/√(variance + eps). There are
+// three passes over len(gamma) rows and len(mean) ≤ normBlock columns: the mean, the deviations
 // from it, the result. The mean of the deviations is the rounding error of the first mean and
 // corrects it. share is 1/rows.
 func layerNormGeneric(y, x []float32, yStride, xStride int, gamma, beta, mean, rstd []float32, share, eps float32) {

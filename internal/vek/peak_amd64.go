@@ -15,8 +15,12 @@ func fmaPeak(rounds int) float32 {
 	}
 }
 
+// FMAPeak runs rounds of multiply-adds x ← x + 1/4 on registers.
+//
 //go:noescape
 func fmaPeakAVX2(rounds int) float32
 
+// FMAPeak runs rounds of multiply-adds x ← x + 1/4 on registers.
+//
 //go:noescape
 func fmaPeakAVX512(rounds int) float32

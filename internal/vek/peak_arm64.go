@@ -13,5 +13,7 @@ func fmaPeak(rounds int) float32 {
 	}
 }
 
+// FMAPeak runs rounds of multiply-adds x ← x + 1/4 on registers.
+//
 //go:noescape
 func fmaPeakNEON(rounds int) float32

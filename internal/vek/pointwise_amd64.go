@@ -109,44 +109,72 @@ func affineGrad(dx, dy, x []float32, a, b, c float32) {
 	}
 }
 
+// Add sets dst = a + b.
+//
 //go:noescape
 func addAVX2(dst []float32, a []float32, b []float32)
 
+// Add sets dst = a + b.
+//
 //go:noescape
 func addAVX512(dst []float32, a []float32, b []float32)
 
+// Mul sets dst = a·b.
+//
 //go:noescape
 func mulAVX2(dst []float32, a []float32, b []float32)
 
+// Mul sets dst = a·b.
+//
 //go:noescape
 func mulAVX512(dst []float32, a []float32, b []float32)
 
+// Fill sets every element of dst to c.
+//
 //go:noescape
 func fillAVX2(dst []float32, c float32)
 
+// Fill sets every element of dst to c.
+//
 //go:noescape
 func fillAVX512(dst []float32, c float32)
 
+// Scale sets dst = alpha·x.
+//
 //go:noescape
 func scaleAVX2(dst []float32, alpha float32, x []float32)
 
+// Scale sets dst = alpha·x.
+//
 //go:noescape
 func scaleAVX512(dst []float32, alpha float32, x []float32)
 
+// ScaleShift sets dst = scale·x + shift.
+//
 //go:noescape
 func scaleShiftAVX2(dst []float32, x []float32, scale float32, shift float32)
 
+// ScaleShift sets dst = scale·x + shift.
+//
 //go:noescape
 func scaleShiftAVX512(dst []float32, x []float32, scale float32, shift float32)
 
+// Axpy adds alpha·x to dst.
+//
 //go:noescape
 func axpyAVX2(dst []float32, alpha float32, x []float32)
 
+// Axpy adds alpha·x to dst.
+//
 //go:noescape
 func axpyAVX512(dst []float32, alpha float32, x []float32)
 
+// AffineGrad sets dx = a·dy + b·x + c, the backward pass of BatchNorm for one row.
+//
 //go:noescape
 func affineGradAVX2(dx []float32, dy []float32, x []float32, a float32, b float32, c float32)
 
+// AffineGrad sets dx = a·dy + b·x + c, the backward pass of BatchNorm for one row.
+//
 //go:noescape
 func affineGradAVX512(dx []float32, dy []float32, x []float32, a float32, b float32, c float32)

@@ -4,6 +4,7 @@
 
 #include "textflag.h"
 
+// Add sets dst = a + b.
 // func addAVX2(dst []float32, a []float32, b []float32)
 // Requires: AVX, AVX2
 TEXT ·addAVX2(SB), NOSPLIT, $0-72
@@ -81,6 +82,7 @@ DATA pointwise_lanes<>+56(SB)/4, $0x0000000e
 DATA pointwise_lanes<>+60(SB)/4, $0x0000000f
 GLOBL pointwise_lanes<>(SB), RODATA|NOPTR, $64
 
+// Add sets dst = a + b.
 // func addAVX512(dst []float32, a []float32, b []float32)
 // Requires: AVX, AVX512F
 TEXT ·addAVX512(SB), NOSPLIT, $0-72
@@ -140,6 +142,7 @@ end5:
 	VZEROUPPER
 	RET
 
+// Mul sets dst = a·b.
 // func mulAVX2(dst []float32, a []float32, b []float32)
 // Requires: AVX, AVX2
 TEXT ·mulAVX2(SB), NOSPLIT, $0-72
@@ -199,6 +202,7 @@ end5:
 	VZEROUPPER
 	RET
 
+// Mul sets dst = a·b.
 // func mulAVX512(dst []float32, a []float32, b []float32)
 // Requires: AVX, AVX512F
 TEXT ·mulAVX512(SB), NOSPLIT, $0-72
@@ -258,6 +262,7 @@ end5:
 	VZEROUPPER
 	RET
 
+// Fill sets every element of dst to c.
 // func fillAVX2(dst []float32, c float32)
 // Requires: AVX, AVX2
 TEXT ·fillAVX2(SB), NOSPLIT, $0-28
@@ -298,6 +303,7 @@ end5:
 	VZEROUPPER
 	RET
 
+// Fill sets every element of dst to c.
 // func fillAVX512(dst []float32, c float32)
 // Requires: AVX, AVX512F
 TEXT ·fillAVX512(SB), NOSPLIT, $0-28
@@ -338,6 +344,7 @@ end5:
 	VZEROUPPER
 	RET
 
+// Scale sets dst = alpha·x.
 // func scaleAVX2(dst []float32, alpha float32, x []float32)
 // Requires: AVX, AVX2
 TEXT ·scaleAVX2(SB), NOSPLIT, $0-56
@@ -391,6 +398,7 @@ end5:
 	VZEROUPPER
 	RET
 
+// Scale sets dst = alpha·x.
 // func scaleAVX512(dst []float32, alpha float32, x []float32)
 // Requires: AVX, AVX512F
 TEXT ·scaleAVX512(SB), NOSPLIT, $0-56
@@ -444,6 +452,7 @@ end5:
 	VZEROUPPER
 	RET
 
+// ScaleShift sets dst = scale·x + shift.
 // func scaleShiftAVX2(dst []float32, x []float32, scale float32, shift float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·scaleShiftAVX2(SB), NOSPLIT, $0-56
@@ -498,6 +507,7 @@ end5:
 	VZEROUPPER
 	RET
 
+// ScaleShift sets dst = scale·x + shift.
 // func scaleShiftAVX512(dst []float32, x []float32, scale float32, shift float32)
 // Requires: AVX, AVX512F
 TEXT ·scaleShiftAVX512(SB), NOSPLIT, $0-56
@@ -552,6 +562,7 @@ end5:
 	VZEROUPPER
 	RET
 
+// Axpy adds alpha·x to dst.
 // func axpyAVX2(dst []float32, alpha float32, x []float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·axpyAVX2(SB), NOSPLIT, $0-56
@@ -611,6 +622,7 @@ end5:
 	VZEROUPPER
 	RET
 
+// Axpy adds alpha·x to dst.
 // func axpyAVX512(dst []float32, alpha float32, x []float32)
 // Requires: AVX, AVX512F
 TEXT ·axpyAVX512(SB), NOSPLIT, $0-56
@@ -670,6 +682,7 @@ end5:
 	VZEROUPPER
 	RET
 
+// AffineGrad sets dx = a·dy + b·x + c, the backward pass of BatchNorm for one row.
 // func affineGradAVX2(dx []float32, dy []float32, x []float32, a float32, b float32, c float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·affineGradAVX2(SB), NOSPLIT, $0-84
@@ -738,6 +751,7 @@ end5:
 	VZEROUPPER
 	RET
 
+// AffineGrad sets dx = a·dy + b·x + c, the backward pass of BatchNorm for one row.
 // func affineGradAVX512(dx []float32, dy []float32, x []float32, a float32, b float32, c float32)
 // Requires: AVX, AVX512F
 TEXT ·affineGradAVX512(SB), NOSPLIT, $0-84

@@ -95,23 +95,37 @@ func affineGrad(dx, dy, x []float32, a, b, c float32) {
 	}
 }
 
+// Add sets dst = a + b.
+//
 //go:noescape
 func addNEON(dst []float32, a []float32, b []float32)
 
+// Mul sets dst = a·b.
+//
 //go:noescape
 func mulNEON(dst []float32, a []float32, b []float32)
 
+// Fill sets every element of dst to c.
+//
 //go:noescape
 func fillNEON(dst []float32, c float32)
 
+// Scale sets dst = alpha·x.
+//
 //go:noescape
 func scaleNEON(dst []float32, alpha float32, x []float32)
 
+// ScaleShift sets dst = scale·x + shift.
+//
 //go:noescape
 func scaleShiftNEON(dst []float32, x []float32, scale float32, shift float32)
 
+// Axpy adds alpha·x to dst.
+//
 //go:noescape
 func axpyNEON(dst []float32, alpha float32, x []float32)
 
+// AffineGrad sets dx = a·dy + b·x + c, the backward pass of BatchNorm for one row.
+//
 //go:noescape
 func affineGradNEON(dx []float32, dy []float32, x []float32, a float32, b float32, c float32)

@@ -4,6 +4,7 @@
 
 #include "textflag.h"
 
+// Add sets dst = a + b.
 // func addNEON(dst []float32, a []float32, b []float32)
 TEXT ·addNEON(SB), NOSPLIT, $0-72
 	MOVD dst_base+0(FP), R0
@@ -127,6 +128,7 @@ moved_3:
 end5:
 	RET
 
+// Mul sets dst = a·b.
 // func mulNEON(dst []float32, a []float32, b []float32)
 TEXT ·mulNEON(SB), NOSPLIT, $0-72
 	MOVD dst_base+0(FP), R0
@@ -250,6 +252,7 @@ moved_3:
 end5:
 	RET
 
+// Fill sets every element of dst to c.
 // func fillNEON(dst []float32, c float32)
 TEXT ·fillNEON(SB), NOSPLIT, $0-28
 	MOVD dst_base+0(FP), R0
@@ -309,6 +312,7 @@ moved_1:
 end5:
 	RET
 
+// Scale sets dst = alpha·x.
 // func scaleNEON(dst []float32, alpha float32, x []float32)
 TEXT ·scaleNEON(SB), NOSPLIT, $0-56
 	FMOVS alpha+24(FP), F0
@@ -404,6 +408,7 @@ moved_2:
 end5:
 	RET
 
+// ScaleShift sets dst = scale·x + shift.
 // func scaleShiftNEON(dst []float32, x []float32, scale float32, shift float32)
 TEXT ·scaleShiftNEON(SB), NOSPLIT, $0-56
 	FMOVS scale+48(FP), F0
@@ -513,6 +518,7 @@ moved_2:
 end5:
 	RET
 
+// Axpy adds alpha·x to dst.
 // func axpyNEON(dst []float32, alpha float32, x []float32)
 TEXT ·axpyNEON(SB), NOSPLIT, $0-56
 	MOVD dst_base+0(FP), R0
@@ -634,6 +640,7 @@ moved_3:
 end5:
 	RET
 
+// AffineGrad sets dx = a·dy + b·x + c, the backward pass of BatchNorm for one row.
 // func affineGradNEON(dx []float32, dy []float32, x []float32, a float32, b float32, c float32)
 TEXT ·affineGradNEON(SB), NOSPLIT, $0-84
 	MOVD dx_base+0(FP), R0

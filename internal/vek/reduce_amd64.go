@@ -59,32 +59,52 @@ func centralDot(x, y []float32, c float32) float64 {
 	}
 }
 
+// Sum returns Σ x.
+//
 //go:noescape
 func sumAVX2(x []float32) float64
 
+// Sum returns Σ x.
+//
 //go:noescape
 func sumAVX512(x []float32) float64
 
+// Dot returns Σ x·y.
+//
 //go:noescape
 func dotAVX2(x []float32, y []float32) float64
 
+// Dot returns Σ x·y.
+//
 //go:noescape
 func dotAVX512(x []float32, y []float32) float64
 
+// SumSquares returns Σ x².
+//
 //go:noescape
 func sumSquaresAVX2(x []float32) float64
 
+// SumSquares returns Σ x².
+//
 //go:noescape
 func sumSquaresAVX512(x []float32) float64
 
+// CentralSquares returns Σ (x − c)².
+//
 //go:noescape
 func centralSquaresAVX2(x []float32, c float32) float64
 
+// CentralSquares returns Σ (x − c)².
+//
 //go:noescape
 func centralSquaresAVX512(x []float32, c float32) float64
 
+// CentralDot returns Σ x·(y − c).
+//
 //go:noescape
 func centralDotAVX2(x []float32, y []float32, c float32) float64
 
+// CentralDot returns Σ x·(y − c).
+//
 //go:noescape
 func centralDotAVX512(x []float32, y []float32, c float32) float64

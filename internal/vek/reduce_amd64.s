@@ -4,6 +4,7 @@
 
 #include "textflag.h"
 
+// Sum returns Σ x.
 // func sumAVX2(x []float32) float64
 // Requires: AVX, AVX2
 TEXT ·sumAVX2(SB), NOSPLIT, $0-32
@@ -105,6 +106,7 @@ DATA reduce_lanes<>+56(SB)/4, $0x0000000e
 DATA reduce_lanes<>+60(SB)/4, $0x0000000f
 GLOBL reduce_lanes<>(SB), RODATA|NOPTR, $64
 
+// Sum returns Σ x.
 // func sumAVX512(x []float32) float64
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·sumAVX512(SB), NOSPLIT, $0-32
@@ -190,6 +192,7 @@ end7:
 	VZEROUPPER
 	RET
 
+// Dot returns Σ x·y.
 // func dotAVX2(x []float32, y []float32) float64
 // Requires: AVX, AVX2, FMA3
 TEXT ·dotAVX2(SB), NOSPLIT, $0-56
@@ -285,6 +288,7 @@ end7:
 	VZEROUPPER
 	RET
 
+// Dot returns Σ x·y.
 // func dotAVX512(x []float32, y []float32) float64
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·dotAVX512(SB), NOSPLIT, $0-56
@@ -382,6 +386,7 @@ end7:
 	VZEROUPPER
 	RET
 
+// SumSquares returns Σ x².
 // func sumSquaresAVX2(x []float32) float64
 // Requires: AVX, AVX2, FMA3
 TEXT ·sumSquaresAVX2(SB), NOSPLIT, $0-32
@@ -474,6 +479,7 @@ end7:
 	VZEROUPPER
 	RET
 
+// SumSquares returns Σ x².
 // func sumSquaresAVX512(x []float32) float64
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·sumSquaresAVX512(SB), NOSPLIT, $0-32
@@ -568,6 +574,7 @@ end7:
 	VZEROUPPER
 	RET
 
+// CentralSquares returns Σ (x − c)².
 // func centralSquaresAVX2(x []float32, c float32) float64
 // Requires: AVX, AVX2, FMA3
 TEXT ·centralSquaresAVX2(SB), NOSPLIT, $0-40
@@ -672,6 +679,7 @@ end7:
 	VZEROUPPER
 	RET
 
+// CentralSquares returns Σ (x − c)².
 // func centralSquaresAVX512(x []float32, c float32) float64
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·centralSquaresAVX512(SB), NOSPLIT, $0-40
@@ -778,6 +786,7 @@ end7:
 	VZEROUPPER
 	RET
 
+// CentralDot returns Σ x·(y − c).
 // func centralDotAVX2(x []float32, y []float32, c float32) float64
 // Requires: AVX, AVX2, FMA3
 TEXT ·centralDotAVX2(SB), NOSPLIT, $0-64
@@ -894,6 +903,7 @@ end7:
 	VZEROUPPER
 	RET
 
+// CentralDot returns Σ x·(y − c).
 // func centralDotAVX512(x []float32, y []float32, c float32) float64
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·centralDotAVX512(SB), NOSPLIT, $0-64

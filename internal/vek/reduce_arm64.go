@@ -49,17 +49,27 @@ func centralDot(x, y []float32, c float32) float64 {
 	}
 }
 
+// Sum returns Σ x.
+//
 //go:noescape
 func sumNEON(x []float32) float64
 
+// Dot returns Σ x·y.
+//
 //go:noescape
 func dotNEON(x []float32, y []float32) float64
 
+// SumSquares returns Σ x².
+//
 //go:noescape
 func sumSquaresNEON(x []float32) float64
 
+// CentralSquares returns Σ (x − c)².
+//
 //go:noescape
 func centralSquaresNEON(x []float32, c float32) float64
 
+// CentralDot returns Σ x·(y − c).
+//
 //go:noescape
 func centralDotNEON(x []float32, y []float32, c float32) float64

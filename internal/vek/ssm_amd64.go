@@ -31,20 +31,34 @@ func ssmOutput(y, x, sums *float32, n int, d float32) {
 	}
 }
 
+// ssmModes: h = λ·h + x[t] for the states of [channels][modes], and sums[channel][t] is a vector
+// whose lanes add up to Re Σ c·h.
+//
 //go:noescape
 func ssmModesAVX2(sums *float32, x *float32, xStride int, samples int, channels int, modes int, hRe *float32, hIm *float32, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
 
+// ssmModes: h = λ·h + x[t] for the states of [channels][modes], and sums[channel][t] is a vector
+// whose lanes add up to Re Σ c·h.
+//
 //go:noescape
 func ssmModesAVX512(sums *float32, x *float32, xStride int, samples int, channels int, modes int, hRe *float32, hIm *float32, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
 
+// sumLanes: dst[i] = the sum of the lanes of rows[i], for n rounded up to whole vectors.
+//
 //go:noescape
 func sumLanesAVX2(dst *float32, rows *float32, n int)
 
+// sumLanes: dst[i] = the sum of the lanes of rows[i], for n rounded up to whole vectors.
+//
 //go:noescape
 func sumLanesAVX512(dst *float32, rows *float32, n int)
 
+// ssmOutput: y = 2·sums + d·x for n samples.
+//
 //go:noescape
 func ssmOutputAVX2(y *float32, x *float32, sums *float32, n int, d float32)
 
+// ssmOutput: y = 2·sums + d·x for n samples.
+//
 //go:noescape
 func ssmOutputAVX512(y *float32, x *float32, sums *float32, n int, d float32)

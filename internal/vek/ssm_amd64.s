@@ -4,6 +4,8 @@
 
 #include "textflag.h"
 
+// ssmModes: h = λ·h + x[t] for the states of [channels][modes], and sums[channel][t] is a vector
+// whose lanes add up to Re Σ c·h.
 // func ssmModesAVX2(sums *float32, x *float32, xStride int, samples int, channels int, modes int, hRe *float32, hIm *float32, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
 // Requires: AVX, AVX2, FMA3, SSE
 TEXT ·ssmModesAVX2(SB), NOSPLIT, $520-96
@@ -457,6 +459,8 @@ DATA ssm_lanes<>+56(SB)/4, $0x0000000e
 DATA ssm_lanes<>+60(SB)/4, $0x0000000f
 GLOBL ssm_lanes<>(SB), RODATA|NOPTR, $64
 
+// ssmModes: h = λ·h + x[t] for the states of [channels][modes], and sums[channel][t] is a vector
+// whose lanes add up to Re Σ c·h.
 // func ssmModesAVX512(sums *float32, x *float32, xStride int, samples int, channels int, modes int, hRe *float32, hIm *float32, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
 // Requires: AVX, AVX512F, SSE
 TEXT ·ssmModesAVX512(SB), NOSPLIT, $8-96
@@ -844,6 +848,7 @@ done2:
 	VZEROUPPER
 	RET
 
+// sumLanes: dst[i] = the sum of the lanes of rows[i], for n rounded up to whole vectors.
 // func sumLanesAVX2(dst *float32, rows *float32, n int)
 // Requires: AVX
 TEXT ·sumLanesAVX2(SB), NOSPLIT, $0-24
@@ -889,6 +894,7 @@ done2:
 	VZEROUPPER
 	RET
 
+// sumLanes: dst[i] = the sum of the lanes of rows[i], for n rounded up to whole vectors.
 // func sumLanesAVX512(dst *float32, rows *float32, n int)
 // Requires: AVX, AVX512F
 TEXT ·sumLanesAVX512(SB), NOSPLIT, $0-24
@@ -962,6 +968,7 @@ done2:
 	VZEROUPPER
 	RET
 
+// ssmOutput: y = 2·sums + d·x for n samples.
 // func ssmOutputAVX2(y *float32, x *float32, sums *float32, n int, d float32)
 // Requires: AVX, AVX2
 TEXT ·ssmOutputAVX2(SB), NOSPLIT, $0-36
@@ -1022,6 +1029,7 @@ end5:
 	VZEROUPPER
 	RET
 
+// ssmOutput: y = 2·sums + d·x for n samples.
 // func ssmOutputAVX512(y *float32, x *float32, sums *float32, n int, d float32)
 // Requires: AVX, AVX512F
 TEXT ·ssmOutputAVX512(SB), NOSPLIT, $0-36

@@ -25,11 +25,18 @@ func ssmOutput(y, x, sums *float32, n int, d float32) {
 	}
 }
 
+// ssmModes: h = λ·h + x[t] for the states of [channels][modes], and sums[channel][t] is a vector
+// whose lanes add up to Re Σ c·h.
+//
 //go:noescape
 func ssmModesNEON(sums *float32, x *float32, xStride int, samples int, channels int, modes int, hRe *float32, hIm *float32, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
 
+// sumLanes: dst[i] = the sum of the lanes of rows[i], for n rounded up to whole vectors.
+//
 //go:noescape
 func sumLanesNEON(dst *float32, rows *float32, n int)
 
+// ssmOutput: y = 2·sums + d·x for n samples.
+//
 //go:noescape
 func ssmOutputNEON(y *float32, x *float32, sums *float32, n int, d float32)

@@ -4,6 +4,8 @@
 
 #include "textflag.h"
 
+// ssmModes: h = λ·h + x[t] for the states of [channels][modes], and sums[channel][t] is a vector
+// whose lanes add up to Re Σ c·h.
 // func ssmModesNEON(sums *float32, x *float32, xStride int, samples int, channels int, modes int, hRe *float32, hIm *float32, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
 TEXT ·ssmModesNEON(SB), NOSPLIT, $16-96
 	MOVD FPCR, R17
@@ -2384,6 +2386,7 @@ done2:
 	MOVD R17, FPCR
 	RET
 
+// sumLanes: dst[i] = the sum of the lanes of rows[i], for n rounded up to whole vectors.
 // func sumLanesNEON(dst *float32, rows *float32, n int)
 TEXT ·sumLanesNEON(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R0
@@ -2417,6 +2420,7 @@ loop1:
 done2:
 	RET
 
+// ssmOutput: y = 2·sums + d·x for n samples.
 // func ssmOutputNEON(y *float32, x *float32, sums *float32, n int, d float32)
 TEXT ·ssmOutputNEON(SB), NOSPLIT, $0-36
 	MOVD y+0(FP), R0

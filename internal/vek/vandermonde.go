@@ -72,6 +72,7 @@ func PowerRows(rows Matrix, w, log []complex128, l int, conj bool) {
 	}
 }
 
+// re[n][b] + i·im[n][b] = w_n·λ_n^b for b < cols, where λ_n = exp(l·Re log_n + i·lIm·Im log_n)
 func powerRowsGeneric(re, im []float32, stride, cols int, w, log []complex128, l, lIm float64) {
 	for n := range log {
 		powerRow(re[n*stride:][:cols], im[n*stride:][:cols], w[n], complexPower(log[n], l, lIm))
@@ -144,7 +145,7 @@ func PowerSums(sumRe, sumIm []float64, re, im Matrix, lamRe, lamIm []float64) {
 	}
 }
 
-// Horner's rule, from the last row to the first for all n: s ← s·λ + x_a.
+// sum_n = Σ_a λ_n^a·x_{an}, by Horner's rule from the last row to the first: s ← s·λ + x_a
 func powerSumsGeneric(sumRe, sumIm []float64, re, im []float32, reStride, imStride, rows int, lamRe, lamIm []float64) {
 	clear(sumRe)
 	clear(sumIm)
@@ -170,6 +171,7 @@ func MulIndex(dst, x []float32) {
 	}
 }
 
+// dst[l] = (first + l)·x[l]
 func mulIndexGeneric(dst, x []float32, first float32) {
 	dst = dst[:len(x)]
 	for l, v := range x {
