@@ -231,8 +231,8 @@ func (s *seriesData) defaultFractions() {
 }
 
 // splitByHash assigns the series that have no split. Of each class, the series whose IDs have the
-// lowest hashes are for validation, and the next ones for testing. For a regression, at least one
-// series is for validation.
+// lowest hashes are for validation, and the next ones for testing. Of each class, and of a
+// regression, at least one series is for validation if another one remains for training.
 func (s *seriesData) splitByHash() {
 	groups := make([][]*record, max(len(s.info.Labels), 1))
 	for i := range s.records {
@@ -249,8 +249,8 @@ func (s *seriesData) splitByHash() {
 		slices.SortFunc(g, func(a, b *record) int { return cmp.Or(cmp.Compare(order[a], order[b]), cmp.Compare(a.id, b.id)) })
 		n := float64(len(g))
 		validated, tested := int(math.Round(n*s.opt.Validation)), int(math.Round(n*s.opt.Test))
-		if len(groups) == 1 && validated == 0 && s.opt.Validation > 0 {
-			validated = min(1, len(g)-1)
+		if validated == 0 && s.opt.Validation > 0 && len(g)-tested > 1 {
+			validated = 1
 		}
 		for i, r := range g {
 			switch {

@@ -56,6 +56,29 @@ func TestFromSeriesLabels(t *testing.T) {
 	must.Reject(FromSeries(one, []string{"x"}, opt))(t, `series "1": class "odd", expected one of ["new" "good" "worn"]`)
 }
 
+// Of every class with two series, one is for validation, however small the fraction is.
+func TestSmallClassesAreValidated(t *testing.T) {
+	var list []Series
+	for class, n := range []int{1, 2, 4, 12} {
+		for range n {
+			list = append(list, Series{Values: [][]float32{{1, 2}}, Label: fmt.Sprint(class)})
+		}
+	}
+	for _, test := range []struct {
+		validation, test float64
+		want             string // series for validation, per class
+	}{{0, 0, "[0 1 1 1]"}, {0.05, 0, "[0 1 1 1]"}, {0.4, 0, "[0 1 2 5]"}, {0.1, 0.5, "[0 0 1 1]"}} {
+		d := must.Get(FromSeries(list, []string{"x"}, SeriesOptions{Validation: test.validation, Test: test.test}))(t)
+		count := make([]int, 4)
+		var e Example
+		for i := range d.Val.Len() {
+			mustExample(t, d.Val, &e, i, 0)
+			count[e.Label]++
+		}
+		must.Equal(t, fmt.Sprint(count), test.want, "series for validation (fractions %g, %g)", test.validation, test.test)
+	}
+}
+
 // ramp returns a series of two channels: x[l] = l and y[l] = −2l.
 func ramp(n int) [][]float32 {
 	x := [][]float32{make([]float32, n), make([]float32, n)}

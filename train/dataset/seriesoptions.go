@@ -30,9 +30,10 @@ type SeriesOptions struct {
 	Means map[string]float32
 	// Validation and Test are the fractions of the data in these sets, unless the data have splits.
 	// For classification and regression they are fractions of the series in each class, selected by
-	// a hash of the IDs. For forecasts they are fractions of the rows of each series: the last rows
-	// are the test set, and the rows before them the validation set. If Validation is 0, it is 0.1.
-	// Training requires a validation set, so there is no value for none. Test may be 0.
+	// a hash of the IDs, and a class of several series has at least one for validation. For
+	// forecasts they are fractions of the rows of each series: the last rows are the test set, and
+	// the rows before them the validation set. If Validation is 0, it is 0.1. Training requires a
+	// validation set, so there is no value for none. Test may be 0.
 	Validation, Test float64
 
 	Horizon int // forecast: rows from the last known row to the predicted one; default 1
