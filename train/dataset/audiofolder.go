@@ -26,7 +26,8 @@ type AudioOptions struct {
 
 	// Labels are the classes in their order, such as those of the model to evaluate. Another class
 	// in the folder is an error; classes and splits may be missing. Nil: the folders are the
-	// classes, and training and validation need words of every class.
+	// classes. Each must have a recording, and training and validation must have words. Classes
+	// without words for validation are in the notes.
 	Labels []string
 
 	// Split is the split whose recordings AudioFolder reads: train, val or test. "" and "all": all

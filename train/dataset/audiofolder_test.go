@@ -239,6 +239,24 @@ func TestAudioFolderDividedSpeakers(t *testing.T) {
 	}
 }
 
+// A note names the classes without words for validation, unless a model is evaluated.
+func TestAudioFolderUnvalidated(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"a/1", "a/2", "b/1", "b/2", "c/1"} {
+		testfiles.Ramp(t, filepath.Join(root, name+".wav"), 16000, 10, 1)
+	}
+	testfiles.Write(t, filepath.Join(root, "validation_list.txt"), "b/1.wav\n")
+	got := must.Get(AudioFolder(t.Context(), root, AudioOptions{}))(t).Notes
+	must.Equal(t, strings.Join(got, "\n"), "the validation accuracy does not cover 2 of 3 classes, which have no recordings for validation: a, c", "notes")
+	if got = must.Get(AudioFolder(t.Context(), root, AudioOptions{Labels: []string{"a", "b", "c"}}))(t).Notes; got != nil {
+		t.Errorf("notes %q for evaluation", got)
+	}
+	testfiles.Write(t, filepath.Join(root, "validation_list.txt"), "a/1.wav\nb/1.wav\nc/1.wav\n")
+	if got = must.Get(AudioFolder(t.Context(), root, AudioOptions{}))(t).Notes; got != nil {
+		t.Errorf("notes %q for words of every class", got)
+	}
+}
+
 // With a split, only its recordings are read. The clips of the others have no samples.
 func TestAudioFolderOneSplit(t *testing.T) {
 	root := t.TempDir()
@@ -374,7 +392,7 @@ func TestAudioFolderRejects(t *testing.T) {
 		}, []any{"1 recordings for training and 0 for validation"}},
 		"regular expression": {func(root string, o *AudioOptions) { o.GroupBy = "(" }, []any{"group_by: error parsing"}},
 		"no match":           {func(root string, o *AudioOptions) { o.GroupBy = "^[a-f]" }, []any{`group_by "^[a-f]" matches no part of the name of`, "s0.wav"}},
-		"one speaker":        {func(root string, o *AudioOptions) { o.GroupBy = "^s" }, []any{"finds 1 speakers"}},
+		"one speaker":        {func(root string, o *AudioOptions) { o.GroupBy = "^s" }, []any{"expected at least 2 speakers in the names of the files, found 1"}},
 		"validation":         {func(root string, o *AudioOptions) { o.Validation = 1 }, []any{"validation 1"}},
 		"split":              {func(root string, o *AudioOptions) { o.Split = "dev" }, []any{`unknown split "dev"`}},
 		"sampling rate":      {func(root string, o *AudioOptions) { o.SampleRate = -1 }, []any{"sampling rate -1"}},

@@ -27,8 +27,18 @@ const (
 	testSplit
 )
 
-// split decides which files are for training, validation and testing.
+// split decides which files are for training, validation and testing, and notes what is odd.
 func (s *folderScan) split() error {
+	if err := s.assign(); err != nil {
+		return err
+	}
+	s.noteDivided()
+	s.noteUnvalidated()
+	return nil
+}
+
+// assign sets the split of every file.
+func (s *folderScan) assign() error {
 	listed := make([]bool, len(s.files))
 	validation := false
 	for i, to := range []split{valSplit, testSplit} {
@@ -39,11 +49,8 @@ func (s *folderScan) split() error {
 		validation = validation || found && to == valSplit
 	}
 	if s.group != nil && !validation {
-		err := s.splitSpeakers(listed)
-		s.noteDivided()
-		return err
+		return s.splitSpeakers(listed)
 	}
-	s.noteDivided()
 	words := 0
 	for i := range s.files {
 		f := &s.files[i]
@@ -131,7 +138,7 @@ func (s *folderScan) splitSpeakers(listed []bool) error {
 		}
 	}
 	if len(hash) < 2 {
-		return fmt.Errorf("group_by %q finds %d speakers, expected at least 2", s.opt.GroupBy, len(hash))
+		return fmt.Errorf("group_by %q: expected at least 2 speakers in the names of the files, found %d", s.opt.GroupBy, len(hash))
 	}
 	order := make([]string, 0, len(hash))
 	for speaker := range hash {
@@ -195,6 +202,27 @@ func (s *folderScan) noteDivided() {
 
 // maxNamed is the largest number of speakers that a note names.
 const maxNamed = 3
+
+// noteUnvalidated adds a note if classes have no word for validation. If no class has one, that is
+// an error elsewhere.
+func (s *folderScan) noteUnvalidated() {
+	validated := make([]bool, len(s.labels))
+	for _, f := range s.files {
+		if f.role == word && f.split == valSplit {
+			validated[f.label] = true
+		}
+	}
+	var missing []string
+	for label, ok := range validated {
+		if !ok {
+			missing = append(missing, s.labels[label])
+		}
+	}
+	if s.opt.Labels == nil && len(missing) > 0 && len(missing) < len(s.labels) {
+		s.notes = append(s.notes, fmt.Sprintf("the validation accuracy does not cover %d of %d classes, which have no recordings for validation: %s",
+			len(missing), len(s.labels), strings.Join(missing, ", ")))
+	}
+}
 
 // stem returns the name of a file without folder and extension.
 func stem(path string) string {
