@@ -54,7 +54,7 @@ type Recordings struct {
 
 // AudioFolder reads the recordings DIR/CLASS/*, in the formats of package audio, with any sampling
 // rate and number of channels. It mixes the channels down to one and converts the sampling rate
-// (band-limited). The names of the folders are the labels, in alphabetical order.
+// (band-limited). The names of the folders are the labels, in alphabetical order. A folder named NoneLabel is an error.
 //
 // A folder whose name begins with an underscore is not a class. If the name contains "background",
 // "noise" or "silence", its recordings are Background. Otherwise they are Other: words that are not
@@ -196,6 +196,8 @@ func (s *folderScan) classes() error {
 		case !datafile.IsFolder(path):
 			s.ignore(path, "not in the folder of a class")
 			continue
+		case name == NoneLabel:
+			return fmt.Errorf("class %q (folder %s): the name stands for no word; for sounds that are not words, use a folder such as _other or _noise", name, path)
 		case name[0] != '_':
 			if s.opt.Labels == nil {
 				s.labels = append(s.labels, name)

@@ -375,6 +375,7 @@ func TestAudioFolderRejects(t *testing.T) {
 		"missing folder": {func(root string, o *AudioOptions) { os.RemoveAll(root) }, []any{os.ErrNotExist}},
 		"no classes":     {func(root string, o *AudioOptions) { os.Rename(filepath.Join(root, "yes"), filepath.Join(root, "_yes")) }, []any{"no folder of a class"}},
 		"empty class":    {func(root string, o *AudioOptions) { os.Mkdir(filepath.Join(root, "a"), 0o755) }, []any{"the folder", "of a class contains no recordings"}},
+		"reserved name":  {func(root string, o *AudioOptions) { os.Rename(filepath.Join(root, "yes"), filepath.Join(root, "none")) }, []any{`class "none" (folder `, "use a folder such as _other or _noise"}},
 		"class of text": {func(root string, o *AudioOptions) {
 			os.Mkdir(filepath.Join(root, "a"), 0o755)
 			testfiles.Write(t, filepath.Join(root, "a", "b.txt"), "x")

@@ -271,11 +271,15 @@ func TestTableErrors(t *testing.T) {
 	interpolated := long
 	interpolated.Missing = model.MissingInterpolate
 	forecast := TableOptions{SeriesOptions: SeriesOptions{Horizon: 2}}
+	numbersAt, single := TableOptions{Layout: LayoutLong, SeriesOptions: class}, TableOptions{Time: "t", SeriesOptions: class}
 	for _, test := range []struct {
 		want, name, text string
 		opt              TableOptions
 	}{
 		{`t.csv:3: column "x": "abc" is not a number`, "t.csv", "series,t,x,class\na,0,1,up\na,1,abc,up\n", long},
+		{`t.csv:2: column "at": "2024-03-31" is not a number; the option time names the column`, "t.csv", "at,x,class\n2024-03-31,1,up\n", numbersAt},
+		{`t.csv:3: the row has the same time as line 2; if the file has several series, the option id names`, "t.csv", "t,x,class\n0,1,up\n0,1,up\n", single},
+		{`; if every line is a whole series, set the option layout to "wide" and time to ""`, "t.csv", "series,x_1,x_2,class\na,1,2,up\n", long},
 		{`t.csv:2: column "x": "1e39" is infinite or too large`, "t.csv", "series,t,x,class\na,0,1e39,up\n", long},
 		{`t.csv:2: column "x": "inf" is infinite`, "t.csv", "series,t,x,class\na,0,inf,up\n", long},
 		{`t.csv:3: column "class": "down" after "up", expected one class`, "t.csv", "series,t,x,class\na,0,1,up\na,1,1,down\n", long},

@@ -23,6 +23,15 @@ type rows struct {
 	lines                  []int32 // of the rows, if there are times
 }
 
+// at names a row in an error: its file, its line and, if the file has several, its series.
+func (s *rows) at(k int) string {
+	text := fmt.Sprintf("%s:%d", s.file, s.lines[k])
+	if s.id != "" {
+		text += fmt.Sprintf(": series %q", s.id)
+	}
+	return text
+}
+
 // roles are the indices of a file's columns by their use. −1: the file lacks the column.
 type roles struct {
 	names           []string
@@ -41,6 +50,9 @@ func (t *tableReader) roles(names []string) (r roles, err error) {
 		i := slices.Index(names, name)
 		if i < 0 {
 			err = fmt.Errorf("no column %q; the columns are %.500q", name, names)
+			if name == t.opt.Time {
+				err = fmt.Errorf("%w; if every line is a whole series, set the option layout to %q and time to \"\"", err, LayoutWide)
+			}
 		}
 		return i
 	}
@@ -207,6 +219,11 @@ func (t *tableReader) value(text string) (float32, error) {
 	if err == nil && v != v && t.opt.Missing == model.MissingError {
 		err = errors.New("the value is missing; " + missingHint)
 	}
+	if err != nil && t.opt.Time == "" {
+		if _, isDate := parseDate(text); isDate {
+			err = fmt.Errorf("%w; the option time names the column with the times of the rows", err)
+		}
+	}
 	return v, err
 }
 
@@ -234,12 +251,20 @@ func parseTime(text string) (float64, error) {
 	if v, err := strconv.ParseFloat(text, 64); err == nil && !math.IsNaN(v) && !math.IsInf(v, 0) {
 		return v, nil
 	}
-	for _, layout := range timeLayouts {
-		if at, err := time.Parse(layout, text); err == nil {
-			return float64(at.Unix()) + float64(at.Nanosecond())/1e9, nil
-		}
+	if at, ok := parseDate(text); ok {
+		return float64(at.Unix()) + float64(at.Nanosecond())/1e9, nil
 	}
 	return 0, fmt.Errorf("%.40q is not a time, expected a number or a time such as 2024-03-31 14:00", text)
+}
+
+// parseDate parses a date with or without a time.
+func parseDate(text string) (at time.Time, ok bool) {
+	for _, layout := range timeLayouts {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, true
+		}
+	}
+	return at, false
 }
 
 // records returns the series that were read.
@@ -285,7 +310,11 @@ func (t *tableReader) sort(s *rows) error {
 		a, b := order[i-1], order[i]
 		step := s.times[b] - s.times[a]
 		if step == 0 {
-			return fmt.Errorf("%s:%d: series %q: the row has the same time as line %d", s.file, max(s.lines[a], s.lines[b]), s.id, min(s.lines[a], s.lines[b]))
+			err := fmt.Errorf("%s: the row has the same time as line %d", s.at(max(a, b)), s.lines[min(a, b)])
+			if s.id == "" {
+				err = fmt.Errorf("%w; if the file has several series, the option id names the column that identifies them", err)
+			}
+			return err
 		}
 		steps = append(steps, step)
 	}
@@ -304,7 +333,7 @@ func (t *tableReader) sort(s *rows) error {
 				x = append(x, nan32)
 			}
 			if len(x) > 2*len(s.x)+64*c {
-				return fmt.Errorf("%s:%d: series %q: more rows are missing than present", s.file, s.lines[k], s.id)
+				return fmt.Errorf("%s: more rows are missing than present", s.at(k))
 			}
 		}
 		x = append(x, s.x[k*c:(k+1)*c]...)
@@ -326,11 +355,11 @@ func (t *tableReader) gap(s *rows, k int, step, usual float64) (int, error) {
 	case n == 1:
 		return 0, nil
 	case n < 1:
-		return 0, fmt.Errorf("%s:%d: series %q: the time is %g after that of the row before, expected about %g; without the option time, the rows count as evenly spaced", s.file, s.lines[k], s.id, step, usual)
+		return 0, fmt.Errorf("%s: the time is %g after that of the row before, expected about %g; without the option time, the rows count as evenly spaced", s.at(k), step, usual)
 	case t.opt.Missing == model.MissingError:
-		return 0, fmt.Errorf("%s:%d: series %q: the time is %g after that of the row before, expected about %g: rows are missing; %s", s.file, s.lines[k], s.id, step, usual, missingHint)
+		return 0, fmt.Errorf("%s: the time is %g after that of the row before, expected about %g: rows are missing; %s", s.at(k), step, usual, missingHint)
 	case !(n <= maxGap):
-		return 0, fmt.Errorf("%s:%d: series %q: %g rows are missing before this one, expected at most %d", s.file, s.lines[k], s.id, n-1, maxGap)
+		return 0, fmt.Errorf("%s: %g rows are missing before this one, expected at most %d", s.at(k), n-1, maxGap)
 	}
 	return int(n) - 1, nil
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -98,6 +100,9 @@ func (o mixOptions) addFolders(ctx context.Context, to *dataset.Sounds, names fu
 		broken = append(broken, bad...)
 		return clips, err
 	}
+	if err := cmp.Or(checkFolders("words", o.Words), checkFolders("other", o.Other), checkFolders("background", o.Background)); err != nil {
+		return nil, err
+	}
 	for _, dir := range o.Words {
 		found := false
 		for label, word := range to.Labels {
@@ -127,6 +132,22 @@ func (o mixOptions) addFolders(ctx context.Context, to *dataset.Sounds, names fu
 	}
 	to.Other, to.Background = append(to.Other, other...), append(to.Background, background...)
 	return broken, nil
+}
+
+// checkFolders returns an error for the first path of an option that is not a folder. It is no
+// fs.ErrNotExist, to which Task.Load adds what --data expects.
+func checkFolders(option string, paths []string) error {
+	for _, path := range paths {
+		switch info, err := os.Stat(path); {
+		case errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("--%s (data.%[1]s): %s does not exist", option, path)
+		case err != nil:
+			return fmt.Errorf("--%s (data.%[1]s): %w", option, err)
+		case !info.IsDir():
+			return fmt.Errorf("--%s (data.%[1]s): %s is not a folder", option, path)
+		}
+	}
+	return nil
 }
 
 // mix returns the streams of the requested splits. To evaluate a model (src.Model), those of the

@@ -127,6 +127,13 @@ func optional(options any) (keys []string) {
 	return keys
 }
 
+// isList reports whether the option with a key is a list in the struct that options points to.
+func isList(options any, key string) bool {
+	return slices.ContainsFunc(reflect.VisibleFields(reflect.TypeOf(options).Elem()), func(f reflect.StructField) bool {
+		return f.Tag.Get("toml") == key && f.Type.Kind() == reflect.Slice
+	})
+}
+
 // mismatch matches the error of a value of another type, and the key in it.
 var mismatch = regexp.MustCompile(`\(last key "(.*?)"\): (.*)`)
 
@@ -147,6 +154,9 @@ func decodeOptions(given model.Settings, options any) error {
 	meta, err := toml.Decode(string(text), options)
 	if err != nil {
 		if m := mismatch.FindStringSubmatch(err.Error()); m != nil {
+			if v := given[m[1]]; isList(options, m[1]) && reflect.TypeOf(v).Kind() != reflect.Slice {
+				return fmt.Errorf("data.%s: %v is not a list, expected one such as [%[2]v]", m[1], v)
+			}
 			return fmt.Errorf("data.%s: %s", m[1], m[2])
 		}
 		return fmt.Errorf("[data]: %w", err)

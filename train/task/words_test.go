@@ -182,6 +182,7 @@ func TestAudioErrors(t *testing.T) {
 		"validation=1.0":      "data.validation 1",
 		"group_by='('":        "data.group_by: error parsing regexp",
 		"snr=[5]":             "data.snr [5]: expected two numbers",
+		"snr=5":               "data.snr: 5 is not a list, expected one such as [5]",
 		"snr=[9, 5]":          "data.snr 9 … 5, expected two numbers, the lower one first",
 		"seconds=-2.0":        "data.seconds -2",
 		"bands=100000":        "data.bands 100000",
@@ -196,9 +197,17 @@ func TestAudioErrors(t *testing.T) {
 		must.Fail(t, err, train.ErrConfig, want, `task "audio"`)
 	}
 	_, err := loadSet(t, "audio", dir, "", fmt.Sprintf("words=[%q]", dir+"x"))
-	must.Fail(t, err, train.ErrData, "data.words", dir+"x has no folder with the name of a word")
-	_, err = loadSet(t, "audio", dir, "", fmt.Sprintf("other=[%q]", dir+"x"))
-	must.Fail(t, err, train.ErrData, dir+"x")
+	must.Fail(t, err, train.ErrData, "data.words", dir+"x does not exist")
+	empty := t.TempDir()
+	_, err = loadSet(t, "audio", dir, "", fmt.Sprintf("words=[%q]", empty))
+	must.Fail(t, err, train.ErrData, "data.words", empty+" has no folder with the name of a word")
+	for _, option := range []string{"words", "other", "background"} {
+		_, err = loadSet(t, "audio", dir, "", fmt.Sprintf("%s=[%q]", option, dir+"x"))
+		must.Fail(t, err, train.ErrData, "--"+option+" (data."+option+"): "+dir+"x does not exist")
+		if strings.Contains(err.Error(), "DIR/WORD/*") {
+			t.Errorf("the error has the hint for --data: %v", err)
+		}
+	}
 	_, err = loadSet(t, "audio", t.TempDir(), "")
 	must.Fail(t, err, train.ErrData, "DIR/WORD/*")
 
