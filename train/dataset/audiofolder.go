@@ -54,7 +54,8 @@ type Recordings struct {
 
 // AudioFolder reads the recordings DIR/CLASS/*, in the formats of package audio, with any sampling
 // rate and number of channels. It mixes the channels down to one and converts the sampling rate
-// (band-limited). The names of the folders are the labels, in alphabetical order. A folder named NoneLabel is an error.
+// (band-limited). The names of the folders are the labels, in alphabetical order. A folder with the
+// name NoneLabel is an error.
 //
 // A folder whose name begins with an underscore is not a class. If the name contains "background",
 // "noise" or "silence", its recordings are Background. Otherwise they are Other: words that are not
