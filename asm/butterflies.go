@@ -5,11 +5,6 @@ import "math"
 // part transforms the lanes of a vector that fit in a register.
 func (b *butterfly) part() {
 	switch {
-	case b.radix == 2:
-		x, y := b.input(0), b.input(1)
-		x, y = b.sumDiff(x, y)
-		b.output(0, x)
-		b.output(1, y)
 	case b.radix == 3:
 		b.three()
 	case b.radix == 4:

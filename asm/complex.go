@@ -30,6 +30,11 @@ func (g *gen) slot(local operand.Mem, k int) complexMem {
 // complexPtr loads the addresses of two slice parameters.
 func (g *gen) complexPtr(re, im string) complexPtr { return complexPtr{g.ptr(re), g.ptr(im)} }
 
+// at is the vector at a distance in bytes.
+func (p complexPtr) at(disp int) complexMem {
+	return complexMem{operand.Mem{Base: p.re, Disp: disp}, operand.Mem{Base: p.im, Disp: disp}}
+}
+
 // copyPtr returns p in new registers.
 func (g *gen) copyPtr(p complexPtr) complexPtr {
 	c := complexPtr{g.GP64(), g.GP64()}

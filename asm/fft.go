@@ -13,10 +13,8 @@ import (
 func fft(f *file) {
 	const pass = "func(re, im, tw []float32, q, from, count int)"
 	for _, p := range []fftPass{
-		{name: "fft2", radix: 2, plain: true},
 		{name: "fftForward3", radix: 3}, {name: "fftInverse3", radix: 3, inverse: true},
 		{name: "fftForward4", radix: 4}, {name: "fftInverse4", radix: 4, inverse: true},
-		{name: "fftForward4Last", radix: 4, plain: true}, {name: "fftInverse4First", radix: 4, plain: true, inverse: true},
 		{name: "fftForward5", radix: 5}, {name: "fftInverse5", radix: 5, inverse: true},
 		{name: "fftForward8", radix: 8}, {name: "fftInverse8", radix: 8, inverse: true},
 	} {
@@ -34,12 +32,12 @@ func fft(f *file) {
 	}
 }
 
-// fftPass is one kernel. A plain pass has no twiddles. A half pass has half of the inputs (forward)
-// or of the outputs (inverse); the others are zero or not needed.
+// fftPass is one kernel. A half pass has half of the inputs (forward) or of the outputs (inverse);
+// the others are zero or not needed.
 type fftPass struct {
-	name                 string
-	radix                int
-	inverse, half, plain bool
+	name          string
+	radix         int
+	inverse, half bool
 }
 
 // butterfly is the state of a pass.
@@ -56,7 +54,7 @@ type butterfly struct {
 func (p fftPass) generate(g *gen) {
 	b := &butterfly{gen: g, fftPass: p}
 	if p.radix == 8 && !g.manyRegisters() {
-		b.spill = g.AllocLocal(8 * 4 * g.lanes)
+		b.spill = g.alignedLocal(8 * 4 * g.lanes)
 	}
 	b.step = g.arg("q")
 	g.SHLQ(operand.Imm(6), b.step)
@@ -67,10 +65,6 @@ func (p fftPass) generate(g *gen) {
 	x, end := g.complexPtr("re", "im"), g.length("re")
 	g.LEAQ(operand.Mem{Base: x.re, Index: end, Scale: 4}, end)
 	first := g.arg("from")
-	if p.plain {
-		b.blocks(x, end, func() { b.run(x, x) })
-		return
-	}
 	twStep := 8 * (p.radix - 1)
 	tw := g.ptr("tw")
 	offset := g.GP64()
@@ -194,7 +188,7 @@ func (b *butterfly) raw(k int) complexVec { return b.load(b.at(b.from, k)) }
 
 func (b *butterfly) input(k int) complexVec {
 	x := b.raw(k)
-	if b.inverse && !b.plain && k > 0 {
+	if b.inverse && k > 0 {
 		return b.twiddle(x, k)
 	}
 	return x
@@ -202,7 +196,7 @@ func (b *butterfly) input(k int) complexVec {
 
 // output stores result k, multiplied by its twiddle if the pass is forward.
 func (b *butterfly) output(k int, y complexVec) {
-	if !b.inverse && !b.plain && k > 0 {
+	if !b.inverse && k > 0 {
 		y = b.twiddle(y, k)
 	}
 	b.store(y, b.at(b.to, k))

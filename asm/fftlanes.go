@@ -17,12 +17,22 @@ import (
 //  4. Four-point transforms across the registers.
 //
 // An AVX2 register has the quarters of two vectors, a NEON register that of one.
+//
+// Kernels whose names end in 2 or 4 include a pass of this radix (fftpass.go).
 func fftlanes(f *file) {
-	f.kernel("fftForwardLanes", "func(re, im, tw []float32)", func(g *gen) { g.lanesStage(forwardLanes) })
-	f.kernel("fftInverseLanes", "func(re, im, tw []float32)", func(g *gen) { g.lanesStage(inverseLanes) })
-	const product = "func(re, im, kRe, kIm, tw []float32)"
-	f.kernel("fftInverseLanesMul", product, func(g *gen) { g.lanesStage(inverseLanesMul) })
-	f.kernel("fftInverseLanesMulConj", product, func(g *gen) { g.lanesStage(inverseLanesMulConj) })
+	for _, radix := range []int{1, 2, 4} {
+		stage := func(name, signature string, kind lanesKind) {
+			if radix > 1 {
+				name += fmt.Sprint(radix)
+			}
+			f.kernel(name, signature, func(g *gen) { g.lanesStage(kind, radix) })
+		}
+		stage("fftForwardLanes", "func(re, im, tw []float32)", forwardLanes)
+		stage("fftInverseLanes", "func(re, im, tw []float32)", inverseLanes)
+		const product = "func(re, im, kRe, kIm, tw []float32)"
+		stage("fftInverseLanesMul", product, inverseLanesMul)
+		stage("fftInverseLanesMulConj", product, inverseLanesMulConj)
+	}
 }
 
 type lanesKind int
@@ -38,15 +48,20 @@ const (
 type lanesGroup struct {
 	*gen
 	kind      lanesKind
+	radix     int // of the pass that the stage includes, or 1
 	x, kernel complexPtr
 	tw        reg.Register
+	rows      int          // vectors of the group
 	step      reg.Register // bytes of a group's results for one h: 16·rows
 	twist     [4]complexVec
 	spill     operand.Mem
 }
 
-func (g *gen) lanesStage(kind lanesKind) {
-	b := &lanesGroup{gen: g, kind: kind}
+func (g *gen) lanesStage(kind lanesKind, radix int) {
+	b := &lanesGroup{gen: g, kind: kind, radix: radix}
+	if kind == forwardLanes && b.separatePass() {
+		b.pass()
+	}
 	b.x, b.tw = g.complexPtr("re", "im"), g.ptr("tw")
 	product := kind >= inverseLanesMul
 	if product {
@@ -56,9 +71,9 @@ func (g *gen) lanesStage(kind lanesKind) {
 	case g.wide():
 		b.loadTwiddle()
 	case g.neon():
-		b.spill = g.AllocLocal(3 * 8 * 4 * g.lanes)
+		b.spill = g.AllocLocal(6 * 8 * g.lanes)
 	default:
-		b.spill = g.AllocLocal(8 * 4 * g.lanes)
+		b.spill = g.alignedLocal(2 * 8 * g.lanes)
 	}
 	left := g.length("re")
 	g.SHRQ(operand.Imm(4), left)
@@ -77,7 +92,7 @@ func (g *gen) lanesStage(kind lanesKind) {
 	g.SUBQ(operand.Imm(4), left)
 	g.JMP(operand.LabelRef(loop))
 	g.Label(rest)
-	for rows := 1; rows < 4; rows++ {
+	for rows := radix; rows < 4; rows += radix {
 		next := g.label("next")
 		g.CMPQ(left, operand.Imm(uint64(rows)))
 		g.JNE(operand.LabelRef(next))
@@ -87,6 +102,9 @@ func (g *gen) lanesStage(kind lanesKind) {
 		g.Label(next)
 	}
 	g.Label(end)
+	if kind != forwardLanes && b.separatePass() {
+		b.pass()
+	}
 }
 
 // twiddleTable is w_16^{kl} for lane l of every quarter.
@@ -113,30 +131,64 @@ func (b *lanesGroup) twiddleOf(k int) complexVec {
 	return b.load(b.twiddleTable(k))
 }
 
-// group transforms up to four vectors, in parts that fit in four registers. The results would
-// overwrite the inputs of later parts, so those of all parts but the last are kept on the stack
-// until the end.
+// group transforms up to four vectors, in parts that fit in four registers. Results that would
+// overwrite the inputs of later parts are kept on the stack until the end.
 func (b *lanesGroup) group(rows int) {
+	b.rows = rows
 	at, n := 0, b.lanes/4
+	var kept []place
 	for ; at+n < rows; at += n {
-		b.part(at, n, false)
+		for _, y := range b.part(at, n) {
+			if b.overwrites(y.to, at+n) {
+				b.store(y.complexVec, b.slot(b.spill, len(kept)))
+				kept = append(kept, y.to)
+			} else {
+				b.put(y)
+			}
+		}
 	}
-	b.part(at, rows-at, true)
-	for at := 0; at+n < rows; at += n {
-		b.release(at, n)
+	for _, y := range b.part(at, rows-at) {
+		b.put(y)
+	}
+	for i, to := range kept {
+		b.put(result{b.load(b.slot(b.spill, i)), to})
 	}
 }
 
-// place is the source or destination of one of the four vectors of a part: its address and its
-// number of floats.
+// place is the source or destination of a register: its address, its distance from the start of the
+// group in bytes, and its number of floats.
 type place struct {
 	complexMem
-	floats int
+	distance, floats int
 }
 
-// part transforms vectors first … first+n−1 of a group. It stores the results, or saves them for
-// release.
-func (b *lanesGroup) part(first, n int, store bool) {
+// result is a register of results and its destination.
+type result struct {
+	complexVec
+	to place
+}
+
+func (b *lanesGroup) put(y result) {
+	b.storeFirst(y.re, y.to.re, y.to.floats)
+	b.storeFirst(y.im, y.to.im, y.to.floats)
+}
+
+// overwrites reports whether a place has inputs of the vectors from next on. Forward, they begin at
+// vector next. Inverse, they begin at float 4·next of each of the four columns.
+func (b *lanesGroup) overwrites(to place, next int) bool {
+	if b.kind == forwardLanes {
+		return to.distance+4*to.floats > 64*next
+	}
+	for at := to.distance; at < to.distance+4*to.floats; at += 16 {
+		if at%(16*b.rows) >= 16*next {
+			return true
+		}
+	}
+	return false
+}
+
+// part transforms vectors first … first+n−1 of a group.
+func (b *lanesGroup) part(first, n int) (y []result) {
 	var x [4]complexVec
 	var to []place
 	if b.kind == forwardLanes {
@@ -144,40 +196,18 @@ func (b *lanesGroup) part(first, n int, store bool) {
 		for k := 1; k < 4; k++ {
 			x[k] = b.multiply(x[k], b.twiddleOf(k))
 		}
-		x = b.dft4(b.transposed4(x), false)
-		to = b.columns(first, n)
+		x, to = b.dft4(eachPart(x, b.transposeQuarters), false), b.columns(first, n)
 	} else {
-		x = b.dft4(b.spectrum(first, n), true)
-		x = b.transposed4(x)
+		x = eachPart(b.dft4(b.spectrum(first, n), true), b.transposeQuarters)
 		for k := 1; k < 4; k++ {
 			x[k] = b.multiplyConj(x[k], b.twiddleOf(k))
 		}
-		x, to = b.distribute(b.dft4(x, true), first, n)
+		x, to = b.distribute(b.dft4(x, true), first, n), b.vectors(first, n)
 	}
 	for i, p := range to {
-		if !store {
-			b.store(x[i], b.spilled(first, i))
-			continue
-		}
-		b.storeFirst(x[i].re, p.re, p.floats)
-		b.storeFirst(x[i].im, p.im, p.floats)
+		y = append(y, result{x[i], p})
 	}
-}
-
-// spilled returns where register i of a part is saved.
-func (b *lanesGroup) spilled(first, i int) complexMem {
-	return b.slot(b.spill, 4*(first/(b.lanes/4))+i)
-}
-
-// release stores the saved results of a part.
-func (b *lanesGroup) release(first, n int) {
-	to := b.columns(first, n)
-	if b.kind != forwardLanes {
-		to = b.rows(first, n)
-	}
-	for i, p := range to {
-		b.store(b.load(b.spilled(first, i)), p.complexMem)
-	}
+	return y
 }
 
 // columns returns the places of outputs h = 0 … 3 of a part's vectors in the transformed group.
@@ -196,53 +226,50 @@ func (b *lanesGroup) columns(first, n int) []place {
 	}
 	p := make([]place, 4)
 	for h := range p {
-		p[h] = place{complexMem{at(b.x.re, h), at(b.x.im, h)}, 4 * n}
+		p[h] = place{complexMem{at(b.x.re, h), at(b.x.im, h)}, 16 * (h*b.rows + first), 4 * n}
 	}
 	return p
 }
 
-// rows returns the places of a part's vectors, one per register.
-func (b *lanesGroup) rows(first, n int) []place {
+// vectors returns the places of a part's vectors, one per register.
+func (b *lanesGroup) vectors(first, n int) []place {
 	var p []place
 	for v := first; v < first+n; v++ {
 		for disp := 64 * v; disp < 64*(v+1); disp += 4 * b.lanes {
-			re, im := operand.Mem{Base: b.x.re, Disp: disp}, operand.Mem{Base: b.x.im, Disp: disp}
-			p = append(p, place{complexMem{re, im}, b.lanes})
+			p = append(p, place{b.x.at(disp), disp, b.lanes})
 		}
 	}
 	return p
 }
 
-// laneTwiddle loads the twiddles of a register. A vector has 16 real parts, then 16 imaginary ones.
-func (b *lanesGroup) laneTwiddle(p place) complexVec {
-	vector, within := p.re.Disp/64, p.re.Disp%64
-	re := operand.Mem{Base: b.tw, Disp: 128*vector + within}
-	return b.load(complexMem{re, re.Offset(64)})
+// laneTwiddle loads the twiddles of quarter s of a part's vectors.
+func (b *lanesGroup) laneTwiddle(s, first, n int) complexVec {
+	at := operand.Mem{Base: b.tw, Disp: 32*b.rows*s + 16*first}
+	return complexVec{b.loadFirst(at, 4*n), b.loadFirst(at.Offset(16*b.rows), 4*n)}
 }
 
-// collect loads a part's vectors, multiplies them by their twiddles and returns one register per
-// quarter. Missing vectors are zero.
-func (b *lanesGroup) collect(first, n int) [4]complexVec {
-	var x [4]complexVec
-	for i, p := range b.rows(first, n) {
-		x[i] = b.multiply(b.load(p.complexMem), b.laneTwiddle(p))
+// collect loads a part's vectors, one register per quarter, and multiplies them by their twiddles.
+func (b *lanesGroup) collect(first, n int) (x [4]complexVec) {
+	quarter := b.quarters(first, n)
+	for s := range x {
+		x[s] = b.multiply(quarter(s), b.laneTwiddle(s, first, n))
 	}
-	for i := range x {
-		if x[i].re == nil {
-			x[i] = complexVec{b.zero(), b.zero()}
-		}
-	}
-	return b.quarters(x)
+	return x
 }
 
-// distribute is the inverse of collect: it returns the vectors and their places.
-func (b *lanesGroup) distribute(x [4]complexVec, first, n int) ([4]complexVec, []place) {
+// distribute is the inverse of collect: it returns the vectors.
+func (b *lanesGroup) distribute(x [4]complexVec, first, n int) [4]complexVec {
+	for s := range x {
+		x[s] = b.multiplyConj(x[s], b.laneTwiddle(s, first, n))
+	}
 	x = b.quartersBack(x)
-	to := b.rows(first, n)
-	for i, p := range to {
-		x[i] = b.multiplyConj(x[i], b.laneTwiddle(p))
+	if b.radix == 2 && b.wide() {
+		b.pairs(&x)
+	} else if b.radix == 2 && !b.separatePass() { // two registers per vector
+		x[0], x[2] = b.sumDiff(x[0], x[2])
+		x[1], x[3] = b.sumDiff(x[1], x[3])
 	}
-	return x, to
+	return x
 }
 
 // spectrum loads a part's columns, multiplied by those of the kernel if there is one.

@@ -1,19 +1,60 @@
 package asm
 
 import (
+	"math"
+	"slices"
+
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
 // Transpositions in registers.
 
-// quarters returns registers of which number s has quarter s of every vector: of four vectors in
-// AVX-512, of two in AVX2 (two registers each), of one in NEON (four registers).
-func (b *lanesGroup) quarters(x [4]complexVec) [4]complexVec {
-	if b.neon() {
-		return x
+// quarters loads a part's vectors. It returns a function that returns quarter s of every vector: of
+// four vectors in AVX-512, of two in AVX2, of one in NEON. Missing vectors are zero.
+func (b *lanesGroup) quarters(first, n int) func(s int) complexVec {
+	var x [4]complexVec
+	if !b.wide() {
+		for s := range x {
+			at := b.x.at(64*first + 16*s)
+			x[s] = complexVec{b.loadFirst(at.re, 4), b.loadFirst(at.im, 4)}
+			if n == 2 {
+				b.secondVector(x[s], b.x.at(64*(first+1)+16*s))
+			}
+		}
+		return func(s int) complexVec { return x[s] }
 	}
-	return eachPart(x, b.exchange)
+	for i, p := range b.vectors(first, n) {
+		x[i] = b.load(p.complexMem)
+	}
+	for i := n; i < 4; i++ {
+		x[i] = complexVec{b.zero(), b.zero()}
+	}
+	if b.radix == 2 {
+		b.pairs(&x)
+	}
+	for i := 0; i < 4; i += 2 {
+		x[i].re, x[i+1].re = b.exchangeHalves(x[i].re, x[i+1].re)
+		x[i].im, x[i+1].im = b.exchangeHalves(x[i].im, x[i+1].im)
+	}
+	return func(s int) complexVec {
+		return complexVec{b.quarter(x[s/2].re, x[2+s/2].re, s), b.quarter(x[s/2].im, x[2+s/2].im, s)}
+	}
+}
+
+// secondVector writes a quarter of a second vector to the upper half of x, an AVX2 register whose
+// halves are equal. If the radix is 2, it writes the sum to the lower half, and the difference to
+// the upper half.
+func (b *lanesGroup) secondVector(x complexVec, at complexMem) {
+	if b.radix == 2 {
+		y := complexVec{b.loadFirst(at.re, 4), b.loadFirst(at.im, 4)}
+		upperMinus := b.table("upperminus", append(slices.Repeat([]uint32{math.Float32bits(1)}, 4), slices.Repeat([]uint32{math.Float32bits(-1)}, 4)...))
+		b.VFMADD231PS(upperMinus, y.re, x.re)
+		b.VFMADD231PS(upperMinus, y.im, x.im)
+		return
+	}
+	b.VINSERTF128(operand.Imm(1), at.re, x.re, x.re)
+	b.VINSERTF128(operand.Imm(1), at.im, x.im, x.im)
 }
 
 // eachPart applies a permutation to the real parts, then to the imaginary ones.
@@ -26,37 +67,38 @@ func eachPart(x [4]complexVec, permute func([4]reg.VecVirtual) [4]reg.VecVirtual
 	return y
 }
 
-// exchange transposes the quarters: x0 = (0 1 2 3), … become (x0.0 x1.0 x2.0 x3.0), …. In AVX2 the
-// registers (a.0 a.1), (a.2 a.3), (b.0 b.1), (b.2 b.3) become (a.0 b.0), (a.1 b.1), (a.2 b.2), (a.3
-// b.3).
+// exchange transposes the quarters in AVX-512: x0 = (0 1 2 3), … become (x0.0 x1.0 x2.0 x3.0), ….
 func (b *lanesGroup) exchange(x [4]reg.VecVirtual) (y [4]reg.VecVirtual) {
-	if !b.wide() {
-		for i := range 2 {
-			y[2*i], y[2*i+1] = b.vec(), x[i]
-			b.VPERM2F128(operand.Imm(0x20), x[2+i], x[i], y[2*i])
-			b.VPERM2F128(operand.Imm(0x31), x[2+i], x[i], y[2*i+1])
-		}
-		return y
+	x[0], x[1] = b.exchangeHalves(x[0], x[1])
+	x[2], x[3] = b.exchangeHalves(x[2], x[3])
+	for s := range y {
+		y[s] = b.quarter(x[s/2], x[2+s/2], s)
 	}
-	lo0, lo1 := b.vec(), b.vec()
-	b.VSHUFF32X4(operand.Imm(0x44), x[1], x[0], lo0)
-	b.VSHUFF32X4(operand.Imm(0xEE), x[1], x[0], x[0])
-	b.VSHUFF32X4(operand.Imm(0x44), x[3], x[2], lo1)
-	b.VSHUFF32X4(operand.Imm(0xEE), x[3], x[2], x[2])
-	for i := range y {
-		y[i] = b.vec()
-	}
-	b.VSHUFF32X4(operand.Imm(0x88), lo1, lo0, y[0])
-	b.VSHUFF32X4(operand.Imm(0xDD), lo1, lo0, y[1])
-	b.VSHUFF32X4(operand.Imm(0x88), x[2], x[0], y[2])
-	b.VSHUFF32X4(operand.Imm(0xDD), x[2], x[0], y[3])
 	return y
 }
 
-// quartersBack is the inverse of quarters. The exchange of four is its own inverse.
+// exchangeHalves returns the lower halves of x and y, and their upper halves. x is used up.
+func (b *lanesGroup) exchangeHalves(x, y reg.VecVirtual) (lower, upper reg.VecVirtual) {
+	lower = b.vec()
+	b.VSHUFF32X4(operand.Imm(0x44), y, x, lower)
+	b.VSHUFF32X4(operand.Imm(0xEE), y, x, x)
+	return lower, x
+}
+
+// quarter returns quarter s of four vectors, of which x and y have those halves that contain it.
+func (b *lanesGroup) quarter(x, y reg.VecVirtual, s int) reg.VecVirtual {
+	v := b.vec()
+	b.VSHUFF32X4(operand.Imm([2]uint64{0x88, 0xDD}[s%2]), y, x, v)
+	return v
+}
+
+// quartersBack returns the vectors whose quarters are given, the inverse of quarters.
 func (b *lanesGroup) quartersBack(x [4]complexVec) (y [4]complexVec) {
-	if b.wide() || b.neon() {
-		return b.quarters(x)
+	if b.wide() {
+		return eachPart(x, b.exchange)
+	}
+	if b.neon() {
+		return x
 	}
 	for i := range 2 {
 		y[i], y[i+2] = b.complexVec(), x[2*i]
@@ -68,11 +110,7 @@ func (b *lanesGroup) quartersBack(x [4]complexVec) (y [4]complexVec) {
 	return y
 }
 
-// transposed4 transposes the 4×4 numbers that lie in the same quarter of four registers.
-func (b *lanesGroup) transposed4(x [4]complexVec) [4]complexVec {
-	return eachPart(x, b.transposeQuarters)
-}
-
+// transposeQuarters transposes the 4×4 numbers that lie in the same quarter of four registers.
 func (g *gen) transposeQuarters(x [4]reg.VecVirtual) (y [4]reg.VecVirtual) {
 	low0, low1 := g.vec(), g.vec()
 	g.VUNPCKLPS(x[1], x[0], low0)

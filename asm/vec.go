@@ -141,6 +141,14 @@ func (g *gen) zeros(n int) []reg.VecVirtual {
 // register.
 func (g *gen) clear(r reg.VecVirtual) { g.VXORPS(r, r, r) }
 
+// alignedLocal returns memory of a function's frame, aligned to a vector. It takes a register.
+func (g *gen) alignedLocal(size int) operand.Mem {
+	frame, base := g.AllocLocal(size+4*g.lanes), g.GP64()
+	g.LEAQ(frame.Offset(4*g.lanes-1), base)
+	g.ANDQ(operand.I8(-4*g.lanes), base)
+	return operand.Mem{Base: base}
+}
+
 // label returns a new label; labels are local to a function.
 func (g *gen) label(name string) string {
 	g.labels++

@@ -13,10 +13,12 @@ import (
 // If n = 16·m, m-point transforms run in 16 lanes side by side, followed by 16-point transforms
 // over the lanes (vek.FFTLanes). The few other lengths are summed by definition.
 type FFT struct {
-	n      int
-	passes []pass    // of the m-point transforms
-	lanes  []float32 // twiddles of the stage over the lanes
-	roots  []float32 // a short transform's exp(−2πi·j/n), else nil
+	n       int
+	radices []int     // of the m-point transforms
+	passes  []pass    // all but those that the stage over the lanes includes
+	last    int       // radix of the pass that the stage over the lanes includes, or 1
+	lanes   []float32 // twiddles of the stage over the lanes
+	roots   []float32 // a short transform's exp(−2πi·j/n), else nil
 }
 
 // pass is one stage of the m-point transforms: radix-point transforms of vectors that are q apart.
@@ -59,14 +61,20 @@ func NewFFT(n int) (*FFT, error) {
 }
 
 func newFFT(n int) *FFT {
-	f := &FFT{n: n}
+	f := &FFT{n: n, last: 1}
 	if n%vek.FFTLanes != 0 {
 		f.roots = make([]float32, 2*n)
 		vek.FFTRoots(f.roots)
 		return f
 	}
 	q := n / vek.FFTLanes
-	for _, radix := range radices(q) {
+	f.radices = radices(q)
+	for i, radix := range f.radices {
+		// The first pass is separate, because it can skip half of the data.
+		if q == radix && (radix == 2 || radix == 4 && i > 0) {
+			f.last = radix
+			break
+		}
 		q /= radix
 		p := pass{radix: radix, q: q, tw: make([]float32, 2*(radix-1)*q)}
 		vek.FFTTwiddles(p.tw, radix, q)
@@ -78,9 +86,10 @@ func newFFT(n int) *FFT {
 }
 
 // radices factors m = 2^k, 3·2^k or 5·2^k. Radix 4 or 8 comes first, where half-empty data save
-// work, and the odd factor second. Radix 8 is needed once if k is odd. It is delayed until its
-// vectors are less than 4 KiB apart, because vectors farther apart compete for the same few lines
-// of the L1 cache.
+// work, and the odd factor second. A last pass of radix 2 or 4 costs least, because the stage over
+// the lanes includes it. If k is odd, radix 8 is needed once, or radix 2 if k is at most 3. Radix 8
+// is delayed until its vectors are less than 4 KiB apart, because vectors farther apart compete for
+// the same few lines of the L1 cache.
 func radices(m int) []int {
 	var r []int
 	k := bits.TrailingZeros(uint(m))
@@ -90,7 +99,7 @@ func radices(m int) []int {
 		switch {
 		case odd > 1 && (k <= 1 || len(r) == 1):
 			radix, odd = odd, 1
-		case k >= 3 && k%2 == 1 && m < 8*64:
+		case k >= 5 && k%2 == 1 && m < 8*64:
 			radix = 8
 		case k >= 2:
 			radix = 4
@@ -105,20 +114,20 @@ func radices(m int) []int {
 // vectors returns the frequency of each vector after the passes.
 func (f *FFT) vectors() []int {
 	order := make([]int, f.n/vek.FFTLanes)
-	vectorOrder(order, f.passes, 0, 1)
+	vectorOrder(order, f.radices, 0, 1)
 	return order
 }
 
 // vectorOrder fills order: output k of a pass over a block holds the frequencies equal to k modulo
 // the radix.
-func vectorOrder(order []int, passes []pass, frequency, step int) {
-	if len(passes) == 0 {
+func vectorOrder(order, radices []int, frequency, step int) {
+	if len(radices) == 0 {
 		order[0] = frequency
 		return
 	}
-	p := passes[0]
-	for k := range p.radix {
-		vectorOrder(order[k*p.q:(k+1)*p.q], passes[1:], frequency+k*step, step*p.radix)
+	radix, q := radices[0], len(order)/radices[0]
+	for k := range radix {
+		vectorOrder(order[k*q:(k+1)*q], radices[1:], frequency+k*step, step*radix)
 	}
 }
 
@@ -218,7 +227,7 @@ func (f *FFT) forwardBlocks(passes []pass, re, im, lanes []float32, m int) {
 			return
 		}
 	}
-	vek.FFTForwardLanes(re, im, lanes)
+	vek.FFTForwardLanes(f.last, re, im, lanes)
 }
 
 // product is a spectrum by which, or by whose conjugate, the input of an inverse transform is
@@ -274,9 +283,9 @@ func (f *FFT) inverseBlocks(passes []pass, re, im, lanes []float32, m int, k pro
 		return
 	}
 	if k.re == nil {
-		vek.FFTInverseLanes(re, im, lanes)
+		vek.FFTInverseLanes(f.last, re, im, lanes)
 	} else {
-		vek.FFTInverseLanesMul(re, im, k.re, k.im, lanes, k.conj)
+		vek.FFTInverseLanesMul(f.last, re, im, k.re, k.im, lanes, k.conj)
 	}
 	for i := len(passes) - 1; i >= 0; i-- {
 		p := &passes[i]

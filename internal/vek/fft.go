@@ -19,9 +19,9 @@ type lanes = [FFTLanes]float32
 // vector returns vector i of x.
 func vector(x []float32, i int) *lanes { return (*lanes)(x[i*FFTLanes:]) }
 
-// FFTForward runs one forward pass of radix 2 (q = 1 only), 3, 4, 5 or 8 over every block of
-// radix·q vectors. It transforms the radix vectors j, j+q, … for each j < q, and multiplies output
-// k by w^{jk}, w = exp(−2πi/(radix·q)). FFTTwiddles fills tw; for q = 1 all twiddles are 1.
+// FFTForward runs one forward pass of radix 3, 4, 5 or 8 over every block of radix·q vectors. It
+// transforms the radix vectors j, j+q, … for each j < q, and multiplies output k by w^{jk}, w =
+// exp(−2πi/(radix·q)). FFTTwiddles fills tw; for q = 1 all twiddles are 1.
 func FFTForward(radix int, re, im, tw []float32, q int) {
 	checkFFT("FFTForward", radix, re, im, tw, q)
 	for len(re) > 0 {
@@ -34,18 +34,14 @@ func FFTForward(radix int, re, im, tw []float32, q int) {
 }
 
 func fftForward(radix int, re, im, tw []float32, q, from, count int) {
-	switch {
-	case radix == 2:
-		fft2(re, im, tw, q, from, count)
-	case radix == 3:
+	switch radix {
+	case 3:
 		fftForward3(re, im, tw, q, from, count)
-	case radix == 4 && q == 1:
-		fftForward4Last(re, im, tw, q, from, count)
-	case radix == 4:
+	case 4:
 		fftForward4(re, im, tw, q, from, count)
-	case radix == 5:
+	case 5:
 		fftForward5(re, im, tw, q, from, count)
-	case radix == 8:
+	case 8:
 		fftForward8(re, im, tw, q, from, count)
 	}
 }
@@ -64,18 +60,14 @@ func FFTInverse(radix int, re, im, tw []float32, q int) {
 }
 
 func fftInverse(radix int, re, im, tw []float32, q, from, count int) {
-	switch {
-	case radix == 2:
-		fft2(re, im, tw, q, from, count)
-	case radix == 3:
+	switch radix {
+	case 3:
 		fftInverse3(re, im, tw, q, from, count)
-	case radix == 4 && q == 1:
-		fftInverse4First(re, im, tw, q, from, count)
-	case radix == 4:
+	case 4:
 		fftInverse4(re, im, tw, q, from, count)
-	case radix == 5:
+	case 5:
 		fftInverse5(re, im, tw, q, from, count)
-	case radix == 8:
+	case 8:
 		fftInverse8(re, im, tw, q, from, count)
 	}
 }
@@ -120,10 +112,10 @@ func FFTInverseHalf(radix int, yRe, yIm, re, im, tw []float32, q int) {
 
 func checkFFT(name string, radix int, re, im, tw []float32, q int) {
 	switch {
-	case radix < 2 || radix > 8 || radix == 6 || radix == 7:
-		panic("vek: " + name + ": radix must be 2, 3, 4, 5 or 8")
-	case q < 1 || radix == 2 && q > 1:
-		panic("vek: " + name + ": q must be at least 1, and 1 for radix 2")
+	case radix < 3 || radix > 8 || radix == 6 || radix == 7:
+		panic("vek: " + name + ": radix must be 3, 4, 5 or 8")
+	case q < 1:
+		panic("vek: " + name + ": q must be at least 1")
 	case len(re) != len(im) || len(re)%(radix*q*FFTLanes) != 0:
 		panic("vek: " + name + ": data is not a whole number of blocks")
 	case len(tw) < 2*(radix-1)*q:

@@ -45,24 +45,6 @@ func fftForward4HalfGeneric(re, im, xRe, xIm, tw []float32, q, from, count int) 
 	}
 }
 
-// y_k = Σ_m x_m (−i)^{mk}: the pass with q = 1 has no twiddles.
-func fftForward4LastGeneric(re, im, _ []float32, _, _, _ int) {
-	for at := 0; at < len(re)/FFTLanes; at += 4 {
-		ar, br, cr, dr := quarters(re, at, 1)
-		ai, bi, ci, di := quarters(im, at, 1)
-		for l := range ar {
-			s0r, s0i := ar[l]+cr[l], ai[l]+ci[l]
-			s1r, s1i := ar[l]-cr[l], ai[l]-ci[l]
-			s2r, s2i := br[l]+dr[l], bi[l]+di[l]
-			s3r, s3i := br[l]-dr[l], bi[l]-di[l]
-			ar[l], ai[l] = s0r+s2r, s0i+s2i
-			br[l], bi[l] = s1r+s3i, s1i-s3r
-			cr[l], ci[l] = s0r-s2r, s0i-s2i
-			dr[l], di[l] = s1r-s3i, s1i+s3r
-		}
-	}
-}
-
 // y_m = Σ_k conj(w^{jk}) x_k i^{mk}
 func fftInverse4Generic(re, im, tw []float32, q, from, count int) {
 	for at := 0; at < len(re)/FFTLanes; at += 4 * q {
@@ -103,24 +85,6 @@ func fftInverse4HalfGeneric(yRe, yIm, re, im, tw []float32, q, from, count int) 
 			s1r, s1i := ar[l]-x2r, ai[l]-x2i
 			pr[l], pi[l] = (ar[l]+x2r)+(x1r+x3r), (ai[l]+x2i)+(x1i+x3i)
 			qr[l], qi[l] = s1r-(x1i-x3i), s1i+(x1r-x3r)
-		}
-	}
-}
-
-// y_m = Σ_k x_k i^{mk}: the inverse pass with q = 1 has no twiddles.
-func fftInverse4FirstGeneric(re, im, _ []float32, _, _, _ int) {
-	for at := 0; at < len(re)/FFTLanes; at += 4 {
-		ar, br, cr, dr := quarters(re, at, 1)
-		ai, bi, ci, di := quarters(im, at, 1)
-		for l := range ar {
-			s0r, s0i := ar[l]+cr[l], ai[l]+ci[l]
-			s1r, s1i := ar[l]-cr[l], ai[l]-ci[l]
-			s2r, s2i := br[l]+dr[l], bi[l]+di[l]
-			s3r, s3i := br[l]-dr[l], bi[l]-di[l]
-			ar[l], ai[l] = s0r+s2r, s0i+s2i
-			br[l], bi[l] = s1r-s3i, s1i+s3r
-			cr[l], ci[l] = s0r-s2r, s0i-s2i
-			dr[l], di[l] = s1r+s3i, s1i-s3r
 		}
 	}
 }

@@ -4,17 +4,6 @@
 
 package vek
 
-func fft2(re, im, tw []float32, q, from, count int) {
-	switch current() {
-	case avx512:
-		fft2AVX512(re, im, tw, q, from, count)
-	case avx2:
-		fft2AVX2(re, im, tw, q, from, count)
-	default:
-		fft2Generic(re, im, tw, q, from, count)
-	}
-}
-
 func fftForward3(re, im, tw []float32, q, from, count int) {
 	switch current() {
 	case avx512:
@@ -56,28 +45,6 @@ func fftInverse4(re, im, tw []float32, q, from, count int) {
 		fftInverse4AVX2(re, im, tw, q, from, count)
 	default:
 		fftInverse4Generic(re, im, tw, q, from, count)
-	}
-}
-
-func fftForward4Last(re, im, tw []float32, q, from, count int) {
-	switch current() {
-	case avx512:
-		fftForward4LastAVX512(re, im, tw, q, from, count)
-	case avx2:
-		fftForward4LastAVX2(re, im, tw, q, from, count)
-	default:
-		fftForward4LastGeneric(re, im, tw, q, from, count)
-	}
-}
-
-func fftInverse4First(re, im, tw []float32, q, from, count int) {
-	switch current() {
-	case avx512:
-		fftInverse4FirstAVX512(re, im, tw, q, from, count)
-	case avx2:
-		fftInverse4FirstAVX2(re, im, tw, q, from, count)
-	default:
-		fftInverse4FirstGeneric(re, im, tw, q, from, count)
 	}
 }
 
@@ -169,16 +136,6 @@ func fftInverse8Half(yRe, yIm, re, im, tw []float32, q, from, count int) {
 	}
 }
 
-// y_0 = x_0 + x_1, y_1 = x_0 − x_1.
-//
-//go:noescape
-func fft2AVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
-
-// y_0 = x_0 + x_1, y_1 = x_0 − x_1.
-//
-//go:noescape
-func fft2AVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
-
 // y_k = w^{jk} Σ_m x_m w_3^{mk}
 //
 //go:noescape
@@ -218,26 +175,6 @@ func fftInverse4AVX2(re []float32, im []float32, tw []float32, q int, from int, 
 //
 //go:noescape
 func fftInverse4AVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
-
-// y_k = Σ_m x_m (−i)^{mk}: the pass with q = 1 has no twiddles.
-//
-//go:noescape
-func fftForward4LastAVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
-
-// y_k = Σ_m x_m (−i)^{mk}: the pass with q = 1 has no twiddles.
-//
-//go:noescape
-func fftForward4LastAVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
-
-// y_m = Σ_k x_k i^{mk}: the inverse pass with q = 1 has no twiddles.
-//
-//go:noescape
-func fftInverse4FirstAVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
-
-// y_m = Σ_k x_k i^{mk}: the inverse pass with q = 1 has no twiddles.
-//
-//go:noescape
-func fftInverse4FirstAVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
 
 // y_k = w^{jk} Σ_m x_m w_5^{mk}
 //

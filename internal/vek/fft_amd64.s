@@ -4,92 +4,6 @@
 
 #include "textflag.h"
 
-// y_0 = x_0 + x_1, y_1 = x_0 − x_1.
-// func fft2AVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
-// Requires: AVX
-TEXT ·fft2AVX2(SB), NOSPLIT, $0-96
-	MOVQ q+72(FP), AX
-	SHLQ $0x06, AX
-	MOVQ re_base+0(FP), CX
-	MOVQ im_base+24(FP), DX
-	MOVQ re_len+8(FP), BX
-	LEAQ (CX)(BX*4), BX
-	MOVQ from+80(FP), SI
-
-block1:
-	CMPQ    CX, BX
-	JGE     done2
-	VMOVUPS (CX), Y0
-	VMOVUPS (DX), Y1
-	VMOVUPS (CX)(AX*1), Y2
-	VMOVUPS (DX)(AX*1), Y3
-	VSUBPS  Y2, Y0, Y4
-	VADDPS  Y2, Y0, Y0
-	VSUBPS  Y3, Y1, Y2
-	VADDPS  Y3, Y1, Y1
-	VMOVUPS Y0, (CX)
-	VMOVUPS Y1, (DX)
-	VMOVUPS Y4, (CX)(AX*1)
-	VMOVUPS Y2, (DX)(AX*1)
-	VMOVUPS 32(CX), Y0
-	VMOVUPS 32(DX), Y1
-	VMOVUPS 32(CX)(AX*1), Y2
-	VMOVUPS 32(DX)(AX*1), Y3
-	VSUBPS  Y2, Y0, Y4
-	VADDPS  Y2, Y0, Y0
-	VSUBPS  Y3, Y1, Y2
-	VADDPS  Y3, Y1, Y1
-	VMOVUPS Y0, 32(CX)
-	VMOVUPS Y1, 32(DX)
-	VMOVUPS Y4, 32(CX)(AX*1)
-	VMOVUPS Y2, 32(DX)(AX*1)
-	ADDQ    AX, CX
-	ADDQ    AX, DX
-	ADDQ    AX, CX
-	ADDQ    AX, DX
-	JMP     block1
-
-done2:
-	VZEROUPPER
-	RET
-
-// y_0 = x_0 + x_1, y_1 = x_0 − x_1.
-// func fft2AVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
-// Requires: AVX, AVX512F
-TEXT ·fft2AVX512(SB), NOSPLIT, $0-96
-	MOVQ q+72(FP), AX
-	SHLQ $0x06, AX
-	MOVQ re_base+0(FP), CX
-	MOVQ im_base+24(FP), DX
-	MOVQ re_len+8(FP), BX
-	LEAQ (CX)(BX*4), BX
-	MOVQ from+80(FP), SI
-
-block1:
-	CMPQ    CX, BX
-	JGE     done2
-	VMOVUPS (CX), Z0
-	VMOVUPS (DX), Z1
-	VMOVUPS (CX)(AX*1), Z2
-	VMOVUPS (DX)(AX*1), Z3
-	VSUBPS  Z2, Z0, Z4
-	VADDPS  Z2, Z0, Z0
-	VSUBPS  Z3, Z1, Z2
-	VADDPS  Z3, Z1, Z1
-	VMOVUPS Z0, (CX)
-	VMOVUPS Z1, (DX)
-	VMOVUPS Z4, (CX)(AX*1)
-	VMOVUPS Z2, (DX)(AX*1)
-	ADDQ    AX, CX
-	ADDQ    AX, DX
-	ADDQ    AX, CX
-	ADDQ    AX, DX
-	JMP     block1
-
-done2:
-	VZEROUPPER
-	RET
-
 // y_k = w^{jk} Σ_m x_m w_3^{mk}
 // func fftForward3AVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, FMA3
@@ -1056,318 +970,6 @@ done2:
 	VZEROUPPER
 	RET
 
-// y_k = Σ_m x_m (−i)^{mk}: the pass with q = 1 has no twiddles.
-// func fftForward4LastAVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
-// Requires: AVX
-TEXT ·fftForward4LastAVX2(SB), NOSPLIT, $0-96
-	MOVQ q+72(FP), AX
-	SHLQ $0x06, AX
-	LEAQ (AX)(AX*2), CX
-	MOVQ re_base+0(FP), DX
-	MOVQ im_base+24(FP), BX
-	MOVQ re_len+8(FP), SI
-	LEAQ (DX)(SI*4), SI
-	MOVQ from+80(FP), DI
-
-block1:
-	CMPQ    DX, SI
-	JGE     done2
-	VMOVUPS (DX), Y0
-	VMOVUPS (BX), Y1
-	VMOVUPS (DX)(AX*1), Y2
-	VMOVUPS (BX)(AX*1), Y3
-	VMOVUPS (DX)(AX*2), Y4
-	VMOVUPS (BX)(AX*2), Y5
-	VMOVUPS (DX)(CX*1), Y6
-	VMOVUPS (BX)(CX*1), Y7
-	VSUBPS  Y4, Y0, Y8
-	VADDPS  Y4, Y0, Y0
-	VSUBPS  Y5, Y1, Y4
-	VADDPS  Y5, Y1, Y1
-	VSUBPS  Y6, Y2, Y5
-	VADDPS  Y6, Y2, Y2
-	VSUBPS  Y7, Y3, Y6
-	VADDPS  Y7, Y3, Y3
-	VSUBPS  Y2, Y0, Y7
-	VADDPS  Y2, Y0, Y0
-	VSUBPS  Y3, Y1, Y2
-	VADDPS  Y3, Y1, Y1
-	VADDPS  Y6, Y8, Y3
-	VSUBPS  Y6, Y8, Y8
-	VSUBPS  Y5, Y4, Y6
-	VADDPS  Y5, Y4, Y4
-	VMOVUPS Y0, (DX)
-	VMOVUPS Y1, (BX)
-	VMOVUPS Y3, (DX)(AX*1)
-	VMOVUPS Y6, (BX)(AX*1)
-	VMOVUPS Y7, (DX)(AX*2)
-	VMOVUPS Y2, (BX)(AX*2)
-	VMOVUPS Y8, (DX)(CX*1)
-	VMOVUPS Y4, (BX)(CX*1)
-	VMOVUPS 32(DX), Y0
-	VMOVUPS 32(BX), Y1
-	VMOVUPS 32(DX)(AX*1), Y2
-	VMOVUPS 32(BX)(AX*1), Y3
-	VMOVUPS 32(DX)(AX*2), Y4
-	VMOVUPS 32(BX)(AX*2), Y5
-	VMOVUPS 32(DX)(CX*1), Y6
-	VMOVUPS 32(BX)(CX*1), Y7
-	VSUBPS  Y4, Y0, Y8
-	VADDPS  Y4, Y0, Y0
-	VSUBPS  Y5, Y1, Y4
-	VADDPS  Y5, Y1, Y1
-	VSUBPS  Y6, Y2, Y5
-	VADDPS  Y6, Y2, Y2
-	VSUBPS  Y7, Y3, Y6
-	VADDPS  Y7, Y3, Y3
-	VSUBPS  Y2, Y0, Y7
-	VADDPS  Y2, Y0, Y0
-	VSUBPS  Y3, Y1, Y2
-	VADDPS  Y3, Y1, Y1
-	VADDPS  Y6, Y8, Y3
-	VSUBPS  Y6, Y8, Y8
-	VSUBPS  Y5, Y4, Y6
-	VADDPS  Y5, Y4, Y4
-	VMOVUPS Y0, 32(DX)
-	VMOVUPS Y1, 32(BX)
-	VMOVUPS Y3, 32(DX)(AX*1)
-	VMOVUPS Y6, 32(BX)(AX*1)
-	VMOVUPS Y7, 32(DX)(AX*2)
-	VMOVUPS Y2, 32(BX)(AX*2)
-	VMOVUPS Y8, 32(DX)(CX*1)
-	VMOVUPS Y4, 32(BX)(CX*1)
-	ADDQ    AX, DX
-	ADDQ    AX, BX
-	ADDQ    AX, DX
-	ADDQ    AX, BX
-	ADDQ    AX, DX
-	ADDQ    AX, BX
-	ADDQ    AX, DX
-	ADDQ    AX, BX
-	JMP     block1
-
-done2:
-	VZEROUPPER
-	RET
-
-// y_k = Σ_m x_m (−i)^{mk}: the pass with q = 1 has no twiddles.
-// func fftForward4LastAVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
-// Requires: AVX, AVX512F
-TEXT ·fftForward4LastAVX512(SB), NOSPLIT, $0-96
-	MOVQ q+72(FP), AX
-	SHLQ $0x06, AX
-	LEAQ (AX)(AX*2), CX
-	MOVQ re_base+0(FP), DX
-	MOVQ im_base+24(FP), BX
-	MOVQ re_len+8(FP), SI
-	LEAQ (DX)(SI*4), SI
-	MOVQ from+80(FP), DI
-
-block1:
-	CMPQ    DX, SI
-	JGE     done2
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VMOVUPS (DX)(AX*1), Z2
-	VMOVUPS (BX)(AX*1), Z3
-	VMOVUPS (DX)(AX*2), Z4
-	VMOVUPS (BX)(AX*2), Z5
-	VMOVUPS (DX)(CX*1), Z6
-	VMOVUPS (BX)(CX*1), Z7
-	VSUBPS  Z4, Z0, Z8
-	VADDPS  Z4, Z0, Z0
-	VSUBPS  Z5, Z1, Z4
-	VADDPS  Z5, Z1, Z1
-	VSUBPS  Z6, Z2, Z5
-	VADDPS  Z6, Z2, Z2
-	VSUBPS  Z7, Z3, Z6
-	VADDPS  Z7, Z3, Z3
-	VSUBPS  Z2, Z0, Z7
-	VADDPS  Z2, Z0, Z0
-	VSUBPS  Z3, Z1, Z2
-	VADDPS  Z3, Z1, Z1
-	VADDPS  Z6, Z8, Z3
-	VSUBPS  Z6, Z8, Z8
-	VSUBPS  Z5, Z4, Z6
-	VADDPS  Z5, Z4, Z4
-	VMOVUPS Z0, (DX)
-	VMOVUPS Z1, (BX)
-	VMOVUPS Z3, (DX)(AX*1)
-	VMOVUPS Z6, (BX)(AX*1)
-	VMOVUPS Z7, (DX)(AX*2)
-	VMOVUPS Z2, (BX)(AX*2)
-	VMOVUPS Z8, (DX)(CX*1)
-	VMOVUPS Z4, (BX)(CX*1)
-	ADDQ    AX, DX
-	ADDQ    AX, BX
-	ADDQ    AX, DX
-	ADDQ    AX, BX
-	ADDQ    AX, DX
-	ADDQ    AX, BX
-	ADDQ    AX, DX
-	ADDQ    AX, BX
-	JMP     block1
-
-done2:
-	VZEROUPPER
-	RET
-
-// y_m = Σ_k x_k i^{mk}: the inverse pass with q = 1 has no twiddles.
-// func fftInverse4FirstAVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
-// Requires: AVX
-TEXT ·fftInverse4FirstAVX2(SB), NOSPLIT, $0-96
-	MOVQ q+72(FP), AX
-	SHLQ $0x06, AX
-	LEAQ (AX)(AX*2), CX
-	MOVQ re_base+0(FP), DX
-	MOVQ im_base+24(FP), BX
-	MOVQ re_len+8(FP), SI
-	LEAQ (DX)(SI*4), SI
-	MOVQ from+80(FP), DI
-
-block1:
-	CMPQ    DX, SI
-	JGE     done2
-	VMOVUPS (DX), Y0
-	VMOVUPS (BX), Y1
-	VMOVUPS (DX)(AX*1), Y2
-	VMOVUPS (BX)(AX*1), Y3
-	VMOVUPS (DX)(AX*2), Y4
-	VMOVUPS (BX)(AX*2), Y5
-	VMOVUPS (DX)(CX*1), Y6
-	VMOVUPS (BX)(CX*1), Y7
-	VSUBPS  Y4, Y0, Y8
-	VADDPS  Y4, Y0, Y0
-	VSUBPS  Y5, Y1, Y4
-	VADDPS  Y5, Y1, Y1
-	VSUBPS  Y6, Y2, Y5
-	VADDPS  Y6, Y2, Y2
-	VSUBPS  Y7, Y3, Y6
-	VADDPS  Y7, Y3, Y3
-	VSUBPS  Y2, Y0, Y7
-	VADDPS  Y2, Y0, Y0
-	VSUBPS  Y3, Y1, Y2
-	VADDPS  Y3, Y1, Y1
-	VADDPS  Y6, Y8, Y3
-	VSUBPS  Y6, Y8, Y8
-	VSUBPS  Y5, Y4, Y6
-	VADDPS  Y5, Y4, Y4
-	VMOVUPS Y0, (DX)
-	VMOVUPS Y1, (BX)
-	VMOVUPS Y8, (DX)(AX*1)
-	VMOVUPS Y4, (BX)(AX*1)
-	VMOVUPS Y7, (DX)(AX*2)
-	VMOVUPS Y2, (BX)(AX*2)
-	VMOVUPS Y3, (DX)(CX*1)
-	VMOVUPS Y6, (BX)(CX*1)
-	VMOVUPS 32(DX), Y0
-	VMOVUPS 32(BX), Y1
-	VMOVUPS 32(DX)(AX*1), Y2
-	VMOVUPS 32(BX)(AX*1), Y3
-	VMOVUPS 32(DX)(AX*2), Y4
-	VMOVUPS 32(BX)(AX*2), Y5
-	VMOVUPS 32(DX)(CX*1), Y6
-	VMOVUPS 32(BX)(CX*1), Y7
-	VSUBPS  Y4, Y0, Y8
-	VADDPS  Y4, Y0, Y0
-	VSUBPS  Y5, Y1, Y4
-	VADDPS  Y5, Y1, Y1
-	VSUBPS  Y6, Y2, Y5
-	VADDPS  Y6, Y2, Y2
-	VSUBPS  Y7, Y3, Y6
-	VADDPS  Y7, Y3, Y3
-	VSUBPS  Y2, Y0, Y7
-	VADDPS  Y2, Y0, Y0
-	VSUBPS  Y3, Y1, Y2
-	VADDPS  Y3, Y1, Y1
-	VADDPS  Y6, Y8, Y3
-	VSUBPS  Y6, Y8, Y8
-	VSUBPS  Y5, Y4, Y6
-	VADDPS  Y5, Y4, Y4
-	VMOVUPS Y0, 32(DX)
-	VMOVUPS Y1, 32(BX)
-	VMOVUPS Y8, 32(DX)(AX*1)
-	VMOVUPS Y4, 32(BX)(AX*1)
-	VMOVUPS Y7, 32(DX)(AX*2)
-	VMOVUPS Y2, 32(BX)(AX*2)
-	VMOVUPS Y3, 32(DX)(CX*1)
-	VMOVUPS Y6, 32(BX)(CX*1)
-	ADDQ    AX, DX
-	ADDQ    AX, BX
-	ADDQ    AX, DX
-	ADDQ    AX, BX
-	ADDQ    AX, DX
-	ADDQ    AX, BX
-	ADDQ    AX, DX
-	ADDQ    AX, BX
-	JMP     block1
-
-done2:
-	VZEROUPPER
-	RET
-
-// y_m = Σ_k x_k i^{mk}: the inverse pass with q = 1 has no twiddles.
-// func fftInverse4FirstAVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
-// Requires: AVX, AVX512F
-TEXT ·fftInverse4FirstAVX512(SB), NOSPLIT, $0-96
-	MOVQ q+72(FP), AX
-	SHLQ $0x06, AX
-	LEAQ (AX)(AX*2), CX
-	MOVQ re_base+0(FP), DX
-	MOVQ im_base+24(FP), BX
-	MOVQ re_len+8(FP), SI
-	LEAQ (DX)(SI*4), SI
-	MOVQ from+80(FP), DI
-
-block1:
-	CMPQ    DX, SI
-	JGE     done2
-	VMOVUPS (DX), Z0
-	VMOVUPS (BX), Z1
-	VMOVUPS (DX)(AX*1), Z2
-	VMOVUPS (BX)(AX*1), Z3
-	VMOVUPS (DX)(AX*2), Z4
-	VMOVUPS (BX)(AX*2), Z5
-	VMOVUPS (DX)(CX*1), Z6
-	VMOVUPS (BX)(CX*1), Z7
-	VSUBPS  Z4, Z0, Z8
-	VADDPS  Z4, Z0, Z0
-	VSUBPS  Z5, Z1, Z4
-	VADDPS  Z5, Z1, Z1
-	VSUBPS  Z6, Z2, Z5
-	VADDPS  Z6, Z2, Z2
-	VSUBPS  Z7, Z3, Z6
-	VADDPS  Z7, Z3, Z3
-	VSUBPS  Z2, Z0, Z7
-	VADDPS  Z2, Z0, Z0
-	VSUBPS  Z3, Z1, Z2
-	VADDPS  Z3, Z1, Z1
-	VADDPS  Z6, Z8, Z3
-	VSUBPS  Z6, Z8, Z8
-	VSUBPS  Z5, Z4, Z6
-	VADDPS  Z5, Z4, Z4
-	VMOVUPS Z0, (DX)
-	VMOVUPS Z1, (BX)
-	VMOVUPS Z8, (DX)(AX*1)
-	VMOVUPS Z4, (BX)(AX*1)
-	VMOVUPS Z7, (DX)(AX*2)
-	VMOVUPS Z2, (BX)(AX*2)
-	VMOVUPS Z3, (DX)(CX*1)
-	VMOVUPS Z6, (BX)(CX*1)
-	ADDQ    AX, DX
-	ADDQ    AX, BX
-	ADDQ    AX, DX
-	ADDQ    AX, BX
-	ADDQ    AX, DX
-	ADDQ    AX, BX
-	ADDQ    AX, DX
-	ADDQ    AX, BX
-	JMP     block1
-
-done2:
-	VZEROUPPER
-	RET
-
 // y_k = w^{jk} Σ_m x_m w_5^{mk}
 // func fftForward5AVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, FMA3
@@ -2163,51 +1765,53 @@ done2:
 // y_k = w^{jk} Σ_m x_m w_8^{mk}.
 // func fftForward8AVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, FMA3
-TEXT ·fftForward8AVX2(SB), NOSPLIT, $256-96
-	MOVQ   q+72(FP), AX
-	SHLQ   $0x06, AX
-	LEAQ   (AX)(AX*2), CX
-	MOVQ   re_base+0(FP), DX
-	MOVQ   im_base+24(FP), BX
-	MOVQ   re_len+8(FP), SI
-	LEAQ   (DX)(SI*4), SI
-	MOVQ   from+80(FP), DI
-	MOVQ   tw_base+48(FP), R8
-	IMUL3Q $0x00000038, DI, R9
-	ADDQ   R9, R8
-	SHLQ   $0x06, DI
-	ADDQ   DI, DX
-	ADDQ   DI, BX
+TEXT ·fftForward8AVX2(SB), NOSPLIT, $288-96
+	LEAQ   31(SP), AX
+	ANDQ   $-32, AX
+	MOVQ   q+72(FP), CX
+	SHLQ   $0x06, CX
+	LEAQ   (CX)(CX*2), DX
+	MOVQ   re_base+0(FP), BX
+	MOVQ   im_base+24(FP), SI
+	MOVQ   re_len+8(FP), DI
+	LEAQ   (BX)(DI*4), DI
+	MOVQ   from+80(FP), R8
+	MOVQ   tw_base+48(FP), R9
+	IMUL3Q $0x00000038, R8, R10
+	ADDQ   R10, R9
+	SHLQ   $0x06, R8
+	ADDQ   R8, BX
+	ADDQ   R8, SI
 
 block1:
-	CMPQ  DX, SI
+	CMPQ  BX, DI
 	JGE   done2
-	MOVQ  R8, DI
-	MOVQ  DX, R9
+	MOVQ  R9, R8
 	MOVQ  BX, R10
-	MOVQ  count+88(FP), R11
-	TESTQ R11, R11
+	MOVQ  SI, R11
+	MOVQ  count+88(FP), R12
+	TESTQ R12, R12
 	JLE   done4
 
 loop3:
-	LEAQ         (R9)(AX*4), R12
-	LEAQ         (R10)(AX*4), R13
-	VMOVUPS      (R9), Y0
-	VMOVUPS      (R10), Y1
-	VADDPS       (R12), Y0, Y0
-	VADDPS       (R13), Y1, Y1
-	VMOVUPS      (R9)(AX*1), Y2
-	VMOVUPS      (R10)(AX*1), Y3
-	VADDPS       (R12)(AX*1), Y2, Y2
-	VADDPS       (R13)(AX*1), Y3, Y3
-	VMOVUPS      (R9)(AX*2), Y4
-	VMOVUPS      (R10)(AX*2), Y5
-	VADDPS       (R12)(AX*2), Y4, Y4
-	VADDPS       (R13)(AX*2), Y5, Y5
-	VMOVUPS      (R9)(CX*1), Y6
-	VMOVUPS      (R10)(CX*1), Y7
-	VADDPS       (R12)(CX*1), Y6, Y6
-	VADDPS       (R13)(CX*1), Y7, Y7
+	LEAQ         (R10)(CX*4), R13
+	LEAQ         (R11)(CX*4), R14
+	VMOVUPS      (R10), Y0
+	VMOVUPS      (R11), Y1
+	VADDPS       (R13), Y0, Y0
+	VADDPS       (R14), Y1, Y1
+	VMOVUPS      (R10)(CX*1), Y2
+	VMOVUPS      (R11)(CX*1), Y3
+	VADDPS       (R13)(CX*1), Y2, Y2
+	VADDPS       (R14)(CX*1), Y3, Y3
+	VMOVUPS      (R10)(CX*2), Y4
+	VMOVUPS      (R11)(CX*2), Y5
+	VADDPS       (R13)(CX*2), Y4, Y4
+	VADDPS       (R14)(CX*2), Y5, Y5
+	VMOVUPS      (R10)(DX*1), Y6
+	VMOVUPS      (R11)(DX*1), Y7
+	VADDPS       (R13)(DX*1), Y6, Y6
+	VADDPS       (R14)(DX*1), Y7, Y7
 	VSUBPS       Y4, Y0, Y8
 	VADDPS       Y4, Y0, Y0
 	VSUBPS       Y5, Y1, Y4
@@ -2224,48 +1828,48 @@ loop3:
 	VSUBPS       Y6, Y8, Y8
 	VSUBPS       Y5, Y4, Y6
 	VADDPS       Y5, Y4, Y4
-	VBROADCASTSS 8(DI), Y5
-	VBROADCASTSS 12(DI), Y9
+	VBROADCASTSS 8(R8), Y5
+	VBROADCASTSS 12(R8), Y9
 	VMULPS       Y9, Y6, Y10
 	VMULPS       Y9, Y3, Y9
 	VFMSUB213PS  Y10, Y5, Y3
 	VFMADD213PS  Y9, Y5, Y6
-	VBROADCASTSS 24(DI), Y5
-	VBROADCASTSS 28(DI), Y9
+	VBROADCASTSS 24(R8), Y5
+	VBROADCASTSS 28(R8), Y9
 	VMULPS       Y9, Y2, Y10
 	VMULPS       Y9, Y7, Y9
 	VFMSUB213PS  Y10, Y5, Y7
 	VFMADD213PS  Y9, Y5, Y2
-	VBROADCASTSS 40(DI), Y5
-	VBROADCASTSS 44(DI), Y9
+	VBROADCASTSS 40(R8), Y5
+	VBROADCASTSS 44(R8), Y9
 	VMULPS       Y9, Y4, Y10
 	VMULPS       Y9, Y8, Y9
 	VFMSUB213PS  Y10, Y5, Y8
 	VFMADD213PS  Y9, Y5, Y4
-	VMOVUPS      Y0, (SP)
-	VMOVUPS      Y1, 32(SP)
-	VMOVUPS      Y3, 64(SP)
-	VMOVUPS      Y6, 96(SP)
-	VMOVUPS      Y7, 128(SP)
-	VMOVUPS      Y2, 160(SP)
-	VMOVUPS      Y8, 192(SP)
-	VMOVUPS      Y4, 224(SP)
-	VMOVUPS      (R9), Y0
-	VMOVUPS      (R10), Y1
-	VSUBPS       (R12), Y0, Y0
-	VSUBPS       (R13), Y1, Y1
-	VMOVUPS      (R9)(AX*1), Y2
-	VMOVUPS      (R10)(AX*1), Y3
-	VSUBPS       (R12)(AX*1), Y2, Y2
-	VSUBPS       (R13)(AX*1), Y3, Y3
-	VMOVUPS      (R9)(AX*2), Y4
-	VMOVUPS      (R10)(AX*2), Y5
-	VSUBPS       (R12)(AX*2), Y4, Y4
-	VSUBPS       (R13)(AX*2), Y5, Y5
-	VMOVUPS      (R9)(CX*1), Y6
-	VMOVUPS      (R10)(CX*1), Y7
-	VSUBPS       (R12)(CX*1), Y6, Y6
-	VSUBPS       (R13)(CX*1), Y7, Y7
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VMOVUPS      Y3, 64(AX)
+	VMOVUPS      Y6, 96(AX)
+	VMOVUPS      Y7, 128(AX)
+	VMOVUPS      Y2, 160(AX)
+	VMOVUPS      Y8, 192(AX)
+	VMOVUPS      Y4, 224(AX)
+	VMOVUPS      (R10), Y0
+	VMOVUPS      (R11), Y1
+	VSUBPS       (R13), Y0, Y0
+	VSUBPS       (R14), Y1, Y1
+	VMOVUPS      (R10)(CX*1), Y2
+	VMOVUPS      (R11)(CX*1), Y3
+	VSUBPS       (R13)(CX*1), Y2, Y2
+	VSUBPS       (R14)(CX*1), Y3, Y3
+	VMOVUPS      (R10)(CX*2), Y4
+	VMOVUPS      (R11)(CX*2), Y5
+	VSUBPS       (R13)(CX*2), Y4, Y4
+	VSUBPS       (R14)(CX*2), Y5, Y5
+	VMOVUPS      (R10)(DX*1), Y6
+	VMOVUPS      (R11)(DX*1), Y7
+	VSUBPS       (R13)(DX*1), Y6, Y6
+	VSUBPS       (R14)(DX*1), Y7, Y7
 	VSUBPS       Y6, Y2, Y8
 	VADDPS       Y6, Y2, Y2
 	VSUBPS       Y7, Y3, Y6
@@ -2284,76 +1888,76 @@ loop3:
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y3, Y9
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y7, Y2
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y3, Y5
-	VBROADCASTSS (DI), Y3
-	VBROADCASTSS 4(DI), Y7
+	VBROADCASTSS (R8), Y3
+	VBROADCASTSS 4(R8), Y7
 	VMULPS       Y7, Y9, Y10
 	VMULPS       Y7, Y4, Y7
 	VFMSUB213PS  Y10, Y3, Y4
 	VFMADD213PS  Y7, Y3, Y9
-	VMOVUPS      Y4, (R9)(AX*1)
-	VMOVUPS      Y9, (R10)(AX*1)
-	VBROADCASTSS 32(DI), Y3
-	VBROADCASTSS 36(DI), Y4
+	VMOVUPS      Y4, (R10)(CX*1)
+	VMOVUPS      Y9, (R11)(CX*1)
+	VBROADCASTSS 32(R8), Y3
+	VBROADCASTSS 36(R8), Y4
 	VMULPS       Y4, Y5, Y7
 	VMULPS       Y4, Y2, Y4
 	VFMSUB213PS  Y7, Y3, Y2
 	VFMADD213PS  Y4, Y3, Y5
-	VMOVUPS      Y2, (R12)(AX*1)
-	VMOVUPS      Y5, (R13)(AX*1)
+	VMOVUPS      Y2, (R13)(CX*1)
+	VMOVUPS      Y5, (R14)(CX*1)
 	VMOVAPS      Y0, Y2
 	VMOVAPS      Y1, Y3
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y8, Y2
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y6, Y3
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y8, Y0
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y6, Y1
-	VBROADCASTSS 16(DI), Y4
-	VBROADCASTSS 20(DI), Y5
+	VBROADCASTSS 16(R8), Y4
+	VBROADCASTSS 20(R8), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMSUB213PS  Y6, Y4, Y2
 	VFMADD213PS  Y5, Y4, Y3
-	VMOVUPS      Y2, (R9)(CX*1)
-	VMOVUPS      Y3, (R10)(CX*1)
-	VBROADCASTSS 48(DI), Y2
-	VBROADCASTSS 52(DI), Y3
+	VMOVUPS      Y2, (R10)(DX*1)
+	VMOVUPS      Y3, (R11)(DX*1)
+	VBROADCASTSS 48(R8), Y2
+	VBROADCASTSS 52(R8), Y3
 	VMULPS       Y3, Y1, Y4
 	VMULPS       Y3, Y0, Y3
 	VFMSUB213PS  Y4, Y2, Y0
 	VFMADD213PS  Y3, Y2, Y1
-	VMOVUPS      Y0, (R12)(CX*1)
-	VMOVUPS      Y1, (R13)(CX*1)
-	VMOVUPS      (SP), Y0
-	VMOVUPS      32(SP), Y1
-	VMOVUPS      Y0, (R9)
-	VMOVUPS      Y1, (R10)
-	VMOVUPS      64(SP), Y0
-	VMOVUPS      96(SP), Y1
-	VMOVUPS      Y0, (R9)(AX*2)
-	VMOVUPS      Y1, (R10)(AX*2)
-	VMOVUPS      128(SP), Y0
-	VMOVUPS      160(SP), Y1
-	VMOVUPS      Y0, (R12)
-	VMOVUPS      Y1, (R13)
-	VMOVUPS      192(SP), Y0
-	VMOVUPS      224(SP), Y1
-	VMOVUPS      Y0, (R12)(AX*2)
-	VMOVUPS      Y1, (R13)(AX*2)
-	VMOVUPS      32(R9), Y0
-	VMOVUPS      32(R10), Y1
-	VADDPS       32(R12), Y0, Y0
-	VADDPS       32(R13), Y1, Y1
-	VMOVUPS      32(R9)(AX*1), Y2
-	VMOVUPS      32(R10)(AX*1), Y3
-	VADDPS       32(R12)(AX*1), Y2, Y2
-	VADDPS       32(R13)(AX*1), Y3, Y3
-	VMOVUPS      32(R9)(AX*2), Y4
-	VMOVUPS      32(R10)(AX*2), Y5
-	VADDPS       32(R12)(AX*2), Y4, Y4
-	VADDPS       32(R13)(AX*2), Y5, Y5
-	VMOVUPS      32(R9)(CX*1), Y6
-	VMOVUPS      32(R10)(CX*1), Y7
-	VADDPS       32(R12)(CX*1), Y6, Y6
-	VADDPS       32(R13)(CX*1), Y7, Y7
+	VMOVUPS      Y0, (R13)(DX*1)
+	VMOVUPS      Y1, (R14)(DX*1)
+	VMOVUPS      (AX), Y0
+	VMOVUPS      32(AX), Y1
+	VMOVUPS      Y0, (R10)
+	VMOVUPS      Y1, (R11)
+	VMOVUPS      64(AX), Y0
+	VMOVUPS      96(AX), Y1
+	VMOVUPS      Y0, (R10)(CX*2)
+	VMOVUPS      Y1, (R11)(CX*2)
+	VMOVUPS      128(AX), Y0
+	VMOVUPS      160(AX), Y1
+	VMOVUPS      Y0, (R13)
+	VMOVUPS      Y1, (R14)
+	VMOVUPS      192(AX), Y0
+	VMOVUPS      224(AX), Y1
+	VMOVUPS      Y0, (R13)(CX*2)
+	VMOVUPS      Y1, (R14)(CX*2)
+	VMOVUPS      32(R10), Y0
+	VMOVUPS      32(R11), Y1
+	VADDPS       32(R13), Y0, Y0
+	VADDPS       32(R14), Y1, Y1
+	VMOVUPS      32(R10)(CX*1), Y2
+	VMOVUPS      32(R11)(CX*1), Y3
+	VADDPS       32(R13)(CX*1), Y2, Y2
+	VADDPS       32(R14)(CX*1), Y3, Y3
+	VMOVUPS      32(R10)(CX*2), Y4
+	VMOVUPS      32(R11)(CX*2), Y5
+	VADDPS       32(R13)(CX*2), Y4, Y4
+	VADDPS       32(R14)(CX*2), Y5, Y5
+	VMOVUPS      32(R10)(DX*1), Y6
+	VMOVUPS      32(R11)(DX*1), Y7
+	VADDPS       32(R13)(DX*1), Y6, Y6
+	VADDPS       32(R14)(DX*1), Y7, Y7
 	VSUBPS       Y4, Y0, Y8
 	VADDPS       Y4, Y0, Y0
 	VSUBPS       Y5, Y1, Y4
@@ -2370,48 +1974,48 @@ loop3:
 	VSUBPS       Y6, Y8, Y8
 	VSUBPS       Y5, Y4, Y6
 	VADDPS       Y5, Y4, Y4
-	VBROADCASTSS 8(DI), Y5
-	VBROADCASTSS 12(DI), Y9
+	VBROADCASTSS 8(R8), Y5
+	VBROADCASTSS 12(R8), Y9
 	VMULPS       Y9, Y6, Y10
 	VMULPS       Y9, Y3, Y9
 	VFMSUB213PS  Y10, Y5, Y3
 	VFMADD213PS  Y9, Y5, Y6
-	VBROADCASTSS 24(DI), Y5
-	VBROADCASTSS 28(DI), Y9
+	VBROADCASTSS 24(R8), Y5
+	VBROADCASTSS 28(R8), Y9
 	VMULPS       Y9, Y2, Y10
 	VMULPS       Y9, Y7, Y9
 	VFMSUB213PS  Y10, Y5, Y7
 	VFMADD213PS  Y9, Y5, Y2
-	VBROADCASTSS 40(DI), Y5
-	VBROADCASTSS 44(DI), Y9
+	VBROADCASTSS 40(R8), Y5
+	VBROADCASTSS 44(R8), Y9
 	VMULPS       Y9, Y4, Y10
 	VMULPS       Y9, Y8, Y9
 	VFMSUB213PS  Y10, Y5, Y8
 	VFMADD213PS  Y9, Y5, Y4
-	VMOVUPS      Y0, (SP)
-	VMOVUPS      Y1, 32(SP)
-	VMOVUPS      Y3, 64(SP)
-	VMOVUPS      Y6, 96(SP)
-	VMOVUPS      Y7, 128(SP)
-	VMOVUPS      Y2, 160(SP)
-	VMOVUPS      Y8, 192(SP)
-	VMOVUPS      Y4, 224(SP)
-	VMOVUPS      32(R9), Y0
-	VMOVUPS      32(R10), Y1
-	VSUBPS       32(R12), Y0, Y0
-	VSUBPS       32(R13), Y1, Y1
-	VMOVUPS      32(R9)(AX*1), Y2
-	VMOVUPS      32(R10)(AX*1), Y3
-	VSUBPS       32(R12)(AX*1), Y2, Y2
-	VSUBPS       32(R13)(AX*1), Y3, Y3
-	VMOVUPS      32(R9)(AX*2), Y4
-	VMOVUPS      32(R10)(AX*2), Y5
-	VSUBPS       32(R12)(AX*2), Y4, Y4
-	VSUBPS       32(R13)(AX*2), Y5, Y5
-	VMOVUPS      32(R9)(CX*1), Y6
-	VMOVUPS      32(R10)(CX*1), Y7
-	VSUBPS       32(R12)(CX*1), Y6, Y6
-	VSUBPS       32(R13)(CX*1), Y7, Y7
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VMOVUPS      Y3, 64(AX)
+	VMOVUPS      Y6, 96(AX)
+	VMOVUPS      Y7, 128(AX)
+	VMOVUPS      Y2, 160(AX)
+	VMOVUPS      Y8, 192(AX)
+	VMOVUPS      Y4, 224(AX)
+	VMOVUPS      32(R10), Y0
+	VMOVUPS      32(R11), Y1
+	VSUBPS       32(R13), Y0, Y0
+	VSUBPS       32(R14), Y1, Y1
+	VMOVUPS      32(R10)(CX*1), Y2
+	VMOVUPS      32(R11)(CX*1), Y3
+	VSUBPS       32(R13)(CX*1), Y2, Y2
+	VSUBPS       32(R14)(CX*1), Y3, Y3
+	VMOVUPS      32(R10)(CX*2), Y4
+	VMOVUPS      32(R11)(CX*2), Y5
+	VSUBPS       32(R13)(CX*2), Y4, Y4
+	VSUBPS       32(R14)(CX*2), Y5, Y5
+	VMOVUPS      32(R10)(DX*1), Y6
+	VMOVUPS      32(R11)(DX*1), Y7
+	VSUBPS       32(R13)(DX*1), Y6, Y6
+	VSUBPS       32(R14)(DX*1), Y7, Y7
 	VSUBPS       Y6, Y2, Y8
 	VADDPS       Y6, Y2, Y2
 	VSUBPS       Y7, Y3, Y6
@@ -2430,83 +2034,83 @@ loop3:
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y3, Y9
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y7, Y2
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y3, Y5
-	VBROADCASTSS (DI), Y3
-	VBROADCASTSS 4(DI), Y7
+	VBROADCASTSS (R8), Y3
+	VBROADCASTSS 4(R8), Y7
 	VMULPS       Y7, Y9, Y10
 	VMULPS       Y7, Y4, Y7
 	VFMSUB213PS  Y10, Y3, Y4
 	VFMADD213PS  Y7, Y3, Y9
-	VMOVUPS      Y4, 32(R9)(AX*1)
-	VMOVUPS      Y9, 32(R10)(AX*1)
-	VBROADCASTSS 32(DI), Y3
-	VBROADCASTSS 36(DI), Y4
+	VMOVUPS      Y4, 32(R10)(CX*1)
+	VMOVUPS      Y9, 32(R11)(CX*1)
+	VBROADCASTSS 32(R8), Y3
+	VBROADCASTSS 36(R8), Y4
 	VMULPS       Y4, Y5, Y7
 	VMULPS       Y4, Y2, Y4
 	VFMSUB213PS  Y7, Y3, Y2
 	VFMADD213PS  Y4, Y3, Y5
-	VMOVUPS      Y2, 32(R12)(AX*1)
-	VMOVUPS      Y5, 32(R13)(AX*1)
+	VMOVUPS      Y2, 32(R13)(CX*1)
+	VMOVUPS      Y5, 32(R14)(CX*1)
 	VMOVAPS      Y0, Y2
 	VMOVAPS      Y1, Y3
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y8, Y2
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y6, Y3
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y8, Y0
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y6, Y1
-	VBROADCASTSS 16(DI), Y4
-	VBROADCASTSS 20(DI), Y5
+	VBROADCASTSS 16(R8), Y4
+	VBROADCASTSS 20(R8), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMSUB213PS  Y6, Y4, Y2
 	VFMADD213PS  Y5, Y4, Y3
-	VMOVUPS      Y2, 32(R9)(CX*1)
-	VMOVUPS      Y3, 32(R10)(CX*1)
-	VBROADCASTSS 48(DI), Y2
-	VBROADCASTSS 52(DI), Y3
+	VMOVUPS      Y2, 32(R10)(DX*1)
+	VMOVUPS      Y3, 32(R11)(DX*1)
+	VBROADCASTSS 48(R8), Y2
+	VBROADCASTSS 52(R8), Y3
 	VMULPS       Y3, Y1, Y4
 	VMULPS       Y3, Y0, Y3
 	VFMSUB213PS  Y4, Y2, Y0
 	VFMADD213PS  Y3, Y2, Y1
-	VMOVUPS      Y0, 32(R12)(CX*1)
-	VMOVUPS      Y1, 32(R13)(CX*1)
-	VMOVUPS      (SP), Y0
-	VMOVUPS      32(SP), Y1
-	VMOVUPS      Y0, 32(R9)
-	VMOVUPS      Y1, 32(R10)
-	VMOVUPS      64(SP), Y0
-	VMOVUPS      96(SP), Y1
-	VMOVUPS      Y0, 32(R9)(AX*2)
-	VMOVUPS      Y1, 32(R10)(AX*2)
-	VMOVUPS      128(SP), Y0
-	VMOVUPS      160(SP), Y1
-	VMOVUPS      Y0, 32(R12)
-	VMOVUPS      Y1, 32(R13)
-	VMOVUPS      192(SP), Y0
-	VMOVUPS      224(SP), Y1
-	VMOVUPS      Y0, 32(R12)(AX*2)
-	VMOVUPS      Y1, 32(R13)(AX*2)
-	ADDQ         $0x40, R9
+	VMOVUPS      Y0, 32(R13)(DX*1)
+	VMOVUPS      Y1, 32(R14)(DX*1)
+	VMOVUPS      (AX), Y0
+	VMOVUPS      32(AX), Y1
+	VMOVUPS      Y0, 32(R10)
+	VMOVUPS      Y1, 32(R11)
+	VMOVUPS      64(AX), Y0
+	VMOVUPS      96(AX), Y1
+	VMOVUPS      Y0, 32(R10)(CX*2)
+	VMOVUPS      Y1, 32(R11)(CX*2)
+	VMOVUPS      128(AX), Y0
+	VMOVUPS      160(AX), Y1
+	VMOVUPS      Y0, 32(R13)
+	VMOVUPS      Y1, 32(R14)
+	VMOVUPS      192(AX), Y0
+	VMOVUPS      224(AX), Y1
+	VMOVUPS      Y0, 32(R13)(CX*2)
+	VMOVUPS      Y1, 32(R14)(CX*2)
 	ADDQ         $0x40, R10
-	ADDQ         $0x00000038, DI
-	DECQ         R11
+	ADDQ         $0x40, R11
+	ADDQ         $0x00000038, R8
+	DECQ         R12
 	JNZ          loop3
 
 done4:
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
+	ADDQ CX, BX
+	ADDQ CX, SI
+	ADDQ CX, BX
+	ADDQ CX, SI
+	ADDQ CX, BX
+	ADDQ CX, SI
+	ADDQ CX, BX
+	ADDQ CX, SI
+	ADDQ CX, BX
+	ADDQ CX, SI
+	ADDQ CX, BX
+	ADDQ CX, SI
+	ADDQ CX, BX
+	ADDQ CX, SI
+	ADDQ CX, BX
+	ADDQ CX, SI
 	JMP  block1
 
 done2:
@@ -2728,57 +2332,59 @@ done2:
 // transforms of the even and odd inputs.
 // func fftInverse8AVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, FMA3
-TEXT ·fftInverse8AVX2(SB), NOSPLIT, $256-96
-	MOVQ   q+72(FP), AX
-	SHLQ   $0x06, AX
-	LEAQ   (AX)(AX*2), CX
-	MOVQ   re_base+0(FP), DX
-	MOVQ   im_base+24(FP), BX
-	MOVQ   re_len+8(FP), SI
-	LEAQ   (DX)(SI*4), SI
-	MOVQ   from+80(FP), DI
-	MOVQ   tw_base+48(FP), R8
-	IMUL3Q $0x00000038, DI, R9
-	ADDQ   R9, R8
-	SHLQ   $0x06, DI
-	ADDQ   DI, DX
-	ADDQ   DI, BX
+TEXT ·fftInverse8AVX2(SB), NOSPLIT, $288-96
+	LEAQ   31(SP), AX
+	ANDQ   $-32, AX
+	MOVQ   q+72(FP), CX
+	SHLQ   $0x06, CX
+	LEAQ   (CX)(CX*2), DX
+	MOVQ   re_base+0(FP), BX
+	MOVQ   im_base+24(FP), SI
+	MOVQ   re_len+8(FP), DI
+	LEAQ   (BX)(DI*4), DI
+	MOVQ   from+80(FP), R8
+	MOVQ   tw_base+48(FP), R9
+	IMUL3Q $0x00000038, R8, R10
+	ADDQ   R10, R9
+	SHLQ   $0x06, R8
+	ADDQ   R8, BX
+	ADDQ   R8, SI
 
 block1:
-	CMPQ  DX, SI
+	CMPQ  BX, DI
 	JGE   done2
-	MOVQ  R8, DI
-	MOVQ  DX, R9
+	MOVQ  R9, R8
 	MOVQ  BX, R10
-	MOVQ  count+88(FP), R11
-	TESTQ R11, R11
+	MOVQ  SI, R11
+	MOVQ  count+88(FP), R12
+	TESTQ R12, R12
 	JLE   done4
 
 loop3:
-	LEAQ         (R9)(AX*4), R12
-	LEAQ         (R10)(AX*4), R13
-	VMOVUPS      (R9), Y0
-	VMOVUPS      (R10), Y1
-	VMOVUPS      (R9)(AX*2), Y2
-	VMOVUPS      (R10)(AX*2), Y3
-	VBROADCASTSS 8(DI), Y4
-	VBROADCASTSS 12(DI), Y5
+	LEAQ         (R10)(CX*4), R13
+	LEAQ         (R11)(CX*4), R14
+	VMOVUPS      (R10), Y0
+	VMOVUPS      (R11), Y1
+	VMOVUPS      (R10)(CX*2), Y2
+	VMOVUPS      (R11)(CX*2), Y3
+	VBROADCASTSS 8(R8), Y4
+	VBROADCASTSS 12(R8), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMADD213PS  Y6, Y4, Y2
 	VFMSUB213PS  Y5, Y4, Y3
-	VMOVUPS      (R12), Y4
-	VMOVUPS      (R13), Y5
-	VBROADCASTSS 24(DI), Y6
-	VBROADCASTSS 28(DI), Y7
+	VMOVUPS      (R13), Y4
+	VMOVUPS      (R14), Y5
+	VBROADCASTSS 24(R8), Y6
+	VBROADCASTSS 28(R8), Y7
 	VMULPS       Y7, Y5, Y8
 	VMULPS       Y7, Y4, Y7
 	VFMADD213PS  Y8, Y6, Y4
 	VFMSUB213PS  Y7, Y6, Y5
-	VMOVUPS      (R12)(AX*2), Y6
-	VMOVUPS      (R13)(AX*2), Y7
-	VBROADCASTSS 40(DI), Y8
-	VBROADCASTSS 44(DI), Y9
+	VMOVUPS      (R13)(CX*2), Y6
+	VMOVUPS      (R14)(CX*2), Y7
+	VBROADCASTSS 40(R8), Y8
+	VBROADCASTSS 44(R8), Y9
 	VMULPS       Y9, Y7, Y10
 	VMULPS       Y9, Y6, Y9
 	VFMADD213PS  Y10, Y8, Y6
@@ -2799,42 +2405,42 @@ loop3:
 	VSUBPS       Y6, Y8, Y8
 	VSUBPS       Y5, Y4, Y6
 	VADDPS       Y5, Y4, Y4
-	VMOVUPS      Y0, (SP)
-	VMOVUPS      Y1, 32(SP)
-	VMOVUPS      Y8, 64(SP)
-	VMOVUPS      Y4, 96(SP)
-	VMOVUPS      Y7, 128(SP)
-	VMOVUPS      Y2, 160(SP)
-	VMOVUPS      Y3, 192(SP)
-	VMOVUPS      Y6, 224(SP)
-	VMOVUPS      (R9)(AX*1), Y0
-	VMOVUPS      (R10)(AX*1), Y1
-	VBROADCASTSS (DI), Y2
-	VBROADCASTSS 4(DI), Y3
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VMOVUPS      Y8, 64(AX)
+	VMOVUPS      Y4, 96(AX)
+	VMOVUPS      Y7, 128(AX)
+	VMOVUPS      Y2, 160(AX)
+	VMOVUPS      Y3, 192(AX)
+	VMOVUPS      Y6, 224(AX)
+	VMOVUPS      (R10)(CX*1), Y0
+	VMOVUPS      (R11)(CX*1), Y1
+	VBROADCASTSS (R8), Y2
+	VBROADCASTSS 4(R8), Y3
 	VMULPS       Y3, Y1, Y4
 	VMULPS       Y3, Y0, Y3
 	VFMADD213PS  Y4, Y2, Y0
 	VFMSUB213PS  Y3, Y2, Y1
-	VMOVUPS      (R9)(CX*1), Y2
-	VMOVUPS      (R10)(CX*1), Y3
-	VBROADCASTSS 16(DI), Y4
-	VBROADCASTSS 20(DI), Y5
+	VMOVUPS      (R10)(DX*1), Y2
+	VMOVUPS      (R11)(DX*1), Y3
+	VBROADCASTSS 16(R8), Y4
+	VBROADCASTSS 20(R8), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMADD213PS  Y6, Y4, Y2
 	VFMSUB213PS  Y5, Y4, Y3
-	VMOVUPS      (R12)(AX*1), Y4
-	VMOVUPS      (R13)(AX*1), Y5
-	VBROADCASTSS 32(DI), Y6
-	VBROADCASTSS 36(DI), Y7
+	VMOVUPS      (R13)(CX*1), Y4
+	VMOVUPS      (R14)(CX*1), Y5
+	VBROADCASTSS 32(R8), Y6
+	VBROADCASTSS 36(R8), Y7
 	VMULPS       Y7, Y5, Y8
 	VMULPS       Y7, Y4, Y7
 	VFMADD213PS  Y8, Y6, Y4
 	VFMSUB213PS  Y7, Y6, Y5
-	VMOVUPS      (R12)(CX*1), Y6
-	VMOVUPS      (R13)(CX*1), Y7
-	VBROADCASTSS 48(DI), Y8
-	VBROADCASTSS 52(DI), Y9
+	VMOVUPS      (R13)(DX*1), Y6
+	VMOVUPS      (R14)(DX*1), Y7
+	VBROADCASTSS 48(R8), Y8
+	VBROADCASTSS 52(R8), Y9
 	VMULPS       Y9, Y7, Y10
 	VMULPS       Y9, Y6, Y9
 	VFMADD213PS  Y10, Y8, Y6
@@ -2859,72 +2465,72 @@ loop3:
 	VSUBPS       Y4, Y3, Y3
 	VSUBPS       Y8, Y5, Y4
 	VADDPS       Y8, Y5, Y5
-	VMOVUPS      (SP), Y8
-	VMOVUPS      32(SP), Y9
+	VMOVUPS      (AX), Y8
+	VMOVUPS      32(AX), Y9
 	VSUBPS       Y0, Y8, Y10
 	VADDPS       Y0, Y8, Y8
 	VSUBPS       Y1, Y9, Y0
 	VADDPS       Y1, Y9, Y9
-	VMOVUPS      Y8, (R9)
-	VMOVUPS      Y9, (R10)
-	VMOVUPS      Y10, (R12)
-	VMOVUPS      Y0, (R13)
-	VMOVUPS      64(SP), Y0
-	VMOVUPS      96(SP), Y1
+	VMOVUPS      Y8, (R10)
+	VMOVUPS      Y9, (R11)
+	VMOVUPS      Y10, (R13)
+	VMOVUPS      Y0, (R14)
+	VMOVUPS      64(AX), Y0
+	VMOVUPS      96(AX), Y1
 	VMOVAPS      Y0, Y8
 	VMOVAPS      Y1, Y9
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y3, Y8
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y5, Y9
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y3, Y0
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y5, Y1
-	VMOVUPS      Y8, (R9)(AX*1)
-	VMOVUPS      Y9, (R10)(AX*1)
-	VMOVUPS      Y0, (R12)(AX*1)
-	VMOVUPS      Y1, (R13)(AX*1)
-	VMOVUPS      128(SP), Y0
-	VMOVUPS      160(SP), Y1
+	VMOVUPS      Y8, (R10)(CX*1)
+	VMOVUPS      Y9, (R11)(CX*1)
+	VMOVUPS      Y0, (R13)(CX*1)
+	VMOVUPS      Y1, (R14)(CX*1)
+	VMOVUPS      128(AX), Y0
+	VMOVUPS      160(AX), Y1
 	VADDPS       Y2, Y0, Y3
 	VSUBPS       Y2, Y0, Y0
 	VSUBPS       Y7, Y1, Y2
 	VADDPS       Y7, Y1, Y1
-	VMOVUPS      Y0, (R9)(AX*2)
-	VMOVUPS      Y1, (R10)(AX*2)
-	VMOVUPS      Y3, (R12)(AX*2)
-	VMOVUPS      Y2, (R13)(AX*2)
-	VMOVUPS      192(SP), Y0
-	VMOVUPS      224(SP), Y1
+	VMOVUPS      Y0, (R10)(CX*2)
+	VMOVUPS      Y1, (R11)(CX*2)
+	VMOVUPS      Y3, (R13)(CX*2)
+	VMOVUPS      Y2, (R14)(CX*2)
+	VMOVUPS      192(AX), Y0
+	VMOVUPS      224(AX), Y1
 	VMOVAPS      Y0, Y2
 	VMOVAPS      Y1, Y3
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y6, Y2
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y4, Y3
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y6, Y0
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y4, Y1
-	VMOVUPS      Y2, (R9)(CX*1)
-	VMOVUPS      Y3, (R10)(CX*1)
-	VMOVUPS      Y0, (R12)(CX*1)
-	VMOVUPS      Y1, (R13)(CX*1)
-	VMOVUPS      32(R9), Y0
-	VMOVUPS      32(R10), Y1
-	VMOVUPS      32(R9)(AX*2), Y2
-	VMOVUPS      32(R10)(AX*2), Y3
-	VBROADCASTSS 8(DI), Y4
-	VBROADCASTSS 12(DI), Y5
+	VMOVUPS      Y2, (R10)(DX*1)
+	VMOVUPS      Y3, (R11)(DX*1)
+	VMOVUPS      Y0, (R13)(DX*1)
+	VMOVUPS      Y1, (R14)(DX*1)
+	VMOVUPS      32(R10), Y0
+	VMOVUPS      32(R11), Y1
+	VMOVUPS      32(R10)(CX*2), Y2
+	VMOVUPS      32(R11)(CX*2), Y3
+	VBROADCASTSS 8(R8), Y4
+	VBROADCASTSS 12(R8), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMADD213PS  Y6, Y4, Y2
 	VFMSUB213PS  Y5, Y4, Y3
-	VMOVUPS      32(R12), Y4
-	VMOVUPS      32(R13), Y5
-	VBROADCASTSS 24(DI), Y6
-	VBROADCASTSS 28(DI), Y7
+	VMOVUPS      32(R13), Y4
+	VMOVUPS      32(R14), Y5
+	VBROADCASTSS 24(R8), Y6
+	VBROADCASTSS 28(R8), Y7
 	VMULPS       Y7, Y5, Y8
 	VMULPS       Y7, Y4, Y7
 	VFMADD213PS  Y8, Y6, Y4
 	VFMSUB213PS  Y7, Y6, Y5
-	VMOVUPS      32(R12)(AX*2), Y6
-	VMOVUPS      32(R13)(AX*2), Y7
-	VBROADCASTSS 40(DI), Y8
-	VBROADCASTSS 44(DI), Y9
+	VMOVUPS      32(R13)(CX*2), Y6
+	VMOVUPS      32(R14)(CX*2), Y7
+	VBROADCASTSS 40(R8), Y8
+	VBROADCASTSS 44(R8), Y9
 	VMULPS       Y9, Y7, Y10
 	VMULPS       Y9, Y6, Y9
 	VFMADD213PS  Y10, Y8, Y6
@@ -2945,42 +2551,42 @@ loop3:
 	VSUBPS       Y6, Y8, Y8
 	VSUBPS       Y5, Y4, Y6
 	VADDPS       Y5, Y4, Y4
-	VMOVUPS      Y0, (SP)
-	VMOVUPS      Y1, 32(SP)
-	VMOVUPS      Y8, 64(SP)
-	VMOVUPS      Y4, 96(SP)
-	VMOVUPS      Y7, 128(SP)
-	VMOVUPS      Y2, 160(SP)
-	VMOVUPS      Y3, 192(SP)
-	VMOVUPS      Y6, 224(SP)
-	VMOVUPS      32(R9)(AX*1), Y0
-	VMOVUPS      32(R10)(AX*1), Y1
-	VBROADCASTSS (DI), Y2
-	VBROADCASTSS 4(DI), Y3
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VMOVUPS      Y8, 64(AX)
+	VMOVUPS      Y4, 96(AX)
+	VMOVUPS      Y7, 128(AX)
+	VMOVUPS      Y2, 160(AX)
+	VMOVUPS      Y3, 192(AX)
+	VMOVUPS      Y6, 224(AX)
+	VMOVUPS      32(R10)(CX*1), Y0
+	VMOVUPS      32(R11)(CX*1), Y1
+	VBROADCASTSS (R8), Y2
+	VBROADCASTSS 4(R8), Y3
 	VMULPS       Y3, Y1, Y4
 	VMULPS       Y3, Y0, Y3
 	VFMADD213PS  Y4, Y2, Y0
 	VFMSUB213PS  Y3, Y2, Y1
-	VMOVUPS      32(R9)(CX*1), Y2
-	VMOVUPS      32(R10)(CX*1), Y3
-	VBROADCASTSS 16(DI), Y4
-	VBROADCASTSS 20(DI), Y5
+	VMOVUPS      32(R10)(DX*1), Y2
+	VMOVUPS      32(R11)(DX*1), Y3
+	VBROADCASTSS 16(R8), Y4
+	VBROADCASTSS 20(R8), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMADD213PS  Y6, Y4, Y2
 	VFMSUB213PS  Y5, Y4, Y3
-	VMOVUPS      32(R12)(AX*1), Y4
-	VMOVUPS      32(R13)(AX*1), Y5
-	VBROADCASTSS 32(DI), Y6
-	VBROADCASTSS 36(DI), Y7
+	VMOVUPS      32(R13)(CX*1), Y4
+	VMOVUPS      32(R14)(CX*1), Y5
+	VBROADCASTSS 32(R8), Y6
+	VBROADCASTSS 36(R8), Y7
 	VMULPS       Y7, Y5, Y8
 	VMULPS       Y7, Y4, Y7
 	VFMADD213PS  Y8, Y6, Y4
 	VFMSUB213PS  Y7, Y6, Y5
-	VMOVUPS      32(R12)(CX*1), Y6
-	VMOVUPS      32(R13)(CX*1), Y7
-	VBROADCASTSS 48(DI), Y8
-	VBROADCASTSS 52(DI), Y9
+	VMOVUPS      32(R13)(DX*1), Y6
+	VMOVUPS      32(R14)(DX*1), Y7
+	VBROADCASTSS 48(R8), Y8
+	VBROADCASTSS 52(R8), Y9
 	VMULPS       Y9, Y7, Y10
 	VMULPS       Y9, Y6, Y9
 	VFMADD213PS  Y10, Y8, Y6
@@ -3005,73 +2611,73 @@ loop3:
 	VSUBPS       Y4, Y3, Y3
 	VSUBPS       Y8, Y5, Y4
 	VADDPS       Y8, Y5, Y5
-	VMOVUPS      (SP), Y8
-	VMOVUPS      32(SP), Y9
+	VMOVUPS      (AX), Y8
+	VMOVUPS      32(AX), Y9
 	VSUBPS       Y0, Y8, Y10
 	VADDPS       Y0, Y8, Y8
 	VSUBPS       Y1, Y9, Y0
 	VADDPS       Y1, Y9, Y9
-	VMOVUPS      Y8, 32(R9)
-	VMOVUPS      Y9, 32(R10)
-	VMOVUPS      Y10, 32(R12)
-	VMOVUPS      Y0, 32(R13)
-	VMOVUPS      64(SP), Y0
-	VMOVUPS      96(SP), Y1
+	VMOVUPS      Y8, 32(R10)
+	VMOVUPS      Y9, 32(R11)
+	VMOVUPS      Y10, 32(R13)
+	VMOVUPS      Y0, 32(R14)
+	VMOVUPS      64(AX), Y0
+	VMOVUPS      96(AX), Y1
 	VMOVAPS      Y0, Y8
 	VMOVAPS      Y1, Y9
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y3, Y8
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y5, Y9
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y3, Y0
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y5, Y1
-	VMOVUPS      Y8, 32(R9)(AX*1)
-	VMOVUPS      Y9, 32(R10)(AX*1)
-	VMOVUPS      Y0, 32(R12)(AX*1)
-	VMOVUPS      Y1, 32(R13)(AX*1)
-	VMOVUPS      128(SP), Y0
-	VMOVUPS      160(SP), Y1
+	VMOVUPS      Y8, 32(R10)(CX*1)
+	VMOVUPS      Y9, 32(R11)(CX*1)
+	VMOVUPS      Y0, 32(R13)(CX*1)
+	VMOVUPS      Y1, 32(R14)(CX*1)
+	VMOVUPS      128(AX), Y0
+	VMOVUPS      160(AX), Y1
 	VADDPS       Y2, Y0, Y3
 	VSUBPS       Y2, Y0, Y0
 	VSUBPS       Y7, Y1, Y2
 	VADDPS       Y7, Y1, Y1
-	VMOVUPS      Y0, 32(R9)(AX*2)
-	VMOVUPS      Y1, 32(R10)(AX*2)
-	VMOVUPS      Y3, 32(R12)(AX*2)
-	VMOVUPS      Y2, 32(R13)(AX*2)
-	VMOVUPS      192(SP), Y0
-	VMOVUPS      224(SP), Y1
+	VMOVUPS      Y0, 32(R10)(CX*2)
+	VMOVUPS      Y1, 32(R11)(CX*2)
+	VMOVUPS      Y3, 32(R13)(CX*2)
+	VMOVUPS      Y2, 32(R14)(CX*2)
+	VMOVUPS      192(AX), Y0
+	VMOVUPS      224(AX), Y1
 	VMOVAPS      Y0, Y2
 	VMOVAPS      Y1, Y3
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y6, Y2
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y4, Y3
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y6, Y0
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y4, Y1
-	VMOVUPS      Y2, 32(R9)(CX*1)
-	VMOVUPS      Y3, 32(R10)(CX*1)
-	VMOVUPS      Y0, 32(R12)(CX*1)
-	VMOVUPS      Y1, 32(R13)(CX*1)
-	ADDQ         $0x40, R9
+	VMOVUPS      Y2, 32(R10)(DX*1)
+	VMOVUPS      Y3, 32(R11)(DX*1)
+	VMOVUPS      Y0, 32(R13)(DX*1)
+	VMOVUPS      Y1, 32(R14)(DX*1)
 	ADDQ         $0x40, R10
-	ADDQ         $0x00000038, DI
-	DECQ         R11
+	ADDQ         $0x40, R11
+	ADDQ         $0x00000038, R8
+	DECQ         R12
 	JNZ          loop3
 
 done4:
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
+	ADDQ CX, BX
+	ADDQ CX, SI
+	ADDQ CX, BX
+	ADDQ CX, SI
+	ADDQ CX, BX
+	ADDQ CX, SI
+	ADDQ CX, BX
+	ADDQ CX, SI
+	ADDQ CX, BX
+	ADDQ CX, SI
+	ADDQ CX, BX
+	ADDQ CX, SI
+	ADDQ CX, BX
+	ADDQ CX, SI
+	ADDQ CX, BX
+	ADDQ CX, SI
 	JMP  block1
 
 done2:
@@ -3467,43 +3073,45 @@ done2:
 // y_k = w^{jk} Σ_{m<4} x_m w_8^{mk}: fftForward8 with x_0 … x_3 in x and x_4 … x_7 = 0.
 // func fftForward8HalfAVX2(re []float32, im []float32, xRe []float32, xIm []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, FMA3
-TEXT ·fftForward8HalfAVX2(SB), NOSPLIT, $256-144
-	MOVQ   q+120(FP), AX
-	SHLQ   $0x06, AX
-	LEAQ   (AX)(AX*2), CX
-	MOVQ   re_base+0(FP), DX
-	MOVQ   im_base+24(FP), BX
-	MOVQ   re_len+8(FP), SI
-	LEAQ   (DX)(SI*4), SI
-	MOVQ   from+128(FP), SI
-	MOVQ   tw_base+96(FP), DI
-	IMUL3Q $0x00000038, SI, R8
-	ADDQ   R8, DI
-	SHLQ   $0x06, SI
-	ADDQ   SI, DX
-	ADDQ   SI, BX
-	MOVQ   DX, DX
-	MOVQ   xRe_base+48(FP), R8
-	MOVQ   xIm_base+72(FP), R9
-	ADDQ   SI, R8
-	ADDQ   SI, R9
-	MOVQ   count+136(FP), SI
-	TESTQ  SI, SI
+TEXT ·fftForward8HalfAVX2(SB), NOSPLIT, $288-144
+	LEAQ   31(SP), AX
+	ANDQ   $-32, AX
+	MOVQ   q+120(FP), CX
+	SHLQ   $0x06, CX
+	LEAQ   (CX)(CX*2), DX
+	MOVQ   re_base+0(FP), BX
+	MOVQ   im_base+24(FP), SI
+	MOVQ   re_len+8(FP), DI
+	LEAQ   (BX)(DI*4), DI
+	MOVQ   from+128(FP), DI
+	MOVQ   tw_base+96(FP), R8
+	IMUL3Q $0x00000038, DI, R9
+	ADDQ   R9, R8
+	SHLQ   $0x06, DI
+	ADDQ   DI, BX
+	ADDQ   DI, SI
+	MOVQ   BX, BX
+	MOVQ   xRe_base+48(FP), R9
+	MOVQ   xIm_base+72(FP), R10
+	ADDQ   DI, R9
+	ADDQ   DI, R10
+	MOVQ   count+136(FP), DI
+	TESTQ  DI, DI
 	JLE    done2
 
 loop1:
-	LEAQ         (R8)(AX*4), R10
-	LEAQ         (DX)(AX*4), R10
-	LEAQ         (R9)(AX*4), R11
-	LEAQ         (BX)(AX*4), R11
-	VMOVUPS      (R8), Y0
-	VMOVUPS      (R9), Y1
-	VMOVUPS      (R8)(AX*1), Y2
-	VMOVUPS      (R9)(AX*1), Y3
-	VMOVUPS      (R8)(AX*2), Y4
-	VMOVUPS      (R9)(AX*2), Y5
-	VMOVUPS      (R8)(CX*1), Y6
-	VMOVUPS      (R9)(CX*1), Y7
+	LEAQ         (R9)(CX*4), R11
+	LEAQ         (BX)(CX*4), R11
+	LEAQ         (R10)(CX*4), R12
+	LEAQ         (SI)(CX*4), R12
+	VMOVUPS      (R9), Y0
+	VMOVUPS      (R10), Y1
+	VMOVUPS      (R9)(CX*1), Y2
+	VMOVUPS      (R10)(CX*1), Y3
+	VMOVUPS      (R9)(CX*2), Y4
+	VMOVUPS      (R10)(CX*2), Y5
+	VMOVUPS      (R9)(DX*1), Y6
+	VMOVUPS      (R10)(DX*1), Y7
 	VSUBPS       Y4, Y0, Y8
 	VADDPS       Y4, Y0, Y0
 	VSUBPS       Y5, Y1, Y4
@@ -3520,40 +3128,40 @@ loop1:
 	VSUBPS       Y6, Y8, Y8
 	VSUBPS       Y5, Y4, Y6
 	VADDPS       Y5, Y4, Y4
-	VBROADCASTSS 8(DI), Y5
-	VBROADCASTSS 12(DI), Y9
+	VBROADCASTSS 8(R8), Y5
+	VBROADCASTSS 12(R8), Y9
 	VMULPS       Y9, Y6, Y10
 	VMULPS       Y9, Y3, Y9
 	VFMSUB213PS  Y10, Y5, Y3
 	VFMADD213PS  Y9, Y5, Y6
-	VBROADCASTSS 24(DI), Y5
-	VBROADCASTSS 28(DI), Y9
+	VBROADCASTSS 24(R8), Y5
+	VBROADCASTSS 28(R8), Y9
 	VMULPS       Y9, Y2, Y10
 	VMULPS       Y9, Y7, Y9
 	VFMSUB213PS  Y10, Y5, Y7
 	VFMADD213PS  Y9, Y5, Y2
-	VBROADCASTSS 40(DI), Y5
-	VBROADCASTSS 44(DI), Y9
+	VBROADCASTSS 40(R8), Y5
+	VBROADCASTSS 44(R8), Y9
 	VMULPS       Y9, Y4, Y10
 	VMULPS       Y9, Y8, Y9
 	VFMSUB213PS  Y10, Y5, Y8
 	VFMADD213PS  Y9, Y5, Y4
-	VMOVUPS      Y0, (SP)
-	VMOVUPS      Y1, 32(SP)
-	VMOVUPS      Y3, 64(SP)
-	VMOVUPS      Y6, 96(SP)
-	VMOVUPS      Y7, 128(SP)
-	VMOVUPS      Y2, 160(SP)
-	VMOVUPS      Y8, 192(SP)
-	VMOVUPS      Y4, 224(SP)
-	VMOVUPS      (R8), Y0
-	VMOVUPS      (R9), Y1
-	VMOVUPS      (R8)(AX*1), Y2
-	VMOVUPS      (R9)(AX*1), Y3
-	VMOVUPS      (R8)(AX*2), Y4
-	VMOVUPS      (R9)(AX*2), Y5
-	VMOVUPS      (R8)(CX*1), Y6
-	VMOVUPS      (R9)(CX*1), Y7
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VMOVUPS      Y3, 64(AX)
+	VMOVUPS      Y6, 96(AX)
+	VMOVUPS      Y7, 128(AX)
+	VMOVUPS      Y2, 160(AX)
+	VMOVUPS      Y8, 192(AX)
+	VMOVUPS      Y4, 224(AX)
+	VMOVUPS      (R9), Y0
+	VMOVUPS      (R10), Y1
+	VMOVUPS      (R9)(CX*1), Y2
+	VMOVUPS      (R10)(CX*1), Y3
+	VMOVUPS      (R9)(CX*2), Y4
+	VMOVUPS      (R10)(CX*2), Y5
+	VMOVUPS      (R9)(DX*1), Y6
+	VMOVUPS      (R10)(DX*1), Y7
 	VSUBPS       Y6, Y2, Y8
 	VADDPS       Y6, Y2, Y2
 	VSUBPS       Y7, Y3, Y6
@@ -3572,68 +3180,68 @@ loop1:
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y3, Y9
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y7, Y2
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y3, Y5
-	VBROADCASTSS (DI), Y3
-	VBROADCASTSS 4(DI), Y7
+	VBROADCASTSS (R8), Y3
+	VBROADCASTSS 4(R8), Y7
 	VMULPS       Y7, Y9, Y10
 	VMULPS       Y7, Y4, Y7
 	VFMSUB213PS  Y10, Y3, Y4
 	VFMADD213PS  Y7, Y3, Y9
-	VMOVUPS      Y4, (DX)(AX*1)
-	VMOVUPS      Y9, (BX)(AX*1)
-	VBROADCASTSS 32(DI), Y3
-	VBROADCASTSS 36(DI), Y4
+	VMOVUPS      Y4, (BX)(CX*1)
+	VMOVUPS      Y9, (SI)(CX*1)
+	VBROADCASTSS 32(R8), Y3
+	VBROADCASTSS 36(R8), Y4
 	VMULPS       Y4, Y5, Y7
 	VMULPS       Y4, Y2, Y4
 	VFMSUB213PS  Y7, Y3, Y2
 	VFMADD213PS  Y4, Y3, Y5
-	VMOVUPS      Y2, (R10)(AX*1)
-	VMOVUPS      Y5, (R11)(AX*1)
+	VMOVUPS      Y2, (R11)(CX*1)
+	VMOVUPS      Y5, (R12)(CX*1)
 	VMOVAPS      Y0, Y2
 	VMOVAPS      Y1, Y3
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y8, Y2
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y6, Y3
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y8, Y0
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y6, Y1
-	VBROADCASTSS 16(DI), Y4
-	VBROADCASTSS 20(DI), Y5
+	VBROADCASTSS 16(R8), Y4
+	VBROADCASTSS 20(R8), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMSUB213PS  Y6, Y4, Y2
 	VFMADD213PS  Y5, Y4, Y3
-	VMOVUPS      Y2, (DX)(CX*1)
-	VMOVUPS      Y3, (BX)(CX*1)
-	VBROADCASTSS 48(DI), Y2
-	VBROADCASTSS 52(DI), Y3
+	VMOVUPS      Y2, (BX)(DX*1)
+	VMOVUPS      Y3, (SI)(DX*1)
+	VBROADCASTSS 48(R8), Y2
+	VBROADCASTSS 52(R8), Y3
 	VMULPS       Y3, Y1, Y4
 	VMULPS       Y3, Y0, Y3
 	VFMSUB213PS  Y4, Y2, Y0
 	VFMADD213PS  Y3, Y2, Y1
-	VMOVUPS      Y0, (R10)(CX*1)
-	VMOVUPS      Y1, (R11)(CX*1)
-	VMOVUPS      (SP), Y0
-	VMOVUPS      32(SP), Y1
-	VMOVUPS      Y0, (DX)
-	VMOVUPS      Y1, (BX)
-	VMOVUPS      64(SP), Y0
-	VMOVUPS      96(SP), Y1
-	VMOVUPS      Y0, (DX)(AX*2)
-	VMOVUPS      Y1, (BX)(AX*2)
-	VMOVUPS      128(SP), Y0
-	VMOVUPS      160(SP), Y1
-	VMOVUPS      Y0, (R10)
-	VMOVUPS      Y1, (R11)
-	VMOVUPS      192(SP), Y0
-	VMOVUPS      224(SP), Y1
-	VMOVUPS      Y0, (R10)(AX*2)
-	VMOVUPS      Y1, (R11)(AX*2)
-	VMOVUPS      32(R8), Y0
-	VMOVUPS      32(R9), Y1
-	VMOVUPS      32(R8)(AX*1), Y2
-	VMOVUPS      32(R9)(AX*1), Y3
-	VMOVUPS      32(R8)(AX*2), Y4
-	VMOVUPS      32(R9)(AX*2), Y5
-	VMOVUPS      32(R8)(CX*1), Y6
-	VMOVUPS      32(R9)(CX*1), Y7
+	VMOVUPS      Y0, (R11)(DX*1)
+	VMOVUPS      Y1, (R12)(DX*1)
+	VMOVUPS      (AX), Y0
+	VMOVUPS      32(AX), Y1
+	VMOVUPS      Y0, (BX)
+	VMOVUPS      Y1, (SI)
+	VMOVUPS      64(AX), Y0
+	VMOVUPS      96(AX), Y1
+	VMOVUPS      Y0, (BX)(CX*2)
+	VMOVUPS      Y1, (SI)(CX*2)
+	VMOVUPS      128(AX), Y0
+	VMOVUPS      160(AX), Y1
+	VMOVUPS      Y0, (R11)
+	VMOVUPS      Y1, (R12)
+	VMOVUPS      192(AX), Y0
+	VMOVUPS      224(AX), Y1
+	VMOVUPS      Y0, (R11)(CX*2)
+	VMOVUPS      Y1, (R12)(CX*2)
+	VMOVUPS      32(R9), Y0
+	VMOVUPS      32(R10), Y1
+	VMOVUPS      32(R9)(CX*1), Y2
+	VMOVUPS      32(R10)(CX*1), Y3
+	VMOVUPS      32(R9)(CX*2), Y4
+	VMOVUPS      32(R10)(CX*2), Y5
+	VMOVUPS      32(R9)(DX*1), Y6
+	VMOVUPS      32(R10)(DX*1), Y7
 	VSUBPS       Y4, Y0, Y8
 	VADDPS       Y4, Y0, Y0
 	VSUBPS       Y5, Y1, Y4
@@ -3650,40 +3258,40 @@ loop1:
 	VSUBPS       Y6, Y8, Y8
 	VSUBPS       Y5, Y4, Y6
 	VADDPS       Y5, Y4, Y4
-	VBROADCASTSS 8(DI), Y5
-	VBROADCASTSS 12(DI), Y9
+	VBROADCASTSS 8(R8), Y5
+	VBROADCASTSS 12(R8), Y9
 	VMULPS       Y9, Y6, Y10
 	VMULPS       Y9, Y3, Y9
 	VFMSUB213PS  Y10, Y5, Y3
 	VFMADD213PS  Y9, Y5, Y6
-	VBROADCASTSS 24(DI), Y5
-	VBROADCASTSS 28(DI), Y9
+	VBROADCASTSS 24(R8), Y5
+	VBROADCASTSS 28(R8), Y9
 	VMULPS       Y9, Y2, Y10
 	VMULPS       Y9, Y7, Y9
 	VFMSUB213PS  Y10, Y5, Y7
 	VFMADD213PS  Y9, Y5, Y2
-	VBROADCASTSS 40(DI), Y5
-	VBROADCASTSS 44(DI), Y9
+	VBROADCASTSS 40(R8), Y5
+	VBROADCASTSS 44(R8), Y9
 	VMULPS       Y9, Y4, Y10
 	VMULPS       Y9, Y8, Y9
 	VFMSUB213PS  Y10, Y5, Y8
 	VFMADD213PS  Y9, Y5, Y4
-	VMOVUPS      Y0, (SP)
-	VMOVUPS      Y1, 32(SP)
-	VMOVUPS      Y3, 64(SP)
-	VMOVUPS      Y6, 96(SP)
-	VMOVUPS      Y7, 128(SP)
-	VMOVUPS      Y2, 160(SP)
-	VMOVUPS      Y8, 192(SP)
-	VMOVUPS      Y4, 224(SP)
-	VMOVUPS      32(R8), Y0
-	VMOVUPS      32(R9), Y1
-	VMOVUPS      32(R8)(AX*1), Y2
-	VMOVUPS      32(R9)(AX*1), Y3
-	VMOVUPS      32(R8)(AX*2), Y4
-	VMOVUPS      32(R9)(AX*2), Y5
-	VMOVUPS      32(R8)(CX*1), Y6
-	VMOVUPS      32(R9)(CX*1), Y7
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VMOVUPS      Y3, 64(AX)
+	VMOVUPS      Y6, 96(AX)
+	VMOVUPS      Y7, 128(AX)
+	VMOVUPS      Y2, 160(AX)
+	VMOVUPS      Y8, 192(AX)
+	VMOVUPS      Y4, 224(AX)
+	VMOVUPS      32(R9), Y0
+	VMOVUPS      32(R10), Y1
+	VMOVUPS      32(R9)(CX*1), Y2
+	VMOVUPS      32(R10)(CX*1), Y3
+	VMOVUPS      32(R9)(CX*2), Y4
+	VMOVUPS      32(R10)(CX*2), Y5
+	VMOVUPS      32(R9)(DX*1), Y6
+	VMOVUPS      32(R10)(DX*1), Y7
 	VSUBPS       Y6, Y2, Y8
 	VADDPS       Y6, Y2, Y2
 	VSUBPS       Y7, Y3, Y6
@@ -3702,66 +3310,66 @@ loop1:
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y3, Y9
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y7, Y2
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y3, Y5
-	VBROADCASTSS (DI), Y3
-	VBROADCASTSS 4(DI), Y7
+	VBROADCASTSS (R8), Y3
+	VBROADCASTSS 4(R8), Y7
 	VMULPS       Y7, Y9, Y10
 	VMULPS       Y7, Y4, Y7
 	VFMSUB213PS  Y10, Y3, Y4
 	VFMADD213PS  Y7, Y3, Y9
-	VMOVUPS      Y4, 32(DX)(AX*1)
-	VMOVUPS      Y9, 32(BX)(AX*1)
-	VBROADCASTSS 32(DI), Y3
-	VBROADCASTSS 36(DI), Y4
+	VMOVUPS      Y4, 32(BX)(CX*1)
+	VMOVUPS      Y9, 32(SI)(CX*1)
+	VBROADCASTSS 32(R8), Y3
+	VBROADCASTSS 36(R8), Y4
 	VMULPS       Y4, Y5, Y7
 	VMULPS       Y4, Y2, Y4
 	VFMSUB213PS  Y7, Y3, Y2
 	VFMADD213PS  Y4, Y3, Y5
-	VMOVUPS      Y2, 32(R10)(AX*1)
-	VMOVUPS      Y5, 32(R11)(AX*1)
+	VMOVUPS      Y2, 32(R11)(CX*1)
+	VMOVUPS      Y5, 32(R12)(CX*1)
 	VMOVAPS      Y0, Y2
 	VMOVAPS      Y1, Y3
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y8, Y2
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y6, Y3
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y8, Y0
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y6, Y1
-	VBROADCASTSS 16(DI), Y4
-	VBROADCASTSS 20(DI), Y5
+	VBROADCASTSS 16(R8), Y4
+	VBROADCASTSS 20(R8), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMSUB213PS  Y6, Y4, Y2
 	VFMADD213PS  Y5, Y4, Y3
-	VMOVUPS      Y2, 32(DX)(CX*1)
-	VMOVUPS      Y3, 32(BX)(CX*1)
-	VBROADCASTSS 48(DI), Y2
-	VBROADCASTSS 52(DI), Y3
+	VMOVUPS      Y2, 32(BX)(DX*1)
+	VMOVUPS      Y3, 32(SI)(DX*1)
+	VBROADCASTSS 48(R8), Y2
+	VBROADCASTSS 52(R8), Y3
 	VMULPS       Y3, Y1, Y4
 	VMULPS       Y3, Y0, Y3
 	VFMSUB213PS  Y4, Y2, Y0
 	VFMADD213PS  Y3, Y2, Y1
-	VMOVUPS      Y0, 32(R10)(CX*1)
-	VMOVUPS      Y1, 32(R11)(CX*1)
-	VMOVUPS      (SP), Y0
-	VMOVUPS      32(SP), Y1
-	VMOVUPS      Y0, 32(DX)
-	VMOVUPS      Y1, 32(BX)
-	VMOVUPS      64(SP), Y0
-	VMOVUPS      96(SP), Y1
-	VMOVUPS      Y0, 32(DX)(AX*2)
-	VMOVUPS      Y1, 32(BX)(AX*2)
-	VMOVUPS      128(SP), Y0
-	VMOVUPS      160(SP), Y1
-	VMOVUPS      Y0, 32(R10)
-	VMOVUPS      Y1, 32(R11)
-	VMOVUPS      192(SP), Y0
-	VMOVUPS      224(SP), Y1
-	VMOVUPS      Y0, 32(R10)(AX*2)
-	VMOVUPS      Y1, 32(R11)(AX*2)
-	ADDQ         $0x40, R8
+	VMOVUPS      Y0, 32(R11)(DX*1)
+	VMOVUPS      Y1, 32(R12)(DX*1)
+	VMOVUPS      (AX), Y0
+	VMOVUPS      32(AX), Y1
+	VMOVUPS      Y0, 32(BX)
+	VMOVUPS      Y1, 32(SI)
+	VMOVUPS      64(AX), Y0
+	VMOVUPS      96(AX), Y1
+	VMOVUPS      Y0, 32(BX)(CX*2)
+	VMOVUPS      Y1, 32(SI)(CX*2)
+	VMOVUPS      128(AX), Y0
+	VMOVUPS      160(AX), Y1
+	VMOVUPS      Y0, 32(R11)
+	VMOVUPS      Y1, 32(R12)
+	VMOVUPS      192(AX), Y0
+	VMOVUPS      224(AX), Y1
+	VMOVUPS      Y0, 32(R11)(CX*2)
+	VMOVUPS      Y1, 32(R12)(CX*2)
 	ADDQ         $0x40, R9
-	ADDQ         $0x40, DX
+	ADDQ         $0x40, R10
 	ADDQ         $0x40, BX
-	ADDQ         $0x00000038, DI
-	DECQ         SI
+	ADDQ         $0x40, SI
+	ADDQ         $0x00000038, R8
+	DECQ         DI
 	JNZ          loop1
 
 done2:
@@ -4147,57 +3755,59 @@ done2:
 // y_m = Σ_k conj(w^{jk}) x_k w_8^{−mk} for m < 4: fftInverse8 that writes only y_0 … y_3, to y.
 // func fftInverse8HalfAVX2(yRe []float32, yIm []float32, re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, FMA3
-TEXT ·fftInverse8HalfAVX2(SB), NOSPLIT, $256-144
-	MOVQ   q+120(FP), AX
-	SHLQ   $0x06, AX
-	LEAQ   (AX)(AX*2), CX
-	MOVQ   re_base+48(FP), DX
-	MOVQ   im_base+72(FP), BX
-	MOVQ   re_len+56(FP), SI
-	LEAQ   (DX)(SI*4), SI
-	MOVQ   from+128(FP), SI
-	MOVQ   tw_base+96(FP), DI
-	IMUL3Q $0x00000038, SI, R8
-	ADDQ   R8, DI
-	SHLQ   $0x06, SI
-	ADDQ   SI, DX
-	ADDQ   SI, BX
-	MOVQ   DX, DX
-	MOVQ   yRe_base+0(FP), R8
-	MOVQ   yIm_base+24(FP), R9
-	ADDQ   SI, R8
-	ADDQ   SI, R9
-	MOVQ   count+136(FP), SI
-	TESTQ  SI, SI
+TEXT ·fftInverse8HalfAVX2(SB), NOSPLIT, $288-144
+	LEAQ   31(SP), AX
+	ANDQ   $-32, AX
+	MOVQ   q+120(FP), CX
+	SHLQ   $0x06, CX
+	LEAQ   (CX)(CX*2), DX
+	MOVQ   re_base+48(FP), BX
+	MOVQ   im_base+72(FP), SI
+	MOVQ   re_len+56(FP), DI
+	LEAQ   (BX)(DI*4), DI
+	MOVQ   from+128(FP), DI
+	MOVQ   tw_base+96(FP), R8
+	IMUL3Q $0x00000038, DI, R9
+	ADDQ   R9, R8
+	SHLQ   $0x06, DI
+	ADDQ   DI, BX
+	ADDQ   DI, SI
+	MOVQ   BX, BX
+	MOVQ   yRe_base+0(FP), R9
+	MOVQ   yIm_base+24(FP), R10
+	ADDQ   DI, R9
+	ADDQ   DI, R10
+	MOVQ   count+136(FP), DI
+	TESTQ  DI, DI
 	JLE    done2
 
 loop1:
-	LEAQ         (DX)(AX*4), R10
-	LEAQ         (R8)(AX*4), R11
-	LEAQ         (BX)(AX*4), R11
-	LEAQ         (R9)(AX*4), R12
-	VMOVUPS      (DX), Y0
-	VMOVUPS      (BX), Y1
-	VMOVUPS      (DX)(AX*2), Y2
-	VMOVUPS      (BX)(AX*2), Y3
-	VBROADCASTSS 8(DI), Y4
-	VBROADCASTSS 12(DI), Y5
+	LEAQ         (BX)(CX*4), R11
+	LEAQ         (R9)(CX*4), R12
+	LEAQ         (SI)(CX*4), R12
+	LEAQ         (R10)(CX*4), R13
+	VMOVUPS      (BX), Y0
+	VMOVUPS      (SI), Y1
+	VMOVUPS      (BX)(CX*2), Y2
+	VMOVUPS      (SI)(CX*2), Y3
+	VBROADCASTSS 8(R8), Y4
+	VBROADCASTSS 12(R8), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMADD213PS  Y6, Y4, Y2
 	VFMSUB213PS  Y5, Y4, Y3
-	VMOVUPS      (R10), Y4
-	VMOVUPS      (R11), Y5
-	VBROADCASTSS 24(DI), Y6
-	VBROADCASTSS 28(DI), Y7
+	VMOVUPS      (R11), Y4
+	VMOVUPS      (R12), Y5
+	VBROADCASTSS 24(R8), Y6
+	VBROADCASTSS 28(R8), Y7
 	VMULPS       Y7, Y5, Y8
 	VMULPS       Y7, Y4, Y7
 	VFMADD213PS  Y8, Y6, Y4
 	VFMSUB213PS  Y7, Y6, Y5
-	VMOVUPS      (R10)(AX*2), Y6
-	VMOVUPS      (R11)(AX*2), Y7
-	VBROADCASTSS 40(DI), Y8
-	VBROADCASTSS 44(DI), Y9
+	VMOVUPS      (R11)(CX*2), Y6
+	VMOVUPS      (R12)(CX*2), Y7
+	VBROADCASTSS 40(R8), Y8
+	VBROADCASTSS 44(R8), Y9
 	VMULPS       Y9, Y7, Y10
 	VMULPS       Y9, Y6, Y9
 	VFMADD213PS  Y10, Y8, Y6
@@ -4218,42 +3828,42 @@ loop1:
 	VSUBPS       Y6, Y8, Y8
 	VSUBPS       Y5, Y4, Y6
 	VADDPS       Y5, Y4, Y4
-	VMOVUPS      Y0, (SP)
-	VMOVUPS      Y1, 32(SP)
-	VMOVUPS      Y8, 64(SP)
-	VMOVUPS      Y4, 96(SP)
-	VMOVUPS      Y7, 128(SP)
-	VMOVUPS      Y2, 160(SP)
-	VMOVUPS      Y3, 192(SP)
-	VMOVUPS      Y6, 224(SP)
-	VMOVUPS      (DX)(AX*1), Y0
-	VMOVUPS      (BX)(AX*1), Y1
-	VBROADCASTSS (DI), Y2
-	VBROADCASTSS 4(DI), Y3
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VMOVUPS      Y8, 64(AX)
+	VMOVUPS      Y4, 96(AX)
+	VMOVUPS      Y7, 128(AX)
+	VMOVUPS      Y2, 160(AX)
+	VMOVUPS      Y3, 192(AX)
+	VMOVUPS      Y6, 224(AX)
+	VMOVUPS      (BX)(CX*1), Y0
+	VMOVUPS      (SI)(CX*1), Y1
+	VBROADCASTSS (R8), Y2
+	VBROADCASTSS 4(R8), Y3
 	VMULPS       Y3, Y1, Y4
 	VMULPS       Y3, Y0, Y3
 	VFMADD213PS  Y4, Y2, Y0
 	VFMSUB213PS  Y3, Y2, Y1
-	VMOVUPS      (DX)(CX*1), Y2
-	VMOVUPS      (BX)(CX*1), Y3
-	VBROADCASTSS 16(DI), Y4
-	VBROADCASTSS 20(DI), Y5
+	VMOVUPS      (BX)(DX*1), Y2
+	VMOVUPS      (SI)(DX*1), Y3
+	VBROADCASTSS 16(R8), Y4
+	VBROADCASTSS 20(R8), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMADD213PS  Y6, Y4, Y2
 	VFMSUB213PS  Y5, Y4, Y3
-	VMOVUPS      (R10)(AX*1), Y4
-	VMOVUPS      (R11)(AX*1), Y5
-	VBROADCASTSS 32(DI), Y6
-	VBROADCASTSS 36(DI), Y7
+	VMOVUPS      (R11)(CX*1), Y4
+	VMOVUPS      (R12)(CX*1), Y5
+	VBROADCASTSS 32(R8), Y6
+	VBROADCASTSS 36(R8), Y7
 	VMULPS       Y7, Y5, Y8
 	VMULPS       Y7, Y4, Y7
 	VFMADD213PS  Y8, Y6, Y4
 	VFMSUB213PS  Y7, Y6, Y5
-	VMOVUPS      (R10)(CX*1), Y6
-	VMOVUPS      (R11)(CX*1), Y7
-	VBROADCASTSS 48(DI), Y8
-	VBROADCASTSS 52(DI), Y9
+	VMOVUPS      (R11)(DX*1), Y6
+	VMOVUPS      (R12)(DX*1), Y7
+	VBROADCASTSS 48(R8), Y8
+	VBROADCASTSS 52(R8), Y9
 	VMULPS       Y9, Y7, Y10
 	VMULPS       Y9, Y6, Y9
 	VFMADD213PS  Y10, Y8, Y6
@@ -4278,64 +3888,64 @@ loop1:
 	VSUBPS       Y4, Y3, Y3
 	VSUBPS       Y8, Y5, Y4
 	VADDPS       Y8, Y5, Y5
-	VMOVUPS      (SP), Y8
-	VMOVUPS      32(SP), Y9
+	VMOVUPS      (AX), Y8
+	VMOVUPS      32(AX), Y9
 	VSUBPS       Y0, Y8, Y10
 	VADDPS       Y0, Y8, Y8
 	VSUBPS       Y1, Y9, Y0
 	VADDPS       Y1, Y9, Y9
-	VMOVUPS      Y8, (R8)
-	VMOVUPS      Y9, (R9)
-	VMOVUPS      64(SP), Y0
-	VMOVUPS      96(SP), Y1
+	VMOVUPS      Y8, (R9)
+	VMOVUPS      Y9, (R10)
+	VMOVUPS      64(AX), Y0
+	VMOVUPS      96(AX), Y1
 	VMOVAPS      Y0, Y8
 	VMOVAPS      Y1, Y9
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y3, Y8
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y5, Y9
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y3, Y0
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y5, Y1
-	VMOVUPS      Y8, (R8)(AX*1)
-	VMOVUPS      Y9, (R9)(AX*1)
-	VMOVUPS      128(SP), Y0
-	VMOVUPS      160(SP), Y1
+	VMOVUPS      Y8, (R9)(CX*1)
+	VMOVUPS      Y9, (R10)(CX*1)
+	VMOVUPS      128(AX), Y0
+	VMOVUPS      160(AX), Y1
 	VADDPS       Y2, Y0, Y3
 	VSUBPS       Y2, Y0, Y0
 	VSUBPS       Y7, Y1, Y2
 	VADDPS       Y7, Y1, Y1
-	VMOVUPS      Y0, (R8)(AX*2)
-	VMOVUPS      Y1, (R9)(AX*2)
-	VMOVUPS      192(SP), Y0
-	VMOVUPS      224(SP), Y1
+	VMOVUPS      Y0, (R9)(CX*2)
+	VMOVUPS      Y1, (R10)(CX*2)
+	VMOVUPS      192(AX), Y0
+	VMOVUPS      224(AX), Y1
 	VMOVAPS      Y0, Y2
 	VMOVAPS      Y1, Y3
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y6, Y2
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y4, Y3
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y6, Y0
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y4, Y1
-	VMOVUPS      Y2, (R8)(CX*1)
-	VMOVUPS      Y3, (R9)(CX*1)
-	VMOVUPS      32(DX), Y0
-	VMOVUPS      32(BX), Y1
-	VMOVUPS      32(DX)(AX*2), Y2
-	VMOVUPS      32(BX)(AX*2), Y3
-	VBROADCASTSS 8(DI), Y4
-	VBROADCASTSS 12(DI), Y5
+	VMOVUPS      Y2, (R9)(DX*1)
+	VMOVUPS      Y3, (R10)(DX*1)
+	VMOVUPS      32(BX), Y0
+	VMOVUPS      32(SI), Y1
+	VMOVUPS      32(BX)(CX*2), Y2
+	VMOVUPS      32(SI)(CX*2), Y3
+	VBROADCASTSS 8(R8), Y4
+	VBROADCASTSS 12(R8), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMADD213PS  Y6, Y4, Y2
 	VFMSUB213PS  Y5, Y4, Y3
-	VMOVUPS      32(R10), Y4
-	VMOVUPS      32(R11), Y5
-	VBROADCASTSS 24(DI), Y6
-	VBROADCASTSS 28(DI), Y7
+	VMOVUPS      32(R11), Y4
+	VMOVUPS      32(R12), Y5
+	VBROADCASTSS 24(R8), Y6
+	VBROADCASTSS 28(R8), Y7
 	VMULPS       Y7, Y5, Y8
 	VMULPS       Y7, Y4, Y7
 	VFMADD213PS  Y8, Y6, Y4
 	VFMSUB213PS  Y7, Y6, Y5
-	VMOVUPS      32(R10)(AX*2), Y6
-	VMOVUPS      32(R11)(AX*2), Y7
-	VBROADCASTSS 40(DI), Y8
-	VBROADCASTSS 44(DI), Y9
+	VMOVUPS      32(R11)(CX*2), Y6
+	VMOVUPS      32(R12)(CX*2), Y7
+	VBROADCASTSS 40(R8), Y8
+	VBROADCASTSS 44(R8), Y9
 	VMULPS       Y9, Y7, Y10
 	VMULPS       Y9, Y6, Y9
 	VFMADD213PS  Y10, Y8, Y6
@@ -4356,42 +3966,42 @@ loop1:
 	VSUBPS       Y6, Y8, Y8
 	VSUBPS       Y5, Y4, Y6
 	VADDPS       Y5, Y4, Y4
-	VMOVUPS      Y0, (SP)
-	VMOVUPS      Y1, 32(SP)
-	VMOVUPS      Y8, 64(SP)
-	VMOVUPS      Y4, 96(SP)
-	VMOVUPS      Y7, 128(SP)
-	VMOVUPS      Y2, 160(SP)
-	VMOVUPS      Y3, 192(SP)
-	VMOVUPS      Y6, 224(SP)
-	VMOVUPS      32(DX)(AX*1), Y0
-	VMOVUPS      32(BX)(AX*1), Y1
-	VBROADCASTSS (DI), Y2
-	VBROADCASTSS 4(DI), Y3
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VMOVUPS      Y8, 64(AX)
+	VMOVUPS      Y4, 96(AX)
+	VMOVUPS      Y7, 128(AX)
+	VMOVUPS      Y2, 160(AX)
+	VMOVUPS      Y3, 192(AX)
+	VMOVUPS      Y6, 224(AX)
+	VMOVUPS      32(BX)(CX*1), Y0
+	VMOVUPS      32(SI)(CX*1), Y1
+	VBROADCASTSS (R8), Y2
+	VBROADCASTSS 4(R8), Y3
 	VMULPS       Y3, Y1, Y4
 	VMULPS       Y3, Y0, Y3
 	VFMADD213PS  Y4, Y2, Y0
 	VFMSUB213PS  Y3, Y2, Y1
-	VMOVUPS      32(DX)(CX*1), Y2
-	VMOVUPS      32(BX)(CX*1), Y3
-	VBROADCASTSS 16(DI), Y4
-	VBROADCASTSS 20(DI), Y5
+	VMOVUPS      32(BX)(DX*1), Y2
+	VMOVUPS      32(SI)(DX*1), Y3
+	VBROADCASTSS 16(R8), Y4
+	VBROADCASTSS 20(R8), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMADD213PS  Y6, Y4, Y2
 	VFMSUB213PS  Y5, Y4, Y3
-	VMOVUPS      32(R10)(AX*1), Y4
-	VMOVUPS      32(R11)(AX*1), Y5
-	VBROADCASTSS 32(DI), Y6
-	VBROADCASTSS 36(DI), Y7
+	VMOVUPS      32(R11)(CX*1), Y4
+	VMOVUPS      32(R12)(CX*1), Y5
+	VBROADCASTSS 32(R8), Y6
+	VBROADCASTSS 36(R8), Y7
 	VMULPS       Y7, Y5, Y8
 	VMULPS       Y7, Y4, Y7
 	VFMADD213PS  Y8, Y6, Y4
 	VFMSUB213PS  Y7, Y6, Y5
-	VMOVUPS      32(R10)(CX*1), Y6
-	VMOVUPS      32(R11)(CX*1), Y7
-	VBROADCASTSS 48(DI), Y8
-	VBROADCASTSS 52(DI), Y9
+	VMOVUPS      32(R11)(DX*1), Y6
+	VMOVUPS      32(R12)(DX*1), Y7
+	VBROADCASTSS 48(R8), Y8
+	VBROADCASTSS 52(R8), Y9
 	VMULPS       Y9, Y7, Y10
 	VMULPS       Y9, Y6, Y9
 	VFMADD213PS  Y10, Y8, Y6
@@ -4416,48 +4026,48 @@ loop1:
 	VSUBPS       Y4, Y3, Y3
 	VSUBPS       Y8, Y5, Y4
 	VADDPS       Y8, Y5, Y5
-	VMOVUPS      (SP), Y8
-	VMOVUPS      32(SP), Y9
+	VMOVUPS      (AX), Y8
+	VMOVUPS      32(AX), Y9
 	VSUBPS       Y0, Y8, Y10
 	VADDPS       Y0, Y8, Y8
 	VSUBPS       Y1, Y9, Y0
 	VADDPS       Y1, Y9, Y9
-	VMOVUPS      Y8, 32(R8)
-	VMOVUPS      Y9, 32(R9)
-	VMOVUPS      64(SP), Y0
-	VMOVUPS      96(SP), Y1
+	VMOVUPS      Y8, 32(R9)
+	VMOVUPS      Y9, 32(R10)
+	VMOVUPS      64(AX), Y0
+	VMOVUPS      96(AX), Y1
 	VMOVAPS      Y0, Y8
 	VMOVAPS      Y1, Y9
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y3, Y8
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y5, Y9
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y3, Y0
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y5, Y1
-	VMOVUPS      Y8, 32(R8)(AX*1)
-	VMOVUPS      Y9, 32(R9)(AX*1)
-	VMOVUPS      128(SP), Y0
-	VMOVUPS      160(SP), Y1
+	VMOVUPS      Y8, 32(R9)(CX*1)
+	VMOVUPS      Y9, 32(R10)(CX*1)
+	VMOVUPS      128(AX), Y0
+	VMOVUPS      160(AX), Y1
 	VADDPS       Y2, Y0, Y3
 	VSUBPS       Y2, Y0, Y0
 	VSUBPS       Y7, Y1, Y2
 	VADDPS       Y7, Y1, Y1
-	VMOVUPS      Y0, 32(R8)(AX*2)
-	VMOVUPS      Y1, 32(R9)(AX*2)
-	VMOVUPS      192(SP), Y0
-	VMOVUPS      224(SP), Y1
+	VMOVUPS      Y0, 32(R9)(CX*2)
+	VMOVUPS      Y1, 32(R10)(CX*2)
+	VMOVUPS      192(AX), Y0
+	VMOVUPS      224(AX), Y1
 	VMOVAPS      Y0, Y2
 	VMOVAPS      Y1, Y3
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y6, Y2
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y4, Y3
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y6, Y0
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y4, Y1
-	VMOVUPS      Y2, 32(R8)(CX*1)
-	VMOVUPS      Y3, 32(R9)(CX*1)
-	ADDQ         $0x40, DX
+	VMOVUPS      Y2, 32(R9)(DX*1)
+	VMOVUPS      Y3, 32(R10)(DX*1)
 	ADDQ         $0x40, BX
-	ADDQ         $0x40, R8
+	ADDQ         $0x40, SI
 	ADDQ         $0x40, R9
-	ADDQ         $0x00000038, DI
-	DECQ         SI
+	ADDQ         $0x40, R10
+	ADDQ         $0x00000038, R8
+	DECQ         DI
 	JNZ          loop1
 
 done2:

@@ -4,15 +4,6 @@
 
 package vek
 
-func fft2(re, im, tw []float32, q, from, count int) {
-	switch current() {
-	case neon:
-		fft2NEON(re, im, tw, q, from, count)
-	default:
-		fft2Generic(re, im, tw, q, from, count)
-	}
-}
-
 func fftForward3(re, im, tw []float32, q, from, count int) {
 	switch current() {
 	case neon:
@@ -46,24 +37,6 @@ func fftInverse4(re, im, tw []float32, q, from, count int) {
 		fftInverse4NEON(re, im, tw, q, from, count)
 	default:
 		fftInverse4Generic(re, im, tw, q, from, count)
-	}
-}
-
-func fftForward4Last(re, im, tw []float32, q, from, count int) {
-	switch current() {
-	case neon:
-		fftForward4LastNEON(re, im, tw, q, from, count)
-	default:
-		fftForward4LastGeneric(re, im, tw, q, from, count)
-	}
-}
-
-func fftInverse4First(re, im, tw []float32, q, from, count int) {
-	switch current() {
-	case neon:
-		fftInverse4FirstNEON(re, im, tw, q, from, count)
-	default:
-		fftInverse4FirstGeneric(re, im, tw, q, from, count)
 	}
 }
 
@@ -139,11 +112,6 @@ func fftInverse8Half(yRe, yIm, re, im, tw []float32, q, from, count int) {
 	}
 }
 
-// y_0 = x_0 + x_1, y_1 = x_0 − x_1.
-//
-//go:noescape
-func fft2NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
-
 // y_k = w^{jk} Σ_m x_m w_3^{mk}
 //
 //go:noescape
@@ -163,16 +131,6 @@ func fftForward4NEON(re []float32, im []float32, tw []float32, q int, from int, 
 //
 //go:noescape
 func fftInverse4NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
-
-// y_k = Σ_m x_m (−i)^{mk}: the pass with q = 1 has no twiddles.
-//
-//go:noescape
-func fftForward4LastNEON(re []float32, im []float32, tw []float32, q int, from int, count int)
-
-// y_m = Σ_k x_k i^{mk}: the inverse pass with q = 1 has no twiddles.
-//
-//go:noescape
-func fftInverse4FirstNEON(re []float32, im []float32, tw []float32, q int, from int, count int)
 
 // y_k = w^{jk} Σ_m x_m w_5^{mk}
 //

@@ -4,8 +4,6 @@
 
 package vek
 
-func fft2(re, im, tw []float32, q, from, count int) { fft2Generic(re, im, tw, q, from, count) }
-
 func fftForward3(re, im, tw []float32, q, from, count int) {
 	fftForward3Generic(re, im, tw, q, from, count)
 }
@@ -20,14 +18,6 @@ func fftForward4(re, im, tw []float32, q, from, count int) {
 
 func fftInverse4(re, im, tw []float32, q, from, count int) {
 	fftInverse4Generic(re, im, tw, q, from, count)
-}
-
-func fftForward4Last(re, im, tw []float32, q, from, count int) {
-	fftForward4LastGeneric(re, im, tw, q, from, count)
-}
-
-func fftInverse4First(re, im, tw []float32, q, from, count int) {
-	fftInverse4FirstGeneric(re, im, tw, q, from, count)
 }
 
 func fftForward5(re, im, tw []float32, q, from, count int) {

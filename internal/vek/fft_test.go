@@ -65,13 +65,19 @@ func TestFFTLongPasses(t *testing.T) {
 func TestFFTLanes(t *testing.T) {
 	vektest.EachCall(t, func(t *testing.T, c *vektest.Call) {
 		for _, m := range []int{1, 2, 3, 5, 8, 15, 16, 20, 32, 41} {
-			checkLanes(t, c, generator(3), m)
+			checkLanes(t, c, generator(3), 1, m)
+		}
+		for _, m := range []int{2, 4, 6, 10, 20} {
+			checkLanes(t, c, generator(3), 2, m)
+		}
+		for _, m := range []int{4, 8, 20} {
+			checkLanes(t, c, generator(3), 4, m)
 		}
 	})
 }
 
 // checkLanesMul compares the inverse stage with a product to the inverse stage after the product.
-func checkLanesMul(t *testing.T, c *vektest.Call, x, y, tw []float32) {
+func checkLanesMul(t *testing.T, c *vektest.Call, radix int, x, y, tw []float32) {
 	t.Helper()
 	n := len(x)
 	kRe, kIm := normals(generator(4), n), normals(generator(5), n)
@@ -87,14 +93,14 @@ func checkLanesMul(t *testing.T, c *vektest.Call, x, y, tw []float32) {
 		for i, v := range want {
 			wantRe[i], wantIm[i] = float32(real(v)), float32(imag(v))
 		}
-		vek.FFTInverseLanes(wantRe, wantIm, tw)
+		vek.FFTInverseLanes(radix, wantRe, wantIm, tw)
 
 		c.Again()
 		re, im, kr, ki, w := c.InOut(x), c.InOut(y), c.In(kRe), c.In(kIm), c.In(tw)
-		if !c.Do(func() { vek.FFTInverseLanesMul(re, im, kr, ki, w, conj) }) {
+		if !c.Do(func() { vek.FFTInverseLanesMul(radix, re, im, kr, ki, w, conj) }) {
 			return
 		}
-		closeTo(t, fmt.Sprintf("product, n=%d, conj %v", n, conj), re, im, complexes(wantRe, wantIm))
+		closeTo(t, fmt.Sprintf("product, radix %d, n=%d, conj %v", radix, n, conj), re, im, complexes(wantRe, wantIm))
 	}
 }
 

@@ -16,49 +16,80 @@ var lanes16 = [3][6]float32{
 // FFTGroup is the number of vectors in a group of the stage over the lanes.
 const FFTGroup = 4
 
-// FFTForwardLanes is the last stage of a forward transform: it multiplies by tw (FFTLaneTwiddles)
-// and computes a 16-point transform over the lanes of every vector. Output k + 4h (k, h < 4) of
-// vector g of a group of t ≤ 4 vectors becomes element (h·t + g)·4 + k of the group.
-func FFTForwardLanes(re, im, tw []float32) {
-	checkFFTLanes("FFTForwardLanes", re, im, tw)
-	for len(re) > longestRun {
-		fftForwardLanes(re[:longestRun], im[:longestRun], tw[:2*longestRun])
-		re, im, tw = re[longestRun:], im[longestRun:], tw[2*longestRun:]
+// FFTForwardLanes is the last stage of a forward transform. If radix is 2 or 4, it begins with the
+// pass of this radix and q = 1; else radix is 1. It multiplies by tw (FFTLaneTwiddles) and computes
+// a 16-point transform over the lanes of every vector. Output k + 4h (k, h < 4) of vector g of a
+// group of t ≤ 4 vectors becomes element (h·t + g)·4 + k of the group.
+func FFTForwardLanes(radix int, re, im, tw []float32) {
+	checkFFTLanes("FFTForwardLanes", radix, re, im, tw)
+	for len(re) > 0 {
+		n := min(len(re), longestRun)
+		switch radix {
+		case 1:
+			fftForwardLanes(re[:n], im[:n], tw[:2*n])
+		case 2:
+			fftForwardLanes2(re[:n], im[:n], tw[:2*n])
+		case 4:
+			fftForwardLanes4(re[:n], im[:n], tw[:2*n])
+		}
+		re, im, tw = re[n:], im[n:], tw[2*n:]
 	}
-	fftForwardLanes(re, im, tw)
 }
 
-// FFTInverseLanes is the first stage of an inverse transform. It undoes FFTForwardLanes (up to the
-// factor 16).
-func FFTInverseLanes(re, im, tw []float32) {
-	checkFFTLanes("FFTInverseLanes", re, im, tw)
-	for len(re) > longestRun {
-		fftInverseLanes(re[:longestRun], im[:longestRun], tw[:2*longestRun])
-		re, im, tw = re[longestRun:], im[longestRun:], tw[2*longestRun:]
+// FFTInverseLanes is the first stage of an inverse transform. It undoes FFTForwardLanes of the same
+// radix (up to the factor 16·radix).
+func FFTInverseLanes(radix int, re, im, tw []float32) {
+	checkFFTLanes("FFTInverseLanes", radix, re, im, tw)
+	for len(re) > 0 {
+		n := min(len(re), longestRun)
+		switch radix {
+		case 1:
+			fftInverseLanes(re[:n], im[:n], tw[:2*n])
+		case 2:
+			fftInverseLanes2(re[:n], im[:n], tw[:2*n])
+		case 4:
+			fftInverseLanes4(re[:n], im[:n], tw[:2*n])
+		}
+		re, im, tw = re[n:], im[n:], tw[2*n:]
 	}
-	fftInverseLanes(re, im, tw)
 }
 
 // FFTInverseLanesMul is FFTInverseLanes of the product with k, or with k's conjugate, in one pass
 // over memory.
-func FFTInverseLanesMul(re, im, kRe, kIm, tw []float32, conj bool) {
-	checkFFTLanes("FFTInverseLanesMul", re, im, tw)
+func FFTInverseLanesMul(radix int, re, im, kRe, kIm, tw []float32, conj bool) {
+	checkFFTLanes("FFTInverseLanesMul", radix, re, im, tw)
 	if len(kRe) != len(re) || len(kIm) != len(re) {
 		panic("vek: FFTInverseLanesMul: lengths differ")
 	}
 	for len(re) > 0 {
 		n := min(len(re), longestRun)
-		if conj {
-			fftInverseLanesMulConj(re[:n], im[:n], kRe[:n], kIm[:n], tw[:2*n])
-		} else {
-			fftInverseLanesMul(re[:n], im[:n], kRe[:n], kIm[:n], tw[:2*n])
-		}
+		fftInverseProduct(radix, re[:n], im[:n], kRe[:n], kIm[:n], tw[:2*n], conj)
 		re, im, kRe, kIm, tw = re[n:], im[n:], kRe[n:], kIm[n:], tw[2*n:]
 	}
 }
 
-func checkFFTLanes(name string, re, im, tw []float32) {
-	if len(re) != len(im) || len(re)%FFTLanes != 0 || len(tw) < 2*len(re) {
+func fftInverseProduct(radix int, re, im, kRe, kIm, tw []float32, conj bool) {
+	switch {
+	case radix == 1 && conj:
+		fftInverseLanesMulConj(re, im, kRe, kIm, tw)
+	case radix == 1:
+		fftInverseLanesMul(re, im, kRe, kIm, tw)
+	case radix == 2 && conj:
+		fftInverseLanesMulConj2(re, im, kRe, kIm, tw)
+	case radix == 2:
+		fftInverseLanesMul2(re, im, kRe, kIm, tw)
+	case conj:
+		fftInverseLanesMulConj4(re, im, kRe, kIm, tw)
+	default:
+		fftInverseLanesMul4(re, im, kRe, kIm, tw)
+	}
+}
+
+func checkFFTLanes(name string, radix int, re, im, tw []float32) {
+	if radix != 1 && radix != 2 && radix != 4 {
+		panic("vek: " + name + ": radix must be 1, 2 or 4")
+	}
+	if len(re) != len(im) || len(re)%(radix*FFTLanes) != 0 || len(tw) < 2*len(re) {
 		panic("vek: " + name + ": data is not a whole number of vectors, or twiddles too short")
 	}
 }
@@ -73,7 +104,8 @@ func fftForwardLanesGeneric(re, im, tw []float32) {
 		t := min(len(re)/FFTLanes, FFTGroup)
 		for g := range t {
 			yr, yi := (*lanes)(xr[g*FFTLanes:]), (*lanes)(xi[g*FFTLanes:])
-			lanesForward(yr, yi, vector(re, g), vector(im, g), vector(tw, 2*g), vector(tw, 2*g+1))
+			wr, wi := laneTwiddles(tw, g, t)
+			lanesForward(yr, yi, vector(re, g), vector(im, g), &wr, &wi)
 		}
 		for h := range 4 {
 			for g := range t {
@@ -84,6 +116,15 @@ func fftForwardLanesGeneric(re, im, tw []float32) {
 		}
 		re, im, tw = re[t*FFTLanes:], im[t*FFTLanes:], tw[2*t*FFTLanes:]
 	}
+}
+
+// laneTwiddles returns the twiddles of vector g of a group of t.
+func laneTwiddles(tw []float32, g, t int) (re, im lanes) {
+	for r := range re {
+		at := laneTwiddle(r, g, t)
+		re[r], im[r] = tw[at], tw[at+4*t]
+	}
+	return re, im
 }
 
 // lanesForward transforms one vector into y, output k + 4h at 4h + k.
@@ -146,7 +187,8 @@ func fftInverseLanesGeneric(re, im, tw []float32) {
 		}
 		for g := range t {
 			in, ini := (*lanes)(xr[g*FFTLanes:]), (*lanes)(xi[g*FFTLanes:])
-			lanesInverse(vector(re, g), vector(im, g), in, ini, vector(tw, 2*g), vector(tw, 2*g+1))
+			wr, wi := laneTwiddles(tw, g, t)
+			lanesInverse(vector(re, g), vector(im, g), in, ini, &wr, &wi)
 		}
 		re, im, tw = re[t*FFTLanes:], im[t*FFTLanes:], tw[2*t*FFTLanes:]
 	}

@@ -48,6 +48,94 @@ func fftInverseLanesMulConj(re, im, kRe, kIm, tw []float32) {
 	}
 }
 
+func fftForwardLanes2(re, im, tw []float32) {
+	switch current() {
+	case avx512:
+		fftForwardLanes2AVX512(re, im, tw)
+	case avx2:
+		fftForwardLanes2AVX2(re, im, tw)
+	default:
+		fftForwardLanes2Generic(re, im, tw)
+	}
+}
+
+func fftInverseLanes2(re, im, tw []float32) {
+	switch current() {
+	case avx512:
+		fftInverseLanes2AVX512(re, im, tw)
+	case avx2:
+		fftInverseLanes2AVX2(re, im, tw)
+	default:
+		fftInverseLanes2Generic(re, im, tw)
+	}
+}
+
+func fftInverseLanesMul2(re, im, kRe, kIm, tw []float32) {
+	switch current() {
+	case avx512:
+		fftInverseLanesMul2AVX512(re, im, kRe, kIm, tw)
+	case avx2:
+		fftInverseLanesMul2AVX2(re, im, kRe, kIm, tw)
+	default:
+		fftInverseLanesMul2Generic(re, im, kRe, kIm, tw)
+	}
+}
+
+func fftInverseLanesMulConj2(re, im, kRe, kIm, tw []float32) {
+	switch current() {
+	case avx512:
+		fftInverseLanesMulConj2AVX512(re, im, kRe, kIm, tw)
+	case avx2:
+		fftInverseLanesMulConj2AVX2(re, im, kRe, kIm, tw)
+	default:
+		fftInverseLanesMulConj2Generic(re, im, kRe, kIm, tw)
+	}
+}
+
+func fftForwardLanes4(re, im, tw []float32) {
+	switch current() {
+	case avx512:
+		fftForwardLanes4AVX512(re, im, tw)
+	case avx2:
+		fftForwardLanes4AVX2(re, im, tw)
+	default:
+		fftForwardLanes4Generic(re, im, tw)
+	}
+}
+
+func fftInverseLanes4(re, im, tw []float32) {
+	switch current() {
+	case avx512:
+		fftInverseLanes4AVX512(re, im, tw)
+	case avx2:
+		fftInverseLanes4AVX2(re, im, tw)
+	default:
+		fftInverseLanes4Generic(re, im, tw)
+	}
+}
+
+func fftInverseLanesMul4(re, im, kRe, kIm, tw []float32) {
+	switch current() {
+	case avx512:
+		fftInverseLanesMul4AVX512(re, im, kRe, kIm, tw)
+	case avx2:
+		fftInverseLanesMul4AVX2(re, im, kRe, kIm, tw)
+	default:
+		fftInverseLanesMul4Generic(re, im, kRe, kIm, tw)
+	}
+}
+
+func fftInverseLanesMulConj4(re, im, kRe, kIm, tw []float32) {
+	switch current() {
+	case avx512:
+		fftInverseLanesMulConj4AVX512(re, im, kRe, kIm, tw)
+	case avx2:
+		fftInverseLanesMulConj4AVX2(re, im, kRe, kIm, tw)
+	default:
+		fftInverseLanesMulConj4Generic(re, im, kRe, kIm, tw)
+	}
+}
+
 // X_{k+4h} = Σ_l w_4^{lh} · w_16^{lk} · Σ_s w_4^{sk} · w_n^{r·order} x_r with r = l + 4s
 //
 //go:noescape
@@ -89,3 +177,83 @@ func fftInverseLanesMulConjAVX2(re []float32, im []float32, kRe []float32, kIm [
 //
 //go:noescape
 func fftInverseLanesMulConjAVX512(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
+
+// fftForwardLanes after the pass of radix 2 with q = 1
+//
+//go:noescape
+func fftForwardLanes2AVX2(re []float32, im []float32, tw []float32)
+
+// fftForwardLanes after the pass of radix 2 with q = 1
+//
+//go:noescape
+func fftForwardLanes2AVX512(re []float32, im []float32, tw []float32)
+
+// fftInverseLanes, then the inverse pass of radix 2 with q = 1
+//
+//go:noescape
+func fftInverseLanes2AVX2(re []float32, im []float32, tw []float32)
+
+// fftInverseLanes, then the inverse pass of radix 2 with q = 1
+//
+//go:noescape
+func fftInverseLanes2AVX512(re []float32, im []float32, tw []float32)
+
+// fftInverseLanes2 of X·K, K = kRe + i·kIm
+//
+//go:noescape
+func fftInverseLanesMul2AVX2(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
+
+// fftInverseLanes2 of X·K, K = kRe + i·kIm
+//
+//go:noescape
+func fftInverseLanesMul2AVX512(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
+
+// fftInverseLanes2 of X·conj(K), K = kRe + i·kIm
+//
+//go:noescape
+func fftInverseLanesMulConj2AVX2(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
+
+// fftInverseLanes2 of X·conj(K), K = kRe + i·kIm
+//
+//go:noescape
+func fftInverseLanesMulConj2AVX512(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
+
+// fftForwardLanes after the pass of radix 4 with q = 1
+//
+//go:noescape
+func fftForwardLanes4AVX2(re []float32, im []float32, tw []float32)
+
+// fftForwardLanes after the pass of radix 4 with q = 1
+//
+//go:noescape
+func fftForwardLanes4AVX512(re []float32, im []float32, tw []float32)
+
+// fftInverseLanes, then the inverse pass of radix 4 with q = 1
+//
+//go:noescape
+func fftInverseLanes4AVX2(re []float32, im []float32, tw []float32)
+
+// fftInverseLanes, then the inverse pass of radix 4 with q = 1
+//
+//go:noescape
+func fftInverseLanes4AVX512(re []float32, im []float32, tw []float32)
+
+// fftInverseLanes4 of X·K, K = kRe + i·kIm
+//
+//go:noescape
+func fftInverseLanesMul4AVX2(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
+
+// fftInverseLanes4 of X·K, K = kRe + i·kIm
+//
+//go:noescape
+func fftInverseLanesMul4AVX512(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
+
+// fftInverseLanes4 of X·conj(K), K = kRe + i·kIm
+//
+//go:noescape
+func fftInverseLanesMulConj4AVX2(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
+
+// fftInverseLanes4 of X·conj(K), K = kRe + i·kIm
+//
+//go:noescape
+func fftInverseLanesMulConj4AVX512(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)

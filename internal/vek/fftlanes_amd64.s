@@ -7,740 +7,728 @@
 // X_{k+4h} = Σ_l w_4^{lh} · w_16^{lk} · Σ_s w_4^{sk} · w_n^{r·order} x_r with r = l + 4s
 // func fftForwardLanesAVX2(re []float32, im []float32, tw []float32)
 // Requires: AVX, FMA3
-TEXT ·fftForwardLanesAVX2(SB), NOSPLIT, $256-72
+TEXT ·fftForwardLanesAVX2(SB), NOSPLIT, $160-72
 	MOVQ re_base+0(FP), AX
 	MOVQ im_base+24(FP), CX
 	MOVQ tw_base+48(FP), DX
-	MOVQ re_len+8(FP), BX
-	SHRQ $0x04, BX
-	MOVQ $0x00000040, SI
+	LEAQ 31(SP), BX
+	ANDQ $-32, BX
+	MOVQ re_len+8(FP), SI
+	SHRQ $0x04, SI
+	MOVQ $0x00000040, DI
 
 loop1:
-	CMPQ        BX, $0x04
-	JL          rest2
-	VMOVUPS     (AX), Y0
-	VMOVUPS     (CX), Y1
-	VMOVUPS     (DX), Y2
-	VMOVUPS     64(DX), Y3
-	VMULPS      Y3, Y1, Y4
-	VMULPS      Y3, Y0, Y3
-	VFMSUB213PS Y4, Y2, Y0
-	VFMADD213PS Y3, Y2, Y1
-	VMOVUPS     32(AX), Y2
-	VMOVUPS     32(CX), Y3
-	VMOVUPS     32(DX), Y4
-	VMOVUPS     96(DX), Y5
-	VMULPS      Y5, Y3, Y6
-	VMULPS      Y5, Y2, Y5
-	VFMSUB213PS Y6, Y4, Y2
-	VFMADD213PS Y5, Y4, Y3
-	VMOVUPS     64(AX), Y4
-	VMOVUPS     64(CX), Y5
-	VMOVUPS     128(DX), Y6
-	VMOVUPS     192(DX), Y7
-	VMULPS      Y7, Y5, Y8
-	VMULPS      Y7, Y4, Y7
-	VFMSUB213PS Y8, Y6, Y4
-	VFMADD213PS Y7, Y6, Y5
-	VMOVUPS     96(AX), Y6
-	VMOVUPS     96(CX), Y7
-	VMOVUPS     160(DX), Y8
-	VMOVUPS     224(DX), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y6, Y9
-	VFMSUB213PS Y10, Y8, Y6
-	VFMADD213PS Y9, Y8, Y7
-	VPERM2F128  $0x20, Y4, Y0, Y8
-	VPERM2F128  $0x31, Y4, Y0, Y0
-	VPERM2F128  $0x20, Y6, Y2, Y4
-	VPERM2F128  $0x31, Y6, Y2, Y2
-	VPERM2F128  $0x20, Y5, Y1, Y6
-	VPERM2F128  $0x31, Y5, Y1, Y1
-	VPERM2F128  $0x20, Y7, Y3, Y5
-	VPERM2F128  $0x31, Y7, Y3, Y3
-	VSUBPS      Y4, Y8, Y7
-	VADDPS      Y4, Y8, Y8
-	VSUBPS      Y5, Y6, Y4
-	VADDPS      Y5, Y6, Y6
-	VSUBPS      Y2, Y0, Y5
-	VADDPS      Y2, Y0, Y0
-	VSUBPS      Y3, Y1, Y2
-	VADDPS      Y3, Y1, Y1
-	VSUBPS      Y0, Y8, Y3
-	VADDPS      Y0, Y8, Y8
-	VSUBPS      Y1, Y6, Y0
-	VADDPS      Y1, Y6, Y6
-	VADDPS      Y2, Y7, Y1
-	VSUBPS      Y2, Y7, Y7
-	VSUBPS      Y5, Y4, Y2
-	VADDPS      Y5, Y4, Y4
-	VMOVUPS     fftlanes_twist1re<>+0(SB), Y5
-	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
-	VMULPS      Y9, Y2, Y10
-	VMULPS      Y9, Y1, Y9
-	VFMSUB213PS Y10, Y5, Y1
-	VFMADD213PS Y9, Y5, Y2
-	VMOVUPS     fftlanes_twist2re<>+0(SB), Y5
-	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
-	VMULPS      Y9, Y0, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMSUB213PS Y10, Y5, Y3
-	VFMADD213PS Y9, Y5, Y0
-	VMOVUPS     fftlanes_twist3re<>+0(SB), Y5
-	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y7, Y9
-	VFMSUB213PS Y10, Y5, Y7
-	VFMADD213PS Y9, Y5, Y4
-	VUNPCKLPS   Y1, Y8, Y5
-	VUNPCKHPS   Y1, Y8, Y8
-	VUNPCKLPS   Y7, Y3, Y1
-	VUNPCKHPS   Y7, Y3, Y3
-	VUNPCKLPD   Y1, Y5, Y7
-	VUNPCKHPD   Y1, Y5, Y1
-	VUNPCKLPD   Y3, Y8, Y5
-	VUNPCKHPD   Y3, Y8, Y3
-	VUNPCKLPS   Y2, Y6, Y8
-	VUNPCKHPS   Y2, Y6, Y6
-	VUNPCKLPS   Y4, Y0, Y2
-	VUNPCKHPS   Y4, Y0, Y0
-	VUNPCKLPD   Y2, Y8, Y4
-	VUNPCKHPD   Y2, Y8, Y2
-	VUNPCKLPD   Y0, Y6, Y8
-	VUNPCKHPD   Y0, Y6, Y0
-	VSUBPS      Y5, Y7, Y6
-	VADDPS      Y5, Y7, Y7
-	VSUBPS      Y8, Y4, Y5
-	VADDPS      Y8, Y4, Y4
-	VSUBPS      Y3, Y1, Y8
-	VADDPS      Y3, Y1, Y1
-	VSUBPS      Y0, Y2, Y3
-	VADDPS      Y0, Y2, Y2
-	VSUBPS      Y1, Y7, Y0
-	VADDPS      Y1, Y7, Y7
-	VSUBPS      Y2, Y4, Y1
-	VADDPS      Y2, Y4, Y4
-	VADDPS      Y3, Y6, Y2
-	VSUBPS      Y3, Y6, Y6
-	VSUBPS      Y8, Y5, Y3
-	VADDPS      Y8, Y5, Y5
-	LEAQ        (SI)(SI*2), DI
-	VMOVUPS     Y7, (SP)
-	VMOVUPS     Y4, 32(SP)
-	VMOVUPS     Y2, 64(SP)
-	VMOVUPS     Y3, 96(SP)
-	VMOVUPS     Y0, 128(SP)
-	VMOVUPS     Y1, 160(SP)
-	VMOVUPS     Y6, 192(SP)
-	VMOVUPS     Y5, 224(SP)
-	VMOVUPS     128(AX), Y0
-	VMOVUPS     128(CX), Y1
-	VMOVUPS     256(DX), Y2
-	VMOVUPS     320(DX), Y3
-	VMULPS      Y3, Y1, Y4
-	VMULPS      Y3, Y0, Y3
-	VFMSUB213PS Y4, Y2, Y0
-	VFMADD213PS Y3, Y2, Y1
-	VMOVUPS     160(AX), Y2
-	VMOVUPS     160(CX), Y3
-	VMOVUPS     288(DX), Y4
-	VMOVUPS     352(DX), Y5
-	VMULPS      Y5, Y3, Y6
-	VMULPS      Y5, Y2, Y5
-	VFMSUB213PS Y6, Y4, Y2
-	VFMADD213PS Y5, Y4, Y3
-	VMOVUPS     192(AX), Y4
-	VMOVUPS     192(CX), Y5
-	VMOVUPS     384(DX), Y6
-	VMOVUPS     448(DX), Y7
-	VMULPS      Y7, Y5, Y8
-	VMULPS      Y7, Y4, Y7
-	VFMSUB213PS Y8, Y6, Y4
-	VFMADD213PS Y7, Y6, Y5
-	VMOVUPS     224(AX), Y6
-	VMOVUPS     224(CX), Y7
-	VMOVUPS     416(DX), Y8
-	VMOVUPS     480(DX), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y6, Y9
-	VFMSUB213PS Y10, Y8, Y6
-	VFMADD213PS Y9, Y8, Y7
-	VPERM2F128  $0x20, Y4, Y0, Y8
-	VPERM2F128  $0x31, Y4, Y0, Y0
-	VPERM2F128  $0x20, Y6, Y2, Y4
-	VPERM2F128  $0x31, Y6, Y2, Y2
-	VPERM2F128  $0x20, Y5, Y1, Y6
-	VPERM2F128  $0x31, Y5, Y1, Y1
-	VPERM2F128  $0x20, Y7, Y3, Y5
-	VPERM2F128  $0x31, Y7, Y3, Y3
-	VSUBPS      Y4, Y8, Y7
-	VADDPS      Y4, Y8, Y8
-	VSUBPS      Y5, Y6, Y4
-	VADDPS      Y5, Y6, Y6
-	VSUBPS      Y2, Y0, Y5
-	VADDPS      Y2, Y0, Y0
-	VSUBPS      Y3, Y1, Y2
-	VADDPS      Y3, Y1, Y1
-	VSUBPS      Y0, Y8, Y3
-	VADDPS      Y0, Y8, Y8
-	VSUBPS      Y1, Y6, Y0
-	VADDPS      Y1, Y6, Y6
-	VADDPS      Y2, Y7, Y1
-	VSUBPS      Y2, Y7, Y7
-	VSUBPS      Y5, Y4, Y2
-	VADDPS      Y5, Y4, Y4
-	VMOVUPS     fftlanes_twist1re<>+0(SB), Y5
-	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
-	VMULPS      Y9, Y2, Y10
-	VMULPS      Y9, Y1, Y9
-	VFMSUB213PS Y10, Y5, Y1
-	VFMADD213PS Y9, Y5, Y2
-	VMOVUPS     fftlanes_twist2re<>+0(SB), Y5
-	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
-	VMULPS      Y9, Y0, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMSUB213PS Y10, Y5, Y3
-	VFMADD213PS Y9, Y5, Y0
-	VMOVUPS     fftlanes_twist3re<>+0(SB), Y5
-	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y7, Y9
-	VFMSUB213PS Y10, Y5, Y7
-	VFMADD213PS Y9, Y5, Y4
-	VUNPCKLPS   Y1, Y8, Y5
-	VUNPCKHPS   Y1, Y8, Y8
-	VUNPCKLPS   Y7, Y3, Y1
-	VUNPCKHPS   Y7, Y3, Y3
-	VUNPCKLPD   Y1, Y5, Y7
-	VUNPCKHPD   Y1, Y5, Y1
-	VUNPCKLPD   Y3, Y8, Y5
-	VUNPCKHPD   Y3, Y8, Y3
-	VUNPCKLPS   Y2, Y6, Y8
-	VUNPCKHPS   Y2, Y6, Y6
-	VUNPCKLPS   Y4, Y0, Y2
-	VUNPCKHPS   Y4, Y0, Y0
-	VUNPCKLPD   Y2, Y8, Y4
-	VUNPCKHPD   Y2, Y8, Y2
-	VUNPCKLPD   Y0, Y6, Y8
-	VUNPCKHPD   Y0, Y6, Y0
-	VSUBPS      Y5, Y7, Y6
-	VADDPS      Y5, Y7, Y7
-	VSUBPS      Y8, Y4, Y5
-	VADDPS      Y8, Y4, Y4
-	VSUBPS      Y3, Y1, Y8
-	VADDPS      Y3, Y1, Y1
-	VSUBPS      Y0, Y2, Y3
-	VADDPS      Y0, Y2, Y2
-	VSUBPS      Y1, Y7, Y0
-	VADDPS      Y1, Y7, Y7
-	VSUBPS      Y2, Y4, Y1
-	VADDPS      Y2, Y4, Y4
-	VADDPS      Y3, Y6, Y2
-	VSUBPS      Y3, Y6, Y6
-	VSUBPS      Y8, Y5, Y3
-	VADDPS      Y8, Y5, Y5
-	LEAQ        (SI)(SI*2), DI
-	VMOVUPS     Y7, 32(AX)
-	VMOVUPS     Y4, 32(CX)
-	VMOVUPS     Y2, 32(AX)(SI*1)
-	VMOVUPS     Y3, 32(CX)(SI*1)
-	VMOVUPS     Y0, 32(AX)(SI*2)
-	VMOVUPS     Y1, 32(CX)(SI*2)
-	VMOVUPS     Y6, 32(AX)(DI*1)
-	VMOVUPS     Y5, 32(CX)(DI*1)
-	LEAQ        (SI)(SI*2), DI
-	VMOVUPS     (SP), Y0
-	VMOVUPS     32(SP), Y1
-	VMOVUPS     Y0, (AX)
-	VMOVUPS     Y1, (CX)
-	VMOVUPS     64(SP), Y0
-	VMOVUPS     96(SP), Y1
-	VMOVUPS     Y0, (AX)(SI*1)
-	VMOVUPS     Y1, (CX)(SI*1)
-	VMOVUPS     128(SP), Y0
-	VMOVUPS     160(SP), Y1
-	VMOVUPS     Y0, (AX)(SI*2)
-	VMOVUPS     Y1, (CX)(SI*2)
-	VMOVUPS     192(SP), Y0
-	VMOVUPS     224(SP), Y1
-	VMOVUPS     Y0, (AX)(DI*1)
-	VMOVUPS     Y1, (CX)(DI*1)
-	ADDQ        $0x00000100, AX
-	ADDQ        $0x00000100, CX
-	ADDQ        $0x00000200, DX
-	SUBQ        $0x04, BX
-	JMP         loop1
+	CMPQ           SI, $0x04
+	JL             rest2
+	VBROADCASTF128 (AX), Y0
+	VBROADCASTF128 (CX), Y1
+	VINSERTF128    $0x01, 64(AX), Y0, Y0
+	VINSERTF128    $0x01, 64(CX), Y1, Y1
+	VBROADCASTF128 16(AX), Y2
+	VBROADCASTF128 16(CX), Y3
+	VINSERTF128    $0x01, 80(AX), Y2, Y2
+	VINSERTF128    $0x01, 80(CX), Y3, Y3
+	VBROADCASTF128 32(AX), Y4
+	VBROADCASTF128 32(CX), Y5
+	VINSERTF128    $0x01, 96(AX), Y4, Y4
+	VINSERTF128    $0x01, 96(CX), Y5, Y5
+	VBROADCASTF128 48(AX), Y6
+	VBROADCASTF128 48(CX), Y7
+	VINSERTF128    $0x01, 112(AX), Y6, Y6
+	VINSERTF128    $0x01, 112(CX), Y7, Y7
+	VMOVUPS        (DX), Y8
+	VMOVUPS        64(DX), Y9
+	VMULPS         Y9, Y1, Y10
+	VMULPS         Y9, Y0, Y9
+	VFMSUB213PS    Y10, Y8, Y0
+	VFMADD213PS    Y9, Y8, Y1
+	VMOVUPS        128(DX), Y8
+	VMOVUPS        192(DX), Y9
+	VMULPS         Y9, Y3, Y10
+	VMULPS         Y9, Y2, Y9
+	VFMSUB213PS    Y10, Y8, Y2
+	VFMADD213PS    Y9, Y8, Y3
+	VMOVUPS        256(DX), Y8
+	VMOVUPS        320(DX), Y9
+	VMULPS         Y9, Y5, Y10
+	VMULPS         Y9, Y4, Y9
+	VFMSUB213PS    Y10, Y8, Y4
+	VFMADD213PS    Y9, Y8, Y5
+	VMOVUPS        384(DX), Y8
+	VMOVUPS        448(DX), Y9
+	VMULPS         Y9, Y7, Y10
+	VMULPS         Y9, Y6, Y9
+	VFMSUB213PS    Y10, Y8, Y6
+	VFMADD213PS    Y9, Y8, Y7
+	VSUBPS         Y4, Y0, Y8
+	VADDPS         Y4, Y0, Y0
+	VSUBPS         Y5, Y1, Y4
+	VADDPS         Y5, Y1, Y1
+	VSUBPS         Y6, Y2, Y5
+	VADDPS         Y6, Y2, Y2
+	VSUBPS         Y7, Y3, Y6
+	VADDPS         Y7, Y3, Y3
+	VSUBPS         Y2, Y0, Y7
+	VADDPS         Y2, Y0, Y0
+	VSUBPS         Y3, Y1, Y2
+	VADDPS         Y3, Y1, Y1
+	VADDPS         Y6, Y8, Y3
+	VSUBPS         Y6, Y8, Y8
+	VSUBPS         Y5, Y4, Y6
+	VADDPS         Y5, Y4, Y4
+	VMOVUPS        fftlanes_twist1re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
+	VMULPS         Y9, Y6, Y10
+	VMULPS         Y9, Y3, Y9
+	VFMSUB213PS    Y10, Y5, Y3
+	VFMADD213PS    Y9, Y5, Y6
+	VMOVUPS        fftlanes_twist2re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
+	VMULPS         Y9, Y2, Y10
+	VMULPS         Y9, Y7, Y9
+	VFMSUB213PS    Y10, Y5, Y7
+	VFMADD213PS    Y9, Y5, Y2
+	VMOVUPS        fftlanes_twist3re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
+	VMULPS         Y9, Y4, Y10
+	VMULPS         Y9, Y8, Y9
+	VFMSUB213PS    Y10, Y5, Y8
+	VFMADD213PS    Y9, Y5, Y4
+	VUNPCKLPS      Y3, Y0, Y5
+	VUNPCKHPS      Y3, Y0, Y0
+	VUNPCKLPS      Y8, Y7, Y3
+	VUNPCKHPS      Y8, Y7, Y7
+	VUNPCKLPD      Y3, Y5, Y8
+	VUNPCKHPD      Y3, Y5, Y3
+	VUNPCKLPD      Y7, Y0, Y5
+	VUNPCKHPD      Y7, Y0, Y7
+	VUNPCKLPS      Y6, Y1, Y0
+	VUNPCKHPS      Y6, Y1, Y1
+	VUNPCKLPS      Y4, Y2, Y6
+	VUNPCKHPS      Y4, Y2, Y2
+	VUNPCKLPD      Y6, Y0, Y4
+	VUNPCKHPD      Y6, Y0, Y6
+	VUNPCKLPD      Y2, Y1, Y0
+	VUNPCKHPD      Y2, Y1, Y2
+	VSUBPS         Y5, Y8, Y1
+	VADDPS         Y5, Y8, Y8
+	VSUBPS         Y0, Y4, Y5
+	VADDPS         Y0, Y4, Y4
+	VSUBPS         Y7, Y3, Y0
+	VADDPS         Y7, Y3, Y3
+	VSUBPS         Y2, Y6, Y7
+	VADDPS         Y2, Y6, Y6
+	VSUBPS         Y3, Y8, Y2
+	VADDPS         Y3, Y8, Y8
+	VSUBPS         Y6, Y4, Y3
+	VADDPS         Y6, Y4, Y4
+	VADDPS         Y7, Y1, Y6
+	VSUBPS         Y7, Y1, Y1
+	VSUBPS         Y0, Y5, Y7
+	VADDPS         Y0, Y5, Y5
+	LEAQ           (DI)(DI*2), R8
+	VMOVUPS        Y8, (AX)
+	VMOVUPS        Y4, (CX)
+	VMOVUPS        Y6, (AX)(DI*1)
+	VMOVUPS        Y7, (CX)(DI*1)
+	VMOVUPS        Y2, (BX)
+	VMOVUPS        Y3, 32(BX)
+	VMOVUPS        Y1, 64(BX)
+	VMOVUPS        Y5, 96(BX)
+	VBROADCASTF128 128(AX), Y0
+	VBROADCASTF128 128(CX), Y1
+	VINSERTF128    $0x01, 192(AX), Y0, Y0
+	VINSERTF128    $0x01, 192(CX), Y1, Y1
+	VBROADCASTF128 144(AX), Y2
+	VBROADCASTF128 144(CX), Y3
+	VINSERTF128    $0x01, 208(AX), Y2, Y2
+	VINSERTF128    $0x01, 208(CX), Y3, Y3
+	VBROADCASTF128 160(AX), Y4
+	VBROADCASTF128 160(CX), Y5
+	VINSERTF128    $0x01, 224(AX), Y4, Y4
+	VINSERTF128    $0x01, 224(CX), Y5, Y5
+	VBROADCASTF128 176(AX), Y6
+	VBROADCASTF128 176(CX), Y7
+	VINSERTF128    $0x01, 240(AX), Y6, Y6
+	VINSERTF128    $0x01, 240(CX), Y7, Y7
+	VMOVUPS        32(DX), Y8
+	VMOVUPS        96(DX), Y9
+	VMULPS         Y9, Y1, Y10
+	VMULPS         Y9, Y0, Y9
+	VFMSUB213PS    Y10, Y8, Y0
+	VFMADD213PS    Y9, Y8, Y1
+	VMOVUPS        160(DX), Y8
+	VMOVUPS        224(DX), Y9
+	VMULPS         Y9, Y3, Y10
+	VMULPS         Y9, Y2, Y9
+	VFMSUB213PS    Y10, Y8, Y2
+	VFMADD213PS    Y9, Y8, Y3
+	VMOVUPS        288(DX), Y8
+	VMOVUPS        352(DX), Y9
+	VMULPS         Y9, Y5, Y10
+	VMULPS         Y9, Y4, Y9
+	VFMSUB213PS    Y10, Y8, Y4
+	VFMADD213PS    Y9, Y8, Y5
+	VMOVUPS        416(DX), Y8
+	VMOVUPS        480(DX), Y9
+	VMULPS         Y9, Y7, Y10
+	VMULPS         Y9, Y6, Y9
+	VFMSUB213PS    Y10, Y8, Y6
+	VFMADD213PS    Y9, Y8, Y7
+	VSUBPS         Y4, Y0, Y8
+	VADDPS         Y4, Y0, Y0
+	VSUBPS         Y5, Y1, Y4
+	VADDPS         Y5, Y1, Y1
+	VSUBPS         Y6, Y2, Y5
+	VADDPS         Y6, Y2, Y2
+	VSUBPS         Y7, Y3, Y6
+	VADDPS         Y7, Y3, Y3
+	VSUBPS         Y2, Y0, Y7
+	VADDPS         Y2, Y0, Y0
+	VSUBPS         Y3, Y1, Y2
+	VADDPS         Y3, Y1, Y1
+	VADDPS         Y6, Y8, Y3
+	VSUBPS         Y6, Y8, Y8
+	VSUBPS         Y5, Y4, Y6
+	VADDPS         Y5, Y4, Y4
+	VMOVUPS        fftlanes_twist1re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
+	VMULPS         Y9, Y6, Y10
+	VMULPS         Y9, Y3, Y9
+	VFMSUB213PS    Y10, Y5, Y3
+	VFMADD213PS    Y9, Y5, Y6
+	VMOVUPS        fftlanes_twist2re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
+	VMULPS         Y9, Y2, Y10
+	VMULPS         Y9, Y7, Y9
+	VFMSUB213PS    Y10, Y5, Y7
+	VFMADD213PS    Y9, Y5, Y2
+	VMOVUPS        fftlanes_twist3re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
+	VMULPS         Y9, Y4, Y10
+	VMULPS         Y9, Y8, Y9
+	VFMSUB213PS    Y10, Y5, Y8
+	VFMADD213PS    Y9, Y5, Y4
+	VUNPCKLPS      Y3, Y0, Y5
+	VUNPCKHPS      Y3, Y0, Y0
+	VUNPCKLPS      Y8, Y7, Y3
+	VUNPCKHPS      Y8, Y7, Y7
+	VUNPCKLPD      Y3, Y5, Y8
+	VUNPCKHPD      Y3, Y5, Y3
+	VUNPCKLPD      Y7, Y0, Y5
+	VUNPCKHPD      Y7, Y0, Y7
+	VUNPCKLPS      Y6, Y1, Y0
+	VUNPCKHPS      Y6, Y1, Y1
+	VUNPCKLPS      Y4, Y2, Y6
+	VUNPCKHPS      Y4, Y2, Y2
+	VUNPCKLPD      Y6, Y0, Y4
+	VUNPCKHPD      Y6, Y0, Y6
+	VUNPCKLPD      Y2, Y1, Y0
+	VUNPCKHPD      Y2, Y1, Y2
+	VSUBPS         Y5, Y8, Y1
+	VADDPS         Y5, Y8, Y8
+	VSUBPS         Y0, Y4, Y5
+	VADDPS         Y0, Y4, Y4
+	VSUBPS         Y7, Y3, Y0
+	VADDPS         Y7, Y3, Y3
+	VSUBPS         Y2, Y6, Y7
+	VADDPS         Y2, Y6, Y6
+	VSUBPS         Y3, Y8, Y2
+	VADDPS         Y3, Y8, Y8
+	VSUBPS         Y6, Y4, Y3
+	VADDPS         Y6, Y4, Y4
+	VADDPS         Y7, Y1, Y6
+	VSUBPS         Y7, Y1, Y1
+	VSUBPS         Y0, Y5, Y7
+	VADDPS         Y0, Y5, Y5
+	LEAQ           (DI)(DI*2), R9
+	VMOVUPS        Y8, 32(AX)
+	VMOVUPS        Y4, 32(CX)
+	VMOVUPS        Y6, 32(AX)(DI*1)
+	VMOVUPS        Y7, 32(CX)(DI*1)
+	VMOVUPS        Y2, 32(AX)(DI*2)
+	VMOVUPS        Y3, 32(CX)(DI*2)
+	VMOVUPS        Y1, 32(AX)(R9*1)
+	VMOVUPS        Y5, 32(CX)(R9*1)
+	VMOVUPS        (BX), Y0
+	VMOVUPS        32(BX), Y1
+	VMOVUPS        Y0, (AX)(DI*2)
+	VMOVUPS        Y1, (CX)(DI*2)
+	VMOVUPS        64(BX), Y0
+	VMOVUPS        96(BX), Y1
+	VMOVUPS        Y0, (AX)(R8*1)
+	VMOVUPS        Y1, (CX)(R8*1)
+	ADDQ           $0x00000100, AX
+	ADDQ           $0x00000100, CX
+	ADDQ           $0x00000200, DX
+	SUBQ           $0x04, SI
+	JMP            loop1
 
 rest2:
-	CMPQ        BX, $0x01
-	JNE         next4
-	MOVQ        $0x00000010, SI
-	VMOVUPS     (AX), Y0
-	VMOVUPS     (CX), Y1
-	VMOVUPS     (DX), Y2
-	VMOVUPS     64(DX), Y3
-	VMULPS      Y3, Y1, Y4
-	VMULPS      Y3, Y0, Y3
-	VFMSUB213PS Y4, Y2, Y0
-	VFMADD213PS Y3, Y2, Y1
-	VMOVUPS     32(AX), Y2
-	VMOVUPS     32(CX), Y3
-	VMOVUPS     32(DX), Y4
-	VMOVUPS     96(DX), Y5
-	VMULPS      Y5, Y3, Y6
-	VMULPS      Y5, Y2, Y5
-	VFMSUB213PS Y6, Y4, Y2
-	VFMADD213PS Y5, Y4, Y3
-	VXORPS      Y4, Y4, Y4
-	VXORPS      Y5, Y5, Y5
-	VXORPS      Y6, Y6, Y6
-	VXORPS      Y7, Y7, Y7
-	VPERM2F128  $0x20, Y4, Y0, Y8
-	VPERM2F128  $0x31, Y4, Y0, Y0
-	VPERM2F128  $0x20, Y6, Y2, Y4
-	VPERM2F128  $0x31, Y6, Y2, Y2
-	VPERM2F128  $0x20, Y5, Y1, Y6
-	VPERM2F128  $0x31, Y5, Y1, Y1
-	VPERM2F128  $0x20, Y7, Y3, Y5
-	VPERM2F128  $0x31, Y7, Y3, Y3
-	VSUBPS      Y4, Y8, Y7
-	VADDPS      Y4, Y8, Y8
-	VSUBPS      Y5, Y6, Y4
-	VADDPS      Y5, Y6, Y6
-	VSUBPS      Y2, Y0, Y5
-	VADDPS      Y2, Y0, Y0
-	VSUBPS      Y3, Y1, Y2
-	VADDPS      Y3, Y1, Y1
-	VSUBPS      Y0, Y8, Y3
-	VADDPS      Y0, Y8, Y8
-	VSUBPS      Y1, Y6, Y0
-	VADDPS      Y1, Y6, Y6
-	VADDPS      Y2, Y7, Y1
-	VSUBPS      Y2, Y7, Y7
-	VSUBPS      Y5, Y4, Y2
-	VADDPS      Y5, Y4, Y4
-	VMOVUPS     fftlanes_twist1re<>+0(SB), Y5
-	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
-	VMULPS      Y9, Y2, Y10
-	VMULPS      Y9, Y1, Y9
-	VFMSUB213PS Y10, Y5, Y1
-	VFMADD213PS Y9, Y5, Y2
-	VMOVUPS     fftlanes_twist2re<>+0(SB), Y5
-	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
-	VMULPS      Y9, Y0, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMSUB213PS Y10, Y5, Y3
-	VFMADD213PS Y9, Y5, Y0
-	VMOVUPS     fftlanes_twist3re<>+0(SB), Y5
-	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y7, Y9
-	VFMSUB213PS Y10, Y5, Y7
-	VFMADD213PS Y9, Y5, Y4
-	VUNPCKLPS   Y1, Y8, Y5
-	VUNPCKHPS   Y1, Y8, Y8
-	VUNPCKLPS   Y7, Y3, Y1
-	VUNPCKHPS   Y7, Y3, Y3
-	VUNPCKLPD   Y1, Y5, Y7
-	VUNPCKHPD   Y1, Y5, Y1
-	VUNPCKLPD   Y3, Y8, Y5
-	VUNPCKHPD   Y3, Y8, Y3
-	VUNPCKLPS   Y2, Y6, Y8
-	VUNPCKHPS   Y2, Y6, Y6
-	VUNPCKLPS   Y4, Y0, Y2
-	VUNPCKHPS   Y4, Y0, Y0
-	VUNPCKLPD   Y2, Y8, Y4
-	VUNPCKHPD   Y2, Y8, Y2
-	VUNPCKLPD   Y0, Y6, Y8
-	VUNPCKHPD   Y0, Y6, Y0
-	VSUBPS      Y5, Y7, Y6
-	VADDPS      Y5, Y7, Y7
-	VSUBPS      Y8, Y4, Y5
-	VADDPS      Y8, Y4, Y4
-	VSUBPS      Y3, Y1, Y8
-	VADDPS      Y3, Y1, Y1
-	VSUBPS      Y0, Y2, Y3
-	VADDPS      Y0, Y2, Y2
-	VSUBPS      Y1, Y7, Y0
-	VADDPS      Y1, Y7, Y7
-	VSUBPS      Y2, Y4, Y1
-	VADDPS      Y2, Y4, Y4
-	VADDPS      Y3, Y6, Y2
-	VSUBPS      Y3, Y6, Y6
-	VSUBPS      Y8, Y5, Y3
-	VADDPS      Y8, Y5, Y5
-	LEAQ        (SI)(SI*2), DX
-	VMOVUPS     X7, (AX)
-	VMOVUPS     X4, (CX)
-	VMOVUPS     X2, (AX)(SI*1)
-	VMOVUPS     X3, (CX)(SI*1)
-	VMOVUPS     X0, (AX)(SI*2)
-	VMOVUPS     X1, (CX)(SI*2)
-	VMOVUPS     X6, (AX)(DX*1)
-	VMOVUPS     X5, (CX)(DX*1)
-	JMP         end3
+	CMPQ           SI, $0x01
+	JNE            next4
+	MOVQ           $0x00000010, DI
+	VBROADCASTF128 (AX), Y0
+	VBROADCASTF128 (CX), Y1
+	VBROADCASTF128 16(AX), Y2
+	VBROADCASTF128 16(CX), Y3
+	VBROADCASTF128 32(AX), Y4
+	VBROADCASTF128 32(CX), Y5
+	VBROADCASTF128 48(AX), Y6
+	VBROADCASTF128 48(CX), Y7
+	VBROADCASTF128 (DX), Y8
+	VBROADCASTF128 16(DX), Y9
+	VMULPS         Y9, Y1, Y10
+	VMULPS         Y9, Y0, Y9
+	VFMSUB213PS    Y10, Y8, Y0
+	VFMADD213PS    Y9, Y8, Y1
+	VBROADCASTF128 32(DX), Y8
+	VBROADCASTF128 48(DX), Y9
+	VMULPS         Y9, Y3, Y10
+	VMULPS         Y9, Y2, Y9
+	VFMSUB213PS    Y10, Y8, Y2
+	VFMADD213PS    Y9, Y8, Y3
+	VBROADCASTF128 64(DX), Y8
+	VBROADCASTF128 80(DX), Y9
+	VMULPS         Y9, Y5, Y10
+	VMULPS         Y9, Y4, Y9
+	VFMSUB213PS    Y10, Y8, Y4
+	VFMADD213PS    Y9, Y8, Y5
+	VBROADCASTF128 96(DX), Y8
+	VBROADCASTF128 112(DX), Y9
+	VMULPS         Y9, Y7, Y10
+	VMULPS         Y9, Y6, Y9
+	VFMSUB213PS    Y10, Y8, Y6
+	VFMADD213PS    Y9, Y8, Y7
+	VSUBPS         Y4, Y0, Y8
+	VADDPS         Y4, Y0, Y0
+	VSUBPS         Y5, Y1, Y4
+	VADDPS         Y5, Y1, Y1
+	VSUBPS         Y6, Y2, Y5
+	VADDPS         Y6, Y2, Y2
+	VSUBPS         Y7, Y3, Y6
+	VADDPS         Y7, Y3, Y3
+	VSUBPS         Y2, Y0, Y7
+	VADDPS         Y2, Y0, Y0
+	VSUBPS         Y3, Y1, Y2
+	VADDPS         Y3, Y1, Y1
+	VADDPS         Y6, Y8, Y3
+	VSUBPS         Y6, Y8, Y8
+	VSUBPS         Y5, Y4, Y6
+	VADDPS         Y5, Y4, Y4
+	VMOVUPS        fftlanes_twist1re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
+	VMULPS         Y9, Y6, Y10
+	VMULPS         Y9, Y3, Y9
+	VFMSUB213PS    Y10, Y5, Y3
+	VFMADD213PS    Y9, Y5, Y6
+	VMOVUPS        fftlanes_twist2re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
+	VMULPS         Y9, Y2, Y10
+	VMULPS         Y9, Y7, Y9
+	VFMSUB213PS    Y10, Y5, Y7
+	VFMADD213PS    Y9, Y5, Y2
+	VMOVUPS        fftlanes_twist3re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
+	VMULPS         Y9, Y4, Y10
+	VMULPS         Y9, Y8, Y9
+	VFMSUB213PS    Y10, Y5, Y8
+	VFMADD213PS    Y9, Y5, Y4
+	VUNPCKLPS      Y3, Y0, Y5
+	VUNPCKHPS      Y3, Y0, Y0
+	VUNPCKLPS      Y8, Y7, Y3
+	VUNPCKHPS      Y8, Y7, Y7
+	VUNPCKLPD      Y3, Y5, Y8
+	VUNPCKHPD      Y3, Y5, Y3
+	VUNPCKLPD      Y7, Y0, Y5
+	VUNPCKHPD      Y7, Y0, Y7
+	VUNPCKLPS      Y6, Y1, Y0
+	VUNPCKHPS      Y6, Y1, Y1
+	VUNPCKLPS      Y4, Y2, Y6
+	VUNPCKHPS      Y4, Y2, Y2
+	VUNPCKLPD      Y6, Y0, Y4
+	VUNPCKHPD      Y6, Y0, Y6
+	VUNPCKLPD      Y2, Y1, Y0
+	VUNPCKHPD      Y2, Y1, Y2
+	VSUBPS         Y5, Y8, Y1
+	VADDPS         Y5, Y8, Y8
+	VSUBPS         Y0, Y4, Y5
+	VADDPS         Y0, Y4, Y4
+	VSUBPS         Y7, Y3, Y0
+	VADDPS         Y7, Y3, Y3
+	VSUBPS         Y2, Y6, Y7
+	VADDPS         Y2, Y6, Y6
+	VSUBPS         Y3, Y8, Y2
+	VADDPS         Y3, Y8, Y8
+	VSUBPS         Y6, Y4, Y3
+	VADDPS         Y6, Y4, Y4
+	VADDPS         Y7, Y1, Y6
+	VSUBPS         Y7, Y1, Y1
+	VSUBPS         Y0, Y5, Y7
+	VADDPS         Y0, Y5, Y5
+	LEAQ           (DI)(DI*2), DX
+	VMOVUPS        X8, (AX)
+	VMOVUPS        X4, (CX)
+	VMOVUPS        X6, (AX)(DI*1)
+	VMOVUPS        X7, (CX)(DI*1)
+	VMOVUPS        X2, (AX)(DI*2)
+	VMOVUPS        X3, (CX)(DI*2)
+	VMOVUPS        X1, (AX)(DX*1)
+	VMOVUPS        X5, (CX)(DX*1)
+	JMP            end3
 
 next4:
-	CMPQ        BX, $0x02
-	JNE         next5
-	MOVQ        $0x00000020, SI
-	VMOVUPS     (AX), Y0
-	VMOVUPS     (CX), Y1
-	VMOVUPS     (DX), Y2
-	VMOVUPS     64(DX), Y3
-	VMULPS      Y3, Y1, Y4
-	VMULPS      Y3, Y0, Y3
-	VFMSUB213PS Y4, Y2, Y0
-	VFMADD213PS Y3, Y2, Y1
-	VMOVUPS     32(AX), Y2
-	VMOVUPS     32(CX), Y3
-	VMOVUPS     32(DX), Y4
-	VMOVUPS     96(DX), Y5
-	VMULPS      Y5, Y3, Y6
-	VMULPS      Y5, Y2, Y5
-	VFMSUB213PS Y6, Y4, Y2
-	VFMADD213PS Y5, Y4, Y3
-	VMOVUPS     64(AX), Y4
-	VMOVUPS     64(CX), Y5
-	VMOVUPS     128(DX), Y6
-	VMOVUPS     192(DX), Y7
-	VMULPS      Y7, Y5, Y8
-	VMULPS      Y7, Y4, Y7
-	VFMSUB213PS Y8, Y6, Y4
-	VFMADD213PS Y7, Y6, Y5
-	VMOVUPS     96(AX), Y6
-	VMOVUPS     96(CX), Y7
-	VMOVUPS     160(DX), Y8
-	VMOVUPS     224(DX), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y6, Y9
-	VFMSUB213PS Y10, Y8, Y6
-	VFMADD213PS Y9, Y8, Y7
-	VPERM2F128  $0x20, Y4, Y0, Y8
-	VPERM2F128  $0x31, Y4, Y0, Y0
-	VPERM2F128  $0x20, Y6, Y2, Y4
-	VPERM2F128  $0x31, Y6, Y2, Y2
-	VPERM2F128  $0x20, Y5, Y1, Y6
-	VPERM2F128  $0x31, Y5, Y1, Y1
-	VPERM2F128  $0x20, Y7, Y3, Y5
-	VPERM2F128  $0x31, Y7, Y3, Y3
-	VSUBPS      Y4, Y8, Y7
-	VADDPS      Y4, Y8, Y8
-	VSUBPS      Y5, Y6, Y4
-	VADDPS      Y5, Y6, Y6
-	VSUBPS      Y2, Y0, Y5
-	VADDPS      Y2, Y0, Y0
-	VSUBPS      Y3, Y1, Y2
-	VADDPS      Y3, Y1, Y1
-	VSUBPS      Y0, Y8, Y3
-	VADDPS      Y0, Y8, Y8
-	VSUBPS      Y1, Y6, Y0
-	VADDPS      Y1, Y6, Y6
-	VADDPS      Y2, Y7, Y1
-	VSUBPS      Y2, Y7, Y7
-	VSUBPS      Y5, Y4, Y2
-	VADDPS      Y5, Y4, Y4
-	VMOVUPS     fftlanes_twist1re<>+0(SB), Y5
-	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
-	VMULPS      Y9, Y2, Y10
-	VMULPS      Y9, Y1, Y9
-	VFMSUB213PS Y10, Y5, Y1
-	VFMADD213PS Y9, Y5, Y2
-	VMOVUPS     fftlanes_twist2re<>+0(SB), Y5
-	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
-	VMULPS      Y9, Y0, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMSUB213PS Y10, Y5, Y3
-	VFMADD213PS Y9, Y5, Y0
-	VMOVUPS     fftlanes_twist3re<>+0(SB), Y5
-	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y7, Y9
-	VFMSUB213PS Y10, Y5, Y7
-	VFMADD213PS Y9, Y5, Y4
-	VUNPCKLPS   Y1, Y8, Y5
-	VUNPCKHPS   Y1, Y8, Y8
-	VUNPCKLPS   Y7, Y3, Y1
-	VUNPCKHPS   Y7, Y3, Y3
-	VUNPCKLPD   Y1, Y5, Y7
-	VUNPCKHPD   Y1, Y5, Y1
-	VUNPCKLPD   Y3, Y8, Y5
-	VUNPCKHPD   Y3, Y8, Y3
-	VUNPCKLPS   Y2, Y6, Y8
-	VUNPCKHPS   Y2, Y6, Y6
-	VUNPCKLPS   Y4, Y0, Y2
-	VUNPCKHPS   Y4, Y0, Y0
-	VUNPCKLPD   Y2, Y8, Y4
-	VUNPCKHPD   Y2, Y8, Y2
-	VUNPCKLPD   Y0, Y6, Y8
-	VUNPCKHPD   Y0, Y6, Y0
-	VSUBPS      Y5, Y7, Y6
-	VADDPS      Y5, Y7, Y7
-	VSUBPS      Y8, Y4, Y5
-	VADDPS      Y8, Y4, Y4
-	VSUBPS      Y3, Y1, Y8
-	VADDPS      Y3, Y1, Y1
-	VSUBPS      Y0, Y2, Y3
-	VADDPS      Y0, Y2, Y2
-	VSUBPS      Y1, Y7, Y0
-	VADDPS      Y1, Y7, Y7
-	VSUBPS      Y2, Y4, Y1
-	VADDPS      Y2, Y4, Y4
-	VADDPS      Y3, Y6, Y2
-	VSUBPS      Y3, Y6, Y6
-	VSUBPS      Y8, Y5, Y3
-	VADDPS      Y8, Y5, Y5
-	LEAQ        (SI)(SI*2), DX
-	VMOVUPS     Y7, (AX)
-	VMOVUPS     Y4, (CX)
-	VMOVUPS     Y2, (AX)(SI*1)
-	VMOVUPS     Y3, (CX)(SI*1)
-	VMOVUPS     Y0, (AX)(SI*2)
-	VMOVUPS     Y1, (CX)(SI*2)
-	VMOVUPS     Y6, (AX)(DX*1)
-	VMOVUPS     Y5, (CX)(DX*1)
-	JMP         end3
+	CMPQ           SI, $0x02
+	JNE            next5
+	MOVQ           $0x00000020, DI
+	VBROADCASTF128 (AX), Y0
+	VBROADCASTF128 (CX), Y1
+	VINSERTF128    $0x01, 64(AX), Y0, Y0
+	VINSERTF128    $0x01, 64(CX), Y1, Y1
+	VBROADCASTF128 16(AX), Y2
+	VBROADCASTF128 16(CX), Y3
+	VINSERTF128    $0x01, 80(AX), Y2, Y2
+	VINSERTF128    $0x01, 80(CX), Y3, Y3
+	VBROADCASTF128 32(AX), Y4
+	VBROADCASTF128 32(CX), Y5
+	VINSERTF128    $0x01, 96(AX), Y4, Y4
+	VINSERTF128    $0x01, 96(CX), Y5, Y5
+	VBROADCASTF128 48(AX), Y6
+	VBROADCASTF128 48(CX), Y7
+	VINSERTF128    $0x01, 112(AX), Y6, Y6
+	VINSERTF128    $0x01, 112(CX), Y7, Y7
+	VMOVUPS        (DX), Y8
+	VMOVUPS        32(DX), Y9
+	VMULPS         Y9, Y1, Y10
+	VMULPS         Y9, Y0, Y9
+	VFMSUB213PS    Y10, Y8, Y0
+	VFMADD213PS    Y9, Y8, Y1
+	VMOVUPS        64(DX), Y8
+	VMOVUPS        96(DX), Y9
+	VMULPS         Y9, Y3, Y10
+	VMULPS         Y9, Y2, Y9
+	VFMSUB213PS    Y10, Y8, Y2
+	VFMADD213PS    Y9, Y8, Y3
+	VMOVUPS        128(DX), Y8
+	VMOVUPS        160(DX), Y9
+	VMULPS         Y9, Y5, Y10
+	VMULPS         Y9, Y4, Y9
+	VFMSUB213PS    Y10, Y8, Y4
+	VFMADD213PS    Y9, Y8, Y5
+	VMOVUPS        192(DX), Y8
+	VMOVUPS        224(DX), Y9
+	VMULPS         Y9, Y7, Y10
+	VMULPS         Y9, Y6, Y9
+	VFMSUB213PS    Y10, Y8, Y6
+	VFMADD213PS    Y9, Y8, Y7
+	VSUBPS         Y4, Y0, Y8
+	VADDPS         Y4, Y0, Y0
+	VSUBPS         Y5, Y1, Y4
+	VADDPS         Y5, Y1, Y1
+	VSUBPS         Y6, Y2, Y5
+	VADDPS         Y6, Y2, Y2
+	VSUBPS         Y7, Y3, Y6
+	VADDPS         Y7, Y3, Y3
+	VSUBPS         Y2, Y0, Y7
+	VADDPS         Y2, Y0, Y0
+	VSUBPS         Y3, Y1, Y2
+	VADDPS         Y3, Y1, Y1
+	VADDPS         Y6, Y8, Y3
+	VSUBPS         Y6, Y8, Y8
+	VSUBPS         Y5, Y4, Y6
+	VADDPS         Y5, Y4, Y4
+	VMOVUPS        fftlanes_twist1re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
+	VMULPS         Y9, Y6, Y10
+	VMULPS         Y9, Y3, Y9
+	VFMSUB213PS    Y10, Y5, Y3
+	VFMADD213PS    Y9, Y5, Y6
+	VMOVUPS        fftlanes_twist2re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
+	VMULPS         Y9, Y2, Y10
+	VMULPS         Y9, Y7, Y9
+	VFMSUB213PS    Y10, Y5, Y7
+	VFMADD213PS    Y9, Y5, Y2
+	VMOVUPS        fftlanes_twist3re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
+	VMULPS         Y9, Y4, Y10
+	VMULPS         Y9, Y8, Y9
+	VFMSUB213PS    Y10, Y5, Y8
+	VFMADD213PS    Y9, Y5, Y4
+	VUNPCKLPS      Y3, Y0, Y5
+	VUNPCKHPS      Y3, Y0, Y0
+	VUNPCKLPS      Y8, Y7, Y3
+	VUNPCKHPS      Y8, Y7, Y7
+	VUNPCKLPD      Y3, Y5, Y8
+	VUNPCKHPD      Y3, Y5, Y3
+	VUNPCKLPD      Y7, Y0, Y5
+	VUNPCKHPD      Y7, Y0, Y7
+	VUNPCKLPS      Y6, Y1, Y0
+	VUNPCKHPS      Y6, Y1, Y1
+	VUNPCKLPS      Y4, Y2, Y6
+	VUNPCKHPS      Y4, Y2, Y2
+	VUNPCKLPD      Y6, Y0, Y4
+	VUNPCKHPD      Y6, Y0, Y6
+	VUNPCKLPD      Y2, Y1, Y0
+	VUNPCKHPD      Y2, Y1, Y2
+	VSUBPS         Y5, Y8, Y1
+	VADDPS         Y5, Y8, Y8
+	VSUBPS         Y0, Y4, Y5
+	VADDPS         Y0, Y4, Y4
+	VSUBPS         Y7, Y3, Y0
+	VADDPS         Y7, Y3, Y3
+	VSUBPS         Y2, Y6, Y7
+	VADDPS         Y2, Y6, Y6
+	VSUBPS         Y3, Y8, Y2
+	VADDPS         Y3, Y8, Y8
+	VSUBPS         Y6, Y4, Y3
+	VADDPS         Y6, Y4, Y4
+	VADDPS         Y7, Y1, Y6
+	VSUBPS         Y7, Y1, Y1
+	VSUBPS         Y0, Y5, Y7
+	VADDPS         Y0, Y5, Y5
+	LEAQ           (DI)(DI*2), DX
+	VMOVUPS        Y8, (AX)
+	VMOVUPS        Y4, (CX)
+	VMOVUPS        Y6, (AX)(DI*1)
+	VMOVUPS        Y7, (CX)(DI*1)
+	VMOVUPS        Y2, (AX)(DI*2)
+	VMOVUPS        Y3, (CX)(DI*2)
+	VMOVUPS        Y1, (AX)(DX*1)
+	VMOVUPS        Y5, (CX)(DX*1)
+	JMP            end3
 
 next5:
-	CMPQ        BX, $0x03
-	JNE         next6
-	MOVQ        $0x00000030, SI
-	VMOVUPS     (AX), Y0
-	VMOVUPS     (CX), Y1
-	VMOVUPS     (DX), Y2
-	VMOVUPS     64(DX), Y3
-	VMULPS      Y3, Y1, Y4
-	VMULPS      Y3, Y0, Y3
-	VFMSUB213PS Y4, Y2, Y0
-	VFMADD213PS Y3, Y2, Y1
-	VMOVUPS     32(AX), Y2
-	VMOVUPS     32(CX), Y3
-	VMOVUPS     32(DX), Y4
-	VMOVUPS     96(DX), Y5
-	VMULPS      Y5, Y3, Y6
-	VMULPS      Y5, Y2, Y5
-	VFMSUB213PS Y6, Y4, Y2
-	VFMADD213PS Y5, Y4, Y3
-	VMOVUPS     64(AX), Y4
-	VMOVUPS     64(CX), Y5
-	VMOVUPS     128(DX), Y6
-	VMOVUPS     192(DX), Y7
-	VMULPS      Y7, Y5, Y8
-	VMULPS      Y7, Y4, Y7
-	VFMSUB213PS Y8, Y6, Y4
-	VFMADD213PS Y7, Y6, Y5
-	VMOVUPS     96(AX), Y6
-	VMOVUPS     96(CX), Y7
-	VMOVUPS     160(DX), Y8
-	VMOVUPS     224(DX), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y6, Y9
-	VFMSUB213PS Y10, Y8, Y6
-	VFMADD213PS Y9, Y8, Y7
-	VPERM2F128  $0x20, Y4, Y0, Y8
-	VPERM2F128  $0x31, Y4, Y0, Y0
-	VPERM2F128  $0x20, Y6, Y2, Y4
-	VPERM2F128  $0x31, Y6, Y2, Y2
-	VPERM2F128  $0x20, Y5, Y1, Y6
-	VPERM2F128  $0x31, Y5, Y1, Y1
-	VPERM2F128  $0x20, Y7, Y3, Y5
-	VPERM2F128  $0x31, Y7, Y3, Y3
-	VSUBPS      Y4, Y8, Y7
-	VADDPS      Y4, Y8, Y8
-	VSUBPS      Y5, Y6, Y4
-	VADDPS      Y5, Y6, Y6
-	VSUBPS      Y2, Y0, Y5
-	VADDPS      Y2, Y0, Y0
-	VSUBPS      Y3, Y1, Y2
-	VADDPS      Y3, Y1, Y1
-	VSUBPS      Y0, Y8, Y3
-	VADDPS      Y0, Y8, Y8
-	VSUBPS      Y1, Y6, Y0
-	VADDPS      Y1, Y6, Y6
-	VADDPS      Y2, Y7, Y1
-	VSUBPS      Y2, Y7, Y7
-	VSUBPS      Y5, Y4, Y2
-	VADDPS      Y5, Y4, Y4
-	VMOVUPS     fftlanes_twist1re<>+0(SB), Y5
-	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
-	VMULPS      Y9, Y2, Y10
-	VMULPS      Y9, Y1, Y9
-	VFMSUB213PS Y10, Y5, Y1
-	VFMADD213PS Y9, Y5, Y2
-	VMOVUPS     fftlanes_twist2re<>+0(SB), Y5
-	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
-	VMULPS      Y9, Y0, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMSUB213PS Y10, Y5, Y3
-	VFMADD213PS Y9, Y5, Y0
-	VMOVUPS     fftlanes_twist3re<>+0(SB), Y5
-	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y7, Y9
-	VFMSUB213PS Y10, Y5, Y7
-	VFMADD213PS Y9, Y5, Y4
-	VUNPCKLPS   Y1, Y8, Y5
-	VUNPCKHPS   Y1, Y8, Y8
-	VUNPCKLPS   Y7, Y3, Y1
-	VUNPCKHPS   Y7, Y3, Y3
-	VUNPCKLPD   Y1, Y5, Y7
-	VUNPCKHPD   Y1, Y5, Y1
-	VUNPCKLPD   Y3, Y8, Y5
-	VUNPCKHPD   Y3, Y8, Y3
-	VUNPCKLPS   Y2, Y6, Y8
-	VUNPCKHPS   Y2, Y6, Y6
-	VUNPCKLPS   Y4, Y0, Y2
-	VUNPCKHPS   Y4, Y0, Y0
-	VUNPCKLPD   Y2, Y8, Y4
-	VUNPCKHPD   Y2, Y8, Y2
-	VUNPCKLPD   Y0, Y6, Y8
-	VUNPCKHPD   Y0, Y6, Y0
-	VSUBPS      Y5, Y7, Y6
-	VADDPS      Y5, Y7, Y7
-	VSUBPS      Y8, Y4, Y5
-	VADDPS      Y8, Y4, Y4
-	VSUBPS      Y3, Y1, Y8
-	VADDPS      Y3, Y1, Y1
-	VSUBPS      Y0, Y2, Y3
-	VADDPS      Y0, Y2, Y2
-	VSUBPS      Y1, Y7, Y0
-	VADDPS      Y1, Y7, Y7
-	VSUBPS      Y2, Y4, Y1
-	VADDPS      Y2, Y4, Y4
-	VADDPS      Y3, Y6, Y2
-	VSUBPS      Y3, Y6, Y6
-	VSUBPS      Y8, Y5, Y3
-	VADDPS      Y8, Y5, Y5
-	LEAQ        (SI)(SI*2), BX
-	VMOVUPS     Y7, (SP)
-	VMOVUPS     Y4, 32(SP)
-	VMOVUPS     Y2, 64(SP)
-	VMOVUPS     Y3, 96(SP)
-	VMOVUPS     Y0, 128(SP)
-	VMOVUPS     Y1, 160(SP)
-	VMOVUPS     Y6, 192(SP)
-	VMOVUPS     Y5, 224(SP)
-	VMOVUPS     128(AX), Y0
-	VMOVUPS     128(CX), Y1
-	VMOVUPS     256(DX), Y2
-	VMOVUPS     320(DX), Y3
-	VMULPS      Y3, Y1, Y4
-	VMULPS      Y3, Y0, Y3
-	VFMSUB213PS Y4, Y2, Y0
-	VFMADD213PS Y3, Y2, Y1
-	VMOVUPS     160(AX), Y2
-	VMOVUPS     160(CX), Y3
-	VMOVUPS     288(DX), Y4
-	VMOVUPS     352(DX), Y5
-	VMULPS      Y5, Y3, Y6
-	VMULPS      Y5, Y2, Y5
-	VFMSUB213PS Y6, Y4, Y2
-	VFMADD213PS Y5, Y4, Y3
-	VXORPS      Y4, Y4, Y4
-	VXORPS      Y5, Y5, Y5
-	VXORPS      Y6, Y6, Y6
-	VXORPS      Y7, Y7, Y7
-	VPERM2F128  $0x20, Y4, Y0, Y8
-	VPERM2F128  $0x31, Y4, Y0, Y0
-	VPERM2F128  $0x20, Y6, Y2, Y4
-	VPERM2F128  $0x31, Y6, Y2, Y2
-	VPERM2F128  $0x20, Y5, Y1, Y6
-	VPERM2F128  $0x31, Y5, Y1, Y1
-	VPERM2F128  $0x20, Y7, Y3, Y5
-	VPERM2F128  $0x31, Y7, Y3, Y3
-	VSUBPS      Y4, Y8, Y7
-	VADDPS      Y4, Y8, Y8
-	VSUBPS      Y5, Y6, Y4
-	VADDPS      Y5, Y6, Y6
-	VSUBPS      Y2, Y0, Y5
-	VADDPS      Y2, Y0, Y0
-	VSUBPS      Y3, Y1, Y2
-	VADDPS      Y3, Y1, Y1
-	VSUBPS      Y0, Y8, Y3
-	VADDPS      Y0, Y8, Y8
-	VSUBPS      Y1, Y6, Y0
-	VADDPS      Y1, Y6, Y6
-	VADDPS      Y2, Y7, Y1
-	VSUBPS      Y2, Y7, Y7
-	VSUBPS      Y5, Y4, Y2
-	VADDPS      Y5, Y4, Y4
-	VMOVUPS     fftlanes_twist1re<>+0(SB), Y5
-	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
-	VMULPS      Y9, Y2, Y10
-	VMULPS      Y9, Y1, Y9
-	VFMSUB213PS Y10, Y5, Y1
-	VFMADD213PS Y9, Y5, Y2
-	VMOVUPS     fftlanes_twist2re<>+0(SB), Y5
-	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
-	VMULPS      Y9, Y0, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMSUB213PS Y10, Y5, Y3
-	VFMADD213PS Y9, Y5, Y0
-	VMOVUPS     fftlanes_twist3re<>+0(SB), Y5
-	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y7, Y9
-	VFMSUB213PS Y10, Y5, Y7
-	VFMADD213PS Y9, Y5, Y4
-	VUNPCKLPS   Y1, Y8, Y5
-	VUNPCKHPS   Y1, Y8, Y8
-	VUNPCKLPS   Y7, Y3, Y1
-	VUNPCKHPS   Y7, Y3, Y3
-	VUNPCKLPD   Y1, Y5, Y7
-	VUNPCKHPD   Y1, Y5, Y1
-	VUNPCKLPD   Y3, Y8, Y5
-	VUNPCKHPD   Y3, Y8, Y3
-	VUNPCKLPS   Y2, Y6, Y8
-	VUNPCKHPS   Y2, Y6, Y6
-	VUNPCKLPS   Y4, Y0, Y2
-	VUNPCKHPS   Y4, Y0, Y0
-	VUNPCKLPD   Y2, Y8, Y4
-	VUNPCKHPD   Y2, Y8, Y2
-	VUNPCKLPD   Y0, Y6, Y8
-	VUNPCKHPD   Y0, Y6, Y0
-	VSUBPS      Y5, Y7, Y6
-	VADDPS      Y5, Y7, Y7
-	VSUBPS      Y8, Y4, Y5
-	VADDPS      Y8, Y4, Y4
-	VSUBPS      Y3, Y1, Y8
-	VADDPS      Y3, Y1, Y1
-	VSUBPS      Y0, Y2, Y3
-	VADDPS      Y0, Y2, Y2
-	VSUBPS      Y1, Y7, Y0
-	VADDPS      Y1, Y7, Y7
-	VSUBPS      Y2, Y4, Y1
-	VADDPS      Y2, Y4, Y4
-	VADDPS      Y3, Y6, Y2
-	VSUBPS      Y3, Y6, Y6
-	VSUBPS      Y8, Y5, Y3
-	VADDPS      Y8, Y5, Y5
-	LEAQ        (SI)(SI*2), DX
-	VMOVUPS     X7, 32(AX)
-	VMOVUPS     X4, 32(CX)
-	VMOVUPS     X2, 32(AX)(SI*1)
-	VMOVUPS     X3, 32(CX)(SI*1)
-	VMOVUPS     X0, 32(AX)(SI*2)
-	VMOVUPS     X1, 32(CX)(SI*2)
-	VMOVUPS     X6, 32(AX)(DX*1)
-	VMOVUPS     X5, 32(CX)(DX*1)
-	LEAQ        (SI)(SI*2), DX
-	VMOVUPS     (SP), Y0
-	VMOVUPS     32(SP), Y1
-	VMOVUPS     Y0, (AX)
-	VMOVUPS     Y1, (CX)
-	VMOVUPS     64(SP), Y0
-	VMOVUPS     96(SP), Y1
-	VMOVUPS     Y0, (AX)(SI*1)
-	VMOVUPS     Y1, (CX)(SI*1)
-	VMOVUPS     128(SP), Y0
-	VMOVUPS     160(SP), Y1
-	VMOVUPS     Y0, (AX)(SI*2)
-	VMOVUPS     Y1, (CX)(SI*2)
-	VMOVUPS     192(SP), Y0
-	VMOVUPS     224(SP), Y1
-	VMOVUPS     Y0, (AX)(DX*1)
-	VMOVUPS     Y1, (CX)(DX*1)
-	JMP         end3
+	CMPQ           SI, $0x03
+	JNE            next6
+	MOVQ           $0x00000030, DI
+	VBROADCASTF128 (AX), Y0
+	VBROADCASTF128 (CX), Y1
+	VINSERTF128    $0x01, 64(AX), Y0, Y0
+	VINSERTF128    $0x01, 64(CX), Y1, Y1
+	VBROADCASTF128 16(AX), Y2
+	VBROADCASTF128 16(CX), Y3
+	VINSERTF128    $0x01, 80(AX), Y2, Y2
+	VINSERTF128    $0x01, 80(CX), Y3, Y3
+	VBROADCASTF128 32(AX), Y4
+	VBROADCASTF128 32(CX), Y5
+	VINSERTF128    $0x01, 96(AX), Y4, Y4
+	VINSERTF128    $0x01, 96(CX), Y5, Y5
+	VBROADCASTF128 48(AX), Y6
+	VBROADCASTF128 48(CX), Y7
+	VINSERTF128    $0x01, 112(AX), Y6, Y6
+	VINSERTF128    $0x01, 112(CX), Y7, Y7
+	VMOVUPS        (DX), Y8
+	VMOVUPS        48(DX), Y9
+	VMULPS         Y9, Y1, Y10
+	VMULPS         Y9, Y0, Y9
+	VFMSUB213PS    Y10, Y8, Y0
+	VFMADD213PS    Y9, Y8, Y1
+	VMOVUPS        96(DX), Y8
+	VMOVUPS        144(DX), Y9
+	VMULPS         Y9, Y3, Y10
+	VMULPS         Y9, Y2, Y9
+	VFMSUB213PS    Y10, Y8, Y2
+	VFMADD213PS    Y9, Y8, Y3
+	VMOVUPS        192(DX), Y8
+	VMOVUPS        240(DX), Y9
+	VMULPS         Y9, Y5, Y10
+	VMULPS         Y9, Y4, Y9
+	VFMSUB213PS    Y10, Y8, Y4
+	VFMADD213PS    Y9, Y8, Y5
+	VMOVUPS        288(DX), Y8
+	VMOVUPS        336(DX), Y9
+	VMULPS         Y9, Y7, Y10
+	VMULPS         Y9, Y6, Y9
+	VFMSUB213PS    Y10, Y8, Y6
+	VFMADD213PS    Y9, Y8, Y7
+	VSUBPS         Y4, Y0, Y8
+	VADDPS         Y4, Y0, Y0
+	VSUBPS         Y5, Y1, Y4
+	VADDPS         Y5, Y1, Y1
+	VSUBPS         Y6, Y2, Y5
+	VADDPS         Y6, Y2, Y2
+	VSUBPS         Y7, Y3, Y6
+	VADDPS         Y7, Y3, Y3
+	VSUBPS         Y2, Y0, Y7
+	VADDPS         Y2, Y0, Y0
+	VSUBPS         Y3, Y1, Y2
+	VADDPS         Y3, Y1, Y1
+	VADDPS         Y6, Y8, Y3
+	VSUBPS         Y6, Y8, Y8
+	VSUBPS         Y5, Y4, Y6
+	VADDPS         Y5, Y4, Y4
+	VMOVUPS        fftlanes_twist1re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
+	VMULPS         Y9, Y6, Y10
+	VMULPS         Y9, Y3, Y9
+	VFMSUB213PS    Y10, Y5, Y3
+	VFMADD213PS    Y9, Y5, Y6
+	VMOVUPS        fftlanes_twist2re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
+	VMULPS         Y9, Y2, Y10
+	VMULPS         Y9, Y7, Y9
+	VFMSUB213PS    Y10, Y5, Y7
+	VFMADD213PS    Y9, Y5, Y2
+	VMOVUPS        fftlanes_twist3re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
+	VMULPS         Y9, Y4, Y10
+	VMULPS         Y9, Y8, Y9
+	VFMSUB213PS    Y10, Y5, Y8
+	VFMADD213PS    Y9, Y5, Y4
+	VUNPCKLPS      Y3, Y0, Y5
+	VUNPCKHPS      Y3, Y0, Y0
+	VUNPCKLPS      Y8, Y7, Y3
+	VUNPCKHPS      Y8, Y7, Y7
+	VUNPCKLPD      Y3, Y5, Y8
+	VUNPCKHPD      Y3, Y5, Y3
+	VUNPCKLPD      Y7, Y0, Y5
+	VUNPCKHPD      Y7, Y0, Y7
+	VUNPCKLPS      Y6, Y1, Y0
+	VUNPCKHPS      Y6, Y1, Y1
+	VUNPCKLPS      Y4, Y2, Y6
+	VUNPCKHPS      Y4, Y2, Y2
+	VUNPCKLPD      Y6, Y0, Y4
+	VUNPCKHPD      Y6, Y0, Y6
+	VUNPCKLPD      Y2, Y1, Y0
+	VUNPCKHPD      Y2, Y1, Y2
+	VSUBPS         Y5, Y8, Y1
+	VADDPS         Y5, Y8, Y8
+	VSUBPS         Y0, Y4, Y5
+	VADDPS         Y0, Y4, Y4
+	VSUBPS         Y7, Y3, Y0
+	VADDPS         Y7, Y3, Y3
+	VSUBPS         Y2, Y6, Y7
+	VADDPS         Y2, Y6, Y6
+	VSUBPS         Y3, Y8, Y2
+	VADDPS         Y3, Y8, Y8
+	VSUBPS         Y6, Y4, Y3
+	VADDPS         Y6, Y4, Y4
+	VADDPS         Y7, Y1, Y6
+	VSUBPS         Y7, Y1, Y1
+	VSUBPS         Y0, Y5, Y7
+	VADDPS         Y0, Y5, Y5
+	LEAQ           (DI)(DI*2), SI
+	VMOVUPS        Y8, (AX)
+	VMOVUPS        Y4, (CX)
+	VMOVUPS        Y6, (AX)(DI*1)
+	VMOVUPS        Y7, (CX)(DI*1)
+	VMOVUPS        Y2, (AX)(DI*2)
+	VMOVUPS        Y3, (CX)(DI*2)
+	VMOVUPS        Y1, (BX)
+	VMOVUPS        Y5, 32(BX)
+	VBROADCASTF128 128(AX), Y0
+	VBROADCASTF128 128(CX), Y1
+	VBROADCASTF128 144(AX), Y2
+	VBROADCASTF128 144(CX), Y3
+	VBROADCASTF128 160(AX), Y4
+	VBROADCASTF128 160(CX), Y5
+	VBROADCASTF128 176(AX), Y6
+	VBROADCASTF128 176(CX), Y7
+	VBROADCASTF128 32(DX), Y8
+	VBROADCASTF128 80(DX), Y9
+	VMULPS         Y9, Y1, Y10
+	VMULPS         Y9, Y0, Y9
+	VFMSUB213PS    Y10, Y8, Y0
+	VFMADD213PS    Y9, Y8, Y1
+	VBROADCASTF128 128(DX), Y8
+	VBROADCASTF128 176(DX), Y9
+	VMULPS         Y9, Y3, Y10
+	VMULPS         Y9, Y2, Y9
+	VFMSUB213PS    Y10, Y8, Y2
+	VFMADD213PS    Y9, Y8, Y3
+	VBROADCASTF128 224(DX), Y8
+	VBROADCASTF128 272(DX), Y9
+	VMULPS         Y9, Y5, Y10
+	VMULPS         Y9, Y4, Y9
+	VFMSUB213PS    Y10, Y8, Y4
+	VFMADD213PS    Y9, Y8, Y5
+	VBROADCASTF128 320(DX), Y8
+	VBROADCASTF128 368(DX), Y9
+	VMULPS         Y9, Y7, Y10
+	VMULPS         Y9, Y6, Y9
+	VFMSUB213PS    Y10, Y8, Y6
+	VFMADD213PS    Y9, Y8, Y7
+	VSUBPS         Y4, Y0, Y8
+	VADDPS         Y4, Y0, Y0
+	VSUBPS         Y5, Y1, Y4
+	VADDPS         Y5, Y1, Y1
+	VSUBPS         Y6, Y2, Y5
+	VADDPS         Y6, Y2, Y2
+	VSUBPS         Y7, Y3, Y6
+	VADDPS         Y7, Y3, Y3
+	VSUBPS         Y2, Y0, Y7
+	VADDPS         Y2, Y0, Y0
+	VSUBPS         Y3, Y1, Y2
+	VADDPS         Y3, Y1, Y1
+	VADDPS         Y6, Y8, Y3
+	VSUBPS         Y6, Y8, Y8
+	VSUBPS         Y5, Y4, Y6
+	VADDPS         Y5, Y4, Y4
+	VMOVUPS        fftlanes_twist1re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
+	VMULPS         Y9, Y6, Y10
+	VMULPS         Y9, Y3, Y9
+	VFMSUB213PS    Y10, Y5, Y3
+	VFMADD213PS    Y9, Y5, Y6
+	VMOVUPS        fftlanes_twist2re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
+	VMULPS         Y9, Y2, Y10
+	VMULPS         Y9, Y7, Y9
+	VFMSUB213PS    Y10, Y5, Y7
+	VFMADD213PS    Y9, Y5, Y2
+	VMOVUPS        fftlanes_twist3re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
+	VMULPS         Y9, Y4, Y10
+	VMULPS         Y9, Y8, Y9
+	VFMSUB213PS    Y10, Y5, Y8
+	VFMADD213PS    Y9, Y5, Y4
+	VUNPCKLPS      Y3, Y0, Y5
+	VUNPCKHPS      Y3, Y0, Y0
+	VUNPCKLPS      Y8, Y7, Y3
+	VUNPCKHPS      Y8, Y7, Y7
+	VUNPCKLPD      Y3, Y5, Y8
+	VUNPCKHPD      Y3, Y5, Y3
+	VUNPCKLPD      Y7, Y0, Y5
+	VUNPCKHPD      Y7, Y0, Y7
+	VUNPCKLPS      Y6, Y1, Y0
+	VUNPCKHPS      Y6, Y1, Y1
+	VUNPCKLPS      Y4, Y2, Y6
+	VUNPCKHPS      Y4, Y2, Y2
+	VUNPCKLPD      Y6, Y0, Y4
+	VUNPCKHPD      Y6, Y0, Y6
+	VUNPCKLPD      Y2, Y1, Y0
+	VUNPCKHPD      Y2, Y1, Y2
+	VSUBPS         Y5, Y8, Y1
+	VADDPS         Y5, Y8, Y8
+	VSUBPS         Y0, Y4, Y5
+	VADDPS         Y0, Y4, Y4
+	VSUBPS         Y7, Y3, Y0
+	VADDPS         Y7, Y3, Y3
+	VSUBPS         Y2, Y6, Y7
+	VADDPS         Y2, Y6, Y6
+	VSUBPS         Y3, Y8, Y2
+	VADDPS         Y3, Y8, Y8
+	VSUBPS         Y6, Y4, Y3
+	VADDPS         Y6, Y4, Y4
+	VADDPS         Y7, Y1, Y6
+	VSUBPS         Y7, Y1, Y1
+	VSUBPS         Y0, Y5, Y7
+	VADDPS         Y0, Y5, Y5
+	LEAQ           (DI)(DI*2), DX
+	VMOVUPS        X8, 32(AX)
+	VMOVUPS        X4, 32(CX)
+	VMOVUPS        X6, 32(AX)(DI*1)
+	VMOVUPS        X7, 32(CX)(DI*1)
+	VMOVUPS        X2, 32(AX)(DI*2)
+	VMOVUPS        X3, 32(CX)(DI*2)
+	VMOVUPS        X1, 32(AX)(DX*1)
+	VMOVUPS        X5, 32(CX)(DX*1)
+	VMOVUPS        (BX), Y0
+	VMOVUPS        32(BX), Y1
+	VMOVUPS        Y0, (AX)(SI*1)
+	VMOVUPS        Y1, (CX)(SI*1)
+	JMP            end3
 
 next6:
 end3:
@@ -877,121 +865,121 @@ loop1:
 	JL          rest2
 	VMOVUPS     (AX), Z6
 	VMOVUPS     (CX), Z7
-	VMOVUPS     (DX), Z8
-	VMOVUPS     64(DX), Z9
-	VMULPS      Z9, Z7, Z10
-	VMULPS      Z9, Z6, Z9
-	VFMSUB213PS Z10, Z8, Z6
-	VFMADD213PS Z9, Z8, Z7
 	VMOVUPS     64(AX), Z8
 	VMOVUPS     64(CX), Z9
-	VMOVUPS     128(DX), Z10
-	VMOVUPS     192(DX), Z11
-	VMULPS      Z11, Z9, Z12
-	VMULPS      Z11, Z8, Z11
-	VFMSUB213PS Z12, Z10, Z8
-	VFMADD213PS Z11, Z10, Z9
 	VMOVUPS     128(AX), Z10
 	VMOVUPS     128(CX), Z11
-	VMOVUPS     256(DX), Z12
-	VMOVUPS     320(DX), Z13
-	VMULPS      Z13, Z11, Z14
-	VMULPS      Z13, Z10, Z13
-	VFMSUB213PS Z14, Z12, Z10
-	VFMADD213PS Z13, Z12, Z11
 	VMOVUPS     192(AX), Z12
 	VMOVUPS     192(CX), Z13
-	VMOVUPS     384(DX), Z14
-	VMOVUPS     448(DX), Z15
-	VMULPS      Z15, Z13, Z16
-	VMULPS      Z15, Z12, Z15
-	VFMSUB213PS Z16, Z14, Z12
-	VFMADD213PS Z15, Z14, Z13
 	VSHUFF32X4  $0x44, Z8, Z6, Z14
 	VSHUFF32X4  $0xee, Z8, Z6, Z6
-	VSHUFF32X4  $0x44, Z12, Z10, Z8
-	VSHUFF32X4  $0xee, Z12, Z10, Z10
-	VSHUFF32X4  $0x88, Z8, Z14, Z12
-	VSHUFF32X4  $0xdd, Z8, Z14, Z8
-	VSHUFF32X4  $0x88, Z10, Z6, Z14
-	VSHUFF32X4  $0xdd, Z10, Z6, Z6
-	VSHUFF32X4  $0x44, Z9, Z7, Z10
+	VSHUFF32X4  $0x44, Z9, Z7, Z8
 	VSHUFF32X4  $0xee, Z9, Z7, Z7
-	VSHUFF32X4  $0x44, Z13, Z11, Z9
+	VSHUFF32X4  $0x44, Z12, Z10, Z9
+	VSHUFF32X4  $0xee, Z12, Z10, Z10
+	VSHUFF32X4  $0x44, Z13, Z11, Z12
 	VSHUFF32X4  $0xee, Z13, Z11, Z11
-	VSHUFF32X4  $0x88, Z9, Z10, Z13
-	VSHUFF32X4  $0xdd, Z9, Z10, Z9
-	VSHUFF32X4  $0x88, Z11, Z7, Z10
+	VSHUFF32X4  $0x88, Z9, Z14, Z13
+	VSHUFF32X4  $0x88, Z12, Z8, Z15
+	VMOVUPS     (DX), Z16
+	VMOVUPS     64(DX), Z17
+	VMULPS      Z17, Z15, Z18
+	VMULPS      Z17, Z13, Z17
+	VFMSUB213PS Z18, Z16, Z13
+	VFMADD213PS Z17, Z16, Z15
+	VSHUFF32X4  $0xdd, Z9, Z14, Z9
+	VSHUFF32X4  $0xdd, Z12, Z8, Z8
+	VMOVUPS     128(DX), Z12
+	VMOVUPS     192(DX), Z14
+	VMULPS      Z14, Z8, Z16
+	VMULPS      Z14, Z9, Z14
+	VFMSUB213PS Z16, Z12, Z9
+	VFMADD213PS Z14, Z12, Z8
+	VSHUFF32X4  $0x88, Z10, Z6, Z12
+	VSHUFF32X4  $0x88, Z11, Z7, Z14
+	VMOVUPS     256(DX), Z16
+	VMOVUPS     320(DX), Z17
+	VMULPS      Z17, Z14, Z18
+	VMULPS      Z17, Z12, Z17
+	VFMSUB213PS Z18, Z16, Z12
+	VFMADD213PS Z17, Z16, Z14
+	VSHUFF32X4  $0xdd, Z10, Z6, Z6
 	VSHUFF32X4  $0xdd, Z11, Z7, Z7
-	VSUBPS      Z14, Z12, Z11
-	VADDPS      Z14, Z12, Z12
-	VSUBPS      Z10, Z13, Z14
-	VADDPS      Z10, Z13, Z13
-	VSUBPS      Z6, Z8, Z10
-	VADDPS      Z6, Z8, Z8
-	VSUBPS      Z7, Z9, Z6
-	VADDPS      Z7, Z9, Z9
-	VSUBPS      Z8, Z12, Z7
-	VADDPS      Z8, Z12, Z12
-	VSUBPS      Z9, Z13, Z8
+	VMOVUPS     384(DX), Z10
+	VMOVUPS     448(DX), Z11
+	VMULPS      Z11, Z7, Z16
+	VMULPS      Z11, Z6, Z11
+	VFMSUB213PS Z16, Z10, Z6
+	VFMADD213PS Z11, Z10, Z7
+	VSUBPS      Z12, Z13, Z10
+	VADDPS      Z12, Z13, Z13
+	VSUBPS      Z14, Z15, Z11
+	VADDPS      Z14, Z15, Z15
+	VSUBPS      Z6, Z9, Z12
+	VADDPS      Z6, Z9, Z9
+	VSUBPS      Z7, Z8, Z6
+	VADDPS      Z7, Z8, Z8
+	VSUBPS      Z9, Z13, Z7
 	VADDPS      Z9, Z13, Z13
-	VADDPS      Z6, Z11, Z9
-	VSUBPS      Z6, Z11, Z11
-	VSUBPS      Z10, Z14, Z6
-	VADDPS      Z10, Z14, Z14
-	VMULPS      Z1, Z6, Z10
-	VMULPS      Z1, Z9, Z15
-	VFMSUB213PS Z10, Z0, Z9
-	VFMADD213PS Z15, Z0, Z6
-	VMULPS      Z3, Z8, Z10
-	VMULPS      Z3, Z7, Z15
-	VFMSUB213PS Z10, Z2, Z7
-	VFMADD213PS Z15, Z2, Z8
-	VMULPS      Z5, Z14, Z10
-	VMULPS      Z5, Z11, Z15
-	VFMSUB213PS Z10, Z4, Z11
-	VFMADD213PS Z15, Z4, Z14
-	VUNPCKLPS   Z9, Z12, Z10
-	VUNPCKHPS   Z9, Z12, Z12
-	VUNPCKLPS   Z11, Z7, Z9
-	VUNPCKHPS   Z11, Z7, Z7
-	VUNPCKLPD   Z9, Z10, Z11
-	VUNPCKHPD   Z9, Z10, Z9
-	VUNPCKLPD   Z7, Z12, Z10
-	VUNPCKHPD   Z7, Z12, Z7
-	VUNPCKLPS   Z6, Z13, Z12
-	VUNPCKHPS   Z6, Z13, Z13
-	VUNPCKLPS   Z14, Z8, Z6
-	VUNPCKHPS   Z14, Z8, Z8
-	VUNPCKLPD   Z6, Z12, Z14
-	VUNPCKHPD   Z6, Z12, Z6
-	VUNPCKLPD   Z8, Z13, Z12
-	VUNPCKHPD   Z8, Z13, Z8
-	VSUBPS      Z10, Z11, Z13
-	VADDPS      Z10, Z11, Z11
-	VSUBPS      Z12, Z14, Z10
-	VADDPS      Z12, Z14, Z14
-	VSUBPS      Z7, Z9, Z12
-	VADDPS      Z7, Z9, Z9
-	VSUBPS      Z8, Z6, Z7
-	VADDPS      Z8, Z6, Z6
-	VSUBPS      Z9, Z11, Z8
-	VADDPS      Z9, Z11, Z11
-	VSUBPS      Z6, Z14, Z9
-	VADDPS      Z6, Z14, Z14
-	VADDPS      Z7, Z13, Z6
-	VSUBPS      Z7, Z13, Z13
-	VSUBPS      Z12, Z10, Z7
+	VSUBPS      Z8, Z15, Z9
+	VADDPS      Z8, Z15, Z15
+	VADDPS      Z6, Z10, Z8
+	VSUBPS      Z6, Z10, Z10
+	VSUBPS      Z12, Z11, Z6
+	VADDPS      Z12, Z11, Z11
+	VMULPS      Z1, Z6, Z12
+	VMULPS      Z1, Z8, Z14
+	VFMSUB213PS Z12, Z0, Z8
+	VFMADD213PS Z14, Z0, Z6
+	VMULPS      Z3, Z9, Z12
+	VMULPS      Z3, Z7, Z14
+	VFMSUB213PS Z12, Z2, Z7
+	VFMADD213PS Z14, Z2, Z9
+	VMULPS      Z5, Z11, Z12
+	VMULPS      Z5, Z10, Z14
+	VFMSUB213PS Z12, Z4, Z10
+	VFMADD213PS Z14, Z4, Z11
+	VUNPCKLPS   Z8, Z13, Z12
+	VUNPCKHPS   Z8, Z13, Z13
+	VUNPCKLPS   Z10, Z7, Z8
+	VUNPCKHPS   Z10, Z7, Z7
+	VUNPCKLPD   Z8, Z12, Z10
+	VUNPCKHPD   Z8, Z12, Z8
+	VUNPCKLPD   Z7, Z13, Z12
+	VUNPCKHPD   Z7, Z13, Z7
+	VUNPCKLPS   Z6, Z15, Z13
+	VUNPCKHPS   Z6, Z15, Z15
+	VUNPCKLPS   Z11, Z9, Z6
+	VUNPCKHPS   Z11, Z9, Z9
+	VUNPCKLPD   Z6, Z13, Z11
+	VUNPCKHPD   Z6, Z13, Z6
+	VUNPCKLPD   Z9, Z15, Z13
+	VUNPCKHPD   Z9, Z15, Z9
+	VSUBPS      Z12, Z10, Z14
 	VADDPS      Z12, Z10, Z10
+	VSUBPS      Z13, Z11, Z12
+	VADDPS      Z13, Z11, Z11
+	VSUBPS      Z7, Z8, Z13
+	VADDPS      Z7, Z8, Z8
+	VSUBPS      Z9, Z6, Z7
+	VADDPS      Z9, Z6, Z6
+	VSUBPS      Z8, Z10, Z9
+	VADDPS      Z8, Z10, Z10
+	VSUBPS      Z6, Z11, Z8
+	VADDPS      Z6, Z11, Z11
+	VADDPS      Z7, Z14, Z6
+	VSUBPS      Z7, Z14, Z14
+	VSUBPS      Z13, Z12, Z7
+	VADDPS      Z13, Z12, Z12
 	LEAQ        (SI)(SI*2), DI
-	VMOVUPS     Z11, (AX)
-	VMOVUPS     Z14, (CX)
+	VMOVUPS     Z10, (AX)
+	VMOVUPS     Z11, (CX)
 	VMOVUPS     Z6, (AX)(SI*1)
 	VMOVUPS     Z7, (CX)(SI*1)
-	VMOVUPS     Z8, (AX)(SI*2)
-	VMOVUPS     Z9, (CX)(SI*2)
-	VMOVUPS     Z13, (AX)(DI*1)
-	VMOVUPS     Z10, (CX)(DI*1)
+	VMOVUPS     Z9, (AX)(SI*2)
+	VMOVUPS     Z8, (CX)(SI*2)
+	VMOVUPS     Z14, (AX)(DI*1)
+	VMOVUPS     Z12, (CX)(DI*1)
 	ADDQ        $0x00000100, AX
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000200, DX
@@ -999,109 +987,127 @@ loop1:
 	JMP         loop1
 
 rest2:
-	CMPQ        BX, $0x01
-	JNE         next4
-	MOVQ        $0x00000010, SI
-	VMOVUPS     (AX), Z6
-	VMOVUPS     (CX), Z7
-	VMOVUPS     (DX), Z8
-	VMOVUPS     64(DX), Z9
-	VMULPS      Z9, Z7, Z10
-	VMULPS      Z9, Z6, Z9
-	VFMSUB213PS Z10, Z8, Z6
-	VFMADD213PS Z9, Z8, Z7
-	VXORPS      Z8, Z8, Z8
-	VXORPS      Z9, Z9, Z9
-	VXORPS      Z10, Z10, Z10
-	VXORPS      Z11, Z11, Z11
-	VXORPS      Z12, Z12, Z12
-	VXORPS      Z13, Z13, Z13
-	VSHUFF32X4  $0x44, Z8, Z6, Z14
-	VSHUFF32X4  $0xee, Z8, Z6, Z6
-	VSHUFF32X4  $0x44, Z12, Z10, Z8
-	VSHUFF32X4  $0xee, Z12, Z10, Z10
-	VSHUFF32X4  $0x88, Z8, Z14, Z12
-	VSHUFF32X4  $0xdd, Z8, Z14, Z8
-	VSHUFF32X4  $0x88, Z10, Z6, Z14
-	VSHUFF32X4  $0xdd, Z10, Z6, Z6
-	VSHUFF32X4  $0x44, Z9, Z7, Z10
-	VSHUFF32X4  $0xee, Z9, Z7, Z7
-	VSHUFF32X4  $0x44, Z13, Z11, Z9
-	VSHUFF32X4  $0xee, Z13, Z11, Z11
-	VSHUFF32X4  $0x88, Z9, Z10, Z13
-	VSHUFF32X4  $0xdd, Z9, Z10, Z9
-	VSHUFF32X4  $0x88, Z11, Z7, Z10
-	VSHUFF32X4  $0xdd, Z11, Z7, Z7
-	VSUBPS      Z14, Z12, Z11
-	VADDPS      Z14, Z12, Z12
-	VSUBPS      Z10, Z13, Z14
-	VADDPS      Z10, Z13, Z13
-	VSUBPS      Z6, Z8, Z10
-	VADDPS      Z6, Z8, Z8
-	VSUBPS      Z7, Z9, Z6
-	VADDPS      Z7, Z9, Z9
-	VSUBPS      Z8, Z12, Z7
-	VADDPS      Z8, Z12, Z12
-	VSUBPS      Z9, Z13, Z8
-	VADDPS      Z9, Z13, Z13
-	VADDPS      Z6, Z11, Z9
-	VSUBPS      Z6, Z11, Z11
-	VSUBPS      Z10, Z14, Z6
-	VADDPS      Z10, Z14, Z14
-	VMULPS      Z1, Z6, Z10
-	VMULPS      Z1, Z9, Z1
-	VFMSUB213PS Z10, Z0, Z9
-	VFMADD213PS Z1, Z0, Z6
-	VMULPS      Z3, Z8, Z0
-	VMULPS      Z3, Z7, Z1
-	VFMSUB213PS Z0, Z2, Z7
-	VFMADD213PS Z1, Z2, Z8
-	VMULPS      Z5, Z14, Z0
-	VMULPS      Z5, Z11, Z1
-	VFMSUB213PS Z0, Z4, Z11
-	VFMADD213PS Z1, Z4, Z14
-	VUNPCKLPS   Z9, Z12, Z0
-	VUNPCKHPS   Z9, Z12, Z12
-	VUNPCKLPS   Z11, Z7, Z1
-	VUNPCKHPS   Z11, Z7, Z7
-	VUNPCKLPD   Z1, Z0, Z2
-	VUNPCKHPD   Z1, Z0, Z1
-	VUNPCKLPD   Z7, Z12, Z0
-	VUNPCKHPD   Z7, Z12, Z7
-	VUNPCKLPS   Z6, Z13, Z3
-	VUNPCKHPS   Z6, Z13, Z13
-	VUNPCKLPS   Z14, Z8, Z4
-	VUNPCKHPS   Z14, Z8, Z8
-	VUNPCKLPD   Z4, Z3, Z5
-	VUNPCKHPD   Z4, Z3, Z4
-	VUNPCKLPD   Z8, Z13, Z3
-	VUNPCKHPD   Z8, Z13, Z8
-	VSUBPS      Z0, Z2, Z6
-	VADDPS      Z0, Z2, Z2
-	VSUBPS      Z3, Z5, Z0
-	VADDPS      Z3, Z5, Z5
-	VSUBPS      Z7, Z1, Z3
-	VADDPS      Z7, Z1, Z1
-	VSUBPS      Z8, Z4, Z7
-	VADDPS      Z8, Z4, Z4
-	VSUBPS      Z1, Z2, Z8
-	VADDPS      Z1, Z2, Z2
-	VSUBPS      Z4, Z5, Z1
-	VADDPS      Z4, Z5, Z5
-	VADDPS      Z7, Z6, Z4
-	VSUBPS      Z7, Z6, Z6
-	VSUBPS      Z3, Z0, Z7
-	VADDPS      Z3, Z0, Z0
-	LEAQ        (SI)(SI*2), DX
-	VMOVUPS     X2, (AX)
-	VMOVUPS     X5, (CX)
-	VMOVUPS     X4, (AX)(SI*1)
-	VMOVUPS     X7, (CX)(SI*1)
-	VMOVUPS     X8, (AX)(SI*2)
-	VMOVUPS     X1, (CX)(SI*2)
-	VMOVUPS     X6, (AX)(DX*1)
-	VMOVUPS     X0, (CX)(DX*1)
-	JMP         end3
+	CMPQ            BX, $0x01
+	JNE             next4
+	MOVQ            $0x00000010, SI
+	VMOVUPS         (AX), Z6
+	VMOVUPS         (CX), Z7
+	VXORPS          Z8, Z8, Z8
+	VXORPS          Z9, Z9, Z9
+	VXORPS          Z10, Z10, Z10
+	VXORPS          Z11, Z11, Z11
+	VXORPS          Z12, Z12, Z12
+	VXORPS          Z13, Z13, Z13
+	VSHUFF32X4      $0x44, Z8, Z6, Z14
+	VSHUFF32X4      $0xee, Z8, Z6, Z6
+	VSHUFF32X4      $0x44, Z9, Z7, Z8
+	VSHUFF32X4      $0xee, Z9, Z7, Z7
+	VSHUFF32X4      $0x44, Z12, Z10, Z9
+	VSHUFF32X4      $0xee, Z12, Z10, Z10
+	VSHUFF32X4      $0x44, Z13, Z11, Z12
+	VSHUFF32X4      $0xee, Z13, Z11, Z11
+	VSHUFF32X4      $0x88, Z9, Z14, Z13
+	VSHUFF32X4      $0x88, Z12, Z8, Z15
+	VBROADCASTF32X4 (DX), Z16
+	VBROADCASTF32X4 16(DX), Z17
+	VMULPS          Z17, Z15, Z18
+	VMULPS          Z17, Z13, Z17
+	VFMSUB213PS     Z18, Z16, Z13
+	VFMADD213PS     Z17, Z16, Z15
+	VSHUFF32X4      $0xdd, Z9, Z14, Z9
+	VSHUFF32X4      $0xdd, Z12, Z8, Z8
+	VBROADCASTF32X4 32(DX), Z12
+	VBROADCASTF32X4 48(DX), Z14
+	VMULPS          Z14, Z8, Z16
+	VMULPS          Z14, Z9, Z14
+	VFMSUB213PS     Z16, Z12, Z9
+	VFMADD213PS     Z14, Z12, Z8
+	VSHUFF32X4      $0x88, Z10, Z6, Z12
+	VSHUFF32X4      $0x88, Z11, Z7, Z14
+	VBROADCASTF32X4 64(DX), Z16
+	VBROADCASTF32X4 80(DX), Z17
+	VMULPS          Z17, Z14, Z18
+	VMULPS          Z17, Z12, Z17
+	VFMSUB213PS     Z18, Z16, Z12
+	VFMADD213PS     Z17, Z16, Z14
+	VSHUFF32X4      $0xdd, Z10, Z6, Z6
+	VSHUFF32X4      $0xdd, Z11, Z7, Z7
+	VBROADCASTF32X4 96(DX), Z10
+	VBROADCASTF32X4 112(DX), Z11
+	VMULPS          Z11, Z7, Z16
+	VMULPS          Z11, Z6, Z11
+	VFMSUB213PS     Z16, Z10, Z6
+	VFMADD213PS     Z11, Z10, Z7
+	VSUBPS          Z12, Z13, Z10
+	VADDPS          Z12, Z13, Z13
+	VSUBPS          Z14, Z15, Z11
+	VADDPS          Z14, Z15, Z15
+	VSUBPS          Z6, Z9, Z12
+	VADDPS          Z6, Z9, Z9
+	VSUBPS          Z7, Z8, Z6
+	VADDPS          Z7, Z8, Z8
+	VSUBPS          Z9, Z13, Z7
+	VADDPS          Z9, Z13, Z13
+	VSUBPS          Z8, Z15, Z9
+	VADDPS          Z8, Z15, Z15
+	VADDPS          Z6, Z10, Z8
+	VSUBPS          Z6, Z10, Z10
+	VSUBPS          Z12, Z11, Z6
+	VADDPS          Z12, Z11, Z11
+	VMULPS          Z1, Z6, Z12
+	VMULPS          Z1, Z8, Z1
+	VFMSUB213PS     Z12, Z0, Z8
+	VFMADD213PS     Z1, Z0, Z6
+	VMULPS          Z3, Z9, Z0
+	VMULPS          Z3, Z7, Z1
+	VFMSUB213PS     Z0, Z2, Z7
+	VFMADD213PS     Z1, Z2, Z9
+	VMULPS          Z5, Z11, Z0
+	VMULPS          Z5, Z10, Z1
+	VFMSUB213PS     Z0, Z4, Z10
+	VFMADD213PS     Z1, Z4, Z11
+	VUNPCKLPS       Z8, Z13, Z0
+	VUNPCKHPS       Z8, Z13, Z13
+	VUNPCKLPS       Z10, Z7, Z1
+	VUNPCKHPS       Z10, Z7, Z7
+	VUNPCKLPD       Z1, Z0, Z2
+	VUNPCKHPD       Z1, Z0, Z1
+	VUNPCKLPD       Z7, Z13, Z0
+	VUNPCKHPD       Z7, Z13, Z7
+	VUNPCKLPS       Z6, Z15, Z3
+	VUNPCKHPS       Z6, Z15, Z15
+	VUNPCKLPS       Z11, Z9, Z4
+	VUNPCKHPS       Z11, Z9, Z9
+	VUNPCKLPD       Z4, Z3, Z5
+	VUNPCKHPD       Z4, Z3, Z4
+	VUNPCKLPD       Z9, Z15, Z3
+	VUNPCKHPD       Z9, Z15, Z9
+	VSUBPS          Z0, Z2, Z6
+	VADDPS          Z0, Z2, Z2
+	VSUBPS          Z3, Z5, Z0
+	VADDPS          Z3, Z5, Z5
+	VSUBPS          Z7, Z1, Z3
+	VADDPS          Z7, Z1, Z1
+	VSUBPS          Z9, Z4, Z7
+	VADDPS          Z9, Z4, Z4
+	VSUBPS          Z1, Z2, Z8
+	VADDPS          Z1, Z2, Z2
+	VSUBPS          Z4, Z5, Z1
+	VADDPS          Z4, Z5, Z5
+	VADDPS          Z7, Z6, Z4
+	VSUBPS          Z7, Z6, Z6
+	VSUBPS          Z3, Z0, Z7
+	VADDPS          Z3, Z0, Z0
+	LEAQ            (SI)(SI*2), DX
+	VMOVUPS         X2, (AX)
+	VMOVUPS         X5, (CX)
+	VMOVUPS         X4, (AX)(SI*1)
+	VMOVUPS         X7, (CX)(SI*1)
+	VMOVUPS         X8, (AX)(SI*2)
+	VMOVUPS         X1, (CX)(SI*2)
+	VMOVUPS         X6, (AX)(DX*1)
+	VMOVUPS         X0, (CX)(DX*1)
+	JMP             end3
 
 next4:
 	CMPQ         BX, $0x02
@@ -1109,92 +1115,136 @@ next4:
 	MOVQ         $0x00000020, SI
 	VMOVUPS      (AX), Z6
 	VMOVUPS      (CX), Z7
-	VMOVUPS      (DX), Z8
-	VMOVUPS      64(DX), Z9
-	VMULPS       Z9, Z7, Z10
-	VMULPS       Z9, Z6, Z9
-	VFMSUB213PS  Z10, Z8, Z6
-	VFMADD213PS  Z9, Z8, Z7
 	VMOVUPS      64(AX), Z8
 	VMOVUPS      64(CX), Z9
-	VMOVUPS      128(DX), Z10
-	VMOVUPS      192(DX), Z11
-	VMULPS       Z11, Z9, Z12
-	VMULPS       Z11, Z8, Z11
-	VFMSUB213PS  Z12, Z10, Z8
-	VFMADD213PS  Z11, Z10, Z9
 	VXORPS       Z10, Z10, Z10
 	VXORPS       Z11, Z11, Z11
 	VXORPS       Z12, Z12, Z12
 	VXORPS       Z13, Z13, Z13
 	VSHUFF32X4   $0x44, Z8, Z6, Z14
 	VSHUFF32X4   $0xee, Z8, Z6, Z6
-	VSHUFF32X4   $0x44, Z12, Z10, Z8
-	VSHUFF32X4   $0xee, Z12, Z10, Z10
-	VSHUFF32X4   $0x88, Z8, Z14, Z12
-	VSHUFF32X4   $0xdd, Z8, Z14, Z8
-	VSHUFF32X4   $0x88, Z10, Z6, Z14
-	VSHUFF32X4   $0xdd, Z10, Z6, Z6
-	VSHUFF32X4   $0x44, Z9, Z7, Z10
+	VSHUFF32X4   $0x44, Z9, Z7, Z8
 	VSHUFF32X4   $0xee, Z9, Z7, Z7
-	VSHUFF32X4   $0x44, Z13, Z11, Z9
+	VSHUFF32X4   $0x44, Z12, Z10, Z9
+	VSHUFF32X4   $0xee, Z12, Z10, Z10
+	VSHUFF32X4   $0x44, Z13, Z11, Z12
 	VSHUFF32X4   $0xee, Z13, Z11, Z11
-	VSHUFF32X4   $0x88, Z9, Z10, Z13
-	VSHUFF32X4   $0xdd, Z9, Z10, Z9
-	VSHUFF32X4   $0x88, Z11, Z7, Z10
+	VSHUFF32X4   $0x88, Z9, Z14, Z13
+	VSHUFF32X4   $0x88, Z12, Z8, Z15
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z16
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z17
+	VPCMPD       $0x01, Z16, Z17, K1
+	VMOVUPS.Z    (DX), K1, Z16
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z17
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z18
+	VPCMPD       $0x01, Z17, Z18, K1
+	VMOVUPS.Z    32(DX), K1, Z17
+	VMULPS       Z17, Z15, Z18
+	VMULPS       Z17, Z13, Z17
+	VFMSUB213PS  Z18, Z16, Z13
+	VFMADD213PS  Z17, Z16, Z15
+	VSHUFF32X4   $0xdd, Z9, Z14, Z9
+	VSHUFF32X4   $0xdd, Z12, Z8, Z8
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z12
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z14
+	VPCMPD       $0x01, Z12, Z14, K1
+	VMOVUPS.Z    64(DX), K1, Z12
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z14
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z16
+	VPCMPD       $0x01, Z14, Z16, K1
+	VMOVUPS.Z    96(DX), K1, Z14
+	VMULPS       Z14, Z8, Z16
+	VMULPS       Z14, Z9, Z14
+	VFMSUB213PS  Z16, Z12, Z9
+	VFMADD213PS  Z14, Z12, Z8
+	VSHUFF32X4   $0x88, Z10, Z6, Z12
+	VSHUFF32X4   $0x88, Z11, Z7, Z14
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z16
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z17
+	VPCMPD       $0x01, Z16, Z17, K1
+	VMOVUPS.Z    128(DX), K1, Z16
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z17
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z18
+	VPCMPD       $0x01, Z17, Z18, K1
+	VMOVUPS.Z    160(DX), K1, Z17
+	VMULPS       Z17, Z14, Z18
+	VMULPS       Z17, Z12, Z17
+	VFMSUB213PS  Z18, Z16, Z12
+	VFMADD213PS  Z17, Z16, Z14
+	VSHUFF32X4   $0xdd, Z10, Z6, Z6
 	VSHUFF32X4   $0xdd, Z11, Z7, Z7
-	VSUBPS       Z14, Z12, Z11
-	VADDPS       Z14, Z12, Z12
-	VSUBPS       Z10, Z13, Z14
-	VADDPS       Z10, Z13, Z13
-	VSUBPS       Z6, Z8, Z10
-	VADDPS       Z6, Z8, Z8
-	VSUBPS       Z7, Z9, Z6
-	VADDPS       Z7, Z9, Z9
-	VSUBPS       Z8, Z12, Z7
-	VADDPS       Z8, Z12, Z12
-	VSUBPS       Z9, Z13, Z8
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z10
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z11
+	VPCMPD       $0x01, Z10, Z11, K1
+	VMOVUPS.Z    192(DX), K1, Z10
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z11
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z16
+	VPCMPD       $0x01, Z11, Z16, K1
+	VMOVUPS.Z    224(DX), K1, Z11
+	VMULPS       Z11, Z7, Z16
+	VMULPS       Z11, Z6, Z11
+	VFMSUB213PS  Z16, Z10, Z6
+	VFMADD213PS  Z11, Z10, Z7
+	VSUBPS       Z12, Z13, Z10
+	VADDPS       Z12, Z13, Z13
+	VSUBPS       Z14, Z15, Z11
+	VADDPS       Z14, Z15, Z15
+	VSUBPS       Z6, Z9, Z12
+	VADDPS       Z6, Z9, Z9
+	VSUBPS       Z7, Z8, Z6
+	VADDPS       Z7, Z8, Z8
+	VSUBPS       Z9, Z13, Z7
 	VADDPS       Z9, Z13, Z13
-	VADDPS       Z6, Z11, Z9
-	VSUBPS       Z6, Z11, Z11
-	VSUBPS       Z10, Z14, Z6
-	VADDPS       Z10, Z14, Z14
-	VMULPS       Z1, Z6, Z10
-	VMULPS       Z1, Z9, Z1
-	VFMSUB213PS  Z10, Z0, Z9
+	VSUBPS       Z8, Z15, Z9
+	VADDPS       Z8, Z15, Z15
+	VADDPS       Z6, Z10, Z8
+	VSUBPS       Z6, Z10, Z10
+	VSUBPS       Z12, Z11, Z6
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z1, Z6, Z12
+	VMULPS       Z1, Z8, Z1
+	VFMSUB213PS  Z12, Z0, Z8
 	VFMADD213PS  Z1, Z0, Z6
-	VMULPS       Z3, Z8, Z0
+	VMULPS       Z3, Z9, Z0
 	VMULPS       Z3, Z7, Z1
 	VFMSUB213PS  Z0, Z2, Z7
-	VFMADD213PS  Z1, Z2, Z8
-	VMULPS       Z5, Z14, Z0
-	VMULPS       Z5, Z11, Z1
-	VFMSUB213PS  Z0, Z4, Z11
-	VFMADD213PS  Z1, Z4, Z14
-	VUNPCKLPS    Z9, Z12, Z0
-	VUNPCKHPS    Z9, Z12, Z12
-	VUNPCKLPS    Z11, Z7, Z1
-	VUNPCKHPS    Z11, Z7, Z7
+	VFMADD213PS  Z1, Z2, Z9
+	VMULPS       Z5, Z11, Z0
+	VMULPS       Z5, Z10, Z1
+	VFMSUB213PS  Z0, Z4, Z10
+	VFMADD213PS  Z1, Z4, Z11
+	VUNPCKLPS    Z8, Z13, Z0
+	VUNPCKHPS    Z8, Z13, Z13
+	VUNPCKLPS    Z10, Z7, Z1
+	VUNPCKHPS    Z10, Z7, Z7
 	VUNPCKLPD    Z1, Z0, Z2
 	VUNPCKHPD    Z1, Z0, Z1
-	VUNPCKLPD    Z7, Z12, Z0
-	VUNPCKHPD    Z7, Z12, Z7
-	VUNPCKLPS    Z6, Z13, Z3
-	VUNPCKHPS    Z6, Z13, Z13
-	VUNPCKLPS    Z14, Z8, Z4
-	VUNPCKHPS    Z14, Z8, Z8
+	VUNPCKLPD    Z7, Z13, Z0
+	VUNPCKHPD    Z7, Z13, Z7
+	VUNPCKLPS    Z6, Z15, Z3
+	VUNPCKHPS    Z6, Z15, Z15
+	VUNPCKLPS    Z11, Z9, Z4
+	VUNPCKHPS    Z11, Z9, Z9
 	VUNPCKLPD    Z4, Z3, Z5
 	VUNPCKHPD    Z4, Z3, Z4
-	VUNPCKLPD    Z8, Z13, Z3
-	VUNPCKHPD    Z8, Z13, Z8
+	VUNPCKLPD    Z9, Z15, Z3
+	VUNPCKHPD    Z9, Z15, Z9
 	VSUBPS       Z0, Z2, Z6
 	VADDPS       Z0, Z2, Z2
 	VSUBPS       Z3, Z5, Z0
 	VADDPS       Z3, Z5, Z5
 	VSUBPS       Z7, Z1, Z3
 	VADDPS       Z7, Z1, Z1
-	VSUBPS       Z8, Z4, Z7
-	VADDPS       Z8, Z4, Z4
+	VSUBPS       Z9, Z4, Z7
+	VADDPS       Z9, Z4, Z4
 	VSUBPS       Z1, Z2, Z8
 	VADDPS       Z1, Z2, Z2
 	VSUBPS       Z4, Z5, Z1
@@ -1252,98 +1302,136 @@ next5:
 	MOVQ         $0x00000030, SI
 	VMOVUPS      (AX), Z6
 	VMOVUPS      (CX), Z7
-	VMOVUPS      (DX), Z8
-	VMOVUPS      64(DX), Z9
-	VMULPS       Z9, Z7, Z10
-	VMULPS       Z9, Z6, Z9
-	VFMSUB213PS  Z10, Z8, Z6
-	VFMADD213PS  Z9, Z8, Z7
 	VMOVUPS      64(AX), Z8
 	VMOVUPS      64(CX), Z9
-	VMOVUPS      128(DX), Z10
-	VMOVUPS      192(DX), Z11
-	VMULPS       Z11, Z9, Z12
-	VMULPS       Z11, Z8, Z11
-	VFMSUB213PS  Z12, Z10, Z8
-	VFMADD213PS  Z11, Z10, Z9
 	VMOVUPS      128(AX), Z10
 	VMOVUPS      128(CX), Z11
-	VMOVUPS      256(DX), Z12
-	VMOVUPS      320(DX), Z13
-	VMULPS       Z13, Z11, Z14
-	VMULPS       Z13, Z10, Z13
-	VFMSUB213PS  Z14, Z12, Z10
-	VFMADD213PS  Z13, Z12, Z11
 	VXORPS       Z12, Z12, Z12
 	VXORPS       Z13, Z13, Z13
 	VSHUFF32X4   $0x44, Z8, Z6, Z14
 	VSHUFF32X4   $0xee, Z8, Z6, Z6
-	VSHUFF32X4   $0x44, Z12, Z10, Z8
-	VSHUFF32X4   $0xee, Z12, Z10, Z10
-	VSHUFF32X4   $0x88, Z8, Z14, Z12
-	VSHUFF32X4   $0xdd, Z8, Z14, Z8
-	VSHUFF32X4   $0x88, Z10, Z6, Z14
-	VSHUFF32X4   $0xdd, Z10, Z6, Z6
-	VSHUFF32X4   $0x44, Z9, Z7, Z10
+	VSHUFF32X4   $0x44, Z9, Z7, Z8
 	VSHUFF32X4   $0xee, Z9, Z7, Z7
-	VSHUFF32X4   $0x44, Z13, Z11, Z9
+	VSHUFF32X4   $0x44, Z12, Z10, Z9
+	VSHUFF32X4   $0xee, Z12, Z10, Z10
+	VSHUFF32X4   $0x44, Z13, Z11, Z12
 	VSHUFF32X4   $0xee, Z13, Z11, Z11
-	VSHUFF32X4   $0x88, Z9, Z10, Z13
-	VSHUFF32X4   $0xdd, Z9, Z10, Z9
-	VSHUFF32X4   $0x88, Z11, Z7, Z10
+	VSHUFF32X4   $0x88, Z9, Z14, Z13
+	VSHUFF32X4   $0x88, Z12, Z8, Z15
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z16
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z17
+	VPCMPD       $0x01, Z16, Z17, K1
+	VMOVUPS.Z    (DX), K1, Z16
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z17
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z18
+	VPCMPD       $0x01, Z17, Z18, K1
+	VMOVUPS.Z    48(DX), K1, Z17
+	VMULPS       Z17, Z15, Z18
+	VMULPS       Z17, Z13, Z17
+	VFMSUB213PS  Z18, Z16, Z13
+	VFMADD213PS  Z17, Z16, Z15
+	VSHUFF32X4   $0xdd, Z9, Z14, Z9
+	VSHUFF32X4   $0xdd, Z12, Z8, Z8
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z12
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z14
+	VPCMPD       $0x01, Z12, Z14, K1
+	VMOVUPS.Z    96(DX), K1, Z12
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z14
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z16
+	VPCMPD       $0x01, Z14, Z16, K1
+	VMOVUPS.Z    144(DX), K1, Z14
+	VMULPS       Z14, Z8, Z16
+	VMULPS       Z14, Z9, Z14
+	VFMSUB213PS  Z16, Z12, Z9
+	VFMADD213PS  Z14, Z12, Z8
+	VSHUFF32X4   $0x88, Z10, Z6, Z12
+	VSHUFF32X4   $0x88, Z11, Z7, Z14
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z16
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z17
+	VPCMPD       $0x01, Z16, Z17, K1
+	VMOVUPS.Z    192(DX), K1, Z16
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z17
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z18
+	VPCMPD       $0x01, Z17, Z18, K1
+	VMOVUPS.Z    240(DX), K1, Z17
+	VMULPS       Z17, Z14, Z18
+	VMULPS       Z17, Z12, Z17
+	VFMSUB213PS  Z18, Z16, Z12
+	VFMADD213PS  Z17, Z16, Z14
+	VSHUFF32X4   $0xdd, Z10, Z6, Z6
 	VSHUFF32X4   $0xdd, Z11, Z7, Z7
-	VSUBPS       Z14, Z12, Z11
-	VADDPS       Z14, Z12, Z12
-	VSUBPS       Z10, Z13, Z14
-	VADDPS       Z10, Z13, Z13
-	VSUBPS       Z6, Z8, Z10
-	VADDPS       Z6, Z8, Z8
-	VSUBPS       Z7, Z9, Z6
-	VADDPS       Z7, Z9, Z9
-	VSUBPS       Z8, Z12, Z7
-	VADDPS       Z8, Z12, Z12
-	VSUBPS       Z9, Z13, Z8
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z10
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z11
+	VPCMPD       $0x01, Z10, Z11, K1
+	VMOVUPS.Z    288(DX), K1, Z10
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z11
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z16
+	VPCMPD       $0x01, Z11, Z16, K1
+	VMOVUPS.Z    336(DX), K1, Z11
+	VMULPS       Z11, Z7, Z16
+	VMULPS       Z11, Z6, Z11
+	VFMSUB213PS  Z16, Z10, Z6
+	VFMADD213PS  Z11, Z10, Z7
+	VSUBPS       Z12, Z13, Z10
+	VADDPS       Z12, Z13, Z13
+	VSUBPS       Z14, Z15, Z11
+	VADDPS       Z14, Z15, Z15
+	VSUBPS       Z6, Z9, Z12
+	VADDPS       Z6, Z9, Z9
+	VSUBPS       Z7, Z8, Z6
+	VADDPS       Z7, Z8, Z8
+	VSUBPS       Z9, Z13, Z7
 	VADDPS       Z9, Z13, Z13
-	VADDPS       Z6, Z11, Z9
-	VSUBPS       Z6, Z11, Z11
-	VSUBPS       Z10, Z14, Z6
-	VADDPS       Z10, Z14, Z14
-	VMULPS       Z1, Z6, Z10
-	VMULPS       Z1, Z9, Z1
-	VFMSUB213PS  Z10, Z0, Z9
+	VSUBPS       Z8, Z15, Z9
+	VADDPS       Z8, Z15, Z15
+	VADDPS       Z6, Z10, Z8
+	VSUBPS       Z6, Z10, Z10
+	VSUBPS       Z12, Z11, Z6
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z1, Z6, Z12
+	VMULPS       Z1, Z8, Z1
+	VFMSUB213PS  Z12, Z0, Z8
 	VFMADD213PS  Z1, Z0, Z6
-	VMULPS       Z3, Z8, Z0
+	VMULPS       Z3, Z9, Z0
 	VMULPS       Z3, Z7, Z1
 	VFMSUB213PS  Z0, Z2, Z7
-	VFMADD213PS  Z1, Z2, Z8
-	VMULPS       Z5, Z14, Z0
-	VMULPS       Z5, Z11, Z1
-	VFMSUB213PS  Z0, Z4, Z11
-	VFMADD213PS  Z1, Z4, Z14
-	VUNPCKLPS    Z9, Z12, Z0
-	VUNPCKHPS    Z9, Z12, Z12
-	VUNPCKLPS    Z11, Z7, Z1
-	VUNPCKHPS    Z11, Z7, Z7
+	VFMADD213PS  Z1, Z2, Z9
+	VMULPS       Z5, Z11, Z0
+	VMULPS       Z5, Z10, Z1
+	VFMSUB213PS  Z0, Z4, Z10
+	VFMADD213PS  Z1, Z4, Z11
+	VUNPCKLPS    Z8, Z13, Z0
+	VUNPCKHPS    Z8, Z13, Z13
+	VUNPCKLPS    Z10, Z7, Z1
+	VUNPCKHPS    Z10, Z7, Z7
 	VUNPCKLPD    Z1, Z0, Z2
 	VUNPCKHPD    Z1, Z0, Z1
-	VUNPCKLPD    Z7, Z12, Z0
-	VUNPCKHPD    Z7, Z12, Z7
-	VUNPCKLPS    Z6, Z13, Z3
-	VUNPCKHPS    Z6, Z13, Z13
-	VUNPCKLPS    Z14, Z8, Z4
-	VUNPCKHPS    Z14, Z8, Z8
+	VUNPCKLPD    Z7, Z13, Z0
+	VUNPCKHPD    Z7, Z13, Z7
+	VUNPCKLPS    Z6, Z15, Z3
+	VUNPCKHPS    Z6, Z15, Z15
+	VUNPCKLPS    Z11, Z9, Z4
+	VUNPCKHPS    Z11, Z9, Z9
 	VUNPCKLPD    Z4, Z3, Z5
 	VUNPCKHPD    Z4, Z3, Z4
-	VUNPCKLPD    Z8, Z13, Z3
-	VUNPCKHPD    Z8, Z13, Z8
+	VUNPCKLPD    Z9, Z15, Z3
+	VUNPCKHPD    Z9, Z15, Z9
 	VSUBPS       Z0, Z2, Z6
 	VADDPS       Z0, Z2, Z2
 	VSUBPS       Z3, Z5, Z0
 	VADDPS       Z3, Z5, Z5
 	VSUBPS       Z7, Z1, Z3
 	VADDPS       Z7, Z1, Z1
-	VSUBPS       Z8, Z4, Z7
-	VADDPS       Z8, Z4, Z4
+	VSUBPS       Z9, Z4, Z7
+	VADDPS       Z9, Z4, Z4
 	VSUBPS       Z1, Z2, Z8
 	VADDPS       Z1, Z2, Z2
 	VSUBPS       Z4, Z5, Z1
@@ -1422,26 +1510,28 @@ GLOBL fftlanes_lanes<>(SB), RODATA|NOPTR, $64
 // the inverse of the forward stage
 // func fftInverseLanesAVX2(re []float32, im []float32, tw []float32)
 // Requires: AVX, FMA3
-TEXT ·fftInverseLanesAVX2(SB), NOSPLIT, $256-72
+TEXT ·fftInverseLanesAVX2(SB), NOSPLIT, $160-72
 	MOVQ re_base+0(FP), AX
 	MOVQ im_base+24(FP), CX
 	MOVQ tw_base+48(FP), DX
-	MOVQ re_len+8(FP), BX
-	SHRQ $0x04, BX
-	MOVQ $0x00000040, SI
+	LEAQ 31(SP), BX
+	ANDQ $-32, BX
+	MOVQ re_len+8(FP), SI
+	SHRQ $0x04, SI
+	MOVQ $0x00000040, DI
 
 loop1:
-	CMPQ        BX, $0x04
+	CMPQ        SI, $0x04
 	JL          rest2
-	LEAQ        (SI)(SI*2), DI
+	LEAQ        (DI)(DI*2), R8
 	VMOVUPS     (AX), Y0
 	VMOVUPS     (CX), Y1
-	VMOVUPS     (AX)(SI*1), Y2
-	VMOVUPS     (CX)(SI*1), Y3
-	VMOVUPS     (AX)(SI*2), Y4
-	VMOVUPS     (CX)(SI*2), Y5
-	VMOVUPS     (AX)(DI*1), Y6
-	VMOVUPS     (CX)(DI*1), Y7
+	VMOVUPS     (AX)(DI*1), Y2
+	VMOVUPS     (CX)(DI*1), Y3
+	VMOVUPS     (AX)(DI*2), Y4
+	VMOVUPS     (CX)(DI*2), Y5
+	VMOVUPS     (AX)(R8*1), Y6
+	VMOVUPS     (CX)(R8*1), Y7
 	VSUBPS      Y4, Y0, Y8
 	VADDPS      Y4, Y0, Y0
 	VSUBPS      Y5, Y1, Y4
@@ -1508,6 +1598,30 @@ loop1:
 	VSUBPS      Y7, Y1, Y1
 	VSUBPS      Y0, Y5, Y7
 	VADDPS      Y0, Y5, Y5
+	VMOVUPS     (DX), Y0
+	VMOVUPS     64(DX), Y9
+	VMULPS      Y9, Y6, Y10
+	VMULPS      Y9, Y3, Y9
+	VFMADD213PS Y10, Y0, Y3
+	VFMSUB213PS Y9, Y0, Y6
+	VMOVUPS     128(DX), Y0
+	VMOVUPS     192(DX), Y9
+	VMULPS      Y9, Y5, Y10
+	VMULPS      Y9, Y1, Y9
+	VFMADD213PS Y10, Y0, Y1
+	VFMSUB213PS Y9, Y0, Y5
+	VMOVUPS     256(DX), Y0
+	VMOVUPS     320(DX), Y9
+	VMULPS      Y9, Y8, Y10
+	VMULPS      Y9, Y2, Y9
+	VFMADD213PS Y10, Y0, Y2
+	VFMSUB213PS Y9, Y0, Y8
+	VMOVUPS     384(DX), Y0
+	VMOVUPS     448(DX), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y4, Y9
+	VFMADD213PS Y10, Y0, Y4
+	VFMSUB213PS Y9, Y0, Y7
 	VPERM2F128  $0x20, Y1, Y3, Y0
 	VPERM2F128  $0x31, Y1, Y3, Y3
 	VPERM2F128  $0x20, Y5, Y6, Y1
@@ -1516,47 +1630,23 @@ loop1:
 	VPERM2F128  $0x31, Y4, Y2, Y2
 	VPERM2F128  $0x20, Y7, Y8, Y4
 	VPERM2F128  $0x31, Y7, Y8, Y8
-	VMOVUPS     (DX), Y7
-	VMOVUPS     64(DX), Y9
-	VMULPS      Y9, Y1, Y10
-	VMULPS      Y9, Y0, Y9
-	VFMADD213PS Y10, Y7, Y0
-	VFMSUB213PS Y9, Y7, Y1
-	VMOVUPS     32(DX), Y7
-	VMOVUPS     96(DX), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y7, Y5
-	VFMSUB213PS Y9, Y7, Y4
-	VMOVUPS     128(DX), Y7
-	VMOVUPS     192(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y7, Y3
-	VFMSUB213PS Y9, Y7, Y6
-	VMOVUPS     160(DX), Y7
-	VMOVUPS     224(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y7, Y2
-	VFMSUB213PS Y9, Y7, Y8
-	VMOVUPS     Y0, (SP)
-	VMOVUPS     Y1, 32(SP)
-	VMOVUPS     Y5, 64(SP)
-	VMOVUPS     Y4, 96(SP)
-	VMOVUPS     Y3, 128(SP)
-	VMOVUPS     Y6, 160(SP)
-	VMOVUPS     Y2, 192(SP)
-	VMOVUPS     Y8, 224(SP)
-	LEAQ        (SI)(SI*2), DI
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y1, (CX)
+	VMOVUPS     Y5, (BX)
+	VMOVUPS     Y4, 32(BX)
+	VMOVUPS     Y3, 64(AX)
+	VMOVUPS     Y6, 64(CX)
+	VMOVUPS     Y2, 64(BX)
+	VMOVUPS     Y8, 96(BX)
+	LEAQ        (DI)(DI*2), R8
 	VMOVUPS     32(AX), Y0
 	VMOVUPS     32(CX), Y1
-	VMOVUPS     32(AX)(SI*1), Y2
-	VMOVUPS     32(CX)(SI*1), Y3
-	VMOVUPS     32(AX)(SI*2), Y4
-	VMOVUPS     32(CX)(SI*2), Y5
-	VMOVUPS     32(AX)(DI*1), Y6
-	VMOVUPS     32(CX)(DI*1), Y7
+	VMOVUPS     32(AX)(DI*1), Y2
+	VMOVUPS     32(CX)(DI*1), Y3
+	VMOVUPS     32(AX)(DI*2), Y4
+	VMOVUPS     32(CX)(DI*2), Y5
+	VMOVUPS     32(AX)(R8*1), Y6
+	VMOVUPS     32(CX)(R8*1), Y7
 	VSUBPS      Y4, Y0, Y8
 	VADDPS      Y4, Y0, Y0
 	VSUBPS      Y5, Y1, Y4
@@ -1623,6 +1713,30 @@ loop1:
 	VSUBPS      Y7, Y1, Y1
 	VSUBPS      Y0, Y5, Y7
 	VADDPS      Y0, Y5, Y5
+	VMOVUPS     32(DX), Y0
+	VMOVUPS     96(DX), Y9
+	VMULPS      Y9, Y6, Y10
+	VMULPS      Y9, Y3, Y9
+	VFMADD213PS Y10, Y0, Y3
+	VFMSUB213PS Y9, Y0, Y6
+	VMOVUPS     160(DX), Y0
+	VMOVUPS     224(DX), Y9
+	VMULPS      Y9, Y5, Y10
+	VMULPS      Y9, Y1, Y9
+	VFMADD213PS Y10, Y0, Y1
+	VFMSUB213PS Y9, Y0, Y5
+	VMOVUPS     288(DX), Y0
+	VMOVUPS     352(DX), Y9
+	VMULPS      Y9, Y8, Y10
+	VMULPS      Y9, Y2, Y9
+	VFMADD213PS Y10, Y0, Y2
+	VFMSUB213PS Y9, Y0, Y8
+	VMOVUPS     416(DX), Y0
+	VMOVUPS     480(DX), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y4, Y9
+	VFMADD213PS Y10, Y0, Y4
+	VFMSUB213PS Y9, Y0, Y7
 	VPERM2F128  $0x20, Y1, Y3, Y0
 	VPERM2F128  $0x31, Y1, Y3, Y3
 	VPERM2F128  $0x20, Y5, Y6, Y1
@@ -1631,30 +1745,6 @@ loop1:
 	VPERM2F128  $0x31, Y4, Y2, Y2
 	VPERM2F128  $0x20, Y7, Y8, Y4
 	VPERM2F128  $0x31, Y7, Y8, Y8
-	VMOVUPS     256(DX), Y7
-	VMOVUPS     320(DX), Y9
-	VMULPS      Y9, Y1, Y10
-	VMULPS      Y9, Y0, Y9
-	VFMADD213PS Y10, Y7, Y0
-	VFMSUB213PS Y9, Y7, Y1
-	VMOVUPS     288(DX), Y7
-	VMOVUPS     352(DX), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y7, Y5
-	VFMSUB213PS Y9, Y7, Y4
-	VMOVUPS     384(DX), Y7
-	VMOVUPS     448(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y7, Y3
-	VFMSUB213PS Y9, Y7, Y6
-	VMOVUPS     416(DX), Y7
-	VMOVUPS     480(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y7, Y2
-	VFMSUB213PS Y9, Y7, Y8
 	VMOVUPS     Y0, 128(AX)
 	VMOVUPS     Y1, 128(CX)
 	VMOVUPS     Y5, 160(AX)
@@ -1663,40 +1753,31 @@ loop1:
 	VMOVUPS     Y6, 192(CX)
 	VMOVUPS     Y2, 224(AX)
 	VMOVUPS     Y8, 224(CX)
-	LEAQ        (SI)(SI*2), DI
-	VMOVUPS     (SP), Y0
-	VMOVUPS     32(SP), Y1
-	VMOVUPS     Y0, (AX)
-	VMOVUPS     Y1, (CX)
-	VMOVUPS     64(SP), Y0
-	VMOVUPS     96(SP), Y1
+	VMOVUPS     (BX), Y0
+	VMOVUPS     32(BX), Y1
 	VMOVUPS     Y0, 32(AX)
 	VMOVUPS     Y1, 32(CX)
-	VMOVUPS     128(SP), Y0
-	VMOVUPS     160(SP), Y1
-	VMOVUPS     Y0, 64(AX)
-	VMOVUPS     Y1, 64(CX)
-	VMOVUPS     192(SP), Y0
-	VMOVUPS     224(SP), Y1
+	VMOVUPS     64(BX), Y0
+	VMOVUPS     96(BX), Y1
 	VMOVUPS     Y0, 96(AX)
 	VMOVUPS     Y1, 96(CX)
 	ADDQ        $0x00000100, AX
 	ADDQ        $0x00000100, CX
 	ADDQ        $0x00000200, DX
-	SUBQ        $0x04, BX
+	SUBQ        $0x04, SI
 	JMP         loop1
 
 rest2:
-	CMPQ           BX, $0x01
+	CMPQ           SI, $0x01
 	JNE            next4
-	MOVQ           $0x00000010, SI
-	LEAQ           (SI)(SI*2), BX
+	MOVQ           $0x00000010, DI
+	LEAQ           (DI)(DI*2), BX
 	VBROADCASTF128 (AX), Y0
 	VBROADCASTF128 (CX), Y1
-	VBROADCASTF128 (AX)(SI*1), Y2
-	VBROADCASTF128 (CX)(SI*1), Y3
-	VBROADCASTF128 (AX)(SI*2), Y4
-	VBROADCASTF128 (CX)(SI*2), Y5
+	VBROADCASTF128 (AX)(DI*1), Y2
+	VBROADCASTF128 (CX)(DI*1), Y3
+	VBROADCASTF128 (AX)(DI*2), Y4
+	VBROADCASTF128 (CX)(DI*2), Y5
 	VBROADCASTF128 (AX)(BX*1), Y6
 	VBROADCASTF128 (CX)(BX*1), Y7
 	VSUBPS         Y4, Y0, Y8
@@ -1765,6 +1846,30 @@ rest2:
 	VSUBPS         Y7, Y1, Y1
 	VSUBPS         Y0, Y5, Y7
 	VADDPS         Y0, Y5, Y5
+	VBROADCASTF128 (DX), Y0
+	VBROADCASTF128 16(DX), Y9
+	VMULPS         Y9, Y6, Y10
+	VMULPS         Y9, Y3, Y9
+	VFMADD213PS    Y10, Y0, Y3
+	VFMSUB213PS    Y9, Y0, Y6
+	VBROADCASTF128 32(DX), Y0
+	VBROADCASTF128 48(DX), Y9
+	VMULPS         Y9, Y5, Y10
+	VMULPS         Y9, Y1, Y9
+	VFMADD213PS    Y10, Y0, Y1
+	VFMSUB213PS    Y9, Y0, Y5
+	VBROADCASTF128 64(DX), Y0
+	VBROADCASTF128 80(DX), Y9
+	VMULPS         Y9, Y8, Y10
+	VMULPS         Y9, Y2, Y9
+	VFMADD213PS    Y10, Y0, Y2
+	VFMSUB213PS    Y9, Y0, Y8
+	VBROADCASTF128 96(DX), Y0
+	VBROADCASTF128 112(DX), Y9
+	VMULPS         Y9, Y7, Y10
+	VMULPS         Y9, Y4, Y9
+	VFMADD213PS    Y10, Y0, Y4
+	VFMSUB213PS    Y9, Y0, Y7
 	VPERM2F128     $0x20, Y1, Y3, Y0
 	VPERM2F128     $0x31, Y1, Y3, Y3
 	VPERM2F128     $0x20, Y5, Y6, Y1
@@ -1773,18 +1878,6 @@ rest2:
 	VPERM2F128     $0x31, Y4, Y2, Y2
 	VPERM2F128     $0x20, Y7, Y8, Y2
 	VPERM2F128     $0x31, Y7, Y8, Y8
-	VMOVUPS        (DX), Y4
-	VMOVUPS        64(DX), Y5
-	VMULPS         Y5, Y1, Y6
-	VMULPS         Y5, Y0, Y5
-	VFMADD213PS    Y6, Y4, Y0
-	VFMSUB213PS    Y5, Y4, Y1
-	VMOVUPS        32(DX), Y4
-	VMOVUPS        96(DX), Y5
-	VMULPS         Y5, Y2, Y6
-	VMULPS         Y5, Y3, Y5
-	VFMADD213PS    Y6, Y4, Y3
-	VFMSUB213PS    Y5, Y4, Y2
 	VMOVUPS        Y0, (AX)
 	VMOVUPS        Y1, (CX)
 	VMOVUPS        Y3, 32(AX)
@@ -1792,16 +1885,16 @@ rest2:
 	JMP            end3
 
 next4:
-	CMPQ        BX, $0x02
+	CMPQ        SI, $0x02
 	JNE         next5
-	MOVQ        $0x00000020, SI
-	LEAQ        (SI)(SI*2), BX
+	MOVQ        $0x00000020, DI
+	LEAQ        (DI)(DI*2), BX
 	VMOVUPS     (AX), Y0
 	VMOVUPS     (CX), Y1
-	VMOVUPS     (AX)(SI*1), Y2
-	VMOVUPS     (CX)(SI*1), Y3
-	VMOVUPS     (AX)(SI*2), Y4
-	VMOVUPS     (CX)(SI*2), Y5
+	VMOVUPS     (AX)(DI*1), Y2
+	VMOVUPS     (CX)(DI*1), Y3
+	VMOVUPS     (AX)(DI*2), Y4
+	VMOVUPS     (CX)(DI*2), Y5
 	VMOVUPS     (AX)(BX*1), Y6
 	VMOVUPS     (CX)(BX*1), Y7
 	VSUBPS      Y4, Y0, Y8
@@ -1870,6 +1963,30 @@ next4:
 	VSUBPS      Y7, Y1, Y1
 	VSUBPS      Y0, Y5, Y7
 	VADDPS      Y0, Y5, Y5
+	VMOVUPS     (DX), Y0
+	VMOVUPS     32(DX), Y9
+	VMULPS      Y9, Y6, Y10
+	VMULPS      Y9, Y3, Y9
+	VFMADD213PS Y10, Y0, Y3
+	VFMSUB213PS Y9, Y0, Y6
+	VMOVUPS     64(DX), Y0
+	VMOVUPS     96(DX), Y9
+	VMULPS      Y9, Y5, Y10
+	VMULPS      Y9, Y1, Y9
+	VFMADD213PS Y10, Y0, Y1
+	VFMSUB213PS Y9, Y0, Y5
+	VMOVUPS     128(DX), Y0
+	VMOVUPS     160(DX), Y9
+	VMULPS      Y9, Y8, Y10
+	VMULPS      Y9, Y2, Y9
+	VFMADD213PS Y10, Y0, Y2
+	VFMSUB213PS Y9, Y0, Y8
+	VMOVUPS     192(DX), Y0
+	VMOVUPS     224(DX), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y4, Y9
+	VFMADD213PS Y10, Y0, Y4
+	VFMSUB213PS Y9, Y0, Y7
 	VPERM2F128  $0x20, Y1, Y3, Y0
 	VPERM2F128  $0x31, Y1, Y3, Y3
 	VPERM2F128  $0x20, Y5, Y6, Y1
@@ -1878,30 +1995,6 @@ next4:
 	VPERM2F128  $0x31, Y4, Y2, Y2
 	VPERM2F128  $0x20, Y7, Y8, Y4
 	VPERM2F128  $0x31, Y7, Y8, Y8
-	VMOVUPS     (DX), Y7
-	VMOVUPS     64(DX), Y9
-	VMULPS      Y9, Y1, Y10
-	VMULPS      Y9, Y0, Y9
-	VFMADD213PS Y10, Y7, Y0
-	VFMSUB213PS Y9, Y7, Y1
-	VMOVUPS     32(DX), Y7
-	VMOVUPS     96(DX), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y7, Y5
-	VFMSUB213PS Y9, Y7, Y4
-	VMOVUPS     128(DX), Y7
-	VMOVUPS     192(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y7, Y3
-	VFMSUB213PS Y9, Y7, Y6
-	VMOVUPS     160(DX), Y7
-	VMOVUPS     224(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y7, Y2
-	VFMSUB213PS Y9, Y7, Y8
 	VMOVUPS     Y0, (AX)
 	VMOVUPS     Y1, (CX)
 	VMOVUPS     Y5, 32(AX)
@@ -1913,18 +2006,18 @@ next4:
 	JMP         end3
 
 next5:
-	CMPQ           BX, $0x03
+	CMPQ           SI, $0x03
 	JNE            next6
-	MOVQ           $0x00000030, SI
-	LEAQ           (SI)(SI*2), BX
+	MOVQ           $0x00000030, DI
+	LEAQ           (DI)(DI*2), SI
 	VMOVUPS        (AX), Y0
 	VMOVUPS        (CX), Y1
-	VMOVUPS        (AX)(SI*1), Y2
-	VMOVUPS        (CX)(SI*1), Y3
-	VMOVUPS        (AX)(SI*2), Y4
-	VMOVUPS        (CX)(SI*2), Y5
-	VMOVUPS        (AX)(BX*1), Y6
-	VMOVUPS        (CX)(BX*1), Y7
+	VMOVUPS        (AX)(DI*1), Y2
+	VMOVUPS        (CX)(DI*1), Y3
+	VMOVUPS        (AX)(DI*2), Y4
+	VMOVUPS        (CX)(DI*2), Y5
+	VMOVUPS        (AX)(SI*1), Y6
+	VMOVUPS        (CX)(SI*1), Y7
 	VSUBPS         Y4, Y0, Y8
 	VADDPS         Y4, Y0, Y0
 	VSUBPS         Y5, Y1, Y4
@@ -1991,6 +2084,30 @@ next5:
 	VSUBPS         Y7, Y1, Y1
 	VSUBPS         Y0, Y5, Y7
 	VADDPS         Y0, Y5, Y5
+	VMOVUPS        (DX), Y0
+	VMOVUPS        48(DX), Y9
+	VMULPS         Y9, Y6, Y10
+	VMULPS         Y9, Y3, Y9
+	VFMADD213PS    Y10, Y0, Y3
+	VFMSUB213PS    Y9, Y0, Y6
+	VMOVUPS        96(DX), Y0
+	VMOVUPS        144(DX), Y9
+	VMULPS         Y9, Y5, Y10
+	VMULPS         Y9, Y1, Y9
+	VFMADD213PS    Y10, Y0, Y1
+	VFMSUB213PS    Y9, Y0, Y5
+	VMOVUPS        192(DX), Y0
+	VMOVUPS        240(DX), Y9
+	VMULPS         Y9, Y8, Y10
+	VMULPS         Y9, Y2, Y9
+	VFMADD213PS    Y10, Y0, Y2
+	VFMSUB213PS    Y9, Y0, Y8
+	VMOVUPS        288(DX), Y0
+	VMOVUPS        336(DX), Y9
+	VMULPS         Y9, Y7, Y10
+	VMULPS         Y9, Y4, Y9
+	VFMADD213PS    Y10, Y0, Y4
+	VFMSUB213PS    Y9, Y0, Y7
 	VPERM2F128     $0x20, Y1, Y3, Y0
 	VPERM2F128     $0x31, Y1, Y3, Y3
 	VPERM2F128     $0x20, Y5, Y6, Y1
@@ -1999,47 +2116,23 @@ next5:
 	VPERM2F128     $0x31, Y4, Y2, Y2
 	VPERM2F128     $0x20, Y7, Y8, Y4
 	VPERM2F128     $0x31, Y7, Y8, Y8
-	VMOVUPS        (DX), Y7
-	VMOVUPS        64(DX), Y9
-	VMULPS         Y9, Y1, Y10
-	VMULPS         Y9, Y0, Y9
-	VFMADD213PS    Y10, Y7, Y0
-	VFMSUB213PS    Y9, Y7, Y1
-	VMOVUPS        32(DX), Y7
-	VMOVUPS        96(DX), Y9
-	VMULPS         Y9, Y4, Y10
-	VMULPS         Y9, Y5, Y9
-	VFMADD213PS    Y10, Y7, Y5
-	VFMSUB213PS    Y9, Y7, Y4
-	VMOVUPS        128(DX), Y7
-	VMOVUPS        192(DX), Y9
-	VMULPS         Y9, Y6, Y10
-	VMULPS         Y9, Y3, Y9
-	VFMADD213PS    Y10, Y7, Y3
-	VFMSUB213PS    Y9, Y7, Y6
-	VMOVUPS        160(DX), Y7
-	VMOVUPS        224(DX), Y9
-	VMULPS         Y9, Y8, Y10
-	VMULPS         Y9, Y2, Y9
-	VFMADD213PS    Y10, Y7, Y2
-	VFMSUB213PS    Y9, Y7, Y8
-	VMOVUPS        Y0, (SP)
-	VMOVUPS        Y1, 32(SP)
-	VMOVUPS        Y5, 64(SP)
-	VMOVUPS        Y4, 96(SP)
-	VMOVUPS        Y3, 128(SP)
-	VMOVUPS        Y6, 160(SP)
-	VMOVUPS        Y2, 192(SP)
-	VMOVUPS        Y8, 224(SP)
-	LEAQ           (SI)(SI*2), BX
+	VMOVUPS        Y0, (AX)
+	VMOVUPS        Y1, (CX)
+	VMOVUPS        Y5, (BX)
+	VMOVUPS        Y4, 32(BX)
+	VMOVUPS        Y3, 64(BX)
+	VMOVUPS        Y6, 96(BX)
+	VMOVUPS        Y2, 96(AX)
+	VMOVUPS        Y8, 96(CX)
+	LEAQ           (DI)(DI*2), SI
 	VBROADCASTF128 32(AX), Y0
 	VBROADCASTF128 32(CX), Y1
-	VBROADCASTF128 32(AX)(SI*1), Y2
-	VBROADCASTF128 32(CX)(SI*1), Y3
-	VBROADCASTF128 32(AX)(SI*2), Y4
-	VBROADCASTF128 32(CX)(SI*2), Y5
-	VBROADCASTF128 32(AX)(BX*1), Y6
-	VBROADCASTF128 32(CX)(BX*1), Y7
+	VBROADCASTF128 32(AX)(DI*1), Y2
+	VBROADCASTF128 32(CX)(DI*1), Y3
+	VBROADCASTF128 32(AX)(DI*2), Y4
+	VBROADCASTF128 32(CX)(DI*2), Y5
+	VBROADCASTF128 32(AX)(SI*1), Y6
+	VBROADCASTF128 32(CX)(SI*1), Y7
 	VSUBPS         Y4, Y0, Y8
 	VADDPS         Y4, Y0, Y0
 	VSUBPS         Y5, Y1, Y4
@@ -2106,6 +2199,30 @@ next5:
 	VSUBPS         Y7, Y1, Y1
 	VSUBPS         Y0, Y5, Y7
 	VADDPS         Y0, Y5, Y5
+	VBROADCASTF128 32(DX), Y0
+	VBROADCASTF128 80(DX), Y9
+	VMULPS         Y9, Y6, Y10
+	VMULPS         Y9, Y3, Y9
+	VFMADD213PS    Y10, Y0, Y3
+	VFMSUB213PS    Y9, Y0, Y6
+	VBROADCASTF128 128(DX), Y0
+	VBROADCASTF128 176(DX), Y9
+	VMULPS         Y9, Y5, Y10
+	VMULPS         Y9, Y1, Y9
+	VFMADD213PS    Y10, Y0, Y1
+	VFMSUB213PS    Y9, Y0, Y5
+	VBROADCASTF128 224(DX), Y0
+	VBROADCASTF128 272(DX), Y9
+	VMULPS         Y9, Y8, Y10
+	VMULPS         Y9, Y2, Y9
+	VFMADD213PS    Y10, Y0, Y2
+	VFMSUB213PS    Y9, Y0, Y8
+	VBROADCASTF128 320(DX), Y0
+	VBROADCASTF128 368(DX), Y9
+	VMULPS         Y9, Y7, Y10
+	VMULPS         Y9, Y4, Y9
+	VFMADD213PS    Y10, Y0, Y4
+	VFMSUB213PS    Y9, Y0, Y7
 	VPERM2F128     $0x20, Y1, Y3, Y0
 	VPERM2F128     $0x31, Y1, Y3, Y3
 	VPERM2F128     $0x20, Y5, Y6, Y1
@@ -2114,39 +2231,18 @@ next5:
 	VPERM2F128     $0x31, Y4, Y2, Y2
 	VPERM2F128     $0x20, Y7, Y8, Y2
 	VPERM2F128     $0x31, Y7, Y8, Y8
-	VMOVUPS        256(DX), Y4
-	VMOVUPS        320(DX), Y5
-	VMULPS         Y5, Y1, Y6
-	VMULPS         Y5, Y0, Y5
-	VFMADD213PS    Y6, Y4, Y0
-	VFMSUB213PS    Y5, Y4, Y1
-	VMOVUPS        288(DX), Y4
-	VMOVUPS        352(DX), Y5
-	VMULPS         Y5, Y2, Y6
-	VMULPS         Y5, Y3, Y5
-	VFMADD213PS    Y6, Y4, Y3
-	VFMSUB213PS    Y5, Y4, Y2
 	VMOVUPS        Y0, 128(AX)
 	VMOVUPS        Y1, 128(CX)
 	VMOVUPS        Y3, 160(AX)
 	VMOVUPS        Y2, 160(CX)
-	LEAQ           (SI)(SI*2), DX
-	VMOVUPS        (SP), Y0
-	VMOVUPS        32(SP), Y1
-	VMOVUPS        Y0, (AX)
-	VMOVUPS        Y1, (CX)
-	VMOVUPS        64(SP), Y0
-	VMOVUPS        96(SP), Y1
+	VMOVUPS        (BX), Y0
+	VMOVUPS        32(BX), Y1
 	VMOVUPS        Y0, 32(AX)
 	VMOVUPS        Y1, 32(CX)
-	VMOVUPS        128(SP), Y0
-	VMOVUPS        160(SP), Y1
+	VMOVUPS        64(BX), Y0
+	VMOVUPS        96(BX), Y1
 	VMOVUPS        Y0, 64(AX)
 	VMOVUPS        Y1, 64(CX)
-	VMOVUPS        192(SP), Y0
-	VMOVUPS        224(SP), Y1
-	VMOVUPS        Y0, 96(AX)
-	VMOVUPS        Y1, 96(CX)
 	JMP            end3
 
 next6:
@@ -2244,6 +2340,30 @@ loop1:
 	VSUBPS      Z13, Z7, Z7
 	VSUBPS      Z6, Z11, Z13
 	VADDPS      Z6, Z11, Z11
+	VMOVUPS     (DX), Z6
+	VMOVUPS     64(DX), Z15
+	VMULPS      Z15, Z12, Z16
+	VMULPS      Z15, Z9, Z15
+	VFMADD213PS Z16, Z6, Z9
+	VFMSUB213PS Z15, Z6, Z12
+	VMOVUPS     128(DX), Z6
+	VMOVUPS     192(DX), Z15
+	VMULPS      Z15, Z11, Z16
+	VMULPS      Z15, Z7, Z15
+	VFMADD213PS Z16, Z6, Z7
+	VFMSUB213PS Z15, Z6, Z11
+	VMOVUPS     256(DX), Z6
+	VMOVUPS     320(DX), Z15
+	VMULPS      Z15, Z14, Z16
+	VMULPS      Z15, Z8, Z15
+	VFMADD213PS Z16, Z6, Z8
+	VFMSUB213PS Z15, Z6, Z14
+	VMOVUPS     384(DX), Z6
+	VMOVUPS     448(DX), Z15
+	VMULPS      Z15, Z13, Z16
+	VMULPS      Z15, Z10, Z15
+	VFMADD213PS Z16, Z6, Z10
+	VFMSUB213PS Z15, Z6, Z13
 	VSHUFF32X4  $0x44, Z7, Z9, Z6
 	VSHUFF32X4  $0xee, Z7, Z9, Z9
 	VSHUFF32X4  $0x44, Z10, Z8, Z7
@@ -2260,30 +2380,6 @@ loop1:
 	VSHUFF32X4  $0xdd, Z11, Z9, Z9
 	VSHUFF32X4  $0x88, Z14, Z12, Z11
 	VSHUFF32X4  $0xdd, Z14, Z12, Z12
-	VMOVUPS     (DX), Z14
-	VMOVUPS     64(DX), Z15
-	VMULPS      Z15, Z13, Z16
-	VMULPS      Z15, Z10, Z15
-	VFMADD213PS Z16, Z14, Z10
-	VFMSUB213PS Z15, Z14, Z13
-	VMOVUPS     128(DX), Z14
-	VMOVUPS     192(DX), Z15
-	VMULPS      Z15, Z9, Z16
-	VMULPS      Z15, Z6, Z15
-	VFMADD213PS Z16, Z14, Z6
-	VFMSUB213PS Z15, Z14, Z9
-	VMOVUPS     256(DX), Z14
-	VMOVUPS     320(DX), Z15
-	VMULPS      Z15, Z11, Z16
-	VMULPS      Z15, Z7, Z15
-	VFMADD213PS Z16, Z14, Z7
-	VFMSUB213PS Z15, Z14, Z11
-	VMOVUPS     384(DX), Z14
-	VMOVUPS     448(DX), Z15
-	VMULPS      Z15, Z12, Z16
-	VMULPS      Z15, Z8, Z15
-	VFMADD213PS Z16, Z14, Z8
-	VFMSUB213PS Z15, Z14, Z12
 	VMOVUPS     Z10, (AX)
 	VMOVUPS     Z13, (CX)
 	VMOVUPS     Z6, 64(AX)
@@ -2371,6 +2467,30 @@ rest2:
 	VSUBPS          Z3, Z0, Z0
 	VSUBPS          Z2, Z1, Z3
 	VADDPS          Z2, Z1, Z1
+	VBROADCASTF32X4 (DX), Z2
+	VBROADCASTF32X4 16(DX), Z7
+	VMULPS          Z7, Z12, Z8
+	VMULPS          Z7, Z9, Z7
+	VFMADD213PS     Z8, Z2, Z9
+	VFMSUB213PS     Z7, Z2, Z12
+	VBROADCASTF32X4 32(DX), Z2
+	VBROADCASTF32X4 48(DX), Z7
+	VMULPS          Z7, Z1, Z8
+	VMULPS          Z7, Z0, Z7
+	VFMADD213PS     Z8, Z2, Z0
+	VFMSUB213PS     Z7, Z2, Z1
+	VBROADCASTF32X4 64(DX), Z2
+	VBROADCASTF32X4 80(DX), Z7
+	VMULPS          Z7, Z5, Z8
+	VMULPS          Z7, Z4, Z7
+	VFMADD213PS     Z8, Z2, Z4
+	VFMSUB213PS     Z7, Z2, Z5
+	VBROADCASTF32X4 96(DX), Z2
+	VBROADCASTF32X4 112(DX), Z7
+	VMULPS          Z7, Z3, Z8
+	VMULPS          Z7, Z6, Z7
+	VFMADD213PS     Z8, Z2, Z6
+	VFMSUB213PS     Z7, Z2, Z3
 	VSHUFF32X4      $0x44, Z0, Z9, Z2
 	VSHUFF32X4      $0xee, Z0, Z9, Z9
 	VSHUFF32X4      $0x44, Z6, Z4, Z0
@@ -2387,12 +2507,6 @@ rest2:
 	VSHUFF32X4      $0xdd, Z1, Z0, Z0
 	VSHUFF32X4      $0x88, Z5, Z12, Z0
 	VSHUFF32X4      $0xdd, Z5, Z12, Z0
-	VMOVUPS         (DX), Z0
-	VMOVUPS         64(DX), Z1
-	VMULPS          Z1, Z2, Z3
-	VMULPS          Z1, Z6, Z1
-	VFMADD213PS     Z3, Z0, Z6
-	VFMSUB213PS     Z1, Z0, Z2
 	VMOVUPS         Z6, (AX)
 	VMOVUPS         Z2, (CX)
 	JMP             end3
@@ -2502,6 +2616,62 @@ next4:
 	VSUBPS       Z3, Z0, Z0
 	VSUBPS       Z2, Z1, Z3
 	VADDPS       Z2, Z1, Z1
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    (DX), K1, Z2
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    32(DX), K1, Z7
+	VMULPS       Z7, Z12, Z8
+	VMULPS       Z7, Z9, Z7
+	VFMADD213PS  Z8, Z2, Z9
+	VFMSUB213PS  Z7, Z2, Z12
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    64(DX), K1, Z2
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    96(DX), K1, Z7
+	VMULPS       Z7, Z1, Z8
+	VMULPS       Z7, Z0, Z7
+	VFMADD213PS  Z8, Z2, Z0
+	VFMSUB213PS  Z7, Z2, Z1
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    128(DX), K1, Z2
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    160(DX), K1, Z7
+	VMULPS       Z7, Z5, Z8
+	VMULPS       Z7, Z4, Z7
+	VFMADD213PS  Z8, Z2, Z4
+	VFMSUB213PS  Z7, Z2, Z5
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    192(DX), K1, Z2
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    224(DX), K1, Z7
+	VMULPS       Z7, Z3, Z8
+	VMULPS       Z7, Z6, Z7
+	VFMADD213PS  Z8, Z2, Z6
+	VFMSUB213PS  Z7, Z2, Z3
 	VSHUFF32X4   $0x44, Z0, Z9, Z2
 	VSHUFF32X4   $0xee, Z0, Z9, Z9
 	VSHUFF32X4   $0x44, Z6, Z4, Z0
@@ -2518,18 +2688,6 @@ next4:
 	VSHUFF32X4   $0xdd, Z1, Z2, Z1
 	VSHUFF32X4   $0x88, Z5, Z12, Z2
 	VSHUFF32X4   $0xdd, Z5, Z12, Z2
-	VMOVUPS      (DX), Z2
-	VMOVUPS      64(DX), Z4
-	VMULPS       Z4, Z3, Z5
-	VMULPS       Z4, Z6, Z4
-	VFMADD213PS  Z5, Z2, Z6
-	VFMSUB213PS  Z4, Z2, Z3
-	VMOVUPS      128(DX), Z2
-	VMOVUPS      192(DX), Z4
-	VMULPS       Z4, Z1, Z5
-	VMULPS       Z4, Z0, Z4
-	VFMADD213PS  Z5, Z2, Z0
-	VFMSUB213PS  Z4, Z2, Z1
 	VMOVUPS      Z6, (AX)
 	VMOVUPS      Z3, (CX)
 	VMOVUPS      Z0, 64(AX)
@@ -2641,6 +2799,62 @@ next5:
 	VSUBPS       Z3, Z0, Z0
 	VSUBPS       Z2, Z1, Z3
 	VADDPS       Z2, Z1, Z1
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    (DX), K1, Z2
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    48(DX), K1, Z7
+	VMULPS       Z7, Z12, Z8
+	VMULPS       Z7, Z9, Z7
+	VFMADD213PS  Z8, Z2, Z9
+	VFMSUB213PS  Z7, Z2, Z12
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    96(DX), K1, Z2
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    144(DX), K1, Z7
+	VMULPS       Z7, Z1, Z8
+	VMULPS       Z7, Z0, Z7
+	VFMADD213PS  Z8, Z2, Z0
+	VFMSUB213PS  Z7, Z2, Z1
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    192(DX), K1, Z2
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    240(DX), K1, Z7
+	VMULPS       Z7, Z5, Z8
+	VMULPS       Z7, Z4, Z7
+	VFMADD213PS  Z8, Z2, Z4
+	VFMSUB213PS  Z7, Z2, Z5
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    288(DX), K1, Z2
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    336(DX), K1, Z7
+	VMULPS       Z7, Z3, Z8
+	VMULPS       Z7, Z6, Z7
+	VFMADD213PS  Z8, Z2, Z6
+	VFMSUB213PS  Z7, Z2, Z3
 	VSHUFF32X4   $0x44, Z0, Z9, Z2
 	VSHUFF32X4   $0xee, Z0, Z9, Z9
 	VSHUFF32X4   $0x44, Z6, Z4, Z0
@@ -2657,24 +2871,6 @@ next5:
 	VSHUFF32X4   $0xdd, Z1, Z4, Z1
 	VSHUFF32X4   $0x88, Z5, Z12, Z4
 	VSHUFF32X4   $0xdd, Z5, Z12, Z5
-	VMOVUPS      (DX), Z5
-	VMOVUPS      64(DX), Z7
-	VMULPS       Z7, Z3, Z8
-	VMULPS       Z7, Z6, Z7
-	VFMADD213PS  Z8, Z5, Z6
-	VFMSUB213PS  Z7, Z5, Z3
-	VMOVUPS      128(DX), Z5
-	VMOVUPS      192(DX), Z7
-	VMULPS       Z7, Z1, Z8
-	VMULPS       Z7, Z0, Z7
-	VFMADD213PS  Z8, Z5, Z0
-	VFMSUB213PS  Z7, Z5, Z1
-	VMOVUPS      256(DX), Z5
-	VMOVUPS      320(DX), Z7
-	VMULPS       Z7, Z4, Z8
-	VMULPS       Z7, Z2, Z7
-	VFMADD213PS  Z8, Z5, Z2
-	VFMSUB213PS  Z7, Z5, Z4
 	VMOVUPS      Z6, (AX)
 	VMOVUPS      Z3, (CX)
 	VMOVUPS      Z0, 64(AX)
@@ -2691,20 +2887,22 @@ end3:
 // fftInverseLanes of X·K, K = kRe + i·kIm
 // func fftInverseLanesMulAVX2(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
 // Requires: AVX, FMA3
-TEXT ·fftInverseLanesMulAVX2(SB), NOSPLIT, $256-120
+TEXT ·fftInverseLanesMulAVX2(SB), NOSPLIT, $160-120
 	MOVQ re_base+0(FP), AX
 	MOVQ im_base+24(FP), CX
 	MOVQ tw_base+96(FP), DX
 	MOVQ kRe_base+48(FP), BX
 	MOVQ kIm_base+72(FP), SI
-	MOVQ re_len+8(FP), DI
-	SHRQ $0x04, DI
-	MOVQ $0x00000040, R8
+	LEAQ 31(SP), DI
+	ANDQ $-32, DI
+	MOVQ re_len+8(FP), R8
+	SHRQ $0x04, R8
+	MOVQ $0x00000040, R9
 
 loop1:
-	CMPQ        DI, $0x04
+	CMPQ        R8, $0x04
 	JL          rest2
-	LEAQ        (R8)(R8*2), R9
+	LEAQ        (R9)(R9*2), R10
 	VMOVUPS     (AX), Y0
 	VMOVUPS     (CX), Y1
 	VMOVUPS     (BX), Y2
@@ -2713,26 +2911,26 @@ loop1:
 	VMULPS      Y3, Y0, Y3
 	VFMSUB213PS Y4, Y2, Y0
 	VFMADD213PS Y3, Y2, Y1
-	VMOVUPS     (AX)(R8*1), Y2
-	VMOVUPS     (CX)(R8*1), Y3
-	VMOVUPS     (BX)(R8*1), Y4
-	VMOVUPS     (SI)(R8*1), Y5
+	VMOVUPS     (AX)(R9*1), Y2
+	VMOVUPS     (CX)(R9*1), Y3
+	VMOVUPS     (BX)(R9*1), Y4
+	VMOVUPS     (SI)(R9*1), Y5
 	VMULPS      Y5, Y3, Y6
 	VMULPS      Y5, Y2, Y5
 	VFMSUB213PS Y6, Y4, Y2
 	VFMADD213PS Y5, Y4, Y3
-	VMOVUPS     (AX)(R8*2), Y4
-	VMOVUPS     (CX)(R8*2), Y5
-	VMOVUPS     (BX)(R8*2), Y6
-	VMOVUPS     (SI)(R8*2), Y7
+	VMOVUPS     (AX)(R9*2), Y4
+	VMOVUPS     (CX)(R9*2), Y5
+	VMOVUPS     (BX)(R9*2), Y6
+	VMOVUPS     (SI)(R9*2), Y7
 	VMULPS      Y7, Y5, Y8
 	VMULPS      Y7, Y4, Y7
 	VFMSUB213PS Y8, Y6, Y4
 	VFMADD213PS Y7, Y6, Y5
-	VMOVUPS     (AX)(R9*1), Y6
-	VMOVUPS     (CX)(R9*1), Y7
-	VMOVUPS     (BX)(R9*1), Y8
-	VMOVUPS     (SI)(R9*1), Y9
+	VMOVUPS     (AX)(R10*1), Y6
+	VMOVUPS     (CX)(R10*1), Y7
+	VMOVUPS     (BX)(R10*1), Y8
+	VMOVUPS     (SI)(R10*1), Y9
 	VMULPS      Y9, Y7, Y10
 	VMULPS      Y9, Y6, Y9
 	VFMSUB213PS Y10, Y8, Y6
@@ -2803,6 +3001,30 @@ loop1:
 	VSUBPS      Y7, Y1, Y1
 	VSUBPS      Y0, Y5, Y7
 	VADDPS      Y0, Y5, Y5
+	VMOVUPS     (DX), Y0
+	VMOVUPS     64(DX), Y9
+	VMULPS      Y9, Y6, Y10
+	VMULPS      Y9, Y3, Y9
+	VFMADD213PS Y10, Y0, Y3
+	VFMSUB213PS Y9, Y0, Y6
+	VMOVUPS     128(DX), Y0
+	VMOVUPS     192(DX), Y9
+	VMULPS      Y9, Y5, Y10
+	VMULPS      Y9, Y1, Y9
+	VFMADD213PS Y10, Y0, Y1
+	VFMSUB213PS Y9, Y0, Y5
+	VMOVUPS     256(DX), Y0
+	VMOVUPS     320(DX), Y9
+	VMULPS      Y9, Y8, Y10
+	VMULPS      Y9, Y2, Y9
+	VFMADD213PS Y10, Y0, Y2
+	VFMSUB213PS Y9, Y0, Y8
+	VMOVUPS     384(DX), Y0
+	VMOVUPS     448(DX), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y4, Y9
+	VFMADD213PS Y10, Y0, Y4
+	VFMSUB213PS Y9, Y0, Y7
 	VPERM2F128  $0x20, Y1, Y3, Y0
 	VPERM2F128  $0x31, Y1, Y3, Y3
 	VPERM2F128  $0x20, Y5, Y6, Y1
@@ -2811,39 +3033,15 @@ loop1:
 	VPERM2F128  $0x31, Y4, Y2, Y2
 	VPERM2F128  $0x20, Y7, Y8, Y4
 	VPERM2F128  $0x31, Y7, Y8, Y8
-	VMOVUPS     (DX), Y7
-	VMOVUPS     64(DX), Y9
-	VMULPS      Y9, Y1, Y10
-	VMULPS      Y9, Y0, Y9
-	VFMADD213PS Y10, Y7, Y0
-	VFMSUB213PS Y9, Y7, Y1
-	VMOVUPS     32(DX), Y7
-	VMOVUPS     96(DX), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y7, Y5
-	VFMSUB213PS Y9, Y7, Y4
-	VMOVUPS     128(DX), Y7
-	VMOVUPS     192(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y7, Y3
-	VFMSUB213PS Y9, Y7, Y6
-	VMOVUPS     160(DX), Y7
-	VMOVUPS     224(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y7, Y2
-	VFMSUB213PS Y9, Y7, Y8
-	VMOVUPS     Y0, (SP)
-	VMOVUPS     Y1, 32(SP)
-	VMOVUPS     Y5, 64(SP)
-	VMOVUPS     Y4, 96(SP)
-	VMOVUPS     Y3, 128(SP)
-	VMOVUPS     Y6, 160(SP)
-	VMOVUPS     Y2, 192(SP)
-	VMOVUPS     Y8, 224(SP)
-	LEAQ        (R8)(R8*2), R9
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y1, (CX)
+	VMOVUPS     Y5, (DI)
+	VMOVUPS     Y4, 32(DI)
+	VMOVUPS     Y3, 64(AX)
+	VMOVUPS     Y6, 64(CX)
+	VMOVUPS     Y2, 64(DI)
+	VMOVUPS     Y8, 96(DI)
+	LEAQ        (R9)(R9*2), R10
 	VMOVUPS     32(AX), Y0
 	VMOVUPS     32(CX), Y1
 	VMOVUPS     32(BX), Y2
@@ -2852,26 +3050,26 @@ loop1:
 	VMULPS      Y3, Y0, Y3
 	VFMSUB213PS Y4, Y2, Y0
 	VFMADD213PS Y3, Y2, Y1
-	VMOVUPS     32(AX)(R8*1), Y2
-	VMOVUPS     32(CX)(R8*1), Y3
-	VMOVUPS     32(BX)(R8*1), Y4
-	VMOVUPS     32(SI)(R8*1), Y5
+	VMOVUPS     32(AX)(R9*1), Y2
+	VMOVUPS     32(CX)(R9*1), Y3
+	VMOVUPS     32(BX)(R9*1), Y4
+	VMOVUPS     32(SI)(R9*1), Y5
 	VMULPS      Y5, Y3, Y6
 	VMULPS      Y5, Y2, Y5
 	VFMSUB213PS Y6, Y4, Y2
 	VFMADD213PS Y5, Y4, Y3
-	VMOVUPS     32(AX)(R8*2), Y4
-	VMOVUPS     32(CX)(R8*2), Y5
-	VMOVUPS     32(BX)(R8*2), Y6
-	VMOVUPS     32(SI)(R8*2), Y7
+	VMOVUPS     32(AX)(R9*2), Y4
+	VMOVUPS     32(CX)(R9*2), Y5
+	VMOVUPS     32(BX)(R9*2), Y6
+	VMOVUPS     32(SI)(R9*2), Y7
 	VMULPS      Y7, Y5, Y8
 	VMULPS      Y7, Y4, Y7
 	VFMSUB213PS Y8, Y6, Y4
 	VFMADD213PS Y7, Y6, Y5
-	VMOVUPS     32(AX)(R9*1), Y6
-	VMOVUPS     32(CX)(R9*1), Y7
-	VMOVUPS     32(BX)(R9*1), Y8
-	VMOVUPS     32(SI)(R9*1), Y9
+	VMOVUPS     32(AX)(R10*1), Y6
+	VMOVUPS     32(CX)(R10*1), Y7
+	VMOVUPS     32(BX)(R10*1), Y8
+	VMOVUPS     32(SI)(R10*1), Y9
 	VMULPS      Y9, Y7, Y10
 	VMULPS      Y9, Y6, Y9
 	VFMSUB213PS Y10, Y8, Y6
@@ -2942,6 +3140,30 @@ loop1:
 	VSUBPS      Y7, Y1, Y1
 	VSUBPS      Y0, Y5, Y7
 	VADDPS      Y0, Y5, Y5
+	VMOVUPS     32(DX), Y0
+	VMOVUPS     96(DX), Y9
+	VMULPS      Y9, Y6, Y10
+	VMULPS      Y9, Y3, Y9
+	VFMADD213PS Y10, Y0, Y3
+	VFMSUB213PS Y9, Y0, Y6
+	VMOVUPS     160(DX), Y0
+	VMOVUPS     224(DX), Y9
+	VMULPS      Y9, Y5, Y10
+	VMULPS      Y9, Y1, Y9
+	VFMADD213PS Y10, Y0, Y1
+	VFMSUB213PS Y9, Y0, Y5
+	VMOVUPS     288(DX), Y0
+	VMOVUPS     352(DX), Y9
+	VMULPS      Y9, Y8, Y10
+	VMULPS      Y9, Y2, Y9
+	VFMADD213PS Y10, Y0, Y2
+	VFMSUB213PS Y9, Y0, Y8
+	VMOVUPS     416(DX), Y0
+	VMOVUPS     480(DX), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y4, Y9
+	VFMADD213PS Y10, Y0, Y4
+	VFMSUB213PS Y9, Y0, Y7
 	VPERM2F128  $0x20, Y1, Y3, Y0
 	VPERM2F128  $0x31, Y1, Y3, Y3
 	VPERM2F128  $0x20, Y5, Y6, Y1
@@ -2950,30 +3172,6 @@ loop1:
 	VPERM2F128  $0x31, Y4, Y2, Y2
 	VPERM2F128  $0x20, Y7, Y8, Y4
 	VPERM2F128  $0x31, Y7, Y8, Y8
-	VMOVUPS     256(DX), Y7
-	VMOVUPS     320(DX), Y9
-	VMULPS      Y9, Y1, Y10
-	VMULPS      Y9, Y0, Y9
-	VFMADD213PS Y10, Y7, Y0
-	VFMSUB213PS Y9, Y7, Y1
-	VMOVUPS     288(DX), Y7
-	VMOVUPS     352(DX), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y7, Y5
-	VFMSUB213PS Y9, Y7, Y4
-	VMOVUPS     384(DX), Y7
-	VMOVUPS     448(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y7, Y3
-	VFMSUB213PS Y9, Y7, Y6
-	VMOVUPS     416(DX), Y7
-	VMOVUPS     480(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y7, Y2
-	VFMSUB213PS Y9, Y7, Y8
 	VMOVUPS     Y0, 128(AX)
 	VMOVUPS     Y1, 128(CX)
 	VMOVUPS     Y5, 160(AX)
@@ -2982,21 +3180,12 @@ loop1:
 	VMOVUPS     Y6, 192(CX)
 	VMOVUPS     Y2, 224(AX)
 	VMOVUPS     Y8, 224(CX)
-	LEAQ        (R8)(R8*2), R9
-	VMOVUPS     (SP), Y0
-	VMOVUPS     32(SP), Y1
-	VMOVUPS     Y0, (AX)
-	VMOVUPS     Y1, (CX)
-	VMOVUPS     64(SP), Y0
-	VMOVUPS     96(SP), Y1
+	VMOVUPS     (DI), Y0
+	VMOVUPS     32(DI), Y1
 	VMOVUPS     Y0, 32(AX)
 	VMOVUPS     Y1, 32(CX)
-	VMOVUPS     128(SP), Y0
-	VMOVUPS     160(SP), Y1
-	VMOVUPS     Y0, 64(AX)
-	VMOVUPS     Y1, 64(CX)
-	VMOVUPS     192(SP), Y0
-	VMOVUPS     224(SP), Y1
+	VMOVUPS     64(DI), Y0
+	VMOVUPS     96(DI), Y1
 	VMOVUPS     Y0, 96(AX)
 	VMOVUPS     Y1, 96(CX)
 	ADDQ        $0x00000100, AX
@@ -3004,14 +3193,14 @@ loop1:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000200, DX
-	SUBQ        $0x04, DI
+	SUBQ        $0x04, R8
 	JMP         loop1
 
 rest2:
-	CMPQ           DI, $0x01
+	CMPQ           R8, $0x01
 	JNE            next4
-	MOVQ           $0x00000010, R8
-	LEAQ           (R8)(R8*2), DI
+	MOVQ           $0x00000010, R9
+	LEAQ           (R9)(R9*2), DI
 	VBROADCASTF128 (AX), Y0
 	VBROADCASTF128 (CX), Y1
 	VBROADCASTF128 (BX), Y2
@@ -3020,18 +3209,18 @@ rest2:
 	VMULPS         Y3, Y0, Y3
 	VFMSUB213PS    Y4, Y2, Y0
 	VFMADD213PS    Y3, Y2, Y1
-	VBROADCASTF128 (AX)(R8*1), Y2
-	VBROADCASTF128 (CX)(R8*1), Y3
-	VBROADCASTF128 (BX)(R8*1), Y4
-	VBROADCASTF128 (SI)(R8*1), Y5
+	VBROADCASTF128 (AX)(R9*1), Y2
+	VBROADCASTF128 (CX)(R9*1), Y3
+	VBROADCASTF128 (BX)(R9*1), Y4
+	VBROADCASTF128 (SI)(R9*1), Y5
 	VMULPS         Y5, Y3, Y6
 	VMULPS         Y5, Y2, Y5
 	VFMSUB213PS    Y6, Y4, Y2
 	VFMADD213PS    Y5, Y4, Y3
-	VBROADCASTF128 (AX)(R8*2), Y4
-	VBROADCASTF128 (CX)(R8*2), Y5
-	VBROADCASTF128 (BX)(R8*2), Y6
-	VBROADCASTF128 (SI)(R8*2), Y7
+	VBROADCASTF128 (AX)(R9*2), Y4
+	VBROADCASTF128 (CX)(R9*2), Y5
+	VBROADCASTF128 (BX)(R9*2), Y6
+	VBROADCASTF128 (SI)(R9*2), Y7
 	VMULPS         Y7, Y5, Y8
 	VMULPS         Y7, Y4, Y7
 	VFMSUB213PS    Y8, Y6, Y4
@@ -3110,6 +3299,30 @@ rest2:
 	VSUBPS         Y7, Y1, Y1
 	VSUBPS         Y0, Y5, Y7
 	VADDPS         Y0, Y5, Y5
+	VBROADCASTF128 (DX), Y0
+	VBROADCASTF128 16(DX), Y9
+	VMULPS         Y9, Y6, Y10
+	VMULPS         Y9, Y3, Y9
+	VFMADD213PS    Y10, Y0, Y3
+	VFMSUB213PS    Y9, Y0, Y6
+	VBROADCASTF128 32(DX), Y0
+	VBROADCASTF128 48(DX), Y9
+	VMULPS         Y9, Y5, Y10
+	VMULPS         Y9, Y1, Y9
+	VFMADD213PS    Y10, Y0, Y1
+	VFMSUB213PS    Y9, Y0, Y5
+	VBROADCASTF128 64(DX), Y0
+	VBROADCASTF128 80(DX), Y9
+	VMULPS         Y9, Y8, Y10
+	VMULPS         Y9, Y2, Y9
+	VFMADD213PS    Y10, Y0, Y2
+	VFMSUB213PS    Y9, Y0, Y8
+	VBROADCASTF128 96(DX), Y0
+	VBROADCASTF128 112(DX), Y9
+	VMULPS         Y9, Y7, Y10
+	VMULPS         Y9, Y4, Y9
+	VFMADD213PS    Y10, Y0, Y4
+	VFMSUB213PS    Y9, Y0, Y7
 	VPERM2F128     $0x20, Y1, Y3, Y0
 	VPERM2F128     $0x31, Y1, Y3, Y3
 	VPERM2F128     $0x20, Y5, Y6, Y1
@@ -3118,18 +3331,6 @@ rest2:
 	VPERM2F128     $0x31, Y4, Y2, Y2
 	VPERM2F128     $0x20, Y7, Y8, Y2
 	VPERM2F128     $0x31, Y7, Y8, Y8
-	VMOVUPS        (DX), Y4
-	VMOVUPS        64(DX), Y5
-	VMULPS         Y5, Y1, Y6
-	VMULPS         Y5, Y0, Y5
-	VFMADD213PS    Y6, Y4, Y0
-	VFMSUB213PS    Y5, Y4, Y1
-	VMOVUPS        32(DX), Y4
-	VMOVUPS        96(DX), Y5
-	VMULPS         Y5, Y2, Y6
-	VMULPS         Y5, Y3, Y5
-	VFMADD213PS    Y6, Y4, Y3
-	VFMSUB213PS    Y5, Y4, Y2
 	VMOVUPS        Y0, (AX)
 	VMOVUPS        Y1, (CX)
 	VMOVUPS        Y3, 32(AX)
@@ -3137,10 +3338,10 @@ rest2:
 	JMP            end3
 
 next4:
-	CMPQ        DI, $0x02
+	CMPQ        R8, $0x02
 	JNE         next5
-	MOVQ        $0x00000020, R8
-	LEAQ        (R8)(R8*2), DI
+	MOVQ        $0x00000020, R9
+	LEAQ        (R9)(R9*2), DI
 	VMOVUPS     (AX), Y0
 	VMOVUPS     (CX), Y1
 	VMOVUPS     (BX), Y2
@@ -3149,18 +3350,18 @@ next4:
 	VMULPS      Y3, Y0, Y3
 	VFMSUB213PS Y4, Y2, Y0
 	VFMADD213PS Y3, Y2, Y1
-	VMOVUPS     (AX)(R8*1), Y2
-	VMOVUPS     (CX)(R8*1), Y3
-	VMOVUPS     (BX)(R8*1), Y4
-	VMOVUPS     (SI)(R8*1), Y5
+	VMOVUPS     (AX)(R9*1), Y2
+	VMOVUPS     (CX)(R9*1), Y3
+	VMOVUPS     (BX)(R9*1), Y4
+	VMOVUPS     (SI)(R9*1), Y5
 	VMULPS      Y5, Y3, Y6
 	VMULPS      Y5, Y2, Y5
 	VFMSUB213PS Y6, Y4, Y2
 	VFMADD213PS Y5, Y4, Y3
-	VMOVUPS     (AX)(R8*2), Y4
-	VMOVUPS     (CX)(R8*2), Y5
-	VMOVUPS     (BX)(R8*2), Y6
-	VMOVUPS     (SI)(R8*2), Y7
+	VMOVUPS     (AX)(R9*2), Y4
+	VMOVUPS     (CX)(R9*2), Y5
+	VMOVUPS     (BX)(R9*2), Y6
+	VMOVUPS     (SI)(R9*2), Y7
 	VMULPS      Y7, Y5, Y8
 	VMULPS      Y7, Y4, Y7
 	VFMSUB213PS Y8, Y6, Y4
@@ -3239,6 +3440,30 @@ next4:
 	VSUBPS      Y7, Y1, Y1
 	VSUBPS      Y0, Y5, Y7
 	VADDPS      Y0, Y5, Y5
+	VMOVUPS     (DX), Y0
+	VMOVUPS     32(DX), Y9
+	VMULPS      Y9, Y6, Y10
+	VMULPS      Y9, Y3, Y9
+	VFMADD213PS Y10, Y0, Y3
+	VFMSUB213PS Y9, Y0, Y6
+	VMOVUPS     64(DX), Y0
+	VMOVUPS     96(DX), Y9
+	VMULPS      Y9, Y5, Y10
+	VMULPS      Y9, Y1, Y9
+	VFMADD213PS Y10, Y0, Y1
+	VFMSUB213PS Y9, Y0, Y5
+	VMOVUPS     128(DX), Y0
+	VMOVUPS     160(DX), Y9
+	VMULPS      Y9, Y8, Y10
+	VMULPS      Y9, Y2, Y9
+	VFMADD213PS Y10, Y0, Y2
+	VFMSUB213PS Y9, Y0, Y8
+	VMOVUPS     192(DX), Y0
+	VMOVUPS     224(DX), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y4, Y9
+	VFMADD213PS Y10, Y0, Y4
+	VFMSUB213PS Y9, Y0, Y7
 	VPERM2F128  $0x20, Y1, Y3, Y0
 	VPERM2F128  $0x31, Y1, Y3, Y3
 	VPERM2F128  $0x20, Y5, Y6, Y1
@@ -3247,30 +3472,6 @@ next4:
 	VPERM2F128  $0x31, Y4, Y2, Y2
 	VPERM2F128  $0x20, Y7, Y8, Y4
 	VPERM2F128  $0x31, Y7, Y8, Y8
-	VMOVUPS     (DX), Y7
-	VMOVUPS     64(DX), Y9
-	VMULPS      Y9, Y1, Y10
-	VMULPS      Y9, Y0, Y9
-	VFMADD213PS Y10, Y7, Y0
-	VFMSUB213PS Y9, Y7, Y1
-	VMOVUPS     32(DX), Y7
-	VMOVUPS     96(DX), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y7, Y5
-	VFMSUB213PS Y9, Y7, Y4
-	VMOVUPS     128(DX), Y7
-	VMOVUPS     192(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y7, Y3
-	VFMSUB213PS Y9, Y7, Y6
-	VMOVUPS     160(DX), Y7
-	VMOVUPS     224(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y7, Y2
-	VFMSUB213PS Y9, Y7, Y8
 	VMOVUPS     Y0, (AX)
 	VMOVUPS     Y1, (CX)
 	VMOVUPS     Y5, 32(AX)
@@ -3282,10 +3483,10 @@ next4:
 	JMP         end3
 
 next5:
-	CMPQ           DI, $0x03
+	CMPQ           R8, $0x03
 	JNE            next6
-	MOVQ           $0x00000030, R8
-	LEAQ           (R8)(R8*2), DI
+	MOVQ           $0x00000030, R9
+	LEAQ           (R9)(R9*2), R8
 	VMOVUPS        (AX), Y0
 	VMOVUPS        (CX), Y1
 	VMOVUPS        (BX), Y2
@@ -3294,26 +3495,26 @@ next5:
 	VMULPS         Y3, Y0, Y3
 	VFMSUB213PS    Y4, Y2, Y0
 	VFMADD213PS    Y3, Y2, Y1
-	VMOVUPS        (AX)(R8*1), Y2
-	VMOVUPS        (CX)(R8*1), Y3
-	VMOVUPS        (BX)(R8*1), Y4
-	VMOVUPS        (SI)(R8*1), Y5
+	VMOVUPS        (AX)(R9*1), Y2
+	VMOVUPS        (CX)(R9*1), Y3
+	VMOVUPS        (BX)(R9*1), Y4
+	VMOVUPS        (SI)(R9*1), Y5
 	VMULPS         Y5, Y3, Y6
 	VMULPS         Y5, Y2, Y5
 	VFMSUB213PS    Y6, Y4, Y2
 	VFMADD213PS    Y5, Y4, Y3
-	VMOVUPS        (AX)(R8*2), Y4
-	VMOVUPS        (CX)(R8*2), Y5
-	VMOVUPS        (BX)(R8*2), Y6
-	VMOVUPS        (SI)(R8*2), Y7
+	VMOVUPS        (AX)(R9*2), Y4
+	VMOVUPS        (CX)(R9*2), Y5
+	VMOVUPS        (BX)(R9*2), Y6
+	VMOVUPS        (SI)(R9*2), Y7
 	VMULPS         Y7, Y5, Y8
 	VMULPS         Y7, Y4, Y7
 	VFMSUB213PS    Y8, Y6, Y4
 	VFMADD213PS    Y7, Y6, Y5
-	VMOVUPS        (AX)(DI*1), Y6
-	VMOVUPS        (CX)(DI*1), Y7
-	VMOVUPS        (BX)(DI*1), Y8
-	VMOVUPS        (SI)(DI*1), Y9
+	VMOVUPS        (AX)(R8*1), Y6
+	VMOVUPS        (CX)(R8*1), Y7
+	VMOVUPS        (BX)(R8*1), Y8
+	VMOVUPS        (SI)(R8*1), Y9
 	VMULPS         Y9, Y7, Y10
 	VMULPS         Y9, Y6, Y9
 	VFMSUB213PS    Y10, Y8, Y6
@@ -3384,6 +3585,30 @@ next5:
 	VSUBPS         Y7, Y1, Y1
 	VSUBPS         Y0, Y5, Y7
 	VADDPS         Y0, Y5, Y5
+	VMOVUPS        (DX), Y0
+	VMOVUPS        48(DX), Y9
+	VMULPS         Y9, Y6, Y10
+	VMULPS         Y9, Y3, Y9
+	VFMADD213PS    Y10, Y0, Y3
+	VFMSUB213PS    Y9, Y0, Y6
+	VMOVUPS        96(DX), Y0
+	VMOVUPS        144(DX), Y9
+	VMULPS         Y9, Y5, Y10
+	VMULPS         Y9, Y1, Y9
+	VFMADD213PS    Y10, Y0, Y1
+	VFMSUB213PS    Y9, Y0, Y5
+	VMOVUPS        192(DX), Y0
+	VMOVUPS        240(DX), Y9
+	VMULPS         Y9, Y8, Y10
+	VMULPS         Y9, Y2, Y9
+	VFMADD213PS    Y10, Y0, Y2
+	VFMSUB213PS    Y9, Y0, Y8
+	VMOVUPS        288(DX), Y0
+	VMOVUPS        336(DX), Y9
+	VMULPS         Y9, Y7, Y10
+	VMULPS         Y9, Y4, Y9
+	VFMADD213PS    Y10, Y0, Y4
+	VFMSUB213PS    Y9, Y0, Y7
 	VPERM2F128     $0x20, Y1, Y3, Y0
 	VPERM2F128     $0x31, Y1, Y3, Y3
 	VPERM2F128     $0x20, Y5, Y6, Y1
@@ -3392,39 +3617,15 @@ next5:
 	VPERM2F128     $0x31, Y4, Y2, Y2
 	VPERM2F128     $0x20, Y7, Y8, Y4
 	VPERM2F128     $0x31, Y7, Y8, Y8
-	VMOVUPS        (DX), Y7
-	VMOVUPS        64(DX), Y9
-	VMULPS         Y9, Y1, Y10
-	VMULPS         Y9, Y0, Y9
-	VFMADD213PS    Y10, Y7, Y0
-	VFMSUB213PS    Y9, Y7, Y1
-	VMOVUPS        32(DX), Y7
-	VMOVUPS        96(DX), Y9
-	VMULPS         Y9, Y4, Y10
-	VMULPS         Y9, Y5, Y9
-	VFMADD213PS    Y10, Y7, Y5
-	VFMSUB213PS    Y9, Y7, Y4
-	VMOVUPS        128(DX), Y7
-	VMOVUPS        192(DX), Y9
-	VMULPS         Y9, Y6, Y10
-	VMULPS         Y9, Y3, Y9
-	VFMADD213PS    Y10, Y7, Y3
-	VFMSUB213PS    Y9, Y7, Y6
-	VMOVUPS        160(DX), Y7
-	VMOVUPS        224(DX), Y9
-	VMULPS         Y9, Y8, Y10
-	VMULPS         Y9, Y2, Y9
-	VFMADD213PS    Y10, Y7, Y2
-	VFMSUB213PS    Y9, Y7, Y8
-	VMOVUPS        Y0, (SP)
-	VMOVUPS        Y1, 32(SP)
-	VMOVUPS        Y5, 64(SP)
-	VMOVUPS        Y4, 96(SP)
-	VMOVUPS        Y3, 128(SP)
-	VMOVUPS        Y6, 160(SP)
-	VMOVUPS        Y2, 192(SP)
-	VMOVUPS        Y8, 224(SP)
-	LEAQ           (R8)(R8*2), DI
+	VMOVUPS        Y0, (AX)
+	VMOVUPS        Y1, (CX)
+	VMOVUPS        Y5, (DI)
+	VMOVUPS        Y4, 32(DI)
+	VMOVUPS        Y3, 64(DI)
+	VMOVUPS        Y6, 96(DI)
+	VMOVUPS        Y2, 96(AX)
+	VMOVUPS        Y8, 96(CX)
+	LEAQ           (R9)(R9*2), R8
 	VBROADCASTF128 32(AX), Y0
 	VBROADCASTF128 32(CX), Y1
 	VBROADCASTF128 32(BX), Y2
@@ -3433,26 +3634,26 @@ next5:
 	VMULPS         Y3, Y0, Y3
 	VFMSUB213PS    Y4, Y2, Y0
 	VFMADD213PS    Y3, Y2, Y1
-	VBROADCASTF128 32(AX)(R8*1), Y2
-	VBROADCASTF128 32(CX)(R8*1), Y3
-	VBROADCASTF128 32(BX)(R8*1), Y4
-	VBROADCASTF128 32(SI)(R8*1), Y5
+	VBROADCASTF128 32(AX)(R9*1), Y2
+	VBROADCASTF128 32(CX)(R9*1), Y3
+	VBROADCASTF128 32(BX)(R9*1), Y4
+	VBROADCASTF128 32(SI)(R9*1), Y5
 	VMULPS         Y5, Y3, Y6
 	VMULPS         Y5, Y2, Y5
 	VFMSUB213PS    Y6, Y4, Y2
 	VFMADD213PS    Y5, Y4, Y3
-	VBROADCASTF128 32(AX)(R8*2), Y4
-	VBROADCASTF128 32(CX)(R8*2), Y5
-	VBROADCASTF128 32(BX)(R8*2), Y6
-	VBROADCASTF128 32(SI)(R8*2), Y7
+	VBROADCASTF128 32(AX)(R9*2), Y4
+	VBROADCASTF128 32(CX)(R9*2), Y5
+	VBROADCASTF128 32(BX)(R9*2), Y6
+	VBROADCASTF128 32(SI)(R9*2), Y7
 	VMULPS         Y7, Y5, Y8
 	VMULPS         Y7, Y4, Y7
 	VFMSUB213PS    Y8, Y6, Y4
 	VFMADD213PS    Y7, Y6, Y5
-	VBROADCASTF128 32(AX)(DI*1), Y6
-	VBROADCASTF128 32(CX)(DI*1), Y7
-	VBROADCASTF128 32(BX)(DI*1), Y8
-	VBROADCASTF128 32(SI)(DI*1), Y9
+	VBROADCASTF128 32(AX)(R8*1), Y6
+	VBROADCASTF128 32(CX)(R8*1), Y7
+	VBROADCASTF128 32(BX)(R8*1), Y8
+	VBROADCASTF128 32(SI)(R8*1), Y9
 	VMULPS         Y9, Y7, Y10
 	VMULPS         Y9, Y6, Y9
 	VFMSUB213PS    Y10, Y8, Y6
@@ -3523,6 +3724,30 @@ next5:
 	VSUBPS         Y7, Y1, Y1
 	VSUBPS         Y0, Y5, Y7
 	VADDPS         Y0, Y5, Y5
+	VBROADCASTF128 32(DX), Y0
+	VBROADCASTF128 80(DX), Y9
+	VMULPS         Y9, Y6, Y10
+	VMULPS         Y9, Y3, Y9
+	VFMADD213PS    Y10, Y0, Y3
+	VFMSUB213PS    Y9, Y0, Y6
+	VBROADCASTF128 128(DX), Y0
+	VBROADCASTF128 176(DX), Y9
+	VMULPS         Y9, Y5, Y10
+	VMULPS         Y9, Y1, Y9
+	VFMADD213PS    Y10, Y0, Y1
+	VFMSUB213PS    Y9, Y0, Y5
+	VBROADCASTF128 224(DX), Y0
+	VBROADCASTF128 272(DX), Y9
+	VMULPS         Y9, Y8, Y10
+	VMULPS         Y9, Y2, Y9
+	VFMADD213PS    Y10, Y0, Y2
+	VFMSUB213PS    Y9, Y0, Y8
+	VBROADCASTF128 320(DX), Y0
+	VBROADCASTF128 368(DX), Y9
+	VMULPS         Y9, Y7, Y10
+	VMULPS         Y9, Y4, Y9
+	VFMADD213PS    Y10, Y0, Y4
+	VFMSUB213PS    Y9, Y0, Y7
 	VPERM2F128     $0x20, Y1, Y3, Y0
 	VPERM2F128     $0x31, Y1, Y3, Y3
 	VPERM2F128     $0x20, Y5, Y6, Y1
@@ -3531,39 +3756,18 @@ next5:
 	VPERM2F128     $0x31, Y4, Y2, Y2
 	VPERM2F128     $0x20, Y7, Y8, Y2
 	VPERM2F128     $0x31, Y7, Y8, Y8
-	VMOVUPS        256(DX), Y4
-	VMOVUPS        320(DX), Y5
-	VMULPS         Y5, Y1, Y6
-	VMULPS         Y5, Y0, Y5
-	VFMADD213PS    Y6, Y4, Y0
-	VFMSUB213PS    Y5, Y4, Y1
-	VMOVUPS        288(DX), Y4
-	VMOVUPS        352(DX), Y5
-	VMULPS         Y5, Y2, Y6
-	VMULPS         Y5, Y3, Y5
-	VFMADD213PS    Y6, Y4, Y3
-	VFMSUB213PS    Y5, Y4, Y2
 	VMOVUPS        Y0, 128(AX)
 	VMOVUPS        Y1, 128(CX)
 	VMOVUPS        Y3, 160(AX)
 	VMOVUPS        Y2, 160(CX)
-	LEAQ           (R8)(R8*2), DX
-	VMOVUPS        (SP), Y0
-	VMOVUPS        32(SP), Y1
-	VMOVUPS        Y0, (AX)
-	VMOVUPS        Y1, (CX)
-	VMOVUPS        64(SP), Y0
-	VMOVUPS        96(SP), Y1
+	VMOVUPS        (DI), Y0
+	VMOVUPS        32(DI), Y1
 	VMOVUPS        Y0, 32(AX)
 	VMOVUPS        Y1, 32(CX)
-	VMOVUPS        128(SP), Y0
-	VMOVUPS        160(SP), Y1
+	VMOVUPS        64(DI), Y0
+	VMOVUPS        96(DI), Y1
 	VMOVUPS        Y0, 64(AX)
 	VMOVUPS        Y1, 64(CX)
-	VMOVUPS        192(SP), Y0
-	VMOVUPS        224(SP), Y1
-	VMOVUPS        Y0, 96(AX)
-	VMOVUPS        Y1, 96(CX)
 	JMP            end3
 
 next6:
@@ -3686,6 +3890,30 @@ loop1:
 	VSUBPS      Z13, Z7, Z7
 	VSUBPS      Z6, Z11, Z13
 	VADDPS      Z6, Z11, Z11
+	VMOVUPS     (DX), Z6
+	VMOVUPS     64(DX), Z15
+	VMULPS      Z15, Z12, Z16
+	VMULPS      Z15, Z9, Z15
+	VFMADD213PS Z16, Z6, Z9
+	VFMSUB213PS Z15, Z6, Z12
+	VMOVUPS     128(DX), Z6
+	VMOVUPS     192(DX), Z15
+	VMULPS      Z15, Z11, Z16
+	VMULPS      Z15, Z7, Z15
+	VFMADD213PS Z16, Z6, Z7
+	VFMSUB213PS Z15, Z6, Z11
+	VMOVUPS     256(DX), Z6
+	VMOVUPS     320(DX), Z15
+	VMULPS      Z15, Z14, Z16
+	VMULPS      Z15, Z8, Z15
+	VFMADD213PS Z16, Z6, Z8
+	VFMSUB213PS Z15, Z6, Z14
+	VMOVUPS     384(DX), Z6
+	VMOVUPS     448(DX), Z15
+	VMULPS      Z15, Z13, Z16
+	VMULPS      Z15, Z10, Z15
+	VFMADD213PS Z16, Z6, Z10
+	VFMSUB213PS Z15, Z6, Z13
 	VSHUFF32X4  $0x44, Z7, Z9, Z6
 	VSHUFF32X4  $0xee, Z7, Z9, Z9
 	VSHUFF32X4  $0x44, Z10, Z8, Z7
@@ -3702,30 +3930,6 @@ loop1:
 	VSHUFF32X4  $0xdd, Z11, Z9, Z9
 	VSHUFF32X4  $0x88, Z14, Z12, Z11
 	VSHUFF32X4  $0xdd, Z14, Z12, Z12
-	VMOVUPS     (DX), Z14
-	VMOVUPS     64(DX), Z15
-	VMULPS      Z15, Z13, Z16
-	VMULPS      Z15, Z10, Z15
-	VFMADD213PS Z16, Z14, Z10
-	VFMSUB213PS Z15, Z14, Z13
-	VMOVUPS     128(DX), Z14
-	VMOVUPS     192(DX), Z15
-	VMULPS      Z15, Z9, Z16
-	VMULPS      Z15, Z6, Z15
-	VFMADD213PS Z16, Z14, Z6
-	VFMSUB213PS Z15, Z14, Z9
-	VMOVUPS     256(DX), Z14
-	VMOVUPS     320(DX), Z15
-	VMULPS      Z15, Z11, Z16
-	VMULPS      Z15, Z7, Z15
-	VFMADD213PS Z16, Z14, Z7
-	VFMSUB213PS Z15, Z14, Z11
-	VMOVUPS     384(DX), Z14
-	VMOVUPS     448(DX), Z15
-	VMULPS      Z15, Z12, Z16
-	VMULPS      Z15, Z8, Z15
-	VFMADD213PS Z16, Z14, Z8
-	VFMSUB213PS Z15, Z14, Z12
 	VMOVUPS     Z10, (AX)
 	VMOVUPS     Z13, (CX)
 	VMOVUPS     Z6, 64(AX)
@@ -3839,6 +4043,30 @@ rest2:
 	VSUBPS          Z3, Z0, Z0
 	VSUBPS          Z2, Z1, Z3
 	VADDPS          Z2, Z1, Z1
+	VBROADCASTF32X4 (DX), Z2
+	VBROADCASTF32X4 16(DX), Z7
+	VMULPS          Z7, Z12, Z8
+	VMULPS          Z7, Z9, Z7
+	VFMADD213PS     Z8, Z2, Z9
+	VFMSUB213PS     Z7, Z2, Z12
+	VBROADCASTF32X4 32(DX), Z2
+	VBROADCASTF32X4 48(DX), Z7
+	VMULPS          Z7, Z1, Z8
+	VMULPS          Z7, Z0, Z7
+	VFMADD213PS     Z8, Z2, Z0
+	VFMSUB213PS     Z7, Z2, Z1
+	VBROADCASTF32X4 64(DX), Z2
+	VBROADCASTF32X4 80(DX), Z7
+	VMULPS          Z7, Z5, Z8
+	VMULPS          Z7, Z4, Z7
+	VFMADD213PS     Z8, Z2, Z4
+	VFMSUB213PS     Z7, Z2, Z5
+	VBROADCASTF32X4 96(DX), Z2
+	VBROADCASTF32X4 112(DX), Z7
+	VMULPS          Z7, Z3, Z8
+	VMULPS          Z7, Z6, Z7
+	VFMADD213PS     Z8, Z2, Z6
+	VFMSUB213PS     Z7, Z2, Z3
 	VSHUFF32X4      $0x44, Z0, Z9, Z2
 	VSHUFF32X4      $0xee, Z0, Z9, Z9
 	VSHUFF32X4      $0x44, Z6, Z4, Z0
@@ -3855,12 +4083,6 @@ rest2:
 	VSHUFF32X4      $0xdd, Z1, Z0, Z0
 	VSHUFF32X4      $0x88, Z5, Z12, Z0
 	VSHUFF32X4      $0xdd, Z5, Z12, Z0
-	VMOVUPS         (DX), Z0
-	VMOVUPS         64(DX), Z1
-	VMULPS          Z1, Z2, Z3
-	VMULPS          Z1, Z6, Z1
-	VFMADD213PS     Z3, Z0, Z6
-	VFMSUB213PS     Z1, Z0, Z2
 	VMOVUPS         Z6, (AX)
 	VMOVUPS         Z2, (CX)
 	JMP             end3
@@ -4026,6 +4248,62 @@ next4:
 	VSUBPS       Z3, Z0, Z0
 	VSUBPS       Z2, Z1, Z3
 	VADDPS       Z2, Z1, Z1
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    (DX), K1, Z2
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    32(DX), K1, Z7
+	VMULPS       Z7, Z12, Z8
+	VMULPS       Z7, Z9, Z7
+	VFMADD213PS  Z8, Z2, Z9
+	VFMSUB213PS  Z7, Z2, Z12
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    64(DX), K1, Z2
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    96(DX), K1, Z7
+	VMULPS       Z7, Z1, Z8
+	VMULPS       Z7, Z0, Z7
+	VFMADD213PS  Z8, Z2, Z0
+	VFMSUB213PS  Z7, Z2, Z1
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    128(DX), K1, Z2
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    160(DX), K1, Z7
+	VMULPS       Z7, Z5, Z8
+	VMULPS       Z7, Z4, Z7
+	VFMADD213PS  Z8, Z2, Z4
+	VFMSUB213PS  Z7, Z2, Z5
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    192(DX), K1, Z2
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    224(DX), K1, Z7
+	VMULPS       Z7, Z3, Z8
+	VMULPS       Z7, Z6, Z7
+	VFMADD213PS  Z8, Z2, Z6
+	VFMSUB213PS  Z7, Z2, Z3
 	VSHUFF32X4   $0x44, Z0, Z9, Z2
 	VSHUFF32X4   $0xee, Z0, Z9, Z9
 	VSHUFF32X4   $0x44, Z6, Z4, Z0
@@ -4042,18 +4320,6 @@ next4:
 	VSHUFF32X4   $0xdd, Z1, Z2, Z1
 	VSHUFF32X4   $0x88, Z5, Z12, Z2
 	VSHUFF32X4   $0xdd, Z5, Z12, Z2
-	VMOVUPS      (DX), Z2
-	VMOVUPS      64(DX), Z4
-	VMULPS       Z4, Z3, Z5
-	VMULPS       Z4, Z6, Z4
-	VFMADD213PS  Z5, Z2, Z6
-	VFMSUB213PS  Z4, Z2, Z3
-	VMOVUPS      128(DX), Z2
-	VMOVUPS      192(DX), Z4
-	VMULPS       Z4, Z1, Z5
-	VMULPS       Z4, Z0, Z4
-	VFMADD213PS  Z5, Z2, Z0
-	VFMSUB213PS  Z4, Z2, Z1
 	VMOVUPS      Z6, (AX)
 	VMOVUPS      Z3, (CX)
 	VMOVUPS      Z0, 64(AX)
@@ -4221,6 +4487,62 @@ next5:
 	VSUBPS       Z3, Z0, Z0
 	VSUBPS       Z2, Z1, Z3
 	VADDPS       Z2, Z1, Z1
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    (DX), K1, Z2
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    48(DX), K1, Z7
+	VMULPS       Z7, Z12, Z8
+	VMULPS       Z7, Z9, Z7
+	VFMADD213PS  Z8, Z2, Z9
+	VFMSUB213PS  Z7, Z2, Z12
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    96(DX), K1, Z2
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    144(DX), K1, Z7
+	VMULPS       Z7, Z1, Z8
+	VMULPS       Z7, Z0, Z7
+	VFMADD213PS  Z8, Z2, Z0
+	VFMSUB213PS  Z7, Z2, Z1
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    192(DX), K1, Z2
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    240(DX), K1, Z7
+	VMULPS       Z7, Z5, Z8
+	VMULPS       Z7, Z4, Z7
+	VFMADD213PS  Z8, Z2, Z4
+	VFMSUB213PS  Z7, Z2, Z5
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    288(DX), K1, Z2
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    336(DX), K1, Z7
+	VMULPS       Z7, Z3, Z8
+	VMULPS       Z7, Z6, Z7
+	VFMADD213PS  Z8, Z2, Z6
+	VFMSUB213PS  Z7, Z2, Z3
 	VSHUFF32X4   $0x44, Z0, Z9, Z2
 	VSHUFF32X4   $0xee, Z0, Z9, Z9
 	VSHUFF32X4   $0x44, Z6, Z4, Z0
@@ -4237,24 +4559,6 @@ next5:
 	VSHUFF32X4   $0xdd, Z1, Z4, Z1
 	VSHUFF32X4   $0x88, Z5, Z12, Z4
 	VSHUFF32X4   $0xdd, Z5, Z12, Z5
-	VMOVUPS      (DX), Z5
-	VMOVUPS      64(DX), Z7
-	VMULPS       Z7, Z3, Z8
-	VMULPS       Z7, Z6, Z7
-	VFMADD213PS  Z8, Z5, Z6
-	VFMSUB213PS  Z7, Z5, Z3
-	VMOVUPS      128(DX), Z5
-	VMOVUPS      192(DX), Z7
-	VMULPS       Z7, Z1, Z8
-	VMULPS       Z7, Z0, Z7
-	VFMADD213PS  Z8, Z5, Z0
-	VFMSUB213PS  Z7, Z5, Z1
-	VMOVUPS      256(DX), Z5
-	VMOVUPS      320(DX), Z7
-	VMULPS       Z7, Z4, Z8
-	VMULPS       Z7, Z2, Z7
-	VFMADD213PS  Z8, Z5, Z2
-	VFMSUB213PS  Z7, Z5, Z4
 	VMOVUPS      Z6, (AX)
 	VMOVUPS      Z3, (CX)
 	VMOVUPS      Z0, 64(AX)
@@ -4271,20 +4575,22 @@ end3:
 // fftInverseLanes of X·conj(K), K = kRe + i·kIm
 // func fftInverseLanesMulConjAVX2(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
 // Requires: AVX, FMA3
-TEXT ·fftInverseLanesMulConjAVX2(SB), NOSPLIT, $256-120
+TEXT ·fftInverseLanesMulConjAVX2(SB), NOSPLIT, $160-120
 	MOVQ re_base+0(FP), AX
 	MOVQ im_base+24(FP), CX
 	MOVQ tw_base+96(FP), DX
 	MOVQ kRe_base+48(FP), BX
 	MOVQ kIm_base+72(FP), SI
-	MOVQ re_len+8(FP), DI
-	SHRQ $0x04, DI
-	MOVQ $0x00000040, R8
+	LEAQ 31(SP), DI
+	ANDQ $-32, DI
+	MOVQ re_len+8(FP), R8
+	SHRQ $0x04, R8
+	MOVQ $0x00000040, R9
 
 loop1:
-	CMPQ        DI, $0x04
+	CMPQ        R8, $0x04
 	JL          rest2
-	LEAQ        (R8)(R8*2), R9
+	LEAQ        (R9)(R9*2), R10
 	VMOVUPS     (AX), Y0
 	VMOVUPS     (CX), Y1
 	VMOVUPS     (BX), Y2
@@ -4293,26 +4599,26 @@ loop1:
 	VMULPS      Y3, Y0, Y3
 	VFMADD213PS Y4, Y2, Y0
 	VFMSUB213PS Y3, Y2, Y1
-	VMOVUPS     (AX)(R8*1), Y2
-	VMOVUPS     (CX)(R8*1), Y3
-	VMOVUPS     (BX)(R8*1), Y4
-	VMOVUPS     (SI)(R8*1), Y5
+	VMOVUPS     (AX)(R9*1), Y2
+	VMOVUPS     (CX)(R9*1), Y3
+	VMOVUPS     (BX)(R9*1), Y4
+	VMOVUPS     (SI)(R9*1), Y5
 	VMULPS      Y5, Y3, Y6
 	VMULPS      Y5, Y2, Y5
 	VFMADD213PS Y6, Y4, Y2
 	VFMSUB213PS Y5, Y4, Y3
-	VMOVUPS     (AX)(R8*2), Y4
-	VMOVUPS     (CX)(R8*2), Y5
-	VMOVUPS     (BX)(R8*2), Y6
-	VMOVUPS     (SI)(R8*2), Y7
+	VMOVUPS     (AX)(R9*2), Y4
+	VMOVUPS     (CX)(R9*2), Y5
+	VMOVUPS     (BX)(R9*2), Y6
+	VMOVUPS     (SI)(R9*2), Y7
 	VMULPS      Y7, Y5, Y8
 	VMULPS      Y7, Y4, Y7
 	VFMADD213PS Y8, Y6, Y4
 	VFMSUB213PS Y7, Y6, Y5
-	VMOVUPS     (AX)(R9*1), Y6
-	VMOVUPS     (CX)(R9*1), Y7
-	VMOVUPS     (BX)(R9*1), Y8
-	VMOVUPS     (SI)(R9*1), Y9
+	VMOVUPS     (AX)(R10*1), Y6
+	VMOVUPS     (CX)(R10*1), Y7
+	VMOVUPS     (BX)(R10*1), Y8
+	VMOVUPS     (SI)(R10*1), Y9
 	VMULPS      Y9, Y7, Y10
 	VMULPS      Y9, Y6, Y9
 	VFMADD213PS Y10, Y8, Y6
@@ -4383,6 +4689,30 @@ loop1:
 	VSUBPS      Y7, Y1, Y1
 	VSUBPS      Y0, Y5, Y7
 	VADDPS      Y0, Y5, Y5
+	VMOVUPS     (DX), Y0
+	VMOVUPS     64(DX), Y9
+	VMULPS      Y9, Y6, Y10
+	VMULPS      Y9, Y3, Y9
+	VFMADD213PS Y10, Y0, Y3
+	VFMSUB213PS Y9, Y0, Y6
+	VMOVUPS     128(DX), Y0
+	VMOVUPS     192(DX), Y9
+	VMULPS      Y9, Y5, Y10
+	VMULPS      Y9, Y1, Y9
+	VFMADD213PS Y10, Y0, Y1
+	VFMSUB213PS Y9, Y0, Y5
+	VMOVUPS     256(DX), Y0
+	VMOVUPS     320(DX), Y9
+	VMULPS      Y9, Y8, Y10
+	VMULPS      Y9, Y2, Y9
+	VFMADD213PS Y10, Y0, Y2
+	VFMSUB213PS Y9, Y0, Y8
+	VMOVUPS     384(DX), Y0
+	VMOVUPS     448(DX), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y4, Y9
+	VFMADD213PS Y10, Y0, Y4
+	VFMSUB213PS Y9, Y0, Y7
 	VPERM2F128  $0x20, Y1, Y3, Y0
 	VPERM2F128  $0x31, Y1, Y3, Y3
 	VPERM2F128  $0x20, Y5, Y6, Y1
@@ -4391,39 +4721,15 @@ loop1:
 	VPERM2F128  $0x31, Y4, Y2, Y2
 	VPERM2F128  $0x20, Y7, Y8, Y4
 	VPERM2F128  $0x31, Y7, Y8, Y8
-	VMOVUPS     (DX), Y7
-	VMOVUPS     64(DX), Y9
-	VMULPS      Y9, Y1, Y10
-	VMULPS      Y9, Y0, Y9
-	VFMADD213PS Y10, Y7, Y0
-	VFMSUB213PS Y9, Y7, Y1
-	VMOVUPS     32(DX), Y7
-	VMOVUPS     96(DX), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y7, Y5
-	VFMSUB213PS Y9, Y7, Y4
-	VMOVUPS     128(DX), Y7
-	VMOVUPS     192(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y7, Y3
-	VFMSUB213PS Y9, Y7, Y6
-	VMOVUPS     160(DX), Y7
-	VMOVUPS     224(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y7, Y2
-	VFMSUB213PS Y9, Y7, Y8
-	VMOVUPS     Y0, (SP)
-	VMOVUPS     Y1, 32(SP)
-	VMOVUPS     Y5, 64(SP)
-	VMOVUPS     Y4, 96(SP)
-	VMOVUPS     Y3, 128(SP)
-	VMOVUPS     Y6, 160(SP)
-	VMOVUPS     Y2, 192(SP)
-	VMOVUPS     Y8, 224(SP)
-	LEAQ        (R8)(R8*2), R9
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y1, (CX)
+	VMOVUPS     Y5, (DI)
+	VMOVUPS     Y4, 32(DI)
+	VMOVUPS     Y3, 64(AX)
+	VMOVUPS     Y6, 64(CX)
+	VMOVUPS     Y2, 64(DI)
+	VMOVUPS     Y8, 96(DI)
+	LEAQ        (R9)(R9*2), R10
 	VMOVUPS     32(AX), Y0
 	VMOVUPS     32(CX), Y1
 	VMOVUPS     32(BX), Y2
@@ -4432,26 +4738,26 @@ loop1:
 	VMULPS      Y3, Y0, Y3
 	VFMADD213PS Y4, Y2, Y0
 	VFMSUB213PS Y3, Y2, Y1
-	VMOVUPS     32(AX)(R8*1), Y2
-	VMOVUPS     32(CX)(R8*1), Y3
-	VMOVUPS     32(BX)(R8*1), Y4
-	VMOVUPS     32(SI)(R8*1), Y5
+	VMOVUPS     32(AX)(R9*1), Y2
+	VMOVUPS     32(CX)(R9*1), Y3
+	VMOVUPS     32(BX)(R9*1), Y4
+	VMOVUPS     32(SI)(R9*1), Y5
 	VMULPS      Y5, Y3, Y6
 	VMULPS      Y5, Y2, Y5
 	VFMADD213PS Y6, Y4, Y2
 	VFMSUB213PS Y5, Y4, Y3
-	VMOVUPS     32(AX)(R8*2), Y4
-	VMOVUPS     32(CX)(R8*2), Y5
-	VMOVUPS     32(BX)(R8*2), Y6
-	VMOVUPS     32(SI)(R8*2), Y7
+	VMOVUPS     32(AX)(R9*2), Y4
+	VMOVUPS     32(CX)(R9*2), Y5
+	VMOVUPS     32(BX)(R9*2), Y6
+	VMOVUPS     32(SI)(R9*2), Y7
 	VMULPS      Y7, Y5, Y8
 	VMULPS      Y7, Y4, Y7
 	VFMADD213PS Y8, Y6, Y4
 	VFMSUB213PS Y7, Y6, Y5
-	VMOVUPS     32(AX)(R9*1), Y6
-	VMOVUPS     32(CX)(R9*1), Y7
-	VMOVUPS     32(BX)(R9*1), Y8
-	VMOVUPS     32(SI)(R9*1), Y9
+	VMOVUPS     32(AX)(R10*1), Y6
+	VMOVUPS     32(CX)(R10*1), Y7
+	VMOVUPS     32(BX)(R10*1), Y8
+	VMOVUPS     32(SI)(R10*1), Y9
 	VMULPS      Y9, Y7, Y10
 	VMULPS      Y9, Y6, Y9
 	VFMADD213PS Y10, Y8, Y6
@@ -4522,6 +4828,30 @@ loop1:
 	VSUBPS      Y7, Y1, Y1
 	VSUBPS      Y0, Y5, Y7
 	VADDPS      Y0, Y5, Y5
+	VMOVUPS     32(DX), Y0
+	VMOVUPS     96(DX), Y9
+	VMULPS      Y9, Y6, Y10
+	VMULPS      Y9, Y3, Y9
+	VFMADD213PS Y10, Y0, Y3
+	VFMSUB213PS Y9, Y0, Y6
+	VMOVUPS     160(DX), Y0
+	VMOVUPS     224(DX), Y9
+	VMULPS      Y9, Y5, Y10
+	VMULPS      Y9, Y1, Y9
+	VFMADD213PS Y10, Y0, Y1
+	VFMSUB213PS Y9, Y0, Y5
+	VMOVUPS     288(DX), Y0
+	VMOVUPS     352(DX), Y9
+	VMULPS      Y9, Y8, Y10
+	VMULPS      Y9, Y2, Y9
+	VFMADD213PS Y10, Y0, Y2
+	VFMSUB213PS Y9, Y0, Y8
+	VMOVUPS     416(DX), Y0
+	VMOVUPS     480(DX), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y4, Y9
+	VFMADD213PS Y10, Y0, Y4
+	VFMSUB213PS Y9, Y0, Y7
 	VPERM2F128  $0x20, Y1, Y3, Y0
 	VPERM2F128  $0x31, Y1, Y3, Y3
 	VPERM2F128  $0x20, Y5, Y6, Y1
@@ -4530,30 +4860,6 @@ loop1:
 	VPERM2F128  $0x31, Y4, Y2, Y2
 	VPERM2F128  $0x20, Y7, Y8, Y4
 	VPERM2F128  $0x31, Y7, Y8, Y8
-	VMOVUPS     256(DX), Y7
-	VMOVUPS     320(DX), Y9
-	VMULPS      Y9, Y1, Y10
-	VMULPS      Y9, Y0, Y9
-	VFMADD213PS Y10, Y7, Y0
-	VFMSUB213PS Y9, Y7, Y1
-	VMOVUPS     288(DX), Y7
-	VMOVUPS     352(DX), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y7, Y5
-	VFMSUB213PS Y9, Y7, Y4
-	VMOVUPS     384(DX), Y7
-	VMOVUPS     448(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y7, Y3
-	VFMSUB213PS Y9, Y7, Y6
-	VMOVUPS     416(DX), Y7
-	VMOVUPS     480(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y7, Y2
-	VFMSUB213PS Y9, Y7, Y8
 	VMOVUPS     Y0, 128(AX)
 	VMOVUPS     Y1, 128(CX)
 	VMOVUPS     Y5, 160(AX)
@@ -4562,21 +4868,12 @@ loop1:
 	VMOVUPS     Y6, 192(CX)
 	VMOVUPS     Y2, 224(AX)
 	VMOVUPS     Y8, 224(CX)
-	LEAQ        (R8)(R8*2), R9
-	VMOVUPS     (SP), Y0
-	VMOVUPS     32(SP), Y1
-	VMOVUPS     Y0, (AX)
-	VMOVUPS     Y1, (CX)
-	VMOVUPS     64(SP), Y0
-	VMOVUPS     96(SP), Y1
+	VMOVUPS     (DI), Y0
+	VMOVUPS     32(DI), Y1
 	VMOVUPS     Y0, 32(AX)
 	VMOVUPS     Y1, 32(CX)
-	VMOVUPS     128(SP), Y0
-	VMOVUPS     160(SP), Y1
-	VMOVUPS     Y0, 64(AX)
-	VMOVUPS     Y1, 64(CX)
-	VMOVUPS     192(SP), Y0
-	VMOVUPS     224(SP), Y1
+	VMOVUPS     64(DI), Y0
+	VMOVUPS     96(DI), Y1
 	VMOVUPS     Y0, 96(AX)
 	VMOVUPS     Y1, 96(CX)
 	ADDQ        $0x00000100, AX
@@ -4584,14 +4881,14 @@ loop1:
 	ADDQ        $0x00000100, BX
 	ADDQ        $0x00000100, SI
 	ADDQ        $0x00000200, DX
-	SUBQ        $0x04, DI
+	SUBQ        $0x04, R8
 	JMP         loop1
 
 rest2:
-	CMPQ           DI, $0x01
+	CMPQ           R8, $0x01
 	JNE            next4
-	MOVQ           $0x00000010, R8
-	LEAQ           (R8)(R8*2), DI
+	MOVQ           $0x00000010, R9
+	LEAQ           (R9)(R9*2), DI
 	VBROADCASTF128 (AX), Y0
 	VBROADCASTF128 (CX), Y1
 	VBROADCASTF128 (BX), Y2
@@ -4600,18 +4897,18 @@ rest2:
 	VMULPS         Y3, Y0, Y3
 	VFMADD213PS    Y4, Y2, Y0
 	VFMSUB213PS    Y3, Y2, Y1
-	VBROADCASTF128 (AX)(R8*1), Y2
-	VBROADCASTF128 (CX)(R8*1), Y3
-	VBROADCASTF128 (BX)(R8*1), Y4
-	VBROADCASTF128 (SI)(R8*1), Y5
+	VBROADCASTF128 (AX)(R9*1), Y2
+	VBROADCASTF128 (CX)(R9*1), Y3
+	VBROADCASTF128 (BX)(R9*1), Y4
+	VBROADCASTF128 (SI)(R9*1), Y5
 	VMULPS         Y5, Y3, Y6
 	VMULPS         Y5, Y2, Y5
 	VFMADD213PS    Y6, Y4, Y2
 	VFMSUB213PS    Y5, Y4, Y3
-	VBROADCASTF128 (AX)(R8*2), Y4
-	VBROADCASTF128 (CX)(R8*2), Y5
-	VBROADCASTF128 (BX)(R8*2), Y6
-	VBROADCASTF128 (SI)(R8*2), Y7
+	VBROADCASTF128 (AX)(R9*2), Y4
+	VBROADCASTF128 (CX)(R9*2), Y5
+	VBROADCASTF128 (BX)(R9*2), Y6
+	VBROADCASTF128 (SI)(R9*2), Y7
 	VMULPS         Y7, Y5, Y8
 	VMULPS         Y7, Y4, Y7
 	VFMADD213PS    Y8, Y6, Y4
@@ -4690,6 +4987,30 @@ rest2:
 	VSUBPS         Y7, Y1, Y1
 	VSUBPS         Y0, Y5, Y7
 	VADDPS         Y0, Y5, Y5
+	VBROADCASTF128 (DX), Y0
+	VBROADCASTF128 16(DX), Y9
+	VMULPS         Y9, Y6, Y10
+	VMULPS         Y9, Y3, Y9
+	VFMADD213PS    Y10, Y0, Y3
+	VFMSUB213PS    Y9, Y0, Y6
+	VBROADCASTF128 32(DX), Y0
+	VBROADCASTF128 48(DX), Y9
+	VMULPS         Y9, Y5, Y10
+	VMULPS         Y9, Y1, Y9
+	VFMADD213PS    Y10, Y0, Y1
+	VFMSUB213PS    Y9, Y0, Y5
+	VBROADCASTF128 64(DX), Y0
+	VBROADCASTF128 80(DX), Y9
+	VMULPS         Y9, Y8, Y10
+	VMULPS         Y9, Y2, Y9
+	VFMADD213PS    Y10, Y0, Y2
+	VFMSUB213PS    Y9, Y0, Y8
+	VBROADCASTF128 96(DX), Y0
+	VBROADCASTF128 112(DX), Y9
+	VMULPS         Y9, Y7, Y10
+	VMULPS         Y9, Y4, Y9
+	VFMADD213PS    Y10, Y0, Y4
+	VFMSUB213PS    Y9, Y0, Y7
 	VPERM2F128     $0x20, Y1, Y3, Y0
 	VPERM2F128     $0x31, Y1, Y3, Y3
 	VPERM2F128     $0x20, Y5, Y6, Y1
@@ -4698,18 +5019,6 @@ rest2:
 	VPERM2F128     $0x31, Y4, Y2, Y2
 	VPERM2F128     $0x20, Y7, Y8, Y2
 	VPERM2F128     $0x31, Y7, Y8, Y8
-	VMOVUPS        (DX), Y4
-	VMOVUPS        64(DX), Y5
-	VMULPS         Y5, Y1, Y6
-	VMULPS         Y5, Y0, Y5
-	VFMADD213PS    Y6, Y4, Y0
-	VFMSUB213PS    Y5, Y4, Y1
-	VMOVUPS        32(DX), Y4
-	VMOVUPS        96(DX), Y5
-	VMULPS         Y5, Y2, Y6
-	VMULPS         Y5, Y3, Y5
-	VFMADD213PS    Y6, Y4, Y3
-	VFMSUB213PS    Y5, Y4, Y2
 	VMOVUPS        Y0, (AX)
 	VMOVUPS        Y1, (CX)
 	VMOVUPS        Y3, 32(AX)
@@ -4717,10 +5026,10 @@ rest2:
 	JMP            end3
 
 next4:
-	CMPQ        DI, $0x02
+	CMPQ        R8, $0x02
 	JNE         next5
-	MOVQ        $0x00000020, R8
-	LEAQ        (R8)(R8*2), DI
+	MOVQ        $0x00000020, R9
+	LEAQ        (R9)(R9*2), DI
 	VMOVUPS     (AX), Y0
 	VMOVUPS     (CX), Y1
 	VMOVUPS     (BX), Y2
@@ -4729,18 +5038,18 @@ next4:
 	VMULPS      Y3, Y0, Y3
 	VFMADD213PS Y4, Y2, Y0
 	VFMSUB213PS Y3, Y2, Y1
-	VMOVUPS     (AX)(R8*1), Y2
-	VMOVUPS     (CX)(R8*1), Y3
-	VMOVUPS     (BX)(R8*1), Y4
-	VMOVUPS     (SI)(R8*1), Y5
+	VMOVUPS     (AX)(R9*1), Y2
+	VMOVUPS     (CX)(R9*1), Y3
+	VMOVUPS     (BX)(R9*1), Y4
+	VMOVUPS     (SI)(R9*1), Y5
 	VMULPS      Y5, Y3, Y6
 	VMULPS      Y5, Y2, Y5
 	VFMADD213PS Y6, Y4, Y2
 	VFMSUB213PS Y5, Y4, Y3
-	VMOVUPS     (AX)(R8*2), Y4
-	VMOVUPS     (CX)(R8*2), Y5
-	VMOVUPS     (BX)(R8*2), Y6
-	VMOVUPS     (SI)(R8*2), Y7
+	VMOVUPS     (AX)(R9*2), Y4
+	VMOVUPS     (CX)(R9*2), Y5
+	VMOVUPS     (BX)(R9*2), Y6
+	VMOVUPS     (SI)(R9*2), Y7
 	VMULPS      Y7, Y5, Y8
 	VMULPS      Y7, Y4, Y7
 	VFMADD213PS Y8, Y6, Y4
@@ -4819,6 +5128,30 @@ next4:
 	VSUBPS      Y7, Y1, Y1
 	VSUBPS      Y0, Y5, Y7
 	VADDPS      Y0, Y5, Y5
+	VMOVUPS     (DX), Y0
+	VMOVUPS     32(DX), Y9
+	VMULPS      Y9, Y6, Y10
+	VMULPS      Y9, Y3, Y9
+	VFMADD213PS Y10, Y0, Y3
+	VFMSUB213PS Y9, Y0, Y6
+	VMOVUPS     64(DX), Y0
+	VMOVUPS     96(DX), Y9
+	VMULPS      Y9, Y5, Y10
+	VMULPS      Y9, Y1, Y9
+	VFMADD213PS Y10, Y0, Y1
+	VFMSUB213PS Y9, Y0, Y5
+	VMOVUPS     128(DX), Y0
+	VMOVUPS     160(DX), Y9
+	VMULPS      Y9, Y8, Y10
+	VMULPS      Y9, Y2, Y9
+	VFMADD213PS Y10, Y0, Y2
+	VFMSUB213PS Y9, Y0, Y8
+	VMOVUPS     192(DX), Y0
+	VMOVUPS     224(DX), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y4, Y9
+	VFMADD213PS Y10, Y0, Y4
+	VFMSUB213PS Y9, Y0, Y7
 	VPERM2F128  $0x20, Y1, Y3, Y0
 	VPERM2F128  $0x31, Y1, Y3, Y3
 	VPERM2F128  $0x20, Y5, Y6, Y1
@@ -4827,30 +5160,6 @@ next4:
 	VPERM2F128  $0x31, Y4, Y2, Y2
 	VPERM2F128  $0x20, Y7, Y8, Y4
 	VPERM2F128  $0x31, Y7, Y8, Y8
-	VMOVUPS     (DX), Y7
-	VMOVUPS     64(DX), Y9
-	VMULPS      Y9, Y1, Y10
-	VMULPS      Y9, Y0, Y9
-	VFMADD213PS Y10, Y7, Y0
-	VFMSUB213PS Y9, Y7, Y1
-	VMOVUPS     32(DX), Y7
-	VMOVUPS     96(DX), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y7, Y5
-	VFMSUB213PS Y9, Y7, Y4
-	VMOVUPS     128(DX), Y7
-	VMOVUPS     192(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y7, Y3
-	VFMSUB213PS Y9, Y7, Y6
-	VMOVUPS     160(DX), Y7
-	VMOVUPS     224(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y7, Y2
-	VFMSUB213PS Y9, Y7, Y8
 	VMOVUPS     Y0, (AX)
 	VMOVUPS     Y1, (CX)
 	VMOVUPS     Y5, 32(AX)
@@ -4862,10 +5171,10 @@ next4:
 	JMP         end3
 
 next5:
-	CMPQ           DI, $0x03
+	CMPQ           R8, $0x03
 	JNE            next6
-	MOVQ           $0x00000030, R8
-	LEAQ           (R8)(R8*2), DI
+	MOVQ           $0x00000030, R9
+	LEAQ           (R9)(R9*2), R8
 	VMOVUPS        (AX), Y0
 	VMOVUPS        (CX), Y1
 	VMOVUPS        (BX), Y2
@@ -4874,26 +5183,26 @@ next5:
 	VMULPS         Y3, Y0, Y3
 	VFMADD213PS    Y4, Y2, Y0
 	VFMSUB213PS    Y3, Y2, Y1
-	VMOVUPS        (AX)(R8*1), Y2
-	VMOVUPS        (CX)(R8*1), Y3
-	VMOVUPS        (BX)(R8*1), Y4
-	VMOVUPS        (SI)(R8*1), Y5
+	VMOVUPS        (AX)(R9*1), Y2
+	VMOVUPS        (CX)(R9*1), Y3
+	VMOVUPS        (BX)(R9*1), Y4
+	VMOVUPS        (SI)(R9*1), Y5
 	VMULPS         Y5, Y3, Y6
 	VMULPS         Y5, Y2, Y5
 	VFMADD213PS    Y6, Y4, Y2
 	VFMSUB213PS    Y5, Y4, Y3
-	VMOVUPS        (AX)(R8*2), Y4
-	VMOVUPS        (CX)(R8*2), Y5
-	VMOVUPS        (BX)(R8*2), Y6
-	VMOVUPS        (SI)(R8*2), Y7
+	VMOVUPS        (AX)(R9*2), Y4
+	VMOVUPS        (CX)(R9*2), Y5
+	VMOVUPS        (BX)(R9*2), Y6
+	VMOVUPS        (SI)(R9*2), Y7
 	VMULPS         Y7, Y5, Y8
 	VMULPS         Y7, Y4, Y7
 	VFMADD213PS    Y8, Y6, Y4
 	VFMSUB213PS    Y7, Y6, Y5
-	VMOVUPS        (AX)(DI*1), Y6
-	VMOVUPS        (CX)(DI*1), Y7
-	VMOVUPS        (BX)(DI*1), Y8
-	VMOVUPS        (SI)(DI*1), Y9
+	VMOVUPS        (AX)(R8*1), Y6
+	VMOVUPS        (CX)(R8*1), Y7
+	VMOVUPS        (BX)(R8*1), Y8
+	VMOVUPS        (SI)(R8*1), Y9
 	VMULPS         Y9, Y7, Y10
 	VMULPS         Y9, Y6, Y9
 	VFMADD213PS    Y10, Y8, Y6
@@ -4964,6 +5273,30 @@ next5:
 	VSUBPS         Y7, Y1, Y1
 	VSUBPS         Y0, Y5, Y7
 	VADDPS         Y0, Y5, Y5
+	VMOVUPS        (DX), Y0
+	VMOVUPS        48(DX), Y9
+	VMULPS         Y9, Y6, Y10
+	VMULPS         Y9, Y3, Y9
+	VFMADD213PS    Y10, Y0, Y3
+	VFMSUB213PS    Y9, Y0, Y6
+	VMOVUPS        96(DX), Y0
+	VMOVUPS        144(DX), Y9
+	VMULPS         Y9, Y5, Y10
+	VMULPS         Y9, Y1, Y9
+	VFMADD213PS    Y10, Y0, Y1
+	VFMSUB213PS    Y9, Y0, Y5
+	VMOVUPS        192(DX), Y0
+	VMOVUPS        240(DX), Y9
+	VMULPS         Y9, Y8, Y10
+	VMULPS         Y9, Y2, Y9
+	VFMADD213PS    Y10, Y0, Y2
+	VFMSUB213PS    Y9, Y0, Y8
+	VMOVUPS        288(DX), Y0
+	VMOVUPS        336(DX), Y9
+	VMULPS         Y9, Y7, Y10
+	VMULPS         Y9, Y4, Y9
+	VFMADD213PS    Y10, Y0, Y4
+	VFMSUB213PS    Y9, Y0, Y7
 	VPERM2F128     $0x20, Y1, Y3, Y0
 	VPERM2F128     $0x31, Y1, Y3, Y3
 	VPERM2F128     $0x20, Y5, Y6, Y1
@@ -4972,39 +5305,15 @@ next5:
 	VPERM2F128     $0x31, Y4, Y2, Y2
 	VPERM2F128     $0x20, Y7, Y8, Y4
 	VPERM2F128     $0x31, Y7, Y8, Y8
-	VMOVUPS        (DX), Y7
-	VMOVUPS        64(DX), Y9
-	VMULPS         Y9, Y1, Y10
-	VMULPS         Y9, Y0, Y9
-	VFMADD213PS    Y10, Y7, Y0
-	VFMSUB213PS    Y9, Y7, Y1
-	VMOVUPS        32(DX), Y7
-	VMOVUPS        96(DX), Y9
-	VMULPS         Y9, Y4, Y10
-	VMULPS         Y9, Y5, Y9
-	VFMADD213PS    Y10, Y7, Y5
-	VFMSUB213PS    Y9, Y7, Y4
-	VMOVUPS        128(DX), Y7
-	VMOVUPS        192(DX), Y9
-	VMULPS         Y9, Y6, Y10
-	VMULPS         Y9, Y3, Y9
-	VFMADD213PS    Y10, Y7, Y3
-	VFMSUB213PS    Y9, Y7, Y6
-	VMOVUPS        160(DX), Y7
-	VMOVUPS        224(DX), Y9
-	VMULPS         Y9, Y8, Y10
-	VMULPS         Y9, Y2, Y9
-	VFMADD213PS    Y10, Y7, Y2
-	VFMSUB213PS    Y9, Y7, Y8
-	VMOVUPS        Y0, (SP)
-	VMOVUPS        Y1, 32(SP)
-	VMOVUPS        Y5, 64(SP)
-	VMOVUPS        Y4, 96(SP)
-	VMOVUPS        Y3, 128(SP)
-	VMOVUPS        Y6, 160(SP)
-	VMOVUPS        Y2, 192(SP)
-	VMOVUPS        Y8, 224(SP)
-	LEAQ           (R8)(R8*2), DI
+	VMOVUPS        Y0, (AX)
+	VMOVUPS        Y1, (CX)
+	VMOVUPS        Y5, (DI)
+	VMOVUPS        Y4, 32(DI)
+	VMOVUPS        Y3, 64(DI)
+	VMOVUPS        Y6, 96(DI)
+	VMOVUPS        Y2, 96(AX)
+	VMOVUPS        Y8, 96(CX)
+	LEAQ           (R9)(R9*2), R8
 	VBROADCASTF128 32(AX), Y0
 	VBROADCASTF128 32(CX), Y1
 	VBROADCASTF128 32(BX), Y2
@@ -5013,26 +5322,26 @@ next5:
 	VMULPS         Y3, Y0, Y3
 	VFMADD213PS    Y4, Y2, Y0
 	VFMSUB213PS    Y3, Y2, Y1
-	VBROADCASTF128 32(AX)(R8*1), Y2
-	VBROADCASTF128 32(CX)(R8*1), Y3
-	VBROADCASTF128 32(BX)(R8*1), Y4
-	VBROADCASTF128 32(SI)(R8*1), Y5
+	VBROADCASTF128 32(AX)(R9*1), Y2
+	VBROADCASTF128 32(CX)(R9*1), Y3
+	VBROADCASTF128 32(BX)(R9*1), Y4
+	VBROADCASTF128 32(SI)(R9*1), Y5
 	VMULPS         Y5, Y3, Y6
 	VMULPS         Y5, Y2, Y5
 	VFMADD213PS    Y6, Y4, Y2
 	VFMSUB213PS    Y5, Y4, Y3
-	VBROADCASTF128 32(AX)(R8*2), Y4
-	VBROADCASTF128 32(CX)(R8*2), Y5
-	VBROADCASTF128 32(BX)(R8*2), Y6
-	VBROADCASTF128 32(SI)(R8*2), Y7
+	VBROADCASTF128 32(AX)(R9*2), Y4
+	VBROADCASTF128 32(CX)(R9*2), Y5
+	VBROADCASTF128 32(BX)(R9*2), Y6
+	VBROADCASTF128 32(SI)(R9*2), Y7
 	VMULPS         Y7, Y5, Y8
 	VMULPS         Y7, Y4, Y7
 	VFMADD213PS    Y8, Y6, Y4
 	VFMSUB213PS    Y7, Y6, Y5
-	VBROADCASTF128 32(AX)(DI*1), Y6
-	VBROADCASTF128 32(CX)(DI*1), Y7
-	VBROADCASTF128 32(BX)(DI*1), Y8
-	VBROADCASTF128 32(SI)(DI*1), Y9
+	VBROADCASTF128 32(AX)(R8*1), Y6
+	VBROADCASTF128 32(CX)(R8*1), Y7
+	VBROADCASTF128 32(BX)(R8*1), Y8
+	VBROADCASTF128 32(SI)(R8*1), Y9
 	VMULPS         Y9, Y7, Y10
 	VMULPS         Y9, Y6, Y9
 	VFMADD213PS    Y10, Y8, Y6
@@ -5103,6 +5412,30 @@ next5:
 	VSUBPS         Y7, Y1, Y1
 	VSUBPS         Y0, Y5, Y7
 	VADDPS         Y0, Y5, Y5
+	VBROADCASTF128 32(DX), Y0
+	VBROADCASTF128 80(DX), Y9
+	VMULPS         Y9, Y6, Y10
+	VMULPS         Y9, Y3, Y9
+	VFMADD213PS    Y10, Y0, Y3
+	VFMSUB213PS    Y9, Y0, Y6
+	VBROADCASTF128 128(DX), Y0
+	VBROADCASTF128 176(DX), Y9
+	VMULPS         Y9, Y5, Y10
+	VMULPS         Y9, Y1, Y9
+	VFMADD213PS    Y10, Y0, Y1
+	VFMSUB213PS    Y9, Y0, Y5
+	VBROADCASTF128 224(DX), Y0
+	VBROADCASTF128 272(DX), Y9
+	VMULPS         Y9, Y8, Y10
+	VMULPS         Y9, Y2, Y9
+	VFMADD213PS    Y10, Y0, Y2
+	VFMSUB213PS    Y9, Y0, Y8
+	VBROADCASTF128 320(DX), Y0
+	VBROADCASTF128 368(DX), Y9
+	VMULPS         Y9, Y7, Y10
+	VMULPS         Y9, Y4, Y9
+	VFMADD213PS    Y10, Y0, Y4
+	VFMSUB213PS    Y9, Y0, Y7
 	VPERM2F128     $0x20, Y1, Y3, Y0
 	VPERM2F128     $0x31, Y1, Y3, Y3
 	VPERM2F128     $0x20, Y5, Y6, Y1
@@ -5111,39 +5444,18 @@ next5:
 	VPERM2F128     $0x31, Y4, Y2, Y2
 	VPERM2F128     $0x20, Y7, Y8, Y2
 	VPERM2F128     $0x31, Y7, Y8, Y8
-	VMOVUPS        256(DX), Y4
-	VMOVUPS        320(DX), Y5
-	VMULPS         Y5, Y1, Y6
-	VMULPS         Y5, Y0, Y5
-	VFMADD213PS    Y6, Y4, Y0
-	VFMSUB213PS    Y5, Y4, Y1
-	VMOVUPS        288(DX), Y4
-	VMOVUPS        352(DX), Y5
-	VMULPS         Y5, Y2, Y6
-	VMULPS         Y5, Y3, Y5
-	VFMADD213PS    Y6, Y4, Y3
-	VFMSUB213PS    Y5, Y4, Y2
 	VMOVUPS        Y0, 128(AX)
 	VMOVUPS        Y1, 128(CX)
 	VMOVUPS        Y3, 160(AX)
 	VMOVUPS        Y2, 160(CX)
-	LEAQ           (R8)(R8*2), DX
-	VMOVUPS        (SP), Y0
-	VMOVUPS        32(SP), Y1
-	VMOVUPS        Y0, (AX)
-	VMOVUPS        Y1, (CX)
-	VMOVUPS        64(SP), Y0
-	VMOVUPS        96(SP), Y1
+	VMOVUPS        (DI), Y0
+	VMOVUPS        32(DI), Y1
 	VMOVUPS        Y0, 32(AX)
 	VMOVUPS        Y1, 32(CX)
-	VMOVUPS        128(SP), Y0
-	VMOVUPS        160(SP), Y1
+	VMOVUPS        64(DI), Y0
+	VMOVUPS        96(DI), Y1
 	VMOVUPS        Y0, 64(AX)
 	VMOVUPS        Y1, 64(CX)
-	VMOVUPS        192(SP), Y0
-	VMOVUPS        224(SP), Y1
-	VMOVUPS        Y0, 96(AX)
-	VMOVUPS        Y1, 96(CX)
 	JMP            end3
 
 next6:
@@ -5266,6 +5578,30 @@ loop1:
 	VSUBPS      Z13, Z7, Z7
 	VSUBPS      Z6, Z11, Z13
 	VADDPS      Z6, Z11, Z11
+	VMOVUPS     (DX), Z6
+	VMOVUPS     64(DX), Z15
+	VMULPS      Z15, Z12, Z16
+	VMULPS      Z15, Z9, Z15
+	VFMADD213PS Z16, Z6, Z9
+	VFMSUB213PS Z15, Z6, Z12
+	VMOVUPS     128(DX), Z6
+	VMOVUPS     192(DX), Z15
+	VMULPS      Z15, Z11, Z16
+	VMULPS      Z15, Z7, Z15
+	VFMADD213PS Z16, Z6, Z7
+	VFMSUB213PS Z15, Z6, Z11
+	VMOVUPS     256(DX), Z6
+	VMOVUPS     320(DX), Z15
+	VMULPS      Z15, Z14, Z16
+	VMULPS      Z15, Z8, Z15
+	VFMADD213PS Z16, Z6, Z8
+	VFMSUB213PS Z15, Z6, Z14
+	VMOVUPS     384(DX), Z6
+	VMOVUPS     448(DX), Z15
+	VMULPS      Z15, Z13, Z16
+	VMULPS      Z15, Z10, Z15
+	VFMADD213PS Z16, Z6, Z10
+	VFMSUB213PS Z15, Z6, Z13
 	VSHUFF32X4  $0x44, Z7, Z9, Z6
 	VSHUFF32X4  $0xee, Z7, Z9, Z9
 	VSHUFF32X4  $0x44, Z10, Z8, Z7
@@ -5282,30 +5618,6 @@ loop1:
 	VSHUFF32X4  $0xdd, Z11, Z9, Z9
 	VSHUFF32X4  $0x88, Z14, Z12, Z11
 	VSHUFF32X4  $0xdd, Z14, Z12, Z12
-	VMOVUPS     (DX), Z14
-	VMOVUPS     64(DX), Z15
-	VMULPS      Z15, Z13, Z16
-	VMULPS      Z15, Z10, Z15
-	VFMADD213PS Z16, Z14, Z10
-	VFMSUB213PS Z15, Z14, Z13
-	VMOVUPS     128(DX), Z14
-	VMOVUPS     192(DX), Z15
-	VMULPS      Z15, Z9, Z16
-	VMULPS      Z15, Z6, Z15
-	VFMADD213PS Z16, Z14, Z6
-	VFMSUB213PS Z15, Z14, Z9
-	VMOVUPS     256(DX), Z14
-	VMOVUPS     320(DX), Z15
-	VMULPS      Z15, Z11, Z16
-	VMULPS      Z15, Z7, Z15
-	VFMADD213PS Z16, Z14, Z7
-	VFMSUB213PS Z15, Z14, Z11
-	VMOVUPS     384(DX), Z14
-	VMOVUPS     448(DX), Z15
-	VMULPS      Z15, Z12, Z16
-	VMULPS      Z15, Z8, Z15
-	VFMADD213PS Z16, Z14, Z8
-	VFMSUB213PS Z15, Z14, Z12
 	VMOVUPS     Z10, (AX)
 	VMOVUPS     Z13, (CX)
 	VMOVUPS     Z6, 64(AX)
@@ -5419,6 +5731,30 @@ rest2:
 	VSUBPS          Z3, Z0, Z0
 	VSUBPS          Z2, Z1, Z3
 	VADDPS          Z2, Z1, Z1
+	VBROADCASTF32X4 (DX), Z2
+	VBROADCASTF32X4 16(DX), Z7
+	VMULPS          Z7, Z12, Z8
+	VMULPS          Z7, Z9, Z7
+	VFMADD213PS     Z8, Z2, Z9
+	VFMSUB213PS     Z7, Z2, Z12
+	VBROADCASTF32X4 32(DX), Z2
+	VBROADCASTF32X4 48(DX), Z7
+	VMULPS          Z7, Z1, Z8
+	VMULPS          Z7, Z0, Z7
+	VFMADD213PS     Z8, Z2, Z0
+	VFMSUB213PS     Z7, Z2, Z1
+	VBROADCASTF32X4 64(DX), Z2
+	VBROADCASTF32X4 80(DX), Z7
+	VMULPS          Z7, Z5, Z8
+	VMULPS          Z7, Z4, Z7
+	VFMADD213PS     Z8, Z2, Z4
+	VFMSUB213PS     Z7, Z2, Z5
+	VBROADCASTF32X4 96(DX), Z2
+	VBROADCASTF32X4 112(DX), Z7
+	VMULPS          Z7, Z3, Z8
+	VMULPS          Z7, Z6, Z7
+	VFMADD213PS     Z8, Z2, Z6
+	VFMSUB213PS     Z7, Z2, Z3
 	VSHUFF32X4      $0x44, Z0, Z9, Z2
 	VSHUFF32X4      $0xee, Z0, Z9, Z9
 	VSHUFF32X4      $0x44, Z6, Z4, Z0
@@ -5435,12 +5771,6 @@ rest2:
 	VSHUFF32X4      $0xdd, Z1, Z0, Z0
 	VSHUFF32X4      $0x88, Z5, Z12, Z0
 	VSHUFF32X4      $0xdd, Z5, Z12, Z0
-	VMOVUPS         (DX), Z0
-	VMOVUPS         64(DX), Z1
-	VMULPS          Z1, Z2, Z3
-	VMULPS          Z1, Z6, Z1
-	VFMADD213PS     Z3, Z0, Z6
-	VFMSUB213PS     Z1, Z0, Z2
 	VMOVUPS         Z6, (AX)
 	VMOVUPS         Z2, (CX)
 	JMP             end3
@@ -5606,6 +5936,62 @@ next4:
 	VSUBPS       Z3, Z0, Z0
 	VSUBPS       Z2, Z1, Z3
 	VADDPS       Z2, Z1, Z1
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    (DX), K1, Z2
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    32(DX), K1, Z7
+	VMULPS       Z7, Z12, Z8
+	VMULPS       Z7, Z9, Z7
+	VFMADD213PS  Z8, Z2, Z9
+	VFMSUB213PS  Z7, Z2, Z12
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    64(DX), K1, Z2
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    96(DX), K1, Z7
+	VMULPS       Z7, Z1, Z8
+	VMULPS       Z7, Z0, Z7
+	VFMADD213PS  Z8, Z2, Z0
+	VFMSUB213PS  Z7, Z2, Z1
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    128(DX), K1, Z2
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    160(DX), K1, Z7
+	VMULPS       Z7, Z5, Z8
+	VMULPS       Z7, Z4, Z7
+	VFMADD213PS  Z8, Z2, Z4
+	VFMSUB213PS  Z7, Z2, Z5
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    192(DX), K1, Z2
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    224(DX), K1, Z7
+	VMULPS       Z7, Z3, Z8
+	VMULPS       Z7, Z6, Z7
+	VFMADD213PS  Z8, Z2, Z6
+	VFMSUB213PS  Z7, Z2, Z3
 	VSHUFF32X4   $0x44, Z0, Z9, Z2
 	VSHUFF32X4   $0xee, Z0, Z9, Z9
 	VSHUFF32X4   $0x44, Z6, Z4, Z0
@@ -5622,18 +6008,6 @@ next4:
 	VSHUFF32X4   $0xdd, Z1, Z2, Z1
 	VSHUFF32X4   $0x88, Z5, Z12, Z2
 	VSHUFF32X4   $0xdd, Z5, Z12, Z2
-	VMOVUPS      (DX), Z2
-	VMOVUPS      64(DX), Z4
-	VMULPS       Z4, Z3, Z5
-	VMULPS       Z4, Z6, Z4
-	VFMADD213PS  Z5, Z2, Z6
-	VFMSUB213PS  Z4, Z2, Z3
-	VMOVUPS      128(DX), Z2
-	VMOVUPS      192(DX), Z4
-	VMULPS       Z4, Z1, Z5
-	VMULPS       Z4, Z0, Z4
-	VFMADD213PS  Z5, Z2, Z0
-	VFMSUB213PS  Z4, Z2, Z1
 	VMOVUPS      Z6, (AX)
 	VMOVUPS      Z3, (CX)
 	VMOVUPS      Z0, 64(AX)
@@ -5801,6 +6175,62 @@ next5:
 	VSUBPS       Z3, Z0, Z0
 	VSUBPS       Z2, Z1, Z3
 	VADDPS       Z2, Z1, Z1
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    (DX), K1, Z2
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    48(DX), K1, Z7
+	VMULPS       Z7, Z12, Z8
+	VMULPS       Z7, Z9, Z7
+	VFMADD213PS  Z8, Z2, Z9
+	VFMSUB213PS  Z7, Z2, Z12
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    96(DX), K1, Z2
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    144(DX), K1, Z7
+	VMULPS       Z7, Z1, Z8
+	VMULPS       Z7, Z0, Z7
+	VFMADD213PS  Z8, Z2, Z0
+	VFMSUB213PS  Z7, Z2, Z1
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    192(DX), K1, Z2
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    240(DX), K1, Z7
+	VMULPS       Z7, Z5, Z8
+	VMULPS       Z7, Z4, Z7
+	VFMADD213PS  Z8, Z2, Z4
+	VFMSUB213PS  Z7, Z2, Z5
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    288(DX), K1, Z2
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    336(DX), K1, Z7
+	VMULPS       Z7, Z3, Z8
+	VMULPS       Z7, Z6, Z7
+	VFMADD213PS  Z8, Z2, Z6
+	VFMSUB213PS  Z7, Z2, Z3
 	VSHUFF32X4   $0x44, Z0, Z9, Z2
 	VSHUFF32X4   $0xee, Z0, Z9, Z9
 	VSHUFF32X4   $0x44, Z6, Z4, Z0
@@ -5817,24 +6247,6 @@ next5:
 	VSHUFF32X4   $0xdd, Z1, Z4, Z1
 	VSHUFF32X4   $0x88, Z5, Z12, Z4
 	VSHUFF32X4   $0xdd, Z5, Z12, Z5
-	VMOVUPS      (DX), Z5
-	VMOVUPS      64(DX), Z7
-	VMULPS       Z7, Z3, Z8
-	VMULPS       Z7, Z6, Z7
-	VFMADD213PS  Z8, Z5, Z6
-	VFMSUB213PS  Z7, Z5, Z3
-	VMOVUPS      128(DX), Z5
-	VMOVUPS      192(DX), Z7
-	VMULPS       Z7, Z1, Z8
-	VMULPS       Z7, Z0, Z7
-	VFMADD213PS  Z8, Z5, Z0
-	VFMSUB213PS  Z7, Z5, Z1
-	VMOVUPS      256(DX), Z5
-	VMOVUPS      320(DX), Z7
-	VMULPS       Z7, Z4, Z8
-	VMULPS       Z7, Z2, Z7
-	VFMADD213PS  Z8, Z5, Z2
-	VFMSUB213PS  Z7, Z5, Z4
 	VMOVUPS      Z6, (AX)
 	VMOVUPS      Z3, (CX)
 	VMOVUPS      Z0, 64(AX)
@@ -5845,5 +6257,5651 @@ next5:
 
 next6:
 end3:
+	VZEROUPPER
+	RET
+
+// fftForwardLanes after the pass of radix 2 with q = 1
+// func fftForwardLanes2AVX2(re []float32, im []float32, tw []float32)
+// Requires: AVX, FMA3
+TEXT ·fftForwardLanes2AVX2(SB), NOSPLIT, $160-72
+	MOVQ re_base+0(FP), AX
+	MOVQ im_base+24(FP), CX
+	MOVQ tw_base+48(FP), DX
+	LEAQ 31(SP), BX
+	ANDQ $-32, BX
+	MOVQ re_len+8(FP), SI
+	SHRQ $0x04, SI
+	MOVQ $0x00000040, DI
+
+loop1:
+	CMPQ           SI, $0x04
+	JL             rest2
+	VBROADCASTF128 (AX), Y0
+	VBROADCASTF128 (CX), Y1
+	VBROADCASTF128 64(AX), Y2
+	VBROADCASTF128 64(CX), Y3
+	VFMADD231PS    fftlanes_upperminus<>+0(SB), Y2, Y0
+	VFMADD231PS    fftlanes_upperminus<>+0(SB), Y3, Y1
+	VBROADCASTF128 16(AX), Y2
+	VBROADCASTF128 16(CX), Y3
+	VBROADCASTF128 80(AX), Y4
+	VBROADCASTF128 80(CX), Y5
+	VFMADD231PS    fftlanes_upperminus<>+0(SB), Y4, Y2
+	VFMADD231PS    fftlanes_upperminus<>+0(SB), Y5, Y3
+	VBROADCASTF128 32(AX), Y4
+	VBROADCASTF128 32(CX), Y5
+	VBROADCASTF128 96(AX), Y6
+	VBROADCASTF128 96(CX), Y7
+	VFMADD231PS    fftlanes_upperminus<>+0(SB), Y6, Y4
+	VFMADD231PS    fftlanes_upperminus<>+0(SB), Y7, Y5
+	VBROADCASTF128 48(AX), Y6
+	VBROADCASTF128 48(CX), Y7
+	VBROADCASTF128 112(AX), Y8
+	VBROADCASTF128 112(CX), Y9
+	VFMADD231PS    fftlanes_upperminus<>+0(SB), Y8, Y6
+	VFMADD231PS    fftlanes_upperminus<>+0(SB), Y9, Y7
+	VMOVUPS        (DX), Y8
+	VMOVUPS        64(DX), Y9
+	VMULPS         Y9, Y1, Y10
+	VMULPS         Y9, Y0, Y9
+	VFMSUB213PS    Y10, Y8, Y0
+	VFMADD213PS    Y9, Y8, Y1
+	VMOVUPS        128(DX), Y8
+	VMOVUPS        192(DX), Y9
+	VMULPS         Y9, Y3, Y10
+	VMULPS         Y9, Y2, Y9
+	VFMSUB213PS    Y10, Y8, Y2
+	VFMADD213PS    Y9, Y8, Y3
+	VMOVUPS        256(DX), Y8
+	VMOVUPS        320(DX), Y9
+	VMULPS         Y9, Y5, Y10
+	VMULPS         Y9, Y4, Y9
+	VFMSUB213PS    Y10, Y8, Y4
+	VFMADD213PS    Y9, Y8, Y5
+	VMOVUPS        384(DX), Y8
+	VMOVUPS        448(DX), Y9
+	VMULPS         Y9, Y7, Y10
+	VMULPS         Y9, Y6, Y9
+	VFMSUB213PS    Y10, Y8, Y6
+	VFMADD213PS    Y9, Y8, Y7
+	VSUBPS         Y4, Y0, Y8
+	VADDPS         Y4, Y0, Y0
+	VSUBPS         Y5, Y1, Y4
+	VADDPS         Y5, Y1, Y1
+	VSUBPS         Y6, Y2, Y5
+	VADDPS         Y6, Y2, Y2
+	VSUBPS         Y7, Y3, Y6
+	VADDPS         Y7, Y3, Y3
+	VSUBPS         Y2, Y0, Y7
+	VADDPS         Y2, Y0, Y0
+	VSUBPS         Y3, Y1, Y2
+	VADDPS         Y3, Y1, Y1
+	VADDPS         Y6, Y8, Y3
+	VSUBPS         Y6, Y8, Y8
+	VSUBPS         Y5, Y4, Y6
+	VADDPS         Y5, Y4, Y4
+	VMOVUPS        fftlanes_twist1re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
+	VMULPS         Y9, Y6, Y10
+	VMULPS         Y9, Y3, Y9
+	VFMSUB213PS    Y10, Y5, Y3
+	VFMADD213PS    Y9, Y5, Y6
+	VMOVUPS        fftlanes_twist2re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
+	VMULPS         Y9, Y2, Y10
+	VMULPS         Y9, Y7, Y9
+	VFMSUB213PS    Y10, Y5, Y7
+	VFMADD213PS    Y9, Y5, Y2
+	VMOVUPS        fftlanes_twist3re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
+	VMULPS         Y9, Y4, Y10
+	VMULPS         Y9, Y8, Y9
+	VFMSUB213PS    Y10, Y5, Y8
+	VFMADD213PS    Y9, Y5, Y4
+	VUNPCKLPS      Y3, Y0, Y5
+	VUNPCKHPS      Y3, Y0, Y0
+	VUNPCKLPS      Y8, Y7, Y3
+	VUNPCKHPS      Y8, Y7, Y7
+	VUNPCKLPD      Y3, Y5, Y8
+	VUNPCKHPD      Y3, Y5, Y3
+	VUNPCKLPD      Y7, Y0, Y5
+	VUNPCKHPD      Y7, Y0, Y7
+	VUNPCKLPS      Y6, Y1, Y0
+	VUNPCKHPS      Y6, Y1, Y1
+	VUNPCKLPS      Y4, Y2, Y6
+	VUNPCKHPS      Y4, Y2, Y2
+	VUNPCKLPD      Y6, Y0, Y4
+	VUNPCKHPD      Y6, Y0, Y6
+	VUNPCKLPD      Y2, Y1, Y0
+	VUNPCKHPD      Y2, Y1, Y2
+	VSUBPS         Y5, Y8, Y1
+	VADDPS         Y5, Y8, Y8
+	VSUBPS         Y0, Y4, Y5
+	VADDPS         Y0, Y4, Y4
+	VSUBPS         Y7, Y3, Y0
+	VADDPS         Y7, Y3, Y3
+	VSUBPS         Y2, Y6, Y7
+	VADDPS         Y2, Y6, Y6
+	VSUBPS         Y3, Y8, Y2
+	VADDPS         Y3, Y8, Y8
+	VSUBPS         Y6, Y4, Y3
+	VADDPS         Y6, Y4, Y4
+	VADDPS         Y7, Y1, Y6
+	VSUBPS         Y7, Y1, Y1
+	VSUBPS         Y0, Y5, Y7
+	VADDPS         Y0, Y5, Y5
+	LEAQ           (DI)(DI*2), R8
+	VMOVUPS        Y8, (AX)
+	VMOVUPS        Y4, (CX)
+	VMOVUPS        Y6, (AX)(DI*1)
+	VMOVUPS        Y7, (CX)(DI*1)
+	VMOVUPS        Y2, (BX)
+	VMOVUPS        Y3, 32(BX)
+	VMOVUPS        Y1, 64(BX)
+	VMOVUPS        Y5, 96(BX)
+	VBROADCASTF128 128(AX), Y0
+	VBROADCASTF128 128(CX), Y1
+	VBROADCASTF128 192(AX), Y2
+	VBROADCASTF128 192(CX), Y3
+	VFMADD231PS    fftlanes_upperminus<>+0(SB), Y2, Y0
+	VFMADD231PS    fftlanes_upperminus<>+0(SB), Y3, Y1
+	VBROADCASTF128 144(AX), Y2
+	VBROADCASTF128 144(CX), Y3
+	VBROADCASTF128 208(AX), Y4
+	VBROADCASTF128 208(CX), Y5
+	VFMADD231PS    fftlanes_upperminus<>+0(SB), Y4, Y2
+	VFMADD231PS    fftlanes_upperminus<>+0(SB), Y5, Y3
+	VBROADCASTF128 160(AX), Y4
+	VBROADCASTF128 160(CX), Y5
+	VBROADCASTF128 224(AX), Y6
+	VBROADCASTF128 224(CX), Y7
+	VFMADD231PS    fftlanes_upperminus<>+0(SB), Y6, Y4
+	VFMADD231PS    fftlanes_upperminus<>+0(SB), Y7, Y5
+	VBROADCASTF128 176(AX), Y6
+	VBROADCASTF128 176(CX), Y7
+	VBROADCASTF128 240(AX), Y8
+	VBROADCASTF128 240(CX), Y9
+	VFMADD231PS    fftlanes_upperminus<>+0(SB), Y8, Y6
+	VFMADD231PS    fftlanes_upperminus<>+0(SB), Y9, Y7
+	VMOVUPS        32(DX), Y8
+	VMOVUPS        96(DX), Y9
+	VMULPS         Y9, Y1, Y10
+	VMULPS         Y9, Y0, Y9
+	VFMSUB213PS    Y10, Y8, Y0
+	VFMADD213PS    Y9, Y8, Y1
+	VMOVUPS        160(DX), Y8
+	VMOVUPS        224(DX), Y9
+	VMULPS         Y9, Y3, Y10
+	VMULPS         Y9, Y2, Y9
+	VFMSUB213PS    Y10, Y8, Y2
+	VFMADD213PS    Y9, Y8, Y3
+	VMOVUPS        288(DX), Y8
+	VMOVUPS        352(DX), Y9
+	VMULPS         Y9, Y5, Y10
+	VMULPS         Y9, Y4, Y9
+	VFMSUB213PS    Y10, Y8, Y4
+	VFMADD213PS    Y9, Y8, Y5
+	VMOVUPS        416(DX), Y8
+	VMOVUPS        480(DX), Y9
+	VMULPS         Y9, Y7, Y10
+	VMULPS         Y9, Y6, Y9
+	VFMSUB213PS    Y10, Y8, Y6
+	VFMADD213PS    Y9, Y8, Y7
+	VSUBPS         Y4, Y0, Y8
+	VADDPS         Y4, Y0, Y0
+	VSUBPS         Y5, Y1, Y4
+	VADDPS         Y5, Y1, Y1
+	VSUBPS         Y6, Y2, Y5
+	VADDPS         Y6, Y2, Y2
+	VSUBPS         Y7, Y3, Y6
+	VADDPS         Y7, Y3, Y3
+	VSUBPS         Y2, Y0, Y7
+	VADDPS         Y2, Y0, Y0
+	VSUBPS         Y3, Y1, Y2
+	VADDPS         Y3, Y1, Y1
+	VADDPS         Y6, Y8, Y3
+	VSUBPS         Y6, Y8, Y8
+	VSUBPS         Y5, Y4, Y6
+	VADDPS         Y5, Y4, Y4
+	VMOVUPS        fftlanes_twist1re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
+	VMULPS         Y9, Y6, Y10
+	VMULPS         Y9, Y3, Y9
+	VFMSUB213PS    Y10, Y5, Y3
+	VFMADD213PS    Y9, Y5, Y6
+	VMOVUPS        fftlanes_twist2re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
+	VMULPS         Y9, Y2, Y10
+	VMULPS         Y9, Y7, Y9
+	VFMSUB213PS    Y10, Y5, Y7
+	VFMADD213PS    Y9, Y5, Y2
+	VMOVUPS        fftlanes_twist3re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
+	VMULPS         Y9, Y4, Y10
+	VMULPS         Y9, Y8, Y9
+	VFMSUB213PS    Y10, Y5, Y8
+	VFMADD213PS    Y9, Y5, Y4
+	VUNPCKLPS      Y3, Y0, Y5
+	VUNPCKHPS      Y3, Y0, Y0
+	VUNPCKLPS      Y8, Y7, Y3
+	VUNPCKHPS      Y8, Y7, Y7
+	VUNPCKLPD      Y3, Y5, Y8
+	VUNPCKHPD      Y3, Y5, Y3
+	VUNPCKLPD      Y7, Y0, Y5
+	VUNPCKHPD      Y7, Y0, Y7
+	VUNPCKLPS      Y6, Y1, Y0
+	VUNPCKHPS      Y6, Y1, Y1
+	VUNPCKLPS      Y4, Y2, Y6
+	VUNPCKHPS      Y4, Y2, Y2
+	VUNPCKLPD      Y6, Y0, Y4
+	VUNPCKHPD      Y6, Y0, Y6
+	VUNPCKLPD      Y2, Y1, Y0
+	VUNPCKHPD      Y2, Y1, Y2
+	VSUBPS         Y5, Y8, Y1
+	VADDPS         Y5, Y8, Y8
+	VSUBPS         Y0, Y4, Y5
+	VADDPS         Y0, Y4, Y4
+	VSUBPS         Y7, Y3, Y0
+	VADDPS         Y7, Y3, Y3
+	VSUBPS         Y2, Y6, Y7
+	VADDPS         Y2, Y6, Y6
+	VSUBPS         Y3, Y8, Y2
+	VADDPS         Y3, Y8, Y8
+	VSUBPS         Y6, Y4, Y3
+	VADDPS         Y6, Y4, Y4
+	VADDPS         Y7, Y1, Y6
+	VSUBPS         Y7, Y1, Y1
+	VSUBPS         Y0, Y5, Y7
+	VADDPS         Y0, Y5, Y5
+	LEAQ           (DI)(DI*2), R9
+	VMOVUPS        Y8, 32(AX)
+	VMOVUPS        Y4, 32(CX)
+	VMOVUPS        Y6, 32(AX)(DI*1)
+	VMOVUPS        Y7, 32(CX)(DI*1)
+	VMOVUPS        Y2, 32(AX)(DI*2)
+	VMOVUPS        Y3, 32(CX)(DI*2)
+	VMOVUPS        Y1, 32(AX)(R9*1)
+	VMOVUPS        Y5, 32(CX)(R9*1)
+	VMOVUPS        (BX), Y0
+	VMOVUPS        32(BX), Y1
+	VMOVUPS        Y0, (AX)(DI*2)
+	VMOVUPS        Y1, (CX)(DI*2)
+	VMOVUPS        64(BX), Y0
+	VMOVUPS        96(BX), Y1
+	VMOVUPS        Y0, (AX)(R8*1)
+	VMOVUPS        Y1, (CX)(R8*1)
+	ADDQ           $0x00000100, AX
+	ADDQ           $0x00000100, CX
+	ADDQ           $0x00000200, DX
+	SUBQ           $0x04, SI
+	JMP            loop1
+
+rest2:
+	CMPQ           SI, $0x02
+	JNE            next4
+	MOVQ           $0x00000020, DI
+	VBROADCASTF128 (AX), Y0
+	VBROADCASTF128 (CX), Y1
+	VBROADCASTF128 64(AX), Y2
+	VBROADCASTF128 64(CX), Y3
+	VFMADD231PS    fftlanes_upperminus<>+0(SB), Y2, Y0
+	VFMADD231PS    fftlanes_upperminus<>+0(SB), Y3, Y1
+	VBROADCASTF128 16(AX), Y2
+	VBROADCASTF128 16(CX), Y3
+	VBROADCASTF128 80(AX), Y4
+	VBROADCASTF128 80(CX), Y5
+	VFMADD231PS    fftlanes_upperminus<>+0(SB), Y4, Y2
+	VFMADD231PS    fftlanes_upperminus<>+0(SB), Y5, Y3
+	VBROADCASTF128 32(AX), Y4
+	VBROADCASTF128 32(CX), Y5
+	VBROADCASTF128 96(AX), Y6
+	VBROADCASTF128 96(CX), Y7
+	VFMADD231PS    fftlanes_upperminus<>+0(SB), Y6, Y4
+	VFMADD231PS    fftlanes_upperminus<>+0(SB), Y7, Y5
+	VBROADCASTF128 48(AX), Y6
+	VBROADCASTF128 48(CX), Y7
+	VBROADCASTF128 112(AX), Y8
+	VBROADCASTF128 112(CX), Y9
+	VFMADD231PS    fftlanes_upperminus<>+0(SB), Y8, Y6
+	VFMADD231PS    fftlanes_upperminus<>+0(SB), Y9, Y7
+	VMOVUPS        (DX), Y8
+	VMOVUPS        32(DX), Y9
+	VMULPS         Y9, Y1, Y10
+	VMULPS         Y9, Y0, Y9
+	VFMSUB213PS    Y10, Y8, Y0
+	VFMADD213PS    Y9, Y8, Y1
+	VMOVUPS        64(DX), Y8
+	VMOVUPS        96(DX), Y9
+	VMULPS         Y9, Y3, Y10
+	VMULPS         Y9, Y2, Y9
+	VFMSUB213PS    Y10, Y8, Y2
+	VFMADD213PS    Y9, Y8, Y3
+	VMOVUPS        128(DX), Y8
+	VMOVUPS        160(DX), Y9
+	VMULPS         Y9, Y5, Y10
+	VMULPS         Y9, Y4, Y9
+	VFMSUB213PS    Y10, Y8, Y4
+	VFMADD213PS    Y9, Y8, Y5
+	VMOVUPS        192(DX), Y8
+	VMOVUPS        224(DX), Y9
+	VMULPS         Y9, Y7, Y10
+	VMULPS         Y9, Y6, Y9
+	VFMSUB213PS    Y10, Y8, Y6
+	VFMADD213PS    Y9, Y8, Y7
+	VSUBPS         Y4, Y0, Y8
+	VADDPS         Y4, Y0, Y0
+	VSUBPS         Y5, Y1, Y4
+	VADDPS         Y5, Y1, Y1
+	VSUBPS         Y6, Y2, Y5
+	VADDPS         Y6, Y2, Y2
+	VSUBPS         Y7, Y3, Y6
+	VADDPS         Y7, Y3, Y3
+	VSUBPS         Y2, Y0, Y7
+	VADDPS         Y2, Y0, Y0
+	VSUBPS         Y3, Y1, Y2
+	VADDPS         Y3, Y1, Y1
+	VADDPS         Y6, Y8, Y3
+	VSUBPS         Y6, Y8, Y8
+	VSUBPS         Y5, Y4, Y6
+	VADDPS         Y5, Y4, Y4
+	VMOVUPS        fftlanes_twist1re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
+	VMULPS         Y9, Y6, Y10
+	VMULPS         Y9, Y3, Y9
+	VFMSUB213PS    Y10, Y5, Y3
+	VFMADD213PS    Y9, Y5, Y6
+	VMOVUPS        fftlanes_twist2re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
+	VMULPS         Y9, Y2, Y10
+	VMULPS         Y9, Y7, Y9
+	VFMSUB213PS    Y10, Y5, Y7
+	VFMADD213PS    Y9, Y5, Y2
+	VMOVUPS        fftlanes_twist3re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
+	VMULPS         Y9, Y4, Y10
+	VMULPS         Y9, Y8, Y9
+	VFMSUB213PS    Y10, Y5, Y8
+	VFMADD213PS    Y9, Y5, Y4
+	VUNPCKLPS      Y3, Y0, Y5
+	VUNPCKHPS      Y3, Y0, Y0
+	VUNPCKLPS      Y8, Y7, Y3
+	VUNPCKHPS      Y8, Y7, Y7
+	VUNPCKLPD      Y3, Y5, Y8
+	VUNPCKHPD      Y3, Y5, Y3
+	VUNPCKLPD      Y7, Y0, Y5
+	VUNPCKHPD      Y7, Y0, Y7
+	VUNPCKLPS      Y6, Y1, Y0
+	VUNPCKHPS      Y6, Y1, Y1
+	VUNPCKLPS      Y4, Y2, Y6
+	VUNPCKHPS      Y4, Y2, Y2
+	VUNPCKLPD      Y6, Y0, Y4
+	VUNPCKHPD      Y6, Y0, Y6
+	VUNPCKLPD      Y2, Y1, Y0
+	VUNPCKHPD      Y2, Y1, Y2
+	VSUBPS         Y5, Y8, Y1
+	VADDPS         Y5, Y8, Y8
+	VSUBPS         Y0, Y4, Y5
+	VADDPS         Y0, Y4, Y4
+	VSUBPS         Y7, Y3, Y0
+	VADDPS         Y7, Y3, Y3
+	VSUBPS         Y2, Y6, Y7
+	VADDPS         Y2, Y6, Y6
+	VSUBPS         Y3, Y8, Y2
+	VADDPS         Y3, Y8, Y8
+	VSUBPS         Y6, Y4, Y3
+	VADDPS         Y6, Y4, Y4
+	VADDPS         Y7, Y1, Y6
+	VSUBPS         Y7, Y1, Y1
+	VSUBPS         Y0, Y5, Y7
+	VADDPS         Y0, Y5, Y5
+	LEAQ           (DI)(DI*2), DX
+	VMOVUPS        Y8, (AX)
+	VMOVUPS        Y4, (CX)
+	VMOVUPS        Y6, (AX)(DI*1)
+	VMOVUPS        Y7, (CX)(DI*1)
+	VMOVUPS        Y2, (AX)(DI*2)
+	VMOVUPS        Y3, (CX)(DI*2)
+	VMOVUPS        Y1, (AX)(DX*1)
+	VMOVUPS        Y5, (CX)(DX*1)
+	JMP            end3
+
+next4:
+end3:
+	VZEROUPPER
+	RET
+
+DATA fftlanes_upperminus<>+0(SB)/4, $0x3f800000
+DATA fftlanes_upperminus<>+4(SB)/4, $0x3f800000
+DATA fftlanes_upperminus<>+8(SB)/4, $0x3f800000
+DATA fftlanes_upperminus<>+12(SB)/4, $0x3f800000
+DATA fftlanes_upperminus<>+16(SB)/4, $0xbf800000
+DATA fftlanes_upperminus<>+20(SB)/4, $0xbf800000
+DATA fftlanes_upperminus<>+24(SB)/4, $0xbf800000
+DATA fftlanes_upperminus<>+28(SB)/4, $0xbf800000
+GLOBL fftlanes_upperminus<>(SB), RODATA|NOPTR, $32
+
+// fftForwardLanes after the pass of radix 2 with q = 1
+// func fftForwardLanes2AVX512(re []float32, im []float32, tw []float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·fftForwardLanes2AVX512(SB), NOSPLIT, $0-72
+	MOVQ    re_base+0(FP), AX
+	MOVQ    im_base+24(FP), CX
+	MOVQ    tw_base+48(FP), DX
+	VMOVUPS fftlanes_twist1re<>+0(SB), Z0
+	VMOVUPS fftlanes_twist1im<>+0(SB), Z1
+	VMOVUPS fftlanes_twist2re<>+0(SB), Z2
+	VMOVUPS fftlanes_twist2im<>+0(SB), Z3
+	VMOVUPS fftlanes_twist3re<>+0(SB), Z4
+	VMOVUPS fftlanes_twist3im<>+0(SB), Z5
+	MOVQ    re_len+8(FP), BX
+	SHRQ    $0x04, BX
+	MOVQ    $0x00000040, SI
+
+loop1:
+	CMPQ        BX, $0x04
+	JL          rest2
+	VMOVUPS     (AX), Z6
+	VMOVUPS     (CX), Z7
+	VMOVUPS     64(AX), Z8
+	VMOVUPS     64(CX), Z9
+	VMOVUPS     128(AX), Z10
+	VMOVUPS     128(CX), Z11
+	VMOVUPS     192(AX), Z12
+	VMOVUPS     192(CX), Z13
+	VSUBPS      Z8, Z6, Z14
+	VADDPS      Z8, Z6, Z6
+	VSUBPS      Z9, Z7, Z8
+	VADDPS      Z9, Z7, Z7
+	VSUBPS      Z12, Z10, Z9
+	VADDPS      Z12, Z10, Z10
+	VSUBPS      Z13, Z11, Z12
+	VADDPS      Z13, Z11, Z11
+	VSHUFF32X4  $0x44, Z14, Z6, Z13
+	VSHUFF32X4  $0xee, Z14, Z6, Z6
+	VSHUFF32X4  $0x44, Z8, Z7, Z14
+	VSHUFF32X4  $0xee, Z8, Z7, Z7
+	VSHUFF32X4  $0x44, Z9, Z10, Z8
+	VSHUFF32X4  $0xee, Z9, Z10, Z10
+	VSHUFF32X4  $0x44, Z12, Z11, Z9
+	VSHUFF32X4  $0xee, Z12, Z11, Z11
+	VSHUFF32X4  $0x88, Z8, Z13, Z12
+	VSHUFF32X4  $0x88, Z9, Z14, Z15
+	VMOVUPS     (DX), Z16
+	VMOVUPS     64(DX), Z17
+	VMULPS      Z17, Z15, Z18
+	VMULPS      Z17, Z12, Z17
+	VFMSUB213PS Z18, Z16, Z12
+	VFMADD213PS Z17, Z16, Z15
+	VSHUFF32X4  $0xdd, Z8, Z13, Z8
+	VSHUFF32X4  $0xdd, Z9, Z14, Z9
+	VMOVUPS     128(DX), Z13
+	VMOVUPS     192(DX), Z14
+	VMULPS      Z14, Z9, Z16
+	VMULPS      Z14, Z8, Z14
+	VFMSUB213PS Z16, Z13, Z8
+	VFMADD213PS Z14, Z13, Z9
+	VSHUFF32X4  $0x88, Z10, Z6, Z13
+	VSHUFF32X4  $0x88, Z11, Z7, Z14
+	VMOVUPS     256(DX), Z16
+	VMOVUPS     320(DX), Z17
+	VMULPS      Z17, Z14, Z18
+	VMULPS      Z17, Z13, Z17
+	VFMSUB213PS Z18, Z16, Z13
+	VFMADD213PS Z17, Z16, Z14
+	VSHUFF32X4  $0xdd, Z10, Z6, Z6
+	VSHUFF32X4  $0xdd, Z11, Z7, Z7
+	VMOVUPS     384(DX), Z10
+	VMOVUPS     448(DX), Z11
+	VMULPS      Z11, Z7, Z16
+	VMULPS      Z11, Z6, Z11
+	VFMSUB213PS Z16, Z10, Z6
+	VFMADD213PS Z11, Z10, Z7
+	VSUBPS      Z13, Z12, Z10
+	VADDPS      Z13, Z12, Z12
+	VSUBPS      Z14, Z15, Z11
+	VADDPS      Z14, Z15, Z15
+	VSUBPS      Z6, Z8, Z13
+	VADDPS      Z6, Z8, Z8
+	VSUBPS      Z7, Z9, Z6
+	VADDPS      Z7, Z9, Z9
+	VSUBPS      Z8, Z12, Z7
+	VADDPS      Z8, Z12, Z12
+	VSUBPS      Z9, Z15, Z8
+	VADDPS      Z9, Z15, Z15
+	VADDPS      Z6, Z10, Z9
+	VSUBPS      Z6, Z10, Z10
+	VSUBPS      Z13, Z11, Z6
+	VADDPS      Z13, Z11, Z11
+	VMULPS      Z1, Z6, Z13
+	VMULPS      Z1, Z9, Z14
+	VFMSUB213PS Z13, Z0, Z9
+	VFMADD213PS Z14, Z0, Z6
+	VMULPS      Z3, Z8, Z13
+	VMULPS      Z3, Z7, Z14
+	VFMSUB213PS Z13, Z2, Z7
+	VFMADD213PS Z14, Z2, Z8
+	VMULPS      Z5, Z11, Z13
+	VMULPS      Z5, Z10, Z14
+	VFMSUB213PS Z13, Z4, Z10
+	VFMADD213PS Z14, Z4, Z11
+	VUNPCKLPS   Z9, Z12, Z13
+	VUNPCKHPS   Z9, Z12, Z12
+	VUNPCKLPS   Z10, Z7, Z9
+	VUNPCKHPS   Z10, Z7, Z7
+	VUNPCKLPD   Z9, Z13, Z10
+	VUNPCKHPD   Z9, Z13, Z9
+	VUNPCKLPD   Z7, Z12, Z13
+	VUNPCKHPD   Z7, Z12, Z7
+	VUNPCKLPS   Z6, Z15, Z12
+	VUNPCKHPS   Z6, Z15, Z15
+	VUNPCKLPS   Z11, Z8, Z6
+	VUNPCKHPS   Z11, Z8, Z8
+	VUNPCKLPD   Z6, Z12, Z11
+	VUNPCKHPD   Z6, Z12, Z6
+	VUNPCKLPD   Z8, Z15, Z12
+	VUNPCKHPD   Z8, Z15, Z8
+	VSUBPS      Z13, Z10, Z14
+	VADDPS      Z13, Z10, Z10
+	VSUBPS      Z12, Z11, Z13
+	VADDPS      Z12, Z11, Z11
+	VSUBPS      Z7, Z9, Z12
+	VADDPS      Z7, Z9, Z9
+	VSUBPS      Z8, Z6, Z7
+	VADDPS      Z8, Z6, Z6
+	VSUBPS      Z9, Z10, Z8
+	VADDPS      Z9, Z10, Z10
+	VSUBPS      Z6, Z11, Z9
+	VADDPS      Z6, Z11, Z11
+	VADDPS      Z7, Z14, Z6
+	VSUBPS      Z7, Z14, Z14
+	VSUBPS      Z12, Z13, Z7
+	VADDPS      Z12, Z13, Z13
+	LEAQ        (SI)(SI*2), DI
+	VMOVUPS     Z10, (AX)
+	VMOVUPS     Z11, (CX)
+	VMOVUPS     Z6, (AX)(SI*1)
+	VMOVUPS     Z7, (CX)(SI*1)
+	VMOVUPS     Z8, (AX)(SI*2)
+	VMOVUPS     Z9, (CX)(SI*2)
+	VMOVUPS     Z14, (AX)(DI*1)
+	VMOVUPS     Z13, (CX)(DI*1)
+	ADDQ        $0x00000100, AX
+	ADDQ        $0x00000100, CX
+	ADDQ        $0x00000200, DX
+	SUBQ        $0x04, BX
+	JMP         loop1
+
+rest2:
+	CMPQ         BX, $0x02
+	JNE          next4
+	MOVQ         $0x00000020, SI
+	VMOVUPS      (AX), Z6
+	VMOVUPS      (CX), Z7
+	VMOVUPS      64(AX), Z8
+	VMOVUPS      64(CX), Z9
+	VXORPS       Z10, Z10, Z10
+	VXORPS       Z11, Z11, Z11
+	VXORPS       Z12, Z12, Z12
+	VXORPS       Z13, Z13, Z13
+	VSUBPS       Z8, Z6, Z14
+	VADDPS       Z8, Z6, Z6
+	VSUBPS       Z9, Z7, Z8
+	VADDPS       Z9, Z7, Z7
+	VSHUFF32X4   $0x44, Z14, Z6, Z9
+	VSHUFF32X4   $0xee, Z14, Z6, Z6
+	VSHUFF32X4   $0x44, Z8, Z7, Z14
+	VSHUFF32X4   $0xee, Z8, Z7, Z7
+	VSHUFF32X4   $0x44, Z12, Z10, Z8
+	VSHUFF32X4   $0xee, Z12, Z10, Z10
+	VSHUFF32X4   $0x44, Z13, Z11, Z12
+	VSHUFF32X4   $0xee, Z13, Z11, Z11
+	VSHUFF32X4   $0x88, Z8, Z9, Z13
+	VSHUFF32X4   $0x88, Z12, Z14, Z15
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z16
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z17
+	VPCMPD       $0x01, Z16, Z17, K1
+	VMOVUPS.Z    (DX), K1, Z16
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z17
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z18
+	VPCMPD       $0x01, Z17, Z18, K1
+	VMOVUPS.Z    32(DX), K1, Z17
+	VMULPS       Z17, Z15, Z18
+	VMULPS       Z17, Z13, Z17
+	VFMSUB213PS  Z18, Z16, Z13
+	VFMADD213PS  Z17, Z16, Z15
+	VSHUFF32X4   $0xdd, Z8, Z9, Z8
+	VSHUFF32X4   $0xdd, Z12, Z14, Z9
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z12
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z14
+	VPCMPD       $0x01, Z12, Z14, K1
+	VMOVUPS.Z    64(DX), K1, Z12
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z14
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z16
+	VPCMPD       $0x01, Z14, Z16, K1
+	VMOVUPS.Z    96(DX), K1, Z14
+	VMULPS       Z14, Z9, Z16
+	VMULPS       Z14, Z8, Z14
+	VFMSUB213PS  Z16, Z12, Z8
+	VFMADD213PS  Z14, Z12, Z9
+	VSHUFF32X4   $0x88, Z10, Z6, Z12
+	VSHUFF32X4   $0x88, Z11, Z7, Z14
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z16
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z17
+	VPCMPD       $0x01, Z16, Z17, K1
+	VMOVUPS.Z    128(DX), K1, Z16
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z17
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z18
+	VPCMPD       $0x01, Z17, Z18, K1
+	VMOVUPS.Z    160(DX), K1, Z17
+	VMULPS       Z17, Z14, Z18
+	VMULPS       Z17, Z12, Z17
+	VFMSUB213PS  Z18, Z16, Z12
+	VFMADD213PS  Z17, Z16, Z14
+	VSHUFF32X4   $0xdd, Z10, Z6, Z6
+	VSHUFF32X4   $0xdd, Z11, Z7, Z7
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z10
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z11
+	VPCMPD       $0x01, Z10, Z11, K1
+	VMOVUPS.Z    192(DX), K1, Z10
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z11
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z16
+	VPCMPD       $0x01, Z11, Z16, K1
+	VMOVUPS.Z    224(DX), K1, Z11
+	VMULPS       Z11, Z7, Z16
+	VMULPS       Z11, Z6, Z11
+	VFMSUB213PS  Z16, Z10, Z6
+	VFMADD213PS  Z11, Z10, Z7
+	VSUBPS       Z12, Z13, Z10
+	VADDPS       Z12, Z13, Z13
+	VSUBPS       Z14, Z15, Z11
+	VADDPS       Z14, Z15, Z15
+	VSUBPS       Z6, Z8, Z12
+	VADDPS       Z6, Z8, Z8
+	VSUBPS       Z7, Z9, Z6
+	VADDPS       Z7, Z9, Z9
+	VSUBPS       Z8, Z13, Z7
+	VADDPS       Z8, Z13, Z13
+	VSUBPS       Z9, Z15, Z8
+	VADDPS       Z9, Z15, Z15
+	VADDPS       Z6, Z10, Z9
+	VSUBPS       Z6, Z10, Z10
+	VSUBPS       Z12, Z11, Z6
+	VADDPS       Z12, Z11, Z11
+	VMULPS       Z1, Z6, Z12
+	VMULPS       Z1, Z9, Z1
+	VFMSUB213PS  Z12, Z0, Z9
+	VFMADD213PS  Z1, Z0, Z6
+	VMULPS       Z3, Z8, Z0
+	VMULPS       Z3, Z7, Z1
+	VFMSUB213PS  Z0, Z2, Z7
+	VFMADD213PS  Z1, Z2, Z8
+	VMULPS       Z5, Z11, Z0
+	VMULPS       Z5, Z10, Z1
+	VFMSUB213PS  Z0, Z4, Z10
+	VFMADD213PS  Z1, Z4, Z11
+	VUNPCKLPS    Z9, Z13, Z0
+	VUNPCKHPS    Z9, Z13, Z13
+	VUNPCKLPS    Z10, Z7, Z1
+	VUNPCKHPS    Z10, Z7, Z7
+	VUNPCKLPD    Z1, Z0, Z2
+	VUNPCKHPD    Z1, Z0, Z1
+	VUNPCKLPD    Z7, Z13, Z0
+	VUNPCKHPD    Z7, Z13, Z7
+	VUNPCKLPS    Z6, Z15, Z3
+	VUNPCKHPS    Z6, Z15, Z15
+	VUNPCKLPS    Z11, Z8, Z4
+	VUNPCKHPS    Z11, Z8, Z8
+	VUNPCKLPD    Z4, Z3, Z5
+	VUNPCKHPD    Z4, Z3, Z4
+	VUNPCKLPD    Z8, Z15, Z3
+	VUNPCKHPD    Z8, Z15, Z8
+	VSUBPS       Z0, Z2, Z6
+	VADDPS       Z0, Z2, Z2
+	VSUBPS       Z3, Z5, Z0
+	VADDPS       Z3, Z5, Z5
+	VSUBPS       Z7, Z1, Z3
+	VADDPS       Z7, Z1, Z1
+	VSUBPS       Z8, Z4, Z7
+	VADDPS       Z8, Z4, Z4
+	VSUBPS       Z1, Z2, Z8
+	VADDPS       Z1, Z2, Z2
+	VSUBPS       Z4, Z5, Z1
+	VADDPS       Z4, Z5, Z5
+	VADDPS       Z7, Z6, Z4
+	VSUBPS       Z7, Z6, Z6
+	VSUBPS       Z3, Z0, Z7
+	VADDPS       Z3, Z0, Z0
+	LEAQ         (SI)(SI*2), DX
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
+	VPCMPD       $0x01, Z3, Z9, K1
+	VMOVUPS      Z2, K1, (AX)
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z2, Z3, K1
+	VMOVUPS      Z5, K1, (CX)
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z2, Z3, K1
+	VMOVUPS      Z4, K1, (AX)(SI*1)
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z2, Z3, K1
+	VMOVUPS      Z7, K1, (CX)(SI*1)
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z2, Z3, K1
+	VMOVUPS      Z8, K1, (AX)(SI*2)
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z2, Z3, K1
+	VMOVUPS      Z1, K1, (CX)(SI*2)
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z1
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z1, Z2, K1
+	VMOVUPS      Z6, K1, (AX)(DX*1)
+	MOVQ         $0x00000008, AX
+	VPBROADCASTD AX, Z1
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z1, Z2, K1
+	VMOVUPS      Z0, K1, (CX)(DX*1)
+	JMP          end3
+
+next4:
+end3:
+	VZEROUPPER
+	RET
+
+// fftInverseLanes, then the inverse pass of radix 2 with q = 1
+// func fftInverseLanes2AVX2(re []float32, im []float32, tw []float32)
+// Requires: AVX, FMA3
+TEXT ·fftInverseLanes2AVX2(SB), NOSPLIT, $160-72
+	MOVQ re_base+0(FP), AX
+	MOVQ im_base+24(FP), CX
+	MOVQ tw_base+48(FP), DX
+	LEAQ 31(SP), BX
+	ANDQ $-32, BX
+	MOVQ re_len+8(FP), SI
+	SHRQ $0x04, SI
+	MOVQ $0x00000040, DI
+
+loop1:
+	CMPQ        SI, $0x04
+	JL          rest2
+	LEAQ        (DI)(DI*2), R8
+	VMOVUPS     (AX), Y0
+	VMOVUPS     (CX), Y1
+	VMOVUPS     (AX)(DI*1), Y2
+	VMOVUPS     (CX)(DI*1), Y3
+	VMOVUPS     (AX)(DI*2), Y4
+	VMOVUPS     (CX)(DI*2), Y5
+	VMOVUPS     (AX)(R8*1), Y6
+	VMOVUPS     (CX)(R8*1), Y7
+	VSUBPS      Y4, Y0, Y8
+	VADDPS      Y4, Y0, Y0
+	VSUBPS      Y5, Y1, Y4
+	VADDPS      Y5, Y1, Y1
+	VSUBPS      Y6, Y2, Y5
+	VADDPS      Y6, Y2, Y2
+	VSUBPS      Y7, Y3, Y6
+	VADDPS      Y7, Y3, Y3
+	VSUBPS      Y2, Y0, Y7
+	VADDPS      Y2, Y0, Y0
+	VSUBPS      Y3, Y1, Y2
+	VADDPS      Y3, Y1, Y1
+	VADDPS      Y6, Y8, Y3
+	VSUBPS      Y6, Y8, Y8
+	VSUBPS      Y5, Y4, Y6
+	VADDPS      Y5, Y4, Y4
+	VUNPCKLPS   Y8, Y0, Y5
+	VUNPCKHPS   Y8, Y0, Y0
+	VUNPCKLPS   Y3, Y7, Y8
+	VUNPCKHPS   Y3, Y7, Y7
+	VUNPCKLPD   Y8, Y5, Y3
+	VUNPCKHPD   Y8, Y5, Y8
+	VUNPCKLPD   Y7, Y0, Y5
+	VUNPCKHPD   Y7, Y0, Y7
+	VUNPCKLPS   Y4, Y1, Y0
+	VUNPCKHPS   Y4, Y1, Y1
+	VUNPCKLPS   Y6, Y2, Y4
+	VUNPCKHPS   Y6, Y2, Y2
+	VUNPCKLPD   Y4, Y0, Y6
+	VUNPCKHPD   Y4, Y0, Y4
+	VUNPCKLPD   Y2, Y1, Y0
+	VUNPCKHPD   Y2, Y1, Y2
+	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
+	VMULPS      Y9, Y4, Y10
+	VMULPS      Y9, Y8, Y9
+	VFMADD213PS Y10, Y1, Y8
+	VFMSUB213PS Y9, Y1, Y4
+	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
+	VMULPS      Y9, Y0, Y10
+	VMULPS      Y9, Y5, Y9
+	VFMADD213PS Y10, Y1, Y5
+	VFMSUB213PS Y9, Y1, Y0
+	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
+	VMULPS      Y9, Y2, Y10
+	VMULPS      Y9, Y7, Y9
+	VFMADD213PS Y10, Y1, Y7
+	VFMSUB213PS Y9, Y1, Y2
+	VSUBPS      Y5, Y3, Y1
+	VADDPS      Y5, Y3, Y3
+	VSUBPS      Y0, Y6, Y5
+	VADDPS      Y0, Y6, Y6
+	VSUBPS      Y7, Y8, Y0
+	VADDPS      Y7, Y8, Y8
+	VSUBPS      Y2, Y4, Y7
+	VADDPS      Y2, Y4, Y4
+	VSUBPS      Y8, Y3, Y2
+	VADDPS      Y8, Y3, Y3
+	VSUBPS      Y4, Y6, Y8
+	VADDPS      Y4, Y6, Y6
+	VADDPS      Y7, Y1, Y4
+	VSUBPS      Y7, Y1, Y1
+	VSUBPS      Y0, Y5, Y7
+	VADDPS      Y0, Y5, Y5
+	VMOVUPS     (DX), Y0
+	VMOVUPS     64(DX), Y9
+	VMULPS      Y9, Y6, Y10
+	VMULPS      Y9, Y3, Y9
+	VFMADD213PS Y10, Y0, Y3
+	VFMSUB213PS Y9, Y0, Y6
+	VMOVUPS     128(DX), Y0
+	VMOVUPS     192(DX), Y9
+	VMULPS      Y9, Y5, Y10
+	VMULPS      Y9, Y1, Y9
+	VFMADD213PS Y10, Y0, Y1
+	VFMSUB213PS Y9, Y0, Y5
+	VMOVUPS     256(DX), Y0
+	VMOVUPS     320(DX), Y9
+	VMULPS      Y9, Y8, Y10
+	VMULPS      Y9, Y2, Y9
+	VFMADD213PS Y10, Y0, Y2
+	VFMSUB213PS Y9, Y0, Y8
+	VMOVUPS     384(DX), Y0
+	VMOVUPS     448(DX), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y4, Y9
+	VFMADD213PS Y10, Y0, Y4
+	VFMSUB213PS Y9, Y0, Y7
+	VPERM2F128  $0x20, Y1, Y3, Y0
+	VPERM2F128  $0x31, Y1, Y3, Y3
+	VPERM2F128  $0x20, Y5, Y6, Y1
+	VPERM2F128  $0x31, Y5, Y6, Y6
+	VPERM2F128  $0x20, Y4, Y2, Y5
+	VPERM2F128  $0x31, Y4, Y2, Y2
+	VPERM2F128  $0x20, Y7, Y8, Y4
+	VPERM2F128  $0x31, Y7, Y8, Y8
+	VSUBPS      Y3, Y0, Y7
+	VADDPS      Y3, Y0, Y0
+	VSUBPS      Y6, Y1, Y3
+	VADDPS      Y6, Y1, Y1
+	VSUBPS      Y2, Y5, Y6
+	VADDPS      Y2, Y5, Y5
+	VSUBPS      Y8, Y4, Y2
+	VADDPS      Y8, Y4, Y4
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y1, (CX)
+	VMOVUPS     Y5, (BX)
+	VMOVUPS     Y4, 32(BX)
+	VMOVUPS     Y7, 64(AX)
+	VMOVUPS     Y3, 64(CX)
+	VMOVUPS     Y6, 64(BX)
+	VMOVUPS     Y2, 96(BX)
+	LEAQ        (DI)(DI*2), R8
+	VMOVUPS     32(AX), Y0
+	VMOVUPS     32(CX), Y1
+	VMOVUPS     32(AX)(DI*1), Y2
+	VMOVUPS     32(CX)(DI*1), Y3
+	VMOVUPS     32(AX)(DI*2), Y4
+	VMOVUPS     32(CX)(DI*2), Y5
+	VMOVUPS     32(AX)(R8*1), Y6
+	VMOVUPS     32(CX)(R8*1), Y7
+	VSUBPS      Y4, Y0, Y8
+	VADDPS      Y4, Y0, Y0
+	VSUBPS      Y5, Y1, Y4
+	VADDPS      Y5, Y1, Y1
+	VSUBPS      Y6, Y2, Y5
+	VADDPS      Y6, Y2, Y2
+	VSUBPS      Y7, Y3, Y6
+	VADDPS      Y7, Y3, Y3
+	VSUBPS      Y2, Y0, Y7
+	VADDPS      Y2, Y0, Y0
+	VSUBPS      Y3, Y1, Y2
+	VADDPS      Y3, Y1, Y1
+	VADDPS      Y6, Y8, Y3
+	VSUBPS      Y6, Y8, Y8
+	VSUBPS      Y5, Y4, Y6
+	VADDPS      Y5, Y4, Y4
+	VUNPCKLPS   Y8, Y0, Y5
+	VUNPCKHPS   Y8, Y0, Y0
+	VUNPCKLPS   Y3, Y7, Y8
+	VUNPCKHPS   Y3, Y7, Y7
+	VUNPCKLPD   Y8, Y5, Y3
+	VUNPCKHPD   Y8, Y5, Y8
+	VUNPCKLPD   Y7, Y0, Y5
+	VUNPCKHPD   Y7, Y0, Y7
+	VUNPCKLPS   Y4, Y1, Y0
+	VUNPCKHPS   Y4, Y1, Y1
+	VUNPCKLPS   Y6, Y2, Y4
+	VUNPCKHPS   Y6, Y2, Y2
+	VUNPCKLPD   Y4, Y0, Y6
+	VUNPCKHPD   Y4, Y0, Y4
+	VUNPCKLPD   Y2, Y1, Y0
+	VUNPCKHPD   Y2, Y1, Y2
+	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
+	VMULPS      Y9, Y4, Y10
+	VMULPS      Y9, Y8, Y9
+	VFMADD213PS Y10, Y1, Y8
+	VFMSUB213PS Y9, Y1, Y4
+	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
+	VMULPS      Y9, Y0, Y10
+	VMULPS      Y9, Y5, Y9
+	VFMADD213PS Y10, Y1, Y5
+	VFMSUB213PS Y9, Y1, Y0
+	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
+	VMULPS      Y9, Y2, Y10
+	VMULPS      Y9, Y7, Y9
+	VFMADD213PS Y10, Y1, Y7
+	VFMSUB213PS Y9, Y1, Y2
+	VSUBPS      Y5, Y3, Y1
+	VADDPS      Y5, Y3, Y3
+	VSUBPS      Y0, Y6, Y5
+	VADDPS      Y0, Y6, Y6
+	VSUBPS      Y7, Y8, Y0
+	VADDPS      Y7, Y8, Y8
+	VSUBPS      Y2, Y4, Y7
+	VADDPS      Y2, Y4, Y4
+	VSUBPS      Y8, Y3, Y2
+	VADDPS      Y8, Y3, Y3
+	VSUBPS      Y4, Y6, Y8
+	VADDPS      Y4, Y6, Y6
+	VADDPS      Y7, Y1, Y4
+	VSUBPS      Y7, Y1, Y1
+	VSUBPS      Y0, Y5, Y7
+	VADDPS      Y0, Y5, Y5
+	VMOVUPS     32(DX), Y0
+	VMOVUPS     96(DX), Y9
+	VMULPS      Y9, Y6, Y10
+	VMULPS      Y9, Y3, Y9
+	VFMADD213PS Y10, Y0, Y3
+	VFMSUB213PS Y9, Y0, Y6
+	VMOVUPS     160(DX), Y0
+	VMOVUPS     224(DX), Y9
+	VMULPS      Y9, Y5, Y10
+	VMULPS      Y9, Y1, Y9
+	VFMADD213PS Y10, Y0, Y1
+	VFMSUB213PS Y9, Y0, Y5
+	VMOVUPS     288(DX), Y0
+	VMOVUPS     352(DX), Y9
+	VMULPS      Y9, Y8, Y10
+	VMULPS      Y9, Y2, Y9
+	VFMADD213PS Y10, Y0, Y2
+	VFMSUB213PS Y9, Y0, Y8
+	VMOVUPS     416(DX), Y0
+	VMOVUPS     480(DX), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y4, Y9
+	VFMADD213PS Y10, Y0, Y4
+	VFMSUB213PS Y9, Y0, Y7
+	VPERM2F128  $0x20, Y1, Y3, Y0
+	VPERM2F128  $0x31, Y1, Y3, Y3
+	VPERM2F128  $0x20, Y5, Y6, Y1
+	VPERM2F128  $0x31, Y5, Y6, Y6
+	VPERM2F128  $0x20, Y4, Y2, Y5
+	VPERM2F128  $0x31, Y4, Y2, Y2
+	VPERM2F128  $0x20, Y7, Y8, Y4
+	VPERM2F128  $0x31, Y7, Y8, Y8
+	VSUBPS      Y3, Y0, Y7
+	VADDPS      Y3, Y0, Y0
+	VSUBPS      Y6, Y1, Y3
+	VADDPS      Y6, Y1, Y1
+	VSUBPS      Y2, Y5, Y6
+	VADDPS      Y2, Y5, Y5
+	VSUBPS      Y8, Y4, Y2
+	VADDPS      Y8, Y4, Y4
+	VMOVUPS     Y0, 128(AX)
+	VMOVUPS     Y1, 128(CX)
+	VMOVUPS     Y5, 160(AX)
+	VMOVUPS     Y4, 160(CX)
+	VMOVUPS     Y7, 192(AX)
+	VMOVUPS     Y3, 192(CX)
+	VMOVUPS     Y6, 224(AX)
+	VMOVUPS     Y2, 224(CX)
+	VMOVUPS     (BX), Y0
+	VMOVUPS     32(BX), Y1
+	VMOVUPS     Y0, 32(AX)
+	VMOVUPS     Y1, 32(CX)
+	VMOVUPS     64(BX), Y0
+	VMOVUPS     96(BX), Y1
+	VMOVUPS     Y0, 96(AX)
+	VMOVUPS     Y1, 96(CX)
+	ADDQ        $0x00000100, AX
+	ADDQ        $0x00000100, CX
+	ADDQ        $0x00000200, DX
+	SUBQ        $0x04, SI
+	JMP         loop1
+
+rest2:
+	CMPQ        SI, $0x02
+	JNE         next4
+	MOVQ        $0x00000020, DI
+	LEAQ        (DI)(DI*2), BX
+	VMOVUPS     (AX), Y0
+	VMOVUPS     (CX), Y1
+	VMOVUPS     (AX)(DI*1), Y2
+	VMOVUPS     (CX)(DI*1), Y3
+	VMOVUPS     (AX)(DI*2), Y4
+	VMOVUPS     (CX)(DI*2), Y5
+	VMOVUPS     (AX)(BX*1), Y6
+	VMOVUPS     (CX)(BX*1), Y7
+	VSUBPS      Y4, Y0, Y8
+	VADDPS      Y4, Y0, Y0
+	VSUBPS      Y5, Y1, Y4
+	VADDPS      Y5, Y1, Y1
+	VSUBPS      Y6, Y2, Y5
+	VADDPS      Y6, Y2, Y2
+	VSUBPS      Y7, Y3, Y6
+	VADDPS      Y7, Y3, Y3
+	VSUBPS      Y2, Y0, Y7
+	VADDPS      Y2, Y0, Y0
+	VSUBPS      Y3, Y1, Y2
+	VADDPS      Y3, Y1, Y1
+	VADDPS      Y6, Y8, Y3
+	VSUBPS      Y6, Y8, Y8
+	VSUBPS      Y5, Y4, Y6
+	VADDPS      Y5, Y4, Y4
+	VUNPCKLPS   Y8, Y0, Y5
+	VUNPCKHPS   Y8, Y0, Y0
+	VUNPCKLPS   Y3, Y7, Y8
+	VUNPCKHPS   Y3, Y7, Y7
+	VUNPCKLPD   Y8, Y5, Y3
+	VUNPCKHPD   Y8, Y5, Y8
+	VUNPCKLPD   Y7, Y0, Y5
+	VUNPCKHPD   Y7, Y0, Y7
+	VUNPCKLPS   Y4, Y1, Y0
+	VUNPCKHPS   Y4, Y1, Y1
+	VUNPCKLPS   Y6, Y2, Y4
+	VUNPCKHPS   Y6, Y2, Y2
+	VUNPCKLPD   Y4, Y0, Y6
+	VUNPCKHPD   Y4, Y0, Y4
+	VUNPCKLPD   Y2, Y1, Y0
+	VUNPCKHPD   Y2, Y1, Y2
+	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
+	VMULPS      Y9, Y4, Y10
+	VMULPS      Y9, Y8, Y9
+	VFMADD213PS Y10, Y1, Y8
+	VFMSUB213PS Y9, Y1, Y4
+	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
+	VMULPS      Y9, Y0, Y10
+	VMULPS      Y9, Y5, Y9
+	VFMADD213PS Y10, Y1, Y5
+	VFMSUB213PS Y9, Y1, Y0
+	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
+	VMULPS      Y9, Y2, Y10
+	VMULPS      Y9, Y7, Y9
+	VFMADD213PS Y10, Y1, Y7
+	VFMSUB213PS Y9, Y1, Y2
+	VSUBPS      Y5, Y3, Y1
+	VADDPS      Y5, Y3, Y3
+	VSUBPS      Y0, Y6, Y5
+	VADDPS      Y0, Y6, Y6
+	VSUBPS      Y7, Y8, Y0
+	VADDPS      Y7, Y8, Y8
+	VSUBPS      Y2, Y4, Y7
+	VADDPS      Y2, Y4, Y4
+	VSUBPS      Y8, Y3, Y2
+	VADDPS      Y8, Y3, Y3
+	VSUBPS      Y4, Y6, Y8
+	VADDPS      Y4, Y6, Y6
+	VADDPS      Y7, Y1, Y4
+	VSUBPS      Y7, Y1, Y1
+	VSUBPS      Y0, Y5, Y7
+	VADDPS      Y0, Y5, Y5
+	VMOVUPS     (DX), Y0
+	VMOVUPS     32(DX), Y9
+	VMULPS      Y9, Y6, Y10
+	VMULPS      Y9, Y3, Y9
+	VFMADD213PS Y10, Y0, Y3
+	VFMSUB213PS Y9, Y0, Y6
+	VMOVUPS     64(DX), Y0
+	VMOVUPS     96(DX), Y9
+	VMULPS      Y9, Y5, Y10
+	VMULPS      Y9, Y1, Y9
+	VFMADD213PS Y10, Y0, Y1
+	VFMSUB213PS Y9, Y0, Y5
+	VMOVUPS     128(DX), Y0
+	VMOVUPS     160(DX), Y9
+	VMULPS      Y9, Y8, Y10
+	VMULPS      Y9, Y2, Y9
+	VFMADD213PS Y10, Y0, Y2
+	VFMSUB213PS Y9, Y0, Y8
+	VMOVUPS     192(DX), Y0
+	VMOVUPS     224(DX), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y4, Y9
+	VFMADD213PS Y10, Y0, Y4
+	VFMSUB213PS Y9, Y0, Y7
+	VPERM2F128  $0x20, Y1, Y3, Y0
+	VPERM2F128  $0x31, Y1, Y3, Y3
+	VPERM2F128  $0x20, Y5, Y6, Y1
+	VPERM2F128  $0x31, Y5, Y6, Y6
+	VPERM2F128  $0x20, Y4, Y2, Y5
+	VPERM2F128  $0x31, Y4, Y2, Y2
+	VPERM2F128  $0x20, Y7, Y8, Y4
+	VPERM2F128  $0x31, Y7, Y8, Y8
+	VSUBPS      Y3, Y0, Y7
+	VADDPS      Y3, Y0, Y0
+	VSUBPS      Y6, Y1, Y3
+	VADDPS      Y6, Y1, Y1
+	VSUBPS      Y2, Y5, Y6
+	VADDPS      Y2, Y5, Y5
+	VSUBPS      Y8, Y4, Y2
+	VADDPS      Y8, Y4, Y4
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y1, (CX)
+	VMOVUPS     Y5, 32(AX)
+	VMOVUPS     Y4, 32(CX)
+	VMOVUPS     Y7, 64(AX)
+	VMOVUPS     Y3, 64(CX)
+	VMOVUPS     Y6, 96(AX)
+	VMOVUPS     Y2, 96(CX)
+	JMP         end3
+
+next4:
+end3:
+	VZEROUPPER
+	RET
+
+// fftInverseLanes, then the inverse pass of radix 2 with q = 1
+// func fftInverseLanes2AVX512(re []float32, im []float32, tw []float32)
+// Requires: AVX, AVX512F
+TEXT ·fftInverseLanes2AVX512(SB), NOSPLIT, $0-72
+	MOVQ    re_base+0(FP), AX
+	MOVQ    im_base+24(FP), CX
+	MOVQ    tw_base+48(FP), DX
+	VMOVUPS fftlanes_twist1re<>+0(SB), Z0
+	VMOVUPS fftlanes_twist1im<>+0(SB), Z1
+	VMOVUPS fftlanes_twist2re<>+0(SB), Z2
+	VMOVUPS fftlanes_twist2im<>+0(SB), Z3
+	VMOVUPS fftlanes_twist3re<>+0(SB), Z4
+	VMOVUPS fftlanes_twist3im<>+0(SB), Z5
+	MOVQ    re_len+8(FP), BX
+	SHRQ    $0x04, BX
+	MOVQ    $0x00000040, SI
+
+loop1:
+	CMPQ        BX, $0x04
+	JL          rest2
+	LEAQ        (SI)(SI*2), DI
+	VMOVUPS     (AX), Z6
+	VMOVUPS     (CX), Z7
+	VMOVUPS     (AX)(SI*1), Z8
+	VMOVUPS     (CX)(SI*1), Z9
+	VMOVUPS     (AX)(SI*2), Z10
+	VMOVUPS     (CX)(SI*2), Z11
+	VMOVUPS     (AX)(DI*1), Z12
+	VMOVUPS     (CX)(DI*1), Z13
+	VSUBPS      Z10, Z6, Z14
+	VADDPS      Z10, Z6, Z6
+	VSUBPS      Z11, Z7, Z10
+	VADDPS      Z11, Z7, Z7
+	VSUBPS      Z12, Z8, Z11
+	VADDPS      Z12, Z8, Z8
+	VSUBPS      Z13, Z9, Z12
+	VADDPS      Z13, Z9, Z9
+	VSUBPS      Z8, Z6, Z13
+	VADDPS      Z8, Z6, Z6
+	VSUBPS      Z9, Z7, Z8
+	VADDPS      Z9, Z7, Z7
+	VADDPS      Z12, Z14, Z9
+	VSUBPS      Z12, Z14, Z14
+	VSUBPS      Z11, Z10, Z12
+	VADDPS      Z11, Z10, Z10
+	VUNPCKLPS   Z14, Z6, Z11
+	VUNPCKHPS   Z14, Z6, Z6
+	VUNPCKLPS   Z9, Z13, Z14
+	VUNPCKHPS   Z9, Z13, Z13
+	VUNPCKLPD   Z14, Z11, Z9
+	VUNPCKHPD   Z14, Z11, Z14
+	VUNPCKLPD   Z13, Z6, Z11
+	VUNPCKHPD   Z13, Z6, Z13
+	VUNPCKLPS   Z10, Z7, Z6
+	VUNPCKHPS   Z10, Z7, Z7
+	VUNPCKLPS   Z12, Z8, Z10
+	VUNPCKHPS   Z12, Z8, Z8
+	VUNPCKLPD   Z10, Z6, Z12
+	VUNPCKHPD   Z10, Z6, Z10
+	VUNPCKLPD   Z8, Z7, Z6
+	VUNPCKHPD   Z8, Z7, Z8
+	VMULPS      Z1, Z10, Z7
+	VMULPS      Z1, Z14, Z15
+	VFMADD213PS Z7, Z0, Z14
+	VFMSUB213PS Z15, Z0, Z10
+	VMULPS      Z3, Z6, Z7
+	VMULPS      Z3, Z11, Z15
+	VFMADD213PS Z7, Z2, Z11
+	VFMSUB213PS Z15, Z2, Z6
+	VMULPS      Z5, Z8, Z7
+	VMULPS      Z5, Z13, Z15
+	VFMADD213PS Z7, Z4, Z13
+	VFMSUB213PS Z15, Z4, Z8
+	VSUBPS      Z11, Z9, Z7
+	VADDPS      Z11, Z9, Z9
+	VSUBPS      Z6, Z12, Z11
+	VADDPS      Z6, Z12, Z12
+	VSUBPS      Z13, Z14, Z6
+	VADDPS      Z13, Z14, Z14
+	VSUBPS      Z8, Z10, Z13
+	VADDPS      Z8, Z10, Z10
+	VSUBPS      Z14, Z9, Z8
+	VADDPS      Z14, Z9, Z9
+	VSUBPS      Z10, Z12, Z14
+	VADDPS      Z10, Z12, Z12
+	VADDPS      Z13, Z7, Z10
+	VSUBPS      Z13, Z7, Z7
+	VSUBPS      Z6, Z11, Z13
+	VADDPS      Z6, Z11, Z11
+	VMOVUPS     (DX), Z6
+	VMOVUPS     64(DX), Z15
+	VMULPS      Z15, Z12, Z16
+	VMULPS      Z15, Z9, Z15
+	VFMADD213PS Z16, Z6, Z9
+	VFMSUB213PS Z15, Z6, Z12
+	VMOVUPS     128(DX), Z6
+	VMOVUPS     192(DX), Z15
+	VMULPS      Z15, Z11, Z16
+	VMULPS      Z15, Z7, Z15
+	VFMADD213PS Z16, Z6, Z7
+	VFMSUB213PS Z15, Z6, Z11
+	VMOVUPS     256(DX), Z6
+	VMOVUPS     320(DX), Z15
+	VMULPS      Z15, Z14, Z16
+	VMULPS      Z15, Z8, Z15
+	VFMADD213PS Z16, Z6, Z8
+	VFMSUB213PS Z15, Z6, Z14
+	VMOVUPS     384(DX), Z6
+	VMOVUPS     448(DX), Z15
+	VMULPS      Z15, Z13, Z16
+	VMULPS      Z15, Z10, Z15
+	VFMADD213PS Z16, Z6, Z10
+	VFMSUB213PS Z15, Z6, Z13
+	VSHUFF32X4  $0x44, Z7, Z9, Z6
+	VSHUFF32X4  $0xee, Z7, Z9, Z9
+	VSHUFF32X4  $0x44, Z10, Z8, Z7
+	VSHUFF32X4  $0xee, Z10, Z8, Z8
+	VSHUFF32X4  $0x88, Z7, Z6, Z10
+	VSHUFF32X4  $0xdd, Z7, Z6, Z6
+	VSHUFF32X4  $0x88, Z8, Z9, Z7
+	VSHUFF32X4  $0xdd, Z8, Z9, Z8
+	VSHUFF32X4  $0x44, Z11, Z12, Z9
+	VSHUFF32X4  $0xee, Z11, Z12, Z12
+	VSHUFF32X4  $0x44, Z13, Z14, Z11
+	VSHUFF32X4  $0xee, Z13, Z14, Z14
+	VSHUFF32X4  $0x88, Z11, Z9, Z13
+	VSHUFF32X4  $0xdd, Z11, Z9, Z9
+	VSHUFF32X4  $0x88, Z14, Z12, Z11
+	VSHUFF32X4  $0xdd, Z14, Z12, Z12
+	VSUBPS      Z6, Z10, Z14
+	VADDPS      Z6, Z10, Z10
+	VSUBPS      Z9, Z13, Z6
+	VADDPS      Z9, Z13, Z13
+	VSUBPS      Z8, Z7, Z9
+	VADDPS      Z8, Z7, Z7
+	VSUBPS      Z12, Z11, Z8
+	VADDPS      Z12, Z11, Z11
+	VMOVUPS     Z10, (AX)
+	VMOVUPS     Z13, (CX)
+	VMOVUPS     Z14, 64(AX)
+	VMOVUPS     Z6, 64(CX)
+	VMOVUPS     Z7, 128(AX)
+	VMOVUPS     Z11, 128(CX)
+	VMOVUPS     Z9, 192(AX)
+	VMOVUPS     Z8, 192(CX)
+	ADDQ        $0x00000100, AX
+	ADDQ        $0x00000100, CX
+	ADDQ        $0x00000200, DX
+	SUBQ        $0x04, BX
+	JMP         loop1
+
+rest2:
+	CMPQ         BX, $0x02
+	JNE          next4
+	MOVQ         $0x00000020, SI
+	LEAQ         (SI)(SI*2), BX
+	MOVQ         $0x00000008, DI
+	VPBROADCASTD DI, Z6
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z6, Z7, K1
+	VMOVUPS.Z    (AX), K1, Z6
+	MOVQ         $0x00000008, DI
+	VPBROADCASTD DI, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    (CX), K1, Z7
+	MOVQ         $0x00000008, DI
+	VPBROADCASTD DI, Z8
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
+	VPCMPD       $0x01, Z8, Z9, K1
+	VMOVUPS.Z    (AX)(SI*1), K1, Z8
+	MOVQ         $0x00000008, DI
+	VPBROADCASTD DI, Z9
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z10
+	VPCMPD       $0x01, Z9, Z10, K1
+	VMOVUPS.Z    (CX)(SI*1), K1, Z9
+	MOVQ         $0x00000008, DI
+	VPBROADCASTD DI, Z10
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z11
+	VPCMPD       $0x01, Z10, Z11, K1
+	VMOVUPS.Z    (AX)(SI*2), K1, Z10
+	MOVQ         $0x00000008, DI
+	VPBROADCASTD DI, Z11
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z12
+	VPCMPD       $0x01, Z11, Z12, K1
+	VMOVUPS.Z    (CX)(SI*2), K1, Z11
+	MOVQ         $0x00000008, SI
+	VPBROADCASTD SI, Z12
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z13
+	VPCMPD       $0x01, Z12, Z13, K1
+	VMOVUPS.Z    (AX)(BX*1), K1, Z12
+	MOVQ         $0x00000008, SI
+	VPBROADCASTD SI, Z13
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z14
+	VPCMPD       $0x01, Z13, Z14, K1
+	VMOVUPS.Z    (CX)(BX*1), K1, Z13
+	VSUBPS       Z10, Z6, Z14
+	VADDPS       Z10, Z6, Z6
+	VSUBPS       Z11, Z7, Z10
+	VADDPS       Z11, Z7, Z7
+	VSUBPS       Z12, Z8, Z11
+	VADDPS       Z12, Z8, Z8
+	VSUBPS       Z13, Z9, Z12
+	VADDPS       Z13, Z9, Z9
+	VSUBPS       Z8, Z6, Z13
+	VADDPS       Z8, Z6, Z6
+	VSUBPS       Z9, Z7, Z8
+	VADDPS       Z9, Z7, Z7
+	VADDPS       Z12, Z14, Z9
+	VSUBPS       Z12, Z14, Z14
+	VSUBPS       Z11, Z10, Z12
+	VADDPS       Z11, Z10, Z10
+	VUNPCKLPS    Z14, Z6, Z11
+	VUNPCKHPS    Z14, Z6, Z6
+	VUNPCKLPS    Z9, Z13, Z14
+	VUNPCKHPS    Z9, Z13, Z13
+	VUNPCKLPD    Z14, Z11, Z9
+	VUNPCKHPD    Z14, Z11, Z14
+	VUNPCKLPD    Z13, Z6, Z11
+	VUNPCKHPD    Z13, Z6, Z13
+	VUNPCKLPS    Z10, Z7, Z6
+	VUNPCKHPS    Z10, Z7, Z7
+	VUNPCKLPS    Z12, Z8, Z10
+	VUNPCKHPS    Z12, Z8, Z8
+	VUNPCKLPD    Z10, Z6, Z12
+	VUNPCKHPD    Z10, Z6, Z10
+	VUNPCKLPD    Z8, Z7, Z6
+	VUNPCKHPD    Z8, Z7, Z8
+	VMULPS       Z1, Z10, Z7
+	VMULPS       Z1, Z14, Z1
+	VFMADD213PS  Z7, Z0, Z14
+	VFMSUB213PS  Z1, Z0, Z10
+	VMULPS       Z3, Z6, Z0
+	VMULPS       Z3, Z11, Z1
+	VFMADD213PS  Z0, Z2, Z11
+	VFMSUB213PS  Z1, Z2, Z6
+	VMULPS       Z5, Z8, Z0
+	VMULPS       Z5, Z13, Z1
+	VFMADD213PS  Z0, Z4, Z13
+	VFMSUB213PS  Z1, Z4, Z8
+	VSUBPS       Z11, Z9, Z0
+	VADDPS       Z11, Z9, Z9
+	VSUBPS       Z6, Z12, Z1
+	VADDPS       Z6, Z12, Z12
+	VSUBPS       Z13, Z14, Z2
+	VADDPS       Z13, Z14, Z14
+	VSUBPS       Z8, Z10, Z3
+	VADDPS       Z8, Z10, Z10
+	VSUBPS       Z14, Z9, Z4
+	VADDPS       Z14, Z9, Z9
+	VSUBPS       Z10, Z12, Z5
+	VADDPS       Z10, Z12, Z12
+	VADDPS       Z3, Z0, Z6
+	VSUBPS       Z3, Z0, Z0
+	VSUBPS       Z2, Z1, Z3
+	VADDPS       Z2, Z1, Z1
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    (DX), K1, Z2
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    32(DX), K1, Z7
+	VMULPS       Z7, Z12, Z8
+	VMULPS       Z7, Z9, Z7
+	VFMADD213PS  Z8, Z2, Z9
+	VFMSUB213PS  Z7, Z2, Z12
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    64(DX), K1, Z2
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    96(DX), K1, Z7
+	VMULPS       Z7, Z1, Z8
+	VMULPS       Z7, Z0, Z7
+	VFMADD213PS  Z8, Z2, Z0
+	VFMSUB213PS  Z7, Z2, Z1
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    128(DX), K1, Z2
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    160(DX), K1, Z7
+	VMULPS       Z7, Z5, Z8
+	VMULPS       Z7, Z4, Z7
+	VFMADD213PS  Z8, Z2, Z4
+	VFMSUB213PS  Z7, Z2, Z5
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    192(DX), K1, Z2
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    224(DX), K1, Z7
+	VMULPS       Z7, Z3, Z8
+	VMULPS       Z7, Z6, Z7
+	VFMADD213PS  Z8, Z2, Z6
+	VFMSUB213PS  Z7, Z2, Z3
+	VSHUFF32X4   $0x44, Z0, Z9, Z2
+	VSHUFF32X4   $0xee, Z0, Z9, Z9
+	VSHUFF32X4   $0x44, Z6, Z4, Z0
+	VSHUFF32X4   $0xee, Z6, Z4, Z4
+	VSHUFF32X4   $0x88, Z0, Z2, Z6
+	VSHUFF32X4   $0xdd, Z0, Z2, Z0
+	VSHUFF32X4   $0x88, Z4, Z9, Z2
+	VSHUFF32X4   $0xdd, Z4, Z9, Z2
+	VSHUFF32X4   $0x44, Z1, Z12, Z2
+	VSHUFF32X4   $0xee, Z1, Z12, Z12
+	VSHUFF32X4   $0x44, Z3, Z5, Z1
+	VSHUFF32X4   $0xee, Z3, Z5, Z5
+	VSHUFF32X4   $0x88, Z1, Z2, Z3
+	VSHUFF32X4   $0xdd, Z1, Z2, Z1
+	VSHUFF32X4   $0x88, Z5, Z12, Z2
+	VSHUFF32X4   $0xdd, Z5, Z12, Z2
+	VSUBPS       Z0, Z6, Z2
+	VADDPS       Z0, Z6, Z6
+	VSUBPS       Z1, Z3, Z0
+	VADDPS       Z1, Z3, Z3
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z3, (CX)
+	VMOVUPS      Z2, 64(AX)
+	VMOVUPS      Z0, 64(CX)
+	JMP          end3
+
+next4:
+end3:
+	VZEROUPPER
+	RET
+
+// fftInverseLanes2 of X·K, K = kRe + i·kIm
+// func fftInverseLanesMul2AVX2(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
+// Requires: AVX, FMA3
+TEXT ·fftInverseLanesMul2AVX2(SB), NOSPLIT, $160-120
+	MOVQ re_base+0(FP), AX
+	MOVQ im_base+24(FP), CX
+	MOVQ tw_base+96(FP), DX
+	MOVQ kRe_base+48(FP), BX
+	MOVQ kIm_base+72(FP), SI
+	LEAQ 31(SP), DI
+	ANDQ $-32, DI
+	MOVQ re_len+8(FP), R8
+	SHRQ $0x04, R8
+	MOVQ $0x00000040, R9
+
+loop1:
+	CMPQ        R8, $0x04
+	JL          rest2
+	LEAQ        (R9)(R9*2), R10
+	VMOVUPS     (AX), Y0
+	VMOVUPS     (CX), Y1
+	VMOVUPS     (BX), Y2
+	VMOVUPS     (SI), Y3
+	VMULPS      Y3, Y1, Y4
+	VMULPS      Y3, Y0, Y3
+	VFMSUB213PS Y4, Y2, Y0
+	VFMADD213PS Y3, Y2, Y1
+	VMOVUPS     (AX)(R9*1), Y2
+	VMOVUPS     (CX)(R9*1), Y3
+	VMOVUPS     (BX)(R9*1), Y4
+	VMOVUPS     (SI)(R9*1), Y5
+	VMULPS      Y5, Y3, Y6
+	VMULPS      Y5, Y2, Y5
+	VFMSUB213PS Y6, Y4, Y2
+	VFMADD213PS Y5, Y4, Y3
+	VMOVUPS     (AX)(R9*2), Y4
+	VMOVUPS     (CX)(R9*2), Y5
+	VMOVUPS     (BX)(R9*2), Y6
+	VMOVUPS     (SI)(R9*2), Y7
+	VMULPS      Y7, Y5, Y8
+	VMULPS      Y7, Y4, Y7
+	VFMSUB213PS Y8, Y6, Y4
+	VFMADD213PS Y7, Y6, Y5
+	VMOVUPS     (AX)(R10*1), Y6
+	VMOVUPS     (CX)(R10*1), Y7
+	VMOVUPS     (BX)(R10*1), Y8
+	VMOVUPS     (SI)(R10*1), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y6, Y9
+	VFMSUB213PS Y10, Y8, Y6
+	VFMADD213PS Y9, Y8, Y7
+	VSUBPS      Y4, Y0, Y8
+	VADDPS      Y4, Y0, Y0
+	VSUBPS      Y5, Y1, Y4
+	VADDPS      Y5, Y1, Y1
+	VSUBPS      Y6, Y2, Y5
+	VADDPS      Y6, Y2, Y2
+	VSUBPS      Y7, Y3, Y6
+	VADDPS      Y7, Y3, Y3
+	VSUBPS      Y2, Y0, Y7
+	VADDPS      Y2, Y0, Y0
+	VSUBPS      Y3, Y1, Y2
+	VADDPS      Y3, Y1, Y1
+	VADDPS      Y6, Y8, Y3
+	VSUBPS      Y6, Y8, Y8
+	VSUBPS      Y5, Y4, Y6
+	VADDPS      Y5, Y4, Y4
+	VUNPCKLPS   Y8, Y0, Y5
+	VUNPCKHPS   Y8, Y0, Y0
+	VUNPCKLPS   Y3, Y7, Y8
+	VUNPCKHPS   Y3, Y7, Y7
+	VUNPCKLPD   Y8, Y5, Y3
+	VUNPCKHPD   Y8, Y5, Y8
+	VUNPCKLPD   Y7, Y0, Y5
+	VUNPCKHPD   Y7, Y0, Y7
+	VUNPCKLPS   Y4, Y1, Y0
+	VUNPCKHPS   Y4, Y1, Y1
+	VUNPCKLPS   Y6, Y2, Y4
+	VUNPCKHPS   Y6, Y2, Y2
+	VUNPCKLPD   Y4, Y0, Y6
+	VUNPCKHPD   Y4, Y0, Y4
+	VUNPCKLPD   Y2, Y1, Y0
+	VUNPCKHPD   Y2, Y1, Y2
+	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
+	VMULPS      Y9, Y4, Y10
+	VMULPS      Y9, Y8, Y9
+	VFMADD213PS Y10, Y1, Y8
+	VFMSUB213PS Y9, Y1, Y4
+	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
+	VMULPS      Y9, Y0, Y10
+	VMULPS      Y9, Y5, Y9
+	VFMADD213PS Y10, Y1, Y5
+	VFMSUB213PS Y9, Y1, Y0
+	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
+	VMULPS      Y9, Y2, Y10
+	VMULPS      Y9, Y7, Y9
+	VFMADD213PS Y10, Y1, Y7
+	VFMSUB213PS Y9, Y1, Y2
+	VSUBPS      Y5, Y3, Y1
+	VADDPS      Y5, Y3, Y3
+	VSUBPS      Y0, Y6, Y5
+	VADDPS      Y0, Y6, Y6
+	VSUBPS      Y7, Y8, Y0
+	VADDPS      Y7, Y8, Y8
+	VSUBPS      Y2, Y4, Y7
+	VADDPS      Y2, Y4, Y4
+	VSUBPS      Y8, Y3, Y2
+	VADDPS      Y8, Y3, Y3
+	VSUBPS      Y4, Y6, Y8
+	VADDPS      Y4, Y6, Y6
+	VADDPS      Y7, Y1, Y4
+	VSUBPS      Y7, Y1, Y1
+	VSUBPS      Y0, Y5, Y7
+	VADDPS      Y0, Y5, Y5
+	VMOVUPS     (DX), Y0
+	VMOVUPS     64(DX), Y9
+	VMULPS      Y9, Y6, Y10
+	VMULPS      Y9, Y3, Y9
+	VFMADD213PS Y10, Y0, Y3
+	VFMSUB213PS Y9, Y0, Y6
+	VMOVUPS     128(DX), Y0
+	VMOVUPS     192(DX), Y9
+	VMULPS      Y9, Y5, Y10
+	VMULPS      Y9, Y1, Y9
+	VFMADD213PS Y10, Y0, Y1
+	VFMSUB213PS Y9, Y0, Y5
+	VMOVUPS     256(DX), Y0
+	VMOVUPS     320(DX), Y9
+	VMULPS      Y9, Y8, Y10
+	VMULPS      Y9, Y2, Y9
+	VFMADD213PS Y10, Y0, Y2
+	VFMSUB213PS Y9, Y0, Y8
+	VMOVUPS     384(DX), Y0
+	VMOVUPS     448(DX), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y4, Y9
+	VFMADD213PS Y10, Y0, Y4
+	VFMSUB213PS Y9, Y0, Y7
+	VPERM2F128  $0x20, Y1, Y3, Y0
+	VPERM2F128  $0x31, Y1, Y3, Y3
+	VPERM2F128  $0x20, Y5, Y6, Y1
+	VPERM2F128  $0x31, Y5, Y6, Y6
+	VPERM2F128  $0x20, Y4, Y2, Y5
+	VPERM2F128  $0x31, Y4, Y2, Y2
+	VPERM2F128  $0x20, Y7, Y8, Y4
+	VPERM2F128  $0x31, Y7, Y8, Y8
+	VSUBPS      Y3, Y0, Y7
+	VADDPS      Y3, Y0, Y0
+	VSUBPS      Y6, Y1, Y3
+	VADDPS      Y6, Y1, Y1
+	VSUBPS      Y2, Y5, Y6
+	VADDPS      Y2, Y5, Y5
+	VSUBPS      Y8, Y4, Y2
+	VADDPS      Y8, Y4, Y4
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y1, (CX)
+	VMOVUPS     Y5, (DI)
+	VMOVUPS     Y4, 32(DI)
+	VMOVUPS     Y7, 64(AX)
+	VMOVUPS     Y3, 64(CX)
+	VMOVUPS     Y6, 64(DI)
+	VMOVUPS     Y2, 96(DI)
+	LEAQ        (R9)(R9*2), R10
+	VMOVUPS     32(AX), Y0
+	VMOVUPS     32(CX), Y1
+	VMOVUPS     32(BX), Y2
+	VMOVUPS     32(SI), Y3
+	VMULPS      Y3, Y1, Y4
+	VMULPS      Y3, Y0, Y3
+	VFMSUB213PS Y4, Y2, Y0
+	VFMADD213PS Y3, Y2, Y1
+	VMOVUPS     32(AX)(R9*1), Y2
+	VMOVUPS     32(CX)(R9*1), Y3
+	VMOVUPS     32(BX)(R9*1), Y4
+	VMOVUPS     32(SI)(R9*1), Y5
+	VMULPS      Y5, Y3, Y6
+	VMULPS      Y5, Y2, Y5
+	VFMSUB213PS Y6, Y4, Y2
+	VFMADD213PS Y5, Y4, Y3
+	VMOVUPS     32(AX)(R9*2), Y4
+	VMOVUPS     32(CX)(R9*2), Y5
+	VMOVUPS     32(BX)(R9*2), Y6
+	VMOVUPS     32(SI)(R9*2), Y7
+	VMULPS      Y7, Y5, Y8
+	VMULPS      Y7, Y4, Y7
+	VFMSUB213PS Y8, Y6, Y4
+	VFMADD213PS Y7, Y6, Y5
+	VMOVUPS     32(AX)(R10*1), Y6
+	VMOVUPS     32(CX)(R10*1), Y7
+	VMOVUPS     32(BX)(R10*1), Y8
+	VMOVUPS     32(SI)(R10*1), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y6, Y9
+	VFMSUB213PS Y10, Y8, Y6
+	VFMADD213PS Y9, Y8, Y7
+	VSUBPS      Y4, Y0, Y8
+	VADDPS      Y4, Y0, Y0
+	VSUBPS      Y5, Y1, Y4
+	VADDPS      Y5, Y1, Y1
+	VSUBPS      Y6, Y2, Y5
+	VADDPS      Y6, Y2, Y2
+	VSUBPS      Y7, Y3, Y6
+	VADDPS      Y7, Y3, Y3
+	VSUBPS      Y2, Y0, Y7
+	VADDPS      Y2, Y0, Y0
+	VSUBPS      Y3, Y1, Y2
+	VADDPS      Y3, Y1, Y1
+	VADDPS      Y6, Y8, Y3
+	VSUBPS      Y6, Y8, Y8
+	VSUBPS      Y5, Y4, Y6
+	VADDPS      Y5, Y4, Y4
+	VUNPCKLPS   Y8, Y0, Y5
+	VUNPCKHPS   Y8, Y0, Y0
+	VUNPCKLPS   Y3, Y7, Y8
+	VUNPCKHPS   Y3, Y7, Y7
+	VUNPCKLPD   Y8, Y5, Y3
+	VUNPCKHPD   Y8, Y5, Y8
+	VUNPCKLPD   Y7, Y0, Y5
+	VUNPCKHPD   Y7, Y0, Y7
+	VUNPCKLPS   Y4, Y1, Y0
+	VUNPCKHPS   Y4, Y1, Y1
+	VUNPCKLPS   Y6, Y2, Y4
+	VUNPCKHPS   Y6, Y2, Y2
+	VUNPCKLPD   Y4, Y0, Y6
+	VUNPCKHPD   Y4, Y0, Y4
+	VUNPCKLPD   Y2, Y1, Y0
+	VUNPCKHPD   Y2, Y1, Y2
+	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
+	VMULPS      Y9, Y4, Y10
+	VMULPS      Y9, Y8, Y9
+	VFMADD213PS Y10, Y1, Y8
+	VFMSUB213PS Y9, Y1, Y4
+	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
+	VMULPS      Y9, Y0, Y10
+	VMULPS      Y9, Y5, Y9
+	VFMADD213PS Y10, Y1, Y5
+	VFMSUB213PS Y9, Y1, Y0
+	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
+	VMULPS      Y9, Y2, Y10
+	VMULPS      Y9, Y7, Y9
+	VFMADD213PS Y10, Y1, Y7
+	VFMSUB213PS Y9, Y1, Y2
+	VSUBPS      Y5, Y3, Y1
+	VADDPS      Y5, Y3, Y3
+	VSUBPS      Y0, Y6, Y5
+	VADDPS      Y0, Y6, Y6
+	VSUBPS      Y7, Y8, Y0
+	VADDPS      Y7, Y8, Y8
+	VSUBPS      Y2, Y4, Y7
+	VADDPS      Y2, Y4, Y4
+	VSUBPS      Y8, Y3, Y2
+	VADDPS      Y8, Y3, Y3
+	VSUBPS      Y4, Y6, Y8
+	VADDPS      Y4, Y6, Y6
+	VADDPS      Y7, Y1, Y4
+	VSUBPS      Y7, Y1, Y1
+	VSUBPS      Y0, Y5, Y7
+	VADDPS      Y0, Y5, Y5
+	VMOVUPS     32(DX), Y0
+	VMOVUPS     96(DX), Y9
+	VMULPS      Y9, Y6, Y10
+	VMULPS      Y9, Y3, Y9
+	VFMADD213PS Y10, Y0, Y3
+	VFMSUB213PS Y9, Y0, Y6
+	VMOVUPS     160(DX), Y0
+	VMOVUPS     224(DX), Y9
+	VMULPS      Y9, Y5, Y10
+	VMULPS      Y9, Y1, Y9
+	VFMADD213PS Y10, Y0, Y1
+	VFMSUB213PS Y9, Y0, Y5
+	VMOVUPS     288(DX), Y0
+	VMOVUPS     352(DX), Y9
+	VMULPS      Y9, Y8, Y10
+	VMULPS      Y9, Y2, Y9
+	VFMADD213PS Y10, Y0, Y2
+	VFMSUB213PS Y9, Y0, Y8
+	VMOVUPS     416(DX), Y0
+	VMOVUPS     480(DX), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y4, Y9
+	VFMADD213PS Y10, Y0, Y4
+	VFMSUB213PS Y9, Y0, Y7
+	VPERM2F128  $0x20, Y1, Y3, Y0
+	VPERM2F128  $0x31, Y1, Y3, Y3
+	VPERM2F128  $0x20, Y5, Y6, Y1
+	VPERM2F128  $0x31, Y5, Y6, Y6
+	VPERM2F128  $0x20, Y4, Y2, Y5
+	VPERM2F128  $0x31, Y4, Y2, Y2
+	VPERM2F128  $0x20, Y7, Y8, Y4
+	VPERM2F128  $0x31, Y7, Y8, Y8
+	VSUBPS      Y3, Y0, Y7
+	VADDPS      Y3, Y0, Y0
+	VSUBPS      Y6, Y1, Y3
+	VADDPS      Y6, Y1, Y1
+	VSUBPS      Y2, Y5, Y6
+	VADDPS      Y2, Y5, Y5
+	VSUBPS      Y8, Y4, Y2
+	VADDPS      Y8, Y4, Y4
+	VMOVUPS     Y0, 128(AX)
+	VMOVUPS     Y1, 128(CX)
+	VMOVUPS     Y5, 160(AX)
+	VMOVUPS     Y4, 160(CX)
+	VMOVUPS     Y7, 192(AX)
+	VMOVUPS     Y3, 192(CX)
+	VMOVUPS     Y6, 224(AX)
+	VMOVUPS     Y2, 224(CX)
+	VMOVUPS     (DI), Y0
+	VMOVUPS     32(DI), Y1
+	VMOVUPS     Y0, 32(AX)
+	VMOVUPS     Y1, 32(CX)
+	VMOVUPS     64(DI), Y0
+	VMOVUPS     96(DI), Y1
+	VMOVUPS     Y0, 96(AX)
+	VMOVUPS     Y1, 96(CX)
+	ADDQ        $0x00000100, AX
+	ADDQ        $0x00000100, CX
+	ADDQ        $0x00000100, BX
+	ADDQ        $0x00000100, SI
+	ADDQ        $0x00000200, DX
+	SUBQ        $0x04, R8
+	JMP         loop1
+
+rest2:
+	CMPQ        R8, $0x02
+	JNE         next4
+	MOVQ        $0x00000020, R9
+	LEAQ        (R9)(R9*2), DI
+	VMOVUPS     (AX), Y0
+	VMOVUPS     (CX), Y1
+	VMOVUPS     (BX), Y2
+	VMOVUPS     (SI), Y3
+	VMULPS      Y3, Y1, Y4
+	VMULPS      Y3, Y0, Y3
+	VFMSUB213PS Y4, Y2, Y0
+	VFMADD213PS Y3, Y2, Y1
+	VMOVUPS     (AX)(R9*1), Y2
+	VMOVUPS     (CX)(R9*1), Y3
+	VMOVUPS     (BX)(R9*1), Y4
+	VMOVUPS     (SI)(R9*1), Y5
+	VMULPS      Y5, Y3, Y6
+	VMULPS      Y5, Y2, Y5
+	VFMSUB213PS Y6, Y4, Y2
+	VFMADD213PS Y5, Y4, Y3
+	VMOVUPS     (AX)(R9*2), Y4
+	VMOVUPS     (CX)(R9*2), Y5
+	VMOVUPS     (BX)(R9*2), Y6
+	VMOVUPS     (SI)(R9*2), Y7
+	VMULPS      Y7, Y5, Y8
+	VMULPS      Y7, Y4, Y7
+	VFMSUB213PS Y8, Y6, Y4
+	VFMADD213PS Y7, Y6, Y5
+	VMOVUPS     (AX)(DI*1), Y6
+	VMOVUPS     (CX)(DI*1), Y7
+	VMOVUPS     (BX)(DI*1), Y8
+	VMOVUPS     (SI)(DI*1), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y6, Y9
+	VFMSUB213PS Y10, Y8, Y6
+	VFMADD213PS Y9, Y8, Y7
+	VSUBPS      Y4, Y0, Y8
+	VADDPS      Y4, Y0, Y0
+	VSUBPS      Y5, Y1, Y4
+	VADDPS      Y5, Y1, Y1
+	VSUBPS      Y6, Y2, Y5
+	VADDPS      Y6, Y2, Y2
+	VSUBPS      Y7, Y3, Y6
+	VADDPS      Y7, Y3, Y3
+	VSUBPS      Y2, Y0, Y7
+	VADDPS      Y2, Y0, Y0
+	VSUBPS      Y3, Y1, Y2
+	VADDPS      Y3, Y1, Y1
+	VADDPS      Y6, Y8, Y3
+	VSUBPS      Y6, Y8, Y8
+	VSUBPS      Y5, Y4, Y6
+	VADDPS      Y5, Y4, Y4
+	VUNPCKLPS   Y8, Y0, Y5
+	VUNPCKHPS   Y8, Y0, Y0
+	VUNPCKLPS   Y3, Y7, Y8
+	VUNPCKHPS   Y3, Y7, Y7
+	VUNPCKLPD   Y8, Y5, Y3
+	VUNPCKHPD   Y8, Y5, Y8
+	VUNPCKLPD   Y7, Y0, Y5
+	VUNPCKHPD   Y7, Y0, Y7
+	VUNPCKLPS   Y4, Y1, Y0
+	VUNPCKHPS   Y4, Y1, Y1
+	VUNPCKLPS   Y6, Y2, Y4
+	VUNPCKHPS   Y6, Y2, Y2
+	VUNPCKLPD   Y4, Y0, Y6
+	VUNPCKHPD   Y4, Y0, Y4
+	VUNPCKLPD   Y2, Y1, Y0
+	VUNPCKHPD   Y2, Y1, Y2
+	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
+	VMULPS      Y9, Y4, Y10
+	VMULPS      Y9, Y8, Y9
+	VFMADD213PS Y10, Y1, Y8
+	VFMSUB213PS Y9, Y1, Y4
+	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
+	VMULPS      Y9, Y0, Y10
+	VMULPS      Y9, Y5, Y9
+	VFMADD213PS Y10, Y1, Y5
+	VFMSUB213PS Y9, Y1, Y0
+	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
+	VMULPS      Y9, Y2, Y10
+	VMULPS      Y9, Y7, Y9
+	VFMADD213PS Y10, Y1, Y7
+	VFMSUB213PS Y9, Y1, Y2
+	VSUBPS      Y5, Y3, Y1
+	VADDPS      Y5, Y3, Y3
+	VSUBPS      Y0, Y6, Y5
+	VADDPS      Y0, Y6, Y6
+	VSUBPS      Y7, Y8, Y0
+	VADDPS      Y7, Y8, Y8
+	VSUBPS      Y2, Y4, Y7
+	VADDPS      Y2, Y4, Y4
+	VSUBPS      Y8, Y3, Y2
+	VADDPS      Y8, Y3, Y3
+	VSUBPS      Y4, Y6, Y8
+	VADDPS      Y4, Y6, Y6
+	VADDPS      Y7, Y1, Y4
+	VSUBPS      Y7, Y1, Y1
+	VSUBPS      Y0, Y5, Y7
+	VADDPS      Y0, Y5, Y5
+	VMOVUPS     (DX), Y0
+	VMOVUPS     32(DX), Y9
+	VMULPS      Y9, Y6, Y10
+	VMULPS      Y9, Y3, Y9
+	VFMADD213PS Y10, Y0, Y3
+	VFMSUB213PS Y9, Y0, Y6
+	VMOVUPS     64(DX), Y0
+	VMOVUPS     96(DX), Y9
+	VMULPS      Y9, Y5, Y10
+	VMULPS      Y9, Y1, Y9
+	VFMADD213PS Y10, Y0, Y1
+	VFMSUB213PS Y9, Y0, Y5
+	VMOVUPS     128(DX), Y0
+	VMOVUPS     160(DX), Y9
+	VMULPS      Y9, Y8, Y10
+	VMULPS      Y9, Y2, Y9
+	VFMADD213PS Y10, Y0, Y2
+	VFMSUB213PS Y9, Y0, Y8
+	VMOVUPS     192(DX), Y0
+	VMOVUPS     224(DX), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y4, Y9
+	VFMADD213PS Y10, Y0, Y4
+	VFMSUB213PS Y9, Y0, Y7
+	VPERM2F128  $0x20, Y1, Y3, Y0
+	VPERM2F128  $0x31, Y1, Y3, Y3
+	VPERM2F128  $0x20, Y5, Y6, Y1
+	VPERM2F128  $0x31, Y5, Y6, Y6
+	VPERM2F128  $0x20, Y4, Y2, Y5
+	VPERM2F128  $0x31, Y4, Y2, Y2
+	VPERM2F128  $0x20, Y7, Y8, Y4
+	VPERM2F128  $0x31, Y7, Y8, Y8
+	VSUBPS      Y3, Y0, Y7
+	VADDPS      Y3, Y0, Y0
+	VSUBPS      Y6, Y1, Y3
+	VADDPS      Y6, Y1, Y1
+	VSUBPS      Y2, Y5, Y6
+	VADDPS      Y2, Y5, Y5
+	VSUBPS      Y8, Y4, Y2
+	VADDPS      Y8, Y4, Y4
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y1, (CX)
+	VMOVUPS     Y5, 32(AX)
+	VMOVUPS     Y4, 32(CX)
+	VMOVUPS     Y7, 64(AX)
+	VMOVUPS     Y3, 64(CX)
+	VMOVUPS     Y6, 96(AX)
+	VMOVUPS     Y2, 96(CX)
+	JMP         end3
+
+next4:
+end3:
+	VZEROUPPER
+	RET
+
+// fftInverseLanes2 of X·K, K = kRe + i·kIm
+// func fftInverseLanesMul2AVX512(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
+// Requires: AVX, AVX512F
+TEXT ·fftInverseLanesMul2AVX512(SB), NOSPLIT, $0-120
+	MOVQ    re_base+0(FP), AX
+	MOVQ    im_base+24(FP), CX
+	MOVQ    tw_base+96(FP), DX
+	MOVQ    kRe_base+48(FP), BX
+	MOVQ    kIm_base+72(FP), SI
+	VMOVUPS fftlanes_twist1re<>+0(SB), Z0
+	VMOVUPS fftlanes_twist1im<>+0(SB), Z1
+	VMOVUPS fftlanes_twist2re<>+0(SB), Z2
+	VMOVUPS fftlanes_twist2im<>+0(SB), Z3
+	VMOVUPS fftlanes_twist3re<>+0(SB), Z4
+	VMOVUPS fftlanes_twist3im<>+0(SB), Z5
+	MOVQ    re_len+8(FP), DI
+	SHRQ    $0x04, DI
+	MOVQ    $0x00000040, R8
+
+loop1:
+	CMPQ        DI, $0x04
+	JL          rest2
+	LEAQ        (R8)(R8*2), R9
+	VMOVUPS     (AX), Z6
+	VMOVUPS     (CX), Z7
+	VMOVUPS     (BX), Z8
+	VMOVUPS     (SI), Z9
+	VMULPS      Z9, Z7, Z10
+	VMULPS      Z9, Z6, Z9
+	VFMSUB213PS Z10, Z8, Z6
+	VFMADD213PS Z9, Z8, Z7
+	VMOVUPS     (AX)(R8*1), Z8
+	VMOVUPS     (CX)(R8*1), Z9
+	VMOVUPS     (BX)(R8*1), Z10
+	VMOVUPS     (SI)(R8*1), Z11
+	VMULPS      Z11, Z9, Z12
+	VMULPS      Z11, Z8, Z11
+	VFMSUB213PS Z12, Z10, Z8
+	VFMADD213PS Z11, Z10, Z9
+	VMOVUPS     (AX)(R8*2), Z10
+	VMOVUPS     (CX)(R8*2), Z11
+	VMOVUPS     (BX)(R8*2), Z12
+	VMOVUPS     (SI)(R8*2), Z13
+	VMULPS      Z13, Z11, Z14
+	VMULPS      Z13, Z10, Z13
+	VFMSUB213PS Z14, Z12, Z10
+	VFMADD213PS Z13, Z12, Z11
+	VMOVUPS     (AX)(R9*1), Z12
+	VMOVUPS     (CX)(R9*1), Z13
+	VMOVUPS     (BX)(R9*1), Z14
+	VMOVUPS     (SI)(R9*1), Z15
+	VMULPS      Z15, Z13, Z16
+	VMULPS      Z15, Z12, Z15
+	VFMSUB213PS Z16, Z14, Z12
+	VFMADD213PS Z15, Z14, Z13
+	VSUBPS      Z10, Z6, Z14
+	VADDPS      Z10, Z6, Z6
+	VSUBPS      Z11, Z7, Z10
+	VADDPS      Z11, Z7, Z7
+	VSUBPS      Z12, Z8, Z11
+	VADDPS      Z12, Z8, Z8
+	VSUBPS      Z13, Z9, Z12
+	VADDPS      Z13, Z9, Z9
+	VSUBPS      Z8, Z6, Z13
+	VADDPS      Z8, Z6, Z6
+	VSUBPS      Z9, Z7, Z8
+	VADDPS      Z9, Z7, Z7
+	VADDPS      Z12, Z14, Z9
+	VSUBPS      Z12, Z14, Z14
+	VSUBPS      Z11, Z10, Z12
+	VADDPS      Z11, Z10, Z10
+	VUNPCKLPS   Z14, Z6, Z11
+	VUNPCKHPS   Z14, Z6, Z6
+	VUNPCKLPS   Z9, Z13, Z14
+	VUNPCKHPS   Z9, Z13, Z13
+	VUNPCKLPD   Z14, Z11, Z9
+	VUNPCKHPD   Z14, Z11, Z14
+	VUNPCKLPD   Z13, Z6, Z11
+	VUNPCKHPD   Z13, Z6, Z13
+	VUNPCKLPS   Z10, Z7, Z6
+	VUNPCKHPS   Z10, Z7, Z7
+	VUNPCKLPS   Z12, Z8, Z10
+	VUNPCKHPS   Z12, Z8, Z8
+	VUNPCKLPD   Z10, Z6, Z12
+	VUNPCKHPD   Z10, Z6, Z10
+	VUNPCKLPD   Z8, Z7, Z6
+	VUNPCKHPD   Z8, Z7, Z8
+	VMULPS      Z1, Z10, Z7
+	VMULPS      Z1, Z14, Z15
+	VFMADD213PS Z7, Z0, Z14
+	VFMSUB213PS Z15, Z0, Z10
+	VMULPS      Z3, Z6, Z7
+	VMULPS      Z3, Z11, Z15
+	VFMADD213PS Z7, Z2, Z11
+	VFMSUB213PS Z15, Z2, Z6
+	VMULPS      Z5, Z8, Z7
+	VMULPS      Z5, Z13, Z15
+	VFMADD213PS Z7, Z4, Z13
+	VFMSUB213PS Z15, Z4, Z8
+	VSUBPS      Z11, Z9, Z7
+	VADDPS      Z11, Z9, Z9
+	VSUBPS      Z6, Z12, Z11
+	VADDPS      Z6, Z12, Z12
+	VSUBPS      Z13, Z14, Z6
+	VADDPS      Z13, Z14, Z14
+	VSUBPS      Z8, Z10, Z13
+	VADDPS      Z8, Z10, Z10
+	VSUBPS      Z14, Z9, Z8
+	VADDPS      Z14, Z9, Z9
+	VSUBPS      Z10, Z12, Z14
+	VADDPS      Z10, Z12, Z12
+	VADDPS      Z13, Z7, Z10
+	VSUBPS      Z13, Z7, Z7
+	VSUBPS      Z6, Z11, Z13
+	VADDPS      Z6, Z11, Z11
+	VMOVUPS     (DX), Z6
+	VMOVUPS     64(DX), Z15
+	VMULPS      Z15, Z12, Z16
+	VMULPS      Z15, Z9, Z15
+	VFMADD213PS Z16, Z6, Z9
+	VFMSUB213PS Z15, Z6, Z12
+	VMOVUPS     128(DX), Z6
+	VMOVUPS     192(DX), Z15
+	VMULPS      Z15, Z11, Z16
+	VMULPS      Z15, Z7, Z15
+	VFMADD213PS Z16, Z6, Z7
+	VFMSUB213PS Z15, Z6, Z11
+	VMOVUPS     256(DX), Z6
+	VMOVUPS     320(DX), Z15
+	VMULPS      Z15, Z14, Z16
+	VMULPS      Z15, Z8, Z15
+	VFMADD213PS Z16, Z6, Z8
+	VFMSUB213PS Z15, Z6, Z14
+	VMOVUPS     384(DX), Z6
+	VMOVUPS     448(DX), Z15
+	VMULPS      Z15, Z13, Z16
+	VMULPS      Z15, Z10, Z15
+	VFMADD213PS Z16, Z6, Z10
+	VFMSUB213PS Z15, Z6, Z13
+	VSHUFF32X4  $0x44, Z7, Z9, Z6
+	VSHUFF32X4  $0xee, Z7, Z9, Z9
+	VSHUFF32X4  $0x44, Z10, Z8, Z7
+	VSHUFF32X4  $0xee, Z10, Z8, Z8
+	VSHUFF32X4  $0x88, Z7, Z6, Z10
+	VSHUFF32X4  $0xdd, Z7, Z6, Z6
+	VSHUFF32X4  $0x88, Z8, Z9, Z7
+	VSHUFF32X4  $0xdd, Z8, Z9, Z8
+	VSHUFF32X4  $0x44, Z11, Z12, Z9
+	VSHUFF32X4  $0xee, Z11, Z12, Z12
+	VSHUFF32X4  $0x44, Z13, Z14, Z11
+	VSHUFF32X4  $0xee, Z13, Z14, Z14
+	VSHUFF32X4  $0x88, Z11, Z9, Z13
+	VSHUFF32X4  $0xdd, Z11, Z9, Z9
+	VSHUFF32X4  $0x88, Z14, Z12, Z11
+	VSHUFF32X4  $0xdd, Z14, Z12, Z12
+	VSUBPS      Z6, Z10, Z14
+	VADDPS      Z6, Z10, Z10
+	VSUBPS      Z9, Z13, Z6
+	VADDPS      Z9, Z13, Z13
+	VSUBPS      Z8, Z7, Z9
+	VADDPS      Z8, Z7, Z7
+	VSUBPS      Z12, Z11, Z8
+	VADDPS      Z12, Z11, Z11
+	VMOVUPS     Z10, (AX)
+	VMOVUPS     Z13, (CX)
+	VMOVUPS     Z14, 64(AX)
+	VMOVUPS     Z6, 64(CX)
+	VMOVUPS     Z7, 128(AX)
+	VMOVUPS     Z11, 128(CX)
+	VMOVUPS     Z9, 192(AX)
+	VMOVUPS     Z8, 192(CX)
+	ADDQ        $0x00000100, AX
+	ADDQ        $0x00000100, CX
+	ADDQ        $0x00000100, BX
+	ADDQ        $0x00000100, SI
+	ADDQ        $0x00000200, DX
+	SUBQ        $0x04, DI
+	JMP         loop1
+
+rest2:
+	CMPQ         DI, $0x02
+	JNE          next4
+	MOVQ         $0x00000020, R8
+	LEAQ         (R8)(R8*2), DI
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z6
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z6, Z7, K1
+	VMOVUPS.Z    (AX), K1, Z6
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    (CX), K1, Z7
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z8
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
+	VPCMPD       $0x01, Z8, Z9, K1
+	VMOVUPS.Z    (BX), K1, Z8
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z9
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z10
+	VPCMPD       $0x01, Z9, Z10, K1
+	VMOVUPS.Z    (SI), K1, Z9
+	VMULPS       Z9, Z7, Z10
+	VMULPS       Z9, Z6, Z9
+	VFMSUB213PS  Z10, Z8, Z6
+	VFMADD213PS  Z9, Z8, Z7
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z8
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
+	VPCMPD       $0x01, Z8, Z9, K1
+	VMOVUPS.Z    (AX)(R8*1), K1, Z8
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z9
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z10
+	VPCMPD       $0x01, Z9, Z10, K1
+	VMOVUPS.Z    (CX)(R8*1), K1, Z9
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z10
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z11
+	VPCMPD       $0x01, Z10, Z11, K1
+	VMOVUPS.Z    (BX)(R8*1), K1, Z10
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z11
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z12
+	VPCMPD       $0x01, Z11, Z12, K1
+	VMOVUPS.Z    (SI)(R8*1), K1, Z11
+	VMULPS       Z11, Z9, Z12
+	VMULPS       Z11, Z8, Z11
+	VFMSUB213PS  Z12, Z10, Z8
+	VFMADD213PS  Z11, Z10, Z9
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z10
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z11
+	VPCMPD       $0x01, Z10, Z11, K1
+	VMOVUPS.Z    (AX)(R8*2), K1, Z10
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z11
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z12
+	VPCMPD       $0x01, Z11, Z12, K1
+	VMOVUPS.Z    (CX)(R8*2), K1, Z11
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z12
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z13
+	VPCMPD       $0x01, Z12, Z13, K1
+	VMOVUPS.Z    (BX)(R8*2), K1, Z12
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z13
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z14
+	VPCMPD       $0x01, Z13, Z14, K1
+	VMOVUPS.Z    (SI)(R8*2), K1, Z13
+	VMULPS       Z13, Z11, Z14
+	VMULPS       Z13, Z10, Z13
+	VFMSUB213PS  Z14, Z12, Z10
+	VFMADD213PS  Z13, Z12, Z11
+	MOVQ         $0x00000008, R8
+	VPBROADCASTD R8, Z12
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z13
+	VPCMPD       $0x01, Z12, Z13, K1
+	VMOVUPS.Z    (AX)(DI*1), K1, Z12
+	MOVQ         $0x00000008, R8
+	VPBROADCASTD R8, Z13
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z14
+	VPCMPD       $0x01, Z13, Z14, K1
+	VMOVUPS.Z    (CX)(DI*1), K1, Z13
+	MOVQ         $0x00000008, R8
+	VPBROADCASTD R8, Z14
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z15
+	VPCMPD       $0x01, Z14, Z15, K1
+	VMOVUPS.Z    (BX)(DI*1), K1, Z14
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z15
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z16
+	VPCMPD       $0x01, Z15, Z16, K1
+	VMOVUPS.Z    (SI)(DI*1), K1, Z15
+	VMULPS       Z15, Z13, Z16
+	VMULPS       Z15, Z12, Z15
+	VFMSUB213PS  Z16, Z14, Z12
+	VFMADD213PS  Z15, Z14, Z13
+	VSUBPS       Z10, Z6, Z14
+	VADDPS       Z10, Z6, Z6
+	VSUBPS       Z11, Z7, Z10
+	VADDPS       Z11, Z7, Z7
+	VSUBPS       Z12, Z8, Z11
+	VADDPS       Z12, Z8, Z8
+	VSUBPS       Z13, Z9, Z12
+	VADDPS       Z13, Z9, Z9
+	VSUBPS       Z8, Z6, Z13
+	VADDPS       Z8, Z6, Z6
+	VSUBPS       Z9, Z7, Z8
+	VADDPS       Z9, Z7, Z7
+	VADDPS       Z12, Z14, Z9
+	VSUBPS       Z12, Z14, Z14
+	VSUBPS       Z11, Z10, Z12
+	VADDPS       Z11, Z10, Z10
+	VUNPCKLPS    Z14, Z6, Z11
+	VUNPCKHPS    Z14, Z6, Z6
+	VUNPCKLPS    Z9, Z13, Z14
+	VUNPCKHPS    Z9, Z13, Z13
+	VUNPCKLPD    Z14, Z11, Z9
+	VUNPCKHPD    Z14, Z11, Z14
+	VUNPCKLPD    Z13, Z6, Z11
+	VUNPCKHPD    Z13, Z6, Z13
+	VUNPCKLPS    Z10, Z7, Z6
+	VUNPCKHPS    Z10, Z7, Z7
+	VUNPCKLPS    Z12, Z8, Z10
+	VUNPCKHPS    Z12, Z8, Z8
+	VUNPCKLPD    Z10, Z6, Z12
+	VUNPCKHPD    Z10, Z6, Z10
+	VUNPCKLPD    Z8, Z7, Z6
+	VUNPCKHPD    Z8, Z7, Z8
+	VMULPS       Z1, Z10, Z7
+	VMULPS       Z1, Z14, Z1
+	VFMADD213PS  Z7, Z0, Z14
+	VFMSUB213PS  Z1, Z0, Z10
+	VMULPS       Z3, Z6, Z0
+	VMULPS       Z3, Z11, Z1
+	VFMADD213PS  Z0, Z2, Z11
+	VFMSUB213PS  Z1, Z2, Z6
+	VMULPS       Z5, Z8, Z0
+	VMULPS       Z5, Z13, Z1
+	VFMADD213PS  Z0, Z4, Z13
+	VFMSUB213PS  Z1, Z4, Z8
+	VSUBPS       Z11, Z9, Z0
+	VADDPS       Z11, Z9, Z9
+	VSUBPS       Z6, Z12, Z1
+	VADDPS       Z6, Z12, Z12
+	VSUBPS       Z13, Z14, Z2
+	VADDPS       Z13, Z14, Z14
+	VSUBPS       Z8, Z10, Z3
+	VADDPS       Z8, Z10, Z10
+	VSUBPS       Z14, Z9, Z4
+	VADDPS       Z14, Z9, Z9
+	VSUBPS       Z10, Z12, Z5
+	VADDPS       Z10, Z12, Z12
+	VADDPS       Z3, Z0, Z6
+	VSUBPS       Z3, Z0, Z0
+	VSUBPS       Z2, Z1, Z3
+	VADDPS       Z2, Z1, Z1
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    (DX), K1, Z2
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    32(DX), K1, Z7
+	VMULPS       Z7, Z12, Z8
+	VMULPS       Z7, Z9, Z7
+	VFMADD213PS  Z8, Z2, Z9
+	VFMSUB213PS  Z7, Z2, Z12
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    64(DX), K1, Z2
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    96(DX), K1, Z7
+	VMULPS       Z7, Z1, Z8
+	VMULPS       Z7, Z0, Z7
+	VFMADD213PS  Z8, Z2, Z0
+	VFMSUB213PS  Z7, Z2, Z1
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    128(DX), K1, Z2
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    160(DX), K1, Z7
+	VMULPS       Z7, Z5, Z8
+	VMULPS       Z7, Z4, Z7
+	VFMADD213PS  Z8, Z2, Z4
+	VFMSUB213PS  Z7, Z2, Z5
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    192(DX), K1, Z2
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    224(DX), K1, Z7
+	VMULPS       Z7, Z3, Z8
+	VMULPS       Z7, Z6, Z7
+	VFMADD213PS  Z8, Z2, Z6
+	VFMSUB213PS  Z7, Z2, Z3
+	VSHUFF32X4   $0x44, Z0, Z9, Z2
+	VSHUFF32X4   $0xee, Z0, Z9, Z9
+	VSHUFF32X4   $0x44, Z6, Z4, Z0
+	VSHUFF32X4   $0xee, Z6, Z4, Z4
+	VSHUFF32X4   $0x88, Z0, Z2, Z6
+	VSHUFF32X4   $0xdd, Z0, Z2, Z0
+	VSHUFF32X4   $0x88, Z4, Z9, Z2
+	VSHUFF32X4   $0xdd, Z4, Z9, Z2
+	VSHUFF32X4   $0x44, Z1, Z12, Z2
+	VSHUFF32X4   $0xee, Z1, Z12, Z12
+	VSHUFF32X4   $0x44, Z3, Z5, Z1
+	VSHUFF32X4   $0xee, Z3, Z5, Z5
+	VSHUFF32X4   $0x88, Z1, Z2, Z3
+	VSHUFF32X4   $0xdd, Z1, Z2, Z1
+	VSHUFF32X4   $0x88, Z5, Z12, Z2
+	VSHUFF32X4   $0xdd, Z5, Z12, Z2
+	VSUBPS       Z0, Z6, Z2
+	VADDPS       Z0, Z6, Z6
+	VSUBPS       Z1, Z3, Z0
+	VADDPS       Z1, Z3, Z3
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z3, (CX)
+	VMOVUPS      Z2, 64(AX)
+	VMOVUPS      Z0, 64(CX)
+	JMP          end3
+
+next4:
+end3:
+	VZEROUPPER
+	RET
+
+// fftInverseLanes2 of X·conj(K), K = kRe + i·kIm
+// func fftInverseLanesMulConj2AVX2(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
+// Requires: AVX, FMA3
+TEXT ·fftInverseLanesMulConj2AVX2(SB), NOSPLIT, $160-120
+	MOVQ re_base+0(FP), AX
+	MOVQ im_base+24(FP), CX
+	MOVQ tw_base+96(FP), DX
+	MOVQ kRe_base+48(FP), BX
+	MOVQ kIm_base+72(FP), SI
+	LEAQ 31(SP), DI
+	ANDQ $-32, DI
+	MOVQ re_len+8(FP), R8
+	SHRQ $0x04, R8
+	MOVQ $0x00000040, R9
+
+loop1:
+	CMPQ        R8, $0x04
+	JL          rest2
+	LEAQ        (R9)(R9*2), R10
+	VMOVUPS     (AX), Y0
+	VMOVUPS     (CX), Y1
+	VMOVUPS     (BX), Y2
+	VMOVUPS     (SI), Y3
+	VMULPS      Y3, Y1, Y4
+	VMULPS      Y3, Y0, Y3
+	VFMADD213PS Y4, Y2, Y0
+	VFMSUB213PS Y3, Y2, Y1
+	VMOVUPS     (AX)(R9*1), Y2
+	VMOVUPS     (CX)(R9*1), Y3
+	VMOVUPS     (BX)(R9*1), Y4
+	VMOVUPS     (SI)(R9*1), Y5
+	VMULPS      Y5, Y3, Y6
+	VMULPS      Y5, Y2, Y5
+	VFMADD213PS Y6, Y4, Y2
+	VFMSUB213PS Y5, Y4, Y3
+	VMOVUPS     (AX)(R9*2), Y4
+	VMOVUPS     (CX)(R9*2), Y5
+	VMOVUPS     (BX)(R9*2), Y6
+	VMOVUPS     (SI)(R9*2), Y7
+	VMULPS      Y7, Y5, Y8
+	VMULPS      Y7, Y4, Y7
+	VFMADD213PS Y8, Y6, Y4
+	VFMSUB213PS Y7, Y6, Y5
+	VMOVUPS     (AX)(R10*1), Y6
+	VMOVUPS     (CX)(R10*1), Y7
+	VMOVUPS     (BX)(R10*1), Y8
+	VMOVUPS     (SI)(R10*1), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y6, Y9
+	VFMADD213PS Y10, Y8, Y6
+	VFMSUB213PS Y9, Y8, Y7
+	VSUBPS      Y4, Y0, Y8
+	VADDPS      Y4, Y0, Y0
+	VSUBPS      Y5, Y1, Y4
+	VADDPS      Y5, Y1, Y1
+	VSUBPS      Y6, Y2, Y5
+	VADDPS      Y6, Y2, Y2
+	VSUBPS      Y7, Y3, Y6
+	VADDPS      Y7, Y3, Y3
+	VSUBPS      Y2, Y0, Y7
+	VADDPS      Y2, Y0, Y0
+	VSUBPS      Y3, Y1, Y2
+	VADDPS      Y3, Y1, Y1
+	VADDPS      Y6, Y8, Y3
+	VSUBPS      Y6, Y8, Y8
+	VSUBPS      Y5, Y4, Y6
+	VADDPS      Y5, Y4, Y4
+	VUNPCKLPS   Y8, Y0, Y5
+	VUNPCKHPS   Y8, Y0, Y0
+	VUNPCKLPS   Y3, Y7, Y8
+	VUNPCKHPS   Y3, Y7, Y7
+	VUNPCKLPD   Y8, Y5, Y3
+	VUNPCKHPD   Y8, Y5, Y8
+	VUNPCKLPD   Y7, Y0, Y5
+	VUNPCKHPD   Y7, Y0, Y7
+	VUNPCKLPS   Y4, Y1, Y0
+	VUNPCKHPS   Y4, Y1, Y1
+	VUNPCKLPS   Y6, Y2, Y4
+	VUNPCKHPS   Y6, Y2, Y2
+	VUNPCKLPD   Y4, Y0, Y6
+	VUNPCKHPD   Y4, Y0, Y4
+	VUNPCKLPD   Y2, Y1, Y0
+	VUNPCKHPD   Y2, Y1, Y2
+	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
+	VMULPS      Y9, Y4, Y10
+	VMULPS      Y9, Y8, Y9
+	VFMADD213PS Y10, Y1, Y8
+	VFMSUB213PS Y9, Y1, Y4
+	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
+	VMULPS      Y9, Y0, Y10
+	VMULPS      Y9, Y5, Y9
+	VFMADD213PS Y10, Y1, Y5
+	VFMSUB213PS Y9, Y1, Y0
+	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
+	VMULPS      Y9, Y2, Y10
+	VMULPS      Y9, Y7, Y9
+	VFMADD213PS Y10, Y1, Y7
+	VFMSUB213PS Y9, Y1, Y2
+	VSUBPS      Y5, Y3, Y1
+	VADDPS      Y5, Y3, Y3
+	VSUBPS      Y0, Y6, Y5
+	VADDPS      Y0, Y6, Y6
+	VSUBPS      Y7, Y8, Y0
+	VADDPS      Y7, Y8, Y8
+	VSUBPS      Y2, Y4, Y7
+	VADDPS      Y2, Y4, Y4
+	VSUBPS      Y8, Y3, Y2
+	VADDPS      Y8, Y3, Y3
+	VSUBPS      Y4, Y6, Y8
+	VADDPS      Y4, Y6, Y6
+	VADDPS      Y7, Y1, Y4
+	VSUBPS      Y7, Y1, Y1
+	VSUBPS      Y0, Y5, Y7
+	VADDPS      Y0, Y5, Y5
+	VMOVUPS     (DX), Y0
+	VMOVUPS     64(DX), Y9
+	VMULPS      Y9, Y6, Y10
+	VMULPS      Y9, Y3, Y9
+	VFMADD213PS Y10, Y0, Y3
+	VFMSUB213PS Y9, Y0, Y6
+	VMOVUPS     128(DX), Y0
+	VMOVUPS     192(DX), Y9
+	VMULPS      Y9, Y5, Y10
+	VMULPS      Y9, Y1, Y9
+	VFMADD213PS Y10, Y0, Y1
+	VFMSUB213PS Y9, Y0, Y5
+	VMOVUPS     256(DX), Y0
+	VMOVUPS     320(DX), Y9
+	VMULPS      Y9, Y8, Y10
+	VMULPS      Y9, Y2, Y9
+	VFMADD213PS Y10, Y0, Y2
+	VFMSUB213PS Y9, Y0, Y8
+	VMOVUPS     384(DX), Y0
+	VMOVUPS     448(DX), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y4, Y9
+	VFMADD213PS Y10, Y0, Y4
+	VFMSUB213PS Y9, Y0, Y7
+	VPERM2F128  $0x20, Y1, Y3, Y0
+	VPERM2F128  $0x31, Y1, Y3, Y3
+	VPERM2F128  $0x20, Y5, Y6, Y1
+	VPERM2F128  $0x31, Y5, Y6, Y6
+	VPERM2F128  $0x20, Y4, Y2, Y5
+	VPERM2F128  $0x31, Y4, Y2, Y2
+	VPERM2F128  $0x20, Y7, Y8, Y4
+	VPERM2F128  $0x31, Y7, Y8, Y8
+	VSUBPS      Y3, Y0, Y7
+	VADDPS      Y3, Y0, Y0
+	VSUBPS      Y6, Y1, Y3
+	VADDPS      Y6, Y1, Y1
+	VSUBPS      Y2, Y5, Y6
+	VADDPS      Y2, Y5, Y5
+	VSUBPS      Y8, Y4, Y2
+	VADDPS      Y8, Y4, Y4
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y1, (CX)
+	VMOVUPS     Y5, (DI)
+	VMOVUPS     Y4, 32(DI)
+	VMOVUPS     Y7, 64(AX)
+	VMOVUPS     Y3, 64(CX)
+	VMOVUPS     Y6, 64(DI)
+	VMOVUPS     Y2, 96(DI)
+	LEAQ        (R9)(R9*2), R10
+	VMOVUPS     32(AX), Y0
+	VMOVUPS     32(CX), Y1
+	VMOVUPS     32(BX), Y2
+	VMOVUPS     32(SI), Y3
+	VMULPS      Y3, Y1, Y4
+	VMULPS      Y3, Y0, Y3
+	VFMADD213PS Y4, Y2, Y0
+	VFMSUB213PS Y3, Y2, Y1
+	VMOVUPS     32(AX)(R9*1), Y2
+	VMOVUPS     32(CX)(R9*1), Y3
+	VMOVUPS     32(BX)(R9*1), Y4
+	VMOVUPS     32(SI)(R9*1), Y5
+	VMULPS      Y5, Y3, Y6
+	VMULPS      Y5, Y2, Y5
+	VFMADD213PS Y6, Y4, Y2
+	VFMSUB213PS Y5, Y4, Y3
+	VMOVUPS     32(AX)(R9*2), Y4
+	VMOVUPS     32(CX)(R9*2), Y5
+	VMOVUPS     32(BX)(R9*2), Y6
+	VMOVUPS     32(SI)(R9*2), Y7
+	VMULPS      Y7, Y5, Y8
+	VMULPS      Y7, Y4, Y7
+	VFMADD213PS Y8, Y6, Y4
+	VFMSUB213PS Y7, Y6, Y5
+	VMOVUPS     32(AX)(R10*1), Y6
+	VMOVUPS     32(CX)(R10*1), Y7
+	VMOVUPS     32(BX)(R10*1), Y8
+	VMOVUPS     32(SI)(R10*1), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y6, Y9
+	VFMADD213PS Y10, Y8, Y6
+	VFMSUB213PS Y9, Y8, Y7
+	VSUBPS      Y4, Y0, Y8
+	VADDPS      Y4, Y0, Y0
+	VSUBPS      Y5, Y1, Y4
+	VADDPS      Y5, Y1, Y1
+	VSUBPS      Y6, Y2, Y5
+	VADDPS      Y6, Y2, Y2
+	VSUBPS      Y7, Y3, Y6
+	VADDPS      Y7, Y3, Y3
+	VSUBPS      Y2, Y0, Y7
+	VADDPS      Y2, Y0, Y0
+	VSUBPS      Y3, Y1, Y2
+	VADDPS      Y3, Y1, Y1
+	VADDPS      Y6, Y8, Y3
+	VSUBPS      Y6, Y8, Y8
+	VSUBPS      Y5, Y4, Y6
+	VADDPS      Y5, Y4, Y4
+	VUNPCKLPS   Y8, Y0, Y5
+	VUNPCKHPS   Y8, Y0, Y0
+	VUNPCKLPS   Y3, Y7, Y8
+	VUNPCKHPS   Y3, Y7, Y7
+	VUNPCKLPD   Y8, Y5, Y3
+	VUNPCKHPD   Y8, Y5, Y8
+	VUNPCKLPD   Y7, Y0, Y5
+	VUNPCKHPD   Y7, Y0, Y7
+	VUNPCKLPS   Y4, Y1, Y0
+	VUNPCKHPS   Y4, Y1, Y1
+	VUNPCKLPS   Y6, Y2, Y4
+	VUNPCKHPS   Y6, Y2, Y2
+	VUNPCKLPD   Y4, Y0, Y6
+	VUNPCKHPD   Y4, Y0, Y4
+	VUNPCKLPD   Y2, Y1, Y0
+	VUNPCKHPD   Y2, Y1, Y2
+	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
+	VMULPS      Y9, Y4, Y10
+	VMULPS      Y9, Y8, Y9
+	VFMADD213PS Y10, Y1, Y8
+	VFMSUB213PS Y9, Y1, Y4
+	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
+	VMULPS      Y9, Y0, Y10
+	VMULPS      Y9, Y5, Y9
+	VFMADD213PS Y10, Y1, Y5
+	VFMSUB213PS Y9, Y1, Y0
+	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
+	VMULPS      Y9, Y2, Y10
+	VMULPS      Y9, Y7, Y9
+	VFMADD213PS Y10, Y1, Y7
+	VFMSUB213PS Y9, Y1, Y2
+	VSUBPS      Y5, Y3, Y1
+	VADDPS      Y5, Y3, Y3
+	VSUBPS      Y0, Y6, Y5
+	VADDPS      Y0, Y6, Y6
+	VSUBPS      Y7, Y8, Y0
+	VADDPS      Y7, Y8, Y8
+	VSUBPS      Y2, Y4, Y7
+	VADDPS      Y2, Y4, Y4
+	VSUBPS      Y8, Y3, Y2
+	VADDPS      Y8, Y3, Y3
+	VSUBPS      Y4, Y6, Y8
+	VADDPS      Y4, Y6, Y6
+	VADDPS      Y7, Y1, Y4
+	VSUBPS      Y7, Y1, Y1
+	VSUBPS      Y0, Y5, Y7
+	VADDPS      Y0, Y5, Y5
+	VMOVUPS     32(DX), Y0
+	VMOVUPS     96(DX), Y9
+	VMULPS      Y9, Y6, Y10
+	VMULPS      Y9, Y3, Y9
+	VFMADD213PS Y10, Y0, Y3
+	VFMSUB213PS Y9, Y0, Y6
+	VMOVUPS     160(DX), Y0
+	VMOVUPS     224(DX), Y9
+	VMULPS      Y9, Y5, Y10
+	VMULPS      Y9, Y1, Y9
+	VFMADD213PS Y10, Y0, Y1
+	VFMSUB213PS Y9, Y0, Y5
+	VMOVUPS     288(DX), Y0
+	VMOVUPS     352(DX), Y9
+	VMULPS      Y9, Y8, Y10
+	VMULPS      Y9, Y2, Y9
+	VFMADD213PS Y10, Y0, Y2
+	VFMSUB213PS Y9, Y0, Y8
+	VMOVUPS     416(DX), Y0
+	VMOVUPS     480(DX), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y4, Y9
+	VFMADD213PS Y10, Y0, Y4
+	VFMSUB213PS Y9, Y0, Y7
+	VPERM2F128  $0x20, Y1, Y3, Y0
+	VPERM2F128  $0x31, Y1, Y3, Y3
+	VPERM2F128  $0x20, Y5, Y6, Y1
+	VPERM2F128  $0x31, Y5, Y6, Y6
+	VPERM2F128  $0x20, Y4, Y2, Y5
+	VPERM2F128  $0x31, Y4, Y2, Y2
+	VPERM2F128  $0x20, Y7, Y8, Y4
+	VPERM2F128  $0x31, Y7, Y8, Y8
+	VSUBPS      Y3, Y0, Y7
+	VADDPS      Y3, Y0, Y0
+	VSUBPS      Y6, Y1, Y3
+	VADDPS      Y6, Y1, Y1
+	VSUBPS      Y2, Y5, Y6
+	VADDPS      Y2, Y5, Y5
+	VSUBPS      Y8, Y4, Y2
+	VADDPS      Y8, Y4, Y4
+	VMOVUPS     Y0, 128(AX)
+	VMOVUPS     Y1, 128(CX)
+	VMOVUPS     Y5, 160(AX)
+	VMOVUPS     Y4, 160(CX)
+	VMOVUPS     Y7, 192(AX)
+	VMOVUPS     Y3, 192(CX)
+	VMOVUPS     Y6, 224(AX)
+	VMOVUPS     Y2, 224(CX)
+	VMOVUPS     (DI), Y0
+	VMOVUPS     32(DI), Y1
+	VMOVUPS     Y0, 32(AX)
+	VMOVUPS     Y1, 32(CX)
+	VMOVUPS     64(DI), Y0
+	VMOVUPS     96(DI), Y1
+	VMOVUPS     Y0, 96(AX)
+	VMOVUPS     Y1, 96(CX)
+	ADDQ        $0x00000100, AX
+	ADDQ        $0x00000100, CX
+	ADDQ        $0x00000100, BX
+	ADDQ        $0x00000100, SI
+	ADDQ        $0x00000200, DX
+	SUBQ        $0x04, R8
+	JMP         loop1
+
+rest2:
+	CMPQ        R8, $0x02
+	JNE         next4
+	MOVQ        $0x00000020, R9
+	LEAQ        (R9)(R9*2), DI
+	VMOVUPS     (AX), Y0
+	VMOVUPS     (CX), Y1
+	VMOVUPS     (BX), Y2
+	VMOVUPS     (SI), Y3
+	VMULPS      Y3, Y1, Y4
+	VMULPS      Y3, Y0, Y3
+	VFMADD213PS Y4, Y2, Y0
+	VFMSUB213PS Y3, Y2, Y1
+	VMOVUPS     (AX)(R9*1), Y2
+	VMOVUPS     (CX)(R9*1), Y3
+	VMOVUPS     (BX)(R9*1), Y4
+	VMOVUPS     (SI)(R9*1), Y5
+	VMULPS      Y5, Y3, Y6
+	VMULPS      Y5, Y2, Y5
+	VFMADD213PS Y6, Y4, Y2
+	VFMSUB213PS Y5, Y4, Y3
+	VMOVUPS     (AX)(R9*2), Y4
+	VMOVUPS     (CX)(R9*2), Y5
+	VMOVUPS     (BX)(R9*2), Y6
+	VMOVUPS     (SI)(R9*2), Y7
+	VMULPS      Y7, Y5, Y8
+	VMULPS      Y7, Y4, Y7
+	VFMADD213PS Y8, Y6, Y4
+	VFMSUB213PS Y7, Y6, Y5
+	VMOVUPS     (AX)(DI*1), Y6
+	VMOVUPS     (CX)(DI*1), Y7
+	VMOVUPS     (BX)(DI*1), Y8
+	VMOVUPS     (SI)(DI*1), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y6, Y9
+	VFMADD213PS Y10, Y8, Y6
+	VFMSUB213PS Y9, Y8, Y7
+	VSUBPS      Y4, Y0, Y8
+	VADDPS      Y4, Y0, Y0
+	VSUBPS      Y5, Y1, Y4
+	VADDPS      Y5, Y1, Y1
+	VSUBPS      Y6, Y2, Y5
+	VADDPS      Y6, Y2, Y2
+	VSUBPS      Y7, Y3, Y6
+	VADDPS      Y7, Y3, Y3
+	VSUBPS      Y2, Y0, Y7
+	VADDPS      Y2, Y0, Y0
+	VSUBPS      Y3, Y1, Y2
+	VADDPS      Y3, Y1, Y1
+	VADDPS      Y6, Y8, Y3
+	VSUBPS      Y6, Y8, Y8
+	VSUBPS      Y5, Y4, Y6
+	VADDPS      Y5, Y4, Y4
+	VUNPCKLPS   Y8, Y0, Y5
+	VUNPCKHPS   Y8, Y0, Y0
+	VUNPCKLPS   Y3, Y7, Y8
+	VUNPCKHPS   Y3, Y7, Y7
+	VUNPCKLPD   Y8, Y5, Y3
+	VUNPCKHPD   Y8, Y5, Y8
+	VUNPCKLPD   Y7, Y0, Y5
+	VUNPCKHPD   Y7, Y0, Y7
+	VUNPCKLPS   Y4, Y1, Y0
+	VUNPCKHPS   Y4, Y1, Y1
+	VUNPCKLPS   Y6, Y2, Y4
+	VUNPCKHPS   Y6, Y2, Y2
+	VUNPCKLPD   Y4, Y0, Y6
+	VUNPCKHPD   Y4, Y0, Y4
+	VUNPCKLPD   Y2, Y1, Y0
+	VUNPCKHPD   Y2, Y1, Y2
+	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
+	VMULPS      Y9, Y4, Y10
+	VMULPS      Y9, Y8, Y9
+	VFMADD213PS Y10, Y1, Y8
+	VFMSUB213PS Y9, Y1, Y4
+	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
+	VMULPS      Y9, Y0, Y10
+	VMULPS      Y9, Y5, Y9
+	VFMADD213PS Y10, Y1, Y5
+	VFMSUB213PS Y9, Y1, Y0
+	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
+	VMULPS      Y9, Y2, Y10
+	VMULPS      Y9, Y7, Y9
+	VFMADD213PS Y10, Y1, Y7
+	VFMSUB213PS Y9, Y1, Y2
+	VSUBPS      Y5, Y3, Y1
+	VADDPS      Y5, Y3, Y3
+	VSUBPS      Y0, Y6, Y5
+	VADDPS      Y0, Y6, Y6
+	VSUBPS      Y7, Y8, Y0
+	VADDPS      Y7, Y8, Y8
+	VSUBPS      Y2, Y4, Y7
+	VADDPS      Y2, Y4, Y4
+	VSUBPS      Y8, Y3, Y2
+	VADDPS      Y8, Y3, Y3
+	VSUBPS      Y4, Y6, Y8
+	VADDPS      Y4, Y6, Y6
+	VADDPS      Y7, Y1, Y4
+	VSUBPS      Y7, Y1, Y1
+	VSUBPS      Y0, Y5, Y7
+	VADDPS      Y0, Y5, Y5
+	VMOVUPS     (DX), Y0
+	VMOVUPS     32(DX), Y9
+	VMULPS      Y9, Y6, Y10
+	VMULPS      Y9, Y3, Y9
+	VFMADD213PS Y10, Y0, Y3
+	VFMSUB213PS Y9, Y0, Y6
+	VMOVUPS     64(DX), Y0
+	VMOVUPS     96(DX), Y9
+	VMULPS      Y9, Y5, Y10
+	VMULPS      Y9, Y1, Y9
+	VFMADD213PS Y10, Y0, Y1
+	VFMSUB213PS Y9, Y0, Y5
+	VMOVUPS     128(DX), Y0
+	VMOVUPS     160(DX), Y9
+	VMULPS      Y9, Y8, Y10
+	VMULPS      Y9, Y2, Y9
+	VFMADD213PS Y10, Y0, Y2
+	VFMSUB213PS Y9, Y0, Y8
+	VMOVUPS     192(DX), Y0
+	VMOVUPS     224(DX), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y4, Y9
+	VFMADD213PS Y10, Y0, Y4
+	VFMSUB213PS Y9, Y0, Y7
+	VPERM2F128  $0x20, Y1, Y3, Y0
+	VPERM2F128  $0x31, Y1, Y3, Y3
+	VPERM2F128  $0x20, Y5, Y6, Y1
+	VPERM2F128  $0x31, Y5, Y6, Y6
+	VPERM2F128  $0x20, Y4, Y2, Y5
+	VPERM2F128  $0x31, Y4, Y2, Y2
+	VPERM2F128  $0x20, Y7, Y8, Y4
+	VPERM2F128  $0x31, Y7, Y8, Y8
+	VSUBPS      Y3, Y0, Y7
+	VADDPS      Y3, Y0, Y0
+	VSUBPS      Y6, Y1, Y3
+	VADDPS      Y6, Y1, Y1
+	VSUBPS      Y2, Y5, Y6
+	VADDPS      Y2, Y5, Y5
+	VSUBPS      Y8, Y4, Y2
+	VADDPS      Y8, Y4, Y4
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y1, (CX)
+	VMOVUPS     Y5, 32(AX)
+	VMOVUPS     Y4, 32(CX)
+	VMOVUPS     Y7, 64(AX)
+	VMOVUPS     Y3, 64(CX)
+	VMOVUPS     Y6, 96(AX)
+	VMOVUPS     Y2, 96(CX)
+	JMP         end3
+
+next4:
+end3:
+	VZEROUPPER
+	RET
+
+// fftInverseLanes2 of X·conj(K), K = kRe + i·kIm
+// func fftInverseLanesMulConj2AVX512(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
+// Requires: AVX, AVX512F
+TEXT ·fftInverseLanesMulConj2AVX512(SB), NOSPLIT, $0-120
+	MOVQ    re_base+0(FP), AX
+	MOVQ    im_base+24(FP), CX
+	MOVQ    tw_base+96(FP), DX
+	MOVQ    kRe_base+48(FP), BX
+	MOVQ    kIm_base+72(FP), SI
+	VMOVUPS fftlanes_twist1re<>+0(SB), Z0
+	VMOVUPS fftlanes_twist1im<>+0(SB), Z1
+	VMOVUPS fftlanes_twist2re<>+0(SB), Z2
+	VMOVUPS fftlanes_twist2im<>+0(SB), Z3
+	VMOVUPS fftlanes_twist3re<>+0(SB), Z4
+	VMOVUPS fftlanes_twist3im<>+0(SB), Z5
+	MOVQ    re_len+8(FP), DI
+	SHRQ    $0x04, DI
+	MOVQ    $0x00000040, R8
+
+loop1:
+	CMPQ        DI, $0x04
+	JL          rest2
+	LEAQ        (R8)(R8*2), R9
+	VMOVUPS     (AX), Z6
+	VMOVUPS     (CX), Z7
+	VMOVUPS     (BX), Z8
+	VMOVUPS     (SI), Z9
+	VMULPS      Z9, Z7, Z10
+	VMULPS      Z9, Z6, Z9
+	VFMADD213PS Z10, Z8, Z6
+	VFMSUB213PS Z9, Z8, Z7
+	VMOVUPS     (AX)(R8*1), Z8
+	VMOVUPS     (CX)(R8*1), Z9
+	VMOVUPS     (BX)(R8*1), Z10
+	VMOVUPS     (SI)(R8*1), Z11
+	VMULPS      Z11, Z9, Z12
+	VMULPS      Z11, Z8, Z11
+	VFMADD213PS Z12, Z10, Z8
+	VFMSUB213PS Z11, Z10, Z9
+	VMOVUPS     (AX)(R8*2), Z10
+	VMOVUPS     (CX)(R8*2), Z11
+	VMOVUPS     (BX)(R8*2), Z12
+	VMOVUPS     (SI)(R8*2), Z13
+	VMULPS      Z13, Z11, Z14
+	VMULPS      Z13, Z10, Z13
+	VFMADD213PS Z14, Z12, Z10
+	VFMSUB213PS Z13, Z12, Z11
+	VMOVUPS     (AX)(R9*1), Z12
+	VMOVUPS     (CX)(R9*1), Z13
+	VMOVUPS     (BX)(R9*1), Z14
+	VMOVUPS     (SI)(R9*1), Z15
+	VMULPS      Z15, Z13, Z16
+	VMULPS      Z15, Z12, Z15
+	VFMADD213PS Z16, Z14, Z12
+	VFMSUB213PS Z15, Z14, Z13
+	VSUBPS      Z10, Z6, Z14
+	VADDPS      Z10, Z6, Z6
+	VSUBPS      Z11, Z7, Z10
+	VADDPS      Z11, Z7, Z7
+	VSUBPS      Z12, Z8, Z11
+	VADDPS      Z12, Z8, Z8
+	VSUBPS      Z13, Z9, Z12
+	VADDPS      Z13, Z9, Z9
+	VSUBPS      Z8, Z6, Z13
+	VADDPS      Z8, Z6, Z6
+	VSUBPS      Z9, Z7, Z8
+	VADDPS      Z9, Z7, Z7
+	VADDPS      Z12, Z14, Z9
+	VSUBPS      Z12, Z14, Z14
+	VSUBPS      Z11, Z10, Z12
+	VADDPS      Z11, Z10, Z10
+	VUNPCKLPS   Z14, Z6, Z11
+	VUNPCKHPS   Z14, Z6, Z6
+	VUNPCKLPS   Z9, Z13, Z14
+	VUNPCKHPS   Z9, Z13, Z13
+	VUNPCKLPD   Z14, Z11, Z9
+	VUNPCKHPD   Z14, Z11, Z14
+	VUNPCKLPD   Z13, Z6, Z11
+	VUNPCKHPD   Z13, Z6, Z13
+	VUNPCKLPS   Z10, Z7, Z6
+	VUNPCKHPS   Z10, Z7, Z7
+	VUNPCKLPS   Z12, Z8, Z10
+	VUNPCKHPS   Z12, Z8, Z8
+	VUNPCKLPD   Z10, Z6, Z12
+	VUNPCKHPD   Z10, Z6, Z10
+	VUNPCKLPD   Z8, Z7, Z6
+	VUNPCKHPD   Z8, Z7, Z8
+	VMULPS      Z1, Z10, Z7
+	VMULPS      Z1, Z14, Z15
+	VFMADD213PS Z7, Z0, Z14
+	VFMSUB213PS Z15, Z0, Z10
+	VMULPS      Z3, Z6, Z7
+	VMULPS      Z3, Z11, Z15
+	VFMADD213PS Z7, Z2, Z11
+	VFMSUB213PS Z15, Z2, Z6
+	VMULPS      Z5, Z8, Z7
+	VMULPS      Z5, Z13, Z15
+	VFMADD213PS Z7, Z4, Z13
+	VFMSUB213PS Z15, Z4, Z8
+	VSUBPS      Z11, Z9, Z7
+	VADDPS      Z11, Z9, Z9
+	VSUBPS      Z6, Z12, Z11
+	VADDPS      Z6, Z12, Z12
+	VSUBPS      Z13, Z14, Z6
+	VADDPS      Z13, Z14, Z14
+	VSUBPS      Z8, Z10, Z13
+	VADDPS      Z8, Z10, Z10
+	VSUBPS      Z14, Z9, Z8
+	VADDPS      Z14, Z9, Z9
+	VSUBPS      Z10, Z12, Z14
+	VADDPS      Z10, Z12, Z12
+	VADDPS      Z13, Z7, Z10
+	VSUBPS      Z13, Z7, Z7
+	VSUBPS      Z6, Z11, Z13
+	VADDPS      Z6, Z11, Z11
+	VMOVUPS     (DX), Z6
+	VMOVUPS     64(DX), Z15
+	VMULPS      Z15, Z12, Z16
+	VMULPS      Z15, Z9, Z15
+	VFMADD213PS Z16, Z6, Z9
+	VFMSUB213PS Z15, Z6, Z12
+	VMOVUPS     128(DX), Z6
+	VMOVUPS     192(DX), Z15
+	VMULPS      Z15, Z11, Z16
+	VMULPS      Z15, Z7, Z15
+	VFMADD213PS Z16, Z6, Z7
+	VFMSUB213PS Z15, Z6, Z11
+	VMOVUPS     256(DX), Z6
+	VMOVUPS     320(DX), Z15
+	VMULPS      Z15, Z14, Z16
+	VMULPS      Z15, Z8, Z15
+	VFMADD213PS Z16, Z6, Z8
+	VFMSUB213PS Z15, Z6, Z14
+	VMOVUPS     384(DX), Z6
+	VMOVUPS     448(DX), Z15
+	VMULPS      Z15, Z13, Z16
+	VMULPS      Z15, Z10, Z15
+	VFMADD213PS Z16, Z6, Z10
+	VFMSUB213PS Z15, Z6, Z13
+	VSHUFF32X4  $0x44, Z7, Z9, Z6
+	VSHUFF32X4  $0xee, Z7, Z9, Z9
+	VSHUFF32X4  $0x44, Z10, Z8, Z7
+	VSHUFF32X4  $0xee, Z10, Z8, Z8
+	VSHUFF32X4  $0x88, Z7, Z6, Z10
+	VSHUFF32X4  $0xdd, Z7, Z6, Z6
+	VSHUFF32X4  $0x88, Z8, Z9, Z7
+	VSHUFF32X4  $0xdd, Z8, Z9, Z8
+	VSHUFF32X4  $0x44, Z11, Z12, Z9
+	VSHUFF32X4  $0xee, Z11, Z12, Z12
+	VSHUFF32X4  $0x44, Z13, Z14, Z11
+	VSHUFF32X4  $0xee, Z13, Z14, Z14
+	VSHUFF32X4  $0x88, Z11, Z9, Z13
+	VSHUFF32X4  $0xdd, Z11, Z9, Z9
+	VSHUFF32X4  $0x88, Z14, Z12, Z11
+	VSHUFF32X4  $0xdd, Z14, Z12, Z12
+	VSUBPS      Z6, Z10, Z14
+	VADDPS      Z6, Z10, Z10
+	VSUBPS      Z9, Z13, Z6
+	VADDPS      Z9, Z13, Z13
+	VSUBPS      Z8, Z7, Z9
+	VADDPS      Z8, Z7, Z7
+	VSUBPS      Z12, Z11, Z8
+	VADDPS      Z12, Z11, Z11
+	VMOVUPS     Z10, (AX)
+	VMOVUPS     Z13, (CX)
+	VMOVUPS     Z14, 64(AX)
+	VMOVUPS     Z6, 64(CX)
+	VMOVUPS     Z7, 128(AX)
+	VMOVUPS     Z11, 128(CX)
+	VMOVUPS     Z9, 192(AX)
+	VMOVUPS     Z8, 192(CX)
+	ADDQ        $0x00000100, AX
+	ADDQ        $0x00000100, CX
+	ADDQ        $0x00000100, BX
+	ADDQ        $0x00000100, SI
+	ADDQ        $0x00000200, DX
+	SUBQ        $0x04, DI
+	JMP         loop1
+
+rest2:
+	CMPQ         DI, $0x02
+	JNE          next4
+	MOVQ         $0x00000020, R8
+	LEAQ         (R8)(R8*2), DI
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z6
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z6, Z7, K1
+	VMOVUPS.Z    (AX), K1, Z6
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    (CX), K1, Z7
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z8
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
+	VPCMPD       $0x01, Z8, Z9, K1
+	VMOVUPS.Z    (BX), K1, Z8
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z9
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z10
+	VPCMPD       $0x01, Z9, Z10, K1
+	VMOVUPS.Z    (SI), K1, Z9
+	VMULPS       Z9, Z7, Z10
+	VMULPS       Z9, Z6, Z9
+	VFMADD213PS  Z10, Z8, Z6
+	VFMSUB213PS  Z9, Z8, Z7
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z8
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
+	VPCMPD       $0x01, Z8, Z9, K1
+	VMOVUPS.Z    (AX)(R8*1), K1, Z8
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z9
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z10
+	VPCMPD       $0x01, Z9, Z10, K1
+	VMOVUPS.Z    (CX)(R8*1), K1, Z9
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z10
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z11
+	VPCMPD       $0x01, Z10, Z11, K1
+	VMOVUPS.Z    (BX)(R8*1), K1, Z10
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z11
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z12
+	VPCMPD       $0x01, Z11, Z12, K1
+	VMOVUPS.Z    (SI)(R8*1), K1, Z11
+	VMULPS       Z11, Z9, Z12
+	VMULPS       Z11, Z8, Z11
+	VFMADD213PS  Z12, Z10, Z8
+	VFMSUB213PS  Z11, Z10, Z9
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z10
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z11
+	VPCMPD       $0x01, Z10, Z11, K1
+	VMOVUPS.Z    (AX)(R8*2), K1, Z10
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z11
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z12
+	VPCMPD       $0x01, Z11, Z12, K1
+	VMOVUPS.Z    (CX)(R8*2), K1, Z11
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z12
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z13
+	VPCMPD       $0x01, Z12, Z13, K1
+	VMOVUPS.Z    (BX)(R8*2), K1, Z12
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z13
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z14
+	VPCMPD       $0x01, Z13, Z14, K1
+	VMOVUPS.Z    (SI)(R8*2), K1, Z13
+	VMULPS       Z13, Z11, Z14
+	VMULPS       Z13, Z10, Z13
+	VFMADD213PS  Z14, Z12, Z10
+	VFMSUB213PS  Z13, Z12, Z11
+	MOVQ         $0x00000008, R8
+	VPBROADCASTD R8, Z12
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z13
+	VPCMPD       $0x01, Z12, Z13, K1
+	VMOVUPS.Z    (AX)(DI*1), K1, Z12
+	MOVQ         $0x00000008, R8
+	VPBROADCASTD R8, Z13
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z14
+	VPCMPD       $0x01, Z13, Z14, K1
+	VMOVUPS.Z    (CX)(DI*1), K1, Z13
+	MOVQ         $0x00000008, R8
+	VPBROADCASTD R8, Z14
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z15
+	VPCMPD       $0x01, Z14, Z15, K1
+	VMOVUPS.Z    (BX)(DI*1), K1, Z14
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z15
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z16
+	VPCMPD       $0x01, Z15, Z16, K1
+	VMOVUPS.Z    (SI)(DI*1), K1, Z15
+	VMULPS       Z15, Z13, Z16
+	VMULPS       Z15, Z12, Z15
+	VFMADD213PS  Z16, Z14, Z12
+	VFMSUB213PS  Z15, Z14, Z13
+	VSUBPS       Z10, Z6, Z14
+	VADDPS       Z10, Z6, Z6
+	VSUBPS       Z11, Z7, Z10
+	VADDPS       Z11, Z7, Z7
+	VSUBPS       Z12, Z8, Z11
+	VADDPS       Z12, Z8, Z8
+	VSUBPS       Z13, Z9, Z12
+	VADDPS       Z13, Z9, Z9
+	VSUBPS       Z8, Z6, Z13
+	VADDPS       Z8, Z6, Z6
+	VSUBPS       Z9, Z7, Z8
+	VADDPS       Z9, Z7, Z7
+	VADDPS       Z12, Z14, Z9
+	VSUBPS       Z12, Z14, Z14
+	VSUBPS       Z11, Z10, Z12
+	VADDPS       Z11, Z10, Z10
+	VUNPCKLPS    Z14, Z6, Z11
+	VUNPCKHPS    Z14, Z6, Z6
+	VUNPCKLPS    Z9, Z13, Z14
+	VUNPCKHPS    Z9, Z13, Z13
+	VUNPCKLPD    Z14, Z11, Z9
+	VUNPCKHPD    Z14, Z11, Z14
+	VUNPCKLPD    Z13, Z6, Z11
+	VUNPCKHPD    Z13, Z6, Z13
+	VUNPCKLPS    Z10, Z7, Z6
+	VUNPCKHPS    Z10, Z7, Z7
+	VUNPCKLPS    Z12, Z8, Z10
+	VUNPCKHPS    Z12, Z8, Z8
+	VUNPCKLPD    Z10, Z6, Z12
+	VUNPCKHPD    Z10, Z6, Z10
+	VUNPCKLPD    Z8, Z7, Z6
+	VUNPCKHPD    Z8, Z7, Z8
+	VMULPS       Z1, Z10, Z7
+	VMULPS       Z1, Z14, Z1
+	VFMADD213PS  Z7, Z0, Z14
+	VFMSUB213PS  Z1, Z0, Z10
+	VMULPS       Z3, Z6, Z0
+	VMULPS       Z3, Z11, Z1
+	VFMADD213PS  Z0, Z2, Z11
+	VFMSUB213PS  Z1, Z2, Z6
+	VMULPS       Z5, Z8, Z0
+	VMULPS       Z5, Z13, Z1
+	VFMADD213PS  Z0, Z4, Z13
+	VFMSUB213PS  Z1, Z4, Z8
+	VSUBPS       Z11, Z9, Z0
+	VADDPS       Z11, Z9, Z9
+	VSUBPS       Z6, Z12, Z1
+	VADDPS       Z6, Z12, Z12
+	VSUBPS       Z13, Z14, Z2
+	VADDPS       Z13, Z14, Z14
+	VSUBPS       Z8, Z10, Z3
+	VADDPS       Z8, Z10, Z10
+	VSUBPS       Z14, Z9, Z4
+	VADDPS       Z14, Z9, Z9
+	VSUBPS       Z10, Z12, Z5
+	VADDPS       Z10, Z12, Z12
+	VADDPS       Z3, Z0, Z6
+	VSUBPS       Z3, Z0, Z0
+	VSUBPS       Z2, Z1, Z3
+	VADDPS       Z2, Z1, Z1
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    (DX), K1, Z2
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    32(DX), K1, Z7
+	VMULPS       Z7, Z12, Z8
+	VMULPS       Z7, Z9, Z7
+	VFMADD213PS  Z8, Z2, Z9
+	VFMSUB213PS  Z7, Z2, Z12
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    64(DX), K1, Z2
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    96(DX), K1, Z7
+	VMULPS       Z7, Z1, Z8
+	VMULPS       Z7, Z0, Z7
+	VFMADD213PS  Z8, Z2, Z0
+	VFMSUB213PS  Z7, Z2, Z1
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    128(DX), K1, Z2
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    160(DX), K1, Z7
+	VMULPS       Z7, Z5, Z8
+	VMULPS       Z7, Z4, Z7
+	VFMADD213PS  Z8, Z2, Z4
+	VFMSUB213PS  Z7, Z2, Z5
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z2, Z7, K1
+	VMOVUPS.Z    192(DX), K1, Z2
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    224(DX), K1, Z7
+	VMULPS       Z7, Z3, Z8
+	VMULPS       Z7, Z6, Z7
+	VFMADD213PS  Z8, Z2, Z6
+	VFMSUB213PS  Z7, Z2, Z3
+	VSHUFF32X4   $0x44, Z0, Z9, Z2
+	VSHUFF32X4   $0xee, Z0, Z9, Z9
+	VSHUFF32X4   $0x44, Z6, Z4, Z0
+	VSHUFF32X4   $0xee, Z6, Z4, Z4
+	VSHUFF32X4   $0x88, Z0, Z2, Z6
+	VSHUFF32X4   $0xdd, Z0, Z2, Z0
+	VSHUFF32X4   $0x88, Z4, Z9, Z2
+	VSHUFF32X4   $0xdd, Z4, Z9, Z2
+	VSHUFF32X4   $0x44, Z1, Z12, Z2
+	VSHUFF32X4   $0xee, Z1, Z12, Z12
+	VSHUFF32X4   $0x44, Z3, Z5, Z1
+	VSHUFF32X4   $0xee, Z3, Z5, Z5
+	VSHUFF32X4   $0x88, Z1, Z2, Z3
+	VSHUFF32X4   $0xdd, Z1, Z2, Z1
+	VSHUFF32X4   $0x88, Z5, Z12, Z2
+	VSHUFF32X4   $0xdd, Z5, Z12, Z2
+	VSUBPS       Z0, Z6, Z2
+	VADDPS       Z0, Z6, Z6
+	VSUBPS       Z1, Z3, Z0
+	VADDPS       Z1, Z3, Z3
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z3, (CX)
+	VMOVUPS      Z2, 64(AX)
+	VMOVUPS      Z0, 64(CX)
+	JMP          end3
+
+next4:
+end3:
+	VZEROUPPER
+	RET
+
+// fftForwardLanes after the pass of radix 4 with q = 1
+// func fftForwardLanes4AVX2(re []float32, im []float32, tw []float32)
+// Requires: AVX, FMA3
+TEXT ·fftForwardLanes4AVX2(SB), NOSPLIT, $160-72
+	MOVQ  re_base+0(FP), AX
+	MOVQ  im_base+24(FP), CX
+	MOVQ  re_len+8(FP), DX
+	SHRQ  $0x06, DX
+	TESTQ DX, DX
+	JLE   done2
+
+loop1:
+	VMOVUPS (AX), Y0
+	VMOVUPS (CX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 64(CX), Y3
+	VMOVUPS 128(AX), Y4
+	VMOVUPS 128(CX), Y5
+	VMOVUPS 192(AX), Y6
+	VMOVUPS 192(CX), Y7
+	VSUBPS  Y4, Y0, Y8
+	VADDPS  Y4, Y0, Y0
+	VSUBPS  Y5, Y1, Y4
+	VADDPS  Y5, Y1, Y1
+	VSUBPS  Y6, Y2, Y5
+	VADDPS  Y6, Y2, Y2
+	VSUBPS  Y7, Y3, Y6
+	VADDPS  Y7, Y3, Y3
+	VSUBPS  Y2, Y0, Y7
+	VADDPS  Y2, Y0, Y0
+	VSUBPS  Y3, Y1, Y2
+	VADDPS  Y3, Y1, Y1
+	VADDPS  Y6, Y8, Y3
+	VSUBPS  Y6, Y8, Y8
+	VSUBPS  Y5, Y4, Y6
+	VADDPS  Y5, Y4, Y4
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, (CX)
+	VMOVUPS Y3, 64(AX)
+	VMOVUPS Y6, 64(CX)
+	VMOVUPS Y7, 128(AX)
+	VMOVUPS Y2, 128(CX)
+	VMOVUPS Y8, 192(AX)
+	VMOVUPS Y4, 192(CX)
+	VMOVUPS 32(AX), Y0
+	VMOVUPS 32(CX), Y1
+	VMOVUPS 96(AX), Y2
+	VMOVUPS 96(CX), Y3
+	VMOVUPS 160(AX), Y4
+	VMOVUPS 160(CX), Y5
+	VMOVUPS 224(AX), Y6
+	VMOVUPS 224(CX), Y7
+	VSUBPS  Y4, Y0, Y8
+	VADDPS  Y4, Y0, Y0
+	VSUBPS  Y5, Y1, Y4
+	VADDPS  Y5, Y1, Y1
+	VSUBPS  Y6, Y2, Y5
+	VADDPS  Y6, Y2, Y2
+	VSUBPS  Y7, Y3, Y6
+	VADDPS  Y7, Y3, Y3
+	VSUBPS  Y2, Y0, Y7
+	VADDPS  Y2, Y0, Y0
+	VSUBPS  Y3, Y1, Y2
+	VADDPS  Y3, Y1, Y1
+	VADDPS  Y6, Y8, Y3
+	VSUBPS  Y6, Y8, Y8
+	VSUBPS  Y5, Y4, Y6
+	VADDPS  Y5, Y4, Y4
+	VMOVUPS Y0, 32(AX)
+	VMOVUPS Y1, 32(CX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y6, 96(CX)
+	VMOVUPS Y7, 160(AX)
+	VMOVUPS Y2, 160(CX)
+	VMOVUPS Y8, 224(AX)
+	VMOVUPS Y4, 224(CX)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	DECQ    DX
+	JNZ     loop1
+
+done2:
+	MOVQ re_base+0(FP), AX
+	MOVQ im_base+24(FP), CX
+	MOVQ tw_base+48(FP), DX
+	LEAQ 31(SP), BX
+	ANDQ $-32, BX
+	MOVQ re_len+8(FP), SI
+	SHRQ $0x04, SI
+	MOVQ $0x00000040, DI
+
+loop3:
+	CMPQ           SI, $0x04
+	JL             rest4
+	VBROADCASTF128 (AX), Y0
+	VBROADCASTF128 (CX), Y1
+	VINSERTF128    $0x01, 64(AX), Y0, Y0
+	VINSERTF128    $0x01, 64(CX), Y1, Y1
+	VBROADCASTF128 16(AX), Y2
+	VBROADCASTF128 16(CX), Y3
+	VINSERTF128    $0x01, 80(AX), Y2, Y2
+	VINSERTF128    $0x01, 80(CX), Y3, Y3
+	VBROADCASTF128 32(AX), Y4
+	VBROADCASTF128 32(CX), Y5
+	VINSERTF128    $0x01, 96(AX), Y4, Y4
+	VINSERTF128    $0x01, 96(CX), Y5, Y5
+	VBROADCASTF128 48(AX), Y6
+	VBROADCASTF128 48(CX), Y7
+	VINSERTF128    $0x01, 112(AX), Y6, Y6
+	VINSERTF128    $0x01, 112(CX), Y7, Y7
+	VMOVUPS        (DX), Y8
+	VMOVUPS        64(DX), Y9
+	VMULPS         Y9, Y1, Y10
+	VMULPS         Y9, Y0, Y9
+	VFMSUB213PS    Y10, Y8, Y0
+	VFMADD213PS    Y9, Y8, Y1
+	VMOVUPS        128(DX), Y8
+	VMOVUPS        192(DX), Y9
+	VMULPS         Y9, Y3, Y10
+	VMULPS         Y9, Y2, Y9
+	VFMSUB213PS    Y10, Y8, Y2
+	VFMADD213PS    Y9, Y8, Y3
+	VMOVUPS        256(DX), Y8
+	VMOVUPS        320(DX), Y9
+	VMULPS         Y9, Y5, Y10
+	VMULPS         Y9, Y4, Y9
+	VFMSUB213PS    Y10, Y8, Y4
+	VFMADD213PS    Y9, Y8, Y5
+	VMOVUPS        384(DX), Y8
+	VMOVUPS        448(DX), Y9
+	VMULPS         Y9, Y7, Y10
+	VMULPS         Y9, Y6, Y9
+	VFMSUB213PS    Y10, Y8, Y6
+	VFMADD213PS    Y9, Y8, Y7
+	VSUBPS         Y4, Y0, Y8
+	VADDPS         Y4, Y0, Y0
+	VSUBPS         Y5, Y1, Y4
+	VADDPS         Y5, Y1, Y1
+	VSUBPS         Y6, Y2, Y5
+	VADDPS         Y6, Y2, Y2
+	VSUBPS         Y7, Y3, Y6
+	VADDPS         Y7, Y3, Y3
+	VSUBPS         Y2, Y0, Y7
+	VADDPS         Y2, Y0, Y0
+	VSUBPS         Y3, Y1, Y2
+	VADDPS         Y3, Y1, Y1
+	VADDPS         Y6, Y8, Y3
+	VSUBPS         Y6, Y8, Y8
+	VSUBPS         Y5, Y4, Y6
+	VADDPS         Y5, Y4, Y4
+	VMOVUPS        fftlanes_twist1re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
+	VMULPS         Y9, Y6, Y10
+	VMULPS         Y9, Y3, Y9
+	VFMSUB213PS    Y10, Y5, Y3
+	VFMADD213PS    Y9, Y5, Y6
+	VMOVUPS        fftlanes_twist2re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
+	VMULPS         Y9, Y2, Y10
+	VMULPS         Y9, Y7, Y9
+	VFMSUB213PS    Y10, Y5, Y7
+	VFMADD213PS    Y9, Y5, Y2
+	VMOVUPS        fftlanes_twist3re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
+	VMULPS         Y9, Y4, Y10
+	VMULPS         Y9, Y8, Y9
+	VFMSUB213PS    Y10, Y5, Y8
+	VFMADD213PS    Y9, Y5, Y4
+	VUNPCKLPS      Y3, Y0, Y5
+	VUNPCKHPS      Y3, Y0, Y0
+	VUNPCKLPS      Y8, Y7, Y3
+	VUNPCKHPS      Y8, Y7, Y7
+	VUNPCKLPD      Y3, Y5, Y8
+	VUNPCKHPD      Y3, Y5, Y3
+	VUNPCKLPD      Y7, Y0, Y5
+	VUNPCKHPD      Y7, Y0, Y7
+	VUNPCKLPS      Y6, Y1, Y0
+	VUNPCKHPS      Y6, Y1, Y1
+	VUNPCKLPS      Y4, Y2, Y6
+	VUNPCKHPS      Y4, Y2, Y2
+	VUNPCKLPD      Y6, Y0, Y4
+	VUNPCKHPD      Y6, Y0, Y6
+	VUNPCKLPD      Y2, Y1, Y0
+	VUNPCKHPD      Y2, Y1, Y2
+	VSUBPS         Y5, Y8, Y1
+	VADDPS         Y5, Y8, Y8
+	VSUBPS         Y0, Y4, Y5
+	VADDPS         Y0, Y4, Y4
+	VSUBPS         Y7, Y3, Y0
+	VADDPS         Y7, Y3, Y3
+	VSUBPS         Y2, Y6, Y7
+	VADDPS         Y2, Y6, Y6
+	VSUBPS         Y3, Y8, Y2
+	VADDPS         Y3, Y8, Y8
+	VSUBPS         Y6, Y4, Y3
+	VADDPS         Y6, Y4, Y4
+	VADDPS         Y7, Y1, Y6
+	VSUBPS         Y7, Y1, Y1
+	VSUBPS         Y0, Y5, Y7
+	VADDPS         Y0, Y5, Y5
+	LEAQ           (DI)(DI*2), R8
+	VMOVUPS        Y8, (AX)
+	VMOVUPS        Y4, (CX)
+	VMOVUPS        Y6, (AX)(DI*1)
+	VMOVUPS        Y7, (CX)(DI*1)
+	VMOVUPS        Y2, (BX)
+	VMOVUPS        Y3, 32(BX)
+	VMOVUPS        Y1, 64(BX)
+	VMOVUPS        Y5, 96(BX)
+	VBROADCASTF128 128(AX), Y0
+	VBROADCASTF128 128(CX), Y1
+	VINSERTF128    $0x01, 192(AX), Y0, Y0
+	VINSERTF128    $0x01, 192(CX), Y1, Y1
+	VBROADCASTF128 144(AX), Y2
+	VBROADCASTF128 144(CX), Y3
+	VINSERTF128    $0x01, 208(AX), Y2, Y2
+	VINSERTF128    $0x01, 208(CX), Y3, Y3
+	VBROADCASTF128 160(AX), Y4
+	VBROADCASTF128 160(CX), Y5
+	VINSERTF128    $0x01, 224(AX), Y4, Y4
+	VINSERTF128    $0x01, 224(CX), Y5, Y5
+	VBROADCASTF128 176(AX), Y6
+	VBROADCASTF128 176(CX), Y7
+	VINSERTF128    $0x01, 240(AX), Y6, Y6
+	VINSERTF128    $0x01, 240(CX), Y7, Y7
+	VMOVUPS        32(DX), Y8
+	VMOVUPS        96(DX), Y9
+	VMULPS         Y9, Y1, Y10
+	VMULPS         Y9, Y0, Y9
+	VFMSUB213PS    Y10, Y8, Y0
+	VFMADD213PS    Y9, Y8, Y1
+	VMOVUPS        160(DX), Y8
+	VMOVUPS        224(DX), Y9
+	VMULPS         Y9, Y3, Y10
+	VMULPS         Y9, Y2, Y9
+	VFMSUB213PS    Y10, Y8, Y2
+	VFMADD213PS    Y9, Y8, Y3
+	VMOVUPS        288(DX), Y8
+	VMOVUPS        352(DX), Y9
+	VMULPS         Y9, Y5, Y10
+	VMULPS         Y9, Y4, Y9
+	VFMSUB213PS    Y10, Y8, Y4
+	VFMADD213PS    Y9, Y8, Y5
+	VMOVUPS        416(DX), Y8
+	VMOVUPS        480(DX), Y9
+	VMULPS         Y9, Y7, Y10
+	VMULPS         Y9, Y6, Y9
+	VFMSUB213PS    Y10, Y8, Y6
+	VFMADD213PS    Y9, Y8, Y7
+	VSUBPS         Y4, Y0, Y8
+	VADDPS         Y4, Y0, Y0
+	VSUBPS         Y5, Y1, Y4
+	VADDPS         Y5, Y1, Y1
+	VSUBPS         Y6, Y2, Y5
+	VADDPS         Y6, Y2, Y2
+	VSUBPS         Y7, Y3, Y6
+	VADDPS         Y7, Y3, Y3
+	VSUBPS         Y2, Y0, Y7
+	VADDPS         Y2, Y0, Y0
+	VSUBPS         Y3, Y1, Y2
+	VADDPS         Y3, Y1, Y1
+	VADDPS         Y6, Y8, Y3
+	VSUBPS         Y6, Y8, Y8
+	VSUBPS         Y5, Y4, Y6
+	VADDPS         Y5, Y4, Y4
+	VMOVUPS        fftlanes_twist1re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
+	VMULPS         Y9, Y6, Y10
+	VMULPS         Y9, Y3, Y9
+	VFMSUB213PS    Y10, Y5, Y3
+	VFMADD213PS    Y9, Y5, Y6
+	VMOVUPS        fftlanes_twist2re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
+	VMULPS         Y9, Y2, Y10
+	VMULPS         Y9, Y7, Y9
+	VFMSUB213PS    Y10, Y5, Y7
+	VFMADD213PS    Y9, Y5, Y2
+	VMOVUPS        fftlanes_twist3re<>+0(SB), Y5
+	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
+	VMULPS         Y9, Y4, Y10
+	VMULPS         Y9, Y8, Y9
+	VFMSUB213PS    Y10, Y5, Y8
+	VFMADD213PS    Y9, Y5, Y4
+	VUNPCKLPS      Y3, Y0, Y5
+	VUNPCKHPS      Y3, Y0, Y0
+	VUNPCKLPS      Y8, Y7, Y3
+	VUNPCKHPS      Y8, Y7, Y7
+	VUNPCKLPD      Y3, Y5, Y8
+	VUNPCKHPD      Y3, Y5, Y3
+	VUNPCKLPD      Y7, Y0, Y5
+	VUNPCKHPD      Y7, Y0, Y7
+	VUNPCKLPS      Y6, Y1, Y0
+	VUNPCKHPS      Y6, Y1, Y1
+	VUNPCKLPS      Y4, Y2, Y6
+	VUNPCKHPS      Y4, Y2, Y2
+	VUNPCKLPD      Y6, Y0, Y4
+	VUNPCKHPD      Y6, Y0, Y6
+	VUNPCKLPD      Y2, Y1, Y0
+	VUNPCKHPD      Y2, Y1, Y2
+	VSUBPS         Y5, Y8, Y1
+	VADDPS         Y5, Y8, Y8
+	VSUBPS         Y0, Y4, Y5
+	VADDPS         Y0, Y4, Y4
+	VSUBPS         Y7, Y3, Y0
+	VADDPS         Y7, Y3, Y3
+	VSUBPS         Y2, Y6, Y7
+	VADDPS         Y2, Y6, Y6
+	VSUBPS         Y3, Y8, Y2
+	VADDPS         Y3, Y8, Y8
+	VSUBPS         Y6, Y4, Y3
+	VADDPS         Y6, Y4, Y4
+	VADDPS         Y7, Y1, Y6
+	VSUBPS         Y7, Y1, Y1
+	VSUBPS         Y0, Y5, Y7
+	VADDPS         Y0, Y5, Y5
+	LEAQ           (DI)(DI*2), R9
+	VMOVUPS        Y8, 32(AX)
+	VMOVUPS        Y4, 32(CX)
+	VMOVUPS        Y6, 32(AX)(DI*1)
+	VMOVUPS        Y7, 32(CX)(DI*1)
+	VMOVUPS        Y2, 32(AX)(DI*2)
+	VMOVUPS        Y3, 32(CX)(DI*2)
+	VMOVUPS        Y1, 32(AX)(R9*1)
+	VMOVUPS        Y5, 32(CX)(R9*1)
+	VMOVUPS        (BX), Y0
+	VMOVUPS        32(BX), Y1
+	VMOVUPS        Y0, (AX)(DI*2)
+	VMOVUPS        Y1, (CX)(DI*2)
+	VMOVUPS        64(BX), Y0
+	VMOVUPS        96(BX), Y1
+	VMOVUPS        Y0, (AX)(R8*1)
+	VMOVUPS        Y1, (CX)(R8*1)
+	ADDQ           $0x00000100, AX
+	ADDQ           $0x00000100, CX
+	ADDQ           $0x00000200, DX
+	SUBQ           $0x04, SI
+	JMP            loop3
+
+rest4:
+	VZEROUPPER
+	RET
+
+// fftForwardLanes after the pass of radix 4 with q = 1
+// func fftForwardLanes4AVX512(re []float32, im []float32, tw []float32)
+// Requires: AVX, AVX512F
+TEXT ·fftForwardLanes4AVX512(SB), NOSPLIT, $0-72
+	MOVQ  re_base+0(FP), AX
+	MOVQ  im_base+24(FP), CX
+	MOVQ  re_len+8(FP), DX
+	SHRQ  $0x06, DX
+	TESTQ DX, DX
+	JLE   done2
+
+loop1:
+	VMOVUPS (AX), Z0
+	VMOVUPS (CX), Z1
+	VMOVUPS 64(AX), Z2
+	VMOVUPS 64(CX), Z3
+	VMOVUPS 128(AX), Z4
+	VMOVUPS 128(CX), Z5
+	VMOVUPS 192(AX), Z6
+	VMOVUPS 192(CX), Z7
+	VSUBPS  Z4, Z0, Z8
+	VADDPS  Z4, Z0, Z0
+	VSUBPS  Z5, Z1, Z4
+	VADDPS  Z5, Z1, Z1
+	VSUBPS  Z6, Z2, Z5
+	VADDPS  Z6, Z2, Z2
+	VSUBPS  Z7, Z3, Z6
+	VADDPS  Z7, Z3, Z3
+	VSUBPS  Z2, Z0, Z7
+	VADDPS  Z2, Z0, Z0
+	VSUBPS  Z3, Z1, Z2
+	VADDPS  Z3, Z1, Z1
+	VADDPS  Z6, Z8, Z3
+	VSUBPS  Z6, Z8, Z8
+	VSUBPS  Z5, Z4, Z6
+	VADDPS  Z5, Z4, Z4
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, (CX)
+	VMOVUPS Z3, 64(AX)
+	VMOVUPS Z6, 64(CX)
+	VMOVUPS Z7, 128(AX)
+	VMOVUPS Z2, 128(CX)
+	VMOVUPS Z8, 192(AX)
+	VMOVUPS Z4, 192(CX)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	DECQ    DX
+	JNZ     loop1
+
+done2:
+	MOVQ    re_base+0(FP), AX
+	MOVQ    im_base+24(FP), CX
+	MOVQ    tw_base+48(FP), DX
+	VMOVUPS fftlanes_twist1re<>+0(SB), Z0
+	VMOVUPS fftlanes_twist1im<>+0(SB), Z1
+	VMOVUPS fftlanes_twist2re<>+0(SB), Z2
+	VMOVUPS fftlanes_twist2im<>+0(SB), Z3
+	VMOVUPS fftlanes_twist3re<>+0(SB), Z4
+	VMOVUPS fftlanes_twist3im<>+0(SB), Z5
+	MOVQ    re_len+8(FP), BX
+	SHRQ    $0x04, BX
+	MOVQ    $0x00000040, SI
+
+loop3:
+	CMPQ        BX, $0x04
+	JL          rest4
+	VMOVUPS     (AX), Z6
+	VMOVUPS     (CX), Z7
+	VMOVUPS     64(AX), Z8
+	VMOVUPS     64(CX), Z9
+	VMOVUPS     128(AX), Z10
+	VMOVUPS     128(CX), Z11
+	VMOVUPS     192(AX), Z12
+	VMOVUPS     192(CX), Z13
+	VSHUFF32X4  $0x44, Z8, Z6, Z14
+	VSHUFF32X4  $0xee, Z8, Z6, Z6
+	VSHUFF32X4  $0x44, Z9, Z7, Z8
+	VSHUFF32X4  $0xee, Z9, Z7, Z7
+	VSHUFF32X4  $0x44, Z12, Z10, Z9
+	VSHUFF32X4  $0xee, Z12, Z10, Z10
+	VSHUFF32X4  $0x44, Z13, Z11, Z12
+	VSHUFF32X4  $0xee, Z13, Z11, Z11
+	VSHUFF32X4  $0x88, Z9, Z14, Z13
+	VSHUFF32X4  $0x88, Z12, Z8, Z15
+	VMOVUPS     (DX), Z16
+	VMOVUPS     64(DX), Z17
+	VMULPS      Z17, Z15, Z18
+	VMULPS      Z17, Z13, Z17
+	VFMSUB213PS Z18, Z16, Z13
+	VFMADD213PS Z17, Z16, Z15
+	VSHUFF32X4  $0xdd, Z9, Z14, Z9
+	VSHUFF32X4  $0xdd, Z12, Z8, Z8
+	VMOVUPS     128(DX), Z12
+	VMOVUPS     192(DX), Z14
+	VMULPS      Z14, Z8, Z16
+	VMULPS      Z14, Z9, Z14
+	VFMSUB213PS Z16, Z12, Z9
+	VFMADD213PS Z14, Z12, Z8
+	VSHUFF32X4  $0x88, Z10, Z6, Z12
+	VSHUFF32X4  $0x88, Z11, Z7, Z14
+	VMOVUPS     256(DX), Z16
+	VMOVUPS     320(DX), Z17
+	VMULPS      Z17, Z14, Z18
+	VMULPS      Z17, Z12, Z17
+	VFMSUB213PS Z18, Z16, Z12
+	VFMADD213PS Z17, Z16, Z14
+	VSHUFF32X4  $0xdd, Z10, Z6, Z6
+	VSHUFF32X4  $0xdd, Z11, Z7, Z7
+	VMOVUPS     384(DX), Z10
+	VMOVUPS     448(DX), Z11
+	VMULPS      Z11, Z7, Z16
+	VMULPS      Z11, Z6, Z11
+	VFMSUB213PS Z16, Z10, Z6
+	VFMADD213PS Z11, Z10, Z7
+	VSUBPS      Z12, Z13, Z10
+	VADDPS      Z12, Z13, Z13
+	VSUBPS      Z14, Z15, Z11
+	VADDPS      Z14, Z15, Z15
+	VSUBPS      Z6, Z9, Z12
+	VADDPS      Z6, Z9, Z9
+	VSUBPS      Z7, Z8, Z6
+	VADDPS      Z7, Z8, Z8
+	VSUBPS      Z9, Z13, Z7
+	VADDPS      Z9, Z13, Z13
+	VSUBPS      Z8, Z15, Z9
+	VADDPS      Z8, Z15, Z15
+	VADDPS      Z6, Z10, Z8
+	VSUBPS      Z6, Z10, Z10
+	VSUBPS      Z12, Z11, Z6
+	VADDPS      Z12, Z11, Z11
+	VMULPS      Z1, Z6, Z12
+	VMULPS      Z1, Z8, Z14
+	VFMSUB213PS Z12, Z0, Z8
+	VFMADD213PS Z14, Z0, Z6
+	VMULPS      Z3, Z9, Z12
+	VMULPS      Z3, Z7, Z14
+	VFMSUB213PS Z12, Z2, Z7
+	VFMADD213PS Z14, Z2, Z9
+	VMULPS      Z5, Z11, Z12
+	VMULPS      Z5, Z10, Z14
+	VFMSUB213PS Z12, Z4, Z10
+	VFMADD213PS Z14, Z4, Z11
+	VUNPCKLPS   Z8, Z13, Z12
+	VUNPCKHPS   Z8, Z13, Z13
+	VUNPCKLPS   Z10, Z7, Z8
+	VUNPCKHPS   Z10, Z7, Z7
+	VUNPCKLPD   Z8, Z12, Z10
+	VUNPCKHPD   Z8, Z12, Z8
+	VUNPCKLPD   Z7, Z13, Z12
+	VUNPCKHPD   Z7, Z13, Z7
+	VUNPCKLPS   Z6, Z15, Z13
+	VUNPCKHPS   Z6, Z15, Z15
+	VUNPCKLPS   Z11, Z9, Z6
+	VUNPCKHPS   Z11, Z9, Z9
+	VUNPCKLPD   Z6, Z13, Z11
+	VUNPCKHPD   Z6, Z13, Z6
+	VUNPCKLPD   Z9, Z15, Z13
+	VUNPCKHPD   Z9, Z15, Z9
+	VSUBPS      Z12, Z10, Z14
+	VADDPS      Z12, Z10, Z10
+	VSUBPS      Z13, Z11, Z12
+	VADDPS      Z13, Z11, Z11
+	VSUBPS      Z7, Z8, Z13
+	VADDPS      Z7, Z8, Z8
+	VSUBPS      Z9, Z6, Z7
+	VADDPS      Z9, Z6, Z6
+	VSUBPS      Z8, Z10, Z9
+	VADDPS      Z8, Z10, Z10
+	VSUBPS      Z6, Z11, Z8
+	VADDPS      Z6, Z11, Z11
+	VADDPS      Z7, Z14, Z6
+	VSUBPS      Z7, Z14, Z14
+	VSUBPS      Z13, Z12, Z7
+	VADDPS      Z13, Z12, Z12
+	LEAQ        (SI)(SI*2), DI
+	VMOVUPS     Z10, (AX)
+	VMOVUPS     Z11, (CX)
+	VMOVUPS     Z6, (AX)(SI*1)
+	VMOVUPS     Z7, (CX)(SI*1)
+	VMOVUPS     Z9, (AX)(SI*2)
+	VMOVUPS     Z8, (CX)(SI*2)
+	VMOVUPS     Z14, (AX)(DI*1)
+	VMOVUPS     Z12, (CX)(DI*1)
+	ADDQ        $0x00000100, AX
+	ADDQ        $0x00000100, CX
+	ADDQ        $0x00000200, DX
+	SUBQ        $0x04, BX
+	JMP         loop3
+
+rest4:
+	VZEROUPPER
+	RET
+
+// fftInverseLanes, then the inverse pass of radix 4 with q = 1
+// func fftInverseLanes4AVX2(re []float32, im []float32, tw []float32)
+// Requires: AVX, FMA3
+TEXT ·fftInverseLanes4AVX2(SB), NOSPLIT, $160-72
+	MOVQ re_base+0(FP), AX
+	MOVQ im_base+24(FP), CX
+	MOVQ tw_base+48(FP), DX
+	LEAQ 31(SP), BX
+	ANDQ $-32, BX
+	MOVQ re_len+8(FP), SI
+	SHRQ $0x04, SI
+	MOVQ $0x00000040, DI
+
+loop1:
+	CMPQ        SI, $0x04
+	JL          rest2
+	LEAQ        (DI)(DI*2), R8
+	VMOVUPS     (AX), Y0
+	VMOVUPS     (CX), Y1
+	VMOVUPS     (AX)(DI*1), Y2
+	VMOVUPS     (CX)(DI*1), Y3
+	VMOVUPS     (AX)(DI*2), Y4
+	VMOVUPS     (CX)(DI*2), Y5
+	VMOVUPS     (AX)(R8*1), Y6
+	VMOVUPS     (CX)(R8*1), Y7
+	VSUBPS      Y4, Y0, Y8
+	VADDPS      Y4, Y0, Y0
+	VSUBPS      Y5, Y1, Y4
+	VADDPS      Y5, Y1, Y1
+	VSUBPS      Y6, Y2, Y5
+	VADDPS      Y6, Y2, Y2
+	VSUBPS      Y7, Y3, Y6
+	VADDPS      Y7, Y3, Y3
+	VSUBPS      Y2, Y0, Y7
+	VADDPS      Y2, Y0, Y0
+	VSUBPS      Y3, Y1, Y2
+	VADDPS      Y3, Y1, Y1
+	VADDPS      Y6, Y8, Y3
+	VSUBPS      Y6, Y8, Y8
+	VSUBPS      Y5, Y4, Y6
+	VADDPS      Y5, Y4, Y4
+	VUNPCKLPS   Y8, Y0, Y5
+	VUNPCKHPS   Y8, Y0, Y0
+	VUNPCKLPS   Y3, Y7, Y8
+	VUNPCKHPS   Y3, Y7, Y7
+	VUNPCKLPD   Y8, Y5, Y3
+	VUNPCKHPD   Y8, Y5, Y8
+	VUNPCKLPD   Y7, Y0, Y5
+	VUNPCKHPD   Y7, Y0, Y7
+	VUNPCKLPS   Y4, Y1, Y0
+	VUNPCKHPS   Y4, Y1, Y1
+	VUNPCKLPS   Y6, Y2, Y4
+	VUNPCKHPS   Y6, Y2, Y2
+	VUNPCKLPD   Y4, Y0, Y6
+	VUNPCKHPD   Y4, Y0, Y4
+	VUNPCKLPD   Y2, Y1, Y0
+	VUNPCKHPD   Y2, Y1, Y2
+	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
+	VMULPS      Y9, Y4, Y10
+	VMULPS      Y9, Y8, Y9
+	VFMADD213PS Y10, Y1, Y8
+	VFMSUB213PS Y9, Y1, Y4
+	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
+	VMULPS      Y9, Y0, Y10
+	VMULPS      Y9, Y5, Y9
+	VFMADD213PS Y10, Y1, Y5
+	VFMSUB213PS Y9, Y1, Y0
+	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
+	VMULPS      Y9, Y2, Y10
+	VMULPS      Y9, Y7, Y9
+	VFMADD213PS Y10, Y1, Y7
+	VFMSUB213PS Y9, Y1, Y2
+	VSUBPS      Y5, Y3, Y1
+	VADDPS      Y5, Y3, Y3
+	VSUBPS      Y0, Y6, Y5
+	VADDPS      Y0, Y6, Y6
+	VSUBPS      Y7, Y8, Y0
+	VADDPS      Y7, Y8, Y8
+	VSUBPS      Y2, Y4, Y7
+	VADDPS      Y2, Y4, Y4
+	VSUBPS      Y8, Y3, Y2
+	VADDPS      Y8, Y3, Y3
+	VSUBPS      Y4, Y6, Y8
+	VADDPS      Y4, Y6, Y6
+	VADDPS      Y7, Y1, Y4
+	VSUBPS      Y7, Y1, Y1
+	VSUBPS      Y0, Y5, Y7
+	VADDPS      Y0, Y5, Y5
+	VMOVUPS     (DX), Y0
+	VMOVUPS     64(DX), Y9
+	VMULPS      Y9, Y6, Y10
+	VMULPS      Y9, Y3, Y9
+	VFMADD213PS Y10, Y0, Y3
+	VFMSUB213PS Y9, Y0, Y6
+	VMOVUPS     128(DX), Y0
+	VMOVUPS     192(DX), Y9
+	VMULPS      Y9, Y5, Y10
+	VMULPS      Y9, Y1, Y9
+	VFMADD213PS Y10, Y0, Y1
+	VFMSUB213PS Y9, Y0, Y5
+	VMOVUPS     256(DX), Y0
+	VMOVUPS     320(DX), Y9
+	VMULPS      Y9, Y8, Y10
+	VMULPS      Y9, Y2, Y9
+	VFMADD213PS Y10, Y0, Y2
+	VFMSUB213PS Y9, Y0, Y8
+	VMOVUPS     384(DX), Y0
+	VMOVUPS     448(DX), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y4, Y9
+	VFMADD213PS Y10, Y0, Y4
+	VFMSUB213PS Y9, Y0, Y7
+	VPERM2F128  $0x20, Y1, Y3, Y0
+	VPERM2F128  $0x31, Y1, Y3, Y3
+	VPERM2F128  $0x20, Y5, Y6, Y1
+	VPERM2F128  $0x31, Y5, Y6, Y6
+	VPERM2F128  $0x20, Y4, Y2, Y5
+	VPERM2F128  $0x31, Y4, Y2, Y2
+	VPERM2F128  $0x20, Y7, Y8, Y4
+	VPERM2F128  $0x31, Y7, Y8, Y8
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y1, (CX)
+	VMOVUPS     Y5, (BX)
+	VMOVUPS     Y4, 32(BX)
+	VMOVUPS     Y3, 64(AX)
+	VMOVUPS     Y6, 64(CX)
+	VMOVUPS     Y2, 64(BX)
+	VMOVUPS     Y8, 96(BX)
+	LEAQ        (DI)(DI*2), R8
+	VMOVUPS     32(AX), Y0
+	VMOVUPS     32(CX), Y1
+	VMOVUPS     32(AX)(DI*1), Y2
+	VMOVUPS     32(CX)(DI*1), Y3
+	VMOVUPS     32(AX)(DI*2), Y4
+	VMOVUPS     32(CX)(DI*2), Y5
+	VMOVUPS     32(AX)(R8*1), Y6
+	VMOVUPS     32(CX)(R8*1), Y7
+	VSUBPS      Y4, Y0, Y8
+	VADDPS      Y4, Y0, Y0
+	VSUBPS      Y5, Y1, Y4
+	VADDPS      Y5, Y1, Y1
+	VSUBPS      Y6, Y2, Y5
+	VADDPS      Y6, Y2, Y2
+	VSUBPS      Y7, Y3, Y6
+	VADDPS      Y7, Y3, Y3
+	VSUBPS      Y2, Y0, Y7
+	VADDPS      Y2, Y0, Y0
+	VSUBPS      Y3, Y1, Y2
+	VADDPS      Y3, Y1, Y1
+	VADDPS      Y6, Y8, Y3
+	VSUBPS      Y6, Y8, Y8
+	VSUBPS      Y5, Y4, Y6
+	VADDPS      Y5, Y4, Y4
+	VUNPCKLPS   Y8, Y0, Y5
+	VUNPCKHPS   Y8, Y0, Y0
+	VUNPCKLPS   Y3, Y7, Y8
+	VUNPCKHPS   Y3, Y7, Y7
+	VUNPCKLPD   Y8, Y5, Y3
+	VUNPCKHPD   Y8, Y5, Y8
+	VUNPCKLPD   Y7, Y0, Y5
+	VUNPCKHPD   Y7, Y0, Y7
+	VUNPCKLPS   Y4, Y1, Y0
+	VUNPCKHPS   Y4, Y1, Y1
+	VUNPCKLPS   Y6, Y2, Y4
+	VUNPCKHPS   Y6, Y2, Y2
+	VUNPCKLPD   Y4, Y0, Y6
+	VUNPCKHPD   Y4, Y0, Y4
+	VUNPCKLPD   Y2, Y1, Y0
+	VUNPCKHPD   Y2, Y1, Y2
+	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
+	VMULPS      Y9, Y4, Y10
+	VMULPS      Y9, Y8, Y9
+	VFMADD213PS Y10, Y1, Y8
+	VFMSUB213PS Y9, Y1, Y4
+	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
+	VMULPS      Y9, Y0, Y10
+	VMULPS      Y9, Y5, Y9
+	VFMADD213PS Y10, Y1, Y5
+	VFMSUB213PS Y9, Y1, Y0
+	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
+	VMULPS      Y9, Y2, Y10
+	VMULPS      Y9, Y7, Y9
+	VFMADD213PS Y10, Y1, Y7
+	VFMSUB213PS Y9, Y1, Y2
+	VSUBPS      Y5, Y3, Y1
+	VADDPS      Y5, Y3, Y3
+	VSUBPS      Y0, Y6, Y5
+	VADDPS      Y0, Y6, Y6
+	VSUBPS      Y7, Y8, Y0
+	VADDPS      Y7, Y8, Y8
+	VSUBPS      Y2, Y4, Y7
+	VADDPS      Y2, Y4, Y4
+	VSUBPS      Y8, Y3, Y2
+	VADDPS      Y8, Y3, Y3
+	VSUBPS      Y4, Y6, Y8
+	VADDPS      Y4, Y6, Y6
+	VADDPS      Y7, Y1, Y4
+	VSUBPS      Y7, Y1, Y1
+	VSUBPS      Y0, Y5, Y7
+	VADDPS      Y0, Y5, Y5
+	VMOVUPS     32(DX), Y0
+	VMOVUPS     96(DX), Y9
+	VMULPS      Y9, Y6, Y10
+	VMULPS      Y9, Y3, Y9
+	VFMADD213PS Y10, Y0, Y3
+	VFMSUB213PS Y9, Y0, Y6
+	VMOVUPS     160(DX), Y0
+	VMOVUPS     224(DX), Y9
+	VMULPS      Y9, Y5, Y10
+	VMULPS      Y9, Y1, Y9
+	VFMADD213PS Y10, Y0, Y1
+	VFMSUB213PS Y9, Y0, Y5
+	VMOVUPS     288(DX), Y0
+	VMOVUPS     352(DX), Y9
+	VMULPS      Y9, Y8, Y10
+	VMULPS      Y9, Y2, Y9
+	VFMADD213PS Y10, Y0, Y2
+	VFMSUB213PS Y9, Y0, Y8
+	VMOVUPS     416(DX), Y0
+	VMOVUPS     480(DX), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y4, Y9
+	VFMADD213PS Y10, Y0, Y4
+	VFMSUB213PS Y9, Y0, Y7
+	VPERM2F128  $0x20, Y1, Y3, Y0
+	VPERM2F128  $0x31, Y1, Y3, Y3
+	VPERM2F128  $0x20, Y5, Y6, Y1
+	VPERM2F128  $0x31, Y5, Y6, Y6
+	VPERM2F128  $0x20, Y4, Y2, Y5
+	VPERM2F128  $0x31, Y4, Y2, Y2
+	VPERM2F128  $0x20, Y7, Y8, Y4
+	VPERM2F128  $0x31, Y7, Y8, Y8
+	VMOVUPS     Y0, 128(AX)
+	VMOVUPS     Y1, 128(CX)
+	VMOVUPS     Y5, 160(AX)
+	VMOVUPS     Y4, 160(CX)
+	VMOVUPS     Y3, 192(AX)
+	VMOVUPS     Y6, 192(CX)
+	VMOVUPS     Y2, 224(AX)
+	VMOVUPS     Y8, 224(CX)
+	VMOVUPS     (BX), Y0
+	VMOVUPS     32(BX), Y1
+	VMOVUPS     Y0, 32(AX)
+	VMOVUPS     Y1, 32(CX)
+	VMOVUPS     64(BX), Y0
+	VMOVUPS     96(BX), Y1
+	VMOVUPS     Y0, 96(AX)
+	VMOVUPS     Y1, 96(CX)
+	ADDQ        $0x00000100, AX
+	ADDQ        $0x00000100, CX
+	ADDQ        $0x00000200, DX
+	SUBQ        $0x04, SI
+	JMP         loop1
+
+rest2:
+	MOVQ  re_base+0(FP), AX
+	MOVQ  im_base+24(FP), CX
+	MOVQ  re_len+8(FP), DX
+	SHRQ  $0x06, DX
+	TESTQ DX, DX
+	JLE   done5
+
+loop4:
+	VMOVUPS (AX), Y0
+	VMOVUPS (CX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 64(CX), Y3
+	VMOVUPS 128(AX), Y4
+	VMOVUPS 128(CX), Y5
+	VMOVUPS 192(AX), Y6
+	VMOVUPS 192(CX), Y7
+	VSUBPS  Y4, Y0, Y8
+	VADDPS  Y4, Y0, Y0
+	VSUBPS  Y5, Y1, Y4
+	VADDPS  Y5, Y1, Y1
+	VSUBPS  Y6, Y2, Y5
+	VADDPS  Y6, Y2, Y2
+	VSUBPS  Y7, Y3, Y6
+	VADDPS  Y7, Y3, Y3
+	VSUBPS  Y2, Y0, Y7
+	VADDPS  Y2, Y0, Y0
+	VSUBPS  Y3, Y1, Y2
+	VADDPS  Y3, Y1, Y1
+	VADDPS  Y6, Y8, Y3
+	VSUBPS  Y6, Y8, Y8
+	VSUBPS  Y5, Y4, Y6
+	VADDPS  Y5, Y4, Y4
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, (CX)
+	VMOVUPS Y8, 64(AX)
+	VMOVUPS Y4, 64(CX)
+	VMOVUPS Y7, 128(AX)
+	VMOVUPS Y2, 128(CX)
+	VMOVUPS Y3, 192(AX)
+	VMOVUPS Y6, 192(CX)
+	VMOVUPS 32(AX), Y0
+	VMOVUPS 32(CX), Y1
+	VMOVUPS 96(AX), Y2
+	VMOVUPS 96(CX), Y3
+	VMOVUPS 160(AX), Y4
+	VMOVUPS 160(CX), Y5
+	VMOVUPS 224(AX), Y6
+	VMOVUPS 224(CX), Y7
+	VSUBPS  Y4, Y0, Y8
+	VADDPS  Y4, Y0, Y0
+	VSUBPS  Y5, Y1, Y4
+	VADDPS  Y5, Y1, Y1
+	VSUBPS  Y6, Y2, Y5
+	VADDPS  Y6, Y2, Y2
+	VSUBPS  Y7, Y3, Y6
+	VADDPS  Y7, Y3, Y3
+	VSUBPS  Y2, Y0, Y7
+	VADDPS  Y2, Y0, Y0
+	VSUBPS  Y3, Y1, Y2
+	VADDPS  Y3, Y1, Y1
+	VADDPS  Y6, Y8, Y3
+	VSUBPS  Y6, Y8, Y8
+	VSUBPS  Y5, Y4, Y6
+	VADDPS  Y5, Y4, Y4
+	VMOVUPS Y0, 32(AX)
+	VMOVUPS Y1, 32(CX)
+	VMOVUPS Y8, 96(AX)
+	VMOVUPS Y4, 96(CX)
+	VMOVUPS Y7, 160(AX)
+	VMOVUPS Y2, 160(CX)
+	VMOVUPS Y3, 224(AX)
+	VMOVUPS Y6, 224(CX)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	DECQ    DX
+	JNZ     loop4
+
+done5:
+	VZEROUPPER
+	RET
+
+// fftInverseLanes, then the inverse pass of radix 4 with q = 1
+// func fftInverseLanes4AVX512(re []float32, im []float32, tw []float32)
+// Requires: AVX, AVX512F
+TEXT ·fftInverseLanes4AVX512(SB), NOSPLIT, $0-72
+	MOVQ    re_base+0(FP), AX
+	MOVQ    im_base+24(FP), CX
+	MOVQ    tw_base+48(FP), DX
+	VMOVUPS fftlanes_twist1re<>+0(SB), Z0
+	VMOVUPS fftlanes_twist1im<>+0(SB), Z1
+	VMOVUPS fftlanes_twist2re<>+0(SB), Z2
+	VMOVUPS fftlanes_twist2im<>+0(SB), Z3
+	VMOVUPS fftlanes_twist3re<>+0(SB), Z4
+	VMOVUPS fftlanes_twist3im<>+0(SB), Z5
+	MOVQ    re_len+8(FP), BX
+	SHRQ    $0x04, BX
+	MOVQ    $0x00000040, SI
+
+loop1:
+	CMPQ        BX, $0x04
+	JL          rest2
+	LEAQ        (SI)(SI*2), DI
+	VMOVUPS     (AX), Z6
+	VMOVUPS     (CX), Z7
+	VMOVUPS     (AX)(SI*1), Z8
+	VMOVUPS     (CX)(SI*1), Z9
+	VMOVUPS     (AX)(SI*2), Z10
+	VMOVUPS     (CX)(SI*2), Z11
+	VMOVUPS     (AX)(DI*1), Z12
+	VMOVUPS     (CX)(DI*1), Z13
+	VSUBPS      Z10, Z6, Z14
+	VADDPS      Z10, Z6, Z6
+	VSUBPS      Z11, Z7, Z10
+	VADDPS      Z11, Z7, Z7
+	VSUBPS      Z12, Z8, Z11
+	VADDPS      Z12, Z8, Z8
+	VSUBPS      Z13, Z9, Z12
+	VADDPS      Z13, Z9, Z9
+	VSUBPS      Z8, Z6, Z13
+	VADDPS      Z8, Z6, Z6
+	VSUBPS      Z9, Z7, Z8
+	VADDPS      Z9, Z7, Z7
+	VADDPS      Z12, Z14, Z9
+	VSUBPS      Z12, Z14, Z14
+	VSUBPS      Z11, Z10, Z12
+	VADDPS      Z11, Z10, Z10
+	VUNPCKLPS   Z14, Z6, Z11
+	VUNPCKHPS   Z14, Z6, Z6
+	VUNPCKLPS   Z9, Z13, Z14
+	VUNPCKHPS   Z9, Z13, Z13
+	VUNPCKLPD   Z14, Z11, Z9
+	VUNPCKHPD   Z14, Z11, Z14
+	VUNPCKLPD   Z13, Z6, Z11
+	VUNPCKHPD   Z13, Z6, Z13
+	VUNPCKLPS   Z10, Z7, Z6
+	VUNPCKHPS   Z10, Z7, Z7
+	VUNPCKLPS   Z12, Z8, Z10
+	VUNPCKHPS   Z12, Z8, Z8
+	VUNPCKLPD   Z10, Z6, Z12
+	VUNPCKHPD   Z10, Z6, Z10
+	VUNPCKLPD   Z8, Z7, Z6
+	VUNPCKHPD   Z8, Z7, Z8
+	VMULPS      Z1, Z10, Z7
+	VMULPS      Z1, Z14, Z15
+	VFMADD213PS Z7, Z0, Z14
+	VFMSUB213PS Z15, Z0, Z10
+	VMULPS      Z3, Z6, Z7
+	VMULPS      Z3, Z11, Z15
+	VFMADD213PS Z7, Z2, Z11
+	VFMSUB213PS Z15, Z2, Z6
+	VMULPS      Z5, Z8, Z7
+	VMULPS      Z5, Z13, Z15
+	VFMADD213PS Z7, Z4, Z13
+	VFMSUB213PS Z15, Z4, Z8
+	VSUBPS      Z11, Z9, Z7
+	VADDPS      Z11, Z9, Z9
+	VSUBPS      Z6, Z12, Z11
+	VADDPS      Z6, Z12, Z12
+	VSUBPS      Z13, Z14, Z6
+	VADDPS      Z13, Z14, Z14
+	VSUBPS      Z8, Z10, Z13
+	VADDPS      Z8, Z10, Z10
+	VSUBPS      Z14, Z9, Z8
+	VADDPS      Z14, Z9, Z9
+	VSUBPS      Z10, Z12, Z14
+	VADDPS      Z10, Z12, Z12
+	VADDPS      Z13, Z7, Z10
+	VSUBPS      Z13, Z7, Z7
+	VSUBPS      Z6, Z11, Z13
+	VADDPS      Z6, Z11, Z11
+	VMOVUPS     (DX), Z6
+	VMOVUPS     64(DX), Z15
+	VMULPS      Z15, Z12, Z16
+	VMULPS      Z15, Z9, Z15
+	VFMADD213PS Z16, Z6, Z9
+	VFMSUB213PS Z15, Z6, Z12
+	VMOVUPS     128(DX), Z6
+	VMOVUPS     192(DX), Z15
+	VMULPS      Z15, Z11, Z16
+	VMULPS      Z15, Z7, Z15
+	VFMADD213PS Z16, Z6, Z7
+	VFMSUB213PS Z15, Z6, Z11
+	VMOVUPS     256(DX), Z6
+	VMOVUPS     320(DX), Z15
+	VMULPS      Z15, Z14, Z16
+	VMULPS      Z15, Z8, Z15
+	VFMADD213PS Z16, Z6, Z8
+	VFMSUB213PS Z15, Z6, Z14
+	VMOVUPS     384(DX), Z6
+	VMOVUPS     448(DX), Z15
+	VMULPS      Z15, Z13, Z16
+	VMULPS      Z15, Z10, Z15
+	VFMADD213PS Z16, Z6, Z10
+	VFMSUB213PS Z15, Z6, Z13
+	VSHUFF32X4  $0x44, Z7, Z9, Z6
+	VSHUFF32X4  $0xee, Z7, Z9, Z9
+	VSHUFF32X4  $0x44, Z10, Z8, Z7
+	VSHUFF32X4  $0xee, Z10, Z8, Z8
+	VSHUFF32X4  $0x88, Z7, Z6, Z10
+	VSHUFF32X4  $0xdd, Z7, Z6, Z6
+	VSHUFF32X4  $0x88, Z8, Z9, Z7
+	VSHUFF32X4  $0xdd, Z8, Z9, Z8
+	VSHUFF32X4  $0x44, Z11, Z12, Z9
+	VSHUFF32X4  $0xee, Z11, Z12, Z12
+	VSHUFF32X4  $0x44, Z13, Z14, Z11
+	VSHUFF32X4  $0xee, Z13, Z14, Z14
+	VSHUFF32X4  $0x88, Z11, Z9, Z13
+	VSHUFF32X4  $0xdd, Z11, Z9, Z9
+	VSHUFF32X4  $0x88, Z14, Z12, Z11
+	VSHUFF32X4  $0xdd, Z14, Z12, Z12
+	VMOVUPS     Z10, (AX)
+	VMOVUPS     Z13, (CX)
+	VMOVUPS     Z6, 64(AX)
+	VMOVUPS     Z9, 64(CX)
+	VMOVUPS     Z7, 128(AX)
+	VMOVUPS     Z11, 128(CX)
+	VMOVUPS     Z8, 192(AX)
+	VMOVUPS     Z12, 192(CX)
+	ADDQ        $0x00000100, AX
+	ADDQ        $0x00000100, CX
+	ADDQ        $0x00000200, DX
+	SUBQ        $0x04, BX
+	JMP         loop1
+
+rest2:
+	MOVQ  re_base+0(FP), AX
+	MOVQ  im_base+24(FP), CX
+	MOVQ  re_len+8(FP), DX
+	SHRQ  $0x06, DX
+	TESTQ DX, DX
+	JLE   done5
+
+loop4:
+	VMOVUPS (AX), Z0
+	VMOVUPS (CX), Z1
+	VMOVUPS 64(AX), Z2
+	VMOVUPS 64(CX), Z3
+	VMOVUPS 128(AX), Z4
+	VMOVUPS 128(CX), Z5
+	VMOVUPS 192(AX), Z6
+	VMOVUPS 192(CX), Z7
+	VSUBPS  Z4, Z0, Z8
+	VADDPS  Z4, Z0, Z0
+	VSUBPS  Z5, Z1, Z4
+	VADDPS  Z5, Z1, Z1
+	VSUBPS  Z6, Z2, Z5
+	VADDPS  Z6, Z2, Z2
+	VSUBPS  Z7, Z3, Z6
+	VADDPS  Z7, Z3, Z3
+	VSUBPS  Z2, Z0, Z7
+	VADDPS  Z2, Z0, Z0
+	VSUBPS  Z3, Z1, Z2
+	VADDPS  Z3, Z1, Z1
+	VADDPS  Z6, Z8, Z3
+	VSUBPS  Z6, Z8, Z8
+	VSUBPS  Z5, Z4, Z6
+	VADDPS  Z5, Z4, Z4
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, (CX)
+	VMOVUPS Z8, 64(AX)
+	VMOVUPS Z4, 64(CX)
+	VMOVUPS Z7, 128(AX)
+	VMOVUPS Z2, 128(CX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z6, 192(CX)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	DECQ    DX
+	JNZ     loop4
+
+done5:
+	VZEROUPPER
+	RET
+
+// fftInverseLanes4 of X·K, K = kRe + i·kIm
+// func fftInverseLanesMul4AVX2(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
+// Requires: AVX, FMA3
+TEXT ·fftInverseLanesMul4AVX2(SB), NOSPLIT, $160-120
+	MOVQ re_base+0(FP), AX
+	MOVQ im_base+24(FP), CX
+	MOVQ tw_base+96(FP), DX
+	MOVQ kRe_base+48(FP), BX
+	MOVQ kIm_base+72(FP), SI
+	LEAQ 31(SP), DI
+	ANDQ $-32, DI
+	MOVQ re_len+8(FP), R8
+	SHRQ $0x04, R8
+	MOVQ $0x00000040, R9
+
+loop1:
+	CMPQ        R8, $0x04
+	JL          rest2
+	LEAQ        (R9)(R9*2), R10
+	VMOVUPS     (AX), Y0
+	VMOVUPS     (CX), Y1
+	VMOVUPS     (BX), Y2
+	VMOVUPS     (SI), Y3
+	VMULPS      Y3, Y1, Y4
+	VMULPS      Y3, Y0, Y3
+	VFMSUB213PS Y4, Y2, Y0
+	VFMADD213PS Y3, Y2, Y1
+	VMOVUPS     (AX)(R9*1), Y2
+	VMOVUPS     (CX)(R9*1), Y3
+	VMOVUPS     (BX)(R9*1), Y4
+	VMOVUPS     (SI)(R9*1), Y5
+	VMULPS      Y5, Y3, Y6
+	VMULPS      Y5, Y2, Y5
+	VFMSUB213PS Y6, Y4, Y2
+	VFMADD213PS Y5, Y4, Y3
+	VMOVUPS     (AX)(R9*2), Y4
+	VMOVUPS     (CX)(R9*2), Y5
+	VMOVUPS     (BX)(R9*2), Y6
+	VMOVUPS     (SI)(R9*2), Y7
+	VMULPS      Y7, Y5, Y8
+	VMULPS      Y7, Y4, Y7
+	VFMSUB213PS Y8, Y6, Y4
+	VFMADD213PS Y7, Y6, Y5
+	VMOVUPS     (AX)(R10*1), Y6
+	VMOVUPS     (CX)(R10*1), Y7
+	VMOVUPS     (BX)(R10*1), Y8
+	VMOVUPS     (SI)(R10*1), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y6, Y9
+	VFMSUB213PS Y10, Y8, Y6
+	VFMADD213PS Y9, Y8, Y7
+	VSUBPS      Y4, Y0, Y8
+	VADDPS      Y4, Y0, Y0
+	VSUBPS      Y5, Y1, Y4
+	VADDPS      Y5, Y1, Y1
+	VSUBPS      Y6, Y2, Y5
+	VADDPS      Y6, Y2, Y2
+	VSUBPS      Y7, Y3, Y6
+	VADDPS      Y7, Y3, Y3
+	VSUBPS      Y2, Y0, Y7
+	VADDPS      Y2, Y0, Y0
+	VSUBPS      Y3, Y1, Y2
+	VADDPS      Y3, Y1, Y1
+	VADDPS      Y6, Y8, Y3
+	VSUBPS      Y6, Y8, Y8
+	VSUBPS      Y5, Y4, Y6
+	VADDPS      Y5, Y4, Y4
+	VUNPCKLPS   Y8, Y0, Y5
+	VUNPCKHPS   Y8, Y0, Y0
+	VUNPCKLPS   Y3, Y7, Y8
+	VUNPCKHPS   Y3, Y7, Y7
+	VUNPCKLPD   Y8, Y5, Y3
+	VUNPCKHPD   Y8, Y5, Y8
+	VUNPCKLPD   Y7, Y0, Y5
+	VUNPCKHPD   Y7, Y0, Y7
+	VUNPCKLPS   Y4, Y1, Y0
+	VUNPCKHPS   Y4, Y1, Y1
+	VUNPCKLPS   Y6, Y2, Y4
+	VUNPCKHPS   Y6, Y2, Y2
+	VUNPCKLPD   Y4, Y0, Y6
+	VUNPCKHPD   Y4, Y0, Y4
+	VUNPCKLPD   Y2, Y1, Y0
+	VUNPCKHPD   Y2, Y1, Y2
+	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
+	VMULPS      Y9, Y4, Y10
+	VMULPS      Y9, Y8, Y9
+	VFMADD213PS Y10, Y1, Y8
+	VFMSUB213PS Y9, Y1, Y4
+	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
+	VMULPS      Y9, Y0, Y10
+	VMULPS      Y9, Y5, Y9
+	VFMADD213PS Y10, Y1, Y5
+	VFMSUB213PS Y9, Y1, Y0
+	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
+	VMULPS      Y9, Y2, Y10
+	VMULPS      Y9, Y7, Y9
+	VFMADD213PS Y10, Y1, Y7
+	VFMSUB213PS Y9, Y1, Y2
+	VSUBPS      Y5, Y3, Y1
+	VADDPS      Y5, Y3, Y3
+	VSUBPS      Y0, Y6, Y5
+	VADDPS      Y0, Y6, Y6
+	VSUBPS      Y7, Y8, Y0
+	VADDPS      Y7, Y8, Y8
+	VSUBPS      Y2, Y4, Y7
+	VADDPS      Y2, Y4, Y4
+	VSUBPS      Y8, Y3, Y2
+	VADDPS      Y8, Y3, Y3
+	VSUBPS      Y4, Y6, Y8
+	VADDPS      Y4, Y6, Y6
+	VADDPS      Y7, Y1, Y4
+	VSUBPS      Y7, Y1, Y1
+	VSUBPS      Y0, Y5, Y7
+	VADDPS      Y0, Y5, Y5
+	VMOVUPS     (DX), Y0
+	VMOVUPS     64(DX), Y9
+	VMULPS      Y9, Y6, Y10
+	VMULPS      Y9, Y3, Y9
+	VFMADD213PS Y10, Y0, Y3
+	VFMSUB213PS Y9, Y0, Y6
+	VMOVUPS     128(DX), Y0
+	VMOVUPS     192(DX), Y9
+	VMULPS      Y9, Y5, Y10
+	VMULPS      Y9, Y1, Y9
+	VFMADD213PS Y10, Y0, Y1
+	VFMSUB213PS Y9, Y0, Y5
+	VMOVUPS     256(DX), Y0
+	VMOVUPS     320(DX), Y9
+	VMULPS      Y9, Y8, Y10
+	VMULPS      Y9, Y2, Y9
+	VFMADD213PS Y10, Y0, Y2
+	VFMSUB213PS Y9, Y0, Y8
+	VMOVUPS     384(DX), Y0
+	VMOVUPS     448(DX), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y4, Y9
+	VFMADD213PS Y10, Y0, Y4
+	VFMSUB213PS Y9, Y0, Y7
+	VPERM2F128  $0x20, Y1, Y3, Y0
+	VPERM2F128  $0x31, Y1, Y3, Y3
+	VPERM2F128  $0x20, Y5, Y6, Y1
+	VPERM2F128  $0x31, Y5, Y6, Y6
+	VPERM2F128  $0x20, Y4, Y2, Y5
+	VPERM2F128  $0x31, Y4, Y2, Y2
+	VPERM2F128  $0x20, Y7, Y8, Y4
+	VPERM2F128  $0x31, Y7, Y8, Y8
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y1, (CX)
+	VMOVUPS     Y5, (DI)
+	VMOVUPS     Y4, 32(DI)
+	VMOVUPS     Y3, 64(AX)
+	VMOVUPS     Y6, 64(CX)
+	VMOVUPS     Y2, 64(DI)
+	VMOVUPS     Y8, 96(DI)
+	LEAQ        (R9)(R9*2), R10
+	VMOVUPS     32(AX), Y0
+	VMOVUPS     32(CX), Y1
+	VMOVUPS     32(BX), Y2
+	VMOVUPS     32(SI), Y3
+	VMULPS      Y3, Y1, Y4
+	VMULPS      Y3, Y0, Y3
+	VFMSUB213PS Y4, Y2, Y0
+	VFMADD213PS Y3, Y2, Y1
+	VMOVUPS     32(AX)(R9*1), Y2
+	VMOVUPS     32(CX)(R9*1), Y3
+	VMOVUPS     32(BX)(R9*1), Y4
+	VMOVUPS     32(SI)(R9*1), Y5
+	VMULPS      Y5, Y3, Y6
+	VMULPS      Y5, Y2, Y5
+	VFMSUB213PS Y6, Y4, Y2
+	VFMADD213PS Y5, Y4, Y3
+	VMOVUPS     32(AX)(R9*2), Y4
+	VMOVUPS     32(CX)(R9*2), Y5
+	VMOVUPS     32(BX)(R9*2), Y6
+	VMOVUPS     32(SI)(R9*2), Y7
+	VMULPS      Y7, Y5, Y8
+	VMULPS      Y7, Y4, Y7
+	VFMSUB213PS Y8, Y6, Y4
+	VFMADD213PS Y7, Y6, Y5
+	VMOVUPS     32(AX)(R10*1), Y6
+	VMOVUPS     32(CX)(R10*1), Y7
+	VMOVUPS     32(BX)(R10*1), Y8
+	VMOVUPS     32(SI)(R10*1), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y6, Y9
+	VFMSUB213PS Y10, Y8, Y6
+	VFMADD213PS Y9, Y8, Y7
+	VSUBPS      Y4, Y0, Y8
+	VADDPS      Y4, Y0, Y0
+	VSUBPS      Y5, Y1, Y4
+	VADDPS      Y5, Y1, Y1
+	VSUBPS      Y6, Y2, Y5
+	VADDPS      Y6, Y2, Y2
+	VSUBPS      Y7, Y3, Y6
+	VADDPS      Y7, Y3, Y3
+	VSUBPS      Y2, Y0, Y7
+	VADDPS      Y2, Y0, Y0
+	VSUBPS      Y3, Y1, Y2
+	VADDPS      Y3, Y1, Y1
+	VADDPS      Y6, Y8, Y3
+	VSUBPS      Y6, Y8, Y8
+	VSUBPS      Y5, Y4, Y6
+	VADDPS      Y5, Y4, Y4
+	VUNPCKLPS   Y8, Y0, Y5
+	VUNPCKHPS   Y8, Y0, Y0
+	VUNPCKLPS   Y3, Y7, Y8
+	VUNPCKHPS   Y3, Y7, Y7
+	VUNPCKLPD   Y8, Y5, Y3
+	VUNPCKHPD   Y8, Y5, Y8
+	VUNPCKLPD   Y7, Y0, Y5
+	VUNPCKHPD   Y7, Y0, Y7
+	VUNPCKLPS   Y4, Y1, Y0
+	VUNPCKHPS   Y4, Y1, Y1
+	VUNPCKLPS   Y6, Y2, Y4
+	VUNPCKHPS   Y6, Y2, Y2
+	VUNPCKLPD   Y4, Y0, Y6
+	VUNPCKHPD   Y4, Y0, Y4
+	VUNPCKLPD   Y2, Y1, Y0
+	VUNPCKHPD   Y2, Y1, Y2
+	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
+	VMULPS      Y9, Y4, Y10
+	VMULPS      Y9, Y8, Y9
+	VFMADD213PS Y10, Y1, Y8
+	VFMSUB213PS Y9, Y1, Y4
+	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
+	VMULPS      Y9, Y0, Y10
+	VMULPS      Y9, Y5, Y9
+	VFMADD213PS Y10, Y1, Y5
+	VFMSUB213PS Y9, Y1, Y0
+	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
+	VMULPS      Y9, Y2, Y10
+	VMULPS      Y9, Y7, Y9
+	VFMADD213PS Y10, Y1, Y7
+	VFMSUB213PS Y9, Y1, Y2
+	VSUBPS      Y5, Y3, Y1
+	VADDPS      Y5, Y3, Y3
+	VSUBPS      Y0, Y6, Y5
+	VADDPS      Y0, Y6, Y6
+	VSUBPS      Y7, Y8, Y0
+	VADDPS      Y7, Y8, Y8
+	VSUBPS      Y2, Y4, Y7
+	VADDPS      Y2, Y4, Y4
+	VSUBPS      Y8, Y3, Y2
+	VADDPS      Y8, Y3, Y3
+	VSUBPS      Y4, Y6, Y8
+	VADDPS      Y4, Y6, Y6
+	VADDPS      Y7, Y1, Y4
+	VSUBPS      Y7, Y1, Y1
+	VSUBPS      Y0, Y5, Y7
+	VADDPS      Y0, Y5, Y5
+	VMOVUPS     32(DX), Y0
+	VMOVUPS     96(DX), Y9
+	VMULPS      Y9, Y6, Y10
+	VMULPS      Y9, Y3, Y9
+	VFMADD213PS Y10, Y0, Y3
+	VFMSUB213PS Y9, Y0, Y6
+	VMOVUPS     160(DX), Y0
+	VMOVUPS     224(DX), Y9
+	VMULPS      Y9, Y5, Y10
+	VMULPS      Y9, Y1, Y9
+	VFMADD213PS Y10, Y0, Y1
+	VFMSUB213PS Y9, Y0, Y5
+	VMOVUPS     288(DX), Y0
+	VMOVUPS     352(DX), Y9
+	VMULPS      Y9, Y8, Y10
+	VMULPS      Y9, Y2, Y9
+	VFMADD213PS Y10, Y0, Y2
+	VFMSUB213PS Y9, Y0, Y8
+	VMOVUPS     416(DX), Y0
+	VMOVUPS     480(DX), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y4, Y9
+	VFMADD213PS Y10, Y0, Y4
+	VFMSUB213PS Y9, Y0, Y7
+	VPERM2F128  $0x20, Y1, Y3, Y0
+	VPERM2F128  $0x31, Y1, Y3, Y3
+	VPERM2F128  $0x20, Y5, Y6, Y1
+	VPERM2F128  $0x31, Y5, Y6, Y6
+	VPERM2F128  $0x20, Y4, Y2, Y5
+	VPERM2F128  $0x31, Y4, Y2, Y2
+	VPERM2F128  $0x20, Y7, Y8, Y4
+	VPERM2F128  $0x31, Y7, Y8, Y8
+	VMOVUPS     Y0, 128(AX)
+	VMOVUPS     Y1, 128(CX)
+	VMOVUPS     Y5, 160(AX)
+	VMOVUPS     Y4, 160(CX)
+	VMOVUPS     Y3, 192(AX)
+	VMOVUPS     Y6, 192(CX)
+	VMOVUPS     Y2, 224(AX)
+	VMOVUPS     Y8, 224(CX)
+	VMOVUPS     (DI), Y0
+	VMOVUPS     32(DI), Y1
+	VMOVUPS     Y0, 32(AX)
+	VMOVUPS     Y1, 32(CX)
+	VMOVUPS     64(DI), Y0
+	VMOVUPS     96(DI), Y1
+	VMOVUPS     Y0, 96(AX)
+	VMOVUPS     Y1, 96(CX)
+	ADDQ        $0x00000100, AX
+	ADDQ        $0x00000100, CX
+	ADDQ        $0x00000100, BX
+	ADDQ        $0x00000100, SI
+	ADDQ        $0x00000200, DX
+	SUBQ        $0x04, R8
+	JMP         loop1
+
+rest2:
+	MOVQ  re_base+0(FP), AX
+	MOVQ  im_base+24(FP), CX
+	MOVQ  re_len+8(FP), DX
+	SHRQ  $0x06, DX
+	TESTQ DX, DX
+	JLE   done5
+
+loop4:
+	VMOVUPS (AX), Y0
+	VMOVUPS (CX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 64(CX), Y3
+	VMOVUPS 128(AX), Y4
+	VMOVUPS 128(CX), Y5
+	VMOVUPS 192(AX), Y6
+	VMOVUPS 192(CX), Y7
+	VSUBPS  Y4, Y0, Y8
+	VADDPS  Y4, Y0, Y0
+	VSUBPS  Y5, Y1, Y4
+	VADDPS  Y5, Y1, Y1
+	VSUBPS  Y6, Y2, Y5
+	VADDPS  Y6, Y2, Y2
+	VSUBPS  Y7, Y3, Y6
+	VADDPS  Y7, Y3, Y3
+	VSUBPS  Y2, Y0, Y7
+	VADDPS  Y2, Y0, Y0
+	VSUBPS  Y3, Y1, Y2
+	VADDPS  Y3, Y1, Y1
+	VADDPS  Y6, Y8, Y3
+	VSUBPS  Y6, Y8, Y8
+	VSUBPS  Y5, Y4, Y6
+	VADDPS  Y5, Y4, Y4
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, (CX)
+	VMOVUPS Y8, 64(AX)
+	VMOVUPS Y4, 64(CX)
+	VMOVUPS Y7, 128(AX)
+	VMOVUPS Y2, 128(CX)
+	VMOVUPS Y3, 192(AX)
+	VMOVUPS Y6, 192(CX)
+	VMOVUPS 32(AX), Y0
+	VMOVUPS 32(CX), Y1
+	VMOVUPS 96(AX), Y2
+	VMOVUPS 96(CX), Y3
+	VMOVUPS 160(AX), Y4
+	VMOVUPS 160(CX), Y5
+	VMOVUPS 224(AX), Y6
+	VMOVUPS 224(CX), Y7
+	VSUBPS  Y4, Y0, Y8
+	VADDPS  Y4, Y0, Y0
+	VSUBPS  Y5, Y1, Y4
+	VADDPS  Y5, Y1, Y1
+	VSUBPS  Y6, Y2, Y5
+	VADDPS  Y6, Y2, Y2
+	VSUBPS  Y7, Y3, Y6
+	VADDPS  Y7, Y3, Y3
+	VSUBPS  Y2, Y0, Y7
+	VADDPS  Y2, Y0, Y0
+	VSUBPS  Y3, Y1, Y2
+	VADDPS  Y3, Y1, Y1
+	VADDPS  Y6, Y8, Y3
+	VSUBPS  Y6, Y8, Y8
+	VSUBPS  Y5, Y4, Y6
+	VADDPS  Y5, Y4, Y4
+	VMOVUPS Y0, 32(AX)
+	VMOVUPS Y1, 32(CX)
+	VMOVUPS Y8, 96(AX)
+	VMOVUPS Y4, 96(CX)
+	VMOVUPS Y7, 160(AX)
+	VMOVUPS Y2, 160(CX)
+	VMOVUPS Y3, 224(AX)
+	VMOVUPS Y6, 224(CX)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	DECQ    DX
+	JNZ     loop4
+
+done5:
+	VZEROUPPER
+	RET
+
+// fftInverseLanes4 of X·K, K = kRe + i·kIm
+// func fftInverseLanesMul4AVX512(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
+// Requires: AVX, AVX512F
+TEXT ·fftInverseLanesMul4AVX512(SB), NOSPLIT, $0-120
+	MOVQ    re_base+0(FP), AX
+	MOVQ    im_base+24(FP), CX
+	MOVQ    tw_base+96(FP), DX
+	MOVQ    kRe_base+48(FP), BX
+	MOVQ    kIm_base+72(FP), SI
+	VMOVUPS fftlanes_twist1re<>+0(SB), Z0
+	VMOVUPS fftlanes_twist1im<>+0(SB), Z1
+	VMOVUPS fftlanes_twist2re<>+0(SB), Z2
+	VMOVUPS fftlanes_twist2im<>+0(SB), Z3
+	VMOVUPS fftlanes_twist3re<>+0(SB), Z4
+	VMOVUPS fftlanes_twist3im<>+0(SB), Z5
+	MOVQ    re_len+8(FP), DI
+	SHRQ    $0x04, DI
+	MOVQ    $0x00000040, R8
+
+loop1:
+	CMPQ        DI, $0x04
+	JL          rest2
+	LEAQ        (R8)(R8*2), R9
+	VMOVUPS     (AX), Z6
+	VMOVUPS     (CX), Z7
+	VMOVUPS     (BX), Z8
+	VMOVUPS     (SI), Z9
+	VMULPS      Z9, Z7, Z10
+	VMULPS      Z9, Z6, Z9
+	VFMSUB213PS Z10, Z8, Z6
+	VFMADD213PS Z9, Z8, Z7
+	VMOVUPS     (AX)(R8*1), Z8
+	VMOVUPS     (CX)(R8*1), Z9
+	VMOVUPS     (BX)(R8*1), Z10
+	VMOVUPS     (SI)(R8*1), Z11
+	VMULPS      Z11, Z9, Z12
+	VMULPS      Z11, Z8, Z11
+	VFMSUB213PS Z12, Z10, Z8
+	VFMADD213PS Z11, Z10, Z9
+	VMOVUPS     (AX)(R8*2), Z10
+	VMOVUPS     (CX)(R8*2), Z11
+	VMOVUPS     (BX)(R8*2), Z12
+	VMOVUPS     (SI)(R8*2), Z13
+	VMULPS      Z13, Z11, Z14
+	VMULPS      Z13, Z10, Z13
+	VFMSUB213PS Z14, Z12, Z10
+	VFMADD213PS Z13, Z12, Z11
+	VMOVUPS     (AX)(R9*1), Z12
+	VMOVUPS     (CX)(R9*1), Z13
+	VMOVUPS     (BX)(R9*1), Z14
+	VMOVUPS     (SI)(R9*1), Z15
+	VMULPS      Z15, Z13, Z16
+	VMULPS      Z15, Z12, Z15
+	VFMSUB213PS Z16, Z14, Z12
+	VFMADD213PS Z15, Z14, Z13
+	VSUBPS      Z10, Z6, Z14
+	VADDPS      Z10, Z6, Z6
+	VSUBPS      Z11, Z7, Z10
+	VADDPS      Z11, Z7, Z7
+	VSUBPS      Z12, Z8, Z11
+	VADDPS      Z12, Z8, Z8
+	VSUBPS      Z13, Z9, Z12
+	VADDPS      Z13, Z9, Z9
+	VSUBPS      Z8, Z6, Z13
+	VADDPS      Z8, Z6, Z6
+	VSUBPS      Z9, Z7, Z8
+	VADDPS      Z9, Z7, Z7
+	VADDPS      Z12, Z14, Z9
+	VSUBPS      Z12, Z14, Z14
+	VSUBPS      Z11, Z10, Z12
+	VADDPS      Z11, Z10, Z10
+	VUNPCKLPS   Z14, Z6, Z11
+	VUNPCKHPS   Z14, Z6, Z6
+	VUNPCKLPS   Z9, Z13, Z14
+	VUNPCKHPS   Z9, Z13, Z13
+	VUNPCKLPD   Z14, Z11, Z9
+	VUNPCKHPD   Z14, Z11, Z14
+	VUNPCKLPD   Z13, Z6, Z11
+	VUNPCKHPD   Z13, Z6, Z13
+	VUNPCKLPS   Z10, Z7, Z6
+	VUNPCKHPS   Z10, Z7, Z7
+	VUNPCKLPS   Z12, Z8, Z10
+	VUNPCKHPS   Z12, Z8, Z8
+	VUNPCKLPD   Z10, Z6, Z12
+	VUNPCKHPD   Z10, Z6, Z10
+	VUNPCKLPD   Z8, Z7, Z6
+	VUNPCKHPD   Z8, Z7, Z8
+	VMULPS      Z1, Z10, Z7
+	VMULPS      Z1, Z14, Z15
+	VFMADD213PS Z7, Z0, Z14
+	VFMSUB213PS Z15, Z0, Z10
+	VMULPS      Z3, Z6, Z7
+	VMULPS      Z3, Z11, Z15
+	VFMADD213PS Z7, Z2, Z11
+	VFMSUB213PS Z15, Z2, Z6
+	VMULPS      Z5, Z8, Z7
+	VMULPS      Z5, Z13, Z15
+	VFMADD213PS Z7, Z4, Z13
+	VFMSUB213PS Z15, Z4, Z8
+	VSUBPS      Z11, Z9, Z7
+	VADDPS      Z11, Z9, Z9
+	VSUBPS      Z6, Z12, Z11
+	VADDPS      Z6, Z12, Z12
+	VSUBPS      Z13, Z14, Z6
+	VADDPS      Z13, Z14, Z14
+	VSUBPS      Z8, Z10, Z13
+	VADDPS      Z8, Z10, Z10
+	VSUBPS      Z14, Z9, Z8
+	VADDPS      Z14, Z9, Z9
+	VSUBPS      Z10, Z12, Z14
+	VADDPS      Z10, Z12, Z12
+	VADDPS      Z13, Z7, Z10
+	VSUBPS      Z13, Z7, Z7
+	VSUBPS      Z6, Z11, Z13
+	VADDPS      Z6, Z11, Z11
+	VMOVUPS     (DX), Z6
+	VMOVUPS     64(DX), Z15
+	VMULPS      Z15, Z12, Z16
+	VMULPS      Z15, Z9, Z15
+	VFMADD213PS Z16, Z6, Z9
+	VFMSUB213PS Z15, Z6, Z12
+	VMOVUPS     128(DX), Z6
+	VMOVUPS     192(DX), Z15
+	VMULPS      Z15, Z11, Z16
+	VMULPS      Z15, Z7, Z15
+	VFMADD213PS Z16, Z6, Z7
+	VFMSUB213PS Z15, Z6, Z11
+	VMOVUPS     256(DX), Z6
+	VMOVUPS     320(DX), Z15
+	VMULPS      Z15, Z14, Z16
+	VMULPS      Z15, Z8, Z15
+	VFMADD213PS Z16, Z6, Z8
+	VFMSUB213PS Z15, Z6, Z14
+	VMOVUPS     384(DX), Z6
+	VMOVUPS     448(DX), Z15
+	VMULPS      Z15, Z13, Z16
+	VMULPS      Z15, Z10, Z15
+	VFMADD213PS Z16, Z6, Z10
+	VFMSUB213PS Z15, Z6, Z13
+	VSHUFF32X4  $0x44, Z7, Z9, Z6
+	VSHUFF32X4  $0xee, Z7, Z9, Z9
+	VSHUFF32X4  $0x44, Z10, Z8, Z7
+	VSHUFF32X4  $0xee, Z10, Z8, Z8
+	VSHUFF32X4  $0x88, Z7, Z6, Z10
+	VSHUFF32X4  $0xdd, Z7, Z6, Z6
+	VSHUFF32X4  $0x88, Z8, Z9, Z7
+	VSHUFF32X4  $0xdd, Z8, Z9, Z8
+	VSHUFF32X4  $0x44, Z11, Z12, Z9
+	VSHUFF32X4  $0xee, Z11, Z12, Z12
+	VSHUFF32X4  $0x44, Z13, Z14, Z11
+	VSHUFF32X4  $0xee, Z13, Z14, Z14
+	VSHUFF32X4  $0x88, Z11, Z9, Z13
+	VSHUFF32X4  $0xdd, Z11, Z9, Z9
+	VSHUFF32X4  $0x88, Z14, Z12, Z11
+	VSHUFF32X4  $0xdd, Z14, Z12, Z12
+	VMOVUPS     Z10, (AX)
+	VMOVUPS     Z13, (CX)
+	VMOVUPS     Z6, 64(AX)
+	VMOVUPS     Z9, 64(CX)
+	VMOVUPS     Z7, 128(AX)
+	VMOVUPS     Z11, 128(CX)
+	VMOVUPS     Z8, 192(AX)
+	VMOVUPS     Z12, 192(CX)
+	ADDQ        $0x00000100, AX
+	ADDQ        $0x00000100, CX
+	ADDQ        $0x00000100, BX
+	ADDQ        $0x00000100, SI
+	ADDQ        $0x00000200, DX
+	SUBQ        $0x04, DI
+	JMP         loop1
+
+rest2:
+	MOVQ  re_base+0(FP), AX
+	MOVQ  im_base+24(FP), CX
+	MOVQ  re_len+8(FP), DX
+	SHRQ  $0x06, DX
+	TESTQ DX, DX
+	JLE   done5
+
+loop4:
+	VMOVUPS (AX), Z0
+	VMOVUPS (CX), Z1
+	VMOVUPS 64(AX), Z2
+	VMOVUPS 64(CX), Z3
+	VMOVUPS 128(AX), Z4
+	VMOVUPS 128(CX), Z5
+	VMOVUPS 192(AX), Z6
+	VMOVUPS 192(CX), Z7
+	VSUBPS  Z4, Z0, Z8
+	VADDPS  Z4, Z0, Z0
+	VSUBPS  Z5, Z1, Z4
+	VADDPS  Z5, Z1, Z1
+	VSUBPS  Z6, Z2, Z5
+	VADDPS  Z6, Z2, Z2
+	VSUBPS  Z7, Z3, Z6
+	VADDPS  Z7, Z3, Z3
+	VSUBPS  Z2, Z0, Z7
+	VADDPS  Z2, Z0, Z0
+	VSUBPS  Z3, Z1, Z2
+	VADDPS  Z3, Z1, Z1
+	VADDPS  Z6, Z8, Z3
+	VSUBPS  Z6, Z8, Z8
+	VSUBPS  Z5, Z4, Z6
+	VADDPS  Z5, Z4, Z4
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, (CX)
+	VMOVUPS Z8, 64(AX)
+	VMOVUPS Z4, 64(CX)
+	VMOVUPS Z7, 128(AX)
+	VMOVUPS Z2, 128(CX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z6, 192(CX)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	DECQ    DX
+	JNZ     loop4
+
+done5:
+	VZEROUPPER
+	RET
+
+// fftInverseLanes4 of X·conj(K), K = kRe + i·kIm
+// func fftInverseLanesMulConj4AVX2(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
+// Requires: AVX, FMA3
+TEXT ·fftInverseLanesMulConj4AVX2(SB), NOSPLIT, $160-120
+	MOVQ re_base+0(FP), AX
+	MOVQ im_base+24(FP), CX
+	MOVQ tw_base+96(FP), DX
+	MOVQ kRe_base+48(FP), BX
+	MOVQ kIm_base+72(FP), SI
+	LEAQ 31(SP), DI
+	ANDQ $-32, DI
+	MOVQ re_len+8(FP), R8
+	SHRQ $0x04, R8
+	MOVQ $0x00000040, R9
+
+loop1:
+	CMPQ        R8, $0x04
+	JL          rest2
+	LEAQ        (R9)(R9*2), R10
+	VMOVUPS     (AX), Y0
+	VMOVUPS     (CX), Y1
+	VMOVUPS     (BX), Y2
+	VMOVUPS     (SI), Y3
+	VMULPS      Y3, Y1, Y4
+	VMULPS      Y3, Y0, Y3
+	VFMADD213PS Y4, Y2, Y0
+	VFMSUB213PS Y3, Y2, Y1
+	VMOVUPS     (AX)(R9*1), Y2
+	VMOVUPS     (CX)(R9*1), Y3
+	VMOVUPS     (BX)(R9*1), Y4
+	VMOVUPS     (SI)(R9*1), Y5
+	VMULPS      Y5, Y3, Y6
+	VMULPS      Y5, Y2, Y5
+	VFMADD213PS Y6, Y4, Y2
+	VFMSUB213PS Y5, Y4, Y3
+	VMOVUPS     (AX)(R9*2), Y4
+	VMOVUPS     (CX)(R9*2), Y5
+	VMOVUPS     (BX)(R9*2), Y6
+	VMOVUPS     (SI)(R9*2), Y7
+	VMULPS      Y7, Y5, Y8
+	VMULPS      Y7, Y4, Y7
+	VFMADD213PS Y8, Y6, Y4
+	VFMSUB213PS Y7, Y6, Y5
+	VMOVUPS     (AX)(R10*1), Y6
+	VMOVUPS     (CX)(R10*1), Y7
+	VMOVUPS     (BX)(R10*1), Y8
+	VMOVUPS     (SI)(R10*1), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y6, Y9
+	VFMADD213PS Y10, Y8, Y6
+	VFMSUB213PS Y9, Y8, Y7
+	VSUBPS      Y4, Y0, Y8
+	VADDPS      Y4, Y0, Y0
+	VSUBPS      Y5, Y1, Y4
+	VADDPS      Y5, Y1, Y1
+	VSUBPS      Y6, Y2, Y5
+	VADDPS      Y6, Y2, Y2
+	VSUBPS      Y7, Y3, Y6
+	VADDPS      Y7, Y3, Y3
+	VSUBPS      Y2, Y0, Y7
+	VADDPS      Y2, Y0, Y0
+	VSUBPS      Y3, Y1, Y2
+	VADDPS      Y3, Y1, Y1
+	VADDPS      Y6, Y8, Y3
+	VSUBPS      Y6, Y8, Y8
+	VSUBPS      Y5, Y4, Y6
+	VADDPS      Y5, Y4, Y4
+	VUNPCKLPS   Y8, Y0, Y5
+	VUNPCKHPS   Y8, Y0, Y0
+	VUNPCKLPS   Y3, Y7, Y8
+	VUNPCKHPS   Y3, Y7, Y7
+	VUNPCKLPD   Y8, Y5, Y3
+	VUNPCKHPD   Y8, Y5, Y8
+	VUNPCKLPD   Y7, Y0, Y5
+	VUNPCKHPD   Y7, Y0, Y7
+	VUNPCKLPS   Y4, Y1, Y0
+	VUNPCKHPS   Y4, Y1, Y1
+	VUNPCKLPS   Y6, Y2, Y4
+	VUNPCKHPS   Y6, Y2, Y2
+	VUNPCKLPD   Y4, Y0, Y6
+	VUNPCKHPD   Y4, Y0, Y4
+	VUNPCKLPD   Y2, Y1, Y0
+	VUNPCKHPD   Y2, Y1, Y2
+	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
+	VMULPS      Y9, Y4, Y10
+	VMULPS      Y9, Y8, Y9
+	VFMADD213PS Y10, Y1, Y8
+	VFMSUB213PS Y9, Y1, Y4
+	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
+	VMULPS      Y9, Y0, Y10
+	VMULPS      Y9, Y5, Y9
+	VFMADD213PS Y10, Y1, Y5
+	VFMSUB213PS Y9, Y1, Y0
+	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
+	VMULPS      Y9, Y2, Y10
+	VMULPS      Y9, Y7, Y9
+	VFMADD213PS Y10, Y1, Y7
+	VFMSUB213PS Y9, Y1, Y2
+	VSUBPS      Y5, Y3, Y1
+	VADDPS      Y5, Y3, Y3
+	VSUBPS      Y0, Y6, Y5
+	VADDPS      Y0, Y6, Y6
+	VSUBPS      Y7, Y8, Y0
+	VADDPS      Y7, Y8, Y8
+	VSUBPS      Y2, Y4, Y7
+	VADDPS      Y2, Y4, Y4
+	VSUBPS      Y8, Y3, Y2
+	VADDPS      Y8, Y3, Y3
+	VSUBPS      Y4, Y6, Y8
+	VADDPS      Y4, Y6, Y6
+	VADDPS      Y7, Y1, Y4
+	VSUBPS      Y7, Y1, Y1
+	VSUBPS      Y0, Y5, Y7
+	VADDPS      Y0, Y5, Y5
+	VMOVUPS     (DX), Y0
+	VMOVUPS     64(DX), Y9
+	VMULPS      Y9, Y6, Y10
+	VMULPS      Y9, Y3, Y9
+	VFMADD213PS Y10, Y0, Y3
+	VFMSUB213PS Y9, Y0, Y6
+	VMOVUPS     128(DX), Y0
+	VMOVUPS     192(DX), Y9
+	VMULPS      Y9, Y5, Y10
+	VMULPS      Y9, Y1, Y9
+	VFMADD213PS Y10, Y0, Y1
+	VFMSUB213PS Y9, Y0, Y5
+	VMOVUPS     256(DX), Y0
+	VMOVUPS     320(DX), Y9
+	VMULPS      Y9, Y8, Y10
+	VMULPS      Y9, Y2, Y9
+	VFMADD213PS Y10, Y0, Y2
+	VFMSUB213PS Y9, Y0, Y8
+	VMOVUPS     384(DX), Y0
+	VMOVUPS     448(DX), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y4, Y9
+	VFMADD213PS Y10, Y0, Y4
+	VFMSUB213PS Y9, Y0, Y7
+	VPERM2F128  $0x20, Y1, Y3, Y0
+	VPERM2F128  $0x31, Y1, Y3, Y3
+	VPERM2F128  $0x20, Y5, Y6, Y1
+	VPERM2F128  $0x31, Y5, Y6, Y6
+	VPERM2F128  $0x20, Y4, Y2, Y5
+	VPERM2F128  $0x31, Y4, Y2, Y2
+	VPERM2F128  $0x20, Y7, Y8, Y4
+	VPERM2F128  $0x31, Y7, Y8, Y8
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y1, (CX)
+	VMOVUPS     Y5, (DI)
+	VMOVUPS     Y4, 32(DI)
+	VMOVUPS     Y3, 64(AX)
+	VMOVUPS     Y6, 64(CX)
+	VMOVUPS     Y2, 64(DI)
+	VMOVUPS     Y8, 96(DI)
+	LEAQ        (R9)(R9*2), R10
+	VMOVUPS     32(AX), Y0
+	VMOVUPS     32(CX), Y1
+	VMOVUPS     32(BX), Y2
+	VMOVUPS     32(SI), Y3
+	VMULPS      Y3, Y1, Y4
+	VMULPS      Y3, Y0, Y3
+	VFMADD213PS Y4, Y2, Y0
+	VFMSUB213PS Y3, Y2, Y1
+	VMOVUPS     32(AX)(R9*1), Y2
+	VMOVUPS     32(CX)(R9*1), Y3
+	VMOVUPS     32(BX)(R9*1), Y4
+	VMOVUPS     32(SI)(R9*1), Y5
+	VMULPS      Y5, Y3, Y6
+	VMULPS      Y5, Y2, Y5
+	VFMADD213PS Y6, Y4, Y2
+	VFMSUB213PS Y5, Y4, Y3
+	VMOVUPS     32(AX)(R9*2), Y4
+	VMOVUPS     32(CX)(R9*2), Y5
+	VMOVUPS     32(BX)(R9*2), Y6
+	VMOVUPS     32(SI)(R9*2), Y7
+	VMULPS      Y7, Y5, Y8
+	VMULPS      Y7, Y4, Y7
+	VFMADD213PS Y8, Y6, Y4
+	VFMSUB213PS Y7, Y6, Y5
+	VMOVUPS     32(AX)(R10*1), Y6
+	VMOVUPS     32(CX)(R10*1), Y7
+	VMOVUPS     32(BX)(R10*1), Y8
+	VMOVUPS     32(SI)(R10*1), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y6, Y9
+	VFMADD213PS Y10, Y8, Y6
+	VFMSUB213PS Y9, Y8, Y7
+	VSUBPS      Y4, Y0, Y8
+	VADDPS      Y4, Y0, Y0
+	VSUBPS      Y5, Y1, Y4
+	VADDPS      Y5, Y1, Y1
+	VSUBPS      Y6, Y2, Y5
+	VADDPS      Y6, Y2, Y2
+	VSUBPS      Y7, Y3, Y6
+	VADDPS      Y7, Y3, Y3
+	VSUBPS      Y2, Y0, Y7
+	VADDPS      Y2, Y0, Y0
+	VSUBPS      Y3, Y1, Y2
+	VADDPS      Y3, Y1, Y1
+	VADDPS      Y6, Y8, Y3
+	VSUBPS      Y6, Y8, Y8
+	VSUBPS      Y5, Y4, Y6
+	VADDPS      Y5, Y4, Y4
+	VUNPCKLPS   Y8, Y0, Y5
+	VUNPCKHPS   Y8, Y0, Y0
+	VUNPCKLPS   Y3, Y7, Y8
+	VUNPCKHPS   Y3, Y7, Y7
+	VUNPCKLPD   Y8, Y5, Y3
+	VUNPCKHPD   Y8, Y5, Y8
+	VUNPCKLPD   Y7, Y0, Y5
+	VUNPCKHPD   Y7, Y0, Y7
+	VUNPCKLPS   Y4, Y1, Y0
+	VUNPCKHPS   Y4, Y1, Y1
+	VUNPCKLPS   Y6, Y2, Y4
+	VUNPCKHPS   Y6, Y2, Y2
+	VUNPCKLPD   Y4, Y0, Y6
+	VUNPCKHPD   Y4, Y0, Y4
+	VUNPCKLPD   Y2, Y1, Y0
+	VUNPCKHPD   Y2, Y1, Y2
+	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
+	VMULPS      Y9, Y4, Y10
+	VMULPS      Y9, Y8, Y9
+	VFMADD213PS Y10, Y1, Y8
+	VFMSUB213PS Y9, Y1, Y4
+	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
+	VMULPS      Y9, Y0, Y10
+	VMULPS      Y9, Y5, Y9
+	VFMADD213PS Y10, Y1, Y5
+	VFMSUB213PS Y9, Y1, Y0
+	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
+	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
+	VMULPS      Y9, Y2, Y10
+	VMULPS      Y9, Y7, Y9
+	VFMADD213PS Y10, Y1, Y7
+	VFMSUB213PS Y9, Y1, Y2
+	VSUBPS      Y5, Y3, Y1
+	VADDPS      Y5, Y3, Y3
+	VSUBPS      Y0, Y6, Y5
+	VADDPS      Y0, Y6, Y6
+	VSUBPS      Y7, Y8, Y0
+	VADDPS      Y7, Y8, Y8
+	VSUBPS      Y2, Y4, Y7
+	VADDPS      Y2, Y4, Y4
+	VSUBPS      Y8, Y3, Y2
+	VADDPS      Y8, Y3, Y3
+	VSUBPS      Y4, Y6, Y8
+	VADDPS      Y4, Y6, Y6
+	VADDPS      Y7, Y1, Y4
+	VSUBPS      Y7, Y1, Y1
+	VSUBPS      Y0, Y5, Y7
+	VADDPS      Y0, Y5, Y5
+	VMOVUPS     32(DX), Y0
+	VMOVUPS     96(DX), Y9
+	VMULPS      Y9, Y6, Y10
+	VMULPS      Y9, Y3, Y9
+	VFMADD213PS Y10, Y0, Y3
+	VFMSUB213PS Y9, Y0, Y6
+	VMOVUPS     160(DX), Y0
+	VMOVUPS     224(DX), Y9
+	VMULPS      Y9, Y5, Y10
+	VMULPS      Y9, Y1, Y9
+	VFMADD213PS Y10, Y0, Y1
+	VFMSUB213PS Y9, Y0, Y5
+	VMOVUPS     288(DX), Y0
+	VMOVUPS     352(DX), Y9
+	VMULPS      Y9, Y8, Y10
+	VMULPS      Y9, Y2, Y9
+	VFMADD213PS Y10, Y0, Y2
+	VFMSUB213PS Y9, Y0, Y8
+	VMOVUPS     416(DX), Y0
+	VMOVUPS     480(DX), Y9
+	VMULPS      Y9, Y7, Y10
+	VMULPS      Y9, Y4, Y9
+	VFMADD213PS Y10, Y0, Y4
+	VFMSUB213PS Y9, Y0, Y7
+	VPERM2F128  $0x20, Y1, Y3, Y0
+	VPERM2F128  $0x31, Y1, Y3, Y3
+	VPERM2F128  $0x20, Y5, Y6, Y1
+	VPERM2F128  $0x31, Y5, Y6, Y6
+	VPERM2F128  $0x20, Y4, Y2, Y5
+	VPERM2F128  $0x31, Y4, Y2, Y2
+	VPERM2F128  $0x20, Y7, Y8, Y4
+	VPERM2F128  $0x31, Y7, Y8, Y8
+	VMOVUPS     Y0, 128(AX)
+	VMOVUPS     Y1, 128(CX)
+	VMOVUPS     Y5, 160(AX)
+	VMOVUPS     Y4, 160(CX)
+	VMOVUPS     Y3, 192(AX)
+	VMOVUPS     Y6, 192(CX)
+	VMOVUPS     Y2, 224(AX)
+	VMOVUPS     Y8, 224(CX)
+	VMOVUPS     (DI), Y0
+	VMOVUPS     32(DI), Y1
+	VMOVUPS     Y0, 32(AX)
+	VMOVUPS     Y1, 32(CX)
+	VMOVUPS     64(DI), Y0
+	VMOVUPS     96(DI), Y1
+	VMOVUPS     Y0, 96(AX)
+	VMOVUPS     Y1, 96(CX)
+	ADDQ        $0x00000100, AX
+	ADDQ        $0x00000100, CX
+	ADDQ        $0x00000100, BX
+	ADDQ        $0x00000100, SI
+	ADDQ        $0x00000200, DX
+	SUBQ        $0x04, R8
+	JMP         loop1
+
+rest2:
+	MOVQ  re_base+0(FP), AX
+	MOVQ  im_base+24(FP), CX
+	MOVQ  re_len+8(FP), DX
+	SHRQ  $0x06, DX
+	TESTQ DX, DX
+	JLE   done5
+
+loop4:
+	VMOVUPS (AX), Y0
+	VMOVUPS (CX), Y1
+	VMOVUPS 64(AX), Y2
+	VMOVUPS 64(CX), Y3
+	VMOVUPS 128(AX), Y4
+	VMOVUPS 128(CX), Y5
+	VMOVUPS 192(AX), Y6
+	VMOVUPS 192(CX), Y7
+	VSUBPS  Y4, Y0, Y8
+	VADDPS  Y4, Y0, Y0
+	VSUBPS  Y5, Y1, Y4
+	VADDPS  Y5, Y1, Y1
+	VSUBPS  Y6, Y2, Y5
+	VADDPS  Y6, Y2, Y2
+	VSUBPS  Y7, Y3, Y6
+	VADDPS  Y7, Y3, Y3
+	VSUBPS  Y2, Y0, Y7
+	VADDPS  Y2, Y0, Y0
+	VSUBPS  Y3, Y1, Y2
+	VADDPS  Y3, Y1, Y1
+	VADDPS  Y6, Y8, Y3
+	VSUBPS  Y6, Y8, Y8
+	VSUBPS  Y5, Y4, Y6
+	VADDPS  Y5, Y4, Y4
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, (CX)
+	VMOVUPS Y8, 64(AX)
+	VMOVUPS Y4, 64(CX)
+	VMOVUPS Y7, 128(AX)
+	VMOVUPS Y2, 128(CX)
+	VMOVUPS Y3, 192(AX)
+	VMOVUPS Y6, 192(CX)
+	VMOVUPS 32(AX), Y0
+	VMOVUPS 32(CX), Y1
+	VMOVUPS 96(AX), Y2
+	VMOVUPS 96(CX), Y3
+	VMOVUPS 160(AX), Y4
+	VMOVUPS 160(CX), Y5
+	VMOVUPS 224(AX), Y6
+	VMOVUPS 224(CX), Y7
+	VSUBPS  Y4, Y0, Y8
+	VADDPS  Y4, Y0, Y0
+	VSUBPS  Y5, Y1, Y4
+	VADDPS  Y5, Y1, Y1
+	VSUBPS  Y6, Y2, Y5
+	VADDPS  Y6, Y2, Y2
+	VSUBPS  Y7, Y3, Y6
+	VADDPS  Y7, Y3, Y3
+	VSUBPS  Y2, Y0, Y7
+	VADDPS  Y2, Y0, Y0
+	VSUBPS  Y3, Y1, Y2
+	VADDPS  Y3, Y1, Y1
+	VADDPS  Y6, Y8, Y3
+	VSUBPS  Y6, Y8, Y8
+	VSUBPS  Y5, Y4, Y6
+	VADDPS  Y5, Y4, Y4
+	VMOVUPS Y0, 32(AX)
+	VMOVUPS Y1, 32(CX)
+	VMOVUPS Y8, 96(AX)
+	VMOVUPS Y4, 96(CX)
+	VMOVUPS Y7, 160(AX)
+	VMOVUPS Y2, 160(CX)
+	VMOVUPS Y3, 224(AX)
+	VMOVUPS Y6, 224(CX)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	DECQ    DX
+	JNZ     loop4
+
+done5:
+	VZEROUPPER
+	RET
+
+// fftInverseLanes4 of X·conj(K), K = kRe + i·kIm
+// func fftInverseLanesMulConj4AVX512(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
+// Requires: AVX, AVX512F
+TEXT ·fftInverseLanesMulConj4AVX512(SB), NOSPLIT, $0-120
+	MOVQ    re_base+0(FP), AX
+	MOVQ    im_base+24(FP), CX
+	MOVQ    tw_base+96(FP), DX
+	MOVQ    kRe_base+48(FP), BX
+	MOVQ    kIm_base+72(FP), SI
+	VMOVUPS fftlanes_twist1re<>+0(SB), Z0
+	VMOVUPS fftlanes_twist1im<>+0(SB), Z1
+	VMOVUPS fftlanes_twist2re<>+0(SB), Z2
+	VMOVUPS fftlanes_twist2im<>+0(SB), Z3
+	VMOVUPS fftlanes_twist3re<>+0(SB), Z4
+	VMOVUPS fftlanes_twist3im<>+0(SB), Z5
+	MOVQ    re_len+8(FP), DI
+	SHRQ    $0x04, DI
+	MOVQ    $0x00000040, R8
+
+loop1:
+	CMPQ        DI, $0x04
+	JL          rest2
+	LEAQ        (R8)(R8*2), R9
+	VMOVUPS     (AX), Z6
+	VMOVUPS     (CX), Z7
+	VMOVUPS     (BX), Z8
+	VMOVUPS     (SI), Z9
+	VMULPS      Z9, Z7, Z10
+	VMULPS      Z9, Z6, Z9
+	VFMADD213PS Z10, Z8, Z6
+	VFMSUB213PS Z9, Z8, Z7
+	VMOVUPS     (AX)(R8*1), Z8
+	VMOVUPS     (CX)(R8*1), Z9
+	VMOVUPS     (BX)(R8*1), Z10
+	VMOVUPS     (SI)(R8*1), Z11
+	VMULPS      Z11, Z9, Z12
+	VMULPS      Z11, Z8, Z11
+	VFMADD213PS Z12, Z10, Z8
+	VFMSUB213PS Z11, Z10, Z9
+	VMOVUPS     (AX)(R8*2), Z10
+	VMOVUPS     (CX)(R8*2), Z11
+	VMOVUPS     (BX)(R8*2), Z12
+	VMOVUPS     (SI)(R8*2), Z13
+	VMULPS      Z13, Z11, Z14
+	VMULPS      Z13, Z10, Z13
+	VFMADD213PS Z14, Z12, Z10
+	VFMSUB213PS Z13, Z12, Z11
+	VMOVUPS     (AX)(R9*1), Z12
+	VMOVUPS     (CX)(R9*1), Z13
+	VMOVUPS     (BX)(R9*1), Z14
+	VMOVUPS     (SI)(R9*1), Z15
+	VMULPS      Z15, Z13, Z16
+	VMULPS      Z15, Z12, Z15
+	VFMADD213PS Z16, Z14, Z12
+	VFMSUB213PS Z15, Z14, Z13
+	VSUBPS      Z10, Z6, Z14
+	VADDPS      Z10, Z6, Z6
+	VSUBPS      Z11, Z7, Z10
+	VADDPS      Z11, Z7, Z7
+	VSUBPS      Z12, Z8, Z11
+	VADDPS      Z12, Z8, Z8
+	VSUBPS      Z13, Z9, Z12
+	VADDPS      Z13, Z9, Z9
+	VSUBPS      Z8, Z6, Z13
+	VADDPS      Z8, Z6, Z6
+	VSUBPS      Z9, Z7, Z8
+	VADDPS      Z9, Z7, Z7
+	VADDPS      Z12, Z14, Z9
+	VSUBPS      Z12, Z14, Z14
+	VSUBPS      Z11, Z10, Z12
+	VADDPS      Z11, Z10, Z10
+	VUNPCKLPS   Z14, Z6, Z11
+	VUNPCKHPS   Z14, Z6, Z6
+	VUNPCKLPS   Z9, Z13, Z14
+	VUNPCKHPS   Z9, Z13, Z13
+	VUNPCKLPD   Z14, Z11, Z9
+	VUNPCKHPD   Z14, Z11, Z14
+	VUNPCKLPD   Z13, Z6, Z11
+	VUNPCKHPD   Z13, Z6, Z13
+	VUNPCKLPS   Z10, Z7, Z6
+	VUNPCKHPS   Z10, Z7, Z7
+	VUNPCKLPS   Z12, Z8, Z10
+	VUNPCKHPS   Z12, Z8, Z8
+	VUNPCKLPD   Z10, Z6, Z12
+	VUNPCKHPD   Z10, Z6, Z10
+	VUNPCKLPD   Z8, Z7, Z6
+	VUNPCKHPD   Z8, Z7, Z8
+	VMULPS      Z1, Z10, Z7
+	VMULPS      Z1, Z14, Z15
+	VFMADD213PS Z7, Z0, Z14
+	VFMSUB213PS Z15, Z0, Z10
+	VMULPS      Z3, Z6, Z7
+	VMULPS      Z3, Z11, Z15
+	VFMADD213PS Z7, Z2, Z11
+	VFMSUB213PS Z15, Z2, Z6
+	VMULPS      Z5, Z8, Z7
+	VMULPS      Z5, Z13, Z15
+	VFMADD213PS Z7, Z4, Z13
+	VFMSUB213PS Z15, Z4, Z8
+	VSUBPS      Z11, Z9, Z7
+	VADDPS      Z11, Z9, Z9
+	VSUBPS      Z6, Z12, Z11
+	VADDPS      Z6, Z12, Z12
+	VSUBPS      Z13, Z14, Z6
+	VADDPS      Z13, Z14, Z14
+	VSUBPS      Z8, Z10, Z13
+	VADDPS      Z8, Z10, Z10
+	VSUBPS      Z14, Z9, Z8
+	VADDPS      Z14, Z9, Z9
+	VSUBPS      Z10, Z12, Z14
+	VADDPS      Z10, Z12, Z12
+	VADDPS      Z13, Z7, Z10
+	VSUBPS      Z13, Z7, Z7
+	VSUBPS      Z6, Z11, Z13
+	VADDPS      Z6, Z11, Z11
+	VMOVUPS     (DX), Z6
+	VMOVUPS     64(DX), Z15
+	VMULPS      Z15, Z12, Z16
+	VMULPS      Z15, Z9, Z15
+	VFMADD213PS Z16, Z6, Z9
+	VFMSUB213PS Z15, Z6, Z12
+	VMOVUPS     128(DX), Z6
+	VMOVUPS     192(DX), Z15
+	VMULPS      Z15, Z11, Z16
+	VMULPS      Z15, Z7, Z15
+	VFMADD213PS Z16, Z6, Z7
+	VFMSUB213PS Z15, Z6, Z11
+	VMOVUPS     256(DX), Z6
+	VMOVUPS     320(DX), Z15
+	VMULPS      Z15, Z14, Z16
+	VMULPS      Z15, Z8, Z15
+	VFMADD213PS Z16, Z6, Z8
+	VFMSUB213PS Z15, Z6, Z14
+	VMOVUPS     384(DX), Z6
+	VMOVUPS     448(DX), Z15
+	VMULPS      Z15, Z13, Z16
+	VMULPS      Z15, Z10, Z15
+	VFMADD213PS Z16, Z6, Z10
+	VFMSUB213PS Z15, Z6, Z13
+	VSHUFF32X4  $0x44, Z7, Z9, Z6
+	VSHUFF32X4  $0xee, Z7, Z9, Z9
+	VSHUFF32X4  $0x44, Z10, Z8, Z7
+	VSHUFF32X4  $0xee, Z10, Z8, Z8
+	VSHUFF32X4  $0x88, Z7, Z6, Z10
+	VSHUFF32X4  $0xdd, Z7, Z6, Z6
+	VSHUFF32X4  $0x88, Z8, Z9, Z7
+	VSHUFF32X4  $0xdd, Z8, Z9, Z8
+	VSHUFF32X4  $0x44, Z11, Z12, Z9
+	VSHUFF32X4  $0xee, Z11, Z12, Z12
+	VSHUFF32X4  $0x44, Z13, Z14, Z11
+	VSHUFF32X4  $0xee, Z13, Z14, Z14
+	VSHUFF32X4  $0x88, Z11, Z9, Z13
+	VSHUFF32X4  $0xdd, Z11, Z9, Z9
+	VSHUFF32X4  $0x88, Z14, Z12, Z11
+	VSHUFF32X4  $0xdd, Z14, Z12, Z12
+	VMOVUPS     Z10, (AX)
+	VMOVUPS     Z13, (CX)
+	VMOVUPS     Z6, 64(AX)
+	VMOVUPS     Z9, 64(CX)
+	VMOVUPS     Z7, 128(AX)
+	VMOVUPS     Z11, 128(CX)
+	VMOVUPS     Z8, 192(AX)
+	VMOVUPS     Z12, 192(CX)
+	ADDQ        $0x00000100, AX
+	ADDQ        $0x00000100, CX
+	ADDQ        $0x00000100, BX
+	ADDQ        $0x00000100, SI
+	ADDQ        $0x00000200, DX
+	SUBQ        $0x04, DI
+	JMP         loop1
+
+rest2:
+	MOVQ  re_base+0(FP), AX
+	MOVQ  im_base+24(FP), CX
+	MOVQ  re_len+8(FP), DX
+	SHRQ  $0x06, DX
+	TESTQ DX, DX
+	JLE   done5
+
+loop4:
+	VMOVUPS (AX), Z0
+	VMOVUPS (CX), Z1
+	VMOVUPS 64(AX), Z2
+	VMOVUPS 64(CX), Z3
+	VMOVUPS 128(AX), Z4
+	VMOVUPS 128(CX), Z5
+	VMOVUPS 192(AX), Z6
+	VMOVUPS 192(CX), Z7
+	VSUBPS  Z4, Z0, Z8
+	VADDPS  Z4, Z0, Z0
+	VSUBPS  Z5, Z1, Z4
+	VADDPS  Z5, Z1, Z1
+	VSUBPS  Z6, Z2, Z5
+	VADDPS  Z6, Z2, Z2
+	VSUBPS  Z7, Z3, Z6
+	VADDPS  Z7, Z3, Z3
+	VSUBPS  Z2, Z0, Z7
+	VADDPS  Z2, Z0, Z0
+	VSUBPS  Z3, Z1, Z2
+	VADDPS  Z3, Z1, Z1
+	VADDPS  Z6, Z8, Z3
+	VSUBPS  Z6, Z8, Z8
+	VSUBPS  Z5, Z4, Z6
+	VADDPS  Z5, Z4, Z4
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, (CX)
+	VMOVUPS Z8, 64(AX)
+	VMOVUPS Z4, 64(CX)
+	VMOVUPS Z7, 128(AX)
+	VMOVUPS Z2, 128(CX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z6, 192(CX)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	DECQ    DX
+	JNZ     loop4
+
+done5:
 	VZEROUPPER
 	RET

@@ -40,6 +40,78 @@ func fftInverseLanesMulConj(re, im, kRe, kIm, tw []float32) {
 	}
 }
 
+func fftForwardLanes2(re, im, tw []float32) {
+	switch current() {
+	case neon:
+		fftForwardLanes2NEON(re, im, tw)
+	default:
+		fftForwardLanes2Generic(re, im, tw)
+	}
+}
+
+func fftInverseLanes2(re, im, tw []float32) {
+	switch current() {
+	case neon:
+		fftInverseLanes2NEON(re, im, tw)
+	default:
+		fftInverseLanes2Generic(re, im, tw)
+	}
+}
+
+func fftInverseLanesMul2(re, im, kRe, kIm, tw []float32) {
+	switch current() {
+	case neon:
+		fftInverseLanesMul2NEON(re, im, kRe, kIm, tw)
+	default:
+		fftInverseLanesMul2Generic(re, im, kRe, kIm, tw)
+	}
+}
+
+func fftInverseLanesMulConj2(re, im, kRe, kIm, tw []float32) {
+	switch current() {
+	case neon:
+		fftInverseLanesMulConj2NEON(re, im, kRe, kIm, tw)
+	default:
+		fftInverseLanesMulConj2Generic(re, im, kRe, kIm, tw)
+	}
+}
+
+func fftForwardLanes4(re, im, tw []float32) {
+	switch current() {
+	case neon:
+		fftForwardLanes4NEON(re, im, tw)
+	default:
+		fftForwardLanes4Generic(re, im, tw)
+	}
+}
+
+func fftInverseLanes4(re, im, tw []float32) {
+	switch current() {
+	case neon:
+		fftInverseLanes4NEON(re, im, tw)
+	default:
+		fftInverseLanes4Generic(re, im, tw)
+	}
+}
+
+func fftInverseLanesMul4(re, im, kRe, kIm, tw []float32) {
+	switch current() {
+	case neon:
+		fftInverseLanesMul4NEON(re, im, kRe, kIm, tw)
+	default:
+		fftInverseLanesMul4Generic(re, im, kRe, kIm, tw)
+	}
+}
+
+func fftInverseLanesMulConj4(re, im, kRe, kIm, tw []float32) {
+	switch current() {
+	case neon:
+		fftInverseLanesMulConj4NEON(re, im, kRe, kIm, tw)
+	default:
+		fftInverseLanesMulConj4Generic(re, im, kRe, kIm, tw)
+	}
+}
+
 // X_{k+4h} = Σ_l w_4^{lh} · w_16^{lk} · Σ_s w_4^{sk} · w_n^{r·order} x_r with r = l + 4s
 //
 //go:noescape
@@ -60,3 +132,43 @@ func fftInverseLanesMulNEON(re []float32, im []float32, kRe []float32, kIm []flo
 //
 //go:noescape
 func fftInverseLanesMulConjNEON(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
+
+// fftForwardLanes after the pass of radix 2 with q = 1
+//
+//go:noescape
+func fftForwardLanes2NEON(re []float32, im []float32, tw []float32)
+
+// fftInverseLanes, then the inverse pass of radix 2 with q = 1
+//
+//go:noescape
+func fftInverseLanes2NEON(re []float32, im []float32, tw []float32)
+
+// fftInverseLanes2 of X·K, K = kRe + i·kIm
+//
+//go:noescape
+func fftInverseLanesMul2NEON(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
+
+// fftInverseLanes2 of X·conj(K), K = kRe + i·kIm
+//
+//go:noescape
+func fftInverseLanesMulConj2NEON(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
+
+// fftForwardLanes after the pass of radix 4 with q = 1
+//
+//go:noescape
+func fftForwardLanes4NEON(re []float32, im []float32, tw []float32)
+
+// fftInverseLanes, then the inverse pass of radix 4 with q = 1
+//
+//go:noescape
+func fftInverseLanes4NEON(re []float32, im []float32, tw []float32)
+
+// fftInverseLanes4 of X·K, K = kRe + i·kIm
+//
+//go:noescape
+func fftInverseLanesMul4NEON(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
+
+// fftInverseLanes4 of X·conj(K), K = kRe + i·kIm
+//
+//go:noescape
+func fftInverseLanesMulConj4NEON(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)

@@ -15,3 +15,27 @@ func fftInverseLanesMul(re, im, kRe, kIm, tw []float32) {
 func fftInverseLanesMulConj(re, im, kRe, kIm, tw []float32) {
 	fftInverseLanesMulConjGeneric(re, im, kRe, kIm, tw)
 }
+
+func fftForwardLanes2(re, im, tw []float32) { fftForwardLanes2Generic(re, im, tw) }
+
+func fftInverseLanes2(re, im, tw []float32) { fftInverseLanes2Generic(re, im, tw) }
+
+func fftInverseLanesMul2(re, im, kRe, kIm, tw []float32) {
+	fftInverseLanesMul2Generic(re, im, kRe, kIm, tw)
+}
+
+func fftInverseLanesMulConj2(re, im, kRe, kIm, tw []float32) {
+	fftInverseLanesMulConj2Generic(re, im, kRe, kIm, tw)
+}
+
+func fftForwardLanes4(re, im, tw []float32) { fftForwardLanes4Generic(re, im, tw) }
+
+func fftInverseLanes4(re, im, tw []float32) { fftInverseLanes4Generic(re, im, tw) }
+
+func fftInverseLanesMul4(re, im, kRe, kIm, tw []float32) {
+	fftInverseLanesMul4Generic(re, im, kRe, kIm, tw)
+}
+
+func fftInverseLanesMulConj4(re, im, kRe, kIm, tw []float32) {
+	fftInverseLanesMulConj4Generic(re, im, kRe, kIm, tw)
+}

@@ -8,17 +8,6 @@ const (
 	sin5b = 0.587785252292473129168705954639072769 // sin 4π/5
 )
 
-// y_0 = x_0 + x_1, y_1 = x_0 − x_1. The pass is its own inverse up to the factor 2.
-func fft2Generic(re, im, _ []float32, _, _, _ int) {
-	for at := 0; at < len(re)/FFTLanes; at += 2 {
-		ar, br, ai, bi := vector(re, at), vector(re, at+1), vector(im, at), vector(im, at+1)
-		for l := range ar {
-			ar[l], br[l] = ar[l]+br[l], ar[l]-br[l]
-			ai[l], bi[l] = ai[l]+bi[l], ai[l]-bi[l]
-		}
-	}
-}
-
 // y_k = w^{jk} Σ_m x_m w_3^{mk}
 func fftForward3Generic(re, im, tw []float32, q, from, count int) {
 	for at := 0; at < len(re)/FFTLanes; at += 3 * q {

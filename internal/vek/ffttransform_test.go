@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/cmplx"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 
@@ -150,12 +151,9 @@ func (p pass) apart(c *vektest.Call, re, im []float32) (gotRe, gotIm []float32) 
 
 func passes() []pass {
 	var all []pass
-	for _, radix := range []int{2, 3, 4, 5, 8} {
+	for _, radix := range []int{3, 4, 5, 8} {
 		for _, q := range []int{1, 2, 3, 4, 5, 8, 9} {
 			for _, inverse := range []bool{false, true} {
-				if radix == 2 && q > 1 {
-					continue
-				}
 				for blocks := range 4 {
 					all = append(all, pass{radix, q, blocks, inverse, false})
 				}
@@ -195,23 +193,37 @@ func newTransform(radices ...int) transform {
 }
 
 func (x transform) forward(re, im []float32) {
-	q := x.m
-	for _, radix := range x.radices {
+	q, radices, last := x.m, x.radices, x.last()
+	if last > 1 {
+		radices = radices[:len(radices)-1]
+	}
+	for _, radix := range radices {
 		q /= radix
 		p := pass{radix: radix, q: q}
 		p.run(re, im, p.twiddles())
 	}
-	vek.FFTForwardLanes(re, im, x.lanesTw)
+	vek.FFTForwardLanes(last, re, im, x.lanesTw)
 }
 
 func (x transform) inverse(re, im []float32) {
-	vek.FFTInverseLanes(re, im, x.lanesTw)
-	q := 1
-	for i := len(x.radices) - 1; i >= 0; i-- {
-		p := pass{radix: x.radices[i], q: q, inverse: true}
-		p.run(re, im, p.twiddles())
-		q *= x.radices[i]
+	q, radices := x.last(), x.radices
+	vek.FFTInverseLanes(q, re, im, x.lanesTw)
+	if q > 1 {
+		radices = radices[:len(radices)-1]
 	}
+	for _, radix := range slices.Backward(radices) {
+		p := pass{radix: radix, q: q, inverse: true}
+		p.run(re, im, p.twiddles())
+		q *= radix
+	}
+}
+
+// last returns the radix of the pass that the stage over the lanes includes, or 1.
+func (x transform) last() int {
+	if n := len(x.radices); n > 0 && (x.radices[n-1] == 2 || x.radices[n-1] == 4) {
+		return x.radices[n-1]
+	}
+	return 1
 }
 
 // place returns the index of frequency order[g] + m·p after a forward transform, which permutes
@@ -268,8 +280,8 @@ func TestFFTTransform(t *testing.T) {
 func sq(z complex128) float64 { return real(z)*real(z) + imag(z)*imag(z) }
 
 // checkLanes compares the stage over the lanes with its definition: forward, inverse, and with a
-// product.
-func checkLanes(t *testing.T, c *vektest.Call, r *rand.Rand, m int) {
+// product. It includes a pass of radix 2 or 4, or none (1).
+func checkLanes(t *testing.T, c *vektest.Call, r *rand.Rand, radix, m int) {
 	t.Helper()
 	x := transform{m: m, order: r.Perm(m), lanesTw: make([]float32, 2*lanes*m)}
 	vek.FFTLaneTwiddles(x.lanesTw, x.order)
@@ -278,21 +290,24 @@ func checkLanes(t *testing.T, c *vektest.Call, r *rand.Rand, m int) {
 	for g, k := range x.order {
 		for p := range lanes {
 			for l := range lanes {
-				w := root(l*p, lanes) * root(l*k, lanes*m)
-				forward[x.place(g, p)].add(w * complexAt(re, im, g*lanes+l))
-				inverse[g*lanes+l].add(cmplx.Conj(w) * complexAt(re, im, x.place(g, p)))
+				for v := range radix {
+					w := root(l*p, lanes) * root(l*k, lanes*m) * root(v*(g%radix), radix)
+					other := (g/radix*radix+v)*lanes + l
+					forward[x.place(g, p)].add(w * complexAt(re, im, other))
+					inverse[other].add(cmplx.Conj(w) * complexAt(re, im, x.place(g, p)))
+				}
 			}
 		}
 	}
 	c.Again()
 	gotRe, gotIm, tw := c.InOut(re), c.InOut(im), c.In(x.lanesTw)
-	c.Do(func() { vek.FFTForwardLanes(gotRe, gotIm, tw) })
-	checkComplex(t, gotRe, gotIm, forward, "forward, m=%d", m)
+	c.Do(func() { vek.FFTForwardLanes(radix, gotRe, gotIm, tw) })
+	checkComplex(t, gotRe, gotIm, forward, "forward, radix %d, m=%d", radix, m)
 	c.Again()
 	gotRe, gotIm, tw = c.InOut(re), c.InOut(im), c.In(x.lanesTw)
-	c.Do(func() { vek.FFTInverseLanes(gotRe, gotIm, tw) })
-	checkComplex(t, gotRe, gotIm, inverse, "inverse, m=%d", m)
-	checkLanesMul(t, c, re, im, x.lanesTw)
+	c.Do(func() { vek.FFTInverseLanes(radix, gotRe, gotIm, tw) })
+	checkComplex(t, gotRe, gotIm, inverse, "inverse, radix %d, m=%d", radix, m)
+	checkLanesMul(t, c, radix, re, im, x.lanesTw)
 }
 
 func FuzzFFT(f *testing.F) {
@@ -305,7 +320,8 @@ func FuzzFFT(f *testing.F) {
 			c, r := vektest.NewCall(t), generator(seed)
 			c.Begin(vektest.Placements()[place%17])
 			all[int(which)%len(all)].check(t, c, r)
-			checkLanes(t, c, r, int(which%50))
+			radix := 1 << (seed % 3)
+			checkLanes(t, c, r, radix, radix*int(which%50/uint16(radix)))
 		})
 	})
 }
@@ -319,5 +335,5 @@ func BenchmarkFFT(b *testing.B) {
 		name := fmt.Sprintf("n=%d/radix=%d/q=%d/inverse=%v", n, p.radix, p.q, p.inverse)
 		benchElements(b, name, n, func() { p.run(re, im, tw) })
 	}
-	benchElements(b, fmt.Sprintf("n=%d/lanes", n), n, func() { vek.FFTForwardLanes(re, im, x.lanesTw) })
+	benchElements(b, fmt.Sprintf("n=%d/lanes", n), n, func() { vek.FFTForwardLanes(1, re, im, x.lanesTw) })
 }

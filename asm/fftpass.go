@@ -1,0 +1,41 @@
+package asm
+
+import "github.com/mmcloughlin/avo/operand"
+
+// A pass of radix 2 or 4 with q = 1 has no twiddles and stays within a group. So the stage over the
+// lanes includes it: a forward stage begins with it, an inverse one ends with it. Radix 2 takes
+// place in the registers of AVX2 and AVX-512. Otherwise the pass is a loop of its own, which is
+// faster, because its butterflies depend on nothing else.
+
+// separatePass reports whether the stage includes a pass that is a loop of its own.
+func (b *lanesGroup) separatePass() bool { return b.radix == 4 || b.radix == 2 && b.neon() }
+
+// pass transforms each b.radix consecutive vectors in place.
+func (b *lanesGroup) pass() {
+	x, left := b.complexPtr("re", "im"), b.length("re")
+	b.SHRQ(operand.Imm(uint64(4+b.radix/2)), left) // blocks of 16·radix floats
+	b.times(left, func() {
+		for disp := 0; disp < 64; disp += 4 * b.lanes {
+			var y [4]complexVec
+			for k := range b.radix {
+				y[k] = b.load(x.at(disp + 64*k))
+			}
+			if b.radix == 4 {
+				y = b.dft4(y, b.kind != forwardLanes)
+			} else {
+				y[0], y[1] = b.sumDiff(y[0], y[1])
+			}
+			for k := range b.radix {
+				b.store(y[k], x.at(disp+64*k))
+			}
+		}
+		b.advance(x, operand.U32(64*b.radix))
+	})
+}
+
+// pairs transforms pairs of vectors, one per register.
+func (b *lanesGroup) pairs(x *[4]complexVec) {
+	for i := 0; i < b.rows; i += 2 {
+		x[i], x[i+1] = b.sumDiff(x[i], x[i+1])
+	}
+}
