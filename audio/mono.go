@@ -14,6 +14,14 @@ func Mono(r Frames) Source {
 	return &mono{r, make([]float32, max(blockLen/r.Channels(), 1)*r.Channels())}
 }
 
+// MonoAt returns the audio of r as one channel at a sampling rate in Hz.
+func (r *Reader) MonoAt(rate int) (Source, error) {
+	if r.Format.SampleRate == rate {
+		return Mono(r), nil
+	}
+	return NewResampleReader(Mono(r), r.Format.SampleRate, rate)
+}
+
 type mono struct {
 	in  Frames
 	buf []float32 // whole frames

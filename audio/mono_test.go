@@ -12,6 +12,32 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
+// MonoAt has the samples of ReadMono, at the rate of the recording and at another one.
+func TestMonoAt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.wav")
+	x := make([]float32, 5000)
+	for i := range x {
+		x[i] = float32(i%97)/97 - 0.5
+	}
+	must.Do(t, WriteWAVFile(path, 8000, x))
+	for _, rate := range []int{8000, 16000, 11025} {
+		want := must.Get(ReadMono(path, rate))(t)
+		f := must.Get(os.Open(path))(t)
+		defer f.Close()
+		in := must.Get(must.Get(Open(f))(t).MonoAt(rate))(t)
+		got, buf := []float32(nil), make([]float32, 700)
+		var err error
+		for n := 0; err == nil; got = append(got, buf[:n]...) {
+			n, err = in.Read(buf)
+		}
+		must.Fail(t, err, io.EOF)
+		if !slices.Equal(got, want) {
+			t.Errorf("%d Hz: %d samples, which are not the %d of ReadMono", rate, len(got), len(want))
+		}
+	}
+	must.Reject(must.Get(Open(bytes.NewReader(must.Get(os.ReadFile(path))(t))))(t).MonoAt(0))(t, "audio: ")
+}
+
 // Mono gives the mean of every frame's channels, whatever the size of the reads; one channel passes
 // unchanged.
 func TestMono(t *testing.T) {

@@ -10,6 +10,18 @@ import (
 // extensions are those of the formats that Open recognises.
 var extensions = []string{".wav", ".wave", ".flac", ".mp3", ".ogg", ".oga"}
 
+// WhyIgnored returns why programs that read a folder leave out a file: it is hidden, or it is not a
+// recording (IsRecording). It returns "" for other files.
+func WhyIgnored(path string) string {
+	switch {
+	case filepath.Base(path)[0] == '.':
+		return "hidden"
+	case !IsRecording(path):
+		return "not WAV, FLAC, MP3 or Ogg Vorbis"
+	}
+	return ""
+}
+
 // IsRecording reports whether a file is a recording: whether its name ends in .wav, .wave, .flac,
 // .mp3, .ogg or .oga, or Open recognises its content. A file with one of these names that cannot be
 // read is a broken recording. Only regular files are opened, because opening a named pipe would

@@ -168,7 +168,7 @@ func (f *detectionFlags) background(d *detection, rate float64, seed uint64) (al
 	for _, path := range f.Background {
 		streams, ignored, err := calibration.Background(path, rate, f.SkipBroken)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("--background: %w", err)
 		}
 		d.ignored = append(d.ignored, ignored...)
 		all = append(all, streams...)
@@ -187,7 +187,7 @@ func (f *detectionFlags) background(d *detection, rate float64, seed uint64) (al
 func (f *detectionFlags) words(ctx context.Context, d *detection, m *model.Model, background []calibration.Stream, seed uint64, workers int) (streams []calibration.Stream, skipped []error, err error) {
 	clips, unknown, ignored, err := calibration.Clips(f.Words, f.which(m, false))
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("--words: %w", err)
 	}
 	w := &d.words
 	w.MinGap, w.MaxGap, w.Equal, w.Seed, w.SkipBroken, w.Workers = f.Gap[0], f.Gap[1], f.Levels == "equal", seed, f.SkipBroken, workers

@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 
 	"github.com/s4d-fast/s4d-fast/audio"
 	"github.com/s4d-fast/s4d-fast/internal/datafile"
@@ -35,14 +34,12 @@ func open(path string, rate float64) (*file, error) {
 		f.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	out := &file{audio.Mono(r), f}
-	if from := r.Format.SampleRate; float64(from) != rate {
-		if out.Source, err = audio.NewResampleReader(out.Source, from, int(rate)); err != nil {
-			f.Close()
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
+	src, err := r.MonoAt(int(rate))
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return out, nil
+	return &file{src, f}, nil
 }
 
 // checkRate returns an error for a rate to which no audio can be converted.
@@ -63,13 +60,10 @@ func audioFiles(path string) (files, ignored []string, err error) {
 		return []string{path}, nil, nil
 	}
 	err = datafile.Walk(path, func(name string) {
-		switch {
-		case filepath.Base(name)[0] == '.':
-			ignored = append(ignored, name+": hidden")
-		case audio.IsRecording(name):
+		if why := audio.WhyIgnored(name); why != "" {
+			ignored = append(ignored, name+": "+why)
+		} else {
 			files = append(files, name)
-		default:
-			ignored = append(ignored, name+": not WAV, FLAC, MP3 or Ogg Vorbis")
 		}
 	})
 	if err != nil {

@@ -271,13 +271,8 @@ func (s *folderScan) walk(dir string, r recording) error {
 
 // add adds a file if it is a recording, by its extension or by its content.
 func (s *folderScan) add(path string, r recording) {
-	base := filepath.Base(path)
-	if base[0] == '.' {
-		s.ignore(path, "hidden")
-		return
-	}
-	if !audio.IsRecording(path) {
-		s.ignore(path, "not WAV, FLAC, MP3 or Ogg Vorbis")
+	if why := audio.WhyIgnored(path); why != "" {
+		s.ignore(path, why)
 		return
 	}
 	r.path = path

@@ -103,12 +103,10 @@ func (r *reader) read(ctx context.Context, f recording) (Clip, error) {
 	if err != nil {
 		return Clip{}, fmt.Errorf("%s: %w", f.path, err)
 	}
-	src := audio.Mono(in)
 	rate := r.opt.rate()
-	if in.Format.SampleRate != rate {
-		if src, err = audio.NewResampleReader(src, in.Format.SampleRate, rate); err != nil {
-			return Clip{}, fmt.Errorf("%s: %w", f.path, err)
-		}
+	src, err := in.MonoAt(rate)
+	if err != nil {
+		return Clip{}, fmt.Errorf("%s: %w", f.path, err)
 	}
 	c := Clip{Path: f.path}
 	block, silent := make([]float32, 1<<13), true

@@ -127,11 +127,15 @@ func optional(options any) (keys []string) {
 	return keys
 }
 
-// isList reports whether the option with a key is a list in the struct that options points to.
-func isList(options any, key string) bool {
-	return slices.ContainsFunc(reflect.VisibleFields(reflect.TypeOf(options).Elem()), func(f reflect.StructField) bool {
-		return f.Tag.Get("toml") == key && f.Type.Kind() == reflect.Slice
-	})
+// kindOfElements returns the kind of the elements of the option with a key, in the struct that
+// options points to. It is Invalid if the option is not a list.
+func kindOfElements(options any, key string) reflect.Kind {
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(options).Elem()) {
+		if f.Tag.Get("toml") == key && f.Type.Kind() == reflect.Slice {
+			return f.Type.Elem().Kind()
+		}
+	}
+	return reflect.Invalid
 }
 
 // mismatch matches the error of a value of another type, and the key in it.
@@ -154,8 +158,13 @@ func decodeOptions(given model.Settings, options any) error {
 	meta, err := toml.Decode(string(text), options)
 	if err != nil {
 		if m := mismatch.FindStringSubmatch(err.Error()); m != nil {
-			if v := given[m[1]]; isList(options, m[1]) && reflect.TypeOf(v).Kind() != reflect.Slice {
-				return fmt.Errorf("data.%s: %v is not a list, expected one such as [%[2]v]", m[1], v)
+			if v := given[m[1]]; reflect.TypeOf(v).Kind() != reflect.Slice {
+				switch kindOfElements(options, m[1]) {
+				case reflect.Float64: // bounds
+					return fmt.Errorf("data.%s: %v is not a list, expected one such as [%[2]v, %[2]v]", m[1], v)
+				case reflect.String:
+					return fmt.Errorf("data.%s: %v is not a list, expected one such as [\"%[2]v\"]", m[1], v)
+				}
 			}
 			return fmt.Errorf("data.%s: %s", m[1], m[2])
 		}
