@@ -50,7 +50,6 @@ var loops = []loop{
 	{"FFT pass, radix 5 forward", "fftForward5", 5 * 4, "complex number"},
 	{"FFT pass, radix 3 forward", "fftForward3", 3 * 4, "complex number"},
 	{"FFT stage across lanes, forward", "fftForwardLanes", 4 * 16, "complex number"},
-	{"FFT pass, radix 4, and stage across lanes, forward", "fftForwardLanes4", 4 * 16, "complex number"},
 	{"product and FFT stage across lanes, inverse", "fftInverseLanesMul", 4 * 16, "complex number"},
 	{"Vandermonde factors", "powerRows", 8, "power"},
 	{"GELU and slope", "geluSlope", 8, "element"},
