@@ -1,7 +1,9 @@
 // Command presets runs training steps of every preset at full size on noise, and prints a table of
 // time and memory:
 //
-//	go run ./bench/presets [-memory 8] [-threads N] [TASK...]
+//	go run ./bench/presets [-memory 8] [-threads N] [-predict] [TASK...]
+//
+// With -predict it runs them with one thread and prints the speed-up that more threads would have.
 //
 // A batch that would need more than -memory GiB is halved until it fits; the table shows this. Each
 // preset runs in a separate process, whose peak resident memory is shown (Linux only).
@@ -20,6 +22,7 @@ import (
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/convmode"
+	"github.com/s4d-fast/s4d-fast/internal/par"
 	"github.com/s4d-fast/s4d-fast/internal/random"
 	"github.com/s4d-fast/s4d-fast/level"
 	"github.com/s4d-fast/s4d-fast/model"
@@ -59,32 +62,43 @@ type result struct {
 	Parameters int
 	Seconds    float64 // of the second step
 	Peak       float64 // GiB of resident memory; 0: unknown
+	Trace      trace   // with -predict
 }
 
 func main() {
 	memory := flag.Float64("memory", 8, "`GiB` that a network may take")
 	threads := flag.Int("threads", runtime.NumCPU(), "worker threads")
+	predict := flag.Bool("predict", false, "predict the speed-up with more threads")
 	child := flag.Bool("child", false, "print one preset's row as JSON (used by the program itself)")
 	flag.Parse()
 	fail(level.Set(""))
+	if *predict {
+		*threads = 1
+	}
 	if *child {
-		r, err := measure(info(flag.Arg(0)), *memory, *threads)
+		r, err := measure(info(flag.Arg(0)), *memory, *threads, *predict)
 		fail(err)
 		fail(json.NewEncoder(os.Stdout).Encode(r))
 		return
 	}
 	fmt.Printf("%d threads, level %s\n\n", *threads, level.Current())
-	fmt.Println("| preset | network | length | batch | parameters | seconds per step | peak memory |")
-	fmt.Println("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+	row := result.row
+	if *predict {
+		row = result.prediction
+		printPredictionHead()
+	} else {
+		fmt.Println("| preset | network | length | batch | parameters | seconds per step | peak memory |")
+		fmt.Println("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
+	}
 	for _, t := range tasks {
 		if flag.NArg() > 0 && !slices.Contains(flag.Args(), t.Name) {
 			continue
 		}
-		r, err := run(t.Name, *memory, *threads)
+		r, err := run(t.Name, *memory, *threads, *predict)
 		if err != nil {
 			fail(fmt.Errorf("%s: %w", t.Name, err))
 		}
-		fmt.Println(r.row(t.Name))
+		fmt.Println(row(r, t.Name))
 	}
 }
 
@@ -105,12 +119,12 @@ func info(name string) dataset.Info {
 }
 
 // run measures a preset in a separate process.
-func run(task string, memory float64, threads int) (r result, err error) {
+func run(task string, memory float64, threads int, predict bool) (r result, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return r, err
 	}
-	cmd := exec.Command(self, "-child", "-memory", fmt.Sprint(memory), "-threads", strconv.Itoa(threads), task)
+	cmd := exec.Command(self, "-child", "-memory", fmt.Sprint(memory), "-threads", strconv.Itoa(threads), fmt.Sprintf("-predict=%v", predict), task)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -119,19 +133,24 @@ func run(task string, memory float64, threads int) (r result, err error) {
 	return r, json.Unmarshal(out, &r)
 }
 
-func (r result) row(task string) string {
-	batch, peak := strconv.Itoa(r.Batch), "–"
+// batch returns the batch, and the preset's if it is another one.
+func (r result) batch() string {
 	if r.Batch != r.Preset {
-		batch += fmt.Sprintf(" of %d", r.Preset)
+		return fmt.Sprintf("%d of %d", r.Batch, r.Preset)
 	}
+	return strconv.Itoa(r.Batch)
+}
+
+func (r result) row(task string) string {
+	peak := "–"
 	if r.Peak > 0 {
 		peak = fmt.Sprintf("%.2f GiB", r.Peak)
 	}
-	return fmt.Sprintf("| %s | %s | %d | %s | %d | %.3g | %s |", task, r.Network, r.Length, batch, r.Parameters, r.Seconds, peak)
+	return fmt.Sprintf("| %s | %s | %d | %s | %d | %.3g | %s |", task, r.Network, r.Length, r.batch(), r.Parameters, r.Seconds, peak)
 }
 
 // measure makes two training steps, forward, backward and AdamW, and times the second.
-func measure(info dataset.Info, memory float64, threads int) (result, error) {
+func measure(info dataset.Info, memory float64, threads int, predict bool) (result, error) {
 	tk, err := task.Lookup(info.Name)
 	if err != nil {
 		return result{}, err
@@ -157,7 +176,11 @@ func measure(info dataset.Info, memory float64, threads int) (result, error) {
 	defer net.Close()
 	b, grads, adam := noise(c, opt), model.NewWeights(c), optim.NewAdamW(m, cfg.Optim)
 	var dLogits []float32
+	if predict {
+		par.Trace = r.Trace.add
+	}
 	for step := range 2 {
+		r.Trace = trace{}
 		began := time.Now()
 		logits := net.ForwardTrain(b, convmode.Step{Seed: 1, Step: step})
 		dLogits = append(dLogits[:0], logits...) // of the loss Σ logits²/2

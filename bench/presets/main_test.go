@@ -2,6 +2,7 @@ package main
 
 import (
 	"testing"
+	"time"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/train/task"
@@ -29,11 +30,20 @@ func TestMeasure(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds under emulation")
 	}
-	r, err := measure(info("delay"), 8, 2)
+	r, err := measure(info("delay"), 8, 2, false)
 	if err != nil || r.Batch != 64 || r.Length != 4000 || r.Seconds <= 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if r, err := measure(info("delay"), 0.01, 2); err != nil || r.Batch >= 64 || r.Preset != 64 {
+	if r, err := measure(info("delay"), 0.01, 2, false); err != nil || r.Batch >= 64 || r.Preset != 64 {
 		t.Errorf("in little memory: %+v, %v", r, err)
 	}
+}
+
+// A loop's items are given to the threads in order, and what is outside the loops stays.
+func TestSpeedUp(t *testing.T) {
+	tr := trace{Loops: [][]time.Duration{{4, 1, 1, 2}, {3}}}
+	for threads, want := range map[int]time.Duration{1: 11, 2: 7, 3: 7} {
+		must.Equal(t, tr.time(threads), want, "time with %d threads", threads)
+	}
+	must.Equal(t, tr.speedUp(14, 2), 1.4, "speed-up")
 }

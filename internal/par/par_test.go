@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/par"
@@ -166,5 +167,22 @@ func TestForAllocatesNothing(t *testing.T) {
 			t.Errorf("%d workers: %v allocations per call", workers, n)
 		}
 		p.Close()
+	}
+}
+
+// Trace receives one time per item of each loop with one worker.
+func TestTrace(t *testing.T) {
+	var loops [][]time.Duration
+	par.Trace = func(items []time.Duration) { loops = append(loops, items) }
+	defer func() { par.Trace = nil }()
+	one, two := par.New(1), par.New(2)
+	defer one.Close()
+	defer two.Close()
+	sum := 0
+	one.For(3, func(_, item int) { sum += item })
+	one.For(0, func(_, _ int) { t.Error("an item of an empty loop") })
+	two.For(2, func(_, _ int) {})
+	if sum != 3 || len(loops) != 2 || len(loops[0]) != 3 || len(loops[1]) != 0 {
+		t.Errorf("sum %d, loops %v, expected 3 and loops of 3 and 0 items", sum, loops)
 	}
 }
