@@ -12,7 +12,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
-// MonoAt has the samples of ReadMono, at the rate of the recording and at another one.
+// MonoAt returns the same samples as ReadMono, at the rate of the recording and at another one.
 func TestMonoAt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.wav")
 	x := make([]float32, 5000)

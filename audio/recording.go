@@ -10,8 +10,8 @@ import (
 // extensions are those of the formats that Open recognises.
 var extensions = []string{".wav", ".wave", ".flac", ".mp3", ".ogg", ".oga"}
 
-// WhyIgnored returns why programs that read a folder leave out a file: it is hidden, or it is not a
-// recording (IsRecording). It returns "" for other files.
+// WhyIgnored returns the reason why programs that read a folder ignore a file: it is hidden, or it
+// is not a recording (IsRecording). For other files it returns "".
 func WhyIgnored(path string) string {
 	switch {
 	case filepath.Base(path)[0] == '.':

@@ -30,7 +30,7 @@ type Detection struct {
 	Words              int        `json:"words"`
 }
 
-// Measured reports whether d has the measurement of its network, besides the operating point.
+// Measured reports whether d has error rates that were measured with its network.
 func (d *Detection) Measured() bool { return d.Words > 0 || d.BackgroundHours > 0 }
 
 // unmeasured returns the operating point without the measurement.

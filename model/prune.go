@@ -11,8 +11,8 @@ import (
 
 // Prune returns a model in which every SSM keeps keep·M of its modes, rounded and at least one:
 // those with the largest H∞ scores (docs/maths.md §8). Gwak et al. (arXiv 2411.02824) order the
-// states of a layer by the same scores. The model is not retrained. Its operating point stays, and
-// the error rates that were measured there (Detection.Measured) do not.
+// states of a layer by the same scores. The model is not retrained. It keeps its operating point,
+// but not the error rates that were measured there (Detection.Measured).
 //
 // All SSMs keep the same number of modes, so that both modes of running get faster. Shared pole
 // copies become one copy per SSM.

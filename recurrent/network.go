@@ -85,9 +85,9 @@ func Check(cfg model.Config) error {
 	case cfg.SSM.Bidirectional:
 		return errors.New("recurrent: a bidirectional network reads future samples, which a stream does not have; train with ssm.bidirectional = false")
 	case cfg.Pairs:
-		return errors.New("recurrent: the network compares two sequences, and a stream is one; train on data without pairs")
+		return errors.New("recurrent: the network compares two sequences, but a stream is a single one; train on data without pairs")
 	case cfg.SSM.LMax > 0:
-		return fmt.Errorf("recurrent: the network truncates its kernels (ssm.l_max = %d), and a recurrence has the whole kernel; train with ssm.l_max = 0", cfg.SSM.LMax)
+		return fmt.Errorf("recurrent: the network truncates its kernels (ssm.l_max = %d), but a recurrence computes the whole kernel; train with ssm.l_max = 0", cfg.SSM.LMax)
 	}
 	return nil
 }

@@ -160,7 +160,7 @@ func (t *Trainer) resolve() error {
 		return configError{err}
 	}
 	if t.data.Val == nil || t.data.Val.Len() == 0 {
-		return dataError{fmt.Errorf("train: data %q: the validation set is empty, and a run selects its best epoch on it: add examples, or use a larger part of them for validation", t.data.Name)}
+		return dataError{fmt.Errorf("train: data %q: the validation set is empty, but a run selects its best epoch on it; add examples, or use a larger fraction of them for validation", t.data.Name)}
 	}
 	if t.data.Train == nil || t.data.Train.Len() == 0 {
 		return dataError{fmt.Errorf("train: data %q: the training set is empty", t.data.Name)}

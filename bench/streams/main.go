@@ -9,7 +9,8 @@
 // always open.
 //
 // It also measures detectors of the built-in models, which have a filter bank with 50 frames per
-// second: filter bank, network and decisions, a block of each stream in turn.
+// second. Their time includes the filter bank, the network and the decisions. They process a block
+// of each stream in turn.
 //
 // It first finds the number of streams that takes all of the core's time. It then runs that number
 // times load and measures the latency of a block: from the arrival of the blocks of all streams to

@@ -53,7 +53,7 @@ func TestCalibrateList(t *testing.T) {
 			args = append(args, "--false-alarms", "100", "--out", filepath.Join(t.TempDir(), "out.safetensors"))
 		}
 		text := ok(t, append(args, "--list", "5")...)
-		contains(t, command, text, "1 of 1 false alarms, with their seconds in the file\nconfidence  label  start  end ", "low    10.", loud+"\n",
+		contains(t, command, text, "1 of 1 false alarms, with their start and end in seconds of the file\nconfidence  label  start  end ", "low    10.", loud+"\n",
 			"1 of 1 missed words\nlabel  file\nlow    "+soft+"\n")
 		var r detectionResult
 		decode(t, ok(t, append(args, "--list", "5", "--json")...), &r)
@@ -92,7 +92,7 @@ func TestCalibrateIgnored(t *testing.T) {
 func TestHelpStatesDefaults(t *testing.T) {
 	for _, command := range []string{"calibrate", "eval"} {
 		help := strings.Join(strings.Fields(ok(t, command, "--help")), " ")
-		contains(t, command, help, "(default: 0.3,1.5)", "(default: natural)", "(default: 20)", "(default: white)", "(default: 0.3)", "--gap=MIN,MAX ", "calibrate 0.4, with a filter bank 0.25)")
+		contains(t, command, help, "(default: 0.3,1.5)", "(default: natural)", "(default: 20)", "(default: white)", "(default: 0.3)", "--gap=MIN,MAX ", "for calibrate: 0.4, or 0.25 with a filter bank)")
 		if strings.Contains(help, "...") {
 			t.Errorf("%s: dots in the help: %s", command, help)
 		}

@@ -17,12 +17,12 @@ type detectionResult struct {
 	Skipped    []string           `json:"skipped,omitempty"`
 	Ignored    []string           `json:"ignored,omitempty"`
 	Clips      *clipsResult       `json:"clips,omitempty"`
-	Model      pointResult        `json:"model"` // at the model's own options, or by calibrate at the default options
+	Model      pointResult        `json:"model"` // eval: at the model's own options; calibrate: at the default options
 	Curve      []pointResult      `json:"curve"`
 	Chosen     *pointResult       `json:"chosen,omitempty"`
 	Out        string             `json:"out,omitempty"`
 
-	// With --list, of the chosen point or else of the model's.
+	// With --list: those of the chosen point (calibrate) or of the model's own options (eval).
 	Alarms []alarmResult  `json:"false_alarm_list,omitempty"`
 	Missed []missedResult `json:"missed_list,omitempty"`
 }

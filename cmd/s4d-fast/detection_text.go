@@ -89,7 +89,7 @@ func (d *detection) text(w io.Writer, title string, p *calibration.Point) error 
 // lists prints the false alarms and the missed words that a point lists.
 func lists(w io.Writer, p *calibration.Point) {
 	if len(p.Alarms) > 0 {
-		fmt.Fprintf(w, "\n%d of %d false alarms, with their seconds in the file\n", len(p.Alarms), p.FalseAlarms)
+		fmt.Fprintf(w, "\n%d of %d false alarms, with their start and end in seconds of the file\n", len(p.Alarms), p.FalseAlarms)
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "confidence\tlabel\tstart\tend\tfile")
 		for _, a := range p.Alarms {

@@ -156,7 +156,7 @@ func (c *evalCmd) checkFlags(line *kong.Context) error {
 	}
 }
 
-// evalSource returns the source of the data of a configuration, on which a model is evaluated.
+// evalSource returns the source of the data on which a model is evaluated.
 func evalSource(cfg train.Config, split string, m *model.Model) task.Source {
 	s := source(&streams{}, cfg, split)
 	s.Model = m

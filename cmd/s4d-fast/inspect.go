@@ -160,7 +160,7 @@ func (i inspection) print(w io.Writer) error {
 			row("measured", "miss rate %.3f (95 %% interval %.3f … %.3f) of %d words, %.3g false alarms per hour in %.3g hours",
 				d.MissRate, d.Interval[0], d.Interval[1], d.Words, d.FalseAlarmsPerHour, d.BackgroundHours)
 		} else {
-			row("measured", "not for this network; s4d-fast calibrate measures it")
+			row("measured", "no error rates for this network; run s4d-fast calibrate")
 		}
 	}
 	switch means, stds := i.Meta.InputMean, i.Meta.InputStd; {
@@ -197,7 +197,7 @@ func (i inspection) print(w io.Writer) error {
 	return nil
 }
 
-// printSeries prints a row for each thing that is known of the rows that a network reads.
+// printSeries prints the settings and the columns of a network that reads rows.
 func printSeries(row func(key, format string, args ...any), s *model.Series) {
 	mode := s.Mode
 	if s.Forecasts() {
@@ -248,7 +248,7 @@ func numbered(what string, k int, names []string) string {
 	return fmt.Sprintf("%s %d", what, k)
 }
 
-// residualText returns the error of the forecasts of a target on the validation set.
+// residualText returns the error of a target's forecasts on the validation set.
 func (i inspection) residualText(target int) string {
 	if s := i.Meta.Series; s != nil && target < len(s.Residual) {
 		return fmt.Sprintf(", RMSE of the forecast %.4g", s.Residual[target])

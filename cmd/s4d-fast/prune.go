@@ -78,7 +78,7 @@ func (c *pruneCmd) Run(std *streams, ctx *ctxBox) error {
 	}
 	fmt.Fprintln(std.err, "wrote", c.Out)
 	if small.Meta.Detection != nil {
-		fmt.Fprintln(std.err, "the operating point is that of the model before pruning, and its error rates are not known; run s4d-fast calibrate again")
+		fmt.Fprintln(std.err, "the operating point was chosen before pruning, and its error rates are unknown; run s4d-fast calibrate again")
 	}
 	if c.JSON {
 		return json.NewEncoder(std.out).Encode(p)

@@ -10,7 +10,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
-// Input that has a header but no samples or rows is no error: the end line counts none, and a
+// Input that has a header but no samples or rows is not an error: the end line counts 0, and a
 // warning is printed. Input without a header is an error.
 func TestStreamEmpty(t *testing.T) {
 	rows, _ := rowsModel(t, model.SeriesForecast, nil)

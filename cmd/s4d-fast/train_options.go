@@ -117,10 +117,10 @@ func setOptions(cfg *train.Config, plugins kong.Plugins, tk *task.Task) error {
 }
 
 // checkValidation rejects an empty validation set. A run selects its best epoch on that set, and
-// the loaders take 0 for the default.
+// the loaders replace 0 by the default.
 func checkValidation(cfg train.Config) error {
 	if v, given := cfg.Data["validation"]; given && model.IsZeroSetting(v) {
-		return usageError(errors.New("--validation 0 (data.validation): training requires a validation set, which selects the best epoch: leave the option out for the default, or for data with splits of their own, or give a fraction above 0"))
+		return usageError(errors.New("--validation 0 (data.validation): training requires a validation set, which selects the best epoch; give a fraction above 0, or omit the option for the default or if the data have their own splits"))
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 
 // Alarm is a false alarm: an event in background.
 type Alarm struct {
-	File       string  // that it begins in; of background without files: Stream.Name
+	File       string  // in which it begins; for background without files: Stream.Name
 	Start, End float64 // seconds from the beginning of the file; End is exclusive
 	Label      string
 	Confidence float64 // as in events.Event
@@ -22,7 +22,7 @@ type ranked struct {
 	onset  int64
 }
 
-// ranking has the alarms with the highest confidence, that one first.
+// ranking is the alarms with the highest confidence, in descending order.
 type ranking []ranked
 
 // add adds an alarm, and removes the last one if there are more than most. The result does not

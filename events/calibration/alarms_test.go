@@ -79,8 +79,7 @@ func TestAlarms(t *testing.T) {
 	must.Reject(calibration.Measure(context.Background(), toneModel(t), streams, opt))(t, "list -1")
 }
 
-// The form that a model stores has the whole operating point: a model with it is measured as
-// before.
+// A model stores the whole operating point: with it, the measurement is the same as before.
 func TestDetectionIsWholePoint(t *testing.T) {
 	m := frameModel(t)
 	m.Meta.Detection = &model.Detection{Threshold: 0.4, OffThreshold: 0.2, Confirm: 2, Refractory: 0.3, Smoothing: 0.1, Offsets: []float64{-3, 0.5, 0}}
@@ -103,7 +102,7 @@ func TestDetectionIsWholePoint(t *testing.T) {
 	}
 }
 
-// The smoothing to try does not grow with that of the base.
+// The smoothing times to try do not depend on that of the base.
 func TestCandidatesOfCalibrated(t *testing.T) {
 	base := events.DefaultsFor(frameModel(t))
 	smoothing := func(base events.Options) []float64 {

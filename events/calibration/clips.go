@@ -33,9 +33,10 @@ type ClipOptions struct {
 	Others bool
 }
 
-// Clips returns the clips at a path. unknown has the labels of clips that the model does not have.
-// ignored has the files in a folder that are no clips, each with the reason: those that are not
-// recordings (audio.IsRecording) and, without a Pattern, those that are in no folder of a label.
+// Clips returns the clips at a path. unknown lists the labels of clips that the model does not
+// have. ignored lists the files in a folder that are not clips, each with the reason: those that
+// are not recordings (audio.IsRecording) and, without a Pattern, those that are not in the folder
+// of a label.
 //
 // The path is a folder with one folder of audio files per label, or a text file with one clip per
 // line: its path relative to the text file, optionally followed by a tab and its label. Blank lines

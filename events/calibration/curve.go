@@ -11,8 +11,8 @@ import (
 
 // Candidates returns options to try: first base, then base with thresholds from 0.12 to 0.9999,
 // each with several numbers of confirmations. For a model that labels every frame, the highest
-// threshold is 0.9939, which no posterior reaches, and each is tried with a smoothing of 0.1, 0.2
-// and 0.3 s and that of base. The refractory time is that of base.
+// threshold is 0.9939, which no posterior reaches. Each threshold is then tried with the smoothing
+// of base and with 0.1, 0.2 and 0.3 s. The refractory time is that of base.
 func Candidates(base events.Options) []events.Options {
 	smoothing, highest := []float64{base.Smoothing}, 9.0
 	if base.Smoothing > 0 {

@@ -165,9 +165,9 @@ func (t *tape) locate(sample int64) (path string, start int64) {
 const tapeBytes = 4 << 20
 
 // Background returns streams of the audio file at a path, or of all recordings in a folder at any
-// depth, in alphabetical order (audio.IsRecording). Short files are joined without gaps, about 4 MB
-// to a stream. The files are read while the streams are, in constant memory. ignored has the other
-// files in the folder, each with the reason.
+// depth, in alphabetical order (audio.IsRecording). Short files are joined without gaps into
+// streams of about 4 MB. Files are read while their stream is processed, so memory does not depend
+// on their length. ignored lists the other files in the folder, each with the reason.
 //
 // The audio is mixed down to one channel and converted to the given sampling rate in Hz. If a file
 // cannot be read, Measure returns an error. With skipBroken, the file is left out from that place

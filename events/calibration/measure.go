@@ -65,14 +65,14 @@ type Measurement struct {
 // Point is the result of Measure for one of the candidates.
 type Point struct {
 	Options     events.Options
-	Offsets     []float64 // that the model adds to the log-odds of its labels (model.Detection.Offsets); nil: none
+	Offsets     []float64 // added to the log-odds of the model's labels (model.Detection.Offsets); nil: none
 	Score                 // in the streams of words
 	MissedWords []int     // number of missed words of each of Measurement.Labels
 	FalseAlarms int       // number of events in all background
 	ByGroup     []int     // FalseAlarms by group of background
 	ByLabel     []int     // FalseAlarms by label of the model (Measurement.All)
 	Hours       float64   // of all background
-	Alarms      []Alarm   // false alarms with the highest confidence, that one first; at most Options.List
+	Alarms      []Alarm   // false alarms in descending order of confidence; at most Options.List
 	Lost        []Word    // missed words in the order of the streams; at most Options.List
 }
 

@@ -67,7 +67,7 @@ func IsFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// maxDepth bounds the depth of folders, because links can lead in a circle.
+// maxDepth bounds the depth of folders, because links can form a cycle.
 const maxDepth = 32
 
 // Walk calls visit with the files of a folder and of the folders in it, in alphabetical order. It

@@ -9,8 +9,7 @@ import (
 	"github.com/s4d-fast/s4d-fast/internal/must"
 )
 
-// Walk follows links, visits hidden folders without their files, and ends if links lead in a
-// circle.
+// Walk follows links, visits hidden folders without their files, and ends if links form a cycle.
 func TestWalk(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	for _, path := range []string{filepath.Join(dir, "b", "2.wav"), filepath.Join(dir, "a.wav"), filepath.Join(dir, ".git", "x.wav"), filepath.Join(other, "y.wav")} {

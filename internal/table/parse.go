@@ -86,8 +86,8 @@ func (t *Reader) startJSON() error {
 }
 
 // parseJSON sets the cells to the values of the current line. An absent key is a missing value. A
-// key that the first line does not have is an error if the caller looks for it, or for no column in
-// particular, and otherwise ignored.
+// key that the first line lacks is an error if the caller looks for that column or reads all
+// columns. Otherwise it is ignored.
 func (t *Reader) parseJSON() error {
 	clear(t.cells)
 	read := make([]bool, len(t.cells))

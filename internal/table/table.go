@@ -43,9 +43,8 @@ type Options struct {
 	Name   string // of the input, for errors
 	Format Format
 	// Columns are names that the caller looks for. Nil: it reads all columns. The first line of CSV
-	// is a header if it has one of the names, or no number. In JSON Lines, the first object must
-	// have every column: a later object with another one of them is an error. Other keys are
-	// ignored.
+	// is a header if it has one of the names, or no number. In JSON Lines, if a later object has
+	// one of these columns that the first object lacks, that is an error. Other keys are ignored.
 	Columns []string
 }
 

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// edge is the distance in floats between an argument and the guard pages: 0 on a processor. qemu's
-// masked loads also read the masked lanes, so on an emulated amd64 processor it is a vector.
+// edge is the distance in floats between an argument and the guard pages. It is 0 on a processor.
+// On an emulated amd64 processor it is one vector, because qemu's masked loads also read the masked
+// lanes.
 var edge = func() int {
 	if emulated && runtime.GOARCH == "amd64" {
 		return maxLanes

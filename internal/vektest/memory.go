@@ -24,11 +24,11 @@ func Placements() []Placement {
 	return p
 }
 
-// emulated reports that qemu runs the tests, at a twentieth of a processor's speed.
+// emulated reports whether qemu runs the tests, which is about 20 times slower than a processor.
 var emulated = os.Getenv("S4D_EMULATED") != ""
 
 // placements returns Placements, or AtEnd and the offsets 0, 1 and 15 under emulation. No kernel
-// branches on an alignment; faults and rounding at each alignment are found on a processor.
+// branches on an alignment, and tests on a processor cover every offset.
 func placements() []Placement {
 	if emulated {
 		return []Placement{AtEnd, 0, 1, maxLanes - 1}

@@ -20,14 +20,14 @@ type AudioOptions struct {
 	Validation float64 // fraction of the speakers or files for validation, without a list; 0: 0.1
 
 	// GroupBy is a regular expression on file names. Its first group, or without one its whole
-	// match, names the speaker. All files of a speaker are in the same split, except those that
-	// lists assign.
+	// match, names the speaker. All files of a speaker are in the same split, unless lists divide
+	// them.
 	GroupBy string
 
 	// Labels are the classes in their order, such as those of the model to evaluate. Another class
-	// in the folder is an error; classes and splits may be missing. Nil: the folders are the
-	// classes. Each must have a recording, and training and validation must have words. Classes
-	// without words for validation are in the notes.
+	// in the folder is an error, but the folder may lack classes and splits. Nil: the folders are
+	// the classes. Each must have a recording, and training and validation must have words. A note
+	// lists the classes without words for validation.
 	Labels []string
 
 	// Split is the split whose recordings AudioFolder reads: train, val or test. "" and "all": all
@@ -49,7 +49,7 @@ type Recordings struct {
 	Train, Val, Test Sounds
 	Broken           []error  // broken recordings, with their path; only with SkipBroken
 	Ignored          []string // files that are not recordings: path and reason
-	Notes            []string // one line for each thing that is worth knowing, such as a speaker in several splits
+	Notes            []string // for the user, one line each, such as that a speaker is in several splits
 }
 
 // AudioFolder reads the recordings DIR/CLASS/*, in the formats of package audio, with any sampling
@@ -198,7 +198,7 @@ func (s *folderScan) classes() error {
 			s.ignore(path, "not in the folder of a class")
 			continue
 		case name == NoneLabel:
-			return fmt.Errorf("class %q (folder %s): the name stands for no word; for sounds that are not words, use a folder such as _other or _noise", name, path)
+			return fmt.Errorf("class %q (folder %s): the name is reserved for frames without a word; put other sounds into a folder such as _other or _noise", name, path)
 		case name[0] != '_':
 			if s.opt.Labels == nil {
 				s.labels = append(s.labels, name)

@@ -375,7 +375,7 @@ func TestAudioFolderRejects(t *testing.T) {
 		"missing folder": {func(root string, o *AudioOptions) { os.RemoveAll(root) }, []any{os.ErrNotExist}},
 		"no classes":     {func(root string, o *AudioOptions) { os.Rename(filepath.Join(root, "yes"), filepath.Join(root, "_yes")) }, []any{"no folder of a class"}},
 		"empty class":    {func(root string, o *AudioOptions) { os.Mkdir(filepath.Join(root, "a"), 0o755) }, []any{"the folder", "of a class contains no recordings"}},
-		"reserved name":  {func(root string, o *AudioOptions) { os.Rename(filepath.Join(root, "yes"), filepath.Join(root, "none")) }, []any{`class "none" (folder `, "use a folder such as _other or _noise"}},
+		"reserved name":  {func(root string, o *AudioOptions) { os.Rename(filepath.Join(root, "yes"), filepath.Join(root, "none")) }, []any{`class "none" (folder `, "put other sounds into a folder such as _other or _noise"}},
 		"class of text": {func(root string, o *AudioOptions) {
 			os.Mkdir(filepath.Join(root, "a"), 0o755)
 			testfiles.Write(t, filepath.Join(root, "a", "b.txt"), "x")
@@ -397,7 +397,7 @@ func TestAudioFolderRejects(t *testing.T) {
 		"validation":         {func(root string, o *AudioOptions) { o.Validation = 1 }, []any{"validation 1"}},
 		"split":              {func(root string, o *AudioOptions) { o.Split = "dev" }, []any{`unknown split "dev"`}},
 		"sampling rate":      {func(root string, o *AudioOptions) { o.SampleRate = -1 }, []any{"sampling rate -1"}},
-		"memory":             {func(root string, o *AudioOptions) { o.MaxBytes = 500 }, []any{"take more than", "16000 Hz, the limit: use less background"}},
+		"memory":             {func(root string, o *AudioOptions) { o.MaxBytes = 500 }, []any{"take more than", "the limit, as 16-bit samples at 16000 Hz; use less background"}},
 		"ratio of rates":     {func(root string, o *AudioOptions) { o.SampleRate = 999983 }, []any{"999983/16000"}},
 		"list: missing clip": {func(root string, o *AudioOptions) {
 			testfiles.Write(t, filepath.Join(root, "validation_list.txt"), "yes/x.wav\n")

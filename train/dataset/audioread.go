@@ -58,7 +58,7 @@ func readRecordings(ctx context.Context, files []recording, opt AudioOptions) (c
 		}
 		switch {
 		case errors.Is(err, errBudget):
-			err = fmt.Errorf("the recordings take more than %d MiB as 16-bit samples at %d Hz, the limit: use less background or a lower sampling rate", limit>>20, opt.rate())
+			err = fmt.Errorf("the recordings take more than %d MiB, the limit, as 16-bit samples at %d Hz; use less background or a lower sampling rate", limit>>20, opt.rate())
 			fatal.Store(&err)
 			return
 		case ctx.Err() != nil:

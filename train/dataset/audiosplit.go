@@ -27,7 +27,7 @@ const (
 	testSplit
 )
 
-// split decides which files are for training, validation and testing, and notes what is odd.
+// split decides which files are for training, validation and testing, and adds notes.
 func (s *folderScan) split() error {
 	if err := s.assign(); err != nil {
 		return err
@@ -164,8 +164,8 @@ func (s *folderScan) speaker(f recording) (string, bool) {
 	return m[min(1, len(m)-1)], true
 }
 
-// noteDivided adds a note if speakers have words, or other speech, in several splits. That is so if
-// lists divide their files.
+// noteDivided adds a note if speakers have words, or other speech, in several splits. This happens
+// if lists divide their files.
 func (s *folderScan) noteDivided() {
 	if s.group == nil {
 		return
@@ -203,8 +203,8 @@ func (s *folderScan) noteDivided() {
 // maxNamed is the largest number of speakers that a note names.
 const maxNamed = 3
 
-// noteUnvalidated adds a note if classes have no word for validation. If no class has one, that is
-// an error elsewhere.
+// noteUnvalidated adds a note if classes have no word for validation. If no class has one,
+// recordings reports an error.
 func (s *folderScan) noteUnvalidated() {
 	validated := make([]bool, len(s.labels))
 	for _, f := range s.files {

@@ -99,15 +99,15 @@ type Dataset struct {
 	// target has TargetStd 1. Nil: targets are not standardised.
 	TargetMean, TargetStd []float32
 	Dir                   string   // folder that contains the files of the examples; "": none
-	Notes                 []string // for the user, a line each: what was left out or assumed
+	Notes                 []string // for the user, one line each: what was left out or assumed
 	// Options are the options of the data that a model file records (model.Meta.Data), without
 	// folders. Nil: those in the configuration of the run.
 	Options model.Settings
 }
 
-// Split returns the set with a name, for an evaluation: train, val, test, or all for the
-// concatenation of these. The windows of a forecast's training set are not shifted, so that every
-// row counts once. A set without examples is an error.
+// Split returns a set for an evaluation by its name: train, val, test, or all for the concatenation
+// of these. The windows of a forecast's training set are not shifted, so that every row counts
+// once. A set without examples is an error.
 func (d *Dataset) Split(name string) (Set, error) {
 	var s Set
 	switch name {

@@ -142,7 +142,7 @@ func (s *seriesData) check() error {
 		case s.opt.Mode == model.SeriesRegression && len(r.target) != len(s.opt.Targets):
 			return fmt.Errorf("series %q: %d targets, expected %d", r.id, len(r.target), len(s.opt.Targets))
 		case s.opt.Mode == model.SeriesClassification && r.label == "":
-			return fmt.Errorf("series %q: no class; the option targets names the column with it, and the option horizon selects forecasts instead", r.id)
+			return fmt.Errorf("series %q: no class; set the option targets to the column of the class, or the option horizon for forecasts", r.id)
 		case total > maxSeriesValues:
 			return fmt.Errorf("series %q: more than %d values", r.id, maxSeriesValues)
 		}
@@ -231,8 +231,8 @@ func (s *seriesData) defaultFractions() {
 }
 
 // splitByHash assigns the series that have no split. Of each class, the series whose IDs have the
-// lowest hashes are for validation, and the next ones for testing. Of each class, and of a
-// regression, at least one series is for validation if another one remains for training.
+// lowest hashes are for validation, and the next ones for testing. Each class, or the whole of a
+// regression, has at least one series for validation if another one remains for training.
 func (s *seriesData) splitByHash() {
 	groups := make([][]*record, max(len(s.info.Labels), 1))
 	for i := range s.records {

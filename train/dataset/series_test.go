@@ -43,7 +43,8 @@ func TestFromSeries(t *testing.T) {
 	must.Reject(FromSeries([]Series{{Values: [][]float32{{1}}}}, []string{"x"}, SeriesOptions{Mode: model.SeriesRegression, Targets: []string{"n"}}))(t, `0 targets, expected 1`)
 }
 
-// With labels, the classes of series have their numbers, and a class without series is no error.
+// With labels, the classes of series get the numbers of these labels, and a class without series is
+// not an error.
 func TestFromSeriesLabels(t *testing.T) {
 	one := []Series{{Values: [][]float32{{1}}, Label: "worn"}, {Values: [][]float32{{2}}, Label: "worn", Split: "val"}}
 	opt := SeriesOptions{Labels: []string{"new", "good", "worn"}}

@@ -25,15 +25,15 @@ type SeriesOptions struct {
 	// it must be model.MissingPrevious, because an interpolation uses later values. Before the
 	// first value of a channel, its mean over the training set is the replacement.
 	Missing string
-	// Means are these means by the name of the channel, where they are known. To evaluate a model
-	// on other data, set them to those of its training set, model.Meta.InputMean.
+	// Means are the means of channels, by name, that replace those of the training set. To evaluate
+	// a model on other data, set them to those of its training set, model.Meta.InputMean.
 	Means map[string]float32
 	// Validation and Test are the fractions of the data in these sets, unless the data have splits.
 	// For classification and regression they are fractions of the series in each class, selected by
 	// a hash of the IDs, and a class of several series has at least one for validation. For
 	// forecasts they are fractions of the rows of each series: the last rows are the test set, and
 	// the rows before them the validation set. If Validation is 0, it is 0.1. Training requires a
-	// validation set, so there is no value for none. Test may be 0.
+	// validation set, so it cannot be empty. Test may be 0.
 	Validation, Test float64
 
 	Horizon int // forecast: rows from the last known row to the predicted one; default 1

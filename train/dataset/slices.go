@@ -54,7 +54,7 @@ func FromSlices(info Info, train, val, test []Example) (*Dataset, error) {
 	return d, nil
 }
 
-// include sets e.Len, and extends what is 0 in the given description so that it covers the example.
+// include sets e.Len. It also increases the fields of i that are 0 in given, so that they cover e.
 func (i *Info) include(e *Example, given Info) {
 	if e.Len == 0 && i.Channels > 0 {
 		e.Len = len(e.X) / i.Channels

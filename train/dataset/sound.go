@@ -93,7 +93,7 @@ func (s *Sounds) validate(split string, rate float64, limit int64) error {
 		return fmt.Errorf("%s sounds: SampleRate %v Hz, expected the filterbank's %v Hz", split, s.SampleRate, rate)
 	}
 	if n := s.Bytes(); n > limit {
-		return fmt.Errorf("%s sounds: %d MiB of samples, expected at most %d MiB, the limit: use less background or a lower sampling rate", split, n>>20, limit>>20)
+		return fmt.Errorf("%s sounds: %d MiB of samples, expected at most %d MiB; use less background or a lower sampling rate", split, n>>20, limit>>20)
 	}
 	for _, part := range []struct {
 		name  string

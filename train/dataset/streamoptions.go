@@ -122,7 +122,7 @@ func (o *StreamOptions) validate() error {
 		}
 	}
 	if o.BandMask < 0 || o.BandMask > o.Filterbank.Bands {
-		return fmt.Errorf("band mask %d, expected 0 … %d, the bands", o.BandMask, o.Filterbank.Bands)
+		return fmt.Errorf("band mask %d, expected 0 … %d, the number of bands", o.BandMask, o.Filterbank.Bands)
 	}
 	if o.MaxBytes < 1 {
 		return fmt.Errorf("max bytes %d, expected at least 1", o.MaxBytes)

@@ -386,7 +386,7 @@ func TestStreamErrors(t *testing.T) {
 	change("neither split has Words", func(train, val *Sounds, _ *StreamOptions) { train.Words, val.Words = nil, nil })
 	change(`val sounds: Labels ["x"], expected those of train, ["low" "high"]`, func(_, val *Sounds, _ *StreamOptions) { val.Labels = []string{"x"} })
 	change("train sounds: SampleRate 16000 Hz, expected the filterbank's 8000 Hz", func(train, _ *Sounds, _ *StreamOptions) { train.SampleRate = 16000 })
-	change("train sounds: 0 MiB of samples, expected at most 0 MiB, the limit: use less", func(_, _ *Sounds, o *StreamOptions) { o.MaxBytes = 1000 })
+	change("train sounds: 0 MiB of samples, expected at most 0 MiB; use less", func(_, _ *Sounds, o *StreamOptions) { o.MaxBytes = 1000 })
 	change("val sounds: Words[2] (word 2): there are no samples", func(_, val *Sounds, _ *StreamOptions) { val.Words[2].Int16, val.Words[2].Float = nil, nil })
 	change("val sounds: Background[0] (background): both Int16 and Float", func(_, val *Sounds, _ *StreamOptions) { val.Background[0].Float = []float32{1} })
 	change("train sounds: Other[0] (other): sample 1 is NaN", func(train, _ *Sounds, _ *StreamOptions) {

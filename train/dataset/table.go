@@ -49,11 +49,11 @@ const (
 // one file per series, subfolders may be the classes.
 //
 // The first line of a CSV file is a header if it has no number, or if it has a name that an option
-// uses. Without a header, the names of the columns are 1, 2 …, and a note of the data set says so:
-// a header that consists of numbers counts as data. A missing value is an empty cell or
-// NA, N/A, NaN, null, none or ?. Infinite values are errors. The column Time has numbers, or times
-// such as 2024-03-31 14:00; with it, a missing row counts as a row of missing values. Missing
-// values at the end of a line of a wide table mark the end of the series.
+// uses. Without a header, the names of the columns are 1, 2 …, and a note of the data set says so,
+// because a header with numbers is read as data. A missing value is an empty cell or NA, N/A, NaN,
+// null, none or ?. Infinite values are errors. The column Time has numbers, or times such as
+// 2024-03-31 14:00; with it, a missing row counts as a row of missing values. Missing values at the
+// end of a line of a wide table mark the end of the series.
 //
 // Errors in the content state the file, line and column. A table takes 4 bytes of memory per value,
 // about 300 bytes per series, and the memory of the longest line. The limits are 2^28 values, 2^22
@@ -123,7 +123,7 @@ func (t *tableReader) notes() []string {
 	if n := len(t.headless) - 1; n > 0 {
 		more = fmt.Sprintf(" (and %d more)", n)
 	}
-	return []string{fmt.Sprintf("%s%s: no header, because the first line has numbers: it counts as data, and the columns are called 1, 2, …", t.headless[0], more)}
+	return []string{fmt.Sprintf("%s%s: the first line contains a number, so it is read as data, not as a header; the columns are called 1, 2, …", t.headless[0], more)}
 }
 
 func (t *tableReader) readFile(ctx context.Context, f *tableFile) error {

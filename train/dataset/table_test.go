@@ -244,11 +244,11 @@ func TestTableMissingColumn(t *testing.T) {
 	must.Reject(tableOf(t, map[string]string{"t.csv": text}, "t.csv", opt))(t, `series "b": column "y" has no value`)
 }
 
-// A first line that has numbers counts as data, which a note says. A header has none.
+// A first line with numbers is read as data, and a note says so. A header gives no note.
 func TestTableWithoutHeader(t *testing.T) {
 	forecast := TableOptions{SeriesOptions: SeriesOptions{Horizon: 1}}
 	for text, note := range map[string]string{
-		"0,1\n5,6\n7,8\n": "t.csv: no header, because the first line has numbers: it counts as data, and the columns are called 1, 2, …",
+		"0,1\n5,6\n7,8\n": "t.csv: the first line contains a number, so it is read as data, not as a header; the columns are called 1, 2, …",
 		"a,b\n5,6\n7,8\n": "",
 	} {
 		d := must.Get(tableOf(t, map[string]string{"t.csv": text}, "t.csv", forecast))(t)
@@ -258,7 +258,7 @@ func TestTableWithoutHeader(t *testing.T) {
 	}
 	splits := map[string]string{"a_TRAIN.csv": "1,2\n3,4\n", "a_TEST.csv": "1,2\n"}
 	d := must.Get(tableOf(t, splits, "", TableOptions{SeriesOptions: SeriesOptions{Targets: []string{"1"}}}))(t)
-	if len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "a_TRAIN.csv (and 1 more): no header") {
+	if len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "a_TRAIN.csv (and 1 more): the first line contains a number") {
 		t.Errorf("notes %q of two files", d.Notes)
 	}
 }
@@ -288,7 +288,7 @@ func TestTableErrors(t *testing.T) {
 		{`t.csv:2: column "t": "soon" is not a time`, "t.csv", "series,t,x,class\na,soon,1,up\n", long},
 		{`t.csv:4: series "a": the row has the same time as line 2`, "t.csv", "series,t,x,class\na,0,1,up\na,1,1,up\na,0,1,up\n", long},
 		{`t.csv:4: series "a": the time is 9 after that of the row before, expected about 1: rows are missing`, "t.csv", "series,t,x,class\na,0,1,up\na,1,1,up\na,10,1,up\n", long},
-		{`t.csv:4: series "a": the time is 1 after that of the row before, expected about 4; without the option time`, "t.csv", "series,t,x,class\na,0,1,up\na,4,1,up\na,5,1,up\na,9,1,up\n", long},
+		{`t.csv:4: series "a": the time is 1 after that of the row before, expected about 4; omit the option time`, "t.csv", "series,t,x,class\na,0,1,up\na,4,1,up\na,5,1,up\na,9,1,up\n", long},
 		{`t.csv:5: series "a": the time is 9 after that of the row before, expected about 1: rows are missing`, "t.csv", "series,t,x,class\na,0,1,up\na,1,1,up\na,2,1,up\na,11,1,up\n", long},
 		{`t.csv:5: series "a": 99998 rows are missing`, "t.csv", "series,t,x,class\na,0,1,up\na,1,1,up\na,2,1,up\na,100001,1,up\n", interpolated},
 		{`t.csv:5: series "a": more rows are missing than present`, "t.csv", "series,t,x,class\na,0,1,up\na,1,1,up\na,2,1,up\na,1001,1,up\n", interpolated},
@@ -341,7 +341,7 @@ func TestTableOptionErrors(t *testing.T) {
 		{`season 7: an option of the modes`, TableOptions{Layout: LayoutLong, SeriesOptions: SeriesOptions{Season: 7}}},
 		{`regression: no targets`, TableOptions{Layout: LayoutLong, SeriesOptions: SeriesOptions{Mode: model.SeriesRegression}}},
 		{`a series has one class`, TableOptions{Layout: LayoutLong, SeriesOptions: SeriesOptions{Targets: []string{"x", "y"}}, Columns: []string{"x"}}},
-		{`no class; the option targets`, TableOptions{Layout: LayoutLong}},
+		{`no class; set the option targets`, TableOptions{Layout: LayoutLong}},
 		{`horizon -1: expected 0 …`, TableOptions{SeriesOptions: SeriesOptions{Mode: model.SeriesForecast, Horizon: -1}}},
 		{`deviation window 5: an option of mode anomaly`, TableOptions{SeriesOptions: SeriesOptions{Horizon: 1, DeviationWindow: 5}}},
 	} {

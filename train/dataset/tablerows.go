@@ -355,7 +355,7 @@ func (t *tableReader) gap(s *rows, k int, step, usual float64) (int, error) {
 	case n == 1:
 		return 0, nil
 	case n < 1:
-		return 0, fmt.Errorf("%s: the time is %g after that of the row before, expected about %g; without the option time, the rows count as evenly spaced", s.at(k), step, usual)
+		return 0, fmt.Errorf("%s: the time is %g after that of the row before, expected about %g; omit the option time to treat the rows as evenly spaced", s.at(k), step, usual)
 	case t.opt.Missing == model.MissingError:
 		return 0, fmt.Errorf("%s: the time is %g after that of the row before, expected about %g: rows are missing; %s", s.at(k), step, usual, missingHint)
 	case !(n <= maxGap):

@@ -62,11 +62,11 @@ func (o audioOptions) checkFrom(m *model.Model) error {
 		return nil // train.New reports it
 	}
 	if rate := o.rate(); float64(rate) != bank.SampleRate {
-		return fmt.Errorf("data.rate is %d Hz, and the model to start from reads audio at %g Hz: pass --rate %[2]g", rate, bank.SampleRate)
+		return fmt.Errorf("data.rate is %d Hz, but the model to start from reads audio at %g Hz: pass --rate %[2]g", rate, bank.SampleRate)
 	}
 	opt, err := o.streams(bank.SampleRate, Source{}, 0, 0)
 	if n := opt.Filterbank.Bands; err == nil && n != bank.Bands {
-		err = fmt.Errorf("data.bands is %d, and the model to start from has a filter bank of %d: pass --set data.bands=%[2]d", n, bank.Bands)
+		err = fmt.Errorf("data.bands is %d, but the model to start from has a filter bank of %d bands: pass --set data.bands=%[2]d", n, bank.Bands)
 	}
 	return err
 }

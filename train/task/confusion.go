@@ -41,8 +41,8 @@ func (c *Confusion) Right(first, end int) (right, total int) {
 
 // Confusion classifies the validation clips of a task that trains word detectors. The correct label
 // of clips of other words is "none". For other tasks, and for data without validation clips, it
-// returns nil. workers is the number of goroutines; 0: one per processor. A clip that the model
-// cannot classify is a train.ErrData.
+// returns nil. workers is the number of goroutines; 0: one per processor. If the model cannot
+// classify a clip, the error is a train.ErrData.
 func (t *Task) Confusion(ctx context.Context, m *model.Model, d *dataset.Dataset, workers int) (*Confusion, error) {
 	if t.confusion == nil {
 		return nil, nil

@@ -134,8 +134,8 @@ func (o mixOptions) addFolders(ctx context.Context, to *dataset.Sounds, names fu
 	return broken, nil
 }
 
-// checkFolders returns an error for the first path of an option that is not a folder. It is no
-// fs.ErrNotExist, to which Task.Load adds what --data expects.
+// checkFolders returns an error for the first path of an option that is not a folder. The error is
+// not fs.ErrNotExist, because Task.Load adds to that one what --data expects.
 func checkFolders(option string, paths []string) error {
 	for _, path := range paths {
 		switch info, err := os.Stat(path); {
@@ -150,8 +150,8 @@ func checkFolders(option string, paths []string) error {
 	return nil
 }
 
-// mix returns the streams of the requested splits. To evaluate a model (src.Model), those of the
-// training recordings are like those of the others: the same in every epoch.
+// mix returns the streams of the requested splits. If a model is evaluated (src.Model), the streams
+// of the training recordings are also the same in every epoch.
 func (o mixOptions) mix(src Source, train, val, test dataset.Sounds) (*dataset.Dataset, error) {
 	opt, err := o.streams(train.SampleRate, src, len(train.Words), len(val.Words)+len(test.Words))
 	if err != nil {
@@ -180,7 +180,7 @@ func (o mixOptions) mix(src Source, train, val, test dataset.Sounds) (*dataset.D
 		}
 	}
 	if d.Outputs == 0 {
-		return nil, fmt.Errorf("no recording of a word is in the split %q", cmp.Or(src.Split, "all"))
+		return nil, fmt.Errorf("the split %q has no recordings of words", cmp.Or(src.Split, "all"))
 	}
 	return d, nil
 }

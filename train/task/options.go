@@ -26,7 +26,7 @@ type Flag struct {
 	Placeholder string
 	Bool        bool // the flag takes no value
 	list, text  bool // the option is a list; its elements are texts
-	local       bool // they are folders
+	local       bool // its elements are paths of folders
 }
 
 // Assignment returns the argument of train.Config.Set that gives the option a value. The elements

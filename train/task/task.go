@@ -44,8 +44,8 @@ type Source struct {
 	// Split is the split to load: train, val or test. "" and "all" load every split. Without the
 	// training set, the data have no Mean and Std.
 	Split string
-	// Model is a model that is evaluated on the data. The data of the tasks audio and series then
-	// have its labels in its order: classes may be missing, and other classes are errors. Its means
+	// Model is the model to evaluate on the data. The data of the tasks audio and series then have
+	// its labels, in its order. Classes may be missing, but other classes are errors. Its means
 	// replace missing values, as in training. Nil: the data are for training.
 	Model *model.Model
 	// Options are the task's options, by their keys in the [data] table of a configuration. The

@@ -278,7 +278,7 @@ func TestAudioLabels(t *testing.T) {
 		must.Equal(t, seen, [3]bool{false, true, true}, "labels of frames in split %s", split)
 	}
 	src.Split = "test"
-	must.Reject(tk.Load(t.Context(), src))(t, train.ErrData, `no recording of a word is in the split "test"`)
+	must.Reject(tk.Load(t.Context(), src))(t, train.ErrData, `the split "test" has no recordings of words`)
 	src.Model.Meta.Labels = []string{"high", "lo", "none"}
 	must.Reject(tk.Load(t.Context(), src))(t, train.ErrData, `class "low"`, `["high" "lo"]`)
 }
