@@ -90,34 +90,19 @@ func (b *butterfly) five() {
 // eightForward: the even outputs are the transform of x_m + x_{m+4}, the odd ones the transform of
 // (x_m − x_{m+4})·w_8^m.
 func (b *butterfly) eightForward() {
-	combined := func(m int, combine func(x complexVec, y complexMem)) complexVec {
-		x := b.raw(m)
-		if !b.half { // else x_{m+4} = 0
-			combine(x, b.at(b.from, m+4))
-		}
-		return x
-	}
-	both := b.neon() && !b.half // enough registers, and no additions from memory
-	var x, differences [4]complexVec
-	for m := range x {
-		if both {
-			x[m], differences[m] = b.sumDiff(b.raw(m), b.raw(m+4))
-		} else {
-			x[m] = combined(m, b.addFrom)
-		}
-	}
-	even := b.dft4(x, false)
+	sums, differences := b.eightInputs()
+	even := b.dft4(sums, false)
 	for k := 1; k < 4; k++ {
 		even[k] = b.twiddle(even[k], 2*k)
 	}
-	b.save(even)
-
+	if b.half {
+		b.save(even)
+	} else {
+		b.storeEven(even)
+	}
+	var x [4]complexVec
 	for m := range x {
-		if both {
-			x[m] = differences[m]
-		} else {
-			x[m] = combined(m, b.subFrom)
-		}
+		x[m] = differences(m)
 	}
 	// f·w_8 + h·w_8³ = (u − i·v)/√2 and f·w_8³ + h·w_8 = −(u + i·v)/√2 with u = f − h, v = f + h
 	v, u := b.sumDiff(x[1], x[3])
@@ -126,8 +111,42 @@ func (b *butterfly) eightForward() {
 	b.oddPair(1, 5, s1, p, 1)
 	b.oddPair(3, 7, s3, q, -1)
 
-	for k := range even {
-		b.store(b.saved(even, k), b.at(b.to, 2*k))
+	if b.half {
+		for k := range even {
+			even[k] = b.saved(even, k)
+		}
+		b.storeEven(even)
+	}
+}
+
+func (b *butterfly) storeEven(even [4]complexVec) {
+	for k, y := range even {
+		b.store(y, b.at(b.to, 2*k))
+	}
+}
+
+// eightInputs returns x_m + x_{m+4}, and a function that returns x_m − x_{m+4}. With few registers,
+// the differences are in the places of the odd inputs meanwhile.
+func (b *butterfly) eightInputs() (sums [4]complexVec, differences func(m int) complexVec) {
+	if b.half { // x_{m+4} = 0
+		for m := range sums {
+			sums[m] = b.raw(m)
+		}
+		return sums, b.raw
+	}
+	var d [4]complexVec
+	kept := [4]int{1, 5, 3, 7}
+	for _, m := range []int{1, 3, 0, 2} { // the places of these inputs are not needed any more
+		sums[m], d[m] = b.sumDiff(b.raw(m), b.raw(m+4))
+		if !b.manyRegisters() {
+			b.store(d[m], b.at(b.to, kept[m]))
+		}
+	}
+	return sums, func(m int) complexVec {
+		if b.manyRegisters() {
+			return d[m]
+		}
+		return b.load(b.at(b.to, kept[m]))
 	}
 }
 

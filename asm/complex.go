@@ -123,17 +123,6 @@ func (g *gen) add(x, y complexVec) {
 	g.VADDPS(y.im, x.im, x.im)
 }
 
-// addFrom sets x = x + y, and subFrom x = x − y, with y in memory.
-func (g *gen) addFrom(x complexVec, y complexMem) {
-	g.VADDPS(y.re, x.re, x.re)
-	g.VADDPS(y.im, x.im, x.im)
-}
-
-func (g *gen) subFrom(x complexVec, y complexMem) {
-	g.VSUBPS(y.re, x.re, x.re)
-	g.VSUBPS(y.im, x.im, x.im)
-}
-
 // sumDiff returns x + y in x's registers, and x − y in new ones.
 func (g *gen) sumDiff(x, y complexVec) (sum, diff complexVec) {
 	diff = g.complexVec()

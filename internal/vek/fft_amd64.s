@@ -1768,254 +1768,124 @@ done2:
 TEXT ·fftForward8AVX2(SB), NOSPLIT, $288-96
 	LEAQ   31(SP), AX
 	ANDQ   $-32, AX
-	MOVQ   q+72(FP), CX
-	SHLQ   $0x06, CX
-	LEAQ   (CX)(CX*2), DX
-	MOVQ   re_base+0(FP), BX
-	MOVQ   im_base+24(FP), SI
-	MOVQ   re_len+8(FP), DI
-	LEAQ   (BX)(DI*4), DI
-	MOVQ   from+80(FP), R8
-	MOVQ   tw_base+48(FP), R9
-	IMUL3Q $0x00000038, R8, R10
-	ADDQ   R10, R9
-	SHLQ   $0x06, R8
-	ADDQ   R8, BX
-	ADDQ   R8, SI
+	MOVQ   q+72(FP), AX
+	SHLQ   $0x06, AX
+	LEAQ   (AX)(AX*2), CX
+	MOVQ   re_base+0(FP), DX
+	MOVQ   im_base+24(FP), BX
+	MOVQ   re_len+8(FP), SI
+	LEAQ   (DX)(SI*4), SI
+	MOVQ   from+80(FP), DI
+	MOVQ   tw_base+48(FP), R8
+	IMUL3Q $0x00000038, DI, R9
+	ADDQ   R9, R8
+	SHLQ   $0x06, DI
+	ADDQ   DI, DX
+	ADDQ   DI, BX
 
 block1:
-	CMPQ  BX, DI
+	CMPQ  DX, SI
 	JGE   done2
-	MOVQ  R9, R8
+	MOVQ  R8, DI
+	MOVQ  DX, R9
 	MOVQ  BX, R10
-	MOVQ  SI, R11
-	MOVQ  count+88(FP), R12
-	TESTQ R12, R12
+	MOVQ  count+88(FP), R11
+	TESTQ R11, R11
 	JLE   done4
 
 loop3:
-	LEAQ         (R10)(CX*4), R13
-	LEAQ         (R11)(CX*4), R14
-	VMOVUPS      (R10), Y0
-	VMOVUPS      (R11), Y1
-	VADDPS       (R13), Y0, Y0
-	VADDPS       (R14), Y1, Y1
-	VMOVUPS      (R10)(CX*1), Y2
-	VMOVUPS      (R11)(CX*1), Y3
-	VADDPS       (R13)(CX*1), Y2, Y2
-	VADDPS       (R14)(CX*1), Y3, Y3
-	VMOVUPS      (R10)(CX*2), Y4
-	VMOVUPS      (R11)(CX*2), Y5
-	VADDPS       (R13)(CX*2), Y4, Y4
-	VADDPS       (R14)(CX*2), Y5, Y5
-	VMOVUPS      (R10)(DX*1), Y6
-	VMOVUPS      (R11)(DX*1), Y7
-	VADDPS       (R13)(DX*1), Y6, Y6
-	VADDPS       (R14)(DX*1), Y7, Y7
-	VSUBPS       Y4, Y0, Y8
-	VADDPS       Y4, Y0, Y0
-	VSUBPS       Y5, Y1, Y4
-	VADDPS       Y5, Y1, Y1
-	VSUBPS       Y6, Y2, Y5
-	VADDPS       Y6, Y2, Y2
-	VSUBPS       Y7, Y3, Y6
-	VADDPS       Y7, Y3, Y3
+	LEAQ         (R9)(AX*4), R12
+	LEAQ         (R10)(AX*4), R13
+	VMOVUPS      (R9)(AX*1), Y0
+	VMOVUPS      (R10)(AX*1), Y1
+	VMOVUPS      (R12)(AX*1), Y2
+	VMOVUPS      (R13)(AX*1), Y3
+	VSUBPS       Y2, Y0, Y4
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      Y4, (R12)(AX*1)
+	VMOVUPS      Y2, (R13)(AX*1)
+	VMOVUPS      (R9)(CX*1), Y2
+	VMOVUPS      (R10)(CX*1), Y3
+	VMOVUPS      (R12)(CX*1), Y4
+	VMOVUPS      (R13)(CX*1), Y5
+	VSUBPS       Y4, Y2, Y6
+	VADDPS       Y4, Y2, Y2
+	VSUBPS       Y5, Y3, Y4
+	VADDPS       Y5, Y3, Y3
+	VMOVUPS      Y6, (R12)(CX*1)
+	VMOVUPS      Y4, (R13)(CX*1)
+	VMOVUPS      (R9), Y4
+	VMOVUPS      (R10), Y5
+	VMOVUPS      (R12), Y6
+	VMOVUPS      (R13), Y7
+	VSUBPS       Y6, Y4, Y8
+	VADDPS       Y6, Y4, Y4
+	VSUBPS       Y7, Y5, Y6
+	VADDPS       Y7, Y5, Y5
+	VMOVUPS      Y8, (R9)(AX*1)
+	VMOVUPS      Y6, (R10)(AX*1)
+	VMOVUPS      (R9)(AX*2), Y6
+	VMOVUPS      (R10)(AX*2), Y7
+	VMOVUPS      (R12)(AX*2), Y8
+	VMOVUPS      (R13)(AX*2), Y9
+	VSUBPS       Y8, Y6, Y10
+	VADDPS       Y8, Y6, Y6
+	VSUBPS       Y9, Y7, Y8
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y10, (R9)(CX*1)
+	VMOVUPS      Y8, (R10)(CX*1)
+	VSUBPS       Y6, Y4, Y8
+	VADDPS       Y6, Y4, Y4
+	VSUBPS       Y7, Y5, Y6
+	VADDPS       Y7, Y5, Y5
 	VSUBPS       Y2, Y0, Y7
 	VADDPS       Y2, Y0, Y0
 	VSUBPS       Y3, Y1, Y2
 	VADDPS       Y3, Y1, Y1
-	VADDPS       Y6, Y8, Y3
-	VSUBPS       Y6, Y8, Y8
-	VSUBPS       Y5, Y4, Y6
-	VADDPS       Y5, Y4, Y4
-	VBROADCASTSS 8(R8), Y5
-	VBROADCASTSS 12(R8), Y9
-	VMULPS       Y9, Y6, Y10
-	VMULPS       Y9, Y3, Y9
-	VFMSUB213PS  Y10, Y5, Y3
-	VFMADD213PS  Y9, Y5, Y6
-	VBROADCASTSS 24(R8), Y5
-	VBROADCASTSS 28(R8), Y9
+	VSUBPS       Y0, Y4, Y3
+	VADDPS       Y0, Y4, Y4
+	VSUBPS       Y1, Y5, Y0
+	VADDPS       Y1, Y5, Y5
+	VADDPS       Y2, Y8, Y1
+	VSUBPS       Y2, Y8, Y8
+	VSUBPS       Y7, Y6, Y2
+	VADDPS       Y7, Y6, Y6
+	VBROADCASTSS 8(DI), Y7
+	VBROADCASTSS 12(DI), Y9
 	VMULPS       Y9, Y2, Y10
-	VMULPS       Y9, Y7, Y9
-	VFMSUB213PS  Y10, Y5, Y7
-	VFMADD213PS  Y9, Y5, Y2
-	VBROADCASTSS 40(R8), Y5
-	VBROADCASTSS 44(R8), Y9
-	VMULPS       Y9, Y4, Y10
+	VMULPS       Y9, Y1, Y9
+	VFMSUB213PS  Y10, Y7, Y1
+	VFMADD213PS  Y9, Y7, Y2
+	VBROADCASTSS 24(DI), Y7
+	VBROADCASTSS 28(DI), Y9
+	VMULPS       Y9, Y0, Y10
+	VMULPS       Y9, Y3, Y9
+	VFMSUB213PS  Y10, Y7, Y3
+	VFMADD213PS  Y9, Y7, Y0
+	VBROADCASTSS 40(DI), Y7
+	VBROADCASTSS 44(DI), Y9
+	VMULPS       Y9, Y6, Y10
 	VMULPS       Y9, Y8, Y9
-	VFMSUB213PS  Y10, Y5, Y8
-	VFMADD213PS  Y9, Y5, Y4
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	VMOVUPS      Y3, 64(AX)
-	VMOVUPS      Y6, 96(AX)
-	VMOVUPS      Y7, 128(AX)
-	VMOVUPS      Y2, 160(AX)
-	VMOVUPS      Y8, 192(AX)
-	VMOVUPS      Y4, 224(AX)
-	VMOVUPS      (R10), Y0
-	VMOVUPS      (R11), Y1
-	VSUBPS       (R13), Y0, Y0
-	VSUBPS       (R14), Y1, Y1
-	VMOVUPS      (R10)(CX*1), Y2
-	VMOVUPS      (R11)(CX*1), Y3
-	VSUBPS       (R13)(CX*1), Y2, Y2
-	VSUBPS       (R14)(CX*1), Y3, Y3
-	VMOVUPS      (R10)(CX*2), Y4
-	VMOVUPS      (R11)(CX*2), Y5
-	VSUBPS       (R13)(CX*2), Y4, Y4
-	VSUBPS       (R14)(CX*2), Y5, Y5
-	VMOVUPS      (R10)(DX*1), Y6
-	VMOVUPS      (R11)(DX*1), Y7
-	VSUBPS       (R13)(DX*1), Y6, Y6
-	VSUBPS       (R14)(DX*1), Y7, Y7
-	VSUBPS       Y6, Y2, Y8
-	VADDPS       Y6, Y2, Y2
-	VSUBPS       Y7, Y3, Y6
-	VADDPS       Y7, Y3, Y3
-	VADDPS       Y3, Y8, Y7
-	VSUBPS       Y3, Y8, Y8
-	VSUBPS       Y2, Y6, Y3
-	VADDPS       Y2, Y6, Y6
-	VADDPS       Y5, Y0, Y2
-	VSUBPS       Y5, Y0, Y0
-	VSUBPS       Y4, Y1, Y5
-	VADDPS       Y4, Y1, Y1
-	VMOVAPS      Y2, Y4
-	VMOVAPS      Y5, Y9
-	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y7, Y4
-	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y3, Y9
-	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y7, Y2
-	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y3, Y5
-	VBROADCASTSS (R8), Y3
-	VBROADCASTSS 4(R8), Y7
-	VMULPS       Y7, Y9, Y10
-	VMULPS       Y7, Y4, Y7
-	VFMSUB213PS  Y10, Y3, Y4
-	VFMADD213PS  Y7, Y3, Y9
-	VMOVUPS      Y4, (R10)(CX*1)
-	VMOVUPS      Y9, (R11)(CX*1)
-	VBROADCASTSS 32(R8), Y3
-	VBROADCASTSS 36(R8), Y4
-	VMULPS       Y4, Y5, Y7
-	VMULPS       Y4, Y2, Y4
-	VFMSUB213PS  Y7, Y3, Y2
-	VFMADD213PS  Y4, Y3, Y5
-	VMOVUPS      Y2, (R13)(CX*1)
-	VMOVUPS      Y5, (R14)(CX*1)
-	VMOVAPS      Y0, Y2
-	VMOVAPS      Y1, Y3
-	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y8, Y2
-	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y6, Y3
-	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y8, Y0
-	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y6, Y1
-	VBROADCASTSS 16(R8), Y4
-	VBROADCASTSS 20(R8), Y5
-	VMULPS       Y5, Y3, Y6
-	VMULPS       Y5, Y2, Y5
-	VFMSUB213PS  Y6, Y4, Y2
-	VFMADD213PS  Y5, Y4, Y3
-	VMOVUPS      Y2, (R10)(DX*1)
-	VMOVUPS      Y3, (R11)(DX*1)
-	VBROADCASTSS 48(R8), Y2
-	VBROADCASTSS 52(R8), Y3
-	VMULPS       Y3, Y1, Y4
-	VMULPS       Y3, Y0, Y3
-	VFMSUB213PS  Y4, Y2, Y0
-	VFMADD213PS  Y3, Y2, Y1
-	VMOVUPS      Y0, (R13)(DX*1)
-	VMOVUPS      Y1, (R14)(DX*1)
-	VMOVUPS      (AX), Y0
-	VMOVUPS      32(AX), Y1
-	VMOVUPS      Y0, (R10)
-	VMOVUPS      Y1, (R11)
-	VMOVUPS      64(AX), Y0
-	VMOVUPS      96(AX), Y1
-	VMOVUPS      Y0, (R10)(CX*2)
-	VMOVUPS      Y1, (R11)(CX*2)
-	VMOVUPS      128(AX), Y0
-	VMOVUPS      160(AX), Y1
+	VFMSUB213PS  Y10, Y7, Y8
+	VFMADD213PS  Y9, Y7, Y6
+	VMOVUPS      Y4, (R9)
+	VMOVUPS      Y5, (R10)
+	VMOVUPS      Y1, (R9)(AX*2)
+	VMOVUPS      Y2, (R10)(AX*2)
+	VMOVUPS      Y3, (R12)
 	VMOVUPS      Y0, (R13)
-	VMOVUPS      Y1, (R14)
-	VMOVUPS      192(AX), Y0
-	VMOVUPS      224(AX), Y1
-	VMOVUPS      Y0, (R13)(CX*2)
-	VMOVUPS      Y1, (R14)(CX*2)
-	VMOVUPS      32(R10), Y0
-	VMOVUPS      32(R11), Y1
-	VADDPS       32(R13), Y0, Y0
-	VADDPS       32(R14), Y1, Y1
-	VMOVUPS      32(R10)(CX*1), Y2
-	VMOVUPS      32(R11)(CX*1), Y3
-	VADDPS       32(R13)(CX*1), Y2, Y2
-	VADDPS       32(R14)(CX*1), Y3, Y3
-	VMOVUPS      32(R10)(CX*2), Y4
-	VMOVUPS      32(R11)(CX*2), Y5
-	VADDPS       32(R13)(CX*2), Y4, Y4
-	VADDPS       32(R14)(CX*2), Y5, Y5
-	VMOVUPS      32(R10)(DX*1), Y6
-	VMOVUPS      32(R11)(DX*1), Y7
-	VADDPS       32(R13)(DX*1), Y6, Y6
-	VADDPS       32(R14)(DX*1), Y7, Y7
-	VSUBPS       Y4, Y0, Y8
-	VADDPS       Y4, Y0, Y0
-	VSUBPS       Y5, Y1, Y4
-	VADDPS       Y5, Y1, Y1
-	VSUBPS       Y6, Y2, Y5
-	VADDPS       Y6, Y2, Y2
-	VSUBPS       Y7, Y3, Y6
-	VADDPS       Y7, Y3, Y3
-	VSUBPS       Y2, Y0, Y7
-	VADDPS       Y2, Y0, Y0
-	VSUBPS       Y3, Y1, Y2
-	VADDPS       Y3, Y1, Y1
-	VADDPS       Y6, Y8, Y3
-	VSUBPS       Y6, Y8, Y8
-	VSUBPS       Y5, Y4, Y6
-	VADDPS       Y5, Y4, Y4
-	VBROADCASTSS 8(R8), Y5
-	VBROADCASTSS 12(R8), Y9
-	VMULPS       Y9, Y6, Y10
-	VMULPS       Y9, Y3, Y9
-	VFMSUB213PS  Y10, Y5, Y3
-	VFMADD213PS  Y9, Y5, Y6
-	VBROADCASTSS 24(R8), Y5
-	VBROADCASTSS 28(R8), Y9
-	VMULPS       Y9, Y2, Y10
-	VMULPS       Y9, Y7, Y9
-	VFMSUB213PS  Y10, Y5, Y7
-	VFMADD213PS  Y9, Y5, Y2
-	VBROADCASTSS 40(R8), Y5
-	VBROADCASTSS 44(R8), Y9
-	VMULPS       Y9, Y4, Y10
-	VMULPS       Y9, Y8, Y9
-	VFMSUB213PS  Y10, Y5, Y8
-	VFMADD213PS  Y9, Y5, Y4
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	VMOVUPS      Y3, 64(AX)
-	VMOVUPS      Y6, 96(AX)
-	VMOVUPS      Y7, 128(AX)
-	VMOVUPS      Y2, 160(AX)
-	VMOVUPS      Y8, 192(AX)
-	VMOVUPS      Y4, 224(AX)
-	VMOVUPS      32(R10), Y0
-	VMOVUPS      32(R11), Y1
-	VSUBPS       32(R13), Y0, Y0
-	VSUBPS       32(R14), Y1, Y1
-	VMOVUPS      32(R10)(CX*1), Y2
-	VMOVUPS      32(R11)(CX*1), Y3
-	VSUBPS       32(R13)(CX*1), Y2, Y2
-	VSUBPS       32(R14)(CX*1), Y3, Y3
-	VMOVUPS      32(R10)(CX*2), Y4
-	VMOVUPS      32(R11)(CX*2), Y5
-	VSUBPS       32(R13)(CX*2), Y4, Y4
-	VSUBPS       32(R14)(CX*2), Y5, Y5
-	VMOVUPS      32(R10)(DX*1), Y6
-	VMOVUPS      32(R11)(DX*1), Y7
-	VSUBPS       32(R13)(DX*1), Y6, Y6
-	VSUBPS       32(R14)(DX*1), Y7, Y7
+	VMOVUPS      Y8, (R12)(AX*2)
+	VMOVUPS      Y6, (R13)(AX*2)
+	VMOVUPS      (R9)(AX*1), Y0
+	VMOVUPS      (R10)(AX*1), Y1
+	VMOVUPS      (R12)(AX*1), Y2
+	VMOVUPS      (R13)(AX*1), Y3
+	VMOVUPS      (R9)(CX*1), Y4
+	VMOVUPS      (R10)(CX*1), Y5
+	VMOVUPS      (R12)(CX*1), Y6
+	VMOVUPS      (R13)(CX*1), Y7
 	VSUBPS       Y6, Y2, Y8
 	VADDPS       Y6, Y2, Y2
 	VSUBPS       Y7, Y3, Y6
@@ -2034,83 +1904,213 @@ loop3:
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y3, Y9
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y7, Y2
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y3, Y5
-	VBROADCASTSS (R8), Y3
-	VBROADCASTSS 4(R8), Y7
+	VBROADCASTSS (DI), Y3
+	VBROADCASTSS 4(DI), Y7
 	VMULPS       Y7, Y9, Y10
 	VMULPS       Y7, Y4, Y7
 	VFMSUB213PS  Y10, Y3, Y4
 	VFMADD213PS  Y7, Y3, Y9
-	VMOVUPS      Y4, 32(R10)(CX*1)
-	VMOVUPS      Y9, 32(R11)(CX*1)
-	VBROADCASTSS 32(R8), Y3
-	VBROADCASTSS 36(R8), Y4
+	VMOVUPS      Y4, (R9)(AX*1)
+	VMOVUPS      Y9, (R10)(AX*1)
+	VBROADCASTSS 32(DI), Y3
+	VBROADCASTSS 36(DI), Y4
 	VMULPS       Y4, Y5, Y7
 	VMULPS       Y4, Y2, Y4
 	VFMSUB213PS  Y7, Y3, Y2
 	VFMADD213PS  Y4, Y3, Y5
-	VMOVUPS      Y2, 32(R13)(CX*1)
-	VMOVUPS      Y5, 32(R14)(CX*1)
+	VMOVUPS      Y2, (R12)(AX*1)
+	VMOVUPS      Y5, (R13)(AX*1)
 	VMOVAPS      Y0, Y2
 	VMOVAPS      Y1, Y3
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y8, Y2
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y6, Y3
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y8, Y0
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y6, Y1
-	VBROADCASTSS 16(R8), Y4
-	VBROADCASTSS 20(R8), Y5
+	VBROADCASTSS 16(DI), Y4
+	VBROADCASTSS 20(DI), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMSUB213PS  Y6, Y4, Y2
 	VFMADD213PS  Y5, Y4, Y3
-	VMOVUPS      Y2, 32(R10)(DX*1)
-	VMOVUPS      Y3, 32(R11)(DX*1)
-	VBROADCASTSS 48(R8), Y2
-	VBROADCASTSS 52(R8), Y3
+	VMOVUPS      Y2, (R9)(CX*1)
+	VMOVUPS      Y3, (R10)(CX*1)
+	VBROADCASTSS 48(DI), Y2
+	VBROADCASTSS 52(DI), Y3
 	VMULPS       Y3, Y1, Y4
 	VMULPS       Y3, Y0, Y3
 	VFMSUB213PS  Y4, Y2, Y0
 	VFMADD213PS  Y3, Y2, Y1
-	VMOVUPS      Y0, 32(R13)(DX*1)
-	VMOVUPS      Y1, 32(R14)(DX*1)
-	VMOVUPS      (AX), Y0
-	VMOVUPS      32(AX), Y1
-	VMOVUPS      Y0, 32(R10)
-	VMOVUPS      Y1, 32(R11)
-	VMOVUPS      64(AX), Y0
-	VMOVUPS      96(AX), Y1
-	VMOVUPS      Y0, 32(R10)(CX*2)
-	VMOVUPS      Y1, 32(R11)(CX*2)
-	VMOVUPS      128(AX), Y0
-	VMOVUPS      160(AX), Y1
+	VMOVUPS      Y0, (R12)(CX*1)
+	VMOVUPS      Y1, (R13)(CX*1)
+	VMOVUPS      32(R9)(AX*1), Y0
+	VMOVUPS      32(R10)(AX*1), Y1
+	VMOVUPS      32(R12)(AX*1), Y2
+	VMOVUPS      32(R13)(AX*1), Y3
+	VSUBPS       Y2, Y0, Y4
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VMOVUPS      Y4, 32(R12)(AX*1)
+	VMOVUPS      Y2, 32(R13)(AX*1)
+	VMOVUPS      32(R9)(CX*1), Y2
+	VMOVUPS      32(R10)(CX*1), Y3
+	VMOVUPS      32(R12)(CX*1), Y4
+	VMOVUPS      32(R13)(CX*1), Y5
+	VSUBPS       Y4, Y2, Y6
+	VADDPS       Y4, Y2, Y2
+	VSUBPS       Y5, Y3, Y4
+	VADDPS       Y5, Y3, Y3
+	VMOVUPS      Y6, 32(R12)(CX*1)
+	VMOVUPS      Y4, 32(R13)(CX*1)
+	VMOVUPS      32(R9), Y4
+	VMOVUPS      32(R10), Y5
+	VMOVUPS      32(R12), Y6
+	VMOVUPS      32(R13), Y7
+	VSUBPS       Y6, Y4, Y8
+	VADDPS       Y6, Y4, Y4
+	VSUBPS       Y7, Y5, Y6
+	VADDPS       Y7, Y5, Y5
+	VMOVUPS      Y8, 32(R9)(AX*1)
+	VMOVUPS      Y6, 32(R10)(AX*1)
+	VMOVUPS      32(R9)(AX*2), Y6
+	VMOVUPS      32(R10)(AX*2), Y7
+	VMOVUPS      32(R12)(AX*2), Y8
+	VMOVUPS      32(R13)(AX*2), Y9
+	VSUBPS       Y8, Y6, Y10
+	VADDPS       Y8, Y6, Y6
+	VSUBPS       Y9, Y7, Y8
+	VADDPS       Y9, Y7, Y7
+	VMOVUPS      Y10, 32(R9)(CX*1)
+	VMOVUPS      Y8, 32(R10)(CX*1)
+	VSUBPS       Y6, Y4, Y8
+	VADDPS       Y6, Y4, Y4
+	VSUBPS       Y7, Y5, Y6
+	VADDPS       Y7, Y5, Y5
+	VSUBPS       Y2, Y0, Y7
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VSUBPS       Y0, Y4, Y3
+	VADDPS       Y0, Y4, Y4
+	VSUBPS       Y1, Y5, Y0
+	VADDPS       Y1, Y5, Y5
+	VADDPS       Y2, Y8, Y1
+	VSUBPS       Y2, Y8, Y8
+	VSUBPS       Y7, Y6, Y2
+	VADDPS       Y7, Y6, Y6
+	VBROADCASTSS 8(DI), Y7
+	VBROADCASTSS 12(DI), Y9
+	VMULPS       Y9, Y2, Y10
+	VMULPS       Y9, Y1, Y9
+	VFMSUB213PS  Y10, Y7, Y1
+	VFMADD213PS  Y9, Y7, Y2
+	VBROADCASTSS 24(DI), Y7
+	VBROADCASTSS 28(DI), Y9
+	VMULPS       Y9, Y0, Y10
+	VMULPS       Y9, Y3, Y9
+	VFMSUB213PS  Y10, Y7, Y3
+	VFMADD213PS  Y9, Y7, Y0
+	VBROADCASTSS 40(DI), Y7
+	VBROADCASTSS 44(DI), Y9
+	VMULPS       Y9, Y6, Y10
+	VMULPS       Y9, Y8, Y9
+	VFMSUB213PS  Y10, Y7, Y8
+	VFMADD213PS  Y9, Y7, Y6
+	VMOVUPS      Y4, 32(R9)
+	VMOVUPS      Y5, 32(R10)
+	VMOVUPS      Y1, 32(R9)(AX*2)
+	VMOVUPS      Y2, 32(R10)(AX*2)
+	VMOVUPS      Y3, 32(R12)
 	VMOVUPS      Y0, 32(R13)
-	VMOVUPS      Y1, 32(R14)
-	VMOVUPS      192(AX), Y0
-	VMOVUPS      224(AX), Y1
-	VMOVUPS      Y0, 32(R13)(CX*2)
-	VMOVUPS      Y1, 32(R14)(CX*2)
+	VMOVUPS      Y8, 32(R12)(AX*2)
+	VMOVUPS      Y6, 32(R13)(AX*2)
+	VMOVUPS      32(R9)(AX*1), Y0
+	VMOVUPS      32(R10)(AX*1), Y1
+	VMOVUPS      32(R12)(AX*1), Y2
+	VMOVUPS      32(R13)(AX*1), Y3
+	VMOVUPS      32(R9)(CX*1), Y4
+	VMOVUPS      32(R10)(CX*1), Y5
+	VMOVUPS      32(R12)(CX*1), Y6
+	VMOVUPS      32(R13)(CX*1), Y7
+	VSUBPS       Y6, Y2, Y8
+	VADDPS       Y6, Y2, Y2
+	VSUBPS       Y7, Y3, Y6
+	VADDPS       Y7, Y3, Y3
+	VADDPS       Y3, Y8, Y7
+	VSUBPS       Y3, Y8, Y8
+	VSUBPS       Y2, Y6, Y3
+	VADDPS       Y2, Y6, Y6
+	VADDPS       Y5, Y0, Y2
+	VSUBPS       Y5, Y0, Y0
+	VSUBPS       Y4, Y1, Y5
+	VADDPS       Y4, Y1, Y1
+	VMOVAPS      Y2, Y4
+	VMOVAPS      Y5, Y9
+	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y7, Y4
+	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y3, Y9
+	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y7, Y2
+	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y3, Y5
+	VBROADCASTSS (DI), Y3
+	VBROADCASTSS 4(DI), Y7
+	VMULPS       Y7, Y9, Y10
+	VMULPS       Y7, Y4, Y7
+	VFMSUB213PS  Y10, Y3, Y4
+	VFMADD213PS  Y7, Y3, Y9
+	VMOVUPS      Y4, 32(R9)(AX*1)
+	VMOVUPS      Y9, 32(R10)(AX*1)
+	VBROADCASTSS 32(DI), Y3
+	VBROADCASTSS 36(DI), Y4
+	VMULPS       Y4, Y5, Y7
+	VMULPS       Y4, Y2, Y4
+	VFMSUB213PS  Y7, Y3, Y2
+	VFMADD213PS  Y4, Y3, Y5
+	VMOVUPS      Y2, 32(R12)(AX*1)
+	VMOVUPS      Y5, 32(R13)(AX*1)
+	VMOVAPS      Y0, Y2
+	VMOVAPS      Y1, Y3
+	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y8, Y2
+	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y6, Y3
+	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y8, Y0
+	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y6, Y1
+	VBROADCASTSS 16(DI), Y4
+	VBROADCASTSS 20(DI), Y5
+	VMULPS       Y5, Y3, Y6
+	VMULPS       Y5, Y2, Y5
+	VFMSUB213PS  Y6, Y4, Y2
+	VFMADD213PS  Y5, Y4, Y3
+	VMOVUPS      Y2, 32(R9)(CX*1)
+	VMOVUPS      Y3, 32(R10)(CX*1)
+	VBROADCASTSS 48(DI), Y2
+	VBROADCASTSS 52(DI), Y3
+	VMULPS       Y3, Y1, Y4
+	VMULPS       Y3, Y0, Y3
+	VFMSUB213PS  Y4, Y2, Y0
+	VFMADD213PS  Y3, Y2, Y1
+	VMOVUPS      Y0, 32(R12)(CX*1)
+	VMOVUPS      Y1, 32(R13)(CX*1)
+	ADDQ         $0x40, R9
 	ADDQ         $0x40, R10
-	ADDQ         $0x40, R11
-	ADDQ         $0x00000038, R8
-	DECQ         R12
+	ADDQ         $0x00000038, DI
+	DECQ         R11
 	JNZ          loop3
 
 done4:
-	ADDQ CX, BX
-	ADDQ CX, SI
-	ADDQ CX, BX
-	ADDQ CX, SI
-	ADDQ CX, BX
-	ADDQ CX, SI
-	ADDQ CX, BX
-	ADDQ CX, SI
-	ADDQ CX, BX
-	ADDQ CX, SI
-	ADDQ CX, BX
-	ADDQ CX, SI
-	ADDQ CX, BX
-	ADDQ CX, SI
-	ADDQ CX, BX
-	ADDQ CX, SI
+	ADDQ AX, DX
+	ADDQ AX, BX
+	ADDQ AX, DX
+	ADDQ AX, BX
+	ADDQ AX, DX
+	ADDQ AX, BX
+	ADDQ AX, DX
+	ADDQ AX, BX
+	ADDQ AX, DX
+	ADDQ AX, BX
+	ADDQ AX, DX
+	ADDQ AX, BX
+	ADDQ AX, DX
+	ADDQ AX, BX
+	ADDQ AX, DX
+	ADDQ AX, BX
 	JMP  block1
 
 done2:
@@ -2169,136 +2169,136 @@ block1:
 loop3:
 	LEAQ             (R9)(AX*4), R12
 	LEAQ             (R10)(AX*4), R13
-	VMOVUPS          (R9), Z0
-	VMOVUPS          (R10), Z1
-	VADDPS           (R12), Z0, Z0
-	VADDPS           (R13), Z1, Z1
-	VMOVUPS          (R9)(AX*1), Z2
-	VMOVUPS          (R10)(AX*1), Z3
-	VADDPS           (R12)(AX*1), Z2, Z2
-	VADDPS           (R13)(AX*1), Z3, Z3
-	VMOVUPS          (R9)(AX*2), Z4
-	VMOVUPS          (R10)(AX*2), Z5
-	VADDPS           (R12)(AX*2), Z4, Z4
-	VADDPS           (R13)(AX*2), Z5, Z5
-	VMOVUPS          (R9)(CX*1), Z6
-	VMOVUPS          (R10)(CX*1), Z7
-	VADDPS           (R12)(CX*1), Z6, Z6
-	VADDPS           (R13)(CX*1), Z7, Z7
-	VSUBPS           Z4, Z0, Z8
-	VADDPS           Z4, Z0, Z0
-	VSUBPS           Z5, Z1, Z4
-	VADDPS           Z5, Z1, Z1
-	VSUBPS           Z6, Z2, Z5
-	VADDPS           Z6, Z2, Z2
-	VSUBPS           Z7, Z3, Z6
-	VADDPS           Z7, Z3, Z3
-	VSUBPS           Z2, Z0, Z7
+	VMOVUPS          (R9)(AX*1), Z0
+	VMOVUPS          (R10)(AX*1), Z1
+	VMOVUPS          (R12)(AX*1), Z2
+	VMOVUPS          (R13)(AX*1), Z3
+	VSUBPS           Z2, Z0, Z4
 	VADDPS           Z2, Z0, Z0
 	VSUBPS           Z3, Z1, Z2
 	VADDPS           Z3, Z1, Z1
-	VADDPS           Z6, Z8, Z3
-	VSUBPS           Z6, Z8, Z8
-	VSUBPS           Z5, Z4, Z6
-	VADDPS           Z5, Z4, Z4
-	VBROADCASTSS     8(DI), Z5
-	VBROADCASTSS     12(DI), Z9
-	VMULPS           Z9, Z6, Z10
-	VMULPS           Z9, Z3, Z9
-	VFMSUB213PS      Z10, Z5, Z3
-	VFMADD213PS      Z9, Z5, Z6
-	VBROADCASTSS     24(DI), Z5
-	VBROADCASTSS     28(DI), Z9
-	VMULPS           Z9, Z2, Z10
-	VMULPS           Z9, Z7, Z9
-	VFMSUB213PS      Z10, Z5, Z7
-	VFMADD213PS      Z9, Z5, Z2
-	VBROADCASTSS     40(DI), Z5
-	VBROADCASTSS     44(DI), Z9
-	VMULPS           Z9, Z4, Z10
-	VMULPS           Z9, Z8, Z9
-	VFMSUB213PS      Z10, Z5, Z8
-	VFMADD213PS      Z9, Z5, Z4
-	VMOVUPS          (R9), Z5
+	VMOVUPS          (R9)(CX*1), Z3
+	VMOVUPS          (R10)(CX*1), Z5
+	VMOVUPS          (R12)(CX*1), Z6
+	VMOVUPS          (R13)(CX*1), Z7
+	VSUBPS           Z6, Z3, Z8
+	VADDPS           Z6, Z3, Z3
+	VSUBPS           Z7, Z5, Z6
+	VADDPS           Z7, Z5, Z5
+	VMOVUPS          (R9), Z7
 	VMOVUPS          (R10), Z9
-	VSUBPS           (R12), Z5, Z5
-	VSUBPS           (R13), Z9, Z9
-	VMOVUPS          (R9)(AX*1), Z10
-	VMOVUPS          (R10)(AX*1), Z11
-	VSUBPS           (R12)(AX*1), Z10, Z10
-	VSUBPS           (R13)(AX*1), Z11, Z11
-	VMOVUPS          (R9)(AX*2), Z12
+	VMOVUPS          (R12), Z10
+	VMOVUPS          (R13), Z11
+	VSUBPS           Z10, Z7, Z12
+	VADDPS           Z10, Z7, Z7
+	VSUBPS           Z11, Z9, Z10
+	VADDPS           Z11, Z9, Z9
+	VMOVUPS          (R9)(AX*2), Z11
 	VMOVUPS          (R10)(AX*2), Z13
-	VSUBPS           (R12)(AX*2), Z12, Z12
-	VSUBPS           (R13)(AX*2), Z13, Z13
-	VMOVUPS          (R9)(CX*1), Z14
-	VMOVUPS          (R10)(CX*1), Z15
-	VSUBPS           (R12)(CX*1), Z14, Z14
-	VSUBPS           (R13)(CX*1), Z15, Z15
-	VSUBPS           Z14, Z10, Z16
-	VADDPS           Z14, Z10, Z10
-	VSUBPS           Z15, Z11, Z14
-	VADDPS           Z15, Z11, Z11
-	VADDPS           Z11, Z16, Z15
-	VSUBPS           Z11, Z16, Z16
-	VSUBPS           Z10, Z14, Z11
-	VADDPS           Z10, Z14, Z14
-	VADDPS           Z13, Z5, Z10
-	VSUBPS           Z13, Z5, Z5
-	VSUBPS           Z12, Z9, Z13
-	VADDPS           Z12, Z9, Z9
-	VMOVAPS          Z10, Z12
-	VMOVAPS          Z13, Z17
-	VFMADD231PS.BCST fft_x3f3504f3<>+0(SB), Z15, Z12
-	VFMADD231PS.BCST fft_x3f3504f3<>+0(SB), Z11, Z17
-	VFMADD231PS.BCST fft_xbf3504f3<>+0(SB), Z15, Z10
-	VFMADD231PS.BCST fft_xbf3504f3<>+0(SB), Z11, Z13
-	VBROADCASTSS     (DI), Z11
-	VBROADCASTSS     4(DI), Z15
-	VMULPS           Z15, Z17, Z18
-	VMULPS           Z15, Z12, Z15
-	VFMSUB213PS      Z18, Z11, Z12
-	VFMADD213PS      Z15, Z11, Z17
-	VMOVUPS          Z12, (R9)(AX*1)
-	VMOVUPS          Z17, (R10)(AX*1)
-	VBROADCASTSS     32(DI), Z11
-	VBROADCASTSS     36(DI), Z12
-	VMULPS           Z12, Z13, Z15
-	VMULPS           Z12, Z10, Z12
-	VFMSUB213PS      Z15, Z11, Z10
-	VFMADD213PS      Z12, Z11, Z13
-	VMOVUPS          Z10, (R12)(AX*1)
-	VMOVUPS          Z13, (R13)(AX*1)
-	VMOVAPS          Z5, Z10
-	VMOVAPS          Z9, Z11
-	VFMADD231PS.BCST fft_xbf3504f3<>+0(SB), Z16, Z10
-	VFMADD231PS.BCST fft_xbf3504f3<>+0(SB), Z14, Z11
-	VFMADD231PS.BCST fft_x3f3504f3<>+0(SB), Z16, Z5
-	VFMADD231PS.BCST fft_x3f3504f3<>+0(SB), Z14, Z9
-	VBROADCASTSS     16(DI), Z12
-	VBROADCASTSS     20(DI), Z13
-	VMULPS           Z13, Z11, Z14
-	VMULPS           Z13, Z10, Z13
-	VFMSUB213PS      Z14, Z12, Z10
-	VFMADD213PS      Z13, Z12, Z11
-	VMOVUPS          Z10, (R9)(CX*1)
-	VMOVUPS          Z11, (R10)(CX*1)
-	VBROADCASTSS     48(DI), Z10
-	VBROADCASTSS     52(DI), Z11
-	VMULPS           Z11, Z9, Z12
-	VMULPS           Z11, Z5, Z11
-	VFMSUB213PS      Z12, Z10, Z5
-	VFMADD213PS      Z11, Z10, Z9
-	VMOVUPS          Z5, (R12)(CX*1)
-	VMOVUPS          Z9, (R13)(CX*1)
-	VMOVUPS          Z0, (R9)
-	VMOVUPS          Z1, (R10)
-	VMOVUPS          Z3, (R9)(AX*2)
-	VMOVUPS          Z6, (R10)(AX*2)
-	VMOVUPS          Z7, (R12)
-	VMOVUPS          Z2, (R13)
-	VMOVUPS          Z8, (R12)(AX*2)
-	VMOVUPS          Z4, (R13)(AX*2)
+	VMOVUPS          (R12)(AX*2), Z14
+	VMOVUPS          (R13)(AX*2), Z15
+	VSUBPS           Z14, Z11, Z16
+	VADDPS           Z14, Z11, Z11
+	VSUBPS           Z15, Z13, Z14
+	VADDPS           Z15, Z13, Z13
+	VSUBPS           Z11, Z7, Z15
+	VADDPS           Z11, Z7, Z7
+	VSUBPS           Z13, Z9, Z11
+	VADDPS           Z13, Z9, Z9
+	VSUBPS           Z3, Z0, Z13
+	VADDPS           Z3, Z0, Z0
+	VSUBPS           Z5, Z1, Z3
+	VADDPS           Z5, Z1, Z1
+	VSUBPS           Z0, Z7, Z5
+	VADDPS           Z0, Z7, Z7
+	VSUBPS           Z1, Z9, Z0
+	VADDPS           Z1, Z9, Z9
+	VADDPS           Z3, Z15, Z1
+	VSUBPS           Z3, Z15, Z15
+	VSUBPS           Z13, Z11, Z3
+	VADDPS           Z13, Z11, Z11
+	VBROADCASTSS     8(DI), Z13
+	VBROADCASTSS     12(DI), Z17
+	VMULPS           Z17, Z3, Z18
+	VMULPS           Z17, Z1, Z17
+	VFMSUB213PS      Z18, Z13, Z1
+	VFMADD213PS      Z17, Z13, Z3
+	VBROADCASTSS     24(DI), Z13
+	VBROADCASTSS     28(DI), Z17
+	VMULPS           Z17, Z0, Z18
+	VMULPS           Z17, Z5, Z17
+	VFMSUB213PS      Z18, Z13, Z5
+	VFMADD213PS      Z17, Z13, Z0
+	VBROADCASTSS     40(DI), Z13
+	VBROADCASTSS     44(DI), Z17
+	VMULPS           Z17, Z11, Z18
+	VMULPS           Z17, Z15, Z17
+	VFMSUB213PS      Z18, Z13, Z15
+	VFMADD213PS      Z17, Z13, Z11
+	VMOVUPS          Z7, (R9)
+	VMOVUPS          Z9, (R10)
+	VMOVUPS          Z1, (R9)(AX*2)
+	VMOVUPS          Z3, (R10)(AX*2)
+	VMOVUPS          Z5, (R12)
+	VMOVUPS          Z0, (R13)
+	VMOVUPS          Z15, (R12)(AX*2)
+	VMOVUPS          Z11, (R13)(AX*2)
+	VSUBPS           Z8, Z4, Z0
+	VADDPS           Z8, Z4, Z4
+	VSUBPS           Z6, Z2, Z1
+	VADDPS           Z6, Z2, Z2
+	VADDPS           Z2, Z0, Z3
+	VSUBPS           Z2, Z0, Z0
+	VSUBPS           Z4, Z1, Z2
+	VADDPS           Z4, Z1, Z1
+	VADDPS           Z14, Z12, Z4
+	VSUBPS           Z14, Z12, Z12
+	VSUBPS           Z16, Z10, Z5
+	VADDPS           Z16, Z10, Z10
+	VMOVAPS          Z4, Z6
+	VMOVAPS          Z5, Z7
+	VFMADD231PS.BCST fft_x3f3504f3<>+0(SB), Z3, Z6
+	VFMADD231PS.BCST fft_x3f3504f3<>+0(SB), Z2, Z7
+	VFMADD231PS.BCST fft_xbf3504f3<>+0(SB), Z3, Z4
+	VFMADD231PS.BCST fft_xbf3504f3<>+0(SB), Z2, Z5
+	VBROADCASTSS     (DI), Z2
+	VBROADCASTSS     4(DI), Z3
+	VMULPS           Z3, Z7, Z8
+	VMULPS           Z3, Z6, Z3
+	VFMSUB213PS      Z8, Z2, Z6
+	VFMADD213PS      Z3, Z2, Z7
+	VMOVUPS          Z6, (R9)(AX*1)
+	VMOVUPS          Z7, (R10)(AX*1)
+	VBROADCASTSS     32(DI), Z2
+	VBROADCASTSS     36(DI), Z3
+	VMULPS           Z3, Z5, Z6
+	VMULPS           Z3, Z4, Z3
+	VFMSUB213PS      Z6, Z2, Z4
+	VFMADD213PS      Z3, Z2, Z5
+	VMOVUPS          Z4, (R12)(AX*1)
+	VMOVUPS          Z5, (R13)(AX*1)
+	VMOVAPS          Z12, Z2
+	VMOVAPS          Z10, Z3
+	VFMADD231PS.BCST fft_xbf3504f3<>+0(SB), Z0, Z2
+	VFMADD231PS.BCST fft_xbf3504f3<>+0(SB), Z1, Z3
+	VFMADD231PS.BCST fft_x3f3504f3<>+0(SB), Z0, Z12
+	VFMADD231PS.BCST fft_x3f3504f3<>+0(SB), Z1, Z10
+	VBROADCASTSS     16(DI), Z0
+	VBROADCASTSS     20(DI), Z1
+	VMULPS           Z1, Z3, Z4
+	VMULPS           Z1, Z2, Z1
+	VFMSUB213PS      Z4, Z0, Z2
+	VFMADD213PS      Z1, Z0, Z3
+	VMOVUPS          Z2, (R9)(CX*1)
+	VMOVUPS          Z3, (R10)(CX*1)
+	VBROADCASTSS     48(DI), Z0
+	VBROADCASTSS     52(DI), Z1
+	VMULPS           Z1, Z10, Z2
+	VMULPS           Z1, Z12, Z1
+	VFMSUB213PS      Z2, Z0, Z12
+	VFMADD213PS      Z1, Z0, Z10
+	VMOVUPS          Z12, (R12)(CX*1)
+	VMOVUPS          Z10, (R13)(CX*1)
 	ADDQ             $0x40, R9
 	ADDQ             $0x40, R10
 	ADDQ             $0x00000038, DI
@@ -3220,20 +3220,20 @@ loop1:
 	VMOVUPS      Y1, (R12)(DX*1)
 	VMOVUPS      (AX), Y0
 	VMOVUPS      32(AX), Y1
+	VMOVUPS      64(AX), Y2
+	VMOVUPS      96(AX), Y3
+	VMOVUPS      128(AX), Y4
+	VMOVUPS      160(AX), Y5
+	VMOVUPS      192(AX), Y6
+	VMOVUPS      224(AX), Y7
 	VMOVUPS      Y0, (BX)
 	VMOVUPS      Y1, (SI)
-	VMOVUPS      64(AX), Y0
-	VMOVUPS      96(AX), Y1
-	VMOVUPS      Y0, (BX)(CX*2)
-	VMOVUPS      Y1, (SI)(CX*2)
-	VMOVUPS      128(AX), Y0
-	VMOVUPS      160(AX), Y1
-	VMOVUPS      Y0, (R11)
-	VMOVUPS      Y1, (R12)
-	VMOVUPS      192(AX), Y0
-	VMOVUPS      224(AX), Y1
-	VMOVUPS      Y0, (R11)(CX*2)
-	VMOVUPS      Y1, (R12)(CX*2)
+	VMOVUPS      Y2, (BX)(CX*2)
+	VMOVUPS      Y3, (SI)(CX*2)
+	VMOVUPS      Y4, (R11)
+	VMOVUPS      Y5, (R12)
+	VMOVUPS      Y6, (R11)(CX*2)
+	VMOVUPS      Y7, (R12)(CX*2)
 	VMOVUPS      32(R9), Y0
 	VMOVUPS      32(R10), Y1
 	VMOVUPS      32(R9)(CX*1), Y2
@@ -3350,20 +3350,20 @@ loop1:
 	VMOVUPS      Y1, 32(R12)(DX*1)
 	VMOVUPS      (AX), Y0
 	VMOVUPS      32(AX), Y1
+	VMOVUPS      64(AX), Y2
+	VMOVUPS      96(AX), Y3
+	VMOVUPS      128(AX), Y4
+	VMOVUPS      160(AX), Y5
+	VMOVUPS      192(AX), Y6
+	VMOVUPS      224(AX), Y7
 	VMOVUPS      Y0, 32(BX)
 	VMOVUPS      Y1, 32(SI)
-	VMOVUPS      64(AX), Y0
-	VMOVUPS      96(AX), Y1
-	VMOVUPS      Y0, 32(BX)(CX*2)
-	VMOVUPS      Y1, 32(SI)(CX*2)
-	VMOVUPS      128(AX), Y0
-	VMOVUPS      160(AX), Y1
-	VMOVUPS      Y0, 32(R11)
-	VMOVUPS      Y1, 32(R12)
-	VMOVUPS      192(AX), Y0
-	VMOVUPS      224(AX), Y1
-	VMOVUPS      Y0, 32(R11)(CX*2)
-	VMOVUPS      Y1, 32(R12)(CX*2)
+	VMOVUPS      Y2, 32(BX)(CX*2)
+	VMOVUPS      Y3, 32(SI)(CX*2)
+	VMOVUPS      Y4, 32(R11)
+	VMOVUPS      Y5, 32(R12)
+	VMOVUPS      Y6, 32(R11)(CX*2)
+	VMOVUPS      Y7, 32(R12)(CX*2)
 	ADDQ         $0x40, R9
 	ADDQ         $0x40, R10
 	ADDQ         $0x40, BX
