@@ -133,7 +133,7 @@ func run(task string, memory float64, threads int, predict bool) (r result, err 
 	return r, json.Unmarshal(out, &r)
 }
 
-// batch returns the batch, and the preset's if it is another one.
+// batch returns the batch size, and that of the preset if it differs.
 func (r result) batch() string {
 	if r.Batch != r.Preset {
 		return fmt.Sprintf("%d of %d", r.Batch, r.Preset)

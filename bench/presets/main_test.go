@@ -39,7 +39,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// A loop's items are given to the threads in order, and what is outside the loops stays.
+// The items of a loop go to the threads in order. The time outside the loops does not change.
 func TestSpeedUp(t *testing.T) {
 	tr := trace{Loops: [][]time.Duration{{4, 1, 1, 2}, {3}}}
 	for threads, want := range map[int]time.Duration{1: 11, 2: 7, 3: 7} {

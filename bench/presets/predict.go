@@ -17,7 +17,7 @@ func (t *trace) add(items []time.Duration) { t.Loops = append(t.Loops, items) }
 // time returns the time of the loops with a number of threads. Each thread takes the next item when
 // it has finished one, and a loop ends when all its items are done.
 func (t *trace) time(threads int) (sum time.Duration) {
-	busy := make([]time.Duration, threads) // until then
+	busy := make([]time.Duration, threads) // when each thread finishes its last item
 	for _, items := range t.Loops {
 		clear(busy)
 		for _, d := range items {
@@ -30,7 +30,7 @@ func (t *trace) time(threads int) (sum time.Duration) {
 }
 
 // speedUp returns the predicted speed-up of a step that takes the given time with one thread. The
-// time outside the loops stays.
+// time outside the loops does not change.
 func (t *trace) speedUp(step time.Duration, threads int) float64 {
 	return float64(step) / float64(step-t.time(1)+t.time(threads))
 }

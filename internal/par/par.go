@@ -42,7 +42,7 @@ func (p *Panic) Unwrap() error {
 	return err
 }
 
-// Trace, if it is set, receives the time of each item of every loop of a pool with one worker. Only
+// Trace, if not nil, receives the time of each item of every loop of a pool with one worker. Only
 // benchmarks set it, before they create pools.
 var Trace func(items []time.Duration)
 
