@@ -22,7 +22,7 @@ func (g *gen) ssmModes() {
 	saved := g.flushDenormals()
 	var kept operand.Mem
 	if !g.manyRegisters() {
-		kept = g.AllocLocal(4 * 2 * 2 * 4 * g.lanes)
+		kept = g.alignedLocal(4 * 2 * 2 * 4 * g.lanes)
 	}
 	first, left := g.GP64(), g.arg("channels") // the first channel's first mode
 	g.XORQ(first, first)
@@ -93,10 +93,18 @@ func (g *gen) ssmChannels(sums reg.Register, x, at [2]reg.Register, kept operand
 	g.Label(end)
 }
 
-// ssmStrip chooses the loop for the n remaining modes: full vectors, or one or two vectors under
-// masks.
+// ssmStrip chooses the loop for the n remaining modes: two full vectors, or one or two vectors under
+// masks. AVX-512 always has masks, since they cost nothing there. In AVX2 a masked store takes as
+// long as a dozen others on some processors.
 func (g *gen) ssmStrip(sums reg.Register, x, index [2]reg.Register, n reg.Register, kept operand.Mem, first bool) {
-	narrow, end := g.label("narrow"), g.label("stripEnd")
+	partial, narrow, end := g.label("partial"), g.label("narrow"), g.label("stripEnd")
+	if !g.wide() {
+		g.CMPQ(n, operand.Imm(uint64(2*g.lanes)))
+		g.JL(operand.LabelRef(partial))
+		g.ssmLoop(sums, x, index, nil, 2, kept, first)
+		g.JMP(operand.LabelRef(end))
+		g.Label(partial)
+	}
 	g.CMPQ(n, operand.Imm(uint64(g.lanes)))
 	g.JLE(operand.LabelRef(narrow))
 	g.ssmLoop(sums, x, index, n, 2, kept, first)
@@ -111,7 +119,8 @@ func (g *gen) ssmStrip(sums reg.Register, x, index [2]reg.Register, n reg.Regist
 type constant struct{ re, im operand.Op }
 
 // ssmLoop runs up to vecs vectors of modes of two channels over the samples, h ← λ·h + x and s = Σ
-// Re(c·h). The sums of the first strip are set, those of others added.
+// Re(c·h). The sums of the first strip are set, those of others added. n is the number of remaining
+// modes, or nil if all vectors are full.
 func (g *gen) ssmLoop(sums reg.Register, x, index [2]reg.Register, n reg.Register, vecs int, kept operand.Mem, first bool) {
 	at := func(p reg.Register, c, v int) operand.Mem {
 		return operand.Mem{Base: p, Index: index[c], Scale: 4, Disp: 4 * g.lanes * v}
@@ -122,7 +131,11 @@ func (g *gen) ssmLoop(sums reg.Register, x, index [2]reg.Register, n reg.Registe
 		for c := range 2 {
 			for v := range vecs {
 				r := g.vec()
-				g.loadMasked(masks[v], at(p, c, v), r)
+				if n == nil {
+					g.VMOVUPS(at(p, c, v), r)
+				} else {
+					g.loadMasked(masks[v], at(p, c, v), r)
+				}
 				put(c, v, r)
 			}
 		}
@@ -178,7 +191,11 @@ func (g *gen) ssmLoop(sums reg.Register, x, index [2]reg.Register, n reg.Registe
 		p := g.arg(name)
 		for c := range 2 {
 			for v := range vecs {
-				g.storeMasked(masks[v], h[c][v].parts()[part], at(p, c, v))
+				if r := h[c][v].parts()[part]; n == nil {
+					g.VMOVUPS(r, at(p, c, v))
+				} else {
+					g.storeMasked(masks[v], r, at(p, c, v))
+				}
 			}
 		}
 	}
@@ -211,8 +228,11 @@ func (g *gen) ssmSum(s reg.VecVirtual, c constant, h complexVec, first bool) {
 	g.VFNMADD231PS(c.im, h.im, s)
 }
 
-// stripMasks returns the masks of a strip of n modes.
+// stripMasks returns the masks of a strip of n modes, or none if n is nil.
 func (g *gen) stripMasks(n reg.Register, vecs int) []mask {
+	if n == nil {
+		return nil
+	}
 	masks, rest := make([]mask, vecs), g.GP64()
 	g.MOVQ(n, rest)
 	for v := range masks {

@@ -280,7 +280,7 @@ func TestNewErrors(t *testing.T) {
 			c := m.Config
 			c.SSM.Bidirectional = true
 			*m = *must.Get(model.New(c, 1))(t)
-		}, series.Options{}, "series: recurrent: the model is bidirectional"},
+		}, series.Options{}, "series: recurrent: a bidirectional network"},
 		{"missing", func(*model.Model) {}, series.Options{Missing: "zero"}, `series: missing "zero": expected "previous"`},
 		{"labels", func(m *model.Model) { m.Meta.Series.Mode = model.SeriesClassification }, series.Options{}, "series: recurrent: Posterior: the model has no labels"},
 		{"horizon", func(m *model.Model) {

@@ -36,535 +36,50 @@ channels1:
 alone3:
 	MOVD modes+40(FP), R8
 	MOVD R0, R9
-	CMP $4, R8
-	BLE narrow4
-	MOVD R8, R10
-	MOVD R10, R11
-	SUBS $4, R10
-	MOVD R10, R12
-	SUBS $4, R10
+	CMP $8, R8
+	BLT partial4
 	MOVD lamRe+64(FP), R10
 	ADD R9<<2, R10, R19
-	MOVD $0(R19), R17
-	VEOR V0.B16, V0.B16, V0.B16
-	SUB $4, R11, R16
-	TBNZ $63, R16, fewer_1
-	FMOVQ (R17), F0
-	B moved_1
-
-fewer_1:
-	TBNZ $63, R11, moved_1
-	TBZ $1, R11, below2_1
-	FMOVD (R17), F0
-	TBZ $0, R11, moved_1
-	ADD $8, R17
-	VLD1 (R17), V0.S[2]
-	B moved_1
-
-below2_1:
-	TBZ $0, R11, moved_1
-	FMOVS (R17), F0
-
-moved_1:
-	MOVD $16(R19), R17
-	VEOR V1.B16, V1.B16, V1.B16
-	SUB $4, R12, R16
-	TBNZ $63, R16, fewer_2
-	FMOVQ (R17), F1
-	B moved_2
-
-fewer_2:
-	TBNZ $63, R12, moved_2
-	TBZ $1, R12, below2_2
-	FMOVD (R17), F1
-	TBZ $0, R12, moved_2
-	ADD $8, R17
-	VLD1 (R17), V1.S[2]
-	B moved_2
-
-below2_2:
-	TBZ $0, R12, moved_2
-	FMOVS (R17), F1
-
-moved_2:
+	FMOVQ 0(R19), F0
+	FMOVQ 16(R19), F1
 	ADD R6<<2, R10, R20
-	MOVD $0(R20), R17
-	VEOR V2.B16, V2.B16, V2.B16
-	SUB $4, R11, R16
-	TBNZ $63, R16, fewer_3
-	FMOVQ (R17), F2
-	B moved_3
-
-fewer_3:
-	TBNZ $63, R11, moved_3
-	TBZ $1, R11, below2_3
-	FMOVD (R17), F2
-	TBZ $0, R11, moved_3
-	ADD $8, R17
-	VLD1 (R17), V2.S[2]
-	B moved_3
-
-below2_3:
-	TBZ $0, R11, moved_3
-	FMOVS (R17), F2
-
-moved_3:
-	MOVD $16(R20), R17
-	VEOR V3.B16, V3.B16, V3.B16
-	SUB $4, R12, R16
-	TBNZ $63, R16, fewer_4
-	FMOVQ (R17), F3
-	B moved_4
-
-fewer_4:
-	TBNZ $63, R12, moved_4
-	TBZ $1, R12, below2_4
-	FMOVD (R17), F3
-	TBZ $0, R12, moved_4
-	ADD $8, R17
-	VLD1 (R17), V3.S[2]
-	B moved_4
-
-below2_4:
-	TBZ $0, R12, moved_4
-	FMOVS (R17), F3
-
-moved_4:
+	FMOVQ 0(R20), F2
+	FMOVQ 16(R20), F3
 	MOVD lamIm+72(FP), R10
 	ADD R9<<2, R10, R21
-	MOVD $0(R21), R17
-	VEOR V4.B16, V4.B16, V4.B16
-	SUB $4, R11, R16
-	TBNZ $63, R16, fewer_5
-	FMOVQ (R17), F4
-	B moved_5
-
-fewer_5:
-	TBNZ $63, R11, moved_5
-	TBZ $1, R11, below2_5
-	FMOVD (R17), F4
-	TBZ $0, R11, moved_5
-	ADD $8, R17
-	VLD1 (R17), V4.S[2]
-	B moved_5
-
-below2_5:
-	TBZ $0, R11, moved_5
-	FMOVS (R17), F4
-
-moved_5:
-	MOVD $16(R21), R17
-	VEOR V5.B16, V5.B16, V5.B16
-	SUB $4, R12, R16
-	TBNZ $63, R16, fewer_6
-	FMOVQ (R17), F5
-	B moved_6
-
-fewer_6:
-	TBNZ $63, R12, moved_6
-	TBZ $1, R12, below2_6
-	FMOVD (R17), F5
-	TBZ $0, R12, moved_6
-	ADD $8, R17
-	VLD1 (R17), V5.S[2]
-	B moved_6
-
-below2_6:
-	TBZ $0, R12, moved_6
-	FMOVS (R17), F5
-
-moved_6:
+	FMOVQ 0(R21), F4
+	FMOVQ 16(R21), F5
 	ADD R6<<2, R10, R22
-	MOVD $0(R22), R17
-	VEOR V6.B16, V6.B16, V6.B16
-	SUB $4, R11, R16
-	TBNZ $63, R16, fewer_7
-	FMOVQ (R17), F6
-	B moved_7
-
-fewer_7:
-	TBNZ $63, R11, moved_7
-	TBZ $1, R11, below2_7
-	FMOVD (R17), F6
-	TBZ $0, R11, moved_7
-	ADD $8, R17
-	VLD1 (R17), V6.S[2]
-	B moved_7
-
-below2_7:
-	TBZ $0, R11, moved_7
-	FMOVS (R17), F6
-
-moved_7:
-	MOVD $16(R22), R17
-	VEOR V7.B16, V7.B16, V7.B16
-	SUB $4, R12, R16
-	TBNZ $63, R16, fewer_8
-	FMOVQ (R17), F7
-	B moved_8
-
-fewer_8:
-	TBNZ $63, R12, moved_8
-	TBZ $1, R12, below2_8
-	FMOVD (R17), F7
-	TBZ $0, R12, moved_8
-	ADD $8, R17
-	VLD1 (R17), V7.S[2]
-	B moved_8
-
-below2_8:
-	TBZ $0, R12, moved_8
-	FMOVS (R17), F7
-
-moved_8:
+	FMOVQ 0(R22), F6
+	FMOVQ 16(R22), F7
 	MOVD cRe+80(FP), R10
 	ADD R9<<2, R10, R23
-	MOVD $0(R23), R17
-	VEOR V8.B16, V8.B16, V8.B16
-	SUB $4, R11, R16
-	TBNZ $63, R16, fewer_9
-	FMOVQ (R17), F8
-	B moved_9
-
-fewer_9:
-	TBNZ $63, R11, moved_9
-	TBZ $1, R11, below2_9
-	FMOVD (R17), F8
-	TBZ $0, R11, moved_9
-	ADD $8, R17
-	VLD1 (R17), V8.S[2]
-	B moved_9
-
-below2_9:
-	TBZ $0, R11, moved_9
-	FMOVS (R17), F8
-
-moved_9:
-	MOVD $16(R23), R17
-	VEOR V9.B16, V9.B16, V9.B16
-	SUB $4, R12, R16
-	TBNZ $63, R16, fewer_10
-	FMOVQ (R17), F9
-	B moved_10
-
-fewer_10:
-	TBNZ $63, R12, moved_10
-	TBZ $1, R12, below2_10
-	FMOVD (R17), F9
-	TBZ $0, R12, moved_10
-	ADD $8, R17
-	VLD1 (R17), V9.S[2]
-	B moved_10
-
-below2_10:
-	TBZ $0, R12, moved_10
-	FMOVS (R17), F9
-
-moved_10:
+	FMOVQ 0(R23), F8
+	FMOVQ 16(R23), F9
 	ADD R6<<2, R10, R24
-	MOVD $0(R24), R17
-	VEOR V10.B16, V10.B16, V10.B16
-	SUB $4, R11, R16
-	TBNZ $63, R16, fewer_11
-	FMOVQ (R17), F10
-	B moved_11
-
-fewer_11:
-	TBNZ $63, R11, moved_11
-	TBZ $1, R11, below2_11
-	FMOVD (R17), F10
-	TBZ $0, R11, moved_11
-	ADD $8, R17
-	VLD1 (R17), V10.S[2]
-	B moved_11
-
-below2_11:
-	TBZ $0, R11, moved_11
-	FMOVS (R17), F10
-
-moved_11:
-	MOVD $16(R24), R17
-	VEOR V11.B16, V11.B16, V11.B16
-	SUB $4, R12, R16
-	TBNZ $63, R16, fewer_12
-	FMOVQ (R17), F11
-	B moved_12
-
-fewer_12:
-	TBNZ $63, R12, moved_12
-	TBZ $1, R12, below2_12
-	FMOVD (R17), F11
-	TBZ $0, R12, moved_12
-	ADD $8, R17
-	VLD1 (R17), V11.S[2]
-	B moved_12
-
-below2_12:
-	TBZ $0, R12, moved_12
-	FMOVS (R17), F11
-
-moved_12:
+	FMOVQ 0(R24), F10
+	FMOVQ 16(R24), F11
 	MOVD cIm+88(FP), R10
 	ADD R9<<2, R10, R25
-	MOVD $0(R25), R17
-	VEOR V12.B16, V12.B16, V12.B16
-	SUB $4, R11, R16
-	TBNZ $63, R16, fewer_13
-	FMOVQ (R17), F12
-	B moved_13
-
-fewer_13:
-	TBNZ $63, R11, moved_13
-	TBZ $1, R11, below2_13
-	FMOVD (R17), F12
-	TBZ $0, R11, moved_13
-	ADD $8, R17
-	VLD1 (R17), V12.S[2]
-	B moved_13
-
-below2_13:
-	TBZ $0, R11, moved_13
-	FMOVS (R17), F12
-
-moved_13:
-	MOVD $16(R25), R17
-	VEOR V13.B16, V13.B16, V13.B16
-	SUB $4, R12, R16
-	TBNZ $63, R16, fewer_14
-	FMOVQ (R17), F13
-	B moved_14
-
-fewer_14:
-	TBNZ $63, R12, moved_14
-	TBZ $1, R12, below2_14
-	FMOVD (R17), F13
-	TBZ $0, R12, moved_14
-	ADD $8, R17
-	VLD1 (R17), V13.S[2]
-	B moved_14
-
-below2_14:
-	TBZ $0, R12, moved_14
-	FMOVS (R17), F13
-
-moved_14:
+	FMOVQ 0(R25), F12
+	FMOVQ 16(R25), F13
 	ADD R6<<2, R10, R19
-	MOVD $0(R19), R17
-	VEOR V14.B16, V14.B16, V14.B16
-	SUB $4, R11, R16
-	TBNZ $63, R16, fewer_15
-	FMOVQ (R17), F14
-	B moved_15
-
-fewer_15:
-	TBNZ $63, R11, moved_15
-	TBZ $1, R11, below2_15
-	FMOVD (R17), F14
-	TBZ $0, R11, moved_15
-	ADD $8, R17
-	VLD1 (R17), V14.S[2]
-	B moved_15
-
-below2_15:
-	TBZ $0, R11, moved_15
-	FMOVS (R17), F14
-
-moved_15:
-	MOVD $16(R19), R17
-	VEOR V15.B16, V15.B16, V15.B16
-	SUB $4, R12, R16
-	TBNZ $63, R16, fewer_16
-	FMOVQ (R17), F15
-	B moved_16
-
-fewer_16:
-	TBNZ $63, R12, moved_16
-	TBZ $1, R12, below2_16
-	FMOVD (R17), F15
-	TBZ $0, R12, moved_16
-	ADD $8, R17
-	VLD1 (R17), V15.S[2]
-	B moved_16
-
-below2_16:
-	TBZ $0, R12, moved_16
-	FMOVS (R17), F15
-
-moved_16:
+	FMOVQ 0(R19), F14
+	FMOVQ 16(R19), F15
 	MOVD hRe+48(FP), R10
 	ADD R9<<2, R10, R20
-	MOVD $0(R20), R17
-	VEOR V16.B16, V16.B16, V16.B16
-	SUB $4, R11, R16
-	TBNZ $63, R16, fewer_17
-	FMOVQ (R17), F16
-	B moved_17
-
-fewer_17:
-	TBNZ $63, R11, moved_17
-	TBZ $1, R11, below2_17
-	FMOVD (R17), F16
-	TBZ $0, R11, moved_17
-	ADD $8, R17
-	VLD1 (R17), V16.S[2]
-	B moved_17
-
-below2_17:
-	TBZ $0, R11, moved_17
-	FMOVS (R17), F16
-
-moved_17:
-	MOVD $16(R20), R17
-	VEOR V17.B16, V17.B16, V17.B16
-	SUB $4, R12, R16
-	TBNZ $63, R16, fewer_18
-	FMOVQ (R17), F17
-	B moved_18
-
-fewer_18:
-	TBNZ $63, R12, moved_18
-	TBZ $1, R12, below2_18
-	FMOVD (R17), F17
-	TBZ $0, R12, moved_18
-	ADD $8, R17
-	VLD1 (R17), V17.S[2]
-	B moved_18
-
-below2_18:
-	TBZ $0, R12, moved_18
-	FMOVS (R17), F17
-
-moved_18:
+	FMOVQ 0(R20), F16
+	FMOVQ 16(R20), F17
 	ADD R6<<2, R10, R21
-	MOVD $0(R21), R17
-	VEOR V18.B16, V18.B16, V18.B16
-	SUB $4, R11, R16
-	TBNZ $63, R16, fewer_19
-	FMOVQ (R17), F18
-	B moved_19
-
-fewer_19:
-	TBNZ $63, R11, moved_19
-	TBZ $1, R11, below2_19
-	FMOVD (R17), F18
-	TBZ $0, R11, moved_19
-	ADD $8, R17
-	VLD1 (R17), V18.S[2]
-	B moved_19
-
-below2_19:
-	TBZ $0, R11, moved_19
-	FMOVS (R17), F18
-
-moved_19:
-	MOVD $16(R21), R17
-	VEOR V19.B16, V19.B16, V19.B16
-	SUB $4, R12, R16
-	TBNZ $63, R16, fewer_20
-	FMOVQ (R17), F19
-	B moved_20
-
-fewer_20:
-	TBNZ $63, R12, moved_20
-	TBZ $1, R12, below2_20
-	FMOVD (R17), F19
-	TBZ $0, R12, moved_20
-	ADD $8, R17
-	VLD1 (R17), V19.S[2]
-	B moved_20
-
-below2_20:
-	TBZ $0, R12, moved_20
-	FMOVS (R17), F19
-
-moved_20:
+	FMOVQ 0(R21), F18
+	FMOVQ 16(R21), F19
 	MOVD hIm+56(FP), R10
 	ADD R9<<2, R10, R22
-	MOVD $0(R22), R17
-	VEOR V20.B16, V20.B16, V20.B16
-	SUB $4, R11, R16
-	TBNZ $63, R16, fewer_21
-	FMOVQ (R17), F20
-	B moved_21
-
-fewer_21:
-	TBNZ $63, R11, moved_21
-	TBZ $1, R11, below2_21
-	FMOVD (R17), F20
-	TBZ $0, R11, moved_21
-	ADD $8, R17
-	VLD1 (R17), V20.S[2]
-	B moved_21
-
-below2_21:
-	TBZ $0, R11, moved_21
-	FMOVS (R17), F20
-
-moved_21:
-	MOVD $16(R22), R17
-	VEOR V21.B16, V21.B16, V21.B16
-	SUB $4, R12, R16
-	TBNZ $63, R16, fewer_22
-	FMOVQ (R17), F21
-	B moved_22
-
-fewer_22:
-	TBNZ $63, R12, moved_22
-	TBZ $1, R12, below2_22
-	FMOVD (R17), F21
-	TBZ $0, R12, moved_22
-	ADD $8, R17
-	VLD1 (R17), V21.S[2]
-	B moved_22
-
-below2_22:
-	TBZ $0, R12, moved_22
-	FMOVS (R17), F21
-
-moved_22:
+	FMOVQ 0(R22), F20
+	FMOVQ 16(R22), F21
 	ADD R6<<2, R10, R23
-	MOVD $0(R23), R17
-	VEOR V22.B16, V22.B16, V22.B16
-	SUB $4, R11, R16
-	TBNZ $63, R16, fewer_23
-	FMOVQ (R17), F22
-	B moved_23
-
-fewer_23:
-	TBNZ $63, R11, moved_23
-	TBZ $1, R11, below2_23
-	FMOVD (R17), F22
-	TBZ $0, R11, moved_23
-	ADD $8, R17
-	VLD1 (R17), V22.S[2]
-	B moved_23
-
-below2_23:
-	TBZ $0, R11, moved_23
-	FMOVS (R17), F22
-
-moved_23:
-	MOVD $16(R23), R17
-	VEOR V23.B16, V23.B16, V23.B16
-	SUB $4, R12, R16
-	TBNZ $63, R16, fewer_24
-	FMOVQ (R17), F23
-	B moved_24
-
-fewer_24:
-	TBNZ $63, R12, moved_24
-	TBZ $1, R12, below2_24
-	FMOVD (R17), F23
-	TBZ $0, R12, moved_24
-	ADD $8, R17
-	VLD1 (R17), V23.S[2]
-	B moved_24
-
-below2_24:
-	TBZ $0, R12, moved_24
-	FMOVS (R17), F23
-
-moved_24:
+	FMOVQ 0(R23), F22
+	FMOVQ 16(R23), F23
 	MOVD samples+24(FP), R13
 	MOVD R2, R10
 	MOVD R13, R11
@@ -572,7 +87,7 @@ moved_24:
 	MUL R17, R11, R11
 	MOVD ZR, R12
 
-samples6:
+samples7:
 	ADD R12<<2, R3, R24
 	FMOVS 0(R24), F24
 	VDUP V24.S[0], V24.S4
@@ -617,15 +132,614 @@ samples6:
 	ADDS $16, R10
 	ADDS $1, R12
 	CMP R13, R12
-	BLT samples6
+	BLT samples7
+	MOVD hRe+48(FP), R10
+	ADD R9<<2, R10, R20
+	VST1 [V16.S4], (R20)
+	FMOVQ F17, 16(R20)
+	ADD R6<<2, R10, R21
+	VST1 [V18.S4], (R21)
+	FMOVQ F19, 16(R21)
+	MOVD hIm+56(FP), R10
+	ADD R9<<2, R10, R22
+	VST1 [V20.S4], (R22)
+	FMOVQ F21, 16(R22)
+	ADD R6<<2, R10, R23
+	VST1 [V22.S4], (R23)
+	FMOVQ F23, 16(R23)
+	B stripEnd6
+
+partial4:
+	CMP $4, R8
+	BLE narrow5
+	MOVD R8, R10
+	MOVD R10, R11
+	SUBS $4, R10
+	MOVD R10, R12
+	SUBS $4, R10
+	MOVD lamRe+64(FP), R10
+	ADD R9<<2, R10, R24
+	MOVD $0(R24), R17
+	VEOR V0.B16, V0.B16, V0.B16
+	SUB $4, R11, R16
+	TBNZ $63, R16, fewer_1
+	FMOVQ (R17), F0
+	B moved_1
+
+fewer_1:
+	TBNZ $63, R11, moved_1
+	TBZ $1, R11, below2_1
+	FMOVD (R17), F0
+	TBZ $0, R11, moved_1
+	ADD $8, R17
+	VLD1 (R17), V0.S[2]
+	B moved_1
+
+below2_1:
+	TBZ $0, R11, moved_1
+	FMOVS (R17), F0
+
+moved_1:
+	MOVD $16(R24), R17
+	VEOR V1.B16, V1.B16, V1.B16
+	SUB $4, R12, R16
+	TBNZ $63, R16, fewer_2
+	FMOVQ (R17), F1
+	B moved_2
+
+fewer_2:
+	TBNZ $63, R12, moved_2
+	TBZ $1, R12, below2_2
+	FMOVD (R17), F1
+	TBZ $0, R12, moved_2
+	ADD $8, R17
+	VLD1 (R17), V1.S[2]
+	B moved_2
+
+below2_2:
+	TBZ $0, R12, moved_2
+	FMOVS (R17), F1
+
+moved_2:
+	ADD R6<<2, R10, R25
+	MOVD $0(R25), R17
+	VEOR V2.B16, V2.B16, V2.B16
+	SUB $4, R11, R16
+	TBNZ $63, R16, fewer_3
+	FMOVQ (R17), F2
+	B moved_3
+
+fewer_3:
+	TBNZ $63, R11, moved_3
+	TBZ $1, R11, below2_3
+	FMOVD (R17), F2
+	TBZ $0, R11, moved_3
+	ADD $8, R17
+	VLD1 (R17), V2.S[2]
+	B moved_3
+
+below2_3:
+	TBZ $0, R11, moved_3
+	FMOVS (R17), F2
+
+moved_3:
+	MOVD $16(R25), R17
+	VEOR V3.B16, V3.B16, V3.B16
+	SUB $4, R12, R16
+	TBNZ $63, R16, fewer_4
+	FMOVQ (R17), F3
+	B moved_4
+
+fewer_4:
+	TBNZ $63, R12, moved_4
+	TBZ $1, R12, below2_4
+	FMOVD (R17), F3
+	TBZ $0, R12, moved_4
+	ADD $8, R17
+	VLD1 (R17), V3.S[2]
+	B moved_4
+
+below2_4:
+	TBZ $0, R12, moved_4
+	FMOVS (R17), F3
+
+moved_4:
+	MOVD lamIm+72(FP), R10
+	ADD R9<<2, R10, R19
+	MOVD $0(R19), R17
+	VEOR V4.B16, V4.B16, V4.B16
+	SUB $4, R11, R16
+	TBNZ $63, R16, fewer_5
+	FMOVQ (R17), F4
+	B moved_5
+
+fewer_5:
+	TBNZ $63, R11, moved_5
+	TBZ $1, R11, below2_5
+	FMOVD (R17), F4
+	TBZ $0, R11, moved_5
+	ADD $8, R17
+	VLD1 (R17), V4.S[2]
+	B moved_5
+
+below2_5:
+	TBZ $0, R11, moved_5
+	FMOVS (R17), F4
+
+moved_5:
+	MOVD $16(R19), R17
+	VEOR V5.B16, V5.B16, V5.B16
+	SUB $4, R12, R16
+	TBNZ $63, R16, fewer_6
+	FMOVQ (R17), F5
+	B moved_6
+
+fewer_6:
+	TBNZ $63, R12, moved_6
+	TBZ $1, R12, below2_6
+	FMOVD (R17), F5
+	TBZ $0, R12, moved_6
+	ADD $8, R17
+	VLD1 (R17), V5.S[2]
+	B moved_6
+
+below2_6:
+	TBZ $0, R12, moved_6
+	FMOVS (R17), F5
+
+moved_6:
+	ADD R6<<2, R10, R20
+	MOVD $0(R20), R17
+	VEOR V6.B16, V6.B16, V6.B16
+	SUB $4, R11, R16
+	TBNZ $63, R16, fewer_7
+	FMOVQ (R17), F6
+	B moved_7
+
+fewer_7:
+	TBNZ $63, R11, moved_7
+	TBZ $1, R11, below2_7
+	FMOVD (R17), F6
+	TBZ $0, R11, moved_7
+	ADD $8, R17
+	VLD1 (R17), V6.S[2]
+	B moved_7
+
+below2_7:
+	TBZ $0, R11, moved_7
+	FMOVS (R17), F6
+
+moved_7:
+	MOVD $16(R20), R17
+	VEOR V7.B16, V7.B16, V7.B16
+	SUB $4, R12, R16
+	TBNZ $63, R16, fewer_8
+	FMOVQ (R17), F7
+	B moved_8
+
+fewer_8:
+	TBNZ $63, R12, moved_8
+	TBZ $1, R12, below2_8
+	FMOVD (R17), F7
+	TBZ $0, R12, moved_8
+	ADD $8, R17
+	VLD1 (R17), V7.S[2]
+	B moved_8
+
+below2_8:
+	TBZ $0, R12, moved_8
+	FMOVS (R17), F7
+
+moved_8:
+	MOVD cRe+80(FP), R10
+	ADD R9<<2, R10, R21
+	MOVD $0(R21), R17
+	VEOR V8.B16, V8.B16, V8.B16
+	SUB $4, R11, R16
+	TBNZ $63, R16, fewer_9
+	FMOVQ (R17), F8
+	B moved_9
+
+fewer_9:
+	TBNZ $63, R11, moved_9
+	TBZ $1, R11, below2_9
+	FMOVD (R17), F8
+	TBZ $0, R11, moved_9
+	ADD $8, R17
+	VLD1 (R17), V8.S[2]
+	B moved_9
+
+below2_9:
+	TBZ $0, R11, moved_9
+	FMOVS (R17), F8
+
+moved_9:
+	MOVD $16(R21), R17
+	VEOR V9.B16, V9.B16, V9.B16
+	SUB $4, R12, R16
+	TBNZ $63, R16, fewer_10
+	FMOVQ (R17), F9
+	B moved_10
+
+fewer_10:
+	TBNZ $63, R12, moved_10
+	TBZ $1, R12, below2_10
+	FMOVD (R17), F9
+	TBZ $0, R12, moved_10
+	ADD $8, R17
+	VLD1 (R17), V9.S[2]
+	B moved_10
+
+below2_10:
+	TBZ $0, R12, moved_10
+	FMOVS (R17), F9
+
+moved_10:
+	ADD R6<<2, R10, R22
+	MOVD $0(R22), R17
+	VEOR V10.B16, V10.B16, V10.B16
+	SUB $4, R11, R16
+	TBNZ $63, R16, fewer_11
+	FMOVQ (R17), F10
+	B moved_11
+
+fewer_11:
+	TBNZ $63, R11, moved_11
+	TBZ $1, R11, below2_11
+	FMOVD (R17), F10
+	TBZ $0, R11, moved_11
+	ADD $8, R17
+	VLD1 (R17), V10.S[2]
+	B moved_11
+
+below2_11:
+	TBZ $0, R11, moved_11
+	FMOVS (R17), F10
+
+moved_11:
+	MOVD $16(R22), R17
+	VEOR V11.B16, V11.B16, V11.B16
+	SUB $4, R12, R16
+	TBNZ $63, R16, fewer_12
+	FMOVQ (R17), F11
+	B moved_12
+
+fewer_12:
+	TBNZ $63, R12, moved_12
+	TBZ $1, R12, below2_12
+	FMOVD (R17), F11
+	TBZ $0, R12, moved_12
+	ADD $8, R17
+	VLD1 (R17), V11.S[2]
+	B moved_12
+
+below2_12:
+	TBZ $0, R12, moved_12
+	FMOVS (R17), F11
+
+moved_12:
+	MOVD cIm+88(FP), R10
+	ADD R9<<2, R10, R23
+	MOVD $0(R23), R17
+	VEOR V12.B16, V12.B16, V12.B16
+	SUB $4, R11, R16
+	TBNZ $63, R16, fewer_13
+	FMOVQ (R17), F12
+	B moved_13
+
+fewer_13:
+	TBNZ $63, R11, moved_13
+	TBZ $1, R11, below2_13
+	FMOVD (R17), F12
+	TBZ $0, R11, moved_13
+	ADD $8, R17
+	VLD1 (R17), V12.S[2]
+	B moved_13
+
+below2_13:
+	TBZ $0, R11, moved_13
+	FMOVS (R17), F12
+
+moved_13:
+	MOVD $16(R23), R17
+	VEOR V13.B16, V13.B16, V13.B16
+	SUB $4, R12, R16
+	TBNZ $63, R16, fewer_14
+	FMOVQ (R17), F13
+	B moved_14
+
+fewer_14:
+	TBNZ $63, R12, moved_14
+	TBZ $1, R12, below2_14
+	FMOVD (R17), F13
+	TBZ $0, R12, moved_14
+	ADD $8, R17
+	VLD1 (R17), V13.S[2]
+	B moved_14
+
+below2_14:
+	TBZ $0, R12, moved_14
+	FMOVS (R17), F13
+
+moved_14:
+	ADD R6<<2, R10, R24
+	MOVD $0(R24), R17
+	VEOR V14.B16, V14.B16, V14.B16
+	SUB $4, R11, R16
+	TBNZ $63, R16, fewer_15
+	FMOVQ (R17), F14
+	B moved_15
+
+fewer_15:
+	TBNZ $63, R11, moved_15
+	TBZ $1, R11, below2_15
+	FMOVD (R17), F14
+	TBZ $0, R11, moved_15
+	ADD $8, R17
+	VLD1 (R17), V14.S[2]
+	B moved_15
+
+below2_15:
+	TBZ $0, R11, moved_15
+	FMOVS (R17), F14
+
+moved_15:
+	MOVD $16(R24), R17
+	VEOR V15.B16, V15.B16, V15.B16
+	SUB $4, R12, R16
+	TBNZ $63, R16, fewer_16
+	FMOVQ (R17), F15
+	B moved_16
+
+fewer_16:
+	TBNZ $63, R12, moved_16
+	TBZ $1, R12, below2_16
+	FMOVD (R17), F15
+	TBZ $0, R12, moved_16
+	ADD $8, R17
+	VLD1 (R17), V15.S[2]
+	B moved_16
+
+below2_16:
+	TBZ $0, R12, moved_16
+	FMOVS (R17), F15
+
+moved_16:
+	MOVD hRe+48(FP), R10
+	ADD R9<<2, R10, R25
+	MOVD $0(R25), R17
+	VEOR V16.B16, V16.B16, V16.B16
+	SUB $4, R11, R16
+	TBNZ $63, R16, fewer_17
+	FMOVQ (R17), F16
+	B moved_17
+
+fewer_17:
+	TBNZ $63, R11, moved_17
+	TBZ $1, R11, below2_17
+	FMOVD (R17), F16
+	TBZ $0, R11, moved_17
+	ADD $8, R17
+	VLD1 (R17), V16.S[2]
+	B moved_17
+
+below2_17:
+	TBZ $0, R11, moved_17
+	FMOVS (R17), F16
+
+moved_17:
+	MOVD $16(R25), R17
+	VEOR V17.B16, V17.B16, V17.B16
+	SUB $4, R12, R16
+	TBNZ $63, R16, fewer_18
+	FMOVQ (R17), F17
+	B moved_18
+
+fewer_18:
+	TBNZ $63, R12, moved_18
+	TBZ $1, R12, below2_18
+	FMOVD (R17), F17
+	TBZ $0, R12, moved_18
+	ADD $8, R17
+	VLD1 (R17), V17.S[2]
+	B moved_18
+
+below2_18:
+	TBZ $0, R12, moved_18
+	FMOVS (R17), F17
+
+moved_18:
+	ADD R6<<2, R10, R19
+	MOVD $0(R19), R17
+	VEOR V18.B16, V18.B16, V18.B16
+	SUB $4, R11, R16
+	TBNZ $63, R16, fewer_19
+	FMOVQ (R17), F18
+	B moved_19
+
+fewer_19:
+	TBNZ $63, R11, moved_19
+	TBZ $1, R11, below2_19
+	FMOVD (R17), F18
+	TBZ $0, R11, moved_19
+	ADD $8, R17
+	VLD1 (R17), V18.S[2]
+	B moved_19
+
+below2_19:
+	TBZ $0, R11, moved_19
+	FMOVS (R17), F18
+
+moved_19:
+	MOVD $16(R19), R17
+	VEOR V19.B16, V19.B16, V19.B16
+	SUB $4, R12, R16
+	TBNZ $63, R16, fewer_20
+	FMOVQ (R17), F19
+	B moved_20
+
+fewer_20:
+	TBNZ $63, R12, moved_20
+	TBZ $1, R12, below2_20
+	FMOVD (R17), F19
+	TBZ $0, R12, moved_20
+	ADD $8, R17
+	VLD1 (R17), V19.S[2]
+	B moved_20
+
+below2_20:
+	TBZ $0, R12, moved_20
+	FMOVS (R17), F19
+
+moved_20:
+	MOVD hIm+56(FP), R10
+	ADD R9<<2, R10, R20
+	MOVD $0(R20), R17
+	VEOR V20.B16, V20.B16, V20.B16
+	SUB $4, R11, R16
+	TBNZ $63, R16, fewer_21
+	FMOVQ (R17), F20
+	B moved_21
+
+fewer_21:
+	TBNZ $63, R11, moved_21
+	TBZ $1, R11, below2_21
+	FMOVD (R17), F20
+	TBZ $0, R11, moved_21
+	ADD $8, R17
+	VLD1 (R17), V20.S[2]
+	B moved_21
+
+below2_21:
+	TBZ $0, R11, moved_21
+	FMOVS (R17), F20
+
+moved_21:
+	MOVD $16(R20), R17
+	VEOR V21.B16, V21.B16, V21.B16
+	SUB $4, R12, R16
+	TBNZ $63, R16, fewer_22
+	FMOVQ (R17), F21
+	B moved_22
+
+fewer_22:
+	TBNZ $63, R12, moved_22
+	TBZ $1, R12, below2_22
+	FMOVD (R17), F21
+	TBZ $0, R12, moved_22
+	ADD $8, R17
+	VLD1 (R17), V21.S[2]
+	B moved_22
+
+below2_22:
+	TBZ $0, R12, moved_22
+	FMOVS (R17), F21
+
+moved_22:
+	ADD R6<<2, R10, R21
+	MOVD $0(R21), R17
+	VEOR V22.B16, V22.B16, V22.B16
+	SUB $4, R11, R16
+	TBNZ $63, R16, fewer_23
+	FMOVQ (R17), F22
+	B moved_23
+
+fewer_23:
+	TBNZ $63, R11, moved_23
+	TBZ $1, R11, below2_23
+	FMOVD (R17), F22
+	TBZ $0, R11, moved_23
+	ADD $8, R17
+	VLD1 (R17), V22.S[2]
+	B moved_23
+
+below2_23:
+	TBZ $0, R11, moved_23
+	FMOVS (R17), F22
+
+moved_23:
+	MOVD $16(R21), R17
+	VEOR V23.B16, V23.B16, V23.B16
+	SUB $4, R12, R16
+	TBNZ $63, R16, fewer_24
+	FMOVQ (R17), F23
+	B moved_24
+
+fewer_24:
+	TBNZ $63, R12, moved_24
+	TBZ $1, R12, below2_24
+	FMOVD (R17), F23
+	TBZ $0, R12, moved_24
+	ADD $8, R17
+	VLD1 (R17), V23.S[2]
+	B moved_24
+
+below2_24:
+	TBZ $0, R12, moved_24
+	FMOVS (R17), F23
+
+moved_24:
+	MOVD samples+24(FP), R13
+	MOVD R2, R10
+	MOVD R13, R11
+	MOVD $16, R17
+	MUL R17, R11, R11
+	MOVD ZR, R12
+
+samples8:
+	ADD R12<<2, R3, R22
+	FMOVS 0(R22), F24
+	VDUP V24.S[0], V24.S4
+	WORD $0x6E24DE19 // FMUL V25.4S, V16.4S, V4.4S
+	WORD $0x6E20DE10 // FMUL V16.4S, V16.4S, V0.4S
+	WORD $0x4EA4CE90 // FMLS V16.4S, V20.4S, V4.4S
+	WORD $0x4E38D610 // FADD V16.4S, V16.4S, V24.4S
+	WORD $0x6E20DE94 // FMUL V20.4S, V20.4S, V0.4S
+	WORD $0x4E39D694 // FADD V20.4S, V20.4S, V25.4S
+	WORD $0x6E28DE19 // FMUL V25.4S, V16.4S, V8.4S
+	WORD $0x4EACCE99 // FMLS V25.4S, V20.4S, V12.4S
+	WORD $0x6E25DE3A // FMUL V26.4S, V17.4S, V5.4S
+	WORD $0x6E21DE31 // FMUL V17.4S, V17.4S, V1.4S
+	WORD $0x4EA5CEB1 // FMLS V17.4S, V21.4S, V5.4S
+	WORD $0x4E38D631 // FADD V17.4S, V17.4S, V24.4S
+	WORD $0x6E21DEB5 // FMUL V21.4S, V21.4S, V1.4S
+	WORD $0x4E3AD6B5 // FADD V21.4S, V21.4S, V26.4S
+	WORD $0x4E29CE39 // FMLA V25.4S, V17.4S, V9.4S
+	WORD $0x4EADCEB9 // FMLS V25.4S, V21.4S, V13.4S
+	VST1 [V25.S4], (R10)
+	ADD R12<<2, R7, R23
+	FMOVS 0(R23), F24
+	VDUP V24.S[0], V24.S4
+	WORD $0x6E26DE59 // FMUL V25.4S, V18.4S, V6.4S
+	WORD $0x6E22DE52 // FMUL V18.4S, V18.4S, V2.4S
+	WORD $0x4EA6CED2 // FMLS V18.4S, V22.4S, V6.4S
+	WORD $0x4E38D652 // FADD V18.4S, V18.4S, V24.4S
+	WORD $0x6E22DED6 // FMUL V22.4S, V22.4S, V2.4S
+	WORD $0x4E39D6D6 // FADD V22.4S, V22.4S, V25.4S
+	WORD $0x6E2ADE59 // FMUL V25.4S, V18.4S, V10.4S
+	WORD $0x4EAECED9 // FMLS V25.4S, V22.4S, V14.4S
+	WORD $0x6E27DE7A // FMUL V26.4S, V19.4S, V7.4S
+	WORD $0x6E23DE73 // FMUL V19.4S, V19.4S, V3.4S
+	WORD $0x4EA7CEF3 // FMLS V19.4S, V23.4S, V7.4S
+	WORD $0x4E38D673 // FADD V19.4S, V19.4S, V24.4S
+	WORD $0x6E23DEF7 // FMUL V23.4S, V23.4S, V3.4S
+	WORD $0x4E3AD6F7 // FADD V23.4S, V23.4S, V26.4S
+	WORD $0x4E2BCE79 // FMLA V25.4S, V19.4S, V11.4S
+	WORD $0x4EAFCEF9 // FMLS V25.4S, V23.4S, V15.4S
+	ADD R11<<0, R10, R24
+	VST1 [V25.S4], (R24)
+	ADDS $16, R10
+	ADDS $1, R12
+	CMP R13, R12
+	BLT samples8
 	MOVD R8, R10
 	MOVD R10, R11
 	SUBS $4, R10
 	MOVD R10, R12
 	SUBS $4, R10
 	MOVD hRe+48(FP), R10
-	ADD R9<<2, R10, R20
-	MOVD $0(R20), R17
+	ADD R9<<2, R10, R25
+	MOVD $0(R25), R17
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_25
 	FMOVQ F16, (R17)
@@ -645,7 +759,7 @@ below2_25:
 	FMOVS F16, (R17)
 
 moved_25:
-	MOVD $16(R20), R17
+	MOVD $16(R25), R17
 	SUB $4, R12, R16
 	TBNZ $63, R16, fewer_26
 	FMOVQ F17, (R17)
@@ -665,8 +779,8 @@ below2_26:
 	FMOVS F17, (R17)
 
 moved_26:
-	ADD R6<<2, R10, R21
-	MOVD $0(R21), R17
+	ADD R6<<2, R10, R19
+	MOVD $0(R19), R17
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_27
 	FMOVQ F18, (R17)
@@ -686,7 +800,7 @@ below2_27:
 	FMOVS F18, (R17)
 
 moved_27:
-	MOVD $16(R21), R17
+	MOVD $16(R19), R17
 	SUB $4, R12, R16
 	TBNZ $63, R16, fewer_28
 	FMOVQ F19, (R17)
@@ -707,8 +821,8 @@ below2_28:
 
 moved_28:
 	MOVD hIm+56(FP), R10
-	ADD R9<<2, R10, R22
-	MOVD $0(R22), R17
+	ADD R9<<2, R10, R20
+	MOVD $0(R20), R17
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_29
 	FMOVQ F20, (R17)
@@ -728,7 +842,7 @@ below2_29:
 	FMOVS F20, (R17)
 
 moved_29:
-	MOVD $16(R22), R17
+	MOVD $16(R20), R17
 	SUB $4, R12, R16
 	TBNZ $63, R16, fewer_30
 	FMOVQ F21, (R17)
@@ -748,8 +862,8 @@ below2_30:
 	FMOVS F21, (R17)
 
 moved_30:
-	ADD R6<<2, R10, R23
-	MOVD $0(R23), R17
+	ADD R6<<2, R10, R21
+	MOVD $0(R21), R17
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_31
 	FMOVQ F22, (R17)
@@ -769,7 +883,7 @@ below2_31:
 	FMOVS F22, (R17)
 
 moved_31:
-	MOVD $16(R23), R17
+	MOVD $16(R21), R17
 	SUB $4, R12, R16
 	TBNZ $63, R16, fewer_32
 	FMOVQ F23, (R17)
@@ -789,15 +903,15 @@ below2_32:
 	FMOVS F23, (R17)
 
 moved_32:
-	B stripEnd5
+	B stripEnd6
 
-narrow4:
+narrow5:
 	MOVD R8, R10
 	MOVD R10, R11
 	SUBS $4, R10
 	MOVD lamRe+64(FP), R10
-	ADD R9<<2, R10, R24
-	MOVD $0(R24), R17
+	ADD R9<<2, R10, R22
+	MOVD $0(R22), R17
 	VEOR V0.B16, V0.B16, V0.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_33
@@ -818,8 +932,8 @@ below2_33:
 	FMOVS (R17), F0
 
 moved_33:
-	ADD R6<<2, R10, R25
-	MOVD $0(R25), R17
+	ADD R6<<2, R10, R23
+	MOVD $0(R23), R17
 	VEOR V1.B16, V1.B16, V1.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_34
@@ -841,8 +955,8 @@ below2_34:
 
 moved_34:
 	MOVD lamIm+72(FP), R10
-	ADD R9<<2, R10, R19
-	MOVD $0(R19), R17
+	ADD R9<<2, R10, R24
+	MOVD $0(R24), R17
 	VEOR V2.B16, V2.B16, V2.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_35
@@ -863,8 +977,8 @@ below2_35:
 	FMOVS (R17), F2
 
 moved_35:
-	ADD R6<<2, R10, R20
-	MOVD $0(R20), R17
+	ADD R6<<2, R10, R25
+	MOVD $0(R25), R17
 	VEOR V3.B16, V3.B16, V3.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_36
@@ -886,8 +1000,8 @@ below2_36:
 
 moved_36:
 	MOVD cRe+80(FP), R10
-	ADD R9<<2, R10, R21
-	MOVD $0(R21), R17
+	ADD R9<<2, R10, R19
+	MOVD $0(R19), R17
 	VEOR V4.B16, V4.B16, V4.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_37
@@ -908,8 +1022,8 @@ below2_37:
 	FMOVS (R17), F4
 
 moved_37:
-	ADD R6<<2, R10, R22
-	MOVD $0(R22), R17
+	ADD R6<<2, R10, R20
+	MOVD $0(R20), R17
 	VEOR V5.B16, V5.B16, V5.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_38
@@ -931,8 +1045,8 @@ below2_38:
 
 moved_38:
 	MOVD cIm+88(FP), R10
-	ADD R9<<2, R10, R23
-	MOVD $0(R23), R17
+	ADD R9<<2, R10, R21
+	MOVD $0(R21), R17
 	VEOR V6.B16, V6.B16, V6.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_39
@@ -953,8 +1067,8 @@ below2_39:
 	FMOVS (R17), F6
 
 moved_39:
-	ADD R6<<2, R10, R24
-	MOVD $0(R24), R17
+	ADD R6<<2, R10, R22
+	MOVD $0(R22), R17
 	VEOR V7.B16, V7.B16, V7.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_40
@@ -976,8 +1090,8 @@ below2_40:
 
 moved_40:
 	MOVD hRe+48(FP), R10
-	ADD R9<<2, R10, R25
-	MOVD $0(R25), R17
+	ADD R9<<2, R10, R23
+	MOVD $0(R23), R17
 	VEOR V8.B16, V8.B16, V8.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_41
@@ -998,8 +1112,8 @@ below2_41:
 	FMOVS (R17), F8
 
 moved_41:
-	ADD R6<<2, R10, R19
-	MOVD $0(R19), R17
+	ADD R6<<2, R10, R24
+	MOVD $0(R24), R17
 	VEOR V9.B16, V9.B16, V9.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_42
@@ -1021,8 +1135,8 @@ below2_42:
 
 moved_42:
 	MOVD hIm+56(FP), R10
-	ADD R9<<2, R10, R20
-	MOVD $0(R20), R17
+	ADD R9<<2, R10, R25
+	MOVD $0(R25), R17
 	VEOR V10.B16, V10.B16, V10.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_43
@@ -1043,8 +1157,8 @@ below2_43:
 	FMOVS (R17), F10
 
 moved_43:
-	ADD R6<<2, R10, R21
-	MOVD $0(R21), R17
+	ADD R6<<2, R10, R19
+	MOVD $0(R19), R17
 	VEOR V11.B16, V11.B16, V11.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_44
@@ -1072,9 +1186,9 @@ moved_44:
 	MUL R17, R11, R11
 	MOVD ZR, R12
 
-samples7:
-	ADD R12<<2, R3, R22
-	FMOVS 0(R22), F12
+samples9:
+	ADD R12<<2, R3, R20
+	FMOVS 0(R20), F12
 	VDUP V12.S[0], V12.S4
 	WORD $0x6E22DD0D // FMUL V13.4S, V8.4S, V2.4S
 	WORD $0x6E20DD08 // FMUL V8.4S, V8.4S, V0.4S
@@ -1085,8 +1199,8 @@ samples7:
 	WORD $0x6E24DD0C // FMUL V12.4S, V8.4S, V4.4S
 	WORD $0x4EA6CD4C // FMLS V12.4S, V10.4S, V6.4S
 	VST1 [V12.S4], (R10)
-	ADD R12<<2, R7, R23
-	FMOVS 0(R23), F12
+	ADD R12<<2, R7, R21
+	FMOVS 0(R21), F12
 	VDUP V12.S[0], V12.S4
 	WORD $0x6E23DD2D // FMUL V13.4S, V9.4S, V3.4S
 	WORD $0x6E21DD29 // FMUL V9.4S, V9.4S, V1.4S
@@ -1096,18 +1210,18 @@ samples7:
 	WORD $0x4E2DD56B // FADD V11.4S, V11.4S, V13.4S
 	WORD $0x6E25DD2C // FMUL V12.4S, V9.4S, V5.4S
 	WORD $0x4EA7CD6C // FMLS V12.4S, V11.4S, V7.4S
-	ADD R11<<0, R10, R24
-	VST1 [V12.S4], (R24)
+	ADD R11<<0, R10, R22
+	VST1 [V12.S4], (R22)
 	ADDS $16, R10
 	ADDS $1, R12
 	CMP R13, R12
-	BLT samples7
+	BLT samples9
 	MOVD R8, R10
 	MOVD R10, R11
 	SUBS $4, R10
 	MOVD hRe+48(FP), R10
-	ADD R9<<2, R10, R25
-	MOVD $0(R25), R17
+	ADD R9<<2, R10, R23
+	MOVD $0(R23), R17
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_45
 	FMOVQ F8, (R17)
@@ -1127,8 +1241,8 @@ below2_45:
 	FMOVS F8, (R17)
 
 moved_45:
-	ADD R6<<2, R10, R19
-	MOVD $0(R19), R17
+	ADD R6<<2, R10, R24
+	MOVD $0(R24), R17
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_46
 	FMOVQ F9, (R17)
@@ -1149,8 +1263,8 @@ below2_46:
 
 moved_46:
 	MOVD hIm+56(FP), R10
-	ADD R9<<2, R10, R20
-	MOVD $0(R20), R17
+	ADD R9<<2, R10, R25
+	MOVD $0(R25), R17
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_47
 	FMOVQ F10, (R17)
@@ -1170,8 +1284,8 @@ below2_47:
 	FMOVS F10, (R17)
 
 moved_47:
-	ADD R6<<2, R10, R21
-	MOVD $0(R21), R17
+	ADD R6<<2, R10, R19
+	MOVD $0(R19), R17
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_48
 	FMOVQ F11, (R17)
@@ -1192,23 +1306,141 @@ below2_48:
 
 moved_48:
 
-stripEnd5:
+stripEnd6:
 
-strips8:
+strips10:
 	SUBS $8, R8
-	BLE end9
+	BLE end11
 	ADDS $8, R9
 	ADDS $8, R6
+	CMP $8, R8
+	BLT partial12
+	MOVD lamRe+64(FP), R10
+	ADD R9<<2, R10, R20
+	FMOVQ 0(R20), F0
+	FMOVQ 16(R20), F1
+	ADD R6<<2, R10, R21
+	FMOVQ 0(R21), F2
+	FMOVQ 16(R21), F3
+	MOVD lamIm+72(FP), R10
+	ADD R9<<2, R10, R22
+	FMOVQ 0(R22), F4
+	FMOVQ 16(R22), F5
+	ADD R6<<2, R10, R23
+	FMOVQ 0(R23), F6
+	FMOVQ 16(R23), F7
+	MOVD cRe+80(FP), R10
+	ADD R9<<2, R10, R24
+	FMOVQ 0(R24), F8
+	FMOVQ 16(R24), F9
+	ADD R6<<2, R10, R25
+	FMOVQ 0(R25), F10
+	FMOVQ 16(R25), F11
+	MOVD cIm+88(FP), R10
+	ADD R9<<2, R10, R19
+	FMOVQ 0(R19), F12
+	FMOVQ 16(R19), F13
+	ADD R6<<2, R10, R20
+	FMOVQ 0(R20), F14
+	FMOVQ 16(R20), F15
+	MOVD hRe+48(FP), R10
+	ADD R9<<2, R10, R21
+	FMOVQ 0(R21), F16
+	FMOVQ 16(R21), F17
+	ADD R6<<2, R10, R22
+	FMOVQ 0(R22), F18
+	FMOVQ 16(R22), F19
+	MOVD hIm+56(FP), R10
+	ADD R9<<2, R10, R23
+	FMOVQ 0(R23), F20
+	FMOVQ 16(R23), F21
+	ADD R6<<2, R10, R24
+	FMOVQ 0(R24), F22
+	FMOVQ 16(R24), F23
+	MOVD samples+24(FP), R13
+	MOVD R2, R10
+	MOVD R13, R11
+	MOVD $16, R17
+	MUL R17, R11, R11
+	MOVD ZR, R12
+
+samples15:
+	ADD R12<<2, R3, R25
+	FMOVS 0(R25), F24
+	VDUP V24.S[0], V24.S4
+	WORD $0x6E24DE19 // FMUL V25.4S, V16.4S, V4.4S
+	WORD $0x6E20DE10 // FMUL V16.4S, V16.4S, V0.4S
+	WORD $0x4EA4CE90 // FMLS V16.4S, V20.4S, V4.4S
+	WORD $0x4E38D610 // FADD V16.4S, V16.4S, V24.4S
+	WORD $0x6E20DE94 // FMUL V20.4S, V20.4S, V0.4S
+	WORD $0x4E39D694 // FADD V20.4S, V20.4S, V25.4S
+	WORD $0x6E28DE19 // FMUL V25.4S, V16.4S, V8.4S
+	WORD $0x4EACCE99 // FMLS V25.4S, V20.4S, V12.4S
+	WORD $0x6E25DE3A // FMUL V26.4S, V17.4S, V5.4S
+	WORD $0x6E21DE31 // FMUL V17.4S, V17.4S, V1.4S
+	WORD $0x4EA5CEB1 // FMLS V17.4S, V21.4S, V5.4S
+	WORD $0x4E38D631 // FADD V17.4S, V17.4S, V24.4S
+	WORD $0x6E21DEB5 // FMUL V21.4S, V21.4S, V1.4S
+	WORD $0x4E3AD6B5 // FADD V21.4S, V21.4S, V26.4S
+	WORD $0x4E29CE39 // FMLA V25.4S, V17.4S, V9.4S
+	WORD $0x4EADCEB9 // FMLS V25.4S, V21.4S, V13.4S
+	FMOVQ 0(R10), F31
+	WORD $0x4E3FD739 // FADD V25.4S, V25.4S, V31.4S
+	VST1 [V25.S4], (R10)
+	ADD R12<<2, R7, R19
+	FMOVS 0(R19), F24
+	VDUP V24.S[0], V24.S4
+	WORD $0x6E26DE59 // FMUL V25.4S, V18.4S, V6.4S
+	WORD $0x6E22DE52 // FMUL V18.4S, V18.4S, V2.4S
+	WORD $0x4EA6CED2 // FMLS V18.4S, V22.4S, V6.4S
+	WORD $0x4E38D652 // FADD V18.4S, V18.4S, V24.4S
+	WORD $0x6E22DED6 // FMUL V22.4S, V22.4S, V2.4S
+	WORD $0x4E39D6D6 // FADD V22.4S, V22.4S, V25.4S
+	WORD $0x6E2ADE59 // FMUL V25.4S, V18.4S, V10.4S
+	WORD $0x4EAECED9 // FMLS V25.4S, V22.4S, V14.4S
+	WORD $0x6E27DE7A // FMUL V26.4S, V19.4S, V7.4S
+	WORD $0x6E23DE73 // FMUL V19.4S, V19.4S, V3.4S
+	WORD $0x4EA7CEF3 // FMLS V19.4S, V23.4S, V7.4S
+	WORD $0x4E38D673 // FADD V19.4S, V19.4S, V24.4S
+	WORD $0x6E23DEF7 // FMUL V23.4S, V23.4S, V3.4S
+	WORD $0x4E3AD6F7 // FADD V23.4S, V23.4S, V26.4S
+	WORD $0x4E2BCE79 // FMLA V25.4S, V19.4S, V11.4S
+	WORD $0x4EAFCEF9 // FMLS V25.4S, V23.4S, V15.4S
+	ADD R11<<0, R10, R20
+	FMOVQ 0(R20), F31
+	WORD $0x4E3FD739 // FADD V25.4S, V25.4S, V31.4S
+	VST1 [V25.S4], (R20)
+	ADDS $16, R10
+	ADDS $1, R12
+	CMP R13, R12
+	BLT samples15
+	MOVD hRe+48(FP), R10
+	ADD R9<<2, R10, R21
+	VST1 [V16.S4], (R21)
+	FMOVQ F17, 16(R21)
+	ADD R6<<2, R10, R22
+	VST1 [V18.S4], (R22)
+	FMOVQ F19, 16(R22)
+	MOVD hIm+56(FP), R10
+	ADD R9<<2, R10, R23
+	VST1 [V20.S4], (R23)
+	FMOVQ F21, 16(R23)
+	ADD R6<<2, R10, R24
+	VST1 [V22.S4], (R24)
+	FMOVQ F23, 16(R24)
+	B stripEnd14
+
+partial12:
 	CMP $4, R8
-	BLE narrow10
+	BLE narrow13
 	MOVD R8, R10
 	MOVD R10, R11
 	SUBS $4, R10
 	MOVD R10, R12
 	SUBS $4, R10
 	MOVD lamRe+64(FP), R10
-	ADD R9<<2, R10, R22
-	MOVD $0(R22), R17
+	ADD R9<<2, R10, R25
+	MOVD $0(R25), R17
 	VEOR V0.B16, V0.B16, V0.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_49
@@ -1229,7 +1461,7 @@ below2_49:
 	FMOVS (R17), F0
 
 moved_49:
-	MOVD $16(R22), R17
+	MOVD $16(R25), R17
 	VEOR V1.B16, V1.B16, V1.B16
 	SUB $4, R12, R16
 	TBNZ $63, R16, fewer_50
@@ -1250,8 +1482,8 @@ below2_50:
 	FMOVS (R17), F1
 
 moved_50:
-	ADD R6<<2, R10, R23
-	MOVD $0(R23), R17
+	ADD R6<<2, R10, R19
+	MOVD $0(R19), R17
 	VEOR V2.B16, V2.B16, V2.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_51
@@ -1272,7 +1504,7 @@ below2_51:
 	FMOVS (R17), F2
 
 moved_51:
-	MOVD $16(R23), R17
+	MOVD $16(R19), R17
 	VEOR V3.B16, V3.B16, V3.B16
 	SUB $4, R12, R16
 	TBNZ $63, R16, fewer_52
@@ -1294,8 +1526,8 @@ below2_52:
 
 moved_52:
 	MOVD lamIm+72(FP), R10
-	ADD R9<<2, R10, R24
-	MOVD $0(R24), R17
+	ADD R9<<2, R10, R20
+	MOVD $0(R20), R17
 	VEOR V4.B16, V4.B16, V4.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_53
@@ -1316,7 +1548,7 @@ below2_53:
 	FMOVS (R17), F4
 
 moved_53:
-	MOVD $16(R24), R17
+	MOVD $16(R20), R17
 	VEOR V5.B16, V5.B16, V5.B16
 	SUB $4, R12, R16
 	TBNZ $63, R16, fewer_54
@@ -1337,8 +1569,8 @@ below2_54:
 	FMOVS (R17), F5
 
 moved_54:
-	ADD R6<<2, R10, R25
-	MOVD $0(R25), R17
+	ADD R6<<2, R10, R21
+	MOVD $0(R21), R17
 	VEOR V6.B16, V6.B16, V6.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_55
@@ -1359,7 +1591,7 @@ below2_55:
 	FMOVS (R17), F6
 
 moved_55:
-	MOVD $16(R25), R17
+	MOVD $16(R21), R17
 	VEOR V7.B16, V7.B16, V7.B16
 	SUB $4, R12, R16
 	TBNZ $63, R16, fewer_56
@@ -1381,8 +1613,8 @@ below2_56:
 
 moved_56:
 	MOVD cRe+80(FP), R10
-	ADD R9<<2, R10, R19
-	MOVD $0(R19), R17
+	ADD R9<<2, R10, R22
+	MOVD $0(R22), R17
 	VEOR V8.B16, V8.B16, V8.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_57
@@ -1403,7 +1635,7 @@ below2_57:
 	FMOVS (R17), F8
 
 moved_57:
-	MOVD $16(R19), R17
+	MOVD $16(R22), R17
 	VEOR V9.B16, V9.B16, V9.B16
 	SUB $4, R12, R16
 	TBNZ $63, R16, fewer_58
@@ -1424,8 +1656,8 @@ below2_58:
 	FMOVS (R17), F9
 
 moved_58:
-	ADD R6<<2, R10, R20
-	MOVD $0(R20), R17
+	ADD R6<<2, R10, R23
+	MOVD $0(R23), R17
 	VEOR V10.B16, V10.B16, V10.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_59
@@ -1446,7 +1678,7 @@ below2_59:
 	FMOVS (R17), F10
 
 moved_59:
-	MOVD $16(R20), R17
+	MOVD $16(R23), R17
 	VEOR V11.B16, V11.B16, V11.B16
 	SUB $4, R12, R16
 	TBNZ $63, R16, fewer_60
@@ -1468,8 +1700,8 @@ below2_60:
 
 moved_60:
 	MOVD cIm+88(FP), R10
-	ADD R9<<2, R10, R21
-	MOVD $0(R21), R17
+	ADD R9<<2, R10, R24
+	MOVD $0(R24), R17
 	VEOR V12.B16, V12.B16, V12.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_61
@@ -1490,7 +1722,7 @@ below2_61:
 	FMOVS (R17), F12
 
 moved_61:
-	MOVD $16(R21), R17
+	MOVD $16(R24), R17
 	VEOR V13.B16, V13.B16, V13.B16
 	SUB $4, R12, R16
 	TBNZ $63, R16, fewer_62
@@ -1511,8 +1743,8 @@ below2_62:
 	FMOVS (R17), F13
 
 moved_62:
-	ADD R6<<2, R10, R22
-	MOVD $0(R22), R17
+	ADD R6<<2, R10, R25
+	MOVD $0(R25), R17
 	VEOR V14.B16, V14.B16, V14.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_63
@@ -1533,7 +1765,7 @@ below2_63:
 	FMOVS (R17), F14
 
 moved_63:
-	MOVD $16(R22), R17
+	MOVD $16(R25), R17
 	VEOR V15.B16, V15.B16, V15.B16
 	SUB $4, R12, R16
 	TBNZ $63, R16, fewer_64
@@ -1555,8 +1787,8 @@ below2_64:
 
 moved_64:
 	MOVD hRe+48(FP), R10
-	ADD R9<<2, R10, R23
-	MOVD $0(R23), R17
+	ADD R9<<2, R10, R19
+	MOVD $0(R19), R17
 	VEOR V16.B16, V16.B16, V16.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_65
@@ -1577,7 +1809,7 @@ below2_65:
 	FMOVS (R17), F16
 
 moved_65:
-	MOVD $16(R23), R17
+	MOVD $16(R19), R17
 	VEOR V17.B16, V17.B16, V17.B16
 	SUB $4, R12, R16
 	TBNZ $63, R16, fewer_66
@@ -1598,8 +1830,8 @@ below2_66:
 	FMOVS (R17), F17
 
 moved_66:
-	ADD R6<<2, R10, R24
-	MOVD $0(R24), R17
+	ADD R6<<2, R10, R20
+	MOVD $0(R20), R17
 	VEOR V18.B16, V18.B16, V18.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_67
@@ -1620,7 +1852,7 @@ below2_67:
 	FMOVS (R17), F18
 
 moved_67:
-	MOVD $16(R24), R17
+	MOVD $16(R20), R17
 	VEOR V19.B16, V19.B16, V19.B16
 	SUB $4, R12, R16
 	TBNZ $63, R16, fewer_68
@@ -1642,8 +1874,8 @@ below2_68:
 
 moved_68:
 	MOVD hIm+56(FP), R10
-	ADD R9<<2, R10, R25
-	MOVD $0(R25), R17
+	ADD R9<<2, R10, R21
+	MOVD $0(R21), R17
 	VEOR V20.B16, V20.B16, V20.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_69
@@ -1664,7 +1896,7 @@ below2_69:
 	FMOVS (R17), F20
 
 moved_69:
-	MOVD $16(R25), R17
+	MOVD $16(R21), R17
 	VEOR V21.B16, V21.B16, V21.B16
 	SUB $4, R12, R16
 	TBNZ $63, R16, fewer_70
@@ -1685,8 +1917,8 @@ below2_70:
 	FMOVS (R17), F21
 
 moved_70:
-	ADD R6<<2, R10, R19
-	MOVD $0(R19), R17
+	ADD R6<<2, R10, R22
+	MOVD $0(R22), R17
 	VEOR V22.B16, V22.B16, V22.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_71
@@ -1707,7 +1939,7 @@ below2_71:
 	FMOVS (R17), F22
 
 moved_71:
-	MOVD $16(R19), R17
+	MOVD $16(R22), R17
 	VEOR V23.B16, V23.B16, V23.B16
 	SUB $4, R12, R16
 	TBNZ $63, R16, fewer_72
@@ -1735,9 +1967,9 @@ moved_72:
 	MUL R17, R11, R11
 	MOVD ZR, R12
 
-samples12:
-	ADD R12<<2, R3, R20
-	FMOVS 0(R20), F24
+samples16:
+	ADD R12<<2, R3, R23
+	FMOVS 0(R23), F24
 	VDUP V24.S[0], V24.S4
 	WORD $0x6E24DE19 // FMUL V25.4S, V16.4S, V4.4S
 	WORD $0x6E20DE10 // FMUL V16.4S, V16.4S, V0.4S
@@ -1758,8 +1990,8 @@ samples12:
 	FMOVQ 0(R10), F31
 	WORD $0x4E3FD739 // FADD V25.4S, V25.4S, V31.4S
 	VST1 [V25.S4], (R10)
-	ADD R12<<2, R7, R21
-	FMOVS 0(R21), F24
+	ADD R12<<2, R7, R24
+	FMOVS 0(R24), F24
 	VDUP V24.S[0], V24.S4
 	WORD $0x6E26DE59 // FMUL V25.4S, V18.4S, V6.4S
 	WORD $0x6E22DE52 // FMUL V18.4S, V18.4S, V2.4S
@@ -1777,22 +2009,22 @@ samples12:
 	WORD $0x4E3AD6F7 // FADD V23.4S, V23.4S, V26.4S
 	WORD $0x4E2BCE79 // FMLA V25.4S, V19.4S, V11.4S
 	WORD $0x4EAFCEF9 // FMLS V25.4S, V23.4S, V15.4S
-	ADD R11<<0, R10, R22
-	FMOVQ 0(R22), F31
+	ADD R11<<0, R10, R25
+	FMOVQ 0(R25), F31
 	WORD $0x4E3FD739 // FADD V25.4S, V25.4S, V31.4S
-	VST1 [V25.S4], (R22)
+	VST1 [V25.S4], (R25)
 	ADDS $16, R10
 	ADDS $1, R12
 	CMP R13, R12
-	BLT samples12
+	BLT samples16
 	MOVD R8, R10
 	MOVD R10, R11
 	SUBS $4, R10
 	MOVD R10, R12
 	SUBS $4, R10
 	MOVD hRe+48(FP), R10
-	ADD R9<<2, R10, R23
-	MOVD $0(R23), R17
+	ADD R9<<2, R10, R19
+	MOVD $0(R19), R17
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_73
 	FMOVQ F16, (R17)
@@ -1812,7 +2044,7 @@ below2_73:
 	FMOVS F16, (R17)
 
 moved_73:
-	MOVD $16(R23), R17
+	MOVD $16(R19), R17
 	SUB $4, R12, R16
 	TBNZ $63, R16, fewer_74
 	FMOVQ F17, (R17)
@@ -1832,8 +2064,8 @@ below2_74:
 	FMOVS F17, (R17)
 
 moved_74:
-	ADD R6<<2, R10, R24
-	MOVD $0(R24), R17
+	ADD R6<<2, R10, R20
+	MOVD $0(R20), R17
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_75
 	FMOVQ F18, (R17)
@@ -1853,7 +2085,7 @@ below2_75:
 	FMOVS F18, (R17)
 
 moved_75:
-	MOVD $16(R24), R17
+	MOVD $16(R20), R17
 	SUB $4, R12, R16
 	TBNZ $63, R16, fewer_76
 	FMOVQ F19, (R17)
@@ -1874,8 +2106,8 @@ below2_76:
 
 moved_76:
 	MOVD hIm+56(FP), R10
-	ADD R9<<2, R10, R25
-	MOVD $0(R25), R17
+	ADD R9<<2, R10, R21
+	MOVD $0(R21), R17
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_77
 	FMOVQ F20, (R17)
@@ -1895,7 +2127,7 @@ below2_77:
 	FMOVS F20, (R17)
 
 moved_77:
-	MOVD $16(R25), R17
+	MOVD $16(R21), R17
 	SUB $4, R12, R16
 	TBNZ $63, R16, fewer_78
 	FMOVQ F21, (R17)
@@ -1915,8 +2147,8 @@ below2_78:
 	FMOVS F21, (R17)
 
 moved_78:
-	ADD R6<<2, R10, R19
-	MOVD $0(R19), R17
+	ADD R6<<2, R10, R22
+	MOVD $0(R22), R17
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_79
 	FMOVQ F22, (R17)
@@ -1936,7 +2168,7 @@ below2_79:
 	FMOVS F22, (R17)
 
 moved_79:
-	MOVD $16(R19), R17
+	MOVD $16(R22), R17
 	SUB $4, R12, R16
 	TBNZ $63, R16, fewer_80
 	FMOVQ F23, (R17)
@@ -1956,15 +2188,15 @@ below2_80:
 	FMOVS F23, (R17)
 
 moved_80:
-	B stripEnd11
+	B stripEnd14
 
-narrow10:
+narrow13:
 	MOVD R8, R10
 	MOVD R10, R11
 	SUBS $4, R10
 	MOVD lamRe+64(FP), R10
-	ADD R9<<2, R10, R20
-	MOVD $0(R20), R17
+	ADD R9<<2, R10, R23
+	MOVD $0(R23), R17
 	VEOR V0.B16, V0.B16, V0.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_81
@@ -1985,8 +2217,8 @@ below2_81:
 	FMOVS (R17), F0
 
 moved_81:
-	ADD R6<<2, R10, R21
-	MOVD $0(R21), R17
+	ADD R6<<2, R10, R24
+	MOVD $0(R24), R17
 	VEOR V1.B16, V1.B16, V1.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_82
@@ -2008,8 +2240,8 @@ below2_82:
 
 moved_82:
 	MOVD lamIm+72(FP), R10
-	ADD R9<<2, R10, R22
-	MOVD $0(R22), R17
+	ADD R9<<2, R10, R25
+	MOVD $0(R25), R17
 	VEOR V2.B16, V2.B16, V2.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_83
@@ -2030,8 +2262,8 @@ below2_83:
 	FMOVS (R17), F2
 
 moved_83:
-	ADD R6<<2, R10, R23
-	MOVD $0(R23), R17
+	ADD R6<<2, R10, R19
+	MOVD $0(R19), R17
 	VEOR V3.B16, V3.B16, V3.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_84
@@ -2053,8 +2285,8 @@ below2_84:
 
 moved_84:
 	MOVD cRe+80(FP), R10
-	ADD R9<<2, R10, R24
-	MOVD $0(R24), R17
+	ADD R9<<2, R10, R20
+	MOVD $0(R20), R17
 	VEOR V4.B16, V4.B16, V4.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_85
@@ -2075,8 +2307,8 @@ below2_85:
 	FMOVS (R17), F4
 
 moved_85:
-	ADD R6<<2, R10, R25
-	MOVD $0(R25), R17
+	ADD R6<<2, R10, R21
+	MOVD $0(R21), R17
 	VEOR V5.B16, V5.B16, V5.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_86
@@ -2098,8 +2330,8 @@ below2_86:
 
 moved_86:
 	MOVD cIm+88(FP), R10
-	ADD R9<<2, R10, R19
-	MOVD $0(R19), R17
+	ADD R9<<2, R10, R22
+	MOVD $0(R22), R17
 	VEOR V6.B16, V6.B16, V6.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_87
@@ -2120,8 +2352,8 @@ below2_87:
 	FMOVS (R17), F6
 
 moved_87:
-	ADD R6<<2, R10, R20
-	MOVD $0(R20), R17
+	ADD R6<<2, R10, R23
+	MOVD $0(R23), R17
 	VEOR V7.B16, V7.B16, V7.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_88
@@ -2143,8 +2375,8 @@ below2_88:
 
 moved_88:
 	MOVD hRe+48(FP), R10
-	ADD R9<<2, R10, R21
-	MOVD $0(R21), R17
+	ADD R9<<2, R10, R24
+	MOVD $0(R24), R17
 	VEOR V8.B16, V8.B16, V8.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_89
@@ -2165,8 +2397,8 @@ below2_89:
 	FMOVS (R17), F8
 
 moved_89:
-	ADD R6<<2, R10, R22
-	MOVD $0(R22), R17
+	ADD R6<<2, R10, R25
+	MOVD $0(R25), R17
 	VEOR V9.B16, V9.B16, V9.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_90
@@ -2188,8 +2420,8 @@ below2_90:
 
 moved_90:
 	MOVD hIm+56(FP), R10
-	ADD R9<<2, R10, R23
-	MOVD $0(R23), R17
+	ADD R9<<2, R10, R19
+	MOVD $0(R19), R17
 	VEOR V10.B16, V10.B16, V10.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_91
@@ -2210,8 +2442,8 @@ below2_91:
 	FMOVS (R17), F10
 
 moved_91:
-	ADD R6<<2, R10, R24
-	MOVD $0(R24), R17
+	ADD R6<<2, R10, R20
+	MOVD $0(R20), R17
 	VEOR V11.B16, V11.B16, V11.B16
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_92
@@ -2239,9 +2471,9 @@ moved_92:
 	MUL R17, R11, R11
 	MOVD ZR, R12
 
-samples13:
-	ADD R12<<2, R3, R25
-	FMOVS 0(R25), F12
+samples17:
+	ADD R12<<2, R3, R21
+	FMOVS 0(R21), F12
 	VDUP V12.S[0], V12.S4
 	WORD $0x6E22DD0D // FMUL V13.4S, V8.4S, V2.4S
 	WORD $0x6E20DD08 // FMUL V8.4S, V8.4S, V0.4S
@@ -2254,8 +2486,8 @@ samples13:
 	FMOVQ 0(R10), F31
 	WORD $0x4E3FD58C // FADD V12.4S, V12.4S, V31.4S
 	VST1 [V12.S4], (R10)
-	ADD R12<<2, R7, R19
-	FMOVS 0(R19), F12
+	ADD R12<<2, R7, R22
+	FMOVS 0(R22), F12
 	VDUP V12.S[0], V12.S4
 	WORD $0x6E23DD2D // FMUL V13.4S, V9.4S, V3.4S
 	WORD $0x6E21DD29 // FMUL V9.4S, V9.4S, V1.4S
@@ -2265,20 +2497,20 @@ samples13:
 	WORD $0x4E2DD56B // FADD V11.4S, V11.4S, V13.4S
 	WORD $0x6E25DD2C // FMUL V12.4S, V9.4S, V5.4S
 	WORD $0x4EA7CD6C // FMLS V12.4S, V11.4S, V7.4S
-	ADD R11<<0, R10, R20
-	FMOVQ 0(R20), F31
+	ADD R11<<0, R10, R23
+	FMOVQ 0(R23), F31
 	WORD $0x4E3FD58C // FADD V12.4S, V12.4S, V31.4S
-	VST1 [V12.S4], (R20)
+	VST1 [V12.S4], (R23)
 	ADDS $16, R10
 	ADDS $1, R12
 	CMP R13, R12
-	BLT samples13
+	BLT samples17
 	MOVD R8, R10
 	MOVD R10, R11
 	SUBS $4, R10
 	MOVD hRe+48(FP), R10
-	ADD R9<<2, R10, R21
-	MOVD $0(R21), R17
+	ADD R9<<2, R10, R24
+	MOVD $0(R24), R17
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_93
 	FMOVQ F8, (R17)
@@ -2298,8 +2530,8 @@ below2_93:
 	FMOVS F8, (R17)
 
 moved_93:
-	ADD R6<<2, R10, R22
-	MOVD $0(R22), R17
+	ADD R6<<2, R10, R25
+	MOVD $0(R25), R17
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_94
 	FMOVQ F9, (R17)
@@ -2320,8 +2552,8 @@ below2_94:
 
 moved_94:
 	MOVD hIm+56(FP), R10
-	ADD R9<<2, R10, R23
-	MOVD $0(R23), R17
+	ADD R9<<2, R10, R19
+	MOVD $0(R19), R17
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_95
 	FMOVQ F10, (R17)
@@ -2341,8 +2573,8 @@ below2_95:
 	FMOVS F10, (R17)
 
 moved_95:
-	ADD R6<<2, R10, R24
-	MOVD $0(R24), R17
+	ADD R6<<2, R10, R20
+	MOVD $0(R20), R17
 	SUB $4, R11, R16
 	TBNZ $63, R16, fewer_96
 	FMOVQ F11, (R17)
@@ -2363,21 +2595,21 @@ below2_96:
 
 moved_96:
 
-stripEnd11:
-	B strips8
+stripEnd14:
+	B strips10
 
-end9:
+end11:
 	MOVD samples+24(FP), R6
 	MOVD $32, R17
 	MUL R17, R6, R6
 	ADDS R6, R2
 	MOVD xStride+16(FP), R6
 	LSL $2, R6
-	ADD R6<<1, R3, R25
-	MOVD $0(R25), R3
+	ADD R6<<1, R3, R21
+	MOVD $0(R21), R3
 	MOVD modes+40(FP), R6
-	ADD R6<<1, R0, R19
-	MOVD $0(R19), R0
+	ADD R6<<1, R0, R22
+	MOVD $0(R22), R0
 	SUBS $2, R1
 	B channels1
 
