@@ -237,6 +237,8 @@ func packStraight(g *gen) {
 func packTransposed(g *gen) {
 	dst, src, k := g.arg("dst"), g.arg("src"), g.arg("k")
 	width, stride, rows := g.arg("width"), g.arg("stride"), g.arg("rows")
+	floats := g.GP64()
+	g.MOVQ(width, floats)
 	g.SHLQ(operand.Imm(2), width)
 	g.SHLQ(operand.Imm(2), stride)
 	n := g.lanes
@@ -266,10 +268,29 @@ func packTransposed(g *gen) {
 		g.storeMasked(store, v, operand.Mem{Base: dst})
 		g.ADDQ(width, dst)
 	}
+	load := func(src operand.Mem, dst reg.VecVirtual) { g.VMOVUPS(src, dst) }
+	if !g.wide() {
+		// No masks while lanes past rows do not exist, or are overwritten by the next store.
+		whole := g.label("whole")
+		g.CMPQ(rows, operand.Imm(uint64(n)))
+		g.JE(operand.LabelRef(whole))
+		g.CMPQ(rows, floats)
+		g.JNE(operand.LabelRef(loop))
+		g.Label(whole)
+		g.CMPQ(k, operand.Imm(uint64(n)))
+		g.JLE(operand.LabelRef(loop))
+		block(load, func(_ int, v reg.VecVirtual) {
+			g.VMOVUPS(v, operand.Mem{Base: dst})
+			g.ADDQ(width, dst)
+		})
+		g.ADDQ(operand.Imm(uint64(4*n)), src)
+		g.SUBQ(operand.Imm(uint64(n)), k)
+		g.JMP(operand.LabelRef(whole))
+	}
 	g.Label(loop)
 	g.CMPQ(k, operand.Imm(uint64(n)))
 	g.JL(operand.LabelRef(tail))
-	block(func(src operand.Mem, dst reg.VecVirtual) { g.VMOVUPS(src, dst) }, func(_ int, v reg.VecVirtual) { out(v) })
+	block(load, func(_ int, v reg.VecVirtual) { out(v) })
 	g.ADDQ(operand.Imm(uint64(4*n)), src)
 	g.SUBQ(operand.Imm(uint64(n)), k)
 	g.JMP(operand.LabelRef(loop))

@@ -4810,11 +4810,107 @@ TEXT ·packTransposedAVX2(SB), NOSPLIT, $0-48
 	MOVQ         width+8(FP), BX
 	MOVQ         stride+24(FP), SI
 	MOVQ         rows+32(FP), DI
+	MOVQ         BX, R8
 	SHLQ         $0x02, BX
 	SHLQ         $0x02, SI
 	VMOVD        DI, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     gemm_lanes<>+0(SB), Y0, Y0
+	CMPQ         DI, $0x08
+	JE           whole4
+	CMPQ         DI, R8
+	JNE          loop1
+
+whole4:
+	CMPQ    DX, $0x08
+	JLE     loop1
+	MOVQ    CX, R8
+	MOVQ    DI, R9
+	VXORPS  Y1, Y1, Y1
+	VXORPS  Y2, Y2, Y2
+	VXORPS  Y3, Y3, Y3
+	VXORPS  Y4, Y4, Y4
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	VXORPS  Y8, Y8, Y8
+	VMOVUPS (R8), Y1
+	ADDQ    SI, R8
+	DECQ    R9
+	JZ      loaded5
+	VMOVUPS (R8), Y2
+	ADDQ    SI, R8
+	DECQ    R9
+	JZ      loaded5
+	VMOVUPS (R8), Y3
+	ADDQ    SI, R8
+	DECQ    R9
+	JZ      loaded5
+	VMOVUPS (R8), Y4
+	ADDQ    SI, R8
+	DECQ    R9
+	JZ      loaded5
+	VMOVUPS (R8), Y5
+	ADDQ    SI, R8
+	DECQ    R9
+	JZ      loaded5
+	VMOVUPS (R8), Y6
+	ADDQ    SI, R8
+	DECQ    R9
+	JZ      loaded5
+	VMOVUPS (R8), Y7
+	ADDQ    SI, R8
+	DECQ    R9
+	JZ      loaded5
+	VMOVUPS (R8), Y8
+	ADDQ    SI, R8
+	DECQ    R9
+	JZ      loaded5
+
+loaded5:
+	VUNPCKLPS  Y2, Y1, Y9
+	VUNPCKHPS  Y2, Y1, Y1
+	VUNPCKLPS  Y4, Y3, Y2
+	VUNPCKHPS  Y4, Y3, Y3
+	VUNPCKLPD  Y2, Y9, Y4
+	VUNPCKHPD  Y2, Y9, Y2
+	VUNPCKLPD  Y3, Y1, Y9
+	VUNPCKHPD  Y3, Y1, Y1
+	VUNPCKLPS  Y6, Y5, Y3
+	VUNPCKHPS  Y6, Y5, Y5
+	VUNPCKLPS  Y8, Y7, Y6
+	VUNPCKHPS  Y8, Y7, Y7
+	VUNPCKLPD  Y6, Y3, Y8
+	VUNPCKHPD  Y6, Y3, Y3
+	VUNPCKLPD  Y7, Y5, Y6
+	VUNPCKHPD  Y7, Y5, Y5
+	VPERM2F128 $0x20, Y8, Y4, Y7
+	VPERM2F128 $0x31, Y8, Y4, Y4
+	VPERM2F128 $0x20, Y3, Y2, Y8
+	VPERM2F128 $0x31, Y3, Y2, Y2
+	VPERM2F128 $0x20, Y6, Y9, Y3
+	VPERM2F128 $0x31, Y6, Y9, Y6
+	VPERM2F128 $0x20, Y5, Y1, Y9
+	VPERM2F128 $0x31, Y5, Y1, Y1
+	VMOVUPS    Y7, (AX)
+	ADDQ       BX, AX
+	VMOVUPS    Y8, (AX)
+	ADDQ       BX, AX
+	VMOVUPS    Y3, (AX)
+	ADDQ       BX, AX
+	VMOVUPS    Y9, (AX)
+	ADDQ       BX, AX
+	VMOVUPS    Y4, (AX)
+	ADDQ       BX, AX
+	VMOVUPS    Y2, (AX)
+	ADDQ       BX, AX
+	VMOVUPS    Y6, (AX)
+	ADDQ       BX, AX
+	VMOVUPS    Y1, (AX)
+	ADDQ       BX, AX
+	ADDQ       $0x20, CX
+	SUBQ       $0x08, DX
+	JMP        whole4
 
 loop1:
 	CMPQ    DX, $0x08
@@ -4832,37 +4928,37 @@ loop1:
 	VMOVUPS (R8), Y1
 	ADDQ    SI, R8
 	DECQ    R9
-	JZ      loaded4
+	JZ      loaded6
 	VMOVUPS (R8), Y2
 	ADDQ    SI, R8
 	DECQ    R9
-	JZ      loaded4
+	JZ      loaded6
 	VMOVUPS (R8), Y3
 	ADDQ    SI, R8
 	DECQ    R9
-	JZ      loaded4
+	JZ      loaded6
 	VMOVUPS (R8), Y4
 	ADDQ    SI, R8
 	DECQ    R9
-	JZ      loaded4
+	JZ      loaded6
 	VMOVUPS (R8), Y5
 	ADDQ    SI, R8
 	DECQ    R9
-	JZ      loaded4
+	JZ      loaded6
 	VMOVUPS (R8), Y6
 	ADDQ    SI, R8
 	DECQ    R9
-	JZ      loaded4
+	JZ      loaded6
 	VMOVUPS (R8), Y7
 	ADDQ    SI, R8
 	DECQ    R9
-	JZ      loaded4
+	JZ      loaded6
 	VMOVUPS (R8), Y8
 	ADDQ    SI, R8
 	DECQ    R9
-	JZ      loaded4
+	JZ      loaded6
 
-loaded4:
+loaded6:
 	VUNPCKLPS  Y2, Y1, Y9
 	VUNPCKHPS  Y2, Y1, Y1
 	VUNPCKLPS  Y4, Y3, Y2
@@ -4925,37 +5021,37 @@ tail2:
 	VMASKMOVPS   (CX), Y1, Y2
 	ADDQ         SI, CX
 	DECQ         DI
-	JZ           loaded5
+	JZ           loaded7
 	VMASKMOVPS   (CX), Y1, Y3
 	ADDQ         SI, CX
 	DECQ         DI
-	JZ           loaded5
+	JZ           loaded7
 	VMASKMOVPS   (CX), Y1, Y4
 	ADDQ         SI, CX
 	DECQ         DI
-	JZ           loaded5
+	JZ           loaded7
 	VMASKMOVPS   (CX), Y1, Y5
 	ADDQ         SI, CX
 	DECQ         DI
-	JZ           loaded5
+	JZ           loaded7
 	VMASKMOVPS   (CX), Y1, Y6
 	ADDQ         SI, CX
 	DECQ         DI
-	JZ           loaded5
+	JZ           loaded7
 	VMASKMOVPS   (CX), Y1, Y7
 	ADDQ         SI, CX
 	DECQ         DI
-	JZ           loaded5
+	JZ           loaded7
 	VMASKMOVPS   (CX), Y1, Y8
 	ADDQ         SI, CX
 	DECQ         DI
-	JZ           loaded5
+	JZ           loaded7
 	VMASKMOVPS   (CX), Y1, Y9
 	ADDQ         SI, CX
 	DECQ         DI
-	JZ           loaded5
+	JZ           loaded7
 
-loaded5:
+loaded7:
 	VUNPCKLPS  Y3, Y2, Y1
 	VUNPCKHPS  Y3, Y2, Y2
 	VUNPCKLPS  Y5, Y4, Y3
@@ -5027,6 +5123,7 @@ TEXT ·packTransposedAVX512(SB), NOSPLIT, $0-48
 	MOVQ         width+8(FP), BX
 	MOVQ         stride+24(FP), SI
 	MOVQ         rows+32(FP), DI
+	MOVQ         BX, R8
 	SHLQ         $0x02, BX
 	SHLQ         $0x02, SI
 	VPBROADCASTD DI, Z0

@@ -8430,237 +8430,39 @@ TEXT ·packTransposedNEON(SB), NOSPLIT, $0-48
 	MOVD width+8(FP), R3
 	MOVD stride+24(FP), R6
 	MOVD rows+32(FP), R7
+	MOVD R3, R8
 	LSL $2, R3
 	LSL $2, R6
-	MOVD R7, R8
+	MOVD R7, R9
+	CMP $4, R7
+	BEQ whole4
+	CMP R8, R7
+	BNE loop1
 
-loop1:
+whole4:
 	CMP $4, R2
-	BLT tail2
-	MOVD R1, R9
+	BLE loop1
+	MOVD R1, R8
 	MOVD R7, R10
 	VEOR V0.B16, V0.B16, V0.B16
 	VEOR V1.B16, V1.B16, V1.B16
 	VEOR V2.B16, V2.B16, V2.B16
 	VEOR V3.B16, V3.B16, V3.B16
-	FMOVQ 0(R9), F0
-	ADDS R6, R9
+	FMOVQ 0(R8), F0
+	ADDS R6, R8
 	SUBS $1, R10
-	BEQ loaded4
-	FMOVQ 0(R9), F1
-	ADDS R6, R9
-	SUBS $1, R10
-	BEQ loaded4
-	FMOVQ 0(R9), F2
-	ADDS R6, R9
-	SUBS $1, R10
-	BEQ loaded4
-	FMOVQ 0(R9), F3
-	ADDS R6, R9
-	SUBS $1, R10
-	BEQ loaded4
-
-loaded4:
-	VZIP1 V1.S4, V0.S4, V4.S4
-	VZIP2 V1.S4, V0.S4, V0.S4
-	VZIP1 V3.S4, V2.S4, V1.S4
-	VZIP2 V3.S4, V2.S4, V2.S4
-	VZIP1 V1.D2, V4.D2, V3.D2
-	VZIP2 V1.D2, V4.D2, V1.D2
-	VZIP1 V2.D2, V0.D2, V4.D2
-	VZIP2 V2.D2, V0.D2, V0.D2
-	MOVD $0(R0), R17
-	SUB $4, R8, R16
-	TBNZ $63, R16, fewer_1
-	FMOVQ F3, (R17)
-	B moved_1
-
-fewer_1:
-	TBNZ $63, R8, moved_1
-	TBZ $1, R8, below2_1
-	FMOVD F3, (R17)
-	TBZ $0, R8, moved_1
-	ADD $8, R17
-	VST1 V3.S[2], (R17)
-	B moved_1
-
-below2_1:
-	TBZ $0, R8, moved_1
-	FMOVS F3, (R17)
-
-moved_1:
-	ADDS R3, R0
-	MOVD $0(R0), R17
-	SUB $4, R8, R16
-	TBNZ $63, R16, fewer_2
-	FMOVQ F1, (R17)
-	B moved_2
-
-fewer_2:
-	TBNZ $63, R8, moved_2
-	TBZ $1, R8, below2_2
-	FMOVD F1, (R17)
-	TBZ $0, R8, moved_2
-	ADD $8, R17
-	VST1 V1.S[2], (R17)
-	B moved_2
-
-below2_2:
-	TBZ $0, R8, moved_2
-	FMOVS F1, (R17)
-
-moved_2:
-	ADDS R3, R0
-	MOVD $0(R0), R17
-	SUB $4, R8, R16
-	TBNZ $63, R16, fewer_3
-	FMOVQ F4, (R17)
-	B moved_3
-
-fewer_3:
-	TBNZ $63, R8, moved_3
-	TBZ $1, R8, below2_3
-	FMOVD F4, (R17)
-	TBZ $0, R8, moved_3
-	ADD $8, R17
-	VST1 V4.S[2], (R17)
-	B moved_3
-
-below2_3:
-	TBZ $0, R8, moved_3
-	FMOVS F4, (R17)
-
-moved_3:
-	ADDS R3, R0
-	MOVD $0(R0), R17
-	SUB $4, R8, R16
-	TBNZ $63, R16, fewer_4
-	FMOVQ F0, (R17)
-	B moved_4
-
-fewer_4:
-	TBNZ $63, R8, moved_4
-	TBZ $1, R8, below2_4
-	FMOVD F0, (R17)
-	TBZ $0, R8, moved_4
-	ADD $8, R17
-	VST1 V0.S[2], (R17)
-	B moved_4
-
-below2_4:
-	TBZ $0, R8, moved_4
-	FMOVS F0, (R17)
-
-moved_4:
-	ADDS R3, R0
-	ADDS $16, R1
-	SUBS $4, R2
-	B loop1
-
-tail2:
-	CMP $0, R2
-	BLE end3
-	MOVD R2, R9
-	MOVD R7, R7
-	VEOR V0.B16, V0.B16, V0.B16
-	VEOR V1.B16, V1.B16, V1.B16
-	VEOR V2.B16, V2.B16, V2.B16
-	VEOR V3.B16, V3.B16, V3.B16
-	MOVD $0(R1), R17
-	VEOR V0.B16, V0.B16, V0.B16
-	SUB $4, R9, R16
-	TBNZ $63, R16, fewer_5
-	FMOVQ (R17), F0
-	B moved_5
-
-fewer_5:
-	TBNZ $63, R9, moved_5
-	TBZ $1, R9, below2_5
-	FMOVD (R17), F0
-	TBZ $0, R9, moved_5
-	ADD $8, R17
-	VLD1 (R17), V0.S[2]
-	B moved_5
-
-below2_5:
-	TBZ $0, R9, moved_5
-	FMOVS (R17), F0
-
-moved_5:
-	ADDS R6, R1
-	SUBS $1, R7
 	BEQ loaded5
-	MOVD $0(R1), R17
-	VEOR V1.B16, V1.B16, V1.B16
-	SUB $4, R9, R16
-	TBNZ $63, R16, fewer_6
-	FMOVQ (R17), F1
-	B moved_6
-
-fewer_6:
-	TBNZ $63, R9, moved_6
-	TBZ $1, R9, below2_6
-	FMOVD (R17), F1
-	TBZ $0, R9, moved_6
-	ADD $8, R17
-	VLD1 (R17), V1.S[2]
-	B moved_6
-
-below2_6:
-	TBZ $0, R9, moved_6
-	FMOVS (R17), F1
-
-moved_6:
-	ADDS R6, R1
-	SUBS $1, R7
+	FMOVQ 0(R8), F1
+	ADDS R6, R8
+	SUBS $1, R10
 	BEQ loaded5
-	MOVD $0(R1), R17
-	VEOR V2.B16, V2.B16, V2.B16
-	SUB $4, R9, R16
-	TBNZ $63, R16, fewer_7
-	FMOVQ (R17), F2
-	B moved_7
-
-fewer_7:
-	TBNZ $63, R9, moved_7
-	TBZ $1, R9, below2_7
-	FMOVD (R17), F2
-	TBZ $0, R9, moved_7
-	ADD $8, R17
-	VLD1 (R17), V2.S[2]
-	B moved_7
-
-below2_7:
-	TBZ $0, R9, moved_7
-	FMOVS (R17), F2
-
-moved_7:
-	ADDS R6, R1
-	SUBS $1, R7
+	FMOVQ 0(R8), F2
+	ADDS R6, R8
+	SUBS $1, R10
 	BEQ loaded5
-	MOVD $0(R1), R17
-	VEOR V3.B16, V3.B16, V3.B16
-	SUB $4, R9, R16
-	TBNZ $63, R16, fewer_8
-	FMOVQ (R17), F3
-	B moved_8
-
-fewer_8:
-	TBNZ $63, R9, moved_8
-	TBZ $1, R9, below2_8
-	FMOVD (R17), F3
-	TBZ $0, R9, moved_8
-	ADD $8, R17
-	VLD1 (R17), V3.S[2]
-	B moved_8
-
-below2_8:
-	TBZ $0, R9, moved_8
-	FMOVS (R17), F3
-
-moved_8:
-	ADDS R6, R1
-	SUBS $1, R7
+	FMOVQ 0(R8), F3
+	ADDS R6, R8
+	SUBS $1, R10
 	BEQ loaded5
 
 loaded5:
@@ -8672,23 +8474,273 @@ loaded5:
 	VZIP2 V1.D2, V4.D2, V1.D2
 	VZIP1 V2.D2, V0.D2, V4.D2
 	VZIP2 V2.D2, V0.D2, V0.D2
+	VST1 [V3.S4], (R0)
+	ADDS R3, R0
+	VST1 [V1.S4], (R0)
+	ADDS R3, R0
+	VST1 [V4.S4], (R0)
+	ADDS R3, R0
+	VST1 [V0.S4], (R0)
+	ADDS R3, R0
+	ADDS $16, R1
+	SUBS $4, R2
+	B whole4
+
+loop1:
+	CMP $4, R2
+	BLT tail2
+	MOVD R1, R8
+	MOVD R7, R10
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	FMOVQ 0(R8), F0
+	ADDS R6, R8
+	SUBS $1, R10
+	BEQ loaded6
+	FMOVQ 0(R8), F1
+	ADDS R6, R8
+	SUBS $1, R10
+	BEQ loaded6
+	FMOVQ 0(R8), F2
+	ADDS R6, R8
+	SUBS $1, R10
+	BEQ loaded6
+	FMOVQ 0(R8), F3
+	ADDS R6, R8
+	SUBS $1, R10
+	BEQ loaded6
+
+loaded6:
+	VZIP1 V1.S4, V0.S4, V4.S4
+	VZIP2 V1.S4, V0.S4, V0.S4
+	VZIP1 V3.S4, V2.S4, V1.S4
+	VZIP2 V3.S4, V2.S4, V2.S4
+	VZIP1 V1.D2, V4.D2, V3.D2
+	VZIP2 V1.D2, V4.D2, V1.D2
+	VZIP1 V2.D2, V0.D2, V4.D2
+	VZIP2 V2.D2, V0.D2, V0.D2
 	MOVD $0(R0), R17
+	SUB $4, R9, R16
+	TBNZ $63, R16, fewer_1
+	FMOVQ F3, (R17)
+	B moved_1
+
+fewer_1:
+	TBNZ $63, R9, moved_1
+	TBZ $1, R9, below2_1
+	FMOVD F3, (R17)
+	TBZ $0, R9, moved_1
+	ADD $8, R17
+	VST1 V3.S[2], (R17)
+	B moved_1
+
+below2_1:
+	TBZ $0, R9, moved_1
+	FMOVS F3, (R17)
+
+moved_1:
+	ADDS R3, R0
+	MOVD $0(R0), R17
+	SUB $4, R9, R16
+	TBNZ $63, R16, fewer_2
+	FMOVQ F1, (R17)
+	B moved_2
+
+fewer_2:
+	TBNZ $63, R9, moved_2
+	TBZ $1, R9, below2_2
+	FMOVD F1, (R17)
+	TBZ $0, R9, moved_2
+	ADD $8, R17
+	VST1 V1.S[2], (R17)
+	B moved_2
+
+below2_2:
+	TBZ $0, R9, moved_2
+	FMOVS F1, (R17)
+
+moved_2:
+	ADDS R3, R0
+	MOVD $0(R0), R17
+	SUB $4, R9, R16
+	TBNZ $63, R16, fewer_3
+	FMOVQ F4, (R17)
+	B moved_3
+
+fewer_3:
+	TBNZ $63, R9, moved_3
+	TBZ $1, R9, below2_3
+	FMOVD F4, (R17)
+	TBZ $0, R9, moved_3
+	ADD $8, R17
+	VST1 V4.S[2], (R17)
+	B moved_3
+
+below2_3:
+	TBZ $0, R9, moved_3
+	FMOVS F4, (R17)
+
+moved_3:
+	ADDS R3, R0
+	MOVD $0(R0), R17
+	SUB $4, R9, R16
+	TBNZ $63, R16, fewer_4
+	FMOVQ F0, (R17)
+	B moved_4
+
+fewer_4:
+	TBNZ $63, R9, moved_4
+	TBZ $1, R9, below2_4
+	FMOVD F0, (R17)
+	TBZ $0, R9, moved_4
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_4
+
+below2_4:
+	TBZ $0, R9, moved_4
+	FMOVS F0, (R17)
+
+moved_4:
+	ADDS R3, R0
+	ADDS $16, R1
+	SUBS $4, R2
+	B loop1
+
+tail2:
+	CMP $0, R2
+	BLE end3
+	MOVD R2, R8
+	MOVD R7, R7
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	MOVD $0(R1), R17
+	VEOR V0.B16, V0.B16, V0.B16
 	SUB $4, R8, R16
+	TBNZ $63, R16, fewer_5
+	FMOVQ (R17), F0
+	B moved_5
+
+fewer_5:
+	TBNZ $63, R8, moved_5
+	TBZ $1, R8, below2_5
+	FMOVD (R17), F0
+	TBZ $0, R8, moved_5
+	ADD $8, R17
+	VLD1 (R17), V0.S[2]
+	B moved_5
+
+below2_5:
+	TBZ $0, R8, moved_5
+	FMOVS (R17), F0
+
+moved_5:
+	ADDS R6, R1
+	SUBS $1, R7
+	BEQ loaded7
+	MOVD $0(R1), R17
+	VEOR V1.B16, V1.B16, V1.B16
+	SUB $4, R8, R16
+	TBNZ $63, R16, fewer_6
+	FMOVQ (R17), F1
+	B moved_6
+
+fewer_6:
+	TBNZ $63, R8, moved_6
+	TBZ $1, R8, below2_6
+	FMOVD (R17), F1
+	TBZ $0, R8, moved_6
+	ADD $8, R17
+	VLD1 (R17), V1.S[2]
+	B moved_6
+
+below2_6:
+	TBZ $0, R8, moved_6
+	FMOVS (R17), F1
+
+moved_6:
+	ADDS R6, R1
+	SUBS $1, R7
+	BEQ loaded7
+	MOVD $0(R1), R17
+	VEOR V2.B16, V2.B16, V2.B16
+	SUB $4, R8, R16
+	TBNZ $63, R16, fewer_7
+	FMOVQ (R17), F2
+	B moved_7
+
+fewer_7:
+	TBNZ $63, R8, moved_7
+	TBZ $1, R8, below2_7
+	FMOVD (R17), F2
+	TBZ $0, R8, moved_7
+	ADD $8, R17
+	VLD1 (R17), V2.S[2]
+	B moved_7
+
+below2_7:
+	TBZ $0, R8, moved_7
+	FMOVS (R17), F2
+
+moved_7:
+	ADDS R6, R1
+	SUBS $1, R7
+	BEQ loaded7
+	MOVD $0(R1), R17
+	VEOR V3.B16, V3.B16, V3.B16
+	SUB $4, R8, R16
+	TBNZ $63, R16, fewer_8
+	FMOVQ (R17), F3
+	B moved_8
+
+fewer_8:
+	TBNZ $63, R8, moved_8
+	TBZ $1, R8, below2_8
+	FMOVD (R17), F3
+	TBZ $0, R8, moved_8
+	ADD $8, R17
+	VLD1 (R17), V3.S[2]
+	B moved_8
+
+below2_8:
+	TBZ $0, R8, moved_8
+	FMOVS (R17), F3
+
+moved_8:
+	ADDS R6, R1
+	SUBS $1, R7
+	BEQ loaded7
+
+loaded7:
+	VZIP1 V1.S4, V0.S4, V4.S4
+	VZIP2 V1.S4, V0.S4, V0.S4
+	VZIP1 V3.S4, V2.S4, V1.S4
+	VZIP2 V3.S4, V2.S4, V2.S4
+	VZIP1 V1.D2, V4.D2, V3.D2
+	VZIP2 V1.D2, V4.D2, V1.D2
+	VZIP1 V2.D2, V0.D2, V4.D2
+	VZIP2 V2.D2, V0.D2, V0.D2
+	MOVD $0(R0), R17
+	SUB $4, R9, R16
 	TBNZ $63, R16, fewer_9
 	FMOVQ F3, (R17)
 	B moved_9
 
 fewer_9:
-	TBNZ $63, R8, moved_9
-	TBZ $1, R8, below2_9
+	TBNZ $63, R9, moved_9
+	TBZ $1, R9, below2_9
 	FMOVD F3, (R17)
-	TBZ $0, R8, moved_9
+	TBZ $0, R9, moved_9
 	ADD $8, R17
 	VST1 V3.S[2], (R17)
 	B moved_9
 
 below2_9:
-	TBZ $0, R8, moved_9
+	TBZ $0, R9, moved_9
 	FMOVS F3, (R17)
 
 moved_9:
@@ -8696,22 +8748,22 @@ moved_9:
 	SUBS $1, R2
 	BEQ end3
 	MOVD $0(R0), R17
-	SUB $4, R8, R16
+	SUB $4, R9, R16
 	TBNZ $63, R16, fewer_10
 	FMOVQ F1, (R17)
 	B moved_10
 
 fewer_10:
-	TBNZ $63, R8, moved_10
-	TBZ $1, R8, below2_10
+	TBNZ $63, R9, moved_10
+	TBZ $1, R9, below2_10
 	FMOVD F1, (R17)
-	TBZ $0, R8, moved_10
+	TBZ $0, R9, moved_10
 	ADD $8, R17
 	VST1 V1.S[2], (R17)
 	B moved_10
 
 below2_10:
-	TBZ $0, R8, moved_10
+	TBZ $0, R9, moved_10
 	FMOVS F1, (R17)
 
 moved_10:
@@ -8719,22 +8771,22 @@ moved_10:
 	SUBS $1, R2
 	BEQ end3
 	MOVD $0(R0), R17
-	SUB $4, R8, R16
+	SUB $4, R9, R16
 	TBNZ $63, R16, fewer_11
 	FMOVQ F4, (R17)
 	B moved_11
 
 fewer_11:
-	TBNZ $63, R8, moved_11
-	TBZ $1, R8, below2_11
+	TBNZ $63, R9, moved_11
+	TBZ $1, R9, below2_11
 	FMOVD F4, (R17)
-	TBZ $0, R8, moved_11
+	TBZ $0, R9, moved_11
 	ADD $8, R17
 	VST1 V4.S[2], (R17)
 	B moved_11
 
 below2_11:
-	TBZ $0, R8, moved_11
+	TBZ $0, R9, moved_11
 	FMOVS F4, (R17)
 
 moved_11:
@@ -8742,22 +8794,22 @@ moved_11:
 	SUBS $1, R2
 	BEQ end3
 	MOVD $0(R0), R17
-	SUB $4, R8, R16
+	SUB $4, R9, R16
 	TBNZ $63, R16, fewer_12
 	FMOVQ F0, (R17)
 	B moved_12
 
 fewer_12:
-	TBNZ $63, R8, moved_12
-	TBZ $1, R8, below2_12
+	TBNZ $63, R9, moved_12
+	TBZ $1, R9, below2_12
 	FMOVD F0, (R17)
-	TBZ $0, R8, moved_12
+	TBZ $0, R9, moved_12
 	ADD $8, R17
 	VST1 V0.S[2], (R17)
 	B moved_12
 
 below2_12:
-	TBZ $0, R8, moved_12
+	TBZ $0, R9, moved_12
 	FMOVS F0, (R17)
 
 moved_12:
