@@ -94,8 +94,8 @@ func (g *gen) ssmChannels(sums reg.Register, x, at [2]reg.Register, kept operand
 }
 
 // ssmStrip chooses the loop for the n remaining modes: two full vectors, or one or two under masks.
-// AVX-512 always has masks, since they cost nothing there. In AVX2 a masked store takes as long as a
-// dozen others on some processors.
+// AVX-512 always has masks, since they cost nothing there. In AVX2 a masked store takes as long as
+// a dozen others on some processors.
 func (g *gen) ssmStrip(sums reg.Register, x, index [2]reg.Register, n reg.Register, kept operand.Mem, first bool) {
 	partial, narrow, end := g.label("partial"), g.label("narrow"), g.label("stripEnd")
 	if !g.wide() {
