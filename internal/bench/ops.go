@@ -17,7 +17,7 @@ var ops = []Op{
 	{"copy", "element of 4 bytes", []workload{copying(1 << 12), copying(1 << 16), copying(1 << 22)}},
 	{"cexp", "element", []workload{cexpOf(4096)}},
 	{"fft", "transform", each(fftOf,
-		512, 1024, 2048, 4096, 8192, 16384, 32768,
+		128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768,
 		3<<8, 3<<9, 3<<10, 3<<11, 3<<12, 3<<13,
 		5<<7, 5<<8, 5<<9, 5<<10, 5<<11, 5<<12)},
 	{"conv", "output row", each(convOf, 256, 512, 1024, 2048, 4096, 8192, 16384)},
