@@ -9,7 +9,9 @@ import (
 // of samples; then the modes are summed for a vector of samples at a time.
 func ssm(f *file) {
 	f.part("ssmModes", "func(sums *float32, x *float32, xStride, samples, channels, modes int, "+
-		"hRe, hIm, lamRe, lamIm, cRe, cIm *float32)", (*gen).ssmModes)
+		"hRe, hIm, lamRe, lamIm, cRe, cIm *float32)", ssmModes)
+	f.part("ssmModeSteps", "func(sums *float32, x *float32, xStride, samples, channels, modes int, "+
+		"states *[]float32, at, im int, lamRe, lamIm, cRe, cIm *float32)", ssmModeSteps)
 	f.part("sumLanes", "func(dst, rows *float32, n int)", sumLanes)
 	f.part("ssmOutput", "func(y, x, sums *float32, n int, d float32)", ssmOutput)
 }
@@ -18,14 +20,25 @@ func ssm(f *file) {
 // whose lanes add up to Re Σ c·h. It takes two channels and two vectors of modes at a time: four
 // chains hide the latency of the products. If the number of channels is odd, the rows of one more
 // are written. Denormal results are 0.
-func (g *gen) ssmModes() {
+func ssmModes(g *gen) {
+	first := g.GP64()
+	g.XORQ(first, first)
+	g.ssmPairs(first, false)
+}
+
+// ssmModeSteps is ssmModes for one sample of each of several states [re, im][H][M], which begin at the
+// channel whose first mode is number at. im is the number of bytes from a state's real parts to its
+// imaginary parts. Every column of x belongs to another state.
+func ssmModeSteps(g *gen) { g.ssmPairs(g.arg("at"), true) }
+
+// ssmPairs runs the channels in pairs, from the one whose first mode is number first.
+func (g *gen) ssmPairs(first reg.Register, many bool) {
 	saved := g.flushDenormals()
 	var kept operand.Mem
 	if !g.manyRegisters() {
 		kept = g.alignedLocal(4 * 2 * 2 * 4 * g.lanes)
 	}
-	first, left := g.GP64(), g.arg("channels") // the first channel's first mode
-	g.XORQ(first, first)
+	left := g.arg("channels")
 	sums, x := g.arg("sums"), g.arg("x")
 	loop, done := g.label("channels"), g.label("done")
 	g.Label(loop)
@@ -42,7 +55,7 @@ func (g *gen) ssmModes() {
 	g.ADDQ(modes, second)
 	g.ADDQ(stride, x1)
 	g.Label(alone)
-	g.ssmChannels(sums, [2]reg.Register{x, x1}, [2]reg.Register{first, second}, kept)
+	g.ssmChannels(many, sums, [2]reg.Register{x, x1}, [2]reg.Register{first, second}, kept)
 
 	rows := g.arg("samples")
 	g.IMUL3Q(operand.U32(8*g.lanes), rows, rows)
@@ -74,13 +87,13 @@ func (g *gen) flushDenormals() (saved operand.Mem) {
 }
 
 // ssmChannels runs two channels over the samples, two vectors of modes at a time.
-func (g *gen) ssmChannels(sums reg.Register, x, at [2]reg.Register, kept operand.Mem) {
+func (g *gen) ssmChannels(many bool, sums reg.Register, x, at [2]reg.Register, kept operand.Mem) {
 	n := g.arg("modes")
 	index := [2]reg.Register{g.GP64(), g.GP64()}
 	for c := range index {
 		g.MOVQ(at[c], index[c])
 	}
-	g.ssmStrip(sums, x, index, n, kept, true)
+	g.ssmStrip(many, sums, x, index, n, kept, true)
 	next, end := g.label("strips"), g.label("end")
 	g.Label(next)
 	g.SUBQ(operand.Imm(uint64(2*g.lanes)), n)
@@ -88,7 +101,7 @@ func (g *gen) ssmChannels(sums reg.Register, x, at [2]reg.Register, kept operand
 	for _, i := range index {
 		g.ADDQ(operand.Imm(uint64(2*g.lanes)), i)
 	}
-	g.ssmStrip(sums, x, index, n, kept, false)
+	g.ssmStrip(many, sums, x, index, n, kept, false)
 	g.JMP(operand.LabelRef(next))
 	g.Label(end)
 }
@@ -96,21 +109,21 @@ func (g *gen) ssmChannels(sums reg.Register, x, at [2]reg.Register, kept operand
 // ssmStrip chooses the loop for the n remaining modes: two full vectors, or one or two under masks.
 // AVX-512 always has masks, since they cost nothing there. In AVX2 a masked store takes as long as
 // a dozen others on some processors.
-func (g *gen) ssmStrip(sums reg.Register, x, index [2]reg.Register, n reg.Register, kept operand.Mem, first bool) {
+func (g *gen) ssmStrip(many bool, sums reg.Register, x, index [2]reg.Register, n reg.Register, kept operand.Mem, first bool) {
 	partial, narrow, end := g.label("partial"), g.label("narrow"), g.label("stripEnd")
 	if !g.wide() {
 		g.CMPQ(n, operand.Imm(uint64(2*g.lanes)))
 		g.JL(operand.LabelRef(partial))
-		g.ssmLoop(sums, x, index, nil, 2, kept, first)
+		g.ssmLoop(many, sums, x, index, nil, 2, kept, first)
 		g.JMP(operand.LabelRef(end))
 		g.Label(partial)
 	}
 	g.CMPQ(n, operand.Imm(uint64(g.lanes)))
 	g.JLE(operand.LabelRef(narrow))
-	g.ssmLoop(sums, x, index, n, 2, kept, first)
+	g.ssmLoop(many, sums, x, index, n, 2, kept, first)
 	g.JMP(operand.LabelRef(end))
 	g.Label(narrow)
-	g.ssmLoop(sums, x, index, n, 1, kept, first)
+	g.ssmLoop(many, sums, x, index, n, 1, kept, first)
 	g.Label(end)
 }
 
@@ -121,13 +134,12 @@ type constant struct{ re, im operand.Op }
 // ssmLoop runs up to vecs vectors of modes of two channels over the samples, h ← λ·h + x and s = Σ
 // Re(c·h). The sums of the first strip are set, those of others added. n is the number of remaining
 // modes, or nil if all vectors are full.
-func (g *gen) ssmLoop(sums reg.Register, x, index [2]reg.Register, n reg.Register, vecs int, kept operand.Mem, first bool) {
+func (g *gen) ssmLoop(many bool, sums reg.Register, x, index [2]reg.Register, n reg.Register, vecs int, kept operand.Mem, first bool) {
 	at := func(p reg.Register, c, v int) operand.Mem {
 		return operand.Mem{Base: p, Index: index[c], Scale: 4, Disp: 4 * g.lanes * v}
 	}
 	masks := g.stripMasks(n, vecs)
-	read := func(name string, put func(c, v int, r reg.VecVirtual)) {
-		p := g.arg(name)
+	read := func(p reg.Register, put func(c, v int, r reg.VecVirtual)) {
 		for c := range 2 {
 			for v := range vecs {
 				r := g.vec()
@@ -150,24 +162,45 @@ func (g *gen) ssmLoop(sums reg.Register, x, index [2]reg.Register, n reg.Registe
 		return m
 	}
 	var lam, weight [2][2]constant // [channel][vector]
-	read("lamRe", func(c, v int, r reg.VecVirtual) { lam[c][v].re = place(r) })
-	read("lamIm", func(c, v int, r reg.VecVirtual) { lam[c][v].im = place(r) })
-	read("cRe", func(c, v int, r reg.VecVirtual) { weight[c][v].re = place(r) })
-	read("cIm", func(c, v int, r reg.VecVirtual) { weight[c][v].im = place(r) })
+	read(g.arg("lamRe"), func(c, v int, r reg.VecVirtual) { lam[c][v].re = place(r) })
+	read(g.arg("lamIm"), func(c, v int, r reg.VecVirtual) { lam[c][v].im = place(r) })
+	read(g.arg("cRe"), func(c, v int, r reg.VecVirtual) { weight[c][v].re = place(r) })
+	read(g.arg("cIm"), func(c, v int, r reg.VecVirtual) { weight[c][v].im = place(r) })
 	var h [2][2]complexVec
-	read("hRe", func(c, v int, r reg.VecVirtual) { h[c][v].re = r })
-	read("hIm", func(c, v int, r reg.VecVirtual) { h[c][v].im = r })
+	if !many {
+		read(g.arg("hRe"), func(c, v int, r reg.VecVirtual) { h[c][v].re = r })
+		read(g.arg("hIm"), func(c, v int, r reg.VecVirtual) { h[c][v].im = r })
+	}
 
-	rows, apart, t, samples := g.GP64(), g.GP64(), g.GP64(), g.arg("samples")
+	rows, apart := g.GP64(), g.arg("samples")
 	g.MOVQ(sums, rows)
-	g.MOVQ(samples, apart)
 	g.IMUL3Q(operand.U32(4*g.lanes), apart, apart)
-	g.XORQ(t, t)
+	write := func(p reg.Register, part int) {
+		for c := range 2 {
+			for v := range vecs {
+				if r := h[c][v].parts()[part]; n == nil {
+					g.VMOVUPS(r, at(p, c, v))
+				} else {
+					g.storeMasked(masks[v], r, at(p, c, v))
+				}
+			}
+		}
+	}
+	var table, state reg.Register
+	if many {
+		table, state = g.arg("states"), g.GP64()
+	}
 	loop := g.label("samples")
 	g.Label(loop)
+	if many {
+		g.MOVQ(operand.Mem{Base: table}, state)
+		read(state, func(c, v int, r reg.VecVirtual) { h[c][v].re = r })
+		g.ADDQ(g.arg("im"), state)
+		read(state, func(c, v int, r reg.VecVirtual) { h[c][v].im = r })
+	}
 	for c := range 2 {
 		u, s := g.vec(), g.vec()
-		g.VBROADCASTSS(operand.Mem{Base: x[c], Index: t, Scale: 4}, u)
+		g.VBROADCASTSS(operand.Mem{Base: x[c]}, u)
 		for v := range vecs {
 			g.ssmAdvance(h[c][v], lam[c][v], u)
 			g.ssmSum(s, weight[c][v], h[c][v], v == 0)
@@ -181,23 +214,27 @@ func (g *gen) ssmLoop(sums reg.Register, x, index [2]reg.Register, n reg.Registe
 		}
 		g.VMOVUPS(s, row)
 	}
+	if many {
+		write(state, 1)
+		g.SUBQ(g.arg("im"), state)
+		write(state, 0)
+		g.ADDQ(operand.Imm(24), table) // a slice
+	}
 	g.ADDQ(operand.U32(4*g.lanes), rows)
-	g.INCQ(t)
-	g.CMPQ(t, samples)
+	g.ADDQ(operand.Imm(4), x[0])
+	g.ADDQ(operand.Imm(4), x[1])
+	end := g.GP64()
+	g.MOVQ(rows, end)
+	g.SUBQ(sums, end)
+	g.CMPQ(end, apart)
 	g.JL(operand.LabelRef(loop))
-
-	masks = g.stripMasks(n, vecs)
-	for part, name := range []string{"hRe", "hIm"} {
-		p := g.arg(name)
-		for c := range 2 {
-			for v := range vecs {
-				if r := h[c][v].parts()[part]; n == nil {
-					g.VMOVUPS(r, at(p, c, v))
-				} else {
-					g.storeMasked(masks[v], r, at(p, c, v))
-				}
-			}
-		}
+	back := g.stride("samples")
+	g.SUBQ(back, x[0])
+	g.SUBQ(back, x[1])
+	if !many {
+		masks = g.stripMasks(n, vecs)
+		write(g.arg("hRe"), 0)
+		write(g.arg("hIm"), 1)
 	}
 }
 

@@ -51,9 +51,17 @@ func (l *layer) setSSM(d *ssm.Discrete) {
 	}
 }
 
-// run computes y [H][t] from x [H][t] and advances the state [re, im][H][M] of the H systems.
-func (l *layer) run(y, x vek.Matrix, state, scratch []float32) {
-	vek.SSMBlock(y, x, state[:len(state)/2], state[len(state)/2:], &l.ssm, scratch)
+// run computes y [H][t] of each state from x [H][t], and advances the states, [re, im][H][M] of the
+// H systems.
+func (l *layer) run(y, x vek.Matrix, states [][]float32, t int, scratch []float32) {
+	if t == 1 {
+		vek.SSMStep(y, x, states, &l.ssm, scratch)
+		return
+	}
+	for i, state := range states {
+		re, im := state[:len(state)/2], state[len(state)/2:]
+		vek.SSMBlock(y.Columns(i*t, (i+1)*t), x.Columns(i*t, (i+1)*t), re, im, &l.ssm, scratch)
+	}
 }
 
 // linear is y = A x + b with A [rows][columns].

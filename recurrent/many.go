@@ -8,56 +8,114 @@ import (
 )
 
 // StepMany takes one sample of every stream, x [d_input][len(streams)], and writes to dst
-// [d_output][len(streams)] what each stream's Step would have returned, bit for bit. The streams
-// may be at different positions. It allocates nothing.
+// [d_output][len(streams)] what each stream's Step would have returned, bit for bit. It is
+// ProcessMany for one sample.
+func (n *Network) StepMany(dst, x []float32, streams []*Stream) { n.ProcessMany(dst, x, 1, streams) }
+
+// ProcessMany takes t ≥ 1 samples of every stream, x [d_input][len(streams)][t], and writes to dst
+// [d_output][len(streams)] what each stream's Process would have returned, bit for bit; with pool
+// none [d_output][len(streams)][t]. The streams may be at different positions. It allocates
+// nothing.
 //
-// It costs less than a Step of each stream, because the mixing layers are read once for many
-// streams, whose samples fill the vectors. Where samples arrive in blocks, Process costs less
-// still, because it reads a stream's state once per block.
+// It costs less than a Process of each stream where t is below 64, because the mixing layers are
+// read once for many streams, whose samples fill the vectors. The cost of a sample falls with t,
+// since a stream's state is read and written once per call and every 64 samples: where a few
+// samples of delay do not matter, collect them.
 //
 // It panics if a stream is of another network or is given twice.
-func (n *Network) StepMany(dst, x []float32, streams []*Stream) {
-	if n.embedding != nil {
-		panic("recurrent: samples for a network that reads tokens")
-	}
-	if len(x) != n.cfg.DInput*len(streams) {
-		panic(fmt.Sprintf("recurrent: x has %d values, expected %d channels of %d streams", len(x), n.cfg.DInput, len(streams)))
-	}
-	n.stepMany(dst, x, nil, streams)
+func (n *Network) ProcessMany(dst, x []float32, t int, streams []*Stream) {
+	n.checkSamples(x, t, len(streams))
+	n.processMany(dst, x, nil, t, streams)
 }
 
 // StepManyTokens is StepMany for a network that reads tokens: one token of every stream. The error
 // is that of Stream.ProcessTokens; no stream has advanced then, and dst is unchanged.
 func (n *Network) StepManyTokens(dst []float32, ids []int32, streams []*Stream) error {
-	if len(ids) != len(streams) {
-		panic(fmt.Sprintf("recurrent: %d tokens for %d streams", len(ids), len(streams)))
+	return n.ProcessManyTokens(dst, ids, 1, streams)
+}
+
+// ProcessManyTokens is ProcessMany for a network that reads tokens, ids [len(streams)][t]. The
+// error is that of Stream.ProcessTokens; no stream has advanced then, and dst is unchanged.
+func (n *Network) ProcessManyTokens(dst []float32, ids []int32, t int, streams []*Stream) error {
+	if t < 1 || len(ids) != t*len(streams) {
+		panic(fmt.Sprintf("recurrent: %d tokens for %d streams, expected %d of each", len(ids), len(streams), max(t, 1)))
 	}
 	if err := n.checkTokens(ids); err != nil {
 		return err
 	}
-	n.stepMany(dst, nil, ids, streams)
+	n.processMany(dst, nil, ids, t, streams)
 	return nil
 }
 
-func (n *Network) stepMany(dst, x []float32, ids []int32, streams []*Stream) {
-	if len(dst) != n.cfg.DOutput*len(streams) {
-		panic(fmt.Sprintf("recurrent: dst has %d values, expected %d outputs of %d streams", len(dst), n.cfg.DOutput, len(streams)))
+// checkSamples panics unless x has t ≥ 1 samples of each of some streams.
+func (n *Network) checkSamples(x []float32, t, streams int) {
+	if n.embedding != nil {
+		panic("recurrent: samples for a network that reads tokens")
+	}
+	if t < 1 {
+		panic(fmt.Sprintf("recurrent: %d samples, expected at least 1", t))
+	}
+	if len(x) != n.cfg.DInput*streams*t {
+		panic(fmt.Sprintf("recurrent: x has %d values, expected %d: %d channels of %d streams with %d samples", len(x), n.cfg.DInput*streams*t, n.cfg.DInput, streams, t))
+	}
+}
+
+func (n *Network) processMany(dst, x []float32, ids []int32, t int, streams []*Stream) {
+	positions := len(streams)
+	if n.cfg.Pool == model.PoolNone {
+		positions *= t
+	}
+	if len(dst) != n.cfg.DOutput*positions {
+		panic(fmt.Sprintf("recurrent: dst has %d values, expected %d outputs at %d positions", len(dst), n.cfg.DOutput, positions))
 	}
 	n.mark(streams)
 	defer unmark(streams)
+	n.process(dst, x, ids, t, streams)
+}
+
+// process takes t samples x, or tokens ids, of each stream. Streams are processed together if none
+// comes to the end of its block on the way, and else alone, block by block.
+func (n *Network) process(dst, x []float32, ids []int32, t int, streams []*Stream) {
 	ws := n.acquire()
 	defer n.release(ws)
-	for at := 0; at < len(streams); at += block {
-		some := streams[at:min(at+block, len(streams))]
-		if ids != nil {
-			n.embed(ws, ids[at:at+len(some)])
-		} else {
-			n.encode(ws, x, len(streams), at, len(some))
+	columns := len(streams) * t
+	for first := 0; first < len(streams); {
+		some := streams[first : first+together(streams[first:], t)]
+		for at := 0; at < t; {
+			run := t - at
+			if len(some) == 1 {
+				run = min(run, block-int(some[0].position%block))
+			}
+			lo, hi := first*t+at, first*t+at+len(some)*run
+			if ids != nil {
+				n.embed(ws, ids[lo:hi])
+			} else {
+				n.encode(ws, x, columns, lo, hi-lo)
+			}
+			n.advance(ws, some, run)
+			at += run
+			if n.cfg.Pool == model.PoolNone {
+				out := vek.MatrixOf(dst, n.cfg.DOutput, columns).Columns(lo, hi)
+				n.output(out, vek.MatrixOf(ws.x, n.cfg.DModel, hi-lo), ws)
+			} else if at == t {
+				out := vek.MatrixOf(dst, n.cfg.DOutput, len(streams)).Columns(first, first+len(some))
+				n.decode(out, ws, some, run)
+			}
 		}
-		n.advance(ws, some, 1)
-		outputs := vek.MatrixOf(dst, n.cfg.DOutput, len(streams)).Columns(at, at+len(some))
-		n.decode(outputs, ws, some, 1)
+		first += len(some)
 	}
+}
+
+// together returns the number of streams, at least 1, that can take t samples in one pass over the
+// layers: all samples fit in a workspace, and none is past the end of its stream's current block.
+func together(streams []*Stream, t int) (count int) {
+	for _, s := range streams {
+		if (count+1)*t > block || int(s.position%block)+t > block {
+			break
+		}
+		count++
+	}
+	return max(count, 1)
 }
 
 // mark marks the streams as being advanced, to detect one that is given twice.
@@ -109,7 +167,7 @@ func (n *Network) layerState(s *Stream, l int) []float32 {
 }
 
 // decode writes the decoder's output to dst [d_output][len(streams)], after advance: for each
-// stream that of the mean over positions, or of the last of its t columns of ws.x.
+// stream that of the mean over positions, or with pool last of the last of its t columns of ws.x.
 func (n *Network) decode(dst vek.Matrix, ws *workspace, streams []*Stream, t int) {
 	pooled := vek.MatrixOf(ws.u, n.cfg.DModel, len(streams))
 	for i, s := range streams {

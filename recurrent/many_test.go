@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/model"
 	"github.com/s4d-fast/s4d-fast/recurrent"
 )
 
@@ -68,18 +69,62 @@ func TestStepMany(t *testing.T) {
 	}
 }
 
-func TestStepManyNoAllocation(t *testing.T) {
+// Blocks of streams that are processed together have the outputs and states of streams that are
+// processed alone, bit for bit.
+func TestProcessMany(t *testing.T) {
+	const streams = 23
+	for name, cfg := range variants() {
+		t.Run(name, func(t *testing.T) {
+			net := newNetwork(t, newModel(t, cfg, 1), 1)
+			x, ids := input(cfg, 2, 97)
+			many, alone := together(net, x, ids, cfg.DInput, streams)
+			for _, n := range []int{3, 1, 7, 40, 64, 100} {
+				outputs := 1
+				if cfg.Pool == model.PoolNone {
+					outputs = n
+				}
+				dst := make([]float32, cfg.DOutput*streams*outputs)
+				x, ids := input(cfg, uint64(n), streams*n)
+				if ids != nil {
+					must.Do(t, net.ProcessManyTokens(dst, ids, n, many))
+				} else {
+					net.ProcessMany(dst, x, n, many)
+				}
+				for i, s := range alone {
+					var want []float32
+					if ids != nil {
+						want = output(s.ProcessTokens(ids[i*n : (i+1)*n]))
+					} else {
+						want = s.Process(columns(x, cfg.DInput, streams*n, i*n, n), n)
+					}
+					if got := columns(dst, cfg.DOutput, streams*outputs, i*outputs, outputs); !slices.Equal(got, want) {
+						t.Fatalf("%d samples of stream %d: %v, alone %v", n, i, got, want)
+					}
+					if string(many[i].Snapshot(nil)) != string(s.Snapshot(nil)) {
+						t.Fatalf("%d samples: the state of stream %d is not that of the stream alone", n, i)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestProcessManyNoAllocation(t *testing.T) {
+	const samples = 10
 	for _, name := range []string{"pre-norm", "no norm", "tokens"} {
 		cfg := variants()[name]
 		net := newNetwork(t, newModel(t, cfg, 1), 1)
 		x, ids := input(cfg, 2, 100)
 		many, _ := together(net, x, ids, cfg.DInput, 100)
 		dst := make([]float32, cfg.DOutput*100)
+		blocks, blockIDs := input(cfg, 3, 100*samples)
 		if n := testing.AllocsPerRun(10, func() {
 			if ids != nil {
 				must.Do(t, net.StepManyTokens(dst, ids, many))
+				must.Do(t, net.ProcessManyTokens(dst, blockIDs, samples, many))
 			} else {
 				net.StepMany(dst, x, many)
+				net.ProcessMany(dst, blocks, samples, many)
 			}
 		}); n != 0 {
 			t.Errorf("%s: %v allocations, expected 0", name, n)
@@ -96,13 +141,15 @@ func TestStepManyMisuse(t *testing.T) {
 		call func()
 		want string
 	}{
-		{func() { net.StepMany(dst, x[:3], []*recurrent.Stream{a, b}) }, "recurrent: x has 3 values, expected 2 channels of 2 streams"},
-		{func() { net.StepMany(dst[:5], x, []*recurrent.Stream{a, b}) }, "recurrent: dst has 5 values, expected 3 outputs of 2 streams"},
+		{func() { net.StepMany(dst, x[:3], []*recurrent.Stream{a, b}) }, "recurrent: x has 3 values, expected 4: 2 channels of 2 streams with 1 samples"},
+		{func() { net.StepMany(dst[:5], x, []*recurrent.Stream{a, b}) }, "recurrent: dst has 5 values, expected 3 outputs at 2 positions"},
+		{func() { net.ProcessMany(dst, x, 0, []*recurrent.Stream{a, b}) }, "recurrent: 0 samples, expected at least 1"},
+		{func() { net.ProcessMany(dst, x, 2, []*recurrent.Stream{a, b}) }, "recurrent: x has 4 values, expected 8: 2 channels of 2 streams with 2 samples"},
 		{func() { net.StepMany(dst, x, []*recurrent.Stream{a, a}) }, "recurrent: stream 1 is of another network or is given twice"},
 		{func() { net.StepMany(dst, x, []*recurrent.Stream{a, token}) }, "recurrent: stream 1 is of another network or is given twice"},
 		{func() { text.StepMany(dst, x, []*recurrent.Stream{token, token}) }, "recurrent: samples for a network that reads tokens"},
 		{func() { _ = net.StepManyTokens(dst[:3], []int32{1}, []*recurrent.Stream{a}) }, "recurrent: tokens for a network that reads samples"},
-		{func() { _ = text.StepManyTokens(dst[:3], []int32{1, 2}, []*recurrent.Stream{token}) }, "recurrent: 2 tokens for 1 streams"},
+		{func() { _ = text.StepManyTokens(dst[:3], []int32{1, 2}, []*recurrent.Stream{token}) }, "recurrent: 2 tokens for 1 streams, expected 1 of each"},
 	}
 	for _, test := range tests {
 		func() {

@@ -11,7 +11,7 @@
 //
 // Convolution mode (package convmode) reads the same weights and gives the same numbers up to
 // rounding, but those of a regression standardised. How a signal is cut into calls, and which
-// streams StepMany advances together, never changes a bit of the output.
+// streams ProcessMany advances together, never changes a bit of the output.
 //
 // # Snapshots
 //

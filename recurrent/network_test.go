@@ -307,7 +307,7 @@ func TestMisuse(t *testing.T) {
 		call func()
 		want string
 	}{
-		{"short sample", func() { samples.Step(make([]float32, 1)) }, "recurrent: x has 1 values, expected 1 samples of 2 channels"},
+		{"short sample", func() { samples.Step(make([]float32, 1)) }, "recurrent: x has 1 values, expected 2: 2 channels of 1 streams with 1 samples"},
 		{"nothing", func() { samples.Process(nil, 0) }, "recurrent: 0 samples, expected at least 1"},
 		{"token", func() { _, _ = samples.StepToken(1) }, "recurrent: tokens for a network that reads samples"},
 		{"sample", func() { tokens.Step(make([]float32, 11)) }, "recurrent: samples for a network that reads tokens"},

@@ -3,7 +3,6 @@ package recurrent
 import (
 	"fmt"
 
-	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/model"
 )
 
@@ -15,7 +14,7 @@ type Stream struct {
 	window   window
 	position int64
 	out      []float32
-	marked   bool // by StepMany
+	marked   bool // by ProcessMany
 }
 
 // NewStream starts a stream at position 0 with state 0.
@@ -68,15 +67,7 @@ func (s *Stream) Step(x []float32) []float32 { return s.Process(x, 1) }
 // x[c·n + i] is sample i of channel c. The result is valid until the next call. Process allocates
 // only with pool none, and only if n is larger than ever before.
 func (s *Stream) Process(x []float32, n int) []float32 {
-	if s.net.embedding != nil {
-		panic("recurrent: samples for a network that reads tokens")
-	}
-	if n < 1 {
-		panic(fmt.Sprintf("recurrent: %d samples, expected at least 1", n))
-	}
-	if len(x) != s.net.cfg.DInput*n {
-		panic(fmt.Sprintf("recurrent: x has %d values, expected %d samples of %d channels", len(x), n, s.net.cfg.DInput))
-	}
+	s.net.checkSamples(x, n, 1)
 	return s.process(x, nil, n)
 }
 
@@ -108,32 +99,12 @@ func (n *Network) checkTokens(ids []int32) error {
 	return nil
 }
 
-// process runs x, or ids, block by block.
 func (s *Stream) process(x []float32, ids []int32, n int) []float32 {
-	net := s.net
-	perPosition := net.cfg.Pool == model.PoolNone
-	if perPosition {
+	if s.net.cfg.Pool == model.PoolNone {
 		s.reserve(n)
 	}
 	single := [1]*Stream{s}
-	ws := net.acquire()
-	defer net.release(ws)
-	for at := 0; at < n; {
-		t := min(n-at, block-int(s.position%block))
-		if ids != nil {
-			net.embed(ws, ids[at:at+t])
-		} else {
-			net.encode(ws, x, n, at, t)
-		}
-		net.advance(ws, single[:], t)
-		if perPosition {
-			out := vek.MatrixOf(s.out, net.cfg.DOutput, n).Columns(at, at+t)
-			net.output(out, vek.MatrixOf(ws.x, net.cfg.DModel, t), ws)
-		} else if at+t == n {
-			net.decode(vek.MatrixOf(s.out, net.cfg.DOutput, 1), ws, single[:], t)
-		}
-		at += t
-	}
+	s.net.process(s.out, x, ids, n, single[:])
 	return s.out
 }
 

@@ -13,12 +13,13 @@ const block = 64
 // workspace is the working memory of one call: activations as [channel][t] tiles of at most block
 // columns.
 type workspace struct {
-	x, u, y    []float32 // [H][t]: the residual stream, a layer's input, its output
-	mix        []float32 // [2H][t]
-	mean, rstd []float32 // [t]
-	gemm, ssm  []float32 // scratch
-	in         []float32 // [d_input][t] normalised input, with Options.Normalize
-	column     []float32 // [d_output] logits of a position, with Options.Posterior
+	x, u, y    []float32   // [H][t]: the residual stream, a layer's input, its output
+	mix        []float32   // [2H][t]
+	mean, rstd []float32   // [t]
+	gemm, ssm  []float32   // scratch
+	in         []float32   // [d_input][t] normalised input, with Options.Normalize
+	states     [][]float32 // of a layer, by stream
+	column     []float32   // [d_output] logits of a position, with Options.Posterior
 }
 
 func (n *Network) newWorkspace() *workspace {
@@ -33,6 +34,7 @@ func (n *Network) newWorkspace() *workspace {
 		mix:  make([]float32, 2*h*block),
 		mean: make([]float32, block), rstd: make([]float32, block),
 		gemm: make([]float32, scratch), ssm: make([]float32, vek.SSMScratch),
+		states: make([][]float32, 0, block),
 	}
 	if n.scale != nil {
 		ws.in = make([]float32, cfg.DInput*block)
@@ -56,6 +58,7 @@ func (n *Network) acquire() *workspace {
 }
 
 func (n *Network) release(ws *workspace) {
+	clear(ws.states) // a dropped stream must not stay in memory
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.idle = append(n.idle, ws)
@@ -104,9 +107,11 @@ func (n *Network) block(i int, ws *workspace, streams []*Stream, t int) {
 		in = u
 	}
 	if n.cfg.HasSSM(i) {
-		for j, s := range streams {
-			l.run(y.Columns(j*t, j*t+t), in.Columns(j*t, j*t+t), n.layerState(s, i), ws.ssm)
+		ws.states = ws.states[:0]
+		for _, s := range streams {
+			ws.states = append(ws.states, n.layerState(s, i))
 		}
+		l.run(y, in, ws.states, t, ws.ssm)
 	} else {
 		copy(y.Data, in.Data)
 	}

@@ -13,6 +13,15 @@ func gemmTile(rows, k int, a *float32, lda int, b *float32, ldb int, c *float32,
 	}
 }
 
+func gemmNarrow(rows, k int, a, b, c *float32, ldc int) {
+	switch current() {
+	case avx512:
+		gemmNarrowAVX512(rows, k, a, b, c, ldc)
+	case avx2:
+		gemmNarrowAVX2(rows, k, a, b, c, ldc)
+	}
+}
+
 func packStraight(dst *float32, width int, src *float32, stride, cols, k int) {
 	switch current() {
 	case avx512:
@@ -40,6 +49,16 @@ func gemmTileAVX2(rows int, k int, a *float32, lda int, b *float32, ldb int, c *
 //
 //go:noescape
 func gemmTileAVX512(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
+
+// gemmNarrow: c[i][j] = Σ_p a[p·rows+i]·b[p][j] for up to three rows of c and several panels of b.
+//
+//go:noescape
+func gemmNarrowAVX2(rows int, k int, a *float32, b *float32, c *float32, ldc int)
+
+// gemmNarrow: c[i][j] = Σ_p a[p·rows+i]·b[p][j] for up to three rows of c and several panels of b.
+//
+//go:noescape
+func gemmNarrowAVX512(rows int, k int, a *float32, b *float32, c *float32, ldc int)
 
 // packStraight: dst[p·width+j] = src[p·stride+j] for j < cols, and 0 for cols ≤ j < width.
 //

@@ -4668,6 +4668,410 @@ restored143:
 	VZEROUPPER
 	RET
 
+// gemmNarrow: c[i][j] = Σ_p a[p·rows+i]·b[p][j] for up to three rows of c and several panels of b.
+// func gemmNarrowAVX2(rows int, k int, a *float32, b *float32, c *float32, ldc int)
+// Requires: AVX, FMA3
+TEXT ·gemmNarrowAVX2(SB), NOSPLIT, $0-48
+	MOVQ   rows+0(FP), AX
+	CMPQ   AX, $0x01
+	JNE    next2
+	MOVQ   k+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+24(FP), DX
+	IMUL3Q $0x00000040, AX, BX
+	MOVQ   DX, SI
+	ADDQ   BX, SI
+	MOVQ   SI, DI
+	ADDQ   BX, DI
+	MOVQ   DI, R8
+	ADDQ   BX, R8
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	TESTQ  AX, AX
+	JLE    done4
+
+loop3:
+	VBROADCASTSS (CX), Y8
+	VMOVUPS      (DX), Y9
+	VFMADD231PS  Y9, Y8, Y0
+	VMOVUPS      32(DX), Y9
+	VFMADD231PS  Y9, Y8, Y1
+	VMOVUPS      (SI), Y9
+	VFMADD231PS  Y9, Y8, Y2
+	VMOVUPS      32(SI), Y9
+	VFMADD231PS  Y9, Y8, Y3
+	VMOVUPS      (DI), Y9
+	VFMADD231PS  Y9, Y8, Y4
+	VMOVUPS      32(DI), Y9
+	VFMADD231PS  Y9, Y8, Y5
+	VMOVUPS      (R8), Y9
+	VFMADD231PS  Y9, Y8, Y6
+	VMOVUPS      32(R8), Y9
+	VFMADD231PS  Y9, Y8, Y7
+	ADDQ         $0x04, CX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, SI
+	ADDQ         $0x00000040, DI
+	ADDQ         $0x00000040, R8
+	DECQ         AX
+	JNZ          loop3
+
+done4:
+	MOVQ    c+32(FP), AX
+	MOVQ    ldc+40(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	VMOVUPS Y4, 128(AX)
+	VMOVUPS Y5, 160(AX)
+	VMOVUPS Y6, 192(AX)
+	VMOVUPS Y7, 224(AX)
+	ADDQ    CX, AX
+	JMP     end1
+
+next2:
+	CMPQ   AX, $0x02
+	JNE    next5
+	MOVQ   k+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+24(FP), DX
+	IMUL3Q $0x00000040, AX, BX
+	MOVQ   DX, SI
+	ADDQ   BX, SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	TESTQ  AX, AX
+	JLE    done7
+
+loop6:
+	VBROADCASTSS (CX), Y8
+	VBROADCASTSS 4(CX), Y9
+	VMOVUPS      (DX), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y4
+	VMOVUPS      32(DX), Y10
+	VFMADD231PS  Y10, Y8, Y1
+	VFMADD231PS  Y10, Y9, Y5
+	VMOVUPS      (SI), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y6
+	VMOVUPS      32(SI), Y10
+	VFMADD231PS  Y10, Y8, Y3
+	VFMADD231PS  Y10, Y9, Y7
+	ADDQ         $0x08, CX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, SI
+	DECQ         AX
+	JNZ          loop6
+
+done7:
+	MOVQ    c+32(FP), AX
+	MOVQ    ldc+40(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	VMOVUPS Y6, 64(AX)
+	VMOVUPS Y7, 96(AX)
+	ADDQ    CX, AX
+	JMP     end1
+
+next5:
+	CMPQ   AX, $0x03
+	JNE    next8
+	MOVQ   k+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+24(FP), DX
+	IMUL3Q $0x00000040, AX, BX
+	MOVQ   DX, SI
+	ADDQ   BX, SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	TESTQ  AX, AX
+	JLE    done10
+
+loop9:
+	VBROADCASTSS (CX), Y12
+	VBROADCASTSS 4(CX), Y13
+	VBROADCASTSS 8(CX), Y14
+	VMOVUPS      (DX), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y8
+	VMOVUPS      32(DX), Y15
+	VFMADD231PS  Y15, Y12, Y1
+	VFMADD231PS  Y15, Y13, Y5
+	VFMADD231PS  Y15, Y14, Y9
+	VMOVUPS      (SI), Y15
+	VFMADD231PS  Y15, Y12, Y2
+	VFMADD231PS  Y15, Y13, Y6
+	VFMADD231PS  Y15, Y14, Y10
+	VMOVUPS      32(SI), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y7
+	VFMADD231PS  Y15, Y14, Y11
+	ADDQ         $0x0c, CX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, SI
+	DECQ         AX
+	JNZ          loop9
+
+done10:
+	MOVQ    c+32(FP), AX
+	MOVQ    ldc+40(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	VMOVUPS Y2, 64(AX)
+	VMOVUPS Y3, 96(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	VMOVUPS Y6, 64(AX)
+	VMOVUPS Y7, 96(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y8, (AX)
+	VMOVUPS Y9, 32(AX)
+	VMOVUPS Y10, 64(AX)
+	VMOVUPS Y11, 96(AX)
+	ADDQ    CX, AX
+	JMP     end1
+
+next8:
+end1:
+	VZEROUPPER
+	RET
+
+// gemmNarrow: c[i][j] = Σ_p a[p·rows+i]·b[p][j] for up to three rows of c and several panels of b.
+// func gemmNarrowAVX512(rows int, k int, a *float32, b *float32, c *float32, ldc int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·gemmNarrowAVX512(SB), NOSPLIT, $0-48
+	MOVQ   rows+0(FP), AX
+	CMPQ   AX, $0x01
+	JNE    next2
+	MOVQ   k+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+24(FP), DX
+	IMUL3Q $0x00000080, AX, BX
+	MOVQ   DX, SI
+	ADDQ   BX, SI
+	MOVQ   SI, DI
+	ADDQ   BX, DI
+	MOVQ   DI, R8
+	ADDQ   BX, R8
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	TESTQ  AX, AX
+	JLE    done4
+
+loop3:
+	VBROADCASTSS (CX), Z8
+	VMOVUPS      (DX), Z9
+	VFMADD231PS  Z9, Z8, Z0
+	VMOVUPS      64(DX), Z9
+	VFMADD231PS  Z9, Z8, Z1
+	VMOVUPS      (SI), Z9
+	VFMADD231PS  Z9, Z8, Z2
+	VMOVUPS      64(SI), Z9
+	VFMADD231PS  Z9, Z8, Z3
+	VMOVUPS      (DI), Z9
+	VFMADD231PS  Z9, Z8, Z4
+	VMOVUPS      64(DI), Z9
+	VFMADD231PS  Z9, Z8, Z5
+	VMOVUPS      (R8), Z9
+	VFMADD231PS  Z9, Z8, Z6
+	VMOVUPS      64(R8), Z9
+	VFMADD231PS  Z9, Z8, Z7
+	ADDQ         $0x04, CX
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000080, SI
+	ADDQ         $0x00000080, DI
+	ADDQ         $0x00000080, R8
+	DECQ         AX
+	JNZ          loop3
+
+done4:
+	MOVQ    c+32(FP), AX
+	MOVQ    ldc+40(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	VMOVUPS Z4, 256(AX)
+	VMOVUPS Z5, 320(AX)
+	VMOVUPS Z6, 384(AX)
+	VMOVUPS Z7, 448(AX)
+	ADDQ    CX, AX
+	JMP     end1
+
+next2:
+	CMPQ   AX, $0x02
+	JNE    next5
+	MOVQ   k+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+24(FP), DX
+	IMUL3Q $0x00000080, AX, BX
+	MOVQ   DX, SI
+	ADDQ   BX, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	TESTQ  AX, AX
+	JLE    done7
+
+loop6:
+	VBROADCASTSS (CX), Z8
+	VBROADCASTSS 4(CX), Z9
+	VMOVUPS      (DX), Z10
+	VFMADD231PS  Z10, Z8, Z0
+	VFMADD231PS  Z10, Z9, Z4
+	VMOVUPS      64(DX), Z10
+	VFMADD231PS  Z10, Z8, Z1
+	VFMADD231PS  Z10, Z9, Z5
+	VMOVUPS      (SI), Z10
+	VFMADD231PS  Z10, Z8, Z2
+	VFMADD231PS  Z10, Z9, Z6
+	VMOVUPS      64(SI), Z10
+	VFMADD231PS  Z10, Z8, Z3
+	VFMADD231PS  Z10, Z9, Z7
+	ADDQ         $0x08, CX
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000080, SI
+	DECQ         AX
+	JNZ          loop6
+
+done7:
+	MOVQ    c+32(FP), AX
+	MOVQ    ldc+40(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z7, 192(AX)
+	ADDQ    CX, AX
+	JMP     end1
+
+next5:
+	CMPQ   AX, $0x03
+	JNE    next8
+	MOVQ   k+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+24(FP), DX
+	IMUL3Q $0x00000080, AX, BX
+	MOVQ   DX, SI
+	ADDQ   BX, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	TESTQ  AX, AX
+	JLE    done10
+
+loop9:
+	VBROADCASTSS (CX), Z12
+	VBROADCASTSS 4(CX), Z13
+	VBROADCASTSS 8(CX), Z14
+	VMOVUPS      (DX), Z15
+	VFMADD231PS  Z15, Z12, Z0
+	VFMADD231PS  Z15, Z13, Z4
+	VFMADD231PS  Z15, Z14, Z8
+	VMOVUPS      64(DX), Z15
+	VFMADD231PS  Z15, Z12, Z1
+	VFMADD231PS  Z15, Z13, Z5
+	VFMADD231PS  Z15, Z14, Z9
+	VMOVUPS      (SI), Z15
+	VFMADD231PS  Z15, Z12, Z2
+	VFMADD231PS  Z15, Z13, Z6
+	VFMADD231PS  Z15, Z14, Z10
+	VMOVUPS      64(SI), Z15
+	VFMADD231PS  Z15, Z12, Z3
+	VFMADD231PS  Z15, Z13, Z7
+	VFMADD231PS  Z15, Z14, Z11
+	ADDQ         $0x0c, CX
+	ADDQ         $0x00000080, DX
+	ADDQ         $0x00000080, SI
+	DECQ         AX
+	JNZ          loop9
+
+done10:
+	MOVQ    c+32(FP), AX
+	MOVQ    ldc+40(FP), CX
+	SHLQ    $0x02, CX
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS Z3, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	VMOVUPS Z6, 128(AX)
+	VMOVUPS Z7, 192(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	VMOVUPS Z10, 128(AX)
+	VMOVUPS Z11, 192(AX)
+	ADDQ    CX, AX
+	JMP     end1
+
+next8:
+end1:
+	VZEROUPPER
+	RET
+
 // packStraight: dst[p·width+j] = src[p·stride+j] for j < cols, and 0 for cols ≤ j < width.
 // func packStraightAVX2(dst *float32, width int, src *float32, stride int, cols int, k int)
 // Requires: AVX, AVX2
@@ -4816,16 +5220,19 @@ TEXT ·packTransposedAVX2(SB), NOSPLIT, $0-48
 	VMOVD        DI, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     gemm_lanes<>+0(SB), Y0, Y0
+	XORQ         R9, R9
+	ADDQ         $0x08, R9
 	CMPQ         DI, $0x08
 	JE           whole4
 	CMPQ         DI, R8
 	JNE          loop1
+	ADDQ         $0x08, R9
 
 whole4:
-	CMPQ    DX, $0x08
-	JLE     loop1
+	CMPQ    DX, R9
+	JL      loop1
 	MOVQ    CX, R8
-	MOVQ    DI, R9
+	MOVQ    DI, R10
 	VXORPS  Y1, Y1, Y1
 	VXORPS  Y2, Y2, Y2
 	VXORPS  Y3, Y3, Y3
@@ -4836,35 +5243,35 @@ whole4:
 	VXORPS  Y8, Y8, Y8
 	VMOVUPS (R8), Y1
 	ADDQ    SI, R8
-	DECQ    R9
+	DECQ    R10
 	JZ      loaded5
 	VMOVUPS (R8), Y2
 	ADDQ    SI, R8
-	DECQ    R9
+	DECQ    R10
 	JZ      loaded5
 	VMOVUPS (R8), Y3
 	ADDQ    SI, R8
-	DECQ    R9
+	DECQ    R10
 	JZ      loaded5
 	VMOVUPS (R8), Y4
 	ADDQ    SI, R8
-	DECQ    R9
+	DECQ    R10
 	JZ      loaded5
 	VMOVUPS (R8), Y5
 	ADDQ    SI, R8
-	DECQ    R9
+	DECQ    R10
 	JZ      loaded5
 	VMOVUPS (R8), Y6
 	ADDQ    SI, R8
-	DECQ    R9
+	DECQ    R10
 	JZ      loaded5
 	VMOVUPS (R8), Y7
 	ADDQ    SI, R8
-	DECQ    R9
+	DECQ    R10
 	JZ      loaded5
 	VMOVUPS (R8), Y8
 	ADDQ    SI, R8
-	DECQ    R9
+	DECQ    R10
 	JZ      loaded5
 
 loaded5:

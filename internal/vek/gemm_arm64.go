@@ -11,6 +11,13 @@ func gemmTile(rows, k int, a *float32, lda int, b *float32, ldb int, c *float32,
 	}
 }
 
+func gemmNarrow(rows, k int, a, b, c *float32, ldc int) {
+	switch current() {
+	case neon:
+		gemmNarrowNEON(rows, k, a, b, c, ldc)
+	}
+}
+
 func packStraight(dst *float32, width int, src *float32, stride, cols, k int) {
 	switch current() {
 	case neon:
@@ -29,6 +36,11 @@ func packTransposed(dst *float32, width int, src *float32, stride, rows, k int) 
 //
 //go:noescape
 func gemmTileNEON(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
+
+// gemmNarrow: c[i][j] = Σ_p a[p·rows+i]·b[p][j] for up to three rows of c and several panels of b.
+//
+//go:noescape
+func gemmNarrowNEON(rows int, k int, a *float32, b *float32, c *float32, ldc int)
 
 // packStraight: dst[p·width+j] = src[p·stride+j] for j < cols, and 0 for cols ≤ j < width.
 //

@@ -102,7 +102,9 @@ func (g *panels) multiply(mode gemmMode, scratch []float32, m, n, k int) {
 			for i0 := 0; i0 < m; i0 += panelMC {
 				mc := min(panelMC, m-i0)
 				pa := scratch[len(pb):][:mc*kc]
-				if g.readyA != nil {
+				if g.transA && mc <= g.tileRows && g.a.Stride == mc && kc > 0 {
+					pa = g.a.Data[p0*mc:] // these rows are a panel
+				} else if g.readyA != nil {
 					pa = g.readyA[p0*m+i0*kc:][:len(pa)]
 				} else {
 					g.packA(pa, p0, kc, i0, mc)
@@ -171,7 +173,7 @@ func (g *panels) packB(pb []float32, p0, kc, j0, nc int) {
 func (g *panels) block(mode gemmMode, pa, pb []float32, kc, i0, mc, j0, nc int) {
 	cut := g.cut(mc)
 	var none float32
-	for j := 0; j < nc; j += g.cols {
+	for j := g.narrow(mode, pa, pb, kc, i0, mc, j0, nc); j < nc; j += g.cols {
 		cols := min(g.cols, nc-j)
 		for i := range cut.count {
 			at, rows := cut.panel(i)
@@ -181,7 +183,7 @@ func (g *panels) block(mode gemmMode, pa, pb []float32, kc, i0, mc, j0, nc int) 
 			}
 			if g.turned {
 				gemmTile(rows, kc, a, rows, b, g.cols, &g.tile[0], g.cols, g.cols, int(gemmSet), bias)
-				g.scatter(mode, rows, cols, i0+at, j0+j)
+				g.scatter(mode, rows, g.cols, cols, i0+at, j0+j)
 				continue
 			}
 			if mode == gemmBias {
@@ -192,22 +194,43 @@ func (g *panels) block(mode gemmMode, pa, pb []float32, kc, i0, mc, j0, nc int) 
 	}
 }
 
-// scatter stores a transposed tile, whose rows are columns of c.
-func (g *panels) scatter(mode gemmMode, rows, cols, i, j int) {
-	for q := range cols {
-		out, bias := g.c.Data[(j+q)*g.c.Stride+i:][:rows], float32(0)
-		if mode == gemmBias {
-			bias = g.bias[j+q]
-		}
-		for r, old := range out {
-			out[r] = g.tile[r*g.cols+q]
-			switch mode {
-			case gemmAdd:
-				out[r] += old
-			case gemmBias:
-				out[r] += bias
+// narrowPanels is the number of panels of b that gemmNarrow multiplies, by the rows of a's panel.
+var narrowPanels = [...]int{1: 4, 2: 2, 3: 2}
+
+// narrow multiplies a panel of a few rows of a by as many panels of b as gemmNarrow takes at a
+// time. It returns the first column that remains.
+func (g *panels) narrow(mode gemmMode, pa, pb []float32, kc, i0, rows, j0, nc int) (j int) {
+	if !g.turned || rows >= len(narrowPanels) || kc == 0 {
+		return 0
+	}
+	width := g.cols * narrowPanels[rows]
+	for ; j+width <= roundUp(nc, g.cols); j += width {
+		gemmNarrow(rows, kc, &pa[0], &pb[j*kc], &g.tile[0], width)
+		g.scatter(mode, rows, width, min(width, nc-j), i0, j0+j)
+	}
+	return j
+}
+
+// scatter stores a transposed tile [rows][width], whose rows are columns of c.
+func (g *panels) scatter(mode gemmMode, rows, width, cols, i, j int) {
+	for r := range rows {
+		sums := g.tile[r*width:][:cols]
+		switch mode {
+		case gemmBias:
+			Add(sums, sums, g.bias[j:j+cols])
+		case gemmAdd:
+			for q, old := 0, g.c.Data[j*g.c.Stride+i+r:]; q < cols; q++ {
+				sums[q] += old[q*g.c.Stride]
 			}
 		}
+	}
+	out := g.c.Data[j*g.c.Stride+i:]
+	if g.c.Stride == 1 {
+		copy(out, g.tile[:cols])
+		return
+	}
+	for r := 0; r < rows; r += g.lanes {
+		packTransposed(&out[r], g.c.Stride, &g.tile[r*width], width, min(g.lanes, rows-r), cols)
 	}
 }
 

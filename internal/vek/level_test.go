@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -108,6 +109,7 @@ func TestKernelsAllocateNothing(t *testing.T) {
 	a, b, c := matrix(r, 10, 10), matrix(r, 10, 10), matrix(r, 10, 10)
 	scratch := make([]float32, vek.SSMScratch)
 	s, block := newSystems(r, 1, 30), vek.MatrixOf(x, 1, n)
+	column, states := vek.MatrixOf(x, 1, 1), [][]float32{slices.Concat(s.hRe, s.hIm)}
 	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 		for name, call := range map[string]func(){
 			"Add":                 func() { vek.Add(out, x, y) },
@@ -122,6 +124,7 @@ func TestKernelsAllocateNothing(t *testing.T) {
 			"SoftmaxCrossEntropy": func() { out[0] = vek.SoftmaxCrossEntropy(out2, x, 3) },
 			"AdamW":               func() { vek.AdamW(out, x, z, y, step3) },
 			"SSMBlock":            func() { vek.SSMBlock(block, block, s.hRe, s.hIm, &s.SSM, scratch) },
+			"SSMStep":             func() { vek.SSMStep(column, column, states, &s.SSM, scratch) },
 			"LayerNorm":           func() { vek.LayerNorm(c, a, x[:10], y[:10], out, out2, 1) },
 			"LayerNormGrad":       func() { vek.LayerNormGrad(c, a, b, x[:10], y[:10], z[:10], out[:10], out2[:10], scratch) },
 		} {

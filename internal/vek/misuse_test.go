@@ -15,6 +15,7 @@ func TestMisusePanics(t *testing.T) {
 	z := make([]complex128, 3)
 	two := vek.MatrixOf(x, 2, 2)
 	one := vek.MatrixOf(x, 1, 1)
+	thin := vek.MatrixOf(x, 2, 1)
 	short := vek.Matrix{Data: x, Rows: 2, Cols: 3, Stride: 3}
 	narrow := vek.Matrix{Data: y, Rows: 3, Cols: 2, Stride: 1}
 	ssm, long := vek.SSM{LambdaRe: x, LambdaIm: x, CRe: x, CIm: x, D: x[:2]}, make([]float32, vek.SSMScratch)
@@ -45,6 +46,9 @@ func TestMisusePanics(t *testing.T) {
 		{"SSMBlock: 2×2 from 1×1, expected 2 channels", func() { vek.SSMBlock(two, one, x, x, &ssm, long) }},
 		{"SSMBlock: lengths", func() { vek.SSMBlock(two, two, x, y, &ssm, long) }},
 		{"SSMBlock: 2×3", func() { vek.SSMBlock(short, short, x, x, &ssm, long) }},
+		{"SSMStep: 2×2 from 2×2, expected 2 channels of 1 states", func() { vek.SSMStep(two, two, [][]float32{long}, &ssm, long) }},
+		{"SSMStep: state 0 has", func() { vek.SSMStep(thin, thin, [][]float32{long}, &ssm, long) }},
+		{"SSMStep: scratch", func() { vek.SSMStep(thin, thin, [][]float32{long[:2*len(x)]}, &ssm, x) }},
 		{"SSMBlock: scratch", func() { vek.SSMBlock(two, two, x, x, &ssm, x) }},
 		{"LayerNorm: ", func() { vek.LayerNorm(two, two, x[:1], x[:2], x[:2], x[:2], 1) }},
 		{"LayerNorm: 2×3", func() { vek.LayerNorm(short, short, x[:2], x[:2], x[:3], x[:3], 1) }},

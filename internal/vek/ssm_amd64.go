@@ -13,6 +13,15 @@ func ssmModes(sums *float32, x *float32, xStride, samples, channels, modes int, 
 	}
 }
 
+func ssmModeSteps(sums *float32, x *float32, xStride, samples, channels, modes int, states *[]float32, at, im int, lamRe, lamIm, cRe, cIm *float32) {
+	switch current() {
+	case avx512:
+		ssmModeStepsAVX512(sums, x, xStride, samples, channels, modes, states, at, im, lamRe, lamIm, cRe, cIm)
+	case avx2:
+		ssmModeStepsAVX2(sums, x, xStride, samples, channels, modes, states, at, im, lamRe, lamIm, cRe, cIm)
+	}
+}
+
 func sumLanes(dst, rows *float32, n int) {
 	switch current() {
 	case avx512:
@@ -42,6 +51,18 @@ func ssmModesAVX2(sums *float32, x *float32, xStride int, samples int, channels 
 //
 //go:noescape
 func ssmModesAVX512(sums *float32, x *float32, xStride int, samples int, channels int, modes int, hRe *float32, hIm *float32, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
+
+// ssmModeSteps is ssmModes for one sample of each of several states [re, im][H][M], which begin at
+// the channel whose first mode is number at.
+//
+//go:noescape
+func ssmModeStepsAVX2(sums *float32, x *float32, xStride int, samples int, channels int, modes int, states *[]float32, at int, im int, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
+
+// ssmModeSteps is ssmModes for one sample of each of several states [re, im][H][M], which begin at
+// the channel whose first mode is number at.
+//
+//go:noescape
+func ssmModeStepsAVX512(sums *float32, x *float32, xStride int, samples int, channels int, modes int, states *[]float32, at int, im int, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
 
 // sumLanes: dst[i] = the sum of the lanes of rows[i], for n rounded up to whole vectors.
 //

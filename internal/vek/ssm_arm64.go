@@ -11,6 +11,13 @@ func ssmModes(sums *float32, x *float32, xStride, samples, channels, modes int, 
 	}
 }
 
+func ssmModeSteps(sums *float32, x *float32, xStride, samples, channels, modes int, states *[]float32, at, im int, lamRe, lamIm, cRe, cIm *float32) {
+	switch current() {
+	case neon:
+		ssmModeStepsNEON(sums, x, xStride, samples, channels, modes, states, at, im, lamRe, lamIm, cRe, cIm)
+	}
+}
+
 func sumLanes(dst, rows *float32, n int) {
 	switch current() {
 	case neon:
@@ -30,6 +37,12 @@ func ssmOutput(y, x, sums *float32, n int, d float32) {
 //
 //go:noescape
 func ssmModesNEON(sums *float32, x *float32, xStride int, samples int, channels int, modes int, hRe *float32, hIm *float32, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
+
+// ssmModeSteps is ssmModes for one sample of each of several states [re, im][H][M], which begin at
+// the channel whose first mode is number at.
+//
+//go:noescape
+func ssmModeStepsNEON(sums *float32, x *float32, xStride int, samples int, channels int, modes int, states *[]float32, at int, im int, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
 
 // sumLanes: dst[i] = the sum of the lanes of rows[i], for n rounded up to whole vectors.
 //

@@ -17,7 +17,7 @@ type SSM struct {
 	D                  []float32 // [H] weight of the input itself
 }
 
-// SSMScratch is the least length of SSMBlock's scratch.
+// SSMScratch is the least length of the scratch of SSMBlock and SSMStep.
 const SSMScratch = ssmRows*16 + ssmRows
 
 // ssmRows is the number of sums over the modes that are completed at a time, one per channel and

@@ -59,3 +59,28 @@ func (g ssmGroup) output(y, x Matrix, d, sums []float32) {
 		ssmOutput(&out[0], &in[0], &s[0], len(out), d)
 	}
 }
+
+// stepStates is the number of states that a pair of channels is advanced in at a time. More would
+// be more sequences of addresses than a processor prefetches.
+const stepStates = 8
+
+// ssmStep advances a few states at a time, pair of channels by pair of channels, so that a pair's
+// poles and weights are read once. The columns of x are to it what samples are to ssmBlock.
+func ssmStep(y, x Matrix, states [][]float32, s *SSM, scratch []float32) {
+	if current() == generic || len(s.LambdaRe) == 0 {
+		ssmStepGeneric(y, x, states, s)
+		return
+	}
+	modes, sums := len(s.LambdaRe)/len(s.D), scratch[16*ssmRows:]
+	for at := 0; at < len(states); at += stepStates {
+		n := min(stepStates, len(states)-at)
+		channels := ssmRows / n &^ 1 // pairs
+		for h := 0; h < len(s.D); h += channels {
+			g := ssmGroup{at: at, samples: n, channel: h, channels: min(channels, len(s.D)-h)}
+			ssmModeSteps(&scratch[0], &x.Data[h*x.Stride+at], x.Stride, n, g.channels, modes, &states[at], h*modes, 4*len(s.LambdaRe),
+				&s.LambdaRe[0], &s.LambdaIm[0], &s.CRe[0], &s.CIm[0])
+			sumLanes(&sums[0], &scratch[0], g.channels*n)
+			g.output(y, x, s.D, sums)
+		}
+	}
+}
