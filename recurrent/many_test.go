@@ -69,6 +69,14 @@ func TestStepMany(t *testing.T) {
 	}
 }
 
+// positions returns the number of positions that Process returns outputs of, for n samples.
+func positions(cfg model.Config, n int) int {
+	if cfg.Pool == model.PoolNone {
+		return n
+	}
+	return 1
+}
+
 // Blocks of streams that are processed together have the outputs and states of streams that are
 // processed alone, bit for bit.
 func TestProcessMany(t *testing.T) {
@@ -79,10 +87,7 @@ func TestProcessMany(t *testing.T) {
 			x, ids := input(cfg, 2, 97)
 			many, alone := together(net, x, ids, cfg.DInput, streams)
 			for _, n := range []int{3, 1, 7, 40, 64, 100} {
-				outputs := 1
-				if cfg.Pool == model.PoolNone {
-					outputs = n
-				}
+				outputs := positions(cfg, n)
 				dst := make([]float32, cfg.DOutput*streams*outputs)
 				x, ids := input(cfg, uint64(n), streams*n)
 				if ids != nil {
@@ -118,13 +123,14 @@ func TestProcessManyNoAllocation(t *testing.T) {
 		many, _ := together(net, x, ids, cfg.DInput, 100)
 		dst := make([]float32, cfg.DOutput*100)
 		blocks, blockIDs := input(cfg, 3, 100*samples)
+		outputs := make([]float32, cfg.DOutput*100*positions(cfg, samples))
 		if n := testing.AllocsPerRun(10, func() {
 			if ids != nil {
 				must.Do(t, net.StepManyTokens(dst, ids, many))
-				must.Do(t, net.ProcessManyTokens(dst, blockIDs, samples, many))
+				must.Do(t, net.ProcessManyTokens(outputs, blockIDs, samples, many))
 			} else {
 				net.StepMany(dst, x, many)
-				net.ProcessMany(dst, blocks, samples, many)
+				net.ProcessMany(outputs, blocks, samples, many)
 			}
 		}); n != 0 {
 			t.Errorf("%s: %v allocations, expected 0", name, n)

@@ -1,12 +1,13 @@
 // Command streams measures how many streams of audio one core processes in real time:
 //
 //	go run ./bench/streams [-seconds 5] [-block 10ms] [-load 0.9] [-level LEVEL]
+//	go run ./bench/streams -streams 1,10,100,1000,10000 -block 1ms [-seconds 5] [-level LEVEL]
 //
 // It measures two networks that read samples: four layers with H = 64 at 8 kHz, and six
-// layers of H = 128, N = 64 at 16 kHz. It advances the streams in three ways: a block of each
-// stream in turn (Process), a sample of each stream in turn (Step), and a sample of all streams
-// together (StepMany). The network processes all audio, as if the gate of package events were
-// always open.
+// layers of H = 128, N = 64 at 16 kHz. It advances the streams in four ways: a block of each
+// stream in turn (Process), a sample of each stream in turn (Step), a sample of all streams
+// together (StepMany), and a block of all streams together (ProcessMany). The network processes all
+// audio, as if the gate of package events were always open.
 //
 // It also measures detectors of the built-in models, which have a filter bank with 50 frames per
 // second. Their time includes the filter bank, the network and the decisions. They process a block
@@ -15,6 +16,11 @@
 // It first finds the number of streams that takes all of the core's time. It then runs that number
 // times load and measures the latency of a block: from the arrival of the blocks of all streams to
 // the stream's own output.
+//
+// With -streams it measures the time per sample for the given numbers of streams instead, whether or
+// not they fit in real time, and prints the memory of their states. -seconds is then the time per
+// figure, but each takes at least four blocks of all streams: 10,000 streams of the large network
+// need short blocks, and more than 4 GiB.
 package main
 
 import (
@@ -38,6 +44,7 @@ func main() {
 	block := flag.Duration("block", 10*time.Millisecond, "length of a block of audio")
 	load := flag.Float64("load", 0.9, "`share` of the core's time in use while latency is measured")
 	name := flag.String("level", "", "kernel `level` (default: the best one)")
+	list := flag.String("streams", "", "`numbers` of streams, separated by commas: measure the time per sample of so many")
 	flag.Parse()
 	fail(level.Set(*name))
 	if !(*seconds > 0) || *block <= 0 || !(*load > 0 && *load <= 1) {
@@ -46,6 +53,15 @@ func main() {
 	runtime.GOMAXPROCS(1)
 	networks, err := networks()
 	fail(err)
+	if *list != "" {
+		counts, err := parseCounts(*list)
+		fail(err)
+		fmt.Printf("level %s, one core, blocks of %v\n\n", level.Current(), *block)
+		for _, n := range networks {
+			printScale(n, counts, *block, *seconds)
+		}
+		return
+	}
 	fmt.Printf("level %s, one core, blocks of %v, latency at %.0f %% load\n\n", level.Current(), *block, 100**load)
 	fmt.Println("| network | call | µs per sample | streams in real time | p50 | p99 | max |")
 	fmt.Println("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
@@ -151,6 +167,14 @@ var ways = []way{
 		}
 		done(len(streams))
 	}},
+	{"ProcessMany", func(b *bench, streams []*recurrent.Stream, done func(n int)) {
+		b.blocks = b.blocks[:0]
+		for range streams {
+			b.blocks = append(b.blocks, b.audio...)
+		}
+		b.net.ProcessMany(b.out[:b.outputs*len(streams)], b.blocks, len(b.audio), streams)
+		done(len(streams))
+	}},
 }
 
 // processDetectors is the way of detectors, which has no streams of its own.
@@ -173,6 +197,7 @@ type bench struct {
 	count       int
 	outputs     int
 	column, out []float32
+	blocks      []float32 // of all streams
 }
 
 func newBench(n network, w way, block time.Duration) *bench {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 	"time"
 
@@ -62,5 +63,14 @@ func TestCapacity(t *testing.T) {
 	}
 	if late := b.latencies(2, 0.02); len(late) != 8 || late[0] <= 0 {
 		t.Errorf("%d latencies of 2 streams and 4 blocks: %v", len(late), late)
+	}
+}
+
+func TestParseCounts(t *testing.T) {
+	must.Equal(t, fmt.Sprint(must.Get(parseCounts("1, 100,10000"))(t)), "[1 100 10000]", "numbers of streams")
+	for _, list := range []string{"", "0", "1,,2", "many"} {
+		if counts, err := parseCounts(list); err == nil {
+			t.Errorf("-streams %q: %d, expected an error", list, counts)
+		}
 	}
 }

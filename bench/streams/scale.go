@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// parseCounts reads the numbers of streams of -streams.
+func parseCounts(list string) (counts []int, err error) {
+	for _, word := range strings.Split(list, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(word))
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("-streams %s: %q: expected numbers of streams, such as 1,100,10000", list, word)
+		}
+		counts = append(counts, n)
+	}
+	return counts, nil
+}
+
+// printScale prints the time per sample of each call, for each number of streams of a network.
+func printScale(n network, counts []int, block time.Duration, seconds float64) {
+	fmt.Print("| network | streams | MiB |")
+	for _, w := range ways {
+		fmt.Printf(" %s, µs per sample |", w.name)
+	}
+	fmt.Printf("\n| --- | ---: | ---: |%s\n", strings.Repeat(" ---: |", len(ways)))
+	for _, count := range counts {
+		b := newBench(n, way{}, block)
+		fmt.Printf("| %s | %d | %.3g |", n.name, count, float64(count*n.net.StreamBytes())/(1<<20))
+		for _, w := range ways {
+			b.way = w
+			fmt.Printf(" %.3g |", 1e6*b.time(count, seconds))
+		}
+		fmt.Println()
+	}
+	fmt.Println()
+}
