@@ -13,7 +13,7 @@ func ssm(f *file) {
 	f.part("ssmModeSteps", "func(sums *float32, x *float32, xStride, samples, channels, modes int, "+
 		"states *[]float32, at, im int, lamRe, lamIm, cRe, cIm *float32)", ssmModeSteps)
 	f.part("sumLanes", "func(dst, rows *float32, n int)", sumLanes)
-	f.part("ssmOutput", "func(y, x, sums *float32, n int, d float32)", ssmOutput)
+	f.part("ssmOutput", "func(y *float32, yStride int, x *float32, xStride int, sums, d *float32, channels, samples int)", ssmOutput)
 }
 
 // ssmModes: h = λ·h + x[t] for the states of [channels][modes], and sums[channel][t] is a vector
@@ -26,9 +26,9 @@ func ssmModes(g *gen) {
 	g.ssmPairs(first, false)
 }
 
-// ssmModeSteps is ssmModes for one sample of each of several states [re, im][H][M], which begin at the
-// channel whose first mode is number at. im is the number of bytes from a state's real parts to its
-// imaginary parts. Every column of x belongs to another state.
+// ssmModeSteps is ssmModes for one sample of each of several states [re, im][H][M]: every column of
+// x belongs to another state. at is the first mode of the first channel. im is the number of bytes
+// from a state's real parts to its imaginary parts.
 func ssmModeSteps(g *gen) { g.ssmPairs(g.arg("at"), true) }
 
 // ssmPairs runs the channels in pairs, from the one whose first mode is number first.
@@ -337,14 +337,23 @@ func (g *gen) sumRows(rows reg.Register) reg.VecVirtual {
 	return fold(a, b, 0x88, 0xDD)
 }
 
-// ssmOutput: y = 2·sums + d·x for n samples. The product is rounded, as in plain Go.
+// ssmOutput: y = 2·sums + d·x for the samples of each channel, sums [channels][samples]. The product
+// is rounded, as in plain Go.
 func ssmOutput(g *gen) {
-	y, x, sums, d := g.arg("y"), g.arg("x"), g.arg("sums"), g.broadcastArg("d")
-	g.eachVec(g.arg("n"), 2, func(r *run, u int) {
-		s, v := r.load(sums, u), r.load(x, u)
-		g.VADDPS(s, s, s)
-		g.VMULPS(d, v, v)
-		g.VADDPS(v, s, s)
-		r.store(s, y, u)
+	y, x, sums, d := g.arg("y"), g.arg("x"), g.arg("sums"), g.arg("d")
+	g.times(g.arg("channels"), func() {
+		v := g.vec()
+		g.VBROADCASTSS(operand.Mem{Base: d}, v)
+		g.eachVec(g.arg("samples"), 2, func(r *run, u int) {
+			s, in := r.load(sums, u), r.load(x, u)
+			g.VADDPS(s, s, s)
+			g.VMULPS(v, in, in)
+			g.VADDPS(in, s, s)
+			r.store(s, y, u)
+		})
+		g.ADDQ(g.stride("yStride"), y)
+		g.ADDQ(g.stride("xStride"), x)
+		g.ADDQ(g.stride("samples"), sums)
+		g.ADDQ(operand.Imm(4), d)
 	})
 }

@@ -1102,8 +1102,8 @@ done2:
 	VZEROUPPER
 	RET
 
-// ssmModeSteps is ssmModes for one sample of each of several states [re, im][H][M], which begin at
-// the channel whose first mode is number at.
+// ssmModeSteps is ssmModes for one sample of each of several states [re, im][H][M]: every column of
+// x belongs to another state.
 // func ssmModeStepsAVX2(sums *float32, x *float32, xStride int, samples int, channels int, modes int, states *[]float32, at int, im int, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
 // Requires: AVX, AVX2, FMA3, SSE
 TEXT ·ssmModeStepsAVX2(SB), NOSPLIT, $552-104
@@ -1763,8 +1763,8 @@ done2:
 	VZEROUPPER
 	RET
 
-// ssmModeSteps is ssmModes for one sample of each of several states [re, im][H][M], which begin at
-// the channel whose first mode is number at.
+// ssmModeSteps is ssmModes for one sample of each of several states [re, im][H][M]: every column of
+// x belongs to another state.
 // func ssmModeStepsAVX512(sums *float32, x *float32, xStride int, samples int, channels int, modes int, states *[]float32, at int, im int, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
 // Requires: AVX, AVX512F, SSE
 TEXT ·ssmModeStepsAVX512(SB), NOSPLIT, $8-104
@@ -2276,124 +2276,164 @@ done2:
 	VZEROUPPER
 	RET
 
-// ssmOutput: y = 2·sums + d·x for n samples.
-// func ssmOutputAVX2(y *float32, x *float32, sums *float32, n int, d float32)
+// ssmOutput: y = 2·sums + d·x for the samples of each channel, sums [channels][samples].
+// func ssmOutputAVX2(y *float32, yStride int, x *float32, xStride int, sums *float32, d *float32, channels int, samples int)
 // Requires: AVX, AVX2
-TEXT ·ssmOutputAVX2(SB), NOSPLIT, $0-36
-	MOVQ         y+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         sums+16(FP), DX
-	VBROADCASTSS d+32(FP), Y0
-	MOVQ         n+24(FP), BX
-	XORQ         SI, SI
+TEXT ·ssmOutputAVX2(SB), NOSPLIT, $0-64
+	MOVQ  y+0(FP), AX
+	MOVQ  x+16(FP), CX
+	MOVQ  sums+32(FP), DX
+	MOVQ  d+40(FP), BX
+	MOVQ  channels+48(FP), SI
+	TESTQ SI, SI
+	JLE   done2
 
 loop1:
-	CMPQ    BX, $0x00000010
-	JL      done2
-	VMOVUPS (DX)(SI*4), Y1
-	VMOVUPS (CX)(SI*4), Y2
-	VADDPS  Y1, Y1, Y1
-	VMULPS  Y0, Y2, Y2
-	VADDPS  Y2, Y1, Y1
-	VMOVUPS Y1, (AX)(SI*4)
-	VMOVUPS 32(DX)(SI*4), Y1
-	VMOVUPS 32(CX)(SI*4), Y2
-	VADDPS  Y1, Y1, Y1
-	VMULPS  Y0, Y2, Y2
-	VADDPS  Y2, Y1, Y1
-	VMOVUPS Y1, 32(AX)(SI*4)
-	ADDQ    $0x00000010, SI
-	SUBQ    $0x00000010, BX
-	JMP     loop1
+	VBROADCASTSS (BX), Y0
+	MOVQ         samples+56(FP), DI
+	XORQ         R8, R8
 
-done2:
 loop3:
-	CMPQ    BX, $0x00000008
+	CMPQ    DI, $0x00000010
 	JL      done4
-	VMOVUPS (DX)(SI*4), Y1
-	VMOVUPS (CX)(SI*4), Y2
+	VMOVUPS (DX)(R8*4), Y1
+	VMOVUPS (CX)(R8*4), Y2
 	VADDPS  Y1, Y1, Y1
 	VMULPS  Y0, Y2, Y2
 	VADDPS  Y2, Y1, Y1
-	VMOVUPS Y1, (AX)(SI*4)
-	ADDQ    $0x00000008, SI
-	SUBQ    $0x00000008, BX
+	VMOVUPS Y1, (AX)(R8*4)
+	VMOVUPS 32(DX)(R8*4), Y1
+	VMOVUPS 32(CX)(R8*4), Y2
+	VADDPS  Y1, Y1, Y1
+	VMULPS  Y0, Y2, Y2
+	VADDPS  Y2, Y1, Y1
+	VMOVUPS Y1, 32(AX)(R8*4)
+	ADDQ    $0x00000010, R8
+	SUBQ    $0x00000010, DI
 	JMP     loop3
 
 done4:
-	TESTQ        BX, BX
-	JLE          end5
-	VMOVD        BX, X1
+loop5:
+	CMPQ    DI, $0x00000008
+	JL      done6
+	VMOVUPS (DX)(R8*4), Y1
+	VMOVUPS (CX)(R8*4), Y2
+	VADDPS  Y1, Y1, Y1
+	VMULPS  Y0, Y2, Y2
+	VADDPS  Y2, Y1, Y1
+	VMOVUPS Y1, (AX)(R8*4)
+	ADDQ    $0x00000008, R8
+	SUBQ    $0x00000008, DI
+	JMP     loop5
+
+done6:
+	TESTQ        DI, DI
+	JLE          end7
+	VMOVD        DI, X1
 	VPBROADCASTD X1, Y1
 	VPCMPGTD     ssm_lanes<>+0(SB), Y1, Y1
-	VMASKMOVPS   (DX)(SI*4), Y1, Y2
-	VMASKMOVPS   (CX)(SI*4), Y1, Y3
+	VMASKMOVPS   (DX)(R8*4), Y1, Y2
+	VMASKMOVPS   (CX)(R8*4), Y1, Y3
 	VADDPS       Y2, Y2, Y2
 	VMULPS       Y0, Y3, Y3
 	VADDPS       Y3, Y2, Y2
-	VMASKMOVPS   Y2, Y1, (AX)(SI*4)
+	VMASKMOVPS   Y2, Y1, (AX)(R8*4)
 
-end5:
+end7:
+	MOVQ yStride+8(FP), DI
+	SHLQ $0x02, DI
+	ADDQ DI, AX
+	MOVQ xStride+24(FP), DI
+	SHLQ $0x02, DI
+	ADDQ DI, CX
+	MOVQ samples+56(FP), DI
+	SHLQ $0x02, DI
+	ADDQ DI, DX
+	ADDQ $0x04, BX
+	DECQ SI
+	JNZ  loop1
+
+done2:
 	VZEROUPPER
 	RET
 
-// ssmOutput: y = 2·sums + d·x for n samples.
-// func ssmOutputAVX512(y *float32, x *float32, sums *float32, n int, d float32)
+// ssmOutput: y = 2·sums + d·x for the samples of each channel, sums [channels][samples].
+// func ssmOutputAVX512(y *float32, yStride int, x *float32, xStride int, sums *float32, d *float32, channels int, samples int)
 // Requires: AVX, AVX512F
-TEXT ·ssmOutputAVX512(SB), NOSPLIT, $0-36
-	MOVQ         y+0(FP), AX
-	MOVQ         x+8(FP), CX
-	MOVQ         sums+16(FP), DX
-	VBROADCASTSS d+32(FP), Z0
-	MOVQ         n+24(FP), BX
-	XORQ         SI, SI
+TEXT ·ssmOutputAVX512(SB), NOSPLIT, $0-64
+	MOVQ  y+0(FP), AX
+	MOVQ  x+16(FP), CX
+	MOVQ  sums+32(FP), DX
+	MOVQ  d+40(FP), BX
+	MOVQ  channels+48(FP), SI
+	TESTQ SI, SI
+	JLE   done2
 
 loop1:
-	CMPQ    BX, $0x00000020
-	JL      done2
-	VMOVUPS (DX)(SI*4), Z1
-	VMOVUPS (CX)(SI*4), Z2
-	VADDPS  Z1, Z1, Z1
-	VMULPS  Z0, Z2, Z2
-	VADDPS  Z2, Z1, Z1
-	VMOVUPS Z1, (AX)(SI*4)
-	VMOVUPS 64(DX)(SI*4), Z1
-	VMOVUPS 64(CX)(SI*4), Z2
-	VADDPS  Z1, Z1, Z1
-	VMULPS  Z0, Z2, Z2
-	VADDPS  Z2, Z1, Z1
-	VMOVUPS Z1, 64(AX)(SI*4)
-	ADDQ    $0x00000020, SI
-	SUBQ    $0x00000020, BX
-	JMP     loop1
+	VBROADCASTSS (BX), Z0
+	MOVQ         samples+56(FP), DI
+	XORQ         R8, R8
 
-done2:
 loop3:
-	CMPQ    BX, $0x00000010
+	CMPQ    DI, $0x00000020
 	JL      done4
-	VMOVUPS (DX)(SI*4), Z1
-	VMOVUPS (CX)(SI*4), Z2
+	VMOVUPS (DX)(R8*4), Z1
+	VMOVUPS (CX)(R8*4), Z2
 	VADDPS  Z1, Z1, Z1
 	VMULPS  Z0, Z2, Z2
 	VADDPS  Z2, Z1, Z1
-	VMOVUPS Z1, (AX)(SI*4)
-	ADDQ    $0x00000010, SI
-	SUBQ    $0x00000010, BX
+	VMOVUPS Z1, (AX)(R8*4)
+	VMOVUPS 64(DX)(R8*4), Z1
+	VMOVUPS 64(CX)(R8*4), Z2
+	VADDPS  Z1, Z1, Z1
+	VMULPS  Z0, Z2, Z2
+	VADDPS  Z2, Z1, Z1
+	VMOVUPS Z1, 64(AX)(R8*4)
+	ADDQ    $0x00000020, R8
+	SUBQ    $0x00000020, DI
 	JMP     loop3
 
 done4:
-	TESTQ        BX, BX
-	JLE          end5
-	VPBROADCASTD BX, Z1
+loop5:
+	CMPQ    DI, $0x00000010
+	JL      done6
+	VMOVUPS (DX)(R8*4), Z1
+	VMOVUPS (CX)(R8*4), Z2
+	VADDPS  Z1, Z1, Z1
+	VMULPS  Z0, Z2, Z2
+	VADDPS  Z2, Z1, Z1
+	VMOVUPS Z1, (AX)(R8*4)
+	ADDQ    $0x00000010, R8
+	SUBQ    $0x00000010, DI
+	JMP     loop5
+
+done6:
+	TESTQ        DI, DI
+	JLE          end7
+	VPBROADCASTD DI, Z1
 	VMOVDQU32    ssm_lanes<>+0(SB), Z2
 	VPCMPD       $0x01, Z1, Z2, K1
-	VMOVUPS.Z    (DX)(SI*4), K1, Z1
-	VMOVUPS.Z    (CX)(SI*4), K1, Z2
+	VMOVUPS.Z    (DX)(R8*4), K1, Z1
+	VMOVUPS.Z    (CX)(R8*4), K1, Z2
 	VADDPS       Z1, Z1, Z1
 	VMULPS       Z0, Z2, Z2
 	VADDPS       Z2, Z1, Z1
-	VMOVUPS      Z1, K1, (AX)(SI*4)
+	VMOVUPS      Z1, K1, (AX)(R8*4)
 
-end5:
+end7:
+	MOVQ yStride+8(FP), DI
+	SHLQ $0x02, DI
+	ADDQ DI, AX
+	MOVQ xStride+24(FP), DI
+	SHLQ $0x02, DI
+	ADDQ DI, CX
+	MOVQ samples+56(FP), DI
+	SHLQ $0x02, DI
+	ADDQ DI, DX
+	ADDQ $0x04, BX
+	DECQ SI
+	JNZ  loop1
+
+done2:
 	VZEROUPPER
 	RET

@@ -2636,8 +2636,8 @@ done2:
 	MOVD R17, FPCR
 	RET
 
-// ssmModeSteps is ssmModes for one sample of each of several states [re, im][H][M], which begin at
-// the channel whose first mode is number at.
+// ssmModeSteps is ssmModes for one sample of each of several states [re, im][H][M]: every column of
+// x belongs to another state.
 // func ssmModeStepsNEON(sums *float32, x *float32, xStride int, samples int, channels int, modes int, states *[]float32, at int, im int, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
 TEXT ·ssmModeStepsNEON(SB), NOSPLIT, $16-104
 	MOVD at+56(FP), R0
@@ -5292,28 +5292,34 @@ loop1:
 done2:
 	RET
 
-// ssmOutput: y = 2·sums + d·x for n samples.
-// func ssmOutputNEON(y *float32, x *float32, sums *float32, n int, d float32)
-TEXT ·ssmOutputNEON(SB), NOSPLIT, $0-36
+// ssmOutput: y = 2·sums + d·x for the samples of each channel, sums [channels][samples].
+// func ssmOutputNEON(y *float32, yStride int, x *float32, xStride int, sums *float32, d *float32, channels int, samples int)
+TEXT ·ssmOutputNEON(SB), NOSPLIT, $0-64
 	MOVD y+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD sums+16(FP), R2
-	FMOVS d+32(FP), F0
-	VDUP V0.S[0], V0.S4
-	MOVD n+24(FP), R3
-	MOVD ZR, R6
+	MOVD x+16(FP), R1
+	MOVD sums+32(FP), R2
+	MOVD d+40(FP), R3
+	MOVD channels+48(FP), R6
+	CMP $0, R6
+	BLE done2
 
 loop1:
-	CMP $8, R3
-	BLT done2
-	ADD R6<<2, R2, R19
+	FMOVS 0(R3), F0
+	VDUP V0.S[0], V0.S4
+	MOVD samples+56(FP), R7
+	MOVD ZR, R8
+
+loop3:
+	CMP $8, R7
+	BLT done4
+	ADD R8<<2, R2, R19
 	FMOVQ 0(R19), F1
-	ADD R6<<2, R1, R20
+	ADD R8<<2, R1, R20
 	FMOVQ 0(R20), F2
 	WORD $0x4E21D421 // FADD V1.4S, V1.4S, V1.4S
 	WORD $0x6E20DC42 // FMUL V2.4S, V2.4S, V0.4S
 	WORD $0x4E22D421 // FADD V1.4S, V1.4S, V2.4S
-	ADD R6<<2, R0, R21
+	ADD R8<<2, R0, R21
 	VST1 [V1.S4], (R21)
 	FMOVQ 16(R19), F1
 	FMOVQ 16(R20), F2
@@ -5321,99 +5327,113 @@ loop1:
 	WORD $0x6E20DC42 // FMUL V2.4S, V2.4S, V0.4S
 	WORD $0x4E22D421 // FADD V1.4S, V1.4S, V2.4S
 	FMOVQ F1, 16(R21)
-	ADDS $8, R6
-	SUBS $8, R3
-	B loop1
+	ADDS $8, R8
+	SUBS $8, R7
+	B loop3
 
-done2:
+done4:
 
-loop3:
-	CMP $4, R3
-	BLT done4
-	ADD R6<<2, R2, R22
+loop5:
+	CMP $4, R7
+	BLT done6
+	ADD R8<<2, R2, R22
 	FMOVQ 0(R22), F1
-	ADD R6<<2, R1, R23
+	ADD R8<<2, R1, R23
 	FMOVQ 0(R23), F2
 	WORD $0x4E21D421 // FADD V1.4S, V1.4S, V1.4S
 	WORD $0x6E20DC42 // FMUL V2.4S, V2.4S, V0.4S
 	WORD $0x4E22D421 // FADD V1.4S, V1.4S, V2.4S
-	ADD R6<<2, R0, R24
+	ADD R8<<2, R0, R24
 	VST1 [V1.S4], (R24)
-	ADDS $4, R6
-	SUBS $4, R3
-	B loop3
+	ADDS $4, R8
+	SUBS $4, R7
+	B loop5
 
-done4:
-	CMP $0, R3
-	BLE end5
-	ADD R6<<2, R2, R25
+done6:
+	CMP $0, R7
+	BLE end7
+	ADD R8<<2, R2, R25
 	MOVD $0(R25), R17
 	VEOR V1.B16, V1.B16, V1.B16
-	SUB $4, R3, R16
+	SUB $4, R7, R16
 	TBNZ $63, R16, fewer_1
 	FMOVQ (R17), F1
 	B moved_1
 
 fewer_1:
-	TBNZ $63, R3, moved_1
-	TBZ $1, R3, below2_1
+	TBNZ $63, R7, moved_1
+	TBZ $1, R7, below2_1
 	FMOVD (R17), F1
-	TBZ $0, R3, moved_1
+	TBZ $0, R7, moved_1
 	ADD $8, R17
 	VLD1 (R17), V1.S[2]
 	B moved_1
 
 below2_1:
-	TBZ $0, R3, moved_1
+	TBZ $0, R7, moved_1
 	FMOVS (R17), F1
 
 moved_1:
-	ADD R6<<2, R1, R19
+	ADD R8<<2, R1, R19
 	MOVD $0(R19), R17
 	VEOR V2.B16, V2.B16, V2.B16
-	SUB $4, R3, R16
+	SUB $4, R7, R16
 	TBNZ $63, R16, fewer_2
 	FMOVQ (R17), F2
 	B moved_2
 
 fewer_2:
-	TBNZ $63, R3, moved_2
-	TBZ $1, R3, below2_2
+	TBNZ $63, R7, moved_2
+	TBZ $1, R7, below2_2
 	FMOVD (R17), F2
-	TBZ $0, R3, moved_2
+	TBZ $0, R7, moved_2
 	ADD $8, R17
 	VLD1 (R17), V2.S[2]
 	B moved_2
 
 below2_2:
-	TBZ $0, R3, moved_2
+	TBZ $0, R7, moved_2
 	FMOVS (R17), F2
 
 moved_2:
 	WORD $0x4E21D421 // FADD V1.4S, V1.4S, V1.4S
 	WORD $0x6E20DC42 // FMUL V2.4S, V2.4S, V0.4S
 	WORD $0x4E22D421 // FADD V1.4S, V1.4S, V2.4S
-	ADD R6<<2, R0, R20
+	ADD R8<<2, R0, R20
 	MOVD $0(R20), R17
-	SUB $4, R3, R16
+	SUB $4, R7, R16
 	TBNZ $63, R16, fewer_3
 	FMOVQ F1, (R17)
 	B moved_3
 
 fewer_3:
-	TBNZ $63, R3, moved_3
-	TBZ $1, R3, below2_3
+	TBNZ $63, R7, moved_3
+	TBZ $1, R7, below2_3
 	FMOVD F1, (R17)
-	TBZ $0, R3, moved_3
+	TBZ $0, R7, moved_3
 	ADD $8, R17
 	VST1 V1.S[2], (R17)
 	B moved_3
 
 below2_3:
-	TBZ $0, R3, moved_3
+	TBZ $0, R7, moved_3
 	FMOVS F1, (R17)
 
 moved_3:
 
-end5:
+end7:
+	MOVD yStride+8(FP), R7
+	LSL $2, R7
+	ADDS R7, R0
+	MOVD xStride+24(FP), R7
+	LSL $2, R7
+	ADDS R7, R1
+	MOVD samples+56(FP), R7
+	LSL $2, R7
+	ADDS R7, R2
+	ADDS $4, R3
+	SUBS $1, R6
+	BNE loop1
+
+done2:
 	RET

@@ -46,18 +46,7 @@ func (g ssmGroup) output(y, x Matrix, d, sums []float32) {
 		}
 		return
 	}
-	for h := range g.channels {
-		d := d[g.channel+h]
-		out := y.Row(g.channel + h)[g.at : g.at+g.samples]
-		in, s := x.Row(g.channel + h)[g.at:g.at+g.samples], sums[h*g.samples:(h+1)*g.samples]
-		if len(out) < 8 {
-			for t, u := range in {
-				out[t] = 2*s[t] + float32(d*u)
-			}
-			continue
-		}
-		ssmOutput(&out[0], &in[0], &s[0], len(out), d)
-	}
+	ssmOutput(&y.Data[g.channel*y.Stride+g.at], y.Stride, &x.Data[g.channel*x.Stride+g.at], x.Stride, &sums[0], &d[g.channel], g.channels, g.samples)
 }
 
 // stepStates is the number of states that a pair of channels is advanced in at a time. More would
