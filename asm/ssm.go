@@ -337,8 +337,8 @@ func (g *gen) sumRows(rows reg.Register) reg.VecVirtual {
 	return fold(a, b, 0x88, 0xDD)
 }
 
-// ssmOutput: y = 2·sums + d·x for the samples of each channel, sums [channels][samples]. The product
-// is rounded, as in plain Go.
+// ssmOutput: y = 2·sums + d·x for the samples of each channel, sums [channels][samples]. The
+// product is rounded, as in plain Go.
 func ssmOutput(g *gen) {
 	y, x, sums, d := g.arg("y"), g.arg("x"), g.arg("sums"), g.arg("d")
 	g.times(g.arg("channels"), func() {

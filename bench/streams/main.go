@@ -17,10 +17,10 @@
 // times load and measures the latency of a block: from the arrival of the blocks of all streams to
 // the stream's own output.
 //
-// With -streams it measures the time per sample for the given numbers of streams instead, whether or
-// not they fit in real time, and prints the memory of their states. -seconds is then the time per
-// figure, but each takes at least four blocks of all streams: 10,000 streams of the large network
-// need short blocks, and more than 4 GiB.
+// With -streams it measures the time per sample for the given numbers of streams instead, whether
+// or not they fit in real time, and prints the memory of their states. -seconds is then the time
+// per figure, but each takes at least four blocks of all streams: 10,000 streams of the large
+// network need short blocks, and more than 4 GiB.
 package main
 
 import (
