@@ -28,7 +28,8 @@ func gemm(f *file) {
 }
 
 // gemmTile: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] over the width of the tile. The sums stay in
-// registers from the first p to the last. Each height has its own loop.
+// registers from the first p to the last. Each height has two loops: for the whole width, and for
+// one vector of columns, which is enough at some edges of c.
 func gemmTile(g *gen) {
 	rows := g.arg("rows")
 	mode, normal := g.arg("mode"), g.label("normal")
@@ -37,15 +38,14 @@ func gemmTile(g *gen) {
 	saved := g.flushDenormals()
 	g.Label(normal)
 	end := g.label("end")
-	tallest, _ := tileSize(g.level)
-	for r := tallest; r >= 1; r-- {
-		next := g.label("next")
-		g.CMPQ(rows, operand.Imm(uint64(r)))
-		g.JNE(operand.LabelRef(next))
-		g.tile(r)
-		g.JMP(operand.LabelRef(end))
-		g.Label(next)
-	}
+	tallest, vecs := tileSize(g.level)
+	cols, single := g.arg("cols"), g.label("single")
+	g.CMPQ(cols, operand.Imm(uint64(g.lanes)))
+	g.JLE(operand.LabelRef(single))
+	g.heights(rows, tallest, vecs, end)
+	g.JMP(operand.LabelRef(end))
+	g.Label(single)
+	g.heights(rows, tallest, 1, end)
 	g.Label(end)
 	mode, restored := g.arg("mode"), g.label("restored")
 	g.CMPQ(mode, operand.Imm(modeFlush))
@@ -54,9 +54,20 @@ func gemmTile(g *gen) {
 	g.Label(restored)
 }
 
-func (g *gen) tile(rows int) {
+// heights chooses the loop for the height of a tile.
+func (g *gen) heights(rows reg.Register, tallest, vecs int, end string) {
+	for r := tallest; r >= 1; r-- {
+		next := g.label("next")
+		g.CMPQ(rows, operand.Imm(uint64(r)))
+		g.JNE(operand.LabelRef(next))
+		g.tile(r, vecs)
+		g.JMP(operand.LabelRef(end))
+		g.Label(next)
+	}
+}
+
+func (g *gen) tile(rows, wide int) {
 	k, a, b, lda, ldb := g.arg("k"), g.arg("a"), g.arg("b"), g.stride("lda"), g.stride("ldb")
-	_, wide := tileSize(g.level)
 	acc := g.vecs(wide * rows)
 	for _, v := range acc {
 		g.clear(v)

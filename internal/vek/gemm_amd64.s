@@ -19,8 +19,11 @@ TEXT ·gemmTileAVX2(SB), NOSPLIT, $8-88
 	LDMXCSR 4(SP)
 
 normal1:
+	MOVQ   cols+64(FP), CX
+	CMPQ   CX, $0x08
+	JLE    single3
 	CMPQ   AX, $0x06
-	JNE    next3
+	JNE    next4
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -41,9 +44,9 @@ normal1:
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
 	TESTQ  AX, AX
-	JLE    done5
+	JLE    done6
 
-loop4:
+loop5:
 	VMOVUPS      (DX), Y12
 	VMOVUPS      32(DX), Y13
 	VBROADCASTSS (CX), Y14
@@ -67,16 +70,16 @@ loop4:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop4
+	JNZ          loop5
 
-done5:
+done6:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain6
+	JNE          plain7
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Y12
 	VADDPS       Y12, Y0, Y0
@@ -97,11 +100,11 @@ done5:
 	VADDPS       Y12, Y10, Y10
 	VADDPS       Y12, Y11, Y11
 
-plain6:
+plain7:
 	CMPQ    BX, $0x10
-	JL      edge7
+	JL      edge8
 	CMPQ    AX, $0x01
-	JNE     set9
+	JNE     set10
 	MOVQ    CX, AX
 	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
@@ -133,9 +136,9 @@ plain6:
 	VADDPS  32(AX), Y11, Y11
 	VMOVUPS Y11, 32(AX)
 	ADDQ    DX, AX
-	JMP     end10
+	JMP     end11
 
-set9:
+set10:
 	MOVQ    CX, AX
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
@@ -156,10 +159,10 @@ set9:
 	VMOVUPS Y11, 32(AX)
 	ADDQ    DX, AX
 
-end10:
-	JMP end8
+end11:
+	JMP end9
 
-edge7:
+edge8:
 	VMOVD        BX, X12
 	VPBROADCASTD X12, Y12
 	VPCMPGTD     gemm_lanes<>+0(SB), Y12, Y13
@@ -169,7 +172,7 @@ edge7:
 	VPCMPGTD     gemm_lanes<>+0(SB), Y12, Y14
 	SUBQ         $0x08, BX
 	CMPQ         AX, $0x01
-	JNE          set11
+	JNE          set12
 	MOVQ         CX, AX
 	VMASKMOVPS   (AX), Y13, Y12
 	VADDPS       Y12, Y0, Y0
@@ -213,9 +216,9 @@ edge7:
 	VADDPS       Y12, Y11, Y11
 	VMASKMOVPS   Y11, Y14, 32(AX)
 	ADDQ         DX, AX
-	JMP          end12
+	JMP          end13
 
-set11:
+set12:
 	MOVQ       CX, AX
 	VMASKMOVPS Y0, Y13, (AX)
 	VMASKMOVPS Y1, Y14, 32(AX)
@@ -236,13 +239,13 @@ set11:
 	VMASKMOVPS Y11, Y14, 32(AX)
 	ADDQ       DX, AX
 
-end12:
-end8:
+end13:
+end9:
 	JMP end2
 
-next3:
+next4:
 	CMPQ   AX, $0x05
-	JNE    next13
+	JNE    next14
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -261,9 +264,9 @@ next3:
 	VXORPS Y8, Y8, Y8
 	VXORPS Y9, Y9, Y9
 	TESTQ  AX, AX
-	JLE    done15
+	JLE    done16
 
-loop14:
+loop15:
 	VMOVUPS      (DX), Y10
 	VMOVUPS      32(DX), Y11
 	VBROADCASTSS (CX), Y12
@@ -284,16 +287,16 @@ loop14:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop14
+	JNZ          loop15
 
-done15:
+done16:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain16
+	JNE          plain17
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Y10
 	VADDPS       Y10, Y0, Y0
@@ -311,11 +314,11 @@ done15:
 	VADDPS       Y10, Y8, Y8
 	VADDPS       Y10, Y9, Y9
 
-plain16:
+plain17:
 	CMPQ    BX, $0x10
-	JL      edge17
+	JL      edge18
 	CMPQ    AX, $0x01
-	JNE     set19
+	JNE     set20
 	MOVQ    CX, AX
 	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
@@ -342,9 +345,9 @@ plain16:
 	VADDPS  32(AX), Y9, Y9
 	VMOVUPS Y9, 32(AX)
 	ADDQ    DX, AX
-	JMP     end20
+	JMP     end21
 
-set19:
+set20:
 	MOVQ    CX, AX
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
@@ -362,10 +365,10 @@ set19:
 	VMOVUPS Y9, 32(AX)
 	ADDQ    DX, AX
 
-end20:
-	JMP end18
+end21:
+	JMP end19
 
-edge17:
+edge18:
 	VMOVD        BX, X10
 	VPBROADCASTD X10, Y10
 	VPCMPGTD     gemm_lanes<>+0(SB), Y10, Y11
@@ -375,7 +378,7 @@ edge17:
 	VPCMPGTD     gemm_lanes<>+0(SB), Y10, Y12
 	SUBQ         $0x08, BX
 	CMPQ         AX, $0x01
-	JNE          set21
+	JNE          set22
 	MOVQ         CX, AX
 	VMASKMOVPS   (AX), Y11, Y10
 	VADDPS       Y10, Y0, Y0
@@ -412,9 +415,9 @@ edge17:
 	VADDPS       Y10, Y9, Y9
 	VMASKMOVPS   Y9, Y12, 32(AX)
 	ADDQ         DX, AX
-	JMP          end22
+	JMP          end23
 
-set21:
+set22:
 	MOVQ       CX, AX
 	VMASKMOVPS Y0, Y11, (AX)
 	VMASKMOVPS Y1, Y12, 32(AX)
@@ -432,13 +435,13 @@ set21:
 	VMASKMOVPS Y9, Y12, 32(AX)
 	ADDQ       DX, AX
 
-end22:
-end18:
+end23:
+end19:
 	JMP end2
 
-next13:
+next14:
 	CMPQ   AX, $0x04
-	JNE    next23
+	JNE    next24
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -455,9 +458,9 @@ next13:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	TESTQ  AX, AX
-	JLE    done25
+	JLE    done26
 
-loop24:
+loop25:
 	VMOVUPS      (DX), Y8
 	VMOVUPS      32(DX), Y9
 	VBROADCASTSS (CX), Y10
@@ -475,16 +478,16 @@ loop24:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop24
+	JNZ          loop25
 
-done25:
+done26:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain26
+	JNE          plain27
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Y8
 	VADDPS       Y8, Y0, Y0
@@ -499,11 +502,11 @@ done25:
 	VADDPS       Y8, Y6, Y6
 	VADDPS       Y8, Y7, Y7
 
-plain26:
+plain27:
 	CMPQ    BX, $0x10
-	JL      edge27
+	JL      edge28
 	CMPQ    AX, $0x01
-	JNE     set29
+	JNE     set30
 	MOVQ    CX, AX
 	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
@@ -525,9 +528,9 @@ plain26:
 	VADDPS  32(AX), Y7, Y7
 	VMOVUPS Y7, 32(AX)
 	ADDQ    DX, AX
-	JMP     end30
+	JMP     end31
 
-set29:
+set30:
 	MOVQ    CX, AX
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
@@ -542,10 +545,10 @@ set29:
 	VMOVUPS Y7, 32(AX)
 	ADDQ    DX, AX
 
-end30:
-	JMP end28
+end31:
+	JMP end29
 
-edge27:
+edge28:
 	VMOVD        BX, X8
 	VPBROADCASTD X8, Y8
 	VPCMPGTD     gemm_lanes<>+0(SB), Y8, Y9
@@ -555,7 +558,7 @@ edge27:
 	VPCMPGTD     gemm_lanes<>+0(SB), Y8, Y10
 	SUBQ         $0x08, BX
 	CMPQ         AX, $0x01
-	JNE          set31
+	JNE          set32
 	MOVQ         CX, AX
 	VMASKMOVPS   (AX), Y9, Y8
 	VADDPS       Y8, Y0, Y0
@@ -585,9 +588,9 @@ edge27:
 	VADDPS       Y8, Y7, Y7
 	VMASKMOVPS   Y7, Y10, 32(AX)
 	ADDQ         DX, AX
-	JMP          end32
+	JMP          end33
 
-set31:
+set32:
 	MOVQ       CX, AX
 	VMASKMOVPS Y0, Y9, (AX)
 	VMASKMOVPS Y1, Y10, 32(AX)
@@ -602,13 +605,13 @@ set31:
 	VMASKMOVPS Y7, Y10, 32(AX)
 	ADDQ       DX, AX
 
-end32:
-end28:
+end33:
+end29:
 	JMP end2
 
-next23:
+next24:
 	CMPQ   AX, $0x03
-	JNE    next33
+	JNE    next34
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -623,9 +626,9 @@ next23:
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
 	TESTQ  AX, AX
-	JLE    done35
+	JLE    done36
 
-loop34:
+loop35:
 	VMOVUPS      (DX), Y6
 	VMOVUPS      32(DX), Y7
 	VBROADCASTSS (CX), Y8
@@ -640,16 +643,16 @@ loop34:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop34
+	JNZ          loop35
 
-done35:
+done36:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain36
+	JNE          plain37
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Y6
 	VADDPS       Y6, Y0, Y0
@@ -661,11 +664,11 @@ done35:
 	VADDPS       Y6, Y4, Y4
 	VADDPS       Y6, Y5, Y5
 
-plain36:
+plain37:
 	CMPQ    BX, $0x10
-	JL      edge37
+	JL      edge38
 	CMPQ    AX, $0x01
-	JNE     set39
+	JNE     set40
 	MOVQ    CX, AX
 	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
@@ -682,9 +685,9 @@ plain36:
 	VADDPS  32(AX), Y5, Y5
 	VMOVUPS Y5, 32(AX)
 	ADDQ    DX, AX
-	JMP     end40
+	JMP     end41
 
-set39:
+set40:
 	MOVQ    CX, AX
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
@@ -696,10 +699,10 @@ set39:
 	VMOVUPS Y5, 32(AX)
 	ADDQ    DX, AX
 
-end40:
-	JMP end38
+end41:
+	JMP end39
 
-edge37:
+edge38:
 	VMOVD        BX, X6
 	VPBROADCASTD X6, Y6
 	VPCMPGTD     gemm_lanes<>+0(SB), Y6, Y7
@@ -709,7 +712,7 @@ edge37:
 	VPCMPGTD     gemm_lanes<>+0(SB), Y6, Y8
 	SUBQ         $0x08, BX
 	CMPQ         AX, $0x01
-	JNE          set41
+	JNE          set42
 	MOVQ         CX, AX
 	VMASKMOVPS   (AX), Y7, Y6
 	VADDPS       Y6, Y0, Y0
@@ -732,9 +735,9 @@ edge37:
 	VADDPS       Y6, Y5, Y5
 	VMASKMOVPS   Y5, Y8, 32(AX)
 	ADDQ         DX, AX
-	JMP          end42
+	JMP          end43
 
-set41:
+set42:
 	MOVQ       CX, AX
 	VMASKMOVPS Y0, Y7, (AX)
 	VMASKMOVPS Y1, Y8, 32(AX)
@@ -746,13 +749,13 @@ set41:
 	VMASKMOVPS Y5, Y8, 32(AX)
 	ADDQ       DX, AX
 
-end42:
-end38:
+end43:
+end39:
 	JMP end2
 
-next33:
+next34:
 	CMPQ   AX, $0x02
-	JNE    next43
+	JNE    next44
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -765,9 +768,9 @@ next33:
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	TESTQ  AX, AX
-	JLE    done45
+	JLE    done46
 
-loop44:
+loop45:
 	VMOVUPS      (DX), Y4
 	VMOVUPS      32(DX), Y5
 	VBROADCASTSS (CX), Y6
@@ -779,16 +782,16 @@ loop44:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop44
+	JNZ          loop45
 
-done45:
+done46:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain46
+	JNE          plain47
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Y4
 	VADDPS       Y4, Y0, Y0
@@ -797,11 +800,11 @@ done45:
 	VADDPS       Y4, Y2, Y2
 	VADDPS       Y4, Y3, Y3
 
-plain46:
+plain47:
 	CMPQ    BX, $0x10
-	JL      edge47
+	JL      edge48
 	CMPQ    AX, $0x01
-	JNE     set49
+	JNE     set50
 	MOVQ    CX, AX
 	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
@@ -813,9 +816,9 @@ plain46:
 	VADDPS  32(AX), Y3, Y3
 	VMOVUPS Y3, 32(AX)
 	ADDQ    DX, AX
-	JMP     end50
+	JMP     end51
 
-set49:
+set50:
 	MOVQ    CX, AX
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
@@ -824,10 +827,10 @@ set49:
 	VMOVUPS Y3, 32(AX)
 	ADDQ    DX, AX
 
-end50:
-	JMP end48
+end51:
+	JMP end49
 
-edge47:
+edge48:
 	VMOVD        BX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     gemm_lanes<>+0(SB), Y4, Y5
@@ -837,7 +840,7 @@ edge47:
 	VPCMPGTD     gemm_lanes<>+0(SB), Y4, Y6
 	SUBQ         $0x08, BX
 	CMPQ         AX, $0x01
-	JNE          set51
+	JNE          set52
 	MOVQ         CX, AX
 	VMASKMOVPS   (AX), Y5, Y4
 	VADDPS       Y4, Y0, Y0
@@ -853,9 +856,9 @@ edge47:
 	VADDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y6, 32(AX)
 	ADDQ         DX, AX
-	JMP          end52
+	JMP          end53
 
-set51:
+set52:
 	MOVQ       CX, AX
 	VMASKMOVPS Y0, Y5, (AX)
 	VMASKMOVPS Y1, Y6, 32(AX)
@@ -864,13 +867,13 @@ set51:
 	VMASKMOVPS Y3, Y6, 32(AX)
 	ADDQ       DX, AX
 
-end52:
-end48:
+end53:
+end49:
 	JMP end2
 
-next43:
+next44:
 	CMPQ   AX, $0x01
-	JNE    next53
+	JNE    next54
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -881,9 +884,9 @@ next43:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	TESTQ  AX, AX
-	JLE    done55
+	JLE    done56
 
-loop54:
+loop55:
 	VMOVUPS      (DX), Y2
 	VMOVUPS      32(DX), Y3
 	VBROADCASTSS (CX), Y4
@@ -892,44 +895,44 @@ loop54:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop54
+	JNZ          loop55
 
-done55:
+done56:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain56
+	JNE          plain57
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Y2
 	VADDPS       Y2, Y0, Y0
 	VADDPS       Y2, Y1, Y1
 
-plain56:
+plain57:
 	CMPQ    BX, $0x10
-	JL      edge57
+	JL      edge58
 	CMPQ    AX, $0x01
-	JNE     set59
+	JNE     set60
 	MOVQ    CX, AX
 	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
 	VADDPS  32(AX), Y1, Y1
 	VMOVUPS Y1, 32(AX)
 	ADDQ    DX, AX
-	JMP     end60
+	JMP     end61
 
-set59:
+set60:
 	MOVQ    CX, AX
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	ADDQ    DX, AX
 
-end60:
-	JMP end58
+end61:
+	JMP end59
 
-edge57:
+edge58:
 	VMOVD        BX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     gemm_lanes<>+0(SB), Y2, Y3
@@ -939,7 +942,7 @@ edge57:
 	VPCMPGTD     gemm_lanes<>+0(SB), Y2, Y4
 	SUBQ         $0x08, BX
 	CMPQ         AX, $0x01
-	JNE          set61
+	JNE          set62
 	MOVQ         CX, AX
 	VMASKMOVPS   (AX), Y3, Y2
 	VADDPS       Y2, Y0, Y0
@@ -948,26 +951,731 @@ edge57:
 	VADDPS       Y2, Y1, Y1
 	VMASKMOVPS   Y1, Y4, 32(AX)
 	ADDQ         DX, AX
-	JMP          end62
+	JMP          end63
 
-set61:
+set62:
 	MOVQ       CX, AX
 	VMASKMOVPS Y0, Y3, (AX)
 	VMASKMOVPS Y1, Y4, 32(AX)
 	ADDQ       DX, AX
 
-end62:
-end58:
+end63:
+end59:
 	JMP end2
 
-next53:
+next54:
+	JMP end2
+
+single3:
+	CMPQ   AX, $0x06
+	JNE    next64
+	MOVQ   k+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	TESTQ  AX, AX
+	JLE    done66
+
+loop65:
+	VMOVUPS      (DX), Y6
+	VBROADCASTSS (CX), Y7
+	VFMADD231PS  Y6, Y7, Y0
+	VBROADCASTSS 4(CX), Y7
+	VFMADD231PS  Y6, Y7, Y1
+	VBROADCASTSS 8(CX), Y7
+	VFMADD231PS  Y6, Y7, Y2
+	VBROADCASTSS 12(CX), Y7
+	VFMADD231PS  Y6, Y7, Y3
+	VBROADCASTSS 16(CX), Y7
+	VFMADD231PS  Y6, Y7, Y4
+	VBROADCASTSS 20(CX), Y7
+	VFMADD231PS  Y6, Y7, Y5
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop65
+
+done66:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
+	SHLQ         $0x02, DX
+	CMPQ         AX, $0x02
+	JNE          plain67
+	MOVQ         bias+80(FP), SI
+	VBROADCASTSS (SI), Y6
+	VADDPS       Y6, Y0, Y0
+	VBROADCASTSS 4(SI), Y6
+	VADDPS       Y6, Y1, Y1
+	VBROADCASTSS 8(SI), Y6
+	VADDPS       Y6, Y2, Y2
+	VBROADCASTSS 12(SI), Y6
+	VADDPS       Y6, Y3, Y3
+	VBROADCASTSS 16(SI), Y6
+	VADDPS       Y6, Y4, Y4
+	VBROADCASTSS 20(SI), Y6
+	VADDPS       Y6, Y5, Y5
+
+plain67:
+	CMPQ    BX, $0x08
+	JL      edge68
+	CMPQ    AX, $0x01
+	JNE     set70
+	MOVQ    CX, AX
+	VADDPS  (AX), Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Y1, Y1
+	VMOVUPS Y1, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Y2, Y2
+	VMOVUPS Y2, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Y3, Y3
+	VMOVUPS Y3, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Y4, Y4
+	VMOVUPS Y4, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Y5, Y5
+	VMOVUPS Y5, (AX)
+	ADDQ    DX, AX
+	JMP     end71
+
+set70:
+	MOVQ    CX, AX
+	VMOVUPS Y0, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Y4, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Y5, (AX)
+	ADDQ    DX, AX
+
+end71:
+	JMP end69
+
+edge68:
+	VMOVD        BX, X6
+	VPBROADCASTD X6, Y6
+	VPCMPGTD     gemm_lanes<>+0(SB), Y6, Y7
+	SUBQ         $0x08, BX
+	CMPQ         AX, $0x01
+	JNE          set72
+	MOVQ         CX, AX
+	VMASKMOVPS   (AX), Y7, Y6
+	VADDPS       Y6, Y0, Y0
+	VMASKMOVPS   Y0, Y7, (AX)
+	ADDQ         DX, AX
+	VMASKMOVPS   (AX), Y7, Y6
+	VADDPS       Y6, Y1, Y1
+	VMASKMOVPS   Y1, Y7, (AX)
+	ADDQ         DX, AX
+	VMASKMOVPS   (AX), Y7, Y6
+	VADDPS       Y6, Y2, Y2
+	VMASKMOVPS   Y2, Y7, (AX)
+	ADDQ         DX, AX
+	VMASKMOVPS   (AX), Y7, Y6
+	VADDPS       Y6, Y3, Y3
+	VMASKMOVPS   Y3, Y7, (AX)
+	ADDQ         DX, AX
+	VMASKMOVPS   (AX), Y7, Y6
+	VADDPS       Y6, Y4, Y4
+	VMASKMOVPS   Y4, Y7, (AX)
+	ADDQ         DX, AX
+	VMASKMOVPS   (AX), Y7, Y6
+	VADDPS       Y6, Y5, Y5
+	VMASKMOVPS   Y5, Y7, (AX)
+	ADDQ         DX, AX
+	JMP          end73
+
+set72:
+	MOVQ       CX, AX
+	VMASKMOVPS Y0, Y7, (AX)
+	ADDQ       DX, AX
+	VMASKMOVPS Y1, Y7, (AX)
+	ADDQ       DX, AX
+	VMASKMOVPS Y2, Y7, (AX)
+	ADDQ       DX, AX
+	VMASKMOVPS Y3, Y7, (AX)
+	ADDQ       DX, AX
+	VMASKMOVPS Y4, Y7, (AX)
+	ADDQ       DX, AX
+	VMASKMOVPS Y5, Y7, (AX)
+	ADDQ       DX, AX
+
+end73:
+end69:
+	JMP end2
+
+next64:
+	CMPQ   AX, $0x05
+	JNE    next74
+	MOVQ   k+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	TESTQ  AX, AX
+	JLE    done76
+
+loop75:
+	VMOVUPS      (DX), Y5
+	VBROADCASTSS (CX), Y6
+	VFMADD231PS  Y5, Y6, Y0
+	VBROADCASTSS 4(CX), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS 8(CX), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VBROADCASTSS 12(CX), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS 16(CX), Y6
+	VFMADD231PS  Y5, Y6, Y4
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop75
+
+done76:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
+	SHLQ         $0x02, DX
+	CMPQ         AX, $0x02
+	JNE          plain77
+	MOVQ         bias+80(FP), SI
+	VBROADCASTSS (SI), Y5
+	VADDPS       Y5, Y0, Y0
+	VBROADCASTSS 4(SI), Y5
+	VADDPS       Y5, Y1, Y1
+	VBROADCASTSS 8(SI), Y5
+	VADDPS       Y5, Y2, Y2
+	VBROADCASTSS 12(SI), Y5
+	VADDPS       Y5, Y3, Y3
+	VBROADCASTSS 16(SI), Y5
+	VADDPS       Y5, Y4, Y4
+
+plain77:
+	CMPQ    BX, $0x08
+	JL      edge78
+	CMPQ    AX, $0x01
+	JNE     set80
+	MOVQ    CX, AX
+	VADDPS  (AX), Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Y1, Y1
+	VMOVUPS Y1, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Y2, Y2
+	VMOVUPS Y2, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Y3, Y3
+	VMOVUPS Y3, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Y4, Y4
+	VMOVUPS Y4, (AX)
+	ADDQ    DX, AX
+	JMP     end81
+
+set80:
+	MOVQ    CX, AX
+	VMOVUPS Y0, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Y4, (AX)
+	ADDQ    DX, AX
+
+end81:
+	JMP end79
+
+edge78:
+	VMOVD        BX, X5
+	VPBROADCASTD X5, Y5
+	VPCMPGTD     gemm_lanes<>+0(SB), Y5, Y6
+	SUBQ         $0x08, BX
+	CMPQ         AX, $0x01
+	JNE          set82
+	MOVQ         CX, AX
+	VMASKMOVPS   (AX), Y6, Y5
+	VADDPS       Y5, Y0, Y0
+	VMASKMOVPS   Y0, Y6, (AX)
+	ADDQ         DX, AX
+	VMASKMOVPS   (AX), Y6, Y5
+	VADDPS       Y5, Y1, Y1
+	VMASKMOVPS   Y1, Y6, (AX)
+	ADDQ         DX, AX
+	VMASKMOVPS   (AX), Y6, Y5
+	VADDPS       Y5, Y2, Y2
+	VMASKMOVPS   Y2, Y6, (AX)
+	ADDQ         DX, AX
+	VMASKMOVPS   (AX), Y6, Y5
+	VADDPS       Y5, Y3, Y3
+	VMASKMOVPS   Y3, Y6, (AX)
+	ADDQ         DX, AX
+	VMASKMOVPS   (AX), Y6, Y5
+	VADDPS       Y5, Y4, Y4
+	VMASKMOVPS   Y4, Y6, (AX)
+	ADDQ         DX, AX
+	JMP          end83
+
+set82:
+	MOVQ       CX, AX
+	VMASKMOVPS Y0, Y6, (AX)
+	ADDQ       DX, AX
+	VMASKMOVPS Y1, Y6, (AX)
+	ADDQ       DX, AX
+	VMASKMOVPS Y2, Y6, (AX)
+	ADDQ       DX, AX
+	VMASKMOVPS Y3, Y6, (AX)
+	ADDQ       DX, AX
+	VMASKMOVPS Y4, Y6, (AX)
+	ADDQ       DX, AX
+
+end83:
+end79:
+	JMP end2
+
+next74:
+	CMPQ   AX, $0x04
+	JNE    next84
+	MOVQ   k+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	TESTQ  AX, AX
+	JLE    done86
+
+loop85:
+	VMOVUPS      (DX), Y4
+	VBROADCASTSS (CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 8(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 12(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop85
+
+done86:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
+	SHLQ         $0x02, DX
+	CMPQ         AX, $0x02
+	JNE          plain87
+	MOVQ         bias+80(FP), SI
+	VBROADCASTSS (SI), Y4
+	VADDPS       Y4, Y0, Y0
+	VBROADCASTSS 4(SI), Y4
+	VADDPS       Y4, Y1, Y1
+	VBROADCASTSS 8(SI), Y4
+	VADDPS       Y4, Y2, Y2
+	VBROADCASTSS 12(SI), Y4
+	VADDPS       Y4, Y3, Y3
+
+plain87:
+	CMPQ    BX, $0x08
+	JL      edge88
+	CMPQ    AX, $0x01
+	JNE     set90
+	MOVQ    CX, AX
+	VADDPS  (AX), Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Y1, Y1
+	VMOVUPS Y1, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Y2, Y2
+	VMOVUPS Y2, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Y3, Y3
+	VMOVUPS Y3, (AX)
+	ADDQ    DX, AX
+	JMP     end91
+
+set90:
+	MOVQ    CX, AX
+	VMOVUPS Y0, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    DX, AX
+
+end91:
+	JMP end89
+
+edge88:
+	VMOVD        BX, X4
+	VPBROADCASTD X4, Y4
+	VPCMPGTD     gemm_lanes<>+0(SB), Y4, Y5
+	SUBQ         $0x08, BX
+	CMPQ         AX, $0x01
+	JNE          set92
+	MOVQ         CX, AX
+	VMASKMOVPS   (AX), Y5, Y4
+	VADDPS       Y4, Y0, Y0
+	VMASKMOVPS   Y0, Y5, (AX)
+	ADDQ         DX, AX
+	VMASKMOVPS   (AX), Y5, Y4
+	VADDPS       Y4, Y1, Y1
+	VMASKMOVPS   Y1, Y5, (AX)
+	ADDQ         DX, AX
+	VMASKMOVPS   (AX), Y5, Y4
+	VADDPS       Y4, Y2, Y2
+	VMASKMOVPS   Y2, Y5, (AX)
+	ADDQ         DX, AX
+	VMASKMOVPS   (AX), Y5, Y4
+	VADDPS       Y4, Y3, Y3
+	VMASKMOVPS   Y3, Y5, (AX)
+	ADDQ         DX, AX
+	JMP          end93
+
+set92:
+	MOVQ       CX, AX
+	VMASKMOVPS Y0, Y5, (AX)
+	ADDQ       DX, AX
+	VMASKMOVPS Y1, Y5, (AX)
+	ADDQ       DX, AX
+	VMASKMOVPS Y2, Y5, (AX)
+	ADDQ       DX, AX
+	VMASKMOVPS Y3, Y5, (AX)
+	ADDQ       DX, AX
+
+end93:
+end89:
+	JMP end2
+
+next84:
+	CMPQ   AX, $0x03
+	JNE    next94
+	MOVQ   k+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	TESTQ  AX, AX
+	JLE    done96
+
+loop95:
+	VMOVUPS      (DX), Y3
+	VBROADCASTSS (CX), Y4
+	VFMADD231PS  Y3, Y4, Y0
+	VBROADCASTSS 4(CX), Y4
+	VFMADD231PS  Y3, Y4, Y1
+	VBROADCASTSS 8(CX), Y4
+	VFMADD231PS  Y3, Y4, Y2
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop95
+
+done96:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
+	SHLQ         $0x02, DX
+	CMPQ         AX, $0x02
+	JNE          plain97
+	MOVQ         bias+80(FP), SI
+	VBROADCASTSS (SI), Y3
+	VADDPS       Y3, Y0, Y0
+	VBROADCASTSS 4(SI), Y3
+	VADDPS       Y3, Y1, Y1
+	VBROADCASTSS 8(SI), Y3
+	VADDPS       Y3, Y2, Y2
+
+plain97:
+	CMPQ    BX, $0x08
+	JL      edge98
+	CMPQ    AX, $0x01
+	JNE     set100
+	MOVQ    CX, AX
+	VADDPS  (AX), Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Y1, Y1
+	VMOVUPS Y1, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Y2, Y2
+	VMOVUPS Y2, (AX)
+	ADDQ    DX, AX
+	JMP     end101
+
+set100:
+	MOVQ    CX, AX
+	VMOVUPS Y0, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    DX, AX
+
+end101:
+	JMP end99
+
+edge98:
+	VMOVD        BX, X3
+	VPBROADCASTD X3, Y3
+	VPCMPGTD     gemm_lanes<>+0(SB), Y3, Y4
+	SUBQ         $0x08, BX
+	CMPQ         AX, $0x01
+	JNE          set102
+	MOVQ         CX, AX
+	VMASKMOVPS   (AX), Y4, Y3
+	VADDPS       Y3, Y0, Y0
+	VMASKMOVPS   Y0, Y4, (AX)
+	ADDQ         DX, AX
+	VMASKMOVPS   (AX), Y4, Y3
+	VADDPS       Y3, Y1, Y1
+	VMASKMOVPS   Y1, Y4, (AX)
+	ADDQ         DX, AX
+	VMASKMOVPS   (AX), Y4, Y3
+	VADDPS       Y3, Y2, Y2
+	VMASKMOVPS   Y2, Y4, (AX)
+	ADDQ         DX, AX
+	JMP          end103
+
+set102:
+	MOVQ       CX, AX
+	VMASKMOVPS Y0, Y4, (AX)
+	ADDQ       DX, AX
+	VMASKMOVPS Y1, Y4, (AX)
+	ADDQ       DX, AX
+	VMASKMOVPS Y2, Y4, (AX)
+	ADDQ       DX, AX
+
+end103:
+end99:
+	JMP end2
+
+next94:
+	CMPQ   AX, $0x02
+	JNE    next104
+	MOVQ   k+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	TESTQ  AX, AX
+	JLE    done106
+
+loop105:
+	VMOVUPS      (DX), Y2
+	VBROADCASTSS (CX), Y3
+	VFMADD231PS  Y2, Y3, Y0
+	VBROADCASTSS 4(CX), Y3
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop105
+
+done106:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
+	SHLQ         $0x02, DX
+	CMPQ         AX, $0x02
+	JNE          plain107
+	MOVQ         bias+80(FP), SI
+	VBROADCASTSS (SI), Y2
+	VADDPS       Y2, Y0, Y0
+	VBROADCASTSS 4(SI), Y2
+	VADDPS       Y2, Y1, Y1
+
+plain107:
+	CMPQ    BX, $0x08
+	JL      edge108
+	CMPQ    AX, $0x01
+	JNE     set110
+	MOVQ    CX, AX
+	VADDPS  (AX), Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Y1, Y1
+	VMOVUPS Y1, (AX)
+	ADDQ    DX, AX
+	JMP     end111
+
+set110:
+	MOVQ    CX, AX
+	VMOVUPS Y0, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    DX, AX
+
+end111:
+	JMP end109
+
+edge108:
+	VMOVD        BX, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     gemm_lanes<>+0(SB), Y2, Y3
+	SUBQ         $0x08, BX
+	CMPQ         AX, $0x01
+	JNE          set112
+	MOVQ         CX, AX
+	VMASKMOVPS   (AX), Y3, Y2
+	VADDPS       Y2, Y0, Y0
+	VMASKMOVPS   Y0, Y3, (AX)
+	ADDQ         DX, AX
+	VMASKMOVPS   (AX), Y3, Y2
+	VADDPS       Y2, Y1, Y1
+	VMASKMOVPS   Y1, Y3, (AX)
+	ADDQ         DX, AX
+	JMP          end113
+
+set112:
+	MOVQ       CX, AX
+	VMASKMOVPS Y0, Y3, (AX)
+	ADDQ       DX, AX
+	VMASKMOVPS Y1, Y3, (AX)
+	ADDQ       DX, AX
+
+end113:
+end109:
+	JMP end2
+
+next104:
+	CMPQ   AX, $0x01
+	JNE    next114
+	MOVQ   k+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Y0, Y0, Y0
+	TESTQ  AX, AX
+	JLE    done116
+
+loop115:
+	VMOVUPS      (DX), Y1
+	VBROADCASTSS (CX), Y2
+	VFMADD231PS  Y1, Y2, Y0
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop115
+
+done116:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
+	SHLQ         $0x02, DX
+	CMPQ         AX, $0x02
+	JNE          plain117
+	MOVQ         bias+80(FP), SI
+	VBROADCASTSS (SI), Y1
+	VADDPS       Y1, Y0, Y0
+
+plain117:
+	CMPQ    BX, $0x08
+	JL      edge118
+	CMPQ    AX, $0x01
+	JNE     set120
+	MOVQ    CX, AX
+	VADDPS  (AX), Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    DX, AX
+	JMP     end121
+
+set120:
+	MOVQ    CX, AX
+	VMOVUPS Y0, (AX)
+	ADDQ    DX, AX
+
+end121:
+	JMP end119
+
+edge118:
+	VMOVD        BX, X1
+	VPBROADCASTD X1, Y1
+	VPCMPGTD     gemm_lanes<>+0(SB), Y1, Y2
+	SUBQ         $0x08, BX
+	CMPQ         AX, $0x01
+	JNE          set122
+	MOVQ         CX, AX
+	VMASKMOVPS   (AX), Y2, Y1
+	VADDPS       Y1, Y0, Y0
+	VMASKMOVPS   Y0, Y2, (AX)
+	ADDQ         DX, AX
+	JMP          end123
+
+set122:
+	MOVQ       CX, AX
+	VMASKMOVPS Y0, Y2, (AX)
+	ADDQ       DX, AX
+
+end123:
+end119:
+	JMP end2
+
+next114:
 end2:
 	MOVQ    mode+72(FP), AX
 	CMPQ    AX, $0x03
-	JNE     restored63
+	JNE     restored124
 	LDMXCSR (SP)
 
-restored63:
+restored124:
 	VZEROUPPER
 	RET
 
@@ -1004,8 +1712,11 @@ TEXT ·gemmTileAVX512(SB), NOSPLIT, $8-88
 	LDMXCSR 4(SP)
 
 normal1:
+	MOVQ   cols+64(FP), CX
+	CMPQ   CX, $0x10
+	JLE    single3
 	CMPQ   AX, $0x0e
-	JNE    next3
+	JNE    next4
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -1042,9 +1753,9 @@ normal1:
 	VXORPS Z26, Z26, Z26
 	VXORPS Z27, Z27, Z27
 	TESTQ  AX, AX
-	JLE    done5
+	JLE    done6
 
-loop4:
+loop5:
 	VMOVUPS      (DX), Z28
 	VMOVUPS      64(DX), Z29
 	VBROADCASTSS (CX), Z30
@@ -1092,16 +1803,16 @@ loop4:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop4
+	JNZ          loop5
 
-done5:
+done6:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain6
+	JNE          plain7
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z28
 	VADDPS       Z28, Z0, Z0
@@ -1146,11 +1857,11 @@ done5:
 	VADDPS       Z28, Z26, Z26
 	VADDPS       Z28, Z27, Z27
 
-plain6:
+plain7:
 	CMPQ    BX, $0x20
-	JL      edge7
+	JL      edge8
 	CMPQ    AX, $0x01
-	JNE     set9
+	JNE     set10
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -1222,9 +1933,9 @@ plain6:
 	VADDPS  64(AX), Z27, Z27
 	VMOVUPS Z27, 64(AX)
 	ADDQ    DX, AX
-	JMP     end10
+	JMP     end11
 
-set9:
+set10:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -1269,10 +1980,10 @@ set9:
 	VMOVUPS Z27, 64(AX)
 	ADDQ    DX, AX
 
-end10:
-	JMP end8
+end11:
+	JMP end9
 
-edge7:
+edge8:
 	VPBROADCASTD BX, Z28
 	VMOVDQU32    gemm_lanes<>+0(SB), Z29
 	VPCMPD       $0x01, Z28, Z29, K1
@@ -1282,7 +1993,7 @@ edge7:
 	VPCMPD       $0x01, Z28, Z29, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set11
+	JNE          set12
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z28
 	VADDPS       Z28, Z0, Z0
@@ -1382,9 +2093,9 @@ edge7:
 	VADDPS       Z28, Z27, Z27
 	VMOVUPS      Z27, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end12
+	JMP          end13
 
-set11:
+set12:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -1429,13 +2140,13 @@ set11:
 	VMOVUPS Z27, K2, 64(AX)
 	ADDQ    DX, AX
 
-end12:
-end8:
+end13:
+end9:
 	JMP end2
 
-next3:
+next4:
 	CMPQ   AX, $0x0d
-	JNE    next13
+	JNE    next14
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -1470,9 +2181,9 @@ next3:
 	VXORPS Z24, Z24, Z24
 	VXORPS Z25, Z25, Z25
 	TESTQ  AX, AX
-	JLE    done15
+	JLE    done16
 
-loop14:
+loop15:
 	VMOVUPS      (DX), Z26
 	VMOVUPS      64(DX), Z27
 	VBROADCASTSS (CX), Z28
@@ -1517,16 +2228,16 @@ loop14:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop14
+	JNZ          loop15
 
-done15:
+done16:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain16
+	JNE          plain17
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z26
 	VADDPS       Z26, Z0, Z0
@@ -1568,11 +2279,11 @@ done15:
 	VADDPS       Z26, Z24, Z24
 	VADDPS       Z26, Z25, Z25
 
-plain16:
+plain17:
 	CMPQ    BX, $0x20
-	JL      edge17
+	JL      edge18
 	CMPQ    AX, $0x01
-	JNE     set19
+	JNE     set20
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -1639,9 +2350,9 @@ plain16:
 	VADDPS  64(AX), Z25, Z25
 	VMOVUPS Z25, 64(AX)
 	ADDQ    DX, AX
-	JMP     end20
+	JMP     end21
 
-set19:
+set20:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -1683,10 +2394,10 @@ set19:
 	VMOVUPS Z25, 64(AX)
 	ADDQ    DX, AX
 
-end20:
-	JMP end18
+end21:
+	JMP end19
 
-edge17:
+edge18:
 	VPBROADCASTD BX, Z26
 	VMOVDQU32    gemm_lanes<>+0(SB), Z27
 	VPCMPD       $0x01, Z26, Z27, K1
@@ -1696,7 +2407,7 @@ edge17:
 	VPCMPD       $0x01, Z26, Z27, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set21
+	JNE          set22
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z26
 	VADDPS       Z26, Z0, Z0
@@ -1789,9 +2500,9 @@ edge17:
 	VADDPS       Z26, Z25, Z25
 	VMOVUPS      Z25, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end22
+	JMP          end23
 
-set21:
+set22:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -1833,13 +2544,13 @@ set21:
 	VMOVUPS Z25, K2, 64(AX)
 	ADDQ    DX, AX
 
-end22:
-end18:
+end23:
+end19:
 	JMP end2
 
-next13:
+next14:
 	CMPQ   AX, $0x0c
-	JNE    next23
+	JNE    next24
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -1872,9 +2583,9 @@ next13:
 	VXORPS Z22, Z22, Z22
 	VXORPS Z23, Z23, Z23
 	TESTQ  AX, AX
-	JLE    done25
+	JLE    done26
 
-loop24:
+loop25:
 	VMOVUPS      (DX), Z24
 	VMOVUPS      64(DX), Z25
 	VBROADCASTSS (CX), Z26
@@ -1916,16 +2627,16 @@ loop24:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop24
+	JNZ          loop25
 
-done25:
+done26:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain26
+	JNE          plain27
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z24
 	VADDPS       Z24, Z0, Z0
@@ -1964,11 +2675,11 @@ done25:
 	VADDPS       Z24, Z22, Z22
 	VADDPS       Z24, Z23, Z23
 
-plain26:
+plain27:
 	CMPQ    BX, $0x20
-	JL      edge27
+	JL      edge28
 	CMPQ    AX, $0x01
-	JNE     set29
+	JNE     set30
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -2030,9 +2741,9 @@ plain26:
 	VADDPS  64(AX), Z23, Z23
 	VMOVUPS Z23, 64(AX)
 	ADDQ    DX, AX
-	JMP     end30
+	JMP     end31
 
-set29:
+set30:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -2071,10 +2782,10 @@ set29:
 	VMOVUPS Z23, 64(AX)
 	ADDQ    DX, AX
 
-end30:
-	JMP end28
+end31:
+	JMP end29
 
-edge27:
+edge28:
 	VPBROADCASTD BX, Z24
 	VMOVDQU32    gemm_lanes<>+0(SB), Z25
 	VPCMPD       $0x01, Z24, Z25, K1
@@ -2084,7 +2795,7 @@ edge27:
 	VPCMPD       $0x01, Z24, Z25, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set31
+	JNE          set32
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z24
 	VADDPS       Z24, Z0, Z0
@@ -2170,9 +2881,9 @@ edge27:
 	VADDPS       Z24, Z23, Z23
 	VMOVUPS      Z23, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end32
+	JMP          end33
 
-set31:
+set32:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -2211,13 +2922,13 @@ set31:
 	VMOVUPS Z23, K2, 64(AX)
 	ADDQ    DX, AX
 
-end32:
-end28:
+end33:
+end29:
 	JMP end2
 
-next23:
+next24:
 	CMPQ   AX, $0x0b
-	JNE    next33
+	JNE    next34
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -2248,9 +2959,9 @@ next23:
 	VXORPS Z20, Z20, Z20
 	VXORPS Z21, Z21, Z21
 	TESTQ  AX, AX
-	JLE    done35
+	JLE    done36
 
-loop34:
+loop35:
 	VMOVUPS      (DX), Z22
 	VMOVUPS      64(DX), Z23
 	VBROADCASTSS (CX), Z24
@@ -2289,16 +3000,16 @@ loop34:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop34
+	JNZ          loop35
 
-done35:
+done36:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain36
+	JNE          plain37
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z22
 	VADDPS       Z22, Z0, Z0
@@ -2334,11 +3045,11 @@ done35:
 	VADDPS       Z22, Z20, Z20
 	VADDPS       Z22, Z21, Z21
 
-plain36:
+plain37:
 	CMPQ    BX, $0x20
-	JL      edge37
+	JL      edge38
 	CMPQ    AX, $0x01
-	JNE     set39
+	JNE     set40
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -2395,9 +3106,9 @@ plain36:
 	VADDPS  64(AX), Z21, Z21
 	VMOVUPS Z21, 64(AX)
 	ADDQ    DX, AX
-	JMP     end40
+	JMP     end41
 
-set39:
+set40:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -2433,10 +3144,10 @@ set39:
 	VMOVUPS Z21, 64(AX)
 	ADDQ    DX, AX
 
-end40:
-	JMP end38
+end41:
+	JMP end39
 
-edge37:
+edge38:
 	VPBROADCASTD BX, Z22
 	VMOVDQU32    gemm_lanes<>+0(SB), Z23
 	VPCMPD       $0x01, Z22, Z23, K1
@@ -2446,7 +3157,7 @@ edge37:
 	VPCMPD       $0x01, Z22, Z23, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set41
+	JNE          set42
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z22
 	VADDPS       Z22, Z0, Z0
@@ -2525,9 +3236,9 @@ edge37:
 	VADDPS       Z22, Z21, Z21
 	VMOVUPS      Z21, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end42
+	JMP          end43
 
-set41:
+set42:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -2563,13 +3274,13 @@ set41:
 	VMOVUPS Z21, K2, 64(AX)
 	ADDQ    DX, AX
 
-end42:
-end38:
+end43:
+end39:
 	JMP end2
 
-next33:
+next34:
 	CMPQ   AX, $0x0a
-	JNE    next43
+	JNE    next44
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -2598,9 +3309,9 @@ next33:
 	VXORPS Z18, Z18, Z18
 	VXORPS Z19, Z19, Z19
 	TESTQ  AX, AX
-	JLE    done45
+	JLE    done46
 
-loop44:
+loop45:
 	VMOVUPS      (DX), Z20
 	VMOVUPS      64(DX), Z21
 	VBROADCASTSS (CX), Z22
@@ -2636,16 +3347,16 @@ loop44:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop44
+	JNZ          loop45
 
-done45:
+done46:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain46
+	JNE          plain47
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z20
 	VADDPS       Z20, Z0, Z0
@@ -2678,11 +3389,11 @@ done45:
 	VADDPS       Z20, Z18, Z18
 	VADDPS       Z20, Z19, Z19
 
-plain46:
+plain47:
 	CMPQ    BX, $0x20
-	JL      edge47
+	JL      edge48
 	CMPQ    AX, $0x01
-	JNE     set49
+	JNE     set50
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -2734,9 +3445,9 @@ plain46:
 	VADDPS  64(AX), Z19, Z19
 	VMOVUPS Z19, 64(AX)
 	ADDQ    DX, AX
-	JMP     end50
+	JMP     end51
 
-set49:
+set50:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -2769,10 +3480,10 @@ set49:
 	VMOVUPS Z19, 64(AX)
 	ADDQ    DX, AX
 
-end50:
-	JMP end48
+end51:
+	JMP end49
 
-edge47:
+edge48:
 	VPBROADCASTD BX, Z20
 	VMOVDQU32    gemm_lanes<>+0(SB), Z21
 	VPCMPD       $0x01, Z20, Z21, K1
@@ -2782,7 +3493,7 @@ edge47:
 	VPCMPD       $0x01, Z20, Z21, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set51
+	JNE          set52
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z20
 	VADDPS       Z20, Z0, Z0
@@ -2854,9 +3565,9 @@ edge47:
 	VADDPS       Z20, Z19, Z19
 	VMOVUPS      Z19, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end52
+	JMP          end53
 
-set51:
+set52:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -2889,13 +3600,13 @@ set51:
 	VMOVUPS Z19, K2, 64(AX)
 	ADDQ    DX, AX
 
-end52:
-end48:
+end53:
+end49:
 	JMP end2
 
-next43:
+next44:
 	CMPQ   AX, $0x09
-	JNE    next53
+	JNE    next54
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -2922,9 +3633,9 @@ next43:
 	VXORPS Z16, Z16, Z16
 	VXORPS Z17, Z17, Z17
 	TESTQ  AX, AX
-	JLE    done55
+	JLE    done56
 
-loop54:
+loop55:
 	VMOVUPS      (DX), Z18
 	VMOVUPS      64(DX), Z19
 	VBROADCASTSS (CX), Z20
@@ -2957,16 +3668,16 @@ loop54:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop54
+	JNZ          loop55
 
-done55:
+done56:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain56
+	JNE          plain57
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z18
 	VADDPS       Z18, Z0, Z0
@@ -2996,11 +3707,11 @@ done55:
 	VADDPS       Z18, Z16, Z16
 	VADDPS       Z18, Z17, Z17
 
-plain56:
+plain57:
 	CMPQ    BX, $0x20
-	JL      edge57
+	JL      edge58
 	CMPQ    AX, $0x01
-	JNE     set59
+	JNE     set60
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -3047,9 +3758,9 @@ plain56:
 	VADDPS  64(AX), Z17, Z17
 	VMOVUPS Z17, 64(AX)
 	ADDQ    DX, AX
-	JMP     end60
+	JMP     end61
 
-set59:
+set60:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -3079,10 +3790,10 @@ set59:
 	VMOVUPS Z17, 64(AX)
 	ADDQ    DX, AX
 
-end60:
-	JMP end58
+end61:
+	JMP end59
 
-edge57:
+edge58:
 	VPBROADCASTD BX, Z18
 	VMOVDQU32    gemm_lanes<>+0(SB), Z19
 	VPCMPD       $0x01, Z18, Z19, K1
@@ -3092,7 +3803,7 @@ edge57:
 	VPCMPD       $0x01, Z18, Z19, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set61
+	JNE          set62
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z18
 	VADDPS       Z18, Z0, Z0
@@ -3157,9 +3868,9 @@ edge57:
 	VADDPS       Z18, Z17, Z17
 	VMOVUPS      Z17, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end62
+	JMP          end63
 
-set61:
+set62:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -3189,13 +3900,13 @@ set61:
 	VMOVUPS Z17, K2, 64(AX)
 	ADDQ    DX, AX
 
-end62:
-end58:
+end63:
+end59:
 	JMP end2
 
-next53:
+next54:
 	CMPQ   AX, $0x08
-	JNE    next63
+	JNE    next64
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -3220,9 +3931,9 @@ next53:
 	VXORPS Z14, Z14, Z14
 	VXORPS Z15, Z15, Z15
 	TESTQ  AX, AX
-	JLE    done65
+	JLE    done66
 
-loop64:
+loop65:
 	VMOVUPS      (DX), Z16
 	VMOVUPS      64(DX), Z17
 	VBROADCASTSS (CX), Z18
@@ -3252,16 +3963,16 @@ loop64:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop64
+	JNZ          loop65
 
-done65:
+done66:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain66
+	JNE          plain67
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z16
 	VADDPS       Z16, Z0, Z0
@@ -3288,11 +3999,11 @@ done65:
 	VADDPS       Z16, Z14, Z14
 	VADDPS       Z16, Z15, Z15
 
-plain66:
+plain67:
 	CMPQ    BX, $0x20
-	JL      edge67
+	JL      edge68
 	CMPQ    AX, $0x01
-	JNE     set69
+	JNE     set70
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -3334,9 +4045,9 @@ plain66:
 	VADDPS  64(AX), Z15, Z15
 	VMOVUPS Z15, 64(AX)
 	ADDQ    DX, AX
-	JMP     end70
+	JMP     end71
 
-set69:
+set70:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -3363,10 +4074,10 @@ set69:
 	VMOVUPS Z15, 64(AX)
 	ADDQ    DX, AX
 
-end70:
-	JMP end68
+end71:
+	JMP end69
 
-edge67:
+edge68:
 	VPBROADCASTD BX, Z16
 	VMOVDQU32    gemm_lanes<>+0(SB), Z17
 	VPCMPD       $0x01, Z16, Z17, K1
@@ -3376,7 +4087,7 @@ edge67:
 	VPCMPD       $0x01, Z16, Z17, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set71
+	JNE          set72
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z16
 	VADDPS       Z16, Z0, Z0
@@ -3434,9 +4145,9 @@ edge67:
 	VADDPS       Z16, Z15, Z15
 	VMOVUPS      Z15, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end72
+	JMP          end73
 
-set71:
+set72:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -3463,13 +4174,13 @@ set71:
 	VMOVUPS Z15, K2, 64(AX)
 	ADDQ    DX, AX
 
-end72:
-end68:
+end73:
+end69:
 	JMP end2
 
-next63:
+next64:
 	CMPQ   AX, $0x07
-	JNE    next73
+	JNE    next74
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -3492,9 +4203,9 @@ next63:
 	VXORPS Z12, Z12, Z12
 	VXORPS Z13, Z13, Z13
 	TESTQ  AX, AX
-	JLE    done75
+	JLE    done76
 
-loop74:
+loop75:
 	VMOVUPS      (DX), Z14
 	VMOVUPS      64(DX), Z15
 	VBROADCASTSS (CX), Z16
@@ -3521,16 +4232,16 @@ loop74:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop74
+	JNZ          loop75
 
-done75:
+done76:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain76
+	JNE          plain77
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z14
 	VADDPS       Z14, Z0, Z0
@@ -3554,11 +4265,11 @@ done75:
 	VADDPS       Z14, Z12, Z12
 	VADDPS       Z14, Z13, Z13
 
-plain76:
+plain77:
 	CMPQ    BX, $0x20
-	JL      edge77
+	JL      edge78
 	CMPQ    AX, $0x01
-	JNE     set79
+	JNE     set80
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -3595,9 +4306,9 @@ plain76:
 	VADDPS  64(AX), Z13, Z13
 	VMOVUPS Z13, 64(AX)
 	ADDQ    DX, AX
-	JMP     end80
+	JMP     end81
 
-set79:
+set80:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -3621,10 +4332,10 @@ set79:
 	VMOVUPS Z13, 64(AX)
 	ADDQ    DX, AX
 
-end80:
-	JMP end78
+end81:
+	JMP end79
 
-edge77:
+edge78:
 	VPBROADCASTD BX, Z14
 	VMOVDQU32    gemm_lanes<>+0(SB), Z15
 	VPCMPD       $0x01, Z14, Z15, K1
@@ -3634,7 +4345,7 @@ edge77:
 	VPCMPD       $0x01, Z14, Z15, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set81
+	JNE          set82
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z14
 	VADDPS       Z14, Z0, Z0
@@ -3685,9 +4396,9 @@ edge77:
 	VADDPS       Z14, Z13, Z13
 	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end82
+	JMP          end83
 
-set81:
+set82:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -3711,13 +4422,13 @@ set81:
 	VMOVUPS Z13, K2, 64(AX)
 	ADDQ    DX, AX
 
-end82:
-end78:
+end83:
+end79:
 	JMP end2
 
-next73:
+next74:
 	CMPQ   AX, $0x06
-	JNE    next83
+	JNE    next84
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -3738,9 +4449,9 @@ next73:
 	VXORPS Z10, Z10, Z10
 	VXORPS Z11, Z11, Z11
 	TESTQ  AX, AX
-	JLE    done85
+	JLE    done86
 
-loop84:
+loop85:
 	VMOVUPS      (DX), Z12
 	VMOVUPS      64(DX), Z13
 	VBROADCASTSS (CX), Z14
@@ -3764,16 +4475,16 @@ loop84:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop84
+	JNZ          loop85
 
-done85:
+done86:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain86
+	JNE          plain87
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z12
 	VADDPS       Z12, Z0, Z0
@@ -3794,11 +4505,11 @@ done85:
 	VADDPS       Z12, Z10, Z10
 	VADDPS       Z12, Z11, Z11
 
-plain86:
+plain87:
 	CMPQ    BX, $0x20
-	JL      edge87
+	JL      edge88
 	CMPQ    AX, $0x01
-	JNE     set89
+	JNE     set90
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -3830,9 +4541,9 @@ plain86:
 	VADDPS  64(AX), Z11, Z11
 	VMOVUPS Z11, 64(AX)
 	ADDQ    DX, AX
-	JMP     end90
+	JMP     end91
 
-set89:
+set90:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -3853,10 +4564,10 @@ set89:
 	VMOVUPS Z11, 64(AX)
 	ADDQ    DX, AX
 
-end90:
-	JMP end88
+end91:
+	JMP end89
 
-edge87:
+edge88:
 	VPBROADCASTD BX, Z12
 	VMOVDQU32    gemm_lanes<>+0(SB), Z13
 	VPCMPD       $0x01, Z12, Z13, K1
@@ -3866,7 +4577,7 @@ edge87:
 	VPCMPD       $0x01, Z12, Z13, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set91
+	JNE          set92
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z12
 	VADDPS       Z12, Z0, Z0
@@ -3910,9 +4621,9 @@ edge87:
 	VADDPS       Z12, Z11, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end92
+	JMP          end93
 
-set91:
+set92:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -3933,13 +4644,13 @@ set91:
 	VMOVUPS Z11, K2, 64(AX)
 	ADDQ    DX, AX
 
-end92:
-end88:
+end93:
+end89:
 	JMP end2
 
-next83:
+next84:
 	CMPQ   AX, $0x05
-	JNE    next93
+	JNE    next94
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -3958,9 +4669,9 @@ next83:
 	VXORPS Z8, Z8, Z8
 	VXORPS Z9, Z9, Z9
 	TESTQ  AX, AX
-	JLE    done95
+	JLE    done96
 
-loop94:
+loop95:
 	VMOVUPS      (DX), Z10
 	VMOVUPS      64(DX), Z11
 	VBROADCASTSS (CX), Z12
@@ -3981,16 +4692,16 @@ loop94:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop94
+	JNZ          loop95
 
-done95:
+done96:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain96
+	JNE          plain97
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z10
 	VADDPS       Z10, Z0, Z0
@@ -4008,11 +4719,11 @@ done95:
 	VADDPS       Z10, Z8, Z8
 	VADDPS       Z10, Z9, Z9
 
-plain96:
+plain97:
 	CMPQ    BX, $0x20
-	JL      edge97
+	JL      edge98
 	CMPQ    AX, $0x01
-	JNE     set99
+	JNE     set100
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -4039,9 +4750,9 @@ plain96:
 	VADDPS  64(AX), Z9, Z9
 	VMOVUPS Z9, 64(AX)
 	ADDQ    DX, AX
-	JMP     end100
+	JMP     end101
 
-set99:
+set100:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -4059,10 +4770,10 @@ set99:
 	VMOVUPS Z9, 64(AX)
 	ADDQ    DX, AX
 
-end100:
-	JMP end98
+end101:
+	JMP end99
 
-edge97:
+edge98:
 	VPBROADCASTD BX, Z10
 	VMOVDQU32    gemm_lanes<>+0(SB), Z11
 	VPCMPD       $0x01, Z10, Z11, K1
@@ -4072,7 +4783,7 @@ edge97:
 	VPCMPD       $0x01, Z10, Z11, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set101
+	JNE          set102
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z10
 	VADDPS       Z10, Z0, Z0
@@ -4109,9 +4820,9 @@ edge97:
 	VADDPS       Z10, Z9, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end102
+	JMP          end103
 
-set101:
+set102:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -4129,13 +4840,13 @@ set101:
 	VMOVUPS Z9, K2, 64(AX)
 	ADDQ    DX, AX
 
-end102:
-end98:
+end103:
+end99:
 	JMP end2
 
-next93:
+next94:
 	CMPQ   AX, $0x04
-	JNE    next103
+	JNE    next104
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -4152,9 +4863,9 @@ next93:
 	VXORPS Z6, Z6, Z6
 	VXORPS Z7, Z7, Z7
 	TESTQ  AX, AX
-	JLE    done105
+	JLE    done106
 
-loop104:
+loop105:
 	VMOVUPS      (DX), Z8
 	VMOVUPS      64(DX), Z9
 	VBROADCASTSS (CX), Z10
@@ -4172,16 +4883,16 @@ loop104:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop104
+	JNZ          loop105
 
-done105:
+done106:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain106
+	JNE          plain107
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z8
 	VADDPS       Z8, Z0, Z0
@@ -4196,11 +4907,11 @@ done105:
 	VADDPS       Z8, Z6, Z6
 	VADDPS       Z8, Z7, Z7
 
-plain106:
+plain107:
 	CMPQ    BX, $0x20
-	JL      edge107
+	JL      edge108
 	CMPQ    AX, $0x01
-	JNE     set109
+	JNE     set110
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -4222,9 +4933,9 @@ plain106:
 	VADDPS  64(AX), Z7, Z7
 	VMOVUPS Z7, 64(AX)
 	ADDQ    DX, AX
-	JMP     end110
+	JMP     end111
 
-set109:
+set110:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -4239,10 +4950,10 @@ set109:
 	VMOVUPS Z7, 64(AX)
 	ADDQ    DX, AX
 
-end110:
-	JMP end108
+end111:
+	JMP end109
 
-edge107:
+edge108:
 	VPBROADCASTD BX, Z8
 	VMOVDQU32    gemm_lanes<>+0(SB), Z9
 	VPCMPD       $0x01, Z8, Z9, K1
@@ -4252,7 +4963,7 @@ edge107:
 	VPCMPD       $0x01, Z8, Z9, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set111
+	JNE          set112
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z8
 	VADDPS       Z8, Z0, Z0
@@ -4282,9 +4993,9 @@ edge107:
 	VADDPS       Z8, Z7, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end112
+	JMP          end113
 
-set111:
+set112:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -4299,13 +5010,13 @@ set111:
 	VMOVUPS Z7, K2, 64(AX)
 	ADDQ    DX, AX
 
-end112:
-end108:
+end113:
+end109:
 	JMP end2
 
-next103:
+next104:
 	CMPQ   AX, $0x03
-	JNE    next113
+	JNE    next114
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -4320,9 +5031,9 @@ next103:
 	VXORPS Z4, Z4, Z4
 	VXORPS Z5, Z5, Z5
 	TESTQ  AX, AX
-	JLE    done115
+	JLE    done116
 
-loop114:
+loop115:
 	VMOVUPS      (DX), Z6
 	VMOVUPS      64(DX), Z7
 	VBROADCASTSS (CX), Z8
@@ -4337,16 +5048,16 @@ loop114:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop114
+	JNZ          loop115
 
-done115:
+done116:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain116
+	JNE          plain117
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z6
 	VADDPS       Z6, Z0, Z0
@@ -4358,11 +5069,11 @@ done115:
 	VADDPS       Z6, Z4, Z4
 	VADDPS       Z6, Z5, Z5
 
-plain116:
+plain117:
 	CMPQ    BX, $0x20
-	JL      edge117
+	JL      edge118
 	CMPQ    AX, $0x01
-	JNE     set119
+	JNE     set120
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -4379,9 +5090,9 @@ plain116:
 	VADDPS  64(AX), Z5, Z5
 	VMOVUPS Z5, 64(AX)
 	ADDQ    DX, AX
-	JMP     end120
+	JMP     end121
 
-set119:
+set120:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -4393,10 +5104,10 @@ set119:
 	VMOVUPS Z5, 64(AX)
 	ADDQ    DX, AX
 
-end120:
-	JMP end118
+end121:
+	JMP end119
 
-edge117:
+edge118:
 	VPBROADCASTD BX, Z6
 	VMOVDQU32    gemm_lanes<>+0(SB), Z7
 	VPCMPD       $0x01, Z6, Z7, K1
@@ -4406,7 +5117,7 @@ edge117:
 	VPCMPD       $0x01, Z6, Z7, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set121
+	JNE          set122
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z6
 	VADDPS       Z6, Z0, Z0
@@ -4429,9 +5140,9 @@ edge117:
 	VADDPS       Z6, Z5, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end122
+	JMP          end123
 
-set121:
+set122:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -4443,13 +5154,13 @@ set121:
 	VMOVUPS Z5, K2, 64(AX)
 	ADDQ    DX, AX
 
-end122:
-end118:
+end123:
+end119:
 	JMP end2
 
-next113:
+next114:
 	CMPQ   AX, $0x02
-	JNE    next123
+	JNE    next124
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -4462,9 +5173,9 @@ next113:
 	VXORPS Z2, Z2, Z2
 	VXORPS Z3, Z3, Z3
 	TESTQ  AX, AX
-	JLE    done125
+	JLE    done126
 
-loop124:
+loop125:
 	VMOVUPS      (DX), Z4
 	VMOVUPS      64(DX), Z5
 	VBROADCASTSS (CX), Z6
@@ -4476,16 +5187,16 @@ loop124:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop124
+	JNZ          loop125
 
-done125:
+done126:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain126
+	JNE          plain127
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z4
 	VADDPS       Z4, Z0, Z0
@@ -4494,11 +5205,11 @@ done125:
 	VADDPS       Z4, Z2, Z2
 	VADDPS       Z4, Z3, Z3
 
-plain126:
+plain127:
 	CMPQ    BX, $0x20
-	JL      edge127
+	JL      edge128
 	CMPQ    AX, $0x01
-	JNE     set129
+	JNE     set130
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -4510,9 +5221,9 @@ plain126:
 	VADDPS  64(AX), Z3, Z3
 	VMOVUPS Z3, 64(AX)
 	ADDQ    DX, AX
-	JMP     end130
+	JMP     end131
 
-set129:
+set130:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -4521,10 +5232,10 @@ set129:
 	VMOVUPS Z3, 64(AX)
 	ADDQ    DX, AX
 
-end130:
-	JMP end128
+end131:
+	JMP end129
 
-edge127:
+edge128:
 	VPBROADCASTD BX, Z4
 	VMOVDQU32    gemm_lanes<>+0(SB), Z5
 	VPCMPD       $0x01, Z4, Z5, K1
@@ -4534,7 +5245,7 @@ edge127:
 	VPCMPD       $0x01, Z4, Z5, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set131
+	JNE          set132
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z4
 	VADDPS       Z4, Z0, Z0
@@ -4550,9 +5261,9 @@ edge127:
 	VADDPS       Z4, Z3, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end132
+	JMP          end133
 
-set131:
+set132:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -4561,13 +5272,13 @@ set131:
 	VMOVUPS Z3, K2, 64(AX)
 	ADDQ    DX, AX
 
-end132:
-end128:
+end133:
+end129:
 	JMP end2
 
-next123:
+next124:
 	CMPQ   AX, $0x01
-	JNE    next133
+	JNE    next134
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -4578,9 +5289,9 @@ next123:
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	TESTQ  AX, AX
-	JLE    done135
+	JLE    done136
 
-loop134:
+loop135:
 	VMOVUPS      (DX), Z2
 	VMOVUPS      64(DX), Z3
 	VBROADCASTSS (CX), Z4
@@ -4589,44 +5300,44 @@ loop134:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop134
+	JNZ          loop135
 
-done135:
+done136:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain136
+	JNE          plain137
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z2
 	VADDPS       Z2, Z0, Z0
 	VADDPS       Z2, Z1, Z1
 
-plain136:
+plain137:
 	CMPQ    BX, $0x20
-	JL      edge137
+	JL      edge138
 	CMPQ    AX, $0x01
-	JNE     set139
+	JNE     set140
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
 	VADDPS  64(AX), Z1, Z1
 	VMOVUPS Z1, 64(AX)
 	ADDQ    DX, AX
-	JMP     end140
+	JMP     end141
 
-set139:
+set140:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	ADDQ    DX, AX
 
-end140:
-	JMP end138
+end141:
+	JMP end139
 
-edge137:
+edge138:
 	VPBROADCASTD BX, Z2
 	VMOVDQU32    gemm_lanes<>+0(SB), Z3
 	VPCMPD       $0x01, Z2, Z3, K1
@@ -4636,7 +5347,7 @@ edge137:
 	VPCMPD       $0x01, Z2, Z3, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set141
+	JNE          set142
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z2
 	VADDPS       Z2, Z0, Z0
@@ -4645,26 +5356,2563 @@ edge137:
 	VADDPS       Z2, Z1, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end142
+	JMP          end143
 
-set141:
+set142:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    DX, AX
 
-end142:
-end138:
+end143:
+end139:
 	JMP end2
 
-next133:
+next134:
+	JMP end2
+
+single3:
+	CMPQ   AX, $0x0e
+	JNE    next144
+	MOVQ   k+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	TESTQ  AX, AX
+	JLE    done146
+
+loop145:
+	VMOVUPS      (DX), Z14
+	VBROADCASTSS (CX), Z15
+	VFMADD231PS  Z14, Z15, Z0
+	VBROADCASTSS 4(CX), Z15
+	VFMADD231PS  Z14, Z15, Z1
+	VBROADCASTSS 8(CX), Z15
+	VFMADD231PS  Z14, Z15, Z2
+	VBROADCASTSS 12(CX), Z15
+	VFMADD231PS  Z14, Z15, Z3
+	VBROADCASTSS 16(CX), Z15
+	VFMADD231PS  Z14, Z15, Z4
+	VBROADCASTSS 20(CX), Z15
+	VFMADD231PS  Z14, Z15, Z5
+	VBROADCASTSS 24(CX), Z15
+	VFMADD231PS  Z14, Z15, Z6
+	VBROADCASTSS 28(CX), Z15
+	VFMADD231PS  Z14, Z15, Z7
+	VBROADCASTSS 32(CX), Z15
+	VFMADD231PS  Z14, Z15, Z8
+	VBROADCASTSS 36(CX), Z15
+	VFMADD231PS  Z14, Z15, Z9
+	VBROADCASTSS 40(CX), Z15
+	VFMADD231PS  Z14, Z15, Z10
+	VBROADCASTSS 44(CX), Z15
+	VFMADD231PS  Z14, Z15, Z11
+	VBROADCASTSS 48(CX), Z15
+	VFMADD231PS  Z14, Z15, Z12
+	VBROADCASTSS 52(CX), Z15
+	VFMADD231PS  Z14, Z15, Z13
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop145
+
+done146:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
+	SHLQ         $0x02, DX
+	CMPQ         AX, $0x02
+	JNE          plain147
+	MOVQ         bias+80(FP), SI
+	VBROADCASTSS (SI), Z14
+	VADDPS       Z14, Z0, Z0
+	VBROADCASTSS 4(SI), Z14
+	VADDPS       Z14, Z1, Z1
+	VBROADCASTSS 8(SI), Z14
+	VADDPS       Z14, Z2, Z2
+	VBROADCASTSS 12(SI), Z14
+	VADDPS       Z14, Z3, Z3
+	VBROADCASTSS 16(SI), Z14
+	VADDPS       Z14, Z4, Z4
+	VBROADCASTSS 20(SI), Z14
+	VADDPS       Z14, Z5, Z5
+	VBROADCASTSS 24(SI), Z14
+	VADDPS       Z14, Z6, Z6
+	VBROADCASTSS 28(SI), Z14
+	VADDPS       Z14, Z7, Z7
+	VBROADCASTSS 32(SI), Z14
+	VADDPS       Z14, Z8, Z8
+	VBROADCASTSS 36(SI), Z14
+	VADDPS       Z14, Z9, Z9
+	VBROADCASTSS 40(SI), Z14
+	VADDPS       Z14, Z10, Z10
+	VBROADCASTSS 44(SI), Z14
+	VADDPS       Z14, Z11, Z11
+	VBROADCASTSS 48(SI), Z14
+	VADDPS       Z14, Z12, Z12
+	VBROADCASTSS 52(SI), Z14
+	VADDPS       Z14, Z13, Z13
+
+plain147:
+	CMPQ    BX, $0x10
+	JL      edge148
+	CMPQ    AX, $0x01
+	JNE     set150
+	MOVQ    CX, AX
+	VADDPS  (AX), Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z1, Z1
+	VMOVUPS Z1, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z2, Z2
+	VMOVUPS Z2, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z3, Z3
+	VMOVUPS Z3, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z4, Z4
+	VMOVUPS Z4, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z5, Z5
+	VMOVUPS Z5, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z6, Z6
+	VMOVUPS Z6, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z7, Z7
+	VMOVUPS Z7, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z8, Z8
+	VMOVUPS Z8, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z9, Z9
+	VMOVUPS Z9, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z10, Z10
+	VMOVUPS Z10, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z11, Z11
+	VMOVUPS Z11, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z12, Z12
+	VMOVUPS Z12, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z13, Z13
+	VMOVUPS Z13, (AX)
+	ADDQ    DX, AX
+	JMP     end151
+
+set150:
+	MOVQ    CX, AX
+	VMOVUPS Z0, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z9, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z10, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z11, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z12, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z13, (AX)
+	ADDQ    DX, AX
+
+end151:
+	JMP end149
+
+edge148:
+	VPBROADCASTD BX, Z14
+	VMOVDQU32    gemm_lanes<>+0(SB), Z15
+	VPCMPD       $0x01, Z14, Z15, K1
+	SUBQ         $0x10, BX
+	CMPQ         AX, $0x01
+	JNE          set152
+	MOVQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z14
+	VADDPS       Z14, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z14
+	VADDPS       Z14, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z14
+	VADDPS       Z14, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z14
+	VADDPS       Z14, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z14
+	VADDPS       Z14, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z14
+	VADDPS       Z14, Z5, Z5
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z14
+	VADDPS       Z14, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z14
+	VADDPS       Z14, Z7, Z7
+	VMOVUPS      Z7, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z14
+	VADDPS       Z14, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z14
+	VADDPS       Z14, Z9, Z9
+	VMOVUPS      Z9, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z14
+	VADDPS       Z14, Z10, Z10
+	VMOVUPS      Z10, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z14
+	VADDPS       Z14, Z11, Z11
+	VMOVUPS      Z11, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z14
+	VADDPS       Z14, Z12, Z12
+	VMOVUPS      Z12, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z14
+	VADDPS       Z14, Z13, Z13
+	VMOVUPS      Z13, K1, (AX)
+	ADDQ         DX, AX
+	JMP          end153
+
+set152:
+	MOVQ    CX, AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z10, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z11, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z12, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z13, K1, (AX)
+	ADDQ    DX, AX
+
+end153:
+end149:
+	JMP end2
+
+next144:
+	CMPQ   AX, $0x0d
+	JNE    next154
+	MOVQ   k+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	TESTQ  AX, AX
+	JLE    done156
+
+loop155:
+	VMOVUPS      (DX), Z13
+	VBROADCASTSS (CX), Z14
+	VFMADD231PS  Z13, Z14, Z0
+	VBROADCASTSS 4(CX), Z14
+	VFMADD231PS  Z13, Z14, Z1
+	VBROADCASTSS 8(CX), Z14
+	VFMADD231PS  Z13, Z14, Z2
+	VBROADCASTSS 12(CX), Z14
+	VFMADD231PS  Z13, Z14, Z3
+	VBROADCASTSS 16(CX), Z14
+	VFMADD231PS  Z13, Z14, Z4
+	VBROADCASTSS 20(CX), Z14
+	VFMADD231PS  Z13, Z14, Z5
+	VBROADCASTSS 24(CX), Z14
+	VFMADD231PS  Z13, Z14, Z6
+	VBROADCASTSS 28(CX), Z14
+	VFMADD231PS  Z13, Z14, Z7
+	VBROADCASTSS 32(CX), Z14
+	VFMADD231PS  Z13, Z14, Z8
+	VBROADCASTSS 36(CX), Z14
+	VFMADD231PS  Z13, Z14, Z9
+	VBROADCASTSS 40(CX), Z14
+	VFMADD231PS  Z13, Z14, Z10
+	VBROADCASTSS 44(CX), Z14
+	VFMADD231PS  Z13, Z14, Z11
+	VBROADCASTSS 48(CX), Z14
+	VFMADD231PS  Z13, Z14, Z12
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop155
+
+done156:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
+	SHLQ         $0x02, DX
+	CMPQ         AX, $0x02
+	JNE          plain157
+	MOVQ         bias+80(FP), SI
+	VBROADCASTSS (SI), Z13
+	VADDPS       Z13, Z0, Z0
+	VBROADCASTSS 4(SI), Z13
+	VADDPS       Z13, Z1, Z1
+	VBROADCASTSS 8(SI), Z13
+	VADDPS       Z13, Z2, Z2
+	VBROADCASTSS 12(SI), Z13
+	VADDPS       Z13, Z3, Z3
+	VBROADCASTSS 16(SI), Z13
+	VADDPS       Z13, Z4, Z4
+	VBROADCASTSS 20(SI), Z13
+	VADDPS       Z13, Z5, Z5
+	VBROADCASTSS 24(SI), Z13
+	VADDPS       Z13, Z6, Z6
+	VBROADCASTSS 28(SI), Z13
+	VADDPS       Z13, Z7, Z7
+	VBROADCASTSS 32(SI), Z13
+	VADDPS       Z13, Z8, Z8
+	VBROADCASTSS 36(SI), Z13
+	VADDPS       Z13, Z9, Z9
+	VBROADCASTSS 40(SI), Z13
+	VADDPS       Z13, Z10, Z10
+	VBROADCASTSS 44(SI), Z13
+	VADDPS       Z13, Z11, Z11
+	VBROADCASTSS 48(SI), Z13
+	VADDPS       Z13, Z12, Z12
+
+plain157:
+	CMPQ    BX, $0x10
+	JL      edge158
+	CMPQ    AX, $0x01
+	JNE     set160
+	MOVQ    CX, AX
+	VADDPS  (AX), Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z1, Z1
+	VMOVUPS Z1, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z2, Z2
+	VMOVUPS Z2, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z3, Z3
+	VMOVUPS Z3, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z4, Z4
+	VMOVUPS Z4, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z5, Z5
+	VMOVUPS Z5, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z6, Z6
+	VMOVUPS Z6, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z7, Z7
+	VMOVUPS Z7, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z8, Z8
+	VMOVUPS Z8, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z9, Z9
+	VMOVUPS Z9, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z10, Z10
+	VMOVUPS Z10, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z11, Z11
+	VMOVUPS Z11, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z12, Z12
+	VMOVUPS Z12, (AX)
+	ADDQ    DX, AX
+	JMP     end161
+
+set160:
+	MOVQ    CX, AX
+	VMOVUPS Z0, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z9, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z10, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z11, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z12, (AX)
+	ADDQ    DX, AX
+
+end161:
+	JMP end159
+
+edge158:
+	VPBROADCASTD BX, Z13
+	VMOVDQU32    gemm_lanes<>+0(SB), Z14
+	VPCMPD       $0x01, Z13, Z14, K1
+	SUBQ         $0x10, BX
+	CMPQ         AX, $0x01
+	JNE          set162
+	MOVQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z13
+	VADDPS       Z13, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z13
+	VADDPS       Z13, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z13
+	VADDPS       Z13, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z13
+	VADDPS       Z13, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z13
+	VADDPS       Z13, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z13
+	VADDPS       Z13, Z5, Z5
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z13
+	VADDPS       Z13, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z13
+	VADDPS       Z13, Z7, Z7
+	VMOVUPS      Z7, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z13
+	VADDPS       Z13, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z13
+	VADDPS       Z13, Z9, Z9
+	VMOVUPS      Z9, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z13
+	VADDPS       Z13, Z10, Z10
+	VMOVUPS      Z10, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z13
+	VADDPS       Z13, Z11, Z11
+	VMOVUPS      Z11, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z13
+	VADDPS       Z13, Z12, Z12
+	VMOVUPS      Z12, K1, (AX)
+	ADDQ         DX, AX
+	JMP          end163
+
+set162:
+	MOVQ    CX, AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z10, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z11, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z12, K1, (AX)
+	ADDQ    DX, AX
+
+end163:
+end159:
+	JMP end2
+
+next154:
+	CMPQ   AX, $0x0c
+	JNE    next164
+	MOVQ   k+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	TESTQ  AX, AX
+	JLE    done166
+
+loop165:
+	VMOVUPS      (DX), Z12
+	VBROADCASTSS (CX), Z13
+	VFMADD231PS  Z12, Z13, Z0
+	VBROADCASTSS 4(CX), Z13
+	VFMADD231PS  Z12, Z13, Z1
+	VBROADCASTSS 8(CX), Z13
+	VFMADD231PS  Z12, Z13, Z2
+	VBROADCASTSS 12(CX), Z13
+	VFMADD231PS  Z12, Z13, Z3
+	VBROADCASTSS 16(CX), Z13
+	VFMADD231PS  Z12, Z13, Z4
+	VBROADCASTSS 20(CX), Z13
+	VFMADD231PS  Z12, Z13, Z5
+	VBROADCASTSS 24(CX), Z13
+	VFMADD231PS  Z12, Z13, Z6
+	VBROADCASTSS 28(CX), Z13
+	VFMADD231PS  Z12, Z13, Z7
+	VBROADCASTSS 32(CX), Z13
+	VFMADD231PS  Z12, Z13, Z8
+	VBROADCASTSS 36(CX), Z13
+	VFMADD231PS  Z12, Z13, Z9
+	VBROADCASTSS 40(CX), Z13
+	VFMADD231PS  Z12, Z13, Z10
+	VBROADCASTSS 44(CX), Z13
+	VFMADD231PS  Z12, Z13, Z11
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop165
+
+done166:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
+	SHLQ         $0x02, DX
+	CMPQ         AX, $0x02
+	JNE          plain167
+	MOVQ         bias+80(FP), SI
+	VBROADCASTSS (SI), Z12
+	VADDPS       Z12, Z0, Z0
+	VBROADCASTSS 4(SI), Z12
+	VADDPS       Z12, Z1, Z1
+	VBROADCASTSS 8(SI), Z12
+	VADDPS       Z12, Z2, Z2
+	VBROADCASTSS 12(SI), Z12
+	VADDPS       Z12, Z3, Z3
+	VBROADCASTSS 16(SI), Z12
+	VADDPS       Z12, Z4, Z4
+	VBROADCASTSS 20(SI), Z12
+	VADDPS       Z12, Z5, Z5
+	VBROADCASTSS 24(SI), Z12
+	VADDPS       Z12, Z6, Z6
+	VBROADCASTSS 28(SI), Z12
+	VADDPS       Z12, Z7, Z7
+	VBROADCASTSS 32(SI), Z12
+	VADDPS       Z12, Z8, Z8
+	VBROADCASTSS 36(SI), Z12
+	VADDPS       Z12, Z9, Z9
+	VBROADCASTSS 40(SI), Z12
+	VADDPS       Z12, Z10, Z10
+	VBROADCASTSS 44(SI), Z12
+	VADDPS       Z12, Z11, Z11
+
+plain167:
+	CMPQ    BX, $0x10
+	JL      edge168
+	CMPQ    AX, $0x01
+	JNE     set170
+	MOVQ    CX, AX
+	VADDPS  (AX), Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z1, Z1
+	VMOVUPS Z1, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z2, Z2
+	VMOVUPS Z2, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z3, Z3
+	VMOVUPS Z3, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z4, Z4
+	VMOVUPS Z4, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z5, Z5
+	VMOVUPS Z5, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z6, Z6
+	VMOVUPS Z6, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z7, Z7
+	VMOVUPS Z7, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z8, Z8
+	VMOVUPS Z8, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z9, Z9
+	VMOVUPS Z9, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z10, Z10
+	VMOVUPS Z10, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z11, Z11
+	VMOVUPS Z11, (AX)
+	ADDQ    DX, AX
+	JMP     end171
+
+set170:
+	MOVQ    CX, AX
+	VMOVUPS Z0, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z9, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z10, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z11, (AX)
+	ADDQ    DX, AX
+
+end171:
+	JMP end169
+
+edge168:
+	VPBROADCASTD BX, Z12
+	VMOVDQU32    gemm_lanes<>+0(SB), Z13
+	VPCMPD       $0x01, Z12, Z13, K1
+	SUBQ         $0x10, BX
+	CMPQ         AX, $0x01
+	JNE          set172
+	MOVQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z12
+	VADDPS       Z12, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z12
+	VADDPS       Z12, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z12
+	VADDPS       Z12, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z12
+	VADDPS       Z12, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z12
+	VADDPS       Z12, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z12
+	VADDPS       Z12, Z5, Z5
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z12
+	VADDPS       Z12, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z12
+	VADDPS       Z12, Z7, Z7
+	VMOVUPS      Z7, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z12
+	VADDPS       Z12, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z12
+	VADDPS       Z12, Z9, Z9
+	VMOVUPS      Z9, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z12
+	VADDPS       Z12, Z10, Z10
+	VMOVUPS      Z10, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z12
+	VADDPS       Z12, Z11, Z11
+	VMOVUPS      Z11, K1, (AX)
+	ADDQ         DX, AX
+	JMP          end173
+
+set172:
+	MOVQ    CX, AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z10, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z11, K1, (AX)
+	ADDQ    DX, AX
+
+end173:
+end169:
+	JMP end2
+
+next164:
+	CMPQ   AX, $0x0b
+	JNE    next174
+	MOVQ   k+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	TESTQ  AX, AX
+	JLE    done176
+
+loop175:
+	VMOVUPS      (DX), Z11
+	VBROADCASTSS (CX), Z12
+	VFMADD231PS  Z11, Z12, Z0
+	VBROADCASTSS 4(CX), Z12
+	VFMADD231PS  Z11, Z12, Z1
+	VBROADCASTSS 8(CX), Z12
+	VFMADD231PS  Z11, Z12, Z2
+	VBROADCASTSS 12(CX), Z12
+	VFMADD231PS  Z11, Z12, Z3
+	VBROADCASTSS 16(CX), Z12
+	VFMADD231PS  Z11, Z12, Z4
+	VBROADCASTSS 20(CX), Z12
+	VFMADD231PS  Z11, Z12, Z5
+	VBROADCASTSS 24(CX), Z12
+	VFMADD231PS  Z11, Z12, Z6
+	VBROADCASTSS 28(CX), Z12
+	VFMADD231PS  Z11, Z12, Z7
+	VBROADCASTSS 32(CX), Z12
+	VFMADD231PS  Z11, Z12, Z8
+	VBROADCASTSS 36(CX), Z12
+	VFMADD231PS  Z11, Z12, Z9
+	VBROADCASTSS 40(CX), Z12
+	VFMADD231PS  Z11, Z12, Z10
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop175
+
+done176:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
+	SHLQ         $0x02, DX
+	CMPQ         AX, $0x02
+	JNE          plain177
+	MOVQ         bias+80(FP), SI
+	VBROADCASTSS (SI), Z11
+	VADDPS       Z11, Z0, Z0
+	VBROADCASTSS 4(SI), Z11
+	VADDPS       Z11, Z1, Z1
+	VBROADCASTSS 8(SI), Z11
+	VADDPS       Z11, Z2, Z2
+	VBROADCASTSS 12(SI), Z11
+	VADDPS       Z11, Z3, Z3
+	VBROADCASTSS 16(SI), Z11
+	VADDPS       Z11, Z4, Z4
+	VBROADCASTSS 20(SI), Z11
+	VADDPS       Z11, Z5, Z5
+	VBROADCASTSS 24(SI), Z11
+	VADDPS       Z11, Z6, Z6
+	VBROADCASTSS 28(SI), Z11
+	VADDPS       Z11, Z7, Z7
+	VBROADCASTSS 32(SI), Z11
+	VADDPS       Z11, Z8, Z8
+	VBROADCASTSS 36(SI), Z11
+	VADDPS       Z11, Z9, Z9
+	VBROADCASTSS 40(SI), Z11
+	VADDPS       Z11, Z10, Z10
+
+plain177:
+	CMPQ    BX, $0x10
+	JL      edge178
+	CMPQ    AX, $0x01
+	JNE     set180
+	MOVQ    CX, AX
+	VADDPS  (AX), Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z1, Z1
+	VMOVUPS Z1, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z2, Z2
+	VMOVUPS Z2, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z3, Z3
+	VMOVUPS Z3, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z4, Z4
+	VMOVUPS Z4, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z5, Z5
+	VMOVUPS Z5, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z6, Z6
+	VMOVUPS Z6, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z7, Z7
+	VMOVUPS Z7, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z8, Z8
+	VMOVUPS Z8, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z9, Z9
+	VMOVUPS Z9, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z10, Z10
+	VMOVUPS Z10, (AX)
+	ADDQ    DX, AX
+	JMP     end181
+
+set180:
+	MOVQ    CX, AX
+	VMOVUPS Z0, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z9, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z10, (AX)
+	ADDQ    DX, AX
+
+end181:
+	JMP end179
+
+edge178:
+	VPBROADCASTD BX, Z11
+	VMOVDQU32    gemm_lanes<>+0(SB), Z12
+	VPCMPD       $0x01, Z11, Z12, K1
+	SUBQ         $0x10, BX
+	CMPQ         AX, $0x01
+	JNE          set182
+	MOVQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z11
+	VADDPS       Z11, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z11
+	VADDPS       Z11, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z11
+	VADDPS       Z11, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z11
+	VADDPS       Z11, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z11
+	VADDPS       Z11, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z11
+	VADDPS       Z11, Z5, Z5
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z11
+	VADDPS       Z11, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z11
+	VADDPS       Z11, Z7, Z7
+	VMOVUPS      Z7, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z11
+	VADDPS       Z11, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z11
+	VADDPS       Z11, Z9, Z9
+	VMOVUPS      Z9, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z11
+	VADDPS       Z11, Z10, Z10
+	VMOVUPS      Z10, K1, (AX)
+	ADDQ         DX, AX
+	JMP          end183
+
+set182:
+	MOVQ    CX, AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z10, K1, (AX)
+	ADDQ    DX, AX
+
+end183:
+end179:
+	JMP end2
+
+next174:
+	CMPQ   AX, $0x0a
+	JNE    next184
+	MOVQ   k+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	TESTQ  AX, AX
+	JLE    done186
+
+loop185:
+	VMOVUPS      (DX), Z10
+	VBROADCASTSS (CX), Z11
+	VFMADD231PS  Z10, Z11, Z0
+	VBROADCASTSS 4(CX), Z11
+	VFMADD231PS  Z10, Z11, Z1
+	VBROADCASTSS 8(CX), Z11
+	VFMADD231PS  Z10, Z11, Z2
+	VBROADCASTSS 12(CX), Z11
+	VFMADD231PS  Z10, Z11, Z3
+	VBROADCASTSS 16(CX), Z11
+	VFMADD231PS  Z10, Z11, Z4
+	VBROADCASTSS 20(CX), Z11
+	VFMADD231PS  Z10, Z11, Z5
+	VBROADCASTSS 24(CX), Z11
+	VFMADD231PS  Z10, Z11, Z6
+	VBROADCASTSS 28(CX), Z11
+	VFMADD231PS  Z10, Z11, Z7
+	VBROADCASTSS 32(CX), Z11
+	VFMADD231PS  Z10, Z11, Z8
+	VBROADCASTSS 36(CX), Z11
+	VFMADD231PS  Z10, Z11, Z9
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop185
+
+done186:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
+	SHLQ         $0x02, DX
+	CMPQ         AX, $0x02
+	JNE          plain187
+	MOVQ         bias+80(FP), SI
+	VBROADCASTSS (SI), Z10
+	VADDPS       Z10, Z0, Z0
+	VBROADCASTSS 4(SI), Z10
+	VADDPS       Z10, Z1, Z1
+	VBROADCASTSS 8(SI), Z10
+	VADDPS       Z10, Z2, Z2
+	VBROADCASTSS 12(SI), Z10
+	VADDPS       Z10, Z3, Z3
+	VBROADCASTSS 16(SI), Z10
+	VADDPS       Z10, Z4, Z4
+	VBROADCASTSS 20(SI), Z10
+	VADDPS       Z10, Z5, Z5
+	VBROADCASTSS 24(SI), Z10
+	VADDPS       Z10, Z6, Z6
+	VBROADCASTSS 28(SI), Z10
+	VADDPS       Z10, Z7, Z7
+	VBROADCASTSS 32(SI), Z10
+	VADDPS       Z10, Z8, Z8
+	VBROADCASTSS 36(SI), Z10
+	VADDPS       Z10, Z9, Z9
+
+plain187:
+	CMPQ    BX, $0x10
+	JL      edge188
+	CMPQ    AX, $0x01
+	JNE     set190
+	MOVQ    CX, AX
+	VADDPS  (AX), Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z1, Z1
+	VMOVUPS Z1, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z2, Z2
+	VMOVUPS Z2, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z3, Z3
+	VMOVUPS Z3, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z4, Z4
+	VMOVUPS Z4, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z5, Z5
+	VMOVUPS Z5, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z6, Z6
+	VMOVUPS Z6, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z7, Z7
+	VMOVUPS Z7, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z8, Z8
+	VMOVUPS Z8, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z9, Z9
+	VMOVUPS Z9, (AX)
+	ADDQ    DX, AX
+	JMP     end191
+
+set190:
+	MOVQ    CX, AX
+	VMOVUPS Z0, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z9, (AX)
+	ADDQ    DX, AX
+
+end191:
+	JMP end189
+
+edge188:
+	VPBROADCASTD BX, Z10
+	VMOVDQU32    gemm_lanes<>+0(SB), Z11
+	VPCMPD       $0x01, Z10, Z11, K1
+	SUBQ         $0x10, BX
+	CMPQ         AX, $0x01
+	JNE          set192
+	MOVQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z10
+	VADDPS       Z10, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z10
+	VADDPS       Z10, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z10
+	VADDPS       Z10, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z10
+	VADDPS       Z10, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z10
+	VADDPS       Z10, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z10
+	VADDPS       Z10, Z5, Z5
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z10
+	VADDPS       Z10, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z10
+	VADDPS       Z10, Z7, Z7
+	VMOVUPS      Z7, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z10
+	VADDPS       Z10, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z10
+	VADDPS       Z10, Z9, Z9
+	VMOVUPS      Z9, K1, (AX)
+	ADDQ         DX, AX
+	JMP          end193
+
+set192:
+	MOVQ    CX, AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z9, K1, (AX)
+	ADDQ    DX, AX
+
+end193:
+end189:
+	JMP end2
+
+next184:
+	CMPQ   AX, $0x09
+	JNE    next194
+	MOVQ   k+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	TESTQ  AX, AX
+	JLE    done196
+
+loop195:
+	VMOVUPS      (DX), Z9
+	VBROADCASTSS (CX), Z10
+	VFMADD231PS  Z9, Z10, Z0
+	VBROADCASTSS 4(CX), Z10
+	VFMADD231PS  Z9, Z10, Z1
+	VBROADCASTSS 8(CX), Z10
+	VFMADD231PS  Z9, Z10, Z2
+	VBROADCASTSS 12(CX), Z10
+	VFMADD231PS  Z9, Z10, Z3
+	VBROADCASTSS 16(CX), Z10
+	VFMADD231PS  Z9, Z10, Z4
+	VBROADCASTSS 20(CX), Z10
+	VFMADD231PS  Z9, Z10, Z5
+	VBROADCASTSS 24(CX), Z10
+	VFMADD231PS  Z9, Z10, Z6
+	VBROADCASTSS 28(CX), Z10
+	VFMADD231PS  Z9, Z10, Z7
+	VBROADCASTSS 32(CX), Z10
+	VFMADD231PS  Z9, Z10, Z8
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop195
+
+done196:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
+	SHLQ         $0x02, DX
+	CMPQ         AX, $0x02
+	JNE          plain197
+	MOVQ         bias+80(FP), SI
+	VBROADCASTSS (SI), Z9
+	VADDPS       Z9, Z0, Z0
+	VBROADCASTSS 4(SI), Z9
+	VADDPS       Z9, Z1, Z1
+	VBROADCASTSS 8(SI), Z9
+	VADDPS       Z9, Z2, Z2
+	VBROADCASTSS 12(SI), Z9
+	VADDPS       Z9, Z3, Z3
+	VBROADCASTSS 16(SI), Z9
+	VADDPS       Z9, Z4, Z4
+	VBROADCASTSS 20(SI), Z9
+	VADDPS       Z9, Z5, Z5
+	VBROADCASTSS 24(SI), Z9
+	VADDPS       Z9, Z6, Z6
+	VBROADCASTSS 28(SI), Z9
+	VADDPS       Z9, Z7, Z7
+	VBROADCASTSS 32(SI), Z9
+	VADDPS       Z9, Z8, Z8
+
+plain197:
+	CMPQ    BX, $0x10
+	JL      edge198
+	CMPQ    AX, $0x01
+	JNE     set200
+	MOVQ    CX, AX
+	VADDPS  (AX), Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z1, Z1
+	VMOVUPS Z1, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z2, Z2
+	VMOVUPS Z2, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z3, Z3
+	VMOVUPS Z3, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z4, Z4
+	VMOVUPS Z4, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z5, Z5
+	VMOVUPS Z5, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z6, Z6
+	VMOVUPS Z6, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z7, Z7
+	VMOVUPS Z7, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z8, Z8
+	VMOVUPS Z8, (AX)
+	ADDQ    DX, AX
+	JMP     end201
+
+set200:
+	MOVQ    CX, AX
+	VMOVUPS Z0, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    DX, AX
+
+end201:
+	JMP end199
+
+edge198:
+	VPBROADCASTD BX, Z9
+	VMOVDQU32    gemm_lanes<>+0(SB), Z10
+	VPCMPD       $0x01, Z9, Z10, K1
+	SUBQ         $0x10, BX
+	CMPQ         AX, $0x01
+	JNE          set202
+	MOVQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z9
+	VADDPS       Z9, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z9
+	VADDPS       Z9, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z9
+	VADDPS       Z9, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z9
+	VADDPS       Z9, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z9
+	VADDPS       Z9, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z9
+	VADDPS       Z9, Z5, Z5
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z9
+	VADDPS       Z9, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z9
+	VADDPS       Z9, Z7, Z7
+	VMOVUPS      Z7, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z9
+	VADDPS       Z9, Z8, Z8
+	VMOVUPS      Z8, K1, (AX)
+	ADDQ         DX, AX
+	JMP          end203
+
+set202:
+	MOVQ    CX, AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z8, K1, (AX)
+	ADDQ    DX, AX
+
+end203:
+end199:
+	JMP end2
+
+next194:
+	CMPQ   AX, $0x08
+	JNE    next204
+	MOVQ   k+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	TESTQ  AX, AX
+	JLE    done206
+
+loop205:
+	VMOVUPS      (DX), Z8
+	VBROADCASTSS (CX), Z9
+	VFMADD231PS  Z8, Z9, Z0
+	VBROADCASTSS 4(CX), Z9
+	VFMADD231PS  Z8, Z9, Z1
+	VBROADCASTSS 8(CX), Z9
+	VFMADD231PS  Z8, Z9, Z2
+	VBROADCASTSS 12(CX), Z9
+	VFMADD231PS  Z8, Z9, Z3
+	VBROADCASTSS 16(CX), Z9
+	VFMADD231PS  Z8, Z9, Z4
+	VBROADCASTSS 20(CX), Z9
+	VFMADD231PS  Z8, Z9, Z5
+	VBROADCASTSS 24(CX), Z9
+	VFMADD231PS  Z8, Z9, Z6
+	VBROADCASTSS 28(CX), Z9
+	VFMADD231PS  Z8, Z9, Z7
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop205
+
+done206:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
+	SHLQ         $0x02, DX
+	CMPQ         AX, $0x02
+	JNE          plain207
+	MOVQ         bias+80(FP), SI
+	VBROADCASTSS (SI), Z8
+	VADDPS       Z8, Z0, Z0
+	VBROADCASTSS 4(SI), Z8
+	VADDPS       Z8, Z1, Z1
+	VBROADCASTSS 8(SI), Z8
+	VADDPS       Z8, Z2, Z2
+	VBROADCASTSS 12(SI), Z8
+	VADDPS       Z8, Z3, Z3
+	VBROADCASTSS 16(SI), Z8
+	VADDPS       Z8, Z4, Z4
+	VBROADCASTSS 20(SI), Z8
+	VADDPS       Z8, Z5, Z5
+	VBROADCASTSS 24(SI), Z8
+	VADDPS       Z8, Z6, Z6
+	VBROADCASTSS 28(SI), Z8
+	VADDPS       Z8, Z7, Z7
+
+plain207:
+	CMPQ    BX, $0x10
+	JL      edge208
+	CMPQ    AX, $0x01
+	JNE     set210
+	MOVQ    CX, AX
+	VADDPS  (AX), Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z1, Z1
+	VMOVUPS Z1, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z2, Z2
+	VMOVUPS Z2, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z3, Z3
+	VMOVUPS Z3, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z4, Z4
+	VMOVUPS Z4, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z5, Z5
+	VMOVUPS Z5, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z6, Z6
+	VMOVUPS Z6, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z7, Z7
+	VMOVUPS Z7, (AX)
+	ADDQ    DX, AX
+	JMP     end211
+
+set210:
+	MOVQ    CX, AX
+	VMOVUPS Z0, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    DX, AX
+
+end211:
+	JMP end209
+
+edge208:
+	VPBROADCASTD BX, Z8
+	VMOVDQU32    gemm_lanes<>+0(SB), Z9
+	VPCMPD       $0x01, Z8, Z9, K1
+	SUBQ         $0x10, BX
+	CMPQ         AX, $0x01
+	JNE          set212
+	MOVQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z8
+	VADDPS       Z8, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z8
+	VADDPS       Z8, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z8
+	VADDPS       Z8, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z8
+	VADDPS       Z8, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z8
+	VADDPS       Z8, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z8
+	VADDPS       Z8, Z5, Z5
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z8
+	VADDPS       Z8, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z8
+	VADDPS       Z8, Z7, Z7
+	VMOVUPS      Z7, K1, (AX)
+	ADDQ         DX, AX
+	JMP          end213
+
+set212:
+	MOVQ    CX, AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z7, K1, (AX)
+	ADDQ    DX, AX
+
+end213:
+end209:
+	JMP end2
+
+next204:
+	CMPQ   AX, $0x07
+	JNE    next214
+	MOVQ   k+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	TESTQ  AX, AX
+	JLE    done216
+
+loop215:
+	VMOVUPS      (DX), Z7
+	VBROADCASTSS (CX), Z8
+	VFMADD231PS  Z7, Z8, Z0
+	VBROADCASTSS 4(CX), Z8
+	VFMADD231PS  Z7, Z8, Z1
+	VBROADCASTSS 8(CX), Z8
+	VFMADD231PS  Z7, Z8, Z2
+	VBROADCASTSS 12(CX), Z8
+	VFMADD231PS  Z7, Z8, Z3
+	VBROADCASTSS 16(CX), Z8
+	VFMADD231PS  Z7, Z8, Z4
+	VBROADCASTSS 20(CX), Z8
+	VFMADD231PS  Z7, Z8, Z5
+	VBROADCASTSS 24(CX), Z8
+	VFMADD231PS  Z7, Z8, Z6
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop215
+
+done216:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
+	SHLQ         $0x02, DX
+	CMPQ         AX, $0x02
+	JNE          plain217
+	MOVQ         bias+80(FP), SI
+	VBROADCASTSS (SI), Z7
+	VADDPS       Z7, Z0, Z0
+	VBROADCASTSS 4(SI), Z7
+	VADDPS       Z7, Z1, Z1
+	VBROADCASTSS 8(SI), Z7
+	VADDPS       Z7, Z2, Z2
+	VBROADCASTSS 12(SI), Z7
+	VADDPS       Z7, Z3, Z3
+	VBROADCASTSS 16(SI), Z7
+	VADDPS       Z7, Z4, Z4
+	VBROADCASTSS 20(SI), Z7
+	VADDPS       Z7, Z5, Z5
+	VBROADCASTSS 24(SI), Z7
+	VADDPS       Z7, Z6, Z6
+
+plain217:
+	CMPQ    BX, $0x10
+	JL      edge218
+	CMPQ    AX, $0x01
+	JNE     set220
+	MOVQ    CX, AX
+	VADDPS  (AX), Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z1, Z1
+	VMOVUPS Z1, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z2, Z2
+	VMOVUPS Z2, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z3, Z3
+	VMOVUPS Z3, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z4, Z4
+	VMOVUPS Z4, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z5, Z5
+	VMOVUPS Z5, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z6, Z6
+	VMOVUPS Z6, (AX)
+	ADDQ    DX, AX
+	JMP     end221
+
+set220:
+	MOVQ    CX, AX
+	VMOVUPS Z0, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    DX, AX
+
+end221:
+	JMP end219
+
+edge218:
+	VPBROADCASTD BX, Z7
+	VMOVDQU32    gemm_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	SUBQ         $0x10, BX
+	CMPQ         AX, $0x01
+	JNE          set222
+	MOVQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z7
+	VADDPS       Z7, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z7
+	VADDPS       Z7, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z7
+	VADDPS       Z7, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z7
+	VADDPS       Z7, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z7
+	VADDPS       Z7, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z7
+	VADDPS       Z7, Z5, Z5
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z7
+	VADDPS       Z7, Z6, Z6
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         DX, AX
+	JMP          end223
+
+set222:
+	MOVQ    CX, AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z6, K1, (AX)
+	ADDQ    DX, AX
+
+end223:
+end219:
+	JMP end2
+
+next214:
+	CMPQ   AX, $0x06
+	JNE    next224
+	MOVQ   k+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	TESTQ  AX, AX
+	JLE    done226
+
+loop225:
+	VMOVUPS      (DX), Z6
+	VBROADCASTSS (CX), Z7
+	VFMADD231PS  Z6, Z7, Z0
+	VBROADCASTSS 4(CX), Z7
+	VFMADD231PS  Z6, Z7, Z1
+	VBROADCASTSS 8(CX), Z7
+	VFMADD231PS  Z6, Z7, Z2
+	VBROADCASTSS 12(CX), Z7
+	VFMADD231PS  Z6, Z7, Z3
+	VBROADCASTSS 16(CX), Z7
+	VFMADD231PS  Z6, Z7, Z4
+	VBROADCASTSS 20(CX), Z7
+	VFMADD231PS  Z6, Z7, Z5
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop225
+
+done226:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
+	SHLQ         $0x02, DX
+	CMPQ         AX, $0x02
+	JNE          plain227
+	MOVQ         bias+80(FP), SI
+	VBROADCASTSS (SI), Z6
+	VADDPS       Z6, Z0, Z0
+	VBROADCASTSS 4(SI), Z6
+	VADDPS       Z6, Z1, Z1
+	VBROADCASTSS 8(SI), Z6
+	VADDPS       Z6, Z2, Z2
+	VBROADCASTSS 12(SI), Z6
+	VADDPS       Z6, Z3, Z3
+	VBROADCASTSS 16(SI), Z6
+	VADDPS       Z6, Z4, Z4
+	VBROADCASTSS 20(SI), Z6
+	VADDPS       Z6, Z5, Z5
+
+plain227:
+	CMPQ    BX, $0x10
+	JL      edge228
+	CMPQ    AX, $0x01
+	JNE     set230
+	MOVQ    CX, AX
+	VADDPS  (AX), Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z1, Z1
+	VMOVUPS Z1, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z2, Z2
+	VMOVUPS Z2, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z3, Z3
+	VMOVUPS Z3, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z4, Z4
+	VMOVUPS Z4, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z5, Z5
+	VMOVUPS Z5, (AX)
+	ADDQ    DX, AX
+	JMP     end231
+
+set230:
+	MOVQ    CX, AX
+	VMOVUPS Z0, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    DX, AX
+
+end231:
+	JMP end229
+
+edge228:
+	VPBROADCASTD BX, Z6
+	VMOVDQU32    gemm_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z6, Z7, K1
+	SUBQ         $0x10, BX
+	CMPQ         AX, $0x01
+	JNE          set232
+	MOVQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z6
+	VADDPS       Z6, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z6
+	VADDPS       Z6, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z6
+	VADDPS       Z6, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z6
+	VADDPS       Z6, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z6
+	VADDPS       Z6, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z6
+	VADDPS       Z6, Z5, Z5
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         DX, AX
+	JMP          end233
+
+set232:
+	MOVQ    CX, AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z5, K1, (AX)
+	ADDQ    DX, AX
+
+end233:
+end229:
+	JMP end2
+
+next224:
+	CMPQ   AX, $0x05
+	JNE    next234
+	MOVQ   k+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	TESTQ  AX, AX
+	JLE    done236
+
+loop235:
+	VMOVUPS      (DX), Z5
+	VBROADCASTSS (CX), Z6
+	VFMADD231PS  Z5, Z6, Z0
+	VBROADCASTSS 4(CX), Z6
+	VFMADD231PS  Z5, Z6, Z1
+	VBROADCASTSS 8(CX), Z6
+	VFMADD231PS  Z5, Z6, Z2
+	VBROADCASTSS 12(CX), Z6
+	VFMADD231PS  Z5, Z6, Z3
+	VBROADCASTSS 16(CX), Z6
+	VFMADD231PS  Z5, Z6, Z4
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop235
+
+done236:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
+	SHLQ         $0x02, DX
+	CMPQ         AX, $0x02
+	JNE          plain237
+	MOVQ         bias+80(FP), SI
+	VBROADCASTSS (SI), Z5
+	VADDPS       Z5, Z0, Z0
+	VBROADCASTSS 4(SI), Z5
+	VADDPS       Z5, Z1, Z1
+	VBROADCASTSS 8(SI), Z5
+	VADDPS       Z5, Z2, Z2
+	VBROADCASTSS 12(SI), Z5
+	VADDPS       Z5, Z3, Z3
+	VBROADCASTSS 16(SI), Z5
+	VADDPS       Z5, Z4, Z4
+
+plain237:
+	CMPQ    BX, $0x10
+	JL      edge238
+	CMPQ    AX, $0x01
+	JNE     set240
+	MOVQ    CX, AX
+	VADDPS  (AX), Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z1, Z1
+	VMOVUPS Z1, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z2, Z2
+	VMOVUPS Z2, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z3, Z3
+	VMOVUPS Z3, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z4, Z4
+	VMOVUPS Z4, (AX)
+	ADDQ    DX, AX
+	JMP     end241
+
+set240:
+	MOVQ    CX, AX
+	VMOVUPS Z0, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    DX, AX
+
+end241:
+	JMP end239
+
+edge238:
+	VPBROADCASTD BX, Z5
+	VMOVDQU32    gemm_lanes<>+0(SB), Z6
+	VPCMPD       $0x01, Z5, Z6, K1
+	SUBQ         $0x10, BX
+	CMPQ         AX, $0x01
+	JNE          set242
+	MOVQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z5
+	VADDPS       Z5, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z5
+	VADDPS       Z5, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z5
+	VADDPS       Z5, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z5
+	VADDPS       Z5, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z5
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         DX, AX
+	JMP          end243
+
+set242:
+	MOVQ    CX, AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z4, K1, (AX)
+	ADDQ    DX, AX
+
+end243:
+end239:
+	JMP end2
+
+next234:
+	CMPQ   AX, $0x04
+	JNE    next244
+	MOVQ   k+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	TESTQ  AX, AX
+	JLE    done246
+
+loop245:
+	VMOVUPS      (DX), Z4
+	VBROADCASTSS (CX), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	VBROADCASTSS 4(CX), Z5
+	VFMADD231PS  Z4, Z5, Z1
+	VBROADCASTSS 8(CX), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	VBROADCASTSS 12(CX), Z5
+	VFMADD231PS  Z4, Z5, Z3
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop245
+
+done246:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
+	SHLQ         $0x02, DX
+	CMPQ         AX, $0x02
+	JNE          plain247
+	MOVQ         bias+80(FP), SI
+	VBROADCASTSS (SI), Z4
+	VADDPS       Z4, Z0, Z0
+	VBROADCASTSS 4(SI), Z4
+	VADDPS       Z4, Z1, Z1
+	VBROADCASTSS 8(SI), Z4
+	VADDPS       Z4, Z2, Z2
+	VBROADCASTSS 12(SI), Z4
+	VADDPS       Z4, Z3, Z3
+
+plain247:
+	CMPQ    BX, $0x10
+	JL      edge248
+	CMPQ    AX, $0x01
+	JNE     set250
+	MOVQ    CX, AX
+	VADDPS  (AX), Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z1, Z1
+	VMOVUPS Z1, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z2, Z2
+	VMOVUPS Z2, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z3, Z3
+	VMOVUPS Z3, (AX)
+	ADDQ    DX, AX
+	JMP     end251
+
+set250:
+	MOVQ    CX, AX
+	VMOVUPS Z0, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    DX, AX
+
+end251:
+	JMP end249
+
+edge248:
+	VPBROADCASTD BX, Z4
+	VMOVDQU32    gemm_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	SUBQ         $0x10, BX
+	CMPQ         AX, $0x01
+	JNE          set252
+	MOVQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z4
+	VADDPS       Z4, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z4
+	VADDPS       Z4, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z4
+	VADDPS       Z4, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z4
+	VADDPS       Z4, Z3, Z3
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         DX, AX
+	JMP          end253
+
+set252:
+	MOVQ    CX, AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z3, K1, (AX)
+	ADDQ    DX, AX
+
+end253:
+end249:
+	JMP end2
+
+next244:
+	CMPQ   AX, $0x03
+	JNE    next254
+	MOVQ   k+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	TESTQ  AX, AX
+	JLE    done256
+
+loop255:
+	VMOVUPS      (DX), Z3
+	VBROADCASTSS (CX), Z4
+	VFMADD231PS  Z3, Z4, Z0
+	VBROADCASTSS 4(CX), Z4
+	VFMADD231PS  Z3, Z4, Z1
+	VBROADCASTSS 8(CX), Z4
+	VFMADD231PS  Z3, Z4, Z2
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop255
+
+done256:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
+	SHLQ         $0x02, DX
+	CMPQ         AX, $0x02
+	JNE          plain257
+	MOVQ         bias+80(FP), SI
+	VBROADCASTSS (SI), Z3
+	VADDPS       Z3, Z0, Z0
+	VBROADCASTSS 4(SI), Z3
+	VADDPS       Z3, Z1, Z1
+	VBROADCASTSS 8(SI), Z3
+	VADDPS       Z3, Z2, Z2
+
+plain257:
+	CMPQ    BX, $0x10
+	JL      edge258
+	CMPQ    AX, $0x01
+	JNE     set260
+	MOVQ    CX, AX
+	VADDPS  (AX), Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z1, Z1
+	VMOVUPS Z1, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z2, Z2
+	VMOVUPS Z2, (AX)
+	ADDQ    DX, AX
+	JMP     end261
+
+set260:
+	MOVQ    CX, AX
+	VMOVUPS Z0, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    DX, AX
+
+end261:
+	JMP end259
+
+edge258:
+	VPBROADCASTD BX, Z3
+	VMOVDQU32    gemm_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z3, Z4, K1
+	SUBQ         $0x10, BX
+	CMPQ         AX, $0x01
+	JNE          set262
+	MOVQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z3
+	VADDPS       Z3, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z3
+	VADDPS       Z3, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z3
+	VADDPS       Z3, Z2, Z2
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         DX, AX
+	JMP          end263
+
+set262:
+	MOVQ    CX, AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z2, K1, (AX)
+	ADDQ    DX, AX
+
+end263:
+end259:
+	JMP end2
+
+next254:
+	CMPQ   AX, $0x02
+	JNE    next264
+	MOVQ   k+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	TESTQ  AX, AX
+	JLE    done266
+
+loop265:
+	VMOVUPS      (DX), Z2
+	VBROADCASTSS (CX), Z3
+	VFMADD231PS  Z2, Z3, Z0
+	VBROADCASTSS 4(CX), Z3
+	VFMADD231PS  Z2, Z3, Z1
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop265
+
+done266:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
+	SHLQ         $0x02, DX
+	CMPQ         AX, $0x02
+	JNE          plain267
+	MOVQ         bias+80(FP), SI
+	VBROADCASTSS (SI), Z2
+	VADDPS       Z2, Z0, Z0
+	VBROADCASTSS 4(SI), Z2
+	VADDPS       Z2, Z1, Z1
+
+plain267:
+	CMPQ    BX, $0x10
+	JL      edge268
+	CMPQ    AX, $0x01
+	JNE     set270
+	MOVQ    CX, AX
+	VADDPS  (AX), Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    DX, AX
+	VADDPS  (AX), Z1, Z1
+	VMOVUPS Z1, (AX)
+	ADDQ    DX, AX
+	JMP     end271
+
+set270:
+	MOVQ    CX, AX
+	VMOVUPS Z0, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    DX, AX
+
+end271:
+	JMP end269
+
+edge268:
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    gemm_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z2, Z3, K1
+	SUBQ         $0x10, BX
+	CMPQ         AX, $0x01
+	JNE          set272
+	MOVQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z2
+	VADDPS       Z2, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         DX, AX
+	VMOVUPS.Z    (AX), K1, Z2
+	VADDPS       Z2, Z1, Z1
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         DX, AX
+	JMP          end273
+
+set272:
+	MOVQ    CX, AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    DX, AX
+	VMOVUPS Z1, K1, (AX)
+	ADDQ    DX, AX
+
+end273:
+end269:
+	JMP end2
+
+next264:
+	CMPQ   AX, $0x01
+	JNE    next274
+	MOVQ   k+8(FP), AX
+	MOVQ   a+16(FP), CX
+	MOVQ   b+32(FP), DX
+	MOVQ   lda+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+40(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	TESTQ  AX, AX
+	JLE    done276
+
+loop275:
+	VMOVUPS      (DX), Z1
+	VBROADCASTSS (CX), Z2
+	VFMADD231PS  Z1, Z2, Z0
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop275
+
+done276:
+	MOVQ         mode+72(FP), AX
+	MOVQ         c+48(FP), CX
+	MOVQ         ldc+56(FP), DX
+	MOVQ         cols+64(FP), BX
+	SHLQ         $0x02, DX
+	CMPQ         AX, $0x02
+	JNE          plain277
+	MOVQ         bias+80(FP), SI
+	VBROADCASTSS (SI), Z1
+	VADDPS       Z1, Z0, Z0
+
+plain277:
+	CMPQ    BX, $0x10
+	JL      edge278
+	CMPQ    AX, $0x01
+	JNE     set280
+	MOVQ    CX, AX
+	VADDPS  (AX), Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    DX, AX
+	JMP     end281
+
+set280:
+	MOVQ    CX, AX
+	VMOVUPS Z0, (AX)
+	ADDQ    DX, AX
+
+end281:
+	JMP end279
+
+edge278:
+	VPBROADCASTD BX, Z1
+	VMOVDQU32    gemm_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z1, Z2, K1
+	SUBQ         $0x10, BX
+	CMPQ         AX, $0x01
+	JNE          set282
+	MOVQ         CX, AX
+	VMOVUPS.Z    (AX), K1, Z1
+	VADDPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         DX, AX
+	JMP          end283
+
+set282:
+	MOVQ    CX, AX
+	VMOVUPS Z0, K1, (AX)
+	ADDQ    DX, AX
+
+end283:
+end279:
+	JMP end2
+
+next274:
 end2:
 	MOVQ    mode+72(FP), AX
 	CMPQ    AX, $0x03
-	JNE     restored143
+	JNE     restored284
 	LDMXCSR (SP)
 
-restored143:
+restored284:
 	VZEROUPPER
 	RET
 

@@ -20,8 +20,11 @@ TEXT ·gemmTileNEON(SB), NOSPLIT, $16-88
 	MOVD R17, FPCR
 
 normal1:
+	MOVD cols+64(FP), R1
+	CMP $4, R1
+	BLE single3
 	CMP $8, R0
-	BNE next3
+	BNE next4
 	MOVD k+8(FP), R0
 	MOVD a+16(FP), R1
 	MOVD b+32(FP), R2
@@ -54,9 +57,9 @@ normal1:
 	VEOR V22.B16, V22.B16, V22.B16
 	VEOR V23.B16, V23.B16, V23.B16
 	CMP $0, R0
-	BLE done5
+	BLE done6
 
-loop4:
+loop5:
 	FMOVQ 0(R2), F24
 	FMOVQ 16(R2), F25
 	FMOVQ 32(R2), F26
@@ -89,16 +92,16 @@ loop4:
 	ADDS R3, R1
 	ADDS R6, R2
 	SUBS $1, R0
-	BNE loop4
+	BNE loop5
 
-done5:
+done6:
 	MOVD mode+72(FP), R0
 	MOVD c+48(FP), R1
 	MOVD ldc+56(FP), R2
 	MOVD cols+64(FP), R3
 	LSL $2, R2
 	CMP $2, R0
-	BNE plain6
+	BNE plain7
 	MOVD bias+80(FP), R6
 	FMOVS 0(R6), F24
 	VDUP V24.S[0], V24.S4
@@ -141,11 +144,11 @@ done5:
 	WORD $0x4E38D6D6 // FADD V22.4S, V22.4S, V24.4S
 	WORD $0x4E38D6F7 // FADD V23.4S, V23.4S, V24.4S
 
-plain6:
+plain7:
 	CMP $12, R3
-	BLT edge7
+	BLT edge8
 	CMP $1, R0
-	BNE set9
+	BNE set10
 	MOVD R1, R0
 	FMOVQ 0(R0), F31
 	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
@@ -227,9 +230,9 @@ plain6:
 	WORD $0x4E3FD6F7 // FADD V23.4S, V23.4S, V31.4S
 	FMOVQ F23, 32(R0)
 	ADDS R2, R0
-	B end10
+	B end11
 
-set9:
+set10:
 	MOVD R1, R0
 	VST1 [V0.S4], (R0)
 	FMOVQ F1, 16(R0)
@@ -264,10 +267,10 @@ set9:
 	FMOVQ F23, 32(R0)
 	ADDS R2, R0
 
-end10:
-	B end8
+end11:
+	B end9
 
-edge7:
+edge8:
 	MOVD R3, R6
 	SUBS $4, R3
 	MOVD R3, R7
@@ -275,7 +278,7 @@ edge7:
 	MOVD R3, R8
 	SUBS $4, R3
 	CMP $1, R0
-	BNE set11
+	BNE set12
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	VEOR V24.B16, V24.B16, V24.B16
@@ -1293,9 +1296,9 @@ below2_48:
 
 moved_48:
 	ADDS R2, R0
-	B end12
+	B end13
 
-set11:
+set12:
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	SUB $4, R6, R16
@@ -1786,14 +1789,14 @@ below2_72:
 moved_72:
 	ADDS R2, R0
 
-end12:
+end13:
 
-end8:
+end9:
 	B end2
 
-next3:
+next4:
 	CMP $7, R0
-	BNE next13
+	BNE next14
 	MOVD k+8(FP), R0
 	MOVD a+16(FP), R1
 	MOVD b+32(FP), R2
@@ -1823,9 +1826,9 @@ next3:
 	VEOR V19.B16, V19.B16, V19.B16
 	VEOR V20.B16, V20.B16, V20.B16
 	CMP $0, R0
-	BLE done15
+	BLE done16
 
-loop14:
+loop15:
 	FMOVQ 0(R2), F21
 	FMOVQ 16(R2), F22
 	FMOVQ 32(R2), F23
@@ -1856,16 +1859,16 @@ loop14:
 	ADDS R3, R1
 	ADDS R6, R2
 	SUBS $1, R0
-	BNE loop14
+	BNE loop15
 
-done15:
+done16:
 	MOVD mode+72(FP), R0
 	MOVD c+48(FP), R1
 	MOVD ldc+56(FP), R2
 	MOVD cols+64(FP), R3
 	LSL $2, R2
 	CMP $2, R0
-	BNE plain16
+	BNE plain17
 	MOVD bias+80(FP), R6
 	FMOVS 0(R6), F21
 	VDUP V21.S[0], V21.S4
@@ -1903,11 +1906,11 @@ done15:
 	WORD $0x4E35D673 // FADD V19.4S, V19.4S, V21.4S
 	WORD $0x4E35D694 // FADD V20.4S, V20.4S, V21.4S
 
-plain16:
+plain17:
 	CMP $12, R3
-	BLT edge17
+	BLT edge18
 	CMP $1, R0
-	BNE set19
+	BNE set20
 	MOVD R1, R0
 	FMOVQ 0(R0), F31
 	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
@@ -1979,9 +1982,9 @@ plain16:
 	WORD $0x4E3FD694 // FADD V20.4S, V20.4S, V31.4S
 	FMOVQ F20, 32(R0)
 	ADDS R2, R0
-	B end20
+	B end21
 
-set19:
+set20:
 	MOVD R1, R0
 	VST1 [V0.S4], (R0)
 	FMOVQ F1, 16(R0)
@@ -2012,10 +2015,10 @@ set19:
 	FMOVQ F20, 32(R0)
 	ADDS R2, R0
 
-end20:
-	B end18
+end21:
+	B end19
 
-edge17:
+edge18:
 	MOVD R3, R6
 	SUBS $4, R3
 	MOVD R3, R7
@@ -2023,7 +2026,7 @@ edge17:
 	MOVD R3, R8
 	SUBS $4, R3
 	CMP $1, R0
-	BNE set21
+	BNE set22
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	VEOR V21.B16, V21.B16, V21.B16
@@ -2914,9 +2917,9 @@ below2_114:
 
 moved_114:
 	ADDS R2, R0
-	B end22
+	B end23
 
-set21:
+set22:
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	SUB $4, R6, R16
@@ -3346,14 +3349,14 @@ below2_135:
 moved_135:
 	ADDS R2, R0
 
-end22:
+end23:
 
-end18:
+end19:
 	B end2
 
-next13:
+next14:
 	CMP $6, R0
-	BNE next23
+	BNE next24
 	MOVD k+8(FP), R0
 	MOVD a+16(FP), R1
 	MOVD b+32(FP), R2
@@ -3380,9 +3383,9 @@ next13:
 	VEOR V16.B16, V16.B16, V16.B16
 	VEOR V17.B16, V17.B16, V17.B16
 	CMP $0, R0
-	BLE done25
+	BLE done26
 
-loop24:
+loop25:
 	FMOVQ 0(R2), F18
 	FMOVQ 16(R2), F19
 	FMOVQ 32(R2), F20
@@ -3409,16 +3412,16 @@ loop24:
 	ADDS R3, R1
 	ADDS R6, R2
 	SUBS $1, R0
-	BNE loop24
+	BNE loop25
 
-done25:
+done26:
 	MOVD mode+72(FP), R0
 	MOVD c+48(FP), R1
 	MOVD ldc+56(FP), R2
 	MOVD cols+64(FP), R3
 	LSL $2, R2
 	CMP $2, R0
-	BNE plain26
+	BNE plain27
 	MOVD bias+80(FP), R6
 	FMOVS 0(R6), F18
 	VDUP V18.S[0], V18.S4
@@ -3451,11 +3454,11 @@ done25:
 	WORD $0x4E32D610 // FADD V16.4S, V16.4S, V18.4S
 	WORD $0x4E32D631 // FADD V17.4S, V17.4S, V18.4S
 
-plain26:
+plain27:
 	CMP $12, R3
-	BLT edge27
+	BLT edge28
 	CMP $1, R0
-	BNE set29
+	BNE set30
 	MOVD R1, R0
 	FMOVQ 0(R0), F31
 	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
@@ -3517,9 +3520,9 @@ plain26:
 	WORD $0x4E3FD631 // FADD V17.4S, V17.4S, V31.4S
 	FMOVQ F17, 32(R0)
 	ADDS R2, R0
-	B end30
+	B end31
 
-set29:
+set30:
 	MOVD R1, R0
 	VST1 [V0.S4], (R0)
 	FMOVQ F1, 16(R0)
@@ -3546,10 +3549,10 @@ set29:
 	FMOVQ F17, 32(R0)
 	ADDS R2, R0
 
-end30:
-	B end28
+end31:
+	B end29
 
-edge27:
+edge28:
 	MOVD R3, R6
 	SUBS $4, R3
 	MOVD R3, R7
@@ -3557,7 +3560,7 @@ edge27:
 	MOVD R3, R8
 	SUBS $4, R3
 	CMP $1, R0
-	BNE set31
+	BNE set32
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	VEOR V18.B16, V18.B16, V18.B16
@@ -4321,9 +4324,9 @@ below2_171:
 
 moved_171:
 	ADDS R2, R0
-	B end32
+	B end33
 
-set31:
+set32:
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	SUB $4, R6, R16
@@ -4692,14 +4695,14 @@ below2_189:
 moved_189:
 	ADDS R2, R0
 
-end32:
+end33:
 
-end28:
+end29:
 	B end2
 
-next23:
+next24:
 	CMP $5, R0
-	BNE next33
+	BNE next34
 	MOVD k+8(FP), R0
 	MOVD a+16(FP), R1
 	MOVD b+32(FP), R2
@@ -4723,9 +4726,9 @@ next23:
 	VEOR V13.B16, V13.B16, V13.B16
 	VEOR V14.B16, V14.B16, V14.B16
 	CMP $0, R0
-	BLE done35
+	BLE done36
 
-loop34:
+loop35:
 	FMOVQ 0(R2), F15
 	FMOVQ 16(R2), F16
 	FMOVQ 32(R2), F17
@@ -4749,16 +4752,16 @@ loop34:
 	ADDS R3, R1
 	ADDS R6, R2
 	SUBS $1, R0
-	BNE loop34
+	BNE loop35
 
-done35:
+done36:
 	MOVD mode+72(FP), R0
 	MOVD c+48(FP), R1
 	MOVD ldc+56(FP), R2
 	MOVD cols+64(FP), R3
 	LSL $2, R2
 	CMP $2, R0
-	BNE plain36
+	BNE plain37
 	MOVD bias+80(FP), R6
 	FMOVS 0(R6), F15
 	VDUP V15.S[0], V15.S4
@@ -4786,11 +4789,11 @@ done35:
 	WORD $0x4E2FD5AD // FADD V13.4S, V13.4S, V15.4S
 	WORD $0x4E2FD5CE // FADD V14.4S, V14.4S, V15.4S
 
-plain36:
+plain37:
 	CMP $12, R3
-	BLT edge37
+	BLT edge38
 	CMP $1, R0
-	BNE set39
+	BNE set40
 	MOVD R1, R0
 	FMOVQ 0(R0), F31
 	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
@@ -4842,9 +4845,9 @@ plain36:
 	WORD $0x4E3FD5CE // FADD V14.4S, V14.4S, V31.4S
 	FMOVQ F14, 32(R0)
 	ADDS R2, R0
-	B end40
+	B end41
 
-set39:
+set40:
 	MOVD R1, R0
 	VST1 [V0.S4], (R0)
 	FMOVQ F1, 16(R0)
@@ -4867,10 +4870,10 @@ set39:
 	FMOVQ F14, 32(R0)
 	ADDS R2, R0
 
-end40:
-	B end38
+end41:
+	B end39
 
-edge37:
+edge38:
 	MOVD R3, R6
 	SUBS $4, R3
 	MOVD R3, R7
@@ -4878,7 +4881,7 @@ edge37:
 	MOVD R3, R8
 	SUBS $4, R3
 	CMP $1, R0
-	BNE set41
+	BNE set42
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	VEOR V15.B16, V15.B16, V15.B16
@@ -5515,9 +5518,9 @@ below2_219:
 
 moved_219:
 	ADDS R2, R0
-	B end42
+	B end43
 
-set41:
+set42:
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	SUB $4, R6, R16
@@ -5825,14 +5828,14 @@ below2_234:
 moved_234:
 	ADDS R2, R0
 
-end42:
+end43:
 
-end38:
+end39:
 	B end2
 
-next33:
+next34:
 	CMP $4, R0
-	BNE next43
+	BNE next44
 	MOVD k+8(FP), R0
 	MOVD a+16(FP), R1
 	MOVD b+32(FP), R2
@@ -5853,9 +5856,9 @@ next33:
 	VEOR V10.B16, V10.B16, V10.B16
 	VEOR V11.B16, V11.B16, V11.B16
 	CMP $0, R0
-	BLE done45
+	BLE done46
 
-loop44:
+loop45:
 	FMOVQ 0(R2), F12
 	FMOVQ 16(R2), F13
 	FMOVQ 32(R2), F14
@@ -5875,16 +5878,16 @@ loop44:
 	ADDS R3, R1
 	ADDS R6, R2
 	SUBS $1, R0
-	BNE loop44
+	BNE loop45
 
-done45:
+done46:
 	MOVD mode+72(FP), R0
 	MOVD c+48(FP), R1
 	MOVD ldc+56(FP), R2
 	MOVD cols+64(FP), R3
 	LSL $2, R2
 	CMP $2, R0
-	BNE plain46
+	BNE plain47
 	MOVD bias+80(FP), R6
 	FMOVS 0(R6), F12
 	VDUP V12.S[0], V12.S4
@@ -5907,11 +5910,11 @@ done45:
 	WORD $0x4E2CD54A // FADD V10.4S, V10.4S, V12.4S
 	WORD $0x4E2CD56B // FADD V11.4S, V11.4S, V12.4S
 
-plain46:
+plain47:
 	CMP $12, R3
-	BLT edge47
+	BLT edge48
 	CMP $1, R0
-	BNE set49
+	BNE set50
 	MOVD R1, R0
 	FMOVQ 0(R0), F31
 	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
@@ -5953,9 +5956,9 @@ plain46:
 	WORD $0x4E3FD56B // FADD V11.4S, V11.4S, V31.4S
 	FMOVQ F11, 32(R0)
 	ADDS R2, R0
-	B end50
+	B end51
 
-set49:
+set50:
 	MOVD R1, R0
 	VST1 [V0.S4], (R0)
 	FMOVQ F1, 16(R0)
@@ -5974,10 +5977,10 @@ set49:
 	FMOVQ F11, 32(R0)
 	ADDS R2, R0
 
-end50:
-	B end48
+end51:
+	B end49
 
-edge47:
+edge48:
 	MOVD R3, R6
 	SUBS $4, R3
 	MOVD R3, R7
@@ -5985,7 +5988,7 @@ edge47:
 	MOVD R3, R8
 	SUBS $4, R3
 	CMP $1, R0
-	BNE set51
+	BNE set52
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	VEOR V12.B16, V12.B16, V12.B16
@@ -6495,9 +6498,9 @@ below2_258:
 
 moved_258:
 	ADDS R2, R0
-	B end52
+	B end53
 
-set51:
+set52:
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	SUB $4, R6, R16
@@ -6744,14 +6747,14 @@ below2_270:
 moved_270:
 	ADDS R2, R0
 
-end52:
+end53:
 
-end48:
+end49:
 	B end2
 
-next43:
+next44:
 	CMP $3, R0
-	BNE next53
+	BNE next54
 	MOVD k+8(FP), R0
 	MOVD a+16(FP), R1
 	MOVD b+32(FP), R2
@@ -6769,9 +6772,9 @@ next43:
 	VEOR V7.B16, V7.B16, V7.B16
 	VEOR V8.B16, V8.B16, V8.B16
 	CMP $0, R0
-	BLE done55
+	BLE done56
 
-loop54:
+loop55:
 	FMOVQ 0(R2), F9
 	FMOVQ 16(R2), F10
 	FMOVQ 32(R2), F11
@@ -6789,16 +6792,16 @@ loop54:
 	ADDS R3, R1
 	ADDS R6, R2
 	SUBS $1, R0
-	BNE loop54
+	BNE loop55
 
-done55:
+done56:
 	MOVD mode+72(FP), R0
 	MOVD c+48(FP), R1
 	MOVD ldc+56(FP), R2
 	MOVD cols+64(FP), R3
 	LSL $2, R2
 	CMP $2, R0
-	BNE plain56
+	BNE plain57
 	MOVD bias+80(FP), R6
 	FMOVS 0(R6), F9
 	VDUP V9.S[0], V9.S4
@@ -6816,11 +6819,11 @@ done55:
 	WORD $0x4E29D4E7 // FADD V7.4S, V7.4S, V9.4S
 	WORD $0x4E29D508 // FADD V8.4S, V8.4S, V9.4S
 
-plain56:
+plain57:
 	CMP $12, R3
-	BLT edge57
+	BLT edge58
 	CMP $1, R0
-	BNE set59
+	BNE set60
 	MOVD R1, R0
 	FMOVQ 0(R0), F31
 	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
@@ -6852,9 +6855,9 @@ plain56:
 	WORD $0x4E3FD508 // FADD V8.4S, V8.4S, V31.4S
 	FMOVQ F8, 32(R0)
 	ADDS R2, R0
-	B end60
+	B end61
 
-set59:
+set60:
 	MOVD R1, R0
 	VST1 [V0.S4], (R0)
 	FMOVQ F1, 16(R0)
@@ -6869,10 +6872,10 @@ set59:
 	FMOVQ F8, 32(R0)
 	ADDS R2, R0
 
-end60:
-	B end58
+end61:
+	B end59
 
-edge57:
+edge58:
 	MOVD R3, R6
 	SUBS $4, R3
 	MOVD R3, R7
@@ -6880,7 +6883,7 @@ edge57:
 	MOVD R3, R8
 	SUBS $4, R3
 	CMP $1, R0
-	BNE set61
+	BNE set62
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	VEOR V9.B16, V9.B16, V9.B16
@@ -7263,9 +7266,9 @@ below2_288:
 
 moved_288:
 	ADDS R2, R0
-	B end62
+	B end63
 
-set61:
+set62:
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	SUB $4, R6, R16
@@ -7451,14 +7454,14 @@ below2_297:
 moved_297:
 	ADDS R2, R0
 
-end62:
+end63:
 
-end58:
+end59:
 	B end2
 
-next53:
+next54:
 	CMP $2, R0
-	BNE next63
+	BNE next64
 	MOVD k+8(FP), R0
 	MOVD a+16(FP), R1
 	MOVD b+32(FP), R2
@@ -7473,9 +7476,9 @@ next53:
 	VEOR V4.B16, V4.B16, V4.B16
 	VEOR V5.B16, V5.B16, V5.B16
 	CMP $0, R0
-	BLE done65
+	BLE done66
 
-loop64:
+loop65:
 	FMOVQ 0(R2), F6
 	FMOVQ 16(R2), F7
 	FMOVQ 32(R2), F8
@@ -7489,16 +7492,16 @@ loop64:
 	ADDS R3, R1
 	ADDS R6, R2
 	SUBS $1, R0
-	BNE loop64
+	BNE loop65
 
-done65:
+done66:
 	MOVD mode+72(FP), R0
 	MOVD c+48(FP), R1
 	MOVD ldc+56(FP), R2
 	MOVD cols+64(FP), R3
 	LSL $2, R2
 	CMP $2, R0
-	BNE plain66
+	BNE plain67
 	MOVD bias+80(FP), R6
 	FMOVS 0(R6), F6
 	VDUP V6.S[0], V6.S4
@@ -7511,11 +7514,11 @@ done65:
 	WORD $0x4E26D484 // FADD V4.4S, V4.4S, V6.4S
 	WORD $0x4E26D4A5 // FADD V5.4S, V5.4S, V6.4S
 
-plain66:
+plain67:
 	CMP $12, R3
-	BLT edge67
+	BLT edge68
 	CMP $1, R0
-	BNE set69
+	BNE set70
 	MOVD R1, R0
 	FMOVQ 0(R0), F31
 	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
@@ -7537,9 +7540,9 @@ plain66:
 	WORD $0x4E3FD4A5 // FADD V5.4S, V5.4S, V31.4S
 	FMOVQ F5, 32(R0)
 	ADDS R2, R0
-	B end70
+	B end71
 
-set69:
+set70:
 	MOVD R1, R0
 	VST1 [V0.S4], (R0)
 	FMOVQ F1, 16(R0)
@@ -7550,10 +7553,10 @@ set69:
 	FMOVQ F5, 32(R0)
 	ADDS R2, R0
 
-end70:
-	B end68
+end71:
+	B end69
 
-edge67:
+edge68:
 	MOVD R3, R6
 	SUBS $4, R3
 	MOVD R3, R7
@@ -7561,7 +7564,7 @@ edge67:
 	MOVD R3, R8
 	SUBS $4, R3
 	CMP $1, R0
-	BNE set71
+	BNE set72
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	VEOR V6.B16, V6.B16, V6.B16
@@ -7817,9 +7820,9 @@ below2_309:
 
 moved_309:
 	ADDS R2, R0
-	B end72
+	B end73
 
-set71:
+set72:
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	SUB $4, R6, R16
@@ -7944,14 +7947,14 @@ below2_315:
 moved_315:
 	ADDS R2, R0
 
-end72:
+end73:
 
-end68:
+end69:
 	B end2
 
-next63:
+next64:
 	CMP $1, R0
-	BNE next73
+	BNE next74
 	MOVD k+8(FP), R0
 	MOVD a+16(FP), R1
 	MOVD b+32(FP), R2
@@ -7963,9 +7966,9 @@ next63:
 	VEOR V1.B16, V1.B16, V1.B16
 	VEOR V2.B16, V2.B16, V2.B16
 	CMP $0, R0
-	BLE done75
+	BLE done76
 
-loop74:
+loop75:
 	FMOVQ 0(R2), F3
 	FMOVQ 16(R2), F4
 	FMOVQ 32(R2), F5
@@ -7976,16 +7979,16 @@ loop74:
 	ADDS R3, R1
 	ADDS R6, R2
 	SUBS $1, R0
-	BNE loop74
+	BNE loop75
 
-done75:
+done76:
 	MOVD mode+72(FP), R0
 	MOVD c+48(FP), R1
 	MOVD ldc+56(FP), R2
 	MOVD cols+64(FP), R3
 	LSL $2, R2
 	CMP $2, R0
-	BNE plain76
+	BNE plain77
 	MOVD bias+80(FP), R6
 	FMOVS 0(R6), F3
 	VDUP V3.S[0], V3.S4
@@ -7993,11 +7996,11 @@ done75:
 	WORD $0x4E23D421 // FADD V1.4S, V1.4S, V3.4S
 	WORD $0x4E23D442 // FADD V2.4S, V2.4S, V3.4S
 
-plain76:
+plain77:
 	CMP $12, R3
-	BLT edge77
+	BLT edge78
 	CMP $1, R0
-	BNE set79
+	BNE set80
 	MOVD R1, R0
 	FMOVQ 0(R0), F31
 	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
@@ -8009,19 +8012,19 @@ plain76:
 	WORD $0x4E3FD442 // FADD V2.4S, V2.4S, V31.4S
 	FMOVQ F2, 32(R0)
 	ADDS R2, R0
-	B end80
+	B end81
 
-set79:
+set80:
 	MOVD R1, R0
 	VST1 [V0.S4], (R0)
 	FMOVQ F1, 16(R0)
 	FMOVQ F2, 32(R0)
 	ADDS R2, R0
 
-end80:
-	B end78
+end81:
+	B end79
 
-edge77:
+edge78:
 	MOVD R3, R6
 	SUBS $4, R3
 	MOVD R3, R7
@@ -8029,7 +8032,7 @@ edge77:
 	MOVD R3, R8
 	SUBS $4, R3
 	CMP $1, R0
-	BNE set81
+	BNE set82
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	VEOR V3.B16, V3.B16, V3.B16
@@ -8158,9 +8161,9 @@ below2_321:
 
 moved_321:
 	ADDS R2, R0
-	B end82
+	B end83
 
-set81:
+set82:
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	SUB $4, R6, R16
@@ -8224,21 +8227,3218 @@ below2_324:
 moved_324:
 	ADDS R2, R0
 
-end82:
+end83:
 
-end78:
+end79:
 	B end2
 
-next73:
+next74:
+	B end2
+
+single3:
+	CMP $8, R0
+	BNE next84
+	MOVD k+8(FP), R0
+	MOVD a+16(FP), R1
+	MOVD b+32(FP), R2
+	MOVD lda+24(FP), R3
+	LSL $2, R3
+	MOVD ldb+40(FP), R6
+	LSL $2, R6
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	CMP $0, R0
+	BLE done86
+
+loop85:
+	FMOVQ 0(R2), F8
+	FMOVQ 0(R1), F9
+	WORD $0x4F891100 // FMLA V0.4S, V8.4S, V9.S[0]
+	WORD $0x4FA91101 // FMLA V1.4S, V8.4S, V9.S[1]
+	WORD $0x4F891902 // FMLA V2.4S, V8.4S, V9.S[2]
+	WORD $0x4FA91903 // FMLA V3.4S, V8.4S, V9.S[3]
+	FMOVQ 16(R1), F9
+	WORD $0x4F891104 // FMLA V4.4S, V8.4S, V9.S[0]
+	WORD $0x4FA91105 // FMLA V5.4S, V8.4S, V9.S[1]
+	WORD $0x4F891906 // FMLA V6.4S, V8.4S, V9.S[2]
+	WORD $0x4FA91907 // FMLA V7.4S, V8.4S, V9.S[3]
+	ADDS R3, R1
+	ADDS R6, R2
+	SUBS $1, R0
+	BNE loop85
+
+done86:
+	MOVD mode+72(FP), R0
+	MOVD c+48(FP), R1
+	MOVD ldc+56(FP), R2
+	MOVD cols+64(FP), R3
+	LSL $2, R2
+	CMP $2, R0
+	BNE plain87
+	MOVD bias+80(FP), R6
+	FMOVS 0(R6), F8
+	VDUP V8.S[0], V8.S4
+	WORD $0x4E28D400 // FADD V0.4S, V0.4S, V8.4S
+	FMOVS 4(R6), F8
+	VDUP V8.S[0], V8.S4
+	WORD $0x4E28D421 // FADD V1.4S, V1.4S, V8.4S
+	FMOVS 8(R6), F8
+	VDUP V8.S[0], V8.S4
+	WORD $0x4E28D442 // FADD V2.4S, V2.4S, V8.4S
+	FMOVS 12(R6), F8
+	VDUP V8.S[0], V8.S4
+	WORD $0x4E28D463 // FADD V3.4S, V3.4S, V8.4S
+	FMOVS 16(R6), F8
+	VDUP V8.S[0], V8.S4
+	WORD $0x4E28D484 // FADD V4.4S, V4.4S, V8.4S
+	FMOVS 20(R6), F8
+	VDUP V8.S[0], V8.S4
+	WORD $0x4E28D4A5 // FADD V5.4S, V5.4S, V8.4S
+	FMOVS 24(R6), F8
+	VDUP V8.S[0], V8.S4
+	WORD $0x4E28D4C6 // FADD V6.4S, V6.4S, V8.4S
+	FMOVS 28(R6), F8
+	VDUP V8.S[0], V8.S4
+	WORD $0x4E28D4E7 // FADD V7.4S, V7.4S, V8.4S
+
+plain87:
+	CMP $4, R3
+	BLT edge88
+	CMP $1, R0
+	BNE set90
+	MOVD R1, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
+	VST1 [V0.S4], (R0)
+	ADDS R2, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD421 // FADD V1.4S, V1.4S, V31.4S
+	VST1 [V1.S4], (R0)
+	ADDS R2, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD442 // FADD V2.4S, V2.4S, V31.4S
+	VST1 [V2.S4], (R0)
+	ADDS R2, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD463 // FADD V3.4S, V3.4S, V31.4S
+	VST1 [V3.S4], (R0)
+	ADDS R2, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD484 // FADD V4.4S, V4.4S, V31.4S
+	VST1 [V4.S4], (R0)
+	ADDS R2, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD4A5 // FADD V5.4S, V5.4S, V31.4S
+	VST1 [V5.S4], (R0)
+	ADDS R2, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD4C6 // FADD V6.4S, V6.4S, V31.4S
+	VST1 [V6.S4], (R0)
+	ADDS R2, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD4E7 // FADD V7.4S, V7.4S, V31.4S
+	VST1 [V7.S4], (R0)
+	ADDS R2, R0
+	B end91
+
+set90:
+	MOVD R1, R0
+	VST1 [V0.S4], (R0)
+	ADDS R2, R0
+	VST1 [V1.S4], (R0)
+	ADDS R2, R0
+	VST1 [V2.S4], (R0)
+	ADDS R2, R0
+	VST1 [V3.S4], (R0)
+	ADDS R2, R0
+	VST1 [V4.S4], (R0)
+	ADDS R2, R0
+	VST1 [V5.S4], (R0)
+	ADDS R2, R0
+	VST1 [V6.S4], (R0)
+	ADDS R2, R0
+	VST1 [V7.S4], (R0)
+	ADDS R2, R0
+
+end91:
+	B end89
+
+edge88:
+	MOVD R3, R6
+	SUBS $4, R3
+	CMP $1, R0
+	BNE set92
+	MOVD R1, R0
+	MOVD $0(R0), R17
+	VEOR V8.B16, V8.B16, V8.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_325
+	FMOVQ (R17), F8
+	B moved_325
+
+fewer_325:
+	TBNZ $63, R6, moved_325
+	TBZ $1, R6, below2_325
+	FMOVD (R17), F8
+	TBZ $0, R6, moved_325
+	ADD $8, R17
+	VLD1 (R17), V8.S[2]
+	B moved_325
+
+below2_325:
+	TBZ $0, R6, moved_325
+	FMOVS (R17), F8
+
+moved_325:
+	WORD $0x4E28D400 // FADD V0.4S, V0.4S, V8.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_326
+	FMOVQ F0, (R17)
+	B moved_326
+
+fewer_326:
+	TBNZ $63, R6, moved_326
+	TBZ $1, R6, below2_326
+	FMOVD F0, (R17)
+	TBZ $0, R6, moved_326
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_326
+
+below2_326:
+	TBZ $0, R6, moved_326
+	FMOVS F0, (R17)
+
+moved_326:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	VEOR V8.B16, V8.B16, V8.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_327
+	FMOVQ (R17), F8
+	B moved_327
+
+fewer_327:
+	TBNZ $63, R6, moved_327
+	TBZ $1, R6, below2_327
+	FMOVD (R17), F8
+	TBZ $0, R6, moved_327
+	ADD $8, R17
+	VLD1 (R17), V8.S[2]
+	B moved_327
+
+below2_327:
+	TBZ $0, R6, moved_327
+	FMOVS (R17), F8
+
+moved_327:
+	WORD $0x4E28D421 // FADD V1.4S, V1.4S, V8.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_328
+	FMOVQ F1, (R17)
+	B moved_328
+
+fewer_328:
+	TBNZ $63, R6, moved_328
+	TBZ $1, R6, below2_328
+	FMOVD F1, (R17)
+	TBZ $0, R6, moved_328
+	ADD $8, R17
+	VST1 V1.S[2], (R17)
+	B moved_328
+
+below2_328:
+	TBZ $0, R6, moved_328
+	FMOVS F1, (R17)
+
+moved_328:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	VEOR V8.B16, V8.B16, V8.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_329
+	FMOVQ (R17), F8
+	B moved_329
+
+fewer_329:
+	TBNZ $63, R6, moved_329
+	TBZ $1, R6, below2_329
+	FMOVD (R17), F8
+	TBZ $0, R6, moved_329
+	ADD $8, R17
+	VLD1 (R17), V8.S[2]
+	B moved_329
+
+below2_329:
+	TBZ $0, R6, moved_329
+	FMOVS (R17), F8
+
+moved_329:
+	WORD $0x4E28D442 // FADD V2.4S, V2.4S, V8.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_330
+	FMOVQ F2, (R17)
+	B moved_330
+
+fewer_330:
+	TBNZ $63, R6, moved_330
+	TBZ $1, R6, below2_330
+	FMOVD F2, (R17)
+	TBZ $0, R6, moved_330
+	ADD $8, R17
+	VST1 V2.S[2], (R17)
+	B moved_330
+
+below2_330:
+	TBZ $0, R6, moved_330
+	FMOVS F2, (R17)
+
+moved_330:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	VEOR V8.B16, V8.B16, V8.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_331
+	FMOVQ (R17), F8
+	B moved_331
+
+fewer_331:
+	TBNZ $63, R6, moved_331
+	TBZ $1, R6, below2_331
+	FMOVD (R17), F8
+	TBZ $0, R6, moved_331
+	ADD $8, R17
+	VLD1 (R17), V8.S[2]
+	B moved_331
+
+below2_331:
+	TBZ $0, R6, moved_331
+	FMOVS (R17), F8
+
+moved_331:
+	WORD $0x4E28D463 // FADD V3.4S, V3.4S, V8.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_332
+	FMOVQ F3, (R17)
+	B moved_332
+
+fewer_332:
+	TBNZ $63, R6, moved_332
+	TBZ $1, R6, below2_332
+	FMOVD F3, (R17)
+	TBZ $0, R6, moved_332
+	ADD $8, R17
+	VST1 V3.S[2], (R17)
+	B moved_332
+
+below2_332:
+	TBZ $0, R6, moved_332
+	FMOVS F3, (R17)
+
+moved_332:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	VEOR V8.B16, V8.B16, V8.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_333
+	FMOVQ (R17), F8
+	B moved_333
+
+fewer_333:
+	TBNZ $63, R6, moved_333
+	TBZ $1, R6, below2_333
+	FMOVD (R17), F8
+	TBZ $0, R6, moved_333
+	ADD $8, R17
+	VLD1 (R17), V8.S[2]
+	B moved_333
+
+below2_333:
+	TBZ $0, R6, moved_333
+	FMOVS (R17), F8
+
+moved_333:
+	WORD $0x4E28D484 // FADD V4.4S, V4.4S, V8.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_334
+	FMOVQ F4, (R17)
+	B moved_334
+
+fewer_334:
+	TBNZ $63, R6, moved_334
+	TBZ $1, R6, below2_334
+	FMOVD F4, (R17)
+	TBZ $0, R6, moved_334
+	ADD $8, R17
+	VST1 V4.S[2], (R17)
+	B moved_334
+
+below2_334:
+	TBZ $0, R6, moved_334
+	FMOVS F4, (R17)
+
+moved_334:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	VEOR V8.B16, V8.B16, V8.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_335
+	FMOVQ (R17), F8
+	B moved_335
+
+fewer_335:
+	TBNZ $63, R6, moved_335
+	TBZ $1, R6, below2_335
+	FMOVD (R17), F8
+	TBZ $0, R6, moved_335
+	ADD $8, R17
+	VLD1 (R17), V8.S[2]
+	B moved_335
+
+below2_335:
+	TBZ $0, R6, moved_335
+	FMOVS (R17), F8
+
+moved_335:
+	WORD $0x4E28D4A5 // FADD V5.4S, V5.4S, V8.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_336
+	FMOVQ F5, (R17)
+	B moved_336
+
+fewer_336:
+	TBNZ $63, R6, moved_336
+	TBZ $1, R6, below2_336
+	FMOVD F5, (R17)
+	TBZ $0, R6, moved_336
+	ADD $8, R17
+	VST1 V5.S[2], (R17)
+	B moved_336
+
+below2_336:
+	TBZ $0, R6, moved_336
+	FMOVS F5, (R17)
+
+moved_336:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	VEOR V8.B16, V8.B16, V8.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_337
+	FMOVQ (R17), F8
+	B moved_337
+
+fewer_337:
+	TBNZ $63, R6, moved_337
+	TBZ $1, R6, below2_337
+	FMOVD (R17), F8
+	TBZ $0, R6, moved_337
+	ADD $8, R17
+	VLD1 (R17), V8.S[2]
+	B moved_337
+
+below2_337:
+	TBZ $0, R6, moved_337
+	FMOVS (R17), F8
+
+moved_337:
+	WORD $0x4E28D4C6 // FADD V6.4S, V6.4S, V8.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_338
+	FMOVQ F6, (R17)
+	B moved_338
+
+fewer_338:
+	TBNZ $63, R6, moved_338
+	TBZ $1, R6, below2_338
+	FMOVD F6, (R17)
+	TBZ $0, R6, moved_338
+	ADD $8, R17
+	VST1 V6.S[2], (R17)
+	B moved_338
+
+below2_338:
+	TBZ $0, R6, moved_338
+	FMOVS F6, (R17)
+
+moved_338:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	VEOR V8.B16, V8.B16, V8.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_339
+	FMOVQ (R17), F8
+	B moved_339
+
+fewer_339:
+	TBNZ $63, R6, moved_339
+	TBZ $1, R6, below2_339
+	FMOVD (R17), F8
+	TBZ $0, R6, moved_339
+	ADD $8, R17
+	VLD1 (R17), V8.S[2]
+	B moved_339
+
+below2_339:
+	TBZ $0, R6, moved_339
+	FMOVS (R17), F8
+
+moved_339:
+	WORD $0x4E28D4E7 // FADD V7.4S, V7.4S, V8.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_340
+	FMOVQ F7, (R17)
+	B moved_340
+
+fewer_340:
+	TBNZ $63, R6, moved_340
+	TBZ $1, R6, below2_340
+	FMOVD F7, (R17)
+	TBZ $0, R6, moved_340
+	ADD $8, R17
+	VST1 V7.S[2], (R17)
+	B moved_340
+
+below2_340:
+	TBZ $0, R6, moved_340
+	FMOVS F7, (R17)
+
+moved_340:
+	ADDS R2, R0
+	B end93
+
+set92:
+	MOVD R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_341
+	FMOVQ F0, (R17)
+	B moved_341
+
+fewer_341:
+	TBNZ $63, R6, moved_341
+	TBZ $1, R6, below2_341
+	FMOVD F0, (R17)
+	TBZ $0, R6, moved_341
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_341
+
+below2_341:
+	TBZ $0, R6, moved_341
+	FMOVS F0, (R17)
+
+moved_341:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_342
+	FMOVQ F1, (R17)
+	B moved_342
+
+fewer_342:
+	TBNZ $63, R6, moved_342
+	TBZ $1, R6, below2_342
+	FMOVD F1, (R17)
+	TBZ $0, R6, moved_342
+	ADD $8, R17
+	VST1 V1.S[2], (R17)
+	B moved_342
+
+below2_342:
+	TBZ $0, R6, moved_342
+	FMOVS F1, (R17)
+
+moved_342:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_343
+	FMOVQ F2, (R17)
+	B moved_343
+
+fewer_343:
+	TBNZ $63, R6, moved_343
+	TBZ $1, R6, below2_343
+	FMOVD F2, (R17)
+	TBZ $0, R6, moved_343
+	ADD $8, R17
+	VST1 V2.S[2], (R17)
+	B moved_343
+
+below2_343:
+	TBZ $0, R6, moved_343
+	FMOVS F2, (R17)
+
+moved_343:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_344
+	FMOVQ F3, (R17)
+	B moved_344
+
+fewer_344:
+	TBNZ $63, R6, moved_344
+	TBZ $1, R6, below2_344
+	FMOVD F3, (R17)
+	TBZ $0, R6, moved_344
+	ADD $8, R17
+	VST1 V3.S[2], (R17)
+	B moved_344
+
+below2_344:
+	TBZ $0, R6, moved_344
+	FMOVS F3, (R17)
+
+moved_344:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_345
+	FMOVQ F4, (R17)
+	B moved_345
+
+fewer_345:
+	TBNZ $63, R6, moved_345
+	TBZ $1, R6, below2_345
+	FMOVD F4, (R17)
+	TBZ $0, R6, moved_345
+	ADD $8, R17
+	VST1 V4.S[2], (R17)
+	B moved_345
+
+below2_345:
+	TBZ $0, R6, moved_345
+	FMOVS F4, (R17)
+
+moved_345:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_346
+	FMOVQ F5, (R17)
+	B moved_346
+
+fewer_346:
+	TBNZ $63, R6, moved_346
+	TBZ $1, R6, below2_346
+	FMOVD F5, (R17)
+	TBZ $0, R6, moved_346
+	ADD $8, R17
+	VST1 V5.S[2], (R17)
+	B moved_346
+
+below2_346:
+	TBZ $0, R6, moved_346
+	FMOVS F5, (R17)
+
+moved_346:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_347
+	FMOVQ F6, (R17)
+	B moved_347
+
+fewer_347:
+	TBNZ $63, R6, moved_347
+	TBZ $1, R6, below2_347
+	FMOVD F6, (R17)
+	TBZ $0, R6, moved_347
+	ADD $8, R17
+	VST1 V6.S[2], (R17)
+	B moved_347
+
+below2_347:
+	TBZ $0, R6, moved_347
+	FMOVS F6, (R17)
+
+moved_347:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_348
+	FMOVQ F7, (R17)
+	B moved_348
+
+fewer_348:
+	TBNZ $63, R6, moved_348
+	TBZ $1, R6, below2_348
+	FMOVD F7, (R17)
+	TBZ $0, R6, moved_348
+	ADD $8, R17
+	VST1 V7.S[2], (R17)
+	B moved_348
+
+below2_348:
+	TBZ $0, R6, moved_348
+	FMOVS F7, (R17)
+
+moved_348:
+	ADDS R2, R0
+
+end93:
+
+end89:
+	B end2
+
+next84:
+	CMP $7, R0
+	BNE next94
+	MOVD k+8(FP), R0
+	MOVD a+16(FP), R1
+	MOVD b+32(FP), R2
+	MOVD lda+24(FP), R3
+	LSL $2, R3
+	MOVD ldb+40(FP), R6
+	LSL $2, R6
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	CMP $0, R0
+	BLE done96
+
+loop95:
+	FMOVQ 0(R2), F7
+	FMOVQ 0(R1), F8
+	WORD $0x4F8810E0 // FMLA V0.4S, V7.4S, V8.S[0]
+	WORD $0x4FA810E1 // FMLA V1.4S, V7.4S, V8.S[1]
+	WORD $0x4F8818E2 // FMLA V2.4S, V7.4S, V8.S[2]
+	WORD $0x4FA818E3 // FMLA V3.4S, V7.4S, V8.S[3]
+	FMOVD 16(R1), F8
+	WORD $0x4F8810E4 // FMLA V4.4S, V7.4S, V8.S[0]
+	WORD $0x4FA810E5 // FMLA V5.4S, V7.4S, V8.S[1]
+	FMOVS 24(R1), F8
+	WORD $0x4F8810E6 // FMLA V6.4S, V7.4S, V8.S[0]
+	ADDS R3, R1
+	ADDS R6, R2
+	SUBS $1, R0
+	BNE loop95
+
+done96:
+	MOVD mode+72(FP), R0
+	MOVD c+48(FP), R1
+	MOVD ldc+56(FP), R2
+	MOVD cols+64(FP), R3
+	LSL $2, R2
+	CMP $2, R0
+	BNE plain97
+	MOVD bias+80(FP), R6
+	FMOVS 0(R6), F7
+	VDUP V7.S[0], V7.S4
+	WORD $0x4E27D400 // FADD V0.4S, V0.4S, V7.4S
+	FMOVS 4(R6), F7
+	VDUP V7.S[0], V7.S4
+	WORD $0x4E27D421 // FADD V1.4S, V1.4S, V7.4S
+	FMOVS 8(R6), F7
+	VDUP V7.S[0], V7.S4
+	WORD $0x4E27D442 // FADD V2.4S, V2.4S, V7.4S
+	FMOVS 12(R6), F7
+	VDUP V7.S[0], V7.S4
+	WORD $0x4E27D463 // FADD V3.4S, V3.4S, V7.4S
+	FMOVS 16(R6), F7
+	VDUP V7.S[0], V7.S4
+	WORD $0x4E27D484 // FADD V4.4S, V4.4S, V7.4S
+	FMOVS 20(R6), F7
+	VDUP V7.S[0], V7.S4
+	WORD $0x4E27D4A5 // FADD V5.4S, V5.4S, V7.4S
+	FMOVS 24(R6), F7
+	VDUP V7.S[0], V7.S4
+	WORD $0x4E27D4C6 // FADD V6.4S, V6.4S, V7.4S
+
+plain97:
+	CMP $4, R3
+	BLT edge98
+	CMP $1, R0
+	BNE set100
+	MOVD R1, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
+	VST1 [V0.S4], (R0)
+	ADDS R2, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD421 // FADD V1.4S, V1.4S, V31.4S
+	VST1 [V1.S4], (R0)
+	ADDS R2, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD442 // FADD V2.4S, V2.4S, V31.4S
+	VST1 [V2.S4], (R0)
+	ADDS R2, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD463 // FADD V3.4S, V3.4S, V31.4S
+	VST1 [V3.S4], (R0)
+	ADDS R2, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD484 // FADD V4.4S, V4.4S, V31.4S
+	VST1 [V4.S4], (R0)
+	ADDS R2, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD4A5 // FADD V5.4S, V5.4S, V31.4S
+	VST1 [V5.S4], (R0)
+	ADDS R2, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD4C6 // FADD V6.4S, V6.4S, V31.4S
+	VST1 [V6.S4], (R0)
+	ADDS R2, R0
+	B end101
+
+set100:
+	MOVD R1, R0
+	VST1 [V0.S4], (R0)
+	ADDS R2, R0
+	VST1 [V1.S4], (R0)
+	ADDS R2, R0
+	VST1 [V2.S4], (R0)
+	ADDS R2, R0
+	VST1 [V3.S4], (R0)
+	ADDS R2, R0
+	VST1 [V4.S4], (R0)
+	ADDS R2, R0
+	VST1 [V5.S4], (R0)
+	ADDS R2, R0
+	VST1 [V6.S4], (R0)
+	ADDS R2, R0
+
+end101:
+	B end99
+
+edge98:
+	MOVD R3, R6
+	SUBS $4, R3
+	CMP $1, R0
+	BNE set102
+	MOVD R1, R0
+	MOVD $0(R0), R17
+	VEOR V7.B16, V7.B16, V7.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_349
+	FMOVQ (R17), F7
+	B moved_349
+
+fewer_349:
+	TBNZ $63, R6, moved_349
+	TBZ $1, R6, below2_349
+	FMOVD (R17), F7
+	TBZ $0, R6, moved_349
+	ADD $8, R17
+	VLD1 (R17), V7.S[2]
+	B moved_349
+
+below2_349:
+	TBZ $0, R6, moved_349
+	FMOVS (R17), F7
+
+moved_349:
+	WORD $0x4E27D400 // FADD V0.4S, V0.4S, V7.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_350
+	FMOVQ F0, (R17)
+	B moved_350
+
+fewer_350:
+	TBNZ $63, R6, moved_350
+	TBZ $1, R6, below2_350
+	FMOVD F0, (R17)
+	TBZ $0, R6, moved_350
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_350
+
+below2_350:
+	TBZ $0, R6, moved_350
+	FMOVS F0, (R17)
+
+moved_350:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	VEOR V7.B16, V7.B16, V7.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_351
+	FMOVQ (R17), F7
+	B moved_351
+
+fewer_351:
+	TBNZ $63, R6, moved_351
+	TBZ $1, R6, below2_351
+	FMOVD (R17), F7
+	TBZ $0, R6, moved_351
+	ADD $8, R17
+	VLD1 (R17), V7.S[2]
+	B moved_351
+
+below2_351:
+	TBZ $0, R6, moved_351
+	FMOVS (R17), F7
+
+moved_351:
+	WORD $0x4E27D421 // FADD V1.4S, V1.4S, V7.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_352
+	FMOVQ F1, (R17)
+	B moved_352
+
+fewer_352:
+	TBNZ $63, R6, moved_352
+	TBZ $1, R6, below2_352
+	FMOVD F1, (R17)
+	TBZ $0, R6, moved_352
+	ADD $8, R17
+	VST1 V1.S[2], (R17)
+	B moved_352
+
+below2_352:
+	TBZ $0, R6, moved_352
+	FMOVS F1, (R17)
+
+moved_352:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	VEOR V7.B16, V7.B16, V7.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_353
+	FMOVQ (R17), F7
+	B moved_353
+
+fewer_353:
+	TBNZ $63, R6, moved_353
+	TBZ $1, R6, below2_353
+	FMOVD (R17), F7
+	TBZ $0, R6, moved_353
+	ADD $8, R17
+	VLD1 (R17), V7.S[2]
+	B moved_353
+
+below2_353:
+	TBZ $0, R6, moved_353
+	FMOVS (R17), F7
+
+moved_353:
+	WORD $0x4E27D442 // FADD V2.4S, V2.4S, V7.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_354
+	FMOVQ F2, (R17)
+	B moved_354
+
+fewer_354:
+	TBNZ $63, R6, moved_354
+	TBZ $1, R6, below2_354
+	FMOVD F2, (R17)
+	TBZ $0, R6, moved_354
+	ADD $8, R17
+	VST1 V2.S[2], (R17)
+	B moved_354
+
+below2_354:
+	TBZ $0, R6, moved_354
+	FMOVS F2, (R17)
+
+moved_354:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	VEOR V7.B16, V7.B16, V7.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_355
+	FMOVQ (R17), F7
+	B moved_355
+
+fewer_355:
+	TBNZ $63, R6, moved_355
+	TBZ $1, R6, below2_355
+	FMOVD (R17), F7
+	TBZ $0, R6, moved_355
+	ADD $8, R17
+	VLD1 (R17), V7.S[2]
+	B moved_355
+
+below2_355:
+	TBZ $0, R6, moved_355
+	FMOVS (R17), F7
+
+moved_355:
+	WORD $0x4E27D463 // FADD V3.4S, V3.4S, V7.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_356
+	FMOVQ F3, (R17)
+	B moved_356
+
+fewer_356:
+	TBNZ $63, R6, moved_356
+	TBZ $1, R6, below2_356
+	FMOVD F3, (R17)
+	TBZ $0, R6, moved_356
+	ADD $8, R17
+	VST1 V3.S[2], (R17)
+	B moved_356
+
+below2_356:
+	TBZ $0, R6, moved_356
+	FMOVS F3, (R17)
+
+moved_356:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	VEOR V7.B16, V7.B16, V7.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_357
+	FMOVQ (R17), F7
+	B moved_357
+
+fewer_357:
+	TBNZ $63, R6, moved_357
+	TBZ $1, R6, below2_357
+	FMOVD (R17), F7
+	TBZ $0, R6, moved_357
+	ADD $8, R17
+	VLD1 (R17), V7.S[2]
+	B moved_357
+
+below2_357:
+	TBZ $0, R6, moved_357
+	FMOVS (R17), F7
+
+moved_357:
+	WORD $0x4E27D484 // FADD V4.4S, V4.4S, V7.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_358
+	FMOVQ F4, (R17)
+	B moved_358
+
+fewer_358:
+	TBNZ $63, R6, moved_358
+	TBZ $1, R6, below2_358
+	FMOVD F4, (R17)
+	TBZ $0, R6, moved_358
+	ADD $8, R17
+	VST1 V4.S[2], (R17)
+	B moved_358
+
+below2_358:
+	TBZ $0, R6, moved_358
+	FMOVS F4, (R17)
+
+moved_358:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	VEOR V7.B16, V7.B16, V7.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_359
+	FMOVQ (R17), F7
+	B moved_359
+
+fewer_359:
+	TBNZ $63, R6, moved_359
+	TBZ $1, R6, below2_359
+	FMOVD (R17), F7
+	TBZ $0, R6, moved_359
+	ADD $8, R17
+	VLD1 (R17), V7.S[2]
+	B moved_359
+
+below2_359:
+	TBZ $0, R6, moved_359
+	FMOVS (R17), F7
+
+moved_359:
+	WORD $0x4E27D4A5 // FADD V5.4S, V5.4S, V7.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_360
+	FMOVQ F5, (R17)
+	B moved_360
+
+fewer_360:
+	TBNZ $63, R6, moved_360
+	TBZ $1, R6, below2_360
+	FMOVD F5, (R17)
+	TBZ $0, R6, moved_360
+	ADD $8, R17
+	VST1 V5.S[2], (R17)
+	B moved_360
+
+below2_360:
+	TBZ $0, R6, moved_360
+	FMOVS F5, (R17)
+
+moved_360:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	VEOR V7.B16, V7.B16, V7.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_361
+	FMOVQ (R17), F7
+	B moved_361
+
+fewer_361:
+	TBNZ $63, R6, moved_361
+	TBZ $1, R6, below2_361
+	FMOVD (R17), F7
+	TBZ $0, R6, moved_361
+	ADD $8, R17
+	VLD1 (R17), V7.S[2]
+	B moved_361
+
+below2_361:
+	TBZ $0, R6, moved_361
+	FMOVS (R17), F7
+
+moved_361:
+	WORD $0x4E27D4C6 // FADD V6.4S, V6.4S, V7.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_362
+	FMOVQ F6, (R17)
+	B moved_362
+
+fewer_362:
+	TBNZ $63, R6, moved_362
+	TBZ $1, R6, below2_362
+	FMOVD F6, (R17)
+	TBZ $0, R6, moved_362
+	ADD $8, R17
+	VST1 V6.S[2], (R17)
+	B moved_362
+
+below2_362:
+	TBZ $0, R6, moved_362
+	FMOVS F6, (R17)
+
+moved_362:
+	ADDS R2, R0
+	B end103
+
+set102:
+	MOVD R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_363
+	FMOVQ F0, (R17)
+	B moved_363
+
+fewer_363:
+	TBNZ $63, R6, moved_363
+	TBZ $1, R6, below2_363
+	FMOVD F0, (R17)
+	TBZ $0, R6, moved_363
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_363
+
+below2_363:
+	TBZ $0, R6, moved_363
+	FMOVS F0, (R17)
+
+moved_363:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_364
+	FMOVQ F1, (R17)
+	B moved_364
+
+fewer_364:
+	TBNZ $63, R6, moved_364
+	TBZ $1, R6, below2_364
+	FMOVD F1, (R17)
+	TBZ $0, R6, moved_364
+	ADD $8, R17
+	VST1 V1.S[2], (R17)
+	B moved_364
+
+below2_364:
+	TBZ $0, R6, moved_364
+	FMOVS F1, (R17)
+
+moved_364:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_365
+	FMOVQ F2, (R17)
+	B moved_365
+
+fewer_365:
+	TBNZ $63, R6, moved_365
+	TBZ $1, R6, below2_365
+	FMOVD F2, (R17)
+	TBZ $0, R6, moved_365
+	ADD $8, R17
+	VST1 V2.S[2], (R17)
+	B moved_365
+
+below2_365:
+	TBZ $0, R6, moved_365
+	FMOVS F2, (R17)
+
+moved_365:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_366
+	FMOVQ F3, (R17)
+	B moved_366
+
+fewer_366:
+	TBNZ $63, R6, moved_366
+	TBZ $1, R6, below2_366
+	FMOVD F3, (R17)
+	TBZ $0, R6, moved_366
+	ADD $8, R17
+	VST1 V3.S[2], (R17)
+	B moved_366
+
+below2_366:
+	TBZ $0, R6, moved_366
+	FMOVS F3, (R17)
+
+moved_366:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_367
+	FMOVQ F4, (R17)
+	B moved_367
+
+fewer_367:
+	TBNZ $63, R6, moved_367
+	TBZ $1, R6, below2_367
+	FMOVD F4, (R17)
+	TBZ $0, R6, moved_367
+	ADD $8, R17
+	VST1 V4.S[2], (R17)
+	B moved_367
+
+below2_367:
+	TBZ $0, R6, moved_367
+	FMOVS F4, (R17)
+
+moved_367:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_368
+	FMOVQ F5, (R17)
+	B moved_368
+
+fewer_368:
+	TBNZ $63, R6, moved_368
+	TBZ $1, R6, below2_368
+	FMOVD F5, (R17)
+	TBZ $0, R6, moved_368
+	ADD $8, R17
+	VST1 V5.S[2], (R17)
+	B moved_368
+
+below2_368:
+	TBZ $0, R6, moved_368
+	FMOVS F5, (R17)
+
+moved_368:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_369
+	FMOVQ F6, (R17)
+	B moved_369
+
+fewer_369:
+	TBNZ $63, R6, moved_369
+	TBZ $1, R6, below2_369
+	FMOVD F6, (R17)
+	TBZ $0, R6, moved_369
+	ADD $8, R17
+	VST1 V6.S[2], (R17)
+	B moved_369
+
+below2_369:
+	TBZ $0, R6, moved_369
+	FMOVS F6, (R17)
+
+moved_369:
+	ADDS R2, R0
+
+end103:
+
+end99:
+	B end2
+
+next94:
+	CMP $6, R0
+	BNE next104
+	MOVD k+8(FP), R0
+	MOVD a+16(FP), R1
+	MOVD b+32(FP), R2
+	MOVD lda+24(FP), R3
+	LSL $2, R3
+	MOVD ldb+40(FP), R6
+	LSL $2, R6
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	CMP $0, R0
+	BLE done106
+
+loop105:
+	FMOVQ 0(R2), F6
+	FMOVQ 0(R1), F7
+	WORD $0x4F8710C0 // FMLA V0.4S, V6.4S, V7.S[0]
+	WORD $0x4FA710C1 // FMLA V1.4S, V6.4S, V7.S[1]
+	WORD $0x4F8718C2 // FMLA V2.4S, V6.4S, V7.S[2]
+	WORD $0x4FA718C3 // FMLA V3.4S, V6.4S, V7.S[3]
+	FMOVD 16(R1), F7
+	WORD $0x4F8710C4 // FMLA V4.4S, V6.4S, V7.S[0]
+	WORD $0x4FA710C5 // FMLA V5.4S, V6.4S, V7.S[1]
+	ADDS R3, R1
+	ADDS R6, R2
+	SUBS $1, R0
+	BNE loop105
+
+done106:
+	MOVD mode+72(FP), R0
+	MOVD c+48(FP), R1
+	MOVD ldc+56(FP), R2
+	MOVD cols+64(FP), R3
+	LSL $2, R2
+	CMP $2, R0
+	BNE plain107
+	MOVD bias+80(FP), R6
+	FMOVS 0(R6), F6
+	VDUP V6.S[0], V6.S4
+	WORD $0x4E26D400 // FADD V0.4S, V0.4S, V6.4S
+	FMOVS 4(R6), F6
+	VDUP V6.S[0], V6.S4
+	WORD $0x4E26D421 // FADD V1.4S, V1.4S, V6.4S
+	FMOVS 8(R6), F6
+	VDUP V6.S[0], V6.S4
+	WORD $0x4E26D442 // FADD V2.4S, V2.4S, V6.4S
+	FMOVS 12(R6), F6
+	VDUP V6.S[0], V6.S4
+	WORD $0x4E26D463 // FADD V3.4S, V3.4S, V6.4S
+	FMOVS 16(R6), F6
+	VDUP V6.S[0], V6.S4
+	WORD $0x4E26D484 // FADD V4.4S, V4.4S, V6.4S
+	FMOVS 20(R6), F6
+	VDUP V6.S[0], V6.S4
+	WORD $0x4E26D4A5 // FADD V5.4S, V5.4S, V6.4S
+
+plain107:
+	CMP $4, R3
+	BLT edge108
+	CMP $1, R0
+	BNE set110
+	MOVD R1, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
+	VST1 [V0.S4], (R0)
+	ADDS R2, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD421 // FADD V1.4S, V1.4S, V31.4S
+	VST1 [V1.S4], (R0)
+	ADDS R2, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD442 // FADD V2.4S, V2.4S, V31.4S
+	VST1 [V2.S4], (R0)
+	ADDS R2, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD463 // FADD V3.4S, V3.4S, V31.4S
+	VST1 [V3.S4], (R0)
+	ADDS R2, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD484 // FADD V4.4S, V4.4S, V31.4S
+	VST1 [V4.S4], (R0)
+	ADDS R2, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD4A5 // FADD V5.4S, V5.4S, V31.4S
+	VST1 [V5.S4], (R0)
+	ADDS R2, R0
+	B end111
+
+set110:
+	MOVD R1, R0
+	VST1 [V0.S4], (R0)
+	ADDS R2, R0
+	VST1 [V1.S4], (R0)
+	ADDS R2, R0
+	VST1 [V2.S4], (R0)
+	ADDS R2, R0
+	VST1 [V3.S4], (R0)
+	ADDS R2, R0
+	VST1 [V4.S4], (R0)
+	ADDS R2, R0
+	VST1 [V5.S4], (R0)
+	ADDS R2, R0
+
+end111:
+	B end109
+
+edge108:
+	MOVD R3, R6
+	SUBS $4, R3
+	CMP $1, R0
+	BNE set112
+	MOVD R1, R0
+	MOVD $0(R0), R17
+	VEOR V6.B16, V6.B16, V6.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_370
+	FMOVQ (R17), F6
+	B moved_370
+
+fewer_370:
+	TBNZ $63, R6, moved_370
+	TBZ $1, R6, below2_370
+	FMOVD (R17), F6
+	TBZ $0, R6, moved_370
+	ADD $8, R17
+	VLD1 (R17), V6.S[2]
+	B moved_370
+
+below2_370:
+	TBZ $0, R6, moved_370
+	FMOVS (R17), F6
+
+moved_370:
+	WORD $0x4E26D400 // FADD V0.4S, V0.4S, V6.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_371
+	FMOVQ F0, (R17)
+	B moved_371
+
+fewer_371:
+	TBNZ $63, R6, moved_371
+	TBZ $1, R6, below2_371
+	FMOVD F0, (R17)
+	TBZ $0, R6, moved_371
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_371
+
+below2_371:
+	TBZ $0, R6, moved_371
+	FMOVS F0, (R17)
+
+moved_371:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	VEOR V6.B16, V6.B16, V6.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_372
+	FMOVQ (R17), F6
+	B moved_372
+
+fewer_372:
+	TBNZ $63, R6, moved_372
+	TBZ $1, R6, below2_372
+	FMOVD (R17), F6
+	TBZ $0, R6, moved_372
+	ADD $8, R17
+	VLD1 (R17), V6.S[2]
+	B moved_372
+
+below2_372:
+	TBZ $0, R6, moved_372
+	FMOVS (R17), F6
+
+moved_372:
+	WORD $0x4E26D421 // FADD V1.4S, V1.4S, V6.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_373
+	FMOVQ F1, (R17)
+	B moved_373
+
+fewer_373:
+	TBNZ $63, R6, moved_373
+	TBZ $1, R6, below2_373
+	FMOVD F1, (R17)
+	TBZ $0, R6, moved_373
+	ADD $8, R17
+	VST1 V1.S[2], (R17)
+	B moved_373
+
+below2_373:
+	TBZ $0, R6, moved_373
+	FMOVS F1, (R17)
+
+moved_373:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	VEOR V6.B16, V6.B16, V6.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_374
+	FMOVQ (R17), F6
+	B moved_374
+
+fewer_374:
+	TBNZ $63, R6, moved_374
+	TBZ $1, R6, below2_374
+	FMOVD (R17), F6
+	TBZ $0, R6, moved_374
+	ADD $8, R17
+	VLD1 (R17), V6.S[2]
+	B moved_374
+
+below2_374:
+	TBZ $0, R6, moved_374
+	FMOVS (R17), F6
+
+moved_374:
+	WORD $0x4E26D442 // FADD V2.4S, V2.4S, V6.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_375
+	FMOVQ F2, (R17)
+	B moved_375
+
+fewer_375:
+	TBNZ $63, R6, moved_375
+	TBZ $1, R6, below2_375
+	FMOVD F2, (R17)
+	TBZ $0, R6, moved_375
+	ADD $8, R17
+	VST1 V2.S[2], (R17)
+	B moved_375
+
+below2_375:
+	TBZ $0, R6, moved_375
+	FMOVS F2, (R17)
+
+moved_375:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	VEOR V6.B16, V6.B16, V6.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_376
+	FMOVQ (R17), F6
+	B moved_376
+
+fewer_376:
+	TBNZ $63, R6, moved_376
+	TBZ $1, R6, below2_376
+	FMOVD (R17), F6
+	TBZ $0, R6, moved_376
+	ADD $8, R17
+	VLD1 (R17), V6.S[2]
+	B moved_376
+
+below2_376:
+	TBZ $0, R6, moved_376
+	FMOVS (R17), F6
+
+moved_376:
+	WORD $0x4E26D463 // FADD V3.4S, V3.4S, V6.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_377
+	FMOVQ F3, (R17)
+	B moved_377
+
+fewer_377:
+	TBNZ $63, R6, moved_377
+	TBZ $1, R6, below2_377
+	FMOVD F3, (R17)
+	TBZ $0, R6, moved_377
+	ADD $8, R17
+	VST1 V3.S[2], (R17)
+	B moved_377
+
+below2_377:
+	TBZ $0, R6, moved_377
+	FMOVS F3, (R17)
+
+moved_377:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	VEOR V6.B16, V6.B16, V6.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_378
+	FMOVQ (R17), F6
+	B moved_378
+
+fewer_378:
+	TBNZ $63, R6, moved_378
+	TBZ $1, R6, below2_378
+	FMOVD (R17), F6
+	TBZ $0, R6, moved_378
+	ADD $8, R17
+	VLD1 (R17), V6.S[2]
+	B moved_378
+
+below2_378:
+	TBZ $0, R6, moved_378
+	FMOVS (R17), F6
+
+moved_378:
+	WORD $0x4E26D484 // FADD V4.4S, V4.4S, V6.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_379
+	FMOVQ F4, (R17)
+	B moved_379
+
+fewer_379:
+	TBNZ $63, R6, moved_379
+	TBZ $1, R6, below2_379
+	FMOVD F4, (R17)
+	TBZ $0, R6, moved_379
+	ADD $8, R17
+	VST1 V4.S[2], (R17)
+	B moved_379
+
+below2_379:
+	TBZ $0, R6, moved_379
+	FMOVS F4, (R17)
+
+moved_379:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	VEOR V6.B16, V6.B16, V6.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_380
+	FMOVQ (R17), F6
+	B moved_380
+
+fewer_380:
+	TBNZ $63, R6, moved_380
+	TBZ $1, R6, below2_380
+	FMOVD (R17), F6
+	TBZ $0, R6, moved_380
+	ADD $8, R17
+	VLD1 (R17), V6.S[2]
+	B moved_380
+
+below2_380:
+	TBZ $0, R6, moved_380
+	FMOVS (R17), F6
+
+moved_380:
+	WORD $0x4E26D4A5 // FADD V5.4S, V5.4S, V6.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_381
+	FMOVQ F5, (R17)
+	B moved_381
+
+fewer_381:
+	TBNZ $63, R6, moved_381
+	TBZ $1, R6, below2_381
+	FMOVD F5, (R17)
+	TBZ $0, R6, moved_381
+	ADD $8, R17
+	VST1 V5.S[2], (R17)
+	B moved_381
+
+below2_381:
+	TBZ $0, R6, moved_381
+	FMOVS F5, (R17)
+
+moved_381:
+	ADDS R2, R0
+	B end113
+
+set112:
+	MOVD R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_382
+	FMOVQ F0, (R17)
+	B moved_382
+
+fewer_382:
+	TBNZ $63, R6, moved_382
+	TBZ $1, R6, below2_382
+	FMOVD F0, (R17)
+	TBZ $0, R6, moved_382
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_382
+
+below2_382:
+	TBZ $0, R6, moved_382
+	FMOVS F0, (R17)
+
+moved_382:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_383
+	FMOVQ F1, (R17)
+	B moved_383
+
+fewer_383:
+	TBNZ $63, R6, moved_383
+	TBZ $1, R6, below2_383
+	FMOVD F1, (R17)
+	TBZ $0, R6, moved_383
+	ADD $8, R17
+	VST1 V1.S[2], (R17)
+	B moved_383
+
+below2_383:
+	TBZ $0, R6, moved_383
+	FMOVS F1, (R17)
+
+moved_383:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_384
+	FMOVQ F2, (R17)
+	B moved_384
+
+fewer_384:
+	TBNZ $63, R6, moved_384
+	TBZ $1, R6, below2_384
+	FMOVD F2, (R17)
+	TBZ $0, R6, moved_384
+	ADD $8, R17
+	VST1 V2.S[2], (R17)
+	B moved_384
+
+below2_384:
+	TBZ $0, R6, moved_384
+	FMOVS F2, (R17)
+
+moved_384:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_385
+	FMOVQ F3, (R17)
+	B moved_385
+
+fewer_385:
+	TBNZ $63, R6, moved_385
+	TBZ $1, R6, below2_385
+	FMOVD F3, (R17)
+	TBZ $0, R6, moved_385
+	ADD $8, R17
+	VST1 V3.S[2], (R17)
+	B moved_385
+
+below2_385:
+	TBZ $0, R6, moved_385
+	FMOVS F3, (R17)
+
+moved_385:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_386
+	FMOVQ F4, (R17)
+	B moved_386
+
+fewer_386:
+	TBNZ $63, R6, moved_386
+	TBZ $1, R6, below2_386
+	FMOVD F4, (R17)
+	TBZ $0, R6, moved_386
+	ADD $8, R17
+	VST1 V4.S[2], (R17)
+	B moved_386
+
+below2_386:
+	TBZ $0, R6, moved_386
+	FMOVS F4, (R17)
+
+moved_386:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_387
+	FMOVQ F5, (R17)
+	B moved_387
+
+fewer_387:
+	TBNZ $63, R6, moved_387
+	TBZ $1, R6, below2_387
+	FMOVD F5, (R17)
+	TBZ $0, R6, moved_387
+	ADD $8, R17
+	VST1 V5.S[2], (R17)
+	B moved_387
+
+below2_387:
+	TBZ $0, R6, moved_387
+	FMOVS F5, (R17)
+
+moved_387:
+	ADDS R2, R0
+
+end113:
+
+end109:
+	B end2
+
+next104:
+	CMP $5, R0
+	BNE next114
+	MOVD k+8(FP), R0
+	MOVD a+16(FP), R1
+	MOVD b+32(FP), R2
+	MOVD lda+24(FP), R3
+	LSL $2, R3
+	MOVD ldb+40(FP), R6
+	LSL $2, R6
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	CMP $0, R0
+	BLE done116
+
+loop115:
+	FMOVQ 0(R2), F5
+	FMOVQ 0(R1), F6
+	WORD $0x4F8610A0 // FMLA V0.4S, V5.4S, V6.S[0]
+	WORD $0x4FA610A1 // FMLA V1.4S, V5.4S, V6.S[1]
+	WORD $0x4F8618A2 // FMLA V2.4S, V5.4S, V6.S[2]
+	WORD $0x4FA618A3 // FMLA V3.4S, V5.4S, V6.S[3]
+	FMOVS 16(R1), F6
+	WORD $0x4F8610A4 // FMLA V4.4S, V5.4S, V6.S[0]
+	ADDS R3, R1
+	ADDS R6, R2
+	SUBS $1, R0
+	BNE loop115
+
+done116:
+	MOVD mode+72(FP), R0
+	MOVD c+48(FP), R1
+	MOVD ldc+56(FP), R2
+	MOVD cols+64(FP), R3
+	LSL $2, R2
+	CMP $2, R0
+	BNE plain117
+	MOVD bias+80(FP), R6
+	FMOVS 0(R6), F5
+	VDUP V5.S[0], V5.S4
+	WORD $0x4E25D400 // FADD V0.4S, V0.4S, V5.4S
+	FMOVS 4(R6), F5
+	VDUP V5.S[0], V5.S4
+	WORD $0x4E25D421 // FADD V1.4S, V1.4S, V5.4S
+	FMOVS 8(R6), F5
+	VDUP V5.S[0], V5.S4
+	WORD $0x4E25D442 // FADD V2.4S, V2.4S, V5.4S
+	FMOVS 12(R6), F5
+	VDUP V5.S[0], V5.S4
+	WORD $0x4E25D463 // FADD V3.4S, V3.4S, V5.4S
+	FMOVS 16(R6), F5
+	VDUP V5.S[0], V5.S4
+	WORD $0x4E25D484 // FADD V4.4S, V4.4S, V5.4S
+
+plain117:
+	CMP $4, R3
+	BLT edge118
+	CMP $1, R0
+	BNE set120
+	MOVD R1, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
+	VST1 [V0.S4], (R0)
+	ADDS R2, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD421 // FADD V1.4S, V1.4S, V31.4S
+	VST1 [V1.S4], (R0)
+	ADDS R2, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD442 // FADD V2.4S, V2.4S, V31.4S
+	VST1 [V2.S4], (R0)
+	ADDS R2, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD463 // FADD V3.4S, V3.4S, V31.4S
+	VST1 [V3.S4], (R0)
+	ADDS R2, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD484 // FADD V4.4S, V4.4S, V31.4S
+	VST1 [V4.S4], (R0)
+	ADDS R2, R0
+	B end121
+
+set120:
+	MOVD R1, R0
+	VST1 [V0.S4], (R0)
+	ADDS R2, R0
+	VST1 [V1.S4], (R0)
+	ADDS R2, R0
+	VST1 [V2.S4], (R0)
+	ADDS R2, R0
+	VST1 [V3.S4], (R0)
+	ADDS R2, R0
+	VST1 [V4.S4], (R0)
+	ADDS R2, R0
+
+end121:
+	B end119
+
+edge118:
+	MOVD R3, R6
+	SUBS $4, R3
+	CMP $1, R0
+	BNE set122
+	MOVD R1, R0
+	MOVD $0(R0), R17
+	VEOR V5.B16, V5.B16, V5.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_388
+	FMOVQ (R17), F5
+	B moved_388
+
+fewer_388:
+	TBNZ $63, R6, moved_388
+	TBZ $1, R6, below2_388
+	FMOVD (R17), F5
+	TBZ $0, R6, moved_388
+	ADD $8, R17
+	VLD1 (R17), V5.S[2]
+	B moved_388
+
+below2_388:
+	TBZ $0, R6, moved_388
+	FMOVS (R17), F5
+
+moved_388:
+	WORD $0x4E25D400 // FADD V0.4S, V0.4S, V5.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_389
+	FMOVQ F0, (R17)
+	B moved_389
+
+fewer_389:
+	TBNZ $63, R6, moved_389
+	TBZ $1, R6, below2_389
+	FMOVD F0, (R17)
+	TBZ $0, R6, moved_389
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_389
+
+below2_389:
+	TBZ $0, R6, moved_389
+	FMOVS F0, (R17)
+
+moved_389:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	VEOR V5.B16, V5.B16, V5.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_390
+	FMOVQ (R17), F5
+	B moved_390
+
+fewer_390:
+	TBNZ $63, R6, moved_390
+	TBZ $1, R6, below2_390
+	FMOVD (R17), F5
+	TBZ $0, R6, moved_390
+	ADD $8, R17
+	VLD1 (R17), V5.S[2]
+	B moved_390
+
+below2_390:
+	TBZ $0, R6, moved_390
+	FMOVS (R17), F5
+
+moved_390:
+	WORD $0x4E25D421 // FADD V1.4S, V1.4S, V5.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_391
+	FMOVQ F1, (R17)
+	B moved_391
+
+fewer_391:
+	TBNZ $63, R6, moved_391
+	TBZ $1, R6, below2_391
+	FMOVD F1, (R17)
+	TBZ $0, R6, moved_391
+	ADD $8, R17
+	VST1 V1.S[2], (R17)
+	B moved_391
+
+below2_391:
+	TBZ $0, R6, moved_391
+	FMOVS F1, (R17)
+
+moved_391:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	VEOR V5.B16, V5.B16, V5.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_392
+	FMOVQ (R17), F5
+	B moved_392
+
+fewer_392:
+	TBNZ $63, R6, moved_392
+	TBZ $1, R6, below2_392
+	FMOVD (R17), F5
+	TBZ $0, R6, moved_392
+	ADD $8, R17
+	VLD1 (R17), V5.S[2]
+	B moved_392
+
+below2_392:
+	TBZ $0, R6, moved_392
+	FMOVS (R17), F5
+
+moved_392:
+	WORD $0x4E25D442 // FADD V2.4S, V2.4S, V5.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_393
+	FMOVQ F2, (R17)
+	B moved_393
+
+fewer_393:
+	TBNZ $63, R6, moved_393
+	TBZ $1, R6, below2_393
+	FMOVD F2, (R17)
+	TBZ $0, R6, moved_393
+	ADD $8, R17
+	VST1 V2.S[2], (R17)
+	B moved_393
+
+below2_393:
+	TBZ $0, R6, moved_393
+	FMOVS F2, (R17)
+
+moved_393:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	VEOR V5.B16, V5.B16, V5.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_394
+	FMOVQ (R17), F5
+	B moved_394
+
+fewer_394:
+	TBNZ $63, R6, moved_394
+	TBZ $1, R6, below2_394
+	FMOVD (R17), F5
+	TBZ $0, R6, moved_394
+	ADD $8, R17
+	VLD1 (R17), V5.S[2]
+	B moved_394
+
+below2_394:
+	TBZ $0, R6, moved_394
+	FMOVS (R17), F5
+
+moved_394:
+	WORD $0x4E25D463 // FADD V3.4S, V3.4S, V5.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_395
+	FMOVQ F3, (R17)
+	B moved_395
+
+fewer_395:
+	TBNZ $63, R6, moved_395
+	TBZ $1, R6, below2_395
+	FMOVD F3, (R17)
+	TBZ $0, R6, moved_395
+	ADD $8, R17
+	VST1 V3.S[2], (R17)
+	B moved_395
+
+below2_395:
+	TBZ $0, R6, moved_395
+	FMOVS F3, (R17)
+
+moved_395:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	VEOR V5.B16, V5.B16, V5.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_396
+	FMOVQ (R17), F5
+	B moved_396
+
+fewer_396:
+	TBNZ $63, R6, moved_396
+	TBZ $1, R6, below2_396
+	FMOVD (R17), F5
+	TBZ $0, R6, moved_396
+	ADD $8, R17
+	VLD1 (R17), V5.S[2]
+	B moved_396
+
+below2_396:
+	TBZ $0, R6, moved_396
+	FMOVS (R17), F5
+
+moved_396:
+	WORD $0x4E25D484 // FADD V4.4S, V4.4S, V5.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_397
+	FMOVQ F4, (R17)
+	B moved_397
+
+fewer_397:
+	TBNZ $63, R6, moved_397
+	TBZ $1, R6, below2_397
+	FMOVD F4, (R17)
+	TBZ $0, R6, moved_397
+	ADD $8, R17
+	VST1 V4.S[2], (R17)
+	B moved_397
+
+below2_397:
+	TBZ $0, R6, moved_397
+	FMOVS F4, (R17)
+
+moved_397:
+	ADDS R2, R0
+	B end123
+
+set122:
+	MOVD R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_398
+	FMOVQ F0, (R17)
+	B moved_398
+
+fewer_398:
+	TBNZ $63, R6, moved_398
+	TBZ $1, R6, below2_398
+	FMOVD F0, (R17)
+	TBZ $0, R6, moved_398
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_398
+
+below2_398:
+	TBZ $0, R6, moved_398
+	FMOVS F0, (R17)
+
+moved_398:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_399
+	FMOVQ F1, (R17)
+	B moved_399
+
+fewer_399:
+	TBNZ $63, R6, moved_399
+	TBZ $1, R6, below2_399
+	FMOVD F1, (R17)
+	TBZ $0, R6, moved_399
+	ADD $8, R17
+	VST1 V1.S[2], (R17)
+	B moved_399
+
+below2_399:
+	TBZ $0, R6, moved_399
+	FMOVS F1, (R17)
+
+moved_399:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_400
+	FMOVQ F2, (R17)
+	B moved_400
+
+fewer_400:
+	TBNZ $63, R6, moved_400
+	TBZ $1, R6, below2_400
+	FMOVD F2, (R17)
+	TBZ $0, R6, moved_400
+	ADD $8, R17
+	VST1 V2.S[2], (R17)
+	B moved_400
+
+below2_400:
+	TBZ $0, R6, moved_400
+	FMOVS F2, (R17)
+
+moved_400:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_401
+	FMOVQ F3, (R17)
+	B moved_401
+
+fewer_401:
+	TBNZ $63, R6, moved_401
+	TBZ $1, R6, below2_401
+	FMOVD F3, (R17)
+	TBZ $0, R6, moved_401
+	ADD $8, R17
+	VST1 V3.S[2], (R17)
+	B moved_401
+
+below2_401:
+	TBZ $0, R6, moved_401
+	FMOVS F3, (R17)
+
+moved_401:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_402
+	FMOVQ F4, (R17)
+	B moved_402
+
+fewer_402:
+	TBNZ $63, R6, moved_402
+	TBZ $1, R6, below2_402
+	FMOVD F4, (R17)
+	TBZ $0, R6, moved_402
+	ADD $8, R17
+	VST1 V4.S[2], (R17)
+	B moved_402
+
+below2_402:
+	TBZ $0, R6, moved_402
+	FMOVS F4, (R17)
+
+moved_402:
+	ADDS R2, R0
+
+end123:
+
+end119:
+	B end2
+
+next114:
+	CMP $4, R0
+	BNE next124
+	MOVD k+8(FP), R0
+	MOVD a+16(FP), R1
+	MOVD b+32(FP), R2
+	MOVD lda+24(FP), R3
+	LSL $2, R3
+	MOVD ldb+40(FP), R6
+	LSL $2, R6
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	CMP $0, R0
+	BLE done126
+
+loop125:
+	FMOVQ 0(R2), F4
+	FMOVQ 0(R1), F5
+	WORD $0x4F851080 // FMLA V0.4S, V4.4S, V5.S[0]
+	WORD $0x4FA51081 // FMLA V1.4S, V4.4S, V5.S[1]
+	WORD $0x4F851882 // FMLA V2.4S, V4.4S, V5.S[2]
+	WORD $0x4FA51883 // FMLA V3.4S, V4.4S, V5.S[3]
+	ADDS R3, R1
+	ADDS R6, R2
+	SUBS $1, R0
+	BNE loop125
+
+done126:
+	MOVD mode+72(FP), R0
+	MOVD c+48(FP), R1
+	MOVD ldc+56(FP), R2
+	MOVD cols+64(FP), R3
+	LSL $2, R2
+	CMP $2, R0
+	BNE plain127
+	MOVD bias+80(FP), R6
+	FMOVS 0(R6), F4
+	VDUP V4.S[0], V4.S4
+	WORD $0x4E24D400 // FADD V0.4S, V0.4S, V4.4S
+	FMOVS 4(R6), F4
+	VDUP V4.S[0], V4.S4
+	WORD $0x4E24D421 // FADD V1.4S, V1.4S, V4.4S
+	FMOVS 8(R6), F4
+	VDUP V4.S[0], V4.S4
+	WORD $0x4E24D442 // FADD V2.4S, V2.4S, V4.4S
+	FMOVS 12(R6), F4
+	VDUP V4.S[0], V4.S4
+	WORD $0x4E24D463 // FADD V3.4S, V3.4S, V4.4S
+
+plain127:
+	CMP $4, R3
+	BLT edge128
+	CMP $1, R0
+	BNE set130
+	MOVD R1, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
+	VST1 [V0.S4], (R0)
+	ADDS R2, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD421 // FADD V1.4S, V1.4S, V31.4S
+	VST1 [V1.S4], (R0)
+	ADDS R2, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD442 // FADD V2.4S, V2.4S, V31.4S
+	VST1 [V2.S4], (R0)
+	ADDS R2, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD463 // FADD V3.4S, V3.4S, V31.4S
+	VST1 [V3.S4], (R0)
+	ADDS R2, R0
+	B end131
+
+set130:
+	MOVD R1, R0
+	VST1 [V0.S4], (R0)
+	ADDS R2, R0
+	VST1 [V1.S4], (R0)
+	ADDS R2, R0
+	VST1 [V2.S4], (R0)
+	ADDS R2, R0
+	VST1 [V3.S4], (R0)
+	ADDS R2, R0
+
+end131:
+	B end129
+
+edge128:
+	MOVD R3, R6
+	SUBS $4, R3
+	CMP $1, R0
+	BNE set132
+	MOVD R1, R0
+	MOVD $0(R0), R17
+	VEOR V4.B16, V4.B16, V4.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_403
+	FMOVQ (R17), F4
+	B moved_403
+
+fewer_403:
+	TBNZ $63, R6, moved_403
+	TBZ $1, R6, below2_403
+	FMOVD (R17), F4
+	TBZ $0, R6, moved_403
+	ADD $8, R17
+	VLD1 (R17), V4.S[2]
+	B moved_403
+
+below2_403:
+	TBZ $0, R6, moved_403
+	FMOVS (R17), F4
+
+moved_403:
+	WORD $0x4E24D400 // FADD V0.4S, V0.4S, V4.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_404
+	FMOVQ F0, (R17)
+	B moved_404
+
+fewer_404:
+	TBNZ $63, R6, moved_404
+	TBZ $1, R6, below2_404
+	FMOVD F0, (R17)
+	TBZ $0, R6, moved_404
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_404
+
+below2_404:
+	TBZ $0, R6, moved_404
+	FMOVS F0, (R17)
+
+moved_404:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	VEOR V4.B16, V4.B16, V4.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_405
+	FMOVQ (R17), F4
+	B moved_405
+
+fewer_405:
+	TBNZ $63, R6, moved_405
+	TBZ $1, R6, below2_405
+	FMOVD (R17), F4
+	TBZ $0, R6, moved_405
+	ADD $8, R17
+	VLD1 (R17), V4.S[2]
+	B moved_405
+
+below2_405:
+	TBZ $0, R6, moved_405
+	FMOVS (R17), F4
+
+moved_405:
+	WORD $0x4E24D421 // FADD V1.4S, V1.4S, V4.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_406
+	FMOVQ F1, (R17)
+	B moved_406
+
+fewer_406:
+	TBNZ $63, R6, moved_406
+	TBZ $1, R6, below2_406
+	FMOVD F1, (R17)
+	TBZ $0, R6, moved_406
+	ADD $8, R17
+	VST1 V1.S[2], (R17)
+	B moved_406
+
+below2_406:
+	TBZ $0, R6, moved_406
+	FMOVS F1, (R17)
+
+moved_406:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	VEOR V4.B16, V4.B16, V4.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_407
+	FMOVQ (R17), F4
+	B moved_407
+
+fewer_407:
+	TBNZ $63, R6, moved_407
+	TBZ $1, R6, below2_407
+	FMOVD (R17), F4
+	TBZ $0, R6, moved_407
+	ADD $8, R17
+	VLD1 (R17), V4.S[2]
+	B moved_407
+
+below2_407:
+	TBZ $0, R6, moved_407
+	FMOVS (R17), F4
+
+moved_407:
+	WORD $0x4E24D442 // FADD V2.4S, V2.4S, V4.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_408
+	FMOVQ F2, (R17)
+	B moved_408
+
+fewer_408:
+	TBNZ $63, R6, moved_408
+	TBZ $1, R6, below2_408
+	FMOVD F2, (R17)
+	TBZ $0, R6, moved_408
+	ADD $8, R17
+	VST1 V2.S[2], (R17)
+	B moved_408
+
+below2_408:
+	TBZ $0, R6, moved_408
+	FMOVS F2, (R17)
+
+moved_408:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	VEOR V4.B16, V4.B16, V4.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_409
+	FMOVQ (R17), F4
+	B moved_409
+
+fewer_409:
+	TBNZ $63, R6, moved_409
+	TBZ $1, R6, below2_409
+	FMOVD (R17), F4
+	TBZ $0, R6, moved_409
+	ADD $8, R17
+	VLD1 (R17), V4.S[2]
+	B moved_409
+
+below2_409:
+	TBZ $0, R6, moved_409
+	FMOVS (R17), F4
+
+moved_409:
+	WORD $0x4E24D463 // FADD V3.4S, V3.4S, V4.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_410
+	FMOVQ F3, (R17)
+	B moved_410
+
+fewer_410:
+	TBNZ $63, R6, moved_410
+	TBZ $1, R6, below2_410
+	FMOVD F3, (R17)
+	TBZ $0, R6, moved_410
+	ADD $8, R17
+	VST1 V3.S[2], (R17)
+	B moved_410
+
+below2_410:
+	TBZ $0, R6, moved_410
+	FMOVS F3, (R17)
+
+moved_410:
+	ADDS R2, R0
+	B end133
+
+set132:
+	MOVD R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_411
+	FMOVQ F0, (R17)
+	B moved_411
+
+fewer_411:
+	TBNZ $63, R6, moved_411
+	TBZ $1, R6, below2_411
+	FMOVD F0, (R17)
+	TBZ $0, R6, moved_411
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_411
+
+below2_411:
+	TBZ $0, R6, moved_411
+	FMOVS F0, (R17)
+
+moved_411:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_412
+	FMOVQ F1, (R17)
+	B moved_412
+
+fewer_412:
+	TBNZ $63, R6, moved_412
+	TBZ $1, R6, below2_412
+	FMOVD F1, (R17)
+	TBZ $0, R6, moved_412
+	ADD $8, R17
+	VST1 V1.S[2], (R17)
+	B moved_412
+
+below2_412:
+	TBZ $0, R6, moved_412
+	FMOVS F1, (R17)
+
+moved_412:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_413
+	FMOVQ F2, (R17)
+	B moved_413
+
+fewer_413:
+	TBNZ $63, R6, moved_413
+	TBZ $1, R6, below2_413
+	FMOVD F2, (R17)
+	TBZ $0, R6, moved_413
+	ADD $8, R17
+	VST1 V2.S[2], (R17)
+	B moved_413
+
+below2_413:
+	TBZ $0, R6, moved_413
+	FMOVS F2, (R17)
+
+moved_413:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_414
+	FMOVQ F3, (R17)
+	B moved_414
+
+fewer_414:
+	TBNZ $63, R6, moved_414
+	TBZ $1, R6, below2_414
+	FMOVD F3, (R17)
+	TBZ $0, R6, moved_414
+	ADD $8, R17
+	VST1 V3.S[2], (R17)
+	B moved_414
+
+below2_414:
+	TBZ $0, R6, moved_414
+	FMOVS F3, (R17)
+
+moved_414:
+	ADDS R2, R0
+
+end133:
+
+end129:
+	B end2
+
+next124:
+	CMP $3, R0
+	BNE next134
+	MOVD k+8(FP), R0
+	MOVD a+16(FP), R1
+	MOVD b+32(FP), R2
+	MOVD lda+24(FP), R3
+	LSL $2, R3
+	MOVD ldb+40(FP), R6
+	LSL $2, R6
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	CMP $0, R0
+	BLE done136
+
+loop135:
+	FMOVQ 0(R2), F3
+	FMOVD 0(R1), F4
+	WORD $0x4F841060 // FMLA V0.4S, V3.4S, V4.S[0]
+	WORD $0x4FA41061 // FMLA V1.4S, V3.4S, V4.S[1]
+	FMOVS 8(R1), F4
+	WORD $0x4F841062 // FMLA V2.4S, V3.4S, V4.S[0]
+	ADDS R3, R1
+	ADDS R6, R2
+	SUBS $1, R0
+	BNE loop135
+
+done136:
+	MOVD mode+72(FP), R0
+	MOVD c+48(FP), R1
+	MOVD ldc+56(FP), R2
+	MOVD cols+64(FP), R3
+	LSL $2, R2
+	CMP $2, R0
+	BNE plain137
+	MOVD bias+80(FP), R6
+	FMOVS 0(R6), F3
+	VDUP V3.S[0], V3.S4
+	WORD $0x4E23D400 // FADD V0.4S, V0.4S, V3.4S
+	FMOVS 4(R6), F3
+	VDUP V3.S[0], V3.S4
+	WORD $0x4E23D421 // FADD V1.4S, V1.4S, V3.4S
+	FMOVS 8(R6), F3
+	VDUP V3.S[0], V3.S4
+	WORD $0x4E23D442 // FADD V2.4S, V2.4S, V3.4S
+
+plain137:
+	CMP $4, R3
+	BLT edge138
+	CMP $1, R0
+	BNE set140
+	MOVD R1, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
+	VST1 [V0.S4], (R0)
+	ADDS R2, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD421 // FADD V1.4S, V1.4S, V31.4S
+	VST1 [V1.S4], (R0)
+	ADDS R2, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD442 // FADD V2.4S, V2.4S, V31.4S
+	VST1 [V2.S4], (R0)
+	ADDS R2, R0
+	B end141
+
+set140:
+	MOVD R1, R0
+	VST1 [V0.S4], (R0)
+	ADDS R2, R0
+	VST1 [V1.S4], (R0)
+	ADDS R2, R0
+	VST1 [V2.S4], (R0)
+	ADDS R2, R0
+
+end141:
+	B end139
+
+edge138:
+	MOVD R3, R6
+	SUBS $4, R3
+	CMP $1, R0
+	BNE set142
+	MOVD R1, R0
+	MOVD $0(R0), R17
+	VEOR V3.B16, V3.B16, V3.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_415
+	FMOVQ (R17), F3
+	B moved_415
+
+fewer_415:
+	TBNZ $63, R6, moved_415
+	TBZ $1, R6, below2_415
+	FMOVD (R17), F3
+	TBZ $0, R6, moved_415
+	ADD $8, R17
+	VLD1 (R17), V3.S[2]
+	B moved_415
+
+below2_415:
+	TBZ $0, R6, moved_415
+	FMOVS (R17), F3
+
+moved_415:
+	WORD $0x4E23D400 // FADD V0.4S, V0.4S, V3.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_416
+	FMOVQ F0, (R17)
+	B moved_416
+
+fewer_416:
+	TBNZ $63, R6, moved_416
+	TBZ $1, R6, below2_416
+	FMOVD F0, (R17)
+	TBZ $0, R6, moved_416
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_416
+
+below2_416:
+	TBZ $0, R6, moved_416
+	FMOVS F0, (R17)
+
+moved_416:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	VEOR V3.B16, V3.B16, V3.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_417
+	FMOVQ (R17), F3
+	B moved_417
+
+fewer_417:
+	TBNZ $63, R6, moved_417
+	TBZ $1, R6, below2_417
+	FMOVD (R17), F3
+	TBZ $0, R6, moved_417
+	ADD $8, R17
+	VLD1 (R17), V3.S[2]
+	B moved_417
+
+below2_417:
+	TBZ $0, R6, moved_417
+	FMOVS (R17), F3
+
+moved_417:
+	WORD $0x4E23D421 // FADD V1.4S, V1.4S, V3.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_418
+	FMOVQ F1, (R17)
+	B moved_418
+
+fewer_418:
+	TBNZ $63, R6, moved_418
+	TBZ $1, R6, below2_418
+	FMOVD F1, (R17)
+	TBZ $0, R6, moved_418
+	ADD $8, R17
+	VST1 V1.S[2], (R17)
+	B moved_418
+
+below2_418:
+	TBZ $0, R6, moved_418
+	FMOVS F1, (R17)
+
+moved_418:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	VEOR V3.B16, V3.B16, V3.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_419
+	FMOVQ (R17), F3
+	B moved_419
+
+fewer_419:
+	TBNZ $63, R6, moved_419
+	TBZ $1, R6, below2_419
+	FMOVD (R17), F3
+	TBZ $0, R6, moved_419
+	ADD $8, R17
+	VLD1 (R17), V3.S[2]
+	B moved_419
+
+below2_419:
+	TBZ $0, R6, moved_419
+	FMOVS (R17), F3
+
+moved_419:
+	WORD $0x4E23D442 // FADD V2.4S, V2.4S, V3.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_420
+	FMOVQ F2, (R17)
+	B moved_420
+
+fewer_420:
+	TBNZ $63, R6, moved_420
+	TBZ $1, R6, below2_420
+	FMOVD F2, (R17)
+	TBZ $0, R6, moved_420
+	ADD $8, R17
+	VST1 V2.S[2], (R17)
+	B moved_420
+
+below2_420:
+	TBZ $0, R6, moved_420
+	FMOVS F2, (R17)
+
+moved_420:
+	ADDS R2, R0
+	B end143
+
+set142:
+	MOVD R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_421
+	FMOVQ F0, (R17)
+	B moved_421
+
+fewer_421:
+	TBNZ $63, R6, moved_421
+	TBZ $1, R6, below2_421
+	FMOVD F0, (R17)
+	TBZ $0, R6, moved_421
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_421
+
+below2_421:
+	TBZ $0, R6, moved_421
+	FMOVS F0, (R17)
+
+moved_421:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_422
+	FMOVQ F1, (R17)
+	B moved_422
+
+fewer_422:
+	TBNZ $63, R6, moved_422
+	TBZ $1, R6, below2_422
+	FMOVD F1, (R17)
+	TBZ $0, R6, moved_422
+	ADD $8, R17
+	VST1 V1.S[2], (R17)
+	B moved_422
+
+below2_422:
+	TBZ $0, R6, moved_422
+	FMOVS F1, (R17)
+
+moved_422:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_423
+	FMOVQ F2, (R17)
+	B moved_423
+
+fewer_423:
+	TBNZ $63, R6, moved_423
+	TBZ $1, R6, below2_423
+	FMOVD F2, (R17)
+	TBZ $0, R6, moved_423
+	ADD $8, R17
+	VST1 V2.S[2], (R17)
+	B moved_423
+
+below2_423:
+	TBZ $0, R6, moved_423
+	FMOVS F2, (R17)
+
+moved_423:
+	ADDS R2, R0
+
+end143:
+
+end139:
+	B end2
+
+next134:
+	CMP $2, R0
+	BNE next144
+	MOVD k+8(FP), R0
+	MOVD a+16(FP), R1
+	MOVD b+32(FP), R2
+	MOVD lda+24(FP), R3
+	LSL $2, R3
+	MOVD ldb+40(FP), R6
+	LSL $2, R6
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	CMP $0, R0
+	BLE done146
+
+loop145:
+	FMOVQ 0(R2), F2
+	FMOVD 0(R1), F3
+	WORD $0x4F831040 // FMLA V0.4S, V2.4S, V3.S[0]
+	WORD $0x4FA31041 // FMLA V1.4S, V2.4S, V3.S[1]
+	ADDS R3, R1
+	ADDS R6, R2
+	SUBS $1, R0
+	BNE loop145
+
+done146:
+	MOVD mode+72(FP), R0
+	MOVD c+48(FP), R1
+	MOVD ldc+56(FP), R2
+	MOVD cols+64(FP), R3
+	LSL $2, R2
+	CMP $2, R0
+	BNE plain147
+	MOVD bias+80(FP), R6
+	FMOVS 0(R6), F2
+	VDUP V2.S[0], V2.S4
+	WORD $0x4E22D400 // FADD V0.4S, V0.4S, V2.4S
+	FMOVS 4(R6), F2
+	VDUP V2.S[0], V2.S4
+	WORD $0x4E22D421 // FADD V1.4S, V1.4S, V2.4S
+
+plain147:
+	CMP $4, R3
+	BLT edge148
+	CMP $1, R0
+	BNE set150
+	MOVD R1, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
+	VST1 [V0.S4], (R0)
+	ADDS R2, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD421 // FADD V1.4S, V1.4S, V31.4S
+	VST1 [V1.S4], (R0)
+	ADDS R2, R0
+	B end151
+
+set150:
+	MOVD R1, R0
+	VST1 [V0.S4], (R0)
+	ADDS R2, R0
+	VST1 [V1.S4], (R0)
+	ADDS R2, R0
+
+end151:
+	B end149
+
+edge148:
+	MOVD R3, R6
+	SUBS $4, R3
+	CMP $1, R0
+	BNE set152
+	MOVD R1, R0
+	MOVD $0(R0), R17
+	VEOR V2.B16, V2.B16, V2.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_424
+	FMOVQ (R17), F2
+	B moved_424
+
+fewer_424:
+	TBNZ $63, R6, moved_424
+	TBZ $1, R6, below2_424
+	FMOVD (R17), F2
+	TBZ $0, R6, moved_424
+	ADD $8, R17
+	VLD1 (R17), V2.S[2]
+	B moved_424
+
+below2_424:
+	TBZ $0, R6, moved_424
+	FMOVS (R17), F2
+
+moved_424:
+	WORD $0x4E22D400 // FADD V0.4S, V0.4S, V2.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_425
+	FMOVQ F0, (R17)
+	B moved_425
+
+fewer_425:
+	TBNZ $63, R6, moved_425
+	TBZ $1, R6, below2_425
+	FMOVD F0, (R17)
+	TBZ $0, R6, moved_425
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_425
+
+below2_425:
+	TBZ $0, R6, moved_425
+	FMOVS F0, (R17)
+
+moved_425:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	VEOR V2.B16, V2.B16, V2.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_426
+	FMOVQ (R17), F2
+	B moved_426
+
+fewer_426:
+	TBNZ $63, R6, moved_426
+	TBZ $1, R6, below2_426
+	FMOVD (R17), F2
+	TBZ $0, R6, moved_426
+	ADD $8, R17
+	VLD1 (R17), V2.S[2]
+	B moved_426
+
+below2_426:
+	TBZ $0, R6, moved_426
+	FMOVS (R17), F2
+
+moved_426:
+	WORD $0x4E22D421 // FADD V1.4S, V1.4S, V2.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_427
+	FMOVQ F1, (R17)
+	B moved_427
+
+fewer_427:
+	TBNZ $63, R6, moved_427
+	TBZ $1, R6, below2_427
+	FMOVD F1, (R17)
+	TBZ $0, R6, moved_427
+	ADD $8, R17
+	VST1 V1.S[2], (R17)
+	B moved_427
+
+below2_427:
+	TBZ $0, R6, moved_427
+	FMOVS F1, (R17)
+
+moved_427:
+	ADDS R2, R0
+	B end153
+
+set152:
+	MOVD R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_428
+	FMOVQ F0, (R17)
+	B moved_428
+
+fewer_428:
+	TBNZ $63, R6, moved_428
+	TBZ $1, R6, below2_428
+	FMOVD F0, (R17)
+	TBZ $0, R6, moved_428
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_428
+
+below2_428:
+	TBZ $0, R6, moved_428
+	FMOVS F0, (R17)
+
+moved_428:
+	ADDS R2, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_429
+	FMOVQ F1, (R17)
+	B moved_429
+
+fewer_429:
+	TBNZ $63, R6, moved_429
+	TBZ $1, R6, below2_429
+	FMOVD F1, (R17)
+	TBZ $0, R6, moved_429
+	ADD $8, R17
+	VST1 V1.S[2], (R17)
+	B moved_429
+
+below2_429:
+	TBZ $0, R6, moved_429
+	FMOVS F1, (R17)
+
+moved_429:
+	ADDS R2, R0
+
+end153:
+
+end149:
+	B end2
+
+next144:
+	CMP $1, R0
+	BNE next154
+	MOVD k+8(FP), R0
+	MOVD a+16(FP), R1
+	MOVD b+32(FP), R2
+	MOVD lda+24(FP), R3
+	LSL $2, R3
+	MOVD ldb+40(FP), R6
+	LSL $2, R6
+	VEOR V0.B16, V0.B16, V0.B16
+	CMP $0, R0
+	BLE done156
+
+loop155:
+	FMOVQ 0(R2), F1
+	FMOVS 0(R1), F2
+	WORD $0x4F821020 // FMLA V0.4S, V1.4S, V2.S[0]
+	ADDS R3, R1
+	ADDS R6, R2
+	SUBS $1, R0
+	BNE loop155
+
+done156:
+	MOVD mode+72(FP), R0
+	MOVD c+48(FP), R1
+	MOVD ldc+56(FP), R2
+	MOVD cols+64(FP), R3
+	LSL $2, R2
+	CMP $2, R0
+	BNE plain157
+	MOVD bias+80(FP), R6
+	FMOVS 0(R6), F1
+	VDUP V1.S[0], V1.S4
+	WORD $0x4E21D400 // FADD V0.4S, V0.4S, V1.4S
+
+plain157:
+	CMP $4, R3
+	BLT edge158
+	CMP $1, R0
+	BNE set160
+	MOVD R1, R0
+	FMOVQ 0(R0), F31
+	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
+	VST1 [V0.S4], (R0)
+	ADDS R2, R0
+	B end161
+
+set160:
+	MOVD R1, R0
+	VST1 [V0.S4], (R0)
+	ADDS R2, R0
+
+end161:
+	B end159
+
+edge158:
+	MOVD R3, R6
+	SUBS $4, R3
+	CMP $1, R0
+	BNE set162
+	MOVD R1, R0
+	MOVD $0(R0), R17
+	VEOR V1.B16, V1.B16, V1.B16
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_430
+	FMOVQ (R17), F1
+	B moved_430
+
+fewer_430:
+	TBNZ $63, R6, moved_430
+	TBZ $1, R6, below2_430
+	FMOVD (R17), F1
+	TBZ $0, R6, moved_430
+	ADD $8, R17
+	VLD1 (R17), V1.S[2]
+	B moved_430
+
+below2_430:
+	TBZ $0, R6, moved_430
+	FMOVS (R17), F1
+
+moved_430:
+	WORD $0x4E21D400 // FADD V0.4S, V0.4S, V1.4S
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_431
+	FMOVQ F0, (R17)
+	B moved_431
+
+fewer_431:
+	TBNZ $63, R6, moved_431
+	TBZ $1, R6, below2_431
+	FMOVD F0, (R17)
+	TBZ $0, R6, moved_431
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_431
+
+below2_431:
+	TBZ $0, R6, moved_431
+	FMOVS F0, (R17)
+
+moved_431:
+	ADDS R2, R0
+	B end163
+
+set162:
+	MOVD R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_432
+	FMOVQ F0, (R17)
+	B moved_432
+
+fewer_432:
+	TBNZ $63, R6, moved_432
+	TBZ $1, R6, below2_432
+	FMOVD F0, (R17)
+	TBZ $0, R6, moved_432
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_432
+
+below2_432:
+	TBZ $0, R6, moved_432
+	FMOVS F0, (R17)
+
+moved_432:
+	ADDS R2, R0
+
+end163:
+
+end159:
+	B end2
+
+next154:
 
 end2:
 	MOVD mode+72(FP), R0
 	CMP $3, R0
-	BNE restored83
+	BNE restored164
 	MOVWU 16(RSP), R17
 	MOVD R17, FPCR
 
-restored83:
+restored164:
 	RET
 
 // gemmNarrow: c[i][j] = Σ_p a[p·rows+i]·b[p][j] for up to three rows of c and several panels of b.
