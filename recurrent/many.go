@@ -17,10 +17,10 @@ func (n *Network) StepMany(dst, x []float32, streams []*Stream) { n.ProcessMany(
 // none [d_output][len(streams)][t]. The streams may be at different positions. It allocates
 // nothing.
 //
-// It costs less than a Process of each stream where t is below 64, because the mixing layers are
-// read once for many streams, whose samples fill the vectors. The cost of a sample falls with t,
-// since a stream's state is read and written once per call and every 64 samples: where a few
-// samples of delay do not matter, collect them.
+// Up to t = 32 it costs less than a Process of each stream, because the mixing layers are read once
+// for many streams, whose samples fill the vectors. A sample costs less the larger t is, since a
+// stream's state passes through the caches once per call and once every 64 samples. If the outputs
+// may arrive a few samples later, collect the samples.
 //
 // It panics if a stream is of another network or is given twice.
 func (n *Network) ProcessMany(dst, x []float32, t int, streams []*Stream) {

@@ -28,7 +28,7 @@ func printScale(n network, counts []int, block time.Duration, seconds float64) {
 	fmt.Printf("\n| --- | ---: | ---: |%s\n", strings.Repeat(" ---: |", len(ways)))
 	for _, count := range counts {
 		b := newBench(n, way{}, block)
-		fmt.Printf("| %s | %d | %.3g |", n.name, count, float64(count*n.net.StreamBytes())/(1<<20))
+		fmt.Printf("| %s | %d | %.1f |", n.name, count, float64(count*n.net.StreamBytes())/(1<<20))
 		for _, w := range ways {
 			b.way = w
 			fmt.Printf(" %.3g |", 1e6*b.time(count, seconds))
