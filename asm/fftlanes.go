@@ -2,7 +2,6 @@ package asm
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -12,9 +11,9 @@ import (
 // fewer). In AVX-512 a group takes four steps:
 //
 //  1. Quarters of vectors change places, so that each register has the same quarter of all vectors.
-//  2. Four-point transforms across the registers.
+//  2. Four-point transforms across the registers, with twiddles.
 //  3. A 4×4 transposition in each quarter.
-//  4. Four-point transforms across the registers.
+//  4. Four-point transforms across the registers, with twiddles.
 //
 // An AVX2 register has the quarters of two vectors, a NEON register that of one.
 //
@@ -53,7 +52,6 @@ type lanesGroup struct {
 	tw        reg.Register
 	rows      int          // vectors of the group
 	step      reg.Register // bytes of a group's results for one h: 16·rows
-	twist     [4]complexVec
 	spill     operand.Mem
 }
 
@@ -69,7 +67,6 @@ func (g *gen) lanesStage(kind lanesKind, radix int) {
 	}
 	switch {
 	case g.wide():
-		b.loadTwiddle()
 	case g.neon():
 		b.spill = g.AllocLocal(6 * 8 * g.lanes)
 	default:
@@ -88,7 +85,7 @@ func (g *gen) lanesStage(kind lanesKind, radix int) {
 	if product {
 		g.advance(b.kernel, operand.U32(256))
 	}
-	g.ADDQ(operand.U32(512), b.tw)
+	g.ADDQ(operand.U32(768), b.tw)
 	g.SUBQ(operand.Imm(4), left)
 	g.JMP(operand.LabelRef(loop))
 	g.Label(rest)
@@ -105,30 +102,6 @@ func (g *gen) lanesStage(kind lanesKind, radix int) {
 	if kind != forwardLanes && b.separatePass() {
 		b.pass()
 	}
-}
-
-// twiddleTable is w_16^{kl} for lane l of every quarter.
-func (b *lanesGroup) twiddleTable(k int) complexMem {
-	re, im := make([]uint32, 16), make([]uint32, 16)
-	for i := range 16 {
-		s, c := math.Sincos(-2 * math.Pi * float64(k*(i%4)%16) / 16)
-		re[i], im[i] = math.Float32bits(float32(c)), math.Float32bits(float32(s))
-	}
-	return complexMem{b.table(fmt.Sprintf("twist%dre", k), re), b.table(fmt.Sprintf("twist%dim", k), im)}
-}
-
-func (b *lanesGroup) loadTwiddle() {
-	for k := 1; k < 4; k++ {
-		b.twist[k] = b.load(b.twiddleTable(k))
-	}
-}
-
-// twiddleOf returns w_16^{kl}.
-func (b *lanesGroup) twiddleOf(k int) complexVec {
-	if b.wide() {
-		return b.twist[k]
-	}
-	return b.load(b.twiddleTable(k))
 }
 
 // group transforms up to four vectors, in parts that fit in four registers. Results that would
@@ -189,20 +162,19 @@ func (b *lanesGroup) overwrites(to place, next int) bool {
 
 // part transforms vectors first … first+n−1 of a group.
 func (b *lanesGroup) part(first, n int) (y []result) {
-	var x [4]complexVec
 	var to []place
+	var x [4]complexVec
 	if b.kind == forwardLanes {
-		x = b.dft4(b.collect(first, n), false)
-		for k := 1; k < 4; k++ {
-			x[k] = b.multiply(x[k], b.twiddleOf(k))
+		quarter := b.quarters(first, n)
+		for s := range x {
+			x[s] = quarter(s)
 		}
-		x, to = b.dft4(eachPart(x, b.transposeQuarters), false), b.columns(first, n)
+		x = eachPart(b.twiddledDFT4(0, x, first, n), b.transposeQuarters)
+		x, to = b.twiddledDFT4(1, x, first, n), b.columns(first, n)
 	} else {
-		x = eachPart(b.dft4(b.spectrum(first, n), true), b.transposeQuarters)
-		for k := 1; k < 4; k++ {
-			x[k] = b.multiplyConj(x[k], b.twiddleOf(k))
-		}
-		x, to = b.distribute(b.dft4(x, true), first, n), b.vectors(first, n)
+		x = b.dft4Twiddled(1, b.spectrum(first, n), first, n)
+		x = b.dft4Twiddled(0, eachPart(x, b.transposeQuarters), first, n)
+		x, to = b.distribute(x), b.vectors(first, n)
 	}
 	for i, p := range to {
 		y = append(y, result{x[i], p})
@@ -242,26 +214,8 @@ func (b *lanesGroup) vectors(first, n int) []place {
 	return p
 }
 
-// laneTwiddle loads the twiddles of quarter s of a part's vectors.
-func (b *lanesGroup) laneTwiddle(s, first, n int) complexVec {
-	at := operand.Mem{Base: b.tw, Disp: 32*b.rows*s + 16*first}
-	return complexVec{b.loadFirst(at, 4*n), b.loadFirst(at.Offset(16*b.rows), 4*n)}
-}
-
-// collect loads a part's vectors, one register per quarter, and multiplies them by their twiddles.
-func (b *lanesGroup) collect(first, n int) (x [4]complexVec) {
-	quarter := b.quarters(first, n)
-	for s := range x {
-		x[s] = b.multiply(quarter(s), b.laneTwiddle(s, first, n))
-	}
-	return x
-}
-
-// distribute is the inverse of collect: it returns the vectors.
-func (b *lanesGroup) distribute(x [4]complexVec, first, n int) [4]complexVec {
-	for s := range x {
-		x[s] = b.multiplyConj(x[s], b.laneTwiddle(s, first, n))
-	}
+// distribute is the inverse of quarters: it returns the vectors.
+func (b *lanesGroup) distribute(x [4]complexVec) [4]complexVec {
 	x = b.quartersBack(x)
 	if b.radix == 2 && b.wide() {
 		b.pairs(&x)

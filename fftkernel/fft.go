@@ -80,7 +80,7 @@ func newFFT(n int) *FFT {
 		vek.FFTTwiddles(p.tw, radix, q)
 		f.passes = append(f.passes, p)
 	}
-	f.lanes = make([]float32, 2*n)
+	f.lanes = make([]float32, 3*n)
 	vek.FFTLaneTwiddles(f.lanes, f.vectors())
 	return f
 }
@@ -215,7 +215,7 @@ func (f *FFT) forwardBlocks(passes []pass, re, im, lanes []float32, m int) {
 		per := max(block, nearby/block*block) // whole blocks that fit
 		for at := 0; at < len(re); at += per {
 			end := min(at+per, len(re))
-			f.forwardBlocks(passes, re[at:end], im[at:end], lanes[2*at:2*end], m)
+			f.forwardBlocks(passes, re[at:end], im[at:end], lanes[3*at:3*end], m)
 		}
 		return
 	}
@@ -272,7 +272,7 @@ func (f *FFT) inverseBlocks(passes []pass, re, im, lanes []float32, m int, k pro
 		per := max(block, nearby/block*block)
 		for at := 0; at < len(re); at += per {
 			end := min(at+per, len(re))
-			f.inverseBlocks(passes, re[at:end], im[at:end], lanes[2*at:2*end], m, k.part(at, end))
+			f.inverseBlocks(passes, re[at:end], im[at:end], lanes[3*at:3*end], m, k.part(at, end))
 		}
 		return
 	}

@@ -37,104 +37,104 @@ loop1:
 	VINSERTF128    $0x01, 112(AX), Y6, Y6
 	VINSERTF128    $0x01, 112(CX), Y7, Y7
 	VMOVUPS        (DX), Y8
-	VMOVUPS        64(DX), Y9
-	VMULPS         Y9, Y1, Y10
-	VMULPS         Y9, Y0, Y9
-	VFMSUB213PS    Y10, Y8, Y0
-	VFMADD213PS    Y9, Y8, Y1
-	VMOVUPS        128(DX), Y8
-	VMOVUPS        192(DX), Y9
-	VMULPS         Y9, Y3, Y10
-	VMULPS         Y9, Y2, Y9
-	VFMSUB213PS    Y10, Y8, Y2
-	VFMADD213PS    Y9, Y8, Y3
-	VMOVUPS        256(DX), Y8
-	VMOVUPS        320(DX), Y9
-	VMULPS         Y9, Y5, Y10
-	VMULPS         Y9, Y4, Y9
-	VFMSUB213PS    Y10, Y8, Y4
-	VFMADD213PS    Y9, Y8, Y5
+	VMOVAPS        Y2, Y9
+	VFNMADD231PS   Y8, Y3, Y9
+	VFMADD231PS    Y8, Y2, Y3
+	VMOVUPS        64(DX), Y2
+	VMOVAPS        Y4, Y8
+	VFNMADD231PS   Y2, Y5, Y8
+	VFMADD231PS    Y2, Y4, Y5
+	VMOVUPS        128(DX), Y2
+	VMOVAPS        Y6, Y4
+	VFNMADD231PS   Y2, Y7, Y4
+	VFMADD231PS    Y2, Y6, Y7
+	VMOVUPS        256(DX), Y2
+	VMOVAPS        Y0, Y6
+	VMOVAPS        Y1, Y10
+	VFMADD231PS    Y2, Y8, Y6
+	VFNMADD231PS   Y2, Y8, Y0
+	VFMADD231PS    Y2, Y5, Y10
+	VFNMADD231PS   Y2, Y5, Y1
+	VMOVUPS        192(DX), Y2
+	VMULPS         Y2, Y9, Y9
+	VMULPS         Y2, Y3, Y3
+	VMOVUPS        320(DX), Y2
+	VMOVAPS        Y9, Y5
+	VMOVAPS        Y3, Y8
+	VFMADD231PS    Y2, Y4, Y5
+	VFNMADD231PS   Y2, Y4, Y9
+	VFMADD231PS    Y2, Y7, Y8
+	VFNMADD231PS   Y2, Y7, Y3
+	VSUBPS         Y5, Y6, Y2
+	VADDPS         Y5, Y6, Y6
+	VSUBPS         Y8, Y10, Y4
+	VADDPS         Y8, Y10, Y10
+	VADDPS         Y3, Y0, Y5
+	VSUBPS         Y3, Y0, Y0
+	VSUBPS         Y9, Y1, Y3
+	VADDPS         Y9, Y1, Y1
+	VUNPCKLPS      Y5, Y6, Y7
+	VUNPCKHPS      Y5, Y6, Y6
+	VUNPCKLPS      Y0, Y2, Y5
+	VUNPCKHPS      Y0, Y2, Y2
+	VUNPCKLPD      Y5, Y7, Y0
+	VUNPCKHPD      Y5, Y7, Y5
+	VUNPCKLPD      Y2, Y6, Y7
+	VUNPCKHPD      Y2, Y6, Y2
+	VUNPCKLPS      Y3, Y10, Y6
+	VUNPCKHPS      Y3, Y10, Y10
+	VUNPCKLPS      Y1, Y4, Y3
+	VUNPCKHPS      Y1, Y4, Y4
+	VUNPCKLPD      Y3, Y6, Y1
+	VUNPCKHPD      Y3, Y6, Y3
+	VUNPCKLPD      Y4, Y10, Y6
+	VUNPCKHPD      Y4, Y10, Y4
 	VMOVUPS        384(DX), Y8
-	VMOVUPS        448(DX), Y9
-	VMULPS         Y9, Y7, Y10
-	VMULPS         Y9, Y6, Y9
-	VFMSUB213PS    Y10, Y8, Y6
-	VFMADD213PS    Y9, Y8, Y7
-	VSUBPS         Y4, Y0, Y8
-	VADDPS         Y4, Y0, Y0
-	VSUBPS         Y5, Y1, Y4
-	VADDPS         Y5, Y1, Y1
-	VSUBPS         Y6, Y2, Y5
-	VADDPS         Y6, Y2, Y2
-	VSUBPS         Y7, Y3, Y6
-	VADDPS         Y7, Y3, Y3
-	VSUBPS         Y2, Y0, Y7
-	VADDPS         Y2, Y0, Y0
-	VSUBPS         Y3, Y1, Y2
-	VADDPS         Y3, Y1, Y1
-	VADDPS         Y6, Y8, Y3
-	VSUBPS         Y6, Y8, Y8
-	VSUBPS         Y5, Y4, Y6
-	VADDPS         Y5, Y4, Y4
-	VMOVUPS        fftlanes_twist1re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
-	VMULPS         Y9, Y6, Y10
-	VMULPS         Y9, Y3, Y9
-	VFMSUB213PS    Y10, Y5, Y3
-	VFMADD213PS    Y9, Y5, Y6
-	VMOVUPS        fftlanes_twist2re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
-	VMULPS         Y9, Y2, Y10
-	VMULPS         Y9, Y7, Y9
-	VFMSUB213PS    Y10, Y5, Y7
-	VFMADD213PS    Y9, Y5, Y2
-	VMOVUPS        fftlanes_twist3re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
-	VMULPS         Y9, Y4, Y10
-	VMULPS         Y9, Y8, Y9
-	VFMSUB213PS    Y10, Y5, Y8
-	VFMADD213PS    Y9, Y5, Y4
-	VUNPCKLPS      Y3, Y0, Y5
-	VUNPCKHPS      Y3, Y0, Y0
-	VUNPCKLPS      Y8, Y7, Y3
-	VUNPCKHPS      Y8, Y7, Y7
-	VUNPCKLPD      Y3, Y5, Y8
-	VUNPCKHPD      Y3, Y5, Y3
-	VUNPCKLPD      Y7, Y0, Y5
-	VUNPCKHPD      Y7, Y0, Y7
-	VUNPCKLPS      Y6, Y1, Y0
-	VUNPCKHPS      Y6, Y1, Y1
-	VUNPCKLPS      Y4, Y2, Y6
-	VUNPCKHPS      Y4, Y2, Y2
-	VUNPCKLPD      Y6, Y0, Y4
-	VUNPCKHPD      Y6, Y0, Y6
-	VUNPCKLPD      Y2, Y1, Y0
-	VUNPCKHPD      Y2, Y1, Y2
-	VSUBPS         Y5, Y8, Y1
-	VADDPS         Y5, Y8, Y8
-	VSUBPS         Y0, Y4, Y5
-	VADDPS         Y0, Y4, Y4
-	VSUBPS         Y7, Y3, Y0
-	VADDPS         Y7, Y3, Y3
-	VSUBPS         Y2, Y6, Y7
-	VADDPS         Y2, Y6, Y6
-	VSUBPS         Y3, Y8, Y2
-	VADDPS         Y3, Y8, Y8
-	VSUBPS         Y6, Y4, Y3
-	VADDPS         Y6, Y4, Y4
-	VADDPS         Y7, Y1, Y6
-	VSUBPS         Y7, Y1, Y1
-	VSUBPS         Y0, Y5, Y7
-	VADDPS         Y0, Y5, Y5
+	VMOVAPS        Y5, Y9
+	VFNMADD231PS   Y8, Y3, Y9
+	VFMADD231PS    Y8, Y5, Y3
+	VMOVUPS        448(DX), Y5
+	VMOVAPS        Y7, Y8
+	VFNMADD231PS   Y5, Y6, Y8
+	VFMADD231PS    Y5, Y7, Y6
+	VMOVUPS        512(DX), Y5
+	VMOVAPS        Y2, Y7
+	VFNMADD231PS   Y5, Y4, Y7
+	VFMADD231PS    Y5, Y2, Y4
+	VMOVUPS        640(DX), Y2
+	VMOVAPS        Y0, Y5
+	VMOVAPS        Y1, Y10
+	VFMADD231PS    Y2, Y8, Y5
+	VFNMADD231PS   Y2, Y8, Y0
+	VFMADD231PS    Y2, Y6, Y10
+	VFNMADD231PS   Y2, Y6, Y1
+	VMOVUPS        576(DX), Y2
+	VMULPS         Y2, Y9, Y9
+	VMULPS         Y2, Y3, Y3
+	VMOVUPS        704(DX), Y2
+	VMOVAPS        Y9, Y6
+	VMOVAPS        Y3, Y8
+	VFMADD231PS    Y2, Y7, Y6
+	VFNMADD231PS   Y2, Y7, Y9
+	VFMADD231PS    Y2, Y4, Y8
+	VFNMADD231PS   Y2, Y4, Y3
+	VSUBPS         Y6, Y5, Y2
+	VADDPS         Y6, Y5, Y5
+	VSUBPS         Y8, Y10, Y4
+	VADDPS         Y8, Y10, Y10
+	VADDPS         Y3, Y0, Y6
+	VSUBPS         Y3, Y0, Y0
+	VSUBPS         Y9, Y1, Y3
+	VADDPS         Y9, Y1, Y1
 	LEAQ           (DI)(DI*2), R8
-	VMOVUPS        Y8, (AX)
-	VMOVUPS        Y4, (CX)
+	VMOVUPS        Y5, (AX)
+	VMOVUPS        Y10, (CX)
 	VMOVUPS        Y6, (AX)(DI*1)
-	VMOVUPS        Y7, (CX)(DI*1)
+	VMOVUPS        Y3, (CX)(DI*1)
 	VMOVUPS        Y2, (BX)
-	VMOVUPS        Y3, 32(BX)
-	VMOVUPS        Y1, 64(BX)
-	VMOVUPS        Y5, 96(BX)
+	VMOVUPS        Y4, 32(BX)
+	VMOVUPS        Y0, 64(BX)
+	VMOVUPS        Y1, 96(BX)
 	VBROADCASTF128 128(AX), Y0
 	VBROADCASTF128 128(CX), Y1
 	VINSERTF128    $0x01, 192(AX), Y0, Y0
@@ -152,104 +152,104 @@ loop1:
 	VINSERTF128    $0x01, 240(AX), Y6, Y6
 	VINSERTF128    $0x01, 240(CX), Y7, Y7
 	VMOVUPS        32(DX), Y8
-	VMOVUPS        96(DX), Y9
-	VMULPS         Y9, Y1, Y10
-	VMULPS         Y9, Y0, Y9
-	VFMSUB213PS    Y10, Y8, Y0
-	VFMADD213PS    Y9, Y8, Y1
-	VMOVUPS        160(DX), Y8
-	VMOVUPS        224(DX), Y9
-	VMULPS         Y9, Y3, Y10
-	VMULPS         Y9, Y2, Y9
-	VFMSUB213PS    Y10, Y8, Y2
-	VFMADD213PS    Y9, Y8, Y3
-	VMOVUPS        288(DX), Y8
-	VMOVUPS        352(DX), Y9
-	VMULPS         Y9, Y5, Y10
-	VMULPS         Y9, Y4, Y9
-	VFMSUB213PS    Y10, Y8, Y4
-	VFMADD213PS    Y9, Y8, Y5
+	VMOVAPS        Y2, Y9
+	VFNMADD231PS   Y8, Y3, Y9
+	VFMADD231PS    Y8, Y2, Y3
+	VMOVUPS        96(DX), Y2
+	VMOVAPS        Y4, Y8
+	VFNMADD231PS   Y2, Y5, Y8
+	VFMADD231PS    Y2, Y4, Y5
+	VMOVUPS        160(DX), Y2
+	VMOVAPS        Y6, Y4
+	VFNMADD231PS   Y2, Y7, Y4
+	VFMADD231PS    Y2, Y6, Y7
+	VMOVUPS        288(DX), Y2
+	VMOVAPS        Y0, Y6
+	VMOVAPS        Y1, Y10
+	VFMADD231PS    Y2, Y8, Y6
+	VFNMADD231PS   Y2, Y8, Y0
+	VFMADD231PS    Y2, Y5, Y10
+	VFNMADD231PS   Y2, Y5, Y1
+	VMOVUPS        224(DX), Y2
+	VMULPS         Y2, Y9, Y9
+	VMULPS         Y2, Y3, Y3
+	VMOVUPS        352(DX), Y2
+	VMOVAPS        Y9, Y5
+	VMOVAPS        Y3, Y8
+	VFMADD231PS    Y2, Y4, Y5
+	VFNMADD231PS   Y2, Y4, Y9
+	VFMADD231PS    Y2, Y7, Y8
+	VFNMADD231PS   Y2, Y7, Y3
+	VSUBPS         Y5, Y6, Y2
+	VADDPS         Y5, Y6, Y6
+	VSUBPS         Y8, Y10, Y4
+	VADDPS         Y8, Y10, Y10
+	VADDPS         Y3, Y0, Y5
+	VSUBPS         Y3, Y0, Y0
+	VSUBPS         Y9, Y1, Y3
+	VADDPS         Y9, Y1, Y1
+	VUNPCKLPS      Y5, Y6, Y7
+	VUNPCKHPS      Y5, Y6, Y6
+	VUNPCKLPS      Y0, Y2, Y5
+	VUNPCKHPS      Y0, Y2, Y2
+	VUNPCKLPD      Y5, Y7, Y0
+	VUNPCKHPD      Y5, Y7, Y5
+	VUNPCKLPD      Y2, Y6, Y7
+	VUNPCKHPD      Y2, Y6, Y2
+	VUNPCKLPS      Y3, Y10, Y6
+	VUNPCKHPS      Y3, Y10, Y10
+	VUNPCKLPS      Y1, Y4, Y3
+	VUNPCKHPS      Y1, Y4, Y4
+	VUNPCKLPD      Y3, Y6, Y1
+	VUNPCKHPD      Y3, Y6, Y3
+	VUNPCKLPD      Y4, Y10, Y6
+	VUNPCKHPD      Y4, Y10, Y4
 	VMOVUPS        416(DX), Y8
-	VMOVUPS        480(DX), Y9
-	VMULPS         Y9, Y7, Y10
-	VMULPS         Y9, Y6, Y9
-	VFMSUB213PS    Y10, Y8, Y6
-	VFMADD213PS    Y9, Y8, Y7
-	VSUBPS         Y4, Y0, Y8
-	VADDPS         Y4, Y0, Y0
-	VSUBPS         Y5, Y1, Y4
-	VADDPS         Y5, Y1, Y1
-	VSUBPS         Y6, Y2, Y5
-	VADDPS         Y6, Y2, Y2
-	VSUBPS         Y7, Y3, Y6
-	VADDPS         Y7, Y3, Y3
-	VSUBPS         Y2, Y0, Y7
-	VADDPS         Y2, Y0, Y0
-	VSUBPS         Y3, Y1, Y2
-	VADDPS         Y3, Y1, Y1
-	VADDPS         Y6, Y8, Y3
-	VSUBPS         Y6, Y8, Y8
-	VSUBPS         Y5, Y4, Y6
-	VADDPS         Y5, Y4, Y4
-	VMOVUPS        fftlanes_twist1re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
-	VMULPS         Y9, Y6, Y10
-	VMULPS         Y9, Y3, Y9
-	VFMSUB213PS    Y10, Y5, Y3
-	VFMADD213PS    Y9, Y5, Y6
-	VMOVUPS        fftlanes_twist2re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
-	VMULPS         Y9, Y2, Y10
-	VMULPS         Y9, Y7, Y9
-	VFMSUB213PS    Y10, Y5, Y7
-	VFMADD213PS    Y9, Y5, Y2
-	VMOVUPS        fftlanes_twist3re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
-	VMULPS         Y9, Y4, Y10
-	VMULPS         Y9, Y8, Y9
-	VFMSUB213PS    Y10, Y5, Y8
-	VFMADD213PS    Y9, Y5, Y4
-	VUNPCKLPS      Y3, Y0, Y5
-	VUNPCKHPS      Y3, Y0, Y0
-	VUNPCKLPS      Y8, Y7, Y3
-	VUNPCKHPS      Y8, Y7, Y7
-	VUNPCKLPD      Y3, Y5, Y8
-	VUNPCKHPD      Y3, Y5, Y3
-	VUNPCKLPD      Y7, Y0, Y5
-	VUNPCKHPD      Y7, Y0, Y7
-	VUNPCKLPS      Y6, Y1, Y0
-	VUNPCKHPS      Y6, Y1, Y1
-	VUNPCKLPS      Y4, Y2, Y6
-	VUNPCKHPS      Y4, Y2, Y2
-	VUNPCKLPD      Y6, Y0, Y4
-	VUNPCKHPD      Y6, Y0, Y6
-	VUNPCKLPD      Y2, Y1, Y0
-	VUNPCKHPD      Y2, Y1, Y2
-	VSUBPS         Y5, Y8, Y1
-	VADDPS         Y5, Y8, Y8
-	VSUBPS         Y0, Y4, Y5
-	VADDPS         Y0, Y4, Y4
-	VSUBPS         Y7, Y3, Y0
-	VADDPS         Y7, Y3, Y3
-	VSUBPS         Y2, Y6, Y7
-	VADDPS         Y2, Y6, Y6
-	VSUBPS         Y3, Y8, Y2
-	VADDPS         Y3, Y8, Y8
-	VSUBPS         Y6, Y4, Y3
-	VADDPS         Y6, Y4, Y4
-	VADDPS         Y7, Y1, Y6
-	VSUBPS         Y7, Y1, Y1
-	VSUBPS         Y0, Y5, Y7
-	VADDPS         Y0, Y5, Y5
+	VMOVAPS        Y5, Y9
+	VFNMADD231PS   Y8, Y3, Y9
+	VFMADD231PS    Y8, Y5, Y3
+	VMOVUPS        480(DX), Y5
+	VMOVAPS        Y7, Y8
+	VFNMADD231PS   Y5, Y6, Y8
+	VFMADD231PS    Y5, Y7, Y6
+	VMOVUPS        544(DX), Y5
+	VMOVAPS        Y2, Y7
+	VFNMADD231PS   Y5, Y4, Y7
+	VFMADD231PS    Y5, Y2, Y4
+	VMOVUPS        672(DX), Y2
+	VMOVAPS        Y0, Y5
+	VMOVAPS        Y1, Y10
+	VFMADD231PS    Y2, Y8, Y5
+	VFNMADD231PS   Y2, Y8, Y0
+	VFMADD231PS    Y2, Y6, Y10
+	VFNMADD231PS   Y2, Y6, Y1
+	VMOVUPS        608(DX), Y2
+	VMULPS         Y2, Y9, Y9
+	VMULPS         Y2, Y3, Y3
+	VMOVUPS        736(DX), Y2
+	VMOVAPS        Y9, Y6
+	VMOVAPS        Y3, Y8
+	VFMADD231PS    Y2, Y7, Y6
+	VFNMADD231PS   Y2, Y7, Y9
+	VFMADD231PS    Y2, Y4, Y8
+	VFNMADD231PS   Y2, Y4, Y3
+	VSUBPS         Y6, Y5, Y2
+	VADDPS         Y6, Y5, Y5
+	VSUBPS         Y8, Y10, Y4
+	VADDPS         Y8, Y10, Y10
+	VADDPS         Y3, Y0, Y6
+	VSUBPS         Y3, Y0, Y0
+	VSUBPS         Y9, Y1, Y3
+	VADDPS         Y9, Y1, Y1
 	LEAQ           (DI)(DI*2), R9
-	VMOVUPS        Y8, 32(AX)
-	VMOVUPS        Y4, 32(CX)
+	VMOVUPS        Y5, 32(AX)
+	VMOVUPS        Y10, 32(CX)
 	VMOVUPS        Y6, 32(AX)(DI*1)
-	VMOVUPS        Y7, 32(CX)(DI*1)
+	VMOVUPS        Y3, 32(CX)(DI*1)
 	VMOVUPS        Y2, 32(AX)(DI*2)
-	VMOVUPS        Y3, 32(CX)(DI*2)
-	VMOVUPS        Y1, 32(AX)(R9*1)
-	VMOVUPS        Y5, 32(CX)(R9*1)
+	VMOVUPS        Y4, 32(CX)(DI*2)
+	VMOVUPS        Y0, 32(AX)(R9*1)
+	VMOVUPS        Y1, 32(CX)(R9*1)
 	VMOVUPS        (BX), Y0
 	VMOVUPS        32(BX), Y1
 	VMOVUPS        Y0, (AX)(DI*2)
@@ -260,7 +260,7 @@ loop1:
 	VMOVUPS        Y1, (CX)(R8*1)
 	ADDQ           $0x00000100, AX
 	ADDQ           $0x00000100, CX
-	ADDQ           $0x00000200, DX
+	ADDQ           $0x00000300, DX
 	SUBQ           $0x04, SI
 	JMP            loop1
 
@@ -277,104 +277,104 @@ rest2:
 	VBROADCASTF128 48(AX), Y6
 	VBROADCASTF128 48(CX), Y7
 	VBROADCASTF128 (DX), Y8
-	VBROADCASTF128 16(DX), Y9
-	VMULPS         Y9, Y1, Y10
-	VMULPS         Y9, Y0, Y9
-	VFMSUB213PS    Y10, Y8, Y0
-	VFMADD213PS    Y9, Y8, Y1
-	VBROADCASTF128 32(DX), Y8
-	VBROADCASTF128 48(DX), Y9
-	VMULPS         Y9, Y3, Y10
-	VMULPS         Y9, Y2, Y9
-	VFMSUB213PS    Y10, Y8, Y2
-	VFMADD213PS    Y9, Y8, Y3
-	VBROADCASTF128 64(DX), Y8
-	VBROADCASTF128 80(DX), Y9
-	VMULPS         Y9, Y5, Y10
-	VMULPS         Y9, Y4, Y9
-	VFMSUB213PS    Y10, Y8, Y4
-	VFMADD213PS    Y9, Y8, Y5
+	VMOVAPS        Y2, Y9
+	VFNMADD231PS   Y8, Y3, Y9
+	VFMADD231PS    Y8, Y2, Y3
+	VBROADCASTF128 16(DX), Y2
+	VMOVAPS        Y4, Y8
+	VFNMADD231PS   Y2, Y5, Y8
+	VFMADD231PS    Y2, Y4, Y5
+	VBROADCASTF128 32(DX), Y2
+	VMOVAPS        Y6, Y4
+	VFNMADD231PS   Y2, Y7, Y4
+	VFMADD231PS    Y2, Y6, Y7
+	VBROADCASTF128 64(DX), Y2
+	VMOVAPS        Y0, Y6
+	VMOVAPS        Y1, Y10
+	VFMADD231PS    Y2, Y8, Y6
+	VFNMADD231PS   Y2, Y8, Y0
+	VFMADD231PS    Y2, Y5, Y10
+	VFNMADD231PS   Y2, Y5, Y1
+	VBROADCASTF128 48(DX), Y2
+	VMULPS         Y2, Y9, Y9
+	VMULPS         Y2, Y3, Y3
+	VBROADCASTF128 80(DX), Y2
+	VMOVAPS        Y9, Y5
+	VMOVAPS        Y3, Y8
+	VFMADD231PS    Y2, Y4, Y5
+	VFNMADD231PS   Y2, Y4, Y9
+	VFMADD231PS    Y2, Y7, Y8
+	VFNMADD231PS   Y2, Y7, Y3
+	VSUBPS         Y5, Y6, Y2
+	VADDPS         Y5, Y6, Y6
+	VSUBPS         Y8, Y10, Y4
+	VADDPS         Y8, Y10, Y10
+	VADDPS         Y3, Y0, Y5
+	VSUBPS         Y3, Y0, Y0
+	VSUBPS         Y9, Y1, Y3
+	VADDPS         Y9, Y1, Y1
+	VUNPCKLPS      Y5, Y6, Y7
+	VUNPCKHPS      Y5, Y6, Y6
+	VUNPCKLPS      Y0, Y2, Y5
+	VUNPCKHPS      Y0, Y2, Y2
+	VUNPCKLPD      Y5, Y7, Y0
+	VUNPCKHPD      Y5, Y7, Y5
+	VUNPCKLPD      Y2, Y6, Y7
+	VUNPCKHPD      Y2, Y6, Y2
+	VUNPCKLPS      Y3, Y10, Y6
+	VUNPCKHPS      Y3, Y10, Y10
+	VUNPCKLPS      Y1, Y4, Y3
+	VUNPCKHPS      Y1, Y4, Y4
+	VUNPCKLPD      Y3, Y6, Y1
+	VUNPCKHPD      Y3, Y6, Y3
+	VUNPCKLPD      Y4, Y10, Y6
+	VUNPCKHPD      Y4, Y10, Y4
 	VBROADCASTF128 96(DX), Y8
-	VBROADCASTF128 112(DX), Y9
-	VMULPS         Y9, Y7, Y10
-	VMULPS         Y9, Y6, Y9
-	VFMSUB213PS    Y10, Y8, Y6
-	VFMADD213PS    Y9, Y8, Y7
-	VSUBPS         Y4, Y0, Y8
-	VADDPS         Y4, Y0, Y0
-	VSUBPS         Y5, Y1, Y4
-	VADDPS         Y5, Y1, Y1
-	VSUBPS         Y6, Y2, Y5
-	VADDPS         Y6, Y2, Y2
-	VSUBPS         Y7, Y3, Y6
-	VADDPS         Y7, Y3, Y3
-	VSUBPS         Y2, Y0, Y7
-	VADDPS         Y2, Y0, Y0
-	VSUBPS         Y3, Y1, Y2
-	VADDPS         Y3, Y1, Y1
-	VADDPS         Y6, Y8, Y3
-	VSUBPS         Y6, Y8, Y8
-	VSUBPS         Y5, Y4, Y6
-	VADDPS         Y5, Y4, Y4
-	VMOVUPS        fftlanes_twist1re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
-	VMULPS         Y9, Y6, Y10
-	VMULPS         Y9, Y3, Y9
-	VFMSUB213PS    Y10, Y5, Y3
-	VFMADD213PS    Y9, Y5, Y6
-	VMOVUPS        fftlanes_twist2re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
-	VMULPS         Y9, Y2, Y10
-	VMULPS         Y9, Y7, Y9
-	VFMSUB213PS    Y10, Y5, Y7
-	VFMADD213PS    Y9, Y5, Y2
-	VMOVUPS        fftlanes_twist3re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
-	VMULPS         Y9, Y4, Y10
-	VMULPS         Y9, Y8, Y9
-	VFMSUB213PS    Y10, Y5, Y8
-	VFMADD213PS    Y9, Y5, Y4
-	VUNPCKLPS      Y3, Y0, Y5
-	VUNPCKHPS      Y3, Y0, Y0
-	VUNPCKLPS      Y8, Y7, Y3
-	VUNPCKHPS      Y8, Y7, Y7
-	VUNPCKLPD      Y3, Y5, Y8
-	VUNPCKHPD      Y3, Y5, Y3
-	VUNPCKLPD      Y7, Y0, Y5
-	VUNPCKHPD      Y7, Y0, Y7
-	VUNPCKLPS      Y6, Y1, Y0
-	VUNPCKHPS      Y6, Y1, Y1
-	VUNPCKLPS      Y4, Y2, Y6
-	VUNPCKHPS      Y4, Y2, Y2
-	VUNPCKLPD      Y6, Y0, Y4
-	VUNPCKHPD      Y6, Y0, Y6
-	VUNPCKLPD      Y2, Y1, Y0
-	VUNPCKHPD      Y2, Y1, Y2
-	VSUBPS         Y5, Y8, Y1
-	VADDPS         Y5, Y8, Y8
-	VSUBPS         Y0, Y4, Y5
-	VADDPS         Y0, Y4, Y4
-	VSUBPS         Y7, Y3, Y0
-	VADDPS         Y7, Y3, Y3
-	VSUBPS         Y2, Y6, Y7
-	VADDPS         Y2, Y6, Y6
-	VSUBPS         Y3, Y8, Y2
-	VADDPS         Y3, Y8, Y8
-	VSUBPS         Y6, Y4, Y3
-	VADDPS         Y6, Y4, Y4
-	VADDPS         Y7, Y1, Y6
-	VSUBPS         Y7, Y1, Y1
-	VSUBPS         Y0, Y5, Y7
-	VADDPS         Y0, Y5, Y5
+	VMOVAPS        Y5, Y9
+	VFNMADD231PS   Y8, Y3, Y9
+	VFMADD231PS    Y8, Y5, Y3
+	VBROADCASTF128 112(DX), Y5
+	VMOVAPS        Y7, Y8
+	VFNMADD231PS   Y5, Y6, Y8
+	VFMADD231PS    Y5, Y7, Y6
+	VBROADCASTF128 128(DX), Y5
+	VMOVAPS        Y2, Y7
+	VFNMADD231PS   Y5, Y4, Y7
+	VFMADD231PS    Y5, Y2, Y4
+	VBROADCASTF128 160(DX), Y2
+	VMOVAPS        Y0, Y5
+	VMOVAPS        Y1, Y10
+	VFMADD231PS    Y2, Y8, Y5
+	VFNMADD231PS   Y2, Y8, Y0
+	VFMADD231PS    Y2, Y6, Y10
+	VFNMADD231PS   Y2, Y6, Y1
+	VBROADCASTF128 144(DX), Y2
+	VMULPS         Y2, Y9, Y9
+	VMULPS         Y2, Y3, Y3
+	VBROADCASTF128 176(DX), Y2
+	VMOVAPS        Y9, Y6
+	VMOVAPS        Y3, Y8
+	VFMADD231PS    Y2, Y7, Y6
+	VFNMADD231PS   Y2, Y7, Y9
+	VFMADD231PS    Y2, Y4, Y8
+	VFNMADD231PS   Y2, Y4, Y3
+	VSUBPS         Y6, Y5, Y2
+	VADDPS         Y6, Y5, Y5
+	VSUBPS         Y8, Y10, Y4
+	VADDPS         Y8, Y10, Y10
+	VADDPS         Y3, Y0, Y6
+	VSUBPS         Y3, Y0, Y0
+	VSUBPS         Y9, Y1, Y3
+	VADDPS         Y9, Y1, Y1
 	LEAQ           (DI)(DI*2), DX
-	VMOVUPS        X8, (AX)
-	VMOVUPS        X4, (CX)
+	VMOVUPS        X5, (AX)
+	VMOVUPS        X10, (CX)
 	VMOVUPS        X6, (AX)(DI*1)
-	VMOVUPS        X7, (CX)(DI*1)
+	VMOVUPS        X3, (CX)(DI*1)
 	VMOVUPS        X2, (AX)(DI*2)
-	VMOVUPS        X3, (CX)(DI*2)
-	VMOVUPS        X1, (AX)(DX*1)
-	VMOVUPS        X5, (CX)(DX*1)
+	VMOVUPS        X4, (CX)(DI*2)
+	VMOVUPS        X0, (AX)(DX*1)
+	VMOVUPS        X1, (CX)(DX*1)
 	JMP            end3
 
 next4:
@@ -398,104 +398,104 @@ next4:
 	VINSERTF128    $0x01, 112(AX), Y6, Y6
 	VINSERTF128    $0x01, 112(CX), Y7, Y7
 	VMOVUPS        (DX), Y8
-	VMOVUPS        32(DX), Y9
-	VMULPS         Y9, Y1, Y10
-	VMULPS         Y9, Y0, Y9
-	VFMSUB213PS    Y10, Y8, Y0
-	VFMADD213PS    Y9, Y8, Y1
-	VMOVUPS        64(DX), Y8
-	VMOVUPS        96(DX), Y9
-	VMULPS         Y9, Y3, Y10
-	VMULPS         Y9, Y2, Y9
-	VFMSUB213PS    Y10, Y8, Y2
-	VFMADD213PS    Y9, Y8, Y3
-	VMOVUPS        128(DX), Y8
-	VMOVUPS        160(DX), Y9
-	VMULPS         Y9, Y5, Y10
-	VMULPS         Y9, Y4, Y9
-	VFMSUB213PS    Y10, Y8, Y4
-	VFMADD213PS    Y9, Y8, Y5
+	VMOVAPS        Y2, Y9
+	VFNMADD231PS   Y8, Y3, Y9
+	VFMADD231PS    Y8, Y2, Y3
+	VMOVUPS        32(DX), Y2
+	VMOVAPS        Y4, Y8
+	VFNMADD231PS   Y2, Y5, Y8
+	VFMADD231PS    Y2, Y4, Y5
+	VMOVUPS        64(DX), Y2
+	VMOVAPS        Y6, Y4
+	VFNMADD231PS   Y2, Y7, Y4
+	VFMADD231PS    Y2, Y6, Y7
+	VMOVUPS        128(DX), Y2
+	VMOVAPS        Y0, Y6
+	VMOVAPS        Y1, Y10
+	VFMADD231PS    Y2, Y8, Y6
+	VFNMADD231PS   Y2, Y8, Y0
+	VFMADD231PS    Y2, Y5, Y10
+	VFNMADD231PS   Y2, Y5, Y1
+	VMOVUPS        96(DX), Y2
+	VMULPS         Y2, Y9, Y9
+	VMULPS         Y2, Y3, Y3
+	VMOVUPS        160(DX), Y2
+	VMOVAPS        Y9, Y5
+	VMOVAPS        Y3, Y8
+	VFMADD231PS    Y2, Y4, Y5
+	VFNMADD231PS   Y2, Y4, Y9
+	VFMADD231PS    Y2, Y7, Y8
+	VFNMADD231PS   Y2, Y7, Y3
+	VSUBPS         Y5, Y6, Y2
+	VADDPS         Y5, Y6, Y6
+	VSUBPS         Y8, Y10, Y4
+	VADDPS         Y8, Y10, Y10
+	VADDPS         Y3, Y0, Y5
+	VSUBPS         Y3, Y0, Y0
+	VSUBPS         Y9, Y1, Y3
+	VADDPS         Y9, Y1, Y1
+	VUNPCKLPS      Y5, Y6, Y7
+	VUNPCKHPS      Y5, Y6, Y6
+	VUNPCKLPS      Y0, Y2, Y5
+	VUNPCKHPS      Y0, Y2, Y2
+	VUNPCKLPD      Y5, Y7, Y0
+	VUNPCKHPD      Y5, Y7, Y5
+	VUNPCKLPD      Y2, Y6, Y7
+	VUNPCKHPD      Y2, Y6, Y2
+	VUNPCKLPS      Y3, Y10, Y6
+	VUNPCKHPS      Y3, Y10, Y10
+	VUNPCKLPS      Y1, Y4, Y3
+	VUNPCKHPS      Y1, Y4, Y4
+	VUNPCKLPD      Y3, Y6, Y1
+	VUNPCKHPD      Y3, Y6, Y3
+	VUNPCKLPD      Y4, Y10, Y6
+	VUNPCKHPD      Y4, Y10, Y4
 	VMOVUPS        192(DX), Y8
-	VMOVUPS        224(DX), Y9
-	VMULPS         Y9, Y7, Y10
-	VMULPS         Y9, Y6, Y9
-	VFMSUB213PS    Y10, Y8, Y6
-	VFMADD213PS    Y9, Y8, Y7
-	VSUBPS         Y4, Y0, Y8
-	VADDPS         Y4, Y0, Y0
-	VSUBPS         Y5, Y1, Y4
-	VADDPS         Y5, Y1, Y1
-	VSUBPS         Y6, Y2, Y5
-	VADDPS         Y6, Y2, Y2
-	VSUBPS         Y7, Y3, Y6
-	VADDPS         Y7, Y3, Y3
-	VSUBPS         Y2, Y0, Y7
-	VADDPS         Y2, Y0, Y0
-	VSUBPS         Y3, Y1, Y2
-	VADDPS         Y3, Y1, Y1
-	VADDPS         Y6, Y8, Y3
-	VSUBPS         Y6, Y8, Y8
-	VSUBPS         Y5, Y4, Y6
-	VADDPS         Y5, Y4, Y4
-	VMOVUPS        fftlanes_twist1re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
-	VMULPS         Y9, Y6, Y10
-	VMULPS         Y9, Y3, Y9
-	VFMSUB213PS    Y10, Y5, Y3
-	VFMADD213PS    Y9, Y5, Y6
-	VMOVUPS        fftlanes_twist2re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
-	VMULPS         Y9, Y2, Y10
-	VMULPS         Y9, Y7, Y9
-	VFMSUB213PS    Y10, Y5, Y7
-	VFMADD213PS    Y9, Y5, Y2
-	VMOVUPS        fftlanes_twist3re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
-	VMULPS         Y9, Y4, Y10
-	VMULPS         Y9, Y8, Y9
-	VFMSUB213PS    Y10, Y5, Y8
-	VFMADD213PS    Y9, Y5, Y4
-	VUNPCKLPS      Y3, Y0, Y5
-	VUNPCKHPS      Y3, Y0, Y0
-	VUNPCKLPS      Y8, Y7, Y3
-	VUNPCKHPS      Y8, Y7, Y7
-	VUNPCKLPD      Y3, Y5, Y8
-	VUNPCKHPD      Y3, Y5, Y3
-	VUNPCKLPD      Y7, Y0, Y5
-	VUNPCKHPD      Y7, Y0, Y7
-	VUNPCKLPS      Y6, Y1, Y0
-	VUNPCKHPS      Y6, Y1, Y1
-	VUNPCKLPS      Y4, Y2, Y6
-	VUNPCKHPS      Y4, Y2, Y2
-	VUNPCKLPD      Y6, Y0, Y4
-	VUNPCKHPD      Y6, Y0, Y6
-	VUNPCKLPD      Y2, Y1, Y0
-	VUNPCKHPD      Y2, Y1, Y2
-	VSUBPS         Y5, Y8, Y1
-	VADDPS         Y5, Y8, Y8
-	VSUBPS         Y0, Y4, Y5
-	VADDPS         Y0, Y4, Y4
-	VSUBPS         Y7, Y3, Y0
-	VADDPS         Y7, Y3, Y3
-	VSUBPS         Y2, Y6, Y7
-	VADDPS         Y2, Y6, Y6
-	VSUBPS         Y3, Y8, Y2
-	VADDPS         Y3, Y8, Y8
-	VSUBPS         Y6, Y4, Y3
-	VADDPS         Y6, Y4, Y4
-	VADDPS         Y7, Y1, Y6
-	VSUBPS         Y7, Y1, Y1
-	VSUBPS         Y0, Y5, Y7
-	VADDPS         Y0, Y5, Y5
+	VMOVAPS        Y5, Y9
+	VFNMADD231PS   Y8, Y3, Y9
+	VFMADD231PS    Y8, Y5, Y3
+	VMOVUPS        224(DX), Y5
+	VMOVAPS        Y7, Y8
+	VFNMADD231PS   Y5, Y6, Y8
+	VFMADD231PS    Y5, Y7, Y6
+	VMOVUPS        256(DX), Y5
+	VMOVAPS        Y2, Y7
+	VFNMADD231PS   Y5, Y4, Y7
+	VFMADD231PS    Y5, Y2, Y4
+	VMOVUPS        320(DX), Y2
+	VMOVAPS        Y0, Y5
+	VMOVAPS        Y1, Y10
+	VFMADD231PS    Y2, Y8, Y5
+	VFNMADD231PS   Y2, Y8, Y0
+	VFMADD231PS    Y2, Y6, Y10
+	VFNMADD231PS   Y2, Y6, Y1
+	VMOVUPS        288(DX), Y2
+	VMULPS         Y2, Y9, Y9
+	VMULPS         Y2, Y3, Y3
+	VMOVUPS        352(DX), Y2
+	VMOVAPS        Y9, Y6
+	VMOVAPS        Y3, Y8
+	VFMADD231PS    Y2, Y7, Y6
+	VFNMADD231PS   Y2, Y7, Y9
+	VFMADD231PS    Y2, Y4, Y8
+	VFNMADD231PS   Y2, Y4, Y3
+	VSUBPS         Y6, Y5, Y2
+	VADDPS         Y6, Y5, Y5
+	VSUBPS         Y8, Y10, Y4
+	VADDPS         Y8, Y10, Y10
+	VADDPS         Y3, Y0, Y6
+	VSUBPS         Y3, Y0, Y0
+	VSUBPS         Y9, Y1, Y3
+	VADDPS         Y9, Y1, Y1
 	LEAQ           (DI)(DI*2), DX
-	VMOVUPS        Y8, (AX)
-	VMOVUPS        Y4, (CX)
+	VMOVUPS        Y5, (AX)
+	VMOVUPS        Y10, (CX)
 	VMOVUPS        Y6, (AX)(DI*1)
-	VMOVUPS        Y7, (CX)(DI*1)
+	VMOVUPS        Y3, (CX)(DI*1)
 	VMOVUPS        Y2, (AX)(DI*2)
-	VMOVUPS        Y3, (CX)(DI*2)
-	VMOVUPS        Y1, (AX)(DX*1)
-	VMOVUPS        Y5, (CX)(DX*1)
+	VMOVUPS        Y4, (CX)(DI*2)
+	VMOVUPS        Y0, (AX)(DX*1)
+	VMOVUPS        Y1, (CX)(DX*1)
 	JMP            end3
 
 next5:
@@ -519,104 +519,104 @@ next5:
 	VINSERTF128    $0x01, 112(AX), Y6, Y6
 	VINSERTF128    $0x01, 112(CX), Y7, Y7
 	VMOVUPS        (DX), Y8
-	VMOVUPS        48(DX), Y9
-	VMULPS         Y9, Y1, Y10
-	VMULPS         Y9, Y0, Y9
-	VFMSUB213PS    Y10, Y8, Y0
-	VFMADD213PS    Y9, Y8, Y1
-	VMOVUPS        96(DX), Y8
-	VMOVUPS        144(DX), Y9
-	VMULPS         Y9, Y3, Y10
-	VMULPS         Y9, Y2, Y9
-	VFMSUB213PS    Y10, Y8, Y2
-	VFMADD213PS    Y9, Y8, Y3
-	VMOVUPS        192(DX), Y8
-	VMOVUPS        240(DX), Y9
-	VMULPS         Y9, Y5, Y10
-	VMULPS         Y9, Y4, Y9
-	VFMSUB213PS    Y10, Y8, Y4
-	VFMADD213PS    Y9, Y8, Y5
+	VMOVAPS        Y2, Y9
+	VFNMADD231PS   Y8, Y3, Y9
+	VFMADD231PS    Y8, Y2, Y3
+	VMOVUPS        48(DX), Y2
+	VMOVAPS        Y4, Y8
+	VFNMADD231PS   Y2, Y5, Y8
+	VFMADD231PS    Y2, Y4, Y5
+	VMOVUPS        96(DX), Y2
+	VMOVAPS        Y6, Y4
+	VFNMADD231PS   Y2, Y7, Y4
+	VFMADD231PS    Y2, Y6, Y7
+	VMOVUPS        192(DX), Y2
+	VMOVAPS        Y0, Y6
+	VMOVAPS        Y1, Y10
+	VFMADD231PS    Y2, Y8, Y6
+	VFNMADD231PS   Y2, Y8, Y0
+	VFMADD231PS    Y2, Y5, Y10
+	VFNMADD231PS   Y2, Y5, Y1
+	VMOVUPS        144(DX), Y2
+	VMULPS         Y2, Y9, Y9
+	VMULPS         Y2, Y3, Y3
+	VMOVUPS        240(DX), Y2
+	VMOVAPS        Y9, Y5
+	VMOVAPS        Y3, Y8
+	VFMADD231PS    Y2, Y4, Y5
+	VFNMADD231PS   Y2, Y4, Y9
+	VFMADD231PS    Y2, Y7, Y8
+	VFNMADD231PS   Y2, Y7, Y3
+	VSUBPS         Y5, Y6, Y2
+	VADDPS         Y5, Y6, Y6
+	VSUBPS         Y8, Y10, Y4
+	VADDPS         Y8, Y10, Y10
+	VADDPS         Y3, Y0, Y5
+	VSUBPS         Y3, Y0, Y0
+	VSUBPS         Y9, Y1, Y3
+	VADDPS         Y9, Y1, Y1
+	VUNPCKLPS      Y5, Y6, Y7
+	VUNPCKHPS      Y5, Y6, Y6
+	VUNPCKLPS      Y0, Y2, Y5
+	VUNPCKHPS      Y0, Y2, Y2
+	VUNPCKLPD      Y5, Y7, Y0
+	VUNPCKHPD      Y5, Y7, Y5
+	VUNPCKLPD      Y2, Y6, Y7
+	VUNPCKHPD      Y2, Y6, Y2
+	VUNPCKLPS      Y3, Y10, Y6
+	VUNPCKHPS      Y3, Y10, Y10
+	VUNPCKLPS      Y1, Y4, Y3
+	VUNPCKHPS      Y1, Y4, Y4
+	VUNPCKLPD      Y3, Y6, Y1
+	VUNPCKHPD      Y3, Y6, Y3
+	VUNPCKLPD      Y4, Y10, Y6
+	VUNPCKHPD      Y4, Y10, Y4
 	VMOVUPS        288(DX), Y8
-	VMOVUPS        336(DX), Y9
-	VMULPS         Y9, Y7, Y10
-	VMULPS         Y9, Y6, Y9
-	VFMSUB213PS    Y10, Y8, Y6
-	VFMADD213PS    Y9, Y8, Y7
-	VSUBPS         Y4, Y0, Y8
-	VADDPS         Y4, Y0, Y0
-	VSUBPS         Y5, Y1, Y4
-	VADDPS         Y5, Y1, Y1
-	VSUBPS         Y6, Y2, Y5
-	VADDPS         Y6, Y2, Y2
-	VSUBPS         Y7, Y3, Y6
-	VADDPS         Y7, Y3, Y3
-	VSUBPS         Y2, Y0, Y7
-	VADDPS         Y2, Y0, Y0
-	VSUBPS         Y3, Y1, Y2
-	VADDPS         Y3, Y1, Y1
-	VADDPS         Y6, Y8, Y3
-	VSUBPS         Y6, Y8, Y8
-	VSUBPS         Y5, Y4, Y6
-	VADDPS         Y5, Y4, Y4
-	VMOVUPS        fftlanes_twist1re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
-	VMULPS         Y9, Y6, Y10
-	VMULPS         Y9, Y3, Y9
-	VFMSUB213PS    Y10, Y5, Y3
-	VFMADD213PS    Y9, Y5, Y6
-	VMOVUPS        fftlanes_twist2re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
-	VMULPS         Y9, Y2, Y10
-	VMULPS         Y9, Y7, Y9
-	VFMSUB213PS    Y10, Y5, Y7
-	VFMADD213PS    Y9, Y5, Y2
-	VMOVUPS        fftlanes_twist3re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
-	VMULPS         Y9, Y4, Y10
-	VMULPS         Y9, Y8, Y9
-	VFMSUB213PS    Y10, Y5, Y8
-	VFMADD213PS    Y9, Y5, Y4
-	VUNPCKLPS      Y3, Y0, Y5
-	VUNPCKHPS      Y3, Y0, Y0
-	VUNPCKLPS      Y8, Y7, Y3
-	VUNPCKHPS      Y8, Y7, Y7
-	VUNPCKLPD      Y3, Y5, Y8
-	VUNPCKHPD      Y3, Y5, Y3
-	VUNPCKLPD      Y7, Y0, Y5
-	VUNPCKHPD      Y7, Y0, Y7
-	VUNPCKLPS      Y6, Y1, Y0
-	VUNPCKHPS      Y6, Y1, Y1
-	VUNPCKLPS      Y4, Y2, Y6
-	VUNPCKHPS      Y4, Y2, Y2
-	VUNPCKLPD      Y6, Y0, Y4
-	VUNPCKHPD      Y6, Y0, Y6
-	VUNPCKLPD      Y2, Y1, Y0
-	VUNPCKHPD      Y2, Y1, Y2
-	VSUBPS         Y5, Y8, Y1
-	VADDPS         Y5, Y8, Y8
-	VSUBPS         Y0, Y4, Y5
-	VADDPS         Y0, Y4, Y4
-	VSUBPS         Y7, Y3, Y0
-	VADDPS         Y7, Y3, Y3
-	VSUBPS         Y2, Y6, Y7
-	VADDPS         Y2, Y6, Y6
-	VSUBPS         Y3, Y8, Y2
-	VADDPS         Y3, Y8, Y8
-	VSUBPS         Y6, Y4, Y3
-	VADDPS         Y6, Y4, Y4
-	VADDPS         Y7, Y1, Y6
-	VSUBPS         Y7, Y1, Y1
-	VSUBPS         Y0, Y5, Y7
-	VADDPS         Y0, Y5, Y5
+	VMOVAPS        Y5, Y9
+	VFNMADD231PS   Y8, Y3, Y9
+	VFMADD231PS    Y8, Y5, Y3
+	VMOVUPS        336(DX), Y5
+	VMOVAPS        Y7, Y8
+	VFNMADD231PS   Y5, Y6, Y8
+	VFMADD231PS    Y5, Y7, Y6
+	VMOVUPS        384(DX), Y5
+	VMOVAPS        Y2, Y7
+	VFNMADD231PS   Y5, Y4, Y7
+	VFMADD231PS    Y5, Y2, Y4
+	VMOVUPS        480(DX), Y2
+	VMOVAPS        Y0, Y5
+	VMOVAPS        Y1, Y10
+	VFMADD231PS    Y2, Y8, Y5
+	VFNMADD231PS   Y2, Y8, Y0
+	VFMADD231PS    Y2, Y6, Y10
+	VFNMADD231PS   Y2, Y6, Y1
+	VMOVUPS        432(DX), Y2
+	VMULPS         Y2, Y9, Y9
+	VMULPS         Y2, Y3, Y3
+	VMOVUPS        528(DX), Y2
+	VMOVAPS        Y9, Y6
+	VMOVAPS        Y3, Y8
+	VFMADD231PS    Y2, Y7, Y6
+	VFNMADD231PS   Y2, Y7, Y9
+	VFMADD231PS    Y2, Y4, Y8
+	VFNMADD231PS   Y2, Y4, Y3
+	VSUBPS         Y6, Y5, Y2
+	VADDPS         Y6, Y5, Y5
+	VSUBPS         Y8, Y10, Y4
+	VADDPS         Y8, Y10, Y10
+	VADDPS         Y3, Y0, Y6
+	VSUBPS         Y3, Y0, Y0
+	VSUBPS         Y9, Y1, Y3
+	VADDPS         Y9, Y1, Y1
 	LEAQ           (DI)(DI*2), SI
-	VMOVUPS        Y8, (AX)
-	VMOVUPS        Y4, (CX)
+	VMOVUPS        Y5, (AX)
+	VMOVUPS        Y10, (CX)
 	VMOVUPS        Y6, (AX)(DI*1)
-	VMOVUPS        Y7, (CX)(DI*1)
+	VMOVUPS        Y3, (CX)(DI*1)
 	VMOVUPS        Y2, (AX)(DI*2)
-	VMOVUPS        Y3, (CX)(DI*2)
-	VMOVUPS        Y1, (BX)
-	VMOVUPS        Y5, 32(BX)
+	VMOVUPS        Y4, (CX)(DI*2)
+	VMOVUPS        Y0, (BX)
+	VMOVUPS        Y1, 32(BX)
 	VBROADCASTF128 128(AX), Y0
 	VBROADCASTF128 128(CX), Y1
 	VBROADCASTF128 144(AX), Y2
@@ -626,104 +626,104 @@ next5:
 	VBROADCASTF128 176(AX), Y6
 	VBROADCASTF128 176(CX), Y7
 	VBROADCASTF128 32(DX), Y8
-	VBROADCASTF128 80(DX), Y9
-	VMULPS         Y9, Y1, Y10
-	VMULPS         Y9, Y0, Y9
-	VFMSUB213PS    Y10, Y8, Y0
-	VFMADD213PS    Y9, Y8, Y1
-	VBROADCASTF128 128(DX), Y8
-	VBROADCASTF128 176(DX), Y9
-	VMULPS         Y9, Y3, Y10
-	VMULPS         Y9, Y2, Y9
-	VFMSUB213PS    Y10, Y8, Y2
-	VFMADD213PS    Y9, Y8, Y3
-	VBROADCASTF128 224(DX), Y8
-	VBROADCASTF128 272(DX), Y9
-	VMULPS         Y9, Y5, Y10
-	VMULPS         Y9, Y4, Y9
-	VFMSUB213PS    Y10, Y8, Y4
-	VFMADD213PS    Y9, Y8, Y5
+	VMOVAPS        Y2, Y9
+	VFNMADD231PS   Y8, Y3, Y9
+	VFMADD231PS    Y8, Y2, Y3
+	VBROADCASTF128 80(DX), Y2
+	VMOVAPS        Y4, Y8
+	VFNMADD231PS   Y2, Y5, Y8
+	VFMADD231PS    Y2, Y4, Y5
+	VBROADCASTF128 128(DX), Y2
+	VMOVAPS        Y6, Y4
+	VFNMADD231PS   Y2, Y7, Y4
+	VFMADD231PS    Y2, Y6, Y7
+	VBROADCASTF128 224(DX), Y2
+	VMOVAPS        Y0, Y6
+	VMOVAPS        Y1, Y10
+	VFMADD231PS    Y2, Y8, Y6
+	VFNMADD231PS   Y2, Y8, Y0
+	VFMADD231PS    Y2, Y5, Y10
+	VFNMADD231PS   Y2, Y5, Y1
+	VBROADCASTF128 176(DX), Y2
+	VMULPS         Y2, Y9, Y9
+	VMULPS         Y2, Y3, Y3
+	VBROADCASTF128 272(DX), Y2
+	VMOVAPS        Y9, Y5
+	VMOVAPS        Y3, Y8
+	VFMADD231PS    Y2, Y4, Y5
+	VFNMADD231PS   Y2, Y4, Y9
+	VFMADD231PS    Y2, Y7, Y8
+	VFNMADD231PS   Y2, Y7, Y3
+	VSUBPS         Y5, Y6, Y2
+	VADDPS         Y5, Y6, Y6
+	VSUBPS         Y8, Y10, Y4
+	VADDPS         Y8, Y10, Y10
+	VADDPS         Y3, Y0, Y5
+	VSUBPS         Y3, Y0, Y0
+	VSUBPS         Y9, Y1, Y3
+	VADDPS         Y9, Y1, Y1
+	VUNPCKLPS      Y5, Y6, Y7
+	VUNPCKHPS      Y5, Y6, Y6
+	VUNPCKLPS      Y0, Y2, Y5
+	VUNPCKHPS      Y0, Y2, Y2
+	VUNPCKLPD      Y5, Y7, Y0
+	VUNPCKHPD      Y5, Y7, Y5
+	VUNPCKLPD      Y2, Y6, Y7
+	VUNPCKHPD      Y2, Y6, Y2
+	VUNPCKLPS      Y3, Y10, Y6
+	VUNPCKHPS      Y3, Y10, Y10
+	VUNPCKLPS      Y1, Y4, Y3
+	VUNPCKHPS      Y1, Y4, Y4
+	VUNPCKLPD      Y3, Y6, Y1
+	VUNPCKHPD      Y3, Y6, Y3
+	VUNPCKLPD      Y4, Y10, Y6
+	VUNPCKHPD      Y4, Y10, Y4
 	VBROADCASTF128 320(DX), Y8
-	VBROADCASTF128 368(DX), Y9
-	VMULPS         Y9, Y7, Y10
-	VMULPS         Y9, Y6, Y9
-	VFMSUB213PS    Y10, Y8, Y6
-	VFMADD213PS    Y9, Y8, Y7
-	VSUBPS         Y4, Y0, Y8
-	VADDPS         Y4, Y0, Y0
-	VSUBPS         Y5, Y1, Y4
-	VADDPS         Y5, Y1, Y1
-	VSUBPS         Y6, Y2, Y5
-	VADDPS         Y6, Y2, Y2
-	VSUBPS         Y7, Y3, Y6
-	VADDPS         Y7, Y3, Y3
-	VSUBPS         Y2, Y0, Y7
-	VADDPS         Y2, Y0, Y0
-	VSUBPS         Y3, Y1, Y2
-	VADDPS         Y3, Y1, Y1
-	VADDPS         Y6, Y8, Y3
-	VSUBPS         Y6, Y8, Y8
-	VSUBPS         Y5, Y4, Y6
-	VADDPS         Y5, Y4, Y4
-	VMOVUPS        fftlanes_twist1re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
-	VMULPS         Y9, Y6, Y10
-	VMULPS         Y9, Y3, Y9
-	VFMSUB213PS    Y10, Y5, Y3
-	VFMADD213PS    Y9, Y5, Y6
-	VMOVUPS        fftlanes_twist2re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
-	VMULPS         Y9, Y2, Y10
-	VMULPS         Y9, Y7, Y9
-	VFMSUB213PS    Y10, Y5, Y7
-	VFMADD213PS    Y9, Y5, Y2
-	VMOVUPS        fftlanes_twist3re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
-	VMULPS         Y9, Y4, Y10
-	VMULPS         Y9, Y8, Y9
-	VFMSUB213PS    Y10, Y5, Y8
-	VFMADD213PS    Y9, Y5, Y4
-	VUNPCKLPS      Y3, Y0, Y5
-	VUNPCKHPS      Y3, Y0, Y0
-	VUNPCKLPS      Y8, Y7, Y3
-	VUNPCKHPS      Y8, Y7, Y7
-	VUNPCKLPD      Y3, Y5, Y8
-	VUNPCKHPD      Y3, Y5, Y3
-	VUNPCKLPD      Y7, Y0, Y5
-	VUNPCKHPD      Y7, Y0, Y7
-	VUNPCKLPS      Y6, Y1, Y0
-	VUNPCKHPS      Y6, Y1, Y1
-	VUNPCKLPS      Y4, Y2, Y6
-	VUNPCKHPS      Y4, Y2, Y2
-	VUNPCKLPD      Y6, Y0, Y4
-	VUNPCKHPD      Y6, Y0, Y6
-	VUNPCKLPD      Y2, Y1, Y0
-	VUNPCKHPD      Y2, Y1, Y2
-	VSUBPS         Y5, Y8, Y1
-	VADDPS         Y5, Y8, Y8
-	VSUBPS         Y0, Y4, Y5
-	VADDPS         Y0, Y4, Y4
-	VSUBPS         Y7, Y3, Y0
-	VADDPS         Y7, Y3, Y3
-	VSUBPS         Y2, Y6, Y7
-	VADDPS         Y2, Y6, Y6
-	VSUBPS         Y3, Y8, Y2
-	VADDPS         Y3, Y8, Y8
-	VSUBPS         Y6, Y4, Y3
-	VADDPS         Y6, Y4, Y4
-	VADDPS         Y7, Y1, Y6
-	VSUBPS         Y7, Y1, Y1
-	VSUBPS         Y0, Y5, Y7
-	VADDPS         Y0, Y5, Y5
+	VMOVAPS        Y5, Y9
+	VFNMADD231PS   Y8, Y3, Y9
+	VFMADD231PS    Y8, Y5, Y3
+	VBROADCASTF128 368(DX), Y5
+	VMOVAPS        Y7, Y8
+	VFNMADD231PS   Y5, Y6, Y8
+	VFMADD231PS    Y5, Y7, Y6
+	VBROADCASTF128 416(DX), Y5
+	VMOVAPS        Y2, Y7
+	VFNMADD231PS   Y5, Y4, Y7
+	VFMADD231PS    Y5, Y2, Y4
+	VBROADCASTF128 512(DX), Y2
+	VMOVAPS        Y0, Y5
+	VMOVAPS        Y1, Y10
+	VFMADD231PS    Y2, Y8, Y5
+	VFNMADD231PS   Y2, Y8, Y0
+	VFMADD231PS    Y2, Y6, Y10
+	VFNMADD231PS   Y2, Y6, Y1
+	VBROADCASTF128 464(DX), Y2
+	VMULPS         Y2, Y9, Y9
+	VMULPS         Y2, Y3, Y3
+	VBROADCASTF128 560(DX), Y2
+	VMOVAPS        Y9, Y6
+	VMOVAPS        Y3, Y8
+	VFMADD231PS    Y2, Y7, Y6
+	VFNMADD231PS   Y2, Y7, Y9
+	VFMADD231PS    Y2, Y4, Y8
+	VFNMADD231PS   Y2, Y4, Y3
+	VSUBPS         Y6, Y5, Y2
+	VADDPS         Y6, Y5, Y5
+	VSUBPS         Y8, Y10, Y4
+	VADDPS         Y8, Y10, Y10
+	VADDPS         Y3, Y0, Y6
+	VSUBPS         Y3, Y0, Y0
+	VSUBPS         Y9, Y1, Y3
+	VADDPS         Y9, Y1, Y1
 	LEAQ           (DI)(DI*2), DX
-	VMOVUPS        X8, 32(AX)
-	VMOVUPS        X4, 32(CX)
+	VMOVUPS        X5, 32(AX)
+	VMOVUPS        X10, 32(CX)
 	VMOVUPS        X6, 32(AX)(DI*1)
-	VMOVUPS        X7, 32(CX)(DI*1)
+	VMOVUPS        X3, 32(CX)(DI*1)
 	VMOVUPS        X2, 32(AX)(DI*2)
-	VMOVUPS        X3, 32(CX)(DI*2)
-	VMOVUPS        X1, 32(AX)(DX*1)
-	VMOVUPS        X5, 32(CX)(DX*1)
+	VMOVUPS        X4, 32(CX)(DI*2)
+	VMOVUPS        X0, 32(AX)(DX*1)
+	VMOVUPS        X1, 32(CX)(DX*1)
 	VMOVUPS        (BX), Y0
 	VMOVUPS        32(BX), Y1
 	VMOVUPS        Y0, (AX)(SI*1)
@@ -735,752 +735,694 @@ end3:
 	VZEROUPPER
 	RET
 
-DATA fftlanes_twist1re<>+0(SB)/4, $0x3f800000
-DATA fftlanes_twist1re<>+4(SB)/4, $0x3f6c835e
-DATA fftlanes_twist1re<>+8(SB)/4, $0x3f3504f3
-DATA fftlanes_twist1re<>+12(SB)/4, $0x3ec3ef15
-DATA fftlanes_twist1re<>+16(SB)/4, $0x3f800000
-DATA fftlanes_twist1re<>+20(SB)/4, $0x3f6c835e
-DATA fftlanes_twist1re<>+24(SB)/4, $0x3f3504f3
-DATA fftlanes_twist1re<>+28(SB)/4, $0x3ec3ef15
-DATA fftlanes_twist1re<>+32(SB)/4, $0x3f800000
-DATA fftlanes_twist1re<>+36(SB)/4, $0x3f6c835e
-DATA fftlanes_twist1re<>+40(SB)/4, $0x3f3504f3
-DATA fftlanes_twist1re<>+44(SB)/4, $0x3ec3ef15
-DATA fftlanes_twist1re<>+48(SB)/4, $0x3f800000
-DATA fftlanes_twist1re<>+52(SB)/4, $0x3f6c835e
-DATA fftlanes_twist1re<>+56(SB)/4, $0x3f3504f3
-DATA fftlanes_twist1re<>+60(SB)/4, $0x3ec3ef15
-GLOBL fftlanes_twist1re<>(SB), RODATA|NOPTR, $64
-
-DATA fftlanes_twist1im<>+0(SB)/4, $0x80000000
-DATA fftlanes_twist1im<>+4(SB)/4, $0xbec3ef15
-DATA fftlanes_twist1im<>+8(SB)/4, $0xbf3504f3
-DATA fftlanes_twist1im<>+12(SB)/4, $0xbf6c835e
-DATA fftlanes_twist1im<>+16(SB)/4, $0x80000000
-DATA fftlanes_twist1im<>+20(SB)/4, $0xbec3ef15
-DATA fftlanes_twist1im<>+24(SB)/4, $0xbf3504f3
-DATA fftlanes_twist1im<>+28(SB)/4, $0xbf6c835e
-DATA fftlanes_twist1im<>+32(SB)/4, $0x80000000
-DATA fftlanes_twist1im<>+36(SB)/4, $0xbec3ef15
-DATA fftlanes_twist1im<>+40(SB)/4, $0xbf3504f3
-DATA fftlanes_twist1im<>+44(SB)/4, $0xbf6c835e
-DATA fftlanes_twist1im<>+48(SB)/4, $0x80000000
-DATA fftlanes_twist1im<>+52(SB)/4, $0xbec3ef15
-DATA fftlanes_twist1im<>+56(SB)/4, $0xbf3504f3
-DATA fftlanes_twist1im<>+60(SB)/4, $0xbf6c835e
-GLOBL fftlanes_twist1im<>(SB), RODATA|NOPTR, $64
-
-DATA fftlanes_twist2re<>+0(SB)/4, $0x3f800000
-DATA fftlanes_twist2re<>+4(SB)/4, $0x3f3504f3
-DATA fftlanes_twist2re<>+8(SB)/4, $0x248d3132
-DATA fftlanes_twist2re<>+12(SB)/4, $0xbf3504f3
-DATA fftlanes_twist2re<>+16(SB)/4, $0x3f800000
-DATA fftlanes_twist2re<>+20(SB)/4, $0x3f3504f3
-DATA fftlanes_twist2re<>+24(SB)/4, $0x248d3132
-DATA fftlanes_twist2re<>+28(SB)/4, $0xbf3504f3
-DATA fftlanes_twist2re<>+32(SB)/4, $0x3f800000
-DATA fftlanes_twist2re<>+36(SB)/4, $0x3f3504f3
-DATA fftlanes_twist2re<>+40(SB)/4, $0x248d3132
-DATA fftlanes_twist2re<>+44(SB)/4, $0xbf3504f3
-DATA fftlanes_twist2re<>+48(SB)/4, $0x3f800000
-DATA fftlanes_twist2re<>+52(SB)/4, $0x3f3504f3
-DATA fftlanes_twist2re<>+56(SB)/4, $0x248d3132
-DATA fftlanes_twist2re<>+60(SB)/4, $0xbf3504f3
-GLOBL fftlanes_twist2re<>(SB), RODATA|NOPTR, $64
-
-DATA fftlanes_twist2im<>+0(SB)/4, $0x80000000
-DATA fftlanes_twist2im<>+4(SB)/4, $0xbf3504f3
-DATA fftlanes_twist2im<>+8(SB)/4, $0xbf800000
-DATA fftlanes_twist2im<>+12(SB)/4, $0xbf3504f3
-DATA fftlanes_twist2im<>+16(SB)/4, $0x80000000
-DATA fftlanes_twist2im<>+20(SB)/4, $0xbf3504f3
-DATA fftlanes_twist2im<>+24(SB)/4, $0xbf800000
-DATA fftlanes_twist2im<>+28(SB)/4, $0xbf3504f3
-DATA fftlanes_twist2im<>+32(SB)/4, $0x80000000
-DATA fftlanes_twist2im<>+36(SB)/4, $0xbf3504f3
-DATA fftlanes_twist2im<>+40(SB)/4, $0xbf800000
-DATA fftlanes_twist2im<>+44(SB)/4, $0xbf3504f3
-DATA fftlanes_twist2im<>+48(SB)/4, $0x80000000
-DATA fftlanes_twist2im<>+52(SB)/4, $0xbf3504f3
-DATA fftlanes_twist2im<>+56(SB)/4, $0xbf800000
-DATA fftlanes_twist2im<>+60(SB)/4, $0xbf3504f3
-GLOBL fftlanes_twist2im<>(SB), RODATA|NOPTR, $64
-
-DATA fftlanes_twist3re<>+0(SB)/4, $0x3f800000
-DATA fftlanes_twist3re<>+4(SB)/4, $0x3ec3ef15
-DATA fftlanes_twist3re<>+8(SB)/4, $0xbf3504f3
-DATA fftlanes_twist3re<>+12(SB)/4, $0xbf6c835e
-DATA fftlanes_twist3re<>+16(SB)/4, $0x3f800000
-DATA fftlanes_twist3re<>+20(SB)/4, $0x3ec3ef15
-DATA fftlanes_twist3re<>+24(SB)/4, $0xbf3504f3
-DATA fftlanes_twist3re<>+28(SB)/4, $0xbf6c835e
-DATA fftlanes_twist3re<>+32(SB)/4, $0x3f800000
-DATA fftlanes_twist3re<>+36(SB)/4, $0x3ec3ef15
-DATA fftlanes_twist3re<>+40(SB)/4, $0xbf3504f3
-DATA fftlanes_twist3re<>+44(SB)/4, $0xbf6c835e
-DATA fftlanes_twist3re<>+48(SB)/4, $0x3f800000
-DATA fftlanes_twist3re<>+52(SB)/4, $0x3ec3ef15
-DATA fftlanes_twist3re<>+56(SB)/4, $0xbf3504f3
-DATA fftlanes_twist3re<>+60(SB)/4, $0xbf6c835e
-GLOBL fftlanes_twist3re<>(SB), RODATA|NOPTR, $64
-
-DATA fftlanes_twist3im<>+0(SB)/4, $0x80000000
-DATA fftlanes_twist3im<>+4(SB)/4, $0xbf6c835e
-DATA fftlanes_twist3im<>+8(SB)/4, $0xbf3504f3
-DATA fftlanes_twist3im<>+12(SB)/4, $0x3ec3ef15
-DATA fftlanes_twist3im<>+16(SB)/4, $0x80000000
-DATA fftlanes_twist3im<>+20(SB)/4, $0xbf6c835e
-DATA fftlanes_twist3im<>+24(SB)/4, $0xbf3504f3
-DATA fftlanes_twist3im<>+28(SB)/4, $0x3ec3ef15
-DATA fftlanes_twist3im<>+32(SB)/4, $0x80000000
-DATA fftlanes_twist3im<>+36(SB)/4, $0xbf6c835e
-DATA fftlanes_twist3im<>+40(SB)/4, $0xbf3504f3
-DATA fftlanes_twist3im<>+44(SB)/4, $0x3ec3ef15
-DATA fftlanes_twist3im<>+48(SB)/4, $0x80000000
-DATA fftlanes_twist3im<>+52(SB)/4, $0xbf6c835e
-DATA fftlanes_twist3im<>+56(SB)/4, $0xbf3504f3
-DATA fftlanes_twist3im<>+60(SB)/4, $0x3ec3ef15
-GLOBL fftlanes_twist3im<>(SB), RODATA|NOPTR, $64
-
 // X_{k+4h} = Σ_l w_4^{lh} · w_16^{lk} · Σ_s w_4^{sk} · w_n^{r·order} x_r with r = l + 4s
 // func fftForwardLanesAVX512(re []float32, im []float32, tw []float32)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·fftForwardLanesAVX512(SB), NOSPLIT, $0-72
-	MOVQ    re_base+0(FP), AX
-	MOVQ    im_base+24(FP), CX
-	MOVQ    tw_base+48(FP), DX
-	VMOVUPS fftlanes_twist1re<>+0(SB), Z0
-	VMOVUPS fftlanes_twist1im<>+0(SB), Z1
-	VMOVUPS fftlanes_twist2re<>+0(SB), Z2
-	VMOVUPS fftlanes_twist2im<>+0(SB), Z3
-	VMOVUPS fftlanes_twist3re<>+0(SB), Z4
-	VMOVUPS fftlanes_twist3im<>+0(SB), Z5
-	MOVQ    re_len+8(FP), BX
-	SHRQ    $0x04, BX
-	MOVQ    $0x00000040, SI
+	MOVQ re_base+0(FP), AX
+	MOVQ im_base+24(FP), CX
+	MOVQ tw_base+48(FP), DX
+	MOVQ re_len+8(FP), BX
+	SHRQ $0x04, BX
+	MOVQ $0x00000040, SI
 
 loop1:
-	CMPQ        BX, $0x04
-	JL          rest2
-	VMOVUPS     (AX), Z6
-	VMOVUPS     (CX), Z7
-	VMOVUPS     64(AX), Z8
-	VMOVUPS     64(CX), Z9
-	VMOVUPS     128(AX), Z10
-	VMOVUPS     128(CX), Z11
-	VMOVUPS     192(AX), Z12
-	VMOVUPS     192(CX), Z13
-	VSHUFF32X4  $0x44, Z8, Z6, Z14
-	VSHUFF32X4  $0xee, Z8, Z6, Z6
-	VSHUFF32X4  $0x44, Z9, Z7, Z8
-	VSHUFF32X4  $0xee, Z9, Z7, Z7
-	VSHUFF32X4  $0x44, Z12, Z10, Z9
-	VSHUFF32X4  $0xee, Z12, Z10, Z10
-	VSHUFF32X4  $0x44, Z13, Z11, Z12
-	VSHUFF32X4  $0xee, Z13, Z11, Z11
-	VSHUFF32X4  $0x88, Z9, Z14, Z13
-	VSHUFF32X4  $0x88, Z12, Z8, Z15
-	VMOVUPS     (DX), Z16
-	VMOVUPS     64(DX), Z17
-	VMULPS      Z17, Z15, Z18
-	VMULPS      Z17, Z13, Z17
-	VFMSUB213PS Z18, Z16, Z13
-	VFMADD213PS Z17, Z16, Z15
-	VSHUFF32X4  $0xdd, Z9, Z14, Z9
-	VSHUFF32X4  $0xdd, Z12, Z8, Z8
-	VMOVUPS     128(DX), Z12
-	VMOVUPS     192(DX), Z14
-	VMULPS      Z14, Z8, Z16
-	VMULPS      Z14, Z9, Z14
-	VFMSUB213PS Z16, Z12, Z9
-	VFMADD213PS Z14, Z12, Z8
-	VSHUFF32X4  $0x88, Z10, Z6, Z12
-	VSHUFF32X4  $0x88, Z11, Z7, Z14
-	VMOVUPS     256(DX), Z16
-	VMOVUPS     320(DX), Z17
-	VMULPS      Z17, Z14, Z18
-	VMULPS      Z17, Z12, Z17
-	VFMSUB213PS Z18, Z16, Z12
-	VFMADD213PS Z17, Z16, Z14
-	VSHUFF32X4  $0xdd, Z10, Z6, Z6
-	VSHUFF32X4  $0xdd, Z11, Z7, Z7
-	VMOVUPS     384(DX), Z10
-	VMOVUPS     448(DX), Z11
-	VMULPS      Z11, Z7, Z16
-	VMULPS      Z11, Z6, Z11
-	VFMSUB213PS Z16, Z10, Z6
-	VFMADD213PS Z11, Z10, Z7
-	VSUBPS      Z12, Z13, Z10
-	VADDPS      Z12, Z13, Z13
-	VSUBPS      Z14, Z15, Z11
-	VADDPS      Z14, Z15, Z15
-	VSUBPS      Z6, Z9, Z12
-	VADDPS      Z6, Z9, Z9
-	VSUBPS      Z7, Z8, Z6
-	VADDPS      Z7, Z8, Z8
-	VSUBPS      Z9, Z13, Z7
-	VADDPS      Z9, Z13, Z13
-	VSUBPS      Z8, Z15, Z9
-	VADDPS      Z8, Z15, Z15
-	VADDPS      Z6, Z10, Z8
-	VSUBPS      Z6, Z10, Z10
-	VSUBPS      Z12, Z11, Z6
-	VADDPS      Z12, Z11, Z11
-	VMULPS      Z1, Z6, Z12
-	VMULPS      Z1, Z8, Z14
-	VFMSUB213PS Z12, Z0, Z8
-	VFMADD213PS Z14, Z0, Z6
-	VMULPS      Z3, Z9, Z12
-	VMULPS      Z3, Z7, Z14
-	VFMSUB213PS Z12, Z2, Z7
-	VFMADD213PS Z14, Z2, Z9
-	VMULPS      Z5, Z11, Z12
-	VMULPS      Z5, Z10, Z14
-	VFMSUB213PS Z12, Z4, Z10
-	VFMADD213PS Z14, Z4, Z11
-	VUNPCKLPS   Z8, Z13, Z12
-	VUNPCKHPS   Z8, Z13, Z13
-	VUNPCKLPS   Z10, Z7, Z8
-	VUNPCKHPS   Z10, Z7, Z7
-	VUNPCKLPD   Z8, Z12, Z10
-	VUNPCKHPD   Z8, Z12, Z8
-	VUNPCKLPD   Z7, Z13, Z12
-	VUNPCKHPD   Z7, Z13, Z7
-	VUNPCKLPS   Z6, Z15, Z13
-	VUNPCKHPS   Z6, Z15, Z15
-	VUNPCKLPS   Z11, Z9, Z6
-	VUNPCKHPS   Z11, Z9, Z9
-	VUNPCKLPD   Z6, Z13, Z11
-	VUNPCKHPD   Z6, Z13, Z6
-	VUNPCKLPD   Z9, Z15, Z13
-	VUNPCKHPD   Z9, Z15, Z9
-	VSUBPS      Z12, Z10, Z14
-	VADDPS      Z12, Z10, Z10
-	VSUBPS      Z13, Z11, Z12
-	VADDPS      Z13, Z11, Z11
-	VSUBPS      Z7, Z8, Z13
-	VADDPS      Z7, Z8, Z8
-	VSUBPS      Z9, Z6, Z7
-	VADDPS      Z9, Z6, Z6
-	VSUBPS      Z8, Z10, Z9
-	VADDPS      Z8, Z10, Z10
-	VSUBPS      Z6, Z11, Z8
-	VADDPS      Z6, Z11, Z11
-	VADDPS      Z7, Z14, Z6
-	VSUBPS      Z7, Z14, Z14
-	VSUBPS      Z13, Z12, Z7
-	VADDPS      Z13, Z12, Z12
-	LEAQ        (SI)(SI*2), DI
-	VMOVUPS     Z10, (AX)
-	VMOVUPS     Z11, (CX)
-	VMOVUPS     Z6, (AX)(SI*1)
-	VMOVUPS     Z7, (CX)(SI*1)
-	VMOVUPS     Z9, (AX)(SI*2)
-	VMOVUPS     Z8, (CX)(SI*2)
-	VMOVUPS     Z14, (AX)(DI*1)
-	VMOVUPS     Z12, (CX)(DI*1)
-	ADDQ        $0x00000100, AX
-	ADDQ        $0x00000100, CX
-	ADDQ        $0x00000200, DX
-	SUBQ        $0x04, BX
-	JMP         loop1
+	CMPQ         BX, $0x04
+	JL           rest2
+	VMOVUPS      (AX), Z0
+	VMOVUPS      (CX), Z1
+	VMOVUPS      64(AX), Z2
+	VMOVUPS      64(CX), Z3
+	VMOVUPS      128(AX), Z4
+	VMOVUPS      128(CX), Z5
+	VMOVUPS      192(AX), Z6
+	VMOVUPS      192(CX), Z7
+	VSHUFF32X4   $0x44, Z2, Z0, Z8
+	VSHUFF32X4   $0xee, Z2, Z0, Z0
+	VSHUFF32X4   $0x44, Z3, Z1, Z2
+	VSHUFF32X4   $0xee, Z3, Z1, Z1
+	VSHUFF32X4   $0x44, Z6, Z4, Z3
+	VSHUFF32X4   $0xee, Z6, Z4, Z4
+	VSHUFF32X4   $0x44, Z7, Z5, Z6
+	VSHUFF32X4   $0xee, Z7, Z5, Z5
+	VSHUFF32X4   $0x88, Z3, Z8, Z7
+	VSHUFF32X4   $0x88, Z6, Z2, Z9
+	VSHUFF32X4   $0xdd, Z3, Z8, Z3
+	VSHUFF32X4   $0xdd, Z6, Z2, Z2
+	VSHUFF32X4   $0x88, Z4, Z0, Z6
+	VSHUFF32X4   $0x88, Z5, Z1, Z8
+	VSHUFF32X4   $0xdd, Z4, Z0, Z0
+	VSHUFF32X4   $0xdd, Z5, Z1, Z1
+	VMOVUPS      (DX), Z4
+	VMOVAPS      Z3, Z5
+	VFNMADD231PS Z4, Z2, Z5
+	VFMADD231PS  Z4, Z3, Z2
+	VMOVUPS      64(DX), Z3
+	VMOVAPS      Z6, Z4
+	VFNMADD231PS Z3, Z8, Z4
+	VFMADD231PS  Z3, Z6, Z8
+	VMOVUPS      128(DX), Z3
+	VMOVAPS      Z0, Z6
+	VFNMADD231PS Z3, Z1, Z6
+	VFMADD231PS  Z3, Z0, Z1
+	VMOVUPS      256(DX), Z0
+	VMOVAPS      Z7, Z3
+	VMOVAPS      Z9, Z10
+	VFMADD231PS  Z0, Z4, Z3
+	VFNMADD231PS Z0, Z4, Z7
+	VFMADD231PS  Z0, Z8, Z10
+	VFNMADD231PS Z0, Z8, Z9
+	VMOVUPS      192(DX), Z0
+	VMULPS       Z0, Z5, Z5
+	VMULPS       Z0, Z2, Z2
+	VMOVUPS      320(DX), Z0
+	VMOVAPS      Z5, Z4
+	VMOVAPS      Z2, Z8
+	VFMADD231PS  Z0, Z6, Z4
+	VFNMADD231PS Z0, Z6, Z5
+	VFMADD231PS  Z0, Z1, Z8
+	VFNMADD231PS Z0, Z1, Z2
+	VSUBPS       Z4, Z3, Z0
+	VADDPS       Z4, Z3, Z3
+	VSUBPS       Z8, Z10, Z1
+	VADDPS       Z8, Z10, Z10
+	VADDPS       Z2, Z7, Z4
+	VSUBPS       Z2, Z7, Z7
+	VSUBPS       Z5, Z9, Z2
+	VADDPS       Z5, Z9, Z9
+	VUNPCKLPS    Z4, Z3, Z5
+	VUNPCKHPS    Z4, Z3, Z3
+	VUNPCKLPS    Z7, Z0, Z4
+	VUNPCKHPS    Z7, Z0, Z0
+	VUNPCKLPD    Z4, Z5, Z6
+	VUNPCKHPD    Z4, Z5, Z4
+	VUNPCKLPD    Z0, Z3, Z5
+	VUNPCKHPD    Z0, Z3, Z0
+	VUNPCKLPS    Z2, Z10, Z3
+	VUNPCKHPS    Z2, Z10, Z10
+	VUNPCKLPS    Z9, Z1, Z2
+	VUNPCKHPS    Z9, Z1, Z1
+	VUNPCKLPD    Z2, Z3, Z7
+	VUNPCKHPD    Z2, Z3, Z2
+	VUNPCKLPD    Z1, Z10, Z3
+	VUNPCKHPD    Z1, Z10, Z1
+	VMOVUPS      384(DX), Z8
+	VMOVAPS      Z4, Z9
+	VFNMADD231PS Z8, Z2, Z9
+	VFMADD231PS  Z8, Z4, Z2
+	VMOVUPS      448(DX), Z4
+	VMOVAPS      Z5, Z8
+	VFNMADD231PS Z4, Z3, Z8
+	VFMADD231PS  Z4, Z5, Z3
+	VMOVUPS      512(DX), Z4
+	VMOVAPS      Z0, Z5
+	VFNMADD231PS Z4, Z1, Z5
+	VFMADD231PS  Z4, Z0, Z1
+	VMOVUPS      640(DX), Z0
+	VMOVAPS      Z6, Z4
+	VMOVAPS      Z7, Z10
+	VFMADD231PS  Z0, Z8, Z4
+	VFNMADD231PS Z0, Z8, Z6
+	VFMADD231PS  Z0, Z3, Z10
+	VFNMADD231PS Z0, Z3, Z7
+	VMOVUPS      576(DX), Z0
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z2, Z2
+	VMOVUPS      704(DX), Z0
+	VMOVAPS      Z9, Z3
+	VMOVAPS      Z2, Z8
+	VFMADD231PS  Z0, Z5, Z3
+	VFNMADD231PS Z0, Z5, Z9
+	VFMADD231PS  Z0, Z1, Z8
+	VFNMADD231PS Z0, Z1, Z2
+	VSUBPS       Z3, Z4, Z0
+	VADDPS       Z3, Z4, Z4
+	VSUBPS       Z8, Z10, Z1
+	VADDPS       Z8, Z10, Z10
+	VADDPS       Z2, Z6, Z3
+	VSUBPS       Z2, Z6, Z6
+	VSUBPS       Z9, Z7, Z2
+	VADDPS       Z9, Z7, Z7
+	LEAQ         (SI)(SI*2), DI
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z10, (CX)
+	VMOVUPS      Z3, (AX)(SI*1)
+	VMOVUPS      Z2, (CX)(SI*1)
+	VMOVUPS      Z0, (AX)(SI*2)
+	VMOVUPS      Z1, (CX)(SI*2)
+	VMOVUPS      Z6, (AX)(DI*1)
+	VMOVUPS      Z7, (CX)(DI*1)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000300, DX
+	SUBQ         $0x04, BX
+	JMP          loop1
 
 rest2:
 	CMPQ            BX, $0x01
 	JNE             next4
 	MOVQ            $0x00000010, SI
-	VMOVUPS         (AX), Z6
-	VMOVUPS         (CX), Z7
-	VXORPS          Z8, Z8, Z8
-	VXORPS          Z9, Z9, Z9
-	VXORPS          Z10, Z10, Z10
-	VXORPS          Z11, Z11, Z11
-	VXORPS          Z12, Z12, Z12
-	VXORPS          Z13, Z13, Z13
-	VSHUFF32X4      $0x44, Z8, Z6, Z14
-	VSHUFF32X4      $0xee, Z8, Z6, Z6
-	VSHUFF32X4      $0x44, Z9, Z7, Z8
-	VSHUFF32X4      $0xee, Z9, Z7, Z7
-	VSHUFF32X4      $0x44, Z12, Z10, Z9
-	VSHUFF32X4      $0xee, Z12, Z10, Z10
-	VSHUFF32X4      $0x44, Z13, Z11, Z12
-	VSHUFF32X4      $0xee, Z13, Z11, Z11
-	VSHUFF32X4      $0x88, Z9, Z14, Z13
-	VSHUFF32X4      $0x88, Z12, Z8, Z15
-	VBROADCASTF32X4 (DX), Z16
-	VBROADCASTF32X4 16(DX), Z17
-	VMULPS          Z17, Z15, Z18
-	VMULPS          Z17, Z13, Z17
-	VFMSUB213PS     Z18, Z16, Z13
-	VFMADD213PS     Z17, Z16, Z15
-	VSHUFF32X4      $0xdd, Z9, Z14, Z9
-	VSHUFF32X4      $0xdd, Z12, Z8, Z8
-	VBROADCASTF32X4 32(DX), Z12
-	VBROADCASTF32X4 48(DX), Z14
-	VMULPS          Z14, Z8, Z16
-	VMULPS          Z14, Z9, Z14
-	VFMSUB213PS     Z16, Z12, Z9
-	VFMADD213PS     Z14, Z12, Z8
-	VSHUFF32X4      $0x88, Z10, Z6, Z12
-	VSHUFF32X4      $0x88, Z11, Z7, Z14
-	VBROADCASTF32X4 64(DX), Z16
-	VBROADCASTF32X4 80(DX), Z17
-	VMULPS          Z17, Z14, Z18
-	VMULPS          Z17, Z12, Z17
-	VFMSUB213PS     Z18, Z16, Z12
-	VFMADD213PS     Z17, Z16, Z14
-	VSHUFF32X4      $0xdd, Z10, Z6, Z6
-	VSHUFF32X4      $0xdd, Z11, Z7, Z7
-	VBROADCASTF32X4 96(DX), Z10
-	VBROADCASTF32X4 112(DX), Z11
-	VMULPS          Z11, Z7, Z16
-	VMULPS          Z11, Z6, Z11
-	VFMSUB213PS     Z16, Z10, Z6
-	VFMADD213PS     Z11, Z10, Z7
-	VSUBPS          Z12, Z13, Z10
-	VADDPS          Z12, Z13, Z13
-	VSUBPS          Z14, Z15, Z11
-	VADDPS          Z14, Z15, Z15
-	VSUBPS          Z6, Z9, Z12
-	VADDPS          Z6, Z9, Z9
-	VSUBPS          Z7, Z8, Z6
-	VADDPS          Z7, Z8, Z8
-	VSUBPS          Z9, Z13, Z7
-	VADDPS          Z9, Z13, Z13
-	VSUBPS          Z8, Z15, Z9
-	VADDPS          Z8, Z15, Z15
-	VADDPS          Z6, Z10, Z8
-	VSUBPS          Z6, Z10, Z10
-	VSUBPS          Z12, Z11, Z6
-	VADDPS          Z12, Z11, Z11
-	VMULPS          Z1, Z6, Z12
-	VMULPS          Z1, Z8, Z1
-	VFMSUB213PS     Z12, Z0, Z8
-	VFMADD213PS     Z1, Z0, Z6
-	VMULPS          Z3, Z9, Z0
-	VMULPS          Z3, Z7, Z1
-	VFMSUB213PS     Z0, Z2, Z7
-	VFMADD213PS     Z1, Z2, Z9
-	VMULPS          Z5, Z11, Z0
-	VMULPS          Z5, Z10, Z1
-	VFMSUB213PS     Z0, Z4, Z10
-	VFMADD213PS     Z1, Z4, Z11
-	VUNPCKLPS       Z8, Z13, Z0
-	VUNPCKHPS       Z8, Z13, Z13
-	VUNPCKLPS       Z10, Z7, Z1
-	VUNPCKHPS       Z10, Z7, Z7
-	VUNPCKLPD       Z1, Z0, Z2
-	VUNPCKHPD       Z1, Z0, Z1
-	VUNPCKLPD       Z7, Z13, Z0
-	VUNPCKHPD       Z7, Z13, Z7
-	VUNPCKLPS       Z6, Z15, Z3
-	VUNPCKHPS       Z6, Z15, Z15
-	VUNPCKLPS       Z11, Z9, Z4
-	VUNPCKHPS       Z11, Z9, Z9
-	VUNPCKLPD       Z4, Z3, Z5
-	VUNPCKHPD       Z4, Z3, Z4
-	VUNPCKLPD       Z9, Z15, Z3
-	VUNPCKHPD       Z9, Z15, Z9
-	VSUBPS          Z0, Z2, Z6
-	VADDPS          Z0, Z2, Z2
-	VSUBPS          Z3, Z5, Z0
-	VADDPS          Z3, Z5, Z5
-	VSUBPS          Z7, Z1, Z3
-	VADDPS          Z7, Z1, Z1
-	VSUBPS          Z9, Z4, Z7
-	VADDPS          Z9, Z4, Z4
-	VSUBPS          Z1, Z2, Z8
-	VADDPS          Z1, Z2, Z2
-	VSUBPS          Z4, Z5, Z1
-	VADDPS          Z4, Z5, Z5
-	VADDPS          Z7, Z6, Z4
-	VSUBPS          Z7, Z6, Z6
-	VSUBPS          Z3, Z0, Z7
-	VADDPS          Z3, Z0, Z0
+	VMOVUPS         (AX), Z0
+	VMOVUPS         (CX), Z1
+	VXORPS          Z2, Z2, Z2
+	VXORPS          Z3, Z3, Z3
+	VXORPS          Z4, Z4, Z4
+	VXORPS          Z5, Z5, Z5
+	VXORPS          Z6, Z6, Z6
+	VXORPS          Z7, Z7, Z7
+	VSHUFF32X4      $0x44, Z2, Z0, Z8
+	VSHUFF32X4      $0xee, Z2, Z0, Z0
+	VSHUFF32X4      $0x44, Z3, Z1, Z2
+	VSHUFF32X4      $0xee, Z3, Z1, Z1
+	VSHUFF32X4      $0x44, Z6, Z4, Z3
+	VSHUFF32X4      $0xee, Z6, Z4, Z4
+	VSHUFF32X4      $0x44, Z7, Z5, Z6
+	VSHUFF32X4      $0xee, Z7, Z5, Z5
+	VSHUFF32X4      $0x88, Z3, Z8, Z7
+	VSHUFF32X4      $0x88, Z6, Z2, Z9
+	VSHUFF32X4      $0xdd, Z3, Z8, Z3
+	VSHUFF32X4      $0xdd, Z6, Z2, Z2
+	VSHUFF32X4      $0x88, Z4, Z0, Z6
+	VSHUFF32X4      $0x88, Z5, Z1, Z8
+	VSHUFF32X4      $0xdd, Z4, Z0, Z0
+	VSHUFF32X4      $0xdd, Z5, Z1, Z1
+	VBROADCASTF32X4 (DX), Z4
+	VMOVAPS         Z3, Z5
+	VFNMADD231PS    Z4, Z2, Z5
+	VFMADD231PS     Z4, Z3, Z2
+	VBROADCASTF32X4 16(DX), Z3
+	VMOVAPS         Z6, Z4
+	VFNMADD231PS    Z3, Z8, Z4
+	VFMADD231PS     Z3, Z6, Z8
+	VBROADCASTF32X4 32(DX), Z3
+	VMOVAPS         Z0, Z6
+	VFNMADD231PS    Z3, Z1, Z6
+	VFMADD231PS     Z3, Z0, Z1
+	VBROADCASTF32X4 64(DX), Z0
+	VMOVAPS         Z7, Z3
+	VMOVAPS         Z9, Z10
+	VFMADD231PS     Z0, Z4, Z3
+	VFNMADD231PS    Z0, Z4, Z7
+	VFMADD231PS     Z0, Z8, Z10
+	VFNMADD231PS    Z0, Z8, Z9
+	VBROADCASTF32X4 48(DX), Z0
+	VMULPS          Z0, Z5, Z5
+	VMULPS          Z0, Z2, Z2
+	VBROADCASTF32X4 80(DX), Z0
+	VMOVAPS         Z5, Z4
+	VMOVAPS         Z2, Z8
+	VFMADD231PS     Z0, Z6, Z4
+	VFNMADD231PS    Z0, Z6, Z5
+	VFMADD231PS     Z0, Z1, Z8
+	VFNMADD231PS    Z0, Z1, Z2
+	VSUBPS          Z4, Z3, Z0
+	VADDPS          Z4, Z3, Z3
+	VSUBPS          Z8, Z10, Z1
+	VADDPS          Z8, Z10, Z10
+	VADDPS          Z2, Z7, Z4
+	VSUBPS          Z2, Z7, Z7
+	VSUBPS          Z5, Z9, Z2
+	VADDPS          Z5, Z9, Z9
+	VUNPCKLPS       Z4, Z3, Z5
+	VUNPCKHPS       Z4, Z3, Z3
+	VUNPCKLPS       Z7, Z0, Z4
+	VUNPCKHPS       Z7, Z0, Z0
+	VUNPCKLPD       Z4, Z5, Z6
+	VUNPCKHPD       Z4, Z5, Z4
+	VUNPCKLPD       Z0, Z3, Z5
+	VUNPCKHPD       Z0, Z3, Z0
+	VUNPCKLPS       Z2, Z10, Z3
+	VUNPCKHPS       Z2, Z10, Z10
+	VUNPCKLPS       Z9, Z1, Z2
+	VUNPCKHPS       Z9, Z1, Z1
+	VUNPCKLPD       Z2, Z3, Z7
+	VUNPCKHPD       Z2, Z3, Z2
+	VUNPCKLPD       Z1, Z10, Z3
+	VUNPCKHPD       Z1, Z10, Z1
+	VBROADCASTF32X4 96(DX), Z8
+	VMOVAPS         Z4, Z9
+	VFNMADD231PS    Z8, Z2, Z9
+	VFMADD231PS     Z8, Z4, Z2
+	VBROADCASTF32X4 112(DX), Z4
+	VMOVAPS         Z5, Z8
+	VFNMADD231PS    Z4, Z3, Z8
+	VFMADD231PS     Z4, Z5, Z3
+	VBROADCASTF32X4 128(DX), Z4
+	VMOVAPS         Z0, Z5
+	VFNMADD231PS    Z4, Z1, Z5
+	VFMADD231PS     Z4, Z0, Z1
+	VBROADCASTF32X4 160(DX), Z0
+	VMOVAPS         Z6, Z4
+	VMOVAPS         Z7, Z10
+	VFMADD231PS     Z0, Z8, Z4
+	VFNMADD231PS    Z0, Z8, Z6
+	VFMADD231PS     Z0, Z3, Z10
+	VFNMADD231PS    Z0, Z3, Z7
+	VBROADCASTF32X4 144(DX), Z0
+	VMULPS          Z0, Z9, Z9
+	VMULPS          Z0, Z2, Z2
+	VBROADCASTF32X4 176(DX), Z0
+	VMOVAPS         Z9, Z3
+	VMOVAPS         Z2, Z8
+	VFMADD231PS     Z0, Z5, Z3
+	VFNMADD231PS    Z0, Z5, Z9
+	VFMADD231PS     Z0, Z1, Z8
+	VFNMADD231PS    Z0, Z1, Z2
+	VSUBPS          Z3, Z4, Z0
+	VADDPS          Z3, Z4, Z4
+	VSUBPS          Z8, Z10, Z1
+	VADDPS          Z8, Z10, Z10
+	VADDPS          Z2, Z6, Z3
+	VSUBPS          Z2, Z6, Z6
+	VSUBPS          Z9, Z7, Z2
+	VADDPS          Z9, Z7, Z7
 	LEAQ            (SI)(SI*2), DX
-	VMOVUPS         X2, (AX)
-	VMOVUPS         X5, (CX)
-	VMOVUPS         X4, (AX)(SI*1)
-	VMOVUPS         X7, (CX)(SI*1)
-	VMOVUPS         X8, (AX)(SI*2)
+	VMOVUPS         X4, (AX)
+	VMOVUPS         X10, (CX)
+	VMOVUPS         X3, (AX)(SI*1)
+	VMOVUPS         X2, (CX)(SI*1)
+	VMOVUPS         X0, (AX)(SI*2)
 	VMOVUPS         X1, (CX)(SI*2)
 	VMOVUPS         X6, (AX)(DX*1)
-	VMOVUPS         X0, (CX)(DX*1)
+	VMOVUPS         X7, (CX)(DX*1)
 	JMP             end3
 
 next4:
 	CMPQ         BX, $0x02
 	JNE          next5
 	MOVQ         $0x00000020, SI
-	VMOVUPS      (AX), Z6
-	VMOVUPS      (CX), Z7
-	VMOVUPS      64(AX), Z8
-	VMOVUPS      64(CX), Z9
-	VXORPS       Z10, Z10, Z10
-	VXORPS       Z11, Z11, Z11
-	VXORPS       Z12, Z12, Z12
-	VXORPS       Z13, Z13, Z13
-	VSHUFF32X4   $0x44, Z8, Z6, Z14
-	VSHUFF32X4   $0xee, Z8, Z6, Z6
-	VSHUFF32X4   $0x44, Z9, Z7, Z8
-	VSHUFF32X4   $0xee, Z9, Z7, Z7
-	VSHUFF32X4   $0x44, Z12, Z10, Z9
-	VSHUFF32X4   $0xee, Z12, Z10, Z10
-	VSHUFF32X4   $0x44, Z13, Z11, Z12
-	VSHUFF32X4   $0xee, Z13, Z11, Z11
-	VSHUFF32X4   $0x88, Z9, Z14, Z13
-	VSHUFF32X4   $0x88, Z12, Z8, Z15
+	VMOVUPS      (AX), Z0
+	VMOVUPS      (CX), Z1
+	VMOVUPS      64(AX), Z2
+	VMOVUPS      64(CX), Z3
+	VXORPS       Z4, Z4, Z4
+	VXORPS       Z5, Z5, Z5
+	VXORPS       Z6, Z6, Z6
+	VXORPS       Z7, Z7, Z7
+	VSHUFF32X4   $0x44, Z2, Z0, Z8
+	VSHUFF32X4   $0xee, Z2, Z0, Z0
+	VSHUFF32X4   $0x44, Z3, Z1, Z2
+	VSHUFF32X4   $0xee, Z3, Z1, Z1
+	VSHUFF32X4   $0x44, Z6, Z4, Z3
+	VSHUFF32X4   $0xee, Z6, Z4, Z4
+	VSHUFF32X4   $0x44, Z7, Z5, Z6
+	VSHUFF32X4   $0xee, Z7, Z5, Z5
+	VSHUFF32X4   $0x88, Z3, Z8, Z7
+	VSHUFF32X4   $0x88, Z6, Z2, Z9
+	VSHUFF32X4   $0xdd, Z3, Z8, Z3
+	VSHUFF32X4   $0xdd, Z6, Z2, Z2
+	VSHUFF32X4   $0x88, Z4, Z0, Z6
+	VSHUFF32X4   $0x88, Z5, Z1, Z8
+	VSHUFF32X4   $0xdd, Z4, Z0, Z0
+	VSHUFF32X4   $0xdd, Z5, Z1, Z1
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z16
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z17
-	VPCMPD       $0x01, Z16, Z17, K1
-	VMOVUPS.Z    (DX), K1, Z16
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z17
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z18
-	VPCMPD       $0x01, Z17, Z18, K1
-	VMOVUPS.Z    32(DX), K1, Z17
-	VMULPS       Z17, Z15, Z18
-	VMULPS       Z17, Z13, Z17
-	VFMSUB213PS  Z18, Z16, Z13
-	VFMADD213PS  Z17, Z16, Z15
-	VSHUFF32X4   $0xdd, Z9, Z14, Z9
-	VSHUFF32X4   $0xdd, Z12, Z8, Z8
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z12
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z14
-	VPCMPD       $0x01, Z12, Z14, K1
-	VMOVUPS.Z    64(DX), K1, Z12
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z14
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z16
-	VPCMPD       $0x01, Z14, Z16, K1
-	VMOVUPS.Z    96(DX), K1, Z14
-	VMULPS       Z14, Z8, Z16
-	VMULPS       Z14, Z9, Z14
-	VFMSUB213PS  Z16, Z12, Z9
-	VFMADD213PS  Z14, Z12, Z8
-	VSHUFF32X4   $0x88, Z10, Z6, Z12
-	VSHUFF32X4   $0x88, Z11, Z7, Z14
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z16
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z17
-	VPCMPD       $0x01, Z16, Z17, K1
-	VMOVUPS.Z    128(DX), K1, Z16
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z17
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z18
-	VPCMPD       $0x01, Z17, Z18, K1
-	VMOVUPS.Z    160(DX), K1, Z17
-	VMULPS       Z17, Z14, Z18
-	VMULPS       Z17, Z12, Z17
-	VFMSUB213PS  Z18, Z16, Z12
-	VFMADD213PS  Z17, Z16, Z14
-	VSHUFF32X4   $0xdd, Z10, Z6, Z6
-	VSHUFF32X4   $0xdd, Z11, Z7, Z7
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z10
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z11
-	VPCMPD       $0x01, Z10, Z11, K1
-	VMOVUPS.Z    192(DX), K1, Z10
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z11
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z16
-	VPCMPD       $0x01, Z11, Z16, K1
-	VMOVUPS.Z    224(DX), K1, Z11
-	VMULPS       Z11, Z7, Z16
-	VMULPS       Z11, Z6, Z11
-	VFMSUB213PS  Z16, Z10, Z6
-	VFMADD213PS  Z11, Z10, Z7
-	VSUBPS       Z12, Z13, Z10
-	VADDPS       Z12, Z13, Z13
-	VSUBPS       Z14, Z15, Z11
-	VADDPS       Z14, Z15, Z15
-	VSUBPS       Z6, Z9, Z12
-	VADDPS       Z6, Z9, Z9
-	VSUBPS       Z7, Z8, Z6
-	VADDPS       Z7, Z8, Z8
-	VSUBPS       Z9, Z13, Z7
-	VADDPS       Z9, Z13, Z13
-	VSUBPS       Z8, Z15, Z9
-	VADDPS       Z8, Z15, Z15
-	VADDPS       Z6, Z10, Z8
-	VSUBPS       Z6, Z10, Z10
-	VSUBPS       Z12, Z11, Z6
-	VADDPS       Z12, Z11, Z11
-	VMULPS       Z1, Z6, Z12
-	VMULPS       Z1, Z8, Z1
-	VFMSUB213PS  Z12, Z0, Z8
-	VFMADD213PS  Z1, Z0, Z6
-	VMULPS       Z3, Z9, Z0
-	VMULPS       Z3, Z7, Z1
-	VFMSUB213PS  Z0, Z2, Z7
-	VFMADD213PS  Z1, Z2, Z9
-	VMULPS       Z5, Z11, Z0
-	VMULPS       Z5, Z10, Z1
-	VFMSUB213PS  Z0, Z4, Z10
-	VFMADD213PS  Z1, Z4, Z11
-	VUNPCKLPS    Z8, Z13, Z0
-	VUNPCKHPS    Z8, Z13, Z13
-	VUNPCKLPS    Z10, Z7, Z1
-	VUNPCKHPS    Z10, Z7, Z7
-	VUNPCKLPD    Z1, Z0, Z2
-	VUNPCKHPD    Z1, Z0, Z1
-	VUNPCKLPD    Z7, Z13, Z0
-	VUNPCKHPD    Z7, Z13, Z7
-	VUNPCKLPS    Z6, Z15, Z3
-	VUNPCKHPS    Z6, Z15, Z15
-	VUNPCKLPS    Z11, Z9, Z4
-	VUNPCKHPS    Z11, Z9, Z9
-	VUNPCKLPD    Z4, Z3, Z5
-	VUNPCKHPD    Z4, Z3, Z4
-	VUNPCKLPD    Z9, Z15, Z3
-	VUNPCKHPD    Z9, Z15, Z9
-	VSUBPS       Z0, Z2, Z6
-	VADDPS       Z0, Z2, Z2
-	VSUBPS       Z3, Z5, Z0
-	VADDPS       Z3, Z5, Z5
-	VSUBPS       Z7, Z1, Z3
-	VADDPS       Z7, Z1, Z1
-	VSUBPS       Z9, Z4, Z7
-	VADDPS       Z9, Z4, Z4
-	VSUBPS       Z1, Z2, Z8
-	VADDPS       Z1, Z2, Z2
-	VSUBPS       Z4, Z5, Z1
-	VADDPS       Z4, Z5, Z5
-	VADDPS       Z7, Z6, Z4
-	VSUBPS       Z7, Z6, Z6
-	VSUBPS       Z3, Z0, Z7
-	VADDPS       Z3, Z0, Z0
-	LEAQ         (SI)(SI*2), DX
+	VPBROADCASTD BX, Z4
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	VMOVUPS.Z    (DX), K1, Z4
+	VMOVAPS      Z3, Z5
+	VFNMADD231PS Z4, Z2, Z5
+	VFMADD231PS  Z4, Z3, Z2
 	MOVQ         $0x00000008, BX
 	VPBROADCASTD BX, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z3, Z4, K1
+	VMOVUPS.Z    32(DX), K1, Z3
+	VMOVAPS      Z6, Z4
+	VFNMADD231PS Z3, Z8, Z4
+	VFMADD231PS  Z3, Z6, Z8
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z6
+	VPCMPD       $0x01, Z3, Z6, K1
+	VMOVUPS.Z    64(DX), K1, Z3
+	VMOVAPS      Z0, Z6
+	VFNMADD231PS Z3, Z1, Z6
+	VFMADD231PS  Z3, Z0, Z1
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z0, Z3, K1
+	VMOVUPS.Z    128(DX), K1, Z0
+	VMOVAPS      Z7, Z3
+	VMOVAPS      Z9, Z10
+	VFMADD231PS  Z0, Z4, Z3
+	VFNMADD231PS Z0, Z4, Z7
+	VFMADD231PS  Z0, Z8, Z10
+	VFNMADD231PS Z0, Z8, Z9
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z0, Z4, K1
+	VMOVUPS.Z    96(DX), K1, Z0
+	VMULPS       Z0, Z5, Z5
+	VMULPS       Z0, Z2, Z2
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z0, Z4, K1
+	VMOVUPS.Z    160(DX), K1, Z0
+	VMOVAPS      Z5, Z4
+	VMOVAPS      Z2, Z8
+	VFMADD231PS  Z0, Z6, Z4
+	VFNMADD231PS Z0, Z6, Z5
+	VFMADD231PS  Z0, Z1, Z8
+	VFNMADD231PS Z0, Z1, Z2
+	VSUBPS       Z4, Z3, Z0
+	VADDPS       Z4, Z3, Z3
+	VSUBPS       Z8, Z10, Z1
+	VADDPS       Z8, Z10, Z10
+	VADDPS       Z2, Z7, Z4
+	VSUBPS       Z2, Z7, Z7
+	VSUBPS       Z5, Z9, Z2
+	VADDPS       Z5, Z9, Z9
+	VUNPCKLPS    Z4, Z3, Z5
+	VUNPCKHPS    Z4, Z3, Z3
+	VUNPCKLPS    Z7, Z0, Z4
+	VUNPCKHPS    Z7, Z0, Z0
+	VUNPCKLPD    Z4, Z5, Z6
+	VUNPCKHPD    Z4, Z5, Z4
+	VUNPCKLPD    Z0, Z3, Z5
+	VUNPCKHPD    Z0, Z3, Z0
+	VUNPCKLPS    Z2, Z10, Z3
+	VUNPCKHPS    Z2, Z10, Z10
+	VUNPCKLPS    Z9, Z1, Z2
+	VUNPCKHPS    Z9, Z1, Z1
+	VUNPCKLPD    Z2, Z3, Z7
+	VUNPCKHPD    Z2, Z3, Z2
+	VUNPCKLPD    Z1, Z10, Z3
+	VUNPCKHPD    Z1, Z10, Z1
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z8
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
-	VPCMPD       $0x01, Z3, Z9, K1
-	VMOVUPS      Z2, K1, (AX)
+	VPCMPD       $0x01, Z8, Z9, K1
+	VMOVUPS.Z    192(DX), K1, Z8
+	VMOVAPS      Z4, Z9
+	VFNMADD231PS Z8, Z2, Z9
+	VFMADD231PS  Z8, Z4, Z2
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z4
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z4, Z8, K1
+	VMOVUPS.Z    224(DX), K1, Z4
+	VMOVAPS      Z5, Z8
+	VFNMADD231PS Z4, Z3, Z8
+	VFMADD231PS  Z4, Z5, Z3
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z4
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	VMOVUPS.Z    256(DX), K1, Z4
+	VMOVAPS      Z0, Z5
+	VFNMADD231PS Z4, Z1, Z5
+	VFMADD231PS  Z4, Z0, Z1
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z0, Z4, K1
+	VMOVUPS.Z    320(DX), K1, Z0
+	VMOVAPS      Z6, Z4
+	VMOVAPS      Z7, Z10
+	VFMADD231PS  Z0, Z8, Z4
+	VFNMADD231PS Z0, Z8, Z6
+	VFMADD231PS  Z0, Z3, Z10
+	VFNMADD231PS Z0, Z3, Z7
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z0, Z3, K1
+	VMOVUPS.Z    288(DX), K1, Z0
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z2, Z2
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z0, Z3, K1
+	VMOVUPS.Z    352(DX), K1, Z0
+	VMOVAPS      Z9, Z3
+	VMOVAPS      Z2, Z8
+	VFMADD231PS  Z0, Z5, Z3
+	VFNMADD231PS Z0, Z5, Z9
+	VFMADD231PS  Z0, Z1, Z8
+	VFNMADD231PS Z0, Z1, Z2
+	VSUBPS       Z3, Z4, Z0
+	VADDPS       Z3, Z4, Z4
+	VSUBPS       Z8, Z10, Z1
+	VADDPS       Z8, Z10, Z10
+	VADDPS       Z2, Z6, Z3
+	VSUBPS       Z2, Z6, Z6
+	VSUBPS       Z9, Z7, Z2
+	VADDPS       Z9, Z7, Z7
+	LEAQ         (SI)(SI*2), DX
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z5
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z5, Z8, K1
+	VMOVUPS      Z4, K1, (AX)
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z4
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	VMOVUPS      Z10, K1, (CX)
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z4
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	VMOVUPS      Z3, K1, (AX)(SI*1)
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z3, Z4, K1
+	VMOVUPS      Z2, K1, (CX)(SI*1)
 	MOVQ         $0x00000008, BX
 	VPBROADCASTD BX, Z2
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
 	VPCMPD       $0x01, Z2, Z3, K1
-	VMOVUPS      Z5, K1, (CX)
+	VMOVUPS      Z0, K1, (AX)(SI*2)
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
-	VPCMPD       $0x01, Z2, Z3, K1
-	VMOVUPS      Z4, K1, (AX)(SI*1)
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
-	VPCMPD       $0x01, Z2, Z3, K1
-	VMOVUPS      Z7, K1, (CX)(SI*1)
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
-	VPCMPD       $0x01, Z2, Z3, K1
-	VMOVUPS      Z8, K1, (AX)(SI*2)
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
-	VPCMPD       $0x01, Z2, Z3, K1
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z0, Z2, K1
 	VMOVUPS      Z1, K1, (CX)(SI*2)
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z1
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
-	VPCMPD       $0x01, Z1, Z2, K1
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
 	VMOVUPS      Z6, K1, (AX)(DX*1)
 	MOVQ         $0x00000008, AX
-	VPBROADCASTD AX, Z1
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
-	VPCMPD       $0x01, Z1, Z2, K1
-	VMOVUPS      Z0, K1, (CX)(DX*1)
+	VPBROADCASTD AX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	VMOVUPS      Z7, K1, (CX)(DX*1)
 	JMP          end3
 
 next5:
 	CMPQ         BX, $0x03
 	JNE          next6
 	MOVQ         $0x00000030, SI
-	VMOVUPS      (AX), Z6
-	VMOVUPS      (CX), Z7
-	VMOVUPS      64(AX), Z8
-	VMOVUPS      64(CX), Z9
-	VMOVUPS      128(AX), Z10
-	VMOVUPS      128(CX), Z11
-	VXORPS       Z12, Z12, Z12
-	VXORPS       Z13, Z13, Z13
-	VSHUFF32X4   $0x44, Z8, Z6, Z14
-	VSHUFF32X4   $0xee, Z8, Z6, Z6
-	VSHUFF32X4   $0x44, Z9, Z7, Z8
-	VSHUFF32X4   $0xee, Z9, Z7, Z7
-	VSHUFF32X4   $0x44, Z12, Z10, Z9
-	VSHUFF32X4   $0xee, Z12, Z10, Z10
-	VSHUFF32X4   $0x44, Z13, Z11, Z12
-	VSHUFF32X4   $0xee, Z13, Z11, Z11
-	VSHUFF32X4   $0x88, Z9, Z14, Z13
-	VSHUFF32X4   $0x88, Z12, Z8, Z15
+	VMOVUPS      (AX), Z0
+	VMOVUPS      (CX), Z1
+	VMOVUPS      64(AX), Z2
+	VMOVUPS      64(CX), Z3
+	VMOVUPS      128(AX), Z4
+	VMOVUPS      128(CX), Z5
+	VXORPS       Z6, Z6, Z6
+	VXORPS       Z7, Z7, Z7
+	VSHUFF32X4   $0x44, Z2, Z0, Z8
+	VSHUFF32X4   $0xee, Z2, Z0, Z0
+	VSHUFF32X4   $0x44, Z3, Z1, Z2
+	VSHUFF32X4   $0xee, Z3, Z1, Z1
+	VSHUFF32X4   $0x44, Z6, Z4, Z3
+	VSHUFF32X4   $0xee, Z6, Z4, Z4
+	VSHUFF32X4   $0x44, Z7, Z5, Z6
+	VSHUFF32X4   $0xee, Z7, Z5, Z5
+	VSHUFF32X4   $0x88, Z3, Z8, Z7
+	VSHUFF32X4   $0x88, Z6, Z2, Z9
+	VSHUFF32X4   $0xdd, Z3, Z8, Z3
+	VSHUFF32X4   $0xdd, Z6, Z2, Z2
+	VSHUFF32X4   $0x88, Z4, Z0, Z6
+	VSHUFF32X4   $0x88, Z5, Z1, Z8
+	VSHUFF32X4   $0xdd, Z4, Z0, Z0
+	VSHUFF32X4   $0xdd, Z5, Z1, Z1
 	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z16
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z17
-	VPCMPD       $0x01, Z16, Z17, K1
-	VMOVUPS.Z    (DX), K1, Z16
-	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z17
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z18
-	VPCMPD       $0x01, Z17, Z18, K1
-	VMOVUPS.Z    48(DX), K1, Z17
-	VMULPS       Z17, Z15, Z18
-	VMULPS       Z17, Z13, Z17
-	VFMSUB213PS  Z18, Z16, Z13
-	VFMADD213PS  Z17, Z16, Z15
-	VSHUFF32X4   $0xdd, Z9, Z14, Z9
-	VSHUFF32X4   $0xdd, Z12, Z8, Z8
-	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z12
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z14
-	VPCMPD       $0x01, Z12, Z14, K1
-	VMOVUPS.Z    96(DX), K1, Z12
-	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z14
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z16
-	VPCMPD       $0x01, Z14, Z16, K1
-	VMOVUPS.Z    144(DX), K1, Z14
-	VMULPS       Z14, Z8, Z16
-	VMULPS       Z14, Z9, Z14
-	VFMSUB213PS  Z16, Z12, Z9
-	VFMADD213PS  Z14, Z12, Z8
-	VSHUFF32X4   $0x88, Z10, Z6, Z12
-	VSHUFF32X4   $0x88, Z11, Z7, Z14
-	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z16
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z17
-	VPCMPD       $0x01, Z16, Z17, K1
-	VMOVUPS.Z    192(DX), K1, Z16
-	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z17
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z18
-	VPCMPD       $0x01, Z17, Z18, K1
-	VMOVUPS.Z    240(DX), K1, Z17
-	VMULPS       Z17, Z14, Z18
-	VMULPS       Z17, Z12, Z17
-	VFMSUB213PS  Z18, Z16, Z12
-	VFMADD213PS  Z17, Z16, Z14
-	VSHUFF32X4   $0xdd, Z10, Z6, Z6
-	VSHUFF32X4   $0xdd, Z11, Z7, Z7
-	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z10
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z11
-	VPCMPD       $0x01, Z10, Z11, K1
-	VMOVUPS.Z    288(DX), K1, Z10
-	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z11
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z16
-	VPCMPD       $0x01, Z11, Z16, K1
-	VMOVUPS.Z    336(DX), K1, Z11
-	VMULPS       Z11, Z7, Z16
-	VMULPS       Z11, Z6, Z11
-	VFMSUB213PS  Z16, Z10, Z6
-	VFMADD213PS  Z11, Z10, Z7
-	VSUBPS       Z12, Z13, Z10
-	VADDPS       Z12, Z13, Z13
-	VSUBPS       Z14, Z15, Z11
-	VADDPS       Z14, Z15, Z15
-	VSUBPS       Z6, Z9, Z12
-	VADDPS       Z6, Z9, Z9
-	VSUBPS       Z7, Z8, Z6
-	VADDPS       Z7, Z8, Z8
-	VSUBPS       Z9, Z13, Z7
-	VADDPS       Z9, Z13, Z13
-	VSUBPS       Z8, Z15, Z9
-	VADDPS       Z8, Z15, Z15
-	VADDPS       Z6, Z10, Z8
-	VSUBPS       Z6, Z10, Z10
-	VSUBPS       Z12, Z11, Z6
-	VADDPS       Z12, Z11, Z11
-	VMULPS       Z1, Z6, Z12
-	VMULPS       Z1, Z8, Z1
-	VFMSUB213PS  Z12, Z0, Z8
-	VFMADD213PS  Z1, Z0, Z6
-	VMULPS       Z3, Z9, Z0
-	VMULPS       Z3, Z7, Z1
-	VFMSUB213PS  Z0, Z2, Z7
-	VFMADD213PS  Z1, Z2, Z9
-	VMULPS       Z5, Z11, Z0
-	VMULPS       Z5, Z10, Z1
-	VFMSUB213PS  Z0, Z4, Z10
-	VFMADD213PS  Z1, Z4, Z11
-	VUNPCKLPS    Z8, Z13, Z0
-	VUNPCKHPS    Z8, Z13, Z13
-	VUNPCKLPS    Z10, Z7, Z1
-	VUNPCKHPS    Z10, Z7, Z7
-	VUNPCKLPD    Z1, Z0, Z2
-	VUNPCKHPD    Z1, Z0, Z1
-	VUNPCKLPD    Z7, Z13, Z0
-	VUNPCKHPD    Z7, Z13, Z7
-	VUNPCKLPS    Z6, Z15, Z3
-	VUNPCKHPS    Z6, Z15, Z15
-	VUNPCKLPS    Z11, Z9, Z4
-	VUNPCKHPS    Z11, Z9, Z9
-	VUNPCKLPD    Z4, Z3, Z5
-	VUNPCKHPD    Z4, Z3, Z4
-	VUNPCKLPD    Z9, Z15, Z3
-	VUNPCKHPD    Z9, Z15, Z9
-	VSUBPS       Z0, Z2, Z6
-	VADDPS       Z0, Z2, Z2
-	VSUBPS       Z3, Z5, Z0
-	VADDPS       Z3, Z5, Z5
-	VSUBPS       Z7, Z1, Z3
-	VADDPS       Z7, Z1, Z1
-	VSUBPS       Z9, Z4, Z7
-	VADDPS       Z9, Z4, Z4
-	VSUBPS       Z1, Z2, Z8
-	VADDPS       Z1, Z2, Z2
-	VSUBPS       Z4, Z5, Z1
-	VADDPS       Z4, Z5, Z5
-	VADDPS       Z7, Z6, Z4
-	VSUBPS       Z7, Z6, Z6
-	VSUBPS       Z3, Z0, Z7
-	VADDPS       Z3, Z0, Z0
-	LEAQ         (SI)(SI*2), DX
+	VPBROADCASTD BX, Z4
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	VMOVUPS.Z    (DX), K1, Z4
+	VMOVAPS      Z3, Z5
+	VFNMADD231PS Z4, Z2, Z5
+	VFMADD231PS  Z4, Z3, Z2
 	MOVQ         $0x0000000c, BX
 	VPBROADCASTD BX, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z3, Z4, K1
+	VMOVUPS.Z    48(DX), K1, Z3
+	VMOVAPS      Z6, Z4
+	VFNMADD231PS Z3, Z8, Z4
+	VFMADD231PS  Z3, Z6, Z8
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z6
+	VPCMPD       $0x01, Z3, Z6, K1
+	VMOVUPS.Z    96(DX), K1, Z3
+	VMOVAPS      Z0, Z6
+	VFNMADD231PS Z3, Z1, Z6
+	VFMADD231PS  Z3, Z0, Z1
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z0, Z3, K1
+	VMOVUPS.Z    192(DX), K1, Z0
+	VMOVAPS      Z7, Z3
+	VMOVAPS      Z9, Z10
+	VFMADD231PS  Z0, Z4, Z3
+	VFNMADD231PS Z0, Z4, Z7
+	VFMADD231PS  Z0, Z8, Z10
+	VFNMADD231PS Z0, Z8, Z9
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z0, Z4, K1
+	VMOVUPS.Z    144(DX), K1, Z0
+	VMULPS       Z0, Z5, Z5
+	VMULPS       Z0, Z2, Z2
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z0, Z4, K1
+	VMOVUPS.Z    240(DX), K1, Z0
+	VMOVAPS      Z5, Z4
+	VMOVAPS      Z2, Z8
+	VFMADD231PS  Z0, Z6, Z4
+	VFNMADD231PS Z0, Z6, Z5
+	VFMADD231PS  Z0, Z1, Z8
+	VFNMADD231PS Z0, Z1, Z2
+	VSUBPS       Z4, Z3, Z0
+	VADDPS       Z4, Z3, Z3
+	VSUBPS       Z8, Z10, Z1
+	VADDPS       Z8, Z10, Z10
+	VADDPS       Z2, Z7, Z4
+	VSUBPS       Z2, Z7, Z7
+	VSUBPS       Z5, Z9, Z2
+	VADDPS       Z5, Z9, Z9
+	VUNPCKLPS    Z4, Z3, Z5
+	VUNPCKHPS    Z4, Z3, Z3
+	VUNPCKLPS    Z7, Z0, Z4
+	VUNPCKHPS    Z7, Z0, Z0
+	VUNPCKLPD    Z4, Z5, Z6
+	VUNPCKHPD    Z4, Z5, Z4
+	VUNPCKLPD    Z0, Z3, Z5
+	VUNPCKHPD    Z0, Z3, Z0
+	VUNPCKLPS    Z2, Z10, Z3
+	VUNPCKHPS    Z2, Z10, Z10
+	VUNPCKLPS    Z9, Z1, Z2
+	VUNPCKHPS    Z9, Z1, Z1
+	VUNPCKLPD    Z2, Z3, Z7
+	VUNPCKHPD    Z2, Z3, Z2
+	VUNPCKLPD    Z1, Z10, Z3
+	VUNPCKHPD    Z1, Z10, Z1
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z8
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
-	VPCMPD       $0x01, Z3, Z9, K1
-	VMOVUPS      Z2, K1, (AX)
+	VPCMPD       $0x01, Z8, Z9, K1
+	VMOVUPS.Z    288(DX), K1, Z8
+	VMOVAPS      Z4, Z9
+	VFNMADD231PS Z8, Z2, Z9
+	VFMADD231PS  Z8, Z4, Z2
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z4
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z4, Z8, K1
+	VMOVUPS.Z    336(DX), K1, Z4
+	VMOVAPS      Z5, Z8
+	VFNMADD231PS Z4, Z3, Z8
+	VFMADD231PS  Z4, Z5, Z3
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z4
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	VMOVUPS.Z    384(DX), K1, Z4
+	VMOVAPS      Z0, Z5
+	VFNMADD231PS Z4, Z1, Z5
+	VFMADD231PS  Z4, Z0, Z1
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z0, Z4, K1
+	VMOVUPS.Z    480(DX), K1, Z0
+	VMOVAPS      Z6, Z4
+	VMOVAPS      Z7, Z10
+	VFMADD231PS  Z0, Z8, Z4
+	VFNMADD231PS Z0, Z8, Z6
+	VFMADD231PS  Z0, Z3, Z10
+	VFNMADD231PS Z0, Z3, Z7
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z0, Z3, K1
+	VMOVUPS.Z    432(DX), K1, Z0
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z2, Z2
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z0, Z3, K1
+	VMOVUPS.Z    528(DX), K1, Z0
+	VMOVAPS      Z9, Z3
+	VMOVAPS      Z2, Z8
+	VFMADD231PS  Z0, Z5, Z3
+	VFNMADD231PS Z0, Z5, Z9
+	VFMADD231PS  Z0, Z1, Z8
+	VFNMADD231PS Z0, Z1, Z2
+	VSUBPS       Z3, Z4, Z0
+	VADDPS       Z3, Z4, Z4
+	VSUBPS       Z8, Z10, Z1
+	VADDPS       Z8, Z10, Z10
+	VADDPS       Z2, Z6, Z3
+	VSUBPS       Z2, Z6, Z6
+	VSUBPS       Z9, Z7, Z2
+	VADDPS       Z9, Z7, Z7
+	LEAQ         (SI)(SI*2), DX
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z5
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z5, Z8, K1
+	VMOVUPS      Z4, K1, (AX)
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z4
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	VMOVUPS      Z10, K1, (CX)
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z4
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	VMOVUPS      Z3, K1, (AX)(SI*1)
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z3, Z4, K1
+	VMOVUPS      Z2, K1, (CX)(SI*1)
 	MOVQ         $0x0000000c, BX
 	VPBROADCASTD BX, Z2
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
 	VPCMPD       $0x01, Z2, Z3, K1
-	VMOVUPS      Z5, K1, (CX)
+	VMOVUPS      Z0, K1, (AX)(SI*2)
 	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z2
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
-	VPCMPD       $0x01, Z2, Z3, K1
-	VMOVUPS      Z4, K1, (AX)(SI*1)
-	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z2
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
-	VPCMPD       $0x01, Z2, Z3, K1
-	VMOVUPS      Z7, K1, (CX)(SI*1)
-	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z2
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
-	VPCMPD       $0x01, Z2, Z3, K1
-	VMOVUPS      Z8, K1, (AX)(SI*2)
-	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z2
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
-	VPCMPD       $0x01, Z2, Z3, K1
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z0, Z2, K1
 	VMOVUPS      Z1, K1, (CX)(SI*2)
 	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z1
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
-	VPCMPD       $0x01, Z1, Z2, K1
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
 	VMOVUPS      Z6, K1, (AX)(DX*1)
 	MOVQ         $0x0000000c, AX
-	VPBROADCASTD AX, Z1
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
-	VPCMPD       $0x01, Z1, Z2, K1
-	VMOVUPS      Z0, K1, (CX)(DX*1)
+	VPBROADCASTD AX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	VMOVUPS      Z7, K1, (CX)(DX*1)
 	JMP          end3
 
 next6:
@@ -1521,251 +1463,251 @@ TEXT ·fftInverseLanesAVX2(SB), NOSPLIT, $160-72
 	MOVQ $0x00000040, DI
 
 loop1:
-	CMPQ        SI, $0x04
-	JL          rest2
-	LEAQ        (DI)(DI*2), R8
-	VMOVUPS     (AX), Y0
-	VMOVUPS     (CX), Y1
-	VMOVUPS     (AX)(DI*1), Y2
-	VMOVUPS     (CX)(DI*1), Y3
-	VMOVUPS     (AX)(DI*2), Y4
-	VMOVUPS     (CX)(DI*2), Y5
-	VMOVUPS     (AX)(R8*1), Y6
-	VMOVUPS     (CX)(R8*1), Y7
-	VSUBPS      Y4, Y0, Y8
-	VADDPS      Y4, Y0, Y0
-	VSUBPS      Y5, Y1, Y4
-	VADDPS      Y5, Y1, Y1
-	VSUBPS      Y6, Y2, Y5
-	VADDPS      Y6, Y2, Y2
-	VSUBPS      Y7, Y3, Y6
-	VADDPS      Y7, Y3, Y3
-	VSUBPS      Y2, Y0, Y7
-	VADDPS      Y2, Y0, Y0
-	VSUBPS      Y3, Y1, Y2
-	VADDPS      Y3, Y1, Y1
-	VADDPS      Y6, Y8, Y3
-	VSUBPS      Y6, Y8, Y8
-	VSUBPS      Y5, Y4, Y6
-	VADDPS      Y5, Y4, Y4
-	VUNPCKLPS   Y8, Y0, Y5
-	VUNPCKHPS   Y8, Y0, Y0
-	VUNPCKLPS   Y3, Y7, Y8
-	VUNPCKHPS   Y3, Y7, Y7
-	VUNPCKLPD   Y8, Y5, Y3
-	VUNPCKHPD   Y8, Y5, Y8
-	VUNPCKLPD   Y7, Y0, Y5
-	VUNPCKHPD   Y7, Y0, Y7
-	VUNPCKLPS   Y4, Y1, Y0
-	VUNPCKHPS   Y4, Y1, Y1
-	VUNPCKLPS   Y6, Y2, Y4
-	VUNPCKHPS   Y6, Y2, Y2
-	VUNPCKLPD   Y4, Y0, Y6
-	VUNPCKHPD   Y4, Y0, Y4
-	VUNPCKLPD   Y2, Y1, Y0
-	VUNPCKHPD   Y2, Y1, Y2
-	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y8, Y9
-	VFMADD213PS Y10, Y1, Y8
-	VFMSUB213PS Y9, Y1, Y4
-	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
-	VMULPS      Y9, Y0, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y1, Y5
-	VFMSUB213PS Y9, Y1, Y0
-	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
-	VMULPS      Y9, Y2, Y10
-	VMULPS      Y9, Y7, Y9
-	VFMADD213PS Y10, Y1, Y7
-	VFMSUB213PS Y9, Y1, Y2
-	VSUBPS      Y5, Y3, Y1
-	VADDPS      Y5, Y3, Y3
-	VSUBPS      Y0, Y6, Y5
-	VADDPS      Y0, Y6, Y6
-	VSUBPS      Y7, Y8, Y0
-	VADDPS      Y7, Y8, Y8
-	VSUBPS      Y2, Y4, Y7
-	VADDPS      Y2, Y4, Y4
-	VSUBPS      Y8, Y3, Y2
-	VADDPS      Y8, Y3, Y3
-	VSUBPS      Y4, Y6, Y8
-	VADDPS      Y4, Y6, Y6
-	VADDPS      Y7, Y1, Y4
-	VSUBPS      Y7, Y1, Y1
-	VSUBPS      Y0, Y5, Y7
-	VADDPS      Y0, Y5, Y5
-	VMOVUPS     (DX), Y0
-	VMOVUPS     64(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y0, Y3
-	VFMSUB213PS Y9, Y0, Y6
-	VMOVUPS     128(DX), Y0
-	VMOVUPS     192(DX), Y9
-	VMULPS      Y9, Y5, Y10
-	VMULPS      Y9, Y1, Y9
-	VFMADD213PS Y10, Y0, Y1
-	VFMSUB213PS Y9, Y0, Y5
-	VMOVUPS     256(DX), Y0
-	VMOVUPS     320(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y0, Y2
-	VFMSUB213PS Y9, Y0, Y8
-	VMOVUPS     384(DX), Y0
-	VMOVUPS     448(DX), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y4, Y9
-	VFMADD213PS Y10, Y0, Y4
-	VFMSUB213PS Y9, Y0, Y7
-	VPERM2F128  $0x20, Y1, Y3, Y0
-	VPERM2F128  $0x31, Y1, Y3, Y3
-	VPERM2F128  $0x20, Y5, Y6, Y1
-	VPERM2F128  $0x31, Y5, Y6, Y6
-	VPERM2F128  $0x20, Y4, Y2, Y5
-	VPERM2F128  $0x31, Y4, Y2, Y2
-	VPERM2F128  $0x20, Y7, Y8, Y4
-	VPERM2F128  $0x31, Y7, Y8, Y8
-	VMOVUPS     Y0, (AX)
-	VMOVUPS     Y1, (CX)
-	VMOVUPS     Y5, (BX)
-	VMOVUPS     Y4, 32(BX)
-	VMOVUPS     Y3, 64(AX)
-	VMOVUPS     Y6, 64(CX)
-	VMOVUPS     Y2, 64(BX)
-	VMOVUPS     Y8, 96(BX)
-	LEAQ        (DI)(DI*2), R8
-	VMOVUPS     32(AX), Y0
-	VMOVUPS     32(CX), Y1
-	VMOVUPS     32(AX)(DI*1), Y2
-	VMOVUPS     32(CX)(DI*1), Y3
-	VMOVUPS     32(AX)(DI*2), Y4
-	VMOVUPS     32(CX)(DI*2), Y5
-	VMOVUPS     32(AX)(R8*1), Y6
-	VMOVUPS     32(CX)(R8*1), Y7
-	VSUBPS      Y4, Y0, Y8
-	VADDPS      Y4, Y0, Y0
-	VSUBPS      Y5, Y1, Y4
-	VADDPS      Y5, Y1, Y1
-	VSUBPS      Y6, Y2, Y5
-	VADDPS      Y6, Y2, Y2
-	VSUBPS      Y7, Y3, Y6
-	VADDPS      Y7, Y3, Y3
-	VSUBPS      Y2, Y0, Y7
-	VADDPS      Y2, Y0, Y0
-	VSUBPS      Y3, Y1, Y2
-	VADDPS      Y3, Y1, Y1
-	VADDPS      Y6, Y8, Y3
-	VSUBPS      Y6, Y8, Y8
-	VSUBPS      Y5, Y4, Y6
-	VADDPS      Y5, Y4, Y4
-	VUNPCKLPS   Y8, Y0, Y5
-	VUNPCKHPS   Y8, Y0, Y0
-	VUNPCKLPS   Y3, Y7, Y8
-	VUNPCKHPS   Y3, Y7, Y7
-	VUNPCKLPD   Y8, Y5, Y3
-	VUNPCKHPD   Y8, Y5, Y8
-	VUNPCKLPD   Y7, Y0, Y5
-	VUNPCKHPD   Y7, Y0, Y7
-	VUNPCKLPS   Y4, Y1, Y0
-	VUNPCKHPS   Y4, Y1, Y1
-	VUNPCKLPS   Y6, Y2, Y4
-	VUNPCKHPS   Y6, Y2, Y2
-	VUNPCKLPD   Y4, Y0, Y6
-	VUNPCKHPD   Y4, Y0, Y4
-	VUNPCKLPD   Y2, Y1, Y0
-	VUNPCKHPD   Y2, Y1, Y2
-	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y8, Y9
-	VFMADD213PS Y10, Y1, Y8
-	VFMSUB213PS Y9, Y1, Y4
-	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
-	VMULPS      Y9, Y0, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y1, Y5
-	VFMSUB213PS Y9, Y1, Y0
-	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
-	VMULPS      Y9, Y2, Y10
-	VMULPS      Y9, Y7, Y9
-	VFMADD213PS Y10, Y1, Y7
-	VFMSUB213PS Y9, Y1, Y2
-	VSUBPS      Y5, Y3, Y1
-	VADDPS      Y5, Y3, Y3
-	VSUBPS      Y0, Y6, Y5
-	VADDPS      Y0, Y6, Y6
-	VSUBPS      Y7, Y8, Y0
-	VADDPS      Y7, Y8, Y8
-	VSUBPS      Y2, Y4, Y7
-	VADDPS      Y2, Y4, Y4
-	VSUBPS      Y8, Y3, Y2
-	VADDPS      Y8, Y3, Y3
-	VSUBPS      Y4, Y6, Y8
-	VADDPS      Y4, Y6, Y6
-	VADDPS      Y7, Y1, Y4
-	VSUBPS      Y7, Y1, Y1
-	VSUBPS      Y0, Y5, Y7
-	VADDPS      Y0, Y5, Y5
-	VMOVUPS     32(DX), Y0
-	VMOVUPS     96(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y0, Y3
-	VFMSUB213PS Y9, Y0, Y6
-	VMOVUPS     160(DX), Y0
-	VMOVUPS     224(DX), Y9
-	VMULPS      Y9, Y5, Y10
-	VMULPS      Y9, Y1, Y9
-	VFMADD213PS Y10, Y0, Y1
-	VFMSUB213PS Y9, Y0, Y5
-	VMOVUPS     288(DX), Y0
-	VMOVUPS     352(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y0, Y2
-	VFMSUB213PS Y9, Y0, Y8
-	VMOVUPS     416(DX), Y0
-	VMOVUPS     480(DX), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y4, Y9
-	VFMADD213PS Y10, Y0, Y4
-	VFMSUB213PS Y9, Y0, Y7
-	VPERM2F128  $0x20, Y1, Y3, Y0
-	VPERM2F128  $0x31, Y1, Y3, Y3
-	VPERM2F128  $0x20, Y5, Y6, Y1
-	VPERM2F128  $0x31, Y5, Y6, Y6
-	VPERM2F128  $0x20, Y4, Y2, Y5
-	VPERM2F128  $0x31, Y4, Y2, Y2
-	VPERM2F128  $0x20, Y7, Y8, Y4
-	VPERM2F128  $0x31, Y7, Y8, Y8
-	VMOVUPS     Y0, 128(AX)
-	VMOVUPS     Y1, 128(CX)
-	VMOVUPS     Y5, 160(AX)
-	VMOVUPS     Y4, 160(CX)
-	VMOVUPS     Y3, 192(AX)
-	VMOVUPS     Y6, 192(CX)
-	VMOVUPS     Y2, 224(AX)
-	VMOVUPS     Y8, 224(CX)
-	VMOVUPS     (BX), Y0
-	VMOVUPS     32(BX), Y1
-	VMOVUPS     Y0, 32(AX)
-	VMOVUPS     Y1, 32(CX)
-	VMOVUPS     64(BX), Y0
-	VMOVUPS     96(BX), Y1
-	VMOVUPS     Y0, 96(AX)
-	VMOVUPS     Y1, 96(CX)
-	ADDQ        $0x00000100, AX
-	ADDQ        $0x00000100, CX
-	ADDQ        $0x00000200, DX
-	SUBQ        $0x04, SI
-	JMP         loop1
+	CMPQ         SI, $0x04
+	JL           rest2
+	LEAQ         (DI)(DI*2), R8
+	VMOVUPS      (AX), Y0
+	VMOVUPS      (CX), Y1
+	VMOVUPS      (AX)(DI*1), Y2
+	VMOVUPS      (CX)(DI*1), Y3
+	VMOVUPS      (AX)(DI*2), Y4
+	VMOVUPS      (CX)(DI*2), Y5
+	VMOVUPS      (AX)(R8*1), Y6
+	VMOVUPS      (CX)(R8*1), Y7
+	VSUBPS       Y4, Y0, Y8
+	VADDPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y4
+	VADDPS       Y5, Y1, Y1
+	VSUBPS       Y6, Y2, Y5
+	VADDPS       Y6, Y2, Y2
+	VSUBPS       Y7, Y3, Y6
+	VADDPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y0, Y7
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y6, Y8, Y3
+	VSUBPS       Y6, Y8, Y8
+	VSUBPS       Y5, Y4, Y6
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      384(DX), Y5
+	VMOVAPS      Y8, Y9
+	VFMADD231PS  Y5, Y4, Y9
+	VFNMADD231PS Y5, Y8, Y4
+	VMOVUPS      576(DX), Y5
+	VMULPS       Y5, Y9, Y9
+	VMULPS       Y5, Y4, Y4
+	VMOVUPS      448(DX), Y5
+	VMOVAPS      Y7, Y8
+	VFMADD231PS  Y5, Y2, Y8
+	VFNMADD231PS Y5, Y7, Y2
+	VMOVUPS      640(DX), Y5
+	VMULPS       Y5, Y8, Y8
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      512(DX), Y5
+	VMOVAPS      Y3, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS Y5, Y3, Y6
+	VMOVUPS      704(DX), Y3
+	VMULPS       Y3, Y7, Y7
+	VMULPS       Y3, Y6, Y6
+	VUNPCKLPS    Y9, Y0, Y3
+	VUNPCKHPS    Y9, Y0, Y0
+	VUNPCKLPS    Y7, Y8, Y5
+	VUNPCKHPS    Y7, Y8, Y8
+	VUNPCKLPD    Y5, Y3, Y7
+	VUNPCKHPD    Y5, Y3, Y5
+	VUNPCKLPD    Y8, Y0, Y3
+	VUNPCKHPD    Y8, Y0, Y8
+	VUNPCKLPS    Y4, Y1, Y0
+	VUNPCKHPS    Y4, Y1, Y1
+	VUNPCKLPS    Y6, Y2, Y4
+	VUNPCKHPS    Y6, Y2, Y2
+	VUNPCKLPD    Y4, Y0, Y6
+	VUNPCKHPD    Y4, Y0, Y4
+	VUNPCKLPD    Y2, Y1, Y0
+	VUNPCKHPD    Y2, Y1, Y2
+	VSUBPS       Y3, Y7, Y1
+	VADDPS       Y3, Y7, Y7
+	VSUBPS       Y0, Y6, Y3
+	VADDPS       Y0, Y6, Y6
+	VSUBPS       Y8, Y5, Y0
+	VADDPS       Y8, Y5, Y5
+	VSUBPS       Y2, Y4, Y8
+	VADDPS       Y2, Y4, Y4
+	VSUBPS       Y5, Y7, Y2
+	VADDPS       Y5, Y7, Y7
+	VSUBPS       Y4, Y6, Y5
+	VADDPS       Y4, Y6, Y6
+	VADDPS       Y8, Y1, Y4
+	VSUBPS       Y8, Y1, Y1
+	VSUBPS       Y0, Y3, Y8
+	VADDPS       Y0, Y3, Y3
+	VMOVUPS      (DX), Y0
+	VMOVAPS      Y1, Y9
+	VFMADD231PS  Y0, Y3, Y9
+	VFNMADD231PS Y0, Y1, Y3
+	VMOVUPS      192(DX), Y0
+	VMULPS       Y0, Y9, Y9
+	VMULPS       Y0, Y3, Y3
+	VMOVUPS      64(DX), Y0
+	VMOVAPS      Y2, Y1
+	VFMADD231PS  Y0, Y5, Y1
+	VFNMADD231PS Y0, Y2, Y5
+	VMOVUPS      256(DX), Y0
+	VMULPS       Y0, Y1, Y1
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      128(DX), Y0
+	VMOVAPS      Y4, Y2
+	VFMADD231PS  Y0, Y8, Y2
+	VFNMADD231PS Y0, Y4, Y8
+	VMOVUPS      320(DX), Y0
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y0, Y8, Y8
+	VPERM2F128   $0x20, Y9, Y7, Y0
+	VPERM2F128   $0x31, Y9, Y7, Y7
+	VPERM2F128   $0x20, Y3, Y6, Y4
+	VPERM2F128   $0x31, Y3, Y6, Y6
+	VPERM2F128   $0x20, Y2, Y1, Y3
+	VPERM2F128   $0x31, Y2, Y1, Y1
+	VPERM2F128   $0x20, Y8, Y5, Y2
+	VPERM2F128   $0x31, Y8, Y5, Y5
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y4, (CX)
+	VMOVUPS      Y3, (BX)
+	VMOVUPS      Y2, 32(BX)
+	VMOVUPS      Y7, 64(AX)
+	VMOVUPS      Y6, 64(CX)
+	VMOVUPS      Y1, 64(BX)
+	VMOVUPS      Y5, 96(BX)
+	LEAQ         (DI)(DI*2), R8
+	VMOVUPS      32(AX), Y0
+	VMOVUPS      32(CX), Y1
+	VMOVUPS      32(AX)(DI*1), Y2
+	VMOVUPS      32(CX)(DI*1), Y3
+	VMOVUPS      32(AX)(DI*2), Y4
+	VMOVUPS      32(CX)(DI*2), Y5
+	VMOVUPS      32(AX)(R8*1), Y6
+	VMOVUPS      32(CX)(R8*1), Y7
+	VSUBPS       Y4, Y0, Y8
+	VADDPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y4
+	VADDPS       Y5, Y1, Y1
+	VSUBPS       Y6, Y2, Y5
+	VADDPS       Y6, Y2, Y2
+	VSUBPS       Y7, Y3, Y6
+	VADDPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y0, Y7
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y6, Y8, Y3
+	VSUBPS       Y6, Y8, Y8
+	VSUBPS       Y5, Y4, Y6
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      416(DX), Y5
+	VMOVAPS      Y8, Y9
+	VFMADD231PS  Y5, Y4, Y9
+	VFNMADD231PS Y5, Y8, Y4
+	VMOVUPS      608(DX), Y5
+	VMULPS       Y5, Y9, Y9
+	VMULPS       Y5, Y4, Y4
+	VMOVUPS      480(DX), Y5
+	VMOVAPS      Y7, Y8
+	VFMADD231PS  Y5, Y2, Y8
+	VFNMADD231PS Y5, Y7, Y2
+	VMOVUPS      672(DX), Y5
+	VMULPS       Y5, Y8, Y8
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      544(DX), Y5
+	VMOVAPS      Y3, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS Y5, Y3, Y6
+	VMOVUPS      736(DX), Y3
+	VMULPS       Y3, Y7, Y7
+	VMULPS       Y3, Y6, Y6
+	VUNPCKLPS    Y9, Y0, Y3
+	VUNPCKHPS    Y9, Y0, Y0
+	VUNPCKLPS    Y7, Y8, Y5
+	VUNPCKHPS    Y7, Y8, Y8
+	VUNPCKLPD    Y5, Y3, Y7
+	VUNPCKHPD    Y5, Y3, Y5
+	VUNPCKLPD    Y8, Y0, Y3
+	VUNPCKHPD    Y8, Y0, Y8
+	VUNPCKLPS    Y4, Y1, Y0
+	VUNPCKHPS    Y4, Y1, Y1
+	VUNPCKLPS    Y6, Y2, Y4
+	VUNPCKHPS    Y6, Y2, Y2
+	VUNPCKLPD    Y4, Y0, Y6
+	VUNPCKHPD    Y4, Y0, Y4
+	VUNPCKLPD    Y2, Y1, Y0
+	VUNPCKHPD    Y2, Y1, Y2
+	VSUBPS       Y3, Y7, Y1
+	VADDPS       Y3, Y7, Y7
+	VSUBPS       Y0, Y6, Y3
+	VADDPS       Y0, Y6, Y6
+	VSUBPS       Y8, Y5, Y0
+	VADDPS       Y8, Y5, Y5
+	VSUBPS       Y2, Y4, Y8
+	VADDPS       Y2, Y4, Y4
+	VSUBPS       Y5, Y7, Y2
+	VADDPS       Y5, Y7, Y7
+	VSUBPS       Y4, Y6, Y5
+	VADDPS       Y4, Y6, Y6
+	VADDPS       Y8, Y1, Y4
+	VSUBPS       Y8, Y1, Y1
+	VSUBPS       Y0, Y3, Y8
+	VADDPS       Y0, Y3, Y3
+	VMOVUPS      32(DX), Y0
+	VMOVAPS      Y1, Y9
+	VFMADD231PS  Y0, Y3, Y9
+	VFNMADD231PS Y0, Y1, Y3
+	VMOVUPS      224(DX), Y0
+	VMULPS       Y0, Y9, Y9
+	VMULPS       Y0, Y3, Y3
+	VMOVUPS      96(DX), Y0
+	VMOVAPS      Y2, Y1
+	VFMADD231PS  Y0, Y5, Y1
+	VFNMADD231PS Y0, Y2, Y5
+	VMOVUPS      288(DX), Y0
+	VMULPS       Y0, Y1, Y1
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      160(DX), Y0
+	VMOVAPS      Y4, Y2
+	VFMADD231PS  Y0, Y8, Y2
+	VFNMADD231PS Y0, Y4, Y8
+	VMOVUPS      352(DX), Y0
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y0, Y8, Y8
+	VPERM2F128   $0x20, Y9, Y7, Y0
+	VPERM2F128   $0x31, Y9, Y7, Y7
+	VPERM2F128   $0x20, Y3, Y6, Y4
+	VPERM2F128   $0x31, Y3, Y6, Y6
+	VPERM2F128   $0x20, Y2, Y1, Y3
+	VPERM2F128   $0x31, Y2, Y1, Y1
+	VPERM2F128   $0x20, Y8, Y5, Y2
+	VPERM2F128   $0x31, Y8, Y5, Y5
+	VMOVUPS      Y0, 128(AX)
+	VMOVUPS      Y4, 128(CX)
+	VMOVUPS      Y3, 160(AX)
+	VMOVUPS      Y2, 160(CX)
+	VMOVUPS      Y7, 192(AX)
+	VMOVUPS      Y6, 192(CX)
+	VMOVUPS      Y1, 224(AX)
+	VMOVUPS      Y5, 224(CX)
+	VMOVUPS      (BX), Y0
+	VMOVUPS      32(BX), Y1
+	VMOVUPS      Y0, 32(AX)
+	VMOVUPS      Y1, 32(CX)
+	VMOVUPS      64(BX), Y0
+	VMOVUPS      96(BX), Y1
+	VMOVUPS      Y0, 96(AX)
+	VMOVUPS      Y1, 96(CX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000300, DX
+	SUBQ         $0x04, SI
+	JMP          loop1
 
 rest2:
 	CMPQ           SI, $0x01
@@ -1796,14 +1738,35 @@ rest2:
 	VSUBPS         Y6, Y8, Y8
 	VSUBPS         Y5, Y4, Y6
 	VADDPS         Y5, Y4, Y4
-	VUNPCKLPS      Y8, Y0, Y5
-	VUNPCKHPS      Y8, Y0, Y0
-	VUNPCKLPS      Y3, Y7, Y8
-	VUNPCKHPS      Y3, Y7, Y7
-	VUNPCKLPD      Y8, Y5, Y3
-	VUNPCKHPD      Y8, Y5, Y8
-	VUNPCKLPD      Y7, Y0, Y5
-	VUNPCKHPD      Y7, Y0, Y7
+	VBROADCASTF128 96(DX), Y5
+	VMOVAPS        Y8, Y9
+	VFMADD231PS    Y5, Y4, Y9
+	VFNMADD231PS   Y5, Y8, Y4
+	VBROADCASTF128 144(DX), Y5
+	VMULPS         Y5, Y9, Y9
+	VMULPS         Y5, Y4, Y4
+	VBROADCASTF128 112(DX), Y5
+	VMOVAPS        Y7, Y8
+	VFMADD231PS    Y5, Y2, Y8
+	VFNMADD231PS   Y5, Y7, Y2
+	VBROADCASTF128 160(DX), Y5
+	VMULPS         Y5, Y8, Y8
+	VMULPS         Y5, Y2, Y2
+	VBROADCASTF128 128(DX), Y5
+	VMOVAPS        Y3, Y7
+	VFMADD231PS    Y5, Y6, Y7
+	VFNMADD231PS   Y5, Y3, Y6
+	VBROADCASTF128 176(DX), Y3
+	VMULPS         Y3, Y7, Y7
+	VMULPS         Y3, Y6, Y6
+	VUNPCKLPS      Y9, Y0, Y3
+	VUNPCKHPS      Y9, Y0, Y0
+	VUNPCKLPS      Y7, Y8, Y5
+	VUNPCKHPS      Y7, Y8, Y8
+	VUNPCKLPD      Y5, Y3, Y7
+	VUNPCKHPD      Y5, Y3, Y5
+	VUNPCKLPD      Y8, Y0, Y3
+	VUNPCKHPD      Y8, Y0, Y8
 	VUNPCKLPS      Y4, Y1, Y0
 	VUNPCKHPS      Y4, Y1, Y1
 	VUNPCKLPS      Y6, Y2, Y4
@@ -1812,198 +1775,177 @@ rest2:
 	VUNPCKHPD      Y4, Y0, Y4
 	VUNPCKLPD      Y2, Y1, Y0
 	VUNPCKHPD      Y2, Y1, Y2
-	VMOVUPS        fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
-	VMULPS         Y9, Y4, Y10
-	VMULPS         Y9, Y8, Y9
-	VFMADD213PS    Y10, Y1, Y8
-	VFMSUB213PS    Y9, Y1, Y4
-	VMOVUPS        fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
-	VMULPS         Y9, Y0, Y10
-	VMULPS         Y9, Y5, Y9
-	VFMADD213PS    Y10, Y1, Y5
-	VFMSUB213PS    Y9, Y1, Y0
-	VMOVUPS        fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
-	VMULPS         Y9, Y2, Y10
-	VMULPS         Y9, Y7, Y9
-	VFMADD213PS    Y10, Y1, Y7
-	VFMSUB213PS    Y9, Y1, Y2
-	VSUBPS         Y5, Y3, Y1
-	VADDPS         Y5, Y3, Y3
-	VSUBPS         Y0, Y6, Y5
+	VSUBPS         Y3, Y7, Y1
+	VADDPS         Y3, Y7, Y7
+	VSUBPS         Y0, Y6, Y3
 	VADDPS         Y0, Y6, Y6
-	VSUBPS         Y7, Y8, Y0
-	VADDPS         Y7, Y8, Y8
-	VSUBPS         Y2, Y4, Y7
+	VSUBPS         Y8, Y5, Y0
+	VADDPS         Y8, Y5, Y5
+	VSUBPS         Y2, Y4, Y8
 	VADDPS         Y2, Y4, Y4
-	VSUBPS         Y8, Y3, Y2
-	VADDPS         Y8, Y3, Y3
-	VSUBPS         Y4, Y6, Y8
+	VSUBPS         Y5, Y7, Y2
+	VADDPS         Y5, Y7, Y7
+	VSUBPS         Y4, Y6, Y5
 	VADDPS         Y4, Y6, Y6
-	VADDPS         Y7, Y1, Y4
-	VSUBPS         Y7, Y1, Y1
-	VSUBPS         Y0, Y5, Y7
-	VADDPS         Y0, Y5, Y5
+	VADDPS         Y8, Y1, Y4
+	VSUBPS         Y8, Y1, Y1
+	VSUBPS         Y0, Y3, Y8
+	VADDPS         Y0, Y3, Y3
 	VBROADCASTF128 (DX), Y0
-	VBROADCASTF128 16(DX), Y9
-	VMULPS         Y9, Y6, Y10
-	VMULPS         Y9, Y3, Y9
-	VFMADD213PS    Y10, Y0, Y3
-	VFMSUB213PS    Y9, Y0, Y6
-	VBROADCASTF128 32(DX), Y0
-	VBROADCASTF128 48(DX), Y9
-	VMULPS         Y9, Y5, Y10
-	VMULPS         Y9, Y1, Y9
-	VFMADD213PS    Y10, Y0, Y1
-	VFMSUB213PS    Y9, Y0, Y5
+	VMOVAPS        Y1, Y9
+	VFMADD231PS    Y0, Y3, Y9
+	VFNMADD231PS   Y0, Y1, Y3
+	VBROADCASTF128 48(DX), Y0
+	VMULPS         Y0, Y9, Y9
+	VMULPS         Y0, Y3, Y3
+	VBROADCASTF128 16(DX), Y0
+	VMOVAPS        Y2, Y1
+	VFMADD231PS    Y0, Y5, Y1
+	VFNMADD231PS   Y0, Y2, Y5
 	VBROADCASTF128 64(DX), Y0
-	VBROADCASTF128 80(DX), Y9
-	VMULPS         Y9, Y8, Y10
-	VMULPS         Y9, Y2, Y9
-	VFMADD213PS    Y10, Y0, Y2
-	VFMSUB213PS    Y9, Y0, Y8
-	VBROADCASTF128 96(DX), Y0
-	VBROADCASTF128 112(DX), Y9
-	VMULPS         Y9, Y7, Y10
-	VMULPS         Y9, Y4, Y9
-	VFMADD213PS    Y10, Y0, Y4
-	VFMSUB213PS    Y9, Y0, Y7
-	VPERM2F128     $0x20, Y1, Y3, Y0
-	VPERM2F128     $0x31, Y1, Y3, Y3
-	VPERM2F128     $0x20, Y5, Y6, Y1
-	VPERM2F128     $0x31, Y5, Y6, Y6
-	VPERM2F128     $0x20, Y4, Y2, Y3
-	VPERM2F128     $0x31, Y4, Y2, Y2
-	VPERM2F128     $0x20, Y7, Y8, Y2
-	VPERM2F128     $0x31, Y7, Y8, Y8
+	VMULPS         Y0, Y1, Y1
+	VMULPS         Y0, Y5, Y5
+	VBROADCASTF128 32(DX), Y0
+	VMOVAPS        Y4, Y2
+	VFMADD231PS    Y0, Y8, Y2
+	VFNMADD231PS   Y0, Y4, Y8
+	VBROADCASTF128 80(DX), Y0
+	VMULPS         Y0, Y2, Y2
+	VMULPS         Y0, Y8, Y8
+	VPERM2F128     $0x20, Y9, Y7, Y0
+	VPERM2F128     $0x31, Y9, Y7, Y7
+	VPERM2F128     $0x20, Y3, Y6, Y4
+	VPERM2F128     $0x31, Y3, Y6, Y6
+	VPERM2F128     $0x20, Y2, Y1, Y3
+	VPERM2F128     $0x31, Y2, Y1, Y1
+	VPERM2F128     $0x20, Y8, Y5, Y1
+	VPERM2F128     $0x31, Y8, Y5, Y5
 	VMOVUPS        Y0, (AX)
-	VMOVUPS        Y1, (CX)
+	VMOVUPS        Y4, (CX)
 	VMOVUPS        Y3, 32(AX)
-	VMOVUPS        Y2, 32(CX)
+	VMOVUPS        Y1, 32(CX)
 	JMP            end3
 
 next4:
-	CMPQ        SI, $0x02
-	JNE         next5
-	MOVQ        $0x00000020, DI
-	LEAQ        (DI)(DI*2), BX
-	VMOVUPS     (AX), Y0
-	VMOVUPS     (CX), Y1
-	VMOVUPS     (AX)(DI*1), Y2
-	VMOVUPS     (CX)(DI*1), Y3
-	VMOVUPS     (AX)(DI*2), Y4
-	VMOVUPS     (CX)(DI*2), Y5
-	VMOVUPS     (AX)(BX*1), Y6
-	VMOVUPS     (CX)(BX*1), Y7
-	VSUBPS      Y4, Y0, Y8
-	VADDPS      Y4, Y0, Y0
-	VSUBPS      Y5, Y1, Y4
-	VADDPS      Y5, Y1, Y1
-	VSUBPS      Y6, Y2, Y5
-	VADDPS      Y6, Y2, Y2
-	VSUBPS      Y7, Y3, Y6
-	VADDPS      Y7, Y3, Y3
-	VSUBPS      Y2, Y0, Y7
-	VADDPS      Y2, Y0, Y0
-	VSUBPS      Y3, Y1, Y2
-	VADDPS      Y3, Y1, Y1
-	VADDPS      Y6, Y8, Y3
-	VSUBPS      Y6, Y8, Y8
-	VSUBPS      Y5, Y4, Y6
-	VADDPS      Y5, Y4, Y4
-	VUNPCKLPS   Y8, Y0, Y5
-	VUNPCKHPS   Y8, Y0, Y0
-	VUNPCKLPS   Y3, Y7, Y8
-	VUNPCKHPS   Y3, Y7, Y7
-	VUNPCKLPD   Y8, Y5, Y3
-	VUNPCKHPD   Y8, Y5, Y8
-	VUNPCKLPD   Y7, Y0, Y5
-	VUNPCKHPD   Y7, Y0, Y7
-	VUNPCKLPS   Y4, Y1, Y0
-	VUNPCKHPS   Y4, Y1, Y1
-	VUNPCKLPS   Y6, Y2, Y4
-	VUNPCKHPS   Y6, Y2, Y2
-	VUNPCKLPD   Y4, Y0, Y6
-	VUNPCKHPD   Y4, Y0, Y4
-	VUNPCKLPD   Y2, Y1, Y0
-	VUNPCKHPD   Y2, Y1, Y2
-	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y8, Y9
-	VFMADD213PS Y10, Y1, Y8
-	VFMSUB213PS Y9, Y1, Y4
-	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
-	VMULPS      Y9, Y0, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y1, Y5
-	VFMSUB213PS Y9, Y1, Y0
-	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
-	VMULPS      Y9, Y2, Y10
-	VMULPS      Y9, Y7, Y9
-	VFMADD213PS Y10, Y1, Y7
-	VFMSUB213PS Y9, Y1, Y2
-	VSUBPS      Y5, Y3, Y1
-	VADDPS      Y5, Y3, Y3
-	VSUBPS      Y0, Y6, Y5
-	VADDPS      Y0, Y6, Y6
-	VSUBPS      Y7, Y8, Y0
-	VADDPS      Y7, Y8, Y8
-	VSUBPS      Y2, Y4, Y7
-	VADDPS      Y2, Y4, Y4
-	VSUBPS      Y8, Y3, Y2
-	VADDPS      Y8, Y3, Y3
-	VSUBPS      Y4, Y6, Y8
-	VADDPS      Y4, Y6, Y6
-	VADDPS      Y7, Y1, Y4
-	VSUBPS      Y7, Y1, Y1
-	VSUBPS      Y0, Y5, Y7
-	VADDPS      Y0, Y5, Y5
-	VMOVUPS     (DX), Y0
-	VMOVUPS     32(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y0, Y3
-	VFMSUB213PS Y9, Y0, Y6
-	VMOVUPS     64(DX), Y0
-	VMOVUPS     96(DX), Y9
-	VMULPS      Y9, Y5, Y10
-	VMULPS      Y9, Y1, Y9
-	VFMADD213PS Y10, Y0, Y1
-	VFMSUB213PS Y9, Y0, Y5
-	VMOVUPS     128(DX), Y0
-	VMOVUPS     160(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y0, Y2
-	VFMSUB213PS Y9, Y0, Y8
-	VMOVUPS     192(DX), Y0
-	VMOVUPS     224(DX), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y4, Y9
-	VFMADD213PS Y10, Y0, Y4
-	VFMSUB213PS Y9, Y0, Y7
-	VPERM2F128  $0x20, Y1, Y3, Y0
-	VPERM2F128  $0x31, Y1, Y3, Y3
-	VPERM2F128  $0x20, Y5, Y6, Y1
-	VPERM2F128  $0x31, Y5, Y6, Y6
-	VPERM2F128  $0x20, Y4, Y2, Y5
-	VPERM2F128  $0x31, Y4, Y2, Y2
-	VPERM2F128  $0x20, Y7, Y8, Y4
-	VPERM2F128  $0x31, Y7, Y8, Y8
-	VMOVUPS     Y0, (AX)
-	VMOVUPS     Y1, (CX)
-	VMOVUPS     Y5, 32(AX)
-	VMOVUPS     Y4, 32(CX)
-	VMOVUPS     Y3, 64(AX)
-	VMOVUPS     Y6, 64(CX)
-	VMOVUPS     Y2, 96(AX)
-	VMOVUPS     Y8, 96(CX)
-	JMP         end3
+	CMPQ         SI, $0x02
+	JNE          next5
+	MOVQ         $0x00000020, DI
+	LEAQ         (DI)(DI*2), BX
+	VMOVUPS      (AX), Y0
+	VMOVUPS      (CX), Y1
+	VMOVUPS      (AX)(DI*1), Y2
+	VMOVUPS      (CX)(DI*1), Y3
+	VMOVUPS      (AX)(DI*2), Y4
+	VMOVUPS      (CX)(DI*2), Y5
+	VMOVUPS      (AX)(BX*1), Y6
+	VMOVUPS      (CX)(BX*1), Y7
+	VSUBPS       Y4, Y0, Y8
+	VADDPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y4
+	VADDPS       Y5, Y1, Y1
+	VSUBPS       Y6, Y2, Y5
+	VADDPS       Y6, Y2, Y2
+	VSUBPS       Y7, Y3, Y6
+	VADDPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y0, Y7
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y6, Y8, Y3
+	VSUBPS       Y6, Y8, Y8
+	VSUBPS       Y5, Y4, Y6
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      192(DX), Y5
+	VMOVAPS      Y8, Y9
+	VFMADD231PS  Y5, Y4, Y9
+	VFNMADD231PS Y5, Y8, Y4
+	VMOVUPS      288(DX), Y5
+	VMULPS       Y5, Y9, Y9
+	VMULPS       Y5, Y4, Y4
+	VMOVUPS      224(DX), Y5
+	VMOVAPS      Y7, Y8
+	VFMADD231PS  Y5, Y2, Y8
+	VFNMADD231PS Y5, Y7, Y2
+	VMOVUPS      320(DX), Y5
+	VMULPS       Y5, Y8, Y8
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      256(DX), Y5
+	VMOVAPS      Y3, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS Y5, Y3, Y6
+	VMOVUPS      352(DX), Y3
+	VMULPS       Y3, Y7, Y7
+	VMULPS       Y3, Y6, Y6
+	VUNPCKLPS    Y9, Y0, Y3
+	VUNPCKHPS    Y9, Y0, Y0
+	VUNPCKLPS    Y7, Y8, Y5
+	VUNPCKHPS    Y7, Y8, Y8
+	VUNPCKLPD    Y5, Y3, Y7
+	VUNPCKHPD    Y5, Y3, Y5
+	VUNPCKLPD    Y8, Y0, Y3
+	VUNPCKHPD    Y8, Y0, Y8
+	VUNPCKLPS    Y4, Y1, Y0
+	VUNPCKHPS    Y4, Y1, Y1
+	VUNPCKLPS    Y6, Y2, Y4
+	VUNPCKHPS    Y6, Y2, Y2
+	VUNPCKLPD    Y4, Y0, Y6
+	VUNPCKHPD    Y4, Y0, Y4
+	VUNPCKLPD    Y2, Y1, Y0
+	VUNPCKHPD    Y2, Y1, Y2
+	VSUBPS       Y3, Y7, Y1
+	VADDPS       Y3, Y7, Y7
+	VSUBPS       Y0, Y6, Y3
+	VADDPS       Y0, Y6, Y6
+	VSUBPS       Y8, Y5, Y0
+	VADDPS       Y8, Y5, Y5
+	VSUBPS       Y2, Y4, Y8
+	VADDPS       Y2, Y4, Y4
+	VSUBPS       Y5, Y7, Y2
+	VADDPS       Y5, Y7, Y7
+	VSUBPS       Y4, Y6, Y5
+	VADDPS       Y4, Y6, Y6
+	VADDPS       Y8, Y1, Y4
+	VSUBPS       Y8, Y1, Y1
+	VSUBPS       Y0, Y3, Y8
+	VADDPS       Y0, Y3, Y3
+	VMOVUPS      (DX), Y0
+	VMOVAPS      Y1, Y9
+	VFMADD231PS  Y0, Y3, Y9
+	VFNMADD231PS Y0, Y1, Y3
+	VMOVUPS      96(DX), Y0
+	VMULPS       Y0, Y9, Y9
+	VMULPS       Y0, Y3, Y3
+	VMOVUPS      32(DX), Y0
+	VMOVAPS      Y2, Y1
+	VFMADD231PS  Y0, Y5, Y1
+	VFNMADD231PS Y0, Y2, Y5
+	VMOVUPS      128(DX), Y0
+	VMULPS       Y0, Y1, Y1
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      64(DX), Y0
+	VMOVAPS      Y4, Y2
+	VFMADD231PS  Y0, Y8, Y2
+	VFNMADD231PS Y0, Y4, Y8
+	VMOVUPS      160(DX), Y0
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y0, Y8, Y8
+	VPERM2F128   $0x20, Y9, Y7, Y0
+	VPERM2F128   $0x31, Y9, Y7, Y7
+	VPERM2F128   $0x20, Y3, Y6, Y4
+	VPERM2F128   $0x31, Y3, Y6, Y6
+	VPERM2F128   $0x20, Y2, Y1, Y3
+	VPERM2F128   $0x31, Y2, Y1, Y1
+	VPERM2F128   $0x20, Y8, Y5, Y2
+	VPERM2F128   $0x31, Y8, Y5, Y5
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y4, (CX)
+	VMOVUPS      Y3, 32(AX)
+	VMOVUPS      Y2, 32(CX)
+	VMOVUPS      Y7, 64(AX)
+	VMOVUPS      Y6, 64(CX)
+	VMOVUPS      Y1, 96(AX)
+	VMOVUPS      Y5, 96(CX)
+	JMP          end3
 
 next5:
 	CMPQ           SI, $0x03
@@ -2034,14 +1976,35 @@ next5:
 	VSUBPS         Y6, Y8, Y8
 	VSUBPS         Y5, Y4, Y6
 	VADDPS         Y5, Y4, Y4
-	VUNPCKLPS      Y8, Y0, Y5
-	VUNPCKHPS      Y8, Y0, Y0
-	VUNPCKLPS      Y3, Y7, Y8
-	VUNPCKHPS      Y3, Y7, Y7
-	VUNPCKLPD      Y8, Y5, Y3
-	VUNPCKHPD      Y8, Y5, Y8
-	VUNPCKLPD      Y7, Y0, Y5
-	VUNPCKHPD      Y7, Y0, Y7
+	VMOVUPS        288(DX), Y5
+	VMOVAPS        Y8, Y9
+	VFMADD231PS    Y5, Y4, Y9
+	VFNMADD231PS   Y5, Y8, Y4
+	VMOVUPS        432(DX), Y5
+	VMULPS         Y5, Y9, Y9
+	VMULPS         Y5, Y4, Y4
+	VMOVUPS        336(DX), Y5
+	VMOVAPS        Y7, Y8
+	VFMADD231PS    Y5, Y2, Y8
+	VFNMADD231PS   Y5, Y7, Y2
+	VMOVUPS        480(DX), Y5
+	VMULPS         Y5, Y8, Y8
+	VMULPS         Y5, Y2, Y2
+	VMOVUPS        384(DX), Y5
+	VMOVAPS        Y3, Y7
+	VFMADD231PS    Y5, Y6, Y7
+	VFNMADD231PS   Y5, Y3, Y6
+	VMOVUPS        528(DX), Y3
+	VMULPS         Y3, Y7, Y7
+	VMULPS         Y3, Y6, Y6
+	VUNPCKLPS      Y9, Y0, Y3
+	VUNPCKHPS      Y9, Y0, Y0
+	VUNPCKLPS      Y7, Y8, Y5
+	VUNPCKHPS      Y7, Y8, Y8
+	VUNPCKLPD      Y5, Y3, Y7
+	VUNPCKHPD      Y5, Y3, Y5
+	VUNPCKLPD      Y8, Y0, Y3
+	VUNPCKHPD      Y8, Y0, Y8
 	VUNPCKLPS      Y4, Y1, Y0
 	VUNPCKHPS      Y4, Y1, Y1
 	VUNPCKLPS      Y6, Y2, Y4
@@ -2050,80 +2013,59 @@ next5:
 	VUNPCKHPD      Y4, Y0, Y4
 	VUNPCKLPD      Y2, Y1, Y0
 	VUNPCKHPD      Y2, Y1, Y2
-	VMOVUPS        fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
-	VMULPS         Y9, Y4, Y10
-	VMULPS         Y9, Y8, Y9
-	VFMADD213PS    Y10, Y1, Y8
-	VFMSUB213PS    Y9, Y1, Y4
-	VMOVUPS        fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
-	VMULPS         Y9, Y0, Y10
-	VMULPS         Y9, Y5, Y9
-	VFMADD213PS    Y10, Y1, Y5
-	VFMSUB213PS    Y9, Y1, Y0
-	VMOVUPS        fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
-	VMULPS         Y9, Y2, Y10
-	VMULPS         Y9, Y7, Y9
-	VFMADD213PS    Y10, Y1, Y7
-	VFMSUB213PS    Y9, Y1, Y2
-	VSUBPS         Y5, Y3, Y1
-	VADDPS         Y5, Y3, Y3
-	VSUBPS         Y0, Y6, Y5
+	VSUBPS         Y3, Y7, Y1
+	VADDPS         Y3, Y7, Y7
+	VSUBPS         Y0, Y6, Y3
 	VADDPS         Y0, Y6, Y6
-	VSUBPS         Y7, Y8, Y0
-	VADDPS         Y7, Y8, Y8
-	VSUBPS         Y2, Y4, Y7
+	VSUBPS         Y8, Y5, Y0
+	VADDPS         Y8, Y5, Y5
+	VSUBPS         Y2, Y4, Y8
 	VADDPS         Y2, Y4, Y4
-	VSUBPS         Y8, Y3, Y2
-	VADDPS         Y8, Y3, Y3
-	VSUBPS         Y4, Y6, Y8
+	VSUBPS         Y5, Y7, Y2
+	VADDPS         Y5, Y7, Y7
+	VSUBPS         Y4, Y6, Y5
 	VADDPS         Y4, Y6, Y6
-	VADDPS         Y7, Y1, Y4
-	VSUBPS         Y7, Y1, Y1
-	VSUBPS         Y0, Y5, Y7
-	VADDPS         Y0, Y5, Y5
+	VADDPS         Y8, Y1, Y4
+	VSUBPS         Y8, Y1, Y1
+	VSUBPS         Y0, Y3, Y8
+	VADDPS         Y0, Y3, Y3
 	VMOVUPS        (DX), Y0
-	VMOVUPS        48(DX), Y9
-	VMULPS         Y9, Y6, Y10
-	VMULPS         Y9, Y3, Y9
-	VFMADD213PS    Y10, Y0, Y3
-	VFMSUB213PS    Y9, Y0, Y6
-	VMOVUPS        96(DX), Y0
-	VMOVUPS        144(DX), Y9
-	VMULPS         Y9, Y5, Y10
-	VMULPS         Y9, Y1, Y9
-	VFMADD213PS    Y10, Y0, Y1
-	VFMSUB213PS    Y9, Y0, Y5
+	VMOVAPS        Y1, Y9
+	VFMADD231PS    Y0, Y3, Y9
+	VFNMADD231PS   Y0, Y1, Y3
+	VMOVUPS        144(DX), Y0
+	VMULPS         Y0, Y9, Y9
+	VMULPS         Y0, Y3, Y3
+	VMOVUPS        48(DX), Y0
+	VMOVAPS        Y2, Y1
+	VFMADD231PS    Y0, Y5, Y1
+	VFNMADD231PS   Y0, Y2, Y5
 	VMOVUPS        192(DX), Y0
-	VMOVUPS        240(DX), Y9
-	VMULPS         Y9, Y8, Y10
-	VMULPS         Y9, Y2, Y9
-	VFMADD213PS    Y10, Y0, Y2
-	VFMSUB213PS    Y9, Y0, Y8
-	VMOVUPS        288(DX), Y0
-	VMOVUPS        336(DX), Y9
-	VMULPS         Y9, Y7, Y10
-	VMULPS         Y9, Y4, Y9
-	VFMADD213PS    Y10, Y0, Y4
-	VFMSUB213PS    Y9, Y0, Y7
-	VPERM2F128     $0x20, Y1, Y3, Y0
-	VPERM2F128     $0x31, Y1, Y3, Y3
-	VPERM2F128     $0x20, Y5, Y6, Y1
-	VPERM2F128     $0x31, Y5, Y6, Y6
-	VPERM2F128     $0x20, Y4, Y2, Y5
-	VPERM2F128     $0x31, Y4, Y2, Y2
-	VPERM2F128     $0x20, Y7, Y8, Y4
-	VPERM2F128     $0x31, Y7, Y8, Y8
+	VMULPS         Y0, Y1, Y1
+	VMULPS         Y0, Y5, Y5
+	VMOVUPS        96(DX), Y0
+	VMOVAPS        Y4, Y2
+	VFMADD231PS    Y0, Y8, Y2
+	VFNMADD231PS   Y0, Y4, Y8
+	VMOVUPS        240(DX), Y0
+	VMULPS         Y0, Y2, Y2
+	VMULPS         Y0, Y8, Y8
+	VPERM2F128     $0x20, Y9, Y7, Y0
+	VPERM2F128     $0x31, Y9, Y7, Y7
+	VPERM2F128     $0x20, Y3, Y6, Y4
+	VPERM2F128     $0x31, Y3, Y6, Y6
+	VPERM2F128     $0x20, Y2, Y1, Y3
+	VPERM2F128     $0x31, Y2, Y1, Y1
+	VPERM2F128     $0x20, Y8, Y5, Y2
+	VPERM2F128     $0x31, Y8, Y5, Y5
 	VMOVUPS        Y0, (AX)
-	VMOVUPS        Y1, (CX)
-	VMOVUPS        Y5, (BX)
-	VMOVUPS        Y4, 32(BX)
-	VMOVUPS        Y3, 64(BX)
+	VMOVUPS        Y4, (CX)
+	VMOVUPS        Y3, (BX)
+	VMOVUPS        Y2, 32(BX)
+	VMOVUPS        Y7, 64(BX)
 	VMOVUPS        Y6, 96(BX)
-	VMOVUPS        Y2, 96(AX)
-	VMOVUPS        Y8, 96(CX)
+	VMOVUPS        Y1, 96(AX)
+	VMOVUPS        Y5, 96(CX)
 	LEAQ           (DI)(DI*2), SI
 	VBROADCASTF128 32(AX), Y0
 	VBROADCASTF128 32(CX), Y1
@@ -2149,14 +2091,35 @@ next5:
 	VSUBPS         Y6, Y8, Y8
 	VSUBPS         Y5, Y4, Y6
 	VADDPS         Y5, Y4, Y4
-	VUNPCKLPS      Y8, Y0, Y5
-	VUNPCKHPS      Y8, Y0, Y0
-	VUNPCKLPS      Y3, Y7, Y8
-	VUNPCKHPS      Y3, Y7, Y7
-	VUNPCKLPD      Y8, Y5, Y3
-	VUNPCKHPD      Y8, Y5, Y8
-	VUNPCKLPD      Y7, Y0, Y5
-	VUNPCKHPD      Y7, Y0, Y7
+	VBROADCASTF128 320(DX), Y5
+	VMOVAPS        Y8, Y9
+	VFMADD231PS    Y5, Y4, Y9
+	VFNMADD231PS   Y5, Y8, Y4
+	VBROADCASTF128 464(DX), Y5
+	VMULPS         Y5, Y9, Y9
+	VMULPS         Y5, Y4, Y4
+	VBROADCASTF128 368(DX), Y5
+	VMOVAPS        Y7, Y8
+	VFMADD231PS    Y5, Y2, Y8
+	VFNMADD231PS   Y5, Y7, Y2
+	VBROADCASTF128 512(DX), Y5
+	VMULPS         Y5, Y8, Y8
+	VMULPS         Y5, Y2, Y2
+	VBROADCASTF128 416(DX), Y5
+	VMOVAPS        Y3, Y7
+	VFMADD231PS    Y5, Y6, Y7
+	VFNMADD231PS   Y5, Y3, Y6
+	VBROADCASTF128 560(DX), Y3
+	VMULPS         Y3, Y7, Y7
+	VMULPS         Y3, Y6, Y6
+	VUNPCKLPS      Y9, Y0, Y3
+	VUNPCKHPS      Y9, Y0, Y0
+	VUNPCKLPS      Y7, Y8, Y5
+	VUNPCKHPS      Y7, Y8, Y8
+	VUNPCKLPD      Y5, Y3, Y7
+	VUNPCKHPD      Y5, Y3, Y5
+	VUNPCKLPD      Y8, Y0, Y3
+	VUNPCKHPD      Y8, Y0, Y8
 	VUNPCKLPS      Y4, Y1, Y0
 	VUNPCKHPS      Y4, Y1, Y1
 	VUNPCKLPS      Y6, Y2, Y4
@@ -2165,76 +2128,55 @@ next5:
 	VUNPCKHPD      Y4, Y0, Y4
 	VUNPCKLPD      Y2, Y1, Y0
 	VUNPCKHPD      Y2, Y1, Y2
-	VMOVUPS        fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
-	VMULPS         Y9, Y4, Y10
-	VMULPS         Y9, Y8, Y9
-	VFMADD213PS    Y10, Y1, Y8
-	VFMSUB213PS    Y9, Y1, Y4
-	VMOVUPS        fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
-	VMULPS         Y9, Y0, Y10
-	VMULPS         Y9, Y5, Y9
-	VFMADD213PS    Y10, Y1, Y5
-	VFMSUB213PS    Y9, Y1, Y0
-	VMOVUPS        fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
-	VMULPS         Y9, Y2, Y10
-	VMULPS         Y9, Y7, Y9
-	VFMADD213PS    Y10, Y1, Y7
-	VFMSUB213PS    Y9, Y1, Y2
-	VSUBPS         Y5, Y3, Y1
-	VADDPS         Y5, Y3, Y3
-	VSUBPS         Y0, Y6, Y5
+	VSUBPS         Y3, Y7, Y1
+	VADDPS         Y3, Y7, Y7
+	VSUBPS         Y0, Y6, Y3
 	VADDPS         Y0, Y6, Y6
-	VSUBPS         Y7, Y8, Y0
-	VADDPS         Y7, Y8, Y8
-	VSUBPS         Y2, Y4, Y7
+	VSUBPS         Y8, Y5, Y0
+	VADDPS         Y8, Y5, Y5
+	VSUBPS         Y2, Y4, Y8
 	VADDPS         Y2, Y4, Y4
-	VSUBPS         Y8, Y3, Y2
-	VADDPS         Y8, Y3, Y3
-	VSUBPS         Y4, Y6, Y8
+	VSUBPS         Y5, Y7, Y2
+	VADDPS         Y5, Y7, Y7
+	VSUBPS         Y4, Y6, Y5
 	VADDPS         Y4, Y6, Y6
-	VADDPS         Y7, Y1, Y4
-	VSUBPS         Y7, Y1, Y1
-	VSUBPS         Y0, Y5, Y7
-	VADDPS         Y0, Y5, Y5
+	VADDPS         Y8, Y1, Y4
+	VSUBPS         Y8, Y1, Y1
+	VSUBPS         Y0, Y3, Y8
+	VADDPS         Y0, Y3, Y3
 	VBROADCASTF128 32(DX), Y0
-	VBROADCASTF128 80(DX), Y9
-	VMULPS         Y9, Y6, Y10
-	VMULPS         Y9, Y3, Y9
-	VFMADD213PS    Y10, Y0, Y3
-	VFMSUB213PS    Y9, Y0, Y6
-	VBROADCASTF128 128(DX), Y0
-	VBROADCASTF128 176(DX), Y9
-	VMULPS         Y9, Y5, Y10
-	VMULPS         Y9, Y1, Y9
-	VFMADD213PS    Y10, Y0, Y1
-	VFMSUB213PS    Y9, Y0, Y5
+	VMOVAPS        Y1, Y9
+	VFMADD231PS    Y0, Y3, Y9
+	VFNMADD231PS   Y0, Y1, Y3
+	VBROADCASTF128 176(DX), Y0
+	VMULPS         Y0, Y9, Y9
+	VMULPS         Y0, Y3, Y3
+	VBROADCASTF128 80(DX), Y0
+	VMOVAPS        Y2, Y1
+	VFMADD231PS    Y0, Y5, Y1
+	VFNMADD231PS   Y0, Y2, Y5
 	VBROADCASTF128 224(DX), Y0
-	VBROADCASTF128 272(DX), Y9
-	VMULPS         Y9, Y8, Y10
-	VMULPS         Y9, Y2, Y9
-	VFMADD213PS    Y10, Y0, Y2
-	VFMSUB213PS    Y9, Y0, Y8
-	VBROADCASTF128 320(DX), Y0
-	VBROADCASTF128 368(DX), Y9
-	VMULPS         Y9, Y7, Y10
-	VMULPS         Y9, Y4, Y9
-	VFMADD213PS    Y10, Y0, Y4
-	VFMSUB213PS    Y9, Y0, Y7
-	VPERM2F128     $0x20, Y1, Y3, Y0
-	VPERM2F128     $0x31, Y1, Y3, Y3
-	VPERM2F128     $0x20, Y5, Y6, Y1
-	VPERM2F128     $0x31, Y5, Y6, Y6
-	VPERM2F128     $0x20, Y4, Y2, Y3
-	VPERM2F128     $0x31, Y4, Y2, Y2
-	VPERM2F128     $0x20, Y7, Y8, Y2
-	VPERM2F128     $0x31, Y7, Y8, Y8
+	VMULPS         Y0, Y1, Y1
+	VMULPS         Y0, Y5, Y5
+	VBROADCASTF128 128(DX), Y0
+	VMOVAPS        Y4, Y2
+	VFMADD231PS    Y0, Y8, Y2
+	VFNMADD231PS   Y0, Y4, Y8
+	VBROADCASTF128 272(DX), Y0
+	VMULPS         Y0, Y2, Y2
+	VMULPS         Y0, Y8, Y8
+	VPERM2F128     $0x20, Y9, Y7, Y0
+	VPERM2F128     $0x31, Y9, Y7, Y7
+	VPERM2F128     $0x20, Y3, Y6, Y4
+	VPERM2F128     $0x31, Y3, Y6, Y6
+	VPERM2F128     $0x20, Y2, Y1, Y3
+	VPERM2F128     $0x31, Y2, Y1, Y1
+	VPERM2F128     $0x20, Y8, Y5, Y1
+	VPERM2F128     $0x31, Y8, Y5, Y5
 	VMOVUPS        Y0, 128(AX)
-	VMOVUPS        Y1, 128(CX)
+	VMOVUPS        Y4, 128(CX)
 	VMOVUPS        Y3, 160(AX)
-	VMOVUPS        Y2, 160(CX)
+	VMOVUPS        Y1, 160(CX)
 	VMOVUPS        (BX), Y0
 	VMOVUPS        32(BX), Y1
 	VMOVUPS        Y0, 32(AX)
@@ -2255,260 +2197,266 @@ end3:
 // func fftInverseLanesAVX512(re []float32, im []float32, tw []float32)
 // Requires: AVX, AVX512F
 TEXT ·fftInverseLanesAVX512(SB), NOSPLIT, $0-72
-	MOVQ    re_base+0(FP), AX
-	MOVQ    im_base+24(FP), CX
-	MOVQ    tw_base+48(FP), DX
-	VMOVUPS fftlanes_twist1re<>+0(SB), Z0
-	VMOVUPS fftlanes_twist1im<>+0(SB), Z1
-	VMOVUPS fftlanes_twist2re<>+0(SB), Z2
-	VMOVUPS fftlanes_twist2im<>+0(SB), Z3
-	VMOVUPS fftlanes_twist3re<>+0(SB), Z4
-	VMOVUPS fftlanes_twist3im<>+0(SB), Z5
-	MOVQ    re_len+8(FP), BX
-	SHRQ    $0x04, BX
-	MOVQ    $0x00000040, SI
+	MOVQ re_base+0(FP), AX
+	MOVQ im_base+24(FP), CX
+	MOVQ tw_base+48(FP), DX
+	MOVQ re_len+8(FP), BX
+	SHRQ $0x04, BX
+	MOVQ $0x00000040, SI
 
 loop1:
-	CMPQ        BX, $0x04
-	JL          rest2
-	LEAQ        (SI)(SI*2), DI
-	VMOVUPS     (AX), Z6
-	VMOVUPS     (CX), Z7
-	VMOVUPS     (AX)(SI*1), Z8
-	VMOVUPS     (CX)(SI*1), Z9
-	VMOVUPS     (AX)(SI*2), Z10
-	VMOVUPS     (CX)(SI*2), Z11
-	VMOVUPS     (AX)(DI*1), Z12
-	VMOVUPS     (CX)(DI*1), Z13
-	VSUBPS      Z10, Z6, Z14
-	VADDPS      Z10, Z6, Z6
-	VSUBPS      Z11, Z7, Z10
-	VADDPS      Z11, Z7, Z7
-	VSUBPS      Z12, Z8, Z11
-	VADDPS      Z12, Z8, Z8
-	VSUBPS      Z13, Z9, Z12
-	VADDPS      Z13, Z9, Z9
-	VSUBPS      Z8, Z6, Z13
-	VADDPS      Z8, Z6, Z6
-	VSUBPS      Z9, Z7, Z8
-	VADDPS      Z9, Z7, Z7
-	VADDPS      Z12, Z14, Z9
-	VSUBPS      Z12, Z14, Z14
-	VSUBPS      Z11, Z10, Z12
-	VADDPS      Z11, Z10, Z10
-	VUNPCKLPS   Z14, Z6, Z11
-	VUNPCKHPS   Z14, Z6, Z6
-	VUNPCKLPS   Z9, Z13, Z14
-	VUNPCKHPS   Z9, Z13, Z13
-	VUNPCKLPD   Z14, Z11, Z9
-	VUNPCKHPD   Z14, Z11, Z14
-	VUNPCKLPD   Z13, Z6, Z11
-	VUNPCKHPD   Z13, Z6, Z13
-	VUNPCKLPS   Z10, Z7, Z6
-	VUNPCKHPS   Z10, Z7, Z7
-	VUNPCKLPS   Z12, Z8, Z10
-	VUNPCKHPS   Z12, Z8, Z8
-	VUNPCKLPD   Z10, Z6, Z12
-	VUNPCKHPD   Z10, Z6, Z10
-	VUNPCKLPD   Z8, Z7, Z6
-	VUNPCKHPD   Z8, Z7, Z8
-	VMULPS      Z1, Z10, Z7
-	VMULPS      Z1, Z14, Z15
-	VFMADD213PS Z7, Z0, Z14
-	VFMSUB213PS Z15, Z0, Z10
-	VMULPS      Z3, Z6, Z7
-	VMULPS      Z3, Z11, Z15
-	VFMADD213PS Z7, Z2, Z11
-	VFMSUB213PS Z15, Z2, Z6
-	VMULPS      Z5, Z8, Z7
-	VMULPS      Z5, Z13, Z15
-	VFMADD213PS Z7, Z4, Z13
-	VFMSUB213PS Z15, Z4, Z8
-	VSUBPS      Z11, Z9, Z7
-	VADDPS      Z11, Z9, Z9
-	VSUBPS      Z6, Z12, Z11
-	VADDPS      Z6, Z12, Z12
-	VSUBPS      Z13, Z14, Z6
-	VADDPS      Z13, Z14, Z14
-	VSUBPS      Z8, Z10, Z13
-	VADDPS      Z8, Z10, Z10
-	VSUBPS      Z14, Z9, Z8
-	VADDPS      Z14, Z9, Z9
-	VSUBPS      Z10, Z12, Z14
-	VADDPS      Z10, Z12, Z12
-	VADDPS      Z13, Z7, Z10
-	VSUBPS      Z13, Z7, Z7
-	VSUBPS      Z6, Z11, Z13
-	VADDPS      Z6, Z11, Z11
-	VMOVUPS     (DX), Z6
-	VMOVUPS     64(DX), Z15
-	VMULPS      Z15, Z12, Z16
-	VMULPS      Z15, Z9, Z15
-	VFMADD213PS Z16, Z6, Z9
-	VFMSUB213PS Z15, Z6, Z12
-	VMOVUPS     128(DX), Z6
-	VMOVUPS     192(DX), Z15
-	VMULPS      Z15, Z11, Z16
-	VMULPS      Z15, Z7, Z15
-	VFMADD213PS Z16, Z6, Z7
-	VFMSUB213PS Z15, Z6, Z11
-	VMOVUPS     256(DX), Z6
-	VMOVUPS     320(DX), Z15
-	VMULPS      Z15, Z14, Z16
-	VMULPS      Z15, Z8, Z15
-	VFMADD213PS Z16, Z6, Z8
-	VFMSUB213PS Z15, Z6, Z14
-	VMOVUPS     384(DX), Z6
-	VMOVUPS     448(DX), Z15
-	VMULPS      Z15, Z13, Z16
-	VMULPS      Z15, Z10, Z15
-	VFMADD213PS Z16, Z6, Z10
-	VFMSUB213PS Z15, Z6, Z13
-	VSHUFF32X4  $0x44, Z7, Z9, Z6
-	VSHUFF32X4  $0xee, Z7, Z9, Z9
-	VSHUFF32X4  $0x44, Z10, Z8, Z7
-	VSHUFF32X4  $0xee, Z10, Z8, Z8
-	VSHUFF32X4  $0x88, Z7, Z6, Z10
-	VSHUFF32X4  $0xdd, Z7, Z6, Z6
-	VSHUFF32X4  $0x88, Z8, Z9, Z7
-	VSHUFF32X4  $0xdd, Z8, Z9, Z8
-	VSHUFF32X4  $0x44, Z11, Z12, Z9
-	VSHUFF32X4  $0xee, Z11, Z12, Z12
-	VSHUFF32X4  $0x44, Z13, Z14, Z11
-	VSHUFF32X4  $0xee, Z13, Z14, Z14
-	VSHUFF32X4  $0x88, Z11, Z9, Z13
-	VSHUFF32X4  $0xdd, Z11, Z9, Z9
-	VSHUFF32X4  $0x88, Z14, Z12, Z11
-	VSHUFF32X4  $0xdd, Z14, Z12, Z12
-	VMOVUPS     Z10, (AX)
-	VMOVUPS     Z13, (CX)
-	VMOVUPS     Z6, 64(AX)
-	VMOVUPS     Z9, 64(CX)
-	VMOVUPS     Z7, 128(AX)
-	VMOVUPS     Z11, 128(CX)
-	VMOVUPS     Z8, 192(AX)
-	VMOVUPS     Z12, 192(CX)
-	ADDQ        $0x00000100, AX
-	ADDQ        $0x00000100, CX
-	ADDQ        $0x00000200, DX
-	SUBQ        $0x04, BX
-	JMP         loop1
+	CMPQ         BX, $0x04
+	JL           rest2
+	LEAQ         (SI)(SI*2), DI
+	VMOVUPS      (AX), Z0
+	VMOVUPS      (CX), Z1
+	VMOVUPS      (AX)(SI*1), Z2
+	VMOVUPS      (CX)(SI*1), Z3
+	VMOVUPS      (AX)(SI*2), Z4
+	VMOVUPS      (CX)(SI*2), Z5
+	VMOVUPS      (AX)(DI*1), Z6
+	VMOVUPS      (CX)(DI*1), Z7
+	VSUBPS       Z4, Z0, Z8
+	VADDPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z4
+	VADDPS       Z5, Z1, Z1
+	VSUBPS       Z6, Z2, Z5
+	VADDPS       Z6, Z2, Z2
+	VSUBPS       Z7, Z3, Z6
+	VADDPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z0, Z7
+	VADDPS       Z2, Z0, Z0
+	VSUBPS       Z3, Z1, Z2
+	VADDPS       Z3, Z1, Z1
+	VADDPS       Z6, Z8, Z3
+	VSUBPS       Z6, Z8, Z8
+	VSUBPS       Z5, Z4, Z6
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      384(DX), Z5
+	VMOVAPS      Z8, Z9
+	VFMADD231PS  Z5, Z4, Z9
+	VFNMADD231PS Z5, Z8, Z4
+	VMOVUPS      576(DX), Z5
+	VMULPS       Z5, Z9, Z9
+	VMULPS       Z5, Z4, Z4
+	VMOVUPS      448(DX), Z5
+	VMOVAPS      Z7, Z8
+	VFMADD231PS  Z5, Z2, Z8
+	VFNMADD231PS Z5, Z7, Z2
+	VMOVUPS      640(DX), Z5
+	VMULPS       Z5, Z8, Z8
+	VMULPS       Z5, Z2, Z2
+	VMOVUPS      512(DX), Z5
+	VMOVAPS      Z3, Z7
+	VFMADD231PS  Z5, Z6, Z7
+	VFNMADD231PS Z5, Z3, Z6
+	VMOVUPS      704(DX), Z3
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z3, Z6, Z6
+	VUNPCKLPS    Z9, Z0, Z3
+	VUNPCKHPS    Z9, Z0, Z0
+	VUNPCKLPS    Z7, Z8, Z5
+	VUNPCKHPS    Z7, Z8, Z8
+	VUNPCKLPD    Z5, Z3, Z7
+	VUNPCKHPD    Z5, Z3, Z5
+	VUNPCKLPD    Z8, Z0, Z3
+	VUNPCKHPD    Z8, Z0, Z8
+	VUNPCKLPS    Z4, Z1, Z0
+	VUNPCKHPS    Z4, Z1, Z1
+	VUNPCKLPS    Z6, Z2, Z4
+	VUNPCKHPS    Z6, Z2, Z2
+	VUNPCKLPD    Z4, Z0, Z6
+	VUNPCKHPD    Z4, Z0, Z4
+	VUNPCKLPD    Z2, Z1, Z0
+	VUNPCKHPD    Z2, Z1, Z2
+	VSUBPS       Z3, Z7, Z1
+	VADDPS       Z3, Z7, Z7
+	VSUBPS       Z0, Z6, Z3
+	VADDPS       Z0, Z6, Z6
+	VSUBPS       Z8, Z5, Z0
+	VADDPS       Z8, Z5, Z5
+	VSUBPS       Z2, Z4, Z8
+	VADDPS       Z2, Z4, Z4
+	VSUBPS       Z5, Z7, Z2
+	VADDPS       Z5, Z7, Z7
+	VSUBPS       Z4, Z6, Z5
+	VADDPS       Z4, Z6, Z6
+	VADDPS       Z8, Z1, Z4
+	VSUBPS       Z8, Z1, Z1
+	VSUBPS       Z0, Z3, Z8
+	VADDPS       Z0, Z3, Z3
+	VMOVUPS      (DX), Z0
+	VMOVAPS      Z1, Z9
+	VFMADD231PS  Z0, Z3, Z9
+	VFNMADD231PS Z0, Z1, Z3
+	VMOVUPS      192(DX), Z0
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z3, Z3
+	VMOVUPS      64(DX), Z0
+	VMOVAPS      Z2, Z1
+	VFMADD231PS  Z0, Z5, Z1
+	VFNMADD231PS Z0, Z2, Z5
+	VMOVUPS      256(DX), Z0
+	VMULPS       Z0, Z1, Z1
+	VMULPS       Z0, Z5, Z5
+	VMOVUPS      128(DX), Z0
+	VMOVAPS      Z4, Z2
+	VFMADD231PS  Z0, Z8, Z2
+	VFNMADD231PS Z0, Z4, Z8
+	VMOVUPS      320(DX), Z0
+	VMULPS       Z0, Z2, Z2
+	VMULPS       Z0, Z8, Z8
+	VSHUFF32X4   $0x44, Z9, Z7, Z0
+	VSHUFF32X4   $0xee, Z9, Z7, Z7
+	VSHUFF32X4   $0x44, Z2, Z1, Z4
+	VSHUFF32X4   $0xee, Z2, Z1, Z1
+	VSHUFF32X4   $0x88, Z4, Z0, Z2
+	VSHUFF32X4   $0xdd, Z4, Z0, Z0
+	VSHUFF32X4   $0x88, Z1, Z7, Z4
+	VSHUFF32X4   $0xdd, Z1, Z7, Z1
+	VSHUFF32X4   $0x44, Z3, Z6, Z7
+	VSHUFF32X4   $0xee, Z3, Z6, Z6
+	VSHUFF32X4   $0x44, Z8, Z5, Z3
+	VSHUFF32X4   $0xee, Z8, Z5, Z5
+	VSHUFF32X4   $0x88, Z3, Z7, Z8
+	VSHUFF32X4   $0xdd, Z3, Z7, Z3
+	VSHUFF32X4   $0x88, Z5, Z6, Z7
+	VSHUFF32X4   $0xdd, Z5, Z6, Z5
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z8, (CX)
+	VMOVUPS      Z0, 64(AX)
+	VMOVUPS      Z3, 64(CX)
+	VMOVUPS      Z4, 128(AX)
+	VMOVUPS      Z7, 128(CX)
+	VMOVUPS      Z1, 192(AX)
+	VMOVUPS      Z5, 192(CX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000300, DX
+	SUBQ         $0x04, BX
+	JMP          loop1
 
 rest2:
 	CMPQ            BX, $0x01
 	JNE             next4
 	MOVQ            $0x00000010, SI
 	LEAQ            (SI)(SI*2), BX
-	VBROADCASTF32X4 (AX), Z6
-	VBROADCASTF32X4 (CX), Z7
-	VBROADCASTF32X4 (AX)(SI*1), Z8
-	VBROADCASTF32X4 (CX)(SI*1), Z9
-	VBROADCASTF32X4 (AX)(SI*2), Z10
-	VBROADCASTF32X4 (CX)(SI*2), Z11
-	VBROADCASTF32X4 (AX)(BX*1), Z12
-	VBROADCASTF32X4 (CX)(BX*1), Z13
-	VSUBPS          Z10, Z6, Z14
-	VADDPS          Z10, Z6, Z6
-	VSUBPS          Z11, Z7, Z10
-	VADDPS          Z11, Z7, Z7
-	VSUBPS          Z12, Z8, Z11
-	VADDPS          Z12, Z8, Z8
-	VSUBPS          Z13, Z9, Z12
-	VADDPS          Z13, Z9, Z9
-	VSUBPS          Z8, Z6, Z13
-	VADDPS          Z8, Z6, Z6
-	VSUBPS          Z9, Z7, Z8
-	VADDPS          Z9, Z7, Z7
-	VADDPS          Z12, Z14, Z9
-	VSUBPS          Z12, Z14, Z14
-	VSUBPS          Z11, Z10, Z12
-	VADDPS          Z11, Z10, Z10
-	VUNPCKLPS       Z14, Z6, Z11
-	VUNPCKHPS       Z14, Z6, Z6
-	VUNPCKLPS       Z9, Z13, Z14
-	VUNPCKHPS       Z9, Z13, Z13
-	VUNPCKLPD       Z14, Z11, Z9
-	VUNPCKHPD       Z14, Z11, Z14
-	VUNPCKLPD       Z13, Z6, Z11
-	VUNPCKHPD       Z13, Z6, Z13
-	VUNPCKLPS       Z10, Z7, Z6
-	VUNPCKHPS       Z10, Z7, Z7
-	VUNPCKLPS       Z12, Z8, Z10
-	VUNPCKHPS       Z12, Z8, Z8
-	VUNPCKLPD       Z10, Z6, Z12
-	VUNPCKHPD       Z10, Z6, Z10
-	VUNPCKLPD       Z8, Z7, Z6
-	VUNPCKHPD       Z8, Z7, Z8
-	VMULPS          Z1, Z10, Z7
-	VMULPS          Z1, Z14, Z1
-	VFMADD213PS     Z7, Z0, Z14
-	VFMSUB213PS     Z1, Z0, Z10
-	VMULPS          Z3, Z6, Z0
-	VMULPS          Z3, Z11, Z1
-	VFMADD213PS     Z0, Z2, Z11
-	VFMSUB213PS     Z1, Z2, Z6
-	VMULPS          Z5, Z8, Z0
-	VMULPS          Z5, Z13, Z1
-	VFMADD213PS     Z0, Z4, Z13
-	VFMSUB213PS     Z1, Z4, Z8
-	VSUBPS          Z11, Z9, Z0
-	VADDPS          Z11, Z9, Z9
-	VSUBPS          Z6, Z12, Z1
-	VADDPS          Z6, Z12, Z12
-	VSUBPS          Z13, Z14, Z2
-	VADDPS          Z13, Z14, Z14
-	VSUBPS          Z8, Z10, Z3
-	VADDPS          Z8, Z10, Z10
-	VSUBPS          Z14, Z9, Z4
-	VADDPS          Z14, Z9, Z9
-	VSUBPS          Z10, Z12, Z5
-	VADDPS          Z10, Z12, Z12
-	VADDPS          Z3, Z0, Z6
-	VSUBPS          Z3, Z0, Z0
-	VSUBPS          Z2, Z1, Z3
-	VADDPS          Z2, Z1, Z1
-	VBROADCASTF32X4 (DX), Z2
-	VBROADCASTF32X4 16(DX), Z7
-	VMULPS          Z7, Z12, Z8
-	VMULPS          Z7, Z9, Z7
-	VFMADD213PS     Z8, Z2, Z9
-	VFMSUB213PS     Z7, Z2, Z12
-	VBROADCASTF32X4 32(DX), Z2
-	VBROADCASTF32X4 48(DX), Z7
-	VMULPS          Z7, Z1, Z8
-	VMULPS          Z7, Z0, Z7
-	VFMADD213PS     Z8, Z2, Z0
-	VFMSUB213PS     Z7, Z2, Z1
-	VBROADCASTF32X4 64(DX), Z2
-	VBROADCASTF32X4 80(DX), Z7
-	VMULPS          Z7, Z5, Z8
-	VMULPS          Z7, Z4, Z7
-	VFMADD213PS     Z8, Z2, Z4
-	VFMSUB213PS     Z7, Z2, Z5
-	VBROADCASTF32X4 96(DX), Z2
-	VBROADCASTF32X4 112(DX), Z7
-	VMULPS          Z7, Z3, Z8
-	VMULPS          Z7, Z6, Z7
-	VFMADD213PS     Z8, Z2, Z6
-	VFMSUB213PS     Z7, Z2, Z3
-	VSHUFF32X4      $0x44, Z0, Z9, Z2
-	VSHUFF32X4      $0xee, Z0, Z9, Z9
-	VSHUFF32X4      $0x44, Z6, Z4, Z0
-	VSHUFF32X4      $0xee, Z6, Z4, Z4
-	VSHUFF32X4      $0x88, Z0, Z2, Z6
-	VSHUFF32X4      $0xdd, Z0, Z2, Z0
-	VSHUFF32X4      $0x88, Z4, Z9, Z0
-	VSHUFF32X4      $0xdd, Z4, Z9, Z0
-	VSHUFF32X4      $0x44, Z1, Z12, Z0
-	VSHUFF32X4      $0xee, Z1, Z12, Z12
-	VSHUFF32X4      $0x44, Z3, Z5, Z1
-	VSHUFF32X4      $0xee, Z3, Z5, Z5
-	VSHUFF32X4      $0x88, Z1, Z0, Z2
+	VBROADCASTF32X4 (AX), Z0
+	VBROADCASTF32X4 (CX), Z1
+	VBROADCASTF32X4 (AX)(SI*1), Z2
+	VBROADCASTF32X4 (CX)(SI*1), Z3
+	VBROADCASTF32X4 (AX)(SI*2), Z4
+	VBROADCASTF32X4 (CX)(SI*2), Z5
+	VBROADCASTF32X4 (AX)(BX*1), Z6
+	VBROADCASTF32X4 (CX)(BX*1), Z7
+	VSUBPS          Z4, Z0, Z8
+	VADDPS          Z4, Z0, Z0
+	VSUBPS          Z5, Z1, Z4
+	VADDPS          Z5, Z1, Z1
+	VSUBPS          Z6, Z2, Z5
+	VADDPS          Z6, Z2, Z2
+	VSUBPS          Z7, Z3, Z6
+	VADDPS          Z7, Z3, Z3
+	VSUBPS          Z2, Z0, Z7
+	VADDPS          Z2, Z0, Z0
+	VSUBPS          Z3, Z1, Z2
+	VADDPS          Z3, Z1, Z1
+	VADDPS          Z6, Z8, Z3
+	VSUBPS          Z6, Z8, Z8
+	VSUBPS          Z5, Z4, Z6
+	VADDPS          Z5, Z4, Z4
+	VBROADCASTF32X4 96(DX), Z5
+	VMOVAPS         Z8, Z9
+	VFMADD231PS     Z5, Z4, Z9
+	VFNMADD231PS    Z5, Z8, Z4
+	VBROADCASTF32X4 144(DX), Z5
+	VMULPS          Z5, Z9, Z9
+	VMULPS          Z5, Z4, Z4
+	VBROADCASTF32X4 112(DX), Z5
+	VMOVAPS         Z7, Z8
+	VFMADD231PS     Z5, Z2, Z8
+	VFNMADD231PS    Z5, Z7, Z2
+	VBROADCASTF32X4 160(DX), Z5
+	VMULPS          Z5, Z8, Z8
+	VMULPS          Z5, Z2, Z2
+	VBROADCASTF32X4 128(DX), Z5
+	VMOVAPS         Z3, Z7
+	VFMADD231PS     Z5, Z6, Z7
+	VFNMADD231PS    Z5, Z3, Z6
+	VBROADCASTF32X4 176(DX), Z3
+	VMULPS          Z3, Z7, Z7
+	VMULPS          Z3, Z6, Z6
+	VUNPCKLPS       Z9, Z0, Z3
+	VUNPCKHPS       Z9, Z0, Z0
+	VUNPCKLPS       Z7, Z8, Z5
+	VUNPCKHPS       Z7, Z8, Z8
+	VUNPCKLPD       Z5, Z3, Z7
+	VUNPCKHPD       Z5, Z3, Z5
+	VUNPCKLPD       Z8, Z0, Z3
+	VUNPCKHPD       Z8, Z0, Z8
+	VUNPCKLPS       Z4, Z1, Z0
+	VUNPCKHPS       Z4, Z1, Z1
+	VUNPCKLPS       Z6, Z2, Z4
+	VUNPCKHPS       Z6, Z2, Z2
+	VUNPCKLPD       Z4, Z0, Z6
+	VUNPCKHPD       Z4, Z0, Z4
+	VUNPCKLPD       Z2, Z1, Z0
+	VUNPCKHPD       Z2, Z1, Z2
+	VSUBPS          Z3, Z7, Z1
+	VADDPS          Z3, Z7, Z7
+	VSUBPS          Z0, Z6, Z3
+	VADDPS          Z0, Z6, Z6
+	VSUBPS          Z8, Z5, Z0
+	VADDPS          Z8, Z5, Z5
+	VSUBPS          Z2, Z4, Z8
+	VADDPS          Z2, Z4, Z4
+	VSUBPS          Z5, Z7, Z2
+	VADDPS          Z5, Z7, Z7
+	VSUBPS          Z4, Z6, Z5
+	VADDPS          Z4, Z6, Z6
+	VADDPS          Z8, Z1, Z4
+	VSUBPS          Z8, Z1, Z1
+	VSUBPS          Z0, Z3, Z8
+	VADDPS          Z0, Z3, Z3
+	VBROADCASTF32X4 (DX), Z0
+	VMOVAPS         Z1, Z9
+	VFMADD231PS     Z0, Z3, Z9
+	VFNMADD231PS    Z0, Z1, Z3
+	VBROADCASTF32X4 48(DX), Z0
+	VMULPS          Z0, Z9, Z9
+	VMULPS          Z0, Z3, Z3
+	VBROADCASTF32X4 16(DX), Z0
+	VMOVAPS         Z2, Z1
+	VFMADD231PS     Z0, Z5, Z1
+	VFNMADD231PS    Z0, Z2, Z5
+	VBROADCASTF32X4 64(DX), Z0
+	VMULPS          Z0, Z1, Z1
+	VMULPS          Z0, Z5, Z5
+	VBROADCASTF32X4 32(DX), Z0
+	VMOVAPS         Z4, Z2
+	VFMADD231PS     Z0, Z8, Z2
+	VFNMADD231PS    Z0, Z4, Z8
+	VBROADCASTF32X4 80(DX), Z0
+	VMULPS          Z0, Z2, Z2
+	VMULPS          Z0, Z8, Z8
+	VSHUFF32X4      $0x44, Z9, Z7, Z0
+	VSHUFF32X4      $0xee, Z9, Z7, Z7
+	VSHUFF32X4      $0x44, Z2, Z1, Z4
+	VSHUFF32X4      $0xee, Z2, Z1, Z1
+	VSHUFF32X4      $0x88, Z4, Z0, Z2
+	VSHUFF32X4      $0xdd, Z4, Z0, Z0
+	VSHUFF32X4      $0x88, Z1, Z7, Z0
+	VSHUFF32X4      $0xdd, Z1, Z7, Z0
+	VSHUFF32X4      $0x44, Z3, Z6, Z0
+	VSHUFF32X4      $0xee, Z3, Z6, Z6
+	VSHUFF32X4      $0x44, Z8, Z5, Z1
+	VSHUFF32X4      $0xee, Z8, Z5, Z5
+	VSHUFF32X4      $0x88, Z1, Z0, Z3
 	VSHUFF32X4      $0xdd, Z1, Z0, Z0
-	VSHUFF32X4      $0x88, Z5, Z12, Z0
-	VSHUFF32X4      $0xdd, Z5, Z12, Z0
-	VMOVUPS         Z6, (AX)
-	VMOVUPS         Z2, (CX)
+	VSHUFF32X4      $0x88, Z5, Z6, Z0
+	VSHUFF32X4      $0xdd, Z5, Z6, Z0
+	VMOVUPS         Z2, (AX)
+	VMOVUPS         Z3, (CX)
 	JMP             end3
 
 next4:
@@ -2517,179 +2465,201 @@ next4:
 	MOVQ         $0x00000020, SI
 	LEAQ         (SI)(SI*2), BX
 	MOVQ         $0x00000008, DI
-	VPBROADCASTD DI, Z6
+	VPBROADCASTD DI, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	VMOVUPS.Z    (AX), K1, Z0
+	MOVQ         $0x00000008, DI
+	VPBROADCASTD DI, Z1
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z1, Z2, K1
+	VMOVUPS.Z    (CX), K1, Z1
+	MOVQ         $0x00000008, DI
+	VPBROADCASTD DI, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z2, Z3, K1
+	VMOVUPS.Z    (AX)(SI*1), K1, Z2
+	MOVQ         $0x00000008, DI
+	VPBROADCASTD DI, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z3, Z4, K1
+	VMOVUPS.Z    (CX)(SI*1), K1, Z3
+	MOVQ         $0x00000008, DI
+	VPBROADCASTD DI, Z4
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	VMOVUPS.Z    (AX)(SI*2), K1, Z4
+	MOVQ         $0x00000008, DI
+	VPBROADCASTD DI, Z5
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z6
+	VPCMPD       $0x01, Z5, Z6, K1
+	VMOVUPS.Z    (CX)(SI*2), K1, Z5
+	MOVQ         $0x00000008, SI
+	VPBROADCASTD SI, Z6
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
 	VPCMPD       $0x01, Z6, Z7, K1
-	VMOVUPS.Z    (AX), K1, Z6
-	MOVQ         $0x00000008, DI
-	VPBROADCASTD DI, Z7
+	VMOVUPS.Z    (AX)(BX*1), K1, Z6
+	MOVQ         $0x00000008, SI
+	VPBROADCASTD SI, Z7
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
 	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    (CX), K1, Z7
-	MOVQ         $0x00000008, DI
-	VPBROADCASTD DI, Z8
+	VMOVUPS.Z    (CX)(BX*1), K1, Z7
+	VSUBPS       Z4, Z0, Z8
+	VADDPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z4
+	VADDPS       Z5, Z1, Z1
+	VSUBPS       Z6, Z2, Z5
+	VADDPS       Z6, Z2, Z2
+	VSUBPS       Z7, Z3, Z6
+	VADDPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z0, Z7
+	VADDPS       Z2, Z0, Z0
+	VSUBPS       Z3, Z1, Z2
+	VADDPS       Z3, Z1, Z1
+	VADDPS       Z6, Z8, Z3
+	VSUBPS       Z6, Z8, Z8
+	VSUBPS       Z5, Z4, Z6
+	VADDPS       Z5, Z4, Z4
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
-	VPCMPD       $0x01, Z8, Z9, K1
-	VMOVUPS.Z    (AX)(SI*1), K1, Z8
-	MOVQ         $0x00000008, DI
-	VPBROADCASTD DI, Z9
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z10
-	VPCMPD       $0x01, Z9, Z10, K1
-	VMOVUPS.Z    (CX)(SI*1), K1, Z9
-	MOVQ         $0x00000008, DI
-	VPBROADCASTD DI, Z10
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z11
-	VPCMPD       $0x01, Z10, Z11, K1
-	VMOVUPS.Z    (AX)(SI*2), K1, Z10
-	MOVQ         $0x00000008, DI
-	VPBROADCASTD DI, Z11
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z12
-	VPCMPD       $0x01, Z11, Z12, K1
-	VMOVUPS.Z    (CX)(SI*2), K1, Z11
-	MOVQ         $0x00000008, SI
-	VPBROADCASTD SI, Z12
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z13
-	VPCMPD       $0x01, Z12, Z13, K1
-	VMOVUPS.Z    (AX)(BX*1), K1, Z12
-	MOVQ         $0x00000008, SI
-	VPBROADCASTD SI, Z13
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z14
-	VPCMPD       $0x01, Z13, Z14, K1
-	VMOVUPS.Z    (CX)(BX*1), K1, Z13
-	VSUBPS       Z10, Z6, Z14
-	VADDPS       Z10, Z6, Z6
-	VSUBPS       Z11, Z7, Z10
-	VADDPS       Z11, Z7, Z7
-	VSUBPS       Z12, Z8, Z11
-	VADDPS       Z12, Z8, Z8
-	VSUBPS       Z13, Z9, Z12
-	VADDPS       Z13, Z9, Z9
-	VSUBPS       Z8, Z6, Z13
-	VADDPS       Z8, Z6, Z6
-	VSUBPS       Z9, Z7, Z8
-	VADDPS       Z9, Z7, Z7
-	VADDPS       Z12, Z14, Z9
-	VSUBPS       Z12, Z14, Z14
-	VSUBPS       Z11, Z10, Z12
-	VADDPS       Z11, Z10, Z10
-	VUNPCKLPS    Z14, Z6, Z11
-	VUNPCKHPS    Z14, Z6, Z6
-	VUNPCKLPS    Z9, Z13, Z14
-	VUNPCKHPS    Z9, Z13, Z13
-	VUNPCKLPD    Z14, Z11, Z9
-	VUNPCKHPD    Z14, Z11, Z14
-	VUNPCKLPD    Z13, Z6, Z11
-	VUNPCKHPD    Z13, Z6, Z13
-	VUNPCKLPS    Z10, Z7, Z6
-	VUNPCKHPS    Z10, Z7, Z7
-	VUNPCKLPS    Z12, Z8, Z10
-	VUNPCKHPS    Z12, Z8, Z8
-	VUNPCKLPD    Z10, Z6, Z12
-	VUNPCKHPD    Z10, Z6, Z10
-	VUNPCKLPD    Z8, Z7, Z6
-	VUNPCKHPD    Z8, Z7, Z8
-	VMULPS       Z1, Z10, Z7
-	VMULPS       Z1, Z14, Z1
-	VFMADD213PS  Z7, Z0, Z14
-	VFMSUB213PS  Z1, Z0, Z10
-	VMULPS       Z3, Z6, Z0
-	VMULPS       Z3, Z11, Z1
-	VFMADD213PS  Z0, Z2, Z11
-	VFMSUB213PS  Z1, Z2, Z6
-	VMULPS       Z5, Z8, Z0
-	VMULPS       Z5, Z13, Z1
-	VFMADD213PS  Z0, Z4, Z13
-	VFMSUB213PS  Z1, Z4, Z8
-	VSUBPS       Z11, Z9, Z0
-	VADDPS       Z11, Z9, Z9
-	VSUBPS       Z6, Z12, Z1
-	VADDPS       Z6, Z12, Z12
-	VSUBPS       Z13, Z14, Z2
-	VADDPS       Z13, Z14, Z14
-	VSUBPS       Z8, Z10, Z3
-	VADDPS       Z8, Z10, Z10
-	VSUBPS       Z14, Z9, Z4
-	VADDPS       Z14, Z9, Z9
-	VSUBPS       Z10, Z12, Z5
-	VADDPS       Z10, Z12, Z12
-	VADDPS       Z3, Z0, Z6
-	VSUBPS       Z3, Z0, Z0
-	VSUBPS       Z2, Z1, Z3
-	VADDPS       Z2, Z1, Z1
+	VPCMPD       $0x01, Z5, Z9, K1
+	VMOVUPS.Z    192(DX), K1, Z5
+	VMOVAPS      Z8, Z9
+	VFMADD231PS  Z5, Z4, Z9
+	VFNMADD231PS Z5, Z8, Z4
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    (DX), K1, Z2
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z7
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    32(DX), K1, Z7
-	VMULPS       Z7, Z12, Z8
-	VMULPS       Z7, Z9, Z7
-	VFMADD213PS  Z8, Z2, Z9
-	VFMSUB213PS  Z7, Z2, Z12
+	VPCMPD       $0x01, Z5, Z8, K1
+	VMOVUPS.Z    288(DX), K1, Z5
+	VMULPS       Z5, Z9, Z9
+	VMULPS       Z5, Z4, Z4
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    64(DX), K1, Z2
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z7
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    96(DX), K1, Z7
-	VMULPS       Z7, Z1, Z8
-	VMULPS       Z7, Z0, Z7
-	VFMADD213PS  Z8, Z2, Z0
-	VFMSUB213PS  Z7, Z2, Z1
+	VPCMPD       $0x01, Z5, Z8, K1
+	VMOVUPS.Z    224(DX), K1, Z5
+	VMOVAPS      Z7, Z8
+	VFMADD231PS  Z5, Z2, Z8
+	VFNMADD231PS Z5, Z7, Z2
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    128(DX), K1, Z2
+	VPCMPD       $0x01, Z5, Z7, K1
+	VMOVUPS.Z    320(DX), K1, Z5
+	VMULPS       Z5, Z8, Z8
+	VMULPS       Z5, Z2, Z2
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z7
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    160(DX), K1, Z7
-	VMULPS       Z7, Z5, Z8
-	VMULPS       Z7, Z4, Z7
-	VFMADD213PS  Z8, Z2, Z4
-	VFMSUB213PS  Z7, Z2, Z5
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    192(DX), K1, Z2
+	VPCMPD       $0x01, Z5, Z7, K1
+	VMOVUPS.Z    256(DX), K1, Z5
+	VMOVAPS      Z3, Z7
+	VFMADD231PS  Z5, Z6, Z7
+	VFNMADD231PS Z5, Z3, Z6
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z7
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    224(DX), K1, Z7
-	VMULPS       Z7, Z3, Z8
-	VMULPS       Z7, Z6, Z7
-	VFMADD213PS  Z8, Z2, Z6
-	VFMSUB213PS  Z7, Z2, Z3
-	VSHUFF32X4   $0x44, Z0, Z9, Z2
-	VSHUFF32X4   $0xee, Z0, Z9, Z9
-	VSHUFF32X4   $0x44, Z6, Z4, Z0
-	VSHUFF32X4   $0xee, Z6, Z4, Z4
-	VSHUFF32X4   $0x88, Z0, Z2, Z6
-	VSHUFF32X4   $0xdd, Z0, Z2, Z0
-	VSHUFF32X4   $0x88, Z4, Z9, Z2
-	VSHUFF32X4   $0xdd, Z4, Z9, Z2
-	VSHUFF32X4   $0x44, Z1, Z12, Z2
-	VSHUFF32X4   $0xee, Z1, Z12, Z12
-	VSHUFF32X4   $0x44, Z3, Z5, Z1
-	VSHUFF32X4   $0xee, Z3, Z5, Z5
-	VSHUFF32X4   $0x88, Z1, Z2, Z3
-	VSHUFF32X4   $0xdd, Z1, Z2, Z1
-	VSHUFF32X4   $0x88, Z5, Z12, Z2
-	VSHUFF32X4   $0xdd, Z5, Z12, Z2
-	VMOVUPS      Z6, (AX)
-	VMOVUPS      Z3, (CX)
+	VPBROADCASTD BX, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z3, Z5, K1
+	VMOVUPS.Z    352(DX), K1, Z3
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z3, Z6, Z6
+	VUNPCKLPS    Z9, Z0, Z3
+	VUNPCKHPS    Z9, Z0, Z0
+	VUNPCKLPS    Z7, Z8, Z5
+	VUNPCKHPS    Z7, Z8, Z8
+	VUNPCKLPD    Z5, Z3, Z7
+	VUNPCKHPD    Z5, Z3, Z5
+	VUNPCKLPD    Z8, Z0, Z3
+	VUNPCKHPD    Z8, Z0, Z8
+	VUNPCKLPS    Z4, Z1, Z0
+	VUNPCKHPS    Z4, Z1, Z1
+	VUNPCKLPS    Z6, Z2, Z4
+	VUNPCKHPS    Z6, Z2, Z2
+	VUNPCKLPD    Z4, Z0, Z6
+	VUNPCKHPD    Z4, Z0, Z4
+	VUNPCKLPD    Z2, Z1, Z0
+	VUNPCKHPD    Z2, Z1, Z2
+	VSUBPS       Z3, Z7, Z1
+	VADDPS       Z3, Z7, Z7
+	VSUBPS       Z0, Z6, Z3
+	VADDPS       Z0, Z6, Z6
+	VSUBPS       Z8, Z5, Z0
+	VADDPS       Z8, Z5, Z5
+	VSUBPS       Z2, Z4, Z8
+	VADDPS       Z2, Z4, Z4
+	VSUBPS       Z5, Z7, Z2
+	VADDPS       Z5, Z7, Z7
+	VSUBPS       Z4, Z6, Z5
+	VADDPS       Z4, Z6, Z6
+	VADDPS       Z8, Z1, Z4
+	VSUBPS       Z8, Z1, Z1
+	VSUBPS       Z0, Z3, Z8
+	VADDPS       Z0, Z3, Z3
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
+	VPCMPD       $0x01, Z0, Z9, K1
+	VMOVUPS.Z    (DX), K1, Z0
+	VMOVAPS      Z1, Z9
+	VFMADD231PS  Z0, Z3, Z9
+	VFNMADD231PS Z0, Z1, Z3
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	VMOVUPS.Z    96(DX), K1, Z0
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z3, Z3
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	VMOVUPS.Z    32(DX), K1, Z0
+	VMOVAPS      Z2, Z1
+	VFMADD231PS  Z0, Z5, Z1
+	VFNMADD231PS Z0, Z2, Z5
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z0, Z2, K1
+	VMOVUPS.Z    128(DX), K1, Z0
+	VMULPS       Z0, Z1, Z1
+	VMULPS       Z0, Z5, Z5
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z0, Z2, K1
+	VMOVUPS.Z    64(DX), K1, Z0
+	VMOVAPS      Z4, Z2
+	VFMADD231PS  Z0, Z8, Z2
+	VFNMADD231PS Z0, Z4, Z8
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z0, Z4, K1
+	VMOVUPS.Z    160(DX), K1, Z0
+	VMULPS       Z0, Z2, Z2
+	VMULPS       Z0, Z8, Z8
+	VSHUFF32X4   $0x44, Z9, Z7, Z0
+	VSHUFF32X4   $0xee, Z9, Z7, Z7
+	VSHUFF32X4   $0x44, Z2, Z1, Z4
+	VSHUFF32X4   $0xee, Z2, Z1, Z1
+	VSHUFF32X4   $0x88, Z4, Z0, Z2
+	VSHUFF32X4   $0xdd, Z4, Z0, Z0
+	VSHUFF32X4   $0x88, Z1, Z7, Z4
+	VSHUFF32X4   $0xdd, Z1, Z7, Z1
+	VSHUFF32X4   $0x44, Z3, Z6, Z1
+	VSHUFF32X4   $0xee, Z3, Z6, Z6
+	VSHUFF32X4   $0x44, Z8, Z5, Z3
+	VSHUFF32X4   $0xee, Z8, Z5, Z5
+	VSHUFF32X4   $0x88, Z3, Z1, Z4
+	VSHUFF32X4   $0xdd, Z3, Z1, Z1
+	VSHUFF32X4   $0x88, Z5, Z6, Z3
+	VSHUFF32X4   $0xdd, Z5, Z6, Z3
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z4, (CX)
 	VMOVUPS      Z0, 64(AX)
 	VMOVUPS      Z1, 64(CX)
 	JMP          end3
@@ -2700,183 +2670,205 @@ next5:
 	MOVQ         $0x00000030, SI
 	LEAQ         (SI)(SI*2), BX
 	MOVQ         $0x0000000c, DI
-	VPBROADCASTD DI, Z6
+	VPBROADCASTD DI, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	VMOVUPS.Z    (AX), K1, Z0
+	MOVQ         $0x0000000c, DI
+	VPBROADCASTD DI, Z1
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z1, Z2, K1
+	VMOVUPS.Z    (CX), K1, Z1
+	MOVQ         $0x0000000c, DI
+	VPBROADCASTD DI, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z2, Z3, K1
+	VMOVUPS.Z    (AX)(SI*1), K1, Z2
+	MOVQ         $0x0000000c, DI
+	VPBROADCASTD DI, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z3, Z4, K1
+	VMOVUPS.Z    (CX)(SI*1), K1, Z3
+	MOVQ         $0x0000000c, DI
+	VPBROADCASTD DI, Z4
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	VMOVUPS.Z    (AX)(SI*2), K1, Z4
+	MOVQ         $0x0000000c, DI
+	VPBROADCASTD DI, Z5
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z6
+	VPCMPD       $0x01, Z5, Z6, K1
+	VMOVUPS.Z    (CX)(SI*2), K1, Z5
+	MOVQ         $0x0000000c, SI
+	VPBROADCASTD SI, Z6
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
 	VPCMPD       $0x01, Z6, Z7, K1
-	VMOVUPS.Z    (AX), K1, Z6
-	MOVQ         $0x0000000c, DI
-	VPBROADCASTD DI, Z7
+	VMOVUPS.Z    (AX)(BX*1), K1, Z6
+	MOVQ         $0x0000000c, SI
+	VPBROADCASTD SI, Z7
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
 	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    (CX), K1, Z7
-	MOVQ         $0x0000000c, DI
-	VPBROADCASTD DI, Z8
+	VMOVUPS.Z    (CX)(BX*1), K1, Z7
+	VSUBPS       Z4, Z0, Z8
+	VADDPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z4
+	VADDPS       Z5, Z1, Z1
+	VSUBPS       Z6, Z2, Z5
+	VADDPS       Z6, Z2, Z2
+	VSUBPS       Z7, Z3, Z6
+	VADDPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z0, Z7
+	VADDPS       Z2, Z0, Z0
+	VSUBPS       Z3, Z1, Z2
+	VADDPS       Z3, Z1, Z1
+	VADDPS       Z6, Z8, Z3
+	VSUBPS       Z6, Z8, Z8
+	VSUBPS       Z5, Z4, Z6
+	VADDPS       Z5, Z4, Z4
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
-	VPCMPD       $0x01, Z8, Z9, K1
-	VMOVUPS.Z    (AX)(SI*1), K1, Z8
-	MOVQ         $0x0000000c, DI
-	VPBROADCASTD DI, Z9
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z10
-	VPCMPD       $0x01, Z9, Z10, K1
-	VMOVUPS.Z    (CX)(SI*1), K1, Z9
-	MOVQ         $0x0000000c, DI
-	VPBROADCASTD DI, Z10
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z11
-	VPCMPD       $0x01, Z10, Z11, K1
-	VMOVUPS.Z    (AX)(SI*2), K1, Z10
-	MOVQ         $0x0000000c, DI
-	VPBROADCASTD DI, Z11
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z12
-	VPCMPD       $0x01, Z11, Z12, K1
-	VMOVUPS.Z    (CX)(SI*2), K1, Z11
-	MOVQ         $0x0000000c, SI
-	VPBROADCASTD SI, Z12
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z13
-	VPCMPD       $0x01, Z12, Z13, K1
-	VMOVUPS.Z    (AX)(BX*1), K1, Z12
-	MOVQ         $0x0000000c, SI
-	VPBROADCASTD SI, Z13
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z14
-	VPCMPD       $0x01, Z13, Z14, K1
-	VMOVUPS.Z    (CX)(BX*1), K1, Z13
-	VSUBPS       Z10, Z6, Z14
-	VADDPS       Z10, Z6, Z6
-	VSUBPS       Z11, Z7, Z10
-	VADDPS       Z11, Z7, Z7
-	VSUBPS       Z12, Z8, Z11
-	VADDPS       Z12, Z8, Z8
-	VSUBPS       Z13, Z9, Z12
-	VADDPS       Z13, Z9, Z9
-	VSUBPS       Z8, Z6, Z13
-	VADDPS       Z8, Z6, Z6
-	VSUBPS       Z9, Z7, Z8
-	VADDPS       Z9, Z7, Z7
-	VADDPS       Z12, Z14, Z9
-	VSUBPS       Z12, Z14, Z14
-	VSUBPS       Z11, Z10, Z12
-	VADDPS       Z11, Z10, Z10
-	VUNPCKLPS    Z14, Z6, Z11
-	VUNPCKHPS    Z14, Z6, Z6
-	VUNPCKLPS    Z9, Z13, Z14
-	VUNPCKHPS    Z9, Z13, Z13
-	VUNPCKLPD    Z14, Z11, Z9
-	VUNPCKHPD    Z14, Z11, Z14
-	VUNPCKLPD    Z13, Z6, Z11
-	VUNPCKHPD    Z13, Z6, Z13
-	VUNPCKLPS    Z10, Z7, Z6
-	VUNPCKHPS    Z10, Z7, Z7
-	VUNPCKLPS    Z12, Z8, Z10
-	VUNPCKHPS    Z12, Z8, Z8
-	VUNPCKLPD    Z10, Z6, Z12
-	VUNPCKHPD    Z10, Z6, Z10
-	VUNPCKLPD    Z8, Z7, Z6
-	VUNPCKHPD    Z8, Z7, Z8
-	VMULPS       Z1, Z10, Z7
-	VMULPS       Z1, Z14, Z1
-	VFMADD213PS  Z7, Z0, Z14
-	VFMSUB213PS  Z1, Z0, Z10
-	VMULPS       Z3, Z6, Z0
-	VMULPS       Z3, Z11, Z1
-	VFMADD213PS  Z0, Z2, Z11
-	VFMSUB213PS  Z1, Z2, Z6
-	VMULPS       Z5, Z8, Z0
-	VMULPS       Z5, Z13, Z1
-	VFMADD213PS  Z0, Z4, Z13
-	VFMSUB213PS  Z1, Z4, Z8
-	VSUBPS       Z11, Z9, Z0
-	VADDPS       Z11, Z9, Z9
-	VSUBPS       Z6, Z12, Z1
-	VADDPS       Z6, Z12, Z12
-	VSUBPS       Z13, Z14, Z2
-	VADDPS       Z13, Z14, Z14
-	VSUBPS       Z8, Z10, Z3
-	VADDPS       Z8, Z10, Z10
-	VSUBPS       Z14, Z9, Z4
-	VADDPS       Z14, Z9, Z9
-	VSUBPS       Z10, Z12, Z5
-	VADDPS       Z10, Z12, Z12
-	VADDPS       Z3, Z0, Z6
-	VSUBPS       Z3, Z0, Z0
-	VSUBPS       Z2, Z1, Z3
-	VADDPS       Z2, Z1, Z1
+	VPCMPD       $0x01, Z5, Z9, K1
+	VMOVUPS.Z    288(DX), K1, Z5
+	VMOVAPS      Z8, Z9
+	VFMADD231PS  Z5, Z4, Z9
+	VFNMADD231PS Z5, Z8, Z4
 	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z2
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    (DX), K1, Z2
-	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z7
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    48(DX), K1, Z7
-	VMULPS       Z7, Z12, Z8
-	VMULPS       Z7, Z9, Z7
-	VFMADD213PS  Z8, Z2, Z9
-	VFMSUB213PS  Z7, Z2, Z12
+	VPCMPD       $0x01, Z5, Z8, K1
+	VMOVUPS.Z    432(DX), K1, Z5
+	VMULPS       Z5, Z9, Z9
+	VMULPS       Z5, Z4, Z4
 	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z2
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    96(DX), K1, Z2
-	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z7
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    144(DX), K1, Z7
-	VMULPS       Z7, Z1, Z8
-	VMULPS       Z7, Z0, Z7
-	VFMADD213PS  Z8, Z2, Z0
-	VFMSUB213PS  Z7, Z2, Z1
+	VPCMPD       $0x01, Z5, Z8, K1
+	VMOVUPS.Z    336(DX), K1, Z5
+	VMOVAPS      Z7, Z8
+	VFMADD231PS  Z5, Z2, Z8
+	VFNMADD231PS Z5, Z7, Z2
 	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z2
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    192(DX), K1, Z2
+	VPCMPD       $0x01, Z5, Z7, K1
+	VMOVUPS.Z    480(DX), K1, Z5
+	VMULPS       Z5, Z8, Z8
+	VMULPS       Z5, Z2, Z2
 	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z7
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    240(DX), K1, Z7
-	VMULPS       Z7, Z5, Z8
-	VMULPS       Z7, Z4, Z7
-	VFMADD213PS  Z8, Z2, Z4
-	VFMSUB213PS  Z7, Z2, Z5
-	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z2
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    288(DX), K1, Z2
+	VPCMPD       $0x01, Z5, Z7, K1
+	VMOVUPS.Z    384(DX), K1, Z5
+	VMOVAPS      Z3, Z7
+	VFMADD231PS  Z5, Z6, Z7
+	VFNMADD231PS Z5, Z3, Z6
 	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z7
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    336(DX), K1, Z7
-	VMULPS       Z7, Z3, Z8
-	VMULPS       Z7, Z6, Z7
-	VFMADD213PS  Z8, Z2, Z6
-	VFMSUB213PS  Z7, Z2, Z3
-	VSHUFF32X4   $0x44, Z0, Z9, Z2
-	VSHUFF32X4   $0xee, Z0, Z9, Z9
-	VSHUFF32X4   $0x44, Z6, Z4, Z0
-	VSHUFF32X4   $0xee, Z6, Z4, Z4
-	VSHUFF32X4   $0x88, Z0, Z2, Z6
-	VSHUFF32X4   $0xdd, Z0, Z2, Z0
-	VSHUFF32X4   $0x88, Z4, Z9, Z2
-	VSHUFF32X4   $0xdd, Z4, Z9, Z4
-	VSHUFF32X4   $0x44, Z1, Z12, Z4
-	VSHUFF32X4   $0xee, Z1, Z12, Z12
-	VSHUFF32X4   $0x44, Z3, Z5, Z1
-	VSHUFF32X4   $0xee, Z3, Z5, Z5
-	VSHUFF32X4   $0x88, Z1, Z4, Z3
-	VSHUFF32X4   $0xdd, Z1, Z4, Z1
-	VSHUFF32X4   $0x88, Z5, Z12, Z4
-	VSHUFF32X4   $0xdd, Z5, Z12, Z5
-	VMOVUPS      Z6, (AX)
-	VMOVUPS      Z3, (CX)
+	VPBROADCASTD BX, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z3, Z5, K1
+	VMOVUPS.Z    528(DX), K1, Z3
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z3, Z6, Z6
+	VUNPCKLPS    Z9, Z0, Z3
+	VUNPCKHPS    Z9, Z0, Z0
+	VUNPCKLPS    Z7, Z8, Z5
+	VUNPCKHPS    Z7, Z8, Z8
+	VUNPCKLPD    Z5, Z3, Z7
+	VUNPCKHPD    Z5, Z3, Z5
+	VUNPCKLPD    Z8, Z0, Z3
+	VUNPCKHPD    Z8, Z0, Z8
+	VUNPCKLPS    Z4, Z1, Z0
+	VUNPCKHPS    Z4, Z1, Z1
+	VUNPCKLPS    Z6, Z2, Z4
+	VUNPCKHPS    Z6, Z2, Z2
+	VUNPCKLPD    Z4, Z0, Z6
+	VUNPCKHPD    Z4, Z0, Z4
+	VUNPCKLPD    Z2, Z1, Z0
+	VUNPCKHPD    Z2, Z1, Z2
+	VSUBPS       Z3, Z7, Z1
+	VADDPS       Z3, Z7, Z7
+	VSUBPS       Z0, Z6, Z3
+	VADDPS       Z0, Z6, Z6
+	VSUBPS       Z8, Z5, Z0
+	VADDPS       Z8, Z5, Z5
+	VSUBPS       Z2, Z4, Z8
+	VADDPS       Z2, Z4, Z4
+	VSUBPS       Z5, Z7, Z2
+	VADDPS       Z5, Z7, Z7
+	VSUBPS       Z4, Z6, Z5
+	VADDPS       Z4, Z6, Z6
+	VADDPS       Z8, Z1, Z4
+	VSUBPS       Z8, Z1, Z1
+	VSUBPS       Z0, Z3, Z8
+	VADDPS       Z0, Z3, Z3
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
+	VPCMPD       $0x01, Z0, Z9, K1
+	VMOVUPS.Z    (DX), K1, Z0
+	VMOVAPS      Z1, Z9
+	VFMADD231PS  Z0, Z3, Z9
+	VFNMADD231PS Z0, Z1, Z3
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	VMOVUPS.Z    144(DX), K1, Z0
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z3, Z3
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	VMOVUPS.Z    48(DX), K1, Z0
+	VMOVAPS      Z2, Z1
+	VFMADD231PS  Z0, Z5, Z1
+	VFNMADD231PS Z0, Z2, Z5
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z0, Z2, K1
+	VMOVUPS.Z    192(DX), K1, Z0
+	VMULPS       Z0, Z1, Z1
+	VMULPS       Z0, Z5, Z5
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z0, Z2, K1
+	VMOVUPS.Z    96(DX), K1, Z0
+	VMOVAPS      Z4, Z2
+	VFMADD231PS  Z0, Z8, Z2
+	VFNMADD231PS Z0, Z4, Z8
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z0, Z4, K1
+	VMOVUPS.Z    240(DX), K1, Z0
+	VMULPS       Z0, Z2, Z2
+	VMULPS       Z0, Z8, Z8
+	VSHUFF32X4   $0x44, Z9, Z7, Z0
+	VSHUFF32X4   $0xee, Z9, Z7, Z7
+	VSHUFF32X4   $0x44, Z2, Z1, Z4
+	VSHUFF32X4   $0xee, Z2, Z1, Z1
+	VSHUFF32X4   $0x88, Z4, Z0, Z2
+	VSHUFF32X4   $0xdd, Z4, Z0, Z0
+	VSHUFF32X4   $0x88, Z1, Z7, Z4
+	VSHUFF32X4   $0xdd, Z1, Z7, Z1
+	VSHUFF32X4   $0x44, Z3, Z6, Z1
+	VSHUFF32X4   $0xee, Z3, Z6, Z6
+	VSHUFF32X4   $0x44, Z8, Z5, Z3
+	VSHUFF32X4   $0xee, Z8, Z5, Z5
+	VSHUFF32X4   $0x88, Z3, Z1, Z7
+	VSHUFF32X4   $0xdd, Z3, Z1, Z1
+	VSHUFF32X4   $0x88, Z5, Z6, Z3
+	VSHUFF32X4   $0xdd, Z5, Z6, Z5
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z7, (CX)
 	VMOVUPS      Z0, 64(AX)
 	VMOVUPS      Z1, 64(CX)
-	VMOVUPS      Z2, 128(AX)
-	VMOVUPS      Z4, 128(CX)
+	VMOVUPS      Z4, 128(AX)
+	VMOVUPS      Z3, 128(CX)
 	JMP          end3
 
 next6:
@@ -2900,301 +2892,301 @@ TEXT ·fftInverseLanesMulAVX2(SB), NOSPLIT, $160-120
 	MOVQ $0x00000040, R9
 
 loop1:
-	CMPQ        R8, $0x04
-	JL          rest2
-	LEAQ        (R9)(R9*2), R10
-	VMOVUPS     (AX), Y0
-	VMOVUPS     (CX), Y1
-	VMOVUPS     (BX), Y2
-	VMOVUPS     (SI), Y3
-	VMULPS      Y3, Y1, Y4
-	VMULPS      Y3, Y0, Y3
-	VFMSUB213PS Y4, Y2, Y0
-	VFMADD213PS Y3, Y2, Y1
-	VMOVUPS     (AX)(R9*1), Y2
-	VMOVUPS     (CX)(R9*1), Y3
-	VMOVUPS     (BX)(R9*1), Y4
-	VMOVUPS     (SI)(R9*1), Y5
-	VMULPS      Y5, Y3, Y6
-	VMULPS      Y5, Y2, Y5
-	VFMSUB213PS Y6, Y4, Y2
-	VFMADD213PS Y5, Y4, Y3
-	VMOVUPS     (AX)(R9*2), Y4
-	VMOVUPS     (CX)(R9*2), Y5
-	VMOVUPS     (BX)(R9*2), Y6
-	VMOVUPS     (SI)(R9*2), Y7
-	VMULPS      Y7, Y5, Y8
-	VMULPS      Y7, Y4, Y7
-	VFMSUB213PS Y8, Y6, Y4
-	VFMADD213PS Y7, Y6, Y5
-	VMOVUPS     (AX)(R10*1), Y6
-	VMOVUPS     (CX)(R10*1), Y7
-	VMOVUPS     (BX)(R10*1), Y8
-	VMOVUPS     (SI)(R10*1), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y6, Y9
-	VFMSUB213PS Y10, Y8, Y6
-	VFMADD213PS Y9, Y8, Y7
-	VSUBPS      Y4, Y0, Y8
-	VADDPS      Y4, Y0, Y0
-	VSUBPS      Y5, Y1, Y4
-	VADDPS      Y5, Y1, Y1
-	VSUBPS      Y6, Y2, Y5
-	VADDPS      Y6, Y2, Y2
-	VSUBPS      Y7, Y3, Y6
-	VADDPS      Y7, Y3, Y3
-	VSUBPS      Y2, Y0, Y7
-	VADDPS      Y2, Y0, Y0
-	VSUBPS      Y3, Y1, Y2
-	VADDPS      Y3, Y1, Y1
-	VADDPS      Y6, Y8, Y3
-	VSUBPS      Y6, Y8, Y8
-	VSUBPS      Y5, Y4, Y6
-	VADDPS      Y5, Y4, Y4
-	VUNPCKLPS   Y8, Y0, Y5
-	VUNPCKHPS   Y8, Y0, Y0
-	VUNPCKLPS   Y3, Y7, Y8
-	VUNPCKHPS   Y3, Y7, Y7
-	VUNPCKLPD   Y8, Y5, Y3
-	VUNPCKHPD   Y8, Y5, Y8
-	VUNPCKLPD   Y7, Y0, Y5
-	VUNPCKHPD   Y7, Y0, Y7
-	VUNPCKLPS   Y4, Y1, Y0
-	VUNPCKHPS   Y4, Y1, Y1
-	VUNPCKLPS   Y6, Y2, Y4
-	VUNPCKHPS   Y6, Y2, Y2
-	VUNPCKLPD   Y4, Y0, Y6
-	VUNPCKHPD   Y4, Y0, Y4
-	VUNPCKLPD   Y2, Y1, Y0
-	VUNPCKHPD   Y2, Y1, Y2
-	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y8, Y9
-	VFMADD213PS Y10, Y1, Y8
-	VFMSUB213PS Y9, Y1, Y4
-	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
-	VMULPS      Y9, Y0, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y1, Y5
-	VFMSUB213PS Y9, Y1, Y0
-	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
-	VMULPS      Y9, Y2, Y10
-	VMULPS      Y9, Y7, Y9
-	VFMADD213PS Y10, Y1, Y7
-	VFMSUB213PS Y9, Y1, Y2
-	VSUBPS      Y5, Y3, Y1
-	VADDPS      Y5, Y3, Y3
-	VSUBPS      Y0, Y6, Y5
-	VADDPS      Y0, Y6, Y6
-	VSUBPS      Y7, Y8, Y0
-	VADDPS      Y7, Y8, Y8
-	VSUBPS      Y2, Y4, Y7
-	VADDPS      Y2, Y4, Y4
-	VSUBPS      Y8, Y3, Y2
-	VADDPS      Y8, Y3, Y3
-	VSUBPS      Y4, Y6, Y8
-	VADDPS      Y4, Y6, Y6
-	VADDPS      Y7, Y1, Y4
-	VSUBPS      Y7, Y1, Y1
-	VSUBPS      Y0, Y5, Y7
-	VADDPS      Y0, Y5, Y5
-	VMOVUPS     (DX), Y0
-	VMOVUPS     64(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y0, Y3
-	VFMSUB213PS Y9, Y0, Y6
-	VMOVUPS     128(DX), Y0
-	VMOVUPS     192(DX), Y9
-	VMULPS      Y9, Y5, Y10
-	VMULPS      Y9, Y1, Y9
-	VFMADD213PS Y10, Y0, Y1
-	VFMSUB213PS Y9, Y0, Y5
-	VMOVUPS     256(DX), Y0
-	VMOVUPS     320(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y0, Y2
-	VFMSUB213PS Y9, Y0, Y8
-	VMOVUPS     384(DX), Y0
-	VMOVUPS     448(DX), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y4, Y9
-	VFMADD213PS Y10, Y0, Y4
-	VFMSUB213PS Y9, Y0, Y7
-	VPERM2F128  $0x20, Y1, Y3, Y0
-	VPERM2F128  $0x31, Y1, Y3, Y3
-	VPERM2F128  $0x20, Y5, Y6, Y1
-	VPERM2F128  $0x31, Y5, Y6, Y6
-	VPERM2F128  $0x20, Y4, Y2, Y5
-	VPERM2F128  $0x31, Y4, Y2, Y2
-	VPERM2F128  $0x20, Y7, Y8, Y4
-	VPERM2F128  $0x31, Y7, Y8, Y8
-	VMOVUPS     Y0, (AX)
-	VMOVUPS     Y1, (CX)
-	VMOVUPS     Y5, (DI)
-	VMOVUPS     Y4, 32(DI)
-	VMOVUPS     Y3, 64(AX)
-	VMOVUPS     Y6, 64(CX)
-	VMOVUPS     Y2, 64(DI)
-	VMOVUPS     Y8, 96(DI)
-	LEAQ        (R9)(R9*2), R10
-	VMOVUPS     32(AX), Y0
-	VMOVUPS     32(CX), Y1
-	VMOVUPS     32(BX), Y2
-	VMOVUPS     32(SI), Y3
-	VMULPS      Y3, Y1, Y4
-	VMULPS      Y3, Y0, Y3
-	VFMSUB213PS Y4, Y2, Y0
-	VFMADD213PS Y3, Y2, Y1
-	VMOVUPS     32(AX)(R9*1), Y2
-	VMOVUPS     32(CX)(R9*1), Y3
-	VMOVUPS     32(BX)(R9*1), Y4
-	VMOVUPS     32(SI)(R9*1), Y5
-	VMULPS      Y5, Y3, Y6
-	VMULPS      Y5, Y2, Y5
-	VFMSUB213PS Y6, Y4, Y2
-	VFMADD213PS Y5, Y4, Y3
-	VMOVUPS     32(AX)(R9*2), Y4
-	VMOVUPS     32(CX)(R9*2), Y5
-	VMOVUPS     32(BX)(R9*2), Y6
-	VMOVUPS     32(SI)(R9*2), Y7
-	VMULPS      Y7, Y5, Y8
-	VMULPS      Y7, Y4, Y7
-	VFMSUB213PS Y8, Y6, Y4
-	VFMADD213PS Y7, Y6, Y5
-	VMOVUPS     32(AX)(R10*1), Y6
-	VMOVUPS     32(CX)(R10*1), Y7
-	VMOVUPS     32(BX)(R10*1), Y8
-	VMOVUPS     32(SI)(R10*1), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y6, Y9
-	VFMSUB213PS Y10, Y8, Y6
-	VFMADD213PS Y9, Y8, Y7
-	VSUBPS      Y4, Y0, Y8
-	VADDPS      Y4, Y0, Y0
-	VSUBPS      Y5, Y1, Y4
-	VADDPS      Y5, Y1, Y1
-	VSUBPS      Y6, Y2, Y5
-	VADDPS      Y6, Y2, Y2
-	VSUBPS      Y7, Y3, Y6
-	VADDPS      Y7, Y3, Y3
-	VSUBPS      Y2, Y0, Y7
-	VADDPS      Y2, Y0, Y0
-	VSUBPS      Y3, Y1, Y2
-	VADDPS      Y3, Y1, Y1
-	VADDPS      Y6, Y8, Y3
-	VSUBPS      Y6, Y8, Y8
-	VSUBPS      Y5, Y4, Y6
-	VADDPS      Y5, Y4, Y4
-	VUNPCKLPS   Y8, Y0, Y5
-	VUNPCKHPS   Y8, Y0, Y0
-	VUNPCKLPS   Y3, Y7, Y8
-	VUNPCKHPS   Y3, Y7, Y7
-	VUNPCKLPD   Y8, Y5, Y3
-	VUNPCKHPD   Y8, Y5, Y8
-	VUNPCKLPD   Y7, Y0, Y5
-	VUNPCKHPD   Y7, Y0, Y7
-	VUNPCKLPS   Y4, Y1, Y0
-	VUNPCKHPS   Y4, Y1, Y1
-	VUNPCKLPS   Y6, Y2, Y4
-	VUNPCKHPS   Y6, Y2, Y2
-	VUNPCKLPD   Y4, Y0, Y6
-	VUNPCKHPD   Y4, Y0, Y4
-	VUNPCKLPD   Y2, Y1, Y0
-	VUNPCKHPD   Y2, Y1, Y2
-	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y8, Y9
-	VFMADD213PS Y10, Y1, Y8
-	VFMSUB213PS Y9, Y1, Y4
-	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
-	VMULPS      Y9, Y0, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y1, Y5
-	VFMSUB213PS Y9, Y1, Y0
-	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
-	VMULPS      Y9, Y2, Y10
-	VMULPS      Y9, Y7, Y9
-	VFMADD213PS Y10, Y1, Y7
-	VFMSUB213PS Y9, Y1, Y2
-	VSUBPS      Y5, Y3, Y1
-	VADDPS      Y5, Y3, Y3
-	VSUBPS      Y0, Y6, Y5
-	VADDPS      Y0, Y6, Y6
-	VSUBPS      Y7, Y8, Y0
-	VADDPS      Y7, Y8, Y8
-	VSUBPS      Y2, Y4, Y7
-	VADDPS      Y2, Y4, Y4
-	VSUBPS      Y8, Y3, Y2
-	VADDPS      Y8, Y3, Y3
-	VSUBPS      Y4, Y6, Y8
-	VADDPS      Y4, Y6, Y6
-	VADDPS      Y7, Y1, Y4
-	VSUBPS      Y7, Y1, Y1
-	VSUBPS      Y0, Y5, Y7
-	VADDPS      Y0, Y5, Y5
-	VMOVUPS     32(DX), Y0
-	VMOVUPS     96(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y0, Y3
-	VFMSUB213PS Y9, Y0, Y6
-	VMOVUPS     160(DX), Y0
-	VMOVUPS     224(DX), Y9
-	VMULPS      Y9, Y5, Y10
-	VMULPS      Y9, Y1, Y9
-	VFMADD213PS Y10, Y0, Y1
-	VFMSUB213PS Y9, Y0, Y5
-	VMOVUPS     288(DX), Y0
-	VMOVUPS     352(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y0, Y2
-	VFMSUB213PS Y9, Y0, Y8
-	VMOVUPS     416(DX), Y0
-	VMOVUPS     480(DX), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y4, Y9
-	VFMADD213PS Y10, Y0, Y4
-	VFMSUB213PS Y9, Y0, Y7
-	VPERM2F128  $0x20, Y1, Y3, Y0
-	VPERM2F128  $0x31, Y1, Y3, Y3
-	VPERM2F128  $0x20, Y5, Y6, Y1
-	VPERM2F128  $0x31, Y5, Y6, Y6
-	VPERM2F128  $0x20, Y4, Y2, Y5
-	VPERM2F128  $0x31, Y4, Y2, Y2
-	VPERM2F128  $0x20, Y7, Y8, Y4
-	VPERM2F128  $0x31, Y7, Y8, Y8
-	VMOVUPS     Y0, 128(AX)
-	VMOVUPS     Y1, 128(CX)
-	VMOVUPS     Y5, 160(AX)
-	VMOVUPS     Y4, 160(CX)
-	VMOVUPS     Y3, 192(AX)
-	VMOVUPS     Y6, 192(CX)
-	VMOVUPS     Y2, 224(AX)
-	VMOVUPS     Y8, 224(CX)
-	VMOVUPS     (DI), Y0
-	VMOVUPS     32(DI), Y1
-	VMOVUPS     Y0, 32(AX)
-	VMOVUPS     Y1, 32(CX)
-	VMOVUPS     64(DI), Y0
-	VMOVUPS     96(DI), Y1
-	VMOVUPS     Y0, 96(AX)
-	VMOVUPS     Y1, 96(CX)
-	ADDQ        $0x00000100, AX
-	ADDQ        $0x00000100, CX
-	ADDQ        $0x00000100, BX
-	ADDQ        $0x00000100, SI
-	ADDQ        $0x00000200, DX
-	SUBQ        $0x04, R8
-	JMP         loop1
+	CMPQ         R8, $0x04
+	JL           rest2
+	LEAQ         (R9)(R9*2), R10
+	VMOVUPS      (AX), Y0
+	VMOVUPS      (CX), Y1
+	VMOVUPS      (BX), Y2
+	VMOVUPS      (SI), Y3
+	VMULPS       Y3, Y1, Y4
+	VMULPS       Y3, Y0, Y3
+	VFMSUB213PS  Y4, Y2, Y0
+	VFMADD213PS  Y3, Y2, Y1
+	VMOVUPS      (AX)(R9*1), Y2
+	VMOVUPS      (CX)(R9*1), Y3
+	VMOVUPS      (BX)(R9*1), Y4
+	VMOVUPS      (SI)(R9*1), Y5
+	VMULPS       Y5, Y3, Y6
+	VMULPS       Y5, Y2, Y5
+	VFMSUB213PS  Y6, Y4, Y2
+	VFMADD213PS  Y5, Y4, Y3
+	VMOVUPS      (AX)(R9*2), Y4
+	VMOVUPS      (CX)(R9*2), Y5
+	VMOVUPS      (BX)(R9*2), Y6
+	VMOVUPS      (SI)(R9*2), Y7
+	VMULPS       Y7, Y5, Y8
+	VMULPS       Y7, Y4, Y7
+	VFMSUB213PS  Y8, Y6, Y4
+	VFMADD213PS  Y7, Y6, Y5
+	VMOVUPS      (AX)(R10*1), Y6
+	VMOVUPS      (CX)(R10*1), Y7
+	VMOVUPS      (BX)(R10*1), Y8
+	VMOVUPS      (SI)(R10*1), Y9
+	VMULPS       Y9, Y7, Y10
+	VMULPS       Y9, Y6, Y9
+	VFMSUB213PS  Y10, Y8, Y6
+	VFMADD213PS  Y9, Y8, Y7
+	VSUBPS       Y4, Y0, Y8
+	VADDPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y4
+	VADDPS       Y5, Y1, Y1
+	VSUBPS       Y6, Y2, Y5
+	VADDPS       Y6, Y2, Y2
+	VSUBPS       Y7, Y3, Y6
+	VADDPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y0, Y7
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y6, Y8, Y3
+	VSUBPS       Y6, Y8, Y8
+	VSUBPS       Y5, Y4, Y6
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      384(DX), Y5
+	VMOVAPS      Y8, Y9
+	VFMADD231PS  Y5, Y4, Y9
+	VFNMADD231PS Y5, Y8, Y4
+	VMOVUPS      576(DX), Y5
+	VMULPS       Y5, Y9, Y9
+	VMULPS       Y5, Y4, Y4
+	VMOVUPS      448(DX), Y5
+	VMOVAPS      Y7, Y8
+	VFMADD231PS  Y5, Y2, Y8
+	VFNMADD231PS Y5, Y7, Y2
+	VMOVUPS      640(DX), Y5
+	VMULPS       Y5, Y8, Y8
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      512(DX), Y5
+	VMOVAPS      Y3, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS Y5, Y3, Y6
+	VMOVUPS      704(DX), Y3
+	VMULPS       Y3, Y7, Y7
+	VMULPS       Y3, Y6, Y6
+	VUNPCKLPS    Y9, Y0, Y3
+	VUNPCKHPS    Y9, Y0, Y0
+	VUNPCKLPS    Y7, Y8, Y5
+	VUNPCKHPS    Y7, Y8, Y8
+	VUNPCKLPD    Y5, Y3, Y7
+	VUNPCKHPD    Y5, Y3, Y5
+	VUNPCKLPD    Y8, Y0, Y3
+	VUNPCKHPD    Y8, Y0, Y8
+	VUNPCKLPS    Y4, Y1, Y0
+	VUNPCKHPS    Y4, Y1, Y1
+	VUNPCKLPS    Y6, Y2, Y4
+	VUNPCKHPS    Y6, Y2, Y2
+	VUNPCKLPD    Y4, Y0, Y6
+	VUNPCKHPD    Y4, Y0, Y4
+	VUNPCKLPD    Y2, Y1, Y0
+	VUNPCKHPD    Y2, Y1, Y2
+	VSUBPS       Y3, Y7, Y1
+	VADDPS       Y3, Y7, Y7
+	VSUBPS       Y0, Y6, Y3
+	VADDPS       Y0, Y6, Y6
+	VSUBPS       Y8, Y5, Y0
+	VADDPS       Y8, Y5, Y5
+	VSUBPS       Y2, Y4, Y8
+	VADDPS       Y2, Y4, Y4
+	VSUBPS       Y5, Y7, Y2
+	VADDPS       Y5, Y7, Y7
+	VSUBPS       Y4, Y6, Y5
+	VADDPS       Y4, Y6, Y6
+	VADDPS       Y8, Y1, Y4
+	VSUBPS       Y8, Y1, Y1
+	VSUBPS       Y0, Y3, Y8
+	VADDPS       Y0, Y3, Y3
+	VMOVUPS      (DX), Y0
+	VMOVAPS      Y1, Y9
+	VFMADD231PS  Y0, Y3, Y9
+	VFNMADD231PS Y0, Y1, Y3
+	VMOVUPS      192(DX), Y0
+	VMULPS       Y0, Y9, Y9
+	VMULPS       Y0, Y3, Y3
+	VMOVUPS      64(DX), Y0
+	VMOVAPS      Y2, Y1
+	VFMADD231PS  Y0, Y5, Y1
+	VFNMADD231PS Y0, Y2, Y5
+	VMOVUPS      256(DX), Y0
+	VMULPS       Y0, Y1, Y1
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      128(DX), Y0
+	VMOVAPS      Y4, Y2
+	VFMADD231PS  Y0, Y8, Y2
+	VFNMADD231PS Y0, Y4, Y8
+	VMOVUPS      320(DX), Y0
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y0, Y8, Y8
+	VPERM2F128   $0x20, Y9, Y7, Y0
+	VPERM2F128   $0x31, Y9, Y7, Y7
+	VPERM2F128   $0x20, Y3, Y6, Y4
+	VPERM2F128   $0x31, Y3, Y6, Y6
+	VPERM2F128   $0x20, Y2, Y1, Y3
+	VPERM2F128   $0x31, Y2, Y1, Y1
+	VPERM2F128   $0x20, Y8, Y5, Y2
+	VPERM2F128   $0x31, Y8, Y5, Y5
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y4, (CX)
+	VMOVUPS      Y3, (DI)
+	VMOVUPS      Y2, 32(DI)
+	VMOVUPS      Y7, 64(AX)
+	VMOVUPS      Y6, 64(CX)
+	VMOVUPS      Y1, 64(DI)
+	VMOVUPS      Y5, 96(DI)
+	LEAQ         (R9)(R9*2), R10
+	VMOVUPS      32(AX), Y0
+	VMOVUPS      32(CX), Y1
+	VMOVUPS      32(BX), Y2
+	VMOVUPS      32(SI), Y3
+	VMULPS       Y3, Y1, Y4
+	VMULPS       Y3, Y0, Y3
+	VFMSUB213PS  Y4, Y2, Y0
+	VFMADD213PS  Y3, Y2, Y1
+	VMOVUPS      32(AX)(R9*1), Y2
+	VMOVUPS      32(CX)(R9*1), Y3
+	VMOVUPS      32(BX)(R9*1), Y4
+	VMOVUPS      32(SI)(R9*1), Y5
+	VMULPS       Y5, Y3, Y6
+	VMULPS       Y5, Y2, Y5
+	VFMSUB213PS  Y6, Y4, Y2
+	VFMADD213PS  Y5, Y4, Y3
+	VMOVUPS      32(AX)(R9*2), Y4
+	VMOVUPS      32(CX)(R9*2), Y5
+	VMOVUPS      32(BX)(R9*2), Y6
+	VMOVUPS      32(SI)(R9*2), Y7
+	VMULPS       Y7, Y5, Y8
+	VMULPS       Y7, Y4, Y7
+	VFMSUB213PS  Y8, Y6, Y4
+	VFMADD213PS  Y7, Y6, Y5
+	VMOVUPS      32(AX)(R10*1), Y6
+	VMOVUPS      32(CX)(R10*1), Y7
+	VMOVUPS      32(BX)(R10*1), Y8
+	VMOVUPS      32(SI)(R10*1), Y9
+	VMULPS       Y9, Y7, Y10
+	VMULPS       Y9, Y6, Y9
+	VFMSUB213PS  Y10, Y8, Y6
+	VFMADD213PS  Y9, Y8, Y7
+	VSUBPS       Y4, Y0, Y8
+	VADDPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y4
+	VADDPS       Y5, Y1, Y1
+	VSUBPS       Y6, Y2, Y5
+	VADDPS       Y6, Y2, Y2
+	VSUBPS       Y7, Y3, Y6
+	VADDPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y0, Y7
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y6, Y8, Y3
+	VSUBPS       Y6, Y8, Y8
+	VSUBPS       Y5, Y4, Y6
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      416(DX), Y5
+	VMOVAPS      Y8, Y9
+	VFMADD231PS  Y5, Y4, Y9
+	VFNMADD231PS Y5, Y8, Y4
+	VMOVUPS      608(DX), Y5
+	VMULPS       Y5, Y9, Y9
+	VMULPS       Y5, Y4, Y4
+	VMOVUPS      480(DX), Y5
+	VMOVAPS      Y7, Y8
+	VFMADD231PS  Y5, Y2, Y8
+	VFNMADD231PS Y5, Y7, Y2
+	VMOVUPS      672(DX), Y5
+	VMULPS       Y5, Y8, Y8
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      544(DX), Y5
+	VMOVAPS      Y3, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS Y5, Y3, Y6
+	VMOVUPS      736(DX), Y3
+	VMULPS       Y3, Y7, Y7
+	VMULPS       Y3, Y6, Y6
+	VUNPCKLPS    Y9, Y0, Y3
+	VUNPCKHPS    Y9, Y0, Y0
+	VUNPCKLPS    Y7, Y8, Y5
+	VUNPCKHPS    Y7, Y8, Y8
+	VUNPCKLPD    Y5, Y3, Y7
+	VUNPCKHPD    Y5, Y3, Y5
+	VUNPCKLPD    Y8, Y0, Y3
+	VUNPCKHPD    Y8, Y0, Y8
+	VUNPCKLPS    Y4, Y1, Y0
+	VUNPCKHPS    Y4, Y1, Y1
+	VUNPCKLPS    Y6, Y2, Y4
+	VUNPCKHPS    Y6, Y2, Y2
+	VUNPCKLPD    Y4, Y0, Y6
+	VUNPCKHPD    Y4, Y0, Y4
+	VUNPCKLPD    Y2, Y1, Y0
+	VUNPCKHPD    Y2, Y1, Y2
+	VSUBPS       Y3, Y7, Y1
+	VADDPS       Y3, Y7, Y7
+	VSUBPS       Y0, Y6, Y3
+	VADDPS       Y0, Y6, Y6
+	VSUBPS       Y8, Y5, Y0
+	VADDPS       Y8, Y5, Y5
+	VSUBPS       Y2, Y4, Y8
+	VADDPS       Y2, Y4, Y4
+	VSUBPS       Y5, Y7, Y2
+	VADDPS       Y5, Y7, Y7
+	VSUBPS       Y4, Y6, Y5
+	VADDPS       Y4, Y6, Y6
+	VADDPS       Y8, Y1, Y4
+	VSUBPS       Y8, Y1, Y1
+	VSUBPS       Y0, Y3, Y8
+	VADDPS       Y0, Y3, Y3
+	VMOVUPS      32(DX), Y0
+	VMOVAPS      Y1, Y9
+	VFMADD231PS  Y0, Y3, Y9
+	VFNMADD231PS Y0, Y1, Y3
+	VMOVUPS      224(DX), Y0
+	VMULPS       Y0, Y9, Y9
+	VMULPS       Y0, Y3, Y3
+	VMOVUPS      96(DX), Y0
+	VMOVAPS      Y2, Y1
+	VFMADD231PS  Y0, Y5, Y1
+	VFNMADD231PS Y0, Y2, Y5
+	VMOVUPS      288(DX), Y0
+	VMULPS       Y0, Y1, Y1
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      160(DX), Y0
+	VMOVAPS      Y4, Y2
+	VFMADD231PS  Y0, Y8, Y2
+	VFNMADD231PS Y0, Y4, Y8
+	VMOVUPS      352(DX), Y0
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y0, Y8, Y8
+	VPERM2F128   $0x20, Y9, Y7, Y0
+	VPERM2F128   $0x31, Y9, Y7, Y7
+	VPERM2F128   $0x20, Y3, Y6, Y4
+	VPERM2F128   $0x31, Y3, Y6, Y6
+	VPERM2F128   $0x20, Y2, Y1, Y3
+	VPERM2F128   $0x31, Y2, Y1, Y1
+	VPERM2F128   $0x20, Y8, Y5, Y2
+	VPERM2F128   $0x31, Y8, Y5, Y5
+	VMOVUPS      Y0, 128(AX)
+	VMOVUPS      Y4, 128(CX)
+	VMOVUPS      Y3, 160(AX)
+	VMOVUPS      Y2, 160(CX)
+	VMOVUPS      Y7, 192(AX)
+	VMOVUPS      Y6, 192(CX)
+	VMOVUPS      Y1, 224(AX)
+	VMOVUPS      Y5, 224(CX)
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VMOVUPS      Y0, 32(AX)
+	VMOVUPS      Y1, 32(CX)
+	VMOVUPS      64(DI), Y0
+	VMOVUPS      96(DI), Y1
+	VMOVUPS      Y0, 96(AX)
+	VMOVUPS      Y1, 96(CX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, BX
+	ADDQ         $0x00000100, SI
+	ADDQ         $0x00000300, DX
+	SUBQ         $0x04, R8
+	JMP          loop1
 
 rest2:
 	CMPQ           R8, $0x01
@@ -3249,14 +3241,35 @@ rest2:
 	VSUBPS         Y6, Y8, Y8
 	VSUBPS         Y5, Y4, Y6
 	VADDPS         Y5, Y4, Y4
-	VUNPCKLPS      Y8, Y0, Y5
-	VUNPCKHPS      Y8, Y0, Y0
-	VUNPCKLPS      Y3, Y7, Y8
-	VUNPCKHPS      Y3, Y7, Y7
-	VUNPCKLPD      Y8, Y5, Y3
-	VUNPCKHPD      Y8, Y5, Y8
-	VUNPCKLPD      Y7, Y0, Y5
-	VUNPCKHPD      Y7, Y0, Y7
+	VBROADCASTF128 96(DX), Y5
+	VMOVAPS        Y8, Y9
+	VFMADD231PS    Y5, Y4, Y9
+	VFNMADD231PS   Y5, Y8, Y4
+	VBROADCASTF128 144(DX), Y5
+	VMULPS         Y5, Y9, Y9
+	VMULPS         Y5, Y4, Y4
+	VBROADCASTF128 112(DX), Y5
+	VMOVAPS        Y7, Y8
+	VFMADD231PS    Y5, Y2, Y8
+	VFNMADD231PS   Y5, Y7, Y2
+	VBROADCASTF128 160(DX), Y5
+	VMULPS         Y5, Y8, Y8
+	VMULPS         Y5, Y2, Y2
+	VBROADCASTF128 128(DX), Y5
+	VMOVAPS        Y3, Y7
+	VFMADD231PS    Y5, Y6, Y7
+	VFNMADD231PS   Y5, Y3, Y6
+	VBROADCASTF128 176(DX), Y3
+	VMULPS         Y3, Y7, Y7
+	VMULPS         Y3, Y6, Y6
+	VUNPCKLPS      Y9, Y0, Y3
+	VUNPCKHPS      Y9, Y0, Y0
+	VUNPCKLPS      Y7, Y8, Y5
+	VUNPCKHPS      Y7, Y8, Y8
+	VUNPCKLPD      Y5, Y3, Y7
+	VUNPCKHPD      Y5, Y3, Y5
+	VUNPCKLPD      Y8, Y0, Y3
+	VUNPCKHPD      Y8, Y0, Y8
 	VUNPCKLPS      Y4, Y1, Y0
 	VUNPCKHPS      Y4, Y1, Y1
 	VUNPCKLPS      Y6, Y2, Y4
@@ -3265,222 +3278,201 @@ rest2:
 	VUNPCKHPD      Y4, Y0, Y4
 	VUNPCKLPD      Y2, Y1, Y0
 	VUNPCKHPD      Y2, Y1, Y2
-	VMOVUPS        fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
-	VMULPS         Y9, Y4, Y10
-	VMULPS         Y9, Y8, Y9
-	VFMADD213PS    Y10, Y1, Y8
-	VFMSUB213PS    Y9, Y1, Y4
-	VMOVUPS        fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
-	VMULPS         Y9, Y0, Y10
-	VMULPS         Y9, Y5, Y9
-	VFMADD213PS    Y10, Y1, Y5
-	VFMSUB213PS    Y9, Y1, Y0
-	VMOVUPS        fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
-	VMULPS         Y9, Y2, Y10
-	VMULPS         Y9, Y7, Y9
-	VFMADD213PS    Y10, Y1, Y7
-	VFMSUB213PS    Y9, Y1, Y2
-	VSUBPS         Y5, Y3, Y1
-	VADDPS         Y5, Y3, Y3
-	VSUBPS         Y0, Y6, Y5
+	VSUBPS         Y3, Y7, Y1
+	VADDPS         Y3, Y7, Y7
+	VSUBPS         Y0, Y6, Y3
 	VADDPS         Y0, Y6, Y6
-	VSUBPS         Y7, Y8, Y0
-	VADDPS         Y7, Y8, Y8
-	VSUBPS         Y2, Y4, Y7
+	VSUBPS         Y8, Y5, Y0
+	VADDPS         Y8, Y5, Y5
+	VSUBPS         Y2, Y4, Y8
 	VADDPS         Y2, Y4, Y4
-	VSUBPS         Y8, Y3, Y2
-	VADDPS         Y8, Y3, Y3
-	VSUBPS         Y4, Y6, Y8
+	VSUBPS         Y5, Y7, Y2
+	VADDPS         Y5, Y7, Y7
+	VSUBPS         Y4, Y6, Y5
 	VADDPS         Y4, Y6, Y6
-	VADDPS         Y7, Y1, Y4
-	VSUBPS         Y7, Y1, Y1
-	VSUBPS         Y0, Y5, Y7
-	VADDPS         Y0, Y5, Y5
+	VADDPS         Y8, Y1, Y4
+	VSUBPS         Y8, Y1, Y1
+	VSUBPS         Y0, Y3, Y8
+	VADDPS         Y0, Y3, Y3
 	VBROADCASTF128 (DX), Y0
-	VBROADCASTF128 16(DX), Y9
-	VMULPS         Y9, Y6, Y10
-	VMULPS         Y9, Y3, Y9
-	VFMADD213PS    Y10, Y0, Y3
-	VFMSUB213PS    Y9, Y0, Y6
-	VBROADCASTF128 32(DX), Y0
-	VBROADCASTF128 48(DX), Y9
-	VMULPS         Y9, Y5, Y10
-	VMULPS         Y9, Y1, Y9
-	VFMADD213PS    Y10, Y0, Y1
-	VFMSUB213PS    Y9, Y0, Y5
+	VMOVAPS        Y1, Y9
+	VFMADD231PS    Y0, Y3, Y9
+	VFNMADD231PS   Y0, Y1, Y3
+	VBROADCASTF128 48(DX), Y0
+	VMULPS         Y0, Y9, Y9
+	VMULPS         Y0, Y3, Y3
+	VBROADCASTF128 16(DX), Y0
+	VMOVAPS        Y2, Y1
+	VFMADD231PS    Y0, Y5, Y1
+	VFNMADD231PS   Y0, Y2, Y5
 	VBROADCASTF128 64(DX), Y0
-	VBROADCASTF128 80(DX), Y9
-	VMULPS         Y9, Y8, Y10
-	VMULPS         Y9, Y2, Y9
-	VFMADD213PS    Y10, Y0, Y2
-	VFMSUB213PS    Y9, Y0, Y8
-	VBROADCASTF128 96(DX), Y0
-	VBROADCASTF128 112(DX), Y9
-	VMULPS         Y9, Y7, Y10
-	VMULPS         Y9, Y4, Y9
-	VFMADD213PS    Y10, Y0, Y4
-	VFMSUB213PS    Y9, Y0, Y7
-	VPERM2F128     $0x20, Y1, Y3, Y0
-	VPERM2F128     $0x31, Y1, Y3, Y3
-	VPERM2F128     $0x20, Y5, Y6, Y1
-	VPERM2F128     $0x31, Y5, Y6, Y6
-	VPERM2F128     $0x20, Y4, Y2, Y3
-	VPERM2F128     $0x31, Y4, Y2, Y2
-	VPERM2F128     $0x20, Y7, Y8, Y2
-	VPERM2F128     $0x31, Y7, Y8, Y8
+	VMULPS         Y0, Y1, Y1
+	VMULPS         Y0, Y5, Y5
+	VBROADCASTF128 32(DX), Y0
+	VMOVAPS        Y4, Y2
+	VFMADD231PS    Y0, Y8, Y2
+	VFNMADD231PS   Y0, Y4, Y8
+	VBROADCASTF128 80(DX), Y0
+	VMULPS         Y0, Y2, Y2
+	VMULPS         Y0, Y8, Y8
+	VPERM2F128     $0x20, Y9, Y7, Y0
+	VPERM2F128     $0x31, Y9, Y7, Y7
+	VPERM2F128     $0x20, Y3, Y6, Y4
+	VPERM2F128     $0x31, Y3, Y6, Y6
+	VPERM2F128     $0x20, Y2, Y1, Y3
+	VPERM2F128     $0x31, Y2, Y1, Y1
+	VPERM2F128     $0x20, Y8, Y5, Y1
+	VPERM2F128     $0x31, Y8, Y5, Y5
 	VMOVUPS        Y0, (AX)
-	VMOVUPS        Y1, (CX)
+	VMOVUPS        Y4, (CX)
 	VMOVUPS        Y3, 32(AX)
-	VMOVUPS        Y2, 32(CX)
+	VMOVUPS        Y1, 32(CX)
 	JMP            end3
 
 next4:
-	CMPQ        R8, $0x02
-	JNE         next5
-	MOVQ        $0x00000020, R9
-	LEAQ        (R9)(R9*2), DI
-	VMOVUPS     (AX), Y0
-	VMOVUPS     (CX), Y1
-	VMOVUPS     (BX), Y2
-	VMOVUPS     (SI), Y3
-	VMULPS      Y3, Y1, Y4
-	VMULPS      Y3, Y0, Y3
-	VFMSUB213PS Y4, Y2, Y0
-	VFMADD213PS Y3, Y2, Y1
-	VMOVUPS     (AX)(R9*1), Y2
-	VMOVUPS     (CX)(R9*1), Y3
-	VMOVUPS     (BX)(R9*1), Y4
-	VMOVUPS     (SI)(R9*1), Y5
-	VMULPS      Y5, Y3, Y6
-	VMULPS      Y5, Y2, Y5
-	VFMSUB213PS Y6, Y4, Y2
-	VFMADD213PS Y5, Y4, Y3
-	VMOVUPS     (AX)(R9*2), Y4
-	VMOVUPS     (CX)(R9*2), Y5
-	VMOVUPS     (BX)(R9*2), Y6
-	VMOVUPS     (SI)(R9*2), Y7
-	VMULPS      Y7, Y5, Y8
-	VMULPS      Y7, Y4, Y7
-	VFMSUB213PS Y8, Y6, Y4
-	VFMADD213PS Y7, Y6, Y5
-	VMOVUPS     (AX)(DI*1), Y6
-	VMOVUPS     (CX)(DI*1), Y7
-	VMOVUPS     (BX)(DI*1), Y8
-	VMOVUPS     (SI)(DI*1), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y6, Y9
-	VFMSUB213PS Y10, Y8, Y6
-	VFMADD213PS Y9, Y8, Y7
-	VSUBPS      Y4, Y0, Y8
-	VADDPS      Y4, Y0, Y0
-	VSUBPS      Y5, Y1, Y4
-	VADDPS      Y5, Y1, Y1
-	VSUBPS      Y6, Y2, Y5
-	VADDPS      Y6, Y2, Y2
-	VSUBPS      Y7, Y3, Y6
-	VADDPS      Y7, Y3, Y3
-	VSUBPS      Y2, Y0, Y7
-	VADDPS      Y2, Y0, Y0
-	VSUBPS      Y3, Y1, Y2
-	VADDPS      Y3, Y1, Y1
-	VADDPS      Y6, Y8, Y3
-	VSUBPS      Y6, Y8, Y8
-	VSUBPS      Y5, Y4, Y6
-	VADDPS      Y5, Y4, Y4
-	VUNPCKLPS   Y8, Y0, Y5
-	VUNPCKHPS   Y8, Y0, Y0
-	VUNPCKLPS   Y3, Y7, Y8
-	VUNPCKHPS   Y3, Y7, Y7
-	VUNPCKLPD   Y8, Y5, Y3
-	VUNPCKHPD   Y8, Y5, Y8
-	VUNPCKLPD   Y7, Y0, Y5
-	VUNPCKHPD   Y7, Y0, Y7
-	VUNPCKLPS   Y4, Y1, Y0
-	VUNPCKHPS   Y4, Y1, Y1
-	VUNPCKLPS   Y6, Y2, Y4
-	VUNPCKHPS   Y6, Y2, Y2
-	VUNPCKLPD   Y4, Y0, Y6
-	VUNPCKHPD   Y4, Y0, Y4
-	VUNPCKLPD   Y2, Y1, Y0
-	VUNPCKHPD   Y2, Y1, Y2
-	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y8, Y9
-	VFMADD213PS Y10, Y1, Y8
-	VFMSUB213PS Y9, Y1, Y4
-	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
-	VMULPS      Y9, Y0, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y1, Y5
-	VFMSUB213PS Y9, Y1, Y0
-	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
-	VMULPS      Y9, Y2, Y10
-	VMULPS      Y9, Y7, Y9
-	VFMADD213PS Y10, Y1, Y7
-	VFMSUB213PS Y9, Y1, Y2
-	VSUBPS      Y5, Y3, Y1
-	VADDPS      Y5, Y3, Y3
-	VSUBPS      Y0, Y6, Y5
-	VADDPS      Y0, Y6, Y6
-	VSUBPS      Y7, Y8, Y0
-	VADDPS      Y7, Y8, Y8
-	VSUBPS      Y2, Y4, Y7
-	VADDPS      Y2, Y4, Y4
-	VSUBPS      Y8, Y3, Y2
-	VADDPS      Y8, Y3, Y3
-	VSUBPS      Y4, Y6, Y8
-	VADDPS      Y4, Y6, Y6
-	VADDPS      Y7, Y1, Y4
-	VSUBPS      Y7, Y1, Y1
-	VSUBPS      Y0, Y5, Y7
-	VADDPS      Y0, Y5, Y5
-	VMOVUPS     (DX), Y0
-	VMOVUPS     32(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y0, Y3
-	VFMSUB213PS Y9, Y0, Y6
-	VMOVUPS     64(DX), Y0
-	VMOVUPS     96(DX), Y9
-	VMULPS      Y9, Y5, Y10
-	VMULPS      Y9, Y1, Y9
-	VFMADD213PS Y10, Y0, Y1
-	VFMSUB213PS Y9, Y0, Y5
-	VMOVUPS     128(DX), Y0
-	VMOVUPS     160(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y0, Y2
-	VFMSUB213PS Y9, Y0, Y8
-	VMOVUPS     192(DX), Y0
-	VMOVUPS     224(DX), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y4, Y9
-	VFMADD213PS Y10, Y0, Y4
-	VFMSUB213PS Y9, Y0, Y7
-	VPERM2F128  $0x20, Y1, Y3, Y0
-	VPERM2F128  $0x31, Y1, Y3, Y3
-	VPERM2F128  $0x20, Y5, Y6, Y1
-	VPERM2F128  $0x31, Y5, Y6, Y6
-	VPERM2F128  $0x20, Y4, Y2, Y5
-	VPERM2F128  $0x31, Y4, Y2, Y2
-	VPERM2F128  $0x20, Y7, Y8, Y4
-	VPERM2F128  $0x31, Y7, Y8, Y8
-	VMOVUPS     Y0, (AX)
-	VMOVUPS     Y1, (CX)
-	VMOVUPS     Y5, 32(AX)
-	VMOVUPS     Y4, 32(CX)
-	VMOVUPS     Y3, 64(AX)
-	VMOVUPS     Y6, 64(CX)
-	VMOVUPS     Y2, 96(AX)
-	VMOVUPS     Y8, 96(CX)
-	JMP         end3
+	CMPQ         R8, $0x02
+	JNE          next5
+	MOVQ         $0x00000020, R9
+	LEAQ         (R9)(R9*2), DI
+	VMOVUPS      (AX), Y0
+	VMOVUPS      (CX), Y1
+	VMOVUPS      (BX), Y2
+	VMOVUPS      (SI), Y3
+	VMULPS       Y3, Y1, Y4
+	VMULPS       Y3, Y0, Y3
+	VFMSUB213PS  Y4, Y2, Y0
+	VFMADD213PS  Y3, Y2, Y1
+	VMOVUPS      (AX)(R9*1), Y2
+	VMOVUPS      (CX)(R9*1), Y3
+	VMOVUPS      (BX)(R9*1), Y4
+	VMOVUPS      (SI)(R9*1), Y5
+	VMULPS       Y5, Y3, Y6
+	VMULPS       Y5, Y2, Y5
+	VFMSUB213PS  Y6, Y4, Y2
+	VFMADD213PS  Y5, Y4, Y3
+	VMOVUPS      (AX)(R9*2), Y4
+	VMOVUPS      (CX)(R9*2), Y5
+	VMOVUPS      (BX)(R9*2), Y6
+	VMOVUPS      (SI)(R9*2), Y7
+	VMULPS       Y7, Y5, Y8
+	VMULPS       Y7, Y4, Y7
+	VFMSUB213PS  Y8, Y6, Y4
+	VFMADD213PS  Y7, Y6, Y5
+	VMOVUPS      (AX)(DI*1), Y6
+	VMOVUPS      (CX)(DI*1), Y7
+	VMOVUPS      (BX)(DI*1), Y8
+	VMOVUPS      (SI)(DI*1), Y9
+	VMULPS       Y9, Y7, Y10
+	VMULPS       Y9, Y6, Y9
+	VFMSUB213PS  Y10, Y8, Y6
+	VFMADD213PS  Y9, Y8, Y7
+	VSUBPS       Y4, Y0, Y8
+	VADDPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y4
+	VADDPS       Y5, Y1, Y1
+	VSUBPS       Y6, Y2, Y5
+	VADDPS       Y6, Y2, Y2
+	VSUBPS       Y7, Y3, Y6
+	VADDPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y0, Y7
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y6, Y8, Y3
+	VSUBPS       Y6, Y8, Y8
+	VSUBPS       Y5, Y4, Y6
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      192(DX), Y5
+	VMOVAPS      Y8, Y9
+	VFMADD231PS  Y5, Y4, Y9
+	VFNMADD231PS Y5, Y8, Y4
+	VMOVUPS      288(DX), Y5
+	VMULPS       Y5, Y9, Y9
+	VMULPS       Y5, Y4, Y4
+	VMOVUPS      224(DX), Y5
+	VMOVAPS      Y7, Y8
+	VFMADD231PS  Y5, Y2, Y8
+	VFNMADD231PS Y5, Y7, Y2
+	VMOVUPS      320(DX), Y5
+	VMULPS       Y5, Y8, Y8
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      256(DX), Y5
+	VMOVAPS      Y3, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS Y5, Y3, Y6
+	VMOVUPS      352(DX), Y3
+	VMULPS       Y3, Y7, Y7
+	VMULPS       Y3, Y6, Y6
+	VUNPCKLPS    Y9, Y0, Y3
+	VUNPCKHPS    Y9, Y0, Y0
+	VUNPCKLPS    Y7, Y8, Y5
+	VUNPCKHPS    Y7, Y8, Y8
+	VUNPCKLPD    Y5, Y3, Y7
+	VUNPCKHPD    Y5, Y3, Y5
+	VUNPCKLPD    Y8, Y0, Y3
+	VUNPCKHPD    Y8, Y0, Y8
+	VUNPCKLPS    Y4, Y1, Y0
+	VUNPCKHPS    Y4, Y1, Y1
+	VUNPCKLPS    Y6, Y2, Y4
+	VUNPCKHPS    Y6, Y2, Y2
+	VUNPCKLPD    Y4, Y0, Y6
+	VUNPCKHPD    Y4, Y0, Y4
+	VUNPCKLPD    Y2, Y1, Y0
+	VUNPCKHPD    Y2, Y1, Y2
+	VSUBPS       Y3, Y7, Y1
+	VADDPS       Y3, Y7, Y7
+	VSUBPS       Y0, Y6, Y3
+	VADDPS       Y0, Y6, Y6
+	VSUBPS       Y8, Y5, Y0
+	VADDPS       Y8, Y5, Y5
+	VSUBPS       Y2, Y4, Y8
+	VADDPS       Y2, Y4, Y4
+	VSUBPS       Y5, Y7, Y2
+	VADDPS       Y5, Y7, Y7
+	VSUBPS       Y4, Y6, Y5
+	VADDPS       Y4, Y6, Y6
+	VADDPS       Y8, Y1, Y4
+	VSUBPS       Y8, Y1, Y1
+	VSUBPS       Y0, Y3, Y8
+	VADDPS       Y0, Y3, Y3
+	VMOVUPS      (DX), Y0
+	VMOVAPS      Y1, Y9
+	VFMADD231PS  Y0, Y3, Y9
+	VFNMADD231PS Y0, Y1, Y3
+	VMOVUPS      96(DX), Y0
+	VMULPS       Y0, Y9, Y9
+	VMULPS       Y0, Y3, Y3
+	VMOVUPS      32(DX), Y0
+	VMOVAPS      Y2, Y1
+	VFMADD231PS  Y0, Y5, Y1
+	VFNMADD231PS Y0, Y2, Y5
+	VMOVUPS      128(DX), Y0
+	VMULPS       Y0, Y1, Y1
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      64(DX), Y0
+	VMOVAPS      Y4, Y2
+	VFMADD231PS  Y0, Y8, Y2
+	VFNMADD231PS Y0, Y4, Y8
+	VMOVUPS      160(DX), Y0
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y0, Y8, Y8
+	VPERM2F128   $0x20, Y9, Y7, Y0
+	VPERM2F128   $0x31, Y9, Y7, Y7
+	VPERM2F128   $0x20, Y3, Y6, Y4
+	VPERM2F128   $0x31, Y3, Y6, Y6
+	VPERM2F128   $0x20, Y2, Y1, Y3
+	VPERM2F128   $0x31, Y2, Y1, Y1
+	VPERM2F128   $0x20, Y8, Y5, Y2
+	VPERM2F128   $0x31, Y8, Y5, Y5
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y4, (CX)
+	VMOVUPS      Y3, 32(AX)
+	VMOVUPS      Y2, 32(CX)
+	VMOVUPS      Y7, 64(AX)
+	VMOVUPS      Y6, 64(CX)
+	VMOVUPS      Y1, 96(AX)
+	VMOVUPS      Y5, 96(CX)
+	JMP          end3
 
 next5:
 	CMPQ           R8, $0x03
@@ -3535,14 +3527,35 @@ next5:
 	VSUBPS         Y6, Y8, Y8
 	VSUBPS         Y5, Y4, Y6
 	VADDPS         Y5, Y4, Y4
-	VUNPCKLPS      Y8, Y0, Y5
-	VUNPCKHPS      Y8, Y0, Y0
-	VUNPCKLPS      Y3, Y7, Y8
-	VUNPCKHPS      Y3, Y7, Y7
-	VUNPCKLPD      Y8, Y5, Y3
-	VUNPCKHPD      Y8, Y5, Y8
-	VUNPCKLPD      Y7, Y0, Y5
-	VUNPCKHPD      Y7, Y0, Y7
+	VMOVUPS        288(DX), Y5
+	VMOVAPS        Y8, Y9
+	VFMADD231PS    Y5, Y4, Y9
+	VFNMADD231PS   Y5, Y8, Y4
+	VMOVUPS        432(DX), Y5
+	VMULPS         Y5, Y9, Y9
+	VMULPS         Y5, Y4, Y4
+	VMOVUPS        336(DX), Y5
+	VMOVAPS        Y7, Y8
+	VFMADD231PS    Y5, Y2, Y8
+	VFNMADD231PS   Y5, Y7, Y2
+	VMOVUPS        480(DX), Y5
+	VMULPS         Y5, Y8, Y8
+	VMULPS         Y5, Y2, Y2
+	VMOVUPS        384(DX), Y5
+	VMOVAPS        Y3, Y7
+	VFMADD231PS    Y5, Y6, Y7
+	VFNMADD231PS   Y5, Y3, Y6
+	VMOVUPS        528(DX), Y3
+	VMULPS         Y3, Y7, Y7
+	VMULPS         Y3, Y6, Y6
+	VUNPCKLPS      Y9, Y0, Y3
+	VUNPCKHPS      Y9, Y0, Y0
+	VUNPCKLPS      Y7, Y8, Y5
+	VUNPCKHPS      Y7, Y8, Y8
+	VUNPCKLPD      Y5, Y3, Y7
+	VUNPCKHPD      Y5, Y3, Y5
+	VUNPCKLPD      Y8, Y0, Y3
+	VUNPCKHPD      Y8, Y0, Y8
 	VUNPCKLPS      Y4, Y1, Y0
 	VUNPCKHPS      Y4, Y1, Y1
 	VUNPCKLPS      Y6, Y2, Y4
@@ -3551,80 +3564,59 @@ next5:
 	VUNPCKHPD      Y4, Y0, Y4
 	VUNPCKLPD      Y2, Y1, Y0
 	VUNPCKHPD      Y2, Y1, Y2
-	VMOVUPS        fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
-	VMULPS         Y9, Y4, Y10
-	VMULPS         Y9, Y8, Y9
-	VFMADD213PS    Y10, Y1, Y8
-	VFMSUB213PS    Y9, Y1, Y4
-	VMOVUPS        fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
-	VMULPS         Y9, Y0, Y10
-	VMULPS         Y9, Y5, Y9
-	VFMADD213PS    Y10, Y1, Y5
-	VFMSUB213PS    Y9, Y1, Y0
-	VMOVUPS        fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
-	VMULPS         Y9, Y2, Y10
-	VMULPS         Y9, Y7, Y9
-	VFMADD213PS    Y10, Y1, Y7
-	VFMSUB213PS    Y9, Y1, Y2
-	VSUBPS         Y5, Y3, Y1
-	VADDPS         Y5, Y3, Y3
-	VSUBPS         Y0, Y6, Y5
+	VSUBPS         Y3, Y7, Y1
+	VADDPS         Y3, Y7, Y7
+	VSUBPS         Y0, Y6, Y3
 	VADDPS         Y0, Y6, Y6
-	VSUBPS         Y7, Y8, Y0
-	VADDPS         Y7, Y8, Y8
-	VSUBPS         Y2, Y4, Y7
+	VSUBPS         Y8, Y5, Y0
+	VADDPS         Y8, Y5, Y5
+	VSUBPS         Y2, Y4, Y8
 	VADDPS         Y2, Y4, Y4
-	VSUBPS         Y8, Y3, Y2
-	VADDPS         Y8, Y3, Y3
-	VSUBPS         Y4, Y6, Y8
+	VSUBPS         Y5, Y7, Y2
+	VADDPS         Y5, Y7, Y7
+	VSUBPS         Y4, Y6, Y5
 	VADDPS         Y4, Y6, Y6
-	VADDPS         Y7, Y1, Y4
-	VSUBPS         Y7, Y1, Y1
-	VSUBPS         Y0, Y5, Y7
-	VADDPS         Y0, Y5, Y5
+	VADDPS         Y8, Y1, Y4
+	VSUBPS         Y8, Y1, Y1
+	VSUBPS         Y0, Y3, Y8
+	VADDPS         Y0, Y3, Y3
 	VMOVUPS        (DX), Y0
-	VMOVUPS        48(DX), Y9
-	VMULPS         Y9, Y6, Y10
-	VMULPS         Y9, Y3, Y9
-	VFMADD213PS    Y10, Y0, Y3
-	VFMSUB213PS    Y9, Y0, Y6
-	VMOVUPS        96(DX), Y0
-	VMOVUPS        144(DX), Y9
-	VMULPS         Y9, Y5, Y10
-	VMULPS         Y9, Y1, Y9
-	VFMADD213PS    Y10, Y0, Y1
-	VFMSUB213PS    Y9, Y0, Y5
+	VMOVAPS        Y1, Y9
+	VFMADD231PS    Y0, Y3, Y9
+	VFNMADD231PS   Y0, Y1, Y3
+	VMOVUPS        144(DX), Y0
+	VMULPS         Y0, Y9, Y9
+	VMULPS         Y0, Y3, Y3
+	VMOVUPS        48(DX), Y0
+	VMOVAPS        Y2, Y1
+	VFMADD231PS    Y0, Y5, Y1
+	VFNMADD231PS   Y0, Y2, Y5
 	VMOVUPS        192(DX), Y0
-	VMOVUPS        240(DX), Y9
-	VMULPS         Y9, Y8, Y10
-	VMULPS         Y9, Y2, Y9
-	VFMADD213PS    Y10, Y0, Y2
-	VFMSUB213PS    Y9, Y0, Y8
-	VMOVUPS        288(DX), Y0
-	VMOVUPS        336(DX), Y9
-	VMULPS         Y9, Y7, Y10
-	VMULPS         Y9, Y4, Y9
-	VFMADD213PS    Y10, Y0, Y4
-	VFMSUB213PS    Y9, Y0, Y7
-	VPERM2F128     $0x20, Y1, Y3, Y0
-	VPERM2F128     $0x31, Y1, Y3, Y3
-	VPERM2F128     $0x20, Y5, Y6, Y1
-	VPERM2F128     $0x31, Y5, Y6, Y6
-	VPERM2F128     $0x20, Y4, Y2, Y5
-	VPERM2F128     $0x31, Y4, Y2, Y2
-	VPERM2F128     $0x20, Y7, Y8, Y4
-	VPERM2F128     $0x31, Y7, Y8, Y8
+	VMULPS         Y0, Y1, Y1
+	VMULPS         Y0, Y5, Y5
+	VMOVUPS        96(DX), Y0
+	VMOVAPS        Y4, Y2
+	VFMADD231PS    Y0, Y8, Y2
+	VFNMADD231PS   Y0, Y4, Y8
+	VMOVUPS        240(DX), Y0
+	VMULPS         Y0, Y2, Y2
+	VMULPS         Y0, Y8, Y8
+	VPERM2F128     $0x20, Y9, Y7, Y0
+	VPERM2F128     $0x31, Y9, Y7, Y7
+	VPERM2F128     $0x20, Y3, Y6, Y4
+	VPERM2F128     $0x31, Y3, Y6, Y6
+	VPERM2F128     $0x20, Y2, Y1, Y3
+	VPERM2F128     $0x31, Y2, Y1, Y1
+	VPERM2F128     $0x20, Y8, Y5, Y2
+	VPERM2F128     $0x31, Y8, Y5, Y5
 	VMOVUPS        Y0, (AX)
-	VMOVUPS        Y1, (CX)
-	VMOVUPS        Y5, (DI)
-	VMOVUPS        Y4, 32(DI)
-	VMOVUPS        Y3, 64(DI)
+	VMOVUPS        Y4, (CX)
+	VMOVUPS        Y3, (DI)
+	VMOVUPS        Y2, 32(DI)
+	VMOVUPS        Y7, 64(DI)
 	VMOVUPS        Y6, 96(DI)
-	VMOVUPS        Y2, 96(AX)
-	VMOVUPS        Y8, 96(CX)
+	VMOVUPS        Y1, 96(AX)
+	VMOVUPS        Y5, 96(CX)
 	LEAQ           (R9)(R9*2), R8
 	VBROADCASTF128 32(AX), Y0
 	VBROADCASTF128 32(CX), Y1
@@ -3674,14 +3666,35 @@ next5:
 	VSUBPS         Y6, Y8, Y8
 	VSUBPS         Y5, Y4, Y6
 	VADDPS         Y5, Y4, Y4
-	VUNPCKLPS      Y8, Y0, Y5
-	VUNPCKHPS      Y8, Y0, Y0
-	VUNPCKLPS      Y3, Y7, Y8
-	VUNPCKHPS      Y3, Y7, Y7
-	VUNPCKLPD      Y8, Y5, Y3
-	VUNPCKHPD      Y8, Y5, Y8
-	VUNPCKLPD      Y7, Y0, Y5
-	VUNPCKHPD      Y7, Y0, Y7
+	VBROADCASTF128 320(DX), Y5
+	VMOVAPS        Y8, Y9
+	VFMADD231PS    Y5, Y4, Y9
+	VFNMADD231PS   Y5, Y8, Y4
+	VBROADCASTF128 464(DX), Y5
+	VMULPS         Y5, Y9, Y9
+	VMULPS         Y5, Y4, Y4
+	VBROADCASTF128 368(DX), Y5
+	VMOVAPS        Y7, Y8
+	VFMADD231PS    Y5, Y2, Y8
+	VFNMADD231PS   Y5, Y7, Y2
+	VBROADCASTF128 512(DX), Y5
+	VMULPS         Y5, Y8, Y8
+	VMULPS         Y5, Y2, Y2
+	VBROADCASTF128 416(DX), Y5
+	VMOVAPS        Y3, Y7
+	VFMADD231PS    Y5, Y6, Y7
+	VFNMADD231PS   Y5, Y3, Y6
+	VBROADCASTF128 560(DX), Y3
+	VMULPS         Y3, Y7, Y7
+	VMULPS         Y3, Y6, Y6
+	VUNPCKLPS      Y9, Y0, Y3
+	VUNPCKHPS      Y9, Y0, Y0
+	VUNPCKLPS      Y7, Y8, Y5
+	VUNPCKHPS      Y7, Y8, Y8
+	VUNPCKLPD      Y5, Y3, Y7
+	VUNPCKHPD      Y5, Y3, Y5
+	VUNPCKLPD      Y8, Y0, Y3
+	VUNPCKHPD      Y8, Y0, Y8
 	VUNPCKLPS      Y4, Y1, Y0
 	VUNPCKHPS      Y4, Y1, Y1
 	VUNPCKLPS      Y6, Y2, Y4
@@ -3690,76 +3703,55 @@ next5:
 	VUNPCKHPD      Y4, Y0, Y4
 	VUNPCKLPD      Y2, Y1, Y0
 	VUNPCKHPD      Y2, Y1, Y2
-	VMOVUPS        fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
-	VMULPS         Y9, Y4, Y10
-	VMULPS         Y9, Y8, Y9
-	VFMADD213PS    Y10, Y1, Y8
-	VFMSUB213PS    Y9, Y1, Y4
-	VMOVUPS        fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
-	VMULPS         Y9, Y0, Y10
-	VMULPS         Y9, Y5, Y9
-	VFMADD213PS    Y10, Y1, Y5
-	VFMSUB213PS    Y9, Y1, Y0
-	VMOVUPS        fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
-	VMULPS         Y9, Y2, Y10
-	VMULPS         Y9, Y7, Y9
-	VFMADD213PS    Y10, Y1, Y7
-	VFMSUB213PS    Y9, Y1, Y2
-	VSUBPS         Y5, Y3, Y1
-	VADDPS         Y5, Y3, Y3
-	VSUBPS         Y0, Y6, Y5
+	VSUBPS         Y3, Y7, Y1
+	VADDPS         Y3, Y7, Y7
+	VSUBPS         Y0, Y6, Y3
 	VADDPS         Y0, Y6, Y6
-	VSUBPS         Y7, Y8, Y0
-	VADDPS         Y7, Y8, Y8
-	VSUBPS         Y2, Y4, Y7
+	VSUBPS         Y8, Y5, Y0
+	VADDPS         Y8, Y5, Y5
+	VSUBPS         Y2, Y4, Y8
 	VADDPS         Y2, Y4, Y4
-	VSUBPS         Y8, Y3, Y2
-	VADDPS         Y8, Y3, Y3
-	VSUBPS         Y4, Y6, Y8
+	VSUBPS         Y5, Y7, Y2
+	VADDPS         Y5, Y7, Y7
+	VSUBPS         Y4, Y6, Y5
 	VADDPS         Y4, Y6, Y6
-	VADDPS         Y7, Y1, Y4
-	VSUBPS         Y7, Y1, Y1
-	VSUBPS         Y0, Y5, Y7
-	VADDPS         Y0, Y5, Y5
+	VADDPS         Y8, Y1, Y4
+	VSUBPS         Y8, Y1, Y1
+	VSUBPS         Y0, Y3, Y8
+	VADDPS         Y0, Y3, Y3
 	VBROADCASTF128 32(DX), Y0
-	VBROADCASTF128 80(DX), Y9
-	VMULPS         Y9, Y6, Y10
-	VMULPS         Y9, Y3, Y9
-	VFMADD213PS    Y10, Y0, Y3
-	VFMSUB213PS    Y9, Y0, Y6
-	VBROADCASTF128 128(DX), Y0
-	VBROADCASTF128 176(DX), Y9
-	VMULPS         Y9, Y5, Y10
-	VMULPS         Y9, Y1, Y9
-	VFMADD213PS    Y10, Y0, Y1
-	VFMSUB213PS    Y9, Y0, Y5
+	VMOVAPS        Y1, Y9
+	VFMADD231PS    Y0, Y3, Y9
+	VFNMADD231PS   Y0, Y1, Y3
+	VBROADCASTF128 176(DX), Y0
+	VMULPS         Y0, Y9, Y9
+	VMULPS         Y0, Y3, Y3
+	VBROADCASTF128 80(DX), Y0
+	VMOVAPS        Y2, Y1
+	VFMADD231PS    Y0, Y5, Y1
+	VFNMADD231PS   Y0, Y2, Y5
 	VBROADCASTF128 224(DX), Y0
-	VBROADCASTF128 272(DX), Y9
-	VMULPS         Y9, Y8, Y10
-	VMULPS         Y9, Y2, Y9
-	VFMADD213PS    Y10, Y0, Y2
-	VFMSUB213PS    Y9, Y0, Y8
-	VBROADCASTF128 320(DX), Y0
-	VBROADCASTF128 368(DX), Y9
-	VMULPS         Y9, Y7, Y10
-	VMULPS         Y9, Y4, Y9
-	VFMADD213PS    Y10, Y0, Y4
-	VFMSUB213PS    Y9, Y0, Y7
-	VPERM2F128     $0x20, Y1, Y3, Y0
-	VPERM2F128     $0x31, Y1, Y3, Y3
-	VPERM2F128     $0x20, Y5, Y6, Y1
-	VPERM2F128     $0x31, Y5, Y6, Y6
-	VPERM2F128     $0x20, Y4, Y2, Y3
-	VPERM2F128     $0x31, Y4, Y2, Y2
-	VPERM2F128     $0x20, Y7, Y8, Y2
-	VPERM2F128     $0x31, Y7, Y8, Y8
+	VMULPS         Y0, Y1, Y1
+	VMULPS         Y0, Y5, Y5
+	VBROADCASTF128 128(DX), Y0
+	VMOVAPS        Y4, Y2
+	VFMADD231PS    Y0, Y8, Y2
+	VFNMADD231PS   Y0, Y4, Y8
+	VBROADCASTF128 272(DX), Y0
+	VMULPS         Y0, Y2, Y2
+	VMULPS         Y0, Y8, Y8
+	VPERM2F128     $0x20, Y9, Y7, Y0
+	VPERM2F128     $0x31, Y9, Y7, Y7
+	VPERM2F128     $0x20, Y3, Y6, Y4
+	VPERM2F128     $0x31, Y3, Y6, Y6
+	VPERM2F128     $0x20, Y2, Y1, Y3
+	VPERM2F128     $0x31, Y2, Y1, Y1
+	VPERM2F128     $0x20, Y8, Y5, Y1
+	VPERM2F128     $0x31, Y8, Y5, Y5
 	VMOVUPS        Y0, 128(AX)
-	VMOVUPS        Y1, 128(CX)
+	VMOVUPS        Y4, 128(CX)
 	VMOVUPS        Y3, 160(AX)
-	VMOVUPS        Y2, 160(CX)
+	VMOVUPS        Y1, 160(CX)
 	VMOVUPS        (DI), Y0
 	VMOVUPS        32(DI), Y1
 	VMOVUPS        Y0, 32(AX)
@@ -3779,312 +3771,318 @@ end3:
 // func fftInverseLanesMulAVX512(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
 // Requires: AVX, AVX512F
 TEXT ·fftInverseLanesMulAVX512(SB), NOSPLIT, $0-120
-	MOVQ    re_base+0(FP), AX
-	MOVQ    im_base+24(FP), CX
-	MOVQ    tw_base+96(FP), DX
-	MOVQ    kRe_base+48(FP), BX
-	MOVQ    kIm_base+72(FP), SI
-	VMOVUPS fftlanes_twist1re<>+0(SB), Z0
-	VMOVUPS fftlanes_twist1im<>+0(SB), Z1
-	VMOVUPS fftlanes_twist2re<>+0(SB), Z2
-	VMOVUPS fftlanes_twist2im<>+0(SB), Z3
-	VMOVUPS fftlanes_twist3re<>+0(SB), Z4
-	VMOVUPS fftlanes_twist3im<>+0(SB), Z5
-	MOVQ    re_len+8(FP), DI
-	SHRQ    $0x04, DI
-	MOVQ    $0x00000040, R8
+	MOVQ re_base+0(FP), AX
+	MOVQ im_base+24(FP), CX
+	MOVQ tw_base+96(FP), DX
+	MOVQ kRe_base+48(FP), BX
+	MOVQ kIm_base+72(FP), SI
+	MOVQ re_len+8(FP), DI
+	SHRQ $0x04, DI
+	MOVQ $0x00000040, R8
 
 loop1:
-	CMPQ        DI, $0x04
-	JL          rest2
-	LEAQ        (R8)(R8*2), R9
-	VMOVUPS     (AX), Z6
-	VMOVUPS     (CX), Z7
-	VMOVUPS     (BX), Z8
-	VMOVUPS     (SI), Z9
-	VMULPS      Z9, Z7, Z10
-	VMULPS      Z9, Z6, Z9
-	VFMSUB213PS Z10, Z8, Z6
-	VFMADD213PS Z9, Z8, Z7
-	VMOVUPS     (AX)(R8*1), Z8
-	VMOVUPS     (CX)(R8*1), Z9
-	VMOVUPS     (BX)(R8*1), Z10
-	VMOVUPS     (SI)(R8*1), Z11
-	VMULPS      Z11, Z9, Z12
-	VMULPS      Z11, Z8, Z11
-	VFMSUB213PS Z12, Z10, Z8
-	VFMADD213PS Z11, Z10, Z9
-	VMOVUPS     (AX)(R8*2), Z10
-	VMOVUPS     (CX)(R8*2), Z11
-	VMOVUPS     (BX)(R8*2), Z12
-	VMOVUPS     (SI)(R8*2), Z13
-	VMULPS      Z13, Z11, Z14
-	VMULPS      Z13, Z10, Z13
-	VFMSUB213PS Z14, Z12, Z10
-	VFMADD213PS Z13, Z12, Z11
-	VMOVUPS     (AX)(R9*1), Z12
-	VMOVUPS     (CX)(R9*1), Z13
-	VMOVUPS     (BX)(R9*1), Z14
-	VMOVUPS     (SI)(R9*1), Z15
-	VMULPS      Z15, Z13, Z16
-	VMULPS      Z15, Z12, Z15
-	VFMSUB213PS Z16, Z14, Z12
-	VFMADD213PS Z15, Z14, Z13
-	VSUBPS      Z10, Z6, Z14
-	VADDPS      Z10, Z6, Z6
-	VSUBPS      Z11, Z7, Z10
-	VADDPS      Z11, Z7, Z7
-	VSUBPS      Z12, Z8, Z11
-	VADDPS      Z12, Z8, Z8
-	VSUBPS      Z13, Z9, Z12
-	VADDPS      Z13, Z9, Z9
-	VSUBPS      Z8, Z6, Z13
-	VADDPS      Z8, Z6, Z6
-	VSUBPS      Z9, Z7, Z8
-	VADDPS      Z9, Z7, Z7
-	VADDPS      Z12, Z14, Z9
-	VSUBPS      Z12, Z14, Z14
-	VSUBPS      Z11, Z10, Z12
-	VADDPS      Z11, Z10, Z10
-	VUNPCKLPS   Z14, Z6, Z11
-	VUNPCKHPS   Z14, Z6, Z6
-	VUNPCKLPS   Z9, Z13, Z14
-	VUNPCKHPS   Z9, Z13, Z13
-	VUNPCKLPD   Z14, Z11, Z9
-	VUNPCKHPD   Z14, Z11, Z14
-	VUNPCKLPD   Z13, Z6, Z11
-	VUNPCKHPD   Z13, Z6, Z13
-	VUNPCKLPS   Z10, Z7, Z6
-	VUNPCKHPS   Z10, Z7, Z7
-	VUNPCKLPS   Z12, Z8, Z10
-	VUNPCKHPS   Z12, Z8, Z8
-	VUNPCKLPD   Z10, Z6, Z12
-	VUNPCKHPD   Z10, Z6, Z10
-	VUNPCKLPD   Z8, Z7, Z6
-	VUNPCKHPD   Z8, Z7, Z8
-	VMULPS      Z1, Z10, Z7
-	VMULPS      Z1, Z14, Z15
-	VFMADD213PS Z7, Z0, Z14
-	VFMSUB213PS Z15, Z0, Z10
-	VMULPS      Z3, Z6, Z7
-	VMULPS      Z3, Z11, Z15
-	VFMADD213PS Z7, Z2, Z11
-	VFMSUB213PS Z15, Z2, Z6
-	VMULPS      Z5, Z8, Z7
-	VMULPS      Z5, Z13, Z15
-	VFMADD213PS Z7, Z4, Z13
-	VFMSUB213PS Z15, Z4, Z8
-	VSUBPS      Z11, Z9, Z7
-	VADDPS      Z11, Z9, Z9
-	VSUBPS      Z6, Z12, Z11
-	VADDPS      Z6, Z12, Z12
-	VSUBPS      Z13, Z14, Z6
-	VADDPS      Z13, Z14, Z14
-	VSUBPS      Z8, Z10, Z13
-	VADDPS      Z8, Z10, Z10
-	VSUBPS      Z14, Z9, Z8
-	VADDPS      Z14, Z9, Z9
-	VSUBPS      Z10, Z12, Z14
-	VADDPS      Z10, Z12, Z12
-	VADDPS      Z13, Z7, Z10
-	VSUBPS      Z13, Z7, Z7
-	VSUBPS      Z6, Z11, Z13
-	VADDPS      Z6, Z11, Z11
-	VMOVUPS     (DX), Z6
-	VMOVUPS     64(DX), Z15
-	VMULPS      Z15, Z12, Z16
-	VMULPS      Z15, Z9, Z15
-	VFMADD213PS Z16, Z6, Z9
-	VFMSUB213PS Z15, Z6, Z12
-	VMOVUPS     128(DX), Z6
-	VMOVUPS     192(DX), Z15
-	VMULPS      Z15, Z11, Z16
-	VMULPS      Z15, Z7, Z15
-	VFMADD213PS Z16, Z6, Z7
-	VFMSUB213PS Z15, Z6, Z11
-	VMOVUPS     256(DX), Z6
-	VMOVUPS     320(DX), Z15
-	VMULPS      Z15, Z14, Z16
-	VMULPS      Z15, Z8, Z15
-	VFMADD213PS Z16, Z6, Z8
-	VFMSUB213PS Z15, Z6, Z14
-	VMOVUPS     384(DX), Z6
-	VMOVUPS     448(DX), Z15
-	VMULPS      Z15, Z13, Z16
-	VMULPS      Z15, Z10, Z15
-	VFMADD213PS Z16, Z6, Z10
-	VFMSUB213PS Z15, Z6, Z13
-	VSHUFF32X4  $0x44, Z7, Z9, Z6
-	VSHUFF32X4  $0xee, Z7, Z9, Z9
-	VSHUFF32X4  $0x44, Z10, Z8, Z7
-	VSHUFF32X4  $0xee, Z10, Z8, Z8
-	VSHUFF32X4  $0x88, Z7, Z6, Z10
-	VSHUFF32X4  $0xdd, Z7, Z6, Z6
-	VSHUFF32X4  $0x88, Z8, Z9, Z7
-	VSHUFF32X4  $0xdd, Z8, Z9, Z8
-	VSHUFF32X4  $0x44, Z11, Z12, Z9
-	VSHUFF32X4  $0xee, Z11, Z12, Z12
-	VSHUFF32X4  $0x44, Z13, Z14, Z11
-	VSHUFF32X4  $0xee, Z13, Z14, Z14
-	VSHUFF32X4  $0x88, Z11, Z9, Z13
-	VSHUFF32X4  $0xdd, Z11, Z9, Z9
-	VSHUFF32X4  $0x88, Z14, Z12, Z11
-	VSHUFF32X4  $0xdd, Z14, Z12, Z12
-	VMOVUPS     Z10, (AX)
-	VMOVUPS     Z13, (CX)
-	VMOVUPS     Z6, 64(AX)
-	VMOVUPS     Z9, 64(CX)
-	VMOVUPS     Z7, 128(AX)
-	VMOVUPS     Z11, 128(CX)
-	VMOVUPS     Z8, 192(AX)
-	VMOVUPS     Z12, 192(CX)
-	ADDQ        $0x00000100, AX
-	ADDQ        $0x00000100, CX
-	ADDQ        $0x00000100, BX
-	ADDQ        $0x00000100, SI
-	ADDQ        $0x00000200, DX
-	SUBQ        $0x04, DI
-	JMP         loop1
+	CMPQ         DI, $0x04
+	JL           rest2
+	LEAQ         (R8)(R8*2), R9
+	VMOVUPS      (AX), Z0
+	VMOVUPS      (CX), Z1
+	VMOVUPS      (BX), Z2
+	VMOVUPS      (SI), Z3
+	VMULPS       Z3, Z1, Z4
+	VMULPS       Z3, Z0, Z3
+	VFMSUB213PS  Z4, Z2, Z0
+	VFMADD213PS  Z3, Z2, Z1
+	VMOVUPS      (AX)(R8*1), Z2
+	VMOVUPS      (CX)(R8*1), Z3
+	VMOVUPS      (BX)(R8*1), Z4
+	VMOVUPS      (SI)(R8*1), Z5
+	VMULPS       Z5, Z3, Z6
+	VMULPS       Z5, Z2, Z5
+	VFMSUB213PS  Z6, Z4, Z2
+	VFMADD213PS  Z5, Z4, Z3
+	VMOVUPS      (AX)(R8*2), Z4
+	VMOVUPS      (CX)(R8*2), Z5
+	VMOVUPS      (BX)(R8*2), Z6
+	VMOVUPS      (SI)(R8*2), Z7
+	VMULPS       Z7, Z5, Z8
+	VMULPS       Z7, Z4, Z7
+	VFMSUB213PS  Z8, Z6, Z4
+	VFMADD213PS  Z7, Z6, Z5
+	VMOVUPS      (AX)(R9*1), Z6
+	VMOVUPS      (CX)(R9*1), Z7
+	VMOVUPS      (BX)(R9*1), Z8
+	VMOVUPS      (SI)(R9*1), Z9
+	VMULPS       Z9, Z7, Z10
+	VMULPS       Z9, Z6, Z9
+	VFMSUB213PS  Z10, Z8, Z6
+	VFMADD213PS  Z9, Z8, Z7
+	VSUBPS       Z4, Z0, Z8
+	VADDPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z4
+	VADDPS       Z5, Z1, Z1
+	VSUBPS       Z6, Z2, Z5
+	VADDPS       Z6, Z2, Z2
+	VSUBPS       Z7, Z3, Z6
+	VADDPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z0, Z7
+	VADDPS       Z2, Z0, Z0
+	VSUBPS       Z3, Z1, Z2
+	VADDPS       Z3, Z1, Z1
+	VADDPS       Z6, Z8, Z3
+	VSUBPS       Z6, Z8, Z8
+	VSUBPS       Z5, Z4, Z6
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      384(DX), Z5
+	VMOVAPS      Z8, Z9
+	VFMADD231PS  Z5, Z4, Z9
+	VFNMADD231PS Z5, Z8, Z4
+	VMOVUPS      576(DX), Z5
+	VMULPS       Z5, Z9, Z9
+	VMULPS       Z5, Z4, Z4
+	VMOVUPS      448(DX), Z5
+	VMOVAPS      Z7, Z8
+	VFMADD231PS  Z5, Z2, Z8
+	VFNMADD231PS Z5, Z7, Z2
+	VMOVUPS      640(DX), Z5
+	VMULPS       Z5, Z8, Z8
+	VMULPS       Z5, Z2, Z2
+	VMOVUPS      512(DX), Z5
+	VMOVAPS      Z3, Z7
+	VFMADD231PS  Z5, Z6, Z7
+	VFNMADD231PS Z5, Z3, Z6
+	VMOVUPS      704(DX), Z3
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z3, Z6, Z6
+	VUNPCKLPS    Z9, Z0, Z3
+	VUNPCKHPS    Z9, Z0, Z0
+	VUNPCKLPS    Z7, Z8, Z5
+	VUNPCKHPS    Z7, Z8, Z8
+	VUNPCKLPD    Z5, Z3, Z7
+	VUNPCKHPD    Z5, Z3, Z5
+	VUNPCKLPD    Z8, Z0, Z3
+	VUNPCKHPD    Z8, Z0, Z8
+	VUNPCKLPS    Z4, Z1, Z0
+	VUNPCKHPS    Z4, Z1, Z1
+	VUNPCKLPS    Z6, Z2, Z4
+	VUNPCKHPS    Z6, Z2, Z2
+	VUNPCKLPD    Z4, Z0, Z6
+	VUNPCKHPD    Z4, Z0, Z4
+	VUNPCKLPD    Z2, Z1, Z0
+	VUNPCKHPD    Z2, Z1, Z2
+	VSUBPS       Z3, Z7, Z1
+	VADDPS       Z3, Z7, Z7
+	VSUBPS       Z0, Z6, Z3
+	VADDPS       Z0, Z6, Z6
+	VSUBPS       Z8, Z5, Z0
+	VADDPS       Z8, Z5, Z5
+	VSUBPS       Z2, Z4, Z8
+	VADDPS       Z2, Z4, Z4
+	VSUBPS       Z5, Z7, Z2
+	VADDPS       Z5, Z7, Z7
+	VSUBPS       Z4, Z6, Z5
+	VADDPS       Z4, Z6, Z6
+	VADDPS       Z8, Z1, Z4
+	VSUBPS       Z8, Z1, Z1
+	VSUBPS       Z0, Z3, Z8
+	VADDPS       Z0, Z3, Z3
+	VMOVUPS      (DX), Z0
+	VMOVAPS      Z1, Z9
+	VFMADD231PS  Z0, Z3, Z9
+	VFNMADD231PS Z0, Z1, Z3
+	VMOVUPS      192(DX), Z0
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z3, Z3
+	VMOVUPS      64(DX), Z0
+	VMOVAPS      Z2, Z1
+	VFMADD231PS  Z0, Z5, Z1
+	VFNMADD231PS Z0, Z2, Z5
+	VMOVUPS      256(DX), Z0
+	VMULPS       Z0, Z1, Z1
+	VMULPS       Z0, Z5, Z5
+	VMOVUPS      128(DX), Z0
+	VMOVAPS      Z4, Z2
+	VFMADD231PS  Z0, Z8, Z2
+	VFNMADD231PS Z0, Z4, Z8
+	VMOVUPS      320(DX), Z0
+	VMULPS       Z0, Z2, Z2
+	VMULPS       Z0, Z8, Z8
+	VSHUFF32X4   $0x44, Z9, Z7, Z0
+	VSHUFF32X4   $0xee, Z9, Z7, Z7
+	VSHUFF32X4   $0x44, Z2, Z1, Z4
+	VSHUFF32X4   $0xee, Z2, Z1, Z1
+	VSHUFF32X4   $0x88, Z4, Z0, Z2
+	VSHUFF32X4   $0xdd, Z4, Z0, Z0
+	VSHUFF32X4   $0x88, Z1, Z7, Z4
+	VSHUFF32X4   $0xdd, Z1, Z7, Z1
+	VSHUFF32X4   $0x44, Z3, Z6, Z7
+	VSHUFF32X4   $0xee, Z3, Z6, Z6
+	VSHUFF32X4   $0x44, Z8, Z5, Z3
+	VSHUFF32X4   $0xee, Z8, Z5, Z5
+	VSHUFF32X4   $0x88, Z3, Z7, Z8
+	VSHUFF32X4   $0xdd, Z3, Z7, Z3
+	VSHUFF32X4   $0x88, Z5, Z6, Z7
+	VSHUFF32X4   $0xdd, Z5, Z6, Z5
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z8, (CX)
+	VMOVUPS      Z0, 64(AX)
+	VMOVUPS      Z3, 64(CX)
+	VMOVUPS      Z4, 128(AX)
+	VMOVUPS      Z7, 128(CX)
+	VMOVUPS      Z1, 192(AX)
+	VMOVUPS      Z5, 192(CX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, BX
+	ADDQ         $0x00000100, SI
+	ADDQ         $0x00000300, DX
+	SUBQ         $0x04, DI
+	JMP          loop1
 
 rest2:
 	CMPQ            DI, $0x01
 	JNE             next4
 	MOVQ            $0x00000010, R8
 	LEAQ            (R8)(R8*2), DI
-	VBROADCASTF32X4 (AX), Z6
-	VBROADCASTF32X4 (CX), Z7
-	VBROADCASTF32X4 (BX), Z8
-	VBROADCASTF32X4 (SI), Z9
+	VBROADCASTF32X4 (AX), Z0
+	VBROADCASTF32X4 (CX), Z1
+	VBROADCASTF32X4 (BX), Z2
+	VBROADCASTF32X4 (SI), Z3
+	VMULPS          Z3, Z1, Z4
+	VMULPS          Z3, Z0, Z3
+	VFMSUB213PS     Z4, Z2, Z0
+	VFMADD213PS     Z3, Z2, Z1
+	VBROADCASTF32X4 (AX)(R8*1), Z2
+	VBROADCASTF32X4 (CX)(R8*1), Z3
+	VBROADCASTF32X4 (BX)(R8*1), Z4
+	VBROADCASTF32X4 (SI)(R8*1), Z5
+	VMULPS          Z5, Z3, Z6
+	VMULPS          Z5, Z2, Z5
+	VFMSUB213PS     Z6, Z4, Z2
+	VFMADD213PS     Z5, Z4, Z3
+	VBROADCASTF32X4 (AX)(R8*2), Z4
+	VBROADCASTF32X4 (CX)(R8*2), Z5
+	VBROADCASTF32X4 (BX)(R8*2), Z6
+	VBROADCASTF32X4 (SI)(R8*2), Z7
+	VMULPS          Z7, Z5, Z8
+	VMULPS          Z7, Z4, Z7
+	VFMSUB213PS     Z8, Z6, Z4
+	VFMADD213PS     Z7, Z6, Z5
+	VBROADCASTF32X4 (AX)(DI*1), Z6
+	VBROADCASTF32X4 (CX)(DI*1), Z7
+	VBROADCASTF32X4 (BX)(DI*1), Z8
+	VBROADCASTF32X4 (SI)(DI*1), Z9
 	VMULPS          Z9, Z7, Z10
 	VMULPS          Z9, Z6, Z9
 	VFMSUB213PS     Z10, Z8, Z6
 	VFMADD213PS     Z9, Z8, Z7
-	VBROADCASTF32X4 (AX)(R8*1), Z8
-	VBROADCASTF32X4 (CX)(R8*1), Z9
-	VBROADCASTF32X4 (BX)(R8*1), Z10
-	VBROADCASTF32X4 (SI)(R8*1), Z11
-	VMULPS          Z11, Z9, Z12
-	VMULPS          Z11, Z8, Z11
-	VFMSUB213PS     Z12, Z10, Z8
-	VFMADD213PS     Z11, Z10, Z9
-	VBROADCASTF32X4 (AX)(R8*2), Z10
-	VBROADCASTF32X4 (CX)(R8*2), Z11
-	VBROADCASTF32X4 (BX)(R8*2), Z12
-	VBROADCASTF32X4 (SI)(R8*2), Z13
-	VMULPS          Z13, Z11, Z14
-	VMULPS          Z13, Z10, Z13
-	VFMSUB213PS     Z14, Z12, Z10
-	VFMADD213PS     Z13, Z12, Z11
-	VBROADCASTF32X4 (AX)(DI*1), Z12
-	VBROADCASTF32X4 (CX)(DI*1), Z13
-	VBROADCASTF32X4 (BX)(DI*1), Z14
-	VBROADCASTF32X4 (SI)(DI*1), Z15
-	VMULPS          Z15, Z13, Z16
-	VMULPS          Z15, Z12, Z15
-	VFMSUB213PS     Z16, Z14, Z12
-	VFMADD213PS     Z15, Z14, Z13
-	VSUBPS          Z10, Z6, Z14
-	VADDPS          Z10, Z6, Z6
-	VSUBPS          Z11, Z7, Z10
-	VADDPS          Z11, Z7, Z7
-	VSUBPS          Z12, Z8, Z11
-	VADDPS          Z12, Z8, Z8
-	VSUBPS          Z13, Z9, Z12
-	VADDPS          Z13, Z9, Z9
-	VSUBPS          Z8, Z6, Z13
-	VADDPS          Z8, Z6, Z6
-	VSUBPS          Z9, Z7, Z8
-	VADDPS          Z9, Z7, Z7
-	VADDPS          Z12, Z14, Z9
-	VSUBPS          Z12, Z14, Z14
-	VSUBPS          Z11, Z10, Z12
-	VADDPS          Z11, Z10, Z10
-	VUNPCKLPS       Z14, Z6, Z11
-	VUNPCKHPS       Z14, Z6, Z6
-	VUNPCKLPS       Z9, Z13, Z14
-	VUNPCKHPS       Z9, Z13, Z13
-	VUNPCKLPD       Z14, Z11, Z9
-	VUNPCKHPD       Z14, Z11, Z14
-	VUNPCKLPD       Z13, Z6, Z11
-	VUNPCKHPD       Z13, Z6, Z13
-	VUNPCKLPS       Z10, Z7, Z6
-	VUNPCKHPS       Z10, Z7, Z7
-	VUNPCKLPS       Z12, Z8, Z10
-	VUNPCKHPS       Z12, Z8, Z8
-	VUNPCKLPD       Z10, Z6, Z12
-	VUNPCKHPD       Z10, Z6, Z10
-	VUNPCKLPD       Z8, Z7, Z6
-	VUNPCKHPD       Z8, Z7, Z8
-	VMULPS          Z1, Z10, Z7
-	VMULPS          Z1, Z14, Z1
-	VFMADD213PS     Z7, Z0, Z14
-	VFMSUB213PS     Z1, Z0, Z10
-	VMULPS          Z3, Z6, Z0
-	VMULPS          Z3, Z11, Z1
-	VFMADD213PS     Z0, Z2, Z11
-	VFMSUB213PS     Z1, Z2, Z6
-	VMULPS          Z5, Z8, Z0
-	VMULPS          Z5, Z13, Z1
-	VFMADD213PS     Z0, Z4, Z13
-	VFMSUB213PS     Z1, Z4, Z8
-	VSUBPS          Z11, Z9, Z0
-	VADDPS          Z11, Z9, Z9
-	VSUBPS          Z6, Z12, Z1
-	VADDPS          Z6, Z12, Z12
-	VSUBPS          Z13, Z14, Z2
-	VADDPS          Z13, Z14, Z14
-	VSUBPS          Z8, Z10, Z3
-	VADDPS          Z8, Z10, Z10
-	VSUBPS          Z14, Z9, Z4
-	VADDPS          Z14, Z9, Z9
-	VSUBPS          Z10, Z12, Z5
-	VADDPS          Z10, Z12, Z12
-	VADDPS          Z3, Z0, Z6
-	VSUBPS          Z3, Z0, Z0
-	VSUBPS          Z2, Z1, Z3
-	VADDPS          Z2, Z1, Z1
-	VBROADCASTF32X4 (DX), Z2
-	VBROADCASTF32X4 16(DX), Z7
-	VMULPS          Z7, Z12, Z8
-	VMULPS          Z7, Z9, Z7
-	VFMADD213PS     Z8, Z2, Z9
-	VFMSUB213PS     Z7, Z2, Z12
-	VBROADCASTF32X4 32(DX), Z2
-	VBROADCASTF32X4 48(DX), Z7
-	VMULPS          Z7, Z1, Z8
-	VMULPS          Z7, Z0, Z7
-	VFMADD213PS     Z8, Z2, Z0
-	VFMSUB213PS     Z7, Z2, Z1
-	VBROADCASTF32X4 64(DX), Z2
-	VBROADCASTF32X4 80(DX), Z7
-	VMULPS          Z7, Z5, Z8
-	VMULPS          Z7, Z4, Z7
-	VFMADD213PS     Z8, Z2, Z4
-	VFMSUB213PS     Z7, Z2, Z5
-	VBROADCASTF32X4 96(DX), Z2
-	VBROADCASTF32X4 112(DX), Z7
-	VMULPS          Z7, Z3, Z8
-	VMULPS          Z7, Z6, Z7
-	VFMADD213PS     Z8, Z2, Z6
-	VFMSUB213PS     Z7, Z2, Z3
-	VSHUFF32X4      $0x44, Z0, Z9, Z2
-	VSHUFF32X4      $0xee, Z0, Z9, Z9
-	VSHUFF32X4      $0x44, Z6, Z4, Z0
-	VSHUFF32X4      $0xee, Z6, Z4, Z4
-	VSHUFF32X4      $0x88, Z0, Z2, Z6
-	VSHUFF32X4      $0xdd, Z0, Z2, Z0
-	VSHUFF32X4      $0x88, Z4, Z9, Z0
-	VSHUFF32X4      $0xdd, Z4, Z9, Z0
-	VSHUFF32X4      $0x44, Z1, Z12, Z0
-	VSHUFF32X4      $0xee, Z1, Z12, Z12
-	VSHUFF32X4      $0x44, Z3, Z5, Z1
-	VSHUFF32X4      $0xee, Z3, Z5, Z5
-	VSHUFF32X4      $0x88, Z1, Z0, Z2
+	VSUBPS          Z4, Z0, Z8
+	VADDPS          Z4, Z0, Z0
+	VSUBPS          Z5, Z1, Z4
+	VADDPS          Z5, Z1, Z1
+	VSUBPS          Z6, Z2, Z5
+	VADDPS          Z6, Z2, Z2
+	VSUBPS          Z7, Z3, Z6
+	VADDPS          Z7, Z3, Z3
+	VSUBPS          Z2, Z0, Z7
+	VADDPS          Z2, Z0, Z0
+	VSUBPS          Z3, Z1, Z2
+	VADDPS          Z3, Z1, Z1
+	VADDPS          Z6, Z8, Z3
+	VSUBPS          Z6, Z8, Z8
+	VSUBPS          Z5, Z4, Z6
+	VADDPS          Z5, Z4, Z4
+	VBROADCASTF32X4 96(DX), Z5
+	VMOVAPS         Z8, Z9
+	VFMADD231PS     Z5, Z4, Z9
+	VFNMADD231PS    Z5, Z8, Z4
+	VBROADCASTF32X4 144(DX), Z5
+	VMULPS          Z5, Z9, Z9
+	VMULPS          Z5, Z4, Z4
+	VBROADCASTF32X4 112(DX), Z5
+	VMOVAPS         Z7, Z8
+	VFMADD231PS     Z5, Z2, Z8
+	VFNMADD231PS    Z5, Z7, Z2
+	VBROADCASTF32X4 160(DX), Z5
+	VMULPS          Z5, Z8, Z8
+	VMULPS          Z5, Z2, Z2
+	VBROADCASTF32X4 128(DX), Z5
+	VMOVAPS         Z3, Z7
+	VFMADD231PS     Z5, Z6, Z7
+	VFNMADD231PS    Z5, Z3, Z6
+	VBROADCASTF32X4 176(DX), Z3
+	VMULPS          Z3, Z7, Z7
+	VMULPS          Z3, Z6, Z6
+	VUNPCKLPS       Z9, Z0, Z3
+	VUNPCKHPS       Z9, Z0, Z0
+	VUNPCKLPS       Z7, Z8, Z5
+	VUNPCKHPS       Z7, Z8, Z8
+	VUNPCKLPD       Z5, Z3, Z7
+	VUNPCKHPD       Z5, Z3, Z5
+	VUNPCKLPD       Z8, Z0, Z3
+	VUNPCKHPD       Z8, Z0, Z8
+	VUNPCKLPS       Z4, Z1, Z0
+	VUNPCKHPS       Z4, Z1, Z1
+	VUNPCKLPS       Z6, Z2, Z4
+	VUNPCKHPS       Z6, Z2, Z2
+	VUNPCKLPD       Z4, Z0, Z6
+	VUNPCKHPD       Z4, Z0, Z4
+	VUNPCKLPD       Z2, Z1, Z0
+	VUNPCKHPD       Z2, Z1, Z2
+	VSUBPS          Z3, Z7, Z1
+	VADDPS          Z3, Z7, Z7
+	VSUBPS          Z0, Z6, Z3
+	VADDPS          Z0, Z6, Z6
+	VSUBPS          Z8, Z5, Z0
+	VADDPS          Z8, Z5, Z5
+	VSUBPS          Z2, Z4, Z8
+	VADDPS          Z2, Z4, Z4
+	VSUBPS          Z5, Z7, Z2
+	VADDPS          Z5, Z7, Z7
+	VSUBPS          Z4, Z6, Z5
+	VADDPS          Z4, Z6, Z6
+	VADDPS          Z8, Z1, Z4
+	VSUBPS          Z8, Z1, Z1
+	VSUBPS          Z0, Z3, Z8
+	VADDPS          Z0, Z3, Z3
+	VBROADCASTF32X4 (DX), Z0
+	VMOVAPS         Z1, Z9
+	VFMADD231PS     Z0, Z3, Z9
+	VFNMADD231PS    Z0, Z1, Z3
+	VBROADCASTF32X4 48(DX), Z0
+	VMULPS          Z0, Z9, Z9
+	VMULPS          Z0, Z3, Z3
+	VBROADCASTF32X4 16(DX), Z0
+	VMOVAPS         Z2, Z1
+	VFMADD231PS     Z0, Z5, Z1
+	VFNMADD231PS    Z0, Z2, Z5
+	VBROADCASTF32X4 64(DX), Z0
+	VMULPS          Z0, Z1, Z1
+	VMULPS          Z0, Z5, Z5
+	VBROADCASTF32X4 32(DX), Z0
+	VMOVAPS         Z4, Z2
+	VFMADD231PS     Z0, Z8, Z2
+	VFNMADD231PS    Z0, Z4, Z8
+	VBROADCASTF32X4 80(DX), Z0
+	VMULPS          Z0, Z2, Z2
+	VMULPS          Z0, Z8, Z8
+	VSHUFF32X4      $0x44, Z9, Z7, Z0
+	VSHUFF32X4      $0xee, Z9, Z7, Z7
+	VSHUFF32X4      $0x44, Z2, Z1, Z4
+	VSHUFF32X4      $0xee, Z2, Z1, Z1
+	VSHUFF32X4      $0x88, Z4, Z0, Z2
+	VSHUFF32X4      $0xdd, Z4, Z0, Z0
+	VSHUFF32X4      $0x88, Z1, Z7, Z0
+	VSHUFF32X4      $0xdd, Z1, Z7, Z0
+	VSHUFF32X4      $0x44, Z3, Z6, Z0
+	VSHUFF32X4      $0xee, Z3, Z6, Z6
+	VSHUFF32X4      $0x44, Z8, Z5, Z1
+	VSHUFF32X4      $0xee, Z8, Z5, Z5
+	VSHUFF32X4      $0x88, Z1, Z0, Z3
 	VSHUFF32X4      $0xdd, Z1, Z0, Z0
-	VSHUFF32X4      $0x88, Z5, Z12, Z0
-	VSHUFF32X4      $0xdd, Z5, Z12, Z0
-	VMOVUPS         Z6, (AX)
-	VMOVUPS         Z2, (CX)
+	VSHUFF32X4      $0x88, Z5, Z6, Z0
+	VSHUFF32X4      $0xdd, Z5, Z6, Z0
+	VMOVUPS         Z2, (AX)
+	VMOVUPS         Z3, (CX)
 	JMP             end3
 
 next4:
@@ -4093,235 +4091,257 @@ next4:
 	MOVQ         $0x00000020, R8
 	LEAQ         (R8)(R8*2), DI
 	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	VMOVUPS.Z    (AX), K1, Z0
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z1
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z1, Z2, K1
+	VMOVUPS.Z    (CX), K1, Z1
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z2, Z3, K1
+	VMOVUPS.Z    (BX), K1, Z2
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z3, Z4, K1
+	VMOVUPS.Z    (SI), K1, Z3
+	VMULPS       Z3, Z1, Z4
+	VMULPS       Z3, Z0, Z3
+	VFMSUB213PS  Z4, Z2, Z0
+	VFMADD213PS  Z3, Z2, Z1
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z2, Z3, K1
+	VMOVUPS.Z    (AX)(R8*1), K1, Z2
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z3, Z4, K1
+	VMOVUPS.Z    (CX)(R8*1), K1, Z3
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z4
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	VMOVUPS.Z    (BX)(R8*1), K1, Z4
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z5
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z6
+	VPCMPD       $0x01, Z5, Z6, K1
+	VMOVUPS.Z    (SI)(R8*1), K1, Z5
+	VMULPS       Z5, Z3, Z6
+	VMULPS       Z5, Z2, Z5
+	VFMSUB213PS  Z6, Z4, Z2
+	VFMADD213PS  Z5, Z4, Z3
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z4
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	VMOVUPS.Z    (AX)(R8*2), K1, Z4
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z5
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z6
+	VPCMPD       $0x01, Z5, Z6, K1
+	VMOVUPS.Z    (CX)(R8*2), K1, Z5
+	MOVQ         $0x00000008, R9
 	VPBROADCASTD R9, Z6
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
 	VPCMPD       $0x01, Z6, Z7, K1
-	VMOVUPS.Z    (AX), K1, Z6
+	VMOVUPS.Z    (BX)(R8*2), K1, Z6
 	MOVQ         $0x00000008, R9
 	VPBROADCASTD R9, Z7
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
 	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    (CX), K1, Z7
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z8
+	VMOVUPS.Z    (SI)(R8*2), K1, Z7
+	VMULPS       Z7, Z5, Z8
+	VMULPS       Z7, Z4, Z7
+	VFMSUB213PS  Z8, Z6, Z4
+	VFMADD213PS  Z7, Z6, Z5
+	MOVQ         $0x00000008, R8
+	VPBROADCASTD R8, Z6
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z6, Z7, K1
+	VMOVUPS.Z    (AX)(DI*1), K1, Z6
+	MOVQ         $0x00000008, R8
+	VPBROADCASTD R8, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    (CX)(DI*1), K1, Z7
+	MOVQ         $0x00000008, R8
+	VPBROADCASTD R8, Z8
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
 	VPCMPD       $0x01, Z8, Z9, K1
-	VMOVUPS.Z    (BX), K1, Z8
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z9
+	VMOVUPS.Z    (BX)(DI*1), K1, Z8
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z9
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z10
 	VPCMPD       $0x01, Z9, Z10, K1
-	VMOVUPS.Z    (SI), K1, Z9
+	VMOVUPS.Z    (SI)(DI*1), K1, Z9
 	VMULPS       Z9, Z7, Z10
 	VMULPS       Z9, Z6, Z9
 	VFMSUB213PS  Z10, Z8, Z6
 	VFMADD213PS  Z9, Z8, Z7
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z8
+	VSUBPS       Z4, Z0, Z8
+	VADDPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z4
+	VADDPS       Z5, Z1, Z1
+	VSUBPS       Z6, Z2, Z5
+	VADDPS       Z6, Z2, Z2
+	VSUBPS       Z7, Z3, Z6
+	VADDPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z0, Z7
+	VADDPS       Z2, Z0, Z0
+	VSUBPS       Z3, Z1, Z2
+	VADDPS       Z3, Z1, Z1
+	VADDPS       Z6, Z8, Z3
+	VSUBPS       Z6, Z8, Z8
+	VSUBPS       Z5, Z4, Z6
+	VADDPS       Z5, Z4, Z4
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
-	VPCMPD       $0x01, Z8, Z9, K1
-	VMOVUPS.Z    (AX)(R8*1), K1, Z8
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z9
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z10
-	VPCMPD       $0x01, Z9, Z10, K1
-	VMOVUPS.Z    (CX)(R8*1), K1, Z9
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z10
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z11
-	VPCMPD       $0x01, Z10, Z11, K1
-	VMOVUPS.Z    (BX)(R8*1), K1, Z10
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z11
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z12
-	VPCMPD       $0x01, Z11, Z12, K1
-	VMOVUPS.Z    (SI)(R8*1), K1, Z11
-	VMULPS       Z11, Z9, Z12
-	VMULPS       Z11, Z8, Z11
-	VFMSUB213PS  Z12, Z10, Z8
-	VFMADD213PS  Z11, Z10, Z9
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z10
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z11
-	VPCMPD       $0x01, Z10, Z11, K1
-	VMOVUPS.Z    (AX)(R8*2), K1, Z10
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z11
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z12
-	VPCMPD       $0x01, Z11, Z12, K1
-	VMOVUPS.Z    (CX)(R8*2), K1, Z11
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z12
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z13
-	VPCMPD       $0x01, Z12, Z13, K1
-	VMOVUPS.Z    (BX)(R8*2), K1, Z12
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z13
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z14
-	VPCMPD       $0x01, Z13, Z14, K1
-	VMOVUPS.Z    (SI)(R8*2), K1, Z13
-	VMULPS       Z13, Z11, Z14
-	VMULPS       Z13, Z10, Z13
-	VFMSUB213PS  Z14, Z12, Z10
-	VFMADD213PS  Z13, Z12, Z11
-	MOVQ         $0x00000008, R8
-	VPBROADCASTD R8, Z12
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z13
-	VPCMPD       $0x01, Z12, Z13, K1
-	VMOVUPS.Z    (AX)(DI*1), K1, Z12
-	MOVQ         $0x00000008, R8
-	VPBROADCASTD R8, Z13
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z14
-	VPCMPD       $0x01, Z13, Z14, K1
-	VMOVUPS.Z    (CX)(DI*1), K1, Z13
-	MOVQ         $0x00000008, R8
-	VPBROADCASTD R8, Z14
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z15
-	VPCMPD       $0x01, Z14, Z15, K1
-	VMOVUPS.Z    (BX)(DI*1), K1, Z14
+	VPCMPD       $0x01, Z5, Z9, K1
+	VMOVUPS.Z    192(DX), K1, Z5
+	VMOVAPS      Z8, Z9
+	VFMADD231PS  Z5, Z4, Z9
+	VFNMADD231PS Z5, Z8, Z4
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z15
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z16
-	VPCMPD       $0x01, Z15, Z16, K1
-	VMOVUPS.Z    (SI)(DI*1), K1, Z15
-	VMULPS       Z15, Z13, Z16
-	VMULPS       Z15, Z12, Z15
-	VFMSUB213PS  Z16, Z14, Z12
-	VFMADD213PS  Z15, Z14, Z13
-	VSUBPS       Z10, Z6, Z14
-	VADDPS       Z10, Z6, Z6
-	VSUBPS       Z11, Z7, Z10
-	VADDPS       Z11, Z7, Z7
-	VSUBPS       Z12, Z8, Z11
-	VADDPS       Z12, Z8, Z8
-	VSUBPS       Z13, Z9, Z12
-	VADDPS       Z13, Z9, Z9
-	VSUBPS       Z8, Z6, Z13
-	VADDPS       Z8, Z6, Z6
-	VSUBPS       Z9, Z7, Z8
-	VADDPS       Z9, Z7, Z7
-	VADDPS       Z12, Z14, Z9
-	VSUBPS       Z12, Z14, Z14
-	VSUBPS       Z11, Z10, Z12
-	VADDPS       Z11, Z10, Z10
-	VUNPCKLPS    Z14, Z6, Z11
-	VUNPCKHPS    Z14, Z6, Z6
-	VUNPCKLPS    Z9, Z13, Z14
-	VUNPCKHPS    Z9, Z13, Z13
-	VUNPCKLPD    Z14, Z11, Z9
-	VUNPCKHPD    Z14, Z11, Z14
-	VUNPCKLPD    Z13, Z6, Z11
-	VUNPCKHPD    Z13, Z6, Z13
-	VUNPCKLPS    Z10, Z7, Z6
-	VUNPCKHPS    Z10, Z7, Z7
-	VUNPCKLPS    Z12, Z8, Z10
-	VUNPCKHPS    Z12, Z8, Z8
-	VUNPCKLPD    Z10, Z6, Z12
-	VUNPCKHPD    Z10, Z6, Z10
-	VUNPCKLPD    Z8, Z7, Z6
-	VUNPCKHPD    Z8, Z7, Z8
-	VMULPS       Z1, Z10, Z7
-	VMULPS       Z1, Z14, Z1
-	VFMADD213PS  Z7, Z0, Z14
-	VFMSUB213PS  Z1, Z0, Z10
-	VMULPS       Z3, Z6, Z0
-	VMULPS       Z3, Z11, Z1
-	VFMADD213PS  Z0, Z2, Z11
-	VFMSUB213PS  Z1, Z2, Z6
-	VMULPS       Z5, Z8, Z0
-	VMULPS       Z5, Z13, Z1
-	VFMADD213PS  Z0, Z4, Z13
-	VFMSUB213PS  Z1, Z4, Z8
-	VSUBPS       Z11, Z9, Z0
-	VADDPS       Z11, Z9, Z9
-	VSUBPS       Z6, Z12, Z1
-	VADDPS       Z6, Z12, Z12
-	VSUBPS       Z13, Z14, Z2
-	VADDPS       Z13, Z14, Z14
-	VSUBPS       Z8, Z10, Z3
-	VADDPS       Z8, Z10, Z10
-	VSUBPS       Z14, Z9, Z4
-	VADDPS       Z14, Z9, Z9
-	VSUBPS       Z10, Z12, Z5
-	VADDPS       Z10, Z12, Z12
-	VADDPS       Z3, Z0, Z6
-	VSUBPS       Z3, Z0, Z0
-	VSUBPS       Z2, Z1, Z3
-	VADDPS       Z2, Z1, Z1
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    (DX), K1, Z2
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z7
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    32(DX), K1, Z7
-	VMULPS       Z7, Z12, Z8
-	VMULPS       Z7, Z9, Z7
-	VFMADD213PS  Z8, Z2, Z9
-	VFMSUB213PS  Z7, Z2, Z12
+	VPCMPD       $0x01, Z5, Z8, K1
+	VMOVUPS.Z    288(DX), K1, Z5
+	VMULPS       Z5, Z9, Z9
+	VMULPS       Z5, Z4, Z4
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    64(DX), K1, Z2
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z7
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    96(DX), K1, Z7
-	VMULPS       Z7, Z1, Z8
-	VMULPS       Z7, Z0, Z7
-	VFMADD213PS  Z8, Z2, Z0
-	VFMSUB213PS  Z7, Z2, Z1
+	VPCMPD       $0x01, Z5, Z8, K1
+	VMOVUPS.Z    224(DX), K1, Z5
+	VMOVAPS      Z7, Z8
+	VFMADD231PS  Z5, Z2, Z8
+	VFNMADD231PS Z5, Z7, Z2
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    128(DX), K1, Z2
+	VPCMPD       $0x01, Z5, Z7, K1
+	VMOVUPS.Z    320(DX), K1, Z5
+	VMULPS       Z5, Z8, Z8
+	VMULPS       Z5, Z2, Z2
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z7
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    160(DX), K1, Z7
-	VMULPS       Z7, Z5, Z8
-	VMULPS       Z7, Z4, Z7
-	VFMADD213PS  Z8, Z2, Z4
-	VFMSUB213PS  Z7, Z2, Z5
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    192(DX), K1, Z2
+	VPCMPD       $0x01, Z5, Z7, K1
+	VMOVUPS.Z    256(DX), K1, Z5
+	VMOVAPS      Z3, Z7
+	VFMADD231PS  Z5, Z6, Z7
+	VFNMADD231PS Z5, Z3, Z6
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z7
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    224(DX), K1, Z7
-	VMULPS       Z7, Z3, Z8
-	VMULPS       Z7, Z6, Z7
-	VFMADD213PS  Z8, Z2, Z6
-	VFMSUB213PS  Z7, Z2, Z3
-	VSHUFF32X4   $0x44, Z0, Z9, Z2
-	VSHUFF32X4   $0xee, Z0, Z9, Z9
-	VSHUFF32X4   $0x44, Z6, Z4, Z0
-	VSHUFF32X4   $0xee, Z6, Z4, Z4
-	VSHUFF32X4   $0x88, Z0, Z2, Z6
-	VSHUFF32X4   $0xdd, Z0, Z2, Z0
-	VSHUFF32X4   $0x88, Z4, Z9, Z2
-	VSHUFF32X4   $0xdd, Z4, Z9, Z2
-	VSHUFF32X4   $0x44, Z1, Z12, Z2
-	VSHUFF32X4   $0xee, Z1, Z12, Z12
-	VSHUFF32X4   $0x44, Z3, Z5, Z1
-	VSHUFF32X4   $0xee, Z3, Z5, Z5
-	VSHUFF32X4   $0x88, Z1, Z2, Z3
-	VSHUFF32X4   $0xdd, Z1, Z2, Z1
-	VSHUFF32X4   $0x88, Z5, Z12, Z2
-	VSHUFF32X4   $0xdd, Z5, Z12, Z2
-	VMOVUPS      Z6, (AX)
-	VMOVUPS      Z3, (CX)
+	VPBROADCASTD BX, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z3, Z5, K1
+	VMOVUPS.Z    352(DX), K1, Z3
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z3, Z6, Z6
+	VUNPCKLPS    Z9, Z0, Z3
+	VUNPCKHPS    Z9, Z0, Z0
+	VUNPCKLPS    Z7, Z8, Z5
+	VUNPCKHPS    Z7, Z8, Z8
+	VUNPCKLPD    Z5, Z3, Z7
+	VUNPCKHPD    Z5, Z3, Z5
+	VUNPCKLPD    Z8, Z0, Z3
+	VUNPCKHPD    Z8, Z0, Z8
+	VUNPCKLPS    Z4, Z1, Z0
+	VUNPCKHPS    Z4, Z1, Z1
+	VUNPCKLPS    Z6, Z2, Z4
+	VUNPCKHPS    Z6, Z2, Z2
+	VUNPCKLPD    Z4, Z0, Z6
+	VUNPCKHPD    Z4, Z0, Z4
+	VUNPCKLPD    Z2, Z1, Z0
+	VUNPCKHPD    Z2, Z1, Z2
+	VSUBPS       Z3, Z7, Z1
+	VADDPS       Z3, Z7, Z7
+	VSUBPS       Z0, Z6, Z3
+	VADDPS       Z0, Z6, Z6
+	VSUBPS       Z8, Z5, Z0
+	VADDPS       Z8, Z5, Z5
+	VSUBPS       Z2, Z4, Z8
+	VADDPS       Z2, Z4, Z4
+	VSUBPS       Z5, Z7, Z2
+	VADDPS       Z5, Z7, Z7
+	VSUBPS       Z4, Z6, Z5
+	VADDPS       Z4, Z6, Z6
+	VADDPS       Z8, Z1, Z4
+	VSUBPS       Z8, Z1, Z1
+	VSUBPS       Z0, Z3, Z8
+	VADDPS       Z0, Z3, Z3
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
+	VPCMPD       $0x01, Z0, Z9, K1
+	VMOVUPS.Z    (DX), K1, Z0
+	VMOVAPS      Z1, Z9
+	VFMADD231PS  Z0, Z3, Z9
+	VFNMADD231PS Z0, Z1, Z3
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	VMOVUPS.Z    96(DX), K1, Z0
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z3, Z3
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	VMOVUPS.Z    32(DX), K1, Z0
+	VMOVAPS      Z2, Z1
+	VFMADD231PS  Z0, Z5, Z1
+	VFNMADD231PS Z0, Z2, Z5
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z0, Z2, K1
+	VMOVUPS.Z    128(DX), K1, Z0
+	VMULPS       Z0, Z1, Z1
+	VMULPS       Z0, Z5, Z5
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z0, Z2, K1
+	VMOVUPS.Z    64(DX), K1, Z0
+	VMOVAPS      Z4, Z2
+	VFMADD231PS  Z0, Z8, Z2
+	VFNMADD231PS Z0, Z4, Z8
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z0, Z4, K1
+	VMOVUPS.Z    160(DX), K1, Z0
+	VMULPS       Z0, Z2, Z2
+	VMULPS       Z0, Z8, Z8
+	VSHUFF32X4   $0x44, Z9, Z7, Z0
+	VSHUFF32X4   $0xee, Z9, Z7, Z7
+	VSHUFF32X4   $0x44, Z2, Z1, Z4
+	VSHUFF32X4   $0xee, Z2, Z1, Z1
+	VSHUFF32X4   $0x88, Z4, Z0, Z2
+	VSHUFF32X4   $0xdd, Z4, Z0, Z0
+	VSHUFF32X4   $0x88, Z1, Z7, Z4
+	VSHUFF32X4   $0xdd, Z1, Z7, Z1
+	VSHUFF32X4   $0x44, Z3, Z6, Z1
+	VSHUFF32X4   $0xee, Z3, Z6, Z6
+	VSHUFF32X4   $0x44, Z8, Z5, Z3
+	VSHUFF32X4   $0xee, Z8, Z5, Z5
+	VSHUFF32X4   $0x88, Z3, Z1, Z4
+	VSHUFF32X4   $0xdd, Z3, Z1, Z1
+	VSHUFF32X4   $0x88, Z5, Z6, Z3
+	VSHUFF32X4   $0xdd, Z5, Z6, Z3
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z4, (CX)
 	VMOVUPS      Z0, 64(AX)
 	VMOVUPS      Z1, 64(CX)
 	JMP          end3
@@ -4332,239 +4352,261 @@ next5:
 	MOVQ         $0x00000030, R8
 	LEAQ         (R8)(R8*2), DI
 	MOVQ         $0x0000000c, R9
+	VPBROADCASTD R9, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	VMOVUPS.Z    (AX), K1, Z0
+	MOVQ         $0x0000000c, R9
+	VPBROADCASTD R9, Z1
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z1, Z2, K1
+	VMOVUPS.Z    (CX), K1, Z1
+	MOVQ         $0x0000000c, R9
+	VPBROADCASTD R9, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z2, Z3, K1
+	VMOVUPS.Z    (BX), K1, Z2
+	MOVQ         $0x0000000c, R9
+	VPBROADCASTD R9, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z3, Z4, K1
+	VMOVUPS.Z    (SI), K1, Z3
+	VMULPS       Z3, Z1, Z4
+	VMULPS       Z3, Z0, Z3
+	VFMSUB213PS  Z4, Z2, Z0
+	VFMADD213PS  Z3, Z2, Z1
+	MOVQ         $0x0000000c, R9
+	VPBROADCASTD R9, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z2, Z3, K1
+	VMOVUPS.Z    (AX)(R8*1), K1, Z2
+	MOVQ         $0x0000000c, R9
+	VPBROADCASTD R9, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z3, Z4, K1
+	VMOVUPS.Z    (CX)(R8*1), K1, Z3
+	MOVQ         $0x0000000c, R9
+	VPBROADCASTD R9, Z4
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	VMOVUPS.Z    (BX)(R8*1), K1, Z4
+	MOVQ         $0x0000000c, R9
+	VPBROADCASTD R9, Z5
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z6
+	VPCMPD       $0x01, Z5, Z6, K1
+	VMOVUPS.Z    (SI)(R8*1), K1, Z5
+	VMULPS       Z5, Z3, Z6
+	VMULPS       Z5, Z2, Z5
+	VFMSUB213PS  Z6, Z4, Z2
+	VFMADD213PS  Z5, Z4, Z3
+	MOVQ         $0x0000000c, R9
+	VPBROADCASTD R9, Z4
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	VMOVUPS.Z    (AX)(R8*2), K1, Z4
+	MOVQ         $0x0000000c, R9
+	VPBROADCASTD R9, Z5
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z6
+	VPCMPD       $0x01, Z5, Z6, K1
+	VMOVUPS.Z    (CX)(R8*2), K1, Z5
+	MOVQ         $0x0000000c, R9
 	VPBROADCASTD R9, Z6
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
 	VPCMPD       $0x01, Z6, Z7, K1
-	VMOVUPS.Z    (AX), K1, Z6
+	VMOVUPS.Z    (BX)(R8*2), K1, Z6
 	MOVQ         $0x0000000c, R9
 	VPBROADCASTD R9, Z7
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
 	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    (CX), K1, Z7
-	MOVQ         $0x0000000c, R9
-	VPBROADCASTD R9, Z8
+	VMOVUPS.Z    (SI)(R8*2), K1, Z7
+	VMULPS       Z7, Z5, Z8
+	VMULPS       Z7, Z4, Z7
+	VFMSUB213PS  Z8, Z6, Z4
+	VFMADD213PS  Z7, Z6, Z5
+	MOVQ         $0x0000000c, R8
+	VPBROADCASTD R8, Z6
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z6, Z7, K1
+	VMOVUPS.Z    (AX)(DI*1), K1, Z6
+	MOVQ         $0x0000000c, R8
+	VPBROADCASTD R8, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    (CX)(DI*1), K1, Z7
+	MOVQ         $0x0000000c, R8
+	VPBROADCASTD R8, Z8
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
 	VPCMPD       $0x01, Z8, Z9, K1
-	VMOVUPS.Z    (BX), K1, Z8
-	MOVQ         $0x0000000c, R9
-	VPBROADCASTD R9, Z9
+	VMOVUPS.Z    (BX)(DI*1), K1, Z8
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z9
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z10
 	VPCMPD       $0x01, Z9, Z10, K1
-	VMOVUPS.Z    (SI), K1, Z9
+	VMOVUPS.Z    (SI)(DI*1), K1, Z9
 	VMULPS       Z9, Z7, Z10
 	VMULPS       Z9, Z6, Z9
 	VFMSUB213PS  Z10, Z8, Z6
 	VFMADD213PS  Z9, Z8, Z7
-	MOVQ         $0x0000000c, R9
-	VPBROADCASTD R9, Z8
+	VSUBPS       Z4, Z0, Z8
+	VADDPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z4
+	VADDPS       Z5, Z1, Z1
+	VSUBPS       Z6, Z2, Z5
+	VADDPS       Z6, Z2, Z2
+	VSUBPS       Z7, Z3, Z6
+	VADDPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z0, Z7
+	VADDPS       Z2, Z0, Z0
+	VSUBPS       Z3, Z1, Z2
+	VADDPS       Z3, Z1, Z1
+	VADDPS       Z6, Z8, Z3
+	VSUBPS       Z6, Z8, Z8
+	VSUBPS       Z5, Z4, Z6
+	VADDPS       Z5, Z4, Z4
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
-	VPCMPD       $0x01, Z8, Z9, K1
-	VMOVUPS.Z    (AX)(R8*1), K1, Z8
-	MOVQ         $0x0000000c, R9
-	VPBROADCASTD R9, Z9
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z10
-	VPCMPD       $0x01, Z9, Z10, K1
-	VMOVUPS.Z    (CX)(R8*1), K1, Z9
-	MOVQ         $0x0000000c, R9
-	VPBROADCASTD R9, Z10
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z11
-	VPCMPD       $0x01, Z10, Z11, K1
-	VMOVUPS.Z    (BX)(R8*1), K1, Z10
-	MOVQ         $0x0000000c, R9
-	VPBROADCASTD R9, Z11
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z12
-	VPCMPD       $0x01, Z11, Z12, K1
-	VMOVUPS.Z    (SI)(R8*1), K1, Z11
-	VMULPS       Z11, Z9, Z12
-	VMULPS       Z11, Z8, Z11
-	VFMSUB213PS  Z12, Z10, Z8
-	VFMADD213PS  Z11, Z10, Z9
-	MOVQ         $0x0000000c, R9
-	VPBROADCASTD R9, Z10
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z11
-	VPCMPD       $0x01, Z10, Z11, K1
-	VMOVUPS.Z    (AX)(R8*2), K1, Z10
-	MOVQ         $0x0000000c, R9
-	VPBROADCASTD R9, Z11
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z12
-	VPCMPD       $0x01, Z11, Z12, K1
-	VMOVUPS.Z    (CX)(R8*2), K1, Z11
-	MOVQ         $0x0000000c, R9
-	VPBROADCASTD R9, Z12
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z13
-	VPCMPD       $0x01, Z12, Z13, K1
-	VMOVUPS.Z    (BX)(R8*2), K1, Z12
-	MOVQ         $0x0000000c, R9
-	VPBROADCASTD R9, Z13
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z14
-	VPCMPD       $0x01, Z13, Z14, K1
-	VMOVUPS.Z    (SI)(R8*2), K1, Z13
-	VMULPS       Z13, Z11, Z14
-	VMULPS       Z13, Z10, Z13
-	VFMSUB213PS  Z14, Z12, Z10
-	VFMADD213PS  Z13, Z12, Z11
-	MOVQ         $0x0000000c, R8
-	VPBROADCASTD R8, Z12
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z13
-	VPCMPD       $0x01, Z12, Z13, K1
-	VMOVUPS.Z    (AX)(DI*1), K1, Z12
-	MOVQ         $0x0000000c, R8
-	VPBROADCASTD R8, Z13
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z14
-	VPCMPD       $0x01, Z13, Z14, K1
-	VMOVUPS.Z    (CX)(DI*1), K1, Z13
-	MOVQ         $0x0000000c, R8
-	VPBROADCASTD R8, Z14
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z15
-	VPCMPD       $0x01, Z14, Z15, K1
-	VMOVUPS.Z    (BX)(DI*1), K1, Z14
+	VPCMPD       $0x01, Z5, Z9, K1
+	VMOVUPS.Z    288(DX), K1, Z5
+	VMOVAPS      Z8, Z9
+	VFMADD231PS  Z5, Z4, Z9
+	VFNMADD231PS Z5, Z8, Z4
 	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z15
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z16
-	VPCMPD       $0x01, Z15, Z16, K1
-	VMOVUPS.Z    (SI)(DI*1), K1, Z15
-	VMULPS       Z15, Z13, Z16
-	VMULPS       Z15, Z12, Z15
-	VFMSUB213PS  Z16, Z14, Z12
-	VFMADD213PS  Z15, Z14, Z13
-	VSUBPS       Z10, Z6, Z14
-	VADDPS       Z10, Z6, Z6
-	VSUBPS       Z11, Z7, Z10
-	VADDPS       Z11, Z7, Z7
-	VSUBPS       Z12, Z8, Z11
-	VADDPS       Z12, Z8, Z8
-	VSUBPS       Z13, Z9, Z12
-	VADDPS       Z13, Z9, Z9
-	VSUBPS       Z8, Z6, Z13
-	VADDPS       Z8, Z6, Z6
-	VSUBPS       Z9, Z7, Z8
-	VADDPS       Z9, Z7, Z7
-	VADDPS       Z12, Z14, Z9
-	VSUBPS       Z12, Z14, Z14
-	VSUBPS       Z11, Z10, Z12
-	VADDPS       Z11, Z10, Z10
-	VUNPCKLPS    Z14, Z6, Z11
-	VUNPCKHPS    Z14, Z6, Z6
-	VUNPCKLPS    Z9, Z13, Z14
-	VUNPCKHPS    Z9, Z13, Z13
-	VUNPCKLPD    Z14, Z11, Z9
-	VUNPCKHPD    Z14, Z11, Z14
-	VUNPCKLPD    Z13, Z6, Z11
-	VUNPCKHPD    Z13, Z6, Z13
-	VUNPCKLPS    Z10, Z7, Z6
-	VUNPCKHPS    Z10, Z7, Z7
-	VUNPCKLPS    Z12, Z8, Z10
-	VUNPCKHPS    Z12, Z8, Z8
-	VUNPCKLPD    Z10, Z6, Z12
-	VUNPCKHPD    Z10, Z6, Z10
-	VUNPCKLPD    Z8, Z7, Z6
-	VUNPCKHPD    Z8, Z7, Z8
-	VMULPS       Z1, Z10, Z7
-	VMULPS       Z1, Z14, Z1
-	VFMADD213PS  Z7, Z0, Z14
-	VFMSUB213PS  Z1, Z0, Z10
-	VMULPS       Z3, Z6, Z0
-	VMULPS       Z3, Z11, Z1
-	VFMADD213PS  Z0, Z2, Z11
-	VFMSUB213PS  Z1, Z2, Z6
-	VMULPS       Z5, Z8, Z0
-	VMULPS       Z5, Z13, Z1
-	VFMADD213PS  Z0, Z4, Z13
-	VFMSUB213PS  Z1, Z4, Z8
-	VSUBPS       Z11, Z9, Z0
-	VADDPS       Z11, Z9, Z9
-	VSUBPS       Z6, Z12, Z1
-	VADDPS       Z6, Z12, Z12
-	VSUBPS       Z13, Z14, Z2
-	VADDPS       Z13, Z14, Z14
-	VSUBPS       Z8, Z10, Z3
-	VADDPS       Z8, Z10, Z10
-	VSUBPS       Z14, Z9, Z4
-	VADDPS       Z14, Z9, Z9
-	VSUBPS       Z10, Z12, Z5
-	VADDPS       Z10, Z12, Z12
-	VADDPS       Z3, Z0, Z6
-	VSUBPS       Z3, Z0, Z0
-	VSUBPS       Z2, Z1, Z3
-	VADDPS       Z2, Z1, Z1
-	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z2
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    (DX), K1, Z2
-	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z7
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    48(DX), K1, Z7
-	VMULPS       Z7, Z12, Z8
-	VMULPS       Z7, Z9, Z7
-	VFMADD213PS  Z8, Z2, Z9
-	VFMSUB213PS  Z7, Z2, Z12
+	VPCMPD       $0x01, Z5, Z8, K1
+	VMOVUPS.Z    432(DX), K1, Z5
+	VMULPS       Z5, Z9, Z9
+	VMULPS       Z5, Z4, Z4
 	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z2
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    96(DX), K1, Z2
-	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z7
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    144(DX), K1, Z7
-	VMULPS       Z7, Z1, Z8
-	VMULPS       Z7, Z0, Z7
-	VFMADD213PS  Z8, Z2, Z0
-	VFMSUB213PS  Z7, Z2, Z1
+	VPCMPD       $0x01, Z5, Z8, K1
+	VMOVUPS.Z    336(DX), K1, Z5
+	VMOVAPS      Z7, Z8
+	VFMADD231PS  Z5, Z2, Z8
+	VFNMADD231PS Z5, Z7, Z2
 	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z2
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    192(DX), K1, Z2
+	VPCMPD       $0x01, Z5, Z7, K1
+	VMOVUPS.Z    480(DX), K1, Z5
+	VMULPS       Z5, Z8, Z8
+	VMULPS       Z5, Z2, Z2
 	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z7
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    240(DX), K1, Z7
-	VMULPS       Z7, Z5, Z8
-	VMULPS       Z7, Z4, Z7
-	VFMADD213PS  Z8, Z2, Z4
-	VFMSUB213PS  Z7, Z2, Z5
-	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z2
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    288(DX), K1, Z2
+	VPCMPD       $0x01, Z5, Z7, K1
+	VMOVUPS.Z    384(DX), K1, Z5
+	VMOVAPS      Z3, Z7
+	VFMADD231PS  Z5, Z6, Z7
+	VFNMADD231PS Z5, Z3, Z6
 	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z7
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    336(DX), K1, Z7
-	VMULPS       Z7, Z3, Z8
-	VMULPS       Z7, Z6, Z7
-	VFMADD213PS  Z8, Z2, Z6
-	VFMSUB213PS  Z7, Z2, Z3
-	VSHUFF32X4   $0x44, Z0, Z9, Z2
-	VSHUFF32X4   $0xee, Z0, Z9, Z9
-	VSHUFF32X4   $0x44, Z6, Z4, Z0
-	VSHUFF32X4   $0xee, Z6, Z4, Z4
-	VSHUFF32X4   $0x88, Z0, Z2, Z6
-	VSHUFF32X4   $0xdd, Z0, Z2, Z0
-	VSHUFF32X4   $0x88, Z4, Z9, Z2
-	VSHUFF32X4   $0xdd, Z4, Z9, Z4
-	VSHUFF32X4   $0x44, Z1, Z12, Z4
-	VSHUFF32X4   $0xee, Z1, Z12, Z12
-	VSHUFF32X4   $0x44, Z3, Z5, Z1
-	VSHUFF32X4   $0xee, Z3, Z5, Z5
-	VSHUFF32X4   $0x88, Z1, Z4, Z3
-	VSHUFF32X4   $0xdd, Z1, Z4, Z1
-	VSHUFF32X4   $0x88, Z5, Z12, Z4
-	VSHUFF32X4   $0xdd, Z5, Z12, Z5
-	VMOVUPS      Z6, (AX)
-	VMOVUPS      Z3, (CX)
+	VPBROADCASTD BX, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z3, Z5, K1
+	VMOVUPS.Z    528(DX), K1, Z3
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z3, Z6, Z6
+	VUNPCKLPS    Z9, Z0, Z3
+	VUNPCKHPS    Z9, Z0, Z0
+	VUNPCKLPS    Z7, Z8, Z5
+	VUNPCKHPS    Z7, Z8, Z8
+	VUNPCKLPD    Z5, Z3, Z7
+	VUNPCKHPD    Z5, Z3, Z5
+	VUNPCKLPD    Z8, Z0, Z3
+	VUNPCKHPD    Z8, Z0, Z8
+	VUNPCKLPS    Z4, Z1, Z0
+	VUNPCKHPS    Z4, Z1, Z1
+	VUNPCKLPS    Z6, Z2, Z4
+	VUNPCKHPS    Z6, Z2, Z2
+	VUNPCKLPD    Z4, Z0, Z6
+	VUNPCKHPD    Z4, Z0, Z4
+	VUNPCKLPD    Z2, Z1, Z0
+	VUNPCKHPD    Z2, Z1, Z2
+	VSUBPS       Z3, Z7, Z1
+	VADDPS       Z3, Z7, Z7
+	VSUBPS       Z0, Z6, Z3
+	VADDPS       Z0, Z6, Z6
+	VSUBPS       Z8, Z5, Z0
+	VADDPS       Z8, Z5, Z5
+	VSUBPS       Z2, Z4, Z8
+	VADDPS       Z2, Z4, Z4
+	VSUBPS       Z5, Z7, Z2
+	VADDPS       Z5, Z7, Z7
+	VSUBPS       Z4, Z6, Z5
+	VADDPS       Z4, Z6, Z6
+	VADDPS       Z8, Z1, Z4
+	VSUBPS       Z8, Z1, Z1
+	VSUBPS       Z0, Z3, Z8
+	VADDPS       Z0, Z3, Z3
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
+	VPCMPD       $0x01, Z0, Z9, K1
+	VMOVUPS.Z    (DX), K1, Z0
+	VMOVAPS      Z1, Z9
+	VFMADD231PS  Z0, Z3, Z9
+	VFNMADD231PS Z0, Z1, Z3
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	VMOVUPS.Z    144(DX), K1, Z0
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z3, Z3
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	VMOVUPS.Z    48(DX), K1, Z0
+	VMOVAPS      Z2, Z1
+	VFMADD231PS  Z0, Z5, Z1
+	VFNMADD231PS Z0, Z2, Z5
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z0, Z2, K1
+	VMOVUPS.Z    192(DX), K1, Z0
+	VMULPS       Z0, Z1, Z1
+	VMULPS       Z0, Z5, Z5
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z0, Z2, K1
+	VMOVUPS.Z    96(DX), K1, Z0
+	VMOVAPS      Z4, Z2
+	VFMADD231PS  Z0, Z8, Z2
+	VFNMADD231PS Z0, Z4, Z8
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z0, Z4, K1
+	VMOVUPS.Z    240(DX), K1, Z0
+	VMULPS       Z0, Z2, Z2
+	VMULPS       Z0, Z8, Z8
+	VSHUFF32X4   $0x44, Z9, Z7, Z0
+	VSHUFF32X4   $0xee, Z9, Z7, Z7
+	VSHUFF32X4   $0x44, Z2, Z1, Z4
+	VSHUFF32X4   $0xee, Z2, Z1, Z1
+	VSHUFF32X4   $0x88, Z4, Z0, Z2
+	VSHUFF32X4   $0xdd, Z4, Z0, Z0
+	VSHUFF32X4   $0x88, Z1, Z7, Z4
+	VSHUFF32X4   $0xdd, Z1, Z7, Z1
+	VSHUFF32X4   $0x44, Z3, Z6, Z1
+	VSHUFF32X4   $0xee, Z3, Z6, Z6
+	VSHUFF32X4   $0x44, Z8, Z5, Z3
+	VSHUFF32X4   $0xee, Z8, Z5, Z5
+	VSHUFF32X4   $0x88, Z3, Z1, Z7
+	VSHUFF32X4   $0xdd, Z3, Z1, Z1
+	VSHUFF32X4   $0x88, Z5, Z6, Z3
+	VSHUFF32X4   $0xdd, Z5, Z6, Z5
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z7, (CX)
 	VMOVUPS      Z0, 64(AX)
 	VMOVUPS      Z1, 64(CX)
-	VMOVUPS      Z2, 128(AX)
-	VMOVUPS      Z4, 128(CX)
+	VMOVUPS      Z4, 128(AX)
+	VMOVUPS      Z3, 128(CX)
 	JMP          end3
 
 next6:
@@ -4588,301 +4630,301 @@ TEXT ·fftInverseLanesMulConjAVX2(SB), NOSPLIT, $160-120
 	MOVQ $0x00000040, R9
 
 loop1:
-	CMPQ        R8, $0x04
-	JL          rest2
-	LEAQ        (R9)(R9*2), R10
-	VMOVUPS     (AX), Y0
-	VMOVUPS     (CX), Y1
-	VMOVUPS     (BX), Y2
-	VMOVUPS     (SI), Y3
-	VMULPS      Y3, Y1, Y4
-	VMULPS      Y3, Y0, Y3
-	VFMADD213PS Y4, Y2, Y0
-	VFMSUB213PS Y3, Y2, Y1
-	VMOVUPS     (AX)(R9*1), Y2
-	VMOVUPS     (CX)(R9*1), Y3
-	VMOVUPS     (BX)(R9*1), Y4
-	VMOVUPS     (SI)(R9*1), Y5
-	VMULPS      Y5, Y3, Y6
-	VMULPS      Y5, Y2, Y5
-	VFMADD213PS Y6, Y4, Y2
-	VFMSUB213PS Y5, Y4, Y3
-	VMOVUPS     (AX)(R9*2), Y4
-	VMOVUPS     (CX)(R9*2), Y5
-	VMOVUPS     (BX)(R9*2), Y6
-	VMOVUPS     (SI)(R9*2), Y7
-	VMULPS      Y7, Y5, Y8
-	VMULPS      Y7, Y4, Y7
-	VFMADD213PS Y8, Y6, Y4
-	VFMSUB213PS Y7, Y6, Y5
-	VMOVUPS     (AX)(R10*1), Y6
-	VMOVUPS     (CX)(R10*1), Y7
-	VMOVUPS     (BX)(R10*1), Y8
-	VMOVUPS     (SI)(R10*1), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y6, Y9
-	VFMADD213PS Y10, Y8, Y6
-	VFMSUB213PS Y9, Y8, Y7
-	VSUBPS      Y4, Y0, Y8
-	VADDPS      Y4, Y0, Y0
-	VSUBPS      Y5, Y1, Y4
-	VADDPS      Y5, Y1, Y1
-	VSUBPS      Y6, Y2, Y5
-	VADDPS      Y6, Y2, Y2
-	VSUBPS      Y7, Y3, Y6
-	VADDPS      Y7, Y3, Y3
-	VSUBPS      Y2, Y0, Y7
-	VADDPS      Y2, Y0, Y0
-	VSUBPS      Y3, Y1, Y2
-	VADDPS      Y3, Y1, Y1
-	VADDPS      Y6, Y8, Y3
-	VSUBPS      Y6, Y8, Y8
-	VSUBPS      Y5, Y4, Y6
-	VADDPS      Y5, Y4, Y4
-	VUNPCKLPS   Y8, Y0, Y5
-	VUNPCKHPS   Y8, Y0, Y0
-	VUNPCKLPS   Y3, Y7, Y8
-	VUNPCKHPS   Y3, Y7, Y7
-	VUNPCKLPD   Y8, Y5, Y3
-	VUNPCKHPD   Y8, Y5, Y8
-	VUNPCKLPD   Y7, Y0, Y5
-	VUNPCKHPD   Y7, Y0, Y7
-	VUNPCKLPS   Y4, Y1, Y0
-	VUNPCKHPS   Y4, Y1, Y1
-	VUNPCKLPS   Y6, Y2, Y4
-	VUNPCKHPS   Y6, Y2, Y2
-	VUNPCKLPD   Y4, Y0, Y6
-	VUNPCKHPD   Y4, Y0, Y4
-	VUNPCKLPD   Y2, Y1, Y0
-	VUNPCKHPD   Y2, Y1, Y2
-	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y8, Y9
-	VFMADD213PS Y10, Y1, Y8
-	VFMSUB213PS Y9, Y1, Y4
-	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
-	VMULPS      Y9, Y0, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y1, Y5
-	VFMSUB213PS Y9, Y1, Y0
-	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
-	VMULPS      Y9, Y2, Y10
-	VMULPS      Y9, Y7, Y9
-	VFMADD213PS Y10, Y1, Y7
-	VFMSUB213PS Y9, Y1, Y2
-	VSUBPS      Y5, Y3, Y1
-	VADDPS      Y5, Y3, Y3
-	VSUBPS      Y0, Y6, Y5
-	VADDPS      Y0, Y6, Y6
-	VSUBPS      Y7, Y8, Y0
-	VADDPS      Y7, Y8, Y8
-	VSUBPS      Y2, Y4, Y7
-	VADDPS      Y2, Y4, Y4
-	VSUBPS      Y8, Y3, Y2
-	VADDPS      Y8, Y3, Y3
-	VSUBPS      Y4, Y6, Y8
-	VADDPS      Y4, Y6, Y6
-	VADDPS      Y7, Y1, Y4
-	VSUBPS      Y7, Y1, Y1
-	VSUBPS      Y0, Y5, Y7
-	VADDPS      Y0, Y5, Y5
-	VMOVUPS     (DX), Y0
-	VMOVUPS     64(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y0, Y3
-	VFMSUB213PS Y9, Y0, Y6
-	VMOVUPS     128(DX), Y0
-	VMOVUPS     192(DX), Y9
-	VMULPS      Y9, Y5, Y10
-	VMULPS      Y9, Y1, Y9
-	VFMADD213PS Y10, Y0, Y1
-	VFMSUB213PS Y9, Y0, Y5
-	VMOVUPS     256(DX), Y0
-	VMOVUPS     320(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y0, Y2
-	VFMSUB213PS Y9, Y0, Y8
-	VMOVUPS     384(DX), Y0
-	VMOVUPS     448(DX), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y4, Y9
-	VFMADD213PS Y10, Y0, Y4
-	VFMSUB213PS Y9, Y0, Y7
-	VPERM2F128  $0x20, Y1, Y3, Y0
-	VPERM2F128  $0x31, Y1, Y3, Y3
-	VPERM2F128  $0x20, Y5, Y6, Y1
-	VPERM2F128  $0x31, Y5, Y6, Y6
-	VPERM2F128  $0x20, Y4, Y2, Y5
-	VPERM2F128  $0x31, Y4, Y2, Y2
-	VPERM2F128  $0x20, Y7, Y8, Y4
-	VPERM2F128  $0x31, Y7, Y8, Y8
-	VMOVUPS     Y0, (AX)
-	VMOVUPS     Y1, (CX)
-	VMOVUPS     Y5, (DI)
-	VMOVUPS     Y4, 32(DI)
-	VMOVUPS     Y3, 64(AX)
-	VMOVUPS     Y6, 64(CX)
-	VMOVUPS     Y2, 64(DI)
-	VMOVUPS     Y8, 96(DI)
-	LEAQ        (R9)(R9*2), R10
-	VMOVUPS     32(AX), Y0
-	VMOVUPS     32(CX), Y1
-	VMOVUPS     32(BX), Y2
-	VMOVUPS     32(SI), Y3
-	VMULPS      Y3, Y1, Y4
-	VMULPS      Y3, Y0, Y3
-	VFMADD213PS Y4, Y2, Y0
-	VFMSUB213PS Y3, Y2, Y1
-	VMOVUPS     32(AX)(R9*1), Y2
-	VMOVUPS     32(CX)(R9*1), Y3
-	VMOVUPS     32(BX)(R9*1), Y4
-	VMOVUPS     32(SI)(R9*1), Y5
-	VMULPS      Y5, Y3, Y6
-	VMULPS      Y5, Y2, Y5
-	VFMADD213PS Y6, Y4, Y2
-	VFMSUB213PS Y5, Y4, Y3
-	VMOVUPS     32(AX)(R9*2), Y4
-	VMOVUPS     32(CX)(R9*2), Y5
-	VMOVUPS     32(BX)(R9*2), Y6
-	VMOVUPS     32(SI)(R9*2), Y7
-	VMULPS      Y7, Y5, Y8
-	VMULPS      Y7, Y4, Y7
-	VFMADD213PS Y8, Y6, Y4
-	VFMSUB213PS Y7, Y6, Y5
-	VMOVUPS     32(AX)(R10*1), Y6
-	VMOVUPS     32(CX)(R10*1), Y7
-	VMOVUPS     32(BX)(R10*1), Y8
-	VMOVUPS     32(SI)(R10*1), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y6, Y9
-	VFMADD213PS Y10, Y8, Y6
-	VFMSUB213PS Y9, Y8, Y7
-	VSUBPS      Y4, Y0, Y8
-	VADDPS      Y4, Y0, Y0
-	VSUBPS      Y5, Y1, Y4
-	VADDPS      Y5, Y1, Y1
-	VSUBPS      Y6, Y2, Y5
-	VADDPS      Y6, Y2, Y2
-	VSUBPS      Y7, Y3, Y6
-	VADDPS      Y7, Y3, Y3
-	VSUBPS      Y2, Y0, Y7
-	VADDPS      Y2, Y0, Y0
-	VSUBPS      Y3, Y1, Y2
-	VADDPS      Y3, Y1, Y1
-	VADDPS      Y6, Y8, Y3
-	VSUBPS      Y6, Y8, Y8
-	VSUBPS      Y5, Y4, Y6
-	VADDPS      Y5, Y4, Y4
-	VUNPCKLPS   Y8, Y0, Y5
-	VUNPCKHPS   Y8, Y0, Y0
-	VUNPCKLPS   Y3, Y7, Y8
-	VUNPCKHPS   Y3, Y7, Y7
-	VUNPCKLPD   Y8, Y5, Y3
-	VUNPCKHPD   Y8, Y5, Y8
-	VUNPCKLPD   Y7, Y0, Y5
-	VUNPCKHPD   Y7, Y0, Y7
-	VUNPCKLPS   Y4, Y1, Y0
-	VUNPCKHPS   Y4, Y1, Y1
-	VUNPCKLPS   Y6, Y2, Y4
-	VUNPCKHPS   Y6, Y2, Y2
-	VUNPCKLPD   Y4, Y0, Y6
-	VUNPCKHPD   Y4, Y0, Y4
-	VUNPCKLPD   Y2, Y1, Y0
-	VUNPCKHPD   Y2, Y1, Y2
-	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y8, Y9
-	VFMADD213PS Y10, Y1, Y8
-	VFMSUB213PS Y9, Y1, Y4
-	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
-	VMULPS      Y9, Y0, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y1, Y5
-	VFMSUB213PS Y9, Y1, Y0
-	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
-	VMULPS      Y9, Y2, Y10
-	VMULPS      Y9, Y7, Y9
-	VFMADD213PS Y10, Y1, Y7
-	VFMSUB213PS Y9, Y1, Y2
-	VSUBPS      Y5, Y3, Y1
-	VADDPS      Y5, Y3, Y3
-	VSUBPS      Y0, Y6, Y5
-	VADDPS      Y0, Y6, Y6
-	VSUBPS      Y7, Y8, Y0
-	VADDPS      Y7, Y8, Y8
-	VSUBPS      Y2, Y4, Y7
-	VADDPS      Y2, Y4, Y4
-	VSUBPS      Y8, Y3, Y2
-	VADDPS      Y8, Y3, Y3
-	VSUBPS      Y4, Y6, Y8
-	VADDPS      Y4, Y6, Y6
-	VADDPS      Y7, Y1, Y4
-	VSUBPS      Y7, Y1, Y1
-	VSUBPS      Y0, Y5, Y7
-	VADDPS      Y0, Y5, Y5
-	VMOVUPS     32(DX), Y0
-	VMOVUPS     96(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y0, Y3
-	VFMSUB213PS Y9, Y0, Y6
-	VMOVUPS     160(DX), Y0
-	VMOVUPS     224(DX), Y9
-	VMULPS      Y9, Y5, Y10
-	VMULPS      Y9, Y1, Y9
-	VFMADD213PS Y10, Y0, Y1
-	VFMSUB213PS Y9, Y0, Y5
-	VMOVUPS     288(DX), Y0
-	VMOVUPS     352(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y0, Y2
-	VFMSUB213PS Y9, Y0, Y8
-	VMOVUPS     416(DX), Y0
-	VMOVUPS     480(DX), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y4, Y9
-	VFMADD213PS Y10, Y0, Y4
-	VFMSUB213PS Y9, Y0, Y7
-	VPERM2F128  $0x20, Y1, Y3, Y0
-	VPERM2F128  $0x31, Y1, Y3, Y3
-	VPERM2F128  $0x20, Y5, Y6, Y1
-	VPERM2F128  $0x31, Y5, Y6, Y6
-	VPERM2F128  $0x20, Y4, Y2, Y5
-	VPERM2F128  $0x31, Y4, Y2, Y2
-	VPERM2F128  $0x20, Y7, Y8, Y4
-	VPERM2F128  $0x31, Y7, Y8, Y8
-	VMOVUPS     Y0, 128(AX)
-	VMOVUPS     Y1, 128(CX)
-	VMOVUPS     Y5, 160(AX)
-	VMOVUPS     Y4, 160(CX)
-	VMOVUPS     Y3, 192(AX)
-	VMOVUPS     Y6, 192(CX)
-	VMOVUPS     Y2, 224(AX)
-	VMOVUPS     Y8, 224(CX)
-	VMOVUPS     (DI), Y0
-	VMOVUPS     32(DI), Y1
-	VMOVUPS     Y0, 32(AX)
-	VMOVUPS     Y1, 32(CX)
-	VMOVUPS     64(DI), Y0
-	VMOVUPS     96(DI), Y1
-	VMOVUPS     Y0, 96(AX)
-	VMOVUPS     Y1, 96(CX)
-	ADDQ        $0x00000100, AX
-	ADDQ        $0x00000100, CX
-	ADDQ        $0x00000100, BX
-	ADDQ        $0x00000100, SI
-	ADDQ        $0x00000200, DX
-	SUBQ        $0x04, R8
-	JMP         loop1
+	CMPQ         R8, $0x04
+	JL           rest2
+	LEAQ         (R9)(R9*2), R10
+	VMOVUPS      (AX), Y0
+	VMOVUPS      (CX), Y1
+	VMOVUPS      (BX), Y2
+	VMOVUPS      (SI), Y3
+	VMULPS       Y3, Y1, Y4
+	VMULPS       Y3, Y0, Y3
+	VFMADD213PS  Y4, Y2, Y0
+	VFMSUB213PS  Y3, Y2, Y1
+	VMOVUPS      (AX)(R9*1), Y2
+	VMOVUPS      (CX)(R9*1), Y3
+	VMOVUPS      (BX)(R9*1), Y4
+	VMOVUPS      (SI)(R9*1), Y5
+	VMULPS       Y5, Y3, Y6
+	VMULPS       Y5, Y2, Y5
+	VFMADD213PS  Y6, Y4, Y2
+	VFMSUB213PS  Y5, Y4, Y3
+	VMOVUPS      (AX)(R9*2), Y4
+	VMOVUPS      (CX)(R9*2), Y5
+	VMOVUPS      (BX)(R9*2), Y6
+	VMOVUPS      (SI)(R9*2), Y7
+	VMULPS       Y7, Y5, Y8
+	VMULPS       Y7, Y4, Y7
+	VFMADD213PS  Y8, Y6, Y4
+	VFMSUB213PS  Y7, Y6, Y5
+	VMOVUPS      (AX)(R10*1), Y6
+	VMOVUPS      (CX)(R10*1), Y7
+	VMOVUPS      (BX)(R10*1), Y8
+	VMOVUPS      (SI)(R10*1), Y9
+	VMULPS       Y9, Y7, Y10
+	VMULPS       Y9, Y6, Y9
+	VFMADD213PS  Y10, Y8, Y6
+	VFMSUB213PS  Y9, Y8, Y7
+	VSUBPS       Y4, Y0, Y8
+	VADDPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y4
+	VADDPS       Y5, Y1, Y1
+	VSUBPS       Y6, Y2, Y5
+	VADDPS       Y6, Y2, Y2
+	VSUBPS       Y7, Y3, Y6
+	VADDPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y0, Y7
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y6, Y8, Y3
+	VSUBPS       Y6, Y8, Y8
+	VSUBPS       Y5, Y4, Y6
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      384(DX), Y5
+	VMOVAPS      Y8, Y9
+	VFMADD231PS  Y5, Y4, Y9
+	VFNMADD231PS Y5, Y8, Y4
+	VMOVUPS      576(DX), Y5
+	VMULPS       Y5, Y9, Y9
+	VMULPS       Y5, Y4, Y4
+	VMOVUPS      448(DX), Y5
+	VMOVAPS      Y7, Y8
+	VFMADD231PS  Y5, Y2, Y8
+	VFNMADD231PS Y5, Y7, Y2
+	VMOVUPS      640(DX), Y5
+	VMULPS       Y5, Y8, Y8
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      512(DX), Y5
+	VMOVAPS      Y3, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS Y5, Y3, Y6
+	VMOVUPS      704(DX), Y3
+	VMULPS       Y3, Y7, Y7
+	VMULPS       Y3, Y6, Y6
+	VUNPCKLPS    Y9, Y0, Y3
+	VUNPCKHPS    Y9, Y0, Y0
+	VUNPCKLPS    Y7, Y8, Y5
+	VUNPCKHPS    Y7, Y8, Y8
+	VUNPCKLPD    Y5, Y3, Y7
+	VUNPCKHPD    Y5, Y3, Y5
+	VUNPCKLPD    Y8, Y0, Y3
+	VUNPCKHPD    Y8, Y0, Y8
+	VUNPCKLPS    Y4, Y1, Y0
+	VUNPCKHPS    Y4, Y1, Y1
+	VUNPCKLPS    Y6, Y2, Y4
+	VUNPCKHPS    Y6, Y2, Y2
+	VUNPCKLPD    Y4, Y0, Y6
+	VUNPCKHPD    Y4, Y0, Y4
+	VUNPCKLPD    Y2, Y1, Y0
+	VUNPCKHPD    Y2, Y1, Y2
+	VSUBPS       Y3, Y7, Y1
+	VADDPS       Y3, Y7, Y7
+	VSUBPS       Y0, Y6, Y3
+	VADDPS       Y0, Y6, Y6
+	VSUBPS       Y8, Y5, Y0
+	VADDPS       Y8, Y5, Y5
+	VSUBPS       Y2, Y4, Y8
+	VADDPS       Y2, Y4, Y4
+	VSUBPS       Y5, Y7, Y2
+	VADDPS       Y5, Y7, Y7
+	VSUBPS       Y4, Y6, Y5
+	VADDPS       Y4, Y6, Y6
+	VADDPS       Y8, Y1, Y4
+	VSUBPS       Y8, Y1, Y1
+	VSUBPS       Y0, Y3, Y8
+	VADDPS       Y0, Y3, Y3
+	VMOVUPS      (DX), Y0
+	VMOVAPS      Y1, Y9
+	VFMADD231PS  Y0, Y3, Y9
+	VFNMADD231PS Y0, Y1, Y3
+	VMOVUPS      192(DX), Y0
+	VMULPS       Y0, Y9, Y9
+	VMULPS       Y0, Y3, Y3
+	VMOVUPS      64(DX), Y0
+	VMOVAPS      Y2, Y1
+	VFMADD231PS  Y0, Y5, Y1
+	VFNMADD231PS Y0, Y2, Y5
+	VMOVUPS      256(DX), Y0
+	VMULPS       Y0, Y1, Y1
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      128(DX), Y0
+	VMOVAPS      Y4, Y2
+	VFMADD231PS  Y0, Y8, Y2
+	VFNMADD231PS Y0, Y4, Y8
+	VMOVUPS      320(DX), Y0
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y0, Y8, Y8
+	VPERM2F128   $0x20, Y9, Y7, Y0
+	VPERM2F128   $0x31, Y9, Y7, Y7
+	VPERM2F128   $0x20, Y3, Y6, Y4
+	VPERM2F128   $0x31, Y3, Y6, Y6
+	VPERM2F128   $0x20, Y2, Y1, Y3
+	VPERM2F128   $0x31, Y2, Y1, Y1
+	VPERM2F128   $0x20, Y8, Y5, Y2
+	VPERM2F128   $0x31, Y8, Y5, Y5
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y4, (CX)
+	VMOVUPS      Y3, (DI)
+	VMOVUPS      Y2, 32(DI)
+	VMOVUPS      Y7, 64(AX)
+	VMOVUPS      Y6, 64(CX)
+	VMOVUPS      Y1, 64(DI)
+	VMOVUPS      Y5, 96(DI)
+	LEAQ         (R9)(R9*2), R10
+	VMOVUPS      32(AX), Y0
+	VMOVUPS      32(CX), Y1
+	VMOVUPS      32(BX), Y2
+	VMOVUPS      32(SI), Y3
+	VMULPS       Y3, Y1, Y4
+	VMULPS       Y3, Y0, Y3
+	VFMADD213PS  Y4, Y2, Y0
+	VFMSUB213PS  Y3, Y2, Y1
+	VMOVUPS      32(AX)(R9*1), Y2
+	VMOVUPS      32(CX)(R9*1), Y3
+	VMOVUPS      32(BX)(R9*1), Y4
+	VMOVUPS      32(SI)(R9*1), Y5
+	VMULPS       Y5, Y3, Y6
+	VMULPS       Y5, Y2, Y5
+	VFMADD213PS  Y6, Y4, Y2
+	VFMSUB213PS  Y5, Y4, Y3
+	VMOVUPS      32(AX)(R9*2), Y4
+	VMOVUPS      32(CX)(R9*2), Y5
+	VMOVUPS      32(BX)(R9*2), Y6
+	VMOVUPS      32(SI)(R9*2), Y7
+	VMULPS       Y7, Y5, Y8
+	VMULPS       Y7, Y4, Y7
+	VFMADD213PS  Y8, Y6, Y4
+	VFMSUB213PS  Y7, Y6, Y5
+	VMOVUPS      32(AX)(R10*1), Y6
+	VMOVUPS      32(CX)(R10*1), Y7
+	VMOVUPS      32(BX)(R10*1), Y8
+	VMOVUPS      32(SI)(R10*1), Y9
+	VMULPS       Y9, Y7, Y10
+	VMULPS       Y9, Y6, Y9
+	VFMADD213PS  Y10, Y8, Y6
+	VFMSUB213PS  Y9, Y8, Y7
+	VSUBPS       Y4, Y0, Y8
+	VADDPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y4
+	VADDPS       Y5, Y1, Y1
+	VSUBPS       Y6, Y2, Y5
+	VADDPS       Y6, Y2, Y2
+	VSUBPS       Y7, Y3, Y6
+	VADDPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y0, Y7
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y6, Y8, Y3
+	VSUBPS       Y6, Y8, Y8
+	VSUBPS       Y5, Y4, Y6
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      416(DX), Y5
+	VMOVAPS      Y8, Y9
+	VFMADD231PS  Y5, Y4, Y9
+	VFNMADD231PS Y5, Y8, Y4
+	VMOVUPS      608(DX), Y5
+	VMULPS       Y5, Y9, Y9
+	VMULPS       Y5, Y4, Y4
+	VMOVUPS      480(DX), Y5
+	VMOVAPS      Y7, Y8
+	VFMADD231PS  Y5, Y2, Y8
+	VFNMADD231PS Y5, Y7, Y2
+	VMOVUPS      672(DX), Y5
+	VMULPS       Y5, Y8, Y8
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      544(DX), Y5
+	VMOVAPS      Y3, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS Y5, Y3, Y6
+	VMOVUPS      736(DX), Y3
+	VMULPS       Y3, Y7, Y7
+	VMULPS       Y3, Y6, Y6
+	VUNPCKLPS    Y9, Y0, Y3
+	VUNPCKHPS    Y9, Y0, Y0
+	VUNPCKLPS    Y7, Y8, Y5
+	VUNPCKHPS    Y7, Y8, Y8
+	VUNPCKLPD    Y5, Y3, Y7
+	VUNPCKHPD    Y5, Y3, Y5
+	VUNPCKLPD    Y8, Y0, Y3
+	VUNPCKHPD    Y8, Y0, Y8
+	VUNPCKLPS    Y4, Y1, Y0
+	VUNPCKHPS    Y4, Y1, Y1
+	VUNPCKLPS    Y6, Y2, Y4
+	VUNPCKHPS    Y6, Y2, Y2
+	VUNPCKLPD    Y4, Y0, Y6
+	VUNPCKHPD    Y4, Y0, Y4
+	VUNPCKLPD    Y2, Y1, Y0
+	VUNPCKHPD    Y2, Y1, Y2
+	VSUBPS       Y3, Y7, Y1
+	VADDPS       Y3, Y7, Y7
+	VSUBPS       Y0, Y6, Y3
+	VADDPS       Y0, Y6, Y6
+	VSUBPS       Y8, Y5, Y0
+	VADDPS       Y8, Y5, Y5
+	VSUBPS       Y2, Y4, Y8
+	VADDPS       Y2, Y4, Y4
+	VSUBPS       Y5, Y7, Y2
+	VADDPS       Y5, Y7, Y7
+	VSUBPS       Y4, Y6, Y5
+	VADDPS       Y4, Y6, Y6
+	VADDPS       Y8, Y1, Y4
+	VSUBPS       Y8, Y1, Y1
+	VSUBPS       Y0, Y3, Y8
+	VADDPS       Y0, Y3, Y3
+	VMOVUPS      32(DX), Y0
+	VMOVAPS      Y1, Y9
+	VFMADD231PS  Y0, Y3, Y9
+	VFNMADD231PS Y0, Y1, Y3
+	VMOVUPS      224(DX), Y0
+	VMULPS       Y0, Y9, Y9
+	VMULPS       Y0, Y3, Y3
+	VMOVUPS      96(DX), Y0
+	VMOVAPS      Y2, Y1
+	VFMADD231PS  Y0, Y5, Y1
+	VFNMADD231PS Y0, Y2, Y5
+	VMOVUPS      288(DX), Y0
+	VMULPS       Y0, Y1, Y1
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      160(DX), Y0
+	VMOVAPS      Y4, Y2
+	VFMADD231PS  Y0, Y8, Y2
+	VFNMADD231PS Y0, Y4, Y8
+	VMOVUPS      352(DX), Y0
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y0, Y8, Y8
+	VPERM2F128   $0x20, Y9, Y7, Y0
+	VPERM2F128   $0x31, Y9, Y7, Y7
+	VPERM2F128   $0x20, Y3, Y6, Y4
+	VPERM2F128   $0x31, Y3, Y6, Y6
+	VPERM2F128   $0x20, Y2, Y1, Y3
+	VPERM2F128   $0x31, Y2, Y1, Y1
+	VPERM2F128   $0x20, Y8, Y5, Y2
+	VPERM2F128   $0x31, Y8, Y5, Y5
+	VMOVUPS      Y0, 128(AX)
+	VMOVUPS      Y4, 128(CX)
+	VMOVUPS      Y3, 160(AX)
+	VMOVUPS      Y2, 160(CX)
+	VMOVUPS      Y7, 192(AX)
+	VMOVUPS      Y6, 192(CX)
+	VMOVUPS      Y1, 224(AX)
+	VMOVUPS      Y5, 224(CX)
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VMOVUPS      Y0, 32(AX)
+	VMOVUPS      Y1, 32(CX)
+	VMOVUPS      64(DI), Y0
+	VMOVUPS      96(DI), Y1
+	VMOVUPS      Y0, 96(AX)
+	VMOVUPS      Y1, 96(CX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, BX
+	ADDQ         $0x00000100, SI
+	ADDQ         $0x00000300, DX
+	SUBQ         $0x04, R8
+	JMP          loop1
 
 rest2:
 	CMPQ           R8, $0x01
@@ -4937,14 +4979,35 @@ rest2:
 	VSUBPS         Y6, Y8, Y8
 	VSUBPS         Y5, Y4, Y6
 	VADDPS         Y5, Y4, Y4
-	VUNPCKLPS      Y8, Y0, Y5
-	VUNPCKHPS      Y8, Y0, Y0
-	VUNPCKLPS      Y3, Y7, Y8
-	VUNPCKHPS      Y3, Y7, Y7
-	VUNPCKLPD      Y8, Y5, Y3
-	VUNPCKHPD      Y8, Y5, Y8
-	VUNPCKLPD      Y7, Y0, Y5
-	VUNPCKHPD      Y7, Y0, Y7
+	VBROADCASTF128 96(DX), Y5
+	VMOVAPS        Y8, Y9
+	VFMADD231PS    Y5, Y4, Y9
+	VFNMADD231PS   Y5, Y8, Y4
+	VBROADCASTF128 144(DX), Y5
+	VMULPS         Y5, Y9, Y9
+	VMULPS         Y5, Y4, Y4
+	VBROADCASTF128 112(DX), Y5
+	VMOVAPS        Y7, Y8
+	VFMADD231PS    Y5, Y2, Y8
+	VFNMADD231PS   Y5, Y7, Y2
+	VBROADCASTF128 160(DX), Y5
+	VMULPS         Y5, Y8, Y8
+	VMULPS         Y5, Y2, Y2
+	VBROADCASTF128 128(DX), Y5
+	VMOVAPS        Y3, Y7
+	VFMADD231PS    Y5, Y6, Y7
+	VFNMADD231PS   Y5, Y3, Y6
+	VBROADCASTF128 176(DX), Y3
+	VMULPS         Y3, Y7, Y7
+	VMULPS         Y3, Y6, Y6
+	VUNPCKLPS      Y9, Y0, Y3
+	VUNPCKHPS      Y9, Y0, Y0
+	VUNPCKLPS      Y7, Y8, Y5
+	VUNPCKHPS      Y7, Y8, Y8
+	VUNPCKLPD      Y5, Y3, Y7
+	VUNPCKHPD      Y5, Y3, Y5
+	VUNPCKLPD      Y8, Y0, Y3
+	VUNPCKHPD      Y8, Y0, Y8
 	VUNPCKLPS      Y4, Y1, Y0
 	VUNPCKHPS      Y4, Y1, Y1
 	VUNPCKLPS      Y6, Y2, Y4
@@ -4953,222 +5016,201 @@ rest2:
 	VUNPCKHPD      Y4, Y0, Y4
 	VUNPCKLPD      Y2, Y1, Y0
 	VUNPCKHPD      Y2, Y1, Y2
-	VMOVUPS        fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
-	VMULPS         Y9, Y4, Y10
-	VMULPS         Y9, Y8, Y9
-	VFMADD213PS    Y10, Y1, Y8
-	VFMSUB213PS    Y9, Y1, Y4
-	VMOVUPS        fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
-	VMULPS         Y9, Y0, Y10
-	VMULPS         Y9, Y5, Y9
-	VFMADD213PS    Y10, Y1, Y5
-	VFMSUB213PS    Y9, Y1, Y0
-	VMOVUPS        fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
-	VMULPS         Y9, Y2, Y10
-	VMULPS         Y9, Y7, Y9
-	VFMADD213PS    Y10, Y1, Y7
-	VFMSUB213PS    Y9, Y1, Y2
-	VSUBPS         Y5, Y3, Y1
-	VADDPS         Y5, Y3, Y3
-	VSUBPS         Y0, Y6, Y5
+	VSUBPS         Y3, Y7, Y1
+	VADDPS         Y3, Y7, Y7
+	VSUBPS         Y0, Y6, Y3
 	VADDPS         Y0, Y6, Y6
-	VSUBPS         Y7, Y8, Y0
-	VADDPS         Y7, Y8, Y8
-	VSUBPS         Y2, Y4, Y7
+	VSUBPS         Y8, Y5, Y0
+	VADDPS         Y8, Y5, Y5
+	VSUBPS         Y2, Y4, Y8
 	VADDPS         Y2, Y4, Y4
-	VSUBPS         Y8, Y3, Y2
-	VADDPS         Y8, Y3, Y3
-	VSUBPS         Y4, Y6, Y8
+	VSUBPS         Y5, Y7, Y2
+	VADDPS         Y5, Y7, Y7
+	VSUBPS         Y4, Y6, Y5
 	VADDPS         Y4, Y6, Y6
-	VADDPS         Y7, Y1, Y4
-	VSUBPS         Y7, Y1, Y1
-	VSUBPS         Y0, Y5, Y7
-	VADDPS         Y0, Y5, Y5
+	VADDPS         Y8, Y1, Y4
+	VSUBPS         Y8, Y1, Y1
+	VSUBPS         Y0, Y3, Y8
+	VADDPS         Y0, Y3, Y3
 	VBROADCASTF128 (DX), Y0
-	VBROADCASTF128 16(DX), Y9
-	VMULPS         Y9, Y6, Y10
-	VMULPS         Y9, Y3, Y9
-	VFMADD213PS    Y10, Y0, Y3
-	VFMSUB213PS    Y9, Y0, Y6
-	VBROADCASTF128 32(DX), Y0
-	VBROADCASTF128 48(DX), Y9
-	VMULPS         Y9, Y5, Y10
-	VMULPS         Y9, Y1, Y9
-	VFMADD213PS    Y10, Y0, Y1
-	VFMSUB213PS    Y9, Y0, Y5
+	VMOVAPS        Y1, Y9
+	VFMADD231PS    Y0, Y3, Y9
+	VFNMADD231PS   Y0, Y1, Y3
+	VBROADCASTF128 48(DX), Y0
+	VMULPS         Y0, Y9, Y9
+	VMULPS         Y0, Y3, Y3
+	VBROADCASTF128 16(DX), Y0
+	VMOVAPS        Y2, Y1
+	VFMADD231PS    Y0, Y5, Y1
+	VFNMADD231PS   Y0, Y2, Y5
 	VBROADCASTF128 64(DX), Y0
-	VBROADCASTF128 80(DX), Y9
-	VMULPS         Y9, Y8, Y10
-	VMULPS         Y9, Y2, Y9
-	VFMADD213PS    Y10, Y0, Y2
-	VFMSUB213PS    Y9, Y0, Y8
-	VBROADCASTF128 96(DX), Y0
-	VBROADCASTF128 112(DX), Y9
-	VMULPS         Y9, Y7, Y10
-	VMULPS         Y9, Y4, Y9
-	VFMADD213PS    Y10, Y0, Y4
-	VFMSUB213PS    Y9, Y0, Y7
-	VPERM2F128     $0x20, Y1, Y3, Y0
-	VPERM2F128     $0x31, Y1, Y3, Y3
-	VPERM2F128     $0x20, Y5, Y6, Y1
-	VPERM2F128     $0x31, Y5, Y6, Y6
-	VPERM2F128     $0x20, Y4, Y2, Y3
-	VPERM2F128     $0x31, Y4, Y2, Y2
-	VPERM2F128     $0x20, Y7, Y8, Y2
-	VPERM2F128     $0x31, Y7, Y8, Y8
+	VMULPS         Y0, Y1, Y1
+	VMULPS         Y0, Y5, Y5
+	VBROADCASTF128 32(DX), Y0
+	VMOVAPS        Y4, Y2
+	VFMADD231PS    Y0, Y8, Y2
+	VFNMADD231PS   Y0, Y4, Y8
+	VBROADCASTF128 80(DX), Y0
+	VMULPS         Y0, Y2, Y2
+	VMULPS         Y0, Y8, Y8
+	VPERM2F128     $0x20, Y9, Y7, Y0
+	VPERM2F128     $0x31, Y9, Y7, Y7
+	VPERM2F128     $0x20, Y3, Y6, Y4
+	VPERM2F128     $0x31, Y3, Y6, Y6
+	VPERM2F128     $0x20, Y2, Y1, Y3
+	VPERM2F128     $0x31, Y2, Y1, Y1
+	VPERM2F128     $0x20, Y8, Y5, Y1
+	VPERM2F128     $0x31, Y8, Y5, Y5
 	VMOVUPS        Y0, (AX)
-	VMOVUPS        Y1, (CX)
+	VMOVUPS        Y4, (CX)
 	VMOVUPS        Y3, 32(AX)
-	VMOVUPS        Y2, 32(CX)
+	VMOVUPS        Y1, 32(CX)
 	JMP            end3
 
 next4:
-	CMPQ        R8, $0x02
-	JNE         next5
-	MOVQ        $0x00000020, R9
-	LEAQ        (R9)(R9*2), DI
-	VMOVUPS     (AX), Y0
-	VMOVUPS     (CX), Y1
-	VMOVUPS     (BX), Y2
-	VMOVUPS     (SI), Y3
-	VMULPS      Y3, Y1, Y4
-	VMULPS      Y3, Y0, Y3
-	VFMADD213PS Y4, Y2, Y0
-	VFMSUB213PS Y3, Y2, Y1
-	VMOVUPS     (AX)(R9*1), Y2
-	VMOVUPS     (CX)(R9*1), Y3
-	VMOVUPS     (BX)(R9*1), Y4
-	VMOVUPS     (SI)(R9*1), Y5
-	VMULPS      Y5, Y3, Y6
-	VMULPS      Y5, Y2, Y5
-	VFMADD213PS Y6, Y4, Y2
-	VFMSUB213PS Y5, Y4, Y3
-	VMOVUPS     (AX)(R9*2), Y4
-	VMOVUPS     (CX)(R9*2), Y5
-	VMOVUPS     (BX)(R9*2), Y6
-	VMOVUPS     (SI)(R9*2), Y7
-	VMULPS      Y7, Y5, Y8
-	VMULPS      Y7, Y4, Y7
-	VFMADD213PS Y8, Y6, Y4
-	VFMSUB213PS Y7, Y6, Y5
-	VMOVUPS     (AX)(DI*1), Y6
-	VMOVUPS     (CX)(DI*1), Y7
-	VMOVUPS     (BX)(DI*1), Y8
-	VMOVUPS     (SI)(DI*1), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y6, Y9
-	VFMADD213PS Y10, Y8, Y6
-	VFMSUB213PS Y9, Y8, Y7
-	VSUBPS      Y4, Y0, Y8
-	VADDPS      Y4, Y0, Y0
-	VSUBPS      Y5, Y1, Y4
-	VADDPS      Y5, Y1, Y1
-	VSUBPS      Y6, Y2, Y5
-	VADDPS      Y6, Y2, Y2
-	VSUBPS      Y7, Y3, Y6
-	VADDPS      Y7, Y3, Y3
-	VSUBPS      Y2, Y0, Y7
-	VADDPS      Y2, Y0, Y0
-	VSUBPS      Y3, Y1, Y2
-	VADDPS      Y3, Y1, Y1
-	VADDPS      Y6, Y8, Y3
-	VSUBPS      Y6, Y8, Y8
-	VSUBPS      Y5, Y4, Y6
-	VADDPS      Y5, Y4, Y4
-	VUNPCKLPS   Y8, Y0, Y5
-	VUNPCKHPS   Y8, Y0, Y0
-	VUNPCKLPS   Y3, Y7, Y8
-	VUNPCKHPS   Y3, Y7, Y7
-	VUNPCKLPD   Y8, Y5, Y3
-	VUNPCKHPD   Y8, Y5, Y8
-	VUNPCKLPD   Y7, Y0, Y5
-	VUNPCKHPD   Y7, Y0, Y7
-	VUNPCKLPS   Y4, Y1, Y0
-	VUNPCKHPS   Y4, Y1, Y1
-	VUNPCKLPS   Y6, Y2, Y4
-	VUNPCKHPS   Y6, Y2, Y2
-	VUNPCKLPD   Y4, Y0, Y6
-	VUNPCKHPD   Y4, Y0, Y4
-	VUNPCKLPD   Y2, Y1, Y0
-	VUNPCKHPD   Y2, Y1, Y2
-	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y8, Y9
-	VFMADD213PS Y10, Y1, Y8
-	VFMSUB213PS Y9, Y1, Y4
-	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
-	VMULPS      Y9, Y0, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y1, Y5
-	VFMSUB213PS Y9, Y1, Y0
-	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
-	VMULPS      Y9, Y2, Y10
-	VMULPS      Y9, Y7, Y9
-	VFMADD213PS Y10, Y1, Y7
-	VFMSUB213PS Y9, Y1, Y2
-	VSUBPS      Y5, Y3, Y1
-	VADDPS      Y5, Y3, Y3
-	VSUBPS      Y0, Y6, Y5
-	VADDPS      Y0, Y6, Y6
-	VSUBPS      Y7, Y8, Y0
-	VADDPS      Y7, Y8, Y8
-	VSUBPS      Y2, Y4, Y7
-	VADDPS      Y2, Y4, Y4
-	VSUBPS      Y8, Y3, Y2
-	VADDPS      Y8, Y3, Y3
-	VSUBPS      Y4, Y6, Y8
-	VADDPS      Y4, Y6, Y6
-	VADDPS      Y7, Y1, Y4
-	VSUBPS      Y7, Y1, Y1
-	VSUBPS      Y0, Y5, Y7
-	VADDPS      Y0, Y5, Y5
-	VMOVUPS     (DX), Y0
-	VMOVUPS     32(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y0, Y3
-	VFMSUB213PS Y9, Y0, Y6
-	VMOVUPS     64(DX), Y0
-	VMOVUPS     96(DX), Y9
-	VMULPS      Y9, Y5, Y10
-	VMULPS      Y9, Y1, Y9
-	VFMADD213PS Y10, Y0, Y1
-	VFMSUB213PS Y9, Y0, Y5
-	VMOVUPS     128(DX), Y0
-	VMOVUPS     160(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y0, Y2
-	VFMSUB213PS Y9, Y0, Y8
-	VMOVUPS     192(DX), Y0
-	VMOVUPS     224(DX), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y4, Y9
-	VFMADD213PS Y10, Y0, Y4
-	VFMSUB213PS Y9, Y0, Y7
-	VPERM2F128  $0x20, Y1, Y3, Y0
-	VPERM2F128  $0x31, Y1, Y3, Y3
-	VPERM2F128  $0x20, Y5, Y6, Y1
-	VPERM2F128  $0x31, Y5, Y6, Y6
-	VPERM2F128  $0x20, Y4, Y2, Y5
-	VPERM2F128  $0x31, Y4, Y2, Y2
-	VPERM2F128  $0x20, Y7, Y8, Y4
-	VPERM2F128  $0x31, Y7, Y8, Y8
-	VMOVUPS     Y0, (AX)
-	VMOVUPS     Y1, (CX)
-	VMOVUPS     Y5, 32(AX)
-	VMOVUPS     Y4, 32(CX)
-	VMOVUPS     Y3, 64(AX)
-	VMOVUPS     Y6, 64(CX)
-	VMOVUPS     Y2, 96(AX)
-	VMOVUPS     Y8, 96(CX)
-	JMP         end3
+	CMPQ         R8, $0x02
+	JNE          next5
+	MOVQ         $0x00000020, R9
+	LEAQ         (R9)(R9*2), DI
+	VMOVUPS      (AX), Y0
+	VMOVUPS      (CX), Y1
+	VMOVUPS      (BX), Y2
+	VMOVUPS      (SI), Y3
+	VMULPS       Y3, Y1, Y4
+	VMULPS       Y3, Y0, Y3
+	VFMADD213PS  Y4, Y2, Y0
+	VFMSUB213PS  Y3, Y2, Y1
+	VMOVUPS      (AX)(R9*1), Y2
+	VMOVUPS      (CX)(R9*1), Y3
+	VMOVUPS      (BX)(R9*1), Y4
+	VMOVUPS      (SI)(R9*1), Y5
+	VMULPS       Y5, Y3, Y6
+	VMULPS       Y5, Y2, Y5
+	VFMADD213PS  Y6, Y4, Y2
+	VFMSUB213PS  Y5, Y4, Y3
+	VMOVUPS      (AX)(R9*2), Y4
+	VMOVUPS      (CX)(R9*2), Y5
+	VMOVUPS      (BX)(R9*2), Y6
+	VMOVUPS      (SI)(R9*2), Y7
+	VMULPS       Y7, Y5, Y8
+	VMULPS       Y7, Y4, Y7
+	VFMADD213PS  Y8, Y6, Y4
+	VFMSUB213PS  Y7, Y6, Y5
+	VMOVUPS      (AX)(DI*1), Y6
+	VMOVUPS      (CX)(DI*1), Y7
+	VMOVUPS      (BX)(DI*1), Y8
+	VMOVUPS      (SI)(DI*1), Y9
+	VMULPS       Y9, Y7, Y10
+	VMULPS       Y9, Y6, Y9
+	VFMADD213PS  Y10, Y8, Y6
+	VFMSUB213PS  Y9, Y8, Y7
+	VSUBPS       Y4, Y0, Y8
+	VADDPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y4
+	VADDPS       Y5, Y1, Y1
+	VSUBPS       Y6, Y2, Y5
+	VADDPS       Y6, Y2, Y2
+	VSUBPS       Y7, Y3, Y6
+	VADDPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y0, Y7
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y6, Y8, Y3
+	VSUBPS       Y6, Y8, Y8
+	VSUBPS       Y5, Y4, Y6
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      192(DX), Y5
+	VMOVAPS      Y8, Y9
+	VFMADD231PS  Y5, Y4, Y9
+	VFNMADD231PS Y5, Y8, Y4
+	VMOVUPS      288(DX), Y5
+	VMULPS       Y5, Y9, Y9
+	VMULPS       Y5, Y4, Y4
+	VMOVUPS      224(DX), Y5
+	VMOVAPS      Y7, Y8
+	VFMADD231PS  Y5, Y2, Y8
+	VFNMADD231PS Y5, Y7, Y2
+	VMOVUPS      320(DX), Y5
+	VMULPS       Y5, Y8, Y8
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      256(DX), Y5
+	VMOVAPS      Y3, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS Y5, Y3, Y6
+	VMOVUPS      352(DX), Y3
+	VMULPS       Y3, Y7, Y7
+	VMULPS       Y3, Y6, Y6
+	VUNPCKLPS    Y9, Y0, Y3
+	VUNPCKHPS    Y9, Y0, Y0
+	VUNPCKLPS    Y7, Y8, Y5
+	VUNPCKHPS    Y7, Y8, Y8
+	VUNPCKLPD    Y5, Y3, Y7
+	VUNPCKHPD    Y5, Y3, Y5
+	VUNPCKLPD    Y8, Y0, Y3
+	VUNPCKHPD    Y8, Y0, Y8
+	VUNPCKLPS    Y4, Y1, Y0
+	VUNPCKHPS    Y4, Y1, Y1
+	VUNPCKLPS    Y6, Y2, Y4
+	VUNPCKHPS    Y6, Y2, Y2
+	VUNPCKLPD    Y4, Y0, Y6
+	VUNPCKHPD    Y4, Y0, Y4
+	VUNPCKLPD    Y2, Y1, Y0
+	VUNPCKHPD    Y2, Y1, Y2
+	VSUBPS       Y3, Y7, Y1
+	VADDPS       Y3, Y7, Y7
+	VSUBPS       Y0, Y6, Y3
+	VADDPS       Y0, Y6, Y6
+	VSUBPS       Y8, Y5, Y0
+	VADDPS       Y8, Y5, Y5
+	VSUBPS       Y2, Y4, Y8
+	VADDPS       Y2, Y4, Y4
+	VSUBPS       Y5, Y7, Y2
+	VADDPS       Y5, Y7, Y7
+	VSUBPS       Y4, Y6, Y5
+	VADDPS       Y4, Y6, Y6
+	VADDPS       Y8, Y1, Y4
+	VSUBPS       Y8, Y1, Y1
+	VSUBPS       Y0, Y3, Y8
+	VADDPS       Y0, Y3, Y3
+	VMOVUPS      (DX), Y0
+	VMOVAPS      Y1, Y9
+	VFMADD231PS  Y0, Y3, Y9
+	VFNMADD231PS Y0, Y1, Y3
+	VMOVUPS      96(DX), Y0
+	VMULPS       Y0, Y9, Y9
+	VMULPS       Y0, Y3, Y3
+	VMOVUPS      32(DX), Y0
+	VMOVAPS      Y2, Y1
+	VFMADD231PS  Y0, Y5, Y1
+	VFNMADD231PS Y0, Y2, Y5
+	VMOVUPS      128(DX), Y0
+	VMULPS       Y0, Y1, Y1
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      64(DX), Y0
+	VMOVAPS      Y4, Y2
+	VFMADD231PS  Y0, Y8, Y2
+	VFNMADD231PS Y0, Y4, Y8
+	VMOVUPS      160(DX), Y0
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y0, Y8, Y8
+	VPERM2F128   $0x20, Y9, Y7, Y0
+	VPERM2F128   $0x31, Y9, Y7, Y7
+	VPERM2F128   $0x20, Y3, Y6, Y4
+	VPERM2F128   $0x31, Y3, Y6, Y6
+	VPERM2F128   $0x20, Y2, Y1, Y3
+	VPERM2F128   $0x31, Y2, Y1, Y1
+	VPERM2F128   $0x20, Y8, Y5, Y2
+	VPERM2F128   $0x31, Y8, Y5, Y5
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y4, (CX)
+	VMOVUPS      Y3, 32(AX)
+	VMOVUPS      Y2, 32(CX)
+	VMOVUPS      Y7, 64(AX)
+	VMOVUPS      Y6, 64(CX)
+	VMOVUPS      Y1, 96(AX)
+	VMOVUPS      Y5, 96(CX)
+	JMP          end3
 
 next5:
 	CMPQ           R8, $0x03
@@ -5223,14 +5265,35 @@ next5:
 	VSUBPS         Y6, Y8, Y8
 	VSUBPS         Y5, Y4, Y6
 	VADDPS         Y5, Y4, Y4
-	VUNPCKLPS      Y8, Y0, Y5
-	VUNPCKHPS      Y8, Y0, Y0
-	VUNPCKLPS      Y3, Y7, Y8
-	VUNPCKHPS      Y3, Y7, Y7
-	VUNPCKLPD      Y8, Y5, Y3
-	VUNPCKHPD      Y8, Y5, Y8
-	VUNPCKLPD      Y7, Y0, Y5
-	VUNPCKHPD      Y7, Y0, Y7
+	VMOVUPS        288(DX), Y5
+	VMOVAPS        Y8, Y9
+	VFMADD231PS    Y5, Y4, Y9
+	VFNMADD231PS   Y5, Y8, Y4
+	VMOVUPS        432(DX), Y5
+	VMULPS         Y5, Y9, Y9
+	VMULPS         Y5, Y4, Y4
+	VMOVUPS        336(DX), Y5
+	VMOVAPS        Y7, Y8
+	VFMADD231PS    Y5, Y2, Y8
+	VFNMADD231PS   Y5, Y7, Y2
+	VMOVUPS        480(DX), Y5
+	VMULPS         Y5, Y8, Y8
+	VMULPS         Y5, Y2, Y2
+	VMOVUPS        384(DX), Y5
+	VMOVAPS        Y3, Y7
+	VFMADD231PS    Y5, Y6, Y7
+	VFNMADD231PS   Y5, Y3, Y6
+	VMOVUPS        528(DX), Y3
+	VMULPS         Y3, Y7, Y7
+	VMULPS         Y3, Y6, Y6
+	VUNPCKLPS      Y9, Y0, Y3
+	VUNPCKHPS      Y9, Y0, Y0
+	VUNPCKLPS      Y7, Y8, Y5
+	VUNPCKHPS      Y7, Y8, Y8
+	VUNPCKLPD      Y5, Y3, Y7
+	VUNPCKHPD      Y5, Y3, Y5
+	VUNPCKLPD      Y8, Y0, Y3
+	VUNPCKHPD      Y8, Y0, Y8
 	VUNPCKLPS      Y4, Y1, Y0
 	VUNPCKHPS      Y4, Y1, Y1
 	VUNPCKLPS      Y6, Y2, Y4
@@ -5239,80 +5302,59 @@ next5:
 	VUNPCKHPD      Y4, Y0, Y4
 	VUNPCKLPD      Y2, Y1, Y0
 	VUNPCKHPD      Y2, Y1, Y2
-	VMOVUPS        fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
-	VMULPS         Y9, Y4, Y10
-	VMULPS         Y9, Y8, Y9
-	VFMADD213PS    Y10, Y1, Y8
-	VFMSUB213PS    Y9, Y1, Y4
-	VMOVUPS        fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
-	VMULPS         Y9, Y0, Y10
-	VMULPS         Y9, Y5, Y9
-	VFMADD213PS    Y10, Y1, Y5
-	VFMSUB213PS    Y9, Y1, Y0
-	VMOVUPS        fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
-	VMULPS         Y9, Y2, Y10
-	VMULPS         Y9, Y7, Y9
-	VFMADD213PS    Y10, Y1, Y7
-	VFMSUB213PS    Y9, Y1, Y2
-	VSUBPS         Y5, Y3, Y1
-	VADDPS         Y5, Y3, Y3
-	VSUBPS         Y0, Y6, Y5
+	VSUBPS         Y3, Y7, Y1
+	VADDPS         Y3, Y7, Y7
+	VSUBPS         Y0, Y6, Y3
 	VADDPS         Y0, Y6, Y6
-	VSUBPS         Y7, Y8, Y0
-	VADDPS         Y7, Y8, Y8
-	VSUBPS         Y2, Y4, Y7
+	VSUBPS         Y8, Y5, Y0
+	VADDPS         Y8, Y5, Y5
+	VSUBPS         Y2, Y4, Y8
 	VADDPS         Y2, Y4, Y4
-	VSUBPS         Y8, Y3, Y2
-	VADDPS         Y8, Y3, Y3
-	VSUBPS         Y4, Y6, Y8
+	VSUBPS         Y5, Y7, Y2
+	VADDPS         Y5, Y7, Y7
+	VSUBPS         Y4, Y6, Y5
 	VADDPS         Y4, Y6, Y6
-	VADDPS         Y7, Y1, Y4
-	VSUBPS         Y7, Y1, Y1
-	VSUBPS         Y0, Y5, Y7
-	VADDPS         Y0, Y5, Y5
+	VADDPS         Y8, Y1, Y4
+	VSUBPS         Y8, Y1, Y1
+	VSUBPS         Y0, Y3, Y8
+	VADDPS         Y0, Y3, Y3
 	VMOVUPS        (DX), Y0
-	VMOVUPS        48(DX), Y9
-	VMULPS         Y9, Y6, Y10
-	VMULPS         Y9, Y3, Y9
-	VFMADD213PS    Y10, Y0, Y3
-	VFMSUB213PS    Y9, Y0, Y6
-	VMOVUPS        96(DX), Y0
-	VMOVUPS        144(DX), Y9
-	VMULPS         Y9, Y5, Y10
-	VMULPS         Y9, Y1, Y9
-	VFMADD213PS    Y10, Y0, Y1
-	VFMSUB213PS    Y9, Y0, Y5
+	VMOVAPS        Y1, Y9
+	VFMADD231PS    Y0, Y3, Y9
+	VFNMADD231PS   Y0, Y1, Y3
+	VMOVUPS        144(DX), Y0
+	VMULPS         Y0, Y9, Y9
+	VMULPS         Y0, Y3, Y3
+	VMOVUPS        48(DX), Y0
+	VMOVAPS        Y2, Y1
+	VFMADD231PS    Y0, Y5, Y1
+	VFNMADD231PS   Y0, Y2, Y5
 	VMOVUPS        192(DX), Y0
-	VMOVUPS        240(DX), Y9
-	VMULPS         Y9, Y8, Y10
-	VMULPS         Y9, Y2, Y9
-	VFMADD213PS    Y10, Y0, Y2
-	VFMSUB213PS    Y9, Y0, Y8
-	VMOVUPS        288(DX), Y0
-	VMOVUPS        336(DX), Y9
-	VMULPS         Y9, Y7, Y10
-	VMULPS         Y9, Y4, Y9
-	VFMADD213PS    Y10, Y0, Y4
-	VFMSUB213PS    Y9, Y0, Y7
-	VPERM2F128     $0x20, Y1, Y3, Y0
-	VPERM2F128     $0x31, Y1, Y3, Y3
-	VPERM2F128     $0x20, Y5, Y6, Y1
-	VPERM2F128     $0x31, Y5, Y6, Y6
-	VPERM2F128     $0x20, Y4, Y2, Y5
-	VPERM2F128     $0x31, Y4, Y2, Y2
-	VPERM2F128     $0x20, Y7, Y8, Y4
-	VPERM2F128     $0x31, Y7, Y8, Y8
+	VMULPS         Y0, Y1, Y1
+	VMULPS         Y0, Y5, Y5
+	VMOVUPS        96(DX), Y0
+	VMOVAPS        Y4, Y2
+	VFMADD231PS    Y0, Y8, Y2
+	VFNMADD231PS   Y0, Y4, Y8
+	VMOVUPS        240(DX), Y0
+	VMULPS         Y0, Y2, Y2
+	VMULPS         Y0, Y8, Y8
+	VPERM2F128     $0x20, Y9, Y7, Y0
+	VPERM2F128     $0x31, Y9, Y7, Y7
+	VPERM2F128     $0x20, Y3, Y6, Y4
+	VPERM2F128     $0x31, Y3, Y6, Y6
+	VPERM2F128     $0x20, Y2, Y1, Y3
+	VPERM2F128     $0x31, Y2, Y1, Y1
+	VPERM2F128     $0x20, Y8, Y5, Y2
+	VPERM2F128     $0x31, Y8, Y5, Y5
 	VMOVUPS        Y0, (AX)
-	VMOVUPS        Y1, (CX)
-	VMOVUPS        Y5, (DI)
-	VMOVUPS        Y4, 32(DI)
-	VMOVUPS        Y3, 64(DI)
+	VMOVUPS        Y4, (CX)
+	VMOVUPS        Y3, (DI)
+	VMOVUPS        Y2, 32(DI)
+	VMOVUPS        Y7, 64(DI)
 	VMOVUPS        Y6, 96(DI)
-	VMOVUPS        Y2, 96(AX)
-	VMOVUPS        Y8, 96(CX)
+	VMOVUPS        Y1, 96(AX)
+	VMOVUPS        Y5, 96(CX)
 	LEAQ           (R9)(R9*2), R8
 	VBROADCASTF128 32(AX), Y0
 	VBROADCASTF128 32(CX), Y1
@@ -5362,14 +5404,35 @@ next5:
 	VSUBPS         Y6, Y8, Y8
 	VSUBPS         Y5, Y4, Y6
 	VADDPS         Y5, Y4, Y4
-	VUNPCKLPS      Y8, Y0, Y5
-	VUNPCKHPS      Y8, Y0, Y0
-	VUNPCKLPS      Y3, Y7, Y8
-	VUNPCKHPS      Y3, Y7, Y7
-	VUNPCKLPD      Y8, Y5, Y3
-	VUNPCKHPD      Y8, Y5, Y8
-	VUNPCKLPD      Y7, Y0, Y5
-	VUNPCKHPD      Y7, Y0, Y7
+	VBROADCASTF128 320(DX), Y5
+	VMOVAPS        Y8, Y9
+	VFMADD231PS    Y5, Y4, Y9
+	VFNMADD231PS   Y5, Y8, Y4
+	VBROADCASTF128 464(DX), Y5
+	VMULPS         Y5, Y9, Y9
+	VMULPS         Y5, Y4, Y4
+	VBROADCASTF128 368(DX), Y5
+	VMOVAPS        Y7, Y8
+	VFMADD231PS    Y5, Y2, Y8
+	VFNMADD231PS   Y5, Y7, Y2
+	VBROADCASTF128 512(DX), Y5
+	VMULPS         Y5, Y8, Y8
+	VMULPS         Y5, Y2, Y2
+	VBROADCASTF128 416(DX), Y5
+	VMOVAPS        Y3, Y7
+	VFMADD231PS    Y5, Y6, Y7
+	VFNMADD231PS   Y5, Y3, Y6
+	VBROADCASTF128 560(DX), Y3
+	VMULPS         Y3, Y7, Y7
+	VMULPS         Y3, Y6, Y6
+	VUNPCKLPS      Y9, Y0, Y3
+	VUNPCKHPS      Y9, Y0, Y0
+	VUNPCKLPS      Y7, Y8, Y5
+	VUNPCKHPS      Y7, Y8, Y8
+	VUNPCKLPD      Y5, Y3, Y7
+	VUNPCKHPD      Y5, Y3, Y5
+	VUNPCKLPD      Y8, Y0, Y3
+	VUNPCKHPD      Y8, Y0, Y8
 	VUNPCKLPS      Y4, Y1, Y0
 	VUNPCKHPS      Y4, Y1, Y1
 	VUNPCKLPS      Y6, Y2, Y4
@@ -5378,76 +5441,55 @@ next5:
 	VUNPCKHPD      Y4, Y0, Y4
 	VUNPCKLPD      Y2, Y1, Y0
 	VUNPCKHPD      Y2, Y1, Y2
-	VMOVUPS        fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
-	VMULPS         Y9, Y4, Y10
-	VMULPS         Y9, Y8, Y9
-	VFMADD213PS    Y10, Y1, Y8
-	VFMSUB213PS    Y9, Y1, Y4
-	VMOVUPS        fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
-	VMULPS         Y9, Y0, Y10
-	VMULPS         Y9, Y5, Y9
-	VFMADD213PS    Y10, Y1, Y5
-	VFMSUB213PS    Y9, Y1, Y0
-	VMOVUPS        fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
-	VMULPS         Y9, Y2, Y10
-	VMULPS         Y9, Y7, Y9
-	VFMADD213PS    Y10, Y1, Y7
-	VFMSUB213PS    Y9, Y1, Y2
-	VSUBPS         Y5, Y3, Y1
-	VADDPS         Y5, Y3, Y3
-	VSUBPS         Y0, Y6, Y5
+	VSUBPS         Y3, Y7, Y1
+	VADDPS         Y3, Y7, Y7
+	VSUBPS         Y0, Y6, Y3
 	VADDPS         Y0, Y6, Y6
-	VSUBPS         Y7, Y8, Y0
-	VADDPS         Y7, Y8, Y8
-	VSUBPS         Y2, Y4, Y7
+	VSUBPS         Y8, Y5, Y0
+	VADDPS         Y8, Y5, Y5
+	VSUBPS         Y2, Y4, Y8
 	VADDPS         Y2, Y4, Y4
-	VSUBPS         Y8, Y3, Y2
-	VADDPS         Y8, Y3, Y3
-	VSUBPS         Y4, Y6, Y8
+	VSUBPS         Y5, Y7, Y2
+	VADDPS         Y5, Y7, Y7
+	VSUBPS         Y4, Y6, Y5
 	VADDPS         Y4, Y6, Y6
-	VADDPS         Y7, Y1, Y4
-	VSUBPS         Y7, Y1, Y1
-	VSUBPS         Y0, Y5, Y7
-	VADDPS         Y0, Y5, Y5
+	VADDPS         Y8, Y1, Y4
+	VSUBPS         Y8, Y1, Y1
+	VSUBPS         Y0, Y3, Y8
+	VADDPS         Y0, Y3, Y3
 	VBROADCASTF128 32(DX), Y0
-	VBROADCASTF128 80(DX), Y9
-	VMULPS         Y9, Y6, Y10
-	VMULPS         Y9, Y3, Y9
-	VFMADD213PS    Y10, Y0, Y3
-	VFMSUB213PS    Y9, Y0, Y6
-	VBROADCASTF128 128(DX), Y0
-	VBROADCASTF128 176(DX), Y9
-	VMULPS         Y9, Y5, Y10
-	VMULPS         Y9, Y1, Y9
-	VFMADD213PS    Y10, Y0, Y1
-	VFMSUB213PS    Y9, Y0, Y5
+	VMOVAPS        Y1, Y9
+	VFMADD231PS    Y0, Y3, Y9
+	VFNMADD231PS   Y0, Y1, Y3
+	VBROADCASTF128 176(DX), Y0
+	VMULPS         Y0, Y9, Y9
+	VMULPS         Y0, Y3, Y3
+	VBROADCASTF128 80(DX), Y0
+	VMOVAPS        Y2, Y1
+	VFMADD231PS    Y0, Y5, Y1
+	VFNMADD231PS   Y0, Y2, Y5
 	VBROADCASTF128 224(DX), Y0
-	VBROADCASTF128 272(DX), Y9
-	VMULPS         Y9, Y8, Y10
-	VMULPS         Y9, Y2, Y9
-	VFMADD213PS    Y10, Y0, Y2
-	VFMSUB213PS    Y9, Y0, Y8
-	VBROADCASTF128 320(DX), Y0
-	VBROADCASTF128 368(DX), Y9
-	VMULPS         Y9, Y7, Y10
-	VMULPS         Y9, Y4, Y9
-	VFMADD213PS    Y10, Y0, Y4
-	VFMSUB213PS    Y9, Y0, Y7
-	VPERM2F128     $0x20, Y1, Y3, Y0
-	VPERM2F128     $0x31, Y1, Y3, Y3
-	VPERM2F128     $0x20, Y5, Y6, Y1
-	VPERM2F128     $0x31, Y5, Y6, Y6
-	VPERM2F128     $0x20, Y4, Y2, Y3
-	VPERM2F128     $0x31, Y4, Y2, Y2
-	VPERM2F128     $0x20, Y7, Y8, Y2
-	VPERM2F128     $0x31, Y7, Y8, Y8
+	VMULPS         Y0, Y1, Y1
+	VMULPS         Y0, Y5, Y5
+	VBROADCASTF128 128(DX), Y0
+	VMOVAPS        Y4, Y2
+	VFMADD231PS    Y0, Y8, Y2
+	VFNMADD231PS   Y0, Y4, Y8
+	VBROADCASTF128 272(DX), Y0
+	VMULPS         Y0, Y2, Y2
+	VMULPS         Y0, Y8, Y8
+	VPERM2F128     $0x20, Y9, Y7, Y0
+	VPERM2F128     $0x31, Y9, Y7, Y7
+	VPERM2F128     $0x20, Y3, Y6, Y4
+	VPERM2F128     $0x31, Y3, Y6, Y6
+	VPERM2F128     $0x20, Y2, Y1, Y3
+	VPERM2F128     $0x31, Y2, Y1, Y1
+	VPERM2F128     $0x20, Y8, Y5, Y1
+	VPERM2F128     $0x31, Y8, Y5, Y5
 	VMOVUPS        Y0, 128(AX)
-	VMOVUPS        Y1, 128(CX)
+	VMOVUPS        Y4, 128(CX)
 	VMOVUPS        Y3, 160(AX)
-	VMOVUPS        Y2, 160(CX)
+	VMOVUPS        Y1, 160(CX)
 	VMOVUPS        (DI), Y0
 	VMOVUPS        32(DI), Y1
 	VMOVUPS        Y0, 32(AX)
@@ -5467,312 +5509,318 @@ end3:
 // func fftInverseLanesMulConjAVX512(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
 // Requires: AVX, AVX512F
 TEXT ·fftInverseLanesMulConjAVX512(SB), NOSPLIT, $0-120
-	MOVQ    re_base+0(FP), AX
-	MOVQ    im_base+24(FP), CX
-	MOVQ    tw_base+96(FP), DX
-	MOVQ    kRe_base+48(FP), BX
-	MOVQ    kIm_base+72(FP), SI
-	VMOVUPS fftlanes_twist1re<>+0(SB), Z0
-	VMOVUPS fftlanes_twist1im<>+0(SB), Z1
-	VMOVUPS fftlanes_twist2re<>+0(SB), Z2
-	VMOVUPS fftlanes_twist2im<>+0(SB), Z3
-	VMOVUPS fftlanes_twist3re<>+0(SB), Z4
-	VMOVUPS fftlanes_twist3im<>+0(SB), Z5
-	MOVQ    re_len+8(FP), DI
-	SHRQ    $0x04, DI
-	MOVQ    $0x00000040, R8
+	MOVQ re_base+0(FP), AX
+	MOVQ im_base+24(FP), CX
+	MOVQ tw_base+96(FP), DX
+	MOVQ kRe_base+48(FP), BX
+	MOVQ kIm_base+72(FP), SI
+	MOVQ re_len+8(FP), DI
+	SHRQ $0x04, DI
+	MOVQ $0x00000040, R8
 
 loop1:
-	CMPQ        DI, $0x04
-	JL          rest2
-	LEAQ        (R8)(R8*2), R9
-	VMOVUPS     (AX), Z6
-	VMOVUPS     (CX), Z7
-	VMOVUPS     (BX), Z8
-	VMOVUPS     (SI), Z9
-	VMULPS      Z9, Z7, Z10
-	VMULPS      Z9, Z6, Z9
-	VFMADD213PS Z10, Z8, Z6
-	VFMSUB213PS Z9, Z8, Z7
-	VMOVUPS     (AX)(R8*1), Z8
-	VMOVUPS     (CX)(R8*1), Z9
-	VMOVUPS     (BX)(R8*1), Z10
-	VMOVUPS     (SI)(R8*1), Z11
-	VMULPS      Z11, Z9, Z12
-	VMULPS      Z11, Z8, Z11
-	VFMADD213PS Z12, Z10, Z8
-	VFMSUB213PS Z11, Z10, Z9
-	VMOVUPS     (AX)(R8*2), Z10
-	VMOVUPS     (CX)(R8*2), Z11
-	VMOVUPS     (BX)(R8*2), Z12
-	VMOVUPS     (SI)(R8*2), Z13
-	VMULPS      Z13, Z11, Z14
-	VMULPS      Z13, Z10, Z13
-	VFMADD213PS Z14, Z12, Z10
-	VFMSUB213PS Z13, Z12, Z11
-	VMOVUPS     (AX)(R9*1), Z12
-	VMOVUPS     (CX)(R9*1), Z13
-	VMOVUPS     (BX)(R9*1), Z14
-	VMOVUPS     (SI)(R9*1), Z15
-	VMULPS      Z15, Z13, Z16
-	VMULPS      Z15, Z12, Z15
-	VFMADD213PS Z16, Z14, Z12
-	VFMSUB213PS Z15, Z14, Z13
-	VSUBPS      Z10, Z6, Z14
-	VADDPS      Z10, Z6, Z6
-	VSUBPS      Z11, Z7, Z10
-	VADDPS      Z11, Z7, Z7
-	VSUBPS      Z12, Z8, Z11
-	VADDPS      Z12, Z8, Z8
-	VSUBPS      Z13, Z9, Z12
-	VADDPS      Z13, Z9, Z9
-	VSUBPS      Z8, Z6, Z13
-	VADDPS      Z8, Z6, Z6
-	VSUBPS      Z9, Z7, Z8
-	VADDPS      Z9, Z7, Z7
-	VADDPS      Z12, Z14, Z9
-	VSUBPS      Z12, Z14, Z14
-	VSUBPS      Z11, Z10, Z12
-	VADDPS      Z11, Z10, Z10
-	VUNPCKLPS   Z14, Z6, Z11
-	VUNPCKHPS   Z14, Z6, Z6
-	VUNPCKLPS   Z9, Z13, Z14
-	VUNPCKHPS   Z9, Z13, Z13
-	VUNPCKLPD   Z14, Z11, Z9
-	VUNPCKHPD   Z14, Z11, Z14
-	VUNPCKLPD   Z13, Z6, Z11
-	VUNPCKHPD   Z13, Z6, Z13
-	VUNPCKLPS   Z10, Z7, Z6
-	VUNPCKHPS   Z10, Z7, Z7
-	VUNPCKLPS   Z12, Z8, Z10
-	VUNPCKHPS   Z12, Z8, Z8
-	VUNPCKLPD   Z10, Z6, Z12
-	VUNPCKHPD   Z10, Z6, Z10
-	VUNPCKLPD   Z8, Z7, Z6
-	VUNPCKHPD   Z8, Z7, Z8
-	VMULPS      Z1, Z10, Z7
-	VMULPS      Z1, Z14, Z15
-	VFMADD213PS Z7, Z0, Z14
-	VFMSUB213PS Z15, Z0, Z10
-	VMULPS      Z3, Z6, Z7
-	VMULPS      Z3, Z11, Z15
-	VFMADD213PS Z7, Z2, Z11
-	VFMSUB213PS Z15, Z2, Z6
-	VMULPS      Z5, Z8, Z7
-	VMULPS      Z5, Z13, Z15
-	VFMADD213PS Z7, Z4, Z13
-	VFMSUB213PS Z15, Z4, Z8
-	VSUBPS      Z11, Z9, Z7
-	VADDPS      Z11, Z9, Z9
-	VSUBPS      Z6, Z12, Z11
-	VADDPS      Z6, Z12, Z12
-	VSUBPS      Z13, Z14, Z6
-	VADDPS      Z13, Z14, Z14
-	VSUBPS      Z8, Z10, Z13
-	VADDPS      Z8, Z10, Z10
-	VSUBPS      Z14, Z9, Z8
-	VADDPS      Z14, Z9, Z9
-	VSUBPS      Z10, Z12, Z14
-	VADDPS      Z10, Z12, Z12
-	VADDPS      Z13, Z7, Z10
-	VSUBPS      Z13, Z7, Z7
-	VSUBPS      Z6, Z11, Z13
-	VADDPS      Z6, Z11, Z11
-	VMOVUPS     (DX), Z6
-	VMOVUPS     64(DX), Z15
-	VMULPS      Z15, Z12, Z16
-	VMULPS      Z15, Z9, Z15
-	VFMADD213PS Z16, Z6, Z9
-	VFMSUB213PS Z15, Z6, Z12
-	VMOVUPS     128(DX), Z6
-	VMOVUPS     192(DX), Z15
-	VMULPS      Z15, Z11, Z16
-	VMULPS      Z15, Z7, Z15
-	VFMADD213PS Z16, Z6, Z7
-	VFMSUB213PS Z15, Z6, Z11
-	VMOVUPS     256(DX), Z6
-	VMOVUPS     320(DX), Z15
-	VMULPS      Z15, Z14, Z16
-	VMULPS      Z15, Z8, Z15
-	VFMADD213PS Z16, Z6, Z8
-	VFMSUB213PS Z15, Z6, Z14
-	VMOVUPS     384(DX), Z6
-	VMOVUPS     448(DX), Z15
-	VMULPS      Z15, Z13, Z16
-	VMULPS      Z15, Z10, Z15
-	VFMADD213PS Z16, Z6, Z10
-	VFMSUB213PS Z15, Z6, Z13
-	VSHUFF32X4  $0x44, Z7, Z9, Z6
-	VSHUFF32X4  $0xee, Z7, Z9, Z9
-	VSHUFF32X4  $0x44, Z10, Z8, Z7
-	VSHUFF32X4  $0xee, Z10, Z8, Z8
-	VSHUFF32X4  $0x88, Z7, Z6, Z10
-	VSHUFF32X4  $0xdd, Z7, Z6, Z6
-	VSHUFF32X4  $0x88, Z8, Z9, Z7
-	VSHUFF32X4  $0xdd, Z8, Z9, Z8
-	VSHUFF32X4  $0x44, Z11, Z12, Z9
-	VSHUFF32X4  $0xee, Z11, Z12, Z12
-	VSHUFF32X4  $0x44, Z13, Z14, Z11
-	VSHUFF32X4  $0xee, Z13, Z14, Z14
-	VSHUFF32X4  $0x88, Z11, Z9, Z13
-	VSHUFF32X4  $0xdd, Z11, Z9, Z9
-	VSHUFF32X4  $0x88, Z14, Z12, Z11
-	VSHUFF32X4  $0xdd, Z14, Z12, Z12
-	VMOVUPS     Z10, (AX)
-	VMOVUPS     Z13, (CX)
-	VMOVUPS     Z6, 64(AX)
-	VMOVUPS     Z9, 64(CX)
-	VMOVUPS     Z7, 128(AX)
-	VMOVUPS     Z11, 128(CX)
-	VMOVUPS     Z8, 192(AX)
-	VMOVUPS     Z12, 192(CX)
-	ADDQ        $0x00000100, AX
-	ADDQ        $0x00000100, CX
-	ADDQ        $0x00000100, BX
-	ADDQ        $0x00000100, SI
-	ADDQ        $0x00000200, DX
-	SUBQ        $0x04, DI
-	JMP         loop1
+	CMPQ         DI, $0x04
+	JL           rest2
+	LEAQ         (R8)(R8*2), R9
+	VMOVUPS      (AX), Z0
+	VMOVUPS      (CX), Z1
+	VMOVUPS      (BX), Z2
+	VMOVUPS      (SI), Z3
+	VMULPS       Z3, Z1, Z4
+	VMULPS       Z3, Z0, Z3
+	VFMADD213PS  Z4, Z2, Z0
+	VFMSUB213PS  Z3, Z2, Z1
+	VMOVUPS      (AX)(R8*1), Z2
+	VMOVUPS      (CX)(R8*1), Z3
+	VMOVUPS      (BX)(R8*1), Z4
+	VMOVUPS      (SI)(R8*1), Z5
+	VMULPS       Z5, Z3, Z6
+	VMULPS       Z5, Z2, Z5
+	VFMADD213PS  Z6, Z4, Z2
+	VFMSUB213PS  Z5, Z4, Z3
+	VMOVUPS      (AX)(R8*2), Z4
+	VMOVUPS      (CX)(R8*2), Z5
+	VMOVUPS      (BX)(R8*2), Z6
+	VMOVUPS      (SI)(R8*2), Z7
+	VMULPS       Z7, Z5, Z8
+	VMULPS       Z7, Z4, Z7
+	VFMADD213PS  Z8, Z6, Z4
+	VFMSUB213PS  Z7, Z6, Z5
+	VMOVUPS      (AX)(R9*1), Z6
+	VMOVUPS      (CX)(R9*1), Z7
+	VMOVUPS      (BX)(R9*1), Z8
+	VMOVUPS      (SI)(R9*1), Z9
+	VMULPS       Z9, Z7, Z10
+	VMULPS       Z9, Z6, Z9
+	VFMADD213PS  Z10, Z8, Z6
+	VFMSUB213PS  Z9, Z8, Z7
+	VSUBPS       Z4, Z0, Z8
+	VADDPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z4
+	VADDPS       Z5, Z1, Z1
+	VSUBPS       Z6, Z2, Z5
+	VADDPS       Z6, Z2, Z2
+	VSUBPS       Z7, Z3, Z6
+	VADDPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z0, Z7
+	VADDPS       Z2, Z0, Z0
+	VSUBPS       Z3, Z1, Z2
+	VADDPS       Z3, Z1, Z1
+	VADDPS       Z6, Z8, Z3
+	VSUBPS       Z6, Z8, Z8
+	VSUBPS       Z5, Z4, Z6
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      384(DX), Z5
+	VMOVAPS      Z8, Z9
+	VFMADD231PS  Z5, Z4, Z9
+	VFNMADD231PS Z5, Z8, Z4
+	VMOVUPS      576(DX), Z5
+	VMULPS       Z5, Z9, Z9
+	VMULPS       Z5, Z4, Z4
+	VMOVUPS      448(DX), Z5
+	VMOVAPS      Z7, Z8
+	VFMADD231PS  Z5, Z2, Z8
+	VFNMADD231PS Z5, Z7, Z2
+	VMOVUPS      640(DX), Z5
+	VMULPS       Z5, Z8, Z8
+	VMULPS       Z5, Z2, Z2
+	VMOVUPS      512(DX), Z5
+	VMOVAPS      Z3, Z7
+	VFMADD231PS  Z5, Z6, Z7
+	VFNMADD231PS Z5, Z3, Z6
+	VMOVUPS      704(DX), Z3
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z3, Z6, Z6
+	VUNPCKLPS    Z9, Z0, Z3
+	VUNPCKHPS    Z9, Z0, Z0
+	VUNPCKLPS    Z7, Z8, Z5
+	VUNPCKHPS    Z7, Z8, Z8
+	VUNPCKLPD    Z5, Z3, Z7
+	VUNPCKHPD    Z5, Z3, Z5
+	VUNPCKLPD    Z8, Z0, Z3
+	VUNPCKHPD    Z8, Z0, Z8
+	VUNPCKLPS    Z4, Z1, Z0
+	VUNPCKHPS    Z4, Z1, Z1
+	VUNPCKLPS    Z6, Z2, Z4
+	VUNPCKHPS    Z6, Z2, Z2
+	VUNPCKLPD    Z4, Z0, Z6
+	VUNPCKHPD    Z4, Z0, Z4
+	VUNPCKLPD    Z2, Z1, Z0
+	VUNPCKHPD    Z2, Z1, Z2
+	VSUBPS       Z3, Z7, Z1
+	VADDPS       Z3, Z7, Z7
+	VSUBPS       Z0, Z6, Z3
+	VADDPS       Z0, Z6, Z6
+	VSUBPS       Z8, Z5, Z0
+	VADDPS       Z8, Z5, Z5
+	VSUBPS       Z2, Z4, Z8
+	VADDPS       Z2, Z4, Z4
+	VSUBPS       Z5, Z7, Z2
+	VADDPS       Z5, Z7, Z7
+	VSUBPS       Z4, Z6, Z5
+	VADDPS       Z4, Z6, Z6
+	VADDPS       Z8, Z1, Z4
+	VSUBPS       Z8, Z1, Z1
+	VSUBPS       Z0, Z3, Z8
+	VADDPS       Z0, Z3, Z3
+	VMOVUPS      (DX), Z0
+	VMOVAPS      Z1, Z9
+	VFMADD231PS  Z0, Z3, Z9
+	VFNMADD231PS Z0, Z1, Z3
+	VMOVUPS      192(DX), Z0
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z3, Z3
+	VMOVUPS      64(DX), Z0
+	VMOVAPS      Z2, Z1
+	VFMADD231PS  Z0, Z5, Z1
+	VFNMADD231PS Z0, Z2, Z5
+	VMOVUPS      256(DX), Z0
+	VMULPS       Z0, Z1, Z1
+	VMULPS       Z0, Z5, Z5
+	VMOVUPS      128(DX), Z0
+	VMOVAPS      Z4, Z2
+	VFMADD231PS  Z0, Z8, Z2
+	VFNMADD231PS Z0, Z4, Z8
+	VMOVUPS      320(DX), Z0
+	VMULPS       Z0, Z2, Z2
+	VMULPS       Z0, Z8, Z8
+	VSHUFF32X4   $0x44, Z9, Z7, Z0
+	VSHUFF32X4   $0xee, Z9, Z7, Z7
+	VSHUFF32X4   $0x44, Z2, Z1, Z4
+	VSHUFF32X4   $0xee, Z2, Z1, Z1
+	VSHUFF32X4   $0x88, Z4, Z0, Z2
+	VSHUFF32X4   $0xdd, Z4, Z0, Z0
+	VSHUFF32X4   $0x88, Z1, Z7, Z4
+	VSHUFF32X4   $0xdd, Z1, Z7, Z1
+	VSHUFF32X4   $0x44, Z3, Z6, Z7
+	VSHUFF32X4   $0xee, Z3, Z6, Z6
+	VSHUFF32X4   $0x44, Z8, Z5, Z3
+	VSHUFF32X4   $0xee, Z8, Z5, Z5
+	VSHUFF32X4   $0x88, Z3, Z7, Z8
+	VSHUFF32X4   $0xdd, Z3, Z7, Z3
+	VSHUFF32X4   $0x88, Z5, Z6, Z7
+	VSHUFF32X4   $0xdd, Z5, Z6, Z5
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z8, (CX)
+	VMOVUPS      Z0, 64(AX)
+	VMOVUPS      Z3, 64(CX)
+	VMOVUPS      Z4, 128(AX)
+	VMOVUPS      Z7, 128(CX)
+	VMOVUPS      Z1, 192(AX)
+	VMOVUPS      Z5, 192(CX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, BX
+	ADDQ         $0x00000100, SI
+	ADDQ         $0x00000300, DX
+	SUBQ         $0x04, DI
+	JMP          loop1
 
 rest2:
 	CMPQ            DI, $0x01
 	JNE             next4
 	MOVQ            $0x00000010, R8
 	LEAQ            (R8)(R8*2), DI
-	VBROADCASTF32X4 (AX), Z6
-	VBROADCASTF32X4 (CX), Z7
-	VBROADCASTF32X4 (BX), Z8
-	VBROADCASTF32X4 (SI), Z9
+	VBROADCASTF32X4 (AX), Z0
+	VBROADCASTF32X4 (CX), Z1
+	VBROADCASTF32X4 (BX), Z2
+	VBROADCASTF32X4 (SI), Z3
+	VMULPS          Z3, Z1, Z4
+	VMULPS          Z3, Z0, Z3
+	VFMADD213PS     Z4, Z2, Z0
+	VFMSUB213PS     Z3, Z2, Z1
+	VBROADCASTF32X4 (AX)(R8*1), Z2
+	VBROADCASTF32X4 (CX)(R8*1), Z3
+	VBROADCASTF32X4 (BX)(R8*1), Z4
+	VBROADCASTF32X4 (SI)(R8*1), Z5
+	VMULPS          Z5, Z3, Z6
+	VMULPS          Z5, Z2, Z5
+	VFMADD213PS     Z6, Z4, Z2
+	VFMSUB213PS     Z5, Z4, Z3
+	VBROADCASTF32X4 (AX)(R8*2), Z4
+	VBROADCASTF32X4 (CX)(R8*2), Z5
+	VBROADCASTF32X4 (BX)(R8*2), Z6
+	VBROADCASTF32X4 (SI)(R8*2), Z7
+	VMULPS          Z7, Z5, Z8
+	VMULPS          Z7, Z4, Z7
+	VFMADD213PS     Z8, Z6, Z4
+	VFMSUB213PS     Z7, Z6, Z5
+	VBROADCASTF32X4 (AX)(DI*1), Z6
+	VBROADCASTF32X4 (CX)(DI*1), Z7
+	VBROADCASTF32X4 (BX)(DI*1), Z8
+	VBROADCASTF32X4 (SI)(DI*1), Z9
 	VMULPS          Z9, Z7, Z10
 	VMULPS          Z9, Z6, Z9
 	VFMADD213PS     Z10, Z8, Z6
 	VFMSUB213PS     Z9, Z8, Z7
-	VBROADCASTF32X4 (AX)(R8*1), Z8
-	VBROADCASTF32X4 (CX)(R8*1), Z9
-	VBROADCASTF32X4 (BX)(R8*1), Z10
-	VBROADCASTF32X4 (SI)(R8*1), Z11
-	VMULPS          Z11, Z9, Z12
-	VMULPS          Z11, Z8, Z11
-	VFMADD213PS     Z12, Z10, Z8
-	VFMSUB213PS     Z11, Z10, Z9
-	VBROADCASTF32X4 (AX)(R8*2), Z10
-	VBROADCASTF32X4 (CX)(R8*2), Z11
-	VBROADCASTF32X4 (BX)(R8*2), Z12
-	VBROADCASTF32X4 (SI)(R8*2), Z13
-	VMULPS          Z13, Z11, Z14
-	VMULPS          Z13, Z10, Z13
-	VFMADD213PS     Z14, Z12, Z10
-	VFMSUB213PS     Z13, Z12, Z11
-	VBROADCASTF32X4 (AX)(DI*1), Z12
-	VBROADCASTF32X4 (CX)(DI*1), Z13
-	VBROADCASTF32X4 (BX)(DI*1), Z14
-	VBROADCASTF32X4 (SI)(DI*1), Z15
-	VMULPS          Z15, Z13, Z16
-	VMULPS          Z15, Z12, Z15
-	VFMADD213PS     Z16, Z14, Z12
-	VFMSUB213PS     Z15, Z14, Z13
-	VSUBPS          Z10, Z6, Z14
-	VADDPS          Z10, Z6, Z6
-	VSUBPS          Z11, Z7, Z10
-	VADDPS          Z11, Z7, Z7
-	VSUBPS          Z12, Z8, Z11
-	VADDPS          Z12, Z8, Z8
-	VSUBPS          Z13, Z9, Z12
-	VADDPS          Z13, Z9, Z9
-	VSUBPS          Z8, Z6, Z13
-	VADDPS          Z8, Z6, Z6
-	VSUBPS          Z9, Z7, Z8
-	VADDPS          Z9, Z7, Z7
-	VADDPS          Z12, Z14, Z9
-	VSUBPS          Z12, Z14, Z14
-	VSUBPS          Z11, Z10, Z12
-	VADDPS          Z11, Z10, Z10
-	VUNPCKLPS       Z14, Z6, Z11
-	VUNPCKHPS       Z14, Z6, Z6
-	VUNPCKLPS       Z9, Z13, Z14
-	VUNPCKHPS       Z9, Z13, Z13
-	VUNPCKLPD       Z14, Z11, Z9
-	VUNPCKHPD       Z14, Z11, Z14
-	VUNPCKLPD       Z13, Z6, Z11
-	VUNPCKHPD       Z13, Z6, Z13
-	VUNPCKLPS       Z10, Z7, Z6
-	VUNPCKHPS       Z10, Z7, Z7
-	VUNPCKLPS       Z12, Z8, Z10
-	VUNPCKHPS       Z12, Z8, Z8
-	VUNPCKLPD       Z10, Z6, Z12
-	VUNPCKHPD       Z10, Z6, Z10
-	VUNPCKLPD       Z8, Z7, Z6
-	VUNPCKHPD       Z8, Z7, Z8
-	VMULPS          Z1, Z10, Z7
-	VMULPS          Z1, Z14, Z1
-	VFMADD213PS     Z7, Z0, Z14
-	VFMSUB213PS     Z1, Z0, Z10
-	VMULPS          Z3, Z6, Z0
-	VMULPS          Z3, Z11, Z1
-	VFMADD213PS     Z0, Z2, Z11
-	VFMSUB213PS     Z1, Z2, Z6
-	VMULPS          Z5, Z8, Z0
-	VMULPS          Z5, Z13, Z1
-	VFMADD213PS     Z0, Z4, Z13
-	VFMSUB213PS     Z1, Z4, Z8
-	VSUBPS          Z11, Z9, Z0
-	VADDPS          Z11, Z9, Z9
-	VSUBPS          Z6, Z12, Z1
-	VADDPS          Z6, Z12, Z12
-	VSUBPS          Z13, Z14, Z2
-	VADDPS          Z13, Z14, Z14
-	VSUBPS          Z8, Z10, Z3
-	VADDPS          Z8, Z10, Z10
-	VSUBPS          Z14, Z9, Z4
-	VADDPS          Z14, Z9, Z9
-	VSUBPS          Z10, Z12, Z5
-	VADDPS          Z10, Z12, Z12
-	VADDPS          Z3, Z0, Z6
-	VSUBPS          Z3, Z0, Z0
-	VSUBPS          Z2, Z1, Z3
-	VADDPS          Z2, Z1, Z1
-	VBROADCASTF32X4 (DX), Z2
-	VBROADCASTF32X4 16(DX), Z7
-	VMULPS          Z7, Z12, Z8
-	VMULPS          Z7, Z9, Z7
-	VFMADD213PS     Z8, Z2, Z9
-	VFMSUB213PS     Z7, Z2, Z12
-	VBROADCASTF32X4 32(DX), Z2
-	VBROADCASTF32X4 48(DX), Z7
-	VMULPS          Z7, Z1, Z8
-	VMULPS          Z7, Z0, Z7
-	VFMADD213PS     Z8, Z2, Z0
-	VFMSUB213PS     Z7, Z2, Z1
-	VBROADCASTF32X4 64(DX), Z2
-	VBROADCASTF32X4 80(DX), Z7
-	VMULPS          Z7, Z5, Z8
-	VMULPS          Z7, Z4, Z7
-	VFMADD213PS     Z8, Z2, Z4
-	VFMSUB213PS     Z7, Z2, Z5
-	VBROADCASTF32X4 96(DX), Z2
-	VBROADCASTF32X4 112(DX), Z7
-	VMULPS          Z7, Z3, Z8
-	VMULPS          Z7, Z6, Z7
-	VFMADD213PS     Z8, Z2, Z6
-	VFMSUB213PS     Z7, Z2, Z3
-	VSHUFF32X4      $0x44, Z0, Z9, Z2
-	VSHUFF32X4      $0xee, Z0, Z9, Z9
-	VSHUFF32X4      $0x44, Z6, Z4, Z0
-	VSHUFF32X4      $0xee, Z6, Z4, Z4
-	VSHUFF32X4      $0x88, Z0, Z2, Z6
-	VSHUFF32X4      $0xdd, Z0, Z2, Z0
-	VSHUFF32X4      $0x88, Z4, Z9, Z0
-	VSHUFF32X4      $0xdd, Z4, Z9, Z0
-	VSHUFF32X4      $0x44, Z1, Z12, Z0
-	VSHUFF32X4      $0xee, Z1, Z12, Z12
-	VSHUFF32X4      $0x44, Z3, Z5, Z1
-	VSHUFF32X4      $0xee, Z3, Z5, Z5
-	VSHUFF32X4      $0x88, Z1, Z0, Z2
+	VSUBPS          Z4, Z0, Z8
+	VADDPS          Z4, Z0, Z0
+	VSUBPS          Z5, Z1, Z4
+	VADDPS          Z5, Z1, Z1
+	VSUBPS          Z6, Z2, Z5
+	VADDPS          Z6, Z2, Z2
+	VSUBPS          Z7, Z3, Z6
+	VADDPS          Z7, Z3, Z3
+	VSUBPS          Z2, Z0, Z7
+	VADDPS          Z2, Z0, Z0
+	VSUBPS          Z3, Z1, Z2
+	VADDPS          Z3, Z1, Z1
+	VADDPS          Z6, Z8, Z3
+	VSUBPS          Z6, Z8, Z8
+	VSUBPS          Z5, Z4, Z6
+	VADDPS          Z5, Z4, Z4
+	VBROADCASTF32X4 96(DX), Z5
+	VMOVAPS         Z8, Z9
+	VFMADD231PS     Z5, Z4, Z9
+	VFNMADD231PS    Z5, Z8, Z4
+	VBROADCASTF32X4 144(DX), Z5
+	VMULPS          Z5, Z9, Z9
+	VMULPS          Z5, Z4, Z4
+	VBROADCASTF32X4 112(DX), Z5
+	VMOVAPS         Z7, Z8
+	VFMADD231PS     Z5, Z2, Z8
+	VFNMADD231PS    Z5, Z7, Z2
+	VBROADCASTF32X4 160(DX), Z5
+	VMULPS          Z5, Z8, Z8
+	VMULPS          Z5, Z2, Z2
+	VBROADCASTF32X4 128(DX), Z5
+	VMOVAPS         Z3, Z7
+	VFMADD231PS     Z5, Z6, Z7
+	VFNMADD231PS    Z5, Z3, Z6
+	VBROADCASTF32X4 176(DX), Z3
+	VMULPS          Z3, Z7, Z7
+	VMULPS          Z3, Z6, Z6
+	VUNPCKLPS       Z9, Z0, Z3
+	VUNPCKHPS       Z9, Z0, Z0
+	VUNPCKLPS       Z7, Z8, Z5
+	VUNPCKHPS       Z7, Z8, Z8
+	VUNPCKLPD       Z5, Z3, Z7
+	VUNPCKHPD       Z5, Z3, Z5
+	VUNPCKLPD       Z8, Z0, Z3
+	VUNPCKHPD       Z8, Z0, Z8
+	VUNPCKLPS       Z4, Z1, Z0
+	VUNPCKHPS       Z4, Z1, Z1
+	VUNPCKLPS       Z6, Z2, Z4
+	VUNPCKHPS       Z6, Z2, Z2
+	VUNPCKLPD       Z4, Z0, Z6
+	VUNPCKHPD       Z4, Z0, Z4
+	VUNPCKLPD       Z2, Z1, Z0
+	VUNPCKHPD       Z2, Z1, Z2
+	VSUBPS          Z3, Z7, Z1
+	VADDPS          Z3, Z7, Z7
+	VSUBPS          Z0, Z6, Z3
+	VADDPS          Z0, Z6, Z6
+	VSUBPS          Z8, Z5, Z0
+	VADDPS          Z8, Z5, Z5
+	VSUBPS          Z2, Z4, Z8
+	VADDPS          Z2, Z4, Z4
+	VSUBPS          Z5, Z7, Z2
+	VADDPS          Z5, Z7, Z7
+	VSUBPS          Z4, Z6, Z5
+	VADDPS          Z4, Z6, Z6
+	VADDPS          Z8, Z1, Z4
+	VSUBPS          Z8, Z1, Z1
+	VSUBPS          Z0, Z3, Z8
+	VADDPS          Z0, Z3, Z3
+	VBROADCASTF32X4 (DX), Z0
+	VMOVAPS         Z1, Z9
+	VFMADD231PS     Z0, Z3, Z9
+	VFNMADD231PS    Z0, Z1, Z3
+	VBROADCASTF32X4 48(DX), Z0
+	VMULPS          Z0, Z9, Z9
+	VMULPS          Z0, Z3, Z3
+	VBROADCASTF32X4 16(DX), Z0
+	VMOVAPS         Z2, Z1
+	VFMADD231PS     Z0, Z5, Z1
+	VFNMADD231PS    Z0, Z2, Z5
+	VBROADCASTF32X4 64(DX), Z0
+	VMULPS          Z0, Z1, Z1
+	VMULPS          Z0, Z5, Z5
+	VBROADCASTF32X4 32(DX), Z0
+	VMOVAPS         Z4, Z2
+	VFMADD231PS     Z0, Z8, Z2
+	VFNMADD231PS    Z0, Z4, Z8
+	VBROADCASTF32X4 80(DX), Z0
+	VMULPS          Z0, Z2, Z2
+	VMULPS          Z0, Z8, Z8
+	VSHUFF32X4      $0x44, Z9, Z7, Z0
+	VSHUFF32X4      $0xee, Z9, Z7, Z7
+	VSHUFF32X4      $0x44, Z2, Z1, Z4
+	VSHUFF32X4      $0xee, Z2, Z1, Z1
+	VSHUFF32X4      $0x88, Z4, Z0, Z2
+	VSHUFF32X4      $0xdd, Z4, Z0, Z0
+	VSHUFF32X4      $0x88, Z1, Z7, Z0
+	VSHUFF32X4      $0xdd, Z1, Z7, Z0
+	VSHUFF32X4      $0x44, Z3, Z6, Z0
+	VSHUFF32X4      $0xee, Z3, Z6, Z6
+	VSHUFF32X4      $0x44, Z8, Z5, Z1
+	VSHUFF32X4      $0xee, Z8, Z5, Z5
+	VSHUFF32X4      $0x88, Z1, Z0, Z3
 	VSHUFF32X4      $0xdd, Z1, Z0, Z0
-	VSHUFF32X4      $0x88, Z5, Z12, Z0
-	VSHUFF32X4      $0xdd, Z5, Z12, Z0
-	VMOVUPS         Z6, (AX)
-	VMOVUPS         Z2, (CX)
+	VSHUFF32X4      $0x88, Z5, Z6, Z0
+	VSHUFF32X4      $0xdd, Z5, Z6, Z0
+	VMOVUPS         Z2, (AX)
+	VMOVUPS         Z3, (CX)
 	JMP             end3
 
 next4:
@@ -5781,235 +5829,257 @@ next4:
 	MOVQ         $0x00000020, R8
 	LEAQ         (R8)(R8*2), DI
 	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	VMOVUPS.Z    (AX), K1, Z0
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z1
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z1, Z2, K1
+	VMOVUPS.Z    (CX), K1, Z1
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z2, Z3, K1
+	VMOVUPS.Z    (BX), K1, Z2
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z3, Z4, K1
+	VMOVUPS.Z    (SI), K1, Z3
+	VMULPS       Z3, Z1, Z4
+	VMULPS       Z3, Z0, Z3
+	VFMADD213PS  Z4, Z2, Z0
+	VFMSUB213PS  Z3, Z2, Z1
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z2, Z3, K1
+	VMOVUPS.Z    (AX)(R8*1), K1, Z2
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z3, Z4, K1
+	VMOVUPS.Z    (CX)(R8*1), K1, Z3
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z4
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	VMOVUPS.Z    (BX)(R8*1), K1, Z4
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z5
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z6
+	VPCMPD       $0x01, Z5, Z6, K1
+	VMOVUPS.Z    (SI)(R8*1), K1, Z5
+	VMULPS       Z5, Z3, Z6
+	VMULPS       Z5, Z2, Z5
+	VFMADD213PS  Z6, Z4, Z2
+	VFMSUB213PS  Z5, Z4, Z3
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z4
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	VMOVUPS.Z    (AX)(R8*2), K1, Z4
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z5
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z6
+	VPCMPD       $0x01, Z5, Z6, K1
+	VMOVUPS.Z    (CX)(R8*2), K1, Z5
+	MOVQ         $0x00000008, R9
 	VPBROADCASTD R9, Z6
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
 	VPCMPD       $0x01, Z6, Z7, K1
-	VMOVUPS.Z    (AX), K1, Z6
+	VMOVUPS.Z    (BX)(R8*2), K1, Z6
 	MOVQ         $0x00000008, R9
 	VPBROADCASTD R9, Z7
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
 	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    (CX), K1, Z7
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z8
+	VMOVUPS.Z    (SI)(R8*2), K1, Z7
+	VMULPS       Z7, Z5, Z8
+	VMULPS       Z7, Z4, Z7
+	VFMADD213PS  Z8, Z6, Z4
+	VFMSUB213PS  Z7, Z6, Z5
+	MOVQ         $0x00000008, R8
+	VPBROADCASTD R8, Z6
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z6, Z7, K1
+	VMOVUPS.Z    (AX)(DI*1), K1, Z6
+	MOVQ         $0x00000008, R8
+	VPBROADCASTD R8, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    (CX)(DI*1), K1, Z7
+	MOVQ         $0x00000008, R8
+	VPBROADCASTD R8, Z8
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
 	VPCMPD       $0x01, Z8, Z9, K1
-	VMOVUPS.Z    (BX), K1, Z8
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z9
+	VMOVUPS.Z    (BX)(DI*1), K1, Z8
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z9
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z10
 	VPCMPD       $0x01, Z9, Z10, K1
-	VMOVUPS.Z    (SI), K1, Z9
+	VMOVUPS.Z    (SI)(DI*1), K1, Z9
 	VMULPS       Z9, Z7, Z10
 	VMULPS       Z9, Z6, Z9
 	VFMADD213PS  Z10, Z8, Z6
 	VFMSUB213PS  Z9, Z8, Z7
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z8
+	VSUBPS       Z4, Z0, Z8
+	VADDPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z4
+	VADDPS       Z5, Z1, Z1
+	VSUBPS       Z6, Z2, Z5
+	VADDPS       Z6, Z2, Z2
+	VSUBPS       Z7, Z3, Z6
+	VADDPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z0, Z7
+	VADDPS       Z2, Z0, Z0
+	VSUBPS       Z3, Z1, Z2
+	VADDPS       Z3, Z1, Z1
+	VADDPS       Z6, Z8, Z3
+	VSUBPS       Z6, Z8, Z8
+	VSUBPS       Z5, Z4, Z6
+	VADDPS       Z5, Z4, Z4
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
-	VPCMPD       $0x01, Z8, Z9, K1
-	VMOVUPS.Z    (AX)(R8*1), K1, Z8
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z9
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z10
-	VPCMPD       $0x01, Z9, Z10, K1
-	VMOVUPS.Z    (CX)(R8*1), K1, Z9
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z10
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z11
-	VPCMPD       $0x01, Z10, Z11, K1
-	VMOVUPS.Z    (BX)(R8*1), K1, Z10
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z11
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z12
-	VPCMPD       $0x01, Z11, Z12, K1
-	VMOVUPS.Z    (SI)(R8*1), K1, Z11
-	VMULPS       Z11, Z9, Z12
-	VMULPS       Z11, Z8, Z11
-	VFMADD213PS  Z12, Z10, Z8
-	VFMSUB213PS  Z11, Z10, Z9
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z10
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z11
-	VPCMPD       $0x01, Z10, Z11, K1
-	VMOVUPS.Z    (AX)(R8*2), K1, Z10
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z11
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z12
-	VPCMPD       $0x01, Z11, Z12, K1
-	VMOVUPS.Z    (CX)(R8*2), K1, Z11
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z12
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z13
-	VPCMPD       $0x01, Z12, Z13, K1
-	VMOVUPS.Z    (BX)(R8*2), K1, Z12
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z13
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z14
-	VPCMPD       $0x01, Z13, Z14, K1
-	VMOVUPS.Z    (SI)(R8*2), K1, Z13
-	VMULPS       Z13, Z11, Z14
-	VMULPS       Z13, Z10, Z13
-	VFMADD213PS  Z14, Z12, Z10
-	VFMSUB213PS  Z13, Z12, Z11
-	MOVQ         $0x00000008, R8
-	VPBROADCASTD R8, Z12
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z13
-	VPCMPD       $0x01, Z12, Z13, K1
-	VMOVUPS.Z    (AX)(DI*1), K1, Z12
-	MOVQ         $0x00000008, R8
-	VPBROADCASTD R8, Z13
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z14
-	VPCMPD       $0x01, Z13, Z14, K1
-	VMOVUPS.Z    (CX)(DI*1), K1, Z13
-	MOVQ         $0x00000008, R8
-	VPBROADCASTD R8, Z14
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z15
-	VPCMPD       $0x01, Z14, Z15, K1
-	VMOVUPS.Z    (BX)(DI*1), K1, Z14
+	VPCMPD       $0x01, Z5, Z9, K1
+	VMOVUPS.Z    192(DX), K1, Z5
+	VMOVAPS      Z8, Z9
+	VFMADD231PS  Z5, Z4, Z9
+	VFNMADD231PS Z5, Z8, Z4
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z15
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z16
-	VPCMPD       $0x01, Z15, Z16, K1
-	VMOVUPS.Z    (SI)(DI*1), K1, Z15
-	VMULPS       Z15, Z13, Z16
-	VMULPS       Z15, Z12, Z15
-	VFMADD213PS  Z16, Z14, Z12
-	VFMSUB213PS  Z15, Z14, Z13
-	VSUBPS       Z10, Z6, Z14
-	VADDPS       Z10, Z6, Z6
-	VSUBPS       Z11, Z7, Z10
-	VADDPS       Z11, Z7, Z7
-	VSUBPS       Z12, Z8, Z11
-	VADDPS       Z12, Z8, Z8
-	VSUBPS       Z13, Z9, Z12
-	VADDPS       Z13, Z9, Z9
-	VSUBPS       Z8, Z6, Z13
-	VADDPS       Z8, Z6, Z6
-	VSUBPS       Z9, Z7, Z8
-	VADDPS       Z9, Z7, Z7
-	VADDPS       Z12, Z14, Z9
-	VSUBPS       Z12, Z14, Z14
-	VSUBPS       Z11, Z10, Z12
-	VADDPS       Z11, Z10, Z10
-	VUNPCKLPS    Z14, Z6, Z11
-	VUNPCKHPS    Z14, Z6, Z6
-	VUNPCKLPS    Z9, Z13, Z14
-	VUNPCKHPS    Z9, Z13, Z13
-	VUNPCKLPD    Z14, Z11, Z9
-	VUNPCKHPD    Z14, Z11, Z14
-	VUNPCKLPD    Z13, Z6, Z11
-	VUNPCKHPD    Z13, Z6, Z13
-	VUNPCKLPS    Z10, Z7, Z6
-	VUNPCKHPS    Z10, Z7, Z7
-	VUNPCKLPS    Z12, Z8, Z10
-	VUNPCKHPS    Z12, Z8, Z8
-	VUNPCKLPD    Z10, Z6, Z12
-	VUNPCKHPD    Z10, Z6, Z10
-	VUNPCKLPD    Z8, Z7, Z6
-	VUNPCKHPD    Z8, Z7, Z8
-	VMULPS       Z1, Z10, Z7
-	VMULPS       Z1, Z14, Z1
-	VFMADD213PS  Z7, Z0, Z14
-	VFMSUB213PS  Z1, Z0, Z10
-	VMULPS       Z3, Z6, Z0
-	VMULPS       Z3, Z11, Z1
-	VFMADD213PS  Z0, Z2, Z11
-	VFMSUB213PS  Z1, Z2, Z6
-	VMULPS       Z5, Z8, Z0
-	VMULPS       Z5, Z13, Z1
-	VFMADD213PS  Z0, Z4, Z13
-	VFMSUB213PS  Z1, Z4, Z8
-	VSUBPS       Z11, Z9, Z0
-	VADDPS       Z11, Z9, Z9
-	VSUBPS       Z6, Z12, Z1
-	VADDPS       Z6, Z12, Z12
-	VSUBPS       Z13, Z14, Z2
-	VADDPS       Z13, Z14, Z14
-	VSUBPS       Z8, Z10, Z3
-	VADDPS       Z8, Z10, Z10
-	VSUBPS       Z14, Z9, Z4
-	VADDPS       Z14, Z9, Z9
-	VSUBPS       Z10, Z12, Z5
-	VADDPS       Z10, Z12, Z12
-	VADDPS       Z3, Z0, Z6
-	VSUBPS       Z3, Z0, Z0
-	VSUBPS       Z2, Z1, Z3
-	VADDPS       Z2, Z1, Z1
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    (DX), K1, Z2
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z7
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    32(DX), K1, Z7
-	VMULPS       Z7, Z12, Z8
-	VMULPS       Z7, Z9, Z7
-	VFMADD213PS  Z8, Z2, Z9
-	VFMSUB213PS  Z7, Z2, Z12
+	VPCMPD       $0x01, Z5, Z8, K1
+	VMOVUPS.Z    288(DX), K1, Z5
+	VMULPS       Z5, Z9, Z9
+	VMULPS       Z5, Z4, Z4
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    64(DX), K1, Z2
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z7
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    96(DX), K1, Z7
-	VMULPS       Z7, Z1, Z8
-	VMULPS       Z7, Z0, Z7
-	VFMADD213PS  Z8, Z2, Z0
-	VFMSUB213PS  Z7, Z2, Z1
+	VPCMPD       $0x01, Z5, Z8, K1
+	VMOVUPS.Z    224(DX), K1, Z5
+	VMOVAPS      Z7, Z8
+	VFMADD231PS  Z5, Z2, Z8
+	VFNMADD231PS Z5, Z7, Z2
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    128(DX), K1, Z2
+	VPCMPD       $0x01, Z5, Z7, K1
+	VMOVUPS.Z    320(DX), K1, Z5
+	VMULPS       Z5, Z8, Z8
+	VMULPS       Z5, Z2, Z2
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z7
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    160(DX), K1, Z7
-	VMULPS       Z7, Z5, Z8
-	VMULPS       Z7, Z4, Z7
-	VFMADD213PS  Z8, Z2, Z4
-	VFMSUB213PS  Z7, Z2, Z5
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    192(DX), K1, Z2
+	VPCMPD       $0x01, Z5, Z7, K1
+	VMOVUPS.Z    256(DX), K1, Z5
+	VMOVAPS      Z3, Z7
+	VFMADD231PS  Z5, Z6, Z7
+	VFNMADD231PS Z5, Z3, Z6
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z7
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    224(DX), K1, Z7
-	VMULPS       Z7, Z3, Z8
-	VMULPS       Z7, Z6, Z7
-	VFMADD213PS  Z8, Z2, Z6
-	VFMSUB213PS  Z7, Z2, Z3
-	VSHUFF32X4   $0x44, Z0, Z9, Z2
-	VSHUFF32X4   $0xee, Z0, Z9, Z9
-	VSHUFF32X4   $0x44, Z6, Z4, Z0
-	VSHUFF32X4   $0xee, Z6, Z4, Z4
-	VSHUFF32X4   $0x88, Z0, Z2, Z6
-	VSHUFF32X4   $0xdd, Z0, Z2, Z0
-	VSHUFF32X4   $0x88, Z4, Z9, Z2
-	VSHUFF32X4   $0xdd, Z4, Z9, Z2
-	VSHUFF32X4   $0x44, Z1, Z12, Z2
-	VSHUFF32X4   $0xee, Z1, Z12, Z12
-	VSHUFF32X4   $0x44, Z3, Z5, Z1
-	VSHUFF32X4   $0xee, Z3, Z5, Z5
-	VSHUFF32X4   $0x88, Z1, Z2, Z3
-	VSHUFF32X4   $0xdd, Z1, Z2, Z1
-	VSHUFF32X4   $0x88, Z5, Z12, Z2
-	VSHUFF32X4   $0xdd, Z5, Z12, Z2
-	VMOVUPS      Z6, (AX)
-	VMOVUPS      Z3, (CX)
+	VPBROADCASTD BX, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z3, Z5, K1
+	VMOVUPS.Z    352(DX), K1, Z3
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z3, Z6, Z6
+	VUNPCKLPS    Z9, Z0, Z3
+	VUNPCKHPS    Z9, Z0, Z0
+	VUNPCKLPS    Z7, Z8, Z5
+	VUNPCKHPS    Z7, Z8, Z8
+	VUNPCKLPD    Z5, Z3, Z7
+	VUNPCKHPD    Z5, Z3, Z5
+	VUNPCKLPD    Z8, Z0, Z3
+	VUNPCKHPD    Z8, Z0, Z8
+	VUNPCKLPS    Z4, Z1, Z0
+	VUNPCKHPS    Z4, Z1, Z1
+	VUNPCKLPS    Z6, Z2, Z4
+	VUNPCKHPS    Z6, Z2, Z2
+	VUNPCKLPD    Z4, Z0, Z6
+	VUNPCKHPD    Z4, Z0, Z4
+	VUNPCKLPD    Z2, Z1, Z0
+	VUNPCKHPD    Z2, Z1, Z2
+	VSUBPS       Z3, Z7, Z1
+	VADDPS       Z3, Z7, Z7
+	VSUBPS       Z0, Z6, Z3
+	VADDPS       Z0, Z6, Z6
+	VSUBPS       Z8, Z5, Z0
+	VADDPS       Z8, Z5, Z5
+	VSUBPS       Z2, Z4, Z8
+	VADDPS       Z2, Z4, Z4
+	VSUBPS       Z5, Z7, Z2
+	VADDPS       Z5, Z7, Z7
+	VSUBPS       Z4, Z6, Z5
+	VADDPS       Z4, Z6, Z6
+	VADDPS       Z8, Z1, Z4
+	VSUBPS       Z8, Z1, Z1
+	VSUBPS       Z0, Z3, Z8
+	VADDPS       Z0, Z3, Z3
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
+	VPCMPD       $0x01, Z0, Z9, K1
+	VMOVUPS.Z    (DX), K1, Z0
+	VMOVAPS      Z1, Z9
+	VFMADD231PS  Z0, Z3, Z9
+	VFNMADD231PS Z0, Z1, Z3
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	VMOVUPS.Z    96(DX), K1, Z0
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z3, Z3
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	VMOVUPS.Z    32(DX), K1, Z0
+	VMOVAPS      Z2, Z1
+	VFMADD231PS  Z0, Z5, Z1
+	VFNMADD231PS Z0, Z2, Z5
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z0, Z2, K1
+	VMOVUPS.Z    128(DX), K1, Z0
+	VMULPS       Z0, Z1, Z1
+	VMULPS       Z0, Z5, Z5
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z0, Z2, K1
+	VMOVUPS.Z    64(DX), K1, Z0
+	VMOVAPS      Z4, Z2
+	VFMADD231PS  Z0, Z8, Z2
+	VFNMADD231PS Z0, Z4, Z8
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z0, Z4, K1
+	VMOVUPS.Z    160(DX), K1, Z0
+	VMULPS       Z0, Z2, Z2
+	VMULPS       Z0, Z8, Z8
+	VSHUFF32X4   $0x44, Z9, Z7, Z0
+	VSHUFF32X4   $0xee, Z9, Z7, Z7
+	VSHUFF32X4   $0x44, Z2, Z1, Z4
+	VSHUFF32X4   $0xee, Z2, Z1, Z1
+	VSHUFF32X4   $0x88, Z4, Z0, Z2
+	VSHUFF32X4   $0xdd, Z4, Z0, Z0
+	VSHUFF32X4   $0x88, Z1, Z7, Z4
+	VSHUFF32X4   $0xdd, Z1, Z7, Z1
+	VSHUFF32X4   $0x44, Z3, Z6, Z1
+	VSHUFF32X4   $0xee, Z3, Z6, Z6
+	VSHUFF32X4   $0x44, Z8, Z5, Z3
+	VSHUFF32X4   $0xee, Z8, Z5, Z5
+	VSHUFF32X4   $0x88, Z3, Z1, Z4
+	VSHUFF32X4   $0xdd, Z3, Z1, Z1
+	VSHUFF32X4   $0x88, Z5, Z6, Z3
+	VSHUFF32X4   $0xdd, Z5, Z6, Z3
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z4, (CX)
 	VMOVUPS      Z0, 64(AX)
 	VMOVUPS      Z1, 64(CX)
 	JMP          end3
@@ -6020,239 +6090,261 @@ next5:
 	MOVQ         $0x00000030, R8
 	LEAQ         (R8)(R8*2), DI
 	MOVQ         $0x0000000c, R9
+	VPBROADCASTD R9, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	VMOVUPS.Z    (AX), K1, Z0
+	MOVQ         $0x0000000c, R9
+	VPBROADCASTD R9, Z1
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z1, Z2, K1
+	VMOVUPS.Z    (CX), K1, Z1
+	MOVQ         $0x0000000c, R9
+	VPBROADCASTD R9, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z2, Z3, K1
+	VMOVUPS.Z    (BX), K1, Z2
+	MOVQ         $0x0000000c, R9
+	VPBROADCASTD R9, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z3, Z4, K1
+	VMOVUPS.Z    (SI), K1, Z3
+	VMULPS       Z3, Z1, Z4
+	VMULPS       Z3, Z0, Z3
+	VFMADD213PS  Z4, Z2, Z0
+	VFMSUB213PS  Z3, Z2, Z1
+	MOVQ         $0x0000000c, R9
+	VPBROADCASTD R9, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z2, Z3, K1
+	VMOVUPS.Z    (AX)(R8*1), K1, Z2
+	MOVQ         $0x0000000c, R9
+	VPBROADCASTD R9, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z3, Z4, K1
+	VMOVUPS.Z    (CX)(R8*1), K1, Z3
+	MOVQ         $0x0000000c, R9
+	VPBROADCASTD R9, Z4
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	VMOVUPS.Z    (BX)(R8*1), K1, Z4
+	MOVQ         $0x0000000c, R9
+	VPBROADCASTD R9, Z5
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z6
+	VPCMPD       $0x01, Z5, Z6, K1
+	VMOVUPS.Z    (SI)(R8*1), K1, Z5
+	VMULPS       Z5, Z3, Z6
+	VMULPS       Z5, Z2, Z5
+	VFMADD213PS  Z6, Z4, Z2
+	VFMSUB213PS  Z5, Z4, Z3
+	MOVQ         $0x0000000c, R9
+	VPBROADCASTD R9, Z4
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	VMOVUPS.Z    (AX)(R8*2), K1, Z4
+	MOVQ         $0x0000000c, R9
+	VPBROADCASTD R9, Z5
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z6
+	VPCMPD       $0x01, Z5, Z6, K1
+	VMOVUPS.Z    (CX)(R8*2), K1, Z5
+	MOVQ         $0x0000000c, R9
 	VPBROADCASTD R9, Z6
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
 	VPCMPD       $0x01, Z6, Z7, K1
-	VMOVUPS.Z    (AX), K1, Z6
+	VMOVUPS.Z    (BX)(R8*2), K1, Z6
 	MOVQ         $0x0000000c, R9
 	VPBROADCASTD R9, Z7
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
 	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    (CX), K1, Z7
-	MOVQ         $0x0000000c, R9
-	VPBROADCASTD R9, Z8
+	VMOVUPS.Z    (SI)(R8*2), K1, Z7
+	VMULPS       Z7, Z5, Z8
+	VMULPS       Z7, Z4, Z7
+	VFMADD213PS  Z8, Z6, Z4
+	VFMSUB213PS  Z7, Z6, Z5
+	MOVQ         $0x0000000c, R8
+	VPBROADCASTD R8, Z6
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z6, Z7, K1
+	VMOVUPS.Z    (AX)(DI*1), K1, Z6
+	MOVQ         $0x0000000c, R8
+	VPBROADCASTD R8, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    (CX)(DI*1), K1, Z7
+	MOVQ         $0x0000000c, R8
+	VPBROADCASTD R8, Z8
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
 	VPCMPD       $0x01, Z8, Z9, K1
-	VMOVUPS.Z    (BX), K1, Z8
-	MOVQ         $0x0000000c, R9
-	VPBROADCASTD R9, Z9
+	VMOVUPS.Z    (BX)(DI*1), K1, Z8
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z9
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z10
 	VPCMPD       $0x01, Z9, Z10, K1
-	VMOVUPS.Z    (SI), K1, Z9
+	VMOVUPS.Z    (SI)(DI*1), K1, Z9
 	VMULPS       Z9, Z7, Z10
 	VMULPS       Z9, Z6, Z9
 	VFMADD213PS  Z10, Z8, Z6
 	VFMSUB213PS  Z9, Z8, Z7
-	MOVQ         $0x0000000c, R9
-	VPBROADCASTD R9, Z8
+	VSUBPS       Z4, Z0, Z8
+	VADDPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z4
+	VADDPS       Z5, Z1, Z1
+	VSUBPS       Z6, Z2, Z5
+	VADDPS       Z6, Z2, Z2
+	VSUBPS       Z7, Z3, Z6
+	VADDPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z0, Z7
+	VADDPS       Z2, Z0, Z0
+	VSUBPS       Z3, Z1, Z2
+	VADDPS       Z3, Z1, Z1
+	VADDPS       Z6, Z8, Z3
+	VSUBPS       Z6, Z8, Z8
+	VSUBPS       Z5, Z4, Z6
+	VADDPS       Z5, Z4, Z4
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
-	VPCMPD       $0x01, Z8, Z9, K1
-	VMOVUPS.Z    (AX)(R8*1), K1, Z8
-	MOVQ         $0x0000000c, R9
-	VPBROADCASTD R9, Z9
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z10
-	VPCMPD       $0x01, Z9, Z10, K1
-	VMOVUPS.Z    (CX)(R8*1), K1, Z9
-	MOVQ         $0x0000000c, R9
-	VPBROADCASTD R9, Z10
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z11
-	VPCMPD       $0x01, Z10, Z11, K1
-	VMOVUPS.Z    (BX)(R8*1), K1, Z10
-	MOVQ         $0x0000000c, R9
-	VPBROADCASTD R9, Z11
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z12
-	VPCMPD       $0x01, Z11, Z12, K1
-	VMOVUPS.Z    (SI)(R8*1), K1, Z11
-	VMULPS       Z11, Z9, Z12
-	VMULPS       Z11, Z8, Z11
-	VFMADD213PS  Z12, Z10, Z8
-	VFMSUB213PS  Z11, Z10, Z9
-	MOVQ         $0x0000000c, R9
-	VPBROADCASTD R9, Z10
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z11
-	VPCMPD       $0x01, Z10, Z11, K1
-	VMOVUPS.Z    (AX)(R8*2), K1, Z10
-	MOVQ         $0x0000000c, R9
-	VPBROADCASTD R9, Z11
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z12
-	VPCMPD       $0x01, Z11, Z12, K1
-	VMOVUPS.Z    (CX)(R8*2), K1, Z11
-	MOVQ         $0x0000000c, R9
-	VPBROADCASTD R9, Z12
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z13
-	VPCMPD       $0x01, Z12, Z13, K1
-	VMOVUPS.Z    (BX)(R8*2), K1, Z12
-	MOVQ         $0x0000000c, R9
-	VPBROADCASTD R9, Z13
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z14
-	VPCMPD       $0x01, Z13, Z14, K1
-	VMOVUPS.Z    (SI)(R8*2), K1, Z13
-	VMULPS       Z13, Z11, Z14
-	VMULPS       Z13, Z10, Z13
-	VFMADD213PS  Z14, Z12, Z10
-	VFMSUB213PS  Z13, Z12, Z11
-	MOVQ         $0x0000000c, R8
-	VPBROADCASTD R8, Z12
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z13
-	VPCMPD       $0x01, Z12, Z13, K1
-	VMOVUPS.Z    (AX)(DI*1), K1, Z12
-	MOVQ         $0x0000000c, R8
-	VPBROADCASTD R8, Z13
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z14
-	VPCMPD       $0x01, Z13, Z14, K1
-	VMOVUPS.Z    (CX)(DI*1), K1, Z13
-	MOVQ         $0x0000000c, R8
-	VPBROADCASTD R8, Z14
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z15
-	VPCMPD       $0x01, Z14, Z15, K1
-	VMOVUPS.Z    (BX)(DI*1), K1, Z14
+	VPCMPD       $0x01, Z5, Z9, K1
+	VMOVUPS.Z    288(DX), K1, Z5
+	VMOVAPS      Z8, Z9
+	VFMADD231PS  Z5, Z4, Z9
+	VFNMADD231PS Z5, Z8, Z4
 	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z15
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z16
-	VPCMPD       $0x01, Z15, Z16, K1
-	VMOVUPS.Z    (SI)(DI*1), K1, Z15
-	VMULPS       Z15, Z13, Z16
-	VMULPS       Z15, Z12, Z15
-	VFMADD213PS  Z16, Z14, Z12
-	VFMSUB213PS  Z15, Z14, Z13
-	VSUBPS       Z10, Z6, Z14
-	VADDPS       Z10, Z6, Z6
-	VSUBPS       Z11, Z7, Z10
-	VADDPS       Z11, Z7, Z7
-	VSUBPS       Z12, Z8, Z11
-	VADDPS       Z12, Z8, Z8
-	VSUBPS       Z13, Z9, Z12
-	VADDPS       Z13, Z9, Z9
-	VSUBPS       Z8, Z6, Z13
-	VADDPS       Z8, Z6, Z6
-	VSUBPS       Z9, Z7, Z8
-	VADDPS       Z9, Z7, Z7
-	VADDPS       Z12, Z14, Z9
-	VSUBPS       Z12, Z14, Z14
-	VSUBPS       Z11, Z10, Z12
-	VADDPS       Z11, Z10, Z10
-	VUNPCKLPS    Z14, Z6, Z11
-	VUNPCKHPS    Z14, Z6, Z6
-	VUNPCKLPS    Z9, Z13, Z14
-	VUNPCKHPS    Z9, Z13, Z13
-	VUNPCKLPD    Z14, Z11, Z9
-	VUNPCKHPD    Z14, Z11, Z14
-	VUNPCKLPD    Z13, Z6, Z11
-	VUNPCKHPD    Z13, Z6, Z13
-	VUNPCKLPS    Z10, Z7, Z6
-	VUNPCKHPS    Z10, Z7, Z7
-	VUNPCKLPS    Z12, Z8, Z10
-	VUNPCKHPS    Z12, Z8, Z8
-	VUNPCKLPD    Z10, Z6, Z12
-	VUNPCKHPD    Z10, Z6, Z10
-	VUNPCKLPD    Z8, Z7, Z6
-	VUNPCKHPD    Z8, Z7, Z8
-	VMULPS       Z1, Z10, Z7
-	VMULPS       Z1, Z14, Z1
-	VFMADD213PS  Z7, Z0, Z14
-	VFMSUB213PS  Z1, Z0, Z10
-	VMULPS       Z3, Z6, Z0
-	VMULPS       Z3, Z11, Z1
-	VFMADD213PS  Z0, Z2, Z11
-	VFMSUB213PS  Z1, Z2, Z6
-	VMULPS       Z5, Z8, Z0
-	VMULPS       Z5, Z13, Z1
-	VFMADD213PS  Z0, Z4, Z13
-	VFMSUB213PS  Z1, Z4, Z8
-	VSUBPS       Z11, Z9, Z0
-	VADDPS       Z11, Z9, Z9
-	VSUBPS       Z6, Z12, Z1
-	VADDPS       Z6, Z12, Z12
-	VSUBPS       Z13, Z14, Z2
-	VADDPS       Z13, Z14, Z14
-	VSUBPS       Z8, Z10, Z3
-	VADDPS       Z8, Z10, Z10
-	VSUBPS       Z14, Z9, Z4
-	VADDPS       Z14, Z9, Z9
-	VSUBPS       Z10, Z12, Z5
-	VADDPS       Z10, Z12, Z12
-	VADDPS       Z3, Z0, Z6
-	VSUBPS       Z3, Z0, Z0
-	VSUBPS       Z2, Z1, Z3
-	VADDPS       Z2, Z1, Z1
-	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z2
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    (DX), K1, Z2
-	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z7
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    48(DX), K1, Z7
-	VMULPS       Z7, Z12, Z8
-	VMULPS       Z7, Z9, Z7
-	VFMADD213PS  Z8, Z2, Z9
-	VFMSUB213PS  Z7, Z2, Z12
+	VPCMPD       $0x01, Z5, Z8, K1
+	VMOVUPS.Z    432(DX), K1, Z5
+	VMULPS       Z5, Z9, Z9
+	VMULPS       Z5, Z4, Z4
 	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z2
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    96(DX), K1, Z2
-	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z7
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    144(DX), K1, Z7
-	VMULPS       Z7, Z1, Z8
-	VMULPS       Z7, Z0, Z7
-	VFMADD213PS  Z8, Z2, Z0
-	VFMSUB213PS  Z7, Z2, Z1
+	VPCMPD       $0x01, Z5, Z8, K1
+	VMOVUPS.Z    336(DX), K1, Z5
+	VMOVAPS      Z7, Z8
+	VFMADD231PS  Z5, Z2, Z8
+	VFNMADD231PS Z5, Z7, Z2
 	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z2
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    192(DX), K1, Z2
+	VPCMPD       $0x01, Z5, Z7, K1
+	VMOVUPS.Z    480(DX), K1, Z5
+	VMULPS       Z5, Z8, Z8
+	VMULPS       Z5, Z2, Z2
 	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z7
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    240(DX), K1, Z7
-	VMULPS       Z7, Z5, Z8
-	VMULPS       Z7, Z4, Z7
-	VFMADD213PS  Z8, Z2, Z4
-	VFMSUB213PS  Z7, Z2, Z5
-	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z2
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    288(DX), K1, Z2
+	VPCMPD       $0x01, Z5, Z7, K1
+	VMOVUPS.Z    384(DX), K1, Z5
+	VMOVAPS      Z3, Z7
+	VFMADD231PS  Z5, Z6, Z7
+	VFNMADD231PS Z5, Z3, Z6
 	MOVQ         $0x0000000c, BX
-	VPBROADCASTD BX, Z7
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    336(DX), K1, Z7
-	VMULPS       Z7, Z3, Z8
-	VMULPS       Z7, Z6, Z7
-	VFMADD213PS  Z8, Z2, Z6
-	VFMSUB213PS  Z7, Z2, Z3
-	VSHUFF32X4   $0x44, Z0, Z9, Z2
-	VSHUFF32X4   $0xee, Z0, Z9, Z9
-	VSHUFF32X4   $0x44, Z6, Z4, Z0
-	VSHUFF32X4   $0xee, Z6, Z4, Z4
-	VSHUFF32X4   $0x88, Z0, Z2, Z6
-	VSHUFF32X4   $0xdd, Z0, Z2, Z0
-	VSHUFF32X4   $0x88, Z4, Z9, Z2
-	VSHUFF32X4   $0xdd, Z4, Z9, Z4
-	VSHUFF32X4   $0x44, Z1, Z12, Z4
-	VSHUFF32X4   $0xee, Z1, Z12, Z12
-	VSHUFF32X4   $0x44, Z3, Z5, Z1
-	VSHUFF32X4   $0xee, Z3, Z5, Z5
-	VSHUFF32X4   $0x88, Z1, Z4, Z3
-	VSHUFF32X4   $0xdd, Z1, Z4, Z1
-	VSHUFF32X4   $0x88, Z5, Z12, Z4
-	VSHUFF32X4   $0xdd, Z5, Z12, Z5
-	VMOVUPS      Z6, (AX)
-	VMOVUPS      Z3, (CX)
+	VPBROADCASTD BX, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z3, Z5, K1
+	VMOVUPS.Z    528(DX), K1, Z3
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z3, Z6, Z6
+	VUNPCKLPS    Z9, Z0, Z3
+	VUNPCKHPS    Z9, Z0, Z0
+	VUNPCKLPS    Z7, Z8, Z5
+	VUNPCKHPS    Z7, Z8, Z8
+	VUNPCKLPD    Z5, Z3, Z7
+	VUNPCKHPD    Z5, Z3, Z5
+	VUNPCKLPD    Z8, Z0, Z3
+	VUNPCKHPD    Z8, Z0, Z8
+	VUNPCKLPS    Z4, Z1, Z0
+	VUNPCKHPS    Z4, Z1, Z1
+	VUNPCKLPS    Z6, Z2, Z4
+	VUNPCKHPS    Z6, Z2, Z2
+	VUNPCKLPD    Z4, Z0, Z6
+	VUNPCKHPD    Z4, Z0, Z4
+	VUNPCKLPD    Z2, Z1, Z0
+	VUNPCKHPD    Z2, Z1, Z2
+	VSUBPS       Z3, Z7, Z1
+	VADDPS       Z3, Z7, Z7
+	VSUBPS       Z0, Z6, Z3
+	VADDPS       Z0, Z6, Z6
+	VSUBPS       Z8, Z5, Z0
+	VADDPS       Z8, Z5, Z5
+	VSUBPS       Z2, Z4, Z8
+	VADDPS       Z2, Z4, Z4
+	VSUBPS       Z5, Z7, Z2
+	VADDPS       Z5, Z7, Z7
+	VSUBPS       Z4, Z6, Z5
+	VADDPS       Z4, Z6, Z6
+	VADDPS       Z8, Z1, Z4
+	VSUBPS       Z8, Z1, Z1
+	VSUBPS       Z0, Z3, Z8
+	VADDPS       Z0, Z3, Z3
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
+	VPCMPD       $0x01, Z0, Z9, K1
+	VMOVUPS.Z    (DX), K1, Z0
+	VMOVAPS      Z1, Z9
+	VFMADD231PS  Z0, Z3, Z9
+	VFNMADD231PS Z0, Z1, Z3
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	VMOVUPS.Z    144(DX), K1, Z0
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z3, Z3
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	VMOVUPS.Z    48(DX), K1, Z0
+	VMOVAPS      Z2, Z1
+	VFMADD231PS  Z0, Z5, Z1
+	VFNMADD231PS Z0, Z2, Z5
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z0, Z2, K1
+	VMOVUPS.Z    192(DX), K1, Z0
+	VMULPS       Z0, Z1, Z1
+	VMULPS       Z0, Z5, Z5
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z0, Z2, K1
+	VMOVUPS.Z    96(DX), K1, Z0
+	VMOVAPS      Z4, Z2
+	VFMADD231PS  Z0, Z8, Z2
+	VFNMADD231PS Z0, Z4, Z8
+	MOVQ         $0x0000000c, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z0, Z4, K1
+	VMOVUPS.Z    240(DX), K1, Z0
+	VMULPS       Z0, Z2, Z2
+	VMULPS       Z0, Z8, Z8
+	VSHUFF32X4   $0x44, Z9, Z7, Z0
+	VSHUFF32X4   $0xee, Z9, Z7, Z7
+	VSHUFF32X4   $0x44, Z2, Z1, Z4
+	VSHUFF32X4   $0xee, Z2, Z1, Z1
+	VSHUFF32X4   $0x88, Z4, Z0, Z2
+	VSHUFF32X4   $0xdd, Z4, Z0, Z0
+	VSHUFF32X4   $0x88, Z1, Z7, Z4
+	VSHUFF32X4   $0xdd, Z1, Z7, Z1
+	VSHUFF32X4   $0x44, Z3, Z6, Z1
+	VSHUFF32X4   $0xee, Z3, Z6, Z6
+	VSHUFF32X4   $0x44, Z8, Z5, Z3
+	VSHUFF32X4   $0xee, Z8, Z5, Z5
+	VSHUFF32X4   $0x88, Z3, Z1, Z7
+	VSHUFF32X4   $0xdd, Z3, Z1, Z1
+	VSHUFF32X4   $0x88, Z5, Z6, Z3
+	VSHUFF32X4   $0xdd, Z5, Z6, Z5
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z7, (CX)
 	VMOVUPS      Z0, 64(AX)
 	VMOVUPS      Z1, 64(CX)
-	VMOVUPS      Z2, 128(AX)
-	VMOVUPS      Z4, 128(CX)
+	VMOVUPS      Z4, 128(AX)
+	VMOVUPS      Z3, 128(CX)
 	JMP          end3
 
 next6:
@@ -6301,104 +6393,104 @@ loop1:
 	VFMADD231PS    fftlanes_upperminus<>+0(SB), Y8, Y6
 	VFMADD231PS    fftlanes_upperminus<>+0(SB), Y9, Y7
 	VMOVUPS        (DX), Y8
-	VMOVUPS        64(DX), Y9
-	VMULPS         Y9, Y1, Y10
-	VMULPS         Y9, Y0, Y9
-	VFMSUB213PS    Y10, Y8, Y0
-	VFMADD213PS    Y9, Y8, Y1
-	VMOVUPS        128(DX), Y8
-	VMOVUPS        192(DX), Y9
-	VMULPS         Y9, Y3, Y10
-	VMULPS         Y9, Y2, Y9
-	VFMSUB213PS    Y10, Y8, Y2
-	VFMADD213PS    Y9, Y8, Y3
-	VMOVUPS        256(DX), Y8
-	VMOVUPS        320(DX), Y9
-	VMULPS         Y9, Y5, Y10
-	VMULPS         Y9, Y4, Y9
-	VFMSUB213PS    Y10, Y8, Y4
-	VFMADD213PS    Y9, Y8, Y5
+	VMOVAPS        Y2, Y9
+	VFNMADD231PS   Y8, Y3, Y9
+	VFMADD231PS    Y8, Y2, Y3
+	VMOVUPS        64(DX), Y2
+	VMOVAPS        Y4, Y8
+	VFNMADD231PS   Y2, Y5, Y8
+	VFMADD231PS    Y2, Y4, Y5
+	VMOVUPS        128(DX), Y2
+	VMOVAPS        Y6, Y4
+	VFNMADD231PS   Y2, Y7, Y4
+	VFMADD231PS    Y2, Y6, Y7
+	VMOVUPS        256(DX), Y2
+	VMOVAPS        Y0, Y6
+	VMOVAPS        Y1, Y10
+	VFMADD231PS    Y2, Y8, Y6
+	VFNMADD231PS   Y2, Y8, Y0
+	VFMADD231PS    Y2, Y5, Y10
+	VFNMADD231PS   Y2, Y5, Y1
+	VMOVUPS        192(DX), Y2
+	VMULPS         Y2, Y9, Y9
+	VMULPS         Y2, Y3, Y3
+	VMOVUPS        320(DX), Y2
+	VMOVAPS        Y9, Y5
+	VMOVAPS        Y3, Y8
+	VFMADD231PS    Y2, Y4, Y5
+	VFNMADD231PS   Y2, Y4, Y9
+	VFMADD231PS    Y2, Y7, Y8
+	VFNMADD231PS   Y2, Y7, Y3
+	VSUBPS         Y5, Y6, Y2
+	VADDPS         Y5, Y6, Y6
+	VSUBPS         Y8, Y10, Y4
+	VADDPS         Y8, Y10, Y10
+	VADDPS         Y3, Y0, Y5
+	VSUBPS         Y3, Y0, Y0
+	VSUBPS         Y9, Y1, Y3
+	VADDPS         Y9, Y1, Y1
+	VUNPCKLPS      Y5, Y6, Y7
+	VUNPCKHPS      Y5, Y6, Y6
+	VUNPCKLPS      Y0, Y2, Y5
+	VUNPCKHPS      Y0, Y2, Y2
+	VUNPCKLPD      Y5, Y7, Y0
+	VUNPCKHPD      Y5, Y7, Y5
+	VUNPCKLPD      Y2, Y6, Y7
+	VUNPCKHPD      Y2, Y6, Y2
+	VUNPCKLPS      Y3, Y10, Y6
+	VUNPCKHPS      Y3, Y10, Y10
+	VUNPCKLPS      Y1, Y4, Y3
+	VUNPCKHPS      Y1, Y4, Y4
+	VUNPCKLPD      Y3, Y6, Y1
+	VUNPCKHPD      Y3, Y6, Y3
+	VUNPCKLPD      Y4, Y10, Y6
+	VUNPCKHPD      Y4, Y10, Y4
 	VMOVUPS        384(DX), Y8
-	VMOVUPS        448(DX), Y9
-	VMULPS         Y9, Y7, Y10
-	VMULPS         Y9, Y6, Y9
-	VFMSUB213PS    Y10, Y8, Y6
-	VFMADD213PS    Y9, Y8, Y7
-	VSUBPS         Y4, Y0, Y8
-	VADDPS         Y4, Y0, Y0
-	VSUBPS         Y5, Y1, Y4
-	VADDPS         Y5, Y1, Y1
-	VSUBPS         Y6, Y2, Y5
-	VADDPS         Y6, Y2, Y2
-	VSUBPS         Y7, Y3, Y6
-	VADDPS         Y7, Y3, Y3
-	VSUBPS         Y2, Y0, Y7
-	VADDPS         Y2, Y0, Y0
-	VSUBPS         Y3, Y1, Y2
-	VADDPS         Y3, Y1, Y1
-	VADDPS         Y6, Y8, Y3
-	VSUBPS         Y6, Y8, Y8
-	VSUBPS         Y5, Y4, Y6
-	VADDPS         Y5, Y4, Y4
-	VMOVUPS        fftlanes_twist1re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
-	VMULPS         Y9, Y6, Y10
-	VMULPS         Y9, Y3, Y9
-	VFMSUB213PS    Y10, Y5, Y3
-	VFMADD213PS    Y9, Y5, Y6
-	VMOVUPS        fftlanes_twist2re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
-	VMULPS         Y9, Y2, Y10
-	VMULPS         Y9, Y7, Y9
-	VFMSUB213PS    Y10, Y5, Y7
-	VFMADD213PS    Y9, Y5, Y2
-	VMOVUPS        fftlanes_twist3re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
-	VMULPS         Y9, Y4, Y10
-	VMULPS         Y9, Y8, Y9
-	VFMSUB213PS    Y10, Y5, Y8
-	VFMADD213PS    Y9, Y5, Y4
-	VUNPCKLPS      Y3, Y0, Y5
-	VUNPCKHPS      Y3, Y0, Y0
-	VUNPCKLPS      Y8, Y7, Y3
-	VUNPCKHPS      Y8, Y7, Y7
-	VUNPCKLPD      Y3, Y5, Y8
-	VUNPCKHPD      Y3, Y5, Y3
-	VUNPCKLPD      Y7, Y0, Y5
-	VUNPCKHPD      Y7, Y0, Y7
-	VUNPCKLPS      Y6, Y1, Y0
-	VUNPCKHPS      Y6, Y1, Y1
-	VUNPCKLPS      Y4, Y2, Y6
-	VUNPCKHPS      Y4, Y2, Y2
-	VUNPCKLPD      Y6, Y0, Y4
-	VUNPCKHPD      Y6, Y0, Y6
-	VUNPCKLPD      Y2, Y1, Y0
-	VUNPCKHPD      Y2, Y1, Y2
-	VSUBPS         Y5, Y8, Y1
-	VADDPS         Y5, Y8, Y8
-	VSUBPS         Y0, Y4, Y5
-	VADDPS         Y0, Y4, Y4
-	VSUBPS         Y7, Y3, Y0
-	VADDPS         Y7, Y3, Y3
-	VSUBPS         Y2, Y6, Y7
-	VADDPS         Y2, Y6, Y6
-	VSUBPS         Y3, Y8, Y2
-	VADDPS         Y3, Y8, Y8
-	VSUBPS         Y6, Y4, Y3
-	VADDPS         Y6, Y4, Y4
-	VADDPS         Y7, Y1, Y6
-	VSUBPS         Y7, Y1, Y1
-	VSUBPS         Y0, Y5, Y7
-	VADDPS         Y0, Y5, Y5
+	VMOVAPS        Y5, Y9
+	VFNMADD231PS   Y8, Y3, Y9
+	VFMADD231PS    Y8, Y5, Y3
+	VMOVUPS        448(DX), Y5
+	VMOVAPS        Y7, Y8
+	VFNMADD231PS   Y5, Y6, Y8
+	VFMADD231PS    Y5, Y7, Y6
+	VMOVUPS        512(DX), Y5
+	VMOVAPS        Y2, Y7
+	VFNMADD231PS   Y5, Y4, Y7
+	VFMADD231PS    Y5, Y2, Y4
+	VMOVUPS        640(DX), Y2
+	VMOVAPS        Y0, Y5
+	VMOVAPS        Y1, Y10
+	VFMADD231PS    Y2, Y8, Y5
+	VFNMADD231PS   Y2, Y8, Y0
+	VFMADD231PS    Y2, Y6, Y10
+	VFNMADD231PS   Y2, Y6, Y1
+	VMOVUPS        576(DX), Y2
+	VMULPS         Y2, Y9, Y9
+	VMULPS         Y2, Y3, Y3
+	VMOVUPS        704(DX), Y2
+	VMOVAPS        Y9, Y6
+	VMOVAPS        Y3, Y8
+	VFMADD231PS    Y2, Y7, Y6
+	VFNMADD231PS   Y2, Y7, Y9
+	VFMADD231PS    Y2, Y4, Y8
+	VFNMADD231PS   Y2, Y4, Y3
+	VSUBPS         Y6, Y5, Y2
+	VADDPS         Y6, Y5, Y5
+	VSUBPS         Y8, Y10, Y4
+	VADDPS         Y8, Y10, Y10
+	VADDPS         Y3, Y0, Y6
+	VSUBPS         Y3, Y0, Y0
+	VSUBPS         Y9, Y1, Y3
+	VADDPS         Y9, Y1, Y1
 	LEAQ           (DI)(DI*2), R8
-	VMOVUPS        Y8, (AX)
-	VMOVUPS        Y4, (CX)
+	VMOVUPS        Y5, (AX)
+	VMOVUPS        Y10, (CX)
 	VMOVUPS        Y6, (AX)(DI*1)
-	VMOVUPS        Y7, (CX)(DI*1)
+	VMOVUPS        Y3, (CX)(DI*1)
 	VMOVUPS        Y2, (BX)
-	VMOVUPS        Y3, 32(BX)
-	VMOVUPS        Y1, 64(BX)
-	VMOVUPS        Y5, 96(BX)
+	VMOVUPS        Y4, 32(BX)
+	VMOVUPS        Y0, 64(BX)
+	VMOVUPS        Y1, 96(BX)
 	VBROADCASTF128 128(AX), Y0
 	VBROADCASTF128 128(CX), Y1
 	VBROADCASTF128 192(AX), Y2
@@ -6424,104 +6516,104 @@ loop1:
 	VFMADD231PS    fftlanes_upperminus<>+0(SB), Y8, Y6
 	VFMADD231PS    fftlanes_upperminus<>+0(SB), Y9, Y7
 	VMOVUPS        32(DX), Y8
-	VMOVUPS        96(DX), Y9
-	VMULPS         Y9, Y1, Y10
-	VMULPS         Y9, Y0, Y9
-	VFMSUB213PS    Y10, Y8, Y0
-	VFMADD213PS    Y9, Y8, Y1
-	VMOVUPS        160(DX), Y8
-	VMOVUPS        224(DX), Y9
-	VMULPS         Y9, Y3, Y10
-	VMULPS         Y9, Y2, Y9
-	VFMSUB213PS    Y10, Y8, Y2
-	VFMADD213PS    Y9, Y8, Y3
-	VMOVUPS        288(DX), Y8
-	VMOVUPS        352(DX), Y9
-	VMULPS         Y9, Y5, Y10
-	VMULPS         Y9, Y4, Y9
-	VFMSUB213PS    Y10, Y8, Y4
-	VFMADD213PS    Y9, Y8, Y5
+	VMOVAPS        Y2, Y9
+	VFNMADD231PS   Y8, Y3, Y9
+	VFMADD231PS    Y8, Y2, Y3
+	VMOVUPS        96(DX), Y2
+	VMOVAPS        Y4, Y8
+	VFNMADD231PS   Y2, Y5, Y8
+	VFMADD231PS    Y2, Y4, Y5
+	VMOVUPS        160(DX), Y2
+	VMOVAPS        Y6, Y4
+	VFNMADD231PS   Y2, Y7, Y4
+	VFMADD231PS    Y2, Y6, Y7
+	VMOVUPS        288(DX), Y2
+	VMOVAPS        Y0, Y6
+	VMOVAPS        Y1, Y10
+	VFMADD231PS    Y2, Y8, Y6
+	VFNMADD231PS   Y2, Y8, Y0
+	VFMADD231PS    Y2, Y5, Y10
+	VFNMADD231PS   Y2, Y5, Y1
+	VMOVUPS        224(DX), Y2
+	VMULPS         Y2, Y9, Y9
+	VMULPS         Y2, Y3, Y3
+	VMOVUPS        352(DX), Y2
+	VMOVAPS        Y9, Y5
+	VMOVAPS        Y3, Y8
+	VFMADD231PS    Y2, Y4, Y5
+	VFNMADD231PS   Y2, Y4, Y9
+	VFMADD231PS    Y2, Y7, Y8
+	VFNMADD231PS   Y2, Y7, Y3
+	VSUBPS         Y5, Y6, Y2
+	VADDPS         Y5, Y6, Y6
+	VSUBPS         Y8, Y10, Y4
+	VADDPS         Y8, Y10, Y10
+	VADDPS         Y3, Y0, Y5
+	VSUBPS         Y3, Y0, Y0
+	VSUBPS         Y9, Y1, Y3
+	VADDPS         Y9, Y1, Y1
+	VUNPCKLPS      Y5, Y6, Y7
+	VUNPCKHPS      Y5, Y6, Y6
+	VUNPCKLPS      Y0, Y2, Y5
+	VUNPCKHPS      Y0, Y2, Y2
+	VUNPCKLPD      Y5, Y7, Y0
+	VUNPCKHPD      Y5, Y7, Y5
+	VUNPCKLPD      Y2, Y6, Y7
+	VUNPCKHPD      Y2, Y6, Y2
+	VUNPCKLPS      Y3, Y10, Y6
+	VUNPCKHPS      Y3, Y10, Y10
+	VUNPCKLPS      Y1, Y4, Y3
+	VUNPCKHPS      Y1, Y4, Y4
+	VUNPCKLPD      Y3, Y6, Y1
+	VUNPCKHPD      Y3, Y6, Y3
+	VUNPCKLPD      Y4, Y10, Y6
+	VUNPCKHPD      Y4, Y10, Y4
 	VMOVUPS        416(DX), Y8
-	VMOVUPS        480(DX), Y9
-	VMULPS         Y9, Y7, Y10
-	VMULPS         Y9, Y6, Y9
-	VFMSUB213PS    Y10, Y8, Y6
-	VFMADD213PS    Y9, Y8, Y7
-	VSUBPS         Y4, Y0, Y8
-	VADDPS         Y4, Y0, Y0
-	VSUBPS         Y5, Y1, Y4
-	VADDPS         Y5, Y1, Y1
-	VSUBPS         Y6, Y2, Y5
-	VADDPS         Y6, Y2, Y2
-	VSUBPS         Y7, Y3, Y6
-	VADDPS         Y7, Y3, Y3
-	VSUBPS         Y2, Y0, Y7
-	VADDPS         Y2, Y0, Y0
-	VSUBPS         Y3, Y1, Y2
-	VADDPS         Y3, Y1, Y1
-	VADDPS         Y6, Y8, Y3
-	VSUBPS         Y6, Y8, Y8
-	VSUBPS         Y5, Y4, Y6
-	VADDPS         Y5, Y4, Y4
-	VMOVUPS        fftlanes_twist1re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
-	VMULPS         Y9, Y6, Y10
-	VMULPS         Y9, Y3, Y9
-	VFMSUB213PS    Y10, Y5, Y3
-	VFMADD213PS    Y9, Y5, Y6
-	VMOVUPS        fftlanes_twist2re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
-	VMULPS         Y9, Y2, Y10
-	VMULPS         Y9, Y7, Y9
-	VFMSUB213PS    Y10, Y5, Y7
-	VFMADD213PS    Y9, Y5, Y2
-	VMOVUPS        fftlanes_twist3re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
-	VMULPS         Y9, Y4, Y10
-	VMULPS         Y9, Y8, Y9
-	VFMSUB213PS    Y10, Y5, Y8
-	VFMADD213PS    Y9, Y5, Y4
-	VUNPCKLPS      Y3, Y0, Y5
-	VUNPCKHPS      Y3, Y0, Y0
-	VUNPCKLPS      Y8, Y7, Y3
-	VUNPCKHPS      Y8, Y7, Y7
-	VUNPCKLPD      Y3, Y5, Y8
-	VUNPCKHPD      Y3, Y5, Y3
-	VUNPCKLPD      Y7, Y0, Y5
-	VUNPCKHPD      Y7, Y0, Y7
-	VUNPCKLPS      Y6, Y1, Y0
-	VUNPCKHPS      Y6, Y1, Y1
-	VUNPCKLPS      Y4, Y2, Y6
-	VUNPCKHPS      Y4, Y2, Y2
-	VUNPCKLPD      Y6, Y0, Y4
-	VUNPCKHPD      Y6, Y0, Y6
-	VUNPCKLPD      Y2, Y1, Y0
-	VUNPCKHPD      Y2, Y1, Y2
-	VSUBPS         Y5, Y8, Y1
-	VADDPS         Y5, Y8, Y8
-	VSUBPS         Y0, Y4, Y5
-	VADDPS         Y0, Y4, Y4
-	VSUBPS         Y7, Y3, Y0
-	VADDPS         Y7, Y3, Y3
-	VSUBPS         Y2, Y6, Y7
-	VADDPS         Y2, Y6, Y6
-	VSUBPS         Y3, Y8, Y2
-	VADDPS         Y3, Y8, Y8
-	VSUBPS         Y6, Y4, Y3
-	VADDPS         Y6, Y4, Y4
-	VADDPS         Y7, Y1, Y6
-	VSUBPS         Y7, Y1, Y1
-	VSUBPS         Y0, Y5, Y7
-	VADDPS         Y0, Y5, Y5
+	VMOVAPS        Y5, Y9
+	VFNMADD231PS   Y8, Y3, Y9
+	VFMADD231PS    Y8, Y5, Y3
+	VMOVUPS        480(DX), Y5
+	VMOVAPS        Y7, Y8
+	VFNMADD231PS   Y5, Y6, Y8
+	VFMADD231PS    Y5, Y7, Y6
+	VMOVUPS        544(DX), Y5
+	VMOVAPS        Y2, Y7
+	VFNMADD231PS   Y5, Y4, Y7
+	VFMADD231PS    Y5, Y2, Y4
+	VMOVUPS        672(DX), Y2
+	VMOVAPS        Y0, Y5
+	VMOVAPS        Y1, Y10
+	VFMADD231PS    Y2, Y8, Y5
+	VFNMADD231PS   Y2, Y8, Y0
+	VFMADD231PS    Y2, Y6, Y10
+	VFNMADD231PS   Y2, Y6, Y1
+	VMOVUPS        608(DX), Y2
+	VMULPS         Y2, Y9, Y9
+	VMULPS         Y2, Y3, Y3
+	VMOVUPS        736(DX), Y2
+	VMOVAPS        Y9, Y6
+	VMOVAPS        Y3, Y8
+	VFMADD231PS    Y2, Y7, Y6
+	VFNMADD231PS   Y2, Y7, Y9
+	VFMADD231PS    Y2, Y4, Y8
+	VFNMADD231PS   Y2, Y4, Y3
+	VSUBPS         Y6, Y5, Y2
+	VADDPS         Y6, Y5, Y5
+	VSUBPS         Y8, Y10, Y4
+	VADDPS         Y8, Y10, Y10
+	VADDPS         Y3, Y0, Y6
+	VSUBPS         Y3, Y0, Y0
+	VSUBPS         Y9, Y1, Y3
+	VADDPS         Y9, Y1, Y1
 	LEAQ           (DI)(DI*2), R9
-	VMOVUPS        Y8, 32(AX)
-	VMOVUPS        Y4, 32(CX)
+	VMOVUPS        Y5, 32(AX)
+	VMOVUPS        Y10, 32(CX)
 	VMOVUPS        Y6, 32(AX)(DI*1)
-	VMOVUPS        Y7, 32(CX)(DI*1)
+	VMOVUPS        Y3, 32(CX)(DI*1)
 	VMOVUPS        Y2, 32(AX)(DI*2)
-	VMOVUPS        Y3, 32(CX)(DI*2)
-	VMOVUPS        Y1, 32(AX)(R9*1)
-	VMOVUPS        Y5, 32(CX)(R9*1)
+	VMOVUPS        Y4, 32(CX)(DI*2)
+	VMOVUPS        Y0, 32(AX)(R9*1)
+	VMOVUPS        Y1, 32(CX)(R9*1)
 	VMOVUPS        (BX), Y0
 	VMOVUPS        32(BX), Y1
 	VMOVUPS        Y0, (AX)(DI*2)
@@ -6532,7 +6624,7 @@ loop1:
 	VMOVUPS        Y1, (CX)(R8*1)
 	ADDQ           $0x00000100, AX
 	ADDQ           $0x00000100, CX
-	ADDQ           $0x00000200, DX
+	ADDQ           $0x00000300, DX
 	SUBQ           $0x04, SI
 	JMP            loop1
 
@@ -6565,104 +6657,104 @@ rest2:
 	VFMADD231PS    fftlanes_upperminus<>+0(SB), Y8, Y6
 	VFMADD231PS    fftlanes_upperminus<>+0(SB), Y9, Y7
 	VMOVUPS        (DX), Y8
-	VMOVUPS        32(DX), Y9
-	VMULPS         Y9, Y1, Y10
-	VMULPS         Y9, Y0, Y9
-	VFMSUB213PS    Y10, Y8, Y0
-	VFMADD213PS    Y9, Y8, Y1
-	VMOVUPS        64(DX), Y8
-	VMOVUPS        96(DX), Y9
-	VMULPS         Y9, Y3, Y10
-	VMULPS         Y9, Y2, Y9
-	VFMSUB213PS    Y10, Y8, Y2
-	VFMADD213PS    Y9, Y8, Y3
-	VMOVUPS        128(DX), Y8
-	VMOVUPS        160(DX), Y9
-	VMULPS         Y9, Y5, Y10
-	VMULPS         Y9, Y4, Y9
-	VFMSUB213PS    Y10, Y8, Y4
-	VFMADD213PS    Y9, Y8, Y5
+	VMOVAPS        Y2, Y9
+	VFNMADD231PS   Y8, Y3, Y9
+	VFMADD231PS    Y8, Y2, Y3
+	VMOVUPS        32(DX), Y2
+	VMOVAPS        Y4, Y8
+	VFNMADD231PS   Y2, Y5, Y8
+	VFMADD231PS    Y2, Y4, Y5
+	VMOVUPS        64(DX), Y2
+	VMOVAPS        Y6, Y4
+	VFNMADD231PS   Y2, Y7, Y4
+	VFMADD231PS    Y2, Y6, Y7
+	VMOVUPS        128(DX), Y2
+	VMOVAPS        Y0, Y6
+	VMOVAPS        Y1, Y10
+	VFMADD231PS    Y2, Y8, Y6
+	VFNMADD231PS   Y2, Y8, Y0
+	VFMADD231PS    Y2, Y5, Y10
+	VFNMADD231PS   Y2, Y5, Y1
+	VMOVUPS        96(DX), Y2
+	VMULPS         Y2, Y9, Y9
+	VMULPS         Y2, Y3, Y3
+	VMOVUPS        160(DX), Y2
+	VMOVAPS        Y9, Y5
+	VMOVAPS        Y3, Y8
+	VFMADD231PS    Y2, Y4, Y5
+	VFNMADD231PS   Y2, Y4, Y9
+	VFMADD231PS    Y2, Y7, Y8
+	VFNMADD231PS   Y2, Y7, Y3
+	VSUBPS         Y5, Y6, Y2
+	VADDPS         Y5, Y6, Y6
+	VSUBPS         Y8, Y10, Y4
+	VADDPS         Y8, Y10, Y10
+	VADDPS         Y3, Y0, Y5
+	VSUBPS         Y3, Y0, Y0
+	VSUBPS         Y9, Y1, Y3
+	VADDPS         Y9, Y1, Y1
+	VUNPCKLPS      Y5, Y6, Y7
+	VUNPCKHPS      Y5, Y6, Y6
+	VUNPCKLPS      Y0, Y2, Y5
+	VUNPCKHPS      Y0, Y2, Y2
+	VUNPCKLPD      Y5, Y7, Y0
+	VUNPCKHPD      Y5, Y7, Y5
+	VUNPCKLPD      Y2, Y6, Y7
+	VUNPCKHPD      Y2, Y6, Y2
+	VUNPCKLPS      Y3, Y10, Y6
+	VUNPCKHPS      Y3, Y10, Y10
+	VUNPCKLPS      Y1, Y4, Y3
+	VUNPCKHPS      Y1, Y4, Y4
+	VUNPCKLPD      Y3, Y6, Y1
+	VUNPCKHPD      Y3, Y6, Y3
+	VUNPCKLPD      Y4, Y10, Y6
+	VUNPCKHPD      Y4, Y10, Y4
 	VMOVUPS        192(DX), Y8
-	VMOVUPS        224(DX), Y9
-	VMULPS         Y9, Y7, Y10
-	VMULPS         Y9, Y6, Y9
-	VFMSUB213PS    Y10, Y8, Y6
-	VFMADD213PS    Y9, Y8, Y7
-	VSUBPS         Y4, Y0, Y8
-	VADDPS         Y4, Y0, Y0
-	VSUBPS         Y5, Y1, Y4
-	VADDPS         Y5, Y1, Y1
-	VSUBPS         Y6, Y2, Y5
-	VADDPS         Y6, Y2, Y2
-	VSUBPS         Y7, Y3, Y6
-	VADDPS         Y7, Y3, Y3
-	VSUBPS         Y2, Y0, Y7
-	VADDPS         Y2, Y0, Y0
-	VSUBPS         Y3, Y1, Y2
-	VADDPS         Y3, Y1, Y1
-	VADDPS         Y6, Y8, Y3
-	VSUBPS         Y6, Y8, Y8
-	VSUBPS         Y5, Y4, Y6
-	VADDPS         Y5, Y4, Y4
-	VMOVUPS        fftlanes_twist1re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
-	VMULPS         Y9, Y6, Y10
-	VMULPS         Y9, Y3, Y9
-	VFMSUB213PS    Y10, Y5, Y3
-	VFMADD213PS    Y9, Y5, Y6
-	VMOVUPS        fftlanes_twist2re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
-	VMULPS         Y9, Y2, Y10
-	VMULPS         Y9, Y7, Y9
-	VFMSUB213PS    Y10, Y5, Y7
-	VFMADD213PS    Y9, Y5, Y2
-	VMOVUPS        fftlanes_twist3re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
-	VMULPS         Y9, Y4, Y10
-	VMULPS         Y9, Y8, Y9
-	VFMSUB213PS    Y10, Y5, Y8
-	VFMADD213PS    Y9, Y5, Y4
-	VUNPCKLPS      Y3, Y0, Y5
-	VUNPCKHPS      Y3, Y0, Y0
-	VUNPCKLPS      Y8, Y7, Y3
-	VUNPCKHPS      Y8, Y7, Y7
-	VUNPCKLPD      Y3, Y5, Y8
-	VUNPCKHPD      Y3, Y5, Y3
-	VUNPCKLPD      Y7, Y0, Y5
-	VUNPCKHPD      Y7, Y0, Y7
-	VUNPCKLPS      Y6, Y1, Y0
-	VUNPCKHPS      Y6, Y1, Y1
-	VUNPCKLPS      Y4, Y2, Y6
-	VUNPCKHPS      Y4, Y2, Y2
-	VUNPCKLPD      Y6, Y0, Y4
-	VUNPCKHPD      Y6, Y0, Y6
-	VUNPCKLPD      Y2, Y1, Y0
-	VUNPCKHPD      Y2, Y1, Y2
-	VSUBPS         Y5, Y8, Y1
-	VADDPS         Y5, Y8, Y8
-	VSUBPS         Y0, Y4, Y5
-	VADDPS         Y0, Y4, Y4
-	VSUBPS         Y7, Y3, Y0
-	VADDPS         Y7, Y3, Y3
-	VSUBPS         Y2, Y6, Y7
-	VADDPS         Y2, Y6, Y6
-	VSUBPS         Y3, Y8, Y2
-	VADDPS         Y3, Y8, Y8
-	VSUBPS         Y6, Y4, Y3
-	VADDPS         Y6, Y4, Y4
-	VADDPS         Y7, Y1, Y6
-	VSUBPS         Y7, Y1, Y1
-	VSUBPS         Y0, Y5, Y7
-	VADDPS         Y0, Y5, Y5
+	VMOVAPS        Y5, Y9
+	VFNMADD231PS   Y8, Y3, Y9
+	VFMADD231PS    Y8, Y5, Y3
+	VMOVUPS        224(DX), Y5
+	VMOVAPS        Y7, Y8
+	VFNMADD231PS   Y5, Y6, Y8
+	VFMADD231PS    Y5, Y7, Y6
+	VMOVUPS        256(DX), Y5
+	VMOVAPS        Y2, Y7
+	VFNMADD231PS   Y5, Y4, Y7
+	VFMADD231PS    Y5, Y2, Y4
+	VMOVUPS        320(DX), Y2
+	VMOVAPS        Y0, Y5
+	VMOVAPS        Y1, Y10
+	VFMADD231PS    Y2, Y8, Y5
+	VFNMADD231PS   Y2, Y8, Y0
+	VFMADD231PS    Y2, Y6, Y10
+	VFNMADD231PS   Y2, Y6, Y1
+	VMOVUPS        288(DX), Y2
+	VMULPS         Y2, Y9, Y9
+	VMULPS         Y2, Y3, Y3
+	VMOVUPS        352(DX), Y2
+	VMOVAPS        Y9, Y6
+	VMOVAPS        Y3, Y8
+	VFMADD231PS    Y2, Y7, Y6
+	VFNMADD231PS   Y2, Y7, Y9
+	VFMADD231PS    Y2, Y4, Y8
+	VFNMADD231PS   Y2, Y4, Y3
+	VSUBPS         Y6, Y5, Y2
+	VADDPS         Y6, Y5, Y5
+	VSUBPS         Y8, Y10, Y4
+	VADDPS         Y8, Y10, Y10
+	VADDPS         Y3, Y0, Y6
+	VSUBPS         Y3, Y0, Y0
+	VSUBPS         Y9, Y1, Y3
+	VADDPS         Y9, Y1, Y1
 	LEAQ           (DI)(DI*2), DX
-	VMOVUPS        Y8, (AX)
-	VMOVUPS        Y4, (CX)
+	VMOVUPS        Y5, (AX)
+	VMOVUPS        Y10, (CX)
 	VMOVUPS        Y6, (AX)(DI*1)
-	VMOVUPS        Y7, (CX)(DI*1)
+	VMOVUPS        Y3, (CX)(DI*1)
 	VMOVUPS        Y2, (AX)(DI*2)
-	VMOVUPS        Y3, (CX)(DI*2)
-	VMOVUPS        Y1, (AX)(DX*1)
-	VMOVUPS        Y5, (CX)(DX*1)
+	VMOVUPS        Y4, (CX)(DI*2)
+	VMOVUPS        Y0, (AX)(DX*1)
+	VMOVUPS        Y1, (CX)(DX*1)
 	JMP            end3
 
 next4:
@@ -6684,342 +6776,364 @@ GLOBL fftlanes_upperminus<>(SB), RODATA|NOPTR, $32
 // func fftForwardLanes2AVX512(re []float32, im []float32, tw []float32)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·fftForwardLanes2AVX512(SB), NOSPLIT, $0-72
-	MOVQ    re_base+0(FP), AX
-	MOVQ    im_base+24(FP), CX
-	MOVQ    tw_base+48(FP), DX
-	VMOVUPS fftlanes_twist1re<>+0(SB), Z0
-	VMOVUPS fftlanes_twist1im<>+0(SB), Z1
-	VMOVUPS fftlanes_twist2re<>+0(SB), Z2
-	VMOVUPS fftlanes_twist2im<>+0(SB), Z3
-	VMOVUPS fftlanes_twist3re<>+0(SB), Z4
-	VMOVUPS fftlanes_twist3im<>+0(SB), Z5
-	MOVQ    re_len+8(FP), BX
-	SHRQ    $0x04, BX
-	MOVQ    $0x00000040, SI
+	MOVQ re_base+0(FP), AX
+	MOVQ im_base+24(FP), CX
+	MOVQ tw_base+48(FP), DX
+	MOVQ re_len+8(FP), BX
+	SHRQ $0x04, BX
+	MOVQ $0x00000040, SI
 
 loop1:
-	CMPQ        BX, $0x04
-	JL          rest2
-	VMOVUPS     (AX), Z6
-	VMOVUPS     (CX), Z7
-	VMOVUPS     64(AX), Z8
-	VMOVUPS     64(CX), Z9
-	VMOVUPS     128(AX), Z10
-	VMOVUPS     128(CX), Z11
-	VMOVUPS     192(AX), Z12
-	VMOVUPS     192(CX), Z13
-	VSUBPS      Z8, Z6, Z14
-	VADDPS      Z8, Z6, Z6
-	VSUBPS      Z9, Z7, Z8
-	VADDPS      Z9, Z7, Z7
-	VSUBPS      Z12, Z10, Z9
-	VADDPS      Z12, Z10, Z10
-	VSUBPS      Z13, Z11, Z12
-	VADDPS      Z13, Z11, Z11
-	VSHUFF32X4  $0x44, Z14, Z6, Z13
-	VSHUFF32X4  $0xee, Z14, Z6, Z6
-	VSHUFF32X4  $0x44, Z8, Z7, Z14
-	VSHUFF32X4  $0xee, Z8, Z7, Z7
-	VSHUFF32X4  $0x44, Z9, Z10, Z8
-	VSHUFF32X4  $0xee, Z9, Z10, Z10
-	VSHUFF32X4  $0x44, Z12, Z11, Z9
-	VSHUFF32X4  $0xee, Z12, Z11, Z11
-	VSHUFF32X4  $0x88, Z8, Z13, Z12
-	VSHUFF32X4  $0x88, Z9, Z14, Z15
-	VMOVUPS     (DX), Z16
-	VMOVUPS     64(DX), Z17
-	VMULPS      Z17, Z15, Z18
-	VMULPS      Z17, Z12, Z17
-	VFMSUB213PS Z18, Z16, Z12
-	VFMADD213PS Z17, Z16, Z15
-	VSHUFF32X4  $0xdd, Z8, Z13, Z8
-	VSHUFF32X4  $0xdd, Z9, Z14, Z9
-	VMOVUPS     128(DX), Z13
-	VMOVUPS     192(DX), Z14
-	VMULPS      Z14, Z9, Z16
-	VMULPS      Z14, Z8, Z14
-	VFMSUB213PS Z16, Z13, Z8
-	VFMADD213PS Z14, Z13, Z9
-	VSHUFF32X4  $0x88, Z10, Z6, Z13
-	VSHUFF32X4  $0x88, Z11, Z7, Z14
-	VMOVUPS     256(DX), Z16
-	VMOVUPS     320(DX), Z17
-	VMULPS      Z17, Z14, Z18
-	VMULPS      Z17, Z13, Z17
-	VFMSUB213PS Z18, Z16, Z13
-	VFMADD213PS Z17, Z16, Z14
-	VSHUFF32X4  $0xdd, Z10, Z6, Z6
-	VSHUFF32X4  $0xdd, Z11, Z7, Z7
-	VMOVUPS     384(DX), Z10
-	VMOVUPS     448(DX), Z11
-	VMULPS      Z11, Z7, Z16
-	VMULPS      Z11, Z6, Z11
-	VFMSUB213PS Z16, Z10, Z6
-	VFMADD213PS Z11, Z10, Z7
-	VSUBPS      Z13, Z12, Z10
-	VADDPS      Z13, Z12, Z12
-	VSUBPS      Z14, Z15, Z11
-	VADDPS      Z14, Z15, Z15
-	VSUBPS      Z6, Z8, Z13
-	VADDPS      Z6, Z8, Z8
-	VSUBPS      Z7, Z9, Z6
-	VADDPS      Z7, Z9, Z9
-	VSUBPS      Z8, Z12, Z7
-	VADDPS      Z8, Z12, Z12
-	VSUBPS      Z9, Z15, Z8
-	VADDPS      Z9, Z15, Z15
-	VADDPS      Z6, Z10, Z9
-	VSUBPS      Z6, Z10, Z10
-	VSUBPS      Z13, Z11, Z6
-	VADDPS      Z13, Z11, Z11
-	VMULPS      Z1, Z6, Z13
-	VMULPS      Z1, Z9, Z14
-	VFMSUB213PS Z13, Z0, Z9
-	VFMADD213PS Z14, Z0, Z6
-	VMULPS      Z3, Z8, Z13
-	VMULPS      Z3, Z7, Z14
-	VFMSUB213PS Z13, Z2, Z7
-	VFMADD213PS Z14, Z2, Z8
-	VMULPS      Z5, Z11, Z13
-	VMULPS      Z5, Z10, Z14
-	VFMSUB213PS Z13, Z4, Z10
-	VFMADD213PS Z14, Z4, Z11
-	VUNPCKLPS   Z9, Z12, Z13
-	VUNPCKHPS   Z9, Z12, Z12
-	VUNPCKLPS   Z10, Z7, Z9
-	VUNPCKHPS   Z10, Z7, Z7
-	VUNPCKLPD   Z9, Z13, Z10
-	VUNPCKHPD   Z9, Z13, Z9
-	VUNPCKLPD   Z7, Z12, Z13
-	VUNPCKHPD   Z7, Z12, Z7
-	VUNPCKLPS   Z6, Z15, Z12
-	VUNPCKHPS   Z6, Z15, Z15
-	VUNPCKLPS   Z11, Z8, Z6
-	VUNPCKHPS   Z11, Z8, Z8
-	VUNPCKLPD   Z6, Z12, Z11
-	VUNPCKHPD   Z6, Z12, Z6
-	VUNPCKLPD   Z8, Z15, Z12
-	VUNPCKHPD   Z8, Z15, Z8
-	VSUBPS      Z13, Z10, Z14
-	VADDPS      Z13, Z10, Z10
-	VSUBPS      Z12, Z11, Z13
-	VADDPS      Z12, Z11, Z11
-	VSUBPS      Z7, Z9, Z12
-	VADDPS      Z7, Z9, Z9
-	VSUBPS      Z8, Z6, Z7
-	VADDPS      Z8, Z6, Z6
-	VSUBPS      Z9, Z10, Z8
-	VADDPS      Z9, Z10, Z10
-	VSUBPS      Z6, Z11, Z9
-	VADDPS      Z6, Z11, Z11
-	VADDPS      Z7, Z14, Z6
-	VSUBPS      Z7, Z14, Z14
-	VSUBPS      Z12, Z13, Z7
-	VADDPS      Z12, Z13, Z13
-	LEAQ        (SI)(SI*2), DI
-	VMOVUPS     Z10, (AX)
-	VMOVUPS     Z11, (CX)
-	VMOVUPS     Z6, (AX)(SI*1)
-	VMOVUPS     Z7, (CX)(SI*1)
-	VMOVUPS     Z8, (AX)(SI*2)
-	VMOVUPS     Z9, (CX)(SI*2)
-	VMOVUPS     Z14, (AX)(DI*1)
-	VMOVUPS     Z13, (CX)(DI*1)
-	ADDQ        $0x00000100, AX
-	ADDQ        $0x00000100, CX
-	ADDQ        $0x00000200, DX
-	SUBQ        $0x04, BX
-	JMP         loop1
+	CMPQ         BX, $0x04
+	JL           rest2
+	VMOVUPS      (AX), Z0
+	VMOVUPS      (CX), Z1
+	VMOVUPS      64(AX), Z2
+	VMOVUPS      64(CX), Z3
+	VMOVUPS      128(AX), Z4
+	VMOVUPS      128(CX), Z5
+	VMOVUPS      192(AX), Z6
+	VMOVUPS      192(CX), Z7
+	VSUBPS       Z2, Z0, Z8
+	VADDPS       Z2, Z0, Z0
+	VSUBPS       Z3, Z1, Z2
+	VADDPS       Z3, Z1, Z1
+	VSUBPS       Z6, Z4, Z3
+	VADDPS       Z6, Z4, Z4
+	VSUBPS       Z7, Z5, Z6
+	VADDPS       Z7, Z5, Z5
+	VSHUFF32X4   $0x44, Z8, Z0, Z7
+	VSHUFF32X4   $0xee, Z8, Z0, Z0
+	VSHUFF32X4   $0x44, Z2, Z1, Z8
+	VSHUFF32X4   $0xee, Z2, Z1, Z1
+	VSHUFF32X4   $0x44, Z3, Z4, Z2
+	VSHUFF32X4   $0xee, Z3, Z4, Z4
+	VSHUFF32X4   $0x44, Z6, Z5, Z3
+	VSHUFF32X4   $0xee, Z6, Z5, Z5
+	VSHUFF32X4   $0x88, Z2, Z7, Z6
+	VSHUFF32X4   $0x88, Z3, Z8, Z9
+	VSHUFF32X4   $0xdd, Z2, Z7, Z2
+	VSHUFF32X4   $0xdd, Z3, Z8, Z3
+	VSHUFF32X4   $0x88, Z4, Z0, Z7
+	VSHUFF32X4   $0x88, Z5, Z1, Z8
+	VSHUFF32X4   $0xdd, Z4, Z0, Z0
+	VSHUFF32X4   $0xdd, Z5, Z1, Z1
+	VMOVUPS      (DX), Z4
+	VMOVAPS      Z2, Z5
+	VFNMADD231PS Z4, Z3, Z5
+	VFMADD231PS  Z4, Z2, Z3
+	VMOVUPS      64(DX), Z2
+	VMOVAPS      Z7, Z4
+	VFNMADD231PS Z2, Z8, Z4
+	VFMADD231PS  Z2, Z7, Z8
+	VMOVUPS      128(DX), Z2
+	VMOVAPS      Z0, Z7
+	VFNMADD231PS Z2, Z1, Z7
+	VFMADD231PS  Z2, Z0, Z1
+	VMOVUPS      256(DX), Z0
+	VMOVAPS      Z6, Z2
+	VMOVAPS      Z9, Z10
+	VFMADD231PS  Z0, Z4, Z2
+	VFNMADD231PS Z0, Z4, Z6
+	VFMADD231PS  Z0, Z8, Z10
+	VFNMADD231PS Z0, Z8, Z9
+	VMOVUPS      192(DX), Z0
+	VMULPS       Z0, Z5, Z5
+	VMULPS       Z0, Z3, Z3
+	VMOVUPS      320(DX), Z0
+	VMOVAPS      Z5, Z4
+	VMOVAPS      Z3, Z8
+	VFMADD231PS  Z0, Z7, Z4
+	VFNMADD231PS Z0, Z7, Z5
+	VFMADD231PS  Z0, Z1, Z8
+	VFNMADD231PS Z0, Z1, Z3
+	VSUBPS       Z4, Z2, Z0
+	VADDPS       Z4, Z2, Z2
+	VSUBPS       Z8, Z10, Z1
+	VADDPS       Z8, Z10, Z10
+	VADDPS       Z3, Z6, Z4
+	VSUBPS       Z3, Z6, Z6
+	VSUBPS       Z5, Z9, Z3
+	VADDPS       Z5, Z9, Z9
+	VUNPCKLPS    Z4, Z2, Z5
+	VUNPCKHPS    Z4, Z2, Z2
+	VUNPCKLPS    Z6, Z0, Z4
+	VUNPCKHPS    Z6, Z0, Z0
+	VUNPCKLPD    Z4, Z5, Z6
+	VUNPCKHPD    Z4, Z5, Z4
+	VUNPCKLPD    Z0, Z2, Z5
+	VUNPCKHPD    Z0, Z2, Z0
+	VUNPCKLPS    Z3, Z10, Z2
+	VUNPCKHPS    Z3, Z10, Z10
+	VUNPCKLPS    Z9, Z1, Z3
+	VUNPCKHPS    Z9, Z1, Z1
+	VUNPCKLPD    Z3, Z2, Z7
+	VUNPCKHPD    Z3, Z2, Z3
+	VUNPCKLPD    Z1, Z10, Z2
+	VUNPCKHPD    Z1, Z10, Z1
+	VMOVUPS      384(DX), Z8
+	VMOVAPS      Z4, Z9
+	VFNMADD231PS Z8, Z3, Z9
+	VFMADD231PS  Z8, Z4, Z3
+	VMOVUPS      448(DX), Z4
+	VMOVAPS      Z5, Z8
+	VFNMADD231PS Z4, Z2, Z8
+	VFMADD231PS  Z4, Z5, Z2
+	VMOVUPS      512(DX), Z4
+	VMOVAPS      Z0, Z5
+	VFNMADD231PS Z4, Z1, Z5
+	VFMADD231PS  Z4, Z0, Z1
+	VMOVUPS      640(DX), Z0
+	VMOVAPS      Z6, Z4
+	VMOVAPS      Z7, Z10
+	VFMADD231PS  Z0, Z8, Z4
+	VFNMADD231PS Z0, Z8, Z6
+	VFMADD231PS  Z0, Z2, Z10
+	VFNMADD231PS Z0, Z2, Z7
+	VMOVUPS      576(DX), Z0
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z3, Z3
+	VMOVUPS      704(DX), Z0
+	VMOVAPS      Z9, Z2
+	VMOVAPS      Z3, Z8
+	VFMADD231PS  Z0, Z5, Z2
+	VFNMADD231PS Z0, Z5, Z9
+	VFMADD231PS  Z0, Z1, Z8
+	VFNMADD231PS Z0, Z1, Z3
+	VSUBPS       Z2, Z4, Z0
+	VADDPS       Z2, Z4, Z4
+	VSUBPS       Z8, Z10, Z1
+	VADDPS       Z8, Z10, Z10
+	VADDPS       Z3, Z6, Z2
+	VSUBPS       Z3, Z6, Z6
+	VSUBPS       Z9, Z7, Z3
+	VADDPS       Z9, Z7, Z7
+	LEAQ         (SI)(SI*2), DI
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z10, (CX)
+	VMOVUPS      Z2, (AX)(SI*1)
+	VMOVUPS      Z3, (CX)(SI*1)
+	VMOVUPS      Z0, (AX)(SI*2)
+	VMOVUPS      Z1, (CX)(SI*2)
+	VMOVUPS      Z6, (AX)(DI*1)
+	VMOVUPS      Z7, (CX)(DI*1)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000300, DX
+	SUBQ         $0x04, BX
+	JMP          loop1
 
 rest2:
 	CMPQ         BX, $0x02
 	JNE          next4
 	MOVQ         $0x00000020, SI
-	VMOVUPS      (AX), Z6
-	VMOVUPS      (CX), Z7
-	VMOVUPS      64(AX), Z8
-	VMOVUPS      64(CX), Z9
-	VXORPS       Z10, Z10, Z10
-	VXORPS       Z11, Z11, Z11
-	VXORPS       Z12, Z12, Z12
-	VXORPS       Z13, Z13, Z13
-	VSUBPS       Z8, Z6, Z14
-	VADDPS       Z8, Z6, Z6
-	VSUBPS       Z9, Z7, Z8
+	VMOVUPS      (AX), Z0
+	VMOVUPS      (CX), Z1
+	VMOVUPS      64(AX), Z2
+	VMOVUPS      64(CX), Z3
+	VXORPS       Z4, Z4, Z4
+	VXORPS       Z5, Z5, Z5
+	VXORPS       Z6, Z6, Z6
+	VXORPS       Z7, Z7, Z7
+	VSUBPS       Z2, Z0, Z8
+	VADDPS       Z2, Z0, Z0
+	VSUBPS       Z3, Z1, Z2
+	VADDPS       Z3, Z1, Z1
+	VSHUFF32X4   $0x44, Z8, Z0, Z3
+	VSHUFF32X4   $0xee, Z8, Z0, Z0
+	VSHUFF32X4   $0x44, Z2, Z1, Z8
+	VSHUFF32X4   $0xee, Z2, Z1, Z1
+	VSHUFF32X4   $0x44, Z6, Z4, Z2
+	VSHUFF32X4   $0xee, Z6, Z4, Z4
+	VSHUFF32X4   $0x44, Z7, Z5, Z6
+	VSHUFF32X4   $0xee, Z7, Z5, Z5
+	VSHUFF32X4   $0x88, Z2, Z3, Z7
+	VSHUFF32X4   $0x88, Z6, Z8, Z9
+	VSHUFF32X4   $0xdd, Z2, Z3, Z2
+	VSHUFF32X4   $0xdd, Z6, Z8, Z3
+	VSHUFF32X4   $0x88, Z4, Z0, Z6
+	VSHUFF32X4   $0x88, Z5, Z1, Z8
+	VSHUFF32X4   $0xdd, Z4, Z0, Z0
+	VSHUFF32X4   $0xdd, Z5, Z1, Z1
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z4
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	VMOVUPS.Z    (DX), K1, Z4
+	VMOVAPS      Z2, Z5
+	VFNMADD231PS Z4, Z3, Z5
+	VFMADD231PS  Z4, Z2, Z3
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z2, Z4, K1
+	VMOVUPS.Z    32(DX), K1, Z2
+	VMOVAPS      Z6, Z4
+	VFNMADD231PS Z2, Z8, Z4
+	VFMADD231PS  Z2, Z6, Z8
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z6
+	VPCMPD       $0x01, Z2, Z6, K1
+	VMOVUPS.Z    64(DX), K1, Z2
+	VMOVAPS      Z0, Z6
+	VFNMADD231PS Z2, Z1, Z6
+	VFMADD231PS  Z2, Z0, Z1
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z0, Z2, K1
+	VMOVUPS.Z    128(DX), K1, Z0
+	VMOVAPS      Z7, Z2
+	VMOVAPS      Z9, Z10
+	VFMADD231PS  Z0, Z4, Z2
+	VFNMADD231PS Z0, Z4, Z7
+	VFMADD231PS  Z0, Z8, Z10
+	VFNMADD231PS Z0, Z8, Z9
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z0, Z4, K1
+	VMOVUPS.Z    96(DX), K1, Z0
+	VMULPS       Z0, Z5, Z5
+	VMULPS       Z0, Z3, Z3
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z0, Z4, K1
+	VMOVUPS.Z    160(DX), K1, Z0
+	VMOVAPS      Z5, Z4
+	VMOVAPS      Z3, Z8
+	VFMADD231PS  Z0, Z6, Z4
+	VFNMADD231PS Z0, Z6, Z5
+	VFMADD231PS  Z0, Z1, Z8
+	VFNMADD231PS Z0, Z1, Z3
+	VSUBPS       Z4, Z2, Z0
+	VADDPS       Z4, Z2, Z2
+	VSUBPS       Z8, Z10, Z1
+	VADDPS       Z8, Z10, Z10
+	VADDPS       Z3, Z7, Z4
+	VSUBPS       Z3, Z7, Z7
+	VSUBPS       Z5, Z9, Z3
+	VADDPS       Z5, Z9, Z9
+	VUNPCKLPS    Z4, Z2, Z5
+	VUNPCKHPS    Z4, Z2, Z2
+	VUNPCKLPS    Z7, Z0, Z4
+	VUNPCKHPS    Z7, Z0, Z0
+	VUNPCKLPD    Z4, Z5, Z6
+	VUNPCKHPD    Z4, Z5, Z4
+	VUNPCKLPD    Z0, Z2, Z5
+	VUNPCKHPD    Z0, Z2, Z0
+	VUNPCKLPS    Z3, Z10, Z2
+	VUNPCKHPS    Z3, Z10, Z10
+	VUNPCKLPS    Z9, Z1, Z3
+	VUNPCKHPS    Z9, Z1, Z1
+	VUNPCKLPD    Z3, Z2, Z7
+	VUNPCKHPD    Z3, Z2, Z3
+	VUNPCKLPD    Z1, Z10, Z2
+	VUNPCKHPD    Z1, Z10, Z1
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z8
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
+	VPCMPD       $0x01, Z8, Z9, K1
+	VMOVUPS.Z    192(DX), K1, Z8
+	VMOVAPS      Z4, Z9
+	VFNMADD231PS Z8, Z3, Z9
+	VFMADD231PS  Z8, Z4, Z3
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z4
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z4, Z8, K1
+	VMOVUPS.Z    224(DX), K1, Z4
+	VMOVAPS      Z5, Z8
+	VFNMADD231PS Z4, Z2, Z8
+	VFMADD231PS  Z4, Z5, Z2
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z4
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	VMOVUPS.Z    256(DX), K1, Z4
+	VMOVAPS      Z0, Z5
+	VFNMADD231PS Z4, Z1, Z5
+	VFMADD231PS  Z4, Z0, Z1
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z0, Z4, K1
+	VMOVUPS.Z    320(DX), K1, Z0
+	VMOVAPS      Z6, Z4
+	VMOVAPS      Z7, Z10
+	VFMADD231PS  Z0, Z8, Z4
+	VFNMADD231PS Z0, Z8, Z6
+	VFMADD231PS  Z0, Z2, Z10
+	VFNMADD231PS Z0, Z2, Z7
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z0, Z2, K1
+	VMOVUPS.Z    288(DX), K1, Z0
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z3, Z3
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z0, Z2, K1
+	VMOVUPS.Z    352(DX), K1, Z0
+	VMOVAPS      Z9, Z2
+	VMOVAPS      Z3, Z8
+	VFMADD231PS  Z0, Z5, Z2
+	VFNMADD231PS Z0, Z5, Z9
+	VFMADD231PS  Z0, Z1, Z8
+	VFNMADD231PS Z0, Z1, Z3
+	VSUBPS       Z2, Z4, Z0
+	VADDPS       Z2, Z4, Z4
+	VSUBPS       Z8, Z10, Z1
+	VADDPS       Z8, Z10, Z10
+	VADDPS       Z3, Z6, Z2
+	VSUBPS       Z3, Z6, Z6
+	VSUBPS       Z9, Z7, Z3
 	VADDPS       Z9, Z7, Z7
-	VSHUFF32X4   $0x44, Z14, Z6, Z9
-	VSHUFF32X4   $0xee, Z14, Z6, Z6
-	VSHUFF32X4   $0x44, Z8, Z7, Z14
-	VSHUFF32X4   $0xee, Z8, Z7, Z7
-	VSHUFF32X4   $0x44, Z12, Z10, Z8
-	VSHUFF32X4   $0xee, Z12, Z10, Z10
-	VSHUFF32X4   $0x44, Z13, Z11, Z12
-	VSHUFF32X4   $0xee, Z13, Z11, Z11
-	VSHUFF32X4   $0x88, Z8, Z9, Z13
-	VSHUFF32X4   $0x88, Z12, Z14, Z15
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z16
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z17
-	VPCMPD       $0x01, Z16, Z17, K1
-	VMOVUPS.Z    (DX), K1, Z16
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z17
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z18
-	VPCMPD       $0x01, Z17, Z18, K1
-	VMOVUPS.Z    32(DX), K1, Z17
-	VMULPS       Z17, Z15, Z18
-	VMULPS       Z17, Z13, Z17
-	VFMSUB213PS  Z18, Z16, Z13
-	VFMADD213PS  Z17, Z16, Z15
-	VSHUFF32X4   $0xdd, Z8, Z9, Z8
-	VSHUFF32X4   $0xdd, Z12, Z14, Z9
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z12
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z14
-	VPCMPD       $0x01, Z12, Z14, K1
-	VMOVUPS.Z    64(DX), K1, Z12
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z14
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z16
-	VPCMPD       $0x01, Z14, Z16, K1
-	VMOVUPS.Z    96(DX), K1, Z14
-	VMULPS       Z14, Z9, Z16
-	VMULPS       Z14, Z8, Z14
-	VFMSUB213PS  Z16, Z12, Z8
-	VFMADD213PS  Z14, Z12, Z9
-	VSHUFF32X4   $0x88, Z10, Z6, Z12
-	VSHUFF32X4   $0x88, Z11, Z7, Z14
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z16
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z17
-	VPCMPD       $0x01, Z16, Z17, K1
-	VMOVUPS.Z    128(DX), K1, Z16
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z17
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z18
-	VPCMPD       $0x01, Z17, Z18, K1
-	VMOVUPS.Z    160(DX), K1, Z17
-	VMULPS       Z17, Z14, Z18
-	VMULPS       Z17, Z12, Z17
-	VFMSUB213PS  Z18, Z16, Z12
-	VFMADD213PS  Z17, Z16, Z14
-	VSHUFF32X4   $0xdd, Z10, Z6, Z6
-	VSHUFF32X4   $0xdd, Z11, Z7, Z7
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z10
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z11
-	VPCMPD       $0x01, Z10, Z11, K1
-	VMOVUPS.Z    192(DX), K1, Z10
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z11
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z16
-	VPCMPD       $0x01, Z11, Z16, K1
-	VMOVUPS.Z    224(DX), K1, Z11
-	VMULPS       Z11, Z7, Z16
-	VMULPS       Z11, Z6, Z11
-	VFMSUB213PS  Z16, Z10, Z6
-	VFMADD213PS  Z11, Z10, Z7
-	VSUBPS       Z12, Z13, Z10
-	VADDPS       Z12, Z13, Z13
-	VSUBPS       Z14, Z15, Z11
-	VADDPS       Z14, Z15, Z15
-	VSUBPS       Z6, Z8, Z12
-	VADDPS       Z6, Z8, Z8
-	VSUBPS       Z7, Z9, Z6
-	VADDPS       Z7, Z9, Z9
-	VSUBPS       Z8, Z13, Z7
-	VADDPS       Z8, Z13, Z13
-	VSUBPS       Z9, Z15, Z8
-	VADDPS       Z9, Z15, Z15
-	VADDPS       Z6, Z10, Z9
-	VSUBPS       Z6, Z10, Z10
-	VSUBPS       Z12, Z11, Z6
-	VADDPS       Z12, Z11, Z11
-	VMULPS       Z1, Z6, Z12
-	VMULPS       Z1, Z9, Z1
-	VFMSUB213PS  Z12, Z0, Z9
-	VFMADD213PS  Z1, Z0, Z6
-	VMULPS       Z3, Z8, Z0
-	VMULPS       Z3, Z7, Z1
-	VFMSUB213PS  Z0, Z2, Z7
-	VFMADD213PS  Z1, Z2, Z8
-	VMULPS       Z5, Z11, Z0
-	VMULPS       Z5, Z10, Z1
-	VFMSUB213PS  Z0, Z4, Z10
-	VFMADD213PS  Z1, Z4, Z11
-	VUNPCKLPS    Z9, Z13, Z0
-	VUNPCKHPS    Z9, Z13, Z13
-	VUNPCKLPS    Z10, Z7, Z1
-	VUNPCKHPS    Z10, Z7, Z7
-	VUNPCKLPD    Z1, Z0, Z2
-	VUNPCKHPD    Z1, Z0, Z1
-	VUNPCKLPD    Z7, Z13, Z0
-	VUNPCKHPD    Z7, Z13, Z7
-	VUNPCKLPS    Z6, Z15, Z3
-	VUNPCKHPS    Z6, Z15, Z15
-	VUNPCKLPS    Z11, Z8, Z4
-	VUNPCKHPS    Z11, Z8, Z8
-	VUNPCKLPD    Z4, Z3, Z5
-	VUNPCKHPD    Z4, Z3, Z4
-	VUNPCKLPD    Z8, Z15, Z3
-	VUNPCKHPD    Z8, Z15, Z8
-	VSUBPS       Z0, Z2, Z6
-	VADDPS       Z0, Z2, Z2
-	VSUBPS       Z3, Z5, Z0
-	VADDPS       Z3, Z5, Z5
-	VSUBPS       Z7, Z1, Z3
-	VADDPS       Z7, Z1, Z1
-	VSUBPS       Z8, Z4, Z7
-	VADDPS       Z8, Z4, Z4
-	VSUBPS       Z1, Z2, Z8
-	VADDPS       Z1, Z2, Z2
-	VSUBPS       Z4, Z5, Z1
-	VADDPS       Z4, Z5, Z5
-	VADDPS       Z7, Z6, Z4
-	VSUBPS       Z7, Z6, Z6
-	VSUBPS       Z3, Z0, Z7
-	VADDPS       Z3, Z0, Z0
 	LEAQ         (SI)(SI*2), DX
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z3
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
-	VPCMPD       $0x01, Z3, Z9, K1
-	VMOVUPS      Z2, K1, (AX)
+	VPBROADCASTD BX, Z5
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z5, Z8, K1
+	VMOVUPS      Z4, K1, (AX)
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z4
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	VMOVUPS      Z10, K1, (CX)
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z4
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	VMOVUPS      Z2, K1, (AX)(SI*1)
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z2, Z4, K1
+	VMOVUPS      Z3, K1, (CX)(SI*1)
 	MOVQ         $0x00000008, BX
 	VPBROADCASTD BX, Z2
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
 	VPCMPD       $0x01, Z2, Z3, K1
-	VMOVUPS      Z5, K1, (CX)
+	VMOVUPS      Z0, K1, (AX)(SI*2)
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
-	VPCMPD       $0x01, Z2, Z3, K1
-	VMOVUPS      Z4, K1, (AX)(SI*1)
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
-	VPCMPD       $0x01, Z2, Z3, K1
-	VMOVUPS      Z7, K1, (CX)(SI*1)
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
-	VPCMPD       $0x01, Z2, Z3, K1
-	VMOVUPS      Z8, K1, (AX)(SI*2)
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
-	VPCMPD       $0x01, Z2, Z3, K1
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z0, Z2, K1
 	VMOVUPS      Z1, K1, (CX)(SI*2)
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z1
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
-	VPCMPD       $0x01, Z1, Z2, K1
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
 	VMOVUPS      Z6, K1, (AX)(DX*1)
 	MOVQ         $0x00000008, AX
-	VPBROADCASTD AX, Z1
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
-	VPCMPD       $0x01, Z1, Z2, K1
-	VMOVUPS      Z0, K1, (CX)(DX*1)
+	VPBROADCASTD AX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	VMOVUPS      Z7, K1, (CX)(DX*1)
 	JMP          end3
 
 next4:
@@ -7041,396 +7155,396 @@ TEXT ·fftInverseLanes2AVX2(SB), NOSPLIT, $160-72
 	MOVQ $0x00000040, DI
 
 loop1:
-	CMPQ        SI, $0x04
-	JL          rest2
-	LEAQ        (DI)(DI*2), R8
-	VMOVUPS     (AX), Y0
-	VMOVUPS     (CX), Y1
-	VMOVUPS     (AX)(DI*1), Y2
-	VMOVUPS     (CX)(DI*1), Y3
-	VMOVUPS     (AX)(DI*2), Y4
-	VMOVUPS     (CX)(DI*2), Y5
-	VMOVUPS     (AX)(R8*1), Y6
-	VMOVUPS     (CX)(R8*1), Y7
-	VSUBPS      Y4, Y0, Y8
-	VADDPS      Y4, Y0, Y0
-	VSUBPS      Y5, Y1, Y4
-	VADDPS      Y5, Y1, Y1
-	VSUBPS      Y6, Y2, Y5
-	VADDPS      Y6, Y2, Y2
-	VSUBPS      Y7, Y3, Y6
-	VADDPS      Y7, Y3, Y3
-	VSUBPS      Y2, Y0, Y7
-	VADDPS      Y2, Y0, Y0
-	VSUBPS      Y3, Y1, Y2
-	VADDPS      Y3, Y1, Y1
-	VADDPS      Y6, Y8, Y3
-	VSUBPS      Y6, Y8, Y8
-	VSUBPS      Y5, Y4, Y6
-	VADDPS      Y5, Y4, Y4
-	VUNPCKLPS   Y8, Y0, Y5
-	VUNPCKHPS   Y8, Y0, Y0
-	VUNPCKLPS   Y3, Y7, Y8
-	VUNPCKHPS   Y3, Y7, Y7
-	VUNPCKLPD   Y8, Y5, Y3
-	VUNPCKHPD   Y8, Y5, Y8
-	VUNPCKLPD   Y7, Y0, Y5
-	VUNPCKHPD   Y7, Y0, Y7
-	VUNPCKLPS   Y4, Y1, Y0
-	VUNPCKHPS   Y4, Y1, Y1
-	VUNPCKLPS   Y6, Y2, Y4
-	VUNPCKHPS   Y6, Y2, Y2
-	VUNPCKLPD   Y4, Y0, Y6
-	VUNPCKHPD   Y4, Y0, Y4
-	VUNPCKLPD   Y2, Y1, Y0
-	VUNPCKHPD   Y2, Y1, Y2
-	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y8, Y9
-	VFMADD213PS Y10, Y1, Y8
-	VFMSUB213PS Y9, Y1, Y4
-	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
-	VMULPS      Y9, Y0, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y1, Y5
-	VFMSUB213PS Y9, Y1, Y0
-	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
-	VMULPS      Y9, Y2, Y10
-	VMULPS      Y9, Y7, Y9
-	VFMADD213PS Y10, Y1, Y7
-	VFMSUB213PS Y9, Y1, Y2
-	VSUBPS      Y5, Y3, Y1
-	VADDPS      Y5, Y3, Y3
-	VSUBPS      Y0, Y6, Y5
-	VADDPS      Y0, Y6, Y6
-	VSUBPS      Y7, Y8, Y0
-	VADDPS      Y7, Y8, Y8
-	VSUBPS      Y2, Y4, Y7
-	VADDPS      Y2, Y4, Y4
-	VSUBPS      Y8, Y3, Y2
-	VADDPS      Y8, Y3, Y3
-	VSUBPS      Y4, Y6, Y8
-	VADDPS      Y4, Y6, Y6
-	VADDPS      Y7, Y1, Y4
-	VSUBPS      Y7, Y1, Y1
-	VSUBPS      Y0, Y5, Y7
-	VADDPS      Y0, Y5, Y5
-	VMOVUPS     (DX), Y0
-	VMOVUPS     64(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y0, Y3
-	VFMSUB213PS Y9, Y0, Y6
-	VMOVUPS     128(DX), Y0
-	VMOVUPS     192(DX), Y9
-	VMULPS      Y9, Y5, Y10
-	VMULPS      Y9, Y1, Y9
-	VFMADD213PS Y10, Y0, Y1
-	VFMSUB213PS Y9, Y0, Y5
-	VMOVUPS     256(DX), Y0
-	VMOVUPS     320(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y0, Y2
-	VFMSUB213PS Y9, Y0, Y8
-	VMOVUPS     384(DX), Y0
-	VMOVUPS     448(DX), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y4, Y9
-	VFMADD213PS Y10, Y0, Y4
-	VFMSUB213PS Y9, Y0, Y7
-	VPERM2F128  $0x20, Y1, Y3, Y0
-	VPERM2F128  $0x31, Y1, Y3, Y3
-	VPERM2F128  $0x20, Y5, Y6, Y1
-	VPERM2F128  $0x31, Y5, Y6, Y6
-	VPERM2F128  $0x20, Y4, Y2, Y5
-	VPERM2F128  $0x31, Y4, Y2, Y2
-	VPERM2F128  $0x20, Y7, Y8, Y4
-	VPERM2F128  $0x31, Y7, Y8, Y8
-	VSUBPS      Y3, Y0, Y7
-	VADDPS      Y3, Y0, Y0
-	VSUBPS      Y6, Y1, Y3
-	VADDPS      Y6, Y1, Y1
-	VSUBPS      Y2, Y5, Y6
-	VADDPS      Y2, Y5, Y5
-	VSUBPS      Y8, Y4, Y2
-	VADDPS      Y8, Y4, Y4
-	VMOVUPS     Y0, (AX)
-	VMOVUPS     Y1, (CX)
-	VMOVUPS     Y5, (BX)
-	VMOVUPS     Y4, 32(BX)
-	VMOVUPS     Y7, 64(AX)
-	VMOVUPS     Y3, 64(CX)
-	VMOVUPS     Y6, 64(BX)
-	VMOVUPS     Y2, 96(BX)
-	LEAQ        (DI)(DI*2), R8
-	VMOVUPS     32(AX), Y0
-	VMOVUPS     32(CX), Y1
-	VMOVUPS     32(AX)(DI*1), Y2
-	VMOVUPS     32(CX)(DI*1), Y3
-	VMOVUPS     32(AX)(DI*2), Y4
-	VMOVUPS     32(CX)(DI*2), Y5
-	VMOVUPS     32(AX)(R8*1), Y6
-	VMOVUPS     32(CX)(R8*1), Y7
-	VSUBPS      Y4, Y0, Y8
-	VADDPS      Y4, Y0, Y0
-	VSUBPS      Y5, Y1, Y4
-	VADDPS      Y5, Y1, Y1
-	VSUBPS      Y6, Y2, Y5
-	VADDPS      Y6, Y2, Y2
-	VSUBPS      Y7, Y3, Y6
-	VADDPS      Y7, Y3, Y3
-	VSUBPS      Y2, Y0, Y7
-	VADDPS      Y2, Y0, Y0
-	VSUBPS      Y3, Y1, Y2
-	VADDPS      Y3, Y1, Y1
-	VADDPS      Y6, Y8, Y3
-	VSUBPS      Y6, Y8, Y8
-	VSUBPS      Y5, Y4, Y6
-	VADDPS      Y5, Y4, Y4
-	VUNPCKLPS   Y8, Y0, Y5
-	VUNPCKHPS   Y8, Y0, Y0
-	VUNPCKLPS   Y3, Y7, Y8
-	VUNPCKHPS   Y3, Y7, Y7
-	VUNPCKLPD   Y8, Y5, Y3
-	VUNPCKHPD   Y8, Y5, Y8
-	VUNPCKLPD   Y7, Y0, Y5
-	VUNPCKHPD   Y7, Y0, Y7
-	VUNPCKLPS   Y4, Y1, Y0
-	VUNPCKHPS   Y4, Y1, Y1
-	VUNPCKLPS   Y6, Y2, Y4
-	VUNPCKHPS   Y6, Y2, Y2
-	VUNPCKLPD   Y4, Y0, Y6
-	VUNPCKHPD   Y4, Y0, Y4
-	VUNPCKLPD   Y2, Y1, Y0
-	VUNPCKHPD   Y2, Y1, Y2
-	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y8, Y9
-	VFMADD213PS Y10, Y1, Y8
-	VFMSUB213PS Y9, Y1, Y4
-	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
-	VMULPS      Y9, Y0, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y1, Y5
-	VFMSUB213PS Y9, Y1, Y0
-	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
-	VMULPS      Y9, Y2, Y10
-	VMULPS      Y9, Y7, Y9
-	VFMADD213PS Y10, Y1, Y7
-	VFMSUB213PS Y9, Y1, Y2
-	VSUBPS      Y5, Y3, Y1
-	VADDPS      Y5, Y3, Y3
-	VSUBPS      Y0, Y6, Y5
-	VADDPS      Y0, Y6, Y6
-	VSUBPS      Y7, Y8, Y0
-	VADDPS      Y7, Y8, Y8
-	VSUBPS      Y2, Y4, Y7
-	VADDPS      Y2, Y4, Y4
-	VSUBPS      Y8, Y3, Y2
-	VADDPS      Y8, Y3, Y3
-	VSUBPS      Y4, Y6, Y8
-	VADDPS      Y4, Y6, Y6
-	VADDPS      Y7, Y1, Y4
-	VSUBPS      Y7, Y1, Y1
-	VSUBPS      Y0, Y5, Y7
-	VADDPS      Y0, Y5, Y5
-	VMOVUPS     32(DX), Y0
-	VMOVUPS     96(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y0, Y3
-	VFMSUB213PS Y9, Y0, Y6
-	VMOVUPS     160(DX), Y0
-	VMOVUPS     224(DX), Y9
-	VMULPS      Y9, Y5, Y10
-	VMULPS      Y9, Y1, Y9
-	VFMADD213PS Y10, Y0, Y1
-	VFMSUB213PS Y9, Y0, Y5
-	VMOVUPS     288(DX), Y0
-	VMOVUPS     352(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y0, Y2
-	VFMSUB213PS Y9, Y0, Y8
-	VMOVUPS     416(DX), Y0
-	VMOVUPS     480(DX), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y4, Y9
-	VFMADD213PS Y10, Y0, Y4
-	VFMSUB213PS Y9, Y0, Y7
-	VPERM2F128  $0x20, Y1, Y3, Y0
-	VPERM2F128  $0x31, Y1, Y3, Y3
-	VPERM2F128  $0x20, Y5, Y6, Y1
-	VPERM2F128  $0x31, Y5, Y6, Y6
-	VPERM2F128  $0x20, Y4, Y2, Y5
-	VPERM2F128  $0x31, Y4, Y2, Y2
-	VPERM2F128  $0x20, Y7, Y8, Y4
-	VPERM2F128  $0x31, Y7, Y8, Y8
-	VSUBPS      Y3, Y0, Y7
-	VADDPS      Y3, Y0, Y0
-	VSUBPS      Y6, Y1, Y3
-	VADDPS      Y6, Y1, Y1
-	VSUBPS      Y2, Y5, Y6
-	VADDPS      Y2, Y5, Y5
-	VSUBPS      Y8, Y4, Y2
-	VADDPS      Y8, Y4, Y4
-	VMOVUPS     Y0, 128(AX)
-	VMOVUPS     Y1, 128(CX)
-	VMOVUPS     Y5, 160(AX)
-	VMOVUPS     Y4, 160(CX)
-	VMOVUPS     Y7, 192(AX)
-	VMOVUPS     Y3, 192(CX)
-	VMOVUPS     Y6, 224(AX)
-	VMOVUPS     Y2, 224(CX)
-	VMOVUPS     (BX), Y0
-	VMOVUPS     32(BX), Y1
-	VMOVUPS     Y0, 32(AX)
-	VMOVUPS     Y1, 32(CX)
-	VMOVUPS     64(BX), Y0
-	VMOVUPS     96(BX), Y1
-	VMOVUPS     Y0, 96(AX)
-	VMOVUPS     Y1, 96(CX)
-	ADDQ        $0x00000100, AX
-	ADDQ        $0x00000100, CX
-	ADDQ        $0x00000200, DX
-	SUBQ        $0x04, SI
-	JMP         loop1
+	CMPQ         SI, $0x04
+	JL           rest2
+	LEAQ         (DI)(DI*2), R8
+	VMOVUPS      (AX), Y0
+	VMOVUPS      (CX), Y1
+	VMOVUPS      (AX)(DI*1), Y2
+	VMOVUPS      (CX)(DI*1), Y3
+	VMOVUPS      (AX)(DI*2), Y4
+	VMOVUPS      (CX)(DI*2), Y5
+	VMOVUPS      (AX)(R8*1), Y6
+	VMOVUPS      (CX)(R8*1), Y7
+	VSUBPS       Y4, Y0, Y8
+	VADDPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y4
+	VADDPS       Y5, Y1, Y1
+	VSUBPS       Y6, Y2, Y5
+	VADDPS       Y6, Y2, Y2
+	VSUBPS       Y7, Y3, Y6
+	VADDPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y0, Y7
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y6, Y8, Y3
+	VSUBPS       Y6, Y8, Y8
+	VSUBPS       Y5, Y4, Y6
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      384(DX), Y5
+	VMOVAPS      Y8, Y9
+	VFMADD231PS  Y5, Y4, Y9
+	VFNMADD231PS Y5, Y8, Y4
+	VMOVUPS      576(DX), Y5
+	VMULPS       Y5, Y9, Y9
+	VMULPS       Y5, Y4, Y4
+	VMOVUPS      448(DX), Y5
+	VMOVAPS      Y7, Y8
+	VFMADD231PS  Y5, Y2, Y8
+	VFNMADD231PS Y5, Y7, Y2
+	VMOVUPS      640(DX), Y5
+	VMULPS       Y5, Y8, Y8
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      512(DX), Y5
+	VMOVAPS      Y3, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS Y5, Y3, Y6
+	VMOVUPS      704(DX), Y3
+	VMULPS       Y3, Y7, Y7
+	VMULPS       Y3, Y6, Y6
+	VUNPCKLPS    Y9, Y0, Y3
+	VUNPCKHPS    Y9, Y0, Y0
+	VUNPCKLPS    Y7, Y8, Y5
+	VUNPCKHPS    Y7, Y8, Y8
+	VUNPCKLPD    Y5, Y3, Y7
+	VUNPCKHPD    Y5, Y3, Y5
+	VUNPCKLPD    Y8, Y0, Y3
+	VUNPCKHPD    Y8, Y0, Y8
+	VUNPCKLPS    Y4, Y1, Y0
+	VUNPCKHPS    Y4, Y1, Y1
+	VUNPCKLPS    Y6, Y2, Y4
+	VUNPCKHPS    Y6, Y2, Y2
+	VUNPCKLPD    Y4, Y0, Y6
+	VUNPCKHPD    Y4, Y0, Y4
+	VUNPCKLPD    Y2, Y1, Y0
+	VUNPCKHPD    Y2, Y1, Y2
+	VSUBPS       Y3, Y7, Y1
+	VADDPS       Y3, Y7, Y7
+	VSUBPS       Y0, Y6, Y3
+	VADDPS       Y0, Y6, Y6
+	VSUBPS       Y8, Y5, Y0
+	VADDPS       Y8, Y5, Y5
+	VSUBPS       Y2, Y4, Y8
+	VADDPS       Y2, Y4, Y4
+	VSUBPS       Y5, Y7, Y2
+	VADDPS       Y5, Y7, Y7
+	VSUBPS       Y4, Y6, Y5
+	VADDPS       Y4, Y6, Y6
+	VADDPS       Y8, Y1, Y4
+	VSUBPS       Y8, Y1, Y1
+	VSUBPS       Y0, Y3, Y8
+	VADDPS       Y0, Y3, Y3
+	VMOVUPS      (DX), Y0
+	VMOVAPS      Y1, Y9
+	VFMADD231PS  Y0, Y3, Y9
+	VFNMADD231PS Y0, Y1, Y3
+	VMOVUPS      192(DX), Y0
+	VMULPS       Y0, Y9, Y9
+	VMULPS       Y0, Y3, Y3
+	VMOVUPS      64(DX), Y0
+	VMOVAPS      Y2, Y1
+	VFMADD231PS  Y0, Y5, Y1
+	VFNMADD231PS Y0, Y2, Y5
+	VMOVUPS      256(DX), Y0
+	VMULPS       Y0, Y1, Y1
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      128(DX), Y0
+	VMOVAPS      Y4, Y2
+	VFMADD231PS  Y0, Y8, Y2
+	VFNMADD231PS Y0, Y4, Y8
+	VMOVUPS      320(DX), Y0
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y0, Y8, Y8
+	VPERM2F128   $0x20, Y9, Y7, Y0
+	VPERM2F128   $0x31, Y9, Y7, Y7
+	VPERM2F128   $0x20, Y3, Y6, Y4
+	VPERM2F128   $0x31, Y3, Y6, Y6
+	VPERM2F128   $0x20, Y2, Y1, Y3
+	VPERM2F128   $0x31, Y2, Y1, Y1
+	VPERM2F128   $0x20, Y8, Y5, Y2
+	VPERM2F128   $0x31, Y8, Y5, Y5
+	VSUBPS       Y7, Y0, Y8
+	VADDPS       Y7, Y0, Y0
+	VSUBPS       Y6, Y4, Y7
+	VADDPS       Y6, Y4, Y4
+	VSUBPS       Y1, Y3, Y6
+	VADDPS       Y1, Y3, Y3
+	VSUBPS       Y5, Y2, Y1
+	VADDPS       Y5, Y2, Y2
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y4, (CX)
+	VMOVUPS      Y3, (BX)
+	VMOVUPS      Y2, 32(BX)
+	VMOVUPS      Y8, 64(AX)
+	VMOVUPS      Y7, 64(CX)
+	VMOVUPS      Y6, 64(BX)
+	VMOVUPS      Y1, 96(BX)
+	LEAQ         (DI)(DI*2), R8
+	VMOVUPS      32(AX), Y0
+	VMOVUPS      32(CX), Y1
+	VMOVUPS      32(AX)(DI*1), Y2
+	VMOVUPS      32(CX)(DI*1), Y3
+	VMOVUPS      32(AX)(DI*2), Y4
+	VMOVUPS      32(CX)(DI*2), Y5
+	VMOVUPS      32(AX)(R8*1), Y6
+	VMOVUPS      32(CX)(R8*1), Y7
+	VSUBPS       Y4, Y0, Y8
+	VADDPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y4
+	VADDPS       Y5, Y1, Y1
+	VSUBPS       Y6, Y2, Y5
+	VADDPS       Y6, Y2, Y2
+	VSUBPS       Y7, Y3, Y6
+	VADDPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y0, Y7
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y6, Y8, Y3
+	VSUBPS       Y6, Y8, Y8
+	VSUBPS       Y5, Y4, Y6
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      416(DX), Y5
+	VMOVAPS      Y8, Y9
+	VFMADD231PS  Y5, Y4, Y9
+	VFNMADD231PS Y5, Y8, Y4
+	VMOVUPS      608(DX), Y5
+	VMULPS       Y5, Y9, Y9
+	VMULPS       Y5, Y4, Y4
+	VMOVUPS      480(DX), Y5
+	VMOVAPS      Y7, Y8
+	VFMADD231PS  Y5, Y2, Y8
+	VFNMADD231PS Y5, Y7, Y2
+	VMOVUPS      672(DX), Y5
+	VMULPS       Y5, Y8, Y8
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      544(DX), Y5
+	VMOVAPS      Y3, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS Y5, Y3, Y6
+	VMOVUPS      736(DX), Y3
+	VMULPS       Y3, Y7, Y7
+	VMULPS       Y3, Y6, Y6
+	VUNPCKLPS    Y9, Y0, Y3
+	VUNPCKHPS    Y9, Y0, Y0
+	VUNPCKLPS    Y7, Y8, Y5
+	VUNPCKHPS    Y7, Y8, Y8
+	VUNPCKLPD    Y5, Y3, Y7
+	VUNPCKHPD    Y5, Y3, Y5
+	VUNPCKLPD    Y8, Y0, Y3
+	VUNPCKHPD    Y8, Y0, Y8
+	VUNPCKLPS    Y4, Y1, Y0
+	VUNPCKHPS    Y4, Y1, Y1
+	VUNPCKLPS    Y6, Y2, Y4
+	VUNPCKHPS    Y6, Y2, Y2
+	VUNPCKLPD    Y4, Y0, Y6
+	VUNPCKHPD    Y4, Y0, Y4
+	VUNPCKLPD    Y2, Y1, Y0
+	VUNPCKHPD    Y2, Y1, Y2
+	VSUBPS       Y3, Y7, Y1
+	VADDPS       Y3, Y7, Y7
+	VSUBPS       Y0, Y6, Y3
+	VADDPS       Y0, Y6, Y6
+	VSUBPS       Y8, Y5, Y0
+	VADDPS       Y8, Y5, Y5
+	VSUBPS       Y2, Y4, Y8
+	VADDPS       Y2, Y4, Y4
+	VSUBPS       Y5, Y7, Y2
+	VADDPS       Y5, Y7, Y7
+	VSUBPS       Y4, Y6, Y5
+	VADDPS       Y4, Y6, Y6
+	VADDPS       Y8, Y1, Y4
+	VSUBPS       Y8, Y1, Y1
+	VSUBPS       Y0, Y3, Y8
+	VADDPS       Y0, Y3, Y3
+	VMOVUPS      32(DX), Y0
+	VMOVAPS      Y1, Y9
+	VFMADD231PS  Y0, Y3, Y9
+	VFNMADD231PS Y0, Y1, Y3
+	VMOVUPS      224(DX), Y0
+	VMULPS       Y0, Y9, Y9
+	VMULPS       Y0, Y3, Y3
+	VMOVUPS      96(DX), Y0
+	VMOVAPS      Y2, Y1
+	VFMADD231PS  Y0, Y5, Y1
+	VFNMADD231PS Y0, Y2, Y5
+	VMOVUPS      288(DX), Y0
+	VMULPS       Y0, Y1, Y1
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      160(DX), Y0
+	VMOVAPS      Y4, Y2
+	VFMADD231PS  Y0, Y8, Y2
+	VFNMADD231PS Y0, Y4, Y8
+	VMOVUPS      352(DX), Y0
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y0, Y8, Y8
+	VPERM2F128   $0x20, Y9, Y7, Y0
+	VPERM2F128   $0x31, Y9, Y7, Y7
+	VPERM2F128   $0x20, Y3, Y6, Y4
+	VPERM2F128   $0x31, Y3, Y6, Y6
+	VPERM2F128   $0x20, Y2, Y1, Y3
+	VPERM2F128   $0x31, Y2, Y1, Y1
+	VPERM2F128   $0x20, Y8, Y5, Y2
+	VPERM2F128   $0x31, Y8, Y5, Y5
+	VSUBPS       Y7, Y0, Y8
+	VADDPS       Y7, Y0, Y0
+	VSUBPS       Y6, Y4, Y7
+	VADDPS       Y6, Y4, Y4
+	VSUBPS       Y1, Y3, Y6
+	VADDPS       Y1, Y3, Y3
+	VSUBPS       Y5, Y2, Y1
+	VADDPS       Y5, Y2, Y2
+	VMOVUPS      Y0, 128(AX)
+	VMOVUPS      Y4, 128(CX)
+	VMOVUPS      Y3, 160(AX)
+	VMOVUPS      Y2, 160(CX)
+	VMOVUPS      Y8, 192(AX)
+	VMOVUPS      Y7, 192(CX)
+	VMOVUPS      Y6, 224(AX)
+	VMOVUPS      Y1, 224(CX)
+	VMOVUPS      (BX), Y0
+	VMOVUPS      32(BX), Y1
+	VMOVUPS      Y0, 32(AX)
+	VMOVUPS      Y1, 32(CX)
+	VMOVUPS      64(BX), Y0
+	VMOVUPS      96(BX), Y1
+	VMOVUPS      Y0, 96(AX)
+	VMOVUPS      Y1, 96(CX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000300, DX
+	SUBQ         $0x04, SI
+	JMP          loop1
 
 rest2:
-	CMPQ        SI, $0x02
-	JNE         next4
-	MOVQ        $0x00000020, DI
-	LEAQ        (DI)(DI*2), BX
-	VMOVUPS     (AX), Y0
-	VMOVUPS     (CX), Y1
-	VMOVUPS     (AX)(DI*1), Y2
-	VMOVUPS     (CX)(DI*1), Y3
-	VMOVUPS     (AX)(DI*2), Y4
-	VMOVUPS     (CX)(DI*2), Y5
-	VMOVUPS     (AX)(BX*1), Y6
-	VMOVUPS     (CX)(BX*1), Y7
-	VSUBPS      Y4, Y0, Y8
-	VADDPS      Y4, Y0, Y0
-	VSUBPS      Y5, Y1, Y4
-	VADDPS      Y5, Y1, Y1
-	VSUBPS      Y6, Y2, Y5
-	VADDPS      Y6, Y2, Y2
-	VSUBPS      Y7, Y3, Y6
-	VADDPS      Y7, Y3, Y3
-	VSUBPS      Y2, Y0, Y7
-	VADDPS      Y2, Y0, Y0
-	VSUBPS      Y3, Y1, Y2
-	VADDPS      Y3, Y1, Y1
-	VADDPS      Y6, Y8, Y3
-	VSUBPS      Y6, Y8, Y8
-	VSUBPS      Y5, Y4, Y6
-	VADDPS      Y5, Y4, Y4
-	VUNPCKLPS   Y8, Y0, Y5
-	VUNPCKHPS   Y8, Y0, Y0
-	VUNPCKLPS   Y3, Y7, Y8
-	VUNPCKHPS   Y3, Y7, Y7
-	VUNPCKLPD   Y8, Y5, Y3
-	VUNPCKHPD   Y8, Y5, Y8
-	VUNPCKLPD   Y7, Y0, Y5
-	VUNPCKHPD   Y7, Y0, Y7
-	VUNPCKLPS   Y4, Y1, Y0
-	VUNPCKHPS   Y4, Y1, Y1
-	VUNPCKLPS   Y6, Y2, Y4
-	VUNPCKHPS   Y6, Y2, Y2
-	VUNPCKLPD   Y4, Y0, Y6
-	VUNPCKHPD   Y4, Y0, Y4
-	VUNPCKLPD   Y2, Y1, Y0
-	VUNPCKHPD   Y2, Y1, Y2
-	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y8, Y9
-	VFMADD213PS Y10, Y1, Y8
-	VFMSUB213PS Y9, Y1, Y4
-	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
-	VMULPS      Y9, Y0, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y1, Y5
-	VFMSUB213PS Y9, Y1, Y0
-	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
-	VMULPS      Y9, Y2, Y10
-	VMULPS      Y9, Y7, Y9
-	VFMADD213PS Y10, Y1, Y7
-	VFMSUB213PS Y9, Y1, Y2
-	VSUBPS      Y5, Y3, Y1
-	VADDPS      Y5, Y3, Y3
-	VSUBPS      Y0, Y6, Y5
-	VADDPS      Y0, Y6, Y6
-	VSUBPS      Y7, Y8, Y0
-	VADDPS      Y7, Y8, Y8
-	VSUBPS      Y2, Y4, Y7
-	VADDPS      Y2, Y4, Y4
-	VSUBPS      Y8, Y3, Y2
-	VADDPS      Y8, Y3, Y3
-	VSUBPS      Y4, Y6, Y8
-	VADDPS      Y4, Y6, Y6
-	VADDPS      Y7, Y1, Y4
-	VSUBPS      Y7, Y1, Y1
-	VSUBPS      Y0, Y5, Y7
-	VADDPS      Y0, Y5, Y5
-	VMOVUPS     (DX), Y0
-	VMOVUPS     32(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y0, Y3
-	VFMSUB213PS Y9, Y0, Y6
-	VMOVUPS     64(DX), Y0
-	VMOVUPS     96(DX), Y9
-	VMULPS      Y9, Y5, Y10
-	VMULPS      Y9, Y1, Y9
-	VFMADD213PS Y10, Y0, Y1
-	VFMSUB213PS Y9, Y0, Y5
-	VMOVUPS     128(DX), Y0
-	VMOVUPS     160(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y0, Y2
-	VFMSUB213PS Y9, Y0, Y8
-	VMOVUPS     192(DX), Y0
-	VMOVUPS     224(DX), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y4, Y9
-	VFMADD213PS Y10, Y0, Y4
-	VFMSUB213PS Y9, Y0, Y7
-	VPERM2F128  $0x20, Y1, Y3, Y0
-	VPERM2F128  $0x31, Y1, Y3, Y3
-	VPERM2F128  $0x20, Y5, Y6, Y1
-	VPERM2F128  $0x31, Y5, Y6, Y6
-	VPERM2F128  $0x20, Y4, Y2, Y5
-	VPERM2F128  $0x31, Y4, Y2, Y2
-	VPERM2F128  $0x20, Y7, Y8, Y4
-	VPERM2F128  $0x31, Y7, Y8, Y8
-	VSUBPS      Y3, Y0, Y7
-	VADDPS      Y3, Y0, Y0
-	VSUBPS      Y6, Y1, Y3
-	VADDPS      Y6, Y1, Y1
-	VSUBPS      Y2, Y5, Y6
-	VADDPS      Y2, Y5, Y5
-	VSUBPS      Y8, Y4, Y2
-	VADDPS      Y8, Y4, Y4
-	VMOVUPS     Y0, (AX)
-	VMOVUPS     Y1, (CX)
-	VMOVUPS     Y5, 32(AX)
-	VMOVUPS     Y4, 32(CX)
-	VMOVUPS     Y7, 64(AX)
-	VMOVUPS     Y3, 64(CX)
-	VMOVUPS     Y6, 96(AX)
-	VMOVUPS     Y2, 96(CX)
-	JMP         end3
+	CMPQ         SI, $0x02
+	JNE          next4
+	MOVQ         $0x00000020, DI
+	LEAQ         (DI)(DI*2), BX
+	VMOVUPS      (AX), Y0
+	VMOVUPS      (CX), Y1
+	VMOVUPS      (AX)(DI*1), Y2
+	VMOVUPS      (CX)(DI*1), Y3
+	VMOVUPS      (AX)(DI*2), Y4
+	VMOVUPS      (CX)(DI*2), Y5
+	VMOVUPS      (AX)(BX*1), Y6
+	VMOVUPS      (CX)(BX*1), Y7
+	VSUBPS       Y4, Y0, Y8
+	VADDPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y4
+	VADDPS       Y5, Y1, Y1
+	VSUBPS       Y6, Y2, Y5
+	VADDPS       Y6, Y2, Y2
+	VSUBPS       Y7, Y3, Y6
+	VADDPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y0, Y7
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y6, Y8, Y3
+	VSUBPS       Y6, Y8, Y8
+	VSUBPS       Y5, Y4, Y6
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      192(DX), Y5
+	VMOVAPS      Y8, Y9
+	VFMADD231PS  Y5, Y4, Y9
+	VFNMADD231PS Y5, Y8, Y4
+	VMOVUPS      288(DX), Y5
+	VMULPS       Y5, Y9, Y9
+	VMULPS       Y5, Y4, Y4
+	VMOVUPS      224(DX), Y5
+	VMOVAPS      Y7, Y8
+	VFMADD231PS  Y5, Y2, Y8
+	VFNMADD231PS Y5, Y7, Y2
+	VMOVUPS      320(DX), Y5
+	VMULPS       Y5, Y8, Y8
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      256(DX), Y5
+	VMOVAPS      Y3, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS Y5, Y3, Y6
+	VMOVUPS      352(DX), Y3
+	VMULPS       Y3, Y7, Y7
+	VMULPS       Y3, Y6, Y6
+	VUNPCKLPS    Y9, Y0, Y3
+	VUNPCKHPS    Y9, Y0, Y0
+	VUNPCKLPS    Y7, Y8, Y5
+	VUNPCKHPS    Y7, Y8, Y8
+	VUNPCKLPD    Y5, Y3, Y7
+	VUNPCKHPD    Y5, Y3, Y5
+	VUNPCKLPD    Y8, Y0, Y3
+	VUNPCKHPD    Y8, Y0, Y8
+	VUNPCKLPS    Y4, Y1, Y0
+	VUNPCKHPS    Y4, Y1, Y1
+	VUNPCKLPS    Y6, Y2, Y4
+	VUNPCKHPS    Y6, Y2, Y2
+	VUNPCKLPD    Y4, Y0, Y6
+	VUNPCKHPD    Y4, Y0, Y4
+	VUNPCKLPD    Y2, Y1, Y0
+	VUNPCKHPD    Y2, Y1, Y2
+	VSUBPS       Y3, Y7, Y1
+	VADDPS       Y3, Y7, Y7
+	VSUBPS       Y0, Y6, Y3
+	VADDPS       Y0, Y6, Y6
+	VSUBPS       Y8, Y5, Y0
+	VADDPS       Y8, Y5, Y5
+	VSUBPS       Y2, Y4, Y8
+	VADDPS       Y2, Y4, Y4
+	VSUBPS       Y5, Y7, Y2
+	VADDPS       Y5, Y7, Y7
+	VSUBPS       Y4, Y6, Y5
+	VADDPS       Y4, Y6, Y6
+	VADDPS       Y8, Y1, Y4
+	VSUBPS       Y8, Y1, Y1
+	VSUBPS       Y0, Y3, Y8
+	VADDPS       Y0, Y3, Y3
+	VMOVUPS      (DX), Y0
+	VMOVAPS      Y1, Y9
+	VFMADD231PS  Y0, Y3, Y9
+	VFNMADD231PS Y0, Y1, Y3
+	VMOVUPS      96(DX), Y0
+	VMULPS       Y0, Y9, Y9
+	VMULPS       Y0, Y3, Y3
+	VMOVUPS      32(DX), Y0
+	VMOVAPS      Y2, Y1
+	VFMADD231PS  Y0, Y5, Y1
+	VFNMADD231PS Y0, Y2, Y5
+	VMOVUPS      128(DX), Y0
+	VMULPS       Y0, Y1, Y1
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      64(DX), Y0
+	VMOVAPS      Y4, Y2
+	VFMADD231PS  Y0, Y8, Y2
+	VFNMADD231PS Y0, Y4, Y8
+	VMOVUPS      160(DX), Y0
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y0, Y8, Y8
+	VPERM2F128   $0x20, Y9, Y7, Y0
+	VPERM2F128   $0x31, Y9, Y7, Y7
+	VPERM2F128   $0x20, Y3, Y6, Y4
+	VPERM2F128   $0x31, Y3, Y6, Y6
+	VPERM2F128   $0x20, Y2, Y1, Y3
+	VPERM2F128   $0x31, Y2, Y1, Y1
+	VPERM2F128   $0x20, Y8, Y5, Y2
+	VPERM2F128   $0x31, Y8, Y5, Y5
+	VSUBPS       Y7, Y0, Y8
+	VADDPS       Y7, Y0, Y0
+	VSUBPS       Y6, Y4, Y7
+	VADDPS       Y6, Y4, Y4
+	VSUBPS       Y1, Y3, Y6
+	VADDPS       Y1, Y3, Y3
+	VSUBPS       Y5, Y2, Y1
+	VADDPS       Y5, Y2, Y2
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y4, (CX)
+	VMOVUPS      Y3, 32(AX)
+	VMOVUPS      Y2, 32(CX)
+	VMOVUPS      Y8, 64(AX)
+	VMOVUPS      Y7, 64(CX)
+	VMOVUPS      Y6, 96(AX)
+	VMOVUPS      Y1, 96(CX)
+	JMP          end3
 
 next4:
 end3:
@@ -7441,152 +7555,152 @@ end3:
 // func fftInverseLanes2AVX512(re []float32, im []float32, tw []float32)
 // Requires: AVX, AVX512F
 TEXT ·fftInverseLanes2AVX512(SB), NOSPLIT, $0-72
-	MOVQ    re_base+0(FP), AX
-	MOVQ    im_base+24(FP), CX
-	MOVQ    tw_base+48(FP), DX
-	VMOVUPS fftlanes_twist1re<>+0(SB), Z0
-	VMOVUPS fftlanes_twist1im<>+0(SB), Z1
-	VMOVUPS fftlanes_twist2re<>+0(SB), Z2
-	VMOVUPS fftlanes_twist2im<>+0(SB), Z3
-	VMOVUPS fftlanes_twist3re<>+0(SB), Z4
-	VMOVUPS fftlanes_twist3im<>+0(SB), Z5
-	MOVQ    re_len+8(FP), BX
-	SHRQ    $0x04, BX
-	MOVQ    $0x00000040, SI
+	MOVQ re_base+0(FP), AX
+	MOVQ im_base+24(FP), CX
+	MOVQ tw_base+48(FP), DX
+	MOVQ re_len+8(FP), BX
+	SHRQ $0x04, BX
+	MOVQ $0x00000040, SI
 
 loop1:
-	CMPQ        BX, $0x04
-	JL          rest2
-	LEAQ        (SI)(SI*2), DI
-	VMOVUPS     (AX), Z6
-	VMOVUPS     (CX), Z7
-	VMOVUPS     (AX)(SI*1), Z8
-	VMOVUPS     (CX)(SI*1), Z9
-	VMOVUPS     (AX)(SI*2), Z10
-	VMOVUPS     (CX)(SI*2), Z11
-	VMOVUPS     (AX)(DI*1), Z12
-	VMOVUPS     (CX)(DI*1), Z13
-	VSUBPS      Z10, Z6, Z14
-	VADDPS      Z10, Z6, Z6
-	VSUBPS      Z11, Z7, Z10
-	VADDPS      Z11, Z7, Z7
-	VSUBPS      Z12, Z8, Z11
-	VADDPS      Z12, Z8, Z8
-	VSUBPS      Z13, Z9, Z12
-	VADDPS      Z13, Z9, Z9
-	VSUBPS      Z8, Z6, Z13
-	VADDPS      Z8, Z6, Z6
-	VSUBPS      Z9, Z7, Z8
-	VADDPS      Z9, Z7, Z7
-	VADDPS      Z12, Z14, Z9
-	VSUBPS      Z12, Z14, Z14
-	VSUBPS      Z11, Z10, Z12
-	VADDPS      Z11, Z10, Z10
-	VUNPCKLPS   Z14, Z6, Z11
-	VUNPCKHPS   Z14, Z6, Z6
-	VUNPCKLPS   Z9, Z13, Z14
-	VUNPCKHPS   Z9, Z13, Z13
-	VUNPCKLPD   Z14, Z11, Z9
-	VUNPCKHPD   Z14, Z11, Z14
-	VUNPCKLPD   Z13, Z6, Z11
-	VUNPCKHPD   Z13, Z6, Z13
-	VUNPCKLPS   Z10, Z7, Z6
-	VUNPCKHPS   Z10, Z7, Z7
-	VUNPCKLPS   Z12, Z8, Z10
-	VUNPCKHPS   Z12, Z8, Z8
-	VUNPCKLPD   Z10, Z6, Z12
-	VUNPCKHPD   Z10, Z6, Z10
-	VUNPCKLPD   Z8, Z7, Z6
-	VUNPCKHPD   Z8, Z7, Z8
-	VMULPS      Z1, Z10, Z7
-	VMULPS      Z1, Z14, Z15
-	VFMADD213PS Z7, Z0, Z14
-	VFMSUB213PS Z15, Z0, Z10
-	VMULPS      Z3, Z6, Z7
-	VMULPS      Z3, Z11, Z15
-	VFMADD213PS Z7, Z2, Z11
-	VFMSUB213PS Z15, Z2, Z6
-	VMULPS      Z5, Z8, Z7
-	VMULPS      Z5, Z13, Z15
-	VFMADD213PS Z7, Z4, Z13
-	VFMSUB213PS Z15, Z4, Z8
-	VSUBPS      Z11, Z9, Z7
-	VADDPS      Z11, Z9, Z9
-	VSUBPS      Z6, Z12, Z11
-	VADDPS      Z6, Z12, Z12
-	VSUBPS      Z13, Z14, Z6
-	VADDPS      Z13, Z14, Z14
-	VSUBPS      Z8, Z10, Z13
-	VADDPS      Z8, Z10, Z10
-	VSUBPS      Z14, Z9, Z8
-	VADDPS      Z14, Z9, Z9
-	VSUBPS      Z10, Z12, Z14
-	VADDPS      Z10, Z12, Z12
-	VADDPS      Z13, Z7, Z10
-	VSUBPS      Z13, Z7, Z7
-	VSUBPS      Z6, Z11, Z13
-	VADDPS      Z6, Z11, Z11
-	VMOVUPS     (DX), Z6
-	VMOVUPS     64(DX), Z15
-	VMULPS      Z15, Z12, Z16
-	VMULPS      Z15, Z9, Z15
-	VFMADD213PS Z16, Z6, Z9
-	VFMSUB213PS Z15, Z6, Z12
-	VMOVUPS     128(DX), Z6
-	VMOVUPS     192(DX), Z15
-	VMULPS      Z15, Z11, Z16
-	VMULPS      Z15, Z7, Z15
-	VFMADD213PS Z16, Z6, Z7
-	VFMSUB213PS Z15, Z6, Z11
-	VMOVUPS     256(DX), Z6
-	VMOVUPS     320(DX), Z15
-	VMULPS      Z15, Z14, Z16
-	VMULPS      Z15, Z8, Z15
-	VFMADD213PS Z16, Z6, Z8
-	VFMSUB213PS Z15, Z6, Z14
-	VMOVUPS     384(DX), Z6
-	VMOVUPS     448(DX), Z15
-	VMULPS      Z15, Z13, Z16
-	VMULPS      Z15, Z10, Z15
-	VFMADD213PS Z16, Z6, Z10
-	VFMSUB213PS Z15, Z6, Z13
-	VSHUFF32X4  $0x44, Z7, Z9, Z6
-	VSHUFF32X4  $0xee, Z7, Z9, Z9
-	VSHUFF32X4  $0x44, Z10, Z8, Z7
-	VSHUFF32X4  $0xee, Z10, Z8, Z8
-	VSHUFF32X4  $0x88, Z7, Z6, Z10
-	VSHUFF32X4  $0xdd, Z7, Z6, Z6
-	VSHUFF32X4  $0x88, Z8, Z9, Z7
-	VSHUFF32X4  $0xdd, Z8, Z9, Z8
-	VSHUFF32X4  $0x44, Z11, Z12, Z9
-	VSHUFF32X4  $0xee, Z11, Z12, Z12
-	VSHUFF32X4  $0x44, Z13, Z14, Z11
-	VSHUFF32X4  $0xee, Z13, Z14, Z14
-	VSHUFF32X4  $0x88, Z11, Z9, Z13
-	VSHUFF32X4  $0xdd, Z11, Z9, Z9
-	VSHUFF32X4  $0x88, Z14, Z12, Z11
-	VSHUFF32X4  $0xdd, Z14, Z12, Z12
-	VSUBPS      Z6, Z10, Z14
-	VADDPS      Z6, Z10, Z10
-	VSUBPS      Z9, Z13, Z6
-	VADDPS      Z9, Z13, Z13
-	VSUBPS      Z8, Z7, Z9
-	VADDPS      Z8, Z7, Z7
-	VSUBPS      Z12, Z11, Z8
-	VADDPS      Z12, Z11, Z11
-	VMOVUPS     Z10, (AX)
-	VMOVUPS     Z13, (CX)
-	VMOVUPS     Z14, 64(AX)
-	VMOVUPS     Z6, 64(CX)
-	VMOVUPS     Z7, 128(AX)
-	VMOVUPS     Z11, 128(CX)
-	VMOVUPS     Z9, 192(AX)
-	VMOVUPS     Z8, 192(CX)
-	ADDQ        $0x00000100, AX
-	ADDQ        $0x00000100, CX
-	ADDQ        $0x00000200, DX
-	SUBQ        $0x04, BX
-	JMP         loop1
+	CMPQ         BX, $0x04
+	JL           rest2
+	LEAQ         (SI)(SI*2), DI
+	VMOVUPS      (AX), Z0
+	VMOVUPS      (CX), Z1
+	VMOVUPS      (AX)(SI*1), Z2
+	VMOVUPS      (CX)(SI*1), Z3
+	VMOVUPS      (AX)(SI*2), Z4
+	VMOVUPS      (CX)(SI*2), Z5
+	VMOVUPS      (AX)(DI*1), Z6
+	VMOVUPS      (CX)(DI*1), Z7
+	VSUBPS       Z4, Z0, Z8
+	VADDPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z4
+	VADDPS       Z5, Z1, Z1
+	VSUBPS       Z6, Z2, Z5
+	VADDPS       Z6, Z2, Z2
+	VSUBPS       Z7, Z3, Z6
+	VADDPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z0, Z7
+	VADDPS       Z2, Z0, Z0
+	VSUBPS       Z3, Z1, Z2
+	VADDPS       Z3, Z1, Z1
+	VADDPS       Z6, Z8, Z3
+	VSUBPS       Z6, Z8, Z8
+	VSUBPS       Z5, Z4, Z6
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      384(DX), Z5
+	VMOVAPS      Z8, Z9
+	VFMADD231PS  Z5, Z4, Z9
+	VFNMADD231PS Z5, Z8, Z4
+	VMOVUPS      576(DX), Z5
+	VMULPS       Z5, Z9, Z9
+	VMULPS       Z5, Z4, Z4
+	VMOVUPS      448(DX), Z5
+	VMOVAPS      Z7, Z8
+	VFMADD231PS  Z5, Z2, Z8
+	VFNMADD231PS Z5, Z7, Z2
+	VMOVUPS      640(DX), Z5
+	VMULPS       Z5, Z8, Z8
+	VMULPS       Z5, Z2, Z2
+	VMOVUPS      512(DX), Z5
+	VMOVAPS      Z3, Z7
+	VFMADD231PS  Z5, Z6, Z7
+	VFNMADD231PS Z5, Z3, Z6
+	VMOVUPS      704(DX), Z3
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z3, Z6, Z6
+	VUNPCKLPS    Z9, Z0, Z3
+	VUNPCKHPS    Z9, Z0, Z0
+	VUNPCKLPS    Z7, Z8, Z5
+	VUNPCKHPS    Z7, Z8, Z8
+	VUNPCKLPD    Z5, Z3, Z7
+	VUNPCKHPD    Z5, Z3, Z5
+	VUNPCKLPD    Z8, Z0, Z3
+	VUNPCKHPD    Z8, Z0, Z8
+	VUNPCKLPS    Z4, Z1, Z0
+	VUNPCKHPS    Z4, Z1, Z1
+	VUNPCKLPS    Z6, Z2, Z4
+	VUNPCKHPS    Z6, Z2, Z2
+	VUNPCKLPD    Z4, Z0, Z6
+	VUNPCKHPD    Z4, Z0, Z4
+	VUNPCKLPD    Z2, Z1, Z0
+	VUNPCKHPD    Z2, Z1, Z2
+	VSUBPS       Z3, Z7, Z1
+	VADDPS       Z3, Z7, Z7
+	VSUBPS       Z0, Z6, Z3
+	VADDPS       Z0, Z6, Z6
+	VSUBPS       Z8, Z5, Z0
+	VADDPS       Z8, Z5, Z5
+	VSUBPS       Z2, Z4, Z8
+	VADDPS       Z2, Z4, Z4
+	VSUBPS       Z5, Z7, Z2
+	VADDPS       Z5, Z7, Z7
+	VSUBPS       Z4, Z6, Z5
+	VADDPS       Z4, Z6, Z6
+	VADDPS       Z8, Z1, Z4
+	VSUBPS       Z8, Z1, Z1
+	VSUBPS       Z0, Z3, Z8
+	VADDPS       Z0, Z3, Z3
+	VMOVUPS      (DX), Z0
+	VMOVAPS      Z1, Z9
+	VFMADD231PS  Z0, Z3, Z9
+	VFNMADD231PS Z0, Z1, Z3
+	VMOVUPS      192(DX), Z0
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z3, Z3
+	VMOVUPS      64(DX), Z0
+	VMOVAPS      Z2, Z1
+	VFMADD231PS  Z0, Z5, Z1
+	VFNMADD231PS Z0, Z2, Z5
+	VMOVUPS      256(DX), Z0
+	VMULPS       Z0, Z1, Z1
+	VMULPS       Z0, Z5, Z5
+	VMOVUPS      128(DX), Z0
+	VMOVAPS      Z4, Z2
+	VFMADD231PS  Z0, Z8, Z2
+	VFNMADD231PS Z0, Z4, Z8
+	VMOVUPS      320(DX), Z0
+	VMULPS       Z0, Z2, Z2
+	VMULPS       Z0, Z8, Z8
+	VSHUFF32X4   $0x44, Z9, Z7, Z0
+	VSHUFF32X4   $0xee, Z9, Z7, Z7
+	VSHUFF32X4   $0x44, Z2, Z1, Z4
+	VSHUFF32X4   $0xee, Z2, Z1, Z1
+	VSHUFF32X4   $0x88, Z4, Z0, Z2
+	VSHUFF32X4   $0xdd, Z4, Z0, Z0
+	VSHUFF32X4   $0x88, Z1, Z7, Z4
+	VSHUFF32X4   $0xdd, Z1, Z7, Z1
+	VSHUFF32X4   $0x44, Z3, Z6, Z7
+	VSHUFF32X4   $0xee, Z3, Z6, Z6
+	VSHUFF32X4   $0x44, Z8, Z5, Z3
+	VSHUFF32X4   $0xee, Z8, Z5, Z5
+	VSHUFF32X4   $0x88, Z3, Z7, Z8
+	VSHUFF32X4   $0xdd, Z3, Z7, Z3
+	VSHUFF32X4   $0x88, Z5, Z6, Z7
+	VSHUFF32X4   $0xdd, Z5, Z6, Z5
+	VSUBPS       Z0, Z2, Z6
+	VADDPS       Z0, Z2, Z2
+	VSUBPS       Z3, Z8, Z0
+	VADDPS       Z3, Z8, Z8
+	VSUBPS       Z1, Z4, Z3
+	VADDPS       Z1, Z4, Z4
+	VSUBPS       Z5, Z7, Z1
+	VADDPS       Z5, Z7, Z7
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z8, (CX)
+	VMOVUPS      Z6, 64(AX)
+	VMOVUPS      Z0, 64(CX)
+	VMOVUPS      Z4, 128(AX)
+	VMOVUPS      Z7, 128(CX)
+	VMOVUPS      Z3, 192(AX)
+	VMOVUPS      Z1, 192(CX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000300, DX
+	SUBQ         $0x04, BX
+	JMP          loop1
 
 rest2:
 	CMPQ         BX, $0x02
@@ -7594,184 +7708,206 @@ rest2:
 	MOVQ         $0x00000020, SI
 	LEAQ         (SI)(SI*2), BX
 	MOVQ         $0x00000008, DI
-	VPBROADCASTD DI, Z6
+	VPBROADCASTD DI, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	VMOVUPS.Z    (AX), K1, Z0
+	MOVQ         $0x00000008, DI
+	VPBROADCASTD DI, Z1
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z1, Z2, K1
+	VMOVUPS.Z    (CX), K1, Z1
+	MOVQ         $0x00000008, DI
+	VPBROADCASTD DI, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z2, Z3, K1
+	VMOVUPS.Z    (AX)(SI*1), K1, Z2
+	MOVQ         $0x00000008, DI
+	VPBROADCASTD DI, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z3, Z4, K1
+	VMOVUPS.Z    (CX)(SI*1), K1, Z3
+	MOVQ         $0x00000008, DI
+	VPBROADCASTD DI, Z4
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	VMOVUPS.Z    (AX)(SI*2), K1, Z4
+	MOVQ         $0x00000008, DI
+	VPBROADCASTD DI, Z5
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z6
+	VPCMPD       $0x01, Z5, Z6, K1
+	VMOVUPS.Z    (CX)(SI*2), K1, Z5
+	MOVQ         $0x00000008, SI
+	VPBROADCASTD SI, Z6
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
 	VPCMPD       $0x01, Z6, Z7, K1
-	VMOVUPS.Z    (AX), K1, Z6
-	MOVQ         $0x00000008, DI
-	VPBROADCASTD DI, Z7
+	VMOVUPS.Z    (AX)(BX*1), K1, Z6
+	MOVQ         $0x00000008, SI
+	VPBROADCASTD SI, Z7
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
 	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    (CX), K1, Z7
-	MOVQ         $0x00000008, DI
-	VPBROADCASTD DI, Z8
+	VMOVUPS.Z    (CX)(BX*1), K1, Z7
+	VSUBPS       Z4, Z0, Z8
+	VADDPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z4
+	VADDPS       Z5, Z1, Z1
+	VSUBPS       Z6, Z2, Z5
+	VADDPS       Z6, Z2, Z2
+	VSUBPS       Z7, Z3, Z6
+	VADDPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z0, Z7
+	VADDPS       Z2, Z0, Z0
+	VSUBPS       Z3, Z1, Z2
+	VADDPS       Z3, Z1, Z1
+	VADDPS       Z6, Z8, Z3
+	VSUBPS       Z6, Z8, Z8
+	VSUBPS       Z5, Z4, Z6
+	VADDPS       Z5, Z4, Z4
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
-	VPCMPD       $0x01, Z8, Z9, K1
-	VMOVUPS.Z    (AX)(SI*1), K1, Z8
-	MOVQ         $0x00000008, DI
-	VPBROADCASTD DI, Z9
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z10
-	VPCMPD       $0x01, Z9, Z10, K1
-	VMOVUPS.Z    (CX)(SI*1), K1, Z9
-	MOVQ         $0x00000008, DI
-	VPBROADCASTD DI, Z10
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z11
-	VPCMPD       $0x01, Z10, Z11, K1
-	VMOVUPS.Z    (AX)(SI*2), K1, Z10
-	MOVQ         $0x00000008, DI
-	VPBROADCASTD DI, Z11
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z12
-	VPCMPD       $0x01, Z11, Z12, K1
-	VMOVUPS.Z    (CX)(SI*2), K1, Z11
-	MOVQ         $0x00000008, SI
-	VPBROADCASTD SI, Z12
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z13
-	VPCMPD       $0x01, Z12, Z13, K1
-	VMOVUPS.Z    (AX)(BX*1), K1, Z12
-	MOVQ         $0x00000008, SI
-	VPBROADCASTD SI, Z13
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z14
-	VPCMPD       $0x01, Z13, Z14, K1
-	VMOVUPS.Z    (CX)(BX*1), K1, Z13
-	VSUBPS       Z10, Z6, Z14
-	VADDPS       Z10, Z6, Z6
-	VSUBPS       Z11, Z7, Z10
-	VADDPS       Z11, Z7, Z7
-	VSUBPS       Z12, Z8, Z11
-	VADDPS       Z12, Z8, Z8
-	VSUBPS       Z13, Z9, Z12
-	VADDPS       Z13, Z9, Z9
-	VSUBPS       Z8, Z6, Z13
-	VADDPS       Z8, Z6, Z6
-	VSUBPS       Z9, Z7, Z8
-	VADDPS       Z9, Z7, Z7
-	VADDPS       Z12, Z14, Z9
-	VSUBPS       Z12, Z14, Z14
-	VSUBPS       Z11, Z10, Z12
-	VADDPS       Z11, Z10, Z10
-	VUNPCKLPS    Z14, Z6, Z11
-	VUNPCKHPS    Z14, Z6, Z6
-	VUNPCKLPS    Z9, Z13, Z14
-	VUNPCKHPS    Z9, Z13, Z13
-	VUNPCKLPD    Z14, Z11, Z9
-	VUNPCKHPD    Z14, Z11, Z14
-	VUNPCKLPD    Z13, Z6, Z11
-	VUNPCKHPD    Z13, Z6, Z13
-	VUNPCKLPS    Z10, Z7, Z6
-	VUNPCKHPS    Z10, Z7, Z7
-	VUNPCKLPS    Z12, Z8, Z10
-	VUNPCKHPS    Z12, Z8, Z8
-	VUNPCKLPD    Z10, Z6, Z12
-	VUNPCKHPD    Z10, Z6, Z10
-	VUNPCKLPD    Z8, Z7, Z6
-	VUNPCKHPD    Z8, Z7, Z8
-	VMULPS       Z1, Z10, Z7
-	VMULPS       Z1, Z14, Z1
-	VFMADD213PS  Z7, Z0, Z14
-	VFMSUB213PS  Z1, Z0, Z10
-	VMULPS       Z3, Z6, Z0
-	VMULPS       Z3, Z11, Z1
-	VFMADD213PS  Z0, Z2, Z11
-	VFMSUB213PS  Z1, Z2, Z6
-	VMULPS       Z5, Z8, Z0
-	VMULPS       Z5, Z13, Z1
-	VFMADD213PS  Z0, Z4, Z13
-	VFMSUB213PS  Z1, Z4, Z8
-	VSUBPS       Z11, Z9, Z0
-	VADDPS       Z11, Z9, Z9
-	VSUBPS       Z6, Z12, Z1
-	VADDPS       Z6, Z12, Z12
-	VSUBPS       Z13, Z14, Z2
-	VADDPS       Z13, Z14, Z14
-	VSUBPS       Z8, Z10, Z3
-	VADDPS       Z8, Z10, Z10
-	VSUBPS       Z14, Z9, Z4
-	VADDPS       Z14, Z9, Z9
-	VSUBPS       Z10, Z12, Z5
-	VADDPS       Z10, Z12, Z12
-	VADDPS       Z3, Z0, Z6
-	VSUBPS       Z3, Z0, Z0
-	VSUBPS       Z2, Z1, Z3
-	VADDPS       Z2, Z1, Z1
+	VPCMPD       $0x01, Z5, Z9, K1
+	VMOVUPS.Z    192(DX), K1, Z5
+	VMOVAPS      Z8, Z9
+	VFMADD231PS  Z5, Z4, Z9
+	VFNMADD231PS Z5, Z8, Z4
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    (DX), K1, Z2
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z7
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    32(DX), K1, Z7
-	VMULPS       Z7, Z12, Z8
-	VMULPS       Z7, Z9, Z7
-	VFMADD213PS  Z8, Z2, Z9
-	VFMSUB213PS  Z7, Z2, Z12
+	VPCMPD       $0x01, Z5, Z8, K1
+	VMOVUPS.Z    288(DX), K1, Z5
+	VMULPS       Z5, Z9, Z9
+	VMULPS       Z5, Z4, Z4
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    64(DX), K1, Z2
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z7
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    96(DX), K1, Z7
-	VMULPS       Z7, Z1, Z8
-	VMULPS       Z7, Z0, Z7
-	VFMADD213PS  Z8, Z2, Z0
-	VFMSUB213PS  Z7, Z2, Z1
+	VPCMPD       $0x01, Z5, Z8, K1
+	VMOVUPS.Z    224(DX), K1, Z5
+	VMOVAPS      Z7, Z8
+	VFMADD231PS  Z5, Z2, Z8
+	VFNMADD231PS Z5, Z7, Z2
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    128(DX), K1, Z2
+	VPCMPD       $0x01, Z5, Z7, K1
+	VMOVUPS.Z    320(DX), K1, Z5
+	VMULPS       Z5, Z8, Z8
+	VMULPS       Z5, Z2, Z2
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z7
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    160(DX), K1, Z7
-	VMULPS       Z7, Z5, Z8
-	VMULPS       Z7, Z4, Z7
-	VFMADD213PS  Z8, Z2, Z4
-	VFMSUB213PS  Z7, Z2, Z5
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    192(DX), K1, Z2
+	VPCMPD       $0x01, Z5, Z7, K1
+	VMOVUPS.Z    256(DX), K1, Z5
+	VMOVAPS      Z3, Z7
+	VFMADD231PS  Z5, Z6, Z7
+	VFNMADD231PS Z5, Z3, Z6
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z7
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    224(DX), K1, Z7
-	VMULPS       Z7, Z3, Z8
-	VMULPS       Z7, Z6, Z7
-	VFMADD213PS  Z8, Z2, Z6
-	VFMSUB213PS  Z7, Z2, Z3
-	VSHUFF32X4   $0x44, Z0, Z9, Z2
-	VSHUFF32X4   $0xee, Z0, Z9, Z9
-	VSHUFF32X4   $0x44, Z6, Z4, Z0
-	VSHUFF32X4   $0xee, Z6, Z4, Z4
-	VSHUFF32X4   $0x88, Z0, Z2, Z6
-	VSHUFF32X4   $0xdd, Z0, Z2, Z0
-	VSHUFF32X4   $0x88, Z4, Z9, Z2
-	VSHUFF32X4   $0xdd, Z4, Z9, Z2
-	VSHUFF32X4   $0x44, Z1, Z12, Z2
-	VSHUFF32X4   $0xee, Z1, Z12, Z12
-	VSHUFF32X4   $0x44, Z3, Z5, Z1
-	VSHUFF32X4   $0xee, Z3, Z5, Z5
-	VSHUFF32X4   $0x88, Z1, Z2, Z3
-	VSHUFF32X4   $0xdd, Z1, Z2, Z1
-	VSHUFF32X4   $0x88, Z5, Z12, Z2
-	VSHUFF32X4   $0xdd, Z5, Z12, Z2
-	VSUBPS       Z0, Z6, Z2
+	VPBROADCASTD BX, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z3, Z5, K1
+	VMOVUPS.Z    352(DX), K1, Z3
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z3, Z6, Z6
+	VUNPCKLPS    Z9, Z0, Z3
+	VUNPCKHPS    Z9, Z0, Z0
+	VUNPCKLPS    Z7, Z8, Z5
+	VUNPCKHPS    Z7, Z8, Z8
+	VUNPCKLPD    Z5, Z3, Z7
+	VUNPCKHPD    Z5, Z3, Z5
+	VUNPCKLPD    Z8, Z0, Z3
+	VUNPCKHPD    Z8, Z0, Z8
+	VUNPCKLPS    Z4, Z1, Z0
+	VUNPCKHPS    Z4, Z1, Z1
+	VUNPCKLPS    Z6, Z2, Z4
+	VUNPCKHPS    Z6, Z2, Z2
+	VUNPCKLPD    Z4, Z0, Z6
+	VUNPCKHPD    Z4, Z0, Z4
+	VUNPCKLPD    Z2, Z1, Z0
+	VUNPCKHPD    Z2, Z1, Z2
+	VSUBPS       Z3, Z7, Z1
+	VADDPS       Z3, Z7, Z7
+	VSUBPS       Z0, Z6, Z3
 	VADDPS       Z0, Z6, Z6
-	VSUBPS       Z1, Z3, Z0
-	VADDPS       Z1, Z3, Z3
-	VMOVUPS      Z6, (AX)
-	VMOVUPS      Z3, (CX)
-	VMOVUPS      Z2, 64(AX)
+	VSUBPS       Z8, Z5, Z0
+	VADDPS       Z8, Z5, Z5
+	VSUBPS       Z2, Z4, Z8
+	VADDPS       Z2, Z4, Z4
+	VSUBPS       Z5, Z7, Z2
+	VADDPS       Z5, Z7, Z7
+	VSUBPS       Z4, Z6, Z5
+	VADDPS       Z4, Z6, Z6
+	VADDPS       Z8, Z1, Z4
+	VSUBPS       Z8, Z1, Z1
+	VSUBPS       Z0, Z3, Z8
+	VADDPS       Z0, Z3, Z3
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
+	VPCMPD       $0x01, Z0, Z9, K1
+	VMOVUPS.Z    (DX), K1, Z0
+	VMOVAPS      Z1, Z9
+	VFMADD231PS  Z0, Z3, Z9
+	VFNMADD231PS Z0, Z1, Z3
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	VMOVUPS.Z    96(DX), K1, Z0
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z3, Z3
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	VMOVUPS.Z    32(DX), K1, Z0
+	VMOVAPS      Z2, Z1
+	VFMADD231PS  Z0, Z5, Z1
+	VFNMADD231PS Z0, Z2, Z5
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z0, Z2, K1
+	VMOVUPS.Z    128(DX), K1, Z0
+	VMULPS       Z0, Z1, Z1
+	VMULPS       Z0, Z5, Z5
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z0, Z2, K1
+	VMOVUPS.Z    64(DX), K1, Z0
+	VMOVAPS      Z4, Z2
+	VFMADD231PS  Z0, Z8, Z2
+	VFNMADD231PS Z0, Z4, Z8
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z0, Z4, K1
+	VMOVUPS.Z    160(DX), K1, Z0
+	VMULPS       Z0, Z2, Z2
+	VMULPS       Z0, Z8, Z8
+	VSHUFF32X4   $0x44, Z9, Z7, Z0
+	VSHUFF32X4   $0xee, Z9, Z7, Z7
+	VSHUFF32X4   $0x44, Z2, Z1, Z4
+	VSHUFF32X4   $0xee, Z2, Z1, Z1
+	VSHUFF32X4   $0x88, Z4, Z0, Z2
+	VSHUFF32X4   $0xdd, Z4, Z0, Z0
+	VSHUFF32X4   $0x88, Z1, Z7, Z4
+	VSHUFF32X4   $0xdd, Z1, Z7, Z1
+	VSHUFF32X4   $0x44, Z3, Z6, Z1
+	VSHUFF32X4   $0xee, Z3, Z6, Z6
+	VSHUFF32X4   $0x44, Z8, Z5, Z3
+	VSHUFF32X4   $0xee, Z8, Z5, Z5
+	VSHUFF32X4   $0x88, Z3, Z1, Z4
+	VSHUFF32X4   $0xdd, Z3, Z1, Z1
+	VSHUFF32X4   $0x88, Z5, Z6, Z3
+	VSHUFF32X4   $0xdd, Z5, Z6, Z3
+	VSUBPS       Z0, Z2, Z3
+	VADDPS       Z0, Z2, Z2
+	VSUBPS       Z1, Z4, Z0
+	VADDPS       Z1, Z4, Z4
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z4, (CX)
+	VMOVUPS      Z3, 64(AX)
 	VMOVUPS      Z0, 64(CX)
 	JMP          end3
 
@@ -7796,470 +7932,470 @@ TEXT ·fftInverseLanesMul2AVX2(SB), NOSPLIT, $160-120
 	MOVQ $0x00000040, R9
 
 loop1:
-	CMPQ        R8, $0x04
-	JL          rest2
-	LEAQ        (R9)(R9*2), R10
-	VMOVUPS     (AX), Y0
-	VMOVUPS     (CX), Y1
-	VMOVUPS     (BX), Y2
-	VMOVUPS     (SI), Y3
-	VMULPS      Y3, Y1, Y4
-	VMULPS      Y3, Y0, Y3
-	VFMSUB213PS Y4, Y2, Y0
-	VFMADD213PS Y3, Y2, Y1
-	VMOVUPS     (AX)(R9*1), Y2
-	VMOVUPS     (CX)(R9*1), Y3
-	VMOVUPS     (BX)(R9*1), Y4
-	VMOVUPS     (SI)(R9*1), Y5
-	VMULPS      Y5, Y3, Y6
-	VMULPS      Y5, Y2, Y5
-	VFMSUB213PS Y6, Y4, Y2
-	VFMADD213PS Y5, Y4, Y3
-	VMOVUPS     (AX)(R9*2), Y4
-	VMOVUPS     (CX)(R9*2), Y5
-	VMOVUPS     (BX)(R9*2), Y6
-	VMOVUPS     (SI)(R9*2), Y7
-	VMULPS      Y7, Y5, Y8
-	VMULPS      Y7, Y4, Y7
-	VFMSUB213PS Y8, Y6, Y4
-	VFMADD213PS Y7, Y6, Y5
-	VMOVUPS     (AX)(R10*1), Y6
-	VMOVUPS     (CX)(R10*1), Y7
-	VMOVUPS     (BX)(R10*1), Y8
-	VMOVUPS     (SI)(R10*1), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y6, Y9
-	VFMSUB213PS Y10, Y8, Y6
-	VFMADD213PS Y9, Y8, Y7
-	VSUBPS      Y4, Y0, Y8
-	VADDPS      Y4, Y0, Y0
-	VSUBPS      Y5, Y1, Y4
-	VADDPS      Y5, Y1, Y1
-	VSUBPS      Y6, Y2, Y5
-	VADDPS      Y6, Y2, Y2
-	VSUBPS      Y7, Y3, Y6
-	VADDPS      Y7, Y3, Y3
-	VSUBPS      Y2, Y0, Y7
-	VADDPS      Y2, Y0, Y0
-	VSUBPS      Y3, Y1, Y2
-	VADDPS      Y3, Y1, Y1
-	VADDPS      Y6, Y8, Y3
-	VSUBPS      Y6, Y8, Y8
-	VSUBPS      Y5, Y4, Y6
-	VADDPS      Y5, Y4, Y4
-	VUNPCKLPS   Y8, Y0, Y5
-	VUNPCKHPS   Y8, Y0, Y0
-	VUNPCKLPS   Y3, Y7, Y8
-	VUNPCKHPS   Y3, Y7, Y7
-	VUNPCKLPD   Y8, Y5, Y3
-	VUNPCKHPD   Y8, Y5, Y8
-	VUNPCKLPD   Y7, Y0, Y5
-	VUNPCKHPD   Y7, Y0, Y7
-	VUNPCKLPS   Y4, Y1, Y0
-	VUNPCKHPS   Y4, Y1, Y1
-	VUNPCKLPS   Y6, Y2, Y4
-	VUNPCKHPS   Y6, Y2, Y2
-	VUNPCKLPD   Y4, Y0, Y6
-	VUNPCKHPD   Y4, Y0, Y4
-	VUNPCKLPD   Y2, Y1, Y0
-	VUNPCKHPD   Y2, Y1, Y2
-	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y8, Y9
-	VFMADD213PS Y10, Y1, Y8
-	VFMSUB213PS Y9, Y1, Y4
-	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
-	VMULPS      Y9, Y0, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y1, Y5
-	VFMSUB213PS Y9, Y1, Y0
-	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
-	VMULPS      Y9, Y2, Y10
-	VMULPS      Y9, Y7, Y9
-	VFMADD213PS Y10, Y1, Y7
-	VFMSUB213PS Y9, Y1, Y2
-	VSUBPS      Y5, Y3, Y1
-	VADDPS      Y5, Y3, Y3
-	VSUBPS      Y0, Y6, Y5
-	VADDPS      Y0, Y6, Y6
-	VSUBPS      Y7, Y8, Y0
-	VADDPS      Y7, Y8, Y8
-	VSUBPS      Y2, Y4, Y7
-	VADDPS      Y2, Y4, Y4
-	VSUBPS      Y8, Y3, Y2
-	VADDPS      Y8, Y3, Y3
-	VSUBPS      Y4, Y6, Y8
-	VADDPS      Y4, Y6, Y6
-	VADDPS      Y7, Y1, Y4
-	VSUBPS      Y7, Y1, Y1
-	VSUBPS      Y0, Y5, Y7
-	VADDPS      Y0, Y5, Y5
-	VMOVUPS     (DX), Y0
-	VMOVUPS     64(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y0, Y3
-	VFMSUB213PS Y9, Y0, Y6
-	VMOVUPS     128(DX), Y0
-	VMOVUPS     192(DX), Y9
-	VMULPS      Y9, Y5, Y10
-	VMULPS      Y9, Y1, Y9
-	VFMADD213PS Y10, Y0, Y1
-	VFMSUB213PS Y9, Y0, Y5
-	VMOVUPS     256(DX), Y0
-	VMOVUPS     320(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y0, Y2
-	VFMSUB213PS Y9, Y0, Y8
-	VMOVUPS     384(DX), Y0
-	VMOVUPS     448(DX), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y4, Y9
-	VFMADD213PS Y10, Y0, Y4
-	VFMSUB213PS Y9, Y0, Y7
-	VPERM2F128  $0x20, Y1, Y3, Y0
-	VPERM2F128  $0x31, Y1, Y3, Y3
-	VPERM2F128  $0x20, Y5, Y6, Y1
-	VPERM2F128  $0x31, Y5, Y6, Y6
-	VPERM2F128  $0x20, Y4, Y2, Y5
-	VPERM2F128  $0x31, Y4, Y2, Y2
-	VPERM2F128  $0x20, Y7, Y8, Y4
-	VPERM2F128  $0x31, Y7, Y8, Y8
-	VSUBPS      Y3, Y0, Y7
-	VADDPS      Y3, Y0, Y0
-	VSUBPS      Y6, Y1, Y3
-	VADDPS      Y6, Y1, Y1
-	VSUBPS      Y2, Y5, Y6
-	VADDPS      Y2, Y5, Y5
-	VSUBPS      Y8, Y4, Y2
-	VADDPS      Y8, Y4, Y4
-	VMOVUPS     Y0, (AX)
-	VMOVUPS     Y1, (CX)
-	VMOVUPS     Y5, (DI)
-	VMOVUPS     Y4, 32(DI)
-	VMOVUPS     Y7, 64(AX)
-	VMOVUPS     Y3, 64(CX)
-	VMOVUPS     Y6, 64(DI)
-	VMOVUPS     Y2, 96(DI)
-	LEAQ        (R9)(R9*2), R10
-	VMOVUPS     32(AX), Y0
-	VMOVUPS     32(CX), Y1
-	VMOVUPS     32(BX), Y2
-	VMOVUPS     32(SI), Y3
-	VMULPS      Y3, Y1, Y4
-	VMULPS      Y3, Y0, Y3
-	VFMSUB213PS Y4, Y2, Y0
-	VFMADD213PS Y3, Y2, Y1
-	VMOVUPS     32(AX)(R9*1), Y2
-	VMOVUPS     32(CX)(R9*1), Y3
-	VMOVUPS     32(BX)(R9*1), Y4
-	VMOVUPS     32(SI)(R9*1), Y5
-	VMULPS      Y5, Y3, Y6
-	VMULPS      Y5, Y2, Y5
-	VFMSUB213PS Y6, Y4, Y2
-	VFMADD213PS Y5, Y4, Y3
-	VMOVUPS     32(AX)(R9*2), Y4
-	VMOVUPS     32(CX)(R9*2), Y5
-	VMOVUPS     32(BX)(R9*2), Y6
-	VMOVUPS     32(SI)(R9*2), Y7
-	VMULPS      Y7, Y5, Y8
-	VMULPS      Y7, Y4, Y7
-	VFMSUB213PS Y8, Y6, Y4
-	VFMADD213PS Y7, Y6, Y5
-	VMOVUPS     32(AX)(R10*1), Y6
-	VMOVUPS     32(CX)(R10*1), Y7
-	VMOVUPS     32(BX)(R10*1), Y8
-	VMOVUPS     32(SI)(R10*1), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y6, Y9
-	VFMSUB213PS Y10, Y8, Y6
-	VFMADD213PS Y9, Y8, Y7
-	VSUBPS      Y4, Y0, Y8
-	VADDPS      Y4, Y0, Y0
-	VSUBPS      Y5, Y1, Y4
-	VADDPS      Y5, Y1, Y1
-	VSUBPS      Y6, Y2, Y5
-	VADDPS      Y6, Y2, Y2
-	VSUBPS      Y7, Y3, Y6
-	VADDPS      Y7, Y3, Y3
-	VSUBPS      Y2, Y0, Y7
-	VADDPS      Y2, Y0, Y0
-	VSUBPS      Y3, Y1, Y2
-	VADDPS      Y3, Y1, Y1
-	VADDPS      Y6, Y8, Y3
-	VSUBPS      Y6, Y8, Y8
-	VSUBPS      Y5, Y4, Y6
-	VADDPS      Y5, Y4, Y4
-	VUNPCKLPS   Y8, Y0, Y5
-	VUNPCKHPS   Y8, Y0, Y0
-	VUNPCKLPS   Y3, Y7, Y8
-	VUNPCKHPS   Y3, Y7, Y7
-	VUNPCKLPD   Y8, Y5, Y3
-	VUNPCKHPD   Y8, Y5, Y8
-	VUNPCKLPD   Y7, Y0, Y5
-	VUNPCKHPD   Y7, Y0, Y7
-	VUNPCKLPS   Y4, Y1, Y0
-	VUNPCKHPS   Y4, Y1, Y1
-	VUNPCKLPS   Y6, Y2, Y4
-	VUNPCKHPS   Y6, Y2, Y2
-	VUNPCKLPD   Y4, Y0, Y6
-	VUNPCKHPD   Y4, Y0, Y4
-	VUNPCKLPD   Y2, Y1, Y0
-	VUNPCKHPD   Y2, Y1, Y2
-	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y8, Y9
-	VFMADD213PS Y10, Y1, Y8
-	VFMSUB213PS Y9, Y1, Y4
-	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
-	VMULPS      Y9, Y0, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y1, Y5
-	VFMSUB213PS Y9, Y1, Y0
-	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
-	VMULPS      Y9, Y2, Y10
-	VMULPS      Y9, Y7, Y9
-	VFMADD213PS Y10, Y1, Y7
-	VFMSUB213PS Y9, Y1, Y2
-	VSUBPS      Y5, Y3, Y1
-	VADDPS      Y5, Y3, Y3
-	VSUBPS      Y0, Y6, Y5
-	VADDPS      Y0, Y6, Y6
-	VSUBPS      Y7, Y8, Y0
-	VADDPS      Y7, Y8, Y8
-	VSUBPS      Y2, Y4, Y7
-	VADDPS      Y2, Y4, Y4
-	VSUBPS      Y8, Y3, Y2
-	VADDPS      Y8, Y3, Y3
-	VSUBPS      Y4, Y6, Y8
-	VADDPS      Y4, Y6, Y6
-	VADDPS      Y7, Y1, Y4
-	VSUBPS      Y7, Y1, Y1
-	VSUBPS      Y0, Y5, Y7
-	VADDPS      Y0, Y5, Y5
-	VMOVUPS     32(DX), Y0
-	VMOVUPS     96(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y0, Y3
-	VFMSUB213PS Y9, Y0, Y6
-	VMOVUPS     160(DX), Y0
-	VMOVUPS     224(DX), Y9
-	VMULPS      Y9, Y5, Y10
-	VMULPS      Y9, Y1, Y9
-	VFMADD213PS Y10, Y0, Y1
-	VFMSUB213PS Y9, Y0, Y5
-	VMOVUPS     288(DX), Y0
-	VMOVUPS     352(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y0, Y2
-	VFMSUB213PS Y9, Y0, Y8
-	VMOVUPS     416(DX), Y0
-	VMOVUPS     480(DX), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y4, Y9
-	VFMADD213PS Y10, Y0, Y4
-	VFMSUB213PS Y9, Y0, Y7
-	VPERM2F128  $0x20, Y1, Y3, Y0
-	VPERM2F128  $0x31, Y1, Y3, Y3
-	VPERM2F128  $0x20, Y5, Y6, Y1
-	VPERM2F128  $0x31, Y5, Y6, Y6
-	VPERM2F128  $0x20, Y4, Y2, Y5
-	VPERM2F128  $0x31, Y4, Y2, Y2
-	VPERM2F128  $0x20, Y7, Y8, Y4
-	VPERM2F128  $0x31, Y7, Y8, Y8
-	VSUBPS      Y3, Y0, Y7
-	VADDPS      Y3, Y0, Y0
-	VSUBPS      Y6, Y1, Y3
-	VADDPS      Y6, Y1, Y1
-	VSUBPS      Y2, Y5, Y6
-	VADDPS      Y2, Y5, Y5
-	VSUBPS      Y8, Y4, Y2
-	VADDPS      Y8, Y4, Y4
-	VMOVUPS     Y0, 128(AX)
-	VMOVUPS     Y1, 128(CX)
-	VMOVUPS     Y5, 160(AX)
-	VMOVUPS     Y4, 160(CX)
-	VMOVUPS     Y7, 192(AX)
-	VMOVUPS     Y3, 192(CX)
-	VMOVUPS     Y6, 224(AX)
-	VMOVUPS     Y2, 224(CX)
-	VMOVUPS     (DI), Y0
-	VMOVUPS     32(DI), Y1
-	VMOVUPS     Y0, 32(AX)
-	VMOVUPS     Y1, 32(CX)
-	VMOVUPS     64(DI), Y0
-	VMOVUPS     96(DI), Y1
-	VMOVUPS     Y0, 96(AX)
-	VMOVUPS     Y1, 96(CX)
-	ADDQ        $0x00000100, AX
-	ADDQ        $0x00000100, CX
-	ADDQ        $0x00000100, BX
-	ADDQ        $0x00000100, SI
-	ADDQ        $0x00000200, DX
-	SUBQ        $0x04, R8
-	JMP         loop1
+	CMPQ         R8, $0x04
+	JL           rest2
+	LEAQ         (R9)(R9*2), R10
+	VMOVUPS      (AX), Y0
+	VMOVUPS      (CX), Y1
+	VMOVUPS      (BX), Y2
+	VMOVUPS      (SI), Y3
+	VMULPS       Y3, Y1, Y4
+	VMULPS       Y3, Y0, Y3
+	VFMSUB213PS  Y4, Y2, Y0
+	VFMADD213PS  Y3, Y2, Y1
+	VMOVUPS      (AX)(R9*1), Y2
+	VMOVUPS      (CX)(R9*1), Y3
+	VMOVUPS      (BX)(R9*1), Y4
+	VMOVUPS      (SI)(R9*1), Y5
+	VMULPS       Y5, Y3, Y6
+	VMULPS       Y5, Y2, Y5
+	VFMSUB213PS  Y6, Y4, Y2
+	VFMADD213PS  Y5, Y4, Y3
+	VMOVUPS      (AX)(R9*2), Y4
+	VMOVUPS      (CX)(R9*2), Y5
+	VMOVUPS      (BX)(R9*2), Y6
+	VMOVUPS      (SI)(R9*2), Y7
+	VMULPS       Y7, Y5, Y8
+	VMULPS       Y7, Y4, Y7
+	VFMSUB213PS  Y8, Y6, Y4
+	VFMADD213PS  Y7, Y6, Y5
+	VMOVUPS      (AX)(R10*1), Y6
+	VMOVUPS      (CX)(R10*1), Y7
+	VMOVUPS      (BX)(R10*1), Y8
+	VMOVUPS      (SI)(R10*1), Y9
+	VMULPS       Y9, Y7, Y10
+	VMULPS       Y9, Y6, Y9
+	VFMSUB213PS  Y10, Y8, Y6
+	VFMADD213PS  Y9, Y8, Y7
+	VSUBPS       Y4, Y0, Y8
+	VADDPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y4
+	VADDPS       Y5, Y1, Y1
+	VSUBPS       Y6, Y2, Y5
+	VADDPS       Y6, Y2, Y2
+	VSUBPS       Y7, Y3, Y6
+	VADDPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y0, Y7
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y6, Y8, Y3
+	VSUBPS       Y6, Y8, Y8
+	VSUBPS       Y5, Y4, Y6
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      384(DX), Y5
+	VMOVAPS      Y8, Y9
+	VFMADD231PS  Y5, Y4, Y9
+	VFNMADD231PS Y5, Y8, Y4
+	VMOVUPS      576(DX), Y5
+	VMULPS       Y5, Y9, Y9
+	VMULPS       Y5, Y4, Y4
+	VMOVUPS      448(DX), Y5
+	VMOVAPS      Y7, Y8
+	VFMADD231PS  Y5, Y2, Y8
+	VFNMADD231PS Y5, Y7, Y2
+	VMOVUPS      640(DX), Y5
+	VMULPS       Y5, Y8, Y8
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      512(DX), Y5
+	VMOVAPS      Y3, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS Y5, Y3, Y6
+	VMOVUPS      704(DX), Y3
+	VMULPS       Y3, Y7, Y7
+	VMULPS       Y3, Y6, Y6
+	VUNPCKLPS    Y9, Y0, Y3
+	VUNPCKHPS    Y9, Y0, Y0
+	VUNPCKLPS    Y7, Y8, Y5
+	VUNPCKHPS    Y7, Y8, Y8
+	VUNPCKLPD    Y5, Y3, Y7
+	VUNPCKHPD    Y5, Y3, Y5
+	VUNPCKLPD    Y8, Y0, Y3
+	VUNPCKHPD    Y8, Y0, Y8
+	VUNPCKLPS    Y4, Y1, Y0
+	VUNPCKHPS    Y4, Y1, Y1
+	VUNPCKLPS    Y6, Y2, Y4
+	VUNPCKHPS    Y6, Y2, Y2
+	VUNPCKLPD    Y4, Y0, Y6
+	VUNPCKHPD    Y4, Y0, Y4
+	VUNPCKLPD    Y2, Y1, Y0
+	VUNPCKHPD    Y2, Y1, Y2
+	VSUBPS       Y3, Y7, Y1
+	VADDPS       Y3, Y7, Y7
+	VSUBPS       Y0, Y6, Y3
+	VADDPS       Y0, Y6, Y6
+	VSUBPS       Y8, Y5, Y0
+	VADDPS       Y8, Y5, Y5
+	VSUBPS       Y2, Y4, Y8
+	VADDPS       Y2, Y4, Y4
+	VSUBPS       Y5, Y7, Y2
+	VADDPS       Y5, Y7, Y7
+	VSUBPS       Y4, Y6, Y5
+	VADDPS       Y4, Y6, Y6
+	VADDPS       Y8, Y1, Y4
+	VSUBPS       Y8, Y1, Y1
+	VSUBPS       Y0, Y3, Y8
+	VADDPS       Y0, Y3, Y3
+	VMOVUPS      (DX), Y0
+	VMOVAPS      Y1, Y9
+	VFMADD231PS  Y0, Y3, Y9
+	VFNMADD231PS Y0, Y1, Y3
+	VMOVUPS      192(DX), Y0
+	VMULPS       Y0, Y9, Y9
+	VMULPS       Y0, Y3, Y3
+	VMOVUPS      64(DX), Y0
+	VMOVAPS      Y2, Y1
+	VFMADD231PS  Y0, Y5, Y1
+	VFNMADD231PS Y0, Y2, Y5
+	VMOVUPS      256(DX), Y0
+	VMULPS       Y0, Y1, Y1
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      128(DX), Y0
+	VMOVAPS      Y4, Y2
+	VFMADD231PS  Y0, Y8, Y2
+	VFNMADD231PS Y0, Y4, Y8
+	VMOVUPS      320(DX), Y0
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y0, Y8, Y8
+	VPERM2F128   $0x20, Y9, Y7, Y0
+	VPERM2F128   $0x31, Y9, Y7, Y7
+	VPERM2F128   $0x20, Y3, Y6, Y4
+	VPERM2F128   $0x31, Y3, Y6, Y6
+	VPERM2F128   $0x20, Y2, Y1, Y3
+	VPERM2F128   $0x31, Y2, Y1, Y1
+	VPERM2F128   $0x20, Y8, Y5, Y2
+	VPERM2F128   $0x31, Y8, Y5, Y5
+	VSUBPS       Y7, Y0, Y8
+	VADDPS       Y7, Y0, Y0
+	VSUBPS       Y6, Y4, Y7
+	VADDPS       Y6, Y4, Y4
+	VSUBPS       Y1, Y3, Y6
+	VADDPS       Y1, Y3, Y3
+	VSUBPS       Y5, Y2, Y1
+	VADDPS       Y5, Y2, Y2
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y4, (CX)
+	VMOVUPS      Y3, (DI)
+	VMOVUPS      Y2, 32(DI)
+	VMOVUPS      Y8, 64(AX)
+	VMOVUPS      Y7, 64(CX)
+	VMOVUPS      Y6, 64(DI)
+	VMOVUPS      Y1, 96(DI)
+	LEAQ         (R9)(R9*2), R10
+	VMOVUPS      32(AX), Y0
+	VMOVUPS      32(CX), Y1
+	VMOVUPS      32(BX), Y2
+	VMOVUPS      32(SI), Y3
+	VMULPS       Y3, Y1, Y4
+	VMULPS       Y3, Y0, Y3
+	VFMSUB213PS  Y4, Y2, Y0
+	VFMADD213PS  Y3, Y2, Y1
+	VMOVUPS      32(AX)(R9*1), Y2
+	VMOVUPS      32(CX)(R9*1), Y3
+	VMOVUPS      32(BX)(R9*1), Y4
+	VMOVUPS      32(SI)(R9*1), Y5
+	VMULPS       Y5, Y3, Y6
+	VMULPS       Y5, Y2, Y5
+	VFMSUB213PS  Y6, Y4, Y2
+	VFMADD213PS  Y5, Y4, Y3
+	VMOVUPS      32(AX)(R9*2), Y4
+	VMOVUPS      32(CX)(R9*2), Y5
+	VMOVUPS      32(BX)(R9*2), Y6
+	VMOVUPS      32(SI)(R9*2), Y7
+	VMULPS       Y7, Y5, Y8
+	VMULPS       Y7, Y4, Y7
+	VFMSUB213PS  Y8, Y6, Y4
+	VFMADD213PS  Y7, Y6, Y5
+	VMOVUPS      32(AX)(R10*1), Y6
+	VMOVUPS      32(CX)(R10*1), Y7
+	VMOVUPS      32(BX)(R10*1), Y8
+	VMOVUPS      32(SI)(R10*1), Y9
+	VMULPS       Y9, Y7, Y10
+	VMULPS       Y9, Y6, Y9
+	VFMSUB213PS  Y10, Y8, Y6
+	VFMADD213PS  Y9, Y8, Y7
+	VSUBPS       Y4, Y0, Y8
+	VADDPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y4
+	VADDPS       Y5, Y1, Y1
+	VSUBPS       Y6, Y2, Y5
+	VADDPS       Y6, Y2, Y2
+	VSUBPS       Y7, Y3, Y6
+	VADDPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y0, Y7
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y6, Y8, Y3
+	VSUBPS       Y6, Y8, Y8
+	VSUBPS       Y5, Y4, Y6
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      416(DX), Y5
+	VMOVAPS      Y8, Y9
+	VFMADD231PS  Y5, Y4, Y9
+	VFNMADD231PS Y5, Y8, Y4
+	VMOVUPS      608(DX), Y5
+	VMULPS       Y5, Y9, Y9
+	VMULPS       Y5, Y4, Y4
+	VMOVUPS      480(DX), Y5
+	VMOVAPS      Y7, Y8
+	VFMADD231PS  Y5, Y2, Y8
+	VFNMADD231PS Y5, Y7, Y2
+	VMOVUPS      672(DX), Y5
+	VMULPS       Y5, Y8, Y8
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      544(DX), Y5
+	VMOVAPS      Y3, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS Y5, Y3, Y6
+	VMOVUPS      736(DX), Y3
+	VMULPS       Y3, Y7, Y7
+	VMULPS       Y3, Y6, Y6
+	VUNPCKLPS    Y9, Y0, Y3
+	VUNPCKHPS    Y9, Y0, Y0
+	VUNPCKLPS    Y7, Y8, Y5
+	VUNPCKHPS    Y7, Y8, Y8
+	VUNPCKLPD    Y5, Y3, Y7
+	VUNPCKHPD    Y5, Y3, Y5
+	VUNPCKLPD    Y8, Y0, Y3
+	VUNPCKHPD    Y8, Y0, Y8
+	VUNPCKLPS    Y4, Y1, Y0
+	VUNPCKHPS    Y4, Y1, Y1
+	VUNPCKLPS    Y6, Y2, Y4
+	VUNPCKHPS    Y6, Y2, Y2
+	VUNPCKLPD    Y4, Y0, Y6
+	VUNPCKHPD    Y4, Y0, Y4
+	VUNPCKLPD    Y2, Y1, Y0
+	VUNPCKHPD    Y2, Y1, Y2
+	VSUBPS       Y3, Y7, Y1
+	VADDPS       Y3, Y7, Y7
+	VSUBPS       Y0, Y6, Y3
+	VADDPS       Y0, Y6, Y6
+	VSUBPS       Y8, Y5, Y0
+	VADDPS       Y8, Y5, Y5
+	VSUBPS       Y2, Y4, Y8
+	VADDPS       Y2, Y4, Y4
+	VSUBPS       Y5, Y7, Y2
+	VADDPS       Y5, Y7, Y7
+	VSUBPS       Y4, Y6, Y5
+	VADDPS       Y4, Y6, Y6
+	VADDPS       Y8, Y1, Y4
+	VSUBPS       Y8, Y1, Y1
+	VSUBPS       Y0, Y3, Y8
+	VADDPS       Y0, Y3, Y3
+	VMOVUPS      32(DX), Y0
+	VMOVAPS      Y1, Y9
+	VFMADD231PS  Y0, Y3, Y9
+	VFNMADD231PS Y0, Y1, Y3
+	VMOVUPS      224(DX), Y0
+	VMULPS       Y0, Y9, Y9
+	VMULPS       Y0, Y3, Y3
+	VMOVUPS      96(DX), Y0
+	VMOVAPS      Y2, Y1
+	VFMADD231PS  Y0, Y5, Y1
+	VFNMADD231PS Y0, Y2, Y5
+	VMOVUPS      288(DX), Y0
+	VMULPS       Y0, Y1, Y1
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      160(DX), Y0
+	VMOVAPS      Y4, Y2
+	VFMADD231PS  Y0, Y8, Y2
+	VFNMADD231PS Y0, Y4, Y8
+	VMOVUPS      352(DX), Y0
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y0, Y8, Y8
+	VPERM2F128   $0x20, Y9, Y7, Y0
+	VPERM2F128   $0x31, Y9, Y7, Y7
+	VPERM2F128   $0x20, Y3, Y6, Y4
+	VPERM2F128   $0x31, Y3, Y6, Y6
+	VPERM2F128   $0x20, Y2, Y1, Y3
+	VPERM2F128   $0x31, Y2, Y1, Y1
+	VPERM2F128   $0x20, Y8, Y5, Y2
+	VPERM2F128   $0x31, Y8, Y5, Y5
+	VSUBPS       Y7, Y0, Y8
+	VADDPS       Y7, Y0, Y0
+	VSUBPS       Y6, Y4, Y7
+	VADDPS       Y6, Y4, Y4
+	VSUBPS       Y1, Y3, Y6
+	VADDPS       Y1, Y3, Y3
+	VSUBPS       Y5, Y2, Y1
+	VADDPS       Y5, Y2, Y2
+	VMOVUPS      Y0, 128(AX)
+	VMOVUPS      Y4, 128(CX)
+	VMOVUPS      Y3, 160(AX)
+	VMOVUPS      Y2, 160(CX)
+	VMOVUPS      Y8, 192(AX)
+	VMOVUPS      Y7, 192(CX)
+	VMOVUPS      Y6, 224(AX)
+	VMOVUPS      Y1, 224(CX)
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VMOVUPS      Y0, 32(AX)
+	VMOVUPS      Y1, 32(CX)
+	VMOVUPS      64(DI), Y0
+	VMOVUPS      96(DI), Y1
+	VMOVUPS      Y0, 96(AX)
+	VMOVUPS      Y1, 96(CX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, BX
+	ADDQ         $0x00000100, SI
+	ADDQ         $0x00000300, DX
+	SUBQ         $0x04, R8
+	JMP          loop1
 
 rest2:
-	CMPQ        R8, $0x02
-	JNE         next4
-	MOVQ        $0x00000020, R9
-	LEAQ        (R9)(R9*2), DI
-	VMOVUPS     (AX), Y0
-	VMOVUPS     (CX), Y1
-	VMOVUPS     (BX), Y2
-	VMOVUPS     (SI), Y3
-	VMULPS      Y3, Y1, Y4
-	VMULPS      Y3, Y0, Y3
-	VFMSUB213PS Y4, Y2, Y0
-	VFMADD213PS Y3, Y2, Y1
-	VMOVUPS     (AX)(R9*1), Y2
-	VMOVUPS     (CX)(R9*1), Y3
-	VMOVUPS     (BX)(R9*1), Y4
-	VMOVUPS     (SI)(R9*1), Y5
-	VMULPS      Y5, Y3, Y6
-	VMULPS      Y5, Y2, Y5
-	VFMSUB213PS Y6, Y4, Y2
-	VFMADD213PS Y5, Y4, Y3
-	VMOVUPS     (AX)(R9*2), Y4
-	VMOVUPS     (CX)(R9*2), Y5
-	VMOVUPS     (BX)(R9*2), Y6
-	VMOVUPS     (SI)(R9*2), Y7
-	VMULPS      Y7, Y5, Y8
-	VMULPS      Y7, Y4, Y7
-	VFMSUB213PS Y8, Y6, Y4
-	VFMADD213PS Y7, Y6, Y5
-	VMOVUPS     (AX)(DI*1), Y6
-	VMOVUPS     (CX)(DI*1), Y7
-	VMOVUPS     (BX)(DI*1), Y8
-	VMOVUPS     (SI)(DI*1), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y6, Y9
-	VFMSUB213PS Y10, Y8, Y6
-	VFMADD213PS Y9, Y8, Y7
-	VSUBPS      Y4, Y0, Y8
-	VADDPS      Y4, Y0, Y0
-	VSUBPS      Y5, Y1, Y4
-	VADDPS      Y5, Y1, Y1
-	VSUBPS      Y6, Y2, Y5
-	VADDPS      Y6, Y2, Y2
-	VSUBPS      Y7, Y3, Y6
-	VADDPS      Y7, Y3, Y3
-	VSUBPS      Y2, Y0, Y7
-	VADDPS      Y2, Y0, Y0
-	VSUBPS      Y3, Y1, Y2
-	VADDPS      Y3, Y1, Y1
-	VADDPS      Y6, Y8, Y3
-	VSUBPS      Y6, Y8, Y8
-	VSUBPS      Y5, Y4, Y6
-	VADDPS      Y5, Y4, Y4
-	VUNPCKLPS   Y8, Y0, Y5
-	VUNPCKHPS   Y8, Y0, Y0
-	VUNPCKLPS   Y3, Y7, Y8
-	VUNPCKHPS   Y3, Y7, Y7
-	VUNPCKLPD   Y8, Y5, Y3
-	VUNPCKHPD   Y8, Y5, Y8
-	VUNPCKLPD   Y7, Y0, Y5
-	VUNPCKHPD   Y7, Y0, Y7
-	VUNPCKLPS   Y4, Y1, Y0
-	VUNPCKHPS   Y4, Y1, Y1
-	VUNPCKLPS   Y6, Y2, Y4
-	VUNPCKHPS   Y6, Y2, Y2
-	VUNPCKLPD   Y4, Y0, Y6
-	VUNPCKHPD   Y4, Y0, Y4
-	VUNPCKLPD   Y2, Y1, Y0
-	VUNPCKHPD   Y2, Y1, Y2
-	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y8, Y9
-	VFMADD213PS Y10, Y1, Y8
-	VFMSUB213PS Y9, Y1, Y4
-	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
-	VMULPS      Y9, Y0, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y1, Y5
-	VFMSUB213PS Y9, Y1, Y0
-	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
-	VMULPS      Y9, Y2, Y10
-	VMULPS      Y9, Y7, Y9
-	VFMADD213PS Y10, Y1, Y7
-	VFMSUB213PS Y9, Y1, Y2
-	VSUBPS      Y5, Y3, Y1
-	VADDPS      Y5, Y3, Y3
-	VSUBPS      Y0, Y6, Y5
-	VADDPS      Y0, Y6, Y6
-	VSUBPS      Y7, Y8, Y0
-	VADDPS      Y7, Y8, Y8
-	VSUBPS      Y2, Y4, Y7
-	VADDPS      Y2, Y4, Y4
-	VSUBPS      Y8, Y3, Y2
-	VADDPS      Y8, Y3, Y3
-	VSUBPS      Y4, Y6, Y8
-	VADDPS      Y4, Y6, Y6
-	VADDPS      Y7, Y1, Y4
-	VSUBPS      Y7, Y1, Y1
-	VSUBPS      Y0, Y5, Y7
-	VADDPS      Y0, Y5, Y5
-	VMOVUPS     (DX), Y0
-	VMOVUPS     32(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y0, Y3
-	VFMSUB213PS Y9, Y0, Y6
-	VMOVUPS     64(DX), Y0
-	VMOVUPS     96(DX), Y9
-	VMULPS      Y9, Y5, Y10
-	VMULPS      Y9, Y1, Y9
-	VFMADD213PS Y10, Y0, Y1
-	VFMSUB213PS Y9, Y0, Y5
-	VMOVUPS     128(DX), Y0
-	VMOVUPS     160(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y0, Y2
-	VFMSUB213PS Y9, Y0, Y8
-	VMOVUPS     192(DX), Y0
-	VMOVUPS     224(DX), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y4, Y9
-	VFMADD213PS Y10, Y0, Y4
-	VFMSUB213PS Y9, Y0, Y7
-	VPERM2F128  $0x20, Y1, Y3, Y0
-	VPERM2F128  $0x31, Y1, Y3, Y3
-	VPERM2F128  $0x20, Y5, Y6, Y1
-	VPERM2F128  $0x31, Y5, Y6, Y6
-	VPERM2F128  $0x20, Y4, Y2, Y5
-	VPERM2F128  $0x31, Y4, Y2, Y2
-	VPERM2F128  $0x20, Y7, Y8, Y4
-	VPERM2F128  $0x31, Y7, Y8, Y8
-	VSUBPS      Y3, Y0, Y7
-	VADDPS      Y3, Y0, Y0
-	VSUBPS      Y6, Y1, Y3
-	VADDPS      Y6, Y1, Y1
-	VSUBPS      Y2, Y5, Y6
-	VADDPS      Y2, Y5, Y5
-	VSUBPS      Y8, Y4, Y2
-	VADDPS      Y8, Y4, Y4
-	VMOVUPS     Y0, (AX)
-	VMOVUPS     Y1, (CX)
-	VMOVUPS     Y5, 32(AX)
-	VMOVUPS     Y4, 32(CX)
-	VMOVUPS     Y7, 64(AX)
-	VMOVUPS     Y3, 64(CX)
-	VMOVUPS     Y6, 96(AX)
-	VMOVUPS     Y2, 96(CX)
-	JMP         end3
+	CMPQ         R8, $0x02
+	JNE          next4
+	MOVQ         $0x00000020, R9
+	LEAQ         (R9)(R9*2), DI
+	VMOVUPS      (AX), Y0
+	VMOVUPS      (CX), Y1
+	VMOVUPS      (BX), Y2
+	VMOVUPS      (SI), Y3
+	VMULPS       Y3, Y1, Y4
+	VMULPS       Y3, Y0, Y3
+	VFMSUB213PS  Y4, Y2, Y0
+	VFMADD213PS  Y3, Y2, Y1
+	VMOVUPS      (AX)(R9*1), Y2
+	VMOVUPS      (CX)(R9*1), Y3
+	VMOVUPS      (BX)(R9*1), Y4
+	VMOVUPS      (SI)(R9*1), Y5
+	VMULPS       Y5, Y3, Y6
+	VMULPS       Y5, Y2, Y5
+	VFMSUB213PS  Y6, Y4, Y2
+	VFMADD213PS  Y5, Y4, Y3
+	VMOVUPS      (AX)(R9*2), Y4
+	VMOVUPS      (CX)(R9*2), Y5
+	VMOVUPS      (BX)(R9*2), Y6
+	VMOVUPS      (SI)(R9*2), Y7
+	VMULPS       Y7, Y5, Y8
+	VMULPS       Y7, Y4, Y7
+	VFMSUB213PS  Y8, Y6, Y4
+	VFMADD213PS  Y7, Y6, Y5
+	VMOVUPS      (AX)(DI*1), Y6
+	VMOVUPS      (CX)(DI*1), Y7
+	VMOVUPS      (BX)(DI*1), Y8
+	VMOVUPS      (SI)(DI*1), Y9
+	VMULPS       Y9, Y7, Y10
+	VMULPS       Y9, Y6, Y9
+	VFMSUB213PS  Y10, Y8, Y6
+	VFMADD213PS  Y9, Y8, Y7
+	VSUBPS       Y4, Y0, Y8
+	VADDPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y4
+	VADDPS       Y5, Y1, Y1
+	VSUBPS       Y6, Y2, Y5
+	VADDPS       Y6, Y2, Y2
+	VSUBPS       Y7, Y3, Y6
+	VADDPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y0, Y7
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y6, Y8, Y3
+	VSUBPS       Y6, Y8, Y8
+	VSUBPS       Y5, Y4, Y6
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      192(DX), Y5
+	VMOVAPS      Y8, Y9
+	VFMADD231PS  Y5, Y4, Y9
+	VFNMADD231PS Y5, Y8, Y4
+	VMOVUPS      288(DX), Y5
+	VMULPS       Y5, Y9, Y9
+	VMULPS       Y5, Y4, Y4
+	VMOVUPS      224(DX), Y5
+	VMOVAPS      Y7, Y8
+	VFMADD231PS  Y5, Y2, Y8
+	VFNMADD231PS Y5, Y7, Y2
+	VMOVUPS      320(DX), Y5
+	VMULPS       Y5, Y8, Y8
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      256(DX), Y5
+	VMOVAPS      Y3, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS Y5, Y3, Y6
+	VMOVUPS      352(DX), Y3
+	VMULPS       Y3, Y7, Y7
+	VMULPS       Y3, Y6, Y6
+	VUNPCKLPS    Y9, Y0, Y3
+	VUNPCKHPS    Y9, Y0, Y0
+	VUNPCKLPS    Y7, Y8, Y5
+	VUNPCKHPS    Y7, Y8, Y8
+	VUNPCKLPD    Y5, Y3, Y7
+	VUNPCKHPD    Y5, Y3, Y5
+	VUNPCKLPD    Y8, Y0, Y3
+	VUNPCKHPD    Y8, Y0, Y8
+	VUNPCKLPS    Y4, Y1, Y0
+	VUNPCKHPS    Y4, Y1, Y1
+	VUNPCKLPS    Y6, Y2, Y4
+	VUNPCKHPS    Y6, Y2, Y2
+	VUNPCKLPD    Y4, Y0, Y6
+	VUNPCKHPD    Y4, Y0, Y4
+	VUNPCKLPD    Y2, Y1, Y0
+	VUNPCKHPD    Y2, Y1, Y2
+	VSUBPS       Y3, Y7, Y1
+	VADDPS       Y3, Y7, Y7
+	VSUBPS       Y0, Y6, Y3
+	VADDPS       Y0, Y6, Y6
+	VSUBPS       Y8, Y5, Y0
+	VADDPS       Y8, Y5, Y5
+	VSUBPS       Y2, Y4, Y8
+	VADDPS       Y2, Y4, Y4
+	VSUBPS       Y5, Y7, Y2
+	VADDPS       Y5, Y7, Y7
+	VSUBPS       Y4, Y6, Y5
+	VADDPS       Y4, Y6, Y6
+	VADDPS       Y8, Y1, Y4
+	VSUBPS       Y8, Y1, Y1
+	VSUBPS       Y0, Y3, Y8
+	VADDPS       Y0, Y3, Y3
+	VMOVUPS      (DX), Y0
+	VMOVAPS      Y1, Y9
+	VFMADD231PS  Y0, Y3, Y9
+	VFNMADD231PS Y0, Y1, Y3
+	VMOVUPS      96(DX), Y0
+	VMULPS       Y0, Y9, Y9
+	VMULPS       Y0, Y3, Y3
+	VMOVUPS      32(DX), Y0
+	VMOVAPS      Y2, Y1
+	VFMADD231PS  Y0, Y5, Y1
+	VFNMADD231PS Y0, Y2, Y5
+	VMOVUPS      128(DX), Y0
+	VMULPS       Y0, Y1, Y1
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      64(DX), Y0
+	VMOVAPS      Y4, Y2
+	VFMADD231PS  Y0, Y8, Y2
+	VFNMADD231PS Y0, Y4, Y8
+	VMOVUPS      160(DX), Y0
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y0, Y8, Y8
+	VPERM2F128   $0x20, Y9, Y7, Y0
+	VPERM2F128   $0x31, Y9, Y7, Y7
+	VPERM2F128   $0x20, Y3, Y6, Y4
+	VPERM2F128   $0x31, Y3, Y6, Y6
+	VPERM2F128   $0x20, Y2, Y1, Y3
+	VPERM2F128   $0x31, Y2, Y1, Y1
+	VPERM2F128   $0x20, Y8, Y5, Y2
+	VPERM2F128   $0x31, Y8, Y5, Y5
+	VSUBPS       Y7, Y0, Y8
+	VADDPS       Y7, Y0, Y0
+	VSUBPS       Y6, Y4, Y7
+	VADDPS       Y6, Y4, Y4
+	VSUBPS       Y1, Y3, Y6
+	VADDPS       Y1, Y3, Y3
+	VSUBPS       Y5, Y2, Y1
+	VADDPS       Y5, Y2, Y2
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y4, (CX)
+	VMOVUPS      Y3, 32(AX)
+	VMOVUPS      Y2, 32(CX)
+	VMOVUPS      Y8, 64(AX)
+	VMOVUPS      Y7, 64(CX)
+	VMOVUPS      Y6, 96(AX)
+	VMOVUPS      Y1, 96(CX)
+	JMP          end3
 
 next4:
 end3:
@@ -8270,180 +8406,180 @@ end3:
 // func fftInverseLanesMul2AVX512(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
 // Requires: AVX, AVX512F
 TEXT ·fftInverseLanesMul2AVX512(SB), NOSPLIT, $0-120
-	MOVQ    re_base+0(FP), AX
-	MOVQ    im_base+24(FP), CX
-	MOVQ    tw_base+96(FP), DX
-	MOVQ    kRe_base+48(FP), BX
-	MOVQ    kIm_base+72(FP), SI
-	VMOVUPS fftlanes_twist1re<>+0(SB), Z0
-	VMOVUPS fftlanes_twist1im<>+0(SB), Z1
-	VMOVUPS fftlanes_twist2re<>+0(SB), Z2
-	VMOVUPS fftlanes_twist2im<>+0(SB), Z3
-	VMOVUPS fftlanes_twist3re<>+0(SB), Z4
-	VMOVUPS fftlanes_twist3im<>+0(SB), Z5
-	MOVQ    re_len+8(FP), DI
-	SHRQ    $0x04, DI
-	MOVQ    $0x00000040, R8
+	MOVQ re_base+0(FP), AX
+	MOVQ im_base+24(FP), CX
+	MOVQ tw_base+96(FP), DX
+	MOVQ kRe_base+48(FP), BX
+	MOVQ kIm_base+72(FP), SI
+	MOVQ re_len+8(FP), DI
+	SHRQ $0x04, DI
+	MOVQ $0x00000040, R8
 
 loop1:
-	CMPQ        DI, $0x04
-	JL          rest2
-	LEAQ        (R8)(R8*2), R9
-	VMOVUPS     (AX), Z6
-	VMOVUPS     (CX), Z7
-	VMOVUPS     (BX), Z8
-	VMOVUPS     (SI), Z9
-	VMULPS      Z9, Z7, Z10
-	VMULPS      Z9, Z6, Z9
-	VFMSUB213PS Z10, Z8, Z6
-	VFMADD213PS Z9, Z8, Z7
-	VMOVUPS     (AX)(R8*1), Z8
-	VMOVUPS     (CX)(R8*1), Z9
-	VMOVUPS     (BX)(R8*1), Z10
-	VMOVUPS     (SI)(R8*1), Z11
-	VMULPS      Z11, Z9, Z12
-	VMULPS      Z11, Z8, Z11
-	VFMSUB213PS Z12, Z10, Z8
-	VFMADD213PS Z11, Z10, Z9
-	VMOVUPS     (AX)(R8*2), Z10
-	VMOVUPS     (CX)(R8*2), Z11
-	VMOVUPS     (BX)(R8*2), Z12
-	VMOVUPS     (SI)(R8*2), Z13
-	VMULPS      Z13, Z11, Z14
-	VMULPS      Z13, Z10, Z13
-	VFMSUB213PS Z14, Z12, Z10
-	VFMADD213PS Z13, Z12, Z11
-	VMOVUPS     (AX)(R9*1), Z12
-	VMOVUPS     (CX)(R9*1), Z13
-	VMOVUPS     (BX)(R9*1), Z14
-	VMOVUPS     (SI)(R9*1), Z15
-	VMULPS      Z15, Z13, Z16
-	VMULPS      Z15, Z12, Z15
-	VFMSUB213PS Z16, Z14, Z12
-	VFMADD213PS Z15, Z14, Z13
-	VSUBPS      Z10, Z6, Z14
-	VADDPS      Z10, Z6, Z6
-	VSUBPS      Z11, Z7, Z10
-	VADDPS      Z11, Z7, Z7
-	VSUBPS      Z12, Z8, Z11
-	VADDPS      Z12, Z8, Z8
-	VSUBPS      Z13, Z9, Z12
-	VADDPS      Z13, Z9, Z9
-	VSUBPS      Z8, Z6, Z13
-	VADDPS      Z8, Z6, Z6
-	VSUBPS      Z9, Z7, Z8
-	VADDPS      Z9, Z7, Z7
-	VADDPS      Z12, Z14, Z9
-	VSUBPS      Z12, Z14, Z14
-	VSUBPS      Z11, Z10, Z12
-	VADDPS      Z11, Z10, Z10
-	VUNPCKLPS   Z14, Z6, Z11
-	VUNPCKHPS   Z14, Z6, Z6
-	VUNPCKLPS   Z9, Z13, Z14
-	VUNPCKHPS   Z9, Z13, Z13
-	VUNPCKLPD   Z14, Z11, Z9
-	VUNPCKHPD   Z14, Z11, Z14
-	VUNPCKLPD   Z13, Z6, Z11
-	VUNPCKHPD   Z13, Z6, Z13
-	VUNPCKLPS   Z10, Z7, Z6
-	VUNPCKHPS   Z10, Z7, Z7
-	VUNPCKLPS   Z12, Z8, Z10
-	VUNPCKHPS   Z12, Z8, Z8
-	VUNPCKLPD   Z10, Z6, Z12
-	VUNPCKHPD   Z10, Z6, Z10
-	VUNPCKLPD   Z8, Z7, Z6
-	VUNPCKHPD   Z8, Z7, Z8
-	VMULPS      Z1, Z10, Z7
-	VMULPS      Z1, Z14, Z15
-	VFMADD213PS Z7, Z0, Z14
-	VFMSUB213PS Z15, Z0, Z10
-	VMULPS      Z3, Z6, Z7
-	VMULPS      Z3, Z11, Z15
-	VFMADD213PS Z7, Z2, Z11
-	VFMSUB213PS Z15, Z2, Z6
-	VMULPS      Z5, Z8, Z7
-	VMULPS      Z5, Z13, Z15
-	VFMADD213PS Z7, Z4, Z13
-	VFMSUB213PS Z15, Z4, Z8
-	VSUBPS      Z11, Z9, Z7
-	VADDPS      Z11, Z9, Z9
-	VSUBPS      Z6, Z12, Z11
-	VADDPS      Z6, Z12, Z12
-	VSUBPS      Z13, Z14, Z6
-	VADDPS      Z13, Z14, Z14
-	VSUBPS      Z8, Z10, Z13
-	VADDPS      Z8, Z10, Z10
-	VSUBPS      Z14, Z9, Z8
-	VADDPS      Z14, Z9, Z9
-	VSUBPS      Z10, Z12, Z14
-	VADDPS      Z10, Z12, Z12
-	VADDPS      Z13, Z7, Z10
-	VSUBPS      Z13, Z7, Z7
-	VSUBPS      Z6, Z11, Z13
-	VADDPS      Z6, Z11, Z11
-	VMOVUPS     (DX), Z6
-	VMOVUPS     64(DX), Z15
-	VMULPS      Z15, Z12, Z16
-	VMULPS      Z15, Z9, Z15
-	VFMADD213PS Z16, Z6, Z9
-	VFMSUB213PS Z15, Z6, Z12
-	VMOVUPS     128(DX), Z6
-	VMOVUPS     192(DX), Z15
-	VMULPS      Z15, Z11, Z16
-	VMULPS      Z15, Z7, Z15
-	VFMADD213PS Z16, Z6, Z7
-	VFMSUB213PS Z15, Z6, Z11
-	VMOVUPS     256(DX), Z6
-	VMOVUPS     320(DX), Z15
-	VMULPS      Z15, Z14, Z16
-	VMULPS      Z15, Z8, Z15
-	VFMADD213PS Z16, Z6, Z8
-	VFMSUB213PS Z15, Z6, Z14
-	VMOVUPS     384(DX), Z6
-	VMOVUPS     448(DX), Z15
-	VMULPS      Z15, Z13, Z16
-	VMULPS      Z15, Z10, Z15
-	VFMADD213PS Z16, Z6, Z10
-	VFMSUB213PS Z15, Z6, Z13
-	VSHUFF32X4  $0x44, Z7, Z9, Z6
-	VSHUFF32X4  $0xee, Z7, Z9, Z9
-	VSHUFF32X4  $0x44, Z10, Z8, Z7
-	VSHUFF32X4  $0xee, Z10, Z8, Z8
-	VSHUFF32X4  $0x88, Z7, Z6, Z10
-	VSHUFF32X4  $0xdd, Z7, Z6, Z6
-	VSHUFF32X4  $0x88, Z8, Z9, Z7
-	VSHUFF32X4  $0xdd, Z8, Z9, Z8
-	VSHUFF32X4  $0x44, Z11, Z12, Z9
-	VSHUFF32X4  $0xee, Z11, Z12, Z12
-	VSHUFF32X4  $0x44, Z13, Z14, Z11
-	VSHUFF32X4  $0xee, Z13, Z14, Z14
-	VSHUFF32X4  $0x88, Z11, Z9, Z13
-	VSHUFF32X4  $0xdd, Z11, Z9, Z9
-	VSHUFF32X4  $0x88, Z14, Z12, Z11
-	VSHUFF32X4  $0xdd, Z14, Z12, Z12
-	VSUBPS      Z6, Z10, Z14
-	VADDPS      Z6, Z10, Z10
-	VSUBPS      Z9, Z13, Z6
-	VADDPS      Z9, Z13, Z13
-	VSUBPS      Z8, Z7, Z9
-	VADDPS      Z8, Z7, Z7
-	VSUBPS      Z12, Z11, Z8
-	VADDPS      Z12, Z11, Z11
-	VMOVUPS     Z10, (AX)
-	VMOVUPS     Z13, (CX)
-	VMOVUPS     Z14, 64(AX)
-	VMOVUPS     Z6, 64(CX)
-	VMOVUPS     Z7, 128(AX)
-	VMOVUPS     Z11, 128(CX)
-	VMOVUPS     Z9, 192(AX)
-	VMOVUPS     Z8, 192(CX)
-	ADDQ        $0x00000100, AX
-	ADDQ        $0x00000100, CX
-	ADDQ        $0x00000100, BX
-	ADDQ        $0x00000100, SI
-	ADDQ        $0x00000200, DX
-	SUBQ        $0x04, DI
-	JMP         loop1
+	CMPQ         DI, $0x04
+	JL           rest2
+	LEAQ         (R8)(R8*2), R9
+	VMOVUPS      (AX), Z0
+	VMOVUPS      (CX), Z1
+	VMOVUPS      (BX), Z2
+	VMOVUPS      (SI), Z3
+	VMULPS       Z3, Z1, Z4
+	VMULPS       Z3, Z0, Z3
+	VFMSUB213PS  Z4, Z2, Z0
+	VFMADD213PS  Z3, Z2, Z1
+	VMOVUPS      (AX)(R8*1), Z2
+	VMOVUPS      (CX)(R8*1), Z3
+	VMOVUPS      (BX)(R8*1), Z4
+	VMOVUPS      (SI)(R8*1), Z5
+	VMULPS       Z5, Z3, Z6
+	VMULPS       Z5, Z2, Z5
+	VFMSUB213PS  Z6, Z4, Z2
+	VFMADD213PS  Z5, Z4, Z3
+	VMOVUPS      (AX)(R8*2), Z4
+	VMOVUPS      (CX)(R8*2), Z5
+	VMOVUPS      (BX)(R8*2), Z6
+	VMOVUPS      (SI)(R8*2), Z7
+	VMULPS       Z7, Z5, Z8
+	VMULPS       Z7, Z4, Z7
+	VFMSUB213PS  Z8, Z6, Z4
+	VFMADD213PS  Z7, Z6, Z5
+	VMOVUPS      (AX)(R9*1), Z6
+	VMOVUPS      (CX)(R9*1), Z7
+	VMOVUPS      (BX)(R9*1), Z8
+	VMOVUPS      (SI)(R9*1), Z9
+	VMULPS       Z9, Z7, Z10
+	VMULPS       Z9, Z6, Z9
+	VFMSUB213PS  Z10, Z8, Z6
+	VFMADD213PS  Z9, Z8, Z7
+	VSUBPS       Z4, Z0, Z8
+	VADDPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z4
+	VADDPS       Z5, Z1, Z1
+	VSUBPS       Z6, Z2, Z5
+	VADDPS       Z6, Z2, Z2
+	VSUBPS       Z7, Z3, Z6
+	VADDPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z0, Z7
+	VADDPS       Z2, Z0, Z0
+	VSUBPS       Z3, Z1, Z2
+	VADDPS       Z3, Z1, Z1
+	VADDPS       Z6, Z8, Z3
+	VSUBPS       Z6, Z8, Z8
+	VSUBPS       Z5, Z4, Z6
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      384(DX), Z5
+	VMOVAPS      Z8, Z9
+	VFMADD231PS  Z5, Z4, Z9
+	VFNMADD231PS Z5, Z8, Z4
+	VMOVUPS      576(DX), Z5
+	VMULPS       Z5, Z9, Z9
+	VMULPS       Z5, Z4, Z4
+	VMOVUPS      448(DX), Z5
+	VMOVAPS      Z7, Z8
+	VFMADD231PS  Z5, Z2, Z8
+	VFNMADD231PS Z5, Z7, Z2
+	VMOVUPS      640(DX), Z5
+	VMULPS       Z5, Z8, Z8
+	VMULPS       Z5, Z2, Z2
+	VMOVUPS      512(DX), Z5
+	VMOVAPS      Z3, Z7
+	VFMADD231PS  Z5, Z6, Z7
+	VFNMADD231PS Z5, Z3, Z6
+	VMOVUPS      704(DX), Z3
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z3, Z6, Z6
+	VUNPCKLPS    Z9, Z0, Z3
+	VUNPCKHPS    Z9, Z0, Z0
+	VUNPCKLPS    Z7, Z8, Z5
+	VUNPCKHPS    Z7, Z8, Z8
+	VUNPCKLPD    Z5, Z3, Z7
+	VUNPCKHPD    Z5, Z3, Z5
+	VUNPCKLPD    Z8, Z0, Z3
+	VUNPCKHPD    Z8, Z0, Z8
+	VUNPCKLPS    Z4, Z1, Z0
+	VUNPCKHPS    Z4, Z1, Z1
+	VUNPCKLPS    Z6, Z2, Z4
+	VUNPCKHPS    Z6, Z2, Z2
+	VUNPCKLPD    Z4, Z0, Z6
+	VUNPCKHPD    Z4, Z0, Z4
+	VUNPCKLPD    Z2, Z1, Z0
+	VUNPCKHPD    Z2, Z1, Z2
+	VSUBPS       Z3, Z7, Z1
+	VADDPS       Z3, Z7, Z7
+	VSUBPS       Z0, Z6, Z3
+	VADDPS       Z0, Z6, Z6
+	VSUBPS       Z8, Z5, Z0
+	VADDPS       Z8, Z5, Z5
+	VSUBPS       Z2, Z4, Z8
+	VADDPS       Z2, Z4, Z4
+	VSUBPS       Z5, Z7, Z2
+	VADDPS       Z5, Z7, Z7
+	VSUBPS       Z4, Z6, Z5
+	VADDPS       Z4, Z6, Z6
+	VADDPS       Z8, Z1, Z4
+	VSUBPS       Z8, Z1, Z1
+	VSUBPS       Z0, Z3, Z8
+	VADDPS       Z0, Z3, Z3
+	VMOVUPS      (DX), Z0
+	VMOVAPS      Z1, Z9
+	VFMADD231PS  Z0, Z3, Z9
+	VFNMADD231PS Z0, Z1, Z3
+	VMOVUPS      192(DX), Z0
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z3, Z3
+	VMOVUPS      64(DX), Z0
+	VMOVAPS      Z2, Z1
+	VFMADD231PS  Z0, Z5, Z1
+	VFNMADD231PS Z0, Z2, Z5
+	VMOVUPS      256(DX), Z0
+	VMULPS       Z0, Z1, Z1
+	VMULPS       Z0, Z5, Z5
+	VMOVUPS      128(DX), Z0
+	VMOVAPS      Z4, Z2
+	VFMADD231PS  Z0, Z8, Z2
+	VFNMADD231PS Z0, Z4, Z8
+	VMOVUPS      320(DX), Z0
+	VMULPS       Z0, Z2, Z2
+	VMULPS       Z0, Z8, Z8
+	VSHUFF32X4   $0x44, Z9, Z7, Z0
+	VSHUFF32X4   $0xee, Z9, Z7, Z7
+	VSHUFF32X4   $0x44, Z2, Z1, Z4
+	VSHUFF32X4   $0xee, Z2, Z1, Z1
+	VSHUFF32X4   $0x88, Z4, Z0, Z2
+	VSHUFF32X4   $0xdd, Z4, Z0, Z0
+	VSHUFF32X4   $0x88, Z1, Z7, Z4
+	VSHUFF32X4   $0xdd, Z1, Z7, Z1
+	VSHUFF32X4   $0x44, Z3, Z6, Z7
+	VSHUFF32X4   $0xee, Z3, Z6, Z6
+	VSHUFF32X4   $0x44, Z8, Z5, Z3
+	VSHUFF32X4   $0xee, Z8, Z5, Z5
+	VSHUFF32X4   $0x88, Z3, Z7, Z8
+	VSHUFF32X4   $0xdd, Z3, Z7, Z3
+	VSHUFF32X4   $0x88, Z5, Z6, Z7
+	VSHUFF32X4   $0xdd, Z5, Z6, Z5
+	VSUBPS       Z0, Z2, Z6
+	VADDPS       Z0, Z2, Z2
+	VSUBPS       Z3, Z8, Z0
+	VADDPS       Z3, Z8, Z8
+	VSUBPS       Z1, Z4, Z3
+	VADDPS       Z1, Z4, Z4
+	VSUBPS       Z5, Z7, Z1
+	VADDPS       Z5, Z7, Z7
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z8, (CX)
+	VMOVUPS      Z6, 64(AX)
+	VMOVUPS      Z0, 64(CX)
+	VMOVUPS      Z4, 128(AX)
+	VMOVUPS      Z7, 128(CX)
+	VMOVUPS      Z3, 192(AX)
+	VMOVUPS      Z1, 192(CX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, BX
+	ADDQ         $0x00000100, SI
+	ADDQ         $0x00000300, DX
+	SUBQ         $0x04, DI
+	JMP          loop1
 
 rest2:
 	CMPQ         DI, $0x02
@@ -8451,240 +8587,262 @@ rest2:
 	MOVQ         $0x00000020, R8
 	LEAQ         (R8)(R8*2), DI
 	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	VMOVUPS.Z    (AX), K1, Z0
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z1
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z1, Z2, K1
+	VMOVUPS.Z    (CX), K1, Z1
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z2, Z3, K1
+	VMOVUPS.Z    (BX), K1, Z2
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z3, Z4, K1
+	VMOVUPS.Z    (SI), K1, Z3
+	VMULPS       Z3, Z1, Z4
+	VMULPS       Z3, Z0, Z3
+	VFMSUB213PS  Z4, Z2, Z0
+	VFMADD213PS  Z3, Z2, Z1
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z2, Z3, K1
+	VMOVUPS.Z    (AX)(R8*1), K1, Z2
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z3, Z4, K1
+	VMOVUPS.Z    (CX)(R8*1), K1, Z3
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z4
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	VMOVUPS.Z    (BX)(R8*1), K1, Z4
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z5
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z6
+	VPCMPD       $0x01, Z5, Z6, K1
+	VMOVUPS.Z    (SI)(R8*1), K1, Z5
+	VMULPS       Z5, Z3, Z6
+	VMULPS       Z5, Z2, Z5
+	VFMSUB213PS  Z6, Z4, Z2
+	VFMADD213PS  Z5, Z4, Z3
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z4
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	VMOVUPS.Z    (AX)(R8*2), K1, Z4
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z5
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z6
+	VPCMPD       $0x01, Z5, Z6, K1
+	VMOVUPS.Z    (CX)(R8*2), K1, Z5
+	MOVQ         $0x00000008, R9
 	VPBROADCASTD R9, Z6
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
 	VPCMPD       $0x01, Z6, Z7, K1
-	VMOVUPS.Z    (AX), K1, Z6
+	VMOVUPS.Z    (BX)(R8*2), K1, Z6
 	MOVQ         $0x00000008, R9
 	VPBROADCASTD R9, Z7
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
 	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    (CX), K1, Z7
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z8
+	VMOVUPS.Z    (SI)(R8*2), K1, Z7
+	VMULPS       Z7, Z5, Z8
+	VMULPS       Z7, Z4, Z7
+	VFMSUB213PS  Z8, Z6, Z4
+	VFMADD213PS  Z7, Z6, Z5
+	MOVQ         $0x00000008, R8
+	VPBROADCASTD R8, Z6
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z6, Z7, K1
+	VMOVUPS.Z    (AX)(DI*1), K1, Z6
+	MOVQ         $0x00000008, R8
+	VPBROADCASTD R8, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    (CX)(DI*1), K1, Z7
+	MOVQ         $0x00000008, R8
+	VPBROADCASTD R8, Z8
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
 	VPCMPD       $0x01, Z8, Z9, K1
-	VMOVUPS.Z    (BX), K1, Z8
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z9
+	VMOVUPS.Z    (BX)(DI*1), K1, Z8
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z9
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z10
 	VPCMPD       $0x01, Z9, Z10, K1
-	VMOVUPS.Z    (SI), K1, Z9
+	VMOVUPS.Z    (SI)(DI*1), K1, Z9
 	VMULPS       Z9, Z7, Z10
 	VMULPS       Z9, Z6, Z9
 	VFMSUB213PS  Z10, Z8, Z6
 	VFMADD213PS  Z9, Z8, Z7
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z8
+	VSUBPS       Z4, Z0, Z8
+	VADDPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z4
+	VADDPS       Z5, Z1, Z1
+	VSUBPS       Z6, Z2, Z5
+	VADDPS       Z6, Z2, Z2
+	VSUBPS       Z7, Z3, Z6
+	VADDPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z0, Z7
+	VADDPS       Z2, Z0, Z0
+	VSUBPS       Z3, Z1, Z2
+	VADDPS       Z3, Z1, Z1
+	VADDPS       Z6, Z8, Z3
+	VSUBPS       Z6, Z8, Z8
+	VSUBPS       Z5, Z4, Z6
+	VADDPS       Z5, Z4, Z4
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
-	VPCMPD       $0x01, Z8, Z9, K1
-	VMOVUPS.Z    (AX)(R8*1), K1, Z8
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z9
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z10
-	VPCMPD       $0x01, Z9, Z10, K1
-	VMOVUPS.Z    (CX)(R8*1), K1, Z9
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z10
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z11
-	VPCMPD       $0x01, Z10, Z11, K1
-	VMOVUPS.Z    (BX)(R8*1), K1, Z10
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z11
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z12
-	VPCMPD       $0x01, Z11, Z12, K1
-	VMOVUPS.Z    (SI)(R8*1), K1, Z11
-	VMULPS       Z11, Z9, Z12
-	VMULPS       Z11, Z8, Z11
-	VFMSUB213PS  Z12, Z10, Z8
-	VFMADD213PS  Z11, Z10, Z9
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z10
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z11
-	VPCMPD       $0x01, Z10, Z11, K1
-	VMOVUPS.Z    (AX)(R8*2), K1, Z10
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z11
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z12
-	VPCMPD       $0x01, Z11, Z12, K1
-	VMOVUPS.Z    (CX)(R8*2), K1, Z11
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z12
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z13
-	VPCMPD       $0x01, Z12, Z13, K1
-	VMOVUPS.Z    (BX)(R8*2), K1, Z12
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z13
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z14
-	VPCMPD       $0x01, Z13, Z14, K1
-	VMOVUPS.Z    (SI)(R8*2), K1, Z13
-	VMULPS       Z13, Z11, Z14
-	VMULPS       Z13, Z10, Z13
-	VFMSUB213PS  Z14, Z12, Z10
-	VFMADD213PS  Z13, Z12, Z11
-	MOVQ         $0x00000008, R8
-	VPBROADCASTD R8, Z12
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z13
-	VPCMPD       $0x01, Z12, Z13, K1
-	VMOVUPS.Z    (AX)(DI*1), K1, Z12
-	MOVQ         $0x00000008, R8
-	VPBROADCASTD R8, Z13
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z14
-	VPCMPD       $0x01, Z13, Z14, K1
-	VMOVUPS.Z    (CX)(DI*1), K1, Z13
-	MOVQ         $0x00000008, R8
-	VPBROADCASTD R8, Z14
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z15
-	VPCMPD       $0x01, Z14, Z15, K1
-	VMOVUPS.Z    (BX)(DI*1), K1, Z14
+	VPCMPD       $0x01, Z5, Z9, K1
+	VMOVUPS.Z    192(DX), K1, Z5
+	VMOVAPS      Z8, Z9
+	VFMADD231PS  Z5, Z4, Z9
+	VFNMADD231PS Z5, Z8, Z4
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z15
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z16
-	VPCMPD       $0x01, Z15, Z16, K1
-	VMOVUPS.Z    (SI)(DI*1), K1, Z15
-	VMULPS       Z15, Z13, Z16
-	VMULPS       Z15, Z12, Z15
-	VFMSUB213PS  Z16, Z14, Z12
-	VFMADD213PS  Z15, Z14, Z13
-	VSUBPS       Z10, Z6, Z14
-	VADDPS       Z10, Z6, Z6
-	VSUBPS       Z11, Z7, Z10
-	VADDPS       Z11, Z7, Z7
-	VSUBPS       Z12, Z8, Z11
-	VADDPS       Z12, Z8, Z8
-	VSUBPS       Z13, Z9, Z12
-	VADDPS       Z13, Z9, Z9
-	VSUBPS       Z8, Z6, Z13
-	VADDPS       Z8, Z6, Z6
-	VSUBPS       Z9, Z7, Z8
-	VADDPS       Z9, Z7, Z7
-	VADDPS       Z12, Z14, Z9
-	VSUBPS       Z12, Z14, Z14
-	VSUBPS       Z11, Z10, Z12
-	VADDPS       Z11, Z10, Z10
-	VUNPCKLPS    Z14, Z6, Z11
-	VUNPCKHPS    Z14, Z6, Z6
-	VUNPCKLPS    Z9, Z13, Z14
-	VUNPCKHPS    Z9, Z13, Z13
-	VUNPCKLPD    Z14, Z11, Z9
-	VUNPCKHPD    Z14, Z11, Z14
-	VUNPCKLPD    Z13, Z6, Z11
-	VUNPCKHPD    Z13, Z6, Z13
-	VUNPCKLPS    Z10, Z7, Z6
-	VUNPCKHPS    Z10, Z7, Z7
-	VUNPCKLPS    Z12, Z8, Z10
-	VUNPCKHPS    Z12, Z8, Z8
-	VUNPCKLPD    Z10, Z6, Z12
-	VUNPCKHPD    Z10, Z6, Z10
-	VUNPCKLPD    Z8, Z7, Z6
-	VUNPCKHPD    Z8, Z7, Z8
-	VMULPS       Z1, Z10, Z7
-	VMULPS       Z1, Z14, Z1
-	VFMADD213PS  Z7, Z0, Z14
-	VFMSUB213PS  Z1, Z0, Z10
-	VMULPS       Z3, Z6, Z0
-	VMULPS       Z3, Z11, Z1
-	VFMADD213PS  Z0, Z2, Z11
-	VFMSUB213PS  Z1, Z2, Z6
-	VMULPS       Z5, Z8, Z0
-	VMULPS       Z5, Z13, Z1
-	VFMADD213PS  Z0, Z4, Z13
-	VFMSUB213PS  Z1, Z4, Z8
-	VSUBPS       Z11, Z9, Z0
-	VADDPS       Z11, Z9, Z9
-	VSUBPS       Z6, Z12, Z1
-	VADDPS       Z6, Z12, Z12
-	VSUBPS       Z13, Z14, Z2
-	VADDPS       Z13, Z14, Z14
-	VSUBPS       Z8, Z10, Z3
-	VADDPS       Z8, Z10, Z10
-	VSUBPS       Z14, Z9, Z4
-	VADDPS       Z14, Z9, Z9
-	VSUBPS       Z10, Z12, Z5
-	VADDPS       Z10, Z12, Z12
-	VADDPS       Z3, Z0, Z6
-	VSUBPS       Z3, Z0, Z0
-	VSUBPS       Z2, Z1, Z3
-	VADDPS       Z2, Z1, Z1
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    (DX), K1, Z2
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z7
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    32(DX), K1, Z7
-	VMULPS       Z7, Z12, Z8
-	VMULPS       Z7, Z9, Z7
-	VFMADD213PS  Z8, Z2, Z9
-	VFMSUB213PS  Z7, Z2, Z12
+	VPCMPD       $0x01, Z5, Z8, K1
+	VMOVUPS.Z    288(DX), K1, Z5
+	VMULPS       Z5, Z9, Z9
+	VMULPS       Z5, Z4, Z4
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    64(DX), K1, Z2
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z7
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    96(DX), K1, Z7
-	VMULPS       Z7, Z1, Z8
-	VMULPS       Z7, Z0, Z7
-	VFMADD213PS  Z8, Z2, Z0
-	VFMSUB213PS  Z7, Z2, Z1
+	VPCMPD       $0x01, Z5, Z8, K1
+	VMOVUPS.Z    224(DX), K1, Z5
+	VMOVAPS      Z7, Z8
+	VFMADD231PS  Z5, Z2, Z8
+	VFNMADD231PS Z5, Z7, Z2
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    128(DX), K1, Z2
+	VPCMPD       $0x01, Z5, Z7, K1
+	VMOVUPS.Z    320(DX), K1, Z5
+	VMULPS       Z5, Z8, Z8
+	VMULPS       Z5, Z2, Z2
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z7
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    160(DX), K1, Z7
-	VMULPS       Z7, Z5, Z8
-	VMULPS       Z7, Z4, Z7
-	VFMADD213PS  Z8, Z2, Z4
-	VFMSUB213PS  Z7, Z2, Z5
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    192(DX), K1, Z2
+	VPCMPD       $0x01, Z5, Z7, K1
+	VMOVUPS.Z    256(DX), K1, Z5
+	VMOVAPS      Z3, Z7
+	VFMADD231PS  Z5, Z6, Z7
+	VFNMADD231PS Z5, Z3, Z6
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z7
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    224(DX), K1, Z7
-	VMULPS       Z7, Z3, Z8
-	VMULPS       Z7, Z6, Z7
-	VFMADD213PS  Z8, Z2, Z6
-	VFMSUB213PS  Z7, Z2, Z3
-	VSHUFF32X4   $0x44, Z0, Z9, Z2
-	VSHUFF32X4   $0xee, Z0, Z9, Z9
-	VSHUFF32X4   $0x44, Z6, Z4, Z0
-	VSHUFF32X4   $0xee, Z6, Z4, Z4
-	VSHUFF32X4   $0x88, Z0, Z2, Z6
-	VSHUFF32X4   $0xdd, Z0, Z2, Z0
-	VSHUFF32X4   $0x88, Z4, Z9, Z2
-	VSHUFF32X4   $0xdd, Z4, Z9, Z2
-	VSHUFF32X4   $0x44, Z1, Z12, Z2
-	VSHUFF32X4   $0xee, Z1, Z12, Z12
-	VSHUFF32X4   $0x44, Z3, Z5, Z1
-	VSHUFF32X4   $0xee, Z3, Z5, Z5
-	VSHUFF32X4   $0x88, Z1, Z2, Z3
-	VSHUFF32X4   $0xdd, Z1, Z2, Z1
-	VSHUFF32X4   $0x88, Z5, Z12, Z2
-	VSHUFF32X4   $0xdd, Z5, Z12, Z2
-	VSUBPS       Z0, Z6, Z2
+	VPBROADCASTD BX, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z3, Z5, K1
+	VMOVUPS.Z    352(DX), K1, Z3
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z3, Z6, Z6
+	VUNPCKLPS    Z9, Z0, Z3
+	VUNPCKHPS    Z9, Z0, Z0
+	VUNPCKLPS    Z7, Z8, Z5
+	VUNPCKHPS    Z7, Z8, Z8
+	VUNPCKLPD    Z5, Z3, Z7
+	VUNPCKHPD    Z5, Z3, Z5
+	VUNPCKLPD    Z8, Z0, Z3
+	VUNPCKHPD    Z8, Z0, Z8
+	VUNPCKLPS    Z4, Z1, Z0
+	VUNPCKHPS    Z4, Z1, Z1
+	VUNPCKLPS    Z6, Z2, Z4
+	VUNPCKHPS    Z6, Z2, Z2
+	VUNPCKLPD    Z4, Z0, Z6
+	VUNPCKHPD    Z4, Z0, Z4
+	VUNPCKLPD    Z2, Z1, Z0
+	VUNPCKHPD    Z2, Z1, Z2
+	VSUBPS       Z3, Z7, Z1
+	VADDPS       Z3, Z7, Z7
+	VSUBPS       Z0, Z6, Z3
 	VADDPS       Z0, Z6, Z6
-	VSUBPS       Z1, Z3, Z0
-	VADDPS       Z1, Z3, Z3
-	VMOVUPS      Z6, (AX)
-	VMOVUPS      Z3, (CX)
-	VMOVUPS      Z2, 64(AX)
+	VSUBPS       Z8, Z5, Z0
+	VADDPS       Z8, Z5, Z5
+	VSUBPS       Z2, Z4, Z8
+	VADDPS       Z2, Z4, Z4
+	VSUBPS       Z5, Z7, Z2
+	VADDPS       Z5, Z7, Z7
+	VSUBPS       Z4, Z6, Z5
+	VADDPS       Z4, Z6, Z6
+	VADDPS       Z8, Z1, Z4
+	VSUBPS       Z8, Z1, Z1
+	VSUBPS       Z0, Z3, Z8
+	VADDPS       Z0, Z3, Z3
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
+	VPCMPD       $0x01, Z0, Z9, K1
+	VMOVUPS.Z    (DX), K1, Z0
+	VMOVAPS      Z1, Z9
+	VFMADD231PS  Z0, Z3, Z9
+	VFNMADD231PS Z0, Z1, Z3
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	VMOVUPS.Z    96(DX), K1, Z0
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z3, Z3
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	VMOVUPS.Z    32(DX), K1, Z0
+	VMOVAPS      Z2, Z1
+	VFMADD231PS  Z0, Z5, Z1
+	VFNMADD231PS Z0, Z2, Z5
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z0, Z2, K1
+	VMOVUPS.Z    128(DX), K1, Z0
+	VMULPS       Z0, Z1, Z1
+	VMULPS       Z0, Z5, Z5
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z0, Z2, K1
+	VMOVUPS.Z    64(DX), K1, Z0
+	VMOVAPS      Z4, Z2
+	VFMADD231PS  Z0, Z8, Z2
+	VFNMADD231PS Z0, Z4, Z8
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z0, Z4, K1
+	VMOVUPS.Z    160(DX), K1, Z0
+	VMULPS       Z0, Z2, Z2
+	VMULPS       Z0, Z8, Z8
+	VSHUFF32X4   $0x44, Z9, Z7, Z0
+	VSHUFF32X4   $0xee, Z9, Z7, Z7
+	VSHUFF32X4   $0x44, Z2, Z1, Z4
+	VSHUFF32X4   $0xee, Z2, Z1, Z1
+	VSHUFF32X4   $0x88, Z4, Z0, Z2
+	VSHUFF32X4   $0xdd, Z4, Z0, Z0
+	VSHUFF32X4   $0x88, Z1, Z7, Z4
+	VSHUFF32X4   $0xdd, Z1, Z7, Z1
+	VSHUFF32X4   $0x44, Z3, Z6, Z1
+	VSHUFF32X4   $0xee, Z3, Z6, Z6
+	VSHUFF32X4   $0x44, Z8, Z5, Z3
+	VSHUFF32X4   $0xee, Z8, Z5, Z5
+	VSHUFF32X4   $0x88, Z3, Z1, Z4
+	VSHUFF32X4   $0xdd, Z3, Z1, Z1
+	VSHUFF32X4   $0x88, Z5, Z6, Z3
+	VSHUFF32X4   $0xdd, Z5, Z6, Z3
+	VSUBPS       Z0, Z2, Z3
+	VADDPS       Z0, Z2, Z2
+	VSUBPS       Z1, Z4, Z0
+	VADDPS       Z1, Z4, Z4
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z4, (CX)
+	VMOVUPS      Z3, 64(AX)
 	VMOVUPS      Z0, 64(CX)
 	JMP          end3
 
@@ -8709,470 +8867,470 @@ TEXT ·fftInverseLanesMulConj2AVX2(SB), NOSPLIT, $160-120
 	MOVQ $0x00000040, R9
 
 loop1:
-	CMPQ        R8, $0x04
-	JL          rest2
-	LEAQ        (R9)(R9*2), R10
-	VMOVUPS     (AX), Y0
-	VMOVUPS     (CX), Y1
-	VMOVUPS     (BX), Y2
-	VMOVUPS     (SI), Y3
-	VMULPS      Y3, Y1, Y4
-	VMULPS      Y3, Y0, Y3
-	VFMADD213PS Y4, Y2, Y0
-	VFMSUB213PS Y3, Y2, Y1
-	VMOVUPS     (AX)(R9*1), Y2
-	VMOVUPS     (CX)(R9*1), Y3
-	VMOVUPS     (BX)(R9*1), Y4
-	VMOVUPS     (SI)(R9*1), Y5
-	VMULPS      Y5, Y3, Y6
-	VMULPS      Y5, Y2, Y5
-	VFMADD213PS Y6, Y4, Y2
-	VFMSUB213PS Y5, Y4, Y3
-	VMOVUPS     (AX)(R9*2), Y4
-	VMOVUPS     (CX)(R9*2), Y5
-	VMOVUPS     (BX)(R9*2), Y6
-	VMOVUPS     (SI)(R9*2), Y7
-	VMULPS      Y7, Y5, Y8
-	VMULPS      Y7, Y4, Y7
-	VFMADD213PS Y8, Y6, Y4
-	VFMSUB213PS Y7, Y6, Y5
-	VMOVUPS     (AX)(R10*1), Y6
-	VMOVUPS     (CX)(R10*1), Y7
-	VMOVUPS     (BX)(R10*1), Y8
-	VMOVUPS     (SI)(R10*1), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y6, Y9
-	VFMADD213PS Y10, Y8, Y6
-	VFMSUB213PS Y9, Y8, Y7
-	VSUBPS      Y4, Y0, Y8
-	VADDPS      Y4, Y0, Y0
-	VSUBPS      Y5, Y1, Y4
-	VADDPS      Y5, Y1, Y1
-	VSUBPS      Y6, Y2, Y5
-	VADDPS      Y6, Y2, Y2
-	VSUBPS      Y7, Y3, Y6
-	VADDPS      Y7, Y3, Y3
-	VSUBPS      Y2, Y0, Y7
-	VADDPS      Y2, Y0, Y0
-	VSUBPS      Y3, Y1, Y2
-	VADDPS      Y3, Y1, Y1
-	VADDPS      Y6, Y8, Y3
-	VSUBPS      Y6, Y8, Y8
-	VSUBPS      Y5, Y4, Y6
-	VADDPS      Y5, Y4, Y4
-	VUNPCKLPS   Y8, Y0, Y5
-	VUNPCKHPS   Y8, Y0, Y0
-	VUNPCKLPS   Y3, Y7, Y8
-	VUNPCKHPS   Y3, Y7, Y7
-	VUNPCKLPD   Y8, Y5, Y3
-	VUNPCKHPD   Y8, Y5, Y8
-	VUNPCKLPD   Y7, Y0, Y5
-	VUNPCKHPD   Y7, Y0, Y7
-	VUNPCKLPS   Y4, Y1, Y0
-	VUNPCKHPS   Y4, Y1, Y1
-	VUNPCKLPS   Y6, Y2, Y4
-	VUNPCKHPS   Y6, Y2, Y2
-	VUNPCKLPD   Y4, Y0, Y6
-	VUNPCKHPD   Y4, Y0, Y4
-	VUNPCKLPD   Y2, Y1, Y0
-	VUNPCKHPD   Y2, Y1, Y2
-	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y8, Y9
-	VFMADD213PS Y10, Y1, Y8
-	VFMSUB213PS Y9, Y1, Y4
-	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
-	VMULPS      Y9, Y0, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y1, Y5
-	VFMSUB213PS Y9, Y1, Y0
-	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
-	VMULPS      Y9, Y2, Y10
-	VMULPS      Y9, Y7, Y9
-	VFMADD213PS Y10, Y1, Y7
-	VFMSUB213PS Y9, Y1, Y2
-	VSUBPS      Y5, Y3, Y1
-	VADDPS      Y5, Y3, Y3
-	VSUBPS      Y0, Y6, Y5
-	VADDPS      Y0, Y6, Y6
-	VSUBPS      Y7, Y8, Y0
-	VADDPS      Y7, Y8, Y8
-	VSUBPS      Y2, Y4, Y7
-	VADDPS      Y2, Y4, Y4
-	VSUBPS      Y8, Y3, Y2
-	VADDPS      Y8, Y3, Y3
-	VSUBPS      Y4, Y6, Y8
-	VADDPS      Y4, Y6, Y6
-	VADDPS      Y7, Y1, Y4
-	VSUBPS      Y7, Y1, Y1
-	VSUBPS      Y0, Y5, Y7
-	VADDPS      Y0, Y5, Y5
-	VMOVUPS     (DX), Y0
-	VMOVUPS     64(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y0, Y3
-	VFMSUB213PS Y9, Y0, Y6
-	VMOVUPS     128(DX), Y0
-	VMOVUPS     192(DX), Y9
-	VMULPS      Y9, Y5, Y10
-	VMULPS      Y9, Y1, Y9
-	VFMADD213PS Y10, Y0, Y1
-	VFMSUB213PS Y9, Y0, Y5
-	VMOVUPS     256(DX), Y0
-	VMOVUPS     320(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y0, Y2
-	VFMSUB213PS Y9, Y0, Y8
-	VMOVUPS     384(DX), Y0
-	VMOVUPS     448(DX), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y4, Y9
-	VFMADD213PS Y10, Y0, Y4
-	VFMSUB213PS Y9, Y0, Y7
-	VPERM2F128  $0x20, Y1, Y3, Y0
-	VPERM2F128  $0x31, Y1, Y3, Y3
-	VPERM2F128  $0x20, Y5, Y6, Y1
-	VPERM2F128  $0x31, Y5, Y6, Y6
-	VPERM2F128  $0x20, Y4, Y2, Y5
-	VPERM2F128  $0x31, Y4, Y2, Y2
-	VPERM2F128  $0x20, Y7, Y8, Y4
-	VPERM2F128  $0x31, Y7, Y8, Y8
-	VSUBPS      Y3, Y0, Y7
-	VADDPS      Y3, Y0, Y0
-	VSUBPS      Y6, Y1, Y3
-	VADDPS      Y6, Y1, Y1
-	VSUBPS      Y2, Y5, Y6
-	VADDPS      Y2, Y5, Y5
-	VSUBPS      Y8, Y4, Y2
-	VADDPS      Y8, Y4, Y4
-	VMOVUPS     Y0, (AX)
-	VMOVUPS     Y1, (CX)
-	VMOVUPS     Y5, (DI)
-	VMOVUPS     Y4, 32(DI)
-	VMOVUPS     Y7, 64(AX)
-	VMOVUPS     Y3, 64(CX)
-	VMOVUPS     Y6, 64(DI)
-	VMOVUPS     Y2, 96(DI)
-	LEAQ        (R9)(R9*2), R10
-	VMOVUPS     32(AX), Y0
-	VMOVUPS     32(CX), Y1
-	VMOVUPS     32(BX), Y2
-	VMOVUPS     32(SI), Y3
-	VMULPS      Y3, Y1, Y4
-	VMULPS      Y3, Y0, Y3
-	VFMADD213PS Y4, Y2, Y0
-	VFMSUB213PS Y3, Y2, Y1
-	VMOVUPS     32(AX)(R9*1), Y2
-	VMOVUPS     32(CX)(R9*1), Y3
-	VMOVUPS     32(BX)(R9*1), Y4
-	VMOVUPS     32(SI)(R9*1), Y5
-	VMULPS      Y5, Y3, Y6
-	VMULPS      Y5, Y2, Y5
-	VFMADD213PS Y6, Y4, Y2
-	VFMSUB213PS Y5, Y4, Y3
-	VMOVUPS     32(AX)(R9*2), Y4
-	VMOVUPS     32(CX)(R9*2), Y5
-	VMOVUPS     32(BX)(R9*2), Y6
-	VMOVUPS     32(SI)(R9*2), Y7
-	VMULPS      Y7, Y5, Y8
-	VMULPS      Y7, Y4, Y7
-	VFMADD213PS Y8, Y6, Y4
-	VFMSUB213PS Y7, Y6, Y5
-	VMOVUPS     32(AX)(R10*1), Y6
-	VMOVUPS     32(CX)(R10*1), Y7
-	VMOVUPS     32(BX)(R10*1), Y8
-	VMOVUPS     32(SI)(R10*1), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y6, Y9
-	VFMADD213PS Y10, Y8, Y6
-	VFMSUB213PS Y9, Y8, Y7
-	VSUBPS      Y4, Y0, Y8
-	VADDPS      Y4, Y0, Y0
-	VSUBPS      Y5, Y1, Y4
-	VADDPS      Y5, Y1, Y1
-	VSUBPS      Y6, Y2, Y5
-	VADDPS      Y6, Y2, Y2
-	VSUBPS      Y7, Y3, Y6
-	VADDPS      Y7, Y3, Y3
-	VSUBPS      Y2, Y0, Y7
-	VADDPS      Y2, Y0, Y0
-	VSUBPS      Y3, Y1, Y2
-	VADDPS      Y3, Y1, Y1
-	VADDPS      Y6, Y8, Y3
-	VSUBPS      Y6, Y8, Y8
-	VSUBPS      Y5, Y4, Y6
-	VADDPS      Y5, Y4, Y4
-	VUNPCKLPS   Y8, Y0, Y5
-	VUNPCKHPS   Y8, Y0, Y0
-	VUNPCKLPS   Y3, Y7, Y8
-	VUNPCKHPS   Y3, Y7, Y7
-	VUNPCKLPD   Y8, Y5, Y3
-	VUNPCKHPD   Y8, Y5, Y8
-	VUNPCKLPD   Y7, Y0, Y5
-	VUNPCKHPD   Y7, Y0, Y7
-	VUNPCKLPS   Y4, Y1, Y0
-	VUNPCKHPS   Y4, Y1, Y1
-	VUNPCKLPS   Y6, Y2, Y4
-	VUNPCKHPS   Y6, Y2, Y2
-	VUNPCKLPD   Y4, Y0, Y6
-	VUNPCKHPD   Y4, Y0, Y4
-	VUNPCKLPD   Y2, Y1, Y0
-	VUNPCKHPD   Y2, Y1, Y2
-	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y8, Y9
-	VFMADD213PS Y10, Y1, Y8
-	VFMSUB213PS Y9, Y1, Y4
-	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
-	VMULPS      Y9, Y0, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y1, Y5
-	VFMSUB213PS Y9, Y1, Y0
-	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
-	VMULPS      Y9, Y2, Y10
-	VMULPS      Y9, Y7, Y9
-	VFMADD213PS Y10, Y1, Y7
-	VFMSUB213PS Y9, Y1, Y2
-	VSUBPS      Y5, Y3, Y1
-	VADDPS      Y5, Y3, Y3
-	VSUBPS      Y0, Y6, Y5
-	VADDPS      Y0, Y6, Y6
-	VSUBPS      Y7, Y8, Y0
-	VADDPS      Y7, Y8, Y8
-	VSUBPS      Y2, Y4, Y7
-	VADDPS      Y2, Y4, Y4
-	VSUBPS      Y8, Y3, Y2
-	VADDPS      Y8, Y3, Y3
-	VSUBPS      Y4, Y6, Y8
-	VADDPS      Y4, Y6, Y6
-	VADDPS      Y7, Y1, Y4
-	VSUBPS      Y7, Y1, Y1
-	VSUBPS      Y0, Y5, Y7
-	VADDPS      Y0, Y5, Y5
-	VMOVUPS     32(DX), Y0
-	VMOVUPS     96(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y0, Y3
-	VFMSUB213PS Y9, Y0, Y6
-	VMOVUPS     160(DX), Y0
-	VMOVUPS     224(DX), Y9
-	VMULPS      Y9, Y5, Y10
-	VMULPS      Y9, Y1, Y9
-	VFMADD213PS Y10, Y0, Y1
-	VFMSUB213PS Y9, Y0, Y5
-	VMOVUPS     288(DX), Y0
-	VMOVUPS     352(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y0, Y2
-	VFMSUB213PS Y9, Y0, Y8
-	VMOVUPS     416(DX), Y0
-	VMOVUPS     480(DX), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y4, Y9
-	VFMADD213PS Y10, Y0, Y4
-	VFMSUB213PS Y9, Y0, Y7
-	VPERM2F128  $0x20, Y1, Y3, Y0
-	VPERM2F128  $0x31, Y1, Y3, Y3
-	VPERM2F128  $0x20, Y5, Y6, Y1
-	VPERM2F128  $0x31, Y5, Y6, Y6
-	VPERM2F128  $0x20, Y4, Y2, Y5
-	VPERM2F128  $0x31, Y4, Y2, Y2
-	VPERM2F128  $0x20, Y7, Y8, Y4
-	VPERM2F128  $0x31, Y7, Y8, Y8
-	VSUBPS      Y3, Y0, Y7
-	VADDPS      Y3, Y0, Y0
-	VSUBPS      Y6, Y1, Y3
-	VADDPS      Y6, Y1, Y1
-	VSUBPS      Y2, Y5, Y6
-	VADDPS      Y2, Y5, Y5
-	VSUBPS      Y8, Y4, Y2
-	VADDPS      Y8, Y4, Y4
-	VMOVUPS     Y0, 128(AX)
-	VMOVUPS     Y1, 128(CX)
-	VMOVUPS     Y5, 160(AX)
-	VMOVUPS     Y4, 160(CX)
-	VMOVUPS     Y7, 192(AX)
-	VMOVUPS     Y3, 192(CX)
-	VMOVUPS     Y6, 224(AX)
-	VMOVUPS     Y2, 224(CX)
-	VMOVUPS     (DI), Y0
-	VMOVUPS     32(DI), Y1
-	VMOVUPS     Y0, 32(AX)
-	VMOVUPS     Y1, 32(CX)
-	VMOVUPS     64(DI), Y0
-	VMOVUPS     96(DI), Y1
-	VMOVUPS     Y0, 96(AX)
-	VMOVUPS     Y1, 96(CX)
-	ADDQ        $0x00000100, AX
-	ADDQ        $0x00000100, CX
-	ADDQ        $0x00000100, BX
-	ADDQ        $0x00000100, SI
-	ADDQ        $0x00000200, DX
-	SUBQ        $0x04, R8
-	JMP         loop1
+	CMPQ         R8, $0x04
+	JL           rest2
+	LEAQ         (R9)(R9*2), R10
+	VMOVUPS      (AX), Y0
+	VMOVUPS      (CX), Y1
+	VMOVUPS      (BX), Y2
+	VMOVUPS      (SI), Y3
+	VMULPS       Y3, Y1, Y4
+	VMULPS       Y3, Y0, Y3
+	VFMADD213PS  Y4, Y2, Y0
+	VFMSUB213PS  Y3, Y2, Y1
+	VMOVUPS      (AX)(R9*1), Y2
+	VMOVUPS      (CX)(R9*1), Y3
+	VMOVUPS      (BX)(R9*1), Y4
+	VMOVUPS      (SI)(R9*1), Y5
+	VMULPS       Y5, Y3, Y6
+	VMULPS       Y5, Y2, Y5
+	VFMADD213PS  Y6, Y4, Y2
+	VFMSUB213PS  Y5, Y4, Y3
+	VMOVUPS      (AX)(R9*2), Y4
+	VMOVUPS      (CX)(R9*2), Y5
+	VMOVUPS      (BX)(R9*2), Y6
+	VMOVUPS      (SI)(R9*2), Y7
+	VMULPS       Y7, Y5, Y8
+	VMULPS       Y7, Y4, Y7
+	VFMADD213PS  Y8, Y6, Y4
+	VFMSUB213PS  Y7, Y6, Y5
+	VMOVUPS      (AX)(R10*1), Y6
+	VMOVUPS      (CX)(R10*1), Y7
+	VMOVUPS      (BX)(R10*1), Y8
+	VMOVUPS      (SI)(R10*1), Y9
+	VMULPS       Y9, Y7, Y10
+	VMULPS       Y9, Y6, Y9
+	VFMADD213PS  Y10, Y8, Y6
+	VFMSUB213PS  Y9, Y8, Y7
+	VSUBPS       Y4, Y0, Y8
+	VADDPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y4
+	VADDPS       Y5, Y1, Y1
+	VSUBPS       Y6, Y2, Y5
+	VADDPS       Y6, Y2, Y2
+	VSUBPS       Y7, Y3, Y6
+	VADDPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y0, Y7
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y6, Y8, Y3
+	VSUBPS       Y6, Y8, Y8
+	VSUBPS       Y5, Y4, Y6
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      384(DX), Y5
+	VMOVAPS      Y8, Y9
+	VFMADD231PS  Y5, Y4, Y9
+	VFNMADD231PS Y5, Y8, Y4
+	VMOVUPS      576(DX), Y5
+	VMULPS       Y5, Y9, Y9
+	VMULPS       Y5, Y4, Y4
+	VMOVUPS      448(DX), Y5
+	VMOVAPS      Y7, Y8
+	VFMADD231PS  Y5, Y2, Y8
+	VFNMADD231PS Y5, Y7, Y2
+	VMOVUPS      640(DX), Y5
+	VMULPS       Y5, Y8, Y8
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      512(DX), Y5
+	VMOVAPS      Y3, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS Y5, Y3, Y6
+	VMOVUPS      704(DX), Y3
+	VMULPS       Y3, Y7, Y7
+	VMULPS       Y3, Y6, Y6
+	VUNPCKLPS    Y9, Y0, Y3
+	VUNPCKHPS    Y9, Y0, Y0
+	VUNPCKLPS    Y7, Y8, Y5
+	VUNPCKHPS    Y7, Y8, Y8
+	VUNPCKLPD    Y5, Y3, Y7
+	VUNPCKHPD    Y5, Y3, Y5
+	VUNPCKLPD    Y8, Y0, Y3
+	VUNPCKHPD    Y8, Y0, Y8
+	VUNPCKLPS    Y4, Y1, Y0
+	VUNPCKHPS    Y4, Y1, Y1
+	VUNPCKLPS    Y6, Y2, Y4
+	VUNPCKHPS    Y6, Y2, Y2
+	VUNPCKLPD    Y4, Y0, Y6
+	VUNPCKHPD    Y4, Y0, Y4
+	VUNPCKLPD    Y2, Y1, Y0
+	VUNPCKHPD    Y2, Y1, Y2
+	VSUBPS       Y3, Y7, Y1
+	VADDPS       Y3, Y7, Y7
+	VSUBPS       Y0, Y6, Y3
+	VADDPS       Y0, Y6, Y6
+	VSUBPS       Y8, Y5, Y0
+	VADDPS       Y8, Y5, Y5
+	VSUBPS       Y2, Y4, Y8
+	VADDPS       Y2, Y4, Y4
+	VSUBPS       Y5, Y7, Y2
+	VADDPS       Y5, Y7, Y7
+	VSUBPS       Y4, Y6, Y5
+	VADDPS       Y4, Y6, Y6
+	VADDPS       Y8, Y1, Y4
+	VSUBPS       Y8, Y1, Y1
+	VSUBPS       Y0, Y3, Y8
+	VADDPS       Y0, Y3, Y3
+	VMOVUPS      (DX), Y0
+	VMOVAPS      Y1, Y9
+	VFMADD231PS  Y0, Y3, Y9
+	VFNMADD231PS Y0, Y1, Y3
+	VMOVUPS      192(DX), Y0
+	VMULPS       Y0, Y9, Y9
+	VMULPS       Y0, Y3, Y3
+	VMOVUPS      64(DX), Y0
+	VMOVAPS      Y2, Y1
+	VFMADD231PS  Y0, Y5, Y1
+	VFNMADD231PS Y0, Y2, Y5
+	VMOVUPS      256(DX), Y0
+	VMULPS       Y0, Y1, Y1
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      128(DX), Y0
+	VMOVAPS      Y4, Y2
+	VFMADD231PS  Y0, Y8, Y2
+	VFNMADD231PS Y0, Y4, Y8
+	VMOVUPS      320(DX), Y0
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y0, Y8, Y8
+	VPERM2F128   $0x20, Y9, Y7, Y0
+	VPERM2F128   $0x31, Y9, Y7, Y7
+	VPERM2F128   $0x20, Y3, Y6, Y4
+	VPERM2F128   $0x31, Y3, Y6, Y6
+	VPERM2F128   $0x20, Y2, Y1, Y3
+	VPERM2F128   $0x31, Y2, Y1, Y1
+	VPERM2F128   $0x20, Y8, Y5, Y2
+	VPERM2F128   $0x31, Y8, Y5, Y5
+	VSUBPS       Y7, Y0, Y8
+	VADDPS       Y7, Y0, Y0
+	VSUBPS       Y6, Y4, Y7
+	VADDPS       Y6, Y4, Y4
+	VSUBPS       Y1, Y3, Y6
+	VADDPS       Y1, Y3, Y3
+	VSUBPS       Y5, Y2, Y1
+	VADDPS       Y5, Y2, Y2
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y4, (CX)
+	VMOVUPS      Y3, (DI)
+	VMOVUPS      Y2, 32(DI)
+	VMOVUPS      Y8, 64(AX)
+	VMOVUPS      Y7, 64(CX)
+	VMOVUPS      Y6, 64(DI)
+	VMOVUPS      Y1, 96(DI)
+	LEAQ         (R9)(R9*2), R10
+	VMOVUPS      32(AX), Y0
+	VMOVUPS      32(CX), Y1
+	VMOVUPS      32(BX), Y2
+	VMOVUPS      32(SI), Y3
+	VMULPS       Y3, Y1, Y4
+	VMULPS       Y3, Y0, Y3
+	VFMADD213PS  Y4, Y2, Y0
+	VFMSUB213PS  Y3, Y2, Y1
+	VMOVUPS      32(AX)(R9*1), Y2
+	VMOVUPS      32(CX)(R9*1), Y3
+	VMOVUPS      32(BX)(R9*1), Y4
+	VMOVUPS      32(SI)(R9*1), Y5
+	VMULPS       Y5, Y3, Y6
+	VMULPS       Y5, Y2, Y5
+	VFMADD213PS  Y6, Y4, Y2
+	VFMSUB213PS  Y5, Y4, Y3
+	VMOVUPS      32(AX)(R9*2), Y4
+	VMOVUPS      32(CX)(R9*2), Y5
+	VMOVUPS      32(BX)(R9*2), Y6
+	VMOVUPS      32(SI)(R9*2), Y7
+	VMULPS       Y7, Y5, Y8
+	VMULPS       Y7, Y4, Y7
+	VFMADD213PS  Y8, Y6, Y4
+	VFMSUB213PS  Y7, Y6, Y5
+	VMOVUPS      32(AX)(R10*1), Y6
+	VMOVUPS      32(CX)(R10*1), Y7
+	VMOVUPS      32(BX)(R10*1), Y8
+	VMOVUPS      32(SI)(R10*1), Y9
+	VMULPS       Y9, Y7, Y10
+	VMULPS       Y9, Y6, Y9
+	VFMADD213PS  Y10, Y8, Y6
+	VFMSUB213PS  Y9, Y8, Y7
+	VSUBPS       Y4, Y0, Y8
+	VADDPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y4
+	VADDPS       Y5, Y1, Y1
+	VSUBPS       Y6, Y2, Y5
+	VADDPS       Y6, Y2, Y2
+	VSUBPS       Y7, Y3, Y6
+	VADDPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y0, Y7
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y6, Y8, Y3
+	VSUBPS       Y6, Y8, Y8
+	VSUBPS       Y5, Y4, Y6
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      416(DX), Y5
+	VMOVAPS      Y8, Y9
+	VFMADD231PS  Y5, Y4, Y9
+	VFNMADD231PS Y5, Y8, Y4
+	VMOVUPS      608(DX), Y5
+	VMULPS       Y5, Y9, Y9
+	VMULPS       Y5, Y4, Y4
+	VMOVUPS      480(DX), Y5
+	VMOVAPS      Y7, Y8
+	VFMADD231PS  Y5, Y2, Y8
+	VFNMADD231PS Y5, Y7, Y2
+	VMOVUPS      672(DX), Y5
+	VMULPS       Y5, Y8, Y8
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      544(DX), Y5
+	VMOVAPS      Y3, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS Y5, Y3, Y6
+	VMOVUPS      736(DX), Y3
+	VMULPS       Y3, Y7, Y7
+	VMULPS       Y3, Y6, Y6
+	VUNPCKLPS    Y9, Y0, Y3
+	VUNPCKHPS    Y9, Y0, Y0
+	VUNPCKLPS    Y7, Y8, Y5
+	VUNPCKHPS    Y7, Y8, Y8
+	VUNPCKLPD    Y5, Y3, Y7
+	VUNPCKHPD    Y5, Y3, Y5
+	VUNPCKLPD    Y8, Y0, Y3
+	VUNPCKHPD    Y8, Y0, Y8
+	VUNPCKLPS    Y4, Y1, Y0
+	VUNPCKHPS    Y4, Y1, Y1
+	VUNPCKLPS    Y6, Y2, Y4
+	VUNPCKHPS    Y6, Y2, Y2
+	VUNPCKLPD    Y4, Y0, Y6
+	VUNPCKHPD    Y4, Y0, Y4
+	VUNPCKLPD    Y2, Y1, Y0
+	VUNPCKHPD    Y2, Y1, Y2
+	VSUBPS       Y3, Y7, Y1
+	VADDPS       Y3, Y7, Y7
+	VSUBPS       Y0, Y6, Y3
+	VADDPS       Y0, Y6, Y6
+	VSUBPS       Y8, Y5, Y0
+	VADDPS       Y8, Y5, Y5
+	VSUBPS       Y2, Y4, Y8
+	VADDPS       Y2, Y4, Y4
+	VSUBPS       Y5, Y7, Y2
+	VADDPS       Y5, Y7, Y7
+	VSUBPS       Y4, Y6, Y5
+	VADDPS       Y4, Y6, Y6
+	VADDPS       Y8, Y1, Y4
+	VSUBPS       Y8, Y1, Y1
+	VSUBPS       Y0, Y3, Y8
+	VADDPS       Y0, Y3, Y3
+	VMOVUPS      32(DX), Y0
+	VMOVAPS      Y1, Y9
+	VFMADD231PS  Y0, Y3, Y9
+	VFNMADD231PS Y0, Y1, Y3
+	VMOVUPS      224(DX), Y0
+	VMULPS       Y0, Y9, Y9
+	VMULPS       Y0, Y3, Y3
+	VMOVUPS      96(DX), Y0
+	VMOVAPS      Y2, Y1
+	VFMADD231PS  Y0, Y5, Y1
+	VFNMADD231PS Y0, Y2, Y5
+	VMOVUPS      288(DX), Y0
+	VMULPS       Y0, Y1, Y1
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      160(DX), Y0
+	VMOVAPS      Y4, Y2
+	VFMADD231PS  Y0, Y8, Y2
+	VFNMADD231PS Y0, Y4, Y8
+	VMOVUPS      352(DX), Y0
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y0, Y8, Y8
+	VPERM2F128   $0x20, Y9, Y7, Y0
+	VPERM2F128   $0x31, Y9, Y7, Y7
+	VPERM2F128   $0x20, Y3, Y6, Y4
+	VPERM2F128   $0x31, Y3, Y6, Y6
+	VPERM2F128   $0x20, Y2, Y1, Y3
+	VPERM2F128   $0x31, Y2, Y1, Y1
+	VPERM2F128   $0x20, Y8, Y5, Y2
+	VPERM2F128   $0x31, Y8, Y5, Y5
+	VSUBPS       Y7, Y0, Y8
+	VADDPS       Y7, Y0, Y0
+	VSUBPS       Y6, Y4, Y7
+	VADDPS       Y6, Y4, Y4
+	VSUBPS       Y1, Y3, Y6
+	VADDPS       Y1, Y3, Y3
+	VSUBPS       Y5, Y2, Y1
+	VADDPS       Y5, Y2, Y2
+	VMOVUPS      Y0, 128(AX)
+	VMOVUPS      Y4, 128(CX)
+	VMOVUPS      Y3, 160(AX)
+	VMOVUPS      Y2, 160(CX)
+	VMOVUPS      Y8, 192(AX)
+	VMOVUPS      Y7, 192(CX)
+	VMOVUPS      Y6, 224(AX)
+	VMOVUPS      Y1, 224(CX)
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VMOVUPS      Y0, 32(AX)
+	VMOVUPS      Y1, 32(CX)
+	VMOVUPS      64(DI), Y0
+	VMOVUPS      96(DI), Y1
+	VMOVUPS      Y0, 96(AX)
+	VMOVUPS      Y1, 96(CX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, BX
+	ADDQ         $0x00000100, SI
+	ADDQ         $0x00000300, DX
+	SUBQ         $0x04, R8
+	JMP          loop1
 
 rest2:
-	CMPQ        R8, $0x02
-	JNE         next4
-	MOVQ        $0x00000020, R9
-	LEAQ        (R9)(R9*2), DI
-	VMOVUPS     (AX), Y0
-	VMOVUPS     (CX), Y1
-	VMOVUPS     (BX), Y2
-	VMOVUPS     (SI), Y3
-	VMULPS      Y3, Y1, Y4
-	VMULPS      Y3, Y0, Y3
-	VFMADD213PS Y4, Y2, Y0
-	VFMSUB213PS Y3, Y2, Y1
-	VMOVUPS     (AX)(R9*1), Y2
-	VMOVUPS     (CX)(R9*1), Y3
-	VMOVUPS     (BX)(R9*1), Y4
-	VMOVUPS     (SI)(R9*1), Y5
-	VMULPS      Y5, Y3, Y6
-	VMULPS      Y5, Y2, Y5
-	VFMADD213PS Y6, Y4, Y2
-	VFMSUB213PS Y5, Y4, Y3
-	VMOVUPS     (AX)(R9*2), Y4
-	VMOVUPS     (CX)(R9*2), Y5
-	VMOVUPS     (BX)(R9*2), Y6
-	VMOVUPS     (SI)(R9*2), Y7
-	VMULPS      Y7, Y5, Y8
-	VMULPS      Y7, Y4, Y7
-	VFMADD213PS Y8, Y6, Y4
-	VFMSUB213PS Y7, Y6, Y5
-	VMOVUPS     (AX)(DI*1), Y6
-	VMOVUPS     (CX)(DI*1), Y7
-	VMOVUPS     (BX)(DI*1), Y8
-	VMOVUPS     (SI)(DI*1), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y6, Y9
-	VFMADD213PS Y10, Y8, Y6
-	VFMSUB213PS Y9, Y8, Y7
-	VSUBPS      Y4, Y0, Y8
-	VADDPS      Y4, Y0, Y0
-	VSUBPS      Y5, Y1, Y4
-	VADDPS      Y5, Y1, Y1
-	VSUBPS      Y6, Y2, Y5
-	VADDPS      Y6, Y2, Y2
-	VSUBPS      Y7, Y3, Y6
-	VADDPS      Y7, Y3, Y3
-	VSUBPS      Y2, Y0, Y7
-	VADDPS      Y2, Y0, Y0
-	VSUBPS      Y3, Y1, Y2
-	VADDPS      Y3, Y1, Y1
-	VADDPS      Y6, Y8, Y3
-	VSUBPS      Y6, Y8, Y8
-	VSUBPS      Y5, Y4, Y6
-	VADDPS      Y5, Y4, Y4
-	VUNPCKLPS   Y8, Y0, Y5
-	VUNPCKHPS   Y8, Y0, Y0
-	VUNPCKLPS   Y3, Y7, Y8
-	VUNPCKHPS   Y3, Y7, Y7
-	VUNPCKLPD   Y8, Y5, Y3
-	VUNPCKHPD   Y8, Y5, Y8
-	VUNPCKLPD   Y7, Y0, Y5
-	VUNPCKHPD   Y7, Y0, Y7
-	VUNPCKLPS   Y4, Y1, Y0
-	VUNPCKHPS   Y4, Y1, Y1
-	VUNPCKLPS   Y6, Y2, Y4
-	VUNPCKHPS   Y6, Y2, Y2
-	VUNPCKLPD   Y4, Y0, Y6
-	VUNPCKHPD   Y4, Y0, Y4
-	VUNPCKLPD   Y2, Y1, Y0
-	VUNPCKHPD   Y2, Y1, Y2
-	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y8, Y9
-	VFMADD213PS Y10, Y1, Y8
-	VFMSUB213PS Y9, Y1, Y4
-	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
-	VMULPS      Y9, Y0, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y1, Y5
-	VFMSUB213PS Y9, Y1, Y0
-	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
-	VMULPS      Y9, Y2, Y10
-	VMULPS      Y9, Y7, Y9
-	VFMADD213PS Y10, Y1, Y7
-	VFMSUB213PS Y9, Y1, Y2
-	VSUBPS      Y5, Y3, Y1
-	VADDPS      Y5, Y3, Y3
-	VSUBPS      Y0, Y6, Y5
-	VADDPS      Y0, Y6, Y6
-	VSUBPS      Y7, Y8, Y0
-	VADDPS      Y7, Y8, Y8
-	VSUBPS      Y2, Y4, Y7
-	VADDPS      Y2, Y4, Y4
-	VSUBPS      Y8, Y3, Y2
-	VADDPS      Y8, Y3, Y3
-	VSUBPS      Y4, Y6, Y8
-	VADDPS      Y4, Y6, Y6
-	VADDPS      Y7, Y1, Y4
-	VSUBPS      Y7, Y1, Y1
-	VSUBPS      Y0, Y5, Y7
-	VADDPS      Y0, Y5, Y5
-	VMOVUPS     (DX), Y0
-	VMOVUPS     32(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y0, Y3
-	VFMSUB213PS Y9, Y0, Y6
-	VMOVUPS     64(DX), Y0
-	VMOVUPS     96(DX), Y9
-	VMULPS      Y9, Y5, Y10
-	VMULPS      Y9, Y1, Y9
-	VFMADD213PS Y10, Y0, Y1
-	VFMSUB213PS Y9, Y0, Y5
-	VMOVUPS     128(DX), Y0
-	VMOVUPS     160(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y0, Y2
-	VFMSUB213PS Y9, Y0, Y8
-	VMOVUPS     192(DX), Y0
-	VMOVUPS     224(DX), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y4, Y9
-	VFMADD213PS Y10, Y0, Y4
-	VFMSUB213PS Y9, Y0, Y7
-	VPERM2F128  $0x20, Y1, Y3, Y0
-	VPERM2F128  $0x31, Y1, Y3, Y3
-	VPERM2F128  $0x20, Y5, Y6, Y1
-	VPERM2F128  $0x31, Y5, Y6, Y6
-	VPERM2F128  $0x20, Y4, Y2, Y5
-	VPERM2F128  $0x31, Y4, Y2, Y2
-	VPERM2F128  $0x20, Y7, Y8, Y4
-	VPERM2F128  $0x31, Y7, Y8, Y8
-	VSUBPS      Y3, Y0, Y7
-	VADDPS      Y3, Y0, Y0
-	VSUBPS      Y6, Y1, Y3
-	VADDPS      Y6, Y1, Y1
-	VSUBPS      Y2, Y5, Y6
-	VADDPS      Y2, Y5, Y5
-	VSUBPS      Y8, Y4, Y2
-	VADDPS      Y8, Y4, Y4
-	VMOVUPS     Y0, (AX)
-	VMOVUPS     Y1, (CX)
-	VMOVUPS     Y5, 32(AX)
-	VMOVUPS     Y4, 32(CX)
-	VMOVUPS     Y7, 64(AX)
-	VMOVUPS     Y3, 64(CX)
-	VMOVUPS     Y6, 96(AX)
-	VMOVUPS     Y2, 96(CX)
-	JMP         end3
+	CMPQ         R8, $0x02
+	JNE          next4
+	MOVQ         $0x00000020, R9
+	LEAQ         (R9)(R9*2), DI
+	VMOVUPS      (AX), Y0
+	VMOVUPS      (CX), Y1
+	VMOVUPS      (BX), Y2
+	VMOVUPS      (SI), Y3
+	VMULPS       Y3, Y1, Y4
+	VMULPS       Y3, Y0, Y3
+	VFMADD213PS  Y4, Y2, Y0
+	VFMSUB213PS  Y3, Y2, Y1
+	VMOVUPS      (AX)(R9*1), Y2
+	VMOVUPS      (CX)(R9*1), Y3
+	VMOVUPS      (BX)(R9*1), Y4
+	VMOVUPS      (SI)(R9*1), Y5
+	VMULPS       Y5, Y3, Y6
+	VMULPS       Y5, Y2, Y5
+	VFMADD213PS  Y6, Y4, Y2
+	VFMSUB213PS  Y5, Y4, Y3
+	VMOVUPS      (AX)(R9*2), Y4
+	VMOVUPS      (CX)(R9*2), Y5
+	VMOVUPS      (BX)(R9*2), Y6
+	VMOVUPS      (SI)(R9*2), Y7
+	VMULPS       Y7, Y5, Y8
+	VMULPS       Y7, Y4, Y7
+	VFMADD213PS  Y8, Y6, Y4
+	VFMSUB213PS  Y7, Y6, Y5
+	VMOVUPS      (AX)(DI*1), Y6
+	VMOVUPS      (CX)(DI*1), Y7
+	VMOVUPS      (BX)(DI*1), Y8
+	VMOVUPS      (SI)(DI*1), Y9
+	VMULPS       Y9, Y7, Y10
+	VMULPS       Y9, Y6, Y9
+	VFMADD213PS  Y10, Y8, Y6
+	VFMSUB213PS  Y9, Y8, Y7
+	VSUBPS       Y4, Y0, Y8
+	VADDPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y4
+	VADDPS       Y5, Y1, Y1
+	VSUBPS       Y6, Y2, Y5
+	VADDPS       Y6, Y2, Y2
+	VSUBPS       Y7, Y3, Y6
+	VADDPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y0, Y7
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y6, Y8, Y3
+	VSUBPS       Y6, Y8, Y8
+	VSUBPS       Y5, Y4, Y6
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      192(DX), Y5
+	VMOVAPS      Y8, Y9
+	VFMADD231PS  Y5, Y4, Y9
+	VFNMADD231PS Y5, Y8, Y4
+	VMOVUPS      288(DX), Y5
+	VMULPS       Y5, Y9, Y9
+	VMULPS       Y5, Y4, Y4
+	VMOVUPS      224(DX), Y5
+	VMOVAPS      Y7, Y8
+	VFMADD231PS  Y5, Y2, Y8
+	VFNMADD231PS Y5, Y7, Y2
+	VMOVUPS      320(DX), Y5
+	VMULPS       Y5, Y8, Y8
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      256(DX), Y5
+	VMOVAPS      Y3, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS Y5, Y3, Y6
+	VMOVUPS      352(DX), Y3
+	VMULPS       Y3, Y7, Y7
+	VMULPS       Y3, Y6, Y6
+	VUNPCKLPS    Y9, Y0, Y3
+	VUNPCKHPS    Y9, Y0, Y0
+	VUNPCKLPS    Y7, Y8, Y5
+	VUNPCKHPS    Y7, Y8, Y8
+	VUNPCKLPD    Y5, Y3, Y7
+	VUNPCKHPD    Y5, Y3, Y5
+	VUNPCKLPD    Y8, Y0, Y3
+	VUNPCKHPD    Y8, Y0, Y8
+	VUNPCKLPS    Y4, Y1, Y0
+	VUNPCKHPS    Y4, Y1, Y1
+	VUNPCKLPS    Y6, Y2, Y4
+	VUNPCKHPS    Y6, Y2, Y2
+	VUNPCKLPD    Y4, Y0, Y6
+	VUNPCKHPD    Y4, Y0, Y4
+	VUNPCKLPD    Y2, Y1, Y0
+	VUNPCKHPD    Y2, Y1, Y2
+	VSUBPS       Y3, Y7, Y1
+	VADDPS       Y3, Y7, Y7
+	VSUBPS       Y0, Y6, Y3
+	VADDPS       Y0, Y6, Y6
+	VSUBPS       Y8, Y5, Y0
+	VADDPS       Y8, Y5, Y5
+	VSUBPS       Y2, Y4, Y8
+	VADDPS       Y2, Y4, Y4
+	VSUBPS       Y5, Y7, Y2
+	VADDPS       Y5, Y7, Y7
+	VSUBPS       Y4, Y6, Y5
+	VADDPS       Y4, Y6, Y6
+	VADDPS       Y8, Y1, Y4
+	VSUBPS       Y8, Y1, Y1
+	VSUBPS       Y0, Y3, Y8
+	VADDPS       Y0, Y3, Y3
+	VMOVUPS      (DX), Y0
+	VMOVAPS      Y1, Y9
+	VFMADD231PS  Y0, Y3, Y9
+	VFNMADD231PS Y0, Y1, Y3
+	VMOVUPS      96(DX), Y0
+	VMULPS       Y0, Y9, Y9
+	VMULPS       Y0, Y3, Y3
+	VMOVUPS      32(DX), Y0
+	VMOVAPS      Y2, Y1
+	VFMADD231PS  Y0, Y5, Y1
+	VFNMADD231PS Y0, Y2, Y5
+	VMOVUPS      128(DX), Y0
+	VMULPS       Y0, Y1, Y1
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      64(DX), Y0
+	VMOVAPS      Y4, Y2
+	VFMADD231PS  Y0, Y8, Y2
+	VFNMADD231PS Y0, Y4, Y8
+	VMOVUPS      160(DX), Y0
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y0, Y8, Y8
+	VPERM2F128   $0x20, Y9, Y7, Y0
+	VPERM2F128   $0x31, Y9, Y7, Y7
+	VPERM2F128   $0x20, Y3, Y6, Y4
+	VPERM2F128   $0x31, Y3, Y6, Y6
+	VPERM2F128   $0x20, Y2, Y1, Y3
+	VPERM2F128   $0x31, Y2, Y1, Y1
+	VPERM2F128   $0x20, Y8, Y5, Y2
+	VPERM2F128   $0x31, Y8, Y5, Y5
+	VSUBPS       Y7, Y0, Y8
+	VADDPS       Y7, Y0, Y0
+	VSUBPS       Y6, Y4, Y7
+	VADDPS       Y6, Y4, Y4
+	VSUBPS       Y1, Y3, Y6
+	VADDPS       Y1, Y3, Y3
+	VSUBPS       Y5, Y2, Y1
+	VADDPS       Y5, Y2, Y2
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y4, (CX)
+	VMOVUPS      Y3, 32(AX)
+	VMOVUPS      Y2, 32(CX)
+	VMOVUPS      Y8, 64(AX)
+	VMOVUPS      Y7, 64(CX)
+	VMOVUPS      Y6, 96(AX)
+	VMOVUPS      Y1, 96(CX)
+	JMP          end3
 
 next4:
 end3:
@@ -9183,180 +9341,180 @@ end3:
 // func fftInverseLanesMulConj2AVX512(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
 // Requires: AVX, AVX512F
 TEXT ·fftInverseLanesMulConj2AVX512(SB), NOSPLIT, $0-120
-	MOVQ    re_base+0(FP), AX
-	MOVQ    im_base+24(FP), CX
-	MOVQ    tw_base+96(FP), DX
-	MOVQ    kRe_base+48(FP), BX
-	MOVQ    kIm_base+72(FP), SI
-	VMOVUPS fftlanes_twist1re<>+0(SB), Z0
-	VMOVUPS fftlanes_twist1im<>+0(SB), Z1
-	VMOVUPS fftlanes_twist2re<>+0(SB), Z2
-	VMOVUPS fftlanes_twist2im<>+0(SB), Z3
-	VMOVUPS fftlanes_twist3re<>+0(SB), Z4
-	VMOVUPS fftlanes_twist3im<>+0(SB), Z5
-	MOVQ    re_len+8(FP), DI
-	SHRQ    $0x04, DI
-	MOVQ    $0x00000040, R8
+	MOVQ re_base+0(FP), AX
+	MOVQ im_base+24(FP), CX
+	MOVQ tw_base+96(FP), DX
+	MOVQ kRe_base+48(FP), BX
+	MOVQ kIm_base+72(FP), SI
+	MOVQ re_len+8(FP), DI
+	SHRQ $0x04, DI
+	MOVQ $0x00000040, R8
 
 loop1:
-	CMPQ        DI, $0x04
-	JL          rest2
-	LEAQ        (R8)(R8*2), R9
-	VMOVUPS     (AX), Z6
-	VMOVUPS     (CX), Z7
-	VMOVUPS     (BX), Z8
-	VMOVUPS     (SI), Z9
-	VMULPS      Z9, Z7, Z10
-	VMULPS      Z9, Z6, Z9
-	VFMADD213PS Z10, Z8, Z6
-	VFMSUB213PS Z9, Z8, Z7
-	VMOVUPS     (AX)(R8*1), Z8
-	VMOVUPS     (CX)(R8*1), Z9
-	VMOVUPS     (BX)(R8*1), Z10
-	VMOVUPS     (SI)(R8*1), Z11
-	VMULPS      Z11, Z9, Z12
-	VMULPS      Z11, Z8, Z11
-	VFMADD213PS Z12, Z10, Z8
-	VFMSUB213PS Z11, Z10, Z9
-	VMOVUPS     (AX)(R8*2), Z10
-	VMOVUPS     (CX)(R8*2), Z11
-	VMOVUPS     (BX)(R8*2), Z12
-	VMOVUPS     (SI)(R8*2), Z13
-	VMULPS      Z13, Z11, Z14
-	VMULPS      Z13, Z10, Z13
-	VFMADD213PS Z14, Z12, Z10
-	VFMSUB213PS Z13, Z12, Z11
-	VMOVUPS     (AX)(R9*1), Z12
-	VMOVUPS     (CX)(R9*1), Z13
-	VMOVUPS     (BX)(R9*1), Z14
-	VMOVUPS     (SI)(R9*1), Z15
-	VMULPS      Z15, Z13, Z16
-	VMULPS      Z15, Z12, Z15
-	VFMADD213PS Z16, Z14, Z12
-	VFMSUB213PS Z15, Z14, Z13
-	VSUBPS      Z10, Z6, Z14
-	VADDPS      Z10, Z6, Z6
-	VSUBPS      Z11, Z7, Z10
-	VADDPS      Z11, Z7, Z7
-	VSUBPS      Z12, Z8, Z11
-	VADDPS      Z12, Z8, Z8
-	VSUBPS      Z13, Z9, Z12
-	VADDPS      Z13, Z9, Z9
-	VSUBPS      Z8, Z6, Z13
-	VADDPS      Z8, Z6, Z6
-	VSUBPS      Z9, Z7, Z8
-	VADDPS      Z9, Z7, Z7
-	VADDPS      Z12, Z14, Z9
-	VSUBPS      Z12, Z14, Z14
-	VSUBPS      Z11, Z10, Z12
-	VADDPS      Z11, Z10, Z10
-	VUNPCKLPS   Z14, Z6, Z11
-	VUNPCKHPS   Z14, Z6, Z6
-	VUNPCKLPS   Z9, Z13, Z14
-	VUNPCKHPS   Z9, Z13, Z13
-	VUNPCKLPD   Z14, Z11, Z9
-	VUNPCKHPD   Z14, Z11, Z14
-	VUNPCKLPD   Z13, Z6, Z11
-	VUNPCKHPD   Z13, Z6, Z13
-	VUNPCKLPS   Z10, Z7, Z6
-	VUNPCKHPS   Z10, Z7, Z7
-	VUNPCKLPS   Z12, Z8, Z10
-	VUNPCKHPS   Z12, Z8, Z8
-	VUNPCKLPD   Z10, Z6, Z12
-	VUNPCKHPD   Z10, Z6, Z10
-	VUNPCKLPD   Z8, Z7, Z6
-	VUNPCKHPD   Z8, Z7, Z8
-	VMULPS      Z1, Z10, Z7
-	VMULPS      Z1, Z14, Z15
-	VFMADD213PS Z7, Z0, Z14
-	VFMSUB213PS Z15, Z0, Z10
-	VMULPS      Z3, Z6, Z7
-	VMULPS      Z3, Z11, Z15
-	VFMADD213PS Z7, Z2, Z11
-	VFMSUB213PS Z15, Z2, Z6
-	VMULPS      Z5, Z8, Z7
-	VMULPS      Z5, Z13, Z15
-	VFMADD213PS Z7, Z4, Z13
-	VFMSUB213PS Z15, Z4, Z8
-	VSUBPS      Z11, Z9, Z7
-	VADDPS      Z11, Z9, Z9
-	VSUBPS      Z6, Z12, Z11
-	VADDPS      Z6, Z12, Z12
-	VSUBPS      Z13, Z14, Z6
-	VADDPS      Z13, Z14, Z14
-	VSUBPS      Z8, Z10, Z13
-	VADDPS      Z8, Z10, Z10
-	VSUBPS      Z14, Z9, Z8
-	VADDPS      Z14, Z9, Z9
-	VSUBPS      Z10, Z12, Z14
-	VADDPS      Z10, Z12, Z12
-	VADDPS      Z13, Z7, Z10
-	VSUBPS      Z13, Z7, Z7
-	VSUBPS      Z6, Z11, Z13
-	VADDPS      Z6, Z11, Z11
-	VMOVUPS     (DX), Z6
-	VMOVUPS     64(DX), Z15
-	VMULPS      Z15, Z12, Z16
-	VMULPS      Z15, Z9, Z15
-	VFMADD213PS Z16, Z6, Z9
-	VFMSUB213PS Z15, Z6, Z12
-	VMOVUPS     128(DX), Z6
-	VMOVUPS     192(DX), Z15
-	VMULPS      Z15, Z11, Z16
-	VMULPS      Z15, Z7, Z15
-	VFMADD213PS Z16, Z6, Z7
-	VFMSUB213PS Z15, Z6, Z11
-	VMOVUPS     256(DX), Z6
-	VMOVUPS     320(DX), Z15
-	VMULPS      Z15, Z14, Z16
-	VMULPS      Z15, Z8, Z15
-	VFMADD213PS Z16, Z6, Z8
-	VFMSUB213PS Z15, Z6, Z14
-	VMOVUPS     384(DX), Z6
-	VMOVUPS     448(DX), Z15
-	VMULPS      Z15, Z13, Z16
-	VMULPS      Z15, Z10, Z15
-	VFMADD213PS Z16, Z6, Z10
-	VFMSUB213PS Z15, Z6, Z13
-	VSHUFF32X4  $0x44, Z7, Z9, Z6
-	VSHUFF32X4  $0xee, Z7, Z9, Z9
-	VSHUFF32X4  $0x44, Z10, Z8, Z7
-	VSHUFF32X4  $0xee, Z10, Z8, Z8
-	VSHUFF32X4  $0x88, Z7, Z6, Z10
-	VSHUFF32X4  $0xdd, Z7, Z6, Z6
-	VSHUFF32X4  $0x88, Z8, Z9, Z7
-	VSHUFF32X4  $0xdd, Z8, Z9, Z8
-	VSHUFF32X4  $0x44, Z11, Z12, Z9
-	VSHUFF32X4  $0xee, Z11, Z12, Z12
-	VSHUFF32X4  $0x44, Z13, Z14, Z11
-	VSHUFF32X4  $0xee, Z13, Z14, Z14
-	VSHUFF32X4  $0x88, Z11, Z9, Z13
-	VSHUFF32X4  $0xdd, Z11, Z9, Z9
-	VSHUFF32X4  $0x88, Z14, Z12, Z11
-	VSHUFF32X4  $0xdd, Z14, Z12, Z12
-	VSUBPS      Z6, Z10, Z14
-	VADDPS      Z6, Z10, Z10
-	VSUBPS      Z9, Z13, Z6
-	VADDPS      Z9, Z13, Z13
-	VSUBPS      Z8, Z7, Z9
-	VADDPS      Z8, Z7, Z7
-	VSUBPS      Z12, Z11, Z8
-	VADDPS      Z12, Z11, Z11
-	VMOVUPS     Z10, (AX)
-	VMOVUPS     Z13, (CX)
-	VMOVUPS     Z14, 64(AX)
-	VMOVUPS     Z6, 64(CX)
-	VMOVUPS     Z7, 128(AX)
-	VMOVUPS     Z11, 128(CX)
-	VMOVUPS     Z9, 192(AX)
-	VMOVUPS     Z8, 192(CX)
-	ADDQ        $0x00000100, AX
-	ADDQ        $0x00000100, CX
-	ADDQ        $0x00000100, BX
-	ADDQ        $0x00000100, SI
-	ADDQ        $0x00000200, DX
-	SUBQ        $0x04, DI
-	JMP         loop1
+	CMPQ         DI, $0x04
+	JL           rest2
+	LEAQ         (R8)(R8*2), R9
+	VMOVUPS      (AX), Z0
+	VMOVUPS      (CX), Z1
+	VMOVUPS      (BX), Z2
+	VMOVUPS      (SI), Z3
+	VMULPS       Z3, Z1, Z4
+	VMULPS       Z3, Z0, Z3
+	VFMADD213PS  Z4, Z2, Z0
+	VFMSUB213PS  Z3, Z2, Z1
+	VMOVUPS      (AX)(R8*1), Z2
+	VMOVUPS      (CX)(R8*1), Z3
+	VMOVUPS      (BX)(R8*1), Z4
+	VMOVUPS      (SI)(R8*1), Z5
+	VMULPS       Z5, Z3, Z6
+	VMULPS       Z5, Z2, Z5
+	VFMADD213PS  Z6, Z4, Z2
+	VFMSUB213PS  Z5, Z4, Z3
+	VMOVUPS      (AX)(R8*2), Z4
+	VMOVUPS      (CX)(R8*2), Z5
+	VMOVUPS      (BX)(R8*2), Z6
+	VMOVUPS      (SI)(R8*2), Z7
+	VMULPS       Z7, Z5, Z8
+	VMULPS       Z7, Z4, Z7
+	VFMADD213PS  Z8, Z6, Z4
+	VFMSUB213PS  Z7, Z6, Z5
+	VMOVUPS      (AX)(R9*1), Z6
+	VMOVUPS      (CX)(R9*1), Z7
+	VMOVUPS      (BX)(R9*1), Z8
+	VMOVUPS      (SI)(R9*1), Z9
+	VMULPS       Z9, Z7, Z10
+	VMULPS       Z9, Z6, Z9
+	VFMADD213PS  Z10, Z8, Z6
+	VFMSUB213PS  Z9, Z8, Z7
+	VSUBPS       Z4, Z0, Z8
+	VADDPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z4
+	VADDPS       Z5, Z1, Z1
+	VSUBPS       Z6, Z2, Z5
+	VADDPS       Z6, Z2, Z2
+	VSUBPS       Z7, Z3, Z6
+	VADDPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z0, Z7
+	VADDPS       Z2, Z0, Z0
+	VSUBPS       Z3, Z1, Z2
+	VADDPS       Z3, Z1, Z1
+	VADDPS       Z6, Z8, Z3
+	VSUBPS       Z6, Z8, Z8
+	VSUBPS       Z5, Z4, Z6
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      384(DX), Z5
+	VMOVAPS      Z8, Z9
+	VFMADD231PS  Z5, Z4, Z9
+	VFNMADD231PS Z5, Z8, Z4
+	VMOVUPS      576(DX), Z5
+	VMULPS       Z5, Z9, Z9
+	VMULPS       Z5, Z4, Z4
+	VMOVUPS      448(DX), Z5
+	VMOVAPS      Z7, Z8
+	VFMADD231PS  Z5, Z2, Z8
+	VFNMADD231PS Z5, Z7, Z2
+	VMOVUPS      640(DX), Z5
+	VMULPS       Z5, Z8, Z8
+	VMULPS       Z5, Z2, Z2
+	VMOVUPS      512(DX), Z5
+	VMOVAPS      Z3, Z7
+	VFMADD231PS  Z5, Z6, Z7
+	VFNMADD231PS Z5, Z3, Z6
+	VMOVUPS      704(DX), Z3
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z3, Z6, Z6
+	VUNPCKLPS    Z9, Z0, Z3
+	VUNPCKHPS    Z9, Z0, Z0
+	VUNPCKLPS    Z7, Z8, Z5
+	VUNPCKHPS    Z7, Z8, Z8
+	VUNPCKLPD    Z5, Z3, Z7
+	VUNPCKHPD    Z5, Z3, Z5
+	VUNPCKLPD    Z8, Z0, Z3
+	VUNPCKHPD    Z8, Z0, Z8
+	VUNPCKLPS    Z4, Z1, Z0
+	VUNPCKHPS    Z4, Z1, Z1
+	VUNPCKLPS    Z6, Z2, Z4
+	VUNPCKHPS    Z6, Z2, Z2
+	VUNPCKLPD    Z4, Z0, Z6
+	VUNPCKHPD    Z4, Z0, Z4
+	VUNPCKLPD    Z2, Z1, Z0
+	VUNPCKHPD    Z2, Z1, Z2
+	VSUBPS       Z3, Z7, Z1
+	VADDPS       Z3, Z7, Z7
+	VSUBPS       Z0, Z6, Z3
+	VADDPS       Z0, Z6, Z6
+	VSUBPS       Z8, Z5, Z0
+	VADDPS       Z8, Z5, Z5
+	VSUBPS       Z2, Z4, Z8
+	VADDPS       Z2, Z4, Z4
+	VSUBPS       Z5, Z7, Z2
+	VADDPS       Z5, Z7, Z7
+	VSUBPS       Z4, Z6, Z5
+	VADDPS       Z4, Z6, Z6
+	VADDPS       Z8, Z1, Z4
+	VSUBPS       Z8, Z1, Z1
+	VSUBPS       Z0, Z3, Z8
+	VADDPS       Z0, Z3, Z3
+	VMOVUPS      (DX), Z0
+	VMOVAPS      Z1, Z9
+	VFMADD231PS  Z0, Z3, Z9
+	VFNMADD231PS Z0, Z1, Z3
+	VMOVUPS      192(DX), Z0
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z3, Z3
+	VMOVUPS      64(DX), Z0
+	VMOVAPS      Z2, Z1
+	VFMADD231PS  Z0, Z5, Z1
+	VFNMADD231PS Z0, Z2, Z5
+	VMOVUPS      256(DX), Z0
+	VMULPS       Z0, Z1, Z1
+	VMULPS       Z0, Z5, Z5
+	VMOVUPS      128(DX), Z0
+	VMOVAPS      Z4, Z2
+	VFMADD231PS  Z0, Z8, Z2
+	VFNMADD231PS Z0, Z4, Z8
+	VMOVUPS      320(DX), Z0
+	VMULPS       Z0, Z2, Z2
+	VMULPS       Z0, Z8, Z8
+	VSHUFF32X4   $0x44, Z9, Z7, Z0
+	VSHUFF32X4   $0xee, Z9, Z7, Z7
+	VSHUFF32X4   $0x44, Z2, Z1, Z4
+	VSHUFF32X4   $0xee, Z2, Z1, Z1
+	VSHUFF32X4   $0x88, Z4, Z0, Z2
+	VSHUFF32X4   $0xdd, Z4, Z0, Z0
+	VSHUFF32X4   $0x88, Z1, Z7, Z4
+	VSHUFF32X4   $0xdd, Z1, Z7, Z1
+	VSHUFF32X4   $0x44, Z3, Z6, Z7
+	VSHUFF32X4   $0xee, Z3, Z6, Z6
+	VSHUFF32X4   $0x44, Z8, Z5, Z3
+	VSHUFF32X4   $0xee, Z8, Z5, Z5
+	VSHUFF32X4   $0x88, Z3, Z7, Z8
+	VSHUFF32X4   $0xdd, Z3, Z7, Z3
+	VSHUFF32X4   $0x88, Z5, Z6, Z7
+	VSHUFF32X4   $0xdd, Z5, Z6, Z5
+	VSUBPS       Z0, Z2, Z6
+	VADDPS       Z0, Z2, Z2
+	VSUBPS       Z3, Z8, Z0
+	VADDPS       Z3, Z8, Z8
+	VSUBPS       Z1, Z4, Z3
+	VADDPS       Z1, Z4, Z4
+	VSUBPS       Z5, Z7, Z1
+	VADDPS       Z5, Z7, Z7
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z8, (CX)
+	VMOVUPS      Z6, 64(AX)
+	VMOVUPS      Z0, 64(CX)
+	VMOVUPS      Z4, 128(AX)
+	VMOVUPS      Z7, 128(CX)
+	VMOVUPS      Z3, 192(AX)
+	VMOVUPS      Z1, 192(CX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, BX
+	ADDQ         $0x00000100, SI
+	ADDQ         $0x00000300, DX
+	SUBQ         $0x04, DI
+	JMP          loop1
 
 rest2:
 	CMPQ         DI, $0x02
@@ -9364,240 +9522,262 @@ rest2:
 	MOVQ         $0x00000020, R8
 	LEAQ         (R8)(R8*2), DI
 	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	VMOVUPS.Z    (AX), K1, Z0
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z1
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z1, Z2, K1
+	VMOVUPS.Z    (CX), K1, Z1
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z2, Z3, K1
+	VMOVUPS.Z    (BX), K1, Z2
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z3, Z4, K1
+	VMOVUPS.Z    (SI), K1, Z3
+	VMULPS       Z3, Z1, Z4
+	VMULPS       Z3, Z0, Z3
+	VFMADD213PS  Z4, Z2, Z0
+	VFMSUB213PS  Z3, Z2, Z1
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z2
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z2, Z3, K1
+	VMOVUPS.Z    (AX)(R8*1), K1, Z2
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z3, Z4, K1
+	VMOVUPS.Z    (CX)(R8*1), K1, Z3
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z4
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	VMOVUPS.Z    (BX)(R8*1), K1, Z4
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z5
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z6
+	VPCMPD       $0x01, Z5, Z6, K1
+	VMOVUPS.Z    (SI)(R8*1), K1, Z5
+	VMULPS       Z5, Z3, Z6
+	VMULPS       Z5, Z2, Z5
+	VFMADD213PS  Z6, Z4, Z2
+	VFMSUB213PS  Z5, Z4, Z3
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z4
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	VMOVUPS.Z    (AX)(R8*2), K1, Z4
+	MOVQ         $0x00000008, R9
+	VPBROADCASTD R9, Z5
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z6
+	VPCMPD       $0x01, Z5, Z6, K1
+	VMOVUPS.Z    (CX)(R8*2), K1, Z5
+	MOVQ         $0x00000008, R9
 	VPBROADCASTD R9, Z6
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
 	VPCMPD       $0x01, Z6, Z7, K1
-	VMOVUPS.Z    (AX), K1, Z6
+	VMOVUPS.Z    (BX)(R8*2), K1, Z6
 	MOVQ         $0x00000008, R9
 	VPBROADCASTD R9, Z7
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
 	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    (CX), K1, Z7
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z8
+	VMOVUPS.Z    (SI)(R8*2), K1, Z7
+	VMULPS       Z7, Z5, Z8
+	VMULPS       Z7, Z4, Z7
+	VFMADD213PS  Z8, Z6, Z4
+	VFMSUB213PS  Z7, Z6, Z5
+	MOVQ         $0x00000008, R8
+	VPBROADCASTD R8, Z6
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z6, Z7, K1
+	VMOVUPS.Z    (AX)(DI*1), K1, Z6
+	MOVQ         $0x00000008, R8
+	VPBROADCASTD R8, Z7
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	VMOVUPS.Z    (CX)(DI*1), K1, Z7
+	MOVQ         $0x00000008, R8
+	VPBROADCASTD R8, Z8
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
 	VPCMPD       $0x01, Z8, Z9, K1
-	VMOVUPS.Z    (BX), K1, Z8
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z9
+	VMOVUPS.Z    (BX)(DI*1), K1, Z8
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z9
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z10
 	VPCMPD       $0x01, Z9, Z10, K1
-	VMOVUPS.Z    (SI), K1, Z9
+	VMOVUPS.Z    (SI)(DI*1), K1, Z9
 	VMULPS       Z9, Z7, Z10
 	VMULPS       Z9, Z6, Z9
 	VFMADD213PS  Z10, Z8, Z6
 	VFMSUB213PS  Z9, Z8, Z7
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z8
+	VSUBPS       Z4, Z0, Z8
+	VADDPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z4
+	VADDPS       Z5, Z1, Z1
+	VSUBPS       Z6, Z2, Z5
+	VADDPS       Z6, Z2, Z2
+	VSUBPS       Z7, Z3, Z6
+	VADDPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z0, Z7
+	VADDPS       Z2, Z0, Z0
+	VSUBPS       Z3, Z1, Z2
+	VADDPS       Z3, Z1, Z1
+	VADDPS       Z6, Z8, Z3
+	VSUBPS       Z6, Z8, Z8
+	VSUBPS       Z5, Z4, Z6
+	VADDPS       Z5, Z4, Z4
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
-	VPCMPD       $0x01, Z8, Z9, K1
-	VMOVUPS.Z    (AX)(R8*1), K1, Z8
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z9
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z10
-	VPCMPD       $0x01, Z9, Z10, K1
-	VMOVUPS.Z    (CX)(R8*1), K1, Z9
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z10
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z11
-	VPCMPD       $0x01, Z10, Z11, K1
-	VMOVUPS.Z    (BX)(R8*1), K1, Z10
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z11
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z12
-	VPCMPD       $0x01, Z11, Z12, K1
-	VMOVUPS.Z    (SI)(R8*1), K1, Z11
-	VMULPS       Z11, Z9, Z12
-	VMULPS       Z11, Z8, Z11
-	VFMADD213PS  Z12, Z10, Z8
-	VFMSUB213PS  Z11, Z10, Z9
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z10
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z11
-	VPCMPD       $0x01, Z10, Z11, K1
-	VMOVUPS.Z    (AX)(R8*2), K1, Z10
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z11
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z12
-	VPCMPD       $0x01, Z11, Z12, K1
-	VMOVUPS.Z    (CX)(R8*2), K1, Z11
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z12
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z13
-	VPCMPD       $0x01, Z12, Z13, K1
-	VMOVUPS.Z    (BX)(R8*2), K1, Z12
-	MOVQ         $0x00000008, R9
-	VPBROADCASTD R9, Z13
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z14
-	VPCMPD       $0x01, Z13, Z14, K1
-	VMOVUPS.Z    (SI)(R8*2), K1, Z13
-	VMULPS       Z13, Z11, Z14
-	VMULPS       Z13, Z10, Z13
-	VFMADD213PS  Z14, Z12, Z10
-	VFMSUB213PS  Z13, Z12, Z11
-	MOVQ         $0x00000008, R8
-	VPBROADCASTD R8, Z12
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z13
-	VPCMPD       $0x01, Z12, Z13, K1
-	VMOVUPS.Z    (AX)(DI*1), K1, Z12
-	MOVQ         $0x00000008, R8
-	VPBROADCASTD R8, Z13
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z14
-	VPCMPD       $0x01, Z13, Z14, K1
-	VMOVUPS.Z    (CX)(DI*1), K1, Z13
-	MOVQ         $0x00000008, R8
-	VPBROADCASTD R8, Z14
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z15
-	VPCMPD       $0x01, Z14, Z15, K1
-	VMOVUPS.Z    (BX)(DI*1), K1, Z14
+	VPCMPD       $0x01, Z5, Z9, K1
+	VMOVUPS.Z    192(DX), K1, Z5
+	VMOVAPS      Z8, Z9
+	VFMADD231PS  Z5, Z4, Z9
+	VFNMADD231PS Z5, Z8, Z4
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z15
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z16
-	VPCMPD       $0x01, Z15, Z16, K1
-	VMOVUPS.Z    (SI)(DI*1), K1, Z15
-	VMULPS       Z15, Z13, Z16
-	VMULPS       Z15, Z12, Z15
-	VFMADD213PS  Z16, Z14, Z12
-	VFMSUB213PS  Z15, Z14, Z13
-	VSUBPS       Z10, Z6, Z14
-	VADDPS       Z10, Z6, Z6
-	VSUBPS       Z11, Z7, Z10
-	VADDPS       Z11, Z7, Z7
-	VSUBPS       Z12, Z8, Z11
-	VADDPS       Z12, Z8, Z8
-	VSUBPS       Z13, Z9, Z12
-	VADDPS       Z13, Z9, Z9
-	VSUBPS       Z8, Z6, Z13
-	VADDPS       Z8, Z6, Z6
-	VSUBPS       Z9, Z7, Z8
-	VADDPS       Z9, Z7, Z7
-	VADDPS       Z12, Z14, Z9
-	VSUBPS       Z12, Z14, Z14
-	VSUBPS       Z11, Z10, Z12
-	VADDPS       Z11, Z10, Z10
-	VUNPCKLPS    Z14, Z6, Z11
-	VUNPCKHPS    Z14, Z6, Z6
-	VUNPCKLPS    Z9, Z13, Z14
-	VUNPCKHPS    Z9, Z13, Z13
-	VUNPCKLPD    Z14, Z11, Z9
-	VUNPCKHPD    Z14, Z11, Z14
-	VUNPCKLPD    Z13, Z6, Z11
-	VUNPCKHPD    Z13, Z6, Z13
-	VUNPCKLPS    Z10, Z7, Z6
-	VUNPCKHPS    Z10, Z7, Z7
-	VUNPCKLPS    Z12, Z8, Z10
-	VUNPCKHPS    Z12, Z8, Z8
-	VUNPCKLPD    Z10, Z6, Z12
-	VUNPCKHPD    Z10, Z6, Z10
-	VUNPCKLPD    Z8, Z7, Z6
-	VUNPCKHPD    Z8, Z7, Z8
-	VMULPS       Z1, Z10, Z7
-	VMULPS       Z1, Z14, Z1
-	VFMADD213PS  Z7, Z0, Z14
-	VFMSUB213PS  Z1, Z0, Z10
-	VMULPS       Z3, Z6, Z0
-	VMULPS       Z3, Z11, Z1
-	VFMADD213PS  Z0, Z2, Z11
-	VFMSUB213PS  Z1, Z2, Z6
-	VMULPS       Z5, Z8, Z0
-	VMULPS       Z5, Z13, Z1
-	VFMADD213PS  Z0, Z4, Z13
-	VFMSUB213PS  Z1, Z4, Z8
-	VSUBPS       Z11, Z9, Z0
-	VADDPS       Z11, Z9, Z9
-	VSUBPS       Z6, Z12, Z1
-	VADDPS       Z6, Z12, Z12
-	VSUBPS       Z13, Z14, Z2
-	VADDPS       Z13, Z14, Z14
-	VSUBPS       Z8, Z10, Z3
-	VADDPS       Z8, Z10, Z10
-	VSUBPS       Z14, Z9, Z4
-	VADDPS       Z14, Z9, Z9
-	VSUBPS       Z10, Z12, Z5
-	VADDPS       Z10, Z12, Z12
-	VADDPS       Z3, Z0, Z6
-	VSUBPS       Z3, Z0, Z0
-	VSUBPS       Z2, Z1, Z3
-	VADDPS       Z2, Z1, Z1
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    (DX), K1, Z2
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z7
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    32(DX), K1, Z7
-	VMULPS       Z7, Z12, Z8
-	VMULPS       Z7, Z9, Z7
-	VFMADD213PS  Z8, Z2, Z9
-	VFMSUB213PS  Z7, Z2, Z12
+	VPCMPD       $0x01, Z5, Z8, K1
+	VMOVUPS.Z    288(DX), K1, Z5
+	VMULPS       Z5, Z9, Z9
+	VMULPS       Z5, Z4, Z4
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    64(DX), K1, Z2
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z7
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    96(DX), K1, Z7
-	VMULPS       Z7, Z1, Z8
-	VMULPS       Z7, Z0, Z7
-	VFMADD213PS  Z8, Z2, Z0
-	VFMSUB213PS  Z7, Z2, Z1
+	VPCMPD       $0x01, Z5, Z8, K1
+	VMOVUPS.Z    224(DX), K1, Z5
+	VMOVAPS      Z7, Z8
+	VFMADD231PS  Z5, Z2, Z8
+	VFNMADD231PS Z5, Z7, Z2
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    128(DX), K1, Z2
+	VPCMPD       $0x01, Z5, Z7, K1
+	VMOVUPS.Z    320(DX), K1, Z5
+	VMULPS       Z5, Z8, Z8
+	VMULPS       Z5, Z2, Z2
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z7
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    160(DX), K1, Z7
-	VMULPS       Z7, Z5, Z8
-	VMULPS       Z7, Z4, Z7
-	VFMADD213PS  Z8, Z2, Z4
-	VFMSUB213PS  Z7, Z2, Z5
-	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z2
+	VPBROADCASTD BX, Z5
 	VMOVDQU32    fftlanes_lanes<>+0(SB), Z7
-	VPCMPD       $0x01, Z2, Z7, K1
-	VMOVUPS.Z    192(DX), K1, Z2
+	VPCMPD       $0x01, Z5, Z7, K1
+	VMOVUPS.Z    256(DX), K1, Z5
+	VMOVAPS      Z3, Z7
+	VFMADD231PS  Z5, Z6, Z7
+	VFNMADD231PS Z5, Z3, Z6
 	MOVQ         $0x00000008, BX
-	VPBROADCASTD BX, Z7
-	VMOVDQU32    fftlanes_lanes<>+0(SB), Z8
-	VPCMPD       $0x01, Z7, Z8, K1
-	VMOVUPS.Z    224(DX), K1, Z7
-	VMULPS       Z7, Z3, Z8
-	VMULPS       Z7, Z6, Z7
-	VFMADD213PS  Z8, Z2, Z6
-	VFMSUB213PS  Z7, Z2, Z3
-	VSHUFF32X4   $0x44, Z0, Z9, Z2
-	VSHUFF32X4   $0xee, Z0, Z9, Z9
-	VSHUFF32X4   $0x44, Z6, Z4, Z0
-	VSHUFF32X4   $0xee, Z6, Z4, Z4
-	VSHUFF32X4   $0x88, Z0, Z2, Z6
-	VSHUFF32X4   $0xdd, Z0, Z2, Z0
-	VSHUFF32X4   $0x88, Z4, Z9, Z2
-	VSHUFF32X4   $0xdd, Z4, Z9, Z2
-	VSHUFF32X4   $0x44, Z1, Z12, Z2
-	VSHUFF32X4   $0xee, Z1, Z12, Z12
-	VSHUFF32X4   $0x44, Z3, Z5, Z1
-	VSHUFF32X4   $0xee, Z3, Z5, Z5
-	VSHUFF32X4   $0x88, Z1, Z2, Z3
-	VSHUFF32X4   $0xdd, Z1, Z2, Z1
-	VSHUFF32X4   $0x88, Z5, Z12, Z2
-	VSHUFF32X4   $0xdd, Z5, Z12, Z2
-	VSUBPS       Z0, Z6, Z2
+	VPBROADCASTD BX, Z3
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z3, Z5, K1
+	VMOVUPS.Z    352(DX), K1, Z3
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z3, Z6, Z6
+	VUNPCKLPS    Z9, Z0, Z3
+	VUNPCKHPS    Z9, Z0, Z0
+	VUNPCKLPS    Z7, Z8, Z5
+	VUNPCKHPS    Z7, Z8, Z8
+	VUNPCKLPD    Z5, Z3, Z7
+	VUNPCKHPD    Z5, Z3, Z5
+	VUNPCKLPD    Z8, Z0, Z3
+	VUNPCKHPD    Z8, Z0, Z8
+	VUNPCKLPS    Z4, Z1, Z0
+	VUNPCKHPS    Z4, Z1, Z1
+	VUNPCKLPS    Z6, Z2, Z4
+	VUNPCKHPS    Z6, Z2, Z2
+	VUNPCKLPD    Z4, Z0, Z6
+	VUNPCKHPD    Z4, Z0, Z4
+	VUNPCKLPD    Z2, Z1, Z0
+	VUNPCKHPD    Z2, Z1, Z2
+	VSUBPS       Z3, Z7, Z1
+	VADDPS       Z3, Z7, Z7
+	VSUBPS       Z0, Z6, Z3
 	VADDPS       Z0, Z6, Z6
-	VSUBPS       Z1, Z3, Z0
-	VADDPS       Z1, Z3, Z3
-	VMOVUPS      Z6, (AX)
-	VMOVUPS      Z3, (CX)
-	VMOVUPS      Z2, 64(AX)
+	VSUBPS       Z8, Z5, Z0
+	VADDPS       Z8, Z5, Z5
+	VSUBPS       Z2, Z4, Z8
+	VADDPS       Z2, Z4, Z4
+	VSUBPS       Z5, Z7, Z2
+	VADDPS       Z5, Z7, Z7
+	VSUBPS       Z4, Z6, Z5
+	VADDPS       Z4, Z6, Z6
+	VADDPS       Z8, Z1, Z4
+	VSUBPS       Z8, Z1, Z1
+	VSUBPS       Z0, Z3, Z8
+	VADDPS       Z0, Z3, Z3
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z9
+	VPCMPD       $0x01, Z0, Z9, K1
+	VMOVUPS.Z    (DX), K1, Z0
+	VMOVAPS      Z1, Z9
+	VFMADD231PS  Z0, Z3, Z9
+	VFNMADD231PS Z0, Z1, Z3
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	VMOVUPS.Z    96(DX), K1, Z0
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z3, Z3
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z1
+	VPCMPD       $0x01, Z0, Z1, K1
+	VMOVUPS.Z    32(DX), K1, Z0
+	VMOVAPS      Z2, Z1
+	VFMADD231PS  Z0, Z5, Z1
+	VFNMADD231PS Z0, Z2, Z5
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z0, Z2, K1
+	VMOVUPS.Z    128(DX), K1, Z0
+	VMULPS       Z0, Z1, Z1
+	VMULPS       Z0, Z5, Z5
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z0, Z2, K1
+	VMOVUPS.Z    64(DX), K1, Z0
+	VMOVAPS      Z4, Z2
+	VFMADD231PS  Z0, Z8, Z2
+	VFNMADD231PS Z0, Z4, Z8
+	MOVQ         $0x00000008, BX
+	VPBROADCASTD BX, Z0
+	VMOVDQU32    fftlanes_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z0, Z4, K1
+	VMOVUPS.Z    160(DX), K1, Z0
+	VMULPS       Z0, Z2, Z2
+	VMULPS       Z0, Z8, Z8
+	VSHUFF32X4   $0x44, Z9, Z7, Z0
+	VSHUFF32X4   $0xee, Z9, Z7, Z7
+	VSHUFF32X4   $0x44, Z2, Z1, Z4
+	VSHUFF32X4   $0xee, Z2, Z1, Z1
+	VSHUFF32X4   $0x88, Z4, Z0, Z2
+	VSHUFF32X4   $0xdd, Z4, Z0, Z0
+	VSHUFF32X4   $0x88, Z1, Z7, Z4
+	VSHUFF32X4   $0xdd, Z1, Z7, Z1
+	VSHUFF32X4   $0x44, Z3, Z6, Z1
+	VSHUFF32X4   $0xee, Z3, Z6, Z6
+	VSHUFF32X4   $0x44, Z8, Z5, Z3
+	VSHUFF32X4   $0xee, Z8, Z5, Z5
+	VSHUFF32X4   $0x88, Z3, Z1, Z4
+	VSHUFF32X4   $0xdd, Z3, Z1, Z1
+	VSHUFF32X4   $0x88, Z5, Z6, Z3
+	VSHUFF32X4   $0xdd, Z5, Z6, Z3
+	VSUBPS       Z0, Z2, Z3
+	VADDPS       Z0, Z2, Z2
+	VSUBPS       Z1, Z4, Z0
+	VADDPS       Z1, Z4, Z4
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z4, (CX)
+	VMOVUPS      Z3, 64(AX)
 	VMOVUPS      Z0, 64(CX)
 	JMP          end3
 
@@ -9717,104 +9897,104 @@ loop3:
 	VINSERTF128    $0x01, 112(AX), Y6, Y6
 	VINSERTF128    $0x01, 112(CX), Y7, Y7
 	VMOVUPS        (DX), Y8
-	VMOVUPS        64(DX), Y9
-	VMULPS         Y9, Y1, Y10
-	VMULPS         Y9, Y0, Y9
-	VFMSUB213PS    Y10, Y8, Y0
-	VFMADD213PS    Y9, Y8, Y1
-	VMOVUPS        128(DX), Y8
-	VMOVUPS        192(DX), Y9
-	VMULPS         Y9, Y3, Y10
-	VMULPS         Y9, Y2, Y9
-	VFMSUB213PS    Y10, Y8, Y2
-	VFMADD213PS    Y9, Y8, Y3
-	VMOVUPS        256(DX), Y8
-	VMOVUPS        320(DX), Y9
-	VMULPS         Y9, Y5, Y10
-	VMULPS         Y9, Y4, Y9
-	VFMSUB213PS    Y10, Y8, Y4
-	VFMADD213PS    Y9, Y8, Y5
+	VMOVAPS        Y2, Y9
+	VFNMADD231PS   Y8, Y3, Y9
+	VFMADD231PS    Y8, Y2, Y3
+	VMOVUPS        64(DX), Y2
+	VMOVAPS        Y4, Y8
+	VFNMADD231PS   Y2, Y5, Y8
+	VFMADD231PS    Y2, Y4, Y5
+	VMOVUPS        128(DX), Y2
+	VMOVAPS        Y6, Y4
+	VFNMADD231PS   Y2, Y7, Y4
+	VFMADD231PS    Y2, Y6, Y7
+	VMOVUPS        256(DX), Y2
+	VMOVAPS        Y0, Y6
+	VMOVAPS        Y1, Y10
+	VFMADD231PS    Y2, Y8, Y6
+	VFNMADD231PS   Y2, Y8, Y0
+	VFMADD231PS    Y2, Y5, Y10
+	VFNMADD231PS   Y2, Y5, Y1
+	VMOVUPS        192(DX), Y2
+	VMULPS         Y2, Y9, Y9
+	VMULPS         Y2, Y3, Y3
+	VMOVUPS        320(DX), Y2
+	VMOVAPS        Y9, Y5
+	VMOVAPS        Y3, Y8
+	VFMADD231PS    Y2, Y4, Y5
+	VFNMADD231PS   Y2, Y4, Y9
+	VFMADD231PS    Y2, Y7, Y8
+	VFNMADD231PS   Y2, Y7, Y3
+	VSUBPS         Y5, Y6, Y2
+	VADDPS         Y5, Y6, Y6
+	VSUBPS         Y8, Y10, Y4
+	VADDPS         Y8, Y10, Y10
+	VADDPS         Y3, Y0, Y5
+	VSUBPS         Y3, Y0, Y0
+	VSUBPS         Y9, Y1, Y3
+	VADDPS         Y9, Y1, Y1
+	VUNPCKLPS      Y5, Y6, Y7
+	VUNPCKHPS      Y5, Y6, Y6
+	VUNPCKLPS      Y0, Y2, Y5
+	VUNPCKHPS      Y0, Y2, Y2
+	VUNPCKLPD      Y5, Y7, Y0
+	VUNPCKHPD      Y5, Y7, Y5
+	VUNPCKLPD      Y2, Y6, Y7
+	VUNPCKHPD      Y2, Y6, Y2
+	VUNPCKLPS      Y3, Y10, Y6
+	VUNPCKHPS      Y3, Y10, Y10
+	VUNPCKLPS      Y1, Y4, Y3
+	VUNPCKHPS      Y1, Y4, Y4
+	VUNPCKLPD      Y3, Y6, Y1
+	VUNPCKHPD      Y3, Y6, Y3
+	VUNPCKLPD      Y4, Y10, Y6
+	VUNPCKHPD      Y4, Y10, Y4
 	VMOVUPS        384(DX), Y8
-	VMOVUPS        448(DX), Y9
-	VMULPS         Y9, Y7, Y10
-	VMULPS         Y9, Y6, Y9
-	VFMSUB213PS    Y10, Y8, Y6
-	VFMADD213PS    Y9, Y8, Y7
-	VSUBPS         Y4, Y0, Y8
-	VADDPS         Y4, Y0, Y0
-	VSUBPS         Y5, Y1, Y4
-	VADDPS         Y5, Y1, Y1
-	VSUBPS         Y6, Y2, Y5
-	VADDPS         Y6, Y2, Y2
-	VSUBPS         Y7, Y3, Y6
-	VADDPS         Y7, Y3, Y3
-	VSUBPS         Y2, Y0, Y7
-	VADDPS         Y2, Y0, Y0
-	VSUBPS         Y3, Y1, Y2
-	VADDPS         Y3, Y1, Y1
-	VADDPS         Y6, Y8, Y3
-	VSUBPS         Y6, Y8, Y8
-	VSUBPS         Y5, Y4, Y6
-	VADDPS         Y5, Y4, Y4
-	VMOVUPS        fftlanes_twist1re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
-	VMULPS         Y9, Y6, Y10
-	VMULPS         Y9, Y3, Y9
-	VFMSUB213PS    Y10, Y5, Y3
-	VFMADD213PS    Y9, Y5, Y6
-	VMOVUPS        fftlanes_twist2re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
-	VMULPS         Y9, Y2, Y10
-	VMULPS         Y9, Y7, Y9
-	VFMSUB213PS    Y10, Y5, Y7
-	VFMADD213PS    Y9, Y5, Y2
-	VMOVUPS        fftlanes_twist3re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
-	VMULPS         Y9, Y4, Y10
-	VMULPS         Y9, Y8, Y9
-	VFMSUB213PS    Y10, Y5, Y8
-	VFMADD213PS    Y9, Y5, Y4
-	VUNPCKLPS      Y3, Y0, Y5
-	VUNPCKHPS      Y3, Y0, Y0
-	VUNPCKLPS      Y8, Y7, Y3
-	VUNPCKHPS      Y8, Y7, Y7
-	VUNPCKLPD      Y3, Y5, Y8
-	VUNPCKHPD      Y3, Y5, Y3
-	VUNPCKLPD      Y7, Y0, Y5
-	VUNPCKHPD      Y7, Y0, Y7
-	VUNPCKLPS      Y6, Y1, Y0
-	VUNPCKHPS      Y6, Y1, Y1
-	VUNPCKLPS      Y4, Y2, Y6
-	VUNPCKHPS      Y4, Y2, Y2
-	VUNPCKLPD      Y6, Y0, Y4
-	VUNPCKHPD      Y6, Y0, Y6
-	VUNPCKLPD      Y2, Y1, Y0
-	VUNPCKHPD      Y2, Y1, Y2
-	VSUBPS         Y5, Y8, Y1
-	VADDPS         Y5, Y8, Y8
-	VSUBPS         Y0, Y4, Y5
-	VADDPS         Y0, Y4, Y4
-	VSUBPS         Y7, Y3, Y0
-	VADDPS         Y7, Y3, Y3
-	VSUBPS         Y2, Y6, Y7
-	VADDPS         Y2, Y6, Y6
-	VSUBPS         Y3, Y8, Y2
-	VADDPS         Y3, Y8, Y8
-	VSUBPS         Y6, Y4, Y3
-	VADDPS         Y6, Y4, Y4
-	VADDPS         Y7, Y1, Y6
-	VSUBPS         Y7, Y1, Y1
-	VSUBPS         Y0, Y5, Y7
-	VADDPS         Y0, Y5, Y5
+	VMOVAPS        Y5, Y9
+	VFNMADD231PS   Y8, Y3, Y9
+	VFMADD231PS    Y8, Y5, Y3
+	VMOVUPS        448(DX), Y5
+	VMOVAPS        Y7, Y8
+	VFNMADD231PS   Y5, Y6, Y8
+	VFMADD231PS    Y5, Y7, Y6
+	VMOVUPS        512(DX), Y5
+	VMOVAPS        Y2, Y7
+	VFNMADD231PS   Y5, Y4, Y7
+	VFMADD231PS    Y5, Y2, Y4
+	VMOVUPS        640(DX), Y2
+	VMOVAPS        Y0, Y5
+	VMOVAPS        Y1, Y10
+	VFMADD231PS    Y2, Y8, Y5
+	VFNMADD231PS   Y2, Y8, Y0
+	VFMADD231PS    Y2, Y6, Y10
+	VFNMADD231PS   Y2, Y6, Y1
+	VMOVUPS        576(DX), Y2
+	VMULPS         Y2, Y9, Y9
+	VMULPS         Y2, Y3, Y3
+	VMOVUPS        704(DX), Y2
+	VMOVAPS        Y9, Y6
+	VMOVAPS        Y3, Y8
+	VFMADD231PS    Y2, Y7, Y6
+	VFNMADD231PS   Y2, Y7, Y9
+	VFMADD231PS    Y2, Y4, Y8
+	VFNMADD231PS   Y2, Y4, Y3
+	VSUBPS         Y6, Y5, Y2
+	VADDPS         Y6, Y5, Y5
+	VSUBPS         Y8, Y10, Y4
+	VADDPS         Y8, Y10, Y10
+	VADDPS         Y3, Y0, Y6
+	VSUBPS         Y3, Y0, Y0
+	VSUBPS         Y9, Y1, Y3
+	VADDPS         Y9, Y1, Y1
 	LEAQ           (DI)(DI*2), R8
-	VMOVUPS        Y8, (AX)
-	VMOVUPS        Y4, (CX)
+	VMOVUPS        Y5, (AX)
+	VMOVUPS        Y10, (CX)
 	VMOVUPS        Y6, (AX)(DI*1)
-	VMOVUPS        Y7, (CX)(DI*1)
+	VMOVUPS        Y3, (CX)(DI*1)
 	VMOVUPS        Y2, (BX)
-	VMOVUPS        Y3, 32(BX)
-	VMOVUPS        Y1, 64(BX)
-	VMOVUPS        Y5, 96(BX)
+	VMOVUPS        Y4, 32(BX)
+	VMOVUPS        Y0, 64(BX)
+	VMOVUPS        Y1, 96(BX)
 	VBROADCASTF128 128(AX), Y0
 	VBROADCASTF128 128(CX), Y1
 	VINSERTF128    $0x01, 192(AX), Y0, Y0
@@ -9832,104 +10012,104 @@ loop3:
 	VINSERTF128    $0x01, 240(AX), Y6, Y6
 	VINSERTF128    $0x01, 240(CX), Y7, Y7
 	VMOVUPS        32(DX), Y8
-	VMOVUPS        96(DX), Y9
-	VMULPS         Y9, Y1, Y10
-	VMULPS         Y9, Y0, Y9
-	VFMSUB213PS    Y10, Y8, Y0
-	VFMADD213PS    Y9, Y8, Y1
-	VMOVUPS        160(DX), Y8
-	VMOVUPS        224(DX), Y9
-	VMULPS         Y9, Y3, Y10
-	VMULPS         Y9, Y2, Y9
-	VFMSUB213PS    Y10, Y8, Y2
-	VFMADD213PS    Y9, Y8, Y3
-	VMOVUPS        288(DX), Y8
-	VMOVUPS        352(DX), Y9
-	VMULPS         Y9, Y5, Y10
-	VMULPS         Y9, Y4, Y9
-	VFMSUB213PS    Y10, Y8, Y4
-	VFMADD213PS    Y9, Y8, Y5
+	VMOVAPS        Y2, Y9
+	VFNMADD231PS   Y8, Y3, Y9
+	VFMADD231PS    Y8, Y2, Y3
+	VMOVUPS        96(DX), Y2
+	VMOVAPS        Y4, Y8
+	VFNMADD231PS   Y2, Y5, Y8
+	VFMADD231PS    Y2, Y4, Y5
+	VMOVUPS        160(DX), Y2
+	VMOVAPS        Y6, Y4
+	VFNMADD231PS   Y2, Y7, Y4
+	VFMADD231PS    Y2, Y6, Y7
+	VMOVUPS        288(DX), Y2
+	VMOVAPS        Y0, Y6
+	VMOVAPS        Y1, Y10
+	VFMADD231PS    Y2, Y8, Y6
+	VFNMADD231PS   Y2, Y8, Y0
+	VFMADD231PS    Y2, Y5, Y10
+	VFNMADD231PS   Y2, Y5, Y1
+	VMOVUPS        224(DX), Y2
+	VMULPS         Y2, Y9, Y9
+	VMULPS         Y2, Y3, Y3
+	VMOVUPS        352(DX), Y2
+	VMOVAPS        Y9, Y5
+	VMOVAPS        Y3, Y8
+	VFMADD231PS    Y2, Y4, Y5
+	VFNMADD231PS   Y2, Y4, Y9
+	VFMADD231PS    Y2, Y7, Y8
+	VFNMADD231PS   Y2, Y7, Y3
+	VSUBPS         Y5, Y6, Y2
+	VADDPS         Y5, Y6, Y6
+	VSUBPS         Y8, Y10, Y4
+	VADDPS         Y8, Y10, Y10
+	VADDPS         Y3, Y0, Y5
+	VSUBPS         Y3, Y0, Y0
+	VSUBPS         Y9, Y1, Y3
+	VADDPS         Y9, Y1, Y1
+	VUNPCKLPS      Y5, Y6, Y7
+	VUNPCKHPS      Y5, Y6, Y6
+	VUNPCKLPS      Y0, Y2, Y5
+	VUNPCKHPS      Y0, Y2, Y2
+	VUNPCKLPD      Y5, Y7, Y0
+	VUNPCKHPD      Y5, Y7, Y5
+	VUNPCKLPD      Y2, Y6, Y7
+	VUNPCKHPD      Y2, Y6, Y2
+	VUNPCKLPS      Y3, Y10, Y6
+	VUNPCKHPS      Y3, Y10, Y10
+	VUNPCKLPS      Y1, Y4, Y3
+	VUNPCKHPS      Y1, Y4, Y4
+	VUNPCKLPD      Y3, Y6, Y1
+	VUNPCKHPD      Y3, Y6, Y3
+	VUNPCKLPD      Y4, Y10, Y6
+	VUNPCKHPD      Y4, Y10, Y4
 	VMOVUPS        416(DX), Y8
-	VMOVUPS        480(DX), Y9
-	VMULPS         Y9, Y7, Y10
-	VMULPS         Y9, Y6, Y9
-	VFMSUB213PS    Y10, Y8, Y6
-	VFMADD213PS    Y9, Y8, Y7
-	VSUBPS         Y4, Y0, Y8
-	VADDPS         Y4, Y0, Y0
-	VSUBPS         Y5, Y1, Y4
-	VADDPS         Y5, Y1, Y1
-	VSUBPS         Y6, Y2, Y5
-	VADDPS         Y6, Y2, Y2
-	VSUBPS         Y7, Y3, Y6
-	VADDPS         Y7, Y3, Y3
-	VSUBPS         Y2, Y0, Y7
-	VADDPS         Y2, Y0, Y0
-	VSUBPS         Y3, Y1, Y2
-	VADDPS         Y3, Y1, Y1
-	VADDPS         Y6, Y8, Y3
-	VSUBPS         Y6, Y8, Y8
-	VSUBPS         Y5, Y4, Y6
-	VADDPS         Y5, Y4, Y4
-	VMOVUPS        fftlanes_twist1re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist1im<>+0(SB), Y9
-	VMULPS         Y9, Y6, Y10
-	VMULPS         Y9, Y3, Y9
-	VFMSUB213PS    Y10, Y5, Y3
-	VFMADD213PS    Y9, Y5, Y6
-	VMOVUPS        fftlanes_twist2re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist2im<>+0(SB), Y9
-	VMULPS         Y9, Y2, Y10
-	VMULPS         Y9, Y7, Y9
-	VFMSUB213PS    Y10, Y5, Y7
-	VFMADD213PS    Y9, Y5, Y2
-	VMOVUPS        fftlanes_twist3re<>+0(SB), Y5
-	VMOVUPS        fftlanes_twist3im<>+0(SB), Y9
-	VMULPS         Y9, Y4, Y10
-	VMULPS         Y9, Y8, Y9
-	VFMSUB213PS    Y10, Y5, Y8
-	VFMADD213PS    Y9, Y5, Y4
-	VUNPCKLPS      Y3, Y0, Y5
-	VUNPCKHPS      Y3, Y0, Y0
-	VUNPCKLPS      Y8, Y7, Y3
-	VUNPCKHPS      Y8, Y7, Y7
-	VUNPCKLPD      Y3, Y5, Y8
-	VUNPCKHPD      Y3, Y5, Y3
-	VUNPCKLPD      Y7, Y0, Y5
-	VUNPCKHPD      Y7, Y0, Y7
-	VUNPCKLPS      Y6, Y1, Y0
-	VUNPCKHPS      Y6, Y1, Y1
-	VUNPCKLPS      Y4, Y2, Y6
-	VUNPCKHPS      Y4, Y2, Y2
-	VUNPCKLPD      Y6, Y0, Y4
-	VUNPCKHPD      Y6, Y0, Y6
-	VUNPCKLPD      Y2, Y1, Y0
-	VUNPCKHPD      Y2, Y1, Y2
-	VSUBPS         Y5, Y8, Y1
-	VADDPS         Y5, Y8, Y8
-	VSUBPS         Y0, Y4, Y5
-	VADDPS         Y0, Y4, Y4
-	VSUBPS         Y7, Y3, Y0
-	VADDPS         Y7, Y3, Y3
-	VSUBPS         Y2, Y6, Y7
-	VADDPS         Y2, Y6, Y6
-	VSUBPS         Y3, Y8, Y2
-	VADDPS         Y3, Y8, Y8
-	VSUBPS         Y6, Y4, Y3
-	VADDPS         Y6, Y4, Y4
-	VADDPS         Y7, Y1, Y6
-	VSUBPS         Y7, Y1, Y1
-	VSUBPS         Y0, Y5, Y7
-	VADDPS         Y0, Y5, Y5
+	VMOVAPS        Y5, Y9
+	VFNMADD231PS   Y8, Y3, Y9
+	VFMADD231PS    Y8, Y5, Y3
+	VMOVUPS        480(DX), Y5
+	VMOVAPS        Y7, Y8
+	VFNMADD231PS   Y5, Y6, Y8
+	VFMADD231PS    Y5, Y7, Y6
+	VMOVUPS        544(DX), Y5
+	VMOVAPS        Y2, Y7
+	VFNMADD231PS   Y5, Y4, Y7
+	VFMADD231PS    Y5, Y2, Y4
+	VMOVUPS        672(DX), Y2
+	VMOVAPS        Y0, Y5
+	VMOVAPS        Y1, Y10
+	VFMADD231PS    Y2, Y8, Y5
+	VFNMADD231PS   Y2, Y8, Y0
+	VFMADD231PS    Y2, Y6, Y10
+	VFNMADD231PS   Y2, Y6, Y1
+	VMOVUPS        608(DX), Y2
+	VMULPS         Y2, Y9, Y9
+	VMULPS         Y2, Y3, Y3
+	VMOVUPS        736(DX), Y2
+	VMOVAPS        Y9, Y6
+	VMOVAPS        Y3, Y8
+	VFMADD231PS    Y2, Y7, Y6
+	VFNMADD231PS   Y2, Y7, Y9
+	VFMADD231PS    Y2, Y4, Y8
+	VFNMADD231PS   Y2, Y4, Y3
+	VSUBPS         Y6, Y5, Y2
+	VADDPS         Y6, Y5, Y5
+	VSUBPS         Y8, Y10, Y4
+	VADDPS         Y8, Y10, Y10
+	VADDPS         Y3, Y0, Y6
+	VSUBPS         Y3, Y0, Y0
+	VSUBPS         Y9, Y1, Y3
+	VADDPS         Y9, Y1, Y1
 	LEAQ           (DI)(DI*2), R9
-	VMOVUPS        Y8, 32(AX)
-	VMOVUPS        Y4, 32(CX)
+	VMOVUPS        Y5, 32(AX)
+	VMOVUPS        Y10, 32(CX)
 	VMOVUPS        Y6, 32(AX)(DI*1)
-	VMOVUPS        Y7, 32(CX)(DI*1)
+	VMOVUPS        Y3, 32(CX)(DI*1)
 	VMOVUPS        Y2, 32(AX)(DI*2)
-	VMOVUPS        Y3, 32(CX)(DI*2)
-	VMOVUPS        Y1, 32(AX)(R9*1)
-	VMOVUPS        Y5, 32(CX)(R9*1)
+	VMOVUPS        Y4, 32(CX)(DI*2)
+	VMOVUPS        Y0, 32(AX)(R9*1)
+	VMOVUPS        Y1, 32(CX)(R9*1)
 	VMOVUPS        (BX), Y0
 	VMOVUPS        32(BX), Y1
 	VMOVUPS        Y0, (AX)(DI*2)
@@ -9940,7 +10120,7 @@ loop3:
 	VMOVUPS        Y1, (CX)(R8*1)
 	ADDQ           $0x00000100, AX
 	ADDQ           $0x00000100, CX
-	ADDQ           $0x00000200, DX
+	ADDQ           $0x00000300, DX
 	SUBQ           $0x04, SI
 	JMP            loop3
 
@@ -9998,144 +10178,144 @@ loop1:
 	JNZ     loop1
 
 done2:
-	MOVQ    re_base+0(FP), AX
-	MOVQ    im_base+24(FP), CX
-	MOVQ    tw_base+48(FP), DX
-	VMOVUPS fftlanes_twist1re<>+0(SB), Z0
-	VMOVUPS fftlanes_twist1im<>+0(SB), Z1
-	VMOVUPS fftlanes_twist2re<>+0(SB), Z2
-	VMOVUPS fftlanes_twist2im<>+0(SB), Z3
-	VMOVUPS fftlanes_twist3re<>+0(SB), Z4
-	VMOVUPS fftlanes_twist3im<>+0(SB), Z5
-	MOVQ    re_len+8(FP), BX
-	SHRQ    $0x04, BX
-	MOVQ    $0x00000040, SI
+	MOVQ re_base+0(FP), AX
+	MOVQ im_base+24(FP), CX
+	MOVQ tw_base+48(FP), DX
+	MOVQ re_len+8(FP), BX
+	SHRQ $0x04, BX
+	MOVQ $0x00000040, SI
 
 loop3:
-	CMPQ        BX, $0x04
-	JL          rest4
-	VMOVUPS     (AX), Z6
-	VMOVUPS     (CX), Z7
-	VMOVUPS     64(AX), Z8
-	VMOVUPS     64(CX), Z9
-	VMOVUPS     128(AX), Z10
-	VMOVUPS     128(CX), Z11
-	VMOVUPS     192(AX), Z12
-	VMOVUPS     192(CX), Z13
-	VSHUFF32X4  $0x44, Z8, Z6, Z14
-	VSHUFF32X4  $0xee, Z8, Z6, Z6
-	VSHUFF32X4  $0x44, Z9, Z7, Z8
-	VSHUFF32X4  $0xee, Z9, Z7, Z7
-	VSHUFF32X4  $0x44, Z12, Z10, Z9
-	VSHUFF32X4  $0xee, Z12, Z10, Z10
-	VSHUFF32X4  $0x44, Z13, Z11, Z12
-	VSHUFF32X4  $0xee, Z13, Z11, Z11
-	VSHUFF32X4  $0x88, Z9, Z14, Z13
-	VSHUFF32X4  $0x88, Z12, Z8, Z15
-	VMOVUPS     (DX), Z16
-	VMOVUPS     64(DX), Z17
-	VMULPS      Z17, Z15, Z18
-	VMULPS      Z17, Z13, Z17
-	VFMSUB213PS Z18, Z16, Z13
-	VFMADD213PS Z17, Z16, Z15
-	VSHUFF32X4  $0xdd, Z9, Z14, Z9
-	VSHUFF32X4  $0xdd, Z12, Z8, Z8
-	VMOVUPS     128(DX), Z12
-	VMOVUPS     192(DX), Z14
-	VMULPS      Z14, Z8, Z16
-	VMULPS      Z14, Z9, Z14
-	VFMSUB213PS Z16, Z12, Z9
-	VFMADD213PS Z14, Z12, Z8
-	VSHUFF32X4  $0x88, Z10, Z6, Z12
-	VSHUFF32X4  $0x88, Z11, Z7, Z14
-	VMOVUPS     256(DX), Z16
-	VMOVUPS     320(DX), Z17
-	VMULPS      Z17, Z14, Z18
-	VMULPS      Z17, Z12, Z17
-	VFMSUB213PS Z18, Z16, Z12
-	VFMADD213PS Z17, Z16, Z14
-	VSHUFF32X4  $0xdd, Z10, Z6, Z6
-	VSHUFF32X4  $0xdd, Z11, Z7, Z7
-	VMOVUPS     384(DX), Z10
-	VMOVUPS     448(DX), Z11
-	VMULPS      Z11, Z7, Z16
-	VMULPS      Z11, Z6, Z11
-	VFMSUB213PS Z16, Z10, Z6
-	VFMADD213PS Z11, Z10, Z7
-	VSUBPS      Z12, Z13, Z10
-	VADDPS      Z12, Z13, Z13
-	VSUBPS      Z14, Z15, Z11
-	VADDPS      Z14, Z15, Z15
-	VSUBPS      Z6, Z9, Z12
-	VADDPS      Z6, Z9, Z9
-	VSUBPS      Z7, Z8, Z6
-	VADDPS      Z7, Z8, Z8
-	VSUBPS      Z9, Z13, Z7
-	VADDPS      Z9, Z13, Z13
-	VSUBPS      Z8, Z15, Z9
-	VADDPS      Z8, Z15, Z15
-	VADDPS      Z6, Z10, Z8
-	VSUBPS      Z6, Z10, Z10
-	VSUBPS      Z12, Z11, Z6
-	VADDPS      Z12, Z11, Z11
-	VMULPS      Z1, Z6, Z12
-	VMULPS      Z1, Z8, Z14
-	VFMSUB213PS Z12, Z0, Z8
-	VFMADD213PS Z14, Z0, Z6
-	VMULPS      Z3, Z9, Z12
-	VMULPS      Z3, Z7, Z14
-	VFMSUB213PS Z12, Z2, Z7
-	VFMADD213PS Z14, Z2, Z9
-	VMULPS      Z5, Z11, Z12
-	VMULPS      Z5, Z10, Z14
-	VFMSUB213PS Z12, Z4, Z10
-	VFMADD213PS Z14, Z4, Z11
-	VUNPCKLPS   Z8, Z13, Z12
-	VUNPCKHPS   Z8, Z13, Z13
-	VUNPCKLPS   Z10, Z7, Z8
-	VUNPCKHPS   Z10, Z7, Z7
-	VUNPCKLPD   Z8, Z12, Z10
-	VUNPCKHPD   Z8, Z12, Z8
-	VUNPCKLPD   Z7, Z13, Z12
-	VUNPCKHPD   Z7, Z13, Z7
-	VUNPCKLPS   Z6, Z15, Z13
-	VUNPCKHPS   Z6, Z15, Z15
-	VUNPCKLPS   Z11, Z9, Z6
-	VUNPCKHPS   Z11, Z9, Z9
-	VUNPCKLPD   Z6, Z13, Z11
-	VUNPCKHPD   Z6, Z13, Z6
-	VUNPCKLPD   Z9, Z15, Z13
-	VUNPCKHPD   Z9, Z15, Z9
-	VSUBPS      Z12, Z10, Z14
-	VADDPS      Z12, Z10, Z10
-	VSUBPS      Z13, Z11, Z12
-	VADDPS      Z13, Z11, Z11
-	VSUBPS      Z7, Z8, Z13
-	VADDPS      Z7, Z8, Z8
-	VSUBPS      Z9, Z6, Z7
-	VADDPS      Z9, Z6, Z6
-	VSUBPS      Z8, Z10, Z9
-	VADDPS      Z8, Z10, Z10
-	VSUBPS      Z6, Z11, Z8
-	VADDPS      Z6, Z11, Z11
-	VADDPS      Z7, Z14, Z6
-	VSUBPS      Z7, Z14, Z14
-	VSUBPS      Z13, Z12, Z7
-	VADDPS      Z13, Z12, Z12
-	LEAQ        (SI)(SI*2), DI
-	VMOVUPS     Z10, (AX)
-	VMOVUPS     Z11, (CX)
-	VMOVUPS     Z6, (AX)(SI*1)
-	VMOVUPS     Z7, (CX)(SI*1)
-	VMOVUPS     Z9, (AX)(SI*2)
-	VMOVUPS     Z8, (CX)(SI*2)
-	VMOVUPS     Z14, (AX)(DI*1)
-	VMOVUPS     Z12, (CX)(DI*1)
-	ADDQ        $0x00000100, AX
-	ADDQ        $0x00000100, CX
-	ADDQ        $0x00000200, DX
-	SUBQ        $0x04, BX
-	JMP         loop3
+	CMPQ         BX, $0x04
+	JL           rest4
+	VMOVUPS      (AX), Z0
+	VMOVUPS      (CX), Z1
+	VMOVUPS      64(AX), Z2
+	VMOVUPS      64(CX), Z3
+	VMOVUPS      128(AX), Z4
+	VMOVUPS      128(CX), Z5
+	VMOVUPS      192(AX), Z6
+	VMOVUPS      192(CX), Z7
+	VSHUFF32X4   $0x44, Z2, Z0, Z8
+	VSHUFF32X4   $0xee, Z2, Z0, Z0
+	VSHUFF32X4   $0x44, Z3, Z1, Z2
+	VSHUFF32X4   $0xee, Z3, Z1, Z1
+	VSHUFF32X4   $0x44, Z6, Z4, Z3
+	VSHUFF32X4   $0xee, Z6, Z4, Z4
+	VSHUFF32X4   $0x44, Z7, Z5, Z6
+	VSHUFF32X4   $0xee, Z7, Z5, Z5
+	VSHUFF32X4   $0x88, Z3, Z8, Z7
+	VSHUFF32X4   $0x88, Z6, Z2, Z9
+	VSHUFF32X4   $0xdd, Z3, Z8, Z3
+	VSHUFF32X4   $0xdd, Z6, Z2, Z2
+	VSHUFF32X4   $0x88, Z4, Z0, Z6
+	VSHUFF32X4   $0x88, Z5, Z1, Z8
+	VSHUFF32X4   $0xdd, Z4, Z0, Z0
+	VSHUFF32X4   $0xdd, Z5, Z1, Z1
+	VMOVUPS      (DX), Z4
+	VMOVAPS      Z3, Z5
+	VFNMADD231PS Z4, Z2, Z5
+	VFMADD231PS  Z4, Z3, Z2
+	VMOVUPS      64(DX), Z3
+	VMOVAPS      Z6, Z4
+	VFNMADD231PS Z3, Z8, Z4
+	VFMADD231PS  Z3, Z6, Z8
+	VMOVUPS      128(DX), Z3
+	VMOVAPS      Z0, Z6
+	VFNMADD231PS Z3, Z1, Z6
+	VFMADD231PS  Z3, Z0, Z1
+	VMOVUPS      256(DX), Z0
+	VMOVAPS      Z7, Z3
+	VMOVAPS      Z9, Z10
+	VFMADD231PS  Z0, Z4, Z3
+	VFNMADD231PS Z0, Z4, Z7
+	VFMADD231PS  Z0, Z8, Z10
+	VFNMADD231PS Z0, Z8, Z9
+	VMOVUPS      192(DX), Z0
+	VMULPS       Z0, Z5, Z5
+	VMULPS       Z0, Z2, Z2
+	VMOVUPS      320(DX), Z0
+	VMOVAPS      Z5, Z4
+	VMOVAPS      Z2, Z8
+	VFMADD231PS  Z0, Z6, Z4
+	VFNMADD231PS Z0, Z6, Z5
+	VFMADD231PS  Z0, Z1, Z8
+	VFNMADD231PS Z0, Z1, Z2
+	VSUBPS       Z4, Z3, Z0
+	VADDPS       Z4, Z3, Z3
+	VSUBPS       Z8, Z10, Z1
+	VADDPS       Z8, Z10, Z10
+	VADDPS       Z2, Z7, Z4
+	VSUBPS       Z2, Z7, Z7
+	VSUBPS       Z5, Z9, Z2
+	VADDPS       Z5, Z9, Z9
+	VUNPCKLPS    Z4, Z3, Z5
+	VUNPCKHPS    Z4, Z3, Z3
+	VUNPCKLPS    Z7, Z0, Z4
+	VUNPCKHPS    Z7, Z0, Z0
+	VUNPCKLPD    Z4, Z5, Z6
+	VUNPCKHPD    Z4, Z5, Z4
+	VUNPCKLPD    Z0, Z3, Z5
+	VUNPCKHPD    Z0, Z3, Z0
+	VUNPCKLPS    Z2, Z10, Z3
+	VUNPCKHPS    Z2, Z10, Z10
+	VUNPCKLPS    Z9, Z1, Z2
+	VUNPCKHPS    Z9, Z1, Z1
+	VUNPCKLPD    Z2, Z3, Z7
+	VUNPCKHPD    Z2, Z3, Z2
+	VUNPCKLPD    Z1, Z10, Z3
+	VUNPCKHPD    Z1, Z10, Z1
+	VMOVUPS      384(DX), Z8
+	VMOVAPS      Z4, Z9
+	VFNMADD231PS Z8, Z2, Z9
+	VFMADD231PS  Z8, Z4, Z2
+	VMOVUPS      448(DX), Z4
+	VMOVAPS      Z5, Z8
+	VFNMADD231PS Z4, Z3, Z8
+	VFMADD231PS  Z4, Z5, Z3
+	VMOVUPS      512(DX), Z4
+	VMOVAPS      Z0, Z5
+	VFNMADD231PS Z4, Z1, Z5
+	VFMADD231PS  Z4, Z0, Z1
+	VMOVUPS      640(DX), Z0
+	VMOVAPS      Z6, Z4
+	VMOVAPS      Z7, Z10
+	VFMADD231PS  Z0, Z8, Z4
+	VFNMADD231PS Z0, Z8, Z6
+	VFMADD231PS  Z0, Z3, Z10
+	VFNMADD231PS Z0, Z3, Z7
+	VMOVUPS      576(DX), Z0
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z2, Z2
+	VMOVUPS      704(DX), Z0
+	VMOVAPS      Z9, Z3
+	VMOVAPS      Z2, Z8
+	VFMADD231PS  Z0, Z5, Z3
+	VFNMADD231PS Z0, Z5, Z9
+	VFMADD231PS  Z0, Z1, Z8
+	VFNMADD231PS Z0, Z1, Z2
+	VSUBPS       Z3, Z4, Z0
+	VADDPS       Z3, Z4, Z4
+	VSUBPS       Z8, Z10, Z1
+	VADDPS       Z8, Z10, Z10
+	VADDPS       Z2, Z6, Z3
+	VSUBPS       Z2, Z6, Z6
+	VSUBPS       Z9, Z7, Z2
+	VADDPS       Z9, Z7, Z7
+	LEAQ         (SI)(SI*2), DI
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z10, (CX)
+	VMOVUPS      Z3, (AX)(SI*1)
+	VMOVUPS      Z2, (CX)(SI*1)
+	VMOVUPS      Z0, (AX)(SI*2)
+	VMOVUPS      Z1, (CX)(SI*2)
+	VMOVUPS      Z6, (AX)(DI*1)
+	VMOVUPS      Z7, (CX)(DI*1)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000300, DX
+	SUBQ         $0x04, BX
+	JMP          loop3
 
 rest4:
 	VZEROUPPER
@@ -10155,251 +10335,251 @@ TEXT ·fftInverseLanes4AVX2(SB), NOSPLIT, $160-72
 	MOVQ $0x00000040, DI
 
 loop1:
-	CMPQ        SI, $0x04
-	JL          rest2
-	LEAQ        (DI)(DI*2), R8
-	VMOVUPS     (AX), Y0
-	VMOVUPS     (CX), Y1
-	VMOVUPS     (AX)(DI*1), Y2
-	VMOVUPS     (CX)(DI*1), Y3
-	VMOVUPS     (AX)(DI*2), Y4
-	VMOVUPS     (CX)(DI*2), Y5
-	VMOVUPS     (AX)(R8*1), Y6
-	VMOVUPS     (CX)(R8*1), Y7
-	VSUBPS      Y4, Y0, Y8
-	VADDPS      Y4, Y0, Y0
-	VSUBPS      Y5, Y1, Y4
-	VADDPS      Y5, Y1, Y1
-	VSUBPS      Y6, Y2, Y5
-	VADDPS      Y6, Y2, Y2
-	VSUBPS      Y7, Y3, Y6
-	VADDPS      Y7, Y3, Y3
-	VSUBPS      Y2, Y0, Y7
-	VADDPS      Y2, Y0, Y0
-	VSUBPS      Y3, Y1, Y2
-	VADDPS      Y3, Y1, Y1
-	VADDPS      Y6, Y8, Y3
-	VSUBPS      Y6, Y8, Y8
-	VSUBPS      Y5, Y4, Y6
-	VADDPS      Y5, Y4, Y4
-	VUNPCKLPS   Y8, Y0, Y5
-	VUNPCKHPS   Y8, Y0, Y0
-	VUNPCKLPS   Y3, Y7, Y8
-	VUNPCKHPS   Y3, Y7, Y7
-	VUNPCKLPD   Y8, Y5, Y3
-	VUNPCKHPD   Y8, Y5, Y8
-	VUNPCKLPD   Y7, Y0, Y5
-	VUNPCKHPD   Y7, Y0, Y7
-	VUNPCKLPS   Y4, Y1, Y0
-	VUNPCKHPS   Y4, Y1, Y1
-	VUNPCKLPS   Y6, Y2, Y4
-	VUNPCKHPS   Y6, Y2, Y2
-	VUNPCKLPD   Y4, Y0, Y6
-	VUNPCKHPD   Y4, Y0, Y4
-	VUNPCKLPD   Y2, Y1, Y0
-	VUNPCKHPD   Y2, Y1, Y2
-	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y8, Y9
-	VFMADD213PS Y10, Y1, Y8
-	VFMSUB213PS Y9, Y1, Y4
-	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
-	VMULPS      Y9, Y0, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y1, Y5
-	VFMSUB213PS Y9, Y1, Y0
-	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
-	VMULPS      Y9, Y2, Y10
-	VMULPS      Y9, Y7, Y9
-	VFMADD213PS Y10, Y1, Y7
-	VFMSUB213PS Y9, Y1, Y2
-	VSUBPS      Y5, Y3, Y1
-	VADDPS      Y5, Y3, Y3
-	VSUBPS      Y0, Y6, Y5
-	VADDPS      Y0, Y6, Y6
-	VSUBPS      Y7, Y8, Y0
-	VADDPS      Y7, Y8, Y8
-	VSUBPS      Y2, Y4, Y7
-	VADDPS      Y2, Y4, Y4
-	VSUBPS      Y8, Y3, Y2
-	VADDPS      Y8, Y3, Y3
-	VSUBPS      Y4, Y6, Y8
-	VADDPS      Y4, Y6, Y6
-	VADDPS      Y7, Y1, Y4
-	VSUBPS      Y7, Y1, Y1
-	VSUBPS      Y0, Y5, Y7
-	VADDPS      Y0, Y5, Y5
-	VMOVUPS     (DX), Y0
-	VMOVUPS     64(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y0, Y3
-	VFMSUB213PS Y9, Y0, Y6
-	VMOVUPS     128(DX), Y0
-	VMOVUPS     192(DX), Y9
-	VMULPS      Y9, Y5, Y10
-	VMULPS      Y9, Y1, Y9
-	VFMADD213PS Y10, Y0, Y1
-	VFMSUB213PS Y9, Y0, Y5
-	VMOVUPS     256(DX), Y0
-	VMOVUPS     320(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y0, Y2
-	VFMSUB213PS Y9, Y0, Y8
-	VMOVUPS     384(DX), Y0
-	VMOVUPS     448(DX), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y4, Y9
-	VFMADD213PS Y10, Y0, Y4
-	VFMSUB213PS Y9, Y0, Y7
-	VPERM2F128  $0x20, Y1, Y3, Y0
-	VPERM2F128  $0x31, Y1, Y3, Y3
-	VPERM2F128  $0x20, Y5, Y6, Y1
-	VPERM2F128  $0x31, Y5, Y6, Y6
-	VPERM2F128  $0x20, Y4, Y2, Y5
-	VPERM2F128  $0x31, Y4, Y2, Y2
-	VPERM2F128  $0x20, Y7, Y8, Y4
-	VPERM2F128  $0x31, Y7, Y8, Y8
-	VMOVUPS     Y0, (AX)
-	VMOVUPS     Y1, (CX)
-	VMOVUPS     Y5, (BX)
-	VMOVUPS     Y4, 32(BX)
-	VMOVUPS     Y3, 64(AX)
-	VMOVUPS     Y6, 64(CX)
-	VMOVUPS     Y2, 64(BX)
-	VMOVUPS     Y8, 96(BX)
-	LEAQ        (DI)(DI*2), R8
-	VMOVUPS     32(AX), Y0
-	VMOVUPS     32(CX), Y1
-	VMOVUPS     32(AX)(DI*1), Y2
-	VMOVUPS     32(CX)(DI*1), Y3
-	VMOVUPS     32(AX)(DI*2), Y4
-	VMOVUPS     32(CX)(DI*2), Y5
-	VMOVUPS     32(AX)(R8*1), Y6
-	VMOVUPS     32(CX)(R8*1), Y7
-	VSUBPS      Y4, Y0, Y8
-	VADDPS      Y4, Y0, Y0
-	VSUBPS      Y5, Y1, Y4
-	VADDPS      Y5, Y1, Y1
-	VSUBPS      Y6, Y2, Y5
-	VADDPS      Y6, Y2, Y2
-	VSUBPS      Y7, Y3, Y6
-	VADDPS      Y7, Y3, Y3
-	VSUBPS      Y2, Y0, Y7
-	VADDPS      Y2, Y0, Y0
-	VSUBPS      Y3, Y1, Y2
-	VADDPS      Y3, Y1, Y1
-	VADDPS      Y6, Y8, Y3
-	VSUBPS      Y6, Y8, Y8
-	VSUBPS      Y5, Y4, Y6
-	VADDPS      Y5, Y4, Y4
-	VUNPCKLPS   Y8, Y0, Y5
-	VUNPCKHPS   Y8, Y0, Y0
-	VUNPCKLPS   Y3, Y7, Y8
-	VUNPCKHPS   Y3, Y7, Y7
-	VUNPCKLPD   Y8, Y5, Y3
-	VUNPCKHPD   Y8, Y5, Y8
-	VUNPCKLPD   Y7, Y0, Y5
-	VUNPCKHPD   Y7, Y0, Y7
-	VUNPCKLPS   Y4, Y1, Y0
-	VUNPCKHPS   Y4, Y1, Y1
-	VUNPCKLPS   Y6, Y2, Y4
-	VUNPCKHPS   Y6, Y2, Y2
-	VUNPCKLPD   Y4, Y0, Y6
-	VUNPCKHPD   Y4, Y0, Y4
-	VUNPCKLPD   Y2, Y1, Y0
-	VUNPCKHPD   Y2, Y1, Y2
-	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y8, Y9
-	VFMADD213PS Y10, Y1, Y8
-	VFMSUB213PS Y9, Y1, Y4
-	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
-	VMULPS      Y9, Y0, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y1, Y5
-	VFMSUB213PS Y9, Y1, Y0
-	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
-	VMULPS      Y9, Y2, Y10
-	VMULPS      Y9, Y7, Y9
-	VFMADD213PS Y10, Y1, Y7
-	VFMSUB213PS Y9, Y1, Y2
-	VSUBPS      Y5, Y3, Y1
-	VADDPS      Y5, Y3, Y3
-	VSUBPS      Y0, Y6, Y5
-	VADDPS      Y0, Y6, Y6
-	VSUBPS      Y7, Y8, Y0
-	VADDPS      Y7, Y8, Y8
-	VSUBPS      Y2, Y4, Y7
-	VADDPS      Y2, Y4, Y4
-	VSUBPS      Y8, Y3, Y2
-	VADDPS      Y8, Y3, Y3
-	VSUBPS      Y4, Y6, Y8
-	VADDPS      Y4, Y6, Y6
-	VADDPS      Y7, Y1, Y4
-	VSUBPS      Y7, Y1, Y1
-	VSUBPS      Y0, Y5, Y7
-	VADDPS      Y0, Y5, Y5
-	VMOVUPS     32(DX), Y0
-	VMOVUPS     96(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y0, Y3
-	VFMSUB213PS Y9, Y0, Y6
-	VMOVUPS     160(DX), Y0
-	VMOVUPS     224(DX), Y9
-	VMULPS      Y9, Y5, Y10
-	VMULPS      Y9, Y1, Y9
-	VFMADD213PS Y10, Y0, Y1
-	VFMSUB213PS Y9, Y0, Y5
-	VMOVUPS     288(DX), Y0
-	VMOVUPS     352(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y0, Y2
-	VFMSUB213PS Y9, Y0, Y8
-	VMOVUPS     416(DX), Y0
-	VMOVUPS     480(DX), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y4, Y9
-	VFMADD213PS Y10, Y0, Y4
-	VFMSUB213PS Y9, Y0, Y7
-	VPERM2F128  $0x20, Y1, Y3, Y0
-	VPERM2F128  $0x31, Y1, Y3, Y3
-	VPERM2F128  $0x20, Y5, Y6, Y1
-	VPERM2F128  $0x31, Y5, Y6, Y6
-	VPERM2F128  $0x20, Y4, Y2, Y5
-	VPERM2F128  $0x31, Y4, Y2, Y2
-	VPERM2F128  $0x20, Y7, Y8, Y4
-	VPERM2F128  $0x31, Y7, Y8, Y8
-	VMOVUPS     Y0, 128(AX)
-	VMOVUPS     Y1, 128(CX)
-	VMOVUPS     Y5, 160(AX)
-	VMOVUPS     Y4, 160(CX)
-	VMOVUPS     Y3, 192(AX)
-	VMOVUPS     Y6, 192(CX)
-	VMOVUPS     Y2, 224(AX)
-	VMOVUPS     Y8, 224(CX)
-	VMOVUPS     (BX), Y0
-	VMOVUPS     32(BX), Y1
-	VMOVUPS     Y0, 32(AX)
-	VMOVUPS     Y1, 32(CX)
-	VMOVUPS     64(BX), Y0
-	VMOVUPS     96(BX), Y1
-	VMOVUPS     Y0, 96(AX)
-	VMOVUPS     Y1, 96(CX)
-	ADDQ        $0x00000100, AX
-	ADDQ        $0x00000100, CX
-	ADDQ        $0x00000200, DX
-	SUBQ        $0x04, SI
-	JMP         loop1
+	CMPQ         SI, $0x04
+	JL           rest2
+	LEAQ         (DI)(DI*2), R8
+	VMOVUPS      (AX), Y0
+	VMOVUPS      (CX), Y1
+	VMOVUPS      (AX)(DI*1), Y2
+	VMOVUPS      (CX)(DI*1), Y3
+	VMOVUPS      (AX)(DI*2), Y4
+	VMOVUPS      (CX)(DI*2), Y5
+	VMOVUPS      (AX)(R8*1), Y6
+	VMOVUPS      (CX)(R8*1), Y7
+	VSUBPS       Y4, Y0, Y8
+	VADDPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y4
+	VADDPS       Y5, Y1, Y1
+	VSUBPS       Y6, Y2, Y5
+	VADDPS       Y6, Y2, Y2
+	VSUBPS       Y7, Y3, Y6
+	VADDPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y0, Y7
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y6, Y8, Y3
+	VSUBPS       Y6, Y8, Y8
+	VSUBPS       Y5, Y4, Y6
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      384(DX), Y5
+	VMOVAPS      Y8, Y9
+	VFMADD231PS  Y5, Y4, Y9
+	VFNMADD231PS Y5, Y8, Y4
+	VMOVUPS      576(DX), Y5
+	VMULPS       Y5, Y9, Y9
+	VMULPS       Y5, Y4, Y4
+	VMOVUPS      448(DX), Y5
+	VMOVAPS      Y7, Y8
+	VFMADD231PS  Y5, Y2, Y8
+	VFNMADD231PS Y5, Y7, Y2
+	VMOVUPS      640(DX), Y5
+	VMULPS       Y5, Y8, Y8
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      512(DX), Y5
+	VMOVAPS      Y3, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS Y5, Y3, Y6
+	VMOVUPS      704(DX), Y3
+	VMULPS       Y3, Y7, Y7
+	VMULPS       Y3, Y6, Y6
+	VUNPCKLPS    Y9, Y0, Y3
+	VUNPCKHPS    Y9, Y0, Y0
+	VUNPCKLPS    Y7, Y8, Y5
+	VUNPCKHPS    Y7, Y8, Y8
+	VUNPCKLPD    Y5, Y3, Y7
+	VUNPCKHPD    Y5, Y3, Y5
+	VUNPCKLPD    Y8, Y0, Y3
+	VUNPCKHPD    Y8, Y0, Y8
+	VUNPCKLPS    Y4, Y1, Y0
+	VUNPCKHPS    Y4, Y1, Y1
+	VUNPCKLPS    Y6, Y2, Y4
+	VUNPCKHPS    Y6, Y2, Y2
+	VUNPCKLPD    Y4, Y0, Y6
+	VUNPCKHPD    Y4, Y0, Y4
+	VUNPCKLPD    Y2, Y1, Y0
+	VUNPCKHPD    Y2, Y1, Y2
+	VSUBPS       Y3, Y7, Y1
+	VADDPS       Y3, Y7, Y7
+	VSUBPS       Y0, Y6, Y3
+	VADDPS       Y0, Y6, Y6
+	VSUBPS       Y8, Y5, Y0
+	VADDPS       Y8, Y5, Y5
+	VSUBPS       Y2, Y4, Y8
+	VADDPS       Y2, Y4, Y4
+	VSUBPS       Y5, Y7, Y2
+	VADDPS       Y5, Y7, Y7
+	VSUBPS       Y4, Y6, Y5
+	VADDPS       Y4, Y6, Y6
+	VADDPS       Y8, Y1, Y4
+	VSUBPS       Y8, Y1, Y1
+	VSUBPS       Y0, Y3, Y8
+	VADDPS       Y0, Y3, Y3
+	VMOVUPS      (DX), Y0
+	VMOVAPS      Y1, Y9
+	VFMADD231PS  Y0, Y3, Y9
+	VFNMADD231PS Y0, Y1, Y3
+	VMOVUPS      192(DX), Y0
+	VMULPS       Y0, Y9, Y9
+	VMULPS       Y0, Y3, Y3
+	VMOVUPS      64(DX), Y0
+	VMOVAPS      Y2, Y1
+	VFMADD231PS  Y0, Y5, Y1
+	VFNMADD231PS Y0, Y2, Y5
+	VMOVUPS      256(DX), Y0
+	VMULPS       Y0, Y1, Y1
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      128(DX), Y0
+	VMOVAPS      Y4, Y2
+	VFMADD231PS  Y0, Y8, Y2
+	VFNMADD231PS Y0, Y4, Y8
+	VMOVUPS      320(DX), Y0
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y0, Y8, Y8
+	VPERM2F128   $0x20, Y9, Y7, Y0
+	VPERM2F128   $0x31, Y9, Y7, Y7
+	VPERM2F128   $0x20, Y3, Y6, Y4
+	VPERM2F128   $0x31, Y3, Y6, Y6
+	VPERM2F128   $0x20, Y2, Y1, Y3
+	VPERM2F128   $0x31, Y2, Y1, Y1
+	VPERM2F128   $0x20, Y8, Y5, Y2
+	VPERM2F128   $0x31, Y8, Y5, Y5
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y4, (CX)
+	VMOVUPS      Y3, (BX)
+	VMOVUPS      Y2, 32(BX)
+	VMOVUPS      Y7, 64(AX)
+	VMOVUPS      Y6, 64(CX)
+	VMOVUPS      Y1, 64(BX)
+	VMOVUPS      Y5, 96(BX)
+	LEAQ         (DI)(DI*2), R8
+	VMOVUPS      32(AX), Y0
+	VMOVUPS      32(CX), Y1
+	VMOVUPS      32(AX)(DI*1), Y2
+	VMOVUPS      32(CX)(DI*1), Y3
+	VMOVUPS      32(AX)(DI*2), Y4
+	VMOVUPS      32(CX)(DI*2), Y5
+	VMOVUPS      32(AX)(R8*1), Y6
+	VMOVUPS      32(CX)(R8*1), Y7
+	VSUBPS       Y4, Y0, Y8
+	VADDPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y4
+	VADDPS       Y5, Y1, Y1
+	VSUBPS       Y6, Y2, Y5
+	VADDPS       Y6, Y2, Y2
+	VSUBPS       Y7, Y3, Y6
+	VADDPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y0, Y7
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y6, Y8, Y3
+	VSUBPS       Y6, Y8, Y8
+	VSUBPS       Y5, Y4, Y6
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      416(DX), Y5
+	VMOVAPS      Y8, Y9
+	VFMADD231PS  Y5, Y4, Y9
+	VFNMADD231PS Y5, Y8, Y4
+	VMOVUPS      608(DX), Y5
+	VMULPS       Y5, Y9, Y9
+	VMULPS       Y5, Y4, Y4
+	VMOVUPS      480(DX), Y5
+	VMOVAPS      Y7, Y8
+	VFMADD231PS  Y5, Y2, Y8
+	VFNMADD231PS Y5, Y7, Y2
+	VMOVUPS      672(DX), Y5
+	VMULPS       Y5, Y8, Y8
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      544(DX), Y5
+	VMOVAPS      Y3, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS Y5, Y3, Y6
+	VMOVUPS      736(DX), Y3
+	VMULPS       Y3, Y7, Y7
+	VMULPS       Y3, Y6, Y6
+	VUNPCKLPS    Y9, Y0, Y3
+	VUNPCKHPS    Y9, Y0, Y0
+	VUNPCKLPS    Y7, Y8, Y5
+	VUNPCKHPS    Y7, Y8, Y8
+	VUNPCKLPD    Y5, Y3, Y7
+	VUNPCKHPD    Y5, Y3, Y5
+	VUNPCKLPD    Y8, Y0, Y3
+	VUNPCKHPD    Y8, Y0, Y8
+	VUNPCKLPS    Y4, Y1, Y0
+	VUNPCKHPS    Y4, Y1, Y1
+	VUNPCKLPS    Y6, Y2, Y4
+	VUNPCKHPS    Y6, Y2, Y2
+	VUNPCKLPD    Y4, Y0, Y6
+	VUNPCKHPD    Y4, Y0, Y4
+	VUNPCKLPD    Y2, Y1, Y0
+	VUNPCKHPD    Y2, Y1, Y2
+	VSUBPS       Y3, Y7, Y1
+	VADDPS       Y3, Y7, Y7
+	VSUBPS       Y0, Y6, Y3
+	VADDPS       Y0, Y6, Y6
+	VSUBPS       Y8, Y5, Y0
+	VADDPS       Y8, Y5, Y5
+	VSUBPS       Y2, Y4, Y8
+	VADDPS       Y2, Y4, Y4
+	VSUBPS       Y5, Y7, Y2
+	VADDPS       Y5, Y7, Y7
+	VSUBPS       Y4, Y6, Y5
+	VADDPS       Y4, Y6, Y6
+	VADDPS       Y8, Y1, Y4
+	VSUBPS       Y8, Y1, Y1
+	VSUBPS       Y0, Y3, Y8
+	VADDPS       Y0, Y3, Y3
+	VMOVUPS      32(DX), Y0
+	VMOVAPS      Y1, Y9
+	VFMADD231PS  Y0, Y3, Y9
+	VFNMADD231PS Y0, Y1, Y3
+	VMOVUPS      224(DX), Y0
+	VMULPS       Y0, Y9, Y9
+	VMULPS       Y0, Y3, Y3
+	VMOVUPS      96(DX), Y0
+	VMOVAPS      Y2, Y1
+	VFMADD231PS  Y0, Y5, Y1
+	VFNMADD231PS Y0, Y2, Y5
+	VMOVUPS      288(DX), Y0
+	VMULPS       Y0, Y1, Y1
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      160(DX), Y0
+	VMOVAPS      Y4, Y2
+	VFMADD231PS  Y0, Y8, Y2
+	VFNMADD231PS Y0, Y4, Y8
+	VMOVUPS      352(DX), Y0
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y0, Y8, Y8
+	VPERM2F128   $0x20, Y9, Y7, Y0
+	VPERM2F128   $0x31, Y9, Y7, Y7
+	VPERM2F128   $0x20, Y3, Y6, Y4
+	VPERM2F128   $0x31, Y3, Y6, Y6
+	VPERM2F128   $0x20, Y2, Y1, Y3
+	VPERM2F128   $0x31, Y2, Y1, Y1
+	VPERM2F128   $0x20, Y8, Y5, Y2
+	VPERM2F128   $0x31, Y8, Y5, Y5
+	VMOVUPS      Y0, 128(AX)
+	VMOVUPS      Y4, 128(CX)
+	VMOVUPS      Y3, 160(AX)
+	VMOVUPS      Y2, 160(CX)
+	VMOVUPS      Y7, 192(AX)
+	VMOVUPS      Y6, 192(CX)
+	VMOVUPS      Y1, 224(AX)
+	VMOVUPS      Y5, 224(CX)
+	VMOVUPS      (BX), Y0
+	VMOVUPS      32(BX), Y1
+	VMOVUPS      Y0, 32(AX)
+	VMOVUPS      Y1, 32(CX)
+	VMOVUPS      64(BX), Y0
+	VMOVUPS      96(BX), Y1
+	VMOVUPS      Y0, 96(AX)
+	VMOVUPS      Y1, 96(CX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000300, DX
+	SUBQ         $0x04, SI
+	JMP          loop1
 
 rest2:
 	MOVQ  re_base+0(FP), AX
@@ -10487,144 +10667,144 @@ done5:
 // func fftInverseLanes4AVX512(re []float32, im []float32, tw []float32)
 // Requires: AVX, AVX512F
 TEXT ·fftInverseLanes4AVX512(SB), NOSPLIT, $0-72
-	MOVQ    re_base+0(FP), AX
-	MOVQ    im_base+24(FP), CX
-	MOVQ    tw_base+48(FP), DX
-	VMOVUPS fftlanes_twist1re<>+0(SB), Z0
-	VMOVUPS fftlanes_twist1im<>+0(SB), Z1
-	VMOVUPS fftlanes_twist2re<>+0(SB), Z2
-	VMOVUPS fftlanes_twist2im<>+0(SB), Z3
-	VMOVUPS fftlanes_twist3re<>+0(SB), Z4
-	VMOVUPS fftlanes_twist3im<>+0(SB), Z5
-	MOVQ    re_len+8(FP), BX
-	SHRQ    $0x04, BX
-	MOVQ    $0x00000040, SI
+	MOVQ re_base+0(FP), AX
+	MOVQ im_base+24(FP), CX
+	MOVQ tw_base+48(FP), DX
+	MOVQ re_len+8(FP), BX
+	SHRQ $0x04, BX
+	MOVQ $0x00000040, SI
 
 loop1:
-	CMPQ        BX, $0x04
-	JL          rest2
-	LEAQ        (SI)(SI*2), DI
-	VMOVUPS     (AX), Z6
-	VMOVUPS     (CX), Z7
-	VMOVUPS     (AX)(SI*1), Z8
-	VMOVUPS     (CX)(SI*1), Z9
-	VMOVUPS     (AX)(SI*2), Z10
-	VMOVUPS     (CX)(SI*2), Z11
-	VMOVUPS     (AX)(DI*1), Z12
-	VMOVUPS     (CX)(DI*1), Z13
-	VSUBPS      Z10, Z6, Z14
-	VADDPS      Z10, Z6, Z6
-	VSUBPS      Z11, Z7, Z10
-	VADDPS      Z11, Z7, Z7
-	VSUBPS      Z12, Z8, Z11
-	VADDPS      Z12, Z8, Z8
-	VSUBPS      Z13, Z9, Z12
-	VADDPS      Z13, Z9, Z9
-	VSUBPS      Z8, Z6, Z13
-	VADDPS      Z8, Z6, Z6
-	VSUBPS      Z9, Z7, Z8
-	VADDPS      Z9, Z7, Z7
-	VADDPS      Z12, Z14, Z9
-	VSUBPS      Z12, Z14, Z14
-	VSUBPS      Z11, Z10, Z12
-	VADDPS      Z11, Z10, Z10
-	VUNPCKLPS   Z14, Z6, Z11
-	VUNPCKHPS   Z14, Z6, Z6
-	VUNPCKLPS   Z9, Z13, Z14
-	VUNPCKHPS   Z9, Z13, Z13
-	VUNPCKLPD   Z14, Z11, Z9
-	VUNPCKHPD   Z14, Z11, Z14
-	VUNPCKLPD   Z13, Z6, Z11
-	VUNPCKHPD   Z13, Z6, Z13
-	VUNPCKLPS   Z10, Z7, Z6
-	VUNPCKHPS   Z10, Z7, Z7
-	VUNPCKLPS   Z12, Z8, Z10
-	VUNPCKHPS   Z12, Z8, Z8
-	VUNPCKLPD   Z10, Z6, Z12
-	VUNPCKHPD   Z10, Z6, Z10
-	VUNPCKLPD   Z8, Z7, Z6
-	VUNPCKHPD   Z8, Z7, Z8
-	VMULPS      Z1, Z10, Z7
-	VMULPS      Z1, Z14, Z15
-	VFMADD213PS Z7, Z0, Z14
-	VFMSUB213PS Z15, Z0, Z10
-	VMULPS      Z3, Z6, Z7
-	VMULPS      Z3, Z11, Z15
-	VFMADD213PS Z7, Z2, Z11
-	VFMSUB213PS Z15, Z2, Z6
-	VMULPS      Z5, Z8, Z7
-	VMULPS      Z5, Z13, Z15
-	VFMADD213PS Z7, Z4, Z13
-	VFMSUB213PS Z15, Z4, Z8
-	VSUBPS      Z11, Z9, Z7
-	VADDPS      Z11, Z9, Z9
-	VSUBPS      Z6, Z12, Z11
-	VADDPS      Z6, Z12, Z12
-	VSUBPS      Z13, Z14, Z6
-	VADDPS      Z13, Z14, Z14
-	VSUBPS      Z8, Z10, Z13
-	VADDPS      Z8, Z10, Z10
-	VSUBPS      Z14, Z9, Z8
-	VADDPS      Z14, Z9, Z9
-	VSUBPS      Z10, Z12, Z14
-	VADDPS      Z10, Z12, Z12
-	VADDPS      Z13, Z7, Z10
-	VSUBPS      Z13, Z7, Z7
-	VSUBPS      Z6, Z11, Z13
-	VADDPS      Z6, Z11, Z11
-	VMOVUPS     (DX), Z6
-	VMOVUPS     64(DX), Z15
-	VMULPS      Z15, Z12, Z16
-	VMULPS      Z15, Z9, Z15
-	VFMADD213PS Z16, Z6, Z9
-	VFMSUB213PS Z15, Z6, Z12
-	VMOVUPS     128(DX), Z6
-	VMOVUPS     192(DX), Z15
-	VMULPS      Z15, Z11, Z16
-	VMULPS      Z15, Z7, Z15
-	VFMADD213PS Z16, Z6, Z7
-	VFMSUB213PS Z15, Z6, Z11
-	VMOVUPS     256(DX), Z6
-	VMOVUPS     320(DX), Z15
-	VMULPS      Z15, Z14, Z16
-	VMULPS      Z15, Z8, Z15
-	VFMADD213PS Z16, Z6, Z8
-	VFMSUB213PS Z15, Z6, Z14
-	VMOVUPS     384(DX), Z6
-	VMOVUPS     448(DX), Z15
-	VMULPS      Z15, Z13, Z16
-	VMULPS      Z15, Z10, Z15
-	VFMADD213PS Z16, Z6, Z10
-	VFMSUB213PS Z15, Z6, Z13
-	VSHUFF32X4  $0x44, Z7, Z9, Z6
-	VSHUFF32X4  $0xee, Z7, Z9, Z9
-	VSHUFF32X4  $0x44, Z10, Z8, Z7
-	VSHUFF32X4  $0xee, Z10, Z8, Z8
-	VSHUFF32X4  $0x88, Z7, Z6, Z10
-	VSHUFF32X4  $0xdd, Z7, Z6, Z6
-	VSHUFF32X4  $0x88, Z8, Z9, Z7
-	VSHUFF32X4  $0xdd, Z8, Z9, Z8
-	VSHUFF32X4  $0x44, Z11, Z12, Z9
-	VSHUFF32X4  $0xee, Z11, Z12, Z12
-	VSHUFF32X4  $0x44, Z13, Z14, Z11
-	VSHUFF32X4  $0xee, Z13, Z14, Z14
-	VSHUFF32X4  $0x88, Z11, Z9, Z13
-	VSHUFF32X4  $0xdd, Z11, Z9, Z9
-	VSHUFF32X4  $0x88, Z14, Z12, Z11
-	VSHUFF32X4  $0xdd, Z14, Z12, Z12
-	VMOVUPS     Z10, (AX)
-	VMOVUPS     Z13, (CX)
-	VMOVUPS     Z6, 64(AX)
-	VMOVUPS     Z9, 64(CX)
-	VMOVUPS     Z7, 128(AX)
-	VMOVUPS     Z11, 128(CX)
-	VMOVUPS     Z8, 192(AX)
-	VMOVUPS     Z12, 192(CX)
-	ADDQ        $0x00000100, AX
-	ADDQ        $0x00000100, CX
-	ADDQ        $0x00000200, DX
-	SUBQ        $0x04, BX
-	JMP         loop1
+	CMPQ         BX, $0x04
+	JL           rest2
+	LEAQ         (SI)(SI*2), DI
+	VMOVUPS      (AX), Z0
+	VMOVUPS      (CX), Z1
+	VMOVUPS      (AX)(SI*1), Z2
+	VMOVUPS      (CX)(SI*1), Z3
+	VMOVUPS      (AX)(SI*2), Z4
+	VMOVUPS      (CX)(SI*2), Z5
+	VMOVUPS      (AX)(DI*1), Z6
+	VMOVUPS      (CX)(DI*1), Z7
+	VSUBPS       Z4, Z0, Z8
+	VADDPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z4
+	VADDPS       Z5, Z1, Z1
+	VSUBPS       Z6, Z2, Z5
+	VADDPS       Z6, Z2, Z2
+	VSUBPS       Z7, Z3, Z6
+	VADDPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z0, Z7
+	VADDPS       Z2, Z0, Z0
+	VSUBPS       Z3, Z1, Z2
+	VADDPS       Z3, Z1, Z1
+	VADDPS       Z6, Z8, Z3
+	VSUBPS       Z6, Z8, Z8
+	VSUBPS       Z5, Z4, Z6
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      384(DX), Z5
+	VMOVAPS      Z8, Z9
+	VFMADD231PS  Z5, Z4, Z9
+	VFNMADD231PS Z5, Z8, Z4
+	VMOVUPS      576(DX), Z5
+	VMULPS       Z5, Z9, Z9
+	VMULPS       Z5, Z4, Z4
+	VMOVUPS      448(DX), Z5
+	VMOVAPS      Z7, Z8
+	VFMADD231PS  Z5, Z2, Z8
+	VFNMADD231PS Z5, Z7, Z2
+	VMOVUPS      640(DX), Z5
+	VMULPS       Z5, Z8, Z8
+	VMULPS       Z5, Z2, Z2
+	VMOVUPS      512(DX), Z5
+	VMOVAPS      Z3, Z7
+	VFMADD231PS  Z5, Z6, Z7
+	VFNMADD231PS Z5, Z3, Z6
+	VMOVUPS      704(DX), Z3
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z3, Z6, Z6
+	VUNPCKLPS    Z9, Z0, Z3
+	VUNPCKHPS    Z9, Z0, Z0
+	VUNPCKLPS    Z7, Z8, Z5
+	VUNPCKHPS    Z7, Z8, Z8
+	VUNPCKLPD    Z5, Z3, Z7
+	VUNPCKHPD    Z5, Z3, Z5
+	VUNPCKLPD    Z8, Z0, Z3
+	VUNPCKHPD    Z8, Z0, Z8
+	VUNPCKLPS    Z4, Z1, Z0
+	VUNPCKHPS    Z4, Z1, Z1
+	VUNPCKLPS    Z6, Z2, Z4
+	VUNPCKHPS    Z6, Z2, Z2
+	VUNPCKLPD    Z4, Z0, Z6
+	VUNPCKHPD    Z4, Z0, Z4
+	VUNPCKLPD    Z2, Z1, Z0
+	VUNPCKHPD    Z2, Z1, Z2
+	VSUBPS       Z3, Z7, Z1
+	VADDPS       Z3, Z7, Z7
+	VSUBPS       Z0, Z6, Z3
+	VADDPS       Z0, Z6, Z6
+	VSUBPS       Z8, Z5, Z0
+	VADDPS       Z8, Z5, Z5
+	VSUBPS       Z2, Z4, Z8
+	VADDPS       Z2, Z4, Z4
+	VSUBPS       Z5, Z7, Z2
+	VADDPS       Z5, Z7, Z7
+	VSUBPS       Z4, Z6, Z5
+	VADDPS       Z4, Z6, Z6
+	VADDPS       Z8, Z1, Z4
+	VSUBPS       Z8, Z1, Z1
+	VSUBPS       Z0, Z3, Z8
+	VADDPS       Z0, Z3, Z3
+	VMOVUPS      (DX), Z0
+	VMOVAPS      Z1, Z9
+	VFMADD231PS  Z0, Z3, Z9
+	VFNMADD231PS Z0, Z1, Z3
+	VMOVUPS      192(DX), Z0
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z3, Z3
+	VMOVUPS      64(DX), Z0
+	VMOVAPS      Z2, Z1
+	VFMADD231PS  Z0, Z5, Z1
+	VFNMADD231PS Z0, Z2, Z5
+	VMOVUPS      256(DX), Z0
+	VMULPS       Z0, Z1, Z1
+	VMULPS       Z0, Z5, Z5
+	VMOVUPS      128(DX), Z0
+	VMOVAPS      Z4, Z2
+	VFMADD231PS  Z0, Z8, Z2
+	VFNMADD231PS Z0, Z4, Z8
+	VMOVUPS      320(DX), Z0
+	VMULPS       Z0, Z2, Z2
+	VMULPS       Z0, Z8, Z8
+	VSHUFF32X4   $0x44, Z9, Z7, Z0
+	VSHUFF32X4   $0xee, Z9, Z7, Z7
+	VSHUFF32X4   $0x44, Z2, Z1, Z4
+	VSHUFF32X4   $0xee, Z2, Z1, Z1
+	VSHUFF32X4   $0x88, Z4, Z0, Z2
+	VSHUFF32X4   $0xdd, Z4, Z0, Z0
+	VSHUFF32X4   $0x88, Z1, Z7, Z4
+	VSHUFF32X4   $0xdd, Z1, Z7, Z1
+	VSHUFF32X4   $0x44, Z3, Z6, Z7
+	VSHUFF32X4   $0xee, Z3, Z6, Z6
+	VSHUFF32X4   $0x44, Z8, Z5, Z3
+	VSHUFF32X4   $0xee, Z8, Z5, Z5
+	VSHUFF32X4   $0x88, Z3, Z7, Z8
+	VSHUFF32X4   $0xdd, Z3, Z7, Z3
+	VSHUFF32X4   $0x88, Z5, Z6, Z7
+	VSHUFF32X4   $0xdd, Z5, Z6, Z5
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z8, (CX)
+	VMOVUPS      Z0, 64(AX)
+	VMOVUPS      Z3, 64(CX)
+	VMOVUPS      Z4, 128(AX)
+	VMOVUPS      Z7, 128(CX)
+	VMOVUPS      Z1, 192(AX)
+	VMOVUPS      Z5, 192(CX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000300, DX
+	SUBQ         $0x04, BX
+	JMP          loop1
 
 rest2:
 	MOVQ  re_base+0(FP), AX
@@ -10692,301 +10872,301 @@ TEXT ·fftInverseLanesMul4AVX2(SB), NOSPLIT, $160-120
 	MOVQ $0x00000040, R9
 
 loop1:
-	CMPQ        R8, $0x04
-	JL          rest2
-	LEAQ        (R9)(R9*2), R10
-	VMOVUPS     (AX), Y0
-	VMOVUPS     (CX), Y1
-	VMOVUPS     (BX), Y2
-	VMOVUPS     (SI), Y3
-	VMULPS      Y3, Y1, Y4
-	VMULPS      Y3, Y0, Y3
-	VFMSUB213PS Y4, Y2, Y0
-	VFMADD213PS Y3, Y2, Y1
-	VMOVUPS     (AX)(R9*1), Y2
-	VMOVUPS     (CX)(R9*1), Y3
-	VMOVUPS     (BX)(R9*1), Y4
-	VMOVUPS     (SI)(R9*1), Y5
-	VMULPS      Y5, Y3, Y6
-	VMULPS      Y5, Y2, Y5
-	VFMSUB213PS Y6, Y4, Y2
-	VFMADD213PS Y5, Y4, Y3
-	VMOVUPS     (AX)(R9*2), Y4
-	VMOVUPS     (CX)(R9*2), Y5
-	VMOVUPS     (BX)(R9*2), Y6
-	VMOVUPS     (SI)(R9*2), Y7
-	VMULPS      Y7, Y5, Y8
-	VMULPS      Y7, Y4, Y7
-	VFMSUB213PS Y8, Y6, Y4
-	VFMADD213PS Y7, Y6, Y5
-	VMOVUPS     (AX)(R10*1), Y6
-	VMOVUPS     (CX)(R10*1), Y7
-	VMOVUPS     (BX)(R10*1), Y8
-	VMOVUPS     (SI)(R10*1), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y6, Y9
-	VFMSUB213PS Y10, Y8, Y6
-	VFMADD213PS Y9, Y8, Y7
-	VSUBPS      Y4, Y0, Y8
-	VADDPS      Y4, Y0, Y0
-	VSUBPS      Y5, Y1, Y4
-	VADDPS      Y5, Y1, Y1
-	VSUBPS      Y6, Y2, Y5
-	VADDPS      Y6, Y2, Y2
-	VSUBPS      Y7, Y3, Y6
-	VADDPS      Y7, Y3, Y3
-	VSUBPS      Y2, Y0, Y7
-	VADDPS      Y2, Y0, Y0
-	VSUBPS      Y3, Y1, Y2
-	VADDPS      Y3, Y1, Y1
-	VADDPS      Y6, Y8, Y3
-	VSUBPS      Y6, Y8, Y8
-	VSUBPS      Y5, Y4, Y6
-	VADDPS      Y5, Y4, Y4
-	VUNPCKLPS   Y8, Y0, Y5
-	VUNPCKHPS   Y8, Y0, Y0
-	VUNPCKLPS   Y3, Y7, Y8
-	VUNPCKHPS   Y3, Y7, Y7
-	VUNPCKLPD   Y8, Y5, Y3
-	VUNPCKHPD   Y8, Y5, Y8
-	VUNPCKLPD   Y7, Y0, Y5
-	VUNPCKHPD   Y7, Y0, Y7
-	VUNPCKLPS   Y4, Y1, Y0
-	VUNPCKHPS   Y4, Y1, Y1
-	VUNPCKLPS   Y6, Y2, Y4
-	VUNPCKHPS   Y6, Y2, Y2
-	VUNPCKLPD   Y4, Y0, Y6
-	VUNPCKHPD   Y4, Y0, Y4
-	VUNPCKLPD   Y2, Y1, Y0
-	VUNPCKHPD   Y2, Y1, Y2
-	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y8, Y9
-	VFMADD213PS Y10, Y1, Y8
-	VFMSUB213PS Y9, Y1, Y4
-	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
-	VMULPS      Y9, Y0, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y1, Y5
-	VFMSUB213PS Y9, Y1, Y0
-	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
-	VMULPS      Y9, Y2, Y10
-	VMULPS      Y9, Y7, Y9
-	VFMADD213PS Y10, Y1, Y7
-	VFMSUB213PS Y9, Y1, Y2
-	VSUBPS      Y5, Y3, Y1
-	VADDPS      Y5, Y3, Y3
-	VSUBPS      Y0, Y6, Y5
-	VADDPS      Y0, Y6, Y6
-	VSUBPS      Y7, Y8, Y0
-	VADDPS      Y7, Y8, Y8
-	VSUBPS      Y2, Y4, Y7
-	VADDPS      Y2, Y4, Y4
-	VSUBPS      Y8, Y3, Y2
-	VADDPS      Y8, Y3, Y3
-	VSUBPS      Y4, Y6, Y8
-	VADDPS      Y4, Y6, Y6
-	VADDPS      Y7, Y1, Y4
-	VSUBPS      Y7, Y1, Y1
-	VSUBPS      Y0, Y5, Y7
-	VADDPS      Y0, Y5, Y5
-	VMOVUPS     (DX), Y0
-	VMOVUPS     64(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y0, Y3
-	VFMSUB213PS Y9, Y0, Y6
-	VMOVUPS     128(DX), Y0
-	VMOVUPS     192(DX), Y9
-	VMULPS      Y9, Y5, Y10
-	VMULPS      Y9, Y1, Y9
-	VFMADD213PS Y10, Y0, Y1
-	VFMSUB213PS Y9, Y0, Y5
-	VMOVUPS     256(DX), Y0
-	VMOVUPS     320(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y0, Y2
-	VFMSUB213PS Y9, Y0, Y8
-	VMOVUPS     384(DX), Y0
-	VMOVUPS     448(DX), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y4, Y9
-	VFMADD213PS Y10, Y0, Y4
-	VFMSUB213PS Y9, Y0, Y7
-	VPERM2F128  $0x20, Y1, Y3, Y0
-	VPERM2F128  $0x31, Y1, Y3, Y3
-	VPERM2F128  $0x20, Y5, Y6, Y1
-	VPERM2F128  $0x31, Y5, Y6, Y6
-	VPERM2F128  $0x20, Y4, Y2, Y5
-	VPERM2F128  $0x31, Y4, Y2, Y2
-	VPERM2F128  $0x20, Y7, Y8, Y4
-	VPERM2F128  $0x31, Y7, Y8, Y8
-	VMOVUPS     Y0, (AX)
-	VMOVUPS     Y1, (CX)
-	VMOVUPS     Y5, (DI)
-	VMOVUPS     Y4, 32(DI)
-	VMOVUPS     Y3, 64(AX)
-	VMOVUPS     Y6, 64(CX)
-	VMOVUPS     Y2, 64(DI)
-	VMOVUPS     Y8, 96(DI)
-	LEAQ        (R9)(R9*2), R10
-	VMOVUPS     32(AX), Y0
-	VMOVUPS     32(CX), Y1
-	VMOVUPS     32(BX), Y2
-	VMOVUPS     32(SI), Y3
-	VMULPS      Y3, Y1, Y4
-	VMULPS      Y3, Y0, Y3
-	VFMSUB213PS Y4, Y2, Y0
-	VFMADD213PS Y3, Y2, Y1
-	VMOVUPS     32(AX)(R9*1), Y2
-	VMOVUPS     32(CX)(R9*1), Y3
-	VMOVUPS     32(BX)(R9*1), Y4
-	VMOVUPS     32(SI)(R9*1), Y5
-	VMULPS      Y5, Y3, Y6
-	VMULPS      Y5, Y2, Y5
-	VFMSUB213PS Y6, Y4, Y2
-	VFMADD213PS Y5, Y4, Y3
-	VMOVUPS     32(AX)(R9*2), Y4
-	VMOVUPS     32(CX)(R9*2), Y5
-	VMOVUPS     32(BX)(R9*2), Y6
-	VMOVUPS     32(SI)(R9*2), Y7
-	VMULPS      Y7, Y5, Y8
-	VMULPS      Y7, Y4, Y7
-	VFMSUB213PS Y8, Y6, Y4
-	VFMADD213PS Y7, Y6, Y5
-	VMOVUPS     32(AX)(R10*1), Y6
-	VMOVUPS     32(CX)(R10*1), Y7
-	VMOVUPS     32(BX)(R10*1), Y8
-	VMOVUPS     32(SI)(R10*1), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y6, Y9
-	VFMSUB213PS Y10, Y8, Y6
-	VFMADD213PS Y9, Y8, Y7
-	VSUBPS      Y4, Y0, Y8
-	VADDPS      Y4, Y0, Y0
-	VSUBPS      Y5, Y1, Y4
-	VADDPS      Y5, Y1, Y1
-	VSUBPS      Y6, Y2, Y5
-	VADDPS      Y6, Y2, Y2
-	VSUBPS      Y7, Y3, Y6
-	VADDPS      Y7, Y3, Y3
-	VSUBPS      Y2, Y0, Y7
-	VADDPS      Y2, Y0, Y0
-	VSUBPS      Y3, Y1, Y2
-	VADDPS      Y3, Y1, Y1
-	VADDPS      Y6, Y8, Y3
-	VSUBPS      Y6, Y8, Y8
-	VSUBPS      Y5, Y4, Y6
-	VADDPS      Y5, Y4, Y4
-	VUNPCKLPS   Y8, Y0, Y5
-	VUNPCKHPS   Y8, Y0, Y0
-	VUNPCKLPS   Y3, Y7, Y8
-	VUNPCKHPS   Y3, Y7, Y7
-	VUNPCKLPD   Y8, Y5, Y3
-	VUNPCKHPD   Y8, Y5, Y8
-	VUNPCKLPD   Y7, Y0, Y5
-	VUNPCKHPD   Y7, Y0, Y7
-	VUNPCKLPS   Y4, Y1, Y0
-	VUNPCKHPS   Y4, Y1, Y1
-	VUNPCKLPS   Y6, Y2, Y4
-	VUNPCKHPS   Y6, Y2, Y2
-	VUNPCKLPD   Y4, Y0, Y6
-	VUNPCKHPD   Y4, Y0, Y4
-	VUNPCKLPD   Y2, Y1, Y0
-	VUNPCKHPD   Y2, Y1, Y2
-	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y8, Y9
-	VFMADD213PS Y10, Y1, Y8
-	VFMSUB213PS Y9, Y1, Y4
-	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
-	VMULPS      Y9, Y0, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y1, Y5
-	VFMSUB213PS Y9, Y1, Y0
-	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
-	VMULPS      Y9, Y2, Y10
-	VMULPS      Y9, Y7, Y9
-	VFMADD213PS Y10, Y1, Y7
-	VFMSUB213PS Y9, Y1, Y2
-	VSUBPS      Y5, Y3, Y1
-	VADDPS      Y5, Y3, Y3
-	VSUBPS      Y0, Y6, Y5
-	VADDPS      Y0, Y6, Y6
-	VSUBPS      Y7, Y8, Y0
-	VADDPS      Y7, Y8, Y8
-	VSUBPS      Y2, Y4, Y7
-	VADDPS      Y2, Y4, Y4
-	VSUBPS      Y8, Y3, Y2
-	VADDPS      Y8, Y3, Y3
-	VSUBPS      Y4, Y6, Y8
-	VADDPS      Y4, Y6, Y6
-	VADDPS      Y7, Y1, Y4
-	VSUBPS      Y7, Y1, Y1
-	VSUBPS      Y0, Y5, Y7
-	VADDPS      Y0, Y5, Y5
-	VMOVUPS     32(DX), Y0
-	VMOVUPS     96(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y0, Y3
-	VFMSUB213PS Y9, Y0, Y6
-	VMOVUPS     160(DX), Y0
-	VMOVUPS     224(DX), Y9
-	VMULPS      Y9, Y5, Y10
-	VMULPS      Y9, Y1, Y9
-	VFMADD213PS Y10, Y0, Y1
-	VFMSUB213PS Y9, Y0, Y5
-	VMOVUPS     288(DX), Y0
-	VMOVUPS     352(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y0, Y2
-	VFMSUB213PS Y9, Y0, Y8
-	VMOVUPS     416(DX), Y0
-	VMOVUPS     480(DX), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y4, Y9
-	VFMADD213PS Y10, Y0, Y4
-	VFMSUB213PS Y9, Y0, Y7
-	VPERM2F128  $0x20, Y1, Y3, Y0
-	VPERM2F128  $0x31, Y1, Y3, Y3
-	VPERM2F128  $0x20, Y5, Y6, Y1
-	VPERM2F128  $0x31, Y5, Y6, Y6
-	VPERM2F128  $0x20, Y4, Y2, Y5
-	VPERM2F128  $0x31, Y4, Y2, Y2
-	VPERM2F128  $0x20, Y7, Y8, Y4
-	VPERM2F128  $0x31, Y7, Y8, Y8
-	VMOVUPS     Y0, 128(AX)
-	VMOVUPS     Y1, 128(CX)
-	VMOVUPS     Y5, 160(AX)
-	VMOVUPS     Y4, 160(CX)
-	VMOVUPS     Y3, 192(AX)
-	VMOVUPS     Y6, 192(CX)
-	VMOVUPS     Y2, 224(AX)
-	VMOVUPS     Y8, 224(CX)
-	VMOVUPS     (DI), Y0
-	VMOVUPS     32(DI), Y1
-	VMOVUPS     Y0, 32(AX)
-	VMOVUPS     Y1, 32(CX)
-	VMOVUPS     64(DI), Y0
-	VMOVUPS     96(DI), Y1
-	VMOVUPS     Y0, 96(AX)
-	VMOVUPS     Y1, 96(CX)
-	ADDQ        $0x00000100, AX
-	ADDQ        $0x00000100, CX
-	ADDQ        $0x00000100, BX
-	ADDQ        $0x00000100, SI
-	ADDQ        $0x00000200, DX
-	SUBQ        $0x04, R8
-	JMP         loop1
+	CMPQ         R8, $0x04
+	JL           rest2
+	LEAQ         (R9)(R9*2), R10
+	VMOVUPS      (AX), Y0
+	VMOVUPS      (CX), Y1
+	VMOVUPS      (BX), Y2
+	VMOVUPS      (SI), Y3
+	VMULPS       Y3, Y1, Y4
+	VMULPS       Y3, Y0, Y3
+	VFMSUB213PS  Y4, Y2, Y0
+	VFMADD213PS  Y3, Y2, Y1
+	VMOVUPS      (AX)(R9*1), Y2
+	VMOVUPS      (CX)(R9*1), Y3
+	VMOVUPS      (BX)(R9*1), Y4
+	VMOVUPS      (SI)(R9*1), Y5
+	VMULPS       Y5, Y3, Y6
+	VMULPS       Y5, Y2, Y5
+	VFMSUB213PS  Y6, Y4, Y2
+	VFMADD213PS  Y5, Y4, Y3
+	VMOVUPS      (AX)(R9*2), Y4
+	VMOVUPS      (CX)(R9*2), Y5
+	VMOVUPS      (BX)(R9*2), Y6
+	VMOVUPS      (SI)(R9*2), Y7
+	VMULPS       Y7, Y5, Y8
+	VMULPS       Y7, Y4, Y7
+	VFMSUB213PS  Y8, Y6, Y4
+	VFMADD213PS  Y7, Y6, Y5
+	VMOVUPS      (AX)(R10*1), Y6
+	VMOVUPS      (CX)(R10*1), Y7
+	VMOVUPS      (BX)(R10*1), Y8
+	VMOVUPS      (SI)(R10*1), Y9
+	VMULPS       Y9, Y7, Y10
+	VMULPS       Y9, Y6, Y9
+	VFMSUB213PS  Y10, Y8, Y6
+	VFMADD213PS  Y9, Y8, Y7
+	VSUBPS       Y4, Y0, Y8
+	VADDPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y4
+	VADDPS       Y5, Y1, Y1
+	VSUBPS       Y6, Y2, Y5
+	VADDPS       Y6, Y2, Y2
+	VSUBPS       Y7, Y3, Y6
+	VADDPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y0, Y7
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y6, Y8, Y3
+	VSUBPS       Y6, Y8, Y8
+	VSUBPS       Y5, Y4, Y6
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      384(DX), Y5
+	VMOVAPS      Y8, Y9
+	VFMADD231PS  Y5, Y4, Y9
+	VFNMADD231PS Y5, Y8, Y4
+	VMOVUPS      576(DX), Y5
+	VMULPS       Y5, Y9, Y9
+	VMULPS       Y5, Y4, Y4
+	VMOVUPS      448(DX), Y5
+	VMOVAPS      Y7, Y8
+	VFMADD231PS  Y5, Y2, Y8
+	VFNMADD231PS Y5, Y7, Y2
+	VMOVUPS      640(DX), Y5
+	VMULPS       Y5, Y8, Y8
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      512(DX), Y5
+	VMOVAPS      Y3, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS Y5, Y3, Y6
+	VMOVUPS      704(DX), Y3
+	VMULPS       Y3, Y7, Y7
+	VMULPS       Y3, Y6, Y6
+	VUNPCKLPS    Y9, Y0, Y3
+	VUNPCKHPS    Y9, Y0, Y0
+	VUNPCKLPS    Y7, Y8, Y5
+	VUNPCKHPS    Y7, Y8, Y8
+	VUNPCKLPD    Y5, Y3, Y7
+	VUNPCKHPD    Y5, Y3, Y5
+	VUNPCKLPD    Y8, Y0, Y3
+	VUNPCKHPD    Y8, Y0, Y8
+	VUNPCKLPS    Y4, Y1, Y0
+	VUNPCKHPS    Y4, Y1, Y1
+	VUNPCKLPS    Y6, Y2, Y4
+	VUNPCKHPS    Y6, Y2, Y2
+	VUNPCKLPD    Y4, Y0, Y6
+	VUNPCKHPD    Y4, Y0, Y4
+	VUNPCKLPD    Y2, Y1, Y0
+	VUNPCKHPD    Y2, Y1, Y2
+	VSUBPS       Y3, Y7, Y1
+	VADDPS       Y3, Y7, Y7
+	VSUBPS       Y0, Y6, Y3
+	VADDPS       Y0, Y6, Y6
+	VSUBPS       Y8, Y5, Y0
+	VADDPS       Y8, Y5, Y5
+	VSUBPS       Y2, Y4, Y8
+	VADDPS       Y2, Y4, Y4
+	VSUBPS       Y5, Y7, Y2
+	VADDPS       Y5, Y7, Y7
+	VSUBPS       Y4, Y6, Y5
+	VADDPS       Y4, Y6, Y6
+	VADDPS       Y8, Y1, Y4
+	VSUBPS       Y8, Y1, Y1
+	VSUBPS       Y0, Y3, Y8
+	VADDPS       Y0, Y3, Y3
+	VMOVUPS      (DX), Y0
+	VMOVAPS      Y1, Y9
+	VFMADD231PS  Y0, Y3, Y9
+	VFNMADD231PS Y0, Y1, Y3
+	VMOVUPS      192(DX), Y0
+	VMULPS       Y0, Y9, Y9
+	VMULPS       Y0, Y3, Y3
+	VMOVUPS      64(DX), Y0
+	VMOVAPS      Y2, Y1
+	VFMADD231PS  Y0, Y5, Y1
+	VFNMADD231PS Y0, Y2, Y5
+	VMOVUPS      256(DX), Y0
+	VMULPS       Y0, Y1, Y1
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      128(DX), Y0
+	VMOVAPS      Y4, Y2
+	VFMADD231PS  Y0, Y8, Y2
+	VFNMADD231PS Y0, Y4, Y8
+	VMOVUPS      320(DX), Y0
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y0, Y8, Y8
+	VPERM2F128   $0x20, Y9, Y7, Y0
+	VPERM2F128   $0x31, Y9, Y7, Y7
+	VPERM2F128   $0x20, Y3, Y6, Y4
+	VPERM2F128   $0x31, Y3, Y6, Y6
+	VPERM2F128   $0x20, Y2, Y1, Y3
+	VPERM2F128   $0x31, Y2, Y1, Y1
+	VPERM2F128   $0x20, Y8, Y5, Y2
+	VPERM2F128   $0x31, Y8, Y5, Y5
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y4, (CX)
+	VMOVUPS      Y3, (DI)
+	VMOVUPS      Y2, 32(DI)
+	VMOVUPS      Y7, 64(AX)
+	VMOVUPS      Y6, 64(CX)
+	VMOVUPS      Y1, 64(DI)
+	VMOVUPS      Y5, 96(DI)
+	LEAQ         (R9)(R9*2), R10
+	VMOVUPS      32(AX), Y0
+	VMOVUPS      32(CX), Y1
+	VMOVUPS      32(BX), Y2
+	VMOVUPS      32(SI), Y3
+	VMULPS       Y3, Y1, Y4
+	VMULPS       Y3, Y0, Y3
+	VFMSUB213PS  Y4, Y2, Y0
+	VFMADD213PS  Y3, Y2, Y1
+	VMOVUPS      32(AX)(R9*1), Y2
+	VMOVUPS      32(CX)(R9*1), Y3
+	VMOVUPS      32(BX)(R9*1), Y4
+	VMOVUPS      32(SI)(R9*1), Y5
+	VMULPS       Y5, Y3, Y6
+	VMULPS       Y5, Y2, Y5
+	VFMSUB213PS  Y6, Y4, Y2
+	VFMADD213PS  Y5, Y4, Y3
+	VMOVUPS      32(AX)(R9*2), Y4
+	VMOVUPS      32(CX)(R9*2), Y5
+	VMOVUPS      32(BX)(R9*2), Y6
+	VMOVUPS      32(SI)(R9*2), Y7
+	VMULPS       Y7, Y5, Y8
+	VMULPS       Y7, Y4, Y7
+	VFMSUB213PS  Y8, Y6, Y4
+	VFMADD213PS  Y7, Y6, Y5
+	VMOVUPS      32(AX)(R10*1), Y6
+	VMOVUPS      32(CX)(R10*1), Y7
+	VMOVUPS      32(BX)(R10*1), Y8
+	VMOVUPS      32(SI)(R10*1), Y9
+	VMULPS       Y9, Y7, Y10
+	VMULPS       Y9, Y6, Y9
+	VFMSUB213PS  Y10, Y8, Y6
+	VFMADD213PS  Y9, Y8, Y7
+	VSUBPS       Y4, Y0, Y8
+	VADDPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y4
+	VADDPS       Y5, Y1, Y1
+	VSUBPS       Y6, Y2, Y5
+	VADDPS       Y6, Y2, Y2
+	VSUBPS       Y7, Y3, Y6
+	VADDPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y0, Y7
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y6, Y8, Y3
+	VSUBPS       Y6, Y8, Y8
+	VSUBPS       Y5, Y4, Y6
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      416(DX), Y5
+	VMOVAPS      Y8, Y9
+	VFMADD231PS  Y5, Y4, Y9
+	VFNMADD231PS Y5, Y8, Y4
+	VMOVUPS      608(DX), Y5
+	VMULPS       Y5, Y9, Y9
+	VMULPS       Y5, Y4, Y4
+	VMOVUPS      480(DX), Y5
+	VMOVAPS      Y7, Y8
+	VFMADD231PS  Y5, Y2, Y8
+	VFNMADD231PS Y5, Y7, Y2
+	VMOVUPS      672(DX), Y5
+	VMULPS       Y5, Y8, Y8
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      544(DX), Y5
+	VMOVAPS      Y3, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS Y5, Y3, Y6
+	VMOVUPS      736(DX), Y3
+	VMULPS       Y3, Y7, Y7
+	VMULPS       Y3, Y6, Y6
+	VUNPCKLPS    Y9, Y0, Y3
+	VUNPCKHPS    Y9, Y0, Y0
+	VUNPCKLPS    Y7, Y8, Y5
+	VUNPCKHPS    Y7, Y8, Y8
+	VUNPCKLPD    Y5, Y3, Y7
+	VUNPCKHPD    Y5, Y3, Y5
+	VUNPCKLPD    Y8, Y0, Y3
+	VUNPCKHPD    Y8, Y0, Y8
+	VUNPCKLPS    Y4, Y1, Y0
+	VUNPCKHPS    Y4, Y1, Y1
+	VUNPCKLPS    Y6, Y2, Y4
+	VUNPCKHPS    Y6, Y2, Y2
+	VUNPCKLPD    Y4, Y0, Y6
+	VUNPCKHPD    Y4, Y0, Y4
+	VUNPCKLPD    Y2, Y1, Y0
+	VUNPCKHPD    Y2, Y1, Y2
+	VSUBPS       Y3, Y7, Y1
+	VADDPS       Y3, Y7, Y7
+	VSUBPS       Y0, Y6, Y3
+	VADDPS       Y0, Y6, Y6
+	VSUBPS       Y8, Y5, Y0
+	VADDPS       Y8, Y5, Y5
+	VSUBPS       Y2, Y4, Y8
+	VADDPS       Y2, Y4, Y4
+	VSUBPS       Y5, Y7, Y2
+	VADDPS       Y5, Y7, Y7
+	VSUBPS       Y4, Y6, Y5
+	VADDPS       Y4, Y6, Y6
+	VADDPS       Y8, Y1, Y4
+	VSUBPS       Y8, Y1, Y1
+	VSUBPS       Y0, Y3, Y8
+	VADDPS       Y0, Y3, Y3
+	VMOVUPS      32(DX), Y0
+	VMOVAPS      Y1, Y9
+	VFMADD231PS  Y0, Y3, Y9
+	VFNMADD231PS Y0, Y1, Y3
+	VMOVUPS      224(DX), Y0
+	VMULPS       Y0, Y9, Y9
+	VMULPS       Y0, Y3, Y3
+	VMOVUPS      96(DX), Y0
+	VMOVAPS      Y2, Y1
+	VFMADD231PS  Y0, Y5, Y1
+	VFNMADD231PS Y0, Y2, Y5
+	VMOVUPS      288(DX), Y0
+	VMULPS       Y0, Y1, Y1
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      160(DX), Y0
+	VMOVAPS      Y4, Y2
+	VFMADD231PS  Y0, Y8, Y2
+	VFNMADD231PS Y0, Y4, Y8
+	VMOVUPS      352(DX), Y0
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y0, Y8, Y8
+	VPERM2F128   $0x20, Y9, Y7, Y0
+	VPERM2F128   $0x31, Y9, Y7, Y7
+	VPERM2F128   $0x20, Y3, Y6, Y4
+	VPERM2F128   $0x31, Y3, Y6, Y6
+	VPERM2F128   $0x20, Y2, Y1, Y3
+	VPERM2F128   $0x31, Y2, Y1, Y1
+	VPERM2F128   $0x20, Y8, Y5, Y2
+	VPERM2F128   $0x31, Y8, Y5, Y5
+	VMOVUPS      Y0, 128(AX)
+	VMOVUPS      Y4, 128(CX)
+	VMOVUPS      Y3, 160(AX)
+	VMOVUPS      Y2, 160(CX)
+	VMOVUPS      Y7, 192(AX)
+	VMOVUPS      Y6, 192(CX)
+	VMOVUPS      Y1, 224(AX)
+	VMOVUPS      Y5, 224(CX)
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VMOVUPS      Y0, 32(AX)
+	VMOVUPS      Y1, 32(CX)
+	VMOVUPS      64(DI), Y0
+	VMOVUPS      96(DI), Y1
+	VMOVUPS      Y0, 96(AX)
+	VMOVUPS      Y1, 96(CX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, BX
+	ADDQ         $0x00000100, SI
+	ADDQ         $0x00000300, DX
+	SUBQ         $0x04, R8
+	JMP          loop1
 
 rest2:
 	MOVQ  re_base+0(FP), AX
@@ -11074,172 +11254,172 @@ done5:
 // func fftInverseLanesMul4AVX512(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
 // Requires: AVX, AVX512F
 TEXT ·fftInverseLanesMul4AVX512(SB), NOSPLIT, $0-120
-	MOVQ    re_base+0(FP), AX
-	MOVQ    im_base+24(FP), CX
-	MOVQ    tw_base+96(FP), DX
-	MOVQ    kRe_base+48(FP), BX
-	MOVQ    kIm_base+72(FP), SI
-	VMOVUPS fftlanes_twist1re<>+0(SB), Z0
-	VMOVUPS fftlanes_twist1im<>+0(SB), Z1
-	VMOVUPS fftlanes_twist2re<>+0(SB), Z2
-	VMOVUPS fftlanes_twist2im<>+0(SB), Z3
-	VMOVUPS fftlanes_twist3re<>+0(SB), Z4
-	VMOVUPS fftlanes_twist3im<>+0(SB), Z5
-	MOVQ    re_len+8(FP), DI
-	SHRQ    $0x04, DI
-	MOVQ    $0x00000040, R8
+	MOVQ re_base+0(FP), AX
+	MOVQ im_base+24(FP), CX
+	MOVQ tw_base+96(FP), DX
+	MOVQ kRe_base+48(FP), BX
+	MOVQ kIm_base+72(FP), SI
+	MOVQ re_len+8(FP), DI
+	SHRQ $0x04, DI
+	MOVQ $0x00000040, R8
 
 loop1:
-	CMPQ        DI, $0x04
-	JL          rest2
-	LEAQ        (R8)(R8*2), R9
-	VMOVUPS     (AX), Z6
-	VMOVUPS     (CX), Z7
-	VMOVUPS     (BX), Z8
-	VMOVUPS     (SI), Z9
-	VMULPS      Z9, Z7, Z10
-	VMULPS      Z9, Z6, Z9
-	VFMSUB213PS Z10, Z8, Z6
-	VFMADD213PS Z9, Z8, Z7
-	VMOVUPS     (AX)(R8*1), Z8
-	VMOVUPS     (CX)(R8*1), Z9
-	VMOVUPS     (BX)(R8*1), Z10
-	VMOVUPS     (SI)(R8*1), Z11
-	VMULPS      Z11, Z9, Z12
-	VMULPS      Z11, Z8, Z11
-	VFMSUB213PS Z12, Z10, Z8
-	VFMADD213PS Z11, Z10, Z9
-	VMOVUPS     (AX)(R8*2), Z10
-	VMOVUPS     (CX)(R8*2), Z11
-	VMOVUPS     (BX)(R8*2), Z12
-	VMOVUPS     (SI)(R8*2), Z13
-	VMULPS      Z13, Z11, Z14
-	VMULPS      Z13, Z10, Z13
-	VFMSUB213PS Z14, Z12, Z10
-	VFMADD213PS Z13, Z12, Z11
-	VMOVUPS     (AX)(R9*1), Z12
-	VMOVUPS     (CX)(R9*1), Z13
-	VMOVUPS     (BX)(R9*1), Z14
-	VMOVUPS     (SI)(R9*1), Z15
-	VMULPS      Z15, Z13, Z16
-	VMULPS      Z15, Z12, Z15
-	VFMSUB213PS Z16, Z14, Z12
-	VFMADD213PS Z15, Z14, Z13
-	VSUBPS      Z10, Z6, Z14
-	VADDPS      Z10, Z6, Z6
-	VSUBPS      Z11, Z7, Z10
-	VADDPS      Z11, Z7, Z7
-	VSUBPS      Z12, Z8, Z11
-	VADDPS      Z12, Z8, Z8
-	VSUBPS      Z13, Z9, Z12
-	VADDPS      Z13, Z9, Z9
-	VSUBPS      Z8, Z6, Z13
-	VADDPS      Z8, Z6, Z6
-	VSUBPS      Z9, Z7, Z8
-	VADDPS      Z9, Z7, Z7
-	VADDPS      Z12, Z14, Z9
-	VSUBPS      Z12, Z14, Z14
-	VSUBPS      Z11, Z10, Z12
-	VADDPS      Z11, Z10, Z10
-	VUNPCKLPS   Z14, Z6, Z11
-	VUNPCKHPS   Z14, Z6, Z6
-	VUNPCKLPS   Z9, Z13, Z14
-	VUNPCKHPS   Z9, Z13, Z13
-	VUNPCKLPD   Z14, Z11, Z9
-	VUNPCKHPD   Z14, Z11, Z14
-	VUNPCKLPD   Z13, Z6, Z11
-	VUNPCKHPD   Z13, Z6, Z13
-	VUNPCKLPS   Z10, Z7, Z6
-	VUNPCKHPS   Z10, Z7, Z7
-	VUNPCKLPS   Z12, Z8, Z10
-	VUNPCKHPS   Z12, Z8, Z8
-	VUNPCKLPD   Z10, Z6, Z12
-	VUNPCKHPD   Z10, Z6, Z10
-	VUNPCKLPD   Z8, Z7, Z6
-	VUNPCKHPD   Z8, Z7, Z8
-	VMULPS      Z1, Z10, Z7
-	VMULPS      Z1, Z14, Z15
-	VFMADD213PS Z7, Z0, Z14
-	VFMSUB213PS Z15, Z0, Z10
-	VMULPS      Z3, Z6, Z7
-	VMULPS      Z3, Z11, Z15
-	VFMADD213PS Z7, Z2, Z11
-	VFMSUB213PS Z15, Z2, Z6
-	VMULPS      Z5, Z8, Z7
-	VMULPS      Z5, Z13, Z15
-	VFMADD213PS Z7, Z4, Z13
-	VFMSUB213PS Z15, Z4, Z8
-	VSUBPS      Z11, Z9, Z7
-	VADDPS      Z11, Z9, Z9
-	VSUBPS      Z6, Z12, Z11
-	VADDPS      Z6, Z12, Z12
-	VSUBPS      Z13, Z14, Z6
-	VADDPS      Z13, Z14, Z14
-	VSUBPS      Z8, Z10, Z13
-	VADDPS      Z8, Z10, Z10
-	VSUBPS      Z14, Z9, Z8
-	VADDPS      Z14, Z9, Z9
-	VSUBPS      Z10, Z12, Z14
-	VADDPS      Z10, Z12, Z12
-	VADDPS      Z13, Z7, Z10
-	VSUBPS      Z13, Z7, Z7
-	VSUBPS      Z6, Z11, Z13
-	VADDPS      Z6, Z11, Z11
-	VMOVUPS     (DX), Z6
-	VMOVUPS     64(DX), Z15
-	VMULPS      Z15, Z12, Z16
-	VMULPS      Z15, Z9, Z15
-	VFMADD213PS Z16, Z6, Z9
-	VFMSUB213PS Z15, Z6, Z12
-	VMOVUPS     128(DX), Z6
-	VMOVUPS     192(DX), Z15
-	VMULPS      Z15, Z11, Z16
-	VMULPS      Z15, Z7, Z15
-	VFMADD213PS Z16, Z6, Z7
-	VFMSUB213PS Z15, Z6, Z11
-	VMOVUPS     256(DX), Z6
-	VMOVUPS     320(DX), Z15
-	VMULPS      Z15, Z14, Z16
-	VMULPS      Z15, Z8, Z15
-	VFMADD213PS Z16, Z6, Z8
-	VFMSUB213PS Z15, Z6, Z14
-	VMOVUPS     384(DX), Z6
-	VMOVUPS     448(DX), Z15
-	VMULPS      Z15, Z13, Z16
-	VMULPS      Z15, Z10, Z15
-	VFMADD213PS Z16, Z6, Z10
-	VFMSUB213PS Z15, Z6, Z13
-	VSHUFF32X4  $0x44, Z7, Z9, Z6
-	VSHUFF32X4  $0xee, Z7, Z9, Z9
-	VSHUFF32X4  $0x44, Z10, Z8, Z7
-	VSHUFF32X4  $0xee, Z10, Z8, Z8
-	VSHUFF32X4  $0x88, Z7, Z6, Z10
-	VSHUFF32X4  $0xdd, Z7, Z6, Z6
-	VSHUFF32X4  $0x88, Z8, Z9, Z7
-	VSHUFF32X4  $0xdd, Z8, Z9, Z8
-	VSHUFF32X4  $0x44, Z11, Z12, Z9
-	VSHUFF32X4  $0xee, Z11, Z12, Z12
-	VSHUFF32X4  $0x44, Z13, Z14, Z11
-	VSHUFF32X4  $0xee, Z13, Z14, Z14
-	VSHUFF32X4  $0x88, Z11, Z9, Z13
-	VSHUFF32X4  $0xdd, Z11, Z9, Z9
-	VSHUFF32X4  $0x88, Z14, Z12, Z11
-	VSHUFF32X4  $0xdd, Z14, Z12, Z12
-	VMOVUPS     Z10, (AX)
-	VMOVUPS     Z13, (CX)
-	VMOVUPS     Z6, 64(AX)
-	VMOVUPS     Z9, 64(CX)
-	VMOVUPS     Z7, 128(AX)
-	VMOVUPS     Z11, 128(CX)
-	VMOVUPS     Z8, 192(AX)
-	VMOVUPS     Z12, 192(CX)
-	ADDQ        $0x00000100, AX
-	ADDQ        $0x00000100, CX
-	ADDQ        $0x00000100, BX
-	ADDQ        $0x00000100, SI
-	ADDQ        $0x00000200, DX
-	SUBQ        $0x04, DI
-	JMP         loop1
+	CMPQ         DI, $0x04
+	JL           rest2
+	LEAQ         (R8)(R8*2), R9
+	VMOVUPS      (AX), Z0
+	VMOVUPS      (CX), Z1
+	VMOVUPS      (BX), Z2
+	VMOVUPS      (SI), Z3
+	VMULPS       Z3, Z1, Z4
+	VMULPS       Z3, Z0, Z3
+	VFMSUB213PS  Z4, Z2, Z0
+	VFMADD213PS  Z3, Z2, Z1
+	VMOVUPS      (AX)(R8*1), Z2
+	VMOVUPS      (CX)(R8*1), Z3
+	VMOVUPS      (BX)(R8*1), Z4
+	VMOVUPS      (SI)(R8*1), Z5
+	VMULPS       Z5, Z3, Z6
+	VMULPS       Z5, Z2, Z5
+	VFMSUB213PS  Z6, Z4, Z2
+	VFMADD213PS  Z5, Z4, Z3
+	VMOVUPS      (AX)(R8*2), Z4
+	VMOVUPS      (CX)(R8*2), Z5
+	VMOVUPS      (BX)(R8*2), Z6
+	VMOVUPS      (SI)(R8*2), Z7
+	VMULPS       Z7, Z5, Z8
+	VMULPS       Z7, Z4, Z7
+	VFMSUB213PS  Z8, Z6, Z4
+	VFMADD213PS  Z7, Z6, Z5
+	VMOVUPS      (AX)(R9*1), Z6
+	VMOVUPS      (CX)(R9*1), Z7
+	VMOVUPS      (BX)(R9*1), Z8
+	VMOVUPS      (SI)(R9*1), Z9
+	VMULPS       Z9, Z7, Z10
+	VMULPS       Z9, Z6, Z9
+	VFMSUB213PS  Z10, Z8, Z6
+	VFMADD213PS  Z9, Z8, Z7
+	VSUBPS       Z4, Z0, Z8
+	VADDPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z4
+	VADDPS       Z5, Z1, Z1
+	VSUBPS       Z6, Z2, Z5
+	VADDPS       Z6, Z2, Z2
+	VSUBPS       Z7, Z3, Z6
+	VADDPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z0, Z7
+	VADDPS       Z2, Z0, Z0
+	VSUBPS       Z3, Z1, Z2
+	VADDPS       Z3, Z1, Z1
+	VADDPS       Z6, Z8, Z3
+	VSUBPS       Z6, Z8, Z8
+	VSUBPS       Z5, Z4, Z6
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      384(DX), Z5
+	VMOVAPS      Z8, Z9
+	VFMADD231PS  Z5, Z4, Z9
+	VFNMADD231PS Z5, Z8, Z4
+	VMOVUPS      576(DX), Z5
+	VMULPS       Z5, Z9, Z9
+	VMULPS       Z5, Z4, Z4
+	VMOVUPS      448(DX), Z5
+	VMOVAPS      Z7, Z8
+	VFMADD231PS  Z5, Z2, Z8
+	VFNMADD231PS Z5, Z7, Z2
+	VMOVUPS      640(DX), Z5
+	VMULPS       Z5, Z8, Z8
+	VMULPS       Z5, Z2, Z2
+	VMOVUPS      512(DX), Z5
+	VMOVAPS      Z3, Z7
+	VFMADD231PS  Z5, Z6, Z7
+	VFNMADD231PS Z5, Z3, Z6
+	VMOVUPS      704(DX), Z3
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z3, Z6, Z6
+	VUNPCKLPS    Z9, Z0, Z3
+	VUNPCKHPS    Z9, Z0, Z0
+	VUNPCKLPS    Z7, Z8, Z5
+	VUNPCKHPS    Z7, Z8, Z8
+	VUNPCKLPD    Z5, Z3, Z7
+	VUNPCKHPD    Z5, Z3, Z5
+	VUNPCKLPD    Z8, Z0, Z3
+	VUNPCKHPD    Z8, Z0, Z8
+	VUNPCKLPS    Z4, Z1, Z0
+	VUNPCKHPS    Z4, Z1, Z1
+	VUNPCKLPS    Z6, Z2, Z4
+	VUNPCKHPS    Z6, Z2, Z2
+	VUNPCKLPD    Z4, Z0, Z6
+	VUNPCKHPD    Z4, Z0, Z4
+	VUNPCKLPD    Z2, Z1, Z0
+	VUNPCKHPD    Z2, Z1, Z2
+	VSUBPS       Z3, Z7, Z1
+	VADDPS       Z3, Z7, Z7
+	VSUBPS       Z0, Z6, Z3
+	VADDPS       Z0, Z6, Z6
+	VSUBPS       Z8, Z5, Z0
+	VADDPS       Z8, Z5, Z5
+	VSUBPS       Z2, Z4, Z8
+	VADDPS       Z2, Z4, Z4
+	VSUBPS       Z5, Z7, Z2
+	VADDPS       Z5, Z7, Z7
+	VSUBPS       Z4, Z6, Z5
+	VADDPS       Z4, Z6, Z6
+	VADDPS       Z8, Z1, Z4
+	VSUBPS       Z8, Z1, Z1
+	VSUBPS       Z0, Z3, Z8
+	VADDPS       Z0, Z3, Z3
+	VMOVUPS      (DX), Z0
+	VMOVAPS      Z1, Z9
+	VFMADD231PS  Z0, Z3, Z9
+	VFNMADD231PS Z0, Z1, Z3
+	VMOVUPS      192(DX), Z0
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z3, Z3
+	VMOVUPS      64(DX), Z0
+	VMOVAPS      Z2, Z1
+	VFMADD231PS  Z0, Z5, Z1
+	VFNMADD231PS Z0, Z2, Z5
+	VMOVUPS      256(DX), Z0
+	VMULPS       Z0, Z1, Z1
+	VMULPS       Z0, Z5, Z5
+	VMOVUPS      128(DX), Z0
+	VMOVAPS      Z4, Z2
+	VFMADD231PS  Z0, Z8, Z2
+	VFNMADD231PS Z0, Z4, Z8
+	VMOVUPS      320(DX), Z0
+	VMULPS       Z0, Z2, Z2
+	VMULPS       Z0, Z8, Z8
+	VSHUFF32X4   $0x44, Z9, Z7, Z0
+	VSHUFF32X4   $0xee, Z9, Z7, Z7
+	VSHUFF32X4   $0x44, Z2, Z1, Z4
+	VSHUFF32X4   $0xee, Z2, Z1, Z1
+	VSHUFF32X4   $0x88, Z4, Z0, Z2
+	VSHUFF32X4   $0xdd, Z4, Z0, Z0
+	VSHUFF32X4   $0x88, Z1, Z7, Z4
+	VSHUFF32X4   $0xdd, Z1, Z7, Z1
+	VSHUFF32X4   $0x44, Z3, Z6, Z7
+	VSHUFF32X4   $0xee, Z3, Z6, Z6
+	VSHUFF32X4   $0x44, Z8, Z5, Z3
+	VSHUFF32X4   $0xee, Z8, Z5, Z5
+	VSHUFF32X4   $0x88, Z3, Z7, Z8
+	VSHUFF32X4   $0xdd, Z3, Z7, Z3
+	VSHUFF32X4   $0x88, Z5, Z6, Z7
+	VSHUFF32X4   $0xdd, Z5, Z6, Z5
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z8, (CX)
+	VMOVUPS      Z0, 64(AX)
+	VMOVUPS      Z3, 64(CX)
+	VMOVUPS      Z4, 128(AX)
+	VMOVUPS      Z7, 128(CX)
+	VMOVUPS      Z1, 192(AX)
+	VMOVUPS      Z5, 192(CX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, BX
+	ADDQ         $0x00000100, SI
+	ADDQ         $0x00000300, DX
+	SUBQ         $0x04, DI
+	JMP          loop1
 
 rest2:
 	MOVQ  re_base+0(FP), AX
@@ -11307,301 +11487,301 @@ TEXT ·fftInverseLanesMulConj4AVX2(SB), NOSPLIT, $160-120
 	MOVQ $0x00000040, R9
 
 loop1:
-	CMPQ        R8, $0x04
-	JL          rest2
-	LEAQ        (R9)(R9*2), R10
-	VMOVUPS     (AX), Y0
-	VMOVUPS     (CX), Y1
-	VMOVUPS     (BX), Y2
-	VMOVUPS     (SI), Y3
-	VMULPS      Y3, Y1, Y4
-	VMULPS      Y3, Y0, Y3
-	VFMADD213PS Y4, Y2, Y0
-	VFMSUB213PS Y3, Y2, Y1
-	VMOVUPS     (AX)(R9*1), Y2
-	VMOVUPS     (CX)(R9*1), Y3
-	VMOVUPS     (BX)(R9*1), Y4
-	VMOVUPS     (SI)(R9*1), Y5
-	VMULPS      Y5, Y3, Y6
-	VMULPS      Y5, Y2, Y5
-	VFMADD213PS Y6, Y4, Y2
-	VFMSUB213PS Y5, Y4, Y3
-	VMOVUPS     (AX)(R9*2), Y4
-	VMOVUPS     (CX)(R9*2), Y5
-	VMOVUPS     (BX)(R9*2), Y6
-	VMOVUPS     (SI)(R9*2), Y7
-	VMULPS      Y7, Y5, Y8
-	VMULPS      Y7, Y4, Y7
-	VFMADD213PS Y8, Y6, Y4
-	VFMSUB213PS Y7, Y6, Y5
-	VMOVUPS     (AX)(R10*1), Y6
-	VMOVUPS     (CX)(R10*1), Y7
-	VMOVUPS     (BX)(R10*1), Y8
-	VMOVUPS     (SI)(R10*1), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y6, Y9
-	VFMADD213PS Y10, Y8, Y6
-	VFMSUB213PS Y9, Y8, Y7
-	VSUBPS      Y4, Y0, Y8
-	VADDPS      Y4, Y0, Y0
-	VSUBPS      Y5, Y1, Y4
-	VADDPS      Y5, Y1, Y1
-	VSUBPS      Y6, Y2, Y5
-	VADDPS      Y6, Y2, Y2
-	VSUBPS      Y7, Y3, Y6
-	VADDPS      Y7, Y3, Y3
-	VSUBPS      Y2, Y0, Y7
-	VADDPS      Y2, Y0, Y0
-	VSUBPS      Y3, Y1, Y2
-	VADDPS      Y3, Y1, Y1
-	VADDPS      Y6, Y8, Y3
-	VSUBPS      Y6, Y8, Y8
-	VSUBPS      Y5, Y4, Y6
-	VADDPS      Y5, Y4, Y4
-	VUNPCKLPS   Y8, Y0, Y5
-	VUNPCKHPS   Y8, Y0, Y0
-	VUNPCKLPS   Y3, Y7, Y8
-	VUNPCKHPS   Y3, Y7, Y7
-	VUNPCKLPD   Y8, Y5, Y3
-	VUNPCKHPD   Y8, Y5, Y8
-	VUNPCKLPD   Y7, Y0, Y5
-	VUNPCKHPD   Y7, Y0, Y7
-	VUNPCKLPS   Y4, Y1, Y0
-	VUNPCKHPS   Y4, Y1, Y1
-	VUNPCKLPS   Y6, Y2, Y4
-	VUNPCKHPS   Y6, Y2, Y2
-	VUNPCKLPD   Y4, Y0, Y6
-	VUNPCKHPD   Y4, Y0, Y4
-	VUNPCKLPD   Y2, Y1, Y0
-	VUNPCKHPD   Y2, Y1, Y2
-	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y8, Y9
-	VFMADD213PS Y10, Y1, Y8
-	VFMSUB213PS Y9, Y1, Y4
-	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
-	VMULPS      Y9, Y0, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y1, Y5
-	VFMSUB213PS Y9, Y1, Y0
-	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
-	VMULPS      Y9, Y2, Y10
-	VMULPS      Y9, Y7, Y9
-	VFMADD213PS Y10, Y1, Y7
-	VFMSUB213PS Y9, Y1, Y2
-	VSUBPS      Y5, Y3, Y1
-	VADDPS      Y5, Y3, Y3
-	VSUBPS      Y0, Y6, Y5
-	VADDPS      Y0, Y6, Y6
-	VSUBPS      Y7, Y8, Y0
-	VADDPS      Y7, Y8, Y8
-	VSUBPS      Y2, Y4, Y7
-	VADDPS      Y2, Y4, Y4
-	VSUBPS      Y8, Y3, Y2
-	VADDPS      Y8, Y3, Y3
-	VSUBPS      Y4, Y6, Y8
-	VADDPS      Y4, Y6, Y6
-	VADDPS      Y7, Y1, Y4
-	VSUBPS      Y7, Y1, Y1
-	VSUBPS      Y0, Y5, Y7
-	VADDPS      Y0, Y5, Y5
-	VMOVUPS     (DX), Y0
-	VMOVUPS     64(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y0, Y3
-	VFMSUB213PS Y9, Y0, Y6
-	VMOVUPS     128(DX), Y0
-	VMOVUPS     192(DX), Y9
-	VMULPS      Y9, Y5, Y10
-	VMULPS      Y9, Y1, Y9
-	VFMADD213PS Y10, Y0, Y1
-	VFMSUB213PS Y9, Y0, Y5
-	VMOVUPS     256(DX), Y0
-	VMOVUPS     320(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y0, Y2
-	VFMSUB213PS Y9, Y0, Y8
-	VMOVUPS     384(DX), Y0
-	VMOVUPS     448(DX), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y4, Y9
-	VFMADD213PS Y10, Y0, Y4
-	VFMSUB213PS Y9, Y0, Y7
-	VPERM2F128  $0x20, Y1, Y3, Y0
-	VPERM2F128  $0x31, Y1, Y3, Y3
-	VPERM2F128  $0x20, Y5, Y6, Y1
-	VPERM2F128  $0x31, Y5, Y6, Y6
-	VPERM2F128  $0x20, Y4, Y2, Y5
-	VPERM2F128  $0x31, Y4, Y2, Y2
-	VPERM2F128  $0x20, Y7, Y8, Y4
-	VPERM2F128  $0x31, Y7, Y8, Y8
-	VMOVUPS     Y0, (AX)
-	VMOVUPS     Y1, (CX)
-	VMOVUPS     Y5, (DI)
-	VMOVUPS     Y4, 32(DI)
-	VMOVUPS     Y3, 64(AX)
-	VMOVUPS     Y6, 64(CX)
-	VMOVUPS     Y2, 64(DI)
-	VMOVUPS     Y8, 96(DI)
-	LEAQ        (R9)(R9*2), R10
-	VMOVUPS     32(AX), Y0
-	VMOVUPS     32(CX), Y1
-	VMOVUPS     32(BX), Y2
-	VMOVUPS     32(SI), Y3
-	VMULPS      Y3, Y1, Y4
-	VMULPS      Y3, Y0, Y3
-	VFMADD213PS Y4, Y2, Y0
-	VFMSUB213PS Y3, Y2, Y1
-	VMOVUPS     32(AX)(R9*1), Y2
-	VMOVUPS     32(CX)(R9*1), Y3
-	VMOVUPS     32(BX)(R9*1), Y4
-	VMOVUPS     32(SI)(R9*1), Y5
-	VMULPS      Y5, Y3, Y6
-	VMULPS      Y5, Y2, Y5
-	VFMADD213PS Y6, Y4, Y2
-	VFMSUB213PS Y5, Y4, Y3
-	VMOVUPS     32(AX)(R9*2), Y4
-	VMOVUPS     32(CX)(R9*2), Y5
-	VMOVUPS     32(BX)(R9*2), Y6
-	VMOVUPS     32(SI)(R9*2), Y7
-	VMULPS      Y7, Y5, Y8
-	VMULPS      Y7, Y4, Y7
-	VFMADD213PS Y8, Y6, Y4
-	VFMSUB213PS Y7, Y6, Y5
-	VMOVUPS     32(AX)(R10*1), Y6
-	VMOVUPS     32(CX)(R10*1), Y7
-	VMOVUPS     32(BX)(R10*1), Y8
-	VMOVUPS     32(SI)(R10*1), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y6, Y9
-	VFMADD213PS Y10, Y8, Y6
-	VFMSUB213PS Y9, Y8, Y7
-	VSUBPS      Y4, Y0, Y8
-	VADDPS      Y4, Y0, Y0
-	VSUBPS      Y5, Y1, Y4
-	VADDPS      Y5, Y1, Y1
-	VSUBPS      Y6, Y2, Y5
-	VADDPS      Y6, Y2, Y2
-	VSUBPS      Y7, Y3, Y6
-	VADDPS      Y7, Y3, Y3
-	VSUBPS      Y2, Y0, Y7
-	VADDPS      Y2, Y0, Y0
-	VSUBPS      Y3, Y1, Y2
-	VADDPS      Y3, Y1, Y1
-	VADDPS      Y6, Y8, Y3
-	VSUBPS      Y6, Y8, Y8
-	VSUBPS      Y5, Y4, Y6
-	VADDPS      Y5, Y4, Y4
-	VUNPCKLPS   Y8, Y0, Y5
-	VUNPCKHPS   Y8, Y0, Y0
-	VUNPCKLPS   Y3, Y7, Y8
-	VUNPCKHPS   Y3, Y7, Y7
-	VUNPCKLPD   Y8, Y5, Y3
-	VUNPCKHPD   Y8, Y5, Y8
-	VUNPCKLPD   Y7, Y0, Y5
-	VUNPCKHPD   Y7, Y0, Y7
-	VUNPCKLPS   Y4, Y1, Y0
-	VUNPCKHPS   Y4, Y1, Y1
-	VUNPCKLPS   Y6, Y2, Y4
-	VUNPCKHPS   Y6, Y2, Y2
-	VUNPCKLPD   Y4, Y0, Y6
-	VUNPCKHPD   Y4, Y0, Y4
-	VUNPCKLPD   Y2, Y1, Y0
-	VUNPCKHPD   Y2, Y1, Y2
-	VMOVUPS     fftlanes_twist1re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist1im<>+0(SB), Y9
-	VMULPS      Y9, Y4, Y10
-	VMULPS      Y9, Y8, Y9
-	VFMADD213PS Y10, Y1, Y8
-	VFMSUB213PS Y9, Y1, Y4
-	VMOVUPS     fftlanes_twist2re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist2im<>+0(SB), Y9
-	VMULPS      Y9, Y0, Y10
-	VMULPS      Y9, Y5, Y9
-	VFMADD213PS Y10, Y1, Y5
-	VFMSUB213PS Y9, Y1, Y0
-	VMOVUPS     fftlanes_twist3re<>+0(SB), Y1
-	VMOVUPS     fftlanes_twist3im<>+0(SB), Y9
-	VMULPS      Y9, Y2, Y10
-	VMULPS      Y9, Y7, Y9
-	VFMADD213PS Y10, Y1, Y7
-	VFMSUB213PS Y9, Y1, Y2
-	VSUBPS      Y5, Y3, Y1
-	VADDPS      Y5, Y3, Y3
-	VSUBPS      Y0, Y6, Y5
-	VADDPS      Y0, Y6, Y6
-	VSUBPS      Y7, Y8, Y0
-	VADDPS      Y7, Y8, Y8
-	VSUBPS      Y2, Y4, Y7
-	VADDPS      Y2, Y4, Y4
-	VSUBPS      Y8, Y3, Y2
-	VADDPS      Y8, Y3, Y3
-	VSUBPS      Y4, Y6, Y8
-	VADDPS      Y4, Y6, Y6
-	VADDPS      Y7, Y1, Y4
-	VSUBPS      Y7, Y1, Y1
-	VSUBPS      Y0, Y5, Y7
-	VADDPS      Y0, Y5, Y5
-	VMOVUPS     32(DX), Y0
-	VMOVUPS     96(DX), Y9
-	VMULPS      Y9, Y6, Y10
-	VMULPS      Y9, Y3, Y9
-	VFMADD213PS Y10, Y0, Y3
-	VFMSUB213PS Y9, Y0, Y6
-	VMOVUPS     160(DX), Y0
-	VMOVUPS     224(DX), Y9
-	VMULPS      Y9, Y5, Y10
-	VMULPS      Y9, Y1, Y9
-	VFMADD213PS Y10, Y0, Y1
-	VFMSUB213PS Y9, Y0, Y5
-	VMOVUPS     288(DX), Y0
-	VMOVUPS     352(DX), Y9
-	VMULPS      Y9, Y8, Y10
-	VMULPS      Y9, Y2, Y9
-	VFMADD213PS Y10, Y0, Y2
-	VFMSUB213PS Y9, Y0, Y8
-	VMOVUPS     416(DX), Y0
-	VMOVUPS     480(DX), Y9
-	VMULPS      Y9, Y7, Y10
-	VMULPS      Y9, Y4, Y9
-	VFMADD213PS Y10, Y0, Y4
-	VFMSUB213PS Y9, Y0, Y7
-	VPERM2F128  $0x20, Y1, Y3, Y0
-	VPERM2F128  $0x31, Y1, Y3, Y3
-	VPERM2F128  $0x20, Y5, Y6, Y1
-	VPERM2F128  $0x31, Y5, Y6, Y6
-	VPERM2F128  $0x20, Y4, Y2, Y5
-	VPERM2F128  $0x31, Y4, Y2, Y2
-	VPERM2F128  $0x20, Y7, Y8, Y4
-	VPERM2F128  $0x31, Y7, Y8, Y8
-	VMOVUPS     Y0, 128(AX)
-	VMOVUPS     Y1, 128(CX)
-	VMOVUPS     Y5, 160(AX)
-	VMOVUPS     Y4, 160(CX)
-	VMOVUPS     Y3, 192(AX)
-	VMOVUPS     Y6, 192(CX)
-	VMOVUPS     Y2, 224(AX)
-	VMOVUPS     Y8, 224(CX)
-	VMOVUPS     (DI), Y0
-	VMOVUPS     32(DI), Y1
-	VMOVUPS     Y0, 32(AX)
-	VMOVUPS     Y1, 32(CX)
-	VMOVUPS     64(DI), Y0
-	VMOVUPS     96(DI), Y1
-	VMOVUPS     Y0, 96(AX)
-	VMOVUPS     Y1, 96(CX)
-	ADDQ        $0x00000100, AX
-	ADDQ        $0x00000100, CX
-	ADDQ        $0x00000100, BX
-	ADDQ        $0x00000100, SI
-	ADDQ        $0x00000200, DX
-	SUBQ        $0x04, R8
-	JMP         loop1
+	CMPQ         R8, $0x04
+	JL           rest2
+	LEAQ         (R9)(R9*2), R10
+	VMOVUPS      (AX), Y0
+	VMOVUPS      (CX), Y1
+	VMOVUPS      (BX), Y2
+	VMOVUPS      (SI), Y3
+	VMULPS       Y3, Y1, Y4
+	VMULPS       Y3, Y0, Y3
+	VFMADD213PS  Y4, Y2, Y0
+	VFMSUB213PS  Y3, Y2, Y1
+	VMOVUPS      (AX)(R9*1), Y2
+	VMOVUPS      (CX)(R9*1), Y3
+	VMOVUPS      (BX)(R9*1), Y4
+	VMOVUPS      (SI)(R9*1), Y5
+	VMULPS       Y5, Y3, Y6
+	VMULPS       Y5, Y2, Y5
+	VFMADD213PS  Y6, Y4, Y2
+	VFMSUB213PS  Y5, Y4, Y3
+	VMOVUPS      (AX)(R9*2), Y4
+	VMOVUPS      (CX)(R9*2), Y5
+	VMOVUPS      (BX)(R9*2), Y6
+	VMOVUPS      (SI)(R9*2), Y7
+	VMULPS       Y7, Y5, Y8
+	VMULPS       Y7, Y4, Y7
+	VFMADD213PS  Y8, Y6, Y4
+	VFMSUB213PS  Y7, Y6, Y5
+	VMOVUPS      (AX)(R10*1), Y6
+	VMOVUPS      (CX)(R10*1), Y7
+	VMOVUPS      (BX)(R10*1), Y8
+	VMOVUPS      (SI)(R10*1), Y9
+	VMULPS       Y9, Y7, Y10
+	VMULPS       Y9, Y6, Y9
+	VFMADD213PS  Y10, Y8, Y6
+	VFMSUB213PS  Y9, Y8, Y7
+	VSUBPS       Y4, Y0, Y8
+	VADDPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y4
+	VADDPS       Y5, Y1, Y1
+	VSUBPS       Y6, Y2, Y5
+	VADDPS       Y6, Y2, Y2
+	VSUBPS       Y7, Y3, Y6
+	VADDPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y0, Y7
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y6, Y8, Y3
+	VSUBPS       Y6, Y8, Y8
+	VSUBPS       Y5, Y4, Y6
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      384(DX), Y5
+	VMOVAPS      Y8, Y9
+	VFMADD231PS  Y5, Y4, Y9
+	VFNMADD231PS Y5, Y8, Y4
+	VMOVUPS      576(DX), Y5
+	VMULPS       Y5, Y9, Y9
+	VMULPS       Y5, Y4, Y4
+	VMOVUPS      448(DX), Y5
+	VMOVAPS      Y7, Y8
+	VFMADD231PS  Y5, Y2, Y8
+	VFNMADD231PS Y5, Y7, Y2
+	VMOVUPS      640(DX), Y5
+	VMULPS       Y5, Y8, Y8
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      512(DX), Y5
+	VMOVAPS      Y3, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS Y5, Y3, Y6
+	VMOVUPS      704(DX), Y3
+	VMULPS       Y3, Y7, Y7
+	VMULPS       Y3, Y6, Y6
+	VUNPCKLPS    Y9, Y0, Y3
+	VUNPCKHPS    Y9, Y0, Y0
+	VUNPCKLPS    Y7, Y8, Y5
+	VUNPCKHPS    Y7, Y8, Y8
+	VUNPCKLPD    Y5, Y3, Y7
+	VUNPCKHPD    Y5, Y3, Y5
+	VUNPCKLPD    Y8, Y0, Y3
+	VUNPCKHPD    Y8, Y0, Y8
+	VUNPCKLPS    Y4, Y1, Y0
+	VUNPCKHPS    Y4, Y1, Y1
+	VUNPCKLPS    Y6, Y2, Y4
+	VUNPCKHPS    Y6, Y2, Y2
+	VUNPCKLPD    Y4, Y0, Y6
+	VUNPCKHPD    Y4, Y0, Y4
+	VUNPCKLPD    Y2, Y1, Y0
+	VUNPCKHPD    Y2, Y1, Y2
+	VSUBPS       Y3, Y7, Y1
+	VADDPS       Y3, Y7, Y7
+	VSUBPS       Y0, Y6, Y3
+	VADDPS       Y0, Y6, Y6
+	VSUBPS       Y8, Y5, Y0
+	VADDPS       Y8, Y5, Y5
+	VSUBPS       Y2, Y4, Y8
+	VADDPS       Y2, Y4, Y4
+	VSUBPS       Y5, Y7, Y2
+	VADDPS       Y5, Y7, Y7
+	VSUBPS       Y4, Y6, Y5
+	VADDPS       Y4, Y6, Y6
+	VADDPS       Y8, Y1, Y4
+	VSUBPS       Y8, Y1, Y1
+	VSUBPS       Y0, Y3, Y8
+	VADDPS       Y0, Y3, Y3
+	VMOVUPS      (DX), Y0
+	VMOVAPS      Y1, Y9
+	VFMADD231PS  Y0, Y3, Y9
+	VFNMADD231PS Y0, Y1, Y3
+	VMOVUPS      192(DX), Y0
+	VMULPS       Y0, Y9, Y9
+	VMULPS       Y0, Y3, Y3
+	VMOVUPS      64(DX), Y0
+	VMOVAPS      Y2, Y1
+	VFMADD231PS  Y0, Y5, Y1
+	VFNMADD231PS Y0, Y2, Y5
+	VMOVUPS      256(DX), Y0
+	VMULPS       Y0, Y1, Y1
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      128(DX), Y0
+	VMOVAPS      Y4, Y2
+	VFMADD231PS  Y0, Y8, Y2
+	VFNMADD231PS Y0, Y4, Y8
+	VMOVUPS      320(DX), Y0
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y0, Y8, Y8
+	VPERM2F128   $0x20, Y9, Y7, Y0
+	VPERM2F128   $0x31, Y9, Y7, Y7
+	VPERM2F128   $0x20, Y3, Y6, Y4
+	VPERM2F128   $0x31, Y3, Y6, Y6
+	VPERM2F128   $0x20, Y2, Y1, Y3
+	VPERM2F128   $0x31, Y2, Y1, Y1
+	VPERM2F128   $0x20, Y8, Y5, Y2
+	VPERM2F128   $0x31, Y8, Y5, Y5
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y4, (CX)
+	VMOVUPS      Y3, (DI)
+	VMOVUPS      Y2, 32(DI)
+	VMOVUPS      Y7, 64(AX)
+	VMOVUPS      Y6, 64(CX)
+	VMOVUPS      Y1, 64(DI)
+	VMOVUPS      Y5, 96(DI)
+	LEAQ         (R9)(R9*2), R10
+	VMOVUPS      32(AX), Y0
+	VMOVUPS      32(CX), Y1
+	VMOVUPS      32(BX), Y2
+	VMOVUPS      32(SI), Y3
+	VMULPS       Y3, Y1, Y4
+	VMULPS       Y3, Y0, Y3
+	VFMADD213PS  Y4, Y2, Y0
+	VFMSUB213PS  Y3, Y2, Y1
+	VMOVUPS      32(AX)(R9*1), Y2
+	VMOVUPS      32(CX)(R9*1), Y3
+	VMOVUPS      32(BX)(R9*1), Y4
+	VMOVUPS      32(SI)(R9*1), Y5
+	VMULPS       Y5, Y3, Y6
+	VMULPS       Y5, Y2, Y5
+	VFMADD213PS  Y6, Y4, Y2
+	VFMSUB213PS  Y5, Y4, Y3
+	VMOVUPS      32(AX)(R9*2), Y4
+	VMOVUPS      32(CX)(R9*2), Y5
+	VMOVUPS      32(BX)(R9*2), Y6
+	VMOVUPS      32(SI)(R9*2), Y7
+	VMULPS       Y7, Y5, Y8
+	VMULPS       Y7, Y4, Y7
+	VFMADD213PS  Y8, Y6, Y4
+	VFMSUB213PS  Y7, Y6, Y5
+	VMOVUPS      32(AX)(R10*1), Y6
+	VMOVUPS      32(CX)(R10*1), Y7
+	VMOVUPS      32(BX)(R10*1), Y8
+	VMOVUPS      32(SI)(R10*1), Y9
+	VMULPS       Y9, Y7, Y10
+	VMULPS       Y9, Y6, Y9
+	VFMADD213PS  Y10, Y8, Y6
+	VFMSUB213PS  Y9, Y8, Y7
+	VSUBPS       Y4, Y0, Y8
+	VADDPS       Y4, Y0, Y0
+	VSUBPS       Y5, Y1, Y4
+	VADDPS       Y5, Y1, Y1
+	VSUBPS       Y6, Y2, Y5
+	VADDPS       Y6, Y2, Y2
+	VSUBPS       Y7, Y3, Y6
+	VADDPS       Y7, Y3, Y3
+	VSUBPS       Y2, Y0, Y7
+	VADDPS       Y2, Y0, Y0
+	VSUBPS       Y3, Y1, Y2
+	VADDPS       Y3, Y1, Y1
+	VADDPS       Y6, Y8, Y3
+	VSUBPS       Y6, Y8, Y8
+	VSUBPS       Y5, Y4, Y6
+	VADDPS       Y5, Y4, Y4
+	VMOVUPS      416(DX), Y5
+	VMOVAPS      Y8, Y9
+	VFMADD231PS  Y5, Y4, Y9
+	VFNMADD231PS Y5, Y8, Y4
+	VMOVUPS      608(DX), Y5
+	VMULPS       Y5, Y9, Y9
+	VMULPS       Y5, Y4, Y4
+	VMOVUPS      480(DX), Y5
+	VMOVAPS      Y7, Y8
+	VFMADD231PS  Y5, Y2, Y8
+	VFNMADD231PS Y5, Y7, Y2
+	VMOVUPS      672(DX), Y5
+	VMULPS       Y5, Y8, Y8
+	VMULPS       Y5, Y2, Y2
+	VMOVUPS      544(DX), Y5
+	VMOVAPS      Y3, Y7
+	VFMADD231PS  Y5, Y6, Y7
+	VFNMADD231PS Y5, Y3, Y6
+	VMOVUPS      736(DX), Y3
+	VMULPS       Y3, Y7, Y7
+	VMULPS       Y3, Y6, Y6
+	VUNPCKLPS    Y9, Y0, Y3
+	VUNPCKHPS    Y9, Y0, Y0
+	VUNPCKLPS    Y7, Y8, Y5
+	VUNPCKHPS    Y7, Y8, Y8
+	VUNPCKLPD    Y5, Y3, Y7
+	VUNPCKHPD    Y5, Y3, Y5
+	VUNPCKLPD    Y8, Y0, Y3
+	VUNPCKHPD    Y8, Y0, Y8
+	VUNPCKLPS    Y4, Y1, Y0
+	VUNPCKHPS    Y4, Y1, Y1
+	VUNPCKLPS    Y6, Y2, Y4
+	VUNPCKHPS    Y6, Y2, Y2
+	VUNPCKLPD    Y4, Y0, Y6
+	VUNPCKHPD    Y4, Y0, Y4
+	VUNPCKLPD    Y2, Y1, Y0
+	VUNPCKHPD    Y2, Y1, Y2
+	VSUBPS       Y3, Y7, Y1
+	VADDPS       Y3, Y7, Y7
+	VSUBPS       Y0, Y6, Y3
+	VADDPS       Y0, Y6, Y6
+	VSUBPS       Y8, Y5, Y0
+	VADDPS       Y8, Y5, Y5
+	VSUBPS       Y2, Y4, Y8
+	VADDPS       Y2, Y4, Y4
+	VSUBPS       Y5, Y7, Y2
+	VADDPS       Y5, Y7, Y7
+	VSUBPS       Y4, Y6, Y5
+	VADDPS       Y4, Y6, Y6
+	VADDPS       Y8, Y1, Y4
+	VSUBPS       Y8, Y1, Y1
+	VSUBPS       Y0, Y3, Y8
+	VADDPS       Y0, Y3, Y3
+	VMOVUPS      32(DX), Y0
+	VMOVAPS      Y1, Y9
+	VFMADD231PS  Y0, Y3, Y9
+	VFNMADD231PS Y0, Y1, Y3
+	VMOVUPS      224(DX), Y0
+	VMULPS       Y0, Y9, Y9
+	VMULPS       Y0, Y3, Y3
+	VMOVUPS      96(DX), Y0
+	VMOVAPS      Y2, Y1
+	VFMADD231PS  Y0, Y5, Y1
+	VFNMADD231PS Y0, Y2, Y5
+	VMOVUPS      288(DX), Y0
+	VMULPS       Y0, Y1, Y1
+	VMULPS       Y0, Y5, Y5
+	VMOVUPS      160(DX), Y0
+	VMOVAPS      Y4, Y2
+	VFMADD231PS  Y0, Y8, Y2
+	VFNMADD231PS Y0, Y4, Y8
+	VMOVUPS      352(DX), Y0
+	VMULPS       Y0, Y2, Y2
+	VMULPS       Y0, Y8, Y8
+	VPERM2F128   $0x20, Y9, Y7, Y0
+	VPERM2F128   $0x31, Y9, Y7, Y7
+	VPERM2F128   $0x20, Y3, Y6, Y4
+	VPERM2F128   $0x31, Y3, Y6, Y6
+	VPERM2F128   $0x20, Y2, Y1, Y3
+	VPERM2F128   $0x31, Y2, Y1, Y1
+	VPERM2F128   $0x20, Y8, Y5, Y2
+	VPERM2F128   $0x31, Y8, Y5, Y5
+	VMOVUPS      Y0, 128(AX)
+	VMOVUPS      Y4, 128(CX)
+	VMOVUPS      Y3, 160(AX)
+	VMOVUPS      Y2, 160(CX)
+	VMOVUPS      Y7, 192(AX)
+	VMOVUPS      Y6, 192(CX)
+	VMOVUPS      Y1, 224(AX)
+	VMOVUPS      Y5, 224(CX)
+	VMOVUPS      (DI), Y0
+	VMOVUPS      32(DI), Y1
+	VMOVUPS      Y0, 32(AX)
+	VMOVUPS      Y1, 32(CX)
+	VMOVUPS      64(DI), Y0
+	VMOVUPS      96(DI), Y1
+	VMOVUPS      Y0, 96(AX)
+	VMOVUPS      Y1, 96(CX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, BX
+	ADDQ         $0x00000100, SI
+	ADDQ         $0x00000300, DX
+	SUBQ         $0x04, R8
+	JMP          loop1
 
 rest2:
 	MOVQ  re_base+0(FP), AX
@@ -11689,172 +11869,172 @@ done5:
 // func fftInverseLanesMulConj4AVX512(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
 // Requires: AVX, AVX512F
 TEXT ·fftInverseLanesMulConj4AVX512(SB), NOSPLIT, $0-120
-	MOVQ    re_base+0(FP), AX
-	MOVQ    im_base+24(FP), CX
-	MOVQ    tw_base+96(FP), DX
-	MOVQ    kRe_base+48(FP), BX
-	MOVQ    kIm_base+72(FP), SI
-	VMOVUPS fftlanes_twist1re<>+0(SB), Z0
-	VMOVUPS fftlanes_twist1im<>+0(SB), Z1
-	VMOVUPS fftlanes_twist2re<>+0(SB), Z2
-	VMOVUPS fftlanes_twist2im<>+0(SB), Z3
-	VMOVUPS fftlanes_twist3re<>+0(SB), Z4
-	VMOVUPS fftlanes_twist3im<>+0(SB), Z5
-	MOVQ    re_len+8(FP), DI
-	SHRQ    $0x04, DI
-	MOVQ    $0x00000040, R8
+	MOVQ re_base+0(FP), AX
+	MOVQ im_base+24(FP), CX
+	MOVQ tw_base+96(FP), DX
+	MOVQ kRe_base+48(FP), BX
+	MOVQ kIm_base+72(FP), SI
+	MOVQ re_len+8(FP), DI
+	SHRQ $0x04, DI
+	MOVQ $0x00000040, R8
 
 loop1:
-	CMPQ        DI, $0x04
-	JL          rest2
-	LEAQ        (R8)(R8*2), R9
-	VMOVUPS     (AX), Z6
-	VMOVUPS     (CX), Z7
-	VMOVUPS     (BX), Z8
-	VMOVUPS     (SI), Z9
-	VMULPS      Z9, Z7, Z10
-	VMULPS      Z9, Z6, Z9
-	VFMADD213PS Z10, Z8, Z6
-	VFMSUB213PS Z9, Z8, Z7
-	VMOVUPS     (AX)(R8*1), Z8
-	VMOVUPS     (CX)(R8*1), Z9
-	VMOVUPS     (BX)(R8*1), Z10
-	VMOVUPS     (SI)(R8*1), Z11
-	VMULPS      Z11, Z9, Z12
-	VMULPS      Z11, Z8, Z11
-	VFMADD213PS Z12, Z10, Z8
-	VFMSUB213PS Z11, Z10, Z9
-	VMOVUPS     (AX)(R8*2), Z10
-	VMOVUPS     (CX)(R8*2), Z11
-	VMOVUPS     (BX)(R8*2), Z12
-	VMOVUPS     (SI)(R8*2), Z13
-	VMULPS      Z13, Z11, Z14
-	VMULPS      Z13, Z10, Z13
-	VFMADD213PS Z14, Z12, Z10
-	VFMSUB213PS Z13, Z12, Z11
-	VMOVUPS     (AX)(R9*1), Z12
-	VMOVUPS     (CX)(R9*1), Z13
-	VMOVUPS     (BX)(R9*1), Z14
-	VMOVUPS     (SI)(R9*1), Z15
-	VMULPS      Z15, Z13, Z16
-	VMULPS      Z15, Z12, Z15
-	VFMADD213PS Z16, Z14, Z12
-	VFMSUB213PS Z15, Z14, Z13
-	VSUBPS      Z10, Z6, Z14
-	VADDPS      Z10, Z6, Z6
-	VSUBPS      Z11, Z7, Z10
-	VADDPS      Z11, Z7, Z7
-	VSUBPS      Z12, Z8, Z11
-	VADDPS      Z12, Z8, Z8
-	VSUBPS      Z13, Z9, Z12
-	VADDPS      Z13, Z9, Z9
-	VSUBPS      Z8, Z6, Z13
-	VADDPS      Z8, Z6, Z6
-	VSUBPS      Z9, Z7, Z8
-	VADDPS      Z9, Z7, Z7
-	VADDPS      Z12, Z14, Z9
-	VSUBPS      Z12, Z14, Z14
-	VSUBPS      Z11, Z10, Z12
-	VADDPS      Z11, Z10, Z10
-	VUNPCKLPS   Z14, Z6, Z11
-	VUNPCKHPS   Z14, Z6, Z6
-	VUNPCKLPS   Z9, Z13, Z14
-	VUNPCKHPS   Z9, Z13, Z13
-	VUNPCKLPD   Z14, Z11, Z9
-	VUNPCKHPD   Z14, Z11, Z14
-	VUNPCKLPD   Z13, Z6, Z11
-	VUNPCKHPD   Z13, Z6, Z13
-	VUNPCKLPS   Z10, Z7, Z6
-	VUNPCKHPS   Z10, Z7, Z7
-	VUNPCKLPS   Z12, Z8, Z10
-	VUNPCKHPS   Z12, Z8, Z8
-	VUNPCKLPD   Z10, Z6, Z12
-	VUNPCKHPD   Z10, Z6, Z10
-	VUNPCKLPD   Z8, Z7, Z6
-	VUNPCKHPD   Z8, Z7, Z8
-	VMULPS      Z1, Z10, Z7
-	VMULPS      Z1, Z14, Z15
-	VFMADD213PS Z7, Z0, Z14
-	VFMSUB213PS Z15, Z0, Z10
-	VMULPS      Z3, Z6, Z7
-	VMULPS      Z3, Z11, Z15
-	VFMADD213PS Z7, Z2, Z11
-	VFMSUB213PS Z15, Z2, Z6
-	VMULPS      Z5, Z8, Z7
-	VMULPS      Z5, Z13, Z15
-	VFMADD213PS Z7, Z4, Z13
-	VFMSUB213PS Z15, Z4, Z8
-	VSUBPS      Z11, Z9, Z7
-	VADDPS      Z11, Z9, Z9
-	VSUBPS      Z6, Z12, Z11
-	VADDPS      Z6, Z12, Z12
-	VSUBPS      Z13, Z14, Z6
-	VADDPS      Z13, Z14, Z14
-	VSUBPS      Z8, Z10, Z13
-	VADDPS      Z8, Z10, Z10
-	VSUBPS      Z14, Z9, Z8
-	VADDPS      Z14, Z9, Z9
-	VSUBPS      Z10, Z12, Z14
-	VADDPS      Z10, Z12, Z12
-	VADDPS      Z13, Z7, Z10
-	VSUBPS      Z13, Z7, Z7
-	VSUBPS      Z6, Z11, Z13
-	VADDPS      Z6, Z11, Z11
-	VMOVUPS     (DX), Z6
-	VMOVUPS     64(DX), Z15
-	VMULPS      Z15, Z12, Z16
-	VMULPS      Z15, Z9, Z15
-	VFMADD213PS Z16, Z6, Z9
-	VFMSUB213PS Z15, Z6, Z12
-	VMOVUPS     128(DX), Z6
-	VMOVUPS     192(DX), Z15
-	VMULPS      Z15, Z11, Z16
-	VMULPS      Z15, Z7, Z15
-	VFMADD213PS Z16, Z6, Z7
-	VFMSUB213PS Z15, Z6, Z11
-	VMOVUPS     256(DX), Z6
-	VMOVUPS     320(DX), Z15
-	VMULPS      Z15, Z14, Z16
-	VMULPS      Z15, Z8, Z15
-	VFMADD213PS Z16, Z6, Z8
-	VFMSUB213PS Z15, Z6, Z14
-	VMOVUPS     384(DX), Z6
-	VMOVUPS     448(DX), Z15
-	VMULPS      Z15, Z13, Z16
-	VMULPS      Z15, Z10, Z15
-	VFMADD213PS Z16, Z6, Z10
-	VFMSUB213PS Z15, Z6, Z13
-	VSHUFF32X4  $0x44, Z7, Z9, Z6
-	VSHUFF32X4  $0xee, Z7, Z9, Z9
-	VSHUFF32X4  $0x44, Z10, Z8, Z7
-	VSHUFF32X4  $0xee, Z10, Z8, Z8
-	VSHUFF32X4  $0x88, Z7, Z6, Z10
-	VSHUFF32X4  $0xdd, Z7, Z6, Z6
-	VSHUFF32X4  $0x88, Z8, Z9, Z7
-	VSHUFF32X4  $0xdd, Z8, Z9, Z8
-	VSHUFF32X4  $0x44, Z11, Z12, Z9
-	VSHUFF32X4  $0xee, Z11, Z12, Z12
-	VSHUFF32X4  $0x44, Z13, Z14, Z11
-	VSHUFF32X4  $0xee, Z13, Z14, Z14
-	VSHUFF32X4  $0x88, Z11, Z9, Z13
-	VSHUFF32X4  $0xdd, Z11, Z9, Z9
-	VSHUFF32X4  $0x88, Z14, Z12, Z11
-	VSHUFF32X4  $0xdd, Z14, Z12, Z12
-	VMOVUPS     Z10, (AX)
-	VMOVUPS     Z13, (CX)
-	VMOVUPS     Z6, 64(AX)
-	VMOVUPS     Z9, 64(CX)
-	VMOVUPS     Z7, 128(AX)
-	VMOVUPS     Z11, 128(CX)
-	VMOVUPS     Z8, 192(AX)
-	VMOVUPS     Z12, 192(CX)
-	ADDQ        $0x00000100, AX
-	ADDQ        $0x00000100, CX
-	ADDQ        $0x00000100, BX
-	ADDQ        $0x00000100, SI
-	ADDQ        $0x00000200, DX
-	SUBQ        $0x04, DI
-	JMP         loop1
+	CMPQ         DI, $0x04
+	JL           rest2
+	LEAQ         (R8)(R8*2), R9
+	VMOVUPS      (AX), Z0
+	VMOVUPS      (CX), Z1
+	VMOVUPS      (BX), Z2
+	VMOVUPS      (SI), Z3
+	VMULPS       Z3, Z1, Z4
+	VMULPS       Z3, Z0, Z3
+	VFMADD213PS  Z4, Z2, Z0
+	VFMSUB213PS  Z3, Z2, Z1
+	VMOVUPS      (AX)(R8*1), Z2
+	VMOVUPS      (CX)(R8*1), Z3
+	VMOVUPS      (BX)(R8*1), Z4
+	VMOVUPS      (SI)(R8*1), Z5
+	VMULPS       Z5, Z3, Z6
+	VMULPS       Z5, Z2, Z5
+	VFMADD213PS  Z6, Z4, Z2
+	VFMSUB213PS  Z5, Z4, Z3
+	VMOVUPS      (AX)(R8*2), Z4
+	VMOVUPS      (CX)(R8*2), Z5
+	VMOVUPS      (BX)(R8*2), Z6
+	VMOVUPS      (SI)(R8*2), Z7
+	VMULPS       Z7, Z5, Z8
+	VMULPS       Z7, Z4, Z7
+	VFMADD213PS  Z8, Z6, Z4
+	VFMSUB213PS  Z7, Z6, Z5
+	VMOVUPS      (AX)(R9*1), Z6
+	VMOVUPS      (CX)(R9*1), Z7
+	VMOVUPS      (BX)(R9*1), Z8
+	VMOVUPS      (SI)(R9*1), Z9
+	VMULPS       Z9, Z7, Z10
+	VMULPS       Z9, Z6, Z9
+	VFMADD213PS  Z10, Z8, Z6
+	VFMSUB213PS  Z9, Z8, Z7
+	VSUBPS       Z4, Z0, Z8
+	VADDPS       Z4, Z0, Z0
+	VSUBPS       Z5, Z1, Z4
+	VADDPS       Z5, Z1, Z1
+	VSUBPS       Z6, Z2, Z5
+	VADDPS       Z6, Z2, Z2
+	VSUBPS       Z7, Z3, Z6
+	VADDPS       Z7, Z3, Z3
+	VSUBPS       Z2, Z0, Z7
+	VADDPS       Z2, Z0, Z0
+	VSUBPS       Z3, Z1, Z2
+	VADDPS       Z3, Z1, Z1
+	VADDPS       Z6, Z8, Z3
+	VSUBPS       Z6, Z8, Z8
+	VSUBPS       Z5, Z4, Z6
+	VADDPS       Z5, Z4, Z4
+	VMOVUPS      384(DX), Z5
+	VMOVAPS      Z8, Z9
+	VFMADD231PS  Z5, Z4, Z9
+	VFNMADD231PS Z5, Z8, Z4
+	VMOVUPS      576(DX), Z5
+	VMULPS       Z5, Z9, Z9
+	VMULPS       Z5, Z4, Z4
+	VMOVUPS      448(DX), Z5
+	VMOVAPS      Z7, Z8
+	VFMADD231PS  Z5, Z2, Z8
+	VFNMADD231PS Z5, Z7, Z2
+	VMOVUPS      640(DX), Z5
+	VMULPS       Z5, Z8, Z8
+	VMULPS       Z5, Z2, Z2
+	VMOVUPS      512(DX), Z5
+	VMOVAPS      Z3, Z7
+	VFMADD231PS  Z5, Z6, Z7
+	VFNMADD231PS Z5, Z3, Z6
+	VMOVUPS      704(DX), Z3
+	VMULPS       Z3, Z7, Z7
+	VMULPS       Z3, Z6, Z6
+	VUNPCKLPS    Z9, Z0, Z3
+	VUNPCKHPS    Z9, Z0, Z0
+	VUNPCKLPS    Z7, Z8, Z5
+	VUNPCKHPS    Z7, Z8, Z8
+	VUNPCKLPD    Z5, Z3, Z7
+	VUNPCKHPD    Z5, Z3, Z5
+	VUNPCKLPD    Z8, Z0, Z3
+	VUNPCKHPD    Z8, Z0, Z8
+	VUNPCKLPS    Z4, Z1, Z0
+	VUNPCKHPS    Z4, Z1, Z1
+	VUNPCKLPS    Z6, Z2, Z4
+	VUNPCKHPS    Z6, Z2, Z2
+	VUNPCKLPD    Z4, Z0, Z6
+	VUNPCKHPD    Z4, Z0, Z4
+	VUNPCKLPD    Z2, Z1, Z0
+	VUNPCKHPD    Z2, Z1, Z2
+	VSUBPS       Z3, Z7, Z1
+	VADDPS       Z3, Z7, Z7
+	VSUBPS       Z0, Z6, Z3
+	VADDPS       Z0, Z6, Z6
+	VSUBPS       Z8, Z5, Z0
+	VADDPS       Z8, Z5, Z5
+	VSUBPS       Z2, Z4, Z8
+	VADDPS       Z2, Z4, Z4
+	VSUBPS       Z5, Z7, Z2
+	VADDPS       Z5, Z7, Z7
+	VSUBPS       Z4, Z6, Z5
+	VADDPS       Z4, Z6, Z6
+	VADDPS       Z8, Z1, Z4
+	VSUBPS       Z8, Z1, Z1
+	VSUBPS       Z0, Z3, Z8
+	VADDPS       Z0, Z3, Z3
+	VMOVUPS      (DX), Z0
+	VMOVAPS      Z1, Z9
+	VFMADD231PS  Z0, Z3, Z9
+	VFNMADD231PS Z0, Z1, Z3
+	VMOVUPS      192(DX), Z0
+	VMULPS       Z0, Z9, Z9
+	VMULPS       Z0, Z3, Z3
+	VMOVUPS      64(DX), Z0
+	VMOVAPS      Z2, Z1
+	VFMADD231PS  Z0, Z5, Z1
+	VFNMADD231PS Z0, Z2, Z5
+	VMOVUPS      256(DX), Z0
+	VMULPS       Z0, Z1, Z1
+	VMULPS       Z0, Z5, Z5
+	VMOVUPS      128(DX), Z0
+	VMOVAPS      Z4, Z2
+	VFMADD231PS  Z0, Z8, Z2
+	VFNMADD231PS Z0, Z4, Z8
+	VMOVUPS      320(DX), Z0
+	VMULPS       Z0, Z2, Z2
+	VMULPS       Z0, Z8, Z8
+	VSHUFF32X4   $0x44, Z9, Z7, Z0
+	VSHUFF32X4   $0xee, Z9, Z7, Z7
+	VSHUFF32X4   $0x44, Z2, Z1, Z4
+	VSHUFF32X4   $0xee, Z2, Z1, Z1
+	VSHUFF32X4   $0x88, Z4, Z0, Z2
+	VSHUFF32X4   $0xdd, Z4, Z0, Z0
+	VSHUFF32X4   $0x88, Z1, Z7, Z4
+	VSHUFF32X4   $0xdd, Z1, Z7, Z1
+	VSHUFF32X4   $0x44, Z3, Z6, Z7
+	VSHUFF32X4   $0xee, Z3, Z6, Z6
+	VSHUFF32X4   $0x44, Z8, Z5, Z3
+	VSHUFF32X4   $0xee, Z8, Z5, Z5
+	VSHUFF32X4   $0x88, Z3, Z7, Z8
+	VSHUFF32X4   $0xdd, Z3, Z7, Z3
+	VSHUFF32X4   $0x88, Z5, Z6, Z7
+	VSHUFF32X4   $0xdd, Z5, Z6, Z5
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z8, (CX)
+	VMOVUPS      Z0, 64(AX)
+	VMOVUPS      Z3, 64(CX)
+	VMOVUPS      Z4, 128(AX)
+	VMOVUPS      Z7, 128(CX)
+	VMOVUPS      Z1, 192(AX)
+	VMOVUPS      Z5, 192(CX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, BX
+	ADDQ         $0x00000100, SI
+	ADDQ         $0x00000300, DX
+	SUBQ         $0x04, DI
+	JMP          loop1
 
 rest2:
 	MOVQ  re_base+0(FP), AX

@@ -1,0 +1,63 @@
+package asm
+
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// The stage over the lanes computes 16-point transforms as 4×4, with three twiddles w = c·(1 + i·t)
+// in each of two steps. The table has t and c, which are vek.FFTLaneTwiddles'. A product with
+// 1 + i·t takes two multiply-adds. A forward step multiplies its inputs. Then the factors c take
+// few instructions of their own: multiply-adds compute x_0 ± c·x_2 and x_1 ± c·x_3.
+
+// laneTwiddle loads t (part 0) or c (part 1) of twiddle i of a step, for a part's vectors.
+func (b *lanesGroup) laneTwiddle(step, part, i, first, n int) reg.VecVirtual {
+	at := 6*step + 3*part + i - 1
+	return b.loadFirst(operand.Mem{Base: b.tw, Disp: 16 * (b.rows*at + first)}, 4*n)
+}
+
+// twiddledDFT4 is a forward step: it multiplies x_1 … x_3 by their twiddles and transforms.
+func (b *lanesGroup) twiddledDFT4(step int, x [4]complexVec, first, n int) (y [4]complexVec) {
+	for i := 1; i < 4; i++ {
+		x[i] = b.turn(x[i], b.laneTwiddle(step, 0, i, first, n), false)
+	}
+	s0, s1 := b.scaledSumDiff(x[0], x[2], b.laneTwiddle(step, 1, 2, first, n))
+	b.mulReal(x[1], b.laneTwiddle(step, 1, 1, first, n))
+	s2, s3 := b.scaledSumDiff(x[1], x[3], b.laneTwiddle(step, 1, 3, first, n))
+	y[0], y[2] = b.sumDiff(s0, s2)
+	y[1], y[3] = b.sumDiffI(s1, s3)
+	return y
+}
+
+// dft4Twiddled is the inverse of twiddledDFT4, up to the factor 4.
+func (b *lanesGroup) dft4Twiddled(step int, x [4]complexVec, first, n int) [4]complexVec {
+	y := b.dft4(x, true)
+	for i := 1; i < 4; i++ {
+		y[i] = b.turn(y[i], b.laneTwiddle(step, 0, i, first, n), true)
+		b.mulReal(y[i], b.laneTwiddle(step, 1, i, first, n))
+	}
+	return y
+}
+
+// turn returns x·(1 + i·t), or x·(1 − i·t) if back. x is used up.
+func (b *lanesGroup) turn(x complexVec, t reg.VecVirtual, back bool) complexVec {
+	add, sub := b.VFMADD231PS, b.VFNMADD231PS
+	if back {
+		add, sub = sub, add
+	}
+	re := b.vec()
+	b.VMOVAPS(x.re, re)
+	sub(t, x.im, re)
+	add(t, x.re, x.im)
+	return complexVec{re, x.im}
+}
+
+// scaledSumDiff returns x + c·y and x − c·y. x is used up.
+func (b *lanesGroup) scaledSumDiff(x, y complexVec, c reg.VecVirtual) (sum, diff complexVec) {
+	sum = b.copied(x)
+	b.VFMADD231PS(c, y.re, sum.re)
+	b.VFNMADD231PS(c, y.re, x.re)
+	b.VFMADD231PS(c, y.im, sum.im)
+	b.VFNMADD231PS(c, y.im, x.im)
+	return sum, x
+}
