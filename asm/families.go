@@ -13,6 +13,7 @@ var families = []family{
 	{"cmul", cmul},
 	{"embed", embed},
 	{"fft", fft},
+	{"fftforward", fftforward},
 	{"fftlanes", fftlanes},
 	{"gemm", gemm},
 	{"norm", norm},

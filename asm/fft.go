@@ -13,10 +13,10 @@ import (
 func fft(f *file) {
 	const pass = "func(re, im, tw []float32, q, from, count int)"
 	for _, p := range []fftPass{
-		{name: "fftForward3", radix: 3}, {name: "fftInverse3", radix: 3, inverse: true},
-		{name: "fftForward4", radix: 4}, {name: "fftInverse4", radix: 4, inverse: true},
-		{name: "fftForward5", radix: 5}, {name: "fftInverse5", radix: 5, inverse: true},
-		{name: "fftForward8", radix: 8}, {name: "fftInverse8", radix: 8, inverse: true},
+		{name: "fftInverse3", radix: 3, inverse: true},
+		{name: "fftInverse4", radix: 4, inverse: true},
+		{name: "fftInverse5", radix: 5, inverse: true},
+		{name: "fftInverse8", radix: 8, inverse: true},
 	} {
 		f.kernel(p.name, pass, p.generate)
 	}
@@ -51,12 +51,25 @@ type butterfly struct {
 	spill       operand.Mem   // memory for four complex vectors if registers are few
 }
 
+// passArgs loads the arguments of a pass.
+type passArgs struct {
+	q, tw, count func() reg.Register
+	from         func() reg.Register // nil for 0
+}
+
 func (p fftPass) generate(g *gen) {
+	arg := func(name string) func() reg.Register {
+		return func() reg.Register { return g.arg(name) }
+	}
+	p.with(g, passArgs{arg("q"), func() reg.Register { return g.ptr("tw") }, arg("count"), arg("from")})
+}
+
+func (p fftPass) with(g *gen, args passArgs) {
 	b := &butterfly{gen: g, fftPass: p}
 	if p.radix == 8 && !g.manyRegisters() {
 		b.spill = g.alignedLocal(8 * 4 * g.lanes)
 	}
-	b.step = g.arg("q")
+	b.step = args.q()
 	g.SHLQ(operand.Imm(6), b.step)
 	if p.radix > 3 {
 		b.step3 = g.GP64()
@@ -64,14 +77,17 @@ func (p fftPass) generate(g *gen) {
 	}
 	x, end := g.complexPtr("re", "im"), g.length("re")
 	g.LEAQ(operand.Mem{Base: x.re, Index: end, Scale: 4}, end)
-	first := g.arg("from")
 	twStep := 8 * (p.radix - 1)
-	tw := g.ptr("tw")
-	offset := g.GP64()
-	g.IMUL3Q(operand.U32(twStep), first, offset)
-	g.ADDQ(offset, tw)
-	g.SHLQ(operand.Imm(6), first)
-	g.advance(x, first)
+	tw := args.tw()
+	var first reg.Register
+	if args.from != nil {
+		first = args.from()
+		offset := g.GP64()
+		g.IMUL3Q(operand.U32(twStep), first, offset)
+		g.ADDQ(offset, tw)
+		g.SHLQ(operand.Imm(6), first)
+		g.advance(x, first)
+	}
 	body := func() {
 		b.tw = g.GP64()
 		g.MOVQ(tw, b.tw)
@@ -85,7 +101,7 @@ func (p fftPass) generate(g *gen) {
 			from = g.complexPtr("xRe", "xIm")
 			g.advance(from, first)
 		}
-		g.times(g.arg("count"), func() {
+		g.times(args.count(), func() {
 			b.run(from, to)
 			g.advance(from, operand.Imm(64))
 			if p.half {

@@ -26,7 +26,6 @@ func fftlanes(f *file) {
 			}
 			f.kernel(name, signature, func(g *gen) { g.lanesStage(kind, radix) })
 		}
-		stage("fftForwardLanes", "func(re, im, tw []float32)", forwardLanes)
 		stage("fftInverseLanes", "func(re, im, tw []float32)", inverseLanes)
 		const product = "func(re, im, kRe, kIm, tw []float32)"
 		stage("fftInverseLanesMul", product, inverseLanesMul)
@@ -57,9 +56,6 @@ type lanesGroup struct {
 
 func (g *gen) lanesStage(kind lanesKind, radix int) {
 	b := &lanesGroup{gen: g, kind: kind, radix: radix}
-	if kind == forwardLanes && b.separatePass() {
-		b.pass()
-	}
 	b.x, b.tw = g.complexPtr("re", "im"), g.ptr("tw")
 	product := kind >= inverseLanesMul
 	if product {
@@ -68,7 +64,7 @@ func (g *gen) lanesStage(kind lanesKind, radix int) {
 	switch {
 	case g.wide():
 	case g.neon():
-		b.spill = g.AllocLocal(6 * 8 * g.lanes)
+		b.spill = g.local(6 * 8 * g.lanes)
 	default:
 		b.spill = g.alignedLocal(2 * 8 * g.lanes)
 	}

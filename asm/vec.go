@@ -18,6 +18,7 @@ type gen struct {
 	level
 	file   *file
 	labels int
+	shared operand.Mem // see shareLocals
 }
 
 // wide reports whether this is AVX-512, neon whether it is NEON.
@@ -141,9 +142,21 @@ func (g *gen) zeros(n int) []reg.VecVirtual {
 // register.
 func (g *gen) clear(r reg.VecVirtual) { g.VXORPS(r, r, r) }
 
-// alignedLocal returns memory of a function's frame, aligned to a vector. It takes a register.
+// shareLocals makes local return the same memory from now on, for parts of a function of which one
+// runs at a time.
+func (g *gen) shareLocals(size int) { g.shared = g.AllocLocal(size) }
+
+// local returns memory of a function's frame.
+func (g *gen) local(size int) operand.Mem {
+	if g.shared.Base != nil {
+		return g.shared
+	}
+	return g.AllocLocal(size)
+}
+
+// alignedLocal is local, aligned to a vector. It takes a register.
 func (g *gen) alignedLocal(size int) operand.Mem {
-	frame, base := g.AllocLocal(size+4*g.lanes), g.GP64()
+	frame, base := g.local(size+4*g.lanes), g.GP64()
 	g.LEAQ(frame.Offset(4*g.lanes-1), base)
 	g.ANDQ(operand.I8(-4*g.lanes), base)
 	return operand.Mem{Base: base}

@@ -13,12 +13,13 @@ import (
 // If n = 16·m, m-point transforms run in 16 lanes side by side, followed by 16-point transforms
 // over the lanes (vek.FFTLanes). The few other lengths are summed by definition.
 type FFT struct {
-	n       int
-	radices []int     // of the m-point transforms
-	passes  []pass    // all but those that the stage over the lanes includes
-	last    int       // radix of the pass that the stage over the lanes includes, or 1
-	lanes   []float32 // twiddles of the stage over the lanes
-	roots   []float32 // a short transform's exp(−2πi·j/n), else nil
+	n        int
+	radices  []int         // of the m-point transforms
+	passes   []pass        // all but those that the stage over the lanes includes
+	forwards []vek.FFTPass // the same passes
+	last     int           // radix of the pass that the stage over the lanes includes, or 1
+	lanes    []float32     // twiddles of the stage over the lanes
+	roots    []float32     // a short transform's exp(−2πi·j/n), else nil
 }
 
 // pass is one stage of the m-point transforms: radix-point transforms of vectors that are q apart.
@@ -79,6 +80,7 @@ func newFFT(n int) *FFT {
 		p := pass{radix: radix, q: q, tw: make([]float32, 2*(radix-1)*q)}
 		vek.FFTTwiddles(p.tw, radix, q)
 		f.passes = append(f.passes, p)
+		f.forwards = append(f.forwards, vek.NewFFTPass(radix, q, p.tw))
 	}
 	f.lanes = make([]float32, 3*n)
 	vek.FFTLaneTwiddles(f.lanes, f.vectors())
@@ -193,41 +195,37 @@ func (f *FFT) forward(re, im, xRe, xIm []float32) {
 		vek.DFT(re, im, f.roots)
 		return
 	}
-	passes := f.passes
 	if xRe != nil {
-		p := &passes[0]
+		p := &f.passes[0]
 		vek.FFTForwardHalf(p.radix, re, im, xRe, xIm, p.tw, p.q)
-		f.forwardBlocks(passes[1:], re, im, f.lanes, p.q)
+		f.forwardBlocks(1, re, im, f.lanes, p.q)
 		return
 	}
-	f.forwardBlocks(passes, re, im, f.lanes, f.n/vek.FFTLanes)
+	f.forwardBlocks(0, re, im, f.lanes, f.n/vek.FFTLanes)
 }
 
 // nearby is the length up to which both parts of an array and the twiddles stay in the L2 cache.
 const nearby = 1 << 15
 
-// forwardBlocks runs the passes over every block of m vectors, then the stage over the lanes. The
-// next pass splits a block that does not fit the cache; each of the parts is finished before the
-// next begins.
-func (f *FFT) forwardBlocks(passes []pass, re, im, lanes []float32, m int) {
-	block := m * vek.FFTLanes
-	if len(re) > nearby && block < len(re) {
-		per := max(block, nearby/block*block) // whole blocks that fit
-		for at := 0; at < len(re); at += per {
-			end := min(at+per, len(re))
-			f.forwardBlocks(passes, re[at:end], im[at:end], lanes[3*at:3*end], m)
-		}
+// forwardBlocks runs all passes but those done over every block of m vectors, then the stage over
+// the lanes. The next pass splits a block that does not fit the cache; each of the parts is finished
+// before the next begins.
+func (f *FFT) forwardBlocks(done int, re, im, lanes []float32, m int) {
+	if len(re) <= nearby {
+		vek.FFTForward(re, im, f.forwards[done:], f.last, lanes)
 		return
 	}
-	for i := range passes {
-		p := &passes[i]
-		vek.FFTForward(p.radix, re, im, p.tw, p.q)
-		if len(re) > nearby {
-			f.forwardBlocks(passes[i+1:], re, im, lanes, p.q)
-			return
-		}
+	block := m * vek.FFTLanes
+	if block == len(re) {
+		vek.FFTForward(re, im, f.forwards[done:done+1], 0, nil)
+		done, m = done+1, f.passes[done].q
+		block = m * vek.FFTLanes
 	}
-	vek.FFTForwardLanes(f.last, re, im, lanes)
+	per := max(block, nearby/block*block) // whole blocks that fit
+	for at := 0; at < len(re); at += per {
+		end := min(at+per, len(re))
+		f.forwardBlocks(done, re[at:end], im[at:end], lanes[3*at:3*end], m)
+	}
 }
 
 // product is a spectrum by which, or by whose conjugate, the input of an inverse transform is

@@ -19,37 +19,14 @@ type lanes = [FFTLanes]float32
 // vector returns vector i of x.
 func vector(x []float32, i int) *lanes { return (*lanes)(x[i*FFTLanes:]) }
 
-// FFTForward runs one forward pass of radix 3, 4, 5 or 8 over every block of radix·q vectors. It
-// transforms the radix vectors j, j+q, … for each j < q, and multiplies output k by w^{jk}, w =
-// exp(−2πi/(radix·q)). FFTTwiddles fills tw; for q = 1 all twiddles are 1.
-func FFTForward(radix int, re, im, tw []float32, q int) {
-	checkFFT("FFTForward", radix, re, im, tw, q)
-	for len(re) > 0 {
-		run, count := fftRun(radix, len(re), q)
-		for from := 0; from < q; from += count {
-			fftForward(radix, re[:run], im[:run], tw, q, from, min(count, q-from))
-		}
-		re, im = re[run:], im[run:]
-	}
-}
-
-func fftForward(radix int, re, im, tw []float32, q, from, count int) {
-	switch radix {
-	case 3:
-		fftForward3(re, im, tw, q, from, count)
-	case 4:
-		fftForward4(re, im, tw, q, from, count)
-	case 5:
-		fftForward5(re, im, tw, q, from, count)
-	case 8:
-		fftForward8(re, im, tw, q, from, count)
-	}
-}
-
 // FFTInverse runs the pass that undoes FFTForward's (up to the factor radix): it multiplies by the
 // conjugate twiddles and transforms with the opposite sign.
 func FFTInverse(radix int, re, im, tw []float32, q int) {
 	checkFFT("FFTInverse", radix, re, im, tw, q)
+	if len(re) <= longestRun {
+		fftInverse(radix, re, im, tw, q, 0, q)
+		return
+	}
 	for len(re) > 0 {
 		run, count := fftRun(radix, len(re), q)
 		for from := 0; from < q; from += count {
@@ -116,7 +93,7 @@ func checkFFT(name string, radix int, re, im, tw []float32, q int) {
 		panic("vek: " + name + ": radix must be 3, 4, 5 or 8")
 	case q < 1:
 		panic("vek: " + name + ": q must be at least 1")
-	case len(re) != len(im) || len(re)%(radix*q*FFTLanes) != 0:
+	case len(re) != len(im) || len(re) != radix*q*FFTLanes && len(re)%(radix*q*FFTLanes) != 0:
 		panic("vek: " + name + ": data is not a whole number of blocks")
 	case len(tw) < 2*(radix-1)*q:
 		panic("vek: " + name + ": twiddles too short")

@@ -1,9 +1,9 @@
 package vek
 
 // y_k = w^{jk} Σ_m x_m (−i)^{mk}
-func fftForward4Generic(re, im, tw []float32, q, from, count int) {
+func fftForward4(re, im, tw []float32, q, count int) {
 	for at := 0; at < len(re)/FFTLanes; at += 4 * q {
-		for j := from; j < from+count; j++ {
+		for j := range count {
 			w := (*[6]float32)(tw[6*j:])
 			w1r, w1i, w2r, w2i, w3r, w3i := w[0], w[1], w[2], w[3], w[4], w[5]
 			ar, br, cr, dr := quarters(re, at+j, q)

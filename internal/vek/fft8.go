@@ -11,9 +11,9 @@ func eighths(x []float32, i, q int) (a, b, c, d, e, f, g, h *lanes) {
 
 // y_k = w^{jk} Σ_m x_m w_8^{mk}. The even outputs are a 4-point transform of x_m + x_{m+4}, the odd
 // ones one of (x_m − x_{m+4})·w_8^m.
-func fftForward8Generic(re, im, tw []float32, q, from, count int) {
+func fftForward8(re, im, tw []float32, q, count int) {
 	for at := 0; at < len(re)/FFTLanes; at += 8 * q {
-		for j := from; j < from+count; j++ {
+		for j := range count {
 			w := (*[14]float32)(tw[14*j:])
 			r0, r1, r2, r3, r4, r5, r6, r7 := eighths(re, at+j, q)
 			i0, i1, i2, i3, i4, i5, i6, i7 := eighths(im, at+j, q)

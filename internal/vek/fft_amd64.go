@@ -4,17 +4,6 @@
 
 package vek
 
-func fftForward3(re, im, tw []float32, q, from, count int) {
-	switch current() {
-	case avx512:
-		fftForward3AVX512(re, im, tw, q, from, count)
-	case avx2:
-		fftForward3AVX2(re, im, tw, q, from, count)
-	default:
-		fftForward3Generic(re, im, tw, q, from, count)
-	}
-}
-
 func fftInverse3(re, im, tw []float32, q, from, count int) {
 	switch current() {
 	case avx512:
@@ -23,17 +12,6 @@ func fftInverse3(re, im, tw []float32, q, from, count int) {
 		fftInverse3AVX2(re, im, tw, q, from, count)
 	default:
 		fftInverse3Generic(re, im, tw, q, from, count)
-	}
-}
-
-func fftForward4(re, im, tw []float32, q, from, count int) {
-	switch current() {
-	case avx512:
-		fftForward4AVX512(re, im, tw, q, from, count)
-	case avx2:
-		fftForward4AVX2(re, im, tw, q, from, count)
-	default:
-		fftForward4Generic(re, im, tw, q, from, count)
 	}
 }
 
@@ -48,17 +26,6 @@ func fftInverse4(re, im, tw []float32, q, from, count int) {
 	}
 }
 
-func fftForward5(re, im, tw []float32, q, from, count int) {
-	switch current() {
-	case avx512:
-		fftForward5AVX512(re, im, tw, q, from, count)
-	case avx2:
-		fftForward5AVX2(re, im, tw, q, from, count)
-	default:
-		fftForward5Generic(re, im, tw, q, from, count)
-	}
-}
-
 func fftInverse5(re, im, tw []float32, q, from, count int) {
 	switch current() {
 	case avx512:
@@ -67,17 +34,6 @@ func fftInverse5(re, im, tw []float32, q, from, count int) {
 		fftInverse5AVX2(re, im, tw, q, from, count)
 	default:
 		fftInverse5Generic(re, im, tw, q, from, count)
-	}
-}
-
-func fftForward8(re, im, tw []float32, q, from, count int) {
-	switch current() {
-	case avx512:
-		fftForward8AVX512(re, im, tw, q, from, count)
-	case avx2:
-		fftForward8AVX2(re, im, tw, q, from, count)
-	default:
-		fftForward8Generic(re, im, tw, q, from, count)
 	}
 }
 
@@ -136,16 +92,6 @@ func fftInverse8Half(yRe, yIm, re, im, tw []float32, q, from, count int) {
 	}
 }
 
-// y_k = w^{jk} Σ_m x_m w_3^{mk}
-//
-//go:noescape
-func fftForward3AVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
-
-// y_k = w^{jk} Σ_m x_m w_3^{mk}
-//
-//go:noescape
-func fftForward3AVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
-
 // y_m = Σ_k conj(w^{jk}) x_k w_3^{−mk}
 //
 //go:noescape
@@ -155,16 +101,6 @@ func fftInverse3AVX2(re []float32, im []float32, tw []float32, q int, from int, 
 //
 //go:noescape
 func fftInverse3AVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
-
-// y_k = w^{jk} Σ_m x_m (−i)^{mk}
-//
-//go:noescape
-func fftForward4AVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
-
-// y_k = w^{jk} Σ_m x_m (−i)^{mk}
-//
-//go:noescape
-func fftForward4AVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
 
 // y_m = Σ_k conj(w^{jk}) x_k i^{mk}
 //
@@ -176,16 +112,6 @@ func fftInverse4AVX2(re []float32, im []float32, tw []float32, q int, from int, 
 //go:noescape
 func fftInverse4AVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
 
-// y_k = w^{jk} Σ_m x_m w_5^{mk}
-//
-//go:noescape
-func fftForward5AVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
-
-// y_k = w^{jk} Σ_m x_m w_5^{mk}
-//
-//go:noescape
-func fftForward5AVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
-
 // y_m = Σ_k conj(w^{jk}) x_k w_5^{−mk}
 //
 //go:noescape
@@ -195,16 +121,6 @@ func fftInverse5AVX2(re []float32, im []float32, tw []float32, q int, from int, 
 //
 //go:noescape
 func fftInverse5AVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
-
-// y_k = w^{jk} Σ_m x_m w_8^{mk}.
-//
-//go:noescape
-func fftForward8AVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
-
-// y_k = w^{jk} Σ_m x_m w_8^{mk}.
-//
-//go:noescape
-func fftForward8AVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
 
 // y_m = Σ_k conj(w^{jk}) x_k w_8^{−mk} = A_m + w_8^{−m}·B_m, where A and B are the 4-point
 // transforms of the even and odd inputs.

@@ -4,28 +4,28 @@
 
 #include "textflag.h"
 
-// y_k = w^{jk} Σ_m x_m w_3^{mk}
-// func fftForward3AVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
+// y_m = Σ_k conj(w^{jk}) x_k w_3^{−mk}
+// func fftInverse3AVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, FMA3
-TEXT ·fftForward3AVX2(SB), NOSPLIT, $0-96
+TEXT ·fftInverse3AVX2(SB), NOSPLIT, $0-96
 	MOVQ   q+72(FP), AX
 	SHLQ   $0x06, AX
 	MOVQ   re_base+0(FP), CX
 	MOVQ   im_base+24(FP), DX
 	MOVQ   re_len+8(FP), BX
 	LEAQ   (CX)(BX*4), BX
-	MOVQ   from+80(FP), SI
-	MOVQ   tw_base+48(FP), DI
-	IMUL3Q $0x00000010, SI, R8
-	ADDQ   R8, DI
-	SHLQ   $0x06, SI
-	ADDQ   SI, CX
-	ADDQ   SI, DX
+	MOVQ   tw_base+48(FP), SI
+	MOVQ   from+80(FP), DI
+	IMUL3Q $0x00000010, DI, R8
+	ADDQ   R8, SI
+	SHLQ   $0x06, DI
+	ADDQ   DI, CX
+	ADDQ   DI, DX
 
 block1:
 	CMPQ  CX, BX
 	JGE   done2
-	MOVQ  DI, SI
+	MOVQ  SI, DI
 	MOVQ  CX, R8
 	MOVQ  DX, R9
 	MOVQ  count+88(FP), R10
@@ -37,8 +37,20 @@ loop3:
 	VMOVUPS      (R9), Y1
 	VMOVUPS      (R8)(AX*1), Y2
 	VMOVUPS      (R9)(AX*1), Y3
+	VBROADCASTSS (DI), Y4
+	VBROADCASTSS 4(DI), Y5
+	VMULPS       Y5, Y3, Y6
+	VMULPS       Y5, Y2, Y5
+	VFMADD213PS  Y6, Y4, Y2
+	VFMSUB213PS  Y5, Y4, Y3
 	VMOVUPS      (R8)(AX*2), Y4
 	VMOVUPS      (R9)(AX*2), Y5
+	VBROADCASTSS 8(DI), Y6
+	VBROADCASTSS 12(DI), Y7
+	VMULPS       Y7, Y5, Y8
+	VMULPS       Y7, Y4, Y7
+	VFMADD213PS  Y8, Y6, Y4
+	VFMSUB213PS  Y7, Y6, Y5
 	VSUBPS       Y4, Y2, Y6
 	VADDPS       Y4, Y2, Y2
 	VSUBPS       Y5, Y3, Y4
@@ -57,28 +69,28 @@ loop3:
 	VFMADD231PS  fft_xbf5db3d7<>+0(SB), Y6, Y1
 	VFMADD231PS  fft_xbf5db3d7<>+0(SB), Y4, Y5
 	VFMADD231PS  fft_x3f5db3d7<>+0(SB), Y6, Y7
-	VBROADCASTSS (SI), Y2
-	VBROADCASTSS 4(SI), Y3
-	VMULPS       Y3, Y1, Y4
-	VMULPS       Y3, Y0, Y3
-	VFMSUB213PS  Y4, Y2, Y0
-	VFMADD213PS  Y3, Y2, Y1
-	VMOVUPS      Y0, (R8)(AX*1)
-	VMOVUPS      Y1, (R9)(AX*1)
-	VBROADCASTSS 8(SI), Y0
-	VBROADCASTSS 12(SI), Y1
-	VMULPS       Y1, Y7, Y2
-	VMULPS       Y1, Y5, Y1
-	VFMSUB213PS  Y2, Y0, Y5
-	VFMADD213PS  Y1, Y0, Y7
-	VMOVUPS      Y5, (R8)(AX*2)
-	VMOVUPS      Y7, (R9)(AX*2)
+	VMOVUPS      Y5, (R8)(AX*1)
+	VMOVUPS      Y7, (R9)(AX*1)
+	VMOVUPS      Y0, (R8)(AX*2)
+	VMOVUPS      Y1, (R9)(AX*2)
 	VMOVUPS      32(R8), Y0
 	VMOVUPS      32(R9), Y1
 	VMOVUPS      32(R8)(AX*1), Y2
 	VMOVUPS      32(R9)(AX*1), Y3
+	VBROADCASTSS (DI), Y4
+	VBROADCASTSS 4(DI), Y5
+	VMULPS       Y5, Y3, Y6
+	VMULPS       Y5, Y2, Y5
+	VFMADD213PS  Y6, Y4, Y2
+	VFMSUB213PS  Y5, Y4, Y3
 	VMOVUPS      32(R8)(AX*2), Y4
 	VMOVUPS      32(R9)(AX*2), Y5
+	VBROADCASTSS 8(DI), Y6
+	VBROADCASTSS 12(DI), Y7
+	VMULPS       Y7, Y5, Y8
+	VMULPS       Y7, Y4, Y7
+	VFMADD213PS  Y8, Y6, Y4
+	VFMSUB213PS  Y7, Y6, Y5
 	VSUBPS       Y4, Y2, Y6
 	VADDPS       Y4, Y2, Y2
 	VSUBPS       Y5, Y3, Y4
@@ -97,25 +109,13 @@ loop3:
 	VFMADD231PS  fft_xbf5db3d7<>+0(SB), Y6, Y1
 	VFMADD231PS  fft_xbf5db3d7<>+0(SB), Y4, Y5
 	VFMADD231PS  fft_x3f5db3d7<>+0(SB), Y6, Y7
-	VBROADCASTSS (SI), Y2
-	VBROADCASTSS 4(SI), Y3
-	VMULPS       Y3, Y1, Y4
-	VMULPS       Y3, Y0, Y3
-	VFMSUB213PS  Y4, Y2, Y0
-	VFMADD213PS  Y3, Y2, Y1
-	VMOVUPS      Y0, 32(R8)(AX*1)
-	VMOVUPS      Y1, 32(R9)(AX*1)
-	VBROADCASTSS 8(SI), Y0
-	VBROADCASTSS 12(SI), Y1
-	VMULPS       Y1, Y7, Y2
-	VMULPS       Y1, Y5, Y1
-	VFMSUB213PS  Y2, Y0, Y5
-	VFMADD213PS  Y1, Y0, Y7
-	VMOVUPS      Y5, 32(R8)(AX*2)
-	VMOVUPS      Y7, 32(R9)(AX*2)
+	VMOVUPS      Y5, 32(R8)(AX*1)
+	VMOVUPS      Y7, 32(R9)(AX*1)
+	VMOVUPS      Y0, 32(R8)(AX*2)
+	VMOVUPS      Y1, 32(R9)(AX*2)
 	ADDQ         $0x40, R8
 	ADDQ         $0x40, R9
-	ADDQ         $0x00000010, SI
+	ADDQ         $0x00000010, DI
 	DECQ         R10
 	JNZ          loop3
 
@@ -162,222 +162,6 @@ DATA fft_xbf5db3d7<>+24(SB)/4, $0xbf5db3d7
 DATA fft_xbf5db3d7<>+28(SB)/4, $0xbf5db3d7
 GLOBL fft_xbf5db3d7<>(SB), RODATA|NOPTR, $32
 
-// y_k = w^{jk} Σ_m x_m w_3^{mk}
-// func fftForward3AVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
-// Requires: AVX, AVX512F
-TEXT ·fftForward3AVX512(SB), NOSPLIT, $0-96
-	MOVQ   q+72(FP), AX
-	SHLQ   $0x06, AX
-	MOVQ   re_base+0(FP), CX
-	MOVQ   im_base+24(FP), DX
-	MOVQ   re_len+8(FP), BX
-	LEAQ   (CX)(BX*4), BX
-	MOVQ   from+80(FP), SI
-	MOVQ   tw_base+48(FP), DI
-	IMUL3Q $0x00000010, SI, R8
-	ADDQ   R8, DI
-	SHLQ   $0x06, SI
-	ADDQ   SI, CX
-	ADDQ   SI, DX
-
-block1:
-	CMPQ  CX, BX
-	JGE   done2
-	MOVQ  DI, SI
-	MOVQ  CX, R8
-	MOVQ  DX, R9
-	MOVQ  count+88(FP), R10
-	TESTQ R10, R10
-	JLE   done4
-
-loop3:
-	VMOVUPS          (R8), Z0
-	VMOVUPS          (R9), Z1
-	VMOVUPS          (R8)(AX*1), Z2
-	VMOVUPS          (R9)(AX*1), Z3
-	VMOVUPS          (R8)(AX*2), Z4
-	VMOVUPS          (R9)(AX*2), Z5
-	VSUBPS           Z4, Z2, Z6
-	VADDPS           Z4, Z2, Z2
-	VSUBPS           Z5, Z3, Z4
-	VADDPS           Z5, Z3, Z3
-	VMOVAPS          Z0, Z5
-	VMOVAPS          Z1, Z7
-	VFMADD231PS.BCST fft_xbf000000<>+0(SB), Z2, Z5
-	VFMADD231PS.BCST fft_xbf000000<>+0(SB), Z3, Z7
-	VADDPS           Z2, Z0, Z0
-	VADDPS           Z3, Z1, Z1
-	VMOVUPS          Z0, (R8)
-	VMOVUPS          Z1, (R9)
-	VMOVAPS          Z5, Z0
-	VMOVAPS          Z7, Z1
-	VFMADD231PS.BCST fft_x3f5db3d7<>+0(SB), Z4, Z0
-	VFMADD231PS.BCST fft_xbf5db3d7<>+0(SB), Z6, Z1
-	VFMADD231PS.BCST fft_xbf5db3d7<>+0(SB), Z4, Z5
-	VFMADD231PS.BCST fft_x3f5db3d7<>+0(SB), Z6, Z7
-	VBROADCASTSS     (SI), Z2
-	VBROADCASTSS     4(SI), Z3
-	VMULPS           Z3, Z1, Z4
-	VMULPS           Z3, Z0, Z3
-	VFMSUB213PS      Z4, Z2, Z0
-	VFMADD213PS      Z3, Z2, Z1
-	VMOVUPS          Z0, (R8)(AX*1)
-	VMOVUPS          Z1, (R9)(AX*1)
-	VBROADCASTSS     8(SI), Z0
-	VBROADCASTSS     12(SI), Z1
-	VMULPS           Z1, Z7, Z2
-	VMULPS           Z1, Z5, Z1
-	VFMSUB213PS      Z2, Z0, Z5
-	VFMADD213PS      Z1, Z0, Z7
-	VMOVUPS          Z5, (R8)(AX*2)
-	VMOVUPS          Z7, (R9)(AX*2)
-	ADDQ             $0x40, R8
-	ADDQ             $0x40, R9
-	ADDQ             $0x00000010, SI
-	DECQ             R10
-	JNZ              loop3
-
-done4:
-	ADDQ AX, CX
-	ADDQ AX, DX
-	ADDQ AX, CX
-	ADDQ AX, DX
-	ADDQ AX, CX
-	ADDQ AX, DX
-	JMP  block1
-
-done2:
-	VZEROUPPER
-	RET
-
-// y_m = Σ_k conj(w^{jk}) x_k w_3^{−mk}
-// func fftInverse3AVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
-// Requires: AVX, FMA3
-TEXT ·fftInverse3AVX2(SB), NOSPLIT, $0-96
-	MOVQ   q+72(FP), AX
-	SHLQ   $0x06, AX
-	MOVQ   re_base+0(FP), CX
-	MOVQ   im_base+24(FP), DX
-	MOVQ   re_len+8(FP), BX
-	LEAQ   (CX)(BX*4), BX
-	MOVQ   from+80(FP), SI
-	MOVQ   tw_base+48(FP), DI
-	IMUL3Q $0x00000010, SI, R8
-	ADDQ   R8, DI
-	SHLQ   $0x06, SI
-	ADDQ   SI, CX
-	ADDQ   SI, DX
-
-block1:
-	CMPQ  CX, BX
-	JGE   done2
-	MOVQ  DI, SI
-	MOVQ  CX, R8
-	MOVQ  DX, R9
-	MOVQ  count+88(FP), R10
-	TESTQ R10, R10
-	JLE   done4
-
-loop3:
-	VMOVUPS      (R8), Y0
-	VMOVUPS      (R9), Y1
-	VMOVUPS      (R8)(AX*1), Y2
-	VMOVUPS      (R9)(AX*1), Y3
-	VBROADCASTSS (SI), Y4
-	VBROADCASTSS 4(SI), Y5
-	VMULPS       Y5, Y3, Y6
-	VMULPS       Y5, Y2, Y5
-	VFMADD213PS  Y6, Y4, Y2
-	VFMSUB213PS  Y5, Y4, Y3
-	VMOVUPS      (R8)(AX*2), Y4
-	VMOVUPS      (R9)(AX*2), Y5
-	VBROADCASTSS 8(SI), Y6
-	VBROADCASTSS 12(SI), Y7
-	VMULPS       Y7, Y5, Y8
-	VMULPS       Y7, Y4, Y7
-	VFMADD213PS  Y8, Y6, Y4
-	VFMSUB213PS  Y7, Y6, Y5
-	VSUBPS       Y4, Y2, Y6
-	VADDPS       Y4, Y2, Y2
-	VSUBPS       Y5, Y3, Y4
-	VADDPS       Y5, Y3, Y3
-	VMOVAPS      Y0, Y5
-	VMOVAPS      Y1, Y7
-	VFMADD231PS  fft_xbf000000<>+0(SB), Y2, Y5
-	VFMADD231PS  fft_xbf000000<>+0(SB), Y3, Y7
-	VADDPS       Y2, Y0, Y0
-	VADDPS       Y3, Y1, Y1
-	VMOVUPS      Y0, (R8)
-	VMOVUPS      Y1, (R9)
-	VMOVAPS      Y5, Y0
-	VMOVAPS      Y7, Y1
-	VFMADD231PS  fft_x3f5db3d7<>+0(SB), Y4, Y0
-	VFMADD231PS  fft_xbf5db3d7<>+0(SB), Y6, Y1
-	VFMADD231PS  fft_xbf5db3d7<>+0(SB), Y4, Y5
-	VFMADD231PS  fft_x3f5db3d7<>+0(SB), Y6, Y7
-	VMOVUPS      Y5, (R8)(AX*1)
-	VMOVUPS      Y7, (R9)(AX*1)
-	VMOVUPS      Y0, (R8)(AX*2)
-	VMOVUPS      Y1, (R9)(AX*2)
-	VMOVUPS      32(R8), Y0
-	VMOVUPS      32(R9), Y1
-	VMOVUPS      32(R8)(AX*1), Y2
-	VMOVUPS      32(R9)(AX*1), Y3
-	VBROADCASTSS (SI), Y4
-	VBROADCASTSS 4(SI), Y5
-	VMULPS       Y5, Y3, Y6
-	VMULPS       Y5, Y2, Y5
-	VFMADD213PS  Y6, Y4, Y2
-	VFMSUB213PS  Y5, Y4, Y3
-	VMOVUPS      32(R8)(AX*2), Y4
-	VMOVUPS      32(R9)(AX*2), Y5
-	VBROADCASTSS 8(SI), Y6
-	VBROADCASTSS 12(SI), Y7
-	VMULPS       Y7, Y5, Y8
-	VMULPS       Y7, Y4, Y7
-	VFMADD213PS  Y8, Y6, Y4
-	VFMSUB213PS  Y7, Y6, Y5
-	VSUBPS       Y4, Y2, Y6
-	VADDPS       Y4, Y2, Y2
-	VSUBPS       Y5, Y3, Y4
-	VADDPS       Y5, Y3, Y3
-	VMOVAPS      Y0, Y5
-	VMOVAPS      Y1, Y7
-	VFMADD231PS  fft_xbf000000<>+0(SB), Y2, Y5
-	VFMADD231PS  fft_xbf000000<>+0(SB), Y3, Y7
-	VADDPS       Y2, Y0, Y0
-	VADDPS       Y3, Y1, Y1
-	VMOVUPS      Y0, 32(R8)
-	VMOVUPS      Y1, 32(R9)
-	VMOVAPS      Y5, Y0
-	VMOVAPS      Y7, Y1
-	VFMADD231PS  fft_x3f5db3d7<>+0(SB), Y4, Y0
-	VFMADD231PS  fft_xbf5db3d7<>+0(SB), Y6, Y1
-	VFMADD231PS  fft_xbf5db3d7<>+0(SB), Y4, Y5
-	VFMADD231PS  fft_x3f5db3d7<>+0(SB), Y6, Y7
-	VMOVUPS      Y5, 32(R8)(AX*1)
-	VMOVUPS      Y7, 32(R9)(AX*1)
-	VMOVUPS      Y0, 32(R8)(AX*2)
-	VMOVUPS      Y1, 32(R9)(AX*2)
-	ADDQ         $0x40, R8
-	ADDQ         $0x40, R9
-	ADDQ         $0x00000010, SI
-	DECQ         R10
-	JNZ          loop3
-
-done4:
-	ADDQ AX, CX
-	ADDQ AX, DX
-	ADDQ AX, CX
-	ADDQ AX, DX
-	ADDQ AX, CX
-	ADDQ AX, DX
-	JMP  block1
-
-done2:
-	VZEROUPPER
-	RET
-
 // y_m = Σ_k conj(w^{jk}) x_k w_3^{−mk}
 // func fftInverse3AVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, AVX512F
@@ -388,18 +172,18 @@ TEXT ·fftInverse3AVX512(SB), NOSPLIT, $0-96
 	MOVQ   im_base+24(FP), DX
 	MOVQ   re_len+8(FP), BX
 	LEAQ   (CX)(BX*4), BX
-	MOVQ   from+80(FP), SI
-	MOVQ   tw_base+48(FP), DI
-	IMUL3Q $0x00000010, SI, R8
-	ADDQ   R8, DI
-	SHLQ   $0x06, SI
-	ADDQ   SI, CX
-	ADDQ   SI, DX
+	MOVQ   tw_base+48(FP), SI
+	MOVQ   from+80(FP), DI
+	IMUL3Q $0x00000010, DI, R8
+	ADDQ   R8, SI
+	SHLQ   $0x06, DI
+	ADDQ   DI, CX
+	ADDQ   DI, DX
 
 block1:
 	CMPQ  CX, BX
 	JGE   done2
-	MOVQ  DI, SI
+	MOVQ  SI, DI
 	MOVQ  CX, R8
 	MOVQ  DX, R9
 	MOVQ  count+88(FP), R10
@@ -411,16 +195,16 @@ loop3:
 	VMOVUPS          (R9), Z1
 	VMOVUPS          (R8)(AX*1), Z2
 	VMOVUPS          (R9)(AX*1), Z3
-	VBROADCASTSS     (SI), Z4
-	VBROADCASTSS     4(SI), Z5
+	VBROADCASTSS     (DI), Z4
+	VBROADCASTSS     4(DI), Z5
 	VMULPS           Z5, Z3, Z6
 	VMULPS           Z5, Z2, Z5
 	VFMADD213PS      Z6, Z4, Z2
 	VFMSUB213PS      Z5, Z4, Z3
 	VMOVUPS          (R8)(AX*2), Z4
 	VMOVUPS          (R9)(AX*2), Z5
-	VBROADCASTSS     8(SI), Z6
-	VBROADCASTSS     12(SI), Z7
+	VBROADCASTSS     8(DI), Z6
+	VBROADCASTSS     12(DI), Z7
 	VMULPS           Z7, Z5, Z8
 	VMULPS           Z7, Z4, Z7
 	VFMADD213PS      Z8, Z6, Z4
@@ -449,7 +233,7 @@ loop3:
 	VMOVUPS          Z1, (R9)(AX*2)
 	ADDQ             $0x40, R8
 	ADDQ             $0x40, R9
-	ADDQ             $0x00000010, SI
+	ADDQ             $0x00000010, DI
 	DECQ             R10
 	JNZ              loop3
 
@@ -460,258 +244,6 @@ done4:
 	ADDQ AX, DX
 	ADDQ AX, CX
 	ADDQ AX, DX
-	JMP  block1
-
-done2:
-	VZEROUPPER
-	RET
-
-// y_k = w^{jk} Σ_m x_m (−i)^{mk}
-// func fftForward4AVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
-// Requires: AVX, FMA3
-TEXT ·fftForward4AVX2(SB), NOSPLIT, $0-96
-	MOVQ   q+72(FP), AX
-	SHLQ   $0x06, AX
-	LEAQ   (AX)(AX*2), CX
-	MOVQ   re_base+0(FP), DX
-	MOVQ   im_base+24(FP), BX
-	MOVQ   re_len+8(FP), SI
-	LEAQ   (DX)(SI*4), SI
-	MOVQ   from+80(FP), DI
-	MOVQ   tw_base+48(FP), R8
-	IMUL3Q $0x00000018, DI, R9
-	ADDQ   R9, R8
-	SHLQ   $0x06, DI
-	ADDQ   DI, DX
-	ADDQ   DI, BX
-
-block1:
-	CMPQ  DX, SI
-	JGE   done2
-	MOVQ  R8, DI
-	MOVQ  DX, R9
-	MOVQ  BX, R10
-	MOVQ  count+88(FP), R11
-	TESTQ R11, R11
-	JLE   done4
-
-loop3:
-	VMOVUPS      (R9), Y0
-	VMOVUPS      (R10), Y1
-	VMOVUPS      (R9)(AX*1), Y2
-	VMOVUPS      (R10)(AX*1), Y3
-	VMOVUPS      (R9)(AX*2), Y4
-	VMOVUPS      (R10)(AX*2), Y5
-	VMOVUPS      (R9)(CX*1), Y6
-	VMOVUPS      (R10)(CX*1), Y7
-	VSUBPS       Y4, Y0, Y8
-	VADDPS       Y4, Y0, Y0
-	VSUBPS       Y5, Y1, Y4
-	VADDPS       Y5, Y1, Y1
-	VSUBPS       Y6, Y2, Y5
-	VADDPS       Y6, Y2, Y2
-	VSUBPS       Y7, Y3, Y6
-	VADDPS       Y7, Y3, Y3
-	VSUBPS       Y2, Y0, Y7
-	VADDPS       Y2, Y0, Y0
-	VSUBPS       Y3, Y1, Y2
-	VADDPS       Y3, Y1, Y1
-	VADDPS       Y6, Y8, Y3
-	VSUBPS       Y6, Y8, Y8
-	VSUBPS       Y5, Y4, Y6
-	VADDPS       Y5, Y4, Y4
-	VMOVUPS      Y0, (R9)
-	VMOVUPS      Y1, (R10)
-	VBROADCASTSS (DI), Y0
-	VBROADCASTSS 4(DI), Y1
-	VMULPS       Y1, Y6, Y5
-	VMULPS       Y1, Y3, Y1
-	VFMSUB213PS  Y5, Y0, Y3
-	VFMADD213PS  Y1, Y0, Y6
-	VMOVUPS      Y3, (R9)(AX*1)
-	VMOVUPS      Y6, (R10)(AX*1)
-	VBROADCASTSS 8(DI), Y0
-	VBROADCASTSS 12(DI), Y1
-	VMULPS       Y1, Y2, Y3
-	VMULPS       Y1, Y7, Y1
-	VFMSUB213PS  Y3, Y0, Y7
-	VFMADD213PS  Y1, Y0, Y2
-	VMOVUPS      Y7, (R9)(AX*2)
-	VMOVUPS      Y2, (R10)(AX*2)
-	VBROADCASTSS 16(DI), Y0
-	VBROADCASTSS 20(DI), Y1
-	VMULPS       Y1, Y4, Y2
-	VMULPS       Y1, Y8, Y1
-	VFMSUB213PS  Y2, Y0, Y8
-	VFMADD213PS  Y1, Y0, Y4
-	VMOVUPS      Y8, (R9)(CX*1)
-	VMOVUPS      Y4, (R10)(CX*1)
-	VMOVUPS      32(R9), Y0
-	VMOVUPS      32(R10), Y1
-	VMOVUPS      32(R9)(AX*1), Y2
-	VMOVUPS      32(R10)(AX*1), Y3
-	VMOVUPS      32(R9)(AX*2), Y4
-	VMOVUPS      32(R10)(AX*2), Y5
-	VMOVUPS      32(R9)(CX*1), Y6
-	VMOVUPS      32(R10)(CX*1), Y7
-	VSUBPS       Y4, Y0, Y8
-	VADDPS       Y4, Y0, Y0
-	VSUBPS       Y5, Y1, Y4
-	VADDPS       Y5, Y1, Y1
-	VSUBPS       Y6, Y2, Y5
-	VADDPS       Y6, Y2, Y2
-	VSUBPS       Y7, Y3, Y6
-	VADDPS       Y7, Y3, Y3
-	VSUBPS       Y2, Y0, Y7
-	VADDPS       Y2, Y0, Y0
-	VSUBPS       Y3, Y1, Y2
-	VADDPS       Y3, Y1, Y1
-	VADDPS       Y6, Y8, Y3
-	VSUBPS       Y6, Y8, Y8
-	VSUBPS       Y5, Y4, Y6
-	VADDPS       Y5, Y4, Y4
-	VMOVUPS      Y0, 32(R9)
-	VMOVUPS      Y1, 32(R10)
-	VBROADCASTSS (DI), Y0
-	VBROADCASTSS 4(DI), Y1
-	VMULPS       Y1, Y6, Y5
-	VMULPS       Y1, Y3, Y1
-	VFMSUB213PS  Y5, Y0, Y3
-	VFMADD213PS  Y1, Y0, Y6
-	VMOVUPS      Y3, 32(R9)(AX*1)
-	VMOVUPS      Y6, 32(R10)(AX*1)
-	VBROADCASTSS 8(DI), Y0
-	VBROADCASTSS 12(DI), Y1
-	VMULPS       Y1, Y2, Y3
-	VMULPS       Y1, Y7, Y1
-	VFMSUB213PS  Y3, Y0, Y7
-	VFMADD213PS  Y1, Y0, Y2
-	VMOVUPS      Y7, 32(R9)(AX*2)
-	VMOVUPS      Y2, 32(R10)(AX*2)
-	VBROADCASTSS 16(DI), Y0
-	VBROADCASTSS 20(DI), Y1
-	VMULPS       Y1, Y4, Y2
-	VMULPS       Y1, Y8, Y1
-	VFMSUB213PS  Y2, Y0, Y8
-	VFMADD213PS  Y1, Y0, Y4
-	VMOVUPS      Y8, 32(R9)(CX*1)
-	VMOVUPS      Y4, 32(R10)(CX*1)
-	ADDQ         $0x40, R9
-	ADDQ         $0x40, R10
-	ADDQ         $0x00000018, DI
-	DECQ         R11
-	JNZ          loop3
-
-done4:
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	JMP  block1
-
-done2:
-	VZEROUPPER
-	RET
-
-// y_k = w^{jk} Σ_m x_m (−i)^{mk}
-// func fftForward4AVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
-// Requires: AVX, AVX512F
-TEXT ·fftForward4AVX512(SB), NOSPLIT, $0-96
-	MOVQ   q+72(FP), AX
-	SHLQ   $0x06, AX
-	LEAQ   (AX)(AX*2), CX
-	MOVQ   re_base+0(FP), DX
-	MOVQ   im_base+24(FP), BX
-	MOVQ   re_len+8(FP), SI
-	LEAQ   (DX)(SI*4), SI
-	MOVQ   from+80(FP), DI
-	MOVQ   tw_base+48(FP), R8
-	IMUL3Q $0x00000018, DI, R9
-	ADDQ   R9, R8
-	SHLQ   $0x06, DI
-	ADDQ   DI, DX
-	ADDQ   DI, BX
-
-block1:
-	CMPQ  DX, SI
-	JGE   done2
-	MOVQ  R8, DI
-	MOVQ  DX, R9
-	MOVQ  BX, R10
-	MOVQ  count+88(FP), R11
-	TESTQ R11, R11
-	JLE   done4
-
-loop3:
-	VMOVUPS      (R9), Z0
-	VMOVUPS      (R10), Z1
-	VMOVUPS      (R9)(AX*1), Z2
-	VMOVUPS      (R10)(AX*1), Z3
-	VMOVUPS      (R9)(AX*2), Z4
-	VMOVUPS      (R10)(AX*2), Z5
-	VMOVUPS      (R9)(CX*1), Z6
-	VMOVUPS      (R10)(CX*1), Z7
-	VSUBPS       Z4, Z0, Z8
-	VADDPS       Z4, Z0, Z0
-	VSUBPS       Z5, Z1, Z4
-	VADDPS       Z5, Z1, Z1
-	VSUBPS       Z6, Z2, Z5
-	VADDPS       Z6, Z2, Z2
-	VSUBPS       Z7, Z3, Z6
-	VADDPS       Z7, Z3, Z3
-	VSUBPS       Z2, Z0, Z7
-	VADDPS       Z2, Z0, Z0
-	VSUBPS       Z3, Z1, Z2
-	VADDPS       Z3, Z1, Z1
-	VADDPS       Z6, Z8, Z3
-	VSUBPS       Z6, Z8, Z8
-	VSUBPS       Z5, Z4, Z6
-	VADDPS       Z5, Z4, Z4
-	VMOVUPS      Z0, (R9)
-	VMOVUPS      Z1, (R10)
-	VBROADCASTSS (DI), Z0
-	VBROADCASTSS 4(DI), Z1
-	VMULPS       Z1, Z6, Z5
-	VMULPS       Z1, Z3, Z1
-	VFMSUB213PS  Z5, Z0, Z3
-	VFMADD213PS  Z1, Z0, Z6
-	VMOVUPS      Z3, (R9)(AX*1)
-	VMOVUPS      Z6, (R10)(AX*1)
-	VBROADCASTSS 8(DI), Z0
-	VBROADCASTSS 12(DI), Z1
-	VMULPS       Z1, Z2, Z3
-	VMULPS       Z1, Z7, Z1
-	VFMSUB213PS  Z3, Z0, Z7
-	VFMADD213PS  Z1, Z0, Z2
-	VMOVUPS      Z7, (R9)(AX*2)
-	VMOVUPS      Z2, (R10)(AX*2)
-	VBROADCASTSS 16(DI), Z0
-	VBROADCASTSS 20(DI), Z1
-	VMULPS       Z1, Z4, Z2
-	VMULPS       Z1, Z8, Z1
-	VFMSUB213PS  Z2, Z0, Z8
-	VFMADD213PS  Z1, Z0, Z4
-	VMOVUPS      Z8, (R9)(CX*1)
-	VMOVUPS      Z4, (R10)(CX*1)
-	ADDQ         $0x40, R9
-	ADDQ         $0x40, R10
-	ADDQ         $0x00000018, DI
-	DECQ         R11
-	JNZ          loop3
-
-done4:
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
 	JMP  block1
 
 done2:
@@ -729,18 +261,18 @@ TEXT ·fftInverse4AVX2(SB), NOSPLIT, $0-96
 	MOVQ   im_base+24(FP), BX
 	MOVQ   re_len+8(FP), SI
 	LEAQ   (DX)(SI*4), SI
-	MOVQ   from+80(FP), DI
-	MOVQ   tw_base+48(FP), R8
-	IMUL3Q $0x00000018, DI, R9
-	ADDQ   R9, R8
-	SHLQ   $0x06, DI
-	ADDQ   DI, DX
-	ADDQ   DI, BX
+	MOVQ   tw_base+48(FP), DI
+	MOVQ   from+80(FP), R8
+	IMUL3Q $0x00000018, R8, R9
+	ADDQ   R9, DI
+	SHLQ   $0x06, R8
+	ADDQ   R8, DX
+	ADDQ   R8, BX
 
 block1:
 	CMPQ  DX, SI
 	JGE   done2
-	MOVQ  R8, DI
+	MOVQ  DI, R8
 	MOVQ  DX, R9
 	MOVQ  BX, R10
 	MOVQ  count+88(FP), R11
@@ -752,24 +284,24 @@ loop3:
 	VMOVUPS      (R10), Y1
 	VMOVUPS      (R9)(AX*1), Y2
 	VMOVUPS      (R10)(AX*1), Y3
-	VBROADCASTSS (DI), Y4
-	VBROADCASTSS 4(DI), Y5
+	VBROADCASTSS (R8), Y4
+	VBROADCASTSS 4(R8), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMADD213PS  Y6, Y4, Y2
 	VFMSUB213PS  Y5, Y4, Y3
 	VMOVUPS      (R9)(AX*2), Y4
 	VMOVUPS      (R10)(AX*2), Y5
-	VBROADCASTSS 8(DI), Y6
-	VBROADCASTSS 12(DI), Y7
+	VBROADCASTSS 8(R8), Y6
+	VBROADCASTSS 12(R8), Y7
 	VMULPS       Y7, Y5, Y8
 	VMULPS       Y7, Y4, Y7
 	VFMADD213PS  Y8, Y6, Y4
 	VFMSUB213PS  Y7, Y6, Y5
 	VMOVUPS      (R9)(CX*1), Y6
 	VMOVUPS      (R10)(CX*1), Y7
-	VBROADCASTSS 16(DI), Y8
-	VBROADCASTSS 20(DI), Y9
+	VBROADCASTSS 16(R8), Y8
+	VBROADCASTSS 20(R8), Y9
 	VMULPS       Y9, Y7, Y10
 	VMULPS       Y9, Y6, Y9
 	VFMADD213PS  Y10, Y8, Y6
@@ -802,24 +334,24 @@ loop3:
 	VMOVUPS      32(R10), Y1
 	VMOVUPS      32(R9)(AX*1), Y2
 	VMOVUPS      32(R10)(AX*1), Y3
-	VBROADCASTSS (DI), Y4
-	VBROADCASTSS 4(DI), Y5
+	VBROADCASTSS (R8), Y4
+	VBROADCASTSS 4(R8), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMADD213PS  Y6, Y4, Y2
 	VFMSUB213PS  Y5, Y4, Y3
 	VMOVUPS      32(R9)(AX*2), Y4
 	VMOVUPS      32(R10)(AX*2), Y5
-	VBROADCASTSS 8(DI), Y6
-	VBROADCASTSS 12(DI), Y7
+	VBROADCASTSS 8(R8), Y6
+	VBROADCASTSS 12(R8), Y7
 	VMULPS       Y7, Y5, Y8
 	VMULPS       Y7, Y4, Y7
 	VFMADD213PS  Y8, Y6, Y4
 	VFMSUB213PS  Y7, Y6, Y5
 	VMOVUPS      32(R9)(CX*1), Y6
 	VMOVUPS      32(R10)(CX*1), Y7
-	VBROADCASTSS 16(DI), Y8
-	VBROADCASTSS 20(DI), Y9
+	VBROADCASTSS 16(R8), Y8
+	VBROADCASTSS 20(R8), Y9
 	VMULPS       Y9, Y7, Y10
 	VMULPS       Y9, Y6, Y9
 	VFMADD213PS  Y10, Y8, Y6
@@ -850,7 +382,7 @@ loop3:
 	VMOVUPS      Y6, 32(R10)(CX*1)
 	ADDQ         $0x40, R9
 	ADDQ         $0x40, R10
-	ADDQ         $0x00000018, DI
+	ADDQ         $0x00000018, R8
 	DECQ         R11
 	JNZ          loop3
 
@@ -880,18 +412,18 @@ TEXT ·fftInverse4AVX512(SB), NOSPLIT, $0-96
 	MOVQ   im_base+24(FP), BX
 	MOVQ   re_len+8(FP), SI
 	LEAQ   (DX)(SI*4), SI
-	MOVQ   from+80(FP), DI
-	MOVQ   tw_base+48(FP), R8
-	IMUL3Q $0x00000018, DI, R9
-	ADDQ   R9, R8
-	SHLQ   $0x06, DI
-	ADDQ   DI, DX
-	ADDQ   DI, BX
+	MOVQ   tw_base+48(FP), DI
+	MOVQ   from+80(FP), R8
+	IMUL3Q $0x00000018, R8, R9
+	ADDQ   R9, DI
+	SHLQ   $0x06, R8
+	ADDQ   R8, DX
+	ADDQ   R8, BX
 
 block1:
 	CMPQ  DX, SI
 	JGE   done2
-	MOVQ  R8, DI
+	MOVQ  DI, R8
 	MOVQ  DX, R9
 	MOVQ  BX, R10
 	MOVQ  count+88(FP), R11
@@ -903,24 +435,24 @@ loop3:
 	VMOVUPS      (R10), Z1
 	VMOVUPS      (R9)(AX*1), Z2
 	VMOVUPS      (R10)(AX*1), Z3
-	VBROADCASTSS (DI), Z4
-	VBROADCASTSS 4(DI), Z5
+	VBROADCASTSS (R8), Z4
+	VBROADCASTSS 4(R8), Z5
 	VMULPS       Z5, Z3, Z6
 	VMULPS       Z5, Z2, Z5
 	VFMADD213PS  Z6, Z4, Z2
 	VFMSUB213PS  Z5, Z4, Z3
 	VMOVUPS      (R9)(AX*2), Z4
 	VMOVUPS      (R10)(AX*2), Z5
-	VBROADCASTSS 8(DI), Z6
-	VBROADCASTSS 12(DI), Z7
+	VBROADCASTSS 8(R8), Z6
+	VBROADCASTSS 12(R8), Z7
 	VMULPS       Z7, Z5, Z8
 	VMULPS       Z7, Z4, Z7
 	VFMADD213PS  Z8, Z6, Z4
 	VFMSUB213PS  Z7, Z6, Z5
 	VMOVUPS      (R9)(CX*1), Z6
 	VMOVUPS      (R10)(CX*1), Z7
-	VBROADCASTSS 16(DI), Z8
-	VBROADCASTSS 20(DI), Z9
+	VBROADCASTSS 16(R8), Z8
+	VBROADCASTSS 20(R8), Z9
 	VMULPS       Z9, Z7, Z10
 	VMULPS       Z9, Z6, Z9
 	VFMADD213PS  Z10, Z8, Z6
@@ -951,7 +483,7 @@ loop3:
 	VMOVUPS      Z6, (R10)(CX*1)
 	ADDQ         $0x40, R9
 	ADDQ         $0x40, R10
-	ADDQ         $0x00000018, DI
+	ADDQ         $0x00000018, R8
 	DECQ         R11
 	JNZ          loop3
 
@@ -970,10 +502,10 @@ done2:
 	VZEROUPPER
 	RET
 
-// y_k = w^{jk} Σ_m x_m w_5^{mk}
-// func fftForward5AVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
+// y_m = Σ_k conj(w^{jk}) x_k w_5^{−mk}
+// func fftInverse5AVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, FMA3
-TEXT ·fftForward5AVX2(SB), NOSPLIT, $0-96
+TEXT ·fftInverse5AVX2(SB), NOSPLIT, $0-96
 	MOVQ   q+72(FP), AX
 	SHLQ   $0x06, AX
 	LEAQ   (AX)(AX*2), CX
@@ -981,18 +513,18 @@ TEXT ·fftForward5AVX2(SB), NOSPLIT, $0-96
 	MOVQ   im_base+24(FP), BX
 	MOVQ   re_len+8(FP), SI
 	LEAQ   (DX)(SI*4), SI
-	MOVQ   from+80(FP), DI
-	MOVQ   tw_base+48(FP), R8
-	IMUL3Q $0x00000020, DI, R9
-	ADDQ   R9, R8
-	SHLQ   $0x06, DI
-	ADDQ   DI, DX
-	ADDQ   DI, BX
+	MOVQ   tw_base+48(FP), DI
+	MOVQ   from+80(FP), R8
+	IMUL3Q $0x00000020, R8, R9
+	ADDQ   R9, DI
+	SHLQ   $0x06, R8
+	ADDQ   R8, DX
+	ADDQ   R8, BX
 
 block1:
 	CMPQ  DX, SI
 	JGE   done2
-	MOVQ  R8, DI
+	MOVQ  DI, R8
 	MOVQ  DX, R9
 	MOVQ  BX, R10
 	MOVQ  count+88(FP), R11
@@ -1006,16 +538,40 @@ loop3:
 	VMOVUPS      (R10), Y1
 	VMOVUPS      (R9)(AX*1), Y2
 	VMOVUPS      (R10)(AX*1), Y3
+	VBROADCASTSS (R8), Y4
+	VBROADCASTSS 4(R8), Y5
+	VMULPS       Y5, Y3, Y6
+	VMULPS       Y5, Y2, Y5
+	VFMADD213PS  Y6, Y4, Y2
+	VFMSUB213PS  Y5, Y4, Y3
 	VMOVUPS      (R12), Y4
 	VMOVUPS      (R13), Y5
+	VBROADCASTSS 24(R8), Y6
+	VBROADCASTSS 28(R8), Y7
+	VMULPS       Y7, Y5, Y8
+	VMULPS       Y7, Y4, Y7
+	VFMADD213PS  Y8, Y6, Y4
+	VFMSUB213PS  Y7, Y6, Y5
 	VSUBPS       Y4, Y2, Y6
 	VADDPS       Y4, Y2, Y2
 	VSUBPS       Y5, Y3, Y4
 	VADDPS       Y5, Y3, Y3
 	VMOVUPS      (R9)(AX*2), Y5
 	VMOVUPS      (R10)(AX*2), Y7
+	VBROADCASTSS 8(R8), Y8
+	VBROADCASTSS 12(R8), Y9
+	VMULPS       Y9, Y7, Y10
+	VMULPS       Y9, Y5, Y9
+	VFMADD213PS  Y10, Y8, Y5
+	VFMSUB213PS  Y9, Y8, Y7
 	VMOVUPS      (R9)(CX*1), Y8
 	VMOVUPS      (R10)(CX*1), Y9
+	VBROADCASTSS 16(R8), Y10
+	VBROADCASTSS 20(R8), Y11
+	VMULPS       Y11, Y9, Y12
+	VMULPS       Y11, Y8, Y11
+	VFMADD213PS  Y12, Y10, Y8
+	VFMSUB213PS  Y11, Y10, Y9
 	VSUBPS       Y8, Y5, Y10
 	VADDPS       Y8, Y5, Y5
 	VSUBPS       Y9, Y7, Y8
@@ -1051,58 +607,58 @@ loop3:
 	VFMADD231PS  fft_xbf737871<>+0(SB), Y0, Y3
 	VFMADD231PS  fft_xbf737871<>+0(SB), Y1, Y9
 	VFMADD231PS  fft_x3f737871<>+0(SB), Y0, Y11
-	VBROADCASTSS (DI), Y0
-	VBROADCASTSS 4(DI), Y1
-	VMULPS       Y1, Y3, Y5
-	VMULPS       Y1, Y2, Y1
-	VFMSUB213PS  Y5, Y0, Y2
-	VFMADD213PS  Y1, Y0, Y3
-	VMOVUPS      Y2, (R9)(AX*1)
-	VMOVUPS      Y3, (R10)(AX*1)
-	VBROADCASTSS 24(DI), Y0
-	VBROADCASTSS 28(DI), Y1
-	VMULPS       Y1, Y11, Y2
-	VMULPS       Y1, Y9, Y1
-	VFMSUB213PS  Y2, Y0, Y9
-	VFMADD213PS  Y1, Y0, Y11
-	VMOVUPS      Y9, (R12)
-	VMOVUPS      Y11, (R13)
+	VMOVUPS      Y9, (R9)(AX*1)
+	VMOVUPS      Y11, (R10)(AX*1)
+	VMOVUPS      Y2, (R12)
+	VMOVUPS      Y3, (R13)
 	VMOVAPS      Y12, Y0
 	VMOVAPS      Y13, Y1
 	VFMADD231PS  fft_x3f737871<>+0(SB), Y4, Y0
 	VFMADD231PS  fft_xbf737871<>+0(SB), Y6, Y1
 	VFMADD231PS  fft_xbf737871<>+0(SB), Y4, Y12
 	VFMADD231PS  fft_x3f737871<>+0(SB), Y6, Y13
-	VBROADCASTSS 8(DI), Y2
-	VBROADCASTSS 12(DI), Y3
-	VMULPS       Y3, Y1, Y4
-	VMULPS       Y3, Y0, Y3
-	VFMSUB213PS  Y4, Y2, Y0
-	VFMADD213PS  Y3, Y2, Y1
-	VMOVUPS      Y0, (R9)(AX*2)
-	VMOVUPS      Y1, (R10)(AX*2)
-	VBROADCASTSS 16(DI), Y0
-	VBROADCASTSS 20(DI), Y1
-	VMULPS       Y1, Y13, Y2
-	VMULPS       Y1, Y12, Y1
-	VFMSUB213PS  Y2, Y0, Y12
-	VFMADD213PS  Y1, Y0, Y13
-	VMOVUPS      Y12, (R9)(CX*1)
-	VMOVUPS      Y13, (R10)(CX*1)
+	VMOVUPS      Y12, (R9)(AX*2)
+	VMOVUPS      Y13, (R10)(AX*2)
+	VMOVUPS      Y0, (R9)(CX*1)
+	VMOVUPS      Y1, (R10)(CX*1)
 	VMOVUPS      32(R9), Y0
 	VMOVUPS      32(R10), Y1
 	VMOVUPS      32(R9)(AX*1), Y2
 	VMOVUPS      32(R10)(AX*1), Y3
+	VBROADCASTSS (R8), Y4
+	VBROADCASTSS 4(R8), Y5
+	VMULPS       Y5, Y3, Y6
+	VMULPS       Y5, Y2, Y5
+	VFMADD213PS  Y6, Y4, Y2
+	VFMSUB213PS  Y5, Y4, Y3
 	VMOVUPS      32(R12), Y4
 	VMOVUPS      32(R13), Y5
+	VBROADCASTSS 24(R8), Y6
+	VBROADCASTSS 28(R8), Y7
+	VMULPS       Y7, Y5, Y8
+	VMULPS       Y7, Y4, Y7
+	VFMADD213PS  Y8, Y6, Y4
+	VFMSUB213PS  Y7, Y6, Y5
 	VSUBPS       Y4, Y2, Y6
 	VADDPS       Y4, Y2, Y2
 	VSUBPS       Y5, Y3, Y4
 	VADDPS       Y5, Y3, Y3
 	VMOVUPS      32(R9)(AX*2), Y5
 	VMOVUPS      32(R10)(AX*2), Y7
+	VBROADCASTSS 8(R8), Y8
+	VBROADCASTSS 12(R8), Y9
+	VMULPS       Y9, Y7, Y10
+	VMULPS       Y9, Y5, Y9
+	VFMADD213PS  Y10, Y8, Y5
+	VFMSUB213PS  Y9, Y8, Y7
 	VMOVUPS      32(R9)(CX*1), Y8
 	VMOVUPS      32(R10)(CX*1), Y9
+	VBROADCASTSS 16(R8), Y10
+	VBROADCASTSS 20(R8), Y11
+	VMULPS       Y11, Y9, Y12
+	VMULPS       Y11, Y8, Y11
+	VFMADD213PS  Y12, Y10, Y8
+	VFMSUB213PS  Y11, Y10, Y9
 	VSUBPS       Y8, Y5, Y10
 	VADDPS       Y8, Y5, Y5
 	VSUBPS       Y9, Y7, Y8
@@ -1138,47 +694,23 @@ loop3:
 	VFMADD231PS  fft_xbf737871<>+0(SB), Y0, Y3
 	VFMADD231PS  fft_xbf737871<>+0(SB), Y1, Y9
 	VFMADD231PS  fft_x3f737871<>+0(SB), Y0, Y11
-	VBROADCASTSS (DI), Y0
-	VBROADCASTSS 4(DI), Y1
-	VMULPS       Y1, Y3, Y5
-	VMULPS       Y1, Y2, Y1
-	VFMSUB213PS  Y5, Y0, Y2
-	VFMADD213PS  Y1, Y0, Y3
-	VMOVUPS      Y2, 32(R9)(AX*1)
-	VMOVUPS      Y3, 32(R10)(AX*1)
-	VBROADCASTSS 24(DI), Y0
-	VBROADCASTSS 28(DI), Y1
-	VMULPS       Y1, Y11, Y2
-	VMULPS       Y1, Y9, Y1
-	VFMSUB213PS  Y2, Y0, Y9
-	VFMADD213PS  Y1, Y0, Y11
-	VMOVUPS      Y9, 32(R12)
-	VMOVUPS      Y11, 32(R13)
+	VMOVUPS      Y9, 32(R9)(AX*1)
+	VMOVUPS      Y11, 32(R10)(AX*1)
+	VMOVUPS      Y2, 32(R12)
+	VMOVUPS      Y3, 32(R13)
 	VMOVAPS      Y12, Y0
 	VMOVAPS      Y13, Y1
 	VFMADD231PS  fft_x3f737871<>+0(SB), Y4, Y0
 	VFMADD231PS  fft_xbf737871<>+0(SB), Y6, Y1
 	VFMADD231PS  fft_xbf737871<>+0(SB), Y4, Y12
 	VFMADD231PS  fft_x3f737871<>+0(SB), Y6, Y13
-	VBROADCASTSS 8(DI), Y2
-	VBROADCASTSS 12(DI), Y3
-	VMULPS       Y3, Y1, Y4
-	VMULPS       Y3, Y0, Y3
-	VFMSUB213PS  Y4, Y2, Y0
-	VFMADD213PS  Y3, Y2, Y1
-	VMOVUPS      Y0, 32(R9)(AX*2)
-	VMOVUPS      Y1, 32(R10)(AX*2)
-	VBROADCASTSS 16(DI), Y0
-	VBROADCASTSS 20(DI), Y1
-	VMULPS       Y1, Y13, Y2
-	VMULPS       Y1, Y12, Y1
-	VFMSUB213PS  Y2, Y0, Y12
-	VFMADD213PS  Y1, Y0, Y13
-	VMOVUPS      Y12, 32(R9)(CX*1)
-	VMOVUPS      Y13, 32(R10)(CX*1)
+	VMOVUPS      Y12, 32(R9)(AX*2)
+	VMOVUPS      Y13, 32(R10)(AX*2)
+	VMOVUPS      Y0, 32(R9)(CX*1)
+	VMOVUPS      Y1, 32(R10)(CX*1)
 	ADDQ         $0x40, R9
 	ADDQ         $0x40, R10
-	ADDQ         $0x00000020, DI
+	ADDQ         $0x00000020, R8
 	DECQ         R11
 	JNZ          loop3
 
@@ -1249,377 +781,6 @@ DATA fft_xbf737871<>+24(SB)/4, $0xbf737871
 DATA fft_xbf737871<>+28(SB)/4, $0xbf737871
 GLOBL fft_xbf737871<>(SB), RODATA|NOPTR, $32
 
-// y_k = w^{jk} Σ_m x_m w_5^{mk}
-// func fftForward5AVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
-// Requires: AVX, AVX512F
-TEXT ·fftForward5AVX512(SB), NOSPLIT, $0-96
-	MOVQ   q+72(FP), AX
-	SHLQ   $0x06, AX
-	LEAQ   (AX)(AX*2), CX
-	MOVQ   re_base+0(FP), DX
-	MOVQ   im_base+24(FP), BX
-	MOVQ   re_len+8(FP), SI
-	LEAQ   (DX)(SI*4), SI
-	MOVQ   from+80(FP), DI
-	MOVQ   tw_base+48(FP), R8
-	IMUL3Q $0x00000020, DI, R9
-	ADDQ   R9, R8
-	SHLQ   $0x06, DI
-	ADDQ   DI, DX
-	ADDQ   DI, BX
-
-block1:
-	CMPQ  DX, SI
-	JGE   done2
-	MOVQ  R8, DI
-	MOVQ  DX, R9
-	MOVQ  BX, R10
-	MOVQ  count+88(FP), R11
-	TESTQ R11, R11
-	JLE   done4
-
-loop3:
-	LEAQ             (R9)(AX*4), R12
-	LEAQ             (R10)(AX*4), R13
-	VMOVUPS          (R9), Z0
-	VMOVUPS          (R10), Z1
-	VMOVUPS          (R9)(AX*1), Z2
-	VMOVUPS          (R10)(AX*1), Z3
-	VMOVUPS          (R12), Z4
-	VMOVUPS          (R13), Z5
-	VSUBPS           Z4, Z2, Z6
-	VADDPS           Z4, Z2, Z2
-	VSUBPS           Z5, Z3, Z4
-	VADDPS           Z5, Z3, Z3
-	VMOVUPS          (R9)(AX*2), Z5
-	VMOVUPS          (R10)(AX*2), Z7
-	VMOVUPS          (R9)(CX*1), Z8
-	VMOVUPS          (R10)(CX*1), Z9
-	VSUBPS           Z8, Z5, Z10
-	VADDPS           Z8, Z5, Z5
-	VSUBPS           Z9, Z7, Z8
-	VADDPS           Z9, Z7, Z7
-	VMOVAPS          Z0, Z9
-	VMOVAPS          Z1, Z11
-	VFMADD231PS.BCST fft_x3e9e377a<>+0(SB), Z2, Z9
-	VFMADD231PS.BCST fft_x3e9e377a<>+0(SB), Z3, Z11
-	VFMADD231PS.BCST fft_xbf4f1bbd<>+0(SB), Z5, Z9
-	VFMADD231PS.BCST fft_xbf4f1bbd<>+0(SB), Z7, Z11
-	VMOVAPS          Z0, Z12
-	VMOVAPS          Z1, Z13
-	VFMADD231PS.BCST fft_xbf4f1bbd<>+0(SB), Z2, Z12
-	VFMADD231PS.BCST fft_xbf4f1bbd<>+0(SB), Z3, Z13
-	VFMADD231PS.BCST fft_x3e9e377a<>+0(SB), Z5, Z12
-	VFMADD231PS.BCST fft_x3e9e377a<>+0(SB), Z7, Z13
-	VADDPS           Z5, Z2, Z2
-	VADDPS           Z7, Z3, Z3
-	VADDPS           Z2, Z0, Z0
-	VADDPS           Z3, Z1, Z1
-	VMOVUPS          Z0, (R9)
-	VMOVUPS          Z1, (R10)
-	VMOVAPS          Z6, Z0
-	VMOVAPS          Z4, Z1
-	VFMADD231PS.BCST fft_x3f1e377a<>+0(SB), Z10, Z0
-	VFMADD231PS.BCST fft_x3f1e377a<>+0(SB), Z8, Z1
-	VBROADCASTSS     fft_x3f1e377a<>+0(SB), Z2
-	VFMSUB213PS      Z10, Z2, Z6
-	VFMSUB213PS      Z8, Z2, Z4
-	VMOVAPS          Z9, Z2
-	VMOVAPS          Z11, Z3
-	VFMADD231PS.BCST fft_x3f737871<>+0(SB), Z1, Z2
-	VFMADD231PS.BCST fft_xbf737871<>+0(SB), Z0, Z3
-	VFMADD231PS.BCST fft_xbf737871<>+0(SB), Z1, Z9
-	VFMADD231PS.BCST fft_x3f737871<>+0(SB), Z0, Z11
-	VBROADCASTSS     (DI), Z0
-	VBROADCASTSS     4(DI), Z1
-	VMULPS           Z1, Z3, Z5
-	VMULPS           Z1, Z2, Z1
-	VFMSUB213PS      Z5, Z0, Z2
-	VFMADD213PS      Z1, Z0, Z3
-	VMOVUPS          Z2, (R9)(AX*1)
-	VMOVUPS          Z3, (R10)(AX*1)
-	VBROADCASTSS     24(DI), Z0
-	VBROADCASTSS     28(DI), Z1
-	VMULPS           Z1, Z11, Z2
-	VMULPS           Z1, Z9, Z1
-	VFMSUB213PS      Z2, Z0, Z9
-	VFMADD213PS      Z1, Z0, Z11
-	VMOVUPS          Z9, (R12)
-	VMOVUPS          Z11, (R13)
-	VMOVAPS          Z12, Z0
-	VMOVAPS          Z13, Z1
-	VFMADD231PS.BCST fft_x3f737871<>+0(SB), Z4, Z0
-	VFMADD231PS.BCST fft_xbf737871<>+0(SB), Z6, Z1
-	VFMADD231PS.BCST fft_xbf737871<>+0(SB), Z4, Z12
-	VFMADD231PS.BCST fft_x3f737871<>+0(SB), Z6, Z13
-	VBROADCASTSS     8(DI), Z2
-	VBROADCASTSS     12(DI), Z3
-	VMULPS           Z3, Z1, Z4
-	VMULPS           Z3, Z0, Z3
-	VFMSUB213PS      Z4, Z2, Z0
-	VFMADD213PS      Z3, Z2, Z1
-	VMOVUPS          Z0, (R9)(AX*2)
-	VMOVUPS          Z1, (R10)(AX*2)
-	VBROADCASTSS     16(DI), Z0
-	VBROADCASTSS     20(DI), Z1
-	VMULPS           Z1, Z13, Z2
-	VMULPS           Z1, Z12, Z1
-	VFMSUB213PS      Z2, Z0, Z12
-	VFMADD213PS      Z1, Z0, Z13
-	VMOVUPS          Z12, (R9)(CX*1)
-	VMOVUPS          Z13, (R10)(CX*1)
-	ADDQ             $0x40, R9
-	ADDQ             $0x40, R10
-	ADDQ             $0x00000020, DI
-	DECQ             R11
-	JNZ              loop3
-
-done4:
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	JMP  block1
-
-done2:
-	VZEROUPPER
-	RET
-
-// y_m = Σ_k conj(w^{jk}) x_k w_5^{−mk}
-// func fftInverse5AVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
-// Requires: AVX, FMA3
-TEXT ·fftInverse5AVX2(SB), NOSPLIT, $0-96
-	MOVQ   q+72(FP), AX
-	SHLQ   $0x06, AX
-	LEAQ   (AX)(AX*2), CX
-	MOVQ   re_base+0(FP), DX
-	MOVQ   im_base+24(FP), BX
-	MOVQ   re_len+8(FP), SI
-	LEAQ   (DX)(SI*4), SI
-	MOVQ   from+80(FP), DI
-	MOVQ   tw_base+48(FP), R8
-	IMUL3Q $0x00000020, DI, R9
-	ADDQ   R9, R8
-	SHLQ   $0x06, DI
-	ADDQ   DI, DX
-	ADDQ   DI, BX
-
-block1:
-	CMPQ  DX, SI
-	JGE   done2
-	MOVQ  R8, DI
-	MOVQ  DX, R9
-	MOVQ  BX, R10
-	MOVQ  count+88(FP), R11
-	TESTQ R11, R11
-	JLE   done4
-
-loop3:
-	LEAQ         (R9)(AX*4), R12
-	LEAQ         (R10)(AX*4), R13
-	VMOVUPS      (R9), Y0
-	VMOVUPS      (R10), Y1
-	VMOVUPS      (R9)(AX*1), Y2
-	VMOVUPS      (R10)(AX*1), Y3
-	VBROADCASTSS (DI), Y4
-	VBROADCASTSS 4(DI), Y5
-	VMULPS       Y5, Y3, Y6
-	VMULPS       Y5, Y2, Y5
-	VFMADD213PS  Y6, Y4, Y2
-	VFMSUB213PS  Y5, Y4, Y3
-	VMOVUPS      (R12), Y4
-	VMOVUPS      (R13), Y5
-	VBROADCASTSS 24(DI), Y6
-	VBROADCASTSS 28(DI), Y7
-	VMULPS       Y7, Y5, Y8
-	VMULPS       Y7, Y4, Y7
-	VFMADD213PS  Y8, Y6, Y4
-	VFMSUB213PS  Y7, Y6, Y5
-	VSUBPS       Y4, Y2, Y6
-	VADDPS       Y4, Y2, Y2
-	VSUBPS       Y5, Y3, Y4
-	VADDPS       Y5, Y3, Y3
-	VMOVUPS      (R9)(AX*2), Y5
-	VMOVUPS      (R10)(AX*2), Y7
-	VBROADCASTSS 8(DI), Y8
-	VBROADCASTSS 12(DI), Y9
-	VMULPS       Y9, Y7, Y10
-	VMULPS       Y9, Y5, Y9
-	VFMADD213PS  Y10, Y8, Y5
-	VFMSUB213PS  Y9, Y8, Y7
-	VMOVUPS      (R9)(CX*1), Y8
-	VMOVUPS      (R10)(CX*1), Y9
-	VBROADCASTSS 16(DI), Y10
-	VBROADCASTSS 20(DI), Y11
-	VMULPS       Y11, Y9, Y12
-	VMULPS       Y11, Y8, Y11
-	VFMADD213PS  Y12, Y10, Y8
-	VFMSUB213PS  Y11, Y10, Y9
-	VSUBPS       Y8, Y5, Y10
-	VADDPS       Y8, Y5, Y5
-	VSUBPS       Y9, Y7, Y8
-	VADDPS       Y9, Y7, Y7
-	VMOVAPS      Y0, Y9
-	VMOVAPS      Y1, Y11
-	VFMADD231PS  fft_x3e9e377a<>+0(SB), Y2, Y9
-	VFMADD231PS  fft_x3e9e377a<>+0(SB), Y3, Y11
-	VFMADD231PS  fft_xbf4f1bbd<>+0(SB), Y5, Y9
-	VFMADD231PS  fft_xbf4f1bbd<>+0(SB), Y7, Y11
-	VMOVAPS      Y0, Y12
-	VMOVAPS      Y1, Y13
-	VFMADD231PS  fft_xbf4f1bbd<>+0(SB), Y2, Y12
-	VFMADD231PS  fft_xbf4f1bbd<>+0(SB), Y3, Y13
-	VFMADD231PS  fft_x3e9e377a<>+0(SB), Y5, Y12
-	VFMADD231PS  fft_x3e9e377a<>+0(SB), Y7, Y13
-	VADDPS       Y5, Y2, Y2
-	VADDPS       Y7, Y3, Y3
-	VADDPS       Y2, Y0, Y0
-	VADDPS       Y3, Y1, Y1
-	VMOVUPS      Y0, (R9)
-	VMOVUPS      Y1, (R10)
-	VMOVAPS      Y6, Y0
-	VMOVAPS      Y4, Y1
-	VFMADD231PS  fft_x3f1e377a<>+0(SB), Y10, Y0
-	VFMADD231PS  fft_x3f1e377a<>+0(SB), Y8, Y1
-	VBROADCASTSS fft_x3f1e377a<>+0(SB), Y2
-	VFMSUB213PS  Y10, Y2, Y6
-	VFMSUB213PS  Y8, Y2, Y4
-	VMOVAPS      Y9, Y2
-	VMOVAPS      Y11, Y3
-	VFMADD231PS  fft_x3f737871<>+0(SB), Y1, Y2
-	VFMADD231PS  fft_xbf737871<>+0(SB), Y0, Y3
-	VFMADD231PS  fft_xbf737871<>+0(SB), Y1, Y9
-	VFMADD231PS  fft_x3f737871<>+0(SB), Y0, Y11
-	VMOVUPS      Y9, (R9)(AX*1)
-	VMOVUPS      Y11, (R10)(AX*1)
-	VMOVUPS      Y2, (R12)
-	VMOVUPS      Y3, (R13)
-	VMOVAPS      Y12, Y0
-	VMOVAPS      Y13, Y1
-	VFMADD231PS  fft_x3f737871<>+0(SB), Y4, Y0
-	VFMADD231PS  fft_xbf737871<>+0(SB), Y6, Y1
-	VFMADD231PS  fft_xbf737871<>+0(SB), Y4, Y12
-	VFMADD231PS  fft_x3f737871<>+0(SB), Y6, Y13
-	VMOVUPS      Y12, (R9)(AX*2)
-	VMOVUPS      Y13, (R10)(AX*2)
-	VMOVUPS      Y0, (R9)(CX*1)
-	VMOVUPS      Y1, (R10)(CX*1)
-	VMOVUPS      32(R9), Y0
-	VMOVUPS      32(R10), Y1
-	VMOVUPS      32(R9)(AX*1), Y2
-	VMOVUPS      32(R10)(AX*1), Y3
-	VBROADCASTSS (DI), Y4
-	VBROADCASTSS 4(DI), Y5
-	VMULPS       Y5, Y3, Y6
-	VMULPS       Y5, Y2, Y5
-	VFMADD213PS  Y6, Y4, Y2
-	VFMSUB213PS  Y5, Y4, Y3
-	VMOVUPS      32(R12), Y4
-	VMOVUPS      32(R13), Y5
-	VBROADCASTSS 24(DI), Y6
-	VBROADCASTSS 28(DI), Y7
-	VMULPS       Y7, Y5, Y8
-	VMULPS       Y7, Y4, Y7
-	VFMADD213PS  Y8, Y6, Y4
-	VFMSUB213PS  Y7, Y6, Y5
-	VSUBPS       Y4, Y2, Y6
-	VADDPS       Y4, Y2, Y2
-	VSUBPS       Y5, Y3, Y4
-	VADDPS       Y5, Y3, Y3
-	VMOVUPS      32(R9)(AX*2), Y5
-	VMOVUPS      32(R10)(AX*2), Y7
-	VBROADCASTSS 8(DI), Y8
-	VBROADCASTSS 12(DI), Y9
-	VMULPS       Y9, Y7, Y10
-	VMULPS       Y9, Y5, Y9
-	VFMADD213PS  Y10, Y8, Y5
-	VFMSUB213PS  Y9, Y8, Y7
-	VMOVUPS      32(R9)(CX*1), Y8
-	VMOVUPS      32(R10)(CX*1), Y9
-	VBROADCASTSS 16(DI), Y10
-	VBROADCASTSS 20(DI), Y11
-	VMULPS       Y11, Y9, Y12
-	VMULPS       Y11, Y8, Y11
-	VFMADD213PS  Y12, Y10, Y8
-	VFMSUB213PS  Y11, Y10, Y9
-	VSUBPS       Y8, Y5, Y10
-	VADDPS       Y8, Y5, Y5
-	VSUBPS       Y9, Y7, Y8
-	VADDPS       Y9, Y7, Y7
-	VMOVAPS      Y0, Y9
-	VMOVAPS      Y1, Y11
-	VFMADD231PS  fft_x3e9e377a<>+0(SB), Y2, Y9
-	VFMADD231PS  fft_x3e9e377a<>+0(SB), Y3, Y11
-	VFMADD231PS  fft_xbf4f1bbd<>+0(SB), Y5, Y9
-	VFMADD231PS  fft_xbf4f1bbd<>+0(SB), Y7, Y11
-	VMOVAPS      Y0, Y12
-	VMOVAPS      Y1, Y13
-	VFMADD231PS  fft_xbf4f1bbd<>+0(SB), Y2, Y12
-	VFMADD231PS  fft_xbf4f1bbd<>+0(SB), Y3, Y13
-	VFMADD231PS  fft_x3e9e377a<>+0(SB), Y5, Y12
-	VFMADD231PS  fft_x3e9e377a<>+0(SB), Y7, Y13
-	VADDPS       Y5, Y2, Y2
-	VADDPS       Y7, Y3, Y3
-	VADDPS       Y2, Y0, Y0
-	VADDPS       Y3, Y1, Y1
-	VMOVUPS      Y0, 32(R9)
-	VMOVUPS      Y1, 32(R10)
-	VMOVAPS      Y6, Y0
-	VMOVAPS      Y4, Y1
-	VFMADD231PS  fft_x3f1e377a<>+0(SB), Y10, Y0
-	VFMADD231PS  fft_x3f1e377a<>+0(SB), Y8, Y1
-	VBROADCASTSS fft_x3f1e377a<>+0(SB), Y2
-	VFMSUB213PS  Y10, Y2, Y6
-	VFMSUB213PS  Y8, Y2, Y4
-	VMOVAPS      Y9, Y2
-	VMOVAPS      Y11, Y3
-	VFMADD231PS  fft_x3f737871<>+0(SB), Y1, Y2
-	VFMADD231PS  fft_xbf737871<>+0(SB), Y0, Y3
-	VFMADD231PS  fft_xbf737871<>+0(SB), Y1, Y9
-	VFMADD231PS  fft_x3f737871<>+0(SB), Y0, Y11
-	VMOVUPS      Y9, 32(R9)(AX*1)
-	VMOVUPS      Y11, 32(R10)(AX*1)
-	VMOVUPS      Y2, 32(R12)
-	VMOVUPS      Y3, 32(R13)
-	VMOVAPS      Y12, Y0
-	VMOVAPS      Y13, Y1
-	VFMADD231PS  fft_x3f737871<>+0(SB), Y4, Y0
-	VFMADD231PS  fft_xbf737871<>+0(SB), Y6, Y1
-	VFMADD231PS  fft_xbf737871<>+0(SB), Y4, Y12
-	VFMADD231PS  fft_x3f737871<>+0(SB), Y6, Y13
-	VMOVUPS      Y12, 32(R9)(AX*2)
-	VMOVUPS      Y13, 32(R10)(AX*2)
-	VMOVUPS      Y0, 32(R9)(CX*1)
-	VMOVUPS      Y1, 32(R10)(CX*1)
-	ADDQ         $0x40, R9
-	ADDQ         $0x40, R10
-	ADDQ         $0x00000020, DI
-	DECQ         R11
-	JNZ          loop3
-
-done4:
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	JMP  block1
-
-done2:
-	VZEROUPPER
-	RET
-
 // y_m = Σ_k conj(w^{jk}) x_k w_5^{−mk}
 // func fftInverse5AVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
 // Requires: AVX, AVX512F
@@ -1631,18 +792,18 @@ TEXT ·fftInverse5AVX512(SB), NOSPLIT, $0-96
 	MOVQ   im_base+24(FP), BX
 	MOVQ   re_len+8(FP), SI
 	LEAQ   (DX)(SI*4), SI
-	MOVQ   from+80(FP), DI
-	MOVQ   tw_base+48(FP), R8
-	IMUL3Q $0x00000020, DI, R9
-	ADDQ   R9, R8
-	SHLQ   $0x06, DI
-	ADDQ   DI, DX
-	ADDQ   DI, BX
+	MOVQ   tw_base+48(FP), DI
+	MOVQ   from+80(FP), R8
+	IMUL3Q $0x00000020, R8, R9
+	ADDQ   R9, DI
+	SHLQ   $0x06, R8
+	ADDQ   R8, DX
+	ADDQ   R8, BX
 
 block1:
 	CMPQ  DX, SI
 	JGE   done2
-	MOVQ  R8, DI
+	MOVQ  DI, R8
 	MOVQ  DX, R9
 	MOVQ  BX, R10
 	MOVQ  count+88(FP), R11
@@ -1656,16 +817,16 @@ loop3:
 	VMOVUPS          (R10), Z1
 	VMOVUPS          (R9)(AX*1), Z2
 	VMOVUPS          (R10)(AX*1), Z3
-	VBROADCASTSS     (DI), Z4
-	VBROADCASTSS     4(DI), Z5
+	VBROADCASTSS     (R8), Z4
+	VBROADCASTSS     4(R8), Z5
 	VMULPS           Z5, Z3, Z6
 	VMULPS           Z5, Z2, Z5
 	VFMADD213PS      Z6, Z4, Z2
 	VFMSUB213PS      Z5, Z4, Z3
 	VMOVUPS          (R12), Z4
 	VMOVUPS          (R13), Z5
-	VBROADCASTSS     24(DI), Z6
-	VBROADCASTSS     28(DI), Z7
+	VBROADCASTSS     24(R8), Z6
+	VBROADCASTSS     28(R8), Z7
 	VMULPS           Z7, Z5, Z8
 	VMULPS           Z7, Z4, Z7
 	VFMADD213PS      Z8, Z6, Z4
@@ -1676,16 +837,16 @@ loop3:
 	VADDPS           Z5, Z3, Z3
 	VMOVUPS          (R9)(AX*2), Z5
 	VMOVUPS          (R10)(AX*2), Z7
-	VBROADCASTSS     8(DI), Z8
-	VBROADCASTSS     12(DI), Z9
+	VBROADCASTSS     8(R8), Z8
+	VBROADCASTSS     12(R8), Z9
 	VMULPS           Z9, Z7, Z10
 	VMULPS           Z9, Z5, Z9
 	VFMADD213PS      Z10, Z8, Z5
 	VFMSUB213PS      Z9, Z8, Z7
 	VMOVUPS          (R9)(CX*1), Z8
 	VMOVUPS          (R10)(CX*1), Z9
-	VBROADCASTSS     16(DI), Z10
-	VBROADCASTSS     20(DI), Z11
+	VBROADCASTSS     16(R8), Z10
+	VBROADCASTSS     20(R8), Z11
 	VMULPS           Z11, Z9, Z12
 	VMULPS           Z11, Z8, Z11
 	VFMADD213PS      Z12, Z10, Z8
@@ -1741,577 +902,11 @@ loop3:
 	VMOVUPS          Z1, (R10)(CX*1)
 	ADDQ             $0x40, R9
 	ADDQ             $0x40, R10
-	ADDQ             $0x00000020, DI
+	ADDQ             $0x00000020, R8
 	DECQ             R11
 	JNZ              loop3
 
 done4:
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	JMP  block1
-
-done2:
-	VZEROUPPER
-	RET
-
-// y_k = w^{jk} Σ_m x_m w_8^{mk}.
-// func fftForward8AVX2(re []float32, im []float32, tw []float32, q int, from int, count int)
-// Requires: AVX, FMA3
-TEXT ·fftForward8AVX2(SB), NOSPLIT, $288-96
-	LEAQ   31(SP), AX
-	ANDQ   $-32, AX
-	MOVQ   q+72(FP), AX
-	SHLQ   $0x06, AX
-	LEAQ   (AX)(AX*2), CX
-	MOVQ   re_base+0(FP), DX
-	MOVQ   im_base+24(FP), BX
-	MOVQ   re_len+8(FP), SI
-	LEAQ   (DX)(SI*4), SI
-	MOVQ   from+80(FP), DI
-	MOVQ   tw_base+48(FP), R8
-	IMUL3Q $0x00000038, DI, R9
-	ADDQ   R9, R8
-	SHLQ   $0x06, DI
-	ADDQ   DI, DX
-	ADDQ   DI, BX
-
-block1:
-	CMPQ  DX, SI
-	JGE   done2
-	MOVQ  R8, DI
-	MOVQ  DX, R9
-	MOVQ  BX, R10
-	MOVQ  count+88(FP), R11
-	TESTQ R11, R11
-	JLE   done4
-
-loop3:
-	LEAQ         (R9)(AX*4), R12
-	LEAQ         (R10)(AX*4), R13
-	VMOVUPS      (R9)(AX*1), Y0
-	VMOVUPS      (R10)(AX*1), Y1
-	VMOVUPS      (R12)(AX*1), Y2
-	VMOVUPS      (R13)(AX*1), Y3
-	VSUBPS       Y2, Y0, Y4
-	VADDPS       Y2, Y0, Y0
-	VSUBPS       Y3, Y1, Y2
-	VADDPS       Y3, Y1, Y1
-	VMOVUPS      Y4, (R12)(AX*1)
-	VMOVUPS      Y2, (R13)(AX*1)
-	VMOVUPS      (R9)(CX*1), Y2
-	VMOVUPS      (R10)(CX*1), Y3
-	VMOVUPS      (R12)(CX*1), Y4
-	VMOVUPS      (R13)(CX*1), Y5
-	VSUBPS       Y4, Y2, Y6
-	VADDPS       Y4, Y2, Y2
-	VSUBPS       Y5, Y3, Y4
-	VADDPS       Y5, Y3, Y3
-	VMOVUPS      Y6, (R12)(CX*1)
-	VMOVUPS      Y4, (R13)(CX*1)
-	VMOVUPS      (R9), Y4
-	VMOVUPS      (R10), Y5
-	VMOVUPS      (R12), Y6
-	VMOVUPS      (R13), Y7
-	VSUBPS       Y6, Y4, Y8
-	VADDPS       Y6, Y4, Y4
-	VSUBPS       Y7, Y5, Y6
-	VADDPS       Y7, Y5, Y5
-	VMOVUPS      Y8, (R9)(AX*1)
-	VMOVUPS      Y6, (R10)(AX*1)
-	VMOVUPS      (R9)(AX*2), Y6
-	VMOVUPS      (R10)(AX*2), Y7
-	VMOVUPS      (R12)(AX*2), Y8
-	VMOVUPS      (R13)(AX*2), Y9
-	VSUBPS       Y8, Y6, Y10
-	VADDPS       Y8, Y6, Y6
-	VSUBPS       Y9, Y7, Y8
-	VADDPS       Y9, Y7, Y7
-	VMOVUPS      Y10, (R9)(CX*1)
-	VMOVUPS      Y8, (R10)(CX*1)
-	VSUBPS       Y6, Y4, Y8
-	VADDPS       Y6, Y4, Y4
-	VSUBPS       Y7, Y5, Y6
-	VADDPS       Y7, Y5, Y5
-	VSUBPS       Y2, Y0, Y7
-	VADDPS       Y2, Y0, Y0
-	VSUBPS       Y3, Y1, Y2
-	VADDPS       Y3, Y1, Y1
-	VSUBPS       Y0, Y4, Y3
-	VADDPS       Y0, Y4, Y4
-	VSUBPS       Y1, Y5, Y0
-	VADDPS       Y1, Y5, Y5
-	VADDPS       Y2, Y8, Y1
-	VSUBPS       Y2, Y8, Y8
-	VSUBPS       Y7, Y6, Y2
-	VADDPS       Y7, Y6, Y6
-	VBROADCASTSS 8(DI), Y7
-	VBROADCASTSS 12(DI), Y9
-	VMULPS       Y9, Y2, Y10
-	VMULPS       Y9, Y1, Y9
-	VFMSUB213PS  Y10, Y7, Y1
-	VFMADD213PS  Y9, Y7, Y2
-	VBROADCASTSS 24(DI), Y7
-	VBROADCASTSS 28(DI), Y9
-	VMULPS       Y9, Y0, Y10
-	VMULPS       Y9, Y3, Y9
-	VFMSUB213PS  Y10, Y7, Y3
-	VFMADD213PS  Y9, Y7, Y0
-	VBROADCASTSS 40(DI), Y7
-	VBROADCASTSS 44(DI), Y9
-	VMULPS       Y9, Y6, Y10
-	VMULPS       Y9, Y8, Y9
-	VFMSUB213PS  Y10, Y7, Y8
-	VFMADD213PS  Y9, Y7, Y6
-	VMOVUPS      Y4, (R9)
-	VMOVUPS      Y5, (R10)
-	VMOVUPS      Y1, (R9)(AX*2)
-	VMOVUPS      Y2, (R10)(AX*2)
-	VMOVUPS      Y3, (R12)
-	VMOVUPS      Y0, (R13)
-	VMOVUPS      Y8, (R12)(AX*2)
-	VMOVUPS      Y6, (R13)(AX*2)
-	VMOVUPS      (R9)(AX*1), Y0
-	VMOVUPS      (R10)(AX*1), Y1
-	VMOVUPS      (R12)(AX*1), Y2
-	VMOVUPS      (R13)(AX*1), Y3
-	VMOVUPS      (R9)(CX*1), Y4
-	VMOVUPS      (R10)(CX*1), Y5
-	VMOVUPS      (R12)(CX*1), Y6
-	VMOVUPS      (R13)(CX*1), Y7
-	VSUBPS       Y6, Y2, Y8
-	VADDPS       Y6, Y2, Y2
-	VSUBPS       Y7, Y3, Y6
-	VADDPS       Y7, Y3, Y3
-	VADDPS       Y3, Y8, Y7
-	VSUBPS       Y3, Y8, Y8
-	VSUBPS       Y2, Y6, Y3
-	VADDPS       Y2, Y6, Y6
-	VADDPS       Y5, Y0, Y2
-	VSUBPS       Y5, Y0, Y0
-	VSUBPS       Y4, Y1, Y5
-	VADDPS       Y4, Y1, Y1
-	VMOVAPS      Y2, Y4
-	VMOVAPS      Y5, Y9
-	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y7, Y4
-	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y3, Y9
-	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y7, Y2
-	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y3, Y5
-	VBROADCASTSS (DI), Y3
-	VBROADCASTSS 4(DI), Y7
-	VMULPS       Y7, Y9, Y10
-	VMULPS       Y7, Y4, Y7
-	VFMSUB213PS  Y10, Y3, Y4
-	VFMADD213PS  Y7, Y3, Y9
-	VMOVUPS      Y4, (R9)(AX*1)
-	VMOVUPS      Y9, (R10)(AX*1)
-	VBROADCASTSS 32(DI), Y3
-	VBROADCASTSS 36(DI), Y4
-	VMULPS       Y4, Y5, Y7
-	VMULPS       Y4, Y2, Y4
-	VFMSUB213PS  Y7, Y3, Y2
-	VFMADD213PS  Y4, Y3, Y5
-	VMOVUPS      Y2, (R12)(AX*1)
-	VMOVUPS      Y5, (R13)(AX*1)
-	VMOVAPS      Y0, Y2
-	VMOVAPS      Y1, Y3
-	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y8, Y2
-	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y6, Y3
-	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y8, Y0
-	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y6, Y1
-	VBROADCASTSS 16(DI), Y4
-	VBROADCASTSS 20(DI), Y5
-	VMULPS       Y5, Y3, Y6
-	VMULPS       Y5, Y2, Y5
-	VFMSUB213PS  Y6, Y4, Y2
-	VFMADD213PS  Y5, Y4, Y3
-	VMOVUPS      Y2, (R9)(CX*1)
-	VMOVUPS      Y3, (R10)(CX*1)
-	VBROADCASTSS 48(DI), Y2
-	VBROADCASTSS 52(DI), Y3
-	VMULPS       Y3, Y1, Y4
-	VMULPS       Y3, Y0, Y3
-	VFMSUB213PS  Y4, Y2, Y0
-	VFMADD213PS  Y3, Y2, Y1
-	VMOVUPS      Y0, (R12)(CX*1)
-	VMOVUPS      Y1, (R13)(CX*1)
-	VMOVUPS      32(R9)(AX*1), Y0
-	VMOVUPS      32(R10)(AX*1), Y1
-	VMOVUPS      32(R12)(AX*1), Y2
-	VMOVUPS      32(R13)(AX*1), Y3
-	VSUBPS       Y2, Y0, Y4
-	VADDPS       Y2, Y0, Y0
-	VSUBPS       Y3, Y1, Y2
-	VADDPS       Y3, Y1, Y1
-	VMOVUPS      Y4, 32(R12)(AX*1)
-	VMOVUPS      Y2, 32(R13)(AX*1)
-	VMOVUPS      32(R9)(CX*1), Y2
-	VMOVUPS      32(R10)(CX*1), Y3
-	VMOVUPS      32(R12)(CX*1), Y4
-	VMOVUPS      32(R13)(CX*1), Y5
-	VSUBPS       Y4, Y2, Y6
-	VADDPS       Y4, Y2, Y2
-	VSUBPS       Y5, Y3, Y4
-	VADDPS       Y5, Y3, Y3
-	VMOVUPS      Y6, 32(R12)(CX*1)
-	VMOVUPS      Y4, 32(R13)(CX*1)
-	VMOVUPS      32(R9), Y4
-	VMOVUPS      32(R10), Y5
-	VMOVUPS      32(R12), Y6
-	VMOVUPS      32(R13), Y7
-	VSUBPS       Y6, Y4, Y8
-	VADDPS       Y6, Y4, Y4
-	VSUBPS       Y7, Y5, Y6
-	VADDPS       Y7, Y5, Y5
-	VMOVUPS      Y8, 32(R9)(AX*1)
-	VMOVUPS      Y6, 32(R10)(AX*1)
-	VMOVUPS      32(R9)(AX*2), Y6
-	VMOVUPS      32(R10)(AX*2), Y7
-	VMOVUPS      32(R12)(AX*2), Y8
-	VMOVUPS      32(R13)(AX*2), Y9
-	VSUBPS       Y8, Y6, Y10
-	VADDPS       Y8, Y6, Y6
-	VSUBPS       Y9, Y7, Y8
-	VADDPS       Y9, Y7, Y7
-	VMOVUPS      Y10, 32(R9)(CX*1)
-	VMOVUPS      Y8, 32(R10)(CX*1)
-	VSUBPS       Y6, Y4, Y8
-	VADDPS       Y6, Y4, Y4
-	VSUBPS       Y7, Y5, Y6
-	VADDPS       Y7, Y5, Y5
-	VSUBPS       Y2, Y0, Y7
-	VADDPS       Y2, Y0, Y0
-	VSUBPS       Y3, Y1, Y2
-	VADDPS       Y3, Y1, Y1
-	VSUBPS       Y0, Y4, Y3
-	VADDPS       Y0, Y4, Y4
-	VSUBPS       Y1, Y5, Y0
-	VADDPS       Y1, Y5, Y5
-	VADDPS       Y2, Y8, Y1
-	VSUBPS       Y2, Y8, Y8
-	VSUBPS       Y7, Y6, Y2
-	VADDPS       Y7, Y6, Y6
-	VBROADCASTSS 8(DI), Y7
-	VBROADCASTSS 12(DI), Y9
-	VMULPS       Y9, Y2, Y10
-	VMULPS       Y9, Y1, Y9
-	VFMSUB213PS  Y10, Y7, Y1
-	VFMADD213PS  Y9, Y7, Y2
-	VBROADCASTSS 24(DI), Y7
-	VBROADCASTSS 28(DI), Y9
-	VMULPS       Y9, Y0, Y10
-	VMULPS       Y9, Y3, Y9
-	VFMSUB213PS  Y10, Y7, Y3
-	VFMADD213PS  Y9, Y7, Y0
-	VBROADCASTSS 40(DI), Y7
-	VBROADCASTSS 44(DI), Y9
-	VMULPS       Y9, Y6, Y10
-	VMULPS       Y9, Y8, Y9
-	VFMSUB213PS  Y10, Y7, Y8
-	VFMADD213PS  Y9, Y7, Y6
-	VMOVUPS      Y4, 32(R9)
-	VMOVUPS      Y5, 32(R10)
-	VMOVUPS      Y1, 32(R9)(AX*2)
-	VMOVUPS      Y2, 32(R10)(AX*2)
-	VMOVUPS      Y3, 32(R12)
-	VMOVUPS      Y0, 32(R13)
-	VMOVUPS      Y8, 32(R12)(AX*2)
-	VMOVUPS      Y6, 32(R13)(AX*2)
-	VMOVUPS      32(R9)(AX*1), Y0
-	VMOVUPS      32(R10)(AX*1), Y1
-	VMOVUPS      32(R12)(AX*1), Y2
-	VMOVUPS      32(R13)(AX*1), Y3
-	VMOVUPS      32(R9)(CX*1), Y4
-	VMOVUPS      32(R10)(CX*1), Y5
-	VMOVUPS      32(R12)(CX*1), Y6
-	VMOVUPS      32(R13)(CX*1), Y7
-	VSUBPS       Y6, Y2, Y8
-	VADDPS       Y6, Y2, Y2
-	VSUBPS       Y7, Y3, Y6
-	VADDPS       Y7, Y3, Y3
-	VADDPS       Y3, Y8, Y7
-	VSUBPS       Y3, Y8, Y8
-	VSUBPS       Y2, Y6, Y3
-	VADDPS       Y2, Y6, Y6
-	VADDPS       Y5, Y0, Y2
-	VSUBPS       Y5, Y0, Y0
-	VSUBPS       Y4, Y1, Y5
-	VADDPS       Y4, Y1, Y1
-	VMOVAPS      Y2, Y4
-	VMOVAPS      Y5, Y9
-	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y7, Y4
-	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y3, Y9
-	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y7, Y2
-	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y3, Y5
-	VBROADCASTSS (DI), Y3
-	VBROADCASTSS 4(DI), Y7
-	VMULPS       Y7, Y9, Y10
-	VMULPS       Y7, Y4, Y7
-	VFMSUB213PS  Y10, Y3, Y4
-	VFMADD213PS  Y7, Y3, Y9
-	VMOVUPS      Y4, 32(R9)(AX*1)
-	VMOVUPS      Y9, 32(R10)(AX*1)
-	VBROADCASTSS 32(DI), Y3
-	VBROADCASTSS 36(DI), Y4
-	VMULPS       Y4, Y5, Y7
-	VMULPS       Y4, Y2, Y4
-	VFMSUB213PS  Y7, Y3, Y2
-	VFMADD213PS  Y4, Y3, Y5
-	VMOVUPS      Y2, 32(R12)(AX*1)
-	VMOVUPS      Y5, 32(R13)(AX*1)
-	VMOVAPS      Y0, Y2
-	VMOVAPS      Y1, Y3
-	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y8, Y2
-	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y6, Y3
-	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y8, Y0
-	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y6, Y1
-	VBROADCASTSS 16(DI), Y4
-	VBROADCASTSS 20(DI), Y5
-	VMULPS       Y5, Y3, Y6
-	VMULPS       Y5, Y2, Y5
-	VFMSUB213PS  Y6, Y4, Y2
-	VFMADD213PS  Y5, Y4, Y3
-	VMOVUPS      Y2, 32(R9)(CX*1)
-	VMOVUPS      Y3, 32(R10)(CX*1)
-	VBROADCASTSS 48(DI), Y2
-	VBROADCASTSS 52(DI), Y3
-	VMULPS       Y3, Y1, Y4
-	VMULPS       Y3, Y0, Y3
-	VFMSUB213PS  Y4, Y2, Y0
-	VFMADD213PS  Y3, Y2, Y1
-	VMOVUPS      Y0, 32(R12)(CX*1)
-	VMOVUPS      Y1, 32(R13)(CX*1)
-	ADDQ         $0x40, R9
-	ADDQ         $0x40, R10
-	ADDQ         $0x00000038, DI
-	DECQ         R11
-	JNZ          loop3
-
-done4:
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	JMP  block1
-
-done2:
-	VZEROUPPER
-	RET
-
-DATA fft_x3f3504f3<>+0(SB)/4, $0x3f3504f3
-DATA fft_x3f3504f3<>+4(SB)/4, $0x3f3504f3
-DATA fft_x3f3504f3<>+8(SB)/4, $0x3f3504f3
-DATA fft_x3f3504f3<>+12(SB)/4, $0x3f3504f3
-DATA fft_x3f3504f3<>+16(SB)/4, $0x3f3504f3
-DATA fft_x3f3504f3<>+20(SB)/4, $0x3f3504f3
-DATA fft_x3f3504f3<>+24(SB)/4, $0x3f3504f3
-DATA fft_x3f3504f3<>+28(SB)/4, $0x3f3504f3
-GLOBL fft_x3f3504f3<>(SB), RODATA|NOPTR, $32
-
-DATA fft_xbf3504f3<>+0(SB)/4, $0xbf3504f3
-DATA fft_xbf3504f3<>+4(SB)/4, $0xbf3504f3
-DATA fft_xbf3504f3<>+8(SB)/4, $0xbf3504f3
-DATA fft_xbf3504f3<>+12(SB)/4, $0xbf3504f3
-DATA fft_xbf3504f3<>+16(SB)/4, $0xbf3504f3
-DATA fft_xbf3504f3<>+20(SB)/4, $0xbf3504f3
-DATA fft_xbf3504f3<>+24(SB)/4, $0xbf3504f3
-DATA fft_xbf3504f3<>+28(SB)/4, $0xbf3504f3
-GLOBL fft_xbf3504f3<>(SB), RODATA|NOPTR, $32
-
-// y_k = w^{jk} Σ_m x_m w_8^{mk}.
-// func fftForward8AVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
-// Requires: AVX, AVX512F
-TEXT ·fftForward8AVX512(SB), NOSPLIT, $0-96
-	MOVQ   q+72(FP), AX
-	SHLQ   $0x06, AX
-	LEAQ   (AX)(AX*2), CX
-	MOVQ   re_base+0(FP), DX
-	MOVQ   im_base+24(FP), BX
-	MOVQ   re_len+8(FP), SI
-	LEAQ   (DX)(SI*4), SI
-	MOVQ   from+80(FP), DI
-	MOVQ   tw_base+48(FP), R8
-	IMUL3Q $0x00000038, DI, R9
-	ADDQ   R9, R8
-	SHLQ   $0x06, DI
-	ADDQ   DI, DX
-	ADDQ   DI, BX
-
-block1:
-	CMPQ  DX, SI
-	JGE   done2
-	MOVQ  R8, DI
-	MOVQ  DX, R9
-	MOVQ  BX, R10
-	MOVQ  count+88(FP), R11
-	TESTQ R11, R11
-	JLE   done4
-
-loop3:
-	LEAQ             (R9)(AX*4), R12
-	LEAQ             (R10)(AX*4), R13
-	VMOVUPS          (R9)(AX*1), Z0
-	VMOVUPS          (R10)(AX*1), Z1
-	VMOVUPS          (R12)(AX*1), Z2
-	VMOVUPS          (R13)(AX*1), Z3
-	VSUBPS           Z2, Z0, Z4
-	VADDPS           Z2, Z0, Z0
-	VSUBPS           Z3, Z1, Z2
-	VADDPS           Z3, Z1, Z1
-	VMOVUPS          (R9)(CX*1), Z3
-	VMOVUPS          (R10)(CX*1), Z5
-	VMOVUPS          (R12)(CX*1), Z6
-	VMOVUPS          (R13)(CX*1), Z7
-	VSUBPS           Z6, Z3, Z8
-	VADDPS           Z6, Z3, Z3
-	VSUBPS           Z7, Z5, Z6
-	VADDPS           Z7, Z5, Z5
-	VMOVUPS          (R9), Z7
-	VMOVUPS          (R10), Z9
-	VMOVUPS          (R12), Z10
-	VMOVUPS          (R13), Z11
-	VSUBPS           Z10, Z7, Z12
-	VADDPS           Z10, Z7, Z7
-	VSUBPS           Z11, Z9, Z10
-	VADDPS           Z11, Z9, Z9
-	VMOVUPS          (R9)(AX*2), Z11
-	VMOVUPS          (R10)(AX*2), Z13
-	VMOVUPS          (R12)(AX*2), Z14
-	VMOVUPS          (R13)(AX*2), Z15
-	VSUBPS           Z14, Z11, Z16
-	VADDPS           Z14, Z11, Z11
-	VSUBPS           Z15, Z13, Z14
-	VADDPS           Z15, Z13, Z13
-	VSUBPS           Z11, Z7, Z15
-	VADDPS           Z11, Z7, Z7
-	VSUBPS           Z13, Z9, Z11
-	VADDPS           Z13, Z9, Z9
-	VSUBPS           Z3, Z0, Z13
-	VADDPS           Z3, Z0, Z0
-	VSUBPS           Z5, Z1, Z3
-	VADDPS           Z5, Z1, Z1
-	VSUBPS           Z0, Z7, Z5
-	VADDPS           Z0, Z7, Z7
-	VSUBPS           Z1, Z9, Z0
-	VADDPS           Z1, Z9, Z9
-	VADDPS           Z3, Z15, Z1
-	VSUBPS           Z3, Z15, Z15
-	VSUBPS           Z13, Z11, Z3
-	VADDPS           Z13, Z11, Z11
-	VBROADCASTSS     8(DI), Z13
-	VBROADCASTSS     12(DI), Z17
-	VMULPS           Z17, Z3, Z18
-	VMULPS           Z17, Z1, Z17
-	VFMSUB213PS      Z18, Z13, Z1
-	VFMADD213PS      Z17, Z13, Z3
-	VBROADCASTSS     24(DI), Z13
-	VBROADCASTSS     28(DI), Z17
-	VMULPS           Z17, Z0, Z18
-	VMULPS           Z17, Z5, Z17
-	VFMSUB213PS      Z18, Z13, Z5
-	VFMADD213PS      Z17, Z13, Z0
-	VBROADCASTSS     40(DI), Z13
-	VBROADCASTSS     44(DI), Z17
-	VMULPS           Z17, Z11, Z18
-	VMULPS           Z17, Z15, Z17
-	VFMSUB213PS      Z18, Z13, Z15
-	VFMADD213PS      Z17, Z13, Z11
-	VMOVUPS          Z7, (R9)
-	VMOVUPS          Z9, (R10)
-	VMOVUPS          Z1, (R9)(AX*2)
-	VMOVUPS          Z3, (R10)(AX*2)
-	VMOVUPS          Z5, (R12)
-	VMOVUPS          Z0, (R13)
-	VMOVUPS          Z15, (R12)(AX*2)
-	VMOVUPS          Z11, (R13)(AX*2)
-	VSUBPS           Z8, Z4, Z0
-	VADDPS           Z8, Z4, Z4
-	VSUBPS           Z6, Z2, Z1
-	VADDPS           Z6, Z2, Z2
-	VADDPS           Z2, Z0, Z3
-	VSUBPS           Z2, Z0, Z0
-	VSUBPS           Z4, Z1, Z2
-	VADDPS           Z4, Z1, Z1
-	VADDPS           Z14, Z12, Z4
-	VSUBPS           Z14, Z12, Z12
-	VSUBPS           Z16, Z10, Z5
-	VADDPS           Z16, Z10, Z10
-	VMOVAPS          Z4, Z6
-	VMOVAPS          Z5, Z7
-	VFMADD231PS.BCST fft_x3f3504f3<>+0(SB), Z3, Z6
-	VFMADD231PS.BCST fft_x3f3504f3<>+0(SB), Z2, Z7
-	VFMADD231PS.BCST fft_xbf3504f3<>+0(SB), Z3, Z4
-	VFMADD231PS.BCST fft_xbf3504f3<>+0(SB), Z2, Z5
-	VBROADCASTSS     (DI), Z2
-	VBROADCASTSS     4(DI), Z3
-	VMULPS           Z3, Z7, Z8
-	VMULPS           Z3, Z6, Z3
-	VFMSUB213PS      Z8, Z2, Z6
-	VFMADD213PS      Z3, Z2, Z7
-	VMOVUPS          Z6, (R9)(AX*1)
-	VMOVUPS          Z7, (R10)(AX*1)
-	VBROADCASTSS     32(DI), Z2
-	VBROADCASTSS     36(DI), Z3
-	VMULPS           Z3, Z5, Z6
-	VMULPS           Z3, Z4, Z3
-	VFMSUB213PS      Z6, Z2, Z4
-	VFMADD213PS      Z3, Z2, Z5
-	VMOVUPS          Z4, (R12)(AX*1)
-	VMOVUPS          Z5, (R13)(AX*1)
-	VMOVAPS          Z12, Z2
-	VMOVAPS          Z10, Z3
-	VFMADD231PS.BCST fft_xbf3504f3<>+0(SB), Z0, Z2
-	VFMADD231PS.BCST fft_xbf3504f3<>+0(SB), Z1, Z3
-	VFMADD231PS.BCST fft_x3f3504f3<>+0(SB), Z0, Z12
-	VFMADD231PS.BCST fft_x3f3504f3<>+0(SB), Z1, Z10
-	VBROADCASTSS     16(DI), Z0
-	VBROADCASTSS     20(DI), Z1
-	VMULPS           Z1, Z3, Z4
-	VMULPS           Z1, Z2, Z1
-	VFMSUB213PS      Z4, Z0, Z2
-	VFMADD213PS      Z1, Z0, Z3
-	VMOVUPS          Z2, (R9)(CX*1)
-	VMOVUPS          Z3, (R10)(CX*1)
-	VBROADCASTSS     48(DI), Z0
-	VBROADCASTSS     52(DI), Z1
-	VMULPS           Z1, Z10, Z2
-	VMULPS           Z1, Z12, Z1
-	VFMSUB213PS      Z2, Z0, Z12
-	VFMADD213PS      Z1, Z0, Z10
-	VMOVUPS          Z12, (R12)(CX*1)
-	VMOVUPS          Z10, (R13)(CX*1)
-	ADDQ             $0x40, R9
-	ADDQ             $0x40, R10
-	ADDQ             $0x00000038, DI
-	DECQ             R11
-	JNZ              loop3
-
-done4:
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
-	ADDQ AX, DX
-	ADDQ AX, BX
 	ADDQ AX, DX
 	ADDQ AX, BX
 	ADDQ AX, DX
@@ -2342,18 +937,18 @@ TEXT ·fftInverse8AVX2(SB), NOSPLIT, $288-96
 	MOVQ   im_base+24(FP), SI
 	MOVQ   re_len+8(FP), DI
 	LEAQ   (BX)(DI*4), DI
-	MOVQ   from+80(FP), R8
-	MOVQ   tw_base+48(FP), R9
-	IMUL3Q $0x00000038, R8, R10
-	ADDQ   R10, R9
-	SHLQ   $0x06, R8
-	ADDQ   R8, BX
-	ADDQ   R8, SI
+	MOVQ   tw_base+48(FP), R8
+	MOVQ   from+80(FP), R9
+	IMUL3Q $0x00000038, R9, R10
+	ADDQ   R10, R8
+	SHLQ   $0x06, R9
+	ADDQ   R9, BX
+	ADDQ   R9, SI
 
 block1:
 	CMPQ  BX, DI
 	JGE   done2
-	MOVQ  R9, R8
+	MOVQ  R8, R9
 	MOVQ  BX, R10
 	MOVQ  SI, R11
 	MOVQ  count+88(FP), R12
@@ -2367,24 +962,24 @@ loop3:
 	VMOVUPS      (R11), Y1
 	VMOVUPS      (R10)(CX*2), Y2
 	VMOVUPS      (R11)(CX*2), Y3
-	VBROADCASTSS 8(R8), Y4
-	VBROADCASTSS 12(R8), Y5
+	VBROADCASTSS 8(R9), Y4
+	VBROADCASTSS 12(R9), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMADD213PS  Y6, Y4, Y2
 	VFMSUB213PS  Y5, Y4, Y3
 	VMOVUPS      (R13), Y4
 	VMOVUPS      (R14), Y5
-	VBROADCASTSS 24(R8), Y6
-	VBROADCASTSS 28(R8), Y7
+	VBROADCASTSS 24(R9), Y6
+	VBROADCASTSS 28(R9), Y7
 	VMULPS       Y7, Y5, Y8
 	VMULPS       Y7, Y4, Y7
 	VFMADD213PS  Y8, Y6, Y4
 	VFMSUB213PS  Y7, Y6, Y5
 	VMOVUPS      (R13)(CX*2), Y6
 	VMOVUPS      (R14)(CX*2), Y7
-	VBROADCASTSS 40(R8), Y8
-	VBROADCASTSS 44(R8), Y9
+	VBROADCASTSS 40(R9), Y8
+	VBROADCASTSS 44(R9), Y9
 	VMULPS       Y9, Y7, Y10
 	VMULPS       Y9, Y6, Y9
 	VFMADD213PS  Y10, Y8, Y6
@@ -2415,32 +1010,32 @@ loop3:
 	VMOVUPS      Y6, 224(AX)
 	VMOVUPS      (R10)(CX*1), Y0
 	VMOVUPS      (R11)(CX*1), Y1
-	VBROADCASTSS (R8), Y2
-	VBROADCASTSS 4(R8), Y3
+	VBROADCASTSS (R9), Y2
+	VBROADCASTSS 4(R9), Y3
 	VMULPS       Y3, Y1, Y4
 	VMULPS       Y3, Y0, Y3
 	VFMADD213PS  Y4, Y2, Y0
 	VFMSUB213PS  Y3, Y2, Y1
 	VMOVUPS      (R10)(DX*1), Y2
 	VMOVUPS      (R11)(DX*1), Y3
-	VBROADCASTSS 16(R8), Y4
-	VBROADCASTSS 20(R8), Y5
+	VBROADCASTSS 16(R9), Y4
+	VBROADCASTSS 20(R9), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMADD213PS  Y6, Y4, Y2
 	VFMSUB213PS  Y5, Y4, Y3
 	VMOVUPS      (R13)(CX*1), Y4
 	VMOVUPS      (R14)(CX*1), Y5
-	VBROADCASTSS 32(R8), Y6
-	VBROADCASTSS 36(R8), Y7
+	VBROADCASTSS 32(R9), Y6
+	VBROADCASTSS 36(R9), Y7
 	VMULPS       Y7, Y5, Y8
 	VMULPS       Y7, Y4, Y7
 	VFMADD213PS  Y8, Y6, Y4
 	VFMSUB213PS  Y7, Y6, Y5
 	VMOVUPS      (R13)(DX*1), Y6
 	VMOVUPS      (R14)(DX*1), Y7
-	VBROADCASTSS 48(R8), Y8
-	VBROADCASTSS 52(R8), Y9
+	VBROADCASTSS 48(R9), Y8
+	VBROADCASTSS 52(R9), Y9
 	VMULPS       Y9, Y7, Y10
 	VMULPS       Y9, Y6, Y9
 	VFMADD213PS  Y10, Y8, Y6
@@ -2513,24 +1108,24 @@ loop3:
 	VMOVUPS      32(R11), Y1
 	VMOVUPS      32(R10)(CX*2), Y2
 	VMOVUPS      32(R11)(CX*2), Y3
-	VBROADCASTSS 8(R8), Y4
-	VBROADCASTSS 12(R8), Y5
+	VBROADCASTSS 8(R9), Y4
+	VBROADCASTSS 12(R9), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMADD213PS  Y6, Y4, Y2
 	VFMSUB213PS  Y5, Y4, Y3
 	VMOVUPS      32(R13), Y4
 	VMOVUPS      32(R14), Y5
-	VBROADCASTSS 24(R8), Y6
-	VBROADCASTSS 28(R8), Y7
+	VBROADCASTSS 24(R9), Y6
+	VBROADCASTSS 28(R9), Y7
 	VMULPS       Y7, Y5, Y8
 	VMULPS       Y7, Y4, Y7
 	VFMADD213PS  Y8, Y6, Y4
 	VFMSUB213PS  Y7, Y6, Y5
 	VMOVUPS      32(R13)(CX*2), Y6
 	VMOVUPS      32(R14)(CX*2), Y7
-	VBROADCASTSS 40(R8), Y8
-	VBROADCASTSS 44(R8), Y9
+	VBROADCASTSS 40(R9), Y8
+	VBROADCASTSS 44(R9), Y9
 	VMULPS       Y9, Y7, Y10
 	VMULPS       Y9, Y6, Y9
 	VFMADD213PS  Y10, Y8, Y6
@@ -2561,32 +1156,32 @@ loop3:
 	VMOVUPS      Y6, 224(AX)
 	VMOVUPS      32(R10)(CX*1), Y0
 	VMOVUPS      32(R11)(CX*1), Y1
-	VBROADCASTSS (R8), Y2
-	VBROADCASTSS 4(R8), Y3
+	VBROADCASTSS (R9), Y2
+	VBROADCASTSS 4(R9), Y3
 	VMULPS       Y3, Y1, Y4
 	VMULPS       Y3, Y0, Y3
 	VFMADD213PS  Y4, Y2, Y0
 	VFMSUB213PS  Y3, Y2, Y1
 	VMOVUPS      32(R10)(DX*1), Y2
 	VMOVUPS      32(R11)(DX*1), Y3
-	VBROADCASTSS 16(R8), Y4
-	VBROADCASTSS 20(R8), Y5
+	VBROADCASTSS 16(R9), Y4
+	VBROADCASTSS 20(R9), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMADD213PS  Y6, Y4, Y2
 	VFMSUB213PS  Y5, Y4, Y3
 	VMOVUPS      32(R13)(CX*1), Y4
 	VMOVUPS      32(R14)(CX*1), Y5
-	VBROADCASTSS 32(R8), Y6
-	VBROADCASTSS 36(R8), Y7
+	VBROADCASTSS 32(R9), Y6
+	VBROADCASTSS 36(R9), Y7
 	VMULPS       Y7, Y5, Y8
 	VMULPS       Y7, Y4, Y7
 	VFMADD213PS  Y8, Y6, Y4
 	VFMSUB213PS  Y7, Y6, Y5
 	VMOVUPS      32(R13)(DX*1), Y6
 	VMOVUPS      32(R14)(DX*1), Y7
-	VBROADCASTSS 48(R8), Y8
-	VBROADCASTSS 52(R8), Y9
+	VBROADCASTSS 48(R9), Y8
+	VBROADCASTSS 52(R9), Y9
 	VMULPS       Y9, Y7, Y10
 	VMULPS       Y9, Y6, Y9
 	VFMADD213PS  Y10, Y8, Y6
@@ -2657,7 +1252,7 @@ loop3:
 	VMOVUPS      Y1, 32(R14)(DX*1)
 	ADDQ         $0x40, R10
 	ADDQ         $0x40, R11
-	ADDQ         $0x00000038, R8
+	ADDQ         $0x00000038, R9
 	DECQ         R12
 	JNZ          loop3
 
@@ -2684,6 +1279,26 @@ done2:
 	VZEROUPPER
 	RET
 
+DATA fft_x3f3504f3<>+0(SB)/4, $0x3f3504f3
+DATA fft_x3f3504f3<>+4(SB)/4, $0x3f3504f3
+DATA fft_x3f3504f3<>+8(SB)/4, $0x3f3504f3
+DATA fft_x3f3504f3<>+12(SB)/4, $0x3f3504f3
+DATA fft_x3f3504f3<>+16(SB)/4, $0x3f3504f3
+DATA fft_x3f3504f3<>+20(SB)/4, $0x3f3504f3
+DATA fft_x3f3504f3<>+24(SB)/4, $0x3f3504f3
+DATA fft_x3f3504f3<>+28(SB)/4, $0x3f3504f3
+GLOBL fft_x3f3504f3<>(SB), RODATA|NOPTR, $32
+
+DATA fft_xbf3504f3<>+0(SB)/4, $0xbf3504f3
+DATA fft_xbf3504f3<>+4(SB)/4, $0xbf3504f3
+DATA fft_xbf3504f3<>+8(SB)/4, $0xbf3504f3
+DATA fft_xbf3504f3<>+12(SB)/4, $0xbf3504f3
+DATA fft_xbf3504f3<>+16(SB)/4, $0xbf3504f3
+DATA fft_xbf3504f3<>+20(SB)/4, $0xbf3504f3
+DATA fft_xbf3504f3<>+24(SB)/4, $0xbf3504f3
+DATA fft_xbf3504f3<>+28(SB)/4, $0xbf3504f3
+GLOBL fft_xbf3504f3<>(SB), RODATA|NOPTR, $32
+
 // y_m = Σ_k conj(w^{jk}) x_k w_8^{−mk} = A_m + w_8^{−m}·B_m, where A and B are the 4-point
 // transforms of the even and odd inputs.
 // func fftInverse8AVX512(re []float32, im []float32, tw []float32, q int, from int, count int)
@@ -2696,18 +1311,18 @@ TEXT ·fftInverse8AVX512(SB), NOSPLIT, $0-96
 	MOVQ   im_base+24(FP), BX
 	MOVQ   re_len+8(FP), SI
 	LEAQ   (DX)(SI*4), SI
-	MOVQ   from+80(FP), DI
-	MOVQ   tw_base+48(FP), R8
-	IMUL3Q $0x00000038, DI, R9
-	ADDQ   R9, R8
-	SHLQ   $0x06, DI
-	ADDQ   DI, DX
-	ADDQ   DI, BX
+	MOVQ   tw_base+48(FP), DI
+	MOVQ   from+80(FP), R8
+	IMUL3Q $0x00000038, R8, R9
+	ADDQ   R9, DI
+	SHLQ   $0x06, R8
+	ADDQ   R8, DX
+	ADDQ   R8, BX
 
 block1:
 	CMPQ  DX, SI
 	JGE   done2
-	MOVQ  R8, DI
+	MOVQ  DI, R8
 	MOVQ  DX, R9
 	MOVQ  BX, R10
 	MOVQ  count+88(FP), R11
@@ -2721,24 +1336,24 @@ loop3:
 	VMOVUPS          (R10), Z1
 	VMOVUPS          (R9)(AX*2), Z2
 	VMOVUPS          (R10)(AX*2), Z3
-	VBROADCASTSS     8(DI), Z4
-	VBROADCASTSS     12(DI), Z5
+	VBROADCASTSS     8(R8), Z4
+	VBROADCASTSS     12(R8), Z5
 	VMULPS           Z5, Z3, Z6
 	VMULPS           Z5, Z2, Z5
 	VFMADD213PS      Z6, Z4, Z2
 	VFMSUB213PS      Z5, Z4, Z3
 	VMOVUPS          (R12), Z4
 	VMOVUPS          (R13), Z5
-	VBROADCASTSS     24(DI), Z6
-	VBROADCASTSS     28(DI), Z7
+	VBROADCASTSS     24(R8), Z6
+	VBROADCASTSS     28(R8), Z7
 	VMULPS           Z7, Z5, Z8
 	VMULPS           Z7, Z4, Z7
 	VFMADD213PS      Z8, Z6, Z4
 	VFMSUB213PS      Z7, Z6, Z5
 	VMOVUPS          (R12)(AX*2), Z6
 	VMOVUPS          (R13)(AX*2), Z7
-	VBROADCASTSS     40(DI), Z8
-	VBROADCASTSS     44(DI), Z9
+	VBROADCASTSS     40(R8), Z8
+	VBROADCASTSS     44(R8), Z9
 	VMULPS           Z9, Z7, Z10
 	VMULPS           Z9, Z6, Z9
 	VFMADD213PS      Z10, Z8, Z6
@@ -2761,32 +1376,32 @@ loop3:
 	VADDPS           Z5, Z4, Z4
 	VMOVUPS          (R9)(AX*1), Z5
 	VMOVUPS          (R10)(AX*1), Z9
-	VBROADCASTSS     (DI), Z10
-	VBROADCASTSS     4(DI), Z11
+	VBROADCASTSS     (R8), Z10
+	VBROADCASTSS     4(R8), Z11
 	VMULPS           Z11, Z9, Z12
 	VMULPS           Z11, Z5, Z11
 	VFMADD213PS      Z12, Z10, Z5
 	VFMSUB213PS      Z11, Z10, Z9
 	VMOVUPS          (R9)(CX*1), Z10
 	VMOVUPS          (R10)(CX*1), Z11
-	VBROADCASTSS     16(DI), Z12
-	VBROADCASTSS     20(DI), Z13
+	VBROADCASTSS     16(R8), Z12
+	VBROADCASTSS     20(R8), Z13
 	VMULPS           Z13, Z11, Z14
 	VMULPS           Z13, Z10, Z13
 	VFMADD213PS      Z14, Z12, Z10
 	VFMSUB213PS      Z13, Z12, Z11
 	VMOVUPS          (R12)(AX*1), Z12
 	VMOVUPS          (R13)(AX*1), Z13
-	VBROADCASTSS     32(DI), Z14
-	VBROADCASTSS     36(DI), Z15
+	VBROADCASTSS     32(R8), Z14
+	VBROADCASTSS     36(R8), Z15
 	VMULPS           Z15, Z13, Z16
 	VMULPS           Z15, Z12, Z15
 	VFMADD213PS      Z16, Z14, Z12
 	VFMSUB213PS      Z15, Z14, Z13
 	VMOVUPS          (R12)(CX*1), Z14
 	VMOVUPS          (R13)(CX*1), Z15
-	VBROADCASTSS     48(DI), Z16
-	VBROADCASTSS     52(DI), Z17
+	VBROADCASTSS     48(R8), Z16
+	VBROADCASTSS     52(R8), Z17
 	VMULPS           Z17, Z15, Z18
 	VMULPS           Z17, Z14, Z17
 	VFMADD213PS      Z18, Z16, Z14
@@ -2849,7 +1464,7 @@ loop3:
 	VMOVUPS          Z6, (R13)(CX*1)
 	ADDQ             $0x40, R9
 	ADDQ             $0x40, R10
-	ADDQ             $0x00000038, DI
+	ADDQ             $0x00000038, R8
 	DECQ             R11
 	JNZ              loop3
 
@@ -2887,20 +1502,20 @@ TEXT ·fftForward4HalfAVX2(SB), NOSPLIT, $0-144
 	MOVQ   im_base+24(FP), BX
 	MOVQ   re_len+8(FP), SI
 	LEAQ   (DX)(SI*4), SI
-	MOVQ   from+128(FP), SI
-	MOVQ   tw_base+96(FP), DI
-	IMUL3Q $0x00000018, SI, R8
-	ADDQ   R8, DI
-	SHLQ   $0x06, SI
-	ADDQ   SI, DX
-	ADDQ   SI, BX
+	MOVQ   tw_base+96(FP), SI
+	MOVQ   from+128(FP), DI
+	IMUL3Q $0x00000018, DI, R8
+	ADDQ   R8, SI
+	SHLQ   $0x06, DI
+	ADDQ   DI, DX
+	ADDQ   DI, BX
 	MOVQ   DX, DX
 	MOVQ   xRe_base+48(FP), R8
 	MOVQ   xIm_base+72(FP), R9
-	ADDQ   SI, R8
-	ADDQ   SI, R9
-	MOVQ   count+136(FP), SI
-	TESTQ  SI, SI
+	ADDQ   DI, R8
+	ADDQ   DI, R9
+	MOVQ   count+136(FP), DI
+	TESTQ  DI, DI
 	JLE    done2
 
 loop1:
@@ -2918,24 +1533,24 @@ loop1:
 	VADDPS       Y2, Y1, Y1
 	VMOVUPS      Y4, (DX)
 	VMOVUPS      Y5, (BX)
-	VBROADCASTSS (DI), Y2
-	VBROADCASTSS 4(DI), Y3
+	VBROADCASTSS (SI), Y2
+	VBROADCASTSS 4(SI), Y3
 	VMULPS       Y3, Y7, Y4
 	VMULPS       Y3, Y6, Y3
 	VFMSUB213PS  Y4, Y2, Y6
 	VFMADD213PS  Y3, Y2, Y7
 	VMOVUPS      Y6, (DX)(AX*1)
 	VMOVUPS      Y7, (BX)(AX*1)
-	VBROADCASTSS 8(DI), Y2
-	VBROADCASTSS 12(DI), Y3
+	VBROADCASTSS 8(SI), Y2
+	VBROADCASTSS 12(SI), Y3
 	VMULPS       Y3, Y9, Y4
 	VMULPS       Y3, Y8, Y3
 	VFMSUB213PS  Y4, Y2, Y8
 	VFMADD213PS  Y3, Y2, Y9
 	VMOVUPS      Y8, (DX)(AX*2)
 	VMOVUPS      Y9, (BX)(AX*2)
-	VBROADCASTSS 16(DI), Y2
-	VBROADCASTSS 20(DI), Y3
+	VBROADCASTSS 16(SI), Y2
+	VBROADCASTSS 20(SI), Y3
 	VMULPS       Y3, Y1, Y4
 	VMULPS       Y3, Y0, Y3
 	VFMSUB213PS  Y4, Y2, Y0
@@ -2956,24 +1571,24 @@ loop1:
 	VADDPS       Y2, Y1, Y1
 	VMOVUPS      Y4, 32(DX)
 	VMOVUPS      Y5, 32(BX)
-	VBROADCASTSS (DI), Y2
-	VBROADCASTSS 4(DI), Y3
+	VBROADCASTSS (SI), Y2
+	VBROADCASTSS 4(SI), Y3
 	VMULPS       Y3, Y7, Y4
 	VMULPS       Y3, Y6, Y3
 	VFMSUB213PS  Y4, Y2, Y6
 	VFMADD213PS  Y3, Y2, Y7
 	VMOVUPS      Y6, 32(DX)(AX*1)
 	VMOVUPS      Y7, 32(BX)(AX*1)
-	VBROADCASTSS 8(DI), Y2
-	VBROADCASTSS 12(DI), Y3
+	VBROADCASTSS 8(SI), Y2
+	VBROADCASTSS 12(SI), Y3
 	VMULPS       Y3, Y9, Y4
 	VMULPS       Y3, Y8, Y3
 	VFMSUB213PS  Y4, Y2, Y8
 	VFMADD213PS  Y3, Y2, Y9
 	VMOVUPS      Y8, 32(DX)(AX*2)
 	VMOVUPS      Y9, 32(BX)(AX*2)
-	VBROADCASTSS 16(DI), Y2
-	VBROADCASTSS 20(DI), Y3
+	VBROADCASTSS 16(SI), Y2
+	VBROADCASTSS 20(SI), Y3
 	VMULPS       Y3, Y1, Y4
 	VMULPS       Y3, Y0, Y3
 	VFMSUB213PS  Y4, Y2, Y0
@@ -2984,8 +1599,8 @@ loop1:
 	ADDQ         $0x40, R9
 	ADDQ         $0x40, DX
 	ADDQ         $0x40, BX
-	ADDQ         $0x00000018, DI
-	DECQ         SI
+	ADDQ         $0x00000018, SI
+	DECQ         DI
 	JNZ          loop1
 
 done2:
@@ -3003,20 +1618,20 @@ TEXT ·fftForward4HalfAVX512(SB), NOSPLIT, $0-144
 	MOVQ   im_base+24(FP), BX
 	MOVQ   re_len+8(FP), SI
 	LEAQ   (DX)(SI*4), SI
-	MOVQ   from+128(FP), SI
-	MOVQ   tw_base+96(FP), DI
-	IMUL3Q $0x00000018, SI, R8
-	ADDQ   R8, DI
-	SHLQ   $0x06, SI
-	ADDQ   SI, DX
-	ADDQ   SI, BX
+	MOVQ   tw_base+96(FP), SI
+	MOVQ   from+128(FP), DI
+	IMUL3Q $0x00000018, DI, R8
+	ADDQ   R8, SI
+	SHLQ   $0x06, DI
+	ADDQ   DI, DX
+	ADDQ   DI, BX
 	MOVQ   DX, DX
 	MOVQ   xRe_base+48(FP), R8
 	MOVQ   xIm_base+72(FP), R9
-	ADDQ   SI, R8
-	ADDQ   SI, R9
-	MOVQ   count+136(FP), SI
-	TESTQ  SI, SI
+	ADDQ   DI, R8
+	ADDQ   DI, R9
+	MOVQ   count+136(FP), DI
+	TESTQ  DI, DI
 	JLE    done2
 
 loop1:
@@ -3034,24 +1649,24 @@ loop1:
 	VADDPS       Z2, Z1, Z1
 	VMOVUPS      Z4, (DX)
 	VMOVUPS      Z5, (BX)
-	VBROADCASTSS (DI), Z2
-	VBROADCASTSS 4(DI), Z3
+	VBROADCASTSS (SI), Z2
+	VBROADCASTSS 4(SI), Z3
 	VMULPS       Z3, Z7, Z4
 	VMULPS       Z3, Z6, Z3
 	VFMSUB213PS  Z4, Z2, Z6
 	VFMADD213PS  Z3, Z2, Z7
 	VMOVUPS      Z6, (DX)(AX*1)
 	VMOVUPS      Z7, (BX)(AX*1)
-	VBROADCASTSS 8(DI), Z2
-	VBROADCASTSS 12(DI), Z3
+	VBROADCASTSS 8(SI), Z2
+	VBROADCASTSS 12(SI), Z3
 	VMULPS       Z3, Z9, Z4
 	VMULPS       Z3, Z8, Z3
 	VFMSUB213PS  Z4, Z2, Z8
 	VFMADD213PS  Z3, Z2, Z9
 	VMOVUPS      Z8, (DX)(AX*2)
 	VMOVUPS      Z9, (BX)(AX*2)
-	VBROADCASTSS 16(DI), Z2
-	VBROADCASTSS 20(DI), Z3
+	VBROADCASTSS 16(SI), Z2
+	VBROADCASTSS 20(SI), Z3
 	VMULPS       Z3, Z1, Z4
 	VMULPS       Z3, Z0, Z3
 	VFMSUB213PS  Z4, Z2, Z0
@@ -3062,8 +1677,8 @@ loop1:
 	ADDQ         $0x40, R9
 	ADDQ         $0x40, DX
 	ADDQ         $0x40, BX
-	ADDQ         $0x00000018, DI
-	DECQ         SI
+	ADDQ         $0x00000018, SI
+	DECQ         DI
 	JNZ          loop1
 
 done2:
@@ -3083,20 +1698,20 @@ TEXT ·fftForward8HalfAVX2(SB), NOSPLIT, $288-144
 	MOVQ   im_base+24(FP), SI
 	MOVQ   re_len+8(FP), DI
 	LEAQ   (BX)(DI*4), DI
-	MOVQ   from+128(FP), DI
-	MOVQ   tw_base+96(FP), R8
-	IMUL3Q $0x00000038, DI, R9
-	ADDQ   R9, R8
-	SHLQ   $0x06, DI
-	ADDQ   DI, BX
-	ADDQ   DI, SI
+	MOVQ   tw_base+96(FP), DI
+	MOVQ   from+128(FP), R8
+	IMUL3Q $0x00000038, R8, R9
+	ADDQ   R9, DI
+	SHLQ   $0x06, R8
+	ADDQ   R8, BX
+	ADDQ   R8, SI
 	MOVQ   BX, BX
 	MOVQ   xRe_base+48(FP), R9
 	MOVQ   xIm_base+72(FP), R10
-	ADDQ   DI, R9
-	ADDQ   DI, R10
-	MOVQ   count+136(FP), DI
-	TESTQ  DI, DI
+	ADDQ   R8, R9
+	ADDQ   R8, R10
+	MOVQ   count+136(FP), R8
+	TESTQ  R8, R8
 	JLE    done2
 
 loop1:
@@ -3128,20 +1743,20 @@ loop1:
 	VSUBPS       Y6, Y8, Y8
 	VSUBPS       Y5, Y4, Y6
 	VADDPS       Y5, Y4, Y4
-	VBROADCASTSS 8(R8), Y5
-	VBROADCASTSS 12(R8), Y9
+	VBROADCASTSS 8(DI), Y5
+	VBROADCASTSS 12(DI), Y9
 	VMULPS       Y9, Y6, Y10
 	VMULPS       Y9, Y3, Y9
 	VFMSUB213PS  Y10, Y5, Y3
 	VFMADD213PS  Y9, Y5, Y6
-	VBROADCASTSS 24(R8), Y5
-	VBROADCASTSS 28(R8), Y9
+	VBROADCASTSS 24(DI), Y5
+	VBROADCASTSS 28(DI), Y9
 	VMULPS       Y9, Y2, Y10
 	VMULPS       Y9, Y7, Y9
 	VFMSUB213PS  Y10, Y5, Y7
 	VFMADD213PS  Y9, Y5, Y2
-	VBROADCASTSS 40(R8), Y5
-	VBROADCASTSS 44(R8), Y9
+	VBROADCASTSS 40(DI), Y5
+	VBROADCASTSS 44(DI), Y9
 	VMULPS       Y9, Y4, Y10
 	VMULPS       Y9, Y8, Y9
 	VFMSUB213PS  Y10, Y5, Y8
@@ -3180,16 +1795,16 @@ loop1:
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y3, Y9
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y7, Y2
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y3, Y5
-	VBROADCASTSS (R8), Y3
-	VBROADCASTSS 4(R8), Y7
+	VBROADCASTSS (DI), Y3
+	VBROADCASTSS 4(DI), Y7
 	VMULPS       Y7, Y9, Y10
 	VMULPS       Y7, Y4, Y7
 	VFMSUB213PS  Y10, Y3, Y4
 	VFMADD213PS  Y7, Y3, Y9
 	VMOVUPS      Y4, (BX)(CX*1)
 	VMOVUPS      Y9, (SI)(CX*1)
-	VBROADCASTSS 32(R8), Y3
-	VBROADCASTSS 36(R8), Y4
+	VBROADCASTSS 32(DI), Y3
+	VBROADCASTSS 36(DI), Y4
 	VMULPS       Y4, Y5, Y7
 	VMULPS       Y4, Y2, Y4
 	VFMSUB213PS  Y7, Y3, Y2
@@ -3202,16 +1817,16 @@ loop1:
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y6, Y3
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y8, Y0
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y6, Y1
-	VBROADCASTSS 16(R8), Y4
-	VBROADCASTSS 20(R8), Y5
+	VBROADCASTSS 16(DI), Y4
+	VBROADCASTSS 20(DI), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMSUB213PS  Y6, Y4, Y2
 	VFMADD213PS  Y5, Y4, Y3
 	VMOVUPS      Y2, (BX)(DX*1)
 	VMOVUPS      Y3, (SI)(DX*1)
-	VBROADCASTSS 48(R8), Y2
-	VBROADCASTSS 52(R8), Y3
+	VBROADCASTSS 48(DI), Y2
+	VBROADCASTSS 52(DI), Y3
 	VMULPS       Y3, Y1, Y4
 	VMULPS       Y3, Y0, Y3
 	VFMSUB213PS  Y4, Y2, Y0
@@ -3258,20 +1873,20 @@ loop1:
 	VSUBPS       Y6, Y8, Y8
 	VSUBPS       Y5, Y4, Y6
 	VADDPS       Y5, Y4, Y4
-	VBROADCASTSS 8(R8), Y5
-	VBROADCASTSS 12(R8), Y9
+	VBROADCASTSS 8(DI), Y5
+	VBROADCASTSS 12(DI), Y9
 	VMULPS       Y9, Y6, Y10
 	VMULPS       Y9, Y3, Y9
 	VFMSUB213PS  Y10, Y5, Y3
 	VFMADD213PS  Y9, Y5, Y6
-	VBROADCASTSS 24(R8), Y5
-	VBROADCASTSS 28(R8), Y9
+	VBROADCASTSS 24(DI), Y5
+	VBROADCASTSS 28(DI), Y9
 	VMULPS       Y9, Y2, Y10
 	VMULPS       Y9, Y7, Y9
 	VFMSUB213PS  Y10, Y5, Y7
 	VFMADD213PS  Y9, Y5, Y2
-	VBROADCASTSS 40(R8), Y5
-	VBROADCASTSS 44(R8), Y9
+	VBROADCASTSS 40(DI), Y5
+	VBROADCASTSS 44(DI), Y9
 	VMULPS       Y9, Y4, Y10
 	VMULPS       Y9, Y8, Y9
 	VFMSUB213PS  Y10, Y5, Y8
@@ -3310,16 +1925,16 @@ loop1:
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y3, Y9
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y7, Y2
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y3, Y5
-	VBROADCASTSS (R8), Y3
-	VBROADCASTSS 4(R8), Y7
+	VBROADCASTSS (DI), Y3
+	VBROADCASTSS 4(DI), Y7
 	VMULPS       Y7, Y9, Y10
 	VMULPS       Y7, Y4, Y7
 	VFMSUB213PS  Y10, Y3, Y4
 	VFMADD213PS  Y7, Y3, Y9
 	VMOVUPS      Y4, 32(BX)(CX*1)
 	VMOVUPS      Y9, 32(SI)(CX*1)
-	VBROADCASTSS 32(R8), Y3
-	VBROADCASTSS 36(R8), Y4
+	VBROADCASTSS 32(DI), Y3
+	VBROADCASTSS 36(DI), Y4
 	VMULPS       Y4, Y5, Y7
 	VMULPS       Y4, Y2, Y4
 	VFMSUB213PS  Y7, Y3, Y2
@@ -3332,16 +1947,16 @@ loop1:
 	VFMADD231PS  fft_xbf3504f3<>+0(SB), Y6, Y3
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y8, Y0
 	VFMADD231PS  fft_x3f3504f3<>+0(SB), Y6, Y1
-	VBROADCASTSS 16(R8), Y4
-	VBROADCASTSS 20(R8), Y5
+	VBROADCASTSS 16(DI), Y4
+	VBROADCASTSS 20(DI), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMSUB213PS  Y6, Y4, Y2
 	VFMADD213PS  Y5, Y4, Y3
 	VMOVUPS      Y2, 32(BX)(DX*1)
 	VMOVUPS      Y3, 32(SI)(DX*1)
-	VBROADCASTSS 48(R8), Y2
-	VBROADCASTSS 52(R8), Y3
+	VBROADCASTSS 48(DI), Y2
+	VBROADCASTSS 52(DI), Y3
 	VMULPS       Y3, Y1, Y4
 	VMULPS       Y3, Y0, Y3
 	VFMSUB213PS  Y4, Y2, Y0
@@ -3368,8 +1983,8 @@ loop1:
 	ADDQ         $0x40, R10
 	ADDQ         $0x40, BX
 	ADDQ         $0x40, SI
-	ADDQ         $0x00000038, R8
-	DECQ         DI
+	ADDQ         $0x00000038, DI
+	DECQ         R8
 	JNZ          loop1
 
 done2:
@@ -3387,20 +2002,20 @@ TEXT ·fftForward8HalfAVX512(SB), NOSPLIT, $0-144
 	MOVQ   im_base+24(FP), BX
 	MOVQ   re_len+8(FP), SI
 	LEAQ   (DX)(SI*4), SI
-	MOVQ   from+128(FP), SI
-	MOVQ   tw_base+96(FP), DI
-	IMUL3Q $0x00000038, SI, R8
-	ADDQ   R8, DI
-	SHLQ   $0x06, SI
-	ADDQ   SI, DX
-	ADDQ   SI, BX
+	MOVQ   tw_base+96(FP), SI
+	MOVQ   from+128(FP), DI
+	IMUL3Q $0x00000038, DI, R8
+	ADDQ   R8, SI
+	SHLQ   $0x06, DI
+	ADDQ   DI, DX
+	ADDQ   DI, BX
 	MOVQ   DX, DX
 	MOVQ   xRe_base+48(FP), R8
 	MOVQ   xIm_base+72(FP), R9
-	ADDQ   SI, R8
-	ADDQ   SI, R9
-	MOVQ   count+136(FP), SI
-	TESTQ  SI, SI
+	ADDQ   DI, R8
+	ADDQ   DI, R9
+	MOVQ   count+136(FP), DI
+	TESTQ  DI, DI
 	JLE    done2
 
 loop1:
@@ -3432,20 +2047,20 @@ loop1:
 	VSUBPS           Z6, Z8, Z8
 	VSUBPS           Z5, Z4, Z6
 	VADDPS           Z5, Z4, Z4
-	VBROADCASTSS     8(DI), Z5
-	VBROADCASTSS     12(DI), Z9
+	VBROADCASTSS     8(SI), Z5
+	VBROADCASTSS     12(SI), Z9
 	VMULPS           Z9, Z6, Z10
 	VMULPS           Z9, Z3, Z9
 	VFMSUB213PS      Z10, Z5, Z3
 	VFMADD213PS      Z9, Z5, Z6
-	VBROADCASTSS     24(DI), Z5
-	VBROADCASTSS     28(DI), Z9
+	VBROADCASTSS     24(SI), Z5
+	VBROADCASTSS     28(SI), Z9
 	VMULPS           Z9, Z2, Z10
 	VMULPS           Z9, Z7, Z9
 	VFMSUB213PS      Z10, Z5, Z7
 	VFMADD213PS      Z9, Z5, Z2
-	VBROADCASTSS     40(DI), Z5
-	VBROADCASTSS     44(DI), Z9
+	VBROADCASTSS     40(SI), Z5
+	VBROADCASTSS     44(SI), Z9
 	VMULPS           Z9, Z4, Z10
 	VMULPS           Z9, Z8, Z9
 	VFMSUB213PS      Z10, Z5, Z8
@@ -3476,16 +2091,16 @@ loop1:
 	VFMADD231PS.BCST fft_x3f3504f3<>+0(SB), Z11, Z17
 	VFMADD231PS.BCST fft_xbf3504f3<>+0(SB), Z15, Z10
 	VFMADD231PS.BCST fft_xbf3504f3<>+0(SB), Z11, Z13
-	VBROADCASTSS     (DI), Z11
-	VBROADCASTSS     4(DI), Z15
+	VBROADCASTSS     (SI), Z11
+	VBROADCASTSS     4(SI), Z15
 	VMULPS           Z15, Z17, Z18
 	VMULPS           Z15, Z12, Z15
 	VFMSUB213PS      Z18, Z11, Z12
 	VFMADD213PS      Z15, Z11, Z17
 	VMOVUPS          Z12, (DX)(AX*1)
 	VMOVUPS          Z17, (BX)(AX*1)
-	VBROADCASTSS     32(DI), Z11
-	VBROADCASTSS     36(DI), Z12
+	VBROADCASTSS     32(SI), Z11
+	VBROADCASTSS     36(SI), Z12
 	VMULPS           Z12, Z13, Z15
 	VMULPS           Z12, Z10, Z12
 	VFMSUB213PS      Z15, Z11, Z10
@@ -3498,16 +2113,16 @@ loop1:
 	VFMADD231PS.BCST fft_xbf3504f3<>+0(SB), Z14, Z11
 	VFMADD231PS.BCST fft_x3f3504f3<>+0(SB), Z16, Z5
 	VFMADD231PS.BCST fft_x3f3504f3<>+0(SB), Z14, Z9
-	VBROADCASTSS     16(DI), Z12
-	VBROADCASTSS     20(DI), Z13
+	VBROADCASTSS     16(SI), Z12
+	VBROADCASTSS     20(SI), Z13
 	VMULPS           Z13, Z11, Z14
 	VMULPS           Z13, Z10, Z13
 	VFMSUB213PS      Z14, Z12, Z10
 	VFMADD213PS      Z13, Z12, Z11
 	VMOVUPS          Z10, (DX)(CX*1)
 	VMOVUPS          Z11, (BX)(CX*1)
-	VBROADCASTSS     48(DI), Z10
-	VBROADCASTSS     52(DI), Z11
+	VBROADCASTSS     48(SI), Z10
+	VBROADCASTSS     52(SI), Z11
 	VMULPS           Z11, Z9, Z12
 	VMULPS           Z11, Z5, Z11
 	VFMSUB213PS      Z12, Z10, Z5
@@ -3526,8 +2141,8 @@ loop1:
 	ADDQ             $0x40, R9
 	ADDQ             $0x40, DX
 	ADDQ             $0x40, BX
-	ADDQ             $0x00000038, DI
-	DECQ             SI
+	ADDQ             $0x00000038, SI
+	DECQ             DI
 	JNZ              loop1
 
 done2:
@@ -3545,20 +2160,20 @@ TEXT ·fftInverse4HalfAVX2(SB), NOSPLIT, $0-144
 	MOVQ   im_base+72(FP), BX
 	MOVQ   re_len+56(FP), SI
 	LEAQ   (DX)(SI*4), SI
-	MOVQ   from+128(FP), SI
-	MOVQ   tw_base+96(FP), DI
-	IMUL3Q $0x00000018, SI, R8
-	ADDQ   R8, DI
-	SHLQ   $0x06, SI
-	ADDQ   SI, DX
-	ADDQ   SI, BX
+	MOVQ   tw_base+96(FP), SI
+	MOVQ   from+128(FP), DI
+	IMUL3Q $0x00000018, DI, R8
+	ADDQ   R8, SI
+	SHLQ   $0x06, DI
+	ADDQ   DI, DX
+	ADDQ   DI, BX
 	MOVQ   DX, DX
 	MOVQ   yRe_base+0(FP), R8
 	MOVQ   yIm_base+24(FP), R9
-	ADDQ   SI, R8
-	ADDQ   SI, R9
-	MOVQ   count+136(FP), SI
-	TESTQ  SI, SI
+	ADDQ   DI, R8
+	ADDQ   DI, R9
+	MOVQ   count+136(FP), DI
+	TESTQ  DI, DI
 	JLE    done2
 
 loop1:
@@ -3566,24 +2181,24 @@ loop1:
 	VMOVUPS      (BX), Y1
 	VMOVUPS      (DX)(AX*1), Y2
 	VMOVUPS      (BX)(AX*1), Y3
-	VBROADCASTSS (DI), Y4
-	VBROADCASTSS 4(DI), Y5
+	VBROADCASTSS (SI), Y4
+	VBROADCASTSS 4(SI), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMADD213PS  Y6, Y4, Y2
 	VFMSUB213PS  Y5, Y4, Y3
 	VMOVUPS      (DX)(AX*2), Y4
 	VMOVUPS      (BX)(AX*2), Y5
-	VBROADCASTSS 8(DI), Y6
-	VBROADCASTSS 12(DI), Y7
+	VBROADCASTSS 8(SI), Y6
+	VBROADCASTSS 12(SI), Y7
 	VMULPS       Y7, Y5, Y8
 	VMULPS       Y7, Y4, Y7
 	VFMADD213PS  Y8, Y6, Y4
 	VFMSUB213PS  Y7, Y6, Y5
 	VMOVUPS      (DX)(CX*1), Y6
 	VMOVUPS      (BX)(CX*1), Y7
-	VBROADCASTSS 16(DI), Y8
-	VBROADCASTSS 20(DI), Y9
+	VBROADCASTSS 16(SI), Y8
+	VBROADCASTSS 20(SI), Y9
 	VMULPS       Y9, Y7, Y10
 	VMULPS       Y9, Y6, Y9
 	VFMADD213PS  Y10, Y8, Y6
@@ -3612,24 +2227,24 @@ loop1:
 	VMOVUPS      32(BX), Y1
 	VMOVUPS      32(DX)(AX*1), Y2
 	VMOVUPS      32(BX)(AX*1), Y3
-	VBROADCASTSS (DI), Y4
-	VBROADCASTSS 4(DI), Y5
+	VBROADCASTSS (SI), Y4
+	VBROADCASTSS 4(SI), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMADD213PS  Y6, Y4, Y2
 	VFMSUB213PS  Y5, Y4, Y3
 	VMOVUPS      32(DX)(AX*2), Y4
 	VMOVUPS      32(BX)(AX*2), Y5
-	VBROADCASTSS 8(DI), Y6
-	VBROADCASTSS 12(DI), Y7
+	VBROADCASTSS 8(SI), Y6
+	VBROADCASTSS 12(SI), Y7
 	VMULPS       Y7, Y5, Y8
 	VMULPS       Y7, Y4, Y7
 	VFMADD213PS  Y8, Y6, Y4
 	VFMSUB213PS  Y7, Y6, Y5
 	VMOVUPS      32(DX)(CX*1), Y6
 	VMOVUPS      32(BX)(CX*1), Y7
-	VBROADCASTSS 16(DI), Y8
-	VBROADCASTSS 20(DI), Y9
+	VBROADCASTSS 16(SI), Y8
+	VBROADCASTSS 20(SI), Y9
 	VMULPS       Y9, Y7, Y10
 	VMULPS       Y9, Y6, Y9
 	VFMADD213PS  Y10, Y8, Y6
@@ -3658,8 +2273,8 @@ loop1:
 	ADDQ         $0x40, BX
 	ADDQ         $0x40, R8
 	ADDQ         $0x40, R9
-	ADDQ         $0x00000018, DI
-	DECQ         SI
+	ADDQ         $0x00000018, SI
+	DECQ         DI
 	JNZ          loop1
 
 done2:
@@ -3677,20 +2292,20 @@ TEXT ·fftInverse4HalfAVX512(SB), NOSPLIT, $0-144
 	MOVQ   im_base+72(FP), BX
 	MOVQ   re_len+56(FP), SI
 	LEAQ   (DX)(SI*4), SI
-	MOVQ   from+128(FP), SI
-	MOVQ   tw_base+96(FP), DI
-	IMUL3Q $0x00000018, SI, R8
-	ADDQ   R8, DI
-	SHLQ   $0x06, SI
-	ADDQ   SI, DX
-	ADDQ   SI, BX
+	MOVQ   tw_base+96(FP), SI
+	MOVQ   from+128(FP), DI
+	IMUL3Q $0x00000018, DI, R8
+	ADDQ   R8, SI
+	SHLQ   $0x06, DI
+	ADDQ   DI, DX
+	ADDQ   DI, BX
 	MOVQ   DX, DX
 	MOVQ   yRe_base+0(FP), R8
 	MOVQ   yIm_base+24(FP), R9
-	ADDQ   SI, R8
-	ADDQ   SI, R9
-	MOVQ   count+136(FP), SI
-	TESTQ  SI, SI
+	ADDQ   DI, R8
+	ADDQ   DI, R9
+	MOVQ   count+136(FP), DI
+	TESTQ  DI, DI
 	JLE    done2
 
 loop1:
@@ -3698,24 +2313,24 @@ loop1:
 	VMOVUPS      (BX), Z1
 	VMOVUPS      (DX)(AX*1), Z2
 	VMOVUPS      (BX)(AX*1), Z3
-	VBROADCASTSS (DI), Z4
-	VBROADCASTSS 4(DI), Z5
+	VBROADCASTSS (SI), Z4
+	VBROADCASTSS 4(SI), Z5
 	VMULPS       Z5, Z3, Z6
 	VMULPS       Z5, Z2, Z5
 	VFMADD213PS  Z6, Z4, Z2
 	VFMSUB213PS  Z5, Z4, Z3
 	VMOVUPS      (DX)(AX*2), Z4
 	VMOVUPS      (BX)(AX*2), Z5
-	VBROADCASTSS 8(DI), Z6
-	VBROADCASTSS 12(DI), Z7
+	VBROADCASTSS 8(SI), Z6
+	VBROADCASTSS 12(SI), Z7
 	VMULPS       Z7, Z5, Z8
 	VMULPS       Z7, Z4, Z7
 	VFMADD213PS  Z8, Z6, Z4
 	VFMSUB213PS  Z7, Z6, Z5
 	VMOVUPS      (DX)(CX*1), Z6
 	VMOVUPS      (BX)(CX*1), Z7
-	VBROADCASTSS 16(DI), Z8
-	VBROADCASTSS 20(DI), Z9
+	VBROADCASTSS 16(SI), Z8
+	VBROADCASTSS 20(SI), Z9
 	VMULPS       Z9, Z7, Z10
 	VMULPS       Z9, Z6, Z9
 	VFMADD213PS  Z10, Z8, Z6
@@ -3744,8 +2359,8 @@ loop1:
 	ADDQ         $0x40, BX
 	ADDQ         $0x40, R8
 	ADDQ         $0x40, R9
-	ADDQ         $0x00000018, DI
-	DECQ         SI
+	ADDQ         $0x00000018, SI
+	DECQ         DI
 	JNZ          loop1
 
 done2:
@@ -3765,20 +2380,20 @@ TEXT ·fftInverse8HalfAVX2(SB), NOSPLIT, $288-144
 	MOVQ   im_base+72(FP), SI
 	MOVQ   re_len+56(FP), DI
 	LEAQ   (BX)(DI*4), DI
-	MOVQ   from+128(FP), DI
-	MOVQ   tw_base+96(FP), R8
-	IMUL3Q $0x00000038, DI, R9
-	ADDQ   R9, R8
-	SHLQ   $0x06, DI
-	ADDQ   DI, BX
-	ADDQ   DI, SI
+	MOVQ   tw_base+96(FP), DI
+	MOVQ   from+128(FP), R8
+	IMUL3Q $0x00000038, R8, R9
+	ADDQ   R9, DI
+	SHLQ   $0x06, R8
+	ADDQ   R8, BX
+	ADDQ   R8, SI
 	MOVQ   BX, BX
 	MOVQ   yRe_base+0(FP), R9
 	MOVQ   yIm_base+24(FP), R10
-	ADDQ   DI, R9
-	ADDQ   DI, R10
-	MOVQ   count+136(FP), DI
-	TESTQ  DI, DI
+	ADDQ   R8, R9
+	ADDQ   R8, R10
+	MOVQ   count+136(FP), R8
+	TESTQ  R8, R8
 	JLE    done2
 
 loop1:
@@ -3790,24 +2405,24 @@ loop1:
 	VMOVUPS      (SI), Y1
 	VMOVUPS      (BX)(CX*2), Y2
 	VMOVUPS      (SI)(CX*2), Y3
-	VBROADCASTSS 8(R8), Y4
-	VBROADCASTSS 12(R8), Y5
+	VBROADCASTSS 8(DI), Y4
+	VBROADCASTSS 12(DI), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMADD213PS  Y6, Y4, Y2
 	VFMSUB213PS  Y5, Y4, Y3
 	VMOVUPS      (R11), Y4
 	VMOVUPS      (R12), Y5
-	VBROADCASTSS 24(R8), Y6
-	VBROADCASTSS 28(R8), Y7
+	VBROADCASTSS 24(DI), Y6
+	VBROADCASTSS 28(DI), Y7
 	VMULPS       Y7, Y5, Y8
 	VMULPS       Y7, Y4, Y7
 	VFMADD213PS  Y8, Y6, Y4
 	VFMSUB213PS  Y7, Y6, Y5
 	VMOVUPS      (R11)(CX*2), Y6
 	VMOVUPS      (R12)(CX*2), Y7
-	VBROADCASTSS 40(R8), Y8
-	VBROADCASTSS 44(R8), Y9
+	VBROADCASTSS 40(DI), Y8
+	VBROADCASTSS 44(DI), Y9
 	VMULPS       Y9, Y7, Y10
 	VMULPS       Y9, Y6, Y9
 	VFMADD213PS  Y10, Y8, Y6
@@ -3838,32 +2453,32 @@ loop1:
 	VMOVUPS      Y6, 224(AX)
 	VMOVUPS      (BX)(CX*1), Y0
 	VMOVUPS      (SI)(CX*1), Y1
-	VBROADCASTSS (R8), Y2
-	VBROADCASTSS 4(R8), Y3
+	VBROADCASTSS (DI), Y2
+	VBROADCASTSS 4(DI), Y3
 	VMULPS       Y3, Y1, Y4
 	VMULPS       Y3, Y0, Y3
 	VFMADD213PS  Y4, Y2, Y0
 	VFMSUB213PS  Y3, Y2, Y1
 	VMOVUPS      (BX)(DX*1), Y2
 	VMOVUPS      (SI)(DX*1), Y3
-	VBROADCASTSS 16(R8), Y4
-	VBROADCASTSS 20(R8), Y5
+	VBROADCASTSS 16(DI), Y4
+	VBROADCASTSS 20(DI), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMADD213PS  Y6, Y4, Y2
 	VFMSUB213PS  Y5, Y4, Y3
 	VMOVUPS      (R11)(CX*1), Y4
 	VMOVUPS      (R12)(CX*1), Y5
-	VBROADCASTSS 32(R8), Y6
-	VBROADCASTSS 36(R8), Y7
+	VBROADCASTSS 32(DI), Y6
+	VBROADCASTSS 36(DI), Y7
 	VMULPS       Y7, Y5, Y8
 	VMULPS       Y7, Y4, Y7
 	VFMADD213PS  Y8, Y6, Y4
 	VFMSUB213PS  Y7, Y6, Y5
 	VMOVUPS      (R11)(DX*1), Y6
 	VMOVUPS      (R12)(DX*1), Y7
-	VBROADCASTSS 48(R8), Y8
-	VBROADCASTSS 52(R8), Y9
+	VBROADCASTSS 48(DI), Y8
+	VBROADCASTSS 52(DI), Y9
 	VMULPS       Y9, Y7, Y10
 	VMULPS       Y9, Y6, Y9
 	VFMADD213PS  Y10, Y8, Y6
@@ -3928,24 +2543,24 @@ loop1:
 	VMOVUPS      32(SI), Y1
 	VMOVUPS      32(BX)(CX*2), Y2
 	VMOVUPS      32(SI)(CX*2), Y3
-	VBROADCASTSS 8(R8), Y4
-	VBROADCASTSS 12(R8), Y5
+	VBROADCASTSS 8(DI), Y4
+	VBROADCASTSS 12(DI), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMADD213PS  Y6, Y4, Y2
 	VFMSUB213PS  Y5, Y4, Y3
 	VMOVUPS      32(R11), Y4
 	VMOVUPS      32(R12), Y5
-	VBROADCASTSS 24(R8), Y6
-	VBROADCASTSS 28(R8), Y7
+	VBROADCASTSS 24(DI), Y6
+	VBROADCASTSS 28(DI), Y7
 	VMULPS       Y7, Y5, Y8
 	VMULPS       Y7, Y4, Y7
 	VFMADD213PS  Y8, Y6, Y4
 	VFMSUB213PS  Y7, Y6, Y5
 	VMOVUPS      32(R11)(CX*2), Y6
 	VMOVUPS      32(R12)(CX*2), Y7
-	VBROADCASTSS 40(R8), Y8
-	VBROADCASTSS 44(R8), Y9
+	VBROADCASTSS 40(DI), Y8
+	VBROADCASTSS 44(DI), Y9
 	VMULPS       Y9, Y7, Y10
 	VMULPS       Y9, Y6, Y9
 	VFMADD213PS  Y10, Y8, Y6
@@ -3976,32 +2591,32 @@ loop1:
 	VMOVUPS      Y6, 224(AX)
 	VMOVUPS      32(BX)(CX*1), Y0
 	VMOVUPS      32(SI)(CX*1), Y1
-	VBROADCASTSS (R8), Y2
-	VBROADCASTSS 4(R8), Y3
+	VBROADCASTSS (DI), Y2
+	VBROADCASTSS 4(DI), Y3
 	VMULPS       Y3, Y1, Y4
 	VMULPS       Y3, Y0, Y3
 	VFMADD213PS  Y4, Y2, Y0
 	VFMSUB213PS  Y3, Y2, Y1
 	VMOVUPS      32(BX)(DX*1), Y2
 	VMOVUPS      32(SI)(DX*1), Y3
-	VBROADCASTSS 16(R8), Y4
-	VBROADCASTSS 20(R8), Y5
+	VBROADCASTSS 16(DI), Y4
+	VBROADCASTSS 20(DI), Y5
 	VMULPS       Y5, Y3, Y6
 	VMULPS       Y5, Y2, Y5
 	VFMADD213PS  Y6, Y4, Y2
 	VFMSUB213PS  Y5, Y4, Y3
 	VMOVUPS      32(R11)(CX*1), Y4
 	VMOVUPS      32(R12)(CX*1), Y5
-	VBROADCASTSS 32(R8), Y6
-	VBROADCASTSS 36(R8), Y7
+	VBROADCASTSS 32(DI), Y6
+	VBROADCASTSS 36(DI), Y7
 	VMULPS       Y7, Y5, Y8
 	VMULPS       Y7, Y4, Y7
 	VFMADD213PS  Y8, Y6, Y4
 	VFMSUB213PS  Y7, Y6, Y5
 	VMOVUPS      32(R11)(DX*1), Y6
 	VMOVUPS      32(R12)(DX*1), Y7
-	VBROADCASTSS 48(R8), Y8
-	VBROADCASTSS 52(R8), Y9
+	VBROADCASTSS 48(DI), Y8
+	VBROADCASTSS 52(DI), Y9
 	VMULPS       Y9, Y7, Y10
 	VMULPS       Y9, Y6, Y9
 	VFMADD213PS  Y10, Y8, Y6
@@ -4066,8 +2681,8 @@ loop1:
 	ADDQ         $0x40, SI
 	ADDQ         $0x40, R9
 	ADDQ         $0x40, R10
-	ADDQ         $0x00000038, R8
-	DECQ         DI
+	ADDQ         $0x00000038, DI
+	DECQ         R8
 	JNZ          loop1
 
 done2:
@@ -4085,20 +2700,20 @@ TEXT ·fftInverse8HalfAVX512(SB), NOSPLIT, $0-144
 	MOVQ   im_base+72(FP), BX
 	MOVQ   re_len+56(FP), SI
 	LEAQ   (DX)(SI*4), SI
-	MOVQ   from+128(FP), SI
-	MOVQ   tw_base+96(FP), DI
-	IMUL3Q $0x00000038, SI, R8
-	ADDQ   R8, DI
-	SHLQ   $0x06, SI
-	ADDQ   SI, DX
-	ADDQ   SI, BX
+	MOVQ   tw_base+96(FP), SI
+	MOVQ   from+128(FP), DI
+	IMUL3Q $0x00000038, DI, R8
+	ADDQ   R8, SI
+	SHLQ   $0x06, DI
+	ADDQ   DI, DX
+	ADDQ   DI, BX
 	MOVQ   DX, DX
 	MOVQ   yRe_base+0(FP), R8
 	MOVQ   yIm_base+24(FP), R9
-	ADDQ   SI, R8
-	ADDQ   SI, R9
-	MOVQ   count+136(FP), SI
-	TESTQ  SI, SI
+	ADDQ   DI, R8
+	ADDQ   DI, R9
+	MOVQ   count+136(FP), DI
+	TESTQ  DI, DI
 	JLE    done2
 
 loop1:
@@ -4110,24 +2725,24 @@ loop1:
 	VMOVUPS          (BX), Z1
 	VMOVUPS          (DX)(AX*2), Z2
 	VMOVUPS          (BX)(AX*2), Z3
-	VBROADCASTSS     8(DI), Z4
-	VBROADCASTSS     12(DI), Z5
+	VBROADCASTSS     8(SI), Z4
+	VBROADCASTSS     12(SI), Z5
 	VMULPS           Z5, Z3, Z6
 	VMULPS           Z5, Z2, Z5
 	VFMADD213PS      Z6, Z4, Z2
 	VFMSUB213PS      Z5, Z4, Z3
 	VMOVUPS          (R10), Z4
 	VMOVUPS          (R11), Z5
-	VBROADCASTSS     24(DI), Z6
-	VBROADCASTSS     28(DI), Z7
+	VBROADCASTSS     24(SI), Z6
+	VBROADCASTSS     28(SI), Z7
 	VMULPS           Z7, Z5, Z8
 	VMULPS           Z7, Z4, Z7
 	VFMADD213PS      Z8, Z6, Z4
 	VFMSUB213PS      Z7, Z6, Z5
 	VMOVUPS          (R10)(AX*2), Z6
 	VMOVUPS          (R11)(AX*2), Z7
-	VBROADCASTSS     40(DI), Z8
-	VBROADCASTSS     44(DI), Z9
+	VBROADCASTSS     40(SI), Z8
+	VBROADCASTSS     44(SI), Z9
 	VMULPS           Z9, Z7, Z10
 	VMULPS           Z9, Z6, Z9
 	VFMADD213PS      Z10, Z8, Z6
@@ -4150,32 +2765,32 @@ loop1:
 	VADDPS           Z5, Z4, Z4
 	VMOVUPS          (DX)(AX*1), Z5
 	VMOVUPS          (BX)(AX*1), Z9
-	VBROADCASTSS     (DI), Z10
-	VBROADCASTSS     4(DI), Z11
+	VBROADCASTSS     (SI), Z10
+	VBROADCASTSS     4(SI), Z11
 	VMULPS           Z11, Z9, Z12
 	VMULPS           Z11, Z5, Z11
 	VFMADD213PS      Z12, Z10, Z5
 	VFMSUB213PS      Z11, Z10, Z9
 	VMOVUPS          (DX)(CX*1), Z10
 	VMOVUPS          (BX)(CX*1), Z11
-	VBROADCASTSS     16(DI), Z12
-	VBROADCASTSS     20(DI), Z13
+	VBROADCASTSS     16(SI), Z12
+	VBROADCASTSS     20(SI), Z13
 	VMULPS           Z13, Z11, Z14
 	VMULPS           Z13, Z10, Z13
 	VFMADD213PS      Z14, Z12, Z10
 	VFMSUB213PS      Z13, Z12, Z11
 	VMOVUPS          (R10)(AX*1), Z12
 	VMOVUPS          (R11)(AX*1), Z13
-	VBROADCASTSS     32(DI), Z14
-	VBROADCASTSS     36(DI), Z15
+	VBROADCASTSS     32(SI), Z14
+	VBROADCASTSS     36(SI), Z15
 	VMULPS           Z15, Z13, Z16
 	VMULPS           Z15, Z12, Z15
 	VFMADD213PS      Z16, Z14, Z12
 	VFMSUB213PS      Z15, Z14, Z13
 	VMOVUPS          (R10)(CX*1), Z14
 	VMOVUPS          (R11)(CX*1), Z15
-	VBROADCASTSS     48(DI), Z16
-	VBROADCASTSS     52(DI), Z17
+	VBROADCASTSS     48(SI), Z16
+	VBROADCASTSS     52(SI), Z17
 	VMULPS           Z17, Z15, Z18
 	VMULPS           Z17, Z14, Z17
 	VFMADD213PS      Z18, Z16, Z14
@@ -4232,8 +2847,8 @@ loop1:
 	ADDQ             $0x40, BX
 	ADDQ             $0x40, R8
 	ADDQ             $0x40, R9
-	ADDQ             $0x00000038, DI
-	DECQ             SI
+	ADDQ             $0x00000038, SI
+	DECQ             DI
 	JNZ              loop1
 
 done2:

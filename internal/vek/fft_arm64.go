@@ -4,30 +4,12 @@
 
 package vek
 
-func fftForward3(re, im, tw []float32, q, from, count int) {
-	switch current() {
-	case neon:
-		fftForward3NEON(re, im, tw, q, from, count)
-	default:
-		fftForward3Generic(re, im, tw, q, from, count)
-	}
-}
-
 func fftInverse3(re, im, tw []float32, q, from, count int) {
 	switch current() {
 	case neon:
 		fftInverse3NEON(re, im, tw, q, from, count)
 	default:
 		fftInverse3Generic(re, im, tw, q, from, count)
-	}
-}
-
-func fftForward4(re, im, tw []float32, q, from, count int) {
-	switch current() {
-	case neon:
-		fftForward4NEON(re, im, tw, q, from, count)
-	default:
-		fftForward4Generic(re, im, tw, q, from, count)
 	}
 }
 
@@ -40,30 +22,12 @@ func fftInverse4(re, im, tw []float32, q, from, count int) {
 	}
 }
 
-func fftForward5(re, im, tw []float32, q, from, count int) {
-	switch current() {
-	case neon:
-		fftForward5NEON(re, im, tw, q, from, count)
-	default:
-		fftForward5Generic(re, im, tw, q, from, count)
-	}
-}
-
 func fftInverse5(re, im, tw []float32, q, from, count int) {
 	switch current() {
 	case neon:
 		fftInverse5NEON(re, im, tw, q, from, count)
 	default:
 		fftInverse5Generic(re, im, tw, q, from, count)
-	}
-}
-
-func fftForward8(re, im, tw []float32, q, from, count int) {
-	switch current() {
-	case neon:
-		fftForward8NEON(re, im, tw, q, from, count)
-	default:
-		fftForward8Generic(re, im, tw, q, from, count)
 	}
 }
 
@@ -112,40 +76,20 @@ func fftInverse8Half(yRe, yIm, re, im, tw []float32, q, from, count int) {
 	}
 }
 
-// y_k = w^{jk} Σ_m x_m w_3^{mk}
-//
-//go:noescape
-func fftForward3NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
-
 // y_m = Σ_k conj(w^{jk}) x_k w_3^{−mk}
 //
 //go:noescape
 func fftInverse3NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
-
-// y_k = w^{jk} Σ_m x_m (−i)^{mk}
-//
-//go:noescape
-func fftForward4NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
 
 // y_m = Σ_k conj(w^{jk}) x_k i^{mk}
 //
 //go:noescape
 func fftInverse4NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
 
-// y_k = w^{jk} Σ_m x_m w_5^{mk}
-//
-//go:noescape
-func fftForward5NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
-
 // y_m = Σ_k conj(w^{jk}) x_k w_5^{−mk}
 //
 //go:noescape
 func fftInverse5NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
-
-// y_k = w^{jk} Σ_m x_m w_8^{mk}.
-//
-//go:noescape
-func fftForward8NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
 
 // y_m = Σ_k conj(w^{jk}) x_k w_8^{−mk} = A_m + w_8^{−m}·B_m, where A and B are the 4-point
 // transforms of the even and odd inputs.

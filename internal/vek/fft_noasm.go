@@ -4,32 +4,16 @@
 
 package vek
 
-func fftForward3(re, im, tw []float32, q, from, count int) {
-	fftForward3Generic(re, im, tw, q, from, count)
-}
-
 func fftInverse3(re, im, tw []float32, q, from, count int) {
 	fftInverse3Generic(re, im, tw, q, from, count)
-}
-
-func fftForward4(re, im, tw []float32, q, from, count int) {
-	fftForward4Generic(re, im, tw, q, from, count)
 }
 
 func fftInverse4(re, im, tw []float32, q, from, count int) {
 	fftInverse4Generic(re, im, tw, q, from, count)
 }
 
-func fftForward5(re, im, tw []float32, q, from, count int) {
-	fftForward5Generic(re, im, tw, q, from, count)
-}
-
 func fftInverse5(re, im, tw []float32, q, from, count int) {
 	fftInverse5Generic(re, im, tw, q, from, count)
-}
-
-func fftForward8(re, im, tw []float32, q, from, count int) {
-	fftForward8Generic(re, im, tw, q, from, count)
 }
 
 func fftInverse8(re, im, tw []float32, q, from, count int) {

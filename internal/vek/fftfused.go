@@ -31,18 +31,6 @@ func fft4(re, im []float32) {
 	}
 }
 
-// fftForwardLanes after the pass of radix 2 with q = 1
-func fftForwardLanes2Generic(re, im, tw []float32) {
-	fft2(re, im)
-	fftForwardLanesGeneric(re, im, tw)
-}
-
-// fftForwardLanes after the pass of radix 4 with q = 1
-func fftForwardLanes4Generic(re, im, tw []float32) {
-	fft4(re, im)
-	fftForwardLanesGeneric(re, im, tw)
-}
-
 // fftInverseLanes, then the inverse pass of radix 2 with q = 1
 func fftInverseLanes2Generic(re, im, tw []float32) {
 	fftInverseLanesGeneric(re, im, tw)

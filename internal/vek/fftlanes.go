@@ -3,28 +3,8 @@ package vek
 // FFTGroup is the number of vectors in a group of the stage over the lanes.
 const FFTGroup = 4
 
-// FFTForwardLanes is the last stage of a forward transform. If radix is 2 or 4, it begins with the
-// pass of this radix and q = 1; else radix is 1. It multiplies by tw (FFTLaneTwiddles) and computes
-// a 16-point transform over the lanes of every vector. Output k + 4h (k, h < 4) of vector g of a
-// group of t ≤ 4 vectors becomes element (h·t + g)·4 + k of the group.
-func FFTForwardLanes(radix int, re, im, tw []float32) {
-	checkFFTLanes("FFTForwardLanes", radix, re, im, tw)
-	for len(re) > 0 {
-		n := min(len(re), longestRun)
-		switch radix {
-		case 1:
-			fftForwardLanes(re[:n], im[:n], tw[:3*n])
-		case 2:
-			fftForwardLanes2(re[:n], im[:n], tw[:3*n])
-		case 4:
-			fftForwardLanes4(re[:n], im[:n], tw[:3*n])
-		}
-		re, im, tw = re[n:], im[n:], tw[3*n:]
-	}
-}
-
-// FFTInverseLanes is the first stage of an inverse transform. It undoes FFTForwardLanes of the same
-// radix (up to the factor 16·radix).
+// FFTInverseLanes is the first stage of an inverse transform. It undoes the stage of FFTForward with
+// the same radix as last (up to the factor 16·radix).
 func FFTInverseLanes(radix int, re, im, tw []float32) {
 	checkFFTLanes("FFTInverseLanes", radix, re, im, tw)
 	for len(re) > 0 {
@@ -85,7 +65,7 @@ func checkFFTLanes(name string, radix int, re, im, tw []float32) {
 type group [FFTGroup * FFTLanes]float32
 
 // X_{k+4h} = Σ_l w_4^{lh} · w_n^{l(f+mk)} · Σ_s w_4^{sk} · w_n^{4sf} x_{l+4s}, f = order[g]
-func fftForwardLanesGeneric(re, im, tw []float32) {
+func fftForwardLanes(re, im, tw []float32) {
 	var xr, xi group
 	for len(re) > 0 {
 		t := min(len(re)/FFTLanes, FFTGroup)

@@ -4,17 +4,6 @@
 
 package vek
 
-func fftForwardLanes(re, im, tw []float32) {
-	switch current() {
-	case avx512:
-		fftForwardLanesAVX512(re, im, tw)
-	case avx2:
-		fftForwardLanesAVX2(re, im, tw)
-	default:
-		fftForwardLanesGeneric(re, im, tw)
-	}
-}
-
 func fftInverseLanes(re, im, tw []float32) {
 	switch current() {
 	case avx512:
@@ -45,17 +34,6 @@ func fftInverseLanesMulConj(re, im, kRe, kIm, tw []float32) {
 		fftInverseLanesMulConjAVX2(re, im, kRe, kIm, tw)
 	default:
 		fftInverseLanesMulConjGeneric(re, im, kRe, kIm, tw)
-	}
-}
-
-func fftForwardLanes2(re, im, tw []float32) {
-	switch current() {
-	case avx512:
-		fftForwardLanes2AVX512(re, im, tw)
-	case avx2:
-		fftForwardLanes2AVX2(re, im, tw)
-	default:
-		fftForwardLanes2Generic(re, im, tw)
 	}
 }
 
@@ -92,17 +70,6 @@ func fftInverseLanesMulConj2(re, im, kRe, kIm, tw []float32) {
 	}
 }
 
-func fftForwardLanes4(re, im, tw []float32) {
-	switch current() {
-	case avx512:
-		fftForwardLanes4AVX512(re, im, tw)
-	case avx2:
-		fftForwardLanes4AVX2(re, im, tw)
-	default:
-		fftForwardLanes4Generic(re, im, tw)
-	}
-}
-
 func fftInverseLanes4(re, im, tw []float32) {
 	switch current() {
 	case avx512:
@@ -136,24 +103,14 @@ func fftInverseLanesMulConj4(re, im, kRe, kIm, tw []float32) {
 	}
 }
 
-// X_{k+4h} = Σ_l w_4^{lh} · w_16^{lk} · Σ_s w_4^{sk} · w_n^{r·order} x_r with r = l + 4s
-//
-//go:noescape
-func fftForwardLanesAVX2(re []float32, im []float32, tw []float32)
-
-// X_{k+4h} = Σ_l w_4^{lh} · w_16^{lk} · Σ_s w_4^{sk} · w_n^{r·order} x_r with r = l + 4s
-//
-//go:noescape
-func fftForwardLanesAVX512(re []float32, im []float32, tw []float32)
-
-// x_r = conj(w_n^{r·order}) · Σ_k i^{sk} · conj(w_16^{lk}) · Σ_h i^{lh} X_{k+4h} with r = l + 4s:
-// the inverse of the forward stage
+// x_{l+4s} = conj(w_n^{4sf}) · Σ_k i^{sk} · conj(w_n^{l(f+mk)}) · Σ_h i^{lh} X_{k+4h}, f =
+// order[g]: the inverse of the forward stage
 //
 //go:noescape
 func fftInverseLanesAVX2(re []float32, im []float32, tw []float32)
 
-// x_r = conj(w_n^{r·order}) · Σ_k i^{sk} · conj(w_16^{lk}) · Σ_h i^{lh} X_{k+4h} with r = l + 4s:
-// the inverse of the forward stage
+// x_{l+4s} = conj(w_n^{4sf}) · Σ_k i^{sk} · conj(w_n^{l(f+mk)}) · Σ_h i^{lh} X_{k+4h}, f =
+// order[g]: the inverse of the forward stage
 //
 //go:noescape
 func fftInverseLanesAVX512(re []float32, im []float32, tw []float32)
@@ -177,16 +134,6 @@ func fftInverseLanesMulConjAVX2(re []float32, im []float32, kRe []float32, kIm [
 //
 //go:noescape
 func fftInverseLanesMulConjAVX512(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
-
-// fftForwardLanes after the pass of radix 2 with q = 1
-//
-//go:noescape
-func fftForwardLanes2AVX2(re []float32, im []float32, tw []float32)
-
-// fftForwardLanes after the pass of radix 2 with q = 1
-//
-//go:noescape
-func fftForwardLanes2AVX512(re []float32, im []float32, tw []float32)
 
 // fftInverseLanes, then the inverse pass of radix 2 with q = 1
 //
@@ -217,16 +164,6 @@ func fftInverseLanesMulConj2AVX2(re []float32, im []float32, kRe []float32, kIm 
 //
 //go:noescape
 func fftInverseLanesMulConj2AVX512(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
-
-// fftForwardLanes after the pass of radix 4 with q = 1
-//
-//go:noescape
-func fftForwardLanes4AVX2(re []float32, im []float32, tw []float32)
-
-// fftForwardLanes after the pass of radix 4 with q = 1
-//
-//go:noescape
-func fftForwardLanes4AVX512(re []float32, im []float32, tw []float32)
 
 // fftInverseLanes, then the inverse pass of radix 4 with q = 1
 //

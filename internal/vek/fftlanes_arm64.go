@@ -4,15 +4,6 @@
 
 package vek
 
-func fftForwardLanes(re, im, tw []float32) {
-	switch current() {
-	case neon:
-		fftForwardLanesNEON(re, im, tw)
-	default:
-		fftForwardLanesGeneric(re, im, tw)
-	}
-}
-
 func fftInverseLanes(re, im, tw []float32) {
 	switch current() {
 	case neon:
@@ -37,15 +28,6 @@ func fftInverseLanesMulConj(re, im, kRe, kIm, tw []float32) {
 		fftInverseLanesMulConjNEON(re, im, kRe, kIm, tw)
 	default:
 		fftInverseLanesMulConjGeneric(re, im, kRe, kIm, tw)
-	}
-}
-
-func fftForwardLanes2(re, im, tw []float32) {
-	switch current() {
-	case neon:
-		fftForwardLanes2NEON(re, im, tw)
-	default:
-		fftForwardLanes2Generic(re, im, tw)
 	}
 }
 
@@ -76,15 +58,6 @@ func fftInverseLanesMulConj2(re, im, kRe, kIm, tw []float32) {
 	}
 }
 
-func fftForwardLanes4(re, im, tw []float32) {
-	switch current() {
-	case neon:
-		fftForwardLanes4NEON(re, im, tw)
-	default:
-		fftForwardLanes4Generic(re, im, tw)
-	}
-}
-
 func fftInverseLanes4(re, im, tw []float32) {
 	switch current() {
 	case neon:
@@ -112,13 +85,8 @@ func fftInverseLanesMulConj4(re, im, kRe, kIm, tw []float32) {
 	}
 }
 
-// X_{k+4h} = Σ_l w_4^{lh} · w_16^{lk} · Σ_s w_4^{sk} · w_n^{r·order} x_r with r = l + 4s
-//
-//go:noescape
-func fftForwardLanesNEON(re []float32, im []float32, tw []float32)
-
-// x_r = conj(w_n^{r·order}) · Σ_k i^{sk} · conj(w_16^{lk}) · Σ_h i^{lh} X_{k+4h} with r = l + 4s:
-// the inverse of the forward stage
+// x_{l+4s} = conj(w_n^{4sf}) · Σ_k i^{sk} · conj(w_n^{l(f+mk)}) · Σ_h i^{lh} X_{k+4h}, f =
+// order[g]: the inverse of the forward stage
 //
 //go:noescape
 func fftInverseLanesNEON(re []float32, im []float32, tw []float32)
@@ -132,11 +100,6 @@ func fftInverseLanesMulNEON(re []float32, im []float32, kRe []float32, kIm []flo
 //
 //go:noescape
 func fftInverseLanesMulConjNEON(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
-
-// fftForwardLanes after the pass of radix 2 with q = 1
-//
-//go:noescape
-func fftForwardLanes2NEON(re []float32, im []float32, tw []float32)
 
 // fftInverseLanes, then the inverse pass of radix 2 with q = 1
 //
@@ -152,11 +115,6 @@ func fftInverseLanesMul2NEON(re []float32, im []float32, kRe []float32, kIm []fl
 //
 //go:noescape
 func fftInverseLanesMulConj2NEON(re []float32, im []float32, kRe []float32, kIm []float32, tw []float32)
-
-// fftForwardLanes after the pass of radix 4 with q = 1
-//
-//go:noescape
-func fftForwardLanes4NEON(re []float32, im []float32, tw []float32)
 
 // fftInverseLanes, then the inverse pass of radix 4 with q = 1
 //

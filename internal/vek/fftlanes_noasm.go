@@ -4,8 +4,6 @@
 
 package vek
 
-func fftForwardLanes(re, im, tw []float32) { fftForwardLanesGeneric(re, im, tw) }
-
 func fftInverseLanes(re, im, tw []float32) { fftInverseLanesGeneric(re, im, tw) }
 
 func fftInverseLanesMul(re, im, kRe, kIm, tw []float32) {
@@ -16,8 +14,6 @@ func fftInverseLanesMulConj(re, im, kRe, kIm, tw []float32) {
 	fftInverseLanesMulConjGeneric(re, im, kRe, kIm, tw)
 }
 
-func fftForwardLanes2(re, im, tw []float32) { fftForwardLanes2Generic(re, im, tw) }
-
 func fftInverseLanes2(re, im, tw []float32) { fftInverseLanes2Generic(re, im, tw) }
 
 func fftInverseLanesMul2(re, im, kRe, kIm, tw []float32) {
@@ -27,8 +23,6 @@ func fftInverseLanesMul2(re, im, kRe, kIm, tw []float32) {
 func fftInverseLanesMulConj2(re, im, kRe, kIm, tw []float32) {
 	fftInverseLanesMulConj2Generic(re, im, kRe, kIm, tw)
 }
-
-func fftForwardLanes4(re, im, tw []float32) { fftForwardLanes4Generic(re, im, tw) }
 
 func fftInverseLanes4(re, im, tw []float32) { fftInverseLanes4Generic(re, im, tw) }
 

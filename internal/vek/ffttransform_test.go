@@ -79,7 +79,7 @@ func (p pass) run(re, im, tw []float32) {
 	case p.inverse:
 		vek.FFTInverse(p.radix, re, im, tw, p.q)
 	default:
-		vek.FFTForward(p.radix, re, im, tw, p.q)
+		vek.FFTForward(re, im, []vek.FFTPass{vek.NewFFTPass(p.radix, p.q, tw)}, 0, nil)
 	}
 }
 
@@ -197,12 +197,12 @@ func (x transform) forward(re, im []float32) {
 	if last > 1 {
 		radices = radices[:len(radices)-1]
 	}
+	var passes []vek.FFTPass
 	for _, radix := range radices {
 		q /= radix
-		p := pass{radix: radix, q: q}
-		p.run(re, im, p.twiddles())
+		passes = append(passes, vek.NewFFTPass(radix, q, pass{radix: radix, q: q}.twiddles()))
 	}
-	vek.FFTForwardLanes(last, re, im, x.lanesTw)
+	vek.FFTForward(re, im, passes, last, x.lanesTw)
 }
 
 func (x transform) inverse(re, im []float32) {
@@ -301,7 +301,7 @@ func checkLanes(t *testing.T, c *vektest.Call, r *rand.Rand, radix, m int) {
 	}
 	c.Again()
 	gotRe, gotIm, tw := c.InOut(re), c.InOut(im), c.In(x.lanesTw)
-	c.Do(func() { vek.FFTForwardLanes(radix, gotRe, gotIm, tw) })
+	c.Do(func() { vek.FFTForward(gotRe, gotIm, nil, radix, tw) })
 	checkComplex(t, gotRe, gotIm, forward, "forward, radix %d, m=%d", radix, m)
 	c.Again()
 	gotRe, gotIm, tw = c.InOut(re), c.InOut(im), c.In(x.lanesTw)
@@ -335,5 +335,5 @@ func BenchmarkFFT(b *testing.B) {
 		name := fmt.Sprintf("n=%d/radix=%d/q=%d/inverse=%v", n, p.radix, p.q, p.inverse)
 		benchElements(b, name, n, func() { p.run(re, im, tw) })
 	}
-	benchElements(b, fmt.Sprintf("n=%d/lanes", n), n, func() { vek.FFTForwardLanes(1, re, im, x.lanesTw) })
+	benchElements(b, fmt.Sprintf("n=%d/lanes", n), n, func() { vek.FFTForward(re, im, nil, 1, x.lanesTw) })
 }
