@@ -10,7 +10,7 @@ import (
 // fftforward generates the forward transform: a list of passes, then the stage over the lanes. All
 // of them are parts of one function, because in a short transform a call takes a tenth of the time.
 func fftforward(f *file) {
-	f.kernel("fftForward", "func(re, im []float32, passes []struct{radix, q, count int; tw []float32}, last int, tw []float32)", forwardTransform)
+	f.kernel("fftForward", "func(re, im []float32, passes []FFTPass, last int, tw []float32)", forwardTransform)
 }
 
 // Offsets in an element of passes, and its size.

@@ -81,7 +81,7 @@ func (g *gen) lanesStage(kind lanesKind, radix int) {
 	if product {
 		g.advance(b.kernel, operand.U32(256))
 	}
-	g.ADDQ(operand.U32(768), b.tw)
+	g.ADDQ(operand.U32(1152), b.tw)
 	g.SUBQ(operand.Imm(4), left)
 	g.JMP(operand.LabelRef(loop))
 	g.Label(rest)

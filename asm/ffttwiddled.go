@@ -5,34 +5,55 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The stage over the lanes computes 16-point transforms as 4×4, with three twiddles w = c·(1 + i·t)
-// in each of two steps. The table has t and c, which are vek.FFTLaneTwiddles'. A product with
-// 1 + i·t takes two multiply-adds. A forward step multiplies its inputs. Then the factors c take
-// few instructions of their own: multiply-adds compute x_0 ± c·x_2 and x_1 ± c·x_3.
+// The stage over the lanes computes 16-point transforms as 4×4, with three twiddles w in each of two
+// steps. The table (vek.FFTLaneTwiddles) has c = Re w, t = Im w/Re w and Im w.
+//
+// On amd64 w = c·(1 + i·t). A product with 1 + i·t takes two multiply-adds. A forward step multiplies
+// its inputs, so the factors c take few instructions of their own: multiply-adds compute x_0 ± c·x_2
+// and x_1 ± c·x_3. On arm64 a multiply-add overwrites the summand, and the copies would take as many
+// instructions as this saves.
 
-// laneTwiddle loads t (part 0) or c (part 1) of twiddle i of a step, for a part's vectors.
+// laneTwiddle loads a part of twiddle i of a step, for a part's vectors: 0 for t, 1 for c, 2 for Im w.
 func (b *lanesGroup) laneTwiddle(step, part, i, first, n int) reg.VecVirtual {
-	at := 6*step + 3*part + i - 1
-	return b.loadFirst(operand.Mem{Base: b.tw, Disp: 16 * (b.rows*at + first)}, 4*n)
+	row := 6*step + 3*part + i - 1
+	if part == 2 {
+		row = 12 + 3*step + i - 1
+	}
+	return b.loadFirst(operand.Mem{Base: b.tw, Disp: 16 * (b.rows*row + first)}, 4*n)
 }
 
 // twiddledDFT4 is a forward step: it multiplies x_1 … x_3 by their twiddles and transforms.
 func (b *lanesGroup) twiddledDFT4(step int, x [4]complexVec, first, n int) (y [4]complexVec) {
-	for i := 1; i < 4; i++ {
-		x[i] = b.turn(x[i], b.laneTwiddle(step, 0, i, first, n), false)
+	if b.neon() {
+		for i := 1; i < 4; i++ {
+			x[i] = b.multiply(x[i], b.laneRoot(step, i, first, n))
+		}
+		return b.dft4(x, false)
 	}
-	s0, s1 := b.scaledSumDiff(x[0], x[2], b.laneTwiddle(step, 1, 2, first, n))
-	b.mulReal(x[1], b.laneTwiddle(step, 1, 1, first, n))
-	s2, s3 := b.scaledSumDiff(x[1], x[3], b.laneTwiddle(step, 1, 3, first, n))
+	turn := func(i int) complexVec { return b.turn(x[i], b.laneTwiddle(step, 0, i, first, n), false) }
+	factor := func(i int) reg.VecVirtual { return b.laneTwiddle(step, 1, i, first, n) }
+	x3, x1 := turn(3), turn(1)
+	b.mulReal(x1, factor(1))
+	s2, s3 := b.scaledSumDiff(x1, x3, factor(3))
+	s0, s1 := b.scaledSumDiff(x[0], turn(2), factor(2))
 	y[0], y[2] = b.sumDiff(s0, s2)
 	y[1], y[3] = b.sumDiffI(s1, s3)
 	return y
+}
+
+// laneRoot loads w.
+func (b *lanesGroup) laneRoot(step, i, first, n int) complexVec {
+	return complexVec{b.laneTwiddle(step, 1, i, first, n), b.laneTwiddle(step, 2, i, first, n)}
 }
 
 // dft4Twiddled is the inverse of twiddledDFT4, up to the factor 4.
 func (b *lanesGroup) dft4Twiddled(step int, x [4]complexVec, first, n int) [4]complexVec {
 	y := b.dft4(x, true)
 	for i := 1; i < 4; i++ {
+		if b.neon() {
+			y[i] = b.multiplyConj(y[i], b.laneRoot(step, i, first, n))
+			continue
+		}
 		y[i] = b.turn(y[i], b.laneTwiddle(step, 0, i, first, n), true)
 		b.mulReal(y[i], b.laneTwiddle(step, 1, i, first, n))
 	}

@@ -76,13 +76,16 @@ func (f *file) elementwise(name, signature string, describe func(*gen)) {
 	f.kernels[len(f.kernels)-1].cut = true
 }
 
+// passStruct is vek.FFTPass as avo prints it. avo does not know the types of internal/vek.
+const passStruct = "struct{radix int; q int; count int; tw []float32}"
+
 // symbol generates one function, name+suffix, for one level.
 func (f *file) symbol(l level, name, signature string, describe func(*gen)) {
 	symbol, ctx := name+l.suffix, f.ctx[l.arch]
 	ctx.Function(symbol)
 	ctx.Doc(f.formula(name)...)
 	ctx.Attributes(attr.NOSPLIT)
-	ctx.SignatureExpr(signature)
+	ctx.SignatureExpr(strings.ReplaceAll(signature, "FFTPass", passStruct))
 	ctx.Pragma("noescape")
 	f.levels[symbol] = l
 	g := &gen{Context: ctx, level: l, file: f}
@@ -166,7 +169,7 @@ func (f *file) assembly(arch string, assemble func(*file, *ir.File) ([]byte, err
 		text = bytes.Replace(text, []byte(head), []byte("\n// "+strings.Join(fn.Doc, "\n// ")+head), 1)
 	}
 	stubs, err = f.stubs(arch, result)
-	return text, stubs, err
+	return bytes.ReplaceAll(text, []byte(passStruct), []byte("FFTPass")), strings.ReplaceAll(stubs, passStruct, "FFTPass"), err
 }
 
 // gate rejects an instruction set that a level does not have.

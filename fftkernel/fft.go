@@ -82,7 +82,7 @@ func newFFT(n int) *FFT {
 		f.passes = append(f.passes, p)
 		f.forwards = append(f.forwards, vek.NewFFTPass(radix, q, p.tw))
 	}
-	f.lanes = make([]float32, 3*n)
+	f.lanes = make([]float32, laneTable(n))
 	vek.FFTLaneTwiddles(f.lanes, f.vectors())
 	return f
 }
@@ -224,9 +224,12 @@ func (f *FFT) forwardBlocks(done int, re, im, lanes []float32, m int) {
 	per := max(block, nearby/block*block) // whole blocks that fit
 	for at := 0; at < len(re); at += per {
 		end := min(at+per, len(re))
-		f.forwardBlocks(done, re[at:end], im[at:end], lanes[3*at:3*end], m)
+		f.forwardBlocks(done, re[at:end], im[at:end], lanes[laneTable(at):laneTable(end)], m)
 	}
 }
+
+// laneTable returns the length of the table of the stage over the lanes for n numbers.
+func laneTable(n int) int { return n / vek.FFTLanes * vek.FFTLaneTable }
 
 // product is a spectrum by which, or by whose conjugate, the input of an inverse transform is
 // multiplied. The zero value multiplies by nothing.
@@ -270,7 +273,7 @@ func (f *FFT) inverseBlocks(passes []pass, re, im, lanes []float32, m int, k pro
 		per := max(block, nearby/block*block)
 		for at := 0; at < len(re); at += per {
 			end := min(at+per, len(re))
-			f.inverseBlocks(passes, re[at:end], im[at:end], lanes[3*at:3*end], m, k.part(at, end))
+			f.inverseBlocks(passes, re[at:end], im[at:end], lanes[laneTable(at):laneTable(end)], m, k.part(at, end))
 		}
 		return
 	}

@@ -29,32 +29,34 @@ type processor struct {
 
 var processors = []processor{{"neoverse-n1", 2}, {"neoverse-n2", 2}, {"neoverse-v1", 4}, {"neoverse-v2", 4}}
 
-// loop is the innermost loop of a kernel with the most floating-point instructions.
+// loop is an innermost loop of a kernel: the one with the most floating-point instructions, or a
+// numbered one.
 type loop struct {
 	name, function string
 	elements       int // elements per iteration
 	unit           string
+	number         int // in the order of the code, from 1; 0 for the one with the most
 }
 
 var loops = []loop{
-	{"GEMM, Vandermonde product", "gemmTile", 8 * 12, "multiply-add"},
-	{"SSM step", "ssmModes", 2 * 8, "mode"},
-	{"FFT pass, radix 8 forward", "fftForward8", 8 * 4, "complex number"},
-	{"FFT pass, radix 8 inverse", "fftInverse8", 8 * 4, "complex number"},
-	{"FFT pass, radix 8 forward, second half of the input zero", "fftForward8Half", 8 * 4, "complex number"},
-	{"FFT pass, radix 8 inverse, first half of the output only", "fftInverse8Half", 8 * 4, "complex number"},
-	{"FFT pass, radix 4 forward", "fftForward4", 4 * 4, "complex number"},
-	{"FFT pass, radix 4 inverse", "fftInverse4", 4 * 4, "complex number"},
-	{"FFT pass, radix 4 forward, second half of the input zero", "fftForward4Half", 4 * 4, "complex number"},
-	{"FFT pass, radix 4 inverse, first half of the output only", "fftInverse4Half", 4 * 4, "complex number"},
-	{"FFT pass, radix 5 forward", "fftForward5", 5 * 4, "complex number"},
-	{"FFT pass, radix 3 forward", "fftForward3", 3 * 4, "complex number"},
-	{"FFT stage across lanes, forward", "fftForwardLanes", 4 * 16, "complex number"},
-	{"product and FFT stage across lanes, inverse", "fftInverseLanesMul", 4 * 16, "complex number"},
-	{"Vandermonde factors", "powerRows", 8, "power"},
-	{"GELU and slope", "geluSlope", 8, "element"},
-	{"GLU", "glu", 8, "element"},
-	{"complex exponential", "cexp", 8, "element"},
+	{"GEMM, Vandermonde product", "gemmTile", 8 * 12, "multiply-add", 0},
+	{"SSM step", "ssmModes", 2 * 8, "mode", 0},
+	{"FFT pass, radix 8 forward", "fftForward", 8 * 4, "complex number", 4},
+	{"FFT pass, radix 8 inverse", "fftInverse8", 8 * 4, "complex number", 0},
+	{"FFT pass, radix 8 forward, second half of the input zero", "fftForward8Half", 8 * 4, "complex number", 0},
+	{"FFT pass, radix 8 inverse, first half of the output only", "fftInverse8Half", 8 * 4, "complex number", 0},
+	{"FFT pass, radix 4 forward", "fftForward", 4 * 4, "complex number", 2},
+	{"FFT pass, radix 4 inverse", "fftInverse4", 4 * 4, "complex number", 0},
+	{"FFT pass, radix 4 forward, second half of the input zero", "fftForward4Half", 4 * 4, "complex number", 0},
+	{"FFT pass, radix 4 inverse, first half of the output only", "fftInverse4Half", 4 * 4, "complex number", 0},
+	{"FFT pass, radix 5 forward", "fftForward", 5 * 4, "complex number", 3},
+	{"FFT pass, radix 3 forward", "fftForward", 3 * 4, "complex number", 1},
+	{"FFT stage across lanes, forward", "fftForward", 4 * 16, "complex number", 0},
+	{"product and FFT stage across lanes, inverse", "fftInverseLanesMul", 4 * 16, "complex number", 0},
+	{"Vandermonde factors", "powerRows", 8, "power", 0},
+	{"GELU and slope", "geluSlope", 8, "element", 0},
+	{"GLU", "glu", 8, "element", 0},
+	{"complex exponential", "cexp", 8, "element", 0},
 }
 
 func main() {
@@ -83,9 +85,9 @@ func run() error {
 		if err != nil {
 			return err
 		}
-		body := innermost(text)
+		body := l.choose(innermost(text))
 		if body == nil {
-			return fmt.Errorf("%s: no loop", l.function)
+			return fmt.Errorf("%s: loop %d not found", l.function, l.number)
 		}
 		for _, p := range processors {
 			cycles, err := estimate(dir, body, p)
@@ -132,9 +134,18 @@ func disassemble(program, function string) ([]instruction, error) {
 
 var back = regexp.MustCompile(`^b(?:\.[a-z]+)?\s+0x([0-9a-f]+)$`)
 
-// innermost returns the loop that contains no other loop and has the most floating-point
-// instructions.
-func innermost(text []instruction) (best []string) {
+// choose returns the loop that l describes, or nil.
+func (l loop) choose(all [][]string) (best []string) {
+	for i, body := range all {
+		if l.number == i+1 || l.number == 0 && arithmetic(body) > arithmetic(best) {
+			best = body
+		}
+	}
+	return best
+}
+
+// innermost returns the loops that contain no other loop.
+func innermost(text []instruction) (all [][]string) {
 	index := map[int64]int{}
 	for i, in := range text {
 		index[in.address] = i
@@ -160,11 +171,9 @@ func innermost(text []instruction) (best []string) {
 			body = append(body, in.text)
 		}
 		body = append(body, strings.Fields(in.text)[0]+" loop", "done:")
-		if arithmetic(body) > arithmetic(best) {
-			best = body
-		}
+		all = append(all, body)
 	}
-	return best
+	return all
 }
 
 var floating = regexp.MustCompile(`^f(?:add|sub|mul|mla|mls|neg|div|sqrt|max|min|maxnm|minnm|cmg[te]|cvtl2?|cvtn2?|abs)\b`)

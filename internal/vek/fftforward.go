@@ -1,8 +1,7 @@
 package vek
 
-// FFTPass is a pass with its twiddles. It is an alias because the assembly's signature has the type
-// without a name.
-type FFTPass = struct {
+// FFTPass is a pass with its twiddles.
+type FFTPass struct {
 	radix, q, count int // count of a block's q butterflies
 	tw              []float32
 }
@@ -43,8 +42,8 @@ func FFTForward(re, im []float32, passes []FFTPass, last int, tw []float32) {
 	}
 	for last != 0 && len(re) > 0 {
 		n := min(len(re), longestRun)
-		fftForward(re[:n], im[:n], nil, last, tw[:3*n])
-		re, im, tw = re[n:], im[n:], tw[3*n:]
+		fftForward(re[:n], im[:n], nil, last, tw[:laneTable(n)])
+		re, im, tw = re[n:], im[n:], tw[laneTable(n):]
 	}
 }
 

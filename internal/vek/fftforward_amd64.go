@@ -4,10 +4,7 @@
 
 package vek
 
-func fftForward(re, im []float32, passes []struct {
-	radix, q, count int
-	tw              []float32
-}, last int, tw []float32) {
+func fftForward(re, im []float32, passes []FFTPass, last int, tw []float32) {
 	switch current() {
 	case avx512:
 		fftForwardAVX512(re, im, passes, last, tw)
@@ -21,19 +18,9 @@ func fftForward(re, im []float32, passes []struct {
 // the passes in order, then, unless last is 0, the pass of radix last and the stage over the lanes
 //
 //go:noescape
-func fftForwardAVX2(re []float32, im []float32, passes []struct {
-	radix int
-	q     int
-	count int
-	tw    []float32
-}, last int, tw []float32)
+func fftForwardAVX2(re []float32, im []float32, passes []FFTPass, last int, tw []float32)
 
 // the passes in order, then, unless last is 0, the pass of radix last and the stage over the lanes
 //
 //go:noescape
-func fftForwardAVX512(re []float32, im []float32, passes []struct {
-	radix int
-	q     int
-	count int
-	tw    []float32
-}, last int, tw []float32)
+func fftForwardAVX512(re []float32, im []float32, passes []FFTPass, last int, tw []float32)

@@ -4,10 +4,7 @@
 
 package vek
 
-func fftForward(re, im []float32, passes []struct {
-	radix, q, count int
-	tw              []float32
-}, last int, tw []float32) {
+func fftForward(re, im []float32, passes []FFTPass, last int, tw []float32) {
 	switch current() {
 	case neon:
 		fftForwardNEON(re, im, passes, last, tw)
@@ -19,9 +16,4 @@ func fftForward(re, im []float32, passes []struct {
 // the passes in order, then, unless last is 0, the pass of radix last and the stage over the lanes
 //
 //go:noescape
-func fftForwardNEON(re []float32, im []float32, passes []struct {
-	radix int
-	q     int
-	count int
-	tw    []float32
-}, last int, tw []float32)
+func fftForwardNEON(re []float32, im []float32, passes []FFTPass, last int, tw []float32)

@@ -4,9 +4,6 @@
 
 package vek
 
-func fftForward(re, im []float32, passes []struct {
-	radix, q, count int
-	tw              []float32
-}, last int, tw []float32) {
+func fftForward(re, im []float32, passes []FFTPass, last int, tw []float32) {
 	fftForwardGeneric(re, im, passes, last, tw)
 }

@@ -11,13 +11,13 @@ func FFTInverseLanes(radix int, re, im, tw []float32) {
 		n := min(len(re), longestRun)
 		switch radix {
 		case 1:
-			fftInverseLanes(re[:n], im[:n], tw[:3*n])
+			fftInverseLanes(re[:n], im[:n], tw[:laneTable(n)])
 		case 2:
-			fftInverseLanes2(re[:n], im[:n], tw[:3*n])
+			fftInverseLanes2(re[:n], im[:n], tw[:laneTable(n)])
 		case 4:
-			fftInverseLanes4(re[:n], im[:n], tw[:3*n])
+			fftInverseLanes4(re[:n], im[:n], tw[:laneTable(n)])
 		}
-		re, im, tw = re[n:], im[n:], tw[3*n:]
+		re, im, tw = re[n:], im[n:], tw[laneTable(n):]
 	}
 }
 
@@ -30,8 +30,8 @@ func FFTInverseLanesMul(radix int, re, im, kRe, kIm, tw []float32, conj bool) {
 	}
 	for len(re) > 0 {
 		n := min(len(re), longestRun)
-		fftInverseProduct(radix, re[:n], im[:n], kRe[:n], kIm[:n], tw[:3*n], conj)
-		re, im, kRe, kIm, tw = re[n:], im[n:], kRe[n:], kIm[n:], tw[3*n:]
+		fftInverseProduct(radix, re[:n], im[:n], kRe[:n], kIm[:n], tw[:laneTable(n)], conj)
+		re, im, kRe, kIm, tw = re[n:], im[n:], kRe[n:], kIm[n:], tw[laneTable(n):]
 	}
 }
 
@@ -56,10 +56,13 @@ func checkFFTLanes(name string, radix int, re, im, tw []float32) {
 	if radix != 1 && radix != 2 && radix != 4 {
 		panic("vek: " + name + ": radix must be 1, 2 or 4")
 	}
-	if len(re) != len(im) || len(re)%(radix*FFTLanes) != 0 || len(tw) < 3*len(re) {
+	if len(re) != len(im) || len(re)%(radix*FFTLanes) != 0 || len(tw) < laneTable(len(re)) {
 		panic("vek: " + name + ": data is not a whole number of vectors, or twiddles too short")
 	}
 }
+
+// laneTable returns the length of the table for n floats.
+func laneTable(n int) int { return n / FFTLanes * FFTLaneTable }
 
 // group is one part (re or im) of a group of vectors.
 type group [FFTGroup * FFTLanes]float32
@@ -80,26 +83,21 @@ func fftForwardLanes(re, im, tw []float32) {
 				copy(im[at:at+4], xi[g*FFTLanes+4*h:])
 			}
 		}
-		re, im, tw = re[t*FFTLanes:], im[t*FFTLanes:], tw[3*t*FFTLanes:]
+		re, im, tw = re[t*FFTLanes:], im[t*FFTLanes:], tw[FFTLaneTable*t:]
 	}
 }
 
-// laneStep is the table of one step of a vector.
-type laneStep [3]struct{ t, c *[4]float32 }
+// laneRoots are the twiddles of one step of a vector.
+type laneRoots [3]struct{ re, im *[4]float32 }
 
-func laneSteps(tw []float32, g, t int) (steps [2]laneStep) {
+func laneSteps(tw []float32, g, t int) (steps [2]laneRoots) {
 	for step := range steps {
 		for i := range 3 {
-			steps[step][i].t = (*[4]float32)(tw[laneTwiddle(step, 0, i+1, g, t):])
-			steps[step][i].c = (*[4]float32)(tw[laneTwiddle(step, 1, i+1, g, t):])
+			steps[step][i].re = (*[4]float32)(tw[laneTwiddle(step, 1, i+1, g, t):])
+			steps[step][i].im = (*[4]float32)(tw[laneTwiddle(step, 2, i+1, g, t):])
 		}
 	}
 	return steps
-}
-
-// turn returns x·(1 + i·t)·c.
-func turn(xr, xi, t, c float32) (float32, float32) {
-	return (xr - float32(t*xi)) * c, (xi + float32(t*xr)) * c
 }
 
 // lanesForward transforms vector g of a group of t into y, output k + 4h at 4h + k.
@@ -109,9 +107,9 @@ func lanesForward(yr, yi, xr, xi *lanes, tw []float32, g, t int) {
 	for l := range 4 {
 		w := &steps[0]
 		ar, ai := xr[l], xi[l]
-		br, bi := turn(xr[l+4], xi[l+4], w[0].t[l], w[0].c[l])
-		cr, ci := turn(xr[l+8], xi[l+8], w[1].t[l], w[1].c[l])
-		dr, di := turn(xr[l+12], xi[l+12], w[2].t[l], w[2].c[l])
+		br, bi := rotate(xr[l+4], xi[l+4], w[0].re[l], w[0].im[l])
+		cr, ci := rotate(xr[l+8], xi[l+8], w[1].re[l], w[1].im[l])
+		dr, di := rotate(xr[l+12], xi[l+12], w[2].re[l], w[2].im[l])
 		s0r, s0i, s1r, s1i := ar+cr, ai+ci, ar-cr, ai-ci
 		s2r, s2i, s3r, s3i := br+dr, bi+di, br-dr, bi-di
 		tr[l], ti[l] = s0r+s2r, s0i+s2i
@@ -122,9 +120,9 @@ func lanesForward(yr, yi, xr, xi *lanes, tw []float32, g, t int) {
 	for k := range 4 {
 		w := &steps[1]
 		ar, ai := tr[4*k], ti[4*k]
-		br, bi := turn(tr[4*k+1], ti[4*k+1], w[0].t[k], w[0].c[k])
-		cr, ci := turn(tr[4*k+2], ti[4*k+2], w[1].t[k], w[1].c[k])
-		dr, di := turn(tr[4*k+3], ti[4*k+3], w[2].t[k], w[2].c[k])
+		br, bi := rotate(tr[4*k+1], ti[4*k+1], w[0].re[k], w[0].im[k])
+		cr, ci := rotate(tr[4*k+2], ti[4*k+2], w[1].re[k], w[1].im[k])
+		dr, di := rotate(tr[4*k+3], ti[4*k+3], w[2].re[k], w[2].im[k])
 		s0r, s0i, s1r, s1i := ar+cr, ai+ci, ar-cr, ai-ci
 		s2r, s2i, s3r, s3i := br+dr, bi+di, br-dr, bi-di
 		yr[k], yi[k] = s0r+s2r, s0i+s2i
@@ -163,7 +161,7 @@ func fftInverseLanesGeneric(re, im, tw []float32) {
 			in, ini := (*lanes)(xr[g*FFTLanes:]), (*lanes)(xi[g*FFTLanes:])
 			lanesInverse(vector(re, g), vector(im, g), in, ini, tw, g, t)
 		}
-		re, im, tw = re[t*FFTLanes:], im[t*FFTLanes:], tw[3*t*FFTLanes:]
+		re, im, tw = re[t*FFTLanes:], im[t*FFTLanes:], tw[FFTLaneTable*t:]
 	}
 }
 
@@ -176,17 +174,17 @@ func lanesInverse(yr, yi, xr, xi *lanes, tw []float32, g, t int) {
 		s0r, s0i, s1r, s1i := xr[k]+xr[k+8], xi[k]+xi[k+8], xr[k]-xr[k+8], xi[k]-xi[k+8]
 		s2r, s2i, s3r, s3i := xr[k+4]+xr[k+12], xi[k+4]+xi[k+12], xr[k+4]-xr[k+12], xi[k+4]-xi[k+12]
 		tr[4*k], ti[4*k] = s0r+s2r, s0i+s2i
-		tr[4*k+1], ti[4*k+1] = turn(s1r-s3i, s1i+s3r, -w[0].t[k], w[0].c[k])
-		tr[4*k+2], ti[4*k+2] = turn(s0r-s2r, s0i-s2i, -w[1].t[k], w[1].c[k])
-		tr[4*k+3], ti[4*k+3] = turn(s1r+s3i, s1i-s3r, -w[2].t[k], w[2].c[k])
+		tr[4*k+1], ti[4*k+1] = rotateBack(s1r-s3i, s1i+s3r, w[0].re[k], w[0].im[k])
+		tr[4*k+2], ti[4*k+2] = rotateBack(s0r-s2r, s0i-s2i, w[1].re[k], w[1].im[k])
+		tr[4*k+3], ti[4*k+3] = rotateBack(s1r+s3i, s1i-s3r, w[2].re[k], w[2].im[k])
 	}
 	for l := range 4 {
 		w := &steps[0]
 		s0r, s0i, s1r, s1i := tr[l]+tr[l+8], ti[l]+ti[l+8], tr[l]-tr[l+8], ti[l]-ti[l+8]
 		s2r, s2i, s3r, s3i := tr[l+4]+tr[l+12], ti[l+4]+ti[l+12], tr[l+4]-tr[l+12], ti[l+4]-ti[l+12]
 		yr[l], yi[l] = s0r+s2r, s0i+s2i
-		yr[l+4], yi[l+4] = turn(s1r-s3i, s1i+s3r, -w[0].t[l], w[0].c[l])
-		yr[l+8], yi[l+8] = turn(s0r-s2r, s0i-s2i, -w[1].t[l], w[1].c[l])
-		yr[l+12], yi[l+12] = turn(s1r+s3i, s1i-s3r, -w[2].t[l], w[2].c[l])
+		yr[l+4], yi[l+4] = rotateBack(s1r-s3i, s1i+s3r, w[0].re[l], w[0].im[l])
+		yr[l+8], yi[l+8] = rotateBack(s0r-s2r, s0i-s2i, w[1].re[l], w[1].im[l])
+		yr[l+12], yi[l+12] = rotateBack(s1r+s3i, s1i-s3r, w[2].re[l], w[2].im[l])
 	}
 }

@@ -261,7 +261,7 @@ loop1:
 	VMOVUPS      Y1, 96(CX)
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000100, CX
-	ADDQ         $0x00000300, DX
+	ADDQ         $0x00000480, DX
 	SUBQ         $0x04, SI
 	JMP          loop1
 
@@ -888,7 +888,7 @@ loop1:
 	VMOVUPS      Z5, 192(CX)
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000100, CX
-	ADDQ         $0x00000300, DX
+	ADDQ         $0x00000480, DX
 	SUBQ         $0x04, BX
 	JMP          loop1
 
@@ -1758,7 +1758,7 @@ loop1:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, BX
 	ADDQ         $0x00000100, SI
-	ADDQ         $0x00000300, DX
+	ADDQ         $0x00000480, DX
 	SUBQ         $0x04, R8
 	JMP          loop1
 
@@ -2508,7 +2508,7 @@ loop1:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, BX
 	ADDQ         $0x00000100, SI
-	ADDQ         $0x00000300, DX
+	ADDQ         $0x00000480, DX
 	SUBQ         $0x04, DI
 	JMP          loop1
 
@@ -3496,7 +3496,7 @@ loop1:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, BX
 	ADDQ         $0x00000100, SI
-	ADDQ         $0x00000300, DX
+	ADDQ         $0x00000480, DX
 	SUBQ         $0x04, R8
 	JMP          loop1
 
@@ -4246,7 +4246,7 @@ loop1:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, BX
 	ADDQ         $0x00000100, SI
-	ADDQ         $0x00000300, DX
+	ADDQ         $0x00000480, DX
 	SUBQ         $0x04, DI
 	JMP          loop1
 
@@ -5198,7 +5198,7 @@ loop1:
 	VMOVUPS      Y1, 96(CX)
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000100, CX
-	ADDQ         $0x00000300, DX
+	ADDQ         $0x00000480, DX
 	SUBQ         $0x04, SI
 	JMP          loop1
 
@@ -5483,7 +5483,7 @@ loop1:
 	VMOVUPS      Z1, 192(CX)
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000100, CX
-	ADDQ         $0x00000300, DX
+	ADDQ         $0x00000480, DX
 	SUBQ         $0x04, BX
 	JMP          loop1
 
@@ -6025,7 +6025,7 @@ loop1:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, BX
 	ADDQ         $0x00000100, SI
-	ADDQ         $0x00000300, DX
+	ADDQ         $0x00000480, DX
 	SUBQ         $0x04, R8
 	JMP          loop1
 
@@ -6362,7 +6362,7 @@ loop1:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, BX
 	ADDQ         $0x00000100, SI
-	ADDQ         $0x00000300, DX
+	ADDQ         $0x00000480, DX
 	SUBQ         $0x04, DI
 	JMP          loop1
 
@@ -6960,7 +6960,7 @@ loop1:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, BX
 	ADDQ         $0x00000100, SI
-	ADDQ         $0x00000300, DX
+	ADDQ         $0x00000480, DX
 	SUBQ         $0x04, R8
 	JMP          loop1
 
@@ -7297,7 +7297,7 @@ loop1:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, BX
 	ADDQ         $0x00000100, SI
-	ADDQ         $0x00000300, DX
+	ADDQ         $0x00000480, DX
 	SUBQ         $0x04, DI
 	JMP          loop1
 
@@ -7827,7 +7827,7 @@ loop1:
 	VMOVUPS      Y1, 96(CX)
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000100, CX
-	ADDQ         $0x00000300, DX
+	ADDQ         $0x00000480, DX
 	SUBQ         $0x04, SI
 	JMP          loop1
 
@@ -8052,7 +8052,7 @@ loop1:
 	VMOVUPS      Z5, 192(CX)
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000100, CX
-	ADDQ         $0x00000300, DX
+	ADDQ         $0x00000480, DX
 	SUBQ         $0x04, BX
 	JMP          loop1
 
@@ -8414,7 +8414,7 @@ loop1:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, BX
 	ADDQ         $0x00000100, SI
-	ADDQ         $0x00000300, DX
+	ADDQ         $0x00000480, DX
 	SUBQ         $0x04, R8
 	JMP          loop1
 
@@ -8667,7 +8667,7 @@ loop1:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, BX
 	ADDQ         $0x00000100, SI
-	ADDQ         $0x00000300, DX
+	ADDQ         $0x00000480, DX
 	SUBQ         $0x04, DI
 	JMP          loop1
 
@@ -9029,7 +9029,7 @@ loop1:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, BX
 	ADDQ         $0x00000100, SI
-	ADDQ         $0x00000300, DX
+	ADDQ         $0x00000480, DX
 	SUBQ         $0x04, R8
 	JMP          loop1
 
@@ -9282,7 +9282,7 @@ loop1:
 	ADDQ         $0x00000100, CX
 	ADDQ         $0x00000100, BX
 	ADDQ         $0x00000100, SI
-	ADDQ         $0x00000300, DX
+	ADDQ         $0x00000480, DX
 	SUBQ         $0x04, DI
 	JMP          loop1
 

@@ -15,15 +15,19 @@ func FFTTwiddles(tw []float32, radix, q int) {
 	}
 }
 
-// FFTLaneTwiddles fills the table of the stage over the lanes, 48·m floats. Vector g has frequency
-// order[g] = f of the transform over m = len(order) vectors. With n = 16·m, its twiddles are
+// FFTLaneTable is the number of floats per vector in the table of the stage over the lanes.
+const FFTLaneTable = 72
+
+// FFTLaneTwiddles fills the table of the stage over the lanes. Vector g has frequency f = order[g]
+// of the transform over m = len(order) vectors. With n = 16·m, its twiddles are
 //
 //	step 0:  w_n^{4if},          the same for j < 4
 //	step 1:  w_n^{i(f + m·j)},   j < 4
 //
-// for i = 1, 2, 3. A twiddle is c·(1 + i·t), so c is its real part. Groups of t ≤ 4 vectors have
-// 48·t floats: for each step the tangents t of i = 1, 2, 3, then the factors c, each of them for
-// every vector and every j.
+// for i = 1, 2, 3. The table has three parts of each twiddle w: the tangent Im w/Re w, Re w and Im
+// w. Groups of t ≤ 4 vectors have rows of 4t floats, for every vector and every j: for each step the
+// tangents of i = 1, 2, 3 and then the real parts, and after both steps the imaginary parts. No
+// processor reads all rows.
 func FFTLaneTwiddles(tw []float32, order []int) {
 	m := len(order)
 	n := FFTLanes * m
@@ -32,28 +36,35 @@ func FFTLaneTwiddles(tw []float32, order []int) {
 		for g, f := range order[:t] {
 			for i := 1; i < 4; i++ {
 				for j := range 4 {
-					tw[laneTwiddle(0, 0, i, g, t)+j], tw[laneTwiddle(0, 1, i, g, t)+j] = tangent(4*i*f%n, n)
-					tw[laneTwiddle(1, 0, i, g, t)+j], tw[laneTwiddle(1, 1, i, g, t)+j] = tangent(i*(f+m*j)%n, n)
+					for step, angle := range [2]int{4 * i * f % n, i * (f + m*j) % n} {
+						cos, sin := unitRoot(angle, n)
+						if cos == 0 {
+							cos = quarterTurn
+						}
+						c := float32(cos)
+						tw[laneTwiddle(step, 0, i, g, t)+j] = float32(-sin / float64(c))
+						tw[laneTwiddle(step, 1, i, g, t)+j] = c
+						tw[laneTwiddle(step, 2, i, g, t)+j] = float32(-sin)
+					}
 				}
 			}
 		}
-		order, tw = order[t:], tw[3*t*FFTLanes:]
+		order, tw = order[t:], tw[FFTLaneTable*t:]
 	}
 }
 
-// laneTwiddle returns where twiddle i of vector g of a group of t begins in a step's tangents (part
-// 0) or factors (part 1).
-func laneTwiddle(step, part, i, g, t int) int { return 4 * (t*(6*step+3*part+i-1) + g) }
+// quarterTurn replaces the real part of ±i, which has no tangent. It is much smaller than the
+// rounding of 1.
+const quarterTurn = 0x1p-30
 
-// tangent returns t and c with w_n^j = c·(1 + i·t). A quarter turn, c = 0, has no tangent. There c
-// is much smaller than float32's rounding.
-func tangent(j, n int) (t, c float32) {
-	cos, sin := unitRoot(j, n)
-	if cos == 0 {
-		cos = 0x1p-30
+// laneTwiddle returns where part 0, 1 or 2 of twiddle i of a step begins, of vector g of a group of
+// t.
+func laneTwiddle(step, part, i, g, t int) int {
+	row := 6*step + 3*part + i - 1
+	if part == 2 {
+		row = 12 + 3*step + i - 1
 	}
-	c = float32(cos)
-	return float32(-sin / float64(c)), c
+	return 4 * (t*row + g)
 }
 
 // unitRoot returns cos and sin of 2π·j/n, 0 ≤ j < n, from an angle reduced exactly to [0, π/4].

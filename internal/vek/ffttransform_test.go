@@ -187,7 +187,7 @@ func newTransform(radices ...int) transform {
 		}
 		x.order, x.m = order, x.m*r
 	}
-	x.lanesTw = make([]float32, 3*lanes*x.m)
+	x.lanesTw = make([]float32, vek.FFTLaneTable*x.m)
 	vek.FFTLaneTwiddles(x.lanesTw, x.order)
 	return x
 }
@@ -283,7 +283,7 @@ func sq(z complex128) float64 { return real(z)*real(z) + imag(z)*imag(z) }
 // product. It includes a pass of radix 2 or 4, or none (1).
 func checkLanes(t *testing.T, c *vektest.Call, r *rand.Rand, radix, m int) {
 	t.Helper()
-	x := transform{m: m, order: r.Perm(m), lanesTw: make([]float32, 3*lanes*m)}
+	x := transform{m: m, order: r.Perm(m), lanesTw: make([]float32, vek.FFTLaneTable*m)}
 	vek.FFTLaneTwiddles(x.lanesTw, x.order)
 	re, im := normals(r, lanes*m), normals(r, lanes*m)
 	forward, inverse := make([]complexSum, lanes*m), make([]complexSum, lanes*m)

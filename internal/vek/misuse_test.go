@@ -77,8 +77,10 @@ func TestMisusePanics(t *testing.T) {
 		{"FFTForward: radix", func() { vek.FFTForward(nil, nil, nil, 3, nil) }},
 		{"FFTForward: ", func() { vek.FFTForward(x, x, nil, 1, three) }},
 		{"FFTInverseLanes: ", func() { vek.FFTInverseLanes(1, three, three, three) }},
-		{"FFTForward: ", func() { vek.FFTForward(three[:16], three[:16], nil, 1, three[:47]) }},
-		{"FFTInverseLanesMul: ", func() { vek.FFTInverseLanesMul(1, three[:16], three[:16], three[:16], three[:15], three[:48], false) }},
+		{"FFTForward: ", func() { vek.FFTForward(three[:16], three[:16], nil, 1, make([]float32, 71)) }},
+		{"FFTInverseLanesMul: ", func() {
+			vek.FFTInverseLanesMul(1, three[:16], three[:16], three[:16], three[:15], make([]float32, 72), false)
+		}},
 		{"GemmBias: ", func() { vek.GemmBias(two, two, two, three[:1], make([]float32, 1<<12)) }},
 		{"GELUSlope: ", func() { vek.GELUSlope(x, y, x) }},
 		{"DFT: ", func() { vek.DFT(x, x, x) }},
