@@ -11,15 +11,6 @@ import (
 // register a quarter. internal/vek/fft.go, fft4.go, fft8.go and fftodd.go state what the passes
 // compute, and their order.
 func fft(f *file) {
-	const pass = "func(re, im, tw []float32, q, from, count int)"
-	for _, p := range []fftPass{
-		{name: "fftInverse3", radix: 3, inverse: true},
-		{name: "fftInverse4", radix: 4, inverse: true},
-		{name: "fftInverse5", radix: 5, inverse: true},
-		{name: "fftInverse8", radix: 8, inverse: true},
-	} {
-		f.kernel(p.name, pass, p.generate)
-	}
 	for _, p := range []fftPass{
 		{name: "fftForward4Half", radix: 4, half: true}, {name: "fftForward8Half", radix: 8, half: true},
 	} {

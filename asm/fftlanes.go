@@ -1,13 +1,11 @@
 package asm
 
 import (
-	"fmt"
-
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// fftlanes generates the stage over the lanes, for groups of four vectors (the last group may have
+// The stage over the lanes, for groups of four vectors (the last group may have
 // fewer). In AVX-512 a group takes four steps:
 //
 //  1. Quarters of vectors change places, so that each register has the same quarter of all vectors.
@@ -16,22 +14,7 @@ import (
 //  4. Four-point transforms across the registers, with twiddles.
 //
 // An AVX2 register has the quarters of two vectors, a NEON register that of one.
-//
-// Kernels whose names end in 2 or 4 include a pass of this radix (fftpass.go).
-func fftlanes(f *file) {
-	for _, radix := range []int{1, 2, 4} {
-		stage := func(name, signature string, kind lanesKind) {
-			if radix > 1 {
-				name += fmt.Sprint(radix)
-			}
-			f.kernel(name, signature, func(g *gen) { g.lanesStage(kind, radix) })
-		}
-		stage("fftInverseLanes", "func(re, im, tw []float32)", inverseLanes)
-		const product = "func(re, im, kRe, kIm, tw []float32)"
-		stage("fftInverseLanesMul", product, inverseLanesMul)
-		stage("fftInverseLanesMulConj", product, inverseLanesMulConj)
-	}
-}
+// The functions are parts of fftForward and fftInverse (ffttransform.go).
 
 type lanesKind int
 
@@ -95,9 +78,6 @@ func (g *gen) lanesStage(kind lanesKind, radix int) {
 		g.Label(next)
 	}
 	g.Label(end)
-	if kind != forwardLanes && b.separatePass() {
-		b.pass()
-	}
 }
 
 // group transforms up to four vectors, in parts that fit in four registers. Results that would

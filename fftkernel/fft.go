@@ -13,19 +13,12 @@ import (
 // If n = 16·m, m-point transforms run in 16 lanes side by side, followed by 16-point transforms
 // over the lanes (vek.FFTLanes). The few other lengths are summed by definition.
 type FFT struct {
-	n        int
-	radices  []int         // of the m-point transforms
-	passes   []pass        // all but those that the stage over the lanes includes
-	forwards []vek.FFTPass // the same passes
-	last     int           // radix of the pass that the stage over the lanes includes, or 1
-	lanes    []float32     // twiddles of the stage over the lanes
-	roots    []float32     // a short transform's exp(−2πi·j/n), else nil
-}
-
-// pass is one stage of the m-point transforms: radix-point transforms of vectors that are q apart.
-type pass struct {
-	radix, q int
-	tw       []float32
+	n       int
+	radices []int         // of the m-point transforms
+	passes  []vek.FFTPass // all but those that the stage over the lanes includes
+	last    int           // radix of the pass that the stage over the lanes includes, or 1
+	lanes   []float32     // twiddles of the stage over the lanes
+	roots   []float32     // a short transform's exp(−2πi·j/n), else nil
 }
 
 // plans caches every plan, since plans of a length share their tables and there are few lengths.
@@ -77,10 +70,9 @@ func newFFT(n int) *FFT {
 			break
 		}
 		q /= radix
-		p := pass{radix: radix, q: q, tw: make([]float32, 2*(radix-1)*q)}
-		vek.FFTTwiddles(p.tw, radix, q)
-		f.passes = append(f.passes, p)
-		f.forwards = append(f.forwards, vek.NewFFTPass(radix, q, p.tw))
+		tw := make([]float32, 2*(radix-1)*q)
+		vek.FFTTwiddles(tw, radix, q)
+		f.passes = append(f.passes, vek.NewFFTPass(radix, q, tw))
 	}
 	f.lanes = make([]float32, laneTable(n))
 	vek.FFTLaneTwiddles(f.lanes, f.vectors())
@@ -147,7 +139,7 @@ func (f *FFT) Order() []int {
 		return order
 	}
 	// Output p of the transform over the lanes holds frequency k + m·p, k being the vector's, where
-	// vek.FFTForwardLanes leaves it.
+	// vek.FFTForward leaves it.
 	vectors := f.vectors()
 	m, rest := len(vectors), order
 	for len(vectors) > 0 {
@@ -185,7 +177,7 @@ func (f *FFT) check(name string, re, im []float32) {
 // halves reports whether the first pass can skip an upper half that is zero, and its inverse one
 // that is not needed.
 func (f *FFT) halves() bool {
-	return len(f.passes) > 0 && f.passes[0].radix >= 4 && f.passes[0].radix%2 == 0
+	return len(f.passes) > 0 && f.passes[0].Radix() >= 4 && f.passes[0].Radix()%2 == 0
 }
 
 // forward transforms re and im in place. If x is given, it transforms x, which has half the length
@@ -196,9 +188,8 @@ func (f *FFT) forward(re, im, xRe, xIm []float32) {
 		return
 	}
 	if xRe != nil {
-		p := &f.passes[0]
-		vek.FFTForwardHalf(p.radix, re, im, xRe, xIm, p.tw, p.q)
-		f.forwardBlocks(1, re, im, f.lanes, p.q)
+		vek.FFTForwardHalf(f.passes[0], re, im, xRe, xIm)
+		f.forwardBlocks(1, re, im, f.lanes, f.passes[0].Q())
 		return
 	}
 	f.forwardBlocks(0, re, im, f.lanes, f.n/vek.FFTLanes)
@@ -212,13 +203,13 @@ const nearby = 1 << 15
 // before the next begins.
 func (f *FFT) forwardBlocks(done int, re, im, lanes []float32, m int) {
 	if len(re) <= nearby {
-		vek.FFTForward(re, im, f.forwards[done:], f.last, lanes)
+		vek.FFTForward(re, im, f.passes[done:], f.last, lanes)
 		return
 	}
 	block := m * vek.FFTLanes
 	if block == len(re) {
-		vek.FFTForward(re, im, f.forwards[done:done+1], 0, nil)
-		done, m = done+1, f.passes[done].q
+		vek.FFTForward(re, im, f.passes[done:done+1], 0, nil)
+		done, m = done+1, f.passes[done].Q()
 		block = m * vek.FFTLanes
 	}
 	per := max(block, nearby/block*block) // whole blocks that fit
@@ -258,38 +249,31 @@ func (f *FFT) inverse(yRe, yIm, re, im []float32, k product) {
 		return
 	}
 	if yRe != nil {
-		p := &f.passes[0]
-		f.inverseBlocks(f.passes[1:], re, im, f.lanes, p.q, k)
-		vek.FFTInverseHalf(p.radix, yRe, yIm, re, im, p.tw, p.q)
+		f.inverseBlocks(1, re, im, f.lanes, f.passes[0].Q(), k)
+		vek.FFTInverseHalf(f.passes[0], yRe, yIm, re, im)
 		return
 	}
-	f.inverseBlocks(f.passes, re, im, f.lanes, f.n/vek.FFTLanes, k)
+	f.inverseBlocks(0, re, im, f.lanes, f.n/vek.FFTLanes, k)
 }
 
 // inverseBlocks is the inverse of forwardBlocks, with the same blocks.
-func (f *FFT) inverseBlocks(passes []pass, re, im, lanes []float32, m int, k product) {
+func (f *FFT) inverseBlocks(done int, re, im, lanes []float32, m int, k product) {
+	if len(re) <= nearby {
+		vek.FFTInverse(re, im, k.re, k.im, k.conj, f.passes[done:], f.last, lanes)
+		return
+	}
 	block := m * vek.FFTLanes
-	if len(re) > nearby && block < len(re) {
-		per := max(block, nearby/block*block)
-		for at := 0; at < len(re); at += per {
-			end := min(at+per, len(re))
-			f.inverseBlocks(passes, re[at:end], im[at:end], lanes[laneTable(at):laneTable(end)], m, k.part(at, end))
-		}
-		return
+	whole := block == len(re)
+	if whole {
+		done, m = done+1, f.passes[done].Q()
+		block = m * vek.FFTLanes
 	}
-	if len(re) > nearby && len(passes) > 0 {
-		p := &passes[0]
-		f.inverseBlocks(passes[1:], re, im, lanes, p.q, k)
-		vek.FFTInverse(p.radix, re, im, p.tw, p.q)
-		return
+	per := max(block, nearby/block*block)
+	for at := 0; at < len(re); at += per {
+		end := min(at+per, len(re))
+		f.inverseBlocks(done, re[at:end], im[at:end], lanes[laneTable(at):laneTable(end)], m, k.part(at, end))
 	}
-	if k.re == nil {
-		vek.FFTInverseLanes(f.last, re, im, lanes)
-	} else {
-		vek.FFTInverseLanesMul(f.last, re, im, k.re, k.im, lanes, k.conj)
-	}
-	for i := len(passes) - 1; i >= 0; i-- {
-		p := &passes[i]
-		vek.FFTInverse(p.radix, re, im, p.tw, p.q)
+	if whole {
+		vek.FFTInverse(re, im, nil, nil, false, f.passes[done-1:done], 0, nil)
 	}
 }

@@ -19,36 +19,6 @@ type lanes = [FFTLanes]float32
 // vector returns vector i of x.
 func vector(x []float32, i int) *lanes { return (*lanes)(x[i*FFTLanes:]) }
 
-// FFTInverse runs the pass that undoes FFTForward's (up to the factor radix): it multiplies by the
-// conjugate twiddles and transforms with the opposite sign.
-func FFTInverse(radix int, re, im, tw []float32, q int) {
-	checkFFT("FFTInverse", radix, re, im, tw, q)
-	if len(re) <= longestRun {
-		fftInverse(radix, re, im, tw, q, 0, q)
-		return
-	}
-	for len(re) > 0 {
-		run, count := fftRun(radix, len(re), q)
-		for from := 0; from < q; from += count {
-			fftInverse(radix, re[:run], im[:run], tw, q, from, min(count, q-from))
-		}
-		re, im = re[run:], im[run:]
-	}
-}
-
-func fftInverse(radix int, re, im, tw []float32, q, from, count int) {
-	switch radix {
-	case 3:
-		fftInverse3(re, im, tw, q, from, count)
-	case 4:
-		fftInverse4(re, im, tw, q, from, count)
-	case 5:
-		fftInverse5(re, im, tw, q, from, count)
-	case 8:
-		fftInverse8(re, im, tw, q, from, count)
-	}
-}
-
 // fftRun cuts a pass over n floats. A call processes whole blocks of run floats, or count of one
 // block's q butterflies.
 func fftRun(radix, n, q int) (run, count int) {
@@ -59,50 +29,37 @@ func fftRun(radix, n, q int) (run, count int) {
 	return min(n, longestRun/block*block), q
 }
 
-// FFTForwardHalf is FFTForward of radix 4 or 8 over a single block whose lower half is x and whose
-// upper half is zero. x may be the lower half of re and im.
-func FFTForwardHalf(radix int, re, im, xRe, xIm, tw []float32, q int) {
-	checkFFTHalf("FFTForwardHalf", radix, re, im, xRe, xIm, tw, q)
-	_, count := fftRun(radix, len(re), q)
-	for from := 0; from < q; from += count {
-		if count := min(count, q-from); radix == 4 {
-			fftForward4Half(re, im, xRe, xIm, tw, q, from, count)
+// FFTForwardHalf runs a forward pass of radix 4 or 8 over a single block whose lower half is x and
+// whose upper half is zero. x may be the lower half of re and im.
+func FFTForwardHalf(p FFTPass, re, im, xRe, xIm []float32) {
+	checkFFTHalf("FFTForwardHalf", p, re, im, xRe, xIm)
+	_, count := fftRun(p.radix, len(re), p.q)
+	for from := 0; from < p.q; from += count {
+		if count := min(count, p.q-from); p.radix == 4 {
+			fftForward4Half(re, im, xRe, xIm, p.tw, p.q, from, count)
 		} else {
-			fftForward8Half(re, im, xRe, xIm, tw, q, from, count)
+			fftForward8Half(re, im, xRe, xIm, p.tw, p.q, from, count)
 		}
 	}
 }
 
-// FFTInverseHalf is FFTInverse of radix 4 or 8 over a single block. It writes only the lower half
-// of the result, to y. y may be the lower half of re and im, which are overwritten.
-func FFTInverseHalf(radix int, yRe, yIm, re, im, tw []float32, q int) {
-	checkFFTHalf("FFTInverseHalf", radix, re, im, yRe, yIm, tw, q)
-	_, count := fftRun(radix, len(re), q)
-	for from := 0; from < q; from += count {
-		if count := min(count, q-from); radix == 4 {
-			fftInverse4Half(yRe, yIm, re, im, tw, q, from, count)
+// FFTInverseHalf undoes a pass of radix 4 or 8 over a single block. It writes only the lower half of
+// the result, to y. y may be the lower half of re and im, which are overwritten.
+func FFTInverseHalf(p FFTPass, yRe, yIm, re, im []float32) {
+	checkFFTHalf("FFTInverseHalf", p, re, im, yRe, yIm)
+	_, count := fftRun(p.radix, len(re), p.q)
+	for from := 0; from < p.q; from += count {
+		if count := min(count, p.q-from); p.radix == 4 {
+			fftInverse4Half(yRe, yIm, re, im, p.tw, p.q, from, count)
 		} else {
-			fftInverse8Half(yRe, yIm, re, im, tw, q, from, count)
+			fftInverse8Half(yRe, yIm, re, im, p.tw, p.q, from, count)
 		}
 	}
 }
 
-func checkFFT(name string, radix int, re, im, tw []float32, q int) {
-	switch {
-	case radix < 3 || radix > 8 || radix == 6 || radix == 7:
-		panic("vek: " + name + ": radix must be 3, 4, 5 or 8")
-	case q < 1:
-		panic("vek: " + name + ": q must be at least 1")
-	case len(re) != len(im) || len(re) != radix*q*FFTLanes && len(re)%(radix*q*FFTLanes) != 0:
-		panic("vek: " + name + ": data is not a whole number of blocks")
-	case len(tw) < 2*(radix-1)*q:
-		panic("vek: " + name + ": twiddles too short")
-	}
-}
-
-func checkFFTHalf(name string, radix int, re, im, xRe, xIm, tw []float32, q int) {
-	checkFFT(name, radix, re, im, tw, q)
-	if radix != 4 && radix != 8 || len(re) != radix*q*FFTLanes || len(xRe) != len(re)/2 || len(xIm) != len(re)/2 {
+func checkFFTHalf(name string, p FFTPass, re, im, xRe, xIm []float32) {
+	n := p.radix * p.q * FFTLanes
+	if p.radix != 4 && p.radix != 8 || len(re) != n || len(im) != n || len(xRe) != n/2 || len(xIm) != n/2 {
 		panic("vek: " + name + ": expected a single block of radix 4 or 8, and half of it")
 	}
 }

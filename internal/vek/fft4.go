@@ -46,9 +46,9 @@ func fftForward4HalfGeneric(re, im, xRe, xIm, tw []float32, q, from, count int) 
 }
 
 // y_m = Σ_k conj(w^{jk}) x_k i^{mk}
-func fftInverse4Generic(re, im, tw []float32, q, from, count int) {
+func fftInverse4(re, im, tw []float32, q, count int) {
 	for at := 0; at < len(re)/FFTLanes; at += 4 * q {
-		for j := from; j < from+count; j++ {
+		for j := range count {
 			w := (*[6]float32)(tw[6*j:])
 			w1r, w1i, w2r, w2i, w3r, w3i := w[0], w[1], w[2], w[3], w[4], w[5]
 			ar, br, cr, dr := quarters(re, at+j, q)
@@ -85,6 +85,37 @@ func fftInverse4HalfGeneric(yRe, yIm, re, im, tw []float32, q, from, count int) 
 			s1r, s1i := ar[l]-x2r, ai[l]-x2i
 			pr[l], pi[l] = (ar[l]+x2r)+(x1r+x3r), (ai[l]+x2i)+(x1i+x3i)
 			qr[l], qi[l] = s1r-(x1i-x3i), s1i+(x1r-x3r)
+		}
+	}
+}
+
+// The pass of radix 2 with q = 1: y_0 = x_0 + x_1, y_1 = x_0 − x_1. It is its own inverse up to the
+// factor 2.
+func fft2(re, im []float32) {
+	for at := 0; at < len(re)/FFTLanes; at += 2 {
+		ar, br, ai, bi := vector(re, at), vector(re, at+1), vector(im, at), vector(im, at+1)
+		for l := range ar {
+			ar[l], br[l] = ar[l]+br[l], ar[l]-br[l]
+			ai[l], bi[l] = ai[l]+bi[l], ai[l]-bi[l]
+		}
+	}
+}
+
+// The pass of radix 4 with q = 1: y_k = Σ_m x_m (−i)^{mk}. With the parts exchanged, it is the
+// inverse.
+func fft4(re, im []float32) {
+	for at := 0; at < len(re)/FFTLanes; at += 4 {
+		ar, br, cr, dr := quarters(re, at, 1)
+		ai, bi, ci, di := quarters(im, at, 1)
+		for l := range ar {
+			s0r, s0i := ar[l]+cr[l], ai[l]+ci[l]
+			s1r, s1i := ar[l]-cr[l], ai[l]-ci[l]
+			s2r, s2i := br[l]+dr[l], bi[l]+di[l]
+			s3r, s3i := br[l]-dr[l], bi[l]-di[l]
+			ar[l], ai[l] = s0r+s2r, s0i+s2i
+			br[l], bi[l] = s1r+s3i, s1i-s3r
+			cr[l], ci[l] = s0r-s2r, s0i-s2i
+			dr[l], di[l] = s1r-s3i, s1i+s3r
 		}
 	}
 }

@@ -80,9 +80,9 @@ func fftForward8HalfGeneric(re, im, xRe, xIm, tw []float32, q, from, count int) 
 
 // y_m = Σ_k conj(w^{jk}) x_k w_8^{−mk} = A_m + w_8^{−m}·B_m, where A and B are the 4-point
 // transforms of the even and odd inputs.
-func fftInverse8Generic(re, im, tw []float32, q, from, count int) {
+func fftInverse8(re, im, tw []float32, q, count int) {
 	for at := 0; at < len(re)/FFTLanes; at += 8 * q {
-		for j := from; j < from+count; j++ {
+		for j := range count {
 			w := (*[14]float32)(tw[14*j:])
 			r0, r1, r2, r3, r4, r5, r6, r7 := eighths(re, at+j, q)
 			i0, i1, i2, i3, i4, i5, i6, i7 := eighths(im, at+j, q)

@@ -4,42 +4,6 @@
 
 package vek
 
-func fftInverse3(re, im, tw []float32, q, from, count int) {
-	switch current() {
-	case neon:
-		fftInverse3NEON(re, im, tw, q, from, count)
-	default:
-		fftInverse3Generic(re, im, tw, q, from, count)
-	}
-}
-
-func fftInverse4(re, im, tw []float32, q, from, count int) {
-	switch current() {
-	case neon:
-		fftInverse4NEON(re, im, tw, q, from, count)
-	default:
-		fftInverse4Generic(re, im, tw, q, from, count)
-	}
-}
-
-func fftInverse5(re, im, tw []float32, q, from, count int) {
-	switch current() {
-	case neon:
-		fftInverse5NEON(re, im, tw, q, from, count)
-	default:
-		fftInverse5Generic(re, im, tw, q, from, count)
-	}
-}
-
-func fftInverse8(re, im, tw []float32, q, from, count int) {
-	switch current() {
-	case neon:
-		fftInverse8NEON(re, im, tw, q, from, count)
-	default:
-		fftInverse8Generic(re, im, tw, q, from, count)
-	}
-}
-
 func fftForward4Half(re, im, xRe, xIm, tw []float32, q, from, count int) {
 	switch current() {
 	case neon:
@@ -75,27 +39,6 @@ func fftInverse8Half(yRe, yIm, re, im, tw []float32, q, from, count int) {
 		fftInverse8HalfGeneric(yRe, yIm, re, im, tw, q, from, count)
 	}
 }
-
-// y_m = Σ_k conj(w^{jk}) x_k w_3^{−mk}
-//
-//go:noescape
-func fftInverse3NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
-
-// y_m = Σ_k conj(w^{jk}) x_k i^{mk}
-//
-//go:noescape
-func fftInverse4NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
-
-// y_m = Σ_k conj(w^{jk}) x_k w_5^{−mk}
-//
-//go:noescape
-func fftInverse5NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
-
-// y_m = Σ_k conj(w^{jk}) x_k w_8^{−mk} = A_m + w_8^{−m}·B_m, where A and B are the 4-point
-// transforms of the even and odd inputs.
-//
-//go:noescape
-func fftInverse8NEON(re []float32, im []float32, tw []float32, q int, from int, count int)
 
 // y_k = w^{jk} (x_0 + (−i)^k x_1): fftForward4 with x_0 and x_1 in x and x_2 = x_3 = 0.
 //

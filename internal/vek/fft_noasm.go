@@ -4,22 +4,6 @@
 
 package vek
 
-func fftInverse3(re, im, tw []float32, q, from, count int) {
-	fftInverse3Generic(re, im, tw, q, from, count)
-}
-
-func fftInverse4(re, im, tw []float32, q, from, count int) {
-	fftInverse4Generic(re, im, tw, q, from, count)
-}
-
-func fftInverse5(re, im, tw []float32, q, from, count int) {
-	fftInverse5Generic(re, im, tw, q, from, count)
-}
-
-func fftInverse8(re, im, tw []float32, q, from, count int) {
-	fftInverse8Generic(re, im, tw, q, from, count)
-}
-
 func fftForward4Half(re, im, xRe, xIm, tw []float32, q, from, count int) {
 	fftForward4HalfGeneric(re, im, xRe, xIm, tw, q, from, count)
 }

@@ -3,55 +3,6 @@ package vek
 // FFTGroup is the number of vectors in a group of the stage over the lanes.
 const FFTGroup = 4
 
-// FFTInverseLanes is the first stage of an inverse transform. It undoes the stage of FFTForward with
-// the same radix as last (up to the factor 16·radix).
-func FFTInverseLanes(radix int, re, im, tw []float32) {
-	checkFFTLanes("FFTInverseLanes", radix, re, im, tw)
-	for len(re) > 0 {
-		n := min(len(re), longestRun)
-		switch radix {
-		case 1:
-			fftInverseLanes(re[:n], im[:n], tw[:laneTable(n)])
-		case 2:
-			fftInverseLanes2(re[:n], im[:n], tw[:laneTable(n)])
-		case 4:
-			fftInverseLanes4(re[:n], im[:n], tw[:laneTable(n)])
-		}
-		re, im, tw = re[n:], im[n:], tw[laneTable(n):]
-	}
-}
-
-// FFTInverseLanesMul is FFTInverseLanes of the product with k, or with k's conjugate, in one pass
-// over memory.
-func FFTInverseLanesMul(radix int, re, im, kRe, kIm, tw []float32, conj bool) {
-	checkFFTLanes("FFTInverseLanesMul", radix, re, im, tw)
-	if len(kRe) != len(re) || len(kIm) != len(re) {
-		panic("vek: FFTInverseLanesMul: lengths differ")
-	}
-	for len(re) > 0 {
-		n := min(len(re), longestRun)
-		fftInverseProduct(radix, re[:n], im[:n], kRe[:n], kIm[:n], tw[:laneTable(n)], conj)
-		re, im, kRe, kIm, tw = re[n:], im[n:], kRe[n:], kIm[n:], tw[laneTable(n):]
-	}
-}
-
-func fftInverseProduct(radix int, re, im, kRe, kIm, tw []float32, conj bool) {
-	switch {
-	case radix == 1 && conj:
-		fftInverseLanesMulConj(re, im, kRe, kIm, tw)
-	case radix == 1:
-		fftInverseLanesMul(re, im, kRe, kIm, tw)
-	case radix == 2 && conj:
-		fftInverseLanesMulConj2(re, im, kRe, kIm, tw)
-	case radix == 2:
-		fftInverseLanesMul2(re, im, kRe, kIm, tw)
-	case conj:
-		fftInverseLanesMulConj4(re, im, kRe, kIm, tw)
-	default:
-		fftInverseLanesMul4(re, im, kRe, kIm, tw)
-	}
-}
-
 func checkFFTLanes(name string, radix int, re, im, tw []float32) {
 	if radix != 1 && radix != 2 && radix != 4 {
 		panic("vek: " + name + ": radix must be 1, 2 or 4")
@@ -132,21 +83,9 @@ func lanesForward(yr, yi, xr, xi *lanes, tw []float32, g, t int) {
 	}
 }
 
-// fftInverseLanes of X·K, K = kRe + i·kIm
-func fftInverseLanesMulGeneric(re, im, kRe, kIm, tw []float32) {
-	cmulGeneric(re, im, re, im, kRe, kIm)
-	fftInverseLanesGeneric(re, im, tw)
-}
-
-// fftInverseLanes of X·conj(K), K = kRe + i·kIm
-func fftInverseLanesMulConjGeneric(re, im, kRe, kIm, tw []float32) {
-	cmulConjGeneric(re, im, re, im, kRe, kIm)
-	fftInverseLanesGeneric(re, im, tw)
-}
-
 // x_{l+4s} = conj(w_n^{4sf}) · Σ_k i^{sk} · conj(w_n^{l(f+mk)}) · Σ_h i^{lh} X_{k+4h}, f = order[g]:
 // the inverse of the forward stage
-func fftInverseLanesGeneric(re, im, tw []float32) {
+func fftInverseLanes(re, im, tw []float32) {
 	var xr, xi group
 	for len(re) > 0 {
 		t := min(len(re)/FFTLanes, FFTGroup)

@@ -29,9 +29,9 @@ func fftForward3(re, im, tw []float32, q, count int) {
 }
 
 // y_m = Σ_k conj(w^{jk}) x_k w_3^{−mk}
-func fftInverse3Generic(re, im, tw []float32, q, from, count int) {
+func fftInverse3(re, im, tw []float32, q, count int) {
 	for at := 0; at < len(re)/FFTLanes; at += 3 * q {
-		for j := from; j < from+count; j++ {
+		for j := range count {
 			w := (*[4]float32)(tw[4*j:])
 			i := at + j
 			ar, br, cr := vector(re, i), vector(re, i+q), vector(re, i+2*q)
@@ -73,9 +73,9 @@ func fftForward5(re, im, tw []float32, q, count int) {
 }
 
 // y_m = Σ_k conj(w^{jk}) x_k w_5^{−mk}
-func fftInverse5Generic(re, im, tw []float32, q, from, count int) {
+func fftInverse5(re, im, tw []float32, q, count int) {
 	for at := 0; at < len(re)/FFTLanes; at += 5 * q {
-		for j := from; j < from+count; j++ {
+		for j := range count {
 			w := (*[8]float32)(tw[8*j:])
 			r0, r1, r2, r3, r4 := fifths(re, at+j, q)
 			i0, i1, i2, i3, i4 := fifths(im, at+j, q)

@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/cmplx"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"testing"
 
@@ -71,15 +70,16 @@ func (p pass) twiddles() []float32 {
 }
 
 func (p pass) run(re, im, tw []float32) {
+	f := vek.NewFFTPass(p.radix, p.q, tw)
 	switch {
 	case p.half && p.inverse:
-		vek.FFTInverseHalf(p.radix, re[:len(re)/2], im[:len(im)/2], re, im, tw, p.q)
+		vek.FFTInverseHalf(f, re[:len(re)/2], im[:len(im)/2], re, im)
 	case p.half:
-		vek.FFTForwardHalf(p.radix, re, im, re[:len(re)/2], im[:len(im)/2], tw, p.q)
+		vek.FFTForwardHalf(f, re, im, re[:len(re)/2], im[:len(im)/2])
 	case p.inverse:
-		vek.FFTInverse(p.radix, re, im, tw, p.q)
+		vek.FFTInverse(re, im, nil, nil, false, []vek.FFTPass{f}, 0, nil)
 	default:
-		vek.FFTForward(re, im, []vek.FFTPass{vek.NewFFTPass(p.radix, p.q, tw)}, 0, nil)
+		vek.FFTForward(re, im, []vek.FFTPass{f}, 0, nil)
 	}
 }
 
@@ -136,16 +136,16 @@ func (p pass) check(t *testing.T, c *vektest.Call, r *rand.Rand) {
 // apart runs a half pass whose shorter arrays are not part of the longer ones.
 func (p pass) apart(c *vektest.Call, re, im []float32) (gotRe, gotIm []float32) {
 	c.Again()
-	half, tw := len(re)/2, c.In(p.twiddles())
+	half, f := len(re)/2, vek.NewFFTPass(p.radix, p.q, c.In(p.twiddles()))
 	if p.inverse {
 		gotRe, gotIm = c.Out(half), c.Out(half)
 		inRe, inIm := c.InOut(re), c.InOut(im)
-		c.Do(func() { vek.FFTInverseHalf(p.radix, gotRe, gotIm, inRe, inIm, tw, p.q) })
+		c.Do(func() { vek.FFTInverseHalf(f, gotRe, gotIm, inRe, inIm) })
 		return gotRe, gotIm
 	}
 	gotRe, gotIm = c.Out(2*half), c.Out(2*half)
 	xRe, xIm := c.In(re[:half]), c.In(im[:half])
-	c.Do(func() { vek.FFTForwardHalf(p.radix, gotRe, gotIm, xRe, xIm, tw, p.q) })
+	c.Do(func() { vek.FFTForwardHalf(f, gotRe, gotIm, xRe, xIm) })
 	return gotRe, gotIm
 }
 
@@ -193,29 +193,24 @@ func newTransform(radices ...int) transform {
 }
 
 func (x transform) forward(re, im []float32) {
-	q, radices, last := x.m, x.radices, x.last()
-	if last > 1 {
-		radices = radices[:len(radices)-1]
-	}
-	var passes []vek.FFTPass
-	for _, radix := range radices {
-		q /= radix
-		passes = append(passes, vek.NewFFTPass(radix, q, pass{radix: radix, q: q}.twiddles()))
-	}
-	vek.FFTForward(re, im, passes, last, x.lanesTw)
+	vek.FFTForward(re, im, x.passes(), x.last(), x.lanesTw)
 }
 
 func (x transform) inverse(re, im []float32) {
-	q, radices := x.last(), x.radices
-	vek.FFTInverseLanes(q, re, im, x.lanesTw)
-	if q > 1 {
+	vek.FFTInverse(re, im, nil, nil, false, x.passes(), x.last(), x.lanesTw)
+}
+
+// passes returns the passes that the stage over the lanes does not include.
+func (x transform) passes() (all []vek.FFTPass) {
+	q, radices := x.m, x.radices
+	if x.last() > 1 {
 		radices = radices[:len(radices)-1]
 	}
-	for _, radix := range slices.Backward(radices) {
-		p := pass{radix: radix, q: q, inverse: true}
-		p.run(re, im, p.twiddles())
-		q *= radix
+	for _, radix := range radices {
+		q /= radix
+		all = append(all, vek.NewFFTPass(radix, q, pass{radix: radix, q: q}.twiddles()))
 	}
+	return all
 }
 
 // last returns the radix of the pass that the stage over the lanes includes, or 1.
@@ -305,7 +300,7 @@ func checkLanes(t *testing.T, c *vektest.Call, r *rand.Rand, radix, m int) {
 	checkComplex(t, gotRe, gotIm, forward, "forward, radix %d, m=%d", radix, m)
 	c.Again()
 	gotRe, gotIm, tw = c.InOut(re), c.InOut(im), c.In(x.lanesTw)
-	c.Do(func() { vek.FFTInverseLanes(radix, gotRe, gotIm, tw) })
+	c.Do(func() { vek.FFTInverse(gotRe, gotIm, nil, nil, false, nil, radix, tw) })
 	checkComplex(t, gotRe, gotIm, inverse, "inverse, radix %d, m=%d", radix, m)
 	checkLanesMul(t, c, radix, re, im, x.lanesTw)
 }

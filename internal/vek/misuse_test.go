@@ -71,15 +71,17 @@ func TestMisusePanics(t *testing.T) {
 		{"NewFFTPass: q", func() { vek.NewFFTPass(4, 0, nil) }},
 		{"NewFFTPass: twiddles", func() { vek.NewFFTPass(3, 1, three[:3]) }},
 		{"FFTForward: data", func() { vek.FFTForward(three[:16], three[:16], []vek.FFTPass{vek.NewFFTPass(3, 1, three)}, 0, nil) }},
-		{"FFTInverse: data", func() { vek.FFTInverse(4, three, three, three, 1) }},
-		{"FFTForwardHalf: ", func() { vek.FFTForwardHalf(3, three, three, three, three, three, 1) }},
-		{"FFTInverseHalf: ", func() { vek.FFTInverseHalf(5, nil, nil, nil, nil, three, 1) }},
+		{"FFTInverse: data", func() {
+			vek.FFTInverse(three[:16], three[:16], nil, nil, false, []vek.FFTPass{vek.NewFFTPass(3, 1, three)}, 0, nil)
+		}},
+		{"FFTForwardHalf: ", func() { vek.FFTForwardHalf(vek.NewFFTPass(3, 1, three), three, three, three, three) }},
+		{"FFTInverseHalf: ", func() { vek.FFTInverseHalf(vek.NewFFTPass(5, 1, three), nil, nil, nil, nil) }},
 		{"FFTForward: radix", func() { vek.FFTForward(nil, nil, nil, 3, nil) }},
 		{"FFTForward: ", func() { vek.FFTForward(x, x, nil, 1, three) }},
-		{"FFTInverseLanes: ", func() { vek.FFTInverseLanes(1, three, three, three) }},
+		{"FFTInverse: ", func() { vek.FFTInverse(three, three, nil, nil, false, nil, 1, three) }},
 		{"FFTForward: ", func() { vek.FFTForward(three[:16], three[:16], nil, 1, make([]float32, 71)) }},
-		{"FFTInverseLanesMul: ", func() {
-			vek.FFTInverseLanesMul(1, three[:16], three[:16], three[:16], three[:15], make([]float32, 72), false)
+		{"FFTInverse: a product", func() {
+			vek.FFTInverse(three[:16], three[:16], three[:16], three[:15], false, nil, 1, make([]float32, 72))
 		}},
 		{"GemmBias: ", func() { vek.GemmBias(two, two, two, three[:1], make([]float32, 1<<12)) }},
 		{"GELUSlope: ", func() { vek.GELUSlope(x, y, x) }},

@@ -7,3 +7,7 @@ package vek
 func fftForward(re, im []float32, passes []FFTPass, last int, tw []float32) {
 	fftForwardGeneric(re, im, passes, last, tw)
 }
+
+func fftInverse(re, im, kRe, kIm []float32, product int, passes []FFTPass, last int, tw []float32) {
+	fftInverseGeneric(re, im, kRe, kIm, product, passes, last, tw)
+}

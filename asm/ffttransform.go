@@ -1,0 +1,159 @@
+package asm
+
+import (
+	"fmt"
+
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// ffttransform generates the transforms: a list of passes and the stage over the lanes. All of them
+// are parts of one function, because in a short transform a call takes a tenth of the time.
+func ffttransform(f *file) {
+	f.kernel("fftForward", "func(re, im []float32, passes []FFTPass, last int, tw []float32)", forwardTransform)
+	f.kernel("fftInverse", "func(re, im, kRe, kIm []float32, product int, passes []FFTPass, last int, tw []float32)", inverseTransform)
+}
+
+// Offsets in an element of passes, and its size.
+const (
+	passRadix, passQ, passCount, passTw = 0, 8, 16, 24
+	passSize                            = 48
+)
+
+func forwardTransform(g *gen) {
+	g.passes(false, g.forwardLanes)
+}
+
+func inverseTransform(g *gen) {
+	g.passes(true, g.inverseLanes)
+}
+
+// passes runs the passes in order, then the stage over the lanes. If inverse, it begins with the
+// stage, and the last pass comes first.
+func (g *gen) passes(inverse bool, stage func()) {
+	at, left := g.AllocLocal(8), g.AllocLocal(8) // the next pass, and the number of passes to run
+	first, n := g.ptr("passes"), g.length("passes")
+	g.MOVQ(n, left)
+	if inverse {
+		skip := g.GP64()
+		g.IMUL3Q(operand.U32(passSize), n, skip)
+		g.ADDQ(skip, first)
+		g.SUBQ(operand.Imm(passSize), first)
+	}
+	g.MOVQ(first, at)
+	g.shareLocals(320)
+	if inverse {
+		stage()
+	}
+	loop, next, end := g.label("pass"), g.label("next"), g.label("end")
+	n = g.GP64()
+	g.MOVQ(left, n)
+	g.TESTQ(n, n)
+	g.JE(operand.LabelRef(end))
+	g.Label(loop)
+	g.pass(at, inverse, next)
+	g.Label(next)
+	n = g.GP64()
+	g.MOVQ(at, n)
+	if inverse {
+		g.SUBQ(operand.Imm(passSize), n)
+	} else {
+		g.ADDQ(operand.Imm(passSize), n)
+	}
+	g.MOVQ(n, at)
+	n = g.GP64()
+	g.MOVQ(left, n)
+	g.DECQ(n)
+	g.MOVQ(n, left)
+	g.JNZ(operand.LabelRef(loop))
+	g.Label(end)
+	if !inverse {
+		stage()
+	}
+}
+
+// pass runs the pass whose address is stored at a place, then jumps to next.
+func (g *gen) pass(at operand.Mem, inverse bool, next string) {
+	field := func(offset int) func() reg.Register {
+		return func() reg.Register {
+			v := g.GP64()
+			g.MOVQ(at, v)
+			g.MOVQ(operand.Mem{Base: v, Disp: offset}, v)
+			return v
+		}
+	}
+	radices := []int{3, 4, 5, 8}
+	radix := field(passRadix)()
+	for _, r := range radices {
+		g.CMPQ(radix, operand.Imm(uint64(r)))
+		g.JE(operand.LabelRef(fmt.Sprint("radix", r)))
+	}
+	for _, r := range radices {
+		g.Label(fmt.Sprint("radix", r))
+		fftPass{radix: r, inverse: inverse}.with(g, passArgs{q: field(passQ), tw: field(passTw), count: field(passCount)})
+		g.JMP(operand.LabelRef(next))
+	}
+}
+
+// forwardLanes begins with a pass of radix last, and does nothing if last is 0.
+func (g *gen) forwardLanes() {
+	done := g.label("done")
+	g.fusedPass(forwardLanes, func() { g.JMP(operand.LabelRef(done)) })
+	g.separatePasses(forwardLanes)
+	last := g.arg("last")
+	g.TESTQ(last, last)
+	g.JE(operand.LabelRef(done))
+	g.lanesStage(forwardLanes, 1)
+	g.Label(done)
+}
+
+// inverseLanes ends with a pass of radix last, and does nothing if last is 0.
+func (g *gen) inverseLanes() {
+	done, separate := g.label("done"), g.label("separate")
+	last := g.arg("last")
+	g.TESTQ(last, last)
+	g.JE(operand.LabelRef(done))
+	for i, kind := range []lanesKind{inverseLanes, inverseLanesMul, inverseLanesMulConj} {
+		other := g.label("other")
+		product := g.arg("product")
+		g.CMPQ(product, operand.Imm(uint64(i)))
+		g.JNE(operand.LabelRef(other))
+		g.fusedPass(kind, func() { g.JMP(operand.LabelRef(done)) })
+		g.lanesStage(kind, 1)
+		g.JMP(operand.LabelRef(separate))
+		g.Label(other)
+	}
+	g.Label(separate)
+	g.separatePasses(inverseLanes)
+	g.Label(done)
+}
+
+// fusedPass runs the stage with a pass of radix last, then the code that leave writes, if the pass
+// takes place in registers.
+func (g *gen) fusedPass(kind lanesKind, leave func()) {
+	b := &lanesGroup{gen: g, kind: kind, radix: 2}
+	if b.separatePass() {
+		return
+	}
+	other := g.label("other")
+	g.CMPQ(g.arg("last"), operand.Imm(2))
+	g.JNE(operand.LabelRef(other))
+	g.lanesStage(kind, 2)
+	leave()
+	g.Label(other)
+}
+
+// separatePasses runs the pass of radix last, if it is a loop of its own.
+func (g *gen) separatePasses(kind lanesKind) {
+	for _, radix := range []int{2, 4} {
+		b := &lanesGroup{gen: g, kind: kind, radix: radix}
+		if !b.separatePass() {
+			continue
+		}
+		other := g.label("other")
+		g.CMPQ(g.arg("last"), operand.Imm(uint64(radix)))
+		g.JNE(operand.LabelRef(other))
+		b.pass()
+		g.Label(other)
+	}
+}

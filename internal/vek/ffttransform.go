@@ -1,0 +1,170 @@
+package vek
+
+// FFTPass is a pass with its twiddles.
+type FFTPass struct {
+	radix, q, count int // count of a block's q butterflies
+	tw              []float32
+}
+
+// Radix returns the pass's radix, and Q the distance of a transform's vectors.
+func (p FFTPass) Radix() int { return p.radix }
+
+func (p FFTPass) Q() int { return p.q }
+
+// NewFFTPass returns a pass of radix 3, 4, 5 or 8 over every block of radix·q vectors. A forward
+// pass transforms the radix vectors j, j+q, … for each j < q, and multiplies output k by w^{jk}, w =
+// exp(−2πi/(radix·q)). FFTTwiddles fills tw; for q = 1 all twiddles are 1.
+func NewFFTPass(radix, q int, tw []float32) FFTPass {
+	switch {
+	case radix < 3 || radix > 8 || radix == 6 || radix == 7:
+		panic("vek: NewFFTPass: radix must be 3, 4, 5 or 8")
+	case q < 1:
+		panic("vek: NewFFTPass: q must be at least 1")
+	case len(tw) < 2*(radix-1)*q:
+		panic("vek: NewFFTPass: twiddles too short")
+	}
+	return FFTPass{radix, q, q, tw}
+}
+
+// FFTForward runs passes of a forward transform, then the stage over the lanes, which begins with a
+// pass of radix last and q = 1 if last is 2 or 4. If last is 0, it runs the passes only. The stage
+// multiplies by tw (FFTLaneTwiddles) and computes a 16-point transform over the lanes of every
+// vector. Output k + 4h (k, h < 4) of vector g of a group of t ≤ 4 vectors becomes element
+// (h·t + g)·4 + k of the group.
+func FFTForward(re, im []float32, passes []FFTPass, last int, tw []float32) {
+	for i := range passes {
+		checkBlocks("FFTForward", re, im, passes[i].radix*passes[i].q)
+	}
+	if last != 0 {
+		checkFFTLanes("FFTForward", last, re, im, tw)
+	}
+	if len(re) <= longestRun {
+		fftForward(re, im, passes, last, tw)
+		return
+	}
+	for i := range passes {
+		passes[i].inParts(re, im, false)
+	}
+	for last != 0 && len(re) > 0 {
+		n := min(len(re), longestRun)
+		fftForward(re[:n], im[:n], nil, last, tw[:laneTable(n)])
+		re, im, tw = re[n:], im[n:], tw[laneTable(n):]
+	}
+}
+
+// FFTInverse undoes FFTForward with the same passes, last and tw, of the product with k = kRe +
+// i·kIm, or with k's conjugate. If kRe is nil, there is no product. The result is n times the input
+// of the transform over n points.
+func FFTInverse(re, im, kRe, kIm []float32, conj bool, passes []FFTPass, last int, tw []float32) {
+	for i := range passes {
+		checkBlocks("FFTInverse", re, im, passes[i].radix*passes[i].q)
+	}
+	if last != 0 {
+		checkFFTLanes("FFTInverse", last, re, im, tw)
+	}
+	product := 0
+	switch {
+	case kRe == nil:
+	case len(kRe) != len(re) || len(kIm) != len(re) || last == 0:
+		panic("vek: FFTInverse: a product of other lengths, or without the stage over the lanes")
+	case conj:
+		product = 2
+	default:
+		product = 1
+	}
+	if len(re) <= longestRun {
+		fftInverse(re, im, kRe, kIm, product, passes, last, tw)
+		return
+	}
+	for at := 0; last != 0 && at < len(re); at += longestRun {
+		end := min(at+longestRun, len(re))
+		var kr, ki []float32
+		if product != 0 {
+			kr, ki = kRe[at:end], kIm[at:end]
+		}
+		fftInverse(re[at:end], im[at:end], kr, ki, product, nil, last, tw[laneTable(at):])
+	}
+	for i := len(passes) - 1; i >= 0; i-- {
+		passes[i].inParts(re, im, true)
+	}
+}
+
+// inParts runs a long pass: in each call whole blocks, or a part of one block.
+func (p FFTPass) inParts(re, im []float32, inverse bool) {
+	var part [1]FFTPass
+	for len(re) > 0 {
+		n, count := fftRun(p.radix, len(re), p.q)
+		for from := 0; from < p.q; from += count {
+			part[0] = FFTPass{p.radix, p.q, min(count, p.q-from), p.tw[2*(p.radix-1)*from:]}
+			if re, im := re[from*FFTLanes:n], im[from*FFTLanes:n]; inverse {
+				fftInverse(re, im, nil, nil, 0, part[:], 0, nil)
+			} else {
+				fftForward(re, im, part[:], 0, nil)
+			}
+		}
+		re, im = re[n:], im[n:]
+	}
+}
+
+func checkBlocks(name string, re, im []float32, vectors int) {
+	if n := vectors * FFTLanes; len(re) != len(im) || len(re) != n && len(re)%n != 0 {
+		panic("vek: " + name + ": data is not a whole number of blocks")
+	}
+}
+
+// the passes in order, then, unless last is 0, the pass of radix last and the stage over the lanes
+func fftForwardGeneric(re, im []float32, passes []FFTPass, last int, tw []float32) {
+	for _, p := range passes {
+		switch p.radix {
+		case 3:
+			fftForward3(re, im, p.tw, p.q, p.count)
+		case 4:
+			fftForward4(re, im, p.tw, p.q, p.count)
+		case 5:
+			fftForward5(re, im, p.tw, p.q, p.count)
+		case 8:
+			fftForward8(re, im, p.tw, p.q, p.count)
+		}
+	}
+	switch last {
+	case 0:
+		return
+	case 2:
+		fft2(re, im)
+	case 4:
+		fft4(re, im)
+	}
+	fftForwardLanes(re, im, tw)
+}
+
+// the stage over the lanes of the product, and the pass of radix last, unless last is 0; then the
+// passes, each undone, from the last to the first
+func fftInverseGeneric(re, im, kRe, kIm []float32, product int, passes []FFTPass, last int, tw []float32) {
+	switch product {
+	case 1:
+		cmulGeneric(re, im, re, im, kRe, kIm)
+	case 2:
+		cmulConjGeneric(re, im, re, im, kRe, kIm)
+	}
+	if last != 0 {
+		fftInverseLanes(re, im, tw)
+	}
+	switch last {
+	case 2:
+		fft2(re, im)
+	case 4:
+		fft4(im, re)
+	}
+	for i := len(passes) - 1; i >= 0; i-- {
+		switch p := &passes[i]; p.radix {
+		case 3:
+			fftInverse3(re, im, p.tw, p.q, p.count)
+		case 4:
+			fftInverse4(re, im, p.tw, p.q, p.count)
+		case 5:
+			fftInverse5(re, im, p.tw, p.q, p.count)
+		case 8:
+			fftInverse8(re, im, p.tw, p.q, p.count)
+		}
+	}
+}
