@@ -5,8 +5,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The stage over the lanes, for groups of four vectors (the last group may have
-// fewer). In AVX-512 a group takes four steps:
+// The stage over the lanes, for groups of four vectors (the last group may have fewer). In AVX-512
+// a group takes four steps:
 //
 //  1. Quarters of vectors change places, so that each register has the same quarter of all vectors.
 //  2. Four-point transforms across the registers, with twiddles.
@@ -14,6 +14,7 @@ import (
 //  4. Four-point transforms across the registers, with twiddles.
 //
 // An AVX2 register has the quarters of two vectors, a NEON register that of one.
+//
 // The functions are parts of fftForward and fftInverse (ffttransform.go).
 
 type lanesKind int
@@ -104,8 +105,8 @@ func (b *lanesGroup) group(rows int) {
 	}
 }
 
-// place is the source or destination of a register: its address, its distance from the start of the
-// group in bytes, and its number of floats.
+// place is the source or destination of a register: its address, its distance from the start of
+// the group in bytes, and its number of floats.
 type place struct {
 	complexMem
 	distance, floats int
@@ -122,8 +123,8 @@ func (b *lanesGroup) put(y result) {
 	b.storeFirst(y.im, y.to.im, y.to.floats)
 }
 
-// overwrites reports whether a place has inputs of the vectors from next on. Forward, they begin at
-// vector next. Inverse, they begin at float 4·next of each of the four columns.
+// overwrites reports whether a place has inputs of the vectors from next on. Forward, they begin
+// at vector next. Inverse, they begin at float 4·next of each of the four columns.
 func (b *lanesGroup) overwrites(to place, next int) bool {
 	if b.kind == forwardLanes {
 		return to.distance+4*to.floats > 64*next

@@ -5,15 +5,16 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The stage over the lanes computes 16-point transforms as 4×4, with three twiddles w in each of two
-// steps. The table (vek.FFTLaneTwiddles) has c = Re w, t = Im w/Re w and Im w.
+// The stage over the lanes computes 16-point transforms as 4×4, with three twiddles w in each of
+// two steps. The table (vek.FFTLaneTwiddles) has c = Re w, t = Im w/Re w and Im w.
 //
-// On amd64 w = c·(1 + i·t). A product with 1 + i·t takes two multiply-adds. A forward step multiplies
-// its inputs, so the factors c take few instructions of their own: multiply-adds compute x_0 ± c·x_2
-// and x_1 ± c·x_3. On arm64 a multiply-add overwrites the summand, and the copies would take as many
-// instructions as this saves.
+// On amd64 w = c·(1 + i·t). A product with 1 + i·t takes two multiply-adds. A forward step
+// multiplies its inputs, so the factors c take few instructions of their own: multiply-adds
+// compute x_0 ± c·x_2 and x_1 ± c·x_3. On arm64 a multiply-add overwrites the summand, and the
+// copies would take as many instructions as this saves.
 
-// laneTwiddle loads a part of twiddle i of a step, for a part's vectors: 0 for t, 1 for c, 2 for Im w.
+// laneTwiddle loads a part of twiddle i of a step, for a part's vectors: 0 for t, 1 for c, 2 for
+// Im w.
 func (b *lanesGroup) laneTwiddle(step, part, i, first, n int) reg.VecVirtual {
 	row := 6*step + 3*part + i - 1
 	if part == 2 {

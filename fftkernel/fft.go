@@ -81,9 +81,9 @@ func newFFT(n int) *FFT {
 
 // radices factors m = 2^k, 3·2^k or 5·2^k. Radix 4 or 8 comes first, where half-empty data save
 // work, and the odd factor second. A last pass of radix 2 or 4 costs least, because the stage over
-// the lanes includes it. If k is odd, radix 8 is needed once, or radix 2 if k is at most 3. Radix 8
-// is delayed until its vectors are less than 4 KiB apart, because vectors farther apart compete for
-// the same few lines of the L1 cache.
+// the lanes includes it. If k is odd, radix 8 is needed once, or radix 2 if k is at most 3. Radix
+// 8 is delayed until its vectors are less than 4 KiB apart, because vectors farther apart compete
+// for the same few lines of the L1 cache.
 func radices(m int) []int {
 	var r []int
 	k := bits.TrailingZeros(uint(m))
@@ -138,8 +138,8 @@ func (f *FFT) Order() []int {
 		}
 		return order
 	}
-	// Output p of the transform over the lanes holds frequency k + m·p, k being the vector's, where
-	// vek.FFTForward leaves it.
+	// Output p of the transform over the lanes holds frequency k + m·p, k being the vector's,
+	// where vek.FFTForward leaves it.
 	vectors := f.vectors()
 	m, rest := len(vectors), order
 	for len(vectors) > 0 {
@@ -199,8 +199,8 @@ func (f *FFT) forward(re, im, xRe, xIm []float32) {
 const nearby = 1 << 15
 
 // forwardBlocks runs all passes but those done over every block of m vectors, then the stage over
-// the lanes. The next pass splits a block that does not fit the cache; each of the parts is finished
-// before the next begins.
+// the lanes. The next pass splits a block that does not fit the cache; each of the parts is
+// finished before the next begins.
 func (f *FFT) forwardBlocks(done int, re, im, lanes []float32, m int) {
 	if len(re) <= nearby {
 		vek.FFTForward(re, im, f.passes[done:], f.last, lanes)

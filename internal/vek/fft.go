@@ -8,9 +8,9 @@ package vek
 //
 //	X[k + m·p] = Σ_r w_16^{rp} · w_n^{rk} · Σ_j w_m^{jk} x[16j+r],   w_N = exp(−2πi/N).
 //
-// Forward passes decimate in frequency. Inverse passes decimate in time and undo them from the last
-// to the first, so nothing is reordered. An inverse returns n times the input. All passes work in
-// place on split data.
+// Forward passes decimate in frequency. Inverse passes decimate in time and undo them from the
+// last to the first, so nothing is reordered. An inverse returns n times the input. All passes
+// work in place on split data.
 const FFTLanes = 16
 
 // lanes is one vector.
@@ -43,8 +43,8 @@ func FFTForwardHalf(p FFTPass, re, im, xRe, xIm []float32) {
 	}
 }
 
-// FFTInverseHalf undoes a pass of radix 4 or 8 over a single block. It writes only the lower half of
-// the result, to y. y may be the lower half of re and im, which are overwritten.
+// FFTInverseHalf undoes a pass of radix 4 or 8 over a single block. It writes only the lower half
+// of the result, to y. y may be the lower half of re and im, which are overwritten.
 func FFTInverseHalf(p FFTPass, yRe, yIm, re, im []float32) {
 	checkFFTHalf("FFTInverseHalf", p, re, im, yRe, yIm)
 	_, count := fftRun(p.radix, len(re), p.q)

@@ -83,8 +83,8 @@ func lanesForward(yr, yi, xr, xi *lanes, tw []float32, g, t int) {
 	}
 }
 
-// x_{l+4s} = conj(w_n^{4sf}) · Σ_k i^{sk} · conj(w_n^{l(f+mk)}) · Σ_h i^{lh} X_{k+4h}, f = order[g]:
-// the inverse of the forward stage
+// x_{l+4s} = conj(w_n^{4sf}) · Σ_k i^{sk} · conj(w_n^{l(f+mk)}) · Σ_h i^{lh} X_{k+4h}, f =
+// order[g]: the inverse of the forward stage
 func fftInverseLanes(re, im, tw []float32) {
 	var xr, xi group
 	for len(re) > 0 {

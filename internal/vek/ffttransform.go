@@ -12,8 +12,8 @@ func (p FFTPass) Radix() int { return p.radix }
 func (p FFTPass) Q() int { return p.q }
 
 // NewFFTPass returns a pass of radix 3, 4, 5 or 8 over every block of radix·q vectors. A forward
-// pass transforms the radix vectors j, j+q, … for each j < q, and multiplies output k by w^{jk}, w =
-// exp(−2πi/(radix·q)). FFTTwiddles fills tw; for q = 1 all twiddles are 1.
+// pass transforms the radix vectors j, j+q, … for each j < q, and multiplies output k by w^{jk}, w
+// = exp(−2πi/(radix·q)). FFTTwiddles fills tw; for q = 1 all twiddles are 1.
 func NewFFTPass(radix, q int, tw []float32) FFTPass {
 	switch {
 	case radix < 3 || radix > 8 || radix == 6 || radix == 7:
@@ -26,10 +26,10 @@ func NewFFTPass(radix, q int, tw []float32) FFTPass {
 	return FFTPass{radix, q, q, tw}
 }
 
-// FFTForward runs passes of a forward transform, then the stage over the lanes, which begins with a
-// pass of radix last and q = 1 if last is 2 or 4. If last is 0, it runs the passes only. The stage
-// multiplies by tw (FFTLaneTwiddles) and computes a 16-point transform over the lanes of every
-// vector. Output k + 4h (k, h < 4) of vector g of a group of t ≤ 4 vectors becomes element
+// FFTForward runs passes of a forward transform, then the stage over the lanes, which begins with
+// a pass of radix last and q = 1 if last is 2 or 4. If last is 0, it runs the passes only. The
+// stage multiplies by tw (FFTLaneTwiddles) and computes a 16-point transform over the lanes of
+// every vector. Output k + 4h (k, h < 4) of vector g of a group of t ≤ 4 vectors becomes element
 // (h·t + g)·4 + k of the group.
 func FFTForward(re, im []float32, passes []FFTPass, last int, tw []float32) {
 	for i := range passes {
@@ -53,8 +53,8 @@ func FFTForward(re, im []float32, passes []FFTPass, last int, tw []float32) {
 }
 
 // FFTInverse undoes FFTForward with the same passes, last and tw, of the product with k = kRe +
-// i·kIm, or with k's conjugate. If kRe is nil, there is no product. The result is n times the input
-// of the transform over n points.
+// i·kIm, or with k's conjugate. If kRe is nil, there is no product. The result is n times the
+// input of the transform over n points.
 func FFTInverse(re, im, kRe, kIm []float32, conj bool, passes []FFTPass, last int, tw []float32) {
 	for i := range passes {
 		checkBlocks("FFTInverse", re, im, passes[i].radix*passes[i].q)
