@@ -24,13 +24,13 @@ type level struct {
 	arch   string   // the processors that have it, as Go names them
 	lanes  int      // float32 lanes of a vector
 	regs   int      // vector registers
-	isa    []string // the extensions that its kernels may use, as avo names them
+	isa    []string // the extensions that its kernels may use, as avo names them (MMX+: prefetches)
 }
 
 var (
-	avx2   = level{"AVX2", "amd64", 8, 16, []string{"SSE", "SSE2", "AVX", "AVX2", "FMA3"}}
+	avx2   = level{"AVX2", "amd64", 8, 16, []string{"MMX+", "SSE", "SSE2", "AVX", "AVX2", "FMA3"}}
 	avx512 = level{"AVX512", "amd64", 16, 32,
-		[]string{"SSE", "SSE2", "AVX", "AVX2", "FMA3", "AVX512F", "AVX512DQ", "AVX512BW", "AVX512VL"}}
+		[]string{"MMX+", "SSE", "SSE2", "AVX", "AVX2", "FMA3", "AVX512F", "AVX512DQ", "AVX512BW", "AVX512VL"}}
 	armNEON = level{"NEON", "arm64", 4, lowerVecs, nil} // the instructions that lowering knows
 
 	levels = []level{avx2, avx512, armNEON} // of one architecture, the weakest first

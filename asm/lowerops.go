@@ -129,6 +129,8 @@ func (l *lowering) vectorMove(opcode string, o []operand.Op) bool {
 		l.move(vector(o[1]), vector(o[2]))
 		l.op("MOVD $%s, %s", l.memory(o[0].(operand.Mem)), scratchInt)
 		l.op("VLD1 (%s), V%d.D[1]", scratchInt, vector(o[2]))
+	case "PREFETCHT0":
+		l.op("PRFM %s, PLDL1KEEP", l.memory(o[0].(operand.Mem)))
 	case "VMOVD":
 		l.op("FMOVS %s, F%d", integer(o[0]), vector(o[1]))
 	case "VMOVQ":

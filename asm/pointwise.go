@@ -1,9 +1,21 @@
 package asm
 
-import "github.com/mmcloughlin/avo/reg"
+import (
+	"github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
 
-// pointwise generates the kernels of sums and products, element by element.
+// pointwise generates the kernels of sums and products, element by element, and the prefetch.
 func pointwise(f *file) {
+	f.kernel("prefetch", "func(x []float32)", func(g *gen) {
+		x, left := g.ptr("x"), g.length("x")
+		g.ADDQ(operand.Imm(15), left)
+		g.SHRQ(operand.Imm(4), left)
+		g.times(left, func() {
+			g.PREFETCHT0(operand.Mem{Base: x})
+			g.ADDQ(operand.Imm(64), x)
+		})
+	})
 	binary := func(name string, op func(g *gen, a, b, d reg.VecVirtual)) {
 		f.elementwise(name, "func(dst, a, b []float32)", func(g *gen) {
 			dst, a, b := g.ptr("dst"), g.ptr("a"), g.ptr("b")

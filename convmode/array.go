@@ -7,9 +7,13 @@ const lineFloats = 16
 
 // array is [batch][rows][stride] float32. Its rows start on cache lines, an odd number of lines
 // apart. With a stride of a power of two, the rows of a tile would map to a few sets of the cache.
+//
+// A tiled array is [batch][tile][rows][width] instead. Its tiles are contiguous, so they are read
+// and written faster, but it has no row over the whole length.
 type array struct {
 	data         []float32
 	rows, stride int
+	tiled        bool
 }
 
 func newArray(batch, rows, length int) array {
@@ -27,7 +31,20 @@ func (a array) row(b, h, length int) []float32 {
 
 // tile returns positions [lo, hi) of all channels of sequence b.
 func (a array) tile(b int, s span) vek.Matrix {
+	if a.tiled {
+		return vek.MatrixOf(a.data[(b*a.stride+s.lo)*a.rows:], a.rows, s.hi-s.lo)
+	}
 	return a.channels(b, 0, a.rows).Columns(s.lo, s.hi)
+}
+
+// prefetchAhead is the number of rows of a tile by which prefetches run ahead.
+const prefetchAhead = 2
+
+// prefetchRow prefetches row r of a tile, if it has so many.
+func prefetchRow(tile vek.Matrix, r int) {
+	if r < tile.Rows {
+		vek.Prefetch(tile.Row(r))
+	}
 }
 
 // channels returns channels [lo, hi) of sequence b, including the unused positions at the end of
@@ -48,6 +65,11 @@ type activations struct {
 
 func (n *Net) newActivations() {
 	fresh := func(rows int) array { return newArray(n.opt.MaxBatch, rows, n.opt.MaxLen) }
+	tiled := func(rows int) array {
+		a := fresh(rows)
+		a.tiled = true
+		return a
+	}
 	h := n.cfg.DModel
 	if !n.opt.Training {
 		n.infer = n.sharedActivations(fresh(h), fresh(h))
@@ -58,13 +80,17 @@ func (n *Net) newActivations() {
 		if i > 0 {
 			out := fresh(h)
 			sum := out
-			if n.exit[i-1] != nil {
+			switch {
+			case n.exit[i-1] == nil:
+			case n.batchNorm(): // reads whole rows
 				sum = fresh(h)
+			default:
+				sum = tiled(h)
 			}
 			k.x, k.s = append(k.x, out), append(k.s, sum)
 			k.v = append(k.v, fresh(h))
 			if n.mixingRows() == 2*h {
-				k.z = append(k.z, fresh(2*h))
+				k.z = append(k.z, tiled(2*h))
 			}
 		} else {
 			k.x = append(k.x, fresh(h))

@@ -18,9 +18,13 @@ func (n *Net) blockTile(w, item int) {
 	if !n.train && n.exit[i] != nil && !n.batchNorm() {
 		out = vek.MatrixOf(ws.out, out.Rows, out.Cols) // s_i and x_{i+1} share memory
 	}
-	n.mixTile(ws, out, g, b, s)
-	if nm := n.exit[i]; nm != nil && !n.batchNorm() {
-		n.layerNorm(ws, nm, n.acts.x[i+1].tile(b, s), out, b, s)
+	var next vek.Matrix // x_{i+1}, if a LayerNorm writes it
+	if n.exit[i] != nil && !n.batchNorm() {
+		next = n.acts.x[i+1].tile(b, s)
+	}
+	n.mixTile(ws, out, g, next, b, s)
+	if next.Rows > 0 {
+		n.layerNorm(ws, n.exit[i], next, out, b, s)
 	}
 	n.layerNormBefore(ws, i+1, b, s)
 }
@@ -29,6 +33,7 @@ func (n *Net) blockTile(w, item int) {
 func (n *Net) activate(g vek.Matrix, b int, s span) {
 	v, scale := n.acts.v[n.block].tile(b, s), n.scales(n.layers[n.block].inner, b)
 	for h := range g.Rows {
+		prefetchRow(v, h+prefetchAhead)
 		row := g.Row(h)
 		if n.cfg.Activation == model.ActivationGELU {
 			vek.GELU(row, v.Row(h))
@@ -42,8 +47,8 @@ func (n *Net) activate(g vek.Matrix, b int, s span) {
 }
 
 // mixTile sets out = x_i + dropout(y). With GLU y = a·σ(b) for (a, b) = z = W·g + bias, with linear
-// mixing y = W·g + bias, and without mixing y = g. It overwrites g.
-func (n *Net) mixTile(ws *worker, out, g vek.Matrix, b int, s span) {
+// mixing y = W·g + bias, and without mixing y = g. It overwrites g, and prefetches next.
+func (n *Net) mixTile(ws *worker, out, g, next vek.Matrix, b int, s span) {
 	i := n.block
 	l, x, width := &n.layers[i], n.acts.x[i].tile(b, s), s.hi-s.lo
 	y, h := g, n.cfg.DModel
@@ -61,6 +66,8 @@ func (n *Net) mixTile(ws *worker, out, g vek.Matrix, b int, s span) {
 	}
 	scale := n.scales(l.outer, b)
 	for r := range h {
+		prefetchRow(x, r+prefetchAhead)
+		prefetchRow(next, r)
 		row := y.Row(r)
 		if z.Rows > 0 {
 			vek.GLU(row, z.Row(r), z.Row(h+r))

@@ -88,6 +88,7 @@ func (n *Net) activateWithSlope(g vek.Matrix, b int, s span) {
 	}
 	v, scale := n.acts.v[n.block].tile(b, s), n.scales(n.layers[n.block].inner, b)
 	for h := range g.Rows {
+		prefetchRow(v, h+prefetchAhead)
 		row := g.Row(h)
 		vek.GELUSlope(row, v.Row(h), v.Row(h))
 		if scale != nil {

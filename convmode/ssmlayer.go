@@ -95,15 +95,16 @@ func (n *Net) maskedRow(buf []float32, a array, b, h int) []float32 {
 	return buf
 }
 
-// convGradChannel replaces ∂v of one channel, in v, by ∂u, and adds it to the gradient of x_i. It
-// adds the gradients of the channel's poles, weights and D.
+// convGradChannel computes ∂u of one channel from ∂v, in v. Without a norm between x_i and u_i it
+// adds ∂u to ∂x_i, otherwise it leaves ∂u in v. It adds the gradients of the channel's poles,
+// weights and D.
 func (n *Net) convGradChannel(w, h int) {
 	ws, l := &n.workers[w], &n.layers[n.block]
 	if l.params == nil {
 		for b := range n.size {
-			clear(n.row(n.acts.v[n.block], b, h)[n.trueLen(b):])
+			n.addInputGrad(n.row(n.acts.v[n.block], b, h), b, h)
 		}
-		n.inputGrad(ws, h)
+		n.inputGrad(h)
 		return
 	}
 	khat := n.khat(ws, l, h)
@@ -119,14 +120,21 @@ func (n *Net) convGradChannel(w, h int) {
 		if u1 != nil {
 			d1 = n.row(dv, b+1, h)
 		}
-		n.plan.conv.PairGrad(d0, d1, acc, d0, d1, u0, u1, khat, ws.conv)
-		clear(d0[n.trueLen(b):])
+		du0, du1 := d0, d1
+		if n.entry[n.block] == nil { // ∂u is only added to ∂x_i
+			du0 = ws.du[0][:n.length]
+			if d1 != nil {
+				du1 = ws.du[1][:n.length]
+			}
+		}
+		n.plan.conv.PairGrad(du0, du1, acc, d0, d1, u0, u1, khat, ws.conv)
+		n.addInputGrad(du0, b, h)
 		if d1 != nil {
-			clear(d1[n.trueLen(b+1):])
+			n.addInputGrad(du1, b+1, h)
 		}
 	}
 	n.kernelGrad(ws, l, h, acc)
-	n.inputGrad(ws, h)
+	n.inputGrad(h)
 }
 
 // kernelGrad computes the gradients of parameters from that of channel h's kernel, a spectrum
@@ -177,18 +185,22 @@ func (n *Net) clearPoleGrad() {
 	clear(d.C)
 }
 
-// inputGrad adds ∂u of channel h, in v, to ∂x_i: directly without an entry norm, and after the
-// backward pass of a BatchNorm. The backward pass of a LayerNorm needs all channels, and is left to
-// the tiles of the next loop.
-func (n *Net) inputGrad(ws *worker, h int) {
-	du := n.acts.v[n.block]
-	switch {
-	case n.entry[n.block] == nil:
-		for b := range n.size {
-			g := n.row(n.grad, b, h)
-			vek.Add(g, g, n.row(du, b, h))
-		}
-	case n.batchNorm():
+// addInputGrad zeroes the padding of ∂u of channel h of sequence b, and adds ∂u to ∂x_i unless a
+// norm is between them.
+func (n *Net) addInputGrad(du []float32, b, h int) {
+	clear(du[n.trueLen(b):])
+	if n.entry[n.block] == nil {
+		g := n.row(n.grad, b, h)
+		vek.Add(g, g, du)
+	}
+}
+
+// inputGrad is the backward pass of the BatchNorms between block i−1 and the SSM of block i on
+// channel h. The backward pass of a LayerNorm needs all channels, and is left to the tiles of the
+// next loop.
+func (n *Net) inputGrad(h int) {
+	if n.batchNorm() && n.entry[n.block] != nil {
+		du := n.acts.v[n.block]
 		n.batchNormGrad(n.entry[n.block], du, n.acts.x[n.block], h)
 		for b := range n.size {
 			g := n.row(n.grad, b, h)

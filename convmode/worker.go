@@ -12,6 +12,7 @@ type worker struct {
 
 	line    []float32    // one row, or one of a tile
 	masked  [2][]float32 // [stride] rows whose padding is zeroed
+	du      [2][]float32 // [stride] ∂u of two rows
 	taps    [2][]float32 // a channel's kernels, or their gradients
 	spectra [2][]float32 // a kernel's spectrum, and its gradient
 	conv    []float32
@@ -28,6 +29,7 @@ func (n *Net) newWorkers() {
 			gemm:   vek.Aligned(n.gemmScratch(width)),
 			line:   vek.Aligned(stride),
 			masked: [2][]float32{vek.Aligned(stride), vek.Aligned(stride)},
+			du:     [2][]float32{vek.Aligned(stride), vek.Aligned(stride)},
 		}
 	}
 }

@@ -17,8 +17,8 @@ import (
 // extensions, or of AVX-512 F, DQ, BW or VL. Look a new one up in the processor's manual before you
 // add it.
 const (
-	bothISA = "add and cmp dec imul inc int3 je jg jge jl jle jmp jne ldmxcsr lea mov movslq or pop push ret shl shr " +
-		"stmxcsr sub test vaddpd vaddps vaddsd vaddss vbroadcastsd vbroadcastss vcmpgtps vcmpngtps vcmpnleps " +
+	bothISA = "add and cmp dec imul inc int3 je jg jge jl jle jmp jne ldmxcsr lea mov movslq or pop prefetcht0 push ret " +
+		"shl shr stmxcsr sub test vaddpd vaddps vaddsd vaddss vbroadcastsd vbroadcastss vcmpgtps vcmpngtps vcmpnleps " +
 		"vcmpnltpd vcmpnltps vcvtpd2ps vcvtps2pd vdivps vextractf128 vfmadd132ps vfmadd213pd vfmadd213ps " +
 		"vfmadd231pd vfmadd231ps vfmsub213pd vfmsub213ps vfmsub231pd vfmsub231ps vfnmadd231pd vfnmadd231ps " +
 		"vfnmsub213ps vinsertf128 vmaxpd vmaxps vminps vmovapd vmovaps vmovq vmovsd vmovss vmovupd vmovups " +

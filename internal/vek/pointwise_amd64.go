@@ -4,6 +4,17 @@
 
 package vek
 
+func prefetch(x []float32) {
+	switch current() {
+	case avx512:
+		prefetchAVX512(x)
+	case avx2:
+		prefetchAVX2(x)
+	default:
+		prefetchGeneric(x)
+	}
+}
+
 func add(dst, a, b []float32) {
 	for len(dst) > longestRun {
 		add(dst[:longestRun], a[:longestRun], b[:longestRun])
@@ -108,6 +119,16 @@ func affineGrad(dx, dy, x []float32, a, b, c float32) {
 		affineGradGeneric(dx, dy, x, a, b, c)
 	}
 }
+
+// Prefetch asks the processor to load x into the L1 cache, without waiting for it.
+//
+//go:noescape
+func prefetchAVX2(x []float32)
+
+// Prefetch asks the processor to load x into the L1 cache, without waiting for it.
+//
+//go:noescape
+func prefetchAVX512(x []float32)
 
 // Add sets dst = a + b.
 //

@@ -4,6 +4,48 @@
 
 #include "textflag.h"
 
+// Prefetch asks the processor to load x into the L1 cache, without waiting for it.
+// func prefetchAVX2(x []float32)
+// Requires: AVX, MMX+
+TEXT ·prefetchAVX2(SB), NOSPLIT, $0-24
+	MOVQ  x_base+0(FP), AX
+	MOVQ  x_len+8(FP), CX
+	ADDQ  $0x0f, CX
+	SHRQ  $0x04, CX
+	TESTQ CX, CX
+	JLE   done2
+
+loop1:
+	PREFETCHT0 (AX)
+	ADDQ       $0x40, AX
+	DECQ       CX
+	JNZ        loop1
+
+done2:
+	VZEROUPPER
+	RET
+
+// Prefetch asks the processor to load x into the L1 cache, without waiting for it.
+// func prefetchAVX512(x []float32)
+// Requires: AVX, MMX+
+TEXT ·prefetchAVX512(SB), NOSPLIT, $0-24
+	MOVQ  x_base+0(FP), AX
+	MOVQ  x_len+8(FP), CX
+	ADDQ  $0x0f, CX
+	SHRQ  $0x04, CX
+	TESTQ CX, CX
+	JLE   done2
+
+loop1:
+	PREFETCHT0 (AX)
+	ADDQ       $0x40, AX
+	DECQ       CX
+	JNZ        loop1
+
+done2:
+	VZEROUPPER
+	RET
+
 // Add sets dst = a + b.
 // func addAVX2(dst []float32, a []float32, b []float32)
 // Requires: AVX, AVX2

@@ -4,6 +4,15 @@
 
 package vek
 
+func prefetch(x []float32) {
+	switch current() {
+	case neon:
+		prefetchNEON(x)
+	default:
+		prefetchGeneric(x)
+	}
+}
+
 func add(dst, a, b []float32) {
 	for len(dst) > longestRun {
 		add(dst[:longestRun], a[:longestRun], b[:longestRun])
@@ -94,6 +103,11 @@ func affineGrad(dx, dy, x []float32, a, b, c float32) {
 		affineGradGeneric(dx, dy, x, a, b, c)
 	}
 }
+
+// Prefetch asks the processor to load x into the L1 cache, without waiting for it.
+//
+//go:noescape
+func prefetchNEON(x []float32)
 
 // Add sets dst = a + b.
 //

@@ -4,6 +4,25 @@
 
 #include "textflag.h"
 
+// Prefetch asks the processor to load x into the L1 cache, without waiting for it.
+// func prefetchNEON(x []float32)
+TEXT ·prefetchNEON(SB), NOSPLIT, $0-24
+	MOVD x_base+0(FP), R0
+	MOVD x_len+8(FP), R1
+	ADDS $15, R1
+	LSR $4, R1
+	CMP $0, R1
+	BLE done2
+
+loop1:
+	PRFM 0(R0), PLDL1KEEP
+	ADDS $64, R0
+	SUBS $1, R1
+	BNE loop1
+
+done2:
+	RET
+
 // Add sets dst = a + b.
 // func addNEON(dst []float32, a []float32, b []float32)
 TEXT ·addNEON(SB), NOSPLIT, $0-72

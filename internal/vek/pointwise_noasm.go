@@ -4,6 +4,8 @@
 
 package vek
 
+func prefetch(x []float32) { prefetchGeneric(x) }
+
 func add(dst, a, b []float32) { addGeneric(dst, a, b) }
 
 func mul(dst, a, b []float32) { mulGeneric(dst, a, b) }
