@@ -7,7 +7,7 @@ package vek
 // whole block of k.
 const (
 	panelKC = 256 // a panel of b fits in the L1 cache
-	panelMC = 252 // blocks of rows and columns whose panels fit in the L2 cache, rounded to tiles
+	panelMC = 266 // blocks of rows and columns whose panels fit in the L2 cache, rounded to tiles
 	panelNC = 256
 )
 

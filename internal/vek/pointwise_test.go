@@ -29,6 +29,11 @@ var (
 		Run:   func(out, in [][]float32) { vek.Mul(out[0], in[0], in[1]) },
 		Truth: func(out, in []float64) { out[0] = in[0] * in[1] },
 	}
+	prefetch = vektest.Pointwise{ // must not fault next to a guard page
+		Ins:   1,
+		Run:   func(out, in [][]float32) { vek.Prefetch(in[0]); copy(out[0], in[0]) },
+		Truth: func(out, in []float64) { out[0] = in[0] },
+	}
 	fill = vektest.Pointwise{
 		Ins: 1, Updates: true, // the previous values must not matter
 		Run:   func(out, _ [][]float32) { vek.Fill(out[0], alpha) },
@@ -70,6 +75,7 @@ func abs(terms ...float64) float64 {
 
 func TestAdd(t *testing.T)        { add.Test(t) }
 func TestMul(t *testing.T)        { mul.Test(t) }
+func TestPrefetch(t *testing.T)   { prefetch.Test(t) }
 func TestFill(t *testing.T)       { fill.Test(t) }
 func TestScale(t *testing.T)      { scale.Test(t) }
 func TestScaleShift(t *testing.T) { scaleShift.Test(t) }
@@ -78,6 +84,7 @@ func TestAffineGrad(t *testing.T) { affineGrad.Test(t) }
 
 func FuzzAdd(f *testing.F)        { add.Fuzz(f) }
 func FuzzMul(f *testing.F)        { mul.Fuzz(f) }
+func FuzzPrefetch(f *testing.F)   { prefetch.Fuzz(f) }
 func FuzzFill(f *testing.F)       { fill.Fuzz(f) }
 func FuzzScale(f *testing.F)      { scale.Fuzz(f) }
 func FuzzScaleShift(f *testing.F) { scaleShift.Fuzz(f) }
