@@ -85,5 +85,5 @@ func (n *Net) mixTile(ws *worker, out, g, next vek.Matrix, b int, s span) {
 
 // linear sets z = W·g + bias.
 func (n *Net) linear(ws *worker, z vek.Matrix, l *layer, g vek.Matrix) {
-	vek.GemmBias(z, l.mixing, g, l.mixBias, ws.gemm)
+	l.mixing.GemmBias(z, g, l.mixBias, ws.gemm)
 }

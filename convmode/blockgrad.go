@@ -58,8 +58,8 @@ func (n *Net) mixGrad(ws *worker, part *partial, dg, ds vek.Matrix, b int, s spa
 	for r := range rows {
 		part.mixBias[r] += vek.Sum(dz.Row(r))
 	}
-	vek.Gemm(part.mixing, dz, g, false, true, true, ws.gemm) // ∂W += ∂z·gᵀ
-	vek.Gemm(dg, l.mixing, dz, true, false, false, ws.gemm)  // ∂g = Wᵀ·∂z
+	vek.Gemm(part.mixing, dz, g, false, true, true, ws.gemm)       // ∂W += ∂z·gᵀ
+	vek.Gemm(dg, l.mixing.Matrix, dz, true, false, false, ws.gemm) // ∂g = Wᵀ·∂z
 }
 
 // outputGrad computes the gradient of a tile before dropout and, if z is given, before GLU from

@@ -39,6 +39,9 @@ func (n *Net) forward() []float32 {
 		if n.cfg.HasSSM(i) && !n.kept.valid {
 			n.w.Layers[i].FillSSM(n.layers[i].params)
 		}
+		if w := n.layers[i].mixing; w != nil {
+			w.Pack()
+		}
 		n.pool.For(n.cfg.DModel, n.loops.conv)
 		n.pool.For(n.items(), n.loops.block)
 	}

@@ -86,7 +86,7 @@ type layer struct {
 	spectra  []float32     // [H][spectrum] if kept (see keepsSpectra); else nil
 	inner    []float32     // [B][H] dropout after the activation; nil without dropout
 	outer    []float32     // [B][H] dropout on the block's output
-	mixing   vek.Matrix    // [2H][H] or [H][H]
+	mixing   *vek.Weights  // [2H][H] or [H][H]; nil without mixing
 	mixBias  []float32
 	dMixing  vek.Matrix // the gradients, during Backward
 	dMixBias []float32
@@ -164,7 +164,10 @@ func (n *Net) newLayers() {
 			l.inner = make([]float32, n.opt.MaxBatch*c.DModel)
 			l.outer = make([]float32, n.opt.MaxBatch*c.DModel)
 		}
-		l.mixing, l.mixBias = n.mixingMatrix(w.MixWeight), w.MixBias
+		if n.mixingRows() > 0 {
+			l.mixing = vek.NewWeights(n.mixingMatrix(w.MixWeight), false)
+		}
+		l.mixBias = w.MixBias
 	}
 	if n.opt.Training {
 		modes := c.Directions() * c.DModel * c.Modes()

@@ -72,7 +72,7 @@ type linear struct {
 
 func newLinear(weight, bias []float32, rows int) linear {
 	columns := len(weight) / rows
-	return linear{vek.NewWeights(vek.MatrixOf(slices.Clone(weight), rows, columns)), slices.Clone(bias)}
+	return linear{vek.NewWeights(vek.MatrixOf(slices.Clone(weight), rows, columns), true), slices.Clone(bias)}
 }
 
 // apply writes y [rows][t] from x [columns][t].

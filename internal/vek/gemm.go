@@ -49,23 +49,28 @@ func GemmBias(c, a, b Matrix, bias, scratch []float32) {
 	gemm(c, a, b, false, false, gemmBias, bias, scratch, m, n, k, nil)
 }
 
-// Weights is a matrix that is packed once for many products, as that of a linear layer. It is
-// immutable. It takes three times the memory of the matrix, because products with few columns need
-// it transposed.
+// Weights is a matrix that is packed once for many products, as that of a linear layer. The packed
+// copy takes the memory of the matrix, and twice that if it is also packed for products with few
+// columns, which need it transposed.
 type Weights struct {
 	Matrix
+	narrow        bool
 	level         isa
 	rows, columns []float32 // panels, of the level
 }
 
-// NewWeights packs a, which must not change afterwards, for the level in use. At another level
-// Weights are as fast as a.
-func NewWeights(a Matrix) *Weights {
+// NewWeights packs a for the level in use, also for products with few columns if narrow. At another
+// level Weights are as fast as a.
+func NewWeights(a Matrix, narrow bool) *Weights {
 	a.check("NewWeights")
-	w := &Weights{Matrix: a}
-	w.pack()
+	w := &Weights{Matrix: a, narrow: narrow}
+	w.Pack()
 	return w
 }
+
+// Pack packs the matrix again, after it or the level in use has changed. It allocates memory only
+// if the level has changed. It must not be called during a product.
+func (w *Weights) Pack() { w.pack() }
 
 // GemmBias has the bits of GemmBias(c, w.Matrix, b, bias, scratch).
 func (w *Weights) GemmBias(c, b Matrix, bias, scratch []float32) {

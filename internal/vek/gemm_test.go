@@ -260,12 +260,16 @@ func TestWeights(t *testing.T) {
 	} {
 		a, b, bias := matrix(r, p.m, p.k), matrix(r, p.k, p.n), normals(r, p.m)
 		wide := vek.Matrix{Data: make([]float32, p.m*(p.k+p.gap)), Rows: p.m, Cols: p.k, Stride: p.k + p.gap}
+		early := vek.NewWeights(wide, true)
 		for i := range p.m {
 			copy(wide.Row(i), a.Row(i))
 		}
 		scratch := make([]float32, vek.GemmScratch(p.m, p.n, p.k))
 		var laid []*vek.Weights
-		vektest.EachLevel(t, func(*testing.T, vek.Level) { laid = append(laid, vek.NewWeights(wide)) })
+		vektest.EachLevel(t, func(*testing.T, vek.Level) {
+			early.Pack()
+			laid = append(laid, early, vek.NewWeights(wide, true), vek.NewWeights(wide, false))
+		})
 		vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 			want, got := matrix(r, p.m, p.n), matrix(r, p.m, p.n)
 			vek.GemmBias(want, a, b, bias, scratch)
@@ -273,7 +277,7 @@ func TestWeights(t *testing.T) {
 				clear(got.Data)
 				w.GemmBias(got, b, bias, scratch)
 				if !slices.Equal(got.Data, want.Data) {
-					t.Errorf("%v: packed at level %d of %d: bits differ", p, i, len(laid))
+					t.Errorf("%v: weights %d of %d: bits differ", p, i, len(laid))
 				}
 			}
 		})

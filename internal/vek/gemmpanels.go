@@ -41,13 +41,20 @@ func (w *Weights) pack() {
 	}
 	m, k := w.Rows, w.Cols
 	g := panels{tiling: tiles(), a: w.Matrix, b: w.Matrix, transB: true}
-	w.level = current()
-	w.rows, w.columns = make([]float32, m*k), make([]float32, roundUp(m, g.cols)*k)
+	if w.level != current() {
+		w.level, w.rows = current(), make([]float32, m*k)
+		if w.narrow {
+			w.columns = Aligned(roundUp(m, g.cols) * k)
+		}
+	}
 	for p0 := 0; p0 < k; p0 += panelKC {
 		kc := min(panelKC, k-p0)
 		for i0 := 0; i0 < m; i0 += panelMC {
 			mc := min(panelMC, m-i0)
 			g.packA(w.rows[p0*m+i0*kc:][:mc*kc], p0, kc, i0, mc)
+		}
+		if !w.narrow {
+			continue
 		}
 		g.packB(w.columns[p0*roundUp(m, g.cols):][:roundUp(m, g.cols)*kc], p0, kc, 0, m)
 	}
