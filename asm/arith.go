@@ -42,6 +42,17 @@ func (g *gen) addConst(x reg.VecVirtual, c float64) reg.VecVirtual {
 	return y
 }
 
+// mulConst returns x·c.
+func (g *gen) mulConst(x reg.VecVirtual, c float64) reg.VecVirtual {
+	y := g.vec()
+	if g.wide() {
+		g.VMULPS_BCST(g.float(c), x, y)
+	} else {
+		g.VMULPS(g.float(c), x, y)
+	}
+	return y
+}
+
 // clamp clamps x to [lo, hi]; NaN stays NaN.
 func (g *gen) clamp(x reg.VecVirtual, lo, hi float64) reg.VecVirtual {
 	y := g.broadcast(lo)
@@ -65,10 +76,8 @@ type condition = mask
 
 // Predicates of VCMPPS. Comparisons with NaN are false, except negated ones.
 const (
-	notBelow  = 5  // not less than, true for NaN
-	notAtMost = 6  // not (x ≤ c), true for NaN
-	notAbove  = 10 // not greater than, true for NaN
-	above     = 14
+	notBelow = 5 // not less than, true for NaN
+	above    = 14
 )
 
 // compare returns where x and c satisfy the predicate.
@@ -101,25 +110,6 @@ func (g *gen) blend(c condition, yes, no reg.VecVirtual) reg.VecVirtual {
 	}
 	g.VBLENDVPS(c.v, yes, no, y)
 	return y
-}
-
-// reciprocal returns 1/d for d ≥ 1: by division, or by an estimate of 14 bits and one Newton step.
-func (g *gen) reciprocal(d reg.VecVirtual) reg.VecVirtual {
-	if !g.wide() {
-		y := g.broadcast(1)
-		g.VDIVPS(d, y, y)
-		return y
-	}
-	y, err := g.vec(), g.broadcast(1)
-	g.VRCP14PS(d, y)
-	g.VFNMADD231PS(d, y, err)
-	g.VFMADD231PS(err, y, y)
-	return y
-}
-
-// atLeast sets n to low where it is lower or NaN, at level neon.
-func (g *gen) atLeast(opcode string, n, low reg.VecVirtual) {
-	g.custom(opcode, false, low, n, n)
 }
 
 // roundingLoss returns c minus its float32.

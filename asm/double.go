@@ -94,12 +94,12 @@ func (g *gen) exponentialDouble(x reg.VecVirtual) reg.VecVirtual {
 	g.addMulDouble(r, whole, -low)
 	p := g.taylor(r, factorials(13, 1))
 	const least = magicDouble - 1<<50
-	switch { // as in power
+	switch { // a NaN's bits in n would change those of p
 	case g.wide():
 		g.VSCALEFPD(whole, p, p)
 		return p
 	case g.neon():
-		g.atLeast(opMaxNumberDouble, n, g.broadcastDouble(least))
+		g.custom(opMaxNumberDouble, false, g.broadcastDouble(least), n, n)
 	default:
 		g.VMAXPD(g.double(least), n, n)
 	}

@@ -47,8 +47,7 @@ const (
 
 	opNarrowUpper = "NARROWUPPER" // a, d: d's upper floats are the float64s of a
 
-	opMaxNumber       = "MAXNUMBERPS" // a, b, d: the larger, or the one that is a number
-	opMaxNumberDouble = "MAXNUMBERPD"
+	opMaxNumberDouble = "MAXNUMBERPD" // a, b, d: the larger, or the one that is a number
 )
 
 // lowered returns the arm64 text of a file whose registers are allocated.

@@ -26,8 +26,8 @@ func shape(opcode string) neon.Shape {
 // threes are d = b op a, the operands of amd64 being a, b, d.
 var threes = map[string]string{
 	"VADDPS": "FADD", "VSUBPS": "FSUB", "VMULPS": "FMUL", "VDIVPS": "FDIV", "VMAXPS": "FMAX", "VMINPS": "FMIN",
-	opMaxNumber: "FMAXNM", opMaxNumberDouble: "FMAXNM",
-	"VADDPD": "FADD", "VSUBPD": "FSUB", "VMULPD": "FMUL", "VMAXPD": "FMAX",
+	opMaxNumberDouble: "FMAXNM",
+	"VADDPD":          "FADD", "VSUBPD": "FSUB", "VMULPD": "FMUL", "VMAXPD": "FMAX",
 }
 
 // natives are d = b op a by instructions that Go's assembler knows.
@@ -40,7 +40,7 @@ var natives = map[string][2]string{
 
 // shifts are d = a, shifted by a constant.
 var shifts = map[string][2]string{
-	"VPSLLD": {"VSHL", "S4"}, "VPSLLQ": {"VSHL", "D2"}, "VPSRLD": {"VUSHR", "S4"},
+	"VPSLLD": {"VSHL", "S4"}, "VPSLLQ": {"VSHL", "D2"},
 }
 
 // fused describes the multiply-adds: which operands are multiplied (1, 2 and 3 count from the
@@ -135,8 +135,6 @@ func (l *lowering) vectorMove(opcode string, o []operand.Op) bool {
 		l.op("FMOVS %s, F%d", integer(o[0]), vector(o[1]))
 	case "VMOVQ":
 		l.op("FMOVD %s, F%d", integer(o[0]), vector(o[1]))
-	case "VPEXTRD":
-		l.op("VMOV V%d.S[%d], %s", vector(o[1]), immediate(o[0]), integer(o[2]))
 	case opLoadFirst:
 		l.loadFirst(integer(o[0]), o[1].(operand.Mem), vector(o[2]))
 	case opStoreFirst:
@@ -234,17 +232,11 @@ func (l *lowering) halfSource(op operand.Op) neon.V {
 	return scratchVec
 }
 
-// compare sets d to the result of comparing x with c. The negated predicates are true for NaN.
+// compare sets d to the result of comparing x with c. The negated predicate is true for NaN.
 func (l *lowering) compare(s neon.Shape, predicate int, c, x, d neon.V) {
 	switch predicate {
 	case notBelow:
 		l.word(neon.Three("FCMGT", s, d, c, x))
-		l.word(neon.Not(d, d))
-	case notAbove:
-		l.word(neon.Three("FCMGT", s, d, x, c))
-		l.word(neon.Not(d, d))
-	case notAtMost:
-		l.word(neon.Three("FCMGE", s, d, c, x))
 		l.word(neon.Not(d, d))
 	case above:
 		l.word(neon.Three("FCMGT", s, d, x, c))
@@ -283,8 +275,6 @@ func (l *lowering) integerOp(opcode string, o []operand.Op) bool {
 		l.op("LSL $%d, %s", immediate(o[0]), integer(o[1]))
 	case "SHRQ":
 		l.op("LSR $%d, %s", immediate(o[0]), integer(o[1]))
-	case "ANDL":
-		l.op("AND $%d, %s", immediate(o[0]), integer(o[1]))
 	case "ORL":
 		l.op("ORR $%d, %s", immediate(o[0]), integer(o[1]))
 	case "IMULQ":

@@ -18,63 +18,51 @@ loop1:
 	CMPQ         BX, $0x00000010
 	JL           done2
 	VMOVUPS      (DX)(SI*4), Y0
-	VBROADCASTSS math_xc2b17217<>+0(SB), Y1
+	VBROADCASTSS math_xc2b10000<>+0(SB), Y1
 	VMAXPS       Y0, Y1, Y1
-	VBROADCASTSS math_x42aeac4f<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y2
-	VBROADCASTSS math_x4b400000<>+0(SB), Y1
-	VFMADD231PS  math_xbfb8aa3b<>+0(SB), Y2, Y1
-	VADDPS       math_xcb400000<>+0(SB), Y1, Y3
-	VBROADCASTSS math_xbfb8aa3b<>+0(SB), Y4
-	VFMSUB213PS  Y3, Y2, Y4
-	VFMADD231PS  math_xb2a57060<>+0(SB), Y2, Y4
-	VBROADCASTSS math_x3920e99a<>+0(SB), Y2
-	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3c1d96de<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3d63576a<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3e75fded<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3f317218<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y2
-	VMAXPS       math_x4b200000<>+0(SB), Y1, Y1
+	VBROADCASTSS math_x42b00000<>+0(SB), Y0
+	VMINPS       Y1, Y0, Y0
+	VBROADCASTSS math_x4b40007f<>+0(SB), Y1
+	VFMADD231PS  math_xbfb8aa3b<>+0(SB), Y0, Y1
+	VADDPS       math_xcb40007f<>+0(SB), Y1, Y2
+	VBROADCASTSS math_xbfb8aa3b<>+0(SB), Y3
+	VFMSUB213PS  Y2, Y0, Y3
+	VFMADD231PS  math_xb2a57060<>+0(SB), Y0, Y3
 	VPSLLD       $0x17, Y1, Y1
-	VPADDD       Y1, Y2, Y2
-	VADDPS       math_x3f800000<>+0(SB), Y2, Y1
-	VBROADCASTSS math_x3f800000<>+0(SB), Y2
-	VDIVPS       Y1, Y2, Y2
-	VCMPPS       $0x05, math_xc2aeac4f<>+0(SB), Y0, Y0
-	VANDPS       Y0, Y2, Y2
-	VMOVUPS      (CX)(SI*4), Y0
-	VMULPS       Y0, Y2, Y2
-	VMOVUPS      Y2, (AX)(SI*4)
+	VBROADCASTSS math_x3920e99a<>+0(SB), Y0
+	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3c1d96de<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3d63576a<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3e75fded<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3f317218<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3f800000<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3f800000<>+0(SB), Y1, Y0
+	VMOVUPS      (CX)(SI*4), Y1
+	VDIVPS       Y0, Y1, Y0
+	VMOVUPS      Y0, (AX)(SI*4)
 	VMOVUPS      32(DX)(SI*4), Y0
-	VBROADCASTSS math_xc2b17217<>+0(SB), Y1
+	VBROADCASTSS math_xc2b10000<>+0(SB), Y1
 	VMAXPS       Y0, Y1, Y1
-	VBROADCASTSS math_x42aeac4f<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y2
-	VBROADCASTSS math_x4b400000<>+0(SB), Y1
-	VFMADD231PS  math_xbfb8aa3b<>+0(SB), Y2, Y1
-	VADDPS       math_xcb400000<>+0(SB), Y1, Y3
-	VBROADCASTSS math_xbfb8aa3b<>+0(SB), Y4
-	VFMSUB213PS  Y3, Y2, Y4
-	VFMADD231PS  math_xb2a57060<>+0(SB), Y2, Y4
-	VBROADCASTSS math_x3920e99a<>+0(SB), Y2
-	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3c1d96de<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3d63576a<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3e75fded<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3f317218<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y2
-	VMAXPS       math_x4b200000<>+0(SB), Y1, Y1
+	VBROADCASTSS math_x42b00000<>+0(SB), Y0
+	VMINPS       Y1, Y0, Y0
+	VBROADCASTSS math_x4b40007f<>+0(SB), Y1
+	VFMADD231PS  math_xbfb8aa3b<>+0(SB), Y0, Y1
+	VADDPS       math_xcb40007f<>+0(SB), Y1, Y2
+	VBROADCASTSS math_xbfb8aa3b<>+0(SB), Y3
+	VFMSUB213PS  Y2, Y0, Y3
+	VFMADD231PS  math_xb2a57060<>+0(SB), Y0, Y3
 	VPSLLD       $0x17, Y1, Y1
-	VPADDD       Y1, Y2, Y2
-	VADDPS       math_x3f800000<>+0(SB), Y2, Y1
-	VBROADCASTSS math_x3f800000<>+0(SB), Y2
-	VDIVPS       Y1, Y2, Y2
-	VCMPPS       $0x05, math_xc2aeac4f<>+0(SB), Y0, Y0
-	VANDPS       Y0, Y2, Y2
-	VMOVUPS      32(CX)(SI*4), Y0
-	VMULPS       Y0, Y2, Y2
-	VMOVUPS      Y2, 32(AX)(SI*4)
+	VBROADCASTSS math_x3920e99a<>+0(SB), Y0
+	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3c1d96de<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3d63576a<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3e75fded<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3f317218<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3f800000<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3f800000<>+0(SB), Y1, Y0
+	VMOVUPS      32(CX)(SI*4), Y1
+	VDIVPS       Y0, Y1, Y0
+	VMOVUPS      Y0, 32(AX)(SI*4)
 	ADDQ         $0x00000010, SI
 	SUBQ         $0x00000010, BX
 	JMP          loop1
@@ -84,34 +72,28 @@ loop3:
 	CMPQ         BX, $0x00000008
 	JL           done4
 	VMOVUPS      (DX)(SI*4), Y0
-	VBROADCASTSS math_xc2b17217<>+0(SB), Y1
+	VBROADCASTSS math_xc2b10000<>+0(SB), Y1
 	VMAXPS       Y0, Y1, Y1
-	VBROADCASTSS math_x42aeac4f<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y2
-	VBROADCASTSS math_x4b400000<>+0(SB), Y1
-	VFMADD231PS  math_xbfb8aa3b<>+0(SB), Y2, Y1
-	VADDPS       math_xcb400000<>+0(SB), Y1, Y3
-	VBROADCASTSS math_xbfb8aa3b<>+0(SB), Y4
-	VFMSUB213PS  Y3, Y2, Y4
-	VFMADD231PS  math_xb2a57060<>+0(SB), Y2, Y4
-	VBROADCASTSS math_x3920e99a<>+0(SB), Y2
-	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3c1d96de<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3d63576a<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3e75fded<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3f317218<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y2
-	VMAXPS       math_x4b200000<>+0(SB), Y1, Y1
+	VBROADCASTSS math_x42b00000<>+0(SB), Y0
+	VMINPS       Y1, Y0, Y0
+	VBROADCASTSS math_x4b40007f<>+0(SB), Y1
+	VFMADD231PS  math_xbfb8aa3b<>+0(SB), Y0, Y1
+	VADDPS       math_xcb40007f<>+0(SB), Y1, Y2
+	VBROADCASTSS math_xbfb8aa3b<>+0(SB), Y3
+	VFMSUB213PS  Y2, Y0, Y3
+	VFMADD231PS  math_xb2a57060<>+0(SB), Y0, Y3
 	VPSLLD       $0x17, Y1, Y1
-	VPADDD       Y1, Y2, Y2
-	VADDPS       math_x3f800000<>+0(SB), Y2, Y1
-	VBROADCASTSS math_x3f800000<>+0(SB), Y2
-	VDIVPS       Y1, Y2, Y2
-	VCMPPS       $0x05, math_xc2aeac4f<>+0(SB), Y0, Y0
-	VANDPS       Y0, Y2, Y2
-	VMOVUPS      (CX)(SI*4), Y0
-	VMULPS       Y0, Y2, Y2
-	VMOVUPS      Y2, (AX)(SI*4)
+	VBROADCASTSS math_x3920e99a<>+0(SB), Y0
+	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3c1d96de<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3d63576a<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3e75fded<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3f317218<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3f800000<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3f800000<>+0(SB), Y1, Y0
+	VMOVUPS      (CX)(SI*4), Y1
+	VDIVPS       Y0, Y1, Y0
+	VMOVUPS      Y0, (AX)(SI*4)
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, BX
 	JMP          loop3
@@ -123,68 +105,62 @@ done4:
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     math_lanes<>+0(SB), Y0, Y0
 	VMASKMOVPS   (DX)(SI*4), Y0, Y1
-	VBROADCASTSS math_xc2b17217<>+0(SB), Y2
+	VBROADCASTSS math_xc2b10000<>+0(SB), Y2
 	VMAXPS       Y1, Y2, Y2
-	VBROADCASTSS math_x42aeac4f<>+0(SB), Y3
-	VMINPS       Y2, Y3, Y3
-	VBROADCASTSS math_x4b400000<>+0(SB), Y2
-	VFMADD231PS  math_xbfb8aa3b<>+0(SB), Y3, Y2
-	VADDPS       math_xcb400000<>+0(SB), Y2, Y4
-	VBROADCASTSS math_xbfb8aa3b<>+0(SB), Y5
-	VFMSUB213PS  Y4, Y3, Y5
-	VFMADD231PS  math_xb2a57060<>+0(SB), Y3, Y5
-	VBROADCASTSS math_x3920e99a<>+0(SB), Y3
-	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y5, Y3
-	VFMADD213PS  math_x3c1d96de<>+0(SB), Y5, Y3
-	VFMADD213PS  math_x3d63576a<>+0(SB), Y5, Y3
-	VFMADD213PS  math_x3e75fded<>+0(SB), Y5, Y3
-	VFMADD213PS  math_x3f317218<>+0(SB), Y5, Y3
-	VFMADD213PS  math_x3f800000<>+0(SB), Y5, Y3
-	VMAXPS       math_x4b200000<>+0(SB), Y2, Y2
+	VBROADCASTSS math_x42b00000<>+0(SB), Y1
+	VMINPS       Y2, Y1, Y1
+	VBROADCASTSS math_x4b40007f<>+0(SB), Y2
+	VFMADD231PS  math_xbfb8aa3b<>+0(SB), Y1, Y2
+	VADDPS       math_xcb40007f<>+0(SB), Y2, Y3
+	VBROADCASTSS math_xbfb8aa3b<>+0(SB), Y4
+	VFMSUB213PS  Y3, Y1, Y4
+	VFMADD231PS  math_xb2a57060<>+0(SB), Y1, Y4
 	VPSLLD       $0x17, Y2, Y2
-	VPADDD       Y2, Y3, Y3
-	VADDPS       math_x3f800000<>+0(SB), Y3, Y2
-	VBROADCASTSS math_x3f800000<>+0(SB), Y3
-	VDIVPS       Y2, Y3, Y3
-	VCMPPS       $0x05, math_xc2aeac4f<>+0(SB), Y1, Y1
-	VANDPS       Y1, Y3, Y3
-	VMASKMOVPS   (CX)(SI*4), Y0, Y1
-	VMULPS       Y1, Y3, Y3
-	VMASKMOVPS   Y3, Y0, (AX)(SI*4)
+	VBROADCASTSS math_x3920e99a<>+0(SB), Y1
+	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y4, Y1
+	VFMADD213PS  math_x3c1d96de<>+0(SB), Y4, Y1
+	VFMADD213PS  math_x3d63576a<>+0(SB), Y4, Y1
+	VFMADD213PS  math_x3e75fded<>+0(SB), Y4, Y1
+	VFMADD213PS  math_x3f317218<>+0(SB), Y4, Y1
+	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y1
+	VFMADD213PS  math_x3f800000<>+0(SB), Y2, Y1
+	VMASKMOVPS   (CX)(SI*4), Y0, Y2
+	VDIVPS       Y1, Y2, Y1
+	VMASKMOVPS   Y1, Y0, (AX)(SI*4)
 
 end5:
 	VZEROUPPER
 	RET
 
-DATA math_xc2b17217<>+0(SB)/4, $0xc2b17217
-DATA math_xc2b17217<>+4(SB)/4, $0xc2b17217
-DATA math_xc2b17217<>+8(SB)/4, $0xc2b17217
-DATA math_xc2b17217<>+12(SB)/4, $0xc2b17217
-DATA math_xc2b17217<>+16(SB)/4, $0xc2b17217
-DATA math_xc2b17217<>+20(SB)/4, $0xc2b17217
-DATA math_xc2b17217<>+24(SB)/4, $0xc2b17217
-DATA math_xc2b17217<>+28(SB)/4, $0xc2b17217
-GLOBL math_xc2b17217<>(SB), RODATA|NOPTR, $32
+DATA math_xc2b10000<>+0(SB)/4, $0xc2b10000
+DATA math_xc2b10000<>+4(SB)/4, $0xc2b10000
+DATA math_xc2b10000<>+8(SB)/4, $0xc2b10000
+DATA math_xc2b10000<>+12(SB)/4, $0xc2b10000
+DATA math_xc2b10000<>+16(SB)/4, $0xc2b10000
+DATA math_xc2b10000<>+20(SB)/4, $0xc2b10000
+DATA math_xc2b10000<>+24(SB)/4, $0xc2b10000
+DATA math_xc2b10000<>+28(SB)/4, $0xc2b10000
+GLOBL math_xc2b10000<>(SB), RODATA|NOPTR, $32
 
-DATA math_x42aeac4f<>+0(SB)/4, $0x42aeac4f
-DATA math_x42aeac4f<>+4(SB)/4, $0x42aeac4f
-DATA math_x42aeac4f<>+8(SB)/4, $0x42aeac4f
-DATA math_x42aeac4f<>+12(SB)/4, $0x42aeac4f
-DATA math_x42aeac4f<>+16(SB)/4, $0x42aeac4f
-DATA math_x42aeac4f<>+20(SB)/4, $0x42aeac4f
-DATA math_x42aeac4f<>+24(SB)/4, $0x42aeac4f
-DATA math_x42aeac4f<>+28(SB)/4, $0x42aeac4f
-GLOBL math_x42aeac4f<>(SB), RODATA|NOPTR, $32
+DATA math_x42b00000<>+0(SB)/4, $0x42b00000
+DATA math_x42b00000<>+4(SB)/4, $0x42b00000
+DATA math_x42b00000<>+8(SB)/4, $0x42b00000
+DATA math_x42b00000<>+12(SB)/4, $0x42b00000
+DATA math_x42b00000<>+16(SB)/4, $0x42b00000
+DATA math_x42b00000<>+20(SB)/4, $0x42b00000
+DATA math_x42b00000<>+24(SB)/4, $0x42b00000
+DATA math_x42b00000<>+28(SB)/4, $0x42b00000
+GLOBL math_x42b00000<>(SB), RODATA|NOPTR, $32
 
-DATA math_x4b400000<>+0(SB)/4, $0x4b400000
-DATA math_x4b400000<>+4(SB)/4, $0x4b400000
-DATA math_x4b400000<>+8(SB)/4, $0x4b400000
-DATA math_x4b400000<>+12(SB)/4, $0x4b400000
-DATA math_x4b400000<>+16(SB)/4, $0x4b400000
-DATA math_x4b400000<>+20(SB)/4, $0x4b400000
-DATA math_x4b400000<>+24(SB)/4, $0x4b400000
-DATA math_x4b400000<>+28(SB)/4, $0x4b400000
-GLOBL math_x4b400000<>(SB), RODATA|NOPTR, $32
+DATA math_x4b40007f<>+0(SB)/4, $0x4b40007f
+DATA math_x4b40007f<>+4(SB)/4, $0x4b40007f
+DATA math_x4b40007f<>+8(SB)/4, $0x4b40007f
+DATA math_x4b40007f<>+12(SB)/4, $0x4b40007f
+DATA math_x4b40007f<>+16(SB)/4, $0x4b40007f
+DATA math_x4b40007f<>+20(SB)/4, $0x4b40007f
+DATA math_x4b40007f<>+24(SB)/4, $0x4b40007f
+DATA math_x4b40007f<>+28(SB)/4, $0x4b40007f
+GLOBL math_x4b40007f<>(SB), RODATA|NOPTR, $32
 
 DATA math_xbfb8aa3b<>+0(SB)/4, $0xbfb8aa3b
 DATA math_xbfb8aa3b<>+4(SB)/4, $0xbfb8aa3b
@@ -196,15 +172,15 @@ DATA math_xbfb8aa3b<>+24(SB)/4, $0xbfb8aa3b
 DATA math_xbfb8aa3b<>+28(SB)/4, $0xbfb8aa3b
 GLOBL math_xbfb8aa3b<>(SB), RODATA|NOPTR, $32
 
-DATA math_xcb400000<>+0(SB)/4, $0xcb400000
-DATA math_xcb400000<>+4(SB)/4, $0xcb400000
-DATA math_xcb400000<>+8(SB)/4, $0xcb400000
-DATA math_xcb400000<>+12(SB)/4, $0xcb400000
-DATA math_xcb400000<>+16(SB)/4, $0xcb400000
-DATA math_xcb400000<>+20(SB)/4, $0xcb400000
-DATA math_xcb400000<>+24(SB)/4, $0xcb400000
-DATA math_xcb400000<>+28(SB)/4, $0xcb400000
-GLOBL math_xcb400000<>(SB), RODATA|NOPTR, $32
+DATA math_xcb40007f<>+0(SB)/4, $0xcb40007f
+DATA math_xcb40007f<>+4(SB)/4, $0xcb40007f
+DATA math_xcb40007f<>+8(SB)/4, $0xcb40007f
+DATA math_xcb40007f<>+12(SB)/4, $0xcb40007f
+DATA math_xcb40007f<>+16(SB)/4, $0xcb40007f
+DATA math_xcb40007f<>+20(SB)/4, $0xcb40007f
+DATA math_xcb40007f<>+24(SB)/4, $0xcb40007f
+DATA math_xcb40007f<>+28(SB)/4, $0xcb40007f
+GLOBL math_xcb40007f<>(SB), RODATA|NOPTR, $32
 
 DATA math_xb2a57060<>+0(SB)/4, $0xb2a57060
 DATA math_xb2a57060<>+4(SB)/4, $0xb2a57060
@@ -286,26 +262,6 @@ DATA math_x3f800000<>+24(SB)/4, $0x3f800000
 DATA math_x3f800000<>+28(SB)/4, $0x3f800000
 GLOBL math_x3f800000<>(SB), RODATA|NOPTR, $32
 
-DATA math_x4b200000<>+0(SB)/4, $0x4b200000
-DATA math_x4b200000<>+4(SB)/4, $0x4b200000
-DATA math_x4b200000<>+8(SB)/4, $0x4b200000
-DATA math_x4b200000<>+12(SB)/4, $0x4b200000
-DATA math_x4b200000<>+16(SB)/4, $0x4b200000
-DATA math_x4b200000<>+20(SB)/4, $0x4b200000
-DATA math_x4b200000<>+24(SB)/4, $0x4b200000
-DATA math_x4b200000<>+28(SB)/4, $0x4b200000
-GLOBL math_x4b200000<>(SB), RODATA|NOPTR, $32
-
-DATA math_xc2aeac4f<>+0(SB)/4, $0xc2aeac4f
-DATA math_xc2aeac4f<>+4(SB)/4, $0xc2aeac4f
-DATA math_xc2aeac4f<>+8(SB)/4, $0xc2aeac4f
-DATA math_xc2aeac4f<>+12(SB)/4, $0xc2aeac4f
-DATA math_xc2aeac4f<>+16(SB)/4, $0xc2aeac4f
-DATA math_xc2aeac4f<>+20(SB)/4, $0xc2aeac4f
-DATA math_xc2aeac4f<>+24(SB)/4, $0xc2aeac4f
-DATA math_xc2aeac4f<>+28(SB)/4, $0xc2aeac4f
-GLOBL math_xc2aeac4f<>(SB), RODATA|NOPTR, $32
-
 DATA math_lanes<>+0(SB)/4, $0x00000000
 DATA math_lanes<>+4(SB)/4, $0x00000001
 DATA math_lanes<>+8(SB)/4, $0x00000002
@@ -338,63 +294,51 @@ loop1:
 	CMPQ             BX, $0x00000020
 	JL               done2
 	VMOVUPS          (DX)(SI*4), Z0
-	VBROADCASTSS     math_xc2b17217<>+0(SB), Z1
+	VBROADCASTSS     math_xc2b10000<>+0(SB), Z1
 	VMAXPS           Z0, Z1, Z1
-	VBROADCASTSS     math_x42aeac4f<>+0(SB), Z2
-	VMINPS           Z1, Z2, Z2
-	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
-	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
+	VBROADCASTSS     math_x42b00000<>+0(SB), Z0
+	VMINPS           Z1, Z0, Z0
+	VBROADCASTSS     math_x4b40007f<>+0(SB), Z1
+	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z0, Z1
+	VADDPS.BCST      math_xcb40007f<>+0(SB), Z1, Z2
 	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z3
-	VFMSUB213PS      Z1, Z2, Z3
-	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z3
-	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z2
-	VSCALEFPS        Z1, Z2, Z2
-	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z1
-	VBROADCASTSS     math_x3f800000<>+0(SB), Z3
-	VRCP14PS         Z1, Z2
-	VFNMADD231PS     Z1, Z2, Z3
-	VFMADD231PS      Z3, Z2, Z2
-	VCMPPS.BCST      $0x05, math_xc2aeac4f<>+0(SB), Z0, K1
-	VMOVAPS.Z        Z2, K1, Z2
-	VMOVUPS          (CX)(SI*4), Z0
-	VMULPS           Z0, Z2, Z2
-	VMOVUPS          Z2, (AX)(SI*4)
+	VFMSUB213PS      Z2, Z0, Z3
+	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z0, Z3
+	VPSLLD           $0x17, Z1, Z1
+	VBROADCASTSS     math_x3920e99a<>+0(SB), Z0
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z1, Z0
+	VMOVUPS          (CX)(SI*4), Z1
+	VDIVPS           Z0, Z1, Z0
+	VMOVUPS          Z0, (AX)(SI*4)
 	VMOVUPS          64(DX)(SI*4), Z0
-	VBROADCASTSS     math_xc2b17217<>+0(SB), Z1
+	VBROADCASTSS     math_xc2b10000<>+0(SB), Z1
 	VMAXPS           Z0, Z1, Z1
-	VBROADCASTSS     math_x42aeac4f<>+0(SB), Z2
-	VMINPS           Z1, Z2, Z2
-	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
-	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
+	VBROADCASTSS     math_x42b00000<>+0(SB), Z0
+	VMINPS           Z1, Z0, Z0
+	VBROADCASTSS     math_x4b40007f<>+0(SB), Z1
+	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z0, Z1
+	VADDPS.BCST      math_xcb40007f<>+0(SB), Z1, Z2
 	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z3
-	VFMSUB213PS      Z1, Z2, Z3
-	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z3
-	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z2
-	VSCALEFPS        Z1, Z2, Z2
-	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z1
-	VBROADCASTSS     math_x3f800000<>+0(SB), Z3
-	VRCP14PS         Z1, Z2
-	VFNMADD231PS     Z1, Z2, Z3
-	VFMADD231PS      Z3, Z2, Z2
-	VCMPPS.BCST      $0x05, math_xc2aeac4f<>+0(SB), Z0, K1
-	VMOVAPS.Z        Z2, K1, Z2
-	VMOVUPS          64(CX)(SI*4), Z0
-	VMULPS           Z0, Z2, Z2
-	VMOVUPS          Z2, 64(AX)(SI*4)
+	VFMSUB213PS      Z2, Z0, Z3
+	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z0, Z3
+	VPSLLD           $0x17, Z1, Z1
+	VBROADCASTSS     math_x3920e99a<>+0(SB), Z0
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z1, Z0
+	VMOVUPS          64(CX)(SI*4), Z1
+	VDIVPS           Z0, Z1, Z0
+	VMOVUPS          Z0, 64(AX)(SI*4)
 	ADDQ             $0x00000020, SI
 	SUBQ             $0x00000020, BX
 	JMP              loop1
@@ -404,34 +348,28 @@ loop3:
 	CMPQ             BX, $0x00000010
 	JL               done4
 	VMOVUPS          (DX)(SI*4), Z0
-	VBROADCASTSS     math_xc2b17217<>+0(SB), Z1
+	VBROADCASTSS     math_xc2b10000<>+0(SB), Z1
 	VMAXPS           Z0, Z1, Z1
-	VBROADCASTSS     math_x42aeac4f<>+0(SB), Z2
-	VMINPS           Z1, Z2, Z2
-	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
-	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
+	VBROADCASTSS     math_x42b00000<>+0(SB), Z0
+	VMINPS           Z1, Z0, Z0
+	VBROADCASTSS     math_x4b40007f<>+0(SB), Z1
+	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z0, Z1
+	VADDPS.BCST      math_xcb40007f<>+0(SB), Z1, Z2
 	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z3
-	VFMSUB213PS      Z1, Z2, Z3
-	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z3
-	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z2
-	VSCALEFPS        Z1, Z2, Z2
-	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z1
-	VBROADCASTSS     math_x3f800000<>+0(SB), Z3
-	VRCP14PS         Z1, Z2
-	VFNMADD231PS     Z1, Z2, Z3
-	VFMADD231PS      Z3, Z2, Z2
-	VCMPPS.BCST      $0x05, math_xc2aeac4f<>+0(SB), Z0, K1
-	VMOVAPS.Z        Z2, K1, Z2
-	VMOVUPS          (CX)(SI*4), Z0
-	VMULPS           Z0, Z2, Z2
-	VMOVUPS          Z2, (AX)(SI*4)
+	VFMSUB213PS      Z2, Z0, Z3
+	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z0, Z3
+	VPSLLD           $0x17, Z1, Z1
+	VBROADCASTSS     math_x3920e99a<>+0(SB), Z0
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z1, Z0
+	VMOVUPS          (CX)(SI*4), Z1
+	VDIVPS           Z0, Z1, Z0
+	VMOVUPS          Z0, (AX)(SI*4)
 	ADDQ             $0x00000010, SI
 	SUBQ             $0x00000010, BX
 	JMP              loop3
@@ -443,34 +381,28 @@ done4:
 	VMOVDQU32        math_lanes<>+0(SB), Z1
 	VPCMPD           $0x01, Z0, Z1, K1
 	VMOVUPS.Z        (DX)(SI*4), K1, Z0
-	VBROADCASTSS     math_xc2b17217<>+0(SB), Z1
+	VBROADCASTSS     math_xc2b10000<>+0(SB), Z1
 	VMAXPS           Z0, Z1, Z1
-	VBROADCASTSS     math_x42aeac4f<>+0(SB), Z2
-	VMINPS           Z1, Z2, Z2
-	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
-	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
+	VBROADCASTSS     math_x42b00000<>+0(SB), Z0
+	VMINPS           Z1, Z0, Z0
+	VBROADCASTSS     math_x4b40007f<>+0(SB), Z1
+	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z0, Z1
+	VADDPS.BCST      math_xcb40007f<>+0(SB), Z1, Z2
 	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z3
-	VFMSUB213PS      Z1, Z2, Z3
-	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z3
-	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z2
-	VSCALEFPS        Z1, Z2, Z2
-	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z1
-	VBROADCASTSS     math_x3f800000<>+0(SB), Z3
-	VRCP14PS         Z1, Z2
-	VFNMADD231PS     Z1, Z2, Z3
-	VFMADD231PS      Z3, Z2, Z2
-	VCMPPS.BCST      $0x05, math_xc2aeac4f<>+0(SB), Z0, K2
-	VMOVAPS.Z        Z2, K2, Z2
-	VMOVUPS.Z        (CX)(SI*4), K1, Z0
-	VMULPS           Z0, Z2, Z2
-	VMOVUPS          Z2, K1, (AX)(SI*4)
+	VFMSUB213PS      Z2, Z0, Z3
+	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z0, Z3
+	VPSLLD           $0x17, Z1, Z1
+	VBROADCASTSS     math_x3920e99a<>+0(SB), Z0
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z1, Z0
+	VMOVUPS.Z        (CX)(SI*4), K1, Z1
+	VDIVPS           Z0, Z1, Z0
+	VMOVUPS          Z0, K1, (AX)(SI*4)
 
 end5:
 	VZEROUPPER
@@ -492,77 +424,71 @@ loop1:
 	CMPQ         DI, $0x00000010
 	JL           done2
 	VMOVUPS      (BX)(R8*4), Y0
-	VBROADCASTSS math_xc2b17217<>+0(SB), Y1
+	VBROADCASTSS math_xc2b10000<>+0(SB), Y1
 	VMAXPS       Y0, Y1, Y1
-	VBROADCASTSS math_x42aeac4f<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y2
-	VBROADCASTSS math_x4b400000<>+0(SB), Y1
-	VFMADD231PS  math_xbfb8aa3b<>+0(SB), Y2, Y1
-	VADDPS       math_xcb400000<>+0(SB), Y1, Y3
-	VBROADCASTSS math_xbfb8aa3b<>+0(SB), Y4
-	VFMSUB213PS  Y3, Y2, Y4
-	VFMADD231PS  math_xb2a57060<>+0(SB), Y2, Y4
-	VBROADCASTSS math_x3920e99a<>+0(SB), Y2
-	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3c1d96de<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3d63576a<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3e75fded<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3f317218<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y2
-	VMAXPS       math_x4b200000<>+0(SB), Y1, Y1
+	VBROADCASTSS math_x42b00000<>+0(SB), Y0
+	VMINPS       Y1, Y0, Y0
+	VBROADCASTSS math_x4b40007f<>+0(SB), Y1
+	VFMADD231PS  math_xbfb8aa3b<>+0(SB), Y0, Y1
+	VADDPS       math_xcb40007f<>+0(SB), Y1, Y2
+	VBROADCASTSS math_xbfb8aa3b<>+0(SB), Y3
+	VFMSUB213PS  Y2, Y0, Y3
+	VFMADD231PS  math_xb2a57060<>+0(SB), Y0, Y3
 	VPSLLD       $0x17, Y1, Y1
-	VPADDD       Y1, Y2, Y2
-	VADDPS       math_x3f800000<>+0(SB), Y2, Y1
-	VBROADCASTSS math_x3f800000<>+0(SB), Y3
-	VDIVPS       Y1, Y3, Y3
-	VCMPPS       $0x05, math_xc2aeac4f<>+0(SB), Y0, Y1
-	VANDPS       Y1, Y3, Y3
-	VCMPPS       $0x0a, math_x42aeac4f<>+0(SB), Y0, Y0
-	VANDPS       Y0, Y2, Y2
+	VBROADCASTSS math_x3920e99a<>+0(SB), Y0
+	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3c1d96de<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3d63576a<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3e75fded<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3f317218<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3f800000<>+0(SB), Y3, Y0
+	VMULPS       Y1, Y0, Y0
+	VBROADCASTSS math_x3f800000<>+0(SB), Y1
+	VADDPS       math_x3f800000<>+0(SB), Y0, Y2
+	VDIVPS       Y2, Y1, Y1
+	VBROADCASTSS math_x7f7fffff<>+0(SB), Y2
+	VMINPS       Y0, Y2, Y2
 	VMOVUPS      (DX)(R8*4), Y0
-	VMOVUPS      (SI)(R8*4), Y1
-	VMULPS       Y3, Y1, Y1
-	VMULPS       Y3, Y2, Y2
-	VMOVUPS      Y1, (AX)(R8*4)
-	VMULPS       Y0, Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VMOVUPS      Y1, (CX)(R8*4)
+	VMOVUPS      (SI)(R8*4), Y3
+	VMULPS       Y1, Y3, Y3
+	VMULPS       Y1, Y2, Y2
+	VMOVUPS      Y3, (AX)(R8*4)
+	VMULPS       Y0, Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      Y3, (CX)(R8*4)
 	VMOVUPS      32(BX)(R8*4), Y0
-	VBROADCASTSS math_xc2b17217<>+0(SB), Y1
+	VBROADCASTSS math_xc2b10000<>+0(SB), Y1
 	VMAXPS       Y0, Y1, Y1
-	VBROADCASTSS math_x42aeac4f<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y2
-	VBROADCASTSS math_x4b400000<>+0(SB), Y1
-	VFMADD231PS  math_xbfb8aa3b<>+0(SB), Y2, Y1
-	VADDPS       math_xcb400000<>+0(SB), Y1, Y3
-	VBROADCASTSS math_xbfb8aa3b<>+0(SB), Y4
-	VFMSUB213PS  Y3, Y2, Y4
-	VFMADD231PS  math_xb2a57060<>+0(SB), Y2, Y4
-	VBROADCASTSS math_x3920e99a<>+0(SB), Y2
-	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3c1d96de<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3d63576a<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3e75fded<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3f317218<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y2
-	VMAXPS       math_x4b200000<>+0(SB), Y1, Y1
+	VBROADCASTSS math_x42b00000<>+0(SB), Y0
+	VMINPS       Y1, Y0, Y0
+	VBROADCASTSS math_x4b40007f<>+0(SB), Y1
+	VFMADD231PS  math_xbfb8aa3b<>+0(SB), Y0, Y1
+	VADDPS       math_xcb40007f<>+0(SB), Y1, Y2
+	VBROADCASTSS math_xbfb8aa3b<>+0(SB), Y3
+	VFMSUB213PS  Y2, Y0, Y3
+	VFMADD231PS  math_xb2a57060<>+0(SB), Y0, Y3
 	VPSLLD       $0x17, Y1, Y1
-	VPADDD       Y1, Y2, Y2
-	VADDPS       math_x3f800000<>+0(SB), Y2, Y1
-	VBROADCASTSS math_x3f800000<>+0(SB), Y3
-	VDIVPS       Y1, Y3, Y3
-	VCMPPS       $0x05, math_xc2aeac4f<>+0(SB), Y0, Y1
-	VANDPS       Y1, Y3, Y3
-	VCMPPS       $0x0a, math_x42aeac4f<>+0(SB), Y0, Y0
-	VANDPS       Y0, Y2, Y2
+	VBROADCASTSS math_x3920e99a<>+0(SB), Y0
+	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3c1d96de<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3d63576a<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3e75fded<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3f317218<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3f800000<>+0(SB), Y3, Y0
+	VMULPS       Y1, Y0, Y0
+	VBROADCASTSS math_x3f800000<>+0(SB), Y1
+	VADDPS       math_x3f800000<>+0(SB), Y0, Y2
+	VDIVPS       Y2, Y1, Y1
+	VBROADCASTSS math_x7f7fffff<>+0(SB), Y2
+	VMINPS       Y0, Y2, Y2
 	VMOVUPS      32(DX)(R8*4), Y0
-	VMOVUPS      32(SI)(R8*4), Y1
-	VMULPS       Y3, Y1, Y1
-	VMULPS       Y3, Y2, Y2
-	VMOVUPS      Y1, 32(AX)(R8*4)
-	VMULPS       Y0, Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VMOVUPS      Y1, 32(CX)(R8*4)
+	VMOVUPS      32(SI)(R8*4), Y3
+	VMULPS       Y1, Y3, Y3
+	VMULPS       Y1, Y2, Y2
+	VMOVUPS      Y3, 32(AX)(R8*4)
+	VMULPS       Y0, Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      Y3, 32(CX)(R8*4)
 	ADDQ         $0x00000010, R8
 	SUBQ         $0x00000010, DI
 	JMP          loop1
@@ -572,41 +498,38 @@ loop3:
 	CMPQ         DI, $0x00000008
 	JL           done4
 	VMOVUPS      (BX)(R8*4), Y0
-	VBROADCASTSS math_xc2b17217<>+0(SB), Y1
+	VBROADCASTSS math_xc2b10000<>+0(SB), Y1
 	VMAXPS       Y0, Y1, Y1
-	VBROADCASTSS math_x42aeac4f<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y2
-	VBROADCASTSS math_x4b400000<>+0(SB), Y1
-	VFMADD231PS  math_xbfb8aa3b<>+0(SB), Y2, Y1
-	VADDPS       math_xcb400000<>+0(SB), Y1, Y3
-	VBROADCASTSS math_xbfb8aa3b<>+0(SB), Y4
-	VFMSUB213PS  Y3, Y2, Y4
-	VFMADD231PS  math_xb2a57060<>+0(SB), Y2, Y4
-	VBROADCASTSS math_x3920e99a<>+0(SB), Y2
-	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3c1d96de<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3d63576a<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3e75fded<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3f317218<>+0(SB), Y4, Y2
-	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y2
-	VMAXPS       math_x4b200000<>+0(SB), Y1, Y1
+	VBROADCASTSS math_x42b00000<>+0(SB), Y0
+	VMINPS       Y1, Y0, Y0
+	VBROADCASTSS math_x4b40007f<>+0(SB), Y1
+	VFMADD231PS  math_xbfb8aa3b<>+0(SB), Y0, Y1
+	VADDPS       math_xcb40007f<>+0(SB), Y1, Y2
+	VBROADCASTSS math_xbfb8aa3b<>+0(SB), Y3
+	VFMSUB213PS  Y2, Y0, Y3
+	VFMADD231PS  math_xb2a57060<>+0(SB), Y0, Y3
 	VPSLLD       $0x17, Y1, Y1
-	VPADDD       Y1, Y2, Y2
-	VADDPS       math_x3f800000<>+0(SB), Y2, Y1
-	VBROADCASTSS math_x3f800000<>+0(SB), Y3
-	VDIVPS       Y1, Y3, Y3
-	VCMPPS       $0x05, math_xc2aeac4f<>+0(SB), Y0, Y1
-	VANDPS       Y1, Y3, Y3
-	VCMPPS       $0x0a, math_x42aeac4f<>+0(SB), Y0, Y0
-	VANDPS       Y0, Y2, Y2
+	VBROADCASTSS math_x3920e99a<>+0(SB), Y0
+	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3c1d96de<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3d63576a<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3e75fded<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3f317218<>+0(SB), Y3, Y0
+	VFMADD213PS  math_x3f800000<>+0(SB), Y3, Y0
+	VMULPS       Y1, Y0, Y0
+	VBROADCASTSS math_x3f800000<>+0(SB), Y1
+	VADDPS       math_x3f800000<>+0(SB), Y0, Y2
+	VDIVPS       Y2, Y1, Y1
+	VBROADCASTSS math_x7f7fffff<>+0(SB), Y2
+	VMINPS       Y0, Y2, Y2
 	VMOVUPS      (DX)(R8*4), Y0
-	VMOVUPS      (SI)(R8*4), Y1
-	VMULPS       Y3, Y1, Y1
-	VMULPS       Y3, Y2, Y2
-	VMOVUPS      Y1, (AX)(R8*4)
-	VMULPS       Y0, Y1, Y1
-	VMULPS       Y2, Y1, Y1
-	VMOVUPS      Y1, (CX)(R8*4)
+	VMOVUPS      (SI)(R8*4), Y3
+	VMULPS       Y1, Y3, Y3
+	VMULPS       Y1, Y2, Y2
+	VMOVUPS      Y3, (AX)(R8*4)
+	VMULPS       Y0, Y3, Y3
+	VMULPS       Y2, Y3, Y3
+	VMOVUPS      Y3, (CX)(R8*4)
 	ADDQ         $0x00000008, R8
 	SUBQ         $0x00000008, DI
 	JMP          loop3
@@ -618,45 +541,52 @@ done4:
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     math_lanes<>+0(SB), Y0, Y0
 	VMASKMOVPS   (BX)(R8*4), Y0, Y1
-	VBROADCASTSS math_xc2b17217<>+0(SB), Y2
+	VBROADCASTSS math_xc2b10000<>+0(SB), Y2
 	VMAXPS       Y1, Y2, Y2
-	VBROADCASTSS math_x42aeac4f<>+0(SB), Y3
-	VMINPS       Y2, Y3, Y3
-	VBROADCASTSS math_x4b400000<>+0(SB), Y2
-	VFMADD231PS  math_xbfb8aa3b<>+0(SB), Y3, Y2
-	VADDPS       math_xcb400000<>+0(SB), Y2, Y4
-	VBROADCASTSS math_xbfb8aa3b<>+0(SB), Y5
-	VFMSUB213PS  Y4, Y3, Y5
-	VFMADD231PS  math_xb2a57060<>+0(SB), Y3, Y5
-	VBROADCASTSS math_x3920e99a<>+0(SB), Y3
-	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y5, Y3
-	VFMADD213PS  math_x3c1d96de<>+0(SB), Y5, Y3
-	VFMADD213PS  math_x3d63576a<>+0(SB), Y5, Y3
-	VFMADD213PS  math_x3e75fded<>+0(SB), Y5, Y3
-	VFMADD213PS  math_x3f317218<>+0(SB), Y5, Y3
-	VFMADD213PS  math_x3f800000<>+0(SB), Y5, Y3
-	VMAXPS       math_x4b200000<>+0(SB), Y2, Y2
+	VBROADCASTSS math_x42b00000<>+0(SB), Y1
+	VMINPS       Y2, Y1, Y1
+	VBROADCASTSS math_x4b40007f<>+0(SB), Y2
+	VFMADD231PS  math_xbfb8aa3b<>+0(SB), Y1, Y2
+	VADDPS       math_xcb40007f<>+0(SB), Y2, Y3
+	VBROADCASTSS math_xbfb8aa3b<>+0(SB), Y4
+	VFMSUB213PS  Y3, Y1, Y4
+	VFMADD231PS  math_xb2a57060<>+0(SB), Y1, Y4
 	VPSLLD       $0x17, Y2, Y2
-	VPADDD       Y2, Y3, Y3
-	VADDPS       math_x3f800000<>+0(SB), Y3, Y2
-	VBROADCASTSS math_x3f800000<>+0(SB), Y4
-	VDIVPS       Y2, Y4, Y4
-	VCMPPS       $0x05, math_xc2aeac4f<>+0(SB), Y1, Y2
-	VANDPS       Y2, Y4, Y4
-	VCMPPS       $0x0a, math_x42aeac4f<>+0(SB), Y1, Y1
-	VANDPS       Y1, Y3, Y3
+	VBROADCASTSS math_x3920e99a<>+0(SB), Y1
+	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y4, Y1
+	VFMADD213PS  math_x3c1d96de<>+0(SB), Y4, Y1
+	VFMADD213PS  math_x3d63576a<>+0(SB), Y4, Y1
+	VFMADD213PS  math_x3e75fded<>+0(SB), Y4, Y1
+	VFMADD213PS  math_x3f317218<>+0(SB), Y4, Y1
+	VFMADD213PS  math_x3f800000<>+0(SB), Y4, Y1
+	VMULPS       Y2, Y1, Y1
+	VBROADCASTSS math_x3f800000<>+0(SB), Y2
+	VADDPS       math_x3f800000<>+0(SB), Y1, Y3
+	VDIVPS       Y3, Y2, Y2
+	VBROADCASTSS math_x7f7fffff<>+0(SB), Y3
+	VMINPS       Y1, Y3, Y3
 	VMASKMOVPS   (DX)(R8*4), Y0, Y1
-	VMASKMOVPS   (SI)(R8*4), Y0, Y2
-	VMULPS       Y4, Y2, Y2
-	VMULPS       Y4, Y3, Y3
-	VMASKMOVPS   Y2, Y0, (AX)(R8*4)
-	VMULPS       Y1, Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VMASKMOVPS   Y2, Y0, (CX)(R8*4)
+	VMASKMOVPS   (SI)(R8*4), Y0, Y4
+	VMULPS       Y2, Y4, Y4
+	VMULPS       Y2, Y3, Y3
+	VMASKMOVPS   Y4, Y0, (AX)(R8*4)
+	VMULPS       Y1, Y4, Y4
+	VMULPS       Y3, Y4, Y4
+	VMASKMOVPS   Y4, Y0, (CX)(R8*4)
 
 end5:
 	VZEROUPPER
 	RET
+
+DATA math_x7f7fffff<>+0(SB)/4, $0x7f7fffff
+DATA math_x7f7fffff<>+4(SB)/4, $0x7f7fffff
+DATA math_x7f7fffff<>+8(SB)/4, $0x7f7fffff
+DATA math_x7f7fffff<>+12(SB)/4, $0x7f7fffff
+DATA math_x7f7fffff<>+16(SB)/4, $0x7f7fffff
+DATA math_x7f7fffff<>+20(SB)/4, $0x7f7fffff
+DATA math_x7f7fffff<>+24(SB)/4, $0x7f7fffff
+DATA math_x7f7fffff<>+28(SB)/4, $0x7f7fffff
+GLOBL math_x7f7fffff<>(SB), RODATA|NOPTR, $32
 
 // da = dy·σ(b) and db = dy·a·σ(b)·(1 − σ(b)).
 // func gluGradAVX512(da []float32, db []float32, a []float32, b []float32, dy []float32)
@@ -674,77 +604,71 @@ loop1:
 	CMPQ             DI, $0x00000020
 	JL               done2
 	VMOVUPS          (BX)(R8*4), Z0
-	VBROADCASTSS     math_xc2b17217<>+0(SB), Z1
+	VBROADCASTSS     math_xc2b10000<>+0(SB), Z1
 	VMAXPS           Z0, Z1, Z1
-	VBROADCASTSS     math_x42aeac4f<>+0(SB), Z2
-	VMINPS           Z1, Z2, Z2
-	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
-	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
+	VBROADCASTSS     math_x42b00000<>+0(SB), Z0
+	VMINPS           Z1, Z0, Z0
+	VBROADCASTSS     math_x4b40007f<>+0(SB), Z1
+	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z0, Z1
+	VADDPS.BCST      math_xcb40007f<>+0(SB), Z1, Z2
 	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z3
-	VFMSUB213PS      Z1, Z2, Z3
-	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z3
-	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z2
-	VSCALEFPS        Z1, Z2, Z2
-	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z1
-	VBROADCASTSS     math_x3f800000<>+0(SB), Z4
-	VRCP14PS         Z1, Z3
-	VFNMADD231PS     Z1, Z3, Z4
-	VFMADD231PS      Z4, Z3, Z3
-	VCMPPS.BCST      $0x05, math_xc2aeac4f<>+0(SB), Z0, K1
-	VMOVAPS.Z        Z3, K1, Z3
-	VCMPPS.BCST      $0x0a, math_x42aeac4f<>+0(SB), Z0, K1
-	VMOVAPS.Z        Z2, K1, Z2
+	VFMSUB213PS      Z2, Z0, Z3
+	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z0, Z3
+	VPSLLD           $0x17, Z1, Z1
+	VBROADCASTSS     math_x3920e99a<>+0(SB), Z0
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z0
+	VMULPS           Z1, Z0, Z0
+	VBROADCASTSS     math_x3f800000<>+0(SB), Z1
+	VADDPS.BCST      math_x3f800000<>+0(SB), Z0, Z2
+	VDIVPS           Z2, Z1, Z1
+	VBROADCASTSS     math_x7f7fffff<>+0(SB), Z2
+	VMINPS           Z0, Z2, Z2
 	VMOVUPS          (DX)(R8*4), Z0
-	VMOVUPS          (SI)(R8*4), Z1
-	VMULPS           Z3, Z1, Z1
-	VMULPS           Z3, Z2, Z2
-	VMOVUPS          Z1, (AX)(R8*4)
-	VMULPS           Z0, Z1, Z1
-	VMULPS           Z2, Z1, Z1
-	VMOVUPS          Z1, (CX)(R8*4)
+	VMOVUPS          (SI)(R8*4), Z3
+	VMULPS           Z1, Z3, Z3
+	VMULPS           Z1, Z2, Z2
+	VMOVUPS          Z3, (AX)(R8*4)
+	VMULPS           Z0, Z3, Z3
+	VMULPS           Z2, Z3, Z3
+	VMOVUPS          Z3, (CX)(R8*4)
 	VMOVUPS          64(BX)(R8*4), Z0
-	VBROADCASTSS     math_xc2b17217<>+0(SB), Z1
+	VBROADCASTSS     math_xc2b10000<>+0(SB), Z1
 	VMAXPS           Z0, Z1, Z1
-	VBROADCASTSS     math_x42aeac4f<>+0(SB), Z2
-	VMINPS           Z1, Z2, Z2
-	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
-	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
+	VBROADCASTSS     math_x42b00000<>+0(SB), Z0
+	VMINPS           Z1, Z0, Z0
+	VBROADCASTSS     math_x4b40007f<>+0(SB), Z1
+	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z0, Z1
+	VADDPS.BCST      math_xcb40007f<>+0(SB), Z1, Z2
 	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z3
-	VFMSUB213PS      Z1, Z2, Z3
-	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z3
-	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z2
-	VSCALEFPS        Z1, Z2, Z2
-	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z1
-	VBROADCASTSS     math_x3f800000<>+0(SB), Z4
-	VRCP14PS         Z1, Z3
-	VFNMADD231PS     Z1, Z3, Z4
-	VFMADD231PS      Z4, Z3, Z3
-	VCMPPS.BCST      $0x05, math_xc2aeac4f<>+0(SB), Z0, K1
-	VMOVAPS.Z        Z3, K1, Z3
-	VCMPPS.BCST      $0x0a, math_x42aeac4f<>+0(SB), Z0, K1
-	VMOVAPS.Z        Z2, K1, Z2
+	VFMSUB213PS      Z2, Z0, Z3
+	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z0, Z3
+	VPSLLD           $0x17, Z1, Z1
+	VBROADCASTSS     math_x3920e99a<>+0(SB), Z0
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z0
+	VMULPS           Z1, Z0, Z0
+	VBROADCASTSS     math_x3f800000<>+0(SB), Z1
+	VADDPS.BCST      math_x3f800000<>+0(SB), Z0, Z2
+	VDIVPS           Z2, Z1, Z1
+	VBROADCASTSS     math_x7f7fffff<>+0(SB), Z2
+	VMINPS           Z0, Z2, Z2
 	VMOVUPS          64(DX)(R8*4), Z0
-	VMOVUPS          64(SI)(R8*4), Z1
-	VMULPS           Z3, Z1, Z1
-	VMULPS           Z3, Z2, Z2
-	VMOVUPS          Z1, 64(AX)(R8*4)
-	VMULPS           Z0, Z1, Z1
-	VMULPS           Z2, Z1, Z1
-	VMOVUPS          Z1, 64(CX)(R8*4)
+	VMOVUPS          64(SI)(R8*4), Z3
+	VMULPS           Z1, Z3, Z3
+	VMULPS           Z1, Z2, Z2
+	VMOVUPS          Z3, 64(AX)(R8*4)
+	VMULPS           Z0, Z3, Z3
+	VMULPS           Z2, Z3, Z3
+	VMOVUPS          Z3, 64(CX)(R8*4)
 	ADDQ             $0x00000020, R8
 	SUBQ             $0x00000020, DI
 	JMP              loop1
@@ -754,41 +678,38 @@ loop3:
 	CMPQ             DI, $0x00000010
 	JL               done4
 	VMOVUPS          (BX)(R8*4), Z0
-	VBROADCASTSS     math_xc2b17217<>+0(SB), Z1
+	VBROADCASTSS     math_xc2b10000<>+0(SB), Z1
 	VMAXPS           Z0, Z1, Z1
-	VBROADCASTSS     math_x42aeac4f<>+0(SB), Z2
-	VMINPS           Z1, Z2, Z2
-	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
-	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
+	VBROADCASTSS     math_x42b00000<>+0(SB), Z0
+	VMINPS           Z1, Z0, Z0
+	VBROADCASTSS     math_x4b40007f<>+0(SB), Z1
+	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z0, Z1
+	VADDPS.BCST      math_xcb40007f<>+0(SB), Z1, Z2
 	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z3
-	VFMSUB213PS      Z1, Z2, Z3
-	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z3
-	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z2
-	VSCALEFPS        Z1, Z2, Z2
-	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z1
-	VBROADCASTSS     math_x3f800000<>+0(SB), Z4
-	VRCP14PS         Z1, Z3
-	VFNMADD231PS     Z1, Z3, Z4
-	VFMADD231PS      Z4, Z3, Z3
-	VCMPPS.BCST      $0x05, math_xc2aeac4f<>+0(SB), Z0, K1
-	VMOVAPS.Z        Z3, K1, Z3
-	VCMPPS.BCST      $0x0a, math_x42aeac4f<>+0(SB), Z0, K1
-	VMOVAPS.Z        Z2, K1, Z2
+	VFMSUB213PS      Z2, Z0, Z3
+	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z0, Z3
+	VPSLLD           $0x17, Z1, Z1
+	VBROADCASTSS     math_x3920e99a<>+0(SB), Z0
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z0
+	VMULPS           Z1, Z0, Z0
+	VBROADCASTSS     math_x3f800000<>+0(SB), Z1
+	VADDPS.BCST      math_x3f800000<>+0(SB), Z0, Z2
+	VDIVPS           Z2, Z1, Z1
+	VBROADCASTSS     math_x7f7fffff<>+0(SB), Z2
+	VMINPS           Z0, Z2, Z2
 	VMOVUPS          (DX)(R8*4), Z0
-	VMOVUPS          (SI)(R8*4), Z1
-	VMULPS           Z3, Z1, Z1
-	VMULPS           Z3, Z2, Z2
-	VMOVUPS          Z1, (AX)(R8*4)
-	VMULPS           Z0, Z1, Z1
-	VMULPS           Z2, Z1, Z1
-	VMOVUPS          Z1, (CX)(R8*4)
+	VMOVUPS          (SI)(R8*4), Z3
+	VMULPS           Z1, Z3, Z3
+	VMULPS           Z1, Z2, Z2
+	VMOVUPS          Z3, (AX)(R8*4)
+	VMULPS           Z0, Z3, Z3
+	VMULPS           Z2, Z3, Z3
+	VMOVUPS          Z3, (CX)(R8*4)
 	ADDQ             $0x00000010, R8
 	SUBQ             $0x00000010, DI
 	JMP              loop3
@@ -800,41 +721,38 @@ done4:
 	VMOVDQU32        math_lanes<>+0(SB), Z1
 	VPCMPD           $0x01, Z0, Z1, K1
 	VMOVUPS.Z        (BX)(R8*4), K1, Z0
-	VBROADCASTSS     math_xc2b17217<>+0(SB), Z1
+	VBROADCASTSS     math_xc2b10000<>+0(SB), Z1
 	VMAXPS           Z0, Z1, Z1
-	VBROADCASTSS     math_x42aeac4f<>+0(SB), Z2
-	VMINPS           Z1, Z2, Z2
-	VBROADCASTSS     math_x4b400000<>+0(SB), Z1
-	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z2, Z1
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z1, Z1
+	VBROADCASTSS     math_x42b00000<>+0(SB), Z0
+	VMINPS           Z1, Z0, Z0
+	VBROADCASTSS     math_x4b40007f<>+0(SB), Z1
+	VFMADD231PS.BCST math_xbfb8aa3b<>+0(SB), Z0, Z1
+	VADDPS.BCST      math_xcb40007f<>+0(SB), Z1, Z2
 	VBROADCASTSS     math_xbfb8aa3b<>+0(SB), Z3
-	VFMSUB213PS      Z1, Z2, Z3
-	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z2, Z3
-	VBROADCASTSS     math_x3920e99a<>+0(SB), Z2
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z2
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z2
-	VSCALEFPS        Z1, Z2, Z2
-	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z1
-	VBROADCASTSS     math_x3f800000<>+0(SB), Z4
-	VRCP14PS         Z1, Z3
-	VFNMADD231PS     Z1, Z3, Z4
-	VFMADD231PS      Z4, Z3, Z3
-	VCMPPS.BCST      $0x05, math_xc2aeac4f<>+0(SB), Z0, K2
-	VMOVAPS.Z        Z3, K2, Z3
-	VCMPPS.BCST      $0x0a, math_x42aeac4f<>+0(SB), Z0, K2
-	VMOVAPS.Z        Z2, K2, Z2
+	VFMSUB213PS      Z2, Z0, Z3
+	VFMADD231PS.BCST math_xb2a57060<>+0(SB), Z0, Z3
+	VPSLLD           $0x17, Z1, Z1
+	VBROADCASTSS     math_x3920e99a<>+0(SB), Z0
+	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z3, Z0
+	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z3, Z0
+	VMULPS           Z1, Z0, Z0
+	VBROADCASTSS     math_x3f800000<>+0(SB), Z1
+	VADDPS.BCST      math_x3f800000<>+0(SB), Z0, Z2
+	VDIVPS           Z2, Z1, Z1
+	VBROADCASTSS     math_x7f7fffff<>+0(SB), Z2
+	VMINPS           Z0, Z2, Z2
 	VMOVUPS.Z        (DX)(R8*4), K1, Z0
-	VMOVUPS.Z        (SI)(R8*4), K1, Z1
-	VMULPS           Z3, Z1, Z1
-	VMULPS           Z3, Z2, Z2
-	VMOVUPS          Z1, K1, (AX)(R8*4)
-	VMULPS           Z0, Z1, Z1
-	VMULPS           Z2, Z1, Z1
-	VMOVUPS          Z1, K1, (CX)(R8*4)
+	VMOVUPS.Z        (SI)(R8*4), K1, Z3
+	VMULPS           Z1, Z3, Z3
+	VMULPS           Z1, Z2, Z2
+	VMOVUPS          Z3, K1, (AX)(R8*4)
+	VMULPS           Z0, Z3, Z3
+	VMULPS           Z2, Z3, Z3
+	VMOVUPS          Z3, K1, (CX)(R8*4)
 
 end5:
 	VZEROUPPER
@@ -853,127 +771,77 @@ loop1:
 	CMPQ         DX, $0x00000010
 	JL           done2
 	VMOVUPS      (CX)(BX*4), Y0
-	VPAND        math_x7fffffff<>+0(SB), Y0, Y1
-	VBROADCASTSS math_x41500000<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y2
-	VMULPS       Y2, Y2, Y1
-	VMOVAPS      Y1, Y3
-	VFMSUB231PS  Y2, Y2, Y3
-	VBROADCASTSS math_x4b400000<>+0(SB), Y4
-	VFMADD231PS  math_xbf38aa3b<>+0(SB), Y1, Y4
-	VADDPS       math_xcb400000<>+0(SB), Y4, Y5
-	VBROADCASTSS math_xbf38aa3b<>+0(SB), Y6
-	VFMSUB213PS  Y5, Y1, Y6
-	VFMADD231PS  math_xb2257060<>+0(SB), Y1, Y6
-	VFMADD231PS  math_xbf38aa3b<>+0(SB), Y3, Y6
-	VBROADCASTSS math_x3920e99a<>+0(SB), Y1
-	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3c1d96de<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3d63576a<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3e75fded<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3f317218<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3f800000<>+0(SB), Y6, Y1
-	VMAXPS       math_x4b200000<>+0(SB), Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VPADDD       Y4, Y1, Y1
-	VADDPS       math_x3f800000<>+0(SB), Y2, Y3
-	VPSRLD       $0x15, Y3, Y3
-	VPSLLD       $0x1c, Y3, Y4
-	VPERMPS      math_place<>+0(SB), Y3, Y5
-	VPERMPS      math_place<>+32(SB), Y3, Y6
-	VBLENDVPS    Y4, Y6, Y5, Y5
-	VSUBPS       Y5, Y2, Y5
-	VPERMPS      math_tail5<>+0(SB), Y3, Y6
-	VPERMPS      math_tail5<>+32(SB), Y3, Y7
-	VBLENDVPS    Y4, Y7, Y6, Y6
-	VPERMPS      math_tail4<>+0(SB), Y3, Y7
-	VPERMPS      math_tail4<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail3<>+0(SB), Y3, Y7
-	VPERMPS      math_tail3<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail2<>+0(SB), Y3, Y7
-	VPERMPS      math_tail2<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail1<>+0(SB), Y3, Y7
-	VPERMPS      math_tail1<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail0<>+0(SB), Y3, Y7
-	VPERMPS      math_tail0<>+32(SB), Y3, Y3
-	VBLENDVPS    Y4, Y3, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VXORPS       Y3, Y3, Y3
-	VMULPS       Y1, Y6, Y1
-	VMAXPS       Y0, Y3, Y3
-	VFNMADD231PS Y2, Y1, Y3
-	VCMPPS       $0x06, math_xc1500000<>+0(SB), Y0, Y0
-	VANDPS       Y0, Y3, Y3
-	VMOVUPS      Y3, (AX)(BX*4)
+	VBROADCASTSS math_x41540000<>+0(SB), Y1
+	VPAND        math_x7fffffff<>+0(SB), Y0, Y2
+	VMINPS       Y2, Y1, Y1
+	VBROADCASTSS math_x4b40007f<>+0(SB), Y2
+	VMULPS       math_xbf38aa3b<>+0(SB), Y1, Y3
+	VFMADD231PS  Y1, Y3, Y2
+	VADDPS       math_xcb40007f<>+0(SB), Y2, Y3
+	VMULPS       math_x3fb17200<>+0(SB), Y3, Y4
+	VFMADD231PS  Y1, Y1, Y4
+	VFMADD231PS  math_x363fbe8e<>+0(SB), Y3, Y4
+	VBROADCASTSS math_x3736da0a<>+0(SB), Y3
+	VFMADD213PS  math_xb9091da3<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3aaaaa2f<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbc2aaa48<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3d800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbe800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3f000000<>+0(SB), Y4, Y3
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VADDPS       math_x411901cb<>+0(SB), Y1, Y2
+	VBROADCASTSS math_xbf7ff361<>+0(SB), Y4
+	VFMADD213PS  math_xc1051492<>+0(SB), Y1, Y4
+	VFMADD213PS  math_xc1efa71d<>+0(SB), Y1, Y4
+	VFMADD213PS  math_xc2471b35<>+0(SB), Y1, Y4
+	VFMADD213PS  math_x42285472<>+0(SB), Y1, Y2
+	VFMADD213PS  math_x42c51f8f<>+0(SB), Y1, Y2
+	VFMADD213PS  math_x42da978c<>+0(SB), Y1, Y2
+	VFMADD231PS  math_x3fa06c99<>+0(SB), Y2, Y4
+	VFMADD213PS  Y2, Y1, Y4
+	VDIVPS       Y4, Y2, Y2
+	VXORPS       Y4, Y4, Y4
+	VMULPS       Y1, Y3, Y1
+	VMAXPS       Y0, Y4, Y4
+	VFNMADD231PS Y2, Y1, Y4
+	VMOVUPS      Y4, (AX)(BX*4)
 	VMOVUPS      32(CX)(BX*4), Y0
-	VPAND        math_x7fffffff<>+0(SB), Y0, Y1
-	VBROADCASTSS math_x41500000<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y2
-	VMULPS       Y2, Y2, Y1
-	VMOVAPS      Y1, Y3
-	VFMSUB231PS  Y2, Y2, Y3
-	VBROADCASTSS math_x4b400000<>+0(SB), Y4
-	VFMADD231PS  math_xbf38aa3b<>+0(SB), Y1, Y4
-	VADDPS       math_xcb400000<>+0(SB), Y4, Y5
-	VBROADCASTSS math_xbf38aa3b<>+0(SB), Y6
-	VFMSUB213PS  Y5, Y1, Y6
-	VFMADD231PS  math_xb2257060<>+0(SB), Y1, Y6
-	VFMADD231PS  math_xbf38aa3b<>+0(SB), Y3, Y6
-	VBROADCASTSS math_x3920e99a<>+0(SB), Y1
-	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3c1d96de<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3d63576a<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3e75fded<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3f317218<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3f800000<>+0(SB), Y6, Y1
-	VMAXPS       math_x4b200000<>+0(SB), Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VPADDD       Y4, Y1, Y1
-	VADDPS       math_x3f800000<>+0(SB), Y2, Y3
-	VPSRLD       $0x15, Y3, Y3
-	VPSLLD       $0x1c, Y3, Y4
-	VPERMPS      math_place<>+0(SB), Y3, Y5
-	VPERMPS      math_place<>+32(SB), Y3, Y6
-	VBLENDVPS    Y4, Y6, Y5, Y5
-	VSUBPS       Y5, Y2, Y5
-	VPERMPS      math_tail5<>+0(SB), Y3, Y6
-	VPERMPS      math_tail5<>+32(SB), Y3, Y7
-	VBLENDVPS    Y4, Y7, Y6, Y6
-	VPERMPS      math_tail4<>+0(SB), Y3, Y7
-	VPERMPS      math_tail4<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail3<>+0(SB), Y3, Y7
-	VPERMPS      math_tail3<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail2<>+0(SB), Y3, Y7
-	VPERMPS      math_tail2<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail1<>+0(SB), Y3, Y7
-	VPERMPS      math_tail1<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail0<>+0(SB), Y3, Y7
-	VPERMPS      math_tail0<>+32(SB), Y3, Y3
-	VBLENDVPS    Y4, Y3, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VXORPS       Y3, Y3, Y3
-	VMULPS       Y1, Y6, Y1
-	VMAXPS       Y0, Y3, Y3
-	VFNMADD231PS Y2, Y1, Y3
-	VCMPPS       $0x06, math_xc1500000<>+0(SB), Y0, Y0
-	VANDPS       Y0, Y3, Y3
-	VMOVUPS      Y3, 32(AX)(BX*4)
+	VBROADCASTSS math_x41540000<>+0(SB), Y1
+	VPAND        math_x7fffffff<>+0(SB), Y0, Y2
+	VMINPS       Y2, Y1, Y1
+	VBROADCASTSS math_x4b40007f<>+0(SB), Y2
+	VMULPS       math_xbf38aa3b<>+0(SB), Y1, Y3
+	VFMADD231PS  Y1, Y3, Y2
+	VADDPS       math_xcb40007f<>+0(SB), Y2, Y3
+	VMULPS       math_x3fb17200<>+0(SB), Y3, Y4
+	VFMADD231PS  Y1, Y1, Y4
+	VFMADD231PS  math_x363fbe8e<>+0(SB), Y3, Y4
+	VBROADCASTSS math_x3736da0a<>+0(SB), Y3
+	VFMADD213PS  math_xb9091da3<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3aaaaa2f<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbc2aaa48<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3d800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbe800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3f000000<>+0(SB), Y4, Y3
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VADDPS       math_x411901cb<>+0(SB), Y1, Y2
+	VBROADCASTSS math_xbf7ff361<>+0(SB), Y4
+	VFMADD213PS  math_xc1051492<>+0(SB), Y1, Y4
+	VFMADD213PS  math_xc1efa71d<>+0(SB), Y1, Y4
+	VFMADD213PS  math_xc2471b35<>+0(SB), Y1, Y4
+	VFMADD213PS  math_x42285472<>+0(SB), Y1, Y2
+	VFMADD213PS  math_x42c51f8f<>+0(SB), Y1, Y2
+	VFMADD213PS  math_x42da978c<>+0(SB), Y1, Y2
+	VFMADD231PS  math_x3fa06c99<>+0(SB), Y2, Y4
+	VFMADD213PS  Y2, Y1, Y4
+	VDIVPS       Y4, Y2, Y2
+	VXORPS       Y4, Y4, Y4
+	VMULPS       Y1, Y3, Y1
+	VMAXPS       Y0, Y4, Y4
+	VFNMADD231PS Y2, Y1, Y4
+	VMOVUPS      Y4, 32(AX)(BX*4)
 	ADDQ         $0x00000010, BX
 	SUBQ         $0x00000010, DX
 	JMP          loop1
@@ -983,66 +851,41 @@ loop3:
 	CMPQ         DX, $0x00000008
 	JL           done4
 	VMOVUPS      (CX)(BX*4), Y0
-	VPAND        math_x7fffffff<>+0(SB), Y0, Y1
-	VBROADCASTSS math_x41500000<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y2
-	VMULPS       Y2, Y2, Y1
-	VMOVAPS      Y1, Y3
-	VFMSUB231PS  Y2, Y2, Y3
-	VBROADCASTSS math_x4b400000<>+0(SB), Y4
-	VFMADD231PS  math_xbf38aa3b<>+0(SB), Y1, Y4
-	VADDPS       math_xcb400000<>+0(SB), Y4, Y5
-	VBROADCASTSS math_xbf38aa3b<>+0(SB), Y6
-	VFMSUB213PS  Y5, Y1, Y6
-	VFMADD231PS  math_xb2257060<>+0(SB), Y1, Y6
-	VFMADD231PS  math_xbf38aa3b<>+0(SB), Y3, Y6
-	VBROADCASTSS math_x3920e99a<>+0(SB), Y1
-	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3c1d96de<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3d63576a<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3e75fded<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3f317218<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3f800000<>+0(SB), Y6, Y1
-	VMAXPS       math_x4b200000<>+0(SB), Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VPADDD       Y4, Y1, Y1
-	VADDPS       math_x3f800000<>+0(SB), Y2, Y3
-	VPSRLD       $0x15, Y3, Y3
-	VPSLLD       $0x1c, Y3, Y4
-	VPERMPS      math_place<>+0(SB), Y3, Y5
-	VPERMPS      math_place<>+32(SB), Y3, Y6
-	VBLENDVPS    Y4, Y6, Y5, Y5
-	VSUBPS       Y5, Y2, Y5
-	VPERMPS      math_tail5<>+0(SB), Y3, Y6
-	VPERMPS      math_tail5<>+32(SB), Y3, Y7
-	VBLENDVPS    Y4, Y7, Y6, Y6
-	VPERMPS      math_tail4<>+0(SB), Y3, Y7
-	VPERMPS      math_tail4<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail3<>+0(SB), Y3, Y7
-	VPERMPS      math_tail3<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail2<>+0(SB), Y3, Y7
-	VPERMPS      math_tail2<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail1<>+0(SB), Y3, Y7
-	VPERMPS      math_tail1<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail0<>+0(SB), Y3, Y7
-	VPERMPS      math_tail0<>+32(SB), Y3, Y3
-	VBLENDVPS    Y4, Y3, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VXORPS       Y3, Y3, Y3
-	VMULPS       Y1, Y6, Y1
-	VMAXPS       Y0, Y3, Y3
-	VFNMADD231PS Y2, Y1, Y3
-	VCMPPS       $0x06, math_xc1500000<>+0(SB), Y0, Y0
-	VANDPS       Y0, Y3, Y3
-	VMOVUPS      Y3, (AX)(BX*4)
+	VBROADCASTSS math_x41540000<>+0(SB), Y1
+	VPAND        math_x7fffffff<>+0(SB), Y0, Y2
+	VMINPS       Y2, Y1, Y1
+	VBROADCASTSS math_x4b40007f<>+0(SB), Y2
+	VMULPS       math_xbf38aa3b<>+0(SB), Y1, Y3
+	VFMADD231PS  Y1, Y3, Y2
+	VADDPS       math_xcb40007f<>+0(SB), Y2, Y3
+	VMULPS       math_x3fb17200<>+0(SB), Y3, Y4
+	VFMADD231PS  Y1, Y1, Y4
+	VFMADD231PS  math_x363fbe8e<>+0(SB), Y3, Y4
+	VBROADCASTSS math_x3736da0a<>+0(SB), Y3
+	VFMADD213PS  math_xb9091da3<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3aaaaa2f<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbc2aaa48<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3d800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbe800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3f000000<>+0(SB), Y4, Y3
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VADDPS       math_x411901cb<>+0(SB), Y1, Y2
+	VBROADCASTSS math_xbf7ff361<>+0(SB), Y4
+	VFMADD213PS  math_xc1051492<>+0(SB), Y1, Y4
+	VFMADD213PS  math_xc1efa71d<>+0(SB), Y1, Y4
+	VFMADD213PS  math_xc2471b35<>+0(SB), Y1, Y4
+	VFMADD213PS  math_x42285472<>+0(SB), Y1, Y2
+	VFMADD213PS  math_x42c51f8f<>+0(SB), Y1, Y2
+	VFMADD213PS  math_x42da978c<>+0(SB), Y1, Y2
+	VFMADD231PS  math_x3fa06c99<>+0(SB), Y2, Y4
+	VFMADD213PS  Y2, Y1, Y4
+	VDIVPS       Y4, Y2, Y2
+	VXORPS       Y4, Y4, Y4
+	VMULPS       Y1, Y3, Y1
+	VMAXPS       Y0, Y4, Y4
+	VFNMADD231PS Y2, Y1, Y4
+	VMOVUPS      Y4, (AX)(BX*4)
 	ADDQ         $0x00000008, BX
 	SUBQ         $0x00000008, DX
 	JMP          loop3
@@ -1054,70 +897,55 @@ done4:
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     math_lanes<>+0(SB), Y0, Y0
 	VMASKMOVPS   (CX)(BX*4), Y0, Y1
-	VPAND        math_x7fffffff<>+0(SB), Y1, Y2
-	VBROADCASTSS math_x41500000<>+0(SB), Y3
-	VMINPS       Y2, Y3, Y3
-	VMULPS       Y3, Y3, Y2
-	VMOVAPS      Y2, Y4
-	VFMSUB231PS  Y3, Y3, Y4
-	VBROADCASTSS math_x4b400000<>+0(SB), Y5
-	VFMADD231PS  math_xbf38aa3b<>+0(SB), Y2, Y5
-	VADDPS       math_xcb400000<>+0(SB), Y5, Y6
-	VBROADCASTSS math_xbf38aa3b<>+0(SB), Y7
-	VFMSUB213PS  Y6, Y2, Y7
-	VFMADD231PS  math_xb2257060<>+0(SB), Y2, Y7
-	VFMADD231PS  math_xbf38aa3b<>+0(SB), Y4, Y7
-	VBROADCASTSS math_x3920e99a<>+0(SB), Y2
-	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y7, Y2
-	VFMADD213PS  math_x3c1d96de<>+0(SB), Y7, Y2
-	VFMADD213PS  math_x3d63576a<>+0(SB), Y7, Y2
-	VFMADD213PS  math_x3e75fded<>+0(SB), Y7, Y2
-	VFMADD213PS  math_x3f317218<>+0(SB), Y7, Y2
-	VFMADD213PS  math_x3f800000<>+0(SB), Y7, Y2
-	VMAXPS       math_x4b200000<>+0(SB), Y5, Y5
-	VPSLLD       $0x17, Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VADDPS       math_x3f800000<>+0(SB), Y3, Y4
-	VPSRLD       $0x15, Y4, Y4
-	VPSLLD       $0x1c, Y4, Y5
-	VPERMPS      math_place<>+0(SB), Y4, Y6
-	VPERMPS      math_place<>+32(SB), Y4, Y7
-	VBLENDVPS    Y5, Y7, Y6, Y6
-	VSUBPS       Y6, Y3, Y6
-	VPERMPS      math_tail5<>+0(SB), Y4, Y7
-	VPERMPS      math_tail5<>+32(SB), Y4, Y8
-	VBLENDVPS    Y5, Y8, Y7, Y7
-	VPERMPS      math_tail4<>+0(SB), Y4, Y8
-	VPERMPS      math_tail4<>+32(SB), Y4, Y9
-	VBLENDVPS    Y5, Y9, Y8, Y8
-	VFMADD213PS  Y8, Y6, Y7
-	VPERMPS      math_tail3<>+0(SB), Y4, Y8
-	VPERMPS      math_tail3<>+32(SB), Y4, Y9
-	VBLENDVPS    Y5, Y9, Y8, Y8
-	VFMADD213PS  Y8, Y6, Y7
-	VPERMPS      math_tail2<>+0(SB), Y4, Y8
-	VPERMPS      math_tail2<>+32(SB), Y4, Y9
-	VBLENDVPS    Y5, Y9, Y8, Y8
-	VFMADD213PS  Y8, Y6, Y7
-	VPERMPS      math_tail1<>+0(SB), Y4, Y8
-	VPERMPS      math_tail1<>+32(SB), Y4, Y9
-	VBLENDVPS    Y5, Y9, Y8, Y8
-	VFMADD213PS  Y8, Y6, Y7
-	VPERMPS      math_tail0<>+0(SB), Y4, Y8
-	VPERMPS      math_tail0<>+32(SB), Y4, Y4
-	VBLENDVPS    Y5, Y4, Y8, Y8
-	VFMADD213PS  Y8, Y6, Y7
-	VXORPS       Y4, Y4, Y4
-	VMULPS       Y2, Y7, Y2
-	VMAXPS       Y1, Y4, Y4
-	VFNMADD231PS Y3, Y2, Y4
-	VCMPPS       $0x06, math_xc1500000<>+0(SB), Y1, Y1
-	VANDPS       Y1, Y4, Y4
-	VMASKMOVPS   Y4, Y0, (AX)(BX*4)
+	VBROADCASTSS math_x41540000<>+0(SB), Y2
+	VPAND        math_x7fffffff<>+0(SB), Y1, Y3
+	VMINPS       Y3, Y2, Y2
+	VBROADCASTSS math_x4b40007f<>+0(SB), Y3
+	VMULPS       math_xbf38aa3b<>+0(SB), Y2, Y4
+	VFMADD231PS  Y2, Y4, Y3
+	VADDPS       math_xcb40007f<>+0(SB), Y3, Y4
+	VMULPS       math_x3fb17200<>+0(SB), Y4, Y5
+	VFMADD231PS  Y2, Y2, Y5
+	VFMADD231PS  math_x363fbe8e<>+0(SB), Y4, Y5
+	VBROADCASTSS math_x3736da0a<>+0(SB), Y4
+	VFMADD213PS  math_xb9091da3<>+0(SB), Y5, Y4
+	VFMADD213PS  math_x3aaaaa2f<>+0(SB), Y5, Y4
+	VFMADD213PS  math_xbc2aaa48<>+0(SB), Y5, Y4
+	VFMADD213PS  math_x3d800000<>+0(SB), Y5, Y4
+	VFMADD213PS  math_xbe800000<>+0(SB), Y5, Y4
+	VFMADD213PS  math_x3f000000<>+0(SB), Y5, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VADDPS       math_x411901cb<>+0(SB), Y2, Y3
+	VBROADCASTSS math_xbf7ff361<>+0(SB), Y5
+	VFMADD213PS  math_xc1051492<>+0(SB), Y2, Y5
+	VFMADD213PS  math_xc1efa71d<>+0(SB), Y2, Y5
+	VFMADD213PS  math_xc2471b35<>+0(SB), Y2, Y5
+	VFMADD213PS  math_x42285472<>+0(SB), Y2, Y3
+	VFMADD213PS  math_x42c51f8f<>+0(SB), Y2, Y3
+	VFMADD213PS  math_x42da978c<>+0(SB), Y2, Y3
+	VFMADD231PS  math_x3fa06c99<>+0(SB), Y3, Y5
+	VFMADD213PS  Y3, Y2, Y5
+	VDIVPS       Y5, Y3, Y3
+	VXORPS       Y5, Y5, Y5
+	VMULPS       Y2, Y4, Y2
+	VMAXPS       Y1, Y5, Y5
+	VFNMADD231PS Y3, Y2, Y5
+	VMASKMOVPS   Y5, Y0, (AX)(BX*4)
 
 end5:
 	VZEROUPPER
 	RET
+
+DATA math_x41540000<>+0(SB)/4, $0x41540000
+DATA math_x41540000<>+4(SB)/4, $0x41540000
+DATA math_x41540000<>+8(SB)/4, $0x41540000
+DATA math_x41540000<>+12(SB)/4, $0x41540000
+DATA math_x41540000<>+16(SB)/4, $0x41540000
+DATA math_x41540000<>+20(SB)/4, $0x41540000
+DATA math_x41540000<>+24(SB)/4, $0x41540000
+DATA math_x41540000<>+28(SB)/4, $0x41540000
+GLOBL math_x41540000<>(SB), RODATA|NOPTR, $32
 
 DATA math_x7fffffff<>+0(SB)/4, $0x7fffffff
 DATA math_x7fffffff<>+4(SB)/4, $0x7fffffff
@@ -1129,16 +957,6 @@ DATA math_x7fffffff<>+24(SB)/4, $0x7fffffff
 DATA math_x7fffffff<>+28(SB)/4, $0x7fffffff
 GLOBL math_x7fffffff<>(SB), RODATA|NOPTR, $32
 
-DATA math_x41500000<>+0(SB)/4, $0x41500000
-DATA math_x41500000<>+4(SB)/4, $0x41500000
-DATA math_x41500000<>+8(SB)/4, $0x41500000
-DATA math_x41500000<>+12(SB)/4, $0x41500000
-DATA math_x41500000<>+16(SB)/4, $0x41500000
-DATA math_x41500000<>+20(SB)/4, $0x41500000
-DATA math_x41500000<>+24(SB)/4, $0x41500000
-DATA math_x41500000<>+28(SB)/4, $0x41500000
-GLOBL math_x41500000<>(SB), RODATA|NOPTR, $32
-
 DATA math_xbf38aa3b<>+0(SB)/4, $0xbf38aa3b
 DATA math_xbf38aa3b<>+4(SB)/4, $0xbf38aa3b
 DATA math_xbf38aa3b<>+8(SB)/4, $0xbf38aa3b
@@ -1149,151 +967,185 @@ DATA math_xbf38aa3b<>+24(SB)/4, $0xbf38aa3b
 DATA math_xbf38aa3b<>+28(SB)/4, $0xbf38aa3b
 GLOBL math_xbf38aa3b<>(SB), RODATA|NOPTR, $32
 
-DATA math_xb2257060<>+0(SB)/4, $0xb2257060
-DATA math_xb2257060<>+4(SB)/4, $0xb2257060
-DATA math_xb2257060<>+8(SB)/4, $0xb2257060
-DATA math_xb2257060<>+12(SB)/4, $0xb2257060
-DATA math_xb2257060<>+16(SB)/4, $0xb2257060
-DATA math_xb2257060<>+20(SB)/4, $0xb2257060
-DATA math_xb2257060<>+24(SB)/4, $0xb2257060
-DATA math_xb2257060<>+28(SB)/4, $0xb2257060
-GLOBL math_xb2257060<>(SB), RODATA|NOPTR, $32
+DATA math_x3fb17200<>+0(SB)/4, $0x3fb17200
+DATA math_x3fb17200<>+4(SB)/4, $0x3fb17200
+DATA math_x3fb17200<>+8(SB)/4, $0x3fb17200
+DATA math_x3fb17200<>+12(SB)/4, $0x3fb17200
+DATA math_x3fb17200<>+16(SB)/4, $0x3fb17200
+DATA math_x3fb17200<>+20(SB)/4, $0x3fb17200
+DATA math_x3fb17200<>+24(SB)/4, $0x3fb17200
+DATA math_x3fb17200<>+28(SB)/4, $0x3fb17200
+GLOBL math_x3fb17200<>(SB), RODATA|NOPTR, $32
 
-DATA math_place<>+0(SB)/4, $0x3f9d4000
-DATA math_place<>+4(SB)/4, $0x3fdd0000
-DATA math_place<>+8(SB)/4, $0x40100000
-DATA math_place<>+12(SB)/4, $0x402fe000
-DATA math_place<>+16(SB)/4, $0x405e8000
-DATA math_place<>+20(SB)/4, $0x40918000
-DATA math_place<>+24(SB)/4, $0x40b0c000
-DATA math_place<>+28(SB)/4, $0x40cf4000
-DATA math_place<>+32(SB)/4, $0x40ff0000
-DATA math_place<>+36(SB)/4, $0x411ec000
-DATA math_place<>+40(SB)/4, $0x41410000
-DATA math_place<>+44(SB)/4, $0x41612000
-DATA math_place<>+48(SB)/4, $0x3e060000
-DATA math_place<>+52(SB)/4, $0x3eba8000
-DATA math_place<>+56(SB)/4, $0x3f1fc000
-DATA math_place<>+60(SB)/4, $0x3f5e8000
-GLOBL math_place<>(SB), RODATA|NOPTR, $64
+DATA math_x363fbe8e<>+0(SB)/4, $0x363fbe8e
+DATA math_x363fbe8e<>+4(SB)/4, $0x363fbe8e
+DATA math_x363fbe8e<>+8(SB)/4, $0x363fbe8e
+DATA math_x363fbe8e<>+12(SB)/4, $0x363fbe8e
+DATA math_x363fbe8e<>+16(SB)/4, $0x363fbe8e
+DATA math_x363fbe8e<>+20(SB)/4, $0x363fbe8e
+DATA math_x363fbe8e<>+24(SB)/4, $0x363fbe8e
+DATA math_x363fbe8e<>+28(SB)/4, $0x363fbe8e
+GLOBL math_x363fbe8e<>(SB), RODATA|NOPTR, $32
 
-DATA math_tail5<>+0(SB)/4, $0xbb029e46
-DATA math_tail5<>+4(SB)/4, $0xba59f823
-DATA math_tail5<>+8(SB)/4, $0xb9c4a4f3
-DATA math_tail5<>+12(SB)/4, $0xb93e00df
-DATA math_tail5<>+16(SB)/4, $0xb89002b7
-DATA math_tail5<>+20(SB)/4, $0xb7b8449e
-DATA math_tail5<>+24(SB)/4, $0xb709bb85
-DATA math_tail5<>+28(SB)/4, $0xb668bb49
-DATA math_tail5<>+32(SB)/4, $0xb59acf21
-DATA math_tail5<>+36(SB)/4, $0xb4b257b7
-DATA math_tail5<>+40(SB)/4, $0xb3fc1061
-DATA math_tail5<>+44(SB)/4, $0xb34eaf42
-DATA math_tail5<>+48(SB)/4, $0xbca358dd
-DATA math_tail5<>+52(SB)/4, $0xbc3ae02a
-DATA math_tail5<>+56(SB)/4, $0xbbdbbc0e
-DATA math_tail5<>+60(SB)/4, $0xbb84917c
-GLOBL math_tail5<>(SB), RODATA|NOPTR, $64
+DATA math_x3736da0a<>+0(SB)/4, $0x3736da0a
+DATA math_x3736da0a<>+4(SB)/4, $0x3736da0a
+DATA math_x3736da0a<>+8(SB)/4, $0x3736da0a
+DATA math_x3736da0a<>+12(SB)/4, $0x3736da0a
+DATA math_x3736da0a<>+16(SB)/4, $0x3736da0a
+DATA math_x3736da0a<>+20(SB)/4, $0x3736da0a
+DATA math_x3736da0a<>+24(SB)/4, $0x3736da0a
+DATA math_x3736da0a<>+28(SB)/4, $0x3736da0a
+GLOBL math_x3736da0a<>(SB), RODATA|NOPTR, $32
 
-DATA math_tail4<>+0(SB)/4, $0x3bd0db1d
-DATA math_tail4<>+4(SB)/4, $0x3b40dca3
-DATA math_tail4<>+8(SB)/4, $0x3ab98cfd
-DATA math_tail4<>+12(SB)/4, $0x3a455a48
-DATA math_tail4<>+16(SB)/4, $0x39aed2e5
-DATA math_tail4<>+20(SB)/4, $0x38f55797
-DATA math_tail4<>+24(SB)/4, $0x385910a5
-DATA math_tail4<>+28(SB)/4, $0x37d81a26
-DATA math_tail4<>+32(SB)/4, $0x372b358e
-DATA math_tail4<>+36(SB)/4, $0x36744d03
-DATA math_tail4<>+40(SB)/4, $0x35bfb365
-DATA math_tail4<>+44(SB)/4, $0x3535af57
-DATA math_tail4<>+48(SB)/4, $0x3d4345d2
-DATA math_tail4<>+52(SB)/4, $0x3cf3e9a1
-DATA math_tail4<>+56(SB)/4, $0x3c949273
-DATA math_tail4<>+60(SB)/4, $0x3c3ec7c7
-GLOBL math_tail4<>(SB), RODATA|NOPTR, $64
+DATA math_xb9091da3<>+0(SB)/4, $0xb9091da3
+DATA math_xb9091da3<>+4(SB)/4, $0xb9091da3
+DATA math_xb9091da3<>+8(SB)/4, $0xb9091da3
+DATA math_xb9091da3<>+12(SB)/4, $0xb9091da3
+DATA math_xb9091da3<>+16(SB)/4, $0xb9091da3
+DATA math_xb9091da3<>+20(SB)/4, $0xb9091da3
+DATA math_xb9091da3<>+24(SB)/4, $0xb9091da3
+DATA math_xb9091da3<>+28(SB)/4, $0xb9091da3
+GLOBL math_xb9091da3<>(SB), RODATA|NOPTR, $32
 
-DATA math_tail3<>+0(SB)/4, $0xbc940331
-DATA math_tail3<>+4(SB)/4, $0xbc192342
-DATA math_tail3<>+8(SB)/4, $0xbba4dd36
-DATA math_tail3<>+12(SB)/4, $0xbb422883
-DATA math_tail3<>+16(SB)/4, $0xbac34b0e
-DATA math_tail3<>+20(SB)/4, $0xba24fc57
-DATA math_tail3<>+24(SB)/4, $0xb9a96dc5
-DATA math_tail3<>+28(SB)/4, $0xb940328b
-DATA math_tail3<>+32(SB)/4, $0xb8b36748
-DATA math_tail3<>+36(SB)/4, $0xb81cd8d1
-DATA math_tail3<>+40(SB)/4, $0xb793e650
-DATA math_tail3<>+44(SB)/4, $0xb7228d52
-DATA math_tail3<>+48(SB)/4, $0xbdd5c834
-DATA math_tail3<>+52(SB)/4, $0xbd8d7c70
-DATA math_tail3<>+56(SB)/4, $0xbd37933b
-DATA math_tail3<>+60(SB)/4, $0xbcfa0929
-GLOBL math_tail3<>(SB), RODATA|NOPTR, $64
+DATA math_x3aaaaa2f<>+0(SB)/4, $0x3aaaaa2f
+DATA math_x3aaaaa2f<>+4(SB)/4, $0x3aaaaa2f
+DATA math_x3aaaaa2f<>+8(SB)/4, $0x3aaaaa2f
+DATA math_x3aaaaa2f<>+12(SB)/4, $0x3aaaaa2f
+DATA math_x3aaaaa2f<>+16(SB)/4, $0x3aaaaa2f
+DATA math_x3aaaaa2f<>+20(SB)/4, $0x3aaaaa2f
+DATA math_x3aaaaa2f<>+24(SB)/4, $0x3aaaaa2f
+DATA math_x3aaaaa2f<>+28(SB)/4, $0x3aaaaa2f
+GLOBL math_x3aaaaa2f<>(SB), RODATA|NOPTR, $32
 
-DATA math_tail2<>+0(SB)/4, $0x3d426e4f
-DATA math_tail2<>+4(SB)/4, $0x3ce3f00a
-DATA math_tail2<>+8(SB)/4, $0x3c8ad4c6
-DATA math_tail2<>+12(SB)/4, $0x3c367778
-DATA math_tail2<>+16(SB)/4, $0x3bd4b10c
-DATA math_tail2<>+20(SB)/4, $0x3b59f411
-DATA math_tail2<>+24(SB)/4, $0x3b02711f
-DATA math_tail2<>+28(SB)/4, $0x3aa8ff93
-DATA math_tail2<>+32(SB)/4, $0x3a3d2431
-DATA math_tail2<>+36(SB)/4, $0x39c9fd71
-DATA math_tail2<>+40(SB)/4, $0x3964fbd3
-DATA math_tail2<>+44(SB)/4, $0x3911c976
-DATA math_tail2<>+48(SB)/4, $0x3e508cd1
-DATA math_tail2<>+52(SB)/4, $0x3e1359af
-DATA math_tail2<>+56(SB)/4, $0x3dcd6778
-DATA math_tail2<>+60(SB)/4, $0x3d957768
-GLOBL math_tail2<>(SB), RODATA|NOPTR, $64
+DATA math_xbc2aaa48<>+0(SB)/4, $0xbc2aaa48
+DATA math_xbc2aaa48<>+4(SB)/4, $0xbc2aaa48
+DATA math_xbc2aaa48<>+8(SB)/4, $0xbc2aaa48
+DATA math_xbc2aaa48<>+12(SB)/4, $0xbc2aaa48
+DATA math_xbc2aaa48<>+16(SB)/4, $0xbc2aaa48
+DATA math_xbc2aaa48<>+20(SB)/4, $0xbc2aaa48
+DATA math_xbc2aaa48<>+24(SB)/4, $0xbc2aaa48
+DATA math_xbc2aaa48<>+28(SB)/4, $0xbc2aaa48
+GLOBL math_xbc2aaa48<>(SB), RODATA|NOPTR, $32
 
-DATA math_tail1<>+0(SB)/4, $0xbde669f3
-DATA math_tail1<>+4(SB)/4, $0xbd9bcdac
-DATA math_tail1<>+8(SB)/4, $0xbd5a02e6
-DATA math_tail1<>+12(SB)/4, $0xbd21c321
-DATA math_tail1<>+16(SB)/4, $0xbcdd7abb
-DATA math_tail1<>+20(SB)/4, $0xbc8b5ab9
-DATA math_tail1<>+24(SB)/4, $0xbc440319
-DATA math_tail1<>+28(SB)/4, $0xbc11d386
-DATA math_tail1<>+32(SB)/4, $0xbbc4d453
-DATA math_tail1<>+36(SB)/4, $0xbb80effe
-DATA math_tail1<>+40(SB)/4, $0xbb301a6f
-DATA math_tail1<>+44(SB)/4, $0xbb021c6d
-DATA math_tail1<>+48(SB)/4, $0xbeadfcfa
-DATA math_tail1<>+52(SB)/4, $0xbe84f1f2
-DATA math_tail1<>+56(SB)/4, $0xbe49c4f8
-DATA math_tail1<>+60(SB)/4, $0xbe1eb70c
-GLOBL math_tail1<>(SB), RODATA|NOPTR, $64
+DATA math_x3d800000<>+0(SB)/4, $0x3d800000
+DATA math_x3d800000<>+4(SB)/4, $0x3d800000
+DATA math_x3d800000<>+8(SB)/4, $0x3d800000
+DATA math_x3d800000<>+12(SB)/4, $0x3d800000
+DATA math_x3d800000<>+16(SB)/4, $0x3d800000
+DATA math_x3d800000<>+20(SB)/4, $0x3d800000
+DATA math_x3d800000<>+24(SB)/4, $0x3d800000
+DATA math_x3d800000<>+28(SB)/4, $0x3d800000
+GLOBL math_x3d800000<>(SB), RODATA|NOPTR, $32
 
-DATA math_tail0<>+0(SB)/4, $0x3e6ec060
-DATA math_tail0<>+4(SB)/4, $0x3e3f7cce
-DATA math_tail0<>+8(SB)/4, $0x3e1d56ef
-DATA math_tail0<>+12(SB)/4, $0x3e05f0ea
-DATA math_tail0<>+16(SB)/4, $0x3ddb15da
-DATA math_tail0<>+20(SB)/4, $0x3dac0779
-DATA math_tail0<>+24(SB)/4, $0x3d8f7c3f
-DATA math_tail0<>+28(SB)/4, $0x3d76acff
-DATA math_tail0<>+32(SB)/4, $0x3d49f8d2
-DATA math_tail0<>+36(SB)/4, $0x3d2311ab
-DATA math_tail0<>+40(SB)/4, $0x3d068de6
-DATA math_tail0<>+44(SB)/4, $0x3ce71da4
-DATA math_tail0<>+48(SB)/4, $0x3ee751af
-DATA math_tail0<>+52(SB)/4, $0x3ec3c6f2
-DATA math_tail0<>+56(SB)/4, $0x3ea5a826
-DATA math_tail0<>+60(SB)/4, $0x3e8fb4cc
-GLOBL math_tail0<>(SB), RODATA|NOPTR, $64
+DATA math_xbe800000<>+0(SB)/4, $0xbe800000
+DATA math_xbe800000<>+4(SB)/4, $0xbe800000
+DATA math_xbe800000<>+8(SB)/4, $0xbe800000
+DATA math_xbe800000<>+12(SB)/4, $0xbe800000
+DATA math_xbe800000<>+16(SB)/4, $0xbe800000
+DATA math_xbe800000<>+20(SB)/4, $0xbe800000
+DATA math_xbe800000<>+24(SB)/4, $0xbe800000
+DATA math_xbe800000<>+28(SB)/4, $0xbe800000
+GLOBL math_xbe800000<>(SB), RODATA|NOPTR, $32
 
-DATA math_xc1500000<>+0(SB)/4, $0xc1500000
-DATA math_xc1500000<>+4(SB)/4, $0xc1500000
-DATA math_xc1500000<>+8(SB)/4, $0xc1500000
-DATA math_xc1500000<>+12(SB)/4, $0xc1500000
-DATA math_xc1500000<>+16(SB)/4, $0xc1500000
-DATA math_xc1500000<>+20(SB)/4, $0xc1500000
-DATA math_xc1500000<>+24(SB)/4, $0xc1500000
-DATA math_xc1500000<>+28(SB)/4, $0xc1500000
-GLOBL math_xc1500000<>(SB), RODATA|NOPTR, $32
+DATA math_x3f000000<>+0(SB)/4, $0x3f000000
+DATA math_x3f000000<>+4(SB)/4, $0x3f000000
+DATA math_x3f000000<>+8(SB)/4, $0x3f000000
+DATA math_x3f000000<>+12(SB)/4, $0x3f000000
+DATA math_x3f000000<>+16(SB)/4, $0x3f000000
+DATA math_x3f000000<>+20(SB)/4, $0x3f000000
+DATA math_x3f000000<>+24(SB)/4, $0x3f000000
+DATA math_x3f000000<>+28(SB)/4, $0x3f000000
+GLOBL math_x3f000000<>(SB), RODATA|NOPTR, $32
+
+DATA math_x411901cb<>+0(SB)/4, $0x411901cb
+DATA math_x411901cb<>+4(SB)/4, $0x411901cb
+DATA math_x411901cb<>+8(SB)/4, $0x411901cb
+DATA math_x411901cb<>+12(SB)/4, $0x411901cb
+DATA math_x411901cb<>+16(SB)/4, $0x411901cb
+DATA math_x411901cb<>+20(SB)/4, $0x411901cb
+DATA math_x411901cb<>+24(SB)/4, $0x411901cb
+DATA math_x411901cb<>+28(SB)/4, $0x411901cb
+GLOBL math_x411901cb<>(SB), RODATA|NOPTR, $32
+
+DATA math_xbf7ff361<>+0(SB)/4, $0xbf7ff361
+DATA math_xbf7ff361<>+4(SB)/4, $0xbf7ff361
+DATA math_xbf7ff361<>+8(SB)/4, $0xbf7ff361
+DATA math_xbf7ff361<>+12(SB)/4, $0xbf7ff361
+DATA math_xbf7ff361<>+16(SB)/4, $0xbf7ff361
+DATA math_xbf7ff361<>+20(SB)/4, $0xbf7ff361
+DATA math_xbf7ff361<>+24(SB)/4, $0xbf7ff361
+DATA math_xbf7ff361<>+28(SB)/4, $0xbf7ff361
+GLOBL math_xbf7ff361<>(SB), RODATA|NOPTR, $32
+
+DATA math_xc1051492<>+0(SB)/4, $0xc1051492
+DATA math_xc1051492<>+4(SB)/4, $0xc1051492
+DATA math_xc1051492<>+8(SB)/4, $0xc1051492
+DATA math_xc1051492<>+12(SB)/4, $0xc1051492
+DATA math_xc1051492<>+16(SB)/4, $0xc1051492
+DATA math_xc1051492<>+20(SB)/4, $0xc1051492
+DATA math_xc1051492<>+24(SB)/4, $0xc1051492
+DATA math_xc1051492<>+28(SB)/4, $0xc1051492
+GLOBL math_xc1051492<>(SB), RODATA|NOPTR, $32
+
+DATA math_xc1efa71d<>+0(SB)/4, $0xc1efa71d
+DATA math_xc1efa71d<>+4(SB)/4, $0xc1efa71d
+DATA math_xc1efa71d<>+8(SB)/4, $0xc1efa71d
+DATA math_xc1efa71d<>+12(SB)/4, $0xc1efa71d
+DATA math_xc1efa71d<>+16(SB)/4, $0xc1efa71d
+DATA math_xc1efa71d<>+20(SB)/4, $0xc1efa71d
+DATA math_xc1efa71d<>+24(SB)/4, $0xc1efa71d
+DATA math_xc1efa71d<>+28(SB)/4, $0xc1efa71d
+GLOBL math_xc1efa71d<>(SB), RODATA|NOPTR, $32
+
+DATA math_xc2471b35<>+0(SB)/4, $0xc2471b35
+DATA math_xc2471b35<>+4(SB)/4, $0xc2471b35
+DATA math_xc2471b35<>+8(SB)/4, $0xc2471b35
+DATA math_xc2471b35<>+12(SB)/4, $0xc2471b35
+DATA math_xc2471b35<>+16(SB)/4, $0xc2471b35
+DATA math_xc2471b35<>+20(SB)/4, $0xc2471b35
+DATA math_xc2471b35<>+24(SB)/4, $0xc2471b35
+DATA math_xc2471b35<>+28(SB)/4, $0xc2471b35
+GLOBL math_xc2471b35<>(SB), RODATA|NOPTR, $32
+
+DATA math_x42285472<>+0(SB)/4, $0x42285472
+DATA math_x42285472<>+4(SB)/4, $0x42285472
+DATA math_x42285472<>+8(SB)/4, $0x42285472
+DATA math_x42285472<>+12(SB)/4, $0x42285472
+DATA math_x42285472<>+16(SB)/4, $0x42285472
+DATA math_x42285472<>+20(SB)/4, $0x42285472
+DATA math_x42285472<>+24(SB)/4, $0x42285472
+DATA math_x42285472<>+28(SB)/4, $0x42285472
+GLOBL math_x42285472<>(SB), RODATA|NOPTR, $32
+
+DATA math_x42c51f8f<>+0(SB)/4, $0x42c51f8f
+DATA math_x42c51f8f<>+4(SB)/4, $0x42c51f8f
+DATA math_x42c51f8f<>+8(SB)/4, $0x42c51f8f
+DATA math_x42c51f8f<>+12(SB)/4, $0x42c51f8f
+DATA math_x42c51f8f<>+16(SB)/4, $0x42c51f8f
+DATA math_x42c51f8f<>+20(SB)/4, $0x42c51f8f
+DATA math_x42c51f8f<>+24(SB)/4, $0x42c51f8f
+DATA math_x42c51f8f<>+28(SB)/4, $0x42c51f8f
+GLOBL math_x42c51f8f<>(SB), RODATA|NOPTR, $32
+
+DATA math_x42da978c<>+0(SB)/4, $0x42da978c
+DATA math_x42da978c<>+4(SB)/4, $0x42da978c
+DATA math_x42da978c<>+8(SB)/4, $0x42da978c
+DATA math_x42da978c<>+12(SB)/4, $0x42da978c
+DATA math_x42da978c<>+16(SB)/4, $0x42da978c
+DATA math_x42da978c<>+20(SB)/4, $0x42da978c
+DATA math_x42da978c<>+24(SB)/4, $0x42da978c
+DATA math_x42da978c<>+28(SB)/4, $0x42da978c
+GLOBL math_x42da978c<>(SB), RODATA|NOPTR, $32
+
+DATA math_x3fa06c99<>+0(SB)/4, $0x3fa06c99
+DATA math_x3fa06c99<>+4(SB)/4, $0x3fa06c99
+DATA math_x3fa06c99<>+8(SB)/4, $0x3fa06c99
+DATA math_x3fa06c99<>+12(SB)/4, $0x3fa06c99
+DATA math_x3fa06c99<>+16(SB)/4, $0x3fa06c99
+DATA math_x3fa06c99<>+20(SB)/4, $0x3fa06c99
+DATA math_x3fa06c99<>+24(SB)/4, $0x3fa06c99
+DATA math_x3fa06c99<>+28(SB)/4, $0x3fa06c99
+GLOBL math_x3fa06c99<>(SB), RODATA|NOPTR, $32
 
 // With a = |x| and Q = 1 − Φ(a), x·Φ(x) = max(x, 0) − a·Q on both sides of 0.
 // func geluAVX512(dst []float32, x []float32)
@@ -1308,93 +1160,77 @@ loop1:
 	CMPQ             DX, $0x00000020
 	JL               done2
 	VMOVUPS          (CX)(BX*4), Z0
-	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z1
-	VBROADCASTSS     math_x41500000<>+0(SB), Z2
-	VMINPS           Z1, Z2, Z2
-	VMULPS           Z2, Z2, Z1
-	VMOVAPS          Z1, Z3
-	VFMSUB231PS      Z2, Z2, Z3
-	VBROADCASTSS     math_x4b400000<>+0(SB), Z4
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z1, Z4
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z4
-	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z5
-	VFMSUB213PS      Z4, Z1, Z5
-	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z5
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z5
-	VBROADCASTSS     math_x3920e99a<>+0(SB), Z1
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z5, Z1
-	VSCALEFPS        Z4, Z1, Z1
-	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z3
-	VPSRLD           $0x15, Z3, Z3
-	VPERMPS          math_place<>+0(SB), Z3, Z4
-	VSUBPS           Z4, Z2, Z4
-	VPERMPS          math_tail5<>+0(SB), Z3, Z5
-	VPERMPS          math_tail4<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail3<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail2<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail1<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail0<>+0(SB), Z3, Z3
-	VFMADD213PS      Z3, Z4, Z5
-	VXORPS           Z3, Z3, Z3
-	VMULPS           Z1, Z5, Z1
-	VMAXPS           Z0, Z3, Z3
-	VFNMADD231PS     Z2, Z1, Z3
-	VCMPPS.BCST      $0x06, math_xc1500000<>+0(SB), Z0, K1
-	VMOVAPS.Z        Z3, K1, Z3
-	VMOVUPS          Z3, (AX)(BX*4)
+	VBROADCASTSS     math_x41540000<>+0(SB), Z1
+	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z2
+	VMINPS           Z2, Z1, Z1
+	VBROADCASTSS     math_x4b40007f<>+0(SB), Z2
+	VMULPS.BCST      math_xbf38aa3b<>+0(SB), Z1, Z3
+	VFMADD231PS      Z1, Z3, Z2
+	VADDPS.BCST      math_xcb40007f<>+0(SB), Z2, Z3
+	VMULPS.BCST      math_x3fb17200<>+0(SB), Z3, Z4
+	VFMADD231PS      Z1, Z1, Z4
+	VFMADD231PS.BCST math_x363fbe8e<>+0(SB), Z3, Z4
+	VBROADCASTSS     math_x3736da0a<>+0(SB), Z3
+	VFMADD213PS.BCST math_xb9091da3<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3aaaaa2f<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbc2aaa48<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3d800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbe800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3f000000<>+0(SB), Z4, Z3
+	VPSLLD           $0x17, Z2, Z2
+	VMULPS           Z2, Z3, Z3
+	VADDPS.BCST      math_x411901cb<>+0(SB), Z1, Z2
+	VBROADCASTSS     math_xbf7ff361<>+0(SB), Z4
+	VFMADD213PS.BCST math_xc1051492<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_xc1efa71d<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_xc2471b35<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_x42285472<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST math_x42c51f8f<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST math_x42da978c<>+0(SB), Z1, Z2
+	VFMADD231PS.BCST math_x3fa06c99<>+0(SB), Z2, Z4
+	VFMADD213PS      Z2, Z1, Z4
+	VDIVPS           Z4, Z2, Z2
+	VXORPS           Z4, Z4, Z4
+	VMULPS           Z1, Z3, Z1
+	VMAXPS           Z0, Z4, Z4
+	VFNMADD231PS     Z2, Z1, Z4
+	VMOVUPS          Z4, (AX)(BX*4)
 	VMOVUPS          64(CX)(BX*4), Z0
-	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z1
-	VBROADCASTSS     math_x41500000<>+0(SB), Z2
-	VMINPS           Z1, Z2, Z2
-	VMULPS           Z2, Z2, Z1
-	VMOVAPS          Z1, Z3
-	VFMSUB231PS      Z2, Z2, Z3
-	VBROADCASTSS     math_x4b400000<>+0(SB), Z4
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z1, Z4
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z4
-	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z5
-	VFMSUB213PS      Z4, Z1, Z5
-	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z5
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z5
-	VBROADCASTSS     math_x3920e99a<>+0(SB), Z1
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z5, Z1
-	VSCALEFPS        Z4, Z1, Z1
-	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z3
-	VPSRLD           $0x15, Z3, Z3
-	VPERMPS          math_place<>+0(SB), Z3, Z4
-	VSUBPS           Z4, Z2, Z4
-	VPERMPS          math_tail5<>+0(SB), Z3, Z5
-	VPERMPS          math_tail4<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail3<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail2<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail1<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail0<>+0(SB), Z3, Z3
-	VFMADD213PS      Z3, Z4, Z5
-	VXORPS           Z3, Z3, Z3
-	VMULPS           Z1, Z5, Z1
-	VMAXPS           Z0, Z3, Z3
-	VFNMADD231PS     Z2, Z1, Z3
-	VCMPPS.BCST      $0x06, math_xc1500000<>+0(SB), Z0, K1
-	VMOVAPS.Z        Z3, K1, Z3
-	VMOVUPS          Z3, 64(AX)(BX*4)
+	VBROADCASTSS     math_x41540000<>+0(SB), Z1
+	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z2
+	VMINPS           Z2, Z1, Z1
+	VBROADCASTSS     math_x4b40007f<>+0(SB), Z2
+	VMULPS.BCST      math_xbf38aa3b<>+0(SB), Z1, Z3
+	VFMADD231PS      Z1, Z3, Z2
+	VADDPS.BCST      math_xcb40007f<>+0(SB), Z2, Z3
+	VMULPS.BCST      math_x3fb17200<>+0(SB), Z3, Z4
+	VFMADD231PS      Z1, Z1, Z4
+	VFMADD231PS.BCST math_x363fbe8e<>+0(SB), Z3, Z4
+	VBROADCASTSS     math_x3736da0a<>+0(SB), Z3
+	VFMADD213PS.BCST math_xb9091da3<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3aaaaa2f<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbc2aaa48<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3d800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbe800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3f000000<>+0(SB), Z4, Z3
+	VPSLLD           $0x17, Z2, Z2
+	VMULPS           Z2, Z3, Z3
+	VADDPS.BCST      math_x411901cb<>+0(SB), Z1, Z2
+	VBROADCASTSS     math_xbf7ff361<>+0(SB), Z4
+	VFMADD213PS.BCST math_xc1051492<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_xc1efa71d<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_xc2471b35<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_x42285472<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST math_x42c51f8f<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST math_x42da978c<>+0(SB), Z1, Z2
+	VFMADD231PS.BCST math_x3fa06c99<>+0(SB), Z2, Z4
+	VFMADD213PS      Z2, Z1, Z4
+	VDIVPS           Z4, Z2, Z2
+	VXORPS           Z4, Z4, Z4
+	VMULPS           Z1, Z3, Z1
+	VMAXPS           Z0, Z4, Z4
+	VFNMADD231PS     Z2, Z1, Z4
+	VMOVUPS          Z4, 64(AX)(BX*4)
 	ADDQ             $0x00000020, BX
 	SUBQ             $0x00000020, DX
 	JMP              loop1
@@ -1404,49 +1240,41 @@ loop3:
 	CMPQ             DX, $0x00000010
 	JL               done4
 	VMOVUPS          (CX)(BX*4), Z0
-	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z1
-	VBROADCASTSS     math_x41500000<>+0(SB), Z2
-	VMINPS           Z1, Z2, Z2
-	VMULPS           Z2, Z2, Z1
-	VMOVAPS          Z1, Z3
-	VFMSUB231PS      Z2, Z2, Z3
-	VBROADCASTSS     math_x4b400000<>+0(SB), Z4
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z1, Z4
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z4
-	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z5
-	VFMSUB213PS      Z4, Z1, Z5
-	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z5
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z5
-	VBROADCASTSS     math_x3920e99a<>+0(SB), Z1
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z5, Z1
-	VSCALEFPS        Z4, Z1, Z1
-	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z3
-	VPSRLD           $0x15, Z3, Z3
-	VPERMPS          math_place<>+0(SB), Z3, Z4
-	VSUBPS           Z4, Z2, Z4
-	VPERMPS          math_tail5<>+0(SB), Z3, Z5
-	VPERMPS          math_tail4<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail3<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail2<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail1<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail0<>+0(SB), Z3, Z3
-	VFMADD213PS      Z3, Z4, Z5
-	VXORPS           Z3, Z3, Z3
-	VMULPS           Z1, Z5, Z1
-	VMAXPS           Z0, Z3, Z3
-	VFNMADD231PS     Z2, Z1, Z3
-	VCMPPS.BCST      $0x06, math_xc1500000<>+0(SB), Z0, K1
-	VMOVAPS.Z        Z3, K1, Z3
-	VMOVUPS          Z3, (AX)(BX*4)
+	VBROADCASTSS     math_x41540000<>+0(SB), Z1
+	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z2
+	VMINPS           Z2, Z1, Z1
+	VBROADCASTSS     math_x4b40007f<>+0(SB), Z2
+	VMULPS.BCST      math_xbf38aa3b<>+0(SB), Z1, Z3
+	VFMADD231PS      Z1, Z3, Z2
+	VADDPS.BCST      math_xcb40007f<>+0(SB), Z2, Z3
+	VMULPS.BCST      math_x3fb17200<>+0(SB), Z3, Z4
+	VFMADD231PS      Z1, Z1, Z4
+	VFMADD231PS.BCST math_x363fbe8e<>+0(SB), Z3, Z4
+	VBROADCASTSS     math_x3736da0a<>+0(SB), Z3
+	VFMADD213PS.BCST math_xb9091da3<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3aaaaa2f<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbc2aaa48<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3d800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbe800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3f000000<>+0(SB), Z4, Z3
+	VPSLLD           $0x17, Z2, Z2
+	VMULPS           Z2, Z3, Z3
+	VADDPS.BCST      math_x411901cb<>+0(SB), Z1, Z2
+	VBROADCASTSS     math_xbf7ff361<>+0(SB), Z4
+	VFMADD213PS.BCST math_xc1051492<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_xc1efa71d<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_xc2471b35<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_x42285472<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST math_x42c51f8f<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST math_x42da978c<>+0(SB), Z1, Z2
+	VFMADD231PS.BCST math_x3fa06c99<>+0(SB), Z2, Z4
+	VFMADD213PS      Z2, Z1, Z4
+	VDIVPS           Z4, Z2, Z2
+	VXORPS           Z4, Z4, Z4
+	VMULPS           Z1, Z3, Z1
+	VMAXPS           Z0, Z4, Z4
+	VFNMADD231PS     Z2, Z1, Z4
+	VMOVUPS          Z4, (AX)(BX*4)
 	ADDQ             $0x00000010, BX
 	SUBQ             $0x00000010, DX
 	JMP              loop3
@@ -1458,49 +1286,41 @@ done4:
 	VMOVDQU32        math_lanes<>+0(SB), Z1
 	VPCMPD           $0x01, Z0, Z1, K1
 	VMOVUPS.Z        (CX)(BX*4), K1, Z0
-	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z1
-	VBROADCASTSS     math_x41500000<>+0(SB), Z2
-	VMINPS           Z1, Z2, Z2
-	VMULPS           Z2, Z2, Z1
-	VMOVAPS          Z1, Z3
-	VFMSUB231PS      Z2, Z2, Z3
-	VBROADCASTSS     math_x4b400000<>+0(SB), Z4
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z1, Z4
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z4
-	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z5
-	VFMSUB213PS      Z4, Z1, Z5
-	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z5
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z5
-	VBROADCASTSS     math_x3920e99a<>+0(SB), Z1
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z5, Z1
-	VSCALEFPS        Z4, Z1, Z1
-	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z3
-	VPSRLD           $0x15, Z3, Z3
-	VPERMPS          math_place<>+0(SB), Z3, Z4
-	VSUBPS           Z4, Z2, Z4
-	VPERMPS          math_tail5<>+0(SB), Z3, Z5
-	VPERMPS          math_tail4<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail3<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail2<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail1<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail0<>+0(SB), Z3, Z3
-	VFMADD213PS      Z3, Z4, Z5
-	VXORPS           Z3, Z3, Z3
-	VMULPS           Z1, Z5, Z1
-	VMAXPS           Z0, Z3, Z3
-	VFNMADD231PS     Z2, Z1, Z3
-	VCMPPS.BCST      $0x06, math_xc1500000<>+0(SB), Z0, K2
-	VMOVAPS.Z        Z3, K2, Z3
-	VMOVUPS          Z3, K1, (AX)(BX*4)
+	VBROADCASTSS     math_x41540000<>+0(SB), Z1
+	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z2
+	VMINPS           Z2, Z1, Z1
+	VBROADCASTSS     math_x4b40007f<>+0(SB), Z2
+	VMULPS.BCST      math_xbf38aa3b<>+0(SB), Z1, Z3
+	VFMADD231PS      Z1, Z3, Z2
+	VADDPS.BCST      math_xcb40007f<>+0(SB), Z2, Z3
+	VMULPS.BCST      math_x3fb17200<>+0(SB), Z3, Z4
+	VFMADD231PS      Z1, Z1, Z4
+	VFMADD231PS.BCST math_x363fbe8e<>+0(SB), Z3, Z4
+	VBROADCASTSS     math_x3736da0a<>+0(SB), Z3
+	VFMADD213PS.BCST math_xb9091da3<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3aaaaa2f<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbc2aaa48<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3d800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbe800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3f000000<>+0(SB), Z4, Z3
+	VPSLLD           $0x17, Z2, Z2
+	VMULPS           Z2, Z3, Z3
+	VADDPS.BCST      math_x411901cb<>+0(SB), Z1, Z2
+	VBROADCASTSS     math_xbf7ff361<>+0(SB), Z4
+	VFMADD213PS.BCST math_xc1051492<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_xc1efa71d<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_xc2471b35<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_x42285472<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST math_x42c51f8f<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST math_x42da978c<>+0(SB), Z1, Z2
+	VFMADD231PS.BCST math_x3fa06c99<>+0(SB), Z2, Z4
+	VFMADD213PS      Z2, Z1, Z4
+	VDIVPS           Z4, Z2, Z2
+	VXORPS           Z4, Z4, Z4
+	VMULPS           Z1, Z3, Z1
+	VMAXPS           Z0, Z4, Z4
+	VFNMADD231PS     Z2, Z1, Z4
+	VMOVUPS          Z4, K1, (AX)(BX*4)
 
 end5:
 	VZEROUPPER
@@ -1521,141 +1341,91 @@ loop1:
 	CMPQ         BX, $0x00000010
 	JL           done2
 	VMOVUPS      (CX)(SI*4), Y0
-	VPAND        math_x7fffffff<>+0(SB), Y0, Y1
-	VBROADCASTSS math_x41500000<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y2
-	VMULPS       Y2, Y2, Y1
-	VMOVAPS      Y1, Y3
-	VFMSUB231PS  Y2, Y2, Y3
-	VBROADCASTSS math_x4b400000<>+0(SB), Y4
-	VFMADD231PS  math_xbf38aa3b<>+0(SB), Y1, Y4
-	VADDPS       math_xcb400000<>+0(SB), Y4, Y5
-	VBROADCASTSS math_xbf38aa3b<>+0(SB), Y6
-	VFMSUB213PS  Y5, Y1, Y6
-	VFMADD231PS  math_xb2257060<>+0(SB), Y1, Y6
-	VFMADD231PS  math_xbf38aa3b<>+0(SB), Y3, Y6
-	VBROADCASTSS math_x3920e99a<>+0(SB), Y1
-	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3c1d96de<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3d63576a<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3e75fded<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3f317218<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3f800000<>+0(SB), Y6, Y1
-	VMAXPS       math_x4b200000<>+0(SB), Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VPADDD       Y4, Y1, Y1
-	VADDPS       math_x3f800000<>+0(SB), Y2, Y3
-	VPSRLD       $0x15, Y3, Y3
-	VPSLLD       $0x1c, Y3, Y4
-	VPERMPS      math_place<>+0(SB), Y3, Y5
-	VPERMPS      math_place<>+32(SB), Y3, Y6
-	VBLENDVPS    Y4, Y6, Y5, Y5
-	VSUBPS       Y5, Y2, Y5
-	VPERMPS      math_tail5<>+0(SB), Y3, Y6
-	VPERMPS      math_tail5<>+32(SB), Y3, Y7
-	VBLENDVPS    Y4, Y7, Y6, Y6
-	VPERMPS      math_tail4<>+0(SB), Y3, Y7
-	VPERMPS      math_tail4<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail3<>+0(SB), Y3, Y7
-	VPERMPS      math_tail3<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail2<>+0(SB), Y3, Y7
-	VPERMPS      math_tail2<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail1<>+0(SB), Y3, Y7
-	VPERMPS      math_tail1<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail0<>+0(SB), Y3, Y7
-	VPERMPS      math_tail0<>+32(SB), Y3, Y3
-	VBLENDVPS    Y4, Y3, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VBROADCASTSS math_x3ecc422a<>+0(SB), Y3
-	VFMSUB213PS  Y6, Y2, Y3
-	VMULPS       Y1, Y3, Y3
-	VPSRAD       $0x1f, Y0, Y1
-	VPAND        math_x80000000<>+0(SB), Y0, Y2
-	VPXOR        Y2, Y3, Y3
-	VBROADCASTSS math_x3f800000<>+0(SB), Y2
-	VPANDN       Y2, Y1, Y2
-	VADDPS       Y2, Y3, Y3
-	VCMPPS       $0x06, math_xc1500000<>+0(SB), Y0, Y0
-	VANDPS       Y0, Y3, Y3
+	VBROADCASTSS math_x41540000<>+0(SB), Y1
+	VPAND        math_x7fffffff<>+0(SB), Y0, Y2
+	VMINPS       Y2, Y1, Y1
+	VBROADCASTSS math_x4b40007f<>+0(SB), Y2
+	VMULPS       math_xbf38aa3b<>+0(SB), Y1, Y3
+	VFMADD231PS  Y1, Y3, Y2
+	VADDPS       math_xcb40007f<>+0(SB), Y2, Y3
+	VMULPS       math_x3fb17200<>+0(SB), Y3, Y4
+	VFMADD231PS  Y1, Y1, Y4
+	VFMADD231PS  math_x363fbe8e<>+0(SB), Y3, Y4
+	VBROADCASTSS math_x3736da0a<>+0(SB), Y3
+	VFMADD213PS  math_xb9091da3<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3aaaaa2f<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbc2aaa48<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3d800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbe800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3f000000<>+0(SB), Y4, Y3
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VADDPS       math_x411901cb<>+0(SB), Y1, Y2
+	VBROADCASTSS math_xbf7ff361<>+0(SB), Y4
+	VFMADD213PS  math_xc1051492<>+0(SB), Y1, Y4
+	VFMADD213PS  math_xc1efa71d<>+0(SB), Y1, Y4
+	VFMADD213PS  math_xc2471b35<>+0(SB), Y1, Y4
+	VFMADD213PS  math_x42285472<>+0(SB), Y1, Y2
+	VFMADD213PS  math_x42c51f8f<>+0(SB), Y1, Y2
+	VFMADD213PS  math_x42da978c<>+0(SB), Y1, Y2
+	VFMADD231PS  math_x3fa06c99<>+0(SB), Y2, Y4
+	VFMADD213PS  Y2, Y1, Y4
+	VDIVPS       Y4, Y2, Y2
+	VBROADCASTSS math_x3f4c422a<>+0(SB), Y4
+	VFMSUB213PS  Y2, Y1, Y4
+	VPBROADCASTD math_x80000000<>+0(SB), Y1
+	VPAND        Y1, Y0, Y1
+	VPXOR        Y1, Y4, Y4
+	VBROADCASTSS math_x3f800000<>+0(SB), Y1
+	VPSRAD       $0x1f, Y0, Y0
+	VPANDN       Y1, Y0, Y1
+	VFMADD231PS  Y3, Y4, Y1
 	VMOVUPS      (DX)(SI*4), Y0
-	VMULPS       Y0, Y3, Y3
-	VMOVUPS      Y3, (AX)(SI*4)
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      Y1, (AX)(SI*4)
 	VMOVUPS      32(CX)(SI*4), Y0
-	VPAND        math_x7fffffff<>+0(SB), Y0, Y1
-	VBROADCASTSS math_x41500000<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y2
-	VMULPS       Y2, Y2, Y1
-	VMOVAPS      Y1, Y3
-	VFMSUB231PS  Y2, Y2, Y3
-	VBROADCASTSS math_x4b400000<>+0(SB), Y4
-	VFMADD231PS  math_xbf38aa3b<>+0(SB), Y1, Y4
-	VADDPS       math_xcb400000<>+0(SB), Y4, Y5
-	VBROADCASTSS math_xbf38aa3b<>+0(SB), Y6
-	VFMSUB213PS  Y5, Y1, Y6
-	VFMADD231PS  math_xb2257060<>+0(SB), Y1, Y6
-	VFMADD231PS  math_xbf38aa3b<>+0(SB), Y3, Y6
-	VBROADCASTSS math_x3920e99a<>+0(SB), Y1
-	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3c1d96de<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3d63576a<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3e75fded<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3f317218<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3f800000<>+0(SB), Y6, Y1
-	VMAXPS       math_x4b200000<>+0(SB), Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VPADDD       Y4, Y1, Y1
-	VADDPS       math_x3f800000<>+0(SB), Y2, Y3
-	VPSRLD       $0x15, Y3, Y3
-	VPSLLD       $0x1c, Y3, Y4
-	VPERMPS      math_place<>+0(SB), Y3, Y5
-	VPERMPS      math_place<>+32(SB), Y3, Y6
-	VBLENDVPS    Y4, Y6, Y5, Y5
-	VSUBPS       Y5, Y2, Y5
-	VPERMPS      math_tail5<>+0(SB), Y3, Y6
-	VPERMPS      math_tail5<>+32(SB), Y3, Y7
-	VBLENDVPS    Y4, Y7, Y6, Y6
-	VPERMPS      math_tail4<>+0(SB), Y3, Y7
-	VPERMPS      math_tail4<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail3<>+0(SB), Y3, Y7
-	VPERMPS      math_tail3<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail2<>+0(SB), Y3, Y7
-	VPERMPS      math_tail2<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail1<>+0(SB), Y3, Y7
-	VPERMPS      math_tail1<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail0<>+0(SB), Y3, Y7
-	VPERMPS      math_tail0<>+32(SB), Y3, Y3
-	VBLENDVPS    Y4, Y3, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VBROADCASTSS math_x3ecc422a<>+0(SB), Y3
-	VFMSUB213PS  Y6, Y2, Y3
-	VMULPS       Y1, Y3, Y3
-	VPSRAD       $0x1f, Y0, Y1
-	VPAND        math_x80000000<>+0(SB), Y0, Y2
-	VPXOR        Y2, Y3, Y3
-	VBROADCASTSS math_x3f800000<>+0(SB), Y2
-	VPANDN       Y2, Y1, Y2
-	VADDPS       Y2, Y3, Y3
-	VCMPPS       $0x06, math_xc1500000<>+0(SB), Y0, Y0
-	VANDPS       Y0, Y3, Y3
+	VBROADCASTSS math_x41540000<>+0(SB), Y1
+	VPAND        math_x7fffffff<>+0(SB), Y0, Y2
+	VMINPS       Y2, Y1, Y1
+	VBROADCASTSS math_x4b40007f<>+0(SB), Y2
+	VMULPS       math_xbf38aa3b<>+0(SB), Y1, Y3
+	VFMADD231PS  Y1, Y3, Y2
+	VADDPS       math_xcb40007f<>+0(SB), Y2, Y3
+	VMULPS       math_x3fb17200<>+0(SB), Y3, Y4
+	VFMADD231PS  Y1, Y1, Y4
+	VFMADD231PS  math_x363fbe8e<>+0(SB), Y3, Y4
+	VBROADCASTSS math_x3736da0a<>+0(SB), Y3
+	VFMADD213PS  math_xb9091da3<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3aaaaa2f<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbc2aaa48<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3d800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbe800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3f000000<>+0(SB), Y4, Y3
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VADDPS       math_x411901cb<>+0(SB), Y1, Y2
+	VBROADCASTSS math_xbf7ff361<>+0(SB), Y4
+	VFMADD213PS  math_xc1051492<>+0(SB), Y1, Y4
+	VFMADD213PS  math_xc1efa71d<>+0(SB), Y1, Y4
+	VFMADD213PS  math_xc2471b35<>+0(SB), Y1, Y4
+	VFMADD213PS  math_x42285472<>+0(SB), Y1, Y2
+	VFMADD213PS  math_x42c51f8f<>+0(SB), Y1, Y2
+	VFMADD213PS  math_x42da978c<>+0(SB), Y1, Y2
+	VFMADD231PS  math_x3fa06c99<>+0(SB), Y2, Y4
+	VFMADD213PS  Y2, Y1, Y4
+	VDIVPS       Y4, Y2, Y2
+	VBROADCASTSS math_x3f4c422a<>+0(SB), Y4
+	VFMSUB213PS  Y2, Y1, Y4
+	VPBROADCASTD math_x80000000<>+0(SB), Y1
+	VPAND        Y1, Y0, Y1
+	VPXOR        Y1, Y4, Y4
+	VBROADCASTSS math_x3f800000<>+0(SB), Y1
+	VPSRAD       $0x1f, Y0, Y0
+	VPANDN       Y1, Y0, Y1
+	VFMADD231PS  Y3, Y4, Y1
 	VMOVUPS      32(DX)(SI*4), Y0
-	VMULPS       Y0, Y3, Y3
-	VMOVUPS      Y3, 32(AX)(SI*4)
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      Y1, 32(AX)(SI*4)
 	ADDQ         $0x00000010, SI
 	SUBQ         $0x00000010, BX
 	JMP          loop1
@@ -1665,73 +1435,48 @@ loop3:
 	CMPQ         BX, $0x00000008
 	JL           done4
 	VMOVUPS      (CX)(SI*4), Y0
-	VPAND        math_x7fffffff<>+0(SB), Y0, Y1
-	VBROADCASTSS math_x41500000<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y2
-	VMULPS       Y2, Y2, Y1
-	VMOVAPS      Y1, Y3
-	VFMSUB231PS  Y2, Y2, Y3
-	VBROADCASTSS math_x4b400000<>+0(SB), Y4
-	VFMADD231PS  math_xbf38aa3b<>+0(SB), Y1, Y4
-	VADDPS       math_xcb400000<>+0(SB), Y4, Y5
-	VBROADCASTSS math_xbf38aa3b<>+0(SB), Y6
-	VFMSUB213PS  Y5, Y1, Y6
-	VFMADD231PS  math_xb2257060<>+0(SB), Y1, Y6
-	VFMADD231PS  math_xbf38aa3b<>+0(SB), Y3, Y6
-	VBROADCASTSS math_x3920e99a<>+0(SB), Y1
-	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3c1d96de<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3d63576a<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3e75fded<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3f317218<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3f800000<>+0(SB), Y6, Y1
-	VMAXPS       math_x4b200000<>+0(SB), Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VPADDD       Y4, Y1, Y1
-	VADDPS       math_x3f800000<>+0(SB), Y2, Y3
-	VPSRLD       $0x15, Y3, Y3
-	VPSLLD       $0x1c, Y3, Y4
-	VPERMPS      math_place<>+0(SB), Y3, Y5
-	VPERMPS      math_place<>+32(SB), Y3, Y6
-	VBLENDVPS    Y4, Y6, Y5, Y5
-	VSUBPS       Y5, Y2, Y5
-	VPERMPS      math_tail5<>+0(SB), Y3, Y6
-	VPERMPS      math_tail5<>+32(SB), Y3, Y7
-	VBLENDVPS    Y4, Y7, Y6, Y6
-	VPERMPS      math_tail4<>+0(SB), Y3, Y7
-	VPERMPS      math_tail4<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail3<>+0(SB), Y3, Y7
-	VPERMPS      math_tail3<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail2<>+0(SB), Y3, Y7
-	VPERMPS      math_tail2<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail1<>+0(SB), Y3, Y7
-	VPERMPS      math_tail1<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail0<>+0(SB), Y3, Y7
-	VPERMPS      math_tail0<>+32(SB), Y3, Y3
-	VBLENDVPS    Y4, Y3, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VBROADCASTSS math_x3ecc422a<>+0(SB), Y3
-	VFMSUB213PS  Y6, Y2, Y3
-	VMULPS       Y1, Y3, Y3
-	VPSRAD       $0x1f, Y0, Y1
-	VPAND        math_x80000000<>+0(SB), Y0, Y2
-	VPXOR        Y2, Y3, Y3
-	VBROADCASTSS math_x3f800000<>+0(SB), Y2
-	VPANDN       Y2, Y1, Y2
-	VADDPS       Y2, Y3, Y3
-	VCMPPS       $0x06, math_xc1500000<>+0(SB), Y0, Y0
-	VANDPS       Y0, Y3, Y3
+	VBROADCASTSS math_x41540000<>+0(SB), Y1
+	VPAND        math_x7fffffff<>+0(SB), Y0, Y2
+	VMINPS       Y2, Y1, Y1
+	VBROADCASTSS math_x4b40007f<>+0(SB), Y2
+	VMULPS       math_xbf38aa3b<>+0(SB), Y1, Y3
+	VFMADD231PS  Y1, Y3, Y2
+	VADDPS       math_xcb40007f<>+0(SB), Y2, Y3
+	VMULPS       math_x3fb17200<>+0(SB), Y3, Y4
+	VFMADD231PS  Y1, Y1, Y4
+	VFMADD231PS  math_x363fbe8e<>+0(SB), Y3, Y4
+	VBROADCASTSS math_x3736da0a<>+0(SB), Y3
+	VFMADD213PS  math_xb9091da3<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3aaaaa2f<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbc2aaa48<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3d800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbe800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3f000000<>+0(SB), Y4, Y3
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VADDPS       math_x411901cb<>+0(SB), Y1, Y2
+	VBROADCASTSS math_xbf7ff361<>+0(SB), Y4
+	VFMADD213PS  math_xc1051492<>+0(SB), Y1, Y4
+	VFMADD213PS  math_xc1efa71d<>+0(SB), Y1, Y4
+	VFMADD213PS  math_xc2471b35<>+0(SB), Y1, Y4
+	VFMADD213PS  math_x42285472<>+0(SB), Y1, Y2
+	VFMADD213PS  math_x42c51f8f<>+0(SB), Y1, Y2
+	VFMADD213PS  math_x42da978c<>+0(SB), Y1, Y2
+	VFMADD231PS  math_x3fa06c99<>+0(SB), Y2, Y4
+	VFMADD213PS  Y2, Y1, Y4
+	VDIVPS       Y4, Y2, Y2
+	VBROADCASTSS math_x3f4c422a<>+0(SB), Y4
+	VFMSUB213PS  Y2, Y1, Y4
+	VPBROADCASTD math_x80000000<>+0(SB), Y1
+	VPAND        Y1, Y0, Y1
+	VPXOR        Y1, Y4, Y4
+	VBROADCASTSS math_x3f800000<>+0(SB), Y1
+	VPSRAD       $0x1f, Y0, Y0
+	VPANDN       Y1, Y0, Y1
+	VFMADD231PS  Y3, Y4, Y1
 	VMOVUPS      (DX)(SI*4), Y0
-	VMULPS       Y0, Y3, Y3
-	VMOVUPS      Y3, (AX)(SI*4)
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      Y1, (AX)(SI*4)
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, BX
 	JMP          loop3
@@ -1743,87 +1488,62 @@ done4:
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     math_lanes<>+0(SB), Y0, Y0
 	VMASKMOVPS   (CX)(SI*4), Y0, Y1
-	VPAND        math_x7fffffff<>+0(SB), Y1, Y2
-	VBROADCASTSS math_x41500000<>+0(SB), Y3
-	VMINPS       Y2, Y3, Y3
-	VMULPS       Y3, Y3, Y2
-	VMOVAPS      Y2, Y4
-	VFMSUB231PS  Y3, Y3, Y4
-	VBROADCASTSS math_x4b400000<>+0(SB), Y5
-	VFMADD231PS  math_xbf38aa3b<>+0(SB), Y2, Y5
-	VADDPS       math_xcb400000<>+0(SB), Y5, Y6
-	VBROADCASTSS math_xbf38aa3b<>+0(SB), Y7
-	VFMSUB213PS  Y6, Y2, Y7
-	VFMADD231PS  math_xb2257060<>+0(SB), Y2, Y7
-	VFMADD231PS  math_xbf38aa3b<>+0(SB), Y4, Y7
-	VBROADCASTSS math_x3920e99a<>+0(SB), Y2
-	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y7, Y2
-	VFMADD213PS  math_x3c1d96de<>+0(SB), Y7, Y2
-	VFMADD213PS  math_x3d63576a<>+0(SB), Y7, Y2
-	VFMADD213PS  math_x3e75fded<>+0(SB), Y7, Y2
-	VFMADD213PS  math_x3f317218<>+0(SB), Y7, Y2
-	VFMADD213PS  math_x3f800000<>+0(SB), Y7, Y2
-	VMAXPS       math_x4b200000<>+0(SB), Y5, Y5
-	VPSLLD       $0x17, Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VADDPS       math_x3f800000<>+0(SB), Y3, Y4
-	VPSRLD       $0x15, Y4, Y4
-	VPSLLD       $0x1c, Y4, Y5
-	VPERMPS      math_place<>+0(SB), Y4, Y6
-	VPERMPS      math_place<>+32(SB), Y4, Y7
-	VBLENDVPS    Y5, Y7, Y6, Y6
-	VSUBPS       Y6, Y3, Y6
-	VPERMPS      math_tail5<>+0(SB), Y4, Y7
-	VPERMPS      math_tail5<>+32(SB), Y4, Y8
-	VBLENDVPS    Y5, Y8, Y7, Y7
-	VPERMPS      math_tail4<>+0(SB), Y4, Y8
-	VPERMPS      math_tail4<>+32(SB), Y4, Y9
-	VBLENDVPS    Y5, Y9, Y8, Y8
-	VFMADD213PS  Y8, Y6, Y7
-	VPERMPS      math_tail3<>+0(SB), Y4, Y8
-	VPERMPS      math_tail3<>+32(SB), Y4, Y9
-	VBLENDVPS    Y5, Y9, Y8, Y8
-	VFMADD213PS  Y8, Y6, Y7
-	VPERMPS      math_tail2<>+0(SB), Y4, Y8
-	VPERMPS      math_tail2<>+32(SB), Y4, Y9
-	VBLENDVPS    Y5, Y9, Y8, Y8
-	VFMADD213PS  Y8, Y6, Y7
-	VPERMPS      math_tail1<>+0(SB), Y4, Y8
-	VPERMPS      math_tail1<>+32(SB), Y4, Y9
-	VBLENDVPS    Y5, Y9, Y8, Y8
-	VFMADD213PS  Y8, Y6, Y7
-	VPERMPS      math_tail0<>+0(SB), Y4, Y8
-	VPERMPS      math_tail0<>+32(SB), Y4, Y4
-	VBLENDVPS    Y5, Y4, Y8, Y8
-	VFMADD213PS  Y8, Y6, Y7
-	VBROADCASTSS math_x3ecc422a<>+0(SB), Y4
-	VFMSUB213PS  Y7, Y3, Y4
-	VMULPS       Y2, Y4, Y4
-	VPSRAD       $0x1f, Y1, Y2
-	VPAND        math_x80000000<>+0(SB), Y1, Y3
-	VPXOR        Y3, Y4, Y4
-	VBROADCASTSS math_x3f800000<>+0(SB), Y3
-	VPANDN       Y3, Y2, Y3
-	VADDPS       Y3, Y4, Y4
-	VCMPPS       $0x06, math_xc1500000<>+0(SB), Y1, Y1
-	VANDPS       Y1, Y4, Y4
+	VBROADCASTSS math_x41540000<>+0(SB), Y2
+	VPAND        math_x7fffffff<>+0(SB), Y1, Y3
+	VMINPS       Y3, Y2, Y2
+	VBROADCASTSS math_x4b40007f<>+0(SB), Y3
+	VMULPS       math_xbf38aa3b<>+0(SB), Y2, Y4
+	VFMADD231PS  Y2, Y4, Y3
+	VADDPS       math_xcb40007f<>+0(SB), Y3, Y4
+	VMULPS       math_x3fb17200<>+0(SB), Y4, Y5
+	VFMADD231PS  Y2, Y2, Y5
+	VFMADD231PS  math_x363fbe8e<>+0(SB), Y4, Y5
+	VBROADCASTSS math_x3736da0a<>+0(SB), Y4
+	VFMADD213PS  math_xb9091da3<>+0(SB), Y5, Y4
+	VFMADD213PS  math_x3aaaaa2f<>+0(SB), Y5, Y4
+	VFMADD213PS  math_xbc2aaa48<>+0(SB), Y5, Y4
+	VFMADD213PS  math_x3d800000<>+0(SB), Y5, Y4
+	VFMADD213PS  math_xbe800000<>+0(SB), Y5, Y4
+	VFMADD213PS  math_x3f000000<>+0(SB), Y5, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VADDPS       math_x411901cb<>+0(SB), Y2, Y3
+	VBROADCASTSS math_xbf7ff361<>+0(SB), Y5
+	VFMADD213PS  math_xc1051492<>+0(SB), Y2, Y5
+	VFMADD213PS  math_xc1efa71d<>+0(SB), Y2, Y5
+	VFMADD213PS  math_xc2471b35<>+0(SB), Y2, Y5
+	VFMADD213PS  math_x42285472<>+0(SB), Y2, Y3
+	VFMADD213PS  math_x42c51f8f<>+0(SB), Y2, Y3
+	VFMADD213PS  math_x42da978c<>+0(SB), Y2, Y3
+	VFMADD231PS  math_x3fa06c99<>+0(SB), Y3, Y5
+	VFMADD213PS  Y3, Y2, Y5
+	VDIVPS       Y5, Y3, Y3
+	VBROADCASTSS math_x3f4c422a<>+0(SB), Y5
+	VFMSUB213PS  Y3, Y2, Y5
+	VPBROADCASTD math_x80000000<>+0(SB), Y2
+	VPAND        Y2, Y1, Y2
+	VPXOR        Y2, Y5, Y5
+	VBROADCASTSS math_x3f800000<>+0(SB), Y2
+	VPSRAD       $0x1f, Y1, Y1
+	VPANDN       Y2, Y1, Y2
+	VFMADD231PS  Y4, Y5, Y2
 	VMASKMOVPS   (DX)(SI*4), Y0, Y1
-	VMULPS       Y1, Y4, Y4
-	VMASKMOVPS   Y4, Y0, (AX)(SI*4)
+	VMULPS       Y1, Y2, Y2
+	VMASKMOVPS   Y2, Y0, (AX)(SI*4)
 
 end5:
 	VZEROUPPER
 	RET
 
-DATA math_x3ecc422a<>+0(SB)/4, $0x3ecc422a
-DATA math_x3ecc422a<>+4(SB)/4, $0x3ecc422a
-DATA math_x3ecc422a<>+8(SB)/4, $0x3ecc422a
-DATA math_x3ecc422a<>+12(SB)/4, $0x3ecc422a
-DATA math_x3ecc422a<>+16(SB)/4, $0x3ecc422a
-DATA math_x3ecc422a<>+20(SB)/4, $0x3ecc422a
-DATA math_x3ecc422a<>+24(SB)/4, $0x3ecc422a
-DATA math_x3ecc422a<>+28(SB)/4, $0x3ecc422a
-GLOBL math_x3ecc422a<>(SB), RODATA|NOPTR, $32
+DATA math_x3f4c422a<>+0(SB)/4, $0x3f4c422a
+DATA math_x3f4c422a<>+4(SB)/4, $0x3f4c422a
+DATA math_x3f4c422a<>+8(SB)/4, $0x3f4c422a
+DATA math_x3f4c422a<>+12(SB)/4, $0x3f4c422a
+DATA math_x3f4c422a<>+16(SB)/4, $0x3f4c422a
+DATA math_x3f4c422a<>+20(SB)/4, $0x3f4c422a
+DATA math_x3f4c422a<>+24(SB)/4, $0x3f4c422a
+DATA math_x3f4c422a<>+28(SB)/4, $0x3f4c422a
+GLOBL math_x3f4c422a<>(SB), RODATA|NOPTR, $32
 
 DATA math_x80000000<>+0(SB)/4, $0x80000000
 DATA math_x80000000<>+4(SB)/4, $0x80000000
@@ -1850,107 +1570,89 @@ loop1:
 	CMPQ             BX, $0x00000020
 	JL               done2
 	VMOVUPS          (CX)(SI*4), Z0
-	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z1
-	VBROADCASTSS     math_x41500000<>+0(SB), Z2
-	VMINPS           Z1, Z2, Z2
-	VMULPS           Z2, Z2, Z1
-	VMOVAPS          Z1, Z3
-	VFMSUB231PS      Z2, Z2, Z3
-	VBROADCASTSS     math_x4b400000<>+0(SB), Z4
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z1, Z4
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z4
-	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z5
-	VFMSUB213PS      Z4, Z1, Z5
-	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z5
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z5
-	VBROADCASTSS     math_x3920e99a<>+0(SB), Z1
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z5, Z1
-	VSCALEFPS        Z4, Z1, Z1
-	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z3
-	VPSRLD           $0x15, Z3, Z3
-	VPERMPS          math_place<>+0(SB), Z3, Z4
-	VSUBPS           Z4, Z2, Z4
-	VPERMPS          math_tail5<>+0(SB), Z3, Z5
-	VPERMPS          math_tail4<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail3<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail2<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail1<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail0<>+0(SB), Z3, Z3
-	VFMADD213PS      Z3, Z4, Z5
-	VBROADCASTSS     math_x3ecc422a<>+0(SB), Z3
-	VFMSUB213PS      Z5, Z2, Z3
-	VMULPS           Z1, Z3, Z3
-	VPSRAD           $0x1f, Z0, Z1
-	VPANDD.BCST      math_x80000000<>+0(SB), Z0, Z2
-	VPXORD           Z2, Z3, Z3
-	VBROADCASTSS     math_x3f800000<>+0(SB), Z2
-	VPANDND          Z2, Z1, Z2
-	VADDPS           Z2, Z3, Z3
-	VCMPPS.BCST      $0x06, math_xc1500000<>+0(SB), Z0, K1
-	VMOVAPS.Z        Z3, K1, Z3
+	VBROADCASTSS     math_x41540000<>+0(SB), Z1
+	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z2
+	VMINPS           Z2, Z1, Z1
+	VBROADCASTSS     math_x4b40007f<>+0(SB), Z2
+	VMULPS.BCST      math_xbf38aa3b<>+0(SB), Z1, Z3
+	VFMADD231PS      Z1, Z3, Z2
+	VADDPS.BCST      math_xcb40007f<>+0(SB), Z2, Z3
+	VMULPS.BCST      math_x3fb17200<>+0(SB), Z3, Z4
+	VFMADD231PS      Z1, Z1, Z4
+	VFMADD231PS.BCST math_x363fbe8e<>+0(SB), Z3, Z4
+	VBROADCASTSS     math_x3736da0a<>+0(SB), Z3
+	VFMADD213PS.BCST math_xb9091da3<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3aaaaa2f<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbc2aaa48<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3d800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbe800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3f000000<>+0(SB), Z4, Z3
+	VPSLLD           $0x17, Z2, Z2
+	VMULPS           Z2, Z3, Z3
+	VADDPS.BCST      math_x411901cb<>+0(SB), Z1, Z2
+	VBROADCASTSS     math_xbf7ff361<>+0(SB), Z4
+	VFMADD213PS.BCST math_xc1051492<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_xc1efa71d<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_xc2471b35<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_x42285472<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST math_x42c51f8f<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST math_x42da978c<>+0(SB), Z1, Z2
+	VFMADD231PS.BCST math_x3fa06c99<>+0(SB), Z2, Z4
+	VFMADD213PS      Z2, Z1, Z4
+	VDIVPS           Z4, Z2, Z2
+	VBROADCASTSS     math_x3f4c422a<>+0(SB), Z4
+	VFMSUB213PS      Z2, Z1, Z4
+	VPBROADCASTD     math_x80000000<>+0(SB), Z1
+	VPTERNLOGQ       $0x78, Z1, Z0, Z4
+	VBROADCASTSS     math_x3f800000<>+0(SB), Z1
+	VPSRAD           $0x1f, Z0, Z0
+	VPANDND          Z1, Z0, Z1
+	VFMADD231PS      Z3, Z4, Z1
 	VMOVUPS          (DX)(SI*4), Z0
-	VMULPS           Z0, Z3, Z3
-	VMOVUPS          Z3, (AX)(SI*4)
+	VMULPS           Z0, Z1, Z1
+	VMOVUPS          Z1, (AX)(SI*4)
 	VMOVUPS          64(CX)(SI*4), Z0
-	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z1
-	VBROADCASTSS     math_x41500000<>+0(SB), Z2
-	VMINPS           Z1, Z2, Z2
-	VMULPS           Z2, Z2, Z1
-	VMOVAPS          Z1, Z3
-	VFMSUB231PS      Z2, Z2, Z3
-	VBROADCASTSS     math_x4b400000<>+0(SB), Z4
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z1, Z4
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z4
-	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z5
-	VFMSUB213PS      Z4, Z1, Z5
-	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z5
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z5
-	VBROADCASTSS     math_x3920e99a<>+0(SB), Z1
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z5, Z1
-	VSCALEFPS        Z4, Z1, Z1
-	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z3
-	VPSRLD           $0x15, Z3, Z3
-	VPERMPS          math_place<>+0(SB), Z3, Z4
-	VSUBPS           Z4, Z2, Z4
-	VPERMPS          math_tail5<>+0(SB), Z3, Z5
-	VPERMPS          math_tail4<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail3<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail2<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail1<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail0<>+0(SB), Z3, Z3
-	VFMADD213PS      Z3, Z4, Z5
-	VBROADCASTSS     math_x3ecc422a<>+0(SB), Z3
-	VFMSUB213PS      Z5, Z2, Z3
-	VMULPS           Z1, Z3, Z3
-	VPSRAD           $0x1f, Z0, Z1
-	VPANDD.BCST      math_x80000000<>+0(SB), Z0, Z2
-	VPXORD           Z2, Z3, Z3
-	VBROADCASTSS     math_x3f800000<>+0(SB), Z2
-	VPANDND          Z2, Z1, Z2
-	VADDPS           Z2, Z3, Z3
-	VCMPPS.BCST      $0x06, math_xc1500000<>+0(SB), Z0, K1
-	VMOVAPS.Z        Z3, K1, Z3
+	VBROADCASTSS     math_x41540000<>+0(SB), Z1
+	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z2
+	VMINPS           Z2, Z1, Z1
+	VBROADCASTSS     math_x4b40007f<>+0(SB), Z2
+	VMULPS.BCST      math_xbf38aa3b<>+0(SB), Z1, Z3
+	VFMADD231PS      Z1, Z3, Z2
+	VADDPS.BCST      math_xcb40007f<>+0(SB), Z2, Z3
+	VMULPS.BCST      math_x3fb17200<>+0(SB), Z3, Z4
+	VFMADD231PS      Z1, Z1, Z4
+	VFMADD231PS.BCST math_x363fbe8e<>+0(SB), Z3, Z4
+	VBROADCASTSS     math_x3736da0a<>+0(SB), Z3
+	VFMADD213PS.BCST math_xb9091da3<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3aaaaa2f<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbc2aaa48<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3d800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbe800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3f000000<>+0(SB), Z4, Z3
+	VPSLLD           $0x17, Z2, Z2
+	VMULPS           Z2, Z3, Z3
+	VADDPS.BCST      math_x411901cb<>+0(SB), Z1, Z2
+	VBROADCASTSS     math_xbf7ff361<>+0(SB), Z4
+	VFMADD213PS.BCST math_xc1051492<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_xc1efa71d<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_xc2471b35<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_x42285472<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST math_x42c51f8f<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST math_x42da978c<>+0(SB), Z1, Z2
+	VFMADD231PS.BCST math_x3fa06c99<>+0(SB), Z2, Z4
+	VFMADD213PS      Z2, Z1, Z4
+	VDIVPS           Z4, Z2, Z2
+	VBROADCASTSS     math_x3f4c422a<>+0(SB), Z4
+	VFMSUB213PS      Z2, Z1, Z4
+	VPBROADCASTD     math_x80000000<>+0(SB), Z1
+	VPTERNLOGQ       $0x78, Z1, Z0, Z4
+	VBROADCASTSS     math_x3f800000<>+0(SB), Z1
+	VPSRAD           $0x1f, Z0, Z0
+	VPANDND          Z1, Z0, Z1
+	VFMADD231PS      Z3, Z4, Z1
 	VMOVUPS          64(DX)(SI*4), Z0
-	VMULPS           Z0, Z3, Z3
-	VMOVUPS          Z3, 64(AX)(SI*4)
+	VMULPS           Z0, Z1, Z1
+	VMOVUPS          Z1, 64(AX)(SI*4)
 	ADDQ             $0x00000020, SI
 	SUBQ             $0x00000020, BX
 	JMP              loop1
@@ -1960,56 +1662,47 @@ loop3:
 	CMPQ             BX, $0x00000010
 	JL               done4
 	VMOVUPS          (CX)(SI*4), Z0
-	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z1
-	VBROADCASTSS     math_x41500000<>+0(SB), Z2
-	VMINPS           Z1, Z2, Z2
-	VMULPS           Z2, Z2, Z1
-	VMOVAPS          Z1, Z3
-	VFMSUB231PS      Z2, Z2, Z3
-	VBROADCASTSS     math_x4b400000<>+0(SB), Z4
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z1, Z4
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z4
-	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z5
-	VFMSUB213PS      Z4, Z1, Z5
-	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z5
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z5
-	VBROADCASTSS     math_x3920e99a<>+0(SB), Z1
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z5, Z1
-	VSCALEFPS        Z4, Z1, Z1
-	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z3
-	VPSRLD           $0x15, Z3, Z3
-	VPERMPS          math_place<>+0(SB), Z3, Z4
-	VSUBPS           Z4, Z2, Z4
-	VPERMPS          math_tail5<>+0(SB), Z3, Z5
-	VPERMPS          math_tail4<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail3<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail2<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail1<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail0<>+0(SB), Z3, Z3
-	VFMADD213PS      Z3, Z4, Z5
-	VBROADCASTSS     math_x3ecc422a<>+0(SB), Z3
-	VFMSUB213PS      Z5, Z2, Z3
-	VMULPS           Z1, Z3, Z3
-	VPSRAD           $0x1f, Z0, Z1
-	VPANDD.BCST      math_x80000000<>+0(SB), Z0, Z2
-	VPXORD           Z2, Z3, Z3
-	VBROADCASTSS     math_x3f800000<>+0(SB), Z2
-	VPANDND          Z2, Z1, Z2
-	VADDPS           Z2, Z3, Z3
-	VCMPPS.BCST      $0x06, math_xc1500000<>+0(SB), Z0, K1
-	VMOVAPS.Z        Z3, K1, Z3
+	VBROADCASTSS     math_x41540000<>+0(SB), Z1
+	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z2
+	VMINPS           Z2, Z1, Z1
+	VBROADCASTSS     math_x4b40007f<>+0(SB), Z2
+	VMULPS.BCST      math_xbf38aa3b<>+0(SB), Z1, Z3
+	VFMADD231PS      Z1, Z3, Z2
+	VADDPS.BCST      math_xcb40007f<>+0(SB), Z2, Z3
+	VMULPS.BCST      math_x3fb17200<>+0(SB), Z3, Z4
+	VFMADD231PS      Z1, Z1, Z4
+	VFMADD231PS.BCST math_x363fbe8e<>+0(SB), Z3, Z4
+	VBROADCASTSS     math_x3736da0a<>+0(SB), Z3
+	VFMADD213PS.BCST math_xb9091da3<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3aaaaa2f<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbc2aaa48<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3d800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbe800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3f000000<>+0(SB), Z4, Z3
+	VPSLLD           $0x17, Z2, Z2
+	VMULPS           Z2, Z3, Z3
+	VADDPS.BCST      math_x411901cb<>+0(SB), Z1, Z2
+	VBROADCASTSS     math_xbf7ff361<>+0(SB), Z4
+	VFMADD213PS.BCST math_xc1051492<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_xc1efa71d<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_xc2471b35<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_x42285472<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST math_x42c51f8f<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST math_x42da978c<>+0(SB), Z1, Z2
+	VFMADD231PS.BCST math_x3fa06c99<>+0(SB), Z2, Z4
+	VFMADD213PS      Z2, Z1, Z4
+	VDIVPS           Z4, Z2, Z2
+	VBROADCASTSS     math_x3f4c422a<>+0(SB), Z4
+	VFMSUB213PS      Z2, Z1, Z4
+	VPBROADCASTD     math_x80000000<>+0(SB), Z1
+	VPTERNLOGQ       $0x78, Z1, Z0, Z4
+	VBROADCASTSS     math_x3f800000<>+0(SB), Z1
+	VPSRAD           $0x1f, Z0, Z0
+	VPANDND          Z1, Z0, Z1
+	VFMADD231PS      Z3, Z4, Z1
 	VMOVUPS          (DX)(SI*4), Z0
-	VMULPS           Z0, Z3, Z3
-	VMOVUPS          Z3, (AX)(SI*4)
+	VMULPS           Z0, Z1, Z1
+	VMOVUPS          Z1, (AX)(SI*4)
 	ADDQ             $0x00000010, SI
 	SUBQ             $0x00000010, BX
 	JMP              loop3
@@ -2021,56 +1714,47 @@ done4:
 	VMOVDQU32        math_lanes<>+0(SB), Z1
 	VPCMPD           $0x01, Z0, Z1, K1
 	VMOVUPS.Z        (CX)(SI*4), K1, Z0
-	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z1
-	VBROADCASTSS     math_x41500000<>+0(SB), Z2
-	VMINPS           Z1, Z2, Z2
-	VMULPS           Z2, Z2, Z1
-	VMOVAPS          Z1, Z3
-	VFMSUB231PS      Z2, Z2, Z3
-	VBROADCASTSS     math_x4b400000<>+0(SB), Z4
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z1, Z4
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z4
-	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z5
-	VFMSUB213PS      Z4, Z1, Z5
-	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z5
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z5
-	VBROADCASTSS     math_x3920e99a<>+0(SB), Z1
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z5, Z1
-	VSCALEFPS        Z4, Z1, Z1
-	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z3
-	VPSRLD           $0x15, Z3, Z3
-	VPERMPS          math_place<>+0(SB), Z3, Z4
-	VSUBPS           Z4, Z2, Z4
-	VPERMPS          math_tail5<>+0(SB), Z3, Z5
-	VPERMPS          math_tail4<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail3<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail2<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail1<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail0<>+0(SB), Z3, Z3
-	VFMADD213PS      Z3, Z4, Z5
-	VBROADCASTSS     math_x3ecc422a<>+0(SB), Z3
-	VFMSUB213PS      Z5, Z2, Z3
-	VMULPS           Z1, Z3, Z3
-	VPSRAD           $0x1f, Z0, Z1
-	VPANDD.BCST      math_x80000000<>+0(SB), Z0, Z2
-	VPXORD           Z2, Z3, Z3
-	VBROADCASTSS     math_x3f800000<>+0(SB), Z2
-	VPANDND          Z2, Z1, Z2
-	VADDPS           Z2, Z3, Z3
-	VCMPPS.BCST      $0x06, math_xc1500000<>+0(SB), Z0, K2
-	VMOVAPS.Z        Z3, K2, Z3
+	VBROADCASTSS     math_x41540000<>+0(SB), Z1
+	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z2
+	VMINPS           Z2, Z1, Z1
+	VBROADCASTSS     math_x4b40007f<>+0(SB), Z2
+	VMULPS.BCST      math_xbf38aa3b<>+0(SB), Z1, Z3
+	VFMADD231PS      Z1, Z3, Z2
+	VADDPS.BCST      math_xcb40007f<>+0(SB), Z2, Z3
+	VMULPS.BCST      math_x3fb17200<>+0(SB), Z3, Z4
+	VFMADD231PS      Z1, Z1, Z4
+	VFMADD231PS.BCST math_x363fbe8e<>+0(SB), Z3, Z4
+	VBROADCASTSS     math_x3736da0a<>+0(SB), Z3
+	VFMADD213PS.BCST math_xb9091da3<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3aaaaa2f<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbc2aaa48<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3d800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbe800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3f000000<>+0(SB), Z4, Z3
+	VPSLLD           $0x17, Z2, Z2
+	VMULPS           Z2, Z3, Z3
+	VADDPS.BCST      math_x411901cb<>+0(SB), Z1, Z2
+	VBROADCASTSS     math_xbf7ff361<>+0(SB), Z4
+	VFMADD213PS.BCST math_xc1051492<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_xc1efa71d<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_xc2471b35<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_x42285472<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST math_x42c51f8f<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST math_x42da978c<>+0(SB), Z1, Z2
+	VFMADD231PS.BCST math_x3fa06c99<>+0(SB), Z2, Z4
+	VFMADD213PS      Z2, Z1, Z4
+	VDIVPS           Z4, Z2, Z2
+	VBROADCASTSS     math_x3f4c422a<>+0(SB), Z4
+	VFMSUB213PS      Z2, Z1, Z4
+	VPBROADCASTD     math_x80000000<>+0(SB), Z1
+	VPTERNLOGQ       $0x78, Z1, Z0, Z4
+	VBROADCASTSS     math_x3f800000<>+0(SB), Z1
+	VPSRAD           $0x1f, Z0, Z0
+	VPANDND          Z1, Z0, Z1
+	VFMADD231PS      Z3, Z4, Z1
 	VMOVUPS.Z        (DX)(SI*4), K1, Z0
-	VMULPS           Z0, Z3, Z3
-	VMOVUPS          Z3, K1, (AX)(SI*4)
+	VMULPS           Z0, Z1, Z1
+	VMOVUPS          Z1, K1, (AX)(SI*4)
 
 end5:
 	VZEROUPPER
@@ -2091,151 +1775,97 @@ loop1:
 	CMPQ         BX, $0x00000010
 	JL           done2
 	VMOVUPS      (DX)(SI*4), Y0
-	VPAND        math_x7fffffff<>+0(SB), Y0, Y1
-	VBROADCASTSS math_x41500000<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y2
-	VMULPS       Y2, Y2, Y1
-	VMOVAPS      Y1, Y3
-	VFMSUB231PS  Y2, Y2, Y3
-	VBROADCASTSS math_x4b400000<>+0(SB), Y4
-	VFMADD231PS  math_xbf38aa3b<>+0(SB), Y1, Y4
-	VADDPS       math_xcb400000<>+0(SB), Y4, Y5
-	VBROADCASTSS math_xbf38aa3b<>+0(SB), Y6
-	VFMSUB213PS  Y5, Y1, Y6
-	VFMADD231PS  math_xb2257060<>+0(SB), Y1, Y6
-	VFMADD231PS  math_xbf38aa3b<>+0(SB), Y3, Y6
-	VBROADCASTSS math_x3920e99a<>+0(SB), Y1
-	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3c1d96de<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3d63576a<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3e75fded<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3f317218<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3f800000<>+0(SB), Y6, Y1
-	VMAXPS       math_x4b200000<>+0(SB), Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VPADDD       Y4, Y1, Y1
-	VADDPS       math_x3f800000<>+0(SB), Y2, Y3
-	VPSRLD       $0x15, Y3, Y3
-	VPSLLD       $0x1c, Y3, Y4
-	VPERMPS      math_place<>+0(SB), Y3, Y5
-	VPERMPS      math_place<>+32(SB), Y3, Y6
-	VBLENDVPS    Y4, Y6, Y5, Y5
-	VSUBPS       Y5, Y2, Y5
-	VPERMPS      math_tail5<>+0(SB), Y3, Y6
-	VPERMPS      math_tail5<>+32(SB), Y3, Y7
-	VBLENDVPS    Y4, Y7, Y6, Y6
-	VPERMPS      math_tail4<>+0(SB), Y3, Y7
-	VPERMPS      math_tail4<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail3<>+0(SB), Y3, Y7
-	VPERMPS      math_tail3<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail2<>+0(SB), Y3, Y7
-	VPERMPS      math_tail2<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail1<>+0(SB), Y3, Y7
-	VPERMPS      math_tail1<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail0<>+0(SB), Y3, Y7
-	VPERMPS      math_tail0<>+32(SB), Y3, Y3
-	VBLENDVPS    Y4, Y3, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VXORPS       Y4, Y4, Y4
-	VMULPS       Y1, Y6, Y3
-	VMAXPS       Y0, Y4, Y4
-	VFNMADD231PS Y2, Y3, Y4
-	VCMPPS       $0x06, math_xc1500000<>+0(SB), Y0, Y3
-	VANDPS       Y3, Y4, Y4
-	VMOVUPS      Y4, (AX)(SI*4)
-	VBROADCASTSS math_x3ecc422a<>+0(SB), Y3
-	VFMSUB213PS  Y6, Y2, Y3
-	VMULPS       Y1, Y3, Y3
-	VPSRAD       $0x1f, Y0, Y1
-	VPAND        math_x80000000<>+0(SB), Y0, Y2
-	VPXOR        Y2, Y3, Y3
-	VBROADCASTSS math_x3f800000<>+0(SB), Y2
-	VPANDN       Y2, Y1, Y2
-	VADDPS       Y2, Y3, Y3
-	VCMPPS       $0x06, math_xc1500000<>+0(SB), Y0, Y0
-	VANDPS       Y0, Y3, Y3
-	VMOVUPS      Y3, (CX)(SI*4)
+	VBROADCASTSS math_x41540000<>+0(SB), Y1
+	VPAND        math_x7fffffff<>+0(SB), Y0, Y2
+	VMINPS       Y2, Y1, Y1
+	VBROADCASTSS math_x4b40007f<>+0(SB), Y2
+	VMULPS       math_xbf38aa3b<>+0(SB), Y1, Y3
+	VFMADD231PS  Y1, Y3, Y2
+	VADDPS       math_xcb40007f<>+0(SB), Y2, Y3
+	VMULPS       math_x3fb17200<>+0(SB), Y3, Y4
+	VFMADD231PS  Y1, Y1, Y4
+	VFMADD231PS  math_x363fbe8e<>+0(SB), Y3, Y4
+	VBROADCASTSS math_x3736da0a<>+0(SB), Y3
+	VFMADD213PS  math_xb9091da3<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3aaaaa2f<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbc2aaa48<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3d800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbe800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3f000000<>+0(SB), Y4, Y3
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VADDPS       math_x411901cb<>+0(SB), Y1, Y2
+	VBROADCASTSS math_xbf7ff361<>+0(SB), Y4
+	VFMADD213PS  math_xc1051492<>+0(SB), Y1, Y4
+	VFMADD213PS  math_xc1efa71d<>+0(SB), Y1, Y4
+	VFMADD213PS  math_xc2471b35<>+0(SB), Y1, Y4
+	VFMADD213PS  math_x42285472<>+0(SB), Y1, Y2
+	VFMADD213PS  math_x42c51f8f<>+0(SB), Y1, Y2
+	VFMADD213PS  math_x42da978c<>+0(SB), Y1, Y2
+	VFMADD231PS  math_x3fa06c99<>+0(SB), Y2, Y4
+	VFMADD213PS  Y2, Y1, Y4
+	VDIVPS       Y4, Y2, Y2
+	VXORPS       Y5, Y5, Y5
+	VMULPS       Y1, Y3, Y4
+	VMAXPS       Y0, Y5, Y5
+	VFNMADD231PS Y2, Y4, Y5
+	VMOVUPS      Y5, (AX)(SI*4)
+	VBROADCASTSS math_x3f4c422a<>+0(SB), Y4
+	VFMSUB213PS  Y2, Y1, Y4
+	VPBROADCASTD math_x80000000<>+0(SB), Y1
+	VPAND        Y1, Y0, Y1
+	VPXOR        Y1, Y4, Y4
+	VBROADCASTSS math_x3f800000<>+0(SB), Y1
+	VPSRAD       $0x1f, Y0, Y0
+	VPANDN       Y1, Y0, Y1
+	VFMADD231PS  Y3, Y4, Y1
+	VMOVUPS      Y1, (CX)(SI*4)
 	VMOVUPS      32(DX)(SI*4), Y0
-	VPAND        math_x7fffffff<>+0(SB), Y0, Y1
-	VBROADCASTSS math_x41500000<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y2
-	VMULPS       Y2, Y2, Y1
-	VMOVAPS      Y1, Y3
-	VFMSUB231PS  Y2, Y2, Y3
-	VBROADCASTSS math_x4b400000<>+0(SB), Y4
-	VFMADD231PS  math_xbf38aa3b<>+0(SB), Y1, Y4
-	VADDPS       math_xcb400000<>+0(SB), Y4, Y5
-	VBROADCASTSS math_xbf38aa3b<>+0(SB), Y6
-	VFMSUB213PS  Y5, Y1, Y6
-	VFMADD231PS  math_xb2257060<>+0(SB), Y1, Y6
-	VFMADD231PS  math_xbf38aa3b<>+0(SB), Y3, Y6
-	VBROADCASTSS math_x3920e99a<>+0(SB), Y1
-	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3c1d96de<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3d63576a<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3e75fded<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3f317218<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3f800000<>+0(SB), Y6, Y1
-	VMAXPS       math_x4b200000<>+0(SB), Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VPADDD       Y4, Y1, Y1
-	VADDPS       math_x3f800000<>+0(SB), Y2, Y3
-	VPSRLD       $0x15, Y3, Y3
-	VPSLLD       $0x1c, Y3, Y4
-	VPERMPS      math_place<>+0(SB), Y3, Y5
-	VPERMPS      math_place<>+32(SB), Y3, Y6
-	VBLENDVPS    Y4, Y6, Y5, Y5
-	VSUBPS       Y5, Y2, Y5
-	VPERMPS      math_tail5<>+0(SB), Y3, Y6
-	VPERMPS      math_tail5<>+32(SB), Y3, Y7
-	VBLENDVPS    Y4, Y7, Y6, Y6
-	VPERMPS      math_tail4<>+0(SB), Y3, Y7
-	VPERMPS      math_tail4<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail3<>+0(SB), Y3, Y7
-	VPERMPS      math_tail3<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail2<>+0(SB), Y3, Y7
-	VPERMPS      math_tail2<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail1<>+0(SB), Y3, Y7
-	VPERMPS      math_tail1<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail0<>+0(SB), Y3, Y7
-	VPERMPS      math_tail0<>+32(SB), Y3, Y3
-	VBLENDVPS    Y4, Y3, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VXORPS       Y4, Y4, Y4
-	VMULPS       Y1, Y6, Y3
-	VMAXPS       Y0, Y4, Y4
-	VFNMADD231PS Y2, Y3, Y4
-	VCMPPS       $0x06, math_xc1500000<>+0(SB), Y0, Y3
-	VANDPS       Y3, Y4, Y4
-	VMOVUPS      Y4, 32(AX)(SI*4)
-	VBROADCASTSS math_x3ecc422a<>+0(SB), Y3
-	VFMSUB213PS  Y6, Y2, Y3
-	VMULPS       Y1, Y3, Y3
-	VPSRAD       $0x1f, Y0, Y1
-	VPAND        math_x80000000<>+0(SB), Y0, Y2
-	VPXOR        Y2, Y3, Y3
-	VBROADCASTSS math_x3f800000<>+0(SB), Y2
-	VPANDN       Y2, Y1, Y2
-	VADDPS       Y2, Y3, Y3
-	VCMPPS       $0x06, math_xc1500000<>+0(SB), Y0, Y0
-	VANDPS       Y0, Y3, Y3
-	VMOVUPS      Y3, 32(CX)(SI*4)
+	VBROADCASTSS math_x41540000<>+0(SB), Y1
+	VPAND        math_x7fffffff<>+0(SB), Y0, Y2
+	VMINPS       Y2, Y1, Y1
+	VBROADCASTSS math_x4b40007f<>+0(SB), Y2
+	VMULPS       math_xbf38aa3b<>+0(SB), Y1, Y3
+	VFMADD231PS  Y1, Y3, Y2
+	VADDPS       math_xcb40007f<>+0(SB), Y2, Y3
+	VMULPS       math_x3fb17200<>+0(SB), Y3, Y4
+	VFMADD231PS  Y1, Y1, Y4
+	VFMADD231PS  math_x363fbe8e<>+0(SB), Y3, Y4
+	VBROADCASTSS math_x3736da0a<>+0(SB), Y3
+	VFMADD213PS  math_xb9091da3<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3aaaaa2f<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbc2aaa48<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3d800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbe800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3f000000<>+0(SB), Y4, Y3
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VADDPS       math_x411901cb<>+0(SB), Y1, Y2
+	VBROADCASTSS math_xbf7ff361<>+0(SB), Y4
+	VFMADD213PS  math_xc1051492<>+0(SB), Y1, Y4
+	VFMADD213PS  math_xc1efa71d<>+0(SB), Y1, Y4
+	VFMADD213PS  math_xc2471b35<>+0(SB), Y1, Y4
+	VFMADD213PS  math_x42285472<>+0(SB), Y1, Y2
+	VFMADD213PS  math_x42c51f8f<>+0(SB), Y1, Y2
+	VFMADD213PS  math_x42da978c<>+0(SB), Y1, Y2
+	VFMADD231PS  math_x3fa06c99<>+0(SB), Y2, Y4
+	VFMADD213PS  Y2, Y1, Y4
+	VDIVPS       Y4, Y2, Y2
+	VXORPS       Y5, Y5, Y5
+	VMULPS       Y1, Y3, Y4
+	VMAXPS       Y0, Y5, Y5
+	VFNMADD231PS Y2, Y4, Y5
+	VMOVUPS      Y5, 32(AX)(SI*4)
+	VBROADCASTSS math_x3f4c422a<>+0(SB), Y4
+	VFMSUB213PS  Y2, Y1, Y4
+	VPBROADCASTD math_x80000000<>+0(SB), Y1
+	VPAND        Y1, Y0, Y1
+	VPXOR        Y1, Y4, Y4
+	VBROADCASTSS math_x3f800000<>+0(SB), Y1
+	VPSRAD       $0x1f, Y0, Y0
+	VPANDN       Y1, Y0, Y1
+	VFMADD231PS  Y3, Y4, Y1
+	VMOVUPS      Y1, 32(CX)(SI*4)
 	ADDQ         $0x00000010, SI
 	SUBQ         $0x00000010, BX
 	JMP          loop1
@@ -2245,78 +1875,51 @@ loop3:
 	CMPQ         BX, $0x00000008
 	JL           done4
 	VMOVUPS      (DX)(SI*4), Y0
-	VPAND        math_x7fffffff<>+0(SB), Y0, Y1
-	VBROADCASTSS math_x41500000<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y2
-	VMULPS       Y2, Y2, Y1
-	VMOVAPS      Y1, Y3
-	VFMSUB231PS  Y2, Y2, Y3
-	VBROADCASTSS math_x4b400000<>+0(SB), Y4
-	VFMADD231PS  math_xbf38aa3b<>+0(SB), Y1, Y4
-	VADDPS       math_xcb400000<>+0(SB), Y4, Y5
-	VBROADCASTSS math_xbf38aa3b<>+0(SB), Y6
-	VFMSUB213PS  Y5, Y1, Y6
-	VFMADD231PS  math_xb2257060<>+0(SB), Y1, Y6
-	VFMADD231PS  math_xbf38aa3b<>+0(SB), Y3, Y6
-	VBROADCASTSS math_x3920e99a<>+0(SB), Y1
-	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3c1d96de<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3d63576a<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3e75fded<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3f317218<>+0(SB), Y6, Y1
-	VFMADD213PS  math_x3f800000<>+0(SB), Y6, Y1
-	VMAXPS       math_x4b200000<>+0(SB), Y4, Y4
-	VPSLLD       $0x17, Y4, Y4
-	VPADDD       Y4, Y1, Y1
-	VADDPS       math_x3f800000<>+0(SB), Y2, Y3
-	VPSRLD       $0x15, Y3, Y3
-	VPSLLD       $0x1c, Y3, Y4
-	VPERMPS      math_place<>+0(SB), Y3, Y5
-	VPERMPS      math_place<>+32(SB), Y3, Y6
-	VBLENDVPS    Y4, Y6, Y5, Y5
-	VSUBPS       Y5, Y2, Y5
-	VPERMPS      math_tail5<>+0(SB), Y3, Y6
-	VPERMPS      math_tail5<>+32(SB), Y3, Y7
-	VBLENDVPS    Y4, Y7, Y6, Y6
-	VPERMPS      math_tail4<>+0(SB), Y3, Y7
-	VPERMPS      math_tail4<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail3<>+0(SB), Y3, Y7
-	VPERMPS      math_tail3<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail2<>+0(SB), Y3, Y7
-	VPERMPS      math_tail2<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail1<>+0(SB), Y3, Y7
-	VPERMPS      math_tail1<>+32(SB), Y3, Y8
-	VBLENDVPS    Y4, Y8, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VPERMPS      math_tail0<>+0(SB), Y3, Y7
-	VPERMPS      math_tail0<>+32(SB), Y3, Y3
-	VBLENDVPS    Y4, Y3, Y7, Y7
-	VFMADD213PS  Y7, Y5, Y6
-	VXORPS       Y4, Y4, Y4
-	VMULPS       Y1, Y6, Y3
-	VMAXPS       Y0, Y4, Y4
-	VFNMADD231PS Y2, Y3, Y4
-	VCMPPS       $0x06, math_xc1500000<>+0(SB), Y0, Y3
-	VANDPS       Y3, Y4, Y4
-	VMOVUPS      Y4, (AX)(SI*4)
-	VBROADCASTSS math_x3ecc422a<>+0(SB), Y3
-	VFMSUB213PS  Y6, Y2, Y3
-	VMULPS       Y1, Y3, Y3
-	VPSRAD       $0x1f, Y0, Y1
-	VPAND        math_x80000000<>+0(SB), Y0, Y2
-	VPXOR        Y2, Y3, Y3
-	VBROADCASTSS math_x3f800000<>+0(SB), Y2
-	VPANDN       Y2, Y1, Y2
-	VADDPS       Y2, Y3, Y3
-	VCMPPS       $0x06, math_xc1500000<>+0(SB), Y0, Y0
-	VANDPS       Y0, Y3, Y3
-	VMOVUPS      Y3, (CX)(SI*4)
+	VBROADCASTSS math_x41540000<>+0(SB), Y1
+	VPAND        math_x7fffffff<>+0(SB), Y0, Y2
+	VMINPS       Y2, Y1, Y1
+	VBROADCASTSS math_x4b40007f<>+0(SB), Y2
+	VMULPS       math_xbf38aa3b<>+0(SB), Y1, Y3
+	VFMADD231PS  Y1, Y3, Y2
+	VADDPS       math_xcb40007f<>+0(SB), Y2, Y3
+	VMULPS       math_x3fb17200<>+0(SB), Y3, Y4
+	VFMADD231PS  Y1, Y1, Y4
+	VFMADD231PS  math_x363fbe8e<>+0(SB), Y3, Y4
+	VBROADCASTSS math_x3736da0a<>+0(SB), Y3
+	VFMADD213PS  math_xb9091da3<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3aaaaa2f<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbc2aaa48<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3d800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_xbe800000<>+0(SB), Y4, Y3
+	VFMADD213PS  math_x3f000000<>+0(SB), Y4, Y3
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y3
+	VADDPS       math_x411901cb<>+0(SB), Y1, Y2
+	VBROADCASTSS math_xbf7ff361<>+0(SB), Y4
+	VFMADD213PS  math_xc1051492<>+0(SB), Y1, Y4
+	VFMADD213PS  math_xc1efa71d<>+0(SB), Y1, Y4
+	VFMADD213PS  math_xc2471b35<>+0(SB), Y1, Y4
+	VFMADD213PS  math_x42285472<>+0(SB), Y1, Y2
+	VFMADD213PS  math_x42c51f8f<>+0(SB), Y1, Y2
+	VFMADD213PS  math_x42da978c<>+0(SB), Y1, Y2
+	VFMADD231PS  math_x3fa06c99<>+0(SB), Y2, Y4
+	VFMADD213PS  Y2, Y1, Y4
+	VDIVPS       Y4, Y2, Y2
+	VXORPS       Y5, Y5, Y5
+	VMULPS       Y1, Y3, Y4
+	VMAXPS       Y0, Y5, Y5
+	VFNMADD231PS Y2, Y4, Y5
+	VMOVUPS      Y5, (AX)(SI*4)
+	VBROADCASTSS math_x3f4c422a<>+0(SB), Y4
+	VFMSUB213PS  Y2, Y1, Y4
+	VPBROADCASTD math_x80000000<>+0(SB), Y1
+	VPAND        Y1, Y0, Y1
+	VPXOR        Y1, Y4, Y4
+	VBROADCASTSS math_x3f800000<>+0(SB), Y1
+	VPSRAD       $0x1f, Y0, Y0
+	VPANDN       Y1, Y0, Y1
+	VFMADD231PS  Y3, Y4, Y1
+	VMOVUPS      Y1, (CX)(SI*4)
 	ADDQ         $0x00000008, SI
 	SUBQ         $0x00000008, BX
 	JMP          loop3
@@ -2328,78 +1931,51 @@ done4:
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     math_lanes<>+0(SB), Y0, Y0
 	VMASKMOVPS   (DX)(SI*4), Y0, Y1
-	VPAND        math_x7fffffff<>+0(SB), Y1, Y2
-	VBROADCASTSS math_x41500000<>+0(SB), Y3
-	VMINPS       Y2, Y3, Y3
-	VMULPS       Y3, Y3, Y2
-	VMOVAPS      Y2, Y4
-	VFMSUB231PS  Y3, Y3, Y4
-	VBROADCASTSS math_x4b400000<>+0(SB), Y5
-	VFMADD231PS  math_xbf38aa3b<>+0(SB), Y2, Y5
-	VADDPS       math_xcb400000<>+0(SB), Y5, Y6
-	VBROADCASTSS math_xbf38aa3b<>+0(SB), Y7
-	VFMSUB213PS  Y6, Y2, Y7
-	VFMADD231PS  math_xb2257060<>+0(SB), Y2, Y7
-	VFMADD231PS  math_xbf38aa3b<>+0(SB), Y4, Y7
-	VBROADCASTSS math_x3920e99a<>+0(SB), Y2
-	VFMADD213PS  math_x3aafa2b5<>+0(SB), Y7, Y2
-	VFMADD213PS  math_x3c1d96de<>+0(SB), Y7, Y2
-	VFMADD213PS  math_x3d63576a<>+0(SB), Y7, Y2
-	VFMADD213PS  math_x3e75fded<>+0(SB), Y7, Y2
-	VFMADD213PS  math_x3f317218<>+0(SB), Y7, Y2
-	VFMADD213PS  math_x3f800000<>+0(SB), Y7, Y2
-	VMAXPS       math_x4b200000<>+0(SB), Y5, Y5
-	VPSLLD       $0x17, Y5, Y5
-	VPADDD       Y5, Y2, Y2
-	VADDPS       math_x3f800000<>+0(SB), Y3, Y4
-	VPSRLD       $0x15, Y4, Y4
-	VPSLLD       $0x1c, Y4, Y5
-	VPERMPS      math_place<>+0(SB), Y4, Y6
-	VPERMPS      math_place<>+32(SB), Y4, Y7
-	VBLENDVPS    Y5, Y7, Y6, Y6
-	VSUBPS       Y6, Y3, Y6
-	VPERMPS      math_tail5<>+0(SB), Y4, Y7
-	VPERMPS      math_tail5<>+32(SB), Y4, Y8
-	VBLENDVPS    Y5, Y8, Y7, Y7
-	VPERMPS      math_tail4<>+0(SB), Y4, Y8
-	VPERMPS      math_tail4<>+32(SB), Y4, Y9
-	VBLENDVPS    Y5, Y9, Y8, Y8
-	VFMADD213PS  Y8, Y6, Y7
-	VPERMPS      math_tail3<>+0(SB), Y4, Y8
-	VPERMPS      math_tail3<>+32(SB), Y4, Y9
-	VBLENDVPS    Y5, Y9, Y8, Y8
-	VFMADD213PS  Y8, Y6, Y7
-	VPERMPS      math_tail2<>+0(SB), Y4, Y8
-	VPERMPS      math_tail2<>+32(SB), Y4, Y9
-	VBLENDVPS    Y5, Y9, Y8, Y8
-	VFMADD213PS  Y8, Y6, Y7
-	VPERMPS      math_tail1<>+0(SB), Y4, Y8
-	VPERMPS      math_tail1<>+32(SB), Y4, Y9
-	VBLENDVPS    Y5, Y9, Y8, Y8
-	VFMADD213PS  Y8, Y6, Y7
-	VPERMPS      math_tail0<>+0(SB), Y4, Y8
-	VPERMPS      math_tail0<>+32(SB), Y4, Y4
-	VBLENDVPS    Y5, Y4, Y8, Y8
-	VFMADD213PS  Y8, Y6, Y7
-	VXORPS       Y5, Y5, Y5
-	VMULPS       Y2, Y7, Y4
-	VMAXPS       Y1, Y5, Y5
-	VFNMADD231PS Y3, Y4, Y5
-	VCMPPS       $0x06, math_xc1500000<>+0(SB), Y1, Y4
-	VANDPS       Y4, Y5, Y5
-	VMASKMOVPS   Y5, Y0, (AX)(SI*4)
-	VBROADCASTSS math_x3ecc422a<>+0(SB), Y4
-	VFMSUB213PS  Y7, Y3, Y4
-	VMULPS       Y2, Y4, Y4
-	VPSRAD       $0x1f, Y1, Y2
-	VPAND        math_x80000000<>+0(SB), Y1, Y3
-	VPXOR        Y3, Y4, Y4
-	VBROADCASTSS math_x3f800000<>+0(SB), Y3
-	VPANDN       Y3, Y2, Y3
-	VADDPS       Y3, Y4, Y4
-	VCMPPS       $0x06, math_xc1500000<>+0(SB), Y1, Y1
-	VANDPS       Y1, Y4, Y4
-	VMASKMOVPS   Y4, Y0, (CX)(SI*4)
+	VBROADCASTSS math_x41540000<>+0(SB), Y2
+	VPAND        math_x7fffffff<>+0(SB), Y1, Y3
+	VMINPS       Y3, Y2, Y2
+	VBROADCASTSS math_x4b40007f<>+0(SB), Y3
+	VMULPS       math_xbf38aa3b<>+0(SB), Y2, Y4
+	VFMADD231PS  Y2, Y4, Y3
+	VADDPS       math_xcb40007f<>+0(SB), Y3, Y4
+	VMULPS       math_x3fb17200<>+0(SB), Y4, Y5
+	VFMADD231PS  Y2, Y2, Y5
+	VFMADD231PS  math_x363fbe8e<>+0(SB), Y4, Y5
+	VBROADCASTSS math_x3736da0a<>+0(SB), Y4
+	VFMADD213PS  math_xb9091da3<>+0(SB), Y5, Y4
+	VFMADD213PS  math_x3aaaaa2f<>+0(SB), Y5, Y4
+	VFMADD213PS  math_xbc2aaa48<>+0(SB), Y5, Y4
+	VFMADD213PS  math_x3d800000<>+0(SB), Y5, Y4
+	VFMADD213PS  math_xbe800000<>+0(SB), Y5, Y4
+	VFMADD213PS  math_x3f000000<>+0(SB), Y5, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y3, Y4, Y4
+	VADDPS       math_x411901cb<>+0(SB), Y2, Y3
+	VBROADCASTSS math_xbf7ff361<>+0(SB), Y5
+	VFMADD213PS  math_xc1051492<>+0(SB), Y2, Y5
+	VFMADD213PS  math_xc1efa71d<>+0(SB), Y2, Y5
+	VFMADD213PS  math_xc2471b35<>+0(SB), Y2, Y5
+	VFMADD213PS  math_x42285472<>+0(SB), Y2, Y3
+	VFMADD213PS  math_x42c51f8f<>+0(SB), Y2, Y3
+	VFMADD213PS  math_x42da978c<>+0(SB), Y2, Y3
+	VFMADD231PS  math_x3fa06c99<>+0(SB), Y3, Y5
+	VFMADD213PS  Y3, Y2, Y5
+	VDIVPS       Y5, Y3, Y3
+	VXORPS       Y6, Y6, Y6
+	VMULPS       Y2, Y4, Y5
+	VMAXPS       Y1, Y6, Y6
+	VFNMADD231PS Y3, Y5, Y6
+	VMASKMOVPS   Y6, Y0, (AX)(SI*4)
+	VBROADCASTSS math_x3f4c422a<>+0(SB), Y5
+	VFMSUB213PS  Y3, Y2, Y5
+	VPBROADCASTD math_x80000000<>+0(SB), Y2
+	VPAND        Y2, Y1, Y2
+	VPXOR        Y2, Y5, Y5
+	VBROADCASTSS math_x3f800000<>+0(SB), Y2
+	VPSRAD       $0x1f, Y1, Y1
+	VPANDN       Y2, Y1, Y2
+	VFMADD231PS  Y4, Y5, Y2
+	VMASKMOVPS   Y2, Y0, (CX)(SI*4)
 
 end5:
 	VZEROUPPER
@@ -2420,117 +1996,95 @@ loop1:
 	CMPQ             BX, $0x00000020
 	JL               done2
 	VMOVUPS          (DX)(SI*4), Z0
-	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z1
-	VBROADCASTSS     math_x41500000<>+0(SB), Z2
-	VMINPS           Z1, Z2, Z2
-	VMULPS           Z2, Z2, Z1
-	VMOVAPS          Z1, Z3
-	VFMSUB231PS      Z2, Z2, Z3
-	VBROADCASTSS     math_x4b400000<>+0(SB), Z4
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z1, Z4
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z4
-	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z5
-	VFMSUB213PS      Z4, Z1, Z5
-	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z5
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z5
-	VBROADCASTSS     math_x3920e99a<>+0(SB), Z1
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z5, Z1
-	VSCALEFPS        Z4, Z1, Z1
-	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z3
-	VPSRLD           $0x15, Z3, Z3
-	VPERMPS          math_place<>+0(SB), Z3, Z4
-	VSUBPS           Z4, Z2, Z4
-	VPERMPS          math_tail5<>+0(SB), Z3, Z5
-	VPERMPS          math_tail4<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail3<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail2<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail1<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail0<>+0(SB), Z3, Z3
-	VFMADD213PS      Z3, Z4, Z5
-	VXORPS           Z4, Z4, Z4
-	VMULPS           Z1, Z5, Z3
-	VMAXPS           Z0, Z4, Z4
-	VFNMADD231PS     Z2, Z3, Z4
-	VCMPPS.BCST      $0x06, math_xc1500000<>+0(SB), Z0, K1
-	VMOVAPS.Z        Z4, K1, Z4
-	VMOVUPS          Z4, (AX)(SI*4)
-	VBROADCASTSS     math_x3ecc422a<>+0(SB), Z3
-	VFMSUB213PS      Z5, Z2, Z3
-	VMULPS           Z1, Z3, Z3
-	VPSRAD           $0x1f, Z0, Z1
-	VPANDD.BCST      math_x80000000<>+0(SB), Z0, Z2
-	VPXORD           Z2, Z3, Z3
-	VBROADCASTSS     math_x3f800000<>+0(SB), Z2
-	VPANDND          Z2, Z1, Z2
-	VADDPS           Z2, Z3, Z3
-	VCMPPS.BCST      $0x06, math_xc1500000<>+0(SB), Z0, K1
-	VMOVAPS.Z        Z3, K1, Z3
-	VMOVUPS          Z3, (CX)(SI*4)
+	VBROADCASTSS     math_x41540000<>+0(SB), Z1
+	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z2
+	VMINPS           Z2, Z1, Z1
+	VBROADCASTSS     math_x4b40007f<>+0(SB), Z2
+	VMULPS.BCST      math_xbf38aa3b<>+0(SB), Z1, Z3
+	VFMADD231PS      Z1, Z3, Z2
+	VADDPS.BCST      math_xcb40007f<>+0(SB), Z2, Z3
+	VMULPS.BCST      math_x3fb17200<>+0(SB), Z3, Z4
+	VFMADD231PS      Z1, Z1, Z4
+	VFMADD231PS.BCST math_x363fbe8e<>+0(SB), Z3, Z4
+	VBROADCASTSS     math_x3736da0a<>+0(SB), Z3
+	VFMADD213PS.BCST math_xb9091da3<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3aaaaa2f<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbc2aaa48<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3d800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbe800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3f000000<>+0(SB), Z4, Z3
+	VPSLLD           $0x17, Z2, Z2
+	VMULPS           Z2, Z3, Z3
+	VADDPS.BCST      math_x411901cb<>+0(SB), Z1, Z2
+	VBROADCASTSS     math_xbf7ff361<>+0(SB), Z4
+	VFMADD213PS.BCST math_xc1051492<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_xc1efa71d<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_xc2471b35<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_x42285472<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST math_x42c51f8f<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST math_x42da978c<>+0(SB), Z1, Z2
+	VFMADD231PS.BCST math_x3fa06c99<>+0(SB), Z2, Z4
+	VFMADD213PS      Z2, Z1, Z4
+	VDIVPS           Z4, Z2, Z2
+	VXORPS           Z5, Z5, Z5
+	VMULPS           Z1, Z3, Z4
+	VMAXPS           Z0, Z5, Z5
+	VFNMADD231PS     Z2, Z4, Z5
+	VMOVUPS          Z5, (AX)(SI*4)
+	VBROADCASTSS     math_x3f4c422a<>+0(SB), Z4
+	VFMSUB213PS      Z2, Z1, Z4
+	VPBROADCASTD     math_x80000000<>+0(SB), Z1
+	VPTERNLOGQ       $0x78, Z1, Z0, Z4
+	VBROADCASTSS     math_x3f800000<>+0(SB), Z1
+	VPSRAD           $0x1f, Z0, Z0
+	VPANDND          Z1, Z0, Z1
+	VFMADD231PS      Z3, Z4, Z1
+	VMOVUPS          Z1, (CX)(SI*4)
 	VMOVUPS          64(DX)(SI*4), Z0
-	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z1
-	VBROADCASTSS     math_x41500000<>+0(SB), Z2
-	VMINPS           Z1, Z2, Z2
-	VMULPS           Z2, Z2, Z1
-	VMOVAPS          Z1, Z3
-	VFMSUB231PS      Z2, Z2, Z3
-	VBROADCASTSS     math_x4b400000<>+0(SB), Z4
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z1, Z4
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z4
-	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z5
-	VFMSUB213PS      Z4, Z1, Z5
-	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z5
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z5
-	VBROADCASTSS     math_x3920e99a<>+0(SB), Z1
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z5, Z1
-	VSCALEFPS        Z4, Z1, Z1
-	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z3
-	VPSRLD           $0x15, Z3, Z3
-	VPERMPS          math_place<>+0(SB), Z3, Z4
-	VSUBPS           Z4, Z2, Z4
-	VPERMPS          math_tail5<>+0(SB), Z3, Z5
-	VPERMPS          math_tail4<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail3<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail2<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail1<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail0<>+0(SB), Z3, Z3
-	VFMADD213PS      Z3, Z4, Z5
-	VXORPS           Z4, Z4, Z4
-	VMULPS           Z1, Z5, Z3
-	VMAXPS           Z0, Z4, Z4
-	VFNMADD231PS     Z2, Z3, Z4
-	VCMPPS.BCST      $0x06, math_xc1500000<>+0(SB), Z0, K1
-	VMOVAPS.Z        Z4, K1, Z4
-	VMOVUPS          Z4, 64(AX)(SI*4)
-	VBROADCASTSS     math_x3ecc422a<>+0(SB), Z3
-	VFMSUB213PS      Z5, Z2, Z3
-	VMULPS           Z1, Z3, Z3
-	VPSRAD           $0x1f, Z0, Z1
-	VPANDD.BCST      math_x80000000<>+0(SB), Z0, Z2
-	VPXORD           Z2, Z3, Z3
-	VBROADCASTSS     math_x3f800000<>+0(SB), Z2
-	VPANDND          Z2, Z1, Z2
-	VADDPS           Z2, Z3, Z3
-	VCMPPS.BCST      $0x06, math_xc1500000<>+0(SB), Z0, K1
-	VMOVAPS.Z        Z3, K1, Z3
-	VMOVUPS          Z3, 64(CX)(SI*4)
+	VBROADCASTSS     math_x41540000<>+0(SB), Z1
+	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z2
+	VMINPS           Z2, Z1, Z1
+	VBROADCASTSS     math_x4b40007f<>+0(SB), Z2
+	VMULPS.BCST      math_xbf38aa3b<>+0(SB), Z1, Z3
+	VFMADD231PS      Z1, Z3, Z2
+	VADDPS.BCST      math_xcb40007f<>+0(SB), Z2, Z3
+	VMULPS.BCST      math_x3fb17200<>+0(SB), Z3, Z4
+	VFMADD231PS      Z1, Z1, Z4
+	VFMADD231PS.BCST math_x363fbe8e<>+0(SB), Z3, Z4
+	VBROADCASTSS     math_x3736da0a<>+0(SB), Z3
+	VFMADD213PS.BCST math_xb9091da3<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3aaaaa2f<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbc2aaa48<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3d800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbe800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3f000000<>+0(SB), Z4, Z3
+	VPSLLD           $0x17, Z2, Z2
+	VMULPS           Z2, Z3, Z3
+	VADDPS.BCST      math_x411901cb<>+0(SB), Z1, Z2
+	VBROADCASTSS     math_xbf7ff361<>+0(SB), Z4
+	VFMADD213PS.BCST math_xc1051492<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_xc1efa71d<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_xc2471b35<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_x42285472<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST math_x42c51f8f<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST math_x42da978c<>+0(SB), Z1, Z2
+	VFMADD231PS.BCST math_x3fa06c99<>+0(SB), Z2, Z4
+	VFMADD213PS      Z2, Z1, Z4
+	VDIVPS           Z4, Z2, Z2
+	VXORPS           Z5, Z5, Z5
+	VMULPS           Z1, Z3, Z4
+	VMAXPS           Z0, Z5, Z5
+	VFNMADD231PS     Z2, Z4, Z5
+	VMOVUPS          Z5, 64(AX)(SI*4)
+	VBROADCASTSS     math_x3f4c422a<>+0(SB), Z4
+	VFMSUB213PS      Z2, Z1, Z4
+	VPBROADCASTD     math_x80000000<>+0(SB), Z1
+	VPTERNLOGQ       $0x78, Z1, Z0, Z4
+	VBROADCASTSS     math_x3f800000<>+0(SB), Z1
+	VPSRAD           $0x1f, Z0, Z0
+	VPANDND          Z1, Z0, Z1
+	VFMADD231PS      Z3, Z4, Z1
+	VMOVUPS          Z1, 64(CX)(SI*4)
 	ADDQ             $0x00000020, SI
 	SUBQ             $0x00000020, BX
 	JMP              loop1
@@ -2540,61 +2094,50 @@ loop3:
 	CMPQ             BX, $0x00000010
 	JL               done4
 	VMOVUPS          (DX)(SI*4), Z0
-	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z1
-	VBROADCASTSS     math_x41500000<>+0(SB), Z2
-	VMINPS           Z1, Z2, Z2
-	VMULPS           Z2, Z2, Z1
-	VMOVAPS          Z1, Z3
-	VFMSUB231PS      Z2, Z2, Z3
-	VBROADCASTSS     math_x4b400000<>+0(SB), Z4
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z1, Z4
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z4
-	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z5
-	VFMSUB213PS      Z4, Z1, Z5
-	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z5
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z5
-	VBROADCASTSS     math_x3920e99a<>+0(SB), Z1
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z5, Z1
-	VSCALEFPS        Z4, Z1, Z1
-	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z3
-	VPSRLD           $0x15, Z3, Z3
-	VPERMPS          math_place<>+0(SB), Z3, Z4
-	VSUBPS           Z4, Z2, Z4
-	VPERMPS          math_tail5<>+0(SB), Z3, Z5
-	VPERMPS          math_tail4<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail3<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail2<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail1<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail0<>+0(SB), Z3, Z3
-	VFMADD213PS      Z3, Z4, Z5
-	VXORPS           Z4, Z4, Z4
-	VMULPS           Z1, Z5, Z3
-	VMAXPS           Z0, Z4, Z4
-	VFNMADD231PS     Z2, Z3, Z4
-	VCMPPS.BCST      $0x06, math_xc1500000<>+0(SB), Z0, K1
-	VMOVAPS.Z        Z4, K1, Z4
-	VMOVUPS          Z4, (AX)(SI*4)
-	VBROADCASTSS     math_x3ecc422a<>+0(SB), Z3
-	VFMSUB213PS      Z5, Z2, Z3
-	VMULPS           Z1, Z3, Z3
-	VPSRAD           $0x1f, Z0, Z1
-	VPANDD.BCST      math_x80000000<>+0(SB), Z0, Z2
-	VPXORD           Z2, Z3, Z3
-	VBROADCASTSS     math_x3f800000<>+0(SB), Z2
-	VPANDND          Z2, Z1, Z2
-	VADDPS           Z2, Z3, Z3
-	VCMPPS.BCST      $0x06, math_xc1500000<>+0(SB), Z0, K1
-	VMOVAPS.Z        Z3, K1, Z3
-	VMOVUPS          Z3, (CX)(SI*4)
+	VBROADCASTSS     math_x41540000<>+0(SB), Z1
+	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z2
+	VMINPS           Z2, Z1, Z1
+	VBROADCASTSS     math_x4b40007f<>+0(SB), Z2
+	VMULPS.BCST      math_xbf38aa3b<>+0(SB), Z1, Z3
+	VFMADD231PS      Z1, Z3, Z2
+	VADDPS.BCST      math_xcb40007f<>+0(SB), Z2, Z3
+	VMULPS.BCST      math_x3fb17200<>+0(SB), Z3, Z4
+	VFMADD231PS      Z1, Z1, Z4
+	VFMADD231PS.BCST math_x363fbe8e<>+0(SB), Z3, Z4
+	VBROADCASTSS     math_x3736da0a<>+0(SB), Z3
+	VFMADD213PS.BCST math_xb9091da3<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3aaaaa2f<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbc2aaa48<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3d800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbe800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3f000000<>+0(SB), Z4, Z3
+	VPSLLD           $0x17, Z2, Z2
+	VMULPS           Z2, Z3, Z3
+	VADDPS.BCST      math_x411901cb<>+0(SB), Z1, Z2
+	VBROADCASTSS     math_xbf7ff361<>+0(SB), Z4
+	VFMADD213PS.BCST math_xc1051492<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_xc1efa71d<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_xc2471b35<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_x42285472<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST math_x42c51f8f<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST math_x42da978c<>+0(SB), Z1, Z2
+	VFMADD231PS.BCST math_x3fa06c99<>+0(SB), Z2, Z4
+	VFMADD213PS      Z2, Z1, Z4
+	VDIVPS           Z4, Z2, Z2
+	VXORPS           Z5, Z5, Z5
+	VMULPS           Z1, Z3, Z4
+	VMAXPS           Z0, Z5, Z5
+	VFNMADD231PS     Z2, Z4, Z5
+	VMOVUPS          Z5, (AX)(SI*4)
+	VBROADCASTSS     math_x3f4c422a<>+0(SB), Z4
+	VFMSUB213PS      Z2, Z1, Z4
+	VPBROADCASTD     math_x80000000<>+0(SB), Z1
+	VPTERNLOGQ       $0x78, Z1, Z0, Z4
+	VBROADCASTSS     math_x3f800000<>+0(SB), Z1
+	VPSRAD           $0x1f, Z0, Z0
+	VPANDND          Z1, Z0, Z1
+	VFMADD231PS      Z3, Z4, Z1
+	VMOVUPS          Z1, (CX)(SI*4)
 	ADDQ             $0x00000010, SI
 	SUBQ             $0x00000010, BX
 	JMP              loop3
@@ -2606,61 +2149,50 @@ done4:
 	VMOVDQU32        math_lanes<>+0(SB), Z1
 	VPCMPD           $0x01, Z0, Z1, K1
 	VMOVUPS.Z        (DX)(SI*4), K1, Z0
-	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z1
-	VBROADCASTSS     math_x41500000<>+0(SB), Z2
-	VMINPS           Z1, Z2, Z2
-	VMULPS           Z2, Z2, Z1
-	VMOVAPS          Z1, Z3
-	VFMSUB231PS      Z2, Z2, Z3
-	VBROADCASTSS     math_x4b400000<>+0(SB), Z4
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z1, Z4
-	VADDPS.BCST      math_xcb400000<>+0(SB), Z4, Z4
-	VBROADCASTSS     math_xbf38aa3b<>+0(SB), Z5
-	VFMSUB213PS      Z4, Z1, Z5
-	VFMADD231PS.BCST math_xb2257060<>+0(SB), Z1, Z5
-	VFMADD231PS.BCST math_xbf38aa3b<>+0(SB), Z3, Z5
-	VBROADCASTSS     math_x3920e99a<>+0(SB), Z1
-	VFMADD213PS.BCST math_x3aafa2b5<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3c1d96de<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3d63576a<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3e75fded<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3f317218<>+0(SB), Z5, Z1
-	VFMADD213PS.BCST math_x3f800000<>+0(SB), Z5, Z1
-	VSCALEFPS        Z4, Z1, Z1
-	VADDPS.BCST      math_x3f800000<>+0(SB), Z2, Z3
-	VPSRLD           $0x15, Z3, Z3
-	VPERMPS          math_place<>+0(SB), Z3, Z4
-	VSUBPS           Z4, Z2, Z4
-	VPERMPS          math_tail5<>+0(SB), Z3, Z5
-	VPERMPS          math_tail4<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail3<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail2<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail1<>+0(SB), Z3, Z6
-	VFMADD213PS      Z6, Z4, Z5
-	VPERMPS          math_tail0<>+0(SB), Z3, Z3
-	VFMADD213PS      Z3, Z4, Z5
-	VXORPS           Z4, Z4, Z4
-	VMULPS           Z1, Z5, Z3
-	VMAXPS           Z0, Z4, Z4
-	VFNMADD231PS     Z2, Z3, Z4
-	VCMPPS.BCST      $0x06, math_xc1500000<>+0(SB), Z0, K2
-	VMOVAPS.Z        Z4, K2, Z4
-	VMOVUPS          Z4, K1, (AX)(SI*4)
-	VBROADCASTSS     math_x3ecc422a<>+0(SB), Z3
-	VFMSUB213PS      Z5, Z2, Z3
-	VMULPS           Z1, Z3, Z3
-	VPSRAD           $0x1f, Z0, Z1
-	VPANDD.BCST      math_x80000000<>+0(SB), Z0, Z2
-	VPXORD           Z2, Z3, Z3
-	VBROADCASTSS     math_x3f800000<>+0(SB), Z2
-	VPANDND          Z2, Z1, Z2
-	VADDPS           Z2, Z3, Z3
-	VCMPPS.BCST      $0x06, math_xc1500000<>+0(SB), Z0, K2
-	VMOVAPS.Z        Z3, K2, Z3
-	VMOVUPS          Z3, K1, (CX)(SI*4)
+	VBROADCASTSS     math_x41540000<>+0(SB), Z1
+	VPANDD.BCST      math_x7fffffff<>+0(SB), Z0, Z2
+	VMINPS           Z2, Z1, Z1
+	VBROADCASTSS     math_x4b40007f<>+0(SB), Z2
+	VMULPS.BCST      math_xbf38aa3b<>+0(SB), Z1, Z3
+	VFMADD231PS      Z1, Z3, Z2
+	VADDPS.BCST      math_xcb40007f<>+0(SB), Z2, Z3
+	VMULPS.BCST      math_x3fb17200<>+0(SB), Z3, Z4
+	VFMADD231PS      Z1, Z1, Z4
+	VFMADD231PS.BCST math_x363fbe8e<>+0(SB), Z3, Z4
+	VBROADCASTSS     math_x3736da0a<>+0(SB), Z3
+	VFMADD213PS.BCST math_xb9091da3<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3aaaaa2f<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbc2aaa48<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3d800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_xbe800000<>+0(SB), Z4, Z3
+	VFMADD213PS.BCST math_x3f000000<>+0(SB), Z4, Z3
+	VPSLLD           $0x17, Z2, Z2
+	VMULPS           Z2, Z3, Z3
+	VADDPS.BCST      math_x411901cb<>+0(SB), Z1, Z2
+	VBROADCASTSS     math_xbf7ff361<>+0(SB), Z4
+	VFMADD213PS.BCST math_xc1051492<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_xc1efa71d<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_xc2471b35<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST math_x42285472<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST math_x42c51f8f<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST math_x42da978c<>+0(SB), Z1, Z2
+	VFMADD231PS.BCST math_x3fa06c99<>+0(SB), Z2, Z4
+	VFMADD213PS      Z2, Z1, Z4
+	VDIVPS           Z4, Z2, Z2
+	VXORPS           Z5, Z5, Z5
+	VMULPS           Z1, Z3, Z4
+	VMAXPS           Z0, Z5, Z5
+	VFNMADD231PS     Z2, Z4, Z5
+	VMOVUPS          Z5, K1, (AX)(SI*4)
+	VBROADCASTSS     math_x3f4c422a<>+0(SB), Z4
+	VFMSUB213PS      Z2, Z1, Z4
+	VPBROADCASTD     math_x80000000<>+0(SB), Z1
+	VPTERNLOGQ       $0x78, Z1, Z0, Z4
+	VBROADCASTSS     math_x3f800000<>+0(SB), Z1
+	VPSRAD           $0x1f, Z0, Z0
+	VPANDND          Z1, Z0, Z1
+	VFMADD231PS      Z3, Z4, Z1
+	VMOVUPS          Z1, K1, (CX)(SI*4)
 
 end5:
 	VZEROUPPER

@@ -4,30 +4,30 @@
 
 #include "textflag.h"
 
-DATA math_constants<>+0(SB)/4, $0xc2b17217
-DATA math_constants<>+4(SB)/4, $0xc2b17217
-DATA math_constants<>+8(SB)/4, $0xc2b17217
-DATA math_constants<>+12(SB)/4, $0xc2b17217
-DATA math_constants<>+16(SB)/4, $0xc2b17217
-DATA math_constants<>+20(SB)/4, $0xc2b17217
-DATA math_constants<>+24(SB)/4, $0xc2b17217
-DATA math_constants<>+28(SB)/4, $0xc2b17217
-DATA math_constants<>+32(SB)/4, $0x42aeac4f
-DATA math_constants<>+36(SB)/4, $0x42aeac4f
-DATA math_constants<>+40(SB)/4, $0x42aeac4f
-DATA math_constants<>+44(SB)/4, $0x42aeac4f
-DATA math_constants<>+48(SB)/4, $0x42aeac4f
-DATA math_constants<>+52(SB)/4, $0x42aeac4f
-DATA math_constants<>+56(SB)/4, $0x42aeac4f
-DATA math_constants<>+60(SB)/4, $0x42aeac4f
-DATA math_constants<>+64(SB)/4, $0x4b400000
-DATA math_constants<>+68(SB)/4, $0x4b400000
-DATA math_constants<>+72(SB)/4, $0x4b400000
-DATA math_constants<>+76(SB)/4, $0x4b400000
-DATA math_constants<>+80(SB)/4, $0x4b400000
-DATA math_constants<>+84(SB)/4, $0x4b400000
-DATA math_constants<>+88(SB)/4, $0x4b400000
-DATA math_constants<>+92(SB)/4, $0x4b400000
+DATA math_constants<>+0(SB)/4, $0xc2b10000
+DATA math_constants<>+4(SB)/4, $0xc2b10000
+DATA math_constants<>+8(SB)/4, $0xc2b10000
+DATA math_constants<>+12(SB)/4, $0xc2b10000
+DATA math_constants<>+16(SB)/4, $0xc2b10000
+DATA math_constants<>+20(SB)/4, $0xc2b10000
+DATA math_constants<>+24(SB)/4, $0xc2b10000
+DATA math_constants<>+28(SB)/4, $0xc2b10000
+DATA math_constants<>+32(SB)/4, $0x42b00000
+DATA math_constants<>+36(SB)/4, $0x42b00000
+DATA math_constants<>+40(SB)/4, $0x42b00000
+DATA math_constants<>+44(SB)/4, $0x42b00000
+DATA math_constants<>+48(SB)/4, $0x42b00000
+DATA math_constants<>+52(SB)/4, $0x42b00000
+DATA math_constants<>+56(SB)/4, $0x42b00000
+DATA math_constants<>+60(SB)/4, $0x42b00000
+DATA math_constants<>+64(SB)/4, $0x4b40007f
+DATA math_constants<>+68(SB)/4, $0x4b40007f
+DATA math_constants<>+72(SB)/4, $0x4b40007f
+DATA math_constants<>+76(SB)/4, $0x4b40007f
+DATA math_constants<>+80(SB)/4, $0x4b40007f
+DATA math_constants<>+84(SB)/4, $0x4b40007f
+DATA math_constants<>+88(SB)/4, $0x4b40007f
+DATA math_constants<>+92(SB)/4, $0x4b40007f
 DATA math_constants<>+96(SB)/4, $0xbfb8aa3b
 DATA math_constants<>+100(SB)/4, $0xbfb8aa3b
 DATA math_constants<>+104(SB)/4, $0xbfb8aa3b
@@ -36,14 +36,14 @@ DATA math_constants<>+112(SB)/4, $0xbfb8aa3b
 DATA math_constants<>+116(SB)/4, $0xbfb8aa3b
 DATA math_constants<>+120(SB)/4, $0xbfb8aa3b
 DATA math_constants<>+124(SB)/4, $0xbfb8aa3b
-DATA math_constants<>+128(SB)/4, $0xcb400000
-DATA math_constants<>+132(SB)/4, $0xcb400000
-DATA math_constants<>+136(SB)/4, $0xcb400000
-DATA math_constants<>+140(SB)/4, $0xcb400000
-DATA math_constants<>+144(SB)/4, $0xcb400000
-DATA math_constants<>+148(SB)/4, $0xcb400000
-DATA math_constants<>+152(SB)/4, $0xcb400000
-DATA math_constants<>+156(SB)/4, $0xcb400000
+DATA math_constants<>+128(SB)/4, $0xcb40007f
+DATA math_constants<>+132(SB)/4, $0xcb40007f
+DATA math_constants<>+136(SB)/4, $0xcb40007f
+DATA math_constants<>+140(SB)/4, $0xcb40007f
+DATA math_constants<>+144(SB)/4, $0xcb40007f
+DATA math_constants<>+148(SB)/4, $0xcb40007f
+DATA math_constants<>+152(SB)/4, $0xcb40007f
+DATA math_constants<>+156(SB)/4, $0xcb40007f
 DATA math_constants<>+160(SB)/4, $0xb2a57060
 DATA math_constants<>+164(SB)/4, $0xb2a57060
 DATA math_constants<>+168(SB)/4, $0xb2a57060
@@ -108,22 +108,22 @@ DATA math_constants<>+400(SB)/4, $0x3f800000
 DATA math_constants<>+404(SB)/4, $0x3f800000
 DATA math_constants<>+408(SB)/4, $0x3f800000
 DATA math_constants<>+412(SB)/4, $0x3f800000
-DATA math_constants<>+416(SB)/4, $0x4b200000
-DATA math_constants<>+420(SB)/4, $0x4b200000
-DATA math_constants<>+424(SB)/4, $0x4b200000
-DATA math_constants<>+428(SB)/4, $0x4b200000
-DATA math_constants<>+432(SB)/4, $0x4b200000
-DATA math_constants<>+436(SB)/4, $0x4b200000
-DATA math_constants<>+440(SB)/4, $0x4b200000
-DATA math_constants<>+444(SB)/4, $0x4b200000
-DATA math_constants<>+448(SB)/4, $0xc2aeac4f
-DATA math_constants<>+452(SB)/4, $0xc2aeac4f
-DATA math_constants<>+456(SB)/4, $0xc2aeac4f
-DATA math_constants<>+460(SB)/4, $0xc2aeac4f
-DATA math_constants<>+464(SB)/4, $0xc2aeac4f
-DATA math_constants<>+468(SB)/4, $0xc2aeac4f
-DATA math_constants<>+472(SB)/4, $0xc2aeac4f
-DATA math_constants<>+476(SB)/4, $0xc2aeac4f
+DATA math_constants<>+416(SB)/4, $0x7f7fffff
+DATA math_constants<>+420(SB)/4, $0x7f7fffff
+DATA math_constants<>+424(SB)/4, $0x7f7fffff
+DATA math_constants<>+428(SB)/4, $0x7f7fffff
+DATA math_constants<>+432(SB)/4, $0x7f7fffff
+DATA math_constants<>+436(SB)/4, $0x7f7fffff
+DATA math_constants<>+440(SB)/4, $0x7f7fffff
+DATA math_constants<>+444(SB)/4, $0x7f7fffff
+DATA math_constants<>+448(SB)/4, $0x41540000
+DATA math_constants<>+452(SB)/4, $0x41540000
+DATA math_constants<>+456(SB)/4, $0x41540000
+DATA math_constants<>+460(SB)/4, $0x41540000
+DATA math_constants<>+464(SB)/4, $0x41540000
+DATA math_constants<>+468(SB)/4, $0x41540000
+DATA math_constants<>+472(SB)/4, $0x41540000
+DATA math_constants<>+476(SB)/4, $0x41540000
 DATA math_constants<>+480(SB)/4, $0x7fffffff
 DATA math_constants<>+484(SB)/4, $0x7fffffff
 DATA math_constants<>+488(SB)/4, $0x7fffffff
@@ -132,183 +132,175 @@ DATA math_constants<>+496(SB)/4, $0x7fffffff
 DATA math_constants<>+500(SB)/4, $0x7fffffff
 DATA math_constants<>+504(SB)/4, $0x7fffffff
 DATA math_constants<>+508(SB)/4, $0x7fffffff
-DATA math_constants<>+512(SB)/4, $0x41500000
-DATA math_constants<>+516(SB)/4, $0x41500000
-DATA math_constants<>+520(SB)/4, $0x41500000
-DATA math_constants<>+524(SB)/4, $0x41500000
-DATA math_constants<>+528(SB)/4, $0x41500000
-DATA math_constants<>+532(SB)/4, $0x41500000
-DATA math_constants<>+536(SB)/4, $0x41500000
-DATA math_constants<>+540(SB)/4, $0x41500000
-DATA math_constants<>+544(SB)/4, $0xbf38aa3b
-DATA math_constants<>+548(SB)/4, $0xbf38aa3b
-DATA math_constants<>+552(SB)/4, $0xbf38aa3b
-DATA math_constants<>+556(SB)/4, $0xbf38aa3b
-DATA math_constants<>+560(SB)/4, $0xbf38aa3b
-DATA math_constants<>+564(SB)/4, $0xbf38aa3b
-DATA math_constants<>+568(SB)/4, $0xbf38aa3b
-DATA math_constants<>+572(SB)/4, $0xbf38aa3b
-DATA math_constants<>+576(SB)/4, $0xb2257060
-DATA math_constants<>+580(SB)/4, $0xb2257060
-DATA math_constants<>+584(SB)/4, $0xb2257060
-DATA math_constants<>+588(SB)/4, $0xb2257060
-DATA math_constants<>+592(SB)/4, $0xb2257060
-DATA math_constants<>+596(SB)/4, $0xb2257060
-DATA math_constants<>+600(SB)/4, $0xb2257060
-DATA math_constants<>+604(SB)/4, $0xb2257060
-DATA math_constants<>+608(SB)/4, $0x3f9d4000
-DATA math_constants<>+612(SB)/4, $0x3e6ec060
-DATA math_constants<>+616(SB)/4, $0xbde669f3
-DATA math_constants<>+620(SB)/4, $0x3d426e4f
-DATA math_constants<>+624(SB)/4, $0xbc940331
-DATA math_constants<>+628(SB)/4, $0x3bd0db1d
-DATA math_constants<>+632(SB)/4, $0xbb029e46
-DATA math_constants<>+636(SB)/4, $0x00000000
-DATA math_constants<>+640(SB)/4, $0x3fdd0000
-DATA math_constants<>+644(SB)/4, $0x3e3f7cce
-DATA math_constants<>+648(SB)/4, $0xbd9bcdac
-DATA math_constants<>+652(SB)/4, $0x3ce3f00a
-DATA math_constants<>+656(SB)/4, $0xbc192342
-DATA math_constants<>+660(SB)/4, $0x3b40dca3
-DATA math_constants<>+664(SB)/4, $0xba59f823
-DATA math_constants<>+668(SB)/4, $0x00000000
-DATA math_constants<>+672(SB)/4, $0x40100000
-DATA math_constants<>+676(SB)/4, $0x3e1d56ef
-DATA math_constants<>+680(SB)/4, $0xbd5a02e6
-DATA math_constants<>+684(SB)/4, $0x3c8ad4c6
-DATA math_constants<>+688(SB)/4, $0xbba4dd36
-DATA math_constants<>+692(SB)/4, $0x3ab98cfd
-DATA math_constants<>+696(SB)/4, $0xb9c4a4f3
-DATA math_constants<>+700(SB)/4, $0x00000000
-DATA math_constants<>+704(SB)/4, $0x402fe000
-DATA math_constants<>+708(SB)/4, $0x3e05f0ea
-DATA math_constants<>+712(SB)/4, $0xbd21c321
-DATA math_constants<>+716(SB)/4, $0x3c367778
-DATA math_constants<>+720(SB)/4, $0xbb422883
-DATA math_constants<>+724(SB)/4, $0x3a455a48
-DATA math_constants<>+728(SB)/4, $0xb93e00df
-DATA math_constants<>+732(SB)/4, $0x00000000
-DATA math_constants<>+736(SB)/4, $0x405e8000
-DATA math_constants<>+740(SB)/4, $0x3ddb15da
-DATA math_constants<>+744(SB)/4, $0xbcdd7abb
-DATA math_constants<>+748(SB)/4, $0x3bd4b10c
-DATA math_constants<>+752(SB)/4, $0xbac34b0e
-DATA math_constants<>+756(SB)/4, $0x39aed2e5
-DATA math_constants<>+760(SB)/4, $0xb89002b7
-DATA math_constants<>+764(SB)/4, $0x00000000
-DATA math_constants<>+768(SB)/4, $0x40918000
-DATA math_constants<>+772(SB)/4, $0x3dac0779
-DATA math_constants<>+776(SB)/4, $0xbc8b5ab9
-DATA math_constants<>+780(SB)/4, $0x3b59f411
-DATA math_constants<>+784(SB)/4, $0xba24fc57
-DATA math_constants<>+788(SB)/4, $0x38f55797
-DATA math_constants<>+792(SB)/4, $0xb7b8449e
-DATA math_constants<>+796(SB)/4, $0x00000000
-DATA math_constants<>+800(SB)/4, $0x40b0c000
-DATA math_constants<>+804(SB)/4, $0x3d8f7c3f
-DATA math_constants<>+808(SB)/4, $0xbc440319
-DATA math_constants<>+812(SB)/4, $0x3b02711f
-DATA math_constants<>+816(SB)/4, $0xb9a96dc5
-DATA math_constants<>+820(SB)/4, $0x385910a5
-DATA math_constants<>+824(SB)/4, $0xb709bb85
-DATA math_constants<>+828(SB)/4, $0x00000000
-DATA math_constants<>+832(SB)/4, $0x40cf4000
-DATA math_constants<>+836(SB)/4, $0x3d76acff
-DATA math_constants<>+840(SB)/4, $0xbc11d386
-DATA math_constants<>+844(SB)/4, $0x3aa8ff93
-DATA math_constants<>+848(SB)/4, $0xb940328b
-DATA math_constants<>+852(SB)/4, $0x37d81a26
-DATA math_constants<>+856(SB)/4, $0xb668bb49
-DATA math_constants<>+860(SB)/4, $0x00000000
-DATA math_constants<>+864(SB)/4, $0x40ff0000
-DATA math_constants<>+868(SB)/4, $0x3d49f8d2
-DATA math_constants<>+872(SB)/4, $0xbbc4d453
-DATA math_constants<>+876(SB)/4, $0x3a3d2431
-DATA math_constants<>+880(SB)/4, $0xb8b36748
-DATA math_constants<>+884(SB)/4, $0x372b358e
-DATA math_constants<>+888(SB)/4, $0xb59acf21
-DATA math_constants<>+892(SB)/4, $0x00000000
-DATA math_constants<>+896(SB)/4, $0x411ec000
-DATA math_constants<>+900(SB)/4, $0x3d2311ab
-DATA math_constants<>+904(SB)/4, $0xbb80effe
-DATA math_constants<>+908(SB)/4, $0x39c9fd71
-DATA math_constants<>+912(SB)/4, $0xb81cd8d1
-DATA math_constants<>+916(SB)/4, $0x36744d03
-DATA math_constants<>+920(SB)/4, $0xb4b257b7
-DATA math_constants<>+924(SB)/4, $0x00000000
-DATA math_constants<>+928(SB)/4, $0x41410000
-DATA math_constants<>+932(SB)/4, $0x3d068de6
-DATA math_constants<>+936(SB)/4, $0xbb301a6f
-DATA math_constants<>+940(SB)/4, $0x3964fbd3
-DATA math_constants<>+944(SB)/4, $0xb793e650
-DATA math_constants<>+948(SB)/4, $0x35bfb365
-DATA math_constants<>+952(SB)/4, $0xb3fc1061
-DATA math_constants<>+956(SB)/4, $0x00000000
-DATA math_constants<>+960(SB)/4, $0x41612000
-DATA math_constants<>+964(SB)/4, $0x3ce71da4
-DATA math_constants<>+968(SB)/4, $0xbb021c6d
-DATA math_constants<>+972(SB)/4, $0x3911c976
-DATA math_constants<>+976(SB)/4, $0xb7228d52
-DATA math_constants<>+980(SB)/4, $0x3535af57
-DATA math_constants<>+984(SB)/4, $0xb34eaf42
-DATA math_constants<>+988(SB)/4, $0x00000000
-DATA math_constants<>+992(SB)/4, $0x3e060000
-DATA math_constants<>+996(SB)/4, $0x3ee751af
-DATA math_constants<>+1000(SB)/4, $0xbeadfcfa
-DATA math_constants<>+1004(SB)/4, $0x3e508cd1
-DATA math_constants<>+1008(SB)/4, $0xbdd5c834
-DATA math_constants<>+1012(SB)/4, $0x3d4345d2
-DATA math_constants<>+1016(SB)/4, $0xbca358dd
-DATA math_constants<>+1020(SB)/4, $0x00000000
-DATA math_constants<>+1024(SB)/4, $0x3eba8000
-DATA math_constants<>+1028(SB)/4, $0x3ec3c6f2
-DATA math_constants<>+1032(SB)/4, $0xbe84f1f2
-DATA math_constants<>+1036(SB)/4, $0x3e1359af
-DATA math_constants<>+1040(SB)/4, $0xbd8d7c70
-DATA math_constants<>+1044(SB)/4, $0x3cf3e9a1
-DATA math_constants<>+1048(SB)/4, $0xbc3ae02a
-DATA math_constants<>+1052(SB)/4, $0x00000000
-DATA math_constants<>+1056(SB)/4, $0x3f1fc000
-DATA math_constants<>+1060(SB)/4, $0x3ea5a826
-DATA math_constants<>+1064(SB)/4, $0xbe49c4f8
-DATA math_constants<>+1068(SB)/4, $0x3dcd6778
-DATA math_constants<>+1072(SB)/4, $0xbd37933b
-DATA math_constants<>+1076(SB)/4, $0x3c949273
-DATA math_constants<>+1080(SB)/4, $0xbbdbbc0e
-DATA math_constants<>+1084(SB)/4, $0x00000000
-DATA math_constants<>+1088(SB)/4, $0x3f5e8000
-DATA math_constants<>+1092(SB)/4, $0x3e8fb4cc
-DATA math_constants<>+1096(SB)/4, $0xbe1eb70c
-DATA math_constants<>+1100(SB)/4, $0x3d957768
-DATA math_constants<>+1104(SB)/4, $0xbcfa0929
-DATA math_constants<>+1108(SB)/4, $0x3c3ec7c7
-DATA math_constants<>+1112(SB)/4, $0xbb84917c
-DATA math_constants<>+1116(SB)/4, $0x00000000
-DATA math_constants<>+1120(SB)/4, $0xc1500000
-DATA math_constants<>+1124(SB)/4, $0xc1500000
-DATA math_constants<>+1128(SB)/4, $0xc1500000
-DATA math_constants<>+1132(SB)/4, $0xc1500000
-DATA math_constants<>+1136(SB)/4, $0xc1500000
-DATA math_constants<>+1140(SB)/4, $0xc1500000
-DATA math_constants<>+1144(SB)/4, $0xc1500000
-DATA math_constants<>+1148(SB)/4, $0xc1500000
-DATA math_constants<>+1152(SB)/4, $0x3ecc422a
-DATA math_constants<>+1156(SB)/4, $0x3ecc422a
-DATA math_constants<>+1160(SB)/4, $0x3ecc422a
-DATA math_constants<>+1164(SB)/4, $0x3ecc422a
-DATA math_constants<>+1168(SB)/4, $0x3ecc422a
-DATA math_constants<>+1172(SB)/4, $0x3ecc422a
-DATA math_constants<>+1176(SB)/4, $0x3ecc422a
-DATA math_constants<>+1180(SB)/4, $0x3ecc422a
-DATA math_constants<>+1184(SB)/4, $0x80000000
-DATA math_constants<>+1188(SB)/4, $0x80000000
-DATA math_constants<>+1192(SB)/4, $0x80000000
-DATA math_constants<>+1196(SB)/4, $0x80000000
-DATA math_constants<>+1200(SB)/4, $0x80000000
-DATA math_constants<>+1204(SB)/4, $0x80000000
-DATA math_constants<>+1208(SB)/4, $0x80000000
-DATA math_constants<>+1212(SB)/4, $0x80000000
-GLOBL math_constants<>(SB), RODATA|NOPTR, $1216
+DATA math_constants<>+512(SB)/4, $0xbf38aa3b
+DATA math_constants<>+516(SB)/4, $0xbf38aa3b
+DATA math_constants<>+520(SB)/4, $0xbf38aa3b
+DATA math_constants<>+524(SB)/4, $0xbf38aa3b
+DATA math_constants<>+528(SB)/4, $0xbf38aa3b
+DATA math_constants<>+532(SB)/4, $0xbf38aa3b
+DATA math_constants<>+536(SB)/4, $0xbf38aa3b
+DATA math_constants<>+540(SB)/4, $0xbf38aa3b
+DATA math_constants<>+544(SB)/4, $0x3fb17200
+DATA math_constants<>+548(SB)/4, $0x3fb17200
+DATA math_constants<>+552(SB)/4, $0x3fb17200
+DATA math_constants<>+556(SB)/4, $0x3fb17200
+DATA math_constants<>+560(SB)/4, $0x3fb17200
+DATA math_constants<>+564(SB)/4, $0x3fb17200
+DATA math_constants<>+568(SB)/4, $0x3fb17200
+DATA math_constants<>+572(SB)/4, $0x3fb17200
+DATA math_constants<>+576(SB)/4, $0x363fbe8e
+DATA math_constants<>+580(SB)/4, $0x363fbe8e
+DATA math_constants<>+584(SB)/4, $0x363fbe8e
+DATA math_constants<>+588(SB)/4, $0x363fbe8e
+DATA math_constants<>+592(SB)/4, $0x363fbe8e
+DATA math_constants<>+596(SB)/4, $0x363fbe8e
+DATA math_constants<>+600(SB)/4, $0x363fbe8e
+DATA math_constants<>+604(SB)/4, $0x363fbe8e
+DATA math_constants<>+608(SB)/4, $0x3736da0a
+DATA math_constants<>+612(SB)/4, $0x3736da0a
+DATA math_constants<>+616(SB)/4, $0x3736da0a
+DATA math_constants<>+620(SB)/4, $0x3736da0a
+DATA math_constants<>+624(SB)/4, $0x3736da0a
+DATA math_constants<>+628(SB)/4, $0x3736da0a
+DATA math_constants<>+632(SB)/4, $0x3736da0a
+DATA math_constants<>+636(SB)/4, $0x3736da0a
+DATA math_constants<>+640(SB)/4, $0xb9091da3
+DATA math_constants<>+644(SB)/4, $0xb9091da3
+DATA math_constants<>+648(SB)/4, $0xb9091da3
+DATA math_constants<>+652(SB)/4, $0xb9091da3
+DATA math_constants<>+656(SB)/4, $0xb9091da3
+DATA math_constants<>+660(SB)/4, $0xb9091da3
+DATA math_constants<>+664(SB)/4, $0xb9091da3
+DATA math_constants<>+668(SB)/4, $0xb9091da3
+DATA math_constants<>+672(SB)/4, $0x3aaaaa2f
+DATA math_constants<>+676(SB)/4, $0x3aaaaa2f
+DATA math_constants<>+680(SB)/4, $0x3aaaaa2f
+DATA math_constants<>+684(SB)/4, $0x3aaaaa2f
+DATA math_constants<>+688(SB)/4, $0x3aaaaa2f
+DATA math_constants<>+692(SB)/4, $0x3aaaaa2f
+DATA math_constants<>+696(SB)/4, $0x3aaaaa2f
+DATA math_constants<>+700(SB)/4, $0x3aaaaa2f
+DATA math_constants<>+704(SB)/4, $0xbc2aaa48
+DATA math_constants<>+708(SB)/4, $0xbc2aaa48
+DATA math_constants<>+712(SB)/4, $0xbc2aaa48
+DATA math_constants<>+716(SB)/4, $0xbc2aaa48
+DATA math_constants<>+720(SB)/4, $0xbc2aaa48
+DATA math_constants<>+724(SB)/4, $0xbc2aaa48
+DATA math_constants<>+728(SB)/4, $0xbc2aaa48
+DATA math_constants<>+732(SB)/4, $0xbc2aaa48
+DATA math_constants<>+736(SB)/4, $0x3d800000
+DATA math_constants<>+740(SB)/4, $0x3d800000
+DATA math_constants<>+744(SB)/4, $0x3d800000
+DATA math_constants<>+748(SB)/4, $0x3d800000
+DATA math_constants<>+752(SB)/4, $0x3d800000
+DATA math_constants<>+756(SB)/4, $0x3d800000
+DATA math_constants<>+760(SB)/4, $0x3d800000
+DATA math_constants<>+764(SB)/4, $0x3d800000
+DATA math_constants<>+768(SB)/4, $0xbe800000
+DATA math_constants<>+772(SB)/4, $0xbe800000
+DATA math_constants<>+776(SB)/4, $0xbe800000
+DATA math_constants<>+780(SB)/4, $0xbe800000
+DATA math_constants<>+784(SB)/4, $0xbe800000
+DATA math_constants<>+788(SB)/4, $0xbe800000
+DATA math_constants<>+792(SB)/4, $0xbe800000
+DATA math_constants<>+796(SB)/4, $0xbe800000
+DATA math_constants<>+800(SB)/4, $0x3f000000
+DATA math_constants<>+804(SB)/4, $0x3f000000
+DATA math_constants<>+808(SB)/4, $0x3f000000
+DATA math_constants<>+812(SB)/4, $0x3f000000
+DATA math_constants<>+816(SB)/4, $0x3f000000
+DATA math_constants<>+820(SB)/4, $0x3f000000
+DATA math_constants<>+824(SB)/4, $0x3f000000
+DATA math_constants<>+828(SB)/4, $0x3f000000
+DATA math_constants<>+832(SB)/4, $0x411901cb
+DATA math_constants<>+836(SB)/4, $0x411901cb
+DATA math_constants<>+840(SB)/4, $0x411901cb
+DATA math_constants<>+844(SB)/4, $0x411901cb
+DATA math_constants<>+848(SB)/4, $0x411901cb
+DATA math_constants<>+852(SB)/4, $0x411901cb
+DATA math_constants<>+856(SB)/4, $0x411901cb
+DATA math_constants<>+860(SB)/4, $0x411901cb
+DATA math_constants<>+864(SB)/4, $0xbf7ff361
+DATA math_constants<>+868(SB)/4, $0xbf7ff361
+DATA math_constants<>+872(SB)/4, $0xbf7ff361
+DATA math_constants<>+876(SB)/4, $0xbf7ff361
+DATA math_constants<>+880(SB)/4, $0xbf7ff361
+DATA math_constants<>+884(SB)/4, $0xbf7ff361
+DATA math_constants<>+888(SB)/4, $0xbf7ff361
+DATA math_constants<>+892(SB)/4, $0xbf7ff361
+DATA math_constants<>+896(SB)/4, $0xc1051492
+DATA math_constants<>+900(SB)/4, $0xc1051492
+DATA math_constants<>+904(SB)/4, $0xc1051492
+DATA math_constants<>+908(SB)/4, $0xc1051492
+DATA math_constants<>+912(SB)/4, $0xc1051492
+DATA math_constants<>+916(SB)/4, $0xc1051492
+DATA math_constants<>+920(SB)/4, $0xc1051492
+DATA math_constants<>+924(SB)/4, $0xc1051492
+DATA math_constants<>+928(SB)/4, $0xc1efa71d
+DATA math_constants<>+932(SB)/4, $0xc1efa71d
+DATA math_constants<>+936(SB)/4, $0xc1efa71d
+DATA math_constants<>+940(SB)/4, $0xc1efa71d
+DATA math_constants<>+944(SB)/4, $0xc1efa71d
+DATA math_constants<>+948(SB)/4, $0xc1efa71d
+DATA math_constants<>+952(SB)/4, $0xc1efa71d
+DATA math_constants<>+956(SB)/4, $0xc1efa71d
+DATA math_constants<>+960(SB)/4, $0xc2471b35
+DATA math_constants<>+964(SB)/4, $0xc2471b35
+DATA math_constants<>+968(SB)/4, $0xc2471b35
+DATA math_constants<>+972(SB)/4, $0xc2471b35
+DATA math_constants<>+976(SB)/4, $0xc2471b35
+DATA math_constants<>+980(SB)/4, $0xc2471b35
+DATA math_constants<>+984(SB)/4, $0xc2471b35
+DATA math_constants<>+988(SB)/4, $0xc2471b35
+DATA math_constants<>+992(SB)/4, $0x42285472
+DATA math_constants<>+996(SB)/4, $0x42285472
+DATA math_constants<>+1000(SB)/4, $0x42285472
+DATA math_constants<>+1004(SB)/4, $0x42285472
+DATA math_constants<>+1008(SB)/4, $0x42285472
+DATA math_constants<>+1012(SB)/4, $0x42285472
+DATA math_constants<>+1016(SB)/4, $0x42285472
+DATA math_constants<>+1020(SB)/4, $0x42285472
+DATA math_constants<>+1024(SB)/4, $0x42c51f8f
+DATA math_constants<>+1028(SB)/4, $0x42c51f8f
+DATA math_constants<>+1032(SB)/4, $0x42c51f8f
+DATA math_constants<>+1036(SB)/4, $0x42c51f8f
+DATA math_constants<>+1040(SB)/4, $0x42c51f8f
+DATA math_constants<>+1044(SB)/4, $0x42c51f8f
+DATA math_constants<>+1048(SB)/4, $0x42c51f8f
+DATA math_constants<>+1052(SB)/4, $0x42c51f8f
+DATA math_constants<>+1056(SB)/4, $0x42da978c
+DATA math_constants<>+1060(SB)/4, $0x42da978c
+DATA math_constants<>+1064(SB)/4, $0x42da978c
+DATA math_constants<>+1068(SB)/4, $0x42da978c
+DATA math_constants<>+1072(SB)/4, $0x42da978c
+DATA math_constants<>+1076(SB)/4, $0x42da978c
+DATA math_constants<>+1080(SB)/4, $0x42da978c
+DATA math_constants<>+1084(SB)/4, $0x42da978c
+DATA math_constants<>+1088(SB)/4, $0x3fa06c99
+DATA math_constants<>+1092(SB)/4, $0x3fa06c99
+DATA math_constants<>+1096(SB)/4, $0x3fa06c99
+DATA math_constants<>+1100(SB)/4, $0x3fa06c99
+DATA math_constants<>+1104(SB)/4, $0x3fa06c99
+DATA math_constants<>+1108(SB)/4, $0x3fa06c99
+DATA math_constants<>+1112(SB)/4, $0x3fa06c99
+DATA math_constants<>+1116(SB)/4, $0x3fa06c99
+DATA math_constants<>+1120(SB)/4, $0x3f4c422a
+DATA math_constants<>+1124(SB)/4, $0x3f4c422a
+DATA math_constants<>+1128(SB)/4, $0x3f4c422a
+DATA math_constants<>+1132(SB)/4, $0x3f4c422a
+DATA math_constants<>+1136(SB)/4, $0x3f4c422a
+DATA math_constants<>+1140(SB)/4, $0x3f4c422a
+DATA math_constants<>+1144(SB)/4, $0x3f4c422a
+DATA math_constants<>+1148(SB)/4, $0x3f4c422a
+DATA math_constants<>+1152(SB)/4, $0x80000000
+DATA math_constants<>+1156(SB)/4, $0x80000000
+DATA math_constants<>+1160(SB)/4, $0x80000000
+DATA math_constants<>+1164(SB)/4, $0x80000000
+DATA math_constants<>+1168(SB)/4, $0x80000000
+DATA math_constants<>+1172(SB)/4, $0x80000000
+DATA math_constants<>+1176(SB)/4, $0x80000000
+DATA math_constants<>+1180(SB)/4, $0x80000000
+GLOBL math_constants<>(SB), RODATA|NOPTR, $1184
 
 // dst = a·σ(b), σ(b) = 1/(1 + exp(−b)).
 // func gluNEON(dst []float32, a []float32, b []float32)
@@ -327,93 +319,75 @@ loop1:
 	FMOVQ 0(R19), F0
 	FMOVQ 0(R26), F1
 	WORD $0x4E20F421 // FMAX V1.4S, V1.4S, V0.4S
-	FMOVQ 32(R26), F2
-	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
+	FMOVQ 32(R26), F0
+	WORD $0x4EA1F400 // FMIN V0.4S, V0.4S, V1.4S
 	FMOVQ 64(R26), F1
 	FMOVQ 96(R26), F31
-	WORD $0x4E3FCC41 // FMLA V1.4S, V2.4S, V31.4S
+	WORD $0x4E3FCC01 // FMLA V1.4S, V0.4S, V31.4S
 	FMOVQ 128(R26), F31
-	WORD $0x4E3FD423 // FADD V3.4S, V1.4S, V31.4S
-	FMOVQ 96(R26), F4
-	WORD $0x6EA0F87E // FNEG V30.4S, V3.4S
-	WORD $0x4E24CC5E // FMLA V30.4S, V2.4S, V4.4S
-	VMOV V30.B16, V4.B16
+	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
+	FMOVQ 96(R26), F3
+	WORD $0x6EA0F85E // FNEG V30.4S, V2.4S
+	WORD $0x4E23CC1E // FMLA V30.4S, V0.4S, V3.4S
+	VMOV V30.B16, V3.B16
 	FMOVQ 160(R26), F31
-	WORD $0x4E3FCC44 // FMLA V4.4S, V2.4S, V31.4S
-	FMOVQ 192(R26), F2
-	FMOVQ 224(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 256(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 288(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 320(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 352(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 384(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 416(R26), F3
-	WORD $0x4E23C421 // FMAXNM V1.4S, V1.4S, V3.4S
+	WORD $0x4E3FCC03 // FMLA V3.4S, V0.4S, V31.4S
 	VSHL $23, V1.S4, V1.S4
-	VADD V1.S4, V2.S4, V2.S4
-	FMOVQ 384(R26), F31
-	WORD $0x4E3FD441 // FADD V1.4S, V2.4S, V31.4S
+	FMOVQ 192(R26), F0
+	FMOVQ 224(R26), F2
+	WORD $0x4E23CC02 // FMLA V2.4S, V0.4S, V3.4S
+	FMOVQ 256(R26), F0
+	WORD $0x4E23CC40 // FMLA V0.4S, V2.4S, V3.4S
+	FMOVQ 288(R26), F2
+	WORD $0x4E23CC02 // FMLA V2.4S, V0.4S, V3.4S
+	FMOVQ 320(R26), F0
+	WORD $0x4E23CC40 // FMLA V0.4S, V2.4S, V3.4S
+	FMOVQ 352(R26), F2
+	WORD $0x4E23CC02 // FMLA V2.4S, V0.4S, V3.4S
+	FMOVQ 384(R26), F0
+	WORD $0x4E23CC40 // FMLA V0.4S, V2.4S, V3.4S
 	FMOVQ 384(R26), F2
-	WORD $0x6E21FC42 // FDIV V2.4S, V2.4S, V1.4S
-	FMOVQ 448(R26), F31
-	WORD $0x6EA0E7E0 // FCMGT V0.4S, V31.4S, V0.4S
-	WORD $0x6E205800 // MVN V0.16B, V0.16B
-	VAND V0.B16, V2.B16, V2.B16
+	WORD $0x4E21CC02 // FMLA V2.4S, V0.4S, V1.4S
 	ADD R6<<2, R1, R20
 	FMOVQ 0(R20), F0
-	WORD $0x6E20DC42 // FMUL V2.4S, V2.4S, V0.4S
+	WORD $0x6E22FC00 // FDIV V0.4S, V0.4S, V2.4S
 	ADD R6<<2, R0, R21
-	VST1 [V2.S4], (R21)
+	VST1 [V0.S4], (R21)
 	FMOVQ 16(R19), F0
 	FMOVQ 0(R26), F1
 	WORD $0x4E20F421 // FMAX V1.4S, V1.4S, V0.4S
-	FMOVQ 32(R26), F2
-	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
+	FMOVQ 32(R26), F0
+	WORD $0x4EA1F400 // FMIN V0.4S, V0.4S, V1.4S
 	FMOVQ 64(R26), F1
 	FMOVQ 96(R26), F31
-	WORD $0x4E3FCC41 // FMLA V1.4S, V2.4S, V31.4S
+	WORD $0x4E3FCC01 // FMLA V1.4S, V0.4S, V31.4S
 	FMOVQ 128(R26), F31
-	WORD $0x4E3FD423 // FADD V3.4S, V1.4S, V31.4S
-	FMOVQ 96(R26), F4
-	WORD $0x6EA0F87E // FNEG V30.4S, V3.4S
-	WORD $0x4E24CC5E // FMLA V30.4S, V2.4S, V4.4S
-	VMOV V30.B16, V4.B16
+	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
+	FMOVQ 96(R26), F3
+	WORD $0x6EA0F85E // FNEG V30.4S, V2.4S
+	WORD $0x4E23CC1E // FMLA V30.4S, V0.4S, V3.4S
+	VMOV V30.B16, V3.B16
 	FMOVQ 160(R26), F31
-	WORD $0x4E3FCC44 // FMLA V4.4S, V2.4S, V31.4S
-	FMOVQ 192(R26), F2
-	FMOVQ 224(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 256(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 288(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 320(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 352(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 384(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 416(R26), F3
-	WORD $0x4E23C421 // FMAXNM V1.4S, V1.4S, V3.4S
+	WORD $0x4E3FCC03 // FMLA V3.4S, V0.4S, V31.4S
 	VSHL $23, V1.S4, V1.S4
-	VADD V1.S4, V2.S4, V2.S4
-	FMOVQ 384(R26), F31
-	WORD $0x4E3FD441 // FADD V1.4S, V2.4S, V31.4S
+	FMOVQ 192(R26), F0
+	FMOVQ 224(R26), F2
+	WORD $0x4E23CC02 // FMLA V2.4S, V0.4S, V3.4S
+	FMOVQ 256(R26), F0
+	WORD $0x4E23CC40 // FMLA V0.4S, V2.4S, V3.4S
+	FMOVQ 288(R26), F2
+	WORD $0x4E23CC02 // FMLA V2.4S, V0.4S, V3.4S
+	FMOVQ 320(R26), F0
+	WORD $0x4E23CC40 // FMLA V0.4S, V2.4S, V3.4S
+	FMOVQ 352(R26), F2
+	WORD $0x4E23CC02 // FMLA V2.4S, V0.4S, V3.4S
+	FMOVQ 384(R26), F0
+	WORD $0x4E23CC40 // FMLA V0.4S, V2.4S, V3.4S
 	FMOVQ 384(R26), F2
-	WORD $0x6E21FC42 // FDIV V2.4S, V2.4S, V1.4S
-	FMOVQ 448(R26), F31
-	WORD $0x6EA0E7E0 // FCMGT V0.4S, V31.4S, V0.4S
-	WORD $0x6E205800 // MVN V0.16B, V0.16B
-	VAND V0.B16, V2.B16, V2.B16
+	WORD $0x4E21CC02 // FMLA V2.4S, V0.4S, V1.4S
 	FMOVQ 16(R20), F0
-	WORD $0x6E20DC42 // FMUL V2.4S, V2.4S, V0.4S
-	FMOVQ F2, 16(R21)
+	WORD $0x6E22FC00 // FDIV V0.4S, V0.4S, V2.4S
+	FMOVQ F0, 16(R21)
 	ADDS $8, R6
 	SUBS $8, R3
 	B loop1
@@ -427,49 +401,40 @@ loop3:
 	FMOVQ 0(R22), F0
 	FMOVQ 0(R26), F1
 	WORD $0x4E20F421 // FMAX V1.4S, V1.4S, V0.4S
-	FMOVQ 32(R26), F2
-	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
+	FMOVQ 32(R26), F0
+	WORD $0x4EA1F400 // FMIN V0.4S, V0.4S, V1.4S
 	FMOVQ 64(R26), F1
 	FMOVQ 96(R26), F31
-	WORD $0x4E3FCC41 // FMLA V1.4S, V2.4S, V31.4S
+	WORD $0x4E3FCC01 // FMLA V1.4S, V0.4S, V31.4S
 	FMOVQ 128(R26), F31
-	WORD $0x4E3FD423 // FADD V3.4S, V1.4S, V31.4S
-	FMOVQ 96(R26), F4
-	WORD $0x6EA0F87E // FNEG V30.4S, V3.4S
-	WORD $0x4E24CC5E // FMLA V30.4S, V2.4S, V4.4S
-	VMOV V30.B16, V4.B16
+	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
+	FMOVQ 96(R26), F3
+	WORD $0x6EA0F85E // FNEG V30.4S, V2.4S
+	WORD $0x4E23CC1E // FMLA V30.4S, V0.4S, V3.4S
+	VMOV V30.B16, V3.B16
 	FMOVQ 160(R26), F31
-	WORD $0x4E3FCC44 // FMLA V4.4S, V2.4S, V31.4S
-	FMOVQ 192(R26), F2
-	FMOVQ 224(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 256(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 288(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 320(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 352(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 384(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 416(R26), F3
-	WORD $0x4E23C421 // FMAXNM V1.4S, V1.4S, V3.4S
+	WORD $0x4E3FCC03 // FMLA V3.4S, V0.4S, V31.4S
 	VSHL $23, V1.S4, V1.S4
-	VADD V1.S4, V2.S4, V2.S4
-	FMOVQ 384(R26), F31
-	WORD $0x4E3FD441 // FADD V1.4S, V2.4S, V31.4S
+	FMOVQ 192(R26), F0
+	FMOVQ 224(R26), F2
+	WORD $0x4E23CC02 // FMLA V2.4S, V0.4S, V3.4S
+	FMOVQ 256(R26), F0
+	WORD $0x4E23CC40 // FMLA V0.4S, V2.4S, V3.4S
+	FMOVQ 288(R26), F2
+	WORD $0x4E23CC02 // FMLA V2.4S, V0.4S, V3.4S
+	FMOVQ 320(R26), F0
+	WORD $0x4E23CC40 // FMLA V0.4S, V2.4S, V3.4S
+	FMOVQ 352(R26), F2
+	WORD $0x4E23CC02 // FMLA V2.4S, V0.4S, V3.4S
+	FMOVQ 384(R26), F0
+	WORD $0x4E23CC40 // FMLA V0.4S, V2.4S, V3.4S
 	FMOVQ 384(R26), F2
-	WORD $0x6E21FC42 // FDIV V2.4S, V2.4S, V1.4S
-	FMOVQ 448(R26), F31
-	WORD $0x6EA0E7E0 // FCMGT V0.4S, V31.4S, V0.4S
-	WORD $0x6E205800 // MVN V0.16B, V0.16B
-	VAND V0.B16, V2.B16, V2.B16
+	WORD $0x4E21CC02 // FMLA V2.4S, V0.4S, V1.4S
 	ADD R6<<2, R1, R23
 	FMOVQ 0(R23), F0
-	WORD $0x6E20DC42 // FMUL V2.4S, V2.4S, V0.4S
+	WORD $0x6E22FC00 // FDIV V0.4S, V0.4S, V2.4S
 	ADD R6<<2, R0, R24
-	VST1 [V2.S4], (R24)
+	VST1 [V0.S4], (R24)
 	ADDS $4, R6
 	SUBS $4, R3
 	B loop3
@@ -501,44 +466,35 @@ below2_1:
 moved_1:
 	FMOVQ 0(R26), F1
 	WORD $0x4E20F421 // FMAX V1.4S, V1.4S, V0.4S
-	FMOVQ 32(R26), F2
-	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
+	FMOVQ 32(R26), F0
+	WORD $0x4EA1F400 // FMIN V0.4S, V0.4S, V1.4S
 	FMOVQ 64(R26), F1
 	FMOVQ 96(R26), F31
-	WORD $0x4E3FCC41 // FMLA V1.4S, V2.4S, V31.4S
+	WORD $0x4E3FCC01 // FMLA V1.4S, V0.4S, V31.4S
 	FMOVQ 128(R26), F31
-	WORD $0x4E3FD423 // FADD V3.4S, V1.4S, V31.4S
-	FMOVQ 96(R26), F4
-	WORD $0x6EA0F87E // FNEG V30.4S, V3.4S
-	WORD $0x4E24CC5E // FMLA V30.4S, V2.4S, V4.4S
-	VMOV V30.B16, V4.B16
+	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
+	FMOVQ 96(R26), F3
+	WORD $0x6EA0F85E // FNEG V30.4S, V2.4S
+	WORD $0x4E23CC1E // FMLA V30.4S, V0.4S, V3.4S
+	VMOV V30.B16, V3.B16
 	FMOVQ 160(R26), F31
-	WORD $0x4E3FCC44 // FMLA V4.4S, V2.4S, V31.4S
-	FMOVQ 192(R26), F2
-	FMOVQ 224(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 256(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 288(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 320(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 352(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 384(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 416(R26), F3
-	WORD $0x4E23C421 // FMAXNM V1.4S, V1.4S, V3.4S
+	WORD $0x4E3FCC03 // FMLA V3.4S, V0.4S, V31.4S
 	VSHL $23, V1.S4, V1.S4
-	VADD V1.S4, V2.S4, V2.S4
-	FMOVQ 384(R26), F31
-	WORD $0x4E3FD441 // FADD V1.4S, V2.4S, V31.4S
+	FMOVQ 192(R26), F0
+	FMOVQ 224(R26), F2
+	WORD $0x4E23CC02 // FMLA V2.4S, V0.4S, V3.4S
+	FMOVQ 256(R26), F0
+	WORD $0x4E23CC40 // FMLA V0.4S, V2.4S, V3.4S
+	FMOVQ 288(R26), F2
+	WORD $0x4E23CC02 // FMLA V2.4S, V0.4S, V3.4S
+	FMOVQ 320(R26), F0
+	WORD $0x4E23CC40 // FMLA V0.4S, V2.4S, V3.4S
+	FMOVQ 352(R26), F2
+	WORD $0x4E23CC02 // FMLA V2.4S, V0.4S, V3.4S
+	FMOVQ 384(R26), F0
+	WORD $0x4E23CC40 // FMLA V0.4S, V2.4S, V3.4S
 	FMOVQ 384(R26), F2
-	WORD $0x6E21FC42 // FDIV V2.4S, V2.4S, V1.4S
-	FMOVQ 448(R26), F31
-	WORD $0x6EA0E7E0 // FCMGT V0.4S, V31.4S, V0.4S
-	WORD $0x6E205800 // MVN V0.16B, V0.16B
-	VAND V0.B16, V2.B16, V2.B16
+	WORD $0x4E21CC02 // FMLA V2.4S, V0.4S, V1.4S
 	ADD R6<<2, R1, R19
 	MOVD $0(R19), R17
 	VEOR V0.B16, V0.B16, V0.B16
@@ -561,26 +517,26 @@ below2_2:
 	FMOVS (R17), F0
 
 moved_2:
-	WORD $0x6E20DC42 // FMUL V2.4S, V2.4S, V0.4S
+	WORD $0x6E22FC00 // FDIV V0.4S, V0.4S, V2.4S
 	ADD R6<<2, R0, R20
 	MOVD $0(R20), R17
 	SUB $4, R3, R16
 	TBNZ $63, R16, fewer_3
-	FMOVQ F2, (R17)
+	FMOVQ F0, (R17)
 	B moved_3
 
 fewer_3:
 	TBNZ $63, R3, moved_3
 	TBZ $1, R3, below2_3
-	FMOVD F2, (R17)
+	FMOVD F0, (R17)
 	TBZ $0, R3, moved_3
 	ADD $8, R17
-	VST1 V2.S[2], (R17)
+	VST1 V0.S[2], (R17)
 	B moved_3
 
 below2_3:
 	TBZ $0, R3, moved_3
-	FMOVS F2, (R17)
+	FMOVS F0, (R17)
 
 moved_3:
 
@@ -606,113 +562,97 @@ loop1:
 	FMOVQ 0(R19), F0
 	FMOVQ 0(R26), F1
 	WORD $0x4E20F421 // FMAX V1.4S, V1.4S, V0.4S
-	FMOVQ 32(R26), F2
-	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
+	FMOVQ 32(R26), F0
+	WORD $0x4EA1F400 // FMIN V0.4S, V0.4S, V1.4S
 	FMOVQ 64(R26), F1
 	FMOVQ 96(R26), F31
-	WORD $0x4E3FCC41 // FMLA V1.4S, V2.4S, V31.4S
+	WORD $0x4E3FCC01 // FMLA V1.4S, V0.4S, V31.4S
 	FMOVQ 128(R26), F31
-	WORD $0x4E3FD423 // FADD V3.4S, V1.4S, V31.4S
-	FMOVQ 96(R26), F4
-	WORD $0x6EA0F87E // FNEG V30.4S, V3.4S
-	WORD $0x4E24CC5E // FMLA V30.4S, V2.4S, V4.4S
-	VMOV V30.B16, V4.B16
+	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
+	FMOVQ 96(R26), F3
+	WORD $0x6EA0F85E // FNEG V30.4S, V2.4S
+	WORD $0x4E23CC1E // FMLA V30.4S, V0.4S, V3.4S
+	VMOV V30.B16, V3.B16
 	FMOVQ 160(R26), F31
-	WORD $0x4E3FCC44 // FMLA V4.4S, V2.4S, V31.4S
-	FMOVQ 192(R26), F2
-	FMOVQ 224(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 256(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 288(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 320(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 352(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 384(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 416(R26), F3
-	WORD $0x4E23C421 // FMAXNM V1.4S, V1.4S, V3.4S
+	WORD $0x4E3FCC03 // FMLA V3.4S, V0.4S, V31.4S
 	VSHL $23, V1.S4, V1.S4
-	VADD V1.S4, V2.S4, V2.S4
+	FMOVQ 192(R26), F0
+	FMOVQ 224(R26), F2
+	WORD $0x4E23CC02 // FMLA V2.4S, V0.4S, V3.4S
+	FMOVQ 256(R26), F0
+	WORD $0x4E23CC40 // FMLA V0.4S, V2.4S, V3.4S
+	FMOVQ 288(R26), F2
+	WORD $0x4E23CC02 // FMLA V2.4S, V0.4S, V3.4S
+	FMOVQ 320(R26), F0
+	WORD $0x4E23CC40 // FMLA V0.4S, V2.4S, V3.4S
+	FMOVQ 352(R26), F2
+	WORD $0x4E23CC02 // FMLA V2.4S, V0.4S, V3.4S
+	FMOVQ 384(R26), F0
+	WORD $0x4E23CC40 // FMLA V0.4S, V2.4S, V3.4S
+	WORD $0x6E21DC00 // FMUL V0.4S, V0.4S, V1.4S
+	FMOVQ 384(R26), F1
 	FMOVQ 384(R26), F31
-	WORD $0x4E3FD441 // FADD V1.4S, V2.4S, V31.4S
-	FMOVQ 384(R26), F3
-	WORD $0x6E21FC63 // FDIV V3.4S, V3.4S, V1.4S
-	FMOVQ 448(R26), F31
-	WORD $0x6EA0E7E1 // FCMGT V1.4S, V31.4S, V0.4S
-	WORD $0x6E205821 // MVN V1.16B, V1.16B
-	VAND V1.B16, V3.B16, V3.B16
-	FMOVQ 32(R26), F31
-	WORD $0x6EBFE400 // FCMGT V0.4S, V0.4S, V31.4S
-	WORD $0x6E205800 // MVN V0.16B, V0.16B
-	VAND V0.B16, V2.B16, V2.B16
+	WORD $0x4E3FD402 // FADD V2.4S, V0.4S, V31.4S
+	WORD $0x6E22FC21 // FDIV V1.4S, V1.4S, V2.4S
+	FMOVQ 416(R26), F2
+	WORD $0x4EA0F442 // FMIN V2.4S, V2.4S, V0.4S
 	ADD R8<<2, R2, R20
 	FMOVQ 0(R20), F0
 	ADD R8<<2, R6, R21
-	FMOVQ 0(R21), F1
-	WORD $0x6E23DC21 // FMUL V1.4S, V1.4S, V3.4S
-	WORD $0x6E23DC42 // FMUL V2.4S, V2.4S, V3.4S
+	FMOVQ 0(R21), F3
+	WORD $0x6E21DC63 // FMUL V3.4S, V3.4S, V1.4S
+	WORD $0x6E21DC42 // FMUL V2.4S, V2.4S, V1.4S
 	ADD R8<<2, R0, R22
-	VST1 [V1.S4], (R22)
-	WORD $0x6E20DC21 // FMUL V1.4S, V1.4S, V0.4S
-	WORD $0x6E22DC21 // FMUL V1.4S, V1.4S, V2.4S
+	VST1 [V3.S4], (R22)
+	WORD $0x6E20DC63 // FMUL V3.4S, V3.4S, V0.4S
+	WORD $0x6E22DC63 // FMUL V3.4S, V3.4S, V2.4S
 	ADD R8<<2, R1, R23
-	VST1 [V1.S4], (R23)
+	VST1 [V3.S4], (R23)
 	FMOVQ 16(R19), F0
 	FMOVQ 0(R26), F1
 	WORD $0x4E20F421 // FMAX V1.4S, V1.4S, V0.4S
-	FMOVQ 32(R26), F2
-	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
+	FMOVQ 32(R26), F0
+	WORD $0x4EA1F400 // FMIN V0.4S, V0.4S, V1.4S
 	FMOVQ 64(R26), F1
 	FMOVQ 96(R26), F31
-	WORD $0x4E3FCC41 // FMLA V1.4S, V2.4S, V31.4S
+	WORD $0x4E3FCC01 // FMLA V1.4S, V0.4S, V31.4S
 	FMOVQ 128(R26), F31
-	WORD $0x4E3FD423 // FADD V3.4S, V1.4S, V31.4S
-	FMOVQ 96(R26), F4
-	WORD $0x6EA0F87E // FNEG V30.4S, V3.4S
-	WORD $0x4E24CC5E // FMLA V30.4S, V2.4S, V4.4S
-	VMOV V30.B16, V4.B16
+	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
+	FMOVQ 96(R26), F3
+	WORD $0x6EA0F85E // FNEG V30.4S, V2.4S
+	WORD $0x4E23CC1E // FMLA V30.4S, V0.4S, V3.4S
+	VMOV V30.B16, V3.B16
 	FMOVQ 160(R26), F31
-	WORD $0x4E3FCC44 // FMLA V4.4S, V2.4S, V31.4S
-	FMOVQ 192(R26), F2
-	FMOVQ 224(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 256(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 288(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 320(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 352(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 384(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 416(R26), F3
-	WORD $0x4E23C421 // FMAXNM V1.4S, V1.4S, V3.4S
+	WORD $0x4E3FCC03 // FMLA V3.4S, V0.4S, V31.4S
 	VSHL $23, V1.S4, V1.S4
-	VADD V1.S4, V2.S4, V2.S4
+	FMOVQ 192(R26), F0
+	FMOVQ 224(R26), F2
+	WORD $0x4E23CC02 // FMLA V2.4S, V0.4S, V3.4S
+	FMOVQ 256(R26), F0
+	WORD $0x4E23CC40 // FMLA V0.4S, V2.4S, V3.4S
+	FMOVQ 288(R26), F2
+	WORD $0x4E23CC02 // FMLA V2.4S, V0.4S, V3.4S
+	FMOVQ 320(R26), F0
+	WORD $0x4E23CC40 // FMLA V0.4S, V2.4S, V3.4S
+	FMOVQ 352(R26), F2
+	WORD $0x4E23CC02 // FMLA V2.4S, V0.4S, V3.4S
+	FMOVQ 384(R26), F0
+	WORD $0x4E23CC40 // FMLA V0.4S, V2.4S, V3.4S
+	WORD $0x6E21DC00 // FMUL V0.4S, V0.4S, V1.4S
+	FMOVQ 384(R26), F1
 	FMOVQ 384(R26), F31
-	WORD $0x4E3FD441 // FADD V1.4S, V2.4S, V31.4S
-	FMOVQ 384(R26), F3
-	WORD $0x6E21FC63 // FDIV V3.4S, V3.4S, V1.4S
-	FMOVQ 448(R26), F31
-	WORD $0x6EA0E7E1 // FCMGT V1.4S, V31.4S, V0.4S
-	WORD $0x6E205821 // MVN V1.16B, V1.16B
-	VAND V1.B16, V3.B16, V3.B16
-	FMOVQ 32(R26), F31
-	WORD $0x6EBFE400 // FCMGT V0.4S, V0.4S, V31.4S
-	WORD $0x6E205800 // MVN V0.16B, V0.16B
-	VAND V0.B16, V2.B16, V2.B16
+	WORD $0x4E3FD402 // FADD V2.4S, V0.4S, V31.4S
+	WORD $0x6E22FC21 // FDIV V1.4S, V1.4S, V2.4S
+	FMOVQ 416(R26), F2
+	WORD $0x4EA0F442 // FMIN V2.4S, V2.4S, V0.4S
 	FMOVQ 16(R20), F0
-	FMOVQ 16(R21), F1
-	WORD $0x6E23DC21 // FMUL V1.4S, V1.4S, V3.4S
-	WORD $0x6E23DC42 // FMUL V2.4S, V2.4S, V3.4S
-	FMOVQ F1, 16(R22)
-	WORD $0x6E20DC21 // FMUL V1.4S, V1.4S, V0.4S
-	WORD $0x6E22DC21 // FMUL V1.4S, V1.4S, V2.4S
-	FMOVQ F1, 16(R23)
+	FMOVQ 16(R21), F3
+	WORD $0x6E21DC63 // FMUL V3.4S, V3.4S, V1.4S
+	WORD $0x6E21DC42 // FMUL V2.4S, V2.4S, V1.4S
+	FMOVQ F3, 16(R22)
+	WORD $0x6E20DC63 // FMUL V3.4S, V3.4S, V0.4S
+	WORD $0x6E22DC63 // FMUL V3.4S, V3.4S, V2.4S
+	FMOVQ F3, 16(R23)
 	ADDS $8, R8
 	SUBS $8, R7
 	B loop1
@@ -726,60 +666,52 @@ loop3:
 	FMOVQ 0(R24), F0
 	FMOVQ 0(R26), F1
 	WORD $0x4E20F421 // FMAX V1.4S, V1.4S, V0.4S
-	FMOVQ 32(R26), F2
-	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
+	FMOVQ 32(R26), F0
+	WORD $0x4EA1F400 // FMIN V0.4S, V0.4S, V1.4S
 	FMOVQ 64(R26), F1
 	FMOVQ 96(R26), F31
-	WORD $0x4E3FCC41 // FMLA V1.4S, V2.4S, V31.4S
+	WORD $0x4E3FCC01 // FMLA V1.4S, V0.4S, V31.4S
 	FMOVQ 128(R26), F31
-	WORD $0x4E3FD423 // FADD V3.4S, V1.4S, V31.4S
-	FMOVQ 96(R26), F4
-	WORD $0x6EA0F87E // FNEG V30.4S, V3.4S
-	WORD $0x4E24CC5E // FMLA V30.4S, V2.4S, V4.4S
-	VMOV V30.B16, V4.B16
+	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
+	FMOVQ 96(R26), F3
+	WORD $0x6EA0F85E // FNEG V30.4S, V2.4S
+	WORD $0x4E23CC1E // FMLA V30.4S, V0.4S, V3.4S
+	VMOV V30.B16, V3.B16
 	FMOVQ 160(R26), F31
-	WORD $0x4E3FCC44 // FMLA V4.4S, V2.4S, V31.4S
-	FMOVQ 192(R26), F2
-	FMOVQ 224(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 256(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 288(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 320(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 352(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 384(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 416(R26), F3
-	WORD $0x4E23C421 // FMAXNM V1.4S, V1.4S, V3.4S
+	WORD $0x4E3FCC03 // FMLA V3.4S, V0.4S, V31.4S
 	VSHL $23, V1.S4, V1.S4
-	VADD V1.S4, V2.S4, V2.S4
+	FMOVQ 192(R26), F0
+	FMOVQ 224(R26), F2
+	WORD $0x4E23CC02 // FMLA V2.4S, V0.4S, V3.4S
+	FMOVQ 256(R26), F0
+	WORD $0x4E23CC40 // FMLA V0.4S, V2.4S, V3.4S
+	FMOVQ 288(R26), F2
+	WORD $0x4E23CC02 // FMLA V2.4S, V0.4S, V3.4S
+	FMOVQ 320(R26), F0
+	WORD $0x4E23CC40 // FMLA V0.4S, V2.4S, V3.4S
+	FMOVQ 352(R26), F2
+	WORD $0x4E23CC02 // FMLA V2.4S, V0.4S, V3.4S
+	FMOVQ 384(R26), F0
+	WORD $0x4E23CC40 // FMLA V0.4S, V2.4S, V3.4S
+	WORD $0x6E21DC00 // FMUL V0.4S, V0.4S, V1.4S
+	FMOVQ 384(R26), F1
 	FMOVQ 384(R26), F31
-	WORD $0x4E3FD441 // FADD V1.4S, V2.4S, V31.4S
-	FMOVQ 384(R26), F3
-	WORD $0x6E21FC63 // FDIV V3.4S, V3.4S, V1.4S
-	FMOVQ 448(R26), F31
-	WORD $0x6EA0E7E1 // FCMGT V1.4S, V31.4S, V0.4S
-	WORD $0x6E205821 // MVN V1.16B, V1.16B
-	VAND V1.B16, V3.B16, V3.B16
-	FMOVQ 32(R26), F31
-	WORD $0x6EBFE400 // FCMGT V0.4S, V0.4S, V31.4S
-	WORD $0x6E205800 // MVN V0.16B, V0.16B
-	VAND V0.B16, V2.B16, V2.B16
+	WORD $0x4E3FD402 // FADD V2.4S, V0.4S, V31.4S
+	WORD $0x6E22FC21 // FDIV V1.4S, V1.4S, V2.4S
+	FMOVQ 416(R26), F2
+	WORD $0x4EA0F442 // FMIN V2.4S, V2.4S, V0.4S
 	ADD R8<<2, R2, R25
 	FMOVQ 0(R25), F0
 	ADD R8<<2, R6, R19
-	FMOVQ 0(R19), F1
-	WORD $0x6E23DC21 // FMUL V1.4S, V1.4S, V3.4S
-	WORD $0x6E23DC42 // FMUL V2.4S, V2.4S, V3.4S
+	FMOVQ 0(R19), F3
+	WORD $0x6E21DC63 // FMUL V3.4S, V3.4S, V1.4S
+	WORD $0x6E21DC42 // FMUL V2.4S, V2.4S, V1.4S
 	ADD R8<<2, R0, R20
-	VST1 [V1.S4], (R20)
-	WORD $0x6E20DC21 // FMUL V1.4S, V1.4S, V0.4S
-	WORD $0x6E22DC21 // FMUL V1.4S, V1.4S, V2.4S
+	VST1 [V3.S4], (R20)
+	WORD $0x6E20DC63 // FMUL V3.4S, V3.4S, V0.4S
+	WORD $0x6E22DC63 // FMUL V3.4S, V3.4S, V2.4S
 	ADD R8<<2, R1, R21
-	VST1 [V1.S4], (R21)
+	VST1 [V3.S4], (R21)
 	ADDS $4, R8
 	SUBS $4, R7
 	B loop3
@@ -811,48 +743,40 @@ below2_1:
 moved_1:
 	FMOVQ 0(R26), F1
 	WORD $0x4E20F421 // FMAX V1.4S, V1.4S, V0.4S
-	FMOVQ 32(R26), F2
-	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
+	FMOVQ 32(R26), F0
+	WORD $0x4EA1F400 // FMIN V0.4S, V0.4S, V1.4S
 	FMOVQ 64(R26), F1
 	FMOVQ 96(R26), F31
-	WORD $0x4E3FCC41 // FMLA V1.4S, V2.4S, V31.4S
+	WORD $0x4E3FCC01 // FMLA V1.4S, V0.4S, V31.4S
 	FMOVQ 128(R26), F31
-	WORD $0x4E3FD423 // FADD V3.4S, V1.4S, V31.4S
-	FMOVQ 96(R26), F4
-	WORD $0x6EA0F87E // FNEG V30.4S, V3.4S
-	WORD $0x4E24CC5E // FMLA V30.4S, V2.4S, V4.4S
-	VMOV V30.B16, V4.B16
+	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
+	FMOVQ 96(R26), F3
+	WORD $0x6EA0F85E // FNEG V30.4S, V2.4S
+	WORD $0x4E23CC1E // FMLA V30.4S, V0.4S, V3.4S
+	VMOV V30.B16, V3.B16
 	FMOVQ 160(R26), F31
-	WORD $0x4E3FCC44 // FMLA V4.4S, V2.4S, V31.4S
-	FMOVQ 192(R26), F2
-	FMOVQ 224(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 256(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 288(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 320(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 352(R26), F3
-	WORD $0x4E24CC43 // FMLA V3.4S, V2.4S, V4.4S
-	FMOVQ 384(R26), F2
-	WORD $0x4E24CC62 // FMLA V2.4S, V3.4S, V4.4S
-	FMOVQ 416(R26), F3
-	WORD $0x4E23C421 // FMAXNM V1.4S, V1.4S, V3.4S
+	WORD $0x4E3FCC03 // FMLA V3.4S, V0.4S, V31.4S
 	VSHL $23, V1.S4, V1.S4
-	VADD V1.S4, V2.S4, V2.S4
+	FMOVQ 192(R26), F0
+	FMOVQ 224(R26), F2
+	WORD $0x4E23CC02 // FMLA V2.4S, V0.4S, V3.4S
+	FMOVQ 256(R26), F0
+	WORD $0x4E23CC40 // FMLA V0.4S, V2.4S, V3.4S
+	FMOVQ 288(R26), F2
+	WORD $0x4E23CC02 // FMLA V2.4S, V0.4S, V3.4S
+	FMOVQ 320(R26), F0
+	WORD $0x4E23CC40 // FMLA V0.4S, V2.4S, V3.4S
+	FMOVQ 352(R26), F2
+	WORD $0x4E23CC02 // FMLA V2.4S, V0.4S, V3.4S
+	FMOVQ 384(R26), F0
+	WORD $0x4E23CC40 // FMLA V0.4S, V2.4S, V3.4S
+	WORD $0x6E21DC00 // FMUL V0.4S, V0.4S, V1.4S
+	FMOVQ 384(R26), F1
 	FMOVQ 384(R26), F31
-	WORD $0x4E3FD441 // FADD V1.4S, V2.4S, V31.4S
-	FMOVQ 384(R26), F3
-	WORD $0x6E21FC63 // FDIV V3.4S, V3.4S, V1.4S
-	FMOVQ 448(R26), F31
-	WORD $0x6EA0E7E1 // FCMGT V1.4S, V31.4S, V0.4S
-	WORD $0x6E205821 // MVN V1.16B, V1.16B
-	VAND V1.B16, V3.B16, V3.B16
-	FMOVQ 32(R26), F31
-	WORD $0x6EBFE400 // FCMGT V0.4S, V0.4S, V31.4S
-	WORD $0x6E205800 // MVN V0.16B, V0.16B
-	VAND V0.B16, V2.B16, V2.B16
+	WORD $0x4E3FD402 // FADD V2.4S, V0.4S, V31.4S
+	WORD $0x6E22FC21 // FDIV V1.4S, V1.4S, V2.4S
+	FMOVQ 416(R26), F2
+	WORD $0x4EA0F442 // FMIN V2.4S, V2.4S, V0.4S
 	ADD R8<<2, R2, R23
 	MOVD $0(R23), R17
 	VEOR V0.B16, V0.B16, V0.B16
@@ -877,70 +801,70 @@ below2_2:
 moved_2:
 	ADD R8<<2, R6, R24
 	MOVD $0(R24), R17
-	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V3.B16, V3.B16, V3.B16
 	SUB $4, R7, R16
 	TBNZ $63, R16, fewer_3
-	FMOVQ (R17), F1
+	FMOVQ (R17), F3
 	B moved_3
 
 fewer_3:
 	TBNZ $63, R7, moved_3
 	TBZ $1, R7, below2_3
-	FMOVD (R17), F1
+	FMOVD (R17), F3
 	TBZ $0, R7, moved_3
 	ADD $8, R17
-	VLD1 (R17), V1.S[2]
+	VLD1 (R17), V3.S[2]
 	B moved_3
 
 below2_3:
 	TBZ $0, R7, moved_3
-	FMOVS (R17), F1
+	FMOVS (R17), F3
 
 moved_3:
-	WORD $0x6E23DC21 // FMUL V1.4S, V1.4S, V3.4S
-	WORD $0x6E23DC42 // FMUL V2.4S, V2.4S, V3.4S
+	WORD $0x6E21DC63 // FMUL V3.4S, V3.4S, V1.4S
+	WORD $0x6E21DC42 // FMUL V2.4S, V2.4S, V1.4S
 	ADD R8<<2, R0, R25
 	MOVD $0(R25), R17
 	SUB $4, R7, R16
 	TBNZ $63, R16, fewer_4
-	FMOVQ F1, (R17)
+	FMOVQ F3, (R17)
 	B moved_4
 
 fewer_4:
 	TBNZ $63, R7, moved_4
 	TBZ $1, R7, below2_4
-	FMOVD F1, (R17)
+	FMOVD F3, (R17)
 	TBZ $0, R7, moved_4
 	ADD $8, R17
-	VST1 V1.S[2], (R17)
+	VST1 V3.S[2], (R17)
 	B moved_4
 
 below2_4:
 	TBZ $0, R7, moved_4
-	FMOVS F1, (R17)
+	FMOVS F3, (R17)
 
 moved_4:
-	WORD $0x6E20DC21 // FMUL V1.4S, V1.4S, V0.4S
-	WORD $0x6E22DC21 // FMUL V1.4S, V1.4S, V2.4S
+	WORD $0x6E20DC63 // FMUL V3.4S, V3.4S, V0.4S
+	WORD $0x6E22DC63 // FMUL V3.4S, V3.4S, V2.4S
 	ADD R8<<2, R1, R19
 	MOVD $0(R19), R17
 	SUB $4, R7, R16
 	TBNZ $63, R16, fewer_5
-	FMOVQ F1, (R17)
+	FMOVQ F3, (R17)
 	B moved_5
 
 fewer_5:
 	TBNZ $63, R7, moved_5
 	TBZ $1, R7, below2_5
-	FMOVD F1, (R17)
+	FMOVD F3, (R17)
 	TBZ $0, R7, moved_5
 	ADD $8, R17
-	VST1 V1.S[2], (R17)
+	VST1 V3.S[2], (R17)
 	B moved_5
 
 below2_5:
 	TBZ $0, R7, moved_5
-	FMOVS F1, (R17)
+	FMOVS F3, (R17)
 
 moved_5:
 
@@ -961,202 +885,120 @@ loop1:
 	BLT done2
 	ADD R3<<2, R1, R19
 	FMOVQ 0(R19), F0
+	FMOVQ 448(R26), F1
 	FMOVQ 480(R26), F31
-	VAND V31.B16, V0.B16, V1.B16
-	FMOVQ 512(R26), F2
-	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
-	WORD $0x6E22DC41 // FMUL V1.4S, V2.4S, V2.4S
-	VMOV V1.B16, V3.B16
-	WORD $0x4EA2CC43 // FMLS V3.4S, V2.4S, V2.4S
-	WORD $0x6EA0F863 // FNEG V3.4S, V3.4S
-	FMOVQ 64(R26), F4
-	FMOVQ 544(R26), F31
-	WORD $0x4E3FCC24 // FMLA V4.4S, V1.4S, V31.4S
+	VAND V31.B16, V0.B16, V2.B16
+	WORD $0x4EA2F421 // FMIN V1.4S, V1.4S, V2.4S
+	FMOVQ 64(R26), F2
+	FMOVQ 512(R26), F31
+	WORD $0x6E3FDC23 // FMUL V3.4S, V1.4S, V31.4S
+	WORD $0x4E21CC62 // FMLA V2.4S, V3.4S, V1.4S
 	FMOVQ 128(R26), F31
-	WORD $0x4E3FD485 // FADD V5.4S, V4.4S, V31.4S
-	FMOVQ 544(R26), F6
-	WORD $0x6EA0F8BE // FNEG V30.4S, V5.4S
-	WORD $0x4E26CC3E // FMLA V30.4S, V1.4S, V6.4S
-	VMOV V30.B16, V6.B16
-	FMOVQ 576(R26), F31
-	WORD $0x4E3FCC26 // FMLA V6.4S, V1.4S, V31.4S
-	FMOVQ 544(R26), F31
-	WORD $0x4E3FCC66 // FMLA V6.4S, V3.4S, V31.4S
-	FMOVQ 192(R26), F1
-	FMOVQ 224(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 256(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 288(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 320(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 352(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 384(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 416(R26), F3
-	WORD $0x4E23C484 // FMAXNM V4.4S, V4.4S, V3.4S
-	VSHL $23, V4.S4, V4.S4
-	VADD V4.S4, V1.S4, V1.S4
-	FMOVQ 384(R26), F31
 	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
-	VUSHR $21, V3.S4, V3.S4
-	MOVD $608(R26), R6
-	VMOV V3.S[0], R7
-	AND $15, R7
-	LSL $5, R7
-	ADDS R6, R7
-	FMOVQ 0(R7), F4
-	FMOVQ 16(R7), F5
-	VMOV V3.S[1], R7
-	AND $15, R7
-	LSL $5, R7
-	ADDS R6, R7
-	FMOVQ 0(R7), F6
-	FMOVQ 16(R7), F7
-	VMOV V3.S[2], R7
-	AND $15, R7
-	LSL $5, R7
-	ADDS R6, R7
-	FMOVQ 0(R7), F8
-	FMOVQ 16(R7), F9
-	VMOV V3.S[3], R7
-	AND $15, R7
-	LSL $5, R7
-	ADDS R6, R7
-	FMOVQ 0(R7), F3
-	FMOVQ 16(R7), F10
-	VZIP1 V6.S4, V4.S4, V11.S4
-	VZIP2 V6.S4, V4.S4, V4.S4
-	VZIP1 V3.S4, V8.S4, V6.S4
-	VZIP2 V3.S4, V8.S4, V8.S4
-	VZIP1 V6.D2, V11.D2, V3.D2
-	VZIP2 V6.D2, V11.D2, V6.D2
-	VZIP1 V8.D2, V4.D2, V11.D2
-	VZIP2 V8.D2, V4.D2, V8.D2
-	VZIP1 V7.S4, V5.S4, V4.S4
-	VZIP2 V7.S4, V5.S4, V5.S4
-	VZIP1 V10.S4, V9.S4, V7.S4
-	VZIP2 V10.S4, V9.S4, V9.S4
-	VZIP1 V7.D2, V4.D2, V10.D2
-	VZIP2 V7.D2, V4.D2, V7.D2
-	VZIP1 V9.D2, V5.D2, V4.D2
-	VZIP2 V9.D2, V5.D2, V9.D2
-	WORD $0x4EA3D443 // FSUB V3.4S, V2.4S, V3.4S
-	WORD $0x4E23CC87 // FMLA V7.4S, V4.4S, V3.4S
-	WORD $0x4E23CCEA // FMLA V10.4S, V7.4S, V3.4S
-	WORD $0x4E23CD48 // FMLA V8.4S, V10.4S, V3.4S
-	WORD $0x4E23CD0B // FMLA V11.4S, V8.4S, V3.4S
-	WORD $0x4E23CD66 // FMLA V6.4S, V11.4S, V3.4S
-	VEOR V3.B16, V3.B16, V3.B16
-	WORD $0x6E21DCC1 // FMUL V1.4S, V6.4S, V1.4S
-	WORD $0x4E20F463 // FMAX V3.4S, V3.4S, V0.4S
-	WORD $0x4EA2CC23 // FMLS V3.4S, V1.4S, V2.4S
-	FMOVQ 1120(R26), F31
-	WORD $0x6E20E7E0 // FCMGE V0.4S, V31.4S, V0.4S
-	WORD $0x6E205800 // MVN V0.16B, V0.16B
-	VAND V0.B16, V3.B16, V3.B16
+	FMOVQ 544(R26), F31
+	WORD $0x6E3FDC64 // FMUL V4.4S, V3.4S, V31.4S
+	WORD $0x4E21CC24 // FMLA V4.4S, V1.4S, V1.4S
+	FMOVQ 576(R26), F31
+	WORD $0x4E3FCC64 // FMLA V4.4S, V3.4S, V31.4S
+	FMOVQ 608(R26), F3
+	FMOVQ 640(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 672(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 704(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 736(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 768(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 800(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	VSHL $23, V2.S4, V2.S4
+	WORD $0x6E22DC63 // FMUL V3.4S, V3.4S, V2.4S
+	FMOVQ 832(R26), F31
+	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
+	FMOVQ 864(R26), F4
+	FMOVQ 896(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
+	FMOVQ 928(R26), F4
+	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
+	FMOVQ 960(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
+	FMOVQ 992(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1024(R26), F2
+	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	FMOVQ 1056(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1088(R26), F31
+	WORD $0x4E3FCC85 // FMLA V5.4S, V4.4S, V31.4S
+	VMOV V4.B16, V30.B16
+	WORD $0x4E25CC3E // FMLA V30.4S, V1.4S, V5.4S
+	VMOV V30.B16, V5.B16
+	WORD $0x6E25FC84 // FDIV V4.4S, V4.4S, V5.4S
+	VEOR V2.B16, V2.B16, V2.B16
+	WORD $0x6E21DC61 // FMUL V1.4S, V3.4S, V1.4S
+	WORD $0x4E20F442 // FMAX V2.4S, V2.4S, V0.4S
+	WORD $0x4EA4CC22 // FMLS V2.4S, V1.4S, V4.4S
 	ADD R3<<2, R0, R20
-	VST1 [V3.S4], (R20)
+	VST1 [V2.S4], (R20)
 	FMOVQ 16(R19), F0
+	FMOVQ 448(R26), F1
 	FMOVQ 480(R26), F31
-	VAND V31.B16, V0.B16, V1.B16
-	FMOVQ 512(R26), F2
-	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
-	WORD $0x6E22DC41 // FMUL V1.4S, V2.4S, V2.4S
-	VMOV V1.B16, V3.B16
-	WORD $0x4EA2CC43 // FMLS V3.4S, V2.4S, V2.4S
-	WORD $0x6EA0F863 // FNEG V3.4S, V3.4S
-	FMOVQ 64(R26), F4
-	FMOVQ 544(R26), F31
-	WORD $0x4E3FCC24 // FMLA V4.4S, V1.4S, V31.4S
+	VAND V31.B16, V0.B16, V2.B16
+	WORD $0x4EA2F421 // FMIN V1.4S, V1.4S, V2.4S
+	FMOVQ 64(R26), F2
+	FMOVQ 512(R26), F31
+	WORD $0x6E3FDC23 // FMUL V3.4S, V1.4S, V31.4S
+	WORD $0x4E21CC62 // FMLA V2.4S, V3.4S, V1.4S
 	FMOVQ 128(R26), F31
-	WORD $0x4E3FD485 // FADD V5.4S, V4.4S, V31.4S
-	FMOVQ 544(R26), F6
-	WORD $0x6EA0F8BE // FNEG V30.4S, V5.4S
-	WORD $0x4E26CC3E // FMLA V30.4S, V1.4S, V6.4S
-	VMOV V30.B16, V6.B16
-	FMOVQ 576(R26), F31
-	WORD $0x4E3FCC26 // FMLA V6.4S, V1.4S, V31.4S
-	FMOVQ 544(R26), F31
-	WORD $0x4E3FCC66 // FMLA V6.4S, V3.4S, V31.4S
-	FMOVQ 192(R26), F1
-	FMOVQ 224(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 256(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 288(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 320(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 352(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 384(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 416(R26), F3
-	WORD $0x4E23C484 // FMAXNM V4.4S, V4.4S, V3.4S
-	VSHL $23, V4.S4, V4.S4
-	VADD V4.S4, V1.S4, V1.S4
-	FMOVQ 384(R26), F31
 	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
-	VUSHR $21, V3.S4, V3.S4
-	MOVD $608(R26), R6
-	VMOV V3.S[0], R7
-	AND $15, R7
-	LSL $5, R7
-	ADDS R6, R7
-	FMOVQ 0(R7), F4
-	FMOVQ 16(R7), F5
-	VMOV V3.S[1], R7
-	AND $15, R7
-	LSL $5, R7
-	ADDS R6, R7
-	FMOVQ 0(R7), F6
-	FMOVQ 16(R7), F7
-	VMOV V3.S[2], R7
-	AND $15, R7
-	LSL $5, R7
-	ADDS R6, R7
-	FMOVQ 0(R7), F8
-	FMOVQ 16(R7), F9
-	VMOV V3.S[3], R7
-	AND $15, R7
-	LSL $5, R7
-	ADDS R6, R7
-	FMOVQ 0(R7), F3
-	FMOVQ 16(R7), F10
-	VZIP1 V6.S4, V4.S4, V11.S4
-	VZIP2 V6.S4, V4.S4, V4.S4
-	VZIP1 V3.S4, V8.S4, V6.S4
-	VZIP2 V3.S4, V8.S4, V8.S4
-	VZIP1 V6.D2, V11.D2, V3.D2
-	VZIP2 V6.D2, V11.D2, V6.D2
-	VZIP1 V8.D2, V4.D2, V11.D2
-	VZIP2 V8.D2, V4.D2, V8.D2
-	VZIP1 V7.S4, V5.S4, V4.S4
-	VZIP2 V7.S4, V5.S4, V5.S4
-	VZIP1 V10.S4, V9.S4, V7.S4
-	VZIP2 V10.S4, V9.S4, V9.S4
-	VZIP1 V7.D2, V4.D2, V10.D2
-	VZIP2 V7.D2, V4.D2, V7.D2
-	VZIP1 V9.D2, V5.D2, V4.D2
-	VZIP2 V9.D2, V5.D2, V9.D2
-	WORD $0x4EA3D443 // FSUB V3.4S, V2.4S, V3.4S
-	WORD $0x4E23CC87 // FMLA V7.4S, V4.4S, V3.4S
-	WORD $0x4E23CCEA // FMLA V10.4S, V7.4S, V3.4S
-	WORD $0x4E23CD48 // FMLA V8.4S, V10.4S, V3.4S
-	WORD $0x4E23CD0B // FMLA V11.4S, V8.4S, V3.4S
-	WORD $0x4E23CD66 // FMLA V6.4S, V11.4S, V3.4S
-	VEOR V3.B16, V3.B16, V3.B16
-	WORD $0x6E21DCC1 // FMUL V1.4S, V6.4S, V1.4S
-	WORD $0x4E20F463 // FMAX V3.4S, V3.4S, V0.4S
-	WORD $0x4EA2CC23 // FMLS V3.4S, V1.4S, V2.4S
-	FMOVQ 1120(R26), F31
-	WORD $0x6E20E7E0 // FCMGE V0.4S, V31.4S, V0.4S
-	WORD $0x6E205800 // MVN V0.16B, V0.16B
-	VAND V0.B16, V3.B16, V3.B16
-	FMOVQ F3, 16(R20)
+	FMOVQ 544(R26), F31
+	WORD $0x6E3FDC64 // FMUL V4.4S, V3.4S, V31.4S
+	WORD $0x4E21CC24 // FMLA V4.4S, V1.4S, V1.4S
+	FMOVQ 576(R26), F31
+	WORD $0x4E3FCC64 // FMLA V4.4S, V3.4S, V31.4S
+	FMOVQ 608(R26), F3
+	FMOVQ 640(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 672(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 704(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 736(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 768(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 800(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	VSHL $23, V2.S4, V2.S4
+	WORD $0x6E22DC63 // FMUL V3.4S, V3.4S, V2.4S
+	FMOVQ 832(R26), F31
+	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
+	FMOVQ 864(R26), F4
+	FMOVQ 896(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
+	FMOVQ 928(R26), F4
+	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
+	FMOVQ 960(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
+	FMOVQ 992(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1024(R26), F2
+	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	FMOVQ 1056(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1088(R26), F31
+	WORD $0x4E3FCC85 // FMLA V5.4S, V4.4S, V31.4S
+	VMOV V4.B16, V30.B16
+	WORD $0x4E25CC3E // FMLA V30.4S, V1.4S, V5.4S
+	VMOV V30.B16, V5.B16
+	WORD $0x6E25FC84 // FDIV V4.4S, V4.4S, V5.4S
+	VEOR V2.B16, V2.B16, V2.B16
+	WORD $0x6E21DC61 // FMUL V1.4S, V3.4S, V1.4S
+	WORD $0x4E20F442 // FMAX V2.4S, V2.4S, V0.4S
+	WORD $0x4EA4CC22 // FMLS V2.4S, V1.4S, V4.4S
+	FMOVQ F2, 16(R20)
 	ADDS $8, R3
 	SUBS $8, R2
 	B loop1
@@ -1168,104 +1010,63 @@ loop3:
 	BLT done4
 	ADD R3<<2, R1, R21
 	FMOVQ 0(R21), F0
+	FMOVQ 448(R26), F1
 	FMOVQ 480(R26), F31
-	VAND V31.B16, V0.B16, V1.B16
-	FMOVQ 512(R26), F2
-	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
-	WORD $0x6E22DC41 // FMUL V1.4S, V2.4S, V2.4S
-	VMOV V1.B16, V3.B16
-	WORD $0x4EA2CC43 // FMLS V3.4S, V2.4S, V2.4S
-	WORD $0x6EA0F863 // FNEG V3.4S, V3.4S
-	FMOVQ 64(R26), F4
-	FMOVQ 544(R26), F31
-	WORD $0x4E3FCC24 // FMLA V4.4S, V1.4S, V31.4S
+	VAND V31.B16, V0.B16, V2.B16
+	WORD $0x4EA2F421 // FMIN V1.4S, V1.4S, V2.4S
+	FMOVQ 64(R26), F2
+	FMOVQ 512(R26), F31
+	WORD $0x6E3FDC23 // FMUL V3.4S, V1.4S, V31.4S
+	WORD $0x4E21CC62 // FMLA V2.4S, V3.4S, V1.4S
 	FMOVQ 128(R26), F31
-	WORD $0x4E3FD485 // FADD V5.4S, V4.4S, V31.4S
-	FMOVQ 544(R26), F6
-	WORD $0x6EA0F8BE // FNEG V30.4S, V5.4S
-	WORD $0x4E26CC3E // FMLA V30.4S, V1.4S, V6.4S
-	VMOV V30.B16, V6.B16
-	FMOVQ 576(R26), F31
-	WORD $0x4E3FCC26 // FMLA V6.4S, V1.4S, V31.4S
-	FMOVQ 544(R26), F31
-	WORD $0x4E3FCC66 // FMLA V6.4S, V3.4S, V31.4S
-	FMOVQ 192(R26), F1
-	FMOVQ 224(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 256(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 288(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 320(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 352(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 384(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 416(R26), F3
-	WORD $0x4E23C484 // FMAXNM V4.4S, V4.4S, V3.4S
-	VSHL $23, V4.S4, V4.S4
-	VADD V4.S4, V1.S4, V1.S4
-	FMOVQ 384(R26), F31
 	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
-	VUSHR $21, V3.S4, V3.S4
-	MOVD $608(R26), R6
-	VMOV V3.S[0], R7
-	AND $15, R7
-	LSL $5, R7
-	ADDS R6, R7
-	FMOVQ 0(R7), F4
-	FMOVQ 16(R7), F5
-	VMOV V3.S[1], R7
-	AND $15, R7
-	LSL $5, R7
-	ADDS R6, R7
-	FMOVQ 0(R7), F6
-	FMOVQ 16(R7), F7
-	VMOV V3.S[2], R7
-	AND $15, R7
-	LSL $5, R7
-	ADDS R6, R7
-	FMOVQ 0(R7), F8
-	FMOVQ 16(R7), F9
-	VMOV V3.S[3], R7
-	AND $15, R7
-	LSL $5, R7
-	ADDS R6, R7
-	FMOVQ 0(R7), F3
-	FMOVQ 16(R7), F10
-	VZIP1 V6.S4, V4.S4, V11.S4
-	VZIP2 V6.S4, V4.S4, V4.S4
-	VZIP1 V3.S4, V8.S4, V6.S4
-	VZIP2 V3.S4, V8.S4, V8.S4
-	VZIP1 V6.D2, V11.D2, V3.D2
-	VZIP2 V6.D2, V11.D2, V6.D2
-	VZIP1 V8.D2, V4.D2, V11.D2
-	VZIP2 V8.D2, V4.D2, V8.D2
-	VZIP1 V7.S4, V5.S4, V4.S4
-	VZIP2 V7.S4, V5.S4, V5.S4
-	VZIP1 V10.S4, V9.S4, V7.S4
-	VZIP2 V10.S4, V9.S4, V9.S4
-	VZIP1 V7.D2, V4.D2, V10.D2
-	VZIP2 V7.D2, V4.D2, V7.D2
-	VZIP1 V9.D2, V5.D2, V4.D2
-	VZIP2 V9.D2, V5.D2, V9.D2
-	WORD $0x4EA3D443 // FSUB V3.4S, V2.4S, V3.4S
-	WORD $0x4E23CC87 // FMLA V7.4S, V4.4S, V3.4S
-	WORD $0x4E23CCEA // FMLA V10.4S, V7.4S, V3.4S
-	WORD $0x4E23CD48 // FMLA V8.4S, V10.4S, V3.4S
-	WORD $0x4E23CD0B // FMLA V11.4S, V8.4S, V3.4S
-	WORD $0x4E23CD66 // FMLA V6.4S, V11.4S, V3.4S
-	VEOR V3.B16, V3.B16, V3.B16
-	WORD $0x6E21DCC1 // FMUL V1.4S, V6.4S, V1.4S
-	WORD $0x4E20F463 // FMAX V3.4S, V3.4S, V0.4S
-	WORD $0x4EA2CC23 // FMLS V3.4S, V1.4S, V2.4S
-	FMOVQ 1120(R26), F31
-	WORD $0x6E20E7E0 // FCMGE V0.4S, V31.4S, V0.4S
-	WORD $0x6E205800 // MVN V0.16B, V0.16B
-	VAND V0.B16, V3.B16, V3.B16
+	FMOVQ 544(R26), F31
+	WORD $0x6E3FDC64 // FMUL V4.4S, V3.4S, V31.4S
+	WORD $0x4E21CC24 // FMLA V4.4S, V1.4S, V1.4S
+	FMOVQ 576(R26), F31
+	WORD $0x4E3FCC64 // FMLA V4.4S, V3.4S, V31.4S
+	FMOVQ 608(R26), F3
+	FMOVQ 640(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 672(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 704(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 736(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 768(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 800(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	VSHL $23, V2.S4, V2.S4
+	WORD $0x6E22DC63 // FMUL V3.4S, V3.4S, V2.4S
+	FMOVQ 832(R26), F31
+	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
+	FMOVQ 864(R26), F4
+	FMOVQ 896(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
+	FMOVQ 928(R26), F4
+	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
+	FMOVQ 960(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
+	FMOVQ 992(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1024(R26), F2
+	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	FMOVQ 1056(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1088(R26), F31
+	WORD $0x4E3FCC85 // FMLA V5.4S, V4.4S, V31.4S
+	VMOV V4.B16, V30.B16
+	WORD $0x4E25CC3E // FMLA V30.4S, V1.4S, V5.4S
+	VMOV V30.B16, V5.B16
+	WORD $0x6E25FC84 // FDIV V4.4S, V4.4S, V5.4S
+	VEOR V2.B16, V2.B16, V2.B16
+	WORD $0x6E21DC61 // FMUL V1.4S, V3.4S, V1.4S
+	WORD $0x4E20F442 // FMAX V2.4S, V2.4S, V0.4S
+	WORD $0x4EA4CC22 // FMLS V2.4S, V1.4S, V4.4S
 	ADD R3<<2, R0, R22
-	VST1 [V3.S4], (R22)
+	VST1 [V2.S4], (R22)
 	ADDS $4, R3
 	SUBS $4, R2
 	B loop3
@@ -1295,121 +1096,80 @@ below2_1:
 	FMOVS (R17), F0
 
 moved_1:
+	FMOVQ 448(R26), F1
 	FMOVQ 480(R26), F31
-	VAND V31.B16, V0.B16, V1.B16
-	FMOVQ 512(R26), F2
-	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
-	WORD $0x6E22DC41 // FMUL V1.4S, V2.4S, V2.4S
-	VMOV V1.B16, V3.B16
-	WORD $0x4EA2CC43 // FMLS V3.4S, V2.4S, V2.4S
-	WORD $0x6EA0F863 // FNEG V3.4S, V3.4S
-	FMOVQ 64(R26), F4
-	FMOVQ 544(R26), F31
-	WORD $0x4E3FCC24 // FMLA V4.4S, V1.4S, V31.4S
+	VAND V31.B16, V0.B16, V2.B16
+	WORD $0x4EA2F421 // FMIN V1.4S, V1.4S, V2.4S
+	FMOVQ 64(R26), F2
+	FMOVQ 512(R26), F31
+	WORD $0x6E3FDC23 // FMUL V3.4S, V1.4S, V31.4S
+	WORD $0x4E21CC62 // FMLA V2.4S, V3.4S, V1.4S
 	FMOVQ 128(R26), F31
-	WORD $0x4E3FD485 // FADD V5.4S, V4.4S, V31.4S
-	FMOVQ 544(R26), F6
-	WORD $0x6EA0F8BE // FNEG V30.4S, V5.4S
-	WORD $0x4E26CC3E // FMLA V30.4S, V1.4S, V6.4S
-	VMOV V30.B16, V6.B16
-	FMOVQ 576(R26), F31
-	WORD $0x4E3FCC26 // FMLA V6.4S, V1.4S, V31.4S
-	FMOVQ 544(R26), F31
-	WORD $0x4E3FCC66 // FMLA V6.4S, V3.4S, V31.4S
-	FMOVQ 192(R26), F1
-	FMOVQ 224(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 256(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 288(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 320(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 352(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 384(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 416(R26), F3
-	WORD $0x4E23C484 // FMAXNM V4.4S, V4.4S, V3.4S
-	VSHL $23, V4.S4, V4.S4
-	VADD V4.S4, V1.S4, V1.S4
-	FMOVQ 384(R26), F31
 	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
-	VUSHR $21, V3.S4, V3.S4
-	MOVD $608(R26), R1
-	VMOV V3.S[0], R6
-	AND $15, R6
-	LSL $5, R6
-	ADDS R1, R6
-	FMOVQ 0(R6), F4
-	FMOVQ 16(R6), F5
-	VMOV V3.S[1], R6
-	AND $15, R6
-	LSL $5, R6
-	ADDS R1, R6
-	FMOVQ 0(R6), F6
-	FMOVQ 16(R6), F7
-	VMOV V3.S[2], R6
-	AND $15, R6
-	LSL $5, R6
-	ADDS R1, R6
-	FMOVQ 0(R6), F8
-	FMOVQ 16(R6), F9
-	VMOV V3.S[3], R6
-	AND $15, R6
-	LSL $5, R6
-	ADDS R1, R6
-	FMOVQ 0(R6), F3
-	FMOVQ 16(R6), F10
-	VZIP1 V6.S4, V4.S4, V11.S4
-	VZIP2 V6.S4, V4.S4, V4.S4
-	VZIP1 V3.S4, V8.S4, V6.S4
-	VZIP2 V3.S4, V8.S4, V8.S4
-	VZIP1 V6.D2, V11.D2, V3.D2
-	VZIP2 V6.D2, V11.D2, V6.D2
-	VZIP1 V8.D2, V4.D2, V11.D2
-	VZIP2 V8.D2, V4.D2, V8.D2
-	VZIP1 V7.S4, V5.S4, V4.S4
-	VZIP2 V7.S4, V5.S4, V5.S4
-	VZIP1 V10.S4, V9.S4, V7.S4
-	VZIP2 V10.S4, V9.S4, V9.S4
-	VZIP1 V7.D2, V4.D2, V10.D2
-	VZIP2 V7.D2, V4.D2, V7.D2
-	VZIP1 V9.D2, V5.D2, V4.D2
-	VZIP2 V9.D2, V5.D2, V9.D2
-	WORD $0x4EA3D443 // FSUB V3.4S, V2.4S, V3.4S
-	WORD $0x4E23CC87 // FMLA V7.4S, V4.4S, V3.4S
-	WORD $0x4E23CCEA // FMLA V10.4S, V7.4S, V3.4S
-	WORD $0x4E23CD48 // FMLA V8.4S, V10.4S, V3.4S
-	WORD $0x4E23CD0B // FMLA V11.4S, V8.4S, V3.4S
-	WORD $0x4E23CD66 // FMLA V6.4S, V11.4S, V3.4S
-	VEOR V3.B16, V3.B16, V3.B16
-	WORD $0x6E21DCC1 // FMUL V1.4S, V6.4S, V1.4S
-	WORD $0x4E20F463 // FMAX V3.4S, V3.4S, V0.4S
-	WORD $0x4EA2CC23 // FMLS V3.4S, V1.4S, V2.4S
-	FMOVQ 1120(R26), F31
-	WORD $0x6E20E7E0 // FCMGE V0.4S, V31.4S, V0.4S
-	WORD $0x6E205800 // MVN V0.16B, V0.16B
-	VAND V0.B16, V3.B16, V3.B16
+	FMOVQ 544(R26), F31
+	WORD $0x6E3FDC64 // FMUL V4.4S, V3.4S, V31.4S
+	WORD $0x4E21CC24 // FMLA V4.4S, V1.4S, V1.4S
+	FMOVQ 576(R26), F31
+	WORD $0x4E3FCC64 // FMLA V4.4S, V3.4S, V31.4S
+	FMOVQ 608(R26), F3
+	FMOVQ 640(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 672(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 704(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 736(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 768(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 800(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	VSHL $23, V2.S4, V2.S4
+	WORD $0x6E22DC63 // FMUL V3.4S, V3.4S, V2.4S
+	FMOVQ 832(R26), F31
+	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
+	FMOVQ 864(R26), F4
+	FMOVQ 896(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
+	FMOVQ 928(R26), F4
+	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
+	FMOVQ 960(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
+	FMOVQ 992(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1024(R26), F2
+	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	FMOVQ 1056(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1088(R26), F31
+	WORD $0x4E3FCC85 // FMLA V5.4S, V4.4S, V31.4S
+	VMOV V4.B16, V30.B16
+	WORD $0x4E25CC3E // FMLA V30.4S, V1.4S, V5.4S
+	VMOV V30.B16, V5.B16
+	WORD $0x6E25FC84 // FDIV V4.4S, V4.4S, V5.4S
+	VEOR V2.B16, V2.B16, V2.B16
+	WORD $0x6E21DC61 // FMUL V1.4S, V3.4S, V1.4S
+	WORD $0x4E20F442 // FMAX V2.4S, V2.4S, V0.4S
+	WORD $0x4EA4CC22 // FMLS V2.4S, V1.4S, V4.4S
 	ADD R3<<2, R0, R24
 	MOVD $0(R24), R17
 	SUB $4, R2, R16
 	TBNZ $63, R16, fewer_2
-	FMOVQ F3, (R17)
+	FMOVQ F2, (R17)
 	B moved_2
 
 fewer_2:
 	TBNZ $63, R2, moved_2
 	TBZ $1, R2, below2_2
-	FMOVD F3, (R17)
+	FMOVD F2, (R17)
 	TBZ $0, R2, moved_2
 	ADD $8, R17
-	VST1 V3.S[2], (R17)
+	VST1 V2.S[2], (R17)
 	B moved_2
 
 below2_2:
 	TBZ $0, R2, moved_2
-	FMOVS F3, (R17)
+	FMOVS F2, (R17)
 
 moved_2:
 
@@ -1432,223 +1192,139 @@ loop1:
 	BLT done2
 	ADD R6<<2, R1, R19
 	FMOVQ 0(R19), F0
+	FMOVQ 448(R26), F1
 	FMOVQ 480(R26), F31
-	VAND V31.B16, V0.B16, V1.B16
-	FMOVQ 512(R26), F2
-	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
-	WORD $0x6E22DC41 // FMUL V1.4S, V2.4S, V2.4S
-	VMOV V1.B16, V3.B16
-	WORD $0x4EA2CC43 // FMLS V3.4S, V2.4S, V2.4S
-	WORD $0x6EA0F863 // FNEG V3.4S, V3.4S
-	FMOVQ 64(R26), F4
-	FMOVQ 544(R26), F31
-	WORD $0x4E3FCC24 // FMLA V4.4S, V1.4S, V31.4S
-	FMOVQ 128(R26), F31
-	WORD $0x4E3FD485 // FADD V5.4S, V4.4S, V31.4S
-	FMOVQ 544(R26), F6
-	WORD $0x6EA0F8BE // FNEG V30.4S, V5.4S
-	WORD $0x4E26CC3E // FMLA V30.4S, V1.4S, V6.4S
-	VMOV V30.B16, V6.B16
-	FMOVQ 576(R26), F31
-	WORD $0x4E3FCC26 // FMLA V6.4S, V1.4S, V31.4S
-	FMOVQ 544(R26), F31
-	WORD $0x4E3FCC66 // FMLA V6.4S, V3.4S, V31.4S
-	FMOVQ 192(R26), F1
-	FMOVQ 224(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 256(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 288(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 320(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 352(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 384(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 416(R26), F3
-	WORD $0x4E23C484 // FMAXNM V4.4S, V4.4S, V3.4S
-	VSHL $23, V4.S4, V4.S4
-	VADD V4.S4, V1.S4, V1.S4
-	FMOVQ 384(R26), F31
-	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
-	VUSHR $21, V3.S4, V3.S4
-	MOVD $608(R26), R7
-	VMOV V3.S[0], R8
-	AND $15, R8
-	LSL $5, R8
-	ADDS R7, R8
-	FMOVQ 0(R8), F4
-	FMOVQ 16(R8), F5
-	VMOV V3.S[1], R8
-	AND $15, R8
-	LSL $5, R8
-	ADDS R7, R8
-	FMOVQ 0(R8), F6
-	FMOVQ 16(R8), F7
-	VMOV V3.S[2], R8
-	AND $15, R8
-	LSL $5, R8
-	ADDS R7, R8
-	FMOVQ 0(R8), F8
-	FMOVQ 16(R8), F9
-	VMOV V3.S[3], R8
-	AND $15, R8
-	LSL $5, R8
-	ADDS R7, R8
-	FMOVQ 0(R8), F3
-	FMOVQ 16(R8), F10
-	VZIP1 V6.S4, V4.S4, V11.S4
-	VZIP2 V6.S4, V4.S4, V4.S4
-	VZIP1 V3.S4, V8.S4, V6.S4
-	VZIP2 V3.S4, V8.S4, V8.S4
-	VZIP1 V6.D2, V11.D2, V3.D2
-	VZIP2 V6.D2, V11.D2, V6.D2
-	VZIP1 V8.D2, V4.D2, V11.D2
-	VZIP2 V8.D2, V4.D2, V8.D2
-	VZIP1 V7.S4, V5.S4, V4.S4
-	VZIP2 V7.S4, V5.S4, V5.S4
-	VZIP1 V10.S4, V9.S4, V7.S4
-	VZIP2 V10.S4, V9.S4, V9.S4
-	VZIP1 V7.D2, V4.D2, V10.D2
-	VZIP2 V7.D2, V4.D2, V7.D2
-	VZIP1 V9.D2, V5.D2, V4.D2
-	VZIP2 V9.D2, V5.D2, V9.D2
-	WORD $0x4EA3D443 // FSUB V3.4S, V2.4S, V3.4S
-	WORD $0x4E23CC87 // FMLA V7.4S, V4.4S, V3.4S
-	WORD $0x4E23CCEA // FMLA V10.4S, V7.4S, V3.4S
-	WORD $0x4E23CD48 // FMLA V8.4S, V10.4S, V3.4S
-	WORD $0x4E23CD0B // FMLA V11.4S, V8.4S, V3.4S
-	WORD $0x4E23CD66 // FMLA V6.4S, V11.4S, V3.4S
-	FMOVQ 1152(R26), F3
-	WORD $0x6EA0F8DE // FNEG V30.4S, V6.4S
-	WORD $0x4E23CC5E // FMLA V30.4S, V2.4S, V3.4S
-	VMOV V30.B16, V3.B16
-	WORD $0x6E21DC63 // FMUL V3.4S, V3.4S, V1.4S
-	WORD $0x4F210401 // SSHR V1.4S, V0.4S, #31
-	FMOVQ 1184(R26), F31
 	VAND V31.B16, V0.B16, V2.B16
-	VEOR V2.B16, V3.B16, V3.B16
-	FMOVQ 384(R26), F2
-	WORD $0x4E611C42 // BIC V2.16B, V2.16B, V1.16B
-	WORD $0x4E22D463 // FADD V3.4S, V3.4S, V2.4S
-	FMOVQ 1120(R26), F31
-	WORD $0x6E20E7E0 // FCMGE V0.4S, V31.4S, V0.4S
-	WORD $0x6E205800 // MVN V0.16B, V0.16B
-	VAND V0.B16, V3.B16, V3.B16
+	WORD $0x4EA2F421 // FMIN V1.4S, V1.4S, V2.4S
+	FMOVQ 64(R26), F2
+	FMOVQ 512(R26), F31
+	WORD $0x6E3FDC23 // FMUL V3.4S, V1.4S, V31.4S
+	WORD $0x4E21CC62 // FMLA V2.4S, V3.4S, V1.4S
+	FMOVQ 128(R26), F31
+	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
+	FMOVQ 544(R26), F31
+	WORD $0x6E3FDC64 // FMUL V4.4S, V3.4S, V31.4S
+	WORD $0x4E21CC24 // FMLA V4.4S, V1.4S, V1.4S
+	FMOVQ 576(R26), F31
+	WORD $0x4E3FCC64 // FMLA V4.4S, V3.4S, V31.4S
+	FMOVQ 608(R26), F3
+	FMOVQ 640(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 672(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 704(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 736(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 768(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 800(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	VSHL $23, V2.S4, V2.S4
+	WORD $0x6E22DC63 // FMUL V3.4S, V3.4S, V2.4S
+	FMOVQ 832(R26), F31
+	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
+	FMOVQ 864(R26), F4
+	FMOVQ 896(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
+	FMOVQ 928(R26), F4
+	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
+	FMOVQ 960(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
+	FMOVQ 992(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1024(R26), F2
+	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	FMOVQ 1056(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1088(R26), F31
+	WORD $0x4E3FCC85 // FMLA V5.4S, V4.4S, V31.4S
+	VMOV V4.B16, V30.B16
+	WORD $0x4E25CC3E // FMLA V30.4S, V1.4S, V5.4S
+	VMOV V30.B16, V5.B16
+	WORD $0x6E25FC84 // FDIV V4.4S, V4.4S, V5.4S
+	FMOVQ 1120(R26), F2
+	WORD $0x6EA0F89E // FNEG V30.4S, V4.4S
+	WORD $0x4E22CC3E // FMLA V30.4S, V1.4S, V2.4S
+	VMOV V30.B16, V2.B16
+	FMOVQ 1152(R26), F1
+	VAND V1.B16, V0.B16, V1.B16
+	VEOR V1.B16, V2.B16, V2.B16
+	FMOVQ 384(R26), F1
+	WORD $0x4F210400 // SSHR V0.4S, V0.4S, #31
+	WORD $0x4E601C21 // BIC V1.16B, V1.16B, V0.16B
+	WORD $0x4E23CC41 // FMLA V1.4S, V2.4S, V3.4S
 	ADD R6<<2, R2, R20
 	FMOVQ 0(R20), F0
-	WORD $0x6E20DC63 // FMUL V3.4S, V3.4S, V0.4S
+	WORD $0x6E20DC21 // FMUL V1.4S, V1.4S, V0.4S
 	ADD R6<<2, R0, R21
-	VST1 [V3.S4], (R21)
+	VST1 [V1.S4], (R21)
 	FMOVQ 16(R19), F0
+	FMOVQ 448(R26), F1
 	FMOVQ 480(R26), F31
-	VAND V31.B16, V0.B16, V1.B16
-	FMOVQ 512(R26), F2
-	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
-	WORD $0x6E22DC41 // FMUL V1.4S, V2.4S, V2.4S
-	VMOV V1.B16, V3.B16
-	WORD $0x4EA2CC43 // FMLS V3.4S, V2.4S, V2.4S
-	WORD $0x6EA0F863 // FNEG V3.4S, V3.4S
-	FMOVQ 64(R26), F4
-	FMOVQ 544(R26), F31
-	WORD $0x4E3FCC24 // FMLA V4.4S, V1.4S, V31.4S
-	FMOVQ 128(R26), F31
-	WORD $0x4E3FD485 // FADD V5.4S, V4.4S, V31.4S
-	FMOVQ 544(R26), F6
-	WORD $0x6EA0F8BE // FNEG V30.4S, V5.4S
-	WORD $0x4E26CC3E // FMLA V30.4S, V1.4S, V6.4S
-	VMOV V30.B16, V6.B16
-	FMOVQ 576(R26), F31
-	WORD $0x4E3FCC26 // FMLA V6.4S, V1.4S, V31.4S
-	FMOVQ 544(R26), F31
-	WORD $0x4E3FCC66 // FMLA V6.4S, V3.4S, V31.4S
-	FMOVQ 192(R26), F1
-	FMOVQ 224(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 256(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 288(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 320(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 352(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 384(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 416(R26), F3
-	WORD $0x4E23C484 // FMAXNM V4.4S, V4.4S, V3.4S
-	VSHL $23, V4.S4, V4.S4
-	VADD V4.S4, V1.S4, V1.S4
-	FMOVQ 384(R26), F31
-	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
-	VUSHR $21, V3.S4, V3.S4
-	MOVD $608(R26), R7
-	VMOV V3.S[0], R8
-	AND $15, R8
-	LSL $5, R8
-	ADDS R7, R8
-	FMOVQ 0(R8), F4
-	FMOVQ 16(R8), F5
-	VMOV V3.S[1], R8
-	AND $15, R8
-	LSL $5, R8
-	ADDS R7, R8
-	FMOVQ 0(R8), F6
-	FMOVQ 16(R8), F7
-	VMOV V3.S[2], R8
-	AND $15, R8
-	LSL $5, R8
-	ADDS R7, R8
-	FMOVQ 0(R8), F8
-	FMOVQ 16(R8), F9
-	VMOV V3.S[3], R8
-	AND $15, R8
-	LSL $5, R8
-	ADDS R7, R8
-	FMOVQ 0(R8), F3
-	FMOVQ 16(R8), F10
-	VZIP1 V6.S4, V4.S4, V11.S4
-	VZIP2 V6.S4, V4.S4, V4.S4
-	VZIP1 V3.S4, V8.S4, V6.S4
-	VZIP2 V3.S4, V8.S4, V8.S4
-	VZIP1 V6.D2, V11.D2, V3.D2
-	VZIP2 V6.D2, V11.D2, V6.D2
-	VZIP1 V8.D2, V4.D2, V11.D2
-	VZIP2 V8.D2, V4.D2, V8.D2
-	VZIP1 V7.S4, V5.S4, V4.S4
-	VZIP2 V7.S4, V5.S4, V5.S4
-	VZIP1 V10.S4, V9.S4, V7.S4
-	VZIP2 V10.S4, V9.S4, V9.S4
-	VZIP1 V7.D2, V4.D2, V10.D2
-	VZIP2 V7.D2, V4.D2, V7.D2
-	VZIP1 V9.D2, V5.D2, V4.D2
-	VZIP2 V9.D2, V5.D2, V9.D2
-	WORD $0x4EA3D443 // FSUB V3.4S, V2.4S, V3.4S
-	WORD $0x4E23CC87 // FMLA V7.4S, V4.4S, V3.4S
-	WORD $0x4E23CCEA // FMLA V10.4S, V7.4S, V3.4S
-	WORD $0x4E23CD48 // FMLA V8.4S, V10.4S, V3.4S
-	WORD $0x4E23CD0B // FMLA V11.4S, V8.4S, V3.4S
-	WORD $0x4E23CD66 // FMLA V6.4S, V11.4S, V3.4S
-	FMOVQ 1152(R26), F3
-	WORD $0x6EA0F8DE // FNEG V30.4S, V6.4S
-	WORD $0x4E23CC5E // FMLA V30.4S, V2.4S, V3.4S
-	VMOV V30.B16, V3.B16
-	WORD $0x6E21DC63 // FMUL V3.4S, V3.4S, V1.4S
-	WORD $0x4F210401 // SSHR V1.4S, V0.4S, #31
-	FMOVQ 1184(R26), F31
 	VAND V31.B16, V0.B16, V2.B16
-	VEOR V2.B16, V3.B16, V3.B16
-	FMOVQ 384(R26), F2
-	WORD $0x4E611C42 // BIC V2.16B, V2.16B, V1.16B
-	WORD $0x4E22D463 // FADD V3.4S, V3.4S, V2.4S
-	FMOVQ 1120(R26), F31
-	WORD $0x6E20E7E0 // FCMGE V0.4S, V31.4S, V0.4S
-	WORD $0x6E205800 // MVN V0.16B, V0.16B
-	VAND V0.B16, V3.B16, V3.B16
+	WORD $0x4EA2F421 // FMIN V1.4S, V1.4S, V2.4S
+	FMOVQ 64(R26), F2
+	FMOVQ 512(R26), F31
+	WORD $0x6E3FDC23 // FMUL V3.4S, V1.4S, V31.4S
+	WORD $0x4E21CC62 // FMLA V2.4S, V3.4S, V1.4S
+	FMOVQ 128(R26), F31
+	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
+	FMOVQ 544(R26), F31
+	WORD $0x6E3FDC64 // FMUL V4.4S, V3.4S, V31.4S
+	WORD $0x4E21CC24 // FMLA V4.4S, V1.4S, V1.4S
+	FMOVQ 576(R26), F31
+	WORD $0x4E3FCC64 // FMLA V4.4S, V3.4S, V31.4S
+	FMOVQ 608(R26), F3
+	FMOVQ 640(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 672(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 704(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 736(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 768(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 800(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	VSHL $23, V2.S4, V2.S4
+	WORD $0x6E22DC63 // FMUL V3.4S, V3.4S, V2.4S
+	FMOVQ 832(R26), F31
+	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
+	FMOVQ 864(R26), F4
+	FMOVQ 896(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
+	FMOVQ 928(R26), F4
+	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
+	FMOVQ 960(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
+	FMOVQ 992(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1024(R26), F2
+	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	FMOVQ 1056(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1088(R26), F31
+	WORD $0x4E3FCC85 // FMLA V5.4S, V4.4S, V31.4S
+	VMOV V4.B16, V30.B16
+	WORD $0x4E25CC3E // FMLA V30.4S, V1.4S, V5.4S
+	VMOV V30.B16, V5.B16
+	WORD $0x6E25FC84 // FDIV V4.4S, V4.4S, V5.4S
+	FMOVQ 1120(R26), F2
+	WORD $0x6EA0F89E // FNEG V30.4S, V4.4S
+	WORD $0x4E22CC3E // FMLA V30.4S, V1.4S, V2.4S
+	VMOV V30.B16, V2.B16
+	FMOVQ 1152(R26), F1
+	VAND V1.B16, V0.B16, V1.B16
+	VEOR V1.B16, V2.B16, V2.B16
+	FMOVQ 384(R26), F1
+	WORD $0x4F210400 // SSHR V0.4S, V0.4S, #31
+	WORD $0x4E601C21 // BIC V1.16B, V1.16B, V0.16B
+	WORD $0x4E23CC41 // FMLA V1.4S, V2.4S, V3.4S
 	FMOVQ 16(R20), F0
-	WORD $0x6E20DC63 // FMUL V3.4S, V3.4S, V0.4S
-	FMOVQ F3, 16(R21)
+	WORD $0x6E20DC21 // FMUL V1.4S, V1.4S, V0.4S
+	FMOVQ F1, 16(R21)
 	ADDS $8, R6
 	SUBS $8, R3
 	B loop1
@@ -1660,115 +1336,73 @@ loop3:
 	BLT done4
 	ADD R6<<2, R1, R22
 	FMOVQ 0(R22), F0
+	FMOVQ 448(R26), F1
 	FMOVQ 480(R26), F31
-	VAND V31.B16, V0.B16, V1.B16
-	FMOVQ 512(R26), F2
-	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
-	WORD $0x6E22DC41 // FMUL V1.4S, V2.4S, V2.4S
-	VMOV V1.B16, V3.B16
-	WORD $0x4EA2CC43 // FMLS V3.4S, V2.4S, V2.4S
-	WORD $0x6EA0F863 // FNEG V3.4S, V3.4S
-	FMOVQ 64(R26), F4
-	FMOVQ 544(R26), F31
-	WORD $0x4E3FCC24 // FMLA V4.4S, V1.4S, V31.4S
-	FMOVQ 128(R26), F31
-	WORD $0x4E3FD485 // FADD V5.4S, V4.4S, V31.4S
-	FMOVQ 544(R26), F6
-	WORD $0x6EA0F8BE // FNEG V30.4S, V5.4S
-	WORD $0x4E26CC3E // FMLA V30.4S, V1.4S, V6.4S
-	VMOV V30.B16, V6.B16
-	FMOVQ 576(R26), F31
-	WORD $0x4E3FCC26 // FMLA V6.4S, V1.4S, V31.4S
-	FMOVQ 544(R26), F31
-	WORD $0x4E3FCC66 // FMLA V6.4S, V3.4S, V31.4S
-	FMOVQ 192(R26), F1
-	FMOVQ 224(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 256(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 288(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 320(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 352(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 384(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 416(R26), F3
-	WORD $0x4E23C484 // FMAXNM V4.4S, V4.4S, V3.4S
-	VSHL $23, V4.S4, V4.S4
-	VADD V4.S4, V1.S4, V1.S4
-	FMOVQ 384(R26), F31
-	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
-	VUSHR $21, V3.S4, V3.S4
-	MOVD $608(R26), R7
-	VMOV V3.S[0], R8
-	AND $15, R8
-	LSL $5, R8
-	ADDS R7, R8
-	FMOVQ 0(R8), F4
-	FMOVQ 16(R8), F5
-	VMOV V3.S[1], R8
-	AND $15, R8
-	LSL $5, R8
-	ADDS R7, R8
-	FMOVQ 0(R8), F6
-	FMOVQ 16(R8), F7
-	VMOV V3.S[2], R8
-	AND $15, R8
-	LSL $5, R8
-	ADDS R7, R8
-	FMOVQ 0(R8), F8
-	FMOVQ 16(R8), F9
-	VMOV V3.S[3], R8
-	AND $15, R8
-	LSL $5, R8
-	ADDS R7, R8
-	FMOVQ 0(R8), F3
-	FMOVQ 16(R8), F10
-	VZIP1 V6.S4, V4.S4, V11.S4
-	VZIP2 V6.S4, V4.S4, V4.S4
-	VZIP1 V3.S4, V8.S4, V6.S4
-	VZIP2 V3.S4, V8.S4, V8.S4
-	VZIP1 V6.D2, V11.D2, V3.D2
-	VZIP2 V6.D2, V11.D2, V6.D2
-	VZIP1 V8.D2, V4.D2, V11.D2
-	VZIP2 V8.D2, V4.D2, V8.D2
-	VZIP1 V7.S4, V5.S4, V4.S4
-	VZIP2 V7.S4, V5.S4, V5.S4
-	VZIP1 V10.S4, V9.S4, V7.S4
-	VZIP2 V10.S4, V9.S4, V9.S4
-	VZIP1 V7.D2, V4.D2, V10.D2
-	VZIP2 V7.D2, V4.D2, V7.D2
-	VZIP1 V9.D2, V5.D2, V4.D2
-	VZIP2 V9.D2, V5.D2, V9.D2
-	WORD $0x4EA3D443 // FSUB V3.4S, V2.4S, V3.4S
-	WORD $0x4E23CC87 // FMLA V7.4S, V4.4S, V3.4S
-	WORD $0x4E23CCEA // FMLA V10.4S, V7.4S, V3.4S
-	WORD $0x4E23CD48 // FMLA V8.4S, V10.4S, V3.4S
-	WORD $0x4E23CD0B // FMLA V11.4S, V8.4S, V3.4S
-	WORD $0x4E23CD66 // FMLA V6.4S, V11.4S, V3.4S
-	FMOVQ 1152(R26), F3
-	WORD $0x6EA0F8DE // FNEG V30.4S, V6.4S
-	WORD $0x4E23CC5E // FMLA V30.4S, V2.4S, V3.4S
-	VMOV V30.B16, V3.B16
-	WORD $0x6E21DC63 // FMUL V3.4S, V3.4S, V1.4S
-	WORD $0x4F210401 // SSHR V1.4S, V0.4S, #31
-	FMOVQ 1184(R26), F31
 	VAND V31.B16, V0.B16, V2.B16
-	VEOR V2.B16, V3.B16, V3.B16
-	FMOVQ 384(R26), F2
-	WORD $0x4E611C42 // BIC V2.16B, V2.16B, V1.16B
-	WORD $0x4E22D463 // FADD V3.4S, V3.4S, V2.4S
-	FMOVQ 1120(R26), F31
-	WORD $0x6E20E7E0 // FCMGE V0.4S, V31.4S, V0.4S
-	WORD $0x6E205800 // MVN V0.16B, V0.16B
-	VAND V0.B16, V3.B16, V3.B16
+	WORD $0x4EA2F421 // FMIN V1.4S, V1.4S, V2.4S
+	FMOVQ 64(R26), F2
+	FMOVQ 512(R26), F31
+	WORD $0x6E3FDC23 // FMUL V3.4S, V1.4S, V31.4S
+	WORD $0x4E21CC62 // FMLA V2.4S, V3.4S, V1.4S
+	FMOVQ 128(R26), F31
+	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
+	FMOVQ 544(R26), F31
+	WORD $0x6E3FDC64 // FMUL V4.4S, V3.4S, V31.4S
+	WORD $0x4E21CC24 // FMLA V4.4S, V1.4S, V1.4S
+	FMOVQ 576(R26), F31
+	WORD $0x4E3FCC64 // FMLA V4.4S, V3.4S, V31.4S
+	FMOVQ 608(R26), F3
+	FMOVQ 640(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 672(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 704(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 736(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 768(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 800(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	VSHL $23, V2.S4, V2.S4
+	WORD $0x6E22DC63 // FMUL V3.4S, V3.4S, V2.4S
+	FMOVQ 832(R26), F31
+	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
+	FMOVQ 864(R26), F4
+	FMOVQ 896(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
+	FMOVQ 928(R26), F4
+	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
+	FMOVQ 960(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
+	FMOVQ 992(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1024(R26), F2
+	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	FMOVQ 1056(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1088(R26), F31
+	WORD $0x4E3FCC85 // FMLA V5.4S, V4.4S, V31.4S
+	VMOV V4.B16, V30.B16
+	WORD $0x4E25CC3E // FMLA V30.4S, V1.4S, V5.4S
+	VMOV V30.B16, V5.B16
+	WORD $0x6E25FC84 // FDIV V4.4S, V4.4S, V5.4S
+	FMOVQ 1120(R26), F2
+	WORD $0x6EA0F89E // FNEG V30.4S, V4.4S
+	WORD $0x4E22CC3E // FMLA V30.4S, V1.4S, V2.4S
+	VMOV V30.B16, V2.B16
+	FMOVQ 1152(R26), F1
+	VAND V1.B16, V0.B16, V1.B16
+	VEOR V1.B16, V2.B16, V2.B16
+	FMOVQ 384(R26), F1
+	WORD $0x4F210400 // SSHR V0.4S, V0.4S, #31
+	WORD $0x4E601C21 // BIC V1.16B, V1.16B, V0.16B
+	WORD $0x4E23CC41 // FMLA V1.4S, V2.4S, V3.4S
 	ADD R6<<2, R2, R23
 	FMOVQ 0(R23), F0
-	WORD $0x6E20DC63 // FMUL V3.4S, V3.4S, V0.4S
+	WORD $0x6E20DC21 // FMUL V1.4S, V1.4S, V0.4S
 	ADD R6<<2, R0, R24
-	VST1 [V3.S4], (R24)
+	VST1 [V1.S4], (R24)
 	ADDS $4, R6
 	SUBS $4, R3
 	B loop3
@@ -1798,110 +1432,68 @@ below2_1:
 	FMOVS (R17), F0
 
 moved_1:
+	FMOVQ 448(R26), F1
 	FMOVQ 480(R26), F31
-	VAND V31.B16, V0.B16, V1.B16
-	FMOVQ 512(R26), F2
-	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
-	WORD $0x6E22DC41 // FMUL V1.4S, V2.4S, V2.4S
-	VMOV V1.B16, V3.B16
-	WORD $0x4EA2CC43 // FMLS V3.4S, V2.4S, V2.4S
-	WORD $0x6EA0F863 // FNEG V3.4S, V3.4S
-	FMOVQ 64(R26), F4
-	FMOVQ 544(R26), F31
-	WORD $0x4E3FCC24 // FMLA V4.4S, V1.4S, V31.4S
-	FMOVQ 128(R26), F31
-	WORD $0x4E3FD485 // FADD V5.4S, V4.4S, V31.4S
-	FMOVQ 544(R26), F6
-	WORD $0x6EA0F8BE // FNEG V30.4S, V5.4S
-	WORD $0x4E26CC3E // FMLA V30.4S, V1.4S, V6.4S
-	VMOV V30.B16, V6.B16
-	FMOVQ 576(R26), F31
-	WORD $0x4E3FCC26 // FMLA V6.4S, V1.4S, V31.4S
-	FMOVQ 544(R26), F31
-	WORD $0x4E3FCC66 // FMLA V6.4S, V3.4S, V31.4S
-	FMOVQ 192(R26), F1
-	FMOVQ 224(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 256(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 288(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 320(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 352(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 384(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 416(R26), F3
-	WORD $0x4E23C484 // FMAXNM V4.4S, V4.4S, V3.4S
-	VSHL $23, V4.S4, V4.S4
-	VADD V4.S4, V1.S4, V1.S4
-	FMOVQ 384(R26), F31
-	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
-	VUSHR $21, V3.S4, V3.S4
-	MOVD $608(R26), R1
-	VMOV V3.S[0], R7
-	AND $15, R7
-	LSL $5, R7
-	ADDS R1, R7
-	FMOVQ 0(R7), F4
-	FMOVQ 16(R7), F5
-	VMOV V3.S[1], R7
-	AND $15, R7
-	LSL $5, R7
-	ADDS R1, R7
-	FMOVQ 0(R7), F6
-	FMOVQ 16(R7), F7
-	VMOV V3.S[2], R7
-	AND $15, R7
-	LSL $5, R7
-	ADDS R1, R7
-	FMOVQ 0(R7), F8
-	FMOVQ 16(R7), F9
-	VMOV V3.S[3], R7
-	AND $15, R7
-	LSL $5, R7
-	ADDS R1, R7
-	FMOVQ 0(R7), F3
-	FMOVQ 16(R7), F10
-	VZIP1 V6.S4, V4.S4, V11.S4
-	VZIP2 V6.S4, V4.S4, V4.S4
-	VZIP1 V3.S4, V8.S4, V6.S4
-	VZIP2 V3.S4, V8.S4, V8.S4
-	VZIP1 V6.D2, V11.D2, V3.D2
-	VZIP2 V6.D2, V11.D2, V6.D2
-	VZIP1 V8.D2, V4.D2, V11.D2
-	VZIP2 V8.D2, V4.D2, V8.D2
-	VZIP1 V7.S4, V5.S4, V4.S4
-	VZIP2 V7.S4, V5.S4, V5.S4
-	VZIP1 V10.S4, V9.S4, V7.S4
-	VZIP2 V10.S4, V9.S4, V9.S4
-	VZIP1 V7.D2, V4.D2, V10.D2
-	VZIP2 V7.D2, V4.D2, V7.D2
-	VZIP1 V9.D2, V5.D2, V4.D2
-	VZIP2 V9.D2, V5.D2, V9.D2
-	WORD $0x4EA3D443 // FSUB V3.4S, V2.4S, V3.4S
-	WORD $0x4E23CC87 // FMLA V7.4S, V4.4S, V3.4S
-	WORD $0x4E23CCEA // FMLA V10.4S, V7.4S, V3.4S
-	WORD $0x4E23CD48 // FMLA V8.4S, V10.4S, V3.4S
-	WORD $0x4E23CD0B // FMLA V11.4S, V8.4S, V3.4S
-	WORD $0x4E23CD66 // FMLA V6.4S, V11.4S, V3.4S
-	FMOVQ 1152(R26), F3
-	WORD $0x6EA0F8DE // FNEG V30.4S, V6.4S
-	WORD $0x4E23CC5E // FMLA V30.4S, V2.4S, V3.4S
-	VMOV V30.B16, V3.B16
-	WORD $0x6E21DC63 // FMUL V3.4S, V3.4S, V1.4S
-	WORD $0x4F210401 // SSHR V1.4S, V0.4S, #31
-	FMOVQ 1184(R26), F31
 	VAND V31.B16, V0.B16, V2.B16
-	VEOR V2.B16, V3.B16, V3.B16
-	FMOVQ 384(R26), F2
-	WORD $0x4E611C42 // BIC V2.16B, V2.16B, V1.16B
-	WORD $0x4E22D463 // FADD V3.4S, V3.4S, V2.4S
-	FMOVQ 1120(R26), F31
-	WORD $0x6E20E7E0 // FCMGE V0.4S, V31.4S, V0.4S
-	WORD $0x6E205800 // MVN V0.16B, V0.16B
-	VAND V0.B16, V3.B16, V3.B16
+	WORD $0x4EA2F421 // FMIN V1.4S, V1.4S, V2.4S
+	FMOVQ 64(R26), F2
+	FMOVQ 512(R26), F31
+	WORD $0x6E3FDC23 // FMUL V3.4S, V1.4S, V31.4S
+	WORD $0x4E21CC62 // FMLA V2.4S, V3.4S, V1.4S
+	FMOVQ 128(R26), F31
+	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
+	FMOVQ 544(R26), F31
+	WORD $0x6E3FDC64 // FMUL V4.4S, V3.4S, V31.4S
+	WORD $0x4E21CC24 // FMLA V4.4S, V1.4S, V1.4S
+	FMOVQ 576(R26), F31
+	WORD $0x4E3FCC64 // FMLA V4.4S, V3.4S, V31.4S
+	FMOVQ 608(R26), F3
+	FMOVQ 640(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 672(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 704(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 736(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 768(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 800(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	VSHL $23, V2.S4, V2.S4
+	WORD $0x6E22DC63 // FMUL V3.4S, V3.4S, V2.4S
+	FMOVQ 832(R26), F31
+	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
+	FMOVQ 864(R26), F4
+	FMOVQ 896(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
+	FMOVQ 928(R26), F4
+	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
+	FMOVQ 960(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
+	FMOVQ 992(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1024(R26), F2
+	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	FMOVQ 1056(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1088(R26), F31
+	WORD $0x4E3FCC85 // FMLA V5.4S, V4.4S, V31.4S
+	VMOV V4.B16, V30.B16
+	WORD $0x4E25CC3E // FMLA V30.4S, V1.4S, V5.4S
+	VMOV V30.B16, V5.B16
+	WORD $0x6E25FC84 // FDIV V4.4S, V4.4S, V5.4S
+	FMOVQ 1120(R26), F2
+	WORD $0x6EA0F89E // FNEG V30.4S, V4.4S
+	WORD $0x4E22CC3E // FMLA V30.4S, V1.4S, V2.4S
+	VMOV V30.B16, V2.B16
+	FMOVQ 1152(R26), F1
+	VAND V1.B16, V0.B16, V1.B16
+	VEOR V1.B16, V2.B16, V2.B16
+	FMOVQ 384(R26), F1
+	WORD $0x4F210400 // SSHR V0.4S, V0.4S, #31
+	WORD $0x4E601C21 // BIC V1.16B, V1.16B, V0.16B
+	WORD $0x4E23CC41 // FMLA V1.4S, V2.4S, V3.4S
 	ADD R6<<2, R2, R19
 	MOVD $0(R19), R17
 	VEOR V0.B16, V0.B16, V0.B16
@@ -1924,26 +1516,26 @@ below2_2:
 	FMOVS (R17), F0
 
 moved_2:
-	WORD $0x6E20DC63 // FMUL V3.4S, V3.4S, V0.4S
+	WORD $0x6E20DC21 // FMUL V1.4S, V1.4S, V0.4S
 	ADD R6<<2, R0, R20
 	MOVD $0(R20), R17
 	SUB $4, R3, R16
 	TBNZ $63, R16, fewer_3
-	FMOVQ F3, (R17)
+	FMOVQ F1, (R17)
 	B moved_3
 
 fewer_3:
 	TBNZ $63, R3, moved_3
 	TBZ $1, R3, below2_3
-	FMOVD F3, (R17)
+	FMOVD F1, (R17)
 	TBZ $0, R3, moved_3
 	ADD $8, R17
-	VST1 V3.S[2], (R17)
+	VST1 V1.S[2], (R17)
 	B moved_3
 
 below2_3:
 	TBZ $0, R3, moved_3
-	FMOVS F3, (R17)
+	FMOVS F1, (R17)
 
 moved_3:
 
@@ -1966,237 +1558,145 @@ loop1:
 	BLT done2
 	ADD R6<<2, R2, R19
 	FMOVQ 0(R19), F0
+	FMOVQ 448(R26), F1
 	FMOVQ 480(R26), F31
-	VAND V31.B16, V0.B16, V1.B16
-	FMOVQ 512(R26), F2
-	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
-	WORD $0x6E22DC41 // FMUL V1.4S, V2.4S, V2.4S
-	VMOV V1.B16, V3.B16
-	WORD $0x4EA2CC43 // FMLS V3.4S, V2.4S, V2.4S
-	WORD $0x6EA0F863 // FNEG V3.4S, V3.4S
-	FMOVQ 64(R26), F4
-	FMOVQ 544(R26), F31
-	WORD $0x4E3FCC24 // FMLA V4.4S, V1.4S, V31.4S
+	VAND V31.B16, V0.B16, V2.B16
+	WORD $0x4EA2F421 // FMIN V1.4S, V1.4S, V2.4S
+	FMOVQ 64(R26), F2
+	FMOVQ 512(R26), F31
+	WORD $0x6E3FDC23 // FMUL V3.4S, V1.4S, V31.4S
+	WORD $0x4E21CC62 // FMLA V2.4S, V3.4S, V1.4S
 	FMOVQ 128(R26), F31
-	WORD $0x4E3FD485 // FADD V5.4S, V4.4S, V31.4S
-	FMOVQ 544(R26), F6
-	WORD $0x6EA0F8BE // FNEG V30.4S, V5.4S
-	WORD $0x4E26CC3E // FMLA V30.4S, V1.4S, V6.4S
-	VMOV V30.B16, V6.B16
-	FMOVQ 576(R26), F31
-	WORD $0x4E3FCC26 // FMLA V6.4S, V1.4S, V31.4S
-	FMOVQ 544(R26), F31
-	WORD $0x4E3FCC66 // FMLA V6.4S, V3.4S, V31.4S
-	FMOVQ 192(R26), F1
-	FMOVQ 224(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 256(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 288(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 320(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 352(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 384(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 416(R26), F3
-	WORD $0x4E23C484 // FMAXNM V4.4S, V4.4S, V3.4S
-	VSHL $23, V4.S4, V4.S4
-	VADD V4.S4, V1.S4, V1.S4
-	FMOVQ 384(R26), F31
 	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
-	VUSHR $21, V3.S4, V3.S4
-	MOVD $608(R26), R7
-	VMOV V3.S[0], R8
-	AND $15, R8
-	LSL $5, R8
-	ADDS R7, R8
-	FMOVQ 0(R8), F4
-	FMOVQ 16(R8), F5
-	VMOV V3.S[1], R8
-	AND $15, R8
-	LSL $5, R8
-	ADDS R7, R8
-	FMOVQ 0(R8), F6
-	FMOVQ 16(R8), F7
-	VMOV V3.S[2], R8
-	AND $15, R8
-	LSL $5, R8
-	ADDS R7, R8
-	FMOVQ 0(R8), F8
-	FMOVQ 16(R8), F9
-	VMOV V3.S[3], R8
-	AND $15, R8
-	LSL $5, R8
-	ADDS R7, R8
-	FMOVQ 0(R8), F3
-	FMOVQ 16(R8), F10
-	VZIP1 V6.S4, V4.S4, V11.S4
-	VZIP2 V6.S4, V4.S4, V4.S4
-	VZIP1 V3.S4, V8.S4, V6.S4
-	VZIP2 V3.S4, V8.S4, V8.S4
-	VZIP1 V6.D2, V11.D2, V3.D2
-	VZIP2 V6.D2, V11.D2, V6.D2
-	VZIP1 V8.D2, V4.D2, V11.D2
-	VZIP2 V8.D2, V4.D2, V8.D2
-	VZIP1 V7.S4, V5.S4, V4.S4
-	VZIP2 V7.S4, V5.S4, V5.S4
-	VZIP1 V10.S4, V9.S4, V7.S4
-	VZIP2 V10.S4, V9.S4, V9.S4
-	VZIP1 V7.D2, V4.D2, V10.D2
-	VZIP2 V7.D2, V4.D2, V7.D2
-	VZIP1 V9.D2, V5.D2, V4.D2
-	VZIP2 V9.D2, V5.D2, V9.D2
-	WORD $0x4EA3D443 // FSUB V3.4S, V2.4S, V3.4S
-	WORD $0x4E23CC87 // FMLA V7.4S, V4.4S, V3.4S
-	WORD $0x4E23CCEA // FMLA V10.4S, V7.4S, V3.4S
-	WORD $0x4E23CD48 // FMLA V8.4S, V10.4S, V3.4S
-	WORD $0x4E23CD0B // FMLA V11.4S, V8.4S, V3.4S
-	WORD $0x4E23CD66 // FMLA V6.4S, V11.4S, V3.4S
-	VEOR V4.B16, V4.B16, V4.B16
-	WORD $0x6E21DCC3 // FMUL V3.4S, V6.4S, V1.4S
-	WORD $0x4E20F484 // FMAX V4.4S, V4.4S, V0.4S
-	WORD $0x4EA2CC64 // FMLS V4.4S, V3.4S, V2.4S
-	FMOVQ 1120(R26), F31
-	WORD $0x6E20E7E3 // FCMGE V3.4S, V31.4S, V0.4S
-	WORD $0x6E205863 // MVN V3.16B, V3.16B
-	VAND V3.B16, V4.B16, V4.B16
+	FMOVQ 544(R26), F31
+	WORD $0x6E3FDC64 // FMUL V4.4S, V3.4S, V31.4S
+	WORD $0x4E21CC24 // FMLA V4.4S, V1.4S, V1.4S
+	FMOVQ 576(R26), F31
+	WORD $0x4E3FCC64 // FMLA V4.4S, V3.4S, V31.4S
+	FMOVQ 608(R26), F3
+	FMOVQ 640(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 672(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 704(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 736(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 768(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 800(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	VSHL $23, V2.S4, V2.S4
+	WORD $0x6E22DC63 // FMUL V3.4S, V3.4S, V2.4S
+	FMOVQ 832(R26), F31
+	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
+	FMOVQ 864(R26), F4
+	FMOVQ 896(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
+	FMOVQ 928(R26), F4
+	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
+	FMOVQ 960(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
+	FMOVQ 992(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1024(R26), F2
+	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	FMOVQ 1056(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1088(R26), F31
+	WORD $0x4E3FCC85 // FMLA V5.4S, V4.4S, V31.4S
+	VMOV V4.B16, V30.B16
+	WORD $0x4E25CC3E // FMLA V30.4S, V1.4S, V5.4S
+	VMOV V30.B16, V5.B16
+	WORD $0x6E25FC84 // FDIV V4.4S, V4.4S, V5.4S
+	VEOR V5.B16, V5.B16, V5.B16
+	WORD $0x6E21DC62 // FMUL V2.4S, V3.4S, V1.4S
+	WORD $0x4E20F4A5 // FMAX V5.4S, V5.4S, V0.4S
+	WORD $0x4EA4CC45 // FMLS V5.4S, V2.4S, V4.4S
 	ADD R6<<2, R0, R20
-	VST1 [V4.S4], (R20)
-	FMOVQ 1152(R26), F3
-	WORD $0x6EA0F8DE // FNEG V30.4S, V6.4S
-	WORD $0x4E23CC5E // FMLA V30.4S, V2.4S, V3.4S
-	VMOV V30.B16, V3.B16
-	WORD $0x6E21DC63 // FMUL V3.4S, V3.4S, V1.4S
-	WORD $0x4F210401 // SSHR V1.4S, V0.4S, #31
-	FMOVQ 1184(R26), F31
-	VAND V31.B16, V0.B16, V2.B16
-	VEOR V2.B16, V3.B16, V3.B16
-	FMOVQ 384(R26), F2
-	WORD $0x4E611C42 // BIC V2.16B, V2.16B, V1.16B
-	WORD $0x4E22D463 // FADD V3.4S, V3.4S, V2.4S
-	FMOVQ 1120(R26), F31
-	WORD $0x6E20E7E0 // FCMGE V0.4S, V31.4S, V0.4S
-	WORD $0x6E205800 // MVN V0.16B, V0.16B
-	VAND V0.B16, V3.B16, V3.B16
-	ADD R6<<2, R1, R21
-	VST1 [V3.S4], (R21)
-	FMOVQ 16(R19), F0
-	FMOVQ 480(R26), F31
-	VAND V31.B16, V0.B16, V1.B16
-	FMOVQ 512(R26), F2
-	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
-	WORD $0x6E22DC41 // FMUL V1.4S, V2.4S, V2.4S
-	VMOV V1.B16, V3.B16
-	WORD $0x4EA2CC43 // FMLS V3.4S, V2.4S, V2.4S
-	WORD $0x6EA0F863 // FNEG V3.4S, V3.4S
-	FMOVQ 64(R26), F4
-	FMOVQ 544(R26), F31
-	WORD $0x4E3FCC24 // FMLA V4.4S, V1.4S, V31.4S
-	FMOVQ 128(R26), F31
-	WORD $0x4E3FD485 // FADD V5.4S, V4.4S, V31.4S
-	FMOVQ 544(R26), F6
-	WORD $0x6EA0F8BE // FNEG V30.4S, V5.4S
-	WORD $0x4E26CC3E // FMLA V30.4S, V1.4S, V6.4S
-	VMOV V30.B16, V6.B16
-	FMOVQ 576(R26), F31
-	WORD $0x4E3FCC26 // FMLA V6.4S, V1.4S, V31.4S
-	FMOVQ 544(R26), F31
-	WORD $0x4E3FCC66 // FMLA V6.4S, V3.4S, V31.4S
-	FMOVQ 192(R26), F1
-	FMOVQ 224(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 256(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 288(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 320(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 352(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
+	VST1 [V5.S4], (R20)
+	FMOVQ 1120(R26), F2
+	WORD $0x6EA0F89E // FNEG V30.4S, V4.4S
+	WORD $0x4E22CC3E // FMLA V30.4S, V1.4S, V2.4S
+	VMOV V30.B16, V2.B16
+	FMOVQ 1152(R26), F1
+	VAND V1.B16, V0.B16, V1.B16
+	VEOR V1.B16, V2.B16, V2.B16
 	FMOVQ 384(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 416(R26), F3
-	WORD $0x4E23C484 // FMAXNM V4.4S, V4.4S, V3.4S
-	VSHL $23, V4.S4, V4.S4
-	VADD V4.S4, V1.S4, V1.S4
-	FMOVQ 384(R26), F31
-	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
-	VUSHR $21, V3.S4, V3.S4
-	MOVD $608(R26), R7
-	VMOV V3.S[0], R8
-	AND $15, R8
-	LSL $5, R8
-	ADDS R7, R8
-	FMOVQ 0(R8), F4
-	FMOVQ 16(R8), F5
-	VMOV V3.S[1], R8
-	AND $15, R8
-	LSL $5, R8
-	ADDS R7, R8
-	FMOVQ 0(R8), F6
-	FMOVQ 16(R8), F7
-	VMOV V3.S[2], R8
-	AND $15, R8
-	LSL $5, R8
-	ADDS R7, R8
-	FMOVQ 0(R8), F8
-	FMOVQ 16(R8), F9
-	VMOV V3.S[3], R8
-	AND $15, R8
-	LSL $5, R8
-	ADDS R7, R8
-	FMOVQ 0(R8), F3
-	FMOVQ 16(R8), F10
-	VZIP1 V6.S4, V4.S4, V11.S4
-	VZIP2 V6.S4, V4.S4, V4.S4
-	VZIP1 V3.S4, V8.S4, V6.S4
-	VZIP2 V3.S4, V8.S4, V8.S4
-	VZIP1 V6.D2, V11.D2, V3.D2
-	VZIP2 V6.D2, V11.D2, V6.D2
-	VZIP1 V8.D2, V4.D2, V11.D2
-	VZIP2 V8.D2, V4.D2, V8.D2
-	VZIP1 V7.S4, V5.S4, V4.S4
-	VZIP2 V7.S4, V5.S4, V5.S4
-	VZIP1 V10.S4, V9.S4, V7.S4
-	VZIP2 V10.S4, V9.S4, V9.S4
-	VZIP1 V7.D2, V4.D2, V10.D2
-	VZIP2 V7.D2, V4.D2, V7.D2
-	VZIP1 V9.D2, V5.D2, V4.D2
-	VZIP2 V9.D2, V5.D2, V9.D2
-	WORD $0x4EA3D443 // FSUB V3.4S, V2.4S, V3.4S
-	WORD $0x4E23CC87 // FMLA V7.4S, V4.4S, V3.4S
-	WORD $0x4E23CCEA // FMLA V10.4S, V7.4S, V3.4S
-	WORD $0x4E23CD48 // FMLA V8.4S, V10.4S, V3.4S
-	WORD $0x4E23CD0B // FMLA V11.4S, V8.4S, V3.4S
-	WORD $0x4E23CD66 // FMLA V6.4S, V11.4S, V3.4S
-	VEOR V4.B16, V4.B16, V4.B16
-	WORD $0x6E21DCC3 // FMUL V3.4S, V6.4S, V1.4S
-	WORD $0x4E20F484 // FMAX V4.4S, V4.4S, V0.4S
-	WORD $0x4EA2CC64 // FMLS V4.4S, V3.4S, V2.4S
-	FMOVQ 1120(R26), F31
-	WORD $0x6E20E7E3 // FCMGE V3.4S, V31.4S, V0.4S
-	WORD $0x6E205863 // MVN V3.16B, V3.16B
-	VAND V3.B16, V4.B16, V4.B16
-	FMOVQ F4, 16(R20)
-	FMOVQ 1152(R26), F3
-	WORD $0x6EA0F8DE // FNEG V30.4S, V6.4S
-	WORD $0x4E23CC5E // FMLA V30.4S, V2.4S, V3.4S
-	VMOV V30.B16, V3.B16
-	WORD $0x6E21DC63 // FMUL V3.4S, V3.4S, V1.4S
-	WORD $0x4F210401 // SSHR V1.4S, V0.4S, #31
-	FMOVQ 1184(R26), F31
+	WORD $0x4F210400 // SSHR V0.4S, V0.4S, #31
+	WORD $0x4E601C21 // BIC V1.16B, V1.16B, V0.16B
+	WORD $0x4E23CC41 // FMLA V1.4S, V2.4S, V3.4S
+	ADD R6<<2, R1, R21
+	VST1 [V1.S4], (R21)
+	FMOVQ 16(R19), F0
+	FMOVQ 448(R26), F1
+	FMOVQ 480(R26), F31
 	VAND V31.B16, V0.B16, V2.B16
-	VEOR V2.B16, V3.B16, V3.B16
-	FMOVQ 384(R26), F2
-	WORD $0x4E611C42 // BIC V2.16B, V2.16B, V1.16B
-	WORD $0x4E22D463 // FADD V3.4S, V3.4S, V2.4S
-	FMOVQ 1120(R26), F31
-	WORD $0x6E20E7E0 // FCMGE V0.4S, V31.4S, V0.4S
-	WORD $0x6E205800 // MVN V0.16B, V0.16B
-	VAND V0.B16, V3.B16, V3.B16
-	FMOVQ F3, 16(R21)
+	WORD $0x4EA2F421 // FMIN V1.4S, V1.4S, V2.4S
+	FMOVQ 64(R26), F2
+	FMOVQ 512(R26), F31
+	WORD $0x6E3FDC23 // FMUL V3.4S, V1.4S, V31.4S
+	WORD $0x4E21CC62 // FMLA V2.4S, V3.4S, V1.4S
+	FMOVQ 128(R26), F31
+	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
+	FMOVQ 544(R26), F31
+	WORD $0x6E3FDC64 // FMUL V4.4S, V3.4S, V31.4S
+	WORD $0x4E21CC24 // FMLA V4.4S, V1.4S, V1.4S
+	FMOVQ 576(R26), F31
+	WORD $0x4E3FCC64 // FMLA V4.4S, V3.4S, V31.4S
+	FMOVQ 608(R26), F3
+	FMOVQ 640(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 672(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 704(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 736(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 768(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 800(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	VSHL $23, V2.S4, V2.S4
+	WORD $0x6E22DC63 // FMUL V3.4S, V3.4S, V2.4S
+	FMOVQ 832(R26), F31
+	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
+	FMOVQ 864(R26), F4
+	FMOVQ 896(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
+	FMOVQ 928(R26), F4
+	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
+	FMOVQ 960(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
+	FMOVQ 992(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1024(R26), F2
+	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	FMOVQ 1056(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1088(R26), F31
+	WORD $0x4E3FCC85 // FMLA V5.4S, V4.4S, V31.4S
+	VMOV V4.B16, V30.B16
+	WORD $0x4E25CC3E // FMLA V30.4S, V1.4S, V5.4S
+	VMOV V30.B16, V5.B16
+	WORD $0x6E25FC84 // FDIV V4.4S, V4.4S, V5.4S
+	VEOR V5.B16, V5.B16, V5.B16
+	WORD $0x6E21DC62 // FMUL V2.4S, V3.4S, V1.4S
+	WORD $0x4E20F4A5 // FMAX V5.4S, V5.4S, V0.4S
+	WORD $0x4EA4CC45 // FMLS V5.4S, V2.4S, V4.4S
+	FMOVQ F5, 16(R20)
+	FMOVQ 1120(R26), F2
+	WORD $0x6EA0F89E // FNEG V30.4S, V4.4S
+	WORD $0x4E22CC3E // FMLA V30.4S, V1.4S, V2.4S
+	VMOV V30.B16, V2.B16
+	FMOVQ 1152(R26), F1
+	VAND V1.B16, V0.B16, V1.B16
+	VEOR V1.B16, V2.B16, V2.B16
+	FMOVQ 384(R26), F1
+	WORD $0x4F210400 // SSHR V0.4S, V0.4S, #31
+	WORD $0x4E601C21 // BIC V1.16B, V1.16B, V0.16B
+	WORD $0x4E23CC41 // FMLA V1.4S, V2.4S, V3.4S
+	FMOVQ F1, 16(R21)
 	ADDS $8, R6
 	SUBS $8, R3
 	B loop1
@@ -2208,122 +1708,76 @@ loop3:
 	BLT done4
 	ADD R6<<2, R2, R22
 	FMOVQ 0(R22), F0
+	FMOVQ 448(R26), F1
 	FMOVQ 480(R26), F31
-	VAND V31.B16, V0.B16, V1.B16
-	FMOVQ 512(R26), F2
-	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
-	WORD $0x6E22DC41 // FMUL V1.4S, V2.4S, V2.4S
-	VMOV V1.B16, V3.B16
-	WORD $0x4EA2CC43 // FMLS V3.4S, V2.4S, V2.4S
-	WORD $0x6EA0F863 // FNEG V3.4S, V3.4S
-	FMOVQ 64(R26), F4
-	FMOVQ 544(R26), F31
-	WORD $0x4E3FCC24 // FMLA V4.4S, V1.4S, V31.4S
-	FMOVQ 128(R26), F31
-	WORD $0x4E3FD485 // FADD V5.4S, V4.4S, V31.4S
-	FMOVQ 544(R26), F6
-	WORD $0x6EA0F8BE // FNEG V30.4S, V5.4S
-	WORD $0x4E26CC3E // FMLA V30.4S, V1.4S, V6.4S
-	VMOV V30.B16, V6.B16
-	FMOVQ 576(R26), F31
-	WORD $0x4E3FCC26 // FMLA V6.4S, V1.4S, V31.4S
-	FMOVQ 544(R26), F31
-	WORD $0x4E3FCC66 // FMLA V6.4S, V3.4S, V31.4S
-	FMOVQ 192(R26), F1
-	FMOVQ 224(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 256(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 288(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 320(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 352(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 384(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 416(R26), F3
-	WORD $0x4E23C484 // FMAXNM V4.4S, V4.4S, V3.4S
-	VSHL $23, V4.S4, V4.S4
-	VADD V4.S4, V1.S4, V1.S4
-	FMOVQ 384(R26), F31
-	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
-	VUSHR $21, V3.S4, V3.S4
-	MOVD $608(R26), R7
-	VMOV V3.S[0], R8
-	AND $15, R8
-	LSL $5, R8
-	ADDS R7, R8
-	FMOVQ 0(R8), F4
-	FMOVQ 16(R8), F5
-	VMOV V3.S[1], R8
-	AND $15, R8
-	LSL $5, R8
-	ADDS R7, R8
-	FMOVQ 0(R8), F6
-	FMOVQ 16(R8), F7
-	VMOV V3.S[2], R8
-	AND $15, R8
-	LSL $5, R8
-	ADDS R7, R8
-	FMOVQ 0(R8), F8
-	FMOVQ 16(R8), F9
-	VMOV V3.S[3], R8
-	AND $15, R8
-	LSL $5, R8
-	ADDS R7, R8
-	FMOVQ 0(R8), F3
-	FMOVQ 16(R8), F10
-	VZIP1 V6.S4, V4.S4, V11.S4
-	VZIP2 V6.S4, V4.S4, V4.S4
-	VZIP1 V3.S4, V8.S4, V6.S4
-	VZIP2 V3.S4, V8.S4, V8.S4
-	VZIP1 V6.D2, V11.D2, V3.D2
-	VZIP2 V6.D2, V11.D2, V6.D2
-	VZIP1 V8.D2, V4.D2, V11.D2
-	VZIP2 V8.D2, V4.D2, V8.D2
-	VZIP1 V7.S4, V5.S4, V4.S4
-	VZIP2 V7.S4, V5.S4, V5.S4
-	VZIP1 V10.S4, V9.S4, V7.S4
-	VZIP2 V10.S4, V9.S4, V9.S4
-	VZIP1 V7.D2, V4.D2, V10.D2
-	VZIP2 V7.D2, V4.D2, V7.D2
-	VZIP1 V9.D2, V5.D2, V4.D2
-	VZIP2 V9.D2, V5.D2, V9.D2
-	WORD $0x4EA3D443 // FSUB V3.4S, V2.4S, V3.4S
-	WORD $0x4E23CC87 // FMLA V7.4S, V4.4S, V3.4S
-	WORD $0x4E23CCEA // FMLA V10.4S, V7.4S, V3.4S
-	WORD $0x4E23CD48 // FMLA V8.4S, V10.4S, V3.4S
-	WORD $0x4E23CD0B // FMLA V11.4S, V8.4S, V3.4S
-	WORD $0x4E23CD66 // FMLA V6.4S, V11.4S, V3.4S
-	VEOR V4.B16, V4.B16, V4.B16
-	WORD $0x6E21DCC3 // FMUL V3.4S, V6.4S, V1.4S
-	WORD $0x4E20F484 // FMAX V4.4S, V4.4S, V0.4S
-	WORD $0x4EA2CC64 // FMLS V4.4S, V3.4S, V2.4S
-	FMOVQ 1120(R26), F31
-	WORD $0x6E20E7E3 // FCMGE V3.4S, V31.4S, V0.4S
-	WORD $0x6E205863 // MVN V3.16B, V3.16B
-	VAND V3.B16, V4.B16, V4.B16
-	ADD R6<<2, R0, R23
-	VST1 [V4.S4], (R23)
-	FMOVQ 1152(R26), F3
-	WORD $0x6EA0F8DE // FNEG V30.4S, V6.4S
-	WORD $0x4E23CC5E // FMLA V30.4S, V2.4S, V3.4S
-	VMOV V30.B16, V3.B16
-	WORD $0x6E21DC63 // FMUL V3.4S, V3.4S, V1.4S
-	WORD $0x4F210401 // SSHR V1.4S, V0.4S, #31
-	FMOVQ 1184(R26), F31
 	VAND V31.B16, V0.B16, V2.B16
-	VEOR V2.B16, V3.B16, V3.B16
-	FMOVQ 384(R26), F2
-	WORD $0x4E611C42 // BIC V2.16B, V2.16B, V1.16B
-	WORD $0x4E22D463 // FADD V3.4S, V3.4S, V2.4S
-	FMOVQ 1120(R26), F31
-	WORD $0x6E20E7E0 // FCMGE V0.4S, V31.4S, V0.4S
-	WORD $0x6E205800 // MVN V0.16B, V0.16B
-	VAND V0.B16, V3.B16, V3.B16
+	WORD $0x4EA2F421 // FMIN V1.4S, V1.4S, V2.4S
+	FMOVQ 64(R26), F2
+	FMOVQ 512(R26), F31
+	WORD $0x6E3FDC23 // FMUL V3.4S, V1.4S, V31.4S
+	WORD $0x4E21CC62 // FMLA V2.4S, V3.4S, V1.4S
+	FMOVQ 128(R26), F31
+	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
+	FMOVQ 544(R26), F31
+	WORD $0x6E3FDC64 // FMUL V4.4S, V3.4S, V31.4S
+	WORD $0x4E21CC24 // FMLA V4.4S, V1.4S, V1.4S
+	FMOVQ 576(R26), F31
+	WORD $0x4E3FCC64 // FMLA V4.4S, V3.4S, V31.4S
+	FMOVQ 608(R26), F3
+	FMOVQ 640(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 672(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 704(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 736(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 768(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 800(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	VSHL $23, V2.S4, V2.S4
+	WORD $0x6E22DC63 // FMUL V3.4S, V3.4S, V2.4S
+	FMOVQ 832(R26), F31
+	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
+	FMOVQ 864(R26), F4
+	FMOVQ 896(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
+	FMOVQ 928(R26), F4
+	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
+	FMOVQ 960(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
+	FMOVQ 992(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1024(R26), F2
+	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	FMOVQ 1056(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1088(R26), F31
+	WORD $0x4E3FCC85 // FMLA V5.4S, V4.4S, V31.4S
+	VMOV V4.B16, V30.B16
+	WORD $0x4E25CC3E // FMLA V30.4S, V1.4S, V5.4S
+	VMOV V30.B16, V5.B16
+	WORD $0x6E25FC84 // FDIV V4.4S, V4.4S, V5.4S
+	VEOR V5.B16, V5.B16, V5.B16
+	WORD $0x6E21DC62 // FMUL V2.4S, V3.4S, V1.4S
+	WORD $0x4E20F4A5 // FMAX V5.4S, V5.4S, V0.4S
+	WORD $0x4EA4CC45 // FMLS V5.4S, V2.4S, V4.4S
+	ADD R6<<2, R0, R23
+	VST1 [V5.S4], (R23)
+	FMOVQ 1120(R26), F2
+	WORD $0x6EA0F89E // FNEG V30.4S, V4.4S
+	WORD $0x4E22CC3E // FMLA V30.4S, V1.4S, V2.4S
+	VMOV V30.B16, V2.B16
+	FMOVQ 1152(R26), F1
+	VAND V1.B16, V0.B16, V1.B16
+	VEOR V1.B16, V2.B16, V2.B16
+	FMOVQ 384(R26), F1
+	WORD $0x4F210400 // SSHR V0.4S, V0.4S, #31
+	WORD $0x4E601C21 // BIC V1.16B, V1.16B, V0.16B
+	WORD $0x4E23CC41 // FMLA V1.4S, V2.4S, V3.4S
 	ADD R6<<2, R1, R24
-	VST1 [V3.S4], (R24)
+	VST1 [V1.S4], (R24)
 	ADDS $4, R6
 	SUBS $4, R3
 	B loop3
@@ -2353,158 +1807,112 @@ below2_1:
 	FMOVS (R17), F0
 
 moved_1:
+	FMOVQ 448(R26), F1
 	FMOVQ 480(R26), F31
-	VAND V31.B16, V0.B16, V1.B16
-	FMOVQ 512(R26), F2
-	WORD $0x4EA1F442 // FMIN V2.4S, V2.4S, V1.4S
-	WORD $0x6E22DC41 // FMUL V1.4S, V2.4S, V2.4S
-	VMOV V1.B16, V3.B16
-	WORD $0x4EA2CC43 // FMLS V3.4S, V2.4S, V2.4S
-	WORD $0x6EA0F863 // FNEG V3.4S, V3.4S
-	FMOVQ 64(R26), F4
-	FMOVQ 544(R26), F31
-	WORD $0x4E3FCC24 // FMLA V4.4S, V1.4S, V31.4S
+	VAND V31.B16, V0.B16, V2.B16
+	WORD $0x4EA2F421 // FMIN V1.4S, V1.4S, V2.4S
+	FMOVQ 64(R26), F2
+	FMOVQ 512(R26), F31
+	WORD $0x6E3FDC23 // FMUL V3.4S, V1.4S, V31.4S
+	WORD $0x4E21CC62 // FMLA V2.4S, V3.4S, V1.4S
 	FMOVQ 128(R26), F31
-	WORD $0x4E3FD485 // FADD V5.4S, V4.4S, V31.4S
-	FMOVQ 544(R26), F6
-	WORD $0x6EA0F8BE // FNEG V30.4S, V5.4S
-	WORD $0x4E26CC3E // FMLA V30.4S, V1.4S, V6.4S
-	VMOV V30.B16, V6.B16
-	FMOVQ 576(R26), F31
-	WORD $0x4E3FCC26 // FMLA V6.4S, V1.4S, V31.4S
-	FMOVQ 544(R26), F31
-	WORD $0x4E3FCC66 // FMLA V6.4S, V3.4S, V31.4S
-	FMOVQ 192(R26), F1
-	FMOVQ 224(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 256(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 288(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 320(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 352(R26), F3
-	WORD $0x4E26CC23 // FMLA V3.4S, V1.4S, V6.4S
-	FMOVQ 384(R26), F1
-	WORD $0x4E26CC61 // FMLA V1.4S, V3.4S, V6.4S
-	FMOVQ 416(R26), F3
-	WORD $0x4E23C484 // FMAXNM V4.4S, V4.4S, V3.4S
-	VSHL $23, V4.S4, V4.S4
-	VADD V4.S4, V1.S4, V1.S4
-	FMOVQ 384(R26), F31
 	WORD $0x4E3FD443 // FADD V3.4S, V2.4S, V31.4S
-	VUSHR $21, V3.S4, V3.S4
-	MOVD $608(R26), R2
-	VMOV V3.S[0], R7
-	AND $15, R7
-	LSL $5, R7
-	ADDS R2, R7
-	FMOVQ 0(R7), F4
-	FMOVQ 16(R7), F5
-	VMOV V3.S[1], R7
-	AND $15, R7
-	LSL $5, R7
-	ADDS R2, R7
-	FMOVQ 0(R7), F6
-	FMOVQ 16(R7), F7
-	VMOV V3.S[2], R7
-	AND $15, R7
-	LSL $5, R7
-	ADDS R2, R7
-	FMOVQ 0(R7), F8
-	FMOVQ 16(R7), F9
-	VMOV V3.S[3], R7
-	AND $15, R7
-	LSL $5, R7
-	ADDS R2, R7
-	FMOVQ 0(R7), F3
-	FMOVQ 16(R7), F10
-	VZIP1 V6.S4, V4.S4, V11.S4
-	VZIP2 V6.S4, V4.S4, V4.S4
-	VZIP1 V3.S4, V8.S4, V6.S4
-	VZIP2 V3.S4, V8.S4, V8.S4
-	VZIP1 V6.D2, V11.D2, V3.D2
-	VZIP2 V6.D2, V11.D2, V6.D2
-	VZIP1 V8.D2, V4.D2, V11.D2
-	VZIP2 V8.D2, V4.D2, V8.D2
-	VZIP1 V7.S4, V5.S4, V4.S4
-	VZIP2 V7.S4, V5.S4, V5.S4
-	VZIP1 V10.S4, V9.S4, V7.S4
-	VZIP2 V10.S4, V9.S4, V9.S4
-	VZIP1 V7.D2, V4.D2, V10.D2
-	VZIP2 V7.D2, V4.D2, V7.D2
-	VZIP1 V9.D2, V5.D2, V4.D2
-	VZIP2 V9.D2, V5.D2, V9.D2
-	WORD $0x4EA3D443 // FSUB V3.4S, V2.4S, V3.4S
-	WORD $0x4E23CC87 // FMLA V7.4S, V4.4S, V3.4S
-	WORD $0x4E23CCEA // FMLA V10.4S, V7.4S, V3.4S
-	WORD $0x4E23CD48 // FMLA V8.4S, V10.4S, V3.4S
-	WORD $0x4E23CD0B // FMLA V11.4S, V8.4S, V3.4S
-	WORD $0x4E23CD66 // FMLA V6.4S, V11.4S, V3.4S
-	VEOR V4.B16, V4.B16, V4.B16
-	WORD $0x6E21DCC3 // FMUL V3.4S, V6.4S, V1.4S
-	WORD $0x4E20F484 // FMAX V4.4S, V4.4S, V0.4S
-	WORD $0x4EA2CC64 // FMLS V4.4S, V3.4S, V2.4S
-	FMOVQ 1120(R26), F31
-	WORD $0x6E20E7E3 // FCMGE V3.4S, V31.4S, V0.4S
-	WORD $0x6E205863 // MVN V3.16B, V3.16B
-	VAND V3.B16, V4.B16, V4.B16
+	FMOVQ 544(R26), F31
+	WORD $0x6E3FDC64 // FMUL V4.4S, V3.4S, V31.4S
+	WORD $0x4E21CC24 // FMLA V4.4S, V1.4S, V1.4S
+	FMOVQ 576(R26), F31
+	WORD $0x4E3FCC64 // FMLA V4.4S, V3.4S, V31.4S
+	FMOVQ 608(R26), F3
+	FMOVQ 640(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 672(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 704(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 736(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	FMOVQ 768(R26), F5
+	WORD $0x4E24CC65 // FMLA V5.4S, V3.4S, V4.4S
+	FMOVQ 800(R26), F3
+	WORD $0x4E24CCA3 // FMLA V3.4S, V5.4S, V4.4S
+	VSHL $23, V2.S4, V2.S4
+	WORD $0x6E22DC63 // FMUL V3.4S, V3.4S, V2.4S
+	FMOVQ 832(R26), F31
+	WORD $0x4E3FD422 // FADD V2.4S, V1.4S, V31.4S
+	FMOVQ 864(R26), F4
+	FMOVQ 896(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
+	FMOVQ 928(R26), F4
+	WORD $0x4E21CCA4 // FMLA V4.4S, V5.4S, V1.4S
+	FMOVQ 960(R26), F5
+	WORD $0x4E21CC85 // FMLA V5.4S, V4.4S, V1.4S
+	FMOVQ 992(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1024(R26), F2
+	WORD $0x4E21CC82 // FMLA V2.4S, V4.4S, V1.4S
+	FMOVQ 1056(R26), F4
+	WORD $0x4E21CC44 // FMLA V4.4S, V2.4S, V1.4S
+	FMOVQ 1088(R26), F31
+	WORD $0x4E3FCC85 // FMLA V5.4S, V4.4S, V31.4S
+	VMOV V4.B16, V30.B16
+	WORD $0x4E25CC3E // FMLA V30.4S, V1.4S, V5.4S
+	VMOV V30.B16, V5.B16
+	WORD $0x6E25FC84 // FDIV V4.4S, V4.4S, V5.4S
+	VEOR V5.B16, V5.B16, V5.B16
+	WORD $0x6E21DC62 // FMUL V2.4S, V3.4S, V1.4S
+	WORD $0x4E20F4A5 // FMAX V5.4S, V5.4S, V0.4S
+	WORD $0x4EA4CC45 // FMLS V5.4S, V2.4S, V4.4S
 	ADD R6<<2, R0, R19
 	MOVD $0(R19), R17
 	SUB $4, R3, R16
 	TBNZ $63, R16, fewer_2
-	FMOVQ F4, (R17)
+	FMOVQ F5, (R17)
 	B moved_2
 
 fewer_2:
 	TBNZ $63, R3, moved_2
 	TBZ $1, R3, below2_2
-	FMOVD F4, (R17)
+	FMOVD F5, (R17)
 	TBZ $0, R3, moved_2
 	ADD $8, R17
-	VST1 V4.S[2], (R17)
+	VST1 V5.S[2], (R17)
 	B moved_2
 
 below2_2:
 	TBZ $0, R3, moved_2
-	FMOVS F4, (R17)
+	FMOVS F5, (R17)
 
 moved_2:
-	FMOVQ 1152(R26), F3
-	WORD $0x6EA0F8DE // FNEG V30.4S, V6.4S
-	WORD $0x4E23CC5E // FMLA V30.4S, V2.4S, V3.4S
-	VMOV V30.B16, V3.B16
-	WORD $0x6E21DC63 // FMUL V3.4S, V3.4S, V1.4S
-	WORD $0x4F210401 // SSHR V1.4S, V0.4S, #31
-	FMOVQ 1184(R26), F31
-	VAND V31.B16, V0.B16, V2.B16
-	VEOR V2.B16, V3.B16, V3.B16
-	FMOVQ 384(R26), F2
-	WORD $0x4E611C42 // BIC V2.16B, V2.16B, V1.16B
-	WORD $0x4E22D463 // FADD V3.4S, V3.4S, V2.4S
-	FMOVQ 1120(R26), F31
-	WORD $0x6E20E7E0 // FCMGE V0.4S, V31.4S, V0.4S
-	WORD $0x6E205800 // MVN V0.16B, V0.16B
-	VAND V0.B16, V3.B16, V3.B16
+	FMOVQ 1120(R26), F2
+	WORD $0x6EA0F89E // FNEG V30.4S, V4.4S
+	WORD $0x4E22CC3E // FMLA V30.4S, V1.4S, V2.4S
+	VMOV V30.B16, V2.B16
+	FMOVQ 1152(R26), F1
+	VAND V1.B16, V0.B16, V1.B16
+	VEOR V1.B16, V2.B16, V2.B16
+	FMOVQ 384(R26), F1
+	WORD $0x4F210400 // SSHR V0.4S, V0.4S, #31
+	WORD $0x4E601C21 // BIC V1.16B, V1.16B, V0.16B
+	WORD $0x4E23CC41 // FMLA V1.4S, V2.4S, V3.4S
 	ADD R6<<2, R1, R20
 	MOVD $0(R20), R17
 	SUB $4, R3, R16
 	TBNZ $63, R16, fewer_3
-	FMOVQ F3, (R17)
+	FMOVQ F1, (R17)
 	B moved_3
 
 fewer_3:
 	TBNZ $63, R3, moved_3
 	TBZ $1, R3, below2_3
-	FMOVD F3, (R17)
+	FMOVD F1, (R17)
 	TBZ $0, R3, moved_3
 	ADD $8, R17
-	VST1 V3.S[2], (R17)
+	VST1 V1.S[2], (R17)
 	B moved_3
 
 below2_3:
 	TBZ $0, R3, moved_3
-	FMOVS F3, (R17)
+	FMOVS F1, (R17)
 
 moved_3:
 

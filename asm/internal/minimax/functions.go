@@ -32,6 +32,11 @@ func Inverse(f Function) Function {
 	return func(x *big.Float) *big.Float { return quo(number(1), f(x)) }
 }
 
+// TimesX returns x·f(x).
+func TimesX(f Function) Function {
+	return func(x *big.Float) *big.Float { return mul(x, f(x)) }
+}
+
 // Exp returns eˣ.
 func Exp(x *big.Float) *big.Float {
 	return series(number(1), x, func(k int) int { return k })
@@ -76,26 +81,17 @@ var sqrt2Pi = func() *big.Float {
 	return newFloat().Sqrt(mul(number(8), sub(mul(number(4), atan(5)), atan(239))))
 }()
 
-// NormalTail returns R(place + d) as a function of d, R(a) = (1 − Φ(a))·exp(a²/2), Φ the standard
-// normal distribution function: its Taylor series about the place, where
-//
-//	R(a) = exp(a²/2)/2 − Σ a^{2k+1}/(2k+1)!!/√(2π)   and   R′(a) = a·R(a) − 1/√(2π).
-func NormalTail(place float64) Function {
-	const terms = 120
-	a := number(place)
+// NormalTail returns R(a) = 2·(1 − Φ(a))·exp(a²/2), Φ the standard normal distribution function,
+// which is exp(a²/2) − 2·Σ a^{2k+1}/(2k+1)!!/√(2π).
+func NormalTail(a *big.Float) *big.Float {
 	square := mul(a, a)
 	odd := series(a, square, func(k int) int { return 2*k + 1 })
-	t := make([]*big.Float, terms)
-	t[0] = sub(mul(number(0.5), Exp(mul(number(0.5), square))), quo(odd, sqrt2Pi))
-	t[1] = sub(mul(a, t[0]), quo(number(1), sqrt2Pi))
-	for k := 2; k < terms; k++ {
-		t[k] = quo(add(mul(a, t[k-1]), t[k-2]), number(float64(k)))
-	}
-	return func(d *big.Float) *big.Float {
-		sum := number(0)
-		for k := terms - 1; k >= 0; k-- {
-			sum = add(mul(sum, d), t[k])
-		}
-		return sum
+	return sub(Exp(mul(number(0.5), square)), mul(number(2), quo(odd, sqrt2Pi)))
+}
+
+// NormalTailRest returns (1/R(a) − 1)/a − slope as a function of a.
+func NormalTailRest(slope float64) Function {
+	return func(a *big.Float) *big.Float {
+		return sub(quo(sub(quo(number(1), NormalTail(a)), number(1)), a), number(slope))
 	}
 }

@@ -12,16 +12,27 @@ type Function func(x *big.Float) *big.Float
 
 // Fit returns the coefficients, lowest first, of the polynomial P of a degree that minimises the
 // largest |weight·(P − f)| over lo ≤ x ≤ hi, and that largest error.
-//
-// The best P is the one whose error reaches its maximum degree+2 times with alternating signs
-// (Chebyshev). Each round finds the polynomial with errors of equal size at degree+2 points, then
-// moves the points to the extremes of its error.
 func Fit(f, weight Function, lo, hi float64, degree int) (coefficients []float64, largest float64) {
-	s := solver{f: f, weight: weight}
-	count, grid := degree+2, 24*(degree+2)
+	p, _, largest := FitRatio(f, weight, lo, hi, degree, 0)
+	return p, largest
+}
+
+// FitRatio returns the coefficients, lowest first, of the polynomials P and Q of two degrees, Q(0)
+// = 1, that minimise the largest |weight·(P/Q − f)| over lo ≤ x ≤ hi, and that largest error.
+//
+// The best P/Q is the one whose error reaches its maximum with alternating signs once more than
+// there are coefficients (Chebyshev). Each round finds the ratio with errors of equal size at so
+// many points, then moves the points to the extremes of its error.
+func FitRatio(f, weight Function, lo, hi float64, above, below int) (p, q []float64, largest float64) {
+	s := solver{f: f, weight: weight, above: above, below: below}
+	count := above + below + 2
+	grid := 24 * count
 	for i := range grid + 1 {
-		x := (lo+hi)/2 - (hi-lo)/2*math.Cos(math.Pi*float64(i)/float64(grid))
-		if p := s.sample(x); p.w.Sign() != 0 {
+		t := (1 - math.Cos(math.Pi*float64(i)/float64(grid))) / 2
+		if below > 0 {
+			t /= 6 - 5*t // closer at lo
+		}
+		if p := s.sample(lo + (hi-lo)*t); p.w.Sign() != 0 {
 			s.grid = append(s.grid, p)
 		}
 	}
@@ -40,16 +51,22 @@ func Fit(f, weight Function, lo, hi float64, degree int) (coefficients []float64
 			break
 		}
 	}
-	for _, c := range s.c[:count-1] {
-		coefficients = append(coefficients, float(c))
+	return floats(s.p), floats(s.q), math.Abs(float(s.e))
+}
+
+func floats(c []*big.Float) (v []float64) {
+	for _, c := range c {
+		v = append(v, float(c))
 	}
-	return coefficients, math.Abs(float(s.c[count-1]))
+	return v
 }
 
 type solver struct {
-	f, weight Function
-	grid      []sample
-	c         []*big.Float // the polynomial, and its error at the points
+	f, weight    Function
+	above, below int // degrees
+	grid         []sample
+	p, q         []*big.Float
+	e            *big.Float // the error at the points
 }
 
 // sample is a point with f and its weight there.
@@ -63,27 +80,62 @@ func (s *solver) sample(at float64) sample {
 	return sample{at, x, s.f(x), s.weight(x)}
 }
 
-// level solves w_i·(P(x_i) − f_i) = (−1)^i·E for the coefficients and E.
+// level solves w_i·(P(x_i)/Q(x_i) − f_i) = (−1)^i·E for the coefficients and E. For a ratio, E is
+// where solve returns its argument, which secants find.
 func (s *solver) level(points []sample) {
+	x, e := number(0), s.solve(points, number(0))
+	change := sub(e, x)
+	const steps = 8
+	for range steps {
+		if s.below == 0 || change.Sign() == 0 {
+			break
+		}
+		next := s.solve(points, e)
+		was := change
+		change = sub(next, e)
+		slope := quo(sub(change, was), sub(e, x))
+		x, e = e, sub(e, quo(change, slope))
+	}
+}
+
+// solve solves w_i·(P(x_i) − f_i·Q(x_i)) = (−1)^i·(e·(Q(x_i) − 1) + E) for the coefficients and E,
+// and returns E.
+func (s *solver) solve(points []sample, e *big.Float) *big.Float {
 	rows := make([][]*big.Float, len(points))
 	for i, p := range points {
-		power := p.w
-		for range len(points) - 1 {
-			rows[i] = append(rows[i], power)
-			power = mul(power, p.x)
-		}
-		rows[i] = append(rows[i], number(float64(2*(i%2)-1)), mul(p.w, p.f))
+		sign := number(float64(1 - 2*(i%2)))
+		goal := mul(p.w, p.f)
+		rows[i] = powers(rows[i], p.w, p.x, s.above+1)
+		rows[i] = powers(rows[i], sub(number(0), mul(p.x, add(goal, mul(sign, e)))), p.x, s.below)
+		rows[i] = append(rows[i], sub(number(0), sign), goal)
 	}
-	s.c = eliminate(rows)
+	c := eliminate(rows)
+	s.p = c[:s.above+1]
+	s.q = append([]*big.Float{number(1)}, c[s.above+1:len(c)-1]...)
+	s.e = c[len(c)-1]
+	return s.e
+}
+
+// powers appends first, first·x, first·x² and so on, n numbers.
+func powers(row []*big.Float, first, x *big.Float, n int) []*big.Float {
+	for range n {
+		row = append(row, first)
+		first = mul(first, x)
+	}
+	return row
 }
 
 // err returns the weighted error at a sample.
 func (s *solver) err(p sample) float64 {
+	return float(mul(p.w, sub(quo(horner(s.p, p.x), horner(s.q, p.x)), p.f)))
+}
+
+func horner(c []*big.Float, x *big.Float) *big.Float {
 	y := number(0)
-	for i := len(s.c) - 2; i >= 0; i-- {
-		y = add(mul(y, p.x), s.c[i])
+	for i := len(c) - 1; i >= 0; i-- {
+		y = add(mul(y, x), c[i])
 	}
-	return float(mul(p.w, sub(y, p.f)))
+	return y
 }
 
 // extremes returns the place of the largest error in each run of a sign, and the ratio of the

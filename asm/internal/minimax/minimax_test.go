@@ -22,7 +22,7 @@ func TestFit(t *testing.T) {
 
 // The functions agree with package math to float64's precision, at both ends and inside.
 func TestFunctions(t *testing.T) {
-	tail := func(x float64) float64 { return 0.5 * math.Erfc(x/math.Sqrt2) * math.Exp(x*x/2) }
+	tail := func(x float64) float64 { return math.Erfc(x/math.Sqrt2) * math.Exp(x*x/2) }
 	for _, test := range []struct {
 		name string
 		got  func(x float64) float64
@@ -33,8 +33,8 @@ func TestFunctions(t *testing.T) {
 		{"Growth", func(x float64) float64 { return value(Growth)(x)*x*x + x }, math.Expm1, []float64{-0.34, 0, 0.2, 0.34}},
 		{"Sine", func(x float64) float64 { return x + x*x*x*value(Sine)(x*x) }, math.Sin, []float64{0, 0.1, 0.5, 0.78}},
 		{"Cosine", func(x float64) float64 { return 1 - x*x/2 + x*x*x*x*value(Cosine)(x*x) }, math.Cos, []float64{0, 0.1, 0.5, 0.78}},
-		{"NormalTail(5)", func(x float64) float64 { return value(NormalTail(5))(x - 5) }, tail, []float64{4, 4.5, 5, 6.5}},
-		{"NormalTail(0)", value(NormalTail(0)), tail, []float64{0, 0.25, 1}},
+		{"NormalTail", value(NormalTail), tail, []float64{0, 0.25, 1, 4, 5, 6.5}},
+		{"NormalTailRest", value(NormalTailRest(2.5)), func(x float64) float64 { return (1/tail(x)-1)/x - 2.5 }, []float64{0.25, 1, 4}},
 	} {
 		for _, x := range test.at {
 			if got, want := test.got(x), test.want(x); math.Abs(got-want) > 4e-15*math.Abs(want) {
