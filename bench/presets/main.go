@@ -1,9 +1,12 @@
 // Command presets runs training steps of every preset at full size on noise, and prints a table of
 // time and memory:
 //
-//	go run ./bench/presets [-memory 8] [-threads N] [-predict] [TASK...]
+//	go run ./bench/presets [-memory 8] [-threads N] [-predict | -roofline] [TASK...]
 //
 // With -predict it runs them with one thread and prints the speed-up that more threads would have.
+// With -roofline it runs them with one thread and prints, for each part of a step, its time, the
+// operations and bytes that it cannot avoid, and the time that the core needs for these at its peak
+// rates of multiply-adds and of copies in memory (Williams, Waterman and Patterson, 2009).
 //
 // A batch that would need more than -memory GiB is halved until it fits; the table shows this. Each
 // preset runs in a separate process, whose peak resident memory is shown (Linux only).
@@ -11,6 +14,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -62,31 +66,43 @@ type result struct {
 	Parameters int
 	Seconds    float64 // of the second step
 	Peak       float64 // GiB of resident memory; 0: unknown
-	Trace      trace   // with -predict
+	Config     model.Config
+	Sequences  int   // in a batch
+	Trace      trace // with -predict or -roofline
 }
 
 func main() {
 	memory := flag.Float64("memory", 8, "`GiB` that a network may take")
 	threads := flag.Int("threads", runtime.NumCPU(), "worker threads")
 	predict := flag.Bool("predict", false, "predict the speed-up with more threads")
+	roofline := flag.Bool("roofline", false, "compare the parts of a step with the limits of the processor and its memory")
 	child := flag.Bool("child", false, "print one preset's row as JSON (used by the program itself)")
 	flag.Parse()
 	fail(level.Set(""))
-	if *predict {
+	traced := *predict || *roofline
+	if traced {
 		*threads = 1
 	}
+	if *predict && *roofline {
+		fail(errors.New("-predict and -roofline: expected one of them"))
+	}
 	if *child {
-		r, err := measure(info(flag.Arg(0)), *memory, *threads, *predict)
+		r, err := measure(info(flag.Arg(0)), *memory, *threads, traced)
 		fail(err)
 		fail(json.NewEncoder(os.Stdout).Encode(r))
 		return
 	}
 	fmt.Printf("%d threads, level %s\n\n", *threads, level.Current())
 	row := result.row
-	if *predict {
+	switch {
+	case *predict:
 		row = result.prediction
 		printPredictionHead()
-	} else {
+	case *roofline:
+		l := measureLimits()
+		row = func(r result, task string) string { return r.roofline(task, l) }
+		printRooflineHead(l)
+	default:
 		fmt.Println("| preset | network | length | batch | parameters | seconds per step | peak memory |")
 		fmt.Println("| --- | --- | ---: | ---: | ---: | ---: | ---: |")
 	}
@@ -94,7 +110,7 @@ func main() {
 		if flag.NArg() > 0 && !slices.Contains(flag.Args(), t.Name) {
 			continue
 		}
-		r, err := run(t.Name, *memory, *threads, *predict)
+		r, err := run(t.Name, *memory, *threads, traced)
 		if err != nil {
 			fail(fmt.Errorf("%s: %w", t.Name, err))
 		}
@@ -119,12 +135,12 @@ func info(name string) dataset.Info {
 }
 
 // run measures a preset in a separate process.
-func run(task string, memory float64, threads int, predict bool) (r result, err error) {
+func run(task string, memory float64, threads int, traced bool) (r result, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return r, err
 	}
-	cmd := exec.Command(self, "-child", "-memory", fmt.Sprint(memory), "-threads", strconv.Itoa(threads), fmt.Sprintf("-predict=%v", predict), task)
+	cmd := exec.Command(self, "-child", "-memory", fmt.Sprint(memory), "-threads", strconv.Itoa(threads), fmt.Sprintf("-predict=%v", traced), task)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -150,7 +166,7 @@ func (r result) row(task string) string {
 }
 
 // measure makes two training steps, forward, backward and AdamW, and times the second.
-func measure(info dataset.Info, memory float64, threads int, predict bool) (result, error) {
+func measure(info dataset.Info, memory float64, threads int, traced bool) (result, error) {
 	tk, err := task.Lookup(info.Name)
 	if err != nil {
 		return result{}, err
@@ -159,12 +175,13 @@ func measure(info dataset.Info, memory float64, threads int, predict bool) (resu
 	c := cfg.Network(info)
 	r := result{
 		Network: fmt.Sprintf("%d×%d, N=%d", c.NLayers, c.DModel, c.SSM.DState), Length: info.MaxLen,
-		Batch: cfg.Train.Batch, Preset: cfg.Train.Batch, Parameters: c.CountParams(),
+		Config: c, Batch: cfg.Train.Batch, Preset: cfg.Train.Batch, Parameters: c.CountParams(),
 	}
 	opt := convmode.Options{MaxLen: info.MaxLen, Workers: threads, Training: true}
 	for opt.MaxBatch = r.Batch * c.Towers(); r.Batch > 1 && opt.Memory(c) > memory*(1<<30); opt.MaxBatch = r.Batch * c.Towers() {
 		r.Batch /= 2
 	}
+	r.Sequences = opt.MaxBatch
 	m, err := model.New(c, 1)
 	if err != nil {
 		return r, err
@@ -176,7 +193,7 @@ func measure(info dataset.Info, memory float64, threads int, predict bool) (resu
 	defer net.Close()
 	b, grads, adam := noise(c, opt), model.NewWeights(c), optim.NewAdamW(m, cfg.Optim)
 	var dLogits []float32
-	if predict {
+	if traced {
 		par.Trace = r.Trace.add
 	}
 	for step := range 2 {

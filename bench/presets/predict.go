@@ -10,9 +10,19 @@ import (
 // trace has the time of each item of the parallel loops of a training step with one thread.
 type trace struct {
 	Loops [][]time.Duration
+	Names []string // of the loops' functions
 }
 
-func (t *trace) add(items []time.Duration) { t.Loops = append(t.Loops, items) }
+func (t *trace) add(name string, items []time.Duration) {
+	t.Loops, t.Names = append(t.Loops, items), append(t.Names, name)
+}
+
+func total(items []time.Duration) (sum time.Duration) {
+	for _, d := range items {
+		sum += d
+	}
+	return sum
+}
 
 // time returns the time of the loops with a number of threads. Each thread takes the next item when
 // it has finished one, and a loop ends when all its items are done.

@@ -7,6 +7,7 @@ package par
 
 import (
 	"fmt"
+	"reflect"
 	"runtime"
 	"runtime/debug"
 	"sync"
@@ -42,9 +43,9 @@ func (p *Panic) Unwrap() error {
 	return err
 }
 
-// Trace, if not nil, receives the time of each item of every loop of a pool with one worker. Only
-// benchmarks set it, before they create pools.
-var Trace func(items []time.Duration)
+// Trace, if not nil, receives the name of the function and the time of each item of every loop of a
+// pool with one worker. Only benchmarks set it, before they create pools.
+var Trace func(body string, items []time.Duration)
 
 // Workers resolves a number of workers that a caller asks for: 0 means one per processor
 // (GOMAXPROCS).
@@ -88,7 +89,7 @@ func (p *Pool) For(items int, body func(worker, item int)) {
 			body(0, i)
 			times[i] = time.Since(began)
 		}
-		Trace(times)
+		Trace(runtime.FuncForPC(reflect.ValueOf(body).Pointer()).Name(), times)
 		return
 	}
 	p.body, p.items = body, int64(items)

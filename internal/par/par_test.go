@@ -173,7 +173,8 @@ func TestForAllocatesNothing(t *testing.T) {
 // Trace receives one time per item of each loop with one worker.
 func TestTrace(t *testing.T) {
 	var loops [][]time.Duration
-	par.Trace = func(items []time.Duration) { loops = append(loops, items) }
+	var name string
+	par.Trace = func(body string, items []time.Duration) { name, loops = body, append(loops, items) }
 	defer func() { par.Trace = nil }()
 	one, two := par.New(1), par.New(2)
 	defer one.Close()
@@ -182,6 +183,9 @@ func TestTrace(t *testing.T) {
 	one.For(3, func(_, item int) { sum += item })
 	one.For(0, func(_, _ int) { t.Error("an item of an empty loop") })
 	two.For(2, func(_, _ int) {})
+	if !strings.Contains(name, ".TestTrace.") {
+		t.Errorf("a loop of function %q", name)
+	}
 	if sum != 3 || len(loops) != 2 || len(loops[0]) != 3 || len(loops[1]) != 0 {
 		t.Errorf("sum %d, loops %v, expected 3 and loops of 3 and 0 items", sum, loops)
 	}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/model"
+)
+
+// limits are the rates of one core that bound every loop.
+type limits struct {
+	Flops float64 // multiply-adds on registers, floating-point operations per second
+	Bytes float64 // a copy of an array beyond the caches, bytes read or written per second
+}
+
+// measureLimits takes the best of a few runs.
+func measureLimits() (l limits) {
+	const rounds, floats = 1 << 16, 1 << 26
+	from, to := make([]float32, floats), make([]float32, floats)
+	vek.Fill(from, 1) // pages that were never written are not in memory
+	for range 6 {
+		began := time.Now()
+		_, flops := vek.FMAPeak(rounds)
+		l.Flops = max(l.Flops, flops/time.Since(began).Seconds())
+		began = time.Now()
+		copy(to, from)
+		l.Bytes = max(l.Bytes, 8*floats/time.Since(began).Seconds())
+	}
+	return l
+}
+
+// work is what a part of a training step must at least compute and move: the operations of its
+// matrix products, transforms and kernels, and one pass over each activation that it reads or
+// writes. Elementwise functions, packing and scratch memory are not counted.
+type work struct{ Flops, Bytes float64 }
+
+// part is the sum of some loops of a training step.
+type part struct {
+	name  string
+	loops string // the functions of convmode that run in it
+	work  func(c model.Config, batch, length int) work
+}
+
+var parts = []part{
+	{"convolution", "convChannel", func(c model.Config, batch, length int) work {
+		return work{convolutionFlops(c, batch, length, 2, 1), 2 * arrayBytes(c, batch, length)} // reads u, writes v
+	}},
+	{"activation, mixing, norm", "blockTile", func(c model.Config, batch, length int) work {
+		arrays := 3 + mixed(c) // reads v and x, writes the result and z
+		if c.Norm != model.NormNone {
+			arrays++ // writes the sum before it, or the normalised result
+		}
+		return work{mixingFlops(c, batch, length), arrays * arrayBytes(c, batch, length)}
+	}},
+	{"the same, backward", "groupGrad sumRoots", func(c model.Config, batch, length int) work {
+		arrays := 4 + mixed(c) // reads v, z and ∂x, writes ∂v and ∂x
+		if c.Norm != model.NormNone {
+			arrays++ // reads the norm's input
+		}
+		if c.PreNorm {
+			arrays++ // reads ∂u
+		}
+		return work{2 * mixingFlops(c, batch, length), arrays * arrayBytes(c, batch, length)}
+	}},
+	{"convolution, backward", "convGradChannel", func(c model.Config, batch, length int) work {
+		arrays := 4.0 // reads u, ∂v and ∂x, writes ∂x
+		if c.PreNorm {
+			arrays = 3 // reads u and ∂v, writes ∂u
+		}
+		return work{convolutionFlops(c, batch, length, 3, 2), arrays * arrayBytes(c, batch, length)}
+	}},
+}
+
+// arrayBytes is the size of the activations [batch][H][length].
+func arrayBytes(c model.Config, batch, length int) float64 {
+	return 4 * float64(batch) * float64(c.DModel) * float64(length)
+}
+
+// mixed is the size of z, in arrays.
+func mixed(c model.Config) float64 {
+	if c.Mixing == model.MixingGLU {
+		return 2
+	}
+	return 0
+}
+
+func mixingFlops(c model.Config, batch, length int) float64 {
+	rows := 0.0
+	switch c.Mixing {
+	case model.MixingGLU:
+		rows = 2
+	case model.MixingLinear:
+		rows = 1
+	}
+	h := float64(c.DModel)
+	return 2 * rows * h * h * float64(batch) * float64(length)
+}
+
+// convolutionFlops counts so many transforms per pair of rows, with a product of spectra for all
+// but the first, and per channel and direction the kernel, once or (its gradient) twice. A transform
+// of n points is counted as 5·n·log2(n).
+func convolutionFlops(c model.Config, batch, length, transforms, kernels int) float64 {
+	n := 2 * float64(length)
+	transform, product := 5*n*math.Log2(n), 6*n
+	pairs := float64((batch+1)/2) * (float64(transforms)*transform + float64(transforms-1)*product)
+	taps := float64(length)
+	if c.SSM.LMax > 0 {
+		taps = min(taps, float64(c.SSM.LMax))
+	}
+	kernel := transform + float64(kernels*c.SSM.Directions())*4*float64(c.SSM.Modes())*taps
+	return float64(c.DModel) * (pairs + kernel)
+}
+
+// seconds is the time of a part's loops.
+func (p part) seconds(t *trace) float64 {
+	var sum time.Duration
+	for i, items := range t.Loops {
+		_, name, _ := strings.Cut(t.Names[i], "(*Net).")
+		for _, loop := range strings.Fields(p.loops) {
+			if strings.TrimSuffix(name, "-fm") == loop {
+				sum += total(items)
+			}
+		}
+	}
+	return sum.Seconds()
+}
+
+func printRooflineHead(l limits) {
+	fmt.Printf("one thread; peak %.1f GFLOP/s; copy %.1f GB/s\n\n", l.Flops/1e9, l.Bytes/1e9)
+	fmt.Println("| preset | length | batch | part | ms | share | GFLOP | of the peak | MB | GB/s | time at the limits, ms |")
+	fmt.Println("| --- | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+}
+
+// roofline returns the rows of a preset.
+func (r result) roofline(task string, l limits) string {
+	var s strings.Builder
+	row := func(name string, seconds float64, w work) {
+		limit := max(w.Flops/l.Flops, w.Bytes/l.Bytes)
+		fmt.Fprintf(&s, "| %s | %d | %s | %s | %.1f | %.1f %% | %.2f | %.0f %% | %.0f | %.1f | %.1f |\n", task, r.Length, r.batch(), name,
+			1e3*seconds, 100*seconds/r.Seconds, w.Flops/1e9, 100*w.Flops/seconds/l.Flops, w.Bytes/1e6, w.Bytes/seconds/1e9, 1e3*limit)
+	}
+	rest, sum := r.Seconds, work{}
+	for _, p := range parts {
+		w := p.work(r.Config, r.Sequences, r.Length)
+		w.Flops, w.Bytes = w.Flops*float64(r.Config.NLayers), w.Bytes*float64(r.Config.NLayers)
+		seconds := p.seconds(&r.Trace)
+		row(p.name, seconds, w)
+		rest, sum = rest-seconds, work{sum.Flops + w.Flops, sum.Bytes + w.Bytes}
+	}
+	fmt.Fprintf(&s, "| %s | %d | %s | encoder, pool, decoder, optimiser | %.1f | %.1f %% | | | | | |\n", task, r.Length, r.batch(), 1e3*rest, 100*rest/r.Seconds)
+	row("all", r.Seconds, sum)
+	return strings.TrimSuffix(s.String(), "\n")
+}
