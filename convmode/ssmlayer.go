@@ -29,6 +29,8 @@ func (n *Net) convChannel(w, h int) {
 		if u1 != nil {
 			v1 = n.row(v, b+1, h)
 		}
+		n.prefetchPair(v, b, h)
+		n.prefetchPair(u, b+2, h)
 		n.plan.conv.Pair(v0, v1, u0, u1, khat, ws.conv)
 	}
 }
@@ -85,6 +87,20 @@ func (n *Net) pair(ws *worker, a array, b, h int) (u0, u1 []float32) {
 	return u0, u1
 }
 
+// longestPrefetch is the length of the longest row, 8 KiB, that is prefetched: a few of them fit in
+// the L1 cache beside a transform. Processors prefetch longer rows by themselves.
+const longestPrefetch = 2048
+
+// prefetchPair prefetches channel h of sequences b and b+1 of the batch.
+func (n *Net) prefetchPair(a array, b, h int) {
+	if n.length > longestPrefetch {
+		return
+	}
+	for i := b; i < min(b+2, n.size); i++ {
+		vek.Prefetch(n.row(a, i, h))
+	}
+}
+
 func (n *Net) maskedRow(buf []float32, a array, b, h int) []float32 {
 	row, used := n.row(a, b, h), n.trueLen(b)
 	if used == n.length {
@@ -127,6 +143,8 @@ func (n *Net) convGradChannel(w, h int) {
 				du1 = ws.du[1][:n.length]
 			}
 		}
+		n.prefetchPair(u, b+2, h)
+		n.prefetchPair(dv, b+2, h)
 		n.plan.conv.PairGrad(du0, du1, acc, d0, d1, u0, u1, khat, ws.conv)
 		n.addInputGrad(du0, b, h)
 		if d1 != nil {
