@@ -47,3 +47,18 @@ func TestSpeedUp(t *testing.T) {
 	}
 	must.Equal(t, tr.speedUp(14, 2), 1.4, "speed-up")
 }
+
+// A part's time is that of its loops, and its work grows with the batch.
+func TestRoofline(t *testing.T) {
+	tr := trace{
+		Names: []string{"x/convmode.(*Net).convChannel-fm", "x/convmode.(*Net).groupGrad-fm", "x/convmode.(*Net).sumRoots-fm"},
+		Loops: [][]time.Duration{{1e9, 1e9}, {1e9}, {2e9}},
+	}
+	c := must.Get(task.Lookup("scifar"))(t).Preset().Network(info("scifar"))
+	for i, want := range []float64{2, 0, 3, 0} {
+		must.Equal(t, parts[i].seconds(&tr), want, "seconds of %q", parts[i].name)
+	}
+	h, one, two := float64(c.DModel), parts[1].work(c, 1, 1024), parts[1].work(c, 2, 1024)
+	must.Equal(t, one.Flops, 4*h*h*1024, "operations of the mixing")
+	must.Equal(t, two, work{2 * one.Flops, 2 * one.Bytes}, "work of two sequences")
+}
