@@ -99,9 +99,9 @@ func mixingFlops(c model.Config, batch, length int) float64 {
 	return 2 * rows * h * h * float64(batch) * float64(length)
 }
 
-// convolutionFlops counts so many transforms per pair of rows, with a product of spectra for all but
-// the first, and per channel and direction the kernel, once or (its gradient) twice. A transform of
-// n points is counted as 5·n·log2(n).
+// convolutionFlops counts so many transforms per pair of rows, with a product of spectra for all
+// but the first, and per channel and direction the kernel, once or (its gradient) twice. A
+// transform of n points is counted as 5·n·log2(n).
 func convolutionFlops(c model.Config, batch, length, transforms, kernels int) float64 {
 	n := 2 * float64(length)
 	transform, product := 5*n*math.Log2(n), 6*n
