@@ -21,9 +21,9 @@ var (
 	// (cos θ − 1 + θ²/2)/θ⁴ in θ², |θ| ≤ π/4, error 9.6e-11 in cos θ
 	cosPoly = fit(minimax.Cosine, minimax.Square, 0, math.Pi*math.Pi/16, 2)
 
-	// R(a) = 2·(1 − Φ(a))·exp(a²/2) = Q/(Q + a·(√(π/2)·Q + P)) on 0 ≤ a ≤ 13.25. P and Q are
-	// polynomials, and the highest coefficient of Q is 1. The relative error is 1.2e-8 up to 11.5,
-	// and 2.1e-10 for plain Go up to 13.25.
+	// R(a) = 2·(1 − Φ(a))·exp(a²/2) ≈ Q/(Q + a·(√(π/2)·Q + P)). P and Q are polynomials, and the
+	// highest coefficient of Q is 1. The relative error is 1.2e-8 for 0 ≤ a ≤ 11.5 in assembly
+	// (tailP, tailQ), and 2.1e-10 for 0 ≤ a ≤ 13.25 in plain Go (tailPDouble, tailQDouble).
 	tailP, tailQ             = fitTail(float64(float32(sqrtHalfPi)), 11.5, 3, 4)
 	tailPDouble, tailQDouble = fitTail(sqrtHalfPi, geluMax, 4, 5)
 )
@@ -35,8 +35,9 @@ func fit(f, weight minimax.Function, lo, hi float64, degree int) []float64 {
 	return c
 }
 
-// fitTail returns P and Q of two degrees, the best for 0 ≤ a ≤ top. P/Q approximates (1/R(a) − 1)/a
-// − slope, which cannot be computed at 0. The weight makes the error that of R.
+// fitTail returns the P and Q of the given degrees with the smallest relative error of R on 0 ≤ a ≤
+// top. P/Q approximates (1/R(a) − 1)/a − slope. An error of this function, times the weight a·R(a),
+// is the relative error of R. The fit starts just above 0, where the function cannot be computed.
 func fitTail(slope, top float64, degreeP, degreeQ int) (p, q []float64) {
 	rest, weight := minimax.NormalTailRest(slope), minimax.TimesX(minimax.NormalTail)
 	p, q, _ = minimax.FitRatio(rest, weight, 0x1p-20, top, degreeP, degreeQ)

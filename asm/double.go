@@ -94,7 +94,7 @@ func (g *gen) exponentialDouble(x reg.VecVirtual) reg.VecVirtual {
 	g.addMulDouble(r, whole, -low)
 	p := g.taylor(r, factorials(13, 1))
 	const least = magicDouble - 1<<50
-	switch { // a NaN's bits in n would change those of p
+	switch { // replaces a NaN in n, because its bits would change those of p
 	case g.wide():
 		g.VSCALEFPD(whole, p, p)
 		return p

@@ -42,10 +42,10 @@ type butterfly struct {
 	spill       operand.Mem   // memory for four complex vectors if registers are few
 }
 
-// passArgs loads the arguments of a pass.
+// passArgs holds functions that load the arguments of a pass.
 type passArgs struct {
 	q, tw, count func() reg.Register
-	from         func() reg.Register // nil for 0
+	from         func() reg.Register // nil: the pass starts at butterfly 0
 }
 
 func (p fftPass) generate(g *gen) {

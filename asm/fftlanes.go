@@ -5,17 +5,17 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The stage over the lanes, for groups of four vectors (the last group may have fewer). In AVX-512
-// a group takes four steps:
+// The stage over the lanes processes groups of four vectors. The last group may have fewer. In
+// AVX-512 a group takes four steps:
 //
-//  1. Quarters of vectors change places, so that each register has the same quarter of all vectors.
+//  1. An exchange of quarters, so that each register holds the same quarter of all vectors.
 //  2. Four-point transforms across the registers, with twiddles.
 //  3. A 4×4 transposition in each quarter.
 //  4. Four-point transforms across the registers, with twiddles.
 //
-// An AVX2 register has the quarters of two vectors, a NEON register that of one.
+// An AVX2 register holds this quarter of two vectors, a NEON register that of one vector.
 //
-// The functions are parts of fftForward and fftInverse (ffttransform.go).
+// These functions generate parts of fftForward and fftInverse (ffttransform.go).
 
 type lanesKind int
 
@@ -123,8 +123,9 @@ func (b *lanesGroup) put(y result) {
 	b.storeFirst(y.im, y.to.im, y.to.floats)
 }
 
-// overwrites reports whether a place has inputs of the vectors from next on. Forward, they begin
-// at vector next. Inverse, they begin at float 4·next of each of the four columns.
+// overwrites reports whether a store to a place would overwrite inputs of vector next or of later
+// ones. In a forward stage these inputs begin at vector next. In an inverse stage they begin at
+// float 4·next of each of the four columns.
 func (b *lanesGroup) overwrites(to place, next int) bool {
 	if b.kind == forwardLanes {
 		return to.distance+4*to.floats > 64*next
@@ -191,7 +192,8 @@ func (b *lanesGroup) vectors(first, n int) []place {
 	return p
 }
 
-// distribute is the inverse of quarters: it returns the vectors.
+// distribute is the inverse of quarters. It also computes the pass of radix 2 if the stage includes
+// that.
 func (b *lanesGroup) distribute(x [4]complexVec) [4]complexVec {
 	x = b.quartersBack(x)
 	if b.radix == 2 && b.wide() {

@@ -7,14 +7,15 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// ffttransform generates the transforms: a list of passes and the stage over the lanes. All of them
-// are parts of one function, because in a short transform a call takes a tenth of the time.
+// ffttransform generates the transforms: one function per direction, which runs a list of passes
+// and the stage over the lanes. The passes are parts of this function, because in a short transform
+// a call takes a tenth of the time.
 func ffttransform(f *file) {
 	f.kernel("fftForward", "func(re, im []float32, passes []FFTPass, last int, tw []float32)", forwardTransform)
 	f.kernel("fftInverse", "func(re, im, kRe, kIm []float32, product int, passes []FFTPass, last int, tw []float32)", inverseTransform)
 }
 
-// Offsets in an element of passes, and its size.
+// Offsets of the fields of an element of passes, and the size of the element, in bytes.
 const (
 	passRadix, passQ, passCount, passTw = 0, 8, 16, 24
 	passSize                            = 48
@@ -28,8 +29,8 @@ func inverseTransform(g *gen) {
 	g.passes(true, g.inverseLanes)
 }
 
-// passes runs the passes in order, then the stage over the lanes. If inverse, it begins with the
-// stage, and the last pass comes first.
+// passes runs the passes in order, then the stage over the lanes. If inverse, it runs the stage
+// first, then the passes from the last to the first.
 func (g *gen) passes(inverse bool, stage func()) {
 	at, left := g.AllocLocal(8), g.AllocLocal(8) // the next pass, and the number of passes to run
 	first, n := g.ptr("passes"), g.length("passes")
@@ -72,7 +73,7 @@ func (g *gen) passes(inverse bool, stage func()) {
 	}
 }
 
-// pass runs the pass whose address is stored at a place, then jumps to next.
+// pass runs the pass whose address is stored in at, then jumps to next.
 func (g *gen) pass(at operand.Mem, inverse bool, next string) {
 	field := func(offset int) func() reg.Register {
 		return func() reg.Register {
@@ -95,7 +96,8 @@ func (g *gen) pass(at operand.Mem, inverse bool, next string) {
 	}
 }
 
-// forwardLanes begins with a pass of radix last, and does nothing if last is 0.
+// forwardLanes runs the forward stage over the lanes. If last is 2 or 4, a pass of that radix comes
+// first. If last is 0, it does nothing.
 func (g *gen) forwardLanes() {
 	done := g.label("done")
 	g.fusedPass(forwardLanes, func() { g.JMP(operand.LabelRef(done)) })
@@ -107,7 +109,8 @@ func (g *gen) forwardLanes() {
 	g.Label(done)
 }
 
-// inverseLanes ends with a pass of radix last, and does nothing if last is 0.
+// inverseLanes runs the inverse stage over the lanes. If last is 2 or 4, a pass of that radix
+// follows. If last is 0, it does nothing.
 func (g *gen) inverseLanes() {
 	done, separate := g.label("done"), g.label("separate")
 	last := g.arg("last")
@@ -128,8 +131,8 @@ func (g *gen) inverseLanes() {
 	g.Label(done)
 }
 
-// fusedPass runs the stage with a pass of radix last, then the code that leave writes, if the pass
-// takes place in registers.
+// fusedPass handles a pass of radix last that takes place in registers: it runs the stage together
+// with the pass, then the code that leave generates. For other passes it does nothing.
 func (g *gen) fusedPass(kind lanesKind, leave func()) {
 	b := &lanesGroup{gen: g, kind: kind, radix: 2}
 	if b.separatePass() {
@@ -143,7 +146,7 @@ func (g *gen) fusedPass(kind lanesKind, leave func()) {
 	g.Label(other)
 }
 
-// separatePasses runs the pass of radix last, if it is a loop of its own.
+// separatePasses runs the pass of radix last if that is a separate loop.
 func (g *gen) separatePasses(kind lanesKind) {
 	for _, radix := range []int{2, 4} {
 		b := &lanesGroup{gen: g, kind: kind, radix: radix}

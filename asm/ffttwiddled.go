@@ -6,15 +6,16 @@ import (
 )
 
 // The stage over the lanes computes 16-point transforms as 4×4, with three twiddles w in each of
-// two steps. The table (vek.FFTLaneTwiddles) has c = Re w, t = Im w/Re w and Im w.
+// two steps. For each w the table (vek.FFTLaneTwiddles) has t = Im w/Re w, c = Re w and Im w.
 //
-// On amd64 w = c·(1 + i·t). A product with 1 + i·t takes two multiply-adds. A forward step
-// multiplies its inputs, so the factors c take few instructions of their own: multiply-adds
-// compute x_0 ± c·x_2 and x_1 ± c·x_3. On arm64 a multiply-add overwrites the summand, and the
-// copies would take as many instructions as this saves.
+// On amd64 the kernels use w = c·(1 + i·t), because a complex product with 1 + i·t takes two
+// multiply-adds. A forward step multiplies its inputs and then adds them, so two of the three
+// factors c take no instructions of their own: multiply-adds compute x_0 ± c·x_2 and x_1 ± c·x_3.
+// On arm64 a multiply-add overwrites the summand, and the copies would take as many instructions as
+// this saves. So arm64 multiplies by w itself.
 
-// laneTwiddle loads a part of twiddle i of a step, for a part's vectors: 0 for t, 1 for c, 2 for
-// Im w.
+// laneTwiddle loads part 0 (t), 1 (c) or 2 (Im w) of twiddle i of a step, for vectors first …
+// first+n−1.
 func (b *lanesGroup) laneTwiddle(step, part, i, first, n int) reg.VecVirtual {
 	row := 6*step + 3*part + i - 1
 	if part == 2 {
@@ -23,7 +24,8 @@ func (b *lanesGroup) laneTwiddle(step, part, i, first, n int) reg.VecVirtual {
 	return b.loadFirst(operand.Mem{Base: b.tw, Disp: 16 * (b.rows*row + first)}, 4*n)
 }
 
-// twiddledDFT4 is a forward step: it multiplies x_1 … x_3 by their twiddles and transforms.
+// twiddledDFT4 is a forward step: it multiplies x_1, x_2 and x_3 by their twiddles and returns the
+// four-point transform.
 func (b *lanesGroup) twiddledDFT4(step int, x [4]complexVec, first, n int) (y [4]complexVec) {
 	if b.neon() {
 		for i := 1; i < 4; i++ {
@@ -42,7 +44,7 @@ func (b *lanesGroup) twiddledDFT4(step int, x [4]complexVec, first, n int) (y [4
 	return y
 }
 
-// laneRoot loads w.
+// laneRoot loads twiddle i of a step as a complex number, for vectors first … first+n−1.
 func (b *lanesGroup) laneRoot(step, i, first, n int) complexVec {
 	return complexVec{b.laneTwiddle(step, 1, i, first, n), b.laneTwiddle(step, 2, i, first, n)}
 }
@@ -61,7 +63,7 @@ func (b *lanesGroup) dft4Twiddled(step int, x [4]complexVec, first, n int) [4]co
 	return y
 }
 
-// turn returns x·(1 + i·t), or x·(1 − i·t) if back. x is used up.
+// turn returns x·(1 + i·t), or x·(1 − i·t) if back. It overwrites x.
 func (b *lanesGroup) turn(x complexVec, t reg.VecVirtual, back bool) complexVec {
 	add, sub := b.VFMADD231PS, b.VFNMADD231PS
 	if back {
@@ -74,7 +76,7 @@ func (b *lanesGroup) turn(x complexVec, t reg.VecVirtual, back bool) complexVec 
 	return complexVec{re, x.im}
 }
 
-// scaledSumDiff returns x + c·y and x − c·y. x is used up.
+// scaledSumDiff returns x + c·y and x − c·y. It overwrites x.
 func (b *lanesGroup) scaledSumDiff(x, y complexVec, c reg.VecVirtual) (sum, diff complexVec) {
 	sum = b.copied(x)
 	b.VFMADD231PS(c, y.re, sum.re)

@@ -24,7 +24,7 @@ type level struct {
 	arch   string   // the processors that have it, as Go names them
 	lanes  int      // float32 lanes of a vector
 	regs   int      // vector registers
-	isa    []string // the extensions that its kernels may use, as avo names them (MMX+: prefetches)
+	isa    []string // the extensions that its kernels may use, as avo names them (MMX+ has the prefetches)
 }
 
 var (

@@ -28,8 +28,8 @@ func gemm(f *file) {
 }
 
 // gemmTile: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] over the width of the tile. The sums stay in
-// registers from the first p to the last. Each height has two loops: for the whole width, and for
-// one vector of columns, which is enough at some edges of c.
+// registers from the first p to the last. Each height has two loops: one for the whole width, and
+// one for a single vector of columns, which is enough at some edges of c.
 func gemmTile(g *gen) {
 	rows := g.arg("rows")
 	mode, normal := g.arg("mode"), g.label("normal")
@@ -54,7 +54,7 @@ func gemmTile(g *gen) {
 	g.Label(restored)
 }
 
-// heights chooses the loop for the height of a tile.
+// heights generates a loop for each height of a tile, and the choice between them.
 func (g *gen) heights(rows reg.Register, tallest, vecs int, end string) {
 	for r := tallest; r >= 1; r-- {
 		next := g.label("next")
@@ -99,8 +99,9 @@ func (g *gen) tile(rows, wide int) {
 	g.finish(rows, acc, bs[0])
 }
 
-// narrowPanels is the number of panels of b that gemmNarrow multiplies by a few rows of a: with one
-// panel there are too few sums to hide the latency of the products.
+// narrowPanels is the number of panels of b that gemmNarrow multiplies at a time, indexed by the
+// number of rows of a. With one panel there would be too few sums to hide the latency of the
+// products.
 var narrowPanels = [...]int{1: 4, 2: 2, 3: 2}
 
 // gemmNarrow: c[i][j] = Σ_p a[p·rows+i]·b[p][j] for up to three rows of c and several panels of b.
@@ -353,7 +354,7 @@ func packTransposed(g *gen) {
 	}
 	load := func(src operand.Mem, dst reg.VecVirtual) { g.VMOVUPS(src, dst) }
 	if !g.wide() {
-		// No masks while lanes past rows do not exist, or are overwritten by later stores.
+		// No masks are needed while there are no lanes past rows, or later stores overwrite them.
 		whole, least := g.label("whole"), g.GP64()
 		g.XORQ(least, least)
 		g.ADDQ(operand.Imm(uint64(n)), least)

@@ -8,8 +8,8 @@ import (
 )
 
 // mathematics generates the functions that are computed from an exponential. The formulas are those
-// of the plain Go (internal/vek/exp.go, gelu.go, glu.go). What is float64 there is float32 here,
-// with the low part of a product carried along by fused operations.
+// of plain Go (internal/vek/exp.go, gelu.go, glu.go). Plain Go computes in float64. These kernels
+// compute in float32 and keep the low part of a product with fused operations.
 func mathematics(f *file) {
 	f.elementwise("glu", "func(dst, a, b []float32)", func(g *gen) {
 		dst, a, b := g.ptr("dst"), g.ptr("a"), g.ptr("b")
@@ -56,12 +56,13 @@ const (
 
 const magic = 3 << 22 // x + magic rounds x to an integer, |x| < 2²²
 
-// biased rounds like magic. The lowest bits of x + biased are n + 127. Shifted to the left by 23
-// bits they are 2ⁿ for −127 < n < 128, 0 for n = −127 and ∞ for n = 128.
+// biased rounds x to an integer n, as magic does. The lowest bits of x + biased are n + 127.
+// Shifted to the left by 23 bits, they are the float32 2ⁿ for −127 < n < 128, 0 for n = −127 and ∞
+// for n = 128.
 const biased = magic + 127
 
-// exponential returns p and 2ⁿ, the product of which is exp(−x): 0 for x > 87.7 and ∞ for x <
-// −88.4. NaN stays NaN.
+// exponential returns p and 2ⁿ, whose product is exp(−x). The product is 0 for x > 87.7, ∞ for x <
+// −88.4 and NaN for NaN.
 func (g *gen) exponential(x reg.VecVirtual) (p, scale reg.VecVirtual) {
 	x = g.clamp(x, -88.5, 88)
 	n := g.broadcast(biased)
@@ -88,7 +89,7 @@ func gluGrad(g *gen) {
 		s := g.broadcast(1)
 		g.VDIVPS(g.addConst(p, 1), s, s)
 		e := g.broadcast(math.MaxFloat32)
-		g.VMINPS(p, e, e) // ∞·0 is not a number
+		g.VMINPS(p, e, e) // avoids ∞·0, which is NaN
 		v, y := r.load(a, u), r.load(dy, u)
 		g.VMULPS(s, y, y) // dy·σ
 		g.VMULPS(s, e, e) // 1 − σ
@@ -107,7 +108,8 @@ func (g *gen) normalTail(x reg.VecVirtual) tail {
 	a := g.broadcast(geluMax)
 	g.VMINPS(g.and(x, 0x7FFFFFFF), a, a) // NaN stays
 
-	// exp(−a²/2) = 2ⁿ·exp(−s/2) with s = a² + n·2·ln 2. The product of n and period is exact.
+	// exp(−a²/2) = 2ⁿ·exp(−s/2) with s = a² + n·2·ln 2. period is 2·ln 2, rounded so that its
+	// product with n is exact.
 	const period = 0x1.62e4p+0
 	n := g.broadcast(biased)
 	g.VFMADD231PS(a, g.mulConst(a, -0.5*math.Log2E), n)
@@ -119,7 +121,7 @@ func (g *gen) normalTail(x reg.VecVirtual) tail {
 	g.VPSLLD(operand.Imm(23), n, n)
 	g.VMULPS(n, e, e)
 
-	// R(a) = Q/(Q + a·(√(π/2)·Q + P)). The rounding error of Q cancels at both ends.
+	// R(a) = Q/(Q + a·(√(π/2)·Q + P)). The rounding error of Q cancels for small and for large a.
 	q, d := g.addConst(a, tailQ[3]), g.horner(a, tailP)
 	for k := 2; k >= 0; k-- {
 		q = g.mulAdd(q, a, tailQ[k])
@@ -139,7 +141,7 @@ func (g *gen) geluOf(x reg.VecVirtual, t tail) reg.VecVirtual {
 	return y
 }
 
-// geluSlope returns 1 + w for x ≥ 0 and −w for x < 0, w = a·φ(a) − (1 − Φ(a)).
+// geluSlope returns 1 + w for x ≥ 0 and −w for x < 0, with w = a·φ(a) − (1 − Φ(a)).
 func (g *gen) geluSlope(x reg.VecVirtual, t tail) reg.VecVirtual {
 	w, sign := g.broadcast(1/sqrtHalfPi), g.vec()
 	g.VFMSUB213PS(t.r, t.a, w)

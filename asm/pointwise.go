@@ -5,7 +5,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// pointwise generates the kernels of sums and products, element by element, and the prefetch.
+// pointwise generates the elementwise sums and products, and the prefetch.
 func pointwise(f *file) {
 	f.kernel("prefetch", "func(x []float32)", func(g *gen) {
 		x, left := g.ptr("x"), g.length("x")

@@ -26,12 +26,13 @@ func ssmModes(g *gen) {
 	g.ssmPairs(first, false)
 }
 
-// ssmModeSteps is ssmModes for one sample of each of several states [re, im][H][M]: every column of
-// x belongs to another state. at is the first mode of the first channel. im is the number of bytes
+// ssmModeSteps is ssmModes for one sample of each of several states [re, im][H][M]. Column i of x
+// belongs to state i. at is the index of the first channel's first mode. im is the number of bytes
 // from a state's real parts to its imaginary parts.
 func ssmModeSteps(g *gen) { g.ssmPairs(g.arg("at"), true) }
 
-// ssmPairs runs the channels in pairs, from the one whose first mode is number first.
+// ssmPairs processes the channels in pairs. first is the index of the first channel's first mode.
+// If many, there are several states (ssmModeSteps).
 func (g *gen) ssmPairs(first reg.Register, many bool) {
 	saved := g.flushDenormals()
 	var kept operand.Mem
@@ -218,7 +219,7 @@ func (g *gen) ssmLoop(many bool, sums reg.Register, x, index [2]reg.Register, n 
 		write(state, 1)
 		g.SUBQ(g.arg("im"), state)
 		write(state, 0)
-		g.ADDQ(operand.Imm(24), table) // a slice
+		g.ADDQ(operand.Imm(24), table) // the size of a slice header
 	}
 	g.ADDQ(operand.U32(4*g.lanes), rows)
 	g.ADDQ(operand.Imm(4), x[0])
@@ -337,8 +338,8 @@ func (g *gen) sumRows(rows reg.Register) reg.VecVirtual {
 	return fold(a, b, 0x88, 0xDD)
 }
 
-// ssmOutput: y = 2·sums + d·x for the samples of each channel, sums [channels][samples]. The
-// product is rounded, as in plain Go.
+// ssmOutput: y = 2·sums + d·x for the samples of each channel. sums is [channels][samples]. The
+// product d·x is rounded before the sum, as in plain Go.
 func ssmOutput(g *gen) {
 	y, x, sums, d := g.arg("y"), g.arg("x"), g.arg("sums"), g.arg("d")
 	g.times(g.arg("channels"), func() {

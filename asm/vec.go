@@ -142,8 +142,8 @@ func (g *gen) zeros(n int) []reg.VecVirtual {
 // register.
 func (g *gen) clear(r reg.VecVirtual) { g.VXORPS(r, r, r) }
 
-// shareLocals makes local return the same memory from now on, for parts of a function of which one
-// runs at a time.
+// shareLocals makes local return the same memory from now on. It is for a function whose parts run
+// one after another and pass no data to each other through this memory.
 func (g *gen) shareLocals(size int) { g.shared = g.AllocLocal(size) }
 
 // local returns memory of a function's frame.

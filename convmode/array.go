@@ -9,7 +9,7 @@ const lineFloats = 16
 // apart. With a stride of a power of two, the rows of a tile would map to a few sets of the cache.
 //
 // A tiled array is [batch][tile][rows][width] instead. Its tiles are contiguous, so they are read
-// and written faster, but it has no row over the whole length.
+// and written faster, but a row over the whole length is not contiguous.
 type array struct {
 	data         []float32
 	rows, stride int
@@ -40,7 +40,7 @@ func (a array) tile(b int, s span) vek.Matrix {
 // prefetchAhead is the number of rows of a tile by which prefetches run ahead.
 const prefetchAhead = 2
 
-// prefetchRow prefetches row r of a tile, if it has so many.
+// prefetchRow prefetches row r of a tile, unless r is past the last row.
 func prefetchRow(tile vek.Matrix, r int) {
 	if r < tile.Rows {
 		vek.Prefetch(tile.Row(r))

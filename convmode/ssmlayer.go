@@ -87,11 +87,11 @@ func (n *Net) pair(ws *worker, a array, b, h int) (u0, u1 []float32) {
 	return u0, u1
 }
 
-// longestPrefetch is the length of the longest row, 8 KiB, that is prefetched: a few of them fit in
-// the L1 cache beside a transform. Processors prefetch longer rows by themselves.
+// longestPrefetch is the length in floats of the longest row (8 KiB) that is prefetched. A few such
+// rows fit in the L1 cache beside a transform. Processors prefetch longer rows by themselves.
 const longestPrefetch = 2048
 
-// prefetchPair prefetches channel h of sequences b and b+1 of the batch.
+// prefetchPair prefetches channel h of sequences b and b+1 of the batch, unless rows are too long.
 func (n *Net) prefetchPair(a array, b, h int) {
 	if n.length > longestPrefetch {
 		return
@@ -111,9 +111,9 @@ func (n *Net) maskedRow(buf []float32, a array, b, h int) []float32 {
 	return buf
 }
 
-// convGradChannel computes ∂u of one channel from ∂v, in v. Without a norm between x_i and u_i it
-// adds ∂u to ∂x_i, otherwise it leaves ∂u in v. It adds the gradients of the channel's poles,
-// weights and D.
+// convGradChannel computes ∂u of one channel from ∂v, which is stored in v. Without a norm between
+// x_i and u_i it adds ∂u to ∂x_i. With a norm it leaves ∂u in v. It also accumulates the gradients
+// of the channel's poles, weights and D.
 func (n *Net) convGradChannel(w, h int) {
 	ws, l := &n.workers[w], &n.layers[n.block]
 	if l.params == nil {
@@ -213,9 +213,9 @@ func (n *Net) addInputGrad(du []float32, b, h int) {
 	}
 }
 
-// inputGrad is the backward pass of the BatchNorms between block i−1 and the SSM of block i on
-// channel h. The backward pass of a LayerNorm needs all channels, and is left to the tiles of the
-// next loop.
+// inputGrad is the backward pass, on channel h, of the BatchNorms between block i−1 and the SSM of
+// block i. The backward pass of a LayerNorm needs all channels, so the next loop computes it by
+// tiles.
 func (n *Net) inputGrad(h int) {
 	if n.batchNorm() && n.entry[n.block] != nil {
 		du := n.acts.v[n.block]

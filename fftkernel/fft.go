@@ -15,8 +15,8 @@ import (
 type FFT struct {
 	n       int
 	radices []int         // of the m-point transforms
-	passes  []vek.FFTPass // all but those that the stage over the lanes includes
-	last    int           // radix of the pass that the stage over the lanes includes, or 1
+	passes  []vek.FFTPass // all but the one that the stage over the lanes includes
+	last    int           // radix of the pass that the stage over the lanes includes; 1: none
 	lanes   []float32     // twiddles of the stage over the lanes
 	roots   []float32     // a short transform's exp(−2πi·j/n), else nil
 }
@@ -79,11 +79,11 @@ func newFFT(n int) *FFT {
 	return f
 }
 
-// radices factors m = 2^k, 3·2^k or 5·2^k. Radix 4 or 8 comes first, where half-empty data save
-// work, and the odd factor second. A last pass of radix 2 or 4 costs least, because the stage over
-// the lanes includes it. If k is odd, radix 8 is needed once, or radix 2 if k is at most 3. Radix
-// 8 is delayed until its vectors are less than 4 KiB apart, because vectors farther apart compete
-// for the same few lines of the L1 cache.
+// radices factors m = 2^k, 3·2^k or 5·2^k. Radix 4 or 8 comes first, because such a pass can skip
+// an upper half that is zero or not needed. The odd factor comes second. A last pass of radix 2 or
+// 4 costs least, because the stage over the lanes includes it. If k is odd, radix 8 is needed once,
+// or radix 2 if k is at most 3. Radix 8 is delayed until its vectors are less than 4 KiB apart,
+// because vectors farther apart compete for the same few lines of the L1 cache.
 func radices(m int) []int {
 	var r []int
 	k := bits.TrailingZeros(uint(m))
@@ -138,8 +138,8 @@ func (f *FFT) Order() []int {
 		}
 		return order
 	}
-	// Output p of the transform over the lanes holds frequency k + m·p, k being the vector's,
-	// where vek.FFTForward leaves it.
+	// Output p of the transform over a vector's lanes holds frequency k + m·p, where k is the
+	// frequency of the vector. vek.FFTForward describes its position.
 	vectors := f.vectors()
 	m, rest := len(vectors), order
 	for len(vectors) > 0 {
@@ -198,9 +198,9 @@ func (f *FFT) forward(re, im, xRe, xIm []float32) {
 // nearby is the length up to which both parts of an array and the twiddles stay in the L2 cache.
 const nearby = 1 << 15
 
-// forwardBlocks runs all passes but those done over every block of m vectors, then the stage over
-// the lanes. The next pass splits a block that does not fit the cache; each of the parts is
-// finished before the next begins.
+// forwardBlocks runs the passes from index done on over every block of m vectors, then the stage
+// over the lanes. If a block does not fit in the cache, a pass first splits it into parts. Each
+// part is finished before the next one begins.
 func (f *FFT) forwardBlocks(done int, re, im, lanes []float32, m int) {
 	if len(re) <= nearby {
 		vek.FFTForward(re, im, f.passes[done:], f.last, lanes)

@@ -51,8 +51,8 @@ func (l *layer) setSSM(d *ssm.Discrete) {
 	}
 }
 
-// run computes y [H][t] of each state from x [H][t], and advances the states, [re, im][H][M] of the
-// H systems.
+// run advances each state [re, im][H][M] by t samples of x and writes the outputs to y. Columns
+// [i·t, (i+1)·t) of x and y belong to state i.
 func (l *layer) run(y, x vek.Matrix, states [][]float32, t int, scratch []float32) {
 	if t == 1 {
 		vek.SSMStep(y, x, states, &l.ssm, scratch)

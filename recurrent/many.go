@@ -13,14 +13,14 @@ import (
 func (n *Network) StepMany(dst, x []float32, streams []*Stream) { n.ProcessMany(dst, x, 1, streams) }
 
 // ProcessMany takes t ≥ 1 samples of every stream, x [d_input][len(streams)][t], and writes to dst
-// [d_output][len(streams)] what each stream's Process would have returned, bit for bit; with pool
-// none [d_output][len(streams)][t]. The streams may be at different positions. It allocates
+// [d_output][len(streams)] what each stream's Process would have returned, bit for bit. With pool
+// none, dst is [d_output][len(streams)][t]. The streams may be at different positions. It allocates
 // nothing.
 //
-// Up to t = 32 it costs less than a Process of each stream, because the mixing layers are read once
-// for many streams, whose samples fill the vectors. A sample costs less the larger t is, since a
-// stream's state passes through the caches once per call and once every 64 samples. If the outputs
-// may arrive a few samples later, collect the samples.
+// For t ≤ 32 it is cheaper than calling Process on each stream, because it reads the mixing layers
+// once for many streams, and samples of several streams fill the vectors. Larger t cost less per
+// sample, because a stream's state passes through the caches once per call, and again every 64
+// samples. If a delay of a few samples is acceptable, collect that many samples per call.
 //
 // It panics if a stream is of another network or is given twice.
 func (n *Network) ProcessMany(dst, x []float32, t int, streams []*Stream) {
@@ -28,14 +28,15 @@ func (n *Network) ProcessMany(dst, x []float32, t int, streams []*Stream) {
 	n.processMany(dst, x, nil, t, streams)
 }
 
-// StepManyTokens is StepMany for a network that reads tokens: one token of every stream. The error
-// is that of Stream.ProcessTokens; no stream has advanced then, and dst is unchanged.
+// StepManyTokens is StepMany for a network that reads tokens: one token of every stream. Its errors
+// are those of Stream.ProcessTokens. After an error no stream has advanced, and dst is unchanged.
 func (n *Network) StepManyTokens(dst []float32, ids []int32, streams []*Stream) error {
 	return n.ProcessManyTokens(dst, ids, 1, streams)
 }
 
-// ProcessManyTokens is ProcessMany for a network that reads tokens, ids [len(streams)][t]. The
-// error is that of Stream.ProcessTokens; no stream has advanced then, and dst is unchanged.
+// ProcessManyTokens is ProcessMany for a network that reads tokens, ids [len(streams)][t]. Its
+// errors are those of Stream.ProcessTokens. After an error no stream has advanced, and dst is
+// unchanged.
 func (n *Network) ProcessManyTokens(dst []float32, ids []int32, t int, streams []*Stream) error {
 	if t < 1 || len(ids) != t*len(streams) {
 		panic(fmt.Sprintf("recurrent: %d tokens for %d streams, expected %d of each", len(ids), len(streams), max(t, 1)))
@@ -47,7 +48,7 @@ func (n *Network) ProcessManyTokens(dst []float32, ids []int32, t int, streams [
 	return nil
 }
 
-// checkSamples panics unless x has t ≥ 1 samples of each of some streams.
+// checkSamples panics unless t ≥ 1 and x has t samples of each stream.
 func (n *Network) checkSamples(x []float32, t, streams int) {
 	if n.embedding != nil {
 		panic("recurrent: samples for a network that reads tokens")
@@ -73,8 +74,9 @@ func (n *Network) processMany(dst, x []float32, ids []int32, t int, streams []*S
 	n.process(dst, x, ids, t, streams)
 }
 
-// process takes t samples x, or tokens ids, of each stream. Streams are processed together if none
-// comes to the end of its block on the way, and else alone, block by block.
+// process takes t samples x, or tokens ids, of each stream. It processes streams together if none
+// of them passes the end of its current block. Otherwise it processes one stream at a time, block
+// by block.
 func (n *Network) process(dst, x []float32, ids []int32, t int, streams []*Stream) {
 	ws := n.acquire()
 	defer n.release(ws)
@@ -107,7 +109,7 @@ func (n *Network) process(dst, x []float32, ids []int32, t int, streams []*Strea
 }
 
 // together returns the number of streams, at least 1, that can take t samples in one pass over the
-// layers: all samples fit in a workspace, and none is past the end of its stream's current block.
+// layers: all samples fit in a workspace, and none passes the end of its stream's current block.
 func together(streams []*Stream, t int) (count int) {
 	for _, s := range streams {
 		if (count+1)*t > block || int(s.position%block)+t > block {
@@ -166,8 +168,9 @@ func (n *Network) layerState(s *Stream, l int) []float32 {
 	return s.state[l*perLayer : (l+1)*perLayer]
 }
 
-// decode writes the decoder's output to dst [d_output][len(streams)], after advance: for each
-// stream that of the mean over positions, or with pool last of the last of its t columns of ws.x.
+// decode writes the decoder's output for each stream to dst [d_output][len(streams)], after
+// advance. The decoder's input is the mean over positions or, with pool last, the last of the
+// stream's t columns of ws.x.
 func (n *Network) decode(dst vek.Matrix, ws *workspace, streams []*Stream, t int) {
 	pooled := vek.MatrixOf(ws.u, n.cfg.DModel, len(streams))
 	for i, s := range streams {

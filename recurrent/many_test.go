@@ -69,7 +69,7 @@ func TestStepMany(t *testing.T) {
 	}
 }
 
-// positions returns the number of positions that Process returns outputs of, for n samples.
+// positions returns the number of positions for which Process returns outputs, given n samples.
 func positions(cfg model.Config, n int) int {
 	if cfg.Pool == model.PoolNone {
 		return n

@@ -29,13 +29,13 @@ type processor struct {
 
 var processors = []processor{{"neoverse-n1", 2}, {"neoverse-n2", 2}, {"neoverse-v1", 4}, {"neoverse-v2", 4}}
 
-// loop is an innermost loop of a kernel: the one with the most floating-point instructions, or a
-// numbered one.
+// loop is an innermost loop of a kernel, chosen by its number or as the loop with the most
+// floating-point instructions.
 type loop struct {
 	name, function string
 	elements       int // elements per iteration
 	unit           string
-	number         int // in the order of the code, from 1; 0 for the one with the most
+	number         int // in the order of the code, from 1; 0: the loop with the most floating-point instructions
 }
 
 var loops = []loop{

@@ -3,10 +3,11 @@
 //
 //	go run ./bench/presets [-memory 8] [-threads N] [-predict | -roofline] [TASK...]
 //
-// With -predict it runs them with one thread and prints the speed-up that more threads would have.
-// With -roofline it runs them with one thread and prints, for each part of a step, its time, the
-// operations and bytes that it cannot avoid, and the time that the core needs for these at its peak
-// rates of multiply-adds and of copies in memory (Williams, Waterman and Patterson, 2009).
+// With -predict it runs them with one thread and predicts the speed-up with more threads. With
+// -roofline it runs them with one thread and compares each part of a step with the roofline model
+// (Williams, Waterman and Patterson, 2009). It prints the part's time, and the operations and bytes
+// that the part cannot avoid. It also prints the time that these would take at the core's peak
+// rates of multiply-adds and of copies in memory.
 //
 // A batch that would need more than -memory GiB is halved until it fits; the table shows this. Each
 // preset runs in a separate process, whose peak resident memory is shown (Linux only).
@@ -84,7 +85,7 @@ func main() {
 		*threads = 1
 	}
 	if *predict && *roofline {
-		fail(errors.New("-predict and -roofline: expected one of them"))
+		fail(errors.New("both -predict and -roofline are set, expected at most one of them"))
 	}
 	if *child {
 		r, err := measure(info(flag.Arg(0)), *memory, *threads, traced)

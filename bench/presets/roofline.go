@@ -12,11 +12,11 @@ import (
 
 // limits are the rates of one core that bound every loop.
 type limits struct {
-	Flops float64 // multiply-adds on registers, floating-point operations per second
-	Bytes float64 // a copy of an array beyond the caches, bytes read or written per second
+	Flops float64 // floating-point operations per second, in multiply-adds on registers
+	Bytes float64 // bytes read and written per second, in a copy of an array larger than the caches
 }
 
-// measureLimits takes the best of a few runs.
+// measureLimits returns the highest rates of a few runs.
 func measureLimits() (l limits) {
 	const rounds, floats = 1 << 16, 1 << 26
 	from, to := make([]float32, floats), make([]float32, floats)
@@ -37,10 +37,10 @@ func measureLimits() (l limits) {
 // writes. Elementwise functions, packing and scratch memory are not counted.
 type work struct{ Flops, Bytes float64 }
 
-// part is the sum of some loops of a training step.
+// part is a group of loops of a training step.
 type part struct {
 	name  string
-	loops string // the functions of convmode that run in it
+	loops string // names of their functions in convmode
 	work  func(c model.Config, batch, length int) work
 }
 
@@ -51,7 +51,7 @@ var parts = []part{
 	{"activation, mixing, norm", "blockTile", func(c model.Config, batch, length int) work {
 		arrays := 3 + mixed(c) // reads v and x, writes the result and z
 		if c.Norm != model.NormNone {
-			arrays++ // writes the sum before it, or the normalised result
+			arrays++ // also writes the norm's input (post-norm) or its result (pre-norm)
 		}
 		return work{mixingFlops(c, batch, length), arrays * arrayBytes(c, batch, length)}
 	}},
@@ -74,12 +74,12 @@ var parts = []part{
 	}},
 }
 
-// arrayBytes is the size of the activations [batch][H][length].
+// arrayBytes returns the size of activations [batch][H][length].
 func arrayBytes(c model.Config, batch, length int) float64 {
 	return 4 * float64(batch) * float64(c.DModel) * float64(length)
 }
 
-// mixed is the size of z, in arrays.
+// mixed returns the size of z as a multiple of arrayBytes.
 func mixed(c model.Config) float64 {
 	if c.Mixing == model.MixingGLU {
 		return 2
@@ -99,9 +99,10 @@ func mixingFlops(c model.Config, batch, length int) float64 {
 	return 2 * rows * h * h * float64(batch) * float64(length)
 }
 
-// convolutionFlops counts so many transforms per pair of rows, with a product of spectra for all
-// but the first, and per channel and direction the kernel, once or (its gradient) twice. A
-// transform of n points is counted as 5·n·log2(n).
+// convolutionFlops counts, per pair of rows, the given number of transforms, and a product of
+// spectra for each of them but the first. Per channel it adds one transform of the kernel and, per
+// direction, the sums over the modes: one for the kernel (kernels = 1), two for its gradient
+// (kernels = 2). A transform of n points counts as 5·n·log2(n).
 func convolutionFlops(c model.Config, batch, length, transforms, kernels int) float64 {
 	n := 2 * float64(length)
 	transform, product := 5*n*math.Log2(n), 6*n
@@ -114,7 +115,7 @@ func convolutionFlops(c model.Config, batch, length, transforms, kernels int) fl
 	return float64(c.DModel) * (pairs + kernel)
 }
 
-// seconds is the time of a part's loops.
+// seconds returns the total time of a part's loops.
 func (p part) seconds(t *trace) float64 {
 	var sum time.Duration
 	for i, items := range t.Loops {

@@ -17,10 +17,11 @@
 // times load and measures the latency of a block: from the arrival of the blocks of all streams to
 // the stream's own output.
 //
-// With -streams it measures the time per sample for the given numbers of streams instead, whether
-// or not they fit in real time, and prints the memory of their states. -seconds is then the time
-// per figure, but each takes at least four blocks of all streams: 10,000 streams of the large
-// network need short blocks, and more than 4 GiB.
+// With -streams it instead measures the time per sample for the given numbers of streams, even
+// where these are too many for real time. It also prints the memory of their states. -seconds is
+// then the time per measurement, but each measurement processes at least four blocks of all
+// streams. For 10,000 streams of the large network, use short blocks and a machine with more than 4
+// GiB of memory.
 package main
 
 import (
@@ -44,7 +45,7 @@ func main() {
 	block := flag.Duration("block", 10*time.Millisecond, "length of a block of audio")
 	load := flag.Float64("load", 0.9, "`share` of the core's time in use while latency is measured")
 	name := flag.String("level", "", "kernel `level` (default: the best one)")
-	list := flag.String("streams", "", "`numbers` of streams, separated by commas: measure the time per sample of so many")
+	list := flag.String("streams", "", "measure the time per sample of these `numbers` of streams, separated by commas")
 	flag.Parse()
 	fail(level.Set(*name))
 	if !(*seconds > 0) || *block <= 0 || !(*load > 0 && *load <= 1) {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// parseCounts reads the numbers of streams of -streams.
+// parseCounts parses the value of -streams.
 func parseCounts(list string) (counts []int, err error) {
 	for _, word := range strings.Split(list, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(word))
@@ -19,7 +19,8 @@ func parseCounts(list string) (counts []int, err error) {
 	return counts, nil
 }
 
-// printScale prints the time per sample of each call, for each number of streams of a network.
+// printScale prints rows of a network, one per number of streams: the memory of the states and the
+// time per sample of each way to advance them.
 func printScale(n network, counts []int, block time.Duration, seconds float64) {
 	fmt.Print("| network | streams | MiB |")
 	for _, w := range ways {

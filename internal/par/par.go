@@ -43,8 +43,8 @@ func (p *Panic) Unwrap() error {
 	return err
 }
 
-// Trace, if not nil, receives the name of the function and the time of each item of every loop of a
-// pool with one worker. Only benchmarks set it, before they create pools.
+// Trace, if not nil, is called after every loop of a pool with one worker, with the name of the
+// loop's function and the time of each item. Only benchmarks set it, before they create pools.
 var Trace func(body string, items []time.Duration)
 
 // Workers resolves a number of workers that a caller asks for: 0 means one per processor

@@ -101,8 +101,8 @@ func fft2(re, im []float32) {
 	}
 }
 
-// The pass of radix 4 with q = 1: y_k = Σ_m x_m (−i)^{mk}. With the parts exchanged, it is the
-// inverse.
+// The pass of radix 4 with q = 1: y_k = Σ_m x_m (−i)^{mk}. With re and im exchanged, it is the
+// inverse up to the factor 4.
 func fft4(re, im []float32) {
 	for at := 0; at < len(re)/FFTLanes; at += 4 {
 		ar, br, cr, dr := quarters(re, at, 1)

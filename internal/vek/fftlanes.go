@@ -38,7 +38,7 @@ func fftForwardLanes(re, im, tw []float32) {
 	}
 }
 
-// laneRoots are the twiddles of one step of a vector.
+// laneRoots are the twiddles i = 1, 2, 3 of one step of a vector (FFTLaneTwiddles).
 type laneRoots [3]struct{ re, im *[4]float32 }
 
 func laneSteps(tw []float32, g, t int) (steps [2]laneRoots) {
@@ -51,7 +51,7 @@ func laneSteps(tw []float32, g, t int) (steps [2]laneRoots) {
 	return steps
 }
 
-// lanesForward transforms vector g of a group of t into y, output k + 4h at 4h + k.
+// lanesForward transforms vector g of a group of t vectors into y, in natural order.
 func lanesForward(yr, yi, xr, xi *lanes, tw []float32, g, t int) {
 	var tr, ti lanes // Σ_s … at 4k + l
 	steps := laneSteps(tw, g, t)

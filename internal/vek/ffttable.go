@@ -25,9 +25,9 @@ const FFTLaneTable = 72
 //	step 1:  w_n^{i(f + m·j)},   j < 4
 //
 // for i = 1, 2, 3. The table has three parts of each twiddle w: the tangent Im w/Re w, Re w and Im
-// w. Groups of t ≤ 4 vectors have rows of 4t floats, for every vector and every j: for each step
-// the tangents of i = 1, 2, 3 and then the real parts, and after both steps the imaginary parts.
-// No processor reads all rows.
+// w. A group of t ≤ 4 vectors has 18 rows of 4t floats, one float for every vector and every j.
+// First come, for each step, three rows of tangents (i = 1, 2, 3) and three of real parts. Then
+// come, for each step, three rows of imaginary parts. No processor reads all rows.
 func FFTLaneTwiddles(tw []float32, order []int) {
 	m := len(order)
 	n := FFTLanes * m
@@ -53,12 +53,13 @@ func FFTLaneTwiddles(tw []float32, order []int) {
 	}
 }
 
-// quarterTurn replaces the real part of ±i, which has no tangent. It is much smaller than the
-// rounding of 1. On amd64 products with its tangent overflow if an input exceeds 2^97.
+// quarterTurn replaces the real part, 0, of the twiddles ±i, whose tangent would be infinite. It is
+// much smaller than the rounding error of 1. On amd64 products with its tangent overflow if an
+// input exceeds 2^97.
 const quarterTurn = 0x1p-30
 
-// laneTwiddle returns where part 0, 1 or 2 of twiddle i of a step begins, of vector g of a group
-// of t.
+// laneTwiddle returns the index in a group's table at which part 0 (tangent), 1 (real) or 2
+// (imaginary) of twiddle i of a step begins, for vector g of a group of t vectors.
 func laneTwiddle(step, part, i, g, t int) int {
 	row := 6*step + 3*part + i - 1
 	if part == 2 {

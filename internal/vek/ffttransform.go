@@ -2,18 +2,19 @@ package vek
 
 // FFTPass is a pass with its twiddles.
 type FFTPass struct {
-	radix, q, count int // count of a block's q butterflies
+	radix, q, count int // the pass runs count of each block's q butterflies
 	tw              []float32
 }
 
-// Radix returns the pass's radix, and Q the distance of a transform's vectors.
+// Radix returns the pass's radix.
 func (p FFTPass) Radix() int { return p.radix }
 
+// Q returns the distance between the vectors of a butterfly, as a number of vectors.
 func (p FFTPass) Q() int { return p.q }
 
 // NewFFTPass returns a pass of radix 3, 4, 5 or 8 over every block of radix·q vectors. A forward
-// pass transforms the radix vectors j, j+q, … for each j < q, and multiplies output k by w^{jk}, w
-// = exp(−2πi/(radix·q)). FFTTwiddles fills tw; for q = 1 all twiddles are 1.
+// pass transforms the radix vectors j, j+q, … for each j < q, and multiplies output k by w^{jk},
+// where w = exp(−2πi/(radix·q)). FFTTwiddles fills tw; for q = 1 all twiddles are 1.
 func NewFFTPass(radix, q int, tw []float32) FFTPass {
 	switch {
 	case radix < 3 || radix > 8 || radix == 6 || radix == 7:
@@ -26,11 +27,11 @@ func NewFFTPass(radix, q int, tw []float32) FFTPass {
 	return FFTPass{radix, q, q, tw}
 }
 
-// FFTForward runs passes of a forward transform, then the stage over the lanes, which begins with
-// a pass of radix last and q = 1 if last is 2 or 4. If last is 0, it runs the passes only. The
-// stage multiplies by tw (FFTLaneTwiddles) and computes a 16-point transform over the lanes of
-// every vector. Output k + 4h (k, h < 4) of vector g of a group of t ≤ 4 vectors becomes element
-// (h·t + g)·4 + k of the group.
+// FFTForward runs passes of a forward transform, then the stage over the lanes. If last is 2 or 4,
+// the stage begins with a pass of radix last and q = 1. If last is 1, it has no such pass. If last
+// is 0, FFTForward runs the passes only. The stage multiplies by tw (FFTLaneTwiddles) and computes
+// a 16-point transform over the lanes of every vector. Output k + 4h (k, h < 4) of vector g of a
+// group of t ≤ 4 vectors becomes element (h·t + g)·4 + k of the group.
 func FFTForward(re, im []float32, passes []FFTPass, last int, tw []float32) {
 	for i := range passes {
 		checkBlocks("FFTForward", re, im, passes[i].radix*passes[i].q)
@@ -52,9 +53,9 @@ func FFTForward(re, im []float32, passes []FFTPass, last int, tw []float32) {
 	}
 }
 
-// FFTInverse undoes FFTForward with the same passes, last and tw, of the product with k = kRe +
-// i·kIm, or with k's conjugate. If kRe is nil, there is no product. The result is n times the
-// input of the transform over n points.
+// FFTInverse multiplies re + i·im by k = kRe + i·kIm, or by k's conjugate if conj, unless kRe is
+// nil. Then it undoes FFTForward with the same passes, last and tw. It does not divide by n: after
+// FFTForward over n points, without a product, the result is n times the input.
 func FFTInverse(re, im, kRe, kIm []float32, conj bool, passes []FFTPass, last int, tw []float32) {
 	for i := range passes {
 		checkBlocks("FFTInverse", re, im, passes[i].radix*passes[i].q)
@@ -66,7 +67,7 @@ func FFTInverse(re, im, kRe, kIm []float32, conj bool, passes []FFTPass, last in
 	switch {
 	case kRe == nil:
 	case len(kRe) != len(re) || len(kIm) != len(re) || last == 0:
-		panic("vek: FFTInverse: a product of other lengths, or without the stage over the lanes")
+		panic("vek: FFTInverse: a product requires kRe and kIm of the length of re, and last > 0")
 	case conj:
 		product = 2
 	default:
@@ -89,7 +90,8 @@ func FFTInverse(re, im, kRe, kIm []float32, conj bool, passes []FFTPass, last in
 	}
 }
 
-// inParts runs a long pass: in each call whole blocks, or a part of one block.
+// inParts runs a pass over long data in several calls. Each call processes whole blocks, or a part
+// of one block.
 func (p FFTPass) inParts(re, im []float32, inverse bool) {
 	var part [1]FFTPass
 	for len(re) > 0 {
@@ -112,7 +114,8 @@ func checkBlocks(name string, re, im []float32, vectors int) {
 	}
 }
 
-// the passes in order, then, unless last is 0, the pass of radix last and the stage over the lanes
+// runs the passes in order, then, unless last is 0, the pass of radix last and the stage over the
+// lanes
 func fftForwardGeneric(re, im []float32, passes []FFTPass, last int, tw []float32) {
 	for _, p := range passes {
 		switch p.radix {
@@ -137,8 +140,8 @@ func fftForwardGeneric(re, im []float32, passes []FFTPass, last int, tw []float3
 	fftForwardLanes(re, im, tw)
 }
 
-// the stage over the lanes of the product, and the pass of radix last, unless last is 0; then the
-// passes, each undone, from the last to the first
+// multiplies by k unless product is 0, then undoes the stage over the lanes and the pass of radix
+// last unless last is 0, then undoes the passes from the last to the first
 func fftInverseGeneric(re, im, kRe, kIm []float32, product int, passes []FFTPass, last int, tw []float32) {
 	switch product {
 	case 1:

@@ -4,7 +4,8 @@
 
 #include "textflag.h"
 
-// the passes in order, then, unless last is 0, the pass of radix last and the stage over the lanes
+// runs the passes in order, then, unless last is 0, the pass of radix last and the stage over the
+// lanes
 // func fftForwardAVX2(re []float32, im []float32, passes []FFTPass, last int, tw []float32)
 // Requires: AVX, FMA3
 TEXT ·fftForwardAVX2(SB), NOSPLIT, $336-104
@@ -2203,7 +2204,8 @@ DATA ffttransform_upperminus<>+24(SB)/4, $0xbf800000
 DATA ffttransform_upperminus<>+28(SB)/4, $0xbf800000
 GLOBL ffttransform_upperminus<>(SB), RODATA|NOPTR, $32
 
-// the passes in order, then, unless last is 0, the pass of radix last and the stage over the lanes
+// runs the passes in order, then, unless last is 0, the pass of radix last and the stage over the
+// lanes
 // func fftForwardAVX512(re []float32, im []float32, passes []FFTPass, last int, tw []float32)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·fftForwardAVX512(SB), NOSPLIT, $336-104
@@ -3860,8 +3862,8 @@ DATA ffttransform_lanes<>+56(SB)/4, $0x0000000e
 DATA ffttransform_lanes<>+60(SB)/4, $0x0000000f
 GLOBL ffttransform_lanes<>(SB), RODATA|NOPTR, $64
 
-// the stage over the lanes of the product, and the pass of radix last, unless last is 0; then the
-// passes, each undone, from the last to the first
+// multiplies by k unless product is 0, then undoes the stage over the lanes and the pass of radix
+// last unless last is 0, then undoes the passes from the last to the first
 // func fftInverseAVX2(re []float32, im []float32, kRe []float32, kIm []float32, product int, passes []FFTPass, last int, tw []float32)
 // Requires: AVX, FMA3
 TEXT ·fftInverseAVX2(SB), NOSPLIT, $336-160
@@ -8722,8 +8724,8 @@ end44:
 	VZEROUPPER
 	RET
 
-// the stage over the lanes of the product, and the pass of radix last, unless last is 0; then the
-// passes, each undone, from the last to the first
+// multiplies by k unless product is 0, then undoes the stage over the lanes and the pass of radix
+// last unless last is 0, then undoes the passes from the last to the first
 // func fftInverseAVX512(re []float32, im []float32, kRe []float32, kIm []float32, product int, passes []FFTPass, last int, tw []float32)
 // Requires: AVX, AVX512F
 TEXT ·fftInverseAVX512(SB), NOSPLIT, $336-160

@@ -22,13 +22,14 @@ func fftInverse(re, im, kRe, kIm []float32, product int, passes []FFTPass, last 
 	}
 }
 
-// the passes in order, then, unless last is 0, the pass of radix last and the stage over the lanes
+// runs the passes in order, then, unless last is 0, the pass of radix last and the stage over the
+// lanes
 //
 //go:noescape
 func fftForwardNEON(re []float32, im []float32, passes []FFTPass, last int, tw []float32)
 
-// the stage over the lanes of the product, and the pass of radix last, unless last is 0; then the
-// passes, each undone, from the last to the first
+// multiplies by k unless product is 0, then undoes the stage over the lanes and the pass of radix
+// last unless last is 0, then undoes the passes from the last to the first
 //
 //go:noescape
 func fftInverseNEON(re []float32, im []float32, kRe []float32, kIm []float32, product int, passes []FFTPass, last int, tw []float32)

@@ -3,9 +3,9 @@ package vek
 import "math"
 
 // GELU sets dst = x·Φ(x), where Φ is the standard normal distribution function (the exact form,
-// without tanh; Hendrycks and Gimpel, arXiv 1606.08415). The error is below 4.2 ulp of the
-// result: the largest of all x with |x| ≥ 0.001 is 4.14 ulp with vectors of float32 (x =
-// −3.0124362) and 0.54 ulp in plain Go. Results for x ≤ −13.25 are 0. dst may be x.
+// without tanh; Hendrycks and Gimpel, arXiv 1606.08415). The error is below 4.2 ulp of the result.
+// The largest error for |x| ≥ 0.001 is 4.14 ulp with vectors of float32 (at x = −3.0124362) and
+// 0.54 ulp in plain Go. Results for x ≤ −13.25 are 0. dst may be x.
 func GELU(dst, x []float32) {
 	sameLen("GELU", len(dst), x)
 	gelu(dst, x)
@@ -18,13 +18,13 @@ func GELUGrad(dx, x, dy []float32) {
 	geluGrad(dx, x, dy)
 }
 
-// geluMax is the limit of |x|, beyond which a·Φ(−a) < 2⁻¹²⁷, a = |x|.
+// geluMax is the largest a = |x| that the approximation covers. For larger a, a·Φ(−a) < 2⁻¹²⁷.
 const geluMax = 13.25
 
 const sqrtHalfPi = 1.25331413731550025120788264240552263
 
-// tailRatio returns R(a) = 2·(1 − Φ(a))·exp(a²/2), 0 ≤ a ≤ 13.25, with a relative error below
-// 2.1e-10, as Q/(Q + a·(√(π/2)·Q + P)). P and Q are polynomials.
+// tailRatio returns R(a) = 2·(1 − Φ(a))·exp(a²/2) as Q/(Q + a·(√(π/2)·Q + P)), where P and Q are
+// polynomials. For 0 ≤ a ≤ 13.25 the relative error is below 2.1e-10.
 func tailRatio(a float64) float64 {
 	s := a * a
 	p := (tailP0 + float64(tailP1*a)) + float64(s*((tailP2+float64(tailP3*a))+float64(tailP4*s)))

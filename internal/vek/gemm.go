@@ -49,9 +49,9 @@ func GemmBias(c, a, b Matrix, bias, scratch []float32) {
 	gemm(c, a, b, false, false, gemmBias, bias, scratch, m, n, k, nil)
 }
 
-// Weights is a matrix that is packed once for many products, as that of a linear layer. The packed
-// copy takes the memory of the matrix, and twice that if it is also packed for products with few
-// columns, which need it transposed.
+// Weights is a matrix that is packed once for many products, such as the weights of a linear layer.
+// The packed copy takes as much memory as the matrix. Products with few columns need a second,
+// transposed copy, which takes as much again.
 type Weights struct {
 	Matrix
 	narrow        bool
@@ -59,8 +59,8 @@ type Weights struct {
 	rows, columns []float32 // panels, of the level
 }
 
-// NewWeights packs a for the level in use, also for products with few columns if narrow. At another
-// level Weights are as fast as a.
+// NewWeights packs a for the level in use. If narrow, it also makes the copy for products with few
+// columns. At another level the copies are not used, and a product is as fast as one with a.
 func NewWeights(a Matrix, narrow bool) *Weights {
 	a.check("NewWeights")
 	w := &Weights{Matrix: a, narrow: narrow}

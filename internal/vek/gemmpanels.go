@@ -110,7 +110,7 @@ func (g *panels) multiply(mode gemmMode, scratch []float32, m, n, k int) {
 				mc := min(panelMC, m-i0)
 				pa := scratch[len(pb):][:mc*kc]
 				if g.transA && mc <= g.tileRows && g.a.Stride == mc && kc > 0 {
-					pa = g.a.Data[p0*mc:] // these rows are a panel
+					pa = g.a.Data[p0*mc:] // these rows already have the layout of a panel
 				} else if g.readyA != nil {
 					pa = g.readyA[p0*m+i0*kc:][:len(pa)]
 				} else {
@@ -201,11 +201,12 @@ func (g *panels) block(mode gemmMode, pa, pb []float32, kc, i0, mc, j0, nc int) 
 	}
 }
 
-// narrowPanels is the number of panels of b that gemmNarrow multiplies, by the rows of a's panel.
+// narrowPanels is the number of panels of b that gemmNarrow multiplies at a time, indexed by the
+// number of rows of a's panel.
 var narrowPanels = [...]int{1: 4, 2: 2, 3: 2}
 
-// narrow multiplies a panel of a few rows of a by as many panels of b as gemmNarrow takes at a
-// time. It returns the first column that remains.
+// narrow multiplies a panel of a few rows of a by the panels of b, while there are enough of them
+// for a call of gemmNarrow. It returns the first column that remains.
 func (g *panels) narrow(mode gemmMode, pa, pb []float32, kc, i0, rows, j0, nc int) (j int) {
 	if !g.turned || rows >= len(narrowPanels) || kc == 0 {
 		return 0
@@ -218,7 +219,7 @@ func (g *panels) narrow(mode gemmMode, pa, pb []float32, kc, i0, rows, j0, nc in
 	return j
 }
 
-// scatter stores a transposed tile [rows][width], whose rows are columns of c.
+// scatter stores a tile [rows][width] transposed, because its rows are columns of c.
 func (g *panels) scatter(mode gemmMode, rows, width, cols, i, j int) {
 	for r := range rows {
 		sums := g.tile[r*width:][:cols]

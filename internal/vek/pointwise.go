@@ -48,8 +48,9 @@ func mulGeneric(dst, a, b []float32) {
 	}
 }
 
-// Prefetch asks the processor to load x into the L1 cache, without waiting for it. Call it in loops
-// over tiles: processors do not foresee that a few hundred bytes of every row are needed.
+// Prefetch asks the processor to load x into the L1 cache, without waiting for it. It is for loops
+// over tiles, which read a few hundred bytes of every row. Processors do not prefetch such pieces
+// by themselves.
 func Prefetch(x []float32) { prefetch(x) }
 
 func prefetchGeneric(x []float32) {}

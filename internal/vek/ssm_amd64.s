@@ -1102,8 +1102,7 @@ done2:
 	VZEROUPPER
 	RET
 
-// ssmModeSteps is ssmModes for one sample of each of several states [re, im][H][M]: every column of
-// x belongs to another state.
+// ssmModeSteps is ssmModes for one sample of each of several states [re, im][H][M].
 // func ssmModeStepsAVX2(sums *float32, x *float32, xStride int, samples int, channels int, modes int, states *[]float32, at int, im int, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
 // Requires: AVX, AVX2, FMA3, SSE
 TEXT ·ssmModeStepsAVX2(SB), NOSPLIT, $552-104
@@ -1763,8 +1762,7 @@ done2:
 	VZEROUPPER
 	RET
 
-// ssmModeSteps is ssmModes for one sample of each of several states [re, im][H][M]: every column of
-// x belongs to another state.
+// ssmModeSteps is ssmModes for one sample of each of several states [re, im][H][M].
 // func ssmModeStepsAVX512(sums *float32, x *float32, xStride int, samples int, channels int, modes int, states *[]float32, at int, im int, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
 // Requires: AVX, AVX512F, SSE
 TEXT ·ssmModeStepsAVX512(SB), NOSPLIT, $8-104
@@ -2276,7 +2274,7 @@ done2:
 	VZEROUPPER
 	RET
 
-// ssmOutput: y = 2·sums + d·x for the samples of each channel, sums [channels][samples].
+// ssmOutput: y = 2·sums + d·x for the samples of each channel.
 // func ssmOutputAVX2(y *float32, yStride int, x *float32, xStride int, sums *float32, d *float32, channels int, samples int)
 // Requires: AVX, AVX2
 TEXT ·ssmOutputAVX2(SB), NOSPLIT, $0-64
@@ -2357,7 +2355,7 @@ done2:
 	VZEROUPPER
 	RET
 
-// ssmOutput: y = 2·sums + d·x for the samples of each channel, sums [channels][samples].
+// ssmOutput: y = 2·sums + d·x for the samples of each channel.
 // func ssmOutputAVX512(y *float32, yStride int, x *float32, xStride int, sums *float32, d *float32, channels int, samples int)
 // Requires: AVX, AVX512F
 TEXT ·ssmOutputAVX512(SB), NOSPLIT, $0-64

@@ -38,8 +38,7 @@ func ssmOutput(y *float32, yStride int, x *float32, xStride int, sums, d *float3
 //go:noescape
 func ssmModesNEON(sums *float32, x *float32, xStride int, samples int, channels int, modes int, hRe *float32, hIm *float32, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
 
-// ssmModeSteps is ssmModes for one sample of each of several states [re, im][H][M]: every column of
-// x belongs to another state.
+// ssmModeSteps is ssmModes for one sample of each of several states [re, im][H][M].
 //
 //go:noescape
 func ssmModeStepsNEON(sums *float32, x *float32, xStride int, samples int, channels int, modes int, states *[]float32, at int, im int, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
@@ -49,7 +48,7 @@ func ssmModeStepsNEON(sums *float32, x *float32, xStride int, samples int, chann
 //go:noescape
 func sumLanesNEON(dst *float32, rows *float32, n int)
 
-// ssmOutput: y = 2·sums + d·x for the samples of each channel, sums [channels][samples].
+// ssmOutput: y = 2·sums + d·x for the samples of each channel.
 //
 //go:noescape
 func ssmOutputNEON(y *float32, yStride int, x *float32, xStride int, sums *float32, d *float32, channels int, samples int)

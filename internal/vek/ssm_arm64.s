@@ -2636,8 +2636,7 @@ done2:
 	MOVD R17, FPCR
 	RET
 
-// ssmModeSteps is ssmModes for one sample of each of several states [re, im][H][M]: every column of
-// x belongs to another state.
+// ssmModeSteps is ssmModes for one sample of each of several states [re, im][H][M].
 // func ssmModeStepsNEON(sums *float32, x *float32, xStride int, samples int, channels int, modes int, states *[]float32, at int, im int, lamRe *float32, lamIm *float32, cRe *float32, cIm *float32)
 TEXT ·ssmModeStepsNEON(SB), NOSPLIT, $16-104
 	MOVD at+56(FP), R0
@@ -5292,7 +5291,7 @@ loop1:
 done2:
 	RET
 
-// ssmOutput: y = 2·sums + d·x for the samples of each channel, sums [channels][samples].
+// ssmOutput: y = 2·sums + d·x for the samples of each channel.
 // func ssmOutputNEON(y *float32, yStride int, x *float32, xStride int, sums *float32, d *float32, channels int, samples int)
 TEXT ·ssmOutputNEON(SB), NOSPLIT, $0-64
 	MOVD y+0(FP), R0

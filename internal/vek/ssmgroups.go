@@ -49,12 +49,13 @@ func (g ssmGroup) output(y, x Matrix, d, sums []float32) {
 	ssmOutput(&y.Data[g.channel*y.Stride+g.at], y.Stride, &x.Data[g.channel*x.Stride+g.at], x.Stride, &sums[0], &d[g.channel], g.channels, g.samples)
 }
 
-// stepStates is the number of states that a pair of channels is advanced in at a time. More would
-// be more sequences of addresses than a processor prefetches.
+// stepStates is the number of states in which a pair of channels is advanced at a time. With more,
+// there would be more sequences of addresses than a processor prefetches.
 const stepStates = 8
 
-// ssmStep advances a few states at a time, pair of channels by pair of channels, so that a pair's
-// poles and weights are read once. The columns of x are to it what samples are to ssmBlock.
+// ssmStep advances a few states at a time, one pair of channels after the other, so that a pair's
+// poles and weights are read once for these states. Column i of x belongs to state i. In ssmBlock
+// the columns are samples.
 func ssmStep(y, x Matrix, states [][]float32, s *SSM, scratch []float32) {
 	if current() == generic || len(s.LambdaRe) == 0 {
 		ssmStepGeneric(y, x, states, s)

@@ -3,8 +3,8 @@ package vek
 import "fmt"
 
 // SSMStep advances several states of s by one sample each: y and x are [H][len(states)], and a
-// state is [re, im][H][M]. It has the bits of an SSMBlock of one sample per state, and reads the
-// poles and weights once for several states. No state may be given twice. y may be x.
+// state is [re, im][H][M]. The results are bit-identical to an SSMBlock of one sample per state.
+// The poles and weights are read once for several states. No state may be given twice. y may be x.
 func SSMStep(y, x Matrix, states [][]float32, s *SSM, scratch []float32) {
 	y.check("SSMStep")
 	x.check("SSMStep")

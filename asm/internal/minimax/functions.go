@@ -81,8 +81,8 @@ var sqrt2Pi = func() *big.Float {
 	return newFloat().Sqrt(mul(number(8), sub(mul(number(4), atan(5)), atan(239))))
 }()
 
-// NormalTail returns R(a) = 2·(1 − Φ(a))·exp(a²/2), Φ the standard normal distribution function,
-// which is exp(a²/2) − 2·Σ a^{2k+1}/(2k+1)!!/√(2π).
+// NormalTail returns R(a) = 2·(1 − Φ(a))·exp(a²/2), where Φ is the standard normal distribution
+// function. It computes R(a) as exp(a²/2) − 2·Σ a^{2k+1}/(2k+1)!!/√(2π).
 func NormalTail(a *big.Float) *big.Float {
 	square := mul(a, a)
 	odd := series(a, square, func(k int) int { return 2*k + 1 })

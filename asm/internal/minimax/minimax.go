@@ -1,5 +1,5 @@
-// Package minimax fits polynomials with the least maximal error, by the exchange algorithm of Remez
-// in math/big. It returns the coefficients that the kernels use.
+// Package minimax fits polynomials and ratios of polynomials with the least maximal error, by the
+// exchange algorithm of Remez in math/big. It returns the coefficients that the kernels use.
 package minimax
 
 import (
@@ -17,12 +17,14 @@ func Fit(f, weight Function, lo, hi float64, degree int) (coefficients []float64
 	return p, largest
 }
 
-// FitRatio returns the coefficients, lowest first, of the polynomials P and Q of two degrees, Q(0)
-// = 1, that minimise the largest |weight·(P/Q − f)| over lo ≤ x ≤ hi, and that largest error.
+// FitRatio returns the coefficients, lowest first, of a polynomial P of degree above and a
+// polynomial Q of degree below with Q(0) = 1. P/Q minimises the largest |weight·(P/Q − f)| over lo
+// ≤ x ≤ hi, which FitRatio also returns.
 //
-// The best P/Q is the one whose error reaches its maximum with alternating signs once more than
-// there are coefficients (Chebyshev). Each round finds the ratio with errors of equal size at so
-// many points, then moves the points to the extremes of its error.
+// The error of the best P/Q reaches its largest size, with alternating signs, at one point more
+// than P/Q has coefficients (Chebyshev). Each round finds the ratio whose errors at that many
+// points have equal size and alternating signs. It then moves the points to the extremes of this
+// ratio's error.
 func FitRatio(f, weight Function, lo, hi float64, above, below int) (p, q []float64, largest float64) {
 	s := solver{f: f, weight: weight, above: above, below: below}
 	count := above + below + 2
@@ -30,7 +32,7 @@ func FitRatio(f, weight Function, lo, hi float64, above, below int) (p, q []floa
 	for i := range grid + 1 {
 		t := (1 - math.Cos(math.Pi*float64(i)/float64(grid))) / 2
 		if below > 0 {
-			t /= 6 - 5*t // closer at lo
+			t /= 6 - 5*t // denser near lo
 		}
 		if p := s.sample(lo + (hi-lo)*t); p.w.Sign() != 0 {
 			s.grid = append(s.grid, p)
@@ -63,7 +65,7 @@ func floats(c []*big.Float) (v []float64) {
 
 type solver struct {
 	f, weight    Function
-	above, below int // degrees
+	above, below int // degrees of P and Q
 	grid         []sample
 	p, q         []*big.Float
 	e            *big.Float // the error at the points
@@ -80,8 +82,9 @@ func (s *solver) sample(at float64) sample {
 	return sample{at, x, s.f(x), s.weight(x)}
 }
 
-// level solves w_i·(P(x_i)/Q(x_i) − f_i) = (−1)^i·E for the coefficients and E. For a ratio, E is
-// where solve returns its argument, which secants find.
+// level solves w_i·(P(x_i)/Q(x_i) − f_i) = (−1)^i·E for the coefficients and E. For a polynomial
+// this is one call of solve. For a ratio, E is the value of e for which solve returns e. The secant
+// method finds it.
 func (s *solver) level(points []sample) {
 	x, e := number(0), s.solve(points, number(0))
 	change := sub(e, x)
@@ -98,8 +101,8 @@ func (s *solver) level(points []sample) {
 	}
 }
 
-// solve solves w_i·(P(x_i) − f_i·Q(x_i)) = (−1)^i·(e·(Q(x_i) − 1) + E) for the coefficients and E,
-// and returns E.
+// solve solves w_i·(P(x_i) − f_i·Q(x_i)) = (−1)^i·(e·(Q(x_i) − 1) + E), which is linear in the
+// coefficients and E, for a given e. It returns E.
 func (s *solver) solve(points []sample, e *big.Float) *big.Float {
 	rows := make([][]*big.Float, len(points))
 	for i, p := range points {
@@ -116,7 +119,7 @@ func (s *solver) solve(points []sample, e *big.Float) *big.Float {
 	return s.e
 }
 
-// powers appends first, first·x, first·x² and so on, n numbers.
+// powers appends the n numbers first, first·x, first·x², …
 func powers(row []*big.Float, first, x *big.Float, n int) []*big.Float {
 	for range n {
 		row = append(row, first)
