@@ -16,9 +16,10 @@ import (
 type gen struct {
 	*build.Context
 	level
-	file   *file
-	labels int
-	shared operand.Mem // see shareLocals
+	file       *file
+	labels     int
+	shared     operand.Mem // see shareLocals
+	sharedSize int
 }
 
 // wide reports whether this is AVX-512, neon whether it is NEON.
@@ -144,11 +145,14 @@ func (g *gen) clear(r reg.VecVirtual) { g.VXORPS(r, r, r) }
 
 // shareLocals makes local return the same memory from now on. It is for a function whose parts run
 // one after another and pass no data to each other through this memory.
-func (g *gen) shareLocals(size int) { g.shared = g.AllocLocal(size) }
+func (g *gen) shareLocals(size int) { g.shared, g.sharedSize = g.AllocLocal(size), size }
 
 // local returns memory of a function's frame.
 func (g *gen) local(size int) operand.Mem {
 	if g.shared.Base != nil {
+		if size > g.sharedSize {
+			panic(fmt.Sprintf("%d bytes of a function's frame, expected at most the shared %d", size, g.sharedSize))
+		}
 		return g.shared
 	}
 	return g.AllocLocal(size)

@@ -38,8 +38,11 @@ func (n *Network) StepManyTokens(dst []float32, ids []int32, streams []*Stream) 
 // errors are those of Stream.ProcessTokens. After an error no stream has advanced, and dst is
 // unchanged.
 func (n *Network) ProcessManyTokens(dst []float32, ids []int32, t int, streams []*Stream) error {
-	if t < 1 || len(ids) != t*len(streams) {
-		panic(fmt.Sprintf("recurrent: %d tokens for %d streams, expected %d of each", len(ids), len(streams), max(t, 1)))
+	if t < 1 {
+		panic(fmt.Sprintf("recurrent: %d tokens of each stream, expected at least 1", t))
+	}
+	if len(ids) != t*len(streams) {
+		panic(fmt.Sprintf("recurrent: %d tokens for %d streams, expected %d of each", len(ids), len(streams), t))
 	}
 	if err := n.checkTokens(ids); err != nil {
 		return err

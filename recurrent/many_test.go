@@ -156,6 +156,8 @@ func TestStepManyMisuse(t *testing.T) {
 		{func() { text.StepMany(dst, x, []*recurrent.Stream{token, token}) }, "recurrent: samples for a network that reads tokens"},
 		{func() { _ = net.StepManyTokens(dst[:3], []int32{1}, []*recurrent.Stream{a}) }, "recurrent: tokens for a network that reads samples"},
 		{func() { _ = text.StepManyTokens(dst[:3], []int32{1, 2}, []*recurrent.Stream{token}) }, "recurrent: 2 tokens for 1 streams, expected 1 of each"},
+		{func() { _ = text.ProcessManyTokens(dst[:3], nil, 0, []*recurrent.Stream{token}) }, "recurrent: 0 tokens of each stream, expected at least 1"},
+		{func() { _ = text.ProcessManyTokens(dst[:3], []int32{1, 2}, 3, []*recurrent.Stream{token}) }, "recurrent: 2 tokens for 1 streams, expected 3 of each"},
 	}
 	for _, test := range tests {
 		func() {

@@ -58,7 +58,7 @@ func (n *Network) acquire() *workspace {
 }
 
 func (n *Network) release(ws *workspace) {
-	clear(ws.states) // a dropped stream must not stay in memory
+	clear(ws.states[:cap(ws.states)]) // a dropped stream must not stay in memory
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.idle = append(n.idle, ws)

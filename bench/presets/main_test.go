@@ -54,7 +54,8 @@ func TestRoofline(t *testing.T) {
 		Names: []string{"x/convmode.(*Net).convChannel-fm", "x/convmode.(*Net).groupGrad-fm", "x/convmode.(*Net).sumRoots-fm"},
 		Loops: [][]time.Duration{{1e9, 1e9}, {1e9}, {2e9}},
 	}
-	c := must.Get(task.Lookup("scifar"))(t).Preset().Network(info("scifar"))
+	cfg := must.Get(task.Lookup("scifar"))(t).Preset()
+	c := cfg.Network(info("scifar"))
 	for i, want := range []float64{2, 0, 3, 0} {
 		must.Equal(t, parts[i].seconds(&tr), want, "seconds of %q", parts[i].name)
 	}

@@ -251,7 +251,7 @@ func (p product) checkBias(t *testing.T, c *vektest.Call, r *rand.Rand) {
 	}
 }
 
-// Weights give the bits of GemmBias at the level that packed them and at any other.
+// Weights give the bits of GemmBias at the level that packed them last and at any other.
 func TestWeights(t *testing.T) {
 	r := generator(8)
 	for _, p := range []product{
@@ -260,15 +260,18 @@ func TestWeights(t *testing.T) {
 	} {
 		a, b, bias := matrix(r, p.m, p.k), matrix(r, p.k, p.n), normals(r, p.m)
 		wide := vek.Matrix{Data: make([]float32, p.m*(p.k+p.gap)), Rows: p.m, Cols: p.k, Stride: p.k + p.gap}
-		early := vek.NewWeights(wide, true)
+		every, generic := vek.NewWeights(wide, true), vek.NewWeights(wide, true)
 		for i := range p.m {
 			copy(wide.Row(i), a.Row(i))
 		}
 		scratch := make([]float32, vek.GemmScratch(p.m, p.n, p.k))
 		var laid []*vek.Weights
-		vektest.EachLevel(t, func(*testing.T, vek.Level) {
-			early.Pack()
-			laid = append(laid, early, vek.NewWeights(wide, true), vek.NewWeights(wide, false))
+		vektest.EachLevel(t, func(_ *testing.T, level vek.Level) {
+			every.Pack()
+			if level == vek.Generic {
+				generic.Pack()
+			}
+			laid = append(laid, every, generic, vek.NewWeights(wide, true), vek.NewWeights(wide, false))
 		})
 		vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
 			want, got := matrix(r, p.m, p.n), matrix(r, p.m, p.n)

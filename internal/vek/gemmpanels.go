@@ -7,7 +7,7 @@ package vek
 // whole block of k.
 const (
 	panelKC = 256 // a panel of b fits in the L1 cache
-	panelMC = 266 // blocks of rows and columns whose panels fit in the L2 cache, rounded to tiles
+	panelMC = 266 // blocks of rows and columns whose panels fit in the L2 cache; 2·128 rows are one block
 	panelNC = 256
 )
 
@@ -37,6 +37,7 @@ func gemm(c, a, b Matrix, transA, transB bool, mode gemmMode, bias, scratch []fl
 // pack packs w's panels for the level in use.
 func (w *Weights) pack() {
 	if current() == generic {
+		w.level = generic // the panels of another level are out of date
 		return
 	}
 	m, k := w.Rows, w.Cols
