@@ -11,7 +11,11 @@ func (o Options) Memory(c model.Config) float64 {
 	stride := float64(o.MaxLen + 2*lineFloats)
 	ssms := float64(c.CountSSM())
 	modes := ssms * float64(c.SSM.Directions()*c.SSM.Modes()) * h
-	floats := float64(o.MaxBatch)*stride*h*o.arrays(c) + float64(par.Workers(o.Workers))*22*stride
+	floats := float64(o.MaxBatch)*stride*h*o.arrays(c) + float64(par.Workers(o.Workers))*20*stride
+	floats += float64(c.NLayers * mixingRows(c) * c.DModel) // packed
+	if o.addsInputGrad(c) {
+		floats += float64(par.Workers(o.Workers)) * 2 * stride
+	}
 	if o.Training {
 		floats += float64(o.maxPartials(c)) * float64(partialFloats(c))
 	}

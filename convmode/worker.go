@@ -1,6 +1,9 @@
 package convmode
 
-import "github.com/s4d-fast/s4d-fast/internal/vek"
+import (
+	"github.com/s4d-fast/s4d-fast/internal/vek"
+	"github.com/s4d-fast/s4d-fast/model"
+)
 
 // worker is the scratch memory of one worker.
 type worker struct {
@@ -18,6 +21,12 @@ type worker struct {
 	conv    []float32
 }
 
+// addsInputGrad reports whether ∂u of a block is only added to the gradient of its input, because
+// no norm is between them.
+func (o Options) addsInputGrad(c model.Config) bool {
+	return o.Training && (c.Norm == model.NormNone || !c.PreNorm)
+}
+
 func (n *Net) newWorkers() {
 	h, width := n.cfg.DModel, tileWidth(n.cfg.DModel)
 	stride := max(rowStride(n.opt.MaxLen), width)
@@ -29,7 +38,9 @@ func (n *Net) newWorkers() {
 			gemm:   vek.Aligned(n.gemmScratch(width)),
 			line:   vek.Aligned(stride),
 			masked: [2][]float32{vek.Aligned(stride), vek.Aligned(stride)},
-			du:     [2][]float32{vek.Aligned(stride), vek.Aligned(stride)},
+		}
+		if n.opt.addsInputGrad(n.cfg) {
+			n.workers[i].du = [2][]float32{vek.Aligned(stride), vek.Aligned(stride)}
 		}
 	}
 }

@@ -80,37 +80,43 @@ func positions(cfg model.Config, n int) int {
 // Blocks of streams that are processed together have the outputs and states of streams that are
 // processed alone, bit for bit.
 func TestProcessMany(t *testing.T) {
-	const streams = 23
 	for name, cfg := range variants() {
-		t.Run(name, func(t *testing.T) {
-			net := newNetwork(t, newModel(t, cfg, 1), 1)
-			x, ids := input(cfg, 2, 97)
-			many, alone := together(net, x, ids, cfg.DInput, streams)
-			for _, n := range []int{3, 1, 7, 40, 64, 100} {
-				outputs := positions(cfg, n)
-				dst := make([]float32, cfg.DOutput*streams*outputs)
-				x, ids := input(cfg, uint64(n), streams*n)
-				if ids != nil {
-					must.Do(t, net.ProcessManyTokens(dst, ids, n, many))
-				} else {
-					net.ProcessMany(dst, x, n, many)
-				}
-				for i, s := range alone {
-					var want []float32
-					if ids != nil {
-						want = output(s.ProcessTokens(ids[i*n : (i+1)*n]))
-					} else {
-						want = s.Process(columns(x, cfg.DInput, streams*n, i*n, n), n)
-					}
-					if got := columns(dst, cfg.DOutput, streams*outputs, i*outputs, outputs); !slices.Equal(got, want) {
-						t.Fatalf("%d samples of stream %d: %v, alone %v", n, i, got, want)
-					}
-					if string(many[i].Snapshot(nil)) != string(s.Snapshot(nil)) {
-						t.Fatalf("%d samples: the state of stream %d is not that of the stream alone", n, i)
-					}
-				}
+		t.Run(name, func(t *testing.T) { testProcessMany(t, cfg, newNetwork(t, newModel(t, cfg, 1), 1)) })
+	}
+	t.Run("window", func(t *testing.T) {
+		cfg := variants()["post-norm"]
+		net := must.Get(recurrent.New(newModel(t, cfg, 1), recurrent.Options{Window: 100}))(t)
+		testProcessMany(t, cfg, net)
+	})
+}
+
+func testProcessMany(t *testing.T, cfg model.Config, net *recurrent.Network) {
+	const streams = 23
+	x, ids := input(cfg, 2, 97)
+	many, alone := together(net, x, ids, cfg.DInput, streams)
+	for _, n := range []int{3, 1, 7, 40, 64, 100} {
+		outputs := positions(cfg, n)
+		dst := make([]float32, cfg.DOutput*streams*outputs)
+		x, ids := input(cfg, uint64(n), streams*n)
+		if ids != nil {
+			must.Do(t, net.ProcessManyTokens(dst, ids, n, many))
+		} else {
+			net.ProcessMany(dst, x, n, many)
+		}
+		for i, s := range alone {
+			var want []float32
+			if ids != nil {
+				want = output(s.ProcessTokens(ids[i*n : (i+1)*n]))
+			} else {
+				want = s.Process(columns(x, cfg.DInput, streams*n, i*n, n), n)
 			}
-		})
+			if got := columns(dst, cfg.DOutput, streams*outputs, i*outputs, outputs); !slices.Equal(got, want) {
+				t.Fatalf("%d samples of stream %d: %v, alone %v", n, i, got, want)
+			}
+			if string(many[i].Snapshot(nil)) != string(s.Snapshot(nil)) {
+				t.Fatalf("%d samples: the state of stream %d is not that of the stream alone", n, i)
+			}
+		}
 	}
 }
 

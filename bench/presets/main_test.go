@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
+	"github.com/s4d-fast/s4d-fast/internal/par"
 	"github.com/s4d-fast/s4d-fast/train/task"
 )
 
@@ -36,6 +37,26 @@ func TestMeasure(t *testing.T) {
 	}
 	if r, err := measure(info("delay"), 0.01, 2, false); err != nil || r.Batch >= 64 || r.Preset != 64 {
 		t.Errorf("in little memory: %+v, %v", r, err)
+	}
+}
+
+// Every part of a step has loops, and together they take most of its time.
+func TestParts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds under emulation")
+	}
+	r := must.Get(measure(info("delay"), 0.01, 1, true))(t)
+	par.Trace = nil
+	sum := 0.0
+	for _, p := range parts {
+		seconds := p.seconds(&r.Trace)
+		if seconds <= 0 {
+			t.Errorf("%q: no loop of %s", p.name, p.loops)
+		}
+		sum += seconds
+	}
+	if sum < r.Seconds/2 || sum > r.Seconds {
+		t.Errorf("parts take %.3g s of a step of %.3g s", sum, r.Seconds)
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -29,6 +30,8 @@ func measureLimits() (l limits) {
 		copy(to, from)
 		l.Bytes = max(l.Bytes, 8*floats/time.Since(began).Seconds())
 	}
+	from, to = nil, nil
+	debug.FreeOSMemory() // the presets run in processes beside this one
 	return l
 }
 
@@ -40,22 +43,23 @@ type work struct{ Flops, Bytes float64 }
 // part is a group of loops of a training step.
 type part struct {
 	name  string
-	loops string // names of their functions in convmode
+	loops string // names of their functions in convmode, those of BatchNorm last
+	ssm   bool   // only in blocks with an SSM
 	work  func(c model.Config, batch, length int) work
 }
 
 var parts = []part{
-	{"convolution", "convChannel", func(c model.Config, batch, length int) work {
+	{"convolution", "convChannel", true, func(c model.Config, batch, length int) work {
 		return work{convolutionFlops(c, batch, length, 2, 1), 2 * arrayBytes(c, batch, length)} // reads u, writes v
 	}},
-	{"activation, mixing, norm", "blockTile", func(c model.Config, batch, length int) work {
+	{"activation, mixing, norm", "blockTile closeNormChannel", false, func(c model.Config, batch, length int) work {
 		arrays := 3 + mixed(c) // reads v and x, writes the result and z
 		if c.Norm != model.NormNone {
 			arrays++ // also writes the norm's input (post-norm) or its result (pre-norm)
 		}
 		return work{mixingFlops(c, batch, length), arrays * arrayBytes(c, batch, length)}
 	}},
-	{"the same, backward", "groupGrad sumRoots", func(c model.Config, batch, length int) work {
+	{"the same, backward", "groupGrad sumRoots topNormGradChannel", false, func(c model.Config, batch, length int) work {
 		arrays := 4 + mixed(c) // reads v, z and ∂x, writes ∂v and ∂x
 		if c.Norm != model.NormNone {
 			arrays++ // reads the norm's input
@@ -65,7 +69,7 @@ var parts = []part{
 		}
 		return work{2 * mixingFlops(c, batch, length), arrays * arrayBytes(c, batch, length)}
 	}},
-	{"convolution, backward", "convGradChannel", func(c model.Config, batch, length int) work {
+	{"convolution, backward", "convGradChannel", true, func(c model.Config, batch, length int) work {
 		arrays := 4.0 // reads u, ∂v and ∂x, writes ∂x
 		if c.PreNorm {
 			arrays = 3 // reads u and ∂v, writes ∂u
@@ -146,7 +150,11 @@ func (r result) roofline(task string, l limits) string {
 	rest, sum := r.Seconds, work{}
 	for _, p := range parts {
 		w := p.work(r.Config, r.Sequences, r.Length)
-		w.Flops, w.Bytes = w.Flops*float64(r.Config.NLayers), w.Bytes*float64(r.Config.NLayers)
+		blocks := float64(r.Config.NLayers)
+		if p.ssm {
+			blocks = float64(r.Config.CountSSM())
+		}
+		w.Flops, w.Bytes = w.Flops*blocks, w.Bytes*blocks
 		seconds := p.seconds(&r.Trace)
 		row(p.name, seconds, w)
 		rest, sum = rest-seconds, work{sum.Flops + w.Flops, sum.Bytes + w.Bytes}
