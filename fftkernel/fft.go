@@ -12,6 +12,9 @@ import (
 //
 // If n = 16·m, m-point transforms run in 16 lanes side by side, followed by 16-point transforms
 // over the lanes (vek.FFTLanes). The few other lengths are summed by definition.
+//
+// Inputs of absolute value up to 2¹⁰⁰/n do not overflow. At levels avx2 and avx512 larger ones may,
+// although the result would be finite (docs/maths.md §9.1).
 type FFT struct {
 	n       int
 	radices []int         // of the m-point transforms

@@ -3,6 +3,7 @@ package fftkernel
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"math/cmplx"
 	"slices"
 	"strings"
@@ -115,6 +116,33 @@ func TestFFTAccuracy(t *testing.T) {
 			t.Logf("n=%d: %.3g (%.2f of FFTW's)", n, mean, mean/fftw)
 			if mean > 1.2*fftw {
 				t.Errorf("n=%d: mean relative error %.3g, expected at most %.3g", n, mean, 1.2*fftw)
+			}
+		}
+	})
+}
+
+// Inputs up to the documented limit do not overflow. A factor of 2^k changes no other bit.
+func TestFFTLargeInputs(t *testing.T) {
+	vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
+		for _, n := range []int{16, 48, 80, 128, 256, 640, 4096, 1 << 16} {
+			f := must.Get(NewFFT(n))(t)
+			scale := float32(math.Ldexp(1, 100-bits.Len(uint(n-1))))
+			small := [2][]float32{noise(n, 0), noise(n, 1)}
+			var large [2][]float32
+			for part, x := range small {
+				for i := range x {
+					x[i] = max(-1, min(1, x[i]))
+				}
+				large[part] = make([]float32, n)
+				vek.Scale(large[part], scale, x)
+			}
+			f.Forward(small[0], small[1])
+			f.Forward(large[0], large[1])
+			for part, x := range small {
+				vek.Scale(x, scale, x)
+				if !slices.Equal(large[part], x) {
+					t.Errorf("n=%d: inputs up to %g overflow", n, scale)
+				}
 			}
 		}
 	})
