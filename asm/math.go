@@ -47,12 +47,7 @@ func mathematics(f *file) {
 	})
 }
 
-// Limits, as in plain Go.
-const (
-	expMax  = 88.72283
-	expMin  = -87.33654
-	geluMax = 13.25
-)
+const geluMax = 13.25 // as in plain Go
 
 const magic = 3 << 22 // x + magic rounds x to an integer, |x| < 2²²
 
