@@ -20,7 +20,8 @@ func (n *Network) StepMany(dst, x []float32, streams []*Stream) { n.ProcessMany(
 // For t ≤ 32 it is cheaper than calling Process on each stream, because it reads the mixing layers
 // once for many streams, and samples of several streams fill the vectors. Larger t cost less per
 // sample, because a stream's state passes through the caches once per call, and again every 64
-// samples. If a delay of a few samples is acceptable, collect that many samples per call.
+// samples. If a delay of a few samples is acceptable, collect that many samples per call. A stream
+// that passes a multiple of 64 samples within the call is processed alone.
 //
 // It panics if a stream is of another network or is given twice.
 func (n *Network) ProcessMany(dst, x []float32, t int, streams []*Stream) {
