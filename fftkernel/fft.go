@@ -198,8 +198,9 @@ func (f *FFT) forward(re, im, xRe, xIm []float32) {
 	f.forwardBlocks(0, re, im, f.lanes, f.n/vek.FFTLanes)
 }
 
-// nearby is the length up to which both parts of an array and the twiddles stay in the L2 cache.
-const nearby = 1 << 15
+// nearby is the length up to which both parts of an array, 32 KiB, stay in the L1 cache from one
+// pass to the next.
+const nearby = 1 << 12
 
 // forwardBlocks runs the passes from index done on over every block of m vectors, then the stage
 // over the lanes. If a block does not fit in the cache, a pass first splits it into parts. Each
