@@ -119,7 +119,7 @@ func TestArchsimd(t *testing.T) {
 	re, im, tw := normals(generator(1), n), normals(generator(2), n), make([]float32, 6*q)
 	vek.FFTTwiddles(tw, 4, q)
 	wantRe, wantIm := slices.Clone(re), slices.Clone(im)
-	vek.FFTForward(4, wantRe, wantIm, tw, q)
+	vek.FFTForward(wantRe, wantIm, []vek.FFTPass{vek.NewFFTPass(4, q, tw)}, 0, nil)
 	archForward4(re, im, tw, q)
 	archNear(t, "re", re, wantRe)
 	archNear(t, "im", im, wantIm)
@@ -154,6 +154,7 @@ func BenchmarkArchsimd(b *testing.B) {
 	const q, n = 16, 4 * 16 * vek.FFTLanes
 	re, im, tw := make([]float32, n), make([]float32, n), make([]float32, 6*q)
 	vek.FFTTwiddles(tw, 4, q)
+	pass := []vek.FFTPass{vek.NewFFTPass(4, q, tw)}
 	const channels, samples = 128, 64
 	s := newSystems(generator(3), channels, 32)
 	x, y := span(normals(generator(4), channels*samples), channels, samples, 0, samples), span(make([]float32, channels*samples), channels, samples, 0, samples)
@@ -162,7 +163,7 @@ func BenchmarkArchsimd(b *testing.B) {
 		name                string
 		assembly, intrinsic func()
 	}{
-		{"FFTForward4", func() { vek.FFTForward(4, re, im, tw, q) }, func() { archForward4(re, im, tw, q) }},
+		{"FFTForward4", func() { vek.FFTForward(re, im, pass, 0, nil) }, func() { archForward4(re, im, tw, q) }},
 		{"SSMBlock", func() { vek.SSMBlock(y, x, s.hRe, s.hIm, &s.SSM, scratch) }, func() { archSSM(y, x, s.hRe, s.hIm, &s.SSM) }},
 	} {
 		b.Run(op.name+"/archsimd", func(b *testing.B) {
