@@ -126,15 +126,6 @@ func (g *gen) and(x reg.VecVirtual, bits uint32) reg.VecVirtual {
 	return y
 }
 
-// xor sets x = x ^ bits.
-func (g *gen) xor(x, bits reg.VecVirtual) {
-	if g.wide() {
-		g.VPXORD(bits, x, x)
-	} else {
-		g.VPXOR(bits, x, x)
-	}
-}
-
 // flip negates v in the lanes where bits has the sign bit.
 func (g *gen) flip(v, bits, sign reg.VecVirtual) {
 	if g.wide() {
