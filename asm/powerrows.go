@@ -8,18 +8,20 @@ import (
 // powers is the state of powerRows.
 type powers struct {
 	*gen
-	// kept has w·λ^j for j < 4 (in AVX-512 mode by mode), the power between two vectors of a row
-	// and, in AVX-512, λ⁴. At level neon it has w, w·λ, λ², λ⁴ and λ⁸.
-	kept   operand.Mem
-	to     complexPtr // the current row
-	upper  reg.OpmaskVirtual
-	l, lIm reg.GPVirtual
-	lam    complexVec // λ of the next modes
+	// kept has w·λ^j for j < 4, mode by mode (at level neon for j < 2, as slots), and powers of λ.
+	kept  operand.Mem
+	to    complexPtr // the current row
+	upper reg.OpmaskVirtual
+	lam   complexVec // λ of the next modes
 }
 
+// Slots of kept: the powers by which one, two and four vectors of a row differ, and λ⁴. AVX-512 has
+// λ⁴ instead of the second and third, which would not fit on the stack.
 const (
-	stepSlot   = 4            // of kept, the power between two vectors of a row
-	fourthSlot = stepSlot + 1 // λ⁴
+	vectorSlot = 4 + iota
+	twoSlot
+	fourSlot
+	fourthSlot = twoSlot
 )
 
 // powerRows fills row n with w_n·λ_n^b for b < cols, where λ_n = exp(l·log.re + i·lIm·log.im). The
@@ -27,15 +29,16 @@ const (
 // fills its row. Denormal results are 0.
 func (g *gen) powerRows() {
 	saved := g.flushDenormals()
-	p := &powers{gen: g, kept: g.AllocLocal((fourthSlot + 1) * 2 * 4 * g.lanes)}
+	slots := fourSlot + 1
+	if g.wide() {
+		slots = fourthSlot + 1
+	}
+	p := &powers{gen: g, kept: g.AllocLocal(slots * 2 * 4 * g.lanes)}
 	p.to = g.complexPtr("re", "im")
 	step := g.stride("stride")
 	if g.wide() {
 		p.upper = g.upperHalf()
 	}
-	p.l, p.lIm = g.GP64(), g.GP64()
-	g.MOVQ(g.paramAddr("l"), p.l)
-	g.MOVQ(g.paramAddr("lIm"), p.lIm)
 	p.lam = g.complexVec()
 	number, zero := g.length("log"), g.GP64()
 	g.XORQ(zero, zero)
@@ -50,34 +53,35 @@ func (g *gen) powerRows() {
 // lambda sets lam to λ = exp(l·log.re + i·lIm·log.im) of the n modes from at on.
 func (p *powers) lambda(at, n reg.Register) {
 	log := p.loadInterleaved("log", at, n)
-	p.moveDouble(p.complexPower(log, p.broadcastFrom(p.l), p.broadcastFrom(p.lIm)), p.lam)
+	l, lIm := p.vec(), p.vec()
+	p.spreadDouble(p.paramAddr("l"), l)
+	p.spreadDouble(p.paramAddr("lIm"), lIm)
+	p.moveDouble(p.complexPower(log, l, lIm), p.lam)
 }
 
-// startValues fills kept for the n modes from at on: w·λ^j for j < 4, and λ⁴ (in AVX-512 λ⁸), the
-// power between two vectors of a row. At level neon, where a vector has two float64s and four
-// vectors are computed at a time: w, w·λ, λ², λ⁴ and λ⁸.
+// startValues fills kept for the n modes from at on.
 func (p *powers) startValues(at, n reg.Register) {
 	keep := func(k int, z complexVec) { p.storeDouble(z, p.slot(p.kept, k)) }
 	w := p.loadInterleaved("w", at, n)
 	next, power := p.productDouble(w, p.lam), p.productDouble(p.lam, p.lam) // w·λ and λ²
-	switch {
-	case p.neon():
+	if p.neon() {
 		keep(0, w)
 		keep(1, next)
-		keep(2, power)
-		power = p.productDouble(power, power)
-		keep(3, power)
-	case p.wide():
+	} else {
 		p.keepByMode(p.kept, [4]complexVec{w, next, p.productDouble(w, power), p.productDouble(next, power)})
 		power = p.productDouble(power, power)
-		keep(fourthSlot, power)
-	default:
-		keep(0, w)
-		keep(1, next)
-		keep(2, p.productDouble(w, power))
-		keep(3, p.productDouble(next, power))
 	}
-	keep(stepSlot, p.productDouble(power, power))
+	if p.wide() {
+		keep(fourthSlot, power)
+		keep(vectorSlot, p.productDouble(power, power))
+		return
+	}
+	for slot := vectorSlot; slot <= fourSlot; slot++ {
+		keep(slot, power)
+		if slot < fourSlot {
+			power = p.productDouble(power, power)
+		}
+	}
 }
 
 // rows fills the rows of the n modes from at on, at most as many as a vector has float64s: row[b] =
@@ -94,48 +98,56 @@ func (p *powers) rows(at, n, step reg.Register) {
 	p.LEAQ(operand.Mem{Base: n, Disp: -half}, rest)
 	p.lambda(after, rest)
 	p.Label(enough)
-	mode, quad := p.GP64(), p.GP64() // the number of a mode, and the bytes of four float64s per mode
+	mode := p.GP64()
 	p.XORQ(mode, mode)
-	p.XORQ(quad, quad)
 	p.Label(modes)
-	z := p.rowStart(mode, quad)
-	if p.neon() {
-		next := p.productDouble(z, p.power(2, mode))
-		fourth := p.power(3, mode)
-		start := [4]complexVec{z, next, p.productDouble(z, fourth), p.productDouble(next, fourth)}
-		p.powerRowByFour(start, p.power(stepSlot, mode), p.to)
-	} else {
-		p.powerRow(z, p.power(stepSlot, mode), p.to)
-	}
+	p.row(mode)
 	p.advance(p.to, step)
 	p.INCQ(mode)
 	p.CMPQ(mode, count)
 	p.JL(operand.LabelRef(modes))
 }
 
-// rowStart returns the first vector of a mode's row, w·λ^j in lane j. In AVX-512 the lanes from 4
-// on are the first four times λ⁴.
-func (p *powers) rowStart(mode, quad reg.Register) complexVec {
-	half := p.lanes / 2
-	z := p.complexVec()
-	for part, v := range z.parts() {
-		if p.wide() {
-			p.VBROADCASTF64X4(p.kept.Offset(32*half*part).Idx(quad, 1), v)
-			continue
-		}
-		p.spreadDouble(p.keptOf(0, mode).parts()[part], v)
-		for j := 1; j < half; j++ {
-			p.insertDouble(j, p.keptOf(j, mode).parts()[part], v)
+// rowStart returns the first four vectors of a mode's row. step returns the power between them and
+// the next four.
+func (p *powers) rowStart(mode reg.Register) (z [4]complexVec, step func() complexVec) {
+	z[0] = p.complexVec()
+	quad := p.GP64()
+	if !p.neon() {
+		p.MOVQ(mode, quad)
+		p.SHLQ(operand.Imm(5), quad)
+	}
+	for part, v := range z[0].parts() {
+		at := p.kept.Offset(16*p.lanes*part).Idx(quad, 1) // of four float64s per mode
+		switch {
+		case p.wide():
+			p.VBROADCASTF64X4(at, v)
+		case p.neon():
+			p.spreadDouble(p.keptOf(0, mode).parts()[part], v)
+			p.VMOVHPD(p.keptOf(1, mode).parts()[part], v, v) // lane 1
+		default:
+			p.VMOVUPD(at, v)
 		}
 	}
-	if p.wide() {
-		p.ADDQ(operand.Imm(32), quad)
+	if p.wide() { // the lanes from 4 on are the first four times λ⁴
 		x, fourth := complexVec{p.broadcastDouble(1), p.zero()}, p.keptOf(fourthSlot, mode)
 		p.VBROADCASTSD(fourth.re, p.upper, x.re)
 		p.VBROADCASTSD(fourth.im, p.upper, x.im)
-		p.rotateDouble(z, x)
+		p.rotateDouble(z[0], x)
 	}
-	return z
+	one := p.power(vectorSlot, mode)
+	z[1] = p.productDouble(z[0], one)
+	if p.wide() {
+		z[2] = p.productDouble(z[1], one)
+		z[3] = p.productDouble(z[2], one)
+		return z, func() complexVec {
+			two := p.productDouble(one, one)
+			return p.productDouble(two, two)
+		}
+	}
+	two := p.power(twoSlot, mode)
+	z[2], z[3] = p.productDouble(z[0], two), p.productDouble(z[1], two)
+	return z, func() complexVec { return p.power(fourSlot, mode) }
 }
 
 // keptOf is a mode's number in slot k of kept, and power a vector full of it.
@@ -151,6 +163,27 @@ func (p *powers) power(k int, mode reg.Register) complexVec {
 // keepByMode stores four numbers per mode next to each other, first the real parts of all modes,
 // then the imaginary ones.
 func (g *gen) keepByMode(kept operand.Mem, x [4]complexVec) {
+	if !g.wide() {
+		for part := range 2 {
+			v := func(j int) reg.VecVirtual { return x[j].parts()[part] }
+			for odd := range 2 { // of the modes
+				a, b := g.vec(), g.vec()
+				for i, dst := range []reg.VecVirtual{a, b} {
+					if odd == 0 {
+						g.VUNPCKLPD(v(2*i+1), v(2*i), dst)
+					} else {
+						g.VUNPCKHPD(v(2*i+1), v(2*i), dst)
+					}
+				}
+				for high := range 2 {
+					quad := g.vec()
+					g.VPERM2F128(operand.U8(0x20+0x11*high), b, a, quad)
+					g.VMOVUPD(quad, kept.Offset(128*part+64*high+32*odd))
+				}
+			}
+		}
+		return
+	}
 	mix := func(name string, index [8]uint32, a, b reg.VecVirtual) reg.VecVirtual {
 		bits := make([]uint32, 16) // each of 64 bits; those of b follow those of a
 		for i, v := range index {
@@ -183,101 +216,82 @@ func (g *gen) upperHalf() reg.OpmaskVirtual {
 	return k
 }
 
-// insertDouble writes a float64 to lane i of v, in AVX2 and NEON.
-func (g *gen) insertDouble(i int, src operand.Mem, v reg.VecVirtual) {
+// row stores a mode's row as floats, four vectors at a time: they hide the latency of the products.
+func (p *powers) row(mode reg.Register) {
+	g := p.gen
+	z, step := p.rowStart(mode)
+	cols, to := g.arg("cols"), g.copyPtr(p.to)
+	stored := g.lanes / 2 // floats of a store
 	if g.neon() {
-		g.VMOVHPD(src, v, v) // lane 1
-		return
+		stored = 4
 	}
-	x := g.vec()
-	g.VBROADCASTSD(src, x)
-	g.VBLENDPD(operand.U8(1<<i), x, v, v)
-}
-
-// broadcastFrom returns a vector of the float64 whose bits are in r.
-func (g *gen) broadcastFrom(r reg.GPVirtual) reg.VecVirtual {
-	v := g.vec()
-	g.VMOVQ(r, v.AsX())
-	g.spreadDouble(v.AsX(), v)
-	return v
-}
-
-// powerRow stores z, z·step, z·step² … as floats.
-func (g *gen) powerRow(z, step complexVec, row complexPtr) {
-	half := uint64(g.lanes / 2)
-	cols, to := g.arg("cols"), g.copyPtr(row)
+	put := func(store func(i int, v reg.VecVirtual, at operand.Mem)) {
+		for i := range 2 * g.lanes / stored {
+			for part, base := range []reg.Register{to.re, to.im} {
+				f := g.vec()
+				switch {
+				case g.wide():
+					g.VCVTPD2PS(z[i].parts()[part], f.AsY())
+				case g.neon():
+					g.VCVTPD2PSX(z[2*i].parts()[part], f)
+					g.custom(opNarrowUpper, true, z[2*i+1].parts()[part], f)
+				default:
+					g.VCVTPD2PSY(z[i].parts()[part], f.AsX())
+				}
+				store(i, f, operand.Mem{Base: base, Disp: 4 * stored * i})
+			}
+		}
+	}
+	all := uint64(2 * g.lanes)
 	loop, tail, end := g.label("columns"), g.label("tail"), g.label("rowEnd")
-	floats := func(v reg.VecVirtual) reg.VecVirtual {
-		f := g.vec()
-		if g.wide() {
-			g.VCVTPD2PS(v, f.AsY())
-		} else {
-			g.VCVTPD2PSY(v, f.AsX())
-		}
-		return f
+	putAll := func() {
+		g.SUBQ(operand.Imm(all), cols)
+		g.JL(operand.LabelRef(tail))
+		put(func(_ int, v reg.VecVirtual, at operand.Mem) {
+			switch {
+			case g.wide():
+				g.VMOVUPS(v.AsY(), at)
+			case g.neon():
+				g.VMOVUPS(v, at)
+			default:
+				g.VMOVUPS(v.AsX(), at)
+			}
+		})
+		g.CMPQ(cols, operand.Imm(0))
+		g.JE(operand.LabelRef(end)) // the last products are not needed
 	}
-	narrow := func(v reg.VecVirtual) reg.Register {
-		if g.wide() {
-			return v.AsY()
-		}
-		return v.AsX()
-	}
+	putAll()
+	y := step()
 	g.Label(loop)
-	g.SUBQ(operand.Imm(half), cols)
-	g.JL(operand.LabelRef(tail))
-	g.VMOVUPS(narrow(floats(z.re)), operand.Mem{Base: to.re})
-	g.VMOVUPS(narrow(floats(z.im)), operand.Mem{Base: to.im})
-	g.JE(operand.LabelRef(end)) // the last product is not needed
-	g.rotateDouble(z, step)
-	g.advance(to, operand.Imm(4*half))
-	g.JMP(operand.LabelRef(loop))
-	g.Label(tail)
-	g.ADDQ(operand.Imm(half), cols)
-	m := g.firstLanes(cols)
-	for part, to := range []reg.Register{to.re, to.im} {
-		v := floats(z.parts()[part])
-		if g.wide() {
-			g.VMOVUPS(v.AsY(), m.k, operand.Mem{Base: to})
-		} else {
-			g.VMASKMOVPS(v.AsX(), m.v.AsX(), operand.Mem{Base: to})
-		}
-	}
-	g.Label(end)
-}
-
-// powerRowByFour is powerRow at level neon, whose vectors have two float64s. Four vectors at a time
-// hide the latency of the products.
-func (g *gen) powerRowByFour(z [4]complexVec, step complexVec, row complexPtr) {
-	cols, to := g.arg("cols"), g.copyPtr(row)
-	floats := func(low, high reg.VecVirtual) reg.VecVirtual {
-		f := g.vec()
-		g.VCVTPD2PSX(low, f)
-		g.custom(opNarrowUpper, true, high, f)
-		return f
-	}
-	each := func(put func(v reg.VecVirtual, at operand.Mem)) {
-		for i := 0; i < len(z); i += 2 {
-			put(floats(z[i].re, z[i+1].re), operand.Mem{Base: to.re, Disp: 8 * i})
-			put(floats(z[i].im, z[i+1].im), operand.Mem{Base: to.im, Disp: 8 * i})
-		}
-	}
-	loop, tail, end := g.label("columns"), g.label("tail"), g.label("rowEnd")
-	g.Label(loop)
-	g.SUBQ(operand.Imm(8), cols)
-	g.JL(operand.LabelRef(tail))
-	each(func(v reg.VecVirtual, at operand.Mem) { g.VMOVUPS(v, at) })
-	g.CMPQ(cols, operand.Imm(0))
-	g.JE(operand.LabelRef(end)) // the last products are not needed
 	for _, x := range z {
-		g.moveDouble(g.productDouble(x, step), x)
+		if g.neon() {
+			g.moveDouble(g.productDouble(x, y), x)
+		} else {
+			g.rotateDouble(x, y)
+		}
 	}
-	g.advance(to, operand.Imm(32))
+	g.advance(to, operand.Imm(4*all))
+	putAll()
 	g.JMP(operand.LabelRef(loop))
 	g.Label(tail)
-	g.ADDQ(operand.Imm(8), cols)
-	masks := []mask{g.firstLanes(cols), {}}
-	g.SUBQ(operand.Imm(4), cols)
-	masks[1] = g.firstLanes(cols)
-	each(func(v reg.VecVirtual, at operand.Mem) { g.storeMasked(masks[at.Disp/16], v, at) })
+	g.ADDQ(operand.Imm(all), cols)
+	var m mask
+	at := -1
+	put(func(i int, v reg.VecVirtual, dst operand.Mem) {
+		if i != at {
+			if i > 0 {
+				g.SUBQ(operand.Imm(uint64(stored)), cols)
+			}
+			m, at = g.firstLanes(cols), i
+		}
+		switch {
+		case g.wide():
+			g.VMOVUPS(v.AsY(), m.k, dst)
+		case g.neon():
+			g.storeMasked(m, v, dst)
+		default:
+			g.VMASKMOVPS(v.AsX(), m.v.AsX(), dst)
+		}
+	})
 	g.Label(end)
 }

@@ -44,9 +44,9 @@ func NewVandermonde(modes, length int) *Vandermonde {
 	}
 }
 
-// padded returns the stride of the factors: whole panels, and 16 more so that rows do not all start
-// at the same cache set.
-func padded(cols int) int { return vek.RoundToPanels(cols) + 16 }
+// padded returns the stride of the factors: whole panels, in an odd number of cache lines so that
+// rows start at different cache sets.
+func padded(cols int) int { return (vek.RoundToPanels(cols)+15)/16*16 | 16 }
 
 // ScratchLen returns the number of floats of scratch that Kernel and Grad need.
 func (v *Vandermonde) ScratchLen() int { return v.scratch }

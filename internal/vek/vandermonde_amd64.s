@@ -631,7 +631,7 @@ GLOBL vandermonde_odd<>(SB), RODATA|NOPTR, $64
 // re[n][b] + i·im[n][b] = w_n·λ_n^b for b < cols, where λ_n = exp(l·Re log_n + i·lIm·Im log_n)
 // func powerRowsAVX2(re []float32, im []float32, stride int, cols int, w []complex128, log []complex128, l float64, lIm float64)
 // Requires: AVX, AVX2, FMA3, SSE
-TEXT ·powerRowsAVX2(SB), NOSPLIT, $392-128
+TEXT ·powerRowsAVX2(SB), NOSPLIT, $456-128
 	STMXCSR      (SP)
 	MOVL         (SP), AX
 	ORL          $0x00008040, AX
@@ -641,32 +641,28 @@ TEXT ·powerRowsAVX2(SB), NOSPLIT, $392-128
 	MOVQ         im_base+24(FP), CX
 	MOVQ         stride+48(FP), DX
 	SHLQ         $0x02, DX
-	MOVQ         l+112(FP), BX
-	MOVQ         lIm+120(FP), SI
-	MOVQ         log_len+96(FP), DI
-	XORQ         R8, R8
-	MOVQ         log_base+88(FP), R9
-	SHLQ         $0x04, R8
-	ADDQ         R8, R9
-	MOVQ         DI, R8
-	SHLQ         $0x02, R8
-	VMOVD        R8, X0
+	MOVQ         log_len+96(FP), BX
+	XORQ         SI, SI
+	MOVQ         log_base+88(FP), DI
+	SHLQ         $0x04, SI
+	ADDQ         SI, DI
+	MOVQ         BX, SI
+	SHLQ         $0x02, SI
+	VMOVD        SI, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     vandermonde_lanes<>+0(SB), Y0, Y0
-	VMASKMOVPS   (R9), Y0, Y0
-	SUBQ         $0x08, R8
-	VMOVD        R8, X1
+	VMASKMOVPS   (DI), Y0, Y0
+	SUBQ         $0x08, SI
+	VMOVD        SI, X1
 	VPBROADCASTD X1, Y1
 	VPCMPGTD     vandermonde_lanes<>+0(SB), Y1, Y1
-	VMASKMOVPS   32(R9), Y1, Y1
+	VMASKMOVPS   32(DI), Y1, Y1
 	VUNPCKLPD    Y1, Y0, Y2
 	VUNPCKHPD    Y1, Y0, Y1
 	VPERMPD      $0xd8, Y2, Y2
 	VPERMPD      $0xd8, Y1, Y1
-	VMOVQ        BX, X0
-	VBROADCASTSD X0, Y0
-	VMOVQ        SI, X3
-	VBROADCASTSD X3, Y3
+	VBROADCASTSD l+112(FP), Y0
+	VBROADCASTSD lIm+120(FP), Y3
 	VMULPD       vandermonde_x3fc45f306dc9c883<>+0(SB), Y1, Y1
 	VMULPD       Y0, Y2, Y2
 	VMULPD       Y3, Y1, Y1
@@ -740,26 +736,26 @@ TEXT ·powerRowsAVX2(SB), NOSPLIT, $392-128
 	VMULPD       Y0, Y1, Y1
 	VMOVAPD      Y3, Y0
 	VMOVAPD      Y1, Y1
-	XORQ         R8, R8
-	TESTQ        DI, DI
+	XORQ         SI, SI
+	TESTQ        BX, BX
 	JLE          end2
 
 group1:
-	MOVQ         w_base+64(FP), R9
-	MOVQ         R8, R10
-	SHLQ         $0x04, R10
-	ADDQ         R10, R9
-	MOVQ         DI, R10
-	SHLQ         $0x02, R10
-	VMOVD        R10, X2
+	MOVQ         w_base+64(FP), DI
+	MOVQ         SI, R8
+	SHLQ         $0x04, R8
+	ADDQ         R8, DI
+	MOVQ         BX, R8
+	SHLQ         $0x02, R8
+	VMOVD        R8, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     vandermonde_lanes<>+0(SB), Y2, Y2
-	VMASKMOVPS   (R9), Y2, Y2
-	SUBQ         $0x08, R10
-	VMOVD        R10, X3
+	VMASKMOVPS   (DI), Y2, Y2
+	SUBQ         $0x08, R8
+	VMOVD        R8, X3
 	VPBROADCASTD X3, Y3
 	VPCMPGTD     vandermonde_lanes<>+0(SB), Y3, Y3
-	VMASKMOVPS   32(R9), Y3, Y3
+	VMASKMOVPS   32(DI), Y3, Y3
 	VUNPCKLPD    Y3, Y2, Y4
 	VUNPCKHPD    Y3, Y2, Y2
 	VPERMPD      $0xd8, Y4, Y4
@@ -772,56 +768,82 @@ group1:
 	VMULPD       Y1, Y0, Y7
 	VFMSUB231PD  Y0, Y0, Y6
 	VFMADD231PD  Y0, Y1, Y7
-	VMOVUPD      Y4, 8(SP)
-	VMOVUPD      Y2, 40(SP)
-	VMOVUPD      Y3, 72(SP)
-	VMOVUPD      Y5, 104(SP)
 	VMULPD       Y7, Y2, Y8
 	VMULPD       Y7, Y4, Y9
 	VFMSUB231PD  Y6, Y4, Y8
 	VFMADD231PD  Y6, Y2, Y9
+	VMULPD       Y7, Y5, Y10
+	VMULPD       Y7, Y3, Y11
+	VFMSUB231PD  Y6, Y3, Y10
+	VFMADD231PD  Y6, Y5, Y11
+	VUNPCKLPD    Y3, Y4, Y12
+	VUNPCKLPD    Y10, Y8, Y13
+	VPERM2F128   $0x20, Y13, Y12, Y14
+	VMOVUPD      Y14, 8(SP)
+	VPERM2F128   $0x31, Y13, Y12, Y12
+	VMOVUPD      Y12, 72(SP)
+	VUNPCKHPD    Y3, Y4, Y3
+	VUNPCKHPD    Y10, Y8, Y4
+	VPERM2F128   $0x20, Y4, Y3, Y8
+	VMOVUPD      Y8, 40(SP)
+	VPERM2F128   $0x31, Y4, Y3, Y3
+	VMOVUPD      Y3, 104(SP)
+	VUNPCKLPD    Y5, Y2, Y3
+	VUNPCKLPD    Y11, Y9, Y4
+	VPERM2F128   $0x20, Y4, Y3, Y8
 	VMOVUPD      Y8, 136(SP)
-	VMOVUPD      Y9, 168(SP)
-	VMULPD       Y7, Y5, Y2
-	VMULPD       Y7, Y3, Y4
-	VFMSUB231PD  Y6, Y3, Y2
-	VFMADD231PD  Y6, Y5, Y4
-	VMOVUPD      Y2, 200(SP)
-	VMOVUPD      Y4, 232(SP)
+	VPERM2F128   $0x31, Y4, Y3, Y3
+	VMOVUPD      Y3, 200(SP)
+	VUNPCKHPD    Y5, Y2, Y2
+	VUNPCKHPD    Y11, Y9, Y3
+	VPERM2F128   $0x20, Y3, Y2, Y4
+	VMOVUPD      Y4, 168(SP)
+	VPERM2F128   $0x31, Y3, Y2, Y2
+	VMOVUPD      Y2, 232(SP)
 	VMULPD       Y7, Y7, Y2
 	VMULPD       Y7, Y6, Y3
 	VFMSUB231PD  Y6, Y6, Y2
 	VFMADD231PD  Y6, Y7, Y3
 	VMOVUPD      Y2, 264(SP)
 	VMOVUPD      Y3, 296(SP)
-	MOVQ         DI, R9
-	CMPQ         R9, $0x04
+	VMULPD       Y3, Y3, Y4
+	VMULPD       Y3, Y2, Y5
+	VFMSUB231PD  Y2, Y2, Y4
+	VFMADD231PD  Y2, Y3, Y5
+	VMOVUPD      Y4, 328(SP)
+	VMOVUPD      Y5, 360(SP)
+	VMULPD       Y5, Y5, Y2
+	VMULPD       Y5, Y4, Y3
+	VFMSUB231PD  Y4, Y4, Y2
+	VFMADD231PD  Y4, Y5, Y3
+	VMOVUPD      Y2, 392(SP)
+	VMOVUPD      Y3, 424(SP)
+	MOVQ         BX, DI
+	CMPQ         DI, $0x04
 	JLE          enough3
-	MOVQ         $0x00000004, R9
-	LEAQ         4(R8), R10
-	LEAQ         -4(DI), R11
-	MOVQ         log_base+88(FP), R12
-	SHLQ         $0x04, R10
-	ADDQ         R10, R12
-	MOVQ         R11, R10
-	SHLQ         $0x02, R10
-	VMOVD        R10, X0
+	MOVQ         $0x00000004, DI
+	LEAQ         4(SI), R8
+	LEAQ         -4(BX), R9
+	MOVQ         log_base+88(FP), R10
+	SHLQ         $0x04, R8
+	ADDQ         R8, R10
+	MOVQ         R9, R8
+	SHLQ         $0x02, R8
+	VMOVD        R8, X0
 	VPBROADCASTD X0, Y0
 	VPCMPGTD     vandermonde_lanes<>+0(SB), Y0, Y0
-	VMASKMOVPS   (R12), Y0, Y0
-	SUBQ         $0x08, R10
-	VMOVD        R10, X1
+	VMASKMOVPS   (R10), Y0, Y0
+	SUBQ         $0x08, R8
+	VMOVD        R8, X1
 	VPBROADCASTD X1, Y1
 	VPCMPGTD     vandermonde_lanes<>+0(SB), Y1, Y1
-	VMASKMOVPS   32(R12), Y1, Y1
+	VMASKMOVPS   32(R10), Y1, Y1
 	VUNPCKLPD    Y1, Y0, Y2
 	VUNPCKHPD    Y1, Y0, Y1
 	VPERMPD      $0xd8, Y2, Y2
 	VPERMPD      $0xd8, Y1, Y1
-	VMOVQ        BX, X0
-	VBROADCASTSD X0, Y0
-	VMOVQ        SI, X3
-	VBROADCASTSD X3, Y3
+	VBROADCASTSD l+112(FP), Y0
+	VBROADCASTSD lIm+120(FP), Y3
 	VMULPD       vandermonde_x3fc45f306dc9c883<>+0(SB), Y1, Y1
 	VMULPD       Y0, Y2, Y2
 	VMULPD       Y3, Y1, Y1
@@ -897,64 +919,138 @@ group1:
 	VMOVAPD      Y1, Y1
 
 enough3:
-	XORQ R10, R10
-	XORQ R11, R11
+	XORQ R8, R8
 
 modes4:
-	VBROADCASTSD 8(SP)(R10*8), Y2
-	VBROADCASTSD 72(SP)(R10*8), Y3
-	VBLENDPD     $0x02, Y3, Y2, Y2
-	VBROADCASTSD 136(SP)(R10*8), Y3
-	VBLENDPD     $0x04, Y3, Y2, Y2
-	VBROADCASTSD 200(SP)(R10*8), Y3
-	VBLENDPD     $0x08, Y3, Y2, Y2
-	VBROADCASTSD 40(SP)(R10*8), Y3
-	VBROADCASTSD 104(SP)(R10*8), Y4
-	VBLENDPD     $0x02, Y4, Y3, Y3
-	VBROADCASTSD 168(SP)(R10*8), Y4
-	VBLENDPD     $0x04, Y4, Y3, Y3
-	VBROADCASTSD 232(SP)(R10*8), Y4
-	VBLENDPD     $0x08, Y4, Y3, Y3
-	VBROADCASTSD 264(SP)(R10*8), Y4
-	VBROADCASTSD 296(SP)(R10*8), Y5
-	MOVQ         cols+56(FP), R11
-	MOVQ         AX, R12
-	MOVQ         CX, R13
+	MOVQ         R8, R9
+	SHLQ         $0x05, R9
+	VMOVUPD      8(SP)(R9*1), Y2
+	VMOVUPD      136(SP)(R9*1), Y3
+	VBROADCASTSD 264(SP)(R8*8), Y4
+	VBROADCASTSD 296(SP)(R8*8), Y5
+	VMULPD       Y5, Y3, Y6
+	VMULPD       Y5, Y2, Y5
+	VFMSUB231PD  Y4, Y2, Y6
+	VFMADD231PD  Y4, Y3, Y5
+	VBROADCASTSD 328(SP)(R8*8), Y4
+	VBROADCASTSD 360(SP)(R8*8), Y7
+	VMULPD       Y7, Y3, Y8
+	VMULPD       Y7, Y2, Y9
+	VFMSUB231PD  Y4, Y2, Y8
+	VFMADD231PD  Y4, Y3, Y9
+	VMULPD       Y7, Y5, Y10
+	VMULPD       Y7, Y6, Y7
+	VFMSUB231PD  Y4, Y6, Y10
+	VFMADD231PD  Y4, Y5, Y7
+	MOVQ         cols+56(FP), R9
+	MOVQ         AX, R10
+	MOVQ         CX, R11
+	SUBQ         $0x10, R9
+	JL           tail6
+	VCVTPD2PSY   Y2, X4
+	VMOVUPS      X4, (R10)
+	VCVTPD2PSY   Y3, X4
+	VMOVUPS      X4, (R11)
+	VCVTPD2PSY   Y6, X4
+	VMOVUPS      X4, 16(R10)
+	VCVTPD2PSY   Y5, X4
+	VMOVUPS      X4, 16(R11)
+	VCVTPD2PSY   Y8, X4
+	VMOVUPS      X4, 32(R10)
+	VCVTPD2PSY   Y9, X4
+	VMOVUPS      X4, 32(R11)
+	VCVTPD2PSY   Y10, X4
+	VMOVUPS      X4, 48(R10)
+	VCVTPD2PSY   Y7, X4
+	VMOVUPS      X4, 48(R11)
+	CMPQ         R9, $0x00
+	JE           rowEnd7
+	VBROADCASTSD 392(SP)(R8*8), Y4
+	VBROADCASTSD 424(SP)(R8*8), Y11
 
 columns5:
-	SUBQ        $0x04, R11
+	VMULPD      Y11, Y3, Y12
+	VMULPD      Y11, Y2, Y13
+	VFMSUB213PD Y12, Y4, Y2
+	VFMADD213PD Y13, Y4, Y3
+	VMULPD      Y11, Y5, Y12
+	VMULPD      Y11, Y6, Y13
+	VFMSUB213PD Y12, Y4, Y6
+	VFMADD213PD Y13, Y4, Y5
+	VMULPD      Y11, Y9, Y12
+	VMULPD      Y11, Y8, Y13
+	VFMSUB213PD Y12, Y4, Y8
+	VFMADD213PD Y13, Y4, Y9
+	VMULPD      Y11, Y7, Y12
+	VMULPD      Y11, Y10, Y13
+	VFMSUB213PD Y12, Y4, Y10
+	VFMADD213PD Y13, Y4, Y7
+	ADDQ        $0x40, R10
+	ADDQ        $0x40, R11
+	SUBQ        $0x10, R9
 	JL          tail6
-	VCVTPD2PSY  Y2, X6
-	VMOVUPS     X6, (R12)
-	VCVTPD2PSY  Y3, X6
-	VMOVUPS     X6, (R13)
+	VCVTPD2PSY  Y2, X12
+	VMOVUPS     X12, (R10)
+	VCVTPD2PSY  Y3, X12
+	VMOVUPS     X12, (R11)
+	VCVTPD2PSY  Y6, X12
+	VMOVUPS     X12, 16(R10)
+	VCVTPD2PSY  Y5, X12
+	VMOVUPS     X12, 16(R11)
+	VCVTPD2PSY  Y8, X12
+	VMOVUPS     X12, 32(R10)
+	VCVTPD2PSY  Y9, X12
+	VMOVUPS     X12, 32(R11)
+	VCVTPD2PSY  Y10, X12
+	VMOVUPS     X12, 48(R10)
+	VCVTPD2PSY  Y7, X12
+	VMOVUPS     X12, 48(R11)
+	CMPQ        R9, $0x00
 	JE          rowEnd7
-	VMULPD      Y5, Y3, Y6
-	VMULPD      Y5, Y2, Y7
-	VFMSUB213PD Y6, Y4, Y2
-	VFMADD213PD Y7, Y4, Y3
-	ADDQ        $0x10, R12
-	ADDQ        $0x10, R13
 	JMP         columns5
 
 tail6:
-	ADDQ         $0x04, R11
-	VMOVD        R11, X4
+	ADDQ         $0x10, R9
+	VCVTPD2PSY   Y2, X2
+	VMOVD        R9, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     vandermonde_lanes<>+0(SB), Y4, Y4
-	VCVTPD2PSY   Y2, X2
-	VMASKMOVPS   X2, X4, (R12)
+	VMASKMOVPS   X2, X4, (R10)
 	VCVTPD2PSY   Y3, X2
-	VMASKMOVPS   X2, X4, (R13)
+	VMASKMOVPS   X2, X4, (R11)
+	VCVTPD2PSY   Y6, X2
+	SUBQ         $0x04, R9
+	VMOVD        R9, X3
+	VPBROADCASTD X3, Y3
+	VPCMPGTD     vandermonde_lanes<>+0(SB), Y3, Y3
+	VMASKMOVPS   X2, X3, 16(R10)
+	VCVTPD2PSY   Y5, X2
+	VMASKMOVPS   X2, X3, 16(R11)
+	VCVTPD2PSY   Y8, X2
+	SUBQ         $0x04, R9
+	VMOVD        R9, X3
+	VPBROADCASTD X3, Y3
+	VPCMPGTD     vandermonde_lanes<>+0(SB), Y3, Y3
+	VMASKMOVPS   X2, X3, 32(R10)
+	VCVTPD2PSY   Y9, X2
+	VMASKMOVPS   X2, X3, 32(R11)
+	VCVTPD2PSY   Y10, X2
+	SUBQ         $0x04, R9
+	VMOVD        R9, X3
+	VPBROADCASTD X3, Y3
+	VPCMPGTD     vandermonde_lanes<>+0(SB), Y3, Y3
+	VMASKMOVPS   X2, X3, 48(R10)
+	VCVTPD2PSY   Y7, X2
+	VMASKMOVPS   X2, X3, 48(R11)
 
 rowEnd7:
 	ADDQ DX, AX
 	ADDQ DX, CX
-	INCQ R10
-	CMPQ R10, R9
+	INCQ R8
+	CMPQ R8, DI
 	JL   modes4
-	ADDQ $0x04, R8
-	SUBQ $0x04, DI
+	ADDQ $0x04, SI
+	SUBQ $0x04, BX
 	JG   group1
 
 end2:
@@ -977,32 +1073,28 @@ TEXT ·powerRowsAVX512(SB), NOSPLIT, $776-128
 	SHLQ             $0x02, DX
 	MOVL             $0x000000f0, BX
 	KMOVW            BX, K1
-	MOVQ             l+112(FP), BX
-	MOVQ             lIm+120(FP), SI
-	MOVQ             log_len+96(FP), DI
-	XORQ             R8, R8
-	MOVQ             log_base+88(FP), R9
-	SHLQ             $0x04, R8
-	ADDQ             R8, R9
-	MOVQ             DI, R8
-	SHLQ             $0x02, R8
-	VPBROADCASTD     R8, Z0
+	MOVQ             log_len+96(FP), BX
+	XORQ             SI, SI
+	MOVQ             log_base+88(FP), DI
+	SHLQ             $0x04, SI
+	ADDQ             SI, DI
+	MOVQ             BX, SI
+	SHLQ             $0x02, SI
+	VPBROADCASTD     SI, Z0
 	VMOVDQU32        vandermonde_lanes<>+0(SB), Z2
 	VPCMPD           $0x01, Z0, Z2, K2
-	VMOVUPS.Z        (R9), K2, Z0
-	SUBQ             $0x10, R8
-	VPBROADCASTD     R8, Z2
+	VMOVUPS.Z        (DI), K2, Z0
+	SUBQ             $0x10, SI
+	VPBROADCASTD     SI, Z2
 	VMOVDQU32        vandermonde_lanes<>+0(SB), Z3
 	VPCMPD           $0x01, Z2, Z3, K2
-	VMOVUPS.Z        64(R9), K2, Z2
+	VMOVUPS.Z        64(DI), K2, Z2
 	VMOVUPD          vandermonde_even<>+0(SB), Z3
 	VPERMI2PD        Z2, Z0, Z3
 	VMOVUPD          vandermonde_odd<>+0(SB), Z4
 	VPERMI2PD        Z2, Z0, Z4
-	VMOVQ            BX, X0
-	VBROADCASTSD     X0, Z0
-	VMOVQ            SI, X2
-	VBROADCASTSD     X2, Z2
+	VBROADCASTSD     l+112(FP), Z0
+	VBROADCASTSD     lIm+120(FP), Z2
 	VMULPD.BCST      vandermonde_x3fc45f306dc9c883<>+0(SB), Z4, Z4
 	VMULPD           Z0, Z3, Z3
 	VMULPD           Z2, Z4, Z4
@@ -1072,26 +1164,26 @@ TEXT ·powerRowsAVX512(SB), NOSPLIT, $776-128
 	VMULPD           Z2, Z1, Z1
 	VMOVAPD          Z5, Z0
 	VMOVAPD          Z1, Z1
-	XORQ             R8, R8
-	TESTQ            DI, DI
+	XORQ             SI, SI
+	TESTQ            BX, BX
 	JLE              end2
 
 group1:
-	MOVQ             w_base+64(FP), R9
-	MOVQ             R8, R10
-	SHLQ             $0x04, R10
-	ADDQ             R10, R9
-	MOVQ             DI, R10
-	SHLQ             $0x02, R10
-	VPBROADCASTD     R10, Z2
+	MOVQ             w_base+64(FP), DI
+	MOVQ             SI, R8
+	SHLQ             $0x04, R8
+	ADDQ             R8, DI
+	MOVQ             BX, R8
+	SHLQ             $0x02, R8
+	VPBROADCASTD     R8, Z2
 	VMOVDQU32        vandermonde_lanes<>+0(SB), Z3
 	VPCMPD           $0x01, Z2, Z3, K2
-	VMOVUPS.Z        (R9), K2, Z2
-	SUBQ             $0x10, R10
-	VPBROADCASTD     R10, Z3
+	VMOVUPS.Z        (DI), K2, Z2
+	SUBQ             $0x10, R8
+	VPBROADCASTD     R8, Z3
 	VMOVDQU32        vandermonde_lanes<>+0(SB), Z4
 	VPCMPD           $0x01, Z3, Z4, K2
-	VMOVUPS.Z        64(R9), K2, Z3
+	VMOVUPS.Z        64(DI), K2, Z3
 	VMOVUPD          vandermonde_even<>+0(SB), Z4
 	VPERMI2PD        Z3, Z2, Z4
 	VMOVUPD          vandermonde_odd<>+0(SB), Z5
@@ -1164,34 +1256,32 @@ group1:
 	VFMADD231PD      Z2, Z3, Z5
 	VMOVUPD          Z4, 520(SP)
 	VMOVUPD          Z5, 584(SP)
-	MOVQ             DI, R9
-	CMPQ             R9, $0x08
+	MOVQ             BX, DI
+	CMPQ             DI, $0x08
 	JLE              enough3
-	MOVQ             $0x00000008, R9
-	LEAQ             8(R8), R10
-	LEAQ             -8(DI), R11
-	MOVQ             log_base+88(FP), R12
-	SHLQ             $0x04, R10
-	ADDQ             R10, R12
-	MOVQ             R11, R10
-	SHLQ             $0x02, R10
-	VPBROADCASTD     R10, Z0
+	MOVQ             $0x00000008, DI
+	LEAQ             8(SI), R8
+	LEAQ             -8(BX), R9
+	MOVQ             log_base+88(FP), R10
+	SHLQ             $0x04, R8
+	ADDQ             R8, R10
+	MOVQ             R9, R8
+	SHLQ             $0x02, R8
+	VPBROADCASTD     R8, Z0
 	VMOVDQU32        vandermonde_lanes<>+0(SB), Z1
 	VPCMPD           $0x01, Z0, Z1, K2
-	VMOVUPS.Z        (R12), K2, Z0
-	SUBQ             $0x10, R10
-	VPBROADCASTD     R10, Z1
+	VMOVUPS.Z        (R10), K2, Z0
+	SUBQ             $0x10, R8
+	VPBROADCASTD     R8, Z1
 	VMOVDQU32        vandermonde_lanes<>+0(SB), Z2
 	VPCMPD           $0x01, Z1, Z2, K2
-	VMOVUPS.Z        64(R12), K2, Z1
+	VMOVUPS.Z        64(R10), K2, Z1
 	VMOVUPD          vandermonde_even<>+0(SB), Z2
 	VPERMI2PD        Z1, Z0, Z2
 	VMOVUPD          vandermonde_odd<>+0(SB), Z3
 	VPERMI2PD        Z1, Z0, Z3
-	VMOVQ            BX, X0
-	VBROADCASTSD     X0, Z0
-	VMOVQ            SI, X1
-	VBROADCASTSD     X1, Z1
+	VBROADCASTSD     l+112(FP), Z0
+	VBROADCASTSD     lIm+120(FP), Z1
 	VMULPD.BCST      vandermonde_x3fc45f306dc9c883<>+0(SB), Z3, Z3
 	VMULPD           Z0, Z2, Z2
 	VMULPD           Z1, Z3, Z3
@@ -1263,61 +1353,150 @@ group1:
 	VMOVAPD          Z7, Z1
 
 enough3:
-	XORQ R10, R10
-	XORQ R11, R11
+	XORQ R8, R8
 
 modes4:
-	VBROADCASTF64X4 8(SP)(R11*1), Z2
-	VBROADCASTF64X4 264(SP)(R11*1), Z3
-	ADDQ            $0x20, R11
+	MOVQ            R8, R9
+	SHLQ            $0x05, R9
+	VBROADCASTF64X4 8(SP)(R9*1), Z2
+	VBROADCASTF64X4 264(SP)(R9*1), Z3
 	VBROADCASTSD    vandermonde_x3ff0000000000000<>+0(SB), Z4
 	VXORPS          Z5, Z5, Z5
-	VBROADCASTSD    648(SP)(R10*8), K1, Z4
-	VBROADCASTSD    712(SP)(R10*8), K1, Z5
+	VBROADCASTSD    648(SP)(R8*8), K1, Z4
+	VBROADCASTSD    712(SP)(R8*8), K1, Z5
 	VMULPD          Z5, Z3, Z8
 	VMULPD          Z5, Z2, Z5
 	VFMSUB213PD     Z8, Z4, Z2
 	VFMADD213PD     Z5, Z4, Z3
-	VBROADCASTSD    520(SP)(R10*8), Z4
-	VBROADCASTSD    584(SP)(R10*8), Z5
-	MOVQ            cols+56(FP), R12
-	MOVQ            AX, R13
-	MOVQ            CX, R14
+	VBROADCASTSD    520(SP)(R8*8), Z4
+	VBROADCASTSD    584(SP)(R8*8), Z5
+	VMULPD          Z5, Z3, Z8
+	VMULPD          Z5, Z2, Z9
+	VFMSUB231PD     Z4, Z2, Z8
+	VFMADD231PD     Z4, Z3, Z9
+	VMULPD          Z5, Z9, Z10
+	VMULPD          Z5, Z8, Z11
+	VFMSUB231PD     Z4, Z8, Z10
+	VFMADD231PD     Z4, Z9, Z11
+	VMULPD          Z5, Z11, Z12
+	VMULPD          Z5, Z10, Z13
+	VFMSUB231PD     Z4, Z10, Z12
+	VFMADD231PD     Z4, Z11, Z13
+	MOVQ            cols+56(FP), R9
+	MOVQ            AX, R10
+	MOVQ            CX, R11
+	SUBQ            $0x20, R9
+	JL              tail6
+	VCVTPD2PS       Z2, Y14
+	VMOVUPS         Y14, (R10)
+	VCVTPD2PS       Z3, Y14
+	VMOVUPS         Y14, (R11)
+	VCVTPD2PS       Z8, Y14
+	VMOVUPS         Y14, 32(R10)
+	VCVTPD2PS       Z9, Y14
+	VMOVUPS         Y14, 32(R11)
+	VCVTPD2PS       Z10, Y14
+	VMOVUPS         Y14, 64(R10)
+	VCVTPD2PS       Z11, Y14
+	VMOVUPS         Y14, 64(R11)
+	VCVTPD2PS       Z12, Y14
+	VMOVUPS         Y14, 96(R10)
+	VCVTPD2PS       Z13, Y14
+	VMOVUPS         Y14, 96(R11)
+	CMPQ            R9, $0x00
+	JE              rowEnd7
+	VMULPD          Z5, Z5, Z14
+	VMULPD          Z5, Z4, Z15
+	VFMSUB231PD     Z4, Z4, Z14
+	VFMADD231PD     Z4, Z5, Z15
+	VMULPD          Z15, Z15, Z4
+	VMULPD          Z15, Z14, Z5
+	VFMSUB231PD     Z14, Z14, Z4
+	VFMADD231PD     Z14, Z15, Z5
 
 columns5:
-	SUBQ        $0x08, R12
+	VMULPD      Z5, Z3, Z14
+	VMULPD      Z5, Z2, Z15
+	VFMSUB213PD Z14, Z4, Z2
+	VFMADD213PD Z15, Z4, Z3
+	VMULPD      Z5, Z9, Z14
+	VMULPD      Z5, Z8, Z15
+	VFMSUB213PD Z14, Z4, Z8
+	VFMADD213PD Z15, Z4, Z9
+	VMULPD      Z5, Z11, Z14
+	VMULPD      Z5, Z10, Z15
+	VFMSUB213PD Z14, Z4, Z10
+	VFMADD213PD Z15, Z4, Z11
+	VMULPD      Z5, Z13, Z14
+	VMULPD      Z5, Z12, Z15
+	VFMSUB213PD Z14, Z4, Z12
+	VFMADD213PD Z15, Z4, Z13
+	ADDQ        $0x80, R10
+	ADDQ        $0x80, R11
+	SUBQ        $0x20, R9
 	JL          tail6
-	VCVTPD2PS   Z2, Y8
-	VMOVUPS     Y8, (R13)
-	VCVTPD2PS   Z3, Y8
-	VMOVUPS     Y8, (R14)
+	VCVTPD2PS   Z2, Y14
+	VMOVUPS     Y14, (R10)
+	VCVTPD2PS   Z3, Y14
+	VMOVUPS     Y14, (R11)
+	VCVTPD2PS   Z8, Y14
+	VMOVUPS     Y14, 32(R10)
+	VCVTPD2PS   Z9, Y14
+	VMOVUPS     Y14, 32(R11)
+	VCVTPD2PS   Z10, Y14
+	VMOVUPS     Y14, 64(R10)
+	VCVTPD2PS   Z11, Y14
+	VMOVUPS     Y14, 64(R11)
+	VCVTPD2PS   Z12, Y14
+	VMOVUPS     Y14, 96(R10)
+	VCVTPD2PS   Z13, Y14
+	VMOVUPS     Y14, 96(R11)
+	CMPQ        R9, $0x00
 	JE          rowEnd7
-	VMULPD      Z5, Z3, Z8
-	VMULPD      Z5, Z2, Z9
-	VFMSUB213PD Z8, Z4, Z2
-	VFMADD213PD Z9, Z4, Z3
-	ADDQ        $0x20, R13
-	ADDQ        $0x20, R14
 	JMP         columns5
 
 tail6:
-	ADDQ         $0x08, R12
-	VPBROADCASTD R12, Z4
+	ADDQ         $0x20, R9
+	VCVTPD2PS    Z2, Y2
+	VPBROADCASTD R9, Z4
 	VMOVDQU32    vandermonde_lanes<>+0(SB), Z5
 	VPCMPD       $0x01, Z4, Z5, K2
-	VCVTPD2PS    Z2, Y2
-	VMOVUPS      Y2, K2, (R13)
+	VMOVUPS      Y2, K2, (R10)
 	VCVTPD2PS    Z3, Y2
-	VMOVUPS      Y2, K2, (R14)
+	VMOVUPS      Y2, K2, (R11)
+	VCVTPD2PS    Z8, Y2
+	SUBQ         $0x08, R9
+	VPBROADCASTD R9, Z3
+	VMOVDQU32    vandermonde_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z3, Z4, K2
+	VMOVUPS      Y2, K2, 32(R10)
+	VCVTPD2PS    Z9, Y2
+	VMOVUPS      Y2, K2, 32(R11)
+	VCVTPD2PS    Z10, Y2
+	SUBQ         $0x08, R9
+	VPBROADCASTD R9, Z3
+	VMOVDQU32    vandermonde_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z3, Z4, K2
+	VMOVUPS      Y2, K2, 64(R10)
+	VCVTPD2PS    Z11, Y2
+	VMOVUPS      Y2, K2, 64(R11)
+	VCVTPD2PS    Z12, Y2
+	SUBQ         $0x08, R9
+	VPBROADCASTD R9, Z3
+	VMOVDQU32    vandermonde_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z3, Z4, K2
+	VMOVUPS      Y2, K2, 96(R10)
+	VCVTPD2PS    Z13, Y2
+	VMOVUPS      Y2, K2, 96(R11)
 
 rowEnd7:
 	ADDQ DX, AX
 	ADDQ DX, CX
-	INCQ R10
-	CMPQ R10, R9
+	INCQ R8
+	CMPQ R8, DI
 	JL   modes4
-	ADDQ $0x08, R8
-	SUBQ $0x08, DI
+	ADDQ $0x08, SI
+	SUBQ $0x08, BX
 	JG   group1
 
 end2:

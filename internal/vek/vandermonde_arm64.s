@@ -534,7 +534,7 @@ end2:
 
 // re[n][b] + i·im[n][b] = w_n·λ_n^b for b < cols, where λ_n = exp(l·Re log_n + i·lIm·Im log_n)
 // func powerRowsNEON(re []float32, im []float32, stride int, cols int, w []complex128, log []complex128, l float64, lIm float64)
-TEXT ·powerRowsNEON(SB), NOSPLIT, $208-128
+TEXT ·powerRowsNEON(SB), NOSPLIT, $240-128
 	MOVD $vandermonde_constants<>(SB), R26
 	MOVD FPCR, R17
 	MOVW R17, 16(RSP)
@@ -547,64 +547,62 @@ TEXT ·powerRowsNEON(SB), NOSPLIT, $208-128
 	MOVD im_base+24(FP), R1
 	MOVD stride+48(FP), R2
 	LSL $2, R2
-	MOVD l+112(FP), R3
-	MOVD lIm+120(FP), R6
-	MOVD log_len+96(FP), R7
-	MOVD ZR, R8
-	MOVD log_base+88(FP), R9
-	LSL $4, R8
-	ADDS R8, R9
-	MOVD R7, R8
-	LSL $2, R8
-	MOVD R8, R10
-	MOVD $0(R9), R17
+	MOVD log_len+96(FP), R3
+	MOVD ZR, R6
+	MOVD log_base+88(FP), R7
+	LSL $4, R6
+	ADDS R6, R7
+	MOVD R3, R6
+	LSL $2, R6
+	MOVD R6, R8
+	MOVD $0(R7), R17
 	VEOR V0.B16, V0.B16, V0.B16
-	SUB $4, R10, R16
+	SUB $4, R8, R16
 	TBNZ $63, R16, fewer_1
 	FMOVQ (R17), F0
 	B moved_1
 
 fewer_1:
-	TBNZ $63, R10, moved_1
-	TBZ $1, R10, below2_1
+	TBNZ $63, R8, moved_1
+	TBZ $1, R8, below2_1
 	FMOVD (R17), F0
-	TBZ $0, R10, moved_1
+	TBZ $0, R8, moved_1
 	ADD $8, R17
 	VLD1 (R17), V0.S[2]
 	B moved_1
 
 below2_1:
-	TBZ $0, R10, moved_1
+	TBZ $0, R8, moved_1
 	FMOVS (R17), F0
 
 moved_1:
-	SUBS $4, R8
-	MOVD $16(R9), R17
+	SUBS $4, R6
+	MOVD $16(R7), R17
 	VEOR V1.B16, V1.B16, V1.B16
-	SUB $4, R8, R16
+	SUB $4, R6, R16
 	TBNZ $63, R16, fewer_2
 	FMOVQ (R17), F1
 	B moved_2
 
 fewer_2:
-	TBNZ $63, R8, moved_2
-	TBZ $1, R8, below2_2
+	TBNZ $63, R6, moved_2
+	TBZ $1, R6, below2_2
 	FMOVD (R17), F1
-	TBZ $0, R8, moved_2
+	TBZ $0, R6, moved_2
 	ADD $8, R17
 	VLD1 (R17), V1.S[2]
 	B moved_2
 
 below2_2:
-	TBZ $0, R8, moved_2
+	TBZ $0, R6, moved_2
 	FMOVS (R17), F1
 
 moved_2:
 	VZIP1 V1.D2, V0.D2, V2.D2
 	VZIP2 V1.D2, V0.D2, V1.D2
-	FMOVD R3, F0
+	FMOVD l+112(FP), F0
 	VDUP V0.D[0], V0.D2
-	FMOVD R6, F3
+	FMOVD lIm+120(FP), F3
 	VDUP V3.D[0], V3.D2
 	FMOVQ 0(R26), F31
 	WORD $0x6E7FDC21 // FMUL V1.2D, V1.2D, V31.2D
@@ -720,58 +718,58 @@ moved_2:
 	WORD $0x6E60DC63 // FMUL V3.2D, V3.2D, V0.2D
 	WORD $0x6E60DC21 // FMUL V1.2D, V1.2D, V0.2D
 	VMOV V3.B16, V0.B16
-	MOVD ZR, R8
-	CMP $0, R7
+	MOVD ZR, R6
+	CMP $0, R3
 	BLE end2
 
 group1:
-	MOVD w_base+64(FP), R9
-	MOVD R8, R10
-	LSL $4, R10
-	ADDS R10, R9
-	MOVD R7, R10
-	LSL $2, R10
-	MOVD R10, R11
-	MOVD $0(R9), R17
+	MOVD w_base+64(FP), R7
+	MOVD R6, R8
+	LSL $4, R8
+	ADDS R8, R7
+	MOVD R3, R8
+	LSL $2, R8
+	MOVD R8, R9
+	MOVD $0(R7), R17
 	VEOR V2.B16, V2.B16, V2.B16
-	SUB $4, R11, R16
+	SUB $4, R9, R16
 	TBNZ $63, R16, fewer_3
 	FMOVQ (R17), F2
 	B moved_3
 
 fewer_3:
-	TBNZ $63, R11, moved_3
-	TBZ $1, R11, below2_3
+	TBNZ $63, R9, moved_3
+	TBZ $1, R9, below2_3
 	FMOVD (R17), F2
-	TBZ $0, R11, moved_3
+	TBZ $0, R9, moved_3
 	ADD $8, R17
 	VLD1 (R17), V2.S[2]
 	B moved_3
 
 below2_3:
-	TBZ $0, R11, moved_3
+	TBZ $0, R9, moved_3
 	FMOVS (R17), F2
 
 moved_3:
-	SUBS $4, R10
-	MOVD $16(R9), R17
+	SUBS $4, R8
+	MOVD $16(R7), R17
 	VEOR V3.B16, V3.B16, V3.B16
-	SUB $4, R10, R16
+	SUB $4, R8, R16
 	TBNZ $63, R16, fewer_4
 	FMOVQ (R17), F3
 	B moved_4
 
 fewer_4:
-	TBNZ $63, R10, moved_4
-	TBZ $1, R10, below2_4
+	TBNZ $63, R8, moved_4
+	TBZ $1, R8, below2_4
 	FMOVD (R17), F3
-	TBZ $0, R10, moved_4
+	TBZ $0, R8, moved_4
 	ADD $8, R17
 	VLD1 (R17), V3.S[2]
 	B moved_4
 
 below2_4:
-	TBZ $0, R10, moved_4
+	TBZ $0, R8, moved_4
 	FMOVS (R17), F3
 
 moved_4:
@@ -789,80 +787,80 @@ moved_4:
 	FMOVQ F2, 40(RSP)
 	FMOVQ F3, 56(RSP)
 	FMOVQ F5, 72(RSP)
-	FMOVQ F6, 88(RSP)
-	FMOVQ F7, 104(RSP)
+	FMOVQ F6, 152(RSP)
+	FMOVQ F7, 168(RSP)
 	WORD $0x6E66DCC2 // FMUL V2.2D, V6.2D, V6.2D
 	WORD $0x6E66DCE3 // FMUL V3.2D, V7.2D, V6.2D
 	WORD $0x4EE7CCE2 // FMLS V2.2D, V7.2D, V7.2D
 	WORD $0x4E67CCC3 // FMLA V3.2D, V6.2D, V7.2D
-	FMOVQ F2, 120(RSP)
-	FMOVQ F3, 136(RSP)
+	FMOVQ F2, 184(RSP)
+	FMOVQ F3, 200(RSP)
 	WORD $0x6E62DC44 // FMUL V4.2D, V2.2D, V2.2D
 	WORD $0x6E62DC65 // FMUL V5.2D, V3.2D, V2.2D
 	WORD $0x4EE3CC64 // FMLS V4.2D, V3.2D, V3.2D
 	WORD $0x4E63CC45 // FMLA V5.2D, V2.2D, V3.2D
-	FMOVQ F4, 152(RSP)
-	FMOVQ F5, 168(RSP)
-	MOVD R7, R9
-	CMP $2, R9
+	FMOVQ F4, 216(RSP)
+	FMOVQ F5, 232(RSP)
+	MOVD R3, R7
+	CMP $2, R7
 	BLE enough3
-	MOVD $2, R9
-	MOVD $2(R8), R10
-	MOVD $-2(R7), R11
-	MOVD log_base+88(FP), R12
-	LSL $4, R10
-	ADDS R10, R12
-	MOVD R11, R10
-	LSL $2, R10
-	MOVD R10, R11
-	MOVD $0(R12), R17
+	MOVD $2, R7
+	MOVD $2(R6), R8
+	MOVD $-2(R3), R9
+	MOVD log_base+88(FP), R10
+	LSL $4, R8
+	ADDS R8, R10
+	MOVD R9, R8
+	LSL $2, R8
+	MOVD R8, R9
+	MOVD $0(R10), R17
 	VEOR V0.B16, V0.B16, V0.B16
-	SUB $4, R11, R16
+	SUB $4, R9, R16
 	TBNZ $63, R16, fewer_5
 	FMOVQ (R17), F0
 	B moved_5
 
 fewer_5:
-	TBNZ $63, R11, moved_5
-	TBZ $1, R11, below2_5
+	TBNZ $63, R9, moved_5
+	TBZ $1, R9, below2_5
 	FMOVD (R17), F0
-	TBZ $0, R11, moved_5
+	TBZ $0, R9, moved_5
 	ADD $8, R17
 	VLD1 (R17), V0.S[2]
 	B moved_5
 
 below2_5:
-	TBZ $0, R11, moved_5
+	TBZ $0, R9, moved_5
 	FMOVS (R17), F0
 
 moved_5:
-	SUBS $4, R10
-	MOVD $16(R12), R17
+	SUBS $4, R8
+	MOVD $16(R10), R17
 	VEOR V1.B16, V1.B16, V1.B16
-	SUB $4, R10, R16
+	SUB $4, R8, R16
 	TBNZ $63, R16, fewer_6
 	FMOVQ (R17), F1
 	B moved_6
 
 fewer_6:
-	TBNZ $63, R10, moved_6
-	TBZ $1, R10, below2_6
+	TBNZ $63, R8, moved_6
+	TBZ $1, R8, below2_6
 	FMOVD (R17), F1
-	TBZ $0, R10, moved_6
+	TBZ $0, R8, moved_6
 	ADD $8, R17
 	VLD1 (R17), V1.S[2]
 	B moved_6
 
 below2_6:
-	TBZ $0, R10, moved_6
+	TBZ $0, R8, moved_6
 	FMOVS (R17), F1
 
 moved_6:
 	VZIP1 V1.D2, V0.D2, V2.D2
 	VZIP2 V1.D2, V0.D2, V1.D2
-	FMOVD R3, F0
+	FMOVD l+112(FP), F0
 	VDUP V0.D[0], V0.D2
-	FMOVD R6, F3
+	FMOVD lIm+120(FP), F3
 	VDUP V3.D[0], V3.D2
 	FMOVQ 0(R26), F31
 	WORD $0x6E7FDC21 // FMUL V1.2D, V1.2D, V31.2D
@@ -980,37 +978,36 @@ moved_6:
 	VMOV V3.B16, V0.B16
 
 enough3:
-	MOVD ZR, R10
-	MOVD ZR, R11
+	MOVD ZR, R8
 
 modes4:
-	ADD R10<<3, RSP, R17
+	ADD R8<<3, RSP, R17
 	FMOVD 24(R17), F2
 	VDUP V2.D[0], V2.D2
-	ADD R10<<3, RSP, R17
+	ADD R8<<3, RSP, R17
 	MOVD $56(R17), R17
 	VLD1 (R17), V2.D[1]
-	ADD R10<<3, RSP, R17
+	ADD R8<<3, RSP, R17
 	FMOVD 40(R17), F3
 	VDUP V3.D[0], V3.D2
-	ADD R10<<3, RSP, R17
+	ADD R8<<3, RSP, R17
 	MOVD $72(R17), R17
 	VLD1 (R17), V3.D[1]
-	ADD R10<<3, RSP, R17
-	FMOVD 88(R17), F4
+	ADD R8<<3, RSP, R17
+	FMOVD 152(R17), F4
 	VDUP V4.D[0], V4.D2
-	ADD R10<<3, RSP, R17
-	FMOVD 104(R17), F5
+	ADD R8<<3, RSP, R17
+	FMOVD 168(R17), F5
 	VDUP V5.D[0], V5.D2
 	WORD $0x6E64DC46 // FMUL V6.2D, V2.2D, V4.2D
 	WORD $0x6E64DC64 // FMUL V4.2D, V3.2D, V4.2D
 	WORD $0x4EE5CC66 // FMLS V6.2D, V3.2D, V5.2D
 	WORD $0x4E65CC44 // FMLA V4.2D, V2.2D, V5.2D
-	ADD R10<<3, RSP, R17
-	FMOVD 120(R17), F5
+	ADD R8<<3, RSP, R17
+	FMOVD 184(R17), F5
 	VDUP V5.D[0], V5.D2
-	ADD R10<<3, RSP, R17
-	FMOVD 136(R17), F7
+	ADD R8<<3, RSP, R17
+	FMOVD 200(R17), F7
 	VDUP V7.D[0], V7.D2
 	WORD $0x6E65DC48 // FMUL V8.2D, V2.2D, V5.2D
 	WORD $0x6E65DC69 // FMUL V9.2D, V3.2D, V5.2D
@@ -1020,33 +1017,33 @@ modes4:
 	WORD $0x6E65DC85 // FMUL V5.2D, V4.2D, V5.2D
 	WORD $0x4EE7CC8A // FMLS V10.2D, V4.2D, V7.2D
 	WORD $0x4E67CCC5 // FMLA V5.2D, V6.2D, V7.2D
-	ADD R10<<3, RSP, R17
-	FMOVD 152(R17), F7
+	MOVD cols+56(FP), R9
+	MOVD R0, R10
+	MOVD R1, R11
+	SUBS $8, R9
+	BLT tail6
+	WORD $0x0E616847 // FCVTN V7.2S, V2.2D
+	WORD $0x4E6168C7 // FCVTN2 V7.4S, V6.2D
+	VST1 [V7.S4], (R10)
+	WORD $0x0E616867 // FCVTN V7.2S, V3.2D
+	WORD $0x4E616887 // FCVTN2 V7.4S, V4.2D
+	VST1 [V7.S4], (R11)
+	WORD $0x0E616907 // FCVTN V7.2S, V8.2D
+	WORD $0x4E616947 // FCVTN2 V7.4S, V10.2D
+	FMOVQ F7, 16(R10)
+	WORD $0x0E616927 // FCVTN V7.2S, V9.2D
+	WORD $0x4E6168A7 // FCVTN2 V7.4S, V5.2D
+	FMOVQ F7, 16(R11)
+	CMP $0, R9
+	BEQ rowEnd7
+	ADD R8<<3, RSP, R17
+	FMOVD 216(R17), F7
 	VDUP V7.D[0], V7.D2
-	ADD R10<<3, RSP, R17
-	FMOVD 168(R17), F11
+	ADD R8<<3, RSP, R17
+	FMOVD 232(R17), F11
 	VDUP V11.D[0], V11.D2
-	MOVD cols+56(FP), R11
-	MOVD R0, R12
-	MOVD R1, R13
 
 columns5:
-	SUBS $8, R11
-	BLT tail6
-	WORD $0x0E61684C // FCVTN V12.2S, V2.2D
-	WORD $0x4E6168CC // FCVTN2 V12.4S, V6.2D
-	VST1 [V12.S4], (R12)
-	WORD $0x0E61686C // FCVTN V12.2S, V3.2D
-	WORD $0x4E61688C // FCVTN2 V12.4S, V4.2D
-	VST1 [V12.S4], (R13)
-	WORD $0x0E61690C // FCVTN V12.2S, V8.2D
-	WORD $0x4E61694C // FCVTN2 V12.4S, V10.2D
-	FMOVQ F12, 16(R12)
-	WORD $0x0E61692C // FCVTN V12.2S, V9.2D
-	WORD $0x4E6168AC // FCVTN2 V12.4S, V5.2D
-	FMOVQ F12, 16(R13)
-	CMP $0, R11
-	BEQ rowEnd7
 	WORD $0x6E67DC4C // FMUL V12.2D, V2.2D, V7.2D
 	WORD $0x6E67DC6D // FMUL V13.2D, V3.2D, V7.2D
 	WORD $0x4EEBCC6C // FMLS V12.2D, V3.2D, V11.2D
@@ -1071,99 +1068,115 @@ columns5:
 	WORD $0x4E6BCD4D // FMLA V13.2D, V10.2D, V11.2D
 	VMOV V12.B16, V10.B16
 	VMOV V13.B16, V5.B16
-	ADDS $32, R12
-	ADDS $32, R13
+	ADDS $32, R10
+	ADDS $32, R11
+	SUBS $8, R9
+	BLT tail6
+	WORD $0x0E61684C // FCVTN V12.2S, V2.2D
+	WORD $0x4E6168CC // FCVTN2 V12.4S, V6.2D
+	VST1 [V12.S4], (R10)
+	WORD $0x0E61686C // FCVTN V12.2S, V3.2D
+	WORD $0x4E61688C // FCVTN2 V12.4S, V4.2D
+	VST1 [V12.S4], (R11)
+	WORD $0x0E61690C // FCVTN V12.2S, V8.2D
+	WORD $0x4E61694C // FCVTN2 V12.4S, V10.2D
+	FMOVQ F12, 16(R10)
+	WORD $0x0E61692C // FCVTN V12.2S, V9.2D
+	WORD $0x4E6168AC // FCVTN2 V12.4S, V5.2D
+	FMOVQ F12, 16(R11)
+	CMP $0, R9
+	BEQ rowEnd7
 	B columns5
 
 tail6:
-	ADDS $8, R11
-	MOVD R11, R14
-	SUBS $4, R11
+	ADDS $8, R9
 	WORD $0x0E616842 // FCVTN V2.2S, V2.2D
 	WORD $0x4E6168C2 // FCVTN2 V2.4S, V6.2D
-	MOVD $0(R12), R17
-	SUB $4, R14, R16
+	MOVD R9, R12
+	MOVD $0(R10), R17
+	SUB $4, R12, R16
 	TBNZ $63, R16, fewer_7
 	FMOVQ F2, (R17)
 	B moved_7
 
 fewer_7:
-	TBNZ $63, R14, moved_7
-	TBZ $1, R14, below2_7
+	TBNZ $63, R12, moved_7
+	TBZ $1, R12, below2_7
 	FMOVD F2, (R17)
-	TBZ $0, R14, moved_7
+	TBZ $0, R12, moved_7
 	ADD $8, R17
 	VST1 V2.S[2], (R17)
 	B moved_7
 
 below2_7:
-	TBZ $0, R14, moved_7
+	TBZ $0, R12, moved_7
 	FMOVS F2, (R17)
 
 moved_7:
 	WORD $0x0E616862 // FCVTN V2.2S, V3.2D
 	WORD $0x4E616882 // FCVTN2 V2.4S, V4.2D
-	MOVD $0(R13), R17
-	SUB $4, R14, R16
+	MOVD $0(R11), R17
+	SUB $4, R12, R16
 	TBNZ $63, R16, fewer_8
 	FMOVQ F2, (R17)
 	B moved_8
 
 fewer_8:
-	TBNZ $63, R14, moved_8
-	TBZ $1, R14, below2_8
+	TBNZ $63, R12, moved_8
+	TBZ $1, R12, below2_8
 	FMOVD F2, (R17)
-	TBZ $0, R14, moved_8
+	TBZ $0, R12, moved_8
 	ADD $8, R17
 	VST1 V2.S[2], (R17)
 	B moved_8
 
 below2_8:
-	TBZ $0, R14, moved_8
+	TBZ $0, R12, moved_8
 	FMOVS F2, (R17)
 
 moved_8:
 	WORD $0x0E616902 // FCVTN V2.2S, V8.2D
 	WORD $0x4E616942 // FCVTN2 V2.4S, V10.2D
-	MOVD $16(R12), R17
-	SUB $4, R11, R16
+	SUBS $4, R9
+	MOVD $16(R10), R17
+	SUB $4, R9, R16
 	TBNZ $63, R16, fewer_9
 	FMOVQ F2, (R17)
 	B moved_9
 
 fewer_9:
-	TBNZ $63, R11, moved_9
-	TBZ $1, R11, below2_9
+	TBNZ $63, R9, moved_9
+	TBZ $1, R9, below2_9
 	FMOVD F2, (R17)
-	TBZ $0, R11, moved_9
+	TBZ $0, R9, moved_9
 	ADD $8, R17
 	VST1 V2.S[2], (R17)
 	B moved_9
 
 below2_9:
-	TBZ $0, R11, moved_9
+	TBZ $0, R9, moved_9
 	FMOVS F2, (R17)
 
 moved_9:
 	WORD $0x0E616922 // FCVTN V2.2S, V9.2D
 	WORD $0x4E6168A2 // FCVTN2 V2.4S, V5.2D
-	MOVD $16(R13), R17
-	SUB $4, R11, R16
+	MOVD $16(R11), R17
+	SUB $4, R9, R16
 	TBNZ $63, R16, fewer_10
 	FMOVQ F2, (R17)
 	B moved_10
 
 fewer_10:
-	TBNZ $63, R11, moved_10
-	TBZ $1, R11, below2_10
+	TBNZ $63, R9, moved_10
+	TBZ $1, R9, below2_10
 	FMOVD F2, (R17)
-	TBZ $0, R11, moved_10
+	TBZ $0, R9, moved_10
 	ADD $8, R17
 	VST1 V2.S[2], (R17)
 	B moved_10
 
 below2_10:
-	TBZ $0, R11, moved_10
+	TBZ $0, R9, moved_10
 	FMOVS F2, (R17)
 
 moved_10:
@@ -1171,11 +1184,11 @@ moved_10:
 rowEnd7:
 	ADDS R2, R0
 	ADDS R2, R1
-	ADDS $1, R10
-	CMP R9, R10
+	ADDS $1, R8
+	CMP R7, R8
 	BLT modes4
-	ADDS $2, R8
-	SUBS $2, R7
+	ADDS $2, R6
+	SUBS $2, R3
 	BGT group1
 
 end2:
