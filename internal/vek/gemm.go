@@ -22,10 +22,9 @@ func roundUp(n, m int) int { return (n + m - 1) / m * m }
 type gemmMode int
 
 const (
-	gemmSet   gemmMode = iota // c = A·B
-	gemmAdd                   // c += A·B
-	gemmBias                  // c = A·B + bias, one value per row
-	gemmFlush                 // c = A·B, with 0 for denormal numbers
+	gemmSet  gemmMode = iota // c = A·B
+	gemmAdd                  // c += A·B
+	gemmBias                 // c = A·B + bias, one value per row
 )
 
 // Gemm sets c = A·B, or adds A·B to c if acc. A is m×k: a, or its transpose if transA. B is k×n: b,

@@ -13,6 +13,15 @@ func gemmTile(rows, k int, a *float32, lda int, b *float32, ldb int, c *float32,
 	}
 }
 
+func powerTiles(panels, rows, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc, cols int) {
+	switch current() {
+	case avx512:
+		powerTilesAVX512(panels, rows, k, a, lda, b, ldb, c, ldc, cols)
+	case avx2:
+		powerTilesAVX2(panels, rows, k, a, lda, b, ldb, c, ldc, cols)
+	}
+}
+
 func gemmNarrow(rows, k int, a, b, c *float32, ldc int) {
 	switch current() {
 	case avx512:
@@ -49,6 +58,18 @@ func gemmTileAVX2(rows int, k int, a *float32, lda int, b *float32, ldb int, c *
 //
 //go:noescape
 func gemmTileAVX512(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
+
+// powerTiles: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] for panels of rows rows and all columns, with 0
+// for denormal numbers.
+//
+//go:noescape
+func powerTilesAVX2(panels int, rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int)
+
+// powerTiles: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] for panels of rows rows and all columns, with 0
+// for denormal numbers.
+//
+//go:noescape
+func powerTilesAVX512(panels int, rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int)
 
 // gemmNarrow: c[i][j] = Σ_p a[p·rows+i]·b[p][j] for up to three rows of c and several panels of b.
 //

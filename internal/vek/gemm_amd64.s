@@ -6,24 +6,14 @@
 
 // gemmTile: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] over the width of the tile.
 // func gemmTileAVX2(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
-// Requires: AVX, AVX2, FMA3, SSE
-TEXT ·gemmTileAVX2(SB), NOSPLIT, $8-88
-	MOVQ    rows+0(FP), AX
-	MOVQ    mode+72(FP), CX
-	CMPQ    CX, $0x03
-	JNE     normal1
-	STMXCSR (SP)
-	MOVL    (SP), CX
-	ORL     $0x00008040, CX
-	MOVL    CX, 4(SP)
-	LDMXCSR 4(SP)
-
-normal1:
+// Requires: AVX, AVX2, FMA3
+TEXT ·gemmTileAVX2(SB), NOSPLIT, $0-88
+	MOVQ   rows+0(FP), AX
 	MOVQ   cols+64(FP), CX
 	CMPQ   CX, $0x08
-	JLE    single3
+	JLE    single2
 	CMPQ   AX, $0x06
-	JNE    next4
+	JNE    next3
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -44,9 +34,9 @@ normal1:
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
 	TESTQ  AX, AX
-	JLE    done6
+	JLE    done5
 
-loop5:
+loop4:
 	VMOVUPS      (DX), Y12
 	VMOVUPS      32(DX), Y13
 	VBROADCASTSS (CX), Y14
@@ -70,16 +60,16 @@ loop5:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop5
+	JNZ          loop4
 
-done6:
+done5:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain7
+	JNE          plain6
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Y12
 	VADDPS       Y12, Y0, Y0
@@ -100,11 +90,11 @@ done6:
 	VADDPS       Y12, Y10, Y10
 	VADDPS       Y12, Y11, Y11
 
-plain7:
+plain6:
 	CMPQ    BX, $0x10
-	JL      edge8
+	JL      edge7
 	CMPQ    AX, $0x01
-	JNE     set10
+	JNE     set9
 	MOVQ    CX, AX
 	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
@@ -136,9 +126,9 @@ plain7:
 	VADDPS  32(AX), Y11, Y11
 	VMOVUPS Y11, 32(AX)
 	ADDQ    DX, AX
-	JMP     end11
+	JMP     end10
 
-set10:
+set9:
 	MOVQ    CX, AX
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
@@ -159,10 +149,10 @@ set10:
 	VMOVUPS Y11, 32(AX)
 	ADDQ    DX, AX
 
-end11:
-	JMP end9
+end10:
+	JMP end8
 
-edge8:
+edge7:
 	VMOVD        BX, X12
 	VPBROADCASTD X12, Y12
 	VPCMPGTD     gemm_lanes<>+0(SB), Y12, Y13
@@ -172,7 +162,7 @@ edge8:
 	VPCMPGTD     gemm_lanes<>+0(SB), Y12, Y14
 	SUBQ         $0x08, BX
 	CMPQ         AX, $0x01
-	JNE          set12
+	JNE          set11
 	MOVQ         CX, AX
 	VMASKMOVPS   (AX), Y13, Y12
 	VADDPS       Y12, Y0, Y0
@@ -216,9 +206,9 @@ edge8:
 	VADDPS       Y12, Y11, Y11
 	VMASKMOVPS   Y11, Y14, 32(AX)
 	ADDQ         DX, AX
-	JMP          end13
+	JMP          end12
 
-set12:
+set11:
 	MOVQ       CX, AX
 	VMASKMOVPS Y0, Y13, (AX)
 	VMASKMOVPS Y1, Y14, 32(AX)
@@ -239,13 +229,13 @@ set12:
 	VMASKMOVPS Y11, Y14, 32(AX)
 	ADDQ       DX, AX
 
-end13:
-end9:
-	JMP end2
+end12:
+end8:
+	JMP end1
 
-next4:
+next3:
 	CMPQ   AX, $0x05
-	JNE    next14
+	JNE    next13
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -264,9 +254,9 @@ next4:
 	VXORPS Y8, Y8, Y8
 	VXORPS Y9, Y9, Y9
 	TESTQ  AX, AX
-	JLE    done16
+	JLE    done15
 
-loop15:
+loop14:
 	VMOVUPS      (DX), Y10
 	VMOVUPS      32(DX), Y11
 	VBROADCASTSS (CX), Y12
@@ -287,16 +277,16 @@ loop15:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop15
+	JNZ          loop14
 
-done16:
+done15:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain17
+	JNE          plain16
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Y10
 	VADDPS       Y10, Y0, Y0
@@ -314,11 +304,11 @@ done16:
 	VADDPS       Y10, Y8, Y8
 	VADDPS       Y10, Y9, Y9
 
-plain17:
+plain16:
 	CMPQ    BX, $0x10
-	JL      edge18
+	JL      edge17
 	CMPQ    AX, $0x01
-	JNE     set20
+	JNE     set19
 	MOVQ    CX, AX
 	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
@@ -345,9 +335,9 @@ plain17:
 	VADDPS  32(AX), Y9, Y9
 	VMOVUPS Y9, 32(AX)
 	ADDQ    DX, AX
-	JMP     end21
+	JMP     end20
 
-set20:
+set19:
 	MOVQ    CX, AX
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
@@ -365,10 +355,10 @@ set20:
 	VMOVUPS Y9, 32(AX)
 	ADDQ    DX, AX
 
-end21:
-	JMP end19
+end20:
+	JMP end18
 
-edge18:
+edge17:
 	VMOVD        BX, X10
 	VPBROADCASTD X10, Y10
 	VPCMPGTD     gemm_lanes<>+0(SB), Y10, Y11
@@ -378,7 +368,7 @@ edge18:
 	VPCMPGTD     gemm_lanes<>+0(SB), Y10, Y12
 	SUBQ         $0x08, BX
 	CMPQ         AX, $0x01
-	JNE          set22
+	JNE          set21
 	MOVQ         CX, AX
 	VMASKMOVPS   (AX), Y11, Y10
 	VADDPS       Y10, Y0, Y0
@@ -415,9 +405,9 @@ edge18:
 	VADDPS       Y10, Y9, Y9
 	VMASKMOVPS   Y9, Y12, 32(AX)
 	ADDQ         DX, AX
-	JMP          end23
+	JMP          end22
 
-set22:
+set21:
 	MOVQ       CX, AX
 	VMASKMOVPS Y0, Y11, (AX)
 	VMASKMOVPS Y1, Y12, 32(AX)
@@ -435,13 +425,13 @@ set22:
 	VMASKMOVPS Y9, Y12, 32(AX)
 	ADDQ       DX, AX
 
-end23:
-end19:
-	JMP end2
+end22:
+end18:
+	JMP end1
 
-next14:
+next13:
 	CMPQ   AX, $0x04
-	JNE    next24
+	JNE    next23
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -458,9 +448,9 @@ next14:
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
 	TESTQ  AX, AX
-	JLE    done26
+	JLE    done25
 
-loop25:
+loop24:
 	VMOVUPS      (DX), Y8
 	VMOVUPS      32(DX), Y9
 	VBROADCASTSS (CX), Y10
@@ -478,16 +468,16 @@ loop25:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop25
+	JNZ          loop24
 
-done26:
+done25:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain27
+	JNE          plain26
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Y8
 	VADDPS       Y8, Y0, Y0
@@ -502,11 +492,11 @@ done26:
 	VADDPS       Y8, Y6, Y6
 	VADDPS       Y8, Y7, Y7
 
-plain27:
+plain26:
 	CMPQ    BX, $0x10
-	JL      edge28
+	JL      edge27
 	CMPQ    AX, $0x01
-	JNE     set30
+	JNE     set29
 	MOVQ    CX, AX
 	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
@@ -528,9 +518,9 @@ plain27:
 	VADDPS  32(AX), Y7, Y7
 	VMOVUPS Y7, 32(AX)
 	ADDQ    DX, AX
-	JMP     end31
+	JMP     end30
 
-set30:
+set29:
 	MOVQ    CX, AX
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
@@ -545,10 +535,10 @@ set30:
 	VMOVUPS Y7, 32(AX)
 	ADDQ    DX, AX
 
-end31:
-	JMP end29
+end30:
+	JMP end28
 
-edge28:
+edge27:
 	VMOVD        BX, X8
 	VPBROADCASTD X8, Y8
 	VPCMPGTD     gemm_lanes<>+0(SB), Y8, Y9
@@ -558,7 +548,7 @@ edge28:
 	VPCMPGTD     gemm_lanes<>+0(SB), Y8, Y10
 	SUBQ         $0x08, BX
 	CMPQ         AX, $0x01
-	JNE          set32
+	JNE          set31
 	MOVQ         CX, AX
 	VMASKMOVPS   (AX), Y9, Y8
 	VADDPS       Y8, Y0, Y0
@@ -588,9 +578,9 @@ edge28:
 	VADDPS       Y8, Y7, Y7
 	VMASKMOVPS   Y7, Y10, 32(AX)
 	ADDQ         DX, AX
-	JMP          end33
+	JMP          end32
 
-set32:
+set31:
 	MOVQ       CX, AX
 	VMASKMOVPS Y0, Y9, (AX)
 	VMASKMOVPS Y1, Y10, 32(AX)
@@ -605,13 +595,13 @@ set32:
 	VMASKMOVPS Y7, Y10, 32(AX)
 	ADDQ       DX, AX
 
-end33:
-end29:
-	JMP end2
+end32:
+end28:
+	JMP end1
 
-next24:
+next23:
 	CMPQ   AX, $0x03
-	JNE    next34
+	JNE    next33
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -626,9 +616,9 @@ next24:
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
 	TESTQ  AX, AX
-	JLE    done36
+	JLE    done35
 
-loop35:
+loop34:
 	VMOVUPS      (DX), Y6
 	VMOVUPS      32(DX), Y7
 	VBROADCASTSS (CX), Y8
@@ -643,16 +633,16 @@ loop35:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop35
+	JNZ          loop34
 
-done36:
+done35:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain37
+	JNE          plain36
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Y6
 	VADDPS       Y6, Y0, Y0
@@ -664,11 +654,11 @@ done36:
 	VADDPS       Y6, Y4, Y4
 	VADDPS       Y6, Y5, Y5
 
-plain37:
+plain36:
 	CMPQ    BX, $0x10
-	JL      edge38
+	JL      edge37
 	CMPQ    AX, $0x01
-	JNE     set40
+	JNE     set39
 	MOVQ    CX, AX
 	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
@@ -685,9 +675,9 @@ plain37:
 	VADDPS  32(AX), Y5, Y5
 	VMOVUPS Y5, 32(AX)
 	ADDQ    DX, AX
-	JMP     end41
+	JMP     end40
 
-set40:
+set39:
 	MOVQ    CX, AX
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
@@ -699,10 +689,10 @@ set40:
 	VMOVUPS Y5, 32(AX)
 	ADDQ    DX, AX
 
-end41:
-	JMP end39
+end40:
+	JMP end38
 
-edge38:
+edge37:
 	VMOVD        BX, X6
 	VPBROADCASTD X6, Y6
 	VPCMPGTD     gemm_lanes<>+0(SB), Y6, Y7
@@ -712,7 +702,7 @@ edge38:
 	VPCMPGTD     gemm_lanes<>+0(SB), Y6, Y8
 	SUBQ         $0x08, BX
 	CMPQ         AX, $0x01
-	JNE          set42
+	JNE          set41
 	MOVQ         CX, AX
 	VMASKMOVPS   (AX), Y7, Y6
 	VADDPS       Y6, Y0, Y0
@@ -735,9 +725,9 @@ edge38:
 	VADDPS       Y6, Y5, Y5
 	VMASKMOVPS   Y5, Y8, 32(AX)
 	ADDQ         DX, AX
-	JMP          end43
+	JMP          end42
 
-set42:
+set41:
 	MOVQ       CX, AX
 	VMASKMOVPS Y0, Y7, (AX)
 	VMASKMOVPS Y1, Y8, 32(AX)
@@ -749,13 +739,13 @@ set42:
 	VMASKMOVPS Y5, Y8, 32(AX)
 	ADDQ       DX, AX
 
-end43:
-end39:
-	JMP end2
+end42:
+end38:
+	JMP end1
 
-next34:
+next33:
 	CMPQ   AX, $0x02
-	JNE    next44
+	JNE    next43
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -768,9 +758,9 @@ next34:
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	TESTQ  AX, AX
-	JLE    done46
+	JLE    done45
 
-loop45:
+loop44:
 	VMOVUPS      (DX), Y4
 	VMOVUPS      32(DX), Y5
 	VBROADCASTSS (CX), Y6
@@ -782,16 +772,16 @@ loop45:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop45
+	JNZ          loop44
 
-done46:
+done45:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain47
+	JNE          plain46
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Y4
 	VADDPS       Y4, Y0, Y0
@@ -800,11 +790,11 @@ done46:
 	VADDPS       Y4, Y2, Y2
 	VADDPS       Y4, Y3, Y3
 
-plain47:
+plain46:
 	CMPQ    BX, $0x10
-	JL      edge48
+	JL      edge47
 	CMPQ    AX, $0x01
-	JNE     set50
+	JNE     set49
 	MOVQ    CX, AX
 	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
@@ -816,9 +806,9 @@ plain47:
 	VADDPS  32(AX), Y3, Y3
 	VMOVUPS Y3, 32(AX)
 	ADDQ    DX, AX
-	JMP     end51
+	JMP     end50
 
-set50:
+set49:
 	MOVQ    CX, AX
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
@@ -827,10 +817,10 @@ set50:
 	VMOVUPS Y3, 32(AX)
 	ADDQ    DX, AX
 
-end51:
-	JMP end49
+end50:
+	JMP end48
 
-edge48:
+edge47:
 	VMOVD        BX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     gemm_lanes<>+0(SB), Y4, Y5
@@ -840,7 +830,7 @@ edge48:
 	VPCMPGTD     gemm_lanes<>+0(SB), Y4, Y6
 	SUBQ         $0x08, BX
 	CMPQ         AX, $0x01
-	JNE          set52
+	JNE          set51
 	MOVQ         CX, AX
 	VMASKMOVPS   (AX), Y5, Y4
 	VADDPS       Y4, Y0, Y0
@@ -856,9 +846,9 @@ edge48:
 	VADDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y6, 32(AX)
 	ADDQ         DX, AX
-	JMP          end53
+	JMP          end52
 
-set52:
+set51:
 	MOVQ       CX, AX
 	VMASKMOVPS Y0, Y5, (AX)
 	VMASKMOVPS Y1, Y6, 32(AX)
@@ -867,13 +857,13 @@ set52:
 	VMASKMOVPS Y3, Y6, 32(AX)
 	ADDQ       DX, AX
 
-end53:
-end49:
-	JMP end2
+end52:
+end48:
+	JMP end1
 
-next44:
+next43:
 	CMPQ   AX, $0x01
-	JNE    next54
+	JNE    next53
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -884,9 +874,9 @@ next44:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	TESTQ  AX, AX
-	JLE    done56
+	JLE    done55
 
-loop55:
+loop54:
 	VMOVUPS      (DX), Y2
 	VMOVUPS      32(DX), Y3
 	VBROADCASTSS (CX), Y4
@@ -895,44 +885,44 @@ loop55:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop55
+	JNZ          loop54
 
-done56:
+done55:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain57
+	JNE          plain56
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Y2
 	VADDPS       Y2, Y0, Y0
 	VADDPS       Y2, Y1, Y1
 
-plain57:
+plain56:
 	CMPQ    BX, $0x10
-	JL      edge58
+	JL      edge57
 	CMPQ    AX, $0x01
-	JNE     set60
+	JNE     set59
 	MOVQ    CX, AX
 	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
 	VADDPS  32(AX), Y1, Y1
 	VMOVUPS Y1, 32(AX)
 	ADDQ    DX, AX
-	JMP     end61
+	JMP     end60
 
-set60:
+set59:
 	MOVQ    CX, AX
 	VMOVUPS Y0, (AX)
 	VMOVUPS Y1, 32(AX)
 	ADDQ    DX, AX
 
-end61:
-	JMP end59
+end60:
+	JMP end58
 
-edge58:
+edge57:
 	VMOVD        BX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     gemm_lanes<>+0(SB), Y2, Y3
@@ -942,7 +932,7 @@ edge58:
 	VPCMPGTD     gemm_lanes<>+0(SB), Y2, Y4
 	SUBQ         $0x08, BX
 	CMPQ         AX, $0x01
-	JNE          set62
+	JNE          set61
 	MOVQ         CX, AX
 	VMASKMOVPS   (AX), Y3, Y2
 	VADDPS       Y2, Y0, Y0
@@ -951,24 +941,24 @@ edge58:
 	VADDPS       Y2, Y1, Y1
 	VMASKMOVPS   Y1, Y4, 32(AX)
 	ADDQ         DX, AX
-	JMP          end63
+	JMP          end62
 
-set62:
+set61:
 	MOVQ       CX, AX
 	VMASKMOVPS Y0, Y3, (AX)
 	VMASKMOVPS Y1, Y4, 32(AX)
 	ADDQ       DX, AX
 
-end63:
-end59:
-	JMP end2
+end62:
+end58:
+	JMP end1
 
-next54:
-	JMP end2
+next53:
+	JMP end1
 
-single3:
+single2:
 	CMPQ   AX, $0x06
-	JNE    next64
+	JNE    next63
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -983,9 +973,9 @@ single3:
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
 	TESTQ  AX, AX
-	JLE    done66
+	JLE    done65
 
-loop65:
+loop64:
 	VMOVUPS      (DX), Y6
 	VBROADCASTSS (CX), Y7
 	VFMADD231PS  Y6, Y7, Y0
@@ -1002,16 +992,16 @@ loop65:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop65
+	JNZ          loop64
 
-done66:
+done65:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain67
+	JNE          plain66
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Y6
 	VADDPS       Y6, Y0, Y0
@@ -1026,11 +1016,11 @@ done66:
 	VBROADCASTSS 20(SI), Y6
 	VADDPS       Y6, Y5, Y5
 
-plain67:
+plain66:
 	CMPQ    BX, $0x08
-	JL      edge68
+	JL      edge67
 	CMPQ    AX, $0x01
-	JNE     set70
+	JNE     set69
 	MOVQ    CX, AX
 	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
@@ -1050,9 +1040,9 @@ plain67:
 	VADDPS  (AX), Y5, Y5
 	VMOVUPS Y5, (AX)
 	ADDQ    DX, AX
-	JMP     end71
+	JMP     end70
 
-set70:
+set69:
 	MOVQ    CX, AX
 	VMOVUPS Y0, (AX)
 	ADDQ    DX, AX
@@ -1067,16 +1057,16 @@ set70:
 	VMOVUPS Y5, (AX)
 	ADDQ    DX, AX
 
-end71:
-	JMP end69
+end70:
+	JMP end68
 
-edge68:
+edge67:
 	VMOVD        BX, X6
 	VPBROADCASTD X6, Y6
 	VPCMPGTD     gemm_lanes<>+0(SB), Y6, Y7
 	SUBQ         $0x08, BX
 	CMPQ         AX, $0x01
-	JNE          set72
+	JNE          set71
 	MOVQ         CX, AX
 	VMASKMOVPS   (AX), Y7, Y6
 	VADDPS       Y6, Y0, Y0
@@ -1102,9 +1092,9 @@ edge68:
 	VADDPS       Y6, Y5, Y5
 	VMASKMOVPS   Y5, Y7, (AX)
 	ADDQ         DX, AX
-	JMP          end73
+	JMP          end72
 
-set72:
+set71:
 	MOVQ       CX, AX
 	VMASKMOVPS Y0, Y7, (AX)
 	ADDQ       DX, AX
@@ -1119,13 +1109,13 @@ set72:
 	VMASKMOVPS Y5, Y7, (AX)
 	ADDQ       DX, AX
 
-end73:
-end69:
-	JMP end2
+end72:
+end68:
+	JMP end1
 
-next64:
+next63:
 	CMPQ   AX, $0x05
-	JNE    next74
+	JNE    next73
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -1139,9 +1129,9 @@ next64:
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	TESTQ  AX, AX
-	JLE    done76
+	JLE    done75
 
-loop75:
+loop74:
 	VMOVUPS      (DX), Y5
 	VBROADCASTSS (CX), Y6
 	VFMADD231PS  Y5, Y6, Y0
@@ -1156,16 +1146,16 @@ loop75:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop75
+	JNZ          loop74
 
-done76:
+done75:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain77
+	JNE          plain76
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Y5
 	VADDPS       Y5, Y0, Y0
@@ -1178,11 +1168,11 @@ done76:
 	VBROADCASTSS 16(SI), Y5
 	VADDPS       Y5, Y4, Y4
 
-plain77:
+plain76:
 	CMPQ    BX, $0x08
-	JL      edge78
+	JL      edge77
 	CMPQ    AX, $0x01
-	JNE     set80
+	JNE     set79
 	MOVQ    CX, AX
 	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
@@ -1199,9 +1189,9 @@ plain77:
 	VADDPS  (AX), Y4, Y4
 	VMOVUPS Y4, (AX)
 	ADDQ    DX, AX
-	JMP     end81
+	JMP     end80
 
-set80:
+set79:
 	MOVQ    CX, AX
 	VMOVUPS Y0, (AX)
 	ADDQ    DX, AX
@@ -1214,16 +1204,16 @@ set80:
 	VMOVUPS Y4, (AX)
 	ADDQ    DX, AX
 
-end81:
-	JMP end79
+end80:
+	JMP end78
 
-edge78:
+edge77:
 	VMOVD        BX, X5
 	VPBROADCASTD X5, Y5
 	VPCMPGTD     gemm_lanes<>+0(SB), Y5, Y6
 	SUBQ         $0x08, BX
 	CMPQ         AX, $0x01
-	JNE          set82
+	JNE          set81
 	MOVQ         CX, AX
 	VMASKMOVPS   (AX), Y6, Y5
 	VADDPS       Y5, Y0, Y0
@@ -1245,9 +1235,9 @@ edge78:
 	VADDPS       Y5, Y4, Y4
 	VMASKMOVPS   Y4, Y6, (AX)
 	ADDQ         DX, AX
-	JMP          end83
+	JMP          end82
 
-set82:
+set81:
 	MOVQ       CX, AX
 	VMASKMOVPS Y0, Y6, (AX)
 	ADDQ       DX, AX
@@ -1260,13 +1250,13 @@ set82:
 	VMASKMOVPS Y4, Y6, (AX)
 	ADDQ       DX, AX
 
-end83:
-end79:
-	JMP end2
+end82:
+end78:
+	JMP end1
 
-next74:
+next73:
 	CMPQ   AX, $0x04
-	JNE    next84
+	JNE    next83
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -1279,9 +1269,9 @@ next74:
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	TESTQ  AX, AX
-	JLE    done86
+	JLE    done85
 
-loop85:
+loop84:
 	VMOVUPS      (DX), Y4
 	VBROADCASTSS (CX), Y5
 	VFMADD231PS  Y4, Y5, Y0
@@ -1294,16 +1284,16 @@ loop85:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop85
+	JNZ          loop84
 
-done86:
+done85:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain87
+	JNE          plain86
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Y4
 	VADDPS       Y4, Y0, Y0
@@ -1314,11 +1304,11 @@ done86:
 	VBROADCASTSS 12(SI), Y4
 	VADDPS       Y4, Y3, Y3
 
-plain87:
+plain86:
 	CMPQ    BX, $0x08
-	JL      edge88
+	JL      edge87
 	CMPQ    AX, $0x01
-	JNE     set90
+	JNE     set89
 	MOVQ    CX, AX
 	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
@@ -1332,9 +1322,9 @@ plain87:
 	VADDPS  (AX), Y3, Y3
 	VMOVUPS Y3, (AX)
 	ADDQ    DX, AX
-	JMP     end91
+	JMP     end90
 
-set90:
+set89:
 	MOVQ    CX, AX
 	VMOVUPS Y0, (AX)
 	ADDQ    DX, AX
@@ -1345,16 +1335,16 @@ set90:
 	VMOVUPS Y3, (AX)
 	ADDQ    DX, AX
 
-end91:
-	JMP end89
+end90:
+	JMP end88
 
-edge88:
+edge87:
 	VMOVD        BX, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     gemm_lanes<>+0(SB), Y4, Y5
 	SUBQ         $0x08, BX
 	CMPQ         AX, $0x01
-	JNE          set92
+	JNE          set91
 	MOVQ         CX, AX
 	VMASKMOVPS   (AX), Y5, Y4
 	VADDPS       Y4, Y0, Y0
@@ -1372,9 +1362,9 @@ edge88:
 	VADDPS       Y4, Y3, Y3
 	VMASKMOVPS   Y3, Y5, (AX)
 	ADDQ         DX, AX
-	JMP          end93
+	JMP          end92
 
-set92:
+set91:
 	MOVQ       CX, AX
 	VMASKMOVPS Y0, Y5, (AX)
 	ADDQ       DX, AX
@@ -1385,13 +1375,13 @@ set92:
 	VMASKMOVPS Y3, Y5, (AX)
 	ADDQ       DX, AX
 
-end93:
-end89:
-	JMP end2
+end92:
+end88:
+	JMP end1
 
-next84:
+next83:
 	CMPQ   AX, $0x03
-	JNE    next94
+	JNE    next93
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -1403,9 +1393,9 @@ next84:
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	TESTQ  AX, AX
-	JLE    done96
+	JLE    done95
 
-loop95:
+loop94:
 	VMOVUPS      (DX), Y3
 	VBROADCASTSS (CX), Y4
 	VFMADD231PS  Y3, Y4, Y0
@@ -1416,16 +1406,16 @@ loop95:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop95
+	JNZ          loop94
 
-done96:
+done95:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain97
+	JNE          plain96
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Y3
 	VADDPS       Y3, Y0, Y0
@@ -1434,11 +1424,11 @@ done96:
 	VBROADCASTSS 8(SI), Y3
 	VADDPS       Y3, Y2, Y2
 
-plain97:
+plain96:
 	CMPQ    BX, $0x08
-	JL      edge98
+	JL      edge97
 	CMPQ    AX, $0x01
-	JNE     set100
+	JNE     set99
 	MOVQ    CX, AX
 	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
@@ -1449,9 +1439,9 @@ plain97:
 	VADDPS  (AX), Y2, Y2
 	VMOVUPS Y2, (AX)
 	ADDQ    DX, AX
-	JMP     end101
+	JMP     end100
 
-set100:
+set99:
 	MOVQ    CX, AX
 	VMOVUPS Y0, (AX)
 	ADDQ    DX, AX
@@ -1460,16 +1450,16 @@ set100:
 	VMOVUPS Y2, (AX)
 	ADDQ    DX, AX
 
-end101:
-	JMP end99
+end100:
+	JMP end98
 
-edge98:
+edge97:
 	VMOVD        BX, X3
 	VPBROADCASTD X3, Y3
 	VPCMPGTD     gemm_lanes<>+0(SB), Y3, Y4
 	SUBQ         $0x08, BX
 	CMPQ         AX, $0x01
-	JNE          set102
+	JNE          set101
 	MOVQ         CX, AX
 	VMASKMOVPS   (AX), Y4, Y3
 	VADDPS       Y3, Y0, Y0
@@ -1483,9 +1473,9 @@ edge98:
 	VADDPS       Y3, Y2, Y2
 	VMASKMOVPS   Y2, Y4, (AX)
 	ADDQ         DX, AX
-	JMP          end103
+	JMP          end102
 
-set102:
+set101:
 	MOVQ       CX, AX
 	VMASKMOVPS Y0, Y4, (AX)
 	ADDQ       DX, AX
@@ -1494,13 +1484,13 @@ set102:
 	VMASKMOVPS Y2, Y4, (AX)
 	ADDQ       DX, AX
 
-end103:
-end99:
-	JMP end2
+end102:
+end98:
+	JMP end1
 
-next94:
+next93:
 	CMPQ   AX, $0x02
-	JNE    next104
+	JNE    next103
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -1511,9 +1501,9 @@ next94:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	TESTQ  AX, AX
-	JLE    done106
+	JLE    done105
 
-loop105:
+loop104:
 	VMOVUPS      (DX), Y2
 	VBROADCASTSS (CX), Y3
 	VFMADD231PS  Y2, Y3, Y0
@@ -1522,27 +1512,27 @@ loop105:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop105
+	JNZ          loop104
 
-done106:
+done105:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain107
+	JNE          plain106
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Y2
 	VADDPS       Y2, Y0, Y0
 	VBROADCASTSS 4(SI), Y2
 	VADDPS       Y2, Y1, Y1
 
-plain107:
+plain106:
 	CMPQ    BX, $0x08
-	JL      edge108
+	JL      edge107
 	CMPQ    AX, $0x01
-	JNE     set110
+	JNE     set109
 	MOVQ    CX, AX
 	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
@@ -1550,25 +1540,25 @@ plain107:
 	VADDPS  (AX), Y1, Y1
 	VMOVUPS Y1, (AX)
 	ADDQ    DX, AX
-	JMP     end111
+	JMP     end110
 
-set110:
+set109:
 	MOVQ    CX, AX
 	VMOVUPS Y0, (AX)
 	ADDQ    DX, AX
 	VMOVUPS Y1, (AX)
 	ADDQ    DX, AX
 
-end111:
-	JMP end109
+end110:
+	JMP end108
 
-edge108:
+edge107:
 	VMOVD        BX, X2
 	VPBROADCASTD X2, Y2
 	VPCMPGTD     gemm_lanes<>+0(SB), Y2, Y3
 	SUBQ         $0x08, BX
 	CMPQ         AX, $0x01
-	JNE          set112
+	JNE          set111
 	MOVQ         CX, AX
 	VMASKMOVPS   (AX), Y3, Y2
 	VADDPS       Y2, Y0, Y0
@@ -1578,22 +1568,22 @@ edge108:
 	VADDPS       Y2, Y1, Y1
 	VMASKMOVPS   Y1, Y3, (AX)
 	ADDQ         DX, AX
-	JMP          end113
+	JMP          end112
 
-set112:
+set111:
 	MOVQ       CX, AX
 	VMASKMOVPS Y0, Y3, (AX)
 	ADDQ       DX, AX
 	VMASKMOVPS Y1, Y3, (AX)
 	ADDQ       DX, AX
 
-end113:
-end109:
-	JMP end2
+end112:
+end108:
+	JMP end1
 
-next104:
+next103:
 	CMPQ   AX, $0x01
-	JNE    next114
+	JNE    next113
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -1603,79 +1593,73 @@ next104:
 	SHLQ   $0x02, SI
 	VXORPS Y0, Y0, Y0
 	TESTQ  AX, AX
-	JLE    done116
+	JLE    done115
 
-loop115:
+loop114:
 	VMOVUPS      (DX), Y1
 	VBROADCASTSS (CX), Y2
 	VFMADD231PS  Y1, Y2, Y0
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop115
+	JNZ          loop114
 
-done116:
+done115:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain117
+	JNE          plain116
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Y1
 	VADDPS       Y1, Y0, Y0
 
-plain117:
+plain116:
 	CMPQ    BX, $0x08
-	JL      edge118
+	JL      edge117
 	CMPQ    AX, $0x01
-	JNE     set120
+	JNE     set119
 	MOVQ    CX, AX
 	VADDPS  (AX), Y0, Y0
 	VMOVUPS Y0, (AX)
 	ADDQ    DX, AX
-	JMP     end121
+	JMP     end120
 
-set120:
+set119:
 	MOVQ    CX, AX
 	VMOVUPS Y0, (AX)
 	ADDQ    DX, AX
 
-end121:
-	JMP end119
+end120:
+	JMP end118
 
-edge118:
+edge117:
 	VMOVD        BX, X1
 	VPBROADCASTD X1, Y1
 	VPCMPGTD     gemm_lanes<>+0(SB), Y1, Y2
 	SUBQ         $0x08, BX
 	CMPQ         AX, $0x01
-	JNE          set122
+	JNE          set121
 	MOVQ         CX, AX
 	VMASKMOVPS   (AX), Y2, Y1
 	VADDPS       Y1, Y0, Y0
 	VMASKMOVPS   Y0, Y2, (AX)
 	ADDQ         DX, AX
-	JMP          end123
+	JMP          end122
 
-set122:
+set121:
 	MOVQ       CX, AX
 	VMASKMOVPS Y0, Y2, (AX)
 	ADDQ       DX, AX
 
-end123:
-end119:
-	JMP end2
+end122:
+end118:
+	JMP end1
 
-next114:
-end2:
-	MOVQ    mode+72(FP), AX
-	CMPQ    AX, $0x03
-	JNE     restored124
-	LDMXCSR (SP)
-
-restored124:
+next113:
+end1:
 	VZEROUPPER
 	RET
 
@@ -1699,24 +1683,14 @@ GLOBL gemm_lanes<>(SB), RODATA|NOPTR, $64
 
 // gemmTile: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] over the width of the tile.
 // func gemmTileAVX512(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
-// Requires: AVX, AVX512DQ, AVX512F, SSE
-TEXT ·gemmTileAVX512(SB), NOSPLIT, $8-88
-	MOVQ    rows+0(FP), AX
-	MOVQ    mode+72(FP), CX
-	CMPQ    CX, $0x03
-	JNE     normal1
-	STMXCSR (SP)
-	MOVL    (SP), CX
-	ORL     $0x00008040, CX
-	MOVL    CX, 4(SP)
-	LDMXCSR 4(SP)
-
-normal1:
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·gemmTileAVX512(SB), NOSPLIT, $0-88
+	MOVQ   rows+0(FP), AX
 	MOVQ   cols+64(FP), CX
 	CMPQ   CX, $0x10
-	JLE    single3
+	JLE    single2
 	CMPQ   AX, $0x0e
-	JNE    next4
+	JNE    next3
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -1753,9 +1727,9 @@ normal1:
 	VXORPS Z26, Z26, Z26
 	VXORPS Z27, Z27, Z27
 	TESTQ  AX, AX
-	JLE    done6
+	JLE    done5
 
-loop5:
+loop4:
 	VMOVUPS      (DX), Z28
 	VMOVUPS      64(DX), Z29
 	VBROADCASTSS (CX), Z30
@@ -1803,16 +1777,16 @@ loop5:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop5
+	JNZ          loop4
 
-done6:
+done5:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain7
+	JNE          plain6
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z28
 	VADDPS       Z28, Z0, Z0
@@ -1857,11 +1831,11 @@ done6:
 	VADDPS       Z28, Z26, Z26
 	VADDPS       Z28, Z27, Z27
 
-plain7:
+plain6:
 	CMPQ    BX, $0x20
-	JL      edge8
+	JL      edge7
 	CMPQ    AX, $0x01
-	JNE     set10
+	JNE     set9
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -1933,9 +1907,9 @@ plain7:
 	VADDPS  64(AX), Z27, Z27
 	VMOVUPS Z27, 64(AX)
 	ADDQ    DX, AX
-	JMP     end11
+	JMP     end10
 
-set10:
+set9:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -1980,10 +1954,10 @@ set10:
 	VMOVUPS Z27, 64(AX)
 	ADDQ    DX, AX
 
-end11:
-	JMP end9
+end10:
+	JMP end8
 
-edge8:
+edge7:
 	VPBROADCASTD BX, Z28
 	VMOVDQU32    gemm_lanes<>+0(SB), Z29
 	VPCMPD       $0x01, Z28, Z29, K1
@@ -1993,7 +1967,7 @@ edge8:
 	VPCMPD       $0x01, Z28, Z29, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set12
+	JNE          set11
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z28
 	VADDPS       Z28, Z0, Z0
@@ -2093,9 +2067,9 @@ edge8:
 	VADDPS       Z28, Z27, Z27
 	VMOVUPS      Z27, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end13
+	JMP          end12
 
-set12:
+set11:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -2140,13 +2114,13 @@ set12:
 	VMOVUPS Z27, K2, 64(AX)
 	ADDQ    DX, AX
 
-end13:
-end9:
-	JMP end2
+end12:
+end8:
+	JMP end1
 
-next4:
+next3:
 	CMPQ   AX, $0x0d
-	JNE    next14
+	JNE    next13
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -2181,9 +2155,9 @@ next4:
 	VXORPS Z24, Z24, Z24
 	VXORPS Z25, Z25, Z25
 	TESTQ  AX, AX
-	JLE    done16
+	JLE    done15
 
-loop15:
+loop14:
 	VMOVUPS      (DX), Z26
 	VMOVUPS      64(DX), Z27
 	VBROADCASTSS (CX), Z28
@@ -2228,16 +2202,16 @@ loop15:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop15
+	JNZ          loop14
 
-done16:
+done15:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain17
+	JNE          plain16
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z26
 	VADDPS       Z26, Z0, Z0
@@ -2279,11 +2253,11 @@ done16:
 	VADDPS       Z26, Z24, Z24
 	VADDPS       Z26, Z25, Z25
 
-plain17:
+plain16:
 	CMPQ    BX, $0x20
-	JL      edge18
+	JL      edge17
 	CMPQ    AX, $0x01
-	JNE     set20
+	JNE     set19
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -2350,9 +2324,9 @@ plain17:
 	VADDPS  64(AX), Z25, Z25
 	VMOVUPS Z25, 64(AX)
 	ADDQ    DX, AX
-	JMP     end21
+	JMP     end20
 
-set20:
+set19:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -2394,10 +2368,10 @@ set20:
 	VMOVUPS Z25, 64(AX)
 	ADDQ    DX, AX
 
-end21:
-	JMP end19
+end20:
+	JMP end18
 
-edge18:
+edge17:
 	VPBROADCASTD BX, Z26
 	VMOVDQU32    gemm_lanes<>+0(SB), Z27
 	VPCMPD       $0x01, Z26, Z27, K1
@@ -2407,7 +2381,7 @@ edge18:
 	VPCMPD       $0x01, Z26, Z27, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set22
+	JNE          set21
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z26
 	VADDPS       Z26, Z0, Z0
@@ -2500,9 +2474,9 @@ edge18:
 	VADDPS       Z26, Z25, Z25
 	VMOVUPS      Z25, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end23
+	JMP          end22
 
-set22:
+set21:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -2544,13 +2518,13 @@ set22:
 	VMOVUPS Z25, K2, 64(AX)
 	ADDQ    DX, AX
 
-end23:
-end19:
-	JMP end2
+end22:
+end18:
+	JMP end1
 
-next14:
+next13:
 	CMPQ   AX, $0x0c
-	JNE    next24
+	JNE    next23
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -2583,9 +2557,9 @@ next14:
 	VXORPS Z22, Z22, Z22
 	VXORPS Z23, Z23, Z23
 	TESTQ  AX, AX
-	JLE    done26
+	JLE    done25
 
-loop25:
+loop24:
 	VMOVUPS      (DX), Z24
 	VMOVUPS      64(DX), Z25
 	VBROADCASTSS (CX), Z26
@@ -2627,16 +2601,16 @@ loop25:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop25
+	JNZ          loop24
 
-done26:
+done25:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain27
+	JNE          plain26
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z24
 	VADDPS       Z24, Z0, Z0
@@ -2675,11 +2649,11 @@ done26:
 	VADDPS       Z24, Z22, Z22
 	VADDPS       Z24, Z23, Z23
 
-plain27:
+plain26:
 	CMPQ    BX, $0x20
-	JL      edge28
+	JL      edge27
 	CMPQ    AX, $0x01
-	JNE     set30
+	JNE     set29
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -2741,9 +2715,9 @@ plain27:
 	VADDPS  64(AX), Z23, Z23
 	VMOVUPS Z23, 64(AX)
 	ADDQ    DX, AX
-	JMP     end31
+	JMP     end30
 
-set30:
+set29:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -2782,10 +2756,10 @@ set30:
 	VMOVUPS Z23, 64(AX)
 	ADDQ    DX, AX
 
-end31:
-	JMP end29
+end30:
+	JMP end28
 
-edge28:
+edge27:
 	VPBROADCASTD BX, Z24
 	VMOVDQU32    gemm_lanes<>+0(SB), Z25
 	VPCMPD       $0x01, Z24, Z25, K1
@@ -2795,7 +2769,7 @@ edge28:
 	VPCMPD       $0x01, Z24, Z25, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set32
+	JNE          set31
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z24
 	VADDPS       Z24, Z0, Z0
@@ -2881,9 +2855,9 @@ edge28:
 	VADDPS       Z24, Z23, Z23
 	VMOVUPS      Z23, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end33
+	JMP          end32
 
-set32:
+set31:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -2922,13 +2896,13 @@ set32:
 	VMOVUPS Z23, K2, 64(AX)
 	ADDQ    DX, AX
 
-end33:
-end29:
-	JMP end2
+end32:
+end28:
+	JMP end1
 
-next24:
+next23:
 	CMPQ   AX, $0x0b
-	JNE    next34
+	JNE    next33
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -2959,9 +2933,9 @@ next24:
 	VXORPS Z20, Z20, Z20
 	VXORPS Z21, Z21, Z21
 	TESTQ  AX, AX
-	JLE    done36
+	JLE    done35
 
-loop35:
+loop34:
 	VMOVUPS      (DX), Z22
 	VMOVUPS      64(DX), Z23
 	VBROADCASTSS (CX), Z24
@@ -3000,16 +2974,16 @@ loop35:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop35
+	JNZ          loop34
 
-done36:
+done35:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain37
+	JNE          plain36
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z22
 	VADDPS       Z22, Z0, Z0
@@ -3045,11 +3019,11 @@ done36:
 	VADDPS       Z22, Z20, Z20
 	VADDPS       Z22, Z21, Z21
 
-plain37:
+plain36:
 	CMPQ    BX, $0x20
-	JL      edge38
+	JL      edge37
 	CMPQ    AX, $0x01
-	JNE     set40
+	JNE     set39
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -3106,9 +3080,9 @@ plain37:
 	VADDPS  64(AX), Z21, Z21
 	VMOVUPS Z21, 64(AX)
 	ADDQ    DX, AX
-	JMP     end41
+	JMP     end40
 
-set40:
+set39:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -3144,10 +3118,10 @@ set40:
 	VMOVUPS Z21, 64(AX)
 	ADDQ    DX, AX
 
-end41:
-	JMP end39
+end40:
+	JMP end38
 
-edge38:
+edge37:
 	VPBROADCASTD BX, Z22
 	VMOVDQU32    gemm_lanes<>+0(SB), Z23
 	VPCMPD       $0x01, Z22, Z23, K1
@@ -3157,7 +3131,7 @@ edge38:
 	VPCMPD       $0x01, Z22, Z23, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set42
+	JNE          set41
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z22
 	VADDPS       Z22, Z0, Z0
@@ -3236,9 +3210,9 @@ edge38:
 	VADDPS       Z22, Z21, Z21
 	VMOVUPS      Z21, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end43
+	JMP          end42
 
-set42:
+set41:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -3274,13 +3248,13 @@ set42:
 	VMOVUPS Z21, K2, 64(AX)
 	ADDQ    DX, AX
 
-end43:
-end39:
-	JMP end2
+end42:
+end38:
+	JMP end1
 
-next34:
+next33:
 	CMPQ   AX, $0x0a
-	JNE    next44
+	JNE    next43
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -3309,9 +3283,9 @@ next34:
 	VXORPS Z18, Z18, Z18
 	VXORPS Z19, Z19, Z19
 	TESTQ  AX, AX
-	JLE    done46
+	JLE    done45
 
-loop45:
+loop44:
 	VMOVUPS      (DX), Z20
 	VMOVUPS      64(DX), Z21
 	VBROADCASTSS (CX), Z22
@@ -3347,16 +3321,16 @@ loop45:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop45
+	JNZ          loop44
 
-done46:
+done45:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain47
+	JNE          plain46
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z20
 	VADDPS       Z20, Z0, Z0
@@ -3389,11 +3363,11 @@ done46:
 	VADDPS       Z20, Z18, Z18
 	VADDPS       Z20, Z19, Z19
 
-plain47:
+plain46:
 	CMPQ    BX, $0x20
-	JL      edge48
+	JL      edge47
 	CMPQ    AX, $0x01
-	JNE     set50
+	JNE     set49
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -3445,9 +3419,9 @@ plain47:
 	VADDPS  64(AX), Z19, Z19
 	VMOVUPS Z19, 64(AX)
 	ADDQ    DX, AX
-	JMP     end51
+	JMP     end50
 
-set50:
+set49:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -3480,10 +3454,10 @@ set50:
 	VMOVUPS Z19, 64(AX)
 	ADDQ    DX, AX
 
-end51:
-	JMP end49
+end50:
+	JMP end48
 
-edge48:
+edge47:
 	VPBROADCASTD BX, Z20
 	VMOVDQU32    gemm_lanes<>+0(SB), Z21
 	VPCMPD       $0x01, Z20, Z21, K1
@@ -3493,7 +3467,7 @@ edge48:
 	VPCMPD       $0x01, Z20, Z21, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set52
+	JNE          set51
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z20
 	VADDPS       Z20, Z0, Z0
@@ -3565,9 +3539,9 @@ edge48:
 	VADDPS       Z20, Z19, Z19
 	VMOVUPS      Z19, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end53
+	JMP          end52
 
-set52:
+set51:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -3600,13 +3574,13 @@ set52:
 	VMOVUPS Z19, K2, 64(AX)
 	ADDQ    DX, AX
 
-end53:
-end49:
-	JMP end2
+end52:
+end48:
+	JMP end1
 
-next44:
+next43:
 	CMPQ   AX, $0x09
-	JNE    next54
+	JNE    next53
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -3633,9 +3607,9 @@ next44:
 	VXORPS Z16, Z16, Z16
 	VXORPS Z17, Z17, Z17
 	TESTQ  AX, AX
-	JLE    done56
+	JLE    done55
 
-loop55:
+loop54:
 	VMOVUPS      (DX), Z18
 	VMOVUPS      64(DX), Z19
 	VBROADCASTSS (CX), Z20
@@ -3668,16 +3642,16 @@ loop55:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop55
+	JNZ          loop54
 
-done56:
+done55:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain57
+	JNE          plain56
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z18
 	VADDPS       Z18, Z0, Z0
@@ -3707,11 +3681,11 @@ done56:
 	VADDPS       Z18, Z16, Z16
 	VADDPS       Z18, Z17, Z17
 
-plain57:
+plain56:
 	CMPQ    BX, $0x20
-	JL      edge58
+	JL      edge57
 	CMPQ    AX, $0x01
-	JNE     set60
+	JNE     set59
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -3758,9 +3732,9 @@ plain57:
 	VADDPS  64(AX), Z17, Z17
 	VMOVUPS Z17, 64(AX)
 	ADDQ    DX, AX
-	JMP     end61
+	JMP     end60
 
-set60:
+set59:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -3790,10 +3764,10 @@ set60:
 	VMOVUPS Z17, 64(AX)
 	ADDQ    DX, AX
 
-end61:
-	JMP end59
+end60:
+	JMP end58
 
-edge58:
+edge57:
 	VPBROADCASTD BX, Z18
 	VMOVDQU32    gemm_lanes<>+0(SB), Z19
 	VPCMPD       $0x01, Z18, Z19, K1
@@ -3803,7 +3777,7 @@ edge58:
 	VPCMPD       $0x01, Z18, Z19, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set62
+	JNE          set61
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z18
 	VADDPS       Z18, Z0, Z0
@@ -3868,9 +3842,9 @@ edge58:
 	VADDPS       Z18, Z17, Z17
 	VMOVUPS      Z17, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end63
+	JMP          end62
 
-set62:
+set61:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -3900,13 +3874,13 @@ set62:
 	VMOVUPS Z17, K2, 64(AX)
 	ADDQ    DX, AX
 
-end63:
-end59:
-	JMP end2
+end62:
+end58:
+	JMP end1
 
-next54:
+next53:
 	CMPQ   AX, $0x08
-	JNE    next64
+	JNE    next63
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -3931,9 +3905,9 @@ next54:
 	VXORPS Z14, Z14, Z14
 	VXORPS Z15, Z15, Z15
 	TESTQ  AX, AX
-	JLE    done66
+	JLE    done65
 
-loop65:
+loop64:
 	VMOVUPS      (DX), Z16
 	VMOVUPS      64(DX), Z17
 	VBROADCASTSS (CX), Z18
@@ -3963,16 +3937,16 @@ loop65:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop65
+	JNZ          loop64
 
-done66:
+done65:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain67
+	JNE          plain66
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z16
 	VADDPS       Z16, Z0, Z0
@@ -3999,11 +3973,11 @@ done66:
 	VADDPS       Z16, Z14, Z14
 	VADDPS       Z16, Z15, Z15
 
-plain67:
+plain66:
 	CMPQ    BX, $0x20
-	JL      edge68
+	JL      edge67
 	CMPQ    AX, $0x01
-	JNE     set70
+	JNE     set69
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -4045,9 +4019,9 @@ plain67:
 	VADDPS  64(AX), Z15, Z15
 	VMOVUPS Z15, 64(AX)
 	ADDQ    DX, AX
-	JMP     end71
+	JMP     end70
 
-set70:
+set69:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -4074,10 +4048,10 @@ set70:
 	VMOVUPS Z15, 64(AX)
 	ADDQ    DX, AX
 
-end71:
-	JMP end69
+end70:
+	JMP end68
 
-edge68:
+edge67:
 	VPBROADCASTD BX, Z16
 	VMOVDQU32    gemm_lanes<>+0(SB), Z17
 	VPCMPD       $0x01, Z16, Z17, K1
@@ -4087,7 +4061,7 @@ edge68:
 	VPCMPD       $0x01, Z16, Z17, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set72
+	JNE          set71
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z16
 	VADDPS       Z16, Z0, Z0
@@ -4145,9 +4119,9 @@ edge68:
 	VADDPS       Z16, Z15, Z15
 	VMOVUPS      Z15, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end73
+	JMP          end72
 
-set72:
+set71:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -4174,13 +4148,13 @@ set72:
 	VMOVUPS Z15, K2, 64(AX)
 	ADDQ    DX, AX
 
-end73:
-end69:
-	JMP end2
+end72:
+end68:
+	JMP end1
 
-next64:
+next63:
 	CMPQ   AX, $0x07
-	JNE    next74
+	JNE    next73
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -4203,9 +4177,9 @@ next64:
 	VXORPS Z12, Z12, Z12
 	VXORPS Z13, Z13, Z13
 	TESTQ  AX, AX
-	JLE    done76
+	JLE    done75
 
-loop75:
+loop74:
 	VMOVUPS      (DX), Z14
 	VMOVUPS      64(DX), Z15
 	VBROADCASTSS (CX), Z16
@@ -4232,16 +4206,16 @@ loop75:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop75
+	JNZ          loop74
 
-done76:
+done75:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain77
+	JNE          plain76
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z14
 	VADDPS       Z14, Z0, Z0
@@ -4265,11 +4239,11 @@ done76:
 	VADDPS       Z14, Z12, Z12
 	VADDPS       Z14, Z13, Z13
 
-plain77:
+plain76:
 	CMPQ    BX, $0x20
-	JL      edge78
+	JL      edge77
 	CMPQ    AX, $0x01
-	JNE     set80
+	JNE     set79
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -4306,9 +4280,9 @@ plain77:
 	VADDPS  64(AX), Z13, Z13
 	VMOVUPS Z13, 64(AX)
 	ADDQ    DX, AX
-	JMP     end81
+	JMP     end80
 
-set80:
+set79:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -4332,10 +4306,10 @@ set80:
 	VMOVUPS Z13, 64(AX)
 	ADDQ    DX, AX
 
-end81:
-	JMP end79
+end80:
+	JMP end78
 
-edge78:
+edge77:
 	VPBROADCASTD BX, Z14
 	VMOVDQU32    gemm_lanes<>+0(SB), Z15
 	VPCMPD       $0x01, Z14, Z15, K1
@@ -4345,7 +4319,7 @@ edge78:
 	VPCMPD       $0x01, Z14, Z15, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set82
+	JNE          set81
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z14
 	VADDPS       Z14, Z0, Z0
@@ -4396,9 +4370,9 @@ edge78:
 	VADDPS       Z14, Z13, Z13
 	VMOVUPS      Z13, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end83
+	JMP          end82
 
-set82:
+set81:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -4422,13 +4396,13 @@ set82:
 	VMOVUPS Z13, K2, 64(AX)
 	ADDQ    DX, AX
 
-end83:
-end79:
-	JMP end2
+end82:
+end78:
+	JMP end1
 
-next74:
+next73:
 	CMPQ   AX, $0x06
-	JNE    next84
+	JNE    next83
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -4449,9 +4423,9 @@ next74:
 	VXORPS Z10, Z10, Z10
 	VXORPS Z11, Z11, Z11
 	TESTQ  AX, AX
-	JLE    done86
+	JLE    done85
 
-loop85:
+loop84:
 	VMOVUPS      (DX), Z12
 	VMOVUPS      64(DX), Z13
 	VBROADCASTSS (CX), Z14
@@ -4475,16 +4449,16 @@ loop85:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop85
+	JNZ          loop84
 
-done86:
+done85:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain87
+	JNE          plain86
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z12
 	VADDPS       Z12, Z0, Z0
@@ -4505,11 +4479,11 @@ done86:
 	VADDPS       Z12, Z10, Z10
 	VADDPS       Z12, Z11, Z11
 
-plain87:
+plain86:
 	CMPQ    BX, $0x20
-	JL      edge88
+	JL      edge87
 	CMPQ    AX, $0x01
-	JNE     set90
+	JNE     set89
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -4541,9 +4515,9 @@ plain87:
 	VADDPS  64(AX), Z11, Z11
 	VMOVUPS Z11, 64(AX)
 	ADDQ    DX, AX
-	JMP     end91
+	JMP     end90
 
-set90:
+set89:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -4564,10 +4538,10 @@ set90:
 	VMOVUPS Z11, 64(AX)
 	ADDQ    DX, AX
 
-end91:
-	JMP end89
+end90:
+	JMP end88
 
-edge88:
+edge87:
 	VPBROADCASTD BX, Z12
 	VMOVDQU32    gemm_lanes<>+0(SB), Z13
 	VPCMPD       $0x01, Z12, Z13, K1
@@ -4577,7 +4551,7 @@ edge88:
 	VPCMPD       $0x01, Z12, Z13, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set92
+	JNE          set91
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z12
 	VADDPS       Z12, Z0, Z0
@@ -4621,9 +4595,9 @@ edge88:
 	VADDPS       Z12, Z11, Z11
 	VMOVUPS      Z11, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end93
+	JMP          end92
 
-set92:
+set91:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -4644,13 +4618,13 @@ set92:
 	VMOVUPS Z11, K2, 64(AX)
 	ADDQ    DX, AX
 
-end93:
-end89:
-	JMP end2
+end92:
+end88:
+	JMP end1
 
-next84:
+next83:
 	CMPQ   AX, $0x05
-	JNE    next94
+	JNE    next93
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -4669,9 +4643,9 @@ next84:
 	VXORPS Z8, Z8, Z8
 	VXORPS Z9, Z9, Z9
 	TESTQ  AX, AX
-	JLE    done96
+	JLE    done95
 
-loop95:
+loop94:
 	VMOVUPS      (DX), Z10
 	VMOVUPS      64(DX), Z11
 	VBROADCASTSS (CX), Z12
@@ -4692,16 +4666,16 @@ loop95:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop95
+	JNZ          loop94
 
-done96:
+done95:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain97
+	JNE          plain96
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z10
 	VADDPS       Z10, Z0, Z0
@@ -4719,11 +4693,11 @@ done96:
 	VADDPS       Z10, Z8, Z8
 	VADDPS       Z10, Z9, Z9
 
-plain97:
+plain96:
 	CMPQ    BX, $0x20
-	JL      edge98
+	JL      edge97
 	CMPQ    AX, $0x01
-	JNE     set100
+	JNE     set99
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -4750,9 +4724,9 @@ plain97:
 	VADDPS  64(AX), Z9, Z9
 	VMOVUPS Z9, 64(AX)
 	ADDQ    DX, AX
-	JMP     end101
+	JMP     end100
 
-set100:
+set99:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -4770,10 +4744,10 @@ set100:
 	VMOVUPS Z9, 64(AX)
 	ADDQ    DX, AX
 
-end101:
-	JMP end99
+end100:
+	JMP end98
 
-edge98:
+edge97:
 	VPBROADCASTD BX, Z10
 	VMOVDQU32    gemm_lanes<>+0(SB), Z11
 	VPCMPD       $0x01, Z10, Z11, K1
@@ -4783,7 +4757,7 @@ edge98:
 	VPCMPD       $0x01, Z10, Z11, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set102
+	JNE          set101
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z10
 	VADDPS       Z10, Z0, Z0
@@ -4820,9 +4794,9 @@ edge98:
 	VADDPS       Z10, Z9, Z9
 	VMOVUPS      Z9, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end103
+	JMP          end102
 
-set102:
+set101:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -4840,13 +4814,13 @@ set102:
 	VMOVUPS Z9, K2, 64(AX)
 	ADDQ    DX, AX
 
-end103:
-end99:
-	JMP end2
+end102:
+end98:
+	JMP end1
 
-next94:
+next93:
 	CMPQ   AX, $0x04
-	JNE    next104
+	JNE    next103
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -4863,9 +4837,9 @@ next94:
 	VXORPS Z6, Z6, Z6
 	VXORPS Z7, Z7, Z7
 	TESTQ  AX, AX
-	JLE    done106
+	JLE    done105
 
-loop105:
+loop104:
 	VMOVUPS      (DX), Z8
 	VMOVUPS      64(DX), Z9
 	VBROADCASTSS (CX), Z10
@@ -4883,16 +4857,16 @@ loop105:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop105
+	JNZ          loop104
 
-done106:
+done105:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain107
+	JNE          plain106
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z8
 	VADDPS       Z8, Z0, Z0
@@ -4907,11 +4881,11 @@ done106:
 	VADDPS       Z8, Z6, Z6
 	VADDPS       Z8, Z7, Z7
 
-plain107:
+plain106:
 	CMPQ    BX, $0x20
-	JL      edge108
+	JL      edge107
 	CMPQ    AX, $0x01
-	JNE     set110
+	JNE     set109
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -4933,9 +4907,9 @@ plain107:
 	VADDPS  64(AX), Z7, Z7
 	VMOVUPS Z7, 64(AX)
 	ADDQ    DX, AX
-	JMP     end111
+	JMP     end110
 
-set110:
+set109:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -4950,10 +4924,10 @@ set110:
 	VMOVUPS Z7, 64(AX)
 	ADDQ    DX, AX
 
-end111:
-	JMP end109
+end110:
+	JMP end108
 
-edge108:
+edge107:
 	VPBROADCASTD BX, Z8
 	VMOVDQU32    gemm_lanes<>+0(SB), Z9
 	VPCMPD       $0x01, Z8, Z9, K1
@@ -4963,7 +4937,7 @@ edge108:
 	VPCMPD       $0x01, Z8, Z9, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set112
+	JNE          set111
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z8
 	VADDPS       Z8, Z0, Z0
@@ -4993,9 +4967,9 @@ edge108:
 	VADDPS       Z8, Z7, Z7
 	VMOVUPS      Z7, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end113
+	JMP          end112
 
-set112:
+set111:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -5010,13 +4984,13 @@ set112:
 	VMOVUPS Z7, K2, 64(AX)
 	ADDQ    DX, AX
 
-end113:
-end109:
-	JMP end2
+end112:
+end108:
+	JMP end1
 
-next104:
+next103:
 	CMPQ   AX, $0x03
-	JNE    next114
+	JNE    next113
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -5031,9 +5005,9 @@ next104:
 	VXORPS Z4, Z4, Z4
 	VXORPS Z5, Z5, Z5
 	TESTQ  AX, AX
-	JLE    done116
+	JLE    done115
 
-loop115:
+loop114:
 	VMOVUPS      (DX), Z6
 	VMOVUPS      64(DX), Z7
 	VBROADCASTSS (CX), Z8
@@ -5048,16 +5022,16 @@ loop115:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop115
+	JNZ          loop114
 
-done116:
+done115:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain117
+	JNE          plain116
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z6
 	VADDPS       Z6, Z0, Z0
@@ -5069,11 +5043,11 @@ done116:
 	VADDPS       Z6, Z4, Z4
 	VADDPS       Z6, Z5, Z5
 
-plain117:
+plain116:
 	CMPQ    BX, $0x20
-	JL      edge118
+	JL      edge117
 	CMPQ    AX, $0x01
-	JNE     set120
+	JNE     set119
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -5090,9 +5064,9 @@ plain117:
 	VADDPS  64(AX), Z5, Z5
 	VMOVUPS Z5, 64(AX)
 	ADDQ    DX, AX
-	JMP     end121
+	JMP     end120
 
-set120:
+set119:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -5104,10 +5078,10 @@ set120:
 	VMOVUPS Z5, 64(AX)
 	ADDQ    DX, AX
 
-end121:
-	JMP end119
+end120:
+	JMP end118
 
-edge118:
+edge117:
 	VPBROADCASTD BX, Z6
 	VMOVDQU32    gemm_lanes<>+0(SB), Z7
 	VPCMPD       $0x01, Z6, Z7, K1
@@ -5117,7 +5091,7 @@ edge118:
 	VPCMPD       $0x01, Z6, Z7, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set122
+	JNE          set121
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z6
 	VADDPS       Z6, Z0, Z0
@@ -5140,9 +5114,9 @@ edge118:
 	VADDPS       Z6, Z5, Z5
 	VMOVUPS      Z5, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end123
+	JMP          end122
 
-set122:
+set121:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -5154,13 +5128,13 @@ set122:
 	VMOVUPS Z5, K2, 64(AX)
 	ADDQ    DX, AX
 
-end123:
-end119:
-	JMP end2
+end122:
+end118:
+	JMP end1
 
-next114:
+next113:
 	CMPQ   AX, $0x02
-	JNE    next124
+	JNE    next123
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -5173,9 +5147,9 @@ next114:
 	VXORPS Z2, Z2, Z2
 	VXORPS Z3, Z3, Z3
 	TESTQ  AX, AX
-	JLE    done126
+	JLE    done125
 
-loop125:
+loop124:
 	VMOVUPS      (DX), Z4
 	VMOVUPS      64(DX), Z5
 	VBROADCASTSS (CX), Z6
@@ -5187,16 +5161,16 @@ loop125:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop125
+	JNZ          loop124
 
-done126:
+done125:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain127
+	JNE          plain126
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z4
 	VADDPS       Z4, Z0, Z0
@@ -5205,11 +5179,11 @@ done126:
 	VADDPS       Z4, Z2, Z2
 	VADDPS       Z4, Z3, Z3
 
-plain127:
+plain126:
 	CMPQ    BX, $0x20
-	JL      edge128
+	JL      edge127
 	CMPQ    AX, $0x01
-	JNE     set130
+	JNE     set129
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -5221,9 +5195,9 @@ plain127:
 	VADDPS  64(AX), Z3, Z3
 	VMOVUPS Z3, 64(AX)
 	ADDQ    DX, AX
-	JMP     end131
+	JMP     end130
 
-set130:
+set129:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
@@ -5232,10 +5206,10 @@ set130:
 	VMOVUPS Z3, 64(AX)
 	ADDQ    DX, AX
 
-end131:
-	JMP end129
+end130:
+	JMP end128
 
-edge128:
+edge127:
 	VPBROADCASTD BX, Z4
 	VMOVDQU32    gemm_lanes<>+0(SB), Z5
 	VPCMPD       $0x01, Z4, Z5, K1
@@ -5245,7 +5219,7 @@ edge128:
 	VPCMPD       $0x01, Z4, Z5, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set132
+	JNE          set131
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z4
 	VADDPS       Z4, Z0, Z0
@@ -5261,9 +5235,9 @@ edge128:
 	VADDPS       Z4, Z3, Z3
 	VMOVUPS      Z3, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end133
+	JMP          end132
 
-set132:
+set131:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
@@ -5272,13 +5246,13 @@ set132:
 	VMOVUPS Z3, K2, 64(AX)
 	ADDQ    DX, AX
 
-end133:
-end129:
-	JMP end2
+end132:
+end128:
+	JMP end1
 
-next124:
+next123:
 	CMPQ   AX, $0x01
-	JNE    next134
+	JNE    next133
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -5289,9 +5263,9 @@ next124:
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	TESTQ  AX, AX
-	JLE    done136
+	JLE    done135
 
-loop135:
+loop134:
 	VMOVUPS      (DX), Z2
 	VMOVUPS      64(DX), Z3
 	VBROADCASTSS (CX), Z4
@@ -5300,44 +5274,44 @@ loop135:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop135
+	JNZ          loop134
 
-done136:
+done135:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain137
+	JNE          plain136
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z2
 	VADDPS       Z2, Z0, Z0
 	VADDPS       Z2, Z1, Z1
 
-plain137:
+plain136:
 	CMPQ    BX, $0x20
-	JL      edge138
+	JL      edge137
 	CMPQ    AX, $0x01
-	JNE     set140
+	JNE     set139
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
 	VADDPS  64(AX), Z1, Z1
 	VMOVUPS Z1, 64(AX)
 	ADDQ    DX, AX
-	JMP     end141
+	JMP     end140
 
-set140:
+set139:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	VMOVUPS Z1, 64(AX)
 	ADDQ    DX, AX
 
-end141:
-	JMP end139
+end140:
+	JMP end138
 
-edge138:
+edge137:
 	VPBROADCASTD BX, Z2
 	VMOVDQU32    gemm_lanes<>+0(SB), Z3
 	VPCMPD       $0x01, Z2, Z3, K1
@@ -5347,7 +5321,7 @@ edge138:
 	VPCMPD       $0x01, Z2, Z3, K2
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set142
+	JNE          set141
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z2
 	VADDPS       Z2, Z0, Z0
@@ -5356,24 +5330,24 @@ edge138:
 	VADDPS       Z2, Z1, Z1
 	VMOVUPS      Z1, K2, 64(AX)
 	ADDQ         DX, AX
-	JMP          end143
+	JMP          end142
 
-set142:
+set141:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	VMOVUPS Z1, K2, 64(AX)
 	ADDQ    DX, AX
 
-end143:
-end139:
-	JMP end2
+end142:
+end138:
+	JMP end1
 
-next134:
-	JMP end2
+next133:
+	JMP end1
 
-single3:
+single2:
 	CMPQ   AX, $0x0e
-	JNE    next144
+	JNE    next143
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -5396,9 +5370,9 @@ single3:
 	VXORPS Z12, Z12, Z12
 	VXORPS Z13, Z13, Z13
 	TESTQ  AX, AX
-	JLE    done146
+	JLE    done145
 
-loop145:
+loop144:
 	VMOVUPS      (DX), Z14
 	VBROADCASTSS (CX), Z15
 	VFMADD231PS  Z14, Z15, Z0
@@ -5431,16 +5405,16 @@ loop145:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop145
+	JNZ          loop144
 
-done146:
+done145:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain147
+	JNE          plain146
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z14
 	VADDPS       Z14, Z0, Z0
@@ -5471,11 +5445,11 @@ done146:
 	VBROADCASTSS 52(SI), Z14
 	VADDPS       Z14, Z13, Z13
 
-plain147:
+plain146:
 	CMPQ    BX, $0x10
-	JL      edge148
+	JL      edge147
 	CMPQ    AX, $0x01
-	JNE     set150
+	JNE     set149
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -5519,9 +5493,9 @@ plain147:
 	VADDPS  (AX), Z13, Z13
 	VMOVUPS Z13, (AX)
 	ADDQ    DX, AX
-	JMP     end151
+	JMP     end150
 
-set150:
+set149:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	ADDQ    DX, AX
@@ -5552,16 +5526,16 @@ set150:
 	VMOVUPS Z13, (AX)
 	ADDQ    DX, AX
 
-end151:
-	JMP end149
+end150:
+	JMP end148
 
-edge148:
+edge147:
 	VPBROADCASTD BX, Z14
 	VMOVDQU32    gemm_lanes<>+0(SB), Z15
 	VPCMPD       $0x01, Z14, Z15, K1
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set152
+	JNE          set151
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z14
 	VADDPS       Z14, Z0, Z0
@@ -5619,9 +5593,9 @@ edge148:
 	VADDPS       Z14, Z13, Z13
 	VMOVUPS      Z13, K1, (AX)
 	ADDQ         DX, AX
-	JMP          end153
+	JMP          end152
 
-set152:
+set151:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    DX, AX
@@ -5652,13 +5626,13 @@ set152:
 	VMOVUPS Z13, K1, (AX)
 	ADDQ    DX, AX
 
-end153:
-end149:
-	JMP end2
+end152:
+end148:
+	JMP end1
 
-next144:
+next143:
 	CMPQ   AX, $0x0d
-	JNE    next154
+	JNE    next153
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -5680,9 +5654,9 @@ next144:
 	VXORPS Z11, Z11, Z11
 	VXORPS Z12, Z12, Z12
 	TESTQ  AX, AX
-	JLE    done156
+	JLE    done155
 
-loop155:
+loop154:
 	VMOVUPS      (DX), Z13
 	VBROADCASTSS (CX), Z14
 	VFMADD231PS  Z13, Z14, Z0
@@ -5713,16 +5687,16 @@ loop155:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop155
+	JNZ          loop154
 
-done156:
+done155:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain157
+	JNE          plain156
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z13
 	VADDPS       Z13, Z0, Z0
@@ -5751,11 +5725,11 @@ done156:
 	VBROADCASTSS 48(SI), Z13
 	VADDPS       Z13, Z12, Z12
 
-plain157:
+plain156:
 	CMPQ    BX, $0x10
-	JL      edge158
+	JL      edge157
 	CMPQ    AX, $0x01
-	JNE     set160
+	JNE     set159
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -5796,9 +5770,9 @@ plain157:
 	VADDPS  (AX), Z12, Z12
 	VMOVUPS Z12, (AX)
 	ADDQ    DX, AX
-	JMP     end161
+	JMP     end160
 
-set160:
+set159:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	ADDQ    DX, AX
@@ -5827,16 +5801,16 @@ set160:
 	VMOVUPS Z12, (AX)
 	ADDQ    DX, AX
 
-end161:
-	JMP end159
+end160:
+	JMP end158
 
-edge158:
+edge157:
 	VPBROADCASTD BX, Z13
 	VMOVDQU32    gemm_lanes<>+0(SB), Z14
 	VPCMPD       $0x01, Z13, Z14, K1
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set162
+	JNE          set161
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z13
 	VADDPS       Z13, Z0, Z0
@@ -5890,9 +5864,9 @@ edge158:
 	VADDPS       Z13, Z12, Z12
 	VMOVUPS      Z12, K1, (AX)
 	ADDQ         DX, AX
-	JMP          end163
+	JMP          end162
 
-set162:
+set161:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    DX, AX
@@ -5921,13 +5895,13 @@ set162:
 	VMOVUPS Z12, K1, (AX)
 	ADDQ    DX, AX
 
-end163:
-end159:
-	JMP end2
+end162:
+end158:
+	JMP end1
 
-next154:
+next153:
 	CMPQ   AX, $0x0c
-	JNE    next164
+	JNE    next163
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -5948,9 +5922,9 @@ next154:
 	VXORPS Z10, Z10, Z10
 	VXORPS Z11, Z11, Z11
 	TESTQ  AX, AX
-	JLE    done166
+	JLE    done165
 
-loop165:
+loop164:
 	VMOVUPS      (DX), Z12
 	VBROADCASTSS (CX), Z13
 	VFMADD231PS  Z12, Z13, Z0
@@ -5979,16 +5953,16 @@ loop165:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop165
+	JNZ          loop164
 
-done166:
+done165:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain167
+	JNE          plain166
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z12
 	VADDPS       Z12, Z0, Z0
@@ -6015,11 +5989,11 @@ done166:
 	VBROADCASTSS 44(SI), Z12
 	VADDPS       Z12, Z11, Z11
 
-plain167:
+plain166:
 	CMPQ    BX, $0x10
-	JL      edge168
+	JL      edge167
 	CMPQ    AX, $0x01
-	JNE     set170
+	JNE     set169
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -6057,9 +6031,9 @@ plain167:
 	VADDPS  (AX), Z11, Z11
 	VMOVUPS Z11, (AX)
 	ADDQ    DX, AX
-	JMP     end171
+	JMP     end170
 
-set170:
+set169:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	ADDQ    DX, AX
@@ -6086,16 +6060,16 @@ set170:
 	VMOVUPS Z11, (AX)
 	ADDQ    DX, AX
 
-end171:
-	JMP end169
+end170:
+	JMP end168
 
-edge168:
+edge167:
 	VPBROADCASTD BX, Z12
 	VMOVDQU32    gemm_lanes<>+0(SB), Z13
 	VPCMPD       $0x01, Z12, Z13, K1
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set172
+	JNE          set171
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z12
 	VADDPS       Z12, Z0, Z0
@@ -6145,9 +6119,9 @@ edge168:
 	VADDPS       Z12, Z11, Z11
 	VMOVUPS      Z11, K1, (AX)
 	ADDQ         DX, AX
-	JMP          end173
+	JMP          end172
 
-set172:
+set171:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    DX, AX
@@ -6174,13 +6148,13 @@ set172:
 	VMOVUPS Z11, K1, (AX)
 	ADDQ    DX, AX
 
-end173:
-end169:
-	JMP end2
+end172:
+end168:
+	JMP end1
 
-next164:
+next163:
 	CMPQ   AX, $0x0b
-	JNE    next174
+	JNE    next173
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -6200,9 +6174,9 @@ next164:
 	VXORPS Z9, Z9, Z9
 	VXORPS Z10, Z10, Z10
 	TESTQ  AX, AX
-	JLE    done176
+	JLE    done175
 
-loop175:
+loop174:
 	VMOVUPS      (DX), Z11
 	VBROADCASTSS (CX), Z12
 	VFMADD231PS  Z11, Z12, Z0
@@ -6229,16 +6203,16 @@ loop175:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop175
+	JNZ          loop174
 
-done176:
+done175:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain177
+	JNE          plain176
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z11
 	VADDPS       Z11, Z0, Z0
@@ -6263,11 +6237,11 @@ done176:
 	VBROADCASTSS 40(SI), Z11
 	VADDPS       Z11, Z10, Z10
 
-plain177:
+plain176:
 	CMPQ    BX, $0x10
-	JL      edge178
+	JL      edge177
 	CMPQ    AX, $0x01
-	JNE     set180
+	JNE     set179
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -6302,9 +6276,9 @@ plain177:
 	VADDPS  (AX), Z10, Z10
 	VMOVUPS Z10, (AX)
 	ADDQ    DX, AX
-	JMP     end181
+	JMP     end180
 
-set180:
+set179:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	ADDQ    DX, AX
@@ -6329,16 +6303,16 @@ set180:
 	VMOVUPS Z10, (AX)
 	ADDQ    DX, AX
 
-end181:
-	JMP end179
+end180:
+	JMP end178
 
-edge178:
+edge177:
 	VPBROADCASTD BX, Z11
 	VMOVDQU32    gemm_lanes<>+0(SB), Z12
 	VPCMPD       $0x01, Z11, Z12, K1
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set182
+	JNE          set181
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z11
 	VADDPS       Z11, Z0, Z0
@@ -6384,9 +6358,9 @@ edge178:
 	VADDPS       Z11, Z10, Z10
 	VMOVUPS      Z10, K1, (AX)
 	ADDQ         DX, AX
-	JMP          end183
+	JMP          end182
 
-set182:
+set181:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    DX, AX
@@ -6411,13 +6385,13 @@ set182:
 	VMOVUPS Z10, K1, (AX)
 	ADDQ    DX, AX
 
-end183:
-end179:
-	JMP end2
+end182:
+end178:
+	JMP end1
 
-next174:
+next173:
 	CMPQ   AX, $0x0a
-	JNE    next184
+	JNE    next183
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -6436,9 +6410,9 @@ next174:
 	VXORPS Z8, Z8, Z8
 	VXORPS Z9, Z9, Z9
 	TESTQ  AX, AX
-	JLE    done186
+	JLE    done185
 
-loop185:
+loop184:
 	VMOVUPS      (DX), Z10
 	VBROADCASTSS (CX), Z11
 	VFMADD231PS  Z10, Z11, Z0
@@ -6463,16 +6437,16 @@ loop185:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop185
+	JNZ          loop184
 
-done186:
+done185:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain187
+	JNE          plain186
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z10
 	VADDPS       Z10, Z0, Z0
@@ -6495,11 +6469,11 @@ done186:
 	VBROADCASTSS 36(SI), Z10
 	VADDPS       Z10, Z9, Z9
 
-plain187:
+plain186:
 	CMPQ    BX, $0x10
-	JL      edge188
+	JL      edge187
 	CMPQ    AX, $0x01
-	JNE     set190
+	JNE     set189
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -6531,9 +6505,9 @@ plain187:
 	VADDPS  (AX), Z9, Z9
 	VMOVUPS Z9, (AX)
 	ADDQ    DX, AX
-	JMP     end191
+	JMP     end190
 
-set190:
+set189:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	ADDQ    DX, AX
@@ -6556,16 +6530,16 @@ set190:
 	VMOVUPS Z9, (AX)
 	ADDQ    DX, AX
 
-end191:
-	JMP end189
+end190:
+	JMP end188
 
-edge188:
+edge187:
 	VPBROADCASTD BX, Z10
 	VMOVDQU32    gemm_lanes<>+0(SB), Z11
 	VPCMPD       $0x01, Z10, Z11, K1
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set192
+	JNE          set191
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z10
 	VADDPS       Z10, Z0, Z0
@@ -6607,9 +6581,9 @@ edge188:
 	VADDPS       Z10, Z9, Z9
 	VMOVUPS      Z9, K1, (AX)
 	ADDQ         DX, AX
-	JMP          end193
+	JMP          end192
 
-set192:
+set191:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    DX, AX
@@ -6632,13 +6606,13 @@ set192:
 	VMOVUPS Z9, K1, (AX)
 	ADDQ    DX, AX
 
-end193:
-end189:
-	JMP end2
+end192:
+end188:
+	JMP end1
 
-next184:
+next183:
 	CMPQ   AX, $0x09
-	JNE    next194
+	JNE    next193
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -6656,9 +6630,9 @@ next184:
 	VXORPS Z7, Z7, Z7
 	VXORPS Z8, Z8, Z8
 	TESTQ  AX, AX
-	JLE    done196
+	JLE    done195
 
-loop195:
+loop194:
 	VMOVUPS      (DX), Z9
 	VBROADCASTSS (CX), Z10
 	VFMADD231PS  Z9, Z10, Z0
@@ -6681,16 +6655,16 @@ loop195:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop195
+	JNZ          loop194
 
-done196:
+done195:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain197
+	JNE          plain196
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z9
 	VADDPS       Z9, Z0, Z0
@@ -6711,11 +6685,11 @@ done196:
 	VBROADCASTSS 32(SI), Z9
 	VADDPS       Z9, Z8, Z8
 
-plain197:
+plain196:
 	CMPQ    BX, $0x10
-	JL      edge198
+	JL      edge197
 	CMPQ    AX, $0x01
-	JNE     set200
+	JNE     set199
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -6744,9 +6718,9 @@ plain197:
 	VADDPS  (AX), Z8, Z8
 	VMOVUPS Z8, (AX)
 	ADDQ    DX, AX
-	JMP     end201
+	JMP     end200
 
-set200:
+set199:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	ADDQ    DX, AX
@@ -6767,16 +6741,16 @@ set200:
 	VMOVUPS Z8, (AX)
 	ADDQ    DX, AX
 
-end201:
-	JMP end199
+end200:
+	JMP end198
 
-edge198:
+edge197:
 	VPBROADCASTD BX, Z9
 	VMOVDQU32    gemm_lanes<>+0(SB), Z10
 	VPCMPD       $0x01, Z9, Z10, K1
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set202
+	JNE          set201
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z9
 	VADDPS       Z9, Z0, Z0
@@ -6814,9 +6788,9 @@ edge198:
 	VADDPS       Z9, Z8, Z8
 	VMOVUPS      Z8, K1, (AX)
 	ADDQ         DX, AX
-	JMP          end203
+	JMP          end202
 
-set202:
+set201:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    DX, AX
@@ -6837,13 +6811,13 @@ set202:
 	VMOVUPS Z8, K1, (AX)
 	ADDQ    DX, AX
 
-end203:
-end199:
-	JMP end2
+end202:
+end198:
+	JMP end1
 
-next194:
+next193:
 	CMPQ   AX, $0x08
-	JNE    next204
+	JNE    next203
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -6860,9 +6834,9 @@ next194:
 	VXORPS Z6, Z6, Z6
 	VXORPS Z7, Z7, Z7
 	TESTQ  AX, AX
-	JLE    done206
+	JLE    done205
 
-loop205:
+loop204:
 	VMOVUPS      (DX), Z8
 	VBROADCASTSS (CX), Z9
 	VFMADD231PS  Z8, Z9, Z0
@@ -6883,16 +6857,16 @@ loop205:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop205
+	JNZ          loop204
 
-done206:
+done205:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain207
+	JNE          plain206
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z8
 	VADDPS       Z8, Z0, Z0
@@ -6911,11 +6885,11 @@ done206:
 	VBROADCASTSS 28(SI), Z8
 	VADDPS       Z8, Z7, Z7
 
-plain207:
+plain206:
 	CMPQ    BX, $0x10
-	JL      edge208
+	JL      edge207
 	CMPQ    AX, $0x01
-	JNE     set210
+	JNE     set209
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -6941,9 +6915,9 @@ plain207:
 	VADDPS  (AX), Z7, Z7
 	VMOVUPS Z7, (AX)
 	ADDQ    DX, AX
-	JMP     end211
+	JMP     end210
 
-set210:
+set209:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	ADDQ    DX, AX
@@ -6962,16 +6936,16 @@ set210:
 	VMOVUPS Z7, (AX)
 	ADDQ    DX, AX
 
-end211:
-	JMP end209
+end210:
+	JMP end208
 
-edge208:
+edge207:
 	VPBROADCASTD BX, Z8
 	VMOVDQU32    gemm_lanes<>+0(SB), Z9
 	VPCMPD       $0x01, Z8, Z9, K1
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set212
+	JNE          set211
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z8
 	VADDPS       Z8, Z0, Z0
@@ -7005,9 +6979,9 @@ edge208:
 	VADDPS       Z8, Z7, Z7
 	VMOVUPS      Z7, K1, (AX)
 	ADDQ         DX, AX
-	JMP          end213
+	JMP          end212
 
-set212:
+set211:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    DX, AX
@@ -7026,13 +7000,13 @@ set212:
 	VMOVUPS Z7, K1, (AX)
 	ADDQ    DX, AX
 
-end213:
-end209:
-	JMP end2
+end212:
+end208:
+	JMP end1
 
-next204:
+next203:
 	CMPQ   AX, $0x07
-	JNE    next214
+	JNE    next213
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -7048,9 +7022,9 @@ next204:
 	VXORPS Z5, Z5, Z5
 	VXORPS Z6, Z6, Z6
 	TESTQ  AX, AX
-	JLE    done216
+	JLE    done215
 
-loop215:
+loop214:
 	VMOVUPS      (DX), Z7
 	VBROADCASTSS (CX), Z8
 	VFMADD231PS  Z7, Z8, Z0
@@ -7069,16 +7043,16 @@ loop215:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop215
+	JNZ          loop214
 
-done216:
+done215:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain217
+	JNE          plain216
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z7
 	VADDPS       Z7, Z0, Z0
@@ -7095,11 +7069,11 @@ done216:
 	VBROADCASTSS 24(SI), Z7
 	VADDPS       Z7, Z6, Z6
 
-plain217:
+plain216:
 	CMPQ    BX, $0x10
-	JL      edge218
+	JL      edge217
 	CMPQ    AX, $0x01
-	JNE     set220
+	JNE     set219
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -7122,9 +7096,9 @@ plain217:
 	VADDPS  (AX), Z6, Z6
 	VMOVUPS Z6, (AX)
 	ADDQ    DX, AX
-	JMP     end221
+	JMP     end220
 
-set220:
+set219:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	ADDQ    DX, AX
@@ -7141,16 +7115,16 @@ set220:
 	VMOVUPS Z6, (AX)
 	ADDQ    DX, AX
 
-end221:
-	JMP end219
+end220:
+	JMP end218
 
-edge218:
+edge217:
 	VPBROADCASTD BX, Z7
 	VMOVDQU32    gemm_lanes<>+0(SB), Z8
 	VPCMPD       $0x01, Z7, Z8, K1
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set222
+	JNE          set221
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z7
 	VADDPS       Z7, Z0, Z0
@@ -7180,9 +7154,9 @@ edge218:
 	VADDPS       Z7, Z6, Z6
 	VMOVUPS      Z6, K1, (AX)
 	ADDQ         DX, AX
-	JMP          end223
+	JMP          end222
 
-set222:
+set221:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    DX, AX
@@ -7199,13 +7173,13 @@ set222:
 	VMOVUPS Z6, K1, (AX)
 	ADDQ    DX, AX
 
-end223:
-end219:
-	JMP end2
+end222:
+end218:
+	JMP end1
 
-next214:
+next213:
 	CMPQ   AX, $0x06
-	JNE    next224
+	JNE    next223
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -7220,9 +7194,9 @@ next214:
 	VXORPS Z4, Z4, Z4
 	VXORPS Z5, Z5, Z5
 	TESTQ  AX, AX
-	JLE    done226
+	JLE    done225
 
-loop225:
+loop224:
 	VMOVUPS      (DX), Z6
 	VBROADCASTSS (CX), Z7
 	VFMADD231PS  Z6, Z7, Z0
@@ -7239,16 +7213,16 @@ loop225:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop225
+	JNZ          loop224
 
-done226:
+done225:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain227
+	JNE          plain226
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z6
 	VADDPS       Z6, Z0, Z0
@@ -7263,11 +7237,11 @@ done226:
 	VBROADCASTSS 20(SI), Z6
 	VADDPS       Z6, Z5, Z5
 
-plain227:
+plain226:
 	CMPQ    BX, $0x10
-	JL      edge228
+	JL      edge227
 	CMPQ    AX, $0x01
-	JNE     set230
+	JNE     set229
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -7287,9 +7261,9 @@ plain227:
 	VADDPS  (AX), Z5, Z5
 	VMOVUPS Z5, (AX)
 	ADDQ    DX, AX
-	JMP     end231
+	JMP     end230
 
-set230:
+set229:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	ADDQ    DX, AX
@@ -7304,16 +7278,16 @@ set230:
 	VMOVUPS Z5, (AX)
 	ADDQ    DX, AX
 
-end231:
-	JMP end229
+end230:
+	JMP end228
 
-edge228:
+edge227:
 	VPBROADCASTD BX, Z6
 	VMOVDQU32    gemm_lanes<>+0(SB), Z7
 	VPCMPD       $0x01, Z6, Z7, K1
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set232
+	JNE          set231
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z6
 	VADDPS       Z6, Z0, Z0
@@ -7339,9 +7313,9 @@ edge228:
 	VADDPS       Z6, Z5, Z5
 	VMOVUPS      Z5, K1, (AX)
 	ADDQ         DX, AX
-	JMP          end233
+	JMP          end232
 
-set232:
+set231:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    DX, AX
@@ -7356,13 +7330,13 @@ set232:
 	VMOVUPS Z5, K1, (AX)
 	ADDQ    DX, AX
 
-end233:
-end229:
-	JMP end2
+end232:
+end228:
+	JMP end1
 
-next224:
+next223:
 	CMPQ   AX, $0x05
-	JNE    next234
+	JNE    next233
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -7376,9 +7350,9 @@ next224:
 	VXORPS Z3, Z3, Z3
 	VXORPS Z4, Z4, Z4
 	TESTQ  AX, AX
-	JLE    done236
+	JLE    done235
 
-loop235:
+loop234:
 	VMOVUPS      (DX), Z5
 	VBROADCASTSS (CX), Z6
 	VFMADD231PS  Z5, Z6, Z0
@@ -7393,16 +7367,16 @@ loop235:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop235
+	JNZ          loop234
 
-done236:
+done235:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain237
+	JNE          plain236
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z5
 	VADDPS       Z5, Z0, Z0
@@ -7415,11 +7389,11 @@ done236:
 	VBROADCASTSS 16(SI), Z5
 	VADDPS       Z5, Z4, Z4
 
-plain237:
+plain236:
 	CMPQ    BX, $0x10
-	JL      edge238
+	JL      edge237
 	CMPQ    AX, $0x01
-	JNE     set240
+	JNE     set239
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -7436,9 +7410,9 @@ plain237:
 	VADDPS  (AX), Z4, Z4
 	VMOVUPS Z4, (AX)
 	ADDQ    DX, AX
-	JMP     end241
+	JMP     end240
 
-set240:
+set239:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	ADDQ    DX, AX
@@ -7451,16 +7425,16 @@ set240:
 	VMOVUPS Z4, (AX)
 	ADDQ    DX, AX
 
-end241:
-	JMP end239
+end240:
+	JMP end238
 
-edge238:
+edge237:
 	VPBROADCASTD BX, Z5
 	VMOVDQU32    gemm_lanes<>+0(SB), Z6
 	VPCMPD       $0x01, Z5, Z6, K1
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set242
+	JNE          set241
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z5
 	VADDPS       Z5, Z0, Z0
@@ -7482,9 +7456,9 @@ edge238:
 	VADDPS       Z5, Z4, Z4
 	VMOVUPS      Z4, K1, (AX)
 	ADDQ         DX, AX
-	JMP          end243
+	JMP          end242
 
-set242:
+set241:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    DX, AX
@@ -7497,13 +7471,13 @@ set242:
 	VMOVUPS Z4, K1, (AX)
 	ADDQ    DX, AX
 
-end243:
-end239:
-	JMP end2
+end242:
+end238:
+	JMP end1
 
-next234:
+next233:
 	CMPQ   AX, $0x04
-	JNE    next244
+	JNE    next243
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -7516,9 +7490,9 @@ next234:
 	VXORPS Z2, Z2, Z2
 	VXORPS Z3, Z3, Z3
 	TESTQ  AX, AX
-	JLE    done246
+	JLE    done245
 
-loop245:
+loop244:
 	VMOVUPS      (DX), Z4
 	VBROADCASTSS (CX), Z5
 	VFMADD231PS  Z4, Z5, Z0
@@ -7531,16 +7505,16 @@ loop245:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop245
+	JNZ          loop244
 
-done246:
+done245:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain247
+	JNE          plain246
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z4
 	VADDPS       Z4, Z0, Z0
@@ -7551,11 +7525,11 @@ done246:
 	VBROADCASTSS 12(SI), Z4
 	VADDPS       Z4, Z3, Z3
 
-plain247:
+plain246:
 	CMPQ    BX, $0x10
-	JL      edge248
+	JL      edge247
 	CMPQ    AX, $0x01
-	JNE     set250
+	JNE     set249
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -7569,9 +7543,9 @@ plain247:
 	VADDPS  (AX), Z3, Z3
 	VMOVUPS Z3, (AX)
 	ADDQ    DX, AX
-	JMP     end251
+	JMP     end250
 
-set250:
+set249:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	ADDQ    DX, AX
@@ -7582,16 +7556,16 @@ set250:
 	VMOVUPS Z3, (AX)
 	ADDQ    DX, AX
 
-end251:
-	JMP end249
+end250:
+	JMP end248
 
-edge248:
+edge247:
 	VPBROADCASTD BX, Z4
 	VMOVDQU32    gemm_lanes<>+0(SB), Z5
 	VPCMPD       $0x01, Z4, Z5, K1
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set252
+	JNE          set251
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z4
 	VADDPS       Z4, Z0, Z0
@@ -7609,9 +7583,9 @@ edge248:
 	VADDPS       Z4, Z3, Z3
 	VMOVUPS      Z3, K1, (AX)
 	ADDQ         DX, AX
-	JMP          end253
+	JMP          end252
 
-set252:
+set251:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    DX, AX
@@ -7622,13 +7596,13 @@ set252:
 	VMOVUPS Z3, K1, (AX)
 	ADDQ    DX, AX
 
-end253:
-end249:
-	JMP end2
+end252:
+end248:
+	JMP end1
 
-next244:
+next243:
 	CMPQ   AX, $0x03
-	JNE    next254
+	JNE    next253
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -7640,9 +7614,9 @@ next244:
 	VXORPS Z1, Z1, Z1
 	VXORPS Z2, Z2, Z2
 	TESTQ  AX, AX
-	JLE    done256
+	JLE    done255
 
-loop255:
+loop254:
 	VMOVUPS      (DX), Z3
 	VBROADCASTSS (CX), Z4
 	VFMADD231PS  Z3, Z4, Z0
@@ -7653,16 +7627,16 @@ loop255:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop255
+	JNZ          loop254
 
-done256:
+done255:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain257
+	JNE          plain256
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z3
 	VADDPS       Z3, Z0, Z0
@@ -7671,11 +7645,11 @@ done256:
 	VBROADCASTSS 8(SI), Z3
 	VADDPS       Z3, Z2, Z2
 
-plain257:
+plain256:
 	CMPQ    BX, $0x10
-	JL      edge258
+	JL      edge257
 	CMPQ    AX, $0x01
-	JNE     set260
+	JNE     set259
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -7686,9 +7660,9 @@ plain257:
 	VADDPS  (AX), Z2, Z2
 	VMOVUPS Z2, (AX)
 	ADDQ    DX, AX
-	JMP     end261
+	JMP     end260
 
-set260:
+set259:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	ADDQ    DX, AX
@@ -7697,16 +7671,16 @@ set260:
 	VMOVUPS Z2, (AX)
 	ADDQ    DX, AX
 
-end261:
-	JMP end259
+end260:
+	JMP end258
 
-edge258:
+edge257:
 	VPBROADCASTD BX, Z3
 	VMOVDQU32    gemm_lanes<>+0(SB), Z4
 	VPCMPD       $0x01, Z3, Z4, K1
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set262
+	JNE          set261
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z3
 	VADDPS       Z3, Z0, Z0
@@ -7720,9 +7694,9 @@ edge258:
 	VADDPS       Z3, Z2, Z2
 	VMOVUPS      Z2, K1, (AX)
 	ADDQ         DX, AX
-	JMP          end263
+	JMP          end262
 
-set262:
+set261:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    DX, AX
@@ -7731,13 +7705,13 @@ set262:
 	VMOVUPS Z2, K1, (AX)
 	ADDQ    DX, AX
 
-end263:
-end259:
-	JMP end2
+end262:
+end258:
+	JMP end1
 
-next254:
+next253:
 	CMPQ   AX, $0x02
-	JNE    next264
+	JNE    next263
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -7748,9 +7722,9 @@ next254:
 	VXORPS Z0, Z0, Z0
 	VXORPS Z1, Z1, Z1
 	TESTQ  AX, AX
-	JLE    done266
+	JLE    done265
 
-loop265:
+loop264:
 	VMOVUPS      (DX), Z2
 	VBROADCASTSS (CX), Z3
 	VFMADD231PS  Z2, Z3, Z0
@@ -7759,27 +7733,27 @@ loop265:
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop265
+	JNZ          loop264
 
-done266:
+done265:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain267
+	JNE          plain266
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z2
 	VADDPS       Z2, Z0, Z0
 	VBROADCASTSS 4(SI), Z2
 	VADDPS       Z2, Z1, Z1
 
-plain267:
+plain266:
 	CMPQ    BX, $0x10
-	JL      edge268
+	JL      edge267
 	CMPQ    AX, $0x01
-	JNE     set270
+	JNE     set269
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
@@ -7787,25 +7761,25 @@ plain267:
 	VADDPS  (AX), Z1, Z1
 	VMOVUPS Z1, (AX)
 	ADDQ    DX, AX
-	JMP     end271
+	JMP     end270
 
-set270:
+set269:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	ADDQ    DX, AX
 	VMOVUPS Z1, (AX)
 	ADDQ    DX, AX
 
-end271:
-	JMP end269
+end270:
+	JMP end268
 
-edge268:
+edge267:
 	VPBROADCASTD BX, Z2
 	VMOVDQU32    gemm_lanes<>+0(SB), Z3
 	VPCMPD       $0x01, Z2, Z3, K1
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set272
+	JNE          set271
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z2
 	VADDPS       Z2, Z0, Z0
@@ -7815,22 +7789,22 @@ edge268:
 	VADDPS       Z2, Z1, Z1
 	VMOVUPS      Z1, K1, (AX)
 	ADDQ         DX, AX
-	JMP          end273
+	JMP          end272
 
-set272:
+set271:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    DX, AX
 	VMOVUPS Z1, K1, (AX)
 	ADDQ    DX, AX
 
-end273:
-end269:
-	JMP end2
+end272:
+end268:
+	JMP end1
 
-next264:
+next263:
 	CMPQ   AX, $0x01
-	JNE    next274
+	JNE    next273
 	MOVQ   k+8(FP), AX
 	MOVQ   a+16(FP), CX
 	MOVQ   b+32(FP), DX
@@ -7840,79 +7814,4093 @@ next264:
 	SHLQ   $0x02, SI
 	VXORPS Z0, Z0, Z0
 	TESTQ  AX, AX
-	JLE    done276
+	JLE    done275
 
-loop275:
+loop274:
 	VMOVUPS      (DX), Z1
 	VBROADCASTSS (CX), Z2
 	VFMADD231PS  Z1, Z2, Z0
 	ADDQ         BX, CX
 	ADDQ         SI, DX
 	DECQ         AX
-	JNZ          loop275
+	JNZ          loop274
 
-done276:
+done275:
 	MOVQ         mode+72(FP), AX
 	MOVQ         c+48(FP), CX
 	MOVQ         ldc+56(FP), DX
 	MOVQ         cols+64(FP), BX
 	SHLQ         $0x02, DX
 	CMPQ         AX, $0x02
-	JNE          plain277
+	JNE          plain276
 	MOVQ         bias+80(FP), SI
 	VBROADCASTSS (SI), Z1
 	VADDPS       Z1, Z0, Z0
 
-plain277:
+plain276:
 	CMPQ    BX, $0x10
-	JL      edge278
+	JL      edge277
 	CMPQ    AX, $0x01
-	JNE     set280
+	JNE     set279
 	MOVQ    CX, AX
 	VADDPS  (AX), Z0, Z0
 	VMOVUPS Z0, (AX)
 	ADDQ    DX, AX
-	JMP     end281
+	JMP     end280
 
-set280:
+set279:
 	MOVQ    CX, AX
 	VMOVUPS Z0, (AX)
 	ADDQ    DX, AX
 
-end281:
-	JMP end279
+end280:
+	JMP end278
 
-edge278:
+edge277:
 	VPBROADCASTD BX, Z1
 	VMOVDQU32    gemm_lanes<>+0(SB), Z2
 	VPCMPD       $0x01, Z1, Z2, K1
 	SUBQ         $0x10, BX
 	CMPQ         AX, $0x01
-	JNE          set282
+	JNE          set281
 	MOVQ         CX, AX
 	VMOVUPS.Z    (AX), K1, Z1
 	VADDPS       Z1, Z0, Z0
 	VMOVUPS      Z0, K1, (AX)
 	ADDQ         DX, AX
-	JMP          end283
+	JMP          end282
 
-set282:
+set281:
 	MOVQ    CX, AX
 	VMOVUPS Z0, K1, (AX)
 	ADDQ    DX, AX
 
-end283:
-end279:
-	JMP end2
+end282:
+end278:
+	JMP end1
 
-next274:
-end2:
-	MOVQ    mode+72(FP), AX
-	CMPQ    AX, $0x03
-	JNE     restored284
+next273:
+end1:
+	VZEROUPPER
+	RET
+
+// powerTiles: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] for panels of rows rows and all columns, with 0
+// for denormal numbers.
+// func powerTilesAVX2(panels int, rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int)
+// Requires: AVX, AVX2, FMA3, SSE
+TEXT ·powerTilesAVX2(SB), NOSPLIT, $32-80
+	STMXCSR (SP)
+	MOVL    (SP), AX
+	ORL     $0x00008040, AX
+	MOVL    AX, 4(SP)
+	LDMXCSR 4(SP)
+
+columns1:
+	MOVQ panels+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+24(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ c+56(FP), AX
+	MOVQ AX, 24(SP)
+
+panel2:
+	MOVQ   rows+8(FP), AX
+	MOVQ   cols+72(FP), CX
+	CMPQ   CX, $0x08
+	JLE    single4
+	CMPQ   AX, $0x06
+	JNE    next5
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	TESTQ  AX, AX
+	JLE    done7
+
+loop6:
+	VMOVUPS      (DX), Y12
+	VMOVUPS      32(DX), Y13
+	VBROADCASTSS (CX), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS 4(CX), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS 8(CX), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS 12(CX), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS 16(CX), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS 20(CX), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop6
+
+done7:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x10
+	JL      edge8
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y6, (AX)
+	VMOVUPS Y7, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y8, (AX)
+	VMOVUPS Y9, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y10, (AX)
+	VMOVUPS Y11, 32(AX)
+	ADDQ    CX, AX
+	JMP     end9
+
+edge8:
+	VMOVD        DX, X12
+	VPBROADCASTD X12, Y12
+	VPCMPGTD     gemm_lanes<>+0(SB), Y12, Y12
+	SUBQ         $0x08, DX
+	VMOVD        DX, X13
+	VPBROADCASTD X13, Y13
+	VPCMPGTD     gemm_lanes<>+0(SB), Y13, Y13
+	SUBQ         $0x08, DX
+	VMASKMOVPS   Y0, Y12, (AX)
+	VMASKMOVPS   Y1, Y13, 32(AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   Y2, Y12, (AX)
+	VMASKMOVPS   Y3, Y13, 32(AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   Y4, Y12, (AX)
+	VMASKMOVPS   Y5, Y13, 32(AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   Y6, Y12, (AX)
+	VMASKMOVPS   Y7, Y13, 32(AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   Y8, Y12, (AX)
+	VMASKMOVPS   Y9, Y13, 32(AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   Y10, Y12, (AX)
+	VMASKMOVPS   Y11, Y13, 32(AX)
+	ADDQ         CX, AX
+
+end9:
+	JMP end3
+
+next5:
+	CMPQ   AX, $0x05
+	JNE    next10
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	TESTQ  AX, AX
+	JLE    done12
+
+loop11:
+	VMOVUPS      (DX), Y10
+	VMOVUPS      32(DX), Y11
+	VBROADCASTSS (CX), Y12
+	VFMADD231PS  Y10, Y12, Y0
+	VFMADD231PS  Y11, Y12, Y1
+	VBROADCASTSS 4(CX), Y12
+	VFMADD231PS  Y10, Y12, Y2
+	VFMADD231PS  Y11, Y12, Y3
+	VBROADCASTSS 8(CX), Y12
+	VFMADD231PS  Y10, Y12, Y4
+	VFMADD231PS  Y11, Y12, Y5
+	VBROADCASTSS 12(CX), Y12
+	VFMADD231PS  Y10, Y12, Y6
+	VFMADD231PS  Y11, Y12, Y7
+	VBROADCASTSS 16(CX), Y12
+	VFMADD231PS  Y10, Y12, Y8
+	VFMADD231PS  Y11, Y12, Y9
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop11
+
+done12:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x10
+	JL      edge13
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y6, (AX)
+	VMOVUPS Y7, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y8, (AX)
+	VMOVUPS Y9, 32(AX)
+	ADDQ    CX, AX
+	JMP     end14
+
+edge13:
+	VMOVD        DX, X10
+	VPBROADCASTD X10, Y10
+	VPCMPGTD     gemm_lanes<>+0(SB), Y10, Y10
+	SUBQ         $0x08, DX
+	VMOVD        DX, X11
+	VPBROADCASTD X11, Y11
+	VPCMPGTD     gemm_lanes<>+0(SB), Y11, Y11
+	SUBQ         $0x08, DX
+	VMASKMOVPS   Y0, Y10, (AX)
+	VMASKMOVPS   Y1, Y11, 32(AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   Y2, Y10, (AX)
+	VMASKMOVPS   Y3, Y11, 32(AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   Y4, Y10, (AX)
+	VMASKMOVPS   Y5, Y11, 32(AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   Y6, Y10, (AX)
+	VMASKMOVPS   Y7, Y11, 32(AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   Y8, Y10, (AX)
+	VMASKMOVPS   Y9, Y11, 32(AX)
+	ADDQ         CX, AX
+
+end14:
+	JMP end3
+
+next10:
+	CMPQ   AX, $0x04
+	JNE    next15
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	TESTQ  AX, AX
+	JLE    done17
+
+loop16:
+	VMOVUPS      (DX), Y8
+	VMOVUPS      32(DX), Y9
+	VBROADCASTSS (CX), Y10
+	VFMADD231PS  Y8, Y10, Y0
+	VFMADD231PS  Y9, Y10, Y1
+	VBROADCASTSS 4(CX), Y10
+	VFMADD231PS  Y8, Y10, Y2
+	VFMADD231PS  Y9, Y10, Y3
+	VBROADCASTSS 8(CX), Y10
+	VFMADD231PS  Y8, Y10, Y4
+	VFMADD231PS  Y9, Y10, Y5
+	VBROADCASTSS 12(CX), Y10
+	VFMADD231PS  Y8, Y10, Y6
+	VFMADD231PS  Y9, Y10, Y7
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop16
+
+done17:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x10
+	JL      edge18
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y6, (AX)
+	VMOVUPS Y7, 32(AX)
+	ADDQ    CX, AX
+	JMP     end19
+
+edge18:
+	VMOVD        DX, X8
+	VPBROADCASTD X8, Y8
+	VPCMPGTD     gemm_lanes<>+0(SB), Y8, Y8
+	SUBQ         $0x08, DX
+	VMOVD        DX, X9
+	VPBROADCASTD X9, Y9
+	VPCMPGTD     gemm_lanes<>+0(SB), Y9, Y9
+	SUBQ         $0x08, DX
+	VMASKMOVPS   Y0, Y8, (AX)
+	VMASKMOVPS   Y1, Y9, 32(AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   Y2, Y8, (AX)
+	VMASKMOVPS   Y3, Y9, 32(AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   Y4, Y8, (AX)
+	VMASKMOVPS   Y5, Y9, 32(AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   Y6, Y8, (AX)
+	VMASKMOVPS   Y7, Y9, 32(AX)
+	ADDQ         CX, AX
+
+end19:
+	JMP end3
+
+next15:
+	CMPQ   AX, $0x03
+	JNE    next20
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	TESTQ  AX, AX
+	JLE    done22
+
+loop21:
+	VMOVUPS      (DX), Y6
+	VMOVUPS      32(DX), Y7
+	VBROADCASTSS (CX), Y8
+	VFMADD231PS  Y6, Y8, Y0
+	VFMADD231PS  Y7, Y8, Y1
+	VBROADCASTSS 4(CX), Y8
+	VFMADD231PS  Y6, Y8, Y2
+	VFMADD231PS  Y7, Y8, Y3
+	VBROADCASTSS 8(CX), Y8
+	VFMADD231PS  Y6, Y8, Y4
+	VFMADD231PS  Y7, Y8, Y5
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop21
+
+done22:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x10
+	JL      edge23
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	VMOVUPS Y5, 32(AX)
+	ADDQ    CX, AX
+	JMP     end24
+
+edge23:
+	VMOVD        DX, X6
+	VPBROADCASTD X6, Y6
+	VPCMPGTD     gemm_lanes<>+0(SB), Y6, Y6
+	SUBQ         $0x08, DX
+	VMOVD        DX, X7
+	VPBROADCASTD X7, Y7
+	VPCMPGTD     gemm_lanes<>+0(SB), Y7, Y7
+	SUBQ         $0x08, DX
+	VMASKMOVPS   Y0, Y6, (AX)
+	VMASKMOVPS   Y1, Y7, 32(AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   Y2, Y6, (AX)
+	VMASKMOVPS   Y3, Y7, 32(AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   Y4, Y6, (AX)
+	VMASKMOVPS   Y5, Y7, 32(AX)
+	ADDQ         CX, AX
+
+end24:
+	JMP end3
+
+next20:
+	CMPQ   AX, $0x02
+	JNE    next25
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	TESTQ  AX, AX
+	JLE    done27
+
+loop26:
+	VMOVUPS      (DX), Y4
+	VMOVUPS      32(DX), Y5
+	VBROADCASTSS (CX), Y6
+	VFMADD231PS  Y4, Y6, Y0
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS 4(CX), Y6
+	VFMADD231PS  Y4, Y6, Y2
+	VFMADD231PS  Y5, Y6, Y3
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop26
+
+done27:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x10
+	JL      edge28
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	VMOVUPS Y3, 32(AX)
+	ADDQ    CX, AX
+	JMP     end29
+
+edge28:
+	VMOVD        DX, X4
+	VPBROADCASTD X4, Y4
+	VPCMPGTD     gemm_lanes<>+0(SB), Y4, Y4
+	SUBQ         $0x08, DX
+	VMOVD        DX, X5
+	VPBROADCASTD X5, Y5
+	VPCMPGTD     gemm_lanes<>+0(SB), Y5, Y5
+	SUBQ         $0x08, DX
+	VMASKMOVPS   Y0, Y4, (AX)
+	VMASKMOVPS   Y1, Y5, 32(AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   Y2, Y4, (AX)
+	VMASKMOVPS   Y3, Y5, 32(AX)
+	ADDQ         CX, AX
+
+end29:
+	JMP end3
+
+next25:
+	CMPQ   AX, $0x01
+	JNE    next30
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	TESTQ  AX, AX
+	JLE    done32
+
+loop31:
+	VMOVUPS      (DX), Y2
+	VMOVUPS      32(DX), Y3
+	VBROADCASTSS (CX), Y4
+	VFMADD231PS  Y2, Y4, Y0
+	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop31
+
+done32:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x10
+	JL      edge33
+	VMOVUPS Y0, (AX)
+	VMOVUPS Y1, 32(AX)
+	ADDQ    CX, AX
+	JMP     end34
+
+edge33:
+	VMOVD        DX, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     gemm_lanes<>+0(SB), Y2, Y2
+	SUBQ         $0x08, DX
+	VMOVD        DX, X3
+	VPBROADCASTD X3, Y3
+	VPCMPGTD     gemm_lanes<>+0(SB), Y3, Y3
+	SUBQ         $0x08, DX
+	VMASKMOVPS   Y0, Y2, (AX)
+	VMASKMOVPS   Y1, Y3, 32(AX)
+	ADDQ         CX, AX
+
+end34:
+	JMP end3
+
+next30:
+	JMP end3
+
+single4:
+	CMPQ   AX, $0x06
+	JNE    next35
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	TESTQ  AX, AX
+	JLE    done37
+
+loop36:
+	VMOVUPS      (DX), Y6
+	VBROADCASTSS (CX), Y7
+	VFMADD231PS  Y6, Y7, Y0
+	VBROADCASTSS 4(CX), Y7
+	VFMADD231PS  Y6, Y7, Y1
+	VBROADCASTSS 8(CX), Y7
+	VFMADD231PS  Y6, Y7, Y2
+	VBROADCASTSS 12(CX), Y7
+	VFMADD231PS  Y6, Y7, Y3
+	VBROADCASTSS 16(CX), Y7
+	VFMADD231PS  Y6, Y7, Y4
+	VBROADCASTSS 20(CX), Y7
+	VFMADD231PS  Y6, Y7, Y5
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop36
+
+done37:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x08
+	JL      edge38
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y5, (AX)
+	ADDQ    CX, AX
+	JMP     end39
+
+edge38:
+	VMOVD        DX, X6
+	VPBROADCASTD X6, Y6
+	VPCMPGTD     gemm_lanes<>+0(SB), Y6, Y6
+	SUBQ         $0x08, DX
+	VMASKMOVPS   Y0, Y6, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   Y1, Y6, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   Y2, Y6, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   Y3, Y6, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   Y4, Y6, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   Y5, Y6, (AX)
+	ADDQ         CX, AX
+
+end39:
+	JMP end3
+
+next35:
+	CMPQ   AX, $0x05
+	JNE    next40
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	TESTQ  AX, AX
+	JLE    done42
+
+loop41:
+	VMOVUPS      (DX), Y5
+	VBROADCASTSS (CX), Y6
+	VFMADD231PS  Y5, Y6, Y0
+	VBROADCASTSS 4(CX), Y6
+	VFMADD231PS  Y5, Y6, Y1
+	VBROADCASTSS 8(CX), Y6
+	VFMADD231PS  Y5, Y6, Y2
+	VBROADCASTSS 12(CX), Y6
+	VFMADD231PS  Y5, Y6, Y3
+	VBROADCASTSS 16(CX), Y6
+	VFMADD231PS  Y5, Y6, Y4
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop41
+
+done42:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x08
+	JL      edge43
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y4, (AX)
+	ADDQ    CX, AX
+	JMP     end44
+
+edge43:
+	VMOVD        DX, X5
+	VPBROADCASTD X5, Y5
+	VPCMPGTD     gemm_lanes<>+0(SB), Y5, Y5
+	SUBQ         $0x08, DX
+	VMASKMOVPS   Y0, Y5, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   Y1, Y5, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   Y2, Y5, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   Y3, Y5, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   Y4, Y5, (AX)
+	ADDQ         CX, AX
+
+end44:
+	JMP end3
+
+next40:
+	CMPQ   AX, $0x04
+	JNE    next45
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	TESTQ  AX, AX
+	JLE    done47
+
+loop46:
+	VMOVUPS      (DX), Y4
+	VBROADCASTSS (CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 8(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 12(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop46
+
+done47:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x08
+	JL      edge48
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y3, (AX)
+	ADDQ    CX, AX
+	JMP     end49
+
+edge48:
+	VMOVD        DX, X4
+	VPBROADCASTD X4, Y4
+	VPCMPGTD     gemm_lanes<>+0(SB), Y4, Y4
+	SUBQ         $0x08, DX
+	VMASKMOVPS   Y0, Y4, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   Y1, Y4, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   Y2, Y4, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   Y3, Y4, (AX)
+	ADDQ         CX, AX
+
+end49:
+	JMP end3
+
+next45:
+	CMPQ   AX, $0x03
+	JNE    next50
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	TESTQ  AX, AX
+	JLE    done52
+
+loop51:
+	VMOVUPS      (DX), Y3
+	VBROADCASTSS (CX), Y4
+	VFMADD231PS  Y3, Y4, Y0
+	VBROADCASTSS 4(CX), Y4
+	VFMADD231PS  Y3, Y4, Y1
+	VBROADCASTSS 8(CX), Y4
+	VFMADD231PS  Y3, Y4, Y2
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop51
+
+done52:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x08
+	JL      edge53
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y2, (AX)
+	ADDQ    CX, AX
+	JMP     end54
+
+edge53:
+	VMOVD        DX, X3
+	VPBROADCASTD X3, Y3
+	VPCMPGTD     gemm_lanes<>+0(SB), Y3, Y3
+	SUBQ         $0x08, DX
+	VMASKMOVPS   Y0, Y3, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   Y1, Y3, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   Y2, Y3, (AX)
+	ADDQ         CX, AX
+
+end54:
+	JMP end3
+
+next50:
+	CMPQ   AX, $0x02
+	JNE    next55
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	TESTQ  AX, AX
+	JLE    done57
+
+loop56:
+	VMOVUPS      (DX), Y2
+	VBROADCASTSS (CX), Y3
+	VFMADD231PS  Y2, Y3, Y0
+	VBROADCASTSS 4(CX), Y3
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop56
+
+done57:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x08
+	JL      edge58
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Y1, (AX)
+	ADDQ    CX, AX
+	JMP     end59
+
+edge58:
+	VMOVD        DX, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     gemm_lanes<>+0(SB), Y2, Y2
+	SUBQ         $0x08, DX
+	VMASKMOVPS   Y0, Y2, (AX)
+	ADDQ         CX, AX
+	VMASKMOVPS   Y1, Y2, (AX)
+	ADDQ         CX, AX
+
+end59:
+	JMP end3
+
+next55:
+	CMPQ   AX, $0x01
+	JNE    next60
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Y0, Y0, Y0
+	TESTQ  AX, AX
+	JLE    done62
+
+loop61:
+	VMOVUPS      (DX), Y1
+	VBROADCASTSS (CX), Y2
+	VFMADD231PS  Y1, Y2, Y0
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop61
+
+done62:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x08
+	JL      edge63
+	VMOVUPS Y0, (AX)
+	ADDQ    CX, AX
+	JMP     end64
+
+edge63:
+	VMOVD        DX, X1
+	VPBROADCASTD X1, Y1
+	VPCMPGTD     gemm_lanes<>+0(SB), Y1, Y1
+	SUBQ         $0x08, DX
+	VMASKMOVPS   Y0, Y1, (AX)
+	ADDQ         CX, AX
+
+end64:
+	JMP end3
+
+next60:
+end3:
+	MOVQ  rows+8(FP), AX
+	SHLQ  $0x02, AX
+	MOVQ  a+24(FP), CX
+	MOVQ  c+56(FP), DX
+	MOVQ  panels+0(FP), BX
+	DECQ  BX
+	JZ    next65
+	MOVQ  BX, panels+0(FP)
+	ADDQ  AX, CX
+	MOVQ  CX, a+24(FP)
+	MOVQ  ldc+64(FP), CX
+	IMULQ CX, AX
+	ADDQ  AX, DX
+	MOVQ  DX, c+56(FP)
+	JMP   panel2
+
+next65:
+	MOVQ cols+72(FP), AX
+	MOVQ b+40(FP), CX
+	SUBQ $0x10, AX
+	JLE  end66
+	MOVQ AX, cols+72(FP)
+	ADDQ $0x00000040, CX
+	MOVQ CX, b+40(FP)
+	MOVQ 8(SP), AX
+	MOVQ AX, panels+0(FP)
+	MOVQ 16(SP), AX
+	MOVQ AX, a+24(FP)
+	MOVQ 24(SP), AX
+	ADDQ $0x00000040, AX
+	MOVQ AX, c+56(FP)
+	JMP  columns1
+
+end66:
 	LDMXCSR (SP)
+	VZEROUPPER
+	RET
 
-restored284:
+// powerTiles: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] for panels of rows rows and all columns, with 0
+// for denormal numbers.
+// func powerTilesAVX512(panels int, rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int)
+// Requires: AVX, AVX512DQ, AVX512F, SSE
+TEXT ·powerTilesAVX512(SB), NOSPLIT, $32-80
+	STMXCSR (SP)
+	MOVL    (SP), AX
+	ORL     $0x00008040, AX
+	MOVL    AX, 4(SP)
+	LDMXCSR 4(SP)
+
+columns1:
+	MOVQ panels+0(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ a+24(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ c+56(FP), AX
+	MOVQ AX, 24(SP)
+
+panel2:
+	MOVQ   rows+8(FP), AX
+	MOVQ   cols+72(FP), CX
+	CMPQ   CX, $0x10
+	JLE    single4
+	CMPQ   AX, $0x0e
+	JNE    next5
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	VXORPS Z22, Z22, Z22
+	VXORPS Z23, Z23, Z23
+	VXORPS Z24, Z24, Z24
+	VXORPS Z25, Z25, Z25
+	VXORPS Z26, Z26, Z26
+	VXORPS Z27, Z27, Z27
+	TESTQ  AX, AX
+	JLE    done7
+
+loop6:
+	VMOVUPS      (DX), Z28
+	VMOVUPS      64(DX), Z29
+	VBROADCASTSS (CX), Z30
+	VFMADD231PS  Z28, Z30, Z0
+	VFMADD231PS  Z29, Z30, Z1
+	VBROADCASTSS 4(CX), Z30
+	VFMADD231PS  Z28, Z30, Z2
+	VFMADD231PS  Z29, Z30, Z3
+	VBROADCASTSS 8(CX), Z30
+	VFMADD231PS  Z28, Z30, Z4
+	VFMADD231PS  Z29, Z30, Z5
+	VBROADCASTSS 12(CX), Z30
+	VFMADD231PS  Z28, Z30, Z6
+	VFMADD231PS  Z29, Z30, Z7
+	VBROADCASTSS 16(CX), Z30
+	VFMADD231PS  Z28, Z30, Z8
+	VFMADD231PS  Z29, Z30, Z9
+	VBROADCASTSS 20(CX), Z30
+	VFMADD231PS  Z28, Z30, Z10
+	VFMADD231PS  Z29, Z30, Z11
+	VBROADCASTSS 24(CX), Z30
+	VFMADD231PS  Z28, Z30, Z12
+	VFMADD231PS  Z29, Z30, Z13
+	VBROADCASTSS 28(CX), Z30
+	VFMADD231PS  Z28, Z30, Z14
+	VFMADD231PS  Z29, Z30, Z15
+	VBROADCASTSS 32(CX), Z30
+	VFMADD231PS  Z28, Z30, Z16
+	VFMADD231PS  Z29, Z30, Z17
+	VBROADCASTSS 36(CX), Z30
+	VFMADD231PS  Z28, Z30, Z18
+	VFMADD231PS  Z29, Z30, Z19
+	VBROADCASTSS 40(CX), Z30
+	VFMADD231PS  Z28, Z30, Z20
+	VFMADD231PS  Z29, Z30, Z21
+	VBROADCASTSS 44(CX), Z30
+	VFMADD231PS  Z28, Z30, Z22
+	VFMADD231PS  Z29, Z30, Z23
+	VBROADCASTSS 48(CX), Z30
+	VFMADD231PS  Z28, Z30, Z24
+	VFMADD231PS  Z29, Z30, Z25
+	VBROADCASTSS 52(CX), Z30
+	VFMADD231PS  Z28, Z30, Z26
+	VFMADD231PS  Z29, Z30, Z27
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop6
+
+done7:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x20
+	JL      edge8
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z22, (AX)
+	VMOVUPS Z23, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z24, (AX)
+	VMOVUPS Z25, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z26, (AX)
+	VMOVUPS Z27, 64(AX)
+	ADDQ    CX, AX
+	JMP     end9
+
+edge8:
+	VPBROADCASTD DX, Z28
+	VMOVDQU32    gemm_lanes<>+0(SB), Z29
+	VPCMPD       $0x01, Z28, Z29, K1
+	SUBQ         $0x10, DX
+	VPBROADCASTD DX, Z28
+	VMOVDQU32    gemm_lanes<>+0(SB), Z29
+	VPCMPD       $0x01, Z28, Z29, K2
+	SUBQ         $0x10, DX
+	VMOVUPS      Z0, K1, (AX)
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z2, K1, (AX)
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z4, K1, (AX)
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z6, K1, (AX)
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z8, K1, (AX)
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z10, K1, (AX)
+	VMOVUPS      Z11, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z12, K1, (AX)
+	VMOVUPS      Z13, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z14, K1, (AX)
+	VMOVUPS      Z15, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z16, K1, (AX)
+	VMOVUPS      Z17, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z18, K1, (AX)
+	VMOVUPS      Z19, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z20, K1, (AX)
+	VMOVUPS      Z21, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z22, K1, (AX)
+	VMOVUPS      Z23, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z24, K1, (AX)
+	VMOVUPS      Z25, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z26, K1, (AX)
+	VMOVUPS      Z27, K2, 64(AX)
+	ADDQ         CX, AX
+
+end9:
+	JMP end3
+
+next5:
+	CMPQ   AX, $0x0d
+	JNE    next10
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	VXORPS Z22, Z22, Z22
+	VXORPS Z23, Z23, Z23
+	VXORPS Z24, Z24, Z24
+	VXORPS Z25, Z25, Z25
+	TESTQ  AX, AX
+	JLE    done12
+
+loop11:
+	VMOVUPS      (DX), Z26
+	VMOVUPS      64(DX), Z27
+	VBROADCASTSS (CX), Z28
+	VFMADD231PS  Z26, Z28, Z0
+	VFMADD231PS  Z27, Z28, Z1
+	VBROADCASTSS 4(CX), Z28
+	VFMADD231PS  Z26, Z28, Z2
+	VFMADD231PS  Z27, Z28, Z3
+	VBROADCASTSS 8(CX), Z28
+	VFMADD231PS  Z26, Z28, Z4
+	VFMADD231PS  Z27, Z28, Z5
+	VBROADCASTSS 12(CX), Z28
+	VFMADD231PS  Z26, Z28, Z6
+	VFMADD231PS  Z27, Z28, Z7
+	VBROADCASTSS 16(CX), Z28
+	VFMADD231PS  Z26, Z28, Z8
+	VFMADD231PS  Z27, Z28, Z9
+	VBROADCASTSS 20(CX), Z28
+	VFMADD231PS  Z26, Z28, Z10
+	VFMADD231PS  Z27, Z28, Z11
+	VBROADCASTSS 24(CX), Z28
+	VFMADD231PS  Z26, Z28, Z12
+	VFMADD231PS  Z27, Z28, Z13
+	VBROADCASTSS 28(CX), Z28
+	VFMADD231PS  Z26, Z28, Z14
+	VFMADD231PS  Z27, Z28, Z15
+	VBROADCASTSS 32(CX), Z28
+	VFMADD231PS  Z26, Z28, Z16
+	VFMADD231PS  Z27, Z28, Z17
+	VBROADCASTSS 36(CX), Z28
+	VFMADD231PS  Z26, Z28, Z18
+	VFMADD231PS  Z27, Z28, Z19
+	VBROADCASTSS 40(CX), Z28
+	VFMADD231PS  Z26, Z28, Z20
+	VFMADD231PS  Z27, Z28, Z21
+	VBROADCASTSS 44(CX), Z28
+	VFMADD231PS  Z26, Z28, Z22
+	VFMADD231PS  Z27, Z28, Z23
+	VBROADCASTSS 48(CX), Z28
+	VFMADD231PS  Z26, Z28, Z24
+	VFMADD231PS  Z27, Z28, Z25
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop11
+
+done12:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x20
+	JL      edge13
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z22, (AX)
+	VMOVUPS Z23, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z24, (AX)
+	VMOVUPS Z25, 64(AX)
+	ADDQ    CX, AX
+	JMP     end14
+
+edge13:
+	VPBROADCASTD DX, Z26
+	VMOVDQU32    gemm_lanes<>+0(SB), Z27
+	VPCMPD       $0x01, Z26, Z27, K1
+	SUBQ         $0x10, DX
+	VPBROADCASTD DX, Z26
+	VMOVDQU32    gemm_lanes<>+0(SB), Z27
+	VPCMPD       $0x01, Z26, Z27, K2
+	SUBQ         $0x10, DX
+	VMOVUPS      Z0, K1, (AX)
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z2, K1, (AX)
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z4, K1, (AX)
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z6, K1, (AX)
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z8, K1, (AX)
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z10, K1, (AX)
+	VMOVUPS      Z11, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z12, K1, (AX)
+	VMOVUPS      Z13, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z14, K1, (AX)
+	VMOVUPS      Z15, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z16, K1, (AX)
+	VMOVUPS      Z17, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z18, K1, (AX)
+	VMOVUPS      Z19, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z20, K1, (AX)
+	VMOVUPS      Z21, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z22, K1, (AX)
+	VMOVUPS      Z23, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z24, K1, (AX)
+	VMOVUPS      Z25, K2, 64(AX)
+	ADDQ         CX, AX
+
+end14:
+	JMP end3
+
+next10:
+	CMPQ   AX, $0x0c
+	JNE    next15
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	VXORPS Z22, Z22, Z22
+	VXORPS Z23, Z23, Z23
+	TESTQ  AX, AX
+	JLE    done17
+
+loop16:
+	VMOVUPS      (DX), Z24
+	VMOVUPS      64(DX), Z25
+	VBROADCASTSS (CX), Z26
+	VFMADD231PS  Z24, Z26, Z0
+	VFMADD231PS  Z25, Z26, Z1
+	VBROADCASTSS 4(CX), Z26
+	VFMADD231PS  Z24, Z26, Z2
+	VFMADD231PS  Z25, Z26, Z3
+	VBROADCASTSS 8(CX), Z26
+	VFMADD231PS  Z24, Z26, Z4
+	VFMADD231PS  Z25, Z26, Z5
+	VBROADCASTSS 12(CX), Z26
+	VFMADD231PS  Z24, Z26, Z6
+	VFMADD231PS  Z25, Z26, Z7
+	VBROADCASTSS 16(CX), Z26
+	VFMADD231PS  Z24, Z26, Z8
+	VFMADD231PS  Z25, Z26, Z9
+	VBROADCASTSS 20(CX), Z26
+	VFMADD231PS  Z24, Z26, Z10
+	VFMADD231PS  Z25, Z26, Z11
+	VBROADCASTSS 24(CX), Z26
+	VFMADD231PS  Z24, Z26, Z12
+	VFMADD231PS  Z25, Z26, Z13
+	VBROADCASTSS 28(CX), Z26
+	VFMADD231PS  Z24, Z26, Z14
+	VFMADD231PS  Z25, Z26, Z15
+	VBROADCASTSS 32(CX), Z26
+	VFMADD231PS  Z24, Z26, Z16
+	VFMADD231PS  Z25, Z26, Z17
+	VBROADCASTSS 36(CX), Z26
+	VFMADD231PS  Z24, Z26, Z18
+	VFMADD231PS  Z25, Z26, Z19
+	VBROADCASTSS 40(CX), Z26
+	VFMADD231PS  Z24, Z26, Z20
+	VFMADD231PS  Z25, Z26, Z21
+	VBROADCASTSS 44(CX), Z26
+	VFMADD231PS  Z24, Z26, Z22
+	VFMADD231PS  Z25, Z26, Z23
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop16
+
+done17:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x20
+	JL      edge18
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z22, (AX)
+	VMOVUPS Z23, 64(AX)
+	ADDQ    CX, AX
+	JMP     end19
+
+edge18:
+	VPBROADCASTD DX, Z24
+	VMOVDQU32    gemm_lanes<>+0(SB), Z25
+	VPCMPD       $0x01, Z24, Z25, K1
+	SUBQ         $0x10, DX
+	VPBROADCASTD DX, Z24
+	VMOVDQU32    gemm_lanes<>+0(SB), Z25
+	VPCMPD       $0x01, Z24, Z25, K2
+	SUBQ         $0x10, DX
+	VMOVUPS      Z0, K1, (AX)
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z2, K1, (AX)
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z4, K1, (AX)
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z6, K1, (AX)
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z8, K1, (AX)
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z10, K1, (AX)
+	VMOVUPS      Z11, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z12, K1, (AX)
+	VMOVUPS      Z13, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z14, K1, (AX)
+	VMOVUPS      Z15, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z16, K1, (AX)
+	VMOVUPS      Z17, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z18, K1, (AX)
+	VMOVUPS      Z19, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z20, K1, (AX)
+	VMOVUPS      Z21, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z22, K1, (AX)
+	VMOVUPS      Z23, K2, 64(AX)
+	ADDQ         CX, AX
+
+end19:
+	JMP end3
+
+next15:
+	CMPQ   AX, $0x0b
+	JNE    next20
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	VXORPS Z20, Z20, Z20
+	VXORPS Z21, Z21, Z21
+	TESTQ  AX, AX
+	JLE    done22
+
+loop21:
+	VMOVUPS      (DX), Z22
+	VMOVUPS      64(DX), Z23
+	VBROADCASTSS (CX), Z24
+	VFMADD231PS  Z22, Z24, Z0
+	VFMADD231PS  Z23, Z24, Z1
+	VBROADCASTSS 4(CX), Z24
+	VFMADD231PS  Z22, Z24, Z2
+	VFMADD231PS  Z23, Z24, Z3
+	VBROADCASTSS 8(CX), Z24
+	VFMADD231PS  Z22, Z24, Z4
+	VFMADD231PS  Z23, Z24, Z5
+	VBROADCASTSS 12(CX), Z24
+	VFMADD231PS  Z22, Z24, Z6
+	VFMADD231PS  Z23, Z24, Z7
+	VBROADCASTSS 16(CX), Z24
+	VFMADD231PS  Z22, Z24, Z8
+	VFMADD231PS  Z23, Z24, Z9
+	VBROADCASTSS 20(CX), Z24
+	VFMADD231PS  Z22, Z24, Z10
+	VFMADD231PS  Z23, Z24, Z11
+	VBROADCASTSS 24(CX), Z24
+	VFMADD231PS  Z22, Z24, Z12
+	VFMADD231PS  Z23, Z24, Z13
+	VBROADCASTSS 28(CX), Z24
+	VFMADD231PS  Z22, Z24, Z14
+	VFMADD231PS  Z23, Z24, Z15
+	VBROADCASTSS 32(CX), Z24
+	VFMADD231PS  Z22, Z24, Z16
+	VFMADD231PS  Z23, Z24, Z17
+	VBROADCASTSS 36(CX), Z24
+	VFMADD231PS  Z22, Z24, Z18
+	VFMADD231PS  Z23, Z24, Z19
+	VBROADCASTSS 40(CX), Z24
+	VFMADD231PS  Z22, Z24, Z20
+	VFMADD231PS  Z23, Z24, Z21
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop21
+
+done22:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x20
+	JL      edge23
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z20, (AX)
+	VMOVUPS Z21, 64(AX)
+	ADDQ    CX, AX
+	JMP     end24
+
+edge23:
+	VPBROADCASTD DX, Z22
+	VMOVDQU32    gemm_lanes<>+0(SB), Z23
+	VPCMPD       $0x01, Z22, Z23, K1
+	SUBQ         $0x10, DX
+	VPBROADCASTD DX, Z22
+	VMOVDQU32    gemm_lanes<>+0(SB), Z23
+	VPCMPD       $0x01, Z22, Z23, K2
+	SUBQ         $0x10, DX
+	VMOVUPS      Z0, K1, (AX)
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z2, K1, (AX)
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z4, K1, (AX)
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z6, K1, (AX)
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z8, K1, (AX)
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z10, K1, (AX)
+	VMOVUPS      Z11, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z12, K1, (AX)
+	VMOVUPS      Z13, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z14, K1, (AX)
+	VMOVUPS      Z15, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z16, K1, (AX)
+	VMOVUPS      Z17, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z18, K1, (AX)
+	VMOVUPS      Z19, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z20, K1, (AX)
+	VMOVUPS      Z21, K2, 64(AX)
+	ADDQ         CX, AX
+
+end24:
+	JMP end3
+
+next20:
+	CMPQ   AX, $0x0a
+	JNE    next25
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	VXORPS Z18, Z18, Z18
+	VXORPS Z19, Z19, Z19
+	TESTQ  AX, AX
+	JLE    done27
+
+loop26:
+	VMOVUPS      (DX), Z20
+	VMOVUPS      64(DX), Z21
+	VBROADCASTSS (CX), Z22
+	VFMADD231PS  Z20, Z22, Z0
+	VFMADD231PS  Z21, Z22, Z1
+	VBROADCASTSS 4(CX), Z22
+	VFMADD231PS  Z20, Z22, Z2
+	VFMADD231PS  Z21, Z22, Z3
+	VBROADCASTSS 8(CX), Z22
+	VFMADD231PS  Z20, Z22, Z4
+	VFMADD231PS  Z21, Z22, Z5
+	VBROADCASTSS 12(CX), Z22
+	VFMADD231PS  Z20, Z22, Z6
+	VFMADD231PS  Z21, Z22, Z7
+	VBROADCASTSS 16(CX), Z22
+	VFMADD231PS  Z20, Z22, Z8
+	VFMADD231PS  Z21, Z22, Z9
+	VBROADCASTSS 20(CX), Z22
+	VFMADD231PS  Z20, Z22, Z10
+	VFMADD231PS  Z21, Z22, Z11
+	VBROADCASTSS 24(CX), Z22
+	VFMADD231PS  Z20, Z22, Z12
+	VFMADD231PS  Z21, Z22, Z13
+	VBROADCASTSS 28(CX), Z22
+	VFMADD231PS  Z20, Z22, Z14
+	VFMADD231PS  Z21, Z22, Z15
+	VBROADCASTSS 32(CX), Z22
+	VFMADD231PS  Z20, Z22, Z16
+	VFMADD231PS  Z21, Z22, Z17
+	VBROADCASTSS 36(CX), Z22
+	VFMADD231PS  Z20, Z22, Z18
+	VFMADD231PS  Z21, Z22, Z19
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop26
+
+done27:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x20
+	JL      edge28
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z18, (AX)
+	VMOVUPS Z19, 64(AX)
+	ADDQ    CX, AX
+	JMP     end29
+
+edge28:
+	VPBROADCASTD DX, Z20
+	VMOVDQU32    gemm_lanes<>+0(SB), Z21
+	VPCMPD       $0x01, Z20, Z21, K1
+	SUBQ         $0x10, DX
+	VPBROADCASTD DX, Z20
+	VMOVDQU32    gemm_lanes<>+0(SB), Z21
+	VPCMPD       $0x01, Z20, Z21, K2
+	SUBQ         $0x10, DX
+	VMOVUPS      Z0, K1, (AX)
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z2, K1, (AX)
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z4, K1, (AX)
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z6, K1, (AX)
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z8, K1, (AX)
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z10, K1, (AX)
+	VMOVUPS      Z11, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z12, K1, (AX)
+	VMOVUPS      Z13, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z14, K1, (AX)
+	VMOVUPS      Z15, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z16, K1, (AX)
+	VMOVUPS      Z17, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z18, K1, (AX)
+	VMOVUPS      Z19, K2, 64(AX)
+	ADDQ         CX, AX
+
+end29:
+	JMP end3
+
+next25:
+	CMPQ   AX, $0x09
+	JNE    next30
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	VXORPS Z16, Z16, Z16
+	VXORPS Z17, Z17, Z17
+	TESTQ  AX, AX
+	JLE    done32
+
+loop31:
+	VMOVUPS      (DX), Z18
+	VMOVUPS      64(DX), Z19
+	VBROADCASTSS (CX), Z20
+	VFMADD231PS  Z18, Z20, Z0
+	VFMADD231PS  Z19, Z20, Z1
+	VBROADCASTSS 4(CX), Z20
+	VFMADD231PS  Z18, Z20, Z2
+	VFMADD231PS  Z19, Z20, Z3
+	VBROADCASTSS 8(CX), Z20
+	VFMADD231PS  Z18, Z20, Z4
+	VFMADD231PS  Z19, Z20, Z5
+	VBROADCASTSS 12(CX), Z20
+	VFMADD231PS  Z18, Z20, Z6
+	VFMADD231PS  Z19, Z20, Z7
+	VBROADCASTSS 16(CX), Z20
+	VFMADD231PS  Z18, Z20, Z8
+	VFMADD231PS  Z19, Z20, Z9
+	VBROADCASTSS 20(CX), Z20
+	VFMADD231PS  Z18, Z20, Z10
+	VFMADD231PS  Z19, Z20, Z11
+	VBROADCASTSS 24(CX), Z20
+	VFMADD231PS  Z18, Z20, Z12
+	VFMADD231PS  Z19, Z20, Z13
+	VBROADCASTSS 28(CX), Z20
+	VFMADD231PS  Z18, Z20, Z14
+	VFMADD231PS  Z19, Z20, Z15
+	VBROADCASTSS 32(CX), Z20
+	VFMADD231PS  Z18, Z20, Z16
+	VFMADD231PS  Z19, Z20, Z17
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop31
+
+done32:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x20
+	JL      edge33
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z16, (AX)
+	VMOVUPS Z17, 64(AX)
+	ADDQ    CX, AX
+	JMP     end34
+
+edge33:
+	VPBROADCASTD DX, Z18
+	VMOVDQU32    gemm_lanes<>+0(SB), Z19
+	VPCMPD       $0x01, Z18, Z19, K1
+	SUBQ         $0x10, DX
+	VPBROADCASTD DX, Z18
+	VMOVDQU32    gemm_lanes<>+0(SB), Z19
+	VPCMPD       $0x01, Z18, Z19, K2
+	SUBQ         $0x10, DX
+	VMOVUPS      Z0, K1, (AX)
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z2, K1, (AX)
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z4, K1, (AX)
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z6, K1, (AX)
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z8, K1, (AX)
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z10, K1, (AX)
+	VMOVUPS      Z11, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z12, K1, (AX)
+	VMOVUPS      Z13, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z14, K1, (AX)
+	VMOVUPS      Z15, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z16, K1, (AX)
+	VMOVUPS      Z17, K2, 64(AX)
+	ADDQ         CX, AX
+
+end34:
+	JMP end3
+
+next30:
+	CMPQ   AX, $0x08
+	JNE    next35
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	VXORPS Z14, Z14, Z14
+	VXORPS Z15, Z15, Z15
+	TESTQ  AX, AX
+	JLE    done37
+
+loop36:
+	VMOVUPS      (DX), Z16
+	VMOVUPS      64(DX), Z17
+	VBROADCASTSS (CX), Z18
+	VFMADD231PS  Z16, Z18, Z0
+	VFMADD231PS  Z17, Z18, Z1
+	VBROADCASTSS 4(CX), Z18
+	VFMADD231PS  Z16, Z18, Z2
+	VFMADD231PS  Z17, Z18, Z3
+	VBROADCASTSS 8(CX), Z18
+	VFMADD231PS  Z16, Z18, Z4
+	VFMADD231PS  Z17, Z18, Z5
+	VBROADCASTSS 12(CX), Z18
+	VFMADD231PS  Z16, Z18, Z6
+	VFMADD231PS  Z17, Z18, Z7
+	VBROADCASTSS 16(CX), Z18
+	VFMADD231PS  Z16, Z18, Z8
+	VFMADD231PS  Z17, Z18, Z9
+	VBROADCASTSS 20(CX), Z18
+	VFMADD231PS  Z16, Z18, Z10
+	VFMADD231PS  Z17, Z18, Z11
+	VBROADCASTSS 24(CX), Z18
+	VFMADD231PS  Z16, Z18, Z12
+	VFMADD231PS  Z17, Z18, Z13
+	VBROADCASTSS 28(CX), Z18
+	VFMADD231PS  Z16, Z18, Z14
+	VFMADD231PS  Z17, Z18, Z15
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop36
+
+done37:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x20
+	JL      edge38
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z14, (AX)
+	VMOVUPS Z15, 64(AX)
+	ADDQ    CX, AX
+	JMP     end39
+
+edge38:
+	VPBROADCASTD DX, Z16
+	VMOVDQU32    gemm_lanes<>+0(SB), Z17
+	VPCMPD       $0x01, Z16, Z17, K1
+	SUBQ         $0x10, DX
+	VPBROADCASTD DX, Z16
+	VMOVDQU32    gemm_lanes<>+0(SB), Z17
+	VPCMPD       $0x01, Z16, Z17, K2
+	SUBQ         $0x10, DX
+	VMOVUPS      Z0, K1, (AX)
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z2, K1, (AX)
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z4, K1, (AX)
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z6, K1, (AX)
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z8, K1, (AX)
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z10, K1, (AX)
+	VMOVUPS      Z11, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z12, K1, (AX)
+	VMOVUPS      Z13, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z14, K1, (AX)
+	VMOVUPS      Z15, K2, 64(AX)
+	ADDQ         CX, AX
+
+end39:
+	JMP end3
+
+next35:
+	CMPQ   AX, $0x07
+	JNE    next40
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	TESTQ  AX, AX
+	JLE    done42
+
+loop41:
+	VMOVUPS      (DX), Z14
+	VMOVUPS      64(DX), Z15
+	VBROADCASTSS (CX), Z16
+	VFMADD231PS  Z14, Z16, Z0
+	VFMADD231PS  Z15, Z16, Z1
+	VBROADCASTSS 4(CX), Z16
+	VFMADD231PS  Z14, Z16, Z2
+	VFMADD231PS  Z15, Z16, Z3
+	VBROADCASTSS 8(CX), Z16
+	VFMADD231PS  Z14, Z16, Z4
+	VFMADD231PS  Z15, Z16, Z5
+	VBROADCASTSS 12(CX), Z16
+	VFMADD231PS  Z14, Z16, Z6
+	VFMADD231PS  Z15, Z16, Z7
+	VBROADCASTSS 16(CX), Z16
+	VFMADD231PS  Z14, Z16, Z8
+	VFMADD231PS  Z15, Z16, Z9
+	VBROADCASTSS 20(CX), Z16
+	VFMADD231PS  Z14, Z16, Z10
+	VFMADD231PS  Z15, Z16, Z11
+	VBROADCASTSS 24(CX), Z16
+	VFMADD231PS  Z14, Z16, Z12
+	VFMADD231PS  Z15, Z16, Z13
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop41
+
+done42:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x20
+	JL      edge43
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	VMOVUPS Z13, 64(AX)
+	ADDQ    CX, AX
+	JMP     end44
+
+edge43:
+	VPBROADCASTD DX, Z14
+	VMOVDQU32    gemm_lanes<>+0(SB), Z15
+	VPCMPD       $0x01, Z14, Z15, K1
+	SUBQ         $0x10, DX
+	VPBROADCASTD DX, Z14
+	VMOVDQU32    gemm_lanes<>+0(SB), Z15
+	VPCMPD       $0x01, Z14, Z15, K2
+	SUBQ         $0x10, DX
+	VMOVUPS      Z0, K1, (AX)
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z2, K1, (AX)
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z4, K1, (AX)
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z6, K1, (AX)
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z8, K1, (AX)
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z10, K1, (AX)
+	VMOVUPS      Z11, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z12, K1, (AX)
+	VMOVUPS      Z13, K2, 64(AX)
+	ADDQ         CX, AX
+
+end44:
+	JMP end3
+
+next40:
+	CMPQ   AX, $0x06
+	JNE    next45
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	TESTQ  AX, AX
+	JLE    done47
+
+loop46:
+	VMOVUPS      (DX), Z12
+	VMOVUPS      64(DX), Z13
+	VBROADCASTSS (CX), Z14
+	VFMADD231PS  Z12, Z14, Z0
+	VFMADD231PS  Z13, Z14, Z1
+	VBROADCASTSS 4(CX), Z14
+	VFMADD231PS  Z12, Z14, Z2
+	VFMADD231PS  Z13, Z14, Z3
+	VBROADCASTSS 8(CX), Z14
+	VFMADD231PS  Z12, Z14, Z4
+	VFMADD231PS  Z13, Z14, Z5
+	VBROADCASTSS 12(CX), Z14
+	VFMADD231PS  Z12, Z14, Z6
+	VFMADD231PS  Z13, Z14, Z7
+	VBROADCASTSS 16(CX), Z14
+	VFMADD231PS  Z12, Z14, Z8
+	VFMADD231PS  Z13, Z14, Z9
+	VBROADCASTSS 20(CX), Z14
+	VFMADD231PS  Z12, Z14, Z10
+	VFMADD231PS  Z13, Z14, Z11
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop46
+
+done47:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x20
+	JL      edge48
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	VMOVUPS Z11, 64(AX)
+	ADDQ    CX, AX
+	JMP     end49
+
+edge48:
+	VPBROADCASTD DX, Z12
+	VMOVDQU32    gemm_lanes<>+0(SB), Z13
+	VPCMPD       $0x01, Z12, Z13, K1
+	SUBQ         $0x10, DX
+	VPBROADCASTD DX, Z12
+	VMOVDQU32    gemm_lanes<>+0(SB), Z13
+	VPCMPD       $0x01, Z12, Z13, K2
+	SUBQ         $0x10, DX
+	VMOVUPS      Z0, K1, (AX)
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z2, K1, (AX)
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z4, K1, (AX)
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z6, K1, (AX)
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z8, K1, (AX)
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z10, K1, (AX)
+	VMOVUPS      Z11, K2, 64(AX)
+	ADDQ         CX, AX
+
+end49:
+	JMP end3
+
+next45:
+	CMPQ   AX, $0x05
+	JNE    next50
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	TESTQ  AX, AX
+	JLE    done52
+
+loop51:
+	VMOVUPS      (DX), Z10
+	VMOVUPS      64(DX), Z11
+	VBROADCASTSS (CX), Z12
+	VFMADD231PS  Z10, Z12, Z0
+	VFMADD231PS  Z11, Z12, Z1
+	VBROADCASTSS 4(CX), Z12
+	VFMADD231PS  Z10, Z12, Z2
+	VFMADD231PS  Z11, Z12, Z3
+	VBROADCASTSS 8(CX), Z12
+	VFMADD231PS  Z10, Z12, Z4
+	VFMADD231PS  Z11, Z12, Z5
+	VBROADCASTSS 12(CX), Z12
+	VFMADD231PS  Z10, Z12, Z6
+	VFMADD231PS  Z11, Z12, Z7
+	VBROADCASTSS 16(CX), Z12
+	VFMADD231PS  Z10, Z12, Z8
+	VFMADD231PS  Z11, Z12, Z9
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop51
+
+done52:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x20
+	JL      edge53
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	VMOVUPS Z9, 64(AX)
+	ADDQ    CX, AX
+	JMP     end54
+
+edge53:
+	VPBROADCASTD DX, Z10
+	VMOVDQU32    gemm_lanes<>+0(SB), Z11
+	VPCMPD       $0x01, Z10, Z11, K1
+	SUBQ         $0x10, DX
+	VPBROADCASTD DX, Z10
+	VMOVDQU32    gemm_lanes<>+0(SB), Z11
+	VPCMPD       $0x01, Z10, Z11, K2
+	SUBQ         $0x10, DX
+	VMOVUPS      Z0, K1, (AX)
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z2, K1, (AX)
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z4, K1, (AX)
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z6, K1, (AX)
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z8, K1, (AX)
+	VMOVUPS      Z9, K2, 64(AX)
+	ADDQ         CX, AX
+
+end54:
+	JMP end3
+
+next50:
+	CMPQ   AX, $0x04
+	JNE    next55
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	TESTQ  AX, AX
+	JLE    done57
+
+loop56:
+	VMOVUPS      (DX), Z8
+	VMOVUPS      64(DX), Z9
+	VBROADCASTSS (CX), Z10
+	VFMADD231PS  Z8, Z10, Z0
+	VFMADD231PS  Z9, Z10, Z1
+	VBROADCASTSS 4(CX), Z10
+	VFMADD231PS  Z8, Z10, Z2
+	VFMADD231PS  Z9, Z10, Z3
+	VBROADCASTSS 8(CX), Z10
+	VFMADD231PS  Z8, Z10, Z4
+	VFMADD231PS  Z9, Z10, Z5
+	VBROADCASTSS 12(CX), Z10
+	VFMADD231PS  Z8, Z10, Z6
+	VFMADD231PS  Z9, Z10, Z7
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop56
+
+done57:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x20
+	JL      edge58
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	VMOVUPS Z7, 64(AX)
+	ADDQ    CX, AX
+	JMP     end59
+
+edge58:
+	VPBROADCASTD DX, Z8
+	VMOVDQU32    gemm_lanes<>+0(SB), Z9
+	VPCMPD       $0x01, Z8, Z9, K1
+	SUBQ         $0x10, DX
+	VPBROADCASTD DX, Z8
+	VMOVDQU32    gemm_lanes<>+0(SB), Z9
+	VPCMPD       $0x01, Z8, Z9, K2
+	SUBQ         $0x10, DX
+	VMOVUPS      Z0, K1, (AX)
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z2, K1, (AX)
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z4, K1, (AX)
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z6, K1, (AX)
+	VMOVUPS      Z7, K2, 64(AX)
+	ADDQ         CX, AX
+
+end59:
+	JMP end3
+
+next55:
+	CMPQ   AX, $0x03
+	JNE    next60
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	TESTQ  AX, AX
+	JLE    done62
+
+loop61:
+	VMOVUPS      (DX), Z6
+	VMOVUPS      64(DX), Z7
+	VBROADCASTSS (CX), Z8
+	VFMADD231PS  Z6, Z8, Z0
+	VFMADD231PS  Z7, Z8, Z1
+	VBROADCASTSS 4(CX), Z8
+	VFMADD231PS  Z6, Z8, Z2
+	VFMADD231PS  Z7, Z8, Z3
+	VBROADCASTSS 8(CX), Z8
+	VFMADD231PS  Z6, Z8, Z4
+	VFMADD231PS  Z7, Z8, Z5
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop61
+
+done62:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x20
+	JL      edge63
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	VMOVUPS Z5, 64(AX)
+	ADDQ    CX, AX
+	JMP     end64
+
+edge63:
+	VPBROADCASTD DX, Z6
+	VMOVDQU32    gemm_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z6, Z7, K1
+	SUBQ         $0x10, DX
+	VPBROADCASTD DX, Z6
+	VMOVDQU32    gemm_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z6, Z7, K2
+	SUBQ         $0x10, DX
+	VMOVUPS      Z0, K1, (AX)
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z2, K1, (AX)
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z4, K1, (AX)
+	VMOVUPS      Z5, K2, 64(AX)
+	ADDQ         CX, AX
+
+end64:
+	JMP end3
+
+next60:
+	CMPQ   AX, $0x02
+	JNE    next65
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	TESTQ  AX, AX
+	JLE    done67
+
+loop66:
+	VMOVUPS      (DX), Z4
+	VMOVUPS      64(DX), Z5
+	VBROADCASTSS (CX), Z6
+	VFMADD231PS  Z4, Z6, Z0
+	VFMADD231PS  Z5, Z6, Z1
+	VBROADCASTSS 4(CX), Z6
+	VFMADD231PS  Z4, Z6, Z2
+	VFMADD231PS  Z5, Z6, Z3
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop66
+
+done67:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x20
+	JL      edge68
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	VMOVUPS Z3, 64(AX)
+	ADDQ    CX, AX
+	JMP     end69
+
+edge68:
+	VPBROADCASTD DX, Z4
+	VMOVDQU32    gemm_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	SUBQ         $0x10, DX
+	VPBROADCASTD DX, Z4
+	VMOVDQU32    gemm_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K2
+	SUBQ         $0x10, DX
+	VMOVUPS      Z0, K1, (AX)
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z2, K1, (AX)
+	VMOVUPS      Z3, K2, 64(AX)
+	ADDQ         CX, AX
+
+end69:
+	JMP end3
+
+next65:
+	CMPQ   AX, $0x01
+	JNE    next70
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	TESTQ  AX, AX
+	JLE    done72
+
+loop71:
+	VMOVUPS      (DX), Z2
+	VMOVUPS      64(DX), Z3
+	VBROADCASTSS (CX), Z4
+	VFMADD231PS  Z2, Z4, Z0
+	VFMADD231PS  Z3, Z4, Z1
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop71
+
+done72:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x20
+	JL      edge73
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    CX, AX
+	JMP     end74
+
+edge73:
+	VPBROADCASTD DX, Z2
+	VMOVDQU32    gemm_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z2, Z3, K1
+	SUBQ         $0x10, DX
+	VPBROADCASTD DX, Z2
+	VMOVDQU32    gemm_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z2, Z3, K2
+	SUBQ         $0x10, DX
+	VMOVUPS      Z0, K1, (AX)
+	VMOVUPS      Z1, K2, 64(AX)
+	ADDQ         CX, AX
+
+end74:
+	JMP end3
+
+next70:
+	JMP end3
+
+single4:
+	CMPQ   AX, $0x0e
+	JNE    next75
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	VXORPS Z13, Z13, Z13
+	TESTQ  AX, AX
+	JLE    done77
+
+loop76:
+	VMOVUPS      (DX), Z14
+	VBROADCASTSS (CX), Z15
+	VFMADD231PS  Z14, Z15, Z0
+	VBROADCASTSS 4(CX), Z15
+	VFMADD231PS  Z14, Z15, Z1
+	VBROADCASTSS 8(CX), Z15
+	VFMADD231PS  Z14, Z15, Z2
+	VBROADCASTSS 12(CX), Z15
+	VFMADD231PS  Z14, Z15, Z3
+	VBROADCASTSS 16(CX), Z15
+	VFMADD231PS  Z14, Z15, Z4
+	VBROADCASTSS 20(CX), Z15
+	VFMADD231PS  Z14, Z15, Z5
+	VBROADCASTSS 24(CX), Z15
+	VFMADD231PS  Z14, Z15, Z6
+	VBROADCASTSS 28(CX), Z15
+	VFMADD231PS  Z14, Z15, Z7
+	VBROADCASTSS 32(CX), Z15
+	VFMADD231PS  Z14, Z15, Z8
+	VBROADCASTSS 36(CX), Z15
+	VFMADD231PS  Z14, Z15, Z9
+	VBROADCASTSS 40(CX), Z15
+	VFMADD231PS  Z14, Z15, Z10
+	VBROADCASTSS 44(CX), Z15
+	VFMADD231PS  Z14, Z15, Z11
+	VBROADCASTSS 48(CX), Z15
+	VFMADD231PS  Z14, Z15, Z12
+	VBROADCASTSS 52(CX), Z15
+	VFMADD231PS  Z14, Z15, Z13
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop76
+
+done77:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x10
+	JL      edge78
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z9, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z11, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z13, (AX)
+	ADDQ    CX, AX
+	JMP     end79
+
+edge78:
+	VPBROADCASTD DX, Z14
+	VMOVDQU32    gemm_lanes<>+0(SB), Z15
+	VPCMPD       $0x01, Z14, Z15, K1
+	SUBQ         $0x10, DX
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z7, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z8, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z9, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z10, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z11, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z12, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z13, K1, (AX)
+	ADDQ         CX, AX
+
+end79:
+	JMP end3
+
+next75:
+	CMPQ   AX, $0x0d
+	JNE    next80
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	VXORPS Z12, Z12, Z12
+	TESTQ  AX, AX
+	JLE    done82
+
+loop81:
+	VMOVUPS      (DX), Z13
+	VBROADCASTSS (CX), Z14
+	VFMADD231PS  Z13, Z14, Z0
+	VBROADCASTSS 4(CX), Z14
+	VFMADD231PS  Z13, Z14, Z1
+	VBROADCASTSS 8(CX), Z14
+	VFMADD231PS  Z13, Z14, Z2
+	VBROADCASTSS 12(CX), Z14
+	VFMADD231PS  Z13, Z14, Z3
+	VBROADCASTSS 16(CX), Z14
+	VFMADD231PS  Z13, Z14, Z4
+	VBROADCASTSS 20(CX), Z14
+	VFMADD231PS  Z13, Z14, Z5
+	VBROADCASTSS 24(CX), Z14
+	VFMADD231PS  Z13, Z14, Z6
+	VBROADCASTSS 28(CX), Z14
+	VFMADD231PS  Z13, Z14, Z7
+	VBROADCASTSS 32(CX), Z14
+	VFMADD231PS  Z13, Z14, Z8
+	VBROADCASTSS 36(CX), Z14
+	VFMADD231PS  Z13, Z14, Z9
+	VBROADCASTSS 40(CX), Z14
+	VFMADD231PS  Z13, Z14, Z10
+	VBROADCASTSS 44(CX), Z14
+	VFMADD231PS  Z13, Z14, Z11
+	VBROADCASTSS 48(CX), Z14
+	VFMADD231PS  Z13, Z14, Z12
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop81
+
+done82:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x10
+	JL      edge83
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z9, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z11, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z12, (AX)
+	ADDQ    CX, AX
+	JMP     end84
+
+edge83:
+	VPBROADCASTD DX, Z13
+	VMOVDQU32    gemm_lanes<>+0(SB), Z14
+	VPCMPD       $0x01, Z13, Z14, K1
+	SUBQ         $0x10, DX
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z7, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z8, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z9, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z10, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z11, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z12, K1, (AX)
+	ADDQ         CX, AX
+
+end84:
+	JMP end3
+
+next80:
+	CMPQ   AX, $0x0c
+	JNE    next85
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	VXORPS Z11, Z11, Z11
+	TESTQ  AX, AX
+	JLE    done87
+
+loop86:
+	VMOVUPS      (DX), Z12
+	VBROADCASTSS (CX), Z13
+	VFMADD231PS  Z12, Z13, Z0
+	VBROADCASTSS 4(CX), Z13
+	VFMADD231PS  Z12, Z13, Z1
+	VBROADCASTSS 8(CX), Z13
+	VFMADD231PS  Z12, Z13, Z2
+	VBROADCASTSS 12(CX), Z13
+	VFMADD231PS  Z12, Z13, Z3
+	VBROADCASTSS 16(CX), Z13
+	VFMADD231PS  Z12, Z13, Z4
+	VBROADCASTSS 20(CX), Z13
+	VFMADD231PS  Z12, Z13, Z5
+	VBROADCASTSS 24(CX), Z13
+	VFMADD231PS  Z12, Z13, Z6
+	VBROADCASTSS 28(CX), Z13
+	VFMADD231PS  Z12, Z13, Z7
+	VBROADCASTSS 32(CX), Z13
+	VFMADD231PS  Z12, Z13, Z8
+	VBROADCASTSS 36(CX), Z13
+	VFMADD231PS  Z12, Z13, Z9
+	VBROADCASTSS 40(CX), Z13
+	VFMADD231PS  Z12, Z13, Z10
+	VBROADCASTSS 44(CX), Z13
+	VFMADD231PS  Z12, Z13, Z11
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop86
+
+done87:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x10
+	JL      edge88
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z9, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z11, (AX)
+	ADDQ    CX, AX
+	JMP     end89
+
+edge88:
+	VPBROADCASTD DX, Z12
+	VMOVDQU32    gemm_lanes<>+0(SB), Z13
+	VPCMPD       $0x01, Z12, Z13, K1
+	SUBQ         $0x10, DX
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z7, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z8, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z9, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z10, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z11, K1, (AX)
+	ADDQ         CX, AX
+
+end89:
+	JMP end3
+
+next85:
+	CMPQ   AX, $0x0b
+	JNE    next90
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	VXORPS Z10, Z10, Z10
+	TESTQ  AX, AX
+	JLE    done92
+
+loop91:
+	VMOVUPS      (DX), Z11
+	VBROADCASTSS (CX), Z12
+	VFMADD231PS  Z11, Z12, Z0
+	VBROADCASTSS 4(CX), Z12
+	VFMADD231PS  Z11, Z12, Z1
+	VBROADCASTSS 8(CX), Z12
+	VFMADD231PS  Z11, Z12, Z2
+	VBROADCASTSS 12(CX), Z12
+	VFMADD231PS  Z11, Z12, Z3
+	VBROADCASTSS 16(CX), Z12
+	VFMADD231PS  Z11, Z12, Z4
+	VBROADCASTSS 20(CX), Z12
+	VFMADD231PS  Z11, Z12, Z5
+	VBROADCASTSS 24(CX), Z12
+	VFMADD231PS  Z11, Z12, Z6
+	VBROADCASTSS 28(CX), Z12
+	VFMADD231PS  Z11, Z12, Z7
+	VBROADCASTSS 32(CX), Z12
+	VFMADD231PS  Z11, Z12, Z8
+	VBROADCASTSS 36(CX), Z12
+	VFMADD231PS  Z11, Z12, Z9
+	VBROADCASTSS 40(CX), Z12
+	VFMADD231PS  Z11, Z12, Z10
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop91
+
+done92:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x10
+	JL      edge93
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z9, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z10, (AX)
+	ADDQ    CX, AX
+	JMP     end94
+
+edge93:
+	VPBROADCASTD DX, Z11
+	VMOVDQU32    gemm_lanes<>+0(SB), Z12
+	VPCMPD       $0x01, Z11, Z12, K1
+	SUBQ         $0x10, DX
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z7, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z8, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z9, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z10, K1, (AX)
+	ADDQ         CX, AX
+
+end94:
+	JMP end3
+
+next90:
+	CMPQ   AX, $0x0a
+	JNE    next95
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	VXORPS Z9, Z9, Z9
+	TESTQ  AX, AX
+	JLE    done97
+
+loop96:
+	VMOVUPS      (DX), Z10
+	VBROADCASTSS (CX), Z11
+	VFMADD231PS  Z10, Z11, Z0
+	VBROADCASTSS 4(CX), Z11
+	VFMADD231PS  Z10, Z11, Z1
+	VBROADCASTSS 8(CX), Z11
+	VFMADD231PS  Z10, Z11, Z2
+	VBROADCASTSS 12(CX), Z11
+	VFMADD231PS  Z10, Z11, Z3
+	VBROADCASTSS 16(CX), Z11
+	VFMADD231PS  Z10, Z11, Z4
+	VBROADCASTSS 20(CX), Z11
+	VFMADD231PS  Z10, Z11, Z5
+	VBROADCASTSS 24(CX), Z11
+	VFMADD231PS  Z10, Z11, Z6
+	VBROADCASTSS 28(CX), Z11
+	VFMADD231PS  Z10, Z11, Z7
+	VBROADCASTSS 32(CX), Z11
+	VFMADD231PS  Z10, Z11, Z8
+	VBROADCASTSS 36(CX), Z11
+	VFMADD231PS  Z10, Z11, Z9
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop96
+
+done97:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x10
+	JL      edge98
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z9, (AX)
+	ADDQ    CX, AX
+	JMP     end99
+
+edge98:
+	VPBROADCASTD DX, Z10
+	VMOVDQU32    gemm_lanes<>+0(SB), Z11
+	VPCMPD       $0x01, Z10, Z11, K1
+	SUBQ         $0x10, DX
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z7, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z8, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z9, K1, (AX)
+	ADDQ         CX, AX
+
+end99:
+	JMP end3
+
+next95:
+	CMPQ   AX, $0x09
+	JNE    next100
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	VXORPS Z8, Z8, Z8
+	TESTQ  AX, AX
+	JLE    done102
+
+loop101:
+	VMOVUPS      (DX), Z9
+	VBROADCASTSS (CX), Z10
+	VFMADD231PS  Z9, Z10, Z0
+	VBROADCASTSS 4(CX), Z10
+	VFMADD231PS  Z9, Z10, Z1
+	VBROADCASTSS 8(CX), Z10
+	VFMADD231PS  Z9, Z10, Z2
+	VBROADCASTSS 12(CX), Z10
+	VFMADD231PS  Z9, Z10, Z3
+	VBROADCASTSS 16(CX), Z10
+	VFMADD231PS  Z9, Z10, Z4
+	VBROADCASTSS 20(CX), Z10
+	VFMADD231PS  Z9, Z10, Z5
+	VBROADCASTSS 24(CX), Z10
+	VFMADD231PS  Z9, Z10, Z6
+	VBROADCASTSS 28(CX), Z10
+	VFMADD231PS  Z9, Z10, Z7
+	VBROADCASTSS 32(CX), Z10
+	VFMADD231PS  Z9, Z10, Z8
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop101
+
+done102:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x10
+	JL      edge103
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z8, (AX)
+	ADDQ    CX, AX
+	JMP     end104
+
+edge103:
+	VPBROADCASTD DX, Z9
+	VMOVDQU32    gemm_lanes<>+0(SB), Z10
+	VPCMPD       $0x01, Z9, Z10, K1
+	SUBQ         $0x10, DX
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z7, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z8, K1, (AX)
+	ADDQ         CX, AX
+
+end104:
+	JMP end3
+
+next100:
+	CMPQ   AX, $0x08
+	JNE    next105
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	TESTQ  AX, AX
+	JLE    done107
+
+loop106:
+	VMOVUPS      (DX), Z8
+	VBROADCASTSS (CX), Z9
+	VFMADD231PS  Z8, Z9, Z0
+	VBROADCASTSS 4(CX), Z9
+	VFMADD231PS  Z8, Z9, Z1
+	VBROADCASTSS 8(CX), Z9
+	VFMADD231PS  Z8, Z9, Z2
+	VBROADCASTSS 12(CX), Z9
+	VFMADD231PS  Z8, Z9, Z3
+	VBROADCASTSS 16(CX), Z9
+	VFMADD231PS  Z8, Z9, Z4
+	VBROADCASTSS 20(CX), Z9
+	VFMADD231PS  Z8, Z9, Z5
+	VBROADCASTSS 24(CX), Z9
+	VFMADD231PS  Z8, Z9, Z6
+	VBROADCASTSS 28(CX), Z9
+	VFMADD231PS  Z8, Z9, Z7
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop106
+
+done107:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x10
+	JL      edge108
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z7, (AX)
+	ADDQ    CX, AX
+	JMP     end109
+
+edge108:
+	VPBROADCASTD DX, Z8
+	VMOVDQU32    gemm_lanes<>+0(SB), Z9
+	VPCMPD       $0x01, Z8, Z9, K1
+	SUBQ         $0x10, DX
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z7, K1, (AX)
+	ADDQ         CX, AX
+
+end109:
+	JMP end3
+
+next105:
+	CMPQ   AX, $0x07
+	JNE    next110
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	TESTQ  AX, AX
+	JLE    done112
+
+loop111:
+	VMOVUPS      (DX), Z7
+	VBROADCASTSS (CX), Z8
+	VFMADD231PS  Z7, Z8, Z0
+	VBROADCASTSS 4(CX), Z8
+	VFMADD231PS  Z7, Z8, Z1
+	VBROADCASTSS 8(CX), Z8
+	VFMADD231PS  Z7, Z8, Z2
+	VBROADCASTSS 12(CX), Z8
+	VFMADD231PS  Z7, Z8, Z3
+	VBROADCASTSS 16(CX), Z8
+	VFMADD231PS  Z7, Z8, Z4
+	VBROADCASTSS 20(CX), Z8
+	VFMADD231PS  Z7, Z8, Z5
+	VBROADCASTSS 24(CX), Z8
+	VFMADD231PS  Z7, Z8, Z6
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop111
+
+done112:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x10
+	JL      edge113
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z6, (AX)
+	ADDQ    CX, AX
+	JMP     end114
+
+edge113:
+	VPBROADCASTD DX, Z7
+	VMOVDQU32    gemm_lanes<>+0(SB), Z8
+	VPCMPD       $0x01, Z7, Z8, K1
+	SUBQ         $0x10, DX
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z6, K1, (AX)
+	ADDQ         CX, AX
+
+end114:
+	JMP end3
+
+next110:
+	CMPQ   AX, $0x06
+	JNE    next115
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	TESTQ  AX, AX
+	JLE    done117
+
+loop116:
+	VMOVUPS      (DX), Z6
+	VBROADCASTSS (CX), Z7
+	VFMADD231PS  Z6, Z7, Z0
+	VBROADCASTSS 4(CX), Z7
+	VFMADD231PS  Z6, Z7, Z1
+	VBROADCASTSS 8(CX), Z7
+	VFMADD231PS  Z6, Z7, Z2
+	VBROADCASTSS 12(CX), Z7
+	VFMADD231PS  Z6, Z7, Z3
+	VBROADCASTSS 16(CX), Z7
+	VFMADD231PS  Z6, Z7, Z4
+	VBROADCASTSS 20(CX), Z7
+	VFMADD231PS  Z6, Z7, Z5
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop116
+
+done117:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x10
+	JL      edge118
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z5, (AX)
+	ADDQ    CX, AX
+	JMP     end119
+
+edge118:
+	VPBROADCASTD DX, Z6
+	VMOVDQU32    gemm_lanes<>+0(SB), Z7
+	VPCMPD       $0x01, Z6, Z7, K1
+	SUBQ         $0x10, DX
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z5, K1, (AX)
+	ADDQ         CX, AX
+
+end119:
+	JMP end3
+
+next115:
+	CMPQ   AX, $0x05
+	JNE    next120
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	TESTQ  AX, AX
+	JLE    done122
+
+loop121:
+	VMOVUPS      (DX), Z5
+	VBROADCASTSS (CX), Z6
+	VFMADD231PS  Z5, Z6, Z0
+	VBROADCASTSS 4(CX), Z6
+	VFMADD231PS  Z5, Z6, Z1
+	VBROADCASTSS 8(CX), Z6
+	VFMADD231PS  Z5, Z6, Z2
+	VBROADCASTSS 12(CX), Z6
+	VFMADD231PS  Z5, Z6, Z3
+	VBROADCASTSS 16(CX), Z6
+	VFMADD231PS  Z5, Z6, Z4
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop121
+
+done122:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x10
+	JL      edge123
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z4, (AX)
+	ADDQ    CX, AX
+	JMP     end124
+
+edge123:
+	VPBROADCASTD DX, Z5
+	VMOVDQU32    gemm_lanes<>+0(SB), Z6
+	VPCMPD       $0x01, Z5, Z6, K1
+	SUBQ         $0x10, DX
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z4, K1, (AX)
+	ADDQ         CX, AX
+
+end124:
+	JMP end3
+
+next120:
+	CMPQ   AX, $0x04
+	JNE    next125
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	TESTQ  AX, AX
+	JLE    done127
+
+loop126:
+	VMOVUPS      (DX), Z4
+	VBROADCASTSS (CX), Z5
+	VFMADD231PS  Z4, Z5, Z0
+	VBROADCASTSS 4(CX), Z5
+	VFMADD231PS  Z4, Z5, Z1
+	VBROADCASTSS 8(CX), Z5
+	VFMADD231PS  Z4, Z5, Z2
+	VBROADCASTSS 12(CX), Z5
+	VFMADD231PS  Z4, Z5, Z3
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop126
+
+done127:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x10
+	JL      edge128
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z3, (AX)
+	ADDQ    CX, AX
+	JMP     end129
+
+edge128:
+	VPBROADCASTD DX, Z4
+	VMOVDQU32    gemm_lanes<>+0(SB), Z5
+	VPCMPD       $0x01, Z4, Z5, K1
+	SUBQ         $0x10, DX
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z3, K1, (AX)
+	ADDQ         CX, AX
+
+end129:
+	JMP end3
+
+next125:
+	CMPQ   AX, $0x03
+	JNE    next130
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	TESTQ  AX, AX
+	JLE    done132
+
+loop131:
+	VMOVUPS      (DX), Z3
+	VBROADCASTSS (CX), Z4
+	VFMADD231PS  Z3, Z4, Z0
+	VBROADCASTSS 4(CX), Z4
+	VFMADD231PS  Z3, Z4, Z1
+	VBROADCASTSS 8(CX), Z4
+	VFMADD231PS  Z3, Z4, Z2
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop131
+
+done132:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x10
+	JL      edge133
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z2, (AX)
+	ADDQ    CX, AX
+	JMP     end134
+
+edge133:
+	VPBROADCASTD DX, Z3
+	VMOVDQU32    gemm_lanes<>+0(SB), Z4
+	VPCMPD       $0x01, Z3, Z4, K1
+	SUBQ         $0x10, DX
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z2, K1, (AX)
+	ADDQ         CX, AX
+
+end134:
+	JMP end3
+
+next130:
+	CMPQ   AX, $0x02
+	JNE    next135
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	TESTQ  AX, AX
+	JLE    done137
+
+loop136:
+	VMOVUPS      (DX), Z2
+	VBROADCASTSS (CX), Z3
+	VFMADD231PS  Z2, Z3, Z0
+	VBROADCASTSS 4(CX), Z3
+	VFMADD231PS  Z2, Z3, Z1
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop136
+
+done137:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x10
+	JL      edge138
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	ADDQ    CX, AX
+	JMP     end139
+
+edge138:
+	VPBROADCASTD DX, Z2
+	VMOVDQU32    gemm_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z2, Z3, K1
+	SUBQ         $0x10, DX
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+	VMOVUPS      Z1, K1, (AX)
+	ADDQ         CX, AX
+
+end139:
+	JMP end3
+
+next135:
+	CMPQ   AX, $0x01
+	JNE    next140
+	MOVQ   k+16(FP), AX
+	MOVQ   a+24(FP), CX
+	MOVQ   b+40(FP), DX
+	MOVQ   lda+32(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   ldb+48(FP), SI
+	SHLQ   $0x02, SI
+	VXORPS Z0, Z0, Z0
+	TESTQ  AX, AX
+	JLE    done142
+
+loop141:
+	VMOVUPS      (DX), Z1
+	VBROADCASTSS (CX), Z2
+	VFMADD231PS  Z1, Z2, Z0
+	ADDQ         BX, CX
+	ADDQ         SI, DX
+	DECQ         AX
+	JNZ          loop141
+
+done142:
+	MOVQ    c+56(FP), AX
+	MOVQ    ldc+64(FP), CX
+	MOVQ    cols+72(FP), DX
+	SHLQ    $0x02, CX
+	CMPQ    DX, $0x10
+	JL      edge143
+	VMOVUPS Z0, (AX)
+	ADDQ    CX, AX
+	JMP     end144
+
+edge143:
+	VPBROADCASTD DX, Z1
+	VMOVDQU32    gemm_lanes<>+0(SB), Z2
+	VPCMPD       $0x01, Z1, Z2, K1
+	SUBQ         $0x10, DX
+	VMOVUPS      Z0, K1, (AX)
+	ADDQ         CX, AX
+
+end144:
+	JMP end3
+
+next140:
+end3:
+	MOVQ  rows+8(FP), AX
+	SHLQ  $0x02, AX
+	MOVQ  a+24(FP), CX
+	MOVQ  c+56(FP), DX
+	MOVQ  panels+0(FP), BX
+	DECQ  BX
+	JZ    next145
+	MOVQ  BX, panels+0(FP)
+	ADDQ  AX, CX
+	MOVQ  CX, a+24(FP)
+	MOVQ  ldc+64(FP), CX
+	IMULQ CX, AX
+	ADDQ  AX, DX
+	MOVQ  DX, c+56(FP)
+	JMP   panel2
+
+next145:
+	MOVQ cols+72(FP), AX
+	MOVQ b+40(FP), CX
+	SUBQ $0x20, AX
+	JLE  end146
+	MOVQ AX, cols+72(FP)
+	ADDQ $0x00000080, CX
+	MOVQ CX, b+40(FP)
+	MOVQ 8(SP), AX
+	MOVQ AX, panels+0(FP)
+	MOVQ 16(SP), AX
+	MOVQ AX, a+24(FP)
+	MOVQ 24(SP), AX
+	ADDQ $0x00000080, AX
+	MOVQ AX, c+56(FP)
+	JMP  columns1
+
+end146:
+	LDMXCSR (SP)
 	VZEROUPPER
 	RET
 

@@ -11,6 +11,13 @@ func gemmTile(rows, k int, a *float32, lda int, b *float32, ldb int, c *float32,
 	}
 }
 
+func powerTiles(panels, rows, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc, cols int) {
+	switch current() {
+	case neon:
+		powerTilesNEON(panels, rows, k, a, lda, b, ldb, c, ldc, cols)
+	}
+}
+
 func gemmNarrow(rows, k int, a, b, c *float32, ldc int) {
 	switch current() {
 	case neon:
@@ -36,6 +43,12 @@ func packTransposed(dst *float32, width int, src *float32, stride, rows, k int) 
 //
 //go:noescape
 func gemmTileNEON(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
+
+// powerTiles: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] for panels of rows rows and all columns, with 0
+// for denormal numbers.
+//
+//go:noescape
+func powerTilesNEON(panels int, rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int)
 
 // gemmNarrow: c[i][j] = Σ_p a[p·rows+i]·b[p][j] for up to three rows of c and several panels of b.
 //

@@ -6,25 +6,13 @@
 
 // gemmTile: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] over the width of the tile.
 // func gemmTileNEON(rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int, mode int, bias *float32)
-TEXT ·gemmTileNEON(SB), NOSPLIT, $16-88
+TEXT ·gemmTileNEON(SB), NOSPLIT, $0-88
 	MOVD rows+0(FP), R0
-	MOVD mode+72(FP), R1
-	CMP $3, R1
-	BNE normal1
-	MOVD FPCR, R17
-	MOVW R17, 16(RSP)
-	MOVWU 16(RSP), R1
-	ORR $16777216, R1
-	MOVW R1, 20(RSP)
-	MOVWU 20(RSP), R17
-	MOVD R17, FPCR
-
-normal1:
 	MOVD cols+64(FP), R1
 	CMP $4, R1
-	BLE single3
+	BLE single2
 	CMP $8, R0
-	BNE next4
+	BNE next3
 	MOVD k+8(FP), R0
 	MOVD a+16(FP), R1
 	MOVD b+32(FP), R2
@@ -57,9 +45,9 @@ normal1:
 	VEOR V22.B16, V22.B16, V22.B16
 	VEOR V23.B16, V23.B16, V23.B16
 	CMP $0, R0
-	BLE done6
+	BLE done5
 
-loop5:
+loop4:
 	FMOVQ 0(R2), F24
 	FMOVQ 16(R2), F25
 	FMOVQ 32(R2), F26
@@ -92,16 +80,16 @@ loop5:
 	ADDS R3, R1
 	ADDS R6, R2
 	SUBS $1, R0
-	BNE loop5
+	BNE loop4
 
-done6:
+done5:
 	MOVD mode+72(FP), R0
 	MOVD c+48(FP), R1
 	MOVD ldc+56(FP), R2
 	MOVD cols+64(FP), R3
 	LSL $2, R2
 	CMP $2, R0
-	BNE plain7
+	BNE plain6
 	MOVD bias+80(FP), R6
 	FMOVS 0(R6), F24
 	VDUP V24.S[0], V24.S4
@@ -144,11 +132,11 @@ done6:
 	WORD $0x4E38D6D6 // FADD V22.4S, V22.4S, V24.4S
 	WORD $0x4E38D6F7 // FADD V23.4S, V23.4S, V24.4S
 
-plain7:
+plain6:
 	CMP $12, R3
-	BLT edge8
+	BLT edge7
 	CMP $1, R0
-	BNE set10
+	BNE set9
 	MOVD R1, R0
 	FMOVQ 0(R0), F31
 	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
@@ -230,9 +218,9 @@ plain7:
 	WORD $0x4E3FD6F7 // FADD V23.4S, V23.4S, V31.4S
 	FMOVQ F23, 32(R0)
 	ADDS R2, R0
-	B end11
+	B end10
 
-set10:
+set9:
 	MOVD R1, R0
 	VST1 [V0.S4], (R0)
 	FMOVQ F1, 16(R0)
@@ -267,10 +255,10 @@ set10:
 	FMOVQ F23, 32(R0)
 	ADDS R2, R0
 
-end11:
-	B end9
+end10:
+	B end8
 
-edge8:
+edge7:
 	MOVD R3, R6
 	SUBS $4, R3
 	MOVD R3, R7
@@ -278,7 +266,7 @@ edge8:
 	MOVD R3, R8
 	SUBS $4, R3
 	CMP $1, R0
-	BNE set12
+	BNE set11
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	VEOR V24.B16, V24.B16, V24.B16
@@ -1296,9 +1284,9 @@ below2_48:
 
 moved_48:
 	ADDS R2, R0
-	B end13
+	B end12
 
-set12:
+set11:
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	SUB $4, R6, R16
@@ -1789,14 +1777,14 @@ below2_72:
 moved_72:
 	ADDS R2, R0
 
-end13:
+end12:
 
-end9:
-	B end2
+end8:
+	B end1
 
-next4:
+next3:
 	CMP $7, R0
-	BNE next14
+	BNE next13
 	MOVD k+8(FP), R0
 	MOVD a+16(FP), R1
 	MOVD b+32(FP), R2
@@ -1826,9 +1814,9 @@ next4:
 	VEOR V19.B16, V19.B16, V19.B16
 	VEOR V20.B16, V20.B16, V20.B16
 	CMP $0, R0
-	BLE done16
+	BLE done15
 
-loop15:
+loop14:
 	FMOVQ 0(R2), F21
 	FMOVQ 16(R2), F22
 	FMOVQ 32(R2), F23
@@ -1859,16 +1847,16 @@ loop15:
 	ADDS R3, R1
 	ADDS R6, R2
 	SUBS $1, R0
-	BNE loop15
+	BNE loop14
 
-done16:
+done15:
 	MOVD mode+72(FP), R0
 	MOVD c+48(FP), R1
 	MOVD ldc+56(FP), R2
 	MOVD cols+64(FP), R3
 	LSL $2, R2
 	CMP $2, R0
-	BNE plain17
+	BNE plain16
 	MOVD bias+80(FP), R6
 	FMOVS 0(R6), F21
 	VDUP V21.S[0], V21.S4
@@ -1906,11 +1894,11 @@ done16:
 	WORD $0x4E35D673 // FADD V19.4S, V19.4S, V21.4S
 	WORD $0x4E35D694 // FADD V20.4S, V20.4S, V21.4S
 
-plain17:
+plain16:
 	CMP $12, R3
-	BLT edge18
+	BLT edge17
 	CMP $1, R0
-	BNE set20
+	BNE set19
 	MOVD R1, R0
 	FMOVQ 0(R0), F31
 	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
@@ -1982,9 +1970,9 @@ plain17:
 	WORD $0x4E3FD694 // FADD V20.4S, V20.4S, V31.4S
 	FMOVQ F20, 32(R0)
 	ADDS R2, R0
-	B end21
+	B end20
 
-set20:
+set19:
 	MOVD R1, R0
 	VST1 [V0.S4], (R0)
 	FMOVQ F1, 16(R0)
@@ -2015,10 +2003,10 @@ set20:
 	FMOVQ F20, 32(R0)
 	ADDS R2, R0
 
-end21:
-	B end19
+end20:
+	B end18
 
-edge18:
+edge17:
 	MOVD R3, R6
 	SUBS $4, R3
 	MOVD R3, R7
@@ -2026,7 +2014,7 @@ edge18:
 	MOVD R3, R8
 	SUBS $4, R3
 	CMP $1, R0
-	BNE set22
+	BNE set21
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	VEOR V21.B16, V21.B16, V21.B16
@@ -2917,9 +2905,9 @@ below2_114:
 
 moved_114:
 	ADDS R2, R0
-	B end23
+	B end22
 
-set22:
+set21:
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	SUB $4, R6, R16
@@ -3349,14 +3337,14 @@ below2_135:
 moved_135:
 	ADDS R2, R0
 
-end23:
+end22:
 
-end19:
-	B end2
+end18:
+	B end1
 
-next14:
+next13:
 	CMP $6, R0
-	BNE next24
+	BNE next23
 	MOVD k+8(FP), R0
 	MOVD a+16(FP), R1
 	MOVD b+32(FP), R2
@@ -3383,9 +3371,9 @@ next14:
 	VEOR V16.B16, V16.B16, V16.B16
 	VEOR V17.B16, V17.B16, V17.B16
 	CMP $0, R0
-	BLE done26
+	BLE done25
 
-loop25:
+loop24:
 	FMOVQ 0(R2), F18
 	FMOVQ 16(R2), F19
 	FMOVQ 32(R2), F20
@@ -3412,16 +3400,16 @@ loop25:
 	ADDS R3, R1
 	ADDS R6, R2
 	SUBS $1, R0
-	BNE loop25
+	BNE loop24
 
-done26:
+done25:
 	MOVD mode+72(FP), R0
 	MOVD c+48(FP), R1
 	MOVD ldc+56(FP), R2
 	MOVD cols+64(FP), R3
 	LSL $2, R2
 	CMP $2, R0
-	BNE plain27
+	BNE plain26
 	MOVD bias+80(FP), R6
 	FMOVS 0(R6), F18
 	VDUP V18.S[0], V18.S4
@@ -3454,11 +3442,11 @@ done26:
 	WORD $0x4E32D610 // FADD V16.4S, V16.4S, V18.4S
 	WORD $0x4E32D631 // FADD V17.4S, V17.4S, V18.4S
 
-plain27:
+plain26:
 	CMP $12, R3
-	BLT edge28
+	BLT edge27
 	CMP $1, R0
-	BNE set30
+	BNE set29
 	MOVD R1, R0
 	FMOVQ 0(R0), F31
 	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
@@ -3520,9 +3508,9 @@ plain27:
 	WORD $0x4E3FD631 // FADD V17.4S, V17.4S, V31.4S
 	FMOVQ F17, 32(R0)
 	ADDS R2, R0
-	B end31
+	B end30
 
-set30:
+set29:
 	MOVD R1, R0
 	VST1 [V0.S4], (R0)
 	FMOVQ F1, 16(R0)
@@ -3549,10 +3537,10 @@ set30:
 	FMOVQ F17, 32(R0)
 	ADDS R2, R0
 
-end31:
-	B end29
+end30:
+	B end28
 
-edge28:
+edge27:
 	MOVD R3, R6
 	SUBS $4, R3
 	MOVD R3, R7
@@ -3560,7 +3548,7 @@ edge28:
 	MOVD R3, R8
 	SUBS $4, R3
 	CMP $1, R0
-	BNE set32
+	BNE set31
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	VEOR V18.B16, V18.B16, V18.B16
@@ -4324,9 +4312,9 @@ below2_171:
 
 moved_171:
 	ADDS R2, R0
-	B end33
+	B end32
 
-set32:
+set31:
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	SUB $4, R6, R16
@@ -4695,14 +4683,14 @@ below2_189:
 moved_189:
 	ADDS R2, R0
 
-end33:
+end32:
 
-end29:
-	B end2
+end28:
+	B end1
 
-next24:
+next23:
 	CMP $5, R0
-	BNE next34
+	BNE next33
 	MOVD k+8(FP), R0
 	MOVD a+16(FP), R1
 	MOVD b+32(FP), R2
@@ -4726,9 +4714,9 @@ next24:
 	VEOR V13.B16, V13.B16, V13.B16
 	VEOR V14.B16, V14.B16, V14.B16
 	CMP $0, R0
-	BLE done36
+	BLE done35
 
-loop35:
+loop34:
 	FMOVQ 0(R2), F15
 	FMOVQ 16(R2), F16
 	FMOVQ 32(R2), F17
@@ -4752,16 +4740,16 @@ loop35:
 	ADDS R3, R1
 	ADDS R6, R2
 	SUBS $1, R0
-	BNE loop35
+	BNE loop34
 
-done36:
+done35:
 	MOVD mode+72(FP), R0
 	MOVD c+48(FP), R1
 	MOVD ldc+56(FP), R2
 	MOVD cols+64(FP), R3
 	LSL $2, R2
 	CMP $2, R0
-	BNE plain37
+	BNE plain36
 	MOVD bias+80(FP), R6
 	FMOVS 0(R6), F15
 	VDUP V15.S[0], V15.S4
@@ -4789,11 +4777,11 @@ done36:
 	WORD $0x4E2FD5AD // FADD V13.4S, V13.4S, V15.4S
 	WORD $0x4E2FD5CE // FADD V14.4S, V14.4S, V15.4S
 
-plain37:
+plain36:
 	CMP $12, R3
-	BLT edge38
+	BLT edge37
 	CMP $1, R0
-	BNE set40
+	BNE set39
 	MOVD R1, R0
 	FMOVQ 0(R0), F31
 	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
@@ -4845,9 +4833,9 @@ plain37:
 	WORD $0x4E3FD5CE // FADD V14.4S, V14.4S, V31.4S
 	FMOVQ F14, 32(R0)
 	ADDS R2, R0
-	B end41
+	B end40
 
-set40:
+set39:
 	MOVD R1, R0
 	VST1 [V0.S4], (R0)
 	FMOVQ F1, 16(R0)
@@ -4870,10 +4858,10 @@ set40:
 	FMOVQ F14, 32(R0)
 	ADDS R2, R0
 
-end41:
-	B end39
+end40:
+	B end38
 
-edge38:
+edge37:
 	MOVD R3, R6
 	SUBS $4, R3
 	MOVD R3, R7
@@ -4881,7 +4869,7 @@ edge38:
 	MOVD R3, R8
 	SUBS $4, R3
 	CMP $1, R0
-	BNE set42
+	BNE set41
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	VEOR V15.B16, V15.B16, V15.B16
@@ -5518,9 +5506,9 @@ below2_219:
 
 moved_219:
 	ADDS R2, R0
-	B end43
+	B end42
 
-set42:
+set41:
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	SUB $4, R6, R16
@@ -5828,14 +5816,14 @@ below2_234:
 moved_234:
 	ADDS R2, R0
 
-end43:
+end42:
 
-end39:
-	B end2
+end38:
+	B end1
 
-next34:
+next33:
 	CMP $4, R0
-	BNE next44
+	BNE next43
 	MOVD k+8(FP), R0
 	MOVD a+16(FP), R1
 	MOVD b+32(FP), R2
@@ -5856,9 +5844,9 @@ next34:
 	VEOR V10.B16, V10.B16, V10.B16
 	VEOR V11.B16, V11.B16, V11.B16
 	CMP $0, R0
-	BLE done46
+	BLE done45
 
-loop45:
+loop44:
 	FMOVQ 0(R2), F12
 	FMOVQ 16(R2), F13
 	FMOVQ 32(R2), F14
@@ -5878,16 +5866,16 @@ loop45:
 	ADDS R3, R1
 	ADDS R6, R2
 	SUBS $1, R0
-	BNE loop45
+	BNE loop44
 
-done46:
+done45:
 	MOVD mode+72(FP), R0
 	MOVD c+48(FP), R1
 	MOVD ldc+56(FP), R2
 	MOVD cols+64(FP), R3
 	LSL $2, R2
 	CMP $2, R0
-	BNE plain47
+	BNE plain46
 	MOVD bias+80(FP), R6
 	FMOVS 0(R6), F12
 	VDUP V12.S[0], V12.S4
@@ -5910,11 +5898,11 @@ done46:
 	WORD $0x4E2CD54A // FADD V10.4S, V10.4S, V12.4S
 	WORD $0x4E2CD56B // FADD V11.4S, V11.4S, V12.4S
 
-plain47:
+plain46:
 	CMP $12, R3
-	BLT edge48
+	BLT edge47
 	CMP $1, R0
-	BNE set50
+	BNE set49
 	MOVD R1, R0
 	FMOVQ 0(R0), F31
 	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
@@ -5956,9 +5944,9 @@ plain47:
 	WORD $0x4E3FD56B // FADD V11.4S, V11.4S, V31.4S
 	FMOVQ F11, 32(R0)
 	ADDS R2, R0
-	B end51
+	B end50
 
-set50:
+set49:
 	MOVD R1, R0
 	VST1 [V0.S4], (R0)
 	FMOVQ F1, 16(R0)
@@ -5977,10 +5965,10 @@ set50:
 	FMOVQ F11, 32(R0)
 	ADDS R2, R0
 
-end51:
-	B end49
+end50:
+	B end48
 
-edge48:
+edge47:
 	MOVD R3, R6
 	SUBS $4, R3
 	MOVD R3, R7
@@ -5988,7 +5976,7 @@ edge48:
 	MOVD R3, R8
 	SUBS $4, R3
 	CMP $1, R0
-	BNE set52
+	BNE set51
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	VEOR V12.B16, V12.B16, V12.B16
@@ -6498,9 +6486,9 @@ below2_258:
 
 moved_258:
 	ADDS R2, R0
-	B end53
+	B end52
 
-set52:
+set51:
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	SUB $4, R6, R16
@@ -6747,14 +6735,14 @@ below2_270:
 moved_270:
 	ADDS R2, R0
 
-end53:
+end52:
 
-end49:
-	B end2
+end48:
+	B end1
 
-next44:
+next43:
 	CMP $3, R0
-	BNE next54
+	BNE next53
 	MOVD k+8(FP), R0
 	MOVD a+16(FP), R1
 	MOVD b+32(FP), R2
@@ -6772,9 +6760,9 @@ next44:
 	VEOR V7.B16, V7.B16, V7.B16
 	VEOR V8.B16, V8.B16, V8.B16
 	CMP $0, R0
-	BLE done56
+	BLE done55
 
-loop55:
+loop54:
 	FMOVQ 0(R2), F9
 	FMOVQ 16(R2), F10
 	FMOVQ 32(R2), F11
@@ -6792,16 +6780,16 @@ loop55:
 	ADDS R3, R1
 	ADDS R6, R2
 	SUBS $1, R0
-	BNE loop55
+	BNE loop54
 
-done56:
+done55:
 	MOVD mode+72(FP), R0
 	MOVD c+48(FP), R1
 	MOVD ldc+56(FP), R2
 	MOVD cols+64(FP), R3
 	LSL $2, R2
 	CMP $2, R0
-	BNE plain57
+	BNE plain56
 	MOVD bias+80(FP), R6
 	FMOVS 0(R6), F9
 	VDUP V9.S[0], V9.S4
@@ -6819,11 +6807,11 @@ done56:
 	WORD $0x4E29D4E7 // FADD V7.4S, V7.4S, V9.4S
 	WORD $0x4E29D508 // FADD V8.4S, V8.4S, V9.4S
 
-plain57:
+plain56:
 	CMP $12, R3
-	BLT edge58
+	BLT edge57
 	CMP $1, R0
-	BNE set60
+	BNE set59
 	MOVD R1, R0
 	FMOVQ 0(R0), F31
 	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
@@ -6855,9 +6843,9 @@ plain57:
 	WORD $0x4E3FD508 // FADD V8.4S, V8.4S, V31.4S
 	FMOVQ F8, 32(R0)
 	ADDS R2, R0
-	B end61
+	B end60
 
-set60:
+set59:
 	MOVD R1, R0
 	VST1 [V0.S4], (R0)
 	FMOVQ F1, 16(R0)
@@ -6872,10 +6860,10 @@ set60:
 	FMOVQ F8, 32(R0)
 	ADDS R2, R0
 
-end61:
-	B end59
+end60:
+	B end58
 
-edge58:
+edge57:
 	MOVD R3, R6
 	SUBS $4, R3
 	MOVD R3, R7
@@ -6883,7 +6871,7 @@ edge58:
 	MOVD R3, R8
 	SUBS $4, R3
 	CMP $1, R0
-	BNE set62
+	BNE set61
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	VEOR V9.B16, V9.B16, V9.B16
@@ -7266,9 +7254,9 @@ below2_288:
 
 moved_288:
 	ADDS R2, R0
-	B end63
+	B end62
 
-set62:
+set61:
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	SUB $4, R6, R16
@@ -7454,14 +7442,14 @@ below2_297:
 moved_297:
 	ADDS R2, R0
 
-end63:
+end62:
 
-end59:
-	B end2
+end58:
+	B end1
 
-next54:
+next53:
 	CMP $2, R0
-	BNE next64
+	BNE next63
 	MOVD k+8(FP), R0
 	MOVD a+16(FP), R1
 	MOVD b+32(FP), R2
@@ -7476,9 +7464,9 @@ next54:
 	VEOR V4.B16, V4.B16, V4.B16
 	VEOR V5.B16, V5.B16, V5.B16
 	CMP $0, R0
-	BLE done66
+	BLE done65
 
-loop65:
+loop64:
 	FMOVQ 0(R2), F6
 	FMOVQ 16(R2), F7
 	FMOVQ 32(R2), F8
@@ -7492,16 +7480,16 @@ loop65:
 	ADDS R3, R1
 	ADDS R6, R2
 	SUBS $1, R0
-	BNE loop65
+	BNE loop64
 
-done66:
+done65:
 	MOVD mode+72(FP), R0
 	MOVD c+48(FP), R1
 	MOVD ldc+56(FP), R2
 	MOVD cols+64(FP), R3
 	LSL $2, R2
 	CMP $2, R0
-	BNE plain67
+	BNE plain66
 	MOVD bias+80(FP), R6
 	FMOVS 0(R6), F6
 	VDUP V6.S[0], V6.S4
@@ -7514,11 +7502,11 @@ done66:
 	WORD $0x4E26D484 // FADD V4.4S, V4.4S, V6.4S
 	WORD $0x4E26D4A5 // FADD V5.4S, V5.4S, V6.4S
 
-plain67:
+plain66:
 	CMP $12, R3
-	BLT edge68
+	BLT edge67
 	CMP $1, R0
-	BNE set70
+	BNE set69
 	MOVD R1, R0
 	FMOVQ 0(R0), F31
 	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
@@ -7540,9 +7528,9 @@ plain67:
 	WORD $0x4E3FD4A5 // FADD V5.4S, V5.4S, V31.4S
 	FMOVQ F5, 32(R0)
 	ADDS R2, R0
-	B end71
+	B end70
 
-set70:
+set69:
 	MOVD R1, R0
 	VST1 [V0.S4], (R0)
 	FMOVQ F1, 16(R0)
@@ -7553,10 +7541,10 @@ set70:
 	FMOVQ F5, 32(R0)
 	ADDS R2, R0
 
-end71:
-	B end69
+end70:
+	B end68
 
-edge68:
+edge67:
 	MOVD R3, R6
 	SUBS $4, R3
 	MOVD R3, R7
@@ -7564,7 +7552,7 @@ edge68:
 	MOVD R3, R8
 	SUBS $4, R3
 	CMP $1, R0
-	BNE set72
+	BNE set71
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	VEOR V6.B16, V6.B16, V6.B16
@@ -7820,9 +7808,9 @@ below2_309:
 
 moved_309:
 	ADDS R2, R0
-	B end73
+	B end72
 
-set72:
+set71:
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	SUB $4, R6, R16
@@ -7947,14 +7935,14 @@ below2_315:
 moved_315:
 	ADDS R2, R0
 
-end73:
+end72:
 
-end69:
-	B end2
+end68:
+	B end1
 
-next64:
+next63:
 	CMP $1, R0
-	BNE next74
+	BNE next73
 	MOVD k+8(FP), R0
 	MOVD a+16(FP), R1
 	MOVD b+32(FP), R2
@@ -7966,9 +7954,9 @@ next64:
 	VEOR V1.B16, V1.B16, V1.B16
 	VEOR V2.B16, V2.B16, V2.B16
 	CMP $0, R0
-	BLE done76
+	BLE done75
 
-loop75:
+loop74:
 	FMOVQ 0(R2), F3
 	FMOVQ 16(R2), F4
 	FMOVQ 32(R2), F5
@@ -7979,16 +7967,16 @@ loop75:
 	ADDS R3, R1
 	ADDS R6, R2
 	SUBS $1, R0
-	BNE loop75
+	BNE loop74
 
-done76:
+done75:
 	MOVD mode+72(FP), R0
 	MOVD c+48(FP), R1
 	MOVD ldc+56(FP), R2
 	MOVD cols+64(FP), R3
 	LSL $2, R2
 	CMP $2, R0
-	BNE plain77
+	BNE plain76
 	MOVD bias+80(FP), R6
 	FMOVS 0(R6), F3
 	VDUP V3.S[0], V3.S4
@@ -7996,11 +7984,11 @@ done76:
 	WORD $0x4E23D421 // FADD V1.4S, V1.4S, V3.4S
 	WORD $0x4E23D442 // FADD V2.4S, V2.4S, V3.4S
 
-plain77:
+plain76:
 	CMP $12, R3
-	BLT edge78
+	BLT edge77
 	CMP $1, R0
-	BNE set80
+	BNE set79
 	MOVD R1, R0
 	FMOVQ 0(R0), F31
 	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
@@ -8012,19 +8000,19 @@ plain77:
 	WORD $0x4E3FD442 // FADD V2.4S, V2.4S, V31.4S
 	FMOVQ F2, 32(R0)
 	ADDS R2, R0
-	B end81
+	B end80
 
-set80:
+set79:
 	MOVD R1, R0
 	VST1 [V0.S4], (R0)
 	FMOVQ F1, 16(R0)
 	FMOVQ F2, 32(R0)
 	ADDS R2, R0
 
-end81:
-	B end79
+end80:
+	B end78
 
-edge78:
+edge77:
 	MOVD R3, R6
 	SUBS $4, R3
 	MOVD R3, R7
@@ -8032,7 +8020,7 @@ edge78:
 	MOVD R3, R8
 	SUBS $4, R3
 	CMP $1, R0
-	BNE set82
+	BNE set81
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	VEOR V3.B16, V3.B16, V3.B16
@@ -8161,9 +8149,9 @@ below2_321:
 
 moved_321:
 	ADDS R2, R0
-	B end83
+	B end82
 
-set82:
+set81:
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	SUB $4, R6, R16
@@ -8227,17 +8215,17 @@ below2_324:
 moved_324:
 	ADDS R2, R0
 
-end83:
+end82:
 
-end79:
-	B end2
+end78:
+	B end1
 
-next74:
-	B end2
+next73:
+	B end1
 
-single3:
+single2:
 	CMP $8, R0
-	BNE next84
+	BNE next83
 	MOVD k+8(FP), R0
 	MOVD a+16(FP), R1
 	MOVD b+32(FP), R2
@@ -8254,9 +8242,9 @@ single3:
 	VEOR V6.B16, V6.B16, V6.B16
 	VEOR V7.B16, V7.B16, V7.B16
 	CMP $0, R0
-	BLE done86
+	BLE done85
 
-loop85:
+loop84:
 	FMOVQ 0(R2), F8
 	FMOVQ 0(R1), F9
 	WORD $0x4F891100 // FMLA V0.4S, V8.4S, V9.S[0]
@@ -8271,16 +8259,16 @@ loop85:
 	ADDS R3, R1
 	ADDS R6, R2
 	SUBS $1, R0
-	BNE loop85
+	BNE loop84
 
-done86:
+done85:
 	MOVD mode+72(FP), R0
 	MOVD c+48(FP), R1
 	MOVD ldc+56(FP), R2
 	MOVD cols+64(FP), R3
 	LSL $2, R2
 	CMP $2, R0
-	BNE plain87
+	BNE plain86
 	MOVD bias+80(FP), R6
 	FMOVS 0(R6), F8
 	VDUP V8.S[0], V8.S4
@@ -8307,11 +8295,11 @@ done86:
 	VDUP V8.S[0], V8.S4
 	WORD $0x4E28D4E7 // FADD V7.4S, V7.4S, V8.4S
 
-plain87:
+plain86:
 	CMP $4, R3
-	BLT edge88
+	BLT edge87
 	CMP $1, R0
-	BNE set90
+	BNE set89
 	MOVD R1, R0
 	FMOVQ 0(R0), F31
 	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
@@ -8345,9 +8333,9 @@ plain87:
 	WORD $0x4E3FD4E7 // FADD V7.4S, V7.4S, V31.4S
 	VST1 [V7.S4], (R0)
 	ADDS R2, R0
-	B end91
+	B end90
 
-set90:
+set89:
 	MOVD R1, R0
 	VST1 [V0.S4], (R0)
 	ADDS R2, R0
@@ -8366,14 +8354,14 @@ set90:
 	VST1 [V7.S4], (R0)
 	ADDS R2, R0
 
-end91:
-	B end89
+end90:
+	B end88
 
-edge88:
+edge87:
 	MOVD R3, R6
 	SUBS $4, R3
 	CMP $1, R0
-	BNE set92
+	BNE set91
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	VEOR V8.B16, V8.B16, V8.B16
@@ -8719,9 +8707,9 @@ below2_340:
 
 moved_340:
 	ADDS R2, R0
-	B end93
+	B end92
 
-set92:
+set91:
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	SUB $4, R6, R16
@@ -8892,14 +8880,14 @@ below2_348:
 moved_348:
 	ADDS R2, R0
 
-end93:
+end92:
 
-end89:
-	B end2
+end88:
+	B end1
 
-next84:
+next83:
 	CMP $7, R0
-	BNE next94
+	BNE next93
 	MOVD k+8(FP), R0
 	MOVD a+16(FP), R1
 	MOVD b+32(FP), R2
@@ -8915,9 +8903,9 @@ next84:
 	VEOR V5.B16, V5.B16, V5.B16
 	VEOR V6.B16, V6.B16, V6.B16
 	CMP $0, R0
-	BLE done96
+	BLE done95
 
-loop95:
+loop94:
 	FMOVQ 0(R2), F7
 	FMOVQ 0(R1), F8
 	WORD $0x4F8810E0 // FMLA V0.4S, V7.4S, V8.S[0]
@@ -8932,16 +8920,16 @@ loop95:
 	ADDS R3, R1
 	ADDS R6, R2
 	SUBS $1, R0
-	BNE loop95
+	BNE loop94
 
-done96:
+done95:
 	MOVD mode+72(FP), R0
 	MOVD c+48(FP), R1
 	MOVD ldc+56(FP), R2
 	MOVD cols+64(FP), R3
 	LSL $2, R2
 	CMP $2, R0
-	BNE plain97
+	BNE plain96
 	MOVD bias+80(FP), R6
 	FMOVS 0(R6), F7
 	VDUP V7.S[0], V7.S4
@@ -8965,11 +8953,11 @@ done96:
 	VDUP V7.S[0], V7.S4
 	WORD $0x4E27D4C6 // FADD V6.4S, V6.4S, V7.4S
 
-plain97:
+plain96:
 	CMP $4, R3
-	BLT edge98
+	BLT edge97
 	CMP $1, R0
-	BNE set100
+	BNE set99
 	MOVD R1, R0
 	FMOVQ 0(R0), F31
 	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
@@ -8999,9 +8987,9 @@ plain97:
 	WORD $0x4E3FD4C6 // FADD V6.4S, V6.4S, V31.4S
 	VST1 [V6.S4], (R0)
 	ADDS R2, R0
-	B end101
+	B end100
 
-set100:
+set99:
 	MOVD R1, R0
 	VST1 [V0.S4], (R0)
 	ADDS R2, R0
@@ -9018,14 +9006,14 @@ set100:
 	VST1 [V6.S4], (R0)
 	ADDS R2, R0
 
-end101:
-	B end99
+end100:
+	B end98
 
-edge98:
+edge97:
 	MOVD R3, R6
 	SUBS $4, R3
 	CMP $1, R0
-	BNE set102
+	BNE set101
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	VEOR V7.B16, V7.B16, V7.B16
@@ -9328,9 +9316,9 @@ below2_362:
 
 moved_362:
 	ADDS R2, R0
-	B end103
+	B end102
 
-set102:
+set101:
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	SUB $4, R6, R16
@@ -9480,14 +9468,14 @@ below2_369:
 moved_369:
 	ADDS R2, R0
 
-end103:
+end102:
 
-end99:
-	B end2
+end98:
+	B end1
 
-next94:
+next93:
 	CMP $6, R0
-	BNE next104
+	BNE next103
 	MOVD k+8(FP), R0
 	MOVD a+16(FP), R1
 	MOVD b+32(FP), R2
@@ -9502,9 +9490,9 @@ next94:
 	VEOR V4.B16, V4.B16, V4.B16
 	VEOR V5.B16, V5.B16, V5.B16
 	CMP $0, R0
-	BLE done106
+	BLE done105
 
-loop105:
+loop104:
 	FMOVQ 0(R2), F6
 	FMOVQ 0(R1), F7
 	WORD $0x4F8710C0 // FMLA V0.4S, V6.4S, V7.S[0]
@@ -9517,16 +9505,16 @@ loop105:
 	ADDS R3, R1
 	ADDS R6, R2
 	SUBS $1, R0
-	BNE loop105
+	BNE loop104
 
-done106:
+done105:
 	MOVD mode+72(FP), R0
 	MOVD c+48(FP), R1
 	MOVD ldc+56(FP), R2
 	MOVD cols+64(FP), R3
 	LSL $2, R2
 	CMP $2, R0
-	BNE plain107
+	BNE plain106
 	MOVD bias+80(FP), R6
 	FMOVS 0(R6), F6
 	VDUP V6.S[0], V6.S4
@@ -9547,11 +9535,11 @@ done106:
 	VDUP V6.S[0], V6.S4
 	WORD $0x4E26D4A5 // FADD V5.4S, V5.4S, V6.4S
 
-plain107:
+plain106:
 	CMP $4, R3
-	BLT edge108
+	BLT edge107
 	CMP $1, R0
-	BNE set110
+	BNE set109
 	MOVD R1, R0
 	FMOVQ 0(R0), F31
 	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
@@ -9577,9 +9565,9 @@ plain107:
 	WORD $0x4E3FD4A5 // FADD V5.4S, V5.4S, V31.4S
 	VST1 [V5.S4], (R0)
 	ADDS R2, R0
-	B end111
+	B end110
 
-set110:
+set109:
 	MOVD R1, R0
 	VST1 [V0.S4], (R0)
 	ADDS R2, R0
@@ -9594,14 +9582,14 @@ set110:
 	VST1 [V5.S4], (R0)
 	ADDS R2, R0
 
-end111:
-	B end109
+end110:
+	B end108
 
-edge108:
+edge107:
 	MOVD R3, R6
 	SUBS $4, R3
 	CMP $1, R0
-	BNE set112
+	BNE set111
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	VEOR V6.B16, V6.B16, V6.B16
@@ -9861,9 +9849,9 @@ below2_381:
 
 moved_381:
 	ADDS R2, R0
-	B end113
+	B end112
 
-set112:
+set111:
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	SUB $4, R6, R16
@@ -9992,14 +9980,14 @@ below2_387:
 moved_387:
 	ADDS R2, R0
 
-end113:
+end112:
 
-end109:
-	B end2
+end108:
+	B end1
 
-next104:
+next103:
 	CMP $5, R0
-	BNE next114
+	BNE next113
 	MOVD k+8(FP), R0
 	MOVD a+16(FP), R1
 	MOVD b+32(FP), R2
@@ -10013,9 +10001,9 @@ next104:
 	VEOR V3.B16, V3.B16, V3.B16
 	VEOR V4.B16, V4.B16, V4.B16
 	CMP $0, R0
-	BLE done116
+	BLE done115
 
-loop115:
+loop114:
 	FMOVQ 0(R2), F5
 	FMOVQ 0(R1), F6
 	WORD $0x4F8610A0 // FMLA V0.4S, V5.4S, V6.S[0]
@@ -10027,16 +10015,16 @@ loop115:
 	ADDS R3, R1
 	ADDS R6, R2
 	SUBS $1, R0
-	BNE loop115
+	BNE loop114
 
-done116:
+done115:
 	MOVD mode+72(FP), R0
 	MOVD c+48(FP), R1
 	MOVD ldc+56(FP), R2
 	MOVD cols+64(FP), R3
 	LSL $2, R2
 	CMP $2, R0
-	BNE plain117
+	BNE plain116
 	MOVD bias+80(FP), R6
 	FMOVS 0(R6), F5
 	VDUP V5.S[0], V5.S4
@@ -10054,11 +10042,11 @@ done116:
 	VDUP V5.S[0], V5.S4
 	WORD $0x4E25D484 // FADD V4.4S, V4.4S, V5.4S
 
-plain117:
+plain116:
 	CMP $4, R3
-	BLT edge118
+	BLT edge117
 	CMP $1, R0
-	BNE set120
+	BNE set119
 	MOVD R1, R0
 	FMOVQ 0(R0), F31
 	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
@@ -10080,9 +10068,9 @@ plain117:
 	WORD $0x4E3FD484 // FADD V4.4S, V4.4S, V31.4S
 	VST1 [V4.S4], (R0)
 	ADDS R2, R0
-	B end121
+	B end120
 
-set120:
+set119:
 	MOVD R1, R0
 	VST1 [V0.S4], (R0)
 	ADDS R2, R0
@@ -10095,14 +10083,14 @@ set120:
 	VST1 [V4.S4], (R0)
 	ADDS R2, R0
 
-end121:
-	B end119
+end120:
+	B end118
 
-edge118:
+edge117:
 	MOVD R3, R6
 	SUBS $4, R3
 	CMP $1, R0
-	BNE set122
+	BNE set121
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	VEOR V5.B16, V5.B16, V5.B16
@@ -10319,9 +10307,9 @@ below2_397:
 
 moved_397:
 	ADDS R2, R0
-	B end123
+	B end122
 
-set122:
+set121:
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	SUB $4, R6, R16
@@ -10429,14 +10417,14 @@ below2_402:
 moved_402:
 	ADDS R2, R0
 
-end123:
+end122:
 
-end119:
-	B end2
+end118:
+	B end1
 
-next114:
+next113:
 	CMP $4, R0
-	BNE next124
+	BNE next123
 	MOVD k+8(FP), R0
 	MOVD a+16(FP), R1
 	MOVD b+32(FP), R2
@@ -10449,9 +10437,9 @@ next114:
 	VEOR V2.B16, V2.B16, V2.B16
 	VEOR V3.B16, V3.B16, V3.B16
 	CMP $0, R0
-	BLE done126
+	BLE done125
 
-loop125:
+loop124:
 	FMOVQ 0(R2), F4
 	FMOVQ 0(R1), F5
 	WORD $0x4F851080 // FMLA V0.4S, V4.4S, V5.S[0]
@@ -10461,16 +10449,16 @@ loop125:
 	ADDS R3, R1
 	ADDS R6, R2
 	SUBS $1, R0
-	BNE loop125
+	BNE loop124
 
-done126:
+done125:
 	MOVD mode+72(FP), R0
 	MOVD c+48(FP), R1
 	MOVD ldc+56(FP), R2
 	MOVD cols+64(FP), R3
 	LSL $2, R2
 	CMP $2, R0
-	BNE plain127
+	BNE plain126
 	MOVD bias+80(FP), R6
 	FMOVS 0(R6), F4
 	VDUP V4.S[0], V4.S4
@@ -10485,11 +10473,11 @@ done126:
 	VDUP V4.S[0], V4.S4
 	WORD $0x4E24D463 // FADD V3.4S, V3.4S, V4.4S
 
-plain127:
+plain126:
 	CMP $4, R3
-	BLT edge128
+	BLT edge127
 	CMP $1, R0
-	BNE set130
+	BNE set129
 	MOVD R1, R0
 	FMOVQ 0(R0), F31
 	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
@@ -10507,9 +10495,9 @@ plain127:
 	WORD $0x4E3FD463 // FADD V3.4S, V3.4S, V31.4S
 	VST1 [V3.S4], (R0)
 	ADDS R2, R0
-	B end131
+	B end130
 
-set130:
+set129:
 	MOVD R1, R0
 	VST1 [V0.S4], (R0)
 	ADDS R2, R0
@@ -10520,14 +10508,14 @@ set130:
 	VST1 [V3.S4], (R0)
 	ADDS R2, R0
 
-end131:
-	B end129
+end130:
+	B end128
 
-edge128:
+edge127:
 	MOVD R3, R6
 	SUBS $4, R3
 	CMP $1, R0
-	BNE set132
+	BNE set131
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	VEOR V4.B16, V4.B16, V4.B16
@@ -10701,9 +10689,9 @@ below2_410:
 
 moved_410:
 	ADDS R2, R0
-	B end133
+	B end132
 
-set132:
+set131:
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	SUB $4, R6, R16
@@ -10790,14 +10778,14 @@ below2_414:
 moved_414:
 	ADDS R2, R0
 
-end133:
+end132:
 
-end129:
-	B end2
+end128:
+	B end1
 
-next124:
+next123:
 	CMP $3, R0
-	BNE next134
+	BNE next133
 	MOVD k+8(FP), R0
 	MOVD a+16(FP), R1
 	MOVD b+32(FP), R2
@@ -10809,9 +10797,9 @@ next124:
 	VEOR V1.B16, V1.B16, V1.B16
 	VEOR V2.B16, V2.B16, V2.B16
 	CMP $0, R0
-	BLE done136
+	BLE done135
 
-loop135:
+loop134:
 	FMOVQ 0(R2), F3
 	FMOVD 0(R1), F4
 	WORD $0x4F841060 // FMLA V0.4S, V3.4S, V4.S[0]
@@ -10821,16 +10809,16 @@ loop135:
 	ADDS R3, R1
 	ADDS R6, R2
 	SUBS $1, R0
-	BNE loop135
+	BNE loop134
 
-done136:
+done135:
 	MOVD mode+72(FP), R0
 	MOVD c+48(FP), R1
 	MOVD ldc+56(FP), R2
 	MOVD cols+64(FP), R3
 	LSL $2, R2
 	CMP $2, R0
-	BNE plain137
+	BNE plain136
 	MOVD bias+80(FP), R6
 	FMOVS 0(R6), F3
 	VDUP V3.S[0], V3.S4
@@ -10842,11 +10830,11 @@ done136:
 	VDUP V3.S[0], V3.S4
 	WORD $0x4E23D442 // FADD V2.4S, V2.4S, V3.4S
 
-plain137:
+plain136:
 	CMP $4, R3
-	BLT edge138
+	BLT edge137
 	CMP $1, R0
-	BNE set140
+	BNE set139
 	MOVD R1, R0
 	FMOVQ 0(R0), F31
 	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
@@ -10860,9 +10848,9 @@ plain137:
 	WORD $0x4E3FD442 // FADD V2.4S, V2.4S, V31.4S
 	VST1 [V2.S4], (R0)
 	ADDS R2, R0
-	B end141
+	B end140
 
-set140:
+set139:
 	MOVD R1, R0
 	VST1 [V0.S4], (R0)
 	ADDS R2, R0
@@ -10871,14 +10859,14 @@ set140:
 	VST1 [V2.S4], (R0)
 	ADDS R2, R0
 
-end141:
-	B end139
+end140:
+	B end138
 
-edge138:
+edge137:
 	MOVD R3, R6
 	SUBS $4, R3
 	CMP $1, R0
-	BNE set142
+	BNE set141
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	VEOR V3.B16, V3.B16, V3.B16
@@ -11009,9 +10997,9 @@ below2_420:
 
 moved_420:
 	ADDS R2, R0
-	B end143
+	B end142
 
-set142:
+set141:
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	SUB $4, R6, R16
@@ -11077,14 +11065,14 @@ below2_423:
 moved_423:
 	ADDS R2, R0
 
-end143:
+end142:
 
-end139:
-	B end2
+end138:
+	B end1
 
-next134:
+next133:
 	CMP $2, R0
-	BNE next144
+	BNE next143
 	MOVD k+8(FP), R0
 	MOVD a+16(FP), R1
 	MOVD b+32(FP), R2
@@ -11095,9 +11083,9 @@ next134:
 	VEOR V0.B16, V0.B16, V0.B16
 	VEOR V1.B16, V1.B16, V1.B16
 	CMP $0, R0
-	BLE done146
+	BLE done145
 
-loop145:
+loop144:
 	FMOVQ 0(R2), F2
 	FMOVD 0(R1), F3
 	WORD $0x4F831040 // FMLA V0.4S, V2.4S, V3.S[0]
@@ -11105,16 +11093,16 @@ loop145:
 	ADDS R3, R1
 	ADDS R6, R2
 	SUBS $1, R0
-	BNE loop145
+	BNE loop144
 
-done146:
+done145:
 	MOVD mode+72(FP), R0
 	MOVD c+48(FP), R1
 	MOVD ldc+56(FP), R2
 	MOVD cols+64(FP), R3
 	LSL $2, R2
 	CMP $2, R0
-	BNE plain147
+	BNE plain146
 	MOVD bias+80(FP), R6
 	FMOVS 0(R6), F2
 	VDUP V2.S[0], V2.S4
@@ -11123,11 +11111,11 @@ done146:
 	VDUP V2.S[0], V2.S4
 	WORD $0x4E22D421 // FADD V1.4S, V1.4S, V2.4S
 
-plain147:
+plain146:
 	CMP $4, R3
-	BLT edge148
+	BLT edge147
 	CMP $1, R0
-	BNE set150
+	BNE set149
 	MOVD R1, R0
 	FMOVQ 0(R0), F31
 	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
@@ -11137,23 +11125,23 @@ plain147:
 	WORD $0x4E3FD421 // FADD V1.4S, V1.4S, V31.4S
 	VST1 [V1.S4], (R0)
 	ADDS R2, R0
-	B end151
+	B end150
 
-set150:
+set149:
 	MOVD R1, R0
 	VST1 [V0.S4], (R0)
 	ADDS R2, R0
 	VST1 [V1.S4], (R0)
 	ADDS R2, R0
 
-end151:
-	B end149
+end150:
+	B end148
 
-edge148:
+edge147:
 	MOVD R3, R6
 	SUBS $4, R3
 	CMP $1, R0
-	BNE set152
+	BNE set151
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	VEOR V2.B16, V2.B16, V2.B16
@@ -11241,9 +11229,9 @@ below2_427:
 
 moved_427:
 	ADDS R2, R0
-	B end153
+	B end152
 
-set152:
+set151:
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	SUB $4, R6, R16
@@ -11288,14 +11276,14 @@ below2_429:
 moved_429:
 	ADDS R2, R0
 
-end153:
+end152:
 
-end149:
-	B end2
+end148:
+	B end1
 
-next144:
+next143:
 	CMP $1, R0
-	BNE next154
+	BNE next153
 	MOVD k+8(FP), R0
 	MOVD a+16(FP), R1
 	MOVD b+32(FP), R2
@@ -11305,55 +11293,55 @@ next144:
 	LSL $2, R6
 	VEOR V0.B16, V0.B16, V0.B16
 	CMP $0, R0
-	BLE done156
+	BLE done155
 
-loop155:
+loop154:
 	FMOVQ 0(R2), F1
 	FMOVS 0(R1), F2
 	WORD $0x4F821020 // FMLA V0.4S, V1.4S, V2.S[0]
 	ADDS R3, R1
 	ADDS R6, R2
 	SUBS $1, R0
-	BNE loop155
+	BNE loop154
 
-done156:
+done155:
 	MOVD mode+72(FP), R0
 	MOVD c+48(FP), R1
 	MOVD ldc+56(FP), R2
 	MOVD cols+64(FP), R3
 	LSL $2, R2
 	CMP $2, R0
-	BNE plain157
+	BNE plain156
 	MOVD bias+80(FP), R6
 	FMOVS 0(R6), F1
 	VDUP V1.S[0], V1.S4
 	WORD $0x4E21D400 // FADD V0.4S, V0.4S, V1.4S
 
-plain157:
+plain156:
 	CMP $4, R3
-	BLT edge158
+	BLT edge157
 	CMP $1, R0
-	BNE set160
+	BNE set159
 	MOVD R1, R0
 	FMOVQ 0(R0), F31
 	WORD $0x4E3FD400 // FADD V0.4S, V0.4S, V31.4S
 	VST1 [V0.S4], (R0)
 	ADDS R2, R0
-	B end161
+	B end160
 
-set160:
+set159:
 	MOVD R1, R0
 	VST1 [V0.S4], (R0)
 	ADDS R2, R0
 
-end161:
-	B end159
+end160:
+	B end158
 
-edge158:
+edge157:
 	MOVD R3, R6
 	SUBS $4, R3
 	CMP $1, R0
-	BNE set162
+	BNE set161
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	VEOR V1.B16, V1.B16, V1.B16
@@ -11398,9 +11386,9 @@ below2_431:
 
 moved_431:
 	ADDS R2, R0
-	B end163
+	B end162
 
-set162:
+set161:
 	MOVD R1, R0
 	MOVD $0(R0), R17
 	SUB $4, R6, R16
@@ -11424,21 +11412,4190 @@ below2_432:
 moved_432:
 	ADDS R2, R0
 
-end163:
+end162:
 
-end159:
-	B end2
+end158:
+	B end1
 
-next154:
+next153:
 
-end2:
-	MOVD mode+72(FP), R0
-	CMP $3, R0
-	BNE restored164
-	MOVWU 16(RSP), R17
+end1:
+	RET
+
+// powerTiles: c[i][j] = Σ_p a[p·lda+i]·b[p·ldb+j] for panels of rows rows and all columns, with 0
+// for denormal numbers.
+// func powerTilesNEON(panels int, rows int, k int, a *float32, lda int, b *float32, ldb int, c *float32, ldc int, cols int)
+TEXT ·powerTilesNEON(SB), NOSPLIT, $40-80
+	MOVD FPCR, R17
+	MOVW R17, 16(RSP)
+	MOVWU 16(RSP), R0
+	ORR $16777216, R0
+	MOVW R0, 20(RSP)
+	MOVWU 20(RSP), R17
 	MOVD R17, FPCR
 
-restored164:
+columns1:
+	MOVD panels+0(FP), R0
+	MOVD R0, 24(RSP)
+	MOVD a+24(FP), R0
+	MOVD R0, 32(RSP)
+	MOVD c+56(FP), R0
+	MOVD R0, 40(RSP)
+
+panel2:
+	MOVD rows+8(FP), R0
+	MOVD cols+72(FP), R1
+	CMP $4, R1
+	BLE single4
+	CMP $8, R0
+	BNE next5
+	MOVD k+16(FP), R0
+	MOVD a+24(FP), R1
+	MOVD b+40(FP), R2
+	MOVD lda+32(FP), R3
+	LSL $2, R3
+	MOVD ldb+48(FP), R6
+	LSL $2, R6
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+	VEOR V18.B16, V18.B16, V18.B16
+	VEOR V19.B16, V19.B16, V19.B16
+	VEOR V20.B16, V20.B16, V20.B16
+	VEOR V21.B16, V21.B16, V21.B16
+	VEOR V22.B16, V22.B16, V22.B16
+	VEOR V23.B16, V23.B16, V23.B16
+	CMP $0, R0
+	BLE done7
+
+loop6:
+	FMOVQ 0(R2), F24
+	FMOVQ 16(R2), F25
+	FMOVQ 32(R2), F26
+	FMOVQ 0(R1), F27
+	WORD $0x4F9B1300 // FMLA V0.4S, V24.4S, V27.S[0]
+	WORD $0x4F9B1321 // FMLA V1.4S, V25.4S, V27.S[0]
+	WORD $0x4F9B1342 // FMLA V2.4S, V26.4S, V27.S[0]
+	WORD $0x4FBB1303 // FMLA V3.4S, V24.4S, V27.S[1]
+	WORD $0x4FBB1324 // FMLA V4.4S, V25.4S, V27.S[1]
+	WORD $0x4FBB1345 // FMLA V5.4S, V26.4S, V27.S[1]
+	WORD $0x4F9B1B06 // FMLA V6.4S, V24.4S, V27.S[2]
+	WORD $0x4F9B1B27 // FMLA V7.4S, V25.4S, V27.S[2]
+	WORD $0x4F9B1B48 // FMLA V8.4S, V26.4S, V27.S[2]
+	WORD $0x4FBB1B09 // FMLA V9.4S, V24.4S, V27.S[3]
+	WORD $0x4FBB1B2A // FMLA V10.4S, V25.4S, V27.S[3]
+	WORD $0x4FBB1B4B // FMLA V11.4S, V26.4S, V27.S[3]
+	FMOVQ 16(R1), F27
+	WORD $0x4F9B130C // FMLA V12.4S, V24.4S, V27.S[0]
+	WORD $0x4F9B132D // FMLA V13.4S, V25.4S, V27.S[0]
+	WORD $0x4F9B134E // FMLA V14.4S, V26.4S, V27.S[0]
+	WORD $0x4FBB130F // FMLA V15.4S, V24.4S, V27.S[1]
+	WORD $0x4FBB1330 // FMLA V16.4S, V25.4S, V27.S[1]
+	WORD $0x4FBB1351 // FMLA V17.4S, V26.4S, V27.S[1]
+	WORD $0x4F9B1B12 // FMLA V18.4S, V24.4S, V27.S[2]
+	WORD $0x4F9B1B33 // FMLA V19.4S, V25.4S, V27.S[2]
+	WORD $0x4F9B1B54 // FMLA V20.4S, V26.4S, V27.S[2]
+	WORD $0x4FBB1B15 // FMLA V21.4S, V24.4S, V27.S[3]
+	WORD $0x4FBB1B36 // FMLA V22.4S, V25.4S, V27.S[3]
+	WORD $0x4FBB1B57 // FMLA V23.4S, V26.4S, V27.S[3]
+	ADDS R3, R1
+	ADDS R6, R2
+	SUBS $1, R0
+	BNE loop6
+
+done7:
+	MOVD c+56(FP), R0
+	MOVD ldc+64(FP), R1
+	MOVD cols+72(FP), R2
+	LSL $2, R1
+	CMP $12, R2
+	BLT edge8
+	VST1 [V0.S4], (R0)
+	FMOVQ F1, 16(R0)
+	FMOVQ F2, 32(R0)
+	ADDS R1, R0
+	VST1 [V3.S4], (R0)
+	FMOVQ F4, 16(R0)
+	FMOVQ F5, 32(R0)
+	ADDS R1, R0
+	VST1 [V6.S4], (R0)
+	FMOVQ F7, 16(R0)
+	FMOVQ F8, 32(R0)
+	ADDS R1, R0
+	VST1 [V9.S4], (R0)
+	FMOVQ F10, 16(R0)
+	FMOVQ F11, 32(R0)
+	ADDS R1, R0
+	VST1 [V12.S4], (R0)
+	FMOVQ F13, 16(R0)
+	FMOVQ F14, 32(R0)
+	ADDS R1, R0
+	VST1 [V15.S4], (R0)
+	FMOVQ F16, 16(R0)
+	FMOVQ F17, 32(R0)
+	ADDS R1, R0
+	VST1 [V18.S4], (R0)
+	FMOVQ F19, 16(R0)
+	FMOVQ F20, 32(R0)
+	ADDS R1, R0
+	VST1 [V21.S4], (R0)
+	FMOVQ F22, 16(R0)
+	FMOVQ F23, 32(R0)
+	ADDS R1, R0
+	B end9
+
+edge8:
+	MOVD R2, R3
+	SUBS $4, R2
+	MOVD R2, R6
+	SUBS $4, R2
+	MOVD R2, R7
+	SUBS $4, R2
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_1
+	FMOVQ F0, (R17)
+	B moved_1
+
+fewer_1:
+	TBNZ $63, R3, moved_1
+	TBZ $1, R3, below2_1
+	FMOVD F0, (R17)
+	TBZ $0, R3, moved_1
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_1
+
+below2_1:
+	TBZ $0, R3, moved_1
+	FMOVS F0, (R17)
+
+moved_1:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_2
+	FMOVQ F1, (R17)
+	B moved_2
+
+fewer_2:
+	TBNZ $63, R6, moved_2
+	TBZ $1, R6, below2_2
+	FMOVD F1, (R17)
+	TBZ $0, R6, moved_2
+	ADD $8, R17
+	VST1 V1.S[2], (R17)
+	B moved_2
+
+below2_2:
+	TBZ $0, R6, moved_2
+	FMOVS F1, (R17)
+
+moved_2:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_3
+	FMOVQ F2, (R17)
+	B moved_3
+
+fewer_3:
+	TBNZ $63, R7, moved_3
+	TBZ $1, R7, below2_3
+	FMOVD F2, (R17)
+	TBZ $0, R7, moved_3
+	ADD $8, R17
+	VST1 V2.S[2], (R17)
+	B moved_3
+
+below2_3:
+	TBZ $0, R7, moved_3
+	FMOVS F2, (R17)
+
+moved_3:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_4
+	FMOVQ F3, (R17)
+	B moved_4
+
+fewer_4:
+	TBNZ $63, R3, moved_4
+	TBZ $1, R3, below2_4
+	FMOVD F3, (R17)
+	TBZ $0, R3, moved_4
+	ADD $8, R17
+	VST1 V3.S[2], (R17)
+	B moved_4
+
+below2_4:
+	TBZ $0, R3, moved_4
+	FMOVS F3, (R17)
+
+moved_4:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_5
+	FMOVQ F4, (R17)
+	B moved_5
+
+fewer_5:
+	TBNZ $63, R6, moved_5
+	TBZ $1, R6, below2_5
+	FMOVD F4, (R17)
+	TBZ $0, R6, moved_5
+	ADD $8, R17
+	VST1 V4.S[2], (R17)
+	B moved_5
+
+below2_5:
+	TBZ $0, R6, moved_5
+	FMOVS F4, (R17)
+
+moved_5:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_6
+	FMOVQ F5, (R17)
+	B moved_6
+
+fewer_6:
+	TBNZ $63, R7, moved_6
+	TBZ $1, R7, below2_6
+	FMOVD F5, (R17)
+	TBZ $0, R7, moved_6
+	ADD $8, R17
+	VST1 V5.S[2], (R17)
+	B moved_6
+
+below2_6:
+	TBZ $0, R7, moved_6
+	FMOVS F5, (R17)
+
+moved_6:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_7
+	FMOVQ F6, (R17)
+	B moved_7
+
+fewer_7:
+	TBNZ $63, R3, moved_7
+	TBZ $1, R3, below2_7
+	FMOVD F6, (R17)
+	TBZ $0, R3, moved_7
+	ADD $8, R17
+	VST1 V6.S[2], (R17)
+	B moved_7
+
+below2_7:
+	TBZ $0, R3, moved_7
+	FMOVS F6, (R17)
+
+moved_7:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_8
+	FMOVQ F7, (R17)
+	B moved_8
+
+fewer_8:
+	TBNZ $63, R6, moved_8
+	TBZ $1, R6, below2_8
+	FMOVD F7, (R17)
+	TBZ $0, R6, moved_8
+	ADD $8, R17
+	VST1 V7.S[2], (R17)
+	B moved_8
+
+below2_8:
+	TBZ $0, R6, moved_8
+	FMOVS F7, (R17)
+
+moved_8:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_9
+	FMOVQ F8, (R17)
+	B moved_9
+
+fewer_9:
+	TBNZ $63, R7, moved_9
+	TBZ $1, R7, below2_9
+	FMOVD F8, (R17)
+	TBZ $0, R7, moved_9
+	ADD $8, R17
+	VST1 V8.S[2], (R17)
+	B moved_9
+
+below2_9:
+	TBZ $0, R7, moved_9
+	FMOVS F8, (R17)
+
+moved_9:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_10
+	FMOVQ F9, (R17)
+	B moved_10
+
+fewer_10:
+	TBNZ $63, R3, moved_10
+	TBZ $1, R3, below2_10
+	FMOVD F9, (R17)
+	TBZ $0, R3, moved_10
+	ADD $8, R17
+	VST1 V9.S[2], (R17)
+	B moved_10
+
+below2_10:
+	TBZ $0, R3, moved_10
+	FMOVS F9, (R17)
+
+moved_10:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_11
+	FMOVQ F10, (R17)
+	B moved_11
+
+fewer_11:
+	TBNZ $63, R6, moved_11
+	TBZ $1, R6, below2_11
+	FMOVD F10, (R17)
+	TBZ $0, R6, moved_11
+	ADD $8, R17
+	VST1 V10.S[2], (R17)
+	B moved_11
+
+below2_11:
+	TBZ $0, R6, moved_11
+	FMOVS F10, (R17)
+
+moved_11:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_12
+	FMOVQ F11, (R17)
+	B moved_12
+
+fewer_12:
+	TBNZ $63, R7, moved_12
+	TBZ $1, R7, below2_12
+	FMOVD F11, (R17)
+	TBZ $0, R7, moved_12
+	ADD $8, R17
+	VST1 V11.S[2], (R17)
+	B moved_12
+
+below2_12:
+	TBZ $0, R7, moved_12
+	FMOVS F11, (R17)
+
+moved_12:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_13
+	FMOVQ F12, (R17)
+	B moved_13
+
+fewer_13:
+	TBNZ $63, R3, moved_13
+	TBZ $1, R3, below2_13
+	FMOVD F12, (R17)
+	TBZ $0, R3, moved_13
+	ADD $8, R17
+	VST1 V12.S[2], (R17)
+	B moved_13
+
+below2_13:
+	TBZ $0, R3, moved_13
+	FMOVS F12, (R17)
+
+moved_13:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_14
+	FMOVQ F13, (R17)
+	B moved_14
+
+fewer_14:
+	TBNZ $63, R6, moved_14
+	TBZ $1, R6, below2_14
+	FMOVD F13, (R17)
+	TBZ $0, R6, moved_14
+	ADD $8, R17
+	VST1 V13.S[2], (R17)
+	B moved_14
+
+below2_14:
+	TBZ $0, R6, moved_14
+	FMOVS F13, (R17)
+
+moved_14:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_15
+	FMOVQ F14, (R17)
+	B moved_15
+
+fewer_15:
+	TBNZ $63, R7, moved_15
+	TBZ $1, R7, below2_15
+	FMOVD F14, (R17)
+	TBZ $0, R7, moved_15
+	ADD $8, R17
+	VST1 V14.S[2], (R17)
+	B moved_15
+
+below2_15:
+	TBZ $0, R7, moved_15
+	FMOVS F14, (R17)
+
+moved_15:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_16
+	FMOVQ F15, (R17)
+	B moved_16
+
+fewer_16:
+	TBNZ $63, R3, moved_16
+	TBZ $1, R3, below2_16
+	FMOVD F15, (R17)
+	TBZ $0, R3, moved_16
+	ADD $8, R17
+	VST1 V15.S[2], (R17)
+	B moved_16
+
+below2_16:
+	TBZ $0, R3, moved_16
+	FMOVS F15, (R17)
+
+moved_16:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_17
+	FMOVQ F16, (R17)
+	B moved_17
+
+fewer_17:
+	TBNZ $63, R6, moved_17
+	TBZ $1, R6, below2_17
+	FMOVD F16, (R17)
+	TBZ $0, R6, moved_17
+	ADD $8, R17
+	VST1 V16.S[2], (R17)
+	B moved_17
+
+below2_17:
+	TBZ $0, R6, moved_17
+	FMOVS F16, (R17)
+
+moved_17:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_18
+	FMOVQ F17, (R17)
+	B moved_18
+
+fewer_18:
+	TBNZ $63, R7, moved_18
+	TBZ $1, R7, below2_18
+	FMOVD F17, (R17)
+	TBZ $0, R7, moved_18
+	ADD $8, R17
+	VST1 V17.S[2], (R17)
+	B moved_18
+
+below2_18:
+	TBZ $0, R7, moved_18
+	FMOVS F17, (R17)
+
+moved_18:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_19
+	FMOVQ F18, (R17)
+	B moved_19
+
+fewer_19:
+	TBNZ $63, R3, moved_19
+	TBZ $1, R3, below2_19
+	FMOVD F18, (R17)
+	TBZ $0, R3, moved_19
+	ADD $8, R17
+	VST1 V18.S[2], (R17)
+	B moved_19
+
+below2_19:
+	TBZ $0, R3, moved_19
+	FMOVS F18, (R17)
+
+moved_19:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_20
+	FMOVQ F19, (R17)
+	B moved_20
+
+fewer_20:
+	TBNZ $63, R6, moved_20
+	TBZ $1, R6, below2_20
+	FMOVD F19, (R17)
+	TBZ $0, R6, moved_20
+	ADD $8, R17
+	VST1 V19.S[2], (R17)
+	B moved_20
+
+below2_20:
+	TBZ $0, R6, moved_20
+	FMOVS F19, (R17)
+
+moved_20:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_21
+	FMOVQ F20, (R17)
+	B moved_21
+
+fewer_21:
+	TBNZ $63, R7, moved_21
+	TBZ $1, R7, below2_21
+	FMOVD F20, (R17)
+	TBZ $0, R7, moved_21
+	ADD $8, R17
+	VST1 V20.S[2], (R17)
+	B moved_21
+
+below2_21:
+	TBZ $0, R7, moved_21
+	FMOVS F20, (R17)
+
+moved_21:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_22
+	FMOVQ F21, (R17)
+	B moved_22
+
+fewer_22:
+	TBNZ $63, R3, moved_22
+	TBZ $1, R3, below2_22
+	FMOVD F21, (R17)
+	TBZ $0, R3, moved_22
+	ADD $8, R17
+	VST1 V21.S[2], (R17)
+	B moved_22
+
+below2_22:
+	TBZ $0, R3, moved_22
+	FMOVS F21, (R17)
+
+moved_22:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_23
+	FMOVQ F22, (R17)
+	B moved_23
+
+fewer_23:
+	TBNZ $63, R6, moved_23
+	TBZ $1, R6, below2_23
+	FMOVD F22, (R17)
+	TBZ $0, R6, moved_23
+	ADD $8, R17
+	VST1 V22.S[2], (R17)
+	B moved_23
+
+below2_23:
+	TBZ $0, R6, moved_23
+	FMOVS F22, (R17)
+
+moved_23:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_24
+	FMOVQ F23, (R17)
+	B moved_24
+
+fewer_24:
+	TBNZ $63, R7, moved_24
+	TBZ $1, R7, below2_24
+	FMOVD F23, (R17)
+	TBZ $0, R7, moved_24
+	ADD $8, R17
+	VST1 V23.S[2], (R17)
+	B moved_24
+
+below2_24:
+	TBZ $0, R7, moved_24
+	FMOVS F23, (R17)
+
+moved_24:
+	ADDS R1, R0
+
+end9:
+	B end3
+
+next5:
+	CMP $7, R0
+	BNE next10
+	MOVD k+16(FP), R0
+	MOVD a+24(FP), R1
+	MOVD b+40(FP), R2
+	MOVD lda+32(FP), R3
+	LSL $2, R3
+	MOVD ldb+48(FP), R6
+	LSL $2, R6
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+	VEOR V18.B16, V18.B16, V18.B16
+	VEOR V19.B16, V19.B16, V19.B16
+	VEOR V20.B16, V20.B16, V20.B16
+	CMP $0, R0
+	BLE done12
+
+loop11:
+	FMOVQ 0(R2), F21
+	FMOVQ 16(R2), F22
+	FMOVQ 32(R2), F23
+	FMOVQ 0(R1), F24
+	WORD $0x4F9812A0 // FMLA V0.4S, V21.4S, V24.S[0]
+	WORD $0x4F9812C1 // FMLA V1.4S, V22.4S, V24.S[0]
+	WORD $0x4F9812E2 // FMLA V2.4S, V23.4S, V24.S[0]
+	WORD $0x4FB812A3 // FMLA V3.4S, V21.4S, V24.S[1]
+	WORD $0x4FB812C4 // FMLA V4.4S, V22.4S, V24.S[1]
+	WORD $0x4FB812E5 // FMLA V5.4S, V23.4S, V24.S[1]
+	WORD $0x4F981AA6 // FMLA V6.4S, V21.4S, V24.S[2]
+	WORD $0x4F981AC7 // FMLA V7.4S, V22.4S, V24.S[2]
+	WORD $0x4F981AE8 // FMLA V8.4S, V23.4S, V24.S[2]
+	WORD $0x4FB81AA9 // FMLA V9.4S, V21.4S, V24.S[3]
+	WORD $0x4FB81ACA // FMLA V10.4S, V22.4S, V24.S[3]
+	WORD $0x4FB81AEB // FMLA V11.4S, V23.4S, V24.S[3]
+	FMOVD 16(R1), F24
+	WORD $0x4F9812AC // FMLA V12.4S, V21.4S, V24.S[0]
+	WORD $0x4F9812CD // FMLA V13.4S, V22.4S, V24.S[0]
+	WORD $0x4F9812EE // FMLA V14.4S, V23.4S, V24.S[0]
+	WORD $0x4FB812AF // FMLA V15.4S, V21.4S, V24.S[1]
+	WORD $0x4FB812D0 // FMLA V16.4S, V22.4S, V24.S[1]
+	WORD $0x4FB812F1 // FMLA V17.4S, V23.4S, V24.S[1]
+	FMOVS 24(R1), F24
+	WORD $0x4F9812B2 // FMLA V18.4S, V21.4S, V24.S[0]
+	WORD $0x4F9812D3 // FMLA V19.4S, V22.4S, V24.S[0]
+	WORD $0x4F9812F4 // FMLA V20.4S, V23.4S, V24.S[0]
+	ADDS R3, R1
+	ADDS R6, R2
+	SUBS $1, R0
+	BNE loop11
+
+done12:
+	MOVD c+56(FP), R0
+	MOVD ldc+64(FP), R1
+	MOVD cols+72(FP), R2
+	LSL $2, R1
+	CMP $12, R2
+	BLT edge13
+	VST1 [V0.S4], (R0)
+	FMOVQ F1, 16(R0)
+	FMOVQ F2, 32(R0)
+	ADDS R1, R0
+	VST1 [V3.S4], (R0)
+	FMOVQ F4, 16(R0)
+	FMOVQ F5, 32(R0)
+	ADDS R1, R0
+	VST1 [V6.S4], (R0)
+	FMOVQ F7, 16(R0)
+	FMOVQ F8, 32(R0)
+	ADDS R1, R0
+	VST1 [V9.S4], (R0)
+	FMOVQ F10, 16(R0)
+	FMOVQ F11, 32(R0)
+	ADDS R1, R0
+	VST1 [V12.S4], (R0)
+	FMOVQ F13, 16(R0)
+	FMOVQ F14, 32(R0)
+	ADDS R1, R0
+	VST1 [V15.S4], (R0)
+	FMOVQ F16, 16(R0)
+	FMOVQ F17, 32(R0)
+	ADDS R1, R0
+	VST1 [V18.S4], (R0)
+	FMOVQ F19, 16(R0)
+	FMOVQ F20, 32(R0)
+	ADDS R1, R0
+	B end14
+
+edge13:
+	MOVD R2, R3
+	SUBS $4, R2
+	MOVD R2, R6
+	SUBS $4, R2
+	MOVD R2, R7
+	SUBS $4, R2
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_25
+	FMOVQ F0, (R17)
+	B moved_25
+
+fewer_25:
+	TBNZ $63, R3, moved_25
+	TBZ $1, R3, below2_25
+	FMOVD F0, (R17)
+	TBZ $0, R3, moved_25
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_25
+
+below2_25:
+	TBZ $0, R3, moved_25
+	FMOVS F0, (R17)
+
+moved_25:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_26
+	FMOVQ F1, (R17)
+	B moved_26
+
+fewer_26:
+	TBNZ $63, R6, moved_26
+	TBZ $1, R6, below2_26
+	FMOVD F1, (R17)
+	TBZ $0, R6, moved_26
+	ADD $8, R17
+	VST1 V1.S[2], (R17)
+	B moved_26
+
+below2_26:
+	TBZ $0, R6, moved_26
+	FMOVS F1, (R17)
+
+moved_26:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_27
+	FMOVQ F2, (R17)
+	B moved_27
+
+fewer_27:
+	TBNZ $63, R7, moved_27
+	TBZ $1, R7, below2_27
+	FMOVD F2, (R17)
+	TBZ $0, R7, moved_27
+	ADD $8, R17
+	VST1 V2.S[2], (R17)
+	B moved_27
+
+below2_27:
+	TBZ $0, R7, moved_27
+	FMOVS F2, (R17)
+
+moved_27:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_28
+	FMOVQ F3, (R17)
+	B moved_28
+
+fewer_28:
+	TBNZ $63, R3, moved_28
+	TBZ $1, R3, below2_28
+	FMOVD F3, (R17)
+	TBZ $0, R3, moved_28
+	ADD $8, R17
+	VST1 V3.S[2], (R17)
+	B moved_28
+
+below2_28:
+	TBZ $0, R3, moved_28
+	FMOVS F3, (R17)
+
+moved_28:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_29
+	FMOVQ F4, (R17)
+	B moved_29
+
+fewer_29:
+	TBNZ $63, R6, moved_29
+	TBZ $1, R6, below2_29
+	FMOVD F4, (R17)
+	TBZ $0, R6, moved_29
+	ADD $8, R17
+	VST1 V4.S[2], (R17)
+	B moved_29
+
+below2_29:
+	TBZ $0, R6, moved_29
+	FMOVS F4, (R17)
+
+moved_29:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_30
+	FMOVQ F5, (R17)
+	B moved_30
+
+fewer_30:
+	TBNZ $63, R7, moved_30
+	TBZ $1, R7, below2_30
+	FMOVD F5, (R17)
+	TBZ $0, R7, moved_30
+	ADD $8, R17
+	VST1 V5.S[2], (R17)
+	B moved_30
+
+below2_30:
+	TBZ $0, R7, moved_30
+	FMOVS F5, (R17)
+
+moved_30:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_31
+	FMOVQ F6, (R17)
+	B moved_31
+
+fewer_31:
+	TBNZ $63, R3, moved_31
+	TBZ $1, R3, below2_31
+	FMOVD F6, (R17)
+	TBZ $0, R3, moved_31
+	ADD $8, R17
+	VST1 V6.S[2], (R17)
+	B moved_31
+
+below2_31:
+	TBZ $0, R3, moved_31
+	FMOVS F6, (R17)
+
+moved_31:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_32
+	FMOVQ F7, (R17)
+	B moved_32
+
+fewer_32:
+	TBNZ $63, R6, moved_32
+	TBZ $1, R6, below2_32
+	FMOVD F7, (R17)
+	TBZ $0, R6, moved_32
+	ADD $8, R17
+	VST1 V7.S[2], (R17)
+	B moved_32
+
+below2_32:
+	TBZ $0, R6, moved_32
+	FMOVS F7, (R17)
+
+moved_32:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_33
+	FMOVQ F8, (R17)
+	B moved_33
+
+fewer_33:
+	TBNZ $63, R7, moved_33
+	TBZ $1, R7, below2_33
+	FMOVD F8, (R17)
+	TBZ $0, R7, moved_33
+	ADD $8, R17
+	VST1 V8.S[2], (R17)
+	B moved_33
+
+below2_33:
+	TBZ $0, R7, moved_33
+	FMOVS F8, (R17)
+
+moved_33:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_34
+	FMOVQ F9, (R17)
+	B moved_34
+
+fewer_34:
+	TBNZ $63, R3, moved_34
+	TBZ $1, R3, below2_34
+	FMOVD F9, (R17)
+	TBZ $0, R3, moved_34
+	ADD $8, R17
+	VST1 V9.S[2], (R17)
+	B moved_34
+
+below2_34:
+	TBZ $0, R3, moved_34
+	FMOVS F9, (R17)
+
+moved_34:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_35
+	FMOVQ F10, (R17)
+	B moved_35
+
+fewer_35:
+	TBNZ $63, R6, moved_35
+	TBZ $1, R6, below2_35
+	FMOVD F10, (R17)
+	TBZ $0, R6, moved_35
+	ADD $8, R17
+	VST1 V10.S[2], (R17)
+	B moved_35
+
+below2_35:
+	TBZ $0, R6, moved_35
+	FMOVS F10, (R17)
+
+moved_35:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_36
+	FMOVQ F11, (R17)
+	B moved_36
+
+fewer_36:
+	TBNZ $63, R7, moved_36
+	TBZ $1, R7, below2_36
+	FMOVD F11, (R17)
+	TBZ $0, R7, moved_36
+	ADD $8, R17
+	VST1 V11.S[2], (R17)
+	B moved_36
+
+below2_36:
+	TBZ $0, R7, moved_36
+	FMOVS F11, (R17)
+
+moved_36:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_37
+	FMOVQ F12, (R17)
+	B moved_37
+
+fewer_37:
+	TBNZ $63, R3, moved_37
+	TBZ $1, R3, below2_37
+	FMOVD F12, (R17)
+	TBZ $0, R3, moved_37
+	ADD $8, R17
+	VST1 V12.S[2], (R17)
+	B moved_37
+
+below2_37:
+	TBZ $0, R3, moved_37
+	FMOVS F12, (R17)
+
+moved_37:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_38
+	FMOVQ F13, (R17)
+	B moved_38
+
+fewer_38:
+	TBNZ $63, R6, moved_38
+	TBZ $1, R6, below2_38
+	FMOVD F13, (R17)
+	TBZ $0, R6, moved_38
+	ADD $8, R17
+	VST1 V13.S[2], (R17)
+	B moved_38
+
+below2_38:
+	TBZ $0, R6, moved_38
+	FMOVS F13, (R17)
+
+moved_38:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_39
+	FMOVQ F14, (R17)
+	B moved_39
+
+fewer_39:
+	TBNZ $63, R7, moved_39
+	TBZ $1, R7, below2_39
+	FMOVD F14, (R17)
+	TBZ $0, R7, moved_39
+	ADD $8, R17
+	VST1 V14.S[2], (R17)
+	B moved_39
+
+below2_39:
+	TBZ $0, R7, moved_39
+	FMOVS F14, (R17)
+
+moved_39:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_40
+	FMOVQ F15, (R17)
+	B moved_40
+
+fewer_40:
+	TBNZ $63, R3, moved_40
+	TBZ $1, R3, below2_40
+	FMOVD F15, (R17)
+	TBZ $0, R3, moved_40
+	ADD $8, R17
+	VST1 V15.S[2], (R17)
+	B moved_40
+
+below2_40:
+	TBZ $0, R3, moved_40
+	FMOVS F15, (R17)
+
+moved_40:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_41
+	FMOVQ F16, (R17)
+	B moved_41
+
+fewer_41:
+	TBNZ $63, R6, moved_41
+	TBZ $1, R6, below2_41
+	FMOVD F16, (R17)
+	TBZ $0, R6, moved_41
+	ADD $8, R17
+	VST1 V16.S[2], (R17)
+	B moved_41
+
+below2_41:
+	TBZ $0, R6, moved_41
+	FMOVS F16, (R17)
+
+moved_41:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_42
+	FMOVQ F17, (R17)
+	B moved_42
+
+fewer_42:
+	TBNZ $63, R7, moved_42
+	TBZ $1, R7, below2_42
+	FMOVD F17, (R17)
+	TBZ $0, R7, moved_42
+	ADD $8, R17
+	VST1 V17.S[2], (R17)
+	B moved_42
+
+below2_42:
+	TBZ $0, R7, moved_42
+	FMOVS F17, (R17)
+
+moved_42:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_43
+	FMOVQ F18, (R17)
+	B moved_43
+
+fewer_43:
+	TBNZ $63, R3, moved_43
+	TBZ $1, R3, below2_43
+	FMOVD F18, (R17)
+	TBZ $0, R3, moved_43
+	ADD $8, R17
+	VST1 V18.S[2], (R17)
+	B moved_43
+
+below2_43:
+	TBZ $0, R3, moved_43
+	FMOVS F18, (R17)
+
+moved_43:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_44
+	FMOVQ F19, (R17)
+	B moved_44
+
+fewer_44:
+	TBNZ $63, R6, moved_44
+	TBZ $1, R6, below2_44
+	FMOVD F19, (R17)
+	TBZ $0, R6, moved_44
+	ADD $8, R17
+	VST1 V19.S[2], (R17)
+	B moved_44
+
+below2_44:
+	TBZ $0, R6, moved_44
+	FMOVS F19, (R17)
+
+moved_44:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_45
+	FMOVQ F20, (R17)
+	B moved_45
+
+fewer_45:
+	TBNZ $63, R7, moved_45
+	TBZ $1, R7, below2_45
+	FMOVD F20, (R17)
+	TBZ $0, R7, moved_45
+	ADD $8, R17
+	VST1 V20.S[2], (R17)
+	B moved_45
+
+below2_45:
+	TBZ $0, R7, moved_45
+	FMOVS F20, (R17)
+
+moved_45:
+	ADDS R1, R0
+
+end14:
+	B end3
+
+next10:
+	CMP $6, R0
+	BNE next15
+	MOVD k+16(FP), R0
+	MOVD a+24(FP), R1
+	MOVD b+40(FP), R2
+	MOVD lda+32(FP), R3
+	LSL $2, R3
+	MOVD ldb+48(FP), R6
+	LSL $2, R6
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	VEOR V15.B16, V15.B16, V15.B16
+	VEOR V16.B16, V16.B16, V16.B16
+	VEOR V17.B16, V17.B16, V17.B16
+	CMP $0, R0
+	BLE done17
+
+loop16:
+	FMOVQ 0(R2), F18
+	FMOVQ 16(R2), F19
+	FMOVQ 32(R2), F20
+	FMOVQ 0(R1), F21
+	WORD $0x4F951240 // FMLA V0.4S, V18.4S, V21.S[0]
+	WORD $0x4F951261 // FMLA V1.4S, V19.4S, V21.S[0]
+	WORD $0x4F951282 // FMLA V2.4S, V20.4S, V21.S[0]
+	WORD $0x4FB51243 // FMLA V3.4S, V18.4S, V21.S[1]
+	WORD $0x4FB51264 // FMLA V4.4S, V19.4S, V21.S[1]
+	WORD $0x4FB51285 // FMLA V5.4S, V20.4S, V21.S[1]
+	WORD $0x4F951A46 // FMLA V6.4S, V18.4S, V21.S[2]
+	WORD $0x4F951A67 // FMLA V7.4S, V19.4S, V21.S[2]
+	WORD $0x4F951A88 // FMLA V8.4S, V20.4S, V21.S[2]
+	WORD $0x4FB51A49 // FMLA V9.4S, V18.4S, V21.S[3]
+	WORD $0x4FB51A6A // FMLA V10.4S, V19.4S, V21.S[3]
+	WORD $0x4FB51A8B // FMLA V11.4S, V20.4S, V21.S[3]
+	FMOVD 16(R1), F21
+	WORD $0x4F95124C // FMLA V12.4S, V18.4S, V21.S[0]
+	WORD $0x4F95126D // FMLA V13.4S, V19.4S, V21.S[0]
+	WORD $0x4F95128E // FMLA V14.4S, V20.4S, V21.S[0]
+	WORD $0x4FB5124F // FMLA V15.4S, V18.4S, V21.S[1]
+	WORD $0x4FB51270 // FMLA V16.4S, V19.4S, V21.S[1]
+	WORD $0x4FB51291 // FMLA V17.4S, V20.4S, V21.S[1]
+	ADDS R3, R1
+	ADDS R6, R2
+	SUBS $1, R0
+	BNE loop16
+
+done17:
+	MOVD c+56(FP), R0
+	MOVD ldc+64(FP), R1
+	MOVD cols+72(FP), R2
+	LSL $2, R1
+	CMP $12, R2
+	BLT edge18
+	VST1 [V0.S4], (R0)
+	FMOVQ F1, 16(R0)
+	FMOVQ F2, 32(R0)
+	ADDS R1, R0
+	VST1 [V3.S4], (R0)
+	FMOVQ F4, 16(R0)
+	FMOVQ F5, 32(R0)
+	ADDS R1, R0
+	VST1 [V6.S4], (R0)
+	FMOVQ F7, 16(R0)
+	FMOVQ F8, 32(R0)
+	ADDS R1, R0
+	VST1 [V9.S4], (R0)
+	FMOVQ F10, 16(R0)
+	FMOVQ F11, 32(R0)
+	ADDS R1, R0
+	VST1 [V12.S4], (R0)
+	FMOVQ F13, 16(R0)
+	FMOVQ F14, 32(R0)
+	ADDS R1, R0
+	VST1 [V15.S4], (R0)
+	FMOVQ F16, 16(R0)
+	FMOVQ F17, 32(R0)
+	ADDS R1, R0
+	B end19
+
+edge18:
+	MOVD R2, R3
+	SUBS $4, R2
+	MOVD R2, R6
+	SUBS $4, R2
+	MOVD R2, R7
+	SUBS $4, R2
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_46
+	FMOVQ F0, (R17)
+	B moved_46
+
+fewer_46:
+	TBNZ $63, R3, moved_46
+	TBZ $1, R3, below2_46
+	FMOVD F0, (R17)
+	TBZ $0, R3, moved_46
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_46
+
+below2_46:
+	TBZ $0, R3, moved_46
+	FMOVS F0, (R17)
+
+moved_46:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_47
+	FMOVQ F1, (R17)
+	B moved_47
+
+fewer_47:
+	TBNZ $63, R6, moved_47
+	TBZ $1, R6, below2_47
+	FMOVD F1, (R17)
+	TBZ $0, R6, moved_47
+	ADD $8, R17
+	VST1 V1.S[2], (R17)
+	B moved_47
+
+below2_47:
+	TBZ $0, R6, moved_47
+	FMOVS F1, (R17)
+
+moved_47:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_48
+	FMOVQ F2, (R17)
+	B moved_48
+
+fewer_48:
+	TBNZ $63, R7, moved_48
+	TBZ $1, R7, below2_48
+	FMOVD F2, (R17)
+	TBZ $0, R7, moved_48
+	ADD $8, R17
+	VST1 V2.S[2], (R17)
+	B moved_48
+
+below2_48:
+	TBZ $0, R7, moved_48
+	FMOVS F2, (R17)
+
+moved_48:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_49
+	FMOVQ F3, (R17)
+	B moved_49
+
+fewer_49:
+	TBNZ $63, R3, moved_49
+	TBZ $1, R3, below2_49
+	FMOVD F3, (R17)
+	TBZ $0, R3, moved_49
+	ADD $8, R17
+	VST1 V3.S[2], (R17)
+	B moved_49
+
+below2_49:
+	TBZ $0, R3, moved_49
+	FMOVS F3, (R17)
+
+moved_49:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_50
+	FMOVQ F4, (R17)
+	B moved_50
+
+fewer_50:
+	TBNZ $63, R6, moved_50
+	TBZ $1, R6, below2_50
+	FMOVD F4, (R17)
+	TBZ $0, R6, moved_50
+	ADD $8, R17
+	VST1 V4.S[2], (R17)
+	B moved_50
+
+below2_50:
+	TBZ $0, R6, moved_50
+	FMOVS F4, (R17)
+
+moved_50:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_51
+	FMOVQ F5, (R17)
+	B moved_51
+
+fewer_51:
+	TBNZ $63, R7, moved_51
+	TBZ $1, R7, below2_51
+	FMOVD F5, (R17)
+	TBZ $0, R7, moved_51
+	ADD $8, R17
+	VST1 V5.S[2], (R17)
+	B moved_51
+
+below2_51:
+	TBZ $0, R7, moved_51
+	FMOVS F5, (R17)
+
+moved_51:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_52
+	FMOVQ F6, (R17)
+	B moved_52
+
+fewer_52:
+	TBNZ $63, R3, moved_52
+	TBZ $1, R3, below2_52
+	FMOVD F6, (R17)
+	TBZ $0, R3, moved_52
+	ADD $8, R17
+	VST1 V6.S[2], (R17)
+	B moved_52
+
+below2_52:
+	TBZ $0, R3, moved_52
+	FMOVS F6, (R17)
+
+moved_52:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_53
+	FMOVQ F7, (R17)
+	B moved_53
+
+fewer_53:
+	TBNZ $63, R6, moved_53
+	TBZ $1, R6, below2_53
+	FMOVD F7, (R17)
+	TBZ $0, R6, moved_53
+	ADD $8, R17
+	VST1 V7.S[2], (R17)
+	B moved_53
+
+below2_53:
+	TBZ $0, R6, moved_53
+	FMOVS F7, (R17)
+
+moved_53:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_54
+	FMOVQ F8, (R17)
+	B moved_54
+
+fewer_54:
+	TBNZ $63, R7, moved_54
+	TBZ $1, R7, below2_54
+	FMOVD F8, (R17)
+	TBZ $0, R7, moved_54
+	ADD $8, R17
+	VST1 V8.S[2], (R17)
+	B moved_54
+
+below2_54:
+	TBZ $0, R7, moved_54
+	FMOVS F8, (R17)
+
+moved_54:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_55
+	FMOVQ F9, (R17)
+	B moved_55
+
+fewer_55:
+	TBNZ $63, R3, moved_55
+	TBZ $1, R3, below2_55
+	FMOVD F9, (R17)
+	TBZ $0, R3, moved_55
+	ADD $8, R17
+	VST1 V9.S[2], (R17)
+	B moved_55
+
+below2_55:
+	TBZ $0, R3, moved_55
+	FMOVS F9, (R17)
+
+moved_55:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_56
+	FMOVQ F10, (R17)
+	B moved_56
+
+fewer_56:
+	TBNZ $63, R6, moved_56
+	TBZ $1, R6, below2_56
+	FMOVD F10, (R17)
+	TBZ $0, R6, moved_56
+	ADD $8, R17
+	VST1 V10.S[2], (R17)
+	B moved_56
+
+below2_56:
+	TBZ $0, R6, moved_56
+	FMOVS F10, (R17)
+
+moved_56:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_57
+	FMOVQ F11, (R17)
+	B moved_57
+
+fewer_57:
+	TBNZ $63, R7, moved_57
+	TBZ $1, R7, below2_57
+	FMOVD F11, (R17)
+	TBZ $0, R7, moved_57
+	ADD $8, R17
+	VST1 V11.S[2], (R17)
+	B moved_57
+
+below2_57:
+	TBZ $0, R7, moved_57
+	FMOVS F11, (R17)
+
+moved_57:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_58
+	FMOVQ F12, (R17)
+	B moved_58
+
+fewer_58:
+	TBNZ $63, R3, moved_58
+	TBZ $1, R3, below2_58
+	FMOVD F12, (R17)
+	TBZ $0, R3, moved_58
+	ADD $8, R17
+	VST1 V12.S[2], (R17)
+	B moved_58
+
+below2_58:
+	TBZ $0, R3, moved_58
+	FMOVS F12, (R17)
+
+moved_58:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_59
+	FMOVQ F13, (R17)
+	B moved_59
+
+fewer_59:
+	TBNZ $63, R6, moved_59
+	TBZ $1, R6, below2_59
+	FMOVD F13, (R17)
+	TBZ $0, R6, moved_59
+	ADD $8, R17
+	VST1 V13.S[2], (R17)
+	B moved_59
+
+below2_59:
+	TBZ $0, R6, moved_59
+	FMOVS F13, (R17)
+
+moved_59:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_60
+	FMOVQ F14, (R17)
+	B moved_60
+
+fewer_60:
+	TBNZ $63, R7, moved_60
+	TBZ $1, R7, below2_60
+	FMOVD F14, (R17)
+	TBZ $0, R7, moved_60
+	ADD $8, R17
+	VST1 V14.S[2], (R17)
+	B moved_60
+
+below2_60:
+	TBZ $0, R7, moved_60
+	FMOVS F14, (R17)
+
+moved_60:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_61
+	FMOVQ F15, (R17)
+	B moved_61
+
+fewer_61:
+	TBNZ $63, R3, moved_61
+	TBZ $1, R3, below2_61
+	FMOVD F15, (R17)
+	TBZ $0, R3, moved_61
+	ADD $8, R17
+	VST1 V15.S[2], (R17)
+	B moved_61
+
+below2_61:
+	TBZ $0, R3, moved_61
+	FMOVS F15, (R17)
+
+moved_61:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_62
+	FMOVQ F16, (R17)
+	B moved_62
+
+fewer_62:
+	TBNZ $63, R6, moved_62
+	TBZ $1, R6, below2_62
+	FMOVD F16, (R17)
+	TBZ $0, R6, moved_62
+	ADD $8, R17
+	VST1 V16.S[2], (R17)
+	B moved_62
+
+below2_62:
+	TBZ $0, R6, moved_62
+	FMOVS F16, (R17)
+
+moved_62:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_63
+	FMOVQ F17, (R17)
+	B moved_63
+
+fewer_63:
+	TBNZ $63, R7, moved_63
+	TBZ $1, R7, below2_63
+	FMOVD F17, (R17)
+	TBZ $0, R7, moved_63
+	ADD $8, R17
+	VST1 V17.S[2], (R17)
+	B moved_63
+
+below2_63:
+	TBZ $0, R7, moved_63
+	FMOVS F17, (R17)
+
+moved_63:
+	ADDS R1, R0
+
+end19:
+	B end3
+
+next15:
+	CMP $5, R0
+	BNE next20
+	MOVD k+16(FP), R0
+	MOVD a+24(FP), R1
+	MOVD b+40(FP), R2
+	MOVD lda+32(FP), R3
+	LSL $2, R3
+	MOVD ldb+48(FP), R6
+	LSL $2, R6
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	VEOR V12.B16, V12.B16, V12.B16
+	VEOR V13.B16, V13.B16, V13.B16
+	VEOR V14.B16, V14.B16, V14.B16
+	CMP $0, R0
+	BLE done22
+
+loop21:
+	FMOVQ 0(R2), F15
+	FMOVQ 16(R2), F16
+	FMOVQ 32(R2), F17
+	FMOVQ 0(R1), F18
+	WORD $0x4F9211E0 // FMLA V0.4S, V15.4S, V18.S[0]
+	WORD $0x4F921201 // FMLA V1.4S, V16.4S, V18.S[0]
+	WORD $0x4F921222 // FMLA V2.4S, V17.4S, V18.S[0]
+	WORD $0x4FB211E3 // FMLA V3.4S, V15.4S, V18.S[1]
+	WORD $0x4FB21204 // FMLA V4.4S, V16.4S, V18.S[1]
+	WORD $0x4FB21225 // FMLA V5.4S, V17.4S, V18.S[1]
+	WORD $0x4F9219E6 // FMLA V6.4S, V15.4S, V18.S[2]
+	WORD $0x4F921A07 // FMLA V7.4S, V16.4S, V18.S[2]
+	WORD $0x4F921A28 // FMLA V8.4S, V17.4S, V18.S[2]
+	WORD $0x4FB219E9 // FMLA V9.4S, V15.4S, V18.S[3]
+	WORD $0x4FB21A0A // FMLA V10.4S, V16.4S, V18.S[3]
+	WORD $0x4FB21A2B // FMLA V11.4S, V17.4S, V18.S[3]
+	FMOVS 16(R1), F18
+	WORD $0x4F9211EC // FMLA V12.4S, V15.4S, V18.S[0]
+	WORD $0x4F92120D // FMLA V13.4S, V16.4S, V18.S[0]
+	WORD $0x4F92122E // FMLA V14.4S, V17.4S, V18.S[0]
+	ADDS R3, R1
+	ADDS R6, R2
+	SUBS $1, R0
+	BNE loop21
+
+done22:
+	MOVD c+56(FP), R0
+	MOVD ldc+64(FP), R1
+	MOVD cols+72(FP), R2
+	LSL $2, R1
+	CMP $12, R2
+	BLT edge23
+	VST1 [V0.S4], (R0)
+	FMOVQ F1, 16(R0)
+	FMOVQ F2, 32(R0)
+	ADDS R1, R0
+	VST1 [V3.S4], (R0)
+	FMOVQ F4, 16(R0)
+	FMOVQ F5, 32(R0)
+	ADDS R1, R0
+	VST1 [V6.S4], (R0)
+	FMOVQ F7, 16(R0)
+	FMOVQ F8, 32(R0)
+	ADDS R1, R0
+	VST1 [V9.S4], (R0)
+	FMOVQ F10, 16(R0)
+	FMOVQ F11, 32(R0)
+	ADDS R1, R0
+	VST1 [V12.S4], (R0)
+	FMOVQ F13, 16(R0)
+	FMOVQ F14, 32(R0)
+	ADDS R1, R0
+	B end24
+
+edge23:
+	MOVD R2, R3
+	SUBS $4, R2
+	MOVD R2, R6
+	SUBS $4, R2
+	MOVD R2, R7
+	SUBS $4, R2
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_64
+	FMOVQ F0, (R17)
+	B moved_64
+
+fewer_64:
+	TBNZ $63, R3, moved_64
+	TBZ $1, R3, below2_64
+	FMOVD F0, (R17)
+	TBZ $0, R3, moved_64
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_64
+
+below2_64:
+	TBZ $0, R3, moved_64
+	FMOVS F0, (R17)
+
+moved_64:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_65
+	FMOVQ F1, (R17)
+	B moved_65
+
+fewer_65:
+	TBNZ $63, R6, moved_65
+	TBZ $1, R6, below2_65
+	FMOVD F1, (R17)
+	TBZ $0, R6, moved_65
+	ADD $8, R17
+	VST1 V1.S[2], (R17)
+	B moved_65
+
+below2_65:
+	TBZ $0, R6, moved_65
+	FMOVS F1, (R17)
+
+moved_65:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_66
+	FMOVQ F2, (R17)
+	B moved_66
+
+fewer_66:
+	TBNZ $63, R7, moved_66
+	TBZ $1, R7, below2_66
+	FMOVD F2, (R17)
+	TBZ $0, R7, moved_66
+	ADD $8, R17
+	VST1 V2.S[2], (R17)
+	B moved_66
+
+below2_66:
+	TBZ $0, R7, moved_66
+	FMOVS F2, (R17)
+
+moved_66:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_67
+	FMOVQ F3, (R17)
+	B moved_67
+
+fewer_67:
+	TBNZ $63, R3, moved_67
+	TBZ $1, R3, below2_67
+	FMOVD F3, (R17)
+	TBZ $0, R3, moved_67
+	ADD $8, R17
+	VST1 V3.S[2], (R17)
+	B moved_67
+
+below2_67:
+	TBZ $0, R3, moved_67
+	FMOVS F3, (R17)
+
+moved_67:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_68
+	FMOVQ F4, (R17)
+	B moved_68
+
+fewer_68:
+	TBNZ $63, R6, moved_68
+	TBZ $1, R6, below2_68
+	FMOVD F4, (R17)
+	TBZ $0, R6, moved_68
+	ADD $8, R17
+	VST1 V4.S[2], (R17)
+	B moved_68
+
+below2_68:
+	TBZ $0, R6, moved_68
+	FMOVS F4, (R17)
+
+moved_68:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_69
+	FMOVQ F5, (R17)
+	B moved_69
+
+fewer_69:
+	TBNZ $63, R7, moved_69
+	TBZ $1, R7, below2_69
+	FMOVD F5, (R17)
+	TBZ $0, R7, moved_69
+	ADD $8, R17
+	VST1 V5.S[2], (R17)
+	B moved_69
+
+below2_69:
+	TBZ $0, R7, moved_69
+	FMOVS F5, (R17)
+
+moved_69:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_70
+	FMOVQ F6, (R17)
+	B moved_70
+
+fewer_70:
+	TBNZ $63, R3, moved_70
+	TBZ $1, R3, below2_70
+	FMOVD F6, (R17)
+	TBZ $0, R3, moved_70
+	ADD $8, R17
+	VST1 V6.S[2], (R17)
+	B moved_70
+
+below2_70:
+	TBZ $0, R3, moved_70
+	FMOVS F6, (R17)
+
+moved_70:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_71
+	FMOVQ F7, (R17)
+	B moved_71
+
+fewer_71:
+	TBNZ $63, R6, moved_71
+	TBZ $1, R6, below2_71
+	FMOVD F7, (R17)
+	TBZ $0, R6, moved_71
+	ADD $8, R17
+	VST1 V7.S[2], (R17)
+	B moved_71
+
+below2_71:
+	TBZ $0, R6, moved_71
+	FMOVS F7, (R17)
+
+moved_71:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_72
+	FMOVQ F8, (R17)
+	B moved_72
+
+fewer_72:
+	TBNZ $63, R7, moved_72
+	TBZ $1, R7, below2_72
+	FMOVD F8, (R17)
+	TBZ $0, R7, moved_72
+	ADD $8, R17
+	VST1 V8.S[2], (R17)
+	B moved_72
+
+below2_72:
+	TBZ $0, R7, moved_72
+	FMOVS F8, (R17)
+
+moved_72:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_73
+	FMOVQ F9, (R17)
+	B moved_73
+
+fewer_73:
+	TBNZ $63, R3, moved_73
+	TBZ $1, R3, below2_73
+	FMOVD F9, (R17)
+	TBZ $0, R3, moved_73
+	ADD $8, R17
+	VST1 V9.S[2], (R17)
+	B moved_73
+
+below2_73:
+	TBZ $0, R3, moved_73
+	FMOVS F9, (R17)
+
+moved_73:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_74
+	FMOVQ F10, (R17)
+	B moved_74
+
+fewer_74:
+	TBNZ $63, R6, moved_74
+	TBZ $1, R6, below2_74
+	FMOVD F10, (R17)
+	TBZ $0, R6, moved_74
+	ADD $8, R17
+	VST1 V10.S[2], (R17)
+	B moved_74
+
+below2_74:
+	TBZ $0, R6, moved_74
+	FMOVS F10, (R17)
+
+moved_74:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_75
+	FMOVQ F11, (R17)
+	B moved_75
+
+fewer_75:
+	TBNZ $63, R7, moved_75
+	TBZ $1, R7, below2_75
+	FMOVD F11, (R17)
+	TBZ $0, R7, moved_75
+	ADD $8, R17
+	VST1 V11.S[2], (R17)
+	B moved_75
+
+below2_75:
+	TBZ $0, R7, moved_75
+	FMOVS F11, (R17)
+
+moved_75:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_76
+	FMOVQ F12, (R17)
+	B moved_76
+
+fewer_76:
+	TBNZ $63, R3, moved_76
+	TBZ $1, R3, below2_76
+	FMOVD F12, (R17)
+	TBZ $0, R3, moved_76
+	ADD $8, R17
+	VST1 V12.S[2], (R17)
+	B moved_76
+
+below2_76:
+	TBZ $0, R3, moved_76
+	FMOVS F12, (R17)
+
+moved_76:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_77
+	FMOVQ F13, (R17)
+	B moved_77
+
+fewer_77:
+	TBNZ $63, R6, moved_77
+	TBZ $1, R6, below2_77
+	FMOVD F13, (R17)
+	TBZ $0, R6, moved_77
+	ADD $8, R17
+	VST1 V13.S[2], (R17)
+	B moved_77
+
+below2_77:
+	TBZ $0, R6, moved_77
+	FMOVS F13, (R17)
+
+moved_77:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_78
+	FMOVQ F14, (R17)
+	B moved_78
+
+fewer_78:
+	TBNZ $63, R7, moved_78
+	TBZ $1, R7, below2_78
+	FMOVD F14, (R17)
+	TBZ $0, R7, moved_78
+	ADD $8, R17
+	VST1 V14.S[2], (R17)
+	B moved_78
+
+below2_78:
+	TBZ $0, R7, moved_78
+	FMOVS F14, (R17)
+
+moved_78:
+	ADDS R1, R0
+
+end24:
+	B end3
+
+next20:
+	CMP $4, R0
+	BNE next25
+	MOVD k+16(FP), R0
+	MOVD a+24(FP), R1
+	MOVD b+40(FP), R2
+	MOVD lda+32(FP), R3
+	LSL $2, R3
+	MOVD ldb+48(FP), R6
+	LSL $2, R6
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	VEOR V9.B16, V9.B16, V9.B16
+	VEOR V10.B16, V10.B16, V10.B16
+	VEOR V11.B16, V11.B16, V11.B16
+	CMP $0, R0
+	BLE done27
+
+loop26:
+	FMOVQ 0(R2), F12
+	FMOVQ 16(R2), F13
+	FMOVQ 32(R2), F14
+	FMOVQ 0(R1), F15
+	WORD $0x4F8F1180 // FMLA V0.4S, V12.4S, V15.S[0]
+	WORD $0x4F8F11A1 // FMLA V1.4S, V13.4S, V15.S[0]
+	WORD $0x4F8F11C2 // FMLA V2.4S, V14.4S, V15.S[0]
+	WORD $0x4FAF1183 // FMLA V3.4S, V12.4S, V15.S[1]
+	WORD $0x4FAF11A4 // FMLA V4.4S, V13.4S, V15.S[1]
+	WORD $0x4FAF11C5 // FMLA V5.4S, V14.4S, V15.S[1]
+	WORD $0x4F8F1986 // FMLA V6.4S, V12.4S, V15.S[2]
+	WORD $0x4F8F19A7 // FMLA V7.4S, V13.4S, V15.S[2]
+	WORD $0x4F8F19C8 // FMLA V8.4S, V14.4S, V15.S[2]
+	WORD $0x4FAF1989 // FMLA V9.4S, V12.4S, V15.S[3]
+	WORD $0x4FAF19AA // FMLA V10.4S, V13.4S, V15.S[3]
+	WORD $0x4FAF19CB // FMLA V11.4S, V14.4S, V15.S[3]
+	ADDS R3, R1
+	ADDS R6, R2
+	SUBS $1, R0
+	BNE loop26
+
+done27:
+	MOVD c+56(FP), R0
+	MOVD ldc+64(FP), R1
+	MOVD cols+72(FP), R2
+	LSL $2, R1
+	CMP $12, R2
+	BLT edge28
+	VST1 [V0.S4], (R0)
+	FMOVQ F1, 16(R0)
+	FMOVQ F2, 32(R0)
+	ADDS R1, R0
+	VST1 [V3.S4], (R0)
+	FMOVQ F4, 16(R0)
+	FMOVQ F5, 32(R0)
+	ADDS R1, R0
+	VST1 [V6.S4], (R0)
+	FMOVQ F7, 16(R0)
+	FMOVQ F8, 32(R0)
+	ADDS R1, R0
+	VST1 [V9.S4], (R0)
+	FMOVQ F10, 16(R0)
+	FMOVQ F11, 32(R0)
+	ADDS R1, R0
+	B end29
+
+edge28:
+	MOVD R2, R3
+	SUBS $4, R2
+	MOVD R2, R6
+	SUBS $4, R2
+	MOVD R2, R7
+	SUBS $4, R2
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_79
+	FMOVQ F0, (R17)
+	B moved_79
+
+fewer_79:
+	TBNZ $63, R3, moved_79
+	TBZ $1, R3, below2_79
+	FMOVD F0, (R17)
+	TBZ $0, R3, moved_79
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_79
+
+below2_79:
+	TBZ $0, R3, moved_79
+	FMOVS F0, (R17)
+
+moved_79:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_80
+	FMOVQ F1, (R17)
+	B moved_80
+
+fewer_80:
+	TBNZ $63, R6, moved_80
+	TBZ $1, R6, below2_80
+	FMOVD F1, (R17)
+	TBZ $0, R6, moved_80
+	ADD $8, R17
+	VST1 V1.S[2], (R17)
+	B moved_80
+
+below2_80:
+	TBZ $0, R6, moved_80
+	FMOVS F1, (R17)
+
+moved_80:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_81
+	FMOVQ F2, (R17)
+	B moved_81
+
+fewer_81:
+	TBNZ $63, R7, moved_81
+	TBZ $1, R7, below2_81
+	FMOVD F2, (R17)
+	TBZ $0, R7, moved_81
+	ADD $8, R17
+	VST1 V2.S[2], (R17)
+	B moved_81
+
+below2_81:
+	TBZ $0, R7, moved_81
+	FMOVS F2, (R17)
+
+moved_81:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_82
+	FMOVQ F3, (R17)
+	B moved_82
+
+fewer_82:
+	TBNZ $63, R3, moved_82
+	TBZ $1, R3, below2_82
+	FMOVD F3, (R17)
+	TBZ $0, R3, moved_82
+	ADD $8, R17
+	VST1 V3.S[2], (R17)
+	B moved_82
+
+below2_82:
+	TBZ $0, R3, moved_82
+	FMOVS F3, (R17)
+
+moved_82:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_83
+	FMOVQ F4, (R17)
+	B moved_83
+
+fewer_83:
+	TBNZ $63, R6, moved_83
+	TBZ $1, R6, below2_83
+	FMOVD F4, (R17)
+	TBZ $0, R6, moved_83
+	ADD $8, R17
+	VST1 V4.S[2], (R17)
+	B moved_83
+
+below2_83:
+	TBZ $0, R6, moved_83
+	FMOVS F4, (R17)
+
+moved_83:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_84
+	FMOVQ F5, (R17)
+	B moved_84
+
+fewer_84:
+	TBNZ $63, R7, moved_84
+	TBZ $1, R7, below2_84
+	FMOVD F5, (R17)
+	TBZ $0, R7, moved_84
+	ADD $8, R17
+	VST1 V5.S[2], (R17)
+	B moved_84
+
+below2_84:
+	TBZ $0, R7, moved_84
+	FMOVS F5, (R17)
+
+moved_84:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_85
+	FMOVQ F6, (R17)
+	B moved_85
+
+fewer_85:
+	TBNZ $63, R3, moved_85
+	TBZ $1, R3, below2_85
+	FMOVD F6, (R17)
+	TBZ $0, R3, moved_85
+	ADD $8, R17
+	VST1 V6.S[2], (R17)
+	B moved_85
+
+below2_85:
+	TBZ $0, R3, moved_85
+	FMOVS F6, (R17)
+
+moved_85:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_86
+	FMOVQ F7, (R17)
+	B moved_86
+
+fewer_86:
+	TBNZ $63, R6, moved_86
+	TBZ $1, R6, below2_86
+	FMOVD F7, (R17)
+	TBZ $0, R6, moved_86
+	ADD $8, R17
+	VST1 V7.S[2], (R17)
+	B moved_86
+
+below2_86:
+	TBZ $0, R6, moved_86
+	FMOVS F7, (R17)
+
+moved_86:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_87
+	FMOVQ F8, (R17)
+	B moved_87
+
+fewer_87:
+	TBNZ $63, R7, moved_87
+	TBZ $1, R7, below2_87
+	FMOVD F8, (R17)
+	TBZ $0, R7, moved_87
+	ADD $8, R17
+	VST1 V8.S[2], (R17)
+	B moved_87
+
+below2_87:
+	TBZ $0, R7, moved_87
+	FMOVS F8, (R17)
+
+moved_87:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_88
+	FMOVQ F9, (R17)
+	B moved_88
+
+fewer_88:
+	TBNZ $63, R3, moved_88
+	TBZ $1, R3, below2_88
+	FMOVD F9, (R17)
+	TBZ $0, R3, moved_88
+	ADD $8, R17
+	VST1 V9.S[2], (R17)
+	B moved_88
+
+below2_88:
+	TBZ $0, R3, moved_88
+	FMOVS F9, (R17)
+
+moved_88:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_89
+	FMOVQ F10, (R17)
+	B moved_89
+
+fewer_89:
+	TBNZ $63, R6, moved_89
+	TBZ $1, R6, below2_89
+	FMOVD F10, (R17)
+	TBZ $0, R6, moved_89
+	ADD $8, R17
+	VST1 V10.S[2], (R17)
+	B moved_89
+
+below2_89:
+	TBZ $0, R6, moved_89
+	FMOVS F10, (R17)
+
+moved_89:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_90
+	FMOVQ F11, (R17)
+	B moved_90
+
+fewer_90:
+	TBNZ $63, R7, moved_90
+	TBZ $1, R7, below2_90
+	FMOVD F11, (R17)
+	TBZ $0, R7, moved_90
+	ADD $8, R17
+	VST1 V11.S[2], (R17)
+	B moved_90
+
+below2_90:
+	TBZ $0, R7, moved_90
+	FMOVS F11, (R17)
+
+moved_90:
+	ADDS R1, R0
+
+end29:
+	B end3
+
+next25:
+	CMP $3, R0
+	BNE next30
+	MOVD k+16(FP), R0
+	MOVD a+24(FP), R1
+	MOVD b+40(FP), R2
+	MOVD lda+32(FP), R3
+	LSL $2, R3
+	MOVD ldb+48(FP), R6
+	LSL $2, R6
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	VEOR V8.B16, V8.B16, V8.B16
+	CMP $0, R0
+	BLE done32
+
+loop31:
+	FMOVQ 0(R2), F9
+	FMOVQ 16(R2), F10
+	FMOVQ 32(R2), F11
+	FMOVD 0(R1), F12
+	WORD $0x4F8C1120 // FMLA V0.4S, V9.4S, V12.S[0]
+	WORD $0x4F8C1141 // FMLA V1.4S, V10.4S, V12.S[0]
+	WORD $0x4F8C1162 // FMLA V2.4S, V11.4S, V12.S[0]
+	WORD $0x4FAC1123 // FMLA V3.4S, V9.4S, V12.S[1]
+	WORD $0x4FAC1144 // FMLA V4.4S, V10.4S, V12.S[1]
+	WORD $0x4FAC1165 // FMLA V5.4S, V11.4S, V12.S[1]
+	FMOVS 8(R1), F12
+	WORD $0x4F8C1126 // FMLA V6.4S, V9.4S, V12.S[0]
+	WORD $0x4F8C1147 // FMLA V7.4S, V10.4S, V12.S[0]
+	WORD $0x4F8C1168 // FMLA V8.4S, V11.4S, V12.S[0]
+	ADDS R3, R1
+	ADDS R6, R2
+	SUBS $1, R0
+	BNE loop31
+
+done32:
+	MOVD c+56(FP), R0
+	MOVD ldc+64(FP), R1
+	MOVD cols+72(FP), R2
+	LSL $2, R1
+	CMP $12, R2
+	BLT edge33
+	VST1 [V0.S4], (R0)
+	FMOVQ F1, 16(R0)
+	FMOVQ F2, 32(R0)
+	ADDS R1, R0
+	VST1 [V3.S4], (R0)
+	FMOVQ F4, 16(R0)
+	FMOVQ F5, 32(R0)
+	ADDS R1, R0
+	VST1 [V6.S4], (R0)
+	FMOVQ F7, 16(R0)
+	FMOVQ F8, 32(R0)
+	ADDS R1, R0
+	B end34
+
+edge33:
+	MOVD R2, R3
+	SUBS $4, R2
+	MOVD R2, R6
+	SUBS $4, R2
+	MOVD R2, R7
+	SUBS $4, R2
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_91
+	FMOVQ F0, (R17)
+	B moved_91
+
+fewer_91:
+	TBNZ $63, R3, moved_91
+	TBZ $1, R3, below2_91
+	FMOVD F0, (R17)
+	TBZ $0, R3, moved_91
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_91
+
+below2_91:
+	TBZ $0, R3, moved_91
+	FMOVS F0, (R17)
+
+moved_91:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_92
+	FMOVQ F1, (R17)
+	B moved_92
+
+fewer_92:
+	TBNZ $63, R6, moved_92
+	TBZ $1, R6, below2_92
+	FMOVD F1, (R17)
+	TBZ $0, R6, moved_92
+	ADD $8, R17
+	VST1 V1.S[2], (R17)
+	B moved_92
+
+below2_92:
+	TBZ $0, R6, moved_92
+	FMOVS F1, (R17)
+
+moved_92:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_93
+	FMOVQ F2, (R17)
+	B moved_93
+
+fewer_93:
+	TBNZ $63, R7, moved_93
+	TBZ $1, R7, below2_93
+	FMOVD F2, (R17)
+	TBZ $0, R7, moved_93
+	ADD $8, R17
+	VST1 V2.S[2], (R17)
+	B moved_93
+
+below2_93:
+	TBZ $0, R7, moved_93
+	FMOVS F2, (R17)
+
+moved_93:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_94
+	FMOVQ F3, (R17)
+	B moved_94
+
+fewer_94:
+	TBNZ $63, R3, moved_94
+	TBZ $1, R3, below2_94
+	FMOVD F3, (R17)
+	TBZ $0, R3, moved_94
+	ADD $8, R17
+	VST1 V3.S[2], (R17)
+	B moved_94
+
+below2_94:
+	TBZ $0, R3, moved_94
+	FMOVS F3, (R17)
+
+moved_94:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_95
+	FMOVQ F4, (R17)
+	B moved_95
+
+fewer_95:
+	TBNZ $63, R6, moved_95
+	TBZ $1, R6, below2_95
+	FMOVD F4, (R17)
+	TBZ $0, R6, moved_95
+	ADD $8, R17
+	VST1 V4.S[2], (R17)
+	B moved_95
+
+below2_95:
+	TBZ $0, R6, moved_95
+	FMOVS F4, (R17)
+
+moved_95:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_96
+	FMOVQ F5, (R17)
+	B moved_96
+
+fewer_96:
+	TBNZ $63, R7, moved_96
+	TBZ $1, R7, below2_96
+	FMOVD F5, (R17)
+	TBZ $0, R7, moved_96
+	ADD $8, R17
+	VST1 V5.S[2], (R17)
+	B moved_96
+
+below2_96:
+	TBZ $0, R7, moved_96
+	FMOVS F5, (R17)
+
+moved_96:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_97
+	FMOVQ F6, (R17)
+	B moved_97
+
+fewer_97:
+	TBNZ $63, R3, moved_97
+	TBZ $1, R3, below2_97
+	FMOVD F6, (R17)
+	TBZ $0, R3, moved_97
+	ADD $8, R17
+	VST1 V6.S[2], (R17)
+	B moved_97
+
+below2_97:
+	TBZ $0, R3, moved_97
+	FMOVS F6, (R17)
+
+moved_97:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_98
+	FMOVQ F7, (R17)
+	B moved_98
+
+fewer_98:
+	TBNZ $63, R6, moved_98
+	TBZ $1, R6, below2_98
+	FMOVD F7, (R17)
+	TBZ $0, R6, moved_98
+	ADD $8, R17
+	VST1 V7.S[2], (R17)
+	B moved_98
+
+below2_98:
+	TBZ $0, R6, moved_98
+	FMOVS F7, (R17)
+
+moved_98:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_99
+	FMOVQ F8, (R17)
+	B moved_99
+
+fewer_99:
+	TBNZ $63, R7, moved_99
+	TBZ $1, R7, below2_99
+	FMOVD F8, (R17)
+	TBZ $0, R7, moved_99
+	ADD $8, R17
+	VST1 V8.S[2], (R17)
+	B moved_99
+
+below2_99:
+	TBZ $0, R7, moved_99
+	FMOVS F8, (R17)
+
+moved_99:
+	ADDS R1, R0
+
+end34:
+	B end3
+
+next30:
+	CMP $2, R0
+	BNE next35
+	MOVD k+16(FP), R0
+	MOVD a+24(FP), R1
+	MOVD b+40(FP), R2
+	MOVD lda+32(FP), R3
+	LSL $2, R3
+	MOVD ldb+48(FP), R6
+	LSL $2, R6
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	CMP $0, R0
+	BLE done37
+
+loop36:
+	FMOVQ 0(R2), F6
+	FMOVQ 16(R2), F7
+	FMOVQ 32(R2), F8
+	FMOVD 0(R1), F9
+	WORD $0x4F8910C0 // FMLA V0.4S, V6.4S, V9.S[0]
+	WORD $0x4F8910E1 // FMLA V1.4S, V7.4S, V9.S[0]
+	WORD $0x4F891102 // FMLA V2.4S, V8.4S, V9.S[0]
+	WORD $0x4FA910C3 // FMLA V3.4S, V6.4S, V9.S[1]
+	WORD $0x4FA910E4 // FMLA V4.4S, V7.4S, V9.S[1]
+	WORD $0x4FA91105 // FMLA V5.4S, V8.4S, V9.S[1]
+	ADDS R3, R1
+	ADDS R6, R2
+	SUBS $1, R0
+	BNE loop36
+
+done37:
+	MOVD c+56(FP), R0
+	MOVD ldc+64(FP), R1
+	MOVD cols+72(FP), R2
+	LSL $2, R1
+	CMP $12, R2
+	BLT edge38
+	VST1 [V0.S4], (R0)
+	FMOVQ F1, 16(R0)
+	FMOVQ F2, 32(R0)
+	ADDS R1, R0
+	VST1 [V3.S4], (R0)
+	FMOVQ F4, 16(R0)
+	FMOVQ F5, 32(R0)
+	ADDS R1, R0
+	B end39
+
+edge38:
+	MOVD R2, R3
+	SUBS $4, R2
+	MOVD R2, R6
+	SUBS $4, R2
+	MOVD R2, R7
+	SUBS $4, R2
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_100
+	FMOVQ F0, (R17)
+	B moved_100
+
+fewer_100:
+	TBNZ $63, R3, moved_100
+	TBZ $1, R3, below2_100
+	FMOVD F0, (R17)
+	TBZ $0, R3, moved_100
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_100
+
+below2_100:
+	TBZ $0, R3, moved_100
+	FMOVS F0, (R17)
+
+moved_100:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_101
+	FMOVQ F1, (R17)
+	B moved_101
+
+fewer_101:
+	TBNZ $63, R6, moved_101
+	TBZ $1, R6, below2_101
+	FMOVD F1, (R17)
+	TBZ $0, R6, moved_101
+	ADD $8, R17
+	VST1 V1.S[2], (R17)
+	B moved_101
+
+below2_101:
+	TBZ $0, R6, moved_101
+	FMOVS F1, (R17)
+
+moved_101:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_102
+	FMOVQ F2, (R17)
+	B moved_102
+
+fewer_102:
+	TBNZ $63, R7, moved_102
+	TBZ $1, R7, below2_102
+	FMOVD F2, (R17)
+	TBZ $0, R7, moved_102
+	ADD $8, R17
+	VST1 V2.S[2], (R17)
+	B moved_102
+
+below2_102:
+	TBZ $0, R7, moved_102
+	FMOVS F2, (R17)
+
+moved_102:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_103
+	FMOVQ F3, (R17)
+	B moved_103
+
+fewer_103:
+	TBNZ $63, R3, moved_103
+	TBZ $1, R3, below2_103
+	FMOVD F3, (R17)
+	TBZ $0, R3, moved_103
+	ADD $8, R17
+	VST1 V3.S[2], (R17)
+	B moved_103
+
+below2_103:
+	TBZ $0, R3, moved_103
+	FMOVS F3, (R17)
+
+moved_103:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_104
+	FMOVQ F4, (R17)
+	B moved_104
+
+fewer_104:
+	TBNZ $63, R6, moved_104
+	TBZ $1, R6, below2_104
+	FMOVD F4, (R17)
+	TBZ $0, R6, moved_104
+	ADD $8, R17
+	VST1 V4.S[2], (R17)
+	B moved_104
+
+below2_104:
+	TBZ $0, R6, moved_104
+	FMOVS F4, (R17)
+
+moved_104:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_105
+	FMOVQ F5, (R17)
+	B moved_105
+
+fewer_105:
+	TBNZ $63, R7, moved_105
+	TBZ $1, R7, below2_105
+	FMOVD F5, (R17)
+	TBZ $0, R7, moved_105
+	ADD $8, R17
+	VST1 V5.S[2], (R17)
+	B moved_105
+
+below2_105:
+	TBZ $0, R7, moved_105
+	FMOVS F5, (R17)
+
+moved_105:
+	ADDS R1, R0
+
+end39:
+	B end3
+
+next35:
+	CMP $1, R0
+	BNE next40
+	MOVD k+16(FP), R0
+	MOVD a+24(FP), R1
+	MOVD b+40(FP), R2
+	MOVD lda+32(FP), R3
+	LSL $2, R3
+	MOVD ldb+48(FP), R6
+	LSL $2, R6
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	CMP $0, R0
+	BLE done42
+
+loop41:
+	FMOVQ 0(R2), F3
+	FMOVQ 16(R2), F4
+	FMOVQ 32(R2), F5
+	FMOVS 0(R1), F6
+	WORD $0x4F861060 // FMLA V0.4S, V3.4S, V6.S[0]
+	WORD $0x4F861081 // FMLA V1.4S, V4.4S, V6.S[0]
+	WORD $0x4F8610A2 // FMLA V2.4S, V5.4S, V6.S[0]
+	ADDS R3, R1
+	ADDS R6, R2
+	SUBS $1, R0
+	BNE loop41
+
+done42:
+	MOVD c+56(FP), R0
+	MOVD ldc+64(FP), R1
+	MOVD cols+72(FP), R2
+	LSL $2, R1
+	CMP $12, R2
+	BLT edge43
+	VST1 [V0.S4], (R0)
+	FMOVQ F1, 16(R0)
+	FMOVQ F2, 32(R0)
+	ADDS R1, R0
+	B end44
+
+edge43:
+	MOVD R2, R3
+	SUBS $4, R2
+	MOVD R2, R6
+	SUBS $4, R2
+	MOVD R2, R7
+	SUBS $4, R2
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_106
+	FMOVQ F0, (R17)
+	B moved_106
+
+fewer_106:
+	TBNZ $63, R3, moved_106
+	TBZ $1, R3, below2_106
+	FMOVD F0, (R17)
+	TBZ $0, R3, moved_106
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_106
+
+below2_106:
+	TBZ $0, R3, moved_106
+	FMOVS F0, (R17)
+
+moved_106:
+	MOVD $16(R0), R17
+	SUB $4, R6, R16
+	TBNZ $63, R16, fewer_107
+	FMOVQ F1, (R17)
+	B moved_107
+
+fewer_107:
+	TBNZ $63, R6, moved_107
+	TBZ $1, R6, below2_107
+	FMOVD F1, (R17)
+	TBZ $0, R6, moved_107
+	ADD $8, R17
+	VST1 V1.S[2], (R17)
+	B moved_107
+
+below2_107:
+	TBZ $0, R6, moved_107
+	FMOVS F1, (R17)
+
+moved_107:
+	MOVD $32(R0), R17
+	SUB $4, R7, R16
+	TBNZ $63, R16, fewer_108
+	FMOVQ F2, (R17)
+	B moved_108
+
+fewer_108:
+	TBNZ $63, R7, moved_108
+	TBZ $1, R7, below2_108
+	FMOVD F2, (R17)
+	TBZ $0, R7, moved_108
+	ADD $8, R17
+	VST1 V2.S[2], (R17)
+	B moved_108
+
+below2_108:
+	TBZ $0, R7, moved_108
+	FMOVS F2, (R17)
+
+moved_108:
+	ADDS R1, R0
+
+end44:
+	B end3
+
+next40:
+	B end3
+
+single4:
+	CMP $8, R0
+	BNE next45
+	MOVD k+16(FP), R0
+	MOVD a+24(FP), R1
+	MOVD b+40(FP), R2
+	MOVD lda+32(FP), R3
+	LSL $2, R3
+	MOVD ldb+48(FP), R6
+	LSL $2, R6
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	VEOR V7.B16, V7.B16, V7.B16
+	CMP $0, R0
+	BLE done47
+
+loop46:
+	FMOVQ 0(R2), F8
+	FMOVQ 0(R1), F9
+	WORD $0x4F891100 // FMLA V0.4S, V8.4S, V9.S[0]
+	WORD $0x4FA91101 // FMLA V1.4S, V8.4S, V9.S[1]
+	WORD $0x4F891902 // FMLA V2.4S, V8.4S, V9.S[2]
+	WORD $0x4FA91903 // FMLA V3.4S, V8.4S, V9.S[3]
+	FMOVQ 16(R1), F9
+	WORD $0x4F891104 // FMLA V4.4S, V8.4S, V9.S[0]
+	WORD $0x4FA91105 // FMLA V5.4S, V8.4S, V9.S[1]
+	WORD $0x4F891906 // FMLA V6.4S, V8.4S, V9.S[2]
+	WORD $0x4FA91907 // FMLA V7.4S, V8.4S, V9.S[3]
+	ADDS R3, R1
+	ADDS R6, R2
+	SUBS $1, R0
+	BNE loop46
+
+done47:
+	MOVD c+56(FP), R0
+	MOVD ldc+64(FP), R1
+	MOVD cols+72(FP), R2
+	LSL $2, R1
+	CMP $4, R2
+	BLT edge48
+	VST1 [V0.S4], (R0)
+	ADDS R1, R0
+	VST1 [V1.S4], (R0)
+	ADDS R1, R0
+	VST1 [V2.S4], (R0)
+	ADDS R1, R0
+	VST1 [V3.S4], (R0)
+	ADDS R1, R0
+	VST1 [V4.S4], (R0)
+	ADDS R1, R0
+	VST1 [V5.S4], (R0)
+	ADDS R1, R0
+	VST1 [V6.S4], (R0)
+	ADDS R1, R0
+	VST1 [V7.S4], (R0)
+	ADDS R1, R0
+	B end49
+
+edge48:
+	MOVD R2, R3
+	SUBS $4, R2
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_109
+	FMOVQ F0, (R17)
+	B moved_109
+
+fewer_109:
+	TBNZ $63, R3, moved_109
+	TBZ $1, R3, below2_109
+	FMOVD F0, (R17)
+	TBZ $0, R3, moved_109
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_109
+
+below2_109:
+	TBZ $0, R3, moved_109
+	FMOVS F0, (R17)
+
+moved_109:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_110
+	FMOVQ F1, (R17)
+	B moved_110
+
+fewer_110:
+	TBNZ $63, R3, moved_110
+	TBZ $1, R3, below2_110
+	FMOVD F1, (R17)
+	TBZ $0, R3, moved_110
+	ADD $8, R17
+	VST1 V1.S[2], (R17)
+	B moved_110
+
+below2_110:
+	TBZ $0, R3, moved_110
+	FMOVS F1, (R17)
+
+moved_110:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_111
+	FMOVQ F2, (R17)
+	B moved_111
+
+fewer_111:
+	TBNZ $63, R3, moved_111
+	TBZ $1, R3, below2_111
+	FMOVD F2, (R17)
+	TBZ $0, R3, moved_111
+	ADD $8, R17
+	VST1 V2.S[2], (R17)
+	B moved_111
+
+below2_111:
+	TBZ $0, R3, moved_111
+	FMOVS F2, (R17)
+
+moved_111:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_112
+	FMOVQ F3, (R17)
+	B moved_112
+
+fewer_112:
+	TBNZ $63, R3, moved_112
+	TBZ $1, R3, below2_112
+	FMOVD F3, (R17)
+	TBZ $0, R3, moved_112
+	ADD $8, R17
+	VST1 V3.S[2], (R17)
+	B moved_112
+
+below2_112:
+	TBZ $0, R3, moved_112
+	FMOVS F3, (R17)
+
+moved_112:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_113
+	FMOVQ F4, (R17)
+	B moved_113
+
+fewer_113:
+	TBNZ $63, R3, moved_113
+	TBZ $1, R3, below2_113
+	FMOVD F4, (R17)
+	TBZ $0, R3, moved_113
+	ADD $8, R17
+	VST1 V4.S[2], (R17)
+	B moved_113
+
+below2_113:
+	TBZ $0, R3, moved_113
+	FMOVS F4, (R17)
+
+moved_113:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_114
+	FMOVQ F5, (R17)
+	B moved_114
+
+fewer_114:
+	TBNZ $63, R3, moved_114
+	TBZ $1, R3, below2_114
+	FMOVD F5, (R17)
+	TBZ $0, R3, moved_114
+	ADD $8, R17
+	VST1 V5.S[2], (R17)
+	B moved_114
+
+below2_114:
+	TBZ $0, R3, moved_114
+	FMOVS F5, (R17)
+
+moved_114:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_115
+	FMOVQ F6, (R17)
+	B moved_115
+
+fewer_115:
+	TBNZ $63, R3, moved_115
+	TBZ $1, R3, below2_115
+	FMOVD F6, (R17)
+	TBZ $0, R3, moved_115
+	ADD $8, R17
+	VST1 V6.S[2], (R17)
+	B moved_115
+
+below2_115:
+	TBZ $0, R3, moved_115
+	FMOVS F6, (R17)
+
+moved_115:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_116
+	FMOVQ F7, (R17)
+	B moved_116
+
+fewer_116:
+	TBNZ $63, R3, moved_116
+	TBZ $1, R3, below2_116
+	FMOVD F7, (R17)
+	TBZ $0, R3, moved_116
+	ADD $8, R17
+	VST1 V7.S[2], (R17)
+	B moved_116
+
+below2_116:
+	TBZ $0, R3, moved_116
+	FMOVS F7, (R17)
+
+moved_116:
+	ADDS R1, R0
+
+end49:
+	B end3
+
+next45:
+	CMP $7, R0
+	BNE next50
+	MOVD k+16(FP), R0
+	MOVD a+24(FP), R1
+	MOVD b+40(FP), R2
+	MOVD lda+32(FP), R3
+	LSL $2, R3
+	MOVD ldb+48(FP), R6
+	LSL $2, R6
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	VEOR V6.B16, V6.B16, V6.B16
+	CMP $0, R0
+	BLE done52
+
+loop51:
+	FMOVQ 0(R2), F7
+	FMOVQ 0(R1), F8
+	WORD $0x4F8810E0 // FMLA V0.4S, V7.4S, V8.S[0]
+	WORD $0x4FA810E1 // FMLA V1.4S, V7.4S, V8.S[1]
+	WORD $0x4F8818E2 // FMLA V2.4S, V7.4S, V8.S[2]
+	WORD $0x4FA818E3 // FMLA V3.4S, V7.4S, V8.S[3]
+	FMOVD 16(R1), F8
+	WORD $0x4F8810E4 // FMLA V4.4S, V7.4S, V8.S[0]
+	WORD $0x4FA810E5 // FMLA V5.4S, V7.4S, V8.S[1]
+	FMOVS 24(R1), F8
+	WORD $0x4F8810E6 // FMLA V6.4S, V7.4S, V8.S[0]
+	ADDS R3, R1
+	ADDS R6, R2
+	SUBS $1, R0
+	BNE loop51
+
+done52:
+	MOVD c+56(FP), R0
+	MOVD ldc+64(FP), R1
+	MOVD cols+72(FP), R2
+	LSL $2, R1
+	CMP $4, R2
+	BLT edge53
+	VST1 [V0.S4], (R0)
+	ADDS R1, R0
+	VST1 [V1.S4], (R0)
+	ADDS R1, R0
+	VST1 [V2.S4], (R0)
+	ADDS R1, R0
+	VST1 [V3.S4], (R0)
+	ADDS R1, R0
+	VST1 [V4.S4], (R0)
+	ADDS R1, R0
+	VST1 [V5.S4], (R0)
+	ADDS R1, R0
+	VST1 [V6.S4], (R0)
+	ADDS R1, R0
+	B end54
+
+edge53:
+	MOVD R2, R3
+	SUBS $4, R2
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_117
+	FMOVQ F0, (R17)
+	B moved_117
+
+fewer_117:
+	TBNZ $63, R3, moved_117
+	TBZ $1, R3, below2_117
+	FMOVD F0, (R17)
+	TBZ $0, R3, moved_117
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_117
+
+below2_117:
+	TBZ $0, R3, moved_117
+	FMOVS F0, (R17)
+
+moved_117:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_118
+	FMOVQ F1, (R17)
+	B moved_118
+
+fewer_118:
+	TBNZ $63, R3, moved_118
+	TBZ $1, R3, below2_118
+	FMOVD F1, (R17)
+	TBZ $0, R3, moved_118
+	ADD $8, R17
+	VST1 V1.S[2], (R17)
+	B moved_118
+
+below2_118:
+	TBZ $0, R3, moved_118
+	FMOVS F1, (R17)
+
+moved_118:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_119
+	FMOVQ F2, (R17)
+	B moved_119
+
+fewer_119:
+	TBNZ $63, R3, moved_119
+	TBZ $1, R3, below2_119
+	FMOVD F2, (R17)
+	TBZ $0, R3, moved_119
+	ADD $8, R17
+	VST1 V2.S[2], (R17)
+	B moved_119
+
+below2_119:
+	TBZ $0, R3, moved_119
+	FMOVS F2, (R17)
+
+moved_119:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_120
+	FMOVQ F3, (R17)
+	B moved_120
+
+fewer_120:
+	TBNZ $63, R3, moved_120
+	TBZ $1, R3, below2_120
+	FMOVD F3, (R17)
+	TBZ $0, R3, moved_120
+	ADD $8, R17
+	VST1 V3.S[2], (R17)
+	B moved_120
+
+below2_120:
+	TBZ $0, R3, moved_120
+	FMOVS F3, (R17)
+
+moved_120:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_121
+	FMOVQ F4, (R17)
+	B moved_121
+
+fewer_121:
+	TBNZ $63, R3, moved_121
+	TBZ $1, R3, below2_121
+	FMOVD F4, (R17)
+	TBZ $0, R3, moved_121
+	ADD $8, R17
+	VST1 V4.S[2], (R17)
+	B moved_121
+
+below2_121:
+	TBZ $0, R3, moved_121
+	FMOVS F4, (R17)
+
+moved_121:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_122
+	FMOVQ F5, (R17)
+	B moved_122
+
+fewer_122:
+	TBNZ $63, R3, moved_122
+	TBZ $1, R3, below2_122
+	FMOVD F5, (R17)
+	TBZ $0, R3, moved_122
+	ADD $8, R17
+	VST1 V5.S[2], (R17)
+	B moved_122
+
+below2_122:
+	TBZ $0, R3, moved_122
+	FMOVS F5, (R17)
+
+moved_122:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_123
+	FMOVQ F6, (R17)
+	B moved_123
+
+fewer_123:
+	TBNZ $63, R3, moved_123
+	TBZ $1, R3, below2_123
+	FMOVD F6, (R17)
+	TBZ $0, R3, moved_123
+	ADD $8, R17
+	VST1 V6.S[2], (R17)
+	B moved_123
+
+below2_123:
+	TBZ $0, R3, moved_123
+	FMOVS F6, (R17)
+
+moved_123:
+	ADDS R1, R0
+
+end54:
+	B end3
+
+next50:
+	CMP $6, R0
+	BNE next55
+	MOVD k+16(FP), R0
+	MOVD a+24(FP), R1
+	MOVD b+40(FP), R2
+	MOVD lda+32(FP), R3
+	LSL $2, R3
+	MOVD ldb+48(FP), R6
+	LSL $2, R6
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	VEOR V5.B16, V5.B16, V5.B16
+	CMP $0, R0
+	BLE done57
+
+loop56:
+	FMOVQ 0(R2), F6
+	FMOVQ 0(R1), F7
+	WORD $0x4F8710C0 // FMLA V0.4S, V6.4S, V7.S[0]
+	WORD $0x4FA710C1 // FMLA V1.4S, V6.4S, V7.S[1]
+	WORD $0x4F8718C2 // FMLA V2.4S, V6.4S, V7.S[2]
+	WORD $0x4FA718C3 // FMLA V3.4S, V6.4S, V7.S[3]
+	FMOVD 16(R1), F7
+	WORD $0x4F8710C4 // FMLA V4.4S, V6.4S, V7.S[0]
+	WORD $0x4FA710C5 // FMLA V5.4S, V6.4S, V7.S[1]
+	ADDS R3, R1
+	ADDS R6, R2
+	SUBS $1, R0
+	BNE loop56
+
+done57:
+	MOVD c+56(FP), R0
+	MOVD ldc+64(FP), R1
+	MOVD cols+72(FP), R2
+	LSL $2, R1
+	CMP $4, R2
+	BLT edge58
+	VST1 [V0.S4], (R0)
+	ADDS R1, R0
+	VST1 [V1.S4], (R0)
+	ADDS R1, R0
+	VST1 [V2.S4], (R0)
+	ADDS R1, R0
+	VST1 [V3.S4], (R0)
+	ADDS R1, R0
+	VST1 [V4.S4], (R0)
+	ADDS R1, R0
+	VST1 [V5.S4], (R0)
+	ADDS R1, R0
+	B end59
+
+edge58:
+	MOVD R2, R3
+	SUBS $4, R2
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_124
+	FMOVQ F0, (R17)
+	B moved_124
+
+fewer_124:
+	TBNZ $63, R3, moved_124
+	TBZ $1, R3, below2_124
+	FMOVD F0, (R17)
+	TBZ $0, R3, moved_124
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_124
+
+below2_124:
+	TBZ $0, R3, moved_124
+	FMOVS F0, (R17)
+
+moved_124:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_125
+	FMOVQ F1, (R17)
+	B moved_125
+
+fewer_125:
+	TBNZ $63, R3, moved_125
+	TBZ $1, R3, below2_125
+	FMOVD F1, (R17)
+	TBZ $0, R3, moved_125
+	ADD $8, R17
+	VST1 V1.S[2], (R17)
+	B moved_125
+
+below2_125:
+	TBZ $0, R3, moved_125
+	FMOVS F1, (R17)
+
+moved_125:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_126
+	FMOVQ F2, (R17)
+	B moved_126
+
+fewer_126:
+	TBNZ $63, R3, moved_126
+	TBZ $1, R3, below2_126
+	FMOVD F2, (R17)
+	TBZ $0, R3, moved_126
+	ADD $8, R17
+	VST1 V2.S[2], (R17)
+	B moved_126
+
+below2_126:
+	TBZ $0, R3, moved_126
+	FMOVS F2, (R17)
+
+moved_126:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_127
+	FMOVQ F3, (R17)
+	B moved_127
+
+fewer_127:
+	TBNZ $63, R3, moved_127
+	TBZ $1, R3, below2_127
+	FMOVD F3, (R17)
+	TBZ $0, R3, moved_127
+	ADD $8, R17
+	VST1 V3.S[2], (R17)
+	B moved_127
+
+below2_127:
+	TBZ $0, R3, moved_127
+	FMOVS F3, (R17)
+
+moved_127:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_128
+	FMOVQ F4, (R17)
+	B moved_128
+
+fewer_128:
+	TBNZ $63, R3, moved_128
+	TBZ $1, R3, below2_128
+	FMOVD F4, (R17)
+	TBZ $0, R3, moved_128
+	ADD $8, R17
+	VST1 V4.S[2], (R17)
+	B moved_128
+
+below2_128:
+	TBZ $0, R3, moved_128
+	FMOVS F4, (R17)
+
+moved_128:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_129
+	FMOVQ F5, (R17)
+	B moved_129
+
+fewer_129:
+	TBNZ $63, R3, moved_129
+	TBZ $1, R3, below2_129
+	FMOVD F5, (R17)
+	TBZ $0, R3, moved_129
+	ADD $8, R17
+	VST1 V5.S[2], (R17)
+	B moved_129
+
+below2_129:
+	TBZ $0, R3, moved_129
+	FMOVS F5, (R17)
+
+moved_129:
+	ADDS R1, R0
+
+end59:
+	B end3
+
+next55:
+	CMP $5, R0
+	BNE next60
+	MOVD k+16(FP), R0
+	MOVD a+24(FP), R1
+	MOVD b+40(FP), R2
+	MOVD lda+32(FP), R3
+	LSL $2, R3
+	MOVD ldb+48(FP), R6
+	LSL $2, R6
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	VEOR V4.B16, V4.B16, V4.B16
+	CMP $0, R0
+	BLE done62
+
+loop61:
+	FMOVQ 0(R2), F5
+	FMOVQ 0(R1), F6
+	WORD $0x4F8610A0 // FMLA V0.4S, V5.4S, V6.S[0]
+	WORD $0x4FA610A1 // FMLA V1.4S, V5.4S, V6.S[1]
+	WORD $0x4F8618A2 // FMLA V2.4S, V5.4S, V6.S[2]
+	WORD $0x4FA618A3 // FMLA V3.4S, V5.4S, V6.S[3]
+	FMOVS 16(R1), F6
+	WORD $0x4F8610A4 // FMLA V4.4S, V5.4S, V6.S[0]
+	ADDS R3, R1
+	ADDS R6, R2
+	SUBS $1, R0
+	BNE loop61
+
+done62:
+	MOVD c+56(FP), R0
+	MOVD ldc+64(FP), R1
+	MOVD cols+72(FP), R2
+	LSL $2, R1
+	CMP $4, R2
+	BLT edge63
+	VST1 [V0.S4], (R0)
+	ADDS R1, R0
+	VST1 [V1.S4], (R0)
+	ADDS R1, R0
+	VST1 [V2.S4], (R0)
+	ADDS R1, R0
+	VST1 [V3.S4], (R0)
+	ADDS R1, R0
+	VST1 [V4.S4], (R0)
+	ADDS R1, R0
+	B end64
+
+edge63:
+	MOVD R2, R3
+	SUBS $4, R2
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_130
+	FMOVQ F0, (R17)
+	B moved_130
+
+fewer_130:
+	TBNZ $63, R3, moved_130
+	TBZ $1, R3, below2_130
+	FMOVD F0, (R17)
+	TBZ $0, R3, moved_130
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_130
+
+below2_130:
+	TBZ $0, R3, moved_130
+	FMOVS F0, (R17)
+
+moved_130:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_131
+	FMOVQ F1, (R17)
+	B moved_131
+
+fewer_131:
+	TBNZ $63, R3, moved_131
+	TBZ $1, R3, below2_131
+	FMOVD F1, (R17)
+	TBZ $0, R3, moved_131
+	ADD $8, R17
+	VST1 V1.S[2], (R17)
+	B moved_131
+
+below2_131:
+	TBZ $0, R3, moved_131
+	FMOVS F1, (R17)
+
+moved_131:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_132
+	FMOVQ F2, (R17)
+	B moved_132
+
+fewer_132:
+	TBNZ $63, R3, moved_132
+	TBZ $1, R3, below2_132
+	FMOVD F2, (R17)
+	TBZ $0, R3, moved_132
+	ADD $8, R17
+	VST1 V2.S[2], (R17)
+	B moved_132
+
+below2_132:
+	TBZ $0, R3, moved_132
+	FMOVS F2, (R17)
+
+moved_132:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_133
+	FMOVQ F3, (R17)
+	B moved_133
+
+fewer_133:
+	TBNZ $63, R3, moved_133
+	TBZ $1, R3, below2_133
+	FMOVD F3, (R17)
+	TBZ $0, R3, moved_133
+	ADD $8, R17
+	VST1 V3.S[2], (R17)
+	B moved_133
+
+below2_133:
+	TBZ $0, R3, moved_133
+	FMOVS F3, (R17)
+
+moved_133:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_134
+	FMOVQ F4, (R17)
+	B moved_134
+
+fewer_134:
+	TBNZ $63, R3, moved_134
+	TBZ $1, R3, below2_134
+	FMOVD F4, (R17)
+	TBZ $0, R3, moved_134
+	ADD $8, R17
+	VST1 V4.S[2], (R17)
+	B moved_134
+
+below2_134:
+	TBZ $0, R3, moved_134
+	FMOVS F4, (R17)
+
+moved_134:
+	ADDS R1, R0
+
+end64:
+	B end3
+
+next60:
+	CMP $4, R0
+	BNE next65
+	MOVD k+16(FP), R0
+	MOVD a+24(FP), R1
+	MOVD b+40(FP), R2
+	MOVD lda+32(FP), R3
+	LSL $2, R3
+	MOVD ldb+48(FP), R6
+	LSL $2, R6
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	VEOR V3.B16, V3.B16, V3.B16
+	CMP $0, R0
+	BLE done67
+
+loop66:
+	FMOVQ 0(R2), F4
+	FMOVQ 0(R1), F5
+	WORD $0x4F851080 // FMLA V0.4S, V4.4S, V5.S[0]
+	WORD $0x4FA51081 // FMLA V1.4S, V4.4S, V5.S[1]
+	WORD $0x4F851882 // FMLA V2.4S, V4.4S, V5.S[2]
+	WORD $0x4FA51883 // FMLA V3.4S, V4.4S, V5.S[3]
+	ADDS R3, R1
+	ADDS R6, R2
+	SUBS $1, R0
+	BNE loop66
+
+done67:
+	MOVD c+56(FP), R0
+	MOVD ldc+64(FP), R1
+	MOVD cols+72(FP), R2
+	LSL $2, R1
+	CMP $4, R2
+	BLT edge68
+	VST1 [V0.S4], (R0)
+	ADDS R1, R0
+	VST1 [V1.S4], (R0)
+	ADDS R1, R0
+	VST1 [V2.S4], (R0)
+	ADDS R1, R0
+	VST1 [V3.S4], (R0)
+	ADDS R1, R0
+	B end69
+
+edge68:
+	MOVD R2, R3
+	SUBS $4, R2
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_135
+	FMOVQ F0, (R17)
+	B moved_135
+
+fewer_135:
+	TBNZ $63, R3, moved_135
+	TBZ $1, R3, below2_135
+	FMOVD F0, (R17)
+	TBZ $0, R3, moved_135
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_135
+
+below2_135:
+	TBZ $0, R3, moved_135
+	FMOVS F0, (R17)
+
+moved_135:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_136
+	FMOVQ F1, (R17)
+	B moved_136
+
+fewer_136:
+	TBNZ $63, R3, moved_136
+	TBZ $1, R3, below2_136
+	FMOVD F1, (R17)
+	TBZ $0, R3, moved_136
+	ADD $8, R17
+	VST1 V1.S[2], (R17)
+	B moved_136
+
+below2_136:
+	TBZ $0, R3, moved_136
+	FMOVS F1, (R17)
+
+moved_136:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_137
+	FMOVQ F2, (R17)
+	B moved_137
+
+fewer_137:
+	TBNZ $63, R3, moved_137
+	TBZ $1, R3, below2_137
+	FMOVD F2, (R17)
+	TBZ $0, R3, moved_137
+	ADD $8, R17
+	VST1 V2.S[2], (R17)
+	B moved_137
+
+below2_137:
+	TBZ $0, R3, moved_137
+	FMOVS F2, (R17)
+
+moved_137:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_138
+	FMOVQ F3, (R17)
+	B moved_138
+
+fewer_138:
+	TBNZ $63, R3, moved_138
+	TBZ $1, R3, below2_138
+	FMOVD F3, (R17)
+	TBZ $0, R3, moved_138
+	ADD $8, R17
+	VST1 V3.S[2], (R17)
+	B moved_138
+
+below2_138:
+	TBZ $0, R3, moved_138
+	FMOVS F3, (R17)
+
+moved_138:
+	ADDS R1, R0
+
+end69:
+	B end3
+
+next65:
+	CMP $3, R0
+	BNE next70
+	MOVD k+16(FP), R0
+	MOVD a+24(FP), R1
+	MOVD b+40(FP), R2
+	MOVD lda+32(FP), R3
+	LSL $2, R3
+	MOVD ldb+48(FP), R6
+	LSL $2, R6
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	VEOR V2.B16, V2.B16, V2.B16
+	CMP $0, R0
+	BLE done72
+
+loop71:
+	FMOVQ 0(R2), F3
+	FMOVD 0(R1), F4
+	WORD $0x4F841060 // FMLA V0.4S, V3.4S, V4.S[0]
+	WORD $0x4FA41061 // FMLA V1.4S, V3.4S, V4.S[1]
+	FMOVS 8(R1), F4
+	WORD $0x4F841062 // FMLA V2.4S, V3.4S, V4.S[0]
+	ADDS R3, R1
+	ADDS R6, R2
+	SUBS $1, R0
+	BNE loop71
+
+done72:
+	MOVD c+56(FP), R0
+	MOVD ldc+64(FP), R1
+	MOVD cols+72(FP), R2
+	LSL $2, R1
+	CMP $4, R2
+	BLT edge73
+	VST1 [V0.S4], (R0)
+	ADDS R1, R0
+	VST1 [V1.S4], (R0)
+	ADDS R1, R0
+	VST1 [V2.S4], (R0)
+	ADDS R1, R0
+	B end74
+
+edge73:
+	MOVD R2, R3
+	SUBS $4, R2
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_139
+	FMOVQ F0, (R17)
+	B moved_139
+
+fewer_139:
+	TBNZ $63, R3, moved_139
+	TBZ $1, R3, below2_139
+	FMOVD F0, (R17)
+	TBZ $0, R3, moved_139
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_139
+
+below2_139:
+	TBZ $0, R3, moved_139
+	FMOVS F0, (R17)
+
+moved_139:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_140
+	FMOVQ F1, (R17)
+	B moved_140
+
+fewer_140:
+	TBNZ $63, R3, moved_140
+	TBZ $1, R3, below2_140
+	FMOVD F1, (R17)
+	TBZ $0, R3, moved_140
+	ADD $8, R17
+	VST1 V1.S[2], (R17)
+	B moved_140
+
+below2_140:
+	TBZ $0, R3, moved_140
+	FMOVS F1, (R17)
+
+moved_140:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_141
+	FMOVQ F2, (R17)
+	B moved_141
+
+fewer_141:
+	TBNZ $63, R3, moved_141
+	TBZ $1, R3, below2_141
+	FMOVD F2, (R17)
+	TBZ $0, R3, moved_141
+	ADD $8, R17
+	VST1 V2.S[2], (R17)
+	B moved_141
+
+below2_141:
+	TBZ $0, R3, moved_141
+	FMOVS F2, (R17)
+
+moved_141:
+	ADDS R1, R0
+
+end74:
+	B end3
+
+next70:
+	CMP $2, R0
+	BNE next75
+	MOVD k+16(FP), R0
+	MOVD a+24(FP), R1
+	MOVD b+40(FP), R2
+	MOVD lda+32(FP), R3
+	LSL $2, R3
+	MOVD ldb+48(FP), R6
+	LSL $2, R6
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	CMP $0, R0
+	BLE done77
+
+loop76:
+	FMOVQ 0(R2), F2
+	FMOVD 0(R1), F3
+	WORD $0x4F831040 // FMLA V0.4S, V2.4S, V3.S[0]
+	WORD $0x4FA31041 // FMLA V1.4S, V2.4S, V3.S[1]
+	ADDS R3, R1
+	ADDS R6, R2
+	SUBS $1, R0
+	BNE loop76
+
+done77:
+	MOVD c+56(FP), R0
+	MOVD ldc+64(FP), R1
+	MOVD cols+72(FP), R2
+	LSL $2, R1
+	CMP $4, R2
+	BLT edge78
+	VST1 [V0.S4], (R0)
+	ADDS R1, R0
+	VST1 [V1.S4], (R0)
+	ADDS R1, R0
+	B end79
+
+edge78:
+	MOVD R2, R3
+	SUBS $4, R2
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_142
+	FMOVQ F0, (R17)
+	B moved_142
+
+fewer_142:
+	TBNZ $63, R3, moved_142
+	TBZ $1, R3, below2_142
+	FMOVD F0, (R17)
+	TBZ $0, R3, moved_142
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_142
+
+below2_142:
+	TBZ $0, R3, moved_142
+	FMOVS F0, (R17)
+
+moved_142:
+	ADDS R1, R0
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_143
+	FMOVQ F1, (R17)
+	B moved_143
+
+fewer_143:
+	TBNZ $63, R3, moved_143
+	TBZ $1, R3, below2_143
+	FMOVD F1, (R17)
+	TBZ $0, R3, moved_143
+	ADD $8, R17
+	VST1 V1.S[2], (R17)
+	B moved_143
+
+below2_143:
+	TBZ $0, R3, moved_143
+	FMOVS F1, (R17)
+
+moved_143:
+	ADDS R1, R0
+
+end79:
+	B end3
+
+next75:
+	CMP $1, R0
+	BNE next80
+	MOVD k+16(FP), R0
+	MOVD a+24(FP), R1
+	MOVD b+40(FP), R2
+	MOVD lda+32(FP), R3
+	LSL $2, R3
+	MOVD ldb+48(FP), R6
+	LSL $2, R6
+	VEOR V0.B16, V0.B16, V0.B16
+	CMP $0, R0
+	BLE done82
+
+loop81:
+	FMOVQ 0(R2), F1
+	FMOVS 0(R1), F2
+	WORD $0x4F821020 // FMLA V0.4S, V1.4S, V2.S[0]
+	ADDS R3, R1
+	ADDS R6, R2
+	SUBS $1, R0
+	BNE loop81
+
+done82:
+	MOVD c+56(FP), R0
+	MOVD ldc+64(FP), R1
+	MOVD cols+72(FP), R2
+	LSL $2, R1
+	CMP $4, R2
+	BLT edge83
+	VST1 [V0.S4], (R0)
+	ADDS R1, R0
+	B end84
+
+edge83:
+	MOVD R2, R3
+	SUBS $4, R2
+	MOVD $0(R0), R17
+	SUB $4, R3, R16
+	TBNZ $63, R16, fewer_144
+	FMOVQ F0, (R17)
+	B moved_144
+
+fewer_144:
+	TBNZ $63, R3, moved_144
+	TBZ $1, R3, below2_144
+	FMOVD F0, (R17)
+	TBZ $0, R3, moved_144
+	ADD $8, R17
+	VST1 V0.S[2], (R17)
+	B moved_144
+
+below2_144:
+	TBZ $0, R3, moved_144
+	FMOVS F0, (R17)
+
+moved_144:
+	ADDS R1, R0
+
+end84:
+	B end3
+
+next80:
+
+end3:
+	MOVD rows+8(FP), R0
+	LSL $2, R0
+	MOVD a+24(FP), R1
+	MOVD c+56(FP), R2
+	MOVD panels+0(FP), R3
+	SUBS $1, R3
+	BEQ next85
+	MOVD R3, panels+0(FP)
+	ADDS R0, R1
+	MOVD R1, a+24(FP)
+	MOVD ldc+64(FP), R1
+	MUL R1, R0
+	ADDS R0, R2
+	MOVD R2, c+56(FP)
+	B panel2
+
+next85:
+	MOVD cols+72(FP), R0
+	MOVD b+40(FP), R1
+	SUBS $12, R0
+	BLE end86
+	MOVD R0, cols+72(FP)
+	ADDS $48, R1
+	MOVD R1, b+40(FP)
+	MOVD 24(RSP), R0
+	MOVD R0, panels+0(FP)
+	MOVD 32(RSP), R0
+	MOVD R0, a+24(FP)
+	MOVD 40(RSP), R0
+	ADDS $48, R0
+	MOVD R0, c+56(FP)
+	B columns1
+
+end86:
+	MOVWU 16(RSP), R17
+	MOVD R17, FPCR
 	RET
 
 // gemmNarrow: c[i][j] = Σ_p a[p·rows+i]·b[p][j] for up to three rows of c and several panels of b.

@@ -252,14 +252,15 @@ func powerProduct(k, anchors, table Matrix, scratch []float32) {
 	if k.Rows == 0 || k.Cols == 0 {
 		return
 	}
-	t := tiles()
-	cut := t.cut(k.Rows)
-	var none float32
-	for j := 0; j < k.Cols; j += t.cols {
-		for i := range cut.count {
-			at, rows := cut.panel(i)
-			gemmTile(rows, table.Rows, &anchors.Data[at], anchors.Stride, &table.Data[j], table.Stride,
-				&k.Data[at*k.Stride+j], k.Stride, min(t.cols, k.Cols-j), int(gemmFlush), &none)
+	cut := tiles().cut(k.Rows)
+	for i := 0; i < cut.count; {
+		at, rows := cut.panel(i)
+		n := cut.count - i
+		if i < cut.more { // these panels have a row more than the others
+			n = cut.more - i
 		}
+		n = min(n, max(1, 32*longestRun/(rows*k.Cols*table.Rows)))
+		powerTiles(n, rows, table.Rows, &anchors.Data[at], anchors.Stride, &table.Data[0], table.Stride, &k.Data[at*k.Stride], k.Stride, k.Cols)
+		i += n
 	}
 }
