@@ -92,7 +92,18 @@ func (g *gen) exponentialDouble(x reg.VecVirtual) reg.VecVirtual {
 	g.VSUBPD(magic, n, whole)
 	g.addMulDouble(r, whole, -(math.Ln2 - low))
 	g.addMulDouble(r, whole, -low)
-	p := g.taylor(r, factorials(13, 1))
+	square := g.vec()
+	g.VMULPD(r, r, square)
+	var odd, even []float64 // two chains, which are as long together as those of a rotation
+	for i, c := range factorials(13, 1) {
+		if i%2 == 0 {
+			odd = append(odd, c)
+		} else {
+			even = append(even, c)
+		}
+	}
+	p := g.taylor(square, even)
+	g.VFMADD231PD(r, g.taylor(square, odd), p)
 	const least = magicDouble - 1<<50
 	switch { // replaces a NaN in n, because its bits would change those of p
 	case g.wide():

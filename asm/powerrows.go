@@ -218,80 +218,75 @@ func (g *gen) upperHalf() reg.OpmaskVirtual {
 
 // row stores a mode's row as floats, four vectors at a time: they hide the latency of the products.
 func (p *powers) row(mode reg.Register) {
-	g := p.gen
 	z, step := p.rowStart(mode)
-	cols, to := g.arg("cols"), g.copyPtr(p.to)
-	stored := g.lanes / 2 // floats of a store
+	cols, to := p.arg("cols"), p.copyPtr(p.to)
+	loop, tail, end := p.label("columns"), p.label("tail"), p.label("rowEnd")
+	all := uint64(2 * p.lanes)
+	putAll := func() {
+		p.SUBQ(operand.Imm(all), cols)
+		p.JL(operand.LabelRef(tail))
+		p.put(z, to, nil)
+		p.CMPQ(cols, operand.Imm(0)) // the last products are not needed
+	}
+	putAll()
+	p.JE(operand.LabelRef(end))
+	y := step()
+	p.Label(loop)
+	for _, x := range z {
+		if p.neon() {
+			p.moveDouble(p.productDouble(x, y), x)
+		} else {
+			p.rotateDouble(x, y)
+		}
+	}
+	p.advance(to, operand.Imm(4*all))
+	putAll()
+	p.JNE(operand.LabelRef(loop))
+	p.JMP(operand.LabelRef(end))
+	p.Label(tail)
+	p.ADDQ(operand.Imm(all), cols)
+	p.put(z, to, cols)
+	p.Label(end)
+}
+
+// put stores four vectors as floats, or only cols of them; cols is used up.
+func (g *gen) put(z [4]complexVec, to complexPtr, cols reg.Register) {
+	stored := g.lanes / 2 // floats at a time
 	if g.neon() {
 		stored = 4
 	}
-	put := func(store func(i int, v reg.VecVirtual, at operand.Mem)) {
-		for i := range 2 * g.lanes / stored {
-			for part, base := range []reg.Register{to.re, to.im} {
-				f := g.vec()
-				switch {
-				case g.wide():
-					g.VCVTPD2PS(z[i].parts()[part], f.AsY())
-				case g.neon():
-					g.VCVTPD2PSX(z[2*i].parts()[part], f)
-					g.custom(opNarrowUpper, true, z[2*i+1].parts()[part], f)
-				default:
-					g.VCVTPD2PSY(z[i].parts()[part], f.AsX())
-				}
-				store(i, f, operand.Mem{Base: base, Disp: 4 * stored * i})
-			}
-		}
-	}
-	all := uint64(2 * g.lanes)
-	loop, tail, end := g.label("columns"), g.label("tail"), g.label("rowEnd")
-	putAll := func() {
-		g.SUBQ(operand.Imm(all), cols)
-		g.JL(operand.LabelRef(tail))
-		put(func(_ int, v reg.VecVirtual, at operand.Mem) {
-			switch {
-			case g.wide():
-				g.VMOVUPS(v.AsY(), at)
-			case g.neon():
-				g.VMOVUPS(v, at)
-			default:
-				g.VMOVUPS(v.AsX(), at)
-			}
-		})
-		g.CMPQ(cols, operand.Imm(0))
-		g.JE(operand.LabelRef(end)) // the last products are not needed
-	}
-	putAll()
-	y := step()
-	g.Label(loop)
-	for _, x := range z {
-		if g.neon() {
-			g.moveDouble(g.productDouble(x, y), x)
-		} else {
-			g.rotateDouble(x, y)
-		}
-	}
-	g.advance(to, operand.Imm(4*all))
-	putAll()
-	g.JMP(operand.LabelRef(loop))
-	g.Label(tail)
-	g.ADDQ(operand.Imm(all), cols)
-	var m mask
-	at := -1
-	put(func(i int, v reg.VecVirtual, dst operand.Mem) {
-		if i != at {
+	for i := range 2 * g.lanes / stored {
+		var m mask
+		if cols != nil {
 			if i > 0 {
 				g.SUBQ(operand.Imm(uint64(stored)), cols)
 			}
-			m, at = g.firstLanes(cols), i
+			m = g.firstLanes(cols)
 		}
-		switch {
-		case g.wide():
-			g.VMOVUPS(v.AsY(), m.k, dst)
-		case g.neon():
-			g.storeMasked(m, v, dst)
-		default:
-			g.VMASKMOVPS(v.AsX(), m.v.AsX(), dst)
+		for part, base := range []reg.Register{to.re, to.im} {
+			f, at := g.vec(), operand.Mem{Base: base, Disp: 4 * stored * i}
+			var half reg.Register = f
+			switch {
+			case g.wide():
+				half = f.AsY()
+				g.VCVTPD2PS(z[i].parts()[part], half)
+			case g.neon():
+				g.VCVTPD2PSX(z[2*i].parts()[part], f)
+				g.custom(opNarrowUpper, true, z[2*i+1].parts()[part], f)
+			default:
+				half = f.AsX()
+				g.VCVTPD2PSY(z[i].parts()[part], half)
+			}
+			switch {
+			case cols == nil:
+				g.VMOVUPS(half, at)
+			case g.wide():
+				g.VMOVUPS(half, m.k, at)
+			case g.neon():
+				g.storeMasked(m, f, at)
+			default:
+				g.VMASKMOVPS(half, m.v.AsX(), at)
+			}
 		}
-	})
-	g.Label(end)
+	}
 }

@@ -48,24 +48,26 @@ group1:
 	VSUBPD       Y5, Y4, Y5
 	VFMADD231PD  vandermonde_xbfe62e42fee00000<>+0(SB), Y5, Y3
 	VFMADD231PD  vandermonde_xbdea39ef35793c76<>+0(SB), Y5, Y3
-	VBROADCASTSD vandermonde_x3de6124613a86d09<>+0(SB), Y5
-	VFMADD213PD  vandermonde_x3e21eed8eff8d898<>+0(SB), Y3, Y5
-	VFMADD213PD  vandermonde_x3e5ae64567f544e4<>+0(SB), Y3, Y5
-	VFMADD213PD  vandermonde_x3e927e4fb7789f5c<>+0(SB), Y3, Y5
-	VFMADD213PD  vandermonde_x3ec71de3a556c734<>+0(SB), Y3, Y5
-	VFMADD213PD  vandermonde_x3efa01a01a01a01a<>+0(SB), Y3, Y5
-	VFMADD213PD  vandermonde_x3f2a01a01a01a01a<>+0(SB), Y3, Y5
-	VFMADD213PD  vandermonde_x3f56c16c16c16c17<>+0(SB), Y3, Y5
-	VFMADD213PD  vandermonde_x3f81111111111111<>+0(SB), Y3, Y5
-	VFMADD213PD  vandermonde_x3fa5555555555555<>+0(SB), Y3, Y5
-	VFMADD213PD  vandermonde_x3fc5555555555555<>+0(SB), Y3, Y5
-	VFMADD213PD  vandermonde_x3fe0000000000000<>+0(SB), Y3, Y5
-	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y3, Y5
-	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y3, Y5
+	VMULPD       Y3, Y3, Y5
+	VBROADCASTSD vandermonde_x3e21eed8eff8d898<>+0(SB), Y6
+	VFMADD213PD  vandermonde_x3e927e4fb7789f5c<>+0(SB), Y5, Y6
+	VFMADD213PD  vandermonde_x3efa01a01a01a01a<>+0(SB), Y5, Y6
+	VFMADD213PD  vandermonde_x3f56c16c16c16c17<>+0(SB), Y5, Y6
+	VFMADD213PD  vandermonde_x3fa5555555555555<>+0(SB), Y5, Y6
+	VFMADD213PD  vandermonde_x3fe0000000000000<>+0(SB), Y5, Y6
+	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y5, Y6
+	VBROADCASTSD vandermonde_x3de6124613a86d09<>+0(SB), Y7
+	VFMADD213PD  vandermonde_x3e5ae64567f544e4<>+0(SB), Y5, Y7
+	VFMADD213PD  vandermonde_x3ec71de3a556c734<>+0(SB), Y5, Y7
+	VFMADD213PD  vandermonde_x3f2a01a01a01a01a<>+0(SB), Y5, Y7
+	VFMADD213PD  vandermonde_x3f81111111111111<>+0(SB), Y5, Y7
+	VFMADD213PD  vandermonde_x3fc5555555555555<>+0(SB), Y5, Y7
+	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y5, Y7
+	VFMADD231PD  Y3, Y7, Y6
 	VMAXPD       vandermonde_x4334000000000000<>+0(SB), Y4, Y4
 	VPSLLQ       $0x34, Y4, Y4
-	VPADDQ       Y4, Y5, Y5
-	VANDPD       Y2, Y5, Y5
+	VPADDQ       Y4, Y6, Y6
+	VANDPD       Y2, Y6, Y6
 	VBROADCASTSD vandermonde_x4338000000000000<>+0(SB), Y2
 	VMULPD       vandermonde_x4010000000000000<>+0(SB), Y1, Y1
 	VADDPD       Y1, Y2, Y2
@@ -83,30 +85,30 @@ group1:
 	VFMADD213PD  vandermonde_x3fa5555555555555<>+0(SB), Y3, Y4
 	VFMADD213PD  vandermonde_xbfe0000000000000<>+0(SB), Y3, Y4
 	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y3, Y4
-	VBROADCASTSD vandermonde_x3ce952c77030ad4a<>+0(SB), Y6
-	VFMADD213PD  vandermonde_xbd6ae7f3e733b81f<>+0(SB), Y3, Y6
-	VFMADD213PD  vandermonde_x3de6124613a86d09<>+0(SB), Y3, Y6
-	VFMADD213PD  vandermonde_xbe5ae64567f544e4<>+0(SB), Y3, Y6
-	VFMADD213PD  vandermonde_x3ec71de3a556c734<>+0(SB), Y3, Y6
-	VFMADD213PD  vandermonde_xbf2a01a01a01a01a<>+0(SB), Y3, Y6
-	VFMADD213PD  vandermonde_x3f81111111111111<>+0(SB), Y3, Y6
-	VFMADD213PD  vandermonde_xbfc5555555555555<>+0(SB), Y3, Y6
-	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y3, Y6
-	VMULPD       Y1, Y6, Y6
+	VBROADCASTSD vandermonde_x3ce952c77030ad4a<>+0(SB), Y5
+	VFMADD213PD  vandermonde_xbd6ae7f3e733b81f<>+0(SB), Y3, Y5
+	VFMADD213PD  vandermonde_x3de6124613a86d09<>+0(SB), Y3, Y5
+	VFMADD213PD  vandermonde_xbe5ae64567f544e4<>+0(SB), Y3, Y5
+	VFMADD213PD  vandermonde_x3ec71de3a556c734<>+0(SB), Y3, Y5
+	VFMADD213PD  vandermonde_xbf2a01a01a01a01a<>+0(SB), Y3, Y5
+	VFMADD213PD  vandermonde_x3f81111111111111<>+0(SB), Y3, Y5
+	VFMADD213PD  vandermonde_xbfc5555555555555<>+0(SB), Y3, Y5
+	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y3, Y5
+	VMULPD       Y1, Y5, Y5
 	VPSLLQ       $0x3f, Y2, Y3
-	VBLENDVPD    Y3, Y6, Y4, Y1
-	VBLENDVPD    Y3, Y4, Y6, Y3
+	VBLENDVPD    Y3, Y5, Y4, Y1
+	VBLENDVPD    Y3, Y4, Y5, Y3
 	VPBROADCASTQ vandermonde_x0000000000000001<>+0(SB), Y4
 	VPADDQ       Y4, Y2, Y4
 	VPSLLQ       $0x3e, Y4, Y4
 	VPSLLQ       $0x3e, Y2, Y2
-	VPBROADCASTQ vandermonde_x8000000000000000<>+0(SB), Y6
-	VPAND        Y6, Y4, Y4
+	VPBROADCASTQ vandermonde_x8000000000000000<>+0(SB), Y5
+	VPAND        Y5, Y4, Y4
 	VPXOR        Y4, Y1, Y1
-	VPAND        Y6, Y2, Y2
+	VPAND        Y5, Y2, Y2
 	VPXOR        Y2, Y3, Y3
-	VMULPD       Y5, Y1, Y1
-	VMULPD       Y5, Y3, Y3
+	VMULPD       Y6, Y1, Y1
+	VMULPD       Y6, Y3, Y3
 	LEAQ         (DX)(DX*1), SI
 	VMOVD        SI, X2
 	VPBROADCASTD X2, Y2
@@ -199,16 +201,6 @@ DATA vandermonde_xbdea39ef35793c76<>+24(SB)/4, $0x35793c76
 DATA vandermonde_xbdea39ef35793c76<>+28(SB)/4, $0xbdea39ef
 GLOBL vandermonde_xbdea39ef35793c76<>(SB), RODATA|NOPTR, $32
 
-DATA vandermonde_x3de6124613a86d09<>+0(SB)/4, $0x13a86d09
-DATA vandermonde_x3de6124613a86d09<>+4(SB)/4, $0x3de61246
-DATA vandermonde_x3de6124613a86d09<>+8(SB)/4, $0x13a86d09
-DATA vandermonde_x3de6124613a86d09<>+12(SB)/4, $0x3de61246
-DATA vandermonde_x3de6124613a86d09<>+16(SB)/4, $0x13a86d09
-DATA vandermonde_x3de6124613a86d09<>+20(SB)/4, $0x3de61246
-DATA vandermonde_x3de6124613a86d09<>+24(SB)/4, $0x13a86d09
-DATA vandermonde_x3de6124613a86d09<>+28(SB)/4, $0x3de61246
-GLOBL vandermonde_x3de6124613a86d09<>(SB), RODATA|NOPTR, $32
-
 DATA vandermonde_x3e21eed8eff8d898<>+0(SB)/4, $0xeff8d898
 DATA vandermonde_x3e21eed8eff8d898<>+4(SB)/4, $0x3e21eed8
 DATA vandermonde_x3e21eed8eff8d898<>+8(SB)/4, $0xeff8d898
@@ -218,16 +210,6 @@ DATA vandermonde_x3e21eed8eff8d898<>+20(SB)/4, $0x3e21eed8
 DATA vandermonde_x3e21eed8eff8d898<>+24(SB)/4, $0xeff8d898
 DATA vandermonde_x3e21eed8eff8d898<>+28(SB)/4, $0x3e21eed8
 GLOBL vandermonde_x3e21eed8eff8d898<>(SB), RODATA|NOPTR, $32
-
-DATA vandermonde_x3e5ae64567f544e4<>+0(SB)/4, $0x67f544e4
-DATA vandermonde_x3e5ae64567f544e4<>+4(SB)/4, $0x3e5ae645
-DATA vandermonde_x3e5ae64567f544e4<>+8(SB)/4, $0x67f544e4
-DATA vandermonde_x3e5ae64567f544e4<>+12(SB)/4, $0x3e5ae645
-DATA vandermonde_x3e5ae64567f544e4<>+16(SB)/4, $0x67f544e4
-DATA vandermonde_x3e5ae64567f544e4<>+20(SB)/4, $0x3e5ae645
-DATA vandermonde_x3e5ae64567f544e4<>+24(SB)/4, $0x67f544e4
-DATA vandermonde_x3e5ae64567f544e4<>+28(SB)/4, $0x3e5ae645
-GLOBL vandermonde_x3e5ae64567f544e4<>(SB), RODATA|NOPTR, $32
 
 DATA vandermonde_x3e927e4fb7789f5c<>+0(SB)/4, $0xb7789f5c
 DATA vandermonde_x3e927e4fb7789f5c<>+4(SB)/4, $0x3e927e4f
@@ -239,16 +221,6 @@ DATA vandermonde_x3e927e4fb7789f5c<>+24(SB)/4, $0xb7789f5c
 DATA vandermonde_x3e927e4fb7789f5c<>+28(SB)/4, $0x3e927e4f
 GLOBL vandermonde_x3e927e4fb7789f5c<>(SB), RODATA|NOPTR, $32
 
-DATA vandermonde_x3ec71de3a556c734<>+0(SB)/4, $0xa556c734
-DATA vandermonde_x3ec71de3a556c734<>+4(SB)/4, $0x3ec71de3
-DATA vandermonde_x3ec71de3a556c734<>+8(SB)/4, $0xa556c734
-DATA vandermonde_x3ec71de3a556c734<>+12(SB)/4, $0x3ec71de3
-DATA vandermonde_x3ec71de3a556c734<>+16(SB)/4, $0xa556c734
-DATA vandermonde_x3ec71de3a556c734<>+20(SB)/4, $0x3ec71de3
-DATA vandermonde_x3ec71de3a556c734<>+24(SB)/4, $0xa556c734
-DATA vandermonde_x3ec71de3a556c734<>+28(SB)/4, $0x3ec71de3
-GLOBL vandermonde_x3ec71de3a556c734<>(SB), RODATA|NOPTR, $32
-
 DATA vandermonde_x3efa01a01a01a01a<>+0(SB)/4, $0x1a01a01a
 DATA vandermonde_x3efa01a01a01a01a<>+4(SB)/4, $0x3efa01a0
 DATA vandermonde_x3efa01a01a01a01a<>+8(SB)/4, $0x1a01a01a
@@ -258,16 +230,6 @@ DATA vandermonde_x3efa01a01a01a01a<>+20(SB)/4, $0x3efa01a0
 DATA vandermonde_x3efa01a01a01a01a<>+24(SB)/4, $0x1a01a01a
 DATA vandermonde_x3efa01a01a01a01a<>+28(SB)/4, $0x3efa01a0
 GLOBL vandermonde_x3efa01a01a01a01a<>(SB), RODATA|NOPTR, $32
-
-DATA vandermonde_x3f2a01a01a01a01a<>+0(SB)/4, $0x1a01a01a
-DATA vandermonde_x3f2a01a01a01a01a<>+4(SB)/4, $0x3f2a01a0
-DATA vandermonde_x3f2a01a01a01a01a<>+8(SB)/4, $0x1a01a01a
-DATA vandermonde_x3f2a01a01a01a01a<>+12(SB)/4, $0x3f2a01a0
-DATA vandermonde_x3f2a01a01a01a01a<>+16(SB)/4, $0x1a01a01a
-DATA vandermonde_x3f2a01a01a01a01a<>+20(SB)/4, $0x3f2a01a0
-DATA vandermonde_x3f2a01a01a01a01a<>+24(SB)/4, $0x1a01a01a
-DATA vandermonde_x3f2a01a01a01a01a<>+28(SB)/4, $0x3f2a01a0
-GLOBL vandermonde_x3f2a01a01a01a01a<>(SB), RODATA|NOPTR, $32
 
 DATA vandermonde_x3f56c16c16c16c17<>+0(SB)/4, $0x16c16c17
 DATA vandermonde_x3f56c16c16c16c17<>+4(SB)/4, $0x3f56c16c
@@ -279,16 +241,6 @@ DATA vandermonde_x3f56c16c16c16c17<>+24(SB)/4, $0x16c16c17
 DATA vandermonde_x3f56c16c16c16c17<>+28(SB)/4, $0x3f56c16c
 GLOBL vandermonde_x3f56c16c16c16c17<>(SB), RODATA|NOPTR, $32
 
-DATA vandermonde_x3f81111111111111<>+0(SB)/4, $0x11111111
-DATA vandermonde_x3f81111111111111<>+4(SB)/4, $0x3f811111
-DATA vandermonde_x3f81111111111111<>+8(SB)/4, $0x11111111
-DATA vandermonde_x3f81111111111111<>+12(SB)/4, $0x3f811111
-DATA vandermonde_x3f81111111111111<>+16(SB)/4, $0x11111111
-DATA vandermonde_x3f81111111111111<>+20(SB)/4, $0x3f811111
-DATA vandermonde_x3f81111111111111<>+24(SB)/4, $0x11111111
-DATA vandermonde_x3f81111111111111<>+28(SB)/4, $0x3f811111
-GLOBL vandermonde_x3f81111111111111<>(SB), RODATA|NOPTR, $32
-
 DATA vandermonde_x3fa5555555555555<>+0(SB)/4, $0x55555555
 DATA vandermonde_x3fa5555555555555<>+4(SB)/4, $0x3fa55555
 DATA vandermonde_x3fa5555555555555<>+8(SB)/4, $0x55555555
@@ -298,16 +250,6 @@ DATA vandermonde_x3fa5555555555555<>+20(SB)/4, $0x3fa55555
 DATA vandermonde_x3fa5555555555555<>+24(SB)/4, $0x55555555
 DATA vandermonde_x3fa5555555555555<>+28(SB)/4, $0x3fa55555
 GLOBL vandermonde_x3fa5555555555555<>(SB), RODATA|NOPTR, $32
-
-DATA vandermonde_x3fc5555555555555<>+0(SB)/4, $0x55555555
-DATA vandermonde_x3fc5555555555555<>+4(SB)/4, $0x3fc55555
-DATA vandermonde_x3fc5555555555555<>+8(SB)/4, $0x55555555
-DATA vandermonde_x3fc5555555555555<>+12(SB)/4, $0x3fc55555
-DATA vandermonde_x3fc5555555555555<>+16(SB)/4, $0x55555555
-DATA vandermonde_x3fc5555555555555<>+20(SB)/4, $0x3fc55555
-DATA vandermonde_x3fc5555555555555<>+24(SB)/4, $0x55555555
-DATA vandermonde_x3fc5555555555555<>+28(SB)/4, $0x3fc55555
-GLOBL vandermonde_x3fc5555555555555<>(SB), RODATA|NOPTR, $32
 
 DATA vandermonde_x3fe0000000000000<>+0(SB)/4, $0x00000000
 DATA vandermonde_x3fe0000000000000<>+4(SB)/4, $0x3fe00000
@@ -328,6 +270,66 @@ DATA vandermonde_x3ff0000000000000<>+20(SB)/4, $0x3ff00000
 DATA vandermonde_x3ff0000000000000<>+24(SB)/4, $0x00000000
 DATA vandermonde_x3ff0000000000000<>+28(SB)/4, $0x3ff00000
 GLOBL vandermonde_x3ff0000000000000<>(SB), RODATA|NOPTR, $32
+
+DATA vandermonde_x3de6124613a86d09<>+0(SB)/4, $0x13a86d09
+DATA vandermonde_x3de6124613a86d09<>+4(SB)/4, $0x3de61246
+DATA vandermonde_x3de6124613a86d09<>+8(SB)/4, $0x13a86d09
+DATA vandermonde_x3de6124613a86d09<>+12(SB)/4, $0x3de61246
+DATA vandermonde_x3de6124613a86d09<>+16(SB)/4, $0x13a86d09
+DATA vandermonde_x3de6124613a86d09<>+20(SB)/4, $0x3de61246
+DATA vandermonde_x3de6124613a86d09<>+24(SB)/4, $0x13a86d09
+DATA vandermonde_x3de6124613a86d09<>+28(SB)/4, $0x3de61246
+GLOBL vandermonde_x3de6124613a86d09<>(SB), RODATA|NOPTR, $32
+
+DATA vandermonde_x3e5ae64567f544e4<>+0(SB)/4, $0x67f544e4
+DATA vandermonde_x3e5ae64567f544e4<>+4(SB)/4, $0x3e5ae645
+DATA vandermonde_x3e5ae64567f544e4<>+8(SB)/4, $0x67f544e4
+DATA vandermonde_x3e5ae64567f544e4<>+12(SB)/4, $0x3e5ae645
+DATA vandermonde_x3e5ae64567f544e4<>+16(SB)/4, $0x67f544e4
+DATA vandermonde_x3e5ae64567f544e4<>+20(SB)/4, $0x3e5ae645
+DATA vandermonde_x3e5ae64567f544e4<>+24(SB)/4, $0x67f544e4
+DATA vandermonde_x3e5ae64567f544e4<>+28(SB)/4, $0x3e5ae645
+GLOBL vandermonde_x3e5ae64567f544e4<>(SB), RODATA|NOPTR, $32
+
+DATA vandermonde_x3ec71de3a556c734<>+0(SB)/4, $0xa556c734
+DATA vandermonde_x3ec71de3a556c734<>+4(SB)/4, $0x3ec71de3
+DATA vandermonde_x3ec71de3a556c734<>+8(SB)/4, $0xa556c734
+DATA vandermonde_x3ec71de3a556c734<>+12(SB)/4, $0x3ec71de3
+DATA vandermonde_x3ec71de3a556c734<>+16(SB)/4, $0xa556c734
+DATA vandermonde_x3ec71de3a556c734<>+20(SB)/4, $0x3ec71de3
+DATA vandermonde_x3ec71de3a556c734<>+24(SB)/4, $0xa556c734
+DATA vandermonde_x3ec71de3a556c734<>+28(SB)/4, $0x3ec71de3
+GLOBL vandermonde_x3ec71de3a556c734<>(SB), RODATA|NOPTR, $32
+
+DATA vandermonde_x3f2a01a01a01a01a<>+0(SB)/4, $0x1a01a01a
+DATA vandermonde_x3f2a01a01a01a01a<>+4(SB)/4, $0x3f2a01a0
+DATA vandermonde_x3f2a01a01a01a01a<>+8(SB)/4, $0x1a01a01a
+DATA vandermonde_x3f2a01a01a01a01a<>+12(SB)/4, $0x3f2a01a0
+DATA vandermonde_x3f2a01a01a01a01a<>+16(SB)/4, $0x1a01a01a
+DATA vandermonde_x3f2a01a01a01a01a<>+20(SB)/4, $0x3f2a01a0
+DATA vandermonde_x3f2a01a01a01a01a<>+24(SB)/4, $0x1a01a01a
+DATA vandermonde_x3f2a01a01a01a01a<>+28(SB)/4, $0x3f2a01a0
+GLOBL vandermonde_x3f2a01a01a01a01a<>(SB), RODATA|NOPTR, $32
+
+DATA vandermonde_x3f81111111111111<>+0(SB)/4, $0x11111111
+DATA vandermonde_x3f81111111111111<>+4(SB)/4, $0x3f811111
+DATA vandermonde_x3f81111111111111<>+8(SB)/4, $0x11111111
+DATA vandermonde_x3f81111111111111<>+12(SB)/4, $0x3f811111
+DATA vandermonde_x3f81111111111111<>+16(SB)/4, $0x11111111
+DATA vandermonde_x3f81111111111111<>+20(SB)/4, $0x3f811111
+DATA vandermonde_x3f81111111111111<>+24(SB)/4, $0x11111111
+DATA vandermonde_x3f81111111111111<>+28(SB)/4, $0x3f811111
+GLOBL vandermonde_x3f81111111111111<>(SB), RODATA|NOPTR, $32
+
+DATA vandermonde_x3fc5555555555555<>+0(SB)/4, $0x55555555
+DATA vandermonde_x3fc5555555555555<>+4(SB)/4, $0x3fc55555
+DATA vandermonde_x3fc5555555555555<>+8(SB)/4, $0x55555555
+DATA vandermonde_x3fc5555555555555<>+12(SB)/4, $0x3fc55555
+DATA vandermonde_x3fc5555555555555<>+16(SB)/4, $0x55555555
+DATA vandermonde_x3fc5555555555555<>+20(SB)/4, $0x3fc55555
+DATA vandermonde_x3fc5555555555555<>+24(SB)/4, $0x55555555
+DATA vandermonde_x3fc5555555555555<>+28(SB)/4, $0x3fc55555
+GLOBL vandermonde_x3fc5555555555555<>(SB), RODATA|NOPTR, $32
 
 DATA vandermonde_x4334000000000000<>+0(SB)/4, $0x00000000
 DATA vandermonde_x4334000000000000<>+4(SB)/4, $0x43340000
@@ -523,22 +525,24 @@ group1:
 	VSUBPD           Z4, Z2, Z2
 	VFMADD231PD.BCST vandermonde_xbfe62e42fee00000<>+0(SB), Z2, Z3
 	VFMADD231PD.BCST vandermonde_xbdea39ef35793c76<>+0(SB), Z2, Z3
-	VBROADCASTSD     vandermonde_x3de6124613a86d09<>+0(SB), Z4
-	VFMADD213PD.BCST vandermonde_x3e21eed8eff8d898<>+0(SB), Z3, Z4
-	VFMADD213PD.BCST vandermonde_x3e5ae64567f544e4<>+0(SB), Z3, Z4
-	VFMADD213PD.BCST vandermonde_x3e927e4fb7789f5c<>+0(SB), Z3, Z4
-	VFMADD213PD.BCST vandermonde_x3ec71de3a556c734<>+0(SB), Z3, Z4
-	VFMADD213PD.BCST vandermonde_x3efa01a01a01a01a<>+0(SB), Z3, Z4
-	VFMADD213PD.BCST vandermonde_x3f2a01a01a01a01a<>+0(SB), Z3, Z4
-	VFMADD213PD.BCST vandermonde_x3f56c16c16c16c17<>+0(SB), Z3, Z4
-	VFMADD213PD.BCST vandermonde_x3f81111111111111<>+0(SB), Z3, Z4
-	VFMADD213PD.BCST vandermonde_x3fa5555555555555<>+0(SB), Z3, Z4
-	VFMADD213PD.BCST vandermonde_x3fc5555555555555<>+0(SB), Z3, Z4
-	VFMADD213PD.BCST vandermonde_x3fe0000000000000<>+0(SB), Z3, Z4
-	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z3, Z4
-	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z3, Z4
-	VSCALEFPD        Z2, Z4, Z4
-	VMOVAPD.Z        Z4, K1, Z4
+	VMULPD           Z3, Z3, Z4
+	VBROADCASTSD     vandermonde_x3e21eed8eff8d898<>+0(SB), Z7
+	VFMADD213PD.BCST vandermonde_x3e927e4fb7789f5c<>+0(SB), Z4, Z7
+	VFMADD213PD.BCST vandermonde_x3efa01a01a01a01a<>+0(SB), Z4, Z7
+	VFMADD213PD.BCST vandermonde_x3f56c16c16c16c17<>+0(SB), Z4, Z7
+	VFMADD213PD.BCST vandermonde_x3fa5555555555555<>+0(SB), Z4, Z7
+	VFMADD213PD.BCST vandermonde_x3fe0000000000000<>+0(SB), Z4, Z7
+	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z4, Z7
+	VBROADCASTSD     vandermonde_x3de6124613a86d09<>+0(SB), Z8
+	VFMADD213PD.BCST vandermonde_x3e5ae64567f544e4<>+0(SB), Z4, Z8
+	VFMADD213PD.BCST vandermonde_x3ec71de3a556c734<>+0(SB), Z4, Z8
+	VFMADD213PD.BCST vandermonde_x3f2a01a01a01a01a<>+0(SB), Z4, Z8
+	VFMADD213PD.BCST vandermonde_x3f81111111111111<>+0(SB), Z4, Z8
+	VFMADD213PD.BCST vandermonde_x3fc5555555555555<>+0(SB), Z4, Z8
+	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z4, Z8
+	VFMADD231PD      Z3, Z8, Z7
+	VSCALEFPD        Z2, Z7, Z7
+	VMOVAPD.Z        Z7, K1, Z7
 	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z2
 	VMULPD.BCST      vandermonde_x4010000000000000<>+0(SB), Z1, Z1
 	VADDPD           Z1, Z2, Z2
@@ -547,15 +551,15 @@ group1:
 	VSUBPD           Z3, Z1, Z1
 	VMULPD.BCST      vandermonde_x3ff921fb54442d18<>+0(SB), Z1, Z1
 	VMULPD           Z1, Z1, Z3
-	VBROADCASTSD     vandermonde_x3d2ae7f3e733b81f<>+0(SB), Z7
-	VFMADD213PD.BCST vandermonde_xbda93974a8c07c9d<>+0(SB), Z3, Z7
-	VFMADD213PD.BCST vandermonde_x3e21eed8eff8d898<>+0(SB), Z3, Z7
-	VFMADD213PD.BCST vandermonde_xbe927e4fb7789f5c<>+0(SB), Z3, Z7
-	VFMADD213PD.BCST vandermonde_x3efa01a01a01a01a<>+0(SB), Z3, Z7
-	VFMADD213PD.BCST vandermonde_xbf56c16c16c16c17<>+0(SB), Z3, Z7
-	VFMADD213PD.BCST vandermonde_x3fa5555555555555<>+0(SB), Z3, Z7
-	VFMADD213PD.BCST vandermonde_xbfe0000000000000<>+0(SB), Z3, Z7
-	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z3, Z7
+	VBROADCASTSD     vandermonde_x3d2ae7f3e733b81f<>+0(SB), Z4
+	VFMADD213PD.BCST vandermonde_xbda93974a8c07c9d<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_x3e21eed8eff8d898<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_xbe927e4fb7789f5c<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_x3efa01a01a01a01a<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_xbf56c16c16c16c17<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_x3fa5555555555555<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_xbfe0000000000000<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z3, Z4
 	VBROADCASTSD     vandermonde_x3ce952c77030ad4a<>+0(SB), Z8
 	VFMADD213PD.BCST vandermonde_xbd6ae7f3e733b81f<>+0(SB), Z3, Z8
 	VFMADD213PD.BCST vandermonde_x3de6124613a86d09<>+0(SB), Z3, Z8
@@ -567,8 +571,8 @@ group1:
 	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z3, Z8
 	VMULPD           Z1, Z8, Z8
 	VPTESTMQ.BCST    vandermonde_x0000000000000001<>+0(SB), Z2, K1
-	VBLENDMPD        Z8, Z7, K1, Z5
-	VBLENDMPD        Z7, Z8, K1, Z6
+	VBLENDMPD        Z8, Z4, K1, Z5
+	VBLENDMPD        Z4, Z8, K1, Z6
 	VPBROADCASTQ     vandermonde_x0000000000000001<>+0(SB), Z1
 	VPADDQ           Z1, Z2, Z1
 	VPSLLQ           $0x3e, Z1, Z1
@@ -576,8 +580,8 @@ group1:
 	VPBROADCASTQ     vandermonde_x8000000000000000<>+0(SB), Z3
 	VPTERNLOGQ       $0x78, Z3, Z1, Z5
 	VPTERNLOGQ       $0x78, Z3, Z2, Z6
-	VMULPD           Z4, Z5, Z5
-	VMULPD           Z4, Z6, Z6
+	VMULPD           Z7, Z5, Z5
+	VMULPD           Z7, Z6, Z6
 	LEAQ             (DX)(DX*1), SI
 	VPBROADCASTD     SI, Z1
 	VMOVDQU32        vandermonde_lanes<>+0(SB), Z2
@@ -675,20 +679,22 @@ TEXT ·powerRowsAVX2(SB), NOSPLIT, $456-128
 	VSUBPD       Y0, Y4, Y0
 	VFMADD231PD  vandermonde_xbfe62e42fee00000<>+0(SB), Y0, Y2
 	VFMADD231PD  vandermonde_xbdea39ef35793c76<>+0(SB), Y0, Y2
-	VBROADCASTSD vandermonde_x3de6124613a86d09<>+0(SB), Y0
-	VFMADD213PD  vandermonde_x3e21eed8eff8d898<>+0(SB), Y2, Y0
-	VFMADD213PD  vandermonde_x3e5ae64567f544e4<>+0(SB), Y2, Y0
-	VFMADD213PD  vandermonde_x3e927e4fb7789f5c<>+0(SB), Y2, Y0
-	VFMADD213PD  vandermonde_x3ec71de3a556c734<>+0(SB), Y2, Y0
-	VFMADD213PD  vandermonde_x3efa01a01a01a01a<>+0(SB), Y2, Y0
-	VFMADD213PD  vandermonde_x3f2a01a01a01a01a<>+0(SB), Y2, Y0
-	VFMADD213PD  vandermonde_x3f56c16c16c16c17<>+0(SB), Y2, Y0
-	VFMADD213PD  vandermonde_x3f81111111111111<>+0(SB), Y2, Y0
-	VFMADD213PD  vandermonde_x3fa5555555555555<>+0(SB), Y2, Y0
-	VFMADD213PD  vandermonde_x3fc5555555555555<>+0(SB), Y2, Y0
-	VFMADD213PD  vandermonde_x3fe0000000000000<>+0(SB), Y2, Y0
-	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y2, Y0
-	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y2, Y0
+	VMULPD       Y2, Y2, Y5
+	VBROADCASTSD vandermonde_x3e21eed8eff8d898<>+0(SB), Y0
+	VFMADD213PD  vandermonde_x3e927e4fb7789f5c<>+0(SB), Y5, Y0
+	VFMADD213PD  vandermonde_x3efa01a01a01a01a<>+0(SB), Y5, Y0
+	VFMADD213PD  vandermonde_x3f56c16c16c16c17<>+0(SB), Y5, Y0
+	VFMADD213PD  vandermonde_x3fa5555555555555<>+0(SB), Y5, Y0
+	VFMADD213PD  vandermonde_x3fe0000000000000<>+0(SB), Y5, Y0
+	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y5, Y0
+	VBROADCASTSD vandermonde_x3de6124613a86d09<>+0(SB), Y6
+	VFMADD213PD  vandermonde_x3e5ae64567f544e4<>+0(SB), Y5, Y6
+	VFMADD213PD  vandermonde_x3ec71de3a556c734<>+0(SB), Y5, Y6
+	VFMADD213PD  vandermonde_x3f2a01a01a01a01a<>+0(SB), Y5, Y6
+	VFMADD213PD  vandermonde_x3f81111111111111<>+0(SB), Y5, Y6
+	VFMADD213PD  vandermonde_x3fc5555555555555<>+0(SB), Y5, Y6
+	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y5, Y6
+	VFMADD231PD  Y2, Y6, Y0
 	VMAXPD       vandermonde_x4334000000000000<>+0(SB), Y4, Y4
 	VPSLLQ       $0x34, Y4, Y4
 	VPADDQ       Y4, Y0, Y0
@@ -856,20 +862,22 @@ group1:
 	VSUBPD       Y0, Y4, Y0
 	VFMADD231PD  vandermonde_xbfe62e42fee00000<>+0(SB), Y0, Y2
 	VFMADD231PD  vandermonde_xbdea39ef35793c76<>+0(SB), Y0, Y2
-	VBROADCASTSD vandermonde_x3de6124613a86d09<>+0(SB), Y0
-	VFMADD213PD  vandermonde_x3e21eed8eff8d898<>+0(SB), Y2, Y0
-	VFMADD213PD  vandermonde_x3e5ae64567f544e4<>+0(SB), Y2, Y0
-	VFMADD213PD  vandermonde_x3e927e4fb7789f5c<>+0(SB), Y2, Y0
-	VFMADD213PD  vandermonde_x3ec71de3a556c734<>+0(SB), Y2, Y0
-	VFMADD213PD  vandermonde_x3efa01a01a01a01a<>+0(SB), Y2, Y0
-	VFMADD213PD  vandermonde_x3f2a01a01a01a01a<>+0(SB), Y2, Y0
-	VFMADD213PD  vandermonde_x3f56c16c16c16c17<>+0(SB), Y2, Y0
-	VFMADD213PD  vandermonde_x3f81111111111111<>+0(SB), Y2, Y0
-	VFMADD213PD  vandermonde_x3fa5555555555555<>+0(SB), Y2, Y0
-	VFMADD213PD  vandermonde_x3fc5555555555555<>+0(SB), Y2, Y0
-	VFMADD213PD  vandermonde_x3fe0000000000000<>+0(SB), Y2, Y0
-	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y2, Y0
-	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y2, Y0
+	VMULPD       Y2, Y2, Y5
+	VBROADCASTSD vandermonde_x3e21eed8eff8d898<>+0(SB), Y0
+	VFMADD213PD  vandermonde_x3e927e4fb7789f5c<>+0(SB), Y5, Y0
+	VFMADD213PD  vandermonde_x3efa01a01a01a01a<>+0(SB), Y5, Y0
+	VFMADD213PD  vandermonde_x3f56c16c16c16c17<>+0(SB), Y5, Y0
+	VFMADD213PD  vandermonde_x3fa5555555555555<>+0(SB), Y5, Y0
+	VFMADD213PD  vandermonde_x3fe0000000000000<>+0(SB), Y5, Y0
+	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y5, Y0
+	VBROADCASTSD vandermonde_x3de6124613a86d09<>+0(SB), Y6
+	VFMADD213PD  vandermonde_x3e5ae64567f544e4<>+0(SB), Y5, Y6
+	VFMADD213PD  vandermonde_x3ec71de3a556c734<>+0(SB), Y5, Y6
+	VFMADD213PD  vandermonde_x3f2a01a01a01a01a<>+0(SB), Y5, Y6
+	VFMADD213PD  vandermonde_x3f81111111111111<>+0(SB), Y5, Y6
+	VFMADD213PD  vandermonde_x3fc5555555555555<>+0(SB), Y5, Y6
+	VFMADD213PD  vandermonde_x3ff0000000000000<>+0(SB), Y5, Y6
+	VFMADD231PD  Y2, Y6, Y0
 	VMAXPD       vandermonde_x4334000000000000<>+0(SB), Y4, Y4
 	VPSLLQ       $0x34, Y4, Y4
 	VPADDQ       Y4, Y0, Y0
@@ -1006,42 +1014,42 @@ columns5:
 	VCVTPD2PSY  Y7, X12
 	VMOVUPS     X12, 48(R11)
 	CMPQ        R9, $0x00
-	JE          rowEnd7
-	JMP         columns5
+	JNE         columns5
+	JMP         rowEnd7
 
 tail6:
 	ADDQ         $0x10, R9
-	VCVTPD2PSY   Y2, X2
 	VMOVD        R9, X4
 	VPBROADCASTD X4, Y4
 	VPCMPGTD     vandermonde_lanes<>+0(SB), Y4, Y4
+	VCVTPD2PSY   Y2, X2
 	VMASKMOVPS   X2, X4, (R10)
 	VCVTPD2PSY   Y3, X2
 	VMASKMOVPS   X2, X4, (R11)
-	VCVTPD2PSY   Y6, X2
 	SUBQ         $0x04, R9
-	VMOVD        R9, X3
-	VPBROADCASTD X3, Y3
-	VPCMPGTD     vandermonde_lanes<>+0(SB), Y3, Y3
-	VMASKMOVPS   X2, X3, 16(R10)
-	VCVTPD2PSY   Y5, X2
-	VMASKMOVPS   X2, X3, 16(R11)
-	VCVTPD2PSY   Y8, X2
+	VMOVD        R9, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     vandermonde_lanes<>+0(SB), Y2, Y2
+	VCVTPD2PSY   Y6, X3
+	VMASKMOVPS   X3, X2, 16(R10)
+	VCVTPD2PSY   Y5, X3
+	VMASKMOVPS   X3, X2, 16(R11)
 	SUBQ         $0x04, R9
-	VMOVD        R9, X3
-	VPBROADCASTD X3, Y3
-	VPCMPGTD     vandermonde_lanes<>+0(SB), Y3, Y3
-	VMASKMOVPS   X2, X3, 32(R10)
-	VCVTPD2PSY   Y9, X2
-	VMASKMOVPS   X2, X3, 32(R11)
-	VCVTPD2PSY   Y10, X2
+	VMOVD        R9, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     vandermonde_lanes<>+0(SB), Y2, Y2
+	VCVTPD2PSY   Y8, X3
+	VMASKMOVPS   X3, X2, 32(R10)
+	VCVTPD2PSY   Y9, X3
+	VMASKMOVPS   X3, X2, 32(R11)
 	SUBQ         $0x04, R9
-	VMOVD        R9, X3
-	VPBROADCASTD X3, Y3
-	VPCMPGTD     vandermonde_lanes<>+0(SB), Y3, Y3
-	VMASKMOVPS   X2, X3, 48(R10)
-	VCVTPD2PSY   Y7, X2
-	VMASKMOVPS   X2, X3, 48(R11)
+	VMOVD        R9, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     vandermonde_lanes<>+0(SB), Y2, Y2
+	VCVTPD2PSY   Y10, X3
+	VMASKMOVPS   X3, X2, 48(R10)
+	VCVTPD2PSY   Y7, X3
+	VMASKMOVPS   X3, X2, 48(R11)
 
 rowEnd7:
 	ADDQ DX, AX
@@ -1107,61 +1115,63 @@ TEXT ·powerRowsAVX512(SB), NOSPLIT, $776-128
 	VSUBPD           Z2, Z0, Z0
 	VFMADD231PD.BCST vandermonde_xbfe62e42fee00000<>+0(SB), Z0, Z3
 	VFMADD231PD.BCST vandermonde_xbdea39ef35793c76<>+0(SB), Z0, Z3
-	VBROADCASTSD     vandermonde_x3de6124613a86d09<>+0(SB), Z2
-	VFMADD213PD.BCST vandermonde_x3e21eed8eff8d898<>+0(SB), Z3, Z2
-	VFMADD213PD.BCST vandermonde_x3e5ae64567f544e4<>+0(SB), Z3, Z2
-	VFMADD213PD.BCST vandermonde_x3e927e4fb7789f5c<>+0(SB), Z3, Z2
-	VFMADD213PD.BCST vandermonde_x3ec71de3a556c734<>+0(SB), Z3, Z2
-	VFMADD213PD.BCST vandermonde_x3efa01a01a01a01a<>+0(SB), Z3, Z2
-	VFMADD213PD.BCST vandermonde_x3f2a01a01a01a01a<>+0(SB), Z3, Z2
-	VFMADD213PD.BCST vandermonde_x3f56c16c16c16c17<>+0(SB), Z3, Z2
-	VFMADD213PD.BCST vandermonde_x3f81111111111111<>+0(SB), Z3, Z2
-	VFMADD213PD.BCST vandermonde_x3fa5555555555555<>+0(SB), Z3, Z2
-	VFMADD213PD.BCST vandermonde_x3fc5555555555555<>+0(SB), Z3, Z2
-	VFMADD213PD.BCST vandermonde_x3fe0000000000000<>+0(SB), Z3, Z2
-	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z3, Z2
-	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z3, Z2
-	VSCALEFPD        Z0, Z2, Z2
-	VMOVAPD.Z        Z2, K2, Z2
+	VMULPD           Z3, Z3, Z2
+	VBROADCASTSD     vandermonde_x3e21eed8eff8d898<>+0(SB), Z8
+	VFMADD213PD.BCST vandermonde_x3e927e4fb7789f5c<>+0(SB), Z2, Z8
+	VFMADD213PD.BCST vandermonde_x3efa01a01a01a01a<>+0(SB), Z2, Z8
+	VFMADD213PD.BCST vandermonde_x3f56c16c16c16c17<>+0(SB), Z2, Z8
+	VFMADD213PD.BCST vandermonde_x3fa5555555555555<>+0(SB), Z2, Z8
+	VFMADD213PD.BCST vandermonde_x3fe0000000000000<>+0(SB), Z2, Z8
+	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z2, Z8
+	VBROADCASTSD     vandermonde_x3de6124613a86d09<>+0(SB), Z9
+	VFMADD213PD.BCST vandermonde_x3e5ae64567f544e4<>+0(SB), Z2, Z9
+	VFMADD213PD.BCST vandermonde_x3ec71de3a556c734<>+0(SB), Z2, Z9
+	VFMADD213PD.BCST vandermonde_x3f2a01a01a01a01a<>+0(SB), Z2, Z9
+	VFMADD213PD.BCST vandermonde_x3f81111111111111<>+0(SB), Z2, Z9
+	VFMADD213PD.BCST vandermonde_x3fc5555555555555<>+0(SB), Z2, Z9
+	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z2, Z9
+	VFMADD231PD      Z3, Z9, Z8
+	VSCALEFPD        Z0, Z8, Z8
+	VMOVAPD.Z        Z8, K2, Z8
 	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z0
-	VMULPD.BCST      vandermonde_x4010000000000000<>+0(SB), Z4, Z3
-	VADDPD           Z3, Z0, Z0
-	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z4
-	VSUBPD           Z4, Z0, Z4
-	VSUBPD           Z4, Z3, Z3
-	VMULPD.BCST      vandermonde_x3ff921fb54442d18<>+0(SB), Z3, Z3
-	VMULPD           Z3, Z3, Z4
-	VBROADCASTSD     vandermonde_x3d2ae7f3e733b81f<>+0(SB), Z8
-	VFMADD213PD.BCST vandermonde_xbda93974a8c07c9d<>+0(SB), Z4, Z8
-	VFMADD213PD.BCST vandermonde_x3e21eed8eff8d898<>+0(SB), Z4, Z8
-	VFMADD213PD.BCST vandermonde_xbe927e4fb7789f5c<>+0(SB), Z4, Z8
-	VFMADD213PD.BCST vandermonde_x3efa01a01a01a01a<>+0(SB), Z4, Z8
-	VFMADD213PD.BCST vandermonde_xbf56c16c16c16c17<>+0(SB), Z4, Z8
-	VFMADD213PD.BCST vandermonde_x3fa5555555555555<>+0(SB), Z4, Z8
-	VFMADD213PD.BCST vandermonde_xbfe0000000000000<>+0(SB), Z4, Z8
-	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z4, Z8
+	VMULPD.BCST      vandermonde_x4010000000000000<>+0(SB), Z4, Z2
+	VADDPD           Z2, Z0, Z0
+	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z3
+	VSUBPD           Z3, Z0, Z3
+	VSUBPD           Z3, Z2, Z2
+	VMULPD.BCST      vandermonde_x3ff921fb54442d18<>+0(SB), Z2, Z2
+	VMULPD           Z2, Z2, Z3
+	VBROADCASTSD     vandermonde_x3d2ae7f3e733b81f<>+0(SB), Z4
+	VFMADD213PD.BCST vandermonde_xbda93974a8c07c9d<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_x3e21eed8eff8d898<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_xbe927e4fb7789f5c<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_x3efa01a01a01a01a<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_xbf56c16c16c16c17<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_x3fa5555555555555<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_xbfe0000000000000<>+0(SB), Z3, Z4
+	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z3, Z4
 	VBROADCASTSD     vandermonde_x3ce952c77030ad4a<>+0(SB), Z9
-	VFMADD213PD.BCST vandermonde_xbd6ae7f3e733b81f<>+0(SB), Z4, Z9
-	VFMADD213PD.BCST vandermonde_x3de6124613a86d09<>+0(SB), Z4, Z9
-	VFMADD213PD.BCST vandermonde_xbe5ae64567f544e4<>+0(SB), Z4, Z9
-	VFMADD213PD.BCST vandermonde_x3ec71de3a556c734<>+0(SB), Z4, Z9
-	VFMADD213PD.BCST vandermonde_xbf2a01a01a01a01a<>+0(SB), Z4, Z9
-	VFMADD213PD.BCST vandermonde_x3f81111111111111<>+0(SB), Z4, Z9
-	VFMADD213PD.BCST vandermonde_xbfc5555555555555<>+0(SB), Z4, Z9
-	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z4, Z9
-	VMULPD           Z3, Z9, Z9
+	VFMADD213PD.BCST vandermonde_xbd6ae7f3e733b81f<>+0(SB), Z3, Z9
+	VFMADD213PD.BCST vandermonde_x3de6124613a86d09<>+0(SB), Z3, Z9
+	VFMADD213PD.BCST vandermonde_xbe5ae64567f544e4<>+0(SB), Z3, Z9
+	VFMADD213PD.BCST vandermonde_x3ec71de3a556c734<>+0(SB), Z3, Z9
+	VFMADD213PD.BCST vandermonde_xbf2a01a01a01a01a<>+0(SB), Z3, Z9
+	VFMADD213PD.BCST vandermonde_x3f81111111111111<>+0(SB), Z3, Z9
+	VFMADD213PD.BCST vandermonde_xbfc5555555555555<>+0(SB), Z3, Z9
+	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z3, Z9
+	VMULPD           Z2, Z9, Z9
 	VPTESTMQ.BCST    vandermonde_x0000000000000001<>+0(SB), Z0, K2
-	VBLENDMPD        Z9, Z8, K2, Z5
-	VBLENDMPD        Z8, Z9, K2, Z1
-	VPBROADCASTQ     vandermonde_x0000000000000001<>+0(SB), Z3
-	VPADDQ           Z3, Z0, Z3
-	VPSLLQ           $0x3e, Z3, Z3
+	VBLENDMPD        Z9, Z4, K2, Z5
+	VBLENDMPD        Z4, Z9, K2, Z1
+	VPBROADCASTQ     vandermonde_x0000000000000001<>+0(SB), Z2
+	VPADDQ           Z2, Z0, Z2
+	VPSLLQ           $0x3e, Z2, Z2
 	VPSLLQ           $0x3e, Z0, Z0
-	VPBROADCASTQ     vandermonde_x8000000000000000<>+0(SB), Z4
-	VPTERNLOGQ       $0x78, Z4, Z3, Z5
-	VPTERNLOGQ       $0x78, Z4, Z0, Z1
-	VMULPD           Z2, Z5, Z5
-	VMULPD           Z2, Z1, Z1
+	VPBROADCASTQ     vandermonde_x8000000000000000<>+0(SB), Z3
+	VPTERNLOGQ       $0x78, Z3, Z2, Z5
+	VPTERNLOGQ       $0x78, Z3, Z0, Z1
+	VMULPD           Z8, Z5, Z5
+	VMULPD           Z8, Z1, Z1
 	VMOVAPD          Z5, Z0
 	VMOVAPD          Z1, Z1
 	XORQ             SI, SI
@@ -1294,61 +1304,63 @@ group1:
 	VSUBPD           Z1, Z0, Z0
 	VFMADD231PD.BCST vandermonde_xbfe62e42fee00000<>+0(SB), Z0, Z2
 	VFMADD231PD.BCST vandermonde_xbdea39ef35793c76<>+0(SB), Z0, Z2
-	VBROADCASTSD     vandermonde_x3de6124613a86d09<>+0(SB), Z1
-	VFMADD213PD.BCST vandermonde_x3e21eed8eff8d898<>+0(SB), Z2, Z1
-	VFMADD213PD.BCST vandermonde_x3e5ae64567f544e4<>+0(SB), Z2, Z1
-	VFMADD213PD.BCST vandermonde_x3e927e4fb7789f5c<>+0(SB), Z2, Z1
-	VFMADD213PD.BCST vandermonde_x3ec71de3a556c734<>+0(SB), Z2, Z1
-	VFMADD213PD.BCST vandermonde_x3efa01a01a01a01a<>+0(SB), Z2, Z1
-	VFMADD213PD.BCST vandermonde_x3f2a01a01a01a01a<>+0(SB), Z2, Z1
-	VFMADD213PD.BCST vandermonde_x3f56c16c16c16c17<>+0(SB), Z2, Z1
-	VFMADD213PD.BCST vandermonde_x3f81111111111111<>+0(SB), Z2, Z1
-	VFMADD213PD.BCST vandermonde_x3fa5555555555555<>+0(SB), Z2, Z1
-	VFMADD213PD.BCST vandermonde_x3fc5555555555555<>+0(SB), Z2, Z1
-	VFMADD213PD.BCST vandermonde_x3fe0000000000000<>+0(SB), Z2, Z1
-	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z2, Z1
-	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z2, Z1
-	VSCALEFPD        Z0, Z1, Z1
-	VMOVAPD.Z        Z1, K2, Z1
+	VMULPD           Z2, Z2, Z1
+	VBROADCASTSD     vandermonde_x3e21eed8eff8d898<>+0(SB), Z4
+	VFMADD213PD.BCST vandermonde_x3e927e4fb7789f5c<>+0(SB), Z1, Z4
+	VFMADD213PD.BCST vandermonde_x3efa01a01a01a01a<>+0(SB), Z1, Z4
+	VFMADD213PD.BCST vandermonde_x3f56c16c16c16c17<>+0(SB), Z1, Z4
+	VFMADD213PD.BCST vandermonde_x3fa5555555555555<>+0(SB), Z1, Z4
+	VFMADD213PD.BCST vandermonde_x3fe0000000000000<>+0(SB), Z1, Z4
+	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z1, Z4
+	VBROADCASTSD     vandermonde_x3de6124613a86d09<>+0(SB), Z5
+	VFMADD213PD.BCST vandermonde_x3e5ae64567f544e4<>+0(SB), Z1, Z5
+	VFMADD213PD.BCST vandermonde_x3ec71de3a556c734<>+0(SB), Z1, Z5
+	VFMADD213PD.BCST vandermonde_x3f2a01a01a01a01a<>+0(SB), Z1, Z5
+	VFMADD213PD.BCST vandermonde_x3f81111111111111<>+0(SB), Z1, Z5
+	VFMADD213PD.BCST vandermonde_x3fc5555555555555<>+0(SB), Z1, Z5
+	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z1, Z5
+	VFMADD231PD      Z2, Z5, Z4
+	VSCALEFPD        Z0, Z4, Z4
+	VMOVAPD.Z        Z4, K2, Z4
 	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z0
-	VMULPD.BCST      vandermonde_x4010000000000000<>+0(SB), Z3, Z2
-	VADDPD           Z2, Z0, Z0
-	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z3
-	VSUBPD           Z3, Z0, Z3
-	VSUBPD           Z3, Z2, Z2
-	VMULPD.BCST      vandermonde_x3ff921fb54442d18<>+0(SB), Z2, Z2
-	VMULPD           Z2, Z2, Z3
-	VBROADCASTSD     vandermonde_x3d2ae7f3e733b81f<>+0(SB), Z4
-	VFMADD213PD.BCST vandermonde_xbda93974a8c07c9d<>+0(SB), Z3, Z4
-	VFMADD213PD.BCST vandermonde_x3e21eed8eff8d898<>+0(SB), Z3, Z4
-	VFMADD213PD.BCST vandermonde_xbe927e4fb7789f5c<>+0(SB), Z3, Z4
-	VFMADD213PD.BCST vandermonde_x3efa01a01a01a01a<>+0(SB), Z3, Z4
-	VFMADD213PD.BCST vandermonde_xbf56c16c16c16c17<>+0(SB), Z3, Z4
-	VFMADD213PD.BCST vandermonde_x3fa5555555555555<>+0(SB), Z3, Z4
-	VFMADD213PD.BCST vandermonde_xbfe0000000000000<>+0(SB), Z3, Z4
-	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z3, Z4
+	VMULPD.BCST      vandermonde_x4010000000000000<>+0(SB), Z3, Z1
+	VADDPD           Z1, Z0, Z0
+	VBROADCASTSD     vandermonde_x4338000000000000<>+0(SB), Z2
+	VSUBPD           Z2, Z0, Z2
+	VSUBPD           Z2, Z1, Z1
+	VMULPD.BCST      vandermonde_x3ff921fb54442d18<>+0(SB), Z1, Z1
+	VMULPD           Z1, Z1, Z2
+	VBROADCASTSD     vandermonde_x3d2ae7f3e733b81f<>+0(SB), Z3
+	VFMADD213PD.BCST vandermonde_xbda93974a8c07c9d<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST vandermonde_x3e21eed8eff8d898<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST vandermonde_xbe927e4fb7789f5c<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST vandermonde_x3efa01a01a01a01a<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST vandermonde_xbf56c16c16c16c17<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST vandermonde_x3fa5555555555555<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST vandermonde_xbfe0000000000000<>+0(SB), Z2, Z3
+	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z2, Z3
 	VBROADCASTSD     vandermonde_x3ce952c77030ad4a<>+0(SB), Z5
-	VFMADD213PD.BCST vandermonde_xbd6ae7f3e733b81f<>+0(SB), Z3, Z5
-	VFMADD213PD.BCST vandermonde_x3de6124613a86d09<>+0(SB), Z3, Z5
-	VFMADD213PD.BCST vandermonde_xbe5ae64567f544e4<>+0(SB), Z3, Z5
-	VFMADD213PD.BCST vandermonde_x3ec71de3a556c734<>+0(SB), Z3, Z5
-	VFMADD213PD.BCST vandermonde_xbf2a01a01a01a01a<>+0(SB), Z3, Z5
-	VFMADD213PD.BCST vandermonde_x3f81111111111111<>+0(SB), Z3, Z5
-	VFMADD213PD.BCST vandermonde_xbfc5555555555555<>+0(SB), Z3, Z5
-	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z3, Z5
-	VMULPD           Z2, Z5, Z5
+	VFMADD213PD.BCST vandermonde_xbd6ae7f3e733b81f<>+0(SB), Z2, Z5
+	VFMADD213PD.BCST vandermonde_x3de6124613a86d09<>+0(SB), Z2, Z5
+	VFMADD213PD.BCST vandermonde_xbe5ae64567f544e4<>+0(SB), Z2, Z5
+	VFMADD213PD.BCST vandermonde_x3ec71de3a556c734<>+0(SB), Z2, Z5
+	VFMADD213PD.BCST vandermonde_xbf2a01a01a01a01a<>+0(SB), Z2, Z5
+	VFMADD213PD.BCST vandermonde_x3f81111111111111<>+0(SB), Z2, Z5
+	VFMADD213PD.BCST vandermonde_xbfc5555555555555<>+0(SB), Z2, Z5
+	VFMADD213PD.BCST vandermonde_x3ff0000000000000<>+0(SB), Z2, Z5
+	VMULPD           Z1, Z5, Z5
 	VPTESTMQ.BCST    vandermonde_x0000000000000001<>+0(SB), Z0, K2
-	VBLENDMPD        Z5, Z4, K2, Z6
-	VBLENDMPD        Z4, Z5, K2, Z7
-	VPBROADCASTQ     vandermonde_x0000000000000001<>+0(SB), Z2
-	VPADDQ           Z2, Z0, Z2
-	VPSLLQ           $0x3e, Z2, Z2
+	VBLENDMPD        Z5, Z3, K2, Z6
+	VBLENDMPD        Z3, Z5, K2, Z7
+	VPBROADCASTQ     vandermonde_x0000000000000001<>+0(SB), Z1
+	VPADDQ           Z1, Z0, Z1
+	VPSLLQ           $0x3e, Z1, Z1
 	VPSLLQ           $0x3e, Z0, Z0
-	VPBROADCASTQ     vandermonde_x8000000000000000<>+0(SB), Z3
-	VPTERNLOGQ       $0x78, Z3, Z2, Z6
-	VPTERNLOGQ       $0x78, Z3, Z0, Z7
-	VMULPD           Z1, Z6, Z6
-	VMULPD           Z1, Z7, Z7
+	VPBROADCASTQ     vandermonde_x8000000000000000<>+0(SB), Z2
+	VPTERNLOGQ       $0x78, Z2, Z1, Z6
+	VPTERNLOGQ       $0x78, Z2, Z0, Z7
+	VMULPD           Z4, Z6, Z6
+	VMULPD           Z4, Z7, Z7
 	VMOVAPD          Z6, Z0
 	VMOVAPD          Z7, Z1
 
@@ -1452,39 +1464,39 @@ columns5:
 	VCVTPD2PS   Z13, Y14
 	VMOVUPS     Y14, 96(R11)
 	CMPQ        R9, $0x00
-	JE          rowEnd7
-	JMP         columns5
+	JNE         columns5
+	JMP         rowEnd7
 
 tail6:
 	ADDQ         $0x20, R9
-	VCVTPD2PS    Z2, Y2
 	VPBROADCASTD R9, Z4
 	VMOVDQU32    vandermonde_lanes<>+0(SB), Z5
 	VPCMPD       $0x01, Z4, Z5, K2
+	VCVTPD2PS    Z2, Y2
 	VMOVUPS      Y2, K2, (R10)
 	VCVTPD2PS    Z3, Y2
 	VMOVUPS      Y2, K2, (R11)
-	VCVTPD2PS    Z8, Y2
 	SUBQ         $0x08, R9
-	VPBROADCASTD R9, Z3
-	VMOVDQU32    vandermonde_lanes<>+0(SB), Z4
-	VPCMPD       $0x01, Z3, Z4, K2
+	VPBROADCASTD R9, Z2
+	VMOVDQU32    vandermonde_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z2, Z3, K2
+	VCVTPD2PS    Z8, Y2
 	VMOVUPS      Y2, K2, 32(R10)
 	VCVTPD2PS    Z9, Y2
 	VMOVUPS      Y2, K2, 32(R11)
-	VCVTPD2PS    Z10, Y2
 	SUBQ         $0x08, R9
-	VPBROADCASTD R9, Z3
-	VMOVDQU32    vandermonde_lanes<>+0(SB), Z4
-	VPCMPD       $0x01, Z3, Z4, K2
+	VPBROADCASTD R9, Z2
+	VMOVDQU32    vandermonde_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z2, Z3, K2
+	VCVTPD2PS    Z10, Y2
 	VMOVUPS      Y2, K2, 64(R10)
 	VCVTPD2PS    Z11, Y2
 	VMOVUPS      Y2, K2, 64(R11)
-	VCVTPD2PS    Z12, Y2
 	SUBQ         $0x08, R9
-	VPBROADCASTD R9, Z3
-	VMOVDQU32    vandermonde_lanes<>+0(SB), Z4
-	VPCMPD       $0x01, Z3, Z4, K2
+	VPBROADCASTD R9, Z2
+	VMOVDQU32    vandermonde_lanes<>+0(SB), Z3
+	VPCMPD       $0x01, Z2, Z3, K2
+	VCVTPD2PS    Z12, Y2
 	VMOVUPS      Y2, K2, 96(R10)
 	VCVTPD2PS    Z13, Y2
 	VMOVUPS      Y2, K2, 96(R11)

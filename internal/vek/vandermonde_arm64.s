@@ -52,110 +52,110 @@ DATA vandermonde_constants<>+176(SB)/4, $0x35793c76
 DATA vandermonde_constants<>+180(SB)/4, $0xbdea39ef
 DATA vandermonde_constants<>+184(SB)/4, $0x35793c76
 DATA vandermonde_constants<>+188(SB)/4, $0xbdea39ef
-DATA vandermonde_constants<>+192(SB)/4, $0x13a86d09
-DATA vandermonde_constants<>+196(SB)/4, $0x3de61246
-DATA vandermonde_constants<>+200(SB)/4, $0x13a86d09
-DATA vandermonde_constants<>+204(SB)/4, $0x3de61246
-DATA vandermonde_constants<>+208(SB)/4, $0x13a86d09
-DATA vandermonde_constants<>+212(SB)/4, $0x3de61246
-DATA vandermonde_constants<>+216(SB)/4, $0x13a86d09
-DATA vandermonde_constants<>+220(SB)/4, $0x3de61246
-DATA vandermonde_constants<>+224(SB)/4, $0xeff8d898
-DATA vandermonde_constants<>+228(SB)/4, $0x3e21eed8
-DATA vandermonde_constants<>+232(SB)/4, $0xeff8d898
-DATA vandermonde_constants<>+236(SB)/4, $0x3e21eed8
-DATA vandermonde_constants<>+240(SB)/4, $0xeff8d898
-DATA vandermonde_constants<>+244(SB)/4, $0x3e21eed8
-DATA vandermonde_constants<>+248(SB)/4, $0xeff8d898
-DATA vandermonde_constants<>+252(SB)/4, $0x3e21eed8
-DATA vandermonde_constants<>+256(SB)/4, $0x67f544e4
-DATA vandermonde_constants<>+260(SB)/4, $0x3e5ae645
-DATA vandermonde_constants<>+264(SB)/4, $0x67f544e4
-DATA vandermonde_constants<>+268(SB)/4, $0x3e5ae645
-DATA vandermonde_constants<>+272(SB)/4, $0x67f544e4
-DATA vandermonde_constants<>+276(SB)/4, $0x3e5ae645
-DATA vandermonde_constants<>+280(SB)/4, $0x67f544e4
-DATA vandermonde_constants<>+284(SB)/4, $0x3e5ae645
-DATA vandermonde_constants<>+288(SB)/4, $0xb7789f5c
-DATA vandermonde_constants<>+292(SB)/4, $0x3e927e4f
-DATA vandermonde_constants<>+296(SB)/4, $0xb7789f5c
-DATA vandermonde_constants<>+300(SB)/4, $0x3e927e4f
-DATA vandermonde_constants<>+304(SB)/4, $0xb7789f5c
-DATA vandermonde_constants<>+308(SB)/4, $0x3e927e4f
-DATA vandermonde_constants<>+312(SB)/4, $0xb7789f5c
-DATA vandermonde_constants<>+316(SB)/4, $0x3e927e4f
-DATA vandermonde_constants<>+320(SB)/4, $0xa556c734
-DATA vandermonde_constants<>+324(SB)/4, $0x3ec71de3
-DATA vandermonde_constants<>+328(SB)/4, $0xa556c734
-DATA vandermonde_constants<>+332(SB)/4, $0x3ec71de3
-DATA vandermonde_constants<>+336(SB)/4, $0xa556c734
-DATA vandermonde_constants<>+340(SB)/4, $0x3ec71de3
-DATA vandermonde_constants<>+344(SB)/4, $0xa556c734
-DATA vandermonde_constants<>+348(SB)/4, $0x3ec71de3
-DATA vandermonde_constants<>+352(SB)/4, $0x1a01a01a
-DATA vandermonde_constants<>+356(SB)/4, $0x3efa01a0
-DATA vandermonde_constants<>+360(SB)/4, $0x1a01a01a
-DATA vandermonde_constants<>+364(SB)/4, $0x3efa01a0
-DATA vandermonde_constants<>+368(SB)/4, $0x1a01a01a
-DATA vandermonde_constants<>+372(SB)/4, $0x3efa01a0
-DATA vandermonde_constants<>+376(SB)/4, $0x1a01a01a
-DATA vandermonde_constants<>+380(SB)/4, $0x3efa01a0
-DATA vandermonde_constants<>+384(SB)/4, $0x1a01a01a
-DATA vandermonde_constants<>+388(SB)/4, $0x3f2a01a0
-DATA vandermonde_constants<>+392(SB)/4, $0x1a01a01a
-DATA vandermonde_constants<>+396(SB)/4, $0x3f2a01a0
-DATA vandermonde_constants<>+400(SB)/4, $0x1a01a01a
-DATA vandermonde_constants<>+404(SB)/4, $0x3f2a01a0
-DATA vandermonde_constants<>+408(SB)/4, $0x1a01a01a
-DATA vandermonde_constants<>+412(SB)/4, $0x3f2a01a0
-DATA vandermonde_constants<>+416(SB)/4, $0x16c16c17
-DATA vandermonde_constants<>+420(SB)/4, $0x3f56c16c
-DATA vandermonde_constants<>+424(SB)/4, $0x16c16c17
-DATA vandermonde_constants<>+428(SB)/4, $0x3f56c16c
-DATA vandermonde_constants<>+432(SB)/4, $0x16c16c17
-DATA vandermonde_constants<>+436(SB)/4, $0x3f56c16c
-DATA vandermonde_constants<>+440(SB)/4, $0x16c16c17
-DATA vandermonde_constants<>+444(SB)/4, $0x3f56c16c
-DATA vandermonde_constants<>+448(SB)/4, $0x11111111
-DATA vandermonde_constants<>+452(SB)/4, $0x3f811111
-DATA vandermonde_constants<>+456(SB)/4, $0x11111111
-DATA vandermonde_constants<>+460(SB)/4, $0x3f811111
-DATA vandermonde_constants<>+464(SB)/4, $0x11111111
-DATA vandermonde_constants<>+468(SB)/4, $0x3f811111
-DATA vandermonde_constants<>+472(SB)/4, $0x11111111
-DATA vandermonde_constants<>+476(SB)/4, $0x3f811111
-DATA vandermonde_constants<>+480(SB)/4, $0x55555555
-DATA vandermonde_constants<>+484(SB)/4, $0x3fa55555
-DATA vandermonde_constants<>+488(SB)/4, $0x55555555
-DATA vandermonde_constants<>+492(SB)/4, $0x3fa55555
-DATA vandermonde_constants<>+496(SB)/4, $0x55555555
-DATA vandermonde_constants<>+500(SB)/4, $0x3fa55555
-DATA vandermonde_constants<>+504(SB)/4, $0x55555555
-DATA vandermonde_constants<>+508(SB)/4, $0x3fa55555
-DATA vandermonde_constants<>+512(SB)/4, $0x55555555
-DATA vandermonde_constants<>+516(SB)/4, $0x3fc55555
-DATA vandermonde_constants<>+520(SB)/4, $0x55555555
-DATA vandermonde_constants<>+524(SB)/4, $0x3fc55555
-DATA vandermonde_constants<>+528(SB)/4, $0x55555555
-DATA vandermonde_constants<>+532(SB)/4, $0x3fc55555
-DATA vandermonde_constants<>+536(SB)/4, $0x55555555
-DATA vandermonde_constants<>+540(SB)/4, $0x3fc55555
-DATA vandermonde_constants<>+544(SB)/4, $0x00000000
-DATA vandermonde_constants<>+548(SB)/4, $0x3fe00000
-DATA vandermonde_constants<>+552(SB)/4, $0x00000000
-DATA vandermonde_constants<>+556(SB)/4, $0x3fe00000
-DATA vandermonde_constants<>+560(SB)/4, $0x00000000
-DATA vandermonde_constants<>+564(SB)/4, $0x3fe00000
-DATA vandermonde_constants<>+568(SB)/4, $0x00000000
-DATA vandermonde_constants<>+572(SB)/4, $0x3fe00000
-DATA vandermonde_constants<>+576(SB)/4, $0x00000000
-DATA vandermonde_constants<>+580(SB)/4, $0x3ff00000
-DATA vandermonde_constants<>+584(SB)/4, $0x00000000
-DATA vandermonde_constants<>+588(SB)/4, $0x3ff00000
-DATA vandermonde_constants<>+592(SB)/4, $0x00000000
-DATA vandermonde_constants<>+596(SB)/4, $0x3ff00000
-DATA vandermonde_constants<>+600(SB)/4, $0x00000000
-DATA vandermonde_constants<>+604(SB)/4, $0x3ff00000
+DATA vandermonde_constants<>+192(SB)/4, $0xeff8d898
+DATA vandermonde_constants<>+196(SB)/4, $0x3e21eed8
+DATA vandermonde_constants<>+200(SB)/4, $0xeff8d898
+DATA vandermonde_constants<>+204(SB)/4, $0x3e21eed8
+DATA vandermonde_constants<>+208(SB)/4, $0xeff8d898
+DATA vandermonde_constants<>+212(SB)/4, $0x3e21eed8
+DATA vandermonde_constants<>+216(SB)/4, $0xeff8d898
+DATA vandermonde_constants<>+220(SB)/4, $0x3e21eed8
+DATA vandermonde_constants<>+224(SB)/4, $0xb7789f5c
+DATA vandermonde_constants<>+228(SB)/4, $0x3e927e4f
+DATA vandermonde_constants<>+232(SB)/4, $0xb7789f5c
+DATA vandermonde_constants<>+236(SB)/4, $0x3e927e4f
+DATA vandermonde_constants<>+240(SB)/4, $0xb7789f5c
+DATA vandermonde_constants<>+244(SB)/4, $0x3e927e4f
+DATA vandermonde_constants<>+248(SB)/4, $0xb7789f5c
+DATA vandermonde_constants<>+252(SB)/4, $0x3e927e4f
+DATA vandermonde_constants<>+256(SB)/4, $0x1a01a01a
+DATA vandermonde_constants<>+260(SB)/4, $0x3efa01a0
+DATA vandermonde_constants<>+264(SB)/4, $0x1a01a01a
+DATA vandermonde_constants<>+268(SB)/4, $0x3efa01a0
+DATA vandermonde_constants<>+272(SB)/4, $0x1a01a01a
+DATA vandermonde_constants<>+276(SB)/4, $0x3efa01a0
+DATA vandermonde_constants<>+280(SB)/4, $0x1a01a01a
+DATA vandermonde_constants<>+284(SB)/4, $0x3efa01a0
+DATA vandermonde_constants<>+288(SB)/4, $0x16c16c17
+DATA vandermonde_constants<>+292(SB)/4, $0x3f56c16c
+DATA vandermonde_constants<>+296(SB)/4, $0x16c16c17
+DATA vandermonde_constants<>+300(SB)/4, $0x3f56c16c
+DATA vandermonde_constants<>+304(SB)/4, $0x16c16c17
+DATA vandermonde_constants<>+308(SB)/4, $0x3f56c16c
+DATA vandermonde_constants<>+312(SB)/4, $0x16c16c17
+DATA vandermonde_constants<>+316(SB)/4, $0x3f56c16c
+DATA vandermonde_constants<>+320(SB)/4, $0x55555555
+DATA vandermonde_constants<>+324(SB)/4, $0x3fa55555
+DATA vandermonde_constants<>+328(SB)/4, $0x55555555
+DATA vandermonde_constants<>+332(SB)/4, $0x3fa55555
+DATA vandermonde_constants<>+336(SB)/4, $0x55555555
+DATA vandermonde_constants<>+340(SB)/4, $0x3fa55555
+DATA vandermonde_constants<>+344(SB)/4, $0x55555555
+DATA vandermonde_constants<>+348(SB)/4, $0x3fa55555
+DATA vandermonde_constants<>+352(SB)/4, $0x00000000
+DATA vandermonde_constants<>+356(SB)/4, $0x3fe00000
+DATA vandermonde_constants<>+360(SB)/4, $0x00000000
+DATA vandermonde_constants<>+364(SB)/4, $0x3fe00000
+DATA vandermonde_constants<>+368(SB)/4, $0x00000000
+DATA vandermonde_constants<>+372(SB)/4, $0x3fe00000
+DATA vandermonde_constants<>+376(SB)/4, $0x00000000
+DATA vandermonde_constants<>+380(SB)/4, $0x3fe00000
+DATA vandermonde_constants<>+384(SB)/4, $0x00000000
+DATA vandermonde_constants<>+388(SB)/4, $0x3ff00000
+DATA vandermonde_constants<>+392(SB)/4, $0x00000000
+DATA vandermonde_constants<>+396(SB)/4, $0x3ff00000
+DATA vandermonde_constants<>+400(SB)/4, $0x00000000
+DATA vandermonde_constants<>+404(SB)/4, $0x3ff00000
+DATA vandermonde_constants<>+408(SB)/4, $0x00000000
+DATA vandermonde_constants<>+412(SB)/4, $0x3ff00000
+DATA vandermonde_constants<>+416(SB)/4, $0x13a86d09
+DATA vandermonde_constants<>+420(SB)/4, $0x3de61246
+DATA vandermonde_constants<>+424(SB)/4, $0x13a86d09
+DATA vandermonde_constants<>+428(SB)/4, $0x3de61246
+DATA vandermonde_constants<>+432(SB)/4, $0x13a86d09
+DATA vandermonde_constants<>+436(SB)/4, $0x3de61246
+DATA vandermonde_constants<>+440(SB)/4, $0x13a86d09
+DATA vandermonde_constants<>+444(SB)/4, $0x3de61246
+DATA vandermonde_constants<>+448(SB)/4, $0x67f544e4
+DATA vandermonde_constants<>+452(SB)/4, $0x3e5ae645
+DATA vandermonde_constants<>+456(SB)/4, $0x67f544e4
+DATA vandermonde_constants<>+460(SB)/4, $0x3e5ae645
+DATA vandermonde_constants<>+464(SB)/4, $0x67f544e4
+DATA vandermonde_constants<>+468(SB)/4, $0x3e5ae645
+DATA vandermonde_constants<>+472(SB)/4, $0x67f544e4
+DATA vandermonde_constants<>+476(SB)/4, $0x3e5ae645
+DATA vandermonde_constants<>+480(SB)/4, $0xa556c734
+DATA vandermonde_constants<>+484(SB)/4, $0x3ec71de3
+DATA vandermonde_constants<>+488(SB)/4, $0xa556c734
+DATA vandermonde_constants<>+492(SB)/4, $0x3ec71de3
+DATA vandermonde_constants<>+496(SB)/4, $0xa556c734
+DATA vandermonde_constants<>+500(SB)/4, $0x3ec71de3
+DATA vandermonde_constants<>+504(SB)/4, $0xa556c734
+DATA vandermonde_constants<>+508(SB)/4, $0x3ec71de3
+DATA vandermonde_constants<>+512(SB)/4, $0x1a01a01a
+DATA vandermonde_constants<>+516(SB)/4, $0x3f2a01a0
+DATA vandermonde_constants<>+520(SB)/4, $0x1a01a01a
+DATA vandermonde_constants<>+524(SB)/4, $0x3f2a01a0
+DATA vandermonde_constants<>+528(SB)/4, $0x1a01a01a
+DATA vandermonde_constants<>+532(SB)/4, $0x3f2a01a0
+DATA vandermonde_constants<>+536(SB)/4, $0x1a01a01a
+DATA vandermonde_constants<>+540(SB)/4, $0x3f2a01a0
+DATA vandermonde_constants<>+544(SB)/4, $0x11111111
+DATA vandermonde_constants<>+548(SB)/4, $0x3f811111
+DATA vandermonde_constants<>+552(SB)/4, $0x11111111
+DATA vandermonde_constants<>+556(SB)/4, $0x3f811111
+DATA vandermonde_constants<>+560(SB)/4, $0x11111111
+DATA vandermonde_constants<>+564(SB)/4, $0x3f811111
+DATA vandermonde_constants<>+568(SB)/4, $0x11111111
+DATA vandermonde_constants<>+572(SB)/4, $0x3f811111
+DATA vandermonde_constants<>+576(SB)/4, $0x55555555
+DATA vandermonde_constants<>+580(SB)/4, $0x3fc55555
+DATA vandermonde_constants<>+584(SB)/4, $0x55555555
+DATA vandermonde_constants<>+588(SB)/4, $0x3fc55555
+DATA vandermonde_constants<>+592(SB)/4, $0x55555555
+DATA vandermonde_constants<>+596(SB)/4, $0x3fc55555
+DATA vandermonde_constants<>+600(SB)/4, $0x55555555
+DATA vandermonde_constants<>+604(SB)/4, $0x3fc55555
 DATA vandermonde_constants<>+608(SB)/4, $0x00000000
 DATA vandermonde_constants<>+612(SB)/4, $0x43340000
 DATA vandermonde_constants<>+616(SB)/4, $0x00000000
@@ -386,33 +386,34 @@ moved_2:
 	WORD $0x4E7FCCA3 // FMLA V3.2D, V5.2D, V31.2D
 	FMOVQ 160(R26), F31
 	WORD $0x4E7FCCA3 // FMLA V3.2D, V5.2D, V31.2D
-	FMOVQ 192(R26), F5
-	FMOVQ 224(R26), F6
-	WORD $0x4E63CCA6 // FMLA V6.2D, V5.2D, V3.2D
-	FMOVQ 256(R26), F5
-	WORD $0x4E63CCC5 // FMLA V5.2D, V6.2D, V3.2D
-	FMOVQ 288(R26), F6
-	WORD $0x4E63CCA6 // FMLA V6.2D, V5.2D, V3.2D
-	FMOVQ 320(R26), F5
-	WORD $0x4E63CCC5 // FMLA V5.2D, V6.2D, V3.2D
-	FMOVQ 352(R26), F6
-	WORD $0x4E63CCA6 // FMLA V6.2D, V5.2D, V3.2D
-	FMOVQ 384(R26), F5
-	WORD $0x4E63CCC5 // FMLA V5.2D, V6.2D, V3.2D
-	FMOVQ 416(R26), F6
-	WORD $0x4E63CCA6 // FMLA V6.2D, V5.2D, V3.2D
-	FMOVQ 448(R26), F5
-	WORD $0x4E63CCC5 // FMLA V5.2D, V6.2D, V3.2D
-	FMOVQ 480(R26), F6
-	WORD $0x4E63CCA6 // FMLA V6.2D, V5.2D, V3.2D
-	FMOVQ 512(R26), F5
-	WORD $0x4E63CCC5 // FMLA V5.2D, V6.2D, V3.2D
-	FMOVQ 544(R26), F6
-	WORD $0x4E63CCA6 // FMLA V6.2D, V5.2D, V3.2D
-	FMOVQ 576(R26), F5
-	WORD $0x4E63CCC5 // FMLA V5.2D, V6.2D, V3.2D
-	FMOVQ 576(R26), F6
-	WORD $0x4E63CCA6 // FMLA V6.2D, V5.2D, V3.2D
+	WORD $0x6E63DC65 // FMUL V5.2D, V3.2D, V3.2D
+	FMOVQ 192(R26), F6
+	FMOVQ 224(R26), F7
+	WORD $0x4E65CCC7 // FMLA V7.2D, V6.2D, V5.2D
+	FMOVQ 256(R26), F6
+	WORD $0x4E65CCE6 // FMLA V6.2D, V7.2D, V5.2D
+	FMOVQ 288(R26), F7
+	WORD $0x4E65CCC7 // FMLA V7.2D, V6.2D, V5.2D
+	FMOVQ 320(R26), F6
+	WORD $0x4E65CCE6 // FMLA V6.2D, V7.2D, V5.2D
+	FMOVQ 352(R26), F7
+	WORD $0x4E65CCC7 // FMLA V7.2D, V6.2D, V5.2D
+	FMOVQ 384(R26), F6
+	WORD $0x4E65CCE6 // FMLA V6.2D, V7.2D, V5.2D
+	FMOVQ 416(R26), F7
+	FMOVQ 448(R26), F8
+	WORD $0x4E65CCE8 // FMLA V8.2D, V7.2D, V5.2D
+	FMOVQ 480(R26), F7
+	WORD $0x4E65CD07 // FMLA V7.2D, V8.2D, V5.2D
+	FMOVQ 512(R26), F8
+	WORD $0x4E65CCE8 // FMLA V8.2D, V7.2D, V5.2D
+	FMOVQ 544(R26), F7
+	WORD $0x4E65CD07 // FMLA V7.2D, V8.2D, V5.2D
+	FMOVQ 576(R26), F8
+	WORD $0x4E65CCE8 // FMLA V8.2D, V7.2D, V5.2D
+	FMOVQ 384(R26), F7
+	WORD $0x4E65CD07 // FMLA V7.2D, V8.2D, V5.2D
+	WORD $0x4E63CCE6 // FMLA V6.2D, V7.2D, V3.2D
 	FMOVQ 608(R26), F3
 	WORD $0x4E63C484 // FMAXNM V4.2D, V4.2D, V3.2D
 	VSHL $52, V4.D2, V4.D2
@@ -431,36 +432,36 @@ moved_2:
 	FMOVQ 704(R26), F4
 	FMOVQ 736(R26), F5
 	WORD $0x4E63CC85 // FMLA V5.2D, V4.2D, V3.2D
-	FMOVQ 224(R26), F4
+	FMOVQ 192(R26), F4
 	WORD $0x4E63CCA4 // FMLA V4.2D, V5.2D, V3.2D
 	FMOVQ 768(R26), F5
 	WORD $0x4E63CC85 // FMLA V5.2D, V4.2D, V3.2D
-	FMOVQ 352(R26), F4
+	FMOVQ 256(R26), F4
 	WORD $0x4E63CCA4 // FMLA V4.2D, V5.2D, V3.2D
 	FMOVQ 800(R26), F5
 	WORD $0x4E63CC85 // FMLA V5.2D, V4.2D, V3.2D
-	FMOVQ 480(R26), F4
+	FMOVQ 320(R26), F4
 	WORD $0x4E63CCA4 // FMLA V4.2D, V5.2D, V3.2D
 	FMOVQ 832(R26), F5
 	WORD $0x4E63CC85 // FMLA V5.2D, V4.2D, V3.2D
-	FMOVQ 576(R26), F4
+	FMOVQ 384(R26), F4
 	WORD $0x4E63CCA4 // FMLA V4.2D, V5.2D, V3.2D
 	FMOVQ 864(R26), F5
 	FMOVQ 896(R26), F7
 	WORD $0x4E63CCA7 // FMLA V7.2D, V5.2D, V3.2D
-	FMOVQ 192(R26), F5
+	FMOVQ 416(R26), F5
 	WORD $0x4E63CCE5 // FMLA V5.2D, V7.2D, V3.2D
 	FMOVQ 928(R26), F7
 	WORD $0x4E63CCA7 // FMLA V7.2D, V5.2D, V3.2D
-	FMOVQ 320(R26), F5
+	FMOVQ 480(R26), F5
 	WORD $0x4E63CCE5 // FMLA V5.2D, V7.2D, V3.2D
 	FMOVQ 960(R26), F7
 	WORD $0x4E63CCA7 // FMLA V7.2D, V5.2D, V3.2D
-	FMOVQ 448(R26), F5
+	FMOVQ 544(R26), F5
 	WORD $0x4E63CCE5 // FMLA V5.2D, V7.2D, V3.2D
 	FMOVQ 992(R26), F7
 	WORD $0x4E63CCA7 // FMLA V7.2D, V5.2D, V3.2D
-	FMOVQ 576(R26), F5
+	FMOVQ 384(R26), F5
 	WORD $0x4E63CCE5 // FMLA V5.2D, V7.2D, V3.2D
 	WORD $0x6E61DCA5 // FMUL V5.2D, V5.2D, V1.2D
 	VSHL $63, V2.D2, V3.D2
@@ -622,33 +623,34 @@ moved_2:
 	WORD $0x4E7FCC02 // FMLA V2.2D, V0.2D, V31.2D
 	FMOVQ 160(R26), F31
 	WORD $0x4E7FCC02 // FMLA V2.2D, V0.2D, V31.2D
-	FMOVQ 192(R26), F5
-	FMOVQ 224(R26), F0
-	WORD $0x4E62CCA0 // FMLA V0.2D, V5.2D, V2.2D
-	FMOVQ 256(R26), F5
-	WORD $0x4E62CC05 // FMLA V5.2D, V0.2D, V2.2D
-	FMOVQ 288(R26), F0
-	WORD $0x4E62CCA0 // FMLA V0.2D, V5.2D, V2.2D
-	FMOVQ 320(R26), F5
-	WORD $0x4E62CC05 // FMLA V5.2D, V0.2D, V2.2D
-	FMOVQ 352(R26), F0
-	WORD $0x4E62CCA0 // FMLA V0.2D, V5.2D, V2.2D
-	FMOVQ 384(R26), F5
-	WORD $0x4E62CC05 // FMLA V5.2D, V0.2D, V2.2D
-	FMOVQ 416(R26), F0
-	WORD $0x4E62CCA0 // FMLA V0.2D, V5.2D, V2.2D
-	FMOVQ 448(R26), F5
-	WORD $0x4E62CC05 // FMLA V5.2D, V0.2D, V2.2D
-	FMOVQ 480(R26), F0
-	WORD $0x4E62CCA0 // FMLA V0.2D, V5.2D, V2.2D
-	FMOVQ 512(R26), F5
-	WORD $0x4E62CC05 // FMLA V5.2D, V0.2D, V2.2D
-	FMOVQ 544(R26), F0
-	WORD $0x4E62CCA0 // FMLA V0.2D, V5.2D, V2.2D
-	FMOVQ 576(R26), F5
-	WORD $0x4E62CC05 // FMLA V5.2D, V0.2D, V2.2D
-	FMOVQ 576(R26), F0
-	WORD $0x4E62CCA0 // FMLA V0.2D, V5.2D, V2.2D
+	WORD $0x6E62DC45 // FMUL V5.2D, V2.2D, V2.2D
+	FMOVQ 192(R26), F0
+	FMOVQ 224(R26), F6
+	WORD $0x4E65CC06 // FMLA V6.2D, V0.2D, V5.2D
+	FMOVQ 256(R26), F0
+	WORD $0x4E65CCC0 // FMLA V0.2D, V6.2D, V5.2D
+	FMOVQ 288(R26), F6
+	WORD $0x4E65CC06 // FMLA V6.2D, V0.2D, V5.2D
+	FMOVQ 320(R26), F0
+	WORD $0x4E65CCC0 // FMLA V0.2D, V6.2D, V5.2D
+	FMOVQ 352(R26), F6
+	WORD $0x4E65CC06 // FMLA V6.2D, V0.2D, V5.2D
+	FMOVQ 384(R26), F0
+	WORD $0x4E65CCC0 // FMLA V0.2D, V6.2D, V5.2D
+	FMOVQ 416(R26), F6
+	FMOVQ 448(R26), F7
+	WORD $0x4E65CCC7 // FMLA V7.2D, V6.2D, V5.2D
+	FMOVQ 480(R26), F6
+	WORD $0x4E65CCE6 // FMLA V6.2D, V7.2D, V5.2D
+	FMOVQ 512(R26), F7
+	WORD $0x4E65CCC7 // FMLA V7.2D, V6.2D, V5.2D
+	FMOVQ 544(R26), F6
+	WORD $0x4E65CCE6 // FMLA V6.2D, V7.2D, V5.2D
+	FMOVQ 576(R26), F7
+	WORD $0x4E65CCC7 // FMLA V7.2D, V6.2D, V5.2D
+	FMOVQ 384(R26), F6
+	WORD $0x4E65CCE6 // FMLA V6.2D, V7.2D, V5.2D
+	WORD $0x4E62CCC0 // FMLA V0.2D, V6.2D, V2.2D
 	FMOVQ 608(R26), F2
 	WORD $0x4E62C484 // FMAXNM V4.2D, V4.2D, V2.2D
 	VSHL $52, V4.D2, V4.D2
@@ -667,36 +669,36 @@ moved_2:
 	FMOVQ 704(R26), F1
 	FMOVQ 736(R26), F4
 	WORD $0x4E65CC24 // FMLA V4.2D, V1.2D, V5.2D
-	FMOVQ 224(R26), F1
+	FMOVQ 192(R26), F1
 	WORD $0x4E65CC81 // FMLA V1.2D, V4.2D, V5.2D
 	FMOVQ 768(R26), F4
 	WORD $0x4E65CC24 // FMLA V4.2D, V1.2D, V5.2D
-	FMOVQ 352(R26), F1
+	FMOVQ 256(R26), F1
 	WORD $0x4E65CC81 // FMLA V1.2D, V4.2D, V5.2D
 	FMOVQ 800(R26), F4
 	WORD $0x4E65CC24 // FMLA V4.2D, V1.2D, V5.2D
-	FMOVQ 480(R26), F1
+	FMOVQ 320(R26), F1
 	WORD $0x4E65CC81 // FMLA V1.2D, V4.2D, V5.2D
 	FMOVQ 832(R26), F4
 	WORD $0x4E65CC24 // FMLA V4.2D, V1.2D, V5.2D
-	FMOVQ 576(R26), F1
+	FMOVQ 384(R26), F1
 	WORD $0x4E65CC81 // FMLA V1.2D, V4.2D, V5.2D
 	FMOVQ 864(R26), F4
 	FMOVQ 896(R26), F6
 	WORD $0x4E65CC86 // FMLA V6.2D, V4.2D, V5.2D
-	FMOVQ 192(R26), F4
+	FMOVQ 416(R26), F4
 	WORD $0x4E65CCC4 // FMLA V4.2D, V6.2D, V5.2D
 	FMOVQ 928(R26), F6
 	WORD $0x4E65CC86 // FMLA V6.2D, V4.2D, V5.2D
-	FMOVQ 320(R26), F4
+	FMOVQ 480(R26), F4
 	WORD $0x4E65CCC4 // FMLA V4.2D, V6.2D, V5.2D
 	FMOVQ 960(R26), F6
 	WORD $0x4E65CC86 // FMLA V6.2D, V4.2D, V5.2D
-	FMOVQ 448(R26), F4
+	FMOVQ 544(R26), F4
 	WORD $0x4E65CCC4 // FMLA V4.2D, V6.2D, V5.2D
 	FMOVQ 992(R26), F6
 	WORD $0x4E65CC86 // FMLA V6.2D, V4.2D, V5.2D
-	FMOVQ 576(R26), F4
+	FMOVQ 384(R26), F4
 	WORD $0x4E65CCC4 // FMLA V4.2D, V6.2D, V5.2D
 	WORD $0x6E63DC84 // FMUL V4.2D, V4.2D, V3.2D
 	VSHL $63, V2.D2, V5.D2
@@ -880,33 +882,34 @@ moved_6:
 	WORD $0x4E7FCC02 // FMLA V2.2D, V0.2D, V31.2D
 	FMOVQ 160(R26), F31
 	WORD $0x4E7FCC02 // FMLA V2.2D, V0.2D, V31.2D
-	FMOVQ 192(R26), F5
-	FMOVQ 224(R26), F0
-	WORD $0x4E62CCA0 // FMLA V0.2D, V5.2D, V2.2D
-	FMOVQ 256(R26), F5
-	WORD $0x4E62CC05 // FMLA V5.2D, V0.2D, V2.2D
-	FMOVQ 288(R26), F0
-	WORD $0x4E62CCA0 // FMLA V0.2D, V5.2D, V2.2D
-	FMOVQ 320(R26), F5
-	WORD $0x4E62CC05 // FMLA V5.2D, V0.2D, V2.2D
-	FMOVQ 352(R26), F0
-	WORD $0x4E62CCA0 // FMLA V0.2D, V5.2D, V2.2D
-	FMOVQ 384(R26), F5
-	WORD $0x4E62CC05 // FMLA V5.2D, V0.2D, V2.2D
-	FMOVQ 416(R26), F0
-	WORD $0x4E62CCA0 // FMLA V0.2D, V5.2D, V2.2D
-	FMOVQ 448(R26), F5
-	WORD $0x4E62CC05 // FMLA V5.2D, V0.2D, V2.2D
-	FMOVQ 480(R26), F0
-	WORD $0x4E62CCA0 // FMLA V0.2D, V5.2D, V2.2D
-	FMOVQ 512(R26), F5
-	WORD $0x4E62CC05 // FMLA V5.2D, V0.2D, V2.2D
-	FMOVQ 544(R26), F0
-	WORD $0x4E62CCA0 // FMLA V0.2D, V5.2D, V2.2D
-	FMOVQ 576(R26), F5
-	WORD $0x4E62CC05 // FMLA V5.2D, V0.2D, V2.2D
-	FMOVQ 576(R26), F0
-	WORD $0x4E62CCA0 // FMLA V0.2D, V5.2D, V2.2D
+	WORD $0x6E62DC45 // FMUL V5.2D, V2.2D, V2.2D
+	FMOVQ 192(R26), F0
+	FMOVQ 224(R26), F6
+	WORD $0x4E65CC06 // FMLA V6.2D, V0.2D, V5.2D
+	FMOVQ 256(R26), F0
+	WORD $0x4E65CCC0 // FMLA V0.2D, V6.2D, V5.2D
+	FMOVQ 288(R26), F6
+	WORD $0x4E65CC06 // FMLA V6.2D, V0.2D, V5.2D
+	FMOVQ 320(R26), F0
+	WORD $0x4E65CCC0 // FMLA V0.2D, V6.2D, V5.2D
+	FMOVQ 352(R26), F6
+	WORD $0x4E65CC06 // FMLA V6.2D, V0.2D, V5.2D
+	FMOVQ 384(R26), F0
+	WORD $0x4E65CCC0 // FMLA V0.2D, V6.2D, V5.2D
+	FMOVQ 416(R26), F6
+	FMOVQ 448(R26), F7
+	WORD $0x4E65CCC7 // FMLA V7.2D, V6.2D, V5.2D
+	FMOVQ 480(R26), F6
+	WORD $0x4E65CCE6 // FMLA V6.2D, V7.2D, V5.2D
+	FMOVQ 512(R26), F7
+	WORD $0x4E65CCC7 // FMLA V7.2D, V6.2D, V5.2D
+	FMOVQ 544(R26), F6
+	WORD $0x4E65CCE6 // FMLA V6.2D, V7.2D, V5.2D
+	FMOVQ 576(R26), F7
+	WORD $0x4E65CCC7 // FMLA V7.2D, V6.2D, V5.2D
+	FMOVQ 384(R26), F6
+	WORD $0x4E65CCE6 // FMLA V6.2D, V7.2D, V5.2D
+	WORD $0x4E62CCC0 // FMLA V0.2D, V6.2D, V2.2D
 	FMOVQ 608(R26), F2
 	WORD $0x4E62C484 // FMAXNM V4.2D, V4.2D, V2.2D
 	VSHL $52, V4.D2, V4.D2
@@ -925,36 +928,36 @@ moved_6:
 	FMOVQ 704(R26), F1
 	FMOVQ 736(R26), F4
 	WORD $0x4E65CC24 // FMLA V4.2D, V1.2D, V5.2D
-	FMOVQ 224(R26), F1
+	FMOVQ 192(R26), F1
 	WORD $0x4E65CC81 // FMLA V1.2D, V4.2D, V5.2D
 	FMOVQ 768(R26), F4
 	WORD $0x4E65CC24 // FMLA V4.2D, V1.2D, V5.2D
-	FMOVQ 352(R26), F1
+	FMOVQ 256(R26), F1
 	WORD $0x4E65CC81 // FMLA V1.2D, V4.2D, V5.2D
 	FMOVQ 800(R26), F4
 	WORD $0x4E65CC24 // FMLA V4.2D, V1.2D, V5.2D
-	FMOVQ 480(R26), F1
+	FMOVQ 320(R26), F1
 	WORD $0x4E65CC81 // FMLA V1.2D, V4.2D, V5.2D
 	FMOVQ 832(R26), F4
 	WORD $0x4E65CC24 // FMLA V4.2D, V1.2D, V5.2D
-	FMOVQ 576(R26), F1
+	FMOVQ 384(R26), F1
 	WORD $0x4E65CC81 // FMLA V1.2D, V4.2D, V5.2D
 	FMOVQ 864(R26), F4
 	FMOVQ 896(R26), F6
 	WORD $0x4E65CC86 // FMLA V6.2D, V4.2D, V5.2D
-	FMOVQ 192(R26), F4
+	FMOVQ 416(R26), F4
 	WORD $0x4E65CCC4 // FMLA V4.2D, V6.2D, V5.2D
 	FMOVQ 928(R26), F6
 	WORD $0x4E65CC86 // FMLA V6.2D, V4.2D, V5.2D
-	FMOVQ 320(R26), F4
+	FMOVQ 480(R26), F4
 	WORD $0x4E65CCC4 // FMLA V4.2D, V6.2D, V5.2D
 	FMOVQ 960(R26), F6
 	WORD $0x4E65CC86 // FMLA V6.2D, V4.2D, V5.2D
-	FMOVQ 448(R26), F4
+	FMOVQ 544(R26), F4
 	WORD $0x4E65CCC4 // FMLA V4.2D, V6.2D, V5.2D
 	FMOVQ 992(R26), F6
 	WORD $0x4E65CC86 // FMLA V6.2D, V4.2D, V5.2D
-	FMOVQ 576(R26), F4
+	FMOVQ 384(R26), F4
 	WORD $0x4E65CCC4 // FMLA V4.2D, V6.2D, V5.2D
 	WORD $0x6E63DC84 // FMUL V4.2D, V4.2D, V3.2D
 	VSHL $63, V2.D2, V5.D2
@@ -1085,14 +1088,14 @@ columns5:
 	WORD $0x4E6168AC // FCVTN2 V12.4S, V5.2D
 	FMOVQ F12, 16(R11)
 	CMP $0, R9
-	BEQ rowEnd7
-	B columns5
+	BNE columns5
+	B rowEnd7
 
 tail6:
 	ADDS $8, R9
+	MOVD R9, R12
 	WORD $0x0E616842 // FCVTN V2.2S, V2.2D
 	WORD $0x4E6168C2 // FCVTN2 V2.4S, V6.2D
-	MOVD R9, R12
 	MOVD $0(R10), R17
 	SUB $4, R12, R16
 	TBNZ $63, R16, fewer_7
@@ -1135,9 +1138,9 @@ below2_8:
 	FMOVS F2, (R17)
 
 moved_8:
+	SUBS $4, R9
 	WORD $0x0E616902 // FCVTN V2.2S, V8.2D
 	WORD $0x4E616942 // FCVTN2 V2.4S, V10.2D
-	SUBS $4, R9
 	MOVD $16(R10), R17
 	SUB $4, R9, R16
 	TBNZ $63, R16, fewer_9
