@@ -109,8 +109,8 @@ func (p *powers) rows(at, n, step reg.Register) {
 }
 
 // rowStart returns the first four vectors of a mode's row. step returns the power between them and
-// the next four.
-func (p *powers) rowStart(mode reg.Register) (z [4]complexVec, step func() complexVec) {
+// the next four. In AVX-512 it stores a short row itself and jumps to end.
+func (p *powers) rowStart(mode, cols reg.Register, end string) (z [4]complexVec, step func() complexVec) {
 	z[0] = p.complexVec()
 	quad := p.GP64()
 	if !p.neon() {
@@ -138,6 +138,12 @@ func (p *powers) rowStart(mode reg.Register) (z [4]complexVec, step func() compl
 	one := p.power(vectorSlot, mode)
 	z[1] = p.productDouble(z[0], one)
 	if p.wide() {
+		long := p.label("long") // two vectors are enough for a short row
+		p.CMPQ(cols, operand.Imm(uint64(p.lanes)))
+		p.JG(operand.LabelRef(long))
+		p.put(z[:2], p.to, cols)
+		p.JMP(operand.LabelRef(end))
+		p.Label(long)
 		z[2] = p.productDouble(z[1], one)
 		z[3] = p.productDouble(z[2], one)
 		return z, func() complexVec {
@@ -218,14 +224,14 @@ func (g *gen) upperHalf() reg.OpmaskVirtual {
 
 // row stores a mode's row as floats, four vectors at a time: they hide the latency of the products.
 func (p *powers) row(mode reg.Register) {
-	z, step := p.rowStart(mode)
 	cols, to := p.arg("cols"), p.copyPtr(p.to)
 	loop, tail, end := p.label("columns"), p.label("tail"), p.label("rowEnd")
+	z, step := p.rowStart(mode, cols, end)
 	all := uint64(2 * p.lanes)
 	putAll := func() {
 		p.SUBQ(operand.Imm(all), cols)
 		p.JL(operand.LabelRef(tail))
-		p.put(z, to, nil)
+		p.put(z[:], to, nil)
 		p.CMPQ(cols, operand.Imm(0)) // the last products are not needed
 	}
 	putAll()
@@ -245,17 +251,17 @@ func (p *powers) row(mode reg.Register) {
 	p.JMP(operand.LabelRef(end))
 	p.Label(tail)
 	p.ADDQ(operand.Imm(all), cols)
-	p.put(z, to, cols)
+	p.put(z[:], to, cols)
 	p.Label(end)
 }
 
-// put stores four vectors as floats, or only cols of them; cols is used up.
-func (g *gen) put(z [4]complexVec, to complexPtr, cols reg.Register) {
+// put stores vectors as floats, or only cols floats of them; cols is used up.
+func (g *gen) put(z []complexVec, to complexPtr, cols reg.Register) {
 	stored := g.lanes / 2 // floats at a time
 	if g.neon() {
 		stored = 4
 	}
-	for i := range 2 * g.lanes / stored {
+	for i := range len(z) * g.lanes / 2 / stored {
 		var m mask
 		if cols != nil {
 			if i > 0 {

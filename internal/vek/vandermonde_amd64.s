@@ -930,10 +930,13 @@ enough3:
 	XORQ R8, R8
 
 modes4:
-	MOVQ         R8, R9
-	SHLQ         $0x05, R9
-	VMOVUPD      8(SP)(R9*1), Y2
-	VMOVUPD      136(SP)(R9*1), Y3
+	MOVQ         cols+56(FP), R9
+	MOVQ         AX, R10
+	MOVQ         CX, R11
+	MOVQ         R8, R12
+	SHLQ         $0x05, R12
+	VMOVUPD      8(SP)(R12*1), Y2
+	VMOVUPD      136(SP)(R12*1), Y3
 	VBROADCASTSD 264(SP)(R8*8), Y4
 	VBROADCASTSD 296(SP)(R8*8), Y5
 	VMULPD       Y5, Y3, Y6
@@ -950,9 +953,6 @@ modes4:
 	VMULPD       Y7, Y6, Y7
 	VFMSUB231PD  Y4, Y6, Y10
 	VFMADD231PD  Y4, Y5, Y7
-	MOVQ         cols+56(FP), R9
-	MOVQ         AX, R10
-	MOVQ         CX, R11
 	SUBQ         $0x10, R9
 	JL           tail6
 	VCVTPD2PSY   Y2, X4
@@ -1368,10 +1368,13 @@ enough3:
 	XORQ R8, R8
 
 modes4:
-	MOVQ            R8, R9
-	SHLQ            $0x05, R9
-	VBROADCASTF64X4 8(SP)(R9*1), Z2
-	VBROADCASTF64X4 264(SP)(R9*1), Z3
+	MOVQ            cols+56(FP), R9
+	MOVQ            AX, R10
+	MOVQ            CX, R11
+	MOVQ            R8, R12
+	SHLQ            $0x05, R12
+	VBROADCASTF64X4 8(SP)(R12*1), Z2
+	VBROADCASTF64X4 264(SP)(R12*1), Z3
 	VBROADCASTSD    vandermonde_x3ff0000000000000<>+0(SB), Z4
 	VXORPS          Z5, Z5, Z5
 	VBROADCASTSD    648(SP)(R8*8), K1, Z4
@@ -1386,45 +1389,62 @@ modes4:
 	VMULPD          Z5, Z2, Z9
 	VFMSUB231PD     Z4, Z2, Z8
 	VFMADD231PD     Z4, Z3, Z9
-	VMULPD          Z5, Z9, Z10
-	VMULPD          Z5, Z8, Z11
-	VFMSUB231PD     Z4, Z8, Z10
-	VFMADD231PD     Z4, Z9, Z11
-	VMULPD          Z5, Z11, Z12
-	VMULPD          Z5, Z10, Z13
-	VFMSUB231PD     Z4, Z10, Z12
-	VFMADD231PD     Z4, Z11, Z13
-	MOVQ            cols+56(FP), R9
-	MOVQ            AX, R10
-	MOVQ            CX, R11
-	SUBQ            $0x20, R9
-	JL              tail6
-	VCVTPD2PS       Z2, Y14
-	VMOVUPS         Y14, (R10)
-	VCVTPD2PS       Z3, Y14
-	VMOVUPS         Y14, (R11)
-	VCVTPD2PS       Z8, Y14
-	VMOVUPS         Y14, 32(R10)
-	VCVTPD2PS       Z9, Y14
-	VMOVUPS         Y14, 32(R11)
-	VCVTPD2PS       Z10, Y14
-	VMOVUPS         Y14, 64(R10)
-	VCVTPD2PS       Z11, Y14
-	VMOVUPS         Y14, 64(R11)
-	VCVTPD2PS       Z12, Y14
-	VMOVUPS         Y14, 96(R10)
-	VCVTPD2PS       Z13, Y14
-	VMOVUPS         Y14, 96(R11)
-	CMPQ            R9, $0x00
-	JE              rowEnd7
-	VMULPD          Z5, Z5, Z14
-	VMULPD          Z5, Z4, Z15
-	VFMSUB231PD     Z4, Z4, Z14
-	VFMADD231PD     Z4, Z5, Z15
-	VMULPD          Z15, Z15, Z4
-	VMULPD          Z15, Z14, Z5
-	VFMSUB231PD     Z14, Z14, Z4
-	VFMADD231PD     Z14, Z15, Z5
+	CMPQ            R9, $0x10
+	JG              long8
+	VPBROADCASTD    R9, Z4
+	VMOVDQU32       vandermonde_lanes<>+0(SB), Z5
+	VPCMPD          $0x01, Z4, Z5, K2
+	VCVTPD2PS       Z2, Y2
+	VMOVUPS         Y2, K2, (AX)
+	VCVTPD2PS       Z3, Y2
+	VMOVUPS         Y2, K2, (CX)
+	SUBQ            $0x08, R9
+	VPBROADCASTD    R9, Z2
+	VMOVDQU32       vandermonde_lanes<>+0(SB), Z3
+	VPCMPD          $0x01, Z2, Z3, K2
+	VCVTPD2PS       Z8, Y2
+	VMOVUPS         Y2, K2, 32(AX)
+	VCVTPD2PS       Z9, Y2
+	VMOVUPS         Y2, K2, 32(CX)
+	JMP             rowEnd7
+
+long8:
+	VMULPD      Z5, Z9, Z10
+	VMULPD      Z5, Z8, Z11
+	VFMSUB231PD Z4, Z8, Z10
+	VFMADD231PD Z4, Z9, Z11
+	VMULPD      Z5, Z11, Z12
+	VMULPD      Z5, Z10, Z13
+	VFMSUB231PD Z4, Z10, Z12
+	VFMADD231PD Z4, Z11, Z13
+	SUBQ        $0x20, R9
+	JL          tail6
+	VCVTPD2PS   Z2, Y14
+	VMOVUPS     Y14, (R10)
+	VCVTPD2PS   Z3, Y14
+	VMOVUPS     Y14, (R11)
+	VCVTPD2PS   Z8, Y14
+	VMOVUPS     Y14, 32(R10)
+	VCVTPD2PS   Z9, Y14
+	VMOVUPS     Y14, 32(R11)
+	VCVTPD2PS   Z10, Y14
+	VMOVUPS     Y14, 64(R10)
+	VCVTPD2PS   Z11, Y14
+	VMOVUPS     Y14, 64(R11)
+	VCVTPD2PS   Z12, Y14
+	VMOVUPS     Y14, 96(R10)
+	VCVTPD2PS   Z13, Y14
+	VMOVUPS     Y14, 96(R11)
+	CMPQ        R9, $0x00
+	JE          rowEnd7
+	VMULPD      Z5, Z5, Z14
+	VMULPD      Z5, Z4, Z15
+	VFMSUB231PD Z4, Z4, Z14
+	VFMADD231PD Z4, Z5, Z15
+	VMULPD      Z15, Z15, Z4
+	VMULPD      Z15, Z14, Z5
+	VFMSUB231PD Z14, Z14, Z4
+	VFMADD231PD Z14, Z15, Z5
 
 columns5:
 	VMULPD      Z5, Z3, Z14
