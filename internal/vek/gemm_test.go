@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/s4d-fast/s4d-fast/internal/must"
 	"github.com/s4d-fast/s4d-fast/internal/vek"
 	"github.com/s4d-fast/s4d-fast/internal/vektest"
 )
@@ -266,11 +267,12 @@ func TestWeights(t *testing.T) {
 		}
 		scratch := make([]float32, vek.GemmScratch(p.m, p.n, p.k))
 		var laid []*vek.Weights
-		vektest.EachLevel(t, func(_ *testing.T, level vek.Level) {
+		level := vek.CurrentLevel()
+		must.Do(t, vek.SetLevel(vek.Generic))
+		generic.Pack()
+		must.Do(t, vek.SetLevel(level))
+		vektest.EachLevel(t, func(*testing.T, vek.Level) {
 			every.Pack()
-			if level == vek.Generic {
-				generic.Pack()
-			}
 			laid = append(laid, every, generic, vek.NewWeights(wide, true), vek.NewWeights(wide, false))
 		})
 		vektest.EachLevel(t, func(t *testing.T, _ vek.Level) {
