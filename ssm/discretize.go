@@ -17,9 +17,9 @@ func NewDiscrete(cfg Config) *Discrete {
 	}
 }
 
-// Discretize returns log λ̄, B̄ and W = C·B̄ at a step scale: the number of training samples per input
-// sample, for example 2 if every second sample is kept. Every exponent a = Δ·A and the scale of B̄
-// are multiplied by it (docs/maths.md §1.6, §2.6 item 5).
+// Discretize returns log λ̄, B̄ and W = C·B̄ at a step scale r: the number of training samples per
+// input sample, for example 2 if every second sample is kept. S4D's poles have the step rΔ
+// (docs/maths.md §1.6). Discrete poles keep every mode: λ̄ becomes λ̄ʳ, and B̄ becomes r·B̄ (§15).
 func (p *Params) Discretize(disc Disc, stepScale float64) *Discrete {
 	d := NewDiscrete(p.Config)
 	p.DiscretizeChannels(d, disc, stepScale, 0, p.DModel)
@@ -31,12 +31,10 @@ func (p *Params) Discretize(disc Disc, stepScale float64) *Discrete {
 func (p *Params) DiscretizeChannels(d *Discrete, disc Disc, stepScale float64, lo, hi int) {
 	m, s, h := p.Modes(), p.Copies(), p.DModel
 	for c := lo; c < hi; c++ {
-		step := math.Exp(p.LogStep[c]) * stepScale
-		own, shared := c*m, c%s*m
+		step, own, shared := p.step(c, stepScale), c*m, c%s*m
 		for n := range m {
-			a := p.exponent(shared+n, step, stepScale)
-			r := transformOf(disc, a)
-			bBar := p.B[shared+n] * p.gain(r, a, step, stepScale).value
+			_, r, k := p.mode(disc, shared+n, step, stepScale)
+			bBar := p.B[shared+n] * k.value
 			d.LogLambda[own+n] = r.logLambda
 			d.BBar[own+n] = bBar
 			for dir := range p.Directions() {
@@ -48,12 +46,31 @@ func (p *Params) DiscretizeChannels(d *Discrete, disc Disc, stepScale float64, l
 	}
 }
 
-// exponent returns a of mode i, an index into [S][M]: Δ·A for S4D, −ρξ + iθ for discrete
-// parameters. step is Δ or ξ times the step scale.
-func (p *Params) exponent(i int, step, stepScale float64) complex128 {
+// step returns rΔ of a channel, or ξ for discrete parameters.
+func (p *Params) step(c int, stepScale float64) float64 {
+	if p.Discrete() {
+		return math.Exp(p.LogStep[c])
+	}
+	return math.Exp(p.LogStep[c]) * stepScale
+}
+
+// mode returns the exponent a of mode i, an index into [S][M], and its discretisation as a function
+// of a. For discrete parameters a is that of training at any step scale.
+func (p *Params) mode(disc Disc, i int, step, stepScale float64) (a complex128, r transform, k gain) {
+	a = p.exponent(i, step)
+	r = transformOf(disc, a)
+	k = p.gain(r, a, step)
+	if stepScale != 1 && p.Discrete() {
+		r, k = r.decimated(stepScale), k.times(stepScale)
+	}
+	return a, r, k
+}
+
+// exponent returns a of mode i: Δ·A for S4D, −ρξ + iθ for discrete parameters.
+func (p *Params) exponent(i int, step float64) complex128 {
 	decay := 0 - math.Exp(p.LogDecay[i])*step // 0 − x: a pole on the unit circle gets +0
 	if p.Discrete() {
-		return complex(decay, p.Freq[i]*stepScale)
+		return complex(decay, p.Freq[i])
 	}
 	return complex(decay, p.Freq[i]*step)
 }
@@ -66,26 +83,32 @@ type gain struct {
 	ofStep    float64    // 1 if value is also proportional to the step, else 0
 }
 
-// gain applies the scale of B̄ (docs/maths.md §2.6 items 4 and 5).
-func (p *Params) gain(r transform, a complex128, step, stepScale float64) gain {
+// gain applies the scale of B̄ (docs/maths.md §2.6 item 4).
+func (p *Params) gain(r transform, a complex128, step float64) gain {
 	scale := ScaleZOHXi
 	if p.Discrete() && p.BScale != "" {
 		scale = p.BScale
 	}
 	switch scale {
 	case ScaleZOH1:
-		return gain{value: complex(stepScale, 0) * r.input, slope: complex(stepScale, 0) * r.dIn}
+		return gain{value: r.input, slope: r.dIn}
 	case ScaleOne:
-		return gain{value: complex(stepScale, 0)}
+		return gain{value: 1}
 	case ScaleGamma:
 		gamma := math.Sqrt(-math.Expm1(2 * real(a)))
-		g := gain{value: complex(stepScale*gamma, 0)}
+		g := gain{value: complex(gamma, 0)}
 		if gamma > 0 {
-			g.realSlope = -stepScale * math.Exp(2*real(a)) / gamma
+			g.realSlope = -math.Exp(2*real(a)) / gamma
 		}
 		return g
 	}
 	return gain{value: complex(step, 0) * r.input, slope: complex(step, 0) * r.dIn, ofStep: 1}
+}
+
+// times returns the gain and its derivatives times a factor.
+func (k gain) times(factor float64) gain {
+	k.value, k.slope, k.realSlope = k.value*complex(factor, 0), k.slope*complex(factor, 0), k.realSlope*factor
+	return k
 }
 
 // transform is the discretisation of a mode as a function of its exponent a: λ̄ = exp(logLambda) and
@@ -94,6 +117,15 @@ type transform struct {
 	logLambda complex128
 	input     complex128
 	dLog, dIn complex128 // derivatives of logLambda and input with respect to a
+}
+
+// decimated returns the transform with λ̄ʳ in place of λ̄. If r is not a whole number, λ̄ʳ depends on
+// the branch of the logarithm: the mode has the angle in [−π, π] that its samples in training have.
+func (t transform) decimated(r float64) transform {
+	angle := math.Remainder(imag(t.logLambda), 2*math.Pi)
+	t.logLambda = complex(real(t.logLambda)*r, angle*r)
+	t.dLog *= complex(r, 0)
+	return t
 }
 
 // transformOf discretises a mode (docs/maths.md §1.3, §7). Neither formula divides by A, so A = 0

@@ -99,20 +99,3 @@ func TestKernelIsRecursion(t *testing.T) {
 		}
 	}
 }
-
-// At step scale r, DFouT's λ̄ becomes λ̄^r and its gain r-fold for slow poles (docs/maths.md §2.6
-// item 5).
-func TestRate(t *testing.T) {
-	p := mustNew(t, config(DFouT, 2, 8), 2, 1)
-	one, two := p.Discretize(ZOH, 1), p.Discretize(ZOH, 2)
-	for i := range one.LogLambda {
-		if cmplx.Abs(two.LogLambda[i]-2*one.LogLambda[i]) > 1e-15 {
-			t.Errorf("log λ̄[%d]: %g at step scale 1, %g at step scale 2", i, one.LogLambda[i], two.LogLambda[i])
-		}
-	}
-	step := math.Exp(p.LogStep[0])
-	f, _ := phi(2 * one.LogLambda[1])
-	if want := complex(2*step, 0) * f; cmplx.Abs(two.BBar[1]-want) > 1e-15 {
-		t.Errorf("B̄ at step scale 2 = %g, expected %g", two.BBar[1], want)
-	}
-}

@@ -1,9 +1,6 @@
 package ssm
 
-import (
-	"math"
-	"math/cmplx"
-)
+import "math/cmplx"
 
 // BackwardChannels computes the gradients of the parameters of channels [lo, hi) from the gradient
 // of the kernel, and adds them to grad's LogStep, LogDecay, Freq, B and C (docs/maths.md §7). D is
@@ -16,19 +13,18 @@ import (
 func (p *Params) BackwardChannels(grad *Params, disc Disc, stepScale float64, g, m []complex128, lo, hi int) {
 	modes, s := p.Modes(), p.Copies()
 	for c := lo; c < hi; c++ {
-		step := math.Exp(p.LogStep[c]) * stepScale
+		step := p.step(c, stepScale)
 		var logStep float64
 		for n := range modes {
 			shared := c%s*modes + n
-			a := p.exponent(shared, step, stepScale)
-			r := transformOf(disc, a)
-			t, wg := p.backwardMode(grad, r, p.gain(r, a, step, stepScale), g, m, c*modes+n, shared)
+			a, r, k := p.mode(disc, shared, step, stepScale)
+			t, wg := p.backwardMode(grad, r, k, g, m, c*modes+n, shared)
 
-			// Re a = −exp(LogDecay)·step in both parametrisations. Im a is Freq·step, or
-			// Freq·stepScale with discrete parameters, whose step therefore changes Re a only.
+			// Re a = −exp(LogDecay)·step in both parametrisations. Im a is Freq·step, or Freq with
+			// discrete parameters, whose step therefore changes Re a only.
 			grad.LogDecay[shared] += 2 * real(t) * real(a)
 			if p.Discrete() {
-				grad.Freq[shared] -= 2 * imag(t) * stepScale
+				grad.Freq[shared] -= 2 * imag(t)
 				logStep += 2 * (real(t)*real(a) + wg)
 			} else {
 				grad.Freq[shared] -= 2 * imag(t) * step

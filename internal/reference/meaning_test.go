@@ -40,13 +40,14 @@ func randomLayer(r *rand.Rand, c Config) *Layer {
 	return l
 }
 
-// discrete returns λ̄ and B̄ of a mode by the formulas of docs/maths.md §1.3 and §2.6.
+// discrete returns λ̄ and B̄ of a mode by the formulas of docs/maths.md §1.3, §2.6 and §15.
 func discrete(c Config, l *Layer, h, m int) (lambda, bbar complex128) {
 	k := h%c.Copies*c.M + m
-	if c.Discrete { // λ̄ = e^a, B̄ = B·ξ(e^a − 1)/a
-		xi := c.StepScale * math.Exp(l.LogStep[h])
-		a := complex(-math.Exp(l.LogDecay[k])*xi, c.StepScale*l.Freq[k])
-		return cmplx.Exp(a), l.B[k] * complex(xi, 0) * (cmplx.Exp(a) - 1) / a
+	if c.Discrete { // λ̄ = e^(ra), B̄ = r·B·ξ(e^a − 1)/a
+		xi := math.Exp(l.LogStep[h])
+		a := complex(-math.Exp(l.LogDecay[k])*xi, l.Freq[k])
+		r := complex(c.StepScale, 0)
+		return cmplx.Pow(cmplx.Exp(a), r), r * l.B[k] * complex(xi, 0) * (cmplx.Exp(a) - 1) / a
 	}
 	dt, a := complex(c.StepScale*math.Exp(l.LogStep[h]), 0), complex(-math.Exp(l.LogDecay[k]), l.Freq[k])
 	if c.Bilinear { // λ̄ = (1 + ΔA/2)/(1 − ΔA/2), B̄ = BΔ/(1 − ΔA/2)

@@ -22,24 +22,25 @@ type mode struct {
 func (n *Network) discretize(l *Layer, h, m int) mode {
 	k := h%n.Copies*n.M + m
 	decay, freq := math.Exp(l.LogDecay[k]), l.Freq[k]
-	x := mode{step: n.StepScale * math.Exp(l.LogStep[h]), byStep: 1}
+	x := mode{step: math.Exp(l.LogStep[h]), byStep: 1}
+	if !n.Discrete {
+		x.step *= n.StepScale
+	}
+	x.a = complex(-decay*x.step, freq*x.step)
+	x.aDecay, x.aFreq = -decay*x.step, complex(0, x.step)
 	if n.Discrete {
-		x.a = complex(-decay*x.step, n.StepScale*freq)
-		x.aDecay, x.aFreq = -decay*x.step, complex(0, n.StepScale)
-	} else {
-		x.a = complex(-decay*x.step, freq*x.step)
-		x.aDecay, x.aFreq = -decay*x.step, complex(0, x.step)
+		x.a, x.aFreq = complex(-decay*x.step, freq), 1i
 	}
 	if n.Bilinear {
 		q := 1 - x.a/2
 		x.beta, x.dBeta = 1/q, 1/(2*q*q)
 		x.pole, x.dPole = cmplx.Log((1+x.a/2)/q), 1/(q*(1+x.a/2))
-		return x
+	} else {
+		x.beta, x.dBeta = zohFactor(x.a)
+		x.pole, x.dPole = cmplx.Log(cmplx.Exp(x.a)), 1
 	}
-	x.beta, x.dBeta = zohFactor(x.a)
-	x.pole, x.dPole = x.a, 1
 	if n.BScale != "" {
-		x.step, x.byStep = n.StepScale, 0
+		x.step, x.byStep = 1, 0
 	}
 	switch n.BScale {
 	case "one":
@@ -48,6 +49,10 @@ func (n *Network) discretize(l *Layer, h, m int) mode {
 		square := 1 - math.Exp(2*real(x.a))
 		x.beta, x.dBeta = complex(math.Sqrt(square), 0), 0
 		x.dReal = (square - 1) / math.Sqrt(square)
+	}
+	if n.Discrete { // λ̄^r and r·B̄
+		r := complex(n.StepScale, 0)
+		x.pole, x.dPole, x.step = r*x.pole, r*x.dPole, n.StepScale*x.step
 	}
 	return x
 }

@@ -1,0 +1,73 @@
+package ssm
+
+import (
+	"fmt"
+	"math"
+	"math/cmplx"
+	"testing"
+)
+
+// discreteConfigs are configurations with discrete parameters: every scale of B̄, and angles beyond
+// π.
+func discreteConfigs() map[string]Config {
+	list := map[string]Config{}
+	for _, scale := range []BScale{"", ScaleZOHXi, ScaleZOH1, ScaleOne, ScaleGamma} {
+		cfg := config(DFouT, 3, 8)
+		cfg.BScale = scale
+		list[fmt.Sprintf("b_scale=%s", scale)] = cfg
+	}
+	add := func(name string, init Init, change func(*Config)) {
+		cfg := config(init, 3, 8)
+		change(&cfg)
+		list[name] = cfg
+	}
+	add("full circle", DFouT, func(c *Config) { c.Grid = GridC })
+	add("random angles", RndImag, func(c *Config) { c.Bidirectional = true })
+	add("bilinear", DFouT, func(c *Config) { c.Disc = Bilinear })
+	add("trained B", DFouT, func(c *Config) { c.TrainB = true })
+	return list
+}
+
+// The kernel at step scale p/q, at every q-th tap, is p/q times every p-th tap of the kernel in
+// training (docs/maths.md §15).
+func TestDecimatedKernel(t *testing.T) {
+	const taps = 60
+	for name, cfg := range discreteConfigs() {
+		params := mustNew(t, cfg, 2, 1)
+		perturb(params)
+		trained := params.Discretize(cfg.Disc, 1).Kernel(6 * taps)
+		for _, ratio := range [][2]int{{2, 1}, {3, 1}, {5, 1}, {3, 2}, {1, 2}, {2, 3}, {1, 1}} {
+			p, q := ratio[0], ratio[1]
+			scale := float64(p) / float64(q)
+			for row, k := range params.Discretize(cfg.Disc, scale).Kernel(q * taps) {
+				var got, want []float64
+				largest := 0.0
+				for l := range taps {
+					got, want = append(got, k[q*l]), append(want, scale*trained[row][p*l])
+					largest = max(largest, math.Abs(want[l]))
+				}
+				compare(t, fmt.Sprintf("%s, step scale %d/%d, row %d", name, p, q, row), got, want, 1e-12*largest)
+			}
+		}
+	}
+}
+
+// S4D's poles, and those of the continuous parametrisation, are discretised with the step rΔ.
+func TestStepOfOtherRates(t *testing.T) {
+	continuous := config(DFouT, 2, 8)
+	continuous.Param = ParamContinuous
+	for _, cfg := range []Config{config(Lin, 2, 8), config(LegS, 2, 8), continuous} {
+		p, scaled := mustNew(t, cfg, 2, 1), mustNew(t, cfg, 2, 1)
+		for h := range scaled.LogStep {
+			scaled.LogStep[h] += math.Log(2)
+		}
+		for _, disc := range []Disc{ZOH, Bilinear} {
+			got, want := p.Discretize(disc, 2), scaled.Discretize(disc, 1)
+			for i, a := range got.LogLambda {
+				if cmplx.Abs(a-want.LogLambda[i]) > 1e-13 || cmplx.Abs(got.BBar[i]-want.BBar[i]) > 1e-14 {
+					t.Errorf("%s, %s: mode %d is %g, %g, expected %g, %g", cfg.Init, disc, i, a, got.BBar[i], want.LogLambda[i], want.BBar[i])
+				}
+			}
+		}
+	}
+}
