@@ -24,7 +24,7 @@ type evalCmd struct {
 	Task        string    `help:"Task (default: the model's): ${tasks}." placeholder:"TASK"`
 	Data        string    `help:"Folder or file of the data; some tasks generate their own." type:"path" placeholder:"DIR"`
 	Split       string    `help:"Split to evaluate: train, val, test or all." enum:"train,val,test,all" default:"val" placeholder:"SPLIT"`
-	Rate        float64   `help:"Sampling rate for evaluation in Hz; the rate of the recordings must be a multiple of it (default: the model's)." placeholder:"HZ"`
+	Rate        float64   `help:"Sampling rate for evaluation in Hz (default: the model's). If the rate of the recordings is a multiple of it, samples are left out, as in the paper; otherwise the recordings are resampled." placeholder:"HZ"`
 	Config      string    `help:"TOML file whose [data] section overrides the data settings in the model file." type:"path" placeholder:"FILE"`
 	Set         []string  `help:"Override one value, for example data.length=4000; repeatable, overrides --config." placeholder:"KEY=VALUE" sep:"none"`
 	Seed        *uint64   `help:"Seed for generated data; with --stream, of the order of the words, the gaps and the noise (default: 1)." placeholder:"N"`
@@ -189,7 +189,7 @@ func (c *evalCmd) config(ctx context.Context, m *model.Model) (*task.Task, train
 	return tk, cfg, tk.Resolve(&cfg)
 }
 
-// maxStepScale is the largest ratio of the model's sampling rate to that of the data.
+// maxStepScale is the largest ratio between the model's sampling rate and that of the data.
 const maxStepScale = 64
 
 // atRate sets the options of the data so that they have the sampling rate of --rate or, without the
@@ -210,6 +210,9 @@ func (c *evalCmd) atRate(cfg *train.Config, tk *task.Task, m *model.Model) (step
 	to := cmp.Or(c.Rate, rate)
 	if least := rate / maxStepScale; to < least {
 		return 0, usageError(fmt.Errorf("--rate %g: expected at least %g Hz, a %dth of the model's rate", to, least, maxStepScale))
+	}
+	if most := rate * maxStepScale; !(to <= most) {
+		return 0, usageError(fmt.Errorf("--rate %g: expected at most %g Hz, %d times the model's rate", to, most, maxStepScale))
 	}
 	return rate / to, tk.AtRate(cfg, to)
 }

@@ -23,7 +23,12 @@ func TestEvalRepeatsTheRun(t *testing.T) {
 	equal(t, "accuracy", *e.Accuracy, bestAccuracy(t, filepath.Join(out, "metrics.jsonl")))
 	decode(t, ok(t, "eval", best, "--data", data, "--json", "--rate", "2000"), &e)
 	equal(t, "rate with --rate 2000", e.Rate, 2000)
-	checkRun(t, nil, []string{"eval", best, "--data", data, "--rate", "3000"}, exitUsage, "3000", "8000")
+	decode(t, ok(t, "eval", best, "--data", data, "--json", "--rate", "3000"), &e)
+	equal(t, "rate with --rate 3000", e.Rate, 3000)
+	decode(t, ok(t, "eval", best, "--data", data, "--json", "--rate", "11025"), &e)
+	equal(t, "rate with --rate 11025", e.Rate, 11025)
+	checkRun(t, nil, []string{"eval", best, "--data", data, "--rate", "3000.5"}, exitUsage, "3000.5 Hz", "whole number")
+	checkRun(t, nil, []string{"eval", best, "--data", data, "--rate", "1e6"}, exitUsage, "--rate 1e+06", "256000 Hz")
 	checkRun(t, nil, []string{"eval", best, "--data", data, "--rate", "1"}, exitUsage, "--rate 1", "62.5 Hz")
 
 	delay := filepath.Join(t.TempDir(), "delay")

@@ -16,24 +16,34 @@ import (
 type clipOptions struct {
 	MaxLen   int `toml:"max_len"`  // longer clips are truncated to this many recorded samples
 	Decimate int `toml:"decimate"` // keep every n-th sample, without a filter
+	Rate     int `toml:"rate"`     // convert recordings to this rate in Hz, with a filter
 }
 
 func (o clipOptions) check() error {
 	if o.MaxLen < 0 || o.MaxLen > math.MaxInt32 || o.Decimate < 0 || o.Decimate > math.MaxInt32 {
 		return fmt.Errorf("data.max_len %d, data.decimate %d: expected 0 to %d", o.MaxLen, o.Decimate, math.MaxInt32)
 	}
+	if o.Rate < 0 || o.Rate > 0 && o.Decimate > 1 {
+		return fmt.Errorf("data.rate %d, data.decimate %d: expected one of them, and a rate in Hz", o.Rate, o.Decimate)
+	}
 	return nil
 }
 
-// decimateTo sets the decimation of recordings at rate Hz to reach hz. x[::2] turns 16 kHz into
-// 8 kHz; a network trained at 16 kHz reads it with step scale 2 (docs/maths.md §1.6).
-func (o *clipOptions) decimateTo(rate, hz float64) error {
-	n := math.Round(rate / hz)
-	if !(n >= 1) || math.Abs(n*hz-rate) > 1e-6*rate {
-		return fmt.Errorf("rate %g Hz: the data are recorded at %g Hz, expected that divided by a whole number", hz, rate)
+// convertTo sets the conversion of recordings at rate Hz to hz. If rate is a multiple of hz, it
+// leaves out samples, as the official code does: x[::2] turns 16 kHz into 8 kHz, and a network
+// trained at 16 kHz reads that with step scale 2 (docs/maths.md §1.6). Otherwise the recordings are
+// resampled.
+func (o *clipOptions) convertTo(rate int, hz float64) error {
+	if n := math.Round(float64(rate) / hz); n >= 1 && math.Abs(n*hz-float64(rate)) <= 1e-6*float64(rate) {
+		o.Decimate, o.Rate = int(n), 0
+		return nil
 	}
-	o.Decimate = int(n)
-	return nil
+	if hz != math.Trunc(hz) {
+		return fmt.Errorf("rate %g Hz: expected a whole number, or %d Hz divided by one", hz, rate)
+	}
+	o.Decimate, o.Rate = 0, int(hz)
+	_, err := audio.NewResampler(rate, o.Rate)
+	return err
 }
 
 // entry is a recording to load.
@@ -49,15 +59,30 @@ type clipFormat struct {
 	maxLen   int  // of training clips, and of all clips with pad; in recorded samples
 	pad      bool // pad clips with zeros to maxLen
 	decimate int
+	to       int // Hz, after conversion; 0: not converted
 }
 
 // with returns the format with the options applied.
 func (r clipFormat) with(o clipOptions) clipFormat {
 	r.maxLen, r.decimate = cmp.Or(o.MaxLen, r.maxLen), cmp.Or(o.Decimate, 1)
+	r.to = o.Rate
 	return r
 }
 
-// load decodes, truncates and decimates one recording.
+// length returns the length of a clip of n recorded samples.
+func (r clipFormat) length(n int) int {
+	if r.to != 0 {
+		return int((int64(n)*int64(r.to) + int64(r.rate) - 1) / int64(r.rate))
+	}
+	return (n + r.decimate - 1) / r.decimate
+}
+
+// sampleRate returns the sampling rate of the clips in Hz.
+func (r clipFormat) sampleRate() float64 {
+	return cmp.Or(float64(r.to), float64(r.rate)/float64(r.decimate))
+}
+
+// load decodes, truncates and converts one recording.
 func (r clipFormat) load(e entry) (dataset.Clip, error) {
 	if _, err := datafile.Stat(e.path); err != nil {
 		return dataset.Clip{}, err
@@ -75,6 +100,13 @@ func (r clipFormat) load(e entry) (dataset.Clip, error) {
 	}
 	if r.pad || e.split == trainSplit { // other clips are evaluated whole, as in a stream
 		x = x[:min(len(x), r.maxLen)]
+	}
+	if r.to != 0 {
+		rs, err := audio.NewResampler(r.rate, r.to)
+		if err != nil {
+			return dataset.Clip{}, err
+		}
+		return dataset.NewClip(e.path, e.label, rs.Flush(rs.Process(nil, x))), nil
 	}
 	n := 0
 	for i := 0; i < len(x); i += r.decimate {
@@ -128,11 +160,11 @@ func (r clipFormat) loadAll(ctx context.Context, src Source, info dataset.Info, 
 		src.progress(i+1, len(entries))
 	}
 	if r.pad {
-		info.MaxLen = (r.maxLen + r.decimate - 1) / r.decimate
+		info.MaxLen = r.length(r.maxLen)
 	}
 	info.Channels = 1
 	info.Outputs = len(info.Labels)
-	info.SampleRate = float64(r.rate) / float64(r.decimate)
+	info.SampleRate = r.sampleRate()
 	d := &dataset.Dataset{Info: info}
 	for part, dst := range splits(d) {
 		set := sets[part]

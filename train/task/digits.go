@@ -27,8 +27,8 @@ type digitsOptions struct {
 }
 
 func (o digitsOptions) check() error {
-	if o.Frames && (o.MaxLen != 0 || o.Decimate > 1) {
-		return fmt.Errorf("data.max_len %d, data.decimate %d: expected 0 with data.frames", o.MaxLen, o.Decimate)
+	if o.Frames && (o.MaxLen != 0 || o.Decimate > 1 || o.Rate != 0) {
+		return fmt.Errorf("data.max_len %d, data.decimate %d, data.rate %d: expected 0 with data.frames", o.MaxLen, o.Decimate, o.Rate)
 	}
 	if err := o.clipOptions.check(); err != nil {
 		return err
@@ -50,7 +50,7 @@ func digitsAtRate(o *digitsOptions, hz float64) error {
 	if o.Frames {
 		return nil
 	}
-	return o.decimateTo(fsddRate, hz)
+	return o.convertTo(fsddRate, hz)
 }
 
 // digitNames are the names that the folder of a digit may have besides the digit.

@@ -21,7 +21,7 @@ func init() {
 	})
 }
 
-func fsddAtRate(o *clipOptions, hz float64) error { return o.decimateTo(fsddRate, hz) }
+func fsddAtRate(o *clipOptions, hz float64) error { return o.convertTo(fsddRate, hz) }
 
 const fsddSource = "the Free Spoken Digit Dataset is published at github.com/Jakobovski/free-spoken-digit-dataset: " +
 	"pass the folder that contains recordings/{digit}_{speaker}_{index}.wav"

@@ -105,6 +105,33 @@ func TestFSDDDecimates(t *testing.T) {
 	}
 }
 
+// data.rate converts clips with a filter, to any rate: a tone keeps its frequency in Hz.
+func TestFSDDResamples(t *testing.T) {
+	tone := func(n int, rate float64) []float32 {
+		x := make([]float32, n)
+		for i := range x {
+			x[i] = float32(0.5 * math.Sin(2*math.Pi*440*float64(i)/rate))
+		}
+		return x
+	}
+	root := t.TempDir()
+	must.Do(t, audio.WriteWAVFile(filepath.Join(root, "0_jo_10.wav"), 8000, tone(4000, 8000)))
+	for _, rate := range []int{6000, 11025} {
+		d := mustLoad(t, "fsdd", Options{Dir: root, Rate: rate})
+		must.Equal(t, d.SampleRate, float64(rate), "rate")
+		must.Equal(t, d.MaxLen, (4000*rate+7999)/8000, "samples at %d Hz", rate)
+		var e dataset.Example
+		mustExample(t, d.Train, &e, 0, 0)
+		want := tone(d.MaxLen, float64(rate))
+		for i := d.MaxLen / 4; i < 3*d.MaxLen/4; i++ {
+			if math.Abs(float64(e.X[i]-want[i])) > 1e-3 {
+				t.Fatalf("sample %d at %d Hz is %v, expected %v", i, rate, e.X[i], want[i])
+			}
+		}
+	}
+	mustFail(t, "rate and decimation", "fsdd", Options{Dir: root, Rate: 6000, Decimate: 2}, "data.rate 6000, data.decimate 2")
+}
+
 // A clip that 16-bit integers cannot represent stays exact.
 func TestFloatClip(t *testing.T) {
 	for _, want := range [][]float32{{1.5, 0}, {0.5, 1e-7}} {

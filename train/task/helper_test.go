@@ -15,7 +15,7 @@ type Options struct {
 	Progress func(done, total int)
 	Context  context.Context
 
-	MaxLen, Decimate                   int
+	MaxLen, Decimate, Rate             int
 	Length, Delay, TrainSize, EvalSize int
 }
 
@@ -27,7 +27,7 @@ func load(name string, opt Options) (*dataset.Dataset, error) {
 	}
 	s := Source{Dir: opt.Dir, Seed: opt.Seed, Split: opt.Split, Progress: opt.Progress, Options: encodeZero(t)}
 	for key, v := range map[string]int{
-		"max_len": opt.MaxLen, "decimate": opt.Decimate, "length": opt.Length, "delay": opt.Delay,
+		"max_len": opt.MaxLen, "decimate": opt.Decimate, "rate": opt.Rate, "length": opt.Length, "delay": opt.Delay,
 		"train_size": opt.TrainSize, "eval_size": opt.EvalSize,
 	} {
 		if v != 0 {

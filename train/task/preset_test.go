@@ -120,7 +120,11 @@ func TestAtRate(t *testing.T) {
 	must.Do(t, fsdd.AtRate(&cfg, 4000))
 	must.Equal(t, cfg.Data["decimate"], any(int64(2)), "data.decimate at half the rate")
 	must.Equal(t, cfg.Dir(), "data", "folder")
-	must.Fail(t, fsdd.AtRate(&cfg, 3000), train.ErrConfig, "rate 3000 Hz", "recorded at 8000 Hz")
+	must.Do(t, fsdd.AtRate(&cfg, 3000))
+	must.Equal(t, cfg.Data["decimate"], any(int64(0)), "data.decimate at 3/8 of the rate")
+	must.Equal(t, cfg.Data["rate"], any(int64(3000)), "data.rate at 3/8 of the rate")
+	must.Fail(t, fsdd.AtRate(&cfg, 3000.5), train.ErrConfig, "rate 3000.5 Hz", "whole number, or 8000 Hz divided by one")
+	must.Fail(t, fsdd.AtRate(&cfg, 999983), train.ErrConfig, "8000 Hz to 999983 Hz")
 	for _, name := range Names() {
 		tk := must.Get(Lookup(name))(t)
 		cfg := tk.Preset()

@@ -20,7 +20,7 @@ func init() {
 	register(definition[clipOptions]{
 		name: "speech-commands", help: "Spoken words in the layout of Google's Speech Commands.",
 		source: speechSource, sampleRate: speechRate, check: clipOptions.check, load: loadSpeechCommands,
-		atRate: func(o *clipOptions, hz float64) error { return o.decimateTo(speechRate, hz) },
+		atRate: func(o *clipOptions, hz float64) error { return o.convertTo(speechRate, hz) },
 	})
 }
 

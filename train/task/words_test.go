@@ -357,7 +357,7 @@ func TestDigitStreams(t *testing.T) {
 	}
 	framewise := must.Get(tk.ForModel(&model.Model{Meta: model.Meta{Filterbank: d.Filterbank}}))(t)
 	must.Equal(t, framewise.Data["frames"], any(true), "data.frames of a model with a filter bank")
-	for set, want := range map[string]string{"max_len=5": "data.max_len 5, data.decimate 0: expected 0 with data.frames", "level=[1]": "data.level [1]"} {
+	for set, want := range map[string]string{"max_len=5": "data.max_len 5, data.decimate 0, data.rate 0: expected 0 with data.frames", "level=[1]": "data.level [1]"} {
 		_, err := loadSet(t, "digits", dir, "", set)
 		must.Fail(t, err, train.ErrConfig, want)
 	}
