@@ -62,6 +62,9 @@ var networks = []network{
 		// Few taps, since the gains are large without ξ in B̄.
 		c.SSM.Init, c.SSM.Grid, c.SSM.BScale, c.SSM.XiMin = ssm.DFouT, ssm.GridD, ssm.ScaleOne, 0.1
 	}},
+	{name: "bandlimit, step scale", size: 3, length: 30, stepScale: 1.5, change: func(c *model.Config) {
+		c.SSM.Init, c.SSM.BScale, c.SSM.Bandlimit = ssm.DFouT, ssm.ScaleGamma, 1
+	}},
 	{name: "half, b_scale zoh-1", size: 3, length: 50, change: func(c *model.Config) {
 		c.SSM.Init, c.SSM.BScale = ssm.DFouTHalf, ssm.ScaleZOH1
 	}},

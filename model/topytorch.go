@@ -51,7 +51,7 @@ func (m *Model) minimal() ([]pth.Tensor, error) {
 			copy(t.Data, ours[t.Name])
 		}
 	}
-	if c := m.Config.SSM; c.Discrete() || c.Disc != ssm.ZOH || c.TrainB || m.Config.ssmConfig().Copies() != m.Config.DModel {
+	if c := m.Config.SSM; c.Discrete() || c.Disc != ssm.ZOH || c.TrainB || c.Bandlimit > 0 || m.Config.ssmConfig().Copies() != m.Config.DModel {
 		for i := range out.Weights.Layers {
 			if err := out.Weights.Layers[i].setMinimal(m.SSMParams(i), c.Disc); err != nil {
 				return nil, fmt.Errorf("layer %d: %w", i, err)

@@ -31,6 +31,7 @@ func exported(t *testing.T) map[string]*model.Model {
 		"DFouT, gamma":         func(c *ssm.Config) { c.BScale = ssm.ScaleGamma },
 		"DFouT, continuous":    func(c *ssm.Config) { c.Param = ssm.ParamContinuous },
 		"bilinear, B, 2 sets":  func(c *ssm.Config) { c.Init, c.Disc, c.TrainB, c.NSSM = ssm.Inv, ssm.Bilinear, true, 2 },
+		"S4D-Inv, bandlimit":   func(c *ssm.Config) { c.Init, c.Bandlimit = ssm.Inv, 0.5 },
 		"on the unit circle":   func(c *ssm.Config) { c.AReal = 0 },
 		"LegS, one set, fixed": func(c *ssm.Config) { c.Init, c.NSSM = ssm.LegS, 1 },
 	} {

@@ -60,8 +60,20 @@ func (p *Params) mode(disc Disc, i int, step, stepScale float64) (a complex128, 
 	a = p.exponent(i, step)
 	r = transformOf(disc, a)
 	k = p.gain(r, a, step)
-	if stepScale != 1 && p.Discrete() {
-		r, k = r.decimated(stepScale), k.times(stepScale)
+	if stepScale == 1 && p.Bandlimit == 0 {
+		return a, r, k
+	}
+	angle := imag(r.logLambda)
+	if p.Discrete() {
+		// Unless stepScale is a whole number, λ̄ʳ depends on the branch of the logarithm: the mode
+		// has the angle in [−π, π] that its samples in training have.
+		angle = math.Remainder(angle, 2*math.Pi) * stepScale
+		r.logLambda = complex(real(r.logLambda)*stepScale, angle)
+		r.dLog *= complex(stepScale, 0)
+		k = k.times(stepScale)
+	}
+	if p.Bandlimit > 0 && math.Abs(angle) >= p.Bandlimit*math.Pi {
+		k = gain{}
 	}
 	return a, r, k
 }
@@ -117,15 +129,6 @@ type transform struct {
 	logLambda complex128
 	input     complex128
 	dLog, dIn complex128 // derivatives of logLambda and input with respect to a
-}
-
-// decimated returns the transform with λ̄ʳ in place of λ̄. If r is not a whole number, λ̄ʳ depends on
-// the branch of the logarithm: the mode has the angle in [−π, π] that its samples in training have.
-func (t transform) decimated(r float64) transform {
-	angle := math.Remainder(imag(t.logLambda), 2*math.Pi)
-	t.logLambda = complex(real(t.logLambda)*r, angle*r)
-	t.dLog *= complex(r, 0)
-	return t
 }
 
 // transformOf discretises a mode (docs/maths.md §1.3, §7). Neither formula divides by A, so A = 0

@@ -71,3 +71,41 @@ func TestStepOfOtherRates(t *testing.T) {
 		}
 	}
 }
+
+// A band limit silences the modes at or beyond its share of the input's Nyquist frequency, and no
+// others (docs/maths.md §15).
+func TestBandlimit(t *testing.T) {
+	folded := func(angle float64) float64 { return math.Abs(math.Remainder(angle, 2*math.Pi)) }
+	for _, test := range []struct {
+		cfg  Config
+		turn func(p *Params, h, i int) float64 // the angle per sample in training
+	}{
+		{config(DFouT, 4, 16), func(p *Params, h, i int) float64 { return p.Freq[i] }},
+		{config(RndImag, 4, 16), func(p *Params, h, i int) float64 { return folded(p.Freq[i]) }},
+		{config(Inv, 4, 16), func(p *Params, h, i int) float64 { return p.Freq[i] * math.Exp(p.LogStep[h]) }},
+	} {
+		all := mustNew(t, test.cfg, 1, 0)
+		for _, limit := range []float64{0.5, 1} {
+			test.cfg.Bandlimit = limit
+			p := mustNew(t, test.cfg, 1, 0)
+			for _, scale := range []float64{1, 2, 1.7, 0.5} {
+				d, full := p.Discretize(ZOH, scale), all.Discretize(ZOH, scale)
+				silent := 0
+				for i, w := range d.W {
+					if want := test.turn(p, i/d.M, i)*scale >= limit*math.Pi; want != (w == 0) || !want && w != full.W[i] {
+						t.Errorf("%s, bandlimit %g, step scale %g: weight %d is %g, expected silence %v", p.Init, limit, scale, i, w, want)
+					}
+					if w == 0 {
+						silent++
+					}
+					if d.LogLambda[i] != full.LogLambda[i] && scale != 1 {
+						t.Errorf("%s, bandlimit %g, step scale %g: pole %d moves", p.Init, limit, scale, i)
+					}
+				}
+				if scale == 2 && silent == 0 {
+					t.Errorf("%s, bandlimit %g: no mode is silent at half the rate", p.Init, limit)
+				}
+			}
+		}
+	}
+}

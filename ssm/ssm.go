@@ -106,6 +106,10 @@ type Config struct {
 	NSSM   int     `toml:"n_ssm" json:"n_ssm"`     // S, independent copies of the poles; 0 means H
 	TrainB bool    `toml:"train_b" json:"train_b"` // B is trained; else 1, or LegS's, folded into C
 
+	// Modes that turn by Bandlimit·π or more per sample of the input are silent; 0: none is
+	// (docs/maths.md §15).
+	Bandlimit float64 `toml:"bandlimit" json:"bandlimit,omitempty"`
+
 	// A second kernel reads the future (docs/maths.md §1.5).
 	Bidirectional bool `toml:"bidirectional" json:"bidirectional"`
 	LMax          int  `toml:"l_max" json:"l_max"` // taps of a truncated kernel; 0: not truncated

@@ -80,6 +80,9 @@ func (c Config) validateRanges() error {
 	if c.AReal == 0 && c.Discrete() && c.BScale == ScaleGamma {
 		return fmt.Errorf("ssm: a_real 0: b_scale %q is √(1 − |λ̄|²), 0 on the unit circle: no input would reach the state", c.BScale)
 	}
+	if !(c.Bandlimit >= 0) || math.IsInf(c.Bandlimit, 1) {
+		return fmt.Errorf("ssm: bandlimit %v: expected a finite number ≥ 0", c.Bandlimit)
+	}
 	drawn := c.Init != Imported // imported steps come from a file, not from a range
 	if err := validateRange("dt_min", "dt_max", c.DtMin, c.DtMax, drawn && !c.Angles()); err != nil {
 		return err

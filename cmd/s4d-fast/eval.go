@@ -25,6 +25,7 @@ type evalCmd struct {
 	Data        string    `help:"Folder or file of the data; some tasks generate their own." type:"path" placeholder:"DIR"`
 	Split       string    `help:"Split to evaluate: train, val, test or all." enum:"train,val,test,all" default:"val" placeholder:"SPLIT"`
 	Rate        float64   `help:"Sampling rate for evaluation in Hz (default: the model's). If the rate of the recordings is a multiple of it, samples are left out, as in the paper; otherwise the recordings are resampled." placeholder:"HZ"`
+	Bandlimit   *float64  `help:"Silence the modes at or beyond this share of the Nyquist frequency of the data (default: the model's ssm.bandlimit; 0: none). With 1, modes that alias at a lower --rate are silent." placeholder:"SHARE"`
 	Config      string    `help:"TOML file whose [data] section overrides the data settings in the model file." type:"path" placeholder:"FILE"`
 	Set         []string  `help:"Override one value, for example data.length=4000; repeatable, overrides --config." placeholder:"KEY=VALUE" sep:"none"`
 	Seed        *uint64   `help:"Seed for generated data; with --stream, of the order of the words, the gaps and the noise (default: 1)." placeholder:"N"`
@@ -101,6 +102,14 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox, line *kong.Context) error {
 	}
 	if c.Threads < 0 {
 		return usageError(fmt.Errorf("--threads %d: expected at least 0", c.Threads))
+	}
+	if c.Bandlimit != nil {
+		limited := *m
+		limited.Config.SSM.Bandlimit = *c.Bandlimit
+		if err := limited.Config.Validate(); err != nil {
+			return usageError(fmt.Errorf("--bandlimit %g: %w", *c.Bandlimit, err))
+		}
+		m = &limited
 	}
 	tk, cfg, err := c.config(ctx, m)
 	if err != nil {

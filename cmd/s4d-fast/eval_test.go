@@ -27,6 +27,13 @@ func TestEvalRepeatsTheRun(t *testing.T) {
 	equal(t, "rate with --rate 3000", e.Rate, 3000)
 	decode(t, ok(t, "eval", best, "--data", data, "--json", "--rate", "11025"), &e)
 	equal(t, "rate with --rate 11025", e.Rate, 11025)
+	var limited evaluation
+	decode(t, ok(t, "eval", best, "--data", data, "--json", "--rate", "2000"), &e)
+	decode(t, ok(t, "eval", best, "--data", data, "--json", "--rate", "2000", "--bandlimit", "1"), &limited)
+	if limited.Loss == e.Loss {
+		t.Errorf("loss at half the rate is %v with and without the modes that alias", e.Loss)
+	}
+	checkRun(t, nil, []string{"eval", best, "--data", data, "--bandlimit=-1"}, exitUsage, "--bandlimit -1", "expected a finite number")
 	checkRun(t, nil, []string{"eval", best, "--data", data, "--rate", "3000.5"}, exitUsage, "3000.5 Hz", "whole number")
 	checkRun(t, nil, []string{"eval", best, "--data", data, "--rate", "1e6"}, exitUsage, "--rate 1e+06", "256000 Hz")
 	checkRun(t, nil, []string{"eval", best, "--data", data, "--rate", "1"}, exitUsage, "--rate 1", "62.5 Hz")

@@ -16,6 +16,7 @@ type Config struct {
 	Discrete             bool   // DFouT: a = −ρξ + iθ; else a = Δ·A
 	BScale               string // of B̄ where Discrete: "" (zoh-xi), zoh-1, one or gamma
 	Bilinear             bool
+	Bandlimit            float64 // modes with an angle of so many π or more are silent, 0: none
 	LMax                 int     // taps of the kernel, 0: all
 	Pairs                bool    // sequences 2i and 2i+1 are compared
 	SSMLayers            int     // blocks with an SSM, 0: all; the others have the identity

@@ -54,6 +54,13 @@ func (n *Network) discretize(l *Layer, h, m int) mode {
 		r := complex(n.StepScale, 0)
 		x.pole, x.dPole, x.step = r*x.pole, r*x.dPole, n.StepScale*x.step
 	}
+	angle := imag(x.pole)
+	if !n.Discrete && !n.Bilinear {
+		angle = imag(x.a)
+	}
+	if n.Bandlimit > 0 && math.Abs(angle) >= n.Bandlimit*math.Pi {
+		x.step = 0
+	}
 	return x
 }
 
