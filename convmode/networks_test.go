@@ -65,6 +65,12 @@ var networks = []network{
 	{name: "bandlimit, step scale", size: 3, length: 30, stepScale: 1.5, change: func(c *model.Config) {
 		c.SSM.Init, c.SSM.BScale, c.SSM.Bandlimit = ssm.DFouT, ssm.ScaleGamma, 1
 	}},
+	{name: "b_scale zoh-own", size: 3, length: 50, change: func(c *model.Config) {
+		c.SSM.Init, c.SSM.BScale, c.SSM.XiPer = ssm.DFouT, ssm.ScaleZOHOwn, ssm.XiPerBoth
+	}},
+	{name: "b_scale unit-gain, step scale", size: 3, length: 50, stepScale: 2, change: func(c *model.Config) {
+		c.SSM.Init, c.SSM.BScale, c.SSM.XiPer = ssm.DFouT, ssm.ScaleUnit, ssm.XiPerMode
+	}},
 	{name: "half, b_scale zoh-1", size: 3, length: 50, change: func(c *model.Config) {
 		c.SSM.Init, c.SSM.BScale = ssm.DFouTHalf, ssm.ScaleZOH1
 	}},

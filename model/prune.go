@@ -38,9 +38,16 @@ func (m *Model) Prune(keep float64) (*Model, error) {
 			copy(t.Data, from.Data)
 		}
 	}
+	size := 1.0 // of C: with a unit gain, B̄ depends on the number of modes
+	if c.SSM.Discrete() && c.SSM.BScale == ssm.ScaleUnit {
+		size = math.Sqrt(float64(kept) / float64(modes))
+	}
 	for i := range c.CountSSM() {
 		d := m.SSMParams(i).Discretize(c.SSM.Disc, 1)
 		m.Weights.Layers[i].keepModes(&out.Weights.Layers[i], d, kept, m.Config.ssmConfig().Copies())
+		for k := range out.Weights.Layers[i].C {
+			out.Weights.Layers[i].C[k] *= float32(size)
+		}
 	}
 	return out, nil
 }

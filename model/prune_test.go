@@ -75,6 +75,22 @@ func checkPruned(t *testing.T, name string, before, after *ssm.Discrete) {
 	}
 }
 
+// With a unit gain, C makes up for the B̄ of fewer modes, up to its rounding.
+func TestPruneUnitGain(t *testing.T) {
+	m := must.Get(New(pruneConfig(func(c *Config) { c.SSM.BScale = ssm.ScaleUnit }), 1))(t)
+	before := m.SSMParams(0).Discretize(ssm.ZOH, 1)
+	after := must.Get(m.Prune(0.5))(t).SSMParams(0).Discretize(ssm.ZOH, 1)
+	for h := range after.H {
+		for i := range after.M {
+			n := slices.Index(before.LogLambda[h*before.M:(h+1)*before.M], after.LogLambda[h*after.M+i])
+			got, want := after.W[h*after.M+i], before.W[h*before.M+n]
+			if cmplx.Abs(got-want) > 2e-7*cmplx.Abs(want) {
+				t.Errorf("channel %d: weight %d is %v, expected %v", h, i, got, want)
+			}
+		}
+	}
+}
+
 func TestPruneRejects(t *testing.T) {
 	m := must.Get(New(pruneConfig(func(*Config) {}), 1))(t)
 	for _, keep := range []float64{0, -1, 1.5} {

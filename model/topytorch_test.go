@@ -29,6 +29,8 @@ func exported(t *testing.T) map[string]*model.Model {
 		"DFouT":                func(c *ssm.Config) {},
 		"DFouT half, zoh-1":    func(c *ssm.Config) { c.Init, c.BScale = ssm.DFouTHalf, ssm.ScaleZOH1 },
 		"DFouT, gamma":         func(c *ssm.Config) { c.BScale = ssm.ScaleGamma },
+		"DFouT, own ξ":         func(c *ssm.Config) { c.BScale, c.XiPer = ssm.ScaleZOHOwn, ssm.XiPerBoth },
+		"DFouT, unit-gain":     func(c *ssm.Config) { c.BScale = ssm.ScaleUnit },
 		"DFouT, continuous":    func(c *ssm.Config) { c.Param = ssm.ParamContinuous },
 		"bilinear, B, 2 sets":  func(c *ssm.Config) { c.Init, c.Disc, c.TrainB, c.NSSM = ssm.Inv, ssm.Bilinear, true, 2 },
 		"S4D-Inv, bandlimit":   func(c *ssm.Config) { c.Init, c.Bandlimit = ssm.Inv, 0.5 },

@@ -79,6 +79,10 @@ func variants() map[string]model.Config {
 	add("inv, trained B", func(c *model.Config) { c.SSM.Init, c.SSM.TrainB = ssm.Inv, true })
 	add("half, b_scale one", func(c *model.Config) { c.SSM.Init, c.SSM.BScale = ssm.DFouTHalf, ssm.ScaleOne })
 	add("token, gamma", func(c *model.Config) { c.SSM.Init, c.SSM.BScale = ssm.Token, ssm.ScaleGamma })
+	add("zoh-own", func(c *model.Config) {
+		c.SSM.Init, c.SSM.BScale, c.SSM.XiPer = ssm.DFouT, ssm.ScaleZOHOwn, ssm.XiPerBoth
+	})
+	add("unit-gain", func(c *model.Config) { c.SSM.Init, c.SSM.BScale = ssm.DFouT, ssm.ScaleUnit })
 	add("real, bilinear", func(c *model.Config) { c.SSM.Init, c.SSM.Disc = ssm.Real, ssm.Bilinear })
 	add("legs", func(c *model.Config) { c.SSM.Init = ssm.LegS; c.Pool = model.PoolNone })
 	add("one SSM of two", func(c *model.Config) { c.SSMLayers = 1 })

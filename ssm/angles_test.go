@@ -2,6 +2,7 @@ package ssm
 
 import (
 	"math"
+	"math/cmplx"
 	"slices"
 	"testing"
 
@@ -58,6 +59,37 @@ func TestAngleSchemes(t *testing.T) {
 			if want := math.Pi * float64(c*n/2+i) / (h * n / 2); math.Abs(batched.Freq[at]-want) > 1e-15*float64(1+at) {
 				t.Errorf("batched: SSM %d, Ω_%d = %v, expected %v", c, i, batched.Freq[at], want)
 			}
+		}
+	}
+}
+
+// With its own ξ each mode has the B̄ of an SSM with that ξ. With a unit gain the expected variance
+// of the output for white noise of variance 1 is 1: Σ 2·|B̄|²·Σ |λ̄|^2l.
+func TestScalesOfInput(t *testing.T) {
+	own := config(DFouT, 4, 8)
+	own.BScale, own.XiPer = ScaleZOHOwn, XiPerBoth
+	p := mustNew(t, own, 1, 0)
+	d := p.Discretize(ZOH, 1)
+	single := config(DFouT, 4, 8)
+	for i, a := range d.LogLambda {
+		q := mustNew(t, single, 1, 0)
+		for h := range q.LogStep {
+			q.LogStep[h] = math.Log(-2 * real(a))
+		}
+		if want := q.Discretize(ZOH, 1).BBar[i]; cmplx.Abs(d.BBar[i]-want) > 1e-14 {
+			t.Errorf("zoh-own: B̄[%d] = %v, expected %v", i, d.BBar[i], want)
+		}
+	}
+	unit := config(DFouTHalf, 4, 8)
+	unit.BScale, unit.XiPer = ScaleUnit, XiPerBoth
+	d = mustNew(t, unit, 1, 0).Discretize(ZOH, 1)
+	for h := range d.H {
+		variance := 0.0
+		for i := h * d.M; i < (h+1)*d.M; i++ {
+			variance += 2 * math.Pow(cmplx.Abs(d.BBar[i]), 2) / -math.Expm1(2*real(d.LogLambda[i]))
+		}
+		if math.Abs(variance-1) > 1e-12 {
+			t.Errorf("unit-gain: variance %v of channel %d, expected 1", variance, h)
 		}
 	}
 }

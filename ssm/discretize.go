@@ -91,11 +91,11 @@ func (p *Params) exponent(i int, step float64) complex128 {
 type gain struct {
 	value     complex128
 	slope     complex128 // ∂value/∂a, if value is analytic in a
-	realSlope float64    // ∂value/∂(Re a), if value depends on |λ̄| alone
+	realSlope complex128 // ∂value/∂(Re a) at constant analytic part, if value depends on Re a
 	ofStep    float64    // 1 if value is also proportional to the step, else 0
 }
 
-// gain applies the scale of B̄ (docs/maths.md §2.6 item 4).
+// gain applies the scale of B̄ (docs/maths.md §2.6 item 4, §16).
 func (p *Params) gain(r transform, a complex128, step float64) gain {
 	scale := ScaleZOHXi
 	if p.Discrete() && p.BScale != "" {
@@ -106,20 +106,31 @@ func (p *Params) gain(r transform, a complex128, step float64) gain {
 		return gain{value: r.input, slope: r.dIn}
 	case ScaleOne:
 		return gain{value: 1}
+	case ScaleZOHOwn:
+		xi := complex(-2*real(a), 0)
+		return gain{value: xi * r.input, slope: xi * r.dIn, realSlope: -2 * r.input}
 	case ScaleGamma:
-		gamma := math.Sqrt(-math.Expm1(2 * real(a)))
-		g := gain{value: complex(gamma, 0)}
-		if gamma > 0 {
-			g.realSlope = -math.Exp(2*real(a)) / gamma
-		}
-		return g
+		return gamma(a)
+	case ScaleUnit:
+		return gamma(a).times(1 / math.Sqrt(2*float64(p.Modes())))
 	}
 	return gain{value: complex(step, 0) * r.input, slope: complex(step, 0) * r.dIn, ofStep: 1}
 }
 
+// gamma is √(1 − |λ̄|²) of zero-order hold.
+func gamma(a complex128) gain {
+	value := math.Sqrt(-math.Expm1(2 * real(a)))
+	k := gain{value: complex(value, 0)}
+	if value > 0 {
+		k.realSlope = complex(-math.Exp(2*real(a))/value, 0)
+	}
+	return k
+}
+
 // times returns the gain and its derivatives times a factor.
 func (k gain) times(factor float64) gain {
-	k.value, k.slope, k.realSlope = k.value*complex(factor, 0), k.slope*complex(factor, 0), k.realSlope*factor
+	c := complex(factor, 0)
+	k.value, k.slope, k.realSlope = k.value*c, k.slope*c, k.realSlope*c
 	return k
 }
 

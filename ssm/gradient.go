@@ -44,7 +44,7 @@ func (p *Params) backwardMode(grad *Params, r transform, k gain, g, m []complex1
 		i := dir*p.DModel*p.Modes() + own
 		cg := p.C[i] * g[i]
 		w := p.C[i] * b * k.value
-		t += cg*b*k.slope + complex(real(cg*b)*k.realSlope, 0) + w*m[i]*r.dLog
+		t += cg*b*k.slope + complex(real(cg*b*k.realSlope), 0) + w*m[i]*r.dLog
 		wg += k.ofStep * real(w*g[i])
 		grad.C[i] += 2 * cmplx.Conj(b*k.value*g[i])
 		grad.B[shared] += 2 * cmplx.Conj(k.value*cg)

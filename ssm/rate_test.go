@@ -11,7 +11,7 @@ import (
 // π.
 func discreteConfigs() map[string]Config {
 	list := map[string]Config{}
-	for _, scale := range []BScale{"", ScaleZOHXi, ScaleZOH1, ScaleOne, ScaleGamma} {
+	for _, scale := range []BScale{"", ScaleZOHXi, ScaleZOH1, ScaleOne, ScaleGamma, ScaleZOHOwn, ScaleUnit} {
 		cfg := config(DFouT, 3, 8)
 		cfg.BScale = scale
 		list[fmt.Sprintf("b_scale=%s", scale)] = cfg

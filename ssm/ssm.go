@@ -54,7 +54,10 @@ const (
 	ScaleZOHXi BScale = "zoh-xi" // ξ(e^a − 1)/a (default)
 	ScaleZOH1  BScale = "zoh-1"  // (e^a − 1)/a
 	ScaleOne   BScale = "one"    // 1
-	ScaleGamma BScale = "gamma"  // √(1 − |λ̄|²)
+	ScaleGamma BScale = "gamma"  // γ = √(1 − |λ̄|²)
+
+	ScaleZOHOwn BScale = "zoh-own"   // ξₙ(e^a − 1)/a, with the mode's own ξₙ = 2ρξ = −2·Re a
+	ScaleUnit   BScale = "unit-gain" // γ/√(2M): white noise has an output of its own variance
 )
 
 // Param selects the trained quantities of a scheme on the unit circle (docs/maths.md §2.6 item 3).
@@ -69,7 +72,7 @@ const (
 // XiPer selects which poles share a damping ξ at the start (docs/maths.md §2.6 item 2).
 type XiPer string
 
-// The choices. In all of them the scale of B̄ uses the SSM's ξ.
+// The choices. The scale of B̄ uses the SSM's ξ, unless it is ScaleZOHOwn.
 const (
 	XiPerSSM  XiPer = "ssm"  // one per SSM (default)
 	XiPerMode XiPer = "mode" // one per mode n, the same in all SSMs

@@ -41,7 +41,7 @@ func Inits() []Init {
 
 func (c Config) validateScheme() error {
 	discs := []Disc{ZOH, Bilinear}
-	grids, scales := []Grid{"", GridA, GridB, GridC, GridD}, []BScale{"", ScaleZOHXi, ScaleZOH1, ScaleOne, ScaleGamma}
+	grids, scales := []Grid{"", GridA, GridB, GridC, GridD}, []BScale{"", ScaleZOHXi, ScaleZOH1, ScaleOne, ScaleGamma, ScaleZOHOwn, ScaleUnit}
 	params, shares := []Param{"", ParamDiscrete, ParamContinuous}, []XiPer{"", XiPerSSM, XiPerMode, XiPerBoth}
 	switch {
 	case !slices.Contains(grids, c.Grid):
@@ -77,8 +77,8 @@ func (c Config) validateRanges() error {
 	if !(c.AReal >= 0) || math.IsInf(c.AReal, 1) {
 		return fmt.Errorf("ssm: a_real %v: expected a finite number ≥ 0", c.AReal)
 	}
-	if c.AReal == 0 && c.Discrete() && c.BScale == ScaleGamma {
-		return fmt.Errorf("ssm: a_real 0: b_scale %q is √(1 − |λ̄|²), 0 on the unit circle: no input would reach the state", c.BScale)
+	if damped := []BScale{ScaleGamma, ScaleZOHOwn, ScaleUnit}; c.AReal == 0 && c.Discrete() && slices.Contains(damped, c.BScale) {
+		return fmt.Errorf("ssm: a_real 0: b_scale %q is 0 on the unit circle: no input would reach the state", c.BScale)
 	}
 	if !(c.Bandlimit >= 0) || math.IsInf(c.Bandlimit, 1) {
 		return fmt.Errorf("ssm: bandlimit %v: expected a finite number ≥ 0", c.Bandlimit)

@@ -14,7 +14,7 @@ type Config struct {
 	M, Copies            int    // complex modes per SSM, sets of poles
 	Bidirectional        bool   // C has two directions
 	Discrete             bool   // DFouT: a = −ρξ + iθ; else a = Δ·A
-	BScale               string // of B̄ where Discrete: "" (zoh-xi), zoh-1, one or gamma
+	BScale               string // of B̄ where Discrete: "" (zoh-xi), zoh-1, zoh-own, one, gamma or unit-gain
 	Bilinear             bool
 	Bandlimit            float64 // modes with an angle of so many π or more are silent, 0: none
 	LMax                 int     // taps of the kernel, 0: all

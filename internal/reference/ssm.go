@@ -12,7 +12,7 @@ type mode struct {
 	step        float64    // Δ or ξ; 1 where B̄ is not proportional to it
 	byStep      float64    // 1 where it is
 	beta, dBeta complex128 // input factor and its derivative by a
-	dReal       float64    // or by Re a, if it depends only on that
+	dReal       complex128 // its derivative by Re a, beside dBeta
 	pole, dPole complex128 // log λ̄ and its derivative by a
 	aDecay      float64    // ∂a/∂LogDecay, real
 	aFreq       complex128 // ∂a/∂Freq
@@ -48,7 +48,15 @@ func (n *Network) discretize(l *Layer, h, m int) mode {
 	case "gamma":
 		square := 1 - math.Exp(2*real(x.a))
 		x.beta, x.dBeta = complex(math.Sqrt(square), 0), 0
-		x.dReal = (square - 1) / math.Sqrt(square)
+		x.dReal = complex((square-1)/math.Sqrt(square), 0)
+	case "unit-gain":
+		square, size := 1-math.Exp(2*real(x.a)), math.Sqrt(2*float64(n.M))
+		x.beta, x.dBeta = complex(math.Sqrt(square)/size, 0), 0
+		x.dReal = complex((square-1)/math.Sqrt(square)/size, 0)
+	case "zoh-own":
+		own := complex(-2*real(x.a), 0)
+		x.dReal = -2 * x.beta
+		x.beta, x.dBeta = own*x.beta, own*x.dBeta
 	}
 	if n.Discrete { // λ̄^r and r·B̄
 		r := complex(n.StepScale, 0)
@@ -186,7 +194,7 @@ func (n *Network) kernelBack(g, l *Layer, r int, dk []float64) {
 			g.C[r*n.M+m] += cmplx.Conj(tap * b * step * x.beta * e)
 			g.B[k] += cmplx.Conj(tap * c * step * x.beta * e)
 			byA := tap * c * b * step * (x.dBeta + x.beta*x.dPole*complex(float64(s), 0)) * e
-			byReal := real(byA + tap*c*b*step*complex(x.dReal, 0)*e)
+			byReal := real(byA + tap*c*b*step*x.dReal*e)
 			g.LogDecay[k] += byReal * x.aDecay
 			g.Freq[k] += real(byA * x.aFreq)
 			g.LogStep[h] += x.byStep * real(tap*c*b*step*x.beta*e) // through the step
