@@ -71,6 +71,9 @@ var networks = []network{
 	{name: "b_scale unit-gain, step scale", size: 3, length: 50, stepScale: 2, change: func(c *model.Config) {
 		c.SSM.Init, c.SSM.BScale, c.SSM.XiPer = ssm.DFouT, ssm.ScaleUnit, ssm.XiPerMode
 	}},
+	{name: "width", size: 3, length: 50, change: func(c *model.Config) {
+		c.SSM.Init, c.SSM.Param, c.SSM.XiPer = ssm.DFouT, ssm.ParamWidth, ssm.XiPerBoth
+	}},
 	{name: "half, b_scale zoh-1", size: 3, length: 50, change: func(c *model.Config) {
 		c.SSM.Init, c.SSM.BScale = ssm.DFouTHalf, ssm.ScaleZOH1
 	}},

@@ -37,6 +37,7 @@ func variants() map[string]Config {
 	add("pairs", func(c *Config) { c.Pairs = true })
 	add("one SSM of three", func(c *Config) { c.NLayers, c.SSMLayers = 3, 1 })
 	add("unit circle", func(c *Config) { c.SSM.Init, c.SSM.AReal = ssm.Lin, 0 })
+	add("width", func(c *Config) { c.SSM.Param, c.SSM.BScale, c.SSM.TrainB = ssm.ParamWidth, ssm.ScaleUnit, true })
 	return list
 }
 
@@ -138,12 +139,12 @@ func TestCountParams(t *testing.T) {
 	}
 }
 
-// CountParams counts the tensors without running statistics.
+// CountParams counts the tensors without running statistics and Ω.
 func TestCountParamsOfTensors(t *testing.T) {
 	for name, c := range variants() {
 		sum := 0
 		for _, x := range NewWeights(c).Tensors() {
-			if !strings.Contains(x.Name, "running") {
+			if !strings.Contains(x.Name, "running") && !strings.HasSuffix(x.Name, "omega") {
 				sum += len(x.Data)
 			}
 		}

@@ -40,7 +40,7 @@ func (t Tensor) In(group string) bool {
 	case "mixing":
 		return strings.Contains(t.Name, ".mix.")
 	case "norm":
-		return t.Kind == KindNorm || t.Kind == KindBuffer
+		return t.Kind == KindNorm || t.Kind == KindBuffer && strings.Contains(t.Name, "norm.")
 	case "decoder":
 		return t.Part == PartDecoder
 	}

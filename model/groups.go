@@ -30,7 +30,7 @@ type GroupConfig struct {
 	LR          float64 `toml:"lr"`           // global learning rate
 	SSMLR       float64 `toml:"ssm_lr"`       // step size, poles and B; -1: the recipe's, 0: frozen
 	StepLR      float64 `toml:"step_lr"`      // log Δ or log ξ; -1: v3 lr, else ssm_lr; 0: frozen
-	AngleLR     float64 `toml:"angle_lr"`     // θ (DFouT); -1: as ssm_lr; 0: frozen
+	AngleLR     float64 `toml:"angle_lr"`     // θ or u (DFouT); -1: as ssm_lr; 0: frozen
 	WeightDecay float64 `toml:"weight_decay"` // of the tensors that have decay
 }
 

@@ -64,9 +64,15 @@ func (c Config) ssmSpecs(l *Layer, add func(field *[]float32, name string, kind 
 	if c.SSM.Discrete() {
 		names, freq = [3]string{"log_xi", "log_rho", "theta"}, KindAngle
 	}
+	if c.SSM.MovesByWidth() {
+		names[2] = "u"
+	}
 	add(&l.LogStep, names[0], KindStep, h)
 	add(&l.LogDecay, names[1], KindDecay, s, m)
 	add(&l.Freq, names[2], freq, s, m)
+	if c.SSM.MovesByWidth() {
+		add(&l.Omega, "omega", KindBuffer, s, m)
+	}
 	if c.SSM.TrainB {
 		add(&l.B, "B", KindB, s, m, 2)
 	}
@@ -136,7 +142,7 @@ func size(shape []int) int {
 }
 
 // CountParams returns the number of trainable parameters. Complex ones count as two; running
-// statistics do not count (docs/maths.md §3.6).
+// statistics and Ω do not count (docs/maths.md §3.6, §16).
 func (c Config) CountParams() int {
 	count := func(layers, ssms int) (n int) {
 		c.SSMLayers = ssms

@@ -89,6 +89,7 @@ func (l *Layer) FillSSM(p *ssm.Params) {
 	widen(p.LogStep, l.LogStep)
 	widen(p.LogDecay, l.LogDecay)
 	widen(p.Freq, l.Freq)
+	widen(p.Omega, l.Omega)
 	widen(p.D, l.D)
 	widenComplex(p.C, l.C)
 	if l.B != nil {
@@ -101,6 +102,7 @@ func (l *Layer) setSSM(p *ssm.Params) {
 	narrow(l.LogStep, p.LogStep)
 	narrow(l.LogDecay, p.LogDecay)
 	narrow(l.Freq, p.Freq)
+	narrow(l.Omega, p.Omega)
 	narrow(l.D, p.D)
 	narrowComplex(l.C, p.C)
 	if l.B != nil {

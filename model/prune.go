@@ -65,6 +65,9 @@ func (l *Layer) keepModes(to *Layer, d *ssm.Discrete, kept, copies int) {
 		for i, n := range best {
 			from, at := h%copies*d.M+n, h*kept+i
 			to.LogDecay[at], to.Freq[at] = l.LogDecay[from], l.Freq[from]
+			if l.Omega != nil {
+				to.Omega[at] = l.Omega[from]
+			}
 			if l.B != nil {
 				copy(to.B[2*at:2*at+2], l.B[2*from:])
 			}

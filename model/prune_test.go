@@ -24,6 +24,7 @@ func TestPrune(t *testing.T) {
 		"dfout":              func(c *Config) {},
 		"half, B trained":    func(c *Config) { c.SSM.Init, c.SSM.TrainB = ssm.DFouTHalf, true },
 		"lin, bidirectional": func(c *Config) { c.SSM.Init, c.SSM.Bidirectional, c.SSM.NSSM = ssm.Lin, true, 2 },
+		"width":              func(c *Config) { c.SSM.Param = ssm.ParamWidth },
 		"grid d, gamma":      func(c *Config) { c.SSM.Grid, c.SSM.BScale = ssm.GridD, ssm.ScaleGamma },
 	} {
 		m := must.Get(New(pruneConfig(change), 1))(t)

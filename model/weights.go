@@ -9,7 +9,7 @@ const (
 	KindStep      Kind = iota // log Δ, log ξ
 	KindDecay                 // log(−Re A), log ρ
 	KindFreq                  // Im A
-	KindAngle                 // θ of DFouT
+	KindAngle                 // θ of DFouT, or u
 	KindB                     // B of the SSM
 	KindC                     // C of the SSM
 	KindD                     // D of the SSM
@@ -17,7 +17,7 @@ const (
 	KindBias                  // biases of linear layers
 	KindNorm                  // scale and shift of norms
 	KindEmbedding             // token embedding
-	KindBuffer                // running statistics: stored, never trained
+	KindBuffer                // running statistics, and Ω of DFouT: stored, never trained
 )
 
 // Part is the part of the network that a tensor belongs to.
@@ -44,7 +44,8 @@ type Tensor struct {
 type Layer struct {
 	LogStep                 []float32 // [H]       "log_dt",     DFouT "log_xi"
 	LogDecay                []float32 // [S][M]    "log_A_real", DFouT "log_rho"
-	Freq                    []float32 // [S][M]    "A_imag",     DFouT "theta"
+	Freq                    []float32 // [S][M]    "A_imag",     DFouT "theta", or "u"
+	Omega                   []float32 // [S][M]    "omega", with ssm.Config.MovesByWidth
 	B                       []float32 // [S][M][2] "B", with ssm.Config.TrainB
 	C                       []float32 // [H][M][2] "C"; [2][H][M][2] if bidirectional
 	D                       []float32 // [H]       "D"

@@ -28,6 +28,7 @@ func TestTensorNames(t *testing.T) {
 		"linear mixing":          {linear, slices.Concat(dfout, mix, norm), nil},
 		"tied and bidirectional": {linear, slices.Concat(s4d, mix, norm), nil},
 		"pairs":                  {linear, slices.Concat(dfout, mix, norm), []string{"compare.weight", "compare.bias"}},
+		"width":                  {linear, slices.Concat([]string{"log_xi", "log_rho", "u", "omega", "B", "C", "D"}, mix, norm), nil},
 		"unit circle":            {linear, slices.Concat(block("log_dt", "log_A_real", "A_imag"), mix, norm), nil},
 	}
 	for name, c := range variants() {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/must"
@@ -30,6 +31,9 @@ func newModel(t testing.TB, cfg model.Config, seed uint64) *model.Model {
 	for i, tensor := range m.Weights.Tensors() {
 		draw := random.New(seed, random.Noise, 0, i)
 		for j := range tensor.Data {
+			if strings.HasSuffix(tensor.Name, ".u") { // 0 at the start
+				tensor.Data[j] = float32(draw.Normal(uint64(j)))
+			}
 			switch tensor.Kind {
 			case model.KindNorm:
 				tensor.Data[j] += float32(0.2 * draw.Normal(uint64(j)))
@@ -82,6 +86,7 @@ func variants() map[string]model.Config {
 	add("zoh-own", func(c *model.Config) {
 		c.SSM.Init, c.SSM.BScale, c.SSM.XiPer = ssm.DFouT, ssm.ScaleZOHOwn, ssm.XiPerBoth
 	})
+	add("width", func(c *model.Config) { c.SSM.Init, c.SSM.Param = ssm.DFouT, ssm.ParamWidth })
 	add("unit-gain", func(c *model.Config) { c.SSM.Init, c.SSM.BScale = ssm.DFouT, ssm.ScaleUnit })
 	add("real, bilinear", func(c *model.Config) { c.SSM.Init, c.SSM.Disc = ssm.Real, ssm.Bilinear })
 	add("legs", func(c *model.Config) { c.SSM.Init = ssm.LegS; c.Pool = model.PoolNone })

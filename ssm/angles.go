@@ -18,7 +18,11 @@ func (p *Params) initAngles(draw random.Stream) {
 	if p.XiPer == XiPerMode || p.XiPer == XiPerBoth {
 		p.spreadXi(draw)
 	}
-	if !p.Discrete() { // Im A = θ/ξ; copy s is channel s, since S = H
+	switch {
+	case p.MovesByWidth(): // u = 0
+		copy(p.Omega, p.Freq)
+		clear(p.Freq)
+	case !p.Discrete(): // Im A = θ/ξ; copy s is channel s, since S = H
 		for i := range p.Freq {
 			p.Freq[i] /= math.Exp(p.LogStep[i/m])
 		}

@@ -134,6 +134,16 @@ func TestAngleOptions(t *testing.T) {
 			t.Errorf("W[%d] = %v, expected %v", i, w, first.W[i])
 		}
 	}
+	width := base
+	width.Param = ParamWidth
+	p = mustNew(t, width, 1, 0)
+	third := p.Discretize(ZOH, 1)
+	must.Equal(t, slices.Equal(third.LogLambda, first.LogLambda) && slices.Equal(third.W, first.W), true, "param %q starts as %q", width.Param, ParamDiscrete)
+	p.Freq[5] = 1.5
+	moved := imag(p.Discretize(ZOH, 1).LogLambda[5]-first.LogLambda[5]) / (-2 * real(first.LogLambda[5]))
+	if math.Abs(moved-1.5) > 1e-12 {
+		t.Errorf("u = 1.5 moves the angle by %v widths", moved)
+	}
 	for share, distinct := range map[XiPer]int{XiPerSSM: 4, XiPerMode: 4, XiPerBoth: 16} {
 		cfg := base
 		cfg.XiPer = share

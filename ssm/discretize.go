@@ -78,10 +78,14 @@ func (p *Params) mode(disc Disc, i int, step, stepScale float64) (a complex128, 
 	return a, r, k
 }
 
-// exponent returns a of mode i: Δ·A for S4D, −ρξ + iθ for discrete parameters.
+// exponent returns a of mode i: Δ·A for S4D, −ρξ + iθ for discrete parameters, where θ is Freq or
+// Omega + 2ρξ·Freq.
 func (p *Params) exponent(i int, step float64) complex128 {
 	decay := 0 - math.Exp(p.LogDecay[i])*step // 0 − x: a pole on the unit circle gets +0
-	if p.Discrete() {
+	switch {
+	case p.MovesByWidth():
+		return complex(decay, p.Omega[i]-2*decay*p.Freq[i])
+	case p.Discrete():
 		return complex(decay, p.Freq[i])
 	}
 	return complex(decay, p.Freq[i]*step)

@@ -20,19 +20,26 @@ func (p *Params) BackwardChannels(grad *Params, disc Disc, stepScale float64, g,
 			a, r, k := p.mode(disc, shared, step, stepScale)
 			t, wg := p.backwardMode(grad, r, k, g, m, c*modes+n, shared)
 
-			// Re a = −exp(LogDecay)·step in both parametrisations. Im a is Freq·step, or Freq with
-			// discrete parameters, whose step therefore changes Re a only.
-			grad.LogDecay[shared] += 2 * real(t) * real(a)
-			if p.Discrete() {
-				grad.Freq[shared] -= 2 * imag(t)
-				logStep += 2 * (real(t)*real(a) + wg)
-			} else {
-				grad.Freq[shared] -= 2 * imag(t) * step
-				logStep += 2 * (real(t*a) + wg)
-			}
+			// Re a = −exp(LogDecay)·step in all parametrisations.
+			byFreq, byDecay, byStep := p.turn(a, shared, step)
+			grad.Freq[shared] -= 2 * imag(t) * byFreq
+			grad.LogDecay[shared] += 2 * (real(t)*real(a) - imag(t)*byDecay)
+			logStep += 2 * (real(t)*real(a) - imag(t)*byStep + wg)
 		}
 		grad.LogStep[c] += logStep
 	}
+}
+
+// turn returns the derivatives of Im a of mode i with respect to Freq, LogDecay and LogStep.
+func (p *Params) turn(a complex128, i int, step float64) (byFreq, byDecay, byStep float64) {
+	switch {
+	case p.MovesByWidth():
+		width := -2 * real(a)
+		return width, width * p.Freq[i], width * p.Freq[i]
+	case p.Discrete():
+		return 1, 0, 0
+	}
+	return step, 0, imag(a)
 }
 
 // backwardMode adds one mode's gradients of C and B. It returns T = Σ ∂W/∂a·G + W·M·∂log λ̄/∂a, so

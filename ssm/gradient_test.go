@@ -54,6 +54,8 @@ func TestGradients(t *testing.T) {
 		{Init: DFouT, Disc: ZOH, BScale: ScaleGamma}, {Init: RndImag, Disc: ZOH, Param: ParamContinuous},
 		{Init: DFouTHalf, Disc: ZOH, XiPer: XiPerBoth}, {Init: DFouT, Disc: ZOH, TrainB: true, BScale: ScaleGamma},
 		{Init: DFouT, Disc: ZOH, BScale: ScaleZOHOwn, XiPer: XiPerBoth}, {Init: DFouT, Disc: ZOH, BScale: ScaleUnit, XiPer: XiPerMode, Bidirectional: true},
+		{Init: DFouT, Disc: ZOH, Param: ParamWidth, XiPer: XiPerBoth}, {Init: RndImag, Disc: Bilinear, Param: ParamWidth},
+		{Init: DFouT, Disc: ZOH, Param: ParamWidth, BScale: ScaleZOHOwn, TrainB: true, Bidirectional: true},
 		{Init: Lin, Disc: Bilinear, Bandlimit: 0.2}, {Init: RndImag, Disc: ZOH, Bandlimit: 0.7},
 	} {
 		for _, stepScale := range []float64{1, 2, 0.7} {

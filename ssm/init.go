@@ -30,6 +30,9 @@ func NewParams(cfg Config) *Params {
 		C:        make([]complex128, cfg.Directions()*h*m),
 		D:        make([]float64, h),
 	}
+	if cfg.MovesByWidth() {
+		p.Omega = make([]float64, s*m)
+	}
 	for i := range p.B {
 		p.B[i] = 1
 	}

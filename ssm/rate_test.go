@@ -24,6 +24,7 @@ func discreteConfigs() map[string]Config {
 	add("full circle", DFouT, func(c *Config) { c.Grid = GridC })
 	add("random angles", RndImag, func(c *Config) { c.Bidirectional = true })
 	add("bilinear", DFouT, func(c *Config) { c.Disc = Bilinear })
+	add("width", DFouT, func(c *Config) { c.Param = ParamWidth })
 	add("trained B", DFouT, func(c *Config) { c.TrainB = true })
 	return list
 }

@@ -67,6 +67,7 @@ type Param string
 const (
 	ParamDiscrete   Param = "discrete"   // P2: a = −ρξ + iθ, trained ξ, ρ and θ (default)
 	ParamContinuous Param = "continuous" // P1: S4D's a = Δ·A with Δ = ξ and Im A = θ/ξ at the start
+	ParamWidth      Param = "width"      // discrete with θ = Ω + 2ρξ·u: trained ξ, ρ and u (§16)
 )
 
 // XiPer selects which poles share a damping ξ at the start (docs/maths.md §2.6 item 2).
@@ -127,6 +128,10 @@ func (c Config) Angles() bool {
 // (docs/maths.md §2.6 item 3), rather than as a = Δ·A.
 func (c Config) Discrete() bool { return c.Angles() && c.Param != ParamContinuous }
 
+// MovesByWidth reports whether angles are θ = Ω + 2ρξ·u with a fixed Ω: a step of u moves an angle
+// in proportion to the width of its resonance (docs/maths.md §16).
+func (c Config) MovesByWidth() bool { return c.Angles() && c.Param == ParamWidth }
+
 // grid returns the grid in use.
 func (c Config) grid() Grid {
 	switch {
@@ -171,6 +176,7 @@ func (c Config) Directions() int {
 //
 //	S4D:      a = Δ·A, A = −exp(LogDecay) + i·Freq, Δ = exp(LogStep)
 //	discrete: a = −ρξ + iθ, ρ = exp(LogDecay), ξ = exp(LogStep), θ = Freq
+//	width:    the same with θ = Omega + 2ρξ·Freq
 //
 // LogDecay = −Inf is allowed. It is a pole on the unit circle, and its gradient is 0.
 type Params struct {
@@ -178,6 +184,7 @@ type Params struct {
 	LogStep  []float64    // [H]
 	LogDecay []float64    // [S][M]
 	Freq     []float64    // [S][M]
+	Omega    []float64    // [S][M], not trained; nil unless MovesByWidth
 	B        []complex128 // [S][M]; ones, unless LegS with TrainB
 	C        []complex128 // [directions][H][M]
 	D        []float64    // [H]

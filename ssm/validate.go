@@ -42,7 +42,7 @@ func Inits() []Init {
 func (c Config) validateScheme() error {
 	discs := []Disc{ZOH, Bilinear}
 	grids, scales := []Grid{"", GridA, GridB, GridC, GridD}, []BScale{"", ScaleZOHXi, ScaleZOH1, ScaleOne, ScaleGamma, ScaleZOHOwn, ScaleUnit}
-	params, shares := []Param{"", ParamDiscrete, ParamContinuous}, []XiPer{"", XiPerSSM, XiPerMode, XiPerBoth}
+	params, shares := []Param{"", ParamDiscrete, ParamContinuous, ParamWidth}, []XiPer{"", XiPerSSM, XiPerMode, XiPerBoth}
 	switch {
 	case !slices.Contains(grids, c.Grid):
 		return fmt.Errorf("ssm: grid %q: expected one of %q", c.Grid, grids[1:])
@@ -62,7 +62,7 @@ func (c Config) validateScheme() error {
 		return fmt.Errorf("ssm: grid %q: init %q is grid %q", c.Grid, c.Init, GridB)
 	case c.BScale != "" && c.BScale != ScaleZOHXi && !c.Discrete():
 		return fmt.Errorf("ssm: b_scale %q: expected %q: other scales need discrete poles", c.BScale, ScaleZOHXi)
-	case (c.Param == ParamContinuous || c.XiPer != "" && c.XiPer != XiPerSSM) && !c.Angles():
+	case (c.Param == ParamContinuous || c.Param == ParamWidth || c.XiPer != "" && c.XiPer != XiPerSSM) && !c.Angles():
 		return fmt.Errorf("ssm: param %q, xi_per %q: init %q has no angles on the unit circle", c.Param, c.XiPer, c.Init)
 	case c.Disc == Bilinear && c.BScale != "" && c.BScale != ScaleZOHXi:
 		return fmt.Errorf("ssm: b_scale %q: disc %q has its own scale", c.BScale, c.Disc)
@@ -79,6 +79,9 @@ func (c Config) validateRanges() error {
 	}
 	if damped := []BScale{ScaleGamma, ScaleZOHOwn, ScaleUnit}; c.AReal == 0 && c.Discrete() && slices.Contains(damped, c.BScale) {
 		return fmt.Errorf("ssm: a_real 0: b_scale %q is 0 on the unit circle: no input would reach the state", c.BScale)
+	}
+	if c.AReal == 0 && c.MovesByWidth() {
+		return fmt.Errorf("ssm: a_real 0: param %q moves angles in units of the resonance's width, which is 0 on the unit circle", c.Param)
 	}
 	if !(c.Bandlimit >= 0) || math.IsInf(c.Bandlimit, 1) {
 		return fmt.Errorf("ssm: bandlimit %v: expected a finite number ≥ 0", c.Bandlimit)

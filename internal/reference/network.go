@@ -15,6 +15,7 @@ type Config struct {
 	Bidirectional        bool   // C has two directions
 	Discrete             bool   // DFouT: a = −ρξ + iθ; else a = Δ·A
 	BScale               string // of B̄ where Discrete: "" (zoh-xi), zoh-1, zoh-own, one, gamma or unit-gain
+	Width                bool   // of Discrete: θ = Omega + 2ρξ·Freq; else θ = Freq
 	Bilinear             bool
 	Bandlimit            float64 // modes with an angle of so many π or more are silent, 0: none
 	LMax                 int     // taps of the kernel, 0: all
@@ -37,6 +38,7 @@ type Norm struct {
 type Layer struct {
 	LogStep        []float64    // [H]
 	LogDecay, Freq []float64    // [Copies][M]
+	Omega          []float64    // [Copies][M] of Width
 	B              []complex128 // [Copies][M]
 	C              []complex128 // [directions][H][M]
 	D              []float64    // [H]

@@ -3,6 +3,7 @@ package reference_test
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/s4d-fast/s4d-fast/internal/golden"
@@ -37,6 +38,12 @@ var options = map[string]func(c *model.Config){
 	"pairs, last":            func(c *model.Config) { c.Pairs, c.Pool = true, model.PoolLast },
 	"one SSM of two":         func(c *model.Config) { c.SSMLayers, c.PreNorm = 1, true },
 	"on the circle":          func(c *model.Config) { c.SSM.AReal = 0 },
+	"own ξ":                  func(c *model.Config) { c.SSM.XiPer, c.SSM.BScale = ssm.XiPerBoth, ssm.ScaleZOHOwn },
+	"unit gain":              func(c *model.Config) { c.SSM.XiPer, c.SSM.BScale = ssm.XiPerMode, ssm.ScaleUnit },
+	"gamma":                  func(c *model.Config) { c.SSM.BScale = ssm.ScaleGamma },
+	"width":                  func(c *model.Config) { c.SSM.XiPer, c.SSM.Param = ssm.XiPerBoth, ssm.ParamWidth },
+	"width, own ξ, B":        func(c *model.Config) { c.SSM.Param, c.SSM.BScale, c.SSM.TrainB = ssm.ParamWidth, ssm.ScaleZOHOwn, true },
+	"band limit":             func(c *model.Config) { c.SSM.Bandlimit = 0.4 },
 	"dropout":                func(c *model.Config) { c.Dropout = 0.3 },
 	"another step scale":     func(c *model.Config) {},
 	"another step scale lin": func(c *model.Config) { c.SSM.Init = ssm.Lin },
@@ -52,6 +59,7 @@ func build(t *testing.T, name string) (*model.Model, *reference.Network, referen
 	c.SSM.DtMin, c.SSM.XiMin = 0.05, 0.05 // fast kernels
 	options[name](&c)
 	m := must.Get(model.New(c, 3))(t)
+	moveAngles(m)
 	stepScale := 1.0
 	if name == "another step scale" || name == "another step scale lin" {
 		stepScale = 2
@@ -114,6 +122,18 @@ func TestGradientsByDifferences(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// moveAngles gives u, which starts at 0, other values.
+func moveAngles(m *model.Model) {
+	r := random.New(4, random.Noise, 0, 0)
+	for _, tensor := range m.Weights.Tensors() {
+		for i := range tensor.Data {
+			if strings.HasSuffix(tensor.Name, ".u") {
+				tensor.Data[i] = float32(r.Normal(uint64(i)))
+			}
+		}
 	}
 }
 

@@ -14,7 +14,8 @@ type mode struct {
 	beta, dBeta complex128 // input factor and its derivative by a
 	dReal       complex128 // its derivative by Re a, beside dBeta
 	pole, dPole complex128 // log λ̄ and its derivative by a
-	aDecay      float64    // ∂a/∂LogDecay, real
+	aDecay      complex128 // ∂a/∂LogDecay
+	aStep       complex128 // ∂a/∂LogStep
 	aFreq       complex128 // ∂a/∂Freq
 }
 
@@ -26,10 +27,19 @@ func (n *Network) discretize(l *Layer, h, m int) mode {
 	if !n.Discrete {
 		x.step *= n.StepScale
 	}
-	x.a = complex(-decay*x.step, freq*x.step)
-	x.aDecay, x.aFreq = -decay*x.step, complex(0, x.step)
-	if n.Discrete {
-		x.a, x.aFreq = complex(-decay*x.step, freq), 1i
+	damping := -decay * x.step
+	switch {
+	case n.Discrete && n.Width:
+		x.a = complex(damping, l.Omega[k]+2*decay*x.step*freq)
+		x.aFreq = complex(0, 2*decay*x.step)
+		x.aDecay = complex(damping, 2*decay*x.step*freq)
+		x.aStep = x.aDecay
+	case n.Discrete:
+		x.a, x.aFreq = complex(damping, freq), 1i
+		x.aDecay, x.aStep = complex(damping, 0), complex(damping, 0)
+	default:
+		x.a, x.aFreq = complex(damping, freq*x.step), complex(0, x.step)
+		x.aDecay, x.aStep = complex(damping, 0), x.a
 	}
 	if n.Bilinear {
 		q := 1 - x.a/2
@@ -194,15 +204,12 @@ func (n *Network) kernelBack(g, l *Layer, r int, dk []float64) {
 			g.C[r*n.M+m] += cmplx.Conj(tap * b * step * x.beta * e)
 			g.B[k] += cmplx.Conj(tap * c * step * x.beta * e)
 			byA := tap * c * b * step * (x.dBeta + x.beta*x.dPole*complex(float64(s), 0)) * e
-			byReal := real(byA + tap*c*b*step*x.dReal*e)
-			g.LogDecay[k] += byReal * x.aDecay
+			// What depends on Re a alone has the derivative dReal beside byA.
+			byReal := real(tap * c * b * step * x.dReal * e)
+			g.LogDecay[k] += real(byA*x.aDecay) + byReal*real(x.aDecay)
 			g.Freq[k] += real(byA * x.aFreq)
+			g.LogStep[h] += real(byA*x.aStep) + byReal*real(x.aStep)
 			g.LogStep[h] += x.byStep * real(tap*c*b*step*x.beta*e) // through the step
-			if n.Discrete {
-				g.LogStep[h] += byReal * x.aDecay
-			} else {
-				g.LogStep[h] += real(byA * x.a)
-			}
 		}
 	}
 }

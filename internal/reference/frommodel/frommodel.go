@@ -21,7 +21,7 @@ func Network(m *model.Model, stepScale float64) *reference.Network {
 		Config: reference.Config{
 			Embedding: c.Encoder == model.EncoderEmbedding, DInput: c.DInput, DOutput: c.DOutput,
 			H: c.DModel, NLayers: c.NLayers, M: s.Modes(), Copies: s.Copies(), Bidirectional: s.Bidirectional,
-			Discrete: s.Discrete(), Bilinear: s.Disc == ssm.Bilinear, Bandlimit: s.Bandlimit, LMax: s.LMax, Pairs: c.Pairs, SSMLayers: c.SSMLayers, StepScale: stepScale,
+			Discrete: s.Discrete(), Width: s.MovesByWidth(), Bilinear: s.Disc == ssm.Bilinear, Bandlimit: s.Bandlimit, LMax: s.LMax, Pairs: c.Pairs, SSMLayers: c.SSMLayers, StepScale: stepScale,
 			BScale:   strings.TrimPrefix(string(s.BScale), string(ssm.ScaleZOHXi)),
 			NormKind: string(c.Norm), PreNorm: c.PreNorm, FinalNorm: c.FinalNorm,
 			Residual: c.Residual, Activation: c.Activation == model.ActivationGELU, Mixing: string(c.Mixing), Pool: string(c.Pool),
@@ -40,7 +40,7 @@ func Network(m *model.Model, stepScale float64) *reference.Network {
 			}
 		}
 		n.Layers = append(n.Layers, reference.Layer{
-			LogStep: widen(l.LogStep), LogDecay: widen(l.LogDecay), Freq: widen(l.Freq),
+			LogStep: widen(l.LogStep), LogDecay: widen(l.LogDecay), Freq: widen(l.Freq), Omega: widen(l.Omega),
 			B: b, C: pairs(l.C), D: widen(l.D), MixW: widen(l.MixWeight), MixB: widen(l.MixBias),
 			Norm: reference.Norm{Weight: widen(l.NormWeight), Bias: widen(l.NormBias), Mean: widen(l.RunningMean), Var: widen(l.RunningVar)},
 		})
@@ -73,6 +73,9 @@ func Arrays(m *model.Model, n *reference.Network) map[string][]float64 {
 	names := [3]string{"log_dt", "log_A_real", "A_imag"}
 	if m.Config.SSM.Discrete() {
 		names = [3]string{"log_xi", "log_rho", "theta"}
+	}
+	if m.Config.SSM.MovesByWidth() {
+		names[2] = "u"
 	}
 	a := map[string][]float64{
 		"encoder.weight": n.EncW, "encoder.bias": n.EncB, "decoder.weight": n.DecW, "decoder.bias": n.DecB,
