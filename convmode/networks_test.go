@@ -74,6 +74,7 @@ var networks = []network{
 	{name: "width", size: 3, length: 50, change: func(c *model.Config) {
 		c.SSM.Init, c.SSM.Param, c.SSM.XiPer = ssm.DFouT, ssm.ParamWidth, ssm.XiPerBoth
 	}},
+	{name: "zero pole", size: 3, length: 50, change: func(c *model.Config) { c.SSM.Init, c.SSM.ZeroPole = ssm.DFouT, true }},
 	{name: "half, b_scale zoh-1", size: 3, length: 50, change: func(c *model.Config) {
 		c.SSM.Init, c.SSM.BScale = ssm.DFouTHalf, ssm.ScaleZOH1
 	}},

@@ -23,7 +23,7 @@ func (m *Model) Prune(keep float64) (*Model, error) {
 	c := m.Config
 	modes := c.SSM.Modes()
 	kept := max(1, int(math.Round(keep*float64(modes))))
-	c.SSM.DState, c.SSM.NSSM, c.SSM.Grid = 2*kept, 0, ""
+	c.SSM.DState, c.SSM.NSSM, c.SSM.Grid, c.SSM.ZeroPole = 2*kept, 0, "", false
 	if c.SSM.Init == ssm.DFouTHalf { // this scheme implies M = N/2 + 1
 		c.SSM.Init = ssm.DFouT
 	}

@@ -25,6 +25,7 @@ func TestPrune(t *testing.T) {
 		"half, B trained":    func(c *Config) { c.SSM.Init, c.SSM.TrainB = ssm.DFouTHalf, true },
 		"lin, bidirectional": func(c *Config) { c.SSM.Init, c.SSM.Bidirectional, c.SSM.NSSM = ssm.Lin, true, 2 },
 		"width":              func(c *Config) { c.SSM.Param = ssm.ParamWidth },
+		"zero pole":          func(c *Config) { c.SSM.ZeroPole = true },
 		"grid d, gamma":      func(c *Config) { c.SSM.Grid, c.SSM.BScale = ssm.GridD, ssm.ScaleGamma },
 	} {
 		m := must.Get(New(pruneConfig(change), 1))(t)

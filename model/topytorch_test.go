@@ -31,6 +31,7 @@ func exported(t *testing.T) map[string]*model.Model {
 		"DFouT, gamma":         func(c *ssm.Config) { c.BScale = ssm.ScaleGamma },
 		"DFouT, own ξ":         func(c *ssm.Config) { c.BScale, c.XiPer = ssm.ScaleZOHOwn, ssm.XiPerBoth },
 		"DFouT, width":         func(c *ssm.Config) { c.Param = ssm.ParamWidth },
+		"DFouT, zero pole":     func(c *ssm.Config) { c.Grid, c.ZeroPole = ssm.GridD, true },
 		"DFouT, unit-gain":     func(c *ssm.Config) { c.BScale = ssm.ScaleUnit },
 		"DFouT, continuous":    func(c *ssm.Config) { c.Param = ssm.ParamContinuous },
 		"bilinear, B, 2 sets":  func(c *ssm.Config) { c.Init, c.Disc, c.TrainB, c.NSSM = ssm.Inv, ssm.Bilinear, true, 2 },

@@ -87,6 +87,7 @@ func variants() map[string]model.Config {
 		c.SSM.Init, c.SSM.BScale, c.SSM.XiPer = ssm.DFouT, ssm.ScaleZOHOwn, ssm.XiPerBoth
 	})
 	add("width", func(c *model.Config) { c.SSM.Init, c.SSM.Param = ssm.DFouT, ssm.ParamWidth })
+	add("zero pole", func(c *model.Config) { c.SSM.Init, c.SSM.ZeroPole = ssm.DFouT, true })
 	add("unit-gain", func(c *model.Config) { c.SSM.Init, c.SSM.BScale = ssm.DFouT, ssm.ScaleUnit })
 	add("real, bilinear", func(c *model.Config) { c.SSM.Init, c.SSM.Disc = ssm.Real, ssm.Bilinear })
 	add("legs", func(c *model.Config) { c.SSM.Init = ssm.LegS; c.Pool = model.PoolNone })

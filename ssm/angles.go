@@ -31,7 +31,10 @@ func (p *Params) initAngles(draw random.Stream) {
 
 // angle returns the initial angle of mode n of SSM h in radians.
 func (p *Params) angle(h, n int, draw random.Stream) float64 {
-	size, channels, modes := float64(p.DState), float64(p.DModel), float64(p.Modes())
+	size, channels, modes := float64(p.DState), float64(p.DModel), float64(p.schemeModes())
+	if n == p.schemeModes() {
+		return 0
+	}
 	switch p.Init {
 	case DFouTSingle:
 		return 2 * math.Pi * float64(n) / size

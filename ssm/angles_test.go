@@ -115,6 +115,26 @@ func TestRandomFrequencies(t *testing.T) {
 	}
 }
 
+// A pole at frequency 0 is the last mode of every SSM. The others keep their angles.
+func TestZeroPole(t *testing.T) {
+	for _, cfg := range []Config{config(DFouT, 4, 8), config(BatchedDFouT, 4, 8), config(DFouTHalf, 4, 8), config(Token, 4, 8)} {
+		for _, param := range []Param{ParamDiscrete, ParamContinuous, ParamWidth} {
+			cfg.Param, cfg.ZeroPole = param, false
+			without := mustNew(t, cfg, 1, 0).Discretize(ZOH, 1)
+			cfg.ZeroPole = true
+			with := mustNew(t, cfg, 1, 0).Discretize(ZOH, 1)
+			must.Equal(t, with.M, without.M+1, "%s, param %s: modes", cfg.Init, param)
+			for h := range with.H {
+				if a := with.LogLambda[(h+1)*with.M-1]; imag(a) != 0 || real(a) >= 0 {
+					t.Errorf("%s, param %s: the last log λ̄ of SSM %d is %v", cfg.Init, param, h, a)
+				}
+				must.Equal(t, slices.Equal(with.LogLambda[h*with.M:(h+1)*with.M-1], without.LogLambda[h*without.M:(h+1)*without.M]), true,
+					"%s, param %s, SSM %d: the same other poles", cfg.Init, param, h)
+			}
+		}
+	}
+}
+
 // Both parametrisations, and all ways to share ξ, begin with the same angles; the first two with
 // the same system.
 func TestAngleOptions(t *testing.T) {

@@ -100,6 +100,9 @@ type Config struct {
 	Param  Param  `toml:"param" json:"param,omitempty"`     // of angles; "" means discrete
 	XiPer  XiPer  `toml:"xi_per" json:"xi_per,omitempty"`   // of angles; "" means ssm
 
+	// Every SSM of angles has one more mode, whose angle is 0 at the start (docs/maths.md §16).
+	ZeroPole bool `toml:"zero_pole" json:"zero_pole,omitempty"`
+
 	// Δ is log-uniform in [DtMin, DtMax]; ξ, of schemes on the unit circle, in [XiMin, XiMax].
 	DtMin float64 `toml:"dt_min" json:"dt_min"`
 	DtMax float64 `toml:"dt_max" json:"dt_max"`
@@ -145,6 +148,14 @@ func (c Config) grid() Grid {
 
 // Modes returns M, the number of stored complex modes per SSM.
 func (c Config) Modes() int {
+	if c.ZeroPole {
+		return c.schemeModes() + 1 // the last mode is the pole at frequency 0
+	}
+	return c.schemeModes()
+}
+
+// schemeModes returns the number of modes whose angles are those of the scheme.
+func (c Config) schemeModes() int {
 	if c.Init == DFouT || c.Init == DFouTHalf {
 		switch c.grid() {
 		case GridB:

@@ -64,6 +64,8 @@ func (c Config) validateScheme() error {
 		return fmt.Errorf("ssm: b_scale %q: expected %q: other scales need discrete poles", c.BScale, ScaleZOHXi)
 	case (c.Param == ParamContinuous || c.Param == ParamWidth || c.XiPer != "" && c.XiPer != XiPerSSM) && !c.Angles():
 		return fmt.Errorf("ssm: param %q, xi_per %q: init %q has no angles on the unit circle", c.Param, c.XiPer, c.Init)
+	case c.ZeroPole && !c.Angles():
+		return fmt.Errorf("ssm: zero_pole: init %q has no angles on the unit circle", c.Init)
 	case c.Disc == Bilinear && c.BScale != "" && c.BScale != ScaleZOHXi:
 		return fmt.Errorf("ssm: b_scale %q: disc %q has its own scale", c.BScale, c.Disc)
 	case c.Angles() && c.Copies() != c.DModel:

@@ -49,6 +49,8 @@ func TestValidate(t *testing.T) {
 		{func(c *Config) { c.Init, c.Param, c.XiPer = RndImag, ParamWidth, XiPerBoth }, ""},
 		{func(c *Config) { c.Init, c.Param, c.AReal = DFouT, ParamWidth, 0 }, `ssm: a_real 0: param "width" moves angles`},
 		{func(c *Config) { c.Param = ParamWidth }, `ssm: param "width", xi_per "": init "lin" has no angles`},
+		{func(c *Config) { c.ZeroPole = true }, `ssm: zero_pole: init "lin" has no angles`},
+		{func(c *Config) { c.Init, c.ZeroPole = Token, true }, ""},
 		{func(c *Config) { c.Bandlimit = -1 }, `ssm: bandlimit -1: expected a finite number ≥ 0`},
 		{func(c *Config) { c.AReal = -0.5 }, `ssm: a_real -0.5: expected a finite number ≥ 0`},
 		{func(c *Config) { c.AReal = math.NaN() }, `ssm: a_real NaN`},

@@ -43,6 +43,7 @@ var options = map[string]func(c *model.Config){
 	"gamma":                  func(c *model.Config) { c.SSM.BScale = ssm.ScaleGamma },
 	"width":                  func(c *model.Config) { c.SSM.XiPer, c.SSM.Param = ssm.XiPerBoth, ssm.ParamWidth },
 	"width, own ξ, B":        func(c *model.Config) { c.SSM.Param, c.SSM.BScale, c.SSM.TrainB = ssm.ParamWidth, ssm.ScaleZOHOwn, true },
+	"zero pole":              func(c *model.Config) { c.SSM.ZeroPole = true },
 	"band limit":             func(c *model.Config) { c.SSM.Bandlimit = 0.4 },
 	"dropout":                func(c *model.Config) { c.Dropout = 0.3 },
 	"another step scale":     func(c *model.Config) {},
