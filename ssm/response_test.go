@@ -60,8 +60,22 @@ func TestCoverageAndAliases(t *testing.T) {
 		if test.init == DFouT && math.Abs(gap-2*math.Pi/(64*2)) > 1e-14 {
 			t.Errorf("DFouT's largest gap is %v, expected 2π/(NH)", gap)
 		}
-		if want := math.Pi * test.step; test.init == Lin && test.want == 0 && math.Abs(gap-want) > 1e-12 {
-			t.Errorf("Lin's largest gap at Δ = %v is %v, expected πΔ", test.step, gap)
+		// Lin has the angles πΔn up to 31πΔ.
+		if want := math.Pi * max(test.step, 1-31*test.step); test.init == Lin && test.want == 0 && math.Abs(gap-want) > 1e-12 {
+			t.Errorf("Lin's largest gap at Δ = %v is %v, expected %v", test.step, gap, want)
+		}
+	}
+}
+
+// Gaps to 0 and to π count.
+func TestCoverageAtTheEnds(t *testing.T) {
+	for _, test := range []struct {
+		angles []complex128
+		want   float64
+	}{{[]complex128{1i, 2i}, math.Pi - 2}, {[]complex128{1.5i, 2i}, 1.5}, {[]complex128{0.5i, -2i, 6i}, 2 - 0.5}} {
+		d := Discrete{LogLambda: test.angles}
+		if got := d.Coverage(); math.Abs(got-test.want) > 1e-15 {
+			t.Errorf("angles %v: largest gap %v, expected %v", test.angles, got, test.want)
 		}
 	}
 }

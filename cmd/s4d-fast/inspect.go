@@ -50,10 +50,10 @@ type tensorInfo struct {
 }
 
 // poleRange describes the discrete poles of a layer: the ranges of their moduli |λ̄| and of their
-// angles in radians per sample (folded into [0, π]), the largest gap between angles, and the number
-// of modes that alias, that is, whose angle is π or more. HInf is the largest frequency response of
-// the layer's SSMs (docs/maths.md §8) and HInfAngle its angle. Both are nil if the response of an
-// SSM is unbounded.
+// angles in radians per sample (folded into [0, π]), the largest gap between 0, the angles and π,
+// and the number of modes that alias, that is, whose angle is π or more. HInf is the largest
+// frequency response of the layer's SSMs (docs/maths.md §8) and HInfAngle its angle. Both are nil
+// if the response of an SSM is unbounded.
 type poleRange struct {
 	Layer     int        `json:"layer"`
 	Modulus   [2]float64 `json:"modulus"`
