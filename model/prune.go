@@ -17,12 +17,68 @@ import (
 // All SSMs keep the same number of modes, so that both modes of running get faster. Shared pole
 // copies become one copy per SSM.
 func (m *Model) Prune(keep float64) (*Model, error) {
-	if !(keep > 0 && keep <= 1) {
-		return nil, fmt.Errorf("model: prune: keep %v: expected a share of the modes, in (0, 1]", keep)
+	if err := checkKeep(keep); err != nil {
+		return nil, err
 	}
+	kept := max(1, int(math.Round(keep*float64(m.Config.SSM.Modes()))))
+	return m.withModes(kept, m.discretized(), 0), nil
+}
+
+// PruneGlobal returns a model in which the share keep of the modes of the whole network remains,
+// and the number of modes that remain. They are those with the largest LAST scores, as Gwak et al.
+// select them (arXiv 2411.02824; docs/maths.md §8). At least one mode of every layer remains, and
+// modes with the same score as the last one.
+//
+// SSMs keep different numbers of modes. The model has as many modes per SSM as the SSM that keeps
+// most, and C is 0 for the others. In all else it is like that of Prune.
+func (m *Model) PruneGlobal(keep float64) (pruned *Model, remaining int, err error) {
+	if err := checkKeep(keep); err != nil {
+		return nil, 0, err
+	}
+	layers := m.discretized()
+	var scores []float64
+	for _, d := range layers {
+		scores = append(scores, d.LAST()...)
+	}
+	slices.SortFunc(scores, func(a, b float64) int { return cmp.Compare(b, a) })
+	share := int(keep*float64(len(scores)) + 1e-9) // 0.29·100 is less than 29
+	least := scores[max(share, 1)-1]
+	most := 1
+	for _, d := range layers {
+		last := d.LAST()
+		for h := range d.H {
+			n := 0
+			for _, score := range last[h*d.M : (h+1)*d.M] {
+				if score >= least {
+					n++
+				}
+			}
+			most, remaining = max(most, n), remaining+n
+		}
+	}
+	return m.withModes(most, layers, least), remaining, nil
+}
+
+func checkKeep(keep float64) error {
+	if !(keep > 0 && keep <= 1) {
+		return fmt.Errorf("model: prune: keep %v: expected a share of the modes, in (0, 1]", keep)
+	}
+	return nil
+}
+
+// discretized returns the SSMs of all layers.
+func (m *Model) discretized() (layers []*ssm.Discrete) {
+	for i := range m.Config.CountSSM() {
+		layers = append(layers, m.SSMParams(i).Discretize(m.Config.SSM.Disc, 1))
+	}
+	return layers
+}
+
+// withModes returns a model whose SSMs have their best modes. C is 0 for modes whose LAST score is
+// below least.
+func (m *Model) withModes(kept int, layers []*ssm.Discrete, least float64) *Model {
 	c := m.Config
 	modes := c.SSM.Modes()
-	kept := max(1, int(math.Round(keep*float64(modes))))
 	c.SSM.DState, c.SSM.NSSM, c.SSM.Grid, c.SSM.ZeroPole = 2*kept, 0, "", false
 	if c.SSM.Init == ssm.DFouTHalf { // this scheme implies M = N/2 + 1
 		c.SSM.Init = ssm.DFouT
@@ -42,18 +98,18 @@ func (m *Model) Prune(keep float64) (*Model, error) {
 	if c.SSM.Discrete() && c.SSM.BScale == ssm.ScaleUnit {
 		size = math.Sqrt(float64(kept) / float64(modes))
 	}
-	for i := range c.CountSSM() {
-		d := m.SSMParams(i).Discretize(c.SSM.Disc, 1)
-		m.Weights.Layers[i].keepModes(&out.Weights.Layers[i], d, kept, m.Config.ssmConfig().Copies())
+	for i, d := range layers {
+		m.Weights.Layers[i].keepModes(&out.Weights.Layers[i], d, kept, m.Config.ssmConfig().Copies(), least)
 		for k := range out.Weights.Layers[i].C {
 			out.Weights.Layers[i].C[k] *= float32(size)
 		}
 	}
-	return out, nil
+	return out
 }
 
-// keepModes copies each channel's best modes, in their order, to a layer with that many modes.
-func (l *Layer) keepModes(to *Layer, d *ssm.Discrete, kept, copies int) {
+// keepModes copies each channel's best modes, in their order, to a layer with that many modes. C is
+// 0 for those whose score is below least.
+func (l *Layer) keepModes(to *Layer, d *ssm.Discrete, kept, copies int, least float64) {
 	score := d.LAST()
 	order := make([]int, d.M)
 	for h := range d.H {
@@ -72,7 +128,11 @@ func (l *Layer) keepModes(to *Layer, d *ssm.Discrete, kept, copies int) {
 				copy(to.B[2*at:2*at+2], l.B[2*from:])
 			}
 			for dir := range d.Directions {
-				copy(to.C[2*(dir*d.H*kept+at):][:2], l.C[2*(dir*d.H*d.M+h*d.M+n):])
+				c := to.C[2*(dir*d.H*kept+at):][:2]
+				copy(c, l.C[2*(dir*d.H*d.M+h*d.M+n):])
+				if score[h*d.M+n] < least {
+					clear(c)
+				}
 			}
 		}
 	}

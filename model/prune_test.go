@@ -93,6 +93,76 @@ func TestPruneUnitGain(t *testing.T) {
 	}
 }
 
+// PruneGlobal leaves the states with the highest LAST scores of the network, whatever their layer
+// and SSM.
+func TestPruneGlobal(t *testing.T) {
+	for name, change := range map[string]func(*Config){
+		"dfout":              func(c *Config) { c.SSMLayers, c.NLayers = 2, 3 },
+		"lin, bidirectional": func(c *Config) { c.SSM.Init, c.SSM.Bidirectional, c.SSM.NSSM = ssm.Lin, true, 2 },
+	} {
+		m := must.Get(New(pruneConfig(change), 1))(t)
+		for i := range m.Weights.Layers[1].C { // another distribution of scores
+			m.Weights.Layers[1].C[i] *= float32(1 + i%7)
+		}
+		var scores []float64
+		for i := range m.Config.CountSSM() {
+			scores = append(scores, m.SSMParams(i).Discretize(ssm.ZOH, 1).LAST()...)
+		}
+		slices.Sort(scores)
+		for _, want := range []int{1, len(scores) / 5, len(scores) / 2, len(scores)} {
+			p, remaining, err := m.PruneGlobal(float64(want) / float64(len(scores)))
+			must.Do(t, err)
+			must.Do(t, p.Config.Validate())
+			least := scores[len(scores)-want]
+			kept, most := 0, 0
+			for i := range m.Config.CountSSM() {
+				n, largest := checkThreshold(t, name, m.SSMParams(i).Discretize(ssm.ZOH, 1), p.SSMParams(i).Discretize(ssm.ZOH, 1), least)
+				kept, most = kept+n, max(most, largest)
+				if n == 0 {
+					t.Errorf("%s: no mode of layer %d remains", name, i)
+				}
+			}
+			must.Equal(t, kept, max(want, m.Config.CountSSM()), "%s: modes that remain of %d", name, len(scores))
+			must.Equal(t, remaining, kept, "%s: modes that remain", name)
+			must.Equal(t, p.Config.SSM.Modes(), most, "%s: modes per SSM", name)
+		}
+	}
+	m := must.Get(New(pruneConfig(func(*Config) {}), 1))(t)
+	if _, _, err := m.PruneGlobal(0); err == nil || !strings.Contains(err.Error(), "keep") {
+		t.Errorf("keep 0: error %v", err)
+	}
+}
+
+// checkThreshold checks that the modes of a layer with at least this score remain, and no others.
+// It returns their number, in all and in the SSM that has most.
+func checkThreshold(t *testing.T, name string, before, after *ssm.Discrete, least float64) (kept, most int) {
+	t.Helper()
+	score := before.LAST()
+	for h := range before.H {
+		in := 0
+		for n := range before.M {
+			i := slices.Index(after.LogLambda[h*after.M:(h+1)*after.M], before.LogLambda[h*before.M+n])
+			for dir := range before.Directions {
+				var got, want complex128
+				if i >= 0 {
+					got = after.W[(dir*after.H+h)*after.M+i]
+				}
+				if score[h*before.M+n] >= least {
+					want = before.W[(dir*before.H+h)*before.M+n]
+				}
+				if cmplx.Abs(got-want) > 1e-12*cmplx.Abs(want) {
+					t.Errorf("%s: channel %d, mode %d: weight %v, expected %v", name, h, n, got, want)
+				}
+			}
+			if score[h*before.M+n] >= least {
+				in++
+			}
+		}
+		kept, most = kept+in, max(most, in)
+	}
+	return kept, most
+}
+
 func TestPruneRejects(t *testing.T) {
 	m := must.Get(New(pruneConfig(func(*Config) {}), 1))(t)
 	for _, keep := range []float64{0, -1, 1.5} {

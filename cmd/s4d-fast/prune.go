@@ -19,6 +19,7 @@ type pruneCmd struct {
 	Model  modelFile `arg:"" help:"Model file (.safetensors) or built-in model (${models})."`
 	Out    string    `arg:"" help:"Model file to write (.safetensors)." type:"path"`
 	Keep   float64   `help:"Share of the modes of every SSM to keep, above 0 and up to 1. Keeps those with the largest LAST scores (see inspect --scores)." required:"" placeholder:"SHARE"`
+	Global bool      `help:"Keep that share of the modes of the whole network, as LAST does, with different numbers per SSM. Modes beyond them have the weight 0; all SSMs have as many as the one that keeps most."`
 	Task   string    `help:"Task for the evaluation (default: the model's)." placeholder:"TASK"`
 	Data   string    `help:"Folder of the data set. If given, prints the validation accuracy before and after pruning." type:"path" placeholder:"DIR"`
 	Config string    `help:"TOML file whose [data] section overrides the data settings in the model file." type:"path" placeholder:"FILE"`
@@ -32,12 +33,14 @@ split. The streaming time is measured on one core, with blocks of 64 samples.
 
 Examples:
   s4d-fast prune runs/fsdd/best.safetensors half.safetensors --keep 0.5 --data fsdd
+  s4d-fast prune digits small.safetensors --keep 0.3 --global
   s4d-fast prune runs/delay/best.safetensors half.safetensors --keep 0.5 --task delay`
 }
 
 // pruning is the result of prune. Pairs are the model before and after.
 type pruning struct {
-	Modes      [2]int      `json:"modes"` // per SSM
+	Modes      [2]int      `json:"modes"`                  // per SSM
+	Remaining  *[2]int     `json:"modes_in_all,omitempty"` // with a weight, with --global
 	Parameters [2]int      `json:"parameters"`
 	Microsecs  *[2]float64 `json:"stream_us_per_sample,omitempty"` // of models that can stream
 	Split      string      `json:"split,omitempty"`
@@ -59,14 +62,19 @@ func (c *pruneCmd) Run(std *streams, ctx *ctxBox) error {
 	if err != nil {
 		return badInput(err)
 	}
-	small, err := m.Prune(c.Keep)
+	var p pruning
+	var small *model.Model
+	if c.Global {
+		p.Remaining = &[2]int{m.Config.CountSSM() * m.Config.DModel * m.Config.SSM.Modes()}
+		small, p.Remaining[1], err = m.PruneGlobal(c.Keep)
+	} else {
+		small, err = m.Prune(c.Keep)
+	}
 	if err != nil {
 		return usageError(err)
 	}
-	p := pruning{
-		Modes:      [2]int{m.Config.SSM.Modes(), small.Config.SSM.Modes()},
-		Parameters: [2]int{m.Config.CountParams(), small.Config.CountParams()},
-	}
+	p.Modes = [2]int{m.Config.SSM.Modes(), small.Config.SSM.Modes()}
+	p.Parameters = [2]int{m.Config.CountParams(), small.Config.CountParams()}
 	if c.Task != "" || c.Data != "" || c.Config != "" || len(c.Set) > 0 {
 		if err := c.evaluate(std, ctx, &p, m, small); err != nil {
 			return trainError(err)
@@ -158,6 +166,9 @@ func (c *pruneCmd) evaluate(std *streams, ctx *ctxBox, p *pruning, models ...*mo
 
 func (p pruning) print(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "modes per SSM     %d → %d\nparameters        %d → %d\n", p.Modes[0], p.Modes[1], p.Parameters[0], p.Parameters[1])
+	if a := p.Remaining; err == nil && a != nil {
+		_, err = fmt.Fprintf(w, "modes in all      %d → %d\n", a[0], a[1])
+	}
 	if t := p.Microsecs; err == nil && t != nil {
 		_, err = fmt.Fprintf(w, "stream            %.3g → %.3g µs per sample\n", t[0], t[1])
 	}

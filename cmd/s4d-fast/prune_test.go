@@ -29,6 +29,13 @@ func TestPrune(t *testing.T) {
 		t.Errorf("streaming times %v", *p.Microsecs)
 	}
 	contains(t, "prune", ok(t, "prune", from, to, "--keep", "1"), "µs per sample", "parameters")
+	var global pruning
+	decode(t, ok(t, "prune", from, to, "--keep", "0.5", "--global", "--json"), &global)
+	m = must.Get(model.Load(to))(t)
+	equal(t, "modes in the file with --global", m.Config.SSM.Modes(), global.Modes[1])
+	equal(t, "modes before", global.Remaining[0], m.Config.CountSSM()*m.Config.DModel*global.Modes[0])
+	equal(t, "modes that remain", global.Remaining[1], global.Remaining[0]/2)
+	contains(t, "prune --global", ok(t, "prune", from, to, "--keep", "0.25", "--global"), "modes in all")
 	for want, args := range map[string][]string{
 		"keep 2": {from, to, "--keep", "2"}, "nowhere": {"nowhere.safetensors", to, "--keep", "0.5"}, ".safetensors": {from, "x.bin", "--keep", "0.5"},
 		"name another file": {from, from, "--keep", "0.5"}, `task "fsdd" requires --data`: {from, to, "--keep", "0.5", "--task", "fsdd"},
