@@ -75,6 +75,9 @@ var networks = []network{
 		c.SSM.Init, c.SSM.Param, c.SSM.XiPer = ssm.DFouT, ssm.ParamWidth, ssm.XiPerBoth
 	}},
 	{name: "zero pole", size: 3, length: 50, change: func(c *model.Config) { c.SSM.Init, c.SSM.ZeroPole = ssm.DFouT, true }},
+	{name: "decimated, step scale", size: 3, length: 30, stepScale: 2, change: func(c *model.Config) {
+		c.SSM.Init, c.SSM.RateRule = ssm.DFouT, ssm.RateDecimate
+	}},
 	{name: "half, b_scale zoh-1", size: 3, length: 50, change: func(c *model.Config) {
 		c.SSM.Init, c.SSM.BScale = ssm.DFouTHalf, ssm.ScaleZOH1
 	}},

@@ -19,7 +19,7 @@ func NewDiscrete(cfg Config) *Discrete {
 
 // Discretize returns log λ̄, B̄ and W = C·B̄ at a step scale r: the number of training samples per
 // input sample, for example 2 if every second sample is kept. S4D's poles have the step rΔ
-// (docs/maths.md §1.6). Discrete poles keep every mode: λ̄ becomes λ̄ʳ, and B̄ becomes r·B̄ (§15).
+// (docs/maths.md §1.6). With discrete poles λ̄ becomes λ̄ʳ, and B̄ follows the RateRule (§15).
 func (p *Params) Discretize(disc Disc, stepScale float64) *Discrete {
 	d := NewDiscrete(p.Config)
 	p.DiscretizeChannels(d, disc, stepScale, 0, p.DModel)
@@ -67,10 +67,13 @@ func (p *Params) mode(disc Disc, i int, step, stepScale float64) (a complex128, 
 	if p.Discrete() {
 		// Unless stepScale is a whole number, λ̄ʳ depends on the branch of the logarithm: the mode
 		// has the angle in [−π, π] that its samples in training have.
-		angle = math.Remainder(angle, 2*math.Pi) * stepScale
-		r.logLambda = complex(real(r.logLambda)*stepScale, angle)
-		r.dLog *= complex(stepScale, 0)
-		k = k.times(stepScale)
+		angle = math.Remainder(angle, 2*math.Pi)
+		if stepScale != 1 {
+			r.logLambda = complex(real(r.logLambda), angle)
+			k = k.atRate(p.RateRule, r, stepScale)
+			r = r.atRate(stepScale)
+		}
+		angle *= stepScale
 	}
 	if p.Bandlimit > 0 && math.Abs(angle) >= p.Bandlimit*math.Pi {
 		k = gain{}
@@ -138,12 +141,35 @@ func (k gain) times(factor float64) gain {
 	return k
 }
 
+// atRate returns the gain at the step scale r. With the rule hold it is that of training times S =
+// (λ̄ʳ − 1)/(λ̄ − 1), the sum of r powers of λ̄ if r is a whole number. With ℓ = log λ̄ in training, S
+// = r·φ(rℓ)/φ(ℓ), and φ(ℓ) ≠ 0 for angles in [−π, π].
+func (k gain) atRate(rule RateRule, t transform, r float64) gain {
+	if rule == RateDecimate {
+		return k.times(r)
+	}
+	c := complex(r, 0)
+	f, df := phi(t.logLambda)
+	g, dg := phi(c * t.logLambda)
+	sum := c * g / f
+	k.slope = k.slope*sum + k.value*(c*c*dg-sum*df)/f*t.dLog
+	k.value, k.realSlope = k.value*sum, k.realSlope*sum
+	return k
+}
+
 // transform is the discretisation of a mode as a function of its exponent a: λ̄ = exp(logLambda) and
 // input = B̄/(B·step).
 type transform struct {
 	logLambda complex128
 	input     complex128
 	dLog, dIn complex128 // derivatives of logLambda and input with respect to a
+}
+
+// atRate returns the transform with λ̄ʳ in place of λ̄.
+func (t transform) atRate(r float64) transform {
+	t.logLambda = complex(real(t.logLambda)*r, imag(t.logLambda)*r)
+	t.dLog *= complex(r, 0)
+	return t
 }
 
 // transformOf discretises a mode (docs/maths.md §1.3, §7). Neither formula divides by A, so A = 0

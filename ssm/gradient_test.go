@@ -57,12 +57,13 @@ func TestGradients(t *testing.T) {
 		{Init: DFouT, Disc: ZOH, Param: ParamWidth, XiPer: XiPerBoth}, {Init: RndImag, Disc: Bilinear, Param: ParamWidth},
 		{Init: DFouT, Disc: ZOH, Param: ParamWidth, BScale: ScaleZOHOwn, TrainB: true, Bidirectional: true},
 		{Init: DFouT, Disc: ZOH, ZeroPole: true}, {Init: DFouT, Disc: ZOH, ZeroPole: true, Param: ParamContinuous},
+		{Init: DFouT, Disc: ZOH, RateRule: RateDecimate, BScale: ScaleZOHOwn}, {Init: DFouT, Disc: Bilinear, RateRule: RateDecimate, Param: ParamWidth},
 		{Init: Lin, Disc: Bilinear, Bandlimit: 0.2}, {Init: RndImag, Disc: ZOH, Bandlimit: 0.7},
 	} {
 		for _, stepScale := range []float64{1, 2, 0.7} {
 			t.Run(fmt.Sprintf("%s/%s/b_scale=%s/n_ssm=%d/bidirectional=%v/step_scale=%g", cfg.Init, cfg.Disc, cfg.BScale, cfg.NSSM, cfg.Bidirectional, stepScale), func(t *testing.T) {
 				full := config(cfg.Init, 4, 8)
-				full.BScale, full.Param, full.XiPer, full.Bandlimit, full.ZeroPole = cfg.BScale, cfg.Param, cfg.XiPer, cfg.Bandlimit, cfg.ZeroPole
+				full.BScale, full.Param, full.XiPer, full.Bandlimit, full.ZeroPole, full.RateRule = cfg.BScale, cfg.Param, cfg.XiPer, cfg.Bandlimit, cfg.ZeroPole, cfg.RateRule
 				full.Disc, full.NSSM, full.Bidirectional, full.TrainB = cfg.Disc, cfg.NSSM, cfg.Bidirectional, cfg.TrainB
 				full.DtMin, full.XiMin = 0.02, 0.02
 				p := mustNew(t, full, 3, 0)

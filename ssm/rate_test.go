@@ -30,11 +30,12 @@ func discreteConfigs() map[string]Config {
 	return list
 }
 
-// The kernel at step scale p/q, at every q-th tap, is p/q times every p-th tap of the kernel in
-// training (docs/maths.md §15).
+// With the rule decimate, the kernel at step scale p/q is, at every q-th tap, p/q times every p-th
+// tap of the kernel in training (docs/maths.md §15).
 func TestDecimatedKernel(t *testing.T) {
 	const taps = 60
 	for name, cfg := range discreteConfigs() {
+		cfg.RateRule = RateDecimate
 		params := mustNew(t, cfg, 2, 1)
 		perturb(params)
 		trained := params.Discretize(cfg.Disc, 1).Kernel(6 * taps)
@@ -49,6 +50,54 @@ func TestDecimatedKernel(t *testing.T) {
 					largest = max(largest, math.Abs(want[l]))
 				}
 				compare(t, fmt.Sprintf("%s, step scale %d/%d, row %d", name, p, q, row), got, want, 1e-12*largest)
+			}
+		}
+	}
+}
+
+// With the rule hold, sums of q taps at step scale p/q are sums of p taps in training: the layer's
+// output for an input whose samples are held (docs/maths.md §15).
+func TestHeldKernel(t *testing.T) {
+	const taps = 60
+	for name, cfg := range discreteConfigs() {
+		params := mustNew(t, cfg, 2, 1)
+		perturb(params)
+		trained := params.Discretize(cfg.Disc, 1).Kernel(6 * taps)
+		for _, ratio := range [][2]int{{2, 1}, {3, 1}, {5, 1}, {3, 2}, {1, 2}, {2, 3}, {1, 1}} {
+			p, q := ratio[0], ratio[1]
+			scale := float64(p) / float64(q)
+			for row, k := range params.Discretize(cfg.Disc, scale).Kernel(q * taps) {
+				got, want := make([]float64, taps), make([]float64, taps)
+				largest := 0.0
+				for l := range taps {
+					for s := range q {
+						got[l] += k[q*l+s]
+					}
+					for s := range p {
+						want[l] += trained[row][p*l+s]
+					}
+					largest = max(largest, math.Abs(want[l]))
+				}
+				compare(t, fmt.Sprintf("%s, step scale %d/%d, row %d", name, p, q, row), got, want, 1e-12*largest)
+			}
+		}
+	}
+}
+
+// With the rule hold, zoh-xi and zoh-1 are zero-order hold with the step rξ or r.
+func TestHoldIsZOH(t *testing.T) {
+	for scale, step := range map[BScale]func(xi float64) float64{ScaleZOHXi: func(xi float64) float64 { return xi }, ScaleZOH1: func(float64) float64 { return 1 }} {
+		cfg := config(DFouT, 2, 8)
+		cfg.BScale = scale
+		p := mustNew(t, cfg, 2, 1)
+		one, two := p.Discretize(ZOH, 1), p.Discretize(ZOH, 2.5)
+		for i, a := range one.LogLambda {
+			f, _ := phi(2.5 * a)
+			if want := complex(2.5*step(math.Exp(p.LogStep[i/one.M])), 0) * f; cmplx.Abs(two.BBar[i]-want) > 1e-15*(1+cmplx.Abs(want)) {
+				t.Errorf("%s: B̄ at step scale 2.5 is %g, expected %g", scale, two.BBar[i], want)
+			}
+			if cmplx.Abs(two.LogLambda[i]-2.5*a) > 1e-15 {
+				t.Errorf("log λ̄[%d]: %g at step scale 1, %g at step scale 2.5", i, a, two.LogLambda[i])
 			}
 		}
 	}

@@ -70,6 +70,19 @@ const (
 	ParamWidth      Param = "width"      // discrete with θ = Ω + 2ρξ·u: trained ξ, ρ and u (§16)
 )
 
+// RateRule selects B̄ of discrete poles at another sampling rate, where λ̄ becomes λ̄ʳ (docs/maths.md
+// §15).
+type RateRule string
+
+// The rules, for a step scale r.
+const (
+	// B̄·(1 + λ̄ + … + λ̄ʳ⁻¹): a tap is the sum of r taps in training, as if every sample were held
+	// (default).
+	RateHold RateRule = "hold"
+	// r·B̄: the kernel is r times every r-th tap in training.
+	RateDecimate RateRule = "decimate"
+)
+
 // XiPer selects which poles share a damping ξ at the start (docs/maths.md §2.6 item 2).
 type XiPer string
 
@@ -112,6 +125,9 @@ type Config struct {
 	AReal  float64 `toml:"a_real" json:"a_real"`   // initial −Re A or ρ; 0: on the unit circle
 	NSSM   int     `toml:"n_ssm" json:"n_ssm"`     // S, independent copies of the poles; 0 means H
 	TrainB bool    `toml:"train_b" json:"train_b"` // B is trained; else 1, or LegS's, folded into C
+
+	// B̄ of discrete poles at another sampling rate; "" means hold.
+	RateRule RateRule `toml:"rate_rule" json:"rate_rule,omitempty"`
 
 	// Modes that turn by Bandlimit·π or more per sample of the input are silent; 0: none is
 	// (docs/maths.md §15).

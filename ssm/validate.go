@@ -50,6 +50,10 @@ func (c Config) validateScheme() error {
 		return fmt.Errorf("ssm: b_scale %q: expected one of %q", c.BScale, scales[1:])
 	case !slices.Contains(params, c.Param):
 		return fmt.Errorf("ssm: param %q: expected one of %q", c.Param, params[1:])
+	case !slices.Contains([]RateRule{"", RateHold, RateDecimate}, c.RateRule):
+		return fmt.Errorf("ssm: rate_rule %q: expected one of %q", c.RateRule, []RateRule{RateHold, RateDecimate})
+	case c.RateRule == RateDecimate && !c.Discrete():
+		return fmt.Errorf("ssm: rate_rule %q: only discrete poles have a choice of rule; those of init %q, param %q have the step rΔ", c.RateRule, c.Init, c.Param)
 	case !slices.Contains(shares, c.XiPer):
 		return fmt.Errorf("ssm: xi_per %q: expected one of %q", c.XiPer, shares[1:])
 	case c.Init != Imported && !slices.Contains(Inits(), c.Init):

@@ -14,6 +14,7 @@ import (
 
 	"github.com/s4d-fast/s4d-fast/atomicfile"
 	"github.com/s4d-fast/s4d-fast/model"
+	"github.com/s4d-fast/s4d-fast/ssm"
 	"github.com/s4d-fast/s4d-fast/train"
 	"github.com/s4d-fast/s4d-fast/train/dataset"
 	"github.com/s4d-fast/s4d-fast/train/task"
@@ -26,6 +27,7 @@ type evalCmd struct {
 	Split       string    `help:"Split to evaluate: train, val, test or all." enum:"train,val,test,all" default:"val" placeholder:"SPLIT"`
 	Rate        float64   `help:"Sampling rate for evaluation in Hz (default: the model's). If the rate of the recordings is a multiple of it, samples are left out, as in the paper; otherwise the recordings are resampled." placeholder:"HZ"`
 	Bandlimit   *float64  `help:"Silence the modes at or beyond this share of the Nyquist frequency of the data (default: the model's ssm.bandlimit; 0: none). With 1, modes that alias at a lower --rate are silent." placeholder:"SHARE"`
+	RateRule    string    `help:"How discrete poles follow --rate: hold or decimate (default: the model's ssm.rate_rule)." placeholder:"RULE"`
 	Config      string    `help:"TOML file whose [data] section overrides the data settings in the model file." type:"path" placeholder:"FILE"`
 	Set         []string  `help:"Override one value, for example data.length=4000; repeatable, overrides --config." placeholder:"KEY=VALUE" sep:"none"`
 	Seed        *uint64   `help:"Seed for generated data; with --stream, of the order of the words, the gaps and the noise (default: 1)." placeholder:"N"`
@@ -103,13 +105,8 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox, line *kong.Context) error {
 	if c.Threads < 0 {
 		return usageError(fmt.Errorf("--threads %d: expected at least 0", c.Threads))
 	}
-	if c.Bandlimit != nil {
-		limited := *m
-		limited.Config.SSM.Bandlimit = *c.Bandlimit
-		if err := limited.Config.Validate(); err != nil {
-			return usageError(fmt.Errorf("--bandlimit %g: %w", *c.Bandlimit, err))
-		}
-		m = &limited
+	if m, err = c.atOtherRates(m); err != nil {
+		return usageError(err)
 	}
 	tk, cfg, err := c.config(ctx, m)
 	if err != nil {
@@ -140,6 +137,25 @@ func (c *evalCmd) Run(std *streams, ctx *ctxBox, line *kong.Context) error {
 		}
 	}
 	return c.print(std, tk, m, data.Info, r, forecasts)
+}
+
+// atOtherRates returns the model with the rules of --rate-rule and --bandlimit.
+func (c *evalCmd) atOtherRates(m *model.Model) (*model.Model, error) {
+	changed := *m
+	s := &changed.Config.SSM
+	if c.RateRule != "" {
+		s.RateRule = ssm.RateRule(c.RateRule)
+		if err := changed.Config.Validate(); err != nil {
+			return nil, fmt.Errorf("--rate-rule %s: %w", c.RateRule, err)
+		}
+	}
+	if c.Bandlimit != nil {
+		s.Bandlimit = *c.Bandlimit
+		if err := changed.Config.Validate(); err != nil {
+			return nil, fmt.Errorf("--bandlimit %g: %w", *c.Bandlimit, err)
+		}
+	}
+	return &changed, nil
 }
 
 // checkFlags returns an error that lists the flags on the command line that do not apply with or

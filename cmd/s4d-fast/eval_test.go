@@ -33,6 +33,11 @@ func TestEvalRepeatsTheRun(t *testing.T) {
 	if limited.Loss == e.Loss {
 		t.Errorf("loss at half the rate is %v with and without the modes that alias", e.Loss)
 	}
+	decode(t, ok(t, "eval", best, "--data", data, "--json", "--rate", "2000", "--rate-rule", "decimate"), &limited)
+	if limited.Loss == e.Loss {
+		t.Errorf("loss at half the rate is %v with both rules", e.Loss)
+	}
+	checkRun(t, nil, []string{"eval", best, "--data", data, "--rate-rule", "skip"}, exitUsage, `--rate-rule skip`, `expected one of ["hold" "decimate"]`)
 	checkRun(t, nil, []string{"eval", best, "--data", data, "--bandlimit=-1"}, exitUsage, "--bandlimit -1", "expected a finite number")
 	checkRun(t, nil, []string{"eval", best, "--data", data, "--rate", "3000.5"}, exitUsage, "3000.5 Hz", "whole number")
 	checkRun(t, nil, []string{"eval", best, "--data", data, "--rate", "1e6"}, exitUsage, "--rate 1e+06", "256000 Hz")

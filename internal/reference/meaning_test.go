@@ -43,11 +43,12 @@ func randomLayer(r *rand.Rand, c Config) *Layer {
 // discrete returns λ̄ and B̄ of a mode by the formulas of docs/maths.md §1.3, §2.6 and §15.
 func discrete(c Config, l *Layer, h, m int) (lambda, bbar complex128) {
 	k := h%c.Copies*c.M + m
-	if c.Discrete { // λ̄ = e^(ra), B̄ = r·B·ξ(e^a − 1)/a
+	if c.Discrete { // λ̄ = e^(ra), B̄ = B·ξ(e^a − 1)/a·(e^(ra) − 1)/(e^a − 1)
 		xi := math.Exp(l.LogStep[h])
 		a := complex(-math.Exp(l.LogDecay[k])*xi, l.Freq[k])
 		r := complex(c.StepScale, 0)
-		return cmplx.Pow(cmplx.Exp(a), r), r * l.B[k] * complex(xi, 0) * (cmplx.Exp(a) - 1) / a
+		power := cmplx.Pow(cmplx.Exp(a), r)
+		return power, l.B[k] * complex(xi, 0) / a * (power - 1)
 	}
 	dt, a := complex(c.StepScale*math.Exp(l.LogStep[h]), 0), complex(-math.Exp(l.LogDecay[k]), l.Freq[k])
 	if c.Bilinear { // λ̄ = (1 + ΔA/2)/(1 − ΔA/2), B̄ = BΔ/(1 − ΔA/2)

@@ -17,6 +17,7 @@ type Config struct {
 	BScale               string // of B̄ where Discrete: "" (zoh-xi), zoh-1, zoh-own, one, gamma or unit-gain
 	Width                bool   // of Discrete: θ = Omega + 2ρξ·Freq; else θ = Freq
 	Bilinear             bool
+	Decimate             bool    // Discrete at other rates: r·K[rj]; else the sum of r taps
 	Bandlimit            float64 // modes with an angle of so many π or more are silent, 0: none
 	LMax                 int     // taps of the kernel, 0: all
 	Pairs                bool    // sequences 2i and 2i+1 are compared

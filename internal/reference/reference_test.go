@@ -47,6 +47,7 @@ var options = map[string]func(c *model.Config){
 	"band limit":             func(c *model.Config) { c.SSM.Bandlimit = 0.4 },
 	"dropout":                func(c *model.Config) { c.Dropout = 0.3 },
 	"another step scale":     func(c *model.Config) {},
+	"decimated":              func(c *model.Config) { c.SSM.RateRule = ssm.RateDecimate },
 	"another step scale lin": func(c *model.Config) { c.SSM.Init = ssm.Lin },
 }
 
@@ -62,7 +63,7 @@ func build(t *testing.T, name string) (*model.Model, *reference.Network, referen
 	m := must.Get(model.New(c, 3))(t)
 	moveAngles(m)
 	stepScale := 1.0
-	if name == "another step scale" || name == "another step scale lin" {
+	if name == "another step scale" || name == "another step scale lin" || name == "decimated" {
 		stepScale = 2
 	}
 	r := random.New(1, random.Signal, 0, 0)

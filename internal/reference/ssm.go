@@ -68,9 +68,17 @@ func (n *Network) discretize(l *Layer, h, m int) mode {
 		x.dReal = -2 * x.beta
 		x.beta, x.dBeta = own*x.beta, own*x.dBeta
 	}
-	if n.Discrete { // λ̄^r and r·B̄
+	if n.Discrete && n.StepScale != 1 { // λ̄^r and r·B̄, or B̄·(λ̄^r − 1)/(λ̄ − 1)
 		r := complex(n.StepScale, 0)
-		x.pole, x.dPole, x.step = r*x.pole, r*x.dPole, n.StepScale*x.step
+		sum, dSum := r, complex(0, 0)
+		if !n.Decimate {
+			one, dOne := zohFactor(x.pole)
+			all, dAll := zohFactor(r * x.pole)
+			sum, dSum = r*all/one, r*(r*dAll*one-all*dOne)/(one*one)
+		}
+		x.dBeta = x.dBeta*sum + x.beta*dSum*x.dPole
+		x.beta, x.dReal = x.beta*sum, x.dReal*sum
+		x.pole, x.dPole = r*x.pole, r*x.dPole
 	}
 	angle := imag(x.pole)
 	if !n.Discrete && !n.Bilinear {

@@ -21,7 +21,7 @@ func Network(m *model.Model, stepScale float64) *reference.Network {
 		Config: reference.Config{
 			Embedding: c.Encoder == model.EncoderEmbedding, DInput: c.DInput, DOutput: c.DOutput,
 			H: c.DModel, NLayers: c.NLayers, M: s.Modes(), Copies: s.Copies(), Bidirectional: s.Bidirectional,
-			Discrete: s.Discrete(), Width: s.MovesByWidth(), Bilinear: s.Disc == ssm.Bilinear, Bandlimit: s.Bandlimit, LMax: s.LMax, Pairs: c.Pairs, SSMLayers: c.SSMLayers, StepScale: stepScale,
+			Discrete: s.Discrete(), Width: s.MovesByWidth(), Bilinear: s.Disc == ssm.Bilinear, Bandlimit: s.Bandlimit, Decimate: s.RateRule == ssm.RateDecimate, LMax: s.LMax, Pairs: c.Pairs, SSMLayers: c.SSMLayers, StepScale: stepScale,
 			BScale:   strings.TrimPrefix(string(s.BScale), string(ssm.ScaleZOHXi)),
 			NormKind: string(c.Norm), PreNorm: c.PreNorm, FinalNorm: c.FinalNorm,
 			Residual: c.Residual, Activation: c.Activation == model.ActivationGELU, Mixing: string(c.Mixing), Pool: string(c.Pool),
