@@ -11,8 +11,12 @@ import (
 // program written for these files computed it in PyTorch.
 type Scan struct {
 	Config struct {
-		H, L, Batch int
-		N, P        int // modes of an LRU, of an S5
+		H, L, Batch    int
+		N, P           int // modes of an LRU, of an S5
+		Discretisation string
+		Bidirectional  bool
+		ClipEigs       bool    `json:"clip_eigs"`
+		StepScale      float64 `json:"step_rescale"`
 	}
 	Parameters map[string]Nested // by the names of the original code
 	Y          Nested            // [Batch][H][L]
@@ -38,7 +42,7 @@ func (n *Nested) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// Scans returns the golden layers of a kind, "lru", by their names.
+// Scans returns the golden layers of a kind, "lru" or "s5", by their names.
 func Scans(t testing.TB, kind string) map[string]*Scan {
 	t.Helper()
 	var entries map[string]json.RawMessage

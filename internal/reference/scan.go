@@ -54,27 +54,53 @@ func (l *LRU) Backward(x, dy []float64, length int) (g *LRU, dx []float64) {
 // scan is a complex diagonal recurrence with H inputs and outputs, or the gradients of its
 // matrices: h[t] = Pole⊙h[t−1] + B·x[t], y[t] = Factor·Re(C·h[t]) + D⊙x[t].
 //
+// With two directions, y also has Factor·Re(C₁·h₁[t]), where h₁[t] = Pole⊙h₁[t+1] + B·x[t]. Both
+// states contain x[t].
+//
 // The gradient of a complex z is ∂loss/∂Re z + i·∂loss/∂Im z.
 type scan struct {
 	H      int
 	Factor float64      // 2 where the modes stand for conjugate pairs, else 1
 	Pole   []complex128 // [P]
 	B      []complex128 // [P][H]
-	C      []complex128 // [H][P]
+	C      []complex128 // [directions][H][P]
 	D      []float64    // [H]
 }
 
-// states returns h of one sequence [H][L], at every time: [L][P].
-func (s *scan) states(x []float64, length int) [][]complex128 {
-	list := make([][]complex128, length)
-	for t := range list {
-		list[t] = make([]complex128, len(s.Pole))
+// direction is one direction's part of C and the times in its order.
+type direction struct {
+	c     []complex128 // [H][P]
+	times []int        // [L]
+}
+
+func (s *scan) directions(length int) []direction {
+	var list []direction
+	size := s.H * len(s.Pole)
+	for from := 0; from < len(s.C); from += size {
+		d := direction{s.C[from : from+size], make([]int, length)}
+		for i := range d.times {
+			d.times[i] = i
+			if from > 0 {
+				d.times[i] = length - 1 - i
+			}
+		}
+		list = append(list, d)
+	}
+	return list
+}
+
+// states returns h of one sequence [H][L] at the given times, which are in the order of a
+// direction: [L][P].
+func (s *scan) states(x []float64, times []int) [][]complex128 {
+	list := make([][]complex128, len(times))
+	for i, t := range times {
+		list[i] = make([]complex128, len(s.Pole))
 		for p, pole := range s.Pole {
-			if t > 0 {
-				list[t][p] = pole * list[t-1][p]
+			if i > 0 {
+				list[i][p] = pole * list[i-1][p]
 			}
 			for h := range s.H {
-				list[t][p] += s.B[p*s.H+h] * complex(x[h*length+t], 0)
+				list[i][p] += s.B[p*s.H+h] * complex(x[h*len(times)+t], 0)
 			}
 		}
 	}
@@ -84,15 +110,18 @@ func (s *scan) states(x []float64, length int) [][]complex128 {
 // forward returns y for sequences x of a length, both [B][H][L].
 func (s *scan) forward(x []float64, length int) []float64 {
 	y := zeros(len(x))
+	for k, v := range x {
+		y[k] = s.D[k/length%s.H] * v
+	}
 	size := s.H * length
-	for i := 0; i < len(x); i += size {
-		in, out := x[i:i+size], y[i:i+size]
-		states := s.states(in, length)
-		for t, state := range states {
-			for h := range s.H {
-				out[h*length+t] = s.D[h] * in[h*length+t]
-				for p, v := range state {
-					out[h*length+t] += s.Factor * real(s.C[h*len(state)+p]*v)
+	for from := 0; from < len(x); from += size {
+		in, out := x[from:from+size], y[from:from+size]
+		for _, d := range s.directions(length) {
+			for i, state := range s.states(in, d.times) {
+				for h := range s.H {
+					for p, v := range state {
+						out[h*length+d.times[i]] += s.Factor * real(d.c[h*len(state)+p]*v)
+					}
 				}
 			}
 		}
@@ -100,40 +129,51 @@ func (s *scan) forward(x []float64, length int) []float64 {
 	return y
 }
 
-// backward returns the gradients of the matrices and ∂loss/∂x for ∂loss/∂y. The gradient of h[t] is
-// conj(Pole)⊙that of h[t+1] + Factor·Cᴴ·∂loss/∂y[t].
+// backward returns the gradients of the matrices and ∂loss/∂x for ∂loss/∂y.
 func (s *scan) backward(x, dy []float64, length int) (g *scan, dx []float64) {
 	g = &scan{
-		Pole: make([]complex128, len(s.Pole)), B: make([]complex128, len(s.B)),
+		H: s.H, Pole: make([]complex128, len(s.Pole)), B: make([]complex128, len(s.B)),
 		C: make([]complex128, len(s.C)), D: zeros(s.H),
 	}
 	dx = zeros(len(x))
-	size, modes := s.H*length, len(s.Pole)
-	for i := 0; i < len(x); i += size {
-		in, out, dIn := x[i:i+size], dy[i:i+size], dx[i:i+size]
-		states := s.states(in, length)
-		ds := make([]complex128, modes)
-		for t := length - 1; t >= 0; t-- {
-			for p, pole := range s.Pole {
-				ds[p] *= cmplx.Conj(pole)
-				for h := range s.H {
-					v := complex(s.Factor*out[h*length+t], 0)
-					ds[p] += v * cmplx.Conj(s.C[h*modes+p])
-					g.C[h*modes+p] += v * cmplx.Conj(states[t][p])
-				}
-				if t > 0 {
-					g.Pole[p] += ds[p] * cmplx.Conj(states[t-1][p])
-				}
-				for h := range s.H {
-					g.B[p*s.H+h] += ds[p] * complex(in[h*length+t], 0)
-					dIn[h*length+t] += real(cmplx.Conj(s.B[p*s.H+h]) * ds[p])
-				}
-			}
-			for h := range s.H {
-				g.D[h] += out[h*length+t] * in[h*length+t]
-				dIn[h*length+t] += s.D[h] * out[h*length+t]
-			}
+	for k, v := range dy {
+		h := k / length % s.H
+		g.D[h] += v * x[k]
+		dx[k] = v * s.D[h]
+	}
+	size := s.H * length
+	for from := 0; from < len(x); from += size {
+		to := from + size
+		for k, d := range s.directions(length) {
+			dc := g.directions(length)[k].c
+			s.scanBack(g, d, dc, x[from:to], dy[from:to], dx[from:to])
 		}
 	}
 	return g, dx
+}
+
+// scanBack adds the gradients of one sequence and direction to g, dc and dx. The gradient of h is
+// conj(Pole)⊙that of the next state + Factor·Cᴴ·∂loss/∂y.
+func (s *scan) scanBack(g *scan, d direction, dc []complex128, x, dy, dx []float64) {
+	states := s.states(x, d.times)
+	length, modes := len(d.times), len(s.Pole)
+	ds := make([]complex128, modes)
+	for i := length - 1; i >= 0; i-- {
+		for p, pole := range s.Pole {
+			ds[p] *= cmplx.Conj(pole)
+			for h := range s.H {
+				v := complex(s.Factor*dy[h*length+d.times[i]], 0)
+				ds[p] += v * cmplx.Conj(d.c[h*modes+p])
+				dc[h*modes+p] += v * cmplx.Conj(states[i][p])
+			}
+			if i > 0 {
+				g.Pole[p] += ds[p] * cmplx.Conj(states[i-1][p])
+			}
+			for h := range s.H {
+				k := h*length + d.times[i]
+				g.B[p*s.H+h] += ds[p] * complex(x[k], 0)
+				dx[k] += real(cmplx.Conj(s.B[p*s.H+h]) * ds[p])
+			}
+		}
+	}
 }
