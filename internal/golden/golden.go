@@ -3,7 +3,7 @@
 //
 // A Tiny is a two-layer network with every gradient and twenty losses. A Checkpoint is a published
 // network trained on CIFAR-10, whose weights are not in the repository. An Import is a network of
-// full layers.
+// full layers. DSS has single layers of that kind.
 package golden
 
 import (

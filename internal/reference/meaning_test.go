@@ -99,7 +99,7 @@ func TestConvolutionIsRecurrence(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 2))
 		n, l, b := &Network{Config: c}, randomLayer(r, c), &Batch{Size: 2, Len: 11}
 		x := normals(r, b.Size*c.H*b.Len)
-		y := n.convolve(l, b, x, n.kernels(l, b.Len))
+		y := convolve(x, l.D, n.kernels(l, b.Len), b.Len)
 		for row := range b.Size * c.H {
 			from, to := row*b.Len, (row+1)*b.Len
 			compare(t, fmt.Sprintf("%s, row %d", name, row), y[from:to], recur(c, l, row%c.H, x[from:to])...)

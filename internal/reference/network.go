@@ -176,7 +176,7 @@ func (n *Network) block(i int, b *Batch, x []float64) BlockTape {
 	t.Conv = t.U
 	if n.hasSSM(i) {
 		t.Kernels = n.kernels(l, b.Len)
-		t.Conv = n.convolve(l, b, t.U, t.Kernels)
+		t.Conv = convolve(t.U, l.D, t.Kernels, b.Len)
 	}
 	t.Active = scaleRows(n.activate(t.Conv), b.Inner, i, b.Len)
 	var y []float64
@@ -202,7 +202,11 @@ func (n *Network) blockBack(g *Network, i int, tape *Tape, d []float64) []float6
 	dConv := n.activateBack(t.Conv, scaleRows(dActive, b.Inner, i, b.Len))
 	du := dConv
 	if n.hasSSM(i) {
-		du = n.convolveBack(gl, l, b, t, dConv)
+		var dk [][]float64
+		du, gl.D, dk = convolveBack(dConv, t.U, l.D, t.Kernels, b.Len)
+		for r := range dk {
+			n.kernelBack(gl, l, r, dk[r])
+		}
 	}
 	du = n.mask(b, du)
 	if n.PreNorm {

@@ -138,22 +138,23 @@ func (n *Network) kernels(l *Layer, length int) [][]float64 {
 	return list
 }
 
-// convolve: y[t] = Σ_j k0[j]·u[t−j] + Σ_j k1[j]·u[t+1+j] + D·u[t] (docs/maths.md §1.5).
-func (n *Network) convolve(l *Layer, b *Batch, u []float64, kernels [][]float64) []float64 {
+// convolve: y[t] = Σ_j k0[j]·u[t−j] + Σ_j k1[j]·u[t+1+j] + D·u[t] for u [.][H][length] and D [H]
+// (docs/maths.md §1.5). The kernels are [1][H] or, with k1, [2][H].
+func convolve(u, skip []float64, kernels [][]float64, length int) []float64 {
 	y := zeros(len(u))
-	for row := range b.Size * n.H {
-		h := row % n.H
-		in, out := u[row*b.Len:(row+1)*b.Len], y[row*b.Len:(row+1)*b.Len]
+	for row := range len(u) / length {
+		h := row % len(skip)
+		in, out := u[row*length:(row+1)*length], y[row*length:(row+1)*length]
 		for t := range out {
-			out[t] = l.D[h] * in[t]
+			out[t] = skip[h] * in[t]
 			for j, k := range kernels[h] {
 				if t-j >= 0 {
 					out[t] += k * in[t-j]
 				}
 			}
-			if n.Bidirectional {
-				for j, k := range kernels[n.H+h] {
-					if t+1+j < b.Len {
+			if len(kernels) > len(skip) {
+				for j, k := range kernels[len(skip)+h] {
+					if t+1+j < length {
 						out[t] += k * in[t+1+j]
 					}
 				}
@@ -163,39 +164,35 @@ func (n *Network) convolve(l *Layer, b *Batch, u []float64, kernels [][]float64)
 	return y
 }
 
-// convolveBack returns ∂loss/∂u and adds the gradients of D, C, B and the poles.
-func (n *Network) convolveBack(g, l *Layer, b *Batch, tape *BlockTape, d []float64) []float64 {
-	du := zeros(len(d))
-	dk := make([][]float64, len(tape.Kernels))
+// convolveBack returns the gradients of u, D and the kernels from ∂loss/∂y.
+func convolveBack(dy, u, skip []float64, kernels [][]float64, length int) (du, dSkip []float64, dk [][]float64) {
+	du, dSkip, dk = zeros(len(u)), zeros(len(skip)), make([][]float64, len(kernels))
 	for r := range dk {
-		dk[r] = zeros(len(tape.Kernels[r]))
+		dk[r] = zeros(len(kernels[r]))
 	}
-	for row := range b.Size * n.H {
-		h := row % n.H
-		in, out, dIn := tape.U[row*b.Len:(row+1)*b.Len], d[row*b.Len:(row+1)*b.Len], du[row*b.Len:(row+1)*b.Len]
+	for row := range len(u) / length {
+		h := row % len(skip)
+		in, out, dIn := u[row*length:(row+1)*length], dy[row*length:(row+1)*length], du[row*length:(row+1)*length]
 		for t, v := range out {
-			g.D[h] += v * in[t]
-			dIn[t] += v * l.D[h]
-			for j, k := range tape.Kernels[h] {
+			dSkip[h] += v * in[t]
+			dIn[t] += v * skip[h]
+			for j, k := range kernels[h] {
 				if t-j >= 0 {
 					dk[h][j] += v * in[t-j]
 					dIn[t-j] += v * k
 				}
 			}
-			if n.Bidirectional {
-				for j, k := range tape.Kernels[n.H+h] {
-					if t+1+j < b.Len {
-						dk[n.H+h][j] += v * in[t+1+j]
+			if len(kernels) > len(skip) {
+				for j, k := range kernels[len(skip)+h] {
+					if t+1+j < length {
+						dk[len(skip)+h][j] += v * in[t+1+j]
 						dIn[t+1+j] += v * k
 					}
 				}
 			}
 		}
 	}
-	for r := range dk {
-		n.kernelBack(g, l, r, dk[r])
-	}
-	return du
+	return du, dSkip, dk
 }
 
 // kernelBack adds the gradients of parameters from ∂loss/∂K of row r, tap by tap, for

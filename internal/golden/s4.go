@@ -1,0 +1,91 @@
+package golden
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+)
+
+// KernelLayer is one case of the golden file of a DSS or S4 layer alone.
+type KernelLayer struct {
+	Config struct {
+		H, N, L, Batch int
+		Copies         int    `json:"n_ssm"`
+		LMax           int    `json:"l_max"`        // 0: none
+		DtTransform    string `json:"dt_transform"` // exp or softplus
+		Bidirectional  bool
+	}
+	Parameters, Gradients map[string]Flat // by the official code's tensor names
+	Kernel, Y             Flat            // [directions][H][L], [batch][H][L]
+	GradientU             Flat            `json:"gradient_x_batch0"` // [H][L]
+}
+
+// DSS is the golden file of DSS layers.
+type DSS struct {
+	Negative KernelLayer `json:"negative_real_parts"`
+	Positive KernelLayer `json:"positive_real_parts"` // of some poles
+	Tied     KernelLayer `json:"tied_softplus_bidirectional"`
+	// Kernels of Negative's parameters at other lengths and step scales.
+	Lengths struct{ Cases []KernelCall } `json:"lengths_and_rates"`
+}
+
+// KernelCall is a kernel for an input of length L, and the output for the first sequence of
+// KernelInput.
+type KernelCall struct {
+	Name      string
+	LMax      int `json:"l_max"` // 0: none
+	L         int
+	StepScale float64 `json:"rate"`
+	Kernel, Y Flat    // some cases have no Y
+}
+
+// LoadDSS returns the golden values of DSS layers.
+func LoadDSS(t testing.TB) *DSS {
+	t.Helper()
+	g := new(DSS)
+	load(t, "layer-dss.json", g)
+	return g
+}
+
+// KernelInput returns the input of DSS and S4 layers and the cotangent g, both
+// [batch][channels][length]. The golden gradients are those of Σ g·y.
+func KernelInput(batch, channels, length int) (u, g []float64) {
+	for i := range batch {
+		for h := range channels {
+			for l := range length {
+				b, c, s := float64(i), float64(h), float64(l)
+				u = append(u, math.Sin(0.05*(b+1)*(c+1)*s+0.3*b)+0.5*math.Cos(0.37*(b+1)*s+c))
+				g = append(g, math.Cos(0.11*s+0.7*c+0.2*b))
+			}
+		}
+	}
+	return u, g
+}
+
+// Flat is an array of any number of dimensions, row-major. Complex numbers are pairs.
+type Flat []float64
+
+// UnmarshalJSON reads a number or a nested array.
+func (f *Flat) UnmarshalJSON(text []byte) error {
+	var list []Flat
+	if json.Unmarshal(text, &list) != nil {
+		var v float64
+		err := json.Unmarshal(text, &v)
+		*f = Flat{v}
+		return err
+	}
+	*f = nil
+	for _, row := range list {
+		*f = append(*f, row...)
+	}
+	return nil
+}
+
+// Complex returns the numbers of an array of pairs.
+func (f Flat) Complex() []complex128 {
+	z := make([]complex128, len(f)/2)
+	for i := range z {
+		z[i] = complex(f[2*i], f[2*i+1])
+	}
+	return z
+}
