@@ -3,7 +3,7 @@
 //
 // A Tiny is a two-layer network with every gradient and twenty losses. A Checkpoint is a published
 // network trained on CIFAR-10, whose weights are not in the repository. An Import is a network of
-// full layers. DSS has single layers of that kind.
+// full layers. DSS and S4 have single layers.
 package golden
 
 import (

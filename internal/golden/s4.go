@@ -35,6 +35,7 @@ type KernelCall struct {
 	Name      string
 	LMax      int `json:"l_max"` // 0: none
 	L         int
+	Length    int     `json:"l_kernel_after"` // of S4
 	StepScale float64 `json:"rate"`
 	Kernel, Y Flat    // some cases have no Y
 }
@@ -44,6 +45,38 @@ func LoadDSS(t testing.TB) *DSS {
 	t.Helper()
 	g := new(DSS)
 	load(t, "layer-dss.json", g)
+	return g
+}
+
+// S4Layer is one case of the golden file of an S4 layer. Its parameter C is C̃.
+type S4Layer struct {
+	KernelLayer
+	C          Flat `json:"C_before_first_forward"`
+	LKernel    int  `json:"l_kernel"`
+	StepOutput Flat `json:"y_step_dense_batch0"` // [H][L]; empty for two directions
+}
+
+// S4 is the golden file of S4 layers.
+type S4 struct {
+	Untied   S4Layer  `json:"untied_exp"`
+	Tied     *S4Layer `json:"tied_softplus"`   // of FouT
+	Defaults *S4Layer `json:"config_defaults"` // of LegS: tied, softplus, two directions
+	// Kernels with Untied's C at other lengths and step scales.
+	Lengths struct {
+		Cases []struct {
+			Name   string
+			LMax   int          `json:"l_max"` // 0: none
+			CTilde Flat         `json:"C_tilde_after"`
+			Calls  []KernelCall // one after another
+		}
+	} `json:"lengths_and_rates"`
+}
+
+// LoadS4 returns the golden values of S4 layers initialised with "legs" or "fout".
+func LoadS4(t testing.TB, name string) *S4 {
+	t.Helper()
+	g := new(S4)
+	load(t, "layer-s4-"+name+".json", g)
 	return g
 }
 
