@@ -1,7 +1,6 @@
 package golden
 
 import (
-	"encoding/json"
 	"math"
 	"testing"
 )
@@ -15,9 +14,9 @@ type KernelLayer struct {
 		DtTransform    string `json:"dt_transform"` // exp or softplus
 		Bidirectional  bool
 	}
-	Parameters, Gradients map[string]Flat // by the official code's tensor names
-	Kernel, Y             Flat            // [directions][H][L], [batch][H][L]
-	GradientU             Flat            `json:"gradient_x_batch0"` // [H][L]
+	Parameters, Gradients map[string]Nested // by the official code's tensor names
+	Kernel, Y             Nested            // [directions][H][L], [batch][H][L]
+	GradientU             Nested            `json:"gradient_x_batch0"` // [H][L]
 }
 
 // DSS is the golden file of DSS layers.
@@ -37,7 +36,7 @@ type KernelCall struct {
 	L         int
 	Length    int     `json:"l_kernel_after"` // of S4
 	StepScale float64 `json:"rate"`
-	Kernel, Y Flat    // some cases have no Y
+	Kernel, Y Nested  // some cases have no Y
 }
 
 // LoadDSS returns the golden values of DSS layers.
@@ -51,9 +50,9 @@ func LoadDSS(t testing.TB) *DSS {
 // S4Layer is one case of the golden file of an S4 layer. Its parameter C is C̃.
 type S4Layer struct {
 	KernelLayer
-	C          Flat `json:"C_before_first_forward"`
-	LKernel    int  `json:"l_kernel"`
-	StepOutput Flat `json:"y_step_dense_batch0"` // [H][L]; empty for two directions
+	C          Nested `json:"C_before_first_forward"`
+	LKernel    int    `json:"l_kernel"`
+	StepOutput Nested `json:"y_step_dense_batch0"` // [H][L]; empty for two directions
 }
 
 // S4 is the golden file of S4 layers.
@@ -66,7 +65,7 @@ type S4 struct {
 		Cases []struct {
 			Name   string
 			LMax   int          `json:"l_max"` // 0: none
-			CTilde Flat         `json:"C_tilde_after"`
+			CTilde Nested       `json:"C_tilde_after"`
 			Calls  []KernelCall // one after another
 		}
 	} `json:"lengths_and_rates"`
@@ -95,30 +94,11 @@ func KernelInput(batch, channels, length int) (u, g []float64) {
 	return u, g
 }
 
-// Flat is an array of any number of dimensions, row-major. Complex numbers are pairs.
-type Flat []float64
-
-// UnmarshalJSON reads a number or a nested array.
-func (f *Flat) UnmarshalJSON(text []byte) error {
-	var list []Flat
-	if json.Unmarshal(text, &list) != nil {
-		var v float64
-		err := json.Unmarshal(text, &v)
-		*f = Flat{v}
-		return err
-	}
-	*f = nil
-	for _, row := range list {
-		*f = append(*f, row...)
-	}
-	return nil
-}
-
 // Complex returns the numbers of an array of pairs.
-func (f Flat) Complex() []complex128 {
-	z := make([]complex128, len(f)/2)
+func (n Nested) Complex() []complex128 {
+	z := make([]complex128, len(n)/2)
 	for i := range z {
-		z[i] = complex(f[2*i], f[2*i+1])
+		z[i] = complex(n[2*i], n[2*i+1])
 	}
 	return z
 }
