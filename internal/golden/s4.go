@@ -29,7 +29,7 @@ type DSS struct {
 }
 
 // KernelCall is a kernel for an input of length L, and the output for the first sequence of
-// KernelInput.
+// LayerInput.
 type KernelCall struct {
 	Name      string
 	LMax      int `json:"l_max"` // 0: none
@@ -79,9 +79,9 @@ func LoadS4(t testing.TB, name string) *S4 {
 	return g
 }
 
-// KernelInput returns the input of DSS and S4 layers and the cotangent g, both
+// LayerInput returns the input of the golden layers and the cotangent g, both
 // [batch][channels][length]. The golden gradients are those of Σ g·y.
-func KernelInput(batch, channels, length int) (u, g []float64) {
+func LayerInput(batch, channels, length int) (u, g []float64) {
 	for i := range batch {
 		for h := range channels {
 			for l := range length {

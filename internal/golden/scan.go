@@ -3,7 +3,6 @@ package golden
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"testing"
 )
 
@@ -20,7 +19,7 @@ type Scan struct {
 	}
 	Parameters map[string]Nested // by the names of the original code
 	Y          Nested            // [Batch][H][L]
-	Gradients  map[string]Nested // of Σ Cotangent·Y
+	Gradients  map[string]Nested // of Σ g·Y, see LayerInput
 	GradientX  Nested            `json:"gradient_x_batch0"` // [H][L], of sequence 0
 }
 
@@ -59,28 +58,4 @@ func Scans(t testing.TB, kind string) map[string]*Scan {
 		list[name] = g
 	}
 	return list
-}
-
-// Input returns the layer's input [Batch][H][L].
-func (g *Scan) Input() []float64 {
-	return g.values(func(b, h, l float64) float64 {
-		return math.Sin(0.05*(b+1)*(h+1)*l+0.3*b) + 0.5*math.Cos(0.37*(b+1)*l+h)
-	})
-}
-
-// Cotangent returns ∂loss/∂Y.
-func (g *Scan) Cotangent() []float64 {
-	return g.values(func(b, h, l float64) float64 { return math.Cos(0.11*l + 0.7*h + 0.2*b) })
-}
-
-func (g *Scan) values(f func(b, h, l float64) float64) []float64 {
-	var x []float64
-	for b := range g.Config.Batch {
-		for h := range g.Config.H {
-			for l := range g.Config.L {
-				x = append(x, f(float64(b), float64(h), float64(l)))
-			}
-		}
-	}
-	return x
 }

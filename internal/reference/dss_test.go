@@ -17,7 +17,7 @@ func TestGoldenDSS(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			s := &DSS{fromGolden(c)}
-			u, cotangent := golden.KernelInput(c.Config.Batch, s.H, c.Config.L)
+			u, cotangent := golden.LayerInput(c.Config.Batch, s.H, c.Config.L)
 			tape := s.Forward(u, c.Config.L)
 			closeTo(t, "kernel", flat(tape.Kernels), c.Kernel, 1e-12)
 			closeTo(t, "y", tape.Y, c.Y, 1e-12)
@@ -32,7 +32,7 @@ func TestGoldenDSS(t *testing.T) {
 		t.Run(c.Name, func(t *testing.T) {
 			s := &DSS{fromGolden(&g.Negative)}
 			s.LMax, s.StepScale = c.LMax, c.StepScale
-			u, _ := golden.KernelInput(1, s.H, c.L)
+			u, _ := golden.LayerInput(1, s.H, c.L)
 			tape := s.Forward(u, c.L)
 			closeTo(t, "kernel", flat(tape.Kernels), c.Kernel, 1e-12)
 			if c.Y != nil {
@@ -51,7 +51,7 @@ func TestDSSByDifferences(t *testing.T) {
 				s.AReal[i] = -s.AReal[i] // Re A > 0
 			}
 		}
-		u, cotangent := golden.KernelInput(2, s.H, 12)
+		u, cotangent := golden.LayerInput(2, s.H, 12)
 		tape := s.Forward(u, 12)
 		g, du := s.Backward(tape, cotangent)
 		byDifferences(t, s.parameters(), g.parameters(), u, du, func() float64 {

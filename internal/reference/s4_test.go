@@ -20,7 +20,7 @@ func TestGoldenS4(t *testing.T) {
 			}
 			t.Run(init+", "+name, func(t *testing.T) {
 				s := s4FromGolden(c)
-				u, cotangent := golden.KernelInput(c.Config.Batch, s.H, c.Config.L)
+				u, cotangent := golden.LayerInput(c.Config.Batch, s.H, c.Config.L)
 				tape := s.Forward(u, c.Config.L)
 				closeTo(t, "kernel", flat(tape.Kernels), c.Kernel, 1e-10)
 				closeTo(t, "y", tape.Y, c.Y, 1e-10)
@@ -54,7 +54,7 @@ func TestGoldenS4(t *testing.T) {
 					}
 					s.Extend(int(math.Round(float64(s.taps(call.L)) * call.StepScale)))
 					must.Equal(t, s.Length, call.Length, "length of C̃")
-					u, _ := golden.KernelInput(1, s.H, call.L)
+					u, _ := golden.LayerInput(1, s.H, call.L)
 					tape := s.Forward(u, call.L)
 					closeTo(t, "kernel", flat(tape.Kernels), call.Kernel, 1e-10)
 					if call.Y != nil {
@@ -77,7 +77,7 @@ func TestS4ByDifferences(t *testing.T) {
 				s.AReal[i] = math.Log(s.AReal[i])
 				s.P = append(s.P, b*complex(0.3, 0.4))
 			}
-			u, cotangent := golden.KernelInput(2, s.H, 12)
+			u, cotangent := golden.LayerInput(2, s.H, 12)
 			tape := s.Forward(u, 12)
 			g, du := s.Backward(tape, cotangent)
 			byDifferences(t, s.parameters(), g.parameters(), u, du, func() float64 {
